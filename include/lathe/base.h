@@ -1,0 +1,85 @@
+/* Status, error text, element types and shapes: what every other header uses.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATHE_BASE_H
+#define LATHE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define LT_API
+#else
+#define LT_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LT_VERSION_MAJOR 0
+#define LT_VERSION_MINOR 1
+#define LT_VERSION_PATCH 0
+
+LT_API const char *lt_version(void); /* "0.1.0" */
+
+/* ---- Status -------------------------------------------------------------- */
+/* Every function that can fail returns one. The library never prints and never
+   exits; the sentence that goes with a failure is in lt_error_text(). */
+typedef enum lt_status {
+    LT_OK = 0,
+    LT_ERR_ARGUMENT,    /* a value outside what the function accepts */
+    LT_ERR_SHAPE,       /* tensor extents that do not fit together */
+    LT_ERR_TYPE,        /* an element type that does not fit */
+    LT_ERR_MEMORY,      /* an allocation failed, or a limit was reached */
+    LT_ERR_IO,          /* a file could not be opened, read or written */
+    LT_ERR_FORMAT,      /* a file or text that does not follow its format */
+    LT_ERR_UNSUPPORTED, /* correct, but this build or device cannot do it */
+    LT_ERR_DEVICE,      /* a device reported a fault */
+    LT_ERR_NUMERIC,     /* a factorisation or iteration failed */
+    LT_ERR_MISMATCH,    /* two results that should agree do not */
+    LT_ERR_CANCELLED,   /* the caller asked to stop */
+    LT_ERR_INTERNAL,    /* our mistake; please report it */
+    LT_STATUS_COUNT
+} lt_status;
+
+LT_API const char *lt_status_name(lt_status s); /* "shape", "memory", … */
+/* The last failure of this thread: "shape: matmul 'w' [512, 64] by … (src/…:27)".
+   Never NULL; empty before the first failure. Valid until the thread's next failure. */
+LT_API const char *lt_error_text(void);
+
+/* ---- Element types -------------------------------------------------------- */
+typedef enum lt_dtype {
+    LT_F16, LT_BF16, LT_F32, LT_F64, LT_C64, LT_C128, LT_I32, LT_I64, LT_U8,
+    LT_DTYPE_COUNT
+} lt_dtype;
+
+LT_API const char *lt_dtype_name(lt_dtype t);                  /* "f32", …; "?" when out of range */
+LT_API bool        lt_dtype_parse(const char *name, lt_dtype *out); /* also numpy's "float32" … */
+LT_API size_t      lt_dtype_size(lt_dtype t);                  /* bytes; 0 when out of range */
+
+/* ---- Shapes --------------------------------------------------------------- */
+#define LT_MAX_RANK 8
+
+typedef struct lt_shape {
+    int     rank;             /* 0..LT_MAX_RANK; 0 is a scalar */
+    int64_t dim[LT_MAX_RANK]; /* row major: the last index runs fastest; unused entries 0 */
+} lt_shape;
+
+typedef struct lt_shape_text { char s[192]; } lt_shape_text;
+
+LT_API lt_shape lt_shape0(void);
+LT_API lt_shape lt_shape1(int64_t d0);
+LT_API lt_shape lt_shape2(int64_t d0, int64_t d1);
+LT_API lt_shape lt_shape3(int64_t d0, int64_t d1, int64_t d2);
+LT_API lt_shape lt_shape4(int64_t d0, int64_t d1, int64_t d2, int64_t d3);
+LT_API lt_shape lt_shape_of(int rank, const int64_t *dim);     /* rank is clamped to 0..LT_MAX_RANK */
+LT_API bool     lt_shape_equal(const lt_shape *a, const lt_shape *b);
+/* Number of elements; -1 when an extent is negative or the product overflows int64. */
+LT_API int64_t  lt_shape_count(const lt_shape *s);
+LT_API lt_shape_text lt_shape_str(const lt_shape *s);          /* "[3, 4]" */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,32 @@
+/* What a device runs: kernels, and sequences of launches.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_DEVICE_KERNEL_H
+#define LT_DEVICE_KERNEL_H
+
+#include "base/pool.h"
+
+#define LT_KERNEL_MAX_ARGS 40
+
+typedef struct lt_kernel lt_kernel;
+
+/* A prepared piece of work: everything that depends on shapes and types alone is decided
+   when it is made, so running it neither allocates nor looks anything up. arg[] holds the
+   tensors in the order the maker documents (inputs, outputs), then the scratch memory. */
+struct lt_kernel {
+    const char *name;             /* the row it came from: "matmul_f64_openblas" */
+    lt_status (*run)(const lt_kernel *k, lt_pool *pool, void *const *arg); /* host kernels */
+    void      (*destroy)(lt_kernel *k);
+    size_t      scratch_bytes;    /* the launcher passes this much, 64-byte aligned; 0 = none */
+    int         n_args;           /* without the scratch pointer, which is arg[n_args] */
+    double      flops, bytes;     /* cost of one run, for plans and traces */
+    void       *module;           /* device kernels: the backend's own handle */
+};
+
+typedef struct lt_launch {
+    const lt_kernel *kernel;
+    void **arg;                   /* n_args pointers, then the scratch pointer */
+} lt_launch;
+
+static inline void lt_kernel_destroy(lt_kernel *k) { if (k) k->destroy(k); }
+
+#endif

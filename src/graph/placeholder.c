@@ -1,0 +1,1 @@
+typedef int lt_placeholder;

@@ -1,0 +1,77 @@
+/* The test harness: cases register themselves; the program runs them all, or those whose name
+   contains its argument, and exits 1 when any check failed, 77 when every case was skipped.
+
+       LT_TEST(name) { LT_CHECK(1 + 1 == 2); LT_CHECK_OK(lt_something()); }
+       LT_TEST_MAIN()
+
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_TEST_H
+#define LT_TEST_H
+
+#include "lathe/base.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct lt_test_case {
+    const char *name;
+    void (*run)(void);
+    struct lt_test_case *next;
+} lt_test_case;
+
+static lt_test_case *lt_test_first, **lt_test_last = &lt_test_first;
+static int lt_test_failures, lt_test_skips;
+static const char *lt_test_current = "";
+
+#define LT_TEST(id)                                                                         \
+    static void test_##id(void);                                                            \
+    static lt_test_case case_##id = { #id, test_##id, NULL };                               \
+    __attribute__((constructor)) static void add_##id(void)                                 \
+    { *lt_test_last = &case_##id; lt_test_last = &case_##id.next; }                         \
+    static void test_##id(void)
+
+#define LT_TEST_FAIL(...)                                                                   \
+    (lt_test_failures++, fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, lt_test_current), \
+     fprintf(stderr, __VA_ARGS__), fputc('\n', stderr))
+#define LT_CHECK(cond) ((cond) ? (void)0 : (void)LT_TEST_FAIL("not true: %s", #cond))
+#define LT_CHECK_OK(call)                                                                   \
+    do { lt_status s_ = (call);                                                             \
+         if (s_) LT_TEST_FAIL("%s: %s", #call, lt_error_text()); } while (0)
+/* The call must fail with this status and a text that contains `part`. */
+#define LT_CHECK_FAILS(call, status, part)                                                  \
+    do { lt_status s_ = (call);                                                             \
+         if (s_ != (status)) LT_TEST_FAIL("%s: status %s, expected %s", #call,              \
+                                          lt_status_name(s_), lt_status_name(status));      \
+         else if (!strstr(lt_error_text(), (part)))                                         \
+             LT_TEST_FAIL("%s: text '%s' lacks '%s'", #call, lt_error_text(), (part)); } while (0)
+#define LT_CHECK_EQ_INT(got, want)                                                          \
+    do { long long g_ = (long long)(got), w_ = (long long)(want);                           \
+         if (g_ != w_) LT_TEST_FAIL("%s is %lld, expected %lld", #got, g_, w_); } while (0)
+/* |got - want| <= tol * max(1, |want|); NaN fails unless both are NaN. */
+#define LT_CHECK_NEAR(got, want, tol)                                                       \
+    do { double g_ = (got), w_ = (want);                                                    \
+         if (!(fabs(g_ - w_) <= (tol) * fmax(1, fabs(w_))) && !(isnan(g_) && isnan(w_)) && g_ != w_) \
+             LT_TEST_FAIL("%s is %.17g, expected %.17g", #got, g_, w_); } while (0)
+#define LT_SKIP(...) do { lt_test_skips++; printf("skip %s: ", lt_test_current); printf(__VA_ARGS__); puts(""); return; } while (0)
+
+static inline int lt_test_main(int argc, char **argv)
+{
+    int n_run = 0;
+    for (lt_test_case *c = lt_test_first; c; c = c->next) {
+        if (argc > 1 && !strstr(c->name, argv[1])) continue;
+        int before = lt_test_failures;
+        lt_test_current = c->name;
+        c->run();
+        n_run++;
+        if (lt_test_failures > before) printf("FAIL %s\n", c->name);
+    }
+    printf("%d cases, %d failed checks, %d skipped\n", n_run, lt_test_failures, lt_test_skips);
+    if (lt_test_failures) return 1;
+    if (!n_run) { printf("no case matches\n"); return 1; }
+    return lt_test_skips == n_run ? 77 : 0;
+}
+#define LT_TEST_MAIN() int main(int argc, char **argv) { return lt_test_main(argc, argv); }
+
+#endif
