@@ -1,0 +1,52 @@
+# The front door: everything a user or CI runs, as one word each. SPDX-License-Identifier: BSD-3-Clause
+#
+#   make            build the library and the command        make install   into PREFIX (DESTDIR honoured)
+#   make demo       build, run a demo, leave demo-report.html make bench     timings against this machine's limits
+#   make test       build and run the whole test suite       make clean     remove build folders and the report
+#   make asan, make tsan, make coverage                      the suite under that preset
+#
+# DEPS=0 skips the check for missing packages; CMAKE_ARGS is handed to CMake (CMAKE_ARGS=-DLT_ONEDNN=OFF).
+# Paths here are relative, so a clone may live in any folder, one with spaces in its name too.
+
+BUILD      ?= build
+PREFIX     ?= /usr/local
+JOBS       ?= $(shell nproc 2>/dev/null || echo 2)
+DEPS       ?= 1
+CMAKE_ARGS ?=
+
+.DEFAULT_GOAL := all
+.PHONY: all deps configure demo test install bench asan tsan coverage clean
+.NOTPARALLEL:
+
+all: configure
+	@cmake --build "$(BUILD)" --parallel $(JOBS)
+
+deps:
+ifneq ($(DEPS),0)
+	@sh scripts/install-deps.sh
+endif
+
+# Configuring again costs a second; it is skipped when the folder is there and nothing new was asked.
+configure: deps
+	@if [ ! -f "$(BUILD)/CMakeCache.txt" ] || [ -n '$(CMAKE_ARGS)' ]; then sh scripts/configure.sh "$(BUILD)" $(CMAKE_ARGS); fi
+
+demo: all
+	@"$(BUILD)/bin/lathe" demo --report demo-report.html
+
+test: all
+	@ctest --test-dir "$(BUILD)" --output-on-failure --parallel $(JOBS)
+
+install: all
+	@cmake --install "$(BUILD)" --prefix "$(PREFIX)"
+
+bench: all
+	@sh scripts/bench.sh "$(BUILD)"
+
+asan tsan coverage: deps
+	@cmake --preset $@
+	@cmake --build --preset $@ --parallel $(JOBS)
+	@ctest --preset $@
+	@if [ $@ = coverage ]; then sh scripts/coverage.sh build-coverage; fi
+
+clean:
+	@rm -rf "$(BUILD)" build-dev build-release build-asan build-tsan build-coverage demo-report.html

@@ -1,0 +1,28 @@
+/* What this build of the library contains. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATHE_FEATURES_H
+#define LATHE_FEATURES_H
+
+#include "lathe/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One outside library the build can use. */
+typedef struct lt_feature {
+    const char *name;      /* "openblas" */
+    const char *purpose;   /* what it is for, in words */
+    const char *package;   /* the Debian and Ubuntu package that brings it */
+    const char *configure; /* how the build was told: "LT_OPENBLAS=AUTO" */
+    bool        built_in;
+} lt_feature;
+
+/* All of them, in a fixed order; the table lives as long as the program. */
+LT_API const lt_feature *lt_features(int *n_features);
+LT_API const char *lt_build_compiler(void); /* "GNU 12.2.0" */
+LT_API const char *lt_build_type(void);     /* "Release", … */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

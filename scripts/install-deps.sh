@@ -1,0 +1,55 @@
+#!/bin/sh
+# Makes sure the packages of the build are there, on Debian and Ubuntu: installs what is missing as
+# root or through sudo without a password; otherwise prints the one line to run and stops with 1.
+# With everything in place it does nothing, needs no network and takes a moment.
+# SPDX-License-Identifier: BSD-3-Clause
+set -eu
+
+have() { command -v "$1" >/dev/null 2>&1; }
+have_header() { printf '#include <%s>\n' "$1" | cc -E - >/dev/null 2>&1; }
+
+# Without the needed ones there is no build; without the wanted ones lathe falls back to its own,
+# slower code. The tests ask the system, not the package manager: a compiler from elsewhere counts.
+needed=
+wanted=
+have cc && have c++ && have_header stdio.h || needed="$needed build-essential"
+have cmake                                 || needed="$needed cmake"
+have ninja                                 || wanted="$wanted ninja-build"
+have pkg-config                            || wanted="$wanted pkg-config"
+have_header cblas.h                        || wanted="$wanted libopenblas-dev"
+have_header dnnl.h                         || wanted="$wanted libdnnl-dev"
+have_header fftw3.h                        || wanted="$wanted libfftw3-dev"
+have_header zlib.h                         || wanted="$wanted zlib1g-dev"
+
+missing=$(echo $needed $wanted)
+[ -n "$missing" ] || exit 0
+
+if ! have apt-get; then
+    echo "lathe: missing here (named as in Debian): $missing" >&2
+    [ -z "$needed" ] && { echo "lathe: going on without; see 'lathe doctor' for what that costs" >&2; exit 0; }
+    exit 1
+fi
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if have sudo && sudo -n true 2>/dev/null; then
+        as_root="sudo -n"
+    else
+        echo "lathe: some packages are missing. Run this line, then the same make again:" >&2
+        echo "    sudo apt-get update && sudo apt-get install -y --no-install-recommends $missing" >&2
+        echo "or build with what is there, on slower code of our own: make DEPS=0" >&2
+        exit 1
+    fi
+fi
+
+echo "lathe: installing $missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get update -qq >&2 || echo "lathe: apt-get update failed; trying with the lists there are" >&2
+if $as_root apt-get install -y -qq --no-install-recommends $missing >&2; then
+    exit 0
+fi
+if [ -n "$needed" ]; then
+    echo "lathe: could not install $missing; without$needed there is no build" >&2
+    exit 1
+fi
+echo "lathe: could not install $missing; going on without, see 'lathe doctor' for what that costs" >&2
