@@ -1,0 +1,103 @@
+/* What a device supplies: one table of functions, filled by cpu/, null/ and cuda/.
+   SPDX-License-Identifier: BSD-3-Clause
+
+   Upper layers call device/stream.h, which checks arguments once, keeps the trace and then
+   comes here. Addresses are plain pointers: on the CPU to memory, elsewhere only the device
+   may follow them. */
+#ifndef LT_DEVICE_BACKEND_H
+#define LT_DEVICE_BACKEND_H
+
+#include "device/kernel.h"
+#include "lathe/device.h"
+#include "lathe/trace.h"
+
+typedef struct lt_backend lt_backend;
+typedef struct lt_cache lt_cache;
+
+struct lt_device {
+    const lt_backend *backend;
+    int       ordinal;
+    char      id[16];
+    void     *state;              /* the backend's own */
+    lt_pool  *pool;               /* host kernels run on it; borrowed */
+    lt_cache *cache;              /* all memory of upper layers comes through here */
+    struct lt_stream *stream;     /* the default stream */
+};
+
+/* Each backend embeds these as the first member of its own structs. */
+typedef struct lt_stream {
+    lt_device *dev;
+    bool       capturing;         /* kept by device/stream.c */
+} lt_stream;
+
+typedef struct lt_event { lt_device *dev; } lt_event;
+
+/* A captured sequence of work, ready to run again and again. */
+typedef struct lt_graph_exec {
+    lt_device *dev;
+    int        n_launches;        /* for rebind: launches are numbered in order of capture */
+} lt_graph_exec;
+
+/* How a kernel is made: from source text (compiled at run time), or a host kernel that is
+   ready. A device takes the form it can run and refuses the other. */
+typedef struct lt_kernel_key {
+    const char *name;             /* for messages, plans and traces */
+    lt_kernel  *host;             /* a ready host kernel; on success *out owns it */
+    const char *source, *entry;   /* device source text and the function in it */
+    const char *const *options;   /* "-DTM=64", … */
+    int         n_options;
+    int         n_args;           /* of a kernel from source, without the scratch pointer */
+    unsigned    grid[3], block[3]; /* launch geometry; fixed, as shapes are */
+    size_t      shared_bytes, scratch_bytes;
+    double      flops, bytes;     /* cost of one run */
+} lt_kernel_key;
+
+/* Every slot is required unless marked optional (may be NULL). Work on one stream runs in
+   the order given; calls return when the work is queued. */
+struct lt_backend {
+    const char *name;                                             /* "cpu", "cuda", "null" */
+    int       (*count)       (void);                              /* devices here; text set when 0 */
+    lt_status (*open)        (int ordinal, lt_device *dev);
+    void      (*close)       (lt_device *dev);                    /* accepts a half-opened device */
+    lt_status (*describe)    (lt_device *dev, lt_device_info *out);
+    lt_status (*mem_info)    (lt_device *dev, int64_t *free_bytes, int64_t *total_bytes);
+
+    lt_status (*alloc)       (lt_device *dev, size_t bytes, void **out);  /* 256-byte aligned */
+    lt_status (*release)     (lt_device *dev, void *address);     /* NULL is allowed */
+    lt_status (*host_alloc)  (lt_device *dev, size_t bytes, void **out);  /* page-locked */
+    lt_status (*host_release)(lt_device *dev, void *address);     /* NULL is allowed */
+
+    lt_status (*stream_create) (lt_device *dev, lt_stream **out);
+    void      (*stream_destroy)(lt_stream *st);                   /* waits for its work */
+    lt_status (*sync)        (lt_stream *st);                     /* late faults surface here */
+
+    lt_status (*copy)        (lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir);
+    lt_status (*fill)        (lt_stream *st, void *dst, int byte, size_t bytes);
+    lt_status (*build)       (lt_device *dev, const lt_kernel_key *key, lt_kernel **out);
+    /* Arguments are copied: the caller's array may change as soon as this returns. */
+    lt_status (*launch)      (lt_stream *st, const lt_launch *at);
+    lt_status (*launch_all)  (lt_stream *st, const lt_launch *seq, int n); /* optional: else one by one */
+
+    /* An event stands for all work given to a stream before the last record. Waiting makes
+       later work on st wait, not the host; an event never recorded is an error. */
+    lt_status (*event_create) (lt_device *dev, lt_event **out);
+    void      (*event_destroy)(lt_event *ev);
+    lt_status (*event_record) (lt_event *ev, lt_stream *st);
+    lt_status (*event_wait)   (lt_stream *st, lt_event *ev);
+    lt_status (*event_sync)   (lt_event *ev);                     /* the host waits */
+    lt_status (*event_query)  (lt_event *ev, bool *done);
+    lt_status (*event_elapsed)(lt_event *from, lt_event *to, double *ns); /* both done */
+
+    /* Between begin and end the stream records instead of running; arguments are copied. */
+    lt_status (*capture_begin)(lt_stream *st);
+    lt_status (*capture_end)  (lt_stream *st, lt_graph_exec **out);
+    void      (*capture_abort)(lt_stream *st);
+    lt_status (*replay)       (lt_stream *st, lt_graph_exec *g);
+    lt_status (*rebind)       (lt_graph_exec *g, int launch, void *const *arg); /* new arguments; not while it runs */
+    void      (*exec_destroy) (lt_graph_exec *g);
+};
+
+/* The table, or NULL when this build has no such device; the reason is in lt_error_text(). */
+const lt_backend *lt_backend_cpu(void), *lt_backend_null(void), *lt_backend_cuda(void);
+
+#endif
