@@ -75,7 +75,8 @@ LT_API lt_shape lt_shape3(int64_t d0, int64_t d1, int64_t d2);
 LT_API lt_shape lt_shape4(int64_t d0, int64_t d1, int64_t d2, int64_t d3);
 LT_API lt_shape lt_shape_of(int rank, const int64_t *dim);     /* rank is clamped to 0..LT_MAX_RANK */
 LT_API bool     lt_shape_equal(const lt_shape *a, const lt_shape *b);
-/* Number of elements; -1 when an extent is negative or the product overflows int64. */
+/* Number of elements; -1 when an extent is negative or the product of the extents that are
+   not zero overflows int64. */
 LT_API int64_t  lt_shape_count(const lt_shape *s);
 LT_API lt_shape_text lt_shape_str(const lt_shape *s);          /* "[3, 4]" */
 

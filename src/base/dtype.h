@@ -16,7 +16,8 @@ static inline bool lt_dtype_is_complex(lt_dtype t) { return t == LT_C64 || t == 
 static inline bool lt_dtype_is_integer(lt_dtype t) { return t >= LT_I32 && t <= LT_U8; }
 
 /* Converts n elements; src and dst may not overlap. Real to complex gives zero imaginary
-   parts, complex to real drops them; float to integer truncates and saturates, NaN gives 0. */
+   parts, complex to real drops them; float to integer truncates and saturates, NaN gives 0; integers
+   that do not fit saturate. Every result is the exact value rounded once. */
 void lt_convert(lt_dtype to, void *dst, lt_dtype from, const void *src, int64_t n);
 /* One element as a double (real part of complex), and back. */
 double lt_load_double(lt_dtype t, const void *src, int64_t index);

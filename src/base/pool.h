@@ -25,5 +25,17 @@ lt_status lt_pool_run(lt_pool *p, int64_t n_tasks, lt_task task, void *ctx);
 /* The process-wide pool, made on first use; never destroyed by callers. NULL when it
    could not be made (error text set). */
 lt_pool *lt_pool_shared(void);
+/* Gives the shared pool another number of threads (0 as in lt_pool_create); its address stays.
+   LT_ERR_ARGUMENT while tasks are running on it. When it fails the pool keeps one thread. */
+lt_status lt_pool_shared_resize(int n_threads);
+
+/* The range of part `index` of `n_parts` nearly equal parts of 0..n: a split by number only,
+   so that it is the same whatever the thread count. */
+static inline void lt_split(int64_t n, int64_t n_parts, int64_t index, int64_t *begin, int64_t *end)
+{
+    int64_t size = n / n_parts, rest = n % n_parts;
+    *begin = index * size + (index < rest ? index : rest);
+    *end = *begin + size + (index < rest);
+}
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "lathe/base.h"
 
+#define LT_ERROR_TEXT_BYTES 1024 /* longer messages are cut; the place at the end is kept */
+
 /* Records "<status>: <text> (<file>:<line>)" for this thread and returns s. */
 lt_status lt_fail_at(lt_status s, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

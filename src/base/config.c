@@ -1,0 +1,71 @@
+/* The environment variables lathe knows: one table, and the only place that reads them.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "base/config.h"
+
+#include "base/status.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const lt_env_row rows[] = {
+    [LT_CONFIG_THREADS] = { "LATHE_THREADS", "N", "the cores this process may use",
+                            "threads of the shared pool, the calling one included" },
+    [LT_CONFIG_CACHE] = { "LATHE_CACHE", "DIR", "$XDG_CACHE_HOME/lathe, else ~/.cache/lathe",
+                          "folder for compiled kernels and tuning results" },
+    [LT_CONFIG_ISA] = { "LATHE_ISA", "plain|avx2|avx512", "the best this processor has",
+                        "highest instruction set the CPU kernels may use" },
+    [LT_CONFIG_OOM_AT] = { "LT_OOM_AT", "N", "off",
+                           "for tests: the N-th allocation of the process fails" },
+    [LT_CONFIG_XDG_CACHE_HOME] = { "XDG_CACHE_HOME", "DIR", "~/.cache", "see LATHE_CACHE" },
+    [LT_CONFIG_HOME] = { "HOME", "DIR", "none", "see LATHE_CACHE" },
+};
+_Static_assert(LT_LEN(rows) == LT_CONFIG_COUNT, "one row per variable");
+
+const lt_env_row *lt_env_rows(int *n_rows)
+{
+    *n_rows = LT_CONFIG_COUNT;
+    return rows;
+}
+
+const char *lt_config_text(lt_config_id id)
+{
+    /* Privileged programs must not let the caller's environment choose files. */
+    const char *value = secure_getenv(rows[id].name);
+    return value && *value ? value : NULL;
+}
+
+const char *lt_env_value(const lt_env_row *row)
+{
+    return lt_config_text((lt_config_id)(row - rows));
+}
+
+lt_status lt_config_int(lt_config_id id, int64_t lo, int64_t hi, int64_t fallback, int64_t *out)
+{
+    *out = fallback;
+    const char *text = lt_config_text(id);
+    if (!text) return LT_OK;
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || errno || value < lo || value > hi)
+        return LT_FAIL(LT_ERR_ARGUMENT, "environment variable %s is '%.80s': expected an integer in %lld..%lld",
+                       rows[id].name, text, (long long)lo, (long long)hi);
+    *out = value;
+    return LT_OK;
+}
+
+lt_status lt_config_choice(lt_config_id id, const char *const *names, int n, int fallback, int *out)
+{
+    *out = fallback;
+    const char *text = lt_config_text(id);
+    if (!text) return LT_OK;
+    for (int i = 0; i < n; i++)
+        if (!strcmp(text, names[i])) {
+            *out = i;
+            return LT_OK;
+        }
+    return LT_FAIL(LT_ERR_ARGUMENT, "environment variable %s is '%.80s': expected one of %s",
+                   rows[id].name, text, rows[id].metavar);
+}

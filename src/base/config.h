@@ -1,0 +1,25 @@
+/* Settings from the environment. config.c is the only file that reads it.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_BASE_CONFIG_H
+#define LT_BASE_CONFIG_H
+
+#include "lathe/options.h"
+
+typedef enum lt_config_id {
+    LT_CONFIG_THREADS,
+    LT_CONFIG_CACHE,
+    LT_CONFIG_ISA,
+    LT_CONFIG_OOM_AT,
+    LT_CONFIG_XDG_CACHE_HOME,
+    LT_CONFIG_HOME,
+    LT_CONFIG_COUNT
+} lt_config_id;
+
+/* The value, or NULL when the variable is unset or empty. Borrowed from the environment. */
+const char *lt_config_text(lt_config_id id);
+/* The value as an integer in lo..hi; fallback when unset. LT_ERR_ARGUMENT names the variable. */
+lt_status lt_config_int(lt_config_id id, int64_t lo, int64_t hi, int64_t fallback, int64_t *out);
+/* The position of the value among n names; fallback when unset. LT_ERR_ARGUMENT lists the names. */
+lt_status lt_config_choice(lt_config_id id, const char *const *names, int n, int fallback, int *out);
+
+#endif

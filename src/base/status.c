@@ -1,0 +1,67 @@
+/* The status names, this thread's error text, and the version.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char error_text[LT_ERROR_TEXT_BYTES];
+
+static const char *const status_names[] = {
+    [LT_OK] = "ok",
+    [LT_ERR_ARGUMENT] = "argument",
+    [LT_ERR_SHAPE] = "shape",
+    [LT_ERR_TYPE] = "type",
+    [LT_ERR_MEMORY] = "memory",
+    [LT_ERR_IO] = "io",
+    [LT_ERR_FORMAT] = "format",
+    [LT_ERR_UNSUPPORTED] = "unsupported",
+    [LT_ERR_DEVICE] = "device",
+    [LT_ERR_NUMERIC] = "numeric",
+    [LT_ERR_MISMATCH] = "mismatch",
+    [LT_ERR_CANCELLED] = "cancelled",
+    [LT_ERR_INTERNAL] = "internal",
+};
+_Static_assert(LT_LEN(status_names) == LT_STATUS_COUNT, "one name per status");
+
+const char *lt_status_name(lt_status s)
+{
+    return (unsigned)s < LT_STATUS_COUNT ? status_names[s] : "?";
+}
+
+const char *lt_error_text(void)
+{
+    return error_text;
+}
+
+void lt_error_set(const char *text)
+{
+    snprintf(error_text, sizeof error_text, "%s", text);
+}
+
+lt_status lt_fail_at(lt_status s, const char *file, int line, const char *format, ...)
+{
+    /* Built aside first: an argument may be the previous error text itself. The place comes
+       last and is kept whole when a long message has to be cut. */
+    char text[LT_ERROR_TEXT_BYTES], place[160];
+    int place_length = snprintf(place, sizeof place, " (%s:%d)", file, line);
+    if (place_length >= (int)sizeof place) place_length = (int)sizeof place - 1;
+    size_t room = sizeof text - (size_t)place_length;
+    int head = snprintf(text, room, "%s: ", lt_status_name(s));
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + head, room - (size_t)head, format, args);
+    va_end(args);
+    strcat(text, place);
+    memcpy(error_text, text, strlen(text) + 1);
+    return s;
+}
+
+#define TEXT_OF(x) #x
+#define VERSION_TEXT(a, b, c) TEXT_OF(a) "." TEXT_OF(b) "." TEXT_OF(c)
+
+const char *lt_version(void)
+{
+    return VERSION_TEXT(LT_VERSION_MAJOR, LT_VERSION_MINOR, LT_VERSION_PATCH);
+}
