@@ -1,0 +1,284 @@
+/* Option tables: defaults, checked setting from text, and reading values back.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "base/options.h"
+
+#include "base/status.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const type_names[] = {
+    [LT_OPTION_TYPE_BOOL] = "bool",
+    [LT_OPTION_TYPE_INT] = "integer",
+    [LT_OPTION_TYPE_REAL] = "number",
+    [LT_OPTION_TYPE_STRING] = "text",
+    [LT_OPTION_TYPE_PATH] = "path",
+    [LT_OPTION_TYPE_ENUM] = "name",
+    [LT_OPTION_TYPE_LIST] = "list",
+};
+_Static_assert(LT_LEN(type_names) == LT_OPTION_TYPE_COUNT, "one name per option type");
+
+const char *lt_option_type_name(lt_option_type t)
+{
+    return (unsigned)t < LT_OPTION_TYPE_COUNT ? type_names[t] : "?";
+}
+
+/* ---- Numbers ---------------------------------------------------------------- */
+/* Always with a decimal point, whatever locale the host program has chosen. */
+static locale_t c_locale;
+static pthread_once_t c_locale_made = PTHREAD_ONCE_INIT;
+static void make_c_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
+bool lt_text_real(const char *text, double *out)
+{
+    pthread_once(&c_locale_made, make_c_locale);
+    if (!*text || isspace((unsigned char)*text)) return false;
+    char *end;
+    double value = c_locale ? strtod_l(text, &end, c_locale) : strtod(text, &end);
+    if (*end || isnan(value)) return false;
+    /* A finite text beyond the largest double is a mistake; "inf" is not. */
+    if (isinf(value) && !strpbrk(text, "iI")) return false;
+    *out = value;
+    return true;
+}
+
+bool lt_text_int(const char *text, int64_t *out)
+{
+    if (!isdigit((unsigned char)*text) && *text != '-' && *text != '+') return false;
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || errno) return false;
+    *out = value;
+    return true;
+}
+
+static bool in_range(const lt_range *r, double v)
+{
+    if (!r->limited) return isfinite(v);
+    return (r->lo_open ? v > r->lo : v >= r->lo) && (r->hi_open ? v < r->hi : v <= r->hi);
+}
+
+/* ---- What a row accepts ------------------------------------------------------ */
+static void append(char *text, size_t bytes, const char *more)
+{
+    size_t used = strlen(text);
+    if (used + 1 < bytes) snprintf(text + used, bytes - used, "%s", more);
+}
+
+static void expects_number(const lt_option *row, char *text, size_t bytes)
+{
+    const lt_range *r = &row->range;
+    const char *noun = row->type == LT_OPTION_TYPE_INT ? "an integer" : "a number";
+    if (!r->limited) snprintf(text, bytes, "%s", noun);
+    else if (isinf(r->hi) && r->hi_open && isfinite(r->lo))
+        snprintf(text, bytes, "%s %s %.15g", noun, r->lo_open ? "above" : "of at least", r->lo);
+    else
+        snprintf(text, bytes, "%s in %c%.15g, %.15g%c", noun, r->lo_open ? '(' : '[', r->lo, r->hi,
+                 r->hi_open ? ')' : ']');
+}
+
+void lt_option_expects(const lt_option *row, char *text, size_t bytes)
+{
+    if (!bytes) return;
+    text[0] = 0;
+    switch (row->type) {
+    case LT_OPTION_TYPE_BOOL: append(text, bytes, "true or false"); break;
+    case LT_OPTION_TYPE_INT:
+    case LT_OPTION_TYPE_REAL: expects_number(row, text, bytes); break;
+    case LT_OPTION_TYPE_ENUM:
+        append(text, bytes, "one of ");
+        for (int i = 0; row->names[i]; i++) {
+            append(text, bytes, i ? ", " : "");
+            append(text, bytes, row->names[i]);
+        }
+        break;
+    case LT_OPTION_TYPE_LIST: snprintf(text, bytes, "at most %d texts", LT_TEXT_LIST_MAX); break;
+    default: append(text, bytes, row->type == LT_OPTION_TYPE_PATH ? "a path" : "a text"); break;
+    }
+}
+
+static lt_status refuse(const lt_option *row, const char *value)
+{
+    char expected[256];
+    lt_option_expects(row, expected, sizeof expected);
+    return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is '%.100s': expected %s", row->name, value, expected);
+}
+
+/* ---- Finding rows -------------------------------------------------------------- */
+static bool same_name(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if ((*a == '_' ? '-' : *a) != (*b == '_' ? '-' : *b)) return false;
+    return *a == *b;
+}
+
+const lt_option *lt_options_find(const lt_option_table *t, const char *name, size_t *base)
+{
+    for (int g = 0; g < t->n_groups; g++)
+        for (int i = 0; i < t->groups[g].n_rows; i++)
+            if (same_name(t->groups[g].rows[i].name, name)) {
+                *base = t->groups[g].base;
+                return &t->groups[g].rows[i];
+            }
+    return NULL;
+}
+
+/* ---- Setting ---------------------------------------------------------------------- */
+static bool bool_from_text(const char *text, bool *out)
+{
+    static const char *const yes[] = { "true", "yes", "on", "1" }, *const no[] = { "false", "no", "off", "0" };
+    for (size_t i = 0; i < LT_LEN(yes); i++) {
+        if (!strcmp(text, yes[i])) return *out = true, true;
+        if (!strcmp(text, no[i])) return *out = false, true;
+    }
+    return false;
+}
+
+static lt_status set_int(const lt_option *row, const char *value, void *field)
+{
+    int64_t v;
+    if (!lt_text_int(value, &v) || !in_range(&row->range, (double)v)) return refuse(row, value);
+    if (row->size == sizeof(int64_t)) {
+        memcpy(field, &v, sizeof v);
+        return LT_OK;
+    }
+    if (v < INT_MIN || v > INT_MAX)
+        return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is '%.100s': expected an integer in %d..%d", row->name, value,
+                       INT_MIN, INT_MAX);
+    int narrow = (int)v;
+    memcpy(field, &narrow, sizeof narrow);
+    return LT_OK;
+}
+
+static lt_status set_real(const lt_option *row, const char *value, void *field)
+{
+    double v;
+    if (!lt_text_real(value, &v) || !in_range(&row->range, v)) return refuse(row, value);
+    float narrow = (float)v;
+    if (row->size == sizeof v) memcpy(field, &v, sizeof v);
+    else memcpy(field, &narrow, sizeof narrow);
+    return LT_OK;
+}
+
+static lt_status set_enum(const lt_option *row, const char *value, void *field)
+{
+    int n = 0;
+    for (; row->names[n]; n++)
+        if (same_name(row->names[n], value)) {
+            memcpy(field, &n, sizeof n);
+            return LT_OK;
+        }
+    const char *near = lt_text_nearest(value, row->names, n);
+    if (!near) return refuse(row, value);
+    char expected[256];
+    lt_option_expects(row, expected, sizeof expected);
+    return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is '%.100s' (did you mean '%s'?): expected %s", row->name, value,
+                   near, expected);
+}
+
+lt_status lt_option_set_field(const lt_option *row, const char *value, void *field)
+{
+    switch (row->type) {
+    case LT_OPTION_TYPE_BOOL: {
+        bool v;
+        if (!bool_from_text(value, &v)) return refuse(row, value);
+        memcpy(field, &v, sizeof v);
+        return LT_OK;
+    }
+    case LT_OPTION_TYPE_INT: return set_int(row, value, field);
+    case LT_OPTION_TYPE_REAL: return set_real(row, value, field);
+    case LT_OPTION_TYPE_ENUM: return set_enum(row, value, field);
+    case LT_OPTION_TYPE_LIST: {
+        lt_text_list *list = field;
+        if (list->n >= LT_TEXT_LIST_MAX) return refuse(row, value);
+        list->item[list->n++] = value;
+        return LT_OK;
+    }
+    default:
+        if (row->type == LT_OPTION_TYPE_PATH && !*value) return refuse(row, value);
+        memcpy(field, &value, sizeof value);
+        return LT_OK;
+    }
+}
+
+lt_status lt_options_set(const lt_option_table *t, const char *name, const char *value, void *options)
+{
+    size_t base;
+    const lt_option *row = lt_options_find(t, name, &base);
+    if (!row) return lt_option_unknown(t, name);
+    return lt_option_set_field(row, value, (char *)options + base + row->offset);
+}
+
+lt_status lt_options_defaults(const lt_option_table *t, void *options)
+{
+    for (int g = 0; g < t->n_groups; g++)
+        for (int i = 0; i < t->groups[g].n_rows; i++) {
+            const lt_option *row = &t->groups[g].rows[i];
+            void *field = (char *)options + t->groups[g].base + row->offset;
+            memset(field, 0, row->size);
+            if (row->default_text && lt_option_set_field(row, row->default_text, field))
+                return LT_FAIL(LT_ERR_INTERNAL, "default of '%s': %s", row->name, lt_error_text());
+        }
+    return LT_OK;
+}
+
+/* ---- Reading back -------------------------------------------------------------------- */
+static void real_to_text(double v, char *text, size_t bytes)
+{
+    pthread_once(&c_locale_made, make_c_locale);
+    locale_t before = c_locale ? uselocale(c_locale) : (locale_t)0;
+    for (int digits = 15; digits <= 17; digits++) { /* the shortest that reads back the same */
+        snprintf(text, bytes, "%.*g", digits, v);
+        if (strtod(text, NULL) == v) break;
+    }
+    if (before) uselocale(before);
+}
+
+static void list_to_text(const lt_text_list *list, char *text, size_t bytes)
+{
+    text[0] = 0;
+    for (int i = 0; i < list->n; i++) {
+        append(text, bytes, i ? "," : "");
+        append(text, bytes, list->item[i]);
+    }
+}
+
+static void field_to_text(const lt_option *row, const char *field, char *text, size_t bytes)
+{
+    switch (row->type) {
+    case LT_OPTION_TYPE_BOOL: snprintf(text, bytes, "%s", *(const bool *)field ? "true" : "false"); break;
+    case LT_OPTION_TYPE_INT:
+        snprintf(text, bytes, "%" PRId64,
+                 row->size == sizeof(int64_t) ? *(const int64_t *)field : (int64_t) * (const int *)field);
+        break;
+    case LT_OPTION_TYPE_REAL:
+        real_to_text(row->size == sizeof(double) ? *(const double *)field : (double)*(const float *)field, text, bytes);
+        break;
+    case LT_OPTION_TYPE_ENUM: {
+        int at = *(const int *)field, n = 0;
+        while (row->names[n]) n++;
+        snprintf(text, bytes, "%s", at >= 0 && at < n ? row->names[at] : "?");
+        break;
+    }
+    case LT_OPTION_TYPE_LIST: list_to_text((const lt_text_list *)field, text, bytes); break;
+    default: {
+        const char *s = *(const char *const *)field;
+        snprintf(text, bytes, "%s", s ? s : "");
+    }
+    }
+}
+
+lt_status lt_options_get(const lt_option_table *t, const char *name, const void *options, char *text, size_t text_bytes)
+{
+    size_t base;
+    const lt_option *row = lt_options_find(t, name, &base);
+    if (!row) return lt_option_unknown(t, name);
+    if (text_bytes) field_to_text(row, (const char *)options + base + row->offset, text, text_bytes);
+    return LT_OK;
+}
