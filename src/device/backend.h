@@ -33,10 +33,10 @@ typedef struct lt_stream {
 typedef struct lt_event { lt_device *dev; } lt_event;
 
 /* A captured sequence of work, ready to run again and again. */
-typedef struct lt_graph_exec {
+typedef struct lt_capture {
     lt_device *dev;
     int        n_launches;        /* for rebind: launches are numbered in order of capture */
-} lt_graph_exec;
+} lt_capture;
 
 /* How a kernel is made: from source text (compiled at run time), or a host kernel that is
    ready. A device takes the form it can run and refuses the other. */
@@ -90,11 +90,11 @@ struct lt_backend {
 
     /* Between begin and end the stream records instead of running; arguments are copied. */
     lt_status (*capture_begin)(lt_stream *st);
-    lt_status (*capture_end)  (lt_stream *st, lt_graph_exec **out);
+    lt_status (*capture_end)  (lt_stream *st, lt_capture **out);
     void      (*capture_abort)(lt_stream *st);
-    lt_status (*replay)       (lt_stream *st, lt_graph_exec *g);
-    lt_status (*rebind)       (lt_graph_exec *g, int launch, void *const *arg); /* new arguments; not while it runs */
-    void      (*exec_destroy) (lt_graph_exec *g);
+    lt_status (*replay)       (lt_stream *st, lt_capture *c);
+    lt_status (*rebind)       (lt_capture *c, int launch, void *const *arg); /* new arguments; not while it runs */
+    void      (*capture_destroy)(lt_capture *c);
 };
 
 /* The table, or NULL when this build has no such device; the reason is in lt_error_text(). */

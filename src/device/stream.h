@@ -38,13 +38,13 @@ lt_status lt_event_elapsed(lt_event *from, lt_event *to, double *ns);
 
 /* ---- Capture and replay ------------------------------------------------------- */
 lt_status lt_capture_begin(lt_stream *st);
-lt_status lt_capture_end(lt_stream *st, lt_graph_exec **out); /* ends the capture even when it fails */
+lt_status lt_capture_end(lt_stream *st, lt_capture **out); /* ends the capture even when it fails */
 void      lt_capture_abort(lt_stream *st);
 /* No allocation and no lock on the CPU's default stream. The kernels and the memory captured
    must still be there. */
-lt_status lt_graph_replay(lt_stream *st, lt_graph_exec *g);
+lt_status lt_capture_replay(lt_stream *st, lt_capture *c);
 /* Gives captured launch number `launch` new arguments (as many as its kernel has). */
-lt_status lt_graph_rebind(lt_graph_exec *g, int launch, void *const *arg);
-void      lt_graph_exec_destroy(lt_graph_exec *g);            /* NULL is allowed */
+lt_status lt_capture_rebind(lt_capture *c, int launch, void *const *arg);
+void      lt_capture_destroy(lt_capture *c);            /* NULL is allowed */
 
 #endif
