@@ -1,0 +1,244 @@
+/* MATMUL through OpenBLAS: the output is cut into tiles by its shape alone, and the pool runs one
+   single-threaded product per tile. SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cpu/blas.h"
+#include "kernels/host_kernel.h"
+#include "kernels/matmul_shape.h"
+#include "kernels/rows.h"
+
+#include "base/dtype.h"
+#include "base/status.h"
+
+#include <string.h>
+
+typedef struct matmul_kernel {
+    lt_host_kernel  host;
+    lt_matmul_shape s;
+    lt_dtype t;               /* what is computed in: F32 or F64 */
+    int64_t tile_m, tile_n, tiles_m, tiles_n;
+    int64_t batch_step;       /* products per task; more than 1 only with a single tile each */
+    int64_t k_parts;          /* > 1: a long inner dim is summed in parts, then in order */
+    int64_t n_tasks;
+    int64_t rows_per_unit;    /* rows of the product in one row of the epilogue's domain */
+    bool    epilogue_by_task; /* each task covers whole units and finishes them itself */
+    size_t  a_at, b_at, c_at, part_at; /* scratch: operands widened from half types, partial sums */
+} matmul_kernel;
+
+/* ---- Cutting, by shape only ------------------------------------------------------------- */
+/* Smaller tiles spread better, larger ones repeat less packing inside OpenBLAS. */
+#define TASK_FLOPS 3e6
+enum { MIN_TILE = 64, MAX_TILES = 64, TILE_STEP = 32, K_PART = 4096, K_PARTS_MAX = 16 };
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static void cut_tiles(matmul_kernel *v, bool rows_only)
+{
+    const lt_matmul_shape *s = &v->s;
+    double flops = 2.0 * (double)s->m * (double)s->n * (double)s->k;
+    double wanted = flops / TASK_FLOPS;
+    if (wanted > (double)MAX_TILES) wanted = (double)MAX_TILES;
+    if (s->batch > 1 && (double)s->batch >= wanted) wanted = 1; /* the batch spreads well enough */
+    v->tile_m = LT_MAX(s->m, 1);
+    v->tile_n = LT_MAX(s->n, 1);
+    while ((double)(ceil_div(s->m, v->tile_m) * ceil_div(s->n, v->tile_n)) < wanted) {
+        bool split_rows = rows_only || v->tile_m >= v->tile_n;
+        int64_t *side = split_rows ? &v->tile_m : &v->tile_n;
+        if (*side < 2 * MIN_TILE) break;
+        *side = ceil_div(ceil_div(*side, 2), TILE_STEP) * TILE_STEP;
+    }
+    v->tiles_m = ceil_div(s->m, v->tile_m);
+    v->tiles_n = ceil_div(s->n, v->tile_n);
+}
+
+static void plan_tasks(matmul_kernel *v, bool has_epilogue)
+{
+    lt_matmul_shape *s = &v->s;
+    /* A batch that shares b is one tall product: the rows of a follow each other. */
+    bool shares_b = s->batch > 1 && !s->trans_a;
+    for (int d = 0; d < s->rank; d++) shares_b = shares_b && (s->dim[d] == 1 || (s->b[d] == 0 && s->a[d] != 0));
+    int64_t outer = s->rank ? s->dim[0] : s->m;
+    int64_t rows = s->batch * s->m;
+    v->rows_per_unit = outer ? LT_MAX(1, rows / outer) : 1;
+    if (shares_b) {
+        s->m = rows;
+        s->batch = 1;
+        s->rank = 0;
+    }
+    cut_tiles(v, has_epilogue && s->n <= 1024);
+    if (has_epilogue && s->batch == 1 && v->tiles_m > 1)
+        v->tile_m = LT_MIN(s->m, ceil_div(v->tile_m, v->rows_per_unit) * v->rows_per_unit);
+    v->tiles_m = ceil_div(s->m, v->tile_m);
+    v->k_parts = 1;
+    if (s->batch == 1 && v->tiles_m * v->tiles_n == 1 && s->k >= 2 * K_PART &&
+        2.0 * (double)s->m * (double)s->n * (double)s->k > TASK_FLOPS / 8)
+        v->k_parts = LT_MIN(K_PARTS_MAX, s->k / K_PART);
+    v->batch_step = 1;
+    if (v->tiles_m * v->tiles_n == 1) {
+        double each = 2.0 * (double)s->m * (double)s->n * (double)s->k + 200;
+        v->batch_step = LT_MAX(1, LT_MIN(s->batch, (int64_t)(TASK_FLOPS / 8 / each)));
+    }
+    int64_t unit = v->rows_per_unit; /* of a batch: whole matrices */
+    if (has_epilogue && s->batch > 1 && s->m && unit % s->m == 0)
+        v->batch_step = LT_MIN(s->batch, ceil_div(v->batch_step, unit / s->m) * (unit / s->m));
+    v->n_tasks = v->k_parts > 1 ? v->k_parts : ceil_div(s->batch, v->batch_step) * v->tiles_m * v->tiles_n;
+    int64_t per_task = s->batch == 1 ? v->tile_m : v->batch_step * s->m;
+    v->epilogue_by_task = v->k_parts == 1 && v->tiles_n == 1 && (s->batch == 1 || v->tiles_m == 1) &&
+                          per_task % unit == 0;
+}
+
+/* ---- Running ------------------------------------------------------------------------------ */
+typedef struct matmul_job {
+    const matmul_kernel *v;
+    const char *a, *b;
+    char *c, *part;
+    void *const *arg; /* NULL: the epilogue is not run by tasks */
+} matmul_job;
+
+static lt_gemm whole_product(const matmul_kernel *v)
+{
+    const lt_matmul_shape *s = &v->s;
+    return (lt_gemm){ .t = v->t, .trans_a = s->trans_a, .trans_b = s->trans_b, .m = s->m, .n = s->n, .k = s->k,
+                      .lda = s->trans_a ? s->m : s->k, .ldb = s->trans_b ? s->k : s->n, .ldc = s->n };
+}
+
+static void run_tile(const matmul_job *j, int64_t product, int64_t tile)
+{
+    const matmul_kernel *v = j->v;
+    lt_gemm g = whole_product(v);
+    int64_t at_a, at_b, size = (int64_t)lt_dtype_size(v->t);
+    lt_matmul_operands(&v->s, product, &at_a, &at_b);
+    int64_t r = tile / v->tiles_n * v->tile_m, c = tile % v->tiles_n * v->tile_n;
+    g.m = LT_MIN(v->tile_m, v->s.m - r);
+    g.n = LT_MIN(v->tile_n, v->s.n - c);
+    const char *a = j->a + (at_a * v->s.m * v->s.k + r * (g.trans_a ? 1 : g.lda)) * size;
+    const char *b = j->b + (at_b * v->s.k * v->s.n + c * (g.trans_b ? g.ldb : 1)) * size;
+    lt_gemm_run(&g, a, b, j->c + ((product * v->s.m + r) * v->s.n + c) * size);
+}
+
+static lt_status matmul_task(void *ctx, int64_t task, int worker)
+{
+    (void)worker;
+    const matmul_job *j = ctx;
+    const matmul_kernel *v = j->v;
+    int64_t tiles = v->tiles_m * v->tiles_n;
+    int64_t begin = task / tiles * v->batch_step, end = LT_MIN(v->s.batch, begin + v->batch_step);
+    for (int64_t i = begin; i < end; i++) run_tile(j, i, task % tiles);
+    if (!j->arg) return LT_OK;
+    int64_t row = begin * v->s.m + task % tiles * v->tile_m;
+    int64_t rows = v->s.batch == 1 ? LT_MIN(v->tile_m, v->s.m - row) : (end - begin) * v->s.m;
+    return lt_host_epilogue_rows(&v->host, j->arg, row / v->rows_per_unit, rows / v->rows_per_unit);
+}
+
+static lt_status k_part_task(void *ctx, int64_t part, int worker)
+{
+    (void)worker;
+    const matmul_job *j = ctx;
+    const matmul_kernel *v = j->v;
+    lt_gemm g = whole_product(v);
+    int64_t begin, end, size = (int64_t)lt_dtype_size(v->t);
+    lt_split(v->s.k, v->k_parts, part, &begin, &end);
+    g.k = end - begin;
+    lt_gemm_run(&g, j->a + begin * (g.trans_a ? g.lda : 1) * size, j->b + begin * (g.trans_b ? 1 : g.ldb) * size,
+                j->part + part * g.m * g.n * size);
+    return LT_OK;
+}
+
+#define ADD_PARTS(T)                                                                \
+    do {                                                                            \
+        const T *x = (const T *)j->part;                                            \
+        T *y = (T *)j->c;                                                           \
+        for (int64_t i = 0; i < n; i++) {                                           \
+            T sum = x[i];                                                           \
+            for (int64_t l = 1; l < v->k_parts; l++) sum += x[l * n + i];           \
+            y[i] = sum;                                                             \
+        }                                                                           \
+    } while (0)
+
+static void add_parts(const matmul_kernel *v, const matmul_job *j)
+{
+    int64_t n = v->s.m * v->s.n;
+    if (v->t == LT_F32) ADD_PARTS(float);
+    else ADD_PARTS(double);
+}
+
+typedef struct convert_job { lt_dtype to, from; void *dst; const void *src; int64_t n, n_parts; } convert_job;
+
+static lt_status convert_part(void *ctx, int64_t part, int worker)
+{
+    (void)worker;
+    const convert_job *j = ctx;
+    int64_t begin, end;
+    lt_split(j->n, j->n_parts, part, &begin, &end);
+    lt_convert(j->to, lt_offset(j->dst, (size_t)begin * lt_dtype_size(j->to)), j->from,
+               lt_offset(j->src, (size_t)begin * lt_dtype_size(j->from)), end - begin);
+    return LT_OK;
+}
+
+static lt_status convert(lt_pool *pool, lt_dtype to, void *dst, lt_dtype from, const void *src, int64_t n)
+{
+    convert_job j = { to, from, dst, src, n, LT_MAX(1, n >> 15) };
+    return lt_pool_run(pool, j.n_parts, convert_part, &j);
+}
+
+static lt_status matmul_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
+{
+    const matmul_kernel *v = (const matmul_kernel *)k;
+    const lt_problem_key *p = &v->host.key;
+    char *scratch = k->scratch_bytes ? arg[k->n_args] : NULL;
+    matmul_job j = { .v = v, .a = arg[0], .b = arg[1], .c = arg[2], .part = lt_offset(scratch, v->part_at) };
+    bool half = p->out.dtype != v->t;
+    if (half) {
+        j.a = scratch + v->a_at, j.b = scratch + v->b_at, j.c = scratch + v->c_at;
+        LT_TRY(convert(pool, v->t, scratch + v->a_at, p->in[0].dtype, arg[0], lt_tensor_count(&p->in[0])));
+        LT_TRY(convert(pool, v->t, scratch + v->b_at, p->in[1].dtype, arg[1], lt_tensor_count(&p->in[1])));
+    }
+    bool by_task = v->host.epilogue && v->epilogue_by_task && !half;
+    if (by_task) j.arg = arg;
+    if (v->k_parts > 1) {
+        LT_TRY(lt_pool_run(pool, v->n_tasks, k_part_task, &j));
+        add_parts(v, &j);
+    } else if (v->n_tasks == 1) {
+        LT_TRY(matmul_task(&j, 0, 0));
+    } else {
+        LT_TRY(lt_pool_run(pool, v->n_tasks, matmul_task, &j));
+    }
+    if (half) LT_TRY(convert(pool, p->out.dtype, arg[2], v->t, j.c, lt_tensor_count(&p->out)));
+    return by_task ? LT_OK : lt_host_epilogue(&v->host, pool, arg);
+}
+
+/* ---- The row ---------------------------------------------------------------------------------- */
+bool lt_matmul_openblas_applies(const lt_problem_key *p)
+{
+    lt_dtype t = p->out.dtype;
+    lt_matmul_shape s = lt_matmul_shape_of(p);
+    return lt_key_is_all(p, t) && lt_dtype_is_float(t) && lt_blas_fits(s.batch * s.m) && lt_blas_fits(s.n) && lt_blas_fits(s.k);
+}
+
+static size_t place_scratch(matmul_kernel *v, const lt_problem_key *p)
+{
+    size_t at = 0, size = lt_dtype_size(v->t);
+    if (p->out.dtype != v->t) {
+        v->a_at = at;
+        at += lt_align64((size_t)lt_tensor_count(&p->in[0]) * size);
+        v->b_at = at;
+        at += lt_align64((size_t)lt_tensor_count(&p->in[1]) * size);
+        v->c_at = at;
+        at += lt_align64((size_t)lt_tensor_count(&p->out) * size);
+    }
+    v->part_at = at;
+    if (v->k_parts > 1) at += lt_align64((size_t)(v->k_parts * v->s.m * v->s.n) * size);
+    return at;
+}
+
+lt_status lt_matmul_openblas_prepare(const lt_problem_key *p, lt_kernel **out)
+{
+    *out = NULL;
+    matmul_kernel *v = lt_host_kernel_create(p, sizeof *v, "matmul_openblas", matmul_run);
+    if (!v) return LT_ERR_MEMORY;
+    lt_blas_init();
+    v->s = lt_matmul_shape_of(p);
+    v->t = lt_compute_type(p->out.dtype);
+    v->host.kernel.flops = 2.0 * (double)v->s.batch * (double)v->s.m * (double)v->s.n * (double)v->s.k;
+    plan_tasks(v, p->epilogue != NULL);
+    v->host.kernel.scratch_bytes = place_scratch(v, p);
+    return lt_host_kernel_finish(&v->host, lt_host_epilogue_prepare(&v->host, p), out);
+}

@@ -1,0 +1,47 @@
+/* The table of CPU kernels: for each op the best row first, the plain one last.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/kernel_table.h"
+
+#include "kernels/host_kernel.h"
+#include "kernels/rows.h"
+
+#include "base/status.h"
+
+static bool always(const lt_problem_key *p) { (void)p; return true; }
+
+#define FAST(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare }
+#define REAL(op, name) { #name "_ref", LT_OP_##op, lt_key_is_real, lt_##name##_ref_prepare }
+#define ANY(op, name)  { #name "_ref", LT_OP_##op, always, lt_##name##_ref_prepare }
+
+static const lt_kernel_row rows[] = {
+    FAST(CAST, cast_threaded),       ANY(CAST, cast),
+    FAST(RESHAPE, reshape_threaded), ANY(RESHAPE, reshape),
+    FAST(VIEW, view_affine),         ANY(VIEW, view),
+    FAST(PLACE, place_affine),       ANY(PLACE, place),
+    REAL(SUM, reduce), REAL(RMAX, reduce), REAL(RMIN, reduce),
+    REAL(ARGMAX, arg), REAL(ARGMIN, arg), REAL(CUMSUM, cumsum), REAL(TOPK_INDEX, topk),
+    ANY(TAKE, take), REAL(PUT, put), ANY(TAKE_ALONG, take_along), REAL(PUT_ALONG, put_along),
+#if LT_HAVE_OPENBLAS
+    FAST(MATMUL, matmul_openblas),
+#endif
+    REAL(MATMUL, matmul),
+    REAL(CONV2D, conv), REAL(CONV2D_DGRAD, conv), REAL(CONV2D_WGRAD, conv),
+    REAL(MAXPOOL_INDEX, pool), REAL(AVGPOOL, pool), REAL(AVGPOOL_GRAD, pool),
+    REAL(EIG, eig), REAL(EIG_GRAD, eig_grad), REAL(EIGH, eigh), REAL(SVD, svd),
+    REAL(CHOLESKY, cholesky), REAL(SOLVE, solve), REAL(INV, inv), REAL(DET, det), REAL(LOGDET, det),
+    REAL(RFFT2, fft), REAL(IRFFT2, fft),
+};
+
+const lt_kernel_row *lt_kernel_rows(int *n_rows)
+{
+    *n_rows = (int)LT_LEN(rows);
+    return rows;
+}
+
+int lt_kernel_candidates(const lt_problem_key *p, const lt_kernel_row **out, int max)
+{
+    int n = 0;
+    for (size_t i = 0; i < LT_LEN(rows) && n < max; i++)
+        if (rows[i].op == p->op && rows[i].applies(p)) out[n++] = &rows[i];
+    return n;
+}

@@ -1,0 +1,19 @@
+/* The sizes of a batched matrix product. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_KERNELS_MATMUL_SHAPE_H
+#define LT_KERNELS_MATMUL_SHAPE_H
+
+#include "kernels/kernel_table.h"
+
+typedef struct lt_matmul_shape {
+    int64_t m, n, k, batch;              /* batch: product of the output's leading extents */
+    bool    trans_a, trans_b;
+    int     rank;                        /* leading dims of the output */
+    int64_t dim[LT_MAX_RANK];            /* their extents */
+    int64_t a[LT_MAX_RANK], b[LT_MAX_RANK]; /* steps in matrices; 0 where the operand broadcasts */
+} lt_matmul_shape;
+
+lt_matmul_shape lt_matmul_shape_of(const lt_problem_key *p);
+/* Which matrix of a and of b the i-th product of the batch takes. */
+void lt_matmul_operands(const lt_matmul_shape *s, int64_t i, int64_t *a, int64_t *b);
+
+#endif
