@@ -31,7 +31,7 @@ lt_status lt_pool_shared_resize(int n_threads);
 
 /* The range of part `index` of `n_parts` nearly equal parts of 0..n: a split by number only,
    so that it is the same whatever the thread count. */
-static inline void lt_split(int64_t n, int64_t n_parts, int64_t index, int64_t *begin, int64_t *end)
+static inline void lt_part_range(int64_t n, int64_t n_parts, int64_t index, int64_t *begin, int64_t *end)
 {
     int64_t size = n / n_parts, rest = n % n_parts;
     *begin = index * size + (index < rest ? index : rest);

@@ -209,7 +209,7 @@ LT_TEST(splits_cover_the_range_in_order)
         for (int64_t parts = 1; parts < 12; parts++) {
             int64_t at = 0, b, e, smallest = n, largest = 0;
             for (int64_t i = 0; i < parts; i++) {
-                lt_split(n, parts, i, &b, &e);
+                lt_part_range(n, parts, i, &b, &e);
                 LT_CHECK(b == at && e >= b);
                 at = e;
                 smallest = LT_MIN(smallest, e - b), largest = LT_MAX(largest, e - b);
