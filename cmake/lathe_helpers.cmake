@@ -82,6 +82,26 @@ function(lt_layer name)
     set_property(GLOBAL APPEND PROPERTY LT_LAYERS ${name})
 endfunction()
 
+# lt_embed(LAYER file…): puts files of the current folder into the layer as they stand, between the
+# symbols lt_text_NAME and lt_text_NAME_end (the file's name, '_' for every other sign).
+function(lt_embed layer)
+    foreach(file ${ARGN})
+        get_filename_component(name ${file} NAME)
+        string(MAKE_C_IDENTIFIER ${name} id)
+        set(source ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+        set(assembly ${CMAKE_CURRENT_BINARY_DIR}/${id}.S)
+        file(CONFIGURE OUTPUT ${assembly} CONTENT [[.section .rodata
+.global lt_text_@id@, lt_text_@id@_end
+.hidden lt_text_@id@, lt_text_@id@_end
+lt_text_@id@: .incbin "@source@"
+lt_text_@id@_end: .byte 0
+.section .note.GNU-stack,"",%progbits
+]] @ONLY)
+        set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${source})
+        target_sources(lt_${layer}_obj PRIVATE ${assembly})
+    endforeach()
+endfunction()
+
 # lt_test(NAME LAYER layer SOURCES … [LABELS …] [LIBS …] [ARGS …] [TIMEOUT s]): a test program;
 # exit 77 means skipped, with the reason printed.
 function(lt_test name)

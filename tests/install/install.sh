@@ -1,0 +1,37 @@
+#!/bin/sh
+# Installs the build into a staging folder and builds an outside program against it, once with
+# pkg-config, once with find_package, shared and static. Also tries a folder with a space in its name.
+# install.sh CMAKE BUILD-FOLDER PROGRAM-FOLDER C-COMPILER. SPDX-License-Identifier: BSD-3-Clause
+set -eu
+cmake=$1 build=$2 program=$3 cc=$4
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+stage="$work/a stage"
+"$cmake" --install "$build" --prefix "$stage" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+
+for file in bin/lathe include/lathe/lathe.h share/man/man1/lathe.1 share/bash-completion/completions/lathe \
+            share/zsh/site-functions/_lathe share/fish/vendor_completions.d/lathe.fish share/doc/lathe/LICENSE; do
+    [ -e "$stage/$file" ] || { echo "not installed: $file"; exit 1; }
+done
+"$stage/bin/lathe" --version >"$work/version"
+version=$(cut -d ' ' -f 2 "$work/version")
+
+expect() { # expect LABEL PROGRAM: it must run and print the version the command has
+    got=$("$2") || { echo "$1: the program failed"; exit 1; }
+    [ "$got" = "lathe $version" ] || { echo "$1: printed '$got', expected 'lathe $version'"; exit 1; }
+    echo "$1: $got"
+}
+
+"$cmake" -S "$program" -B "$work/build" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$stage" >"$work/log" 2>&1 \
+    && "$cmake" --build "$work/build" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+expect "find_package, shared" "$work/build/outside"
+expect "find_package, static" "$work/build/outside_static"
+
+command -v pkg-config >/dev/null 2>&1 || { echo "no pkg-config: that way was not tried"; exit 0; }
+pc=$(find "$stage" -name lathe.pc)
+PKG_CONFIG_PATH=$(dirname "$pc")
+export PKG_CONFIG_PATH
+[ "$(pkg-config --modversion lathe)" = "$version" ] || { echo "lathe.pc has version $(pkg-config --modversion lathe), expected $version"; exit 1; }
+libdir=$(pkg-config --variable=libdir lathe)
+eval "\"$cc\" \"$program/outside.c\" -o \"$work/outside\" $(pkg-config --cflags --libs lathe)"
+LD_LIBRARY_PATH="$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" expect "pkg-config, shared" "$work/outside"

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Who may include whom: reads the include lines of src/ and of what stands outside it.
+# layers.sh SOURCE-ROOT. SPDX-License-Identifier: BSD-3-Clause
+set -eu
+cd "$1"
+
+# The first word of an include is the layer ("graph/ir.h"); see[x] lists the layers below x.
+(cd src && find . -name '*.[ch]' | LC_ALL=C sort | xargs awk '
+BEGIN { see["base"] = ""; see["trace"] = "base"; see["device"] = see["report"] = "base trace"
+        see["kernels"] = see["cluster"] = see["device"] " device"
+        see["tune"] = see["kernels"] " kernels"; see["graph"] = see["tune"] " tune"
+        see["optimize"] = see["operators"] = see["qkernel"] = see["graph"] " cluster report graph" }
+match($0, /^#include "[a-z]+\//) {
+    to = substr($0, 11, RLENGTH - 11); split(FILENAME, p, "/"); from = p[2]
+    if (to != from && to != "lathe" && index(" " see[from] " ", " " to " ") == 0) {
+        printf "src%s:%d: %s may not include %s/\n", substr(FILENAME, 2), FNR, from, to; bad = 1 } }
+END { exit bad }')
+
+# Outside src/ only public headers, the C library and neighbours in the same folder.
+find cli python examples -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | xargs awk '
+match($0, /^#include "[^"]*\//) {
+    to = substr($0, 11, RLENGTH - 11)
+    if (to != "lathe") { printf "%s:%d: only public headers here, not %s/\n", FILENAME, FNR, to; bad = 1 } }
+END { exit bad }'
+
+# A public header may not lead into src/.
+find include -name '*.h' | LC_ALL=C sort | xargs awk '
+/^#include "/ && !/^#include "lathe\// { printf "%s:%d: not a public header: %s\n", FILENAME, FNR, $2; bad = 1 }
+END { exit bad }'
+
+# Only one file reads the environment, only one touches the heap.
+bad=$(grep -rnE '\b(secure_)?getenv *\(' src cli --include='*.c' | grep -v '^src/base/config.c:' || true)
+[ -z "$bad" ] || { echo "only src/base/config.c reads the environment:"; echo "$bad"; exit 1; }
+bad=$(grep -rnE '(^|[^_a-z])(malloc|calloc|realloc|free|strdup|aligned_alloc|posix_memalign) *\(' src --include='*.c' \
+      | grep -vE '^src/base/alloc.c:|/\*|^[^:]*:[0-9]+: *\*' || true)
+[ -z "$bad" ] || { echo "heap memory in src/ goes through base/alloc.h:"; echo "$bad"; exit 1; }
