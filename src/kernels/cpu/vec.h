@@ -1,0 +1,48 @@
+/* Vector functions over blocks: one table per instruction set and type. The bits of an
+   element never depend on its position, on n or on alignment.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_KERNELS_CPU_VEC_H
+#define LT_KERNELS_CPU_VEC_H
+
+#include "kernels/fused.h"
+
+/* d[i] = f(a[i], b[i], c[i]), i in 0..n-1. d may be the very array of an operand, but may not
+   overlap one otherwise. Operands a function does not take are ignored. */
+typedef void (*lt_vec_fn)(void *d, const void *a, const void *b, const void *c, int64_t n);
+
+/* Reduces n_rows runs of n elements each: d[r] = reduce(x[r*n .. r*n+n-1]). */
+typedef void (*lt_vec_rows_fn)(void *d, const void *x, int64_t n, int64_t n_rows);
+
+/* Folds n_rows rows of n elements into acc[0..n-1], top to bottom. */
+typedef void (*lt_vec_columns_fn)(void *acc, const void *x, int64_t n, int64_t n_rows);
+
+#define LT_VEC_N_OPS (LT_OP_CLAMP + 1)
+#define LT_VEC_N_FORMS 4
+#define LT_VEC_TINY 16          /* elements a `tiny` function always computes */
+
+typedef enum lt_vec_reduce { LT_VEC_SUM, LT_VEC_MAX, LT_VEC_MIN, LT_VEC_N_REDUCES } lt_vec_reduce;
+
+typedef struct lt_vec_set {
+    /* Forms say which operands are one element instead of an array. Binary: bit 0 = a, bit 1 = b.
+       Ternary: bit 0 = b, bit 1 = c. NULL: this form does not exist, fill the operand first. */
+    lt_vec_fn op[LT_VEC_N_OPS][LT_VEC_N_FORMS];
+    /* Form 0 for exactly LT_VEC_TINY elements whatever n; NULL where op[][0] must do. */
+    lt_vec_fn tiny[LT_VEC_N_OPS];
+    lt_vec_fn fill;                    /* d[i] = a[0] */
+    lt_vec_fn copy, copy_streaming;    /* streaming: past the caches, d aligned to 64 bytes */
+    lt_vec_fn load[LT_DTYPE_COUNT];    /* d (compute type) from a (this type) */
+    lt_vec_fn store[LT_DTYPE_COUNT];   /* d (this type) from a (compute type) */
+    lt_vec_rows_fn    rows[LT_VEC_N_REDUCES];
+    lt_vec_columns_fn columns[LT_VEC_N_REDUCES];
+} lt_vec_set;
+
+/* LT_F32 or LT_F64; NULL when the build does not hold this instruction set. */
+const lt_vec_set *lt_vec_set_of(lt_isa isa, lt_dtype type);
+
+/* One table per compiled instruction set: vec_plain.c, vec_avx2.c, vec_avx512.c. */
+extern const lt_vec_set lt_vec_plain_f32, lt_vec_plain_f64;
+#if LT_VEC_X86
+extern const lt_vec_set lt_vec_avx2_f32, lt_vec_avx2_f64, lt_vec_avx512_f32, lt_vec_avx512_f64;
+#endif
+
+#endif

@@ -1,0 +1,124 @@
+/* Arithmetic, comparisons and choices, rounded once each, for one REAL: part of vec_body.h.
+   SPDX-License-Identifier: BSD-3-Clause */
+#define C(value) ((REAL)(value))
+#define VEC FN(vec)
+#define VEC_WIDTH (VEC_BYTES / (int)sizeof(REAL))
+
+typedef REAL VEC __attribute__((vector_size(VEC_BYTES)));
+typedef REAL_BITS FN(vec_bits) __attribute__((vector_size(VEC_BYTES)));
+
+static inline VEC FN(vec_load)(const REAL *p) { VEC v; memcpy(&v, p, sizeof v); return v; }
+static inline void FN(vec_store)(REAL *p, VEC v) { memcpy(p, &v, sizeof v); }
+static inline VEC FN(vec_choose)(FN(vec_bits) mask, VEC yes, VEC no)
+{
+    return (VEC)((mask & (FN(vec_bits))yes) | (~mask & (FN(vec_bits))no));
+}
+
+/* The scalar meaning of each op. NaN: min, max, clamp and relu pass it on. */
+static inline REAL FN(one_neg)(REAL x) { return -x; }
+static inline REAL FN(one_abs)(REAL x) { return LIBM(fabs)(x); }
+static inline REAL FN(one_sign)(REAL x) { return x > 0 ? C(1) : x < 0 ? C(-1) : x != x ? x : C(0); }
+static inline REAL FN(one_square)(REAL x) { return x * x; }
+static inline REAL FN(one_sqrt)(REAL x) { return LIBM(sqrt)(x); }
+static inline REAL FN(one_relu)(REAL x) { return x < 0 ? C(0) : x; }
+static inline REAL FN(one_floor)(REAL x) { return LIBM(floor)(x); }
+static inline REAL FN(one_recip)(REAL x) { return 1 / x; }
+static inline REAL FN(one_add)(REAL a, REAL b) { return a + b; }
+static inline REAL FN(one_sub)(REAL a, REAL b) { return a - b; }
+static inline REAL FN(one_mul)(REAL a, REAL b) { return a * b; }
+static inline REAL FN(one_div)(REAL a, REAL b) { return a / b; }
+static inline REAL FN(one_min)(REAL a, REAL b) { return ((a < b) | (a != a)) ? a : b; }
+static inline REAL FN(one_max)(REAL a, REAL b) { return ((a > b) | (a != a)) ? a : b; }
+static inline REAL FN(one_lt)(REAL a, REAL b) { return a < b ? C(1) : C(0); }
+static inline REAL FN(one_le)(REAL a, REAL b) { return a <= b ? C(1) : C(0); }
+static inline REAL FN(one_gt)(REAL a, REAL b) { return a > b ? C(1) : C(0); }
+static inline REAL FN(one_ge)(REAL a, REAL b) { return a >= b ? C(1) : C(0); }
+static inline REAL FN(one_eq)(REAL a, REAL b) { return a == b ? C(1) : C(0); }
+static inline REAL FN(one_where)(REAL m, REAL a, REAL b) { return m != 0 ? a : b; }
+/* min(max(x, lo), hi), in a shape that compilers turn into selects. */
+static inline REAL FN(one_clamp)(REAL x, REAL lo, REAL hi)
+{
+    REAL raised = ((x > lo) | (x != x)) ? x : lo, nan_or_hi = raised != raised ? raised : hi;
+    return raised < hi ? raised : nan_or_hi;
+}
+
+#define VEC_UNARY(name)                                                                      \
+    static void FN(name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
+    {                                                                                        \
+        REAL *d = d_; const REAL *a = a_; (void)b_; (void)c_;                                \
+        VEC_LOOP for (int64_t i = 0; i < n; i++) d[i] = FN(one_##name)(a[i]);                \
+    }                                                                                        \
+    static void FN(tiny_##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
+    {                                                                                        \
+        REAL *d = d_; const REAL *a = a_; (void)b_; (void)c_; (void)n;                       \
+        VEC_LOOP for (int i = 0; i < LT_VEC_TINY; i++) d[i] = FN(one_##name)(a[i]);          \
+    }
+
+#define VEC_BINARY_FORM(id, name, x, y, count)                                               \
+    static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
+    {                                                                                        \
+        REAL *d = d_; const REAL *a = a_, *b = b_, a0 = a[0], b0 = b[0];                      \
+        (void)c_; (void)a0; (void)b0; (void)n;                                               \
+        VEC_LOOP for (int64_t i = 0; i < (count); i++) d[i] = FN(one_##name)(x, y);          \
+    }
+#define VEC_BINARY(name)                                                                     \
+    VEC_BINARY_FORM(vv_, name, a[i], b[i], n)                                                \
+    VEC_BINARY_FORM(sv_, name, a0, b[i], n)                                                  \
+    VEC_BINARY_FORM(vs_, name, a[i], b0, n)                                                  \
+    VEC_BINARY_FORM(tiny_, name, a[i], b[i], LT_VEC_TINY)
+
+#define VEC_TERNARY_FORM(id, name, y, z, count)                                              \
+    static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
+    {                                                                                        \
+        REAL *d = d_; const REAL *a = a_, *b = b_, *c = c_, b0 = b[0], c0 = c[0];             \
+        (void)b0; (void)c0; (void)n;                                                         \
+        VEC_LOOP for (int64_t i = 0; i < (count); i++) d[i] = FN(one_##name)(a[i], y, z);    \
+    }
+#define VEC_TERNARY(name)                                                                    \
+    VEC_TERNARY_FORM(vv_, name, b[i], c[i], n)                                               \
+    VEC_TERNARY_FORM(sv_, name, b0, c[i], n)                                                 \
+    VEC_TERNARY_FORM(vs_, name, b[i], c0, n)                                                 \
+    VEC_TERNARY_FORM(ss_, name, b0, c0, n)                                                   \
+    VEC_TERNARY_FORM(tiny_, name, b[i], c[i], LT_VEC_TINY)
+
+VEC_UNARY(neg) VEC_UNARY(abs) VEC_UNARY(sign) VEC_UNARY(square) VEC_UNARY(sqrt)
+VEC_UNARY(relu) VEC_UNARY(floor) VEC_UNARY(recip)
+VEC_BINARY(add) VEC_BINARY(sub) VEC_BINARY(mul) VEC_BINARY(div) VEC_BINARY(min) VEC_BINARY(max)
+VEC_BINARY(lt) VEC_BINARY(le) VEC_BINARY(gt) VEC_BINARY(ge) VEC_BINARY(eq)
+VEC_TERNARY(where) VEC_TERNARY(clamp)
+
+static void FN(fill)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n)
+{
+    REAL *d = d_, value = *(const REAL *)a_;
+    (void)b_; (void)c_;
+    for (int64_t i = 0; i < n; i++) d[i] = value;
+}
+
+static void FN(copy)(void *d, const void *a, const void *b, const void *c, int64_t n)
+{
+    (void)b; (void)c;
+    if (d != a) memcpy(d, a, (size_t)n * sizeof(REAL));
+}
+
+static void FN(copy_streaming)(void *d_, const void *a_, const void *b, const void *c, int64_t n)
+{
+    (void)b; (void)c;
+    REAL *d = d_; const REAL *a = a_;
+    int64_t i = 0;
+#if VEC_BYTES == 64
+    for (; i + 64 / (int64_t)sizeof(REAL) <= n; i += 64 / (int64_t)sizeof(REAL))
+        _mm512_stream_si512((void *)(d + i), _mm512_loadu_si512(a + i));
+    _mm_sfence();
+#elif VEC_BYTES == 32
+    for (; i + 32 / (int64_t)sizeof(REAL) <= n; i += 32 / (int64_t)sizeof(REAL))
+        _mm256_stream_si256((__m256i *)(void *)(d + i), _mm256_loadu_si256((const __m256i *)(const void *)(a + i)));
+    _mm_sfence();
+#endif
+    if (i < n) memcpy(d + i, a + i, (size_t)(n - i) * sizeof(REAL));
+}
+
+#undef VEC_UNARY
+#undef VEC_BINARY
+#undef VEC_BINARY_FORM
+#undef VEC_TERNARY
+#undef VEC_TERNARY_FORM
