@@ -12,7 +12,7 @@
 #include "lathe/trace.h"
 
 typedef struct lt_backend lt_backend;
-typedef struct lt_cache lt_cache;
+typedef struct lt_block_cache lt_block_cache;
 
 struct lt_device {
     const lt_backend *backend;
@@ -20,7 +20,7 @@ struct lt_device {
     char      id[16];
     void     *state;              /* the backend's own */
     lt_pool  *pool;               /* host kernels run on it; borrowed */
-    lt_cache *cache;              /* all memory of upper layers comes through here */
+    lt_block_cache *cache;              /* all memory of upper layers comes through here */
     struct lt_stream *stream;     /* the default stream */
 };
 
@@ -62,7 +62,7 @@ struct lt_backend {
     lt_status (*describe)    (lt_device *dev, lt_device_info *out);
     lt_status (*mem_info)    (lt_device *dev, int64_t *free_bytes, int64_t *total_bytes);
 
-    lt_status (*alloc)       (lt_device *dev, size_t bytes, void **out);  /* 256-byte aligned */
+    lt_status (*alloc)       (lt_device *dev, size_t bytes, void **out);  /* at least 64-byte aligned */
     lt_status (*release)     (lt_device *dev, void *address);     /* NULL is allowed */
     lt_status (*host_alloc)  (lt_device *dev, size_t bytes, void **out);  /* page-locked */
     lt_status (*host_release)(lt_device *dev, void *address);     /* NULL is allowed */

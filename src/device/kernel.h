@@ -5,7 +5,7 @@
 
 #include "base/pool.h"
 
-#define LT_KERNEL_MAX_ARGS 40
+#define LT_KERNEL_MAX_ARGS 128
 
 typedef struct lt_kernel lt_kernel;
 

@@ -6,7 +6,7 @@
 #include "device/backend.h"
 
 /* ---- Memory (through the device's caching allocator) ------------------------ */
-/* 256-byte aligned, contents unspecified, usable on st at once. owner names who holds it in
+/* 64-byte aligned, contents unspecified, usable on st at once. owner names who holds it in
    reports ("arena", "gram states"); copied. st NULL means the default stream. */
 lt_status lt_device_alloc(lt_device *dev, lt_stream *st, size_t bytes, const char *owner, void **out);
 /* st: the stream of the last work that uses it (NULL = default). address may be NULL. */

@@ -1,12 +1,11 @@
 /* The timeline as Chrome trace-event JSON. SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/recorder.h"
 
-#include "base/alloc.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "lathe/json.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -159,16 +158,14 @@ static lt_status write_document(FILE *to)
 lt_status lt_trace_write_chrome(const char *path)
 {
     if (!path || !*path) return LT_FAIL(LT_ERR_ARGUMENT, "trace: no path for the Chrome trace");
-    size_t bytes = strlen(path) + 32;
-    char *beside = lt_malloc(bytes);
-    if (!beside) return LT_FAIL(LT_ERR_MEMORY, "trace: %zu bytes for a path", bytes);
-    snprintf(beside, bytes, "%s.%ld.tmp", path, (long)getpid());
-    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    lt_atomic_file beside = { .fd = -1 };
+    LT_TRY(lt_atomic_open(path, &beside));
+    int fd = dup(beside.fd);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
     lt_status s = f ? write_document(f) : LT_FAIL(LT_ERR_IO, "trace: cannot write '%s': %s", path, strerror(errno));
     if (f && fclose(f) && !s) s = LT_FAIL(LT_ERR_IO, "trace: writing '%s' failed: %s", path, strerror(errno));
-    if (!s && rename(beside, path)) s = LT_FAIL(LT_ERR_IO, "trace: cannot replace '%s': %s", path, strerror(errno));
-    if (s && fd >= 0) unlink(beside);
-    lt_free(beside);
+    if (!f && fd >= 0) close(fd);
+    if (!s) return lt_atomic_commit(&beside);
+    lt_atomic_cancel(&beside);
     return s;
 }

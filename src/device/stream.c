@@ -1,0 +1,195 @@
+/* Streams, events, capture: arguments checked once, then handed to the backend.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "device/stream.h"
+
+#include "base/status.h"
+#include "device/block_cache.h"
+#include "trace/trace.h"
+
+static const lt_backend *of(const lt_stream *st) { return st->dev->backend; }
+
+static lt_status check_idle(const lt_stream *st, const char *what)
+{
+    if (!st) return LT_FAIL(LT_ERR_ARGUMENT, "%s: the stream is NULL", what);
+    if (st->capturing) return LT_FAIL(LT_ERR_ARGUMENT, "%s: not allowed while the stream captures", what);
+    return LT_OK;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------- */
+static lt_status pick_stream(lt_device *dev, lt_stream **st, const char *what)
+{
+    if (!dev) return LT_FAIL(LT_ERR_ARGUMENT, "%s: the device is NULL", what);
+    if (!*st) *st = dev->stream;
+    if ((*st)->dev != dev) return LT_FAIL(LT_ERR_ARGUMENT, "%s: the stream belongs to %s, not to %s", what, (*st)->dev->id, dev->id);
+    return LT_OK;
+}
+
+lt_status lt_device_alloc(lt_device *dev, lt_stream *st, size_t bytes, const char *owner, void **out)
+{
+    *out = NULL;
+    LT_TRY(pick_stream(dev, &st, "alloc"));
+    return lt_block_cache_alloc(dev->cache, st, bytes, owner, out);
+}
+
+lt_status lt_device_free(lt_device *dev, lt_stream *st, void *address)
+{
+    LT_TRY(pick_stream(dev, &st, "free"));
+    return lt_block_cache_free(dev->cache, st, address);
+}
+
+/* ---- Streams ---------------------------------------------------------------------------- */
+lt_status lt_stream_create(lt_device *dev, lt_stream **out)
+{
+    *out = NULL;
+    if (!dev) return LT_FAIL(LT_ERR_ARGUMENT, "stream: the device is NULL");
+    return dev->backend->stream_create(dev, out);
+}
+
+void lt_stream_destroy(lt_stream *st)
+{
+    if (!st) return;
+    lt_capture_abort(st);
+    (void)of(st)->sync(st); /* a late fault has no one left to hear it */
+    lt_block_cache_forget_stream(st->dev->cache, st);
+    of(st)->stream_destroy(st);
+}
+
+lt_status lt_stream_sync(lt_stream *st)
+{
+    LT_TRY(check_idle(st, "sync"));
+    return of(st)->sync(st);
+}
+
+lt_status lt_stream_copy(lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir, bool pinned)
+{
+    if (!st) return LT_FAIL(LT_ERR_ARGUMENT, "copy: the stream is NULL");
+    if ((unsigned)dir >= LT_TRANSFER_COUNT) return LT_FAIL(LT_ERR_ARGUMENT, "copy: no direction number %d", (int)dir);
+    if (!bytes) return LT_OK;
+    if (!dst || !src) return LT_FAIL(LT_ERR_ARGUMENT, "copy of %zu bytes: %s is NULL", bytes, dst ? "source" : "destination");
+    lt_trace_transfer(dir, pinned, (int64_t)bytes);
+    return of(st)->copy(st, dst, src, bytes, dir);
+}
+
+lt_status lt_stream_fill(lt_stream *st, void *dst, int byte, size_t bytes)
+{
+    if (!st) return LT_FAIL(LT_ERR_ARGUMENT, "fill: the stream is NULL");
+    if (!bytes) return LT_OK;
+    if (!dst) return LT_FAIL(LT_ERR_ARGUMENT, "fill of %zu bytes: the destination is NULL", bytes);
+    return of(st)->fill(st, dst, byte, bytes);
+}
+
+/* ---- Kernels ----------------------------------------------------------------------------- */
+lt_status lt_device_build(lt_device *dev, const lt_kernel_key *key, lt_kernel **out)
+{
+    *out = NULL;
+    if (!dev || !key || !key->name) return LT_FAIL(LT_ERR_ARGUMENT, "build: device, key or name is NULL");
+    if (!key->host == !key->source)
+        return LT_FAIL(LT_ERR_ARGUMENT, "build of '%s': give either a host kernel or source text", key->name);
+    if (key->source && (!key->entry || key->n_args < 0 || key->n_args > LT_KERNEL_MAX_ARGS))
+        return key->entry ? LT_FAIL(LT_ERR_ARGUMENT, "build of '%s': %d arguments, at most %d are possible", key->name, key->n_args, LT_KERNEL_MAX_ARGS)
+                          : LT_FAIL(LT_ERR_ARGUMENT, "build of '%s': no entry name", key->name);
+    return dev->backend->build(dev, key, out);
+}
+
+lt_status lt_stream_launch(lt_stream *st, const lt_launch *at)
+{
+    if (!st || !at || !at->kernel) return LT_FAIL(LT_ERR_ARGUMENT, "launch: stream, launch or kernel is NULL");
+    return of(st)->launch(st, at);
+}
+
+lt_status lt_stream_launch_all(lt_stream *st, const lt_launch *seq, int n)
+{
+    if (!st || (n > 0 && !seq)) return LT_FAIL(LT_ERR_ARGUMENT, "launch: stream or sequence is NULL");
+    if (of(st)->launch_all) return of(st)->launch_all(st, seq, n);
+    for (int i = 0; i < n; i++) LT_TRY(of(st)->launch(st, &seq[i]));
+    return LT_OK;
+}
+
+/* ---- Events ------------------------------------------------------------------------------ */
+lt_status lt_event_create(lt_device *dev, lt_event **out)
+{
+    *out = NULL;
+    if (!dev) return LT_FAIL(LT_ERR_ARGUMENT, "event: the device is NULL");
+    return dev->backend->event_create(dev, out);
+}
+
+void lt_event_destroy(lt_event *ev) { if (ev) ev->dev->backend->event_destroy(ev); }
+
+static lt_status check_pair(const lt_event *ev, const lt_stream *st, const char *what)
+{
+    if (!ev || !st) return LT_FAIL(LT_ERR_ARGUMENT, "%s: event or stream is NULL", what);
+    if (ev->dev != st->dev) return LT_FAIL(LT_ERR_ARGUMENT, "%s: event of %s on a stream of %s", what, ev->dev->id, st->dev->id);
+    return LT_OK;
+}
+
+lt_status lt_event_record(lt_event *ev, lt_stream *st)
+{
+    LT_TRY(check_pair(ev, st, "record"));
+    return of(st)->event_record(ev, st);
+}
+
+lt_status lt_event_wait(lt_stream *st, lt_event *ev)
+{
+    LT_TRY(check_pair(ev, st, "wait"));
+    return of(st)->event_wait(st, ev);
+}
+
+lt_status lt_event_sync(lt_event *ev)
+{
+    if (!ev) return LT_FAIL(LT_ERR_ARGUMENT, "sync: the event is NULL");
+    return ev->dev->backend->event_sync(ev);
+}
+
+lt_status lt_event_query(lt_event *ev, bool *done)
+{
+    if (!ev) return LT_FAIL(LT_ERR_ARGUMENT, "query: the event is NULL");
+    return ev->dev->backend->event_query(ev, done);
+}
+
+lt_status lt_event_elapsed(lt_event *from, lt_event *to, double *ns)
+{
+    if (!from || !to || from->dev != to->dev) return LT_FAIL(LT_ERR_ARGUMENT, "elapsed: two events of one device are needed");
+    return from->dev->backend->event_elapsed(from, to, ns);
+}
+
+/* ---- Capture ------------------------------------------------------------------------------ */
+lt_status lt_capture_begin(lt_stream *st)
+{
+    LT_TRY(check_idle(st, "capture"));
+    LT_TRY(of(st)->capture_begin(st));
+    st->capturing = true;
+    return LT_OK;
+}
+
+lt_status lt_capture_end(lt_stream *st, lt_capture **out)
+{
+    *out = NULL;
+    if (!st || !st->capturing) return LT_FAIL(LT_ERR_ARGUMENT, "end of capture: the stream is not capturing");
+    st->capturing = false;
+    return of(st)->capture_end(st, out);
+}
+
+void lt_capture_abort(lt_stream *st)
+{
+    if (!st || !st->capturing) return;
+    st->capturing = false;
+    of(st)->capture_abort(st);
+}
+
+lt_status lt_capture_replay(lt_stream *st, lt_capture *c)
+{
+    LT_TRY(check_idle(st, "replay"));
+    if (!c) return LT_FAIL(LT_ERR_ARGUMENT, "replay: nothing captured (NULL)");
+    if (c->dev != st->dev) return LT_FAIL(LT_ERR_ARGUMENT, "replay: captured on %s, stream of %s", c->dev->id, st->dev->id);
+    return of(st)->replay(st, c);
+}
+
+lt_status lt_capture_rebind(lt_capture *c, int launch, void *const *arg)
+{
+    if (!c || !arg) return LT_FAIL(LT_ERR_ARGUMENT, "rebind: capture or arguments are NULL");
+    if (launch < 0 || launch >= c->n_launches)
+        return LT_FAIL(LT_ERR_ARGUMENT, "rebind of launch %d: %d were captured", launch, c->n_launches);
+    return c->dev->backend->rebind(c, launch, arg);
+}
+
+void lt_capture_destroy(lt_capture *c) { if (c) c->dev->backend->capture_destroy(c); }
