@@ -1,0 +1,225 @@
+/* Files: limits, replacement in one step, locks, and the cache folder's rules.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "lt_test.h"
+#include "scratch.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/status.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+LT_TEST(whole_files_round_trip_within_a_limit)
+{
+    const char *path = scratch("whole");
+    char *data;
+    size_t n;
+    LT_CHECK_OK(lt_file_write(path, "hello", 5));
+    LT_CHECK_OK(lt_file_read(path, 5, &data, &n));
+    LT_CHECK(n == 5 && !strcmp(data, "hello")); /* and a zero behind it */
+    lt_free(data);
+    LT_CHECK_FAILS(lt_file_read(path, 4, &data, &n), LT_ERR_FORMAT, "5 bytes, expected at most 4");
+    LT_CHECK(data == NULL);
+    LT_CHECK_OK(lt_file_write(path, "", 0));
+    LT_CHECK_OK(lt_file_read(path, 0, &data, &n));
+    LT_CHECK(n == 0 && data[0] == 0);
+    lt_free(data);
+}
+
+LT_TEST(what_cannot_be_opened_is_named)
+{
+    char *data;
+    size_t n;
+    LT_CHECK_FAILS(lt_file_read(scratch("absent"), 10, &data, &n), LT_ERR_IO, "absent: cannot open: No such file");
+    LT_CHECK_FAILS(lt_file_read(scratch_folder, 10, &data, &n), LT_ERR_IO, "not a regular file");
+    const char *pipe = scratch("pipe");
+    LT_CHECK(!mkfifo(pipe, 0600));
+    LT_CHECK_FAILS(lt_file_read(pipe, 10, &data, &n), LT_ERR_IO, "not a regular file"); /* and does not hang */
+    LT_CHECK_FAILS(lt_file_write(pipe, "x", 1), LT_ERR_IO, "not a regular file");
+    LT_CHECK_FAILS(lt_file_write(scratch("no/such/folder"), "x", 1), LT_ERR_IO, "cannot write beside it");
+}
+
+LT_TEST(replacement_is_all_or_nothing)
+{
+    mkdir(scratch("atomic"), 0700);
+    const char *path = scratch("atomic/f");
+    LT_CHECK_OK(lt_file_write(path, "old", 3));
+    lt_atomic_file f;
+    LT_CHECK_OK(lt_atomic_open(path, &f));
+    LT_CHECK_OK(lt_atomic_write(&f, "new text", 8));
+    char *data;
+    size_t n;
+    LT_CHECK_OK(lt_file_read(path, 100, &data, &n));
+    LT_CHECK(!strcmp(data, "old")); /* not seen before commit */
+    lt_free(data);
+    lt_atomic_cancel(&f);
+    lt_atomic_cancel(&f); /* twice is allowed */
+    LT_CHECK_EQ_INT(scratch_count(scratch("atomic")), 1);
+    LT_CHECK_OK(lt_atomic_open(path, &f));
+    LT_CHECK_OK(lt_atomic_write(&f, "new", 3));
+    LT_CHECK_OK(lt_atomic_commit(&f));
+    LT_CHECK_OK(lt_file_read(path, 100, &data, &n));
+    LT_CHECK(!strcmp(data, "new"));
+    lt_free(data);
+    LT_CHECK_EQ_INT(scratch_count(scratch("atomic")), 1);
+}
+
+LT_TEST(two_writers_do_not_meet)
+{
+    lt_atomic_file a, b;
+    const char *path = scratch("contended");
+    LT_CHECK_OK(lt_atomic_open(path, &a));
+    LT_CHECK_OK(lt_atomic_open(path, &b));
+    LT_CHECK_OK(lt_atomic_write(&a, "aaaa", 4));
+    LT_CHECK_OK(lt_atomic_write(&b, "bb", 2));
+    LT_CHECK_OK(lt_atomic_commit(&a));
+    LT_CHECK_OK(lt_atomic_commit(&b));
+    char *data;
+    size_t n;
+    LT_CHECK_OK(lt_file_read(path, 100, &data, &n));
+    LT_CHECK(!strcmp(data, "bb"));
+    lt_free(data);
+}
+
+LT_TEST(files_survive_each_failing_allocation)
+{
+    const char *path = scratch("oom");
+    LT_CHECK_OK(lt_file_write(path, "old", 3));
+    for (int at = 1; at <= 3; at++) {
+        int64_t live = lt_alloc_live();
+        lt_alloc_fail_at(at);
+        lt_status s = lt_file_write(path, "new", 3);
+        lt_alloc_fail_at(0);
+        LT_CHECK_EQ_INT(s, at <= 2 ? LT_ERR_MEMORY : LT_OK);
+        LT_CHECK_EQ_INT(lt_alloc_live(), live);
+    }
+    char *data;
+    size_t n;
+    lt_alloc_fail_at(1);
+    LT_CHECK_FAILS(lt_file_read(path, 10, &data, &n), LT_ERR_MEMORY, "no memory");
+    lt_alloc_fail_at(0);
+}
+
+LT_TEST(locks_exclude_other_processes)
+{
+    const char *path = scratch("lock");
+    lt_file_lock lock, second;
+    bool taken;
+    LT_CHECK_OK(lt_file_lock_take(path, false, &lock, &taken));
+    LT_CHECK(taken);
+    pid_t child = fork();
+    if (child == 0) {
+        bool mine = true;
+        lt_file_lock other;
+        lt_status s = lt_file_lock_take(path, false, &other, &mine);
+        _exit(s == LT_OK && !mine ? 0 : 1);
+    }
+    int status;
+    LT_CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    LT_CHECK_OK(lt_file_lock_take(path, false, &second, &taken));
+    LT_CHECK(!taken);
+    lt_file_lock_release(&lock);
+    LT_CHECK_OK(lt_file_lock_take(path, true, &second, &taken));
+    LT_CHECK(taken);
+    lt_file_lock_release(&second);
+    lt_file_lock_release(&second);
+    LT_CHECK_FAILS(lt_file_lock_take(scratch("no/lock"), true, &lock, &taken), LT_ERR_IO, "cannot open lock");
+}
+
+/* ---- Cache -------------------------------------------------------------------- */
+LT_TEST(cache_folder_follows_the_environment)
+{
+    char path[4096];
+    setenv("HOME", scratch("home"), 1);
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("LATHE_CACHE");
+    LT_CHECK_OK(lt_cache_dir(path, sizeof path));
+    LT_CHECK(!strcmp(path, scratch("home/.cache/lathe")));
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    LT_CHECK_OK(lt_cache_dir(path, sizeof path));
+    LT_CHECK(!strcmp(path, scratch("home/.cache/lathe")));
+    setenv("XDG_CACHE_HOME", scratch("xdg"), 1);
+    LT_CHECK_OK(lt_cache_dir(path, sizeof path));
+    LT_CHECK(!strcmp(path, scratch("xdg/lathe")));
+    setenv("LATHE_CACHE", scratch("own"), 1);
+    LT_CHECK_OK(lt_cache_dir(path, sizeof path));
+    LT_CHECK(!strcmp(path, scratch("own")));
+    struct stat st;
+    LT_CHECK(!stat(path, &st) && (st.st_mode & 07777) == 0700);
+    LT_CHECK_FAILS(lt_cache_dir(path, 5), LT_ERR_IO, "expected fewer than 5");
+    unsetenv("LATHE_CACHE");
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    LT_CHECK_FAILS(lt_cache_dir(path, sizeof path), LT_ERR_IO, "LATHE_CACHE, XDG_CACHE_HOME and HOME");
+}
+
+LT_TEST(cache_folder_that_others_can_write_is_refused)
+{
+    char path[4096];
+    setenv("LATHE_CACHE", scratch("open"), 1);
+    mkdir(scratch("open"), 0700);
+    chmod(scratch("open"), 0770);
+    LT_CHECK_FAILS(lt_cache_dir(path, sizeof path), LT_ERR_IO, "mode 0770");
+    chmod(scratch("open"), 0702);
+    LT_CHECK_FAILS(lt_cache_put("k", "v", 1), LT_ERR_IO, "mode 0702");
+    chmod(scratch("open"), 0755);
+    LT_CHECK_OK(lt_cache_dir(path, sizeof path));
+    LT_CHECK_OK(lt_file_write(scratch("plain-file"), "", 0));
+    setenv("LATHE_CACHE", scratch("plain-file"), 1);
+    LT_CHECK_FAILS(lt_cache_dir(path, sizeof path), LT_ERR_IO, "is a file");
+    setenv("LATHE_CACHE", scratch("plain-file/below"), 1);
+    LT_CHECK_FAILS(lt_cache_dir(path, sizeof path), LT_ERR_IO, "cannot be made");
+    if (geteuid() == 0) { /* only root can give a folder away */
+        mkdir(scratch("foreign"), 0700);
+        LT_CHECK(!chown(scratch("foreign"), 12345, (gid_t)-1));
+        setenv("LATHE_CACHE", scratch("foreign"), 1);
+        LT_CHECK_FAILS(lt_cache_dir(path, sizeof path), LT_ERR_IO, "belongs to user 12345");
+    }
+}
+
+/* Changes byte `at` of the only entry in the cache. */
+static void damage_entry(long at)
+{
+    DIR *d = opendir(scratch("cache"));
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (e->d_name[0] == '.') continue;
+        char path[800];
+        snprintf(path, sizeof path, "%s/%s", scratch("cache"), e->d_name);
+        FILE *f = fopen(path, "r+b");
+        fseek(f, at, SEEK_SET);
+        int c = fgetc(f);
+        fseek(f, at, SEEK_SET);
+        fputc(c ^ 1, f);
+        fclose(f);
+    }
+    if (d) closedir(d);
+}
+
+LT_TEST(cache_entries_are_checked_before_use)
+{
+    setenv("LATHE_CACHE", scratch("cache"), 1);
+    char *data;
+    size_t n;
+    LT_CHECK_OK(lt_cache_get("key", 100, &data, &n));
+    LT_CHECK(data == NULL);
+    static const long damage[] = { 0, 20, 100, 144, 148 }; /* magic, key, content digest, content */
+    for (size_t i = 0; i < LT_LEN(damage); i++) {
+        LT_CHECK_OK(lt_cache_put("key", "value\0x", 7));
+        LT_CHECK_OK(lt_cache_get("key", 100, &data, &n));
+        LT_CHECK(data && n == 7 && !memcmp(data, "value\0x", 8));
+        lt_free(data);
+        damage_entry(damage[i]);
+        LT_CHECK_OK(lt_cache_get("key", 100, &data, &n));
+        LT_CHECK(data == NULL);
+        LT_CHECK_EQ_INT(scratch_count(scratch("cache")), 0); /* a broken one is gone */
+    }
+    LT_CHECK_OK(lt_cache_put("key", "", 0));
+    LT_CHECK_OK(lt_cache_get("key", 0, &data, &n));
+    LT_CHECK(data && n == 0);
+    lt_free(data);
+    LT_CHECK_OK(lt_cache_put("key", "longer", 6));
+    LT_CHECK_FAILS(lt_cache_get("key", 5, &data, &n), LT_ERR_FORMAT, "expected at most");
+}
+
+LT_TEST_MAIN()
