@@ -16,10 +16,10 @@ void lt_ir_free(lt_ir *ir)
     ir->n_nodes = ir->capacity = 0;
 }
 
-static bool reserve(lt_ir *ir)
+bool lt_ir_reserve(lt_ir *ir, int extra)
 {
-    if (ir->n_nodes < ir->capacity) return true;
-    int capacity = ir->capacity ? 2 * ir->capacity : 64;
+    if (ir->n_nodes + extra <= ir->capacity) return true;
+    int capacity = LT_MAX(2 * ir->capacity, ir->n_nodes + extra + 64);
     lt_ir_node *node = lt_realloc(ir->node, (size_t)capacity * sizeof *node);
     if (!node) return false;
     ir->node = node;
@@ -41,7 +41,7 @@ static bool own_attr(lt_ir *ir, lt_ir_node *n)
 int32_t lt_ir_push(lt_ir *ir, lt_op op, lt_dtype dtype, const lt_shape *shape,
                    int n_in, const int32_t *in, const lt_attr *attr)
 {
-    if (!reserve(ir)) return -1;
+    if (!lt_ir_reserve(ir, 1)) return -1;
     lt_ir_node *n = &ir->node[ir->n_nodes];
     *n = (lt_ir_node){ .op = (uint8_t)op, .dtype = (uint8_t)dtype, .n_in = (uint16_t)n_in, .shape = *shape };
     if (attr) n->attr = *attr;

@@ -36,6 +36,9 @@ typedef struct lt_module {
 
 void lt_ir_free(lt_ir *ir);    /* the node array only; the arena is the owner's */
 
+/* Room for this many more nodes: until they are used up, pointers to nodes stay valid. */
+bool lt_ir_reserve(lt_ir *ir, int extra);
+
 /* Appends a node as it is; its shape and type are the caller's word (lt_ir_infer makes them).
    in and attr are copied (attr may be NULL). Returns its id, or -1 when memory is out. */
 int32_t lt_ir_push(lt_ir *ir, lt_op op, lt_dtype dtype, const lt_shape *shape,

@@ -1,0 +1,10 @@
+/* Choosing between the kernels that can compute an op. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_GRAPH_CHOOSE_H
+#define LT_GRAPH_CHOOSE_H
+
+#include "graph/ops.h"
+
+/* The first applicable row, or the fastest one by timing in mode max-autotune. */
+lt_status lt_choose_kernel(const lt_problem_key *key, const lt_compile_options *opt, lt_kernel **out);
+
+#endif

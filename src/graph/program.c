@@ -1,0 +1,224 @@
+/* Programs: creating, running, describing. SPDX-License-Identifier: BSD-3-Clause */
+#include "graph/program.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "graph/build.h"
+#include "trace/clock.h"
+#include "trace/trace.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+const char *lt_mode_name(lt_mode m)
+{
+    static const char *const names[LT_MODE_COUNT] = { "default", "eager", "reduce-overhead", "max-autotune" };
+    return (unsigned)m < LT_MODE_COUNT ? names[m] : "?";
+}
+
+lt_status lt_default_device(lt_device **out)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static lt_device *shared; /* lives until the process ends */
+    lt_status s = LT_OK;
+    pthread_mutex_lock(&lock);
+    if (!shared) s = lt_device_open("cpu", &shared);
+    *out = shared;
+    pthread_mutex_unlock(&lock);
+    return s;
+}
+
+void lt_program_destroy(lt_program *p)
+{
+    if (!p) return;
+    lt_capture_destroy(p->capture);
+    for (int i = 0; i < p->n_steps; i++) lt_kernel_destroy(p->step[i].kernel);
+    if (p->device) {
+        lt_device_free(p->device, p->stream, p->arena);
+        lt_device_free(p->device, p->stream, p->constants);
+    }
+    lt_arena_release(&p->memory);
+    lt_free(p);
+}
+
+/* The nodes the outputs need, as a module of their own. */
+static lt_status extract(const lt_graph *g, const lt_node *outputs, int n_outputs, lt_arena *arena, lt_module *m)
+{
+    *m = (lt_module){ .ir = { .arena = arena, .n_inputs = g->ir.n_inputs }, .n_outputs = n_outputs };
+    int n = g->ir.n_nodes;
+    bool *live = lt_calloc((size_t)n + 1, sizeof *live);
+    int32_t *map = lt_malloc(((size_t)n + 1) * sizeof *map);
+    m->output = lt_arena_alloc(arena, (size_t)n_outputs * sizeof *m->output);
+    lt_status s = live && map && m->output ? LT_OK : LT_ERR_MEMORY;
+    for (int i = 0; !s && i < n_outputs; i++) live[outputs[i].id] = true;
+    for (int32_t id = n - 1; !s && id >= 0; id--)
+        for (int i = 0; live[id] && i < g->ir.node[id].n_in; i++) live[lt_ir_in(&g->ir.node[id], i)] = true;
+    for (int32_t id = 0; !s && id < n; id++)
+        if (live[id] && (map[id] = lt_ir_copy_node(&m->ir, &g->ir.node[id], map)) < 0) s = LT_ERR_MEMORY;
+    for (int i = 0; !s && i < n_outputs; i++) m->output[i] = map[outputs[i].id];
+    lt_free(live);
+    lt_free(map);
+    return s;
+}
+
+static lt_status check_request(lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt)
+{
+    LT_TRY(lt_graph_status(g));
+    if (n_outputs < 1 || !outputs) return LT_FAIL(LT_ERR_ARGUMENT, "program: needs at least one output, got %d", n_outputs);
+    if (!lt_operands_ok(g, "program output", n_outputs, outputs)) return lt_graph_status(g);
+    if ((unsigned)opt->mode >= LT_MODE_COUNT) return LT_FAIL(LT_ERR_ARGUMENT, "program: unknown mode %d", (int)opt->mode);
+    if (opt->low_precision && opt->storage_type != LT_F16 && opt->storage_type != LT_BF16)
+        return LT_FAIL(LT_ERR_ARGUMENT, "program: storage_type is %s, need f16 or bf16", lt_dtype_name(opt->storage_type));
+    return LT_OK;
+}
+
+static lt_status remember_inputs(lt_program *p, const lt_graph *g)
+{
+    p->n_inputs = g->ir.n_inputs;
+    p->input = lt_arena_alloc(&p->memory, ((size_t)p->n_inputs + 1) * sizeof *p->input);
+    p->output = lt_arena_alloc(&p->memory, ((size_t)p->n_outputs + 1) * sizeof *p->output);
+    p->input_name = lt_arena_alloc(&p->memory, ((size_t)p->n_inputs + 1) * sizeof *p->input_name);
+    if (!p->input || !p->output || !p->input_name) return LT_ERR_MEMORY;
+    for (int32_t id = 0; id < g->ir.n_nodes; id++) {
+        const lt_ir_node *n = &g->ir.node[id];
+        if (n->op != LT_OP_INPUT || !n->name) continue;
+        if (!(p->input_name[n->attr.u.input.input] = lt_arena_strdup(&p->memory, n->name))) return LT_ERR_MEMORY;
+    }
+    return LT_OK;
+}
+
+static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt)
+{
+    lt_arena arena = { 0 };
+    lt_module m = { 0 };
+    p->mode = opt->mode;
+    p->n_outputs = n_outputs;
+    p->device = opt->device;
+    if (!p->device) LT_TRY(lt_default_device(&p->device));
+    p->stream = lt_device_stream(p->device);
+    LT_TRY(remember_inputs(p, g));
+    lt_status s = extract(g, outputs, n_outputs, &arena, &m);
+    if (!s) s = lt_program_build(p, &m, opt);
+    lt_ir_free(&m.ir);
+    lt_arena_release(&arena);
+    return s;
+}
+
+lt_status lt_program_create(lt_graph *g, const lt_node *outputs, int n_outputs,
+                            const lt_compile_options *opt, lt_program **out)
+{
+    static const lt_compile_options defaults;
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_program_create: out is NULL");
+    *out = NULL;
+    if (!opt) opt = &defaults;
+    LT_TRY(check_request(g, outputs, n_outputs, opt));
+    lt_program *p = lt_calloc(1, sizeof *p);
+    if (!p) return LT_ERR_MEMORY;
+    lt_span span = lt_span_begin("compile");
+    int64_t start = lt_clock_ns();
+    lt_status s = create(p, g, outputs, n_outputs, opt);
+    p->info.compile_seconds = (double)(lt_clock_ns() - start) * 1e-9;
+    lt_span_end(span);
+    if (s) { lt_program_destroy(p); return s; }
+    *out = p;
+    return LT_OK;
+}
+
+/* ---- running ---- */
+
+static lt_status missing(const lt_program *p, const char *what, int i)
+{
+    const char *name = what[0] == 'i' && p->input_name[i] ? p->input_name[i] : "";
+    return LT_FAIL(LT_ERR_ARGUMENT, "run: %s %d %s%s%sis NULL", what, i, name[0] ? "'" : "", name, name[0] ? "' " : "");
+}
+
+/* Points the arguments at the caller's memory where that changed since the last run. */
+static lt_status rebind(lt_program *p, const void *const *inputs, void *const *outputs)
+{
+    bool changed = false;
+    for (int i = 0; i < p->n_inputs; i++) {
+        if (!p->needs_input[i]) continue;
+        const void *given = inputs ? inputs[i] : NULL;
+        if (!given) return missing(p, "input", i);
+        changed = changed || given != p->input[i];
+        p->input[i] = given;
+    }
+    for (int j = 0; j < p->n_outputs; j++) {
+        if (!outputs[j]) return missing(p, "output", j);
+        changed = changed || outputs[j] != p->output[j];
+        p->output[j] = outputs[j];
+    }
+    if (!changed) return LT_OK;
+    for (int i = 0; i < p->n_patches; i++) {
+        const lt_patch *t = &p->patch[i];
+        const void *base = t->number >= 0 ? p->input[t->number] : p->output[-1 - t->number];
+        p->step[t->step].arg[t->arg] = (char *)(uintptr_t)base + t->offset;
+    }
+    for (int i = 0; p->capture && i < p->n_patches; i++)
+        if (i == 0 || p->patch[i].step != p->patch[i - 1].step)
+            LT_TRY(lt_capture_rebind(p->capture, p->patch[i].step, p->step[p->patch[i].step].arg));
+    return LT_OK;
+}
+
+static lt_status run_traced(lt_program *p)
+{
+    lt_span all = lt_span_begin("program");
+    lt_status s = LT_OK;
+    for (int i = 0; !s && i < p->n_steps; i++) {
+        lt_span one = lt_span_begin(p->step[i].kernel->name);
+        s = lt_stream_launch(p->stream, &p->launch[i]);
+        lt_span_note(one, (int64_t)p->step[i].kernel->bytes, NULL);
+        lt_span_end(one);
+    }
+    lt_span_end(all);
+    return s;
+}
+
+/* Records the launches once their arguments are bound for the first time. */
+static lt_status record(lt_program *p)
+{
+    LT_TRY(lt_capture_begin(p->stream));
+    lt_status s = lt_stream_launch_all(p->stream, p->launch, p->n_steps);
+    if (s) { lt_capture_abort(p->stream); return s; }
+    return lt_capture_end(p->stream, &p->capture);
+}
+
+lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *outputs)
+{
+    if (!p || !outputs) return LT_FAIL(LT_ERR_ARGUMENT, "run: %s is NULL", p ? "outputs" : "program");
+    LT_TRY(rebind(p, inputs, outputs));
+    if (lt_trace_is_on()) return run_traced(p);
+    if (p->mode < LT_MODE_REDUCE_OVERHEAD) return lt_stream_launch_all(p->stream, p->launch, p->n_steps);
+    if (!p->capture) LT_TRY(record(p));
+    return lt_capture_replay(p->stream, p->capture);
+}
+
+/* ---- describing ---- */
+
+lt_program_info lt_program_get_info(const lt_program *p) { return p ? p->info : (lt_program_info){ 0 }; }
+
+static void dump_step(const lt_program *p, int i, FILE *to)
+{
+    const lt_step *st = &p->step[i];
+    fprintf(to, "%4d  %-28s %s%s", i, st->kernel->name, lt_dtype_name(st->type), lt_shape_str(&st->shape).s);
+    if (st->op >= 0) fprintf(to, "  %s", lt_op_name((lt_op)st->op));
+    for (int k = 0; k < st->n_ops; k++) fprintf(to, "%s%s", k || st->op >= 0 ? "+" : "  ", lt_op_name((lt_op)st->ops[k]));
+    fprintf(to, "  %.3g FLOP, %.3g B\n", st->kernel->flops, st->kernel->bytes);
+}
+
+lt_status lt_program_dump(const lt_program *p, FILE *to)
+{
+    if (!p || !to) return LT_FAIL(LT_ERR_ARGUMENT, "lt_program_dump: %s is NULL", p ? "file" : "program");
+    fprintf(to, "program: mode %s on %s, %d nodes in %d kernels (%d fused), %.3g FLOP, %.3g B moved, compiled in %.2f ms\n",
+            lt_mode_name(p->mode), lt_device_id(p->device), p->info.n_nodes, p->info.n_kernels, p->info.n_fused,
+            p->info.flops, p->info.bytes, 1e3 * p->info.compile_seconds);
+    for (int i = 0; i < p->n_steps; i++) dump_step(p, i, to);
+    fprintf(to, "memory: arena %zu B for %d values (%zu B without reuse), constants %zu B\n", p->info.arena_bytes,
+            p->n_intervals, p->info.unplanned_bytes, p->info.constant_bytes);
+    for (int i = 0; i < p->n_intervals; i++) {
+        const lt_interval *v = &p->interval[i];
+        fprintf(to, "  %8zu + %-10zu steps %d..%d%s\n", v->offset, v->bytes, v->first, v->last, v->in_place >= 0 ? " in place" : "");
+    }
+    return ferror(to) ? LT_FAIL(LT_ERR_IO, "lt_program_dump: write failed") : LT_OK;
+}

@@ -1,0 +1,63 @@
+/* Compiled programs from inside. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_GRAPH_PROGRAM_H
+#define LT_GRAPH_PROGRAM_H
+
+#include "device/stream.h"
+#include "graph/lower.h"
+#include "graph/planner.h"
+
+typedef enum lt_memory_kind { LT_MEM_ARENA, LT_MEM_CONST, LT_MEM_INPUT, LT_MEM_OUTPUT } lt_memory_kind;
+
+typedef struct lt_memory {       /* memory of one value */
+    lt_memory_kind kind;
+    int32_t  index;              /* interval in the arena; number of the input or output */
+    size_t   offset;             /* in the constants */
+    size_t   bytes;
+} lt_memory;
+
+typedef struct lt_step {
+    lt_kernel *kernel;
+    void     **arg;              /* pointers, the scratch pointer last */
+    int        n_args;           /* without scratch */
+    /* For the dump: what it computes. */
+    int32_t    op;               /* lt_op of its own, or -1 */
+    lt_dtype   type;
+    lt_shape   shape;
+    int        n_ops;
+    uint8_t   *ops;              /* the fused ops in order */
+} lt_step;
+
+typedef struct lt_patch {        /* an argument that is the user's pointer plus an offset */
+    int32_t step, arg, number;   /* number: input i, or -1 - j for output j */
+    size_t  offset;
+} lt_patch;
+
+struct lt_program {
+    lt_device  *device;
+    lt_stream  *stream;
+    lt_mode     mode;
+    lt_arena    memory;          /* steps, arguments, patches */
+    lt_step    *step;
+    lt_launch  *launch;
+    int         n_steps;
+    lt_patch   *patch;
+    int         n_patches;
+    int         n_inputs, n_outputs;
+    const void **input;          /* what the arguments are bound to now */
+    void      **output;
+    bool       *needs_input;
+    char      **input_name;
+    lt_capture *capture;
+    void       *arena, *constants;
+    lt_interval *interval;       /* the plan, for the dump */
+    int         n_intervals;
+    lt_program_info info;
+};
+
+/* The process-wide CPU device that programs use when none is given; opened on first use. */
+lt_status lt_default_device(lt_device **out);
+
+/* Compiles a module (compile.c); the module's IR may be changed. */
+lt_status lt_program_build(lt_program *p, lt_module *m, const lt_compile_options *opt);
+
+#endif
