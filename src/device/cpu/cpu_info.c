@@ -111,7 +111,7 @@ static void processor_name(char *out, size_t bytes)
     snprintf(out, bytes, "unknown processor");
 #if defined(__x86_64__)
     unsigned r[12];
-    if (__get_cpuid_max(0x80000000, NULL) < 0x80000004) return;
+    if ((unsigned)__get_cpuid_max(0x80000000, NULL) < 0x80000004) return;
     for (unsigned i = 0; i < 3; i++) __get_cpuid(0x80000002 + i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2], &r[4 * i + 3]);
     char brand[sizeof r + 1];
     memcpy(brand, r, sizeof r);

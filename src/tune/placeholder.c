@@ -1,1 +1,0 @@
-typedef int lt_placeholder;
