@@ -158,12 +158,19 @@ static void release_after(emitter *e, int32_t reg, int32_t position)
 static bool store_is_direct(const emitter *e, const lt_fused_store *s)
 {
     fused_view v = lt_fused_view_merge(&e->f->domain, &s->view);
-    return s->to == e->f->type && lt_fused_view_dense(&v);
+    return s->to == e->f->type && lt_fused_view_dense(&v) && !e->pass->streaming;
+}
+
+static int32_t add_store_slot(emitter *e, const lt_fused_store *s, size_t size)
+{
+    int32_t slot = add_slot(e, s->arg, s->view.offset * (int64_t)size, size);
+    e->pass->slots[slot].written = true;
+    return slot;
 }
 
 static int32_t direct_store_slot(emitter *e, const lt_fused_store *s)
 {
-    return add_slot(e, s->arg, s->view.offset * (int64_t)e->real_bytes, e->real_bytes);
+    return add_store_slot(e, s, e->real_bytes);
 }
 
 static void emit_store(emitter *e, const lt_fused_store *s)
@@ -178,8 +185,9 @@ static void emit_store(emitter *e, const lt_fused_store *s)
     }
     int32_t spread, from = block_slot(e, s->reg, &spread);
     if (dense) {
-        int32_t to = add_slot(e, s->arg, v.offset * (int64_t)size, size);
-        add_call(e, e->set->store[s->to], to, from, from, from);
+        int32_t to = add_store_slot(e, s, size);
+        bool streams = e->pass->streaming && !converts;
+        add_call(e, streams ? e->set->copy_streaming : e->set->store[s->to], to, from, from, from);
     } else {
         int32_t raw = converts ? take_buffer(e) : -1, raw_slot = converts ? e->buffer_slot[raw] : from;
         if (converts) add_call(e, e->set->store[s->to], raw_slot, from, from, from);
@@ -440,7 +448,8 @@ static lt_status place(emitter *e)
         block_bytes = (size_t)p->block * e->buffer_elem_bytes;
         if (head + n_blocks * block_bytes <= FUSED_TASK_BYTES_MAX) break;
     }
-    if (p->block < FUSED_BLOCK_SMALL)
+    if (p->streaming) p->block = FUSED_BLOCK_STREAMING;
+    if (block_bytes * n_blocks + head > FUSED_TASK_BYTES_MAX)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "fused kernel keeps %zu values alive at once: more than %d bytes of blocks",
                        n_blocks, FUSED_TASK_BYTES_MAX);
     for (int i = 0; i < p->n_slots; i++) {

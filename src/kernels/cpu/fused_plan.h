@@ -18,6 +18,10 @@
    values use the small size; results do not depend on which. */
 #define FUSED_BLOCK 1024
 #define FUSED_BLOCK_SMALL 512
+/* A map whose data no cache holds writes past the caches, and takes small blocks so that the
+   next one's loads and the last one's stores are under way while one is computed. */
+#define FUSED_BLOCK_STREAMING 512
+#define FUSED_STREAMING_BYTES (32 << 20)
 /* A long run is reduced in segments of this many elements: divides both block sizes. */
 #define FUSED_SEGMENT 512
 /* Rows folded one after another before their sum joins the sum of the groups before. */
@@ -40,6 +44,7 @@ typedef struct fused_slot {
     int32_t arg;                           /* argument number, or one of the above */
     int32_t step_bytes;                    /* bytes per element of the domain; 0 stays put */
     int64_t offset_bytes;
+    bool    written;                       /* by a store */
 } fused_slot;
 
 typedef enum fused_kind { FUSED_CALL, FUSED_GATHER, FUSED_SCATTER, FUSED_REDUCE } fused_kind;
@@ -89,6 +94,7 @@ typedef struct fused_pass {
     int32_t scratch_arg;                   /* where partial results and stages are */
     int64_t n_units;                       /* what tasks share out */
     int64_t block;
+    bool    streaming;                     /* a map too large for the caches */
     size_t  task_bytes;
     double  unit_ns;                       /* rough cost, to decide how many threads pay */
     int n_slots, n_moving, n_prologue, n_instrs, n_folds;

@@ -29,7 +29,7 @@ typedef struct lt_vec_set {
     /* Form 0 for exactly LT_VEC_TINY elements whatever n; NULL where op[][0] must do. */
     lt_vec_fn tiny[LT_VEC_N_OPS];
     lt_vec_fn fill;                    /* d[i] = a[0] */
-    lt_vec_fn copy, copy_streaming;    /* streaming: past the caches, d aligned to 64 bytes */
+    lt_vec_fn copy, copy_streaming;    /* streaming: past the caches; a fence must follow */
     lt_vec_fn load[LT_DTYPE_COUNT];    /* d (compute type) from a (this type) */
     lt_vec_fn store[LT_DTYPE_COUNT];   /* d (this type) from a (compute type) */
     lt_vec_rows_fn    rows[LT_VEC_N_REDUCES];

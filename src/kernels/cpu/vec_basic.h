@@ -100,21 +100,25 @@ static void FN(copy)(void *d, const void *a, const void *b, const void *c, int64
     if (d != a) memcpy(d, a, (size_t)n * sizeof(REAL));
 }
 
-static void FN(copy_streaming)(void *d_, const void *a_, const void *b, const void *c, int64_t n)
+/* Writes past the caches what nothing will read soon; the caller fences. */
+static void FN(copy_streaming)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n)
 {
-    (void)b; (void)c;
-    REAL *d = d_; const REAL *a = a_;
-    int64_t i = 0;
+    (void)b_; (void)c_;
+    char *d = d_;
+    const char *a = a_;
+    size_t bytes = (size_t)n * sizeof(REAL), i = 0;
+#if VEC_BYTES > 16
+    size_t head = -(uintptr_t)d % VEC_BYTES;
+    if (head > bytes) head = bytes;
+    memcpy(d, a, head);
+    for (i = head; i + VEC_BYTES <= bytes; i += VEC_BYTES)
 #if VEC_BYTES == 64
-    for (; i + 64 / (int64_t)sizeof(REAL) <= n; i += 64 / (int64_t)sizeof(REAL))
         _mm512_stream_si512((void *)(d + i), _mm512_loadu_si512(a + i));
-    _mm_sfence();
-#elif VEC_BYTES == 32
-    for (; i + 32 / (int64_t)sizeof(REAL) <= n; i += 32 / (int64_t)sizeof(REAL))
+#else
         _mm256_stream_si256((__m256i *)(void *)(d + i), _mm256_loadu_si256((const __m256i *)(const void *)(a + i)));
-    _mm_sfence();
 #endif
-    if (i < n) memcpy(d + i, a + i, (size_t)(n - i) * sizeof(REAL));
+#endif
+    memcpy(d + i, a + i, bytes - i);
 }
 
 #undef VEC_UNARY
