@@ -11,7 +11,7 @@
 
 static char scratch_folder[200];
 
-static void scratch_remove(const char *folder)
+static inline void scratch_remove(const char *folder)
 {
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));) {
@@ -26,7 +26,7 @@ static void scratch_remove(const char *folder)
     rmdir(folder);
 }
 
-static void scratch_remove_all(void) { scratch_remove(scratch_folder); }
+static inline void scratch_remove_all(void) { scratch_remove(scratch_folder); }
 
 /* The path of a file in the folder; eight answers stay valid at a time. */
 static inline const char *scratch(const char *name)
