@@ -6,7 +6,8 @@
 #include "base/status.h"
 
 #include <pthread.h>
-#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 _Atomic uint32_t lt_trace_on;
 
@@ -125,11 +126,25 @@ static inline lt_trace_thread *current_thread(void)
     do { if ((to) > atomic_load_explicit(&(field), memory_order_relaxed))                    \
              atomic_store_explicit(&(field), (to), memory_order_relaxed); } while (0)
 
+/* Asks for the pages of a new chunk at once: taken one by one, on first touch, they would cost
+   each span more than its clock. Only advice, so a refusal does not matter. */
+static lt_trace_event *new_chunk(void)
+{
+    size_t bytes = LT_TRACE_CHUNK * sizeof(lt_trace_event);
+    char *p = lt_malloc(bytes);
+#ifdef MADV_POPULATE_WRITE
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)p + page - 1) / page * page;
+    uintptr_t last = ((uintptr_t)p + bytes) / page * page;
+    if (p && last > first) (void)madvise((void *)first, last - first, MADV_POPULATE_WRITE);
+#endif
+    return (lt_trace_event *)p;
+}
+
 static void append(lt_trace_thread *t, const lt_trace_event *e)
 {
     int64_t n = atomic_load_explicit(&t->n_events, memory_order_relaxed);
     lt_trace_event **chunk = &t->chunk[n < t->max_events ? n / LT_TRACE_CHUNK : 0];
-    if (n < t->max_events && !*chunk) *chunk = lt_malloc(LT_TRACE_CHUNK * sizeof **chunk);
+    if (n < t->max_events && !*chunk) *chunk = new_chunk();
     if (n >= t->max_events || !*chunk) { ADD(t->dropped, 1); return; }
     (*chunk)[n % LT_TRACE_CHUNK] = *e;
     atomic_store_explicit(&t->n_events, n + 1, memory_order_release);

@@ -10,7 +10,7 @@
 #include "trace/clock.h"
 #include "trace/trace.h"
 
-enum { LT_TRACE_CHUNK = 1024, LT_TRACE_NAMES = 256, LT_TRACE_DEPTH = 64, LT_TRACE_LABEL = 40 };
+enum { LT_TRACE_CHUNK = 4096, LT_TRACE_NAMES = 256, LT_TRACE_DEPTH = 64, LT_TRACE_LABEL = 40 };
 
 typedef enum lt_trace_kind { LT_TRACE_SPAN, LT_TRACE_DEVICE_SPAN, LT_TRACE_VALUE, LT_TRACE_MEMORY_VALUE } lt_trace_kind;
 
