@@ -177,10 +177,6 @@ static lt_status check_member(const lt_zip_member *m, const char *what)
     if (m->method == 8 && m->bytes / 1032 > m->packed_bytes)
         return LT_FAIL(LT_ERR_FORMAT, "%s: %" PRIu64 " bytes from %" PRIu64 " compressed ones, expected at most 1032 times as many",
                        what, m->bytes, m->packed_bytes);
-#ifndef LT_HAVE_ZLIB
-    if (m->method == 8)
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: compressed, and this lathe was built without zlib (LT_ZLIB)", what);
-#endif
     return LT_OK;
 }
 
@@ -200,6 +196,9 @@ static lt_status read_member(const lt_zip *z, lt_zip_member *m, lt_array *out)
         if (inflateInit2(&src.inflater, -MAX_WBITS) != Z_OK) /* negative: no zlib header */
             return LT_FAIL(LT_ERR_MEMORY, "%s: no memory to decompress", src.what);
     }
+#else
+    if (m->method == 8)
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: compressed, and this lathe was built without zlib (LT_ZLIB)", src.what);
 #endif
     lt_status s = lt_npy_read_source(&src.base, out);
 #ifdef LT_HAVE_ZLIB
