@@ -80,7 +80,7 @@ static void make_log(lt_axis *a, int target)
     }
     int first = (int)floor(log10(a->low)), last = (int)ceil(log10(a->high));
     int every = LT_MAX(1, (last - first + target) / (target + 1));
-    bool between = last - first <= 2;      /* few decades: mark 2 and 5 too */
+    bool between = log10(a->high / a->low) < 2.5; /* few decades: mark 2 and 5 too */
     for (int e = first; e <= last; e++) {
         static const double lead[] = { 1, 2, 5 };
         for (int k = 0; k < (between ? 3 : 1); k++) {

@@ -1,0 +1,271 @@
+/* lathe bench graph: the core's promises as ratios, each with its limit or peer in the same run.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "cases.h"
+#include "machine.h"
+#include "peers.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct graph_options {
+    cli_common   common;
+    bool         quick;
+    int          mode;
+    lt_text_list only;
+    const char  *peer, *report;
+} graph_options;
+
+static const char *const mode_names[] = { "default", "eager", "reduce-overhead", "max-autotune", NULL };
+static const lt_option rows[] = {
+    LT_OPTION_BOOL(graph_options, quick, "quick", "false", "small sizes and short measurements: a look, not a figure to keep"),
+    LT_OPTION_ENUM(graph_options, mode, "mode", "reduce-overhead", mode_names, "how the graphs are compiled"),
+    LT_OPTION_LIST(graph_options, only, "only", "NAME", "run this row only"),
+    LT_OPTION_PATH(graph_options, peer, "peer", NULL, "FILE.json", "timings of another framework to compare with, from bench/peers/"),
+    LT_OPTION_PATH(graph_options, report, "report", NULL, "FILE.html", "write a page with the results"),
+};
+static const lt_option_group groups[] = CLI_GROUPS(rows);
+static const lt_option_table table = {
+    .program = "lathe bench graph", .summary = "Time compiled graphs against this machine's limits and other libraries",
+    .groups = groups, .n_groups = CLI_LEN(groups), .example = "lathe bench graph --only chain --only matmul_f32",
+};
+
+/* What a row is held against, and the promise: seconds at most, or a ratio at least. */
+typedef enum yardstick { BY_CLOCK, BY_COPY, BY_OPENBLAS, BY_ONEDNN, BY_CONV, BY_PEER } yardstick;
+static const char *const yardstick_name[] = { "clock", "memory copy", "OpenBLAS", "oneDNN", "conv alone", "peer" };
+
+typedef struct plan_row {
+    const case_row *graph;    /* NULL: compiling a graph of 10,000 nodes */
+    yardstick       by;
+    double          target;   /* seconds for BY_CLOCK, else the least ratio yardstick : lathe; 0 = none */
+    double          peer_target; /* least ratio to the peer file; 0 = none */
+} plan_row;
+
+static const plan_row plan[] = {
+    { &case_rosenbrock, BY_CLOCK, 400e-9, 200 },
+    { &case_chain, BY_COPY, 0.85, 3 },
+    { &case_sum_exp, BY_PEER, 0, 2 },
+    { &case_matmul, BY_OPENBLAS, 0.97, 0 },
+    { &case_matmul_f64, BY_OPENBLAS, 0.97, 0 },
+    { &case_conv, BY_ONEDNN, 0.97, 0 },
+    { &case_conv_gelu, BY_CONV, 1 / 1.05, 0 },
+    { &case_lenet_f64, BY_PEER, 0, 1.5 },
+    { &case_lenet_f32, BY_PEER, 0, 1.5 },
+    { &case_jacobian, BY_PEER, 0, 50 },
+    { NULL, BY_CLOCK, 50e-3, 0 },
+};
+
+typedef struct result {
+    const char *name, *what;
+    cli_timing  time;
+    double      yard_seconds;  /* NaN = not measured */
+    double      peer_seconds;
+    lt_program_info info;
+    char        note[80];
+} result;
+
+static const char *row_name(const plan_row *p) { return p->graph ? p->graph->name : "compile_10k"; }
+
+static bool wanted(const graph_options *o, const char *name)
+{
+    for (int i = 0; i < o->only.n; i++)
+        if (!strcmp(o->only.item[i], name)) return true;
+    return o->only.n == 0;
+}
+
+static lt_status check_only(const graph_options *o)
+{
+    const char *names[CLI_LEN(plan)];
+    for (int i = 0; i < CLI_LEN(plan); i++) names[i] = row_name(&plan[i]);
+    for (int k = 0; k < o->only.n; k++) {
+        bool known = false;
+        for (int i = 0; i < CLI_LEN(plan); i++) known = known || !strcmp(names[i], o->only.item[k]);
+        if (known) continue;
+        const char *near = lt_text_nearest(o->only.item[k], names, CLI_LEN(plan));
+        return cli_fail(LT_ERR_ARGUMENT, "--only %s: no such row%s%s%s", o->only.item[k], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    return LT_OK;
+}
+
+/* ---- Measuring -------------------------------------------------------------------------- */
+
+/* The yardstick of one row, right after the row itself: the machine may be busier a minute later. */
+static lt_status measure_yardstick(const plan_row *p, const graph_options *o, const case_run *run, double conv_seconds,
+                                   double budget, result *r)
+{
+    cli_timing t;
+    double rate;
+    lt_status s = LT_OK;
+    int64_t side = o->quick ? 512 : 1024;
+    switch (p->by) {
+    case BY_COPY: /* one read and one write of the chain's arrays */
+        CLI_TRY(cli_measure_stream(CLI_STREAM_COPY, cli_core_count(), o->quick ? 8000000 : 80000000, budget, &rate));
+        r->yard_seconds = 2 * (o->quick ? 8e6 : 8e7) / rate;
+        return LT_OK;
+    case BY_OPENBLAS:
+        s = peer_openblas_matmul(p->graph == &case_matmul ? LT_F32 : LT_F64, side, cli_core_count(), budget, &t);
+        break;
+    case BY_ONEDNN:
+        s = peer_onednn_conv(5, 64, o->quick ? 32 : 128, false, budget, &t);
+        break;
+    case BY_CONV:
+        r->yard_seconds = conv_seconds;
+        return LT_OK;
+    default:
+        (void)run;
+        return LT_OK;
+    }
+    if (s == LT_ERR_UNSUPPORTED) {
+        snprintf(r->note, sizeof r->note, "%s", cli_error_text());
+        return LT_OK;
+    }
+    if (!s) r->yard_seconds = t.median;
+    return s;
+}
+
+static lt_status measure_row(cli_context *c, const plan_row *p, double budget, double conv_seconds, result *r)
+{
+    const graph_options *o = c->options;
+    lt_compile_options opt = { .mode = (lt_mode)o->mode, .device = c->device };
+    r->name = row_name(p);
+    r->yard_seconds = r->peer_seconds = NAN;
+    if (!p->graph) {
+        double sample[5];
+        r->what = "graph of 10,000 nodes, build and compile";
+        for (int i = 0; i < 5; i++) CLI_TRY(case_compile_large(o->quick ? 1000 : 10000, &opt, &sample[i]));
+        double low = fmin(fmin(sample[0], sample[1]), fmin(sample[2], fmin(sample[3], sample[4])));
+        double high = fmax(fmax(sample[0], sample[1]), fmax(sample[2], fmax(sample[3], sample[4])));
+        double sum = sample[0] + sample[1] + sample[2] + sample[3] + sample[4];
+        r->time = (cli_timing){ .median = (sum - low - high) / 3, .low = low, .high = high, .samples = 5, .calls_per_sample = 1 };
+        return LT_OK;
+    }
+    r->what = p->graph->what;
+    case_run run;
+    CLI_TRY(case_open(p->graph, o->quick, &opt, (uint64_t)c->common.seed, &run));
+    r->info = run.info;
+    lt_status s = cli_time(case_call, &run, budget, &r->time);
+    if (!s) s = measure_yardstick(p, o, &run, conv_seconds, budget, r);
+    case_close(&run);
+    return s;
+}
+
+/* ---- Reporting ----------------------------------------------------------------------------- */
+
+static double ratio(double other, const result *r) { return other / r->time.median; }
+
+/* "met", "missed", or "" when the row has no promise or nothing to hold it against. */
+static const char *verdict(const plan_row *p, const result *r)
+{
+    bool judged = false, met = true;
+    if (p->by == BY_CLOCK && p->target > 0) judged = true, met = r->time.median <= p->target;
+    if (p->by != BY_CLOCK && p->target > 0 && isfinite(r->yard_seconds)) judged = true, met = ratio(r->yard_seconds, r) >= p->target;
+    if (p->peer_target > 0 && isfinite(r->peer_seconds)) met = met && ratio(r->peer_seconds, r) >= p->peer_target, judged = true;
+    return !judged ? "" : met ? "met" : "missed";
+}
+
+static void put_json_row(lt_json *j, const plan_row *p, const result *r)
+{
+    lt_json_object_begin(j);
+    lt_json_field_string(j, "name", r->name);
+    lt_json_field_string(j, "what", r->what);
+    lt_json_field_double(j, "seconds", r->time.median);
+    lt_json_field_double(j, "seconds_low", r->time.low);
+    lt_json_field_double(j, "seconds_high", r->time.high);
+    lt_json_field_int(j, "samples", r->time.samples);
+    lt_json_field_double(j, "flops", r->info.flops);
+    lt_json_field_double(j, "bytes", r->info.bytes);
+    lt_json_field_int(j, "kernels", r->info.n_kernels);
+    lt_json_field_string(j, "yardstick", yardstick_name[p->by]);
+    lt_json_field_double(j, "yardstick_seconds", r->yard_seconds);
+    lt_json_field_double(j, "yardstick_ratio", ratio(r->yard_seconds, r));
+    lt_json_field_double(j, "peer_seconds", r->peer_seconds);
+    lt_json_field_double(j, "peer_ratio", ratio(r->peer_seconds, r));
+    lt_json_field_double(j, "target", p->target);
+    lt_json_field_double(j, "peer_target", p->peer_target);
+    lt_json_field_string(j, "verdict", verdict(p, r));
+    lt_json_object_end(j);
+}
+
+static void fill_row(cli_table *t, const plan_row *p, const result *r, const char *peer)
+{
+    cli_table_row(t);
+    cli_table_cell(t, 0, "%s", r->what);
+    cli_table_cell(t, 1, "%s", cli_seconds(r->time.median).s);
+    cli_table_cell(t, 2, "%.0f %%", 100 * (r->time.high - r->time.low) / r->time.median);
+    if (isfinite(r->yard_seconds)) cli_table_cell(t, 3, "%.2fx %s", ratio(r->yard_seconds, r), yardstick_name[p->by]);
+    else if (r->note[0]) cli_table_cell(t, 3, "%s", r->note);
+    if (isfinite(r->peer_seconds)) cli_table_cell(t, 4, "%.1fx %s", ratio(r->peer_seconds, r), peer);
+    if (p->by == BY_CLOCK) cli_table_cell(t, 5, "at most %s", cli_seconds(p->target).s);
+    else if (p->target > 0) cli_table_cell(t, 5, "%.2fx", p->target);
+    if (p->peer_target > 0) cli_table_cell(t, 6, "%gx", p->peer_target);
+    cli_table_cell(t, 7, "%s", verdict(p, r));
+}
+
+static lt_status write_report(cli_context *c, const cli_table *t, int n, const result *r, const char *path)
+{
+    lt_report *page;
+    const char *label[CLI_LEN(plan)];
+    double spread[CLI_LEN(plan)];
+    for (int i = 0; i < n; i++) {
+        label[i] = r[i].what;
+        spread[i] = r[i].time.median * 1e6;
+    }
+    CLI_TRY(lt_report_create("Compiled graphs on this machine", &page));
+    cli_report_machine(c, page);
+    cli_table_report(t, page);
+    lt_report_bars(page, "Time of one call", "us", n, label, spread);
+    lt_status s = lt_report_write(page, path);
+    lt_report_destroy(page);
+    return s;
+}
+
+static lt_status run(cli_context *c)
+{
+    const graph_options *o = c->options;
+    peer_file peer = { 0 };
+    result r[CLI_LEN(plan)];
+    memset(r, 0, sizeof r);
+    CLI_TRY(check_only(o));
+    if (o->peer) CLI_TRY(peer_file_read(o->peer, &peer));
+    const char *columns[] = { "what", "time", "spread", "against", peer.peer[0] ? peer.peer : "peer", "promise", "to peer", "verdict" };
+    cli_table *t;
+    lt_progress *bar;
+    CLI_TRY(cli_table_create(NULL, 8, columns, &t));
+    lt_status s = lt_progress_create("bench graph", "row", CLI_LEN(plan), c->common.quiet || c->json, &bar);
+    double conv_seconds = NAN;
+    int n = 0;
+    if (c->json) {
+        cli_json_machine(c);
+        lt_json_field_string(c->json, "mode", mode_names[o->mode]);
+        lt_json_field_string(c->json, "peer", peer.peer);
+        lt_json_field_bool(c->json, "quick", o->quick);
+        lt_json_key(c->json, "rows");
+        lt_json_array_begin(c->json);
+    }
+    for (int i = 0; i < CLI_LEN(plan) && !s; i++) {
+        if (!wanted(o, row_name(&plan[i]))) continue;
+        s = measure_row(c, &plan[i], o->quick ? 0.05 : 1, conv_seconds, &r[n]);
+        if (s) break;
+        if (plan[i].graph == &case_conv) conv_seconds = r[n].time.median;
+        r[n].peer_seconds = peer_file_seconds(&peer, r[n].name);
+        if (c->json) put_json_row(c->json, &plan[i], &r[n]);
+        fill_row(t, &plan[i], &r[n], peer.peer);
+        n++;
+        lt_progress_set(bar, i + 1);
+    }
+    lt_progress_destroy(bar);
+    if (c->json) lt_json_array_end(c->json);
+    else if (!s) cli_table_print(t, stdout);
+    if (!s && !c->json && o->quick && !c->common.quiet) printf("quick: sizes are smaller than named\n");
+    if (!s && o->report) s = write_report(c, t, n, r, o->report);
+    cli_table_destroy(t);
+    return s;
+}
+
+const cli_command cli_bench_graph = {
+    .name = "bench graph", .options = &table, .options_bytes = sizeof(graph_options), .need = CLI_NEED_DEVICE, .run = run,
+    .description = "Times compiled graphs: each row gives the median of many samples, the spread between their quartiles, and the ratio to "
+                   "what it is held against in the same run: a memory copy of the same bytes, OpenBLAS or oneDNN called directly. "
+                   "A ratio above one means lathe is faster.\n"
+                   "bench/peers/torch_graph.py prints the same rows timed in PyTorch; with --peer their ratios are added. "
+                   "The last columns hold the promise of each row and whether it was met.",
+};

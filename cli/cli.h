@@ -1,0 +1,114 @@
+/* What the files of the command share: the table of subcommands, their context, output helpers.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATHE_CLI_H
+#define LATHE_CLI_H
+
+#include "lathe/lathe.h"
+
+#include <stdio.h>
+
+#define CLI_LEN(array) (int)(sizeof(array) / sizeof(array)[0])
+
+/* ---- Subcommands -------------------------------------------------------------- */
+
+/* The options every subcommand has: the first member of each options struct. */
+typedef struct cli_common {
+    bool        json, quiet;
+    const char *device, *profile;
+    int64_t     seed;
+} cli_common;
+
+typedef struct cli_context {
+    const void *options;       /* the subcommand's struct, parsed and checked */
+    cli_common  common;
+    lt_device  *device;        /* opened as --device says; NULL unless the row asks for it */
+    lt_json    *json;          /* NULL without --json; else an open object: add fields, print nothing */
+    int         n_operands;
+    char      **operand;
+} cli_context;
+
+typedef enum cli_need { CLI_NEED_NOTHING, CLI_NEED_DEVICE } cli_need;
+
+typedef struct cli_command {
+    const char            *name;         /* "devices", "bench graph" */
+    const lt_option_table *options;
+    size_t                 options_bytes;
+    cli_need               need;
+    lt_status            (*run)(cli_context *c);
+    const char            *description;  /* for the manual: plain sentences, paragraphs split by \n */
+    const char *const   *(*operands)(int *n); /* completion of operands; NULL = none */
+} cli_command;
+
+enum { CLI_N_COMMON_ROWS = 5 };
+extern const cli_command *const cli_commands[];
+extern const int cli_n_commands;
+extern const lt_option cli_common_rows[CLI_N_COMMON_ROWS];
+
+/* The groups of a subcommand's table: its own rows, then the common ones. */
+#define CLI_GROUPS(own_rows)                                                              \
+    { { .title = "Options", .rows = own_rows, .n_rows = CLI_LEN(own_rows) },              \
+      { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS } }
+#define CLI_COMMON_GROUP { { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS } }
+
+extern const cli_command cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
+extern const cli_command cli_bench_roofline, cli_bench_transfers, cli_bench_graph, cli_bench_fused;
+
+/* ---- Failures and interruption -------------------------------------------------- */
+
+/* Sets the command's message and returns s; LT_ERR_ARGUMENT and LT_ERR_FORMAT end with status 2. */
+lt_status   cli_fail(lt_status s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *cli_error_text(void);      /* the command's own message, else the library's */
+bool        cli_interrupted(void);     /* Ctrl-C was pressed: stop soon, return cli_stopped() */
+lt_status   cli_stopped(void);
+
+#define CLI_TRY(call)                                    \
+    do {                                                 \
+        lt_status cli_try_status_ = (call);              \
+        if (cli_try_status_) return cli_try_status_;     \
+    } while (0)
+
+/* ---- Output ----------------------------------------------------------------------- */
+
+enum { CLI_MAX_COLUMNS = 12, CLI_MAX_ROWS = 128, CLI_CELL = 88 };
+
+/* A table built once and written three ways: as text, into a report, as JSON. */
+typedef struct cli_table {
+    const char *title;
+    int         n_columns, n_rows;
+    const char *column[CLI_MAX_COLUMNS];
+    char        cell[CLI_MAX_ROWS][CLI_MAX_COLUMNS][CLI_CELL];
+} cli_table;
+
+lt_status cli_table_create(const char *title, int n_columns, const char *const *columns, cli_table **out);
+void      cli_table_row(cli_table *t); /* begins a row; a full table keeps its last one */
+void      cli_table_cell(cli_table *t, int column, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void      cli_table_print(const cli_table *t, FILE *to);
+void      cli_table_report(const cli_table *t, lt_report *r);
+void      cli_table_destroy(cli_table *t);
+
+typedef struct cli_text { char s[48]; } cli_text;
+cli_text cli_bytes(double bytes);      /* "1.50 GiB" */
+cli_text cli_seconds(double seconds);  /* "12.3 us" */
+
+/* Command line, commit, machine: what every stored measurement carries. */
+lt_status cli_json_machine(cli_context *c);
+void      cli_report_machine(cli_context *c, lt_report *r);
+extern char cli_command_line[1024];
+const char *cli_commit(void);
+
+/* ---- Timing ------------------------------------------------------------------------- */
+
+typedef struct cli_timing {
+    double median, low, high;  /* seconds of one call; low and high are the quartiles */
+    int    samples;
+    int64_t calls_per_sample;
+} cli_timing;
+
+typedef lt_status (*cli_timed)(void *ctx);
+
+/* Doubles the calls of a sample until it takes long enough to trust the clock, then takes samples
+   for about `budget` seconds. */
+lt_status cli_time(cli_timed call, void *ctx, double budget, cli_timing *out);
+double    cli_now(void);
+
+#endif

@@ -1,0 +1,279 @@
+/* The lathe command: finds the subcommand, parses its options, runs it, reports.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "cli.h"
+
+#include "generate.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+/* ---- Failures and interruption -------------------------------------------------- */
+
+static char own_message[1024];
+static volatile sig_atomic_t interrupted;
+
+lt_status cli_fail(lt_status s, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(own_message, sizeof own_message, format, ap);
+    va_end(ap);
+    return s;
+}
+
+const char *cli_error_text(void) { return own_message[0] ? own_message : lt_error_text(); }
+bool cli_interrupted(void) { return interrupted; }
+lt_status cli_stopped(void) { return cli_fail(LT_ERR_CANCELLED, "interrupted"); }
+
+/* The first Ctrl-C asks the subcommand to stop; the handler is then gone, so a second one kills. */
+static void on_interrupt(int sig)
+{
+    (void)sig;
+    interrupted = 1;
+}
+
+static int exit_status(lt_status s)
+{
+    switch (s) {
+    case LT_OK:            return EXIT_OK;
+    case LT_ERR_ARGUMENT:
+    case LT_ERR_FORMAT:    return EXIT_USAGE;
+    case LT_ERR_CANCELLED: return EXIT_INTERRUPTED;
+    default:               return EXIT_FAILED;
+    }
+}
+
+/* ---- Finding the subcommand ------------------------------------------------------- */
+
+/* How many of the arguments name `command` ("bench graph" takes two); 0 when they do not. */
+static int words_matching(const cli_command *command, int argc, char **argv)
+{
+    const char *name = command->name;
+    int n = 0;
+    while (*name) {
+        size_t length = strcspn(name, " ");
+        if (n >= argc || strlen(argv[n]) != length || memcmp(argv[n], name, length)) return 0;
+        name += length + strspn(name + length, " ");
+        n++;
+    }
+    return n;
+}
+
+static const cli_command *find_command(int argc, char **argv, int *n_words)
+{
+    for (int i = 0; i < cli_n_commands; i++)
+        if ((*n_words = words_matching(cli_commands[i], argc, argv))) return cli_commands[i];
+    return NULL;
+}
+
+/* True when some subcommand's name begins with this word and a space. */
+static bool is_family(const char *word)
+{
+    size_t n = strlen(word);
+    for (int i = 0; i < cli_n_commands; i++)
+        if (!strncmp(cli_commands[i]->name, word, n) && cli_commands[i]->name[n] == ' ') return true;
+    return false;
+}
+
+/* Prints the subcommands whose names begin with prefix, without it. */
+static void list_commands(FILE *to, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    for (int i = 0; i < cli_n_commands; i++)
+        if (!strncmp(cli_commands[i]->name, prefix, n))
+            fprintf(to, "  %-17s %s\n", cli_commands[i]->name + n, cli_commands[i]->options->summary);
+}
+
+static void print_usage(FILE *to)
+{
+    fprintf(to, "usage: lathe SUBCOMMAND [options] [operands]\n\nSubcommands:\n");
+    list_commands(to, "");
+    fprintf(to, "\n  lathe help SUBCOMMAND   options and an example (also: lathe SUBCOMMAND --help)\n"
+                "  lathe --version         version of the command and the library\n\n"
+                "Example:\n  lathe doctor\n");
+}
+
+/* "lathe: no subcommand 'benhc'; did you mean 'bench'?" */
+static int unknown_command(int argc, char **argv)
+{
+    const char *names[64] = { NULL };
+    char first[64][32];
+    int n = 0;
+    bool family = is_family(argv[0]);
+    if (family && argc < 2) {
+        fprintf(stderr, "lathe: '%s' needs one of these after it:\n", argv[0]);
+        char prefix[64];
+        snprintf(prefix, sizeof prefix, "%s ", argv[0]);
+        list_commands(stderr, prefix);
+        return EXIT_USAGE;
+    }
+    for (int i = 0; i < cli_n_commands && n < 64; i++) {
+        const char *name = cli_commands[i]->name;
+        if (family) {
+            size_t skip = strlen(argv[0]);
+            if (strncmp(name, argv[0], skip) || name[skip] != ' ') continue;
+            names[n++] = name + skip + 1;
+        } else {
+            snprintf(first[n], sizeof first[n], "%.*s", (int)strcspn(name, " "), name);
+            names[n] = first[n];
+            n++;
+        }
+    }
+    const char *word = argv[family ? 1 : 0], *near = lt_text_nearest(word, names, n);
+    fprintf(stderr, "lathe: no subcommand '%s%s%s'", family ? argv[0] : "", family ? " " : "", word);
+    if (near) fprintf(stderr, "; did you mean '%s%s%s'?\n", family ? argv[0] : "", family ? " " : "", near);
+    else fprintf(stderr, "; 'lathe --help' lists them\n");
+    return EXIT_USAGE;
+}
+
+/* ---- Running one -------------------------------------------------------------------- */
+
+/* The error goes to standard error; with --json the object on standard output holds it too. */
+static int report_failure(const cli_command *command, lt_status s, bool json)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "%s", cli_error_text());
+    fprintf(stderr, "lathe %s: %s\n", command->name, text);
+    if (json) {
+        lt_json *j;
+        if (!lt_json_create_file(stdout, LT_JSON_INDENT, &j)) {
+            lt_json_object_begin(j);
+            lt_json_field_string(j, "command", command->name);
+            lt_json_field_string(j, "error", lt_status_name(s));
+            lt_json_field_string(j, "message", text);
+            lt_json_object_end(j);
+            lt_json_finish(j);
+            lt_json_destroy(j);
+        }
+    }
+    return exit_status(s);
+}
+
+/* Opens what the subcommand needs, runs it under the trace, writes the trace and the JSON. */
+static lt_status run_in_context(const cli_command *command, cli_context *c)
+{
+    bool asked = strcmp(c->common.device, "auto") != 0;
+    if (command->need == CLI_NEED_DEVICE || asked) CLI_TRY(lt_device_open(c->common.device, &c->device));
+    if (c->common.profile) CLI_TRY(lt_trace_start(NULL));
+    if (c->json) {
+        lt_json_object_begin(c->json);
+        lt_json_field_string(c->json, "command", command->name);
+        lt_json_field_string(c->json, "version", lt_version());
+    }
+    lt_status s = command->run(c);
+    if (c->common.profile) {
+        lt_trace_stop();
+        lt_status written = lt_trace_write_chrome(c->common.profile);
+        if (!s) s = written;
+        if (!s && !c->common.quiet) fprintf(stderr, "lathe: trace in %s\n", c->common.profile);
+    }
+    if (!s && c->json) {
+        lt_json_object_end(c->json);
+        s = lt_json_finish(c->json);
+        if (!s && puts(lt_json_text(c->json)) < 0) s = cli_fail(LT_ERR_IO, "could not write to standard output");
+    }
+    return s;
+}
+
+static int run_command(const cli_command *command, int argc, char **argv)
+{
+    void *options = calloc(1, command->options_bytes);
+    if (!options) {
+        fprintf(stderr, "lathe: out of memory\n");
+        return EXIT_FAILED;
+    }
+    lt_parsed parsed;
+    lt_status s = lt_options_parse(command->options, argc, argv, options, &parsed);
+    cli_context c = { .options = options, .common = *(const cli_common *)options,
+                      .n_operands = parsed.n_operands, .operand = parsed.operand };
+    int code;
+    if (s) {
+        code = report_failure(command, s, c.common.json);
+        fprintf(stderr, "lathe: 'lathe help %s' lists the options\n", command->name);
+    } else if (parsed.help) {
+        lt_options_help(command->options, stdout);
+        code = EXIT_OK;
+    } else {
+        if (c.common.json) s = lt_json_create(LT_JSON_INDENT, &c.json);
+        if (!s) s = run_in_context(command, &c);
+        code = s ? report_failure(command, s, c.common.json) : EXIT_OK;
+    }
+    lt_json_destroy(c.json);
+    lt_device_close(c.device);
+    free(options);
+    return code;
+}
+
+/* `lathe help X`: the page of X, or the list. */
+static int run_help(int argc, char **argv)
+{
+    int n_words;
+    if (argc == 0) {
+        print_usage(stdout);
+        return EXIT_OK;
+    }
+    const cli_command *command = find_command(argc, argv, &n_words);
+    if (command) {
+        lt_options_help(command->options, stdout);
+        return EXIT_OK;
+    }
+    if (argc == 1 && is_family(argv[0])) {
+        char prefix[64];
+        snprintf(prefix, sizeof prefix, "%s ", argv[0]);
+        printf("usage: lathe %s NAME [options]\n\n", argv[0]);
+        list_commands(stdout, prefix);
+        printf("\nExample:\n  lathe %s%s\n", prefix, "roofline --quick");
+        return EXIT_OK;
+    }
+    return unknown_command(argc, argv);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc == 0) {
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[0], "--version") || !strcmp(argv[0], "-V")) {
+        printf("lathe %s (%s)\n", lt_version(), cli_commit());
+        return EXIT_OK;
+    }
+    if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) return run_help(argc - 1, argv + 1);
+    if (!strcmp(argv[0], "help")) return run_help(argc - 1, argv + 1);
+    if (!strcmp(argv[0], "--generate")) return cli_generate(argc > 1 ? argv[1] : "");
+    int n_words;
+    const cli_command *command = find_command(argc, argv, &n_words);
+    if (command) return run_command(command, argc - n_words, argv + n_words);
+    if (argc == 2 && is_family(argv[0]) && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return run_help(1, argv);
+    if (argv[0][0] == '-') {
+        fprintf(stderr, "lathe: the subcommand comes first, got '%s'; 'lathe --help' lists them\n", argv[0]);
+        return EXIT_USAGE;
+    }
+    return unknown_command(argc, argv);
+}
+
+static void remember_command_line(int argc, char **argv)
+{
+    size_t used = (size_t)snprintf(cli_command_line, sizeof cli_command_line, "lathe");
+    for (int i = 1; i < argc && used < sizeof cli_command_line; i++)
+        used += (size_t)snprintf(cli_command_line + used, sizeof cli_command_line - used, " %s", argv[i]);
+}
+
+int main(int argc, char **argv)
+{
+    struct sigaction stop = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
+    sigaction(SIGINT, &stop, NULL);
+    remember_command_line(argc, argv);
+    int code = dispatch(argc - 1, argv + 1);
+    /* Output that did not arrive is a failure, even when all else went well. */
+    if ((fflush(stdout) || ferror(stdout)) && code == EXIT_OK) {
+        fprintf(stderr, "lathe: could not write to standard output\n");
+        code = EXIT_FAILED;
+    }
+    return code;
+}

@@ -1,0 +1,25 @@
+/* The same work done without lathe: by the vendor's library directly, or by another framework whose
+   timings come in a file. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATHE_CLI_PEERS_H
+#define LATHE_CLI_PEERS_H
+
+#include "cli.h"
+
+/* Seconds of one square matmul in OpenBLAS; LT_ERR_UNSUPPORTED when not built in. */
+lt_status peer_openblas_matmul(lt_dtype t, int64_t n, int n_threads, double budget, cli_timing *out);
+/* Seconds of the convolution of case_conv in oneDNN, on tensors laid out as lathe's are or, with
+   own_layout, in the layout it likes best (reorders not counted). LT_ERR_UNSUPPORTED when not built in. */
+lt_status peer_onednn_conv(int64_t batch, int64_t channels, int64_t side, bool own_layout, double budget, cli_timing *out);
+
+/* Timings of another framework: {"peer": "…", "rows": [{"name": "…", "seconds": …}, …]}. */
+enum { PEER_MAX_ROWS = 64 };
+typedef struct peer_file {
+    char   peer[64];
+    int    n_rows;
+    struct { char name[32]; double seconds; } row[PEER_MAX_ROWS];
+} peer_file;
+
+lt_status peer_file_read(const char *path, peer_file *out);
+double    peer_file_seconds(const peer_file *f, const char *name); /* NaN when it has no such row */
+
+#endif

@@ -1,0 +1,18 @@
+/* All of lathe. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATHE_LATHE_H
+#define LATHE_LATHE_H
+
+#include "lathe/base.h"
+#include "lathe/device.h"
+#include "lathe/features.h"
+#include "lathe/graph.h"
+#include "lathe/json.h"
+#include "lathe/lane.h"
+#include "lathe/npy.h"
+#include "lathe/options.h"
+#include "lathe/report.h"
+#include "lathe/rng.h"
+#include "lathe/trace.h"
+#include "lathe/tune.h"
+
+#endif

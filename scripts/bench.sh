@@ -1,0 +1,22 @@
+#!/bin/sh
+# All benchmarks with their JSON kept under bench/results/: bench.sh BUILD-FOLDER [--quick].
+# PyTorch's rows join where it is installed. SPDX-License-Identifier: BSD-3-Clause
+set -eu
+lathe=$1/bin/lathe
+shift
+out=bench/results
+mkdir -p "$out"
+peer=
+if python3 bench/peers/torch_graph.py "$@" >"$out/torch_graph.json.new"; then
+    mv "$out/torch_graph.json.new" "$out/torch_graph.json"
+    peer="--peer $out/torch_graph.json"
+else
+    rm -f "$out/torch_graph.json.new"
+fi
+for name in roofline transfers fused; do
+    "$lathe" bench $name "$@"
+    "$lathe" bench $name "$@" --json >"$out/$name.json"
+done
+"$lathe" bench graph "$@" $peer
+"$lathe" bench graph "$@" $peer --json >"$out/graph.json"
+echo "JSON in $out/"
