@@ -73,6 +73,20 @@ static lt_trace_thread *add_thread(void)
     return t;
 }
 
+/* Asks for the pages of a new chunk at once: taken one by one, on first touch, they would cost
+   each span more than its clock. Only advice, so a refusal does not matter. */
+static lt_trace_event *new_chunk(void)
+{
+    size_t bytes = LT_TRACE_CHUNK * sizeof(lt_trace_event);
+    char *p = lt_malloc(bytes);
+#ifdef MADV_POPULATE_WRITE
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)p + page - 1) / page * page;
+    uintptr_t last = ((uintptr_t)p + bytes) / page * page;
+    if (p && last > first) (void)madvise((void *)first, last - first, MADV_POPULATE_WRITE);
+#endif
+    return (lt_trace_event *)p;
+}
+
 /* Empties the buffer for recording `epoch`, with room as the options ask. */
 static bool reset_thread(lt_trace_thread *t, uint32_t epoch)
 {
@@ -83,6 +97,7 @@ static bool reset_thread(lt_trace_thread *t, uint32_t epoch)
         if (!t->chunk) return false;
         t->n_chunks = n_chunks;
     }
+    if (!t->chunk[0]) t->chunk[0] = new_chunk(); /* now, not inside the first span; NULL is tried again */
     t->max_events = registry.opt.max_events;
     t->cpu_time = registry.opt.cpu_time;
     t->depth = 0;
@@ -125,20 +140,6 @@ static inline lt_trace_thread *current_thread(void)
 #define RAISE(field, to)                                                                     \
     do { if ((to) > atomic_load_explicit(&(field), memory_order_relaxed))                    \
              atomic_store_explicit(&(field), (to), memory_order_relaxed); } while (0)
-
-/* Asks for the pages of a new chunk at once: taken one by one, on first touch, they would cost
-   each span more than its clock. Only advice, so a refusal does not matter. */
-static lt_trace_event *new_chunk(void)
-{
-    size_t bytes = LT_TRACE_CHUNK * sizeof(lt_trace_event);
-    char *p = lt_malloc(bytes);
-#ifdef MADV_POPULATE_WRITE
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)p + page - 1) / page * page;
-    uintptr_t last = ((uintptr_t)p + bytes) / page * page;
-    if (p && last > first) (void)madvise((void *)first, last - first, MADV_POPULATE_WRITE);
-#endif
-    return (lt_trace_event *)p;
-}
 
 static void append(lt_trace_thread *t, const lt_trace_event *e)
 {
