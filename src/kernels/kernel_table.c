@@ -25,6 +25,9 @@ static const lt_kernel_row rows[] = {
     FAST(MATMUL, matmul_openblas),
 #endif
     REAL(MATMUL, matmul),
+#if LT_HAVE_ONEDNN
+    FAST(CONV2D, conv_onednn), FAST(CONV2D_DGRAD, conv_onednn), FAST(CONV2D_WGRAD, conv_onednn),
+#endif
     REAL(CONV2D, conv), REAL(CONV2D_DGRAD, conv), REAL(CONV2D_WGRAD, conv),
     REAL(MAXPOOL_INDEX, pool), REAL(AVGPOOL, pool), REAL(AVGPOOL_GRAD, pool),
     REAL(EIG, eig), REAL(EIG_GRAD, eig_grad), REAL(EIGH, eigh), REAL(SVD, svd),

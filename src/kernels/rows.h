@@ -24,6 +24,9 @@ LT_ROW(cast_threaded) LT_ROW(reshape_threaded) LT_ROW(view_affine) LT_ROW(place_
 /* cpu/: with OpenBLAS. */
 LT_ROW(matmul_openblas)
 
+/* cpu/: with oneDNN. */
+LT_ROW(conv_onednn)
+
 /* The row of indices that row `row` of the other operand of TAKE_ALONG and PUT_ALONG uses. */
 int64_t lt_along_index_row(const lt_shape *rows, const lt_shape *index, int64_t row);
 /* The usual count: 2.5 n log2 n for n real points. */

@@ -176,7 +176,7 @@ static lt_status run_part(void *ctx, int64_t part, int worker)
     const job *j = ctx;
     const lt_copy_plan *p = j->plan;
     int64_t begin, end, size = (int64_t)p->bytes;
-    lt_split(p->extent[0], p->n_tasks, part, &begin, &end);
+    lt_part_range(p->extent[0], p->n_tasks, part, &begin, &end);
     copy_dims(p, 0, j->dst + begin * p->dst[0] * size, j->src + begin * p->src[0] * size, end - begin);
     return LT_OK;
 }

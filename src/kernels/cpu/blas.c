@@ -21,13 +21,14 @@ enum { TINY = 8 };
     do {                                                                            \
         const T *x = a, *y = b;                                                     \
         T *z = c;                                                                   \
-        for (int64_t i = 0; i < g->m; i++)                                          \
-            for (int64_t j = 0; j < g->n; j++) {                                    \
-                T sum = 0;                                                          \
-                for (int64_t l = 0; l < g->k; l++)                                  \
-                    sum += x[i * row_a + l * col_a] * y[l * row_b + j * col_b];     \
-                z[i * g->ldc + j] = g->beta != 0 ? (T)g->beta * z[i * g->ldc + j] + sum : sum; \
-            }                                                                       \
+        for (int64_t i = 0; i < g->m; i++) {                                        \
+            T sum[TINY] = { 0 };                                                    \
+            for (int64_t l = 0; l < g->k; l++)                                      \
+                for (int64_t j = 0; j < g->n; j++)                                  \
+                    sum[j] += x[i * row_a + l * col_a] * y[l * row_b + j * col_b];  \
+            for (int64_t j = 0; j < g->n; j++)                                      \
+                z[i * g->ldc + j] = g->beta != 0 ? (T)g->beta * z[i * g->ldc + j] + sum[j] : sum[j]; \
+        }                                                                           \
     } while (0)
 
 static void tiny(const lt_gemm *g, const void *a, const void *b, void *c)

@@ -25,7 +25,7 @@ static lt_status cast_part(void *ctx, int64_t part, int worker)
     const flat_job *j = ctx;
     lt_dtype to = j->key->out.dtype, from = j->key->in[0].dtype;
     int64_t begin, end;
-    lt_split(j->n, j->n_parts, part, &begin, &end);
+    lt_part_range(j->n, j->n_parts, part, &begin, &end);
     lt_convert(to, lt_offset(j->arg[1], (size_t)begin * lt_dtype_size(to)), from,
                lt_offset(j->arg[0], (size_t)begin * lt_dtype_size(from)), end - begin);
     return LT_OK;
@@ -201,7 +201,7 @@ static lt_status zero_part(void *ctx, int64_t part, int worker)
     (void)worker;
     const zero_job *j = ctx;
     int64_t begin, end;
-    lt_split((int64_t)j->bytes, j->n_parts, part, &begin, &end);
+    lt_part_range((int64_t)j->bytes, j->n_parts, part, &begin, &end);
     memset(j->to + begin, 0, (size_t)(end - begin));
     return LT_OK;
 }

@@ -38,26 +38,37 @@ double lt_conv_flops(const lt_conv_shape *s)
            (double)(s->c / s->groups) * (double)s->win.kernel[0] * (double)s->win.kernel[1];
 }
 
-/* One product x * w -> y of the sum that all three ops share: which operand is the result
-   decides the op. Positions outside x are zeros. */
-typedef struct term { int64_t x, w, y; bool inside; } term;
+/* One output row under one tap of the kernel: y[i] and x[i * step] for i in begin..end-1 meet with
+   the weight w; positions outside x are zeros and left out. */
+typedef struct line { int64_t x, x_step, y, y_step, w, begin, end; bool inside; } line;
 
-typedef struct loop { int64_t n, o, c, r, q, oy, ox; } loop;
+typedef struct loop { int64_t n, o, c, r, q, oy; } loop;
 
-static term term_at(const lt_conv_shape *s, const loop *i)
+static line line_at(const lt_conv_shape *s, const loop *i)
 {
     const lt_window *v = &s->win;
     int64_t cg = s->c / s->groups, og = s->o / s->groups;
-    int64_t iy = i->oy * v->stride[0] - v->pad[0] + i->r * v->dilation[0];
-    int64_t ix = i->ox * v->stride[1] - v->pad[1] + i->q * v->dilation[1];
-    int64_t c = i->o / og * cg + i->c;
-    return (term){ .x = i->n * s->xs[0] + c * s->xs[1] + iy * s->xs[2] + ix * s->xs[3],
-                   .w = ((i->o * cg + i->c) * v->kernel[0] + i->r) * v->kernel[1] + i->q,
-                   .y = i->n * s->ys[0] + i->o * s->ys[1] + i->oy * s->ys[2] + i->ox * s->ys[3],
-                   .inside = iy >= 0 && iy < s->h && ix >= 0 && ix < s->w };
+    int64_t iy = i->oy * v->stride[0] - v->pad[0] + i->r * v->dilation[0], shift = i->q * v->dilation[1] - v->pad[1];
+    line l = { .x = i->n * s->xs[0] + (i->o / og * cg + i->c) * s->xs[1] + iy * s->xs[2] + shift * s->xs[3], .x_step = v->stride[1] * s->xs[3],
+               .y = i->n * s->ys[0] + i->o * s->ys[1] + i->oy * s->ys[2], .y_step = s->ys[3],
+               .w = ((i->o * cg + i->c) * v->kernel[0] + i->r) * v->kernel[1] + i->q, .inside = iy >= 0 && iy < s->h };
+    lt_window_range(s->ow, s->w, v->stride[1], shift, &l.begin, &l.end);
+    return l;
 }
 
-/* Adds every product to the operand that op says: y += x w, x += y w or w += x y. */
+/* Which operand is the result decides the op: y += x w, x += y w or w += x y. */
+static void accumulate_line(const line *l, lt_op op, double *x, double *w, double *y)
+{
+    double sum = 0;
+    for (int64_t i = l->begin; i < l->end; i++) {
+        double *px = x + l->x + i * l->x_step, *py = y + l->y + i * l->y_step;
+        if (op == LT_OP_CONV2D) *py += *px * w[l->w];
+        else if (op == LT_OP_CONV2D_DGRAD) *px += *py * w[l->w];
+        else sum += *px * *py;
+    }
+    if (op == LT_OP_CONV2D_WGRAD) w[l->w] += sum;
+}
+
 static void accumulate(const lt_conv_shape *s, lt_op op, double *x, double *w, double *y)
 {
     loop i;
@@ -66,14 +77,10 @@ static void accumulate(const lt_conv_shape *s, lt_op op, double *x, double *w, d
             for (i.c = 0; i.c < s->c / s->groups; i.c++)
                 for (i.r = 0; i.r < s->win.kernel[0]; i.r++)
                     for (i.q = 0; i.q < s->win.kernel[1]; i.q++)
-                        for (i.oy = 0; i.oy < s->oh; i.oy++)
-                            for (i.ox = 0; i.ox < s->ow; i.ox++) {
-                                term t = term_at(s, &i);
-                                if (!t.inside) continue;
-                                if (op == LT_OP_CONV2D) y[t.y] += x[t.x] * w[t.w];
-                                else if (op == LT_OP_CONV2D_DGRAD) x[t.x] += y[t.y] * w[t.w];
-                                else w[t.w] += x[t.x] * y[t.y];
-                            }
+                        for (i.oy = 0; i.oy < s->oh; i.oy++) {
+                            line l = line_at(s, &i);
+                            if (l.inside) accumulate_line(&l, op, x, w, y);
+                        }
 }
 
 static lt_status conv(const lt_problem_key *p, const double *const *in, double *out, double *work)

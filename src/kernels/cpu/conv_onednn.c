@@ -1,0 +1,543 @@
+/* CONV2D and its transposes through oneDNN: every task is one single-threaded primitive on a group
+   of images or a band of rows, in f32 with the channels last, which is the layout oneDNN computes
+   in; other layouts and half types are brought there piece by piece, in cache.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cpu/conv_bands.h"
+#include "kernels/cpu/onednn.h"
+#include "kernels/host_kernel.h"
+#include "kernels/rows.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+
+#include <string.h>
+
+/* The primitive for one geometry of task; bands in the middle of an image share one. */
+typedef struct variant {
+    lt_conv_part part;        /* image and row positions are those of its first task */
+    dnnl_primitive_t conv;
+    dnnl_memory_desc_t x, y, w;
+    size_t scratchpad;
+} variant;
+
+/* What one lane owns: memory objects are only handles, pointed at data when run. */
+typedef struct lane {
+    dnnl_stream_t stream;
+    dnnl_memory_t *x, *y, *w, *pad; /* one per variant */
+    dnnl_memory_t bias;
+} lane;
+
+/* bias and activation taken over from an epilogue */
+typedef struct post_ops {
+    bool found;
+    int  bias_arg, out_arg;   /* of the epilogue; bias_arg 0 = none */
+    dnnl_alg_kind_t activation;
+} post_ops;
+
+typedef struct conv_kernel {
+    lt_host_kernel host;
+    lt_conv_shape s;
+    lt_conv_bands bands;
+    post_ops post;
+    bool direct;              /* x and y are already f32 with the channels last */
+    int n_variants, n_lanes;
+    variant *variants;
+    int *variant_of;          /* per task of one of the k problems */
+    lane *lanes;
+    dnnl_primitive_t reorder; /* weights: plain to blocked, or back for their gradient */
+    dnnl_memory_t plain_w, blocked_w, reorder_pad;
+    size_t w_count, w_bytes;  /* plain elements, blocked bytes */
+    size_t plain_at, blocked_at, reorder_at, lane_at, lane_bytes, x_bytes, y_bytes, pad_bytes;
+} conv_kernel;
+
+/* ---- Recognising bias and activation ------------------------------------------------------- */
+static bool is_dense(const lt_affine *v, const lt_shape *s)
+{
+    int64_t at = 1;
+    for (int d = s->rank - 1; d >= 0; at *= s->dim[d--])
+        if (s->dim[d] != 1 && v->stride[d] != at) return false;
+    return v->offset == 0;
+}
+
+static bool is_per_channel(const lt_affine *v, const lt_shape *s, int channel)
+{
+    for (int d = 0; d < s->rank; d++)
+        if (s->dim[d] != 1 && v->stride[d] != (d == channel)) return false;
+    return v->offset == 0;
+}
+
+static dnnl_alg_kind_t activation_of(lt_op op)
+{
+    switch (op) {
+    case LT_OP_RELU: return dnnl_eltwise_relu;
+    case LT_OP_GELU: return dnnl_eltwise_gelu_erf;
+    case LT_OP_TANH: return dnnl_eltwise_tanh;
+    case LT_OP_SIGMOID: return dnnl_eltwise_logistic;
+    default: return dnnl_alg_kind_undef;
+    }
+}
+
+/* y -> activation(y + bias[channel]), either part optional, stored once in f32. */
+static post_ops recognise(const lt_problem_key *p)
+{
+    post_ops post = { .activation = dnnl_alg_kind_undef }, none = post;
+    const lt_fused *f = p->epilogue;
+    if (!f || f->n_stores != 1 || f->n_reduces || f->n_consts || f->n_loads < 1 || f->n_loads > 2) return none;
+    int channel = p->attr->u.conv.channels_last ? 3 : 1, raw = -1, bias = -1, step = 0;
+    for (int i = 0; i < f->n_loads; i++) {
+        const lt_fused_load *l = &f->loads[i];
+        if (l->from != LT_F32) return none;
+        if (l->arg == 0 && is_dense(&l->view, &f->domain)) raw = l->reg;
+        else if (l->arg > 0 && is_per_channel(&l->view, &f->domain, channel)) bias = l->reg, post.bias_arg = l->arg;
+    }
+    if (raw < 0 || (f->n_loads == 2) != (bias >= 0)) return none;
+    int value = raw;
+    if (bias >= 0) {
+        const lt_fused_step *add = &f->steps[step++];
+        if (f->n_steps < 1 || add->op != LT_OP_ADD) return none;
+        if (!(add->src[0] == raw && add->src[1] == bias) && !(add->src[1] == raw && add->src[0] == bias)) return none;
+        value = add->reg;
+    }
+    if (step < f->n_steps) {
+        post.activation = activation_of(f->steps[step].op);
+        if (post.activation == dnnl_alg_kind_undef || f->steps[step].src[0] != value) return none;
+        value = f->steps[step++].reg;
+    }
+    const lt_fused_store *store = f->stores;
+    if (step != f->n_steps || store->reg != value || store->to != LT_F32 || !is_dense(&store->view, &f->domain)) return none;
+    post.out_arg = store->arg;
+    post.found = true;
+    return post;
+}
+
+/* ---- Making primitives ------------------------------------------------------------------------ */
+static lt_status image_desc(dnnl_memory_desc_t *md, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    dnnl_dims_t dims = { n, c, h, w };
+    LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 4, dims, dnnl_f32, dnnl_nhwc));
+    return LT_OK;
+}
+
+static lt_status weight_desc(const lt_conv_shape *s, dnnl_memory_desc_t *md, bool plain)
+{
+    int64_t g = s->groups;
+    dnnl_dims_t dense = { s->o, s->c, s->win.kernel[0], s->win.kernel[1] };
+    dnnl_dims_t grouped = { g, s->o / g, s->c / g, s->win.kernel[0], s->win.kernel[1] };
+    if (g == 1) LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 4, dense, dnnl_f32, plain ? dnnl_oihw : dnnl_format_tag_any));
+    else LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 5, grouped, dnnl_f32, plain ? dnnl_goihw : dnnl_format_tag_any));
+    return LT_OK;
+}
+
+static lt_status conv_desc(const conv_kernel *v, const variant *u, const dnnl_memory_desc_t *w, dnnl_convolution_desc_t *d)
+{
+    const lt_window *win = &v->s.win;
+    dnnl_dims_t stride = { win->stride[0], win->stride[1] }, dilation = { win->dilation[0] - 1, win->dilation[1] - 1 };
+    int64_t reach = (win->kernel[1] - 1) * win->dilation[1];
+    int64_t right = LT_MAX(0, (v->s.ow - 1) * win->stride[1] + reach + 1 - v->s.w - win->pad[1]);
+    dnnl_dims_t begin = { u->part.pad_top, win->pad[1] }, end = { u->part.pad_bottom, right };
+    dnnl_memory_desc_t bias;
+    dnnl_dims_t channels = { v->s.o };
+    LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(&bias, 1, channels, dnnl_f32, dnnl_a));
+    switch (v->host.key.op) {
+    case LT_OP_CONV2D:
+        LT_TRY_DNNL(dnnl_dilated_convolution_forward_desc_init(d, dnnl_forward_inference, dnnl_convolution_direct, &u->x, w,
+                                                               v->post.bias_arg ? &bias : NULL, &u->y, stride, dilation, begin, end));
+        break;
+    case LT_OP_CONV2D_DGRAD:
+        LT_TRY_DNNL(dnnl_dilated_convolution_backward_data_desc_init(d, dnnl_convolution_direct, &u->x, w, &u->y, stride, dilation, begin, end));
+        break;
+    default:
+        LT_TRY_DNNL(dnnl_dilated_convolution_backward_weights_desc_init(d, dnnl_convolution_direct, &u->x, w, NULL, &u->y, stride, dilation, begin, end));
+    }
+    return LT_OK;
+}
+
+static lt_status set_attributes(const conv_kernel *v, dnnl_primitive_attr_t attr)
+{
+    LT_TRY_DNNL(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user));
+    if (v->post.activation == dnnl_alg_kind_undef) return LT_OK;
+    dnnl_post_ops_t ops;
+    LT_TRY_DNNL(dnnl_post_ops_create(&ops));
+    dnnl_status_t s = dnnl_post_ops_append_eltwise(ops, 1, v->post.activation, 0, 0);
+    if (s == dnnl_success) s = dnnl_primitive_attr_set_post_ops(attr, ops);
+    dnnl_post_ops_destroy(ops);
+    LT_TRY_DNNL(s);
+    return LT_OK;
+}
+
+/* w is what the first variant chose: all must agree on one blocked layout. */
+static lt_status make_primitive(conv_kernel *v, variant *u, const dnnl_memory_desc_t *w)
+{
+    dnnl_convolution_desc_t d;
+    dnnl_primitive_attr_t attr;
+    dnnl_primitive_desc_t pd = NULL;
+    LT_TRY(conv_desc(v, u, w, &d));
+    LT_TRY_DNNL(dnnl_primitive_attr_create(&attr));
+    lt_status s = set_attributes(v, attr);
+    dnnl_status_t made = s ? dnnl_success : dnnl_primitive_desc_create(&pd, &d, attr, lt_onednn_engine(), NULL);
+    dnnl_primitive_attr_destroy(attr);
+    if (s) return s;
+    LT_TRY_DNNL(made);
+    bool wgrad = v->host.key.op == LT_OP_CONV2D_WGRAD;
+    u->w = *dnnl_primitive_desc_query_md(pd, wgrad ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+    u->scratchpad = dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0));
+    made = dnnl_primitive_create(&u->conv, pd);
+    dnnl_primitive_desc_destroy(pd);
+    LT_TRY_DNNL(made);
+    return LT_OK;
+}
+
+static bool same_geometry(const lt_conv_part *a, const lt_conv_part *b)
+{
+    return a->n_images == b->n_images && a->x_rows == b->x_rows && a->y_rows == b->y_rows && a->pad_top == b->pad_top && a->pad_bottom == b->pad_bottom;
+}
+
+static lt_status make_variants(conv_kernel *v)
+{
+    dnnl_memory_desc_t w;
+    LT_TRY(weight_desc(&v->s, &w, false));
+    for (int64_t task = 0; task < v->bands.n_tasks; task++) {
+        lt_conv_part part = lt_conv_part_of(&v->s, v->host.key.op, &v->bands, task);
+        int i = 0;
+        while (i < v->n_variants && !same_geometry(&v->variants[i].part, &part)) i++;
+        v->variant_of[task] = i;
+        if (i < v->n_variants) continue;
+        variant *u = &v->variants[v->n_variants++];
+        u->part = part;
+        LT_TRY(image_desc(&u->x, part.n_images, v->s.c, part.x_rows, v->s.w));
+        LT_TRY(image_desc(&u->y, part.n_images, v->s.o, part.y_rows, v->s.ow));
+        LT_TRY(make_primitive(v, u, &w));
+        w = v->variants[0].w;
+        v->x_bytes = LT_MAX(v->x_bytes, lt_align64(dnnl_memory_desc_get_size(&u->x)));
+        v->y_bytes = LT_MAX(v->y_bytes, lt_align64(dnnl_memory_desc_get_size(&u->y)));
+        v->pad_bytes = LT_MAX(v->pad_bytes, lt_align64(u->scratchpad));
+    }
+    v->w_bytes = lt_align64(dnnl_memory_desc_get_size(&v->variants[0].w));
+    return LT_OK;
+}
+
+static lt_status make_reorder(conv_kernel *v, size_t *scratchpad)
+{
+    dnnl_engine_t e = lt_onednn_engine();
+    dnnl_memory_desc_t plain, *blocked = &v->variants[0].w;
+    LT_TRY(weight_desc(&v->s, &plain, true));
+    bool back = v->host.key.op == LT_OP_CONV2D_WGRAD;
+    LT_TRY_DNNL(dnnl_memory_create(&v->plain_w, &plain, e, DNNL_MEMORY_NONE));
+    LT_TRY_DNNL(dnnl_memory_create(&v->blocked_w, blocked, e, DNNL_MEMORY_NONE));
+    dnnl_primitive_attr_t attr;
+    LT_TRY_DNNL(dnnl_primitive_attr_create(&attr));
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_status_t s = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+    if (s == dnnl_success) s = dnnl_reorder_primitive_desc_create(&pd, back ? blocked : &plain, e, back ? &plain : blocked, e, attr);
+    dnnl_primitive_attr_destroy(attr);
+    LT_TRY_DNNL(s);
+    const dnnl_memory_desc_t *pad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    *scratchpad = lt_align64(dnnl_memory_desc_get_size(pad));
+    s = dnnl_memory_create(&v->reorder_pad, pad, e, DNNL_MEMORY_NONE);
+    if (s == dnnl_success) s = dnnl_primitive_create(&v->reorder, pd);
+    dnnl_primitive_desc_destroy(pd);
+    LT_TRY_DNNL(s);
+    return LT_OK;
+}
+
+static lt_status make_lane(const conv_kernel *v, lane *l)
+{
+    dnnl_engine_t e = lt_onednn_engine();
+    size_t n = (size_t)v->n_variants;
+    l->x = lt_calloc(4 * n, sizeof(dnnl_memory_t));
+    if (!l->x) return LT_ERR_MEMORY;
+    l->y = l->x + n, l->w = l->y + n, l->pad = l->w + n;
+    LT_TRY_DNNL(dnnl_stream_create(&l->stream, e, dnnl_stream_default_flags));
+    for (size_t i = 0; i < n; i++) {
+        variant *u = &v->variants[i];
+        dnnl_memory_desc_t pad;
+        dnnl_dims_t bytes = { (int64_t)u->scratchpad };
+        LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(&pad, 1, bytes, dnnl_u8, dnnl_a));
+        LT_TRY_DNNL(dnnl_memory_create(&l->x[i], &u->x, e, DNNL_MEMORY_NONE));
+        LT_TRY_DNNL(dnnl_memory_create(&l->y[i], &u->y, e, DNNL_MEMORY_NONE));
+        LT_TRY_DNNL(dnnl_memory_create(&l->w[i], &u->w, e, DNNL_MEMORY_NONE));
+        LT_TRY_DNNL(dnnl_memory_create(&l->pad[i], &pad, e, DNNL_MEMORY_NONE));
+    }
+    dnnl_memory_desc_t bias;
+    dnnl_dims_t channels = { v->s.o };
+    LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(&bias, 1, channels, dnnl_f32, dnnl_a));
+    LT_TRY_DNNL(dnnl_memory_create(&l->bias, &bias, e, DNNL_MEMORY_NONE));
+    return LT_OK;
+}
+
+static void destroy_memory(dnnl_memory_t m)
+{
+    if (m) dnnl_memory_destroy(m);
+}
+
+static void conv_release(lt_host_kernel *h)
+{
+    conv_kernel *v = (conv_kernel *)h;
+    for (int i = 0; v->lanes && i < v->n_lanes; i++) {
+        lane *l = &v->lanes[i];
+        for (int j = 0; l->x && j < 4 * v->n_variants; j++) destroy_memory(l->x[j]);
+        destroy_memory(l->bias);
+        if (l->stream) dnnl_stream_destroy(l->stream);
+        lt_free(l->x);
+    }
+    for (int i = 0; v->variants && i < v->n_variants; i++)
+        if (v->variants[i].conv) dnnl_primitive_destroy(v->variants[i].conv);
+    destroy_memory(v->plain_w);
+    destroy_memory(v->blocked_w);
+    destroy_memory(v->reorder_pad);
+    if (v->reorder) dnnl_primitive_destroy(v->reorder);
+    lt_free(v->lanes);
+    lt_free(v->variants);
+    lt_free(v->variant_of);
+}
+
+/* ---- Packing: any layout and float type to f32 with the channels last, and back ---------------- */
+enum { TILE = 16 };
+
+/* dst (pixels, c) = src (c, pixels) with `plane` elements between channels. */
+static void channels_to_last(float *dst, const float *src, int64_t plane, int64_t pixels, int64_t c)
+{
+    for (int64_t p0 = 0; p0 < pixels; p0 += TILE)
+        for (int64_t c0 = 0; c0 < c; c0 += TILE)
+            for (int64_t p = p0; p < LT_MIN(pixels, p0 + TILE); p++)
+                for (int64_t i = c0; i < LT_MIN(c, c0 + TILE); i++) dst[p * c + i] = src[i * plane + p];
+}
+
+static void channels_to_first(float *dst, const float *src, int64_t plane, int64_t pixels, int64_t c)
+{
+    for (int64_t c0 = 0; c0 < c; c0 += TILE)
+        for (int64_t p0 = 0; p0 < pixels; p0 += TILE)
+            for (int64_t i = c0; i < LT_MIN(c, c0 + TILE); i++)
+                for (int64_t p = p0; p < LT_MIN(pixels, p0 + TILE); p++) dst[i * plane + p] = src[p * c + i];
+}
+
+/* One side of the convolution: rows [row, row + rows) of n images of (h, w, c). */
+typedef struct slab { lt_dtype t; bool last; int64_t image, n, c, h, w, row, rows; } slab;
+
+static void pack(const slab *b, float *dst, const char *src, float *half)
+{
+    size_t size = lt_dtype_size(b->t);
+    int64_t pixels = b->rows * b->w, plane = b->h * b->w;
+    for (int64_t i = 0; i < b->n; i++, dst += pixels * b->c) {
+        const char *image = src + (size_t)((b->image + i) * plane * b->c) * size;
+        if (b->last) {
+            lt_convert(LT_F32, dst, b->t, image + (size_t)(b->row * b->w * b->c) * size, pixels * b->c);
+        } else if (b->t == LT_F32) {
+            channels_to_last(dst, (const float *)(const void *)image + b->row * b->w, plane, pixels, b->c);
+        } else {
+            for (int64_t c = 0; c < b->c; c++)
+                lt_convert(LT_F32, half + c * pixels, b->t, image + (size_t)(c * plane + b->row * b->w) * size, pixels);
+            channels_to_last(dst, half, pixels, pixels, b->c);
+        }
+    }
+}
+
+static void unpack(const slab *b, char *dst, const float *src, float *half)
+{
+    size_t size = lt_dtype_size(b->t);
+    int64_t pixels = b->rows * b->w, plane = b->h * b->w;
+    for (int64_t i = 0; i < b->n; i++, src += pixels * b->c) {
+        char *image = dst + (size_t)((b->image + i) * plane * b->c) * size;
+        if (b->last) {
+            lt_convert(b->t, image + (size_t)(b->row * b->w * b->c) * size, LT_F32, src, pixels * b->c);
+        } else if (b->t == LT_F32) {
+            channels_to_first((float *)(void *)image + b->row * b->w, src, plane, pixels, b->c);
+        } else {
+            channels_to_first(half, src, pixels, pixels, b->c);
+            for (int64_t c = 0; c < b->c; c++)
+                lt_convert(b->t, image + (size_t)(c * plane + b->row * b->w) * size, LT_F32, half + c * pixels, pixels);
+        }
+    }
+}
+
+/* ---- Running ------------------------------------------------------------------------------------- */
+typedef struct conv_job {
+    const conv_kernel *v;
+    char *x, *y, *scratch, *bias;
+    int64_t x_step, y_step; /* bytes between the k problems of a weight gradient; 0 = shared */
+} conv_job;
+
+static char *lane_part(const conv_job *j, int lane_index, size_t at)
+{
+    return j->scratch + j->v->lane_at + (size_t)lane_index * j->v->lane_bytes + at;
+}
+
+static lt_status execute(const conv_job *j, int index, int lane_index, void *x, void *y, void *w)
+{
+    const conv_kernel *v = j->v;
+    const lane *l = &v->lanes[lane_index];
+    lt_op op = v->host.key.op;
+    LT_TRY_DNNL(dnnl_memory_set_data_handle(l->x[index], x));
+    LT_TRY_DNNL(dnnl_memory_set_data_handle(l->y[index], y));
+    LT_TRY_DNNL(dnnl_memory_set_data_handle(l->w[index], w));
+    LT_TRY_DNNL(dnnl_memory_set_data_handle(l->pad[index], lane_part(j, lane_index, 2 * v->x_bytes + 2 * v->y_bytes)));
+    dnnl_exec_arg_t arg[5] = {
+        { op == LT_OP_CONV2D_DGRAD ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, l->x[index] },
+        { op == LT_OP_CONV2D_WGRAD ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, l->w[index] },
+        { op == LT_OP_CONV2D ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, l->y[index] },
+        { DNNL_ARG_SCRATCHPAD, l->pad[index] },
+    };
+    int n = 4;
+    if (j->bias) {
+        LT_TRY_DNNL(dnnl_memory_set_data_handle(l->bias, j->bias));
+        arg[n++] = (dnnl_exec_arg_t){ DNNL_ARG_BIAS, l->bias };
+    }
+    LT_TRY_DNNL(dnnl_primitive_execute(v->variants[index].conv, l->stream, n, arg));
+    LT_TRY_DNNL(dnnl_stream_wait(l->stream));
+    return LT_OK;
+}
+
+static lt_status run_part(const conv_job *j, int64_t item, int lane_index)
+{
+    const conv_kernel *v = j->v;
+    const lt_conv_shape *s = &v->s;
+    const lt_problem_key *p = &v->host.key;
+    bool wgrad = p->op == LT_OP_CONV2D_WGRAD, dgrad = p->op == LT_OP_CONV2D_DGRAD;
+    int64_t k = item / v->bands.n_tasks, task = item % v->bands.n_tasks;
+    lt_conv_part part = lt_conv_part_of(s, p->op, &v->bands, task);
+    bool last = s->win.channels_last;
+    slab sx = { dgrad ? p->out.dtype : p->in[0].dtype, last, part.image, part.n_images, s->c, s->h, s->w, part.x_row, part.x_rows };
+    slab sy = { wgrad ? p->in[1].dtype : dgrad ? p->in[0].dtype : p->out.dtype, last, part.image, part.n_images, s->o, s->oh, s->ow, part.y_row, part.y_rows };
+    char *x = j->x + k * j->x_step, *y = j->y + k * j->y_step;
+    char *w = j->scratch + v->blocked_at + (wgrad ? (size_t)item * v->w_bytes : 0);
+    if (v->direct)
+        return execute(j, v->variant_of[task], lane_index, x + ((part.image * s->h + part.x_row) * s->w * s->c) * 4,
+                       y + ((part.image * s->oh + part.y_row) * s->ow * s->o) * 4, w);
+    float *px = (float *)(void *)lane_part(j, lane_index, 0), *py = (float *)(void *)lane_part(j, lane_index, v->x_bytes);
+    float *half = (float *)(void *)lane_part(j, lane_index, v->x_bytes + v->y_bytes);
+    if (!dgrad) pack(&sx, px, x, half);
+    if (p->op != LT_OP_CONV2D) pack(&sy, py, y, half);
+    LT_TRY(execute(j, v->variant_of[task], lane_index, px, py, w));
+    if (dgrad) unpack(&sx, x, px, half);
+    if (p->op == LT_OP_CONV2D) unpack(&sy, y, py, half);
+    return LT_OK;
+}
+
+static lt_status conv_item(void *ctx, int64_t item, int lane_index)
+{
+    int token = lt_onednn_enter();
+    lt_status s = run_part(ctx, item, lane_index);
+    lt_onednn_leave(token);
+    return s;
+}
+
+static lt_status reorder_weights(const conv_kernel *v, void *plain, void *blocked, char *scratch)
+{
+    bool back = v->host.key.op == LT_OP_CONV2D_WGRAD;
+    LT_TRY_DNNL(dnnl_memory_set_data_handle(v->plain_w, plain));
+    LT_TRY_DNNL(dnnl_memory_set_data_handle(v->blocked_w, blocked));
+    LT_TRY_DNNL(dnnl_memory_set_data_handle(v->reorder_pad, scratch + v->reorder_at));
+    dnnl_exec_arg_t arg[] = { { DNNL_ARG_FROM, back ? v->blocked_w : v->plain_w }, { DNNL_ARG_TO, back ? v->plain_w : v->blocked_w },
+                              { DNNL_ARG_SCRATCHPAD, v->reorder_pad } };
+    int token = lt_onednn_enter();
+    dnnl_status_t s = dnnl_primitive_execute(v->reorder, v->lanes[0].stream, 3, arg);
+    if (s == dnnl_success) s = dnnl_stream_wait(v->lanes[0].stream);
+    lt_onednn_leave(token);
+    LT_TRY_DNNL(s);
+    return LT_OK;
+}
+
+/* Weight gradients: the partial sums of all tasks in order, then the plain layout. */
+static lt_status finish_weights(const conv_kernel *v, char *scratch, char *out)
+{
+    lt_dtype t = v->host.key.out.dtype;
+    for (int64_t k = 0; k < v->s.k; k++) {
+        char *part = scratch + v->blocked_at + (size_t)(k * v->bands.n_tasks) * v->w_bytes;
+        float *sum = (float *)(void *)part;
+        for (int64_t i = 1; i < v->bands.n_tasks; i++) {
+            const float *next = (const float *)(const void *)(part + (size_t)i * v->w_bytes);
+            for (size_t e = 0; e < v->w_bytes / sizeof *sum; e++) sum[e] += next[e];
+        }
+        char *to = out + (size_t)k * v->w_count * lt_dtype_size(t), *plain = t == LT_F32 ? to : scratch + v->plain_at;
+        LT_TRY(reorder_weights(v, plain, part, scratch));
+        if (t != LT_F32) lt_convert(t, to, LT_F32, plain, (int64_t)v->w_count);
+    }
+    return LT_OK;
+}
+
+static lt_status conv_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
+{
+    const conv_kernel *v = (const conv_kernel *)k;
+    const lt_problem_key *p = &v->host.key;
+    char *scratch = arg[k->n_args];
+    conv_job j = { .v = v, .scratch = scratch };
+    if (p->op == LT_OP_CONV2D_WGRAD) {
+        j.x = arg[0], j.y = arg[1];
+        if (v->s.k_in_x) j.x_step = (int64_t)lt_tensor_bytes(&p->in[0]) / v->s.k;
+        if (v->s.k_in_y) j.y_step = (int64_t)lt_tensor_bytes(&p->in[1]) / v->s.k;
+        LT_TRY(lt_host_run_lanes(pool, v->n_lanes, v->s.k * v->bands.n_tasks, conv_item, &j));
+        return finish_weights(v, scratch, arg[2]);
+    }
+    char *w = arg[1];
+    if (p->in[1].dtype != LT_F32) {
+        w = scratch + v->plain_at;
+        lt_convert(LT_F32, w, p->in[1].dtype, arg[1], (int64_t)v->w_count);
+    }
+    LT_TRY(reorder_weights(v, w, scratch + v->blocked_at, scratch));
+    char *result = v->post.found ? arg[p->n_in + v->post.out_arg] : arg[p->n_in];
+    j.bias = v->post.bias_arg ? arg[p->n_in + v->post.bias_arg] : NULL;
+    j.x = p->op == LT_OP_CONV2D ? arg[0] : result;
+    j.y = p->op == LT_OP_CONV2D ? result : arg[0];
+    LT_TRY(lt_host_run_lanes(pool, v->n_lanes, v->bands.n_tasks, conv_item, &j));
+    return lt_host_epilogue(&v->host, pool, arg);
+}
+
+/* ---- The row --------------------------------------------------------------------------------------- */
+/* f32, and the half types through f32; empty problems are left to the plain row. */
+bool lt_conv_onednn_applies(const lt_problem_key *p)
+{
+    lt_dtype t = p->out.dtype;
+    if (!lt_key_is_all(p, t) || (t != LT_F32 && t != LT_F16 && t != LT_BF16)) return false;
+    return lt_tensor_count(&p->in[0]) > 0 && lt_tensor_count(&p->in[1]) > 0 && lt_tensor_count(&p->out) > 0;
+}
+
+static void place_scratch(conv_kernel *v, size_t reorder_pad)
+{
+    bool wgrad = v->host.key.op == LT_OP_CONV2D_WGRAD;
+    size_t at = 0;
+    v->plain_at = at;
+    if (v->host.key.out.dtype != LT_F32) at += lt_align64(v->w_count * sizeof(float));
+    v->reorder_at = at;
+    at += reorder_pad;
+    v->blocked_at = at;
+    at += v->w_bytes * (wgrad ? (size_t)(v->s.k * v->bands.n_tasks) : 1);
+    v->lane_at = at;
+    v->lane_bytes = 2 * (v->x_bytes + v->y_bytes) + v->pad_bytes; /* x, y, half (at most x + y), scratchpad */
+    v->host.kernel.scratch_bytes = at + (size_t)v->n_lanes * v->lane_bytes + 64;
+}
+
+static lt_status make_all(conv_kernel *v)
+{
+    v->variants = lt_calloc((size_t)v->bands.n_tasks, sizeof *v->variants);
+    v->variant_of = lt_calloc((size_t)v->bands.n_tasks, sizeof *v->variant_of);
+    v->n_lanes = lt_host_lanes(v->s.k * v->bands.n_tasks);
+    v->lanes = lt_calloc((size_t)v->n_lanes, sizeof *v->lanes);
+    if (!v->variants || !v->variant_of || !v->lanes) return LT_ERR_MEMORY;
+    if (!lt_onednn_engine()) return LT_ERR_INTERNAL;
+    size_t reorder_pad = 0;
+    LT_TRY(make_variants(v));
+    LT_TRY(make_reorder(v, &reorder_pad));
+    if (v->direct) v->x_bytes = v->y_bytes = 0; /* nothing is packed */
+    for (int i = 0; i < v->n_lanes; i++) LT_TRY(make_lane(v, &v->lanes[i]));
+    place_scratch(v, reorder_pad);
+    return LT_OK;
+}
+
+lt_status lt_conv_onednn_prepare(const lt_problem_key *p, lt_kernel **out)
+{
+    *out = NULL;
+    conv_kernel *v = lt_host_kernel_create(p, sizeof *v, "conv_onednn", conv_run);
+    if (!v) return LT_ERR_MEMORY;
+    v->host.release = conv_release;
+    v->s = lt_conv_shape_of(p);
+    v->host.kernel.flops = lt_conv_flops(&v->s);
+    v->bands = lt_conv_bands_of(&v->s, p->op, 150e6, p->op == LT_OP_CONV2D_WGRAD ? 16 : 1024);
+    v->direct = v->s.win.channels_last && p->out.dtype == LT_F32;
+    v->w_count = (size_t)(v->s.o * (v->s.c / v->s.groups) * v->s.win.kernel[0] * v->s.win.kernel[1]);
+    v->post = p->out.dtype == LT_F32 && p->op == LT_OP_CONV2D ? recognise(p) : (post_ops){ .activation = dnnl_alg_kind_undef };
+    int token = lt_onednn_enter();
+    lt_status s = make_all(v);
+    lt_onednn_leave(token);
+    if (s == LT_OK && !v->post.found) s = lt_host_epilogue_prepare(&v->host, p);
+    return lt_host_kernel_finish(&v->host, s, out);
+}

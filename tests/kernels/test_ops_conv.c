@@ -1,0 +1,264 @@
+/* CONV2D, its transposes and pooling: every row against the plain one, which faces the adjoint
+   identities. SPDX-License-Identifier: BSD-3-Clause */
+#include "ops_test.h"
+
+#include "kernels/window.h"
+
+typedef struct conv_case { int64_t n, c, h, w, o, kh, kw, stride[2], pad[2], dilation[2], groups; } conv_case;
+
+static const conv_case cases[] = {
+    { 1, 1, 1, 1, 1, 1, 1, { 1, 1 }, { 0, 0 }, { 1, 1 }, 1 },
+    { 2, 3, 8, 9, 6, 5, 5, { 1, 1 }, { 0, 0 }, { 1, 1 }, 1 },
+    { 3, 4, 7, 6, 5, 3, 3, { 1, 1 }, { 1, 1 }, { 1, 1 }, 1 },
+    { 2, 4, 9, 8, 6, 3, 2, { 2, 1 }, { 1, 0 }, { 1, 1 }, 2 },
+    { 2, 3, 11, 10, 4, 3, 3, { 1, 1 }, { 2, 2 }, { 2, 2 }, 1 },
+    { 2, 6, 10, 13, 6, 3, 3, { 2, 3 }, { 1, 2 }, { 2, 1 }, 6 },
+    { 1, 2, 12, 5, 3, 1, 5, { 1, 1 }, { 0, 2 }, { 1, 1 }, 1 },
+    { 2, 3, 8, 8, 17, 4, 4, { 4, 4 }, { 0, 0 }, { 1, 1 }, 1 },
+    { 2, 5, 9, 9, 4, 2, 2, { 3, 3 }, { 0, 0 }, { 1, 1 }, 1 },   /* rows that no window touches */
+    { 3, 16, 20, 33, 18, 3, 3, { 1, 1 }, { 1, 1 }, { 1, 1 }, 1 },
+    { 2, 64, 48, 40, 64, 3, 3, { 1, 1 }, { 1, 1 }, { 1, 1 }, 1 }, /* several bands */
+    { 37, 3, 14, 14, 6, 5, 5, { 1, 1 }, { 0, 0 }, { 1, 1 }, 1 },  /* several groups of images */
+};
+
+static lt_shape image(bool last, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    return last ? lt_shape4(n, h, w, c) : lt_shape4(n, c, h, w);
+}
+
+static int64_t out_size(const conv_case *c, int d)
+{
+    int64_t in = d ? c->w : c->h, k = d ? c->kw : c->kh;
+    return (in + 2 * c->pad[d] - (k - 1) * c->dilation[d] - 1) / c->stride[d] + 1;
+}
+
+static lt_problem_key conv_key(const conv_case *c, lt_op op, lt_dtype t, bool last, lt_attr *attr)
+{
+    *attr = (lt_attr){ .u.conv = { .kernel = { c->kh, c->kw }, .stride = { c->stride[0], c->stride[1] }, .pad = { c->pad[0], c->pad[1] },
+                                   .dilation = { c->dilation[0], c->dilation[1] }, .size = { c->h, c->w }, .groups = c->groups, .channels_last = last } };
+    lt_tensor_type x = ops_type(t, image(last, c->n, c->c, c->h, c->w)), w = ops_type(t, lt_shape4(c->o, c->c / c->groups, c->kh, c->kw));
+    lt_tensor_type y = ops_type(t, image(last, c->n, c->o, out_size(c, 0), out_size(c, 1)));
+    lt_problem_key p = { .op = op, .n_in = 2, .attr = attr, .isa = lt_isa_best() };
+    p.in[0] = op == LT_OP_CONV2D_DGRAD ? y : x;
+    p.in[1] = op == LT_OP_CONV2D_WGRAD ? y : w;
+    p.out = op == LT_OP_CONV2D ? y : op == LT_OP_CONV2D_DGRAD ? x : w;
+    return p;
+}
+
+static int64_t terms(const conv_case *c, lt_op op)
+{
+    int64_t taps = c->kh * c->kw;
+    return op == LT_OP_CONV2D ? taps * c->c : op == LT_OP_CONV2D_DGRAD ? taps * c->o : c->n * out_size(c, 0) * out_size(c, 1);
+}
+
+static const lt_op conv_ops[] = { LT_OP_CONV2D, LT_OP_CONV2D_DGRAD, LT_OP_CONV2D_WGRAD };
+static const lt_dtype types[] = { LT_F64, LT_F32, LT_F16, LT_BF16 };
+
+LT_TEST(conv_rows_agree)
+{
+    for (size_t t = 0; t < LT_LEN(types); t++)
+        for (size_t i = 0; i < LT_LEN(cases); i++)
+            for (size_t o = 0; o < LT_LEN(conv_ops); o++)
+                for (int last = 0; last < 2; last++) {
+                    lt_attr attr;
+                    if (t >= 2 && i >= 9 && i != 11) continue;
+                    if (i == 10 && (t != 1 || last != (o != 1))) continue; /* long in plain loops */
+                    lt_problem_key p = conv_key(&cases[i], conv_ops[o], types[t], last, &attr);
+                    ops_walk_random(&p, terms(&cases[i], conv_ops[o]));
+                }
+}
+
+LT_TEST(weight_gradients_of_several_seeds)
+{
+    const conv_case *c = &cases[2];
+    for (size_t t = 0; t < LT_LEN(types); t++)
+        for (int which = 1; which < 4; which++)
+            for (int last = 0; last < 2; last++) {
+                lt_attr attr;
+                lt_problem_key p = conv_key(c, LT_OP_CONV2D_WGRAD, types[t], last, &attr);
+                for (int i = 0; i < 2; i++) {
+                    if (!(which >> i & 1)) continue;
+                    lt_shape s = p.in[i].shape;
+                    p.in[i].shape = lt_shape_of(5, (int64_t[]){ 3, s.dim[0], s.dim[1], s.dim[2], s.dim[3] });
+                }
+                lt_shape w = p.out.shape;
+                p.out.shape = lt_shape_of(5, (int64_t[]){ 3, w.dim[0], w.dim[1], w.dim[2], w.dim[3] });
+                ops_walk_random(&p, terms(c, LT_OP_CONV2D_WGRAD));
+            }
+}
+
+LT_TEST(conv_of_nothing)
+{
+    conv_case c = cases[1];
+    c.n = 0;
+    for (size_t o = 0; o < LT_LEN(conv_ops); o++) {
+        lt_attr attr;
+        lt_problem_key p = conv_key(&c, conv_ops[o], LT_F32, false, &attr);
+        ops_walk_random(&p, 1);
+    }
+}
+
+static double dot(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* <conv(x, w), y> = <x, dgrad(y, w)> = <w, wgrad(x, y)>, by the plain rows. */
+LT_TEST(conv_adjoints)
+{
+    for (size_t i = 0; i < 10; i++) {
+        lt_attr attr;
+        lt_problem_key f = conv_key(&cases[i], LT_OP_CONV2D, LT_F64, i & 1, &attr);
+        lt_problem_key d = conv_key(&cases[i], LT_OP_CONV2D_DGRAD, LT_F64, i & 1, &attr);
+        lt_problem_key g = conv_key(&cases[i], LT_OP_CONV2D_WGRAD, LT_F64, i & 1, &attr);
+        double *x = ops_random_tensor(&f.in[0]), *w = ops_random_tensor(&f.in[1]), *y = ops_random_tensor(&f.out);
+        double *cx = ops_result(ops_plain_row(&f), &f, (void *[]){ x, w }), *dy = ops_result(ops_plain_row(&d), &d, (void *[]){ y, w });
+        double *gw = ops_result(ops_plain_row(&g), &g, (void *[]){ x, y });
+        double want = dot(cx, y, lt_tensor_count(&f.out));
+        LT_CHECK_NEAR(dot(x, dy, lt_tensor_count(&f.in[0])), want, 1e-10);
+        LT_CHECK_NEAR(dot(w, gw, lt_tensor_count(&f.in[1])), want, 1e-10);
+        free(x), free(w), free(y), free(cx), free(dy), free(gw);
+    }
+}
+
+LT_TEST(conv_by_hand) /* 1 2 3 / 4 5 6 / 7 8 9 under [[1, 0], [0, -1]] */
+{
+    conv_case c = { 1, 1, 3, 3, 1, 2, 2, { 1, 1 }, { 0, 0 }, { 1, 1 }, 1 };
+    lt_attr attr;
+    lt_problem_key p = conv_key(&c, LT_OP_CONV2D, LT_F64, false, &attr);
+    double x[9] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, w[4] = { 1, 0, 0, -1 };
+    double *y = ops_result(ops_plain_row(&p), &p, (void *[]){ x, w });
+    for (int i = 0; i < 4; i++) LT_CHECK(y[i] == -4);
+    free(y);
+}
+
+/* ---- Epilogues -------------------------------------------------------------------------------- */
+typedef struct epilogue_case { bool bias; lt_op activation, extra; } epilogue_case; /* LT_OP_COUNT = none */
+
+static double activate(lt_op op, double x)
+{
+    switch (op) {
+    case LT_OP_RELU: return x > 0 ? x : 0;
+    case LT_OP_GELU: return 0.5 * x * (1 + erf(x / sqrt(2)));
+    case LT_OP_TANH: return tanh(x);
+    case LT_OP_SIGMOID: return 1 / (1 + exp(-x));
+    case LT_OP_SQUARE: return x * x;
+    default: return x;
+    }
+}
+
+static void check_epilogue(const conv_case *c, lt_dtype t, bool last, const epilogue_case *e)
+{
+    lt_attr attr;
+    lt_problem_key p = conv_key(c, LT_OP_CONV2D, t, last, &attr);
+    lt_affine whole = { 0 }, channel = { 0 };
+    int64_t at = 1;
+    int channel_dim = last ? 3 : 1;
+    for (int d = 3; d >= 0; d--) whole.stride[d] = at, at *= p.out.shape.dim[d];
+    channel.stride[channel_dim] = 1;
+    lt_fused_load loads[2] = { { 0, 0, t, whole }, { 1, 1, t, channel } };
+    lt_fused_step steps[3];
+    int n_steps = 0, reg = 0;
+    if (e->bias) steps[n_steps++] = (lt_fused_step){ LT_OP_ADD, 2, { 0, 1 } }, reg = 2;
+    if (e->activation != LT_OP_COUNT) steps[n_steps++] = (lt_fused_step){ e->activation, 3, { reg } }, reg = 3;
+    if (e->extra != LT_OP_COUNT) steps[n_steps++] = (lt_fused_step){ e->extra, 4, { reg } }, reg = 4;
+    lt_fused_store store = { reg, 2, t, whole };
+    lt_fused f = { .type = lt_compute_type(t), .domain = p.out.shape, .n_regs = 5, .n_args = 3, .n_loads = e->bias ? 2 : 1, .n_steps = n_steps,
+                   .n_stores = 1, .loads = loads, .steps = steps, .stores = &store };
+    lt_tensor_type bias_type = ops_type(t, lt_shape1(c->o));
+    void *x = ops_random_tensor(&p.in[0]), *w = ops_random_tensor(&p.in[1]), *bias = ops_random_tensor(&bias_type);
+    void *raw = ops_alloc(&p.out), *got = ops_alloc(&p.out);
+    double *plain = ops_result(ops_plain_row(&p), &p, (void *[]){ x, w });
+    p.epilogue = &f;
+    const lt_kernel_row *row[8];
+    int n_rows = lt_kernel_candidates(&p, row, 8);
+    for (int r = 0; r < n_rows; r++) {
+        memset(got, 0xff, lt_tensor_bytes(&p.out));
+        LT_CHECK_OK(ops_run(row[r], &p, (void *[]){ x, w, raw, bias, got }, 2));
+        for (int64_t i = 0; i < lt_tensor_count(&p.out); i++) {
+            double b = e->bias ? lt_load_double(t, bias, i / whole.stride[channel_dim] % c->o) : 0;
+            double want = activate(e->extra, activate(e->activation, plain[i] + b)), value = lt_load_double(t, got, i);
+            if (fabs(value - want) <= (t == LT_F64 ? 1e-12 : 2e-5) * (1 + fabs(want))) continue;
+            LT_TEST_FAIL("%s %s: element %lld is %g, expected %g", row[r]->name, lt_op_name(e->activation), (long long)i, value, want);
+            break;
+        }
+    }
+    free(x), free(w), free(bias), free(raw), free(got), free(plain);
+}
+
+LT_TEST(conv_epilogues)
+{
+    static const epilogue_case e[] = { { true, LT_OP_COUNT, LT_OP_COUNT }, { true, LT_OP_RELU, LT_OP_COUNT }, { true, LT_OP_GELU, LT_OP_COUNT },
+                                       { false, LT_OP_TANH, LT_OP_COUNT }, { true, LT_OP_SIGMOID, LT_OP_COUNT }, { true, LT_OP_RELU, LT_OP_SQUARE } };
+    for (size_t i = 0; i < LT_LEN(e); i++)
+        for (int last = 0; last < 2; last++) {
+            check_epilogue(&cases[2], LT_F32, last, &e[i]);
+            check_epilogue(&cases[2], LT_F64, last, &e[i]);
+        }
+    check_epilogue(&cases[10], LT_F32, true, &e[2]);
+}
+
+/* ---- Pooling ------------------------------------------------------------------------------------ */
+static const conv_case pools[] = {
+    { 2, 3, 8, 8, 3, 2, 2, { 2, 2 }, { 0, 0 }, { 1, 1 }, 1 },
+    { 2, 3, 9, 11, 3, 3, 3, { 2, 2 }, { 1, 1 }, { 1, 1 }, 1 },
+    { 1, 5, 7, 6, 5, 3, 2, { 1, 1 }, { 1, 0 }, { 1, 1 }, 1 },
+    { 2, 2, 12, 13, 2, 2, 3, { 1, 2 }, { 0, 1 }, { 3, 2 }, 1 },
+    { 1, 4, 5, 5, 4, 5, 5, { 5, 5 }, { 0, 0 }, { 1, 1 }, 1 },
+    { 0, 4, 5, 5, 4, 5, 5, { 5, 5 }, { 0, 0 }, { 1, 1 }, 1 },
+    { 16, 6, 28, 28, 6, 2, 2, { 2, 2 }, { 0, 0 }, { 1, 1 }, 1 },
+};
+
+LT_TEST(pooling_rows_agree)
+{
+    for (size_t t = 0; t < LT_LEN(types); t++)
+        for (size_t i = 0; i < LT_LEN(pools); i++)
+            for (int last = 0; last < 2; last++) {
+                lt_attr attr;
+                lt_problem_key p = conv_key(&pools[i], LT_OP_CONV2D, types[t], last, &attr);
+                p.n_in = 1;
+                lt_problem_key avg = p, grad = p, max = p;
+                avg.op = LT_OP_AVGPOOL, grad.op = LT_OP_AVGPOOL_GRAD, max.op = LT_OP_MAXPOOL_INDEX;
+                grad.in[0] = p.out, grad.out = p.in[0];
+                max.out.dtype = LT_I64;
+                int64_t taps = pools[i].kh * pools[i].kw;
+                ops_walk_random(&avg, taps + 2);
+                ops_walk_random(&grad, taps + 2);
+                ops_walk_random(&max, 0);
+                void *x = ops_random_tensor(&max.in[0]);
+                for (int64_t j = 0; j < lt_tensor_count(&max.in[0]); j++) /* many ties, some NaN and infinities */
+                    lt_store_double(types[t], x, j, j % 7 == 3 ? NAN : j % 5 == 0 ? -INFINITY : (double)(j % 3));
+                ops_walk(&max, &x, 0, 0);
+                free(x);
+            }
+}
+
+LT_TEST(maxpool_takes_the_first_of_ties)
+{
+    lt_attr attr;
+    conv_case c = { 1, 1, 2, 4, 1, 2, 2, { 2, 2 }, { 0, 0 }, { 1, 1 }, 1 };
+    lt_problem_key p = conv_key(&c, LT_OP_CONV2D, LT_F64, false, &attr);
+    p.op = LT_OP_MAXPOOL_INDEX, p.n_in = 1, p.out.dtype = LT_I64;
+    double x[8] = { 1, 3, -1, NAN, 3, 0, NAN, 5 };
+    double *y = ops_result(ops_plain_row(&p), &p, (void *[]){ x });
+    LT_CHECK(y[0] == 1 && y[1] == 3);
+    free(y);
+}
+
+LT_TEST(average_adjoint)
+{
+    for (size_t i = 0; i < 5; i++) {
+        lt_attr attr;
+        lt_problem_key f = conv_key(&pools[i], LT_OP_CONV2D, LT_F64, false, &attr), g = f;
+        f.op = LT_OP_AVGPOOL, g.op = LT_OP_AVGPOOL_GRAD, f.n_in = g.n_in = 1;
+        g.in[0] = f.out, g.out = f.in[0];
+        double *x = ops_random_tensor(&f.in[0]), *y = ops_random_tensor(&f.out);
+        double *a = ops_result(ops_plain_row(&f), &f, (void *[]){ x }), *b = ops_result(ops_plain_row(&g), &g, (void *[]){ y });
+        LT_CHECK_NEAR(dot(a, y, lt_tensor_count(&f.out)), dot(x, b, lt_tensor_count(&f.in[0])), 1e-12);
+        free(x), free(y), free(a), free(b);
+    }
+}
+
+LT_TEST_MAIN()
