@@ -5,6 +5,9 @@
 #include "base/status.h"
 
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 static const struct { const char *name, *numpy_name; size_t bytes; } types[] = {
     [LT_F16] = { "f16", "float16", 2 },
@@ -104,7 +107,8 @@ static inline float float_from_bits(uint32_t u)
 float lt_f16_to_f32(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = h & 0x7fffu;
-    if (rest >= 0x7c00u) return float_from_bits(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
+    if (rest > 0x7c00u) return float_from_bits(sign | 0x7fc00000u | (rest & 0x3ffu) << 13); /* NaN, made quiet */
+    if (rest == 0x7c00u) return float_from_bits(sign | 0x7f800000u);
     if (rest < 0x400u) { /* zero or subnormal: a multiple of 2^-24, exact in f32 */
         float magnitude = (float)rest * 0x1p-24f;
         return sign ? -magnitude : magnitude;
@@ -113,6 +117,45 @@ float lt_f16_to_f32(uint16_t h)
 }
 
 float lt_bf16_to_f32(uint16_t h) { return float_from_bits((uint32_t)h << 16); }
+
+/* Arrays of f16, with the processor's own conversion where it has one: the same bits. */
+#if defined(__x86_64__)
+__attribute__((target("avx,f16c"))) static int64_t f16_from_f32_x8(uint16_t *dst, const float *src, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i *)(dst + i), _mm256_cvtps_ph(_mm256_loadu_ps(src + i), _MM_FROUND_TO_NEAREST_INT));
+    return i;
+}
+
+__attribute__((target("avx,f16c"))) static int64_t f32_from_f16_x8(float *dst, const uint16_t *src, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(src + i))));
+    return i;
+}
+
+static bool has_f16c(void) { return __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c"); }
+#endif
+
+static void f16_from_f32(uint16_t *dst, const float *src, int64_t n)
+{
+    int64_t i = 0;
+#if defined(__x86_64__)
+    if (has_f16c()) i = f16_from_f32_x8(dst, src, n);
+#endif
+    for (; i < n; i++) dst[i] = lt_f32_to_f16(src[i]);
+}
+
+static void f32_from_f16(float *dst, const uint16_t *src, int64_t n)
+{
+    int64_t i = 0;
+#if defined(__x86_64__)
+    if (has_f16c()) i = f32_from_f16_x8(dst, src, n);
+#endif
+    for (; i < n; i++) dst[i] = lt_f16_to_f32(src[i]);
+}
 
 /* ---- Integers ---------------------------------------------------------------- */
 /* Truncated and saturated; NaN gives 0. hi is exclusive and, like lo, exact in double. */
@@ -208,13 +251,23 @@ static void convert_block(lt_dtype to, char *dst, int64_t to_step, lt_dtype from
     }
 }
 
+/* The pairs networks convert all the time, without the detour. False for all others. */
+static bool convert_directly(lt_dtype to, void *dst, lt_dtype from, const void *src, int64_t n)
+{
+    if (to == from) memcpy(dst, src, (size_t)n * lt_dtype_size(to));
+    else if (to == LT_F16 && from == LT_F32) f16_from_f32(dst, src, n);
+    else if (to == LT_F32 && from == LT_F16) f32_from_f16(dst, src, n);
+    else if (to == LT_BF16 && from == LT_F32)
+        for (int64_t i = 0; i < n; i++) ((uint16_t *)dst)[i] = lt_f32_to_bf16(((const float *)src)[i]);
+    else if (to == LT_F32 && from == LT_BF16)
+        for (int64_t i = 0; i < n; i++) ((float *)dst)[i] = lt_bf16_to_f32(((const uint16_t *)src)[i]);
+    else return false;
+    return true;
+}
+
 void lt_convert(lt_dtype to, void *dst, lt_dtype from, const void *src, int64_t n)
 {
-    if (n <= 0) return;
-    if (to == from) {
-        memcpy(dst, src, (size_t)n * lt_dtype_size(to));
-        return;
-    }
+    if (n <= 0 || convert_directly(to, dst, from, src, n)) return;
     int64_t to_step = lt_dtype_is_complex(to) ? 2 : 1, from_step = lt_dtype_is_complex(from) ? 2 : 1;
     to = real_of(to);
     from = real_of(from);

@@ -65,15 +65,19 @@ static void absorb(uint32_t state[8], const uint8_t *block)
         w[i] = w[i - 16] + s0 + w[i - 7] + s1;
     }
     memcpy(v, state, sizeof v);
-    for (int i = 0; i < 64; i++) {
-        uint32_t e = v[4], a = v[0];
-        uint32_t t1 = v[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & v[5]) ^ (~e & v[6])) +
-                      round_constant[i] + w[i];
-        uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
-        memmove(v + 1, v, 7 * sizeof v[0]);
-        v[4] += t1;
-        v[0] = t1 + t2;
-    }
+    /* The roles a..h move one place each round; eight rounds bring them back, so that with the
+       inner loop unrolled every index is a constant and v lives in registers. */
+    for (int i = 0; i < 64; i += 8)
+#pragma GCC unroll 8
+        for (int j = 0; j < 8; j++) {
+            uint32_t a = v[(8 - j) & 7], b = v[(9 - j) & 7], c = v[(10 - j) & 7], e = v[(12 - j) & 7];
+            uint32_t f = v[(13 - j) & 7], g = v[(14 - j) & 7], *h = &v[(15 - j) & 7];
+            uint32_t t1 = *h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) +
+                          round_constant[i + j] + w[i + j];
+            uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+            v[(11 - j) & 7] += t1;
+            *h = t1 + t2;
+        }
     for (int i = 0; i < 8; i++) state[i] += v[i];
 }
 

@@ -146,6 +146,29 @@ LT_TEST(small_integers_survive_every_pair_of_types)
         }
 }
 
+/* Arrays may go another way than single values; the bits are the same, NaN payloads included. */
+LT_TEST(arrays_and_single_values_agree)
+{
+    enum { N = 65536 + 3 };
+    static float wide[N];
+    static uint16_t narrow[N], all[N];
+    for (int i = 0; i < N; i++) {
+        uint32_t u = (uint32_t)random_bits();
+        if (i % 3 == 0) u = (u & 0x8fffffff) | 0x38000000; /* where f16 has its range */
+        memcpy(&wide[i], &u, sizeof u);
+        all[i] = (uint16_t)i;
+    }
+    lt_convert(LT_F16, narrow, LT_F32, wide, N);
+    for (int i = 0; i < N; i++)
+        if (narrow[i] != lt_f32_to_f16(wide[i])) LT_TEST_FAIL("f16 of %a (%08x)", (double)wide[i], bits_of(wide[i]));
+    lt_convert(LT_BF16, narrow, LT_F32, wide, N);
+    for (int i = 0; i < N; i++) LT_CHECK_EQ_INT(narrow[i], lt_f32_to_bf16(wide[i]));
+    lt_convert(LT_F32, wide, LT_BF16, all, N);
+    for (int i = 0; i < N; i++) LT_CHECK_EQ_INT(bits_of(wide[i]), bits_of(lt_bf16_to_f32(all[i])));
+    lt_convert(LT_F32, wide, LT_F16, all, N);
+    for (int i = 0; i < N; i++) LT_CHECK_EQ_INT(bits_of(wide[i]), bits_of(lt_f16_to_f32(all[i])));
+}
+
 LT_TEST(complex_parts)
 {
     float c[4] = { 1, 2, 3, 4 };
