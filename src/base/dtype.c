@@ -6,7 +6,9 @@
 
 #include <string.h>
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
+#include <stdatomic.h>
 #endif
 
 static const struct { const char *name, *numpy_name; size_t bytes; } types[] = {
@@ -136,7 +138,17 @@ __attribute__((target("avx,f16c"))) static int64_t f32_from_f16_x8(float *dst, c
     return i;
 }
 
-static bool has_f16c(void) { return __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c"); }
+static bool has_f16c(void) /* clang 14's __builtin_cpu_supports does not know the name */
+{
+    static atomic_int answer; /* 0 = not asked yet, 1 = no, 2 = yes */
+    int known = atomic_load_explicit(&answer, memory_order_relaxed);
+    if (!known) {
+        unsigned a, b, c = 0, d;
+        bool yes = __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+        atomic_store_explicit(&answer, known = yes ? 2 : 1, memory_order_relaxed);
+    }
+    return known == 2;
+}
 #endif
 
 static void f16_from_f32(uint16_t *dst, const float *src, int64_t n)
