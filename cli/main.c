@@ -133,12 +133,22 @@ static int unknown_command(int argc, char **argv)
 
 /* ---- Running one -------------------------------------------------------------------- */
 
+/* Where in the library a failure arose helps those who mend it, not those who made a slip. */
+static void drop_source_place(char *text)
+{
+    char *place = strstr(text, " (src/");
+    while (place && strstr(place + 1, " (src/")) place = strstr(place + 1, " (src/");
+    if (place && strlen(place) < 80 && place[strlen(place) - 1] == ')') *place = '\0';
+}
+
 /* The error goes to standard error; with --json the object on standard output holds it too. */
 static int report_failure(const cli_command *command, lt_status s, bool json)
 {
-    char text[1024];
+    char text[1024], brief[1024];
     snprintf(text, sizeof text, "%s", cli_error_text());
-    fprintf(stderr, "lathe %s: %s\n", command->name, text);
+    snprintf(brief, sizeof brief, "%s", text);
+    if (s != LT_ERR_INTERNAL) drop_source_place(brief);
+    fprintf(stderr, "lathe %s: %s\n", command->name, brief);
     if (json) {
         lt_json *j;
         if (!lt_json_create_file(stdout, LT_JSON_INDENT, &j)) {

@@ -1,0 +1,71 @@
+#!/bin/sh
+# Help, errors, exit status and the short subcommands: usage.sh LATHE. SPDX-License-Identifier: BSD-3-Clause
+set -u
+lathe=$1
+. "$(dirname "$0")/lib.sh"
+
+# Help
+run 2; says err "usage: lathe"; silent out
+run 0 --help; says out "Subcommands:"; silent err
+run 0 help; says out "Subcommands:"
+run 0 --version; says out "lathe "
+"$lathe" --help | sed -n '/^Subcommands:/,/^$/p' | sed -n 's/^  \([a-z]*\( [a-z]*\)\{0,1\}\)  .*/\1/p' >"$work/commands"
+[ "$(wc -l <"$work/commands")" -ge 9 ] || fail "only $(wc -l <"$work/commands") subcommands found in the help"
+while read -r command; do
+    run 0 $command --help; says out "usage: lathe $command"; says out "Example:"; says out "--json"; silent err
+    run 0 help $command; says out "usage: lathe $command"
+done <"$work/commands"
+run 0 bench --help; says out "roofline"
+
+# Misspellings and bad values: what, and what was meant
+run 2 devcies; says err "no subcommand 'devcies'; did you mean 'devices'?"
+run 2 zzzzzz; says err "no subcommand 'zzzzzz'"
+run 2 bench; says err "needs one of these"
+run 2 bench grpah; says err "no subcommand 'bench grpah'; did you mean 'bench graph'?"
+run 2 help nothing; says err "no subcommand 'nothing'"
+run 2 --json devices; says err "the subcommand comes first"
+run 2 devices --jsn; says err "unknown option 'jsn': did you mean 'json'?"
+run 2 devices surplus; says err "surplus"
+run 2 devices --seed -1; says err "-1"
+run 2 devices --seed many; says err "many"
+run 2 devices --device; says err "device"
+run 2 bench transfers --order 0; says err "order"; says err "0"
+run 2 tune --mode fast; says err "fast"; says err "measure"
+run 2 tune --list --clear; says err "exclude each other"
+run 2 bench graph --only nosuch; says err "no such row"
+run 2 bench graph --only chian; says err "did you mean 'chain'?"
+run 2 explain matmull; says err "did you mean 'matmul'?"
+run 2 --generate poem; says err "expected man, bash, zsh or fish"
+
+# A device that is not there is an error that says why, never a substitute
+run 1 devices --device cuda:77; says err "cuda"
+"$lathe" demo --device nosuch >/dev/null 2>"$work/err" && fail "demo --device nosuch succeeded"
+grep -q nosuch "$work/err" || fail "demo --device nosuch does not name it"
+
+# Each short subcommand, as text and as JSON
+run 0 devices; says out "cpu: "; silent err
+run 0 devices --json; is_json "$work/out"; says out '"id": "cpu"'; silent err
+run 0 devices --device null; says out "null: "
+run 0 doctor; says out "ok "; says out "openblas"
+run 0 doctor --json; is_json "$work/out"; says out '"findings"'; silent err
+run 0 explain; says out "matmul"
+run 0 explain matmul; says out "lt_matmul(lt_graph *g, lt_node a, lt_node b)"
+run 0 explain LT_ERR_SHAPE 4 LATHE_THREADS --device cpu; says out "LT_ERR_SHAPE"; says out "memory (status)"; says out "environment variable"
+run 0 explain matmul --json; is_json "$work/out"; silent err
+run 0 explain --json; is_json "$work/out"
+run 2 explain nosuchthing --json; is_json "$work/out"; says out '"error": "argument"'; says err "nosuchthing"
+
+# Doctor notices a cache folder that cannot be used
+mkdir "$work/open" && chmod 777 "$work/open"
+LATHE_CACHE=$work/open run 0 doctor; says out "chmod 700"
+touch "$work/file"
+LATHE_CACHE=$work/file run 1 doctor; says out "not a folder"
+LATHE_THREADS=1 run 0 doctor; says out "1 by LATHE_THREADS"
+
+# Output that cannot be written is a failure
+"$lathe" devices >/dev/full 2>"$work/err" && fail "devices >/dev/full succeeded"
+grep -q "standard output" "$work/err" || fail "devices >/dev/full does not say why"
+run 1 demo --report "$work/no/such/folder.html"; says err "no/such"
+run 1 devices --profile "$work/no/such/trace.json"; says err "no/such"
+
+finish

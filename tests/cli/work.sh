@@ -1,0 +1,51 @@
+#!/bin/sh
+# The subcommands that compute, at their smallest: work.sh LATHE. SPDX-License-Identifier: BSD-3-Clause
+set -u
+lathe=$1
+. "$(dirname "$0")/lib.sh"
+
+run 0 demo --report "$work/demo.html" --profile "$work/trace.json"
+says out "A nonsmooth function"; says out "Report: "
+is_json "$work/trace.json"
+grep -q "</html>" "$work/demo.html" || fail "the demo's report is not whole"
+run 0 demo --json; is_json "$work/out"; says out '"rosenbrock"'; silent err
+
+run 0 bench roofline --quick --json --report "$work/roofline.html"; is_json "$work/out"; says out '"flops_per_second_f64"'; says out '"commit"'; silent err
+grep -q "<svg" "$work/roofline.html" || fail "the roofline page has no plot"
+run 0 bench transfers --quick --order 100; says out "staged"
+run 0 bench transfers --quick --order 100 --json; is_json "$work/out"; says out '"speedup"'
+run 0 bench fused --quick --json --quiet; is_json "$work/out"; says out '"no fusion"'
+
+# Rows of bench graph, and the ratio to a peer's timings
+cat >"$work/peer.json" <<'JSON'
+{"peer": "a \"peer\"", "machine": {"cores": [1, 2, null, true]}, "rows": [{"name": "rosenbrock", "seconds": 1.0, "note": "slow"}]}
+JSON
+run 0 bench graph --quick --only rosenbrock --only sum_exp --peer "$work/peer.json" --report "$work/graph.html"
+says out "Rosenbrock"; says out 'x a "peer"'
+run 0 bench graph --quick --only rosenbrock --peer "$work/peer.json" --json; is_json "$work/out"; says out '"peer_ratio"'; says out '"verdict"'
+run 0 bench graph --quick --json; is_json "$work/out"; says out '"compile_10k"'; says out '"jacobian"'
+run 2 bench graph --peer "$work/missing.json"; says err "missing.json"
+for text in '' '[1]' '{"rows": [{"name": "x"}]}' '{"rows": [{"name": "x", "seconds": -1}]}' '{"rows": []}' '{"rows": [{"name": "x", "seconds": 1}' \
+            '{"a": {"a": {"a": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[['; do
+    printf '%s' "$text" >"$work/bad.json"
+    run 2 bench graph --peer "$work/bad.json"; says err "bad.json"
+done
+
+# Tuning: measured once, then found; cleared
+run 0 tune --quick --file "$work/tune.txt"; says out "tune.txt"
+run 0 tune --quick --file "$work/tune.txt" --mode stored --json; is_json "$work/out"; says out '"measured": 0'
+run 0 tune --list --file "$work/tune.txt"; says out "entries"
+run 0 tune --clear --file "$work/tune.txt"; says out "removed"
+[ ! -e "$work/tune.txt" ] || fail "tune --clear left the file"
+run 0 tune --clear --file "$work/tune.txt"; says out "there was no"
+
+# Ctrl-C ends with 130
+"$lathe" bench graph --quiet >/dev/null 2>"$work/err" &
+pid=$!
+sleep 0.5
+kill -INT $pid
+wait $pid && code=0 || code=$?
+[ "$code" -eq 130 ] || fail "interrupted bench graph: status $code, expected 130"
+grep -q interrupted "$work/err" || fail "interrupted bench graph does not say so"
+
+finish
