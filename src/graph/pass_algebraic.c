@@ -156,6 +156,10 @@ static int32_t simplify_reshape(site *s)
     const lt_ir_node *b = made(s, base);
     if (b->op == LT_OP_FULL) return emit_full(s, b->attr.u.value);
     lt_affine v;
+    if (b->op == LT_OP_PLACE && s->r->uses[s->n->in[0]] == 1) { /* its maps speak of elements, not of axes */
+        lt_attr attr = b->attr;
+        return lt_rewrite_emit(s->r, LT_OP_PLACE, LT_F64, &s->n->shape, b->n_in, lt_ir_inputs(b), &attr);
+    }
     if (b->op == LT_OP_VIEW && !lt_shape_equal(&b->shape, &s->n->shape) &&
         lt_affine_reshape(&b->attr.u.view, &b->shape, &s->n->shape, &v)) {
         int32_t x = b->in[0];
