@@ -2,41 +2,14 @@
    read where it lies, a dense store written by the op that makes the value; everything else
    passes through a buffer that is reused as soon as its value is dead.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "kernels/cpu/fused_plan.h"
+#include "kernels/cpu/fused_emit.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
 
 #include <string.h>
 
-typedef enum reg_state { REG_UNSET, REG_SCALAR, REG_BLOCK } reg_state;
-
-typedef struct reg_info {
-    reg_state state;
-    bool    needed;
-    int32_t slot;
-    int32_t buffer;        /* -1: the value is not in a buffer of ours */
-    int32_t load;          /* which load makes it, -1 none */
-    int32_t step;          /* which step makes it, -1 none */
-    int32_t last_use;      /* step after which the value is dead; n_steps = the end */
-} reg_info;
-
-typedef struct emitter {
-    const lt_fused   *f;
-    const lt_vec_set *set;
-    const fused_goal *goal;
-    fused_pass *pass;
-    reg_info   *regs;
-    fused_instr *prologue; /* joined in front of the body at the end */
-    int32_t     n_prologue, n_views;
-    int32_t     n_buffers, n_free, n_scalars;
-    int32_t    *free_buffers;
-    int32_t    *buffer_slot;
-    int32_t     last_read; /* last step that reads an argument */
-    size_t      real_bytes, buffer_elem_bytes;
-} emitter;
-
-static int32_t add_slot(emitter *e, int32_t arg, int64_t offset_bytes, size_t step_bytes)
+int32_t lt_emit_slot(emitter *e, int32_t arg, int64_t offset_bytes, size_t step_bytes)
 {
     fused_pass *p = e->pass;
     p->slots[p->n_slots] = (fused_slot){ .arg = arg, .offset_bytes = offset_bytes, .step_bytes = (int32_t)step_bytes };
@@ -44,29 +17,33 @@ static int32_t add_slot(emitter *e, int32_t arg, int64_t offset_bytes, size_t st
     return p->n_slots++;
 }
 
-/* Buffer offsets are numbers of buffers until the block size is known: see place_buffers. */
-static int32_t take_buffer(emitter *e)
+/* Offsets of scalars and buffers are their numbers, scalars' complemented, until place(). */
+int32_t lt_emit_scalar_slot(emitter *e) { return lt_emit_slot(e, FUSED_IN_TASK, ~(int64_t)e->n_scalars++, 0); }
+
+int32_t lt_emit_take_buffer(emitter *e, bool for_chain)
 {
-    if (e->n_free) return e->free_buffers[--e->n_free];
-    e->buffer_slot[e->n_buffers] = add_slot(e, FUSED_IN_TASK, e->n_buffers, 0);
+    if (for_chain && e->free_in_chain.n) return e->free_in_chain.at[--e->free_in_chain.n];
+    if (e->free.n) return e->free.at[--e->free.n];
+    e->buffer_slot[e->n_buffers] = lt_emit_slot(e, FUSED_IN_TASK, e->n_buffers, 0);
     return e->n_buffers++;
 }
 
-static void give_buffer(emitter *e, int32_t buffer)
+void lt_emit_give_buffer(emitter *e, int32_t buffer)
 {
-    if (buffer >= 0) e->free_buffers[e->n_free++] = buffer;
+    buffer_list *l = e->chain_first >= 0 ? &e->free_in_chain : &e->free;
+    if (buffer >= 0) l->at[l->n++] = buffer;
 }
 
-static fused_instr *add_instr(emitter *e, fused_instr in)
+fused_instr *lt_emit_instr(emitter *e, fused_instr in)
 {
     fused_pass *p = e->pass;
     p->instrs[p->n_instrs] = in;
     return &p->instrs[p->n_instrs++];
 }
 
-static void add_call(emitter *e, lt_vec_fn fn, int32_t d, int32_t a, int32_t b, int32_t c)
+void lt_emit_call(emitter *e, lt_vec_fn fn, int32_t d, int32_t a, int32_t b, int32_t c)
 {
-    add_instr(e, (fused_instr){ .kind = FUSED_CALL, .fn = fn, .d = d, .a = a, .b = b, .c = c });
+    lt_emit_instr(e, (fused_instr){ .kind = FUSED_CALL, .fn = fn, .d = d, .a = a, .b = b, .c = c });
 }
 
 static int32_t add_view(emitter *e, const fused_view *v)
@@ -77,7 +54,7 @@ static int32_t add_view(emitter *e, const fused_view *v)
 
 /* ---- loads ------------------------------------------------------------------ */
 
-static void set_block(emitter *e, int32_t reg, int32_t slot, int32_t buffer)
+void lt_emit_set_block(emitter *e, int32_t reg, int32_t slot, int32_t buffer)
 {
     e->regs[reg].state = REG_BLOCK;
     e->regs[reg].slot = slot;
@@ -88,12 +65,11 @@ static void set_block(emitter *e, int32_t reg, int32_t slot, int32_t buffer)
 static void load_scalar(emitter *e, const lt_fused_load *l, const fused_view *v)
 {
     reg_info *r = &e->regs[l->reg];
-    int32_t from = add_slot(e, l->arg, v->offset * (int64_t)lt_dtype_size(l->from), 0);
+    int32_t from = lt_emit_slot(e, l->arg, v->offset * (int64_t)lt_dtype_size(l->from), 0);
     r->state = REG_SCALAR;
     r->slot = from;
-    /* On a domain of one point an output may take the argument's place: read it first. */
-    if (l->from == e->f->type && e->pass->count > 1) return;
-    r->slot = add_slot(e, FUSED_IN_TASK, ~(int64_t)e->n_scalars++, 0);
+    if (l->from == e->f->type) return;
+    r->slot = lt_emit_scalar_slot(e);
     e->prologue[e->n_prologue++] = (fused_instr){ .kind = FUSED_CALL, .fn = e->set->load[l->from],
                                                   .d = r->slot, .a = from, .b = from, .c = from };
 }
@@ -108,69 +84,77 @@ static void load_block(emitter *e, const lt_fused_load *l)
     fused_view v = lt_fused_view_merge(&e->f->domain, &l->view);
     size_t size = lt_dtype_size(l->from);
     if (lt_fused_view_dense(&v)) {
-        int32_t from = add_slot(e, l->arg, v.offset * (int64_t)size, size);
+        int32_t from = lt_emit_slot(e, l->arg, v.offset * (int64_t)size, size);
         if (is_direct(e, l, &v)) {
-            set_block(e, l->reg, from, -1);
+            lt_emit_set_block(e, l->reg, from, -1);
             return;
         }
-        int32_t buffer = take_buffer(e), slot = e->buffer_slot[buffer];
-        add_call(e, e->set->load[l->from], slot, from, from, from);
-        set_block(e, l->reg, slot, buffer);
+        int32_t buffer = lt_emit_take_buffer(e, false), slot = e->buffer_slot[buffer];
+        lt_emit_call(e, e->set->load[l->from], slot, from, from, from);
+        lt_emit_set_block(e, l->reg, slot, buffer);
         return;
     }
-    int32_t base = add_slot(e, l->arg, 0, 0), buffer = take_buffer(e), slot = e->buffer_slot[buffer];
+    int32_t base = lt_emit_slot(e, l->arg, 0, 0), buffer = lt_emit_take_buffer(e, false), slot = e->buffer_slot[buffer];
     bool converts = l->from != e->f->type;
-    int32_t raw = converts ? take_buffer(e) : buffer, raw_slot = e->buffer_slot[raw];
-    add_instr(e, (fused_instr){ .kind = FUSED_GATHER, .d = raw_slot, .a = base, .index = add_view(e, &v),
+    int32_t raw = converts ? lt_emit_take_buffer(e, false) : buffer, raw_slot = e->buffer_slot[raw];
+    lt_emit_instr(e, (fused_instr){ .kind = FUSED_GATHER, .d = raw_slot, .a = base, .index = add_view(e, &v),
                                 .size = (int32_t)size });
     if (converts) {
-        add_call(e, e->set->load[l->from], slot, raw_slot, raw_slot, raw_slot);
-        give_buffer(e, raw);
+        lt_emit_call(e, e->set->load[l->from], slot, raw_slot, raw_slot, raw_slot);
+        lt_emit_give_buffer(e, raw);
     }
-    set_block(e, l->reg, slot, buffer);
+    lt_emit_set_block(e, l->reg, slot, buffer);
 }
 
 /* Makes the register's block available; a scalar is spread over a buffer of its own, which the
    caller gives back (returned through *spread, else -1). */
-static int32_t block_slot(emitter *e, int32_t reg, int32_t *spread)
+int32_t lt_emit_block(emitter *e, int32_t reg, int32_t *spread)
 {
     reg_info *r = &e->regs[reg];
     *spread = -1;
     if (r->state == REG_UNSET) load_block(e, &e->f->loads[r->load]);
     if (r->state == REG_BLOCK) return r->slot;
-    *spread = take_buffer(e);
+    *spread = lt_emit_take_buffer(e, false);
     int32_t slot = e->buffer_slot[*spread];
-    add_call(e, e->set->fill, slot, r->slot, r->slot, r->slot);
+    lt_emit_call(e, e->set->fill, slot, r->slot, r->slot, r->slot);
     return slot;
 }
 
-static void release_after(emitter *e, int32_t reg, int32_t position)
+void lt_emit_release_after(emitter *e, int32_t reg, int32_t position)
 {
     reg_info *r = &e->regs[reg];
     if (r->state == REG_BLOCK && r->last_use <= position) {
-        give_buffer(e, r->buffer);
+        lt_emit_give_buffer(e, r->buffer);
         r->buffer = -1;
     }
 }
 
 /* ---- stores and reductions ---------------------------------------------------- */
 
-static bool store_is_direct(const emitter *e, const lt_fused_store *s)
+const lt_fused_store *lt_emit_dense_store(const emitter *e, int32_t reg)
 {
-    fused_view v = lt_fused_view_merge(&e->f->domain, &s->view);
-    return s->to == e->f->type && lt_fused_view_dense(&v) && !e->pass->streaming;
+    for (int i = 0; e->goal->stores && i < e->f->n_stores; i++) {
+        const lt_fused_store *s = &e->f->stores[i];
+        fused_view v = lt_fused_view_merge(&e->f->domain, &s->view);
+        if (s->reg == reg && s->to == e->f->type && lt_fused_view_dense(&v)) return s;
+    }
+    return NULL;
 }
 
-static int32_t add_store_slot(emitter *e, const lt_fused_store *s, size_t size)
+bool lt_emit_has_outputs(const emitter *e, int32_t reg, const lt_fused_store *besides)
 {
-    int32_t slot = add_slot(e, s->arg, s->view.offset * (int64_t)size, size);
+    for (int i = 0; e->goal->stores && i < e->f->n_stores; i++)
+        if (e->f->stores[i].reg == reg && &e->f->stores[i] != besides) return true;
+    for (int i = 0; i < e->goal->n_reduces; i++)
+        if (e->f->reduces[e->goal->reduces[i]].reg == reg) return true;
+    return false;
+}
+
+int32_t lt_emit_store_slot(emitter *e, const lt_fused_store *s, size_t size)
+{
+    int32_t slot = lt_emit_slot(e, s->arg, s->view.offset * (int64_t)size, size);
     e->pass->slots[slot].written = true;
     return slot;
-}
-
-static int32_t direct_store_slot(emitter *e, const lt_fused_store *s)
-{
-    return add_store_slot(e, s, e->real_bytes);
 }
 
 static void emit_store(emitter *e, const lt_fused_store *s)
@@ -180,108 +164,40 @@ static void emit_store(emitter *e, const lt_fused_store *s)
     bool dense = lt_fused_view_dense(&v), converts = s->to != e->f->type;
     const reg_info *r = &e->regs[s->reg];
     if (dense && !converts && r->state == REG_SCALAR) {
-        add_call(e, e->set->fill, direct_store_slot(e, s), r->slot, r->slot, r->slot);
+        lt_emit_call(e, e->set->fill, lt_emit_store_slot(e, s, size), r->slot, r->slot, r->slot);
         return;
     }
-    int32_t spread, from = block_slot(e, s->reg, &spread);
+    int32_t spread, from = lt_emit_block(e, s->reg, &spread);
     if (dense) {
-        int32_t to = add_store_slot(e, s, size);
+        int32_t to = lt_emit_store_slot(e, s, size);
         bool streams = e->pass->streaming && !converts;
-        add_call(e, streams ? e->set->copy_streaming : e->set->store[s->to], to, from, from, from);
+        lt_emit_call(e, streams ? e->set->copy_streaming : e->set->store[s->to], to, from, from, from);
     } else {
-        int32_t raw = converts ? take_buffer(e) : -1, raw_slot = converts ? e->buffer_slot[raw] : from;
-        if (converts) add_call(e, e->set->store[s->to], raw_slot, from, from, from);
-        add_instr(e, (fused_instr){ .kind = FUSED_SCATTER, .d = add_slot(e, s->arg, 0, 0), .a = raw_slot,
+        int32_t raw = converts ? lt_emit_take_buffer(e, false) : -1, raw_slot = converts ? e->buffer_slot[raw] : from;
+        if (converts) lt_emit_call(e, e->set->store[s->to], raw_slot, from, from, from);
+        lt_emit_instr(e, (fused_instr){ .kind = FUSED_SCATTER, .d = lt_emit_slot(e, s->arg, 0, 0), .a = raw_slot,
                                     .index = add_view(e, &v), .size = (int32_t)size });
-        give_buffer(e, raw);
+        lt_emit_give_buffer(e, raw);
     }
-    give_buffer(e, spread);
+    lt_emit_give_buffer(e, spread);
 }
 
-static void emit_reduces_of(emitter *e, int32_t reg)
+void lt_emit_reduces_of(emitter *e, int32_t reg)
 {
     for (int i = 0; i < e->goal->n_reduces; i++) {
         if (e->f->reduces[e->goal->reduces[i]].reg != reg) continue;
-        int32_t spread, from = block_slot(e, reg, &spread);
-        add_instr(e, (fused_instr){ .kind = FUSED_REDUCE, .a = from, .index = i });
-        give_buffer(e, spread);
+        int32_t spread, from = lt_emit_block(e, reg, &spread);
+        lt_emit_instr(e, (fused_instr){ .kind = FUSED_REDUCE, .a = from, .index = i });
+        lt_emit_give_buffer(e, spread);
     }
 }
 
 /* Stores of a fresh value: at once when nothing reads an argument any more, else at the end. */
-static void emit_stores_of(emitter *e, int32_t reg, const lt_fused_store *done)
+void lt_emit_stores_of(emitter *e, int32_t reg, const lt_fused_store *done)
 {
     if (!e->goal->stores) return;
     for (int i = 0; i < e->f->n_stores; i++)
         if (e->f->stores[i].reg == reg && &e->f->stores[i] != done) emit_store(e, &e->f->stores[i]);
-}
-
-/* ---- steps ------------------------------------------------------------------- */
-
-static void emit_scalar_step(emitter *e, const lt_fused_step *s)
-{
-    reg_info *r = &e->regs[s->reg];
-    int32_t src[3];
-    for (int j = 0; j < 3; j++) src[j] = e->regs[s->src[j < lt_op_arity(s->op) ? j : 0]].slot;
-    r->state = REG_SCALAR;
-    r->slot = add_slot(e, FUSED_IN_TASK, ~(int64_t)e->n_scalars++, 0);
-    e->prologue[e->n_prologue++] = (fused_instr){ .kind = FUSED_CALL, .fn = e->set->op[s->op][0], .d = r->slot,
-                                                  .a = src[0], .b = src[1], .c = src[2] };
-}
-
-/* Which operands a form of the op takes as one element; the others are blocks. */
-static int scalar_form(const emitter *e, const lt_fused_step *s)
-{
-    int n = lt_op_arity(s->op), form = 0;
-    if (n == 1) return 0;
-    for (int j = n == 3; j < n; j++)
-        if (e->regs[s->src[j]].state == REG_SCALAR) form |= 1 << (n == 3 ? j - 1 : j);
-    return e->set->op[s->op][form] ? form : 0;
-}
-
-static bool takes_scalar(int arity, int form, int operand)
-{
-    return arity == 2 ? form >> operand & 1 : arity == 3 && operand > 0 && (form >> (operand - 1) & 1);
-}
-
-static void emit_block_step(emitter *e, int32_t at)
-{
-    const lt_fused_step *s = &e->f->steps[at];
-    const int n = lt_op_arity(s->op), form = scalar_form(e, s);
-    int32_t src[3] = { 0 }, spread[3] = { -1, -1, -1 };
-    for (int j = 0; j < n; j++)
-        src[j] = takes_scalar(n, form, j) ? e->regs[s->src[j]].slot : block_slot(e, s->src[j], &spread[j]);
-    for (int j = n; j < 3; j++) src[j] = src[0];
-    for (int j = 0; j < n; j++) {
-        give_buffer(e, spread[j]);
-        release_after(e, s->src[j], at);
-    }
-    const lt_fused_store *direct = NULL;
-    bool may_store = e->last_read <= at;
-    for (int i = 0; may_store && e->goal->stores && i < e->f->n_stores && !direct; i++)
-        if (e->f->stores[i].reg == s->reg && store_is_direct(e, &e->f->stores[i])) direct = &e->f->stores[i];
-    if (direct) {
-        set_block(e, s->reg, direct_store_slot(e, direct), -1);
-    } else {
-        int32_t buffer = take_buffer(e);
-        set_block(e, s->reg, e->buffer_slot[buffer], buffer);
-    }
-    add_call(e, e->set->op[s->op][form], e->regs[s->reg].slot, src[0], src[1], src[2]);
-    emit_reduces_of(e, s->reg);
-    if (may_store) emit_stores_of(e, s->reg, direct);
-    release_after(e, s->reg, at);
-}
-
-static void emit_steps(emitter *e)
-{
-    for (int32_t i = 0; i < e->f->n_steps; i++) {
-        const lt_fused_step *s = &e->f->steps[i];
-        if (!e->regs[s->reg].needed) continue;
-        bool scalar = true;
-        for (int j = 0; j < lt_op_arity(s->op); j++) scalar &= e->regs[s->src[j]].state == REG_SCALAR;
-        if (scalar) emit_scalar_step(e, s);
-        else emit_block_step(e, i);
-    }
 }
 
 /* ---- liveness ------------------------------------------------------------------ */
@@ -289,6 +205,7 @@ static void emit_steps(emitter *e)
 static void need(emitter *e, int32_t reg, int32_t position)
 {
     e->regs[reg].needed = true;
+    e->regs[reg].n_uses++;
     e->regs[reg].last_use = LT_MAX(e->regs[reg].last_use, position);
 }
 
@@ -300,7 +217,7 @@ static void find_needed(emitter *e)
     for (int32_t i = f->n_steps - 1; i >= 0; i--) {
         const lt_fused_step *s = &f->steps[i];
         if (!e->regs[s->reg].needed) continue;
-        need(e, s->reg, i);
+        e->regs[s->reg].last_use = LT_MAX(e->regs[s->reg].last_use, i);
         for (int j = 0; j < lt_op_arity(s->op); j++) need(e, s->src[j], i);
     }
 }
@@ -336,7 +253,7 @@ static void find_late_stores(emitter *e)
 {
     for (int i = 0; e->goal->stores && i < e->f->n_stores; i++) {
         int32_t reg = e->f->stores[i].reg, step = e->regs[reg].step;
-        if (step < 0 || step < e->last_read) need(e, reg, e->f->n_steps);
+        if (step < 0 || step < e->last_read) e->regs[reg].last_use = e->f->n_steps;
     }
 }
 
@@ -358,12 +275,22 @@ static void prepare_sources(emitter *e)
         if (f->type == LT_F64) constants[i] = f->consts[i].value;
         else memcpy(&constants[i], &narrow, sizeof narrow);
         r->state = REG_SCALAR;
-        r->slot = add_slot(e, FUSED_IN_PLAN, i * (int64_t)sizeof *constants, 0);
+        r->is_scalar = true;
+        r->slot = lt_emit_slot(e, FUSED_IN_PLAN, i * (int64_t)sizeof *constants, 0);
     }
     for (int i = 0; i < f->n_loads; i++) {
         fused_view v = lt_fused_view_merge(&f->domain, &f->loads[i].view);
-        e->regs[f->loads[i].reg].load = i;
-        if (v.rank == 0 && e->regs[f->loads[i].reg].needed) load_scalar(e, &f->loads[i], &v);
+        reg_info *r = &e->regs[f->loads[i].reg];
+        r->load = i;
+        /* A domain of one point has no scalars: everything is a block, and may be in place. */
+        r->is_scalar = v.rank == 0 && e->pass->count > 1;
+        if (r->is_scalar && r->needed) load_scalar(e, &f->loads[i], &v);
+    }
+    for (int i = 0; i < f->n_steps; i++) {
+        const lt_fused_step *s = &f->steps[i];
+        bool scalar = true;
+        for (int j = 0; j < lt_op_arity(s->op); j++) scalar &= e->regs[s->src[j]].is_scalar;
+        e->regs[s->reg].is_scalar = scalar;
     }
 }
 
@@ -375,27 +302,27 @@ static void emit_plain_loads(emitter *e)
     for (int i = 0; i < f->n_loads; i++) {
         const reg_info *r = &e->regs[f->loads[i].reg];
         if (!r->needed || r->state == REG_SCALAR) continue;
-        emit_reduces_of(e, f->loads[i].reg);
+        lt_emit_reduces_of(e, f->loads[i].reg);
         if (!is_stored(e, f->loads[i].reg)) {
-            release_after(e, f->loads[i].reg, -1);
+            lt_emit_release_after(e, f->loads[i].reg, -1);
             continue;
         }
-        int32_t spread, from = block_slot(e, f->loads[i].reg, &spread);
+        int32_t spread, from = lt_emit_block(e, f->loads[i].reg, &spread);
         if (r->buffer >= 0 || f->n_stores == 1) continue;
-        int32_t buffer = take_buffer(e);
-        add_call(e, e->set->copy, e->buffer_slot[buffer], from, from, from);
-        set_block(e, f->loads[i].reg, e->buffer_slot[buffer], buffer);
+        int32_t buffer = lt_emit_take_buffer(e, false);
+        lt_emit_call(e, e->set->copy, e->buffer_slot[buffer], from, from, from);
+        lt_emit_set_block(e, f->loads[i].reg, e->buffer_slot[buffer], buffer);
     }
 }
 
 static void emit_late_stores(emitter *e)
 {
     const lt_fused *f = e->f;
-    for (int i = 0; i < f->n_consts; i++) emit_reduces_of(e, f->consts[i].reg);
+    for (int i = 0; i < f->n_consts; i++) lt_emit_reduces_of(e, f->consts[i].reg);
     for (int i = 0; i < f->n_loads; i++)
-        if (e->regs[f->loads[i].reg].state == REG_SCALAR) emit_reduces_of(e, f->loads[i].reg);
+        if (e->regs[f->loads[i].reg].state == REG_SCALAR) lt_emit_reduces_of(e, f->loads[i].reg);
     for (int i = 0; i < f->n_steps; i++)
-        if (e->regs[f->steps[i].reg].state == REG_SCALAR) emit_reduces_of(e, f->steps[i].reg);
+        if (e->regs[f->steps[i].reg].state == REG_SCALAR) lt_emit_reduces_of(e, f->steps[i].reg);
     for (int i = 0; e->goal->stores && i < f->n_stores; i++) {
         const reg_info *r = &e->regs[f->stores[i].reg];
         if (r->state == REG_SCALAR || r->last_use == f->n_steps) emit_store(e, &f->stores[i]);
@@ -415,15 +342,17 @@ static lt_status allocate(emitter *e, lt_arena *memory, lt_arena *scratch)
     p->slots = lt_arena_alloc(memory, max_slots * sizeof *p->slots);
     p->moving = lt_arena_alloc(memory, max_slots * sizeof *p->moving);
     p->instrs = lt_arena_alloc(memory, max_instrs * sizeof *p->instrs);
+    p->chain = lt_arena_alloc(memory, (4 * n_steps + 1) * sizeof *p->chain);
     p->views = lt_arena_alloc(memory, (n_loads + n_out + 1) * sizeof *p->views);
     p->folds = lt_arena_alloc(memory, (n_out + 1) * sizeof *p->folds);
     p->constants = lt_arena_alloc(memory, (n_consts + 1) * sizeof(double));
     e->regs = lt_arena_alloc(scratch, ((size_t)f->n_regs + 1) * sizeof *e->regs);
     e->prologue = lt_arena_alloc(scratch, (n_steps + n_loads + 1) * sizeof *e->prologue);
-    e->free_buffers = lt_arena_alloc(scratch, max_buffers * sizeof *e->free_buffers);
+    e->free.at = lt_arena_alloc(scratch, max_buffers * sizeof *e->free.at);
+    e->free_in_chain.at = lt_arena_alloc(scratch, max_buffers * sizeof *e->free_in_chain.at);
     e->buffer_slot = lt_arena_alloc(scratch, max_buffers * sizeof *e->buffer_slot);
     if (!p->slots || !p->moving || !p->instrs || !p->views || !p->folds || !p->constants || !e->regs ||
-        !e->prologue || !e->free_buffers || !e->buffer_slot)
+        !e->prologue || !e->free.at || !e->free_in_chain.at || !e->buffer_slot || !p->chain)
         return LT_ERR_MEMORY;
     for (int i = 0; i < f->n_regs; i++)
         e->regs[i] = (reg_info){ .buffer = -1, .load = -1, .step = -1, .last_use = -1 };
@@ -448,7 +377,6 @@ static lt_status place(emitter *e)
         block_bytes = (size_t)p->block * e->buffer_elem_bytes;
         if (head + n_blocks * block_bytes <= FUSED_TASK_BYTES_MAX) break;
     }
-    if (p->streaming) p->block = FUSED_BLOCK_STREAMING;
     if (block_bytes * n_blocks + head > FUSED_TASK_BYTES_MAX)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "fused kernel keeps %zu values alive at once: more than %d bytes of blocks",
                        n_blocks, FUSED_TASK_BYTES_MAX);
@@ -478,7 +406,8 @@ lt_status lt_fused_emit(const lt_fused *f, const lt_vec_set *set, const fused_go
                         lt_arena *memory, fused_pass *pass)
 {
     lt_arena scratch = { 0 };
-    emitter e = { .f = f, .set = set, .goal = goal, .pass = pass, .real_bytes = lt_dtype_size(f->type) };
+    emitter e = { .f = f, .set = set, .goal = goal, .pass = pass, .real_bytes = lt_dtype_size(f->type),
+                  .chain_first = -1, .acc_reg = -1 };
     e.buffer_elem_bytes = e.real_bytes;
     for (int i = 0; i < f->n_loads; i++) e.buffer_elem_bytes = LT_MAX(e.buffer_elem_bytes, lt_dtype_size(f->loads[i].from));
     for (int i = 0; i < f->n_stores; i++) e.buffer_elem_bytes = LT_MAX(e.buffer_elem_bytes, lt_dtype_size(f->stores[i].to));
@@ -489,7 +418,7 @@ lt_status lt_fused_emit(const lt_fused *f, const lt_vec_set *set, const fused_go
         find_last_read(&e);
         find_late_stores(&e);
         emit_plain_loads(&e);
-        emit_steps(&e);
+        lt_emit_steps(&e);
         emit_late_stores(&e);
         join_prologue(&e);
         s = place(&e);

@@ -2,7 +2,8 @@
 
    fused_check.c   refuses programs that do not hold together
    fused_plan.c    divides a program into passes and lays out their scratch memory
-   fused_emit.c    turns the ops of one pass into calls, and registers into block buffers
+   fused_emit.c    turns the registers of one pass into block buffers, loads and stores into calls
+   fused_steps.c   turns the ops of one pass into chains and calls
    fused_view.c    gathers and scatters strided blocks
    fused_reduce.c  folds blocks into sums and extremes
    fused_run.c     walks the domain, shares it out between threads
@@ -18,9 +19,7 @@
    values use the small size; results do not depend on which. */
 #define FUSED_BLOCK 1024
 #define FUSED_BLOCK_SMALL 512
-/* A map whose data no cache holds writes past the caches, and takes small blocks so that the
-   next one's loads and the last one's stores are under way while one is computed. */
-#define FUSED_BLOCK_STREAMING 512
+/* A map that moves this much writes past the caches, and asks for what it reads ahead. */
 #define FUSED_STREAMING_BYTES (32 << 20)
 /* A long run is reduced in segments of this many elements: divides both block sizes. */
 #define FUSED_SEGMENT 512
@@ -47,14 +46,14 @@ typedef struct fused_slot {
     bool    written;                       /* by a store */
 } fused_slot;
 
-typedef enum fused_kind { FUSED_CALL, FUSED_GATHER, FUSED_SCATTER, FUSED_REDUCE } fused_kind;
+typedef enum fused_kind { FUSED_CALL, FUSED_CHAIN, FUSED_GATHER, FUSED_SCATTER, FUSED_REDUCE } fused_kind;
 
 typedef struct fused_instr {
     lt_vec_fn  fn;                         /* FUSED_CALL */
     int32_t    d, a, b, c;                 /* slots */
     fused_kind kind;
-    int32_t    index;                      /* view of a gather or scatter; reduction */
-    int32_t    size;                       /* bytes of a gathered or scattered element */
+    int32_t    index;                      /* view of a gather or scatter; reduction; first step of a chain */
+    int32_t    size;                       /* bytes of a gathered or scattered element; steps of a chain */
 } fused_instr;
 
 typedef struct fused_fold {                /* one reduction of a pass */
@@ -101,6 +100,7 @@ typedef struct fused_pass {
     fused_slot  *slots;
     int32_t     *moving;                   /* the slots with a step */
     fused_instr *instrs;                   /* the first n_prologue run once per task, on one element */
+    lt_chain_step *chain;
     fused_view  *views;
     fused_fold  *folds;
     char        *constants;

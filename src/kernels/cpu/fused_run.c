@@ -17,6 +17,7 @@ static void run_instr(const fused_task *t, const fused_instr *in, int64_t first,
     char **addr = t->addr;
     switch (in->kind) {
     case FUSED_CALL: in->fn(addr[in->d], addr[in->a], addr[in->b], addr[in->c], n); break;
+    case FUSED_CHAIN: t->pass->set->chain(t->pass->chain + in->index, in->size, addr, n); break;
     case FUSED_GATHER:
         lt_fused_gather(&t->pass->views[in->index], in->size, addr[in->d], addr[in->a], first, n);
         break;
@@ -27,19 +28,13 @@ static void run_instr(const fused_task *t, const fused_instr *in, int64_t first,
     }
 }
 
-static void move_slots(const fused_task *t, int64_t first)
+static void run_block(const fused_task *t, int64_t first, int64_t n)
 {
     const fused_pass *p = t->pass;
     for (int i = 0; i < p->n_moving; i++) {
         const fused_slot *s = &p->slots[p->moving[i]];
         t->addr[p->moving[i]] = t->arg[s->arg] + s->offset_bytes + first * s->step_bytes;
     }
-}
-
-static void run_block(const fused_task *t, int64_t first, int64_t n)
-{
-    const fused_pass *p = t->pass;
-    move_slots(t, first);
     for (int i = p->n_prologue; i < p->n_instrs; i++) run_instr(t, &p->instrs[i], first, n);
 }
 
@@ -56,31 +51,26 @@ static void begin_task(fused_task *t)
 
 /* ---- the units of each mode ------------------------------------------------------- */
 
-/* Asks for a share of the lines that the next block of n elements reads: share i of n_shares. */
-static void prefetch_share(const fused_task *t, int64_t n, int i, int n_shares)
+/* Elements before the first output comes to stand on a cache line, as streamed stores need. */
+static int64_t unaligned_head(const fused_task *t, int64_t first)
 {
     const fused_pass *p = t->pass;
-    for (int m = 0; m < p->n_moving; m++) {
-        const fused_slot *s = &p->slots[p->moving[m]];
-        if (s->written) continue;
-        int64_t lines = n * s->step_bytes / 64;
-        const char *next = t->addr[p->moving[m]] + n * s->step_bytes;
-        for (int64_t l = lines * i / n_shares; l < lines * (i + 1) / n_shares; l++) __builtin_prefetch(next + l * 64);
+    for (int i = 0; i < p->n_moving; i++) {
+        const fused_slot *s = &p->slots[p->moving[i]];
+        if (!s->written) continue;
+        uintptr_t at = (uintptr_t)(t->arg[s->arg] + s->offset_bytes + first * s->step_bytes);
+        return (int64_t)(-at % 64) / s->step_bytes;
     }
+    return 0;
 }
 
 static void run_map_streaming(fused_task *t, int64_t first, int64_t end)
 {
-    const fused_pass *p = t->pass;
-    const int64_t block = p->block;
-    const int n_shares = p->n_instrs - p->n_prologue;
-    for (; first < end; first += block) {
-        int64_t n = LT_MIN(block, end - first);
-        move_slots(t, first);
-        for (int i = 0; i < n_shares; i++) {
-            if (end - first >= 2 * block) prefetch_share(t, n, i, n_shares);
-            run_instr(t, &p->instrs[p->n_prologue + i], first, n);
-        }
+    int64_t n = unaligned_head(t, first);
+    if (n == 0) n = t->pass->block;
+    for (; first < end; first += n, n = t->pass->block) {
+        n = LT_MIN(n, end - first);
+        run_block(t, first, n);
     }
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* orders the streamed stores */
 }

@@ -18,7 +18,39 @@ typedef void (*lt_vec_columns_fn)(void *acc, const void *x, int64_t n, int64_t n
 
 #define LT_VEC_N_OPS (LT_OP_CLAMP + 1)
 #define LT_VEC_N_FORMS 4
-#define LT_VEC_TINY 16          /* elements a `tiny` function always computes */
+
+/* ---- chains: cheap ops on an accumulator ----------------------------------------
+   A chain runs its steps on a tile of a few vectors that stays in registers, then on the next
+   tile: intermediate values never reach memory. The value at hand is the accumulator A; the
+   other operands are arrays (V) or one element (S), in the order they are written. */
+#define LT_CHAIN_UNARY(X) X(NEG, neg) X(ABS, abs) X(SIGN, sign) X(SQUARE, square) X(SQRT, sqrt) \
+    X(RELU, relu) X(FLOOR, floor) X(RECIP, recip)
+#define LT_CHAIN_BINARY(X) X(ADD, add) X(SUB, sub) X(MUL, mul) X(DIV, div) X(MIN, min) X(MAX, max) \
+    X(LT, lt) X(LE, le) X(EQ, eq)
+
+typedef enum lt_chain_code {
+    LT_CHAIN_LOAD,               /* A = a */
+    LT_CHAIN_LOAD_FAR,           /* the same from memory: asks for later lines ahead of time */
+    LT_CHAIN_STORE,              /* a = A */
+    LT_CHAIN_STREAM,             /* the same past the caches; a fence must follow the chain */
+#define X(id, name) LT_CHAIN_##id,
+    LT_CHAIN_UNARY(X)
+#undef X
+#define X(id, name) LT_CHAIN_##id##_AV, LT_CHAIN_##id##_AS, LT_CHAIN_##id##_VA, LT_CHAIN_##id##_SA,
+    LT_CHAIN_BINARY(X)
+#undef X
+    LT_CHAIN_WHERE_AVV, LT_CHAIN_WHERE_AVS, LT_CHAIN_WHERE_ASV, LT_CHAIN_WHERE_ASS,
+    LT_CHAIN_WHERE_VAV, LT_CHAIN_WHERE_VAS, LT_CHAIN_WHERE_VVA, LT_CHAIN_WHERE_VSA,
+    LT_CHAIN_CLAMP_AVV, LT_CHAIN_CLAMP_ASS,
+} lt_chain_code;
+
+typedef struct lt_chain_step {
+    int32_t code;                /* lt_chain_code */
+    int32_t a, b;                /* operands other than A: positions in addr */
+} lt_chain_step;
+
+/* Runs the steps over n elements of the arrays at addr[]. */
+typedef void (*lt_chain_fn)(const lt_chain_step *steps, int n_steps, char *const *addr, int64_t n);
 
 typedef enum lt_vec_reduce { LT_VEC_SUM, LT_VEC_MAX, LT_VEC_MIN, LT_VEC_N_REDUCES } lt_vec_reduce;
 
@@ -26,8 +58,7 @@ typedef struct lt_vec_set {
     /* Forms say which operands are one element instead of an array. Binary: bit 0 = a, bit 1 = b.
        Ternary: bit 0 = b, bit 1 = c. NULL: this form does not exist, fill the operand first. */
     lt_vec_fn op[LT_VEC_N_OPS][LT_VEC_N_FORMS];
-    /* Form 0 for exactly LT_VEC_TINY elements whatever n; NULL where op[][0] must do. */
-    lt_vec_fn tiny[LT_VEC_N_OPS];
+    lt_chain_fn chain;
     lt_vec_fn fill;                    /* d[i] = a[0] */
     lt_vec_fn copy, copy_streaming;    /* streaming: past the caches; a fence must follow */
     lt_vec_fn load[LT_DTYPE_COUNT];    /* d (compute type) from a (this type) */

@@ -13,6 +13,13 @@ static inline VEC FN(vec_choose)(FN(vec_bits) mask, VEC yes, VEC no)
 {
     return (VEC)((mask & (FN(vec_bits))yes) | (~mask & (FN(vec_bits))no));
 }
+static inline VEC FN(vec_abs)(VEC x)
+{
+    const REAL_BITS all_but_sign = sizeof(REAL) == 8 ? (REAL_BITS)INT64_MAX : (REAL_BITS)INT32_MAX;
+    return (VEC)((FN(vec_bits))x & all_but_sign);
+}
+static inline VEC FN(vec_max)(VEC a, VEC b) { return FN(vec_choose)((a > b) | (a != a), a, b); }
+static inline VEC FN(vec_min)(VEC a, VEC b) { return FN(vec_choose)((a < b) | (a != a), a, b); }
 
 /* The scalar meaning of each op. NaN: min, max, clamp and relu pass it on. */
 static inline REAL FN(one_neg)(REAL x) { return -x; }
@@ -47,39 +54,32 @@ static inline REAL FN(one_clamp)(REAL x, REAL lo, REAL hi)
     {                                                                                        \
         REAL *d = d_; const REAL *a = a_; (void)b_; (void)c_;                                \
         VEC_LOOP for (int64_t i = 0; i < n; i++) d[i] = FN(one_##name)(a[i]);                \
-    }                                                                                        \
-    static void FN(tiny_##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
-    {                                                                                        \
-        REAL *d = d_; const REAL *a = a_; (void)b_; (void)c_; (void)n;                       \
-        VEC_LOOP for (int i = 0; i < LT_VEC_TINY; i++) d[i] = FN(one_##name)(a[i]);          \
     }
 
-#define VEC_BINARY_FORM(id, name, x, y, count)                                               \
+#define VEC_BINARY_FORM(id, name, x, y)                                                      \
     static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
     {                                                                                        \
         REAL *d = d_; const REAL *a = a_, *b = b_, a0 = a[0], b0 = b[0];                      \
-        (void)c_; (void)a0; (void)b0; (void)n;                                               \
-        VEC_LOOP for (int64_t i = 0; i < (count); i++) d[i] = FN(one_##name)(x, y);          \
+        (void)c_; (void)a0; (void)b0;                                                        \
+        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = FN(one_##name)(x, y);          \
     }
 #define VEC_BINARY(name)                                                                     \
-    VEC_BINARY_FORM(vv_, name, a[i], b[i], n)                                                \
-    VEC_BINARY_FORM(sv_, name, a0, b[i], n)                                                  \
-    VEC_BINARY_FORM(vs_, name, a[i], b0, n)                                                  \
-    VEC_BINARY_FORM(tiny_, name, a[i], b[i], LT_VEC_TINY)
+    VEC_BINARY_FORM(vv_, name, a[i], b[i])                                                   \
+    VEC_BINARY_FORM(sv_, name, a0, b[i])                                                     \
+    VEC_BINARY_FORM(vs_, name, a[i], b0)
 
-#define VEC_TERNARY_FORM(id, name, y, z, count)                                              \
+#define VEC_TERNARY_FORM(id, name, y, z)                                                     \
     static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
     {                                                                                        \
         REAL *d = d_; const REAL *a = a_, *b = b_, *c = c_, b0 = b[0], c0 = c[0];             \
-        (void)b0; (void)c0; (void)n;                                                         \
-        VEC_LOOP for (int64_t i = 0; i < (count); i++) d[i] = FN(one_##name)(a[i], y, z);    \
+        (void)b0; (void)c0;                                                                  \
+        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = FN(one_##name)(a[i], y, z);    \
     }
 #define VEC_TERNARY(name)                                                                    \
-    VEC_TERNARY_FORM(vv_, name, b[i], c[i], n)                                               \
-    VEC_TERNARY_FORM(sv_, name, b0, c[i], n)                                                 \
-    VEC_TERNARY_FORM(vs_, name, b[i], c0, n)                                                 \
-    VEC_TERNARY_FORM(ss_, name, b0, c0, n)                                                   \
-    VEC_TERNARY_FORM(tiny_, name, b[i], c[i], LT_VEC_TINY)
+    VEC_TERNARY_FORM(vv_, name, b[i], c[i])                                                  \
+    VEC_TERNARY_FORM(sv_, name, b0, c[i])                                                    \
+    VEC_TERNARY_FORM(vs_, name, b[i], c0)                                                    \
+    VEC_TERNARY_FORM(ss_, name, b0, c0)
 
 VEC_UNARY(neg) VEC_UNARY(abs) VEC_UNARY(sign) VEC_UNARY(square) VEC_UNARY(sqrt)
 VEC_UNARY(relu) VEC_UNARY(floor) VEC_UNARY(recip)

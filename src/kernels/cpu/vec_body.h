@@ -31,6 +31,7 @@
 #include "kernels/cpu/vec_math.h"
 #include "kernels/cpu/vec_convert.h"
 #include "kernels/cpu/vec_reduce.h"
+#include "kernels/cpu/vec_chain.h"
 #define VEC_SET VEC_NAME(f64)
 #include "kernels/cpu/vec_table.h"
 #undef VEC_SET
@@ -51,5 +52,6 @@
 #include "kernels/cpu/vec_math.h"
 #include "kernels/cpu/vec_convert.h"
 #include "kernels/cpu/vec_reduce.h"
+#include "kernels/cpu/vec_chain.h"
 #define VEC_SET VEC_NAME(f32)
 #include "kernels/cpu/vec_table.h"

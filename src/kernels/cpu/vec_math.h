@@ -3,11 +3,6 @@
    element's bits do not depend on where it stands. Plain: libm, element by element.
    SPDX-License-Identifier: BSD-3-Clause */
 #if defined(MVEC_F64)
-static inline VEC FN(vec_abs)(VEC x)
-{
-    const REAL_BITS sign = (REAL_BITS)1 << (sizeof(REAL) * 8 - 2) << 1;
-    return (VEC)((FN(vec_bits))x & ~sign);
-}
 /* The last n < VEC_WIDTH elements, and copies of the first of them in the other lanes. */
 static inline VEC FN(vec_load_tail)(const REAL *p, int64_t n)
 {

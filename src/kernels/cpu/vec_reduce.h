@@ -5,10 +5,7 @@
 #define RUN_LANES (256 / (int)sizeof(REAL))
 #define RUN_VECS (RUN_LANES / VEC_WIDTH)
 
-/* acc comes first, so a NaN in either is kept. */
 static inline VEC FN(vec_sum)(VEC acc, VEC x) { return acc + x; }
-static inline VEC FN(vec_max)(VEC acc, VEC x) { return FN(vec_choose)((acc > x) | (acc != acc), acc, x); }
-static inline VEC FN(vec_min)(VEC acc, VEC x) { return FN(vec_choose)((acc < x) | (acc != acc), acc, x); }
 static inline REAL FN(one_sum)(REAL acc, REAL x) { return acc + x; }
 
 #define VEC_REDUCE(name)                                                                     \

@@ -3,7 +3,6 @@
 #define ROW1(OP, name) [LT_OP_##OP] = { FN(name) }
 #define ROW2(OP, name) [LT_OP_##OP] = { FN(vv_##name), FN(sv_##name), FN(vs_##name) }
 #define ROW3(OP, name) [LT_OP_##OP] = { FN(vv_##name), FN(sv_##name), FN(vs_##name), FN(ss_##name) }
-#define TINY(OP, name) [LT_OP_##OP] = FN(tiny_##name)
 
 const lt_vec_set VEC_SET = {
     .op = {
@@ -18,13 +17,7 @@ const lt_vec_set VEC_SET = {
         ROW2(LT, lt), ROW2(LE, le), ROW2(GT, gt), ROW2(GE, ge), ROW2(EQ, eq),
         ROW3(WHERE, where), ROW3(CLAMP, clamp),
     },
-    .tiny = {
-        TINY(NEG, neg), TINY(ABS, abs), TINY(SIGN, sign), TINY(SQUARE, square), TINY(SQRT, sqrt),
-        TINY(RELU, relu), TINY(FLOOR, floor), TINY(RECIP, recip),
-        TINY(ADD, add), TINY(SUB, sub), TINY(MUL, mul), TINY(DIV, div), TINY(MIN, min),
-        TINY(MAX, max), TINY(LT, lt), TINY(LE, le), TINY(GT, gt), TINY(GE, ge), TINY(EQ, eq),
-        TINY(WHERE, where), TINY(CLAMP, clamp),
-    },
+    .chain = FN(chain),
     .fill = FN(fill), .copy = FN(copy), .copy_streaming = FN(copy_streaming),
     .load = {
         [LT_F16] = FN(load_f16), [LT_BF16] = FN(load_bf16), [LT_I32] = FN(load_i32),
@@ -51,7 +44,6 @@ const lt_vec_set VEC_SET = {
 #undef ROW1
 #undef ROW2
 #undef ROW3
-#undef TINY
 #undef C
 #undef VEC
 #undef VEC_WIDTH

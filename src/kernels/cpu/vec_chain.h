@@ -1,0 +1,92 @@
+/* Chains of cheap ops on a tile in registers, for one REAL: part of vec_body.h. Each step is
+   rounded as the op alone would be. SPDX-License-Identifier: BSD-3-Clause */
+#define BITS FN(vec_bits)
+
+static inline VEC FN(vec_splat)(REAL x) { return x - (VEC){ 0 }; } /* minus: keeps the sign of -0 */
+
+#if VEC_BYTES == 64 && REAL_IS_F64
+static inline VEC FN(vec_sqrt)(VEC x) { return (VEC)_mm512_sqrt_pd((__m512d)x); }
+static inline VEC FN(vec_floor)(VEC x) { return (VEC)_mm512_roundscale_pd((__m512d)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+static inline VEC FN(vec_load_part)(const REAL *p, int64_t n) { return (VEC)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p); }
+static inline void FN(vec_store_part)(REAL *p, VEC v, int64_t n) { _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), (__m512d)v); }
+#define STREAM_VEC(p, v) _mm512_stream_pd((p), (__m512d)(v))
+#elif VEC_BYTES == 64
+static inline VEC FN(vec_sqrt)(VEC x) { return (VEC)_mm512_sqrt_ps((__m512)x); }
+static inline VEC FN(vec_floor)(VEC x) { return (VEC)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+static inline VEC FN(vec_load_part)(const REAL *p, int64_t n) { return (VEC)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p); }
+static inline void FN(vec_store_part)(REAL *p, VEC v, int64_t n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v); }
+#define STREAM_VEC(p, v) _mm512_stream_ps((p), (__m512)(v))
+#else
+#if VEC_BYTES == 32 && REAL_IS_F64
+static inline VEC FN(vec_sqrt)(VEC x) { return (VEC)_mm256_sqrt_pd((__m256d)x); }
+static inline VEC FN(vec_floor)(VEC x) { return (VEC)_mm256_floor_pd((__m256d)x); }
+#define STREAM_VEC(p, v) _mm256_stream_pd((p), (__m256d)(v))
+#elif VEC_BYTES == 32
+static inline VEC FN(vec_sqrt)(VEC x) { return (VEC)_mm256_sqrt_ps((__m256)x); }
+static inline VEC FN(vec_floor)(VEC x) { return (VEC)_mm256_floor_ps((__m256)x); }
+#define STREAM_VEC(p, v) _mm256_stream_ps((p), (__m256)(v))
+#else
+static inline VEC FN(vec_sqrt)(VEC x) { for (int i = 0; i < VEC_WIDTH; i++) x[i] = LIBM(sqrt)(x[i]); return x; }
+static inline VEC FN(vec_floor)(VEC x) { for (int i = 0; i < VEC_WIDTH; i++) x[i] = LIBM(floor)(x[i]); return x; }
+#define STREAM_VEC(p, v) FN(vec_store)((p), (v))
+#endif
+static inline VEC FN(vec_load_part)(const REAL *p, int64_t n)
+{
+    VEC v = { 0 };
+    if (n == VEC_WIDTH) return FN(vec_load)(p);
+    for (int64_t i = 0; i < n; i++) v[i] = p[i];
+    return v;
+}
+static inline void FN(vec_store_part)(REAL *p, VEC v, int64_t n)
+{
+    if (n == VEC_WIDTH) FN(vec_store)(p, v);
+    else for (int64_t i = 0; i < n; i++) p[i] = v[i];
+}
+#endif
+
+static inline VEC FN(vec_bool)(BITS mask) { return (VEC)(mask & (BITS)FN(vec_splat)(1)); }
+static inline VEC FN(vec_neg)(VEC x) { return -x; }
+static inline VEC FN(vec_square)(VEC x) { return x * x; }
+static inline VEC FN(vec_recip)(VEC x) { return 1 / x; }
+static inline VEC FN(vec_relu)(VEC x) { return (VEC)((BITS)x & ~(x < 0)); }
+static inline VEC FN(vec_sign)(VEC x)
+{
+    VEC ones = FN(vec_choose)(x < 0, FN(vec_splat)(-1), FN(vec_bool)(x > 0));
+    return FN(vec_choose)(x != x, x, ones);
+}
+static inline VEC FN(vec_add)(VEC a, VEC b) { return a + b; }
+static inline VEC FN(vec_sub)(VEC a, VEC b) { return a - b; }
+static inline VEC FN(vec_mul)(VEC a, VEC b) { return a * b; }
+static inline VEC FN(vec_div)(VEC a, VEC b) { return a / b; }
+static inline VEC FN(vec_lt)(VEC a, VEC b) { return FN(vec_bool)(a < b); }
+static inline VEC FN(vec_le)(VEC a, VEC b) { return FN(vec_bool)(a <= b); }
+static inline VEC FN(vec_eq)(VEC a, VEC b) { return FN(vec_bool)(a == b); }
+static inline VEC FN(vec_where)(VEC m, VEC a, VEC b) { return FN(vec_choose)(m != 0, a, b); }
+static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(vec_max)(x, lo), hi); }
+
+/* A tile of eight vectors, and one vector for what is left. */
+#define TILE_VECS 8
+#define TILE_NAME FN(chain_tile)
+#define TILE_EACH(M, ...) M(0, __VA_ARGS__) M(1, __VA_ARGS__) M(2, __VA_ARGS__) M(3, __VA_ARGS__) \
+    M(4, __VA_ARGS__) M(5, __VA_ARGS__) M(6, __VA_ARGS__) M(7, __VA_ARGS__)
+#define TILE_LOAD(p, k) FN(vec_load)((p) + (k) * VEC_WIDTH)
+#define TILE_STORE(p, k, v) FN(vec_store)((p) + (k) * VEC_WIDTH, (v))
+#define TILE_STREAM(p, k, v) STREAM_VEC((p) + (k) * VEC_WIDTH, (v))
+#include "kernels/cpu/vec_tile.h"
+#define TILE_VECS 1
+#define TILE_NAME FN(chain_rest)
+#define TILE_EACH(M, ...) M(0, __VA_ARGS__)
+#define TILE_LOAD(p, k) FN(vec_load_part)((p), left)
+#define TILE_STORE(p, k, v) FN(vec_store_part)((p), (v), left)
+#define TILE_STREAM(p, k, v) TILE_STORE(p, k, v)
+#include "kernels/cpu/vec_tile.h"
+
+static void FN(chain)(const lt_chain_step *steps, int n_steps, char *const *addr, int64_t n)
+{
+    int64_t at = 0;
+    for (; at + 8 * VEC_WIDTH <= n; at += 8 * VEC_WIDTH) FN(chain_tile)(steps, n_steps, addr, at, 8 * VEC_WIDTH);
+    for (; at < n; at += VEC_WIDTH) FN(chain_rest)(steps, n_steps, addr, at, n - at < VEC_WIDTH ? n - at : VEC_WIDTH);
+}
+
+#undef BITS
+#undef STREAM_VEC

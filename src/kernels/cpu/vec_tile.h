@@ -1,0 +1,107 @@
+/* The steps of a chain on one tile: part of vec_chain.h, which says how large a tile is and how
+   it is read and written. SPDX-License-Identifier: BSD-3-Clause */
+#define ARRAY(slot) ((const REAL *)(const void *)addr[slot] + at)
+#define TARGET(slot) ((REAL *)(void *)addr[slot] + at)
+#define ELEMENT(slot) FN(vec_splat)(*(const REAL *)(const void *)addr[slot])
+#define FAR_BYTES 2048   /* how far ahead of the tile memory is asked for */
+
+#define DO_LOAD(k, p) a##k = TILE_LOAD(p, k);
+#define DO_FETCH(k, p) __builtin_prefetch((const char *)(p) + FAR_BYTES + (k) * VEC_BYTES);
+#define DO_STORE(k, p) TILE_STORE(p, k, a##k);
+#define DO_STREAM(k, p) TILE_STREAM(p, k, a##k);
+#define DO_UNARY(k, fn) a##k = fn(a##k);
+#define DO_AV(k, fn, p) a##k = fn(a##k, TILE_LOAD(p, k));
+#define DO_VA(k, fn, p) a##k = fn(TILE_LOAD(p, k), a##k);
+#define DO_AS(k, fn, s) a##k = fn(a##k, s);
+#define DO_SA(k, fn, s) a##k = fn(s, a##k);
+#define DO_AVV(k, fn, p, q) a##k = fn(a##k, TILE_LOAD(p, k), TILE_LOAD(q, k));
+#define DO_AVS(k, fn, p, s) a##k = fn(a##k, TILE_LOAD(p, k), s);
+#define DO_ASV(k, fn, s, q) a##k = fn(a##k, s, TILE_LOAD(q, k));
+#define DO_ASS(k, fn, s, r) a##k = fn(a##k, s, r);
+#define DO_VAV(k, fn, p, q) a##k = fn(TILE_LOAD(p, k), a##k, TILE_LOAD(q, k));
+#define DO_VAS(k, fn, p, s) a##k = fn(TILE_LOAD(p, k), a##k, s);
+#define DO_VVA(k, fn, p, q) a##k = fn(TILE_LOAD(p, k), TILE_LOAD(q, k), a##k);
+#define DO_VSA(k, fn, p, s) a##k = fn(TILE_LOAD(p, k), s, a##k);
+
+static void TILE_NAME(const lt_chain_step *s, int n_steps, char *const *addr, int64_t at, int64_t left)
+{
+    VEC a0 = { 0 };
+#if TILE_VECS > 1
+    VEC a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
+#endif
+    (void)left;
+    for (const lt_chain_step *end = s + n_steps; s < end; s++) {
+        switch ((lt_chain_code)s->code) {
+        case LT_CHAIN_LOAD_FAR: { const REAL *p = ARRAY(s->a); TILE_EACH(DO_FETCH, p) TILE_EACH(DO_LOAD, p) break; }
+        case LT_CHAIN_LOAD: { const REAL *p = ARRAY(s->a); TILE_EACH(DO_LOAD, p) break; }
+        case LT_CHAIN_STORE: { REAL *p = TARGET(s->a); TILE_EACH(DO_STORE, p) break; }
+        case LT_CHAIN_STREAM: {
+            REAL *p = TARGET(s->a);
+            if ((uintptr_t)p % VEC_BYTES) { TILE_EACH(DO_STORE, p) } else { TILE_EACH(DO_STREAM, p) }
+            break;
+        }
+#define X(id, name) case LT_CHAIN_##id: { TILE_EACH(DO_UNARY, FN(vec_##name)) break; }
+        LT_CHAIN_UNARY(X)
+#undef X
+#define X(id, name)                                                                          \
+        case LT_CHAIN_##id##_AV: { const REAL *p = ARRAY(s->a); TILE_EACH(DO_AV, FN(vec_##name), p) break; } \
+        case LT_CHAIN_##id##_VA: { const REAL *p = ARRAY(s->a); TILE_EACH(DO_VA, FN(vec_##name), p) break; } \
+        case LT_CHAIN_##id##_AS: { const VEC x = ELEMENT(s->a); TILE_EACH(DO_AS, FN(vec_##name), x) break; } \
+        case LT_CHAIN_##id##_SA: { const VEC x = ELEMENT(s->a); TILE_EACH(DO_SA, FN(vec_##name), x) break; }
+        LT_CHAIN_BINARY(X)
+#undef X
+#define WHERE(form, T1, get1, T2, get2)                                                      \
+        case LT_CHAIN_WHERE_##form: {                                                        \
+            T1 x = get1(s->a); T2 y = get2(s->b);                                            \
+            TILE_EACH(DO_##form, FN(vec_where), x, y) break;                                 \
+        }
+#define WHERE_ARRAY const REAL *
+        WHERE(AVV, WHERE_ARRAY, ARRAY, WHERE_ARRAY, ARRAY)
+        WHERE(AVS, WHERE_ARRAY, ARRAY, VEC, ELEMENT)
+        WHERE(ASV, VEC, ELEMENT, WHERE_ARRAY, ARRAY)
+        WHERE(ASS, VEC, ELEMENT, VEC, ELEMENT)
+        WHERE(VAV, WHERE_ARRAY, ARRAY, WHERE_ARRAY, ARRAY)
+        WHERE(VAS, WHERE_ARRAY, ARRAY, VEC, ELEMENT)
+        WHERE(VVA, WHERE_ARRAY, ARRAY, WHERE_ARRAY, ARRAY)
+        WHERE(VSA, WHERE_ARRAY, ARRAY, VEC, ELEMENT)
+#undef WHERE
+#undef WHERE_ARRAY
+        case LT_CHAIN_CLAMP_AVV: {
+            const REAL *p = ARRAY(s->a), *q = ARRAY(s->b);
+            TILE_EACH(DO_AVV, FN(vec_clamp), p, q) break;
+        }
+        case LT_CHAIN_CLAMP_ASS: {
+            const VEC x = ELEMENT(s->a), y = ELEMENT(s->b);
+            TILE_EACH(DO_ASS, FN(vec_clamp), x, y) break;
+        }
+        }
+    }
+}
+
+#undef ARRAY
+#undef TARGET
+#undef ELEMENT
+#undef FAR_BYTES
+#undef DO_LOAD
+#undef DO_FETCH
+#undef DO_STORE
+#undef DO_STREAM
+#undef DO_UNARY
+#undef DO_AV
+#undef DO_VA
+#undef DO_AS
+#undef DO_SA
+#undef DO_AVV
+#undef DO_AVS
+#undef DO_ASV
+#undef DO_ASS
+#undef DO_VAV
+#undef DO_VAS
+#undef DO_VVA
+#undef DO_VSA
+#undef TILE_VECS
+#undef TILE_NAME
+#undef TILE_EACH
+#undef TILE_LOAD
+#undef TILE_STORE
+#undef TILE_STREAM
