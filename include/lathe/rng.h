@@ -21,6 +21,7 @@ typedef struct lt_stream {
     uint32_t coordinate[3];
 } lt_stream;
 
+/* purpose is a text of the caller's choice, not NULL: "noise", "weights". */
 LT_API lt_stream lt_stream_make(uint64_t seed, const char *purpose, uint32_t c1, uint32_t c2, uint32_t c3);
 
 #define LT_STREAM_MAX_F32 (INT64_C(1) << 34) /* elements in one stream: 2^32 blocks of four … */
@@ -29,9 +30,10 @@ LT_API lt_stream lt_stream_make(uint64_t seed, const char *purpose, uint32_t c1,
 /* Elements first..first+n-1 of a stream; LT_ERR_ARGUMENT beyond the limits above.
    f32: element i uses word i%4 of block i/4;         uniform = (word >> 8) * 2^-24.
    f64: element i uses words 2(i%2), +1 of block i/2; uniform = (word64 >> 11) * 2^-53.
-   Both lie in [0, 1). Normals are Box-Muller pairs (elements 2j, 2j+1), with the logarithm of
-   (w + 1) * 2^-32 or ((w64 >> 11) + 1) * 2^-53 in (0, 1], computed in double and rounded once.
-   Words of a 64-bit value: the first is the high half. */
+   Both lie in [0, 1). Normals are Box-Muller pairs (elements 2j, 2j+1): radius
+   sqrt(-2 log u) from the pair's first word, u = (w + 1) * 2^-32 or ((w64 >> 11) + 1) * 2^-53 in
+   (0, 1]; angle 2 pi v from its second, v = w * 2^-32 or (w64 >> 11) * 2^-53; radius times cosine,
+   then sine, computed in double and rounded once. Of a 64-bit value the first word is the high half. */
 LT_API lt_status lt_stream_uniform_f32(const lt_stream *s, int64_t first, int64_t n, float *out);
 LT_API lt_status lt_stream_uniform_f64(const lt_stream *s, int64_t first, int64_t n, double *out);
 LT_API lt_status lt_stream_normal_f32(const lt_stream *s, int64_t first, int64_t n, float *out);

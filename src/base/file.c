@@ -19,6 +19,7 @@
 lt_status lt_file_open(const char *path, int *fd, uint64_t *n_bytes)
 {
     struct stat st;
+    if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "path of a file to read is NULL");
     /* Not blocking: opening a pipe that nobody writes to must not hang. */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
@@ -97,6 +98,7 @@ lt_status lt_atomic_open(const char *path, lt_atomic_file *f)
 {
     *f = (lt_atomic_file){ .fd = -1 };
     struct stat st;
+    if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "path of a file to write is NULL");
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* a rename would put a file in its place */
         return LT_FAIL(LT_ERR_IO, "%s: not a regular file, and cannot be replaced by one", path);
     size_t bytes = strlen(path) + 48;
@@ -135,7 +137,8 @@ lt_status lt_atomic_commit(lt_atomic_file *f)
 {
     lt_status s = LT_OK;
     if (fsync(f->fd)) s = LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", f->path, strerror(errno));
-    else if (rename(f->temporary, f->path)) s = LT_FAIL(LT_ERR_IO, "%s: cannot rename into place: %s", f->path, strerror(errno));
+    else if (rename(f->temporary, f->path))
+        s = LT_FAIL(LT_ERR_IO, "%s: cannot rename into place: %s", f->path, strerror(errno));
     if (s) unlink(f->temporary);
     else sync_folder_of(f->path);
     make_idle(f);

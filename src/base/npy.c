@@ -40,7 +40,8 @@ lt_status lt_npy_read_header(lt_source *s, lt_npy_header *out)
     if (header < prefix)
         return LT_FAIL(LT_ERR_FORMAT, "%s: header text of %zu bytes, expected a dictionary", s->what, header - 10);
     if (header - prefix > s->left_bytes)
-        return LT_FAIL(LT_ERR_FORMAT, "%s: %" PRIu64 " bytes, expected a header of %zu", s->what, s->left_bytes + prefix, header);
+        return LT_FAIL(LT_ERR_FORMAT, "%s: %" PRIu64 " bytes, expected a header of %zu", s->what,
+                       s->left_bytes + prefix, header);
     LT_TRY(take(s, text + prefix, header - prefix));
     size_t skip = text[6] == 1 ? 10 : 12;
     LT_TRY(lt_npy_header_parse(s->what, text + skip, header - skip, out));

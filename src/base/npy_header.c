@@ -258,6 +258,7 @@ lt_npy_head lt_npy_header_format(lt_dtype dtype, const lt_shape *shape)
 
 lt_status lt_npy_check_array(const char *what, lt_dtype dtype, const lt_shape *shape, const void *data, int64_t *n)
 {
+    if (!what || !shape) return LT_FAIL(LT_ERR_ARGUMENT, "%s of an array to write is NULL", what ? "shape" : "path");
     if (lt_dtype_size(dtype) == 0)
         return LT_FAIL(LT_ERR_TYPE, "%s: element type %d, expected 0..%d", what, (int)dtype, LT_DTYPE_COUNT - 1);
     *n = lt_shape_count(shape);

@@ -71,7 +71,8 @@ lt_status lt_npz_list(const char *path, lt_npz_names *out)
         size_t n = bare_length(&m);
         if (!n) continue;
         if ((uint64_t)out->n == z.n_members) {
-            s = LT_FAIL(LT_ERR_FORMAT, "%s: directory holds more members than the %" PRIu64 " it announces", path, z.n_members);
+            s = LT_FAIL(LT_ERR_FORMAT, "%s: directory holds more members than the %" PRIu64 " it announces", path,
+                        z.n_members);
             break;
         }
         char *copy = lt_malloc(n + 1);
@@ -170,19 +171,23 @@ static lt_status check_member(const lt_zip_member *m, const char *what)
 {
     if (m->encrypted) return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: encrypted, expected plain data", what);
     if (m->method != 0 && m->method != 8)
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: compression method %d, expected 0 (stored) or 8 (deflated)", what, m->method);
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: compression method %d, expected 0 (stored) or 8 (deflated)", what,
+                       m->method);
     if (m->method == 0 && m->packed_bytes != m->bytes)
-        return LT_FAIL(LT_ERR_FORMAT, "%s: stored with %" PRIu64 " bytes, expected %" PRIu64, what, m->packed_bytes, m->bytes);
+        return LT_FAIL(LT_ERR_FORMAT, "%s: stored with %" PRIu64 " bytes, expected %" PRIu64, what, m->packed_bytes,
+                       m->bytes);
     /* Deflate cannot shrink by more than 1032: a larger claim is a lie that would cost memory. */
     if (m->method == 8 && m->bytes / 1032 > m->packed_bytes)
-        return LT_FAIL(LT_ERR_FORMAT, "%s: %" PRIu64 " bytes from %" PRIu64 " compressed ones, expected at most 1032 times as many",
-                       what, m->bytes, m->packed_bytes);
+        return LT_FAIL(LT_ERR_FORMAT,
+                       "%s: %" PRIu64 " bytes from %" PRIu64 " compressed ones, expected at most 1032 times as many", what,
+                       m->bytes, m->packed_bytes);
     return LT_OK;
 }
 
 static lt_status read_member(const lt_zip *z, lt_zip_member *m, lt_array *out)
 {
-    member_source src = { .base = { .read = read_stored, .left_bytes = m->bytes }, .zip = z, .packed_left = m->packed_bytes };
+    member_source src = { .base = { .read = read_stored, .left_bytes = m->bytes }, .zip = z };
+    src.packed_left = m->packed_bytes;
     snprintf(src.what, sizeof src.what, "%.180s: '%.*s'", z->path, (int)LT_MIN(m->name_bytes, (size_t)60), m->name);
     src.base.what = src.what;
     LT_TRY(check_member(m, src.what));
@@ -216,6 +221,7 @@ lt_status lt_npz_read(const char *path, const char *name, lt_array *out)
     *out = (lt_array){ 0 };
     lt_zip z;
     lt_zip_member m;
+    if (!name) return LT_FAIL(LT_ERR_ARGUMENT, "%s: name of the array is NULL", path ? path : "NULL");
     LT_TRY(lt_zip_open(path, &z));
     lt_status s = find_member(&z, name, &m);
     if (!s) s = read_member(&z, &m, out);

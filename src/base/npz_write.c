@@ -173,6 +173,8 @@ static lt_status emit_member(archive *a, const char *name, const lt_array *array
 
 static lt_status check_names(const char *path, int n, const char *const *names, const lt_array *arrays)
 {
+    if (!path || (n > 0 && (!names || !arrays)))
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s of arrays to write is NULL", !path ? "path" : !names ? "names" : "data");
     if (n < 0) return LT_FAIL(LT_ERR_ARGUMENT, "%s: %d arrays, expected 0 or more", path, n);
     for (int i = 0; i < n; i++) {
         int64_t count;

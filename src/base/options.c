@@ -210,6 +210,7 @@ lt_status lt_option_set_field(const lt_option *row, const char *value, void *fie
 lt_status lt_options_set(const lt_option_table *t, const char *name, const char *value, void *options)
 {
     size_t base;
+    if (!name || !value) return LT_FAIL(LT_ERR_ARGUMENT, "%s of an option to set is NULL", name ? "value" : "name");
     const lt_option *row = lt_options_find(t, name, &base);
     if (!row) return lt_option_unknown(t, name);
     return lt_option_set_field(row, value, (char *)options + base + row->offset);
@@ -277,6 +278,7 @@ static void field_to_text(const lt_option *row, const char *field, char *text, s
 lt_status lt_options_get(const lt_option_table *t, const char *name, const void *options, char *text, size_t text_bytes)
 {
     size_t base;
+    if (!name) return LT_FAIL(LT_ERR_ARGUMENT, "name of an option to read is NULL");
     const lt_option *row = lt_options_find(t, name, &base);
     if (!row) return lt_option_unknown(t, name);
     if (text_bytes) field_to_text(row, (const char *)options + base + row->offset, text, text_bytes);

@@ -78,8 +78,9 @@ static void normals_f64(const uint32_t word[4], double out[2])
 static lt_status check_range(int64_t first, int64_t n, int64_t limit)
 {
     if (first < 0 || n < 0 || first > limit || n > limit - first)
-        return LT_FAIL(LT_ERR_ARGUMENT, "random stream: %" PRId64 " elements from %" PRId64 ": expected a range within 0..%" PRId64,
-                       n, first, limit);
+        return LT_FAIL(LT_ERR_ARGUMENT,
+                       "random stream: %" PRId64 " elements from %" PRId64 ": expected a range within 0..%" PRId64, n,
+                       first, limit);
     return LT_OK;
 }
 

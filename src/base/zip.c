@@ -77,8 +77,8 @@ static lt_status read_end64(lt_zip *z, uint64_t end_at, extent *e, bool *found)
     if (le32(locator) != 0x07064b50) return LT_OK;
     uint64_t at = le64(locator + 8);
     if (at > end_at - LOCATOR_BYTES || end_at - LOCATOR_BYTES - at < END64_BYTES)
-        return LT_FAIL(LT_ERR_FORMAT, "%s: zip64 end record at byte %" PRIu64 ", expected it before byte %" PRIu64, z->path, at,
-                       end_at - LOCATOR_BYTES);
+        return LT_FAIL(LT_ERR_FORMAT, "%s: zip64 end record at byte %" PRIu64 ", expected it before byte %" PRIu64,
+                       z->path, at, end_at - LOCATOR_BYTES);
     LT_TRY(lt_file_read_at(z->fd, z->path, at, end64, sizeof end64));
     if (le32(end64) != 0x06064b50)
         return LT_FAIL(LT_ERR_FORMAT, "%s: signature %08x at byte %" PRIu64 ", expected a zip64 end record", z->path,
@@ -98,11 +98,13 @@ static lt_status read_directory(lt_zip *z)
     LT_TRY(read_end64(z, end_at, &e, &has_64));
     if (!has_64) e = (extent){ .n_members = le16(end + 10), .bytes = le32(end + 12), .offset = le32(end + 16) };
     if (e.offset > end_at || e.bytes > end_at - e.offset)
-        return LT_FAIL(LT_ERR_FORMAT, "%s: directory of %" PRIu64 " bytes at byte %" PRIu64 ", expected it before byte %" PRIu64,
-                       z->path, e.bytes, e.offset, end_at);
+        return LT_FAIL(LT_ERR_FORMAT,
+                       "%s: directory of %" PRIu64 " bytes at byte %" PRIu64 ", expected it before byte %" PRIu64, z->path,
+                       e.bytes, e.offset, end_at);
     if (e.n_members > e.bytes / ENTRY_BYTES)
-        return LT_FAIL(LT_ERR_FORMAT, "%s: %" PRIu64 " members in a directory of %" PRIu64 " bytes, expected at most %" PRIu64,
-                       z->path, e.n_members, e.bytes, e.bytes / ENTRY_BYTES);
+        return LT_FAIL(LT_ERR_FORMAT,
+                       "%s: %" PRIu64 " members in a directory of %" PRIu64 " bytes, expected at most %" PRIu64, z->path,
+                       e.n_members, e.bytes, e.bytes / ENTRY_BYTES);
     z->n_members = e.n_members;
     z->directory_bytes = (size_t)e.bytes;
     z->directory = lt_malloc((size_t)e.bytes);

@@ -278,6 +278,14 @@ LT_TEST(bad_arguments_of_writers_are_refused)
     LT_CHECK_FAILS(lt_npy_write(scratch("w.npy"), LT_F32, &shape, NULL), LT_ERR_ARGUMENT, "data is NULL");
     LT_CHECK_FAILS(lt_npy_write(scratch("no/w.npy"), LT_F32, &shape, x), LT_ERR_IO, "no/w.npy");
     LT_CHECK(access(scratch("w.npy"), F_OK));
+    lt_array none;
+    LT_CHECK_FAILS(lt_npy_read(NULL, &none), LT_ERR_ARGUMENT, "NULL");
+    LT_CHECK_FAILS(lt_npz_read(NULL, "a", &none), LT_ERR_ARGUMENT, "NULL");
+    LT_CHECK_FAILS(lt_npz_read("x.npz", NULL, &none), LT_ERR_ARGUMENT, "x.npz: name of the array is NULL");
+    LT_CHECK_FAILS(lt_npy_write(NULL, LT_F32, &shape, x), LT_ERR_ARGUMENT, "path of an array to write is NULL");
+    LT_CHECK_FAILS(lt_npy_write("w", LT_F32, NULL, x), LT_ERR_ARGUMENT, "shape of an array to write is NULL");
+    LT_CHECK_FAILS(lt_npz_write(NULL, 0, NULL, NULL), LT_ERR_ARGUMENT, "path of arrays to write is NULL");
+    LT_CHECK_FAILS(lt_npz_write("w", 1, NULL, NULL), LT_ERR_ARGUMENT, "names of arrays to write is NULL");
     lt_npy_map *m;
     LT_CHECK_FAILS(lt_npy_map_create(scratch("w.npy"), LT_BF16, &shape, &m), LT_ERR_TYPE, "bf16");
     LT_CHECK_FAILS(lt_npy_map_create(scratch("w.npy"), LT_F32, &negative, &m), LT_ERR_SHAPE, "[-4]");

@@ -157,6 +157,16 @@ LT_TEST(values_read_back_as_text_that_sets_them)
     LT_CHECK_FAILS(lt_options_get(&table, "nothing-here", &o, text, 6), LT_ERR_ARGUMENT, "unknown option");
 }
 
+LT_TEST(missing_arguments_are_refused)
+{
+    options o;
+    LT_CHECK_OK(lt_options_defaults(&table, &o));
+    LT_CHECK_FAILS(lt_options_set(&table, NULL, "1", &o), LT_ERR_ARGUMENT, "name of an option to set is NULL");
+    LT_CHECK_FAILS(lt_options_set(&table, "steps", NULL, &o), LT_ERR_ARGUMENT, "value of an option to set is NULL");
+    LT_CHECK_FAILS(lt_options_get(&table, NULL, &o, NULL, 0), LT_ERR_ARGUMENT, "name of an option to read is NULL");
+    LT_CHECK_OK(lt_options_get(&table, "steps", &o, NULL, 0)); /* no room: nothing is written */
+}
+
 LT_TEST(bad_default_is_our_own_mistake)
 {
     static const lt_option rows[] = { LT_OPTION_INT(options, n_steps, "steps", "x", LT_RANGE_ANY, "N", "steps") };
