@@ -79,6 +79,11 @@ function(lt_layer name)
     foreach(lower ${L_SEES})
         target_link_libraries(lt_${name} PUBLIC lt_${lower})
     endforeach()
+    foreach(library ${L_LIBS}) # system libraries a static liblathe needs too; found ones are noted by lt_feature
+        if(NOT library MATCHES "::")
+            set_property(GLOBAL APPEND PROPERTY LT_STATIC_LIBS ${library})
+        endif()
+    endforeach()
     set_property(GLOBAL APPEND PROPERTY LT_LAYERS ${name})
 endfunction()
 
