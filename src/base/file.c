@@ -19,6 +19,8 @@
 lt_status lt_file_open(const char *path, int *fd, uint64_t *n_bytes)
 {
     struct stat st;
+    *fd = -1;
+    *n_bytes = 0;
     if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "path of a file to read is NULL");
     /* Not blocking: opening a pipe that nobody writes to must not hang. */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
