@@ -16,6 +16,7 @@
 
 #include "lathe/base.h"
 #include "lathe/device.h"
+#include "lathe/tune.h"
 
 #include <stdio.h>
 
@@ -241,15 +242,17 @@ typedef enum lt_pass { /* switches for ablation; set bits in skip_passes */
 } lt_pass;
 LT_API const char *lt_pass_name(lt_pass p);
 
-struct lt_tuner;
 typedef struct lt_compile_options { /* zero-initialised = defaults */
     lt_mode   mode;
     uint32_t  skip_passes;     /* bit p: leave out pass p */
     lt_device *device;         /* NULL: the CPU */
-    struct lt_tuner *tuner;    /* max-autotune: where choices are kept; NULL: kept in this program only */
+    lt_tuner  *tuner;          /* max-autotune: where choices are kept; NULL: the user's cache folder */
     bool      low_precision;   /* store network activations and weights in storage_type */
     lt_dtype  storage_type;    /* LT_F16 or LT_BF16, with low_precision */
 } lt_compile_options;
+
+/* A tuner for the kernels of this build on this device (NULL: the CPU). path NULL: the cache folder. */
+LT_API lt_status lt_tuner_open(lt_device *device, lt_tune_mode mode, const char *path, lt_tuner **out);
 
 typedef struct lt_program lt_program; /* opaque; one run at a time; independent of its graph */
 

@@ -1,11 +1,169 @@
-/* Choosing between the kernels that can compute an op. SPDX-License-Identifier: BSD-3-Clause */
+/* Choosing between the kernels that can compute an op: by order, or by timing them.
+   SPDX-License-Identifier: BSD-3-Clause */
 #include "graph/choose.h"
 
+#include "base/alloc.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "graph/evaluate.h"
+#include "graph/program.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_CANDIDATES 8
+
+/* ---- the tuner ---- */
+
+/* Names of all rows: another list of kernels makes stored choices worthless. */
+static lt_digest_text kernels_digest(void)
+{
+    int n;
+    lt_sha256 h;
+    const lt_kernel_row *row = lt_kernel_rows(&n);
+    lt_sha256_start(&h);
+    for (int i = 0; i < n; i++) lt_sha256_add(&h, row[i].name, strlen(row[i].name) + 1);
+    lt_sha256_add(&h, lt_version(), strlen(lt_version()));
+    lt_digest d = lt_sha256_finish(&h);
+    return lt_digest_hex(&d);
+}
+
+lt_status lt_tuner_open(lt_device *device, lt_tune_mode mode, const char *path, lt_tuner **out)
+{
+    lt_device_info info;
+    char text[160];
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_tuner_open: out is NULL");
+    *out = NULL;
+    if (!device) LT_TRY(lt_default_device(&device));
+    LT_TRY(lt_device_describe(device, &info));
+    snprintf(text, sizeof text, "%s %s %s", info.id, info.name, lt_isa_name(lt_isa_best()));
+    lt_digest_text digest = kernels_digest();
+    digest.s[8] = '\0';
+    lt_tuner_options opt = lt_tuner_defaults();
+    opt.device = text;
+    opt.driver = info.driver[0] ? info.driver : "none";
+    opt.kernels = digest.s;
+    opt.path = path;
+    opt.mode = mode;
+    return lt_tuner_create(&opt, out);
+}
+
+/* The tuner of programs that are given none: one for the process, over the cache folder. */
+static lt_status shared_tuner(lt_device *device, lt_tuner **out)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static lt_tuner *shared; /* lives until the process ends */
+    lt_status s = LT_OK;
+    pthread_mutex_lock(&lock);
+    if (!shared) s = lt_tuner_open(device, LT_TUNE_MEASURE, NULL, &shared);
+    *out = shared;
+    pthread_mutex_unlock(&lock);
+    return s;
+}
+
+/* ---- timing ---- */
+
+typedef struct trial {
+    lt_kernel *kernel[MAX_CANDIDATES];
+    void      *arg[LT_KERNEL_MAX_ARGS + 2];
+    void      *scratch;
+    lt_pool   *pool;
+} trial;
+
+static lt_status run_candidate(void *ctx, int candidate, int64_t repeats)
+{
+    trial *t = ctx;
+    const lt_kernel *k = t->kernel[candidate];
+    t->arg[k->n_args] = t->scratch;
+    for (int64_t i = 0; i < repeats; i++) LT_TRY(k->run(k, t->pool, t->arg));
+    return LT_OK;
+}
+
+static size_t tensor_bytes(const lt_tensor_type *t) { return LT_MAX((size_t)lt_shape_count(&t->shape) * lt_dtype_size(t->dtype), 64); }
+
+/* Memory for every argument; indices are zero and values small, so that any kernel can run on it. */
+static lt_status make_arguments(const lt_problem_key *key, trial *t)
+{
+    for (int i = 0; i <= key->n_in; i++) {
+        size_t bytes = tensor_bytes(i < key->n_in ? &key->in[i] : &key->out);
+        if (!(t->arg[i] = lt_malloc_aligned(bytes))) return LT_ERR_MEMORY;
+        memset(t->arg[i], 0, bytes);
+    }
+    return LT_OK;
+}
+
+static lt_status prepare_all(const lt_problem_key *key, const lt_kernel_row *const *row, int n, trial *t)
+{
+    size_t scratch = 64;
+    for (int i = 0; i < n; i++) {
+        LT_TRY(row[i]->prepare(key, &t->kernel[i]));
+        scratch = LT_MAX(scratch, t->kernel[i]->scratch_bytes);
+    }
+    t->scratch = lt_malloc_aligned(scratch);
+    t->pool = lt_pool_shared();
+    return t->scratch && t->pool ? make_arguments(key, t) : LT_ERR_MEMORY;
+}
+
+static void release(const lt_problem_key *key, trial *t, int n)
+{
+    for (int i = 0; i < n; i++) lt_kernel_destroy(t->kernel[i]);
+    for (int i = 0; i <= key->n_in; i++) lt_free_aligned(t->arg[i]);
+    lt_free_aligned(t->scratch);
+}
+
+/* "conv2d f32[8, 3, 32, 32] f32[6, 3, 5, 5] -> f32[8, 6, 28, 28] stride 1x1 …" */
+static void describe(const lt_problem_key *key, char *text, size_t size)
+{
+    size_t at = (size_t)snprintf(text, size, "%s", lt_op_name(key->op));
+    for (int i = 0; i <= key->n_in && at < size; i++) {
+        const lt_tensor_type *t = i < key->n_in ? &key->in[i] : &key->out;
+        at += (size_t)snprintf(text + at, size - at, " %s%s%s", i == key->n_in ? "-> " : "", lt_dtype_name(t->dtype), lt_shape_str(&t->shape).s);
+    }
+    const lt_window *w = &key->attr->u.conv;
+    if (at < size && key->op == LT_OP_MATMUL)
+        snprintf(text + at, size - at, " trans=%d%d", key->attr->u.trans.a, key->attr->u.trans.b);
+    else if (at < size && key->op >= LT_OP_CONV2D && key->op <= LT_OP_AVGPOOL_GRAD)
+        snprintf(text + at, size - at, " kernel=%lldx%lld stride=%lldx%lld pad=%lldx%lld dilation=%lldx%lld groups=%lld last=%d",
+                 (long long)w->kernel[0], (long long)w->kernel[1], (long long)w->stride[0], (long long)w->stride[1],
+                 (long long)w->pad[0], (long long)w->pad[1], (long long)w->dilation[0], (long long)w->dilation[1],
+                 (long long)w->groups, w->channels_last);
+}
+
+/* The fastest of the rows that apply; the plain one, listed last, is not in the race. Timed without
+   the epilogue, which costs every row the same. */
+static lt_status choose_row(const lt_problem_key *key, lt_tuner *tuner, const lt_kernel_row *const *row, int n, int *choice)
+{
+    char problem[400];
+    const char *names[MAX_CANDIDATES];
+    lt_problem_key plain = *key;
+    trial t = { 0 };
+    plain.epilogue = NULL;
+    describe(key, problem, sizeof problem);
+    for (int i = 0; i < n; i++) names[i] = row[i]->name;
+    lt_status s = prepare_all(&plain, row, n, &t);
+    if (!s) s = lt_tuner_choose(tuner, problem, n, names, run_candidate, &t, choice);
+    release(&plain, &t, n);
+    return s;
+}
 
 lt_status lt_choose_kernel(const lt_problem_key *key, const lt_compile_options *opt, lt_kernel **out)
 {
-    (void)opt;
-    return lt_kernel_best(key, out);
+    const lt_kernel_row *row[MAX_CANDIDATES];
+    if (opt->mode != LT_MODE_MAX_AUTOTUNE) return lt_kernel_best(key, out);
+    *out = NULL;
+    int n = lt_kernel_candidates(key, row, MAX_CANDIDATES), choice = 0;
+    if (n < 3) return lt_kernel_best(key, out);
+    lt_tuner *tuner = opt->tuner;
+    if (!tuner) LT_TRY(shared_tuner(opt->device, &tuner));
+    LT_TRY(choose_row(key, tuner, row, n - 1, &choice));
+    return row[choice]->prepare(key, out);
+}
+
+void lt_choose_finish(const lt_compile_options *opt)
+{
+    lt_tuner *tuner;
+    if (opt->mode != LT_MODE_MAX_AUTOTUNE || opt->tuner || shared_tuner(opt->device, &tuner)) return;
+    /* A cache that cannot be written costs time on the next run, nothing else. */
+    if (lt_tuner_measured(tuner)) (void)lt_tuner_save(tuner);
 }

@@ -7,4 +7,7 @@
 /* The first applicable row, or the fastest one by timing in mode max-autotune. */
 lt_status lt_choose_kernel(const lt_problem_key *key, const lt_compile_options *opt, lt_kernel **out);
 
+/* Keeps what was measured, when it was measured for the cache folder. */
+void lt_choose_finish(const lt_compile_options *opt);
+
 #endif

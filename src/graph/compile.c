@@ -294,6 +294,7 @@ lt_status lt_program_build(lt_program *p, lt_module *m, const lt_compile_options
 {
     compiler c = { .p = p, .m = m, .opt = opt };
     lt_status s = compile(&c);
+    lt_choose_finish(opt);
     lt_schedule_free(&c.s);
     lt_arena_release(&c.scratch);
     return s;
