@@ -9,17 +9,23 @@
 #include <math.h>
 #include <string.h>
 
+/* The constants of Philox4x32. */
+#define MULTIPLIER_0 0xD2511F53u
+#define MULTIPLIER_1 0xCD9E8D57u
+#define WEYL_0 0x9E3779B9u
+#define WEYL_1 0xBB67AE85u
+
 void lt_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
     for (int round = 0; round < 10; round++) {
-        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
+        uint64_t p0 = (uint64_t)MULTIPLIER_0 * c0, p1 = (uint64_t)MULTIPLIER_1 * c2;
         c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
         c1 = (uint32_t)p1;
         c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
         c3 = (uint32_t)p0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
+        k0 += WEYL_0;
+        k1 += WEYL_1;
     }
     out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
@@ -35,6 +41,29 @@ static void block_at(const lt_stream *s, uint32_t number, uint32_t word[4])
 {
     uint32_t counter[4] = { number, s->coordinate[0], s->coordinate[1], s->coordinate[2] };
     lt_philox4x32(counter, s->key, word);
+}
+
+/* Neighbouring blocks side by side, in loops the compiler turns into vector code. */
+enum { LANES = 8 };
+
+static void blocks_at(const lt_stream *s, uint32_t first, uint32_t word[LANES][4])
+{
+    uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES], k0 = s->key[0], k1 = s->key[1];
+    for (uint32_t l = 0; l < LANES; l++) {
+        c0[l] = first + l;
+        c1[l] = s->coordinate[0];
+        c2[l] = s->coordinate[1];
+        c3[l] = s->coordinate[2];
+    }
+    for (int round = 0; round < 10; round++, k0 += WEYL_0, k1 += WEYL_1)
+        for (int l = 0; l < LANES; l++) {
+            uint64_t p0 = (uint64_t)MULTIPLIER_0 * c0[l], p1 = (uint64_t)MULTIPLIER_1 * c2[l];
+            c0[l] = (uint32_t)(p1 >> 32) ^ c1[l] ^ k0;
+            c1[l] = (uint32_t)p1;
+            c2[l] = (uint32_t)(p0 >> 32) ^ c3[l] ^ k1;
+            c3[l] = (uint32_t)p0;
+        }
+    for (int l = 0; l < LANES; l++) word[l][0] = c0[l], word[l][1] = c1[l], word[l][2] = c2[l], word[l][3] = c3[l];
 }
 
 static uint64_t word64(const uint32_t word[4], int half) { return (uint64_t)word[2 * half] << 32 | word[2 * half + 1]; }
@@ -88,13 +117,19 @@ static lt_status fill_f32(const lt_stream *s, int64_t first, int64_t n, float *o
                           void (*turn)(const uint32_t word[4], float value[4]))
 {
     LT_TRY(check_range(first, n, LT_STREAM_MAX_F32));
-    for (int64_t i = first; i < first + n;) {
-        uint32_t word[4];
+    int64_t i = first, end = first + n;
+    while (i < end) {
+        uint32_t word[LANES][4];
         float value[4];
-        block_at(s, (uint32_t)(i / 4), word);
-        turn(word, value);
+        if (i % 4 == 0 && end - i >= 4 * LANES) { /* whole blocks */
+            blocks_at(s, (uint32_t)(i / 4), word);
+            for (int l = 0; l < LANES; l++, i += 4) turn(word[l], out + (i - first));
+            continue;
+        }
+        block_at(s, (uint32_t)(i / 4), word[0]);
+        turn(word[0], value);
         do out[i - first] = value[i % 4];
-        while (++i % 4 && i < first + n);
+        while (++i % 4 && i < end);
     }
     return LT_OK;
 }
@@ -103,13 +138,19 @@ static lt_status fill_f64(const lt_stream *s, int64_t first, int64_t n, double *
                           void (*turn)(const uint32_t word[4], double value[2]))
 {
     LT_TRY(check_range(first, n, LT_STREAM_MAX_F64));
-    for (int64_t i = first; i < first + n;) {
-        uint32_t word[4];
+    int64_t i = first, end = first + n;
+    while (i < end) {
+        uint32_t word[LANES][4];
         double value[2];
-        block_at(s, (uint32_t)(i / 2), word);
-        turn(word, value);
+        if (i % 2 == 0 && end - i >= 2 * LANES) { /* whole blocks */
+            blocks_at(s, (uint32_t)(i / 2), word);
+            for (int l = 0; l < LANES; l++, i += 2) turn(word[l], out + (i - first));
+            continue;
+        }
+        block_at(s, (uint32_t)(i / 2), word[0]);
+        turn(word[0], value);
         do out[i - first] = value[i % 2];
-        while (++i % 2 && i < first + n);
+        while (++i % 2 && i < end);
     }
     return LT_OK;
 }
