@@ -30,8 +30,16 @@ static const lt_kernel_row rows[] = {
 #endif
     REAL(CONV2D, conv), REAL(CONV2D_DGRAD, conv), REAL(CONV2D_WGRAD, conv),
     REAL(MAXPOOL_INDEX, pool), REAL(AVGPOOL, pool), REAL(AVGPOOL_GRAD, pool),
+#if LT_HAVE_OPENBLAS
+    FAST(EIG, eig_lapack), FAST(EIG_GRAD, eig_grad_lapack), FAST(EIGH, eigh_lapack), FAST(SVD, svd_lapack),
+    FAST(CHOLESKY, cholesky_lapack), FAST(SOLVE, solve_lapack), FAST(INV, inv_lapack),
+    FAST(DET, det_lapack), FAST(LOGDET, det_lapack),
+#endif
     REAL(EIG, eig), REAL(EIG_GRAD, eig_grad), REAL(EIGH, eigh), REAL(SVD, svd),
     REAL(CHOLESKY, cholesky), REAL(SOLVE, solve), REAL(INV, inv), REAL(DET, det), REAL(LOGDET, det),
+#if LT_HAVE_FFTW || LT_HAVE_FFTWF
+    FAST(RFFT2, fft_fftw), FAST(IRFFT2, fft_fftw),
+#endif
     REAL(RFFT2, fft), REAL(IRFFT2, fft),
 };
 

@@ -23,9 +23,14 @@ LT_ROW(cast_threaded) LT_ROW(reshape_threaded) LT_ROW(view_affine) LT_ROW(place_
 
 /* cpu/: with OpenBLAS. */
 LT_ROW(matmul_openblas)
+LT_ROW(eig_lapack) LT_ROW(eig_grad_lapack) LT_ROW(eigh_lapack) LT_ROW(svd_lapack)
+LT_ROW(cholesky_lapack) LT_ROW(solve_lapack) LT_ROW(inv_lapack) LT_ROW(det_lapack)
 
 /* cpu/: with oneDNN. */
 LT_ROW(conv_onednn)
+
+/* cpu/: with FFTW. */
+LT_ROW(fft_fftw)
 
 /* The row of indices that row `row` of the other operand of TAKE_ALONG and PUT_ALONG uses. */
 int64_t lt_along_index_row(const lt_shape *rows, const lt_shape *index, int64_t row);

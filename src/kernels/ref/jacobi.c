@@ -114,10 +114,20 @@ lt_status lt_eigh_ref_prepare(const lt_problem_key *p, lt_kernel **out)
 }
 
 /* ---- SVD -------------------------------------------------------------------------------- */
-/* Makes the rows of g (r x l) orthogonal by rotations from the left, which z (r x r) gathers. */
+static double sum_of_squares(const double *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
+    return sum;
+}
+
+/* Makes the rows of g (r x l) orthogonal by rotations from the left, which z (r x r) gathers. Rows
+   below the rounding noise of the whole stand for zero singular values: their direction is noise
+   too, and chasing it would never end. */
 static bool sweep_rows(double *g, double *z, int64_t r, int64_t l)
 {
     bool changed = false;
+    double noise = DBL_EPSILON * DBL_EPSILON * sum_of_squares(g, r * l);
     for (int64_t p = 0; p < r; p++)
         for (int64_t q = p + 1; q < r; q++) {
             double a = 0, b = 0, d = 0, c, s;
@@ -126,7 +136,7 @@ static bool sweep_rows(double *g, double *z, int64_t r, int64_t l)
                 b += g[p * l + i] * g[q * l + i];
                 d += g[q * l + i] * g[q * l + i];
             }
-            if (fabs(b) <= DBL_EPSILON * (double)l * sqrt(a) * sqrt(d) || fabs(b) < DBL_MIN) continue;
+            if (fabs(b) <= DBL_EPSILON * (double)l * sqrt(a) * sqrt(d) || LT_MIN(a, d) <= noise) continue;
             rotation(a, b, d, &c, &s);
             rotate(g + p * l, g + q * l, l, 1, c, s);
             rotate(z + p * r, z + q * r, r, 1, c, s);
@@ -149,7 +159,7 @@ static void swap(double *x, double *y, int64_t n)
 static void complete_row(double *g, int64_t row, int64_t l)
 {
     for (int64_t unit = 0; unit < l; unit++) {
-        double *x = g + row * l, norm = 0;
+        double *x = g + row * l;
         for (int64_t i = 0; i < l; i++) x[i] = i == unit;
         for (int pass = 0; pass < 2; pass++) /* twice is enough */
             for (int64_t j = 0; j < row; j++) {
@@ -157,7 +167,7 @@ static void complete_row(double *g, int64_t row, int64_t l)
                 for (int64_t i = 0; i < l; i++) dot += g[j * l + i] * x[i];
                 for (int64_t i = 0; i < l; i++) x[i] -= dot * g[j * l + i];
             }
-        for (int64_t i = 0; i < l; i++) norm += x[i] * x[i];
+        double norm = sum_of_squares(x, l);
         if (norm < 0.5 / (double)l) continue; /* some unit vector leaves at least 1/l */
         for (int64_t i = 0; i < l; i++) x[i] /= sqrt(norm);
         return;
@@ -167,11 +177,7 @@ static void complete_row(double *g, int64_t row, int64_t l)
 /* g = diag(s) * orthonormal rows after sorting; z sorted along. */
 static void scale_and_sort(double *g, double *z, double *s, int64_t r, int64_t l)
 {
-    for (int64_t j = 0; j < r; j++) {
-        double sum = 0;
-        for (int64_t i = 0; i < l; i++) sum += g[j * l + i] * g[j * l + i];
-        s[j] = sqrt(sum);
-    }
+    for (int64_t j = 0; j < r; j++) s[j] = sqrt(sum_of_squares(g + j * l, l));
     for (int64_t j = 0; j < r; j++) {
         int64_t best = j;
         for (int64_t i = j + 1; i < r; i++)
