@@ -32,6 +32,10 @@ pc=$(find "$stage" -name lathe.pc)
 PKG_CONFIG_PATH=$(dirname "$pc")
 export PKG_CONFIG_PATH
 [ "$(pkg-config --modversion lathe)" = "$version" ] || { echo "lathe.pc has version $(pkg-config --modversion lathe), expected $version"; exit 1; }
-libdir=$(pkg-config --variable=libdir lathe)
+LD_LIBRARY_PATH="$(dirname "$(dirname "$pc")")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export LD_LIBRARY_PATH
 eval "\"$cc\" \"$program/outside.c\" -o \"$work/outside\" $(pkg-config --cflags --libs lathe)"
-LD_LIBRARY_PATH="$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" expect "pkg-config, shared" "$work/outside"
+expect "pkg-config, shared" "$work/outside"
+rm "$stage"/lib*/liblathe.so "$stage"/lib*/*/liblathe.so 2>/dev/null || true # leaves the linker the static one
+eval "\"$cc\" \"$program/outside.c\" -o \"$work/outside_static\" $(pkg-config --cflags --libs --static lathe)"
+expect "pkg-config, static" "$work/outside_static"
