@@ -64,8 +64,11 @@ static lt_status op_arguments(compiler *c, const lt_unit *u, const lt_lowered *l
     c->arg_node[k][n->n_in] = u->op;
     c->arg_writes[k][n->n_in] = true;
     for (int i = 1; i <= extra; i++) {
+        const lt_ir_node *e = &c->m->ir.node[low->arg[i]];
         c->arg_node[k][n->n_in + i] = low->arg[i];
         c->arg_writes[k][n->n_in + i] = low->writes[i];
+        /* Nobody else reads the raw result: let it lie where the epilogue's own result goes. */
+        if (low->writes[i] && e->dtype == n->dtype && c->arg_node[k][n->n_in] == u->op) c->arg_node[k][n->n_in] = low->arg[i];
     }
     *n_args = count;
     return LT_OK;
