@@ -37,15 +37,16 @@ if [ "$(id -u)" -ne 0 ]; then
     else
         echo "lathe: some packages are missing. Run this line, then the same make again:" >&2
         echo "    sudo apt-get update && sudo apt-get install -y --no-install-recommends $missing" >&2
-        echo "or build with what is there, on slower code of our own: make DEPS=0" >&2
+        [ -n "$needed" ] || echo "or build with what is there, on slower code of our own: make DEPS=0" >&2
         exit 1
     fi
 fi
 
 echo "lathe: installing $missing" >&2
-export DEBIAN_FRONTEND=noninteractive
-$as_root apt-get update -qq >&2 || echo "lathe: apt-get update failed; trying with the lists there are" >&2
-if $as_root apt-get install -y -qq --no-install-recommends $missing >&2; then
+# sudo drops the environment, so the setting goes behind it.
+apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get"
+$apt update -qq >&2 || echo "lathe: apt-get update failed; trying with the lists there are" >&2
+if $apt install -y -qq --no-install-recommends $missing >&2; then
     exit 0
 fi
 if [ -n "$needed" ]; then
