@@ -53,10 +53,15 @@ static int available(const lt_schedule *s, int32_t id)
     return u < 0 ? 0 : s->unit[u].depth;
 }
 
+/* A cast to a type smaller than registers is a rounding that was asked for: readers must see the
+   stored value. */
+static bool rounds(const lt_ir_node *n) { return n->op == LT_OP_CAST && n->dtype != lt_compute_type((lt_dtype)n->dtype); }
+
 /* Whether r is a register of group u: same number of elements, same arithmetic, not a reduction. */
 static bool is_register(const lt_schedule *s, int32_t u, int32_t r)
 {
-    return s->unit_of[r] == u && s->unit[u].op < 0 && !lt_op_is_reduce((lt_op)s->m->ir.node[r].op);
+    const lt_ir_node *n = &s->m->ir.node[r];
+    return s->unit_of[r] == u && s->unit[u].op < 0 && !lt_op_is_reduce((lt_op)n->op) && !rounds(n);
 }
 
 static lt_status add_unit(lt_schedule *s, int32_t op, int depth, int32_t *out)

@@ -20,12 +20,15 @@ static axis_split take_split(const lt_problem_key *p)
     return v;
 }
 
+/* Negative indices count from the end, as NumPy's do. */
 static lt_status check_index(const char *op, int64_t i, int64_t extent)
 {
-    if (i >= 0 && i < extent) return LT_OK;
-    return LT_FAIL(LT_ERR_ARGUMENT, "%s: index %lld, expected 0 to %lld (the extent is %lld)", op,
-                   (long long)i, (long long)extent - 1, (long long)extent);
+    if (i >= -extent && i < extent) return LT_OK;
+    return LT_FAIL(LT_ERR_ARGUMENT, "%s: index %lld, expected %lld to %lld (the extent is %lld)", op,
+                   (long long)i, -(long long)extent, (long long)extent - 1, (long long)extent);
 }
+
+static int64_t from_start(int64_t i, int64_t extent) { return i < 0 ? i + extent : i; }
 
 static lt_status take_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
@@ -39,7 +42,7 @@ static lt_status take_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
     for (int64_t b = 0; b < v.before; b++)
         for (int64_t i = 0; i < v.n_index; i++)
             memcpy(lt_offset(arg[2], (size_t)(b * v.n_index + i) * row),
-                   lt_offset(arg[0], (size_t)(b * v.extent + index[i]) * row), row);
+                   lt_offset(arg[0], (size_t)(b * v.extent + from_start(index[i], v.extent)) * row), row);
     return LT_OK;
 }
 
@@ -57,7 +60,7 @@ static lt_status put(const lt_problem_key *p, const double *const *in, double *o
     memset(out, 0, (size_t)lt_tensor_count(&p->out) * sizeof *out);
     for (int64_t b = 0; b < v.before; b++)
         for (int64_t i = 0; i < v.n_index; i++) {
-            double *to = out + (b * v.extent + (int64_t)in[1][i]) * v.after;
+            double *to = out + (b * v.extent + from_start((int64_t)in[1][i], v.extent)) * v.after;
             const double *from = in[0] + (b * v.n_index + i) * v.after;
             for (int64_t a = 0; a < v.after; a++) to[a] += from[a];
         }
@@ -97,7 +100,7 @@ static lt_status take_along_run(const lt_kernel *k, lt_pool *pool, void *const *
         for (int64_t i = 0; i < q; i++) {
             LT_TRY(check_index("take_along", index[i], extent));
             memcpy(lt_offset(arg[2], (size_t)(r * q + i) * bytes),
-                   lt_offset(arg[0], (size_t)(r * extent + index[i]) * bytes), bytes);
+                   lt_offset(arg[0], (size_t)(r * extent + from_start(index[i], extent)) * bytes), bytes);
         }
     }
     return LT_OK;
@@ -119,7 +122,7 @@ static lt_status put_along(const lt_problem_key *p, const double *const *in, dou
         const double *index = in[1] + lt_along_index_row(g, &p->in[1].shape, r) * q;
         for (int64_t i = 0; i < q; i++) {
             LT_TRY(check_index("put_along", (int64_t)index[i], extent));
-            out[r * extent + (int64_t)index[i]] += in[0][r * q + i];
+            out[r * extent + from_start((int64_t)index[i], extent)] += in[0][r * q + i];
         }
     }
     return LT_OK;
