@@ -14,11 +14,16 @@ static bool always(const lt_problem_key *p) { (void)p; return true; }
 #define ANY(op, name)  { #name "_ref", LT_OP_##op, always, lt_##name##_ref_prepare }
 
 static const lt_kernel_row rows[] = {
+#define X(id, name) FAST(id, elementwise_fused), REAL(id, elementwise),
+    LT_OPS_UNARY(X) LT_OPS_BINARY(X) LT_OPS_TERNARY(X)
+#undef X
     FAST(CAST, cast_threaded),       ANY(CAST, cast),
     FAST(RESHAPE, reshape_threaded), ANY(RESHAPE, reshape),
     FAST(VIEW, view_affine),         ANY(VIEW, view),
     FAST(PLACE, place_affine),       ANY(PLACE, place),
-    REAL(SUM, reduce), REAL(RMAX, reduce), REAL(RMIN, reduce),
+    FAST(SUM, reduce_fused),  REAL(SUM, reduce),
+    FAST(RMAX, reduce_fused), REAL(RMAX, reduce),
+    FAST(RMIN, reduce_fused), REAL(RMIN, reduce),
     REAL(ARGMAX, arg), REAL(ARGMIN, arg), REAL(CUMSUM, cumsum), REAL(TOPK_INDEX, topk),
     ANY(TAKE, take), REAL(PUT, put), ANY(TAKE_ALONG, take_along), REAL(PUT_ALONG, put_along),
 #if LT_HAVE_OPENBLAS

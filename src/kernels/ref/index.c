@@ -28,6 +28,9 @@ static lt_status check_index(const char *op, int64_t i, int64_t extent)
                    (long long)i, -(long long)extent, (long long)extent - 1, (long long)extent);
 }
 
+/* Back from the widened double; what no extent reaches is kept out of range, not overflowed. */
+static int64_t to_index(double x) { return x >= 0x1p62 ? INT64_MAX : x <= -0x1p62 ? INT64_MIN : (int64_t)x; }
+
 static int64_t from_start(int64_t i, int64_t extent) { return i < 0 ? i + extent : i; }
 
 static lt_status take_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
@@ -56,11 +59,11 @@ static lt_status put(const lt_problem_key *p, const double *const *in, double *o
 {
     (void)work;
     axis_split v = take_split(p);
-    for (int64_t i = 0; i < v.n_index; i++) LT_TRY(check_index("put", (int64_t)in[1][i], v.extent));
+    for (int64_t i = 0; i < v.n_index; i++) LT_TRY(check_index("put", to_index(in[1][i]), v.extent));
     memset(out, 0, (size_t)lt_tensor_count(&p->out) * sizeof *out);
     for (int64_t b = 0; b < v.before; b++)
         for (int64_t i = 0; i < v.n_index; i++) {
-            double *to = out + (b * v.extent + from_start((int64_t)in[1][i], v.extent)) * v.after;
+            double *to = out + (b * v.extent + from_start(to_index(in[1][i]), v.extent)) * v.after;
             const double *from = in[0] + (b * v.n_index + i) * v.after;
             for (int64_t a = 0; a < v.after; a++) to[a] += from[a];
         }
@@ -121,8 +124,8 @@ static lt_status put_along(const lt_problem_key *p, const double *const *in, dou
     for (int64_t r = 0; r < rows; r++) {
         const double *index = in[1] + lt_along_index_row(g, &p->in[1].shape, r) * q;
         for (int64_t i = 0; i < q; i++) {
-            LT_TRY(check_index("put_along", (int64_t)index[i], extent));
-            out[r * extent + from_start((int64_t)index[i], extent)] += in[0][r * q + i];
+            LT_TRY(check_index("put_along", to_index(index[i]), extent));
+            out[r * extent + from_start(to_index(index[i]), extent)] += in[0][r * q + i];
         }
     }
     return LT_OK;
