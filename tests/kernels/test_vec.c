@@ -219,8 +219,7 @@ static void check_forms(lt_op op, lt_dtype t, const lt_vec_set *set)
         for (int i = 0; i < 64; i++)
             for (int j = 0; j < 3; j++) set_real(t, &in[j], i, i % 3 ? random_argument(t, 1) : specials[(i + 29 * j) % N_SPECIALS]);
         for (int j = 0; j < 3; j++) {
-            bool scalar = form >> (n_in == 3 ? j - 1 : j) & 1;
-            if (n_in == 3 && j == 0) scalar = false;
+            bool scalar = n_in == 3 ? (form << 1 >> j & 1) : (form >> j & 1);
             for (int i = 0; i < 64; i++) set_real(t, &spread[j], i, get_real(t, &in[j], scalar ? 0 : i));
         }
         set->op[op][0](&want, &spread[0], &spread[1], &spread[2], 61);

@@ -154,13 +154,17 @@ void lt_fused_fold_end_columns(const fused_task *t, int64_t outer, int64_t chunk
     }
 }
 
+/* In halves: the upper chunks join the lower ones until one is left. */
 void lt_fused_fold_partials(const fused_pass *p, char *const *arg)
 {
     const int64_t n = p->outer * p->inner;
     for (int i = 0; i < p->n_folds; i++) {
         const fused_fold *fold = &p->folds[i];
         char *partial = arg[p->scratch_arg] + fold->partial_bytes;
-        p->set->columns[fold->op](partial, partial + n * (int64_t)real_size(p), n, p->n_chunks - 1);
+        for (int64_t left = p->n_chunks, half; left > 1; left = half) {
+            half = (left + 1) / 2;
+            p->set->columns[fold->op](partial, partial + half * n * (int64_t)real_size(p), (left - half) * n, 1);
+        }
         fold->store(arg[fold->arg] + fold->arg_bytes, partial, NULL, NULL, n);
     }
 }

@@ -72,7 +72,7 @@ static void run_map_streaming(fused_task *t, int64_t first, int64_t end)
         n = LT_MIN(n, end - first);
         run_block(t, first, n);
     }
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* orders the streamed stores */
+    t->pass->set->fence();
 }
 
 static void run_map(fused_task *t, int64_t first, int64_t end)

@@ -32,7 +32,7 @@ typedef enum lt_chain_code {
     LT_CHAIN_LOAD,               /* A = a */
     LT_CHAIN_LOAD_FAR,           /* the same from memory: asks for later lines ahead of time */
     LT_CHAIN_STORE,              /* a = A */
-    LT_CHAIN_STREAM,             /* the same past the caches; a fence must follow the chain */
+    LT_CHAIN_STREAM,             /* the same past the caches; fence() must follow the chain */
 #define X(id, name) LT_CHAIN_##id,
     LT_CHAIN_UNARY(X)
 #undef X
@@ -60,7 +60,8 @@ typedef struct lt_vec_set {
     lt_vec_fn op[LT_VEC_N_OPS][LT_VEC_N_FORMS];
     lt_chain_fn chain;
     lt_vec_fn fill;                    /* d[i] = a[0] */
-    lt_vec_fn copy, copy_streaming;    /* streaming: past the caches; a fence must follow */
+    lt_vec_fn copy, copy_streaming;    /* streaming: past the caches; fence() must follow */
+    void    (*fence)(void);
     lt_vec_fn load[LT_DTYPE_COUNT];    /* d (compute type) from a (this type) */
     lt_vec_fn store[LT_DTYPE_COUNT];   /* d (this type) from a (compute type) */
     lt_vec_rows_fn    rows[LT_VEC_N_REDUCES];

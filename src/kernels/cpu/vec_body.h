@@ -17,6 +17,14 @@
 #define VEC_LOOP _Pragma("GCC ivdep")
 #endif
 
+/* Makes streamed stores visible to whoever is told that the work is done. */
+static void stream_fence(void)
+{
+#if VEC_BYTES > 16
+    _mm_sfence();
+#endif
+}
+
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 #define FN(name) CAT(name, SUFFIX)

@@ -18,7 +18,7 @@ const lt_vec_set VEC_SET = {
         ROW3(WHERE, where), ROW3(CLAMP, clamp),
     },
     .chain = FN(chain),
-    .fill = FN(fill), .copy = FN(copy), .copy_streaming = FN(copy_streaming),
+    .fill = FN(fill), .copy = FN(copy), .copy_streaming = FN(copy_streaming), .fence = stream_fence,
     .load = {
         [LT_F16] = FN(load_f16), [LT_BF16] = FN(load_bf16), [LT_I32] = FN(load_i32),
         [LT_I64] = FN(load_i64), [LT_U8] = FN(load_u8),
