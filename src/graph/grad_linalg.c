@@ -123,6 +123,12 @@ static lt_node one_lead(lt_graph *g, lt_node adj, int rank)
     return lt_reshape(g, adj, out);
 }
 
+/* Without leading axes adj stays as it is: then weight gradients can be differentiated again. */
+static lt_node at_most_one_lead(lt_graph *g, lt_node adj, int rank)
+{
+    return lt_shape_at(g, adj)->rank == rank ? adj : one_lead(g, adj, rank);
+}
+
 static lt_node conv_op(lt_graph *g, lt_op op, lt_node a, lt_node b, const lt_attr *attr)
 {
     return lt_emit_simple(g, op, 2, (lt_node[]){ a, b }, attr);
@@ -152,10 +158,10 @@ static lt_node vjp_conv(lt_graph *g, lt_node y, int i, lt_node adj)
     lt_node d;
     if (op == LT_OP_CONV2D) /* y = conv(x = a, w = b) */
         d = i == 0 ? conv_op(g, LT_OP_CONV2D_DGRAD, fold_lead(g, adj, 4), b, &attr)
-                   : conv_op(g, LT_OP_CONV2D_WGRAD, a, one_lead(g, adj, 4), &attr);
+                   : conv_op(g, LT_OP_CONV2D_WGRAD, a, at_most_one_lead(g, adj, 4), &attr);
     else if (op == LT_OP_CONV2D_DGRAD) /* y = dgrad(gy = a, w = b) */
         d = i == 0 ? conv_op(g, LT_OP_CONV2D, fold_lead(g, adj, 4), b, &attr)
-                   : conv_op(g, LT_OP_CONV2D_WGRAD, one_lead(g, adj, 4), a, &attr);
+                   : conv_op(g, LT_OP_CONV2D_WGRAD, at_most_one_lead(g, adj, 4), a, &attr);
     else if (target.rank != 4 || lt_shape_at(g, i ? a : b)->rank != 4)
         return lt_graph_fail(g, LT_FAIL(LT_ERR_UNSUPPORTED, "second derivative of a Jacobian of conv2d"));
     else /* y = wgrad(x = a, gy = b); adj is a set of weights */
