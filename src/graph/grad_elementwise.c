@@ -43,7 +43,7 @@ lt_node lt_deriv_unary(lt_graph *g, lt_node y, int i)
     case LT_OP_TANH: return lt_rsub(g, 1, lt_square(g, y));
     case LT_OP_SIGMOID: return lt_mul(g, y, lt_rsub(g, 1, y));
     case LT_OP_SOFTPLUS: return lt_sigmoid(g, x);
-    case LT_OP_RELU: return lt_gt(g, x, constant_like(g, x, 0));
+    case LT_OP_RELU: return lt_gt(g, y, constant_like(g, y, 0)); /* y is kept anyway */
     case LT_OP_GELU: return gelu_slope(g, x);
     case LT_OP_ERF: return lt_scale(g, lt_exp(g, lt_neg(g, lt_square(g, x))), 1.12837916709551257390);
     case LT_OP_RECIP: return lt_neg(g, lt_square(g, y));

@@ -128,6 +128,8 @@ static int32_t simplify_unary(site *s)
 
 /* A view looks at its base's elements in order: reshapes below it do not matter, and a view of
    a view is one view when the arithmetic allows it. */
+static int32_t transposed_product(site *s, const lt_ir_node *product, const lt_affine *v);
+
 static int32_t simplify_view(site *s)
 {
     lt_affine v = s->n->attr.u.view, both;
@@ -142,6 +144,10 @@ static int32_t simplify_view(site *s)
             base = b->in[0];
         } else break;
         changed = true;
+    }
+    if (made(s, base)->op == LT_OP_MATMUL && s->r->uses[s->n->in[0]] == 1) {
+        int32_t swapped = transposed_product(s, made(s, base), &v);
+        if (swapped != KEEP) return swapped;
     }
     if (v.offset == 0 && lt_affine_is_dense(&v, &s->n->shape) && lt_ir_count(s->r->to, base) == lt_shape_count(&s->n->shape))
         return emit_reshape(s, base);
@@ -257,6 +263,16 @@ static int32_t simplify_product(site *s)
         changed = true;
     }
     return changed ? lt_rewrite_emit(s->r, (lt_op)s->n->op, LT_F64, NULL, 2, in, &attr) : KEEP;
+}
+
+/* (a b)' is b' a'. */
+static int32_t transposed_product(site *s, const lt_ir_node *product, const lt_affine *v)
+{
+    const lt_shape *p = &product->shape, *t = &s->n->shape;
+    if (p->rank != 2 || t->rank != 2 || v->offset || t->dim[0] != p->dim[1] || t->dim[1] != p->dim[0]) return KEEP;
+    if (v->stride[0] != 1 || v->stride[1] != p->dim[1]) return KEEP;
+    lt_attr attr = { .u.trans = { .a = !product->attr.u.trans.b, .b = !product->attr.u.trans.a } };
+    return lt_rewrite_emit(s->r, LT_OP_MATMUL, LT_F64, NULL, 2, (int32_t[]){ product->in[1], product->in[0] }, &attr);
 }
 
 static int32_t simplify_reduce(site *s)

@@ -1,5 +1,6 @@
-/* Fusion: groups of nodes that become one kernel. SPDX-License-Identifier: BSD-3-Clause */
-#include "graph/schedule.h"
+/* Scheduling: units, views, epilogues, outputs, and the order of it all.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "graph/schedule_internal.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -7,37 +8,15 @@
 
 #include <string.h>
 
-#define MAX_MEMBERS 92           /* with 32 loads and a store each: below LT_KERNEL_MAX_ARGS */
-#define SMALL_DOMAIN 4096        /* unrelated groups up to this size share a kernel: launches cost more */
-#define RECENT 8                 /* how many units back such a partner is looked for */
-
 int32_t lt_schedule_strip(const lt_schedule *s, int32_t id)
 {
     while (s->m->ir.node[id].op == LT_OP_RESHAPE && s->unit_of[id] < 0) id = s->m->ir.node[id].in[0];
     return id;
 }
 
-bool lt_is_groupable(const lt_ir *ir, int32_t id)
-{
-    const lt_ir_node *n = &ir->node[id];
-    if (lt_op_is_elementwise((lt_op)n->op) || lt_op_is_reduce((lt_op)n->op)) return true;
-    /* Casts to integers truncate, which registers do not: they have their own kernel. */
-    return n->op == LT_OP_CAST && lt_dtype_is_float((lt_dtype)n->dtype) && !lt_dtype_is_complex((lt_dtype)ir->node[n->in[0]].dtype);
-}
-
-lt_shape lt_group_domain(const lt_ir *ir, int32_t id)
-{
-    const lt_ir_node *n = &ir->node[id];
-    const lt_shape *s = lt_op_is_reduce((lt_op)n->op) ? &ir->node[n->in[0]].shape : &n->shape;
-    lt_shape d = { .rank = 0 };
-    for (int i = 0; i < s->rank; i++) if (s->dim[i] != 1) d.dim[d.rank++] = s->dim[i];
-    return d;
-}
-
 static bool is_source(const lt_ir_node *n) { return n->op == LT_OP_INPUT || n->op == LT_OP_CONST || n->op == LT_OP_FULL; }
 
-/* The node whose memory an operand is read from: below reshapes and views that were not copied. */
-static int32_t memory_of(const lt_schedule *s, int32_t id)
+int32_t lt_schedule_memory(const lt_schedule *s, int32_t id)
 {
     for (;;) {
         id = lt_schedule_strip(s, id);
@@ -46,25 +25,13 @@ static int32_t memory_of(const lt_schedule *s, int32_t id)
     }
 }
 
-/* Depth of the unit that writes the operand's memory; 0 for sources. */
-static int available(const lt_schedule *s, int32_t id)
+int lt_schedule_available(const lt_schedule *s, int32_t id)
 {
-    int32_t u = s->unit_of[memory_of(s, id)];
+    int32_t u = s->unit_of[lt_schedule_memory(s, id)];
     return u < 0 ? 0 : s->unit[u].depth;
 }
 
-/* A cast to a type smaller than registers is a rounding that was asked for: readers must see the
-   stored value. */
-static bool rounds(const lt_ir_node *n) { return n->op == LT_OP_CAST && n->dtype != lt_compute_type((lt_dtype)n->dtype); }
-
-/* Whether r is a register of group u: same number of elements, same arithmetic, not a reduction. */
-static bool is_register(const lt_schedule *s, int32_t u, int32_t r)
-{
-    const lt_ir_node *n = &s->m->ir.node[r];
-    return s->unit_of[r] == u && s->unit[u].op < 0 && !lt_op_is_reduce((lt_op)n->op) && !rounds(n);
-}
-
-static lt_status add_unit(lt_schedule *s, int32_t op, int depth, int32_t *out)
+lt_status lt_schedule_add_unit(lt_schedule *s, int32_t op, int depth, int32_t *out)
 {
     if (s->n_units == s->capacity) {
         int capacity = s->capacity ? 2 * s->capacity : 64;
@@ -82,12 +49,11 @@ static lt_status add_unit(lt_schedule *s, int32_t op, int depth, int32_t *out)
 
 static lt_status materialise(lt_schedule *s, int32_t id);
 
-/* Gives a view a kernel that copies it out. */
-static lt_status copy_view(lt_schedule *s, int32_t id)
+lt_status lt_schedule_copy_view(lt_schedule *s, int32_t id)
 {
     int32_t base = s->m->ir.node[id].in[0], u;
     LT_TRY(materialise(s, base));
-    LT_TRY(add_unit(s, id, available(s, base) + 1, &u));
+    LT_TRY(lt_schedule_add_unit(s, id, lt_schedule_available(s, base) + 1, &u));
     s->unit_of[id] = u;
     s->stored[id] = true;
     return LT_OK;
@@ -100,133 +66,10 @@ static lt_status materialise(lt_schedule *s, int32_t id)
     const lt_ir_node *n = &s->m->ir.node[r];
     if (n->op == LT_OP_VIEW && s->unit_of[r] < 0) {
         if (s->fuse && lt_affine_is_dense(&n->attr.u.view, &n->shape)) return materialise(s, n->in[0]);
-        return copy_view(s, r);
+        return lt_schedule_copy_view(s, r);
     }
+    if (s->waiting[r]) LT_TRY(lt_schedule_place_waiting(s, r));
     s->stored[r] = true;
-    return LT_OK;
-}
-
-/* ---- groups ---- */
-
-/* What a node asks of a group it would join. */
-typedef struct wish {
-    int32_t  id;
-    lt_dtype type;
-    lt_shape domain;
-    bool     rigid, reduces;
-    int      min_depth;      /* of a group that has none of its operands as registers */
-} wish;
-
-static wish wish_of(const lt_schedule *s, int32_t id)
-{
-    const lt_ir_node *n = &s->m->ir.node[id];
-    wish w = { .id = id, .type = lt_compute_type((lt_dtype)n->dtype), .domain = lt_group_domain(&s->m->ir, id), .min_depth = 1 };
-    w.reduces = lt_op_is_reduce((lt_op)n->op);
-    if (w.reduces) {
-        const lt_shape *in = &s->m->ir.node[n->in[0]].shape;
-        for (int i = 0; i < in->rank; i++)
-            if (in->dim[i] != 1 && !(n->attr.u.reduce.axes >> i & 1)) w.rigid = true;
-    }
-    for (int i = 0; i < n->n_in; i++) {
-        int32_t r = lt_schedule_strip(s, n->in[i]);
-        if (s->m->ir.node[r].op == LT_OP_VIEW && s->unit_of[r] < 0) w.rigid = true;
-        int depth = available(s, r) + 1;
-        if (depth > w.min_depth) w.min_depth = depth;
-    }
-    return w;
-}
-
-static bool knows_external(const lt_unit *u, int32_t memory)
-{
-    for (int i = 0; i < u->n_externals; i++) if (u->external[i] == memory) return true;
-    return false;
-}
-
-/* Whether w may join group u: operands are registers of it or ready before it, and shapes agree. */
-static bool can_join(const lt_schedule *s, int32_t unit, const wish *w)
-{
-    const lt_unit *u = &s->unit[unit];
-    const lt_ir_node *n = &s->m->ir.node[w->id];
-    int new_externals = 0;
-    if (u->op >= 0 || u->type != w->type || u->n_members >= MAX_MEMBERS) return false;
-    if (lt_shape_count(&u->domain) != lt_shape_count(&w->domain)) return false;
-    if (u->rigid && w->rigid && !lt_shape_equal(&u->domain, &w->domain)) return false;
-    for (int i = 0; i < n->n_in; i++) {
-        int32_t r = lt_schedule_strip(s, n->in[i]);
-        if (s->m->ir.node[r].op == LT_OP_FULL || is_register(s, unit, r)) continue;
-        if (available(s, r) >= u->depth) return false;
-        new_externals += !knows_external(u, memory_of(s, r));
-    }
-    return u->n_externals + new_externals <= (int)LT_LEN(u->external);
-}
-
-static void join(lt_schedule *s, int32_t unit, const wish *w)
-{
-    lt_unit *u = &s->unit[unit];
-    const lt_ir_node *n = &s->m->ir.node[w->id];
-    for (int i = 0; i < n->n_in; i++) {
-        int32_t r = lt_schedule_strip(s, n->in[i]);
-        if (s->m->ir.node[r].op == LT_OP_FULL || is_register(s, unit, r)) continue;
-        int32_t memory = memory_of(s, r);
-        s->stored[memory] = true;
-        if (!knows_external(u, memory)) u->external[u->n_externals++] = memory;
-    }
-    if (w->rigid && !u->rigid) u->domain = w->domain;
-    u->rigid = u->rigid || w->rigid;
-    u->reduces = u->reduces || w->reduces;
-    if (u->last >= 0) s->next[u->last] = w->id; else u->first = w->id;
-    u->last = w->id;
-    u->n_members++;
-    s->unit_of[w->id] = unit;
-}
-
-/* The group of an operand if it takes the node; else a recent group of the same size that is
-   small or reads the same memory. */
-static int32_t find_group(const lt_schedule *s, const wish *w)
-{
-    const lt_ir_node *n = &s->m->ir.node[w->id];
-    int32_t best = -1;
-    for (int i = 0; i < n->n_in; i++) {
-        int32_t u = s->unit_of[lt_schedule_strip(s, n->in[i])];
-        if (u >= 0 && (best < 0 || s->unit[u].depth > s->unit[best].depth) && can_join(s, u, w)) best = u;
-    }
-    if (best >= 0) return best;
-    for (int32_t u = s->n_units - 1; u >= 0 && u >= s->n_units - RECENT; u--) {
-        if (s->unit[u].depth < w->min_depth || !can_join(s, u, w)) continue;
-        bool related = lt_shape_count(&w->domain) <= SMALL_DOMAIN;
-        for (int i = 0; !related && i < n->n_in; i++)
-            related = knows_external(&s->unit[u], memory_of(s, n->in[i]));
-        if (related) return u;
-    }
-    return -1;
-}
-
-/* Views that cannot be indexed by the node's domain are copied first. */
-static lt_status prepare_operands(lt_schedule *s, int32_t id)
-{
-    const lt_ir_node *n = &s->m->ir.node[id];
-    lt_shape domain = lt_group_domain(&s->m->ir, id);
-    for (int i = 0; i < n->n_in; i++) {
-        int32_t r = lt_schedule_strip(s, n->in[i]);
-        const lt_ir_node *v = &s->m->ir.node[r];
-        lt_affine unused;
-        if (v->op == LT_OP_VIEW && s->unit_of[r] < 0 && !lt_affine_reshape(&v->attr.u.view, &v->shape, &domain, &unused))
-            LT_TRY(copy_view(s, r));
-    }
-    return LT_OK;
-}
-
-static lt_status place_in_group(lt_schedule *s, int32_t id)
-{
-    LT_TRY(prepare_operands(s, id));
-    wish w = wish_of(s, id);
-    int32_t u = s->fuse ? find_group(s, &w) : -1;
-    if (u < 0) {
-        LT_TRY(add_unit(s, -1, w.min_depth, &u));
-        s->unit[u].type = w.type;
-        s->unit[u].domain = w.domain;
-    }
-    join(s, u, &w);
     return LT_OK;
 }
 
@@ -239,9 +82,9 @@ static lt_status place_op(lt_schedule *s, int32_t id)
     int32_t u;
     for (int i = 0; i < n->n_in; i++) {
         LT_TRY(materialise(s, lt_ir_in(n, i)));
-        depth = LT_MAX(depth, available(s, lt_ir_in(n, i)));
+        depth = LT_MAX(depth, lt_schedule_available(s, lt_ir_in(n, i)));
     }
-    LT_TRY(add_unit(s, id, depth + 1, &u));
+    LT_TRY(lt_schedule_add_unit(s, id, depth + 1, &u));
     s->unit_of[id] = u;
     s->stored[id] = true;
     return LT_OK;
@@ -281,7 +124,7 @@ static bool loads_only_dense(const lt_schedule *s, const lt_unit *u, int32_t id)
         const lt_ir_node *n = &s->m->ir.node[k];
         for (int i = 0; i < n->n_in; i++) {
             int32_t r = lt_schedule_strip(s, n->in[i]);
-            if (s->m->ir.node[r].op == LT_OP_VIEW && s->unit_of[r] < 0 && memory_of(s, r) == id) return false;
+            if (s->m->ir.node[r].op == LT_OP_VIEW && s->unit_of[r] < 0 && lt_schedule_memory(s, r) == id) return false;
         }
     }
     return true;
@@ -291,14 +134,14 @@ static lt_status attach_epilogues(lt_schedule *s)
 {
     int32_t *readers = lt_calloc((size_t)LT_MAX(s->m->ir.n_nodes, 1), sizeof *readers);
     if (!readers) return LT_ERR_MEMORY;
-    for (int i = 0; i < s->m->n_outputs; i++) readers[memory_of(s, s->m->output[i])] += 2;
+    for (int i = 0; i < s->m->n_outputs; i++) readers[lt_schedule_memory(s, s->m->output[i])] += 2;
     for (int u = 0; u < s->n_units; u++) {
         const lt_unit *unit = &s->unit[u];
         for (int i = 0; i < unit->n_externals; i++)
             readers[unit->external[i]] += loads_only_dense(s, unit, unit->external[i]) ? 1 : 2;
         if (unit->op < 0) continue;
         const lt_ir_node *n = &s->m->ir.node[unit->op];
-        for (int i = 0; i < n->n_in; i++) readers[memory_of(s, lt_ir_in(n, i))] += 2;
+        for (int i = 0; i < n->n_in; i++) readers[lt_schedule_memory(s, lt_ir_in(n, i))] += 2;
     }
     for (int u = 0; u < s->n_units; u++)
         if (s->unit[u].op < 0) attach_epilogue(s, u, readers);
@@ -308,8 +151,8 @@ static lt_status attach_epilogues(lt_schedule *s)
 
 /* ---- outputs and order ---- */
 
-/* Outputs must have memory of their own: sources, views and repeats are copied by a reshape node
-   that is given a unit. */
+/* Outputs must have memory of their own: views are copied out, sources and repeats are copied by a
+   reshape node that is given a unit. */
 static lt_status claim_outputs(lt_module *m)
 {
     bool *claimed = lt_calloc((size_t)m->ir.n_nodes + 1, sizeof *claimed);
@@ -322,66 +165,124 @@ static lt_status claim_outputs(lt_module *m)
             claimed[base] = true;
             continue;
         }
-        const lt_ir_node *n = &m->ir.node[id];
-        lt_shape shape = n->shape;
-        int32_t copy = lt_ir_push(&m->ir, LT_OP_RESHAPE, (lt_dtype)n->dtype, &shape, 1, &id, NULL);
+        bool view = m->ir.node[base].op == LT_OP_VIEW;
+        lt_ir_node n = m->ir.node[view ? base : id];
+        int32_t copy = view ? lt_ir_push(&m->ir, LT_OP_VIEW, (lt_dtype)n.dtype, &n.shape, 1, n.in, &n.attr)
+                            : lt_ir_push(&m->ir, LT_OP_RESHAPE, (lt_dtype)n.dtype, &n.shape, 1, &id, NULL);
         if (copy < 0) s = LT_ERR_MEMORY; else m->output[i] = copy;
     }
     lt_free(claimed);
     return s;
 }
 
+/* Marks what the outputs need and counts uses, not counting those by reshapes but by what they
+   are used for. */
 static void mark_live(lt_schedule *s)
 {
     const lt_ir *ir = &s->m->ir;
-    for (int i = 0; i < s->m->n_outputs; i++) s->live[s->m->output[i]] = true;
+    for (int i = 0; i < s->m->n_outputs; i++) {
+        s->live[s->m->output[i]] = true;
+        s->uses[lt_schedule_strip(s, s->m->output[i])] += 2; /* never only once: it needs memory */
+    }
     for (int32_t id = ir->n_nodes - 1; id >= 0; id--)
-        for (int i = 0; s->live[id] && i < ir->node[id].n_in; i++) s->live[lt_ir_in(&ir->node[id], i)] = true;
+        for (int i = 0; s->live[id] && i < ir->node[id].n_in; i++) {
+            int32_t in = lt_ir_in(&ir->node[id], i);
+            s->live[in] = true;
+            if (ir->node[id].op != LT_OP_RESHAPE || id >= s->first_copy) s->uses[lt_schedule_strip(s, in)]++;
+        }
 }
 
-/* The unit whose memory operand number i of a unit's k-th reader needs, as a depth-first walk
-   visits them: members' externals first, then the op's own operands. */
+/* The i-th unit a unit depends on, with repeats; -1: a source, -2: no more. */
 static int32_t dependency(const lt_schedule *s, const lt_unit *u, int i)
 {
     if (i < u->n_externals) return s->unit_of[u->external[i]];
     i -= u->n_externals;
-    if (u->op < 0 || i >= s->m->ir.node[u->op].n_in) return -2; /* no more */
-    return s->unit_of[memory_of(s, lt_ir_in(&s->m->ir.node[u->op], i))];
+    if (u->op < 0 || i >= s->m->ir.node[u->op].n_in) return -2;
+    return s->unit_of[lt_schedule_memory(s, lt_ir_in(&s->m->ir.node[u->op], i))];
 }
 
-/* Depth first from the outputs: values are made shortly before they are used, which keeps
-   lifetimes short. */
+/* Who waits for whom: users of unit u are user[first[u]..first[u+1]-1]. */
+typedef struct users { int32_t *first, *user, *missing; } users;
+
+static lt_status find_users(const lt_schedule *s, users *w)
+{
+    size_t n = (size_t)s->n_units;
+    int32_t d;
+    w->first = lt_calloc(n + 2, sizeof *w->first);
+    w->missing = lt_calloc(n + 1, sizeof *w->missing);
+    if (!w->first || !w->missing) return LT_ERR_MEMORY;
+    for (int32_t u = 0; u < s->n_units; u++)
+        for (int i = 0; !s->unit[u].dropped && (d = dependency(s, &s->unit[u], i)) != -2; i++)
+            if (d >= 0 && d != u) { w->first[d + 2]++; w->missing[u]++; }
+    for (size_t u = 2; u < n + 2; u++) w->first[u] += w->first[u - 1];
+    w->user = lt_malloc(((size_t)w->first[n + 1] + 1) * sizeof *w->user);
+    if (!w->user) return LT_ERR_MEMORY;
+    for (int32_t u = 0; u < s->n_units; u++)
+        for (int i = 0; !s->unit[u].dropped && (d = dependency(s, &s->unit[u], i)) != -2; i++)
+            if (d >= 0 && d != u) w->user[w->first[d + 1]++] = u;
+    return LT_OK;
+}
+
+/* Ready units, the one whose node was built first on top. */
+typedef struct ready { int32_t *unit; int n; } ready;
+
+static int32_t key_of(const lt_schedule *s, int32_t u) { return s->unit[u].op >= 0 ? s->unit[u].op : s->unit[u].first; }
+
+static void push_ready(const lt_schedule *s, ready *q, int32_t u)
+{
+    int at = q->n++;
+    for (; at && key_of(s, q->unit[(at - 1) / 2]) > key_of(s, u); at = (at - 1) / 2) q->unit[at] = q->unit[(at - 1) / 2];
+    q->unit[at] = u;
+}
+
+static int32_t pop_ready(const lt_schedule *s, ready *q)
+{
+    int32_t top = q->unit[0], last = q->unit[--q->n];
+    int at = 0;
+    for (int child = 1; child < q->n; child = 2 * at + 1) {
+        if (child + 1 < q->n && key_of(s, q->unit[child + 1]) < key_of(s, q->unit[child])) child++;
+        if (key_of(s, q->unit[child]) >= key_of(s, last)) break;
+        q->unit[at] = q->unit[child];
+        at = child;
+    }
+    q->unit[at] = last;
+    return top;
+}
+
+/* The order in which the nodes were built, as far as dependencies allow: it is the order a person
+   thought of, and a reverse sweep uses adjoints as soon as it has made them. */
 static lt_status order_units(lt_schedule *s)
 {
-    size_t n = (size_t)LT_MAX(s->n_units, 1);
-    int32_t *stack = lt_malloc(n * sizeof *stack), *step = lt_calloc(n, sizeof *step);
-    bool *seen = lt_calloc(n, sizeof *seen);
-    s->order = lt_malloc(n * sizeof *s->order);
-    lt_status status = stack && step && seen && s->order ? LT_OK : LT_ERR_MEMORY;
-    for (int i = 0; !status && i < s->m->n_outputs; i++) {
-        int32_t root = s->unit_of[memory_of(s, s->m->output[i])];
-        int top = 0;
-        if (root < 0 || seen[root]) continue;
-        seen[root] = true;
-        stack[top++] = root;
-        while (top) {
-            int32_t u = stack[top - 1], d = dependency(s, &s->unit[u], step[u]++);
-            if (d == -2) { s->order[s->n_order++] = u; top--; }
-            else if (d >= 0 && d != u && !seen[d]) { seen[d] = true; stack[top++] = d; }
-        }
+    users w = { 0 };
+    ready q = { lt_malloc(((size_t)s->n_units + 1) * sizeof *q.unit), 0 };
+    int n_kept = 0;
+    s->order = lt_malloc(((size_t)s->n_units + 1) * sizeof *s->order);
+    lt_status status = q.unit && s->order ? find_users(s, &w) : LT_ERR_MEMORY;
+    for (int32_t u = 0; !status && u < s->n_units; u++) {
+        n_kept += !s->unit[u].dropped;
+        if (!s->unit[u].dropped && !w.missing[u]) push_ready(s, &q, u);
     }
-    lt_free(stack);
-    lt_free(step);
-    lt_free(seen);
+    while (!status && q.n) {
+        int32_t u = pop_ready(s, &q);
+        s->order[s->n_order++] = u;
+        for (int32_t i = w.first[u]; i < w.first[u + 1]; i++)
+            if (--w.missing[w.user[i]] == 0) push_ready(s, &q, w.user[i]);
+    }
+    if (!status && s->n_order != n_kept) status = LT_FAIL(LT_ERR_INTERNAL, "schedule: kernels depend on each other in a circle");
+    lt_free(w.first);
+    lt_free(w.user);
+    lt_free(w.missing);
+    lt_free(q.unit);
     return status;
 }
 
 /* A lazy view can be read through by one affine map only: what it looks at must be memory. */
 static lt_status place_view(lt_schedule *s, int32_t id)
 {
-    if (!s->fuse) return place_op(s, id);
+    if (!s->fuse || id >= s->first_copy) return place_op(s, id);
     int32_t base = lt_schedule_strip(s, s->m->ir.node[id].in[0]);
-    return s->m->ir.node[base].op == LT_OP_VIEW && s->unit_of[base] < 0 ? copy_view(s, base) : LT_OK;
+    if (s->waiting[base]) return lt_schedule_place_waiting(s, base);
+    return s->m->ir.node[base].op == LT_OP_VIEW && s->unit_of[base] < 0 ? lt_schedule_copy_view(s, base) : LT_OK;
 }
 
 static lt_status schedule_nodes(lt_schedule *s)
@@ -391,7 +292,7 @@ static lt_status schedule_nodes(lt_schedule *s)
     for (int32_t id = 0; id < ir->n_nodes; id++) {
         const lt_ir_node *n = &ir->node[id];
         if (!s->live[id] || is_source(n)) continue;
-        if (lt_is_groupable(ir, id)) LT_TRY(place_in_group(s, id));
+        if (lt_is_groupable(ir, id)) LT_TRY(lt_schedule_place_groupable(s, id));
         else if (n->op == LT_OP_VIEW) LT_TRY(place_view(s, id));
         else if (n->op != LT_OP_RESHAPE || id >= s->first_copy) LT_TRY(place_op(s, id));
     }
@@ -406,6 +307,10 @@ void lt_schedule_free(lt_schedule *s)
     lt_free(s->next);
     lt_free(s->stored);
     lt_free(s->live);
+    lt_free(s->uses);
+    lt_free(s->waiting);
+    lt_free(s->wait_length);
+    lt_free(s->wait_reread);
     lt_free(s->order);
     *s = (lt_schedule){ 0 };
 }
@@ -419,7 +324,12 @@ lt_status lt_schedule_make(lt_module *m, bool fuse, lt_schedule *out)
     out->next = lt_malloc(n * sizeof *out->next);
     out->stored = lt_calloc(n, sizeof *out->stored);
     out->live = lt_calloc(n, sizeof *out->live);
-    lt_status s = out->unit_of && out->next && out->stored && out->live ? LT_OK : LT_ERR_MEMORY;
+    out->uses = lt_calloc(n, sizeof *out->uses);
+    out->waiting = lt_calloc(n, sizeof *out->waiting);
+    out->wait_length = lt_calloc(n, sizeof *out->wait_length);
+    out->wait_reread = lt_calloc(n, sizeof *out->wait_reread);
+    bool made = out->unit_of && out->next && out->stored && out->live && out->uses && out->waiting && out->wait_length && out->wait_reread;
+    lt_status s = made ? LT_OK : LT_ERR_MEMORY;
     if (!s) {
         memset(out->unit_of, -1, n * sizeof *out->unit_of);
         memset(out->next, -1, n * sizeof *out->next);

@@ -28,6 +28,9 @@ typedef struct lt_schedule {
     int32_t   *next;             /* next member of the same group */
     bool      *stored;           /* the node needs memory of its own */
     bool      *live;
+    int32_t   *uses;             /* by nodes that are no reshapes; outputs count as two */
+    bool      *waiting;          /* will be computed where its only user is */
+    uint8_t   *wait_length, *wait_reread; /* size of a waiting tree, and tensors it reads */
     int32_t   *order;            /* units in execution order */
     int        n_order;
     int32_t    first_copy;       /* nodes from here on copy outputs into memory of their own */
