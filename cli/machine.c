@@ -126,8 +126,8 @@ const char *cli_stream_name(cli_stream s) { return streams[s].name; }
 
 lt_status cli_measure_stream(cli_stream which, int n_threads, int64_t array_bytes, double budget, double *bytes_per_second)
 {
-    size_t bytes = (size_t)array_bytes;
-    arrays s = { .a = aligned_alloc(4096, bytes), .b = aligned_alloc(4096, bytes), .c = aligned_alloc(4096, bytes),
+    size_t bytes = (size_t)array_bytes, padded = (bytes + 4095) / 4096 * 4096;
+    arrays s = { .a = aligned_alloc(4096, padded), .b = aligned_alloc(4096, padded), .c = aligned_alloc(4096, padded),
                  .n = array_bytes / (int64_t)sizeof(double) };
     cli_timing t;
     lt_status status = LT_OK;

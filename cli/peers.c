@@ -29,7 +29,7 @@ static void fill_halves(lt_dtype t, int64_t n, void *to)
 
 lt_status peer_openblas_matmul(lt_dtype t, int64_t n, int n_threads, double budget, cli_timing *out)
 {
-    size_t bytes = (size_t)(n * n) * lt_dtype_size(t);
+    size_t bytes = ((size_t)(n * n) * lt_dtype_size(t) + 63) / 64 * 64;
     product p = { .t = t, .n = (int)n, .a = aligned_alloc(64, bytes), .b = aligned_alloc(64, bytes), .c = aligned_alloc(64, bytes) };
     lt_status s = p.a && p.b && p.c ? LT_OK : cli_fail(LT_ERR_MEMORY, "out of memory for OpenBLAS's matrices");
     if (!s) {

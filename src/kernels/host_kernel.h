@@ -39,7 +39,7 @@ lt_status lt_host_run_lanes(lt_pool *pool, int n_lanes, int64_t n_items, lt_lane
 
 /* Sizes, with 64-byte steps so that every part of a scratch block stays aligned. */
 static inline size_t lt_align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
-static inline void *lt_offset(const void *p, size_t bytes) { return (char *)(uintptr_t)p + bytes; }
+static inline void *lt_offset(const void *p, size_t bytes) { return (void *)((uintptr_t)p + bytes); }
 int64_t lt_tensor_count(const lt_tensor_type *t);
 size_t  lt_tensor_bytes(const lt_tensor_type *t);
 /* Product of the first n extents; n may be negative or 0, which gives 1. */
