@@ -112,10 +112,15 @@ static lt_status make_wish(lt_schedule *s, int32_t id, wish *w)
 
 /* ---- groups ---- */
 
-/* Whether r is a register of group u: computed there, and not a reduction. */
+/* A cast to a type smaller than registers is a rounding that was asked for: readers must see the
+   stored value. */
+static bool rounds(const lt_ir_node *n) { return n->op == LT_OP_CAST && n->dtype != lt_compute_type((lt_dtype)n->dtype); }
+
+/* Whether r is a register of group u: computed there, neither a reduction nor a rounding. */
 static bool is_register(const lt_schedule *s, int32_t u, int32_t r)
 {
-    return s->unit_of[r] == u && s->unit[u].op < 0 && !lt_op_is_reduce((lt_op)node_of(s, r)->op);
+    const lt_ir_node *n = node_of(s, r);
+    return s->unit_of[r] == u && s->unit[u].op < 0 && !lt_op_is_reduce((lt_op)n->op) && !rounds(n);
 }
 
 static bool knows_external(const lt_unit *u, int32_t memory)
@@ -210,7 +215,7 @@ static bool may_wait(lt_schedule *s, int32_t id)
 {
     const lt_ir_node *n = node_of(s, id);
     int length = 1, reread = 0;
-    if (!s->fuse || s->uses[id] != 1 || lt_op_is_reduce((lt_op)n->op)) return false;
+    if (!s->fuse || s->uses[id] != 1 || lt_op_is_reduce((lt_op)n->op) || rounds(n)) return false;
     for (int i = 0; i < n->n_in; i++) {
         int32_t r = lt_schedule_strip(s, n->in[i]);
         if (node_of(s, r)->op == LT_OP_FULL) continue;
