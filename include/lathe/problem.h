@@ -1,0 +1,58 @@
+/* Problem files: the text language of `lathe solve` read into a graph.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATHE_PROBLEM_H
+#define LATHE_PROBLEM_H
+
+#include "lathe/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lt_model lt_model; /* opaque: a problem read from text */
+
+typedef struct lt_model_variable {
+    const char *name;
+    lt_shape    shape;
+    int64_t     offset;    /* of its first element in the packed x; row major */
+} lt_model_variable;
+
+typedef struct lt_model_constraint { /* one line of "subject to" */
+    const char *name;      /* NULL when it has none */
+    int         line;
+    bool        equality;
+    int64_t     first, count; /* elements of ci or ce */
+} lt_model_constraint;
+
+typedef struct lt_model_option { const char *name, *value; int line, column; } lt_model_option;
+
+/* Everything a solver needs; pointers live as long as the model. */
+typedef struct lt_model_view {
+    lt_graph   *graph;
+    lt_node     x;         /* the packed variables: the graph's only input, f64 [n] */
+    lt_node     f;         /* to be minimised (already negated for "maximize") */
+    lt_node     ci, ce;    /* vectors, ci <= 0 and ce == 0; LT_NONE when absent */
+    bool        maximize;
+    int64_t     n, p, q;
+    const lt_model_variable   *variables;   int n_variables;
+    const lt_model_constraint *constraints; int n_constraints;
+    const lt_model_option     *options;     int n_options;
+    const double *x0;      /* n values; NaN where the file gives no start */
+    const char   *name;    /* of the file, for messages */
+} lt_model_view;
+
+/* Reads and checks a problem. On failure *out holds no graph but all messages, so that they can be
+   printed; it must be destroyed in any case. LT_ERR_FORMAT when the text is wrong. */
+LT_API lt_status lt_model_read(const char *path, lt_model **out);
+/* folder: where load("…") and csv("…") look; name: how messages call the text. */
+LT_API lt_status lt_model_parse(const char *name, const char *folder, const char *text, size_t length, lt_model **out);
+LT_API void      lt_model_destroy(lt_model *m); /* NULL is allowed */
+LT_API lt_model_view lt_model_get(const lt_model *m);
+/* Errors and warnings in order, each with source line and caret, newline separated; "" if none. */
+LT_API const char *lt_model_messages(const lt_model *m);
+LT_API int       lt_model_error_count(const lt_model *m);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
