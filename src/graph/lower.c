@@ -73,7 +73,7 @@ static lt_status operand_register(lowering *w, int32_t id, int32_t *reg)
     if (n->op == LT_OP_FULL) { *reg = constant_register(w, n->attr.u.value); return LT_OK; }
     lt_affine view = { .offset = 0 };
     int32_t memory = r;
-    if (n->op == LT_OP_VIEW && w->s->unit_of[r] < 0) {
+    if (lt_schedule_reads_through(w->s, w->u, r)) {
         if (!lt_affine_reshape(&n->attr.u.view, &n->shape, &w->u->domain, &view))
             return LT_FAIL(LT_ERR_INTERNAL, "fuse: view %%%d cannot be indexed by %s", r, lt_shape_str(&w->u->domain).s);
         memory = lt_schedule_strip(w->s, n->in[0]);

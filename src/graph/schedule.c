@@ -117,6 +117,14 @@ static void attach_epilogue(lt_schedule *s, int32_t group, const int32_t *reader
     }
 }
 
+bool lt_schedule_reads_through(const lt_schedule *s, const lt_unit *u, int32_t view)
+{
+    if (s->m->ir.node[view].op != LT_OP_VIEW) return false;
+    for (int i = 0; s->unit_of[view] >= 0 && i < u->n_externals; i++)
+        if (u->external[i] == view) return false;
+    return true;
+}
+
 /* Loads of the raw result through views see elements before they are final: not an epilogue. */
 static bool loads_only_dense(const lt_schedule *s, const lt_unit *u, int32_t id)
 {
@@ -124,7 +132,7 @@ static bool loads_only_dense(const lt_schedule *s, const lt_unit *u, int32_t id)
         const lt_ir_node *n = &s->m->ir.node[k];
         for (int i = 0; i < n->n_in; i++) {
             int32_t r = lt_schedule_strip(s, n->in[i]);
-            if (s->m->ir.node[r].op == LT_OP_VIEW && s->unit_of[r] < 0 && lt_schedule_memory(s, r) == id) return false;
+            if (lt_schedule_reads_through(s, u, r) && lt_schedule_memory(s, s->m->ir.node[r].in[0]) == id) return false;
         }
     }
     return true;

@@ -43,6 +43,9 @@ void      lt_schedule_free(lt_schedule *s);
 
 /* Reshapes are names for the same memory: the node below them. */
 int32_t lt_schedule_strip(const lt_schedule *s, int32_t id);
+/* Whether a group reads the base of a view through it: it does unless the view was copied out
+   before the group asked for it, for then the copy is among its externals. */
+bool lt_schedule_reads_through(const lt_schedule *s, const lt_unit *u, int32_t view);
 /* Whether the node is computed inside a fused group. */
 bool lt_is_groupable(const lt_ir *ir, int32_t id);
 /* The shape a group iterates over to compute this node, without axes of extent 1. */
