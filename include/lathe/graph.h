@@ -156,7 +156,7 @@ LT_API lt_node lt_lower(lt_graph *g, lt_node m);              /* lower triangle 
 LT_API lt_node lt_det(lt_graph *g, lt_node m);
 LT_API lt_node lt_logdet(lt_graph *g, lt_node m);             /* log |det m| */
 LT_API lt_node lt_inv(lt_graph *g, lt_node m);
-LT_API lt_node lt_solve(lt_graph *g, lt_node a, lt_node b);
+LT_API lt_node lt_linsolve(lt_graph *g, lt_node a, lt_node b);
 LT_API lt_node lt_cholesky(lt_graph *g, lt_node m);
 LT_API lt_node lt_eigvals_re(lt_graph *g, lt_node m);         /* general square matrix; LAPACK's order */
 LT_API lt_node lt_eigvals_im(lt_graph *g, lt_node m);

@@ -65,7 +65,7 @@ lt_node lt_det(lt_graph *g, lt_node m) { return lt_emit_simple(g, LT_OP_DET, 1, 
 lt_node lt_logdet(lt_graph *g, lt_node m) { return lt_emit_simple(g, LT_OP_LOGDET, 1, &m, NULL); }
 lt_node lt_cholesky(lt_graph *g, lt_node m) { return lt_emit_simple(g, LT_OP_CHOLESKY, 1, &m, NULL); }
 
-lt_node lt_solve(lt_graph *g, lt_node a, lt_node b)
+lt_node lt_linsolve(lt_graph *g, lt_node a, lt_node b)
 {
     if (!lt_operands_ok(g, "solve", 2, (lt_node[]){ a, b })) return LT_NONE;
     bool vector = lt_shape_at(g, b)->rank == 1;

@@ -44,7 +44,7 @@ static lt_node vjp_svd(lt_graph *g, lt_node y, lt_node adj)
     return sandwich(g, u, packed_part(g, adj, rows * r, lt_shape1(r)), vt);
 }
 
-static lt_node solve_transposed(lt_graph *g, lt_node a, lt_node b) { return lt_solve(g, lt_transpose(g, a), b); }
+static lt_node solve_transposed(lt_graph *g, lt_node a, lt_node b) { return lt_linsolve(g, lt_transpose(g, a), b); }
 
 /* The lower triangle with its diagonal halved. */
 static lt_node half_lower(lt_graph *g, lt_node x)

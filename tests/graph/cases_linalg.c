@@ -123,7 +123,7 @@ static long double solved(case_run *c, const double *b, int m)
     return det;
 }
 
-static lt_node build_solve(lt_graph *g, const lt_node *x) { return lt_solve(g, x[0], x[1]); }
+static lt_node build_solve(lt_graph *g, const lt_node *x) { return lt_linsolve(g, x[0], x[1]); }
 static void oracle_solve(case_run *c) { solved(c, c->x[1], (int)(c->n_in[1] / c->in_shape[0].dim[0])); }
 static lt_node build_inv(lt_graph *g, const lt_node *x) { return lt_inv(g, x[0]); }
 static void oracle_inv(case_run *c) { solved(c, NULL, (int)c->in_shape[0].dim[0]); }

@@ -1,0 +1,75 @@
+/* Vectors of doubles. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/vector.h"
+
+#include <math.h>
+#include <stddef.h>
+
+double lt_vec_dot(int64_t n, const double *a, const double *b)
+{
+    double part[8] = { 0 };
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int j = 0; j < 8; j++) part[j] += a[i + j] * b[i + j];
+    for (int j = 0; i < n; i++, j++) part[j] += a[i] * b[i];
+    return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
+}
+
+double lt_vec_max_abs(int64_t n, const double *a)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double v = fabs(a[i]);
+        if (!(v <= most)) most = v; /* also taken by NaN, which then stays unless a larger one follows */
+        if (isnan(most)) return most;
+    }
+    return most;
+}
+
+double lt_vec_norm2(int64_t n, const double *a)
+{
+    double square = lt_vec_dot(n, a, a);
+    if (square > 1e-280 && square < 1e280) return sqrt(square);
+    double most = lt_vec_max_abs(n, a);
+    if (most == 0 || !isfinite(most)) return most;
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (a[i] / most) * (a[i] / most);
+    return most * sqrt(sum);
+}
+
+double lt_vec_distance(int64_t n, const double *a, const double *b)
+{
+    double part[8] = { 0 };
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int j = 0; j < 8; j++) part[j] += (a[i + j] - b[i + j]) * (a[i + j] - b[i + j]);
+    for (int j = 0; i < n; i++, j++) part[j] += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7])));
+}
+
+void lt_vec_axpy(int64_t n, double c, const double *restrict a, double *restrict y)
+{
+    for (int64_t i = 0; i < n; i++) y[i] += c * a[i];
+}
+
+void lt_vec_scale(int64_t n, double c, double *y)
+{
+    for (int64_t i = 0; i < n; i++) y[i] *= c;
+}
+
+void lt_vec_step(int64_t n, const double *restrict x, double t, const double *restrict d, double *restrict y)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = x[i] + t * d[i];
+}
+
+bool lt_vec_finite(int64_t n, const double *a)
+{
+    /* x - x is 0 for every finite number and NaN otherwise; no branch, so it runs in vectors. */
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += a[i] - a[i];
+    return sum == 0;
+}
+
+void lt_vec_round_f32(int64_t n, double *a)
+{
+    for (int64_t i = 0; i < n; i++) a[i] = (double)(float)a[i];
+}
