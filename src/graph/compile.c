@@ -154,6 +154,7 @@ static void classify(compiler *c, int32_t id, int step)
     if (n->op == LT_OP_INPUT) {
         *mem = (lt_memory){ LT_MEM_INPUT, n->attr.u.input.input, 0, mem->bytes };
         c->p->needs_input[n->attr.u.input.input] = true;
+        c->p->input_bytes[n->attr.u.input.input] = node_bytes(c, id);
     } else if (n->op == LT_OP_CONST || n->op == LT_OP_FULL) {
         *mem = (lt_memory){ LT_MEM_CONST, 0, c->constant_bytes, mem->bytes };
         c->constant_bytes += (mem->bytes + 63) / 64 * 64;
@@ -192,6 +193,7 @@ static lt_status claim_user_outputs(compiler *c)
         int32_t id = lt_schedule_strip(&c->s, c->m->output[i]);
         if (c->memory[id].bytes) return LT_FAIL(LT_ERR_INTERNAL, "output %d shares its memory with another", i);
         c->memory[id] = (lt_memory){ LT_MEM_OUTPUT, i, 0, LT_MAX(node_bytes(c, id), 1) };
+        c->p->output_bytes[i] = node_bytes(c, id);
     }
     return LT_OK;
 }
@@ -283,7 +285,9 @@ static lt_status compile(compiler *c)
     else LT_TRY(lt_passes_run(c->m, c->opt));
     LT_TRY(lt_schedule_make(c->m, !eager && !(c->opt->skip_passes >> LT_PASS_FUSE & 1), &c->s));
     p->needs_input = keep(c, (size_t)p->n_inputs, sizeof *p->needs_input);
-    if (!p->needs_input) return LT_ERR_MEMORY;
+    p->input_bytes = keep(c, (size_t)p->n_inputs, sizeof *p->input_bytes);
+    p->output_bytes = keep(c, (size_t)p->n_outputs, sizeof *p->output_bytes);
+    if (!p->needs_input || !p->input_bytes || !p->output_bytes) return LT_ERR_MEMORY;
     LT_TRY(build_kernels(c));
     LT_TRY(plan_values(c));
     if (p->info.arena_bytes) LT_TRY(lt_device_alloc(p->device, p->stream, p->info.arena_bytes, "arena", &p->arena));

@@ -37,6 +37,8 @@ void lt_program_destroy(lt_program *p)
     if (p->device) {
         lt_device_free(p->device, p->stream, p->arena);
         lt_device_free(p->device, p->stream, p->constants);
+        for (int i = 0; p->input_copy && i < p->n_inputs; i++) lt_device_free(p->device, p->stream, p->input_copy[i]);
+        for (int j = 0; p->output_copy && j < p->n_outputs; j++) lt_device_free(p->device, p->stream, p->output_copy[j]);
     }
     lt_arena_release(&p->memory);
     lt_free(p);
@@ -88,6 +90,20 @@ static lt_status remember_inputs(lt_program *p, const lt_graph *g)
     return LT_OK;
 }
 
+/* A device with memory of its own gets room for what the caller passes in host memory. */
+static lt_status make_copies(lt_program *p)
+{
+    if (strcmp(p->device->backend->name, "cpu") == 0) return LT_OK;
+    p->input_copy = lt_arena_alloc(&p->memory, ((size_t)p->n_inputs + 1) * sizeof *p->input_copy);
+    p->output_copy = lt_arena_alloc(&p->memory, ((size_t)p->n_outputs + 1) * sizeof *p->output_copy);
+    if (!p->input_copy || !p->output_copy) return LT_ERR_MEMORY;
+    for (int i = 0; i < p->n_inputs; i++)
+        if (p->needs_input[i]) LT_TRY(lt_device_alloc(p->device, p->stream, LT_MAX(p->input_bytes[i], 1), "inputs", &p->input_copy[i]));
+    for (int j = 0; j < p->n_outputs; j++)
+        LT_TRY(lt_device_alloc(p->device, p->stream, LT_MAX(p->output_bytes[j], 1), "outputs", &p->output_copy[j]));
+    return LT_OK;
+}
+
 static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt)
 {
     lt_arena arena = { 0 };
@@ -100,6 +116,7 @@ static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int 
     LT_TRY(remember_inputs(p, g));
     lt_status s = extract(g, outputs, n_outputs, &arena, &m);
     if (!s) s = lt_program_build(p, &m, opt);
+    if (!s) s = make_copies(p);
     lt_ir_free(&m.ir);
     lt_arena_release(&arena);
     return s;
@@ -166,7 +183,7 @@ static lt_status run_traced(lt_program *p)
     lt_span all = lt_span_begin("program");
     lt_status s = LT_OK;
     for (int i = 0; !s && i < p->n_steps; i++) {
-        lt_span one = lt_span_begin(p->step[i].kernel->name);
+        lt_span one = lt_span_begin(lt_trace_intern(p->step[i].kernel->name));
         s = lt_stream_launch(p->stream, &p->launch[i]);
         lt_span_note(one, (int64_t)p->step[i].kernel->bytes, NULL);
         lt_span_end(one);
@@ -184,14 +201,37 @@ static lt_status record(lt_program *p)
     return lt_capture_end(p->stream, &p->capture);
 }
 
-lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *outputs)
+static lt_status launch(lt_program *p)
 {
-    if (!p || !outputs) return LT_FAIL(LT_ERR_ARGUMENT, "run: %s is NULL", p ? "outputs" : "program");
-    LT_TRY(rebind(p, inputs, outputs));
     if (lt_trace_is_on()) return run_traced(p);
     if (p->mode < LT_MODE_REDUCE_OVERHEAD) return lt_stream_launch_all(p->stream, p->launch, p->n_steps);
     if (!p->capture) LT_TRY(record(p));
     return lt_capture_replay(p->stream, p->capture);
+}
+
+/* Data over, work, results back: all in order on the stream, one wait at the end. */
+static lt_status run_remote(lt_program *p, const void *const *inputs, void *const *outputs)
+{
+    LT_TRY(rebind(p, (const void *const *)p->input_copy, p->output_copy));
+    for (int i = 0; i < p->n_inputs; i++) {
+        if (!p->needs_input[i]) continue;
+        if (!inputs || !inputs[i]) return missing(p, "input", i);
+        LT_TRY(lt_stream_copy(p->stream, p->input_copy[i], inputs[i], p->input_bytes[i], LT_TRANSFER_H2D, false));
+    }
+    LT_TRY(launch(p));
+    for (int j = 0; j < p->n_outputs; j++) {
+        if (!outputs[j]) return missing(p, "output", j);
+        LT_TRY(lt_stream_copy(p->stream, outputs[j], p->output_copy[j], p->output_bytes[j], LT_TRANSFER_D2H, false));
+    }
+    return lt_stream_sync(p->stream);
+}
+
+lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *outputs)
+{
+    if (!p || !outputs) return LT_FAIL(LT_ERR_ARGUMENT, "run: %s is NULL", p ? "outputs" : "program");
+    if (p->input_copy) return run_remote(p, inputs, outputs);
+    LT_TRY(rebind(p, inputs, outputs));
+    return launch(p);
 }
 
 /* ---- describing ---- */

@@ -46,6 +46,8 @@ struct lt_program {
     const void **input;          /* what the arguments are bound to now */
     void      **output;
     bool       *needs_input;
+    size_t     *input_bytes, *output_bytes;
+    void      **input_copy, **output_copy; /* devices with memory of their own: where the data is copied */
     char      **input_name;
     lt_capture *capture;
     void       *arena, *constants;
