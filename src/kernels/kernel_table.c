@@ -30,11 +30,15 @@ static const lt_kernel_row rows[] = {
     FAST(MATMUL, matmul_openblas),
 #endif
     REAL(MATMUL, matmul),
+    FAST(CONV2D, conv_direct), FAST(CONV2D_DGRAD, conv_direct), FAST(CONV2D_WGRAD, conv_direct),
 #if LT_HAVE_ONEDNN
     FAST(CONV2D, conv_onednn), FAST(CONV2D_DGRAD, conv_onednn), FAST(CONV2D_WGRAD, conv_onednn),
 #endif
+    FAST(CONV2D, conv_direct_wide), FAST(CONV2D_DGRAD, conv_direct_wide), FAST(CONV2D_WGRAD, conv_direct_wide),
     REAL(CONV2D, conv), REAL(CONV2D_DGRAD, conv), REAL(CONV2D_WGRAD, conv),
-    REAL(MAXPOOL_INDEX, pool), REAL(AVGPOOL, pool), REAL(AVGPOOL_GRAD, pool),
+    FAST(MAXPOOL_INDEX, pool_planes), REAL(MAXPOOL_INDEX, pool),
+    FAST(AVGPOOL, pool_planes),       REAL(AVGPOOL, pool),
+    FAST(AVGPOOL_GRAD, pool_planes),  REAL(AVGPOOL_GRAD, pool),
 #if LT_HAVE_OPENBLAS
     FAST(EIG, eig_lapack), FAST(EIG_GRAD, eig_grad_lapack), FAST(EIGH, eigh_lapack), FAST(SVD, svd_lapack),
     FAST(CHOLESKY, cholesky_lapack), FAST(SOLVE, solve_lapack), FAST(INV, inv_lapack),
