@@ -74,18 +74,68 @@ static void load_scalar(emitter *e, const lt_fused_load *l, const fused_view *v)
                                                   .d = r->slot, .a = from, .b = from, .c = from };
 }
 
+/* ---- runs read where they lie ------------------------------------------------ */
+
+/* The extent of the view's innermost run when it is long enough to be worth it; else 0. */
+static int64_t long_run(const emitter *e, const lt_fused_load *l, const fused_view *v)
+{
+    if (v->rank < 2) return 0;
+    int64_t stride = v->stride[v->rank - 1], extent = v->dim[v->rank - 1];
+    bool fits = stride == 1 || (stride == 0 && l->from == e->f->type);
+    return fits && extent >= FUSED_RUN_MIN ? extent : 0;
+}
+
+/* Whether every block lies inside one run: by the shape of a reduction's blocks, or because a
+   map's blocks are cut at multiples of the shortest run. */
+static bool is_located(const emitter *e, const lt_fused_load *l, const fused_view *v)
+{
+    const fused_pass *p = e->pass;
+    int64_t run = long_run(e, l, v), inside = p->period;
+    if (p->mode == FUSED_ROWS) inside = p->reduced > FUSED_SEGMENT ? p->reduced : 0;
+    if (p->mode == FUSED_COLUMNS) inside = p->inner > FUSED_BLOCK ? p->inner : 0;
+    return run && inside && run % inside == 0;
+}
+
+static void choose_period(emitter *e)
+{
+    for (int i = 0; e->pass->mode == FUSED_MAP && i < e->f->n_loads; i++) {
+        if (!e->regs[e->f->loads[i].reg].needed) continue;
+        fused_view v = lt_fused_view_merge(&e->f->domain, &e->f->loads[i].view);
+        int64_t run = long_run(e, &e->f->loads[i], &v);
+        if (run && (!e->pass->period || run < e->pass->period)) e->pass->period = run;
+    }
+}
+
+static int32_t add_located(emitter *e, const lt_fused_load *l, const fused_view *v)
+{
+    fused_pass *p = e->pass;
+    int32_t slot = lt_emit_slot(e, l->arg, 0, 0);
+    p->located[p->n_located++] = (fused_located){ slot, add_view(e, v), (int32_t)lt_dtype_size(l->from) };
+    return slot;
+}
+
 static bool is_direct(const emitter *e, const lt_fused_load *l, const fused_view *v)
 {
     return l->from == e->f->type && lt_fused_view_dense(v);
+}
+
+/* One element for each block. */
+static void load_element(emitter *e, const lt_fused_load *l, const fused_view *v)
+{
+    reg_info *r = &e->regs[l->reg];
+    r->state = REG_SCALAR;
+    r->is_element = true;
+    r->slot = add_located(e, l, v);
 }
 
 static void load_block(emitter *e, const lt_fused_load *l)
 {
     fused_view v = lt_fused_view_merge(&e->f->domain, &l->view);
     size_t size = lt_dtype_size(l->from);
-    if (lt_fused_view_dense(&v)) {
-        int32_t from = lt_emit_slot(e, l->arg, v.offset * (int64_t)size, size);
-        if (is_direct(e, l, &v)) {
+    bool dense = lt_fused_view_dense(&v);
+    if (dense || is_located(e, l, &v)) {
+        int32_t from = dense ? lt_emit_slot(e, l->arg, v.offset * (int64_t)size, size) : add_located(e, l, &v);
+        if (l->from == e->f->type) {
             lt_emit_set_block(e, l->reg, from, -1);
             return;
         }
@@ -275,7 +325,7 @@ static void prepare_sources(emitter *e)
         if (f->type == LT_F64) constants[i] = f->consts[i].value;
         else memcpy(&constants[i], &narrow, sizeof narrow);
         r->state = REG_SCALAR;
-        r->is_scalar = true;
+        r->is_scalar = r->is_element = true;
         r->slot = lt_emit_slot(e, FUSED_IN_PLAN, i * (int64_t)sizeof *constants, 0);
     }
     for (int i = 0; i < f->n_loads; i++) {
@@ -283,14 +333,16 @@ static void prepare_sources(emitter *e)
         reg_info *r = &e->regs[f->loads[i].reg];
         r->load = i;
         /* A domain of one point has no scalars: everything is a block, and may be in place. */
-        r->is_scalar = v.rank == 0 && e->pass->count > 1;
-        if (r->is_scalar && r->needed) load_scalar(e, &f->loads[i], &v);
+        r->is_scalar = r->is_element = v.rank == 0 && e->pass->count > 1;
+        if (!r->needed) continue;
+        if (r->is_scalar) load_scalar(e, &f->loads[i], &v);
+        else if (is_located(e, &f->loads[i], &v) && v.stride[v.rank - 1] == 0) load_element(e, &f->loads[i], &v);
     }
     for (int i = 0; i < f->n_steps; i++) {
         const lt_fused_step *s = &f->steps[i];
         bool scalar = true;
         for (int j = 0; j < lt_op_arity(s->op); j++) scalar &= e->regs[s->src[j]].is_scalar;
-        e->regs[s->reg].is_scalar = scalar;
+        e->regs[s->reg].is_scalar = e->regs[s->reg].is_element = scalar;
     }
 }
 
@@ -341,6 +393,7 @@ static lt_status allocate(emitter *e, lt_arena *memory, lt_arena *scratch)
     size_t max_instrs = 4 * n_steps + 3 * n_loads + 4 * n_out + 8;
     p->slots = lt_arena_alloc(memory, max_slots * sizeof *p->slots);
     p->moving = lt_arena_alloc(memory, max_slots * sizeof *p->moving);
+    p->located = lt_arena_alloc(memory, (n_loads + 1) * sizeof *p->located);
     p->instrs = lt_arena_alloc(memory, max_instrs * sizeof *p->instrs);
     p->chain = lt_arena_alloc(memory, (4 * n_steps + 1) * sizeof *p->chain);
     p->views = lt_arena_alloc(memory, (n_loads + n_out + 1) * sizeof *p->views);
@@ -351,7 +404,7 @@ static lt_status allocate(emitter *e, lt_arena *memory, lt_arena *scratch)
     e->free.at = lt_arena_alloc(scratch, max_buffers * sizeof *e->free.at);
     e->free_in_chain.at = lt_arena_alloc(scratch, max_buffers * sizeof *e->free_in_chain.at);
     e->buffer_slot = lt_arena_alloc(scratch, max_buffers * sizeof *e->buffer_slot);
-    if (!p->slots || !p->moving || !p->instrs || !p->views || !p->folds || !p->constants || !e->regs ||
+    if (!p->slots || !p->moving || !p->located || !p->instrs || !p->views || !p->folds || !p->constants || !e->regs ||
         !e->prologue || !e->free.at || !e->free_in_chain.at || !e->buffer_slot || !p->chain)
         return LT_ERR_MEMORY;
     for (int i = 0; i < f->n_regs; i++)
@@ -414,6 +467,7 @@ lt_status lt_fused_emit(const lt_fused *f, const lt_vec_set *set, const fused_go
     lt_status s = allocate(&e, memory, &scratch);
     if (!s) {
         find_needed(&e);
+        choose_period(&e);
         prepare_sources(&e);
         find_last_read(&e);
         find_late_stores(&e);

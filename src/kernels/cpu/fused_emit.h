@@ -11,6 +11,7 @@ typedef struct reg_info {
     reg_state state;
     bool    needed;
     bool    is_scalar;     /* one value for the whole domain, known before anything is emitted */
+    bool    is_element;    /* one value for each block at least: ops may take it as one element */
     int32_t slot;          /* -1: the value is only in the accumulator */
     int32_t buffer;        /* -1: the value is not in a buffer of ours */
     int32_t load;          /* which load makes it, -1 none */

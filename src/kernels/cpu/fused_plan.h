@@ -19,6 +19,8 @@
    values use the small size; results do not depend on which. */
 #define FUSED_BLOCK 1024
 #define FUSED_BLOCK_SMALL 512
+/* Views whose innermost run is at least this long are read where they lie: see `period`. */
+#define FUSED_RUN_MIN 256
 /* A map that moves this much writes past the caches, and asks for what it reads ahead. */
 #define FUSED_STREAMING_BYTES (32 << 20)
 /* A long run is reduced in segments of this many elements: divides both block sizes. */
@@ -45,6 +47,9 @@ typedef struct fused_slot {
     int64_t offset_bytes;
     bool    written;                       /* by a store */
 } fused_slot;
+
+/* A slot whose place is looked up in a view for every block. */
+typedef struct fused_located { int32_t slot, view, size; } fused_located;
 
 typedef enum fused_kind { FUSED_CALL, FUSED_CHAIN, FUSED_GATHER, FUSED_SCATTER, FUSED_REDUCE } fused_kind;
 
@@ -93,12 +98,14 @@ typedef struct fused_pass {
     int32_t scratch_arg;                   /* where partial results and stages are */
     int64_t n_units;                       /* what tasks share out */
     int64_t block;
+    int64_t period;                        /* maps: no block crosses a multiple of it; 0 none */
     bool    streaming;                     /* a map too large for the caches */
     size_t  task_bytes;
     double  unit_ns;                       /* rough cost, to decide how many threads pay */
-    int n_slots, n_moving, n_prologue, n_instrs, n_folds;
+    int n_slots, n_moving, n_located, n_prologue, n_instrs, n_folds;
     fused_slot  *slots;
     int32_t     *moving;                   /* the slots with a step */
+    fused_located *located;
     fused_instr *instrs;                   /* the first n_prologue run once per task, on one element */
     lt_chain_step *chain;
     fused_view  *views;
@@ -135,6 +142,7 @@ static inline bool lt_fused_view_dense(const fused_view *v)
 {
     return v->rank == 0 || (v->rank == 1 && v->stride[0] == 1);
 }
+int64_t lt_fused_view_at(const fused_view *v, int64_t position); /* the element of a position */
 /* Copies `n` elements of `size` bytes, those of the domain from position first on. */
 void lt_fused_gather(const fused_view *v, int size, void *dst, const void *base, int64_t first, int64_t n);
 void lt_fused_scatter(const fused_view *v, int size, void *base, const void *src, int64_t first, int64_t n);

@@ -35,6 +35,10 @@ static void run_block(const fused_task *t, int64_t first, int64_t n)
         const fused_slot *s = &p->slots[p->moving[i]];
         t->addr[p->moving[i]] = t->arg[s->arg] + s->offset_bytes + first * s->step_bytes;
     }
+    for (int i = 0; i < p->n_located; i++) {
+        const fused_located *l = &p->located[i];
+        t->addr[l->slot] = t->arg[p->slots[l->slot].arg] + lt_fused_view_at(&p->views[l->view], first) * l->size;
+    }
     for (int i = p->n_prologue; i < p->n_instrs; i++) run_instr(t, &p->instrs[i], first, n);
 }
 
@@ -64,24 +68,16 @@ static int64_t unaligned_head(const fused_task *t, int64_t first)
     return 0;
 }
 
-static void run_map_streaming(fused_task *t, int64_t first, int64_t end)
-{
-    int64_t n = unaligned_head(t, first);
-    if (n == 0) n = t->pass->block;
-    for (; first < end; first += n, n = t->pass->block) {
-        n = LT_MIN(n, end - first);
-        run_block(t, first, n);
-    }
-    t->pass->set->fence();
-}
-
 static void run_map(fused_task *t, int64_t first, int64_t end)
 {
-    if (t->pass->streaming) {
-        run_map_streaming(t, first, end);
-        return;
+    const fused_pass *p = t->pass;
+    int64_t head = p->streaming && !p->period ? unaligned_head(t, first) : 0, n = head ? head : p->block;
+    for (; first < end; first += n, n = p->block) {
+        n = LT_MIN(n, end - first);
+        if (p->period) n = LT_MIN(n, p->period - first % p->period);
+        run_block(t, first, n);
     }
-    for (; first < end; first += t->pass->block) run_block(t, first, LT_MIN(t->pass->block, end - first));
+    if (p->streaming) p->set->fence();
 }
 
 /* Units are rows, or the chunks of long ones. */

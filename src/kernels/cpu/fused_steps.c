@@ -27,12 +27,12 @@ static int chain_code(lt_op op)
     }
 }
 
-static bool is_scalar(const emitter *e, int32_t reg) { return e->regs[reg].is_scalar; }
+static bool is_element(const emitter *e, int32_t reg) { return e->regs[reg].is_element; }
 
 /* A clamp needs its value as a block, and both bounds of one kind. */
 static bool fits_chain(const emitter *e, const lt_fused_step *s)
 {
-    if (s->op == LT_OP_CLAMP) return !is_scalar(e, s->src[0]) && is_scalar(e, s->src[1]) == is_scalar(e, s->src[2]);
+    if (s->op == LT_OP_CLAMP) return !is_element(e, s->src[0]) && is_element(e, s->src[1]) == is_element(e, s->src[2]);
     return chain_code(s->op) != NOT_IN_CHAIN;
 }
 
@@ -88,7 +88,7 @@ static int load_accumulator(emitter *e, const lt_fused_step *s, int32_t *spread)
     int have = e->chain_first >= 0 && e->acc_reg >= 0 ? acc_operand(s, e->acc_reg) : -1;
     if (have >= 0) return have;
     int n = s->op == LT_OP_CLAMP ? 1 : lt_op_arity(s->op), first = 0;
-    while (first < n - 1 && is_scalar(e, s->src[first])) first++;
+    while (first < n - 1 && is_element(e, s->src[first])) first++;
     int32_t slot = lt_emit_block(e, s->src[first], spread);
     open_chain(e);
     bool far = e->pass->streaming && e->pass->slots[slot].step_bytes;
@@ -97,10 +97,10 @@ static int load_accumulator(emitter *e, const lt_fused_step *s, int32_t *spread)
 }
 
 /* An operand that is not the accumulator: an array, or one element where the form allows it. */
-static int32_t other_operand(emitter *e, int32_t reg, bool may_be_scalar, int32_t *spread)
+static int32_t other_operand(emitter *e, int32_t reg, bool may_be_element, int32_t *spread)
 {
     *spread = -1;
-    return is_scalar(e, reg) && may_be_scalar ? e->regs[reg].slot : lt_emit_block(e, reg, spread);
+    return is_element(e, reg) && may_be_element ? e->regs[reg].slot : lt_emit_block(e, reg, spread);
 }
 
 static void link_binary(emitter *e, const lt_fused_step *s, int acc, int32_t *spread)
@@ -108,28 +108,28 @@ static void link_binary(emitter *e, const lt_fused_step *s, int acc, int32_t *sp
     int32_t other = s->src[1 - acc], slot = other_operand(e, other, true, spread);
     bool swap = s->op == LT_OP_GT || s->op == LT_OP_GE;
     bool acc_first = (acc == 0) != swap;
-    add_link(e, chain_code(s->op) + (acc_first ? 0 : 2) + is_scalar(e, other), slot, 0);
+    add_link(e, chain_code(s->op) + (acc_first ? 0 : 2) + is_element(e, other), slot, 0);
 }
 
 static void link_where(emitter *e, const lt_fused_step *s, int acc, int32_t *spread)
 {
-    static const int code[3][2][2] = { /* by accumulator, then which of the others are scalars */
+    static const int code[3][2][2] = { /* by accumulator, then which of the others are elements */
         { { LT_CHAIN_WHERE_AVV, LT_CHAIN_WHERE_AVS }, { LT_CHAIN_WHERE_ASV, LT_CHAIN_WHERE_ASS } },
         { { LT_CHAIN_WHERE_VAV, LT_CHAIN_WHERE_VAS } },
         { { LT_CHAIN_WHERE_VVA }, { LT_CHAIN_WHERE_VSA } },
     };
     int32_t a = s->src[acc == 0 ? 1 : 0], b = s->src[acc == 2 ? 1 : 2];
     int32_t slot_a = other_operand(e, a, acc == 0, &spread[0]), slot_b = other_operand(e, b, true, &spread[1]);
-    if (acc == 0) add_link(e, code[0][is_scalar(e, a)][is_scalar(e, b)], slot_a, slot_b);
-    else if (acc == 1) add_link(e, code[1][0][is_scalar(e, b)], slot_a, slot_b);
-    else add_link(e, code[2][is_scalar(e, b)][0], slot_a, slot_b);
+    if (acc == 0) add_link(e, code[0][is_element(e, a)][is_element(e, b)], slot_a, slot_b);
+    else if (acc == 1) add_link(e, code[1][0][is_element(e, b)], slot_a, slot_b);
+    else add_link(e, code[2][is_element(e, b)][0], slot_a, slot_b);
 }
 
 static void link_clamp(emitter *e, const lt_fused_step *s, int32_t *spread)
 {
-    bool scalars = is_scalar(e, s->src[1]);
+    bool elements = is_element(e, s->src[1]);
     int32_t lo = other_operand(e, s->src[1], true, &spread[0]), hi = other_operand(e, s->src[2], true, &spread[1]);
-    add_link(e, scalars ? LT_CHAIN_CLAMP_ASS : LT_CHAIN_CLAMP_AVV, lo, hi);
+    add_link(e, elements ? LT_CHAIN_CLAMP_ASS : LT_CHAIN_CLAMP_AVV, lo, hi);
 }
 
 /* Writes the accumulator where its later users expect it: an output, a buffer, or nowhere.
@@ -201,7 +201,7 @@ static int scalar_form(const emitter *e, const lt_fused_step *s)
     int n = lt_op_arity(s->op), form = 0;
     if (n == 1) return 0;
     for (int j = n == 3; j < n; j++)
-        if (is_scalar(e, s->src[j])) form |= 1 << (n == 3 ? j - 1 : j);
+        if (is_element(e, s->src[j])) form |= 1 << (n == 3 ? j - 1 : j);
     return e->set->op[s->op][form] ? form : 0;
 }
 

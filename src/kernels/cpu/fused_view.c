@@ -41,6 +41,8 @@ static cursor cursor_at(const fused_view *v, int64_t position)
     return c;
 }
 
+int64_t lt_fused_view_at(const fused_view *v, int64_t position) { return cursor_at(v, position).at; }
+
 /* Moves past the end of the innermost dim, which the caller has walked to its end. */
 static void cursor_carry(const fused_view *v, cursor *c)
 {
@@ -97,13 +99,25 @@ DEFINE_MOVES(uint16_t, 16)
 DEFINE_MOVES(uint32_t, 32)
 DEFINE_MOVES(uint64_t, 64)
 
-void lt_fused_gather(const fused_view *v, int size, void *dst, const void *base, int64_t first, int64_t n)
+static void gather(const fused_view *v, int size, void *dst, const void *base, int64_t first, int64_t n)
 {
     switch (size) {
     case 1: gather_8(v, dst, base, first, n); break;
     case 2: gather_16(v, dst, base, first, n); break;
     case 4: gather_32(v, dst, base, first, n); break;
     default: gather_64(v, dst, base, first, n); break;
+    }
+}
+
+/* A short row repeated: gathered once, then copied onto itself in doubling lengths. */
+void lt_fused_gather(const fused_view *v, int size, void *dst, const void *base, int64_t first, int64_t n)
+{
+    bool repeats = v->rank == 2 && v->stride[0] == 0 && n > v->dim[1];
+    int64_t done = repeats ? v->dim[1] : n;
+    gather(v, size, dst, base, first, done);
+    for (int64_t more; done < n; done += more) {
+        more = LT_MIN(done, n - done);
+        memcpy((char *)dst + done * size, dst, (size_t)(more * size));
     }
 }
 

@@ -4,6 +4,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #define RUN_LANES (256 / (int)sizeof(REAL))
 #define RUN_VECS (RUN_LANES / VEC_WIDTH)
+#define PREFETCH_BYTES 2048   /* as far ahead as a run that comes from memory is asked for */
 
 static inline VEC FN(vec_sum)(VEC acc, VEC x) { return acc + x; }
 static inline REAL FN(one_sum)(REAL acc, REAL x) { return acc + x; }
@@ -22,8 +23,10 @@ static inline REAL FN(one_sum)(REAL acc, REAL x) { return acc + x; }
         for (int v = 0; v < RUN_VECS; v++) acc[v] = FN(vec_load)(x + v * VEC_WIDTH);         \
         int64_t i = RUN_LANES;                                                               \
         for (; i + RUN_LANES <= n; i += RUN_LANES)                                           \
-            for (int v = 0; v < RUN_VECS; v++)                                               \
+            for (int v = 0; v < RUN_VECS; v++) {                                             \
+                __builtin_prefetch((const char *)(x + i + v * VEC_WIDTH) + PREFETCH_BYTES);  \
                 acc[v] = FN(vec_##name)(acc[v], FN(vec_load)(x + i + v * VEC_WIDTH));        \
+            }                                                                                \
         for (int v = 0; v < RUN_VECS; v++) FN(vec_store)(lane + v * VEC_WIDTH, acc[v]);      \
         for (int j = 0; i + j < n; j++) lane[j] = FN(one_##name)(lane[j], x[i + j]);         \
         for (int half = RUN_LANES / 2; half; half /= 2)                                      \
@@ -59,3 +62,4 @@ VEC_REDUCE(min)
 #undef VEC_REDUCE
 #undef RUN_LANES
 #undef RUN_VECS
+#undef PREFETCH_BYTES
