@@ -39,6 +39,7 @@ bool lt_affine_compose(const lt_affine *inner, const lt_shape *mid,
                        const lt_affine *outer, const lt_shape *shape, lt_affine *out)
 {
     int64_t dense[LT_MAX_RANK], start[LT_MAX_RANK], lo[LT_MAX_RANK], hi[LT_MAX_RANK];
+    if (lt_shape_count(mid) == 0) return false; /* no elements to step over */
     lt_dense_strides(mid, dense);
     decompose(outer->offset, mid, dense, start);
     *out = (lt_affine){ .offset = inner->offset };

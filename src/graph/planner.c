@@ -78,7 +78,8 @@ static void sweep(lt_interval *v, int n, const ending *end, bool *inherited, gap
         for (; e < n && end[e].last < v[i].first; e++)
             if (!inherited[end[e].index]) give(free_, v[end[e].index].offset, rounded(v[end[e].index].bytes));
         int32_t p = v[i].in_place;
-        if (p >= 0 && !inherited[p] && rounded(v[p].bytes) == rounded(v[i].bytes)) {
+        /* What is written in the same step is never given away: a third value could get it, too. */
+        if (p >= 0 && !inherited[p] && v[p].first < v[i].first && rounded(v[p].bytes) == rounded(v[i].bytes)) {
             v[i].offset = v[p].offset;
             inherited[p] = true; /* its memory lives on in i */
         } else {
@@ -123,8 +124,8 @@ static int by_offset(const void *a, const void *b)
 
 static bool declared(const lt_interval *v, const lt_interval *a, const lt_interval *b)
 {
-    return (b->in_place >= 0 && &v[b->in_place] == a && a->last == b->first) ||
-           (a->in_place >= 0 && &v[a->in_place] == b && b->last == a->first);
+    return a->offset == b->offset && ((b->in_place >= 0 && &v[b->in_place] == a && a->last == b->first) ||
+                                      (a->in_place >= 0 && &v[a->in_place] == b && b->last == a->first));
 }
 
 lt_status lt_plan_check(const lt_interval *v, int n, size_t total)

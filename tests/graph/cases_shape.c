@@ -68,6 +68,7 @@ MOVE(lower, lt_lower(g, x[0]), lower_source(IN->dim[0], i))
 MOVE(view_chain, lt_flip(g, lt_slice(g, lt_transpose(g, lt_reshape(g, x[0], lt_shape2(6, 4))), 0, 1, 4, 2), 1),
      (5 - i % 6) * 4 + 1 + 2 * (i / 6))
 MOVE(reshape_of_view, lt_reshape(g, lt_transpose(g, x[0]), lt_shape2(3, 4)), i % 4 * 3 + i / 4)
+MOVE(views_of_none, lt_exp(g, lt_flip(g, lt_slice(g, lt_transpose(g, x[0]), 2, 1, LT_END, 1), 2)), i)
 /* Slices that tile the tensor, put together again: nothing moves. */
 static lt_node build_concat_slices(lt_graph *g, const lt_node *x)
 {
@@ -156,6 +157,7 @@ const op_case cases_shape[] = {
     M(permute, S3(2, 3, 4)), M(permute, S3(3, 1, 2)), M(permute, S3(17, 9, 33)), M(at, S2(3, 4)), M(at, S1(5)), M(select, S3(2, 3, 4)), M(slice, S3(2, 6, 3)), M(slice, S2(3, 5)),
     M(slice_back, S2(2, 6)), M(slice_clipped, S2(3, 2)), M(flip, S3(2, 5, 3)), M(flip, S2(2, 1)), M(roll, S2(2, 5)), M(roll_back, S2(4, 3)),
     { "slice to none", build_slice_none, oracle_slice_none, 1, { S2(3, 5) }, -3, 3, 0.5, CASE_SMALL, 0 },
+    { "views of none", build_views_of_none, oracle_views_of_none, 1, { S3(2, 3, 0) }, -3, 3, 0.5, CASE_SMALL, 0 },
     M(pad, S3(2, 3, 2)), M(pad, S2(2, 1)), M(pad_2, S2(3, 2)), M(diag, S1(4)), M(diag, S1(1)), M(diag_of, S2(3, 5)), M(diag_of, S2(3, 3)),
     M(diag_of_transposed, S2(4, 4)), M(lower, S2(4, 4)), M(lower, S2(1, 1)), M(view_chain, S1(24)), M(reshape_of_view, S2(4, 3)),
     M(concat_slices, S2(3, 5)), M(split, S3(2, 6, 2)), M(stack_many, S2(70, 2)),
