@@ -96,6 +96,10 @@ lt_node lt_logsumexp_axis(lt_graph *g, lt_node x, int axis, bool keepdims)
 static bool axes_mask(lt_graph *g, const char *op, lt_node x, int n_axes, const int *axes, uint32_t *mask)
 {
     *mask = 0;
+    if (n_axes < 0 || (n_axes > 0 && !axes)) {
+        lt_graph_fail(g, LT_FAIL(LT_ERR_ARGUMENT, "%s over %d axes: %s", op, n_axes, n_axes < 0 ? "need >= 0" : "axes is NULL"));
+        return false;
+    }
     for (int i = 0; i < n_axes; i++) {
         int axis = axes[i];
         if (!lt_axis_ok(g, op, x, &axis)) return false;

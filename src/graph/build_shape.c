@@ -2,6 +2,7 @@
    affine view or its transpose, so passes and fusion know only two ops.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "base/status.h"
 #include "graph/build.h"
 
@@ -124,6 +125,8 @@ lt_node lt_slice(lt_graph *g, lt_node x, int axis, int64_t start, int64_t stop, 
     if (step == 0) return lt_graph_fail(g, LT_FAIL(LT_ERR_ARGUMENT, "slice of %s %s: step is 0", LABEL(x), SHAPE(x)));
     lt_shape s = *lt_shape_at(g, x);
     int64_t n = s.dim[axis], low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
+    /* Steps beyond the extent take one element: the same, and nothing below overflows. */
+    step = LT_MIN(LT_MAX(step, -n - 1), n + 1);
     if (start < 0) start += n;
     start = LT_MIN(LT_MAX(start, low), high);
     if (stop == LT_END) stop = step > 0 ? n : -1;
@@ -136,7 +139,7 @@ lt_node lt_slice(lt_graph *g, lt_node x, int axis, int64_t start, int64_t stop, 
     if (start == 0 && step == 1 && count == n) return x;
     lt_affine view = dense_view(g, x);
     view.offset = count ? start * view.stride[axis] : 0;
-    view.stride[axis] *= step;
+    view.stride[axis] *= count > 1 ? step : 0;
     s.dim[axis] = count;
     return lt_view(g, x, &s, &view);
 }
@@ -146,6 +149,7 @@ lt_node lt_flip(lt_graph *g, lt_node x, int axis) { return lt_slice(g, x, axis, 
 lt_node lt_permute(lt_graph *g, lt_node x, const int *axes)
 {
     if (!lt_operand_ok(g, "permute", x)) return LT_NONE;
+    if (!axes) return lt_graph_fail(g, LT_FAIL(LT_ERR_ARGUMENT, "permute of %s %s: axes is NULL", LABEL(x), SHAPE(x)));
     const lt_shape from = *lt_shape_at(g, x);
     lt_affine dense = dense_view(g, x), view = { .offset = 0 };
     lt_shape s = from;
@@ -228,7 +232,8 @@ lt_status lt_split(lt_graph *g, lt_node x, int n, int axis, lt_node *parts)
 {
     if (!lt_axis_ok(g, "split", x, &axis)) return lt_graph_status(g);
     int64_t extent = lt_shape_at(g, x)->dim[axis];
-    if (n < 1 || extent % n)
+    if (!parts) lt_graph_fail(g, LT_FAIL(LT_ERR_ARGUMENT, "split of %s %s: parts is NULL", LABEL(x), SHAPE(x)));
+    else if (n < 1 || extent % n)
         lt_graph_fail(g, LT_FAIL(LT_ERR_SHAPE, "split of %s %s: axis %d of extent %lld into %d equal parts", LABEL(x), SHAPE(x),
                                  axis, (long long)extent, n));
     for (int i = 0; i < n && !g->status; i++) parts[i] = lt_slice(g, x, axis, i * (extent / n), (i + 1) * (extent / n), 1);
@@ -241,8 +246,8 @@ lt_node lt_pad(lt_graph *g, lt_node x, int axis, int64_t before, int64_t after)
     if (before < 0 || after < 0)
         return lt_graph_fail(g, LT_FAIL(LT_ERR_ARGUMENT, "pad of %s %s by %lld and %lld: must be >= 0", LABEL(x), SHAPE(x), (long long)before, (long long)after));
     lt_shape s = *lt_shape_at(g, x);
-    s.dim[axis] += before + after;
-    if (lt_shape_count(&s) < 0) return lt_graph_fail(g, LT_FAIL(LT_ERR_SHAPE, "pad of %s %s to %s: too many elements", LABEL(x), SHAPE(x), lt_shape_str(&s).s));
+    bool fits = !__builtin_add_overflow(s.dim[axis], before, &s.dim[axis]) && !__builtin_add_overflow(s.dim[axis], after, &s.dim[axis]);
+    if (!fits || lt_shape_count(&s) < 0) return lt_graph_fail(g, LT_FAIL(LT_ERR_SHAPE, "pad of %s %s to %s: too many elements", LABEL(x), SHAPE(x), lt_shape_str(&s).s));
     lt_affine at = { .offset = 0 };
     lt_dense_strides(&s, at.stride);
     at.offset = before * at.stride[axis];
@@ -323,6 +328,9 @@ static lt_node move_back(lt_graph *g, lt_node x, int axis)
 lt_node lt_gather(lt_graph *g, lt_node x, lt_node index, int axis)
 {
     if (!lt_operand_ok(g, "gather", index) || !lt_axis_ok(g, "gather", x, &axis)) return LT_NONE;
+    if (!lt_dtype_is_integer(lt_dtype_at(g, index)))
+        return lt_graph_fail(g, LT_FAIL(LT_ERR_TYPE, "gather of %s by %s: the index is %s, need i64 or i32", LABEL(x), LABEL(index),
+                                        lt_dtype_name(lt_dtype_at(g, index))));
     index = lt_cast(g, index, LT_I64);
     int rank = lt_shape_at(g, x)->rank, index_rank = lt_shape_at(g, index)->rank;
     if (index_rank <= 1 && !(rank == 1 && index_rank == 1))

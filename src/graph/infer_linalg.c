@@ -120,12 +120,15 @@ lt_status lt_infer_solve(lt_infer *x)
 
 /* ---- windows ---- */
 
+#define LARGEST_WINDOW ((int64_t)1 << 30) /* so that no product below overflows */
+
 static lt_status check_window(const lt_infer *x, const lt_window *w)
 {
     for (int i = 0; i < 2; i++)
-        if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->pad[i] < 0 || w->size[i] < 0 || w->groups < 1)
+        if (LT_MAX(LT_MAX(w->kernel[i], w->stride[i]), LT_MAX(w->dilation[i], w->pad[i])) > LARGEST_WINDOW ||
+            w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->pad[i] < 0 || w->size[i] < 0 || w->groups < 1)
             return LT_FAIL(LT_ERR_ARGUMENT, "%s of %s %s: kernel %lld, stride %lld, dilation %lld, padding %lld, groups %lld "
-                           "(kernel, stride, dilation, groups >= 1; padding >= 0)", NAME, LABEL(0), SHAPE(0),
+                           "(kernel, stride, dilation, groups >= 1; padding >= 0; all at most 2^30)", NAME, LABEL(0), SHAPE(0),
                            (long long)w->kernel[i], (long long)w->stride[i], (long long)w->dilation[i],
                            (long long)w->pad[i], (long long)w->groups);
     for (int i = 0; i < 2; i++)
@@ -157,12 +160,12 @@ lt_status lt_infer_conv(lt_infer *x)
     if (s->rank != 4 || k->rank != 4)
         return LT_FAIL(LT_ERR_SHAPE, "conv2d of %s %s by %s %s: need [n, c, h, w] by [o, c/groups, kh, kw]", LABEL(0), SHAPE(0), LABEL(1), SHAPE(1));
     axes_of(w, 4, &c, &h);
-    if (w->groups < 1 || s->dim[c] != k->dim[1] * w->groups || k->dim[0] % w->groups)
+    LT_TRY(check_window(x, w));
+    if (s->dim[c] % w->groups || s->dim[c] / w->groups != k->dim[1] || k->dim[0] % w->groups)
         return LT_FAIL(LT_ERR_SHAPE, "conv2d of %s %s by %s %s: %lld input channels, weights take %lld x %lld groups", LABEL(0),
                        SHAPE(0), LABEL(1), SHAPE(1), (long long)s->dim[c], (long long)k->dim[1], (long long)w->groups);
     if (w->size[0] != s->dim[h] || w->size[1] != s->dim[h + 1] || w->kernel[0] != k->dim[2] || w->kernel[1] != k->dim[3])
         return LT_FAIL(LT_ERR_INTERNAL, "conv2d of %s: attributes disagree with its shapes", LABEL(0));
-    LT_TRY(check_window(x, w));
     x->shape = activation(w, s->dim[0], k->dim[0], lt_window_extent(w, 0), lt_window_extent(w, 1));
     return LT_OK;
 }

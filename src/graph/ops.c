@@ -53,7 +53,12 @@ lt_status lt_op_infer(lt_infer *x)
     int arity = lt_op_arity(x->op);
     if (arity >= 0 && x->n_in != arity)
         return LT_FAIL(LT_ERR_ARGUMENT, "%s takes %d operands, got %d", lt_op_name(x->op), arity, x->n_in);
-    return rows[x->op].infer(x);
+    LT_TRY(rows[x->op].infer(x));
+    /* Sizes in bytes must fit as well, for elements of up to 16 bytes. */
+    int64_t count = lt_shape_count(&x->shape);
+    if (count < 0 || count > INT64_MAX / 16)
+        return LT_FAIL(LT_ERR_SHAPE, "%s to %s: too many elements", lt_op_name(x->op), lt_shape_str(&x->shape).s);
+    return LT_OK;
 }
 
 static double matrix_flops(const lt_ir *ir, const lt_ir_node *n)

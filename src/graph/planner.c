@@ -91,7 +91,11 @@ static void sweep(lt_interval *v, int n, const ending *end, bool *inherited, gap
 
 lt_status lt_plan_memory(lt_interval *v, int n, bool reuse, size_t *total)
 {
+    size_t sum = 0;
     *total = 0;
+    for (int i = 0; i < n; i++)
+        if (v[i].bytes > SIZE_MAX - ALIGN || __builtin_add_overflow(sum, rounded(v[i].bytes), &sum))
+            return LT_FAIL(LT_ERR_MEMORY, "plan: %d values take more bytes than there are addresses", n);
     if (!reuse) {
         for (int i = 0; i < n; i++) {
             v[i].in_place = -1;

@@ -144,8 +144,9 @@ lt_status lt_program_create(lt_graph *g, const lt_node *outputs, int n_outputs,
 
 /* ---- running ---- */
 
-static lt_status missing(const lt_program *p, const char *what, int i)
+static lt_status missing(lt_program *p, const char *what, int i)
 {
+    p->output[0] = NULL; /* some pointers may be noted already: the next run must bind them all */
     const char *name = what[0] == 'i' && p->input_name[i] ? p->input_name[i] : "";
     return LT_FAIL(LT_ERR_ARGUMENT, "run: %s %d %s%s%sis NULL", what, i, name[0] ? "'" : "", name, name[0] ? "' " : "");
 }
