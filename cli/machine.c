@@ -123,21 +123,19 @@ static const struct { const char *name; void (*work)(void *, int, int); int arra
     [CLI_STREAM_COPY] = { "copy", copy, 2 }, [CLI_STREAM_TRIAD] = { "triad", triad, 3 } };
 
 const char *cli_stream_name(cli_stream s) { return streams[s].name; }
+int cli_stream_arrays(cli_stream s) { return streams[s].arrays; }
 
-lt_status cli_measure_stream(cli_stream which, int n_threads, int64_t array_bytes, double budget, double *bytes_per_second)
+lt_status cli_measure_stream(cli_stream which, int n_threads, int64_t array_bytes, double budget, cli_timing *out)
 {
     size_t bytes = (size_t)array_bytes, padded = (bytes + 4095) / 4096 * 4096;
     arrays s = { .a = aligned_alloc(4096, padded), .b = aligned_alloc(4096, padded), .c = aligned_alloc(4096, padded),
                  .n = array_bytes / (int64_t)sizeof(double) };
-    cli_timing t;
     lt_status status = LT_OK;
     if (!s.a || !s.b || !s.c) status = cli_fail(LT_ERR_MEMORY, "out of memory for three arrays of %zu bytes", bytes);
     if (!status) {
         touch(&s, 0, 1);
-        status = time_crew(n_threads, streams[which].work, &s, budget, &t);
+        status = time_crew(n_threads, streams[which].work, &s, budget, out);
     }
-    /* The quartile below the median: other programs only ever slow a limit down. */
-    if (!status) *bytes_per_second = (double)bytes * streams[which].arrays / t.low;
     free(s.a);
     free(s.b);
     free(s.c);

@@ -33,4 +33,8 @@ bad=$(grep -rnE '\b(secure_)?getenv *\(' src cli --include='*.c' | grep -v '^src
 [ -z "$bad" ] || { echo "only src/base/config.c reads the environment:"; echo "$bad"; exit 1; }
 bad=$(grep -rnE '(^|[^_a-z])(malloc|calloc|realloc|free|strdup|aligned_alloc|posix_memalign) *\(' src --include='*.c' \
       | grep -vE '^src/base/alloc.c:|/\*|^[^:]*:[0-9]+: *\*' || true)
-[ -z "$bad" ] || { echo "heap memory in src/ goes through base/alloc.h:"; echo "$bad"; exit 1; }
+[ -z "$bad" ] || {
+    echo "heap memory in src/ goes through base/alloc.h (a comment on the line says where libc itself allocated):"
+    echo "$bad"
+    exit 1
+}
