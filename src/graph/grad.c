@@ -72,6 +72,7 @@ static lt_status differentiate(lt_graph *g, lt_node y, lt_node seed, const lt_no
         }
         s = lt_graph_status(g);
     }
+    if (s) lt_graph_fail(g, s); /* memory may be out before a builder could notice */
     lt_free(active);
     lt_free(adjoint);
     return s;
