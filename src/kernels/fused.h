@@ -56,7 +56,8 @@ bool        lt_isa_usable(lt_isa isa);     /* compiled in and supported by this 
 
 /* Prepares f for the CPU (f is copied). Inputs may alias an output exactly (same pointer,
    same dense view, same element size): every block is loaded before it is stored.
-   Bits do not depend on the thread count, nor on where block boundaries fall. */
+   Bits do not depend on the thread count, nor on where block boundaries fall, nor for a
+   reduction on the kernel's other outputs (which NaN it is may). */
 lt_status lt_fused_prepare_cpu(const lt_fused *f, lt_isa isa, lt_kernel **out);
 
 /* Runs a prepared fused kernel for rows [first, first+count) of the domain's dim 0 only, on

@@ -20,7 +20,6 @@ typedef struct planner {
     const lt_vec_set *set;
     lt_isa isa;
     size_t scratch_bytes;
-    int n_passes_max;
 } planner;
 
 static lt_status build_passes(planner *pl, const lt_fused *f);

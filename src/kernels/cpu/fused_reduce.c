@@ -56,7 +56,7 @@ static char *result_at(const fused_task *t, const fused_fold *fold, int64_t inde
     return t->arg[fold->arg] + fold->arg_bytes + index * fold->size;
 }
 
-/* Results of whole short rows go straight out; the x buffer is free to hold them first. */
+/* Whole short rows: their results go straight out. */
 static void fold_short_rows(const fused_task *t, const fused_fold *fold, const char *x, int64_t n)
 {
     const fused_pass *p = t->pass;
