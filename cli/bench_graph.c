@@ -183,7 +183,7 @@ static void put_json_row(lt_json *j, const plan_row *p, const result *r)
     lt_json_object_end(j);
 }
 
-static void fill_row(cli_table *t, const plan_row *p, const result *r, const char *peer)
+static void fill_row(cli_table *t, const plan_row *p, const result *r)
 {
     cli_table_row(t);
     cli_table_cell(t, 0, "%s", r->what);
@@ -191,7 +191,7 @@ static void fill_row(cli_table *t, const plan_row *p, const result *r, const cha
     cli_table_cell(t, 2, "%.0f %%", 100 * (r->time.high - r->time.low) / r->time.median);
     if (isfinite(r->yard_seconds)) cli_table_cell(t, 3, "%.2fx %s", ratio(r->yard_seconds, r), yardstick_name[p->by]);
     else if (r->note[0]) cli_table_cell(t, 3, "%s", r->note);
-    if (isfinite(r->peer_seconds)) cli_table_cell(t, 4, "%.1fx %s", ratio(r->peer_seconds, r), peer);
+    if (isfinite(r->peer_seconds)) cli_table_cell(t, 4, "%.1fx", ratio(r->peer_seconds, r));
     if (p->by == BY_CLOCK) cli_table_cell(t, 5, "at most %s", cli_seconds(p->target).s);
     else if (p->target > 0) cli_table_cell(t, 5, "%.2fx", p->target);
     if (p->peer_target > 0) cli_table_cell(t, 6, "%gx", p->peer_target);
@@ -246,7 +246,7 @@ static lt_status run(cli_context *c)
         if (plan[i].graph == &case_conv) conv_seconds = r[n].time.median;
         r[n].peer_seconds = peer_file_seconds(&peer, r[n].name);
         if (c->json) put_json_row(c->json, &plan[i], &r[n]);
-        fill_row(t, &plan[i], &r[n], peer.peer);
+        fill_row(t, &plan[i], &r[n]);
         n++;
         lt_progress_set(bar, i + 1);
     }

@@ -21,7 +21,7 @@ cat >"$work/peer.json" <<'JSON'
 {"peer": "a \"peer\"", "machine": {"cores": [1, 2, null, true]}, "rows": [{"name": "rosenbrock", "seconds": 1.0, "note": "slow"}]}
 JSON
 run 0 bench graph --quick --only rosenbrock --only sum_exp --peer "$work/peer.json" --report "$work/graph.html"
-says out "Rosenbrock"; says out 'x a "peer"'
+says out "Rosenbrock"; says out 'a "peer"'
 run 0 bench graph --quick --only rosenbrock --peer "$work/peer.json" --json; is_json "$work/out"; says out '"peer_ratio"'; says out '"verdict"'
 run 0 bench graph --quick --json; is_json "$work/out"; says out '"compile_10k"'; says out '"jacobian"'
 run 2 bench graph --peer "$work/missing.json"; says err "missing.json"

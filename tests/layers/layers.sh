@@ -28,6 +28,12 @@ find include -name '*.h' | LC_ALL=C sort | xargs awk '
 /^#include "/ && !/^#include "lathe\// { printf "%s:%d: not a public header: %s\n", FILENAME, FNR, $2; bad = 1 }
 END { exit bad }'
 
+# lathe.h is all of them.
+for header in include/lathe/*.h; do
+    name=${header#include/}
+    [ "$name" = lathe/lathe.h ] || grep -qF "#include \"$name\"" include/lathe/lathe.h || { echo "include/lathe/lathe.h does not include $name"; exit 1; }
+done
+
 # Only one file reads the environment, only one touches the heap.
 bad=$(grep -rnE '\b(secure_)?getenv *\(' src cli --include='*.c' | grep -v '^src/base/config.c:' || true)
 [ -z "$bad" ] || { echo "only src/base/config.c reads the environment:"; echo "$bad"; exit 1; }
