@@ -16,13 +16,13 @@ LT_API void lt_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint
 
 /* One stream. The key comes from seed and purpose, so that streams of different use never meet;
    the coordinates (time step, realisation, operator, …) are counter words 1 to 3. */
-typedef struct lt_stream {
+typedef struct lt_draws {
     uint32_t key[2];
     uint32_t coordinate[3];
-} lt_stream;
+} lt_draws;
 
 /* purpose is a text of the caller's choice, not NULL: "noise", "weights". */
-LT_API lt_stream lt_stream_make(uint64_t seed, const char *purpose, uint32_t c1, uint32_t c2, uint32_t c3);
+LT_API lt_draws lt_draws_make(uint64_t seed, const char *purpose, uint32_t c1, uint32_t c2, uint32_t c3);
 
 #define LT_STREAM_MAX_F32 (INT64_C(1) << 34) /* elements in one stream: 2^32 blocks of four … */
 #define LT_STREAM_MAX_F64 (INT64_C(1) << 33) /* … or of two */
@@ -34,16 +34,16 @@ LT_API lt_stream lt_stream_make(uint64_t seed, const char *purpose, uint32_t c1,
    sqrt(-2 log u) from the pair's first word, u = (w + 1) * 2^-32 or ((w64 >> 11) + 1) * 2^-53 in
    (0, 1]; angle 2 pi v from its second, v = w * 2^-32 or (w64 >> 11) * 2^-53; radius times cosine,
    then sine, computed in double and rounded once. Of a 64-bit value the first word is the high half. */
-LT_API lt_status lt_stream_uniform_f32(const lt_stream *s, int64_t first, int64_t n, float *out);
-LT_API lt_status lt_stream_uniform_f64(const lt_stream *s, int64_t first, int64_t n, double *out);
-LT_API lt_status lt_stream_normal_f32(const lt_stream *s, int64_t first, int64_t n, float *out);
-LT_API lt_status lt_stream_normal_f64(const lt_stream *s, int64_t first, int64_t n, double *out);
+LT_API lt_status lt_draws_uniform_f32(const lt_draws *s, int64_t first, int64_t n, float *out);
+LT_API lt_status lt_draws_uniform_f64(const lt_draws *s, int64_t first, int64_t n, double *out);
+LT_API lt_status lt_draws_normal_f32(const lt_draws *s, int64_t first, int64_t n, float *out);
+LT_API lt_status lt_draws_normal_f64(const lt_draws *s, int64_t first, int64_t n, double *out);
 
 /* ---- One number after another ------------------------------------------------- */
 /* A stream read in order, for places where a loop just needs the next number. Plain data: a copy
    repeats the same numbers. */
 typedef struct lt_rng {
-    lt_stream stream;
+    lt_draws stream;
     uint64_t  position; /* 64-bit words drawn so far */
 } lt_rng;
 

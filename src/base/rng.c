@@ -30,14 +30,14 @@ void lt_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
     out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-lt_stream lt_stream_make(uint64_t seed, const char *purpose, uint32_t c1, uint32_t c2, uint32_t c3)
+lt_draws lt_draws_make(uint64_t seed, const char *purpose, uint32_t c1, uint32_t c2, uint32_t c3)
 {
     /* A bijection of the seed for each purpose: two seeds never share a stream of one purpose. */
     uint64_t key = lt_hash_mix(seed + lt_hash64(purpose, strlen(purpose), 0));
-    return (lt_stream){ { (uint32_t)key, (uint32_t)(key >> 32) }, { c1, c2, c3 } };
+    return (lt_draws){ { (uint32_t)key, (uint32_t)(key >> 32) }, { c1, c2, c3 } };
 }
 
-static void block_at(const lt_stream *s, uint32_t number, uint32_t word[4])
+static void block_at(const lt_draws *s, uint32_t number, uint32_t word[4])
 {
     uint32_t counter[4] = { number, s->coordinate[0], s->coordinate[1], s->coordinate[2] };
     lt_philox4x32(counter, s->key, word);
@@ -46,7 +46,7 @@ static void block_at(const lt_stream *s, uint32_t number, uint32_t word[4])
 /* Neighbouring blocks side by side, in loops the compiler turns into vector code. */
 enum { LANES = 8 };
 
-static void blocks_at(const lt_stream *s, uint32_t first, uint32_t word[LANES][4])
+static void blocks_at(const lt_draws *s, uint32_t first, uint32_t word[LANES][4])
 {
     uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES], k0 = s->key[0], k1 = s->key[1];
     for (uint32_t l = 0; l < LANES; l++) {
@@ -113,7 +113,7 @@ static lt_status check_range(int64_t first, int64_t n, int64_t limit)
     return LT_OK;
 }
 
-static lt_status fill_f32(const lt_stream *s, int64_t first, int64_t n, float *out,
+static lt_status fill_f32(const lt_draws *s, int64_t first, int64_t n, float *out,
                           void (*turn)(const uint32_t word[4], float value[4]))
 {
     LT_TRY(check_range(first, n, LT_STREAM_MAX_F32));
@@ -134,7 +134,7 @@ static lt_status fill_f32(const lt_stream *s, int64_t first, int64_t n, float *o
     return LT_OK;
 }
 
-static lt_status fill_f64(const lt_stream *s, int64_t first, int64_t n, double *out,
+static lt_status fill_f64(const lt_draws *s, int64_t first, int64_t n, double *out,
                           void (*turn)(const uint32_t word[4], double value[2]))
 {
     LT_TRY(check_range(first, n, LT_STREAM_MAX_F64));
@@ -155,33 +155,33 @@ static lt_status fill_f64(const lt_stream *s, int64_t first, int64_t n, double *
     return LT_OK;
 }
 
-lt_status lt_stream_uniform_f32(const lt_stream *s, int64_t first, int64_t n, float *out)
+lt_status lt_draws_uniform_f32(const lt_draws *s, int64_t first, int64_t n, float *out)
 {
     return fill_f32(s, first, n, out, uniforms_f32);
 }
 
-lt_status lt_stream_uniform_f64(const lt_stream *s, int64_t first, int64_t n, double *out)
+lt_status lt_draws_uniform_f64(const lt_draws *s, int64_t first, int64_t n, double *out)
 {
     return fill_f64(s, first, n, out, uniforms_f64);
 }
 
-lt_status lt_stream_normal_f32(const lt_stream *s, int64_t first, int64_t n, float *out)
+lt_status lt_draws_normal_f32(const lt_draws *s, int64_t first, int64_t n, float *out)
 {
     return fill_f32(s, first, n, out, normals_f32);
 }
 
-lt_status lt_stream_normal_f64(const lt_stream *s, int64_t first, int64_t n, double *out)
+lt_status lt_draws_normal_f64(const lt_draws *s, int64_t first, int64_t n, double *out)
 {
     return fill_f64(s, first, n, out, normals_f64);
 }
 
 /* ---- In order ---------------------------------------------------------------------------- */
-lt_rng lt_rng_seed(uint64_t seed) { return (lt_rng){ .stream = lt_stream_make(seed, "sequence", 0, 0, 0) }; }
+lt_rng lt_rng_seed(uint64_t seed) { return (lt_rng){ .stream = lt_draws_make(seed, "sequence", 0, 0, 0) }; }
 
 uint64_t lt_rng_u64(lt_rng *r)
 {
     uint64_t block = r->position / 2;
-    lt_stream s = r->stream;
+    lt_draws s = r->stream;
     s.coordinate[0] += (uint32_t)(block >> 32); /* no end after 2^33 draws */
     uint32_t word[4];
     block_at(&s, (uint32_t)block, word);

@@ -24,7 +24,7 @@ LT_TEST(philox_known_answers) /* Random123's kat_vectors */
 /* A stream must mean the same numbers in every later version: values recorded once. */
 LT_TEST(streams_keep_their_values)
 {
-    lt_stream s = lt_stream_make(42, "noise", 1, 2, 3);
+    lt_draws s = lt_draws_make(42, "noise", 1, 2, 3);
     LT_CHECK_EQ_INT(s.key[0], 0x50bd7371u);
     LT_CHECK_EQ_INT(s.key[1], 0x625e6cb7u);
     LT_CHECK(s.coordinate[0] == 1 && s.coordinate[1] == 2 && s.coordinate[2] == 3);
@@ -32,20 +32,20 @@ LT_TEST(streams_keep_their_values)
     lt_philox4x32((uint32_t[]){ 5, 1, 2, 3 }, s.key, word);
     float f[4];
     double d[2];
-    LT_CHECK_OK(lt_stream_uniform_f32(&s, 20, 4, f));
-    LT_CHECK_OK(lt_stream_uniform_f64(&s, 10, 2, d));
+    LT_CHECK_OK(lt_draws_uniform_f32(&s, 20, 4, f));
+    LT_CHECK_OK(lt_draws_uniform_f64(&s, 10, 2, d));
     for (int i = 0; i < 4; i++) LT_CHECK(f[i] == (float)(word[i] >> 8) / 16777216.0f);
     LT_CHECK(d[1] == (double)(((uint64_t)word[2] << 32 | word[3]) >> 11) / 9007199254740992.0);
 }
 
 LT_TEST(streams_differ_by_seed_purpose_and_coordinate)
 {
-    lt_stream s[6] = { lt_stream_make(1, "noise", 0, 0, 0), lt_stream_make(2, "noise", 0, 0, 0),
-                       lt_stream_make(1, "weights", 0, 0, 0), lt_stream_make(1, "noise", 1, 0, 0),
-                       lt_stream_make(1, "noise", 0, 1, 0), lt_stream_make(1, "noise", 0, 0, 1) };
+    lt_draws s[6] = { lt_draws_make(1, "noise", 0, 0, 0), lt_draws_make(2, "noise", 0, 0, 0),
+                       lt_draws_make(1, "weights", 0, 0, 0), lt_draws_make(1, "noise", 1, 0, 0),
+                       lt_draws_make(1, "noise", 0, 1, 0), lt_draws_make(1, "noise", 0, 0, 1) };
     double first[6];
     for (int i = 0; i < 6; i++) {
-        LT_CHECK_OK(lt_stream_uniform_f64(&s[i], 0, 1, &first[i]));
+        LT_CHECK_OK(lt_draws_uniform_f64(&s[i], 0, 1, &first[i]));
         for (int j = 0; j < i; j++) LT_CHECK(first[i] != first[j]);
     }
 }
@@ -53,36 +53,36 @@ LT_TEST(streams_differ_by_seed_purpose_and_coordinate)
 LT_TEST(any_split_gives_the_same_bits)
 {
     enum { N = 103 };
-    lt_stream s = lt_stream_make(7, "split", 0, 0, 0);
+    lt_draws s = lt_draws_make(7, "split", 0, 0, 0);
     float u32[N], n32[N], a[N];
     double u64[N], n64[N], b[N];
-    LT_CHECK_OK(lt_stream_uniform_f32(&s, 0, N, u32));
-    LT_CHECK_OK(lt_stream_normal_f32(&s, 0, N, n32));
-    LT_CHECK_OK(lt_stream_uniform_f64(&s, 0, N, u64));
-    LT_CHECK_OK(lt_stream_normal_f64(&s, 0, N, n64));
+    LT_CHECK_OK(lt_draws_uniform_f32(&s, 0, N, u32));
+    LT_CHECK_OK(lt_draws_normal_f32(&s, 0, N, n32));
+    LT_CHECK_OK(lt_draws_uniform_f64(&s, 0, N, u64));
+    LT_CHECK_OK(lt_draws_normal_f64(&s, 0, N, n64));
     for (int first = 0; first < 12; first++)
         for (int n = 0; n <= N - first; n += 7) {
-            LT_CHECK_OK(lt_stream_uniform_f32(&s, first, n, a));
+            LT_CHECK_OK(lt_draws_uniform_f32(&s, first, n, a));
             LT_CHECK(!memcmp(a, u32 + first, (size_t)n * sizeof *a));
-            LT_CHECK_OK(lt_stream_normal_f32(&s, first, n, a));
+            LT_CHECK_OK(lt_draws_normal_f32(&s, first, n, a));
             LT_CHECK(!memcmp(a, n32 + first, (size_t)n * sizeof *a));
-            LT_CHECK_OK(lt_stream_uniform_f64(&s, first, n, b));
+            LT_CHECK_OK(lt_draws_uniform_f64(&s, first, n, b));
             LT_CHECK(!memcmp(b, u64 + first, (size_t)n * sizeof *b));
-            LT_CHECK_OK(lt_stream_normal_f64(&s, first, n, b));
+            LT_CHECK_OK(lt_draws_normal_f64(&s, first, n, b));
             LT_CHECK(!memcmp(b, n64 + first, (size_t)n * sizeof *b));
         }
 }
 
 LT_TEST(ranges_are_checked)
 {
-    lt_stream s = lt_stream_make(7, "range", 0, 0, 0);
+    lt_draws s = lt_draws_make(7, "range", 0, 0, 0);
     float f;
     double d;
-    LT_CHECK_OK(lt_stream_uniform_f32(&s, LT_STREAM_MAX_F32 - 1, 1, &f));
-    LT_CHECK_FAILS(lt_stream_uniform_f32(&s, LT_STREAM_MAX_F32, 1, &f), LT_ERR_ARGUMENT, "1 elements from 17179869184");
-    LT_CHECK_FAILS(lt_stream_normal_f64(&s, -1, 1, &d), LT_ERR_ARGUMENT, "from -1");
-    LT_CHECK_FAILS(lt_stream_normal_f64(&s, 1, INT64_MAX, &d), LT_ERR_ARGUMENT, "random stream");
-    LT_CHECK_FAILS(lt_stream_normal_f32(&s, 1, -1, &f), LT_ERR_ARGUMENT, "-1 elements");
+    LT_CHECK_OK(lt_draws_uniform_f32(&s, LT_STREAM_MAX_F32 - 1, 1, &f));
+    LT_CHECK_FAILS(lt_draws_uniform_f32(&s, LT_STREAM_MAX_F32, 1, &f), LT_ERR_ARGUMENT, "1 elements from 17179869184");
+    LT_CHECK_FAILS(lt_draws_normal_f64(&s, -1, 1, &d), LT_ERR_ARGUMENT, "from -1");
+    LT_CHECK_FAILS(lt_draws_normal_f64(&s, 1, INT64_MAX, &d), LT_ERR_ARGUMENT, "random stream");
+    LT_CHECK_FAILS(lt_draws_normal_f32(&s, 1, -1, &f), LT_ERR_ARGUMENT, "-1 elements");
 }
 
 /* Mean, variance, third and fourth moments of n normals lie within six standard errors. */
@@ -101,10 +101,10 @@ LT_TEST(normals_look_normal)
     enum { N = 100000 };
     static double x[N];
     static float f[N];
-    lt_stream s = lt_stream_make(11, "moments", 0, 0, 0);
-    LT_CHECK_OK(lt_stream_normal_f64(&s, 0, N, x));
+    lt_draws s = lt_draws_make(11, "moments", 0, 0, 0);
+    LT_CHECK_OK(lt_draws_normal_f64(&s, 0, N, x));
     check_moments(x, N);
-    LT_CHECK_OK(lt_stream_normal_f32(&s, 0, N, f));
+    LT_CHECK_OK(lt_draws_normal_f32(&s, 0, N, f));
     for (int i = 0; i < N; i++) x[i] = (double)f[i];
     check_moments(x, N);
     lt_rng r = lt_rng_seed(3);
@@ -116,8 +116,8 @@ LT_TEST(uniforms_stay_below_one_and_fill_the_interval)
 {
     enum { N = 100000, BINS = 50 };
     static float f[N];
-    lt_stream s = lt_stream_make(5, "uniform", 0, 0, 0);
-    LT_CHECK_OK(lt_stream_uniform_f32(&s, 0, N, f));
+    lt_draws s = lt_draws_make(5, "uniform", 0, 0, 0);
+    LT_CHECK_OK(lt_draws_uniform_f32(&s, 0, N, f));
     int bin[BINS] = { 0 };
     for (int i = 0; i < N; i++) {
         LT_CHECK(f[i] >= 0 && f[i] < 1);
