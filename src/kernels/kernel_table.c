@@ -25,7 +25,10 @@ static const lt_kernel_row rows[] = {
     FAST(RMAX, reduce_fused), REAL(RMAX, reduce),
     FAST(RMIN, reduce_fused), REAL(RMIN, reduce),
     REAL(ARGMAX, arg), REAL(ARGMIN, arg), REAL(CUMSUM, cumsum), REAL(TOPK_INDEX, topk),
-    ANY(TAKE, take), REAL(PUT, put), ANY(TAKE_ALONG, take_along), REAL(PUT_ALONG, put_along),
+    FAST(TAKE, take_rows),             ANY(TAKE, take),
+    FAST(TAKE_ALONG, take_along_rows), ANY(TAKE_ALONG, take_along),
+    FAST(PUT_ALONG, put_along_rows),   REAL(PUT_ALONG, put_along),
+    REAL(PUT, put),
 #if LT_HAVE_OPENBLAS
     FAST(MATMUL, matmul_openblas),
 #endif

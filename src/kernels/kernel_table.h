@@ -18,7 +18,8 @@ typedef struct lt_problem_key {
     const lt_attr *attr;
     /* MATMUL and CONV2D only, else NULL: elementwise work on the result while it is in cache.
        Its domain is the output's shape; its arg 0 is the raw result, which lies in arg[n_in]
-       of the kernel; its arg j > 0 is the kernel's arg[n_in + j]. */
+       of the kernel; its arg j > 0 is the kernel's arg[n_in + j]. What arg[n_in] holds afterwards
+       is not specified: a row may compute the epilogue without ever writing the raw result. */
     const lt_fused *epilogue;
     lt_isa         isa;
 } lt_problem_key;

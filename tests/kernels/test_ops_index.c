@@ -109,6 +109,7 @@ LT_TEST(take_and_put)
         for (int axis = 0; axis < 3; axis++) {
             lt_shape s = lt_shape3(4, 5, 6), picked = s;
             int64_t extent = s.dim[axis], *index = random_index(7, extent);
+            index[3] = -1; /* from the end */
             picked.dim[axis] = 7;
             lt_attr attr = { .u.index = { .axis = axis, .extent = extent } };
             lt_problem_key p = { .op = LT_OP_TAKE, .n_in = 2, .attr = &attr, .isa = lt_isa_best(), .in = { ops_type(all_types[t], s), ops_type(LT_I64, lt_shape1(7)) }, .out = ops_type(all_types[t], picked) };

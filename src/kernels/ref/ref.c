@@ -14,7 +14,8 @@ static lt_status ref_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     const ref_kernel *r = (const ref_kernel *)k;
     const lt_problem_key *p = &r->host.key;
-    char *scratch = k->scratch_bytes ? arg[k->n_args] : NULL;
+    double nothing[1]; /* so that bodies get a pointer even where nothing is needed */
+    char *scratch = k->scratch_bytes ? arg[k->n_args] : (char *)nothing;
     const double *in[LT_OP_MAX_INPUTS];
     for (int i = 0; i < p->n_in; i++) {
         in[i] = arg[i];
