@@ -36,17 +36,7 @@ static const case_row *const problems[] = {
 static lt_status open_tuner(cli_context *c, lt_tuner **out)
 {
     const tune_options *o = c->options;
-    lt_device_info info;
-    CLI_TRY(lt_device_describe(c->device, &info));
-    char device[320];
-    snprintf(device, sizeof device, "%.8s %.63s %.191s", info.id, info.name, info.features);
-    lt_tuner_options opt = lt_tuner_defaults();
-    opt.device = device;
-    opt.driver = info.driver[0] ? info.driver : "none";
-    opt.kernels = lt_version();
-    opt.path = o->file;
-    opt.mode = o->list || o->clear ? LT_TUNE_ESTIMATE : (lt_tune_mode)o->mode;
-    return lt_tuner_create(&opt, out);
+    return lt_tuner_open(c->device, o->list || o->clear ? LT_TUNE_ESTIMATE : (lt_tune_mode)o->mode, o->file, out);
 }
 
 static lt_status tune_all(cli_context *c, lt_tuner *tuner)
