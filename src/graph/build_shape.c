@@ -183,6 +183,7 @@ static lt_node join(lt_graph *g, const lt_node *parts, int n, int axis, int64_t 
     lt_shape s = *lt_shape_at(g, parts[0]);
     s.dim[axis] = extent;
     int64_t dense[LT_MAX_RANK], at = 0;
+    if (lt_shape_count(&s) < 0) return lt_graph_fail(g, LT_FAIL(LT_ERR_SHAPE, "%d parts make %s: too many elements", n, lt_shape_str(&s).s));
     lt_dense_strides(&s, dense);
     lt_affine *where = lt_arena_alloc(&g->arena, (size_t)n * sizeof *where);
     if (!where) return lt_graph_fail(g, LT_ERR_MEMORY);
@@ -206,7 +207,8 @@ lt_node lt_concat(lt_graph *g, const lt_node *parts, int n, int axis)
         if (!same)
             return lt_graph_fail(g, LT_FAIL(LT_ERR_SHAPE, "concat of %s %s and %s %s along axis %d: other extents differ",
                                             LABEL(parts[0]), SHAPE(parts[0]), LABEL(parts[i]), SHAPE(parts[i]), axis));
-        extent += b->dim[axis];
+        if (__builtin_add_overflow(extent, b->dim[axis], &extent))
+            return lt_graph_fail(g, LT_FAIL(LT_ERR_SHAPE, "concat of %d parts along axis %d: too many elements", n, axis));
     }
     return n == 1 ? parts[0] : join(g, parts, n, axis, extent);
 }

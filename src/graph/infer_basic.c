@@ -98,6 +98,7 @@ lt_status lt_infer_place(lt_infer *x)
     int64_t count = lt_shape_count(&x->shape);
     if (x->n_in < 1 || x->n_in > LT_OP_MAX_INPUTS)
         return LT_FAIL(LT_ERR_ARGUMENT, "place of %d parts: need 1 to %d", x->n_in, LT_OP_MAX_INPUTS);
+    if (count < 0) return LT_FAIL(LT_ERR_SHAPE, "place into %s: too many elements", lt_shape_str(&x->shape).s);
     for (int i = 0; i < x->n_in; i++) {
         int64_t lo, hi;
         if (operand(x, i)->dtype != operand(x, 0)->dtype)

@@ -151,6 +151,18 @@ BAD(concat_null, lt_concat(g, NULL, 2, 0))
 BAD(concat_shapes, lt_concat(g, (lt_node[]){ p->x, p->y }, 2, 0))
 BAD(concat_types, lt_concat(g, (lt_node[]){ p->whole, p->small }, 2, 0))
 BAD(concat_axis, lt_concat(g, (lt_node[]){ p->x, p->x }, 2, 2))
+static lt_node concat_many(place *p)
+{
+    lt_node part[40];
+    for (int i = 0; i < 40; i++) part[i] = lt_input(p->g, "large", LT_F64, lt_shape1((int64_t)1 << 58));
+    return lt_concat(p->g, part, 40, 0);
+}
+static lt_node stack_many(place *p)
+{
+    lt_node part[40];
+    for (int i = 0; i < 40; i++) part[i] = lt_input(p->g, "large", LT_F64, lt_shape1((int64_t)1 << 58));
+    return lt_stack(p->g, part, 40, 0);
+}
 BAD(stack_shapes, lt_stack(g, (lt_node[]){ p->x, p->y }, 2, 0))
 BAD(stack_axis, lt_stack(g, (lt_node[]){ p->x, p->x }, 2, 5))
 BAD(split_uneven, split_into(p, 4))
@@ -220,7 +232,7 @@ static const row builders[] = {
     R(select_index, SHAPE, "index 4 of 'x' [3, 4] is outside axis 1 of extent 4"), R(slice_step, ARGUMENT, "step is 0"), R(slice_axis, SHAPE, "axis 1"),
     R(flip_axis, SHAPE, "axis -2"), R(roll_axis, SHAPE, "axis 1"), R(pad_negative, ARGUMENT, ">= 0"), R(pad_huge, SHAPE, "too many elements"), R(pad_large, SHAPE, "too many elements"),
     R(concat_nothing, ARGUMENT, "0 parts"), R(concat_null, ARGUMENT, "parts"), R(concat_shapes, SHAPE, "other extents differ"), R(concat_types, TYPE, "types differ"),
-    R(concat_axis, SHAPE, "axis 2"), R(stack_shapes, SHAPE, "shapes differ"), R(stack_axis, SHAPE, "at 5"), R(split_uneven, SHAPE, "extent 6 into 4"), R(split_zero, SHAPE, "into 0"),
+    R(concat_axis, SHAPE, "axis 2"), R(concat_many, SHAPE, "too many elements"), R(stack_many, SHAPE, "too many elements"), R(stack_shapes, SHAPE, "shapes differ"), R(stack_axis, SHAPE, "at 5"), R(split_uneven, SHAPE, "extent 6 into 4"), R(split_zero, SHAPE, "into 0"),
     R(gather_type, TYPE, "index"), R(gather_axis, SHAPE, "axis 2"), R(gather_rank, SHAPE, "rank 0, 1"), R(gather_extents, SHAPE, "leading axes"),
     R(conv_rank, SHAPE, "need [n, c, h, w]"), R(conv_channels, SHAPE, "2 input channels"), R(conv_stride, ARGUMENT, "stride 0"), R(conv_padding, ARGUMENT, "padding -1"),
     R(conv_dilation, ARGUMENT, "dilation 0"), R(conv_groups, ARGUMENT, "groups 0"), R(conv_groups_uneven, SHAPE, "groups"), R(conv_large_window, SHAPE, "window of 6"),
