@@ -10,6 +10,7 @@
 #include "lathe/lane.h"
 #include "lathe/npy.h"
 #include "lathe/options.h"
+#include "lathe/qp.h"
 #include "lathe/problem.h"
 #include "lathe/report.h"
 #include "lathe/rng.h"

@@ -1,0 +1,13 @@
+/* The QP solver's inner loops for any processor, and the choice between them. SPDX-License-Identifier: BSD-3-Clause */
+#define LOOPS lt_qp_loops_plain
+#include "optimize/qp_loops_body.h"
+
+#include "kernels/fused.h"
+
+const lt_qp_loops *lt_qp_loops_best(void)
+{
+#if LT_VEC_X86
+    if (lt_isa_best() >= LT_ISA_AVX2) return &lt_qp_loops_avx2;
+#endif
+    return &lt_qp_loops_plain;
+}
