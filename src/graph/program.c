@@ -193,13 +193,17 @@ static lt_status run_traced(lt_program *p)
     return s;
 }
 
-/* Records the launches once their arguments are bound for the first time. */
+/* Records the launches once their arguments are bound for the first time, on a stream of its own:
+   the device's is in use by programs of other threads, whose work would be recorded, too. */
 static lt_status record(lt_program *p)
 {
-    LT_TRY(lt_capture_begin(p->stream));
-    lt_status s = lt_stream_launch_all(p->stream, p->launch, p->n_steps);
-    if (s) { lt_capture_abort(p->stream); return s; }
-    return lt_capture_end(p->stream, &p->capture);
+    lt_stream *own;
+    LT_TRY(lt_stream_create(p->device, &own));
+    lt_status s = lt_capture_begin(own);
+    if (!s) s = lt_stream_launch_all(own, p->launch, p->n_steps);
+    if (!s) s = lt_capture_end(own, &p->capture);
+    lt_stream_destroy(own); /* ends a capture that failed */
+    return s;
 }
 
 static lt_status launch(lt_program *p)
