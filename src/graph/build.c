@@ -54,6 +54,8 @@ lt_node lt_graph_fail(lt_graph *g, lt_status s)
     return LT_NONE;
 }
 
+void lt_graph_forgive(lt_graph *g) { g->status = LT_OK; }
+
 bool lt_operands_ok(lt_graph *g, const char *op, int n, const lt_node *x)
 {
     if (!g) { LT_FAIL(LT_ERR_ARGUMENT, "%s: graph is NULL", op); return false; }
@@ -143,6 +145,14 @@ lt_node lt_input(lt_graph *g, const char *name, lt_dtype t, lt_shape s)
     lt_attr attr = { .u.input.input = g->ir.n_inputs };
     lt_node n = lt_emit(g, LT_OP_INPUT, t, &s, 0, NULL, &attr);
     return lt_is_none(n) || !name ? n : lt_name(g, n, name);
+}
+
+lt_status lt_input_cut(lt_graph *g, lt_node x, int64_t n)
+{
+    if (!belongs(g, x) || lt_get(g, x)->op != LT_OP_INPUT || lt_shape_at(g, x)->rank != 1 || n > lt_shape_at(g, x)->dim[0])
+        return LT_FAIL(LT_ERR_INTERNAL, "only an input vector can be cut, to no more than its length");
+    g->ir.node[x.id].shape.dim[0] = n;
+    return LT_OK;
 }
 
 lt_node lt_constant(lt_graph *g, lt_dtype t, lt_shape s, const void *data)

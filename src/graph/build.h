@@ -19,6 +19,11 @@ lt_node lt_emit(lt_graph *g, lt_op op, lt_dtype dtype, const lt_shape *shape,
                 int n_in, const lt_node *in, const lt_attr *attr);
 /* The common case: shape and type follow from the operands. */
 lt_node lt_emit_simple(lt_graph *g, lt_op op, int n_in, const lt_node *in, const lt_attr *attr);
+/* Forgets the recorded mistake: a front end that has reported it may go on building. */
+void lt_graph_forgive(lt_graph *g);
+/* Shortens an input vector whose views all lie in its first n elements: a front end learns the
+   length only after building on it. */
+lt_status lt_input_cut(lt_graph *g, lt_node x, int64_t n);
 /* Records a mistake whose text LT_FAIL has just set; returns none. */
 lt_node lt_graph_fail(lt_graph *g, lt_status s);
 /* True when every operand is a node of g and no mistake was made; records one otherwise. */
