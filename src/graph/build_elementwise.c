@@ -113,8 +113,11 @@ lt_node lt_mod(lt_graph *g, lt_node a, lt_node b)
 lt_node lt_where(lt_graph *g, lt_node mask, lt_node a, lt_node b)
 {
     if (!lt_operands_ok(g, "where", 3, (lt_node[]){ mask, a, b })) return LT_NONE;
-    lt_dtype t = promote(lt_dtype_at(g, a), lt_dtype_at(g, b));
-    return broadcasting(g, LT_OP_WHERE, 3, (lt_node[]){ lt_cast(g, mask, t), a, b });
+    lt_dtype t = promote(lt_dtype_at(g, a), lt_dtype_at(g, b)), tm = lt_dtype_at(g, mask);
+    if (tm == t) return broadcasting(g, LT_OP_WHERE, 3, (lt_node[]){ mask, a, b });
+    /* A mask of another type is compared in its own: a cast could make a small number zero. */
+    lt_node is_zero = lt_eq(g, mask, lt_scalar(g, tm, 0));
+    return broadcasting(g, LT_OP_WHERE, 3, (lt_node[]){ lt_cast(g, is_zero, t), b, a });
 }
 
 lt_node lt_clamp(lt_graph *g, lt_node x, lt_node lo, lt_node hi)

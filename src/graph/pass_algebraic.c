@@ -43,6 +43,13 @@ static int32_t emit_reshape(site *s, int32_t x)
 
 /* ---- scalars ---- */
 
+/* Whether a factor is far from where elements of the type overflow or lose digits. */
+static bool is_safe_factor(const site *s, double c)
+{
+    double largest = s->n->dtype == LT_F64 ? 1e290 : s->n->dtype == LT_F16 ? 1e3 : 1e30;
+    return fabs(c) <= largest && fabs(c) >= 1 / largest;
+}
+
 /* c * (d * x) and (c x) * d: one multiplication by the product of the constants. */
 static int32_t simplify_scale(site *s, int32_t x, double c)
 {
@@ -53,7 +60,7 @@ static int32_t simplify_scale(site *s, int32_t x, double c)
     if (inner->op != LT_OP_MUL) return KEEP;
     for (int i = 0; i < 2; i++) {
         const lt_ir_node *f = made(s, inner->in[i]);
-        if (f->op == LT_OP_FULL && isfinite(f->attr.u.value * c)) {
+        if (f->op == LT_OP_FULL && is_safe_factor(s, f->attr.u.value * c)) {
             int32_t rest = inner->in[1 - i];
             double both = f->attr.u.value * c;
             return both == 1 ? rest : emit_binary(s, LT_OP_MUL, rest, emit_full(s, both));

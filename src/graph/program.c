@@ -104,45 +104,7 @@ static lt_status make_copies(lt_program *p)
     return LT_OK;
 }
 
-static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt)
-{
-    lt_arena arena = { 0 };
-    lt_module m = { 0 };
-    p->mode = opt->mode;
-    p->n_outputs = n_outputs;
-    p->device = opt->device;
-    if (!p->device) LT_TRY(lt_default_device(&p->device));
-    p->stream = lt_device_stream(p->device);
-    LT_TRY(remember_inputs(p, g));
-    lt_status s = extract(g, outputs, n_outputs, &arena, &m);
-    if (!s) s = lt_program_build(p, &m, opt);
-    if (!s) s = make_copies(p);
-    lt_ir_free(&m.ir);
-    lt_arena_release(&arena);
-    return s;
-}
-
-lt_status lt_program_create(lt_graph *g, const lt_node *outputs, int n_outputs,
-                            const lt_compile_options *opt, lt_program **out)
-{
-    static const lt_compile_options defaults;
-    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_program_create: out is NULL");
-    *out = NULL;
-    if (!opt) opt = &defaults;
-    LT_TRY(check_request(g, outputs, n_outputs, opt));
-    lt_program *p = lt_calloc(1, sizeof *p);
-    if (!p) return LT_ERR_MEMORY;
-    lt_span span = lt_span_begin("compile");
-    int64_t start = lt_clock_ns();
-    lt_status s = create(p, g, outputs, n_outputs, opt);
-    p->info.compile_seconds = (double)(lt_clock_ns() - start) * 1e-9;
-    lt_span_end(span);
-    if (s) { lt_program_destroy(p); return s; }
-    *out = p;
-    return LT_OK;
-}
-
-/* ---- running ---- */
+/* ---- binding and recording ---- */
 
 static lt_status missing(lt_program *p, const char *what, int i)
 {
@@ -179,6 +141,63 @@ static lt_status rebind(lt_program *p, const void *const *inputs, void *const *o
     return LT_OK;
 }
 
+/* Records the launches; runs bind their arguments. On a stream of its own: the device's is in use
+   by programs of other threads, whose work would be recorded, too. */
+static lt_status record(lt_program *p)
+{
+    lt_stream *own;
+    if (p->input_copy) LT_TRY(rebind(p, (const void *const *)p->input_copy, p->output_copy));
+    LT_TRY(lt_stream_create(p->device, &own));
+    lt_status s = lt_capture_begin(own);
+    if (!s) s = lt_stream_launch_all(own, p->launch, p->n_steps);
+    if (!s) s = lt_capture_end(own, &p->capture);
+    lt_stream_destroy(own); /* ends a capture that failed */
+    return s;
+}
+
+/* ---- creating ---- */
+
+static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt)
+{
+    lt_arena arena = { 0 };
+    lt_module m = { 0 };
+    p->mode = opt->mode;
+    p->n_outputs = n_outputs;
+    p->device = opt->device;
+    if (!p->device) LT_TRY(lt_default_device(&p->device));
+    p->stream = lt_device_stream(p->device);
+    LT_TRY(remember_inputs(p, g));
+    lt_status s = extract(g, outputs, n_outputs, &arena, &m);
+    if (!s) s = lt_program_build(p, &m, opt);
+    if (!s) s = make_copies(p);
+    if (!s && p->mode >= LT_MODE_REDUCE_OVERHEAD) s = record(p);
+    lt_ir_free(&m.ir);
+    lt_arena_release(&arena);
+    return s;
+}
+
+lt_status lt_program_create(lt_graph *g, const lt_node *outputs, int n_outputs,
+                            const lt_compile_options *opt, lt_program **out)
+{
+    static const lt_compile_options defaults;
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_program_create: out is NULL");
+    *out = NULL;
+    if (!opt) opt = &defaults;
+    LT_TRY(check_request(g, outputs, n_outputs, opt));
+    lt_program *p = lt_calloc(1, sizeof *p);
+    if (!p) return LT_ERR_MEMORY;
+    lt_span span = lt_span_begin("compile");
+    int64_t start = lt_clock_ns();
+    lt_status s = create(p, g, outputs, n_outputs, opt);
+    p->info.compile_seconds = (double)(lt_clock_ns() - start) * 1e-9;
+    lt_span_end(span);
+    if (s) { lt_program_destroy(p); return s; }
+    *out = p;
+    return LT_OK;
+}
+
+/* ---- running ---- */
+
 static lt_status run_traced(lt_program *p)
 {
     lt_span all = lt_span_begin("program");
@@ -193,24 +212,10 @@ static lt_status run_traced(lt_program *p)
     return s;
 }
 
-/* Records the launches once their arguments are bound for the first time, on a stream of its own:
-   the device's is in use by programs of other threads, whose work would be recorded, too. */
-static lt_status record(lt_program *p)
-{
-    lt_stream *own;
-    LT_TRY(lt_stream_create(p->device, &own));
-    lt_status s = lt_capture_begin(own);
-    if (!s) s = lt_stream_launch_all(own, p->launch, p->n_steps);
-    if (!s) s = lt_capture_end(own, &p->capture);
-    lt_stream_destroy(own); /* ends a capture that failed */
-    return s;
-}
-
 static lt_status launch(lt_program *p)
 {
     if (lt_trace_is_on()) return run_traced(p);
     if (p->mode < LT_MODE_REDUCE_OVERHEAD) return lt_stream_launch_all(p->stream, p->launch, p->n_steps);
-    if (!p->capture) LT_TRY(record(p));
     return lt_capture_replay(p->stream, p->capture);
 }
 

@@ -112,9 +112,15 @@ static lt_status make_wish(lt_schedule *s, int32_t id, wish *w)
 
 /* ---- groups ---- */
 
-/* A cast to a type smaller than registers is a rounding that was asked for: readers must see the
-   stored value. */
-static bool rounds(const lt_ir_node *n) { return n->op == LT_OP_CAST && n->dtype != lt_compute_type((lt_dtype)n->dtype); }
+/* Readers must see the stored value where storing changes it: a cast to a type smaller than
+   registers is a rounding that was asked for, and arithmetic on integers may leave their range. */
+static bool rounds(const lt_ir_node *n)
+{
+    if (n->op == LT_OP_CAST) return n->dtype != lt_compute_type((lt_dtype)n->dtype);
+    bool stays = n->op == LT_OP_MIN || n->op == LT_OP_MAX || n->op == LT_OP_WHERE || n->op == LT_OP_CLAMP ||
+                 n->op == LT_OP_SIGN || n->op == LT_OP_FLOOR || (n->op >= LT_OP_LT && n->op <= LT_OP_EQ);
+    return lt_dtype_is_integer((lt_dtype)n->dtype) && !stays;
+}
 
 /* Whether r is a register of group u: computed there, neither a reduction nor a rounding. */
 static bool is_register(const lt_schedule *s, int32_t u, int32_t r)

@@ -219,7 +219,7 @@ LT_TEST(every_allocation_may_fail)
 
 /* ---- no allocations ---- */
 
-LT_TEST(the_second_run_allocates_nothing)
+LT_TEST(runs_allocate_nothing)
 {
     static const lt_mode modes[] = { LT_MODE_EAGER, LT_MODE_DEFAULT, LT_MODE_REDUCE_OVERHEAD };
     fill_data();

@@ -183,6 +183,71 @@ LT_TEST(bits_do_not_depend_on_threads)
     walk(cases_network, check_threads);
 }
 
+/* ---- integers and masks: exact, saturating, the same in every mode ---- */
+
+typedef struct exact_row {
+    const char *what;
+    lt_node   (*build)(lt_graph *g, lt_node bytes, lt_node words, lt_node longs, lt_node reals, lt_node floats);
+    double      want[4];
+} exact_row;
+
+#define EXACT(id, expression)                                                                          \
+    static lt_node id(lt_graph *g, lt_node u, lt_node i, lt_node l, lt_node r, lt_node f)               \
+    { (void)u; (void)i; (void)l; (void)r; (void)f; return (expression); }
+
+EXACT(bytes_up_and_down, lt_shift(g, lt_shift(g, u, 100), -100))
+EXACT(bytes_down_and_up, lt_shift(g, lt_shift(g, u, -10), 10))
+EXACT(words_up_and_down, lt_shift(g, lt_shift(g, i, 1), -1))
+EXACT(longs_chain, lt_sub(g, lt_mul(g, lt_abs(g, l), l), lt_neg(g, l)))
+EXACT(longs_clamped, lt_clamp_scalar(g, lt_square(g, l), 2, 10))
+EXACT(longs_compared, lt_add(g, lt_lt(g, l, lt_flip(g, l, 0)), lt_ge(g, l, l)))
+EXACT(words_summed, lt_cumsum(g, lt_maximum(g, lt_minimum(g, i, lt_full(g, LT_I32, lt_shape1(4), 9)), lt_full(g, LT_I32, lt_shape1(4), -9)), 0))
+EXACT(bytes_promoted, lt_sub(g, l, lt_cast(g, u, LT_I64)))
+EXACT(mixed_promoted, lt_mul(g, u, f))
+EXACT(reals_truncated, lt_cast(g, lt_scale(g, r, 3), LT_I32))
+EXACT(reals_saturated, lt_cast(g, lt_scale(g, r, 1e3), LT_U8))
+EXACT(small_mask_of_floats, lt_where(g, r, f, lt_neg(g, f)))
+EXACT(real_mask_of_longs, lt_where(g, r, l, lt_neg(g, l)))
+EXACT(byte_mask, lt_where(g, lt_gt(g, u, lt_full(g, LT_U8, lt_shape1(4), 100)), r, f))
+
+static const exact_row exact_rows[] = {
+    { "bytes up and down", bytes_up_and_down, { 155, 3, 155, 0 } }, { "bytes down and up", bytes_down_and_up, { 200, 10, 255, 10 } },
+    { "words up and down", words_up_and_down, { 2147483646, -2147483647, 5, -7 } }, { "longs chain", longs_chain, { 2, -6, 12, -20 } },
+    { "longs clamped", longs_clamped, { 2, 4, 9, 10 } }, { "longs compared", longs_compared, { 1, 2, 1, 2 } }, { "words summed", words_summed, { 9, 0, 5, -2 } },
+    { "bytes promoted", bytes_promoted, { -199, -5, -252, -4 } }, { "mixed promoted", mixed_promoted, { 200, 6, 765, 0 } },
+    { "reals truncated", reals_truncated, { 1, 0, 0, -6 } }, { "reals saturated", reals_saturated, { 255, 0, 0, 0 } },
+    { "small mask", small_mask_of_floats, { 1, -2, 3, 4 } }, { "real mask of longs", real_mask_of_longs, { 1, 2, 3, -4 } },
+    { "byte mask", byte_mask, { 0.5, 2, 1e-300, 4 } },
+};
+
+LT_TEST(integers_and_masks_are_exact)
+{
+    static const lt_mode modes[] = { LT_MODE_EAGER, LT_MODE_DEFAULT, LT_MODE_REDUCE_OVERHEAD };
+    static const uint8_t bytes[4] = { 200, 3, 255, 0 };
+    static const int32_t words[4] = { 2147483647, -2147483647, 5, -7 };
+    static const int64_t longs[4] = { 1, -2, 3, -4 };
+    static const double reals[4] = { 0.5, 0, 1e-300, -2 };
+    static const float floats[4] = { 1, 2, 3, 4 };
+    for (size_t k = 0; k < sizeof exact_rows / sizeof *exact_rows; k++)
+        for (int m = 0; m < 3; m++) {
+            const exact_row *row = &exact_rows[k];
+            lt_graph *g;
+            lt_program *p = NULL;
+            double out[4];
+            LT_CHECK_OK(lt_graph_create(&g));
+            lt_node u = lt_input(g, "u", LT_U8, lt_shape1(4)), i = lt_input(g, "i", LT_I32, lt_shape1(4)), l = lt_input(g, "l", LT_I64, lt_shape1(4));
+            lt_node r = lt_input(g, "r", LT_F64, lt_shape1(4)), f = lt_input(g, "f", LT_F32, lt_shape1(4)), y = row->build(g, u, i, l, r, f);
+            LT_CHECK_OK(lt_program_create(g, &y, 1, &(lt_compile_options){ .mode = modes[m] }, &p));
+            LT_CHECK_OK(lt_program_run(p, (const void *[]){ bytes, words, longs, reals, floats }, (void *[]){ out }));
+            for (int64_t e = 0; p && e < 4; e++)
+                if (lt_load_double(lt_node_dtype(g, y), out, e) != row->want[e])
+                    LT_TEST_FAIL("%s %s: element %lld is %.17g, expected %.17g", row->what, lt_mode_name(modes[m]), (long long)e,
+                                 lt_load_double(lt_node_dtype(g, y), out, e), row->want[e]);
+            lt_program_destroy(p);
+            lt_graph_destroy(g);
+        }
+}
+
 /* ---- coverage ---- */
 
 /* Derivatives use ops that no public builder makes: they count as met when a gradient has them. */

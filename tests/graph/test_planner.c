@@ -277,6 +277,7 @@ static lt_node x_dot_x(lt_graph *g, lt_node x, lt_node y) { (void)y; return lt_m
 static lt_node twice_transposed(lt_graph *g, lt_node x, lt_node y) { (void)y; return lt_exp(g, lt_transpose(g, lt_transpose(g, x))); }
 static lt_node log_1_exp(lt_graph *g, lt_node x, lt_node y) { (void)y; return lt_log(g, lt_shift(g, lt_exp(g, x), 1)); }
 static lt_node scaled_thrice(lt_graph *g, lt_node x, lt_node y) { (void)y; return lt_scale(g, lt_scale(g, lt_neg(g, lt_scale(g, x, 2)), 3), 0.5); }
+static lt_node scaled_to_nothing(lt_graph *g, lt_node x, lt_node y) { (void)y; return lt_scale(g, lt_scale(g, x, 1e-200), 1e-200); }
 static lt_node slices_joined(lt_graph *g, lt_node x, lt_node y)
 {
     (void)y;
@@ -312,6 +313,8 @@ LT_TEST(passes_simplify)
     LT_CHECK_EQ_INT(left_over(scaled_thrice, lt_shape1(4), n), 3);
     LT_CHECK_EQ_INT(n[LT_OP_MUL], 1);
     LT_CHECK_EQ_INT(n[LT_OP_NEG], 0);
+    left_over(scaled_to_nothing, lt_shape1(4), n);
+    LT_CHECK_EQ_INT(n[LT_OP_MUL], 2); /* the product of the factors is zero, that of the scales need not be */
     left_over(products_transposed, lt_shape2(4, 4), n);
     LT_CHECK_EQ_INT(n[LT_OP_VIEW], 0);
     LT_CHECK_EQ_INT(n[LT_OP_MATMUL], 1);
