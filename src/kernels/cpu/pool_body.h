@@ -27,8 +27,37 @@ static void NAME(max_row)(const lt_pool_shape *s, const T *x, int64_t oy, T *bes
     for (int64_t i = 0; i < s->ow * s->c; i++) index[i] = index[i] < 0 ? 0 : index[i];
 }
 
+/* Whether b comes before a as the maximum of a window: larger, or the first NaN. */
+static inline bool NAME(beats)(T b, T a) { return (b > a) | ((b != b) & (a == a)); }
+
+/* The commonest window, 2 by 2 in steps of 2 inside the plane: four loads, three selects, no memory
+   for the maxima. */
+static void NAME(max_plane_2x2)(const lt_pool_shape *s, const T *x, int64_t *index)
+{
+    for (int64_t oy = 0; oy < s->oh; oy++) {
+        const T *row = x + 2 * oy * s->w, *below = row + s->w;
+        for (int64_t ox = 0, at = 2 * oy * s->w; ox < s->ow; ox++, at += 2, row += 2, below += 2, index++) {
+            bool right = NAME(beats)(row[1], row[0]), right_below = NAME(beats)(below[1], below[0]);
+            T top = right ? row[1] : row[0], bottom = right_below ? below[1] : below[0];
+            *index = NAME(beats)(bottom, top) ? at + s->w + right_below : at + right;
+        }
+    }
+}
+
+static bool NAME(is_2x2)(const lt_pool_shape *s)
+{
+    const lt_window *w = &s->win;
+    bool plain = s->c == 1;
+    for (int i = 0; i < 2; i++) plain = plain && w->kernel[i] == 2 && w->stride[i] == 2 && w->pad[i] == 0 && w->dilation[i] == 1;
+    return plain;
+}
+
 static void NAME(max_plane)(const lt_pool_shape *s, const void *x, void *out, void *work)
 {
+    if (NAME(is_2x2)(s)) {
+        NAME(max_plane_2x2)(s, x, out);
+        return;
+    }
     for (int64_t oy = 0; oy < s->oh; oy++)
         NAME(max_row)(s, x, oy, work, (int64_t *)out + oy * s->ow * s->c);
 }
