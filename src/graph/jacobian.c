@@ -330,6 +330,7 @@ lt_status lt_jacobian(lt_graph *g, const lt_node *y, int n_y, lt_node x, lt_node
         }
     }
     lt_status status = run_sweep(&s, y, n_y, out);
+    if (status) lt_graph_fail(g, status); /* memory may be out before a builder could notice */
     lt_free(s.at);
     lt_free(s.n_rows);
     lt_free(s.active);

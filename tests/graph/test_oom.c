@@ -120,9 +120,18 @@ static void elementwise(lt_graph *g, lt_node *in, int *n_in, lt_node *out, int *
     *n_out = 2;
 }
 
+static void constraints(lt_graph *g, lt_node *in, int *n_in, lt_node *out, int *n_out)
+{
+    in[0] = lt_input(g, "V", LT_F64, lt_shape2(4, 4));
+    *n_in = 1;
+    lt_node c[] = { lt_sub(g, lt_matmul(g, lt_transpose(g, in[0]), in[0]), lt_eye(g, LT_F64, 4)), lt_exp(g, lt_at(g, in[0], 1)) };
+    (void)lt_jacobian(g, c, 2, in[0], out);
+    *n_out = 2;
+}
+
 static const struct { const char *name; builder build; } graphs[] = {
     { "two layers", two_layers }, { "convolutions", convolutions }, { "factorisations", factorisations },
-    { "movements", movements }, { "elementwise", elementwise },
+    { "movements", movements }, { "elementwise", elementwise }, { "constraints", constraints },
 };
 #define N_GRAPHS (sizeof graphs / sizeof *graphs)
 
@@ -214,6 +223,47 @@ LT_TEST(every_allocation_may_fail)
         fail_each(graphs[i].name, graphs[i].build, LT_MODE_DEFAULT);
         fail_each(graphs[i].name, graphs[i].build, LT_MODE_EAGER);
         fail_each(graphs[i].name, graphs[i].build, LT_MODE_REDUCE_OVERHEAD);
+    }
+}
+
+static lt_status square(void *ctx, lt_graph *g, const lt_node *in, int n_in, lt_node *out, int n_out)
+{
+    (void)ctx; (void)n_in; (void)n_out;
+    out[0] = lt_sum(g, lt_square(g, in[0]));
+    return lt_graph_status(g);
+}
+
+/* Calls for two shapes, then a comparison with eager. */
+static lt_status function_and_verify(void)
+{
+    lt_function *f;
+    lt_graph *g = NULL;
+    double v;
+    lt_status s = lt_function_create(square, NULL, 1, 1, &(lt_function_options){ .max_plans = 1 }, &f);
+    lt_tensor out = { LT_F64, lt_shape0(), &v };
+    for (int64_t n = 3; !s && n < 5; n++) s = lt_function_call(f, &(lt_tensor){ LT_F64, lt_shape1(n), data[1][0] }, &out);
+    if (!s) s = lt_graph_create(&g);
+    lt_node y = lt_norm(g, lt_input(g, "x", LT_F64, lt_shape1(9)));
+    if (!s) s = lt_graph_verify(g, &y, 1, NULL, (const void *[]){ data[1][0] }, 1e-12);
+    lt_graph_destroy(g);
+    lt_function_destroy(f);
+    return s;
+}
+
+LT_TEST(functions_and_verification_survive_failing_allocations)
+{
+    fill_data();
+    LT_CHECK_OK(function_and_verify());
+    bool reached = true;
+    for (int64_t n = 1; reached && lt_test_failures < 20; n++) {
+        int64_t live = live_blocks(), made = lt_alloc_count();
+        lt_alloc_fail_at(n);
+        lt_status s = function_and_verify();
+        lt_alloc_fail_at(0);
+        reached = lt_alloc_count() - made >= n;
+        int64_t leaked = live_blocks() - live;
+        if (s != LT_OK && s != LT_ERR_MEMORY) LT_TEST_FAIL("allocation %lld: status %s, %s", (long long)n, lt_status_name(s), lt_error_text());
+        if (leaked) LT_TEST_FAIL("allocation %lld: %lld blocks leaked", (long long)n, (long long)leaked);
     }
 }
 
