@@ -1,18 +1,12 @@
 /* Vectors of doubles. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/vector.h"
 
+#include "optimize/dense.h"
+
 #include <math.h>
 #include <stddef.h>
 
-double lt_vec_dot(int64_t n, const double *a, const double *b)
-{
-    double part[8] = { 0 };
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int j = 0; j < 8; j++) part[j] += a[i + j] * b[i + j];
-    for (int j = 0; i < n; i++, j++) part[j] += a[i] * b[i];
-    return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
-}
+double lt_vec_dot(int64_t n, const double *a, const double *b) { return lt_dense_best()->dot(n, a, b); }
 
 double lt_vec_max_abs(int64_t n, const double *a)
 {
@@ -46,10 +40,7 @@ double lt_vec_distance(int64_t n, const double *a, const double *b)
     return sqrt(((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7])));
 }
 
-void lt_vec_axpy(int64_t n, double c, const double *restrict a, double *restrict y)
-{
-    for (int64_t i = 0; i < n; i++) y[i] += c * a[i];
-}
+void lt_vec_axpy(int64_t n, double c, const double *a, double *y) { lt_dense_best()->axpy(n, c, a, y); }
 
 void lt_vec_scale(int64_t n, double c, double *y)
 {

@@ -1,0 +1,304 @@
+/* The optimizer: minimise f(x) subject to ci(x) <= 0 and ce(x) = 0, where all of them may be
+   nonsmooth and nonconvex. BFGS-SQP with an exact penalty function and steering (Curtis, Mitchell,
+   Overton, Optim. Methods Softw. 32(1):148-181, 2017).
+
+       lt_problem *p;  lt_problem_from_graph(g, f, &ci, 1, NULL, 0, &p);
+       lt_solution *s; lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 1e-6 }, &s);
+       … s->best.x, s->best.f, s->termination_code …
+       lt_solution_destroy(s); lt_problem_destroy(p);
+
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATHE_SOLVE_H
+#define LATHE_SOLVE_H
+
+#include "lathe/graph.h"
+#include "lathe/options.h"
+#include "lathe/problem.h"
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Problems ------------------------------------------------------------------------------ */
+typedef struct lt_problem lt_problem; /* opaque; several solves may share one at the same time */
+
+/* One call of a user's function at x (n numbers). Every pointer may be NULL: that output is not
+   wanted. Values are asked for first; a call for gradients alone always follows a call for values
+   at the same x, so what the first computed may be kept. Gradients lie one after the other, n
+   numbers each. */
+typedef struct lt_outputs {
+    double *f, *grad_f;      /* 1; n */
+    double *ci, *grad_ci;    /* p; p times n */
+    double *ce, *grad_ce;    /* q; q times n */
+} lt_outputs;
+/* A failure ends the run with code 11 and its text; values that are not finite only reject the step. */
+typedef lt_status (*lt_problem_fn)(void *ctx, const double *x, const lt_outputs *out);
+
+/* fn and ctx are called from the thread that runs lt_solve; solves that share the problem in
+   several threads call fn at the same time. */
+LT_API lt_status lt_problem_from_function(int64_t n, int64_t p, int64_t q, lt_problem_fn fn, void *ctx,
+                                          lt_problem **out);
+/* The graph's inputs (f64 or f32) are the variables in order, packed row major; f has one element,
+   ci and ce are tensors of any shape, their elements in row-major order. Borrows the graph, to which
+   the derivatives are added and which must outlive the problem. */
+LT_API lt_status lt_problem_from_graph(lt_graph *g, lt_node f, const lt_node *ci, int n_ci,
+                                       const lt_node *ce, int n_ce, lt_problem **out);
+/* Borrows the model, which must outlive the problem; its start and names are taken over, its
+   options are not: see lt_solve_options_from_model. */
+LT_API lt_status lt_problem_from_model(const lt_model *m, lt_problem **out);
+LT_API void      lt_problem_destroy(lt_problem *p); /* NULL is allowed; no solve may be running */
+
+typedef struct lt_problem_size { int64_t n, p, q; } lt_problem_size;
+LT_API lt_problem_size lt_problem_get_size(const lt_problem *p);
+/* One evaluation, for use outside a solve; wanted outputs as in lt_outputs. */
+LT_API lt_status lt_problem_evaluate(lt_problem *p, const double *x, const lt_outputs *out);
+
+typedef enum lt_constraint_kind { LT_CONSTRAINT_INEQUALITY, LT_CONSTRAINT_EQUALITY } lt_constraint_kind;
+/* All constraints of this kind are linear: their gradients are asked for once, at x0. */
+LT_API lt_status lt_problem_declare_linear(lt_problem *p, lt_constraint_kind kind);
+/* The gradients of this kind have entries only where stated: those of constraint i stand at variables
+   column[start[i]] … column[start[i + 1] - 1], ascending (start has one entry more than there are
+   constraints). A function then writes those entries alone, one after the other. Copied. */
+LT_API lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kind,
+                                           const int64_t *start, const int64_t *column);
+
+/* A named part of x: tensors one after the other, each row major. */
+typedef struct lt_variable {
+    const char *name;
+    lt_shape    shape;
+    int64_t     offset; /* set by lt_variables_pack_layout */
+} lt_variable;
+/* Fills the offsets in order and returns n; -1 when a shape is invalid. */
+LT_API int64_t   lt_variables_layout(lt_variable *v, int n_variables);
+LT_API lt_status lt_variables_pack(const lt_variable *v, int n_variables, const double *const *tensors, double *x);
+LT_API lt_status lt_variables_unpack(const lt_variable *v, int n_variables, const double *x, double *const *tensors);
+/* The variables of a graph or model problem; copies at most max and returns how many there are. */
+LT_API int       lt_problem_variables(const lt_problem *p, lt_variable *v, int max);
+
+/* Gradients against differences of the values at x, in every variable (or, where n is above
+   max_directions, along that many random directions). */
+typedef struct lt_check_result {
+    double  worst;            /* |difference - gradient| / max(1, |gradient|), largest found */
+    int64_t worst_function;   /* -1: f; 0..p-1: ci; p..p+q-1: ce */
+    int64_t worst_direction;  /* variable, or number of the random direction */
+    double  gradient, difference; /* there */
+    int64_t n_checked;
+    bool    passed;           /* worst <= tolerance */
+} lt_check_result;
+/* tolerance 0 = 1e-5. x NULL: the problem's own start, else standard normal. */
+LT_API lt_status lt_problem_check(lt_problem *p, const double *x, double tolerance, int64_t max_directions,
+                                  lt_check_result *out);
+
+/* ---- What a callback sees ---------------------------------------------------------------------- */
+struct lt_hessian; /* the solver's inverse Hessian approximation */
+
+typedef struct lt_iterate {
+    int64_t iter;                      /* 0 at the start */
+    int64_t n, p, q;
+    const double *x;
+    double f, mu, phi;                 /* phi = mu f + v1 */
+    const double *grad_f, *grad_phi;
+    const double *ci, *grad_ci, *ce, *grad_ce; /* gradients one after the other */
+    double tvi, tve, tv;               /* largest violations */
+    double tvi_l1, tve_l1, tv_l1;      /* sums */
+    bool   feasible_to_tol;
+    const double *d;                   /* direction; zeros at the start */
+    double  alpha;                     /* accepted step */
+    int64_t ls_evals;                  /* since the previous accepted step, failed levels included */
+    int64_t n_gradients;               /* samples in the stationarity measure */
+    const double *stat_vec;
+    double  stat_val;
+    int     fallback_level;
+    const double *H_regularised;       /* n x n, or NULL when nothing was changed */
+    const struct lt_hessian *hessian;  /* for lt_iterate_hessian */
+} lt_iterate;
+/* True asks the run to stop with code 3. Everything it points at is valid during the call only. */
+typedef bool (*lt_halt_log_fn)(void *ctx, const lt_iterate *it);
+
+/* The inverse Hessian approximation: n x n symmetric, or the pairs of limited memory. */
+typedef struct lt_hessian_state {
+    int64_t n, m;          /* m pairs; 0 in full-memory mode */
+    double *H;             /* full memory: n x n; else NULL */
+    double *S, *Y, *rho;   /* limited memory: m rows of n, oldest first; m numbers */
+    double  gamma;
+} lt_hessian_state;
+LT_API lt_status lt_iterate_hessian(const lt_iterate *it, lt_hessian_state *out); /* release afterwards */
+LT_API void      lt_hessian_state_release(lt_hessian_state *s);
+
+/* ---- Options --------------------------------------------------------------------------------- */
+typedef enum lt_solve_qp { LT_SOLVE_QP_NATIVE, LT_SOLVE_QP_OSQP, LT_SOLVE_QP_GUROBI } lt_solve_qp;
+typedef enum lt_gradient_policy {
+    LT_GRADIENTS_AUTO,      /* values first where that is expected to cost less */
+    LT_GRADIENTS_ON_DEMAND, /* values first, always */
+    LT_GRADIENTS_ALWAYS     /* with every evaluation */
+} lt_gradient_policy;
+
+/* Plain data. Start from lt_solve_options_defaults() or, in C, from LT_SOLVE_DEFAULTS; names and
+   meanings are listed by lt_options_help(lt_solve_options_table()). */
+typedef struct lt_solve_options {
+    const double *x0;              /* n numbers; NULL: x0_file, the problem's start, or drawn */
+    const double *H0;              /* n x n symmetric; NULL: H0_file or identity */
+    const double *H0_diagonal;     /* limited memory: n positive numbers; NULL: ones */
+    const lt_hessian_state *limited_mem_warm_start; /* S, Y, rho, gamma */
+    const char *x0_file, *H0_file, *warm_start_file; /* .npy, .npy, .npz */
+    lt_halt_log_fn halt_log_fn;
+    void       *halt_log_ctx;
+    FILE       *print_to;          /* NULL: nothing is printed, whatever print_level says */
+    const volatile int *interrupt; /* not 0: stop with code 3, checkpoint written; may be NULL */
+
+    double mu0;
+    bool   checkH0, scaleH0;
+    double bfgs_damping;
+    int64_t limited_mem_size;
+    bool   limited_mem_fixed_scaling;
+    double prescaling_threshold;
+    bool   prescaling_info_msg;
+    double opt_tol, rel_tol, step_tol, viol_ineq_tol, viol_eq_tol;
+    int64_t ngrad;                 /* 0 = min(100, 2n, n+10) */
+    double evaldist;
+    int64_t maxit;
+    double maxclocktime, fvalquit;
+    bool   halt_on_quadprog_error, halt_on_linesearch_bracket;
+    int    min_fallback_level, max_fallback_level;
+    int64_t max_random_attempts;
+    bool   steering_l1_model;
+    double steering_ineq_margin;
+    int64_t steering_maxit;
+    double steering_c_viol, steering_c_mu;
+    double regularize_threshold;
+    bool   regularize_max_eigenvalues;
+    double wolfe1, wolfe2;
+    int64_t linesearch_nondescent_maxit, linesearch_reattempts, linesearch_reattempts_x0;
+    double linesearch_c_mu, linesearch_c_mu_x0;
+    bool   quadprog_info_msg;
+    int    print_level;
+    double print_frequency;        /* a whole number or INFINITY */
+    int    print_width;
+    bool   print_ascii, print_use_orange, debug_mode;
+    lt_solve_qp QPsolver;
+    bool   stat_l2_model;
+    const char *torch_device;
+    bool   double_precision, globalAD;
+    double init_step_size, linesearch_maxit;
+    bool   is_backtrack_linesearch, search_direction_rescaling, disable_terminationcode_6;
+
+    int    compat;                 /* 1: the reference's quirks */
+    double qp_tol;
+    int64_t seed;
+    int64_t num_threads;           /* of the library's pool; 0 = as it is */
+    lt_mode compile_mode;
+    const char *profile;           /* Chrome trace written here; NULL = none */
+    bool   precision_mixed;
+    int64_t ls_eval_cap;           /* per line search, when linesearch_maxit is infinite */
+    lt_gradient_policy gradients;
+    bool   qp_warm_start, incremental_products, blocked_lbfgs; /* switches for ablation */
+    const char *checkpoint;        /* file; NULL = none */
+    int64_t checkpoint_every;      /* iterations; 0 = by time only */
+    double checkpoint_seconds;
+    const char *resume;            /* a checkpoint to go on from */
+} lt_solve_options;
+
+#ifndef __cplusplus
+/* The intended use is { LT_SOLVE_DEFAULTS, .opt_tol = 1e-6 }: setting a field a second time is no
+   mistake here, so the warning about it is off where this header is included. */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Winitializer-overrides"
+#elif defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Woverride-init"
+#endif
+#define LT_SOLVE_DEFAULTS                                                                          \
+    .mu0 = 1, .checkH0 = true, .scaleH0 = true, .bfgs_damping = 1e-4,                              \
+    .limited_mem_fixed_scaling = true, .prescaling_threshold = INFINITY,                           \
+    .prescaling_info_msg = true, .opt_tol = 1e-8, .step_tol = 1e-12, .viol_ineq_tol = 1e-6,        \
+    .viol_eq_tol = 1e-6, .evaldist = 1e-4, .maxit = 1000, .maxclocktime = INFINITY,                \
+    .fvalquit = -INFINITY, .halt_on_linesearch_bracket = true, .max_fallback_level = 3,            \
+    .max_random_attempts = 5, .steering_l1_model = true, .steering_ineq_margin = 1e-6,             \
+    .steering_maxit = 10, .steering_c_viol = 0.1, .steering_c_mu = 0.9,                            \
+    .regularize_threshold = INFINITY, .wolfe1 = 1e-4, .wolfe2 = 0.5,                               \
+    .linesearch_reattempts_x0 = 10, .linesearch_c_mu = 0.5, .linesearch_c_mu_x0 = 0.5,             \
+    .quadprog_info_msg = true, .print_level = 1, .print_frequency = 1, .print_width = 14,          \
+    .print_use_orange = true, .stat_l2_model = true, .torch_device = "cpu",                        \
+    .double_precision = true, .globalAD = true, .init_step_size = 1, .linesearch_maxit = INFINITY, \
+    .qp_tol = 1e-12, .ls_eval_cap = 100, .qp_warm_start = true,              \
+    .incremental_products = true, .blocked_lbfgs = true, .checkpoint_every = 50,                   \
+    .checkpoint_seconds = 60
+#endif
+
+LT_API lt_solve_options lt_solve_options_defaults(void);
+/* One row per option: for help, command lines and lt_options_set. */
+LT_API const lt_option_table *lt_solve_options_table(void);
+/* As lt_options_set; also explains the options that only a program can set. */
+LT_API lt_status lt_solve_options_set(lt_solve_options *opt, const char *name, const char *value);
+/* Every value against its range; the first that is wrong is named. */
+LT_API lt_status lt_solve_options_check(const lt_solve_options *opt);
+/* Sets the options written in a problem file; a wrong one is named with its line. */
+LT_API lt_status lt_solve_options_from_model(lt_solve_options *opt, const lt_model *m);
+
+/* ---- Solutions --------------------------------------------------------------------------------- */
+typedef struct lt_solution_point {
+    bool    present;
+    double *x;                 /* n */
+    double  f;
+    double *ci, *ce;           /* p, q; NULL when there are none */
+    double  tvi, tve, tv, mu;
+    bool    feasible_to_tol;
+} lt_solution_point;
+
+typedef struct lt_bfgs_counts {
+    int64_t requests, updates, damped_requests, damped_updates, scaling_skips, sty_fails, infnan_fails;
+} lt_bfgs_counts;
+
+typedef struct lt_history_row { /* one accepted step, or the start */
+    int64_t iter, evals;
+    double  mu, phi, f, tvi, tve, t, stat, stat_unweighted;
+    int     level, qp_attempts;
+    int64_t n_gradients;
+    double  seconds;           /* since the start */
+} lt_history_row;
+
+typedef struct lt_solution {
+    int64_t n, p, q;
+    lt_solution_point final, best, most_feasible;
+    lt_solution_point final_unscaled, best_unscaled, most_feasible_unscaled; /* only when prescaled */
+    struct { double *f, *ci, *ce; } scalings; /* NULL where a group needed none */
+    lt_hessian_state H_final;
+    double  stat_value, stat_unweighted, stat_mu_normalised;
+    int64_t iters, fn_evals, gradient_evals;
+    lt_bfgs_counts BFGS_updates;
+    int     termination_code;
+    double  quadprog_failure_rate; /* percent of the QPs */
+    const char *error;             /* codes 11 to 13; else NULL */
+    double  mu_lowest;             /* code 8, constrained; else NaN */
+    double  time_total, time_eval, time_qp, time_h, time_compile; /* seconds */
+    int64_t n_qp, n_mu_reductions;
+    int64_t loop_allocations;      /* after iteration 2 */
+    bool    interrupted;
+    lt_history_row *history;
+    int64_t n_history;
+} lt_solution;
+
+/* Runs the optimizer. opt NULL = all defaults. A failure is a mistake in the call: wrong options,
+   an x0 where the functions fail or are not finite, memory. Everything that happens later is told
+   by the solution's termination code. */
+LT_API lt_status lt_solve(lt_problem *p, const lt_solve_options *opt, lt_solution **out);
+LT_API void      lt_solution_destroy(lt_solution *s); /* NULL is allowed */
+LT_API const char *lt_termination_text(int code); /* one sentence; "?" for a code that does not exist */
+
+/* Runs from n_starts seeded random starts (the first from the given x0, if any) in n_threads
+   threads (0 = as many as cores). Solutions come ordered: feasible first, then by f, then by violation,
+   then by number; the order and every bit are the same for any number of threads. */
+typedef struct lt_multistart {
+    int64_t       n_starts;
+    lt_solution **solution;  /* ordered; NULL where a start failed */
+    int64_t      *start;     /* number of the start each came from */
+} lt_multistart;
+LT_API lt_status lt_solve_multistart(lt_problem *p, const lt_solve_options *opt, int64_t n_starts,
+                                     int64_t n_threads, lt_multistart **out);
+LT_API void      lt_multistart_destroy(lt_multistart *m); /* NULL is allowed */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,56 @@
+/* The last iterates and their gradients: a ring, with an upper bound on each sample's distance so
+   that few distances have to be computed. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/solver.h"
+#include "optimize/vector.h"
+
+#include <math.h>
+#include <string.h>
+
+static void move_bounds(lt_cache *c, double moved)
+{
+    for (int64_t i = 0; i < c->count; i++) c->bound[i] += moved;
+}
+
+/* The reference measures all samples that seem to have left at once, as the Frobenius norm of their
+   stored points, which are wrong while the ring fills: rarely right, but it decides published runs. */
+static void remeasure_compat(lt_cache *c)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < c->count; i++)
+        if (c->bound[i] > c->radius) sum += lt_vec_dot(c->n, c->x + i * c->n, c->x + i * c->n);
+    double norm = sqrt(sum);
+    for (int64_t i = 0; i < c->count; i++)
+        if (c->bound[i] > c->radius) c->bound[i] = norm;
+}
+
+static void remeasure(lt_cache *c, const double *x)
+{
+    for (int64_t i = 0; i < c->count; i++)
+        if (c->bound[i] > c->radius) c->bound[i] = lt_vec_distance(c->n, c->x + i * c->n, x);
+}
+
+static void place(lt_cache *c, const double *x, const double *grads)
+{
+    bool filling = c->count < c->capacity;
+    c->newest = filling ? c->count++ : (c->newest + 1) % c->capacity;
+    double *at = c->x + c->newest * c->n;
+    memcpy(at, x, (size_t)c->n * sizeof *x);
+    if (c->compat && filling && c->newest > 0)
+        for (int64_t i = 0; i < c->n; i++) at[i] = x[0];
+    memcpy(c->grads + c->newest * c->k * c->n, grads, (size_t)(c->k * c->n) * sizeof *grads);
+    memcpy(c->last, x, (size_t)c->n * sizeof *x);
+    c->bound[c->newest] = 0;
+}
+
+void lt_cache_insert(lt_cache *c, const double *x, const double *grads)
+{
+    if (c->count) {
+        move_bounds(c, lt_vec_distance(c->n, x, c->last));
+        if (c->compat) remeasure_compat(c);
+        else remeasure(c, x);
+    }
+    place(c, x, grads);
+    c->n_near = 0;
+    for (int64_t i = 0; i < c->count; i++)
+        if (c->bound[i] <= c->radius) c->near_[c->n_near++] = i;
+}

@@ -1,0 +1,24 @@
+/* Dense loops that carry the solver's time, compiled once per instruction set and chosen by probe.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_DENSE_H
+#define LT_OPTIMIZE_DENSE_H
+
+#include <stdint.h>
+
+#define LT_DENSE_BLOCK 8 /* right-hand sides of one symmetric_apply */
+
+typedef struct lt_dense {
+    double (*dot)(int64_t n, const double *a, const double *b);
+    void   (*axpy)(int64_t n, double c, const double *a, double *y);
+    /* out[j] += H b[j] for k <= LT_DENSE_BLOCK vectors; lower is a packed triangle. */
+    void   (*symmetric_apply)(int64_t n, const double *lower, int64_t k, const double *const *b, double *const *out);
+    void   (*rank2)(int64_t n, const double *s, const double *w, double *lower); /* lower += s w' + w s' */
+} lt_dense;
+
+const lt_dense *lt_dense_best(void);
+
+extern const lt_dense lt_dense_plain;
+extern const lt_dense lt_dense_avx2;
+extern const lt_dense lt_dense_avx512;
+
+#endif

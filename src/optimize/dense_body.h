@@ -1,0 +1,67 @@
+/* The bodies of dense.h, for one instruction set: the including file defines TABLE and is compiled
+   for that set. Eight lanes of partial sums, whatever the vector width, keep the order of every sum
+   the same on all machines. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/dense.h"
+
+/* Any address may be read and written as eight lanes; macros, since passing such vectors between
+   functions would depend on the instruction set. */
+typedef double lanes __attribute__((vector_size(64), aligned(8), may_alias));
+#define LOAD(p) (*(const lanes *)(p))
+#define STORE(p, v) (*(lanes *)(p) = (v))
+#define TOTAL(v) ((((v)[0] + (v)[4]) + ((v)[2] + (v)[6])) + (((v)[1] + (v)[5]) + ((v)[3] + (v)[7])))
+
+static double dot(int64_t n, const double *a, const double *b)
+{
+    lanes sum = { 0 };
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) sum += LOAD(a + i) * LOAD(b + i);
+    for (int j = 0; i < n; i++, j++) sum[j] += a[i] * b[i];
+    return TOTAL(sum);
+}
+
+static void axpy(int64_t n, double c, const double *a, double *y)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) STORE(y + i, LOAD(y + i) + c * LOAD(a + i));
+    for (; i < n; i++) y[i] += c * a[i];
+}
+
+/* Row i of the triangle serves twice while it is in registers: as row i of H and as column i. */
+static double row_twice(int64_t n, const double *row, const double *x, double xi, double *out)
+{
+    lanes sum = { 0 };
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        lanes r = LOAD(row + i);
+        sum += r * LOAD(x + i);
+        STORE(out + i, LOAD(out + i) + xi * r);
+    }
+    for (int j = 0; i < n; i++, j++) {
+        sum[j] += row[i] * x[i];
+        out[i] += xi * row[i];
+    }
+    return TOTAL(sum);
+}
+
+static void symmetric_apply(int64_t n, const double *lower, int64_t k, const double *const *b,
+                            double *const *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double *row = lower + i * (i + 1) / 2;
+        for (int64_t j = 0; j < k; j++)
+            out[j][i] += row_twice(i, row, b[j], b[j][i], out[j]) + row[i] * b[j][i];
+    }
+}
+
+static void rank2(int64_t n, const double *s, const double *w, double *lower)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double *row = lower + i * (i + 1) / 2;
+        double si = s[i], wi = w[i];
+        int64_t j = 0;
+        for (; j + 8 <= i + 1; j += 8) STORE(row + j, LOAD(row + j) + (si * LOAD(w + j) + wi * LOAD(s + j)));
+        for (; j <= i; j++) row[j] += si * w[j] + wi * s[j];
+    }
+}
+
+const lt_dense TABLE = { dot, axpy, symmetric_apply, rank2 };

@@ -1,0 +1,79 @@
+/* Evaluating a problem's functions: one evaluator per running solve.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_EVALUATOR_H
+#define LT_OPTIMIZE_EVALUATOR_H
+
+#include "lathe/solve.h"
+
+#include <pthread.h>
+
+/* A block of constraint gradients with a stated pattern. */
+typedef struct lt_pattern {
+    int64_t *start, *column; /* NULL: dense */
+} lt_pattern;
+
+typedef struct lt_evaluator lt_evaluator;
+
+/* What a kind of problem supplies. */
+typedef struct lt_problem_kind {
+    const char *name;
+    lt_status (*open)(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e);
+    void      (*close)(lt_evaluator *e);
+    lt_status (*run)(lt_evaluator *e, const double *x, const lt_outputs *out);
+} lt_problem_kind;
+
+struct lt_problem {
+    const lt_problem_kind *kind;
+    int64_t n, p, q;
+    lt_problem_fn fn;         /* function problems */
+    void   *ctx;
+    lt_graph *graph;          /* graph problems: borrowed */
+    lt_node *node;            /* f, ce…, ci…, then gradients of each: 2 (1 + n_ce + n_ci) */
+    int     n_ce, n_ci;
+    lt_variable *variable;    /* names are borrowed from the graph or the model */
+    int     n_variables;
+    double *x0;               /* NULL: none; entries may be NaN */
+    bool    linear[2];        /* by lt_constraint_kind */
+    lt_pattern pattern[2];
+    pthread_mutex_t lock;     /* of the idle list and of the graph */
+    lt_evaluator *idle;
+};
+
+enum { LT_BLOCK_F, LT_BLOCK_CE, LT_BLOCK_CI, LT_BLOCK_GRAD_F, LT_BLOCK_GRAD_CE, LT_BLOCK_GRAD_CI, LT_BLOCK_COUNT };
+
+typedef struct lt_port {      /* an input or output of a graph's programs */
+    int64_t offset, count;    /* elements of x or of its block */
+    int     block;
+    bool    single;           /* f32: converted on the way */
+} lt_port;
+
+struct lt_evaluator {
+    lt_problem *problem;
+    lt_evaluator *next;
+    lt_mode   mode;
+    bool      mixed;
+    char      device_name[32];
+    lt_device *device;        /* NULL: the CPU */
+    lt_program *values, *all; /* graph problems */
+    double    value_share;    /* cost of values alone in the cost of everything */
+    double    compile_seconds;
+    lt_port  *port;           /* n_inputs of the variables, then 2 n_values of the outputs */
+    int       n_inputs, n_values;
+    const void **inputs;
+    void    **outputs;
+    float    *single;         /* f32 inputs and outputs are converted here */
+    double   *scratch;        /* values computed again beside gradients */
+    double   *sparse[2];      /* entries of a stated pattern */
+    double   *linear[2];      /* gradients of linear blocks, once known */
+    bool      linear_known[2];
+};
+
+/* Takes an idle evaluator or makes one. */
+lt_status lt_evaluator_acquire(lt_problem *p, const lt_solve_options *opt, lt_evaluator **out);
+void      lt_evaluator_release(lt_evaluator *e); /* back to the problem; NULL is allowed */
+lt_status lt_evaluator_run(lt_evaluator *e, const double *x, const lt_outputs *out);
+
+extern const lt_problem_kind lt_problem_kind_function, lt_problem_kind_graph;
+lt_status lt_problem_alloc(const lt_problem_kind *kind, int64_t n, int64_t p, int64_t q, lt_problem **out);
+
+#endif

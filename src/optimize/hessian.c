@@ -1,0 +1,217 @@
+/* Creating H, damping, and handing it out. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/hessian.h"
+#include "optimize/vector.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <math.h>
+#include <string.h>
+
+void lt_hessian_apply_rows(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
+{
+    if (h->limited) lt_lbfgs_apply(h, k, b, out);
+    else lt_packed_apply_rows(h->n, h->lower, k, b, out);
+}
+
+void lt_hessian_apply(lt_hessian *h, const double *b, double *out)
+{
+    lt_hessian_apply_rows(h, 1, &b, &out);
+}
+
+/* Powell's damping with H in the place of the Hessian. Returns the new s'y; h->y receives the
+   damped y. */
+static double damp(lt_hessian *h, const double *s, const double *y, double sty, bool *damped)
+{
+    int64_t n = h->n;
+    *damped = false;
+    if (!(h->damping > 0)) return sty;
+    /* s'Hs <= trace(H) s's, so that most calls need no product. */
+    if (!h->limited && sty >= h->damping * h->trace * lt_vec_dot(n, s, s)) return sty;
+    lt_hessian_apply(h, s, h->Hs);
+    double sHs = lt_vec_dot(n, s, h->Hs);
+    if (!(sty < h->damping * sHs)) return sty;
+    double theta = (1 - h->damping) * sHs / (sHs - sty);
+    for (int64_t i = 0; i < n; i++) h->y[i] = theta * y[i] + (1 - theta) * h->Hs[i];
+    *damped = true;
+    return theta * sty + (1 - theta) * sHs;
+}
+
+lt_update_code lt_hessian_update(lt_hessian *h, const double *s, const double *y)
+{
+    bool damped;
+    double sty = damp(h, s, y, lt_vec_dot(h->n, s, y), &damped);
+    if (damped) y = h->y;
+    lt_update_code code = h->limited ? lt_lbfgs_update(h, s, y, sty) : lt_bfgs_update(h, s, y, sty);
+    bool updated = code == LT_UPDATE_DONE || code == LT_UPDATE_NOT_SCALED;
+    h->counts.requests++;
+    h->counts.damped_requests += damped;
+    h->counts.updates += updated;
+    h->counts.damped_updates += damped && updated;
+    h->counts.scaling_skips += code == LT_UPDATE_NOT_SCALED;
+    h->counts.sty_fails += code == LT_UPDATE_NO_CURVATURE;
+    h->counts.infnan_fails += code == LT_UPDATE_NOT_FINITE;
+    return code;
+}
+
+/* ---- Creation ---------------------------------------------------------------------------------- */
+static lt_status pack(int64_t n, const double *H, double *lower)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double v = 0.5 * (H[i * n + j] + H[j * n + i]);
+            if (!isfinite(v)) return LT_FAIL(LT_ERR_ARGUMENT, "H0[%lld][%lld] is not finite", (long long)i, (long long)j);
+            lower[lt_packed_row(i) + j] = v;
+        }
+    return LT_OK;
+}
+
+static lt_status check_definite(int64_t n, const double *lower)
+{
+    double *work = lt_malloc_aligned((size_t)lt_packed_row(n) * sizeof *work);
+    if (!work) return LT_ERR_MEMORY;
+    bool definite = lt_packed_is_definite(n, lower, work);
+    lt_free_aligned(work);
+    return definite ? LT_OK : LT_FAIL(LT_ERR_ARGUMENT, "H0 is not positive definite (checkH0 = false allows it)");
+}
+
+static lt_status create_full(const lt_solve_options *opt, lt_hessian *h)
+{
+    int64_t n = h->n, count = lt_packed_row(n);
+    h->lower = lt_malloc_aligned((size_t)count * sizeof *h->lower);
+    if (!h->lower) return LT_ERR_MEMORY;
+    if (opt->H0) {
+        LT_TRY(pack(n, opt->H0, h->lower));
+        if (opt->checkH0) LT_TRY(check_definite(n, h->lower));
+    } else {
+        memset(h->lower, 0, (size_t)count * sizeof *h->lower);
+        for (int64_t i = 0; i < n; i++) h->lower[lt_packed_row(i) + i] = 1;
+    }
+    for (int64_t i = 0; i < n; i++) h->trace += h->lower[lt_packed_row(i) + i];
+    return LT_OK;
+}
+
+static lt_status warm_start(const lt_hessian_state *from, lt_hessian *h)
+{
+    int64_t n = h->n;
+    if (from->n != n || from->m < 1 || !from->S || !from->Y || !from->rho)
+        return LT_FAIL(LT_ERR_ARGUMENT, "limited_mem_warm_start: %lld pairs of %lld numbers, expected pairs of %lld",
+                       (long long)from->m, (long long)from->n, (long long)n);
+    int64_t keep = from->m < h->capacity ? from->m : h->capacity, skip = from->m - keep; /* the newest are kept */
+    if (!lt_vec_finite(from->m * n, from->S) || !lt_vec_finite(from->m * n, from->Y) || !lt_vec_finite(from->m, from->rho)
+        || !isfinite(from->gamma))
+        return LT_FAIL(LT_ERR_ARGUMENT, "limited_mem_warm_start: an entry is not finite");
+    memcpy(h->S, from->S + skip * n, (size_t)(keep * n) * sizeof *h->S);
+    memcpy(h->Y, from->Y + skip * n, (size_t)(keep * n) * sizeof *h->Y);
+    memcpy(h->rho, from->rho + skip, (size_t)keep * sizeof *h->rho);
+    h->count = keep;
+    h->newest = keep - 1;
+    h->gamma = from->gamma;
+    return LT_OK;
+}
+
+static lt_status create_limited(const lt_solve_options *opt, lt_hessian *h)
+{
+    int64_t n = h->n, m = h->capacity = opt->limited_mem_size;
+    h->S = lt_malloc_aligned((size_t)(m * n) * sizeof(double));
+    h->Y = lt_malloc_aligned((size_t)(m * n) * sizeof(double));
+    h->rho = lt_malloc((size_t)m * sizeof(double));
+    h->coefficient = lt_malloc((size_t)(m * LT_LBFGS_BLOCK) * sizeof(double));
+    if (!h->S || !h->Y || !h->rho || !h->coefficient) return LT_ERR_MEMORY;
+    h->newest = m - 1;
+    if (opt->H0) {
+        h->base_lower = lt_malloc_aligned((size_t)lt_packed_row(n) * sizeof(double));
+        if (!h->base_lower) return LT_ERR_MEMORY;
+        LT_TRY(pack(n, opt->H0, h->base_lower));
+    } else if (opt->H0_diagonal) {
+        h->base_diagonal = lt_malloc((size_t)n * sizeof(double));
+        if (!h->base_diagonal) return LT_ERR_MEMORY;
+        memcpy(h->base_diagonal, opt->H0_diagonal, (size_t)n * sizeof(double));
+        for (int64_t i = 0; i < n; i++)
+            if (!(h->base_diagonal[i] > 0) || isinf(h->base_diagonal[i]))
+                return LT_FAIL(LT_ERR_ARGUMENT, "H0_diagonal[%lld] is %g: expected positive and finite", (long long)i,
+                               h->base_diagonal[i]);
+    }
+    return opt->limited_mem_warm_start ? warm_start(opt->limited_mem_warm_start, h) : LT_OK;
+}
+
+lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *h)
+{
+    *h = (lt_hessian){ .n = n, .limited = opt->limited_mem_size > 0, .single = !opt->double_precision,
+                       .scale_pending = opt->scaleH0, .fixed_scaling = opt->limited_mem_fixed_scaling,
+                       .blocked = opt->blocked_lbfgs, .damping = opt->bfgs_damping, .gamma = 1 };
+    double *work = h->y = lt_malloc_aligned((size_t)(4 * n) * sizeof(double));
+    if (!work) return LT_ERR_MEMORY;
+    h->Hs = work + n;
+    h->h = work + 2 * n;
+    h->last.s = work + 3 * n;
+    lt_status s = h->limited ? create_limited(opt, h) : create_full(opt, h);
+    if (s) lt_hessian_release(h);
+    return s;
+}
+
+void lt_hessian_release(lt_hessian *h)
+{
+    lt_free_aligned(h->y);
+    lt_free_aligned(h->lower);
+    lt_free_aligned(h->S);
+    lt_free_aligned(h->Y);
+    lt_free(h->rho);
+    lt_free(h->coefficient);
+    lt_free_aligned(h->base_lower);
+    lt_free(h->base_diagonal);
+    *h = (lt_hessian){ 0 };
+}
+
+/* ---- Handing it out ------------------------------------------------------------------------------ */
+static lt_status export_full(const lt_hessian *h, lt_hessian_state *out)
+{
+    int64_t n = h->n;
+    out->H = lt_malloc((size_t)(n * n) * sizeof(double));
+    if (!out->H) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) out->H[i * n + j] = out->H[j * n + i] = h->lower[lt_packed_row(i) + j];
+    return LT_OK;
+}
+
+static lt_status export_limited(const lt_hessian *h, lt_hessian_state *out)
+{
+    int64_t n = h->n, m = h->count;
+    if (!m) return LT_OK;
+    out->S = lt_malloc((size_t)(m * n) * sizeof(double));
+    out->Y = lt_malloc((size_t)(m * n) * sizeof(double));
+    out->rho = lt_malloc((size_t)m * sizeof(double));
+    if (!out->S || !out->Y || !out->rho) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < m; i++) {
+        int64_t at = (h->newest - (m - 1 - i) + h->capacity) % h->capacity;
+        memcpy(out->S + i * n, h->S + at * n, (size_t)n * sizeof(double));
+        memcpy(out->Y + i * n, h->Y + at * n, (size_t)n * sizeof(double));
+        out->rho[i] = h->rho[at];
+    }
+    out->m = m;
+    return LT_OK;
+}
+
+lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out)
+{
+    *out = (lt_hessian_state){ .n = h->n, .gamma = h->gamma };
+    lt_status s = h->limited ? export_limited(h, out) : export_full(h, out);
+    if (s) lt_hessian_state_release(out);
+    return s;
+}
+
+lt_status lt_iterate_hessian(const lt_iterate *it, lt_hessian_state *out)
+{
+    if (!it || !out) return LT_FAIL(LT_ERR_ARGUMENT, "iterate_hessian: an argument is NULL");
+    return lt_hessian_export(it->hessian, out);
+}
+
+void lt_hessian_state_release(lt_hessian_state *s)
+{
+    if (!s) return;
+    lt_free(s->H);
+    lt_free(s->S);
+    lt_free(s->Y);
+    lt_free(s->rho);
+    *s = (lt_hessian_state){ 0 };
+}

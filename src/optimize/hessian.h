@@ -1,0 +1,61 @@
+/* The inverse Hessian approximation H, in full or limited memory.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_HESSIAN_H
+#define LT_OPTIMIZE_HESSIAN_H
+
+#include "lathe/solve.h"
+
+typedef enum lt_update_code {
+    LT_UPDATE_DONE, LT_UPDATE_NOT_SCALED, LT_UPDATE_NO_CURVATURE, LT_UPDATE_NOT_FINITE
+} lt_update_code;
+
+/* What the last full-memory update did: H+ = gamma H - rho (h s' + s h') + b s s', h = gamma H y. */
+typedef struct lt_rank2 {
+    bool    done;       /* false: H did not change */
+    double  gamma;      /* scaling before the update, mostly 1 */
+    double  rho, b;
+    double *h, *s;      /* n each; valid until the next update */
+} lt_rank2;
+
+typedef struct lt_hessian {
+    int64_t n;
+    bool    limited, single;  /* single: entries are rounded to float32 */
+    bool    scale_pending;    /* the first update scales H */
+    bool    fixed_scaling, blocked;
+    double  damping, gamma;
+    /* full memory */
+    double *lower;            /* rows of the lower triangle, packed: row i has i + 1 entries */
+    double  trace;
+    lt_rank2 last;
+    /* limited memory */
+    int64_t capacity, count, newest; /* pairs; ring position of the newest */
+    double *S, *Y, *rho;      /* capacity rows of n; capacity */
+    double *base_lower, *base_diagonal; /* H0: packed triangle, diagonal, or both NULL */
+    double *coefficient;      /* capacity times LT_LBFGS_BLOCK: work of the two loops */
+    double *y, *Hs, *h;       /* n each: work */
+    lt_bfgs_counts counts;
+} lt_hessian;
+
+#define LT_LBFGS_BLOCK 16     /* right-hand sides taken together */
+
+/* out[j] = H b[j] for k vectors. */
+void lt_hessian_apply_rows(lt_hessian *h, int64_t k, const double *const *b, double *const *out);
+void lt_hessian_apply(lt_hessian *h, const double *b, double *out);
+/* Damps and updates with a step and the change of the gradient. */
+lt_update_code lt_hessian_update(lt_hessian *h, const double *s, const double *y);
+
+lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, double sty);
+lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, double sty);
+void           lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, double *const *out);
+
+lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *h);
+void      lt_hessian_release(lt_hessian *h);
+lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out);
+
+/* ---- Packed triangles ------------------------------------------------------------------------ */
+static inline int64_t lt_packed_row(int64_t i) { return i * (i + 1) / 2; }
+void lt_packed_apply_rows(int64_t n, const double *lower, int64_t k, const double *const *b, double *const *out);
+void lt_packed_apply(int64_t n, const double *lower, const double *b, double *out);
+bool lt_packed_is_definite(int64_t n, const double *lower, double *work); /* Cholesky; work n(n+1)/2 */
+
+#endif

@@ -1,0 +1,80 @@
+/* Limited-memory BFGS: a ring of pairs, products by the two-loop recursion on all right-hand sides
+   at once. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/hessian.h"
+#include "optimize/dense.h"
+#include "optimize/vector.h"
+
+#include <math.h>
+#include <string.h>
+
+static int64_t slot(const lt_hessian *h, int64_t age) /* 0 = newest */
+{
+    int64_t at = h->newest - age;
+    return at < 0 ? at + h->capacity : at;
+}
+
+lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, double sty)
+{
+    int64_t n = h->n;
+    lt_update_code code = LT_UPDATE_DONE;
+    if (!(sty > 0)) return LT_UPDATE_NO_CURVATURE;
+    if (!lt_vec_finite(n, s) || !lt_vec_finite(n, y) || !isfinite(1 / sty)) return LT_UPDATE_NOT_FINITE;
+    if (h->scale_pending) {
+        double gamma = sty / lt_vec_dot(n, y, y);
+        if (isfinite(gamma)) {
+            h->gamma = gamma;
+            if (h->fixed_scaling) h->scale_pending = false;
+        } else {
+            code = LT_UPDATE_NOT_SCALED;
+        }
+    }
+    h->newest = (h->newest + 1) % h->capacity;
+    if (h->count < h->capacity) h->count++;
+    memcpy(h->S + h->newest * n, s, (size_t)n * sizeof *s);
+    memcpy(h->Y + h->newest * n, y, (size_t)n * sizeof *y);
+    h->rho[h->newest] = 1 / sty;
+    return code;
+}
+
+static void apply_base(const lt_hessian *h, double *b)
+{
+    if (h->base_lower) {
+        lt_packed_apply(h->n, h->base_lower, b, h->h);
+        memcpy(b, h->h, (size_t)h->n * sizeof *b);
+    } else if (h->base_diagonal) {
+        for (int64_t i = 0; i < h->n; i++) b[i] *= h->base_diagonal[i];
+    }
+    if (h->gamma != 1) lt_vec_scale(h->n, h->gamma, b);
+}
+
+/* Each of the 2m steps is one pass over a pair for all k right-hand sides; the pair stays in cache. */
+static void two_loops(lt_hessian *h, int64_t k, double *const *b)
+{
+    int64_t n = h->n;
+    for (int64_t age = 0; age < h->count; age++) {
+        int64_t at = slot(h, age);
+        const double *s = h->S + at * n, *y = h->Y + at * n;
+        for (int64_t j = 0; j < k; j++) {
+            double a = h->rho[at] * lt_vec_dot(n, s, b[j]);
+            h->coefficient[age * LT_LBFGS_BLOCK + j] = a;
+            lt_vec_axpy(n, -a, y, b[j]);
+        }
+    }
+    for (int64_t j = 0; j < k; j++) apply_base(h, b[j]);
+    for (int64_t age = h->count - 1; age >= 0; age--) {
+        int64_t at = slot(h, age);
+        const double *s = h->S + at * n, *y = h->Y + at * n;
+        for (int64_t j = 0; j < k; j++) {
+            double c = h->coefficient[age * LT_LBFGS_BLOCK + j] - h->rho[at] * lt_vec_dot(n, y, b[j]);
+            lt_vec_axpy(n, c, s, b[j]);
+        }
+    }
+}
+
+void lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
+{
+    int64_t most = h->blocked ? LT_LBFGS_BLOCK : 1;
+    for (int64_t j = 0; j < k; j++)
+        if (out[j] != b[j]) memcpy(out[j], b[j], (size_t)h->n * sizeof(double));
+    for (int64_t j = 0; j < k; j += most) two_loops(h, k - j < most ? k - j : most, out + j);
+}

@@ -1,0 +1,127 @@
+/* The weak-Wolfe line search: doubling until a bracket is found, then bisection. Values are
+   evaluated first; gradients only where the decrease test passed.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/solver.h"
+#include "optimize/vector.h"
+
+#include "trace/trace.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct search {
+    lt_run *r;
+    double  f0, g0, norm_d, norm_lower; /* norm_lower: of x0 + alpha d */
+    double  alpha, beta, t, tried;      /* tried: the step evaluated last */
+    double  cap;
+    int64_t evals, expansions, max_expansions;
+    bool    has_lower;
+} search;
+
+enum { TOO_FAR, TOO_SHORT, ACCEPTED, STOPPED };
+
+static double evaluation_cap(const lt_run *r, double limit)
+{
+    double cap = fmin(limit, r->opt.linesearch_maxit);
+    return isinf(cap) && !r->opt.compat ? (double)r->opt.ls_eval_cap : cap;
+}
+
+static search begin(lt_run *r, double g0, double limit)
+{
+    search s = { .r = r, .f0 = r->phi, .g0 = g0, .beta = INFINITY, .t = r->opt.init_step_size,
+                 .norm_d = lt_vec_norm2(r->n, r->d), .norm_lower = lt_vec_norm2(r->n, r->cur->x),
+                 .cap = evaluation_cap(r, limit) };
+    double doublings = nearbyint(log2(1e5 / s.norm_d));
+    s.max_expansions = doublings > 10 ? (int64_t)fmin(doublings, 1e6) : 10;
+    return s;
+}
+
+/* The floor keeps the test alive at x = 0, where a relative width means nothing. */
+static bool goes_on(const search *s)
+{
+    double width = fmax(s->r->opt.step_tol * s->norm_lower, 1e-16) / s->norm_d;
+    return s->beta - s->alpha > width && (double)s->evals < s->cap;
+}
+
+static bool reaches_target(const lt_run *r, const lt_point *p)
+{
+    return p->feasible && isfinite(p->phi) && (r->opt.compat ? p->phi : p->f) <= r->opt.fvalquit;
+}
+
+static int judge(search *s)
+{
+    lt_run *r = s->r;
+    lt_point *p = r->trial;
+    p->mu = r->mu;
+    lt_vec_step(r->n, r->cur->x, s->t, r->d, p->x);
+    if (!r->opt.double_precision) lt_vec_round_f32(r->n, p->x);
+    s->tried = s->t;
+    bool first = s->evals++ == 0;
+    if (!lt_oracle_values(r, p, first)) return STOPPED;
+    r->ls_evals++;
+    if (reaches_target(r, p)) {
+        if (r->opt.compat) r->evals++, r->ls_evals++; /* the reference evaluates this point again */
+        return lt_oracle_gradients(r, p) ? ACCEPTED : STOPPED;
+    }
+    bool decreases = isfinite(p->phi) && !(p->phi >= s->f0 + r->opt.wolfe1 * s->t * s->g0);
+    r->first_tried += first;
+    r->first_passed += first && decreases;
+    if (!decreases) return TOO_FAR;
+    if (!lt_oracle_gradients(r, p)) return STOPPED;
+    if (r->opt.is_backtrack_linesearch) return ACCEPTED;
+    double slope = lt_vec_dot(r->n, p->grad_phi, r->d);
+    return isfinite(slope) && slope > r->opt.wolfe2 * s->g0 ? ACCEPTED : TOO_SHORT;
+}
+
+static void keep_as_lower(search *s)
+{
+    lt_run *r = s->r;
+    lt_point *kept = r->trial;
+    r->trial = r->lower;
+    r->lower = kept;
+    s->alpha = s->t;
+    s->norm_lower = lt_vec_norm2(r->n, kept->x);
+    s->has_lower = true;
+}
+
+static bool next_step(search *s)
+{
+    if (s->beta < INFINITY) s->t = 0.5 * (s->alpha + s->beta);
+    else if (s->expansions < s->max_expansions) s->expansions++, s->t = 2 * s->alpha;
+    else return false;
+    return true;
+}
+
+static lt_line failed(const search *s)
+{
+    const lt_run *r = s->r;
+    lt_line line = { .fail = isinf(s->beta) ? LT_LINE_UNBOUNDED : LT_LINE_BRACKETED, .t = s->alpha,
+                     .at = s->has_lower ? r->lower : NULL };
+    if (r->opt.is_backtrack_linesearch && s->evals && r->trial->finite) {
+        line.t = s->tried; /* the shortest step tried, and the point that belongs to it */
+        line.at = r->trial;
+    }
+    return line;
+}
+
+lt_line lt_line_search(lt_run *r, double g0, double limit)
+{
+    lt_span span = lt_span_begin("linesearch");
+    search s = begin(r, g0, limit);
+    lt_line line = { .fail = LT_LINE_STOPPED };
+    while (goes_on(&s)) {
+        if (s.evals && lt_oracle_out_of_time(r)) break;
+        int verdict = judge(&s);
+        if (verdict == STOPPED) break;
+        if (verdict == ACCEPTED) {
+            line = (lt_line){ .fail = LT_LINE_OK, .t = s.t, .at = r->trial };
+            lt_span_end(span);
+            return line;
+        }
+        if (verdict == TOO_FAR) s.beta = s.t;
+        else keep_as_lower(&s);
+        if (!next_step(&s)) break;
+    }
+    lt_span_end(span);
+    return r->code == LT_RUNNING ? failed(&s) : line;
+}

@@ -1,0 +1,156 @@
+/* Evaluations: counted, timed, scaled, recorded; gradients only when somebody needs them.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/solver.h"
+#include "optimize/vector.h"
+
+#include "base/status.h"
+#include "trace/clock.h"
+#include "trace/trace.h"
+
+#include <math.h>
+
+static lt_outputs outputs_of(const lt_run *r, lt_point *p, bool values, bool gradients)
+{
+    int64_t n = r->n;
+    lt_outputs out = { 0 };
+    if (values) {
+        out.f = &p->f;
+        out.ce = r->q ? p->c : NULL;
+        out.ci = r->p ? p->c + r->q : NULL;
+    }
+    if (gradients) {
+        out.grad_f = p->grads;
+        out.grad_ce = r->q ? p->grads + n : NULL;
+        out.grad_ci = r->p ? p->grads + (1 + r->q) * n : NULL;
+    }
+    return out;
+}
+
+static void round_state(const lt_run *r, lt_point *p, bool values, bool gradients)
+{
+    if (r->opt.double_precision) return;
+    if (values) {
+        p->f = (double)(float)p->f;
+        lt_vec_round_f32(r->q + r->p, p->c);
+    }
+    if (gradients) lt_vec_round_f32(r->k * r->n, p->grads);
+}
+
+static void apply_scale(const lt_run *r, lt_point *p, bool values, bool gradients)
+{
+    if (!r->prescaled) return;
+    if (values) {
+        p->f *= r->scale[0];
+        for (int64_t j = 0; j < r->q + r->p; j++) p->c[j] *= r->scale[1 + j];
+    }
+    if (gradients)
+        for (int64_t j = 0; j < r->k; j++)
+            if (r->scale[j] != 1) lt_vec_scale(r->n, r->scale[j], p->grads + j * r->n);
+}
+
+static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
+{
+    int64_t begin = lt_clock_ns();
+    lt_span span = lt_span_begin(gradients ? "eval_reverse" : "eval_forward");
+    lt_outputs out = outputs_of(r, p, values, gradients);
+    lt_status s = lt_evaluator_run(r->evaluator, p->x, &out);
+    lt_span_end(span);
+    r->eval_ns += lt_clock_ns() - begin;
+    if (s) return s;
+    apply_scale(r, p, values, gradients);
+    round_state(r, p, values, gradients);
+    if (values) {
+        r->evals++;
+        lt_point_measure(r, p);
+    }
+    if (gradients) {
+        r->gradient_evals++;
+        p->has_gradients = true;
+        lt_point_gradients(r, p);
+    }
+    return LT_OK;
+}
+
+bool lt_oracle_out_of_time(lt_run *r)
+{
+    if (r->opt.interrupt && *r->opt.interrupt) {
+        r->interrupted = true;
+        lt_stop(r, 3);
+    } else if (isfinite(r->opt.maxclocktime)
+               && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.maxclocktime) {
+        lt_stop(r, 5);
+    }
+    return r->code != LT_RUNNING;
+}
+
+/* Everything at once costs `all`; values first costs share * all, and `all` again if the trial passes.
+   At once is cheaper when the chance of passing is above 1 - share. */
+static bool expects_to_pass(const lt_run *r, bool first_trial)
+{
+    if (r->opt.gradients != LT_GRADIENTS_AUTO) return r->opt.gradients == LT_GRADIENTS_ALWAYS;
+    if (!first_trial) return false;
+    double chance = (double)(r->first_passed + 1) / (double)(r->first_tried + 2);
+    return chance > 1 - r->evaluator->value_share;
+}
+
+bool lt_oracle_values(lt_run *r, lt_point *p, bool first_trial)
+{
+    bool both = expects_to_pass(r, first_trial) && !r->opt.is_backtrack_linesearch;
+    p->has_gradients = false;
+    if (evaluate(r, p, true, both)) {
+        lt_stop_error(r, 11);
+        return false;
+    }
+    lt_record_update(r, p);
+    return true;
+}
+
+bool lt_oracle_gradients(lt_run *r, lt_point *p)
+{
+    if (p->has_gradients) return true;
+    if (evaluate(r, p, false, true)) {
+        lt_stop_error(r, 11);
+        return false;
+    }
+    return true;
+}
+
+/* ---- The start ----------------------------------------------------------------------------------------- */
+static lt_status check_start(const lt_run *r, const lt_point *p)
+{
+    if (!isfinite(p->f)) return LT_FAIL(LT_ERR_NUMERIC, "the objective is %g at x0, expected a finite number", p->f);
+    for (int64_t j = 0; j < r->q + r->p; j++)
+        if (!isfinite(p->c[j]))
+            return LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld is %g at x0, expected a finite number",
+                           j < r->q ? "equality" : "inequality", (long long)(j < r->q ? j : j - r->q), p->c[j]);
+    for (int64_t j = 0; j < r->k; j++)
+        if (!lt_vec_finite(r->n, p->grads + j * r->n))
+            return LT_FAIL(LT_ERR_NUMERIC, "the gradient of %s %lld is not finite at x0: choose a start where it exists",
+                           j == 0 ? "the objective," : j <= r->q ? "equality" : "inequality",
+                           (long long)(j == 0 ? 0 : j <= r->q ? j - 1 : j - 1 - r->q));
+    return LT_OK;
+}
+
+static void choose_scale(lt_run *r, const lt_point *p)
+{
+    double limit = r->opt.prescaling_threshold;
+    for (int64_t j = 0; j < r->k; j++) {
+        double norm = lt_vec_norm2(r->n, p->grads + j * r->n);
+        r->scale[j] = norm > limit ? limit / norm : 1;
+        if (r->scale[j] != 1) r->prescaled = true;
+    }
+}
+
+lt_status lt_oracle_start(lt_run *r, lt_point *p)
+{
+    LT_TRY(evaluate(r, p, true, true));
+    LT_TRY(check_start(r, p));
+    choose_scale(r, p);
+    if (r->prescaled) {
+        apply_scale(r, p, true, true);
+        lt_point_measure(r, p);
+        lt_point_gradients(r, p);
+    }
+    lt_record_update(r, p);
+    return LT_OK;
+}

@@ -1,0 +1,267 @@
+/* Problems written as graphs: derivatives are added to the graph once, and two programs compiled:
+   values alone, and everything. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/evaluator.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "graph/build.h"
+#include "trace/clock.h"
+#include "trace/trace.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Building ---------------------------------------------------------------------------------------- */
+static lt_node graph_input(const lt_graph *g, int index)
+{
+    for (int32_t id = 0; id < g->ir.n_nodes; id++) {
+        const lt_ir_node *n = &g->ir.node[id];
+        if (n->op == LT_OP_INPUT && n->attr.u.input.input == index) return (lt_node){ id, g->serial };
+    }
+    return LT_NONE;
+}
+
+static lt_status list_variables(lt_graph *g, lt_variable *v, lt_node *inputs)
+{
+    for (int i = 0; i < g->ir.n_inputs; i++) {
+        inputs[i] = graph_input(g, i);
+        if (lt_is_none(inputs[i])) return LT_FAIL(LT_ERR_INTERNAL, "problem: input %d of the graph is missing", i);
+        lt_dtype t = lt_node_dtype(g, inputs[i]);
+        const char *name = g->ir.node[inputs[i].id].name;
+        if (t != LT_F64 && t != LT_F32)
+            return LT_FAIL(LT_ERR_TYPE, "problem: variable '%s' is %s, expected f64 or f32", name ? name : "?", lt_dtype_name(t));
+        v[i] = (lt_variable){ .name = name, .shape = lt_node_shape(g, inputs[i]) };
+    }
+    return LT_OK;
+}
+
+static int64_t count_of(const lt_graph *g, lt_node n)
+{
+    lt_shape s = lt_node_shape(g, n);
+    return lt_shape_count(&s);
+}
+
+static lt_status count_block(const lt_graph *g, const lt_node *c, int n, const char *what, int64_t *count)
+{
+    *count = 0;
+    for (int i = 0; i < n; i++) {
+        if (lt_is_none(c[i])) return LT_FAIL(LT_ERR_ARGUMENT, "problem: %s constraint %d is no node", what, i);
+        lt_dtype t = lt_node_dtype(g, c[i]);
+        if (t != LT_F64 && t != LT_F32)
+            return LT_FAIL(LT_ERR_TYPE, "problem: %s constraint %d is %s, expected f64 or f32", what, i, lt_dtype_name(t));
+        *count += count_of(g, c[i]);
+    }
+    return LT_OK;
+}
+
+/* [count(y), n]: the blocks of all variables side by side. */
+static lt_status add_jacobians(lt_graph *g, const lt_node *y, int n_y, const lt_node *inputs, int n_inputs, lt_node *out)
+{
+    if (n_inputs == 1) return lt_jacobian(g, y, n_y, inputs[0], out);
+    lt_node *block = lt_malloc((size_t)n_y * (size_t)n_inputs * sizeof *block * 2);
+    if (!block) return LT_ERR_MEMORY;
+    lt_node *beside = block + (size_t)n_y * (size_t)n_inputs;
+    lt_status s = LT_OK;
+    for (int i = 0; i < n_inputs && !s; i++) s = lt_jacobian(g, y, n_y, inputs[i], block + i * n_y);
+    for (int j = 0; j < n_y && !s; j++) {
+        for (int i = 0; i < n_inputs; i++) beside[i] = block[i * n_y + j];
+        out[j] = lt_concat(g, beside, n_inputs, 1);
+        s = lt_graph_status(g);
+    }
+    lt_free(block);
+    return s;
+}
+
+static lt_status add_gradient(lt_graph *g, lt_node f, const lt_node *inputs, int n_inputs, lt_node *out)
+{
+    lt_node *part = lt_malloc((size_t)n_inputs * sizeof *part);
+    if (!part) return LT_ERR_MEMORY;
+    lt_status s = lt_grad(g, f, inputs, n_inputs, part);
+    if (!s) {
+        for (int i = 0; i < n_inputs; i++) part[i] = lt_flatten(g, part[i]);
+        *out = n_inputs == 1 ? part[0] : lt_concat(g, part, n_inputs, 0);
+        s = lt_graph_status(g);
+    }
+    lt_free(part);
+    return s;
+}
+
+static lt_status build(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce, const lt_node *inputs)
+{
+    int n_values = 1 + p->n_ce + p->n_ci;
+    p->node = lt_malloc((size_t)(2 * n_values) * sizeof *p->node);
+    if (!p->node) return LT_ERR_MEMORY;
+    p->node[0] = f;
+    for (int i = 0; i < p->n_ce; i++) p->node[1 + i] = ce[i];
+    for (int i = 0; i < p->n_ci; i++) p->node[1 + p->n_ce + i] = ci[i];
+    LT_TRY(add_gradient(p->graph, f, inputs, p->n_variables, &p->node[n_values]));
+    if (n_values == 1) return LT_OK;
+    return add_jacobians(p->graph, p->node + 1, n_values - 1, inputs, p->n_variables, p->node + n_values + 1);
+}
+
+lt_status lt_problem_from_graph(lt_graph *g, lt_node f, const lt_node *ci, int n_ci, const lt_node *ce, int n_ce,
+                                lt_problem **out)
+{
+    if (!out || !g) return LT_FAIL(LT_ERR_ARGUMENT, "problem: an argument is NULL");
+    *out = NULL;
+    LT_TRY(lt_graph_status(g));
+    if (lt_is_none(f) || count_of(g, f) != 1)
+        return LT_FAIL(LT_ERR_SHAPE, "problem: the objective has %lld elements, expected 1",
+                       lt_is_none(f) ? 0LL : (long long)count_of(g, f));
+    if (n_ci < 0 || n_ce < 0 || (n_ci && !ci) || (n_ce && !ce)) return LT_FAIL(LT_ERR_ARGUMENT, "problem: constraints are NULL");
+    int n_inputs = g->ir.n_inputs;
+    if (!n_inputs) return LT_FAIL(LT_ERR_ARGUMENT, "problem: the graph has no input: nothing to minimise over");
+    lt_variable *v = lt_calloc((size_t)n_inputs, sizeof *v);
+    lt_node *inputs = lt_malloc((size_t)n_inputs * sizeof *inputs);
+    int64_t n = 0, p = 0, q = 0;
+    lt_status s = v && inputs ? list_variables(g, v, inputs) : LT_ERR_MEMORY;
+    if (!s) s = count_block(g, ci, n_ci, "inequality", &p);
+    if (!s) s = count_block(g, ce, n_ce, "equality", &q);
+    if (!s) n = lt_variables_layout(v, n_inputs);
+    if (!s) s = lt_problem_alloc(&lt_problem_kind_graph, n, p, q, out);
+    if (!s) {
+        (*out)->graph = g;
+        (*out)->n_ci = n_ci;
+        (*out)->n_ce = n_ce;
+        (*out)->variable = v;
+        (*out)->n_variables = n_inputs;
+        v = NULL;
+        s = build(*out, f, ci, ce, inputs);
+    }
+    lt_free(v);
+    lt_free(inputs);
+    if (s) {
+        lt_problem_destroy(*out);
+        *out = NULL;
+    }
+    return s;
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------ */
+static int value_nodes(const lt_problem *p) { return 1 + p->n_ce + p->n_ci; }
+
+static lt_status compile(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
+{
+    lt_compile_options c = { .mode = opt->compile_mode, .device = e->device, .low_precision = opt->precision_mixed,
+                             .storage_type = LT_BF16 };
+    int64_t begin = lt_clock_ns();
+    int n = value_nodes(p);
+    LT_TRY(lt_program_create(p->graph, p->node, n, &c, &e->values));
+    LT_TRY(lt_program_create(p->graph, p->node, 2 * n, &c, &e->all));
+    e->compile_seconds = (double)(lt_clock_ns() - begin) * 1e-9;
+    lt_program_info v = lt_program_get_info(e->values), a = lt_program_get_info(e->all);
+    /* Half work, half fixed cost per kernel: an estimate is all that is needed to choose an order. */
+    double cost_v = v.bytes + v.flops + 2000.0 * v.n_kernels, cost_a = a.bytes + a.flops + 2000.0 * a.n_kernels;
+    e->value_share = cost_a > 0 ? LT_MIN(cost_v / cost_a, 1) : 1;
+    return LT_OK;
+}
+
+/* Inputs and outputs as the programs want them, worked out once: a run must not look into the
+   graph, which another thread may be compiling. */
+static lt_port input_port(const lt_problem *p, int i, int64_t *at)
+{
+    lt_node in = graph_input(p->graph, i);
+    lt_port port = { .offset = *at, .count = count_of(p->graph, in), .single = lt_node_dtype(p->graph, in) == LT_F32 };
+    *at += port.count;
+    return port;
+}
+
+static lt_port output_port(const lt_problem *p, int i, int64_t *at)
+{
+    int n = value_nodes(p), j = i % n;
+    lt_port port = { .count = count_of(p->graph, p->node[i]), .single = lt_node_dtype(p->graph, p->node[i]) == LT_F32 };
+    port.block = (j == 0 ? LT_BLOCK_F : j <= p->n_ce ? LT_BLOCK_CE : LT_BLOCK_CI) + (i >= n ? LT_BLOCK_GRAD_F : 0);
+    if (j <= 1 || j == p->n_ce + 1) *at = 0; /* a new block begins */
+    port.offset = *at;
+    *at += port.count;
+    return port;
+}
+
+static lt_status describe_ports(lt_problem *p, lt_evaluator *e)
+{
+    e->n_inputs = p->graph->ir.n_inputs;
+    e->n_values = value_nodes(p);
+    e->port = lt_calloc((size_t)(e->n_inputs + 2 * e->n_values), sizeof *e->port);
+    if (!e->port) return LT_ERR_MEMORY;
+    int64_t at = 0, n_single = 0;
+    for (int i = 0; i < e->n_inputs; i++) e->port[i] = input_port(p, i, &at);
+    for (int i = 0; i < 2 * e->n_values; i++) e->port[e->n_inputs + i] = output_port(p, i, &at);
+    for (int i = 0; i < e->n_inputs + 2 * e->n_values; i++)
+        if (e->port[i].single) n_single += e->port[i].count;
+    if (e->mixed && !n_single)
+        return LT_FAIL(LT_ERR_ARGUMENT, "option 'precision_mixed': the graph's variables are f64, expected f32");
+    if (n_single) e->single = lt_malloc_aligned((size_t)n_single * sizeof *e->single);
+    return n_single && !e->single ? LT_ERR_MEMORY : LT_OK;
+}
+
+static lt_status graph_open(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
+{
+    if (!opt->globalAD)
+        return LT_FAIL(LT_ERR_ARGUMENT, "option 'globalAD' is false, but the problem is a graph: its gradients come from it");
+    if (strcmp(opt->torch_device, "cpu")) LT_TRY(lt_device_open(opt->torch_device, &e->device));
+    LT_TRY(describe_ports(p, e));
+    int64_t k = 1 + p->p + p->q;
+    e->inputs = lt_calloc((size_t)e->n_inputs, sizeof *e->inputs);
+    e->outputs = lt_calloc((size_t)(2 * e->n_values), sizeof *e->outputs);
+    e->scratch = lt_malloc_aligned((size_t)(k * (1 + p->n)) * sizeof *e->scratch);
+    if (!e->inputs || !e->outputs || !e->scratch) return LT_ERR_MEMORY;
+    return compile(p, opt, e);
+}
+
+static void graph_close(lt_evaluator *e)
+{
+    lt_program_destroy(e->values);
+    lt_program_destroy(e->all);
+    lt_free(e->port);
+    lt_free(e->inputs);
+    lt_free(e->outputs);
+    lt_free_aligned(e->scratch);
+    lt_free_aligned(e->single);
+    lt_device_close(e->device);
+}
+
+/* The six blocks of an evaluation; scratch stands in for those not wanted. */
+static void list_blocks(const lt_evaluator *e, const lt_outputs *out, double *block[LT_BLOCK_COUNT])
+{
+    const lt_problem *p = e->problem;
+    double *wanted[LT_BLOCK_COUNT] = { out->f, out->ce, out->ci, out->grad_f, out->grad_ce, out->grad_ci };
+    const int64_t count[LT_BLOCK_COUNT] = { 1, p->q, p->p, p->n, p->q * p->n, p->p * p->n };
+    double *scratch = e->scratch;
+    for (int b = 0; b < LT_BLOCK_COUNT; b++) {
+        block[b] = wanted[b] ? wanted[b] : scratch;
+        scratch += count[b];
+    }
+}
+
+static lt_status graph_run(lt_evaluator *e, const double *x, const lt_outputs *out)
+{
+    bool gradients = out->grad_f || out->grad_ce || out->grad_ci;
+    int n_out = gradients ? 2 * e->n_values : e->n_values;
+    const lt_port *in = e->port, *result = e->port + e->n_inputs;
+    double *block[LT_BLOCK_COUNT];
+    float *single = e->single;
+    list_blocks(e, out, block);
+    for (int i = 0; i < e->n_inputs; i++) {
+        e->inputs[i] = x + in[i].offset;
+        if (!in[i].single) continue;
+        for (int64_t j = 0; j < in[i].count; j++) single[j] = (float)x[in[i].offset + j];
+        e->inputs[i] = single;
+        single += in[i].count;
+    }
+    for (int i = 0; i < n_out; i++) {
+        e->outputs[i] = block[result[i].block] + result[i].offset;
+        if (!result[i].single) continue;
+        e->outputs[i] = single;
+        single += result[i].count;
+    }
+    LT_TRY(lt_program_run(gradients ? e->all : e->values, e->inputs, e->outputs));
+    for (int i = 0; i < n_out; i++) {
+        if (!result[i].single) continue;
+        const float *from = e->outputs[i];
+        double *to = block[result[i].block] + result[i].offset;
+        for (int64_t j = 0; j < result[i].count; j++) to[j] = from[j];
+    }
+    return LT_OK;
+}
+
+const lt_problem_kind lt_problem_kind_graph = { "graph", graph_open, graph_close, graph_run };

@@ -1,0 +1,177 @@
+/* Setting up a run: memory, start, first evaluation. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/solver.h"
+#include "optimize/vector.h"
+
+#include "base/alloc.h"
+#include "base/pool.h"
+#include "base/status.h"
+#include "trace/clock.h"
+
+#include <math.h>
+#include <string.h>
+
+#define HISTORY_MAX 65536
+
+static int64_t default_ngrad(int64_t n) { return LT_MIN(100, LT_MIN(2 * n, n + 10)); }
+
+static double *take(lt_run *r, int64_t count)
+{
+    return lt_arena_alloc(&r->arena, (size_t)LT_MAX(count, 1) * sizeof(double));
+}
+
+static lt_status create_point(lt_run *r, lt_point *p)
+{
+    p->x = take(r, r->n);
+    p->c = take(r, r->q + r->p);
+    p->grads = take(r, r->k * r->n);
+    p->grad_v = take(r, r->n);
+    p->grad_phi = take(r, r->n);
+    return p->x && p->c && p->grads && p->grad_v && p->grad_phi ? LT_OK : LT_ERR_MEMORY;
+}
+
+static lt_status create_record(lt_run *r, lt_record *m)
+{
+    m->x = take(r, r->n);
+    m->c = take(r, r->q + r->p);
+    return m->x && m->c ? LT_OK : LT_ERR_MEMORY;
+}
+
+/* The ring is taken whole; its pages are used as it fills. */
+static lt_status create_cache(lt_run *r)
+{
+    lt_cache *c = &r->cache;
+    int64_t slots = r->opt.ngrad;
+    *c = (lt_cache){ .n = r->n, .k = r->k, .capacity = slots, .newest = -1, .radius = r->opt.evaldist,
+                     .compat = r->opt.compat };
+    c->x = lt_malloc_aligned((size_t)(slots * r->n) * sizeof(double));
+    c->grads = lt_malloc_aligned((size_t)(slots * r->k * r->n) * sizeof(double));
+    c->bound = take(r, slots);
+    c->last = take(r, r->n);
+    c->near_ = lt_arena_alloc(&r->arena, (size_t)slots * sizeof *c->near_);
+    r->stat.y_of_slot = lt_calloc((size_t)(slots * r->k), sizeof(double));
+    return c->x && c->grads && c->bound && c->last && c->near_ && r->stat.y_of_slot ? LT_OK : LT_ERR_MEMORY;
+}
+
+static lt_status create_regular(lt_run *r)
+{
+    if (isinf(r->opt.regularize_threshold) || r->hessian.limited) return LT_OK;
+    r->regular.H = take(r, r->n * r->n);
+    r->regular.vectors = take(r, r->n * r->n);
+    r->regular.values = take(r, r->n);
+    r->regular.work = take(r, 4 * r->n);
+    return r->regular.H && r->regular.vectors && r->regular.values && r->regular.work ? LT_OK : LT_ERR_MEMORY;
+}
+
+static lt_status create_vectors(lt_run *r)
+{
+    double **vector[] = { &r->grad_phi, &r->d, &r->s, &r->y, &r->work, &r->stat.vector, &r->steering.d_reference };
+    for (size_t i = 0; i < LT_LEN(vector); i++)
+        if (!(*vector[i] = take(r, r->n))) return LT_ERR_MEMORY;
+    r->scale = take(r, r->k);
+    r->steering.u = take(r, r->q + r->p);
+    if (!r->scale || !r->steering.u) return LT_ERR_MEMORY;
+    for (int64_t j = 0; j < r->k; j++) r->scale[j] = 1;
+    for (int i = 0; i < 3; i++) LT_TRY(create_point(r, &r->store[i]));
+    r->cur = &r->store[0];
+    r->trial = &r->store[1];
+    r->lower = &r->store[2];
+    LT_TRY(create_record(r, &r->best));
+    LT_TRY(create_record(r, &r->most_feasible));
+    r->history_step = 1;
+    r->history_capacity = LT_MIN(r->opt.maxit + 1, HISTORY_MAX);
+    r->history = lt_malloc((size_t)r->history_capacity * sizeof *r->history);
+    return r->history ? LT_OK : LT_ERR_MEMORY;
+}
+
+static lt_status create_parts(lt_run *r)
+{
+    LT_TRY(create_vectors(r));
+    LT_TRY(create_cache(r));
+    LT_TRY(lt_start_hessian(r));
+    LT_TRY(create_regular(r));
+    LT_TRY(lt_products_create(r));
+    if (r->constrained) LT_TRY(lt_subproblem_reserve(&r->steering.sub, r->q + r->p, r->opt.qp_tol));
+    int64_t columns = LT_MIN(r->opt.ngrad * r->k, LT_MAX(1024, 2 * r->k));
+    if (columns > 1) LT_TRY(lt_subproblem_reserve(&r->stat.sub, columns, r->opt.qp_tol));
+    return lt_console_create(r);
+}
+
+/* ---- The start ---------------------------------------------------------------------------------------------- */
+static lt_status choose_start(lt_run *r, double *x)
+{
+    const lt_solve_options *opt = &r->opt;
+    lt_draws stream = lt_draws_make((uint64_t)opt->seed, "x0", 0, 0, 0);
+    LT_TRY(lt_draws_normal_f64(&stream, 0, r->n, x));
+    if (opt->x0) memcpy(x, opt->x0, (size_t)r->n * sizeof *x);
+    else if (opt->x0_file) LT_TRY(lt_start_read(opt->x0_file, NULL, "x0", r->n, x));
+    else if (r->problem->x0)
+        for (int64_t i = 0; i < r->n; i++)
+            if (!isnan(r->problem->x0[i])) x[i] = r->problem->x0[i];
+    if (!opt->double_precision) lt_vec_round_f32(r->n, x);
+    for (int64_t i = 0; i < r->n; i++)
+        if (!isfinite(x[i])) return LT_FAIL(LT_ERR_ARGUMENT, "x0[%lld] is %g: expected a finite number", (long long)i, x[i]);
+    return LT_OK;
+}
+
+static void complete_options(lt_run *r)
+{
+    lt_solve_options *o = &r->opt;
+    if (!o->ngrad) o->ngrad = default_ngrad(r->n);
+    if (!r->constrained) o->min_fallback_level = LT_MAX(o->min_fallback_level, LT_LEVEL_QUASI_NEWTON);
+    o->max_fallback_level = LT_MAX(o->max_fallback_level, o->min_fallback_level);
+}
+
+static lt_status start(lt_run *r)
+{
+    lt_point *x = r->cur;
+    LT_TRY(choose_start(r, x->x));
+    x->mu = r->constrained ? r->opt.mu0 : 1;
+    LT_TRY(lt_oracle_start(r, x));
+    r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
+    lt_penalty_restore(r);
+    return LT_OK;
+}
+
+static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
+{
+    *r = (lt_run){ .opt = *opt, .problem = p, .n = p->n, .p = p->p, .q = p->q, .k = 1 + p->p + p->q,
+                   .constrained = p->p + p->q > 0, .code = LT_RUNNING, .mu_lowest = INFINITY, .rel_diff = INFINITY,
+                   .rng = lt_rng_seed((uint64_t)opt->seed), .allocations_at_2 = -1 };
+    complete_options(r);
+    if (opt->num_threads) {
+        lt_pool *pool = lt_pool_shared();
+        if (!pool) return LT_ERR_MEMORY;
+        if (lt_pool_threads(pool) != opt->num_threads) LT_TRY(lt_pool_shared_resize((int)opt->num_threads));
+    }
+    LT_TRY(create_parts(r));
+    LT_TRY(lt_evaluator_acquire(p, &r->opt, &r->evaluator));
+    r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
+    return opt->resume ? lt_checkpoint_read(r, opt->resume) : start(r);
+}
+
+lt_status lt_run_create(lt_problem *p, const lt_solve_options *opt, lt_run **out)
+{
+    lt_run *r = lt_malloc(sizeof *r);
+    if (!r) return LT_ERR_MEMORY;
+    lt_status s = fill(r, p, opt);
+    if (s) lt_run_destroy(r);
+    else *out = r;
+    return s;
+}
+
+void lt_run_destroy(lt_run *r)
+{
+    if (!r) return;
+    lt_console_destroy(r->console);
+    lt_evaluator_release(r->evaluator);
+    lt_subproblem_release(&r->stat.sub);
+    lt_subproblem_release(&r->steering.sub);
+    if (r->products.valid) lt_products_release(r);
+    lt_hessian_release(&r->hessian);
+    lt_free_aligned(r->cache.x);
+    lt_free_aligned(r->cache.grads);
+    lt_free(r->stat.y_of_slot);
+    lt_free(r->history);
+    lt_arena_release(&r->arena);
+    lt_free(r);
+}

@@ -1,0 +1,167 @@
+/* The record of a run. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/solver.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "trace/clock.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const code_texts[] = {
+    [0] = "converged to stationarity and feasibility tolerances",
+    [1] = "relative decrease in penalty function is below tolerance, at a feasible point",
+    [2] = "objective target value reached at a feasible point",
+    [3] = "halt requested by the user",
+    [4] = "maximum number of iterations reached",
+    [5] = "clock time limit reached",
+    [6] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at a feasible point; "
+          "this often means practical optimality",
+    [7] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at an infeasible point",
+    [8] = "line search failed to bracket a minimizer: the penalty function may be unbounded below; "
+          "if there are constraints, try a smaller mu0",
+    [9] = "failed to produce a descent direction",
+    [10] = "retired code, never produced",
+    [11] = "user-supplied function failed",
+    [12] = "a quadratic program failed and no other direction was left",
+    [13] = "internal error",
+};
+
+const char *lt_termination_text(int code)
+{
+    return code >= 0 && code < (int)LT_LEN(code_texts) ? code_texts[code] : "?";
+}
+
+static double *copy(const double *from, int64_t count)
+{
+    double *to = lt_malloc((size_t)LT_MAX(count, 1) * sizeof *to);
+    if (to && count) memcpy(to, from, (size_t)count * sizeof *to);
+    return to;
+}
+
+static lt_status fill_point(const lt_run *r, const lt_record *from, lt_solution_point *to)
+{
+    to->present = from->present;
+    to->f = from->f;
+    to->mu = from->mu;
+    to->tvi = from->tvi;
+    to->tve = from->tve;
+    to->tv = from->tv;
+    to->feasible_to_tol = from->feasible;
+    if (!from->present) return LT_OK;
+    to->x = copy(from->x, r->n);
+    if (r->q) to->ce = copy(from->c, r->q);
+    if (r->p) to->ci = copy(from->c + r->q, r->p);
+    return to->x && (!r->q || to->ce) && (!r->p || to->ci) ? LT_OK : LT_ERR_MEMORY;
+}
+
+/* The same point with the multipliers of prescaling taken off again. */
+static lt_status fill_unscaled(lt_run *r, const lt_record *from, lt_solution_point *to)
+{
+    lt_point *w = r->trial; /* no longer needed */
+    w->mu = from->mu;
+    w->f = from->f / r->scale[0];
+    for (int64_t j = 0; j < r->q + r->p; j++) w->c[j] = from->c[j] / r->scale[1 + j];
+    lt_point_measure(r, w);
+    lt_record plain = { .present = from->present, .x = from->x, .c = w->c, .f = w->f, .mu = w->mu, .tvi = w->tvi,
+                        .tve = w->tve, .tv = w->tv, .feasible = w->feasible };
+    return fill_point(r, &plain, to);
+}
+
+static lt_record final_record(const lt_run *r)
+{
+    const lt_point *x = r->cur;
+    return (lt_record){ .present = true, .x = x->x, .c = x->c, .f = x->f, .mu = x->mu, .tvi = x->tvi, .tve = x->tve,
+                        .tv = x->tv, .feasible = x->feasible };
+}
+
+static lt_status fill_points(lt_run *r, lt_solution *s)
+{
+    lt_record final = final_record(r);
+    LT_TRY(fill_point(r, &final, &s->final));
+    LT_TRY(fill_point(r, &r->best, &s->best));
+    LT_TRY(fill_point(r, &r->most_feasible, &s->most_feasible));
+    if (!r->prescaled) return LT_OK;
+    LT_TRY(fill_unscaled(r, &final, &s->final_unscaled));
+    LT_TRY(fill_unscaled(r, &r->best, &s->best_unscaled));
+    return fill_unscaled(r, &r->most_feasible, &s->most_feasible_unscaled);
+}
+
+static lt_status fill_scale(const lt_run *r, int64_t first, int64_t count, double **out)
+{
+    bool used = false;
+    for (int64_t j = first; j < first + count; j++) used = used || r->scale[j] != 1;
+    if (!used) return LT_OK;
+    *out = copy(r->scale + first, count);
+    return *out ? LT_OK : LT_ERR_MEMORY;
+}
+
+static void fill_numbers(const lt_run *r, lt_solution *s)
+{
+    int64_t qps = r->steering.sub.n_solved + r->stat.sub.n_solved;
+    int64_t failed = r->steering.sub.n_failed + r->stat.sub.n_failed;
+    s->n = r->n;
+    s->p = r->p;
+    s->q = r->q;
+    s->stat_value = r->stat.value;
+    s->stat_unweighted = r->stat.unweighted;
+    s->stat_mu_normalised = r->stat.normalised;
+    s->iters = r->iter;
+    s->fn_evals = r->evals;
+    s->gradient_evals = r->gradient_evals;
+    s->BFGS_updates = r->hessian.counts;
+    s->termination_code = r->code;
+    s->quadprog_failure_rate = qps ? 100.0 * (double)failed / (double)qps : 0;
+    s->mu_lowest = r->code == 8 && r->constrained ? fmin(r->mu_lowest, r->cur->mu) : NAN;
+    s->time_total = (double)(lt_clock_ns() - r->start_ns) * 1e-9;
+    s->time_eval = (double)r->eval_ns * 1e-9;
+    s->time_qp = (double)(r->steering.sub.time_ns + r->stat.sub.time_ns) * 1e-9;
+    s->time_h = (double)r->hessian_ns * 1e-9;
+    s->time_compile = r->evaluator->compile_seconds;
+    s->n_qp = qps;
+    s->n_mu_reductions = r->n_mu_reductions;
+    s->interrupted = r->interrupted;
+}
+
+lt_status lt_solution_create(lt_run *r, lt_solution **out)
+{
+    int64_t in_loop = r->allocations_at_2 < 0 ? 0 : lt_alloc_count() - r->allocations_at_2;
+    lt_solution *s = lt_calloc(1, sizeof *s);
+    if (!s) return LT_ERR_MEMORY;
+    fill_numbers(r, s);
+    s->loop_allocations = in_loop;
+    lt_status status = fill_points(r, s);
+    if (!status) status = fill_scale(r, 0, 1, &s->scalings.f);
+    if (!status) status = fill_scale(r, 1, r->q, &s->scalings.ce);
+    if (!status) status = fill_scale(r, 1 + r->q, r->p, &s->scalings.ci);
+    if (!status) status = lt_hessian_export(&r->hessian, &s->H_final);
+    if (!status && r->error[0] && !(s->error = lt_strdup(r->error))) status = LT_ERR_MEMORY;
+    s->history = r->history; /* handed over */
+    s->n_history = r->n_history;
+    r->history = NULL;
+    if (status) lt_solution_destroy(s);
+    else *out = s;
+    return status;
+}
+
+static void free_point(lt_solution_point *p)
+{
+    lt_free(p->x);
+    lt_free(p->ci);
+    lt_free(p->ce);
+}
+
+void lt_solution_destroy(lt_solution *s)
+{
+    if (!s) return;
+    lt_solution_point *points[] = { &s->final, &s->best, &s->most_feasible, &s->final_unscaled, &s->best_unscaled,
+                                    &s->most_feasible_unscaled };
+    for (size_t i = 0; i < LT_LEN(points); i++) free_point(points[i]);
+    lt_free(s->scalings.f);
+    lt_free(s->scalings.ci);
+    lt_free(s->scalings.ce);
+    lt_hessian_state_release(&s->H_final);
+    lt_free((char *)s->error);
+    lt_free(s->history);
+    lt_free(s);
+}

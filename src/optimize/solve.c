@@ -1,0 +1,353 @@
+/* The main loop: steering, line search, stationarity, update. Reads like section 2.4 of the method's
+   description. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/solver.h"
+#include "optimize/vector.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "trace/clock.h"
+#include "trace/trace.h"
+
+#include <math.h>
+#include <string.h>
+
+void lt_stop(lt_run *r, int code)
+{
+    if (r->code == LT_RUNNING) r->code = code;
+}
+
+void lt_stop_error(lt_run *r, int code)
+{
+    if (r->code == LT_RUNNING) snprintf(r->error, sizeof r->error, "%s", lt_error_text());
+    lt_stop(r, code);
+}
+
+/* ---- Directions ---------------------------------------------------------------------------------------- */
+static bool steer(lt_run *r, bool identity)
+{
+    double mu = r->mu;
+    lt_span span = lt_span_begin("steering");
+    bool ok = lt_steer(r, identity, r->d, &mu);
+    lt_span_end(span);
+    if (!ok) {
+        LT_FAIL(LT_ERR_NUMERIC, "steering: a QP of %lld variables failed in iteration %lld", (long long)(r->p + r->q),
+                (long long)r->iter + 1);
+        lt_console_note(r, 3, "Steering: a QP failed in iteration %lld.", (long long)r->iter + 1);
+        if (r->opt.halt_on_quadprog_error) lt_stop_error(r, 12);
+        return false;
+    }
+    if (mu != r->mu) {
+        lt_penalty_set_mu(r, mu);
+        r->steering_changed = true;
+    }
+    return true;
+}
+
+static void quasi_newton(lt_run *r)
+{
+    if (r->constrained || r->regular.active) lt_hessian_apply(&r->hessian, r->grad_phi, r->d);
+    else memcpy(r->d, lt_products_current(r), (size_t)r->n * sizeof(double)); /* phi = f: known already */
+    lt_vec_scale(r->n, -1, r->d);
+}
+
+static bool choose_direction(lt_run *r)
+{
+    bool ok = true;
+    switch (r->level) {
+    case LT_LEVEL_STEERING: ok = steer(r, false); break;
+    case LT_LEVEL_STEERING_IDENTITY: ok = steer(r, true); break;
+    case LT_LEVEL_QUASI_NEWTON: quasi_newton(r); break;
+    case LT_LEVEL_GRADIENT:
+        for (int64_t i = 0; i < r->n; i++) r->d[i] = -r->grad_phi[i];
+        break;
+    default:
+        for (int64_t i = 0; i < r->n; i++) r->d[i] = lt_rng_normal(&r->rng);
+        r->random_attempts++;
+    }
+    if (ok && r->opt.search_direction_rescaling) lt_vec_scale(r->n, 1 / lt_vec_norm2(r->n, r->d), r->d);
+    if (ok && !r->opt.double_precision) lt_vec_round_f32(r->n, r->d);
+    return ok;
+}
+
+/* The slope along d, and how many evaluations it is worth: 0 when the direction is of no use. */
+static double classify(lt_run *r, double *slope)
+{
+    double g0 = lt_vec_dot(r->n, r->grad_phi, r->d);
+    if (g0 > 0 && r->level == LT_LEVEL_RANDOM) {
+        lt_vec_scale(r->n, -1, r->d);
+        g0 = -g0;
+    }
+    *slope = g0;
+    if (!isfinite(g0)) return 0;
+    return g0 < 0 ? INFINITY : (double)r->opt.linesearch_nondescent_maxit;
+}
+
+static bool raise_level(lt_run *r)
+{
+    lt_penalty_restore(r);
+    if (r->level < r->opt.max_fallback_level) {
+        r->level++;
+        return true;
+    }
+    return r->level == LT_LEVEL_RANDOM && r->random_attempts < r->opt.max_random_attempts;
+}
+
+/* ---- Line search ------------------------------------------------------------------------------------------ */
+/* A search that never brackets means phi falls without end along d: mu is lowered and the same d
+   searched again. */
+static lt_line search(lt_run *r, double g0, double limit)
+{
+    bool first = r->iter == 0;
+    int64_t reattempts = first ? r->opt.linesearch_reattempts_x0 : r->opt.linesearch_reattempts;
+    double factor = first ? r->opt.linesearch_c_mu_x0 : r->opt.linesearch_c_mu;
+    r->phi_before = r->phi;
+    lt_line line = lt_line_search(r, g0, limit);
+    for (int64_t i = 0; line.fail == LT_LINE_UNBOUNDED && r->constrained && i < reattempts; i++) {
+        lt_penalty_set_mu(r, factor * r->mu);
+        r->n_mu_reductions++;
+        lt_console_note(r, 2, "Line search: no bracket in iteration %lld, again with mu = %g.", (long long)r->iter + 1, r->mu);
+        line = lt_line_search(r, lt_vec_dot(r->n, r->grad_phi, r->d), limit);
+    }
+    if (isfinite(limit) && line.fail != LT_LINE_OK && line.fail != LT_LINE_STOPPED) line.fail = LT_LINE_NOT_DESCENT;
+    return line;
+}
+
+/* True when the step is to be taken all the same; otherwise the level was raised or the run stopped. */
+static bool overlook_failure(lt_run *r, const lt_line *line)
+{
+    bool feasible = r->cur->feasible;
+    r->mu_lowest = fmin(r->mu_lowest, r->mu);
+    if (r->opt.disable_terminationcode_6 && r->level == LT_LEVEL_GRADIENT) return true;
+    switch (line->fail) {
+    case LT_LINE_BRACKETED:
+        if (r->opt.halt_on_linesearch_bracket && feasible && !r->opt.disable_terminationcode_6) lt_stop(r, 6);
+        else if (!raise_level(r)) lt_stop(r, feasible ? 6 : 7);
+        break;
+    case LT_LINE_UNBOUNDED: lt_stop(r, 8); break;
+    default:
+        if (!raise_level(r)) lt_stop(r, 9);
+    }
+    return false;
+}
+
+/* Walks the levels until a step is found; false when the run has stopped. */
+static bool find_step(lt_run *r, lt_line *line)
+{
+    r->level = r->opt.min_fallback_level;
+    r->random_attempts = 0;
+    r->ls_evals = 0;
+    while (r->code == LT_RUNNING) {
+        double slope, limit;
+        r->steering_changed = false;
+        lt_penalty_restore(r);
+        bool known = choose_direction(r);
+        if (!known || (limit = classify(r, &slope)) == 0) {
+            if (!raise_level(r) && r->code == LT_RUNNING) {
+                if (known) lt_stop(r, 9);
+                else lt_stop_error(r, 12);
+            }
+            continue;
+        }
+        *line = search(r, slope, limit);
+        if (line->fail == LT_LINE_OK) return true;
+        if (line->fail != LT_LINE_STOPPED && overlook_failure(r, line)) return true;
+    }
+    return false;
+}
+
+/* ---- Steps -------------------------------------------------------------------------------------------------- */
+static double relative_change(const lt_run *r, double phi)
+{
+    bool changed = r->opt.compat ? r->steering_changed : r->mu_changed;
+    return changed || r->phi_before == 0 ? INFINITY : fabs(phi - r->phi_before) / fabs(r->phi_before);
+}
+
+static void swap_points(lt_point **a, lt_point **b)
+{
+    lt_point *t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* s and y with one and the same mu, then the new point takes the snapshot's place. */
+static bool move(lt_run *r, const lt_line *line)
+{
+    lt_point *to = line->at ? line->at : r->cur;
+    if (!lt_oracle_gradients(r, to)) return false;
+    r->alpha = line->at ? line->t : 0;
+    for (int64_t i = 0; i < r->n; i++) {
+        r->s[i] = r->alpha * r->d[i];
+        r->y[i] = line->at ? to->grad_phi[i] - r->grad_phi[i] : 0;
+    }
+    r->rel_diff = relative_change(r, to->phi);
+    if (to == r->trial) swap_points(&r->cur, &r->trial);
+    else if (to == r->lower) swap_points(&r->cur, &r->lower);
+    lt_penalty_restore(r);
+    r->last_level = r->level;
+    r->iter++;
+    return true;
+}
+
+static void update_hessian(lt_run *r)
+{
+    static const char *const why[] = {
+        [LT_UPDATE_NOT_SCALED] = "H0 could not be scaled", [LT_UPDATE_NO_CURVATURE] = "update skipped, s'y <= 0",
+        [LT_UPDATE_NOT_FINITE] = "update skipped, not finite",
+    };
+    int64_t begin = lt_clock_ns();
+    lt_span span = lt_span_begin("bfgs");
+    lt_update_code code = lt_hessian_update(&r->hessian, r->s, r->y);
+    lt_products_updated(r);
+    lt_span_end(span);
+    r->hessian_ns += lt_clock_ns() - begin;
+    if (code != LT_UPDATE_DONE) lt_console_note(r, 2, "BFGS: %s in iteration %lld.", why[code], (long long)r->iter);
+}
+
+/* ---- What happens after a step ---------------------------------------------------------------------------------- */
+static void log_history(lt_run *r)
+{
+    if (r->iter % r->history_step) return;
+    if (r->n_history == r->history_capacity) { /* keep every second row from here on */
+        for (int64_t i = 0; 2 * i < r->n_history; i++) r->history[i] = r->history[2 * i];
+        r->n_history = (r->n_history + 1) / 2;
+        r->history_step *= 2;
+        if (r->iter % r->history_step) return;
+    }
+    const lt_point *x = r->cur;
+    r->history[r->n_history++] = (lt_history_row){
+        .iter = r->iter, .evals = r->ls_evals, .mu = x->mu, .phi = x->phi, .f = x->f, .tvi = x->tvi, .tve = x->tve,
+        .t = r->alpha, .stat = r->stat.value, .stat_unweighted = r->stat.unweighted, .level = r->last_level,
+        .qp_attempts = r->stat.attempts, .n_gradients = r->stat.n_samples,
+        .seconds = (double)(lt_clock_ns() - r->start_ns) * 1e-9 };
+}
+
+static bool callback_wants_halt(lt_run *r)
+{
+    if (!r->opt.halt_log_fn) return false;
+    const lt_point *x = r->cur;
+    lt_iterate it = {
+        .iter = r->iter, .n = r->n, .p = r->p, .q = r->q, .x = x->x, .f = x->f, .mu = x->mu, .phi = x->phi,
+        .grad_f = x->grads, .grad_phi = x->grad_phi, .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
+        .grad_ce = r->q ? x->grads + r->n : NULL, .grad_ci = r->p ? x->grads + (1 + r->q) * r->n : NULL,
+        .tvi = x->tvi, .tve = x->tve, .tv = x->tv, .tvi_l1 = x->tvi_l1, .tve_l1 = x->tve_l1, .tv_l1 = x->tv_l1,
+        .feasible_to_tol = x->feasible, .d = r->d, .alpha = r->alpha, .ls_evals = r->ls_evals,
+        .n_gradients = r->stat.n_samples, .stat_vec = r->stat.vector, .stat_val = r->stat.value,
+        .fallback_level = r->iter ? r->last_level : 0, .H_regularised = r->regular.active ? r->regular.H : NULL,
+        .hessian = &r->hessian };
+    return r->opt.halt_log_fn(r->opt.halt_log_ctx, &it);
+}
+
+static void report(lt_run *r, bool *halt)
+{
+    log_history(r);
+    *halt = callback_wants_halt(r);
+    lt_span span = lt_span_begin("print");
+    lt_console_row(r);
+    lt_span_end(span);
+}
+
+static void test_convergence(lt_run *r, bool halt)
+{
+    if (r->cur->feasible) {
+        if (r->stat.value <= r->opt.opt_tol) lt_stop(r, 0);
+        else if (r->rel_diff <= r->opt.rel_tol) lt_stop(r, 1);
+        else if (r->cur->f <= r->opt.fvalquit) lt_stop(r, 2);
+    }
+    if (halt) lt_stop(r, 3);
+    if (r->code == LT_RUNNING) lt_oracle_out_of_time(r);
+}
+
+/* debug_mode: what must hold after every step. */
+static void check_state(lt_run *r)
+{
+    const lt_point *x = r->cur;
+    double phi = x->mu * x->f + x->tv_l1;
+    if (!r->opt.debug_mode || (isfinite(x->phi) && x->phi == phi && lt_vec_finite(r->n, x->x))) return;
+    LT_FAIL(LT_ERR_INTERNAL, "iteration %lld: phi is %.17g, but mu f + v is %.17g", (long long)r->iter, x->phi, phi);
+    lt_stop_error(r, 13);
+}
+
+static void save_if_due(lt_run *r)
+{
+    if (!r->opt.checkpoint) return;
+    bool due = (r->opt.checkpoint_every && r->iter % r->opt.checkpoint_every == 0)
+               || (double)(lt_clock_ns() - r->last_checkpoint_ns) * 1e-9 >= r->opt.checkpoint_seconds;
+    if (!due && !r->interrupted) return;
+    if (lt_checkpoint_write(r, r->opt.checkpoint)) lt_stop_error(r, 13);
+    r->last_checkpoint_ns = lt_clock_ns();
+}
+
+/* ---- The run ------------------------------------------------------------------------------------------------------ */
+static void iterate(lt_run *r)
+{
+    while (r->code == LT_RUNNING) {
+        lt_line line;
+        bool halt;
+        if (r->iter == 2) r->allocations_at_2 = lt_alloc_count();
+        if (r->iter >= r->opt.maxit) {
+            lt_stop(r, 4);
+        } else if (find_step(r, &line) && move(r, &line)) {
+            if (lt_stationarity_measure(r)) lt_stop_error(r, 13); /* uses H before the update */
+            update_hessian(r);
+            report(r, &halt);
+            check_state(r);
+            test_convergence(r, halt);
+            if (r->code == LT_RUNNING && r->iter < r->opt.maxit) lt_regularize(r);
+            save_if_due(r);
+        } else if (r->interrupted) {
+            lt_penalty_restore(r);
+            save_if_due(r);
+        }
+    }
+    lt_penalty_restore(r);
+}
+
+/* The measure, row and tests at x0. */
+static lt_status begin(lt_run *r)
+{
+    bool halt;
+    lt_console_header(r);
+    r->ls_evals = 1;
+    lt_regularize(r);
+    LT_TRY(lt_stationarity_measure(r));
+    report(r, &halt);
+    r->rel_diff = INFINITY;
+    test_convergence(r, halt);
+    return LT_OK;
+}
+
+static lt_status run(lt_problem *p, const lt_solve_options *opt, lt_solution **out)
+{
+    lt_run *r;
+    LT_TRY(lt_run_create(p, opt, &r));
+    lt_status s = LT_OK;
+    if (!r->opt.resume) s = begin(r);
+    else lt_console_header(r);
+    if (!s) {
+        iterate(r);
+        s = lt_solution_create(r, out);
+    }
+    if (!s) lt_console_end(r, *out);
+    lt_run_destroy(r);
+    return s;
+}
+
+lt_status lt_solve(lt_problem *p, const lt_solve_options *opt, lt_solution **out)
+{
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "solve: out is NULL");
+    *out = NULL;
+    if (!p) return LT_FAIL(LT_ERR_ARGUMENT, "solve: the problem is NULL");
+    lt_solve_options defaults = lt_solve_options_defaults();
+    if (!opt) opt = &defaults;
+    LT_TRY(lt_solve_options_check(opt));
+    if (!opt->profile) return run(p, opt, out);
+    LT_TRY(lt_trace_start(NULL));
+    lt_status s = run(p, opt, out);
+    lt_trace_stop();
+    if (!s) s = lt_trace_write_chrome(opt->profile);
+    if (s) {
+        lt_solution_destroy(*out);
+        *out = NULL;
+    }
+    return s;
+}

@@ -1,0 +1,206 @@
+/* The state of one run of the optimizer, and the steps it is made of.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_SOLVER_H
+#define LT_OPTIMIZE_SOLVER_H
+
+#include "base/arena.h"
+#include "lathe/qp.h"
+#include "lathe/rng.h"
+#include "lathe/solve.h"
+#include "optimize/evaluator.h"
+#include "optimize/hessian.h"
+
+/* Everything known at one x. Gradients lie one after the other: f, then equalities, then
+   inequalities. */
+typedef struct lt_point {
+    double *x;               /* n */
+    double *c;               /* q equalities, then p inequalities */
+    double *grads;           /* (1 + q + p) times n */
+    double *grad_v;          /* n: gradient of tv_l1 */
+    double *grad_phi;        /* n */
+    double  f, phi, mu;
+    double  tvi, tve, tv, tvi_l1, tve_l1, tv_l1;
+    bool    feasible, finite, has_gradients;
+} lt_point;
+
+/* A point worth remembering: x and values only. */
+typedef struct lt_record {
+    bool    present;
+    double *x, *c;
+    double  f, mu, tvi, tve, tv;
+    bool    feasible;
+} lt_record;
+
+/* The last iterates with their gradients, and which of them lie near the current one. */
+typedef struct lt_cache {
+    int64_t n, k, capacity, count, newest;
+    double  radius;
+    bool    compat;
+    double *x;               /* capacity times n */
+    double *grads;           /* capacity times k times n */
+    double *bound;           /* capacity: upper bound of the distance to the newest */
+    double *last;            /* n: the point inserted last */
+    int64_t n_near, *near_;  /* slots within the radius, ascending */
+} lt_cache;
+
+/* QPs with a workspace that grows when a larger one comes. */
+typedef struct lt_subproblem {
+    lt_qp  *qp;
+    int64_t capacity;
+    double *Q, *linear, *lower, *upper, *y, *start;
+    uint8_t *member;
+    int64_t n_solved, n_failed;
+    int64_t time_ns;
+} lt_subproblem;
+
+typedef struct lt_steering_work {
+    double *u;               /* q + p: C'W grad f */
+    double *d_reference;     /* n */
+    lt_subproblem sub;
+    bool    warm;            /* sub.y holds the last answer */
+} lt_steering_work;
+
+typedef struct lt_stationarity {
+    double *vector;          /* n */
+    double  value, unweighted, normalised;
+    int64_t n_samples;
+    int     attempts;        /* QPs tried: 0, 1, 2 or 4 */
+    lt_subproblem sub;
+    double *y_of_slot;       /* cache capacity times k: the last answer, by slot */
+} lt_stationarity;
+
+/* Products with the H of the QPs, by cache slot, carried through the updates of H. */
+typedef struct lt_products {
+    bool    incremental;     /* else everything is computed anew in every iteration */
+    int64_t n_updates;       /* since all were computed from scratch */
+    bool   *valid;           /* by slot */
+    double *HG;              /* as cache.grads */
+    double *Q;               /* (capacity k) squared: G'HG among valid slots; NULL when too large */
+    double *current;         /* k times n: for a current point that is in no slot */
+    const double **from;     /* capacity k: work */
+    double **to;
+    double *u, *v;           /* capacity k: work */
+    int64_t slot;            /* of the current point; -1: none */
+} lt_products;
+
+typedef struct lt_regular {  /* H for the QPs with bounded condition, n x n; used when active */
+    double *H, *vectors, *values, *work;
+    bool    active;
+} lt_regular;
+
+enum { LT_LEVEL_STEERING, LT_LEVEL_STEERING_IDENTITY, LT_LEVEL_QUASI_NEWTON, LT_LEVEL_GRADIENT, LT_LEVEL_RANDOM };
+enum { LT_RUNNING = -1 };
+
+typedef struct lt_run {
+    lt_solve_options opt;    /* a copy, completed */
+    lt_problem   *problem;
+    lt_evaluator *evaluator;
+    int64_t n, p, q, k;      /* k = 1 + q + p */
+    bool    constrained, prescaled;
+    double *scale;           /* k multipliers: f, equalities, inequalities */
+    lt_arena arena;          /* all small vectors */
+
+    lt_point  store[3];
+    lt_point *cur, *trial, *lower;  /* last accepted; being tried; lower end of the bracket */
+    double    mu, phi, *grad_phi;   /* the penalty function at cur->x as this iteration sees it */
+    double   *d, *s, *y, *work;
+    double    alpha, rel_diff;
+
+    lt_hessian hessian;
+    lt_cache   cache;
+    lt_steering_work steering;
+    lt_stationarity  stat;
+    lt_products products;
+    lt_regular regular;
+    lt_record  best, most_feasible;
+    lt_rng     rng;
+
+    int64_t iter, evals, gradient_evals, ls_evals, n_mu_reductions, random_attempts;
+    int     level;
+    double  mu_lowest;
+    int64_t first_tried, first_passed; /* first trials of line searches, and those that passed */
+
+    int64_t start_ns, eval_ns, hessian_ns, resumed_ns;
+    int64_t last_checkpoint_ns;
+    int64_t allocations_at_2;
+    int     code;            /* LT_RUNNING, or why it stopped */
+    bool    interrupted, mu_changed; /* mu_changed: since the last accepted step */
+    bool    steering_changed;
+    double  phi_before;      /* phi at cur->x before the line search */
+    int     last_level;      /* of the step accepted last */
+    char    error[512];
+
+    lt_history_row *history;
+    int64_t n_history, history_capacity, history_step;
+    struct lt_console *console;
+} lt_run;
+
+/* ---- evaluation and the penalty function (oracle.c, penalty.c) -------------------------------------- */
+/* Values at p->x with p->mu; gradients too where that is thought cheaper. False: the user's function
+   failed, the time is up or an interrupt came; r->code says which. */
+bool lt_oracle_values(lt_run *r, lt_point *p, bool first_trial);
+bool lt_oracle_gradients(lt_run *r, lt_point *p); /* nothing to do when they are there */
+/* The evaluation at the start: failures are the caller's mistakes. Also decides the scaling. */
+lt_status lt_oracle_start(lt_run *r, lt_point *p);
+bool lt_oracle_out_of_time(lt_run *r);
+
+void lt_point_measure(const lt_run *r, lt_point *p);           /* violations and phi from values */
+void lt_point_gradients(const lt_run *r, lt_point *p);         /* grad_v and grad_phi */
+void lt_penalty_restore(lt_run *r);                            /* mu, phi, grad_phi as at the snapshot */
+void lt_penalty_set_mu(lt_run *r, double mu);                  /* recomputed at cur->x, no evaluation */
+void lt_record_update(lt_run *r, const lt_point *p);
+
+/* ---- directions --------------------------------------------------------------------------------------- */
+/* d and the mu to go with it; false when a QP failed. */
+bool lt_steer(lt_run *r, bool identity, double *d, double *mu);
+/* out[j] = W b[j], with W the H of the QPs (regularised where asked). */
+void lt_qp_hessian_apply(lt_run *r, int64_t k, const double *const *b, double *const *out);
+void lt_regularize(lt_run *r);
+
+/* ---- products (products.c) ------------------------------------------------------------------------------ */
+lt_status lt_products_create(lt_run *r);
+void lt_products_release(lt_run *r);
+void lt_products_sample(lt_run *r);           /* after an insertion: every near slot becomes valid */
+void lt_products_updated(lt_run *r);          /* H has had its update, or was skipped */
+void lt_products_forget(lt_run *r);           /* H for the QPs changed in another way */
+const double *lt_products_current(lt_run *r); /* W times the gradients at cur: k times n */
+void lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double *Q); /* of these valid slots */
+
+/* ---- line search --------------------------------------------------------------------------------------- */
+typedef struct lt_line { int fail; double t; lt_point *at; } lt_line; /* at: trial or lower; NULL: cur */
+enum { LT_LINE_OK, LT_LINE_BRACKETED, LT_LINE_UNBOUNDED, LT_LINE_NOT_DESCENT, LT_LINE_STOPPED };
+/* Along r->d from cur with slope g0; limit caps the evaluations (INFINITY: options decide). */
+lt_line lt_line_search(lt_run *r, double g0, double limit);
+
+/* ---- samples and stationarity ----------------------------------------------------------------------- */
+void lt_cache_insert(lt_cache *c, const double *x, const double *grads);
+lt_status lt_stationarity_measure(lt_run *r);
+lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance);
+void lt_subproblem_release(lt_subproblem *s);
+/* Solves with s->Q, linear, lower, upper; sum over members = mu when members is not NULL. */
+bool lt_subproblem_solve(lt_subproblem *s, int64_t m, bool new_matrix, bool members, double mu, const double *start);
+
+/* Symmetric a (n x n, destroyed) = V diag(w) V': vectors in the rows of v, values ascending. */
+bool lt_eigen_symmetric(int64_t n, double *a, double *w, double *v, double *work);
+
+/* ---- console, solution, checkpoint ------------------------------------------------------------------- */
+typedef struct lt_console lt_console;
+lt_status lt_console_create(lt_run *r);
+void lt_console_destroy(lt_console *c);
+void lt_console_header(lt_run *r);                   /* banner, problem, table head */
+void lt_console_row(lt_run *r);
+void lt_console_note(lt_run *r, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void lt_console_end(lt_run *r, const lt_solution *s);
+
+lt_status lt_run_create(lt_problem *p, const lt_solve_options *opt, lt_run **out);
+void      lt_run_destroy(lt_run *r);
+/* Exactly `count` numbers of a .npy file, or of a member of a .npz file. `what` is for messages. */
+lt_status lt_start_read(const char *path, const char *member, const char *what, int64_t count, double *out);
+lt_status lt_start_hessian(lt_run *r);               /* creates H from the options or their files */
+lt_status lt_solution_create(lt_run *r, lt_solution **out);
+void      lt_stop(lt_run *r, int code);
+void      lt_stop_error(lt_run *r, int code);        /* keeps lt_error_text() */
+lt_status lt_checkpoint_write(lt_run *r, const char *path);
+lt_status lt_checkpoint_read(lt_run *r, const char *path);
+
+#endif

@@ -1,0 +1,79 @@
+/* Starts given as files: x0, H0, and the pairs of limited memory.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/solver.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/status.h"
+#include "lathe/npy.h"
+
+static lt_status read_array(const char *path, const char *member, lt_array *out)
+{
+    return member ? lt_npz_read(path, member, out) : lt_npy_read(path, out);
+}
+
+static lt_status convert(const lt_array *a, const char *what, int64_t count, double *out)
+{
+    switch (a->dtype) {
+    case LT_F64: for (int64_t i = 0; i < count; i++) out[i] = ((const double *)a->data)[i]; return LT_OK;
+    case LT_F32: for (int64_t i = 0; i < count; i++) out[i] = ((const float *)a->data)[i]; return LT_OK;
+    case LT_I64: for (int64_t i = 0; i < count; i++) out[i] = (double)((const int64_t *)a->data)[i]; return LT_OK;
+    case LT_I32: for (int64_t i = 0; i < count; i++) out[i] = ((const int32_t *)a->data)[i]; return LT_OK;
+    default: return LT_FAIL(LT_ERR_TYPE, "%s: the file holds %s, expected real numbers", what, lt_dtype_name(a->dtype));
+    }
+}
+
+lt_status lt_start_read(const char *path, const char *member, const char *what, int64_t count, double *out)
+{
+    lt_array a = { 0 };
+    LT_TRY(read_array(path, member, &a));
+    int64_t got = lt_shape_count(&a.shape);
+    lt_status s = got == count ? convert(&a, what, count, out)
+                               : LT_FAIL(LT_ERR_SHAPE, "%s: '%s' holds %s, expected %lld numbers", what, path,
+                                         lt_shape_str(&a.shape).s, (long long)count);
+    lt_array_free(&a);
+    return s;
+}
+
+static lt_status read_pairs(lt_run *r, lt_hessian_state *w)
+{
+    const char *path = r->opt.warm_start_file;
+    lt_array rho = { 0 };
+    LT_TRY(lt_npz_read(path, "rho", &rho));
+    w->m = lt_shape_count(&rho.shape);
+    w->n = r->n;
+    lt_array_free(&rho);
+    size_t bytes = (size_t)LT_MAX(w->m, 1) * sizeof(double);
+    w->rho = lt_malloc(bytes);
+    w->S = lt_malloc(bytes * (size_t)r->n);
+    w->Y = lt_malloc(bytes * (size_t)r->n);
+    if (!w->rho || !w->S || !w->Y) return LT_ERR_MEMORY;
+    LT_TRY(lt_start_read(path, "rho", "limited_mem_warm_start rho", w->m, w->rho));
+    LT_TRY(lt_start_read(path, "S", "limited_mem_warm_start S", w->m * r->n, w->S));
+    LT_TRY(lt_start_read(path, "Y", "limited_mem_warm_start Y", w->m * r->n, w->Y));
+    return lt_start_read(path, "gamma", "limited_mem_warm_start gamma", 1, &w->gamma);
+}
+
+/* What was read is dropped as soon as H has been made: it may be large. */
+lt_status lt_start_hessian(lt_run *r)
+{
+    lt_solve_options opt = r->opt;
+    lt_hessian_state pairs = { 0 };
+    double *H0 = NULL;
+    lt_status s = LT_OK;
+    if (!opt.H0 && opt.H0_file) {
+        H0 = lt_malloc((size_t)(r->n * r->n) * sizeof *H0);
+        s = H0 ? lt_start_read(opt.H0_file, NULL, "H0", r->n * r->n, H0) : LT_ERR_MEMORY;
+        opt.H0 = H0;
+    }
+    if (!s && !opt.limited_mem_warm_start && opt.warm_start_file) {
+        s = read_pairs(r, &pairs);
+        opt.limited_mem_warm_start = &pairs;
+    }
+    if (!s) s = lt_hessian_create(r->n, &opt, &r->hessian);
+    lt_hessian_state_release(&pairs);
+    lt_free(H0);
+    r->opt.H0 = NULL;
+    r->opt.limited_mem_warm_start = NULL;
+    return s;
+}

@@ -1,0 +1,164 @@
+/* The stationarity measure: the smallest W-weighted combination of nearby gradients.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/solver.h"
+#include "optimize/vector.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "trace/trace.h"
+
+#include <math.h>
+#include <string.h>
+
+#define COLUMNS_MAX 8192 /* beyond it the oldest samples are left out: the QP takes 8 bytes per square */
+
+typedef struct measure {
+    lt_run *r;
+    int64_t l, k, m;
+    const int64_t *slot; /* the l samples */
+} measure;
+
+/* Per sample: f, equalities, inequalities. The objective's values add a constant and are left out. */
+static void describe(const measure *q)
+{
+    const lt_run *r = q->r;
+    lt_subproblem *sub = &q->r->stat.sub;
+    for (int64_t i = 0; i < q->m; i++) {
+        int64_t j = i % q->k;
+        sub->member[i] = j == 0;
+        sub->linear[i] = j == 0 ? 0 : -r->cur->c[j - 1];
+        sub->lower[i] = j >= 1 && j <= r->q ? -1 : 0;
+        sub->upper[i] = j == 0 ? r->mu : 1;
+    }
+}
+
+static const double *start_of(const measure *q)
+{
+    lt_run *r = q->r;
+    double *start = r->stat.sub.start;
+    if (!r->opt.qp_warm_start) return NULL;
+    for (int64_t a = 0; a < q->l; a++)
+        memcpy(start + a * q->k, r->stat.y_of_slot + q->slot[a] * q->k, (size_t)q->k * sizeof *start);
+    return start;
+}
+
+static void unweighted_gram(const measure *q, double *Q)
+{
+    const lt_run *r = q->r;
+    for (int64_t a = 0; a < q->m; a++)
+        for (int64_t b = 0; b <= a; b++) {
+            const double *x = r->cache.grads + (q->slot[a / q->k] * q->k + a % q->k) * r->n;
+            const double *y = r->cache.grads + (q->slot[b / q->k] * q->k + b % q->k) * r->n;
+            Q[a * q->m + b] = Q[b * q->m + a] = lt_vec_dot(r->n, x, y);
+        }
+}
+
+/* Q with its negative eigenvalues set to zero. Only after two failures, so it may allocate. */
+static bool clip_negative(const measure *q, double *Q)
+{
+    int64_t m = q->m;
+    double *work = lt_malloc((size_t)(2 * m * m + 5 * m) * sizeof *work);
+    if (!work) return false;
+    double *copy = work, *vectors = work + m * m, *values = vectors + m * m, *rest = values + m;
+    memcpy(copy, Q, (size_t)(m * m) * sizeof *Q);
+    bool ok = lt_eigen_symmetric(m, copy, values, vectors, rest);
+    if (ok) {
+        memset(Q, 0, (size_t)(m * m) * sizeof *Q);
+        for (int64_t e = 0; e < m; e++)
+            for (int64_t i = 0; values[e] > 0 && i < m; i++)
+                lt_vec_axpy(m, values[e] * vectors[e * m + i], vectors + e * m, Q + i * m);
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < i; j++) Q[i * m + j] = Q[j * m + i];
+    }
+    lt_free(work);
+    return ok;
+}
+
+/* The QP as it is; with Q = G'G; with Q clipped. 1, 2 or 4 attempts are reported. */
+static bool solve_ladder(const measure *q)
+{
+    lt_run *r = q->r;
+    lt_subproblem *sub = &r->stat.sub;
+    r->stat.attempts = 1;
+    lt_products_gram(r, q->l, q->slot, sub->Q);
+    if (lt_subproblem_solve(sub, q->m, true, true, r->mu, start_of(q))) return true;
+    lt_console_note(r, 3, "Stationarity: QP 1 failed in iteration %lld.", (long long)r->iter);
+    r->stat.attempts = 2;
+    unweighted_gram(q, sub->Q);
+    if (lt_subproblem_solve(sub, q->m, true, true, r->mu, NULL)) return true;
+    lt_console_note(r, 3, "Stationarity: QP 2 failed in iteration %lld.", (long long)r->iter);
+    r->stat.attempts = 4;
+    lt_products_gram(r, q->l, q->slot, sub->Q);
+    return clip_negative(q, sub->Q) && lt_subproblem_solve(sub, q->m, true, true, r->mu, NULL);
+}
+
+/* d = -W G y, and the length of G y without the weight. */
+static void combine(const measure *q, const double *y)
+{
+    lt_run *r = q->r;
+    lt_stationarity *st = &r->stat;
+    double *plain = r->work;
+    memset(st->vector, 0, (size_t)r->n * sizeof(double));
+    memset(plain, 0, (size_t)r->n * sizeof(double));
+    for (int64_t i = 0; i < q->m; i++) {
+        if (y[i] == 0) continue;
+        int64_t column = q->slot[i / q->k] * q->k + i % q->k;
+        lt_vec_axpy(r->n, -y[i], r->products.HG + column * r->n, st->vector);
+        lt_vec_axpy(r->n, y[i], r->cache.grads + column * r->n, plain);
+    }
+    st->unweighted = lt_vec_norm2(r->n, plain);
+    st->value = r->opt.stat_l2_model ? lt_vec_norm2(r->n, st->vector) : lt_vec_max_abs(r->n, st->vector);
+}
+
+static void no_answer(lt_run *r)
+{
+    for (int64_t i = 0; i < r->n; i++) r->stat.vector[i] = INFINITY;
+    r->stat.value = r->stat.unweighted = INFINITY;
+}
+
+static lt_status measure_samples(lt_run *r)
+{
+    measure q = { .r = r, .k = r->k, .l = r->cache.n_near, .slot = r->cache.near_ };
+    int64_t most = LT_MAX(COLUMNS_MAX / q.k, 1);
+    if (q.l > most) q.slot += q.l - most, q.l = most;
+    q.m = q.l * q.k;
+    r->stat.n_samples = r->cache.n_near;
+    if (q.m == 1) { /* unconstrained, one sample: the sum constraint leaves no choice */
+        r->stat.attempts = 1;
+        combine(&q, &r->mu);
+        return LT_OK;
+    }
+    LT_TRY(lt_subproblem_reserve(&r->stat.sub, q.m, r->opt.qp_tol));
+    describe(&q);
+    if (!solve_ladder(&q)) {
+        no_answer(r);
+        return LT_OK;
+    }
+    for (int64_t a = 0; a < q.l; a++)
+        memcpy(r->stat.y_of_slot + q.slot[a] * q.k, r->stat.sub.y + a * q.k, (size_t)q.k * sizeof(double));
+    combine(&q, r->stat.sub.y);
+    return LT_OK;
+}
+
+lt_status lt_stationarity_measure(lt_run *r)
+{
+    lt_span span = lt_span_begin("stationarity");
+    lt_stationarity *st = &r->stat;
+    double norm = lt_vec_norm2(r->n, r->grad_phi);
+    lt_status s = LT_OK;
+    if (norm <= r->opt.opt_tol) { /* smooth and stationary: no sample is kept */
+        memcpy(st->vector, r->grad_phi, (size_t)r->n * sizeof(double));
+        st->value = st->unweighted = norm;
+        st->n_samples = 1;
+        st->attempts = 0;
+        r->products.slot = -1;
+    } else {
+        lt_cache_insert(&r->cache, r->cur->x, r->cur->grads);
+        memset(st->y_of_slot + r->cache.newest * r->k, 0, (size_t)r->k * sizeof(double));
+        lt_products_sample(r);
+        s = measure_samples(r);
+    }
+    st->normalised = r->mu > 0 ? st->value / r->mu : st->value;
+    lt_span_end(span);
+    return s;
+}

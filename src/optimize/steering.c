@@ -1,0 +1,113 @@
+/* Steering: a direction that makes enough progress towards feasibility, by lowering mu where the
+   dual QP at the current mu does not. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/solver.h"
+#include "optimize/vector.h"
+
+#include "trace/trace.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct steer {
+    lt_run *r;
+    const double *C, *c;    /* constraint gradients and values, equalities first */
+    const double *a, *WC;   /* W grad f and W C */
+    int64_t m;
+    double  violation, slack;
+} steer;
+
+static void form_matrix(const steer *s)
+{
+    int64_t n = s->r->n, m = s->m;
+    double *Q = s->r->steering.sub.Q;
+    lt_span span = lt_span_begin("gram");
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j <= i; j++) Q[i * m + j] = Q[j * m + i] = lt_vec_dot(n, s->C + i * n, s->WC + j * n);
+    for (int64_t i = 0; i < m; i++) s->r->steering.u[i] = lt_vec_dot(n, s->C + i * n, s->a);
+    lt_span_end(span);
+}
+
+static void set_bounds(const steer *s)
+{
+    lt_subproblem *sub = &s->r->steering.sub;
+    for (int64_t i = 0; i < s->m; i++) {
+        sub->lower[i] = i < s->r->q ? -1 : 0;
+        sub->upper[i] = 1;
+    }
+}
+
+/* d(mu) = -mu a - WC y with y the answer of the dual QP. */
+static bool direction(const steer *s, double mu, bool first, double *d)
+{
+    lt_run *r = s->r;
+    lt_steering_work *w = &r->steering;
+    for (int64_t i = 0; i < s->m; i++) w->sub.linear[i] = mu * w->u[i] - s->c[i];
+    bool warm = w->warm && r->opt.qp_warm_start;
+    if (!lt_subproblem_solve(&w->sub, s->m, first, false, 0, warm ? w->sub.y : NULL)) return false;
+    w->warm = true;
+    for (int64_t i = 0; i < r->n; i++) d[i] = -mu * s->a[i];
+    for (int64_t j = 0; j < s->m; j++)
+        if (w->sub.y[j] != 0) lt_vec_axpy(r->n, -w->sub.y[j], s->WC + j * r->n, d);
+    return true;
+}
+
+/* Decrease of the violation that the linear model promises along d. */
+static double reduction(const steer *s, const double *d)
+{
+    const lt_run *r = s->r;
+    double sum = 0, most_eq = 0, most_ineq = 0;
+    for (int64_t j = 0; j < s->m; j++) {
+        double v = s->c[j] + lt_vec_dot(r->n, s->C + j * r->n, d);
+        v = j < r->q ? fabs(v) : fmax(v, 0);
+        sum += v;
+        if (j < r->q) most_eq = fmax(most_eq, v);
+        else most_ineq = fmax(most_ineq, v);
+    }
+    if (r->opt.steering_l1_model) return s->violation - sum;
+    return s->violation - (r->opt.compat ? most_ineq + most_eq : fmax(most_ineq, most_eq));
+}
+
+static bool strictly_feasible(const lt_run *r)
+{
+    double margin = r->opt.steering_ineq_margin;
+    if (r->q || isinf(margin)) return false;
+    for (int64_t j = 0; j < r->p; j++)
+        if (!(r->cur->c[j] < -margin)) return false;
+    return true;
+}
+
+static bool procedure(const steer *s, double *d, double *mu)
+{
+    lt_run *r = s->r;
+    double share = r->opt.steering_c_viol;
+    if (!direction(s, *mu, true, d)) return false;
+    double got = reduction(s, d);
+    if (got >= share * s->violation - s->slack || strictly_feasible(r)) return true;
+    if (!direction(s, 0, false, r->steering.d_reference)) return false;
+    double wanted = share * reduction(s, r->steering.d_reference) - s->slack;
+    for (int64_t i = 0; got < wanted && i < r->opt.steering_maxit; i++) {
+        *mu *= r->opt.steering_c_mu;
+        r->n_mu_reductions++;
+        if (!direction(s, *mu, false, d)) return false;
+        got = reduction(s, d);
+    }
+    return true;
+}
+
+bool lt_steer(lt_run *r, bool identity, double *d, double *mu)
+{
+    int64_t n = r->n;
+    const lt_point *x = r->cur;
+    steer s = { .r = r, .m = r->q + r->p, .C = x->grads + n, .c = x->c };
+    s.violation = r->opt.steering_l1_model ? x->tv_l1 : x->tv;
+    s.slack = sqrt(DBL_EPSILON) * fmax(s.violation, 1);
+    if (!r->opt.double_precision) s.slack = fmax(s.slack, 4 * (double)FLT_EPSILON * s.violation);
+    const double *WG = x->grads;
+    if (!identity) WG = lt_products_current(r);
+    s.a = WG;
+    s.WC = WG + n;
+    form_matrix(&s);
+    set_bounds(&s);
+    return procedure(&s, d, mu);
+}
