@@ -15,6 +15,13 @@
 
 #include <string.h>
 
+enum {
+    PACKED_BYTES = 1 << 18, /* a task's packed rows stay in the second-level cache */
+    CHUNK_BYTES = 24 << 10, /* the rows under one chunk of taps in the first-level one */
+    BLOCK_ROWS = 12,        /* rows of the result per call of the loops */
+    TASKS = 16              /* enough to share out; also the most partial sums of a weight gradient */
+};
+
 /* The convolution as the loops see it; for a data gradient the roles of x and y are exchanged. */
 typedef struct geometry {
     int64_t in_c, in_h, in_w, out_c, out_h, out_w; /* of one group */
@@ -35,15 +42,22 @@ typedef struct direct_kernel {
     int64_t *tap;                  /* offsets, then for WGRAD row_x and row_y of one unit */
     int64_t band_rows, n_bands;    /* rows of the result per task */
     int64_t unit_images, n_parts;  /* WGRAD: images packed at once; partial sums per gradient */
+    bool    flat;                  /* WGRAD: x and gy have one pitch, so a band is a single line */
+    int64_t lines, line_vectors;   /* WGRAD: lines of a band and their length */
     int     n_lanes;
     size_t  weights_at, lane_at, lane_bytes, packed_bytes, rows_bytes;
 } direct_kernel;
 
 typedef struct direct_job { const direct_kernel *v; char *x, *y, *w, *scratch; void *const *arg; } direct_job;
 
-static size_t size_of(const direct_kernel *v) { return lt_dtype_size(v->t); }
+static size_t size_of(const direct_kernel *v) { return v->t == LT_F32 ? sizeof(float) : sizeof(double); }
 
 static char *lane_memory(const direct_job *j, int lane) { return j->scratch + j->v->lane_at + (size_t)lane * j->v->lane_bytes; }
+
+/* Elements of one packed image (with room for the vectors at its end) and of one channel of gy. */
+static int64_t image_elements(const direct_kernel *v) { return (v->g.in_c * v->g.plane + v->g.row_w) / v->lanes * v->lanes + 2 * v->lanes; }
+static int64_t gradient_elements(const direct_kernel *v) { return v->lines == 1 ? v->line_vectors * v->lanes : v->lines * v->out_step; }
+static int64_t y_channel(const direct_kernel *v) { return v->unit_images * gradient_elements(v); }
 
 /* ---- Packing ----------------------------------------------------------------------------------- */
 /* Source rows, columns: position p of the packed image holds element (p - before) / zeros, if whole. */
@@ -86,7 +100,7 @@ static void pack(const direct_kernel *v, char *packed, int64_t rows, int64_t fir
 {
     const geometry *g = &v->g;
     size_t size = lt_dtype_size(from);
-    memset(packed, 0, (size_t)(g->in_c * g->plane) * size_of(v));
+    memset(packed, 0, (size_t)image_elements(v) * size_of(v));
     for (int64_t c = 0; c < g->in_c; c++)
         for (int64_t r = 0; r < rows; r++) {
             int64_t index;
@@ -140,15 +154,15 @@ static void pack_weights(const direct_kernel *v, void *to, const void *w, lt_dty
 
 /* ---- CONV2D and CONV2D_DGRAD: one item per image and band ------------------------------------------- */
 /* The taps in chunks of whole channels whose input rows fit the first-level cache. */
-static void run_chunks(const direct_kernel *v, const lt_direct_row *whole)
+static void run_chunks(const direct_kernel *v, const lt_direct_rows *whole)
 {
-    lt_direct_row r = *whole;
+    lt_direct_rows r = *whole;
     for (int64_t t = 0; t < whole->n_taps; t += v->chunk_taps) {
         r.tap = whole->tap + t;
         r.w = lt_offset(whole->w, (size_t)(t * whole->n_out) * size_of(v));
         r.n_taps = LT_MIN(v->chunk_taps, whole->n_taps - t);
         r.add = t > 0;
-        (v->t == LT_F32 ? v->loops->row_f32 : v->loops->row_f64)(&r);
+        (v->t == LT_F32 ? v->loops->rows_f32 : v->loops->rows_f64)(&r);
     }
 }
 
@@ -159,19 +173,31 @@ static void run_group(const direct_job *j, int64_t image, int64_t first, int64_t
     bool dgrad = v->host.key.op == LT_OP_CONV2D_DGRAD;
     const int64_t *in_steps = dgrad ? v->s.ys : v->s.xs, *out_steps = dgrad ? v->s.xs : v->s.ys;
     lt_dtype in_type = v->host.key.in[0].dtype, out_type = v->host.key.out.dtype;
-    char *rows_out = memory + v->packed_bytes, *wide = rows_out + v->rows_bytes;
+    size_t out_size = lt_dtype_size(out_type);
+    char *buffer = memory + v->packed_bytes, *wide = buffer + v->rows_bytes;
     const char *in = (dgrad ? j->y : j->x) + (size_t)(image * in_steps[0] + group * g->in_c * in_steps[1]) * lt_dtype_size(in_type);
-    char *out = (dgrad ? j->x : j->y) + (size_t)(image * out_steps[0] + group * g->out_c * out_steps[1]) * lt_dtype_size(out_type);
+    char *out = (dgrad ? j->x : j->y) + (size_t)(image * out_steps[0] + group * g->out_c * out_steps[1]) * out_size;
     int64_t reach = (v->s.win.kernel[0] - 1) * v->s.win.dilation[0];
     pack(v, memory, (rows - 1) * g->stride[0] + reach + 1, first * g->stride[0], in, in_type, in_steps, wide);
-    lt_direct_row r = { .w = j->w + (size_t)(group * v->n_taps * g->out_c) * size_of(v), .y = rows_out, .tap = v->tap,
-                        .n_taps = v->n_taps, .n_out = g->out_c, .n_vectors = v->n_vectors, .y_step = v->out_step };
-    for (int64_t i = 0; i < rows; i++) {
+    lt_direct_rows r = { .w = j->w + (size_t)(group * v->n_taps * g->out_c) * size_of(v), .tap = v->tap,
+                         .n_taps = v->n_taps, .n_out = g->out_c, .x_at = v->tap + v->n_taps };
+    /* Vectors may go straight to the result while what they write behind the end of a row belongs to a
+       later row of the same band, still to be written; chunks would read that spill back as sums. */
+    bool dense = out_type == v->t && out_steps[3] == 1 && out_steps[2] == g->out_w && v->chunk_taps >= v->n_taps;
+    for (int64_t i = 0; i < rows;) {
+        bool straight = dense && i * g->out_w + v->out_step <= rows * g->out_w;
+        int64_t n = LT_MIN(straight ? (rows * g->out_w - v->out_step) / g->out_w - i + 1 : BLOCK_ROWS, LT_MIN(BLOCK_ROWS, rows - i));
+        char *to = out + (size_t)((first + i) * out_steps[2]) * out_size;
         r.x = memory + (size_t)(i * g->stride[0] * g->row_w) * size_of(v);
+        r.y = straight ? to : buffer;
+        r.y_step = straight ? out_steps[1] : BLOCK_ROWS * v->out_step;
+        r.y_at = r.x_at + (straight ? 2 : 1) * BLOCK_ROWS * v->n_vectors;
+        r.n_positions = n * v->n_vectors;
         run_chunks(v, &r);
-        for (int64_t o = 0; o < g->out_c; o++)
-            store_row(out_type, out + (size_t)(o * out_steps[1] + (first + i) * out_steps[2]) * lt_dtype_size(out_type), out_steps[3],
-                      v->t, rows_out + (size_t)(o * v->out_step) * size_of(v), g->out_w);
+        for (int64_t e = 0; !straight && e < n * g->out_c; e++)
+            store_row(out_type, to + (size_t)(e / n * out_steps[1] + e % n * out_steps[2]) * out_size, out_steps[3], v->t,
+                      buffer + (size_t)(e / n * r.y_step + e % n * v->out_step) * size_of(v), g->out_w);
+        i += n;
     }
 }
 
@@ -213,24 +239,27 @@ static int64_t unit_count(const direct_kernel *v)
     return (v->s.n + v->unit_images - 1) / v->unit_images * v->n_bands;
 }
 
-static int64_t y_channel(const direct_kernel *v) { return v->unit_images * v->band_rows * v->out_step; }
-
-/* Rows of gy beside each other by channel, zeros behind the end of each. */
+/* Rows of gy beside each other by channel, zeros behind the end of each: what x holds there must not
+   count. Rows that are left out of a short band are zeros too. */
 static void pack_gradient(const direct_kernel *v, char *to, const unit *u, int64_t i, const char *image)
 {
     lt_dtype type = v->host.key.in[1].dtype;
     size_t size = lt_dtype_size(type);
     const int64_t *steps = v->s.ys;
-    for (int64_t o = 0; o < v->g.out_c; o++)
+    to += (size_t)(i * gradient_elements(v)) * size_of(v);
+    for (int64_t o = 0; o < v->g.out_c; o++) {
+        char *channel = to + (size_t)(o * y_channel(v)) * size_of(v);
+        memset(channel, 0, (size_t)gradient_elements(v) * size_of(v));
         for (int64_t r = 0; r < u->rows; r++) {
-            char *row = to + (size_t)(o * y_channel(v) + (i * v->band_rows + r) * v->out_step) * size_of(v);
+            char *row = channel + (size_t)(r * v->out_step) * size_of(v);
             const char *from = image + (size_t)(o * steps[1] + (u->first + r) * steps[2]) * size;
-            memset(row + (size_t)v->g.out_w * size_of(v), 0, (size_t)(v->out_step - v->g.out_w) * size_of(v));
-            if (steps[3] == 1) lt_convert(v->t, row, type, from, v->g.out_w);
+            if (steps[3] == 1 && type == v->t) memcpy(row, from, (size_t)v->g.out_w * size);
+            else if (steps[3] == 1) lt_convert(v->t, row, type, from, v->g.out_w);
             else
                 for (int64_t e = 0; e < v->g.out_w; e++)
                     lt_convert(v->t, row + (size_t)e * size_of(v), type, from + (size_t)(e * steps[3]) * size, 1);
         }
+    }
 }
 
 static void add_unit(const direct_kernel *v, const char *x, const char *y, const unit *u, int64_t group, char *memory, char *sum)
@@ -238,7 +267,7 @@ static void add_unit(const direct_kernel *v, const char *x, const char *y, const
     const geometry *g = &v->g;
     lt_dtype tx = v->host.key.in[0].dtype, ty = v->host.key.in[1].dtype;
     int64_t reach = (v->s.win.kernel[0] - 1) * v->s.win.dilation[0], rows = (u->rows - 1) * g->stride[0] + reach + 1;
-    size_t image_bytes = (size_t)(g->in_c * g->plane) * size_of(v);
+    size_t image_bytes = (size_t)image_elements(v) * size_of(v);
     char *py = memory + (size_t)v->unit_images * image_bytes, *wide = memory + v->packed_bytes;
     for (int64_t i = 0; i < u->images; i++) {
         int64_t image = u->image + i;
@@ -247,8 +276,8 @@ static void add_unit(const direct_kernel *v, const char *x, const char *y, const
         pack_gradient(v, py, u, i, y + (size_t)(image * v->s.ys[0] + group * g->out_c * v->s.ys[1]) * lt_dtype_size(ty));
     }
     const int64_t *row_x = v->tap + v->n_taps;
-    lt_direct_weights d = { .x = memory, .y = py, .w = sum, .tap = v->tap, .row_x = row_x, .row_y = row_x + v->unit_images * v->band_rows,
-                            .n_taps = v->n_taps, .n_out = g->out_c, .n_vectors = v->n_vectors, .n_rows = u->images * u->rows, .y_channel = y_channel(v) };
+    lt_direct_weights d = { .x = memory, .y = py, .w = sum, .tap = v->tap, .row_x = row_x, .row_y = row_x + v->unit_images * v->lines,
+                            .n_taps = v->n_taps, .n_out = g->out_c, .n_vectors = v->line_vectors, .n_rows = u->images * v->lines, .y_channel = y_channel(v) };
     (v->t == LT_F32 ? v->loops->weights_f32 : v->loops->weights_f64)(&d);
 }
 
@@ -298,12 +327,6 @@ static lt_status weights_run(const lt_kernel *k, lt_pool *pool, void *const *arg
 }
 
 /* ---- Preparing ----------------------------------------------------------------------------------------------- */
-enum {
-    PACKED_BYTES = 1 << 18, /* a task's packed rows stay in the second-level cache */
-    CHUNK_BYTES = 24 << 10, /* the rows under one chunk of taps in the first-level one */
-    TASKS = 16
-};
-
 static void set_geometry(direct_kernel *v)
 {
     const lt_conv_shape *s = &v->s;
@@ -320,7 +343,10 @@ static void set_geometry(direct_kernel *v)
     }
     v->n_vectors = (g->out_w + v->lanes - 1) / v->lanes;
     v->out_step = v->n_vectors * v->lanes;
-    g->phase_w = v->out_step + (s->win.kernel[1] - 1) * s->win.dilation[1] / g->stride[1] + 1;
+    int64_t reach = (s->win.kernel[1] - 1) * s->win.dilation[1];
+    g->phase_w = v->out_step + reach / g->stride[1] + 1;
+    v->flat = v->host.key.op == LT_OP_CONV2D_WGRAD && g->stride[0] == 1 && g->stride[1] == 1;
+    if (v->flat) v->out_step = g->phase_w = g->out_w + reach; /* one pitch for x and gy */
     g->row_w = g->phase_w * g->stride[1];
     int64_t area = s->win.kernel[0] * s->win.kernel[1], channel_bytes = s->win.kernel[0] * g->row_w * (int64_t)size_of(v);
     v->n_taps = g->in_c * area;
@@ -333,44 +359,63 @@ static int64_t plane_for(const direct_kernel *v, int64_t band_rows)
     return ((band_rows - 1) * v->g.stride[0] + (v->s.win.kernel[0] - 1) * v->s.win.dilation[0] + 1) * v->g.row_w;
 }
 
-static size_t packed_image(const direct_kernel *v, int64_t band_rows)
+/* Fixes what depends on the rows of a band; returns the bytes one image then takes when packed. */
+static size_t set_band(direct_kernel *v, int64_t rows)
 {
-    int64_t n = v->g.in_c * plane_for(v, band_rows);
-    if (v->host.key.op == LT_OP_CONV2D_WGRAD) n += v->g.out_c * band_rows * v->out_step;
+    v->band_rows = rows;
+    v->n_bands = (v->g.out_h + rows - 1) / rows;
+    v->g.plane = plane_for(v, rows);
+    v->lines = v->flat ? 1 : rows;
+    v->line_vectors = v->flat ? (rows * v->out_step + v->lanes - 1) / v->lanes : v->n_vectors;
+    int64_t n = image_elements(v);
+    if (v->host.key.op == LT_OP_CONV2D_WGRAD) n += v->g.out_c * gradient_elements(v);
     return (size_t)n * size_of(v);
 }
 
 /* By shape only, so that results do not depend on the number of threads. */
 static void cut(direct_kernel *v)
 {
+    double row_flops = lt_conv_flops(&v->s) / (double)(v->s.k * v->s.n * v->g.out_h);
     int64_t rows = v->g.out_h;
-    double flops = lt_conv_flops(&v->s) / (double)(v->s.k * v->s.n);
-    while (rows > 1 && (packed_image(v, rows) > PACKED_BYTES ||
-                        (rows > 8 && v->s.n * ((v->g.out_h + rows - 1) / rows) < TASKS && flops * (double)rows / (double)v->g.out_h > 2e6)))
+    for (size_t bytes = set_band(v, rows); rows > 1; bytes = set_band(v, rows)) {
+        bool spread = rows > 8 && v->s.n * v->n_bands < TASKS && row_flops * (double)rows > 2e6;
+        if (bytes <= PACKED_BYTES && !spread) break;
         rows = (rows + 1) / 2;
-    v->band_rows = rows;
-    v->n_bands = (v->g.out_h + rows - 1) / rows;
-    v->g.plane = plane_for(v, rows);
+    }
     v->unit_images = 1;
-    if (v->host.key.op != LT_OP_CONV2D_WGRAD) return;
-    if (v->n_bands == 1) v->unit_images = LT_MAX(1, LT_MIN((int64_t)(PACKED_BYTES / packed_image(v, rows)), v->s.n / TASKS));
-    v->n_parts = LT_MIN(unit_count(v), TASKS);
+    size_t bytes = set_band(v, rows);
+    if (v->host.key.op == LT_OP_CONV2D_WGRAD) {
+        if (v->n_bands == 1) v->unit_images = LT_MAX(1, LT_MIN((int64_t)(PACKED_BYTES / bytes), v->s.n / TASKS));
+        v->n_parts = LT_MIN(unit_count(v), TASKS);
+    }
+    v->packed_bytes = lt_align64((size_t)v->unit_images * bytes);
 }
 
+/* Behind the taps: for weight gradients the places in x and in gy of each line of a unit; otherwise
+   the places in x, in the buffer and in a dense result of each vector of a block of rows. */
 static lt_status make_tables(direct_kernel *v)
 {
     const geometry *g = &v->g;
     const lt_window *w = &v->s.win;
-    int64_t rows = v->unit_images * v->band_rows, area = w->kernel[0] * w->kernel[1];
-    v->tap = lt_calloc((size_t)(v->n_taps + 2 * rows), sizeof *v->tap);
+    bool wgrad = v->host.key.op == LT_OP_CONV2D_WGRAD;
+    int64_t area = w->kernel[0] * w->kernel[1], block = BLOCK_ROWS * v->n_vectors, lines = v->unit_images * v->lines;
+    v->tap = lt_calloc((size_t)(v->n_taps + (wgrad ? 2 * lines : 3 * block)), sizeof *v->tap);
     if (!v->tap) return LT_ERR_MEMORY;
     for (int64_t t = 0; t < v->n_taps; t++) {
         int64_t c = t / area, r = t % area / w->kernel[1], q = t % w->kernel[1] * w->dilation[1];
         v->tap[t] = c * g->plane + r * w->dilation[0] * g->row_w + q % g->stride[1] * g->phase_w + q / g->stride[1];
     }
-    for (int64_t i = 0; i < rows; i++) {
-        v->tap[v->n_taps + i] = i / v->band_rows * g->in_c * g->plane + i % v->band_rows * g->stride[0] * g->row_w;
-        v->tap[v->n_taps + rows + i] = i * v->out_step;
+    int64_t *at = v->tap + v->n_taps;
+    for (int64_t i = 0; wgrad && i < lines; i++) {
+        int64_t image = i / v->lines, line = i % v->lines;
+        at[i] = image * image_elements(v) + line * g->stride[0] * g->row_w;
+        at[lines + i] = image * gradient_elements(v) + line * v->out_step;
+    }
+    for (int64_t i = 0; !wgrad && i < block; i++) {
+        int64_t row = i / v->n_vectors, column = i % v->n_vectors * v->lanes;
+        at[i] = row * g->stride[0] * g->row_w + column;
+        at[block + i] = row * v->out_step + column;
+        at[2 * block + i] = row * g->out_w + column;
     }
     return LT_OK;
 }
@@ -380,8 +425,7 @@ static void place_scratch(direct_kernel *v)
     bool wgrad = v->host.key.op == LT_OP_CONV2D_WGRAD;
     int64_t items = wgrad ? v->s.k * v->n_parts : v->s.n * v->n_bands;
     v->n_lanes = lt_host_lanes(items);
-    v->packed_bytes = lt_align64((size_t)v->unit_images * packed_image(v, v->band_rows));
-    v->rows_bytes = wgrad ? 0 : lt_align64((size_t)(v->g.out_c * v->out_step) * size_of(v));
+    v->rows_bytes = wgrad ? 0 : lt_align64((size_t)(v->g.out_c * BLOCK_ROWS * v->out_step) * size_of(v));
     v->weights_at = 0;
     v->lane_at = lt_align64((size_t)((wgrad ? items : 1) * weight_count(v)) * size_of(v));
     v->lane_bytes = v->packed_bytes + v->rows_bytes + lt_align64((size_t)v->g.in_w * size_of(v));

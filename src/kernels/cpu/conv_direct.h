@@ -5,15 +5,17 @@
 
 #include <stdint.h>
 
-/* One output row of all channels: y[o][i] (+)= sum over taps t of w[t][o] * x[tap[t] + i]. The packed
-   input makes every tap a plain offset, whatever the stride, dilation and padding. */
-typedef struct lt_direct_row {
+/* Some output rows of all channels: for every vector position p, y[o * y_step + y_at[p] + lane] (+)=
+   sum over taps t of w[t][o] * x[tap[t] + x_at[p] + lane]. The packed input makes every tap a plain
+   offset, whatever the stride, dilation and padding. Positions are stored in their order, for each
+   channel, so that a vector may spill over into the beginning of a later one. */
+typedef struct lt_direct_rows {
     const void    *x, *w;      /* w: (tap, channel) */
-    void          *y;          /* (channel, y_step), whole vectors are written */
-    const int64_t *tap;
-    int64_t        n_taps, n_out, n_vectors, y_step;
+    void          *y;
+    const int64_t *tap, *x_at, *y_at;
+    int64_t        n_taps, n_out, n_positions, y_step;
     int            add;        /* to what y holds: the taps come in several chunks */
-} lt_direct_row;
+} lt_direct_rows;
 
 /* Weight gradients over a stack of rows: w[t][o] += sum over rows r and columns i of
    y[o * y_channel + r_y + i] * x[tap[t] + r_x + i]; columns in whole vectors, y zero behind its end. */
@@ -27,8 +29,8 @@ typedef struct lt_direct_weights {
 
 typedef struct lt_direct_loops {
     int  lanes_f32, lanes_f64;
-    void (*row_f32)(const lt_direct_row *r);
-    void (*row_f64)(const lt_direct_row *r);
+    void (*rows_f32)(const lt_direct_rows *r);
+    void (*rows_f64)(const lt_direct_rows *r);
     void (*weights_f32)(const lt_direct_weights *g);
     void (*weights_f64)(const lt_direct_weights *g);
 } lt_direct_loops;

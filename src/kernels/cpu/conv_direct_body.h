@@ -2,47 +2,51 @@
    SPDX-License-Identifier: BSD-3-Clause */
 
 typedef T VECTOR __attribute__((vector_size(LT_VECTOR_BYTES), aligned(sizeof(T)), may_alias));
-#define LANES ((int64_t)(LT_VECTOR_BYTES / sizeof(T)))
+#define LANES (LT_VECTOR_BYTES / (int)sizeof(T))
 
 /* `channels` x `wide` vectors of results stay in registers while the taps run. */
 static inline __attribute__((always_inline)) void
-NAME(row_tile)(const lt_direct_row *r, int64_t o, int64_t v, const int channels, const int wide)
+NAME(rows_tile)(const lt_direct_rows *r, int64_t o, int64_t p, const int channels, const int wide)
 {
-    const T *x = (const T *)r->x + v * LANES, *w = (const T *)r->w + o;
-    T *y = (T *)r->y + o * r->y_step + v * LANES;
+    const T *x[4], *w = (const T *)r->w + o;
+    T *y[4];
     VECTOR acc[8][4];
+    UNROLL for (int j = 0; j < wide; j++) {
+        x[j] = (const T *)r->x + r->x_at[p + j];
+        y[j] = (T *)r->y + o * r->y_step + r->y_at[p + j];
+    }
     UNROLL for (int i = 0; i < channels; i++)
         UNROLL for (int j = 0; j < wide; j++)
-            acc[i][j] = r->add ? *(const VECTOR *)(y + i * r->y_step + j * LANES) : (VECTOR){ 0 };
+            acc[i][j] = r->add ? *(const VECTOR *)(y[j] + i * r->y_step) : (VECTOR){ 0 };
     for (int64_t t = 0; t < r->n_taps; t++, w += r->n_out) {
-        const T *at = x + r->tap[t];
         VECTOR in[4];
-        UNROLL for (int j = 0; j < wide; j++) in[j] = *(const VECTOR *)(at + j * LANES);
+        UNROLL for (int j = 0; j < wide; j++) in[j] = *(const VECTOR *)(x[j] + r->tap[t]);
         UNROLL for (int i = 0; i < channels; i++)
             UNROLL for (int j = 0; j < wide; j++) acc[i][j] += in[j] * w[i];
     }
     UNROLL for (int i = 0; i < channels; i++)
-        UNROLL for (int j = 0; j < wide; j++) *(VECTOR *)(y + i * r->y_step + j * LANES) = acc[i][j];
+        UNROLL for (int j = 0; j < wide; j++) *(VECTOR *)(y[j] + i * r->y_step) = acc[i][j];
 }
 
-static inline __attribute__((always_inline)) void NAME(row_columns)(const lt_direct_row *r, int64_t v, const int wide)
+static inline __attribute__((always_inline)) void NAME(rows_channels)(const lt_direct_rows *r, int64_t p, const int wide)
 {
     int64_t o = 0, n = r->n_out;
     if (wide < 4)
-        for (; n - o >= LT_TILE_CHANNELS; o += LT_TILE_CHANNELS) NAME(row_tile)(r, o, v, LT_TILE_CHANNELS, wide);
-    for (; LT_TILE_CHANNELS > 6 && n - o >= 6; o += 6) NAME(row_tile)(r, o, v, 6, wide);
-    for (; n - o >= 4; o += 4) NAME(row_tile)(r, o, v, 4, wide);
-    for (; n - o >= 2; o += 2) NAME(row_tile)(r, o, v, 2, wide);
-    for (; o < n; o++) NAME(row_tile)(r, o, v, 1, wide);
+        for (; n - o >= LT_TILE_CHANNELS; o += LT_TILE_CHANNELS) NAME(rows_tile)(r, o, p, LT_TILE_CHANNELS, wide);
+    for (; LT_TILE_CHANNELS > 6 && n - o >= 6; o += 6) NAME(rows_tile)(r, o, p, 6, wide);
+    for (; n - o >= 4; o += 4) NAME(rows_tile)(r, o, p, 4, wide);
+    for (; n - o >= 2; o += 2) NAME(rows_tile)(r, o, p, 2, wide);
+    for (; o < n; o++) NAME(rows_tile)(r, o, p, 1, wide);
 }
 
-static void NAME(row)(const lt_direct_row *r)
+static void NAME(rows)(const lt_direct_rows *r)
 {
-    int64_t v = 0;
-    for (; LT_TILE_WIDE == 4 && r->n_vectors - v >= 4; v += 4) NAME(row_columns)(r, v, LT_TILE_WIDE);
-    for (; r->n_vectors - v >= 3; v += 3) NAME(row_columns)(r, v, 3);
-    if (r->n_vectors - v == 2) NAME(row_columns)(r, v, 2);
-    if (r->n_vectors - v == 1) NAME(row_columns)(r, v, 1);
+    int64_t p = 0, n = r->n_positions;
+    bool fours = LT_TILE_WIDE == 4 && r->n_out % LT_TILE_CHANNELS != 0; /* 6 x 4 unless 8 x 3 fits */
+    for (; fours && n - p >= 4; p += 4) NAME(rows_channels)(r, p, LT_TILE_WIDE);
+    for (; n - p >= 3; p += 3) NAME(rows_channels)(r, p, 3);
+    if (n - p == 2) NAME(rows_channels)(r, p, 2);
+    if (n - p == 1) NAME(rows_channels)(r, p, 1);
 }
 
 static inline __attribute__((always_inline)) void
@@ -58,15 +62,18 @@ NAME(weights_tile)(const lt_direct_weights *g, int64_t o, int64_t t, const int c
             UNROLL for (int i = 0; i < channels; i++) out[i] = *(const VECTOR *)(y + i * g->y_channel);
             UNROLL for (int j = 0; j < taps; j++) {
                 VECTOR in = *(const VECTOR *)(x + g->tap[t + j]);
+                KEEP_IN_REGISTER(in); /* else it is loaded again for every channel, across cache lines */
                 UNROLL for (int i = 0; i < channels; i++) acc[i][j] += in * out[i];
             }
         }
     }
     for (int i = 0; i < channels; i++)
         for (int j = 0; j < taps; j++) {
-            T sum = 0;
-            for (int64_t l = 0; l < LANES; l++) sum += acc[i][j][l];
-            ((T *)g->w)[(t + j) * g->n_out + o + i] += sum;
+            T lane[LANES];
+            *(VECTOR *)lane = acc[i][j];
+            for (int64_t half = LANES / 2; half > 0; half /= 2)
+                for (int64_t l = 0; l < half; l++) lane[l] += lane[l + half];
+            ((T *)g->w)[(t + j) * g->n_out + o + i] += lane[0];
         }
 }
 
