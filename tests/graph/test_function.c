@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "base/dtype.h"
 #include "graph/random_graph.h"
+#include "lathe/features.h"
 #include "lathe/tune.h"
 #include "lt_test.h"
 #include "tolerance.h"
@@ -198,6 +199,14 @@ LT_TEST(low_precision_rounds_as_stated)
 
 /* ---- kernels chosen by timing ---- */
 
+static bool built_with(const char *name)
+{
+    int n;
+    const lt_feature *f = lt_features(&n);
+    for (int i = 0; i < n; i++) if (strcmp(f[i].name, name) == 0) return f[i].built_in;
+    return false;
+}
+
 LT_TEST(timed_choices_compute_the_same)
 {
     lt_tuner *tuner;
@@ -223,7 +232,7 @@ LT_TEST(timed_choices_compute_the_same)
         if (s) LT_TEST_FAIL("seed %llu: %s", (unsigned long long)seed, lt_error_text());
         maker_end(&m);
     }
-    LT_CHECK(lt_tuner_count(tuner) > 0);
+    LT_CHECK(lt_tuner_count(tuner) > 0 || !built_with("openblas")); /* without it there is no choice of products */
     lt_tuner_destroy(tuner);
 }
 
