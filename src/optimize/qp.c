@@ -260,29 +260,53 @@ static bool solve_interior(lt_qp *w, lt_qp_info *info)
     return finish(w, info);
 }
 
+static bool certify_now(lt_qp *w, lt_qp_info *info)
+{
+    lt_qp_certify(w, false, info);
+    return lt_qp_certified(w, info);
+}
+
+/* Members much smaller than the other entries carry the others' rounding until a step refines them. */
+static bool is_sum_small(const lt_qp *w)
+{
+    double largest = 0;
+    if (!w->n_members) return false;
+    for (int i = 0; i < w->m; i++) largest = fmax(largest, fabs(w->y[i]));
+    return fabs(w->mu) < 0.01 * largest;
+}
+
+/* Guessed active sets, then the active-set method. Large problems whose guesses do not settle are
+   left to the interior point: *skipped is set. */
+static bool solve_active(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info, bool *skipped)
+{
+    if (lt_qp_closed_form(w) && certify_now(w, info)) return true;
+    lt_qp_start(w, p->start, p->warm && w->has_answer);
+    bool settled = lt_qp_settle(w);
+    if (settled && !is_sum_small(w)) {
+        lt_qp_restore_sum(w);
+        if (certify_now(w, info)) return true;
+    }
+    *skipped = !settled && w->opt.method == LT_QP_AUTO && w->m > w->opt.interior_above;
+    return !*skipped && finish(w, info);
+}
+
 static bool solve_any(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)
 {
-    if (w->opt.method != LT_QP_INTERIOR) {
-        if (lt_qp_closed_form(w)) {
-            lt_qp_certify(w, false, info);
-            if (lt_qp_certified(w, info)) return true;
-        }
-        lt_qp_start(w, p->start, p->warm && w->has_answer);
-        bool settled = lt_qp_settle(w);
-        bool interior_first = w->opt.method == LT_QP_AUTO && !settled && w->m > w->opt.interior_above;
-        if (!interior_first && finish(w, info)) return true;
-        if (w->opt.method == LT_QP_ACTIVE_SET || w->cause == LT_QP_CAUSE_UNBOUNDED) return false;
-        memcpy(w->best, w->y, (size_t)w->m * sizeof(double));
-        double residual = interior_first ? INFINITY : info->residual;
-        if (solve_interior(w, info)) return true;
-        if (info->residual > residual) { /* the first attempt was nearer */
-            memcpy(w->y, w->best, (size_t)w->m * sizeof(double));
-            lt_qp_certify(w, true, info);
-        }
-        return false;
+    bool skipped = false;
+    if (w->opt.method == LT_QP_INTERIOR) {
+        lt_qp_start(w, NULL, false);
+        return solve_interior(w, info);
     }
-    lt_qp_start(w, NULL, false);
-    return solve_interior(w, info);
+    if (solve_active(w, p, info, &skipped)) return true;
+    if (w->opt.method == LT_QP_ACTIVE_SET || w->cause == LT_QP_CAUSE_UNBOUNDED) return false;
+    double residual = skipped ? INFINITY : info->residual;
+    memcpy(w->best, w->y, (size_t)w->m * sizeof(double));
+    if (solve_interior(w, info)) return true;
+    if (info->residual > residual) { /* the first attempt was nearer */
+        memcpy(w->y, w->best, (size_t)w->m * sizeof(double));
+        lt_qp_certify(w, true, info);
+    }
+    return false;
 }
 
 static void judge(lt_qp *w, bool certified, lt_qp_info *info)

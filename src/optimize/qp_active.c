@@ -8,23 +8,30 @@
 
 /* ---- where to begin --------------------------------------------------------------- */
 
+/* While the factor stands, an entry parked before depends on it still. */
+static bool still_parked(const lt_qp *w, int i)
+{
+    return w->n > 0 && w->place[i] == PARKED && w->y[i] > w->lower[i] && w->y[i] < w->upper[i];
+}
+
 static void place_by_value(lt_qp *w, int i, double value)
 {
     w->y[i] = lt_qp_clamp(value, w->lower[i], w->upper[i]);
-    w->want[i] = w->y[i] > w->lower[i] && w->y[i] < w->upper[i];
-    if (!w->want[i]) w->place[i] = w->y[i] <= w->lower[i] ? AT_LOWER : AT_UPPER;
+    bool inside = w->y[i] > w->lower[i] && w->y[i] < w->upper[i];
+    w->want[i] = inside && !still_parked(w, i);
+    if (!inside) w->place[i] = w->y[i] <= w->lower[i] ? AT_LOWER : AT_UPPER;
 }
 
 static void place_as_before(lt_qp *w, int i)
 {
     w->want[i] = 0;
-    if (w->place[i] == AT_LOWER && isfinite(w->lower[i])) w->y[i] = w->lower[i];
-    else if (w->place[i] == AT_UPPER && isfinite(w->upper[i])) w->y[i] = w->upper[i];
-    else {
-        double v = w->y[i] = lt_qp_clamp(w->y[i], w->lower[i], w->upper[i]);
-        /* With the same factor an entry parked before depends on it still. */
-        bool stay = w->place[i] == PARKED && w->n > 0 && v > w->lower[i] && v < w->upper[i];
-        w->want[i] = !stay;
+    if (w->place[i] == AT_LOWER && isfinite(w->lower[i])) {
+        w->y[i] = w->lower[i];
+    } else if (w->place[i] == AT_UPPER && isfinite(w->upper[i])) {
+        w->y[i] = w->upper[i];
+    } else {
+        w->y[i] = lt_qp_clamp(w->y[i], w->lower[i], w->upper[i]);
+        w->want[i] = !still_parked(w, i);
     }
 }
 

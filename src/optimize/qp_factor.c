@@ -127,8 +127,10 @@ void lt_qp_factor_match(lt_qp *w)
 {
     int n_out = 0, n_in = 0;
     for (int i = 0; i < w->m; i++) {
-        n_out += w->row[i] >= 0 && !w->want[i];
-        n_in += w->row[i] < 0 && w->want[i];
+        bool in = w->row[i] >= 0;
+        n_out += in && !w->want[i];
+        n_in += !in && w->want[i];
+        if (in && w->want[i]) w->place[i] = FREE;
     }
     if (!n_out && !n_in && w->updates <= 2 * w->m + 50) return;
     if (8 * n_out + n_in > w->n || w->updates > 2 * w->m + 50) {

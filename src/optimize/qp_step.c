@@ -51,6 +51,19 @@ static double solve_members(lt_qp *w)
     return w->loops->dot(w->n, w->t, w->t);
 }
 
+/* Steps of other entries may be far longer than mu, and their rounding then spoils the sum: what is
+   missing of `change` is added along the direction that costs least. */
+static void correct_sum(lt_qp *w, double tt, double change)
+{
+    long double sum = 0;
+    for (int k = 0; k < w->n; k++)
+        if (w->a[w->index[k]] != 0) sum += w->p[k];
+    double missing = (double)(change - sum);
+    if (fabs(missing) <= LT_QP_EPS * fabs(w->mu)) return;
+    w->loops->backward(w->n, w->l, (size_t)w->max_m, w->inverse, w->t);
+    for (int k = 0; k < w->n; k++) w->p[k] += missing / tt * w->t[k];
+}
+
 void lt_qp_newton_step(lt_qp *w)
 {
     double defect = lt_qp_sum_defect(w), tt = solve_members(w);
@@ -62,6 +75,7 @@ void lt_qp_newton_step(lt_qp *w)
         w->nu = nu - w->rho * defect;
     }
     w->loops->backward(w->n, w->l, (size_t)w->max_m, w->inverse, w->p);
+    if (tt > 0) correct_sum(w, tt, defect);
 }
 
 void lt_qp_null_step(lt_qp *w, int j)
@@ -70,6 +84,7 @@ void lt_qp_null_step(lt_qp *w, int j)
     if (tt > 0) kappa = -(w->a[j] - w->loops->dot(w->n, w->t, w->panel)) / tt;
     for (int k = 0; k < w->n; k++) w->p[k] = -w->panel[k] + (tt > 0 ? kappa * w->t[k] : 0);
     w->loops->backward(w->n, w->l, (size_t)w->max_m, w->inverse, w->p);
+    if (tt > 0) correct_sum(w, tt, -w->a[j]);
 }
 
 double lt_qp_noise_scale(const lt_qp *w)
@@ -102,22 +117,32 @@ static void share_out(lt_qp *w, double missing, bool only_free)
     }
 }
 
-/* What rounding left goes to the smallest member that can take it: small numbers are finer. */
+/* Whom to give `missing`: the smallest member between its bounds that stays there (small numbers
+   are finer), else the one that can take most of it on the way to its bound; -1 when there is none. */
+static int pick_taker(const lt_qp *w, double missing)
+{
+    int whole = -1, part = -1;
+    double most = 0;
+    for (int i = 0; i < w->m; i++) {
+        if (w->a[i] == 0 || w->y[i] <= w->lower[i] || w->y[i] >= w->upper[i]) continue;
+        double v = w->y[i] + missing, room = missing > 0 ? w->upper[i] - w->y[i] : w->y[i] - w->lower[i];
+        if (v != w->y[i] && v > w->lower[i] && v < w->upper[i] && (whole < 0 || fabs(w->y[i]) < fabs(w->y[whole]))) whole = i;
+        if (room <= fabs(missing) && room > most) {
+            most = room;
+            part = i;
+        }
+    }
+    return whole >= 0 ? whole : part;
+}
+
+/* What rounding left of the sum's defect. */
 static void settle_rounding(lt_qp *w)
 {
-    for (int pass = 0; pass < 4; pass++) {
+    for (int pass = 0; pass < 6; pass++) {
         double missing = lt_qp_sum_defect(w);
-        int to = -1;
-        if (missing == 0) return;
-        for (int i = 0; i < w->m; i++) {
-            if (w->a[i] == 0) continue;
-            double v = w->y[i] + missing;
-            bool inside = v >= w->lower[i] && v <= w->upper[i], interior = w->y[i] > w->lower[i] && w->y[i] < w->upper[i];
-            if (!inside || v == w->y[i] || !interior) continue;
-            if (to < 0 || fabs(w->y[i]) < fabs(w->y[to])) to = i;
-        }
+        int to = missing != 0 ? pick_taker(w, missing) : -1;
         if (to < 0) return;
-        w->y[to] += missing;
+        w->y[to] = lt_qp_clamp(w->y[to] + missing, w->lower[to], w->upper[to]);
     }
 }
 
