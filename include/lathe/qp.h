@@ -61,7 +61,9 @@ typedef struct lt_qp_problem {
 
 /* With r = Qy + c - nu * members and sigma = max(1e-300, max|c|, max diag Q), residual is the
    largest of |r_i| over entries strictly between their bounds, -r_i over those at the lower bound
-   and r_i over those at the upper bound, divided by sigma. */
+   and r_i over those at the upper bound, divided by sigma. The status is OK when it is at most the
+   tolerance, not counting what rounding y to double may do to r: that matters where entries of y
+   are far above 1 (from about 1e3 for the default tolerance). */
 typedef struct lt_qp_info {
     lt_qp_status status;
     lt_qp_cause  cause;

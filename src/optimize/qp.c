@@ -247,9 +247,9 @@ static bool finish(lt_qp *w, lt_qp_info *info)
         lt_qp_restore_sum(w);
         lt_qp_certify(w, precise, info);
         if (lt_qp_certified(w, info)) return true;
-        if (w->cause == LT_QP_CAUSE_ITERATIONS) return false;
+        if (w->cause == LT_QP_CAUSE_ITERATIONS) break;
     }
-    return false;
+    return lt_qp_acceptable(w, info);
 }
 
 static bool solve_interior(lt_qp *w, lt_qp_info *info)
@@ -306,7 +306,7 @@ static bool solve_any(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)
         memcpy(w->y, w->best, (size_t)w->m * sizeof(double));
         lt_qp_certify(w, true, info);
     }
-    return false;
+    return lt_qp_acceptable(w, info);
 }
 
 static void judge(lt_qp *w, bool certified, lt_qp_info *info)

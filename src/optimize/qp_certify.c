@@ -22,15 +22,17 @@ static double best_multiplier(const lt_qp *w)
 void lt_qp_certify(lt_qp *w, bool precise, lt_qp_info *info)
 {
     double worst = 0, objective = 0, largest = fabs(w->mu);
+    double half_ulp = lt_qp_noise_scale(w) / 8; /* times root_i: what rounding y alone may do to r_i */
     lt_qp_gradient(w, precise);
     info->nu = w->nu = best_multiplier(w);
     info->n_free = 0;
+    w->excess = 0;
     for (int i = 0; i < w->m; i++) {
         double r = w->g[i] - w->nu * w->a[i];
         bool may_fall = w->y[i] > w->lower[i], may_rise = w->y[i] < w->upper[i];
-        if (may_fall) worst = fmax(worst, r);
-        if (may_rise) worst = fmax(worst, -r);
-        if (isnan(r)) worst = INFINITY;
+        double violation = isnan(r) ? INFINITY : fmax(may_fall ? r : 0, may_rise ? -r : 0);
+        worst = fmax(worst, violation);
+        w->excess = fmax(w->excess, violation - half_ulp * w->root[i]);
         info->n_free += may_fall && may_rise;
         objective += w->y[i] * (w->g[i] + w->c[i]);
         if (w->a[i] != 0) largest = fmax(largest, fabs(w->y[i]));
@@ -44,6 +46,11 @@ void lt_qp_certify(lt_qp *w, bool precise, lt_qp_info *info)
 bool lt_qp_certified(const lt_qp *w, const lt_qp_info *info)
 {
     return info->residual <= w->opt.tolerance && info->sum_residual <= 1e-14;
+}
+
+bool lt_qp_acceptable(const lt_qp *w, const lt_qp_info *info)
+{
+    return w->excess <= w->opt.tolerance * w->sigma && info->sum_residual <= 1e-14;
 }
 
 /* ---- closed forms ------------------------------------------------------------------- */

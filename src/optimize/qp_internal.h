@@ -37,6 +37,7 @@ struct lt_qp {
     /* the iterate */
     double       *y, *g;            /* (m) point; Qy + c */
     double        nu;
+    double        excess;           /* largest violation beyond what rounding y explains: lt_qp_certify */
     uint8_t      *place;            /* (m) lt_qp_place */
     uint8_t      *want;             /* (m) entries that should become FREE */
     uint8_t      *banned;           /* (m) entered and bounced without moving */
@@ -106,7 +107,8 @@ void lt_qp_interior(lt_qp *w);                                /* y near the opti
 /* ---- qp_certify.c ----------------------------------------------------------------------- */
 bool lt_qp_closed_form(lt_qp *w);                             /* m = 1; m = 2 without a sum */
 void lt_qp_certify(lt_qp *w, bool precise, lt_qp_info *info); /* residuals at y */
-bool lt_qp_certified(const lt_qp *w, const lt_qp_info *info);
+bool lt_qp_certified(const lt_qp *w, const lt_qp_info *info);  /* within the tolerance */
+bool lt_qp_acceptable(const lt_qp *w, const lt_qp_info *info); /* but for what rounding y explains */
 
 /* ---- qp_blas.c ---------------------------------------------------------------------------- */
 /* Solves L X = X for count columns of x; lower triangle of s -= X'X. */

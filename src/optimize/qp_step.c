@@ -67,12 +67,13 @@ static void correct_sum(lt_qp *w, double tt, double change)
 void lt_qp_newton_step(lt_qp *w)
 {
     double defect = lt_qp_sum_defect(w), tt = solve_members(w);
-    for (int k = 0; k < w->n; k++) w->p[k] = -w->g[w->index[k]];
+    /* With the last nu taken off, the right-hand side vanishes at the optimum: a second step refines. */
+    for (int k = 0; k < w->n; k++) w->p[k] = w->nu * w->a[w->index[k]] - w->g[w->index[k]];
     w->loops->forward(w->n, w->l, (size_t)w->max_m, w->inverse, w->p);
     if (tt > 0) {
-        double nu = (defect - w->loops->dot(w->n, w->t, w->p)) / tt;
-        for (int k = 0; k < w->n; k++) w->p[k] += nu * w->t[k];
-        w->nu = nu - w->rho * defect;
+        double change = (defect - w->loops->dot(w->n, w->t, w->p)) / tt;
+        for (int k = 0; k < w->n; k++) w->p[k] += change * w->t[k];
+        w->nu += change - w->rho * defect;
     }
     w->loops->backward(w->n, w->l, (size_t)w->max_m, w->inverse, w->p);
     if (tt > 0) correct_sum(w, tt, defect);
