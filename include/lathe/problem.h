@@ -5,6 +5,8 @@
 
 #include "lathe/graph.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -41,16 +43,32 @@ typedef struct lt_model_view {
     const char   *name;    /* of the file, for messages */
 } lt_model_view;
 
-/* Reads and checks a problem. On failure *out holds no graph but all messages, so that they can be
-   printed; it must be destroyed in any case. LT_ERR_FORMAT when the text is wrong. */
+/* Reads and checks a problem: a file, or "example:NAME". When the text is wrong (LT_ERR_FORMAT) *out
+   holds no graph but all messages, so that they can be printed; destroy it in any case. */
 LT_API lt_status lt_model_read(const char *path, lt_model **out);
-/* folder: where load("…") and csv("…") look; name: how messages call the text. */
+/* folder: where load("…") and csv("…") look, "" for the current one, NULL for the data of the built-in
+   examples only; name: how messages call the text. */
 LT_API lt_status lt_model_parse(const char *name, const char *folder, const char *text, size_t length, lt_model **out);
 LT_API void      lt_model_destroy(lt_model *m); /* NULL is allowed */
 LT_API lt_model_view lt_model_get(const lt_model *m);
 /* Errors and warnings in order, each with source line and caret, newline separated; "" if none. */
 LT_API const char *lt_model_messages(const lt_model *m);
 LT_API int       lt_model_error_count(const lt_model *m);
+/* What `lathe solve --check` prints: sizes, variables, constraints, options, the ops of the graph and
+   how often each occurs. LT_ERR_ARGUMENT for a model with errors. */
+LT_API lt_status lt_model_describe(const lt_model *m, FILE *to);
+
+/* ---- Built-in examples -------------------------------------------------------- */
+typedef struct lt_example {
+    const char *name;      /* "A1": read it with lt_model_read("example:A1", …) */
+    const char *text;      /* the problem; terminated */
+    char        title[120]; /* "nonsmooth Rosenbrock function with two bounds" */
+} lt_example;
+
+LT_API int  lt_example_count(void);
+LT_API bool lt_example_get(int index, lt_example *out); /* false: there is none */
+/* By name, in any case; LT_ERR_ARGUMENT names the nearest when there is none. */
+LT_API lt_status lt_example_find(const char *name, lt_example *out);
 
 #ifdef __cplusplus
 }

@@ -108,12 +108,9 @@ static void add_constraint(lt_reader *r, const lt_statement *s, const lt_value *
 
 static bool name_is_free(lt_reader *r, const lt_statement *s)
 {
-    for (int i = 0; s->name && i < r->n_lines; i++)
-        if (r->lines[i].name && !strcmp(r->lines[i].name, s->name)) {
-            lt_text_error(&r->text, s->name_at, "a constraint '%.60s' exists already, on line %d", s->name, r->lines[i].line);
-            return false;
-        }
-    return true;
+    int line = s->name ? lt_reader_claim(r, ':', s->name, s->name_at, s->line) : 0;
+    if (line) lt_text_error(&r->text, s->name_at, "a constraint '%.60s' exists already, on line %d", s->name, line);
+    return !line;
 }
 
 void lt_reader_constraint(lt_reader *r, const lt_statement *s)

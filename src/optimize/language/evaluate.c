@@ -49,7 +49,16 @@ bool lt_expr_integer(lt_reader *r, const lt_expr *e, const char *what, int64_t *
 
 /* ---- lists ---- */
 
-static lt_node build_stack(void *ctx, lt_graph *g, const lt_node *in) { const int *c = ctx; return lt_stack(g, in, c[0], c[1]); }
+typedef struct stacking { lt_reader *r; int n, axis; } stacking;
+
+static lt_node build_stack(void *ctx, lt_graph *g, const lt_node *in)
+{
+    const stacking *s = ctx;
+    lt_node *raised = lt_arena_alloc(&s->r->temporary, (size_t)s->n * sizeof *raised);
+    if (!raised) { lt_reader_no_memory(s->r); return LT_NONE; }
+    for (int i = 0; i < s->n; i++) raised[i] = lt_unsqueeze(g, in[i], s->axis);
+    return lt_concat_many(s->r, g, raised, s->n, s->axis);
+}
 
 /* Constants side by side need no graph. */
 static lt_value stack_constants(lt_reader *r, lt_text_span where, const lt_value *items, int n)
@@ -97,7 +106,7 @@ lt_value lt_value_stack(lt_reader *r, lt_text_span where, lt_value *items, int n
         if (items[i].kind != LT_VALUE_NONE) items[i] = lt_value_broadcast(r, where, &items[i], &common, lead);
         if (items[i].kind == LT_VALUE_NONE) return lt_value_none();
     }
-    return lt_value_build(r, where, items, n, lead, build_stack, (int[]){ n, lead });
+    return lt_value_build(r, where, items, n, lead, build_stack, &(stacking){ r, n, lead });
 }
 
 static lt_value evaluate_list(lt_reader *r, const lt_expr *e)

@@ -69,7 +69,7 @@ static lt_status join_lines(lt_reader *r, bool equality, lt_node *out, int64_t *
             parts[n++] = r->lines[i].node;
             *total += r->lines[i].count;
         }
-    if (n) *out = lt_concat(r->graph, parts, n, 0);
+    if (n) *out = lt_concat_many(r, r->graph, parts, n, 0);
     return lt_graph_status(r->graph);
 }
 
@@ -203,6 +203,11 @@ lt_status lt_model_read(const char *path, lt_model **out)
 {
     if (!path || !out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_model_read: %s is NULL", path ? "out" : "path");
     *out = NULL;
+    if (!strncmp(path, "example:", 8)) {
+        lt_example example;
+        LT_TRY(lt_example_find(path + 8, &example));
+        return lt_model_parse(path, NULL, example.text, strlen(example.text), out);
+    }
     char *text, *folder;
     size_t n;
     LT_TRY(lt_file_read(path, LT_TEXT_MAX_BYTES, &text, &n));

@@ -17,11 +17,12 @@ void lt_reader_no_memory(lt_reader *r) { r->text.no_memory = true; }
 void lt_reader_error(lt_reader *r, lt_text_span where, const char *format, ...)
 {
     char message[480];
+    int line, column;
     va_list args;
+    if (lt_text_noted(&r->text, where)) return; /* a function may be called a million times */
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    int line, column;
     if (r->in_fn) {
         lt_text_locate(&r->text, r->called_at.at, &line, &column);
         lt_text_error(&r->text, where, "%s (in '%.60s' called on line %d)", message, r->in_fn->name, line);
@@ -81,6 +82,21 @@ lt_symbol *lt_reader_define(lt_reader *r, const char *name, lt_text_span where, 
     return s;
 }
 
+/* Names of constraints and options live beside the others, told apart by a sign in front. */
+int lt_reader_claim(lt_reader *r, char sign, const char *name, lt_text_span where, int line)
+{
+    size_t n = strlen(name);
+    char *key = lt_arena_alloc(&r->temporary, n + 2);
+    if (!key) { lt_reader_no_memory(r); return 0; }
+    key[0] = sign;
+    memcpy(key + 1, name, n + 1);
+    lt_symbol *before = lt_reader_find(r, key);
+    if (before) return before->n_parameters;
+    lt_symbol *s = lt_reader_define(r, key, where, LT_SYMBOL_ERROR);
+    if (s) s->n_parameters = line;
+    return 0;
+}
+
 /* ---- unknown names ---- */
 
 const char *lt_reader_nearest(lt_reader *r, const char *name, bool call)
@@ -90,7 +106,7 @@ const char *lt_reader_nearest(lt_reader *r, const char *name, bool call)
     if (!names || strlen(name) > 60) return NULL;
     for (const lt_local *l = r->locals; l && !call && n < 64; l = l->outer) names[n++] = l->name;
     for (int i = 0; i < r->n_slots; i++)
-        if (r->table[i] && r->table[i]->where.end && (!call || r->table[i]->kind == LT_SYMBOL_FN)) names[n++] = r->table[i]->name;
+        if (r->table[i] && r->table[i]->where.end && !strchr(":=", r->table[i]->name[0]) && (!call || r->table[i]->kind == LT_SYMBOL_FN)) names[n++] = r->table[i]->name;
     for (int i = 0; call && i < lt_function_count(); i++) names[n++] = lt_function_at(i)->name;
     return lt_text_nearest(name, names, n);
 }

@@ -89,9 +89,12 @@ static lt_loop parse_loop(lt_parser *p)
 
 static void close_bracket(lt_parser *p, int sign, lt_text_span open)
 {
-    p->brackets--;
-    if (p->broken) return;
-    if (lt_parser_at_sign(p, sign)) { lt_parser_advance(p); return; }
+    if (p->broken) return; /* brackets stay open: recovery looks for their ends */
+    if (lt_parser_at_sign(p, sign)) {
+        p->brackets--;
+        lt_parser_advance(p);
+        return;
+    }
     if (p->token.kind == LT_TOKEN_NEWLINE || p->token.kind == LT_TOKEN_END) {
         lt_text_error(p->lexer.text, open, "this bracket is not closed\nexpected '%c'", sign);
         p->broken = true;

@@ -120,7 +120,7 @@ static void parse_var(lt_parser *p, lt_statement *s)
             extents[s->n_extents++] = e;
         } while (lt_parser_at_sign(p, ',') && !p->broken);
         s->extent = extents;
-        p->brackets--;
+        if (!p->broken) p->brackets--;
         if (!p->broken && (p->token.kind == LT_TOKEN_NEWLINE || p->token.kind == LT_TOKEN_END)) {
             lt_text_error(p->lexer.text, open, "this bracket is not closed\nexpected ']'");
             p->broken = true;
@@ -225,21 +225,33 @@ static void skip_to_next_line(lt_parser *p)
     p->broken = false;
 }
 
-/* After an error inside brackets the lines up to the closing one are part of it. */
-static void recover(lt_parser *p)
+/* Where the brackets that were open at the error end: true with the parser at the end of that line,
+   false when a statement or the end of the file comes first. */
+static bool find_closing(lt_parser *p, int open)
 {
-    int open = p->brackets;
-    p->brackets = 0;
-    for (;;) {
-        if (p->token.kind == LT_TOKEN_END) break;
-        if (p->token.kind == LT_TOKEN_SIGN) {
-            if (strchr("([", p->token.sign) && p->token.sign < 256) open++;
-            if (strchr(")]", p->token.sign) && p->token.sign < 256 && open) open--;
+    for (;; p->token = lt_lexer_next(&p->lexer)) {
+        if (p->token.kind == LT_TOKEN_END) return false;
+        if (p->token.kind == LT_TOKEN_SIGN && p->token.sign < 256) {
+            if (strchr("([", p->token.sign)) open++;
+            if (strchr(")]", p->token.sign) && open) open--;
         }
         if (p->token.kind == LT_TOKEN_NEWLINE) {
-            if (!open || lt_parser_statement_follows(p)) break;
+            if (!open) return true;
+            if (lt_parser_statement_follows(p)) return false;
         }
-        p->token = lt_lexer_next(&p->lexer);
+    }
+}
+
+/* After an error the rest of the line is skipped, and the lines of a bracket up to its end. */
+static void recover(lt_parser *p)
+{
+    lt_lexer lexer = p->lexer;
+    lt_token token = p->token;
+    int open = p->brackets;
+    p->brackets = 0;
+    if (!open || !find_closing(p, open)) {
+        p->lexer = lexer;
+        p->token = token;
     }
     skip_to_next_line(p);
 }

@@ -126,6 +126,7 @@ lt_value lt_value_keep(lt_reader *r, const lt_value *v);
 /* Builds nodes for values: constants among themselves are computed at once, in a graph of their own. */
 typedef lt_node (*lt_build)(void *ctx, lt_graph *g, const lt_node *in);
 lt_value lt_value_build(lt_reader *r, lt_text_span where, const lt_value *in, int n_in, int lead, lt_build build, void *ctx);
+lt_node lt_concat_many(lt_reader *r, lt_graph *g, const lt_node *parts, int n, int axis);
 /* Lifting does not reach this; the comprehension will be written out. */
 lt_value lt_cannot_lift(lt_reader *r, const char *why);
 /* The elementwise operators, constants at once. */
@@ -149,6 +150,8 @@ int64_t lt_range_length(int64_t from, int64_t to, int64_t step);
 lt_symbol *lt_reader_find(const lt_reader *r, const char *name);
 /* A new symbol; an error when the name is taken. NULL when memory is out. */
 lt_symbol *lt_reader_define(lt_reader *r, const char *name, lt_text_span where, lt_symbol_kind kind);
+/* Takes a name of another kind; the line that has it already, or 0. */
+int lt_reader_claim(lt_reader *r, char sign, const char *name, lt_text_span where, int line);
 lt_value lt_reader_lookup(lt_reader *r, const lt_expr *e);
 void lt_reader_error(lt_reader *r, lt_text_span where, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void lt_reader_no_memory(lt_reader *r);

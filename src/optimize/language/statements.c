@@ -206,11 +206,8 @@ static void execute_option(lt_reader *r, const lt_statement *s)
     char text[64];
     const char *value = text;
     if (!s->name || s->value->kind == LT_EXPR_ERROR) return;
-    for (int i = 0; i < r->n_options; i++)
-        if (!strcmp(r->options[i].name, s->name)) {
-            lt_text_error(&r->text, s->name_at, "option '%.60s' is set already, on line %d", s->name, r->options[i].line);
-            return;
-        }
+    int before = lt_reader_claim(r, '=', s->name, s->name_at, s->line);
+    if (before) { lt_text_error(&r->text, s->name_at, "option '%.60s' is set already, on line %d", s->name, before); return; }
     if (s->value->kind == LT_EXPR_STRING) value = s->value->text;
     else if (s->value->kind == LT_EXPR_NAME && !lt_reader_find(r, s->value->text)) value = s->value->text;
     else {
@@ -226,9 +223,8 @@ static void execute_option(lt_reader *r, const lt_statement *s)
             snprintf(text, sizeof text, "%.*s", (int)(s->value->where.end - s->value->where.at), r->text.bytes + s->value->where.at);
     }
     if (!room(r, (void **)&r->options, r->n_options, sizeof *r->options)) return;
-    lt_model_option o = { lt_arena_strdup(&r->kept, s->name), lt_arena_strdup(&r->kept, value), s->line, 0 };
-    int line;
-    lt_text_locate(&r->text, s->name_at.at, &line, &o.column);
+    lt_model_option o = { lt_arena_strdup(&r->kept, s->name), lt_arena_strdup(&r->kept, value), s->line,
+                          lt_text_column(&r->text, s->name_at.at) };
     if (!o.name || !o.value) { lt_reader_no_memory(r); return; }
     r->options[r->n_options++] = o;
 }

@@ -35,6 +35,8 @@ static bool noted_here(const lt_text *t, lt_text_span where, bool is_error)
     return false;
 }
 
+bool lt_text_noted(const lt_text *t, lt_text_span where) { return noted_here(t, where, true); }
+
 static void note(lt_text *t, lt_text_span where, bool is_error, const char *format, va_list args)
 {
     char message[600];
@@ -84,11 +86,18 @@ static uint32_t line_end(const lt_text *t, uint32_t at)
     return at > 0 && at <= t->n_bytes && t->bytes[at - 1] == '\r' ? at - 1 : at;
 }
 
+int lt_text_column(const lt_text *t, uint32_t at)
+{
+    int column = 1;
+    for (uint32_t i = line_start(t, at); i < at; i++) column += starts_character(t->bytes[i]);
+    return column;
+}
+
 void lt_text_locate(const lt_text *t, uint32_t at, int *line, int *column)
 {
-    *line = *column = 1;
+    *line = 1;
     for (uint32_t i = 0; i < at; i++) *line += t->bytes[i] == '\n';
-    for (uint32_t i = line_start(t, at); i < at; i++) *column += starts_character(t->bytes[i]);
+    *column = lt_text_column(t, at);
 }
 
 /* The source line, cut around the place when it is long, and the caret under it. Bytes that are

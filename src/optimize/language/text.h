@@ -36,6 +36,8 @@ typedef struct lt_text {
    A '\n' in the message separates what is wrong from what was expected. */
 void lt_text_error(lt_text *t, lt_text_span where, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void lt_text_warn(lt_text *t, lt_text_span where, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool lt_text_noted(const lt_text *t, lt_text_span where); /* whether an error is noted there */
+int  lt_text_column(const lt_text *t, uint32_t at);
 /* Line and column (in characters), both from 1. */
 void lt_text_locate(const lt_text *t, uint32_t at, int *line, int *column);
 /* Everything noted, in the order of the text: "file:line:column: error: …", the line, the caret.

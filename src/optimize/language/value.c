@@ -191,6 +191,22 @@ lt_value lt_value_build(lt_reader *r, lt_text_span where, const lt_value *in, in
     return result;
 }
 
+/* Joined in groups of groups: a node takes a limited number of parts, and more in one step would
+   cost a full-sized result for each group. */
+lt_node lt_concat_many(lt_reader *r, lt_graph *g, const lt_node *parts, int n, int axis)
+{
+    enum { GROUP = 64 };
+    if (n <= GROUP) return lt_concat(g, parts, n, axis);
+    int n_groups = (n + GROUP - 1) / GROUP;
+    lt_node *groups = lt_arena_alloc(&r->temporary, (size_t)n_groups * sizeof *groups);
+    if (!groups) { lt_reader_no_memory(r); return LT_NONE; }
+    for (int i = 0; i < n_groups; i++) {
+        groups[i] = lt_concat(g, parts + i * GROUP, LT_MIN(GROUP, n - i * GROUP), axis);
+        if (lt_is_none(groups[i])) return LT_NONE;
+    }
+    return lt_concat_many(r, g, groups, n_groups, axis);
+}
+
 /* ---- shapes of lifted values ---- */
 
 lt_shape lt_value_aligned(const lt_value *v, int lead, int element_rank)
