@@ -80,8 +80,11 @@ static double best_us(void (*run)(bench *), bench *b)
     return best;
 }
 
-static void make(bench *b, lt_rng *r, int m, int rank, bool stationarity)
+typedef enum kind { STEERING, STATIONARITY, ORTHOGONALITY } kind;
+
+static void make(bench *b, lt_rng *r, int m, int rank, kind what)
 {
+    bool stationarity = what == STATIONARITY;
     b->now = qp_case_make(m);
     b->next = qp_case_make(m);
     b->gradient = calloc((size_t)m, sizeof(double));
@@ -100,7 +103,8 @@ static void make(bench *b, lt_rng *r, int m, int rank, bool stationarity)
     }
     qp_case *both[2] = { &b->now, &b->next };
     for (int k = 0; k < 2; k++)
-        if (stationarity) qp_case_stationarity(both[k], 0, m, 0.5);
+        if (what == ORTHOGONALITY) qp_case_orthogonality(both[k], (int)sqrt(m), 5, 0.3, 1e-2 * k);
+        else if (stationarity) qp_case_stationarity(both[k], 0, m, 0.5);
         else qp_case_steering(both[k], m / 2);
 }
 
@@ -109,19 +113,22 @@ int main(int argc, char **argv)
     static const int sizes[] = { 2, 5, 12, 30, 100, 300, 900 };
     int most = argc > 1 ? atoi(argv[1]) : 900;
     lt_rng r = lt_rng_seed(7);
-    for (int kind = 0; kind < 4; kind++)
+    static const char *const names[] = { [STEERING] = "steering", [STATIONARITY] = "stationarity", [ORTHOGONALITY] = "orthogonality" };
+    for (int k = 0; k < 5; k++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes && sizes[s] <= most; s++) {
-            int m = sizes[s], rank = kind % 2 ? m / 2 + 1 : m + 2;
+            int m = sizes[s], rank = k % 2 ? m / 2 + 1 : m + 2;
+            kind what = (kind)(k / 2);
+            if (what == ORTHOGONALITY && m != 100 && m != 900) continue;
             bench b = { 0 };
             must(lt_qp_create(m, NULL, &b.qp));
-            make(&b, &r, m, rank, kind / 2);
+            make(&b, &r, m, rank, what);
             double t_cold = best_us(cold, &b);
             int iterations = b.info.iterations, interior = b.info.interior_iterations, n_free = b.info.n_free;
             double t_near = best_us(near, &b);
             int again = b.info.iterations;
             double t_line = best_us(line, &b);
             printf("qp kind=%s m=%d rank=%d cold_us=%.2f near_us=%.2f line_us=%.2f iterations=%d+%d near_iterations=%d free=%d\n",
-                   kind / 2 ? "stationarity" : "steering", m, rank, t_cold, t_near, t_line, iterations, interior, again, n_free);
+                   names[what], m, b.now.rank, t_cold, t_near, t_line, iterations, interior, again, n_free);
             fflush(stdout);
             qp_case_free(&b.now);
             qp_case_free(&b.next);

@@ -202,9 +202,7 @@ static void load_members(lt_qp *w, const lt_qp_problem *p)
         double a = member && !fixed;
         if (member && fixed) mu -= p->lower[i];
         if (fixed && w->row[i] >= 0) changed = true;
-        if (w->a[i] != a) {
-            changed |= w->n > 0;
-        }
+        if (w->n > 0 && w->a[i] != a) changed = true;
         if (a != 0) {
             w->n_members++;
             largest = fmax(largest, w->root[i] * w->root[i]);
@@ -275,19 +273,25 @@ static bool is_sum_small(const lt_qp *w)
     return fabs(w->mu) < 0.01 * largest;
 }
 
-/* Guessed active sets, then the active-set method. Large problems whose guesses do not settle are
-   left to the interior point: *skipped is set. */
+/* Guessed active sets, then the active-set method. Large problems that start cold and whose guesses do
+   not settle are left to the interior point: *skipped is set. */
 static bool solve_active(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info, bool *skipped)
 {
     if (lt_qp_closed_form(w) && certify_now(w, info)) return true;
-    lt_qp_start(w, p->start, p->warm && w->has_answer);
+    bool warm = p->warm && w->has_answer, large = w->opt.method == LT_QP_AUTO && w->m > w->opt.interior_above;
+    lt_qp_start(w, p->start, warm);
     bool settled = lt_qp_settle(w);
     if (settled && !is_sum_small(w)) {
         lt_qp_restore_sum(w);
         if (certify_now(w, info)) return true;
     }
-    *skipped = !settled && w->opt.method == LT_QP_AUTO && w->m > w->opt.interior_above;
-    return !*skipped && finish(w, info);
+    *skipped = !settled && large && !p->start && !warm;
+    /* From a near answer few changes are left; when there are more, the interior point is quicker. */
+    int all = w->max_iterations;
+    if (large && !w->opt.max_iterations) w->max_iterations = w->iterations + 100 + w->m / 2;
+    bool done = !*skipped && finish(w, info);
+    w->max_iterations = all;
+    return done;
 }
 
 static bool solve_any(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)

@@ -129,7 +129,7 @@ bool lt_qp_settle(lt_qp *w)
 {
     enum { MOST_ROUNDS = 20, PATIENCE = 3 };
     int fewest = INT_MAX, left = PATIENCE;
-    for (int round = 0; round < MOST_ROUNDS; round++) {
+    for (int round = 0; round < MOST_ROUNDS && w->iterations < w->max_iterations; round++) {
         keep_a_member(w);
         lt_qp_factor_match(w);
         lt_qp_gradient(w, false);

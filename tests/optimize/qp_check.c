@@ -73,6 +73,32 @@ void qp_case_stationarity(qp_case *p, int first, int samples, double mu)
     }
 }
 
+void qp_case_orthogonality(qp_case *p, int k, uint64_t seed, double distance, double step)
+{
+    lt_rng r = lt_rng_seed(seed);
+    double *v = need((size_t)(k * k), 8), *gram = need((size_t)(k * k), 8);
+    for (int i = 0; i < k * k; i++) {
+        v[i] = distance * lt_rng_normal(&r) + (i % (k + 1) == 0);
+        v[i] += step * lt_rng_normal(&r);
+    }
+    for (int a = 0; a < k; a++)
+        for (int b = 0; b < k; b++)
+            for (int i = 0; i < k; i++) gram[a * k + b] += v[i * k + a] * v[i * k + b];
+    /* The gradient of (V'V)_ab holds v_b in column a and v_a in column b. */
+    for (int s = 0; s < k * k; s++) {
+        int a = s / k, b = s % k;
+        for (int t = 0; t < k * k; t++) {
+            int c = t / k, d = t % k;
+            p->q[(size_t)t * (size_t)p->m + (size_t)s] = (a == c) * gram[b * k + d] + (a == d) * gram[b * k + c] +
+                                                         (b == c) * gram[a * k + d] + (b == d) * gram[a * k + c];
+        }
+        p->c[s] = (a == b) - gram[a * k + b];
+    }
+    p->rank = k * (k + 1) / 2;
+    qp_case_steering(p, p->m);
+    free(v), free(gram);
+}
+
 /* r_i must vanish between the bounds and point outwards on them. */
 static long double entry_violation(const qp_case *p, const double *y, int i, long double r)
 {

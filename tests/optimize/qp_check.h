@@ -27,6 +27,10 @@ void qp_case_steering(qp_case *p, int equalities);
    c as there: constant over members. */
 void qp_case_stationarity(qp_case *p, int first, int samples, double mu);
 
+/* The constraints V'V = I for a random V near orthogonal, both triangles: m = k^2 entries, rank
+   k(k+1)/2. step moves V a little from the V of step 0. */
+void qp_case_orthogonality(qp_case *p, int k, uint64_t seed, double distance, double step);
+
 /* Largest violation of the optimality conditions over sigma, in extended precision and with its own
    multiplier search; INFINITY when a bound is violated at all. *sum_error as in lt_qp_info. */
 double qp_case_violation(const qp_case *p, const double *y, double *sum_error);

@@ -55,31 +55,16 @@ LT_TEST(duplicated_entries)
     }
 }
 
-/* Both triangles of V'V - I: every off-diagonal constraint comes twice. */
+/* Every off-diagonal constraint comes twice; far from orthogonal, most multipliers reach a bound. */
 LT_TEST(orthogonality_constraints)
 {
-    enum { K = 9, M = K * K };
-    lt_rng r = lt_rng_seed(22);
-    for (int k = 0; k < 6; k++) {
-        qp_case p = qp_case_make(M);
-        double v[K][K];
-        for (int i = 0; i < K * K; i++) v[i / K][i % K] = lt_rng_normal(&r) / 3 + (i % (K + 1) == 0);
-        /* gradient of (V'V)_ab with respect to V: column a gets v_b, column b gets v_a */
-        for (int s = 0; s < M; s++)
-            for (int t = 0; t < M; t++) {
-                int a = s / K, b = s % K, c = t / K, d = t % K;
-                double sum = 0;
-                for (int i = 0; i < K; i++)
-                    sum += (a == c) * v[i][b] * v[i][d] + (a == d) * v[i][b] * v[i][c] + (b == c) * v[i][a] * v[i][d] + (b == d) * v[i][a] * v[i][c];
-                *entry(&p, s, t) = sum;
-            }
-        for (int s = 0; s < M; s++) {
-            double sum = -(double)(s / K == s % K);
-            for (int i = 0; i < K; i++) sum += v[i][s / K] * v[i][s % K];
-            p.c[s] = -sum * (k % 2 ? 1 : 30);
-        }
-        qp_case_steering(&p, M);
+    for (int k = 0; k < 8; k++) {
+        int side = 3 + 2 * k;
+        qp_case p = qp_case_make(side * side);
+        qp_case_orthogonality(&p, side, 22, k % 2 ? 0.05 : 0.4, 0);
         check(&p, "orthogonality");
+        for (int i = 0; i < p.m; i++) p.c[i] *= 30;
+        check(&p, "orthogonality, scaled");
         qp_case_free(&p);
     }
 }
