@@ -119,7 +119,7 @@ static lt_status read_statements(lt_reader *r)
 {
     LT_TRY(lt_graph_create(&r->graph));
     r->x = lt_input(r->graph, "x", LT_F64, lt_shape1(r->limits.elements));
-    r->f = LT_NONE;
+    LT_TRY(lt_graph_status(r->graph));
     lt_parser_start(&r->parser, &r->text, &r->syntax, &r->kept);
     for (;;) {
         lt_statement s = lt_parser_statement(&r->parser);

@@ -103,7 +103,8 @@ const char *lt_reader_nearest(lt_reader *r, const char *name, bool call)
 {
     int n = 0, most = lt_function_count() + r->n_symbols + 64;
     const char **names = lt_arena_alloc(&r->temporary, (size_t)most * sizeof *names);
-    if (!names || strlen(name) > 60) return NULL;
+    if (!names) { lt_reader_no_memory(r); return NULL; }
+    if (strlen(name) > 60) return NULL; /* not a slip of the pen */
     for (const lt_local *l = r->locals; l && !call && n < 64; l = l->outer) names[n++] = l->name;
     for (int i = 0; i < r->n_slots; i++)
         if (r->table[i] && r->table[i]->where.end && !strchr(":=", r->table[i]->name[0]) && (!call || r->table[i]->kind == LT_SYMBOL_FN)) names[n++] = r->table[i]->name;

@@ -195,7 +195,7 @@ lt_value lt_value_build(lt_reader *r, lt_text_span where, const lt_value *in, in
    cost a full-sized result for each group. */
 lt_node lt_concat_many(lt_reader *r, lt_graph *g, const lt_node *parts, int n, int axis)
 {
-    enum { GROUP = 64 };
+    enum { GROUP = 32 };
     if (n <= GROUP) return lt_concat(g, parts, n, axis);
     int n_groups = (n + GROUP - 1) / GROUP;
     lt_node *groups = lt_arena_alloc(&r->temporary, (size_t)n_groups * sizeof *groups);

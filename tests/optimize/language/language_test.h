@@ -18,7 +18,7 @@ static inline lt_model *read_good(const char *text)
 {
     lt_model *m = NULL;
     lt_status s = lt_model_parse("t.lt", NULL, text, strlen(text), &m);
-    if (s) LT_TEST_FAIL("%s\n%s\n%s", text, lt_error_text(), lt_model_messages(m));
+    if (s) LT_TEST_FAIL("%.300s\n%.300s\n%.600s", text, lt_error_text(), lt_model_messages(m));
     return m;
 }
 
