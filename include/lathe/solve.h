@@ -68,7 +68,7 @@ LT_API lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kin
 typedef struct lt_variable {
     const char *name;
     lt_shape    shape;
-    int64_t     offset; /* set by lt_variables_pack_layout */
+    int64_t     offset; /* set by lt_variables_layout */
 } lt_variable;
 /* Fills the offsets in order and returns n; -1 when a shape is invalid. */
 LT_API int64_t   lt_variables_layout(lt_variable *v, int n_variables);
@@ -146,7 +146,7 @@ typedef struct lt_solve_options {
     lt_halt_log_fn halt_log_fn;
     void       *halt_log_ctx;
     FILE       *print_to;          /* NULL: nothing is printed, whatever print_level says */
-    const volatile int *interrupt; /* not 0: stop with code 3, checkpoint written; may be NULL */
+    const volatile int *interrupt; /* not 0: stop after this iteration with code 3; may be NULL */
 
     double mu0;
     bool   checkH0, scaleH0;

@@ -12,7 +12,8 @@ static void move_bounds(lt_cache *c, double moved)
 }
 
 /* The reference measures all samples that seem to have left at once, as the Frobenius norm of their
-   stored points, which are wrong while the ring fills: rarely right, but it decides published runs. */
+   stored points. Those are wrong while the ring fills (see place), and so is the way moved since the
+   last of them: rarely right, but it decides published runs. */
 static void remeasure_compat(lt_cache *c)
 {
     double sum = 0;
@@ -38,7 +39,7 @@ static void place(lt_cache *c, const double *x, const double *grads)
     if (c->compat && filling && c->newest > 0)
         for (int64_t i = 0; i < c->n; i++) at[i] = x[0];
     memcpy(c->grads + c->newest * c->k * c->n, grads, (size_t)(c->k * c->n) * sizeof *grads);
-    memcpy(c->last, x, (size_t)c->n * sizeof *x);
+    memcpy(c->last, c->compat ? at : x, (size_t)c->n * sizeof *x);
     c->bound[c->newest] = 0;
 }
 

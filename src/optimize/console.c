@@ -96,7 +96,7 @@ static void lay_out(lt_run *r, lt_console *c)
     int w = r->opt.print_width, evals = LT_MAX(5, isinf(r->opt.linesearch_maxit) ? 5 : digits((int64_t)r->opt.linesearch_maxit));
     add_group(c, "");
     add_column(c, "Iter", LT_MAX(4, digits(r->opt.maxit)));
-    add_group(c, r->constrained ? "<--- Penalty Function -->" : "Penalty Fn");
+    add_group(c, !r->constrained ? "Penalty Fn" : w < 12 ? "Penalty Function" : "<--- Penalty Function -->");
     add_column(c, "Mu", r->constrained ? 8 : 2);
     add_column(c, "Value", r->constrained ? w : 5);
     add_group(c, "");

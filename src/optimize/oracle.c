@@ -73,13 +73,7 @@ static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
 
 bool lt_oracle_out_of_time(lt_run *r)
 {
-    if (r->opt.interrupt && *r->opt.interrupt) {
-        r->interrupted = true;
-        lt_stop(r, 3);
-    } else if (isfinite(r->opt.maxclocktime)
-               && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.maxclocktime) {
-        lt_stop(r, 5);
-    }
+    if (isfinite(r->opt.maxclocktime) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.maxclocktime) lt_stop(r, 5);
     return r->code != LT_RUNNING;
 }
 

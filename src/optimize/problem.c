@@ -159,6 +159,8 @@ static lt_status create_evaluator(lt_problem *p, const lt_solve_options *opt, lt
 
 lt_status lt_evaluator_acquire(lt_problem *p, const lt_solve_options *opt, lt_evaluator **out)
 {
+    if (p->kind == &lt_problem_kind_graph && !opt->globalAD)
+        return LT_FAIL(LT_ERR_ARGUMENT, "option 'globalAD' is false, but the problem is a graph: its gradients come from it");
     pthread_mutex_lock(&p->lock); /* also held while compiling: the graph is for one thread at a time */
     lt_status s = LT_OK;
     *out = take_idle(p, opt);
@@ -228,7 +230,8 @@ static lt_status function_open(lt_problem *p, const lt_solve_options *opt, lt_ev
 
 static lt_status function_run(lt_evaluator *e, const double *x, const lt_outputs *out)
 {
-    return e->problem->fn(e->problem->ctx, x, out);
+    lt_status s = e->problem->fn(e->problem->ctx, x, out);
+    return s ? LT_FAIL(s, "the problem's function returned '%s'", lt_status_name(s)) : LT_OK;
 }
 
 const lt_problem_kind lt_problem_kind_function = { "function", function_open, NULL, function_run };

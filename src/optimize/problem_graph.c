@@ -196,8 +196,6 @@ static lt_status describe_ports(lt_problem *p, lt_evaluator *e)
 
 static lt_status graph_open(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
 {
-    if (!opt->globalAD)
-        return LT_FAIL(LT_ERR_ARGUMENT, "option 'globalAD' is false, but the problem is a graph: its gradients come from it");
     if (strcmp(opt->torch_device, "cpu")) LT_TRY(lt_device_open(opt->torch_device, &e->device));
     LT_TRY(describe_ports(p, e));
     int64_t k = 1 + p->p + p->q;

@@ -254,6 +254,10 @@ static void test_convergence(lt_run *r, bool halt)
         else if (r->cur->f <= r->opt.fvalquit) lt_stop(r, 2);
     }
     if (halt) lt_stop(r, 3);
+    if (r->code == LT_RUNNING && r->opt.interrupt && *r->opt.interrupt) {
+        r->interrupted = true;
+        lt_stop(r, 3);
+    }
     if (r->code == LT_RUNNING) lt_oracle_out_of_time(r);
 }
 
@@ -267,13 +271,19 @@ static void check_state(lt_run *r)
     lt_stop_error(r, 13);
 }
 
+/* Called between iterations only, where the state is whole. A run that was stopped from outside is
+   saved too, so that it can go on. */
 static void save_if_due(lt_run *r)
 {
     if (!r->opt.checkpoint) return;
     bool due = (r->opt.checkpoint_every && r->iter % r->opt.checkpoint_every == 0)
-               || (double)(lt_clock_ns() - r->last_checkpoint_ns) * 1e-9 >= r->opt.checkpoint_seconds;
-    if (!due && !r->interrupted) return;
-    if (lt_checkpoint_write(r, r->opt.checkpoint)) lt_stop_error(r, 13);
+               || (double)(lt_clock_ns() - r->last_checkpoint_ns) * 1e-9 >= r->opt.checkpoint_seconds
+               || (r->code >= 3 && r->code <= 5) || r->iter == r->opt.maxit;
+    if (!due) return;
+    if (lt_checkpoint_write(r, r->opt.checkpoint)) {
+        r->code = LT_RUNNING; /* whatever ended the run, losing the checkpoint is what must be told */
+        lt_stop_error(r, 13);
+    }
     r->last_checkpoint_ns = lt_clock_ns();
 }
 
@@ -293,9 +303,6 @@ static void iterate(lt_run *r)
             check_state(r);
             test_convergence(r, halt);
             if (r->code == LT_RUNNING && r->iter < r->opt.maxit) lt_regularize(r);
-            save_if_due(r);
-        } else if (r->interrupted) {
-            lt_penalty_restore(r);
             save_if_due(r);
         }
     }

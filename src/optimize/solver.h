@@ -120,7 +120,7 @@ typedef struct lt_run {
     double  mu_lowest;
     int64_t first_tried, first_passed; /* first trials of line searches, and those that passed */
 
-    int64_t start_ns, eval_ns, hessian_ns, resumed_ns;
+    int64_t start_ns, eval_ns, hessian_ns;
     int64_t last_checkpoint_ns;
     int64_t allocations_at_2;
     int     code;            /* LT_RUNNING, or why it stopped */
@@ -137,7 +137,7 @@ typedef struct lt_run {
 
 /* ---- evaluation and the penalty function (oracle.c, penalty.c) -------------------------------------- */
 /* Values at p->x with p->mu; gradients too where that is thought cheaper. False: the user's function
-   failed, the time is up or an interrupt came; r->code says which. */
+   failed, and the run stops with code 11. */
 bool lt_oracle_values(lt_run *r, lt_point *p, bool first_trial);
 bool lt_oracle_gradients(lt_run *r, lt_point *p); /* nothing to do when they are there */
 /* The evaluation at the start: failures are the caller's mistakes. Also decides the scaling. */
