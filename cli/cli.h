@@ -50,7 +50,7 @@ extern const lt_option cli_common_rows[CLI_N_COMMON_ROWS];
       { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS } }
 #define CLI_COMMON_GROUP { { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS } }
 
-extern const cli_command cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
+extern const cli_command cli_solve, cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
 extern const cli_command cli_bench_roofline, cli_bench_transfers, cli_bench_graph, cli_bench_fused;
 
 /* ---- Failures and interruption -------------------------------------------------- */
@@ -60,6 +60,7 @@ lt_status   cli_fail(lt_status s, const char *format, ...) __attribute__((format
 const char *cli_error_text(void);      /* the command's own message, else the library's */
 bool        cli_interrupted(void);     /* Ctrl-C was pressed: stop soon, return cli_stopped() */
 lt_status   cli_stopped(void);
+const volatile int *cli_interrupt_flag(void); /* not 0 once Ctrl-C was pressed */
 
 #define CLI_TRY(call)                                    \
     do {                                                 \

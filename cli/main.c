@@ -28,6 +28,8 @@ lt_status cli_fail(lt_status s, const char *format, ...)
 
 const char *cli_error_text(void) { return own_message[0] ? own_message : lt_error_text(); }
 bool cli_interrupted(void) { return interrupted; }
+_Static_assert(sizeof(sig_atomic_t) == sizeof(int), "the flag is handed on as an int");
+const volatile int *cli_interrupt_flag(void) { return &interrupted; }
 lt_status cli_stopped(void) { return cli_fail(LT_ERR_CANCELLED, "interrupted"); }
 
 /* The first Ctrl-C asks the subcommand to stop; the handler is then gone, so a second one kills. */

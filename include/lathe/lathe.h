@@ -14,6 +14,7 @@
 #include "lathe/qp.h"
 #include "lathe/report.h"
 #include "lathe/rng.h"
+#include "lathe/solve.h"
 #include "lathe/trace.h"
 #include "lathe/tune.h"
 
