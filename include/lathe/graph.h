@@ -9,7 +9,8 @@
 
    Builders chain: the first mistake is recorded in the graph, later calls do nothing, and
    lt_graph_status or the next call that returns a status reports it. Tensors are dense and
-   row major; broadcasting, negative axes and indices are NumPy's.
+   row major; broadcasting, negative axes and indices are NumPy's. Arithmetic on integers goes
+   through f64 (u8: f32) and saturates: exact up to 2^53.
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LATHE_GRAPH_H
 #define LATHE_GRAPH_H
@@ -207,7 +208,7 @@ LT_API lt_node lt_linear(lt_graph *g, lt_node x, lt_node w, lt_node bias); /* x 
 LT_API lt_node lt_rnn_tanh(lt_graph *g, lt_node x, lt_node w_ih, lt_node w_hh, lt_node b_ih, lt_node b_hh);
 LT_API lt_node lt_softmax(lt_graph *g, lt_node x, int axis);
 LT_API lt_node lt_log_softmax(lt_graph *g, lt_node x, int axis);
-LT_API lt_node lt_cross_entropy(lt_graph *g, lt_node z, lt_node labels); /* z [n, classes], labels [n] i64: mean */
+LT_API lt_node lt_cross_entropy(lt_graph *g, lt_node z, lt_node labels); /* z [n, classes], labels [n] i64 or i32: mean */
 LT_API lt_node lt_rfft2(lt_graph *g, lt_node x);                    /* [..,h,w] -> [..,h,w/2+1,2], unnormalised */
 LT_API lt_node lt_irfft2(lt_graph *g, lt_node x, int64_t width);    /* inverse up to the factor h*w */
 

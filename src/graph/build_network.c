@@ -172,7 +172,7 @@ lt_node lt_cross_entropy(lt_graph *g, lt_node z, lt_node labels)
     if (sz->rank != 2 || sl->rank != 1 || sz->dim[0] != sl->dim[0])
         return lt_graph_fail(g, LT_FAIL(LT_ERR_SHAPE, "cross_entropy of %s %s and %s %s: need [n, classes] and [n]",
                                         LABEL(z), SHAPE(z), LABEL(labels), SHAPE(labels)));
-    lt_node picked = lt_gather(g, z, lt_unsqueeze(g, lt_cast(g, labels, LT_I64), 1), 1);
+    lt_node picked = lt_gather(g, z, lt_unsqueeze(g, labels, 1), 1);
     return lt_mean(g, lt_sub(g, lt_logsumexp_axis(g, z, 1, true), picked));
 }
 
