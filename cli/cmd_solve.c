@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct solve_cli {
     cli_common   common;
@@ -109,6 +110,7 @@ static lt_status set_options(solve_job *j, const solve_cli *o)
     j->opt.checkpoint = o->checkpoint ? o->checkpoint : j->opt.checkpoint;
     j->opt.resume = o->resume ? o->resume : j->opt.resume;
     j->opt.print_to = o->common.quiet || o->common.json ? NULL : stdout;
+    if (!isatty(STDOUT_FILENO)) j->opt.print_use_orange = false; /* colours are for people */
     j->opt.interrupt = cli_interrupt_flag();
     return lt_solve_options_check(&j->opt);
 }
