@@ -76,7 +76,6 @@ static bool wrong_type(lt_call *c, int i, const char *needed)
 static bool read_number(lt_call *c, int i)
 {
     const lt_value *v = &c->value[i];
-    if (v->kind == LT_VALUE_CONSTANT && v->lead) { lt_cannot_lift(c->r, c->fn->name); return false; }
     if (v->kind != LT_VALUE_CONSTANT || lt_value_count(v) != 1) return wrong_type(c, i, "a number known when the file is read");
     c->real[i] = v->data[0];
     return true;
@@ -86,7 +85,7 @@ static bool read_pair(lt_call *c, int i)
 {
     const lt_value *v = &c->value[i];
     int64_t n = v->kind == LT_VALUE_CONSTANT ? lt_value_count(v) : 0;
-    if (v->lead || n < 1 || n > 2) return wrong_type(c, i, "one or two integers");
+    if (n < 1 || n > 2) return wrong_type(c, i, "one or two integers");
     for (int k = 0; k < 2; k++) {
         double x = v->data[n == 1 ? 0 : k];
         if (x != floor(x) || fabs(x) > 1e9) return wrong_type(c, i, "one or two integers");
@@ -99,6 +98,7 @@ static bool read_pair(lt_call *c, int i)
 static bool read_value(lt_call *c, int i)
 {
     char what[80];
+    if (c->value[i].lead && c->parameter[i].type != 't') { lt_cannot_lift(c->r, c->fn->name); return false; }
     switch (c->parameter[i].type) {
     case 't': return lt_expect_tensor(c->r, c->where[i], &c->value[i]);
     case 'i':
@@ -201,6 +201,27 @@ static lt_node build_call(void *ctx, lt_graph *g, const lt_node *in)
     return c->fn->build(c, g, in);
 }
 
+/* Whether the elements broadcast to one shape. */
+static bool check_broadcast(lt_call *c, const lt_value *in, int n)
+{
+    lt_shape common = { .rank = 0 };
+    for (int i = 0; i < n; i++) {
+        lt_shape s = lt_value_element(&in[i]);
+        if (!lt_value_is_tensor(&in[i])) continue;
+        for (int k = 1; k <= s.rank && k <= common.rank; k++) {
+            int64_t a = common.dim[common.rank - k], b = s.dim[s.rank - k];
+            if (a == b || a == 1 || b == 1) continue;
+            lt_call_fail(c, "%s of %s and %s: the shapes do not broadcast", c->fn->name, lt_shape_str(&common).s, lt_shape_str(&s).s);
+            return false;
+        }
+        lt_shape longer = s.rank > common.rank ? s : common, shorter = s.rank > common.rank ? common : s;
+        for (int k = 1; k <= shorter.rank; k++)
+            if (longer.dim[longer.rank - k] == 1) longer.dim[longer.rank - k] = shorter.dim[shorter.rank - k];
+        common = longer;
+    }
+    return true;
+}
+
 /* Tensors to one rank with their lead axes in place, so that they broadcast as their elements would. */
 static bool align(lt_call *c, lt_value *in, int n)
 {
@@ -224,6 +245,7 @@ static lt_value call_builder(lt_call *c)
     for (int i = 0; i < c->n_parameters; i++)
         in[i] = c->given[i] && lt_value_is_tensor(&c->value[i]) && c->parameter[i].type == 't' ? c->value[i] : lt_value_none();
     for (int i = 0; i < c->n_rest; i++) in[c->n_parameters + i] = c->rest[i];
+    if (c->fn->lifting == LT_LIFT_EACH && !check_broadcast(c, in, n)) return lt_value_none();
     if (c->lead) {
         if (c->fn->lifting == LT_LIFT_NOT) return lt_cannot_lift(c->r, c->fn->name);
         bool several = c->fn->lifting == LT_LIFT_EACH || c->n_rest > 1 || (c->fn->binary == NULL && c->n_parameters > 1 && lt_value_is_tensor(&in[1]));

@@ -18,12 +18,10 @@ static bool holds(lt_relation relation, double a, double b)
 
 static void check_constants(lt_reader *r, const lt_statement *s, const lt_value *a, const lt_value *b, lt_relation relation)
 {
-    lt_value zero = lt_value_number(r, 0), wide_a, wide_b;
-    if (zero.kind == LT_VALUE_NONE) return;
     lt_value difference = lt_value_binary(r, s->where, '-', a, b); /* for its shape, and the message when there is none */
     if (difference.kind == LT_VALUE_NONE) return;
-    wide_a = lt_value_broadcast(r, s->where, a, &difference.shape, 0);
-    wide_b = lt_value_broadcast(r, s->where, b, &difference.shape, 0);
+    lt_value wide_a = lt_value_broadcast(r, s->where, a, &difference.shape, 0);
+    lt_value wide_b = lt_value_broadcast(r, s->where, b, &difference.shape, 0);
     if (wide_a.kind == LT_VALUE_NONE || wide_b.kind == LT_VALUE_NONE) return;
     for (int64_t i = 0; i < lt_value_count(&difference); i++)
         if (!holds(relation, wide_a.data[i], wide_b.data[i])) {
@@ -68,7 +66,7 @@ static bool drop_infinite(lt_reader *r, const lt_statement *s, const lt_value *b
 
 /* ---- one inequality or equality ---- */
 
-typedef struct flattening { bool negate; const int64_t *wanted; int64_t n; } flattening;
+typedef struct flattening { const int64_t *wanted; int64_t n; } flattening; /* wanted NULL: all */
 
 static lt_node build_flat(void *ctx, lt_graph *g, const lt_node *in)
 {
@@ -96,7 +94,7 @@ static void add_constraint(lt_reader *r, const lt_statement *s, const lt_value *
     bool swap = relation == LT_RELATION_GE;
     lt_value c = lt_value_binary(r, s->where, '-', swap ? b : a, swap ? a : b);
     if (c.kind == LT_VALUE_NONE) return;
-    flattening f = { .negate = false };
+    flattening f = { .wanted = NULL };
     const lt_value *bound = b->kind == LT_VALUE_CONSTANT ? b : a;
     int64_t *wanted;
     if (!drop_infinite(r, s, bound, relation, bound == b, &c.shape, &wanted, &f.n)) return;

@@ -25,14 +25,11 @@ static bool full_path(lt_reader *r, lt_text_span where, const char *file, char *
     return false;
 }
 
-/* The reason without its kind and its place in the source. */
 static void report(lt_reader *r, lt_text_span where)
 {
-    const char *text = lt_error_text(), *colon = strstr(text, ": "), *end = strrchr(text, '(');
-    if (colon) text = colon + 2;
-    int n = end && end > text ? (int)(end - text) : (int)strlen(text);
-    while (n && text[n - 1] == ' ') n--;
-    lt_reader_error(r, where, "%.*s", LT_MIN(n, 360), text);
+    char text[400];
+    lt_value_plain_text(lt_error_text(), text, sizeof text);
+    lt_reader_error(r, where, "%s", text);
 }
 
 /* Files are data, not variables: an array of integers becomes numbers like any other. */

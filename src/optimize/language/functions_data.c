@@ -97,13 +97,24 @@ lt_value lt_fn_linspace(lt_call *c)
 
 /* ---- random numbers ---- */
 
+static bool fill_philox(lt_random *s, bool normal, bool wide, int64_t n, double *out)
+{
+    lt_draws draws = lt_draws_make(s->seed, normal ? "normal" : "uniform", s->draws++, 0, 0);
+    if (wide) return !(normal ? lt_draws_normal_f64(&draws, 0, n, out) : lt_draws_uniform_f64(&draws, 0, n, out));
+    float x;
+    for (int64_t i = 0; i < n; i++) {
+        if (normal ? lt_draws_normal_f32(&draws, i, 1, &x) : lt_draws_uniform_f32(&draws, i, 1, &x)) return false;
+        out[i] = (double)x;
+    }
+    return true;
+}
+
 bool lt_random_fill(lt_reader *r, lt_text_span where, lt_random *s, bool normal, bool wide, int64_t n, double *out)
 {
     if (s->is_philox) {
-        lt_draws stream = lt_draws_make(s->seed, normal ? "normal" : "uniform", s->draws++, 0, 0);
-        lt_status status = normal ? lt_draws_normal_f64(&stream, 0, n, out) : lt_draws_uniform_f64(&stream, 0, n, out);
-        if (status) lt_reader_error(r, where, "%lld random numbers in one draw are too many", (long long)n);
-        return !status;
+        bool filled_in = fill_philox(s, normal, wide, n, out);
+        if (!filled_in) lt_reader_error(r, where, "%lld random numbers in one draw are too many", (long long)n);
+        return filled_in;
     }
     if (wide) {
         normal ? lt_mt_normal_f64(&s->mt, n, out) : lt_mt_uniform_f64(&s->mt, n, out);
@@ -128,7 +139,7 @@ static lt_value draw(lt_call *c, bool normal)
     enum { RNG = 1, SEED, TYPE };
     if (c->r->loops) return lt_cannot_lift(c->r, c->fn->name); /* each element has a draw of its own */
     lt_shape s;
-    bool wide = c->given[TYPE] && !strcmp(c->value[TYPE].text, "f64");
+    bool wide = c->given[TYPE] ? !strcmp(c->value[TYPE].text, "f64") : c->given[RNG] && c->value[RNG].symbol->random->is_philox;
     if (c->given[TYPE] && !wide && strcmp(c->value[TYPE].text, "f32"))
         return failed(lt_call_fail(c, "type \"%.40s\": \"f32\" and \"f64\" are possible", c->value[TYPE].text));
     if (c->given[RNG] == c->given[SEED])

@@ -106,7 +106,9 @@ typedef struct lt_reader {
 /* ---- values (value.c) ---- */
 lt_value lt_value_none(void);
 lt_value lt_value_number(lt_reader *r, double x);
-/* Room for a constant of this shape; checks the limits and says so at `where`. */
+/* Whether a tensor of this shape is within the limits and memory; says so at `where` when it is not. */
+bool     lt_value_fits(lt_reader *r, lt_text_span where, const lt_shape *shape);
+/* Zeroed room for one that fits; NULL otherwise. */
 double  *lt_value_alloc(lt_reader *r, lt_text_span where, const lt_shape *shape);
 lt_value lt_value_constant(const lt_shape *shape, const double *data);
 lt_value lt_value_node(lt_reader *r, lt_text_span where, lt_node n, int lead);
@@ -131,6 +133,9 @@ lt_node lt_concat_many(lt_reader *r, lt_graph *g, const lt_node *parts, int n, i
 lt_value lt_cannot_lift(lt_reader *r, const char *why);
 /* The elementwise operators, constants at once. */
 lt_value lt_value_binary(lt_reader *r, lt_text_span where, int sign, const lt_value *a, const lt_value *b);
+
+/* A failure's text without its kind and its place in the source. */
+void lt_value_plain_text(const char *text, char *out, size_t size);
 
 /* ---- expressions (evaluate.c, index.c, comprehension.c) ---- */
 lt_value lt_expr_evaluate(lt_reader *r, const lt_expr *e);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "lathe/solve.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -75,7 +76,7 @@ static void add_variable(lt_reader *r, const lt_statement *s, const lt_shape *sh
         lt_text_error(&r->text, s->name_at, "more than %lld variables", (long long)r->limits.elements);
         return;
     }
-    if (count * 8 > (64 << 20) && !lt_value_alloc(r, s->name_at, shape)) return; /* says when memory is too small */
+    if (!lt_value_fits(r, s->name_at, shape)) return;
     lt_node slice = lt_slice(r->graph, r->x, 0, r->n, r->n + count, 1);
     lt_node node = lt_name(r->graph, lt_reshape(r->graph, slice, *shape), s->name);
     if (!room(r, (void **)&r->variables, r->n_variables, sizeof *r->variables) ||
@@ -200,6 +201,19 @@ static void execute_objective(lt_reader *r, const lt_statement *s)
     } else r->f = lt_value_build(r, s->where, &v, 1, 0, build_objective, &r->maximize).node;
 }
 
+/* Tries the option on a set of defaults: name and value are checked here, where their place is known. */
+static bool option_is_valid(lt_reader *r, const lt_statement *s, const char *value)
+{
+    lt_solve_options scratch = lt_solve_options_defaults();
+    char text[400];
+    if (!lt_solve_options_set(&scratch, s->name, value)) return true;
+    lt_value_plain_text(lt_error_text(), text, sizeof text);
+    size_t base;
+    bool known = lt_options_find(lt_solve_options_table(), s->name, &base) != NULL;
+    lt_text_error(&r->text, known ? s->value->where : s->name_at, "%s", text);
+    return false;
+}
+
 /* The value as text, for the table of options: a number, or a string or bare word as it stands. */
 static void execute_option(lt_reader *r, const lt_statement *s)
 {
@@ -222,7 +236,7 @@ static void execute_option(lt_reader *r, const lt_statement *s)
         if (s->value->kind == LT_EXPR_NUMBER && s->value->where.end - s->value->where.at < sizeof text) /* as written: true, 1e-6 */
             snprintf(text, sizeof text, "%.*s", (int)(s->value->where.end - s->value->where.at), r->text.bytes + s->value->where.at);
     }
-    if (!room(r, (void **)&r->options, r->n_options, sizeof *r->options)) return;
+    if (!option_is_valid(r, s, value) || !room(r, (void **)&r->options, r->n_options, sizeof *r->options)) return;
     lt_model_option o = { lt_arena_strdup(&r->kept, s->name), lt_arena_strdup(&r->kept, value), s->line,
                           lt_text_column(&r->text, s->name_at.at) };
     if (!o.name || !o.value) { lt_reader_no_memory(r); return; }

@@ -6,6 +6,7 @@
 #include "graph/build.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 lt_value lt_value_none(void) { return (lt_value){ .kind = LT_VALUE_NONE, .node = LT_NONE }; }
@@ -40,17 +41,21 @@ static bool within_limits(lt_reader *r, lt_text_span where, const lt_shape *s)
     return true;
 }
 
+bool lt_value_fits(lt_reader *r, lt_text_span where, const lt_shape *shape)
+{
+    if (!within_limits(r, where, shape)) return false;
+    int64_t bytes = lt_shape_count(shape) * (int64_t)sizeof(double);
+    /* Large tensors exist a few times while they are computed; better to say so than to be killed. */
+    if (bytes <= (64 << 20) || bytes <= lt_cpu_memory_free() / 4) return true;
+    lt_reader_error(r, where, "a tensor %s needs %.1f GB of memory; %.1f GB are free", lt_shape_str(shape).s, (double)bytes * 1e-9,
+                    (double)lt_cpu_memory_free() * 1e-9);
+    return false;
+}
+
 double *lt_value_alloc(lt_reader *r, lt_text_span where, const lt_shape *shape)
 {
-    if (!within_limits(r, where, shape)) return NULL;
-    int64_t count = lt_shape_count(shape), bytes = count * (int64_t)sizeof(double);
-    /* Large tensors exist a few times while they are computed; better to say so than to be killed. */
-    if (bytes > (64 << 20) && bytes > lt_cpu_memory_free() / 4) {
-        lt_reader_error(r, where, "a tensor %s needs %.1f GB of memory; %.1f GB are free", lt_shape_str(shape).s,
-                        (double)bytes * 1e-9, (double)lt_cpu_memory_free() * 1e-9);
-        return NULL;
-    }
-    double *data = lt_arena_alloc(&r->temporary, LT_MAX((size_t)bytes, sizeof(double)));
+    if (!lt_value_fits(r, where, shape)) return NULL;
+    double *data = lt_arena_alloc(&r->temporary, LT_MAX((size_t)lt_shape_count(shape), 1) * sizeof *data);
     if (!data) lt_reader_no_memory(r);
     return data;
 }
@@ -108,24 +113,30 @@ lt_value lt_value_node(lt_reader *r, lt_text_span where, lt_node n, int lead)
     return v;
 }
 
-/* "shape: matmul of %3 [3, 4] by 'x' [3, 2]: … (src/…:27)" as a user of the language would say it:
-   without the kind, the labels of nodes, and the place in the source. */
-static void plain_text(const char *text, char *out, size_t size)
+void lt_value_plain_text(const char *text, char *out, size_t size)
 {
     const char *colon = strstr(text, ": "), *end = strrchr(text, '(');
     if (colon && colon - text < 16) text = colon + 2;
+    int n = end && end > text && strstr(end, ".c:") ? (int)(end - text) : (int)strlen(text);
+    while (n && text[n - 1] == ' ') n--;
+    snprintf(out, size, "%.*s", n, text);
+}
+
+/* "shape: det of %3 [3]: … (src/…:27)" as a user of the language would say it: without the labels of
+   nodes, '%' and a number or a name in quotes before a shape. */
+static void plain_text(const char *text, char *out, size_t size)
+{
+    char plain[400];
     size_t n = 0;
-    while (*text && text != end && n + 1 < size) {
-        if (*text == '%' && text[1] >= '0' && text[1] <= '9') {
-            for (text++; *text >= '0' && *text <= '9';) text++;
-            if (*text == ' ') text++;
-        } else if (*text == '\'') {
-            const char *close = strchr(text + 1, '\'');
-            text = close ? close + 1 : text + 1;
-            if (*text == ' ') text++;
-        } else out[n++] = *text++;
+    lt_value_plain_text(text, plain, sizeof plain);
+    for (const char *s = plain; *s && n + 1 < size;) {
+        const char *after = s + 1, *close = *s == '\'' ? strchr(s + 1, '\'') : NULL;
+        if (*s == '%') while (*after >= '0' && *after <= '9') after++;
+        else if (close) after = close + 1;
+        bool label = after > s + 1 && *after == ' ' && after[1] == '[';
+        if (label) s = after + 1;
+        else out[n++] = *s++;
     }
-    while (n && out[n - 1] == ' ') n--;
     out[n] = 0;
 }
 

@@ -188,6 +188,8 @@ LT_TEST(streams_draw_the_published_numbers)
     LT_CHECK_NEAR(objective_of("rng g = mt19937(3)\ndata a = [uniform(rng=g) for i in 0:10]\nvar x = 1\nminimize x*a[9]"), ten, 0);
     double p = objective_of("rng g = philox(3)\ndata a = normal(rng=g)\ndata b = normal(rng=g)\nvar x = 1\nminimize x*(a - b)");
     LT_CHECK(p != 0 && isfinite(p));
+    double narrow = objective_of("rng g = philox(3)\nvar x = 1\nminimize x*normal(4, rng=g, type=\"f32\")[2]");
+    LT_CHECK(narrow == (double)(float)narrow && isfinite(narrow));
     LT_CHECK(isfinite(objective_of("var x = 1\nminimize x*normal(seed=3, type=\"f64\") + uniform(seed=3, type=\"f64\")")));
 }
 

@@ -151,4 +151,24 @@ LT_TEST(files_of_the_folder)
     }
 }
 
+/* The problems of the language's page, which is the indented blocks with variables and an objective. */
+LT_TEST(problems_of_the_documentation)
+{
+    FILE *f = fopen(LT_LANGUAGE_PAGE, "r");
+    char line[500], block[4000] = "";
+    int n_problems = 0;
+    LT_CHECK(f != NULL);
+    for (bool more = f != NULL; more;) {
+        more = fgets(line, sizeof line, f) != NULL;
+        if (more && !strncmp(line, "    ", 4)) { strncat(block, line + 4, sizeof block - strlen(block) - 1); continue; }
+        if (strstr(block, "var ") && strstr(block, "\nminimize")) {
+            LT_CHECK(isfinite(objective_of(block)));
+            n_problems++;
+        }
+        block[0] = 0;
+    }
+    LT_CHECK_EQ_INT(n_problems, 3);
+    if (f) fclose(f);
+}
+
 LT_TEST_MAIN()
