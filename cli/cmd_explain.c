@@ -8,9 +8,9 @@ typedef struct explain_options { cli_common common; } explain_options;
 
 static const lt_option_group groups[] = CLI_COMMON_GROUP;
 static const lt_option_table table = {
-    .program = "lathe explain", .summary = "Explain an op, a status, an option or an environment variable",
+    .program = "lathe explain", .summary = "Explain an op, a status, an option, a termination code or an environment variable",
     .operands = "[NAME...]", .max_operands = -1, .groups = groups, .n_groups = CLI_LEN(groups),
-    .example = "lathe explain matmul shape LATHE_THREADS",
+    .example = "lathe explain matmul option mu0 code 6",
 };
 
 /* ---- The tables ---------------------------------------------------------------------- */
@@ -108,6 +108,34 @@ static int explain_option(cli_context *c, const char *name)
     return found;
 }
 
+/* Options of the solver, set with --set or in the problem file. */
+static int explain_solver_option(cli_context *c, const char *name)
+{
+    char detail[400], expects[200];
+    size_t base;
+    const lt_option *row = lt_options_find(lt_solve_options_table(), name, &base);
+    if (!row) return 0;
+    lt_option_expects(row, expects, sizeof expects);
+    snprintf(detail, sizeof detail, "takes %s%s%s; set it with --set %s=VALUE or 'option %s = VALUE' in the problem file", expects,
+             row->default_text ? "; default " : "", row->default_text ? row->default_text : "", row->name, row->name);
+    answer(c, "option of the solver", row->name, row->help, detail);
+    return 1;
+}
+
+enum { N_CODES = 14 };
+
+static int explain_code(cli_context *c, const char *number)
+{
+    char text[8];
+    for (int code = 0; code < N_CODES; code++) {
+        snprintf(text, sizeof text, "%d", code);
+        if (strcmp(text, number)) continue;
+        answer(c, "termination code of lathe solve", text, lt_termination_text(code), "");
+        return 1;
+    }
+    return 0;
+}
+
 static int explain_variable(cli_context *c, const char *name)
 {
     int n;
@@ -125,7 +153,7 @@ static int explain_variable(cli_context *c, const char *name)
 
 /* ---- Names -------------------------------------------------------------------------------- */
 
-enum { MAX_NAMES = 320 };
+enum { MAX_NAMES = 480 };
 
 /* Every name there is, for lists, completion and suggestions. */
 static const char *const *all_names(int *n)
@@ -139,6 +167,9 @@ static const char *const *all_names(int *n)
         for (int s = 0; s < LT_STATUS_COUNT && count < MAX_NAMES; s++) name[count++] = lt_status_name((lt_status)s);
         for (int i = 0; i < n_env && count < MAX_NAMES; i++) name[count++] = env[i].name;
         for (int i = 0; i < CLI_N_COMMON_ROWS && count < MAX_NAMES; i++) name[count++] = cli_common_rows[i].name;
+        const lt_option_table *solver = lt_solve_options_table();
+        for (int g = 0; g < solver->n_groups; g++)
+            for (int i = 0; i < solver->groups[g].n_rows && count < MAX_NAMES; i++) name[count++] = solver->groups[g].rows[i].name;
     }
     *n = count;
     return name;
@@ -166,12 +197,17 @@ static void list_names(cli_context *c)
     const lt_env_row *env = lt_env_rows(&n);
     printf("\nEnvironment variables:\n ");
     for (int i = 0; i < n; i++) printf(" %s", env[i].name);
-    printf("\nOptions: by their name, such as 'lathe explain device'\n");
+    printf("\nOptions of the solver:\n ");
+    const lt_option_table *solver = lt_solve_options_table();
+    for (int g = 0; g < solver->n_groups; g++)
+        for (int i = 0; i < solver->groups[g].n_rows; i++) printf(" %s", solver->groups[g].rows[i].name);
+    printf("\nOptions of the command: by their name, such as 'lathe explain device'\n"
+           "Termination codes of the solver: 'lathe explain code 6'\n");
 }
 
 static lt_status explain(cli_context *c, const char *name)
 {
-    int found = explain_ops(c, name) + explain_status(c, name) + explain_option(c, name) + explain_variable(c, name);
+    int found = explain_ops(c, name) + explain_status(c, name) + explain_option(c, name) + explain_solver_option(c, name) + explain_variable(c, name);
     if (found) return LT_OK;
     int n;
     const char *const *names = all_names(&n), *near = lt_text_nearest(name, names, n);
@@ -189,7 +225,17 @@ static lt_status run(cli_context *c)
         lt_json_key(c->json, "answers");
         lt_json_array_begin(c->json);
     }
-    for (int i = 0; i < c->n_operands; i++) CLI_TRY(explain(c, c->operand[i]));
+    for (int i = 0; i < c->n_operands; i++) {
+        bool more = i + 1 < c->n_operands;
+        if (more && !strcmp(c->operand[i], "code")) {
+            if (!explain_code(c, c->operand[++i])) return cli_fail(LT_ERR_ARGUMENT, "there is no termination code '%s'; they go from 0 to %d", c->operand[i], N_CODES - 1);
+        } else if (more && !strcmp(c->operand[i], "option")) {
+            if (!(explain_option(c, c->operand[i + 1]) + explain_solver_option(c, c->operand[i + 1]))) CLI_TRY(explain(c, c->operand[i + 1]));
+            i++;
+        } else {
+            CLI_TRY(explain(c, c->operand[i]));
+        }
+    }
     if (c->json) lt_json_array_end(c->json);
     return LT_OK;
 }
@@ -197,6 +243,7 @@ static lt_status run(cli_context *c)
 const cli_command cli_explain = {
     .name = "explain", .options = &table, .options_bytes = sizeof(explain_options), .run = run, .operands = all_names,
     .description = "Explains each name: an op of the graph with its C signature, a status by name, number or constant, "
-                   "an option of any subcommand, an environment variable with its value here. "
+                   "an option of any subcommand or of the solver ('option mu0' if the name means other things, too), a termination code "
+                   "('code 6'), an environment variable with its value here. "
                    "Without a name it lists all of them.",
 };
