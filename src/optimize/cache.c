@@ -1,5 +1,5 @@
-/* The last iterates and their gradients: a ring, with an upper bound on each sample's distance so
-   that few distances have to be computed. SPDX-License-Identifier: BSD-3-Clause */
+/* The last iterates and their gradients: a ring, with bounds on each sample's distance so that few
+   distances have to be computed. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
 #include "optimize/vector.h"
 
@@ -8,7 +8,10 @@
 
 static void move_bounds(lt_cache *c, double moved)
 {
-    for (int64_t i = 0; i < c->count; i++) c->bound[i] += moved;
+    for (int64_t i = 0; i < c->count; i++) {
+        c->bound[i] += moved;
+        c->least[i] -= moved;
+    }
 }
 
 /* The reference measures all samples that seem to have left at once, as the Frobenius norm of their
@@ -24,10 +27,12 @@ static void remeasure_compat(lt_cache *c)
         if (c->bound[i] > c->radius) c->bound[i] = norm;
 }
 
+/* Only samples that may have crossed the radius, by the bounds on both sides. */
 static void remeasure(lt_cache *c, const double *x)
 {
     for (int64_t i = 0; i < c->count; i++)
-        if (c->bound[i] > c->radius) c->bound[i] = lt_vec_distance(c->n, c->x + i * c->n, x);
+        if (c->bound[i] > c->radius && c->least[i] <= c->radius)
+            c->bound[i] = c->least[i] = lt_vec_distance(c->n, c->x + i * c->n, x);
 }
 
 static void place(lt_cache *c, const double *x, const double *grads)
@@ -40,7 +45,7 @@ static void place(lt_cache *c, const double *x, const double *grads)
         for (int64_t i = 0; i < c->n; i++) at[i] = x[0];
     memcpy(c->grads + c->newest * c->k * c->n, grads, (size_t)(c->k * c->n) * sizeof *grads);
     memcpy(c->last, c->compat ? at : x, (size_t)c->n * sizeof *x);
-    c->bound[c->newest] = 0;
+    c->bound[c->newest] = c->least[c->newest] = 0;
 }
 
 void lt_cache_insert(lt_cache *c, const double *x, const double *grads)

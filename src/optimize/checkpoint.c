@@ -130,9 +130,11 @@ static void walk_samples(stream *io, lt_run *r)
         io->status = LT_FAIL(LT_ERR_FORMAT, "checkpoint: %lld samples of %lld", (long long)c->count, (long long)c->capacity);
     if (io->status) return;
     int64_t columns = c->count * r->k;
+    numbers(io, &p->noise, 1);
     numbers(io, c->x, c->count * r->n);
     numbers(io, c->grads, columns * r->n);
     numbers(io, c->bound, c->count);
+    numbers(io, c->least, c->count);
     numbers(io, c->last, r->n);
     item(io, c->near_, (size_t)c->n_near * sizeof *c->near_);
     numbers(io, r->stat.y_of_slot, columns);

@@ -30,7 +30,8 @@ lt_status lt_products_create(lt_run *r)
     p->from = lt_malloc((size_t)columns * sizeof *p->from);
     p->to = lt_malloc((size_t)columns * sizeof *p->to);
     p->u = lt_malloc((size_t)(2 * columns) * sizeof(double));
-    if (!p->valid || !p->HG || !p->current || !p->from || !p->to || !p->u) return LT_ERR_MEMORY;
+    p->column = lt_malloc((size_t)columns * sizeof *p->column);
+    if (!p->valid || !p->HG || !p->current || !p->from || !p->to || !p->u || !p->column) return LT_ERR_MEMORY;
     p->v = p->u + columns;
     if (!p->incremental || columns > Q_COLUMNS_MAX) return LT_OK;
     p->Q = lt_malloc_aligned((size_t)(columns * columns) * sizeof(double));
@@ -46,6 +47,7 @@ void lt_products_release(lt_run *r)
     lt_free(p->from);
     lt_free(p->to);
     lt_free(p->u);
+    lt_free(p->column);
     lt_free_aligned(p->Q);
     *p = (lt_products){ 0 };
 }
@@ -72,18 +74,29 @@ static void fill_rows(lt_run *r, int64_t slot)
     }
 }
 
-/* The newest products are fresh; g_a'(H g_new) must agree with (H g_a)'g_new of a carried column. */
-static bool has_drifted(const lt_run *r)
+/* The newest products are fresh: g_a'(H g_new) must agree with (H g_a)'g_new of each carried column. */
+static double disagreement(const lt_run *r)
 {
     int64_t k = r->k, at = r->cache.newest * k;
-    for (int64_t slot = 0; slot < r->cache.count; slot++) {
-        if (!r->products.valid[slot] || slot == r->cache.newest) continue;
-        int64_t j = slot * k;
-        double carried = lt_vec_dot(r->n, column_G(r, at), column_HG(r, j));
-        double fresh = *entry_Q(r, at, j), size = sqrt(fabs(*entry_Q(r, j, j)) * fabs(*entry_Q(r, at, at)));
-        if (!(fabs(carried - fresh) <= DRIFT_ALLOWED * size)) return true;
+    double worst = 0;
+    for (int64_t i = 0; i < r->cache.n_near; i++) {
+        int64_t j = r->cache.near_[i] * k;
+        double off = fabs(lt_vec_dot(r->n, column_G(r, at), column_HG(r, j)) - *entry_Q(r, at, j));
+        if (!(off <= worst)) worst = off;
     }
-    return false;
+    return worst;
+}
+
+/* As far as the QP can tell, whose scale is the largest diagonal entry; and not when products computed
+   from scratch disagree nearly as much, as they do when H is ill-conditioned. */
+static bool has_drifted(const lt_run *r)
+{
+    double scale = 0, off = disagreement(r);
+    for (int64_t i = 0; i < r->cache.n_near * r->k; i++) {
+        int64_t j = r->cache.near_[i / r->k] * r->k + i % r->k;
+        scale = fmax(scale, *entry_Q(r, j, j));
+    }
+    return !(off <= DRIFT_ALLOWED * scale || off <= 16 * r->products.noise);
 }
 
 static void compute(lt_run *r)
@@ -123,17 +136,21 @@ void lt_products_sample(lt_run *r)
         lt_products_forget(r);
         compute(r);
         p->n_updates = 0;
+        p->noise = p->Q ? disagreement(r) : 0;
     }
     p->slot = r->cache.newest;
     lt_span_end(span);
 }
 
+/* u and v stay zero for slots that are not carried, so that whole rows of Q can be updated at once. */
 static void update_columns(lt_run *r, const lt_rank2 *z)
 {
     lt_products *p = &r->products;
-    for (int64_t slot = 0; slot < r->cache.count; slot++) {
-        if (!p->valid[slot]) continue;
-        for (int64_t j = slot * r->k; j < (slot + 1) * r->k; j++) {
+    int64_t k = r->k;
+    for (int64_t slot = 0; slot < r->cache.count; slot++)
+        for (int64_t j = slot * k; j < (slot + 1) * k; j++) {
+            p->u[j] = p->v[j] = 0;
+            if (!p->valid[slot]) continue;
             double *HG = column_HG(r, j);
             double v = p->v[j] = lt_vec_dot(r->n, column_G(r, j), z->s);
             double u = p->u[j] = lt_vec_dot(r->n, column_G(r, j), z->h);
@@ -141,19 +158,19 @@ static void update_columns(lt_run *r, const lt_rank2 *z)
             lt_vec_axpy(r->n, -z->rho * v, z->h, HG);
             lt_vec_axpy(r->n, z->b * v - z->rho * u, z->s, HG);
         }
-    }
 }
 
 static void update_Q(lt_run *r, const lt_rank2 *z)
 {
     const lt_products *p = &r->products;
-    int64_t k = r->k;
-    for (int64_t a = 0; a < r->cache.count; a++)
-        for (int64_t b = 0; p->valid[a] && b < r->cache.count; b++)
-            for (int64_t i = a * k; p->valid[b] && i < (a + 1) * k; i++)
-                for (int64_t j = b * k; j < (b + 1) * k; j++)
-                    *entry_Q(r, i, j) = z->gamma * *entry_Q(r, i, j)
-                        + (z->b * p->v[i] * p->v[j] - z->rho * (p->u[i] * p->v[j] + p->v[i] * p->u[j]));
+    int64_t columns = r->cache.count * r->k;
+    for (int64_t i = 0; i < columns; i++) {
+        if (!p->valid[i / r->k]) continue;
+        double *row = entry_Q(r, i, 0);
+        if (z->gamma != 1) lt_vec_scale(columns, z->gamma, row);
+        lt_vec_axpy(columns, z->b * p->v[i] - z->rho * p->u[i], p->v, row);
+        lt_vec_axpy(columns, -z->rho * p->v[i], p->u, row);
+    }
 }
 
 void lt_products_updated(lt_run *r)
@@ -181,15 +198,19 @@ const double *lt_products_current(lt_run *r)
     return p->current;
 }
 
+/* Only the lower triangle is computed; the QP wants both. */
 void lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double *Q)
 {
+    lt_products *p = &r->products;
     int64_t k = r->k, m = l * k;
     lt_span span = lt_span_begin("gram");
-    for (int64_t a = 0; a < m; a++)
-        for (int64_t b = 0; b <= a; b++) {
-            int64_t i = slot[a / k] * k + a % k, j = slot[b / k] * k + b % k;
-            Q[a * m + b] = Q[b * m + a] =
-                r->products.Q ? *entry_Q(r, i, j) : lt_vec_dot(r->n, column_G(r, i), column_HG(r, j));
-        }
+    for (int64_t a = 0; a < l; a++)
+        for (int64_t j = 0; j < k; j++) p->column[a * k + j] = slot[a] * k + j;
+    for (int64_t a = 0; a < m; a++) {
+        const double *row = p->Q ? entry_Q(r, p->column[a], 0) : NULL;
+        for (int64_t b = 0; b <= a; b++)
+            Q[a * m + b] = Q[b * m + a] = row ? row[p->column[b]]
+                                              : lt_vec_dot(r->n, column_G(r, p->column[a]), column_HG(r, p->column[b]));
+    }
     lt_span_end(span);
 }

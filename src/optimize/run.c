@@ -46,10 +46,11 @@ static lt_status create_cache(lt_run *r)
     c->x = lt_malloc_aligned((size_t)(slots * r->n) * sizeof(double));
     c->grads = lt_malloc_aligned((size_t)(slots * r->k * r->n) * sizeof(double));
     c->bound = take(r, slots);
+    c->least = take(r, slots);
     c->last = take(r, r->n);
     c->near_ = lt_arena_alloc(&r->arena, (size_t)slots * sizeof *c->near_);
     r->stat.y_of_slot = lt_calloc((size_t)(slots * r->k), sizeof(double));
-    return c->x && c->grads && c->bound && c->last && c->near_ && r->stat.y_of_slot ? LT_OK : LT_ERR_MEMORY;
+    return c->x && c->grads && c->bound && c->least && c->last && c->near_ && r->stat.y_of_slot ? LT_OK : LT_ERR_MEMORY;
 }
 
 static lt_status create_regular(lt_run *r)

@@ -38,7 +38,7 @@ typedef struct lt_cache {
     bool    compat;
     double *x;               /* capacity times n */
     double *grads;           /* capacity times k times n */
-    double *bound;           /* capacity: upper bound of the distance to the newest */
+    double *bound, *least;   /* capacity: upper and lower bound of the distance to the newest */
     double *last;            /* n: the point inserted last */
     int64_t n_near, *near_;  /* slots within the radius, ascending */
 } lt_cache;
@@ -73,6 +73,7 @@ typedef struct lt_stationarity {
 typedef struct lt_products {
     bool    incremental;     /* else everything is computed anew in every iteration */
     int64_t n_updates;       /* since all were computed from scratch */
+    double  noise;           /* by how much such products disagree among themselves */
     bool   *valid;           /* by slot */
     double *HG;              /* as cache.grads */
     double *Q;               /* (capacity k) squared: G'HG among valid slots; NULL when too large */
@@ -80,6 +81,7 @@ typedef struct lt_products {
     const double **from;     /* capacity k: work */
     double **to;
     double *u, *v;           /* capacity k: work */
+    int64_t *column;         /* capacity k: work */
     int64_t slot;            /* of the current point; -1: none */
 } lt_products;
 
