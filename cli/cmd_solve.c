@@ -1,7 +1,7 @@
 /* lathe solve: nonsmooth, constrained optimization of a problem file. SPDX-License-Identifier: BSD-3-Clause */
 #include "solve.h"
 
-#include <math.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,8 +68,16 @@ static lt_status show_text(cli_context *c, const char *path)
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
+/* A file that is not there is a mistake in the call, not a failure of the run. */
+static lt_status check_readable(const char *path)
+{
+    if (!path || access(path, R_OK) == 0) return LT_OK;
+    return cli_fail(LT_ERR_ARGUMENT, "%s: cannot open: %s", path, strerror(errno));
+}
+
 static lt_status read_model(solve_job *j, const char *path)
 {
+    if (strncmp(path, "example:", 8)) CLI_TRY(check_readable(path));
     lt_status s = lt_model_read(path, &j->model);
     const char *messages = j->model ? lt_model_messages(j->model) : "";
     if (*messages && (s || !j->c->common.quiet)) fprintf(stderr, "%s%s", messages, messages[strlen(messages) - 1] == '\n' ? "" : "\n");
@@ -84,6 +92,7 @@ static lt_status read_model(solve_job *j, const char *path)
 /* n numbers from an array file. */
 static lt_status read_point(const char *path, int64_t n, lt_array *out)
 {
+    CLI_TRY(check_readable(path));
     CLI_TRY(lt_npy_read(path, out));
     int64_t count = lt_shape_count(&out->shape);
     if (out->dtype == LT_F64 && count == n) return LT_OK;
@@ -95,6 +104,8 @@ static lt_status read_point(const char *path, int64_t n, lt_array *out)
 
 static lt_status set_options(solve_job *j, const solve_cli *o)
 {
+    CLI_TRY(check_readable(o->x0));
+    CLI_TRY(check_readable(o->resume));
     j->opt = lt_solve_options_defaults();
     j->opt.seed = o->common.seed;
     CLI_TRY(lt_solve_options_from_model(&j->opt, j->model));

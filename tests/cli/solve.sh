@@ -1,0 +1,82 @@
+#!/bin/sh
+# lathe solve as a user meets it: solve.sh LATHE. SPDX-License-Identifier: BSD-3-Clause
+set -u
+lathe=$1
+. "$(dirname "$0")/lib.sh"
+
+# number OUT-FIELD: a top-level or nested number of the JSON in $work/out, by python where it is there.
+field() { python3 -c 'import json, sys, functools; print(functools.reduce(lambda d, k: d[k], sys.argv[2].split("."), json.load(open(sys.argv[1]))))' "$work/out" "$1"; }
+near() { # near FIELD VALUE TOLERANCE
+    command -v python3 >/dev/null 2>&1 || return 0
+    python3 -c 'import sys; sys.exit(not abs(float(sys.argv[1]) - float(sys.argv[2])) <= float(sys.argv[3]))' "$(field "$1")" "$2" "$3" ||
+        fail "$last: $1 is $(field "$1"), expected $2"
+}
+
+cat >"$work/rosen.lt" <<'LT'
+# Nonsmooth Rosenbrock
+var x[2] = [1, 1]
+minimize 8*abs(x[0]^2 - x[1]) + (1 - x[0])^2
+subject to
+  sqrt(2)*x[0] <= 1
+  cap: 2*x[1] <= 1
+LT
+run 0 solve "$work/rosen.lt"; says out "Termination code"; says out "x[2] ="; silent err
+grep -q "$(printf '\033')" "$work/out" && fail "colours in a pipe"
+run 0 solve "$work/rosen.lt" --json; is_json "$work/out"; silent err; says out '"cap"'; says out '"termination_text"'
+near best.f 0.0857864376269 1e-4
+run 0 solve "$work/rosen.lt" --quiet --out "$work/x.npy" --report "$work/rosen.html"; says out "minimum: f ="
+grep -q "</html>" "$work/rosen.html" || fail "the report is not whole"
+run 0 solve "$work/rosen.lt" --eval "$work/x.npy" --json; is_json "$work/out"; says out '"grad_ci"'; near f 0.0857864376269 1e-4
+run 0 solve "$work/rosen.lt" --quiet --out "$work/sol.npz"; [ -s "$work/sol.npz" ] || fail "no sol.npz"
+run 0 solve "$work/rosen.lt" --check; says out "n = 2"
+run 0 solve "$work/rosen.lt" --dump-graph; says out "as written"; says out "compiled"
+
+# A maximum is told as the user means it
+printf 'var x[2] = 0\nmaximize 3 - (x[0] - 1)^2 - abs(x[1])\n' >"$work/max.lt"
+run 0 solve "$work/max.lt" --json; near final.f 3 1e-6
+run 0 solve "$work/max.lt" --quiet; says out "maximum: f ="
+
+# Options: the command line wins over the file; mistakes are named
+printf 'var x[2] = [5.5, 5.5]\nminimize 8*abs(x[0]^2 - x[1]) + (1 - x[0])^2\noption maxit = 3\n' >"$work/opt.lt"
+run 0 solve "$work/opt.lt" --json; near termination_code 4 0; near iters 3 0
+run 0 solve "$work/opt.lt" --json --set maxit=5; near iters 5 0
+run 2 solve "$work/opt.lt" --set maxit=0; says err "maxit"
+run 2 solve "$work/opt.lt" --set maxit; says err "NAME=VALUE"
+run 2 solve "$work/opt.lt" --set opt_tolerance=1; says err "opt_tol"
+
+# Checkpoints: stopped after 5 and gone on, the end is that of an uninterrupted run
+run 0 solve example:C2 --json --set maxit=40; cp "$work/out" "$work/whole"
+run 0 solve example:C2 --quiet --set maxit=20 --set checkpoint_every=20 --checkpoint "$work/c2.ckpt"
+run 0 solve example:C2 --json --set maxit=40 --resume "$work/c2.ckpt"
+if command -v python3 >/dev/null 2>&1; then
+    python3 -c 'import json, sys; a, b = (json.load(open(f)) for f in sys.argv[1:]); sys.exit(a["final"] != b["final"] or a["fn_evals"] != b["fn_evals"])' \
+        "$work/whole" "$work/out" || fail "resuming gives another end than an uninterrupted run"
+fi
+printf 'nonsense' >"$work/bad.ckpt"
+run 2 solve example:C2 --resume "$work/bad.ckpt"; says err "bad.ckpt"
+
+# Several starts: best first, the same for every number of threads
+run 0 solve "$work/rosen.lt" --starts 4 --json --set num_threads=1; cp "$work/out" "$work/one"
+run 0 solve "$work/rosen.lt" --starts 4 --json --set num_threads=2
+if command -v python3 >/dev/null 2>&1; then
+    python3 -c 'import json, sys; a, b = (json.load(open(f)) for f in sys.argv[1:]); sys.exit(a["final"] != b["final"])' "$work/one" "$work/out" ||
+        fail "the number of threads changes the best of several starts"
+fi
+
+# Examples and explanations
+run 0 solve --list; says out "A1 "; says out "D3v"
+run 0 solve --show example:A1; says out "minimize"
+run 0 solve example:b1 --json; near termination_code 0 0
+run 0 explain code 6; says out "line search"
+run 0 explain option mu0; says out "penalty"
+
+# Mistakes: where, what, what was expected; status 2
+printf 'var x[2]\nminimize asb(x[0])\nsubject to\n  x[0] < 1\n' >"$work/bad.lt"
+run 2 solve "$work/bad.lt"; says err "bad.lt:2:10: error: unknown function 'asb'; did you mean 'abs'?"; says err "bad.lt:4:3: error: '<' is not a constraint; use '<='"
+silent out
+run 2 solve; says err "which problem"
+run 2 solve "$work/none.lt"; says err "none.lt"
+run 2 solve example:Z9; says err "Z9"
+run 2 solve "$work/rosen.lt" --eval "$work/rosen.lt"; says err "rosen.lt"
+run 2 solve "$work/rosen.lt" --x0 "$work/none.npy"; says err "none.npy"
+finish
