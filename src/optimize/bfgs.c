@@ -4,22 +4,81 @@
 #include "optimize/dense.h"
 #include "optimize/vector.h"
 
+#include "base/pool.h"
+
 #include <math.h>
 #include <string.h>
 
-void lt_packed_apply_rows(int64_t n, const double *lower, int64_t k, const double *const *b, double *const *out)
+/* ---- Products, in parts for large n ------------------------------------------------------------------------- */
+/* The parts depend on n alone, so that the sums are the same for any number of threads. */
+static int64_t part_end(int64_t n, int64_t part) /* rows before which (part + 1) / PARTS of the entries lie */
+{
+    return part + 1 == LT_PACKED_PARTS ? n : (int64_t)((double)n * sqrt((double)(part + 1) / LT_PACKED_PARTS));
+}
+
+typedef struct product {
+    int64_t n, k;
+    const double *lower;
+    const double *const *b;
+    double *partial; /* LT_PACKED_PARTS times k times n */
+} product;
+
+static lt_status multiply_part(void *ctx, int64_t part, int worker)
+{
+    (void)worker;
+    const product *m = ctx;
+    int64_t first = part ? part_end(m->n, part - 1) : 0, last = part_end(m->n, part);
+    double *out[LT_DENSE_BLOCK];
+    for (int64_t j = 0; j < m->k; j++) {
+        out[j] = m->partial + (part * m->k + j) * m->n;
+        memset(out[j], 0, (size_t)last * sizeof(double));
+    }
+    lt_dense_best()->symmetric_rows(m->lower, first, last, m->k, m->b, out);
+    return LT_OK;
+}
+
+static void multiply_in_parts(int64_t n, const double *lower, int64_t k, const double *const *b, double *const *out,
+                              double *partial)
+{
+    product m = { n, k, lower, b, partial };
+    lt_pool *pool = lt_pool_shared();
+    if (!pool || lt_pool_run(pool, LT_PACKED_PARTS, multiply_part, &m))
+        for (int64_t part = 0; part < LT_PACKED_PARTS; part++) multiply_part(&m, part, 0);
+    for (int64_t part = 0; part < LT_PACKED_PARTS; part++)
+        for (int64_t j = 0; j < k; j++) lt_vec_axpy(part_end(n, part), 1, partial + (part * k + j) * n, out[j]);
+}
+
+void lt_packed_apply_rows(int64_t n, const double *lower, int64_t k, const double *const *b, double *const *out,
+                          double *partial)
 {
     const lt_dense *dense = lt_dense_best();
     for (int64_t j = 0; j < k; j++) memset(out[j], 0, (size_t)n * sizeof(double));
-    for (int64_t j = 0; j < k; j += LT_DENSE_BLOCK)
-        dense->symmetric_apply(n, lower, k - j < LT_DENSE_BLOCK ? k - j : LT_DENSE_BLOCK, b + j, out + j);
+    for (int64_t j = 0; j < k; j += LT_DENSE_BLOCK) {
+        int64_t some = k - j < LT_DENSE_BLOCK ? k - j : LT_DENSE_BLOCK;
+        if (partial) multiply_in_parts(n, lower, some, b + j, out + j, partial);
+        else dense->symmetric_rows(lower, 0, n, some, b + j, out + j);
+    }
 }
 
-void lt_packed_apply(int64_t n, const double *lower, const double *b, double *out)
+typedef struct rank2_job { int64_t n; const double *s, *w; double *lower; } rank2_job;
+
+static lt_status rank2_part(void *ctx, int64_t part, int worker)
 {
-    lt_packed_apply_rows(n, lower, 1, &b, &out);
+    (void)worker;
+    const rank2_job *m = ctx;
+    lt_dense_best()->rank2_rows(m->s, m->w, part ? part_end(m->n, part - 1) : 0, part_end(m->n, part), m->lower);
+    return LT_OK;
 }
 
+static void rank2(lt_hessian *h, const double *s, const double *w)
+{
+    rank2_job m = { h->n, s, w, h->lower };
+    lt_pool *pool = h->partial ? lt_pool_shared() : NULL;
+    if (!pool) lt_dense_best()->rank2_rows(s, w, 0, h->n, h->lower);
+    else lt_pool_run(pool, LT_PACKED_PARTS, rank2_part, &m); /* its tasks cannot fail */
+}
+
+/* ---- Matrix ---------------------------------------------------------------------------------------------------- */
 bool lt_packed_is_definite(int64_t n, const double *lower, double *work)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -44,14 +103,15 @@ static void scale_first(lt_hessian *h, double gamma)
 
 /* Check first, write second: rho, b and every entry of h and s are looked at before H is touched,
    so that a bad update can be left out without a copy of H. */
-lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, double sty)
+lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, double sty, const double *Hy)
 {
     int64_t n = h->n;
     lt_update_code code = LT_UPDATE_DONE;
     h->last.done = false;
     h->last.gamma = 1;
     if (!(sty > 0)) return LT_UPDATE_NO_CURVATURE;
-    lt_packed_apply(n, h->lower, y, h->h);
+    if (Hy) memcpy(h->h, Hy, (size_t)n * sizeof *Hy);
+    else lt_hessian_apply(h, y, h->h);
     if (h->scale_pending) {
         double gamma = sty / lt_vec_dot(n, y, y);
         h->scale_pending = false;
@@ -68,7 +128,7 @@ lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, d
     /* H - rho (h s' + s h') + b s s' = H + s w' + w s' with w = (b/2) s - rho h. */
     double *w = h->Hs;
     for (int64_t i = 0; i < n; i++) w[i] = 0.5 * b * s[i] - rho * h->h[i];
-    lt_dense_best()->rank2(n, s, w, h->lower);
+    rank2(h, s, w);
     if (h->single) lt_vec_round_f32(lt_packed_row(n), h->lower);
     h->trace += 2 * lt_vec_dot(n, s, w);
     h->last.done = true;

@@ -10,9 +10,12 @@
 typedef struct lt_dense {
     double (*dot)(int64_t n, const double *a, const double *b);
     void   (*axpy)(int64_t n, double c, const double *a, double *y);
-    /* out[j] += H b[j] for k <= LT_DENSE_BLOCK vectors; lower is a packed triangle. */
-    void   (*symmetric_apply)(int64_t n, const double *lower, int64_t k, const double *const *b, double *const *out);
-    void   (*rank2)(int64_t n, const double *s, const double *w, double *lower); /* lower += s w' + w s' */
+    /* What rows first..last-1 of a packed lower triangle add to H b[j], for k <= LT_DENSE_BLOCK vectors:
+       those rows of H, and the columns that mirror them. Touches out[j][0..last-1] only. */
+    void   (*symmetric_rows)(const double *lower, int64_t first, int64_t last, int64_t k, const double *const *b,
+                             double *const *out);
+    /* Rows first..last-1 of lower += s w' + w s'. */
+    void   (*rank2_rows)(const double *s, const double *w, int64_t first, int64_t last, double *lower);
 } lt_dense;
 
 const lt_dense *lt_dense_best(void);

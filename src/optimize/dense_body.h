@@ -43,19 +43,49 @@ static double row_twice(int64_t n, const double *row, const double *x, double xi
     return TOTAL(sum);
 }
 
-static void symmetric_apply(int64_t n, const double *lower, int64_t k, const double *const *b,
-                            double *const *out)
+/* The same for two vectors at once: the row is loaded half as often. */
+static void row_twice_pair(int64_t n, const double *row, const double *const *b, int64_t at, double *const *out, double *sum)
 {
-    for (int64_t i = 0; i < n; i++) {
+    const double *x = b[0], *y = b[1];
+    double *p = out[0], *q = out[1], xi = x[at], yi = y[at];
+    lanes s = { 0 }, t = { 0 };
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        lanes r = LOAD(row + i);
+        s += r * LOAD(x + i);
+        t += r * LOAD(y + i);
+        STORE(p + i, LOAD(p + i) + xi * r);
+        STORE(q + i, LOAD(q + i) + yi * r);
+    }
+    for (int j = 0; i < n; i++, j++) {
+        s[j] += row[i] * x[i];
+        t[j] += row[i] * y[i];
+        p[i] += xi * row[i];
+        q[i] += yi * row[i];
+    }
+    sum[0] = TOTAL(s);
+    sum[1] = TOTAL(t);
+}
+
+static void symmetric_rows(const double *lower, int64_t first, int64_t last, int64_t k, const double *const *b,
+                           double *const *out)
+{
+    for (int64_t i = first; i < last; i++) {
         const double *row = lower + i * (i + 1) / 2;
-        for (int64_t j = 0; j < k; j++)
-            out[j][i] += row_twice(i, row, b[j], b[j][i], out[j]) + row[i] * b[j][i];
+        double sum[2];
+        int64_t j = 0;
+        for (; j + 2 <= k; j += 2) {
+            row_twice_pair(i, row, b + j, i, out + j, sum);
+            out[j][i] += sum[0] + row[i] * b[j][i];
+            out[j + 1][i] += sum[1] + row[i] * b[j + 1][i];
+        }
+        if (j < k) out[j][i] += row_twice(i, row, b[j], b[j][i], out[j]) + row[i] * b[j][i];
     }
 }
 
-static void rank2(int64_t n, const double *s, const double *w, double *lower)
+static void rank2_rows(const double *s, const double *w, int64_t first, int64_t last, double *lower)
 {
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = first; i < last; i++) {
         double *row = lower + i * (i + 1) / 2;
         double si = s[i], wi = w[i];
         int64_t j = 0;
@@ -64,4 +94,4 @@ static void rank2(int64_t n, const double *s, const double *w, double *lower)
     }
 }
 
-const lt_dense TABLE = { dot, axpy, symmetric_apply, rank2 };
+const lt_dense TABLE = { dot, axpy, symmetric_rows, rank2_rows };

@@ -1,5 +1,6 @@
 /* Creating H, damping, and handing it out. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/hessian.h"
+#include "optimize/dense.h"
 #include "optimize/vector.h"
 
 #include "base/alloc.h"
@@ -11,7 +12,7 @@
 void lt_hessian_apply_rows(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
 {
     if (h->limited) lt_lbfgs_apply(h, k, b, out);
-    else lt_packed_apply_rows(h->n, h->lower, k, b, out);
+    else lt_packed_apply_rows(h->n, h->lower, k, b, out, h->partial);
 }
 
 void lt_hessian_apply(lt_hessian *h, const double *b, double *out)
@@ -19,30 +20,39 @@ void lt_hessian_apply(lt_hessian *h, const double *b, double *out)
     lt_hessian_apply_rows(h, 1, &b, &out);
 }
 
+/* s'Hs <= trace(H) s's, so that most updates need no product to know that they need no damping. */
+bool lt_hessian_wants_Hs(const lt_hessian *h, const double *s, const double *y)
+{
+    if (!(h->damping > 0)) return false;
+    return h->limited || !(lt_vec_dot(h->n, s, y) >= h->damping * h->trace * lt_vec_dot(h->n, s, s));
+}
+
 /* Powell's damping with H in the place of the Hessian. Returns the new s'y; h->y receives the
    damped y. */
-static double damp(lt_hessian *h, const double *s, const double *y, double sty, bool *damped)
+static double damp(lt_hessian *h, const double *s, const double *y, const double *Hs, bool *damped)
 {
     int64_t n = h->n;
+    double sty = lt_vec_dot(n, s, y);
     *damped = false;
-    if (!(h->damping > 0)) return sty;
-    /* s'Hs <= trace(H) s's, so that most calls need no product. */
-    if (!h->limited && sty >= h->damping * h->trace * lt_vec_dot(n, s, s)) return sty;
-    lt_hessian_apply(h, s, h->Hs);
-    double sHs = lt_vec_dot(n, s, h->Hs);
+    if (!lt_hessian_wants_Hs(h, s, y)) return sty;
+    if (!Hs) {
+        lt_hessian_apply(h, s, h->Hs);
+        Hs = h->Hs;
+    }
+    double sHs = lt_vec_dot(n, s, Hs);
     if (!(sty < h->damping * sHs)) return sty;
     double theta = (1 - h->damping) * sHs / (sHs - sty);
-    for (int64_t i = 0; i < n; i++) h->y[i] = theta * y[i] + (1 - theta) * h->Hs[i];
+    for (int64_t i = 0; i < n; i++) h->y[i] = theta * y[i] + (1 - theta) * Hs[i];
     *damped = true;
     return theta * sty + (1 - theta) * sHs;
 }
 
-lt_update_code lt_hessian_update(lt_hessian *h, const double *s, const double *y)
+lt_update_code lt_hessian_update(lt_hessian *h, const double *s, const double *y, const double *Hs, const double *Hy)
 {
     bool damped;
-    double sty = damp(h, s, y, lt_vec_dot(h->n, s, y), &damped);
-    if (damped) y = h->y;
-    lt_update_code code = h->limited ? lt_lbfgs_update(h, s, y, sty) : lt_bfgs_update(h, s, y, sty);
+    double sty = damp(h, s, y, Hs, &damped);
+    if (damped) y = h->y, Hy = NULL;
+    lt_update_code code = h->limited ? lt_lbfgs_update(h, s, y, sty) : lt_bfgs_update(h, s, y, sty, Hy);
     bool updated = code == LT_UPDATE_DONE || code == LT_UPDATE_NOT_SCALED;
     h->counts.requests++;
     h->counts.damped_requests += damped;
@@ -78,8 +88,10 @@ static lt_status check_definite(int64_t n, const double *lower)
 static lt_status create_full(const lt_solve_options *opt, lt_hessian *h)
 {
     int64_t n = h->n, count = lt_packed_row(n);
+    bool parts = n >= LT_PACKED_PARTS_FROM;
     h->lower = lt_malloc_aligned((size_t)count * sizeof *h->lower);
-    if (!h->lower) return LT_ERR_MEMORY;
+    if (parts) h->partial = lt_malloc_aligned((size_t)(LT_PACKED_PARTS * LT_DENSE_BLOCK * n) * sizeof *h->partial);
+    if (!h->lower || (parts && !h->partial)) return LT_ERR_MEMORY;
     if (opt->H0) {
         LT_TRY(pack(n, opt->H0, h->lower));
         if (opt->checkH0) LT_TRY(check_definite(n, h->lower));
@@ -154,6 +166,7 @@ void lt_hessian_release(lt_hessian *h)
 {
     lt_free_aligned(h->y);
     lt_free_aligned(h->lower);
+    lt_free_aligned(h->partial);
     lt_free_aligned(h->S);
     lt_free_aligned(h->Y);
     lt_free(h->rho);

@@ -26,6 +26,7 @@ typedef struct lt_hessian {
     /* full memory */
     double *lower;            /* rows of the lower triangle, packed: row i has i + 1 entries */
     double  trace;
+    double *partial;          /* work of products in parts; NULL for small n */
     lt_rank2 last;
     /* limited memory */
     int64_t capacity, count, newest; /* pairs; ring position of the newest */
@@ -41,10 +42,13 @@ typedef struct lt_hessian {
 /* out[j] = H b[j] for k vectors. */
 void lt_hessian_apply_rows(lt_hessian *h, int64_t k, const double *const *b, double *const *out);
 void lt_hessian_apply(lt_hessian *h, const double *b, double *out);
-/* Damps and updates with a step and the change of the gradient. */
-lt_update_code lt_hessian_update(lt_hessian *h, const double *s, const double *y);
+/* Damps and updates with a step and the change of the gradient. Hs and Hy may hold H s and H y (one
+   pass over H for several products is cheaper), or be NULL. */
+lt_update_code lt_hessian_update(lt_hessian *h, const double *s, const double *y, const double *Hs, const double *Hy);
+/* Whether damping will have to know H s. */
+bool lt_hessian_wants_Hs(const lt_hessian *h, const double *s, const double *y);
 
-lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, double sty);
+lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, double sty, const double *Hy);
 lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, double sty);
 void           lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, double *const *out);
 
@@ -54,8 +58,11 @@ lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out);
 
 /* ---- Packed triangles ------------------------------------------------------------------------ */
 static inline int64_t lt_packed_row(int64_t i) { return i * (i + 1) / 2; }
-void lt_packed_apply_rows(int64_t n, const double *lower, int64_t k, const double *const *b, double *const *out);
-void lt_packed_apply(int64_t n, const double *lower, const double *b, double *out);
+#define LT_PACKED_PARTS 8
+#define LT_PACKED_PARTS_FROM 768 /* variables; below, one thread is faster */
+/* partial: work of LT_PACKED_PARTS * LT_DENSE_BLOCK * n for the product in parts; NULL: in one piece. */
+void lt_packed_apply_rows(int64_t n, const double *lower, int64_t k, const double *const *b, double *const *out,
+                          double *partial);
 bool lt_packed_is_definite(int64_t n, const double *lower, double *work); /* Cholesky; work n(n+1)/2 */
 
 #endif

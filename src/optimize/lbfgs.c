@@ -1,7 +1,6 @@
 /* Limited-memory BFGS: a ring of pairs, products by the two-loop recursion on all right-hand sides
    at once. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/hessian.h"
-#include "optimize/dense.h"
 #include "optimize/vector.h"
 
 #include <math.h>
@@ -39,7 +38,9 @@ lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, 
 static void apply_base(const lt_hessian *h, double *b)
 {
     if (h->base_lower) {
-        lt_packed_apply(h->n, h->base_lower, b, h->h);
+        const double *from = b;
+        double *to = h->h;
+        lt_packed_apply_rows(h->n, h->base_lower, 1, &from, &to, NULL);
         memcpy(b, h->h, (size_t)h->n * sizeof *b);
     } else if (h->base_diagonal) {
         for (int64_t i = 0; i < h->n; i++) b[i] *= h->base_diagonal[i];

@@ -26,13 +26,15 @@ lt_status lt_products_create(lt_run *r)
     p->slot = -1;
     p->valid = lt_calloc((size_t)slots, sizeof *p->valid);
     p->HG = lt_malloc_aligned((size_t)(columns * r->n) * sizeof(double));
-    p->current = lt_malloc_aligned((size_t)(r->k * r->n) * sizeof(double));
-    p->from = lt_malloc((size_t)columns * sizeof *p->from);
-    p->to = lt_malloc((size_t)columns * sizeof *p->to);
+    p->current = lt_malloc_aligned((size_t)((r->k + 2) * r->n) * sizeof(double));
+    p->from = lt_malloc((size_t)(columns + 2) * sizeof *p->from);
+    p->to = lt_malloc((size_t)(columns + 2) * sizeof *p->to);
     p->u = lt_malloc((size_t)(2 * columns) * sizeof(double));
     p->column = lt_malloc((size_t)columns * sizeof *p->column);
     if (!p->valid || !p->HG || !p->current || !p->from || !p->to || !p->u || !p->column) return LT_ERR_MEMORY;
     p->v = p->u + columns;
+    p->Hy = p->current + r->k * r->n;
+    p->Hs = p->Hy + r->n;
     if (!p->incremental || columns > Q_COLUMNS_MAX) return LT_OK;
     p->Q = lt_malloc_aligned((size_t)(columns * columns) * sizeof(double));
     return p->Q ? LT_OK : LT_ERR_MEMORY;
@@ -99,18 +101,36 @@ static bool has_drifted(const lt_run *r)
     return !(off <= DRIFT_ALLOWED * scale || off <= 16 * r->products.noise);
 }
 
-static void compute(lt_run *r)
+static int64_t add_column(lt_products *p, int64_t at, const double *from, double *to)
+{
+    p->from[at] = from;
+    p->to[at] = to;
+    return at + 1;
+}
+
+/* The coming update needs H y, and perhaps H s: taken along in the same pass over H. */
+static int64_t add_update(lt_run *r, int64_t at)
+{
+    lt_products *p = &r->products;
+    p->has_Hy = p->has_Hs = false;
+    if (!r->iter || r->hessian.limited || r->regular.active) return at;
+    at = add_column(p, at, r->y, p->Hy);
+    p->has_Hy = true;
+    if (!lt_hessian_wants_Hs(&r->hessian, r->s, r->y)) return at;
+    p->has_Hs = true;
+    return add_column(p, at, r->s, p->Hs);
+}
+
+static void compute(lt_run *r, bool with_update)
 {
     lt_products *p = &r->products;
     int64_t k = r->k, n_columns = 0;
     for (int64_t i = 0; i < r->cache.n_near; i++) {
         int64_t slot = r->cache.near_[i];
-        if (p->valid[slot]) continue;
-        for (int64_t j = 0; j < k; j++, n_columns++) {
-            p->from[n_columns] = column_G(r, slot * k + j);
-            p->to[n_columns] = column_HG(r, slot * k + j);
-        }
+        for (int64_t j = 0; !p->valid[slot] && j < k; j++)
+            n_columns = add_column(p, n_columns, column_G(r, slot * k + j), column_HG(r, slot * k + j));
     }
+    if (with_update) n_columns = add_update(r, n_columns);
     lt_qp_hessian_apply(r, n_columns, p->from, p->to);
     for (int64_t i = 0; i < r->cache.n_near; i++) {
         int64_t slot = r->cache.near_[i];
@@ -131,10 +151,10 @@ void lt_products_sample(lt_run *r)
         at += is_near;
         near_slot[slot] = near_slot[slot] && is_near && slot != r->cache.newest && p->incremental;
     }
-    compute(r);
+    compute(r, true);
     if (p->n_updates >= UPDATES_KEPT || (p->Q && p->n_updates && has_drifted(r))) {
         lt_products_forget(r);
-        compute(r);
+        compute(r, false);
         p->n_updates = 0;
         p->noise = p->Q ? disagreement(r) : 0;
     }

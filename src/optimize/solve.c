@@ -196,7 +196,9 @@ static void update_hessian(lt_run *r)
     };
     int64_t begin = lt_clock_ns();
     lt_span span = lt_span_begin("bfgs");
-    lt_update_code code = lt_hessian_update(&r->hessian, r->s, r->y);
+    lt_products *p = &r->products;
+    lt_update_code code = lt_hessian_update(&r->hessian, r->s, r->y, p->has_Hs ? p->Hs : NULL, p->has_Hy ? p->Hy : NULL);
+    p->has_Hy = p->has_Hs = false;
     lt_products_updated(r);
     lt_span_end(span);
     r->hessian_ns += lt_clock_ns() - begin;

@@ -78,7 +78,9 @@ typedef struct lt_products {
     double *HG;              /* as cache.grads */
     double *Q;               /* (capacity k) squared: G'HG among valid slots; NULL when too large */
     double *current;         /* k times n: for a current point that is in no slot */
-    const double **from;     /* capacity k: work */
+    double *Hy, *Hs;         /* n each, for the update of H; valid where has_… says so */
+    bool    has_Hy, has_Hs;
+    const double **from;     /* capacity k + 2: work */
     double **to;
     double *u, *v;           /* capacity k: work */
     int64_t *column;         /* capacity k: work */

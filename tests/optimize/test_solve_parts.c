@@ -71,7 +71,7 @@ LT_TEST(limited_memory_products_equal_the_explicit_matrix)
     LT_CHECK_OK(lt_hessian_create(n, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .limited_mem_size = memory, .bfgs_damping = 0 }, &h));
     for (int i = 0; i < pairs; i++) {
         make_pair(&r, n, S[i], Y[i]);
-        LT_CHECK(lt_hessian_update(&h, S[i], Y[i]) == LT_UPDATE_DONE);
+        LT_CHECK(lt_hessian_update(&h, S[i], Y[i], NULL, NULL) == LT_UPDATE_DONE);
         int first = i + 1 > memory ? i + 1 - memory : 0;
         identity(n, h.gamma, H);
         for (int j = first; j <= i; j++) explicit_update(n, H, S[j], Y[j]);
@@ -103,14 +103,14 @@ LT_TEST(full_memory_products_and_updates_equal_the_explicit_matrix)
     for (int i = 0; i < 20; i++) {
         make_pair(&r, n, s, y);
         if (i == 0) identity(n, lt_vec_dot(n, s, y) / lt_vec_dot(n, y, y), H);
-        LT_CHECK(lt_hessian_update(&h, s, y) == LT_UPDATE_DONE);
+        LT_CHECK(lt_hessian_update(&h, s, y, NULL, NULL) == LT_UPDATE_DONE);
         explicit_update(n, H, s, y);
         for (int64_t k = 1; k <= 20; k += 9) check_products(&h, H, k, &r);
     }
     for (int i = 0; i < n; i++) y[i] = -s[i];
-    LT_CHECK(lt_hessian_update(&h, s, y) == LT_UPDATE_NO_CURVATURE);
+    LT_CHECK(lt_hessian_update(&h, s, y, NULL, NULL) == LT_UPDATE_NO_CURVATURE);
     y[0] = NAN;
-    LT_CHECK(lt_hessian_update(&h, s, y) != LT_UPDATE_DONE);
+    LT_CHECK(lt_hessian_update(&h, s, y, NULL, NULL) != LT_UPDATE_DONE);
     check_products(&h, H, 3, &r); /* a refused update leaves H alone */
     LT_CHECK(h.counts.requests == 22 && h.counts.updates == 20 && h.counts.sty_fails >= 1);
     lt_hessian_release(&h);
@@ -122,7 +122,7 @@ LT_TEST(damping_keeps_curvature_positive)
     lt_hessian h;
     LT_CHECK_OK(lt_hessian_create(2, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .scaleH0 = false, .bfgs_damping = 0.2 }, &h));
     double s[2] = { 1, 0 }, y[2] = { -0.5, 0.1 };
-    LT_CHECK(lt_hessian_update(&h, s, y) == LT_UPDATE_DONE);
+    LT_CHECK(lt_hessian_update(&h, s, y, NULL, NULL) == LT_UPDATE_DONE);
     LT_CHECK(h.counts.damped_requests == 1 && h.counts.damped_updates == 1);
     /* theta = 0.8 / 1.5, y = theta y + (1 - theta) s, s'y = 0.2 s'Hs: H[0][0] = 1 / (s'y) scaled by s. */
     double x[2] = { 1, 0 }, out[2];
