@@ -40,7 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     } else {
         const char *messages = lt_model_messages(m);
         LT_FUZZ_REQUIRE(strstr(messages, ": error: ") && messages[strlen(messages) - 1] == '\n');
-        LT_FUZZ_REQUIRE(strstr(messages, "is none") == NULL && strstr(messages, "src/") == NULL); /* the graph's own words */
+        /* The graph's own words and places never reach the user (unless they stand in the text). */
+        LT_FUZZ_REQUIRE(!strstr(messages, "is none") || memmem(text, n_bytes, "is none", 7));
+        LT_FUZZ_REQUIRE(!strstr(messages, ".c:") || memmem(text, n_bytes, ".c:", 3));
     }
     lt_model_destroy(m);
     LT_FUZZ_REQUIRE(lt_alloc_live() == live);
