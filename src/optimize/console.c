@@ -162,7 +162,7 @@ static void list_scaled(const lt_run *r, int64_t first, int64_t count, const cha
 static void prescaling_notice(const lt_run *r)
 {
     if (!r->opt.prescaling_info_msg || !r->prescaled) return;
-    char line[160] = "", first[200];
+    char line[160] = "", first[224];
     list_scaled(r, 0, 1, "objective", line, sizeof line);
     list_scaled(r, 1 + r->q, r->p, "inequality constraints", line, sizeof line);
     list_scaled(r, 1, r->q, "equality constraints", line, sizeof line);
