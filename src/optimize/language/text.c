@@ -157,9 +157,10 @@ char *lt_text_render(lt_text *t)
     FILE *to = open_memstream(&stream_text, &n);
     if (!to) { LT_FAIL(LT_ERR_MEMORY, "messages of %s", t->name); return NULL; }
     render(t, to);
-    bool failed = ferror(to);
-    if (fclose(to) || failed) { free(stream_text); LT_FAIL(LT_ERR_MEMORY, "messages of %s", t->name); return NULL; }
-    char *copy = lt_strdup(stream_text); /* the library's own memory, so that tests can count it */
-    free(stream_text);
+    bool failed = ferror(to) != 0;
+    failed |= fclose(to) != 0;
+    char *copy = failed ? NULL : lt_strdup(stream_text); /* the library's own memory, so that tests can count it */
+    free(stream_text); /* libc's: open_memstream */
+    if (failed) LT_FAIL(LT_ERR_MEMORY, "messages of %s", t->name);
     return copy;
 }
