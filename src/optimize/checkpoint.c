@@ -119,6 +119,17 @@ static void walk_hessian(stream *io, lt_hessian *h)
     }
 }
 
+/* A reader lays the valid slots out anew, in order. */
+static int64_t place_of(const stream *io, lt_run *r, int64_t slot)
+{
+    lt_products *p = &r->products;
+    if (io->writing) return p->place[slot];
+    int64_t at = 0;
+    while (p->taken[at]) at++;
+    p->taken[at] = true;
+    return p->place[slot] = at;
+}
+
 static void walk_samples(stream *io, lt_run *r)
 {
     lt_cache *c = &r->cache;
@@ -140,7 +151,7 @@ static void walk_samples(stream *io, lt_run *r)
     numbers(io, r->stat.y_of_slot, columns);
     item(io, p->valid, (size_t)c->count * sizeof *p->valid);
     for (int64_t slot = 0; slot < c->count; slot++)
-        if (p->valid[slot]) numbers(io, p->HG + slot * r->k * r->n, r->k * r->n);
+        if (p->valid[slot]) numbers(io, p->HG + place_of(io, r, slot) * r->k * r->n, r->k * r->n);
     for (int64_t i = 0; p->Q && i < columns; i++) numbers(io, p->Q + i * c->capacity * r->k, columns);
 }
 

@@ -4,6 +4,7 @@
    Every 50 updates, or when the check below fails, all are computed from scratch.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
+#include "optimize/sparse.h"
 #include "optimize/vector.h"
 
 #include "base/alloc.h"
@@ -25,12 +26,17 @@ lt_status lt_products_create(lt_run *r)
     p->incremental = r->opt.incremental_products && !r->hessian.limited && !isfinite(r->opt.regularize_threshold);
     p->slot = -1;
     p->valid = lt_calloc((size_t)slots, sizeof *p->valid);
+    p->place = lt_malloc((size_t)slots * sizeof *p->place);
+    p->taken = lt_calloc((size_t)slots, sizeof *p->taken);
     p->HG = lt_malloc_aligned((size_t)(columns * r->n) * sizeof(double));
     p->current = lt_malloc_aligned((size_t)((r->k + 2) * r->n) * sizeof(double));
     p->from = lt_malloc((size_t)(columns + 2) * sizeof *p->from);
     p->to = lt_malloc((size_t)(columns + 2) * sizeof *p->to);
     p->u = lt_malloc((size_t)(2 * columns) * sizeof(double));
     p->column = lt_malloc((size_t)columns * sizeof *p->column);
+    if (!p->place || !p->taken) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < slots; i++) p->place[i] = i;
+    LT_TRY(lt_sparse_create(r->k, r->n, &p->sparse));
     if (!p->valid || !p->HG || !p->current || !p->from || !p->to || !p->u || !p->column) return LT_ERR_MEMORY;
     p->v = p->u + columns;
     p->Hy = p->current + r->k * r->n;
@@ -44,6 +50,9 @@ void lt_products_release(lt_run *r)
 {
     lt_products *p = &r->products;
     lt_free(p->valid);
+    lt_free(p->place);
+    lt_free(p->taken);
+    lt_sparse_release(&p->sparse);
     lt_free_aligned(p->HG);
     lt_free_aligned(p->current);
     lt_free(p->from);
@@ -57,12 +66,19 @@ void lt_products_release(lt_run *r)
 void lt_products_forget(lt_run *r)
 {
     memset(r->products.valid, 0, (size_t)r->cache.capacity * sizeof *r->products.valid);
+    memset(r->products.taken, 0, (size_t)r->cache.capacity * sizeof *r->products.taken);
     r->products.slot = -1;
 }
 
 static double *column_G(const lt_run *r, int64_t column) { return r->cache.grads + column * r->n; }
-static double *column_HG(const lt_run *r, int64_t column) { return r->products.HG + column * r->n; }
+static double *column_HG(const lt_run *r, int64_t column)
+{
+    int64_t slot = column / r->k;
+    return r->products.HG + (r->products.place[slot] * r->k + column % r->k) * r->n;
+}
 static double *entry_Q(const lt_run *r, int64_t i, int64_t j) { return r->products.Q + i * r->cache.capacity * r->k + j; }
+
+const double *lt_products_column(const lt_run *r, int64_t column) { return column_HG(r, column); }
 
 /* Q between one slot and all valid ones, from that slot's products, which are fresh. */
 static void fill_rows(lt_run *r, int64_t slot)
@@ -121,14 +137,45 @@ static int64_t add_update(lt_run *r, int64_t at)
     return add_column(p, at, r->s, p->Hs);
 }
 
+/* Slots that become valid take the first free places, so that no more memory is touched than there
+   are valid slots at one time. */
+static void take_place(lt_products *p, int64_t slot)
+{
+    int64_t at = 0;
+    while (p->taken[at]) at++;
+    p->taken[at] = true;
+    p->place[slot] = at;
+}
+
+static const lt_sparse *describe_current(lt_run *r)
+{
+    lt_sparse *s = &r->products.sparse;
+    if (!s->k || r->hessian.limited || r->regular.active) return NULL;
+    if (s->iter != r->iter) lt_sparse_describe(s, r->cur->grads);
+    s->iter = r->iter;
+    return s->n_sparse ? s : NULL;
+}
+
+/* The columns of one slot that are to be multiplied as dense vectors. */
+static int64_t add_slot(lt_run *r, int64_t slot, int64_t at)
+{
+    const lt_sparse *sparse = slot == r->cache.newest ? describe_current(r) : NULL;
+    for (int64_t j = 0; j < r->k; j++)
+        if (!sparse || !sparse->is_sparse[j])
+            at = add_column(&r->products, at, column_G(r, slot * r->k + j), column_HG(r, slot * r->k + j));
+    if (sparse) lt_sparse_apply(sparse, r->hessian.lower, column_HG(r, slot * r->k));
+    return at;
+}
+
 static void compute(lt_run *r, bool with_update)
 {
     lt_products *p = &r->products;
-    int64_t k = r->k, n_columns = 0;
+    int64_t n_columns = 0;
     for (int64_t i = 0; i < r->cache.n_near; i++) {
         int64_t slot = r->cache.near_[i];
-        for (int64_t j = 0; !p->valid[slot] && j < k; j++)
-            n_columns = add_column(p, n_columns, column_G(r, slot * k + j), column_HG(r, slot * k + j));
+        if (p->valid[slot]) continue;
+        take_place(p, slot);
+        n_columns = add_slot(r, slot, n_columns);
     }
     if (with_update) n_columns = add_update(r, n_columns);
     lt_qp_hessian_apply(r, n_columns, p->from, p->to);
@@ -144,12 +191,13 @@ void lt_products_sample(lt_run *r)
 {
     lt_products *p = &r->products;
     lt_span span = lt_span_begin("h_apply");
-    bool *near_slot = p->valid; /* a slot that left the ball, or was overwritten, is no longer carried */
     int64_t at = 0;
     for (int64_t slot = 0; slot < r->cache.count; slot++) {
         bool is_near = at < r->cache.n_near && r->cache.near_[at] == slot;
         at += is_near;
-        near_slot[slot] = near_slot[slot] && is_near && slot != r->cache.newest && p->incremental;
+        if (!p->valid[slot] || (is_near && slot != r->cache.newest && p->incremental)) continue;
+        p->valid[slot] = false; /* it left the ball, or was overwritten: no longer carried */
+        p->taken[p->place[slot]] = false;
     }
     compute(r, true);
     if (p->n_updates >= UPDATES_KEPT || (p->Q && p->n_updates && has_drifted(r))) {
@@ -210,27 +258,60 @@ const double *lt_products_current(lt_run *r)
 {
     lt_products *p = &r->products;
     if (p->slot >= 0 && p->valid[p->slot]) return column_HG(r, p->slot * r->k);
-    for (int64_t j = 0; j < r->k; j++) {
-        p->from[j] = r->cur->grads + j * r->n;
-        p->to[j] = p->current + j * r->n;
-    }
+    for (int64_t j = 0; j < r->k; j++) add_column(p, j, r->cur->grads + j * r->n, p->current + j * r->n);
     lt_qp_hessian_apply(r, r->k, p->from, p->to);
     return p->current;
 }
 
-/* Only the lower triangle is computed; the QP wants both. */
+void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out, int64_t step)
+{
+    const lt_sparse *sparse = describe_current(r);
+    for (int64_t j = first; j < r->k; j++)
+        if (!sparse || !sparse->is_sparse[j]) out[j * step] = lt_vec_dot(r->n, r->cur->grads + j * r->n, x);
+    if (sparse) lt_sparse_dots(sparse, first, x, out, step);
+}
+
+/* Row and column `a` of Q, up to the diagonal, for a sample that is not the current one or is dense. */
+static void gram_row(const lt_run *r, int64_t m, int64_t a, double *Q)
+{
+    const lt_products *p = &r->products;
+    const double *row = p->Q ? entry_Q(r, p->column[a], 0) : NULL;
+    for (int64_t b = 0; b <= a; b++)
+        Q[a * m + b] = Q[b * m + a] =
+            row ? row[p->column[b]] : lt_vec_dot(r->n, column_G(r, p->column[a]), column_HG(r, p->column[b]));
+}
+
+/* The current point's own block: its gradients may be sparse. */
+static void gram_current(lt_run *r, int64_t m, int64_t first, double *Q)
+{
+    for (int64_t b = 0; b < m; b++) {
+        double *column = Q + first * m + b;
+        int64_t from = LT_MAX(b - first, 0);
+        lt_products_dots(r, from, column_HG(r, r->products.column[b]), column, m);
+        for (int64_t j = from; j < r->k; j++) Q[b * m + first + j] = column[j * m];
+    }
+}
+
 void lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double *Q)
 {
     lt_products *p = &r->products;
-    int64_t k = r->k, m = l * k;
+    int64_t k = r->k, m = l * k, current = -1;
     lt_span span = lt_span_begin("gram");
-    for (int64_t a = 0; a < l; a++)
+    for (int64_t a = 0; a < l; a++) {
+        if (slot[a] == r->cache.newest) current = a;
         for (int64_t j = 0; j < k; j++) p->column[a * k + j] = slot[a] * k + j;
-    for (int64_t a = 0; a < m; a++) {
-        const double *row = p->Q ? entry_Q(r, p->column[a], 0) : NULL;
-        for (int64_t b = 0; b <= a; b++)
-            Q[a * m + b] = Q[b * m + a] = row ? row[p->column[b]]
-                                              : lt_vec_dot(r->n, column_G(r, p->column[a]), column_HG(r, p->column[b]));
     }
+    for (int64_t a = 0; a < m; a++)
+        if (p->Q || a / k != current) gram_row(r, m, a, Q);
+    if (!p->Q && current >= 0) gram_current(r, m, current * k, Q);
     lt_span_end(span);
+}
+
+bool lt_products_current_gram(lt_run *r, double *Q)
+{
+    lt_products *p = &r->products;
+    int64_t m = r->k - 1;
+    if (!p->Q || p->slot < 0 || !p->valid[p->slot]) return false;
+    for (int64_t i = 0; i < m; i++) memcpy(Q + i * m, entry_Q(r, p->slot * r->k + 1 + i, p->slot * r->k + 1), (size_t)m * sizeof *Q);
+    return true;
 }

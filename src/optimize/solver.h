@@ -9,6 +9,7 @@
 #include "lathe/solve.h"
 #include "optimize/evaluator.h"
 #include "optimize/hessian.h"
+#include "optimize/sparse.h"
 
 /* Everything known at one x. Gradients lie one after the other: f, then equalities, then
    inequalities. */
@@ -55,6 +56,7 @@ typedef struct lt_subproblem {
 
 typedef struct lt_steering_work {
     double *u;               /* q + p: C'W grad f */
+    double *Cd;              /* 1 + q + p: gradients at cur times a direction */
     double *d_reference;     /* n */
     lt_subproblem sub;
     bool    warm;            /* sub.y holds the last answer */
@@ -75,7 +77,10 @@ typedef struct lt_products {
     int64_t n_updates;       /* since all were computed from scratch */
     double  noise;           /* by how much such products disagree among themselves */
     bool   *valid;           /* by slot */
-    double *HG;              /* as cache.grads */
+    int64_t *place;          /* by slot: which block of HG holds its products */
+    bool   *taken;           /* by place */
+    double *HG;              /* capacity blocks of k times n */
+    lt_sparse sparse;        /* the gradients at cur, where that helps */
     double *Q;               /* (capacity k) squared: G'HG among valid slots; NULL when too large */
     double *current;         /* k times n: for a current point that is in no slot */
     double *Hy, *Hs;         /* n each, for the update of H; valid where has_… says so */
@@ -168,6 +173,10 @@ void lt_products_sample(lt_run *r);           /* after an insertion: every near 
 void lt_products_updated(lt_run *r);          /* H has had its update, or was skipped */
 void lt_products_forget(lt_run *r);           /* H for the QPs changed in another way */
 const double *lt_products_current(lt_run *r); /* W times the gradients at cur: k times n */
+const double *lt_products_column(const lt_run *r, int64_t column); /* H times column slot k + j, if valid */
+/* out[j step] = gradient j at cur times x, for j = first..k-1. */
+void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out, int64_t step);
+bool lt_products_current_gram(lt_run *r, double *Q); /* C'WC at cur, if it is carried */
 void lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double *Q); /* of these valid slots */
 
 /* ---- line search --------------------------------------------------------------------------------------- */

@@ -103,7 +103,7 @@ static void combine(const measure *q, const double *y)
     for (int64_t i = 0; i < q->m; i++) {
         if (y[i] == 0) continue;
         int64_t column = q->slot[i / q->k] * q->k + i % q->k;
-        lt_vec_axpy(r->n, -y[i], r->products.HG + column * r->n, st->vector);
+        lt_vec_axpy(r->n, -y[i], lt_products_column(r, column), st->vector);
         lt_vec_axpy(r->n, y[i], r->cache.grads + column * r->n, plain);
     }
     st->unweighted = lt_vec_norm2(r->n, plain);

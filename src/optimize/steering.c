@@ -11,20 +11,26 @@
 
 typedef struct steer {
     lt_run *r;
-    const double *C, *c;    /* constraint gradients and values, equalities first */
+    const double *c;        /* constraint values, equalities first */
     const double *a, *WC;   /* W grad f and W C */
     int64_t m;
     double  violation, slack;
 } steer;
 
-static void form_matrix(const steer *s)
+static void form_matrix(const steer *s, bool identity)
 {
-    int64_t n = s->r->n, m = s->m;
-    double *Q = s->r->steering.sub.Q;
+    lt_run *r = s->r;
+    lt_steering_work *w = &r->steering;
+    int64_t n = r->n, m = s->m;
+    double *Q = w->sub.Q;
     lt_span span = lt_span_begin("gram");
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j <= i; j++) Q[i * m + j] = Q[j * m + i] = lt_vec_dot(n, s->C + i * n, s->WC + j * n);
-    for (int64_t i = 0; i < m; i++) s->r->steering.u[i] = lt_vec_dot(n, s->C + i * n, s->a);
+    if (identity || !lt_products_current_gram(r, Q))
+        for (int64_t j = 0; j < m; j++) {
+            lt_products_dots(r, 1 + j, s->WC + j * n, w->Cd, 1);
+            for (int64_t i = j; i < m; i++) Q[j * m + i] = Q[i * m + j] = w->Cd[1 + i];
+        }
+    lt_products_dots(r, 1, s->a, w->Cd, 1);
+    memcpy(w->u, w->Cd + 1, (size_t)m * sizeof *w->u);
     lt_span_end(span);
 }
 
@@ -56,9 +62,10 @@ static bool direction(const steer *s, double mu, bool first, double *d)
 static double reduction(const steer *s, const double *d)
 {
     const lt_run *r = s->r;
-    double sum = 0, most_eq = 0, most_ineq = 0;
+    double sum = 0, most_eq = 0, most_ineq = 0, *Cd = r->steering.Cd;
+    lt_products_dots(s->r, 1, d, Cd, 1);
     for (int64_t j = 0; j < s->m; j++) {
-        double v = s->c[j] + lt_vec_dot(r->n, s->C + j * r->n, d);
+        double v = s->c[j] + Cd[1 + j];
         v = j < r->q ? fabs(v) : fmax(v, 0);
         sum += v;
         if (j < r->q) most_eq = fmax(most_eq, v);
@@ -99,7 +106,7 @@ bool lt_steer(lt_run *r, bool identity, double *d, double *mu)
 {
     int64_t n = r->n;
     const lt_point *x = r->cur;
-    steer s = { .r = r, .m = r->q + r->p, .C = x->grads + n, .c = x->c };
+    steer s = { .r = r, .m = r->q + r->p, .c = x->c };
     s.violation = r->opt.steering_l1_model ? x->tv_l1 : x->tv;
     s.slack = sqrt(DBL_EPSILON) * fmax(s.violation, 1);
     if (!r->opt.double_precision) s.slack = fmax(s.slack, 4 * (double)FLT_EPSILON * s.violation);
@@ -107,7 +114,7 @@ bool lt_steer(lt_run *r, bool identity, double *d, double *mu)
     if (!identity) WG = lt_products_current(r);
     s.a = WG;
     s.WC = WG + n;
-    form_matrix(&s);
+    form_matrix(&s, identity);
     set_bounds(&s);
     return procedure(&s, d, mu);
 }
