@@ -1,4 +1,4 @@
-/* lathe demo: three small problems through the compiler, and a page about them.
+/* lathe demo: small problems through the compiler and the optimizer, and a page about them.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "cases.h"
 
@@ -16,7 +16,7 @@ static const lt_option rows[] = {
 };
 static const lt_option_group groups[] = CLI_GROUPS(rows);
 static const lt_option_table table = {
-    .program = "lathe demo", .summary = "Run three small problems through the compiler",
+    .program = "lathe demo", .summary = "Run small problems through the compiler and the optimizer",
     .groups = groups, .n_groups = CLI_LEN(groups), .example = "lathe demo --report demo-report.html",
 };
 
@@ -204,6 +204,50 @@ static lt_status demo_fusion(demo *d)
     return LT_OK;
 }
 
+/* ---- 4: the optimizer --------------------------------------------------------------------------- */
+
+static void tell_solution(demo *d, const lt_model_view *v, const lt_solution *s)
+{
+    TELL(d, "Total-variation denoising of %lld samples, minimise |x - b|^2 + 0.5 sum |x[i+1] - x[i]|: %lld iterations and %lld evaluations in %s to "
+            "f = %.11g (published: 5.07795525617), %s.", (long long)v->n, (long long)s->iters, (long long)s->fn_evals,
+         cli_seconds(s->time_total).s, s->best.f, lt_termination_text(s->termination_code));
+    double *f = d->page ? malloc((size_t)s->n_history * sizeof *f) : NULL;
+    for (int64_t i = 0; f && i < s->n_history; i++) f[i] = s->history[i].f - s->best.f;
+    if (f) {
+        lt_report_plot(d->page, &(lt_plot){ .title = "Distance to the best value", .x_label = "iteration", .y_label = "f - best f", .y_log = true,
+                                            .n_series = 1, .series = &(lt_series){ NULL, NULL, f, s->n_history } });
+        lt_report_plot(d->page, &(lt_plot){ .title = "The denoised signal: steps, as total variation wants them", .x_label = "sample",
+                                            .n_series = 1, .series = &(lt_series){ NULL, NULL, s->best.x, v->n } });
+    }
+    free(f);
+    if (!d->c->json) return;
+    lt_json_key(d->c->json, "optimizer");
+    lt_json_object_begin(d->c->json);
+    lt_json_field_double(d->c->json, "f", s->best.f);
+    lt_json_field_int(d->c->json, "iterations", s->iters);
+    lt_json_field_double(d->c->json, "seconds", s->time_total);
+    lt_json_object_end(d->c->json);
+}
+
+static lt_status demo_optimizer(demo *d)
+{
+    lt_model *m = NULL;
+    lt_problem *p = NULL;
+    lt_solution *solution = NULL;
+    heading(d, "A nonsmooth problem, solved");
+    lt_status s = lt_model_read("example:C2", &m);
+    if (!s) s = lt_problem_from_model(m, &p);
+    if (!s) s = lt_solve(p, NULL, &solution);
+    if (!s) {
+        lt_model_view v = lt_model_get(m);
+        tell_solution(d, &v, solution);
+    }
+    lt_solution_destroy(solution);
+    lt_problem_destroy(p);
+    lt_model_destroy(m);
+    return s;
+}
+
 static lt_status run(cli_context *c)
 {
     const demo_options *o = c->options;
@@ -215,6 +259,7 @@ static lt_status run(cli_context *c)
     lt_status s = demo_rosenbrock(&d);
     if (!s) s = demo_lenet(&d);
     if (!s) s = demo_fusion(&d);
+    if (!s) s = demo_optimizer(&d);
     if (!s && o->report) {
         s = lt_report_write(d.page, o->report);
         if (!s && !c->json && !c->common.quiet) printf("\nReport: %s\n", o->report);
@@ -227,6 +272,7 @@ static lt_status run(cli_context *c)
 const cli_command cli_demo = {
     .name = "demo", .options = &table, .options_bytes = sizeof(demo_options), .need = CLI_NEED_DEVICE, .run = run,
     .description = "Builds three graphs, compiles and runs them: value and gradient of a nonsmooth function under steepest descent, a small "
-                   "convolutional network learning a few images, and a fused chain of elementwise operations against the same run op by op. "
+                   "convolutional network learning a few images, and a fused chain of elementwise operations against the same run op by op; then "
+                   "solves a nonsmooth problem with the optimizer. "
                    "With --report it leaves a page with plots and the compiled plan.",
 };
