@@ -271,14 +271,12 @@ void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out, in
     if (sparse) lt_sparse_dots(sparse, first, x, out, step);
 }
 
-/* Row and column `a` of Q, up to the diagonal, for a sample that is not the current one or is dense. */
+/* Row and column `a` of Q, up to the diagonal. */
 static void gram_row(const lt_run *r, int64_t m, int64_t a, double *Q)
 {
     const lt_products *p = &r->products;
-    const double *row = p->Q ? entry_Q(r, p->column[a], 0) : NULL;
     for (int64_t b = 0; b <= a; b++)
-        Q[a * m + b] = Q[b * m + a] =
-            row ? row[p->column[b]] : lt_vec_dot(r->n, column_G(r, p->column[a]), column_HG(r, p->column[b]));
+        Q[a * m + b] = Q[b * m + a] = lt_vec_dot(r->n, column_G(r, p->column[a]), column_HG(r, p->column[b]));
 }
 
 /* The current point's own block: its gradients may be sparse. */
@@ -292,19 +290,36 @@ static void gram_current(lt_run *r, int64_t m, int64_t first, double *Q)
     }
 }
 
-void lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double *Q)
+static void compute_gram(lt_run *r, int64_t l, const int64_t *slot, double *Q)
 {
     lt_products *p = &r->products;
     int64_t k = r->k, m = l * k, current = -1;
-    lt_span span = lt_span_begin("gram");
     for (int64_t a = 0; a < l; a++) {
         if (slot[a] == r->cache.newest) current = a;
         for (int64_t j = 0; j < k; j++) p->column[a * k + j] = slot[a] * k + j;
     }
     for (int64_t a = 0; a < m; a++)
-        if (p->Q || a / k != current) gram_row(r, m, a, Q);
-    if (!p->Q && current >= 0) gram_current(r, m, current * k, Q);
+        if (a / k != current) gram_row(r, m, a, Q);
+    if (current >= 0) gram_current(r, m, current * k, Q);
+}
+
+static void copy_gram(const lt_run *r, int64_t l, const int64_t *slot, double *Q)
+{
+    int64_t k = r->k, m = l * k;
+    for (int64_t a = 0; a < m; a++)
+        for (int64_t b = 0; b < l; b++)
+            memcpy(Q + a * m + b * k, entry_Q(r, slot[a / k] * k + a % k, slot[b] * k), (size_t)k * sizeof *Q);
+}
+
+lt_gram_view lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double *work)
+{
+    lt_span span = lt_span_begin("gram");
+    lt_gram_view view = { work, l * r->k };
+    if (!r->products.Q) compute_gram(r, l, slot, work);
+    else if (slot[l - 1] - slot[0] == l - 1) view = (lt_gram_view){ entry_Q(r, slot[0] * r->k, slot[0] * r->k), r->cache.capacity * r->k };
+    else copy_gram(r, l, slot, work);
     lt_span_end(span);
+    return view;
 }
 
 bool lt_products_current_gram(lt_run *r, double *Q)

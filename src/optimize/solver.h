@@ -50,6 +50,7 @@ typedef struct lt_subproblem {
     int64_t capacity;
     double *Q, *linear, *lower, *upper, *y, *start;
     uint8_t *member;
+    bool    matrix_ok;
     int64_t n_solved, n_failed;
     int64_t time_ns;
 } lt_subproblem;
@@ -177,7 +178,9 @@ const double *lt_products_column(const lt_run *r, int64_t column); /* H times co
 /* out[j step] = gradient j at cur times x, for j = first..k-1. */
 void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out, int64_t step);
 bool lt_products_current_gram(lt_run *r, double *Q); /* C'WC at cur, if it is carried */
-void lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double *Q); /* of these valid slots */
+typedef struct lt_gram_view { const double *Q; int64_t stride; } lt_gram_view;
+/* G'HG of these valid slots, ascending: where it lies already, or in work. Valid until H changes. */
+lt_gram_view lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double *work);
 
 /* ---- line search --------------------------------------------------------------------------------------- */
 typedef struct lt_line { int fail; double t; lt_point *at; } lt_line; /* at: trial or lower; NULL: cur */
@@ -190,8 +193,10 @@ void lt_cache_insert(lt_cache *c, const double *x, const double *grads);
 lt_status lt_stationarity_measure(lt_run *r);
 lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance);
 void lt_subproblem_release(lt_subproblem *s);
-/* Solves with s->Q, linear, lower, upper; sum over members = mu when members is not NULL. */
-bool lt_subproblem_solve(lt_subproblem *s, int64_t m, bool new_matrix, bool members, double mu, const double *start);
+/* Sets the matrix of the solves that follow; false when it is refused (then they fail). */
+bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t stride);
+/* Solves with s->linear, lower, upper; with members, their sum is mu. */
+bool lt_subproblem_solve(lt_subproblem *s, bool members, double mu, const double *start);
 
 /* Symmetric a (n x n, destroyed) = V diag(w) V': vectors in the rows of v, values ascending. */
 bool lt_eigen_symmetric(int64_t n, double *a, double *w, double *v, double *work);

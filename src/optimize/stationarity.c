@@ -53,14 +53,16 @@ static void unweighted_gram(const measure *q, double *Q)
         }
 }
 
-/* Q with its negative eigenvalues set to zero. Only after two failures, so it may allocate. */
-static bool clip_negative(const measure *q, double *Q)
+/* The Gram matrix with its negative eigenvalues set to zero. Only after two failures, so it may
+   allocate. */
+static bool clip_negative(const measure *q, lt_gram_view gram, double *Q)
 {
     int64_t m = q->m;
     double *work = lt_malloc((size_t)(2 * m * m + 5 * m) * sizeof *work);
     if (!work) return false;
     double *copy = work, *vectors = work + m * m, *values = vectors + m * m, *rest = values + m;
-    memcpy(copy, Q, (size_t)(m * m) * sizeof *Q);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j <= i; j++) copy[i * m + j] = copy[j * m + i] = gram.Q[i * gram.stride + j];
     bool ok = lt_eigen_symmetric(m, copy, values, vectors, rest);
     if (ok) {
         memset(Q, 0, (size_t)(m * m) * sizeof *Q);
@@ -80,16 +82,19 @@ static bool solve_ladder(const measure *q)
     lt_run *r = q->r;
     lt_subproblem *sub = &r->stat.sub;
     r->stat.attempts = 1;
-    lt_products_gram(r, q->l, q->slot, sub->Q);
-    if (lt_subproblem_solve(sub, q->m, true, true, r->mu, start_of(q))) return true;
+    lt_gram_view gram = lt_products_gram(r, q->l, q->slot, sub->Q);
+    lt_subproblem_set(sub, q->m, gram.Q, gram.stride);
+    if (lt_subproblem_solve(sub, true, r->mu, start_of(q))) return true;
     lt_console_note(r, 3, "Stationarity: QP 1 failed in iteration %lld.", (long long)r->iter);
     r->stat.attempts = 2;
     unweighted_gram(q, sub->Q);
-    if (lt_subproblem_solve(sub, q->m, true, true, r->mu, NULL)) return true;
+    lt_subproblem_set(sub, q->m, sub->Q, q->m);
+    if (lt_subproblem_solve(sub, true, r->mu, NULL)) return true;
     lt_console_note(r, 3, "Stationarity: QP 2 failed in iteration %lld.", (long long)r->iter);
     r->stat.attempts = 4;
-    lt_products_gram(r, q->l, q->slot, sub->Q);
-    return clip_negative(q, sub->Q) && lt_subproblem_solve(sub, q->m, true, true, r->mu, NULL);
+    gram = lt_products_gram(r, q->l, q->slot, sub->Q);
+    return clip_negative(q, gram, sub->Q) && lt_subproblem_set(sub, q->m, sub->Q, q->m)
+           && lt_subproblem_solve(sub, true, r->mu, NULL);
 }
 
 /* d = -W G y, and the length of G y without the weight. */

@@ -29,6 +29,7 @@ static void form_matrix(const steer *s, bool identity)
             lt_products_dots(r, 1 + j, s->WC + j * n, w->Cd, 1);
             for (int64_t i = j; i < m; i++) Q[j * m + i] = Q[i * m + j] = w->Cd[1 + i];
         }
+    lt_subproblem_set(&w->sub, m, Q, m);
     lt_products_dots(r, 1, s->a, w->Cd, 1);
     memcpy(w->u, w->Cd + 1, (size_t)m * sizeof *w->u);
     lt_span_end(span);
@@ -44,13 +45,13 @@ static void set_bounds(const steer *s)
 }
 
 /* d(mu) = -mu a - WC y with y the answer of the dual QP. */
-static bool direction(const steer *s, double mu, bool first, double *d)
+static bool direction(const steer *s, double mu, double *d)
 {
     lt_run *r = s->r;
     lt_steering_work *w = &r->steering;
     for (int64_t i = 0; i < s->m; i++) w->sub.linear[i] = mu * w->u[i] - s->c[i];
     bool warm = w->warm && r->opt.qp_warm_start;
-    if (!lt_subproblem_solve(&w->sub, s->m, first, false, 0, warm ? w->sub.y : NULL)) return false;
+    if (!lt_subproblem_solve(&w->sub, false, 0, warm ? w->sub.y : NULL)) return false;
     w->warm = true;
     for (int64_t i = 0; i < r->n; i++) d[i] = -mu * s->a[i];
     for (int64_t j = 0; j < s->m; j++)
@@ -88,15 +89,15 @@ static bool procedure(const steer *s, double *d, double *mu)
 {
     lt_run *r = s->r;
     double share = r->opt.steering_c_viol;
-    if (!direction(s, *mu, true, d)) return false;
+    if (!direction(s, *mu, d)) return false;
     double got = reduction(s, d);
     if (got >= share * s->violation - s->slack || strictly_feasible(r)) return true;
-    if (!direction(s, 0, false, r->steering.d_reference)) return false;
+    if (!direction(s, 0, r->steering.d_reference)) return false;
     double wanted = share * reduction(s, r->steering.d_reference) - s->slack;
     for (int64_t i = 0; got < wanted && i < r->opt.steering_maxit; i++) {
         *mu *= r->opt.steering_c_mu;
         r->n_mu_reductions++;
-        if (!direction(s, *mu, false, d)) return false;
+        if (!direction(s, *mu, d)) return false;
         got = reduction(s, d);
     }
     return true;

@@ -48,16 +48,24 @@ lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance)
     return LT_OK;
 }
 
-bool lt_subproblem_solve(lt_subproblem *s, int64_t m, bool new_matrix, bool members, double mu, const double *start)
+bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t stride)
+{
+    int64_t begin = lt_clock_ns();
+    lt_span span = lt_span_begin("qp_setup");
+    s->matrix_ok = lt_qp_set_matrix(s->qp, m, Q, stride) == LT_OK;
+    lt_span_end(span);
+    s->time_ns += lt_clock_ns() - begin;
+    return s->matrix_ok;
+}
+
+bool lt_subproblem_solve(lt_subproblem *s, bool members, double mu, const double *start)
 {
     int64_t begin = lt_clock_ns();
     lt_span span = lt_span_begin("qp_solve");
     lt_qp_problem problem = { .c = s->linear, .lower = s->lower, .upper = s->upper,
                               .members = members ? s->member : NULL, .mu = mu, .start = start };
     lt_qp_info info = { .status = LT_QP_FAILED };
-    lt_status status = new_matrix ? lt_qp_set_matrix(s->qp, m, s->Q, m) : LT_OK;
-    if (!status) status = lt_qp_solve(s->qp, &problem, s->y, &info);
-    bool ok = !status && info.status == LT_QP_OK;
+    bool ok = s->matrix_ok && lt_qp_solve(s->qp, &problem, s->y, &info) == LT_OK && info.status == LT_QP_OK;
     s->n_solved++;
     s->n_failed += !ok;
     lt_span_end(span);
