@@ -5,6 +5,7 @@
 #include "lathe/base.h"
 #include "lathe/device.h"
 #include "lathe/features.h"
+#include "lathe/gram.h"
 #include "lathe/graph.h"
 #include "lathe/json.h"
 #include "lathe/lane.h"

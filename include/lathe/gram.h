@@ -1,0 +1,157 @@
+/* Gram matrices of quantum feature maps: K_ij = |<psi(x_i)|psi(y_j)>|^2.
+   SPDX-License-Identifier: BSD-3-Clause
+
+       lt_gram_options opt = lt_gram_defaults();
+       opt.re_embed_between_layers = true;
+       lt_gram *g;
+       lt_gram_create(NULL, &opt, &(lt_weights){ weights, n_layers, n_qubits }, &g);
+       lt_gram_fill(g, &(lt_rows){ x, LT_F64, n, n_qubits }, NULL, K);
+       lt_gram_destroy(g);
+
+   psi(x) is made by a circuit on q wires, wire 0 being the most significant bit: the embedding of
+   x, then per layer one rotation per wire by the weights and a ring of controlled nots. */
+#ifndef LATHE_GRAM_H
+#define LATHE_GRAM_H
+
+#include "lathe/device.h"
+#include "lathe/options.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Options ------------------------------------------------------------------ */
+typedef enum lt_embed {
+    LT_EMBED_RY,               /* RY(s x_k) on wire k */
+    LT_EMBED_RYRZ,             /* RY(s x_k), then RZ(s x_k) */
+    LT_EMBED_ANGLE,            /* another name of ry */
+    LT_EMBED_COUNT
+} lt_embed;
+
+typedef enum lt_entangler {
+    LT_ENTANGLER_BASIC,        /* RX(W[l][k]), then a ring of controlled nots */
+    LT_ENTANGLER_STRONG,       /* RZ RY RZ by W[l][k][0..2], then a ring of range l mod (q-1) + 1 */
+    LT_ENTANGLER_COUNT
+} lt_entangler;
+
+typedef enum lt_gram_method {
+    LT_GRAM_AUTO,              /* product where exact, transfer where exact and faster, else states */
+    LT_GRAM_STATES,            /* state vectors and their overlaps: always exact */
+    LT_GRAM_PRODUCT,           /* closed form; exact without re-embedding or with one layer */
+    LT_GRAM_TRANSFER,          /* transfer matrices; exact with re-embedding and two layers */
+    LT_GRAM_METHOD_COUNT
+} lt_gram_method;
+
+typedef enum lt_gram_float {
+    LT_GRAM_FLOAT64,           /* error of an entry below 1e-12 */
+    LT_GRAM_FLOAT32,           /* below 2e-5 */
+    LT_GRAM_FLOAT_COUNT
+} lt_gram_float;
+
+LT_API const char *lt_embed_name(lt_embed e);              /* "ry", …; "?" when out of range, as all below */
+LT_API const char *lt_entangler_name(lt_entangler e);
+LT_API const char *lt_gram_method_name(lt_gram_method m);
+LT_API const char *lt_gram_float_name(lt_gram_float f);    /* "float64" */
+
+typedef struct lt_gram_progress {
+    int64_t tiles_done, tiles_total, pairs_done, pairs_total;
+    double  seconds;
+} lt_gram_progress;
+/* Called now and then on the thread that called lt_gram_fill. False asks it to stop. */
+typedef bool (*lt_gram_progress_fn)(void *ctx, const lt_gram_progress *p);
+
+/* Plain data: start from lt_gram_defaults(). lt_options_help(lt_gram_options_table()) lists it. */
+typedef struct lt_gram_options {
+    lt_gram_progress_fn progress;  /* may be NULL */
+    void          *progress_ctx;
+    lt_embed       embed_mode;
+    double         angle_scale;    /* s */
+    bool           re_embed_between_layers;
+    lt_entangler   entangler;
+    lt_gram_method method;
+    lt_gram_float  dtype;          /* of states and products */
+    lt_gram_float  return_dtype;   /* of K */
+    bool           symmetric;      /* without Y: compute one half, mirror it; ignored with Y */
+    bool           packed;         /* without Y: K is the upper triangle, row by row, N(N+1)/2 entries */
+    bool           normalize;      /* K_ij / sqrt(K_ii K_jj) */
+    double         jitter;         /* added to the diagonal before normalising; no effect without */
+    int64_t        tile_size;      /* columns of K a task computes */
+    int64_t        state_tile;     /* rows of states held at once when not all are; -1 = by memory */
+    bool           precompute_all_states; /* hold all states when they fit */
+    double         vram_fraction;  /* of the device's free memory to use */
+    bool           autotune;       /* auto: prefer stored timings to the built-in threshold */
+    int64_t        n_workers;      /* threads of this handle; 0 = the device's */
+} lt_gram_options;
+
+LT_API lt_gram_options        lt_gram_defaults(void);
+LT_API const lt_option_table *lt_gram_options_table(void);
+
+/* ---- Matrices ------------------------------------------------------------------- */
+typedef struct lt_rows {       /* n rows of `columns` numbers, row major, borrowed during the call */
+    const void *data;
+    lt_dtype    dtype;         /* LT_F64 or LT_F32 */
+    int64_t     n, columns;
+    int64_t     step;          /* elements from one row to the next; 0 = columns */
+} lt_rows;
+
+typedef struct lt_weights {    /* copied */
+    const double *data;        /* (n_layers, n_qubits), or (n_layers, n_qubits, 3) of the strong entangler */
+    int64_t       n_layers, n_qubits;
+} lt_weights;
+
+/* ---- Gram matrices --------------------------------------------------------------- */
+typedef struct lt_gram lt_gram; /* opaque; one thread at a time, several handles at once */
+
+/* dev NULL: the CPU. Borrows dev, which must outlive *out. On failure *out is NULL. */
+LT_API lt_status lt_gram_create(lt_device *dev, const lt_gram_options *opt, const lt_weights *w, lt_gram **out);
+LT_API void      lt_gram_destroy(lt_gram *g);  /* NULL is allowed */
+
+/* K (x->n by y->n, or by x->n when y is NULL; row major, element type return_dtype) of the rows of
+   x with those of y. Without y the matrix is symmetric to the bit. Numbers that are not finite are
+   refused by row and column. Same inputs and device: same bits, whatever the tiles, the number of
+   threads and the memory at hand. A second call of the same sizes allocates nothing. LT_ERR_CANCELLED
+   when the progress function said so; K is then partly written. */
+LT_API lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K);
+
+/* All layers of psi(x) for each row: out (x->n, 2^q), complex numbers of options.dtype. */
+LT_API lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out);
+
+typedef struct lt_gram_info {          /* of the last fill */
+    lt_gram_method method;             /* the one used */
+    const char    *backend;            /* "cpu" */
+    char           kernel[48];         /* "overlap3_f64_avx512_24x8" */
+    lt_gram_float  precision;          /* in which K was computed */
+    int64_t        n, m, n_qubits, n_layers;
+    int            threads;
+    double         states_seconds, product_seconds, post_seconds, total_seconds;
+    double         mpairs_per_s;       /* pairs computed (half the square when symmetric) over total time */
+    double         tflops;             /* counted as 8 2^q (states), 8 q, 370 (q-1) per pair, over product time */
+    int64_t        pairs, tiles, states_built;
+    int64_t        peak_bytes;         /* held by the handle; K not counted */
+    char           plan[1024];         /* why this method, these tiles, this memory: lines of text */
+    char           note[256];          /* what the user should know, as that weights cannot matter; "" = nothing */
+} lt_gram_info;
+LT_API lt_gram_info lt_gram_get_info(const lt_gram *g);
+
+/* ---- After the kernel --------------------------------------------------------------- */
+/* K += jitter I where jitter > 0; d = sqrt(max(diag, 1e-12)); K_ij /= d_i d_j; diagonal exactly 1. */
+LT_API lt_status lt_gram_normalize(double *K, int64_t n, double jitter);
+/* K_ij /= sqrt(max(left_i, 1e-12)) sqrt(max(right_j, 1e-12)): left and right are k(x,x) and k(y,y). */
+LT_API lt_status lt_gram_normalize_cross(double *K, int64_t n, int64_t m, const double *left, const double *right);
+
+/* Double centring as of training: column_means (n) and *mean are what test rows need. */
+LT_API lt_status lt_gram_center(double *K, int64_t n, double *column_means, double *mean);
+/* Rows of K(test, train), centred with the training set's means. */
+LT_API lt_status lt_gram_center_cross(double *K, int64_t n_test, int64_t n_train, const double *column_means, double mean);
+
+/* ---- Sizes ---------------------------------------------------------------------------- */
+/* States per tile of a device of total_bytes: the largest power of two not above
+   (total fraction - 2 GiB) / state bytes, in 256..32768; 8192 when the arguments make no sense. */
+LT_API int64_t lt_gram_state_tile(int64_t total_bytes, double fraction, int n_qubits, int bytes_per_amplitude);
+/* States that may be held at once for both operands: at least 1024. */
+LT_API int64_t lt_gram_max_precompute(int64_t total_bytes, double fraction, int n_qubits, int bytes_per_amplitude);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,87 @@
+/* The inner loops of Gram matrices: one table per instruction set and element type.
+   SPDX-License-Identifier: BSD-3-Clause
+
+   Rows are handled in vectors of `lanes` and stored in panels of `panel` rows, so that the loops of
+   a product read contiguous vectors of rows on one side and single elements on the other, from the
+   same storage. What is computed for a row or a pair never depends on its place in a panel or tile. */
+#ifndef LT_QKERNEL_LOOPS_H
+#define LT_QKERNEL_LOOPS_H
+
+#include "kernels/fused.h"
+
+/* Amplitudes of a panel are stored chunk after chunk; inside one, plane after plane; inside one,
+   amplitude after amplitude, each for all rows of the panel. */
+enum { LT_CHUNK = 256 };
+
+/* Three real products give a complex one. Planes: r, r + 2i, r - 2i of each amplitude r + i i. With
+   p = r.r', s = (r-2i).(r+2i)', d = (r+2i).(r-2i)' the overlap <a|b> is
+       re = p + (2p - s - d)/8,  im = (s - d)/4.
+   The three forms go over into each other under conjugation, so rows and columns share one storage;
+   the factor 2 keeps the scalings exact and the rounding error below 2.5 times that of one product. */
+enum { LT_PLANES_REAL = 1, LT_PLANES_COMPLEX = 3 };
+
+/* Single precision is summed over runs of this many amplitudes, at most five runs of a chunk are
+   added in single, chunks in double: 2 * 2.5 * (52 + 5) * 2^-24 = 1.7e-5 bounds the error of
+   |<a|b>|^2 however the amplitudes lie and however many there are. */
+enum { LT_F32_RUN = 52 };
+
+typedef struct lt_overlap_job {      /* one tile of K: columns by rows */
+    const void *a, *b;               /* first row panel, first column panel */
+    int64_t     a_step, b_step;      /* elements from one panel to the next */
+    int64_t     n_a;                 /* row panels */
+    int64_t     n_columns;           /* from the start of b */
+    int64_t     amplitudes;          /* 2^q, or wires for the closed forms */
+    int         planes;
+    int64_t     diagonal;            /* pairs with row > column + diagonal are not needed */
+    double     *k;                   /* (n_columns rounded up, n_a * panel): K, and real parts before */
+    double     *im;                  /* the same for imaginary parts; unused with one plane */
+} lt_overlap_job;
+
+typedef struct lt_gram_loops {
+    int lanes, panel, columns;       /* rows per vector; per panel; columns a kernel works on at once */
+    const char *shape;               /* "24x8", for names */
+    /* A state of `lanes` rows: amplitude k as a vector of real and a vector of imaginary parts.
+       coef: four vectors per wire, alpha and beta of the SU(2) gate [[a, -b*], [b, a*]]. */
+    /* The product of the first columns of the gates of q wires; the amplitude of b is stored at
+       high[b >> low_bits] ^ low[b % 2^low_bits]. table holds 2^low_bits + 2^(q - low_bits) amplitudes. */
+    void (*product_state)(void *state, const void *coef, int q, int low_bits, const uint32_t *low,
+                          const uint32_t *high, void *table);
+    void (*gates)(void *state, const void *coef, int q);
+    void (*permute)(void *to, const void *from, int q, int low_bits, const uint32_t *low, const uint32_t *high);
+    /* Into vector `part` of a panel; squared norms of the rows where wanted (else NULL). */
+    void (*pack)(void *panel, int part, int planes, const void *state, int64_t amplitudes, double *norm);
+    /* Interleaved complex numbers: the amplitude of b of row r to rows[r][2 at]; the first n_rows rows. */
+    void (*unpack)(void *const *rows, int n_rows, const void *state, int q, int low_bits,
+                   const uint32_t *low, const uint32_t *high);
+    void (*overlap)(const lt_overlap_job *job);
+} lt_gram_loops;
+
+/* Closed forms are computed in double whatever the type of states would be. Panels hold, for each
+   wire, `components` vectors of panel rows. */
+enum {
+    LT_CLOSED_RY = 2,                /* cos, sin of half the angle: prod (c c' + s s')^2 */
+    LT_CLOSED_BLOCH = 3,             /* Bloch vector / sqrt 2: prod (1/2 + n.n') */
+    LT_TRANSFER_REALS = 8            /* lambda+, lambda-, alpha, beta: see transfer_body.h */
+};
+typedef struct lt_closed_loops {
+    int  lanes, panel, columns;
+    const char *shape;
+    void (*product)(const lt_overlap_job *job, int components);
+    /* coef: 12 vectors per wire of scratch. parity_ring: whether wire 0 ends on the parity of the others. */
+    void (*transfer)(const lt_overlap_job *job, bool parity_ring, void *coef);
+} lt_closed_loops;
+
+typedef struct lt_gram_isa {
+    lt_gram_loops   f32, f64;
+    lt_gram_loops   narrow_f32, narrow_f64; /* one row at a time, for states too large for vectors of rows */
+    lt_closed_loops closed;
+} lt_gram_isa;
+
+extern const lt_gram_isa lt_gram_plain;
+#if LT_VEC_X86
+extern const lt_gram_isa lt_gram_avx2, lt_gram_avx512;
+#endif
+
+const lt_gram_isa *lt_gram_isa_of(lt_isa isa); /* NULL when the build does not hold it */
+
+#endif

@@ -1,0 +1,89 @@
+/* All loops for one instruction set. The including file defines LT_VECTOR_BYTES, the columns its
+   registers allow (LT_COLUMNS beside three row vectors) and LT_LOOPS, the table's name.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "qkernel/loops.h"
+
+#include <string.h>
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+#define AHEAD 32 /* amplitudes between prefetch and use */
+#define SIZED(bytes) __attribute__((vector_size(bytes), may_alias))
+
+/* ---- vectors of rows ---- */
+#define LANE(v, r) ((v)[r])
+#define WIDEN(v) __builtin_convertvector((v), VD)
+#define MV 3
+#define NR LT_COLUMNS
+
+typedef float vector_f32 SIZED(LT_VECTOR_BYTES);
+typedef double wide_f32 __attribute__((vector_size(2 * LT_VECTOR_BYTES), may_alias, aligned(LT_VECTOR_BYTES)));
+typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
+
+#define T float
+#define V vector_f32
+#define VD wide_f32
+#define LANES (LT_VECTOR_BYTES / 4)
+#define FN(name) name##_f32
+#include "qkernel/state_body.h"
+#include "qkernel/overlap_body.h"
+#undef T
+#undef V
+#undef VD
+#undef LANES
+#undef FN
+
+#define T double
+#define V vector_f64
+#define VD vector_f64
+#define LANES (LT_VECTOR_BYTES / 8)
+#define FN(name) name##_f64
+#include "qkernel/state_body.h"
+#include "qkernel/overlap_body.h"
+#include "qkernel/product_body.h"
+#include "qkernel/transfer_body.h"
+#undef T
+#undef V
+#undef VD
+#undef LANES
+#undef FN
+#undef MV
+#undef NR
+#undef LANE
+#undef WIDEN
+
+/* ---- one row at a time ---- */
+#define LANE(v, r) (v)
+#define WIDEN(v) ((double)(v))
+#define MV 2
+#define NR 2
+#define LANES 1
+#define VD double
+
+#define T float
+#define V float
+#define FN(name) name##_narrow_f32
+#include "qkernel/state_body.h"
+#include "qkernel/overlap_body.h"
+#undef T
+#undef V
+#undef FN
+
+#define T double
+#define V double
+#define FN(name) name##_narrow_f64
+#include "qkernel/state_body.h"
+#include "qkernel/overlap_body.h"
+
+#define ROW(lanes_, panel_, columns_, shape_, t)                                             \
+    { lanes_, panel_, columns_, shape_, product_state##t, gates##t, permute##t, pack##t, unpack##t, overlap##t }
+const lt_gram_isa LT_LOOPS = {
+    .f32 = ROW(LT_VECTOR_BYTES / 4, 3 * (LT_VECTOR_BYTES / 4), LT_COLUMNS, LT_SHAPE_F32, _f32),
+    .f64 = ROW(LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_COLUMNS, LT_SHAPE_F64, _f64),
+    .narrow_f32 = ROW(1, 2, 2, "2x2", _narrow_f32),
+    .narrow_f64 = ROW(1, 2, 2, "2x2", _narrow_f64),
+    .closed = { LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_COLUMNS, LT_SHAPE_F64, product_f64, transfer_f64 },
+};

@@ -1,0 +1,208 @@
+/* What a Gram matrix of given sizes will do: method, tiles, memory, and why.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "qkernel/plan.h"
+
+#include "base/status.h"
+#include "qkernel/closed.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- method ---- */
+
+static lt_status refuse(const char *method, const char *needs, const lt_plan_request *r)
+{
+    return LT_FAIL(LT_ERR_ARGUMENT, "gram: method %s needs %s; here: %lld layer%s, re-embedding %s, %s entangler; use auto or states",
+                   method, needs, (long long)r->circuit->n_layers, r->circuit->n_layers == 1 ? "" : "s",
+                   r->opt->re_embed_between_layers ? "on" : "off", lt_entangler_name(r->opt->entangler));
+}
+
+lt_status lt_plan_method(const lt_plan_request *r, lt_gram_method *method, char *reason, size_t bytes)
+{
+    const lt_circuit *c = r->circuit;
+    *method = r->opt->method;
+    snprintf(reason, bytes, "asked for");
+    switch (r->opt->method) {
+    case LT_GRAM_PRODUCT:
+        return c->collapses ? LT_OK : refuse("product", "no re-embedding, or one layer", r);
+    case LT_GRAM_TRANSFER:
+        return c->has_transfer ? LT_OK : refuse("transfer", "re-embedding and two layers", r);
+    case LT_GRAM_STATES:
+        if (c->q <= LT_STATES_MAX_QUBITS) return LT_OK;
+        return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits are too many for state vectors (at most %d)", c->q, LT_STATES_MAX_QUBITS);
+    default: break;
+    }
+    if (c->collapses) {
+        *method = LT_GRAM_PRODUCT;
+        snprintf(reason, bytes, "exact: all rows are turned by the same unitary, which cancels");
+    } else if (c->has_transfer && (c->q >= r->transfer_from || c->q > LT_STATES_MAX_QUBITS)) {
+        *method = LT_GRAM_TRANSFER;
+        snprintf(reason, bytes, "exact for two re-embedded layers, and faster than states from %d qubits (%s)",
+                 r->transfer_from, r->transfer_reason);
+    } else if (c->q <= LT_STATES_MAX_QUBITS) {
+        *method = LT_GRAM_STATES;
+        if (c->has_transfer) snprintf(reason, bytes, "faster than transfer matrices below %d qubits (%s)", r->transfer_from, r->transfer_reason);
+        else snprintf(reason, bytes, "no closed form for %lld re-embedded layers", (long long)c->n_layers);
+    } else {
+        return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits with %lld re-embedded layers need state vectors, which stop at %d qubits",
+                       c->q, (long long)c->n_layers, LT_STATES_MAX_QUBITS);
+    }
+    return LT_OK;
+}
+
+/* ---- tiles ---- */
+
+static int64_t round_up(int64_t v, int64_t unit) { return (v + unit - 1) / unit * unit; }
+
+/* Rows of one tile stay in the second-level cache for a chunk of amplitudes: 96 rows of 256
+   amplitudes of three planes are 590 KB in double. */
+enum { TILE_ROWS = 96 };
+
+static void choose_tiles(const lt_plan_request *r, lt_gram_plan *p)
+{
+    p->tile_rows = p->panel * LT_MAX(1, TILE_ROWS / p->panel);
+    p->tile_columns = round_up(r->opt->tile_size, p->panel);
+    /* Enough tasks to share out: the result does not depend on how it is cut. */
+    int64_t want = 4 * (int64_t)r->threads;
+    while (p->tile_columns > p->panel &&
+           ((p->n - 1) / p->tile_rows + 1) * ((p->m - 1) / p->tile_columns + 1) < want)
+        p->tile_columns = round_up(p->tile_columns / 2, p->panel);
+    while (p->tile_rows > p->panel && ((p->n - 1) / p->tile_rows + 1) * ((p->m - 1) / p->tile_columns + 1) < want)
+        p->tile_rows = round_up(p->tile_rows / 2, p->panel);
+    size_t tile = (size_t)(p->tile_rows * p->tile_columns) * sizeof(double);
+    p->scratch_bytes = p->planes == LT_PLANES_COMPLEX ? 2 * tile : tile;
+    if (p->method == LT_GRAM_TRANSFER)
+        p->scratch_bytes += (size_t)(12 * p->closed->lanes) * (size_t)r->circuit->q * sizeof(double);
+    p->scratch_bytes = (p->scratch_bytes + 63) / 64 * 64;
+}
+
+/* ---- memory ---- */
+
+typedef struct text { char *s; size_t bytes, used; } text;
+
+__attribute__((format(printf, 2, 3))) static void say(text *t, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    int n = vsnprintf(t->s + t->used, t->bytes - t->used, format, ap);
+    va_end(ap);
+    if (n > 0) t->used = LT_MIN(t->used + (size_t)n, t->bytes - 1);
+}
+
+static double gib(double bytes) { return bytes / (1024.0 * 1024 * 1024); }
+
+static lt_status too_large(const lt_plan_request *r, const lt_gram_plan *p, double budget)
+{
+    double state = ldexp(p->planes * (double)p->element, r->circuit->q);
+    return LT_FAIL(LT_ERR_MEMORY, "gram: states of %d qubits do not fit: %.3g GiB each, at least %lld at once beside %.3g GiB of "
+                   "workspace, the budget is %.3g GiB (%g of %.3g GiB free). Lower the need: vram_fraction 0.70 leaves room for "
+                   "others, state_tile 2048 or less holds fewer states, precompute_all_states off holds one block of them; "
+                   "fewer qubits or float32 halve it", r->circuit->q, gib(state), (long long)(2 * p->panel),
+                   gib((double)p->work_bytes), gib(budget), r->opt->vram_fraction, gib((double)r->free_bytes));
+}
+
+static double panels_bytes(const lt_gram_plan *p, int64_t rows)
+{
+    return (double)((rows + p->panel - 1) / p->panel) * (double)p->panel_bytes;
+}
+
+/* Slots for as many groups as there are threads, unless they would take more than a quarter. */
+static void choose_slots(const lt_plan_request *r, double budget, lt_gram_plan *p)
+{
+    p->n_slots = 0;
+    if (p->method != LT_GRAM_STATES) return;
+    int64_t groups = (LT_MAX(p->n, p->m) + p->loops->lanes - 1) / p->loops->lanes;
+    p->n_slots = (int)LT_MIN((int64_t)r->threads, groups);
+    while (p->n_slots > 1 && (double)p->n_slots * (double)p->maker.slot_bytes > budget / 4) p->n_slots--;
+    p->work_bytes = (size_t)p->n_slots * p->maker.slot_bytes;
+}
+
+/* The larger the block of rows that stays, the fewer times columns are built again. */
+static lt_status choose_blocks(const lt_plan_request *r, double budget, lt_gram_plan *p)
+{
+    double left = (budget - (double)p->work_bytes - (double)r->threads * (double)p->scratch_bytes) / (double)p->panel_bytes;
+    if (left < 2) return too_large(r, p, budget);
+    int64_t fit = left > 1e15 ? (int64_t)1e15 : (int64_t)left; /* panels */
+    int64_t columns = LT_MAX(1, LT_MIN(4 * p->tile_columns / p->panel, fit / 4));
+    int64_t rows = fit - columns;
+    int64_t tile = r->opt->state_tile;
+    if (tile < 0 && !r->opt->precompute_all_states)
+        tile = lt_gram_state_tile(r->total_bytes, r->opt->vram_fraction, r->circuit->q, 2 * (int)p->element);
+    if (tile > 0) rows = LT_MIN(rows, (tile + p->panel - 1) / p->panel);
+    p->block_rows = LT_MIN(rows * p->panel, round_up(p->n, p->panel));
+    p->block_columns = LT_MIN(columns * p->panel, round_up(p->m, p->panel));
+    p->a_bytes = (size_t)(p->block_rows / p->panel) * p->panel_bytes;
+    p->b_bytes = (size_t)(p->block_columns / p->panel) * p->panel_bytes;
+    return LT_OK;
+}
+
+static lt_status choose_memory(const lt_plan_request *r, lt_gram_plan *p, text *t)
+{
+    double budget = r->opt->vram_fraction * (double)r->free_bytes;
+    /* K is filled as we go and takes memory too, unless it is so large that it must live in a file. */
+    double K = (double)p->n * (double)p->m * (r->opt->return_dtype == LT_GRAM_FLOAT32 ? 4 : 8);
+    budget -= LT_MIN(K, budget / 2);
+    choose_slots(r, budget, p);
+    double a = panels_bytes(p, p->n), b = p->cross ? panels_bytes(p, p->m) : 0;
+    double all = a + b + (double)p->work_bytes + (double)r->threads * (double)p->scratch_bytes;
+    p->bulk = all <= budget && (r->opt->precompute_all_states || p->method != LT_GRAM_STATES);
+    if (p->bulk) {
+        p->a_bytes = (size_t)a;
+        p->b_bytes = (size_t)b;
+        p->block_rows = round_up(p->n, p->panel);
+        p->block_columns = round_up(p->m, p->panel);
+        say(t, "memory: all rows packed once, %.3g GiB of a budget of %.3g GiB (%g of %.3g GiB free, less K)\n",
+            gib(all), gib(budget), r->opt->vram_fraction, gib((double)r->free_bytes));
+        return LT_OK;
+    }
+    LT_TRY(choose_blocks(r, budget, p));
+    int64_t n_blocks = (p->n - 1) / p->block_rows + 1;
+    say(t, "memory: %s: %lld block%s of %lld rows stay while blocks of %lld columns pass; %.3g GiB of a budget of %.3g GiB\n",
+        all > budget ? "not all rows fit" : "precomputing is off", (long long)n_blocks, n_blocks == 1 ? "" : "s",
+        (long long)p->block_rows, (long long)p->block_columns, gib((double)(p->a_bytes + p->b_bytes + p->work_bytes)), gib(budget));
+    return LT_OK;
+}
+
+/* ---- all of it ---- */
+
+static void choose_kernel(const lt_plan_request *r, lt_gram_plan *p)
+{
+    const lt_circuit *c = r->circuit;
+    if (p->method == LT_GRAM_STATES) {
+        p->loops = lt_states_loops(r->isa, r->opt->dtype, c->q);
+        p->maker = lt_state_maker_of(c, p->loops, r->opt->dtype);
+        p->planes = c->real ? LT_PLANES_REAL : LT_PLANES_COMPLEX;
+        p->panel = p->loops->panel;
+        p->element = p->maker.element;
+        p->panel_bytes = (size_t)lt_panel_elements(p->loops, c->q, p->planes) * p->element;
+    } else {
+        p->closed = &r->isa->closed;
+        p->components = lt_closed_components(c, p->method);
+        p->planes = LT_PLANES_REAL;
+        p->panel = p->closed->panel;
+        p->element = sizeof(double);
+        p->panel_bytes = (size_t)(p->panel * p->components) * (size_t)c->q * sizeof(double);
+    }
+}
+
+lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *p)
+{
+    char reason[160];
+    text t = { p->text, sizeof p->text, 0 };
+    *p = (lt_gram_plan){ .n = r->n, .m = r->m, .cross = r->cross };
+    p->half = !r->cross && (r->opt->symmetric || r->opt->packed);
+    LT_TRY(lt_plan_method(r, &p->method, reason, sizeof reason));
+    say(&t, "method: %s, %s\n", lt_gram_method_name(p->method), reason);
+    choose_kernel(r, p);
+    choose_tiles(r, p);
+    LT_TRY(choose_memory(r, p, &t));
+    say(&t, "tiles: %lld x %lld of %lld x %lld, %s; %d thread%s", (long long)p->tile_rows, (long long)p->tile_columns,
+        (long long)p->n, (long long)p->m, p->half ? "upper half, mirrored" : "all of them", r->threads, r->threads == 1 ? "" : "s");
+    if (p->method == LT_GRAM_STATES)
+        say(&t, "\nstates: %d real plane%s of 2^%d amplitudes; %s", p->planes, p->planes == 1 ? " (amplitudes are real)" : "s",
+            r->circuit->q, "the last layer cancels and is left out");
+    if (r->opt->jitter > 0 && !r->opt->normalize) say(&t, "\njitter: has no effect without normalize");
+    return LT_OK;
+}

@@ -1,0 +1,50 @@
+/* What a Gram matrix of given sizes will do: method, tiles, memory, and why.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_QKERNEL_PLAN_H
+#define LT_QKERNEL_PLAN_H
+
+#include "qkernel/circuit.h"
+#include "qkernel/loops.h"
+#include "qkernel/states.h"
+
+/* Transfer matrices take over from states at this many qubits where no timing is stored: measured
+   with AVX-512, where both take the same time between 9 and 10 qubits (docs/gram.md). */
+enum { LT_TRANSFER_FROM_QUBITS = 10 };
+
+typedef struct lt_gram_plan {
+    lt_gram_method method;
+    const lt_gram_loops   *loops;  /* states only */
+    const lt_closed_loops *closed; /* closed forms only */
+    lt_state_maker maker;          /* states only */
+    int     planes, components;    /* of a panel: states; closed forms */
+    int64_t panel;                 /* rows of a panel */
+    size_t  element, panel_bytes;
+    int64_t n, m;                  /* rows of X; columns of K */
+    bool    cross;                 /* Y was given */
+    bool    half;                  /* the upper half is computed and mirrored */
+    int64_t tile_rows, tile_columns;
+    bool    bulk;                  /* everything is packed once */
+    int64_t block_rows, block_columns; /* held at once otherwise */
+    int     n_slots;               /* groups of rows prepared at the same time */
+    size_t  a_bytes, b_bytes;      /* packed rows of X; of Y, or of the second block */
+    size_t  work_bytes, scratch_bytes; /* all slots; one worker */
+    char    text[1024];
+} lt_gram_plan;
+
+typedef struct lt_plan_request {
+    const lt_gram_options *opt;
+    const lt_circuit      *circuit;
+    const lt_gram_isa     *isa;
+    int     threads;
+    int64_t n, m;                  /* m = n without Y */
+    bool    cross;
+    int64_t free_bytes, total_bytes; /* of the device; free counts what the handle already holds */
+    int     transfer_from;         /* qubits */
+    const char *transfer_reason;   /* "built in", "stored timings" */
+} lt_plan_request;
+
+/* Which method, and the reason in words. LT_ERR_ARGUMENT when the one asked for is not exact here. */
+lt_status lt_plan_method(const lt_plan_request *r, lt_gram_method *method, char *reason, size_t reason_bytes);
+lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *out);
+
+#endif

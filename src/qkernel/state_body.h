@@ -1,0 +1,144 @@
+/* Loops over the states of LANES rows, for one T and V: part of loops_body.h.
+   SPDX-License-Identifier: BSD-3-Clause */
+
+typedef struct FN(amplitude) { V re, im; } FN(amplitude);
+typedef struct FN(gate) { V ar, ai, br, bi; } FN(gate);
+
+static inline FN(amplitude) FN(times)(FN(amplitude) x, V re, V im)
+{
+    return (FN(amplitude)){ x.re * re - x.im * im, x.re * im + x.im * re };
+}
+
+/* ---- product states ---- */
+
+/* The amplitudes of n_wires wires, the first the most significant bit. */
+static void FN(fill_table)(FN(amplitude) *t, const FN(gate) *g, int n_wires)
+{
+    t[0] = (FN(amplitude)){ (V){ 0 } + 1, (V){ 0 } };
+    for (int w = 0; w < n_wires; w++)
+        for (int64_t b = ((int64_t)1 << w) - 1; b >= 0; b--) {
+            FN(amplitude) x = t[b];
+            t[2 * b + 1] = FN(times)(x, g[w].br, g[w].bi);
+            t[2 * b] = FN(times)(x, g[w].ar, g[w].ai);
+        }
+}
+
+static void FN(product_state)(void *state, const void *coef, int q, int low_bits, const uint32_t *low,
+                              const uint32_t *high, void *table)
+{
+    FN(amplitude) *to = state, *t_low = table, *t_high = t_low + ((int64_t)1 << low_bits);
+    const FN(gate) *g = coef;
+    int64_t n_low = (int64_t)1 << low_bits, n_high = (int64_t)1 << (q - low_bits);
+    FN(fill_table)(t_high, g, q - low_bits);
+    FN(fill_table)(t_low, g + (q - low_bits), low_bits);
+    for (int64_t h = 0; h < n_high; h++) {
+        V re = t_high[h].re, im = t_high[h].im;
+        for (int64_t l = 0; l < n_low; l++) to[high[h] ^ low[l]] = FN(times)(t_low[l], re, im);
+    }
+}
+
+/* ---- gates ---- */
+
+static inline __attribute__((always_inline)) void FN(apply)(const FN(gate) *g, FN(amplitude) *x, FN(amplitude) *y)
+{
+    V xr = x->re, xi = x->im, yr = y->re, yi = y->im;
+    x->re = g->ar * xr - g->ai * xi - g->br * yr - g->bi * yi;
+    x->im = g->ar * xi + g->ai * xr - g->br * yi + g->bi * yr;
+    y->re = g->br * xr - g->bi * xi + g->ar * yr + g->ai * yi;
+    y->im = g->br * xi + g->bi * xr + g->ar * yi - g->ai * yr;
+}
+
+/* One gate on the top wire of a block of 2 half amplitudes. */
+static void FN(gate_one)(FN(amplitude) *s, int64_t half, const FN(gate) *g)
+{
+    FN(gate) a = *g;
+    for (int64_t i = 0; i < half; i++) {
+        FN(amplitude) x = s[i], y = s[i + half];
+        FN(apply)(&a, &x, &y);
+        s[i] = x;
+        s[i + half] = y;
+    }
+}
+
+/* Two gates on the two top wires of a block of 4 quarter amplitudes, in one pass over it. */
+static void FN(gate_two)(FN(amplitude) *s, int64_t quarter, const FN(gate) *g)
+{
+    FN(gate) a = g[0], b = g[1];
+    FN(amplitude) *s0 = s, *s1 = s + quarter, *s2 = s + 2 * quarter, *s3 = s + 3 * quarter;
+    for (int64_t i = 0; i < quarter; i++) {
+        FN(amplitude) x0 = s0[i], x1 = s1[i], x2 = s2[i], x3 = s3[i];
+        FN(apply)(&a, &x0, &x2);
+        FN(apply)(&a, &x1, &x3);
+        FN(apply)(&b, &x0, &x1);
+        FN(apply)(&b, &x2, &x3);
+        s0[i] = x0;
+        s1[i] = x1;
+        s2[i] = x2;
+        s3[i] = x3;
+    }
+}
+
+/* Top wires first, then the parts one by one: whatever the sizes of the caches, a part that fits
+   into one stays there until all its wires are done. */
+static void FN(gates)(void *state, const void *coef, int q)
+{
+    FN(amplitude) *s = state;
+    const FN(gate) *g = coef;
+    if (q == 0) return;
+    if (q == 1) {
+        FN(gate_one)(s, 1, g);
+        return;
+    }
+    int64_t quarter = (int64_t)1 << (q - 2);
+    FN(gate_two)(s, quarter, g);
+    if (q == 2) return;
+    for (int i = 0; i < 4; i++) FN(gates)(s + i * quarter, g + 2, q - 2);
+}
+
+static void FN(permute)(void *to, const void *from, int q, int low_bits, const uint32_t *low, const uint32_t *high)
+{
+    FN(amplitude) *d = to;
+    const FN(amplitude) *s = from;
+    int64_t n_low = (int64_t)1 << low_bits, n_high = (int64_t)1 << (q - low_bits);
+    for (int64_t h = 0; h < n_high; h++)
+        for (int64_t l = 0; l < n_low; l++) d[high[h] ^ low[l]] = s[h * n_low + l];
+}
+
+/* ---- out of the vectors ---- */
+
+static void FN(pack)(void *panel, int part, int planes, const void *state, int64_t amplitudes, double *norm)
+{
+    const FN(amplitude) *s = state;
+    int64_t chunk = amplitudes < LT_CHUNK ? amplitudes : LT_CHUNK;
+    double sum[LANES] = { 0 };
+    for (int64_t c = 0; c < amplitudes / chunk; c++) {
+        V *plane = (V *)panel + c * planes * chunk * MV + part, square = { 0 };
+        for (int64_t k = 0; k < chunk; k++) {
+            V re = s[c * chunk + k].re, im = s[c * chunk + k].im;
+            plane[k * MV] = re;
+            if (planes == LT_PLANES_COMPLEX) {
+                plane[(chunk + k) * MV] = re + 2 * im;
+                plane[(2 * chunk + k) * MV] = re - 2 * im;
+            }
+            if (norm) square += re * re + im * im;
+        }
+        for (int r = 0; r < LANES; r++) sum[r] += (double)LANE(square, r);
+    }
+    if (norm) memcpy(norm, sum, sizeof sum);
+}
+
+static void FN(unpack)(void *const *rows, int n_rows, const void *state, int q, int low_bits,
+                       const uint32_t *low, const uint32_t *high)
+{
+    const FN(amplitude) *s = state;
+    int64_t n_low = (int64_t)1 << low_bits, n_high = (int64_t)1 << (q - low_bits);
+    for (int64_t h = 0; h < n_high; h++)
+        for (int r = 0; r < n_rows; r++) {
+            T *row = rows[r];
+            for (int64_t l = 0; l < n_low; l++) {
+                int64_t at = 2 * (int64_t)(high[h] ^ low[l]);
+                row[at] = LANE(s[h * n_low + l].re, r);
+                row[at + 1] = LANE(s[h * n_low + l].im, r);
+            }
+        }
+}

@@ -1,0 +1,170 @@
+/* State vectors of many rows: groups of `lanes` rows pass through the circuit together.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "qkernel/states.h"
+
+#include "base/status.h"
+#include "qkernel/rows.h"
+
+#include <stdatomic.h>
+
+enum { MAX_LANES = 16 };
+
+const lt_gram_loops *lt_states_loops(const lt_gram_isa *isa, lt_gram_float type, int q)
+{
+    if (q >= LT_NARROW_FROM_QUBITS) return type == LT_GRAM_FLOAT32 ? &isa->narrow_f32 : &isa->narrow_f64;
+    return type == LT_GRAM_FLOAT32 ? &isa->f32 : &isa->f64;
+}
+
+static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+lt_state_maker lt_state_maker_of(const lt_circuit *c, const lt_gram_loops *loops, lt_gram_float type)
+{
+    lt_state_maker m = { .circuit = c, .loops = loops, .element = type == LT_GRAM_FLOAT32 ? 4 : 8, .n_buffers = 1 };
+    size_t amplitude = 2 * (size_t)loops->lanes * m.element;
+    int low_bits = c->rings[0].low_bits;
+    /* full has the rings overlap has, and is as long: gates follow a ring unless it is the last. */
+    if (c->n_full > 2) m.n_buffers = 2;
+    m.state_bytes = aligned(amplitude << c->q);
+    m.table_bytes = aligned((amplitude << low_bits) + (amplitude << (c->q - low_bits)));
+    m.coef_bytes = aligned(4 * (size_t)loops->lanes * m.element * (size_t)c->q);
+    m.slot_bytes = (size_t)m.n_buffers * m.state_bytes + m.table_bytes + m.coef_bytes +
+                   aligned((size_t)c->q * (size_t)loops->lanes * sizeof(lt_su2));
+    return m;
+}
+
+/* ---- one group ---- */
+
+typedef struct slot { void *state, *other, *table, *coef; lt_su2 *embed; } slot;
+
+static slot slot_at(const lt_state_maker *m, void *workspace, int64_t index)
+{
+    char *p = (char *)workspace + (size_t)index * m->slot_bytes;
+    slot s = { .state = p };
+    p += m->state_bytes;
+    if (m->n_buffers == 2) s.other = p, p += m->state_bytes;
+    s.table = p;
+    s.coef = p + m->table_bytes;
+    s.embed = (lt_su2 *)((char *)s.coef + m->coef_bytes);
+    return s;
+}
+
+/* The embedding of each wire (slow) and lane; lanes without a row embed zeros. */
+static void embed_rows(const lt_state_maker *m, const lt_rows *x, int64_t first, int64_t n_rows, lt_su2 *embed)
+{
+    const lt_circuit *c = m->circuit;
+    for (int k = 0; k < c->q; k++)
+        for (int r = 0; r < m->loops->lanes; r++)
+            embed[k * m->loops->lanes + r] = lt_su2_embed(c->embed, r < n_rows ? c->scale * lt_rows_at(x, first + r, k) : 0);
+}
+
+static void store_gate(const lt_state_maker *m, void *coef, int wire, int lane, lt_su2 g)
+{
+    int lanes = m->loops->lanes, at = 4 * wire * lanes + lane;
+    double part[4] = { g.ar, g.ai, g.br, g.bi };
+    for (int i = 0; i < 4; i++)
+        if (m->element == 4) ((float *)coef)[at + i * lanes] = (float)part[i];
+        else ((double *)coef)[at + i * lanes] = part[i];
+}
+
+static void fuse_gates(const lt_state_maker *m, const lt_stage *stage, const slot *s)
+{
+    int lanes = m->loops->lanes;
+    for (int k = 0; k < m->circuit->q; k++)
+        for (int r = 0; r < lanes; r++) {
+            const lt_su2 *e = &s->embed[k * lanes + r];
+            lt_su2 g = !stage->gate ? *e : stage->embed ? lt_su2_times(stage->gate[k], *e) : stage->gate[k];
+            store_gate(m, s->coef, k, r, g);
+        }
+}
+
+/* The state of a group before the ring of the last stage, in s->state. */
+static void run_stages(const lt_state_maker *m, const lt_stage *stage, int64_t n_stages, slot *s)
+{
+    const lt_gram_loops *l = m->loops;
+    int q = m->circuit->q;
+    const lt_ring *identity = &m->circuit->rings[0], *first = n_stages > 1 ? stage[0].ring : identity;
+    fuse_gates(m, &stage[0], s);
+    l->product_state(s->state, s->coef, q, first->low_bits, first->low, first->high, s->table);
+    for (int64_t i = 1; i < n_stages; i++) {
+        if (i > 1) {
+            const lt_ring *ring = stage[i - 1].ring;
+            l->permute(s->other, s->state, q, ring->low_bits, ring->low, ring->high);
+            void *swap = s->state;
+            s->state = s->other;
+            s->other = swap;
+        }
+        fuse_gates(m, &stage[i], s);
+        l->gates(s->state, s->coef, q);
+    }
+}
+
+/* ---- all groups ---- */
+
+typedef struct work {
+    const lt_state_maker *m;
+    const lt_rows *x;
+    int64_t first, n;
+    int     planes;
+    void   *workspace, *panels, *out;
+    double *norms;
+    atomic_llong next; /* group to take */
+} work;
+
+static void pack_group(work *w, int64_t group, slot *s)
+{
+    const lt_gram_loops *l = w->m->loops;
+    const lt_circuit *c = w->m->circuit;
+    int parts = l->panel / l->lanes;
+    int64_t row = group * l->lanes, n_rows = LT_MIN(w->n - row, l->lanes);
+    double norm[MAX_LANES];
+    char *panel = (char *)w->panels + (size_t)(lt_panel_elements(l, c->q, w->planes) * (group / parts)) * w->m->element;
+    embed_rows(w->m, w->x, w->first + row, n_rows, s->embed);
+    run_stages(w->m, c->overlap, c->n_overlap, s);
+    l->pack(panel, (int)(group % parts), w->planes, s->state, (int64_t)1 << c->q, w->norms ? norm : NULL);
+    for (int64_t r = 0; w->norms && r < n_rows; r++) w->norms[row + r] = norm[r];
+}
+
+static lt_status pack_task(void *ctx, int64_t index, int worker)
+{
+    work *w = ctx;
+    (void)worker;
+    const lt_gram_loops *l = w->m->loops;
+    int64_t n_panels = (w->n + l->panel - 1) / l->panel, n_groups = n_panels * (l->panel / l->lanes);
+    slot s = slot_at(w->m, w->workspace, index);
+    for (int64_t g; (g = atomic_fetch_add(&w->next, 1)) < n_groups;) pack_group(w, g, &s);
+    return LT_OK;
+}
+
+lt_status lt_states_pack(const lt_state_maker *m, lt_pool *pool, const lt_rows *x, int64_t first, int64_t n,
+                         int planes, void *workspace, int n_slots, void *panels, double *norms)
+{
+    work w = { .m = m, .x = x, .first = first, .n = n, .planes = planes, .workspace = workspace, .panels = panels, .norms = norms };
+    return lt_pool_run(pool, n_slots, pack_task, &w);
+}
+
+static lt_status unpack_task(void *ctx, int64_t index, int worker)
+{
+    work *w = ctx;
+    (void)worker;
+    const lt_gram_loops *l = w->m->loops;
+    const lt_circuit *c = w->m->circuit;
+    const lt_ring *ring = c->full[c->n_full - 1].ring;
+    int64_t n_groups = (w->n + l->lanes - 1) / l->lanes;
+    size_t row_bytes = (2 * w->m->element) << c->q;
+    slot s = slot_at(w->m, w->workspace, index);
+    for (int64_t g; (g = atomic_fetch_add(&w->next, 1)) < n_groups;) {
+        int64_t row = g * l->lanes, n_rows = LT_MIN(w->n - row, l->lanes);
+        void *rows[MAX_LANES];
+        for (int64_t r = 0; r < n_rows; r++) rows[r] = (char *)w->out + (size_t)(row + r) * row_bytes;
+        embed_rows(w->m, w->x, row, n_rows, s.embed);
+        run_stages(w->m, c->full, c->n_full, &s);
+        l->unpack(rows, (int)n_rows, s.state, c->q, ring->low_bits, ring->low, ring->high);
+    }
+    return LT_OK;
+}
+
+lt_status lt_states_unpack(const lt_state_maker *m, lt_pool *pool, const lt_rows *x, void *workspace, int n_slots, void *out)
+{
+    work w = { .m = m, .x = x, .n = x->n, .workspace = workspace, .out = out };
+    return lt_pool_run(pool, n_slots, unpack_task, &w);
+}

@@ -1,0 +1,39 @@
+/* State vectors of many rows. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_QKERNEL_STATES_H
+#define LT_QKERNEL_STATES_H
+
+#include "base/pool.h"
+#include "qkernel/circuit.h"
+#include "qkernel/loops.h"
+
+/* From this many qubits on, rows are prepared one by one: a vector of rows would be too large. The
+   rule looks at q alone, so that results do not depend on the memory at hand. */
+enum { LT_NARROW_FROM_QUBITS = 22 };
+
+typedef struct lt_state_maker {
+    const lt_circuit    *circuit;
+    const lt_gram_loops *loops;
+    size_t               element;    /* bytes of a real number: 4 or 8 */
+    size_t               slot_bytes; /* workspace of one group of rows at work */
+    size_t               state_bytes, table_bytes, coef_bytes; /* parts of a slot */
+    int                  n_buffers;  /* states in a slot: 2 where a ring stands between gates */
+} lt_state_maker;
+
+/* The tables of this type and number of qubits. */
+const lt_gram_loops *lt_states_loops(const lt_gram_isa *isa, lt_gram_float type, int q);
+lt_state_maker lt_state_maker_of(const lt_circuit *c, const lt_gram_loops *loops, lt_gram_float type);
+
+/* Elements of one panel of packed states. */
+static inline int64_t lt_panel_elements(const lt_gram_loops *l, int q, int planes)
+{
+    return ((int64_t)planes * l->panel) << q;
+}
+
+/* Rows first..first+n-1 of x into panels, with squared norms where wanted (n, or NULL). workspace:
+   n_slots slots, 64-byte aligned. Rows that pad the last panel hold the state of a zero row. */
+lt_status lt_states_pack(const lt_state_maker *m, lt_pool *pool, const lt_rows *x, int64_t first, int64_t n,
+                         int planes, void *workspace, int n_slots, void *panels, double *norms);
+/* All layers: out (n, 2^q) interleaved complex. */
+lt_status lt_states_unpack(const lt_state_maker *m, lt_pool *pool, const lt_rows *x, void *workspace, int n_slots, void *out);
+
+#endif

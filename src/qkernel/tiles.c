@@ -1,0 +1,171 @@
+/* Tiles of K over packed rows: computed in scratch, written once or mirrored.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "qkernel/tiles.h"
+
+#include "base/status.h"
+#include "trace/clock.h"
+
+#include <math.h>
+
+typedef struct tile { int64_t row, n_rows, column, n_columns; } tile; /* inside its block */
+
+/* False when the tile lies below the diagonal. */
+static bool tile_at(const lt_gram_plan *p, const lt_gram_block *b, int64_t index, tile *t)
+{
+    int64_t per_row = (b->n_columns - 1) / p->tile_columns + 1;
+    t->row = index / per_row * p->tile_rows;
+    t->column = index % per_row * p->tile_columns;
+    t->n_rows = LT_MIN(p->tile_rows, b->n_rows - t->row);
+    t->n_columns = LT_MIN(p->tile_columns, b->n_columns - t->column);
+    return !p->half || b->first_column + t->column + t->n_columns > b->first_row + t->row;
+}
+
+static int64_t tiles_of(const lt_gram_plan *p, const lt_gram_block *b)
+{
+    return ((b->n_rows - 1) / p->tile_rows + 1) * ((b->n_columns - 1) / p->tile_columns + 1);
+}
+
+/* Pairs of a tile at or above the diagonal. */
+static int64_t pairs_of(const lt_gram_plan *p, const lt_gram_block *b, const tile *t)
+{
+    if (!p->half) return t->n_rows * t->n_columns;
+    int64_t pairs = 0, ahead = b->first_column + t->column - b->first_row - t->row;
+    for (int64_t i = 0; i < t->n_rows; i++) pairs += t->n_columns - LT_MAX(0, LT_MIN(t->n_columns, i - ahead));
+    return pairs;
+}
+
+int64_t lt_tiles_count(const lt_gram_plan *p, const lt_gram_block *b, int64_t *pairs)
+{
+    int64_t n = 0, all = tiles_of(p, b);
+    tile t;
+    for (int64_t i = 0; i < all; i++)
+        if (tile_at(p, b, i, &t)) {
+            n++;
+            *pairs += pairs_of(p, b, &t);
+        }
+    return n;
+}
+
+/* ---- writing ---- */
+
+static inline void store(const lt_gram_out *o, int64_t at, double v)
+{
+    if (o->f32) ((float *)o->K)[at] = (float)v;
+    else ((double *)o->K)[at] = v;
+}
+
+/* Rows of the tile as rows of K, from column `from` on. v: (column, row) with rows `step` apart. */
+static void write_rows(const lt_gram_out *o, int64_t row, int64_t n_rows, int64_t column, int64_t n_columns, const double *v, int64_t step)
+{
+    for (int64_t i = 0; i < n_rows; i++) {
+        int64_t r = row + i, begin = o->half ? LT_MAX(0, r - column) : 0;
+        int64_t at = o->packed ? r * o->n_columns - r * (r - 1) / 2 + (column - r) : r * o->n_columns + column;
+        for (int64_t j = begin; j < n_columns; j++) store(o, at + j, v[j * step + i]);
+    }
+}
+
+/* The mirror image, strictly below the diagonal: columns of the tile become rows of K. */
+static void write_mirror(const lt_gram_out *o, int64_t row, int64_t n_rows, int64_t column, int64_t n_columns, const double *v, int64_t step)
+{
+    for (int64_t j = 0; j < n_columns; j++) {
+        int64_t r = column + j, end = LT_MIN(n_rows, r - row), at = r * o->n_columns + row;
+        for (int64_t i = 0; i < end; i++) store(o, at + i, v[j * step + i]);
+    }
+}
+
+/* Sums what a tile will store: one entry that is not finite makes the sum so. */
+static double checksum(const lt_gram_plan *p, const lt_gram_block *b, const tile *t, const double *v, int64_t step)
+{
+    double sum = 0;
+    int64_t ahead = b->first_column + t->column - b->first_row - t->row;
+    for (int64_t j = 0; j < t->n_columns; j++) {
+        int64_t end = p->half ? LT_MIN(t->n_rows, j + ahead + 1) : t->n_rows;
+        for (int64_t i = 0; i < end; i++) sum += v[j * step + i];
+    }
+    return sum;
+}
+
+/* ---- computing ---- */
+
+static void compute(const lt_gram_plan *p, const lt_circuit *c, lt_overlap_job *job, char *scratch)
+{
+    size_t tile_bytes = (size_t)(p->tile_rows * p->tile_columns) * sizeof(double);
+    job->k = (double *)scratch;
+    job->im = (double *)(scratch + (p->planes == LT_PLANES_COMPLEX ? tile_bytes : 0));
+    job->planes = p->planes;
+    job->a_step = job->b_step = (int64_t)(p->panel_bytes / p->element);
+    if (p->method == LT_GRAM_STATES) {
+        job->amplitudes = (int64_t)1 << c->q;
+        p->loops->overlap(job);
+        return;
+    }
+    job->amplitudes = c->q;
+    if (p->method == LT_GRAM_PRODUCT) p->closed->product(job, p->components);
+    else p->closed->transfer(job, c->parity_ring, scratch + (tile_bytes + 63) / 64 * 64);
+}
+
+typedef struct work {
+    const lt_gram_plan *p;
+    const lt_circuit *c;
+    const lt_gram_block *b;
+    const lt_gram_out *out;
+    char *scratch;
+    lt_gram_meter *meter;
+} work;
+
+static void tell(lt_gram_meter *m)
+{
+    lt_gram_progress now = { .tiles_done = atomic_load(&m->tiles_done), .tiles_total = m->tiles_total,
+                             .pairs_done = atomic_load(&m->pairs_done), .pairs_total = m->pairs_total,
+                             .seconds = (double)(lt_clock_ns() - m->start_ns) * 1e-9 };
+    if (!m->fn(m->ctx, &now)) atomic_store(&m->stop, true);
+}
+
+static lt_status run_tile(void *ctx, int64_t index, int worker)
+{
+    work *w = ctx;
+    const lt_gram_plan *p = w->p;
+    const lt_gram_block *b = w->b;
+    lt_gram_meter *m = w->meter;
+    tile t;
+    if (atomic_load(&m->stop))
+        return LT_FAIL(LT_ERR_CANCELLED, "gram: stopped by the progress function after %lld of %lld tiles",
+                       (long long)atomic_load(&m->tiles_done), (long long)m->tiles_total);
+    if (!tile_at(p, b, index, &t)) return LT_OK;
+    int64_t row = b->first_row + t.row, column = b->first_column + t.column;
+    lt_overlap_job job = {
+        .a = (const char *)b->a + (size_t)(t.row / p->panel) * p->panel_bytes, .n_a = (t.n_rows - 1) / p->panel + 1,
+        .b = (const char *)b->b + (size_t)(t.column / p->panel) * p->panel_bytes, .n_columns = t.n_columns,
+        .diagonal = p->half ? column - row : INT64_MAX / 4,
+    };
+    compute(p, w->c, &job, w->scratch + (size_t)worker * p->scratch_bytes);
+    int64_t step = job.n_a * p->panel;
+    if (!isfinite(checksum(p, b, &t, job.k, step)))
+        return LT_FAIL(LT_ERR_INTERNAL, "gram: the tile at row %lld, column %lld (%lld x %lld) holds a number that is not finite",
+                       (long long)row, (long long)column, (long long)t.n_rows, (long long)t.n_columns);
+    write_rows(w->out, row, t.n_rows, column, t.n_columns, job.k, step);
+    if (p->half && !w->out->packed) write_mirror(w->out, row, t.n_rows, column, t.n_columns, job.k, step);
+    atomic_fetch_add(&m->tiles_done, 1);
+    atomic_fetch_add(&m->pairs_done, pairs_of(p, b, &t));
+    if (worker == 0 && m->fn) tell(m); /* worker 0 is the calling thread */
+    return LT_OK;
+}
+
+lt_status lt_tiles_run(const lt_gram_plan *p, const lt_circuit *c, lt_pool *pool, const lt_gram_block *b,
+                       const lt_gram_out *out, void *scratch, lt_gram_meter *meter)
+{
+    work w = { p, c, b, out, scratch, meter };
+    return lt_pool_run(pool, tiles_of(p, b), run_tile, &w);
+}
+
+lt_status lt_tiles_diagonal(const lt_gram_plan *p, const lt_circuit *c, const void *panels, int64_t n, void *scratch, double *out)
+{
+    int64_t columns = LT_MIN(p->panel, p->tile_columns);
+    for (int64_t first = 0; first < n; first += p->panel) {
+        const void *panel = (const char *)panels + (size_t)(first / p->panel) * p->panel_bytes;
+        lt_overlap_job job = { .a = panel, .b = panel, .n_a = 1, .n_columns = columns, .diagonal = INT64_MAX / 4 };
+        compute(p, c, &job, scratch);
+        for (int64_t r = 0; r < LT_MIN(p->panel, n - first); r++) out[first + r] = job.k[r * p->panel + r];
+    }
+    return LT_OK;
+}

@@ -1,0 +1,38 @@
+/* Tiles of K over packed rows. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_QKERNEL_TILES_H
+#define LT_QKERNEL_TILES_H
+
+#include "qkernel/plan.h"
+
+#include <stdatomic.h>
+
+/* Where entries go. */
+typedef struct lt_gram_out {
+    void   *K;
+    bool    f32, packed, half;
+    int64_t n_columns;            /* of the whole matrix */
+} lt_gram_out;
+
+typedef struct lt_gram_meter {    /* shared by all tiles of a fill */
+    lt_gram_progress_fn fn;       /* may be NULL */
+    void          *ctx;
+    int64_t        tiles_total, pairs_total, start_ns;
+    atomic_llong   tiles_done, pairs_done;
+    atomic_bool    stop;
+} lt_gram_meter;
+
+/* One block of K: packed rows of both sides and where they stand in the matrix. */
+typedef struct lt_gram_block {
+    const void *a, *b;            /* panels */
+    int64_t first_row, n_rows, first_column, n_columns;
+} lt_gram_block;
+
+/* Tiles of the block that hold pairs to compute, and how many pairs; for totals. */
+int64_t lt_tiles_count(const lt_gram_plan *p, const lt_gram_block *b, int64_t *pairs);
+/* Computes the block. scratch: plan.scratch_bytes per worker of the pool, 64-byte aligned. */
+lt_status lt_tiles_run(const lt_gram_plan *p, const lt_circuit *c, lt_pool *pool, const lt_gram_block *b,
+                       const lt_gram_out *out, void *scratch, lt_gram_meter *meter);
+/* k(x,x) of n packed rows, by the method of the plan. */
+lt_status lt_tiles_diagonal(const lt_gram_plan *p, const lt_circuit *c, const void *panels, int64_t n, void *scratch, double *out);
+
+#endif
