@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Results and packed rows larger than this leave the second-level cache anyway. */
+#define STREAM_FROM_BYTES 4e6
+
 typedef struct buffer { void *p; size_t bytes; } buffer;
 
 struct lt_gram {
@@ -146,7 +149,8 @@ static lt_status pack(fill *f, const lt_rows *x, int64_t first, int64_t n, buffe
     lt_span span = lt_trace_span_begin("gram states");
     lt_status s;
     if (p->method == LT_GRAM_STATES) {
-        s = lt_states_pack(&p->maker, g->pool, x, first, n, p->planes, g->work.p, p->n_slots, to->p, diagonal);
+        s = lt_states_pack(&p->maker, g->pool, x, first, n, p->planes, g->work.p, p->n_slots, to->p, diagonal,
+                           (double)p->a_bytes > STREAM_FROM_BYTES);
         for (int64_t i = 0; diagonal && i < n; i++) diagonal[i] *= diagonal[i];
         f->states_built += n;
     } else {
@@ -288,6 +292,16 @@ static void fill_info(fill *f, int64_t post_ns, int64_t total_ns)
                  "follows the embedding and cancels", g->opt.re_embed_between_layers ? "there is one layer" : "re-embedding is off");
 }
 
+/* Whole lines written past the caches need not be read first. */
+static void choose_copy(fill *f)
+{
+    const lt_gram_plan *p = &f->g->plan;
+    const lt_vec_set *vec = lt_vec_set_of(lt_isa_best(), f->out.f32 ? LT_F32 : LT_F64);
+    bool large = (double)p->n * (double)p->m * (f->out.f32 ? 4 : 8) > STREAM_FROM_BYTES;
+    f->out.copy = large ? vec->copy_streaming : vec->copy;
+    f->out.fence = vec->fence;
+}
+
 static lt_status run(fill *f)
 {
     lt_gram *g = f->g;
@@ -297,6 +311,7 @@ static lt_status run(fill *f)
     LT_TRY(reserve_all(g));
     f->out.half = g->plan.half;
     f->out.n_columns = g->plan.m;
+    choose_copy(f);
     if (g->opt.normalize && f->y) {
         f->left = g->norms.p;
         f->right = f->left + g->plan.n;

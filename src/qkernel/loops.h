@@ -48,8 +48,9 @@ typedef struct lt_gram_loops {
                           const uint32_t *high, void *table);
     void (*gates)(void *state, const void *coef, int q);
     void (*permute)(void *to, const void *from, int q, int low_bits, const uint32_t *low, const uint32_t *high);
-    /* Into vector `part` of a panel; squared norms of the rows where wanted (else NULL). */
-    void (*pack)(void *panel, int part, int planes, const void *state, int64_t amplitudes, double *norm);
+    /* Into vector `part` of a panel, past the caches when streaming; squared norms of the rows where
+       wanted (else NULL). */
+    void (*pack)(void *panel, int part, int planes, const void *state, int64_t amplitudes, double *norm, bool streaming);
     /* Interleaved complex numbers: the amplitude of b of row r to rows[r][2 at]; the first n_rows rows. */
     void (*unpack)(void *const *rows, int n_rows, const void *state, int q, int low_bits,
                    const uint32_t *low, const uint32_t *high);

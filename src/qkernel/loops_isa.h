@@ -13,6 +13,22 @@
 #define AHEAD 32 /* amplitudes between prefetch and use */
 #define SIZED(bytes) __attribute__((vector_size(bytes), may_alias))
 
+/* Stores of a whole vector, which may go past the caches. */
+#if LT_VECTOR_BYTES == 64
+#include <immintrin.h>
+#define PUT(p, v, streaming) \
+    ((streaming) ? _mm512_stream_si512((__m512i *)(void *)(p), (__m512i)(v)) : (void)(*(p) = (v)))
+#define FENCE() _mm_sfence()
+#elif LT_VECTOR_BYTES == 32
+#include <immintrin.h>
+#define PUT(p, v, streaming) \
+    ((streaming) ? _mm256_stream_si256((__m256i *)(void *)(p), (__m256i)(v)) : (void)(*(p) = (v)))
+#define FENCE() _mm_sfence()
+#else
+#define PUT(p, v, streaming) ((void)(streaming), (void)(*(p) = (v)))
+#define FENCE() ((void)0)
+#endif
+
 /* ---- vectors of rows ---- */
 #define LANE(v, r) ((v)[r])
 #define WIDEN(v) __builtin_convertvector((v), VD)
@@ -56,6 +72,8 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 #undef WIDEN
 
 /* ---- one row at a time ---- */
+#undef PUT
+#define PUT(p, v, streaming) ((void)(streaming), (void)(*(p) = (v)))
 #define LANE(v, r) (v)
 #define WIDEN(v) ((double)(v))
 #define MV 2

@@ -106,7 +106,8 @@ static void FN(permute)(void *to, const void *from, int q, int low_bits, const u
 
 /* ---- out of the vectors ---- */
 
-static void FN(pack)(void *panel, int part, int planes, const void *state, int64_t amplitudes, double *norm)
+static inline __attribute__((always_inline)) void FN(pack_with)(void *panel, int part, int planes, const void *state,
+                                                                int64_t amplitudes, double *norm, bool streaming)
 {
     const FN(amplitude) *s = state;
     int64_t chunk = amplitudes < LT_CHUNK ? amplitudes : LT_CHUNK;
@@ -115,16 +116,23 @@ static void FN(pack)(void *panel, int part, int planes, const void *state, int64
         V *plane = (V *)panel + c * planes * chunk * MV + part, square = { 0 };
         for (int64_t k = 0; k < chunk; k++) {
             V re = s[c * chunk + k].re, im = s[c * chunk + k].im;
-            plane[k * MV] = re;
+            PUT(&plane[k * MV], re, streaming);
             if (planes == LT_PLANES_COMPLEX) {
-                plane[(chunk + k) * MV] = re + 2 * im;
-                plane[(2 * chunk + k) * MV] = re - 2 * im;
+                PUT(&plane[(chunk + k) * MV], re + 2 * im, streaming);
+                PUT(&plane[(2 * chunk + k) * MV], re - 2 * im, streaming);
             }
             if (norm) square += re * re + im * im;
         }
         for (int r = 0; r < LANES; r++) sum[r] += (double)LANE(square, r);
     }
     if (norm) memcpy(norm, sum, sizeof sum);
+}
+
+static void FN(pack)(void *panel, int part, int planes, const void *state, int64_t amplitudes, double *norm, bool streaming)
+{
+    if (streaming) FN(pack_with)(panel, part, planes, state, amplitudes, norm, true);
+    else FN(pack_with)(panel, part, planes, state, amplitudes, norm, false);
+    FENCE();
 }
 
 static void FN(unpack)(void *const *rows, int n_rows, const void *state, int q, int low_bits,

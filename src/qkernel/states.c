@@ -105,6 +105,7 @@ typedef struct work {
     const lt_rows *x;
     int64_t first, n;
     int     planes;
+    bool    streaming;
     void   *workspace, *panels, *out;
     double *norms;
     atomic_llong next; /* group to take */
@@ -120,7 +121,7 @@ static void pack_group(work *w, int64_t group, slot *s)
     char *panel = (char *)w->panels + (size_t)(lt_panel_elements(l, c->q, w->planes) * (group / parts)) * w->m->element;
     embed_rows(w->m, w->x, w->first + row, n_rows, s->embed);
     run_stages(w->m, c->overlap, c->n_overlap, s);
-    l->pack(panel, (int)(group % parts), w->planes, s->state, (int64_t)1 << c->q, w->norms ? norm : NULL);
+    l->pack(panel, (int)(group % parts), w->planes, s->state, (int64_t)1 << c->q, w->norms ? norm : NULL, w->streaming);
     for (int64_t r = 0; w->norms && r < n_rows; r++) w->norms[row + r] = norm[r];
 }
 
@@ -136,9 +137,10 @@ static lt_status pack_task(void *ctx, int64_t index, int worker)
 }
 
 lt_status lt_states_pack(const lt_state_maker *m, lt_pool *pool, const lt_rows *x, int64_t first, int64_t n,
-                         int planes, void *workspace, int n_slots, void *panels, double *norms)
+                         int planes, void *workspace, int n_slots, void *panels, double *norms, bool streaming)
 {
-    work w = { .m = m, .x = x, .first = first, .n = n, .planes = planes, .workspace = workspace, .panels = panels, .norms = norms };
+    work w = { .m = m, .x = x, .first = first, .n = n, .planes = planes, .workspace = workspace, .panels = panels,
+               .norms = norms, .streaming = streaming };
     return lt_pool_run(pool, n_slots, pack_task, &w);
 }
 

@@ -30,9 +30,9 @@ static inline int64_t lt_panel_elements(const lt_gram_loops *l, int q, int plane
 }
 
 /* Rows first..first+n-1 of x into panels, with squared norms where wanted (n, or NULL). workspace:
-   n_slots slots, 64-byte aligned. Rows that pad the last panel hold the state of a zero row. */
+   n_slots slots, 64-byte aligned. streaming: panels are written past the caches. Rows that pad the last panel hold the state of a zero row. */
 lt_status lt_states_pack(const lt_state_maker *m, lt_pool *pool, const lt_rows *x, int64_t first, int64_t n,
-                         int planes, void *workspace, int n_slots, void *panels, double *norms);
+                         int planes, void *workspace, int n_slots, void *panels, double *norms, bool streaming);
 /* All layers: out (n, 2^q) interleaved complex. */
 lt_status lt_states_unpack(const lt_state_maker *m, lt_pool *pool, const lt_rows *x, void *workspace, int n_slots, void *out);
 

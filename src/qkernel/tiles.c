@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "trace/clock.h"
 
-#include <math.h>
+#include <float.h>
 
 typedef struct tile { int64_t row, n_rows, column, n_columns; } tile; /* inside its block */
 
@@ -48,41 +48,58 @@ int64_t lt_tiles_count(const lt_gram_plan *p, const lt_gram_block *b, int64_t *p
 
 /* ---- writing ---- */
 
-static inline void store(const lt_gram_out *o, int64_t at, double v)
+enum { ROWS_AT_ONCE = 8, COLUMNS_AT_ONCE = 256 };
+
+/* n entries of one row of K. */
+static void emit(const lt_gram_out *o, int64_t at, const double *v, int64_t n)
 {
-    if (o->f32) ((float *)o->K)[at] = (float)v;
-    else ((double *)o->K)[at] = v;
+    if (!o->f32) {
+        o->copy((double *)o->K + at, v, NULL, NULL, n);
+        return;
+    }
+    float part[COLUMNS_AT_ONCE];
+    for (int64_t i = 0; i < n; i += COLUMNS_AT_ONCE) {
+        int64_t m = LT_MIN(n - i, COLUMNS_AT_ONCE);
+        for (int64_t k = 0; k < m; k++) part[k] = (float)v[i + k];
+        o->copy((float *)o->K + at + i, part, NULL, NULL, m);
+    }
 }
 
-/* Rows of the tile as rows of K, from column `from` on. v: (column, row) with rows `step` apart. */
+/* Rows of the tile as rows of K; v is (column, row), columns `step` apart. */
 static void write_rows(const lt_gram_out *o, int64_t row, int64_t n_rows, int64_t column, int64_t n_columns, const double *v, int64_t step)
 {
-    for (int64_t i = 0; i < n_rows; i++) {
-        int64_t r = row + i, begin = o->half ? LT_MAX(0, r - column) : 0;
-        int64_t at = o->packed ? r * o->n_columns - r * (r - 1) / 2 + (column - r) : r * o->n_columns + column;
-        for (int64_t j = begin; j < n_columns; j++) store(o, at + j, v[j * step + i]);
-    }
+    double part[ROWS_AT_ONCE][COLUMNS_AT_ONCE];
+    for (int64_t i0 = 0; i0 < n_rows; i0 += ROWS_AT_ONCE)
+        for (int64_t j0 = 0; j0 < n_columns; j0 += COLUMNS_AT_ONCE) {
+            int64_t m = LT_MIN(n_rows - i0, ROWS_AT_ONCE), n = LT_MIN(n_columns - j0, COLUMNS_AT_ONCE);
+            for (int64_t j = 0; j < n; j++)
+                for (int64_t i = 0; i < m; i++) part[i][j] = v[(j0 + j) * step + i0 + i];
+            for (int64_t i = 0; i < m; i++) {
+                int64_t r = row + i0 + i, begin = o->half ? LT_MIN(n, LT_MAX(0, r - column - j0)) : 0;
+                int64_t at = o->packed ? r * o->n_columns - r * (r - 1) / 2 + (column - r) : r * o->n_columns + column;
+                emit(o, at + j0 + begin, part[i] + begin, n - begin);
+            }
+        }
 }
 
 /* The mirror image, strictly below the diagonal: columns of the tile become rows of K. */
 static void write_mirror(const lt_gram_out *o, int64_t row, int64_t n_rows, int64_t column, int64_t n_columns, const double *v, int64_t step)
 {
     for (int64_t j = 0; j < n_columns; j++) {
-        int64_t r = column + j, end = LT_MIN(n_rows, r - row), at = r * o->n_columns + row;
-        for (int64_t i = 0; i < end; i++) store(o, at + i, v[j * step + i]);
+        int64_t r = column + j, end = LT_MAX(0, LT_MIN(n_rows, r - row));
+        emit(o, r * o->n_columns + row, v + j * step, end);
     }
 }
 
-/* Sums what a tile will store: one entry that is not finite makes the sum so. */
-static double checksum(const lt_gram_plan *p, const lt_gram_block *b, const tile *t, const double *v, int64_t step)
+/* Entries to be stored that are not finite; finite ones are squares, never negative. */
+static int64_t count_bad(const lt_gram_plan *p, const lt_gram_block *b, const tile *t, const double *v, int64_t step)
 {
-    double sum = 0;
-    int64_t ahead = b->first_column + t->column - b->first_row - t->row;
+    int64_t bad = 0, ahead = b->first_column + t->column - b->first_row - t->row;
     for (int64_t j = 0; j < t->n_columns; j++) {
         int64_t end = p->half ? LT_MIN(t->n_rows, j + ahead + 1) : t->n_rows;
-        for (int64_t i = 0; i < end; i++) sum += v[j * step + i];
+        for (int64_t i = 0; i < end; i++) bad += !(v[j * step + i] <= DBL_MAX);
     }
-    return sum;
+    return bad;
 }
 
 /* ---- computing ---- */
@@ -140,11 +157,13 @@ static lt_status run_tile(void *ctx, int64_t index, int worker)
     };
     compute(p, w->c, &job, w->scratch + (size_t)worker * p->scratch_bytes);
     int64_t step = job.n_a * p->panel;
-    if (!isfinite(checksum(p, b, &t, job.k, step)))
-        return LT_FAIL(LT_ERR_INTERNAL, "gram: the tile at row %lld, column %lld (%lld x %lld) holds a number that is not finite",
-                       (long long)row, (long long)column, (long long)t.n_rows, (long long)t.n_columns);
+    int64_t bad = count_bad(p, b, &t, job.k, step);
+    if (bad)
+        return LT_FAIL(LT_ERR_INTERNAL, "gram: %lld numbers are not finite in the tile at row %lld, column %lld (%lld x %lld)",
+                       (long long)bad, (long long)row, (long long)column, (long long)t.n_rows, (long long)t.n_columns);
     write_rows(w->out, row, t.n_rows, column, t.n_columns, job.k, step);
     if (p->half && !w->out->packed) write_mirror(w->out, row, t.n_rows, column, t.n_columns, job.k, step);
+    w->out->fence();
     atomic_fetch_add(&m->tiles_done, 1);
     atomic_fetch_add(&m->pairs_done, pairs_of(p, b, &t));
     if (worker == 0 && m->fn) tell(m); /* worker 0 is the calling thread */

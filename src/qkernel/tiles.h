@@ -2,6 +2,7 @@
 #ifndef LT_QKERNEL_TILES_H
 #define LT_QKERNEL_TILES_H
 
+#include "kernels/cpu/vec.h"
 #include "qkernel/plan.h"
 
 #include <stdatomic.h>
@@ -11,6 +12,8 @@ typedef struct lt_gram_out {
     void   *K;
     bool    f32, packed, half;
     int64_t n_columns;            /* of the whole matrix */
+    lt_vec_fn copy;               /* of elements of K; past the caches when K is larger than they are */
+    void    (*fence)(void);
 } lt_gram_out;
 
 typedef struct lt_gram_meter {    /* shared by all tiles of a fill */
