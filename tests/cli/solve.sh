@@ -79,4 +79,20 @@ run 2 solve "$work/none.lt"; says err "none.lt"
 run 2 solve example:Z9; says err "Z9"
 run 2 solve "$work/rosen.lt" --eval "$work/rosen.lt"; says err "rosen.lt"
 run 2 solve "$work/rosen.lt" --x0 "$work/none.npy"; says err "none.npy"
+
+# The benchmark: runs by name or family, every field a program needs, mistakes named
+run 0 bench solve --quick --only A1 --json; is_json "$work/out"; silent err
+for name in A1a A1b A1c A1d A1e A1f; do says out "\"name\": \"$name\""; done
+for key in seconds first_seconds own_microseconds_per_iteration share_qp loop_allocations published_ratio required_ratio verdict; do says out "\"$key\""; done
+if command -v python3 >/dev/null 2>&1; then
+    python3 -c 'import json, sys; rows = json.load(open(sys.argv[1]))["rows"]; sys.exit(any(not r["accepted"] or r["loop_allocations"] for r in rows))' \
+        "$work/out" || fail "$last: a run of A1 ends elsewhere or allocates"
+fi
+printf '{"peer": "Other 1.0", "rows": [{"name": "B1", "seconds": 1000}]}' >"$work/peer.json"
+run 0 bench solve --quick --only B1 --peer "$work/peer.json" --report "$work/bench.html" --quiet; says out "Other 1.0"; says out "B1"
+grep -q "</html>" "$work/bench.html" || fail "the benchmark's report is not whole"
+run 0 bench solve --quick --ablate --only A1a --json; is_json "$work/out"; says out "gradients on demand"; says out '"gain_per_iteration"'
+run 2 bench solve --only C9; says err "no such run"
+run 2 bench solve --ablate --only A1b; says err "--ablate"
+run 2 bench solve --only B1 --peer "$work/none.json"; says err "none.json"
 finish
