@@ -54,6 +54,7 @@ static lt_status tune_all(cli_context *c, lt_tuner *tuner)
         lt_progress_set(bar, i + 1);
     }
     lt_progress_destroy(bar);
+    if (!s && !o->quick) s = lt_gram_tune(c->device, tuner);
     /* What was measured is kept, even when it was cut short. */
     lt_status saved = (lt_tune_mode)o->mode == LT_TUNE_MEASURE ? lt_tuner_save(tuner) : LT_OK;
     return s ? s : saved;

@@ -15,6 +15,7 @@
 
 #include "lathe/device.h"
 #include "lathe/options.h"
+#include "lathe/tune.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -85,6 +86,8 @@ typedef struct lt_gram_options {
 
 LT_API lt_gram_options        lt_gram_defaults(void);
 LT_API const lt_option_table *lt_gram_options_table(void);
+enum { LT_GRAM_N_OPTIONS = 17 };
+extern LT_API const lt_option lt_gram_option_rows[LT_GRAM_N_OPTIONS]; /* for tables of other programs */
 
 /* ---- Matrices ------------------------------------------------------------------- */
 typedef struct lt_rows {       /* n rows of `columns` numbers, row major, borrowed during the call */
@@ -143,6 +146,10 @@ LT_API lt_status lt_gram_normalize_cross(double *K, int64_t n, int64_t m, const 
 LT_API lt_status lt_gram_center(double *K, int64_t n, double *column_means, double *mean);
 /* Rows of K(test, train), centred with the training set's means. */
 LT_API lt_status lt_gram_center_cross(double *K, int64_t n_test, int64_t n_train, const double *column_means, double mean);
+
+/* Times states against transfer matrices for the numbers of qubits where either may win; method auto
+   follows what the tuner of the cache folder holds (options.autotune). */
+LT_API lt_status lt_gram_tune(lt_device *dev, lt_tuner *tuner);
 
 /* ---- Sizes ---------------------------------------------------------------------------- */
 /* States per tile of a device of total_bytes: the largest power of two not above

@@ -10,6 +10,7 @@
 #include "qkernel/post.h"
 #include "qkernel/rows.h"
 #include "qkernel/tiles.h"
+#include "qkernel/tuning.h"
 #include "trace/clock.h"
 
 #include <math.h>
@@ -27,6 +28,8 @@ struct lt_gram {
     lt_gram_options opt;
     lt_circuit      circuit;
     const lt_gram_isa *isa;
+    int             transfer_from;    /* qubits; where auto takes transfer matrices */
+    const char     *transfer_reason;
     buffer          a, b, work, scratch, norms;
     lt_gram_plan    plan;             /* of the last fill */
     lt_gram_info    info;
@@ -64,6 +67,18 @@ static lt_status check_weights(const lt_gram_options *opt, const lt_weights *w)
     return LT_OK;
 }
 
+/* Timings on this machine, where there are some, decide between two exact methods. */
+static void choose_threshold(lt_gram *g)
+{
+    lt_gram_method stored;
+    g->transfer_from = LT_TRANSFER_FROM_QUBITS;
+    g->transfer_reason = "built in";
+    if (g->opt.method != LT_GRAM_AUTO || !g->opt.autotune || !g->circuit.has_transfer) return;
+    if (!lt_gram_stored_choice(g->dev, g->circuit.q, g->opt.dtype, &stored)) return;
+    g->transfer_from = g->circuit.q + (stored == LT_GRAM_STATES);
+    g->transfer_reason = "stored timings";
+}
+
 static lt_status open_parts(lt_gram *g, const lt_weights *w)
 {
     if (strncmp(lt_device_id(g->dev), "cpu", 3))
@@ -74,7 +89,9 @@ static lt_status open_parts(lt_gram *g, const lt_weights *w)
         g->pool = g->own_pool;
     }
     g->isa = lt_gram_isa_of(lt_isa_best());
-    return lt_circuit_create(&g->opt, w, &g->circuit);
+    LT_TRY(lt_circuit_create(&g->opt, w, &g->circuit));
+    choose_threshold(g);
+    return LT_OK;
 }
 
 lt_status lt_gram_create(lt_device *dev, const lt_gram_options *opt, const lt_weights *w, lt_gram **out)
@@ -232,7 +249,7 @@ static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
     lt_plan_request r = {
         .opt = &g->opt, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
         .cross = y != NULL, .free_bytes = info.memory_free_bytes + held_bytes(g), .total_bytes = info.memory_total_bytes,
-        .transfer_from = LT_TRANSFER_FROM_QUBITS, .transfer_reason = "built in",
+        .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason,
     };
     return lt_gram_plan_make(&r, &g->plan);
 }

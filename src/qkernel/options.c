@@ -18,7 +18,7 @@ const char *lt_gram_method_name(lt_gram_method m) { return (unsigned)m < LT_GRAM
 const char *lt_gram_float_name(lt_gram_float f) { return (unsigned)f < LT_GRAM_FLOAT_COUNT ? float_names[f] : "?"; }
 
 #define G lt_gram_options
-static const lt_option rows[] = {
+const lt_option lt_gram_option_rows[LT_GRAM_N_OPTIONS] = {
     LT_OPTION_ENUM(G, embed_mode, "embed", "ryrz", embed_names, "embedding of a feature: RY, RY then RZ, or RY under its other name"),
     LT_OPTION_REAL(G, angle_scale, "angle-scale", "1", LT_RANGE_ANY, "S", "angles are features times S"),
     LT_OPTION_BOOL(G, re_embed_between_layers, "re-embed", "false", "embed the features before every layer, not only the first"),
@@ -38,7 +38,7 @@ static const lt_option rows[] = {
     LT_OPTION_INT(G, n_workers, "workers", "0", LT_RANGE_CLOSED(0, 4096), "N", "threads; 0 = all the device has"),
 };
 #undef G
-static const lt_option_group groups[] = { { .rows = rows, .n_rows = (int)LT_LEN(rows) } };
+static const lt_option_group groups[] = { { .rows = lt_gram_option_rows, .n_rows = LT_GRAM_N_OPTIONS } };
 static const lt_option_table table = { .program = "gram", .summary = "Options of Gram matrices", .groups = groups, .n_groups = 1 };
 
 const lt_option_table *lt_gram_options_table(void) { return &table; }

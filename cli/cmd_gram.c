@@ -1,0 +1,216 @@
+/* lathe gram: Gram matrices of quantum feature maps. SPDX-License-Identifier: BSD-3-Clause */
+#include "gram.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const lt_option rows[] = {
+    LT_OPTION_PATH(gram_cli, x, "x", NULL, "X.npy", "features: rows by qubits"),
+    LT_OPTION_PATH(gram_cli, weights, "weights", NULL, "W.npy", "layers by qubits, or layers by qubits by 3 with --entangler strong"),
+    LT_OPTION_PATH(gram_cli, y, "y", NULL, "Y.npy", "columns of K; otherwise the rows of X again"),
+    LT_OPTION_PATH(gram_cli, out, "out", NULL, "K.npy", "where K goes; may be larger than memory"),
+    LT_OPTION_PATH(gram_cli, states_out, "states-out", NULL, "S.npy", "where the states of X go: rows by 2^qubits complex numbers"),
+    LT_OPTION_PATH(gram_cli, report, "report", NULL, "FILE.html", "write a page about K and the run"),
+};
+static const lt_option_group groups[] = {
+    { .title = "Files", .rows = rows, .n_rows = CLI_LEN(rows) },
+    { .title = "Kernel", .rows = lt_gram_option_rows, .n_rows = LT_GRAM_N_OPTIONS, .base = offsetof(gram_cli, gram) },
+    { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS },
+};
+static const lt_option_table table = {
+    .program = "lathe gram", .summary = "Gram matrices of quantum feature maps",
+    .groups = groups, .n_groups = CLI_LEN(groups),
+    .example = "lathe gram --x X.npy --weights W.npy --re-embed --out K.npy --report K.html",
+};
+
+/* ---- input ---- */
+
+/* What is wrong with a file the user named is the user's to mend: status 2. */
+static lt_status blame_input(lt_status s)
+{
+    if (s == LT_ERR_IO || s == LT_ERR_TYPE || s == LT_ERR_SHAPE) return cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text());
+    return s;
+}
+
+/* A matrix of real numbers, as f64 or f32. */
+static lt_status read_rows(const char *path, const char *option, lt_array *a)
+{
+    CLI_TRY(blame_input(lt_npy_read(path, a)));
+    if (a->dtype != LT_F64 && a->dtype != LT_F32)
+        return cli_fail(LT_ERR_ARGUMENT, "--%s %s holds %s, expected float64 or float32", option, path, lt_dtype_name(a->dtype));
+    if (a->shape.rank < 2 || a->shape.rank > 3 || lt_shape_count(&a->shape) < 1)
+        return cli_fail(LT_ERR_ARGUMENT, "--%s %s has shape %s, expected a matrix with at least one row and column", option, path,
+                        lt_shape_str(&a->shape).s);
+    return LT_OK;
+}
+
+static lt_status read_features(const char *path, const char *option, lt_array *a, lt_rows *out)
+{
+    CLI_TRY(read_rows(path, option, a));
+    if (a->shape.rank != 2)
+        return cli_fail(LT_ERR_ARGUMENT, "--%s %s has shape %s, expected rows by qubits", option, path, lt_shape_str(&a->shape).s);
+    *out = (lt_rows){ a->data, a->dtype, a->shape.dim[0], a->shape.dim[1], 0 };
+    return LT_OK;
+}
+
+/* Weights in double, whatever the file holds. */
+static lt_status read_weights(gram_job *j)
+{
+    bool strong = j->o->gram.entangler == LT_ENTANGLER_STRONG;
+    lt_array *a = &j->w;
+    CLI_TRY(read_rows(j->o->weights, "weights", a));
+    if (a->shape.rank != 2 + strong || (strong && a->shape.dim[2] != 3))
+        return cli_fail(LT_ERR_ARGUMENT, "--weights %s has shape %s, expected %s", j->o->weights, lt_shape_str(&a->shape).s,
+                        strong ? "[layers, qubits, 3] with --entangler strong" : "[layers, qubits]");
+    int64_t n = lt_shape_count(&a->shape);
+    j->weights = malloc((size_t)n * sizeof *j->weights);
+    if (!j->weights) return cli_fail(LT_ERR_MEMORY, "no memory for the weights");
+    for (int64_t i = 0; i < n; i++) j->weights[i] = a->dtype == LT_F64 ? ((double *)a->data)[i] : (double)((float *)a->data)[i];
+    return LT_OK;
+}
+
+static lt_status read_all(gram_job *j)
+{
+    if (!j->o->x) return cli_fail(LT_ERR_ARGUMENT, "which rows? Give --x X.npy");
+    if (!j->o->weights) return cli_fail(LT_ERR_ARGUMENT, "which circuit? Give --weights W.npy: layers by qubits");
+    if (!j->o->out && !j->o->states_out && !j->o->report && !j->c->json)
+        return cli_fail(LT_ERR_ARGUMENT, "nothing to write: give --out K.npy, --states-out S.npy or --report FILE.html");
+    CLI_TRY(read_features(j->o->x, "x", &j->x, &j->X));
+    if (j->o->y) CLI_TRY(read_features(j->o->y, "y", &j->y, &j->Y));
+    return read_weights(j);
+}
+
+/* ---- output ---- */
+
+/* Made before anything is computed: a place that cannot be written to is found at once. */
+static lt_status open_outputs(gram_job *j)
+{
+    const lt_gram_options *opt = &j->o->gram;
+    lt_dtype type = opt->return_dtype == LT_GRAM_FLOAT32 ? LT_F32 : LT_F64;
+    j->n = j->X.n;
+    j->m = j->o->y ? j->Y.n : j->X.n;
+    lt_shape shape = opt->packed ? lt_shape1(j->n * (j->n + 1) / 2) : lt_shape2(j->n, j->m);
+    if (j->o->out) {
+        CLI_TRY(blame_input(lt_npy_map_create(j->o->out, type, &shape, &j->map)));
+        j->K = lt_npy_map_data(j->map);
+    } else {
+        j->K = j->own_K = malloc((size_t)lt_shape_count(&shape) * lt_dtype_size(type));
+        if (!j->K) return cli_fail(LT_ERR_MEMORY, "no memory for K, %s: give --out, which keeps it in a file", lt_shape_str(&shape).s);
+    }
+    if (!j->o->states_out) return LT_OK;
+    if (j->X.columns > 30) return cli_fail(LT_ERR_ARGUMENT, "--states-out: %lld qubits are too many for state vectors (at most 30)", (long long)j->X.columns);
+    shape = lt_shape2(j->n, (int64_t)1 << j->X.columns);
+    return blame_input(lt_npy_map_create(j->o->states_out, opt->dtype == LT_GRAM_FLOAT32 ? LT_C64 : LT_C128, &shape, &j->states_map));
+}
+
+static bool show_progress(void *ctx, const lt_gram_progress *p)
+{
+    gram_job *j = ctx;
+    if (!j->bar && lt_progress_create("gram", "pair", p->pairs_total, j->c->common.quiet || j->c->json, &j->bar)) return false;
+    lt_progress_set(j->bar, p->pairs_done);
+    return !cli_interrupted();
+}
+
+static lt_status compute(gram_job *j)
+{
+    lt_gram_options opt = j->o->gram;
+    lt_weights w = { j->weights, j->w.shape.dim[0], j->w.shape.dim[1] };
+    opt.progress = show_progress;
+    opt.progress_ctx = j;
+    CLI_TRY(lt_gram_create(j->c->device, &opt, &w, &j->gram));
+    lt_status s = lt_gram_fill(j->gram, &j->X, j->o->y ? &j->Y : NULL, j->K);
+    lt_progress_destroy(j->bar);
+    j->bar = NULL;
+    if (s == LT_ERR_CANCELLED && cli_interrupted()) return cli_stopped();
+    if (s == LT_ERR_MEMORY) return cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text()); /* sizes and remedies are named */
+    CLI_TRY(s);
+    j->info = lt_gram_get_info(j->gram);
+    if (j->states_map) CLI_TRY(lt_gram_states(j->gram, &j->X, lt_npy_map_data(j->states_map)));
+    return LT_OK;
+}
+
+static lt_status commit(lt_npy_map **map)
+{
+    lt_npy_map *m = *map;
+    *map = NULL; /* gone, even on failure */
+    return m ? lt_npy_map_commit(m) : LT_OK;
+}
+
+static void put_json(lt_json *j, const lt_gram_info *i)
+{
+    lt_json_field_string(j, "method", lt_gram_method_name(i->method));
+    lt_json_field_string(j, "backend", i->backend);
+    lt_json_field_string(j, "kernel", i->kernel);
+    lt_json_field_string(j, "precision", lt_gram_float_name(i->precision));
+    lt_json_field_int(j, "n", i->n);
+    lt_json_field_int(j, "m", i->m);
+    lt_json_field_int(j, "qubits", i->n_qubits);
+    lt_json_field_int(j, "layers", i->n_layers);
+    lt_json_field_int(j, "threads", i->threads);
+    lt_json_key(j, "seconds");
+    lt_json_object_begin(j);
+    lt_json_field_double(j, "states", i->states_seconds);
+    lt_json_field_double(j, "product", i->product_seconds);
+    lt_json_field_double(j, "transfer", 0); /* to and from a device; the CPU has none */
+    lt_json_field_double(j, "post", i->post_seconds);
+    lt_json_field_double(j, "total", i->total_seconds);
+    lt_json_object_end(j);
+    lt_json_field_double(j, "mpairs_per_s", i->mpairs_per_s);
+    lt_json_field_double(j, "tflops", i->tflops);
+    lt_json_field_int(j, "pairs", i->pairs);
+    lt_json_field_int(j, "tiles", i->tiles);
+    lt_json_field_int(j, "states_built", i->states_built);
+    lt_json_field_int(j, "peak_bytes", i->peak_bytes);
+    lt_json_field_string(j, "plan", i->plan);
+    lt_json_field_string(j, "note", i->note);
+}
+
+static void print_summary(const gram_job *j)
+{
+    const lt_gram_info *i = &j->info;
+    printf("K %lld x %lld, %lld qubits, %lld layers: %s by %s, %s\n", (long long)i->n, (long long)i->m, (long long)i->n_qubits,
+           (long long)i->n_layers, lt_gram_method_name(i->method), i->kernel, lt_gram_float_name(i->precision));
+    printf("%s (states %s, product %s): %.4g million pairs per second, %s held\n", cli_seconds(i->total_seconds).s,
+           cli_seconds(i->states_seconds).s, cli_seconds(i->product_seconds).s, i->mpairs_per_s, cli_bytes((double)i->peak_bytes).s);
+    if (j->c->common.quiet) return;
+    printf("%s\n", i->plan);
+    if (i->note[0]) printf("Note: %s.\n", i->note);
+}
+
+static lt_status run_job(gram_job *j)
+{
+    CLI_TRY(read_all(j));
+    CLI_TRY(open_outputs(j));
+    CLI_TRY(compute(j));
+    if (j->o->report) CLI_TRY(blame_input(gram_report(j)));
+    CLI_TRY(commit(&j->map));
+    CLI_TRY(commit(&j->states_map));
+    if (j->c->json) put_json(j->c->json, &j->info);
+    else print_summary(j);
+    return LT_OK;
+}
+
+static lt_status run(cli_context *c)
+{
+    gram_job j = { .c = c, .o = c->options };
+    lt_status s = run_job(&j);
+    lt_progress_destroy(j.bar);
+    lt_gram_destroy(j.gram);
+    lt_npy_map_destroy(j.map);
+    lt_npy_map_destroy(j.states_map);
+    lt_array_free(&j.x);
+    lt_array_free(&j.y);
+    lt_array_free(&j.w);
+    free(j.weights);
+    free(j.own_K);
+    return s;
+}
+
+const cli_command cli_gram = {
+    .name = "gram", .options = &table, .options_bytes = sizeof(gram_cli), .need = CLI_NEED_DEVICE, .run = run,
+    .description = "Computes K_ij = |<psi(x_i)|psi(y_j)>|^2 where psi(x) is the state a circuit of one qubit per feature makes of a row. "
+                   "Where re-embedding is off, or there is one layer, the weights cancel and K has a closed form; two re-embedded layers "
+                   "have one too. Method auto uses them, states computes state vectors in any case; all agree to rounding.\n"
+                   "K is written beside its place and renamed when it is whole; a matrix larger than memory is computed in its file.",
+};
