@@ -1,0 +1,94 @@
+#!/bin/sh
+# lathe gram as a user meets it: gram.sh LATHE. SPDX-License-Identifier: BSD-3-Clause
+set -u
+lathe=$1
+. "$(dirname "$0")/lib.sh"
+
+if ! command -v python3 >/dev/null 2>&1; then
+    echo "python3 makes the inputs of this test"
+    exit 77
+fi
+cat >"$work/make.py" <<'PYTHON'
+import struct, sys
+def write(path, rows, descr="<f8", pack="d"):
+    shape, flat = [], rows
+    while isinstance(flat[0], list):
+        shape.append(len(flat))
+        flat = [v for row in flat for v in row]
+    shape = ([len(rows)] + [len(rows[0])] if len(shape) == 1 else [len(rows), len(rows[0]), len(rows[0][0])])
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': %r, }" % (descr, tuple(shape))
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    open(path, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<%d%s" % (len(flat), pack), *flat))
+folder = sys.argv[1]
+x = [[((7 * i + 3 * k) % 11) * 0.3 - 1.5 for k in range(4)] for i in range(30)]
+w = [[0.1 * (l + k) for k in range(4)] for l in range(2)]
+write(folder + "/x.npy", x)
+write(folder + "/y.npy", x[:7])
+write(folder + "/w.npy", w)
+write(folder + "/w32.npy", w, "<f4", "f")
+write(folder + "/w3.npy", [[[v, 2 * v, 3 * v] for v in row] for row in w])
+write(folder + "/wide.npy", [[0.0] * 5 for _ in range(3)])
+x[2][3] = float("nan")
+write(folder + "/nan.npy", x)
+write(folder + "/int.npy", [[1, 2, 3, 4]], "<i8", "q")
+write(folder + "/w40.npy", [[0.1] * 40 for _ in range(3)])
+write(folder + "/x40.npy", [[0.1] * 40 for _ in range(3)])
+PYTHON
+python3 "$work/make.py" "$work" || fail "the inputs could not be made"
+cat >"$work/look.py" <<'PYTHON'
+import struct, sys
+def read(path):
+    b = open(path, "rb").read()
+    n = struct.unpack("<H", b[8:10])[0]
+    head = eval(b[10:10 + n])
+    count = 1
+    for d in head["shape"]: count *= d
+    return head["shape"], struct.unpack("<%d%s" % (count, "d" if head["descr"] == "<f8" else "f"), b[10 + n:]) if "c" not in head["descr"] else None
+shape, K = read(sys.argv[1])
+want = tuple(int(v) for v in sys.argv[2].split(","))
+if shape != want: sys.exit("shape %r, expected %r" % (shape, want))
+if K and len(shape) == 2 and shape[0] == shape[1]:
+    n = shape[0]
+    for i in range(n):
+        if abs(K[i * n + i] - 1) > 1e-6: sys.exit("diagonal %d is %r" % (i, K[i * n + i]))
+        for j in range(n):
+            if K[i * n + j] != K[j * n + i]: sys.exit("not symmetric")
+PYTHON
+looks() { python3 "$work/look.py" "$1" "$2" 2>"$work/look" || fail "$last: $1: $(cat "$work/look")"; }
+
+in="--x $work/x.npy --weights $work/w.npy"
+# shellcheck disable=SC2086
+{
+run 0 gram $in --out "$work/K.npy"; says out "product"; says out "cannot influence"; looks "$work/K.npy" 30,30
+run 0 gram $in --out "$work/K.npy" --quiet; grep -q "Note" "$work/out" && fail "--quiet says notes"
+run 0 gram $in --out "$work/S.npy" --method states --re-embed --states-out "$work/psi.npy" --report "$work/K.html"
+looks "$work/S.npy" 30,30; looks "$work/psi.npy" 30,16; says out "overlap3_f64"
+grep -q "</html>" "$work/K.html" || fail "the report is not whole"
+grep -q "Eigenvalues" "$work/K.html" || fail "the report has no spectrum"
+run 0 gram $in --re-embed --method transfer --out "$work/T.npy" --json; is_json "$work/out"; says out '"method": "transfer"'; says out '"mpairs_per_s"'
+says out '"peak_bytes"'; says out '"plan"'; silent err
+run 0 gram $in --y "$work/y.npy" --out "$work/C.npy" --normalize --dtype float32 --return-dtype float32; looks "$work/C.npy" 30,7
+run 0 gram --x "$work/x.npy" --weights "$work/w32.npy" --out "$work/P.npy" --packed; looks "$work/P.npy" 465
+run 0 gram --x "$work/x.npy" --weights "$work/w3.npy" --entangler strong --re-embed --out "$work/E.npy"; looks "$work/E.npy" 30,30
+run 0 gram $in --method states --no-precompute --state-tile 8 --vram-fraction 0.5 --no-autotune --workers 1 --out "$work/B.npy"; says out "precomputing is off"
+
+rm -f "$work/bad.npy"
+run 2 gram --x "$work/nan.npy" --weights "$work/w.npy" --out "$work/bad.npy"; says err "row 2, column 3"
+run 2 gram --x "$work/int.npy" --weights "$work/w.npy" --out "$work/bad.npy"; says err "i64"
+run 2 gram --x "$work/wide.npy" --weights "$work/w.npy" --out "$work/bad.npy"; says err "5 columns"
+run 2 gram $in --y "$work/wide.npy" --out "$work/bad.npy"; says err "Y has 5 columns"
+run 2 gram --x "$work/x.npy" --weights "$work/w3.npy" --out "$work/bad.npy"; says err "[layers, qubits]"
+run 2 gram --x "$work/missing.npy" --weights "$work/w.npy" --out "$work/bad.npy"; says err "missing.npy"
+run 2 gram --x "$work/make.py" --weights "$work/w.npy" --out "$work/bad.npy"; says err "expected a .npy file"
+run 2 gram --x "$work/x40.npy" --weights "$work/w40.npy" --re-embed --out "$work/bad.npy"; says err "stop at 30 qubits"
+run 2 gram $in --out "$work/no/such/K.npy"; says err "K.npy"
+run 2 gram $in --method product --re-embed --out "$work/bad.npy"; says err "method product needs"
+run 2 gram $in --vram-fraction 0 --out "$work/bad.npy"; says err "vram-fraction"
+run 2 gram $in --state-tile 0 --out "$work/bad.npy"; says err "state_tile is 0"
+run 2 gram $in; says err "nothing to write"
+run 2 gram --weights "$work/w.npy"; says err "--x"
+run 2 gram --x "$work/x.npy"; says err "--weights"
+}
+[ ! -e "$work/bad.npy" ] || fail "a failed run left a file"
+for left in "$work"/*bad.npy*; do [ ! -e "$left" ] || fail "a failed run left $left"; done
+finish
