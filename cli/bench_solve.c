@@ -178,7 +178,11 @@ static void put_ablation(lt_json *j, const solve_ablation *a)
     lt_json_field_int(j, "iterations_on", a->iters_on);
     lt_json_field_int(j, "iterations_off", a->iters_off);
     lt_json_field_int(j, "samples", a->samples);
+    lt_json_field_double(j, "evaluation_seconds_on", a->eval_on);
+    lt_json_field_double(j, "evaluation_seconds_off", a->eval_off);
     lt_json_field_double(j, "gain_per_iteration", solve_ablation_gain(a));
+    lt_json_field_double(j, "evaluation_gain_per_iteration", solve_ablation_eval_gain(a));
+    lt_json_field_double(j, "gain_of_the_run", a->off / a->on);
     lt_json_object_end(j);
 }
 
@@ -190,7 +194,9 @@ static void fill_ablation(cli_table *t, const solve_ablation *a)
     cli_table_cell(t, 2, "%s", cli_seconds(a->on).s);
     cli_table_cell(t, 3, "%s", cli_seconds(a->off).s);
     cli_table_cell(t, 4, "%lld / %lld", (long long)a->iters_on, (long long)a->iters_off);
-    cli_table_cell(t, 5, "%.2fx", solve_ablation_gain(a));
+    cli_table_cell(t, 5, "%.2fx", a->off / a->on);
+    cli_table_cell(t, 6, "%.2fx", solve_ablation_gain(a));
+    cli_table_cell(t, 7, "%.2fx", solve_ablation_eval_gain(a));
 }
 
 /* ---- Measuring ------------------------------------------------------------------------------------ */
@@ -264,7 +270,7 @@ static lt_status write_report(bench *b, const char *path)
 
 static lt_status create_table(bench *b)
 {
-    static const char *const ablation[] = { "technique", "run", "with", "without", "iterations", "gain per iteration" };
+    static const char *const ablation[] = { "technique", "run", "with", "without", "iterations", "gain", "per iteration", "of evaluations" };
     const char *columns[] = { "run", "time", "spread", "its / evals", "code", "f", "us per it", "eval / QP / H / rest %", "allocs",
                               "published", b->peer.peer[0] ? b->peer.peer : "peer", "verdict" };
     return b->o->ablate ? cli_table_create(NULL, CLI_LEN(ablation), ablation, &b->table)
@@ -293,7 +299,7 @@ static lt_status measure_all(bench *b)
 
 static void print_notes(const bench *b)
 {
-    if (b->o->ablate) printf("gain: time without the technique over time with it, per iteration; below one it costs\n");
+    if (b->o->ablate) printf("gain: time without the technique over time with it; below one it costs\n");
     else printf("published: PyGRANSO 2.0 on two cores of another machine\n");
     if (b->o->quick) printf("quick: long runs are cut short\n");
 }

@@ -34,9 +34,17 @@ _Static_assert(CLI_LEN(techniques) <= SOLVE_MAX_ABLATIONS, "more rows than calle
 int         solve_ablation_count(void) { return CLI_LEN(techniques); }
 const char *solve_ablation_run(int row) { return techniques[row].run; }
 
+/* Paths may part by rounding; an iteration is then the fairer measure, and the counts are shown beside it. */
+static double per_iteration(double seconds, int64_t iters) { return seconds / (double)(iters ? iters : 1); }
+
 double solve_ablation_gain(const solve_ablation *a)
 {
-    return a->off / (double)(a->iters_off ? a->iters_off : 1) / (a->on / (double)(a->iters_on ? a->iters_on : 1));
+    return per_iteration(a->off, a->iters_off) / per_iteration(a->on, a->iters_on);
+}
+
+double solve_ablation_eval_gain(const solve_ablation *a)
+{
+    return per_iteration(a->eval_off, a->iters_off) / per_iteration(a->eval_on, a->iters_on);
 }
 
 /* ---- Constraint gradients one at a time ------------------------------------------------------- */
@@ -117,7 +125,7 @@ static void release(one_by_one *b)
 static lt_status take_turns(solve_run *on, solve_run *off, double budget, solve_ablation *out)
 {
     enum { MIN_SAMPLES = 3, MAX_SAMPLES = 100 };
-    double with[MAX_SAMPLES], without[MAX_SAMPLES], low, high;
+    double with[MAX_SAMPLES], without[MAX_SAMPLES], eval_with[MAX_SAMPLES], eval_without[MAX_SAMPLES], low, high;
     solve_sample a, b;
     int n = 0;
     CLI_TRY(solve_case_solve(on, &a)); /* compiles */
@@ -127,9 +135,13 @@ static lt_status take_turns(solve_run *on, solve_run *off, double budget, solve_
         CLI_TRY(solve_case_solve(off, &b));
         with[n] = a.seconds;
         without[n] = b.seconds;
+        eval_with[n] = a.eval;
+        eval_without[n] = b.eval;
     }
     out->on = solve_median(with, n, &low, &high);
     out->off = solve_median(without, n, &low, &high);
+    out->eval_on = solve_median(eval_with, n, &low, &high);
+    out->eval_off = solve_median(eval_without, n, &low, &high);
     out->iters_on = a.iters;
     out->iters_off = b.iters;
     out->samples = n;

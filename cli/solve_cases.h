@@ -81,6 +81,7 @@ double    solve_median(double *sample, int n, double *low, double *high); /* sor
 typedef struct solve_ablation {
     const char *technique, *run;
     double      on, off;            /* seconds of a whole run, medians of alternating solves */
+    double      eval_on, eval_off;  /* of which evaluation, medians too */
     int64_t     iters_on, iters_off, samples;
 } solve_ablation;
 
@@ -89,6 +90,8 @@ enum { SOLVE_MAX_ABLATIONS = 32 };
 int         solve_ablation_count(void);
 const char *solve_ablation_run(int row);
 lt_status   solve_ablation_measure(int row, bool quick, solve_ablation *out);
-double      solve_ablation_gain(const solve_ablation *a); /* off : on, per iteration */
+/* Off : on, per iteration, of a whole run and of its evaluations alone. */
+double      solve_ablation_gain(const solve_ablation *a);
+double      solve_ablation_eval_gain(const solve_ablation *a);
 
 #endif
