@@ -3,7 +3,7 @@
 
 const cli_command *const cli_commands[] = {
     &cli_solve, &cli_gram, &cli_demo, &cli_devices, &cli_doctor, &cli_tune, &cli_explain,
-    &cli_bench_roofline, &cli_bench_transfers, &cli_bench_graph, &cli_bench_fused, &cli_bench_solve,
+    &cli_bench_roofline, &cli_bench_transfers, &cli_bench_graph, &cli_bench_fused, &cli_bench_gram, &cli_bench_solve,
 };
 const int cli_n_commands = CLI_LEN(cli_commands);
 

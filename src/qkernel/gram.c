@@ -244,11 +244,11 @@ static lt_status compute_block(fill *f, const lt_gram_block *b, bool first)
 
 static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
 {
-    lt_device_info info;
-    LT_TRY(lt_device_describe(g->dev, &info));
+    int64_t free_bytes, total_bytes;
+    LT_TRY(g->dev->backend->mem_info(g->dev, &free_bytes, &total_bytes));
     lt_plan_request r = {
         .opt = &g->opt, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
-        .cross = y != NULL, .free_bytes = info.memory_free_bytes + held_bytes(g), .total_bytes = info.memory_total_bytes,
+        .cross = y != NULL, .free_bytes = free_bytes + held_bytes(g), .total_bytes = total_bytes,
         .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason,
     };
     return lt_gram_plan_make(&r, &g->plan);

@@ -89,6 +89,14 @@ run 2 gram $in; says err "nothing to write"
 run 2 gram --weights "$work/w.npy"; says err "--x"
 run 2 gram --x "$work/x.npy"; says err "--weights"
 }
+for sweep in methods sizes qubits tiles ablation check; do
+    run 0 bench gram --sweep $sweep --quick --csv "$work/$sweep.csv" --report "$work/$sweep.html"
+    head -n 1 "$work/$sweep.csv" | grep -q "^device,n_samples,.*,max_vram_gb$" || fail "$last: its CSV has no header"
+    grep -q "</html>" "$work/$sweep.html" || fail "$last: its report is not whole"
+done
+run 0 bench gram --quick --sweep sizes --json; is_json "$work/out"; says out '"seconds_per_row_squared"'; says out '"commit"'
+run 2 bench gram --quick --csv "$work/no/such/file.csv"; says err "file.csv"
+
 [ ! -e "$work/bad.npy" ] || fail "a failed run left a file"
 for left in "$work"/*bad.npy*; do [ ! -e "$left" ] || fail "a failed run left $left"; done
 finish

@@ -1,0 +1,45 @@
+/* What the files of `lathe bench gram` share. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATHE_CLI_BENCH_GRAM_H
+#define LATHE_CLI_BENCH_GRAM_H
+
+#include "cli.h"
+
+enum { GRAM_MAX_ROWS = 24, GRAM_MAX_REPEATS = 25 };
+
+typedef struct gram_bench_options {
+    cli_common  common;
+    int         sweep;
+    int64_t     n, qubits, layers;
+    int         repeats;
+    bool        quick;
+    const char *csv, *report;
+} gram_bench_options;
+
+typedef struct gram_row {        /* one configuration, and what it did */
+    char            label[40];
+    int64_t         n, q, layers;
+    lt_gram_options opt;
+    lt_gram        *gram;        /* while measuring */
+    double          seconds[GRAM_MAX_REPEATS];
+    lt_gram_info    info;        /* of the last call */
+    double          median, spread, deviation; /* spread: distance of the quartiles; deviation: standard */
+    double          blas_flops;  /* complex matrix product of the same shape, same run; NaN = not built in */
+    double          error, frobenius; /* against the first row of the same size; NaN = nothing to compare */
+    double          low, high, mean, std; /* of the entries */
+    int64_t         n_bad;       /* entries that are not finite */
+} gram_row;
+
+typedef struct gram_bench {
+    cli_context *c;
+    const gram_bench_options *o;
+    const char  *sweep;
+    int          n_rows, repeats;
+    gram_row     row[GRAM_MAX_ROWS];
+    bool         fitted;         /* T(N) = a N + b N^2 */
+    double       fit_a, fit_b;
+} gram_bench;
+
+double    gram_row_flops(const gram_row *r); /* per second, counted as lt_gram_info says, over the whole call */
+lt_status gram_bench_present(gram_bench *b);
+
+#endif
