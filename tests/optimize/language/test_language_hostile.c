@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 
-#include <time.h>
 
 static char *repeat(const char *head, const char *piece, size_t n, const char *tail)
 {
