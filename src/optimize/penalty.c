@@ -27,6 +27,11 @@ void lt_point_measure(const lt_run *r, lt_point *p)
     p->phi = p->finite ? p->mu * p->f + p->tv_l1 : INFINITY;
 }
 
+/* One full step makes an affine equality zero up to rounding, and from then on its sign is noise: each
+   change of sign would put twice its gradient into y, unrelated to the step, and ruin H. Values this
+   small are the kink itself. */
+#define EQUALITY_IS_ZERO 1e-12
+
 /* At a kink an inequality of value 0 counts as active and an equality of value 0 has sign +1. */
 void lt_point_gradients(const lt_run *r, lt_point *p)
 {
@@ -39,7 +44,8 @@ void lt_point_gradients(const lt_run *r, lt_point *p)
     memset(p->grad_v, 0, (size_t)n * sizeof(double));
     for (int64_t j = 0; j < r->p; j++)
         if (ci[j] >= 0) lt_vec_axpy(n, 1, grad_ci + j * n, p->grad_v);
-    for (int64_t j = 0; j < r->q; j++) lt_vec_axpy(n, ce[j] >= 0 ? 1 : -1, grad_ce + j * n, p->grad_v);
+    const double zero = r->opt.compat ? 0 : EQUALITY_IS_ZERO;
+    for (int64_t j = 0; j < r->q; j++) lt_vec_axpy(n, ce[j] >= -zero ? 1 : -1, grad_ce + j * n, p->grad_v);
     lt_vec_step(n, p->grad_v, p->mu, p->grads, p->grad_phi);
 }
 

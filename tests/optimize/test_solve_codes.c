@@ -435,7 +435,7 @@ LT_TEST(options_change_the_run)
     static const struct { const char *name, *value; int which; } set[] = {
         { "mu0", "10", 0 }, { "scaleH0", "false", 0 }, { "bfgs_damping", "1", 2 }, { "limited_mem_size", "2", 0 },
         { "prescaling_threshold", "1", 0 }, { "opt_tol", "1", 0 }, { "rel_tol", "0.5", 1 }, { "step_tol", "0.1", 1 },
-        { "viol_eq_tol", "1e-15", 2 }, { "ngrad", "1", 2 }, { "evaldist", "10", 1 },
+        { "viol_eq_tol", "0", 2 }, { "ngrad", "1", 2 }, { "evaldist", "10", 1 },
         { "maxit", "3", 0 }, { "fvalquit", "100", 1 }, { "min_fallback_level", "3", 0 }, { "steering_l1_model", "false", 0 },
         { "steering_ineq_margin", "inf", 3 }, { "steering_maxit", "1", 0 }, { "steering_c_viol", "0.9", 0 },
         { "steering_c_mu", "0.1", 0 }, { "regularize_threshold", "10", 0 }, { "wolfe1", "0.4", 1 }, { "wolfe2", "0.9", 0 },
