@@ -32,6 +32,7 @@ struct lt_gram {
     const char     *transfer_reason;
     buffer          a, b, work, scratch, norms;
     lt_gram_plan    plan;             /* of the last fill */
+    bool            planned;          /* plan holds, with its memory */
     lt_gram_info    info;
 };
 
@@ -135,6 +136,7 @@ void lt_gram_destroy(lt_gram *g)
 static lt_status reserve(lt_gram *g, buffer *b, size_t bytes, const char *owner)
 {
     if (b->bytes >= bytes) return LT_OK;
+    g->planned = false; /* until all buffers are there */
     release(g, b);
     LT_TRY(lt_device_alloc(g->dev, g->dev->stream, bytes, owner, &b->p));
     b->bytes = bytes;
@@ -242,18 +244,6 @@ static lt_status compute_block(fill *f, const lt_gram_block *b, bool first)
     return run_block(f, &g->a, &g->b, *b);
 }
 
-static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
-{
-    int64_t free_bytes, total_bytes;
-    LT_TRY(g->dev->backend->mem_info(g->dev, &free_bytes, &total_bytes));
-    lt_plan_request r = {
-        .opt = &g->opt, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
-        .cross = y != NULL, .free_bytes = free_bytes + held_bytes(g), .total_bytes = total_bytes,
-        .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason,
-    };
-    return lt_gram_plan_make(&r, &g->plan);
-}
-
 static lt_status reserve_all(lt_gram *g)
 {
     const lt_gram_plan *p = &g->plan;
@@ -262,6 +252,24 @@ static lt_status reserve_all(lt_gram *g)
     LT_TRY(reserve(g, &g->work, p->work_bytes, "gram workspace"));
     LT_TRY(reserve(g, &g->scratch, p->scratch_bytes * (size_t)lt_pool_threads(g->pool), "gram tiles"));
     if (g->opt.normalize) LT_TRY(reserve(g, &g->norms, (size_t)(p->n + p->m) * sizeof(double), "gram diagonals"));
+    return LT_OK;
+}
+
+/* The plan of the last call serves again when the sizes are the same: its memory is held. */
+static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
+{
+    if (g->planned && g->plan.n == x->n && g->plan.m == (y ? y->n : x->n) && g->plan.cross == (y != NULL)) return LT_OK;
+    g->planned = false;
+    int64_t free_bytes, total_bytes;
+    LT_TRY(g->dev->backend->mem_info(g->dev, &free_bytes, &total_bytes));
+    lt_plan_request r = {
+        .opt = &g->opt, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
+        .cross = y != NULL, .free_bytes = free_bytes + held_bytes(g), .total_bytes = total_bytes,
+        .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason,
+    };
+    LT_TRY(lt_gram_plan_make(&r, &g->plan));
+    LT_TRY(reserve_all(g));
+    g->planned = true;
     return LT_OK;
 }
 
@@ -325,7 +333,6 @@ static lt_status run(fill *f)
     int64_t start = lt_clock_ns();
     f->meter.start_ns = start;
     LT_TRY(make_plan(g, f->x, f->y));
-    LT_TRY(reserve_all(g));
     f->out.half = g->plan.half;
     f->out.n_columns = g->plan.m;
     choose_copy(f);

@@ -10,7 +10,7 @@
 #else
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
-#define AHEAD 32 /* amplitudes between prefetch and use */
+#define AHEAD 16 /* amplitudes between prefetch and use */
 #define SIZED(bytes) __attribute__((vector_size(bytes), may_alias))
 
 /* Stores of a whole vector, which may go past the caches. */

@@ -130,7 +130,10 @@ static lt_status choose_blocks(const lt_plan_request *r, double budget, lt_gram_
     int64_t tile = r->opt->state_tile;
     if (tile < 0 && !r->opt->precompute_all_states)
         tile = lt_gram_state_tile(r->total_bytes, r->opt->vram_fraction, r->circuit->q, 2 * (int)p->element);
-    if (tile > 0) rows = LT_MIN(rows, (tile + p->panel - 1) / p->panel);
+    if (tile > 0) {
+        rows = LT_MIN(rows, (tile + p->panel - 1) / p->panel);
+        columns = LT_MIN(columns, rows);
+    }
     p->block_rows = LT_MIN(rows * p->panel, round_up(p->n, p->panel));
     p->block_columns = LT_MIN(columns * p->panel, round_up(p->m, p->panel));
     p->a_bytes = (size_t)(p->block_rows / p->panel) * p->panel_bytes;

@@ -1,0 +1,60 @@
+/* Times of the methods side by side, and how far they agree. `lathe bench gram` does this at length.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include <lathe/lathe.h>
+
+#include <math.h>
+#include <stdio.h>
+
+enum { ROWS = 300, QUBITS = 11, LAYERS = 2 };
+static double x[ROWS * QUBITS], weights[LAYERS * QUBITS], K[ROWS * ROWS];
+
+static void make_data(void)
+{
+    for (int i = 0; i < ROWS * QUBITS; i++) x[i] = 3 * sin(1 + 0.7 * i);
+    for (int i = 0; i < LAYERS * QUBITS; i++) weights[i] = 0.1 * cos(i);
+}
+
+static lt_status gram(const lt_gram_options *opt, lt_gram_info *info)
+{
+    lt_gram *g;
+    lt_status s = lt_gram_create(NULL, opt, &(lt_weights){ weights, LAYERS, QUBITS }, &g);
+    if (!s) s = lt_gram_fill(g, &(lt_rows){ x, LT_F64, ROWS, QUBITS, 0 }, NULL, K);
+    if (!s) *info = lt_gram_get_info(g);
+    lt_gram_destroy(g);
+    return s;
+}
+
+static int fail(void)
+{
+    fprintf(stderr, "%s\n", lt_error_text());
+    return 1;
+}
+
+static double reference[ROWS * ROWS];
+
+int main(void)
+{
+    make_data();
+    static const struct { const char *name; lt_gram_method method; lt_gram_float type; double allowed; } way[] = {
+        { "states float64", LT_GRAM_STATES, LT_GRAM_FLOAT64, 0 },
+        { "states float32", LT_GRAM_STATES, LT_GRAM_FLOAT32, 2e-5 },
+        { "transfer", LT_GRAM_TRANSFER, LT_GRAM_FLOAT64, 1e-12 },
+    };
+    int bad = 0;
+    for (int i = 0; i < 3; i++) {
+        lt_gram_options opt = lt_gram_defaults();
+        lt_gram_info info;
+        opt.re_embed_between_layers = true;
+        opt.method = way[i].method;
+        opt.dtype = way[i].type;
+        if (gram(&opt, &info)) return fail();
+        double worst = 0;
+        for (int k = 0; k < ROWS * ROWS; k++) {
+            if (i == 0) reference[k] = K[k];
+            worst = fmax(worst, fabs(K[k] - reference[k]));
+        }
+        printf("%-15s %8.3f ms  %8.3f Mpairs/s  differs by %.2g\n", way[i].name, 1e3 * info.total_seconds, info.mpairs_per_s, worst);
+        bad += !(worst <= way[i].allowed);
+    }
+    return bad;
+}
