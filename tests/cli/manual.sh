@@ -26,7 +26,7 @@ complete() {
 }
 complete "devices" lathe dev
 complete "bench" lathe b
-complete "graph" lathe bench g
+complete "graph" lathe bench grap
 complete "--mode" lathe tune --mo
 complete "measure" lathe tune --mode m
 complete "cpu cuda" lathe devices --device c
