@@ -33,13 +33,14 @@ lt_su2 lt_su2_times(lt_su2 a, lt_su2 b)
 
 /* ---- rings ---- */
 
-static uint32_t pass_ring(uint32_t b, int q, int n_gates, int range)
+/* Where the basis state that ends at o came from: the gates backwards, each its own inverse. */
+static uint32_t before_ring(uint32_t o, int q, int n_gates, int range)
 {
-    for (int k = 0; k < n_gates; k++) {
+    for (int k = n_gates - 1; k >= 0; k--) {
         int control = q - 1 - k, target = q - 1 - (k + range) % q; /* wire 0 is the top bit */
-        b ^= (b >> control & 1) << target;
+        o ^= (o >> control & 1) << target;
     }
-    return b;
+    return o;
 }
 
 lt_status lt_ring_create(int q, int n_gates, int range, lt_ring *out)
@@ -50,8 +51,8 @@ lt_status lt_ring_create(int q, int n_gates, int range, lt_ring *out)
     out->low = lt_malloc((n_low + n_high) * sizeof *out->low);
     if (!out->low) return LT_ERR_MEMORY;
     out->high = out->low + n_low;
-    for (uint32_t b = 0; b < n_low; b++) out->low[b] = pass_ring(b, q, n_gates, range);
-    for (uint32_t b = 0; b < n_high; b++) out->high[b] = pass_ring(b << low_bits, q, n_gates, range);
+    for (uint32_t o = 0; o < n_low; o++) out->low[o] = before_ring(o, q, n_gates, range);
+    for (uint32_t o = 0; o < n_high; o++) out->high[o] = before_ring(o << low_bits, q, n_gates, range);
     return LT_OK;
 }
 

@@ -15,7 +15,8 @@ lt_su2 lt_su2_rx(double angle);
 lt_su2 lt_su2_rot(double phi, double theta, double omega); /* RZ(omega) RY(theta) RZ(phi) */
 lt_su2 lt_su2_times(lt_su2 a, lt_su2 b);                   /* the matrix product a b: b acts first */
 
-/* A permutation of basis states that is linear over GF(2): b goes to high[b >> low_bits] ^ low[b % 2^low_bits]. */
+/* A permutation of basis states that is linear over GF(2): what ends at o comes from
+   high[o >> low_bits] ^ low[o % 2^low_bits]. Reading through the map keeps the writes in order. */
 typedef struct lt_ring {
     int       low_bits;
     uint32_t *low, *high; /* one allocation, at low */

@@ -2,15 +2,16 @@
    SPDX-License-Identifier: BSD-3-Clause
 
    Rows are handled in vectors of `lanes` and stored in panels of `panel` rows, so that the loops of
-   a product read contiguous vectors of rows on one side and single elements on the other, from the
-   same storage. What is computed for a row or a pair never depends on its place in a panel or tile. */
+   a product read vectors of rows on one side and single elements on the other, from the same
+   storage. What is computed for a row or a pair never depends on its place in a panel or tile. */
 #ifndef LT_QKERNEL_LOOPS_H
 #define LT_QKERNEL_LOOPS_H
 
 #include "kernels/fused.h"
 
-/* Amplitudes of a panel are stored chunk after chunk; inside one, plane after plane; inside one,
-   amplitude after amplitude, each for all rows of the panel. */
+/* A panel of states is stored part after part, each of `lanes` rows; inside a part, chunk after chunk
+   of amplitudes; inside a chunk, plane after plane; inside a plane, amplitude after amplitude, each a
+   vector of rows. A part is written in one stream, and a kernel reads three. */
 enum { LT_CHUNK = 256 };
 
 /* Three real products give a complex one. Planes: r, r + 2i, r - 2i of each amplitude r + i i. With
@@ -38,12 +39,13 @@ typedef struct lt_overlap_job {      /* one tile of K: columns by rows */
 } lt_overlap_job;
 
 typedef struct lt_gram_loops {
-    int lanes, panel, columns;       /* rows per vector; per panel; columns a kernel works on at once */
+    int lanes, panel, columns;       /* rows per vector; per panel; columns a kernel works on at once,
+                                        which divide lanes */
     const char *shape;               /* "24x8", for names */
     /* A state of `lanes` rows: amplitude k as a vector of real and a vector of imaginary parts.
        coef: four vectors per wire, alpha and beta of the SU(2) gate [[a, -b*], [b, a*]]. */
-    /* The product of the first columns of the gates of q wires; the amplitude of b is stored at
-       high[b >> low_bits] ^ low[b % 2^low_bits]. table holds 2^low_bits + 2^(q - low_bits) amplitudes. */
+    /* The product of the first columns of the gates of q wires; amplitude o is that of
+       high[o >> low_bits] ^ low[o % 2^low_bits]. table holds 2^low_bits + 2^(q - low_bits) amplitudes. */
     void (*product_state)(void *state, const void *coef, int q, int low_bits, const uint32_t *low,
                           const uint32_t *high, void *table);
     void (*gates)(void *state, const void *coef, int q);
@@ -51,7 +53,7 @@ typedef struct lt_gram_loops {
     /* Into vector `part` of a panel, past the caches when streaming; squared norms of the rows where
        wanted (else NULL). */
     void (*pack)(void *panel, int part, int planes, const void *state, int64_t amplitudes, double *norm, bool streaming);
-    /* Interleaved complex numbers: the amplitude of b of row r to rows[r][2 at]; the first n_rows rows. */
+    /* Interleaved complex numbers of the first n_rows rows, through such a map. */
     void (*unpack)(void *const *rows, int n_rows, const void *state, int q, int low_bits,
                    const uint32_t *low, const uint32_t *high);
     void (*overlap)(const lt_overlap_job *job);

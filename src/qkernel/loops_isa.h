@@ -77,7 +77,7 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 #define LANE(v, r) (v)
 #define WIDEN(v) ((double)(v))
 #define MV 2
-#define NR 2
+#define NR 1
 #define LANES 1
 #define VD double
 
@@ -101,7 +101,7 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 const lt_gram_isa LT_LOOPS = {
     .f32 = ROW(LT_VECTOR_BYTES / 4, 3 * (LT_VECTOR_BYTES / 4), LT_COLUMNS, LT_SHAPE_F32, _f32),
     .f64 = ROW(LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_COLUMNS, LT_SHAPE_F64, _f64),
-    .narrow_f32 = ROW(1, 2, 2, "2x2", _narrow_f32),
-    .narrow_f64 = ROW(1, 2, 2, "2x2", _narrow_f64),
+    .narrow_f32 = ROW(1, 2, 1, "2x1", _narrow_f32),
+    .narrow_f64 = ROW(1, 2, 1, "2x1", _narrow_f64),
     .closed = { LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_COLUMNS, LT_SHAPE_F64, product_f64, transfer_f64 },
 };

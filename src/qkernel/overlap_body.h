@@ -1,20 +1,20 @@
 /* Overlaps of packed states, for one T and V: part of loops_body.h. SPDX-License-Identifier: BSD-3-Clause */
 
-/* sum[j][v] = sum over n amplitudes of the row vectors a[k][v] times the elements b[k][j], in NR x MV
-   registers. Both sides stream from the second-level cache, so they are asked for ahead of time: worth
-   a third of the speed. */
-static inline __attribute__((always_inline)) void FN(sweep)(const V *a, const T *b, int64_t n, V sum[NR][MV])
+/* sum[j][v] = sum over n amplitudes of the row vectors a[v][k] times the elements b[k][j], in NR x MV
+   registers; row vectors of one amplitude are `part` vectors apart. Both sides stream from the
+   second-level cache, so they are asked for ahead of time: worth a third of the speed. */
+static inline __attribute__((always_inline)) void FN(sweep)(const V *a, int64_t part, const T *b, int64_t n, V sum[NR][MV])
 {
     V s[NR][MV];
     UNROLL for (int j = 0; j < NR; j++)
         UNROLL for (int v = 0; v < MV; v++) s[j][v] = (V){ 0 };
-    for (int64_t k = 0; k < n; k++, a += MV, b += MV * LANES) {
+    for (int64_t k = 0; k < n; k++, a++, b += LANES) {
         V x[MV];
         UNROLL for (int v = 0; v < MV; v++) {
-            x[v] = a[v];
-            __builtin_prefetch(a + AHEAD * MV + v);
+            x[v] = a[v * part];
+            __builtin_prefetch(a + v * part + AHEAD);
         }
-        __builtin_prefetch(b + AHEAD * MV * LANES);
+        __builtin_prefetch(b + AHEAD * LANES);
         UNROLL for (int j = 0; j < NR; j++)
             UNROLL for (int v = 0; v < MV; v++) s[j][v] += x[v] * b[j];
     }
@@ -23,13 +23,13 @@ static inline __attribute__((always_inline)) void FN(sweep)(const V *a, const T 
 }
 
 /* The same over a whole chunk: one run in double precision, the sum of short ones in single. */
-static inline __attribute__((always_inline)) void FN(sweep_chunk)(const V *a, const T *b, int64_t n, V sum[NR][MV])
+static inline __attribute__((always_inline)) void FN(sweep_chunk)(const V *a, int64_t part, const T *b, int64_t n, V sum[NR][MV])
 {
     int64_t run = sizeof(T) == 4 && n > LT_F32_RUN ? LT_F32_RUN : n;
-    FN(sweep)(a, b, run, sum);
+    FN(sweep)(a, part, b, run, sum);
     for (int64_t k = run; k < n; k += run) {
         V more[NR][MV];
-        FN(sweep)(a + k * MV, b + k * MV * LANES, n - k < run ? n - k : run, more);
+        FN(sweep)(a + k, part, b + k * LANES, n - k < run ? n - k : run, more);
         UNROLL for (int j = 0; j < NR; j++)
             UNROLL for (int v = 0; v < MV; v++) sum[j][v] += more[j][v];
     }
@@ -73,31 +73,32 @@ static inline __attribute__((always_inline)) void FN(finish)(const FN(place) *at
 }
 
 /* MV * LANES rows by NR columns over one chunk of n amplitudes. */
-static void FN(kernel)(const V *a, const T *b, int64_t n, int planes, const FN(place) *at)
+static void FN(kernel)(const V *a, int64_t part, const T *b, int64_t n, int planes, const FN(place) *at)
 {
     V p[NR][MV], s[NR][MV], d[NR][MV];
-    int64_t a_plane = n * MV, b_plane = n * MV * LANES;
-    FN(sweep_chunk)(a, b, n, p);
+    FN(sweep_chunk)(a, part, b, n, p);
     if (planes == LT_PLANES_REAL) {
         FN(finish_real)(at, p);
         return;
     }
-    FN(sweep_chunk)(a + 2 * a_plane, b + b_plane, n, s);
-    FN(sweep_chunk)(a + a_plane, b + 2 * b_plane, n, d);
+    FN(sweep_chunk)(a + 2 * n, part, b + n * LANES, n, s);
+    FN(sweep_chunk)(a + n, part, b + 2 * n * LANES, n, d);
     FN(finish)(at, p, s, d);
 }
 
 /* All kernel calls of one chunk over a tile: NR columns stay near while the rows pass. */
 static void FN(overlap_chunk)(const lt_overlap_job *job, int64_t begin, int64_t n)
 {
+    int64_t part = job->planes * job->amplitudes; /* vectors of one part of a panel */
     for (int64_t j = 0; j < job->n_columns; j += NR) {
-        const T *b = (const T *)job->b + (j / (MV * LANES)) * job->b_step + begin * job->planes * MV * LANES + j % (MV * LANES);
+        int64_t panel = j / (MV * LANES), in_panel = j % (MV * LANES);
+        const T *b = (const T *)job->b + panel * job->b_step + (in_panel / LANES * part + begin * job->planes) * LANES + in_panel % LANES;
         FN(place) at = { .step = job->n_a * MV, .first = begin == 0, .last = begin + n == job->amplitudes };
         for (int64_t i = 0; i < job->n_a && i * MV * LANES <= j + NR - 1 + job->diagonal; i++) {
-            const V *a = (const V *)((const T *)job->a + i * job->a_step) + begin * job->planes * MV;
+            const V *a = (const V *)((const T *)job->a + i * job->a_step) + begin * job->planes;
             at.k = (VD *)job->k + j * at.step + i * MV;
             at.im = (VD *)job->im + j * at.step + i * MV;
-            FN(kernel)(a, b, n, job->planes, &at);
+            FN(kernel)(a, part, b, n, job->planes, &at);
         }
     }
 }

@@ -31,10 +31,12 @@ static void FN(product_state)(void *state, const void *coef, int q, int low_bits
     int64_t n_low = (int64_t)1 << low_bits, n_high = (int64_t)1 << (q - low_bits);
     FN(fill_table)(t_high, g, q - low_bits);
     FN(fill_table)(t_low, g + (q - low_bits), low_bits);
-    for (int64_t h = 0; h < n_high; h++) {
-        V re = t_high[h].re, im = t_high[h].im;
-        for (int64_t l = 0; l < n_low; l++) to[high[h] ^ low[l]] = FN(times)(t_low[l], re, im);
-    }
+    for (int64_t h = 0; h < n_high; h++)
+        for (int64_t l = 0; l < n_low; l++) {
+            uint32_t b = high[h] ^ low[l];
+            const FN(amplitude) *x = &t_high[b >> low_bits];
+            to[h * n_low + l] = FN(times)(t_low[b & (n_low - 1)], x->re, x->im);
+        }
 }
 
 /* ---- gates ---- */
@@ -101,7 +103,7 @@ static void FN(permute)(void *to, const void *from, int q, int low_bits, const u
     const FN(amplitude) *s = from;
     int64_t n_low = (int64_t)1 << low_bits, n_high = (int64_t)1 << (q - low_bits);
     for (int64_t h = 0; h < n_high; h++)
-        for (int64_t l = 0; l < n_low; l++) d[high[h] ^ low[l]] = s[h * n_low + l];
+        for (int64_t l = 0; l < n_low; l++) d[h * n_low + l] = s[high[h] ^ low[l]];
 }
 
 /* ---- out of the vectors ---- */
@@ -113,13 +115,13 @@ static inline __attribute__((always_inline)) void FN(pack_with)(void *panel, int
     int64_t chunk = amplitudes < LT_CHUNK ? amplitudes : LT_CHUNK;
     double sum[LANES] = { 0 };
     for (int64_t c = 0; c < amplitudes / chunk; c++) {
-        V *plane = (V *)panel + c * planes * chunk * MV + part, square = { 0 };
+        V *plane = (V *)panel + part * planes * amplitudes + c * planes * chunk, square = { 0 };
         for (int64_t k = 0; k < chunk; k++) {
             V re = s[c * chunk + k].re, im = s[c * chunk + k].im;
-            PUT(&plane[k * MV], re, streaming);
+            PUT(&plane[k], re, streaming);
             if (planes == LT_PLANES_COMPLEX) {
-                PUT(&plane[(chunk + k) * MV], re + 2 * im, streaming);
-                PUT(&plane[(2 * chunk + k) * MV], re - 2 * im, streaming);
+                PUT(&plane[chunk + k], re + 2 * im, streaming);
+                PUT(&plane[2 * chunk + k], re - 2 * im, streaming);
             }
             if (norm) square += re * re + im * im;
         }
@@ -144,9 +146,10 @@ static void FN(unpack)(void *const *rows, int n_rows, const void *state, int q, 
         for (int r = 0; r < n_rows; r++) {
             T *row = rows[r];
             for (int64_t l = 0; l < n_low; l++) {
-                int64_t at = 2 * (int64_t)(high[h] ^ low[l]);
-                row[at] = LANE(s[h * n_low + l].re, r);
-                row[at + 1] = LANE(s[h * n_low + l].im, r);
+                const FN(amplitude) *x = &s[high[h] ^ low[l]];
+                int64_t at = 2 * (h * n_low + l);
+                row[at] = LANE(x->re, r);
+                row[at + 1] = LANE(x->im, r);
             }
         }
 }
