@@ -58,7 +58,7 @@ typedef struct lt_gram_progress {
     int64_t tiles_done, tiles_total, pairs_done, pairs_total;
     double  seconds;
 } lt_gram_progress;
-/* Called now and then on the thread that called lt_gram_fill. False asks it to stop. */
+/* Called now and then on the thread that called lt_gram_fill, and once at the end. False asks it to stop. */
 typedef bool (*lt_gram_progress_fn)(void *ctx, const lt_gram_progress *p);
 
 /* Plain data: start from lt_gram_defaults(). lt_options_help(lt_gram_options_table()) lists it. */

@@ -174,7 +174,9 @@ lt_status lt_tiles_run(const lt_gram_plan *p, const lt_circuit *c, lt_pool *pool
                        const lt_gram_out *out, void *scratch, lt_gram_meter *meter)
 {
     work w = { p, c, b, out, scratch, meter };
-    return lt_pool_run(pool, tiles_of(p, b), run_tile, &w);
+    lt_status s = lt_pool_run(pool, tiles_of(p, b), run_tile, &w);
+    if (!s && meter->fn) tell(meter); /* the other threads may have taken every tile; and the last call says all is done */
+    return s;
 }
 
 lt_status lt_tiles_diagonal(const lt_gram_plan *p, const lt_circuit *c, const void *panels, int64_t n, void *scratch, double *out)
