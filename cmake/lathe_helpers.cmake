@@ -1,13 +1,13 @@
 # Helpers of the build: features, layers, tests. SPDX-License-Identifier: BSD-3-Clause
 
-# lt_feature(NAME "what it is for" PKG module HEADER file.h LIB name PACKAGE debian-package
+# lt_feature(NAME "what it is for" PKG module HEADER file.h LIB name… PACKAGE debian-package
 #            [SUFFIXES folder…]):
 # the switch LT_NAME=AUTO|ON|OFF over one outside library. AUTO takes it where it is found, ON fails
 # without it. Looked for with pkg-config first, then as header and library file: hosts without
 # pkg-config, and libraries without a .pc file (oneDNN), still count. Sets LT_HAVE_NAME; link with
 # the target PkgConfig::NAME (upper case), which exists only when it was found.
 function(lt_feature name help)
-    cmake_parse_arguments(F "" "PKG;HEADER;LIB;PACKAGE" "SUFFIXES" ${ARGN})
+    cmake_parse_arguments(F "" "PKG;HEADER;PACKAGE" "LIB;SUFFIXES" ${ARGN})
     string(TOUPPER ${name} upper)
     set(LT_${upper} AUTO CACHE STRING "${help}: AUTO, ON or OFF")
     set_property(CACHE LT_${upper} PROPERTY STRINGS AUTO ON OFF)
@@ -21,7 +21,7 @@ function(lt_feature name help)
         endif()
         if(NOT TARGET PkgConfig::${upper})
             find_path(LT_${upper}_INCLUDE ${F_HEADER} PATH_SUFFIXES ${F_SUFFIXES})
-            find_library(LT_${upper}_LIBRARY ${F_LIB} PATH_SUFFIXES ${F_SUFFIXES})
+            find_library(LT_${upper}_LIBRARY NAMES ${F_LIB} PATH_SUFFIXES ${F_SUFFIXES})
             mark_as_advanced(LT_${upper}_INCLUDE LT_${upper}_LIBRARY)
             if(LT_${upper}_INCLUDE AND LT_${upper}_LIBRARY)
                 add_library(PkgConfig::${upper} INTERFACE IMPORTED GLOBAL)
@@ -31,7 +31,15 @@ function(lt_feature name help)
         endif()
         if(TARGET PkgConfig::${upper})
             set(have TRUE)
-            set_property(GLOBAL APPEND PROPERTY LT_STATIC_LIBS ${F_LIB})
+            find_library(LT_${upper}_PLAIN NAMES ${F_LIB}) # as a linker finds it without help
+            mark_as_advanced(LT_${upper}_PLAIN)
+            if(LT_${upper}_PLAIN)
+                get_filename_component(plain ${LT_${upper}_PLAIN} NAME_WE)
+                string(REGEX REPLACE "^lib" "" plain ${plain})
+            else()
+                list(GET F_LIB 0 plain)
+            endif()
+            set_property(GLOBAL APPEND PROPERTY LT_STATIC_LIBS ${plain})
         elseif(LT_${upper} STREQUAL "ON")
             message(FATAL_ERROR "LT_${upper}=ON, but ${F_HEADER} and lib${F_LIB} were not found (Debian package ${F_PACKAGE})")
         endif()

@@ -6,6 +6,7 @@
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
+have_hdf5() { have_header hdf5.h || have_header hdf5/serial/hdf5.h; } # Debian's folder needs a path
 have_header() { printf '#include <%s>\n' "$1" | cc -E - >/dev/null 2>&1; }
 
 # Without the needed ones there is no build; without the wanted ones lathe falls back to its own,
@@ -20,6 +21,9 @@ have_header cblas.h                        || wanted="$wanted libopenblas-dev"
 have_header dnnl.h                         || wanted="$wanted libdnnl-dev"
 have_header fftw3.h                        || wanted="$wanted libfftw3-dev"
 have_header zlib.h                         || wanted="$wanted zlib1g-dev"
+have_header yaml.h                         || wanted="$wanted libyaml-dev"
+have_hdf5                                  || wanted="$wanted libhdf5-dev"
+have_header png.h                          || wanted="$wanted libpng-dev"
 
 missing=$(echo $needed $wanted)
 [ -n "$missing" ] || exit 0

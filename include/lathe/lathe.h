@@ -3,6 +3,7 @@
 #define LATHE_LATHE_H
 
 #include "lathe/base.h"
+#include "lathe/dataset_config.h"
 #include "lathe/device.h"
 #include "lathe/features.h"
 #include "lathe/gram.h"
@@ -10,6 +11,7 @@
 #include "lathe/json.h"
 #include "lathe/lane.h"
 #include "lathe/npy.h"
+#include "lathe/operator.h"
 #include "lathe/options.h"
 #include "lathe/problem.h"
 #include "lathe/qp.h"

@@ -1,0 +1,96 @@
+/* A dataset's configuration after loading: every key checked, defaults filled in.
+   SPDX-License-Identifier: BSD-3-Clause
+
+   Made by lt_dataset_config_load (include/lathe/dataset_config.h); the other files of this layer
+   read it and never change it. */
+#ifndef LT_OPERATORS_CONFIG_H
+#define LT_OPERATORS_CONFIG_H
+
+#include "lathe/dataset_config.h"
+#include "operators/feature_options.h"
+
+/* ---- Parameter space ------------------------------------------------------------ */
+typedef enum lt_param_kind { LT_PARAM_INTEGER, LT_PARAM_CONTINUOUS, LT_PARAM_CHOICE, LT_PARAM_BOOLEAN } lt_param_kind;
+typedef enum lt_param_block { LT_BLOCK_ARCHITECTURE, LT_BLOCK_STOCHASTIC, LT_BLOCK_OPERATOR, LT_BLOCK_EVOLUTION, LT_BLOCK_UAFNO } lt_param_block;
+
+typedef struct lt_param_choice {
+    const char *text;    /* as written, for names and one-hot columns */
+    double      number;  /* NaN when the choice is not a number */
+} lt_param_choice;
+
+typedef struct lt_param {
+    const char      *name;
+    lt_param_block   block;
+    lt_param_kind    kind;
+    double           lo, hi;
+    bool             log_scale;
+    int              n_choices;
+    lt_param_choice *choices;
+    double          *weights;       /* NULL: all alike */
+} lt_param;
+
+typedef struct lt_space {
+    int       n;                    /* P: columns, in the order of the file */
+    lt_param *param;
+} lt_space;
+
+/* A mapped value: choice index, or the number (booleans 0 or 1). */
+typedef struct lt_param_value { int choice; double number; const char *text; } lt_param_value;
+lt_param_value  lt_param_map(const lt_param *p, double unit);
+const lt_param *lt_space_find(const lt_space *s, const char *name, int *column); /* NULL when absent */
+
+/* ---- Initial fields --------------------------------------------------------------- */
+typedef struct lt_field_recipe lt_field_recipe; /* one type with its parameters: operators/fields.h */
+
+/* ---- The whole ---------------------------------------------------------------------- */
+typedef enum lt_compression { LT_COMPRESS_GZIP, LT_COMPRESS_LZF, LT_COMPRESS_NONE } lt_compression;
+typedef enum lt_summary_mode { LT_SUMMARY_MANUAL, LT_SUMMARY_LEARNED, LT_SUMMARY_HYBRID } lt_summary_mode;
+typedef enum lt_initial_variant { LT_INITIAL_MANUAL14, LT_INITIAL_BASIC38 } lt_initial_variant;
+
+struct lt_dataset_config {
+    char     *json;                 /* the whole document, substitutions, merges and overrides done */
+    char     *engine_json;          /* the engine: mapping with defaults filled in */
+    const char *name;               /* metadata.name */
+    lt_space  space;
+    /* sampling */
+    bool      scramble;
+    uint64_t  seed;                 /* sobol.seed: of everything */
+    bool      check_discrepancy, check_correlation;
+    double    max_discrepancy, max_correlation; /* INFINITY when its check is off */
+    int64_t   total_samples, batch_size;
+    /* simulation */
+    const char      *device;        /* "cuda", "cuda:1", "cpu" */
+    lt_operator_kind kind;
+    lt_precision     precision;     /* what applies, given or not */
+    int64_t          realizations, steps; /* M, T */
+    bool             operator_features;   /* the ten sensitivity columns */
+    /* initial fields: n_fields recipes with their weights */
+    int              n_fields;
+    lt_field_recipe *field;
+    double          *field_weight;
+    /* dataset */
+    const char    *output_path;
+    lt_compression compression;
+    int            compression_level;
+    int64_t        chunk_rows;      /* K, not yet clamped to N */
+    bool           store_trajectories;
+    /* features */
+    bool               temporal, summary, initial, architecture;
+    lt_initial_variant initial_variant;
+    lt_summary_mode    summary_mode;
+    lt_learned_options learned;
+    lt_feature_options features;
+    /* engine */
+    bool circular_padding, tanh_gelu, full_noise, physical_grf, ignore_alias_blocks;
+    /* notes for the user, one line each: unknown keys with the nearest known one, … */
+    int    n_warnings;
+    char **warning;
+};
+
+/* Row i of the dataset: unit parameters, rounded to float32 as the file keeps them; any i, in any
+   order. unit has space.n elements. Safe from several threads. */
+lt_status lt_dataset_unit_row(const lt_dataset_config *c, int64_t i, float *unit);
+/* What the row means. The one mapping, used everywhere. */
+lt_status lt_dataset_map_row(const lt_dataset_config *c, const float *unit, lt_operator_spec *out);
+
+#endif
