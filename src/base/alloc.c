@@ -9,8 +9,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ALIGNMENT 64
+#define LARGE_PAGE ((size_t)2 << 20)
+#define LARGE_FROM (4 * LARGE_PAGE) /* from here on, rounding up to whole large pages wastes little */
 
 static _Atomic int64_t n_made, n_live;
 static _Atomic int64_t fail_countdown; /* the allocation that takes it from 1 to 0 fails */
@@ -81,14 +84,28 @@ char *lt_strdup(const char *s)
     return copy;
 }
 
+/* Large pages: one fault for 2 MiB instead of 512, and fewer misses when it is read across. Only
+   advice, so a refusal does not matter. */
+static void *prefer_large_pages(void *p, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    if (p) (void)madvise(p, bytes, MADV_HUGEPAGE);
+#else
+    (void)bytes;
+#endif
+    return p;
+}
+
 void *lt_malloc_aligned(size_t bytes)
 {
-    if (bytes > SIZE_MAX - ALIGNMENT) {
+    if (bytes > SIZE_MAX - LARGE_PAGE) {
         LT_FAIL(LT_ERR_MEMORY, "no memory for %zu bytes", bytes);
         return NULL;
     }
-    size_t rounded = (at_least_one(bytes) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    return counted(chosen_to_fail() ? NULL : aligned_alloc(ALIGNMENT, rounded), bytes);
+    size_t unit = bytes >= LARGE_FROM ? LARGE_PAGE : ALIGNMENT;
+    size_t rounded = (at_least_one(bytes) + unit - 1) / unit * unit;
+    void *p = chosen_to_fail() ? NULL : aligned_alloc(unit, rounded);
+    return counted(unit == LARGE_PAGE ? prefer_large_pages(p, rounded) : p, bytes);
 }
 
 void lt_free_aligned(void *p) { lt_free(p); }
