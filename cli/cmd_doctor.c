@@ -94,6 +94,15 @@ static void check_cuda(findings *f)
     lt_device_close(dev);
 }
 
+static void check_libraries(findings *f)
+{
+    lt_device_library_info l;
+    for (int i = 0; lt_device_library(i, &l); i++) {
+        finding *row = add(f, l.usable ? GOOD : MISSING, l.name);
+        SAY(row->text, l.usable ? "%s; %s" : "%.0s%s", l.usable ? l.version : "", l.usable ? l.purpose : l.reason);
+    }
+}
+
 /* The same rule as base/config.c states in its table: LATHE_CACHE, else XDG, else HOME. */
 static bool cache_folder(char *out, size_t bytes)
 {
@@ -162,6 +171,7 @@ static lt_status run(cli_context *c)
     check_build(&f);
     check_cpu(&f);
     check_cuda(&f);
+    check_libraries(&f);
     check_cache(&f);
     check_environment(&f);
     int bad = 0;

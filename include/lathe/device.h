@@ -34,6 +34,15 @@ LT_API lt_status lt_device_list(int index, lt_device_info *out);
 LT_API lt_status lt_device_describe(lt_device *dev, lt_device_info *out);
 LT_API const char *lt_device_id(const lt_device *dev);   /* "cpu"; valid while the device is open */
 
+/* ---- Libraries a GPU works with ---------------------------------------------- */
+typedef struct lt_device_library_info {
+    char name[16], purpose[40], version[32]; /* "cuDNN", "convolution", "9.13.0" */
+    bool usable;                             /* opened, with every function that is needed */
+    char reason[400];                        /* when not: why, and what to do */
+} lt_device_library_info;
+/* The index-th library of NVIDIA's that is opened at run time, GPU or not; false past the last one. */
+LT_API bool lt_device_library(int index, lt_device_library_info *out);
+
 /* ---- Memory ---------------------------------------------------------------- */
 typedef struct lt_memory_stats {             /* of the device's caching allocator */
     int64_t in_use_bytes, reserved_bytes;    /* handed out; taken from the device */

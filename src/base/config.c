@@ -16,6 +16,8 @@ static const lt_env_row rows[] = {
                           "folder for compiled kernels and tuning results" },
     [LT_CONFIG_ISA] = { "LATHE_ISA", "plain|avx2|avx512", "the best this processor has",
                         "highest instruction set the CPU kernels may use" },
+    [LT_CONFIG_CUDA] = { "LATHE_CUDA", "DIR", "where the system finds them",
+                         "folder that holds the CUDA libraries (NVRTC, cuBLASLt, cuDNN, ...)" },
     [LT_CONFIG_OOM_AT] = { "LT_OOM_AT", "N", "off",
                            "for tests: the N-th allocation of the process fails" },
     [LT_CONFIG_XDG_CACHE_HOME] = { "XDG_CACHE_HOME", "DIR", "~/.cache", "see LATHE_CACHE" },

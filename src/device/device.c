@@ -80,7 +80,7 @@ static lt_status resolve(const char *name, size_t *row, int *ordinal)
     LT_TRY(parse_name(name, row, ordinal));
     int n = count_of(*row);
     if (*ordinal < n) return LT_OK;
-    char why[160] = "";
+    char why[480] = "";
     if (!n) snprintf(why, sizeof why, "%s", lt_error_text());
     list_devices(here, sizeof here);
     if (!n) return LT_FAIL(LT_ERR_UNSUPPORTED, "device '%s' cannot run: %s; devices here: %s", name, why, here);

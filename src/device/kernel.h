@@ -8,6 +8,7 @@
 #define LT_KERNEL_MAX_ARGS 128
 
 typedef struct lt_kernel lt_kernel;
+struct lt_stream;
 
 /* A prepared piece of work: everything that depends on shapes and types alone is decided
    when it is made, so running it neither allocates nor looks anything up. arg[] holds the
@@ -15,11 +16,14 @@ typedef struct lt_kernel lt_kernel;
 struct lt_kernel {
     const char *name;             /* the row it came from: "matmul_f64_openblas" */
     lt_status (*run)(const lt_kernel *k, lt_pool *pool, void *const *arg); /* host kernels */
+    /* Device kernels made of several launches or library calls: queues them on st, and nothing else,
+       so that it can be captured. NULL for one function of a module. */
+    lt_status (*enqueue)(const lt_kernel *k, struct lt_stream *st, void *const *arg);
     void      (*destroy)(lt_kernel *k);
     size_t      scratch_bytes;    /* the launcher passes this much, 64-byte aligned; 0 = none */
     int         n_args;           /* without the scratch pointer, which is arg[n_args] */
     double      flops, bytes;     /* cost of one run, for plans and traces */
-    void       *module;           /* device kernels: the backend's own handle */
+    void       *module;           /* device kernels: state of the device it was built for */
 };
 
 typedef struct lt_launch {

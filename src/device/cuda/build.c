@@ -1,0 +1,98 @@
+/* Kernels from source text: NVRTC, with the machine code kept on disk.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "device/cuda/cuda.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include "device/cuda/compile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CUBIN_LIMIT_BYTES ((size_t)64 << 20)
+#define STATIC_SHARED_BYTES ((size_t)48 << 10) /* more must be asked for */
+
+/* Everything the machine code depends on. */
+static void cache_key(const lt_cuda *c, const lt_kernel_key *key, int major, int minor, char *out, size_t bytes)
+{
+    lt_sha256 h;
+    lt_sha256_start(&h);
+    lt_sha256_add(&h, key->source, strlen(key->source) + 1);
+    for (int i = 0; i < key->n_options; i++) lt_sha256_add(&h, key->options[i], strlen(key->options[i]) + 1);
+    lt_digest d = lt_sha256_finish(&h);
+    snprintf(out, bytes, "cubin 1 sm_%d driver %d nvrtc %d.%d %s", c->sm, c->driver_version, major, minor, lt_digest_hex(&d).s);
+}
+
+/* From the cache, or compiled. A cache that cannot be read or written costs time, nothing else. */
+static lt_status get_cubin(lt_cuda *c, const lt_kernel_key *key, char **cubin, size_t *bytes)
+{
+    const lt_nvrtc *rtc;
+    int major, minor;
+    char name[200];
+    LT_TRY(lt_nvrtc_open(&rtc, &major, &minor));
+    cache_key(c, key, major, minor, name, sizeof name);
+    if (lt_cache_get(name, CUBIN_LIMIT_BYTES, cubin, bytes)) *cubin = NULL;
+    if (*cubin) return LT_OK;
+    LT_TRY(lt_cuda_compile(rtc, key, c->sm, cubin, bytes));
+    (void)lt_cache_put(name, *cubin, *bytes);
+    return LT_OK;
+}
+
+static void destroy_kernel(lt_kernel *base)
+{
+    lt_cuda_kernel *k = (lt_cuda_kernel *)base;
+    lt_cuda *c = base->module;
+    (void)c->cu->cuCtxSetCurrent(c->context);
+    if (k->module) (void)c->cu->cuModuleUnload(k->module);
+    lt_free(k);
+}
+
+static lt_status load(lt_cuda *c, const lt_kernel_key *key, lt_cuda_kernel *k)
+{
+    char *cubin, what[160];
+    size_t bytes;
+    LT_TRY(get_cubin(c, key, &cubin, &bytes));
+    snprintf(what, sizeof what, "loading kernel '%.60s', function '%.60s'", key->name, key->entry);
+    unsigned r = c->cu->cuModuleLoadData(&k->module, cubin);
+    lt_free(cubin);
+    if (!r) r = c->cu->cuModuleGetFunction(&k->function, k->module, key->entry);
+    if (!r && key->shared_bytes > STATIC_SHARED_BYTES)
+        r = c->cu->cuFuncSetAttribute(k->function, LT_CU_FUNCTION_MAX_SHARED_BYTES, (int)key->shared_bytes);
+    return r ? lt_cuda_fail(c, r, what, __FILE__, __LINE__) : LT_OK;
+}
+
+static lt_status check_key(const lt_cuda *c, const lt_kernel_key *key)
+{
+    if (key->host)
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: '%s' is a kernel of the CPU, there is none for this device", c->dev->id, key->name);
+    for (int i = 0; i < 3; i++)
+        if (!key->grid[i] || !key->block[i])
+            return LT_FAIL(LT_ERR_ARGUMENT, "%s: '%s' has a grid of %u x %u x %u blocks of %u x %u x %u threads, expected at least 1",
+                           c->dev->id, key->name, key->grid[0], key->grid[1], key->grid[2], key->block[0], key->block[1], key->block[2]);
+    if (key->shared_bytes > c->shared_optin_bytes)
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: '%s' needs %zu bytes of shared memory, a block has %zu", c->dev->id, key->name,
+                       key->shared_bytes, c->shared_optin_bytes);
+    return LT_OK;
+}
+
+lt_status lt_cuda_build(lt_device *dev, const lt_kernel_key *key, lt_kernel **out)
+{
+    lt_cuda *c = lt_cuda_of(dev);
+    LT_TRY(check_key(c, key));
+    LT_TRY(lt_cuda_enter(c));
+    size_t length = strlen(key->name) + 1;
+    lt_cuda_kernel *k = lt_calloc(1, sizeof *k + length);
+    if (!k) return LT_FAIL(LT_ERR_MEMORY, "%s: no memory for kernel '%s'", dev->id, key->name);
+    memcpy(k->name, key->name, length);
+    k->base = (lt_kernel){ .name = k->name, .destroy = destroy_kernel, .scratch_bytes = key->scratch_bytes, .n_args = key->n_args,
+                           .flops = key->flops, .bytes = key->bytes, .module = c };
+    memcpy(k->grid, key->grid, sizeof k->grid);
+    memcpy(k->block, key->block, sizeof k->block);
+    k->shared_bytes = (unsigned)key->shared_bytes;
+    lt_status s = load(c, key, k);
+    if (s) destroy_kernel(&k->base);
+    else *out = &k->base;
+    return s;
+}

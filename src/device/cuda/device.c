@@ -1,0 +1,218 @@
+/* Opening, describing and closing a CUDA device; its memory; its table.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "device/cuda/cuda.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "device/cuda/libraries.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Faults ------------------------------------------------------------------------------ */
+/* After these the context is dead: every later call of the process returns the same error. */
+static bool is_sticky(unsigned r)
+{
+    return r == LT_CU_ERROR_ECC_UNCORRECTABLE || r == LT_CU_ERROR_UNKNOWN
+        || (r >= LT_CU_ERROR_ILLEGAL_ADDRESS && r <= LT_CU_ERROR_LAUNCH_FAILED
+            && (r == LT_CU_ERROR_ILLEGAL_ADDRESS || r == LT_CU_ERROR_LAUNCH_TIMEOUT || r == LT_CU_ERROR_CONTEXT_IS_DESTROYED
+                || r == LT_CU_ERROR_ASSERT || r >= LT_CU_ERROR_HARDWARE_STACK_ERROR));
+}
+
+static lt_status say_lost(lt_cuda *c)
+{
+    return LT_FAIL(LT_ERR_DEVICE, "%s is lost since an earlier fault (%s): files already written stay, nothing more can "
+                                  "run on it in this process; start again to use it", c->dev->id, c->lost_text);
+}
+
+lt_status lt_cuda_fail(lt_cuda *c, unsigned result, const char *what, const char *file, int line)
+{
+    const char *name = NULL, *text = NULL;
+    (void)c->cu->cuGetErrorName(result, &name);
+    (void)c->cu->cuGetErrorString(result, &text);
+    if (!name) name = "unknown error";
+    if (result == LT_CU_ERROR_OUT_OF_MEMORY) {
+        size_t free_bytes = 0, total = 0;
+        (void)c->cu->cuMemGetInfo_v2(&free_bytes, &total);
+        return lt_fail_at(LT_ERR_MEMORY, file, line, "%s: %s: out of memory, %zu of %zu bytes are free; use smaller batches or "
+                          "tiles, a narrower type, or end other programs on the device", c->dev->id, what, free_bytes, total);
+    }
+    if (is_sticky(result)) {
+        pthread_mutex_lock(&c->lock);
+        if (!c->lost) snprintf(c->lost_text, sizeof c->lost_text, "%s: %s", what, name);
+        c->lost = true;
+        pthread_mutex_unlock(&c->lock);
+        return lt_fail_at(LT_ERR_DEVICE, file, line, "%s: %s: %s, %s; the device is lost to this process: files already written "
+                          "stay, start again to use it", c->dev->id, what, name, text ? text : "?");
+    }
+    return lt_fail_at(LT_ERR_DEVICE, file, line, "%s: %s: %s, %s", c->dev->id, what, name, text ? text : "?");
+}
+
+lt_status lt_cuda_enter(lt_cuda *c)
+{
+    if (c->lost) return say_lost(c);
+    LT_CUDA_TRY(c, "making the device current", c->cu->cuCtxSetCurrent(c->context));
+    return LT_OK;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------ */
+static int cuda_count(void)
+{
+    const lt_cuda_driver *cu;
+    int n = 0;
+    if (lt_cuda_driver_open(&cu)) return 0;
+    if (cu->cuDeviceGetCount(&n) || n < 1) {
+        (void)LT_FAIL(LT_ERR_UNSUPPORTED, "the NVIDIA driver is here, but no GPU");
+        return 0;
+    }
+    return n;
+}
+
+static int attribute(const lt_cuda *c, unsigned which)
+{
+    int value = 0;
+    return c->cu->cuDeviceGetAttribute(&value, which, c->device) ? 0 : value;
+}
+
+#define SM_MIN 80 /* bf16 conversions and asynchronous copies are taken for granted */
+
+static lt_status read_limits(lt_cuda *c)
+{
+    c->sm = 10 * attribute(c, LT_CU_ATTRIBUTE_SM_MAJOR) + attribute(c, LT_CU_ATTRIBUTE_SM_MINOR);
+    c->n_multiprocessors = attribute(c, LT_CU_ATTRIBUTE_MULTIPROCESSORS);
+    c->shared_optin_bytes = (size_t)attribute(c, LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN);
+    (void)c->cu->cuDriverGetVersion(&c->driver_version);
+    if (c->sm < SM_MIN)
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s has compute capability %d.%d, expected %d.%d or later", c->dev->id, c->sm / 10,
+                       c->sm % 10, SM_MIN / 10, SM_MIN % 10);
+    return LT_OK;
+}
+
+static lt_status cuda_open(int ordinal, lt_device *dev)
+{
+    const lt_cuda_driver *cu;
+    LT_TRY(lt_cuda_driver_open(&cu));
+    lt_cuda *c = lt_calloc(1, sizeof *c);
+    if (!c) return LT_FAIL(LT_ERR_MEMORY, "cuda: %zu bytes for the device", sizeof *c);
+    c->cu = cu;
+    c->dev = dev;
+    pthread_mutex_init(&c->lock, NULL);
+    dev->state = c;
+    LT_CUDA_TRY(c, "finding the device", cu->cuDeviceGet(&c->device, ordinal));
+    LT_TRY(read_limits(c));
+    LT_CUDA_TRY(c, "opening the device", cu->cuDevicePrimaryCtxRetain(&c->context, c->device));
+    LT_TRY(lt_cuda_enter(c));
+    return lt_cuda_stream_create(dev, &dev->stream);
+}
+
+static void cuda_close(lt_device *dev)
+{
+    lt_cuda *c = dev->state;
+    if (!c) return;
+    lt_cuda_libraries_close(c);
+    if (dev->stream) lt_cuda_stream_destroy(dev->stream);
+    if (c->context) (void)c->cu->cuDevicePrimaryCtxRelease_v2(c->device);
+    pthread_mutex_destroy(&c->lock);
+    lt_free(c);
+}
+
+/* ---- Describing --------------------------------------------------------------------------- */
+/* "sm_90, 4915 GB/s by clock, nvrtc 13.0" */
+static void describe_features(lt_cuda *c, char *out, size_t bytes)
+{
+    const lt_nvrtc *rtc;
+    int major, minor, n = snprintf(out, bytes, "sm_%d", c->sm);
+    int khz = attribute(c, LT_CU_ATTRIBUTE_MEMORY_CLOCK_RATE), bits = attribute(c, LT_CU_ATTRIBUTE_MEMORY_BUS_WIDTH);
+    if (khz > 0 && bits > 0) n += snprintf(out + n, bytes - (size_t)n, ", %.0f GB/s by clock", 2e-6 * khz * bits / 8);
+    if (lt_nvrtc_open(&rtc, &major, &minor)) snprintf(out + n, bytes - (size_t)n, ", no nvrtc");
+    else snprintf(out + n, bytes - (size_t)n, ", nvrtc %d.%d", major, minor);
+}
+
+static lt_status cuda_describe(lt_device *dev, lt_device_info *out)
+{
+    lt_cuda *c = lt_cuda_of(dev);
+    size_t free_bytes, total;
+    LT_TRY(lt_cuda_enter(c));
+    LT_CUDA_TRY(c, "reading its name", c->cu->cuDeviceGetName(out->name, sizeof out->name, c->device));
+    LT_CUDA_TRY(c, "reading its memory", c->cu->cuMemGetInfo_v2(&free_bytes, &total));
+    describe_features(c, out->features, sizeof out->features);
+    snprintf(out->driver, sizeof out->driver, "CUDA %d.%d", c->driver_version / 1000, c->driver_version % 1000 / 10);
+    out->cores = c->n_multiprocessors;
+    out->memory_total_bytes = (int64_t)total;
+    out->memory_free_bytes = (int64_t)free_bytes;
+    out->cache_bytes[0] = attribute(c, LT_CU_ATTRIBUTE_SHARED_BYTES_PER_SM);
+    out->cache_bytes[1] = attribute(c, LT_CU_ATTRIBUTE_L2_BYTES);
+    out->computes = true;
+    return LT_OK;
+}
+
+/* ---- Memory ------------------------------------------------------------------------------- */
+static lt_status cuda_mem_info(lt_device *dev, int64_t *free_bytes, int64_t *total_bytes)
+{
+    lt_cuda *c = lt_cuda_of(dev);
+    size_t f, t;
+    LT_TRY(lt_cuda_enter(c));
+    LT_CUDA_TRY(c, "reading its memory", c->cu->cuMemGetInfo_v2(&f, &t));
+    *free_bytes = (int64_t)f;
+    *total_bytes = (int64_t)t;
+    return LT_OK;
+}
+
+static lt_status cuda_alloc(lt_device *dev, size_t bytes, void **out)
+{
+    lt_cuda *c = lt_cuda_of(dev);
+    lt_cu_address address;
+    char what[64];
+    LT_TRY(lt_cuda_enter(c));
+    snprintf(what, sizeof what, "allocating %zu bytes", bytes);
+    LT_CUDA_TRY(c, what, c->cu->cuMemAlloc_v2(&address, LT_MAX(bytes, 1)));
+    *out = (void *)(uintptr_t)address;
+    return LT_OK;
+}
+
+static lt_status cuda_release(lt_device *dev, void *address)
+{
+    lt_cuda *c = lt_cuda_of(dev);
+    if (!address || c->lost) return LT_OK; /* a lost context has taken its memory along */
+    LT_TRY(lt_cuda_enter(c));
+    LT_CUDA_TRY(c, "releasing memory", c->cu->cuMemFree_v2(lt_cuda_address(address)));
+    return LT_OK;
+}
+
+static lt_status cuda_host_alloc(lt_device *dev, size_t bytes, void **out)
+{
+    lt_cuda *c = lt_cuda_of(dev);
+    char what[64];
+    LT_TRY(lt_cuda_enter(c));
+    snprintf(what, sizeof what, "page-locking %zu bytes", bytes);
+    LT_CUDA_TRY(c, what, c->cu->cuMemHostAlloc(out, LT_MAX(bytes, 1), LT_CU_HOST_ALLOC_PORTABLE));
+    return LT_OK;
+}
+
+static lt_status cuda_host_release(lt_device *dev, void *address)
+{
+    lt_cuda *c = lt_cuda_of(dev);
+    if (!address) return LT_OK;
+    (void)c->cu->cuCtxSetCurrent(c->context); /* page-locked memory outlives a lost device */
+    unsigned r = c->cu->cuMemFreeHost(address);
+    return r && !c->lost ? lt_cuda_fail(c, r, "releasing page-locked memory", __FILE__, __LINE__) : LT_OK;
+}
+
+/* ---- The table ---------------------------------------------------------------------------- */
+const lt_backend *lt_backend_cuda(void)
+{
+    static const lt_backend table = {
+        .name = "cuda", .count = cuda_count, .open = cuda_open, .close = cuda_close,
+        .describe = cuda_describe, .mem_info = cuda_mem_info,
+        .alloc = cuda_alloc, .release = cuda_release, .host_alloc = cuda_host_alloc, .host_release = cuda_host_release,
+        .stream_create = lt_cuda_stream_create, .stream_destroy = lt_cuda_stream_destroy, .sync = lt_cuda_sync,
+        .copy = lt_cuda_copy, .fill = lt_cuda_fill, .build = lt_cuda_build,
+        .launch = lt_cuda_launch, .launch_all = lt_cuda_launch_all,
+        .event_create = lt_cuda_event_create, .event_destroy = lt_cuda_event_destroy,
+        .event_record = lt_cuda_event_record, .event_wait = lt_cuda_event_wait, .event_sync = lt_cuda_event_sync,
+        .event_query = lt_cuda_event_query, .event_elapsed = lt_cuda_event_elapsed,
+        .capture_begin = lt_cuda_capture_begin, .capture_end = lt_cuda_capture_end, .capture_abort = lt_cuda_capture_abort,
+        .replay = lt_cuda_replay, .rebind = lt_cuda_rebind, .capture_destroy = lt_cuda_capture_destroy,
+    };
+    return &table;
+}
