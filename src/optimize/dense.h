@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define LT_DENSE_BLOCK 8 /* right-hand sides of one symmetric_apply */
+#define LT_DENSE_ROW 64  /* numbers in a row of combine */
 
 typedef struct lt_dense {
     double (*dot)(int64_t n, const double *a, const double *b);
@@ -16,6 +17,8 @@ typedef struct lt_dense {
                              double *const *out);
     /* Rows first..last-1 of lower += s w' + w s'. */
     void   (*rank2_rows)(const double *s, const double *w, int64_t first, int64_t last, double *lower);
+    /* sum = the rows named, of LT_DENSE_ROW numbers each, times their values. */
+    void   (*combine)(int64_t count, const double *value, const int32_t *row, const double *rows, double *sum);
 } lt_dense;
 
 const lt_dense *lt_dense_best(void);

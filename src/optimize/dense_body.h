@@ -94,4 +94,17 @@ static void rank2_rows(const double *s, const double *w, int64_t first, int64_t 
     }
 }
 
-const lt_dense TABLE = { dot, axpy, symmetric_rows, rank2_rows };
+static void combine(int64_t count, const double *value, const int32_t *row, const double *rows, double *sum)
+{
+    lanes s0 = { 0 }, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+    for (int64_t e = 0; e < count; e++) {
+        const double *r = rows + (int64_t)row[e] * LT_DENSE_ROW;
+        double v = value[e];
+        s0 += v * LOAD(r), s1 += v * LOAD(r + 8), s2 += v * LOAD(r + 16), s3 += v * LOAD(r + 24);
+        s4 += v * LOAD(r + 32), s5 += v * LOAD(r + 40), s6 += v * LOAD(r + 48), s7 += v * LOAD(r + 56);
+    }
+    STORE(sum, s0), STORE(sum + 8, s1), STORE(sum + 16, s2), STORE(sum + 24, s3);
+    STORE(sum + 32, s4), STORE(sum + 40, s5), STORE(sum + 48, s6), STORE(sum + 56, s7);
+}
+
+const lt_dense TABLE = { dot, axpy, symmetric_rows, rank2_rows, combine };

@@ -3,6 +3,7 @@
        HG+ = gamma HG - rho (h v' + s u') + b s v',   Q+ = gamma Q - rho (u v' + v u') + b v v'.
    Every 50 updates, or when the check below fails, all are computed from scratch.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/dense.h"
 #include "optimize/solver.h"
 #include "optimize/sparse.h"
 #include "optimize/vector.h"
@@ -263,12 +264,12 @@ const double *lt_products_current(lt_run *r)
     return p->current;
 }
 
-void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out, int64_t step)
+void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out)
 {
     const lt_sparse *sparse = describe_current(r);
     for (int64_t j = first; j < r->k; j++)
-        if (!sparse || !sparse->is_sparse[j]) out[j * step] = lt_vec_dot(r->n, r->cur->grads + j * r->n, x);
-    if (sparse) lt_sparse_dots(sparse, first, x, out, step);
+        if (!sparse || !sparse->is_sparse[j]) out[j] = lt_vec_dot(r->n, r->cur->grads + j * r->n, x);
+    if (sparse) lt_sparse_dots(sparse, first, x, out);
 }
 
 /* Row and column `a` of Q, up to the diagonal. */
@@ -279,14 +280,20 @@ static void gram_row(const lt_run *r, int64_t m, int64_t a, double *Q)
         Q[a * m + b] = Q[b * m + a] = lt_vec_dot(r->n, column_G(r, p->column[a]), column_HG(r, p->column[b]));
 }
 
-/* The current point's own block: its gradients may be sparse. */
-static void gram_current(lt_run *r, int64_t m, int64_t first, double *Q)
+/* Some columns of Q at a time: sparse gradients pass over them all at once. */
+void lt_products_rows(lt_run *r, int64_t skip, int64_t first, int64_t m, const double *const *x, double *Q)
 {
-    for (int64_t b = 0; b < m; b++) {
-        double *column = Q + first * m + b;
-        int64_t from = LT_MAX(b - first, 0);
-        lt_products_dots(r, from, column_HG(r, r->products.column[b]), column, m);
-        for (int64_t j = from; j < r->k; j++) Q[b * m + first + j] = column[j * m];
+    const lt_sparse *sparse = describe_current(r);
+    double *row = Q + (first - skip) * m; /* of gradient 0, if it had one */
+    for (int64_t b0 = 0; b0 < m; b0 += LT_DENSE_ROW) {
+        int64_t b1 = LT_MIN(b0 + LT_DENSE_ROW, m);
+        if (sparse) lt_sparse_dots_block(sparse, skip + LT_MAX(b0 - first, 0), b1 - b0, x + b0, row + b0, m);
+        for (int64_t b = b0; b < b1; b++)
+            for (int64_t j = skip + LT_MAX(b - first, 0); j < r->k; j++) {
+                double *entry = row + j * m + b;
+                if (!sparse || !sparse->is_sparse[j]) *entry = lt_vec_dot(r->n, r->cur->grads + j * r->n, x[b]);
+                Q[b * m + first - skip + j] = *entry;
+            }
     }
 }
 
@@ -300,7 +307,9 @@ static void compute_gram(lt_run *r, int64_t l, const int64_t *slot, double *Q)
     }
     for (int64_t a = 0; a < m; a++)
         if (a / k != current) gram_row(r, m, a, Q);
-    if (current >= 0) gram_current(r, m, current * k, Q);
+    if (current < 0) return;
+    for (int64_t b = 0; b < m; b++) p->from[b] = column_HG(r, p->column[b]); /* the current gradients may be sparse */
+    lt_products_rows(r, 0, current * k, m, p->from, Q);
 }
 
 static void copy_gram(const lt_run *r, int64_t l, const int64_t *slot, double *Q)

@@ -9,6 +9,7 @@
 #include "lathe/solve.h"
 #include "optimize/evaluator.h"
 #include "optimize/hessian.h"
+#include "optimize/merge.h"
 #include "optimize/sparse.h"
 
 /* Everything known at one x. Gradients lie one after the other: f, then equalities, then
@@ -50,7 +51,12 @@ typedef struct lt_subproblem {
     int64_t capacity;
     double *Q, *linear, *lower, *upper, *y, *start;
     uint8_t *member;
-    bool    matrix_ok;
+    const double **gradient; /* n numbers each: G in Q = G'WG */
+    int64_t n;
+    bool    members;         /* the entries with member set sum to mu */
+    lt_merge merge;          /* of the matrix set last, where merged */
+    int64_t m;
+    bool    merged, matrix_ok;
     int64_t n_solved, n_failed;
     int64_t time_ns;
 } lt_subproblem;
@@ -175,8 +181,10 @@ void lt_products_updated(lt_run *r);          /* H has had its update, or was sk
 void lt_products_forget(lt_run *r);           /* H for the QPs changed in another way */
 const double *lt_products_current(lt_run *r); /* W times the gradients at cur: k times n */
 const double *lt_products_column(const lt_run *r, int64_t column); /* H times column slot k + j, if valid */
-/* out[j step] = gradient j at cur times x, for j = first..k-1. */
-void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out, int64_t step);
+/* out[j] = gradient j at cur times x, for j = first..k-1. */
+void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out);
+/* Gradients at cur from `skip` on, as rows first.. of Q (m squared), times x[0..m-1]; both triangles of Q. */
+void lt_products_rows(lt_run *r, int64_t skip, int64_t first, int64_t m, const double *const *x, double *Q);
 bool lt_products_current_gram(lt_run *r, double *Q); /* C'WC at cur, if it is carried */
 typedef struct lt_gram_view { const double *Q; int64_t stride; } lt_gram_view;
 /* G'HG of these valid slots, ascending: where it lies already, or in work. Valid until H changes. */
@@ -193,10 +201,12 @@ void lt_cache_insert(lt_cache *c, const double *x, const double *grads);
 lt_status lt_stationarity_measure(lt_run *r);
 lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance);
 void lt_subproblem_release(lt_subproblem *s);
-/* Sets the matrix of the solves that follow; false when it is refused (then they fail). */
-bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t stride);
-/* Solves with s->linear, lower, upper; with members, their sum is mu. */
-bool lt_subproblem_solve(lt_subproblem *s, bool members, double mu, const double *start);
+/* Sets the matrix of the solves that follow; false when it is refused (then they fail). s->lower, upper,
+   member and gradient are set already. Variables of one value and gradient will have one linear term.
+   Q may be s->Q, and is then lost where variables are merged. */
+bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t stride, const double *value);
+/* Solves with s->linear, lower, upper; with s->members, their sum is mu. */
+bool lt_subproblem_solve(lt_subproblem *s, double mu, const double *start);
 
 /* Symmetric a (n x n, destroyed) = V diag(w) V': vectors in the rows of v, values ascending. */
 bool lt_eigen_symmetric(int64_t n, double *a, double *w, double *v, double *work);

@@ -4,14 +4,14 @@
 #include "base/alloc.h"
 #include "base/pool.h"
 #include "base/status.h"
-#include "optimize/vector.h"
+#include "optimize/dense.h"
 
 #include <string.h>
 
 #define COLUMNS_MIN 16  /* fewer gradients, or shorter ones, are not worth looking at */
 #define ENTRIES_MIN 128
 #define PARTS 8         /* for threads */
-#define BLOCK 64        /* rows of H taken together */
+#define BLOCK LT_DENSE_ROW /* rows of H, or vectors, taken together */
 
 lt_status lt_sparse_create(int64_t k, int64_t n, lt_sparse *s)
 {
@@ -20,7 +20,8 @@ lt_status lt_sparse_create(int64_t k, int64_t n, lt_sparse *s)
     size_t most = (size_t)(k * (n / LT_SPARSE_SHARE + 1));
     s->start = lt_malloc((size_t)(k + 1) * sizeof *s->start);
     s->is_sparse = lt_malloc((size_t)k * sizeof *s->is_sparse);
-    s->index = lt_malloc(most * sizeof *s->index);
+    s->index = lt_malloc(2 * most * sizeof *s->index);
+    s->row = s->index ? s->index + most : NULL;
     s->value = lt_malloc(most * sizeof *s->value);
     s->used = lt_malloc((size_t)n * sizeof *s->used);
     s->number = lt_malloc((size_t)n * sizeof *s->number);
@@ -56,6 +57,7 @@ static void number_used(lt_sparse *s)
             s->number[i] = (int32_t)s->n_used;
             s->used[s->n_used++] = (int32_t)i;
         }
+    for (int64_t e = 0; e < s->start[s->k]; e++) s->row[e] = s->number[s->index[e]];
 }
 
 /* NaN is an entry like any other, so that it reaches the QP, which refuses it. */
@@ -92,36 +94,57 @@ static double sparse_dot(const lt_sparse *s, int64_t j, const double *x)
     return a + b;
 }
 
-void lt_sparse_dots(const lt_sparse *s, int64_t first, const double *x, double *out, int64_t step)
+void lt_sparse_dots(const lt_sparse *s, int64_t first, const double *x, double *out)
 {
     for (int64_t j = first; j < s->k; j++)
-        if (s->is_sparse[j]) out[j * step] = sparse_dot(s, j, x);
+        if (s->is_sparse[j]) out[j] = sparse_dot(s, j, x);
+}
+
+/* sum = gradient j over a block that has one row of BLOCK numbers for each variable that occurs. */
+static void combine(const lt_sparse *s, int64_t j, const double *block, double *sum)
+{
+    int64_t e = s->start[j];
+    lt_dense_best()->combine(s->start[j + 1] - e, s->value + e, s->row + e, block, sum);
+}
+
+void lt_sparse_dots_block(const lt_sparse *s, int64_t first, int64_t count, const double *const *x, double *out,
+                          int64_t stride)
+{
+    double sum[BLOCK];
+    if (count < BLOCK) memset(s->block, 0, (size_t)(s->n_used * BLOCK) * sizeof *s->block);
+    for (int64_t b = 0; b < count; b++)
+        for (int64_t u = 0; u < s->n_used; u++) s->block[u * BLOCK + b] = x[b][s->used[u]];
+    for (int64_t j = first; j < s->k; j++) {
+        if (!s->is_sparse[j]) continue;
+        combine(s, j, s->block, sum);
+        memcpy(out + j * stride, sum, (size_t)count * sizeof *sum);
+    }
 }
 
 typedef struct product { const lt_sparse *s; const double *lower; double *out; } product;
 
-/* Rows i0..i1-1 of the columns of H that occur, one column after the other. */
+/* Rows i0..i1-1 of the columns of H that occur, one column after the other; a few columns at a time, so
+   that what is being written stays in cache. */
 static void gather_block(const lt_sparse *s, const double *lower, int64_t i0, int64_t i1, double *block)
 {
-    for (int64_t i = i0; i < i1; i++) {
-        const double *row = lower + i * (i + 1) / 2;
-        int64_t u = 0;
-        for (; u < s->n_used && s->used[u] <= i; u++) block[u * BLOCK + i - i0] = row[s->used[u]];
-        for (; u < s->n_used; u++) {
-            int64_t c = s->used[u];
-            block[u * BLOCK + i - i0] = lower[c * (c + 1) / 2 + i];
-        }
+    enum { TILE = 8 };
+    for (int64_t u0 = 0; u0 < s->n_used; u0 += TILE) {
+        int64_t u1 = LT_MIN(u0 + TILE, s->n_used);
+        for (int64_t i = i0; i < i1; i++)
+            for (int64_t u = u0; u < u1; u++) {
+                int64_t c = s->used[u], high = LT_MAX(i, c), low = LT_MIN(i, c);
+                block[u * BLOCK + i - i0] = lower[high * (high + 1) / 2 + low];
+            }
     }
 }
 
 static void multiply_block(const product *m, int64_t i0, int64_t i1, const double *block)
 {
     const lt_sparse *s = m->s;
+    double sum[BLOCK];
     for (int64_t j = 0; j < s->k; j++) {
         if (!s->is_sparse[j]) continue;
-        double sum[BLOCK] = { 0 };
-        for (int64_t e = s->start[j]; e < s->start[j + 1]; e++)
-            lt_vec_axpy(BLOCK, s->value[e], block + s->number[s->index[e]] * BLOCK, sum);
+        combine(s, j, block, sum);
         memcpy(m->out + j * s->n + i0, sum, (size_t)(i1 - i0) * sizeof *sum);
     }
 }

@@ -23,12 +23,15 @@ static void describe(const measure *q)
 {
     const lt_run *r = q->r;
     lt_subproblem *sub = &q->r->stat.sub;
+    sub->members = true;
+    sub->n = r->n;
     for (int64_t i = 0; i < q->m; i++) {
         int64_t j = i % q->k;
         sub->member[i] = j == 0;
         sub->linear[i] = j == 0 ? 0 : -r->cur->c[j - 1];
         sub->lower[i] = j >= 1 && j <= r->q ? -1 : 0;
         sub->upper[i] = j == 0 ? r->mu : 1;
+        sub->gradient[i] = r->cache.grads + (q->slot[i / q->k] * q->k + j) * r->n;
     }
 }
 
@@ -47,9 +50,8 @@ static void unweighted_gram(const measure *q, double *Q)
     const lt_run *r = q->r;
     for (int64_t a = 0; a < q->m; a++)
         for (int64_t b = 0; b <= a; b++) {
-            const double *x = r->cache.grads + (q->slot[a / q->k] * q->k + a % q->k) * r->n;
-            const double *y = r->cache.grads + (q->slot[b / q->k] * q->k + b % q->k) * r->n;
-            Q[a * q->m + b] = Q[b * q->m + a] = lt_vec_dot(r->n, x, y);
+            double v = lt_vec_dot(r->n, r->stat.sub.gradient[a], r->stat.sub.gradient[b]);
+            Q[a * q->m + b] = Q[b * q->m + a] = v;
         }
 }
 
@@ -83,18 +85,18 @@ static bool solve_ladder(const measure *q)
     lt_subproblem *sub = &r->stat.sub;
     r->stat.attempts = 1;
     lt_gram_view gram = lt_products_gram(r, q->l, q->slot, sub->Q);
-    lt_subproblem_set(sub, q->m, gram.Q, gram.stride);
-    if (lt_subproblem_solve(sub, true, r->mu, start_of(q))) return true;
+    lt_subproblem_set(sub, q->m, gram.Q, gram.stride, sub->linear);
+    if (lt_subproblem_solve(sub, r->mu, start_of(q))) return true;
     lt_console_note(r, 3, "Stationarity: QP 1 failed in iteration %lld.", (long long)r->iter);
     r->stat.attempts = 2;
     unweighted_gram(q, sub->Q);
-    lt_subproblem_set(sub, q->m, sub->Q, q->m);
-    if (lt_subproblem_solve(sub, true, r->mu, NULL)) return true;
+    lt_subproblem_set(sub, q->m, sub->Q, q->m, sub->linear);
+    if (lt_subproblem_solve(sub, r->mu, NULL)) return true;
     lt_console_note(r, 3, "Stationarity: QP 2 failed in iteration %lld.", (long long)r->iter);
     r->stat.attempts = 4;
     gram = lt_products_gram(r, q->l, q->slot, sub->Q);
-    return clip_negative(q, gram, sub->Q) && lt_subproblem_set(sub, q->m, sub->Q, q->m)
-           && lt_subproblem_solve(sub, true, r->mu, NULL);
+    return clip_negative(q, gram, sub->Q) && lt_subproblem_set(sub, q->m, sub->Q, q->m, sub->linear)
+           && lt_subproblem_solve(sub, r->mu, NULL);
 }
 
 /* d = -W G y, and the length of G y without the weight. */

@@ -24,23 +24,26 @@ static void form_matrix(const steer *s, bool identity)
     int64_t n = r->n, m = s->m;
     double *Q = w->sub.Q;
     lt_span span = lt_span_begin("gram");
-    if (identity || !lt_products_current_gram(r, Q))
-        for (int64_t j = 0; j < m; j++) {
-            lt_products_dots(r, 1 + j, s->WC + j * n, w->Cd, 1);
-            for (int64_t i = j; i < m; i++) Q[j * m + i] = Q[i * m + j] = w->Cd[1 + i];
-        }
-    lt_subproblem_set(&w->sub, m, Q, m);
-    lt_products_dots(r, 1, s->a, w->Cd, 1);
+    if (identity || !lt_products_current_gram(r, Q)) {
+        const double **column = r->products.from;
+        for (int64_t j = 0; j < m; j++) column[j] = s->WC + j * n;
+        lt_products_rows(r, 1, 0, m, column, Q);
+    }
+    lt_subproblem_set(&w->sub, m, Q, m, s->c);
+    lt_products_dots(r, 1, s->a, w->Cd);
     memcpy(w->u, w->Cd + 1, (size_t)m * sizeof *w->u);
     lt_span_end(span);
 }
 
-static void set_bounds(const steer *s)
+static void describe(const steer *s)
 {
     lt_subproblem *sub = &s->r->steering.sub;
+    sub->members = false;
+    sub->n = s->r->n;
     for (int64_t i = 0; i < s->m; i++) {
         sub->lower[i] = i < s->r->q ? -1 : 0;
         sub->upper[i] = 1;
+        sub->gradient[i] = s->r->cur->grads + (1 + i) * s->r->n;
     }
 }
 
@@ -51,7 +54,7 @@ static bool direction(const steer *s, double mu, double *d)
     lt_steering_work *w = &r->steering;
     for (int64_t i = 0; i < s->m; i++) w->sub.linear[i] = mu * w->u[i] - s->c[i];
     bool warm = w->warm && r->opt.qp_warm_start;
-    if (!lt_subproblem_solve(&w->sub, false, 0, warm ? w->sub.y : NULL)) return false;
+    if (!lt_subproblem_solve(&w->sub, 0, warm ? w->sub.y : NULL)) return false;
     w->warm = true;
     for (int64_t i = 0; i < r->n; i++) d[i] = -mu * s->a[i];
     for (int64_t j = 0; j < s->m; j++)
@@ -64,7 +67,7 @@ static double reduction(const steer *s, const double *d)
 {
     const lt_run *r = s->r;
     double sum = 0, most_eq = 0, most_ineq = 0, *Cd = r->steering.Cd;
-    lt_products_dots(s->r, 1, d, Cd, 1);
+    lt_products_dots(s->r, 1, d, Cd);
     for (int64_t j = 0; j < s->m; j++) {
         double v = s->c[j] + Cd[1 + j];
         v = j < r->q ? fabs(v) : fmax(v, 0);
@@ -115,7 +118,7 @@ bool lt_steer(lt_run *r, bool identity, double *d, double *mu)
     if (!identity) WG = lt_products_current(r);
     s.a = WG;
     s.WC = WG + n;
+    describe(&s);
     form_matrix(&s, identity);
-    set_bounds(&s);
     return procedure(&s, d, mu);
 }

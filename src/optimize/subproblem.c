@@ -1,4 +1,4 @@
-/* The QPs of steering and stationarity: a workspace that grows, counted failures.
+/* The QPs of steering and stationarity: a workspace that grows, equal variables merged, failures counted.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
 
@@ -9,15 +9,20 @@
 
 #include <string.h>
 
+#define WORTH_MERGING 48 /* variables; smaller QPs take less time than looking for equal ones */
+
 void lt_subproblem_release(lt_subproblem *s)
 {
     lt_qp_destroy(s->qp);
     lt_free_aligned(s->Q);
     lt_free(s->linear);
     lt_free(s->member);
+    lt_free(s->gradient);
+    lt_merge_release(&s->merge);
     s->qp = NULL;
     s->Q = s->linear = NULL;
     s->member = NULL;
+    s->gradient = NULL;
     s->capacity = 0;
 }
 
@@ -34,9 +39,10 @@ lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance)
     opt.tolerance = tolerance;
     LT_TRY(lt_qp_create(size, &opt, &s->qp));
     s->Q = lt_malloc_aligned((size_t)(size * size) * sizeof(double));
-    s->linear = lt_malloc((size_t)(5 * size) * sizeof(double));
-    s->member = lt_malloc((size_t)size);
-    if (!s->Q || !s->linear || !s->member) {
+    s->linear = lt_malloc((size_t)(10 * size) * sizeof(double));
+    s->member = lt_malloc((size_t)(2 * size));
+    s->gradient = lt_malloc((size_t)size * sizeof *s->gradient);
+    if (!s->Q || !s->linear || !s->member || !s->gradient || lt_merge_create(size, &s->merge)) {
         lt_subproblem_release(s);
         return LT_ERR_MEMORY;
     }
@@ -48,24 +54,60 @@ lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance)
     return LT_OK;
 }
 
-bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t stride)
+bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t stride, const double *value)
 {
     int64_t begin = lt_clock_ns();
     lt_span span = lt_span_begin("qp_setup");
+    lt_merge_keys keys = { .value = value, .lower = s->lower, .upper = s->upper, .gradient = s->gradient, .n = s->n,
+                           .member = s->members ? s->member : NULL };
+    s->m = m;
+    s->merged = false;
+    if (m >= WORTH_MERGING) {
+        lt_merge_find(&s->merge, m, Q, stride, &keys);
+        s->merged = s->merge.n_groups < m - m / 8;
+    }
+    if (s->merged) {
+        lt_merge_matrix(&s->merge, Q, stride, s->Q);
+        Q = s->Q;
+        m = stride = s->merge.n_groups;
+    }
     s->matrix_ok = lt_qp_set_matrix(s->qp, m, Q, stride) == LT_OK;
     lt_span_end(span);
     s->time_ns += lt_clock_ns() - begin;
     return s->matrix_ok;
 }
 
-bool lt_subproblem_solve(lt_subproblem *s, bool members, double mu, const double *start)
+static bool solve_merged(lt_subproblem *s, double mu, const double *start, lt_qp_info *info)
+{
+    const lt_merge *g = &s->merge;
+    double *linear = s->linear + 5 * s->capacity, *lower = linear + s->capacity, *upper = lower + s->capacity;
+    double *begin = upper + s->capacity, *y = begin + s->capacity;
+    uint8_t *member = s->member + s->capacity;
+    lt_merge_pick(g, s->linear, linear);
+    lt_merge_sum(g, s->lower, lower);
+    lt_merge_sum(g, s->upper, upper);
+    if (start) lt_merge_sum(g, start, begin);
+    for (int64_t a = 0; a < g->n_groups; a++) member[a] = s->member[g->first[a]];
+    lt_qp_problem problem = { .c = linear, .lower = lower, .upper = upper, .members = s->members ? member : NULL, .mu = mu,
+                              .start = start ? begin : NULL };
+    if (lt_qp_solve(s->qp, &problem, y, info)) return false;
+    lt_merge_share(g, y, s->y);
+    return true;
+}
+
+static bool solve_whole(lt_subproblem *s, double mu, const double *start, lt_qp_info *info)
+{
+    lt_qp_problem problem = { .c = s->linear, .lower = s->lower, .upper = s->upper,
+                              .members = s->members ? s->member : NULL, .mu = mu, .start = start };
+    return lt_qp_solve(s->qp, &problem, s->y, info) == LT_OK;
+}
+
+bool lt_subproblem_solve(lt_subproblem *s, double mu, const double *start)
 {
     int64_t begin = lt_clock_ns();
     lt_span span = lt_span_begin("qp_solve");
-    lt_qp_problem problem = { .c = s->linear, .lower = s->lower, .upper = s->upper,
-                              .members = members ? s->member : NULL, .mu = mu, .start = start };
     lt_qp_info info = { .status = LT_QP_FAILED };
-    bool ok = s->matrix_ok && lt_qp_solve(s->qp, &problem, s->y, &info) == LT_OK && info.status == LT_QP_OK;
+    bool ok = s->matrix_ok && (s->merged ? solve_merged : solve_whole)(s, mu, start, &info) && info.status == LT_QP_OK;
     s->n_solved++;
     s->n_failed += !ok;
     lt_span_end(span);
