@@ -15,6 +15,7 @@
 #include "lathe/options.h"
 #include "lathe/problem.h"
 #include "lathe/qp.h"
+#include "lathe/qsvm.h"
 #include "lathe/report.h"
 #include "lathe/rng.h"
 #include "lathe/solve.h"

@@ -1,0 +1,77 @@
+/* Sentences about a fit: why it is poor, and what to try. SPDX-License-Identifier: BSD-3-Clause */
+#include "qkernel/svm/machine.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static void say(lt_qsvm_info *i, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(lt_qsvm_info *i, const char *format, ...)
+{
+    if (i->n_advice >= LT_QSVM_MAX_ADVICE) return;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(i->advice[i->n_advice++], sizeof i->advice[0], format, ap);
+    va_end(ap);
+}
+
+/* Kernels that tell no rows apart, and kernels that tell all rows apart. */
+static void about_kernel(lt_qsvm_info *i)
+{
+    const lt_qsvm_diagnostics *d = &i->diagnostics;
+    double mean = d->off_diagonal.mean, std = d->off_diagonal.std;
+    if (mean > 0.9 && std < 0.02) {
+        if (d->largest_angle < 0.5)
+            say(i, "the kernel has collapsed: entries are %.4f +- %.4f because angles stay below %.2g rad; raise --angle-scale (now %g). "
+                "Depth does not cause this", mean, std, d->largest_angle, i->angle_scale);
+        else
+            say(i, "the kernel has collapsed: entries are %.4f +- %.4f, every row looks like every other; raise --angle-scale (now %g) or "
+                "look for rows far outside that squeeze the others when scaled", mean, std, i->angle_scale);
+    } else if (d->n_eigenvalues > 2 && d->effective_rank > 0.8 * (double)d->n_eigenvalues) {
+        say(i, "nearly all rows are orthogonal: entries are %.2g +- %.2g, effective rank %.0f of %lld; the machine can only memorise. "
+            "Lower --angle-scale (now %g) or --qubits", mean, std, d->effective_rank, (long long)d->n_eigenvalues, i->angle_scale);
+    }
+    if (d->alignment < 0.05)
+        say(i, "the kernel hardly knows the labels: alignment %.3f; try --select, another embedding or more qubits", d->alignment);
+    if (d->negative_mass > 1e-6)
+        say(i, "%.2g of the kernel's spectrum is negative: single precision or a damaged matrix; use --dtype float64", d->negative_mass);
+    if (i->gram.note[0]) say(i, "%s", i->gram.note);
+}
+
+static void about_machine(lt_qsvm *q)
+{
+    lt_qsvm_info *i = &q->info;
+    const lt_qsvm_fitted *m = &i->machine[LT_QSVM_QUANTUM];
+    const lt_qsvm_options *o = &q->opt;
+    bool searched = !(o->C > 0);
+    if (!m->converged)
+        say(i, "the solver stopped after %lld iterations without meeting the tolerance %g: raise --max-iterations or --tolerance",
+            (long long)m->iterations, o->tolerance);
+    if (m->solver == LT_SVM_LIBSVM && i->diagnostics.off_diagonal.std < 1e-5)
+        say(i, "entries of the kernel differ by %.1g only, and LIBSVM keeps them in single precision: use --solver smo", i->diagnostics.off_diagonal.std);
+    if (m->support_fraction > 0.9)
+        say(i, "%.0f %% of the rows are support vectors: %s", 100 * m->support_fraction,
+            i->diagnostics.off_diagonal.std < 0.02 ? "with so little spread in the kernel C regularises far too strongly; a larger --angle-scale, or a much larger C"
+                                                   : "C is small for this kernel, or the labels cannot be told from these features");
+    if (searched && i->n_folds > 0) {
+        double cell = pow(o->C_high / o->C_low, 1.0 / (double)o->n_trials);
+        if (m->C > o->C_high / cell) say(i, "the best C, %.3g, lies at the upper end of the search: raise --c-high (now %g)", m->C, o->C_high);
+        else if (m->C < o->C_low * cell) say(i, "the best C, %.3g, lies at the lower end of the search: lower --c-low (now %g)", m->C, o->C_low);
+    }
+    double share = (double)i->n_class[1] / (double)i->n;
+    if (!o->balanced && (share < 0.2 || share > 0.8))
+        say(i, "classes have %lld and %lld rows: the smaller one hardly counts without --balanced", (long long)i->n_class[0], (long long)i->n_class[1]);
+    const lt_qsvm_scores *cv = &m->best.mean;
+    if (!o->tune_threshold && cv->roc_auc > 0.85 && cv->f1 < cv->roc_auc - 0.2)
+        say(i, "rows are ranked well (AUC %.3f) but cut badly (F1 %.3f): try --tune-threshold", cv->roc_auc, cv->f1);
+}
+
+void lt_qsvm_advise(lt_qsvm *q)
+{
+    lt_qsvm_info *i = &q->info;
+    about_kernel(i);
+    about_machine(q);
+    const lt_qsvm_scores *a = &i->machine[LT_QSVM_QUANTUM].best.mean, *b = &i->machine[LT_QSVM_RBF].best.mean;
+    if (i->has_rbf && b->f1 >= a->f1)
+        say(i, "a Gaussian kernel does as well or better on held-out rows: F1 %.4f against %.4f", b->f1, a->f1);
+}

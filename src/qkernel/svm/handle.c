@@ -1,0 +1,206 @@
+/* The handle: options checked, weights drawn, parts taken down. SPDX-License-Identifier: BSD-3-Clause */
+#include "qkernel/svm/machine.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "graph/program.h"
+#include "lathe/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double pi = 3.14159265358979323846;
+
+/* ---- creation ---- */
+
+/* Each value as text back through its row: the table holds the only copy of the ranges. */
+static lt_status check_rows(const lt_qsvm_options *opt)
+{
+    const lt_option_table *t = lt_qsvm_options_table();
+    lt_qsvm_options copy = *opt;
+    for (int i = 0; i < LT_QSVM_N_OPTIONS; i++) {
+        char value[64];
+        const char *name = t->groups[0].rows[i].name;
+        if (!strcmp(name, "c") && opt->C == 0) continue; /* 0 stands for a search, which no text does */
+        LT_TRY(lt_options_get(t, name, opt, value, sizeof value));
+        LT_TRY(lt_options_set(t, name, value, &copy));
+    }
+    return LT_OK;
+}
+
+static lt_status check_weights(const lt_qsvm_options *opt)
+{
+    const lt_weights *w = &opt->weights;
+    if (!w->data) return LT_OK;
+    if (w->n_layers < 1 || w->n_qubits < 1 || w->n_layers > 1 << 20 || w->n_qubits > 1 << 20)
+        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: weights of %lld layers and %lld qubits, expected at least one of each", (long long)w->n_layers,
+                       (long long)w->n_qubits);
+    if (opt->n_qubits && opt->n_qubits != w->n_qubits)
+        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld qubits asked for, but the weights are for %lld", (long long)opt->n_qubits, (long long)w->n_qubits);
+    if (opt->n_layers && opt->n_layers != w->n_layers)
+        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld layers asked for, but the weights have %lld", (long long)opt->n_layers, (long long)w->n_layers);
+    return LT_OK;
+}
+
+static lt_status check_options(const lt_qsvm_options *opt)
+{
+    LT_TRY(check_rows(opt));
+    LT_TRY(check_weights(opt));
+    if (opt->gram.packed) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: packed kernels are of no use here: the machine reads the whole matrix");
+    if (opt->gram.return_dtype != LT_GRAM_FLOAT64) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: return_dtype must be float64: the machine works in double");
+    if (opt->C_low > opt->C_high) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the search of C runs from %g to %g, expected from low to high", opt->C_low, opt->C_high);
+    if (opt->n_folds == 1) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: 1 fold leaves no rows to train on, expected at least 2, or 0 for no cross-validation");
+    if (opt->n_folds == 0 && opt->C == 0) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: without folds there is no search: give C");
+    if (opt->n_folds == 0 && (opt->select || opt->tune_threshold || opt->compare_rbf))
+        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: select, tune_threshold and compare_rbf need folds");
+    for (int c = 0; c < 2; c++)
+        if (opt->class_name[c] && (!opt->class_name[c][0] || strlen(opt->class_name[c]) >= LT_QSVM_CLASS_NAME))
+            return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: a class is called '%.80s', expected 1 to %d bytes", opt->class_name[c], LT_QSVM_CLASS_NAME - 1);
+    return LT_OK;
+}
+
+lt_status lt_qsvm_create(lt_device *dev, const lt_qsvm_options *opt, lt_qsvm **out)
+{
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: out is NULL");
+    *out = NULL;
+    if (!opt) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the options are NULL; start from lt_qsvm_defaults()");
+    lt_svm_solver solver;
+    LT_TRY(check_options(opt));
+    LT_TRY(lt_svm_resolve(opt->solver, opt->max_iterations, &solver));
+    if (!dev) LT_TRY(lt_default_device(&dev));
+    lt_qsvm *q = lt_calloc(1, sizeof *q);
+    if (!q) return LT_ERR_MEMORY;
+    q->dev = dev;
+    q->opt = *opt;
+    q->solver = solver;
+    q->opt.gram.progress = NULL; /* kernels are small steps here; ours tells which step runs */
+    q->opt.weights.data = NULL;
+    for (int c = 0; c < 2; c++) {
+        snprintf(q->info.class_name[c], sizeof q->info.class_name[c], "%s", opt->class_name[c] ? opt->class_name[c] : c ? "1" : "0");
+        q->opt.class_name[c] = q->info.class_name[c];
+    }
+    if (opt->weights.data) {
+        int64_t n = opt->weights.n_layers * opt->weights.n_qubits * (opt->gram.entangler == LT_ENTANGLER_STRONG ? 3 : 1);
+        double *copy = lt_malloc((size_t)n * sizeof *copy);
+        if (!copy) {
+            lt_qsvm_destroy(q);
+            return LT_ERR_MEMORY;
+        }
+        memcpy(copy, opt->weights.data, (size_t)n * sizeof *copy);
+        q->opt.weights.data = copy;
+    }
+    *out = q;
+    return LT_OK;
+}
+
+void lt_qsvm_forget(lt_qsvm *q)
+{
+    for (int m = 0; m < LT_QSVM_MACHINE_COUNT; m++) {
+        lt_free(q->decider[m].support);
+        lt_free(q->decider[m].coefficient);
+        lt_free(q->trials[m]);
+        q->decider[m] = (lt_decider){ 0 };
+        q->trials[m] = NULL;
+        q->n_trials[m] = 0;
+    }
+    double **numbers[] = { &q->weights, &q->K, &q->eigenvalues, &q->beta };
+    for (size_t i = 0; i < LT_LEN(numbers); i++) {
+        lt_free(*numbers[i]);
+        *numbers[i] = NULL;
+    }
+    lt_free(q->candidates);
+    q->candidates = NULL;
+    q->n_candidates = q->n_kernel = q->n_eigenvalues = 0;
+    lt_prepare_release(&q->prepare);
+    lt_gram_destroy(q->gram);
+    q->gram = NULL;
+    q->fitted = false;
+}
+
+void lt_qsvm_destroy(lt_qsvm *q)
+{
+    if (!q) return;
+    lt_qsvm_forget(q);
+    lt_free((void *)q->opt.weights.data);
+    lt_free(q);
+}
+
+/* ---- circuits ---- */
+
+lt_qsvm_range lt_qsvm_range_of(const lt_qsvm_options *opt, lt_embed embed)
+{
+    if (opt->range != LT_QSVM_RANGE_AUTO) return opt->range;
+    return embed == LT_EMBED_ANGLE ? LT_QSVM_RANGE_PI : LT_QSVM_RANGE_UNIT;
+}
+
+double lt_qsvm_range_factor(lt_qsvm_range r) { return r == LT_QSVM_RANGE_PI ? pi : 1; }
+
+lt_status lt_qsvm_make_gram(const lt_qsvm *q, const lt_qsvm_candidate *c, lt_gram **out)
+{
+    lt_gram_options opt = q->opt.gram;
+    opt.embed_mode = c->embed_mode;
+    opt.angle_scale = c->angle_scale * lt_qsvm_range_factor(lt_qsvm_range_of(&q->opt, c->embed_mode));
+    opt.re_embed_between_layers = c->re_embed;
+    return lt_gram_create(q->dev, &opt, &(lt_weights){ q->weights, c->n_layers, q->prepare.n_outputs }, out);
+}
+
+lt_row_kernel lt_qsvm_row_kernel(const lt_qsvm *q, lt_gram *gram)
+{
+    return (lt_row_kernel){ .gram = gram, .n_qubits = q->prepare.n_outputs, .jitter = q->opt.gram.normalize ? q->opt.gram.jitter : 0 };
+}
+
+lt_status lt_qsvm_make_weights(lt_qsvm *q, int64_t n_qubits)
+{
+    const lt_weights *given = &q->opt.weights;
+    enum { SELECTABLE_LAYERS = 3 };
+    int64_t layers = given->data ? given->n_layers : q->opt.n_layers ? q->opt.n_layers : 2;
+    int64_t per_wire = q->opt.gram.entangler == LT_ENTANGLER_STRONG ? 3 : 1;
+    q->circuit = (lt_qsvm_candidate){ .embed_mode = q->opt.gram.embed_mode, .angle_scale = q->opt.gram.angle_scale, .n_layers = layers,
+                                      .re_embed = q->opt.gram.re_embed_between_layers };
+    q->n_weight_layers = !given->data && q->opt.select ? LT_MAX(layers, SELECTABLE_LAYERS) : layers;
+    int64_t n = q->n_weight_layers * n_qubits * per_wire;
+    q->weights = lt_malloc((size_t)n * sizeof *q->weights);
+    if (!q->weights) return LT_ERR_MEMORY;
+    if (given->data) {
+        memcpy(q->weights, given->data, (size_t)n * sizeof *q->weights);
+        return LT_OK;
+    }
+    lt_draws stream = lt_draws_make((uint64_t)q->opt.seed, "qsvm weights", 0, 0, 0);
+    LT_TRY(lt_draws_normal_f64(&stream, 0, n, q->weights));
+    for (int64_t i = 0; i < n; i++) q->weights[i] *= q->opt.weight_std;
+    return LT_OK;
+}
+
+/* ---- what a fit found ---- */
+
+const lt_qsvm_info *lt_qsvm_get_info(const lt_qsvm *q) { return q && q->fitted ? &q->info : NULL; }
+
+static const double *numbers(const double *v, int64_t count, int64_t *n)
+{
+    if (n) *n = v ? count : 0;
+    return v;
+}
+
+const double *lt_qsvm_kernel(const lt_qsvm *q, int64_t *n) { return numbers(q->K, q->n_kernel, n); }
+const double *lt_qsvm_eigenvalues(const lt_qsvm *q, int64_t *n) { return numbers(q->eigenvalues, q->n_eigenvalues, n); }
+const double *lt_qsvm_coefficients(const lt_qsvm *q, int64_t *n) { return numbers(q->beta, q->n_kernel, n); }
+
+const double *lt_qsvm_components(const lt_qsvm *q, int64_t *n_qubits, int64_t *n_features)
+{
+    if (n_features) *n_features = q->prepare.components ? q->prepare.n_features : 0;
+    return numbers(q->prepare.components, q->prepare.n_outputs, n_qubits);
+}
+
+const lt_qsvm_trial *lt_qsvm_trials(const lt_qsvm *q, lt_qsvm_machine which, int64_t *n)
+{
+    bool known = (unsigned)which < LT_QSVM_MACHINE_COUNT;
+    if (n) *n = known ? q->n_trials[which] : 0;
+    return known ? q->trials[which] : NULL;
+}
+
+const lt_qsvm_candidate *lt_qsvm_candidates(const lt_qsvm *q, int64_t *n)
+{
+    if (n) *n = q->n_candidates;
+    return q->candidates;
+}
