@@ -137,8 +137,9 @@ static lt_status commit(lt_npy_map **map)
     return m ? lt_npy_map_commit(m) : LT_OK;
 }
 
-static void put_json(lt_json *j, const lt_gram_info *i)
+static void put_json(lt_json *j, const gram_job *job)
 {
+    const lt_gram_info *i = &job->info;
     lt_json_field_string(j, "method", lt_gram_method_name(i->method));
     lt_json_field_string(j, "backend", i->backend);
     lt_json_field_string(j, "kernel", i->kernel);
@@ -162,20 +163,32 @@ static void put_json(lt_json *j, const lt_gram_info *i)
     lt_json_field_int(j, "tiles", i->tiles);
     lt_json_field_int(j, "states_built", i->states_built);
     lt_json_field_int(j, "peak_bytes", i->peak_bytes);
+    lt_json_field_int(j, "repaired", i->repaired);
     lt_json_field_string(j, "plan", i->plan);
     lt_json_field_string(j, "note", i->note);
+    if (!job->o->gram.profile_memory) return;
+    lt_gram_profile p = lt_gram_get_profile(job->gram);
+    lt_json_key(j, "profile");
+    lt_json_object_begin(j);
+    lt_gram_profile_json(&p, j);
+    lt_json_object_end(j);
 }
 
-static void print_summary(const gram_job *j)
+static lt_status print_summary(const gram_job *j)
 {
     const lt_gram_info *i = &j->info;
     printf("K %lld x %lld, %lld qubits, %lld layers: %s by %s, %s\n", (long long)i->n, (long long)i->m, (long long)i->n_qubits,
            (long long)i->n_layers, lt_gram_method_name(i->method), i->kernel, lt_gram_float_name(i->precision));
     printf("%s (states %s, product %s): %.4g million pairs per second, %s held\n", cli_seconds(i->total_seconds).s,
            cli_seconds(i->states_seconds).s, cli_seconds(i->product_seconds).s, i->mpairs_per_s, cli_bytes((double)i->peak_bytes).s);
-    if (j->c->common.quiet) return;
-    printf("%s\n", i->plan);
-    if (i->note[0]) printf("Note: %s.\n", i->note);
+    if (i->repaired) printf("%lld entries were not finite and were replaced.\n", (long long)i->repaired);
+    if (!j->c->common.quiet) {
+        printf("%s\n", i->plan);
+        if (i->note[0]) printf("Note: %s.\n", i->note);
+    }
+    if (!j->o->gram.profile_memory) return LT_OK;
+    lt_gram_profile p = lt_gram_get_profile(j->gram);
+    return lt_gram_profile_print(&p, stdout);
 }
 
 static lt_status run_job(gram_job *j)
@@ -186,8 +199,8 @@ static lt_status run_job(gram_job *j)
     if (j->o->report) CLI_TRY(blame_input(gram_report(j)));
     CLI_TRY(commit(&j->map));
     CLI_TRY(commit(&j->states_map));
-    if (j->c->json) put_json(j->c->json, &j->info);
-    else print_summary(j);
+    if (j->c->json) put_json(j->c->json, j);
+    else CLI_TRY(print_summary(j));
     return LT_OK;
 }
 

@@ -14,6 +14,7 @@
 #define LATHE_GRAM_H
 
 #include "lathe/device.h"
+#include "lathe/json.h"
 #include "lathe/options.h"
 #include "lathe/tune.h"
 
@@ -81,12 +82,16 @@ typedef struct lt_gram_options {
     bool           precompute_all_states; /* hold all states when they fit */
     double         vram_fraction;  /* of the device's free memory to use */
     bool           autotune;       /* auto: prefer stored timings to the built-in threshold */
+    bool           dynamic_batch;  /* when not all states fit: row blocks follow memory and times */
+    bool           learn_tiles;    /* tile_size, state_tile: use what was fast before, where they are at their defaults */
+    bool           profile_memory; /* fill lt_gram_get_profile */
+    bool           repair;         /* entries that are not finite: NaN, -Inf to 0, +Inf to 1, counted; else an error */
     int64_t        n_workers;      /* threads of this handle; 0 = the device's */
 } lt_gram_options;
 
 LT_API lt_gram_options        lt_gram_defaults(void);
 LT_API const lt_option_table *lt_gram_options_table(void);
-enum { LT_GRAM_N_OPTIONS = 17 };
+enum { LT_GRAM_N_OPTIONS = 21 };
 extern LT_API const lt_option lt_gram_option_rows[LT_GRAM_N_OPTIONS]; /* for tables of other programs */
 
 /* ---- Matrices ------------------------------------------------------------------- */
@@ -131,10 +136,31 @@ typedef struct lt_gram_info {          /* of the last fill */
     double         tflops;             /* counted as 8 2^q (states), 8 q, 370 (q-1) per pair, over product time */
     int64_t        pairs, tiles, states_built;
     int64_t        peak_bytes;         /* held by the handle; K not counted */
+    int64_t        repaired;           /* entries replaced, with options.repair */
     char           plan[1024];         /* why this method, these tiles, this memory: lines of text */
     char           note[256];          /* what the user should know, as that weights cannot matter; "" = nothing */
 } lt_gram_info;
 LT_API lt_gram_info lt_gram_get_info(const lt_gram *g);
+
+/* ---- Profile of the last fill (options.profile_memory) ------------------------------------ */
+enum { LT_GRAM_MAX_ALLOCATIONS = 8 };
+typedef struct lt_gram_profile {
+    int            n_allocations;
+    struct { const char *name; int64_t bytes; } allocation[LT_GRAM_MAX_ALLOCATIONS];
+    int64_t        peak_bytes, total_bytes;      /* held by the handle; of the device */
+    int64_t        h2d_bytes, d2h_bytes;         /* to and from the device; the CPU has none */
+    double         h2d_seconds, d2h_seconds;
+    int64_t        kernel_launches;              /* tiles, and groups of states */
+    double         kernel_seconds;               /* of all launches, summed over threads */
+    int64_t        batch_calls, batch_adjustments; /* with dynamic_batch */
+    int64_t        batch_min, batch_max;         /* rows held, over the run */
+    double         mpairs_per_s;
+} lt_gram_profile;
+LT_API lt_gram_profile lt_gram_get_profile(const lt_gram *g);   /* zeros without the option */
+/* The same as text in a box. */
+LT_API lt_status lt_gram_profile_print(const lt_gram_profile *p, FILE *to);
+/* The same as members of the JSON object being written: peak_allocated_gb, h2d_total_gb, … */
+LT_API void      lt_gram_profile_json(const lt_gram_profile *p, lt_json *j);
 
 /* ---- After the kernel --------------------------------------------------------------- */
 /* K += jitter I where jitter > 0; d = sqrt(max(diag, 1e-12)); K_ij /= d_i d_j; diagonal exactly 1. */

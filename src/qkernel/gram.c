@@ -5,7 +5,9 @@
 #include "base/status.h"
 #include "device/stream.h"
 #include "graph/program.h"
+#include "qkernel/batch.h"
 #include "qkernel/closed.h"
+#include "qkernel/history.h"
 #include "qkernel/plan.h"
 #include "qkernel/post.h"
 #include "qkernel/rows.h"
@@ -25,7 +27,7 @@ typedef struct buffer { void *p; size_t bytes; } buffer;
 struct lt_gram {
     lt_device      *dev;
     lt_pool        *pool, *own_pool;  /* own_pool NULL: the device's */
-    lt_gram_options opt;
+    lt_gram_options opt, used;        /* as given; as planned, with learnt tiles */
     lt_circuit      circuit;
     const lt_gram_isa *isa;
     int             transfer_from;    /* qubits; where auto takes transfer matrices */
@@ -34,6 +36,10 @@ struct lt_gram {
     lt_gram_plan    plan;             /* of the last fill */
     bool            planned;          /* plan holds, with its memory */
     lt_gram_info    info;
+    lt_gram_profile profile;
+    bool            history_read;
+    lt_tile_history *history;         /* with learn_tiles, once a plan was made */
+    lt_tile_record  best;             /* the fastest fill so far; n 0 = none worth remembering */
 };
 
 /* ---- creation ---- */
@@ -116,6 +122,59 @@ lt_status lt_gram_create(lt_device *dev, const lt_gram_options *opt, const lt_we
     return LT_OK;
 }
 
+/* ---- tiles of earlier runs ---- */
+
+enum { RUN_TO_REMEMBER_MS = 20 }; /* shorter ones say more about the machine's mood than about tiles */
+
+static lt_status device_name(const lt_gram *g, char *text, size_t bytes)
+{
+    lt_device_info d;
+    LT_TRY(lt_device_describe(g->dev, &d));
+    snprintf(text, bytes, "%s x%d", d.name, lt_pool_threads(g->pool));
+    return LT_OK;
+}
+
+/* Where the caller leaves tiles to us, those of the fastest run like this one. A folder that cannot
+   be read costs the experience, not the result. */
+static bool learned_tiles(lt_gram *g, lt_gram_method method, int64_t n, int64_t memory_bytes, lt_gram_options *opt)
+{
+    char device[96];
+    lt_gram_options usual = lt_gram_defaults();
+    if (!opt->learn_tiles || opt->tile_size != usual.tile_size || opt->state_tile != usual.state_tile) return false;
+    if (!g->history_read) {
+        g->history_read = true;
+        g->history = lt_calloc(1, sizeof *g->history);
+        if (!g->history || device_name(g, device, sizeof device) || lt_history_load(device, method, opt->dtype, g->history)) return false;
+    }
+    if (!g->history) return false;
+    lt_tile_prediction p = lt_history_predict(g->history, n, g->circuit.q, memory_bytes);
+    if (p.confidence <= 0.5) return false;
+    opt->tile_size = p.tile_size;
+    if (opt->precompute_all_states) return true; /* holding all of them is never slower where it fits */
+    opt->state_tile = p.state_tile;
+    return true;
+}
+
+static void note_run(lt_gram *g)
+{
+    const lt_gram_info *i = &g->info;
+    int64_t rate = (int64_t)(1e6 * i->mpairs_per_s);
+    if (!g->opt.learn_tiles || i->total_seconds < 1e-3 * RUN_TO_REMEMBER_MS || (g->best.n == i->n && rate <= g->best.pairs_per_second)) return;
+    g->best = (lt_tile_record){ i->n, i->n_qubits, g->used.state_tile, g->used.tile_size, rate, i->peak_bytes };
+}
+
+/* Once, at the end: a call to fill never writes a file. */
+static void remember_tiles(lt_gram *g)
+{
+    char device[96];
+    if (g->best.n == 0 || device_name(g, device, sizeof device)) return;
+    if (!g->history && !(g->history = lt_calloc(1, sizeof *g->history))) return;
+    /* Read again: other handles may have added theirs. */
+    if (lt_history_load(device, g->info.method, g->opt.dtype, g->history)) return;
+    lt_history_append(g->history, &g->best);
+    (void)lt_history_save(device, g->info.method, g->opt.dtype, g->history); /* nobody is left to tell */
+}
+
 static void release(lt_gram *g, buffer *b)
 {
     if (b->p) (void)lt_device_free(g->dev, g->dev->stream, b->p);
@@ -127,8 +186,10 @@ void lt_gram_destroy(lt_gram *g)
     if (!g) return;
     buffer *all[] = { &g->a, &g->b, &g->work, &g->scratch, &g->norms };
     for (size_t i = 0; i < LT_LEN(all); i++) release(g, all[i]);
+    remember_tiles(g);
     lt_circuit_destroy(&g->circuit);
     lt_pool_destroy(g->own_pool);
+    lt_free(g->history);
     lt_free(g);
 }
 
@@ -156,7 +217,10 @@ typedef struct fill {
     lt_gram_out    out;
     lt_gram_meter  meter;
     double        *left, *right; /* k(x,x), k(y,y) where normalising needs them; else NULL */
-    int64_t        states_ns, product_ns, states_built;
+    int64_t        states_ns, product_ns, states_built, n_packs;
+    int64_t        rows;         /* of the row blocks from here on */
+    lt_batch_sizer batch;
+    int64_t        least_rows, most_rows, block_ns, block_pairs;
 } fill;
 
 /* Rows first..first+n-1 into panels, with their k(x,x) where asked for. */
@@ -178,6 +242,7 @@ static lt_status pack(fill *f, const lt_rows *x, int64_t first, int64_t n, buffe
     }
     lt_trace_span_end(span);
     f->states_ns += lt_clock_ns() - start;
+    f->n_packs++;
     return s;
 }
 
@@ -198,31 +263,40 @@ static lt_status run_block(fill *f, const buffer *a, const buffer *b, lt_gram_bl
    columns pass; above the diagonal only, when half of the matrix is enough. */
 typedef lt_status (*block_fn)(fill *f, const lt_gram_block *b, bool first_of_row);
 
-static lt_status each_block(fill *f, block_fn visit)
+/* One block of rows with all its columns. */
+static lt_status row_blocks(fill *f, int64_t row, int64_t n_rows, block_fn visit)
 {
     const lt_gram_plan *p = &f->g->plan;
-    for (int64_t row = 0; row < p->n; row += p->block_rows) {
-        lt_gram_block b = { .first_row = row, .n_rows = LT_MIN(p->block_rows, p->n - row) };
-        bool first = true;
-        int64_t column = 0;
-        if (!p->cross) { /* the rows with themselves need no second packing */
-            b.first_column = row;
-            b.n_columns = b.n_rows;
-            LT_TRY(visit(f, &b, first));
-            first = false;
-            column = p->half ? row + b.n_rows : 0;
-        }
-        for (; column < p->m; column += b.n_columns) {
-            if (!p->cross && column == row) { /* done above */
-                b.n_columns = LT_MIN(p->block_rows, p->n - row);
-                continue;
-            }
-            b.first_column = column;
-            b.n_columns = LT_MIN(p->block_columns, p->m - column);
-            if (!p->cross && column < row) b.n_columns = LT_MIN(b.n_columns, row - column);
-            LT_TRY(visit(f, &b, first));
-            first = false;
-        }
+    lt_gram_block b = { .first_row = row, .n_rows = n_rows };
+    bool first = true;
+    int64_t column = 0;
+    if (!p->cross) { /* the rows with themselves need no second packing */
+        b.first_column = row;
+        b.n_columns = n_rows;
+        LT_TRY(visit(f, &b, first));
+        first = false;
+        column = p->half ? row + n_rows : 0;
+    }
+    for (; column < p->m; column += b.n_columns) {
+        b.n_columns = n_rows;
+        if (!p->cross && column == row) continue; /* done above */
+        b.first_column = column;
+        b.n_columns = LT_MIN(p->block_columns, p->m - column);
+        if (!p->cross && column < row) b.n_columns = LT_MIN(b.n_columns, row - column);
+        LT_TRY(visit(f, &b, first));
+        first = false;
+    }
+    return LT_OK;
+}
+
+/* From a row on; done (may be NULL) hears after each block of rows where the next one begins. */
+static lt_status each_block(fill *f, int64_t row, block_fn visit, lt_status (*done)(fill *f, int64_t next_row))
+{
+    while (row < f->g->plan.n) {
+        int64_t n_rows = LT_MIN(f->rows, f->g->plan.n - row);
+        LT_TRY(row_blocks(f, row, n_rows, visit));
+        row += n_rows;
+        if (done) LT_TRY(done(f, row));
     }
     return LT_OK;
 }
@@ -232,6 +306,25 @@ static lt_status count_block(fill *f, const lt_gram_block *b, bool first)
     (void)first;
     f->meter.tiles_total += lt_tiles_count(&f->g->plan, b, &f->meter.pairs_total);
     return LT_OK;
+}
+
+/* Another number of rows from the next block on: what is still to come is counted anew. */
+static lt_status resize_batch(fill *f, int64_t next_row)
+{
+    const lt_gram_plan *p = &f->g->plan;
+    int64_t free_bytes, total_bytes, now = lt_clock_ns(), pairs = atomic_load(&f->meter.pairs_done);
+    LT_TRY(f->g->dev->backend->mem_info(f->g->dev, &free_bytes, &total_bytes));
+    double used = 1 - (double)free_bytes / (double)LT_MAX(1, total_bytes);
+    /* Times per pair, since blocks below the diagonal grow shorter. */
+    int64_t batch = lt_batch_step(&f->batch, used, (double)(now - f->block_ns) / (double)LT_MAX(1, pairs - f->block_pairs));
+    f->block_ns = now;
+    f->block_pairs = pairs;
+    f->rows = LT_MAX(p->panel, batch / p->panel * p->panel);
+    f->least_rows = LT_MIN(f->least_rows, f->rows);
+    f->most_rows = LT_MAX(f->most_rows, f->rows);
+    f->meter.tiles_total = atomic_load(&f->meter.tiles_done);
+    f->meter.pairs_total = pairs;
+    return each_block(f, next_row, count_block, NULL);
 }
 
 static lt_status compute_block(fill *f, const lt_gram_block *b, bool first)
@@ -262,11 +355,16 @@ static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
     g->planned = false;
     int64_t free_bytes, total_bytes;
     LT_TRY(g->dev->backend->mem_info(g->dev, &free_bytes, &total_bytes));
+    g->used = g->opt;
     lt_plan_request r = {
-        .opt = &g->opt, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
+        .opt = &g->used, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
         .cross = y != NULL, .free_bytes = free_bytes + held_bytes(g), .total_bytes = total_bytes,
         .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason,
     };
+    lt_gram_method method;
+    char reason[160];
+    LT_TRY(lt_plan_method(&r, &method, reason, sizeof reason));
+    r.learned = learned_tiles(g, method, x->n, total_bytes, &g->used);
     LT_TRY(lt_gram_plan_make(&r, &g->plan));
     LT_TRY(reserve_all(g));
     g->planned = true;
@@ -306,7 +404,7 @@ static void fill_info(fill *f, int64_t post_ns, int64_t total_ns)
         .states_seconds = 1e-9 * (double)f->states_ns, .product_seconds = 1e-9 * (double)f->product_ns,
         .post_seconds = 1e-9 * (double)post_ns, .total_seconds = 1e-9 * (double)total_ns,
         .pairs = f->meter.pairs_total, .tiles = f->meter.tiles_total, .states_built = f->states_built,
-        .peak_bytes = held_bytes(g),
+        .peak_bytes = held_bytes(g), .repaired = f->meter.repaired,
     };
     i->mpairs_per_s = 1e-6 * (double)i->pairs / fmax(i->total_seconds, 1e-9);
     i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(p, g->circuit.q) / fmax(i->product_seconds, 1e-9);
@@ -315,6 +413,25 @@ static void fill_info(fill *f, int64_t post_ns, int64_t total_ns)
     if (g->circuit.collapses)
         snprintf(i->note, sizeof i->note, "weights, layers and entangler cannot influence this kernel: %s, so one fixed unitary "
                  "follows the embedding and cancels", g->opt.re_embed_between_layers ? "there is one layer" : "re-embedding is off");
+}
+
+static lt_status fill_profile(fill *f)
+{
+    lt_gram *g = f->g;
+    const struct { const char *name; const buffer *b; } all[] = {
+        { "row states", &g->a }, { "column states", &g->b }, { "workspace", &g->work }, { "tiles", &g->scratch }, { "diagonals", &g->norms },
+    };
+    int64_t free_bytes;
+    lt_gram_profile *p = &g->profile;
+    *p = (lt_gram_profile){ .peak_bytes = held_bytes(g), .kernel_launches = g->info.tiles + f->n_packs, .mpairs_per_s = g->info.mpairs_per_s,
+                            .kernel_seconds = 1e-9 * (double)(f->meter.tile_ns + f->states_ns), .batch_calls = f->batch.calls,
+                            .batch_adjustments = f->batch.adjustments, .batch_min = f->least_rows, .batch_max = f->most_rows };
+    for (size_t i = 0; i < LT_LEN(all); i++) {
+        if (!all[i].b->bytes) continue;
+        p->allocation[p->n_allocations].name = all[i].name;
+        p->allocation[p->n_allocations++].bytes = (int64_t)all[i].b->bytes;
+    }
+    return g->dev->backend->mem_info(g->dev, &free_bytes, &p->total_bytes);
 }
 
 /* Whole lines written past the caches need not be read first. */
@@ -340,12 +457,17 @@ static lt_status run(fill *f)
         f->left = g->norms.p;
         f->right = f->left + g->plan.n;
     }
-    LT_TRY(each_block(f, count_block));
-    LT_TRY(each_block(f, compute_block));
+    f->rows = f->least_rows = f->most_rows = g->plan.block_rows;
+    f->batch = lt_batch_start(f->rows, g->plan.batch_min, g->plan.batch_max, g->opt.vram_fraction);
+    f->block_ns = lt_clock_ns();
+    LT_TRY(each_block(f, 0, count_block, NULL));
+    LT_TRY(each_block(f, 0, compute_block, g->plan.batch_max > g->plan.batch_min ? resize_batch : NULL));
     int64_t post = lt_clock_ns();
     if (g->opt.normalize) LT_TRY(normalize(f));
     int64_t end = lt_clock_ns();
     fill_info(f, end - post, end - start);
+    if (g->opt.profile_memory) LT_TRY(fill_profile(f));
+    note_run(g);
     return LT_OK;
 }
 
@@ -355,7 +477,7 @@ lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K)
     LT_TRY(lt_rows_check("X", x, g->circuit.q, g->opt.angle_scale));
     if (y) LT_TRY(lt_rows_check("Y", y, g->circuit.q, g->opt.angle_scale));
     if (y && g->opt.packed) return LT_FAIL(LT_ERR_ARGUMENT, "gram: a packed triangle was asked for, but with Y the matrix is not symmetric");
-    fill f = { .g = g, .x = x, .y = y, .meter = { .fn = g->opt.progress, .ctx = g->opt.progress_ctx },
+    fill f = { .g = g, .x = x, .y = y, .meter = { .fn = g->opt.progress, .ctx = g->opt.progress_ctx, .repair = g->opt.repair, .profile = g->opt.profile_memory },
                .out = { .K = K, .f32 = g->opt.return_dtype == LT_GRAM_FLOAT32, .packed = g->opt.packed } };
     lt_span span = lt_trace_span_begin("gram");
     lt_status s = run(&f);
@@ -377,3 +499,4 @@ lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
 }
 
 lt_gram_info lt_gram_get_info(const lt_gram *g) { return g->info; }
+lt_gram_profile lt_gram_get_profile(const lt_gram *g) { return g->profile; }

@@ -35,6 +35,10 @@ const lt_option lt_gram_option_rows[LT_GRAM_N_OPTIONS] = {
     LT_OPTION_BOOL(G, precompute_all_states, "precompute", "true", "hold all states when they fit"),
     LT_OPTION_REAL(G, vram_fraction, "vram-fraction", "0.95", LT_RANGE_OPEN_LO(0, 1), "F", "share of the device's free memory to use"),
     LT_OPTION_BOOL(G, autotune, "autotune", "true", "method auto: prefer stored timings to the built-in threshold"),
+    LT_OPTION_BOOL(G, dynamic_batch, "dynamic-batch", "false", "when not all states fit, change how many are held as memory and times allow"),
+    LT_OPTION_BOOL(G, learn_tiles, "learn-tiles", "true", "remember which tiles were fast on this device, and use them where none are given"),
+    LT_OPTION_BOOL(G, profile_memory, "profile-memory", "false", "record memory, transfers and kernel times"),
+    LT_OPTION_BOOL(G, repair, "repair", "false", "replace numbers that are not finite (NaN and -Inf by 0, +Inf by 1) and count them, instead of failing"),
     LT_OPTION_INT(G, n_workers, "workers", "0", LT_RANGE_CLOSED(0, 4096), "N", "threads; 0 = all the device has"),
 };
 #undef G

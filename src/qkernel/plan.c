@@ -59,6 +59,7 @@ static int64_t round_up(int64_t v, int64_t unit) { return (v + unit - 1) / unit 
 /* Rows of one tile stay in the second-level cache for a chunk of amplitudes: 96 rows of 256
    amplitudes of three planes are 590 KB in double. */
 enum { TILE_ROWS = 96 };
+enum { BATCH_MIN = 64, BATCH_MAX = 16384 }; /* bounds of dynamic_batch */
 
 static void choose_tiles(const lt_plan_request *r, lt_gram_plan *p)
 {
@@ -136,7 +137,12 @@ static lt_status choose_blocks(const lt_plan_request *r, double budget, lt_gram_
     }
     p->block_rows = LT_MIN(rows * p->panel, round_up(p->n, p->panel));
     p->block_columns = LT_MIN(columns * p->panel, round_up(p->m, p->panel));
-    p->a_bytes = (size_t)(p->block_rows / p->panel) * p->panel_bytes;
+    p->batch_min = p->batch_max = p->block_rows;
+    if (r->opt->dynamic_batch) {
+        p->batch_min = LT_MIN(p->block_rows, LT_MAX(BATCH_MIN, p->block_rows / 4));
+        p->batch_max = LT_MAX(p->block_rows, LT_MIN(LT_MIN(2 * p->block_rows, BATCH_MAX), (fit - columns) * p->panel));
+    }
+    p->a_bytes = (size_t)((p->batch_max + p->panel - 1) / p->panel) * p->panel_bytes;
     p->b_bytes = (size_t)(p->block_columns / p->panel) * p->panel_bytes;
     return LT_OK;
 }
@@ -156,6 +162,7 @@ static lt_status choose_memory(const lt_plan_request *r, lt_gram_plan *p, text *
         p->b_bytes = (size_t)b;
         p->block_rows = round_up(p->n, p->panel);
         p->block_columns = round_up(p->m, p->panel);
+        p->batch_min = p->batch_max = p->block_rows;
         say(t, "memory: all rows packed once, %.3g GiB of a budget of %.3g GiB (%g of %.3g GiB free, less K)\n",
             gib(all), gib(budget), r->opt->vram_fraction, gib((double)r->free_bytes));
         return LT_OK;
@@ -203,6 +210,8 @@ lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *p)
     LT_TRY(choose_memory(r, p, &t));
     say(&t, "tiles: %lld x %lld of %lld x %lld, %s; %d thread%s", (long long)p->tile_rows, (long long)p->tile_columns,
         (long long)p->n, (long long)p->m, p->half ? "upper half, mirrored" : "all of them", r->threads, r->threads == 1 ? "" : "s");
+    if (r->learned) say(&t, "; learnt from earlier runs");
+    if (p->batch_max > p->batch_min) say(&t, "\nbatch: %lld to %lld rows, as memory and times allow", (long long)p->batch_min, (long long)p->batch_max);
     if (p->method == LT_GRAM_STATES)
         say(&t, "\nstates: %d real plane%s of 2^%d amplitudes; %s", p->planes, p->planes == 1 ? " (amplitudes are real)" : "s",
             r->circuit->q, "the last layer cancels and is left out");

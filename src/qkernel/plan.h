@@ -25,6 +25,7 @@ typedef struct lt_gram_plan {
     int64_t tile_rows, tile_columns;
     bool    bulk;                  /* everything is packed once */
     int64_t block_rows, block_columns; /* held at once otherwise */
+    int64_t batch_min, batch_max;  /* with dynamic_batch: what block_rows may become */
     int     n_slots;               /* groups of rows prepared at the same time */
     size_t  a_bytes, b_bytes;      /* packed rows of X; of Y, or of the second block */
     size_t  work_bytes, scratch_bytes; /* all slots; one worker */
@@ -41,6 +42,7 @@ typedef struct lt_plan_request {
     int64_t free_bytes, total_bytes; /* of the device; free counts what the handle already holds */
     int     transfer_from;         /* qubits */
     const char *transfer_reason;   /* "built in", "stored timings" */
+    bool    learned;               /* opt's tiles come from earlier runs */
 } lt_plan_request;
 
 /* Which method, and the reason in words. LT_ERR_ARGUMENT when the one asked for is not exact here. */

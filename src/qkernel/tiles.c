@@ -102,6 +102,14 @@ static int64_t count_bad(const lt_gram_plan *p, const lt_gram_block *b, const ti
     return bad;
 }
 
+/* What the reference did without a word: NaN to 0, infinity to 1. Squares are never -Inf. */
+static void repair_bad(const tile *t, double *v, int64_t step)
+{
+    for (int64_t j = 0; j < t->n_columns; j++)
+        for (int64_t i = 0; i < t->n_rows; i++)
+            if (!(v[j * step + i] <= DBL_MAX)) v[j * step + i] = isnan(v[j * step + i]) ? 0 : 1;
+}
+
 /* ---- computing ---- */
 
 static void compute(const lt_gram_plan *p, const lt_circuit *c, lt_overlap_job *job, char *scratch)
@@ -138,6 +146,20 @@ static void tell(lt_gram_meter *m)
     if (!m->fn(m->ctx, &now)) atomic_store(&m->stop, true);
 }
 
+/* A tile that is not finite is an error of ours, unless the caller wants to see past it. */
+static lt_status check_tile(work *w, const tile *t, const lt_gram_block *b, double *v, int64_t step)
+{
+    int64_t bad = count_bad(w->p, b, t, v, step);
+    if (!bad) return LT_OK;
+    if (!w->meter->repair)
+        return LT_FAIL(LT_ERR_INTERNAL, "gram: %lld numbers are not finite in the tile at row %lld, column %lld (%lld x %lld)",
+                       (long long)bad, (long long)(b->first_row + t->row), (long long)(b->first_column + t->column),
+                       (long long)t->n_rows, (long long)t->n_columns);
+    repair_bad(t, v, step);
+    atomic_fetch_add(&w->meter->repaired, bad);
+    return LT_OK;
+}
+
 static lt_status run_tile(void *ctx, int64_t index, int worker)
 {
     work *w = ctx;
@@ -155,15 +177,14 @@ static lt_status run_tile(void *ctx, int64_t index, int worker)
         .b = (const char *)b->b + (size_t)(t.column / p->panel) * p->panel_bytes, .n_columns = t.n_columns,
         .diagonal = p->half ? column - row : INT64_MAX / 4,
     };
+    int64_t start = m->profile ? lt_clock_ns() : 0;
     compute(p, w->c, &job, w->scratch + (size_t)worker * p->scratch_bytes);
     int64_t step = job.n_a * p->panel;
-    int64_t bad = count_bad(p, b, &t, job.k, step);
-    if (bad)
-        return LT_FAIL(LT_ERR_INTERNAL, "gram: %lld numbers are not finite in the tile at row %lld, column %lld (%lld x %lld)",
-                       (long long)bad, (long long)row, (long long)column, (long long)t.n_rows, (long long)t.n_columns);
+    LT_TRY(check_tile(w, &t, b, job.k, step));
     write_rows(w->out, row, t.n_rows, column, t.n_columns, job.k, step);
     if (p->half && !w->out->packed) write_mirror(w->out, row, t.n_rows, column, t.n_columns, job.k, step);
     w->out->fence();
+    if (m->profile) atomic_fetch_add(&m->tile_ns, lt_clock_ns() - start);
     atomic_fetch_add(&m->tiles_done, 1);
     atomic_fetch_add(&m->pairs_done, pairs_of(p, b, &t));
     if (worker == 0 && m->fn) tell(m); /* worker 0 is the calling thread */

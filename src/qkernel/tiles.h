@@ -21,6 +21,8 @@ typedef struct lt_gram_meter {    /* shared by all tiles of a fill */
     void          *ctx;
     int64_t        tiles_total, pairs_total, start_ns;
     atomic_llong   tiles_done, pairs_done;
+    bool           repair, profile;
+    atomic_llong   repaired, tile_ns; /* tile_ns: with profile, summed over threads */
     atomic_bool    stop;
 } lt_gram_meter;
 

@@ -66,6 +66,11 @@ def main():
         for r in data["optimisation_helpers"]["state_tile_table"]:
             out.write(f"{r['total_bytes']} {number(r['vram_fraction'])} {r['n_qubits']} {r['bytes_per_complex']} "
                       f"{r['state_tile']} {r['max_precompute']}\n")
+    with open(sys.argv[2] + "/batches.txt", "w") as out:
+        for b in data["optimisation_helpers"]["dynamic_batch"]:
+            out.write(f"trace {b['initial']} {b['min']} {b['max']} {number(b['target'])} {len(b['trace'])} {b['adjustments']}\n")
+            for (used, seconds), after in zip(b["trace"], b["batch_after_each"]):
+                out.write(f"{number(used)} {number(seconds)} {after}\n")
 
 
 main()

@@ -1,0 +1,251 @@
+/* What adapts a Gram matrix to its machine: batch sizes, learnt tiles, the memory profile, repair.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "lathe/gram.h"
+#include "lathe/rng.h"
+#include "lt_test.h"
+#include "qkernel/batch.h"
+#include "qkernel/history.h"
+#include "qkernel/tiles.h"
+#include "vector_file.h"
+
+/* ---- batch sizes ---- */
+
+LT_TEST(batches_follow_the_stored_traces)
+{
+    FILE *f = vectors_open("batches.txt");
+    long long initial, min, max, adjustments, after;
+    double target, used, seconds;
+    int n, traces = 0;
+    for (; fscanf(f, " trace %lld %lld %lld %lf %d %lld", &initial, &min, &max, &target, &n, &adjustments) == 6; traces++) {
+        lt_batch_sizer s = lt_batch_start(initial, min, max, target);
+        for (int i = 0; i < n; i++) {
+            LT_CHECK(fscanf(f, "%lf %lf %lld", &used, &seconds, &after) == 3);
+            LT_CHECK_EQ_INT(lt_batch_step(&s, used, seconds), after);
+        }
+        LT_CHECK_EQ_INT(s.adjustments, adjustments);
+        LT_CHECK_EQ_INT(s.calls, n);
+    }
+    LT_CHECK_EQ_INT(traces, 3);
+    fclose(f);
+}
+
+LT_TEST(unsteady_times_hold_the_batch)
+{
+    lt_batch_sizer s = lt_batch_start(1000, 64, 4000, 0.9);
+    for (int i = 0; i < 30; i++) LT_CHECK_EQ_INT(lt_batch_step(&s, 0.2, i % 2 ? 1 : 2), 1000);
+    LT_CHECK(s.used_min == 0.2 && s.used_max == 0.2 && s.adjustments == 0);
+}
+
+/* ---- learnt tiles ---- */
+
+static lt_tile_record run_of(int64_t n, int64_t q, int64_t tile, int64_t rate, int64_t peak)
+{
+    return (lt_tile_record){ .n = n, .n_qubits = q, .state_tile = -1, .tile_size = tile, .pairs_per_second = rate, .peak_bytes = peak };
+}
+
+LT_TEST(the_fastest_run_that_fits_is_learnt)
+{
+    static lt_tile_history h;
+    h.n_records = 0;
+    lt_tile_prediction p = lt_history_predict(&h, 1000, 8, 1000);
+    LT_CHECK(p.source == LT_TILES_DEFAULT && p.confidence == 0 && p.state_tile == -1);
+    lt_tile_record a = run_of(1000, 8, 64, 500, 950), b = run_of(1000, 8, 128, 300, 800), c = run_of(1000, 8, 256, 200, 100);
+    lt_history_append(&h, &a);
+    LT_CHECK(lt_history_predict(&h, 1000, 8, 1000).source == LT_TILES_NO_VALID_HISTORY);
+    lt_history_append(&h, &b), lt_history_append(&h, &c);
+    p = lt_history_predict(&h, 1000, 8, 1000);
+    LT_CHECK(p.source == LT_TILES_LEARNED && p.tile_size == 128);
+    LT_CHECK_NEAR(p.confidence, 0.2, 1e-15);
+    LT_CHECK_EQ_INT(lt_history_predict(&h, 1000, 8, 500).tile_size, 256); /* tighter memory */
+    LT_CHECK_EQ_INT(lt_history_predict(&h, 1000, 9, 10000).tile_size, 64); /* no run of 9 qubits: all count */
+}
+
+LT_TEST(the_nearest_size_is_asked_first)
+{
+    static lt_tile_history h;
+    h.n_records = 0;
+    lt_tile_record small = run_of(100, 8, 32, 900, 1), large = run_of(10000, 8, 512, 100, 1);
+    lt_history_append(&h, &small), lt_history_append(&h, &large);
+    LT_CHECK_EQ_INT(lt_history_predict(&h, 5000, 8, 1000).tile_size, 512);
+    LT_CHECK_EQ_INT(lt_history_predict(&h, 300, 8, 1000).tile_size, 32);
+}
+
+LT_TEST(a_history_is_bounded_and_counted)
+{
+    static lt_tile_history h;
+    h.n_records = 0;
+    for (int i = 0; i < LT_HISTORY_MAX + 10; i++) {
+        lt_tile_record r = run_of(1 + i, 8, i % 2 ? 64 : 128, 100, 1);
+        lt_history_append(&h, &r);
+    }
+    lt_tile_statistics s = lt_history_statistics(&h);
+    LT_CHECK(s.runs == LT_HISTORY_MAX && s.configurations == 2 && h.record[0].n == 11);
+    LT_CHECK_NEAR(s.mean_pairs_per_second, 100, 1e-9);
+}
+
+LT_TEST(a_history_survives_its_file)
+{
+    static lt_tile_history h, back;
+    h.n_records = 0;
+    for (int i = 0; i < 7; i++) {
+        lt_tile_record r = { 100 * (i + 1), 10, i % 2 ? 256 : -1, 128, INT64_C(123456789012), 5 };
+        lt_history_append(&h, &r);
+    }
+    LT_CHECK_OK(lt_history_save("a test device", LT_GRAM_STATES, LT_GRAM_FLOAT32, &h));
+    LT_CHECK_OK(lt_history_load("a test device", LT_GRAM_STATES, LT_GRAM_FLOAT32, &back));
+    LT_CHECK_EQ_INT(back.n_records, 7);
+    LT_CHECK(memcmp(h.record, back.record, 7 * sizeof *h.record) == 0);
+    LT_CHECK_OK(lt_history_load("another device", LT_GRAM_STATES, LT_GRAM_FLOAT32, &back));
+    LT_CHECK_EQ_INT(back.n_records, 0);
+}
+
+/* ---- whole matrices ---- */
+
+enum { N = 700, Q = 7, LAYERS = 2 };
+static double x[N * Q], weights[LAYERS * Q], K[N * N], again[N * N];
+
+static lt_gram *make(const lt_gram_options *opt)
+{
+    lt_gram *g = NULL;
+    lt_draws d = lt_draws_make(1, "test", 0, 0, 0);
+    LT_CHECK_OK(lt_draws_uniform_f64(&d, 0, N * Q, x));
+    LT_CHECK_OK(lt_draws_uniform_f64(&d, N * Q, LAYERS * Q, weights));
+    LT_CHECK_OK(lt_gram_create(NULL, opt, &(lt_weights){ weights, LAYERS, Q }, &g));
+    return g;
+}
+
+static lt_gram_options states_options(void)
+{
+    lt_gram_options opt = lt_gram_defaults();
+    opt.re_embed_between_layers = true;
+    opt.method = LT_GRAM_STATES;
+    return opt;
+}
+
+LT_TEST(a_batch_that_changes_leaves_the_bits_alone)
+{
+    lt_gram_options opt = states_options();
+    lt_gram *g = make(&opt);
+    LT_CHECK_OK(lt_gram_fill(g, &(lt_rows){ x, LT_F64, N, Q, 0 }, NULL, K));
+    lt_gram_destroy(g);
+    opt.precompute_all_states = false;
+    opt.state_tile = 96;
+    opt.dynamic_batch = opt.profile_memory = true;
+    for (int half = 0; half < 2; half++) {
+        opt.symmetric = half;
+        for (int shrink = 0; shrink < 2; shrink++) {
+            /* A target below what is in use shrinks the blocks; one far above lets them grow. What is in
+               use is the machine's affair, so only the result is asserted; the rule has its own test. */
+            opt.vram_fraction = shrink ? 1e-3 : 1;
+            g = make(&opt);
+            memset(again, 0, sizeof again);
+            LT_CHECK_OK(lt_gram_fill(g, &(lt_rows){ x, LT_F64, N, Q, 0 }, NULL, again));
+            double worst = 0; /* without symmetry, entries below the diagonal are computed in their own right */
+            for (int64_t i = 0; i < N * N; i++) worst = fmax(worst, fabs(K[i] - again[i]));
+            LT_CHECK(half ? memcmp(K, again, sizeof K) == 0 : worst < 1e-14);
+            lt_gram_profile p = lt_gram_get_profile(g);
+            LT_CHECK(p.batch_calls >= 4);
+            LT_CHECK(p.batch_min >= 24 && p.batch_max <= 2 * 96 && p.batch_min <= p.batch_max);
+            LT_CHECK_EQ_INT(lt_gram_get_info(g).pairs, half ? N * (N + 1) / 2 : N * N);
+            lt_gram_destroy(g);
+        }
+    }
+}
+
+LT_TEST(the_profile_adds_up)
+{
+    lt_gram_options opt = states_options();
+    opt.profile_memory = true;
+    lt_gram *g = make(&opt);
+    LT_CHECK_OK(lt_gram_fill(g, &(lt_rows){ x, LT_F64, N, Q, 0 }, NULL, K));
+    lt_gram_profile p = lt_gram_get_profile(g);
+    lt_gram_info i = lt_gram_get_info(g);
+    int64_t sum = 0;
+    for (int k = 0; k < p.n_allocations; k++) sum += p.allocation[k].bytes;
+    LT_CHECK(p.n_allocations >= 2 && sum == p.peak_bytes && p.peak_bytes == i.peak_bytes && p.total_bytes > p.peak_bytes);
+    LT_CHECK(p.kernel_launches == i.tiles + 1 && p.kernel_seconds > 0 && p.h2d_bytes == 0);
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    LT_CHECK_OK(lt_gram_profile_print(&p, to));
+    fclose(to);
+    LT_CHECK(strstr(text, "row states") && strstr(text, "Kernels:"));
+    for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) LT_CHECK_EQ_INT(end - line, 74); /* a box */
+    free(text);
+    lt_gram_destroy(g);
+    opt.profile_memory = false;
+    g = make(&opt);
+    LT_CHECK_OK(lt_gram_fill(g, &(lt_rows){ x, LT_F64, N, Q, 0 }, NULL, K));
+    LT_CHECK_EQ_INT(lt_gram_get_profile(g).kernel_launches, 0);
+    lt_gram_destroy(g);
+}
+
+/* ---- repair ---- */
+
+/* No finite input leads to an entry that is not finite, so the packed rows are spoilt by hand. */
+LT_TEST(entries_that_are_not_finite_are_an_error_or_counted)
+{
+    enum { ROWS = 30 };
+    lt_gram_options opt = lt_gram_defaults();
+    lt_circuit c;
+    lt_gram_plan p;
+    lt_pool *pool;
+    lt_gram *g = make(&opt);
+    static double out[ROWS * ROWS];
+    LT_CHECK_OK(lt_circuit_create(&opt, &(lt_weights){ weights, LAYERS, Q }, &c));
+    LT_CHECK_OK(lt_pool_create(1, &pool));
+    lt_plan_request r = { .opt = &opt, .circuit = &c, .isa = lt_gram_isa_of(lt_isa_best()), .threads = 1, .n = ROWS, .m = ROWS,
+                          .free_bytes = INT64_C(1) << 30, .total_bytes = INT64_C(1) << 30, .transfer_reason = "" };
+    LT_CHECK_OK(lt_gram_plan_make(&r, &p));
+    double *rows = aligned_alloc(64, (p.a_bytes + 63) / 64 * 64), *scratch = aligned_alloc(64, (p.scratch_bytes + 63) / 64 * 64);
+    for (size_t i = 0; i < p.a_bytes / sizeof *rows; i++) rows[i] = 0.5;
+    rows[3] = NAN;      /* one feature of the fourth row */
+    const lt_vec_set *vec = lt_vec_set_of(lt_isa_best(), LT_F64);
+    lt_gram_out to = { .K = out, .half = true, .n_columns = ROWS, .copy = vec->copy, .fence = vec->fence };
+    lt_gram_block b = { .a = rows, .b = rows, .n_rows = ROWS, .n_columns = ROWS };
+    lt_gram_meter strict = { .fn = NULL }, lenient = { .repair = true };
+    LT_CHECK_FAILS(lt_tiles_run(&p, &c, pool, &b, &to, scratch, &strict), LT_ERR_INTERNAL, "not finite");
+    LT_CHECK_OK(lt_tiles_run(&p, &c, pool, &b, &to, scratch, &lenient));
+    LT_CHECK_EQ_INT(lenient.repaired, ROWS); /* its row and column, in one half */
+    for (int i = 0; i < ROWS * ROWS; i++) LT_CHECK(isfinite(out[i]) && (out[i] == 0) == (i / ROWS == 3 || i % ROWS == 3));
+    free(rows), free(scratch);
+    lt_pool_destroy(pool);
+    lt_circuit_destroy(&c);
+    lt_gram_destroy(g);
+}
+
+LT_TEST(tiles_of_many_runs_are_used)
+{
+    lt_gram_options opt = states_options();
+    lt_device_info d;
+    static lt_tile_history h;
+    lt_gram *g = make(&opt);
+    LT_CHECK_OK(lt_gram_fill(g, &(lt_rows){ x, LT_F64, N, Q, 0 }, NULL, K));
+    int64_t usual_tiles = lt_gram_get_info(g).tiles;
+    int threads = lt_gram_get_info(g).threads;
+    lt_gram_destroy(g);
+    LT_CHECK_OK(lt_device_list(0, &d));
+    char name[96];
+    snprintf(name, sizeof name, "%s x%d", d.name, threads);
+    h.n_records = 0;
+    for (int i = 0; i < 8; i++) {
+        lt_tile_record r = run_of(N, Q, 24, INT64_C(1) << 50, 1);
+        lt_history_append(&h, &r);
+    }
+    LT_CHECK_OK(lt_history_save(name, LT_GRAM_STATES, LT_GRAM_FLOAT64, &h));
+    g = make(&opt);
+    LT_CHECK_OK(lt_gram_fill(g, &(lt_rows){ x, LT_F64, N, Q, 0 }, NULL, again));
+    LT_CHECK(lt_gram_get_info(g).tiles > 2 * usual_tiles);
+    LT_CHECK(strstr(lt_gram_get_info(g).plan, "learnt from earlier runs") != NULL);
+    LT_CHECK(memcmp(K, again, sizeof K) == 0);
+    lt_gram_destroy(g);
+    opt.learn_tiles = false;
+    g = make(&opt);
+    LT_CHECK_OK(lt_gram_fill(g, &(lt_rows){ x, LT_F64, N, Q, 0 }, NULL, again));
+    LT_CHECK_EQ_INT(lt_gram_get_info(g).tiles, usual_tiles);
+    lt_gram_destroy(g);
+    h.n_records = 0;
+    LT_CHECK_OK(lt_history_save(name, LT_GRAM_STATES, LT_GRAM_FLOAT64, &h));
+}
+
+LT_TEST_MAIN()
