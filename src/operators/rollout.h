@@ -1,0 +1,38 @@
+/* A rollout in memory: compiled steps, states, noise. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPERATORS_ROLLOUT_H
+#define LT_OPERATORS_ROLLOUT_H
+
+#include "operators/noise.h"
+
+/* One compiled step and the arguments it runs with. */
+typedef struct lt_step_lane {
+    lt_program  *program;
+    const void **input;           /* LT_STEP_TENSORS + n_tensors */
+} lt_step_lane;
+
+struct lt_rollout {
+    lt_operator_spec   spec;      /* of the creation: its architecture is what runs */
+    lt_rollout_options opt;
+    lt_rollout_info    info;
+    lt_network         network;   /* without its graph */
+    lt_pool           *pool;
+    int                n_lanes;   /* realizations advanced side by side, each on one thread; 1: all threads on one */
+    int                lane_capacity;
+    bool               limited;   /* fewer threads than the pool has: no step uses the pool inside */
+    lt_step_lane      *lane;
+    lt_noise_maker     noise;
+    int64_t            field;     /* elements of one state */
+    float             *state[2];  /* [M, 3, G, G] each: the last step and the next */
+    float             *noise_block; /* [micro_batch or M, noise.count] */
+    int64_t           *failed;    /* [M] */
+    const lt_operator_weights *weights; /* NULL: no operator is set */
+    float              keep, gain;
+};
+
+/* Which arithmetic a precision runs in here; fills precision, precision_reason and arithmetic. */
+lt_status lt_rollout_choose_precision(lt_precision wanted, lt_rollout_info *info, lt_compile_options *out);
+/* Post-processing of one realization's state. */
+void lt_rollout_post(const lt_rollout_options *opt, float *x, int64_t n);
+bool lt_state_is_finite(const float *x, int64_t n);
+
+#endif
