@@ -38,6 +38,8 @@ const char *lt_config_text(lt_config_id id)
     return value && *value ? value : NULL;
 }
 
+const char *lt_config_variable(const char *name) { return secure_getenv(name); }
+
 const char *lt_env_value(const lt_env_row *row)
 {
     return lt_config_text((lt_config_id)(row - rows));

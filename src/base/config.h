@@ -18,6 +18,8 @@ typedef enum lt_config_id {
 
 /* The value, or NULL when the variable is unset or empty. Borrowed from the environment. */
 const char *lt_config_text(lt_config_id id);
+/* Any variable by its name, for texts of the user's that refer to one; NULL when unset. */
+const char *lt_config_variable(const char *name);
 /* The value as an integer in lo..hi; fallback when unset. LT_ERR_ARGUMENT names the variable. */
 lt_status lt_config_int(lt_config_id id, int64_t lo, int64_t hi, int64_t fallback, int64_t *out);
 /* The position of the value among n names; fallback when unset. LT_ERR_ARGUMENT lists the names. */

@@ -8,6 +8,7 @@
 
 #include "lathe/dataset_config.h"
 #include "operators/feature_options.h"
+#include "operators/yaml.h"
 
 /* ---- Parameter space ------------------------------------------------------------ */
 typedef enum lt_param_kind { LT_PARAM_INTEGER, LT_PARAM_CONTINUOUS, LT_PARAM_CHOICE, LT_PARAM_BOOLEAN } lt_param_kind;
@@ -38,6 +39,8 @@ typedef struct lt_space {
 typedef struct lt_param_value { int choice; double number; const char *text; } lt_param_value;
 lt_param_value  lt_param_map(const lt_param *p, double unit);
 const lt_param *lt_space_find(const lt_space *s, const char *name, int *column); /* NULL when absent */
+/* The columns of parameter_space, checked; cross checks need the operator kind. */
+lt_status       lt_space_read(lt_arena *arena, const lt_yaml_node *root, lt_operator_kind kind, lt_notes *notes, lt_space *out);
 
 /* ---- Initial fields --------------------------------------------------------------- */
 typedef struct lt_field_recipe lt_field_recipe; /* one type with its parameters: operators/fields.h */
@@ -47,7 +50,12 @@ typedef enum lt_compression { LT_COMPRESS_GZIP, LT_COMPRESS_LZF, LT_COMPRESS_NON
 typedef enum lt_summary_mode { LT_SUMMARY_MANUAL, LT_SUMMARY_LEARNED, LT_SUMMARY_HYBRID } lt_summary_mode;
 typedef enum lt_initial_variant { LT_INITIAL_MANUAL14, LT_INITIAL_BASIC38 } lt_initial_variant;
 
+/* The engine: mapping, each the position of its name in the schema (config_rows.c). */
+typedef struct lt_engine_keys { int padding, gelu, noise_semantics, grf, clip, features, alias_blocks; } lt_engine_keys;
+
 struct lt_dataset_config {
+    lt_arena  arena;                /* holds everything below */
+    lt_yaml_node *document;
     char     *json;                 /* the whole document, substitutions, merges and overrides done */
     char     *engine_json;          /* the engine: mapping with defaults filled in */
     const char *name;               /* metadata.name */
@@ -58,13 +66,18 @@ struct lt_dataset_config {
     bool      check_discrepancy, check_correlation;
     double    max_discrepancy, max_correlation; /* INFINITY when its check is off */
     int64_t   total_samples, batch_size;
+    uint32_t *sobol;                /* [space.n][LT_SOBOL_BITS + 1]: scrambled direction numbers, then the shift */
     /* simulation */
     const char      *device;        /* "cuda", "cuda:1", "cpu" */
     lt_operator_kind kind;
     lt_precision     precision;     /* what applies, given or not */
+    bool             precision_given;
     int64_t          realizations, steps; /* M, T */
-    bool             operator_features;   /* the ten sensitivity columns */
+    bool             operator_features, summary_operator_features; /* the ten sensitivity columns: two names of one switch */
+    int              provider;            /* cloud.provider.provider, position in lathe's list of providers */
     /* initial fields: n_fields recipes with their weights */
+    int              method;         /* position in lt_field_method_names */
+    double           length_scale, variance; /* of the plain random field */
     int              n_fields;
     lt_field_recipe *field;
     double          *field_weight;
@@ -81,10 +94,10 @@ struct lt_dataset_config {
     lt_learned_options learned;
     lt_feature_options features;
     /* engine */
+    lt_engine_keys engine;
     bool circular_padding, tanh_gelu, full_noise, physical_grf, ignore_alias_blocks;
     /* notes for the user, one line each: unknown keys with the nearest known one, … */
-    int    n_warnings;
-    char **warning;
+    lt_notes notes;
 };
 
 /* Row i of the dataset: unit parameters, rounded to float32 as the file keeps them; any i, in any
