@@ -50,6 +50,21 @@ lt_status lt_file_read_at(int fd, const char *path, uint64_t offset, void *data,
     return LT_OK;
 }
 
+lt_status lt_file_write_at(int fd, const char *path, uint64_t offset, const void *data, size_t n_bytes)
+{
+    const char *at = data;
+    while (n_bytes) {
+        ssize_t put = pwrite(fd, at, LT_MIN(n_bytes, (size_t)1 << 30), (off_t)offset);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0)
+            return LT_FAIL(LT_ERR_IO, "%s: cannot write %zu bytes at byte %" PRIu64 ": %s", path, n_bytes, offset, strerror(errno));
+        at += put;
+        offset += (uint64_t)put;
+        n_bytes -= (size_t)put;
+    }
+    return LT_OK;
+}
+
 lt_status lt_file_read(const char *path, size_t limit_bytes, char **data, size_t *n_bytes)
 {
     *data = NULL;

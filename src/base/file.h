@@ -14,6 +14,8 @@ lt_status lt_file_read(const char *path, size_t limit_bytes, char **data, size_t
 lt_status lt_file_open(const char *path, int *fd, uint64_t *n_bytes);
 /* Exactly n bytes from an offset; `path` is for the message. */
 lt_status lt_file_read_at(int fd, const char *path, uint64_t offset, void *data, size_t n_bytes);
+/* All n bytes at an offset; a full disk or a size limit is LT_ERR_IO with the system's reason. */
+lt_status lt_file_write_at(int fd, const char *path, uint64_t offset, const void *data, size_t n_bytes);
 
 /* ---- Replacing files --------------------------------------------------------- */
 /* A file being written beside `path`. Nothing is seen under the name before commit, which syncs

@@ -1,0 +1,335 @@
+/* Dataset files: rows in any order, kills at any instant, deep indexes, every compression; read back with
+   the HDF5 library. SPDX-License-Identifier: BSD-3-Clause */
+#include "lt_test.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/scratch.h"
+#include "lathe/rng.h"
+#include "operators/hdf5_file.h"
+#include "operators/journal.h"
+#include "operators/lzf.h"
+#include "operators/store.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+enum { MAX_ROWS = 5000 };
+
+static lt_store_plan plan_of(int64_t rows, int64_t chunk_rows, bool outputs, lt_compression compression)
+{
+    static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
+    lt_store_plan p = { .rows = rows, .total = rows, .shard_count = 1, .chunk_rows = chunk_rows, .parameters = 3, .realizations = 2, .steps = 4,
+                        .grid = 6, .temporal_columns = 5, .summary_columns = 2, .initial_columns = 3, .outputs = outputs,
+                        .compression = compression, .level = 4 };
+    LT_CHECK_OK(lt_store_plan_finish(&p));
+    p.part[LT_PART_TEMPORAL].names = p.part[LT_PART_AGGREGATED].names = p.part[LT_PART_INITIAL].names = names;
+    p.part[LT_PART_TEMPORAL].n_names = 5;
+    p.part[LT_PART_AGGREGATED].n_names = 6;
+    p.part[LT_PART_INITIAL].n_names = 3;
+    return p;
+}
+
+static lt_status make_skeleton(const char *path, const lt_store_plan *p)
+{
+    static float unit[MAX_ROWS * 3];
+    static const char *text[MAX_ROWS];
+    static int32_t grid[MAX_ROWS];
+    static int64_t row[MAX_ROWS];
+    for (int64_t i = 0; i < p->rows; i++) {
+        for (int k = 0; k < 3; k++) unit[3 * i + k] = (float)((int)(i + k) % 7) / 7;
+        text[i] = i % 2 ? "odd" : "even";
+        grid[i] = 6;
+        row[i] = i;
+    }
+    lt_store_labels l = { unit, text, text, text, grid, row };
+    static const char *const dims[] = { "num_layers", "noise_scale", "grid_size" };
+    lt_store_texts t = { .config = "{}", .engine_config = "{}", .sampling_metrics = "{}", .precision = "float32", .date = "2026-01-01T00:00:00",
+                         .registry = "{}", .extraction_config = "{}", .dimension_names = dims, .seed = 42 };
+    return lt_store_skeleton(path, p, &l, &t);
+}
+
+/* What element k of a part of a row holds: any function of the three. */
+static float value_of(int part, int64_t row, int64_t k) { return (float)(((row * 131 + part * 17 + k) * 2654435761u) % 4096) / 16; }
+
+/* Rows with an odd number have a grid of 4 instead of 6. */
+static void fill_states(int64_t row, int64_t t, int grid, float *x)
+{
+    for (int64_t k = 0; k < 2 * 3 * grid * grid; k++) x[k] = value_of(LT_PART_OUTPUT, row, t * 1000 + k);
+}
+
+static lt_status put_row(lt_store *s, const lt_store_plan *p, int64_t row)
+{
+    lt_store_row *r;
+    lt_status st = lt_store_row_take(s, row, &r);
+    if (st) return st;
+    float states[2 * 3 * 36];
+    int grid = row % 2 ? 4 : 6;
+    for (int64_t t = 0; t < p->n_steps && !st; t++) {
+        fill_states(row, t, grid, states);
+        st = lt_store_row_step(s, r, states, grid);
+    }
+    if (st) {
+        lt_store_row_drop(s, r);
+        return st;
+    }
+    for (int i = 0; i < LT_PART_OUTPUT; i++)
+        for (size_t k = 0; r->part[i] && k < p->part[i].row_bytes / 4; k++) r->part[i][k] = value_of(i, row, (int64_t)k);
+    r->code = row % 5 == 3 ? LT_RUN_NON_FINITE : LT_RUN_DONE;
+    r->step = (int32_t)row;
+    r->seconds = 0.5f;
+    return lt_store_row_put(s, r);
+}
+
+/* Multiplying by a number that shares no factor with n visits all rows. */
+static int64_t shuffled(int64_t i, int64_t n) { return i * 7919 % n; }
+
+static lt_status write_all(const char *path, const lt_store_plan *p, bool resume, int64_t limit)
+{
+    lt_store *s;
+    lt_status st = lt_store_open(path, p, "id", 2, resume, &s);
+    if (st) return st;
+    int64_t put = 0;
+    for (int64_t i = 0; i < p->rows && !st && put < limit; i++) {
+        int64_t row = shuffled(i, p->rows);
+        if (lt_store_row_done(s, row)) continue;
+        st = put_row(s, p, row);
+        put++;
+    }
+    lt_status closed = lt_store_close(s, NULL);
+    return st ? st : closed;
+}
+
+static float *read_array(hid_t file, const char *path, size_t n)
+{
+    float *x = malloc(n * sizeof *x);
+    hid_t d = H5Dopen2(file, path, H5P_DEFAULT);
+    LT_CHECK(d >= 0 && H5Dread(d, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
+    if (d >= 0) H5Dclose(d);
+    return x;
+}
+
+static int64_t wrong_outputs(const float *x, int64_t row, const lt_store_plan *p)
+{
+    float states[2 * 3 * 36], padded[2 * 3 * 36];
+    int64_t wrong = 0;
+    for (int64_t t = 0; t < p->steps; t++) {
+        int grid = row % 2 ? 4 : 6;
+        fill_states(row, t, grid, states);
+        lt_store_pad(states, 6, grid, 6, padded);
+        for (int m = 0; m < 2; m++) wrong += memcmp(x + (m * p->steps + t) * 108, padded + m * 108, 108 * sizeof(float)) != 0;
+    }
+    return wrong;
+}
+
+/* Every row that is done holds what was put; returns how many are. */
+static int64_t check_file(const char *path, const lt_store_plan *p)
+{
+    lt_hdf5_lock();
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    LT_CHECK(file >= 0);
+    if (file < 0) {
+        lt_hdf5_unlock();
+        return -1;
+    }
+    uint8_t *code = malloc((size_t)p->rows);
+    hid_t d = H5Dopen2(file, "/status/code", H5P_DEFAULT);
+    LT_CHECK(H5Dread(d, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, code) >= 0);
+    H5Dclose(d);
+    int64_t done = 0, wrong = 0;
+    for (int64_t r = 0; r < p->rows; r++) done += code[r] != 0;
+    for (int i = 0; i < LT_PART_COUNT; i++) {
+        if (!p->part[i].rank) continue;
+        int64_t n = (int64_t)(p->part[i].row_bytes / 4);
+        float *x = read_array(file, p->part[i].path, (size_t)(n * p->rows));
+        for (int64_t r = 0; r < p->rows; r++) {
+            if (!code[r]) continue;
+            if (i == LT_PART_OUTPUT) wrong += wrong_outputs(x + r * n, r, p);
+            else
+                for (int64_t k = 0; k < n; k++) wrong += x[r * n + k] != value_of(i, r, k);
+        }
+        free(x);
+    }
+    LT_CHECK_EQ_INT(wrong, 0);
+    free(code);
+    LT_CHECK(H5Fclose(file) >= 0);
+    lt_hdf5_unlock();
+    return done;
+}
+
+LT_TEST(rows_in_any_order_are_read_back)
+{
+    for (int compression = 0; compression < 3; compression++)
+        for (int outputs = 0; outputs < 2; outputs++)
+            for (int64_t chunk = 1; chunk <= 20; chunk += 3) {
+                const char *path = scratch("any.h5");
+                lt_store_plan p = plan_of(10, chunk, outputs, (lt_compression)compression);
+                LT_CHECK_OK(make_skeleton(path, &p));
+                LT_CHECK_EQ_INT(check_file(path, &p), 0);
+                LT_CHECK_OK(write_all(path, &p, false, INT64_MAX));
+                LT_CHECK_EQ_INT(check_file(path, &p), 10);
+                LT_CHECK(!lt_journal_exists(path));
+            }
+}
+
+LT_TEST(index_of_several_levels)
+{
+    const char *path = scratch("deep.h5");
+    lt_store_plan p = plan_of(MAX_ROWS, 1, false, LT_COMPRESS_NONE);
+    LT_CHECK_OK(make_skeleton(path, &p));
+    LT_CHECK_OK(write_all(path, &p, false, 4999));
+    LT_CHECK_EQ_INT(check_file(path, &p), 4999);
+    LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
+    LT_CHECK_EQ_INT(check_file(path, &p), MAX_ROWS);
+}
+
+LT_TEST(a_stopped_run_shows_its_rows_and_goes_on)
+{
+    const char *path = scratch("stopped.h5");
+    lt_store_plan p = plan_of(11, 4, true, LT_COMPRESS_GZIP);
+    LT_CHECK_OK(make_skeleton(path, &p));
+    for (int64_t done = 0; done < 11;) {
+        LT_CHECK_OK(write_all(path, &p, true, 3));
+        done = done + 3 < 11 ? done + 3 : 11;
+        LT_CHECK_EQ_INT(check_file(path, &p), done);
+        LT_CHECK(lt_journal_exists(path) == (done < 11));
+    }
+}
+
+/* A child writes rows and is killed after a random time; the file opens every time. */
+LT_TEST(kills_at_any_instant)
+{
+    const char *path = scratch("killed.h5");
+    lt_store_plan p = plan_of(400, 3, true, LT_COMPRESS_GZIP);
+    lt_rng rng = lt_rng_seed(7);
+    LT_CHECK_OK(make_skeleton(path, &p));
+    for (int i = 0; i < 12; i++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) _exit(write_all(path, &p, true, INT64_MAX) ? 1 : 0);
+        usleep((useconds_t)(1000 + lt_rng_below(&rng, 12000)));
+        kill(child, SIGKILL);
+        int status;
+        waitpid(child, &status, 0);
+        LT_CHECK(check_file(path, &p) >= 0);
+    }
+    LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
+    LT_CHECK_EQ_INT(check_file(path, &p), 400);
+}
+
+/* Every prefix of the bytes a run writes is a state a kill can leave behind: cut the journal anywhere. */
+LT_TEST(a_torn_journal_loses_one_row_at_most)
+{
+    const char *path = scratch("torn.h5");
+    lt_store_plan p = plan_of(10, 10, false, LT_COMPRESS_GZIP);
+    char journal[400];
+    snprintf(journal, sizeof journal, "%s.journal", path);
+    for (int cut = 0; cut < 40; cut++) {
+        LT_CHECK_OK(make_skeleton(path, &p));
+        LT_CHECK_OK(write_all(path, &p, false, 5));
+        LT_CHECK_OK(make_skeleton(path, &p)); /* as if nothing had been committed */
+        char *data;
+        size_t n;
+        LT_CHECK_OK(lt_file_read(journal, 1 << 20, &data, &n));
+        size_t slot = (n - 4096) / 5, keep = 4096 + slot * 5 * (size_t)cut / 40;
+        LT_CHECK(truncate(journal, (off_t)keep) == 0);
+        lt_store *s;
+        LT_CHECK_OK(lt_store_open(path, &p, "id", 2, true, &s));
+        LT_CHECK(lt_store_done_count(s) + 1 >= (int64_t)((keep - 4096) / slot));
+        LT_CHECK_OK(lt_store_close(s, NULL));
+        check_file(path, &p);
+        lt_free(data);
+    }
+}
+
+LT_TEST(journals_of_other_runs_are_refused)
+{
+    const char *path = scratch("other.h5");
+    lt_store_plan p = plan_of(6, 4, false, LT_COMPRESS_GZIP);
+    lt_store *s, *second;
+    LT_CHECK_OK(make_skeleton(path, &p));
+    LT_CHECK_OK(write_all(path, &p, false, 2));
+    LT_CHECK_FAILS(lt_store_open(path, &p, "other", 5, true, &s), LT_ERR_ARGUMENT, "another configuration");
+    lt_store_plan q = plan_of(7, 4, false, LT_COMPRESS_GZIP);
+    LT_CHECK_FAILS(lt_store_open(path, &q, "id", 2, true, &s), LT_ERR_FORMAT, "extents");
+    LT_CHECK_OK(lt_store_open(path, &p, "id", 2, true, &s));
+    LT_CHECK_FAILS(lt_store_open(path, &p, "id", 2, true, &second), LT_ERR_ARGUMENT, "another process");
+    LT_CHECK_OK(lt_store_close(s, NULL));
+}
+
+/* A file size limit stands in for a full disk. */
+LT_TEST(a_full_disk_leaves_a_readable_file)
+{
+    const char *path = scratch("full.h5");
+    lt_store_plan p = plan_of(200, 4, true, LT_COMPRESS_NONE);
+    LT_CHECK_OK(make_skeleton(path, &p));
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 300000, 300000 });
+        lt_status st = write_all(path, &p, false, INT64_MAX);
+        _exit(st == LT_ERR_IO && strstr(lt_error_text(), "File too large") ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    LT_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    LT_CHECK(check_file(path, &p) >= 0);
+    LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
+    LT_CHECK_EQ_INT(check_file(path, &p), 200);
+}
+
+LT_TEST(damaged_files_are_refused)
+{
+    const char *path = scratch("damaged.h5");
+    lt_store_plan p = plan_of(10, 4, false, LT_COMPRESS_GZIP);
+    lt_store *s;
+    LT_CHECK_OK(make_skeleton(path, &p));
+    LT_CHECK_OK(write_all(path, &p, false, INT64_MAX));
+    LT_CHECK(truncate(path, 3000) == 0);
+    LT_CHECK_FAILS(lt_store_open(path, &p, "id", 2, true, &s), LT_ERR_FORMAT, "truncated");
+    LT_CHECK_OK(lt_file_write(path, "plain text, and more than ninety-six bytes of it, so that a whole superblock could be read from here", 100));
+    LT_CHECK_FAILS(lt_store_open(path, &p, "id", 2, true, &s), LT_ERR_FORMAT, "not an HDF5 file");
+}
+
+/* Equal runs, equal bytes: no times anywhere in the file. */
+LT_TEST(equal_runs_give_equal_files)
+{
+    const char *a = scratch("a.h5"), *b = scratch("b.h5");
+    lt_store_plan p = plan_of(10, 4, true, LT_COMPRESS_GZIP);
+    char *x, *y;
+    size_t n, m;
+    LT_CHECK_OK(make_skeleton(a, &p));
+    LT_CHECK_OK(write_all(a, &p, false, INT64_MAX));
+    sleep(1);
+    LT_CHECK_OK(make_skeleton(b, &p));
+    LT_CHECK_OK(write_all(b, &p, false, INT64_MAX));
+    LT_CHECK_OK(lt_file_read(a, 1 << 24, &x, &n));
+    LT_CHECK_OK(lt_file_read(b, 1 << 24, &y, &m));
+    LT_CHECK(n == m && memcmp(x, y, n) == 0);
+    lt_free(x);
+    lt_free(y);
+}
+
+LT_TEST(lzf_packs_and_unpacks)
+{
+    lt_rng rng = lt_rng_seed(3);
+    static uint8_t in[20000], packed[20000], out[20000];
+    for (int kind = 0; kind < 200; kind++) {
+        size_t n = 1 + lt_rng_below(&rng, sizeof in);
+        uint64_t letters = 1 + lt_rng_below(&rng, kind % 2 ? 4 : 256);
+        for (size_t i = 0; i < n; i++) in[i] = (uint8_t)lt_rng_below(&rng, letters);
+        for (size_t i = 0; i + 600 < n && kind % 3 == 0; i += 600) memcpy(in + i + 300, in + i, 290);
+        size_t m = lt_lzf_pack(in, n, packed, n);
+        if (m == 0) continue; /* does not shrink */
+        LT_CHECK_EQ_INT(lt_lzf_unpack(packed, m, out, n), n);
+        LT_CHECK(memcmp(in, out, n) == 0);
+        LT_CHECK(lt_lzf_unpack(packed, m, out, n - 1) == 0);
+        packed[lt_rng_below(&rng, m)] ^= (uint8_t)(1 + lt_rng_below(&rng, 255));
+        LT_CHECK(lt_lzf_unpack(packed, m, out, n) <= n); /* any answer, within bounds */
+    }
+}
+
+LT_TEST_MAIN()
