@@ -60,6 +60,26 @@ static const char *second_word(const cli_command *command)
     return space ? space + 1 : NULL;
 }
 
+/* True when the first word alone is a subcommand too: its second word may be an option. */
+static bool stands_alone(const char *name, int length)
+{
+    for (int i = 0; i < cli_n_commands; i++)
+        if (!strncmp(cli_commands[i]->name, name, (size_t)length) && !cli_commands[i]->name[length]) return true;
+    return false;
+}
+
+/* The second words of a family, from row `first` of the table on. */
+static void second_words(FILE *to, int first, int length, const char *between)
+{
+    const char *name = cli_commands[first]->name;
+    bool begun = false;
+    for (int k = first; k < cli_n_commands; k++)
+        if (!strncmp(cli_commands[k]->name, name, (size_t)length + 1)) {
+            fprintf(to, "%s%s", begun ? between : "", second_word(cli_commands[k]));
+            begun = true;
+        }
+}
+
 /* ---- bash -------------------------------------------------------------------------- */
 
 static void bash_flag(FILE *to, const lt_option *row) { fprintf(to, " --%s", row->name); }
@@ -114,11 +134,14 @@ void cli_generate_bash(FILE *to)
         int length = (int)strcspn(name, " ");
         if (!second_word(cli_commands[i])) continue;
         if (i > 0 && !strncmp(cli_commands[i - 1]->name, name, (size_t)length + 1)) continue;
-        fprintf(to, "    %.*s)\n        if [ \"$COMP_CWORD\" -eq 2 ]; then\n            COMPREPLY=($(compgen -W \"", length, name);
-        for (int k = i; k < cli_n_commands; k++)
-            if (!strncmp(cli_commands[k]->name, name, (size_t)length + 1)) fprintf(to, "%s ", second_word(cli_commands[k]));
-        fprintf(to, "--help\" -- \"$cur\"))\n            return\n        fi\n"
-                    "        command=\"$command ${COMP_WORDS[2]}\" ;;\n");
+        bool alone = stands_alone(name, length);
+        fprintf(to, "    %.*s)\n        if [ \"$COMP_CWORD\" -eq 2 ]%s; then\n            COMPREPLY=($(compgen -W \"", length, name,
+                alone ? " && [ \"${cur#-}\" = \"$cur\" ]" : "");
+        second_words(to, i, length, " ");
+        fprintf(to, "%s\" -- \"$cur\"))\n            return\n        fi\n        case \"${COMP_WORDS[2]}\" in\n        ", alone ? "" : " --help");
+        if (alone) second_words(to, i, length, "|");
+        else fprintf(to, "*");
+        fprintf(to, ") command=\"$command ${COMP_WORDS[2]}\" ;;\n        esac ;;\n");
     }
     fprintf(to, "    esac\n    case \"$command\" in\n");
     for (int i = 0; i < cli_n_commands; i++) bash_command(to, cli_commands[i]);
@@ -169,11 +192,14 @@ void cli_generate_zsh(FILE *to)
         const char *name = cli_commands[i]->name;
         int length = (int)strcspn(name, " ");
         if (!second_word(cli_commands[i]) || (i > 0 && !strncmp(cli_commands[i - 1]->name, name, (size_t)length + 1))) continue;
-        fprintf(to, "    if [[ $command == %.*s ]]; then\n        if (( CURRENT == 3 )); then\n            compadd --", length, name);
-        for (int k = i; k < cli_n_commands; k++)
-            if (!strncmp(cli_commands[k]->name, name, (size_t)length + 1)) fprintf(to, " %s", second_word(cli_commands[k]));
-        fprintf(to, "\n            return\n        fi\n        command=\"$command $words[3]\"\n        shift words\n"
-                    "        (( CURRENT-- ))\n    fi\n");
+        bool alone = stands_alone(name, length);
+        fprintf(to, "    if [[ $command == %.*s ]]; then\n        if (( CURRENT == 3 ))%s; then\n            compadd -- ", length, name,
+                alone ? " && [[ $words[3] != -* ]]" : "");
+        second_words(to, i, length, " ");
+        fprintf(to, "\n            return\n        fi\n        if [[ $words[3] == (");
+        if (alone) second_words(to, i, length, "|");
+        else fprintf(to, "*");
+        fprintf(to, ") ]]; then\n            command=\"$command $words[3]\"\n            shift words\n            (( CURRENT-- ))\n        fi\n    fi\n");
     }
     fprintf(to, "    shift words\n    (( CURRENT-- ))\n    case $command in\n");
     for (int i = 0; i < cli_n_commands; i++) {

@@ -66,11 +66,18 @@ static int words_matching(const cli_command *command, int argc, char **argv)
     return n;
 }
 
+/* The longest name that fits: "qsvm predict" before "qsvm". */
 static const cli_command *find_command(int argc, char **argv, int *n_words)
 {
-    for (int i = 0; i < cli_n_commands; i++)
-        if ((*n_words = words_matching(cli_commands[i], argc, argv))) return cli_commands[i];
-    return NULL;
+    const cli_command *found = NULL;
+    *n_words = 0;
+    for (int i = 0; i < cli_n_commands; i++) {
+        int n = words_matching(cli_commands[i], argc, argv);
+        if (n <= *n_words) continue;
+        *n_words = n;
+        found = cli_commands[i];
+    }
+    return found;
 }
 
 /* True when some subcommand's name begins with this word and a space. */

@@ -3,6 +3,8 @@
 #define LATHE_LATHE_H
 
 #include "lathe/base.h"
+#include "lathe/csv.h"
+#include "lathe/dataset.h"
 #include "lathe/dataset_config.h"
 #include "lathe/device.h"
 #include "lathe/features.h"

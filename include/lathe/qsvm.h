@@ -50,7 +50,7 @@ typedef struct lt_qsvm_options {
     lt_weights      weights;       /* data NULL: normal numbers of deviation weight_std from the seed; copied */
     const char     *class_name[2]; /* of labels 0 and 1; NULL: "0", "1"; copied, at most 63 bytes */
     int64_t         n_qubits;      /* fewer than features: PCA; 0 = one per feature up to 16, else 16 */
-    int64_t         n_layers;      /* of drawn weights */
+    int64_t         n_layers;      /* the first of the weights given; 0 = all of them, or 2 drawn ones */
     double          weight_std;
     lt_qsvm_range   range;
     bool            center;        /* double centring of the kernel; a fit with a bias does not depend on it */

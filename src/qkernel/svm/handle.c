@@ -38,8 +38,8 @@ static lt_status check_weights(const lt_qsvm_options *opt)
                        (long long)w->n_qubits);
     if (opt->n_qubits && opt->n_qubits != w->n_qubits)
         return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld qubits asked for, but the weights are for %lld", (long long)opt->n_qubits, (long long)w->n_qubits);
-    if (opt->n_layers && opt->n_layers != w->n_layers)
-        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld layers asked for, but the weights have %lld", (long long)opt->n_layers, (long long)w->n_layers);
+    if (opt->n_layers > w->n_layers)
+        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld layers asked for, but the weights have only %lld", (long long)opt->n_layers, (long long)w->n_layers);
     return LT_OK;
 }
 
@@ -154,11 +154,11 @@ lt_status lt_qsvm_make_weights(lt_qsvm *q, int64_t n_qubits)
 {
     const lt_weights *given = &q->opt.weights;
     enum { SELECTABLE_LAYERS = 3 };
-    int64_t layers = given->data ? given->n_layers : q->opt.n_layers ? q->opt.n_layers : 2;
+    int64_t layers = q->opt.n_layers ? q->opt.n_layers : given->data ? given->n_layers : 2;
     int64_t per_wire = q->opt.gram.entangler == LT_ENTANGLER_STRONG ? 3 : 1;
     q->circuit = (lt_qsvm_candidate){ .embed_mode = q->opt.gram.embed_mode, .angle_scale = q->opt.gram.angle_scale, .n_layers = layers,
                                       .re_embed = q->opt.gram.re_embed_between_layers };
-    q->n_weight_layers = !given->data && q->opt.select ? LT_MAX(layers, SELECTABLE_LAYERS) : layers;
+    q->n_weight_layers = given->data ? given->n_layers : q->opt.select ? LT_MAX(layers, SELECTABLE_LAYERS) : layers;
     int64_t n = q->n_weight_layers * n_qubits * per_wire;
     q->weights = lt_malloc((size_t)n * sizeof *q->weights);
     if (!q->weights) return LT_ERR_MEMORY;

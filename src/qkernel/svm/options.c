@@ -15,7 +15,7 @@ const char *lt_svm_solver_name(lt_svm_solver s) { return (unsigned)s < LT_SVM_SO
 /* The seed is the last: programs with a seed of their own leave it out. */
 const lt_option lt_qsvm_option_rows[LT_QSVM_N_OPTIONS] = {
     LT_OPTION_INT(Q, n_qubits, "qubits", "0", LT_RANGE_CLOSED(0, 4096), "Q", "principal components, one qubit each; 0 = one per feature up to 16, else 16"),
-    LT_OPTION_INT(Q, n_layers, "layers", "0", LT_RANGE_CLOSED(0, 1024), "L", "layers; 0 = those of the weights given, or 2"),
+    LT_OPTION_INT(Q, n_layers, "layers", "0", LT_RANGE_CLOSED(0, 1024), "L", "layers; 0 = all of the weights given, or 2"),
     LT_OPTION_REAL(Q, weight_std, "weight-std", "0.1", LT_AT_LEAST(0), "S", "deviation of drawn weights"),
     LT_OPTION_ENUM(Q, range, "range", "auto", range_names, "where training features are scaled to: [0, 1], [0, pi], or left alone; auto: pi for angle"),
     LT_OPTION_BOOL(Q, center, "center", "false", "centre the kernel"),
