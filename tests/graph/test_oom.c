@@ -2,46 +2,9 @@
    all made by the second run. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/alloc.h"
 #include "graph/program.h"
+#include "heap_calls.h"
 #include "lathe/graph.h"
 #include "lt_test.h"
-
-#include <malloc.h>
-#include <stdatomic.h>
-
-/* ---- every allocation of the process, counted; not under sanitizers, which have their own ---- */
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-#define SANITIZED 1
-#endif
-
-static _Atomic int64_t n_heap_calls;
-
-#ifndef SANITIZED
-#define INTERPOSED __attribute__((visibility("default")))
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *p, size_t bytes);
-void *__libc_memalign(size_t alignment, size_t bytes);
-void  __libc_free(void *p);
-
-INTERPOSED void *malloc(size_t bytes) { atomic_fetch_add(&n_heap_calls, 1); return __libc_malloc(bytes); }
-INTERPOSED void *calloc(size_t count, size_t bytes) { atomic_fetch_add(&n_heap_calls, 1); return __libc_calloc(count, bytes); }
-INTERPOSED void *realloc(void *p, size_t bytes) { atomic_fetch_add(&n_heap_calls, 1); return __libc_realloc(p, bytes); }
-INTERPOSED void *aligned_alloc(size_t alignment, size_t bytes) { atomic_fetch_add(&n_heap_calls, 1); return __libc_memalign(alignment, bytes); }
-INTERPOSED void *memalign(size_t alignment, size_t bytes) { atomic_fetch_add(&n_heap_calls, 1); return __libc_memalign(alignment, bytes); }
-INTERPOSED void  free(void *p) { __libc_free(p); }
-INTERPOSED int posix_memalign(void **out, size_t alignment, size_t bytes)
-{
-    atomic_fetch_add(&n_heap_calls, 1);
-    *out = __libc_memalign(alignment, bytes);
-    return *out ? 0 : 12; /* ENOMEM */
-}
-#endif
 
 /* ---- graphs to try ---- */
 
