@@ -264,7 +264,8 @@ static lt_status obtain(lt_block_cache *c, lt_stream *st, size_t bytes, bool sma
         *out = b;
         return LT_OK;
     }
-    if (add_segment(c, bytes, small, out) == LT_OK) return LT_OK;
+    lt_status first = add_segment(c, bytes, small, out);
+    if (first != LT_ERR_MEMORY) return first; /* done, or a fault that no memory of ours mends */
     b = find_block(c, st, bytes, small, true);
     if (b && !st->capturing && !b->stream->capturing) {
         LT_TRY(wait_for_stream(c, b->stream, st));
@@ -274,7 +275,8 @@ static lt_status obtain(lt_block_cache *c, lt_stream *st, size_t bytes, bool sma
         return LT_OK;
     }
     LT_TRY(trim(c));
-    return add_segment(c, bytes, small, out) ? out_of_memory(c, bytes, owner) : LT_OK;
+    lt_status again = add_segment(c, bytes, small, out);
+    return again == LT_ERR_MEMORY ? out_of_memory(c, bytes, owner) : again;
 }
 
 /* ---- What others call --------------------------------------------------------------------- */

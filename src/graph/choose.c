@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "graph/evaluate.h"
 #include "graph/program.h"
+#include "kernels/cuda/cuda_table.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -147,9 +148,17 @@ static lt_status choose_row(const lt_problem_key *key, lt_tuner *tuner, const lt
     return s;
 }
 
+static bool on_cuda(const lt_compile_options *opt) { return opt->device && strcmp(opt->device->backend->name, "cuda") == 0; }
+
+lt_status lt_choose_fused(const lt_fused *f, const lt_compile_options *opt, lt_kernel **out)
+{
+    return on_cuda(opt) ? lt_fused_prepare_cuda(opt->device, f, out) : lt_fused_prepare_cpu(f, lt_isa_best(), out);
+}
+
 lt_status lt_choose_kernel(const lt_problem_key *key, const lt_compile_options *opt, lt_kernel **out)
 {
     const lt_kernel_row *row[MAX_CANDIDATES];
+    if (on_cuda(opt)) return lt_cuda_prepare(opt->device, key, out);
     if (opt->mode != LT_MODE_MAX_AUTOTUNE) return lt_kernel_best(key, out);
     *out = NULL;
     int n = lt_kernel_candidates(key, row, MAX_CANDIDATES), choice = 0;
@@ -163,7 +172,7 @@ lt_status lt_choose_kernel(const lt_problem_key *key, const lt_compile_options *
 void lt_choose_finish(const lt_compile_options *opt)
 {
     lt_tuner *tuner;
-    if (opt->mode != LT_MODE_MAX_AUTOTUNE || opt->tuner || shared_tuner(opt->device, &tuner)) return;
+    if (opt->mode != LT_MODE_MAX_AUTOTUNE || opt->tuner || on_cuda(opt) || shared_tuner(opt->device, &tuner)) return;
     /* A cache that cannot be written costs time on the next run, nothing else. */
     if (lt_tuner_measured(tuner)) (void)lt_tuner_save(tuner);
 }

@@ -101,13 +101,14 @@ static lt_status build_group(compiler *c, const lt_unit *u, int k, lt_step *st)
     st->n_args = low.fused.n_args;
     c->arg_offset[k] = temporary(c, (size_t)st->n_args, sizeof **c->arg_offset);
     if (!c->arg_offset[k]) return LT_ERR_MEMORY;
-    return lt_fused_prepare_cpu(&low.fused, lt_isa_best(), &st->kernel);
+    return lt_choose_fused(&low.fused, c->opt, &st->kernel);
 }
 
-/* The host kernel becomes one of the device, which may wrap it. */
+/* A host kernel becomes one of the device, which may wrap it; others were built for it. */
 static lt_status register_kernel(compiler *c, lt_step *st)
 {
     lt_kernel *host = st->kernel;
+    if (!host->run) return LT_OK;
     st->kernel = NULL;
     lt_kernel_key key = { .name = host->name, .host = host, .n_args = host->n_args };
     lt_status s = lt_device_build(c->p->device, &key, &st->kernel);

@@ -48,6 +48,9 @@ typedef struct lt_fused {
     const lt_fused_reduce *reduces;
 } lt_fused;
 
+/* Refuses programs that do not hold together: registers, arguments, types, shapes. */
+lt_status lt_fused_check(const lt_fused *f);
+
 /* Instruction sets the vector kernels are compiled for. */
 typedef enum lt_isa { LT_ISA_PLAIN, LT_ISA_AVX2, LT_ISA_AVX512, LT_ISA_COUNT } lt_isa;
 lt_isa      lt_isa_best(void);             /* what this CPU runs; LATHE_ISA can lower it */

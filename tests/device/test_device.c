@@ -11,7 +11,8 @@ LT_TEST(devices_open_by_name)
     for (size_t i = 0; i < LT_LEN(c); i++) {
         lt_device *dev;
         LT_CHECK_OK(lt_device_open(c[i].name, &dev));
-        LT_CHECK(dev && strcmp(lt_device_id(dev), c[i].id) == 0);
+        bool gpu = strcmp(c[i].name, "auto") == 0 && lt_backend_cuda()->count() > 0;
+        LT_CHECK(dev && strcmp(lt_device_id(dev), gpu ? "cuda:0" : c[i].id) == 0);
         lt_device_close(dev);
     }
     lt_device_close(NULL);

@@ -135,8 +135,6 @@ typedef struct fused_task {
     int64_t row;                           /* FUSED_ROWS: first row of the current block; -1 in a long run */
 } fused_task;
 
-lt_status lt_fused_check(const lt_fused *f);
-
 fused_view lt_fused_view_merge(const lt_shape *domain, const lt_affine *view);
 static inline bool lt_fused_view_dense(const fused_view *v)
 {

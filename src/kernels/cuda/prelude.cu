@@ -1,0 +1,112 @@
+/* What every generated kernel starts with: element types, their conversions, the elementwise ops.
+   The meaning is that of base/dtype.h and kernels/ref/elementwise.c. SPDX-License-Identifier: BSD-3-Clause */
+typedef long long i64;
+typedef unsigned long long u64;
+typedef unsigned int u32;
+typedef int i32;
+typedef unsigned char u8;
+typedef float f32;
+typedef double f64;
+struct f16 { unsigned short bits; };
+struct bf16 { unsigned short bits; };
+
+/* ---- Conversions: to nearest even once; to integers truncated and saturated, NaN gives 0 ---- */
+template <class R> R widen(f32 x) { return (R)x; }
+template <class R> R widen(f64 x) { return (R)x; }
+template <class R> R widen(i32 x) { return (R)x; }
+template <class R> R widen(i64 x) { return (R)x; }
+template <class R> R widen(u8 x) { return (R)x; }
+template <class R> R widen(f16 x)
+{
+    f32 f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x.bits));
+    return (R)f;
+}
+template <class R> R widen(bf16 x) { return (R)__uint_as_float((u32)x.bits << 16); }
+
+inline void narrow(f32 x, f32 &to) { to = x; }
+inline void narrow(f64 x, f32 &to) { to = (f32)x; }
+inline void narrow(f32 x, f64 &to) { to = (f64)x; }
+inline void narrow(f64 x, f64 &to) { to = x; }
+inline void narrow(f32 x, f16 &to) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x)); }
+inline void narrow(f64 x, f16 &to) { asm("cvt.rn.f16.f64 %0, %1;" : "=h"(to.bits) : "d"(x)); }
+inline void narrow(f32 x, bf16 &to)
+{
+    u32 u = __float_as_uint(x);
+    to.bits = (unsigned short)((u & 0x7fffffffu) > 0x7f800000u ? u >> 16 | 0x40u : (u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+/* Rounded to odd first, so that the second rounding sees on which side of a tie x lay. */
+inline void narrow(f64 x, bf16 &to)
+{
+    f32 f = __double2float_rz(x);
+    if ((f64)f != x) f = __uint_as_float(__float_as_uint(f) | 1u);
+    narrow(f, to);
+}
+template <class R> void narrow(R x, i32 &to)
+{
+    to = x != x ? 0 : x >= (R)2147483648.0 ? 2147483647 : x < (R)-2147483648.0 ? -2147483647 - 1 : (i32)x;
+}
+template <class R> void narrow(R x, i64 &to)
+{
+    to = x != x ? 0 : x >= (R)9223372036854775808.0 ? 9223372036854775807ll
+       : x < (R)-9223372036854775808.0 ? -9223372036854775807ll - 1 : (i64)x;
+}
+template <class R> void narrow(R x, u8 &to) { to = x != x || x <= (R)0 ? 0 : x >= (R)256 ? 255 : (u8)(i32)x; }
+
+/* ---- Elementwise ops ---- */
+template <class R> R op_neg(R x) { return -x; }
+template <class R> R op_abs(R x) { return fabs(x); }
+template <class R> R op_sign(R x) { return x != x ? x : (R)((x > (R)0) - (x < (R)0)); }
+template <class R> R op_square(R x) { return x * x; }
+template <class R> R op_sqrt(R x) { return sqrt(x); }
+template <class R> R op_cbrt(R x) { return cbrt(x); }
+template <class R> R op_exp(R x) { return exp(x); }
+template <class R> R op_expm1(R x) { return expm1(x); }
+template <class R> R op_log(R x) { return log(x); }
+template <class R> R op_log1p(R x) { return log1p(x); }
+template <class R> R op_sin(R x) { return sin(x); }
+template <class R> R op_cos(R x) { return cos(x); }
+template <class R> R op_tan(R x) { return tan(x); }
+template <class R> R op_asin(R x) { return asin(x); }
+template <class R> R op_acos(R x) { return acos(x); }
+template <class R> R op_atan(R x) { return atan(x); }
+template <class R> R op_sinh(R x) { return sinh(x); }
+template <class R> R op_cosh(R x) { return cosh(x); }
+template <class R> R op_tanh(R x) { return tanh(x); }
+template <class R> R op_sigmoid(R x)
+{
+    R e = exp(-fabs(x));
+    return x < (R)0 ? e / ((R)1 + e) : (R)1 / ((R)1 + e);
+}
+template <class R> R op_softplus(R x) { return (x < (R)0 ? (R)0 : x) + log1p(exp(-fabs(x))); }
+template <class R> R op_relu(R x) { return x < (R)0 ? (R)0 : x; }
+template <class R> R op_gelu(R x) { return (R)0.5 * x * erfc(-x * (R)0.70710678118654752440); }
+template <class R> R op_erf(R x) { return erf(x); }
+template <class R> R op_floor(R x) { return floor(x); }
+template <class R> R op_recip(R x) { return (R)1 / x; }
+template <class R> R op_add(R a, R b) { return a + b; }
+template <class R> R op_sub(R a, R b) { return a - b; }
+template <class R> R op_mul(R a, R b) { return a * b; }
+template <class R> R op_div(R a, R b) { return a / b; }
+template <class R> R op_pow(R a, R b) { return pow(a, b); }
+template <class R> R op_atan2(R a, R b) { return atan2(a, b); }
+template <class R> R op_hypot(R a, R b) { return hypot(a, b); }
+template <class R> R op_minimum(R a, R b) { return a != a || a < b ? a : b; }
+template <class R> R op_maximum(R a, R b) { return a != a || a > b ? a : b; }
+template <class R> R op_lt(R a, R b) { return (R)(a < b); }
+template <class R> R op_le(R a, R b) { return (R)(a <= b); }
+template <class R> R op_gt(R a, R b) { return (R)(a > b); }
+template <class R> R op_ge(R a, R b) { return (R)(a >= b); }
+template <class R> R op_eq(R a, R b) { return (R)(a == b); }
+template <class R> R op_where(R c, R a, R b) { return c != (R)0 ? a : b; }
+template <class R> R op_clamp(R x, R lo, R hi) { return op_minimum(op_maximum(x, lo), hi); }
+
+/* ---- Folds: NaN counts as the extreme and stays ---- */
+template <class R> R fold_sum(R a, R b) { return a + b; }
+template <class R> R fold_max(R a, R b) { return a != a || a >= b ? a : b; }
+template <class R> R fold_min(R a, R b) { return a != a || a <= b ? a : b; }
+
+/* ---- Several elements at once ---- */
+template <class T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) pack { T e[N]; };
+/* Whether an address suits a pack of N elements. */
+template <class T, int N> bool fits(const T *p) { return (u64)p % alignof(pack<T, N>) == 0; }
