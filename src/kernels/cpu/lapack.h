@@ -21,6 +21,7 @@
                    const int *lwork, int *iwork, const int *liwork, int *info, size_t, size_t);     \
     void p##gesdd_(const char *jobz, const int *m, const int *n, T *a, const int *lda, T *s, T *u, const int *ldu, \
                    T *vt, const int *ldvt, T *work, const int *lwork, int *iwork, int *info, size_t); \
+    void p##gebal_(const char *job, const int *n, T *a, const int *lda, int *low, int *high, T *scale, int *info, size_t); \
     void p##gehrd_(const int *n, const int *ilo, const int *ihi, T *a, const int *lda, T *tau, T *work, const int *lwork, int *info); \
     void p##ormhr_(const char *side, const char *trans, const int *m, const int *n, const int *ilo, const int *ihi, const T *a, \
                    const int *lda, const T *tau, T *c, const int *ldc, T *work, const int *lwork, int *info, size_t, size_t); \

@@ -1,12 +1,14 @@
-/* EIG, EIGH and SVD through LAPACK. Input that is not finite gives NaN; an iteration that does not
+/* EIG, EIGH and SVD through LAPACK; the iteration of moderate EIG is our own. Input that is not finite gives NaN; an iteration that does not
    converge is LT_ERR_NUMERIC. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/blas.h"
+#include "kernels/cpu/hessenberg_qr.h"
 #include "kernels/cpu/lapack.h"
 #include "kernels/rows.h"
 
 #include "base/dtype.h"
 #include "base/status.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct eig_kernel {
@@ -80,11 +82,30 @@ static void call_geev(const eig_kernel *v, void *a, void *wr, void *wi, void *wo
     LT_LAPACK_CALL(v->t, geev, "N", "N", &n, a, &n, wr, wi, work, &one, work, &one, work, &lwork, info, (size_t)1, (size_t)1);
 }
 
+/* Entries whose squares neither vanish nor overflow; others are left to LAPACK, which scales. */
+static bool is_moderate(const eig_kernel *v, const double *a)
+{
+    double most = 0;
+    for (int64_t i = 0; i < v->n * v->n; i++) most = fmax(most, fabs(a[i]));
+    return most == 0 || (most > 1e-100 && most < 1e100);
+}
+
+/* Balanced and brought to Hessenberg form by LAPACK. work: scales, factors of reflectors, the rest. */
+static bool eig_moderate(const eig_kernel *v, double *a, double *out, double *work)
+{
+    int n = (int)v->n, low, high, info = 0, rest = v->lwork - 2 * n;
+    dgebal_("B", &n, a, &n, &low, &high, work, &info, 1);
+    dgehrd_(&n, &low, &high, a, &n, work + n, work + 2 * n, &rest, &info);
+    for (int64_t j = 0; j + 2 < n; j++) memset(a + j * n + j + 2, 0, (size_t)(n - j - 2) * sizeof *a);
+    return lt_hessenberg_qr(n, a, out, out + n);
+}
+
 static lt_status eig_one(const eig_kernel *v, void *a, void *out, void *work, int *iwork)
 {
     (void)iwork;
     int info = 0;
-    call_geev(v, a, out, lt_offset(out, (size_t)v->n * lt_dtype_size(v->t)), work, v->lwork, &info);
+    if (v->t == LT_F64 && v->n <= LT_HESSENBERG_QR_MAX && is_moderate(v, a)) info = !eig_moderate(v, a, out, work);
+    else call_geev(v, a, out, lt_offset(out, (size_t)v->n * lt_dtype_size(v->t)), work, v->lwork, &info);
     if (info == 0) return LT_OK;
     return LT_FAIL(LT_ERR_NUMERIC, "eig: the QR iteration did not converge (n = %lld, info %d)", (long long)v->n, info);
 }
@@ -101,7 +122,7 @@ lt_status lt_eig_lapack_prepare(const lt_problem_key *p, lt_kernel **out)
     if (v->n) call_geev(v, answer, answer, answer, answer, -1, &info);
     v->one = eig_one;
     v->packed = 2 * v->n;
-    v->lwork = asked(v->t, answer);
+    v->lwork = asked(v->t, answer) + (int)(66 * v->n) + 65 * 64; /* blocked gehrd, scales and factors */
     return finish(v, out);
 }
 
