@@ -177,13 +177,19 @@ void lt_hessian_release(lt_hessian *h)
 }
 
 /* ---- Handing it out ------------------------------------------------------------------------------ */
+/* Both triangles, a band of rows at a time: what is written stays in cache. */
 static lt_status export_full(const lt_hessian *h, lt_hessian_state *out)
 {
+    enum { BAND = 8 };
     int64_t n = h->n;
-    out->H = lt_malloc((size_t)(n * n) * sizeof(double));
-    if (!out->H) return LT_ERR_MEMORY;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++) out->H[i * n + j] = out->H[j * n + i] = h->lower[lt_packed_row(i) + j];
+    double *H = out->H = lt_malloc((size_t)(n * n) * sizeof(double));
+    if (!H) return LT_ERR_MEMORY;
+    for (int64_t i0 = 0; i0 < n; i0 += BAND) {
+        int64_t i1 = LT_MIN(i0 + BAND, n);
+        for (int64_t i = i0; i < i1; i++) memcpy(H + i * n, h->lower + lt_packed_row(i), (size_t)(i + 1) * sizeof *H);
+        for (int64_t j = i0; j < n; j++)
+            for (int64_t i = i0; i < LT_MIN(i1, j); i++) H[i * n + j] = h->lower[lt_packed_row(j) + i];
+    }
     return LT_OK;
 }
 

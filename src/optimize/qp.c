@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "optimize/qp_internal.h"
+#include "optimize/vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,16 +105,13 @@ void lt_qp_forget(lt_qp *w)
 
 /* ---- matrix -------------------------------------------------------------------------- */
 
-/* A sum is finite exactly when no part of it is NaN or infinite, but for overflow: then look closer. */
 static lt_status check_finite(int m, const double *q, size_t stride)
 {
     for (int j = 0; j < m; j++) {
-        double zero = 0;
-        for (int i = 0; i < m; i++) zero += 0 * q[(size_t)j * stride + (size_t)i];
-        if (zero == 0) continue;
+        const double *column = q + (size_t)j * stride;
+        if (lt_vec_finite(m, column)) continue;
         for (int i = 0; i < m; i++)
-            if (!isfinite(q[(size_t)j * stride + (size_t)i]))
-                return LT_FAIL(LT_ERR_ARGUMENT, "qp: Q(%d, %d) is %g, expected finite numbers", i, j, q[(size_t)j * stride + (size_t)i]);
+            if (!isfinite(column[i])) return LT_FAIL(LT_ERR_ARGUMENT, "qp: Q(%d, %d) is %g, expected finite numbers", i, j, column[i]);
     }
     return LT_OK;
 }
@@ -126,7 +124,7 @@ static lt_status check_symmetric(int m, const double *q, size_t stride, double s
             for (int j = jj; j < LT_MIN(jj + TILE, m); j++)
                 for (int i = LT_MAX(ii, j + 1); i < LT_MIN(ii + TILE, m); i++) {
                     double a = q[(size_t)j * stride + (size_t)i], b = q[(size_t)i * stride + (size_t)j];
-                    if (fabs(a - b) > 1e-9 * fmax(scale, fabs(a)))
+                    if (fabs(a - b) > 1e-9 * scale && fabs(a - b) > 1e-9 * fabs(a))
                         return LT_FAIL(LT_ERR_ARGUMENT, "qp: Q(%d, %d) = %g but Q(%d, %d) = %g: expected a symmetric matrix", i, j, a, j, i, b);
                 }
     return LT_OK;
