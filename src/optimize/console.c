@@ -248,7 +248,7 @@ static void dash(char *cell, int width) { snprintf(cell, LT_CELL_BYTES, "%*s-", 
 
 void lt_console_point(const lt_run *r, double f, double tvi, double tve, char cell[][LT_CELL_BYTES])
 {
-    lt_console_number(f, r->opt.print_width, true, cell[LT_COL_F], LT_CELL_BYTES);
+    lt_console_number(r->problem->maximize ? 0 - f : f, r->opt.print_width, true, cell[LT_COL_F], LT_CELL_BYTES);
     if (r->p) lt_console_number(tvi, 9, false, cell[LT_COL_INEQ], LT_CELL_BYTES);
     else dash(cell[LT_COL_INEQ], 4);
     if (r->q) lt_console_number(tve, 9, false, cell[LT_COL_EQ], LT_CELL_BYTES);

@@ -33,6 +33,7 @@ struct lt_problem {
     lt_variable *variable;    /* names are borrowed from the graph or the model */
     int     n_variables;
     double *x0;               /* NULL: none; entries may be NaN */
+    bool    maximize;         /* f is minus what the user means, who is shown it in that sense */
     bool    linear[2];        /* by lt_constraint_kind */
     lt_pattern pattern[2];
     pthread_mutex_t lock;     /* of the idle list and of the graph */

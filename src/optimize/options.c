@@ -49,7 +49,7 @@ static const lt_option stop_rows[] = {
     REAL(viol_eq_tol, "1e-6", NOT_NEGATIVE, "violation allowed, equalities"),
     INT(maxit, "1000", LT_AT_LEAST(1), "accepted steps"),
     REAL(maxclocktime, "inf", ANY_POSITIVE, "seconds"),
-    REAL(fvalquit, "-inf", LT_RANGE_CLOSED(-INFINITY, INFINITY), "value of f at a feasible point that is good enough"),
+    REAL(fvalquit, "-inf", LT_RANGE_CLOSED(-INFINITY, INFINITY), "value of f at a feasible point that is good enough; with maximize, one to reach from below"),
     BOOL(halt_on_quadprog_error, "false", "stop with code 12 when a QP fails"),
     BOOL(halt_on_linesearch_bracket, "true", "stop with code 6 when a search fails at a feasible point"),
 };

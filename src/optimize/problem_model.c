@@ -27,6 +27,7 @@ lt_status lt_problem_from_model(const lt_model *m, lt_problem **out)
     lt_free(p->variable);
     p->variable = v;
     p->n_variables = view.n_variables;
+    p->maximize = view.maximize;
     for (int64_t i = 0; i < p->n; i++) p->x0[i] = view.x0 ? view.x0[i] : NAN;
     return LT_OK;
 }

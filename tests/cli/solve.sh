@@ -35,6 +35,9 @@ run 0 solve "$work/rosen.lt" --dump-graph; says out "as written"; says out "comp
 printf 'var x[2] = 0\nmaximize 3 - (x[0] - 1)^2 - abs(x[1])\n' >"$work/max.lt"
 run 0 solve "$work/max.lt" --json; near final.f 3 1e-6
 run 0 solve "$work/max.lt" --quiet; says out "maximum: f ="
+run 0 solve "$work/max.lt" --set print_ascii=true; says out "|  2.00000000000 |"; says out "|  3.00000000000 |"
+run 0 solve "$work/max.lt" --json --set fvalquit=1.5; near termination_code 2 0
+run 0 solve "$work/max.lt" --json --set fvalquit=3.5; near termination_code 0 0
 
 # Options: the command line wins over the file; mistakes are named
 printf 'var x[2] = [5.5, 5.5]\nminimize 8*abs(x[0]^2 - x[1]) + (1 - x[0])^2\noption maxit = 3\n' >"$work/opt.lt"
