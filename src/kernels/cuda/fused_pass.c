@@ -155,11 +155,11 @@ static int64_t power_of_two_from(int64_t n)
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Independent loads in flight per thread hide memory's latency; registers set the limit. */
+/* 16 bytes per thread and load in flight reach the memory's full rate; more only takes registers. */
 static int choose_unroll(const lt_fused_pass *p)
 {
-    int64_t per_item = (int64_t)LT_MAX(p->f->n_loads, 1) * p->vector;
-    return per_item <= 8 && n_slow_steps(p->f) <= 2 ? 2 : 1;
+    int64_t bytes = (int64_t)narrowest(p->f) * p->vector;
+    return bytes < 16 && n_slow_steps(p->f) <= 2 && p->f->n_loads <= 8 ? (int)LT_MIN(16 / bytes, 4) : 1;
 }
 
 static lt_status plan_elementwise(lt_fused_pass *p)

@@ -72,16 +72,25 @@ static void add_load(const lt_fused_pass *p, int i, lt_text *o)
     }
 }
 
+/* Written so that the compiler cannot see the value: NVRTC takes for granted that constants never
+   make a NaN, and folds 0/0 == 0/0 to true. */
+static void add_constant(const lt_fused *f, const lt_fused_const *c, lt_text *o)
+{
+    uint64_t wide;
+    uint32_t bits;
+    float narrow = (float)c->value;
+    memcpy(&wide, &c->value, sizeof wide);
+    memcpy(&bits, &narrow, sizeof bits);
+    lt_text_add(o, "                real r%d; ", c->reg);
+    if (f->type == LT_F64) lt_text_add(o, "asm(\"mov.f64 %%0, 0d%016" PRIx64 ";\" : \"=d\"(r%d)); /* %g */\n", wide, c->reg, c->value);
+    else lt_text_add(o, "asm(\"mov.f32 %%0, 0f%08" PRIx32 ";\" : \"=f\"(r%d)); /* %g */\n", bits, c->reg, c->value);
+}
+
 static void add_steps(const lt_fused *f, lt_text *o)
 {
     for (int i = 0; i < f->n_loads; i++)
         lt_text_add(o, "                real r%d = widen<real>(w%d[u].e[v]);\n", f->loads[i].reg, i);
-    for (int i = 0; i < f->n_consts; i++) {
-        uint64_t bits;
-        memcpy(&bits, &f->consts[i].value, sizeof bits);
-        lt_text_add(o, "                const real r%d = (real)__longlong_as_double(0x%" PRIx64 "ll); /* %g */\n", f->consts[i].reg, bits,
-                    f->consts[i].value);
-    }
+    for (int i = 0; i < f->n_consts; i++) add_constant(f, &f->consts[i], o);
     for (int i = 0; i < f->n_steps; i++) {
         const lt_fused_step *s = &f->steps[i];
         lt_text_add(o, "                real r%d = op_%s<real>(", s->reg, lt_op_name(s->op));
