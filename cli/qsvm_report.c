@@ -30,7 +30,7 @@ static void put_facts(lt_report *r, const qsvm_job *j)
 
 static lt_status put_scores(lt_report *r, const qsvm_job *j)
 {
-    static const char *const columns[] = { "kernel", "rows", "F1", "AUC", "accuracy", "precision", "recall", "C", "support vectors" };
+    static const char *const columns[] = { "kernel", "rows", "F1", "AUC", "accuracy", "precision", "recall", "C", "SV" };
     static const char *const machines[] = { "quantum", "Gaussian" };
     cli_table *t;
     CLI_TRY(cli_table_create("Scores", CLI_LEN(columns), columns, &t));
@@ -136,32 +136,25 @@ static lt_status put_spectrum(lt_report *r, const qsvm_job *j)
 
 /* ---- search and scores ---- */
 
-static lt_status put_search(lt_report *r, const qsvm_job *j)
+/* Two scores over C; a Gaussian kernel's trials differ in gamma too, so they are marks, not a line. */
+static lt_status put_search(lt_report *r, const qsvm_job *j, lt_qsvm_machine which, const char *title)
 {
-    static const char *const names[] = { "quantum, mean F1", "quantum, mean AUC", "Gaussian, mean F1" };
-    lt_series line[3];
-    double *v[3][2] = { { NULL } };
-    int n_lines = 0;
-    bool ok = true;
-    for (int k = 0; k < 3; k++) {
-        int64_t n;
-        const lt_qsvm_trial *t = lt_qsvm_trials(j->machine, k < 2 ? LT_QSVM_QUANTUM : LT_QSVM_RBF, &n);
-        if (n < 2) continue;
-        double *x = v[k][0] = malloc((size_t)n * sizeof *x), *y = v[k][1] = malloc((size_t)n * sizeof *y);
-        ok = ok && x && y;
-        for (int64_t i = 0; ok && i < n; i++) {
-            x[i] = t[i].C;
-            y[i] = k == 1 ? t[i].mean.roc_auc : t[i].mean.f1;
-        }
-        line[n_lines++] = (lt_series){ names[k], x, y, n };
+    int64_t n;
+    const lt_qsvm_trial *t = lt_qsvm_trials(j->machine, which, &n);
+    if (n < 2) return LT_OK;
+    double *x = malloc(3 * (size_t)n * sizeof *x);
+    if (!x) return cli_fail(LT_ERR_MEMORY, "no memory for the search");
+    double *f1 = x + n, *auc = f1 + n;
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = t[i].C;
+        f1[i] = t[i].mean.f1;
+        auc[i] = t[i].mean.roc_auc;
     }
-    if (ok && n_lines > 0)
-        lt_report_plot(r, &(lt_plot){ .title = "Search of C", .x_label = "C", .y_label = "score on held-out rows", .x_log = true, .n_series = n_lines, .series = line });
-    for (int k = 0; k < 3; k++) {
-        free(v[k][0]);
-        free(v[k][1]);
-    }
-    return ok ? LT_OK : cli_fail(LT_ERR_MEMORY, "no memory for the search");
+    const lt_series line[] = { { "mean F1", x, f1, n }, { "mean AUC", x, auc, n } };
+    lt_report_plot(r, &(lt_plot){ .title = title, .x_label = "C", .y_label = "score on held-out rows", .x_log = true, .points = which == LT_QSVM_RBF,
+                                  .n_series = CLI_LEN(line), .series = line });
+    free(x);
+    return LT_OK;
 }
 
 static lt_status put_roc(lt_report *r, const qsvm_job *j)
@@ -186,13 +179,25 @@ static lt_status put_roc(lt_report *r, const qsvm_job *j)
     return s;
 }
 
+/* Steps that were taken. */
 static void put_times(lt_report *r, const qsvm_job *j)
 {
     const lt_qsvm_info *i = j->info;
-    const char *label[] = { "prepare, with folds", "select a circuit", "search C", "kernel", "fit", "diagnose", "Gaussian kernel", "test rows" };
-    const double ms[] = { 1e3 * i->prepare_seconds, 1e3 * i->select_seconds, 1e3 * i->search_seconds, 1e3 * i->kernel_seconds, 1e3 * i->fit_seconds,
-                          1e3 * i->diagnose_seconds, 1e3 * i->rbf_seconds, 1e3 * j->predict_seconds };
-    lt_report_bars(r, "Where the time went", "ms", CLI_LEN(label), label, ms);
+    const struct { const char *label; double seconds; bool taken; } step[] = {
+        { "prepare, with folds", i->prepare_seconds, true }, { "select a circuit", i->select_seconds, j->o->qsvm.select },
+        { "search C", i->search_seconds, i->n_folds > 0 },   { "kernel", i->kernel_seconds, true },
+        { "fit", i->fit_seconds, true },                     { "diagnose", i->diagnose_seconds, true },
+        { "Gaussian kernel", i->rbf_seconds, i->has_rbf },   { "test rows", j->predict_seconds, j->test.n > 0 },
+    };
+    const char *label[CLI_LEN(step)];
+    double ms[CLI_LEN(step)];
+    int n = 0;
+    for (int k = 0; k < CLI_LEN(step); k++) {
+        if (!step[k].taken) continue;
+        label[n] = step[k].label;
+        ms[n++] = 1e3 * step[k].seconds;
+    }
+    lt_report_bars(r, "Where the time went", "ms", n, label, ms);
 }
 
 /* ---- the page ---- */
@@ -203,7 +208,8 @@ static lt_status put_page(lt_report *r, const qsvm_job *j)
     for (int k = 0; k < j->info->n_advice; k++) lt_report_paragraph(r, "Note: %s.", j->info->advice[k]);
     CLI_TRY(put_scores(r, j));
     if (j->test.n > 0) CLI_TRY(put_roc(r, j));
-    CLI_TRY(put_search(r, j));
+    CLI_TRY(put_search(r, j, LT_QSVM_QUANTUM, "Search of C"));
+    CLI_TRY(put_search(r, j, LT_QSVM_RBF, "Gaussian kernel: search of C and gamma"));
     lt_report_heading(r, "Kernel");
     CLI_TRY(put_heat(r, j));
     CLI_TRY(put_histogram(r, j));

@@ -4,27 +4,14 @@
 #include "base/alloc.h"
 #include "base/npy.h"
 #include "base/scratch.h"
+#include "memory_file.h"
 
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-/* A file in memory with a path, so that the readers' own file handling is exercised. */
-static int memory_file(char path[64])
-{
-    int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    LT_FUZZ_REQUIRE(fd >= 0);
-    snprintf(path, 64, "/proc/self/fd/%d", fd);
-    return fd;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
-    static int fd = -1;
-    static char path[64];
-    if (fd < 0) fd = memory_file(path);
-    LT_FUZZ_REQUIRE(ftruncate(fd, 0) == 0 && pwrite(fd, data, n_bytes, 0) == (ssize_t)n_bytes);
+    const char *path = lt_memory_file(data, n_bytes);
     int64_t live = lt_alloc_live();
     lt_npz_names names;
     if (lt_npz_list(path, &names) == LT_OK)
