@@ -269,7 +269,7 @@ static lt_status row_found(void *ctx, int64_t row, int64_t slot)
 static lt_status open_parts(lt_store *s, const void *identity, size_t identity_bytes, bool resume)
 {
     LT_TRY(lt_store_check_compression(s->p.compression));
-    if (!(s->pool = lt_pool_shared())) return LT_ERR_MEMORY;
+    LT_TRY(lt_pool_create(0, &s->pool)); /* its own: the shared one belongs to the rollouts */
     LT_TRY(allocate(s));
     s->fd = open(s->path, O_RDWR | O_CLOEXEC);
     if (s->fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open for writing: %s", s->path, strerror(errno));
@@ -278,7 +278,7 @@ static lt_status open_parts(lt_store *s, const void *identity, size_t identity_b
     lt_journal_shape shape = { lt_sha256_of(identity, identity_bytes), s->p.rows, s->p.n_steps, s->p.step_bytes, s->p.rest_bytes };
     LT_TRY(lt_journal_open(s->path, &shape, resume, row_found, s, &s->journal));
     for (int64_t r = 0; r < s->p.rows; r++) s->done[r] = s->slab[r / s->p.chunk_rows].written || s->slot[r] >= 0;
-    for (int i = 0; i < LT_STORE_ROWS_ON_THE_WAY; i++) {
+    for (int i = 0; i < s->p.rows_on_the_way; i++) {
         lt_store_row *r = make_row(&s->p);
         if (!r) return LT_ERR_MEMORY;
         r->next = s->idle;
@@ -297,6 +297,7 @@ static void release(lt_store *s)
     for (int i = 0; i < LT_PART_COUNT; i++) lt_free(s->index[i].place);
     if (s->fd >= 0) close(s->fd);
     lt_journal_close(&s->journal);
+    lt_pool_destroy(s->pool);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->work);
     pthread_cond_destroy(&s->room);

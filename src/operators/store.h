@@ -37,6 +37,7 @@ typedef struct lt_store_plan {           /* fill in the first block, then lt_sto
     bool    outputs;
     lt_compression compression;
     int     level;
+    int     rows_on_the_way;             /* rows that may be taken and not yet written; 0 = 4 */
     /* derived */
     lt_part_plan part[LT_PART_COUNT];
     int64_t n_steps;                     /* T with outputs, else 0 */
@@ -44,6 +45,8 @@ typedef struct lt_store_plan {           /* fill in the first block, then lt_sto
 } lt_store_plan;
 
 lt_status lt_store_plan_finish(lt_store_plan *p);
+/* LT_ERR_UNSUPPORTED when this build cannot compress so. */
+lt_status lt_store_check_compression(lt_compression c);
 uint64_t  lt_store_plan_bytes(const lt_store_plan *p); /* of the arrays, not compressed */
 
 /* What is known of every row before it runs. */

@@ -9,7 +9,6 @@
 #include "operators/store_index.h"
 
 enum { LT_STORE_STATUS_ARRAYS = 3 };
-enum { LT_STORE_ROWS_ON_THE_WAY = 4 };
 
 typedef struct lt_store_slab {
     int32_t left;              /* rows neither in the journal nor in the file */
@@ -55,8 +54,6 @@ struct lt_store {
 lt_status lt_store_write_slab(lt_store *s, int64_t slab);
 /* Makes everything appended part of the file. */
 lt_status lt_store_commit(lt_store *s);
-/* LT_ERR_UNSUPPORTED when this build cannot compress so. */
-lt_status lt_store_check_compression(lt_compression c);
 
 /* ---- What needs the HDF5 library (store_hdf5.c) ------------------------------------------------ */
 /* Opens the file, checks its arrays against the plan, finds indexes and status arrays. */

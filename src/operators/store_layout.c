@@ -63,6 +63,7 @@ static lt_status clamp_chunk_rows(lt_store_plan *p)
 lt_status lt_store_plan_finish(lt_store_plan *p)
 {
     if (p->rows < 1 || p->chunk_rows < 1) return LT_FAIL(LT_ERR_ARGUMENT, "dataset of %" PRId64 " rows in chunks of %" PRId64, p->rows, p->chunk_rows);
+    if (!p->rows_on_the_way) p->rows_on_the_way = 4;
     set_parts(p);
     LT_TRY(clamp_chunk_rows(p));
     p->n_steps = p->outputs ? p->steps : 0;

@@ -1,0 +1,172 @@
+/* Operator datasets: making, reading, checking and replaying them.
+   SPDX-License-Identifier: BSD-3-Clause
+
+   A dataset is one HDF5 file; docs/dataset.md says what is where. A build without HDF5 has all these
+   functions but the replays return LT_ERR_UNSUPPORTED. */
+#ifndef LATHE_DATASET_H
+#define LATHE_DATASET_H
+
+#include "lathe/dataset_config.h"
+#include "lathe/json.h"
+#include "lathe/report.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Reading ------------------------------------------------------------------- */
+typedef struct lt_dataset lt_dataset; /* opaque: a file open for reading; one user at a time */
+
+typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when the file lacks them */
+    int64_t     rows, parameters, realizations, steps, grid; /* N, P, M, T, Gmax */
+    int64_t     temporal_columns, summary_columns;
+    int64_t     shard_index, shard_count;  /* 0, 1 unless a shard */
+    bool        has_outputs;
+    const char *config, *engine_config, *engine_version, *precision, *creation_date, *sampling_metrics;
+    uint64_t    seed, file_bytes;
+    int64_t     status[4];                 /* rows by lt_run_status; all done in files that keep none */
+} lt_dataset_info;
+
+/* LT_ERR_FORMAT for what is not such a file, damaged ones included: a child process reads it first, so
+   that no file can bring this one down. LT_ERR_IO when it cannot be read. */
+LT_API lt_status       lt_dataset_open(const char *path, lt_dataset **out);
+LT_API void            lt_dataset_close(lt_dataset *d); /* NULL is allowed */
+LT_API lt_dataset_info lt_dataset_get_info(const lt_dataset *d);
+
+typedef struct lt_dataset_item {
+    const char *path;
+    bool        group;
+    const char *dtype;                     /* "float32", "text"; "" for groups */
+    lt_shape    shape, chunk;              /* chunk of rank 0: in one piece */
+    const char *compression;               /* "gzip 4", "lzf", "" */
+    uint64_t    stored_bytes;
+} lt_dataset_item;
+/* Every group and array, in alphabetical order; a call that returns other than LT_OK ends the walk. */
+LT_API lt_status lt_dataset_walk(lt_dataset *d, lt_status (*item)(void *ctx, const lt_dataset_item *item), void *ctx);
+
+/* Shape of an array; rank 0 when there is none. */
+LT_API lt_shape  lt_dataset_shape(lt_dataset *d, const char *path);
+/* Rows first..first+n-1, as float32; LT_ERR_ARGUMENT names what is out of range. */
+LT_API lt_status lt_dataset_read(lt_dataset *d, const char *path, int64_t first, int64_t n, float *out);
+LT_API lt_status lt_dataset_read_ints(lt_dataset *d, const char *path, int64_t first, int64_t n, int64_t *out);
+/* The texts of a label array, [rows], or of an attribute "path@name". The dataset keeps them; *n is 0
+   when there is none. */
+LT_API lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const char *const **out);
+
+/* ---- Making -------------------------------------------------------------------- */
+typedef struct lt_generate_progress { int64_t rows_done, rows_total; int64_t steps_done; } lt_generate_progress;
+
+typedef struct lt_generate_options {       /* plain data; start from lt_generate_defaults() */
+    bool       resume;                     /* go on with the file where it stopped; a missing one is started */
+    bool       overwrite;                  /* an unfinished file may be replaced */
+    int64_t    shard_index, shard_count;   /* rows i, i + n, … only */
+    lt_device *device;                     /* NULL: the CPU; borrowed */
+    int        threads;                    /* of a rollout; 0 = all */
+    int64_t    memory_bytes;               /* for activations; 0 = a share of what is free */
+    const volatile int *stop;              /* not 0: stop soon, LT_ERR_CANCELLED, the file resumable; NULL: never */
+    void     (*progress)(void *ctx, const lt_generate_progress *p); /* NULL: none; after each operator */
+    void      *progress_ctx;
+    const char *date;                      /* written as creation date; NULL: now */
+} lt_generate_options;
+
+typedef struct lt_generate_plan {          /* what a run will take; estimates are marked so in names */
+    int64_t  rows, realizations, steps, grid, signatures; /* signatures: distinct architectures among the rows */
+    int64_t  weight_bytes, arena_bytes, state_bytes, host_bytes; /* the most of any operator; rows on their way */
+    double   total_flops;                  /* of all rows */
+    double   estimated_seconds, gflops;    /* from a few timed steps of a middling operator */
+    uint64_t raw_bytes, estimated_file_bytes;
+    lt_precision precision;
+    char     precision_reason[160], arithmetic[96];
+} lt_generate_plan;
+
+typedef struct lt_generate_info {          /* the statistics of a run */
+    int64_t  samples, realizations;        /* by this run */
+    int64_t  skipped;                      /* done before it */
+    int64_t  non_finite, failed;
+    double   total_seconds, samples_per_second;
+    double   sampling_seconds, warmup_seconds, input_seconds, inference_seconds, feature_seconds, storage_seconds; /* of the main lane */
+    double   ahead_seconds, writer_seconds, compress_seconds; /* of the other two, beside it */
+    double   total_flops, gflops;          /* gflops: over inference time */
+    int64_t  peak_bytes;                   /* planned memory of rollouts and weights */
+    uint64_t file_bytes, raw_bytes;
+    int64_t  signatures, commits;
+    lt_precision precision;
+    char     precision_reason[160], arithmetic[96], first_failure[160];
+} lt_generate_info;
+
+LT_API lt_generate_options lt_generate_defaults(void);
+/* What a run of this configuration takes. Writes nothing. */
+LT_API lt_status lt_generate_make_plan(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_plan *out);
+/* Makes the dataset at the configuration's output path. After LT_ERR_CANCELLED and LT_ERR_IO what was
+   written is readable and can be resumed. info may be NULL. */
+LT_API lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_info *info);
+
+/* Assembles shards: configuration, seed, engine and precision agree, every row occurs once. */
+LT_API lt_status lt_dataset_merge(const char *out_path, int n, const char *const *paths);
+
+/* ---- Replay: rows to states, no file access --------------------------------------- */
+typedef struct lt_replay lt_replay;        /* opaque; one run at a time */
+
+typedef struct lt_replay_options {         /* plain data; start from lt_replay_defaults() */
+    int64_t      steps, realizations;      /* 0 = the configuration's */
+    lt_precision precision;                /* must be the dataset's for equal bits */
+    bool         has_precision;            /* else the configuration's */
+    lt_post      post;
+    bool         clamp;
+    double       clamp_lo, clamp_hi;
+    int          policy;                   /* an lt_policy to run instead of the row's; -1: the row's */
+    lt_device   *device;                   /* NULL: the CPU */
+    int          cache;                    /* compiled architectures kept; 0 = 8 */
+} lt_replay_options;
+
+LT_API lt_replay_options lt_replay_defaults(void);
+/* Borrows c. */
+LT_API lt_status lt_replay_create(const lt_dataset_config *c, const lt_replay_options *opt, lt_replay **out);
+LT_API void      lt_replay_destroy(lt_replay *r); /* NULL is allowed */
+/* Row `index` of the dataset: the operator's spec and its field [3, G, G] (either may be NULL). */
+LT_API lt_status lt_replay_row(lt_replay *r, int64_t index, lt_operator_spec *spec, float *field);
+/* The states of row `index`, as lt_rollout_run gives them; realization -1: all. At generation speed:
+   what was compiled for an architecture is kept. */
+LT_API lt_status lt_replay_run(lt_replay *r, int64_t index, int64_t realization, lt_rollout_sink sink, void *ctx, lt_rollout_result *out);
+/* The same for any unit row and field: weights and noise are those of `index`. unit [P], field [3, G, G]
+   or NULL for the row's own. */
+LT_API lt_status lt_replay_run_unit(lt_replay *r, const float *unit, int64_t index, const float *field, int64_t realization,
+                                    lt_rollout_sink sink, void *ctx, lt_rollout_result *out);
+LT_API lt_status lt_replay_save_weights(lt_replay *r, int64_t index, const char *path);
+/* Writes the states of one row as a dataset file of its own: /outputs/fields and what belongs to it. */
+LT_API lt_status lt_replay_to_file(const lt_dataset_config *c, const lt_replay_options *opt, int64_t index, int64_t realization, const char *path,
+                                   lt_rollout_result *out);
+
+/* ---- Checking -------------------------------------------------------------------- */
+typedef enum lt_finding_level { LT_FINDING_OK, LT_FINDING_WARNING, LT_FINDING_ERROR } lt_finding_level;
+/* Reads the whole file and tells what it finds. check_samples also replays `replays` finished rows and compares their
+   features; check_metadata also compares labels and parameters with what the configuration gives. */
+typedef struct lt_validate_options { bool check_samples, check_metadata; int replays; } lt_validate_options;
+typedef void (*lt_finding)(void *ctx, lt_finding_level level, const char *text);
+LT_API lt_status lt_dataset_validate(lt_dataset *d, const lt_validate_options *opt, lt_finding finding, void *ctx);
+
+/* ---- Features of an existing dataset --------------------------------------------- */
+typedef struct lt_extract_options {        /* plain data; zeros: the dataset's own features again */
+    const char *config;                    /* YAML of the offline extractor; NULL: none */
+    const char *output;                    /* must differ from the dataset */
+    int64_t     max_rows, batch_size;      /* 0: all; 32 */
+    bool        overwrite;
+    bool        spatial, spectral, temporal; /* with any of them set, only these TEMPORAL categories are on */
+    int         num_fft_scales;            /* 0: the configuration's */
+    lt_device  *device;
+    const volatile int *stop;
+    void      (*progress)(void *ctx, const lt_generate_progress *p);
+    void       *progress_ctx;
+} lt_extract_options;
+
+/* Features of stored states where the file has them, else of replayed ones; into a new dataset. */
+LT_API lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_generate_info *info);
+
+/* ---- Pages ------------------------------------------------------------------------ */
+/* Adds an overview of the dataset; info may be NULL. */
+LT_API lt_status lt_dataset_report(lt_dataset *d, const lt_generate_info *info, lt_report *r);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

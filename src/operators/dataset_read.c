@@ -1,0 +1,257 @@
+/* Reading arrays, labels and the table of contents of a dataset file.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/dataset_file.h"
+
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- Arrays ------------------------------------------------------------------------------------- */
+
+/* The path without its first sign: HDF5 takes "a/b" and "/a/b" alike, link checks go part by part. */
+hid_t lt_dataset_open_array(const lt_dataset *d, const char *path)
+{
+    char part[256];
+    for (const char *at = path; at && *at;) {
+        const char *slash = strchr(at + 1, '/');
+        size_t n = slash ? (size_t)(slash - path) : strlen(path);
+        if (n >= sizeof part) return -1;
+        memcpy(part, path, n);
+        part[n] = '\0';
+        if (H5Lexists(d->file, part, H5P_DEFAULT) <= 0) return -1;
+        at = slash;
+    }
+    hid_t object = H5Oopen(d->file, path, H5P_DEFAULT);
+    if (object >= 0 && H5Iget_type(object) == H5I_DATASET) return object;
+    if (object >= 0) H5Oclose(object);
+    return -1;
+}
+
+lt_shape lt_dataset_array_shape(hid_t array)
+{
+    hsize_t dims[H5S_MAX_RANK];
+    hid_t space = H5Dget_space(array);
+    int rank = space < 0 ? 0 : H5Sget_simple_extent_ndims(space);
+    lt_shape s = lt_shape0();
+    if (rank > 0 && rank <= LT_MAX_RANK && H5Sget_simple_extent_dims(space, dims, NULL) == rank) {
+        s.rank = rank;
+        for (int k = 0; k < rank; k++) s.dim[k] = (int64_t)dims[k];
+    }
+    if (space >= 0) H5Sclose(space);
+    return s;
+}
+
+static bool is_number(hid_t array)
+{
+    hid_t type = H5Dget_type(array);
+    H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
+    if (type >= 0) H5Tclose(type);
+    return class == H5T_INTEGER || class == H5T_FLOAT;
+}
+
+static int read_selection(hid_t array, const lt_shape *shape, int64_t first, int64_t n, hid_t type, void *out)
+{
+    hsize_t start[LT_MAX_RANK] = { (hsize_t)first }, count[LT_MAX_RANK] = { (hsize_t)n };
+    for (int k = 1; k < shape->rank; k++) count[k] = (hsize_t)shape->dim[k];
+    hid_t from = H5Dget_space(array), to = H5Screate_simple(shape->rank, count, NULL);
+    int r = from < 0 || to < 0 || H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) < 0
+                ? -1 : H5Dread(array, type, to, from, H5P_DEFAULT, out);
+    if (from >= 0) H5Sclose(from);
+    if (to >= 0) H5Sclose(to);
+    return r;
+}
+
+lt_status lt_dataset_read_rows(const lt_dataset *d, const char *path, int64_t first, int64_t n, hid_t type, void *out)
+{
+    hid_t array = lt_dataset_open_array(d, path);
+    if (array < 0) return LT_FAIL(LT_ERR_FORMAT, "%s: no array %s", d->path, path);
+    lt_shape shape = lt_dataset_array_shape(array);
+    lt_status s = LT_OK;
+    if (shape.rank < 1 || !is_number(array)) s = LT_FAIL(LT_ERR_FORMAT, "%s: %s does not hold numbers", d->path, path);
+    else if (first < 0 || n < 0 || n > shape.dim[0] || first > shape.dim[0] - n)
+        s = LT_FAIL(LT_ERR_ARGUMENT, "%s: rows %" PRId64 "..%" PRId64 " of %s, which has %" PRId64, d->path, first, first + n - 1, path, shape.dim[0]);
+    else if (n && read_selection(array, &shape, first, n, type, out) < 0) s = lt_hdf5_fail(LT_ERR_FORMAT, d->path, path);
+    H5Dclose(array);
+    return s;
+}
+
+lt_shape lt_dataset_shape(lt_dataset *d, const char *path)
+{
+    lt_hdf5_lock();
+    hid_t array = lt_dataset_open_array(d, path);
+    lt_shape s = array < 0 ? lt_shape0() : lt_dataset_array_shape(array);
+    if (array >= 0) H5Dclose(array);
+    lt_hdf5_unlock();
+    return s;
+}
+
+static lt_status read_locked(lt_dataset *d, const char *path, int64_t first, int64_t n, hid_t (*type)(void), void *out)
+{
+    lt_hdf5_lock();
+    lt_status s = lt_dataset_read_rows(d, path, first, n, type(), out);
+    lt_hdf5_unlock();
+    return s;
+}
+
+/* The types are values that exist only once the library is open. */
+static hid_t float_type(void) { return H5T_NATIVE_FLOAT; }
+static hid_t int_type(void) { return H5T_NATIVE_INT64; }
+
+lt_status lt_dataset_read(lt_dataset *d, const char *path, int64_t first, int64_t n, float *out)
+{
+    return read_locked(d, path, first, n, float_type, out);
+}
+
+lt_status lt_dataset_read_ints(lt_dataset *d, const char *path, int64_t first, int64_t n, int64_t *out)
+{
+    return read_locked(d, path, first, n, int_type, out);
+}
+
+/* ---- Texts ------------------------------------------------------------------------------------------ */
+
+/* A label array: variable-length texts, [rows]. */
+static lt_status read_labels(lt_dataset *d, const char *path, int64_t *n, char ***out)
+{
+    hid_t array = lt_dataset_open_array(d, path);
+    if (array < 0) return LT_OK;
+    lt_shape shape = lt_dataset_array_shape(array);
+    hid_t type = H5Dget_type(array), space = H5Dget_space(array);
+    bool texts = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
+    lt_status s = LT_OK;
+    if (texts && shape.rank == 1 && shape.dim[0] == d->info.rows) {
+        char **raw = lt_calloc((size_t)shape.dim[0], sizeof *raw);
+        size_t bytes = (size_t)shape.dim[0] * sizeof *raw;
+        if (!raw) s = LT_ERR_MEMORY;
+        else if (H5Dread(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw) < 0) s = lt_hdf5_fail(LT_ERR_FORMAT, d->path, path);
+        for (int64_t i = 0; !s && i < shape.dim[0]; i++) bytes += (raw[i] ? strlen(raw[i]) : 0) + 1;
+        if (!s && !(*out = lt_malloc(bytes))) s = LT_ERR_MEMORY;
+        char *at = s ? NULL : (char *)(*out + shape.dim[0]);
+        for (int64_t i = 0; !s && i < shape.dim[0]; i++) {
+            size_t length = raw[i] ? strlen(raw[i]) : 0;
+            (*out)[i] = memcpy(at, raw[i] ? raw[i] : "", length + 1);
+            at += length + 1;
+        }
+        if (!s) *n = shape.dim[0];
+        if (raw) H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw);
+        lt_free(raw);
+    }
+    if (type >= 0) H5Tclose(type);
+    if (space >= 0) H5Sclose(space);
+    H5Dclose(array);
+    return s;
+}
+
+static lt_status read_attribute(lt_dataset *d, const char *path, const char *at_sign, int64_t *n, char ***out)
+{
+    char object[256];
+    int count = 0;
+    snprintf(object, sizeof object, "%.*s", (int)(at_sign - path), path);
+    hid_t at = H5Oopen(d->file, object, H5P_DEFAULT);
+    if (at < 0) return LT_OK;
+    lt_status s = lt_hdf5_get_texts(at, d->path, at_sign + 1, &count, out);
+    H5Oclose(at);
+    *n = count;
+    return s;
+}
+
+lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const char *const **out)
+{
+    const char *at_sign = strchr(path, '@');
+    *n = 0;
+    *out = NULL;
+    for (lt_dataset_texts_kept *k = d->kept; k; k = k->next)
+        if (!strcmp(k->path, path)) {
+            *n = k->n;
+            *out = (const char *const *)k->list;
+            return LT_OK;
+        }
+    lt_dataset_texts_kept *k = lt_calloc(1, sizeof *k);
+    if (!k || !(k->path = lt_strdup(path))) {
+        lt_free(k);
+        return LT_ERR_MEMORY;
+    }
+    lt_hdf5_lock();
+    lt_status s = at_sign ? read_attribute(d, path, at_sign, &k->n, &k->list) : read_labels(d, path, &k->n, &k->list);
+    H5Eclear2(H5E_DEFAULT);
+    lt_hdf5_unlock();
+    k->next = d->kept;
+    d->kept = k;
+    *n = k->n;
+    *out = (const char *const *)k->list;
+    return s;
+}
+
+/* ---- Contents ---------------------------------------------------------------------------------------- */
+
+typedef struct walk {
+    lt_dataset *d;
+    lt_status (*item)(void *ctx, const lt_dataset_item *item);
+    void       *ctx;
+    lt_status   status;
+} walk;
+
+static const char *type_name(hid_t type)
+{
+    static const char *const floats[] = { "float16", "float32", "float64" }, *const ints[] = { "int8", "int16", "int32", "int64" },
+                      *const unsigned_ints[] = { "uint8", "uint16", "uint32", "uint64" };
+    size_t bytes = H5Tget_size(type);
+    int power = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : -1;
+    switch (H5Tget_class(type)) {
+    case H5T_FLOAT:   return power >= 1 ? floats[power - 1] : "float";
+    case H5T_INTEGER: return power < 0 ? "integer" : H5Tget_sign(type) == H5T_SGN_NONE ? unsigned_ints[power] : ints[power];
+    case H5T_STRING:  return "text";
+    case H5T_ENUM:    return "enum";
+    default:          return "other";
+    }
+}
+
+static void describe_storage(hid_t array, lt_dataset_item *item, char *text, size_t size)
+{
+    hid_t create = H5Dget_create_plist(array);
+    hsize_t chunk[H5S_MAX_RANK];
+    if (create < 0) return;
+    if (H5Pget_layout(create) == H5D_CHUNKED && item->shape.rank && H5Pget_chunk(create, H5S_MAX_RANK, chunk) == item->shape.rank) {
+        item->chunk.rank = item->shape.rank;
+        for (int k = 0; k < item->chunk.rank; k++) item->chunk.dim[k] = (int64_t)chunk[k];
+    }
+    for (int i = 0; i < H5Pget_nfilters(create); i++) {
+        unsigned flags, values[8], info;
+        size_t n = LT_LEN(values);
+        H5Z_filter_t f = H5Pget_filter2(create, (unsigned)i, &flags, &n, values, 0, NULL, &info);
+        size_t at = strlen(text);
+        if (f == H5Z_FILTER_DEFLATE) snprintf(text + at, size - at, "%sgzip %u", at ? ", " : "", n ? values[0] : 0);
+        else snprintf(text + at, size - at, "%s%s", at ? ", " : "", f == LT_FILTER_LZF ? "lzf" : f == H5Z_FILTER_SHUFFLE ? "shuffle" : "other filter");
+    }
+    H5Pclose(create);
+}
+
+static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *ctx)
+{
+    walk *w = ctx;
+    char path[512], compression[96] = "";
+    snprintf(path, sizeof path, "/%s", strcmp(name, ".") ? name : "");
+    lt_dataset_item item = { .path = path, .group = info->type == H5O_TYPE_GROUP, .dtype = "", .compression = compression };
+    if (info->type == H5O_TYPE_DATASET) {
+        hid_t array = H5Dopen2(root, name, H5P_DEFAULT), type = array < 0 ? -1 : H5Dget_type(array);
+        if (array >= 0 && type >= 0) {
+            item.shape = lt_dataset_array_shape(array);
+            item.dtype = type_name(type);
+            item.stored_bytes = H5Dget_storage_size(array);
+            describe_storage(array, &item, compression, sizeof compression);
+        }
+        if (type >= 0) H5Tclose(type);
+        if (array >= 0) H5Dclose(array);
+    }
+    w->status = w->item(w->ctx, &item);
+    return w->status ? 1 : 0;
+}
+
+lt_status lt_dataset_walk(lt_dataset *d, lt_status (*item)(void *ctx, const lt_dataset_item *item), void *ctx)
+{
+    walk w = { d, item, ctx, LT_OK };
+    lt_hdf5_lock();
+    if (H5Ovisit(d->file, H5_INDEX_NAME, H5_ITER_INC, visit, &w) < 0 && !w.status) w.status = lt_hdf5_fail(LT_ERR_FORMAT, d->path, "cannot list its contents");
+    lt_hdf5_unlock();
+    return w.status;
+}

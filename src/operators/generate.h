@@ -1,0 +1,70 @@
+/* Making a dataset: what the files generate*.c share. SPDX-License-Identifier: BSD-3-Clause
+
+   Three lanes: operators drawn ahead (generate_lane.h), rollouts with features on the calling thread,
+   rows written behind (store.h). What a row holds depends on nothing but the configuration and its index. */
+#ifndef LT_OPERATORS_GENERATE_H
+#define LT_OPERATORS_GENERATE_H
+
+#include "base/arena.h"
+#include "lathe/dataset.h"
+#include "operators/generate_lane.h"
+
+enum { LT_KEPT_ROLLOUTS = 8, LT_MAX_GRIDS = 16 };
+
+/* Features of rollouts of any grid, and the sensitivity of operators. One user at a time. */
+typedef struct lt_feature_lane {
+    const lt_dataset_config *c;
+    const lt_feature_set    *set;
+    int64_t                  realizations, steps;
+    lt_pool                 *pool;
+    int                      n_streams;          /* idle ones, kept by grid */
+    struct { int grid; lt_feature_stream *stream; } stream[LT_MAX_GRIDS];
+    lt_rollout_cache        *probes;             /* single steps, for sensitivity; NULL: off */
+    double                  *work;               /* sensitivity values and norms */
+    float                   *field, *base;       /* [3, Gmax, Gmax] each */
+} lt_feature_lane;
+
+lt_status lt_feature_lane_open(const lt_dataset_config *c, const lt_feature_set *set, int64_t realizations, int64_t steps, int max_grid,
+                               lt_precision precision, lt_device *device, lt_feature_lane *out);
+void      lt_feature_lane_close(lt_feature_lane *f);
+/* A stream for this grid, reset; lt_feature_lane_give takes it back. */
+lt_status lt_feature_lane_take(lt_feature_lane *f, int grid, lt_feature_stream **out);
+void      lt_feature_lane_give(lt_feature_lane *f, int grid, lt_feature_stream *s);
+/* The sensitivity columns of the operator, told to the stream. */
+lt_status lt_feature_lane_sensitivity(lt_feature_lane *f, const lt_operator_spec *spec, const lt_operator_weights *w, const float *field,
+                                      int64_t index, lt_feature_stream *s);
+/* Fills the parts of a row that features are; field is that of the operator, not padded. */
+lt_status lt_feature_lane_finish(const lt_feature_lane *f, const lt_store_plan *p, lt_feature_stream *s, const float *unit, const float *field,
+                                 int grid, lt_store_row *row);
+/* A row that could not run: features not a number, everything known of it all the same. */
+lt_status lt_feature_lane_fail(const lt_feature_lane *f, const lt_store_plan *p, const float *unit, const float *field, int grid,
+                               lt_store_row *row);
+
+/* ---- A run -------------------------------------------------------------------------------------- */
+typedef struct lt_generator {
+    const lt_dataset_config   *c;
+    const lt_generate_options *opt;
+    lt_generate_info          *info;
+    lt_arena                   arena;
+    lt_feature_set            *set;
+    lt_row_table               rows;
+    lt_store_plan              plan;
+    lt_rollout_options         rollout;
+    lt_rollout_cache          *cache;
+    lt_feature_lane            features;
+    lt_lane_ahead             *ahead;
+    lt_store                  *store;
+    int64_t                   *order;
+    int64_t                    n_order;
+    double                     feature_seconds, storage_seconds; /* inside the rollout now running */
+} lt_generator;
+
+/* Everything but the file: rows, features, plan, precision. */
+lt_status lt_generator_prepare(lt_generator *g);
+void      lt_generator_release(lt_generator *g);
+/* Opens the file: a new one, or the one to resume. */
+lt_status lt_generator_open_file(lt_generator *g);
+/* Runs the rows of g->order. */
+lt_status lt_generator_run(lt_generator *g);
+
+#endif

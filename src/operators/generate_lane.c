@@ -1,0 +1,162 @@
+/* The lane ahead of the rollouts. SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/generate_lane.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "trace/clock.h"
+#include "trace/trace.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* One operator runs, one waits for it, one is being made. */
+enum { DEPTH = 3 };
+
+struct lt_lane_ahead {
+    const lt_dataset_config *c;
+    const lt_row_table      *t;
+    const int64_t           *order;
+    int64_t                  n;
+    lt_rollout_cache        *cache;
+    lt_field_makers          makers;
+    lt_ready                 slot[DEPTH];
+    pthread_t                thread;
+    pthread_mutex_t          lock;
+    pthread_cond_t           changed;
+    int64_t                  made, taken, given_back; /* operators, counted from the start */
+    bool                     stop;
+    lt_status                status;
+    char                     text[LT_ERROR_TEXT_BYTES];
+    int64_t                  busy_ns;
+};
+
+static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
+
+static lt_status draw_weights(lt_lane_ahead *l, lt_ready *r, const lt_operator_spec *spec)
+{
+    if (!r->weights || lt_architecture_compare(&r->weights_spec, spec)) {
+        lt_operator_weights_destroy(r->weights);
+        r->weights = NULL;
+        LT_TRY(lt_operator_weights_create(spec, &r->weights));
+        r->weights_spec = *spec;
+    }
+    return lt_operator_weights_draw(r->weights, l->c->seed, l->t->index[r->row]);
+}
+
+static lt_status make(lt_lane_ahead *l, lt_ready *r, int64_t row)
+{
+    const lt_operator_spec *spec = &l->t->spec[row];
+    lt_span span = lt_span_begin("draw ahead");
+    int64_t start = lt_clock_ns();
+    r->row = row;
+    lt_status s = draw_weights(l, r, spec);
+    if (!s) s = lt_field_makers_draw(&l->makers, l->c, l->t->field[row], l->t->index[row], spec->grid, r->field);
+    r->draw_seconds = since(start);
+    start = lt_clock_ns();
+    if (!s) s = lt_rollout_cache_take(l->cache, spec, &r->rollout);
+    r->compile_seconds = since(start);
+    lt_span_end(span);
+    return s;
+}
+
+/* Waits for a free slot; false when there is nothing more to do. */
+static bool wait_for_slot(lt_lane_ahead *l)
+{
+    pthread_mutex_lock(&l->lock);
+    while (!l->stop && l->made - l->given_back >= DEPTH) pthread_cond_wait(&l->changed, &l->lock);
+    bool go = !l->stop && l->made < l->n;
+    pthread_mutex_unlock(&l->lock);
+    return go;
+}
+
+static void *run_ahead(void *ctx)
+{
+    lt_lane_ahead *l = ctx;
+    lt_trace_thread_name("dataset ahead");
+    while (l->made < l->n && wait_for_slot(l)) { /* only this thread changes `made` */
+        int64_t start = lt_clock_ns();
+        lt_ready *r = &l->slot[l->made % DEPTH];
+        lt_status s = make(l, r, l->order[l->made]);
+        l->busy_ns += lt_clock_ns() - start;
+        pthread_mutex_lock(&l->lock);
+        if (s) {
+            l->status = s;
+            memcpy(l->text, lt_error_text(), sizeof l->text - 1);
+            l->stop = true;
+        } else l->made++;
+        pthread_cond_broadcast(&l->changed);
+        pthread_mutex_unlock(&l->lock);
+    }
+    return NULL;
+}
+
+lt_status lt_lane_ahead_next(lt_lane_ahead *l, lt_ready **out)
+{
+    *out = NULL;
+    pthread_mutex_lock(&l->lock);
+    while (l->taken == l->made && l->made < l->n && !l->stop) pthread_cond_wait(&l->changed, &l->lock);
+    if (l->taken < l->made) *out = &l->slot[l->taken++ % DEPTH];
+    lt_status s = *out ? LT_OK : l->status;
+    pthread_mutex_unlock(&l->lock);
+    if (s) lt_error_set(l->text);
+    return s;
+}
+
+void lt_lane_ahead_done(lt_lane_ahead *l, lt_ready *r)
+{
+    lt_rollout_cache_give(l->cache, r->rollout);
+    r->rollout = NULL;
+    pthread_mutex_lock(&l->lock);
+    l->given_back++;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void release(lt_lane_ahead *l)
+{
+    for (int i = 0; i < DEPTH; i++) {
+        if (l->slot[i].rollout) lt_rollout_cache_give(l->cache, l->slot[i].rollout);
+        lt_operator_weights_destroy(l->slot[i].weights);
+        lt_free(l->slot[i].field);
+    }
+    lt_field_makers_release(&l->makers);
+    pthread_mutex_destroy(&l->lock);
+    pthread_cond_destroy(&l->changed);
+    lt_free(l);
+}
+
+lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t, const int64_t *order, int64_t n, lt_rollout_cache *cache,
+                              lt_lane_ahead **out)
+{
+    *out = NULL;
+    lt_lane_ahead *l = lt_calloc(1, sizeof *l);
+    if (!l) return LT_ERR_MEMORY;
+    l->c = c;
+    l->t = t;
+    l->order = order;
+    l->n = n;
+    l->cache = cache;
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->changed, NULL);
+    lt_status s = LT_OK;
+    for (int i = 0; i < DEPTH && !s; i++) {
+        l->slot[i].field = lt_malloc(sizeof(float) * LT_FIELD_CHANNELS * (size_t)t->max_grid * (size_t)t->max_grid);
+        if (!l->slot[i].field) s = LT_ERR_MEMORY;
+    }
+    if (!s && pthread_create(&l->thread, NULL, run_ahead, l)) s = LT_FAIL(LT_ERR_MEMORY, "no thread to draw operators ahead");
+    if (s) release(l);
+    else *out = l;
+    return s;
+}
+
+void lt_lane_ahead_stop(lt_lane_ahead *l, double *busy_seconds)
+{
+    if (!l) return;
+    pthread_mutex_lock(&l->lock);
+    l->stop = true;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+    pthread_join(l->thread, NULL);
+    if (busy_seconds) *busy_seconds = 1e-9 * (double)l->busy_ns;
+    release(l);
+}

@@ -1,0 +1,44 @@
+/* The lane ahead of the rollouts: a thread that compiles architectures, draws weights and fields for the next
+   operators. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPERATORS_GENERATE_LANE_H
+#define LT_OPERATORS_GENERATE_LANE_H
+
+#include "operators/row_table.h"
+
+/* ---- Compiled rollouts, kept by architecture --------------------------------------------------- */
+typedef struct lt_rollout_cache lt_rollout_cache;
+
+/* Keeps at most `capacity` that nobody uses; safe from several threads. */
+lt_status lt_rollout_cache_create(const lt_rollout_options *opt, int capacity, lt_rollout_cache **out);
+void      lt_rollout_cache_destroy(lt_rollout_cache *c); /* NULL is allowed; none may be in use */
+/* One that fits spec, compiled when there is none. In use by the caller, alone, until given back. */
+lt_status lt_rollout_cache_take(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out);
+void      lt_rollout_cache_give(lt_rollout_cache *c, lt_rollout *r);
+int64_t   lt_rollout_cache_peak_bytes(const lt_rollout_cache *c);
+
+/* ---- The lane ----------------------------------------------------------------------------------- */
+typedef struct lt_ready {              /* an operator about to run */
+    int64_t              row;          /* of the table */
+    lt_operator_weights *weights;
+    lt_operator_spec     weights_spec; /* what the memory of the weights was made for */
+    float               *field;        /* [3, G, G] */
+    lt_rollout          *rollout;
+    double               compile_seconds, draw_seconds;
+} lt_ready;
+
+typedef struct lt_lane_ahead lt_lane_ahead;
+
+/* Rows in this order. Borrows everything. */
+lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t, const int64_t *order, int64_t n, lt_rollout_cache *cache,
+                              lt_lane_ahead **out);
+/* The next operator, or NULL at the end; waits for it. Give it back when it has run. */
+lt_status lt_lane_ahead_next(lt_lane_ahead *l, lt_ready **out);
+void      lt_lane_ahead_done(lt_lane_ahead *l, lt_ready *r);
+void      lt_lane_ahead_stop(lt_lane_ahead *l, double *busy_seconds); /* NULL is allowed */
+
+/* ---- Fields of any grid ---------------------------------------------------------------------------- */
+typedef struct lt_field_makers { int n; struct { int grid; lt_field_maker *maker; } item[16]; } lt_field_makers;
+lt_status lt_field_makers_draw(lt_field_makers *m, const lt_dataset_config *c, int which, int64_t index, int grid, float *out);
+void      lt_field_makers_release(lt_field_makers *m);
+
+#endif

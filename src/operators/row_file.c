@@ -1,0 +1,103 @@
+/* From a configuration and its rows to a file, all rows pending. SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/row_table.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/status.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- Names of columns ------------------------------------------------------------------------- */
+
+static lt_status set_names(lt_arena *arena, lt_part_plan *part, int n)
+{
+    part->n_names = n;
+    part->names = lt_arena_alloc(arena, (size_t)n * sizeof *part->names);
+    return part->names ? LT_OK : LT_ERR_MEMORY;
+}
+
+#define FILL_NAMES(part_, n_, expression)                                             \
+    do {                                                                              \
+        LT_TRY(set_names(arena, part_, n_));                                          \
+        for (int i = 0; i < (n_); i++) ((const char **)(part_)->names)[i] = expression; \
+    } while (0)
+
+static lt_status name_architecture(const lt_dataset_config *c, lt_arena *arena, lt_part_plan *part, int n)
+{
+    char name[128];
+    LT_TRY(set_names(arena, part, n));
+    for (int i = 0; i < n; i++) {
+        LT_TRY(lt_architecture_name(c, i, name, sizeof name));
+        if (!(((const char **)part->names)[i] = lt_arena_strdup(arena, name))) return LT_ERR_MEMORY;
+    }
+    return LT_OK;
+}
+
+static lt_status name_columns(const lt_file_content *f, lt_arena *arena, lt_store_plan *p)
+{
+    const lt_dataset_config *c = f->config;
+    if (p->temporal_columns) FILL_NAMES(&p->part[LT_PART_TEMPORAL], p->temporal_columns, lt_feature_temporal_name(f->features, i));
+    if (p->summary_columns) {
+        FILL_NAMES(&p->part[LT_PART_PER_TRAJECTORY], p->summary_columns, lt_feature_summary_name(f->features, i));
+        FILL_NAMES(&p->part[LT_PART_AGGREGATED], 3 * p->summary_columns, lt_feature_aggregated_name(f->features, i));
+    }
+    if (p->initial_columns) FILL_NAMES(&p->part[LT_PART_INITIAL], p->initial_columns, lt_initial_name(c->initial_variant, i));
+    return p->architecture_columns ? name_architecture(c, arena, &p->part[LT_PART_ARCHITECTURE], p->architecture_columns) : LT_OK;
+}
+
+lt_status lt_dataset_file_plan(const lt_file_content *f, lt_arena *arena, lt_store_plan *out)
+{
+    const lt_dataset_config *c = f->config;
+    bool on = f->all_features;
+    *out = (lt_store_plan){
+        .rows = f->rows->n, .total = f->total, .shard_index = f->shard_index, .shard_count = f->shard_count, .chunk_rows = c->chunk_rows,
+        .parameters = c->space.n, .realizations = f->realizations, .steps = f->steps, .grid = f->rows->max_grid,
+        .temporal_columns = on && c->temporal ? lt_feature_temporal_count(f->features) : 0,
+        .summary_columns = on && c->summary ? lt_feature_summary_count(f->features) : 0,
+        .initial_columns = on && c->initial ? lt_initial_count(c->initial_variant) : 0,
+        .architecture_columns = on && c->architecture ? lt_architecture_count(c) : 0,
+        .outputs = f->outputs, .compression = c->compression, .level = c->compression_level,
+    };
+    LT_TRY(lt_store_plan_finish(out));
+    return name_columns(f, arena, out);
+}
+
+/* ---- The file --------------------------------------------------------------------------------------- */
+
+static void date_now(char text[40])
+{
+    time_t now = time(NULL);
+    struct tm tm;
+    gmtime_r(&now, &tm);
+    strftime(text, 40, "%Y-%m-%dT%H:%M:%S+00:00", &tm);
+}
+
+/* What extraction was told: always the three reductions over realizations, in this order. */
+static const char *extraction_json(const lt_dataset_config *c)
+{
+    return c->features.per_channel ? "{\"per_channel\": true, \"temporal_aggregation\": [\"mean\", \"std\"], \"realization_aggregation\": [\"mean\", \"std\", \"cv\"]}"
+                                   : "{\"per_channel\": false, \"temporal_aggregation\": [\"mean\", \"std\"], \"realization_aggregation\": [\"mean\", \"std\", \"cv\"]}";
+}
+
+lt_status lt_dataset_file_create(const char *path, const lt_file_content *f, const lt_store_plan *plan)
+{
+    const lt_dataset_config *c = f->config;
+    const lt_row_table *t = f->rows;
+    char now[40];
+    const char **names = lt_malloc((size_t)c->space.n * sizeof *names);
+    if (!names) return LT_ERR_MEMORY;
+    for (int i = 0; i < c->space.n; i++) names[i] = c->space.param[i].name;
+    date_now(now);
+    lt_store_labels labels = { t->unit, t->alias, t->policy, t->noise, t->grid, t->index };
+    lt_store_texts texts = {
+        .config = f->config_json ? f->config_json : c->json, .engine_config = c->engine_json, .sampling_metrics = f->metrics ? f->metrics : "{}",
+        .precision = lt_precision_name(f->precision), .date = f->date ? f->date : now,
+        .registry = f->features ? lt_feature_registry_json(f->features) : "{}", .extraction_config = extraction_json(c),
+        .dimension_names = names, .seed = c->seed,
+    };
+    lt_status s = lt_store_skeleton(path, plan, &labels, &texts);
+    lt_free((void *)names);
+    return s;
+}
