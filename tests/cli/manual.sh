@@ -27,6 +27,10 @@ complete() {
 complete "devices" lathe dev
 complete "bench" lathe b
 complete "graph" lathe bench grap
+complete "predict" lathe qsvm pre
+complete "--model-out" lathe qsvm --model
+complete "--model" lathe qsvm predict --mod
+complete "--synthetic" lathe qsvm --x a.npy --synt
 complete "--mode" lathe tune --mo
 complete "measure" lathe tune --mode m
 complete "cpu cuda" lathe devices --device c

@@ -1,0 +1,158 @@
+#!/bin/sh
+# lathe qsvm as a user meets it: qsvm.sh LATHE. SPDX-License-Identifier: BSD-3-Clause
+set -u
+lathe=$1
+. "$(dirname "$0")/lib.sh"
+
+if ! command -v python3 >/dev/null 2>&1; then
+    echo "python3 makes the inputs of this test"
+    exit 77
+fi
+cat >"$work/make.py" <<'PYTHON'
+import random, struct, sys
+def write(path, shape, flat, descr="<f8", pack="d"):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': %r, }" % (descr, tuple(shape))
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    open(path, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<%d%s" % (len(flat), pack), *flat))
+folder = sys.argv[1] + "/"
+random.seed(1)
+y = [3 if i % 3 == 0 else 8 for i in range(90)]
+x = [[random.gauss(1.5 if y[i] == 8 else 0, 1) * (k + 1) for k in range(6)] for i in range(90)]
+flat = [v for row in x for v in row]
+write(folder + "x.npy", (90, 6), flat)
+write(folder + "x32.npy", (90, 2, 3), flat, "<f4", "f")
+write(folder + "y.npy", (90,), y, "<i8", "q")
+write(folder + "short.npy", (80,), y[:80], "<i8", "q")
+write(folder + "one.npy", (90,), [3] * 90, "<i8", "q")
+write(folder + "many.npy", (90,), [i % 5 for i in range(90)], "<i8", "q")
+write(folder + "few.npy", (90,), [1] + [0] * 89, "<i8", "q")
+write(folder + "wide.npy", (9, 7), flat[:63])
+write(folder + "w.npy", (2, 4), [0.1 * k for k in range(8)])
+write(folder + "empty.npy", (0, 6), [])
+write(folder + "flat.npy", (540,), flat)
+nan = list(flat); nan[6 * 4 + 2] = float("nan")
+write(folder + "nan.npy", (90, 6), nan)
+name = {3: "cat", 8: "dog"}
+with open(folder + "data.csv", "w") as f:
+    f.write("a,b,c,d,e,f,animal\n")
+    for row, label in zip(x, y): f.write(",".join(map(repr, row)) + "," + name[label] + "\n")
+with open(folder + "y.csv", "w") as f: f.write("label\n" + "\n".join(map(str, y)) + "\n")
+lines = open(folder + "data.csv").read().split("\n")
+lines[5] = lines[5].replace(",", ",oops", 1)
+open(folder + "typo.csv", "w").write("\n".join(lines))
+lines = open(folder + "data.csv").read().split("\n")
+lines[7] = lines[7] + ",1"
+open(folder + "ragged.csv", "w").write("\n".join(lines))
+PYTHON
+python3 "$work/make.py" "$work" || fail "the inputs could not be made"
+
+# field FILE PATH: a member of a JSON file, as a.b.c
+field() { python3 -c 'import json, sys
+v = json.load(open(sys.argv[1]))
+for k in sys.argv[2].split("."): v = v[int(k)] if isinstance(v, list) else v[k]
+print(v)' "$1" "$2"; }
+# holds EXPRESSION: python judges the JSON in $work/out, called r
+holds() { python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+sys.exit(0 if eval(sys.argv[2]) else 1)' "$work/out" "$1" || fail "$last: not true: $1"; }
+
+in="--x $work/x.npy --labels $work/y.npy"
+# shellcheck disable=SC2086
+{
+# The published rows, from the command line
+run 0 qsvm --synthetic hard --qubits 8 --re-embed --c 1 --tolerance 1e-8 --json; is_json "$work/out"; silent err
+holds 'abs(r["diagnostics"]["off_diagonal"]["mean"] - 0.559484) < 1e-6 and abs(r["diagnostics"]["off_diagonal"]["std"] - 0.147382) < 1e-6'
+holds 'abs(r["quantum"]["objective"] / -93.630668 - 1) < 1e-5 and abs(r["quantum"]["support_vectors"] - 149) <= 2'
+holds 'abs(r["quantum"]["test"]["f1"] - 0.9540) <= 0.005 and abs(r["quantum"]["test"]["roc_auc"] - 0.99360) <= 0.001'
+run 0 qsvm --synthetic hard --qubits 8 --angle-scale 0.1 --c 1; says out "the kernel has collapsed"; says out "raise --angle-scale"; says out "100 % of the rows are support vectors"
+run 0 qsvm --synthetic easy --qubits 8 --re-embed --c 1 --solver smo --quiet; says out "test"; grep -q "Note" "$work/out" && fail "--quiet says notes"
+
+# Files: two classes by value, the larger one positive
+run 0 qsvm $in --qubits 4 --re-embed --report "$work/r.html" --model-out "$work/m.qsvm" --decision-out "$work/d.npy" --profile "$work/trace.json"
+says out "'3' 22, '8' 45), 23 to test"; is_json "$work/trace.json"
+for word in "ROC curve" "Search of C" "Eigenvalues of K" "Off-diagonal entries" "ordered by label" "Where the time went" "</html>"; do
+    grep -q "$word" "$work/r.html" || fail "the report lacks '$word'"
+done
+run 0 qsvm $in --qubits 4 --re-embed --json; cp "$work/out" "$work/first.json"; holds 'r["quantum"]["test"]["f1"] > 0.8 and len(r["quantum"]["trials"]) == 15'
+run 0 qsvm $in --qubits 4 --re-embed --json; [ "$(field "$work/first.json" quantum.c)" = "$(field "$work/out" quantum.c)" ] || fail "two runs differ"
+run 0 qsvm $in --qubits 4 --re-embed --json --seed 5; [ "$(field "$work/first.json" quantum.c)" != "$(field "$work/out" quantum.c)" ] || fail "the seed does nothing"
+run 0 qsvm --x "$work/x32.npy" --labels "$work/y.csv" --qubits 4 --test-fraction 0 --train-subset 60 --json; holds 'r["n_train"] == 60 and r["n_test"] == 0 and r["features"] == 6 and "test" not in r["quantum"]'
+run 0 qsvm --x "$work/data.csv" --label-column animal --json --compare-rbf; holds 'r["classes"][1]["name"] == "dog" and r["rbf"]["gamma"] > 0 and not r["reduced"] and r["qubits"] == 6'
+run 0 qsvm --x "$work/data.csv" --label-column last --classes dog,cat --json; holds 'r["classes"][1]["name"] == "cat"'
+run 0 qsvm --x "$work/x.npy" --labels "$work/many.npy" --classes 1,4 --qubits 2 --json; holds 'r["n_train"] + r["n_test"] == 36'
+run 0 qsvm --x "$work/data.csv" --label-column 7 --test-x "$work/data.csv" --select --tune-threshold --json; holds 'len(r["candidates"]) > 20 and r["n_test"] == 90'
+run 0 qsvm $in --weights "$work/w.npy" --center --normalize --c 2 --folds 0 --no-balanced --weight-1 2 --json; holds 'r["layers"] == 2 and r["qubits"] == 4 and r["quantum"]["c"] == 2 and r["quantum"]["trials"] == []'
+
+# Stored machines on new rows
+run 0 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy" --out "$work/p.npy" --decision-out "$work/dd.npy" --labels "$work/y.npy"; says out "F1"; says out "90 rows"
+python3 - "$work/p.npy" <<'PYTHON' || fail "predicted labels are not the classes"
+import struct, sys
+b = open(sys.argv[1], "rb").read()
+sys.exit(0 if set(struct.unpack("<90q", b[-720:])) == {3, 8} else 1)
+PYTHON
+run 0 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy" --json; is_json "$work/out"; holds 'r["n"] == 90 and sum(r["predicted"]) == 90'
+run 0 qsvm --x "$work/data.csv" --label-column animal --model-out "$work/names.qsvm" --quiet
+run 0 qsvm predict --model "$work/names.qsvm" --x "$work/data.csv" --label-column animal --out "$work/p2.npy"; says out "0 is 'cat', 1 is 'dog'"
+
+# Bad input: status 2, a text that names it, nothing left behind
+out="--model-out $work/bad.qsvm --report $work/bad.html --decision-out $work/bad.npy"
+run 2 qsvm $out; says err "--x"
+run 2 qsvm --x "$work/x.npy" $out; says err "which labels"
+run 2 qsvm --x "$work/x.npy" --labels "$work/short.npy" $out; says err "80 labels, but there are 90 rows"
+run 2 qsvm --x "$work/x.npy" --labels "$work/one.npy" $out; says err "all 90 labels are '3'"
+run 2 qsvm --x "$work/x.npy" --labels "$work/many.npy" $out; says err "--classes"
+run 2 qsvm --x "$work/x.npy" --labels "$work/many.npy" --classes 1,9 $out; says err "training labels are '1'"
+run 2 qsvm $in --classes 3 $out; says err "expected two names A,B"
+run 2 qsvm --x "$work/x.npy" --labels "$work/few.npy" $out; says err "too few for 3 folds"
+run 2 qsvm --x "$work/nan.npy" --labels "$work/y.npy" --test-fraction 0 --model-out "$work/bad.qsvm"; says err "row 4, column 2"
+run 2 qsvm --x "$work/empty.npy" --labels "$work/y.npy" $out; says err "at least one of each"
+run 2 qsvm --x "$work/flat.npy" --labels "$work/y.npy" $out; says err "[540]"
+run 2 qsvm --x "$work/make.py" --labels "$work/y.npy" $out; says err "expected a .npy file"
+run 2 qsvm --x "$work/missing.npy" --labels "$work/y.npy" $out; says err "missing.npy"
+run 2 qsvm --x "$work/typo.csv" --label-column animal $out; says err "typo.csv:6: column 2 ('b') is 'oops"
+run 2 qsvm --x "$work/ragged.csv" --label-column animal $out; says err "ragged.csv:8: 8 columns, expected 7"
+run 2 qsvm --x "$work/data.csv" --label-column colour $out; says err "no column is called 'colour'"
+run 2 qsvm --x "$work/data.csv" --labels "$work/y.npy" $out; says err "column 7 ('animal') is 'cat'"
+run 2 qsvm $in --label-column 1 $out; says err "not from both"
+run 2 qsvm --x "$work/x.npy" --label-column 1 $out; says err "is none"
+run 2 qsvm $in --c 0 $out; says err "'c'"
+run 2 qsvm $in --c -1 $out; says err "-1"
+run 2 qsvm $in --c-low 5 --c-high 1 $out; says err "from 5 to 1"
+run 2 qsvm $in --folds 1 $out; says err "1 fold"
+run 2 qsvm $in --folds 0 $out; says err "give C"
+run 2 qsvm $in --qubits 7 $out; says err "7 qubits, but rows have 6 features"
+run 2 qsvm $in --weights "$work/y.npy" $out; says err "[layers, qubits]"
+run 2 qsvm $in --weights "$work/w.npy" --layers 3 $out; says err "only 2"
+run 2 qsvm $in --packed $out; says err "packed"
+run 2 qsvm $in --test-x "$work/wide.npy" --test-labels "$work/y.npy" $out; says err "9 rows"
+run 2 qsvm $in --test-x "$work/x.npy" $out; says err "--test-labels"
+run 2 qsvm $in --test-labels "$work/y.npy" $out; says err "goes with --test-x"
+run 2 qsvm $in --train-subset 100 $out; says err "--train-subset 100"
+run 2 qsvm --synthetic hard --x "$work/x.npy" $out; says err "brings its own rows"
+run 2 qsvm $in --model-out "$work/no/such/m.qsvm"; says err "m.qsvm"
+run 2 qsvm predict --x "$work/x.npy" --out "$work/bad.npy"; says err "--model"
+run 2 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy"; says err "nothing to write"
+run 2 qsvm predict --model "$work/m.qsvm" --x "$work/wide.npy" --out "$work/bad.npy"; says err "7 columns, but the machine was trained on 6"
+run 2 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy" --labels "$work/many.npy" --out "$work/bad.npy"; says err "expected '3' or '8'"
+run 2 qsvm predict --model "$work/missing.qsvm" --x "$work/x.npy" --out "$work/bad.npy"; says err "missing.qsvm"
+run 2 qsvm predict --model "$work/x.npy" --x "$work/x.npy" --out "$work/bad.npy"; says err "x.npy"
+}
+# A file cut short, or with one byte turned, is refused or harmless, never a crash
+python3 - "$work" <<'PYTHON'
+import sys
+b = open(sys.argv[1] + "/m.qsvm", "rb").read()
+for i in range(12):
+    at = 97 * (i + 1) * (i + 3) % len(b)
+    c = b[:at] if i % 2 else b[:at] + bytes([b[at] ^ 0x55]) + b[at + 1:]
+    open(sys.argv[1] + "/hostile%d.qsvm" % i, "wb").write(c)
+PYTHON
+for file in "$work"/hostile*.qsvm; do
+    "$lathe" qsvm predict --model "$file" --x "$work/x.npy" --out "$work/h.npy" >"$work/out" 2>"$work/err" && code=0 || code=$?
+    [ "$code" -eq 2 ] || [ "$code" -eq 0 ] || fail "$file: status $code, expected 2"
+done
+
+run 0 bench qsvm --quick --json --report "$work/b.html"; is_json "$work/out"; says out '"kernel_and_fit_seconds"'; says out '"commit"'; holds 'all(row["f1"] > 0.9 for row in r["rows"])'
+grep -q "</html>" "$work/b.html" || fail "the report of the benchmark is not whole"
+
+for left in "$work"/*bad.*; do [ ! -e "$left" ] || fail "a failed run left $left"; done
+finish
