@@ -37,7 +37,8 @@ static lt_status fill_maker(lt_field_maker *m)
     m->filter = lt_malloc(half * sizeof(double));
     m->out = lt_malloc(LT_FIELD_CHANNELS * n * sizeof(double));
     m->words = lt_malloc((n / 32 + 1) * sizeof(uint32_t));
-    bool all = m->half && m->filter && m->out && m->words;
+    m->random = lt_malloc(2 * half * sizeof(float));
+    bool all = m->half && m->filter && m->out && m->words && m->random;
     for (int i = 0; i < 3; i++) all &= (m->plane[i] = lt_malloc(n * sizeof(double))) != NULL;
     for (int i = 0; i < 2; i++) all &= (m->cell[i] = lt_malloc(n)) != NULL;
     return all ? compile_inverse(m) : LT_ERR_MEMORY;
@@ -68,6 +69,7 @@ void lt_field_maker_destroy(lt_field_maker *m)
     lt_free(m->filter);
     lt_free(m->out);
     lt_free(m->words);
+    lt_free(m->random);
     for (int i = 0; i < 3; i++) lt_free(m->plane[i]);
     for (int i = 0; i < 2; i++) lt_free(m->cell[i]);
     lt_free(m);

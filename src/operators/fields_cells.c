@@ -34,35 +34,59 @@ static void grow_rounds(lt_field_job *j, int rounds, double stickiness)
     }
 }
 
-/* A random walker starts anywhere and joins where it touches the cluster and sticks. */
-static bool walk_one(lt_field_job *j, double stickiness, int64_t *steps_left)
+/* Where walkers are far from everything they may take one long step, so the cluster's extent from
+   its seed is kept: a radius around a point, a height beside a line. */
+typedef struct walkers {
+    bool    line;
+    int     middle;
+    double  reach;
+    int64_t steps_left;
+} walkers;
+
+static double distance_from_seed(const walkers *w, double x, double y)
 {
-    int g = j->grid;
-    uint8_t *cell = j->m->cell[0];
-    int r = lt_field_below(j, g), c = lt_field_below(j, g);
-    for (; *steps_left > 0; --*steps_left) {
-        int64_t at = (int64_t)r * g + c;
-        if (!cell[at] && touches(cell, g, r, c) && lt_rng_uniform(&j->rng) < stickiness) {
-            cell[at] = 1;
-            return true;
-        }
-        uint64_t way = lt_rng_u64(&j->rng) >> 62;
-        int y = r + (way == 0) - (way == 1), x = c + (way == 2) - (way == 3);
-        r = (y + g) % g; /* the grid is a torus for walkers */
-        c = (x + g) % g;
-        if (cell[(int64_t)r * g + c]) { /* never onto the cluster */
-            r = (r + g - (way == 0) + (way == 1)) % g;
-            c = (c + g - (way == 2) + (way == 3)) % g;
-        }
+    return w->line ? fabs(y - w->middle) : hypot(x - w->middle, y - w->middle);
+}
+
+/* On the rim, three cells outside the cluster. */
+static void launch(lt_field_job *j, const walkers *w, double *x, double *y)
+{
+    double angle = lt_field_angle(j), radius = w->reach + 3;
+    *x = w->line ? lt_field_uniform(j, 0, j->grid) : w->middle + radius * cos(angle);
+    *y = w->middle + (w->line ? (angle < M_PI ? radius : -radius) : radius * sin(angle));
+}
+
+static bool stick(lt_field_job *j, walkers *w, double stickiness, double x, double y)
+{
+    int r = (int)floor(y + 0.5), c = (int)floor(x + 0.5), g = j->grid;
+    if (r < 0 || c < 0 || r >= g || c >= g || j->m->cell[0][(int64_t)r * g + c] || !touches(j->m->cell[0], g, r, c)) return false;
+    if (lt_rng_uniform(&j->rng) >= stickiness) return false;
+    j->m->cell[0][(int64_t)r * g + c] = 1;
+    w->reach = fmax(w->reach, distance_from_seed(w, c, r));
+    return true;
+}
+
+/* False when steps ran out. */
+static bool walk_one(lt_field_job *j, walkers *w, double stickiness)
+{
+    double x, y;
+    launch(j, w, &x, &y);
+    while (w->steps_left-- > 0) {
+        if (stick(j, w, stickiness, x, y)) return true;
+        double outside = distance_from_seed(w, x, y) - w->reach, angle = lt_field_angle(j), length = fmax(1, outside - 2);
+        x += length * cos(angle);
+        y += length * sin(angle);
+        if (w->line) x -= j->grid * floor(x / j->grid);
+        if (outside > 2 * w->reach + 20) launch(j, w, &x, &y); /* lost */
     }
     return false;
 }
 
-/* Diffusion-limited aggregation proper, for physical mode. */
-static void grow_by_walkers(lt_field_job *j, int size, double stickiness)
+/* Diffusion-limited aggregation proper, for physical mode: until it is large enough or at the edge. */
+static void grow_by_walkers(lt_field_job *j, int size, double stickiness, bool line)
 {
-    int64_t steps_left = 200 * j->pixels; /* ends with fewer particles where none will stick */
-    for (int n = 0; n < LT_MIN(size, j->pixels / 4) && walk_one(j, stickiness, &steps_left); n++) {}
+    walkers w = { .line = line, .middle = j->grid / 2, .steps_left = 100 * j->pixels };
+    for (int n = 0; n < size && w.reach < j->grid / 2 - 2 && walk_one(j, &w, stickiness); n++) {}
 }
 
 /* Mean of the 5x5 around each cell, zeros outside. */
@@ -86,7 +110,7 @@ lt_status lt_paint_dla(lt_field_job *j)
     memset(cell, 0, (size_t)j->pixels);
     if ((int)j->number[1] == 0) cell[(int64_t)(g / 2) * g + g / 2] = 1;
     else memset(cell + (int64_t)(g / 2) * g, 1, (size_t)g);
-    if (j->physical) grow_by_walkers(j, size, j->number[2]);
+    if (j->physical) grow_by_walkers(j, size, j->number[2], (int)j->number[1] == 1);
     else grow_rounds(j, size / 20, j->number[2]);
     if ((int)j->number[3] == 1) {
         for (int64_t i = 0; i < j->pixels; i++) plane[i] = cell[i];

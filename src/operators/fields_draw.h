@@ -22,6 +22,7 @@ struct lt_field_maker {
     lt_graph   *graph;
     lt_program *inverse;      /* irfft2 of [G, G/2+1, 2] */
     double     *half;         /* (G, G/2+1, 2): a spectrum */
+    float      *random;       /* (G, G/2+1, 2): numbers as they were drawn */
     double     *filter;       /* (G, G/2+1): amplitudes */
     double     *out;          /* (3, G, G) */
     double     *plane[3];     /* (G, G) each: patterns, fields, scratch */
@@ -59,9 +60,9 @@ static inline double lt_field_from_pair(lt_field_job *j, int param)
     const lt_field_value *v = &j->recipe->value[param];
     return lt_field_uniform(j, v->item[0], v->item[1]);
 }
-/* Independent standard normals, uniforms in [0, 1). */
-lt_status lt_field_normals(lt_field_job *j, double *plane);
-lt_status lt_field_uniforms(lt_field_job *j, double *plane);
+/* n independent standard normals, n uniforms in [0, 1): 24 bits each, at most G (G/2+1) 2 of them. */
+void lt_field_normals(lt_field_job *j, int64_t n, double *out);
+void lt_field_uniforms(lt_field_job *j, int64_t n, double *out);
 
 /* ---- Planes ---------------------------------------------------------------------------- */
 void lt_field_copy_channels(lt_field_job *j, const double *plane);    /* the same pattern in all */

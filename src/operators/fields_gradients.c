@@ -135,7 +135,9 @@ static lt_status entropy_pattern(lt_field_job *j, double *e)
         LT_TRY(lt_field_grf(j, j->number[2] / j->grid, 1, e));
         lt_field_scale_to(e, j->pixels, 0, 1);
         return LT_OK;
-    default: return lt_field_uniforms(j, e);
+    default:
+        lt_field_uniforms(j, j->pixels, e);
+        return LT_OK;
     }
 }
 
@@ -146,7 +148,7 @@ lt_status lt_paint_shannon(lt_field_job *j)
     LT_TRY(entropy_pattern(j, amount));
     for (int64_t i = 0; i < j->pixels; i++) amount[i] = exp(range->item[0] + (range->item[1] - range->item[0]) * amount[i]);
     for (int c = 0; c < LT_FIELD_CHANNELS; c++) {
-        LT_TRY(lt_field_normals(j, noise));
+        lt_field_normals(j, j->pixels, noise);
         for (int64_t i = 0; i < j->pixels; i++) j->out[c * j->pixels + i] = amount[i] * noise[i];
     }
     return lt_field_add_grf_channels(j, 0.2, 0.5);
@@ -160,7 +162,7 @@ lt_status lt_paint_mutual_information(lt_field_job *j)
     else LT_TRY(lt_field_grf(j, l * (pattern == 0 ? 0.5 : 2), 1, latent));
     for (int c = 0; c < LT_FIELD_CHANNELS; c++) {
         double *out = j->out + c * j->pixels;
-        LT_TRY(lt_field_normals(j, out));
+        lt_field_normals(j, j->pixels, out);
         if (c < (int)j->number[3])
             for (int64_t i = 0; i < j->pixels; i++) out[i] = a * latent[i] + b * out[i];
     }

@@ -116,7 +116,7 @@ lt_status lt_paint_genes(lt_field_job *j)
     lt_field_scale_to(shared, j->pixels, 0, 1);
     for (int c = 0; c < LT_FIELD_CHANNELS; c++) {
         double *out = j->out + c * j->pixels;
-        LT_TRY(lt_field_normals(j, noise));
+        lt_field_normals(j, j->pixels, noise);
         if (c >= n_genes) { /* a noisy copy of the first */
             for (int64_t i = 0; i < j->pixels; i++) out[i] = j->out[i] + 0.1 * noise[i];
             continue;

@@ -1,25 +1,27 @@
 /* Planes of numbers: random ones, bumps, waves, scaling. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/fields_draw.h"
 
-#include "base/status.h"
+#include "operators/noise_loops.h"
 
 #include <string.h>
 
-static lt_draws next_stream(lt_field_job *j)
+static void draw(lt_field_job *j, lt_variate variate, int64_t n)
 {
-    return lt_draws_make(j->seed, "field", (uint32_t)j->index, (uint32_t)(j->index >> 32), ++j->n_streams);
+    lt_draws s = lt_draws_make(j->seed, "field", (uint32_t)j->index, (uint32_t)(j->index >> 32), ++j->n_streams);
+    lt_draw_fill(&s, variate, 0, n, 1, j->m->random);
 }
 
-lt_status lt_field_normals(lt_field_job *j, double *plane)
+void lt_field_normals(lt_field_job *j, int64_t n, double *out)
 {
-    lt_draws s = next_stream(j);
-    return lt_draws_normal_f64(&s, 0, j->pixels, plane);
+    draw(j, LT_VARIATE_NORMAL, n);
+    for (int64_t i = 0; i < n; i++) out[i] = j->m->random[i];
 }
 
-lt_status lt_field_uniforms(lt_field_job *j, double *plane)
+/* They are drawn in [-1, 1). */
+void lt_field_uniforms(lt_field_job *j, int64_t n, double *out)
 {
-    lt_draws s = next_stream(j);
-    return lt_draws_uniform_f64(&s, 0, j->pixels, plane);
+    draw(j, LT_VARIATE_UNIFORM, n);
+    for (int64_t i = 0; i < n; i++) out[i] = 0.5 * j->m->random[i] + 0.5;
 }
 
 void lt_field_copy_channels(lt_field_job *j, const double *plane)
@@ -49,7 +51,7 @@ void lt_field_scale_to(double *x, int64_t n, double lo, double hi)
 /* The bump is a product of one in x and one in y: 2 G exponentials instead of G^2. */
 void lt_field_add_bump(const lt_field_job *j, double x, double y, double sigma, double amount, double *plane)
 {
-    double *along_x = j->m->filter; /* free between random fields; at least G numbers */
+    double *along_x = j->m->filter; /* free between random fields; at least 2 G numbers */
     double factor = -0.5 / fmax(sigma * sigma, 1e-12);
     for (int c = 0; c < j->grid; c++) along_x[c] = exp((c - x) * (c - x) * factor);
     for (int r = 0; r < j->grid; r++) {
@@ -58,9 +60,16 @@ void lt_field_add_bump(const lt_field_job *j, double x, double y, double sigma, 
     }
 }
 
+/* Likewise by the sum formula of the cosine: 4 G of them. */
 void lt_field_add_wave(const lt_field_job *j, double k, double angle, double phase, double amount, double *plane)
 {
-    double kx = k * cos(angle), ky = k * sin(angle);
-    for (int r = 0; r < j->grid; r++)
-        for (int c = 0; c < j->grid; c++) plane[(int64_t)r * j->grid + c] += amount * cos(kx * c + ky * r + phase);
+    double kx = k * cos(angle), ky = k * sin(angle), *cosine = j->m->filter, *sine = cosine + j->grid;
+    for (int c = 0; c < j->grid; c++) {
+        cosine[c] = cos(kx * c + phase);
+        sine[c] = sin(kx * c + phase);
+    }
+    for (int r = 0; r < j->grid; r++) {
+        double a = amount * cos(ky * r), b = amount * sin(ky * r), *p = plane + (int64_t)r * j->grid;
+        for (int c = 0; c < j->grid; c++) p[c] += a * cosine[c] - b * sine[c];
+    }
 }

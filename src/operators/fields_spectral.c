@@ -37,9 +37,7 @@ static void shape_spectrum(const lt_field_job *j, double *half)
 /* plane = Re ifft2(z filter). */
 static lt_status draw_spectrum(lt_field_job *j, double *plane)
 {
-    int64_t n = 2 * (int64_t)j->grid * (j->grid / 2 + 1);
-    lt_draws s = lt_draws_make(j->seed, "field", (uint32_t)j->index, (uint32_t)(j->index >> 32), ++j->n_streams);
-    LT_TRY(lt_draws_normal_f64(&s, 0, n, j->m->half));
+    lt_field_normals(j, 2 * (int64_t)j->grid * (j->grid / 2 + 1), j->m->half);
     shape_spectrum(j, j->m->half);
     LT_TRY(lt_program_run(j->m->inverse, (const void *[]){ j->m->half }, (void *[]){ plane }));
     for (int64_t i = 0; i < j->pixels; i++) plane[i] /= (double)j->pixels;
