@@ -132,7 +132,9 @@ static void find_stored(lt_feature_set *s)
         s->stored[f] = on && o->enabled[rows[f].category];
         if (rows[f].category == LT_CATEGORY_SENSITIVITY) s->stored[f] = s->stored[f] && s->operator_features;
         if (rows[f].family == LT_FAMILY_STEP) s->stored[f] = s->stored[f] && o->extract_per_timestep;
-        if (s->stored[f]) s->wanted[rows[f].category] = true;
+        if (!s->stored[f]) continue;
+        s->wanted[rows[f].category] = true;
+        if (f >= LT_F_FIRST_EXTRA && rows[f].family == LT_FAMILY_STEP && rows[f].axis == LT_AXIS_EACH) s->wanted_extra = true;
     }
 }
 

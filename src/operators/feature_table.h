@@ -54,7 +54,8 @@ struct lt_feature_set {
     int   slot[LT_F_COUNT];
     int   n_slots[LT_FAMILY_COUNT];
     bool  stored[LT_F_COUNT];         /* whether a row has columns */
-    bool  wanted[LT_CATEGORY_COUNT];  /* whether any row of an extra category is stored */
+    bool  wanted[LT_CATEGORY_COUNT];  /* whether any row of the category is stored */
+    bool  wanted_extra;               /* whether any optional per-step row of one channel is */
     lt_feature_columns of[LT_FAMILY_COUNT];
     const char **aggregated_name;     /* 3 per SUMMARY column: all means, all stds, all cvs */
     char       *registry;
