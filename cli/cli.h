@@ -51,6 +51,7 @@ extern const lt_option cli_common_rows[CLI_N_COMMON_ROWS];
 #define CLI_COMMON_GROUP { { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS } }
 
 extern const cli_command cli_solve, cli_gram, cli_qsvm, cli_qsvm_predict, cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
+extern const cli_command cli_visualize_ic_types;
 extern const cli_command cli_bench_roofline, cli_bench_transfers, cli_bench_graph, cli_bench_fused, cli_bench_gram, cli_bench_qsvm, cli_bench_solve;
 
 /* ---- Failures and interruption -------------------------------------------------- */

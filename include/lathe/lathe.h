@@ -8,6 +8,7 @@
 #include "lathe/dataset_config.h"
 #include "lathe/device.h"
 #include "lathe/features.h"
+#include "lathe/fields.h"
 #include "lathe/gram.h"
 #include "lathe/graph.h"
 #include "lathe/json.h"
