@@ -250,6 +250,8 @@ typedef struct lt_compile_options { /* zero-initialised = defaults */
     lt_tuner  *tuner;          /* max-autotune: where choices are kept; NULL: the user's cache folder */
     bool      low_precision;   /* store network activations and weights in storage_type */
     lt_dtype  storage_type;    /* LT_F16 or LT_BF16, with low_precision */
+    int       held_from;       /* > 0: inputs from this number on keep their contents from run to run, until
+                                  lt_program_renew; what follows from them alone is computed once (CPU only) */
 } lt_compile_options;
 
 /* A tuner for the kernels of this build on this device (NULL: the CPU). path NULL: the cache folder. */
@@ -271,6 +273,8 @@ LT_API void      lt_program_destroy(lt_program *p); /* NULL is allowed */
 /* inputs[i] is the graph's i-th input (may be NULL where no output needs it), outputs[j] receives
    the j-th output. Neither allocates nor locks. Outputs may not overlap inputs. */
 LT_API lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *outputs);
+/* The contents of held inputs changed; another pointer is noticed without being told. */
+LT_API void      lt_program_renew(lt_program *p);
 LT_API lt_program_info lt_program_get_info(const lt_program *p);
 /* The plan: every kernel with what it fuses, its arguments, bytes and FLOPs; then memory. */
 LT_API lt_status lt_program_dump(const lt_program *p, FILE *to);

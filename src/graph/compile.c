@@ -24,6 +24,8 @@ typedef struct compiler {
     bool       **arg_writes;
     int32_t     *scratch_of;     /* per step: interval of its scratch, or -1 */
     size_t       constant_bytes;
+    bool        *held;           /* by node: follows from held inputs and constants alone */
+    int32_t     *packed_of;      /* per step: interval of its packed operand, or -1 */
 } compiler;
 
 static size_t node_bytes(const compiler *c, int32_t id)
@@ -140,6 +142,48 @@ static lt_status build_kernels(compiler *c)
     return LT_OK;
 }
 
+/* ---- what is computed once ---- */
+
+static bool is_output(const compiler *c, int32_t id)
+{
+    for (int i = 0; i < c->m->n_outputs; i++)
+        if (lt_schedule_strip(&c->s, c->m->output[i]) == id) return true;
+    return false;
+}
+
+static bool step_is_held(const compiler *c, int k)
+{
+    for (int i = 0; i < c->p->step[k].n_args; i++) {
+        int32_t id = c->arg_node[k][i];
+        if (c->arg_writes[k][i] ? is_output(c, id) : !c->held[id]) return false;
+    }
+    return true;
+}
+
+/* Marks the steps that depend on held inputs alone, and operands that can be packed once. Captured
+   programs replay all their launches, and other devices pack nothing: they hold nothing. */
+static lt_status find_held(compiler *c)
+{
+    lt_program *p = c->p;
+    bool able = c->opt->held_from > 0 && c->opt->mode < LT_MODE_REDUCE_OVERHEAD && strcmp(p->device->backend->name, "cpu") == 0;
+    p->held_from = able ? c->opt->held_from : INT32_MAX;
+    p->stale = able;
+    c->held = temporary(c, (size_t)c->m->ir.n_nodes, sizeof *c->held);
+    if (!c->held) return LT_ERR_MEMORY;
+    for (int32_t id = 0; able && id < c->m->ir.n_nodes; id++) {
+        const lt_ir_node *n = &c->m->ir.node[id];
+        c->held[id] = n->op == LT_OP_CONST || n->op == LT_OP_FULL || (n->op == LT_OP_INPUT && n->attr.u.input.input >= p->held_from);
+    }
+    for (int k = 0; able && k < p->n_steps; k++) {
+        lt_step *st = &p->step[k];
+        st->held = step_is_held(c, k);
+        for (int i = 0; st->held && i < st->n_args; i++) c->held[c->arg_node[k][i]] = true;
+        st->packs = !st->held && st->kernel->pack && c->held[c->arg_node[k][st->kernel->pack_arg]];
+        if (st->packs) st->kernel->scratch_bytes -= st->kernel->packed_bytes;
+    }
+    return LT_OK;
+}
+
 /* ---- memory ---- */
 
 /* Gives a node's memory its kind: the user's, a constant, or a piece of the arena. */
@@ -148,7 +192,7 @@ static void classify(compiler *c, int32_t id, int step)
     const lt_ir_node *n = &c->m->ir.node[id];
     lt_memory *mem = &c->memory[id];
     if (mem->bytes) { /* known already; arena values live on */
-        if (mem->kind == LT_MEM_ARENA) c->interval[mem->index].last = step;
+        if (mem->kind == LT_MEM_ARENA) c->interval[mem->index].last = LT_MAX(c->interval[mem->index].last, step);
         return;
     }
     mem->bytes = LT_MAX(node_bytes(c, id), 1);
@@ -199,15 +243,32 @@ static lt_status claim_user_outputs(compiler *c)
     return LT_OK;
 }
 
+/* Held values and packed operands come first and live as long as the program. */
+static void plan_held(compiler *c)
+{
+    lt_program *p = c->p;
+    for (int k = 0; k < p->n_steps; k++) {
+        const lt_step *st = &p->step[k];
+        c->packed_of[k] = -1;
+        for (int i = 0; st->held && i < st->n_args; i++) classify(c, c->arg_node[k][i], 0);
+        if (!st->packs) continue;
+        c->packed_of[k] = c->n_intervals;
+        c->interval[c->n_intervals++] = (lt_interval){ st->kernel->packed_bytes, 0, 0, -1, 0 };
+    }
+    for (int i = 0; i < c->n_intervals; i++) c->interval[i].last = p->n_steps;
+}
+
 static lt_status plan_values(compiler *c)
 {
     lt_program *p = c->p;
     size_t n = (size_t)c->m->ir.n_nodes;
     c->memory = temporary(c, n, sizeof *c->memory);
-    c->interval = keep(c, n + (size_t)p->n_steps, sizeof *c->interval);
+    c->interval = keep(c, n + 2 * (size_t)p->n_steps, sizeof *c->interval);
     c->scratch_of = temporary(c, (size_t)p->n_steps, sizeof *c->scratch_of);
-    if (!c->memory || !c->interval || !c->scratch_of) return LT_ERR_MEMORY;
+    c->packed_of = temporary(c, (size_t)p->n_steps, sizeof *c->packed_of);
+    if (!c->memory || !c->interval || !c->scratch_of || !c->packed_of) return LT_ERR_MEMORY;
     LT_TRY(claim_user_outputs(c));
+    plan_held(c);
     for (int k = 0; k < p->n_steps; k++) {
         for (int i = 0; i < p->step[k].n_args; i++) classify(c, c->arg_node[k][i], k);
         c->scratch_of[k] = -1;
@@ -273,7 +334,8 @@ static lt_status bind_steps(compiler *c)
                 st->arg[i] = (char *)fixed_address(c, mem) + offset;
         }
         if (c->scratch_of[k] >= 0) st->arg[st->n_args] = (char *)p->arena + c->interval[c->scratch_of[k]].offset;
-        p->launch[k] = (lt_launch){ st->kernel, st->arg };
+        if (st->packs) st->kernel->packed = (char *)p->arena + c->interval[c->packed_of[k]].offset;
+        if (!st->held) p->launch[p->n_live++] = (lt_launch){ st->kernel, st->arg };
     }
     return LT_OK;
 }
@@ -290,6 +352,7 @@ static lt_status compile(compiler *c)
     p->output_bytes = keep(c, (size_t)p->n_outputs, sizeof *p->output_bytes);
     if (!p->needs_input || !p->input_bytes || !p->output_bytes) return LT_ERR_MEMORY;
     LT_TRY(build_kernels(c));
+    LT_TRY(find_held(c));
     LT_TRY(plan_values(c));
     if (p->info.arena_bytes) LT_TRY(lt_device_alloc(p->device, p->stream, p->info.arena_bytes, "arena", &p->arena));
     LT_TRY(upload_constants(c));

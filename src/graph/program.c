@@ -122,6 +122,7 @@ static lt_status rebind(lt_program *p, const void *const *inputs, void *const *o
         const void *given = inputs ? inputs[i] : NULL;
         if (!given) return missing(p, "input", i);
         changed = changed || given != p->input[i];
+        p->stale = p->stale || (i >= p->held_from && given != p->input[i]);
         p->input[i] = given;
     }
     for (int j = 0; j < p->n_outputs; j++) {
@@ -149,7 +150,7 @@ static lt_status record(lt_program *p)
     if (p->input_copy) LT_TRY(rebind(p, (const void *const *)p->input_copy, p->output_copy));
     LT_TRY(lt_stream_create(p->device, &own));
     lt_status s = lt_capture_begin(own);
-    if (!s) s = lt_stream_launch_all(own, p->launch, p->n_steps);
+    if (!s) s = lt_stream_launch_all(own, p->launch, p->n_live);
     if (!s) s = lt_capture_end(own, &p->capture);
     lt_stream_destroy(own); /* ends a capture that failed */
     return s;
@@ -202,10 +203,11 @@ static lt_status run_traced(lt_program *p)
 {
     lt_span all = lt_span_begin("program");
     lt_status s = LT_OK;
-    for (int i = 0; !s && i < p->n_steps; i++) {
-        lt_span one = lt_span_begin(lt_trace_intern(p->step[i].kernel->name));
+    for (int i = 0; !s && i < p->n_live; i++) {
+        const lt_kernel *k = p->launch[i].kernel;
+        lt_span one = lt_span_begin(lt_trace_intern(k->name));
         s = lt_stream_launch(p->stream, &p->launch[i]);
-        lt_span_note(one, (int64_t)p->step[i].kernel->bytes, NULL);
+        lt_span_note(one, (int64_t)k->bytes, NULL);
         lt_span_end(one);
     }
     lt_span_end(all);
@@ -215,7 +217,7 @@ static lt_status run_traced(lt_program *p)
 static lt_status launch(lt_program *p)
 {
     if (lt_trace_is_on()) return run_traced(p);
-    if (p->mode < LT_MODE_REDUCE_OVERHEAD) return lt_stream_launch_all(p->stream, p->launch, p->n_steps);
+    if (p->mode < LT_MODE_REDUCE_OVERHEAD) return lt_stream_launch_all(p->stream, p->launch, p->n_live);
     return lt_capture_replay(p->stream, p->capture);
 }
 
@@ -236,11 +238,30 @@ static lt_status run_remote(lt_program *p, const void *const *inputs, void *cons
     return lt_stream_sync(p->stream);
 }
 
+/* What follows from held inputs alone, and operands in the form their kernels read them. */
+static lt_status compute_held(lt_program *p)
+{
+    for (int i = 0; i < p->n_steps; i++) {
+        const lt_step *st = &p->step[i];
+        const lt_kernel *k = st->kernel;
+        if (st->held) LT_TRY(lt_stream_launch(p->stream, &(lt_launch){ k, st->arg }));
+        if (st->packs) LT_TRY(k->pack(k, p->device->pool, st->arg[k->pack_arg], k->packed));
+    }
+    p->stale = false;
+    return LT_OK;
+}
+
+void lt_program_renew(lt_program *p)
+{
+    if (p) p->stale = p->held_from < p->n_inputs;
+}
+
 lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *outputs)
 {
     if (!p || !outputs) return LT_FAIL(LT_ERR_ARGUMENT, "run: %s is NULL", p ? "outputs" : "program");
     if (p->input_copy) return run_remote(p, inputs, outputs);
     LT_TRY(rebind(p, inputs, outputs));
+    if (p->stale) LT_TRY(compute_held(p));
     return launch(p);
 }
 
@@ -252,6 +273,7 @@ static void dump_step(const lt_program *p, int i, FILE *to)
 {
     const lt_step *st = &p->step[i];
     fprintf(to, "%4d  %-28s %s%s", i, st->kernel->name, lt_dtype_name(st->type), lt_shape_str(&st->shape).s);
+    if (st->held || st->packs) fprintf(to, " (%s)", st->held ? "once" : "packed");
     if (st->op >= 0) fprintf(to, "  %s", lt_op_name((lt_op)st->op));
     for (int k = 0; k < st->n_ops; k++) fprintf(to, "%s%s", k || st->op >= 0 ? "+" : "  ", lt_op_name((lt_op)st->ops[k]));
     fprintf(to, "  %.3g FLOP, %.3g B\n", st->kernel->flops, st->kernel->bytes);

@@ -19,6 +19,7 @@ typedef struct lt_step {
     lt_kernel *kernel;
     void     **arg;              /* pointers, the scratch pointer last */
     int        n_args;           /* without scratch */
+    bool       held, packs;      /* computed once from held inputs; has an operand that is packed once */
     /* For the dump: what it computes. */
     int32_t    op;               /* lt_op of its own, or -1 */
     lt_dtype   type;
@@ -38,8 +39,10 @@ struct lt_program {
     lt_mode     mode;
     lt_arena    memory;          /* steps, arguments, patches */
     lt_step    *step;
-    lt_launch  *launch;
-    int         n_steps;
+    lt_launch  *launch;          /* the n_live steps that every run makes, in order */
+    int         n_steps, n_live;
+    int         held_from;       /* inputs from here on are held; n_inputs or more: none */
+    bool        stale;           /* what follows from held inputs must be computed again */
     lt_patch   *patch;
     int         n_patches;
     int         n_inputs, n_outputs;

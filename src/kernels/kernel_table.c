@@ -33,6 +33,9 @@ static const lt_kernel_row rows[] = {
     FAST(MATMUL, matmul_openblas),
 #endif
     REAL(MATMUL, matmul),
+#if LT_VEC_X86
+    FAST(CONV2D, conv_winograd),
+#endif
     FAST(CONV2D, conv_direct), FAST(CONV2D_DGRAD, conv_direct), FAST(CONV2D_WGRAD, conv_direct),
 #if LT_HAVE_ONEDNN
     FAST(CONV2D, conv_onednn), FAST(CONV2D_DGRAD, conv_onednn), FAST(CONV2D_WGRAD, conv_onednn),

@@ -88,7 +88,7 @@ static lt_status make_lane(lt_rollout *r, const lt_compile_options *opt, lt_step
 
 static lt_status compile(lt_rollout *r)
 {
-    lt_compile_options opt = { .device = r->opt.device };
+    lt_compile_options opt = { .device = r->opt.device, .held_from = LT_STEP_TENSORS };
     LT_TRY(lt_rollout_choose_precision(r->opt.precision, &r->info, &opt));
     r->lane_capacity = lt_pool_threads(r->pool);
     if (!(r->lane = lt_calloc((size_t)r->lane_capacity, sizeof *r->lane))) return LT_ERR_MEMORY;
@@ -202,8 +202,10 @@ lt_status lt_rollout_set_operator(lt_rollout *r, const lt_operator_spec *spec, c
     r->weights = w;
     set_policy(r, spec);
     lt_noise_set(&r->noise, spec, w);
-    for (int i = 0; i < r->n_lanes; i++)
+    for (int i = 0; i < r->n_lanes; i++) {
         for (int k = 0; k < r->network.n_tensors; k++)
             r->lane[i].input[LT_STEP_TENSORS + k] = w->block + w->network.tensor[k].offset;
+        lt_program_renew(r->lane[i].program); /* the same memory may hold another operator's weights */
+    }
     return LT_OK;
 }

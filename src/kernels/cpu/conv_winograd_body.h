@@ -1,0 +1,155 @@
+/* The loops of conv_winograd.h for vectors of W floats; the including file defines W, NAME and the
+   conversions half_load and half_store. SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cpu/conv_winograd.h"
+
+#include <string.h>
+
+typedef float vec __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef uint32_t words __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef uint16_t halves __attribute__((vector_size(2 * W), aligned(2), may_alias));
+
+static inline vec load(const float *p) { return *(const vec *)p; }
+static inline void store(float *p, vec v) { *(vec *)p = v; }
+
+static inline vec bf16_load(const uint16_t *p) { return (vec)(__builtin_convertvector(*(const halves *)p, words) << 16); }
+
+static inline void bf16_store(uint16_t *p, vec v)
+{
+    words u = (words)v, rounded = (u + 0x7fff + (u >> 16 & 1)) >> 16, quiet = u >> 16 | 0x40;
+    words nan = (words)((u & 0x7fffffff) > 0x7f800000);
+    *(halves *)p = __builtin_convertvector((rounded & ~nan) | (quiet & nan), halves);
+}
+
+/* W channels of a pixel, or the n that are left; what lies beyond them is zero. */
+static inline vec pixel_load(lt_dtype type, const void *pixel, int64_t at, int64_t n)
+{
+    float rest[W] = { 0 };
+    uint16_t half[W] = { 0 };
+    if (type == LT_F32) {
+        const float *p = (const float *)pixel + at;
+        if (n >= W) return load(p);
+        memcpy(rest, p, (size_t)n * sizeof *p);
+        return load(rest);
+    }
+    const uint16_t *h = (const uint16_t *)pixel + at;
+    if (n < W) memcpy(half, h, (size_t)n * sizeof *h), h = half;
+    return type == LT_BF16 ? bf16_load(h) : half_load(h);
+}
+
+static inline void pixel_store(lt_dtype type, void *pixel, int64_t at, int64_t n, vec v)
+{
+    if (type == LT_F32) {
+        float *p = (float *)pixel + at;
+        if (n >= W) store(p, v);
+        else memcpy(p, &v, (size_t)n * sizeof *p);
+        return;
+    }
+    uint16_t half[W], *h = (uint16_t *)pixel + at, *to = n >= W ? h : half;
+    if (type == LT_BF16) bf16_store(to, v);
+    else half_store(to, v);
+    if (n < W) memcpy(h, half, (size_t)n * sizeof *h);
+}
+
+/* B' d */
+static inline void input_points(const vec d[6], vec r[6])
+{
+    vec t = d[4] - d[2], u = d[3] - d[1];
+    r[0] = d[0] + d[4] - 2.0f * d[2] - 1.5f * u;
+    r[1] = d[4] - d[1] - 2.5f * d[2] - 0.5f * d[3];
+    r[2] = d[4] + d[1] + 0.5f * d[2] - 2.5f * d[3];
+    r[3] = t + 0.5f * u;
+    r[4] = t - 2.0f * u;
+    r[5] = d[1] + d[5] - 2.0f * d[3] - 1.5f * t;
+}
+
+static inline __attribute__((always_inline)) void input_of(lt_dtype type, const void *const *pixel, int64_t c, float *v, int64_t stride)
+{
+    for (int64_t at = 0; at < c; at += W) {
+        vec part[6][6];
+        for (int j = 0; j < 6; j++) {
+            vec d[6], r[6];
+            for (int i = 0; i < 6; i++) d[i] = pixel_load(type, pixel[6 * i + j], at, c - at);
+            input_points(d, r);
+            for (int i = 0; i < 6; i++) part[i][j] = r[i];
+        }
+        for (int i = 0; i < 6; i++) {
+            vec r[6];
+            input_points(part[i], r);
+            for (int j = 0; j < 6; j++) store(v + (6 * i + j) * stride + at, r[j]);
+        }
+    }
+}
+
+static void input(lt_dtype type, const void *const *pixel, int64_t c, float *v, int64_t stride)
+{
+    if (type == LT_F32) input_of(LT_F32, pixel, c, v, stride);
+    else if (type == LT_BF16) input_of(LT_BF16, pixel, c, v, stride);
+    else input_of(LT_F16, pixel, c, v, stride);
+}
+
+/* A' m: four or two results of six points. */
+static inline void output_points(int side, const vec m[6], vec r[4])
+{
+    vec sum = m[1] + m[2], difference = m[1] - m[2];
+    r[0] = m[0] + sum + m[3] + m[4];
+    r[1] = difference + 2.0f * m[3] - 0.5f * m[4];
+    if (side == 2) {
+        r[1] += m[5];
+        return;
+    }
+    r[2] = sum + 4.0f * m[3] + 0.25f * m[4];
+    r[3] = difference + 8.0f * m[3] - 0.125f * m[4] + m[5];
+}
+
+static inline __attribute__((always_inline)) void output_of(lt_dtype type, int side, const float *m, int64_t stride, int64_t o, void *const *pixel)
+{
+    for (int64_t at = 0; at < o; at += W) {
+        vec part[4][6];
+        for (int j = 0; j < 6; j++) {
+            vec d[6], r[4];
+            for (int i = 0; i < 6; i++) d[i] = load(m + (6 * i + j) * stride + at);
+            output_points(side, d, r);
+            for (int i = 0; i < side; i++) part[i][j] = r[i];
+        }
+        for (int i = 0; i < side; i++) {
+            vec r[4];
+            output_points(side, part[i], r);
+            for (int j = 0; j < side; j++)
+                if (pixel[side * i + j]) pixel_store(type, pixel[side * i + j], at, o - at, r[j]);
+        }
+    }
+}
+
+static void output(lt_dtype type, int side, const float *m, int64_t stride, int64_t o, void *const *pixel)
+{
+    if (type == LT_F32 && side == 4) output_of(LT_F32, 4, m, stride, o, pixel);
+    else if (type == LT_F32) output_of(LT_F32, 2, m, stride, o, pixel);
+    else output_of(type, side, m, stride, o, pixel);
+}
+
+static inline __attribute__((always_inline)) void product_rows(int rows, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
+{
+    vec sum[LT_WINO_ROWS][2];
+    for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = (vec){ 0 };
+    for (int64_t k = 0; k < c; k++) {
+        vec a = load(u + 2 * W * k), b = load(u + 2 * W * k + W);
+        for (int i = 0; i < rows; i++) {
+            float x = v[i * v_stride + k];
+            sum[i][0] += x * a;
+            sum[i][1] += x * b;
+        }
+    }
+    for (int i = 0; i < rows; i++) {
+        store(m + i * m_stride, sum[i][0]);
+        store(m + i * m_stride + W, sum[i][1]);
+    }
+}
+
+static void product(int64_t rows, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
+{
+    for (; rows >= LT_WINO_ROWS; rows -= LT_WINO_ROWS, v += LT_WINO_ROWS * v_stride, m += LT_WINO_ROWS * m_stride)
+        product_rows(LT_WINO_ROWS, c, v, v_stride, u, m, m_stride);
+    for (; rows > 0; rows--, v += v_stride, m += m_stride) product_rows(1, c, v, v_stride, u, m, m_stride);
+}
+
+const lt_wino_loops NAME = { W, input, product, output };
