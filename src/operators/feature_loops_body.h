@@ -3,6 +3,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/feature_loops.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -202,7 +203,9 @@ static void blur(const float *u, int g, const double *weight, int radius, double
         SIMD()
         for (int x = 0; x < g; x++) {
             to_low[x] = (float)sum[x];
-            to_high[x] = (float)((double)from[x] - sum[x]);
+            double rest = (double)from[x] - sum[x]; /* twice the largest float at most */
+            rest = rest < (double)FLT_MAX ? rest : (double)FLT_MAX;
+            to_high[x] = (float)(rest > -(double)FLT_MAX ? rest : -(double)FLT_MAX);
         }
     }
 }

@@ -182,24 +182,33 @@ static void bin_all(const float *u, int n, int bins, int *bin)
     for (int i = 0; i < n; i++) bin[i] = (int)floorf((u[i] - lo) / width * (float)(bins - 1));
 }
 
-/* Roots of the characteristic polynomial of a symmetric 3 x 3 matrix by the trigonometric formula. */
+/* How many eigenvalues of a symmetric 3 x 3 matrix lie below x: negative pivots of a - x (Sylvester). */
+static int below(double a[3][3], double x)
+{
+    double b[3][3];
+    int count = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) b[i][j] = a[i][j] - (i == j) * x;
+    for (int k = 0; k < 3; k++) {
+        double pivot = b[k][k] == 0 ? 1e-300 : b[k][k];
+        count += pivot < 0;
+        for (int i = k + 1; i < 3; i++)
+            for (int j = k + 1; j < 3; j++) b[i][j] -= b[i][k] * b[k][j] / pivot;
+    }
+    return count;
+}
+
+/* Descending, by bisection. */
 static void eigen3(double a[3][3], double l[3])
 {
-    double q = (a[0][0] + a[1][1] + a[2][2]) / 3, off = a[0][1] * a[0][1] + a[0][2] * a[0][2] + a[1][2] * a[1][2];
-    double d0 = a[0][0] - q, d1 = a[1][1] - q, d2 = a[2][2] - q, p = sqrt((d0 * d0 + d1 * d1 + d2 * d2 + 2 * off) / 6);
-    if (p == 0) {
-        l[0] = l[1] = l[2] = q;
-        return;
+    for (int k = 0; k < 3; k++) {
+        double lo = -10, hi = 10;
+        for (int i = 0; i < 200; i++) {
+            double x = 0.5 * (lo + hi);
+            *(below(a, x) > 2 - k ? &hi : &lo) = x;
+        }
+        l[k] = 0.5 * (lo + hi);
     }
-    double b[3][3];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) b[i][j] = (a[i][j] - (i == j) * q) / p;
-    double det = b[0][0] * (b[1][1] * b[2][2] - b[1][2] * b[2][1]) - b[0][1] * (b[1][0] * b[2][2] - b[1][2] * b[2][0]) +
-                 b[0][2] * (b[1][0] * b[2][1] - b[1][1] * b[2][0]);
-    double phi = acos(fmin(fmax(det / 2, -1), 1)) / 3;
-    l[0] = q + 2 * p * cos(phi);
-    l[2] = q + 2 * p * cos(phi + 2 * M_PI / 3);
-    l[1] = 3 * q - l[0] - l[2];
 }
 
 static void cross_channel(const float *u, int g, bool corrected, double *out)
