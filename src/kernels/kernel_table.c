@@ -29,13 +29,12 @@ static const lt_kernel_row rows[] = {
     FAST(TAKE_ALONG, take_along_rows), ANY(TAKE_ALONG, take_along),
     FAST(PUT_ALONG, put_along_rows),   REAL(PUT_ALONG, put_along),
     REAL(PUT, put),
+    FAST(MATMUL, matmul_packed),
 #if LT_HAVE_OPENBLAS
     FAST(MATMUL, matmul_openblas),
 #endif
+    FAST(MATMUL, matmul_packed_any),
     REAL(MATMUL, matmul),
-#if LT_VEC_X86
-    FAST(CONV2D, conv_winograd),
-#endif
     FAST(CONV2D, conv_direct), FAST(CONV2D_DGRAD, conv_direct), FAST(CONV2D_WGRAD, conv_direct),
 #if LT_HAVE_ONEDNN
     FAST(CONV2D, conv_onednn), FAST(CONV2D_DGRAD, conv_onednn), FAST(CONV2D_WGRAD, conv_onednn),

@@ -15,5 +15,10 @@ typedef struct lt_matmul_shape {
 lt_matmul_shape lt_matmul_shape_of(const lt_problem_key *p);
 /* Which matrix of a and of b the i-th product of the batch takes. */
 void lt_matmul_operands(const lt_matmul_shape *s, int64_t i, int64_t *a, int64_t *b);
+double lt_matmul_flops(const lt_matmul_shape *s);
+/* Rows of the product in one row of the output's dim 0, the unit of epilogues. */
+int64_t lt_matmul_unit(const lt_matmul_shape *s);
+/* Makes a batch that shares b one tall product (the rows of a follow each other), if it is one. */
+void lt_matmul_stack_rows(lt_matmul_shape *s);
 
 #endif

@@ -20,6 +20,7 @@ LT_REF_ROW(eigh) LT_REF_ROW(svd) LT_REF_ROW(eig) LT_REF_ROW(eig_grad) LT_REF_ROW
 
 /* cpu/: threaded, vectorised. */
 LT_ROW(elementwise_fused) LT_ROW(reduce_fused)
+LT_ROW(matmul_packed) LT_ROW(matmul_packed_any)
 LT_ROW(conv_direct) LT_ROW(conv_direct_wide) LT_ROW(pool_planes)
 LT_ROW(take_rows) LT_ROW(take_along_rows) LT_ROW(put_along_rows)
 LT_ROW(cast_threaded) LT_ROW(reshape_threaded) LT_ROW(view_affine) LT_ROW(place_affine)
@@ -28,9 +29,6 @@ LT_ROW(cast_threaded) LT_ROW(reshape_threaded) LT_ROW(view_affine) LT_ROW(place_
 LT_ROW(matmul_openblas)
 LT_ROW(eig_lapack) LT_ROW(eig_grad_lapack) LT_ROW(eigh_lapack) LT_ROW(svd_lapack)
 LT_ROW(cholesky_lapack) LT_ROW(solve_lapack) LT_ROW(inv_lapack) LT_ROW(det_lapack)
-
-/* cpu/: with AVX2 or AVX-512. */
-LT_ROW(conv_winograd)
 
 /* cpu/: with oneDNN. */
 LT_ROW(conv_onednn)

@@ -26,6 +26,72 @@ LT_TEST(matmul_stays_within_the_rounding_bound)
             }
 }
 
+/* Beyond one block of k, one pass of columns and one pass of depth, with edges of every kind. */
+LT_TEST(matmul_crosses_the_blocks_of_the_packed_row)
+{
+    static const int64_t size[][3] = { { 15, 33, 257 }, { 29, 17, 513 }, { 3, 2100, 300 }, { 2, 2048, 2100 }, { 500, 70, 260 } };
+    for (int t = 0; t < 2; t++)
+        for (size_t i = 0; i < LT_LEN(size); i++)
+            for (int trans = 0; trans < 4; trans++) {
+                int64_t m = size[i][0], n = size[i][1], k = size[i][2];
+                bool ta = trans & 1, tb = trans >> 1;
+                walk(types[t], ta ? lt_shape2(k, m) : lt_shape2(m, k), tb ? lt_shape2(n, k) : lt_shape2(k, n), lt_shape2(m, n), ta, tb, k);
+            }
+    walk(LT_F64, lt_shape3(3, 5, 700), lt_shape3(3, 700, 500), lt_shape3(3, 5, 500), false, false, 700);
+}
+
+static const lt_kernel_row *packed_row(const lt_problem_key *p)
+{
+    const lt_kernel_row *row[8];
+    int n = lt_kernel_candidates(p, row, 8);
+    for (int i = 0; i < n; i++)
+        if (!strncmp(row[i]->name, "matmul_packed", 13)) return row[i];
+    LT_TEST_FAIL("no packed row for %s", lt_shape_str(&p->out.shape).s);
+    return NULL;
+}
+
+/* Every instruction set and every height of a tile; columns with and without a second vector. */
+LT_TEST(matmul_packed_row_on_every_instruction_set)
+{
+    for (int isa = 0; isa < LT_ISA_COUNT; isa++) {
+        if (!lt_isa_usable((lt_isa)isa)) continue;
+        for (int64_t m = 1; m <= 30; m++)
+            for (int64_t n = 1; n <= 40; n += 3) {
+                lt_attr attr = { .u.trans = { m & 1, n & 1 } };
+                int64_t k = m + n;
+                lt_problem_key p = { .op = LT_OP_MATMUL, .n_in = 2, .attr = &attr, .isa = (lt_isa)isa };
+                for (int t = 0; t < 2; t++) {
+                    p.in[0] = ops_type(types[t], m & 1 ? lt_shape2(k, m) : lt_shape2(m, k));
+                    p.in[1] = ops_type(types[t], n & 1 ? lt_shape2(n, k) : lt_shape2(k, n));
+                    p.out = ops_type(types[t], lt_shape2(m, n));
+                    ops_walk_random(&p, k);
+                }
+            }
+    }
+}
+
+/* The cut of rows and columns follows the number of threads; the bits must not. */
+LT_TEST(matmul_packed_row_has_the_same_bits_on_any_number_of_threads)
+{
+    static const int64_t size[][3] = { { 301, 203, 300 }, { 20, 1500, 300 }, { 700, 40, 530 } };
+    for (int t = 0; t < 2; t++)
+        for (size_t i = 0; i < LT_LEN(size); i++) {
+            int64_t m = size[i][0], n = size[i][1], k = size[i][2];
+            lt_problem_key p = { .op = LT_OP_MATMUL, .n_in = 2, .attr = &ops_no_attr, .isa = lt_isa_best(), .out = ops_type(types[t], lt_shape2(m, n)),
+                                 .in = { ops_type(types[t], lt_shape2(m, k)), ops_type(types[t], lt_shape2(k, n)) } };
+            void *a = ops_random_tensor(&p.in[0]), *b = ops_random_tensor(&p.in[1]), *one = ops_alloc(&p.out), *many = ops_alloc(&p.out);
+            LT_CHECK_OK(lt_pool_shared_resize(1));
+            LT_CHECK_OK(ops_run(packed_row(&p), &p, (void *[]){ a, b, one }, 1));
+            for (int threads = 2; threads <= 7; threads += 5) {
+                LT_CHECK_OK(lt_pool_shared_resize(threads));
+                LT_CHECK_OK(ops_run(packed_row(&p), &p, (void *[]){ a, b, many }, threads));
+                LT_CHECK(!memcmp(one, many, lt_tensor_bytes(&p.out)));
+            }
+            free(a), free(b), free(one), free(many);
+        }
+    LT_CHECK_OK(lt_pool_shared_resize(0));
+}
+
 LT_TEST(matmul_broadcasts_leading_dims)
 {
     for (size_t t = 0; t < LT_LEN(types); t++) {

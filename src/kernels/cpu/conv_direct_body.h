@@ -11,21 +11,21 @@ NAME(rows_tile)(const lt_direct_rows *r, int64_t o, int64_t p, const int channel
     const T *x[4], *w = (const T *)r->w + o;
     T *y[4];
     VECTOR acc[8][4];
-    UNROLL for (int j = 0; j < wide; j++) {
+    LT_UNROLL for (int j = 0; j < wide; j++) {
         x[j] = (const T *)r->x + r->x_at[p + j];
         y[j] = (T *)r->y + o * r->y_step + r->y_at[p + j];
     }
-    UNROLL for (int i = 0; i < channels; i++)
-        UNROLL for (int j = 0; j < wide; j++)
+    LT_UNROLL for (int i = 0; i < channels; i++)
+        LT_UNROLL for (int j = 0; j < wide; j++)
             acc[i][j] = r->add ? *(const VECTOR *)(y[j] + i * r->y_step) : (VECTOR){ 0 };
     for (int64_t t = 0; t < r->n_taps; t++, w += r->n_out) {
         VECTOR in[4];
-        UNROLL for (int j = 0; j < wide; j++) in[j] = *(const VECTOR *)(x[j] + r->tap[t]);
-        UNROLL for (int i = 0; i < channels; i++)
-            UNROLL for (int j = 0; j < wide; j++) acc[i][j] += in[j] * w[i];
+        LT_UNROLL for (int j = 0; j < wide; j++) in[j] = *(const VECTOR *)(x[j] + r->tap[t]);
+        LT_UNROLL for (int i = 0; i < channels; i++)
+            LT_UNROLL for (int j = 0; j < wide; j++) acc[i][j] += in[j] * w[i];
     }
-    UNROLL for (int i = 0; i < channels; i++)
-        UNROLL for (int j = 0; j < wide; j++) *(VECTOR *)(y[j] + i * r->y_step) = acc[i][j];
+    LT_UNROLL for (int i = 0; i < channels; i++)
+        LT_UNROLL for (int j = 0; j < wide; j++) *(VECTOR *)(y[j] + i * r->y_step) = acc[i][j];
 }
 
 static inline __attribute__((always_inline)) void NAME(rows_channels)(const lt_direct_rows *r, int64_t p, const int wide)
@@ -53,17 +53,17 @@ static inline __attribute__((always_inline)) void
 NAME(weights_tile)(const lt_direct_weights *g, int64_t o, int64_t t, const int channels, const int taps)
 {
     VECTOR acc[4][LT_TILE_TAPS];
-    UNROLL for (int i = 0; i < channels; i++)
-        UNROLL for (int j = 0; j < taps; j++) acc[i][j] = (VECTOR){ 0 };
+    LT_UNROLL for (int i = 0; i < channels; i++)
+        LT_UNROLL for (int j = 0; j < taps; j++) acc[i][j] = (VECTOR){ 0 };
     for (int64_t r = 0; r < g->n_rows; r++) {
         const T *y = (const T *)g->y + o * g->y_channel + g->row_y[r], *x = (const T *)g->x + g->row_x[r];
         for (int64_t v = 0; v < g->n_vectors; v++, x += LANES, y += LANES) {
             VECTOR out[4];
-            UNROLL for (int i = 0; i < channels; i++) out[i] = *(const VECTOR *)(y + i * g->y_channel);
-            UNROLL for (int j = 0; j < taps; j++) {
+            LT_UNROLL for (int i = 0; i < channels; i++) out[i] = *(const VECTOR *)(y + i * g->y_channel);
+            LT_UNROLL for (int j = 0; j < taps; j++) {
                 VECTOR in = *(const VECTOR *)(x + g->tap[t + j]);
-                KEEP_IN_REGISTER(in); /* else it is loaded again for every channel, across cache lines */
-                UNROLL for (int i = 0; i < channels; i++) acc[i][j] += in * out[i];
+                LT_KEEP_IN_REGISTER(in); /* else it is loaded again for every channel, across cache lines */
+                LT_UNROLL for (int i = 0; i < channels; i++) acc[i][j] += in * out[i];
             }
         }
     }

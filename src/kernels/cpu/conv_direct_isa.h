@@ -2,22 +2,9 @@
    defines LT_VECTOR_BYTES, the tile sizes its registers allow, and LT_LOOPS, the table's name.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv_direct.h"
+#include "kernels/cpu/loops.h"
 
 #include <stdbool.h>
-
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
-
-#if defined(__AVX512F__)
-#define KEEP_IN_REGISTER(v) __asm__("" : "+v"(v))
-#elif defined(__x86_64__)
-#define KEEP_IN_REGISTER(v) __asm__("" : "+x"(v))
-#else
-#define KEEP_IN_REGISTER(v) ((void)0)
-#endif
 
 #define T float
 #define VECTOR vector_f32

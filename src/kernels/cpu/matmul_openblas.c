@@ -1,6 +1,7 @@
 /* MATMUL through OpenBLAS: the output is cut into tiles by its shape alone, and the pool runs one
    single-threaded product per tile. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/blas.h"
+#include "kernels/cpu/matmul_wide.h"
 #include "kernels/host_kernel.h"
 #include "kernels/matmul_shape.h"
 #include "kernels/rows.h"
@@ -13,14 +14,14 @@
 typedef struct matmul_kernel {
     lt_host_kernel  host;
     lt_matmul_shape s;
-    lt_dtype t;               /* what is computed in: F32 or F64 */
+    lt_matmul_wide wide;
     int64_t tile_m, tile_n, tiles_m, tiles_n;
     int64_t batch_step;       /* products per task; more than 1 only with a single tile each */
     int64_t k_parts;          /* > 1: a long inner dim is summed in parts, then in order */
     int64_t n_tasks;
     int64_t rows_per_unit;    /* rows of the product in one row of the epilogue's domain */
     bool    epilogue_by_task; /* each task covers whole units and finishes them itself */
-    size_t  a_at, b_at, c_at, part_at; /* scratch: operands widened from half types, partial sums */
+    size_t  part_at;          /* scratch: partial sums, behind what `wide` takes */
 } matmul_kernel;
 
 /* ---- Cutting, by shape and machine, never by the number of threads in use ------------------ */
@@ -56,17 +57,8 @@ static void cut_tiles(matmul_kernel *v, bool rows_only)
 static void plan_tasks(matmul_kernel *v, bool has_epilogue)
 {
     lt_matmul_shape *s = &v->s;
-    /* A batch that shares b is one tall product: the rows of a follow each other. */
-    bool shares_b = s->batch > 1 && !s->trans_a;
-    for (int d = 0; d < s->rank; d++) shares_b = shares_b && (s->dim[d] == 1 || (s->b[d] == 0 && s->a[d] != 0));
-    int64_t outer = s->rank ? s->dim[0] : s->m;
-    int64_t rows = s->batch * s->m;
-    v->rows_per_unit = outer ? LT_MAX(1, rows / outer) : 1;
-    if (shares_b) {
-        s->m = rows;
-        s->batch = 1;
-        s->rank = 0;
-    }
+    v->rows_per_unit = lt_matmul_unit(s);
+    lt_matmul_stack_rows(s);
     cut_tiles(v, has_epilogue && s->n <= 1024);
     if (has_epilogue && s->batch == 1 && v->tiles_m > 1)
         v->tile_m = LT_MIN(s->m, ceil_div(v->tile_m, v->rows_per_unit) * v->rows_per_unit);
@@ -100,7 +92,7 @@ typedef struct matmul_job {
 static lt_gemm whole_product(const matmul_kernel *v)
 {
     const lt_matmul_shape *s = &v->s;
-    return (lt_gemm){ .t = v->t, .trans_a = s->trans_a, .trans_b = s->trans_b, .m = s->m, .n = s->n, .k = s->k,
+    return (lt_gemm){ .t = v->wide.t, .trans_a = s->trans_a, .trans_b = s->trans_b, .m = s->m, .n = s->n, .k = s->k,
                       .lda = s->trans_a ? s->m : s->k, .ldb = s->trans_b ? s->k : s->n, .ldc = s->n };
 }
 
@@ -108,7 +100,7 @@ static void run_tile(const matmul_job *j, int64_t product, int64_t tile)
 {
     const matmul_kernel *v = j->v;
     lt_gemm g = whole_product(v);
-    int64_t at_a, at_b, size = (int64_t)lt_dtype_size(v->t);
+    int64_t at_a, at_b, size = (int64_t)lt_dtype_size(v->wide.t);
     lt_matmul_operands(&v->s, product, &at_a, &at_b);
     int64_t r = tile / v->tiles_n * v->tile_m, c = tile % v->tiles_n * v->tile_n;
     g.m = LT_MIN(v->tile_m, v->s.m - r);
@@ -138,7 +130,7 @@ static lt_status k_part_task(void *ctx, int64_t part, int worker)
     const matmul_job *j = ctx;
     const matmul_kernel *v = j->v;
     lt_gemm g = whole_product(v);
-    int64_t begin, end, size = (int64_t)lt_dtype_size(v->t);
+    int64_t begin, end, size = (int64_t)lt_dtype_size(v->wide.t);
     lt_part_range(v->s.k, v->k_parts, part, &begin, &end);
     g.k = end - begin;
     lt_gemm_run(&g, j->a + begin * (g.trans_a ? g.lda : 1) * size, j->b + begin * (g.trans_b ? 1 : g.ldb) * size,
@@ -160,27 +152,8 @@ static lt_status k_part_task(void *ctx, int64_t part, int worker)
 static void add_parts(const matmul_kernel *v, const matmul_job *j)
 {
     int64_t n = v->s.m * v->s.n;
-    if (v->t == LT_F32) ADD_PARTS(float);
+    if (v->wide.t == LT_F32) ADD_PARTS(float);
     else ADD_PARTS(double);
-}
-
-typedef struct convert_job { lt_dtype to, from; void *dst; const void *src; int64_t n, n_parts; } convert_job;
-
-static lt_status convert_part(void *ctx, int64_t part, int worker)
-{
-    (void)worker;
-    const convert_job *j = ctx;
-    int64_t begin, end;
-    lt_part_range(j->n, j->n_parts, part, &begin, &end);
-    lt_convert(j->to, lt_offset(j->dst, (size_t)begin * lt_dtype_size(j->to)), j->from,
-               lt_offset(j->src, (size_t)begin * lt_dtype_size(j->from)), end - begin);
-    return LT_OK;
-}
-
-static lt_status convert(lt_pool *pool, lt_dtype to, void *dst, lt_dtype from, const void *src, int64_t n)
-{
-    convert_job j = { to, from, dst, src, n, LT_MAX(1, n >> 15) };
-    return lt_pool_run(pool, j.n_parts, convert_part, &j);
 }
 
 static lt_status matmul_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
@@ -188,14 +161,10 @@ static lt_status matmul_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
     const matmul_kernel *v = (const matmul_kernel *)k;
     const lt_problem_key *p = &v->host.key;
     char *scratch = k->scratch_bytes ? arg[k->n_args] : NULL;
-    matmul_job j = { .v = v, .a = arg[0], .b = arg[1], .c = arg[2], .part = lt_offset(scratch, v->part_at) };
-    bool half = p->out.dtype != v->t;
-    if (half) {
-        j.a = scratch + v->a_at, j.b = scratch + v->b_at, j.c = scratch + v->c_at;
-        LT_TRY(convert(pool, v->t, scratch + v->a_at, p->in[0].dtype, arg[0], lt_tensor_count(&p->in[0])));
-        LT_TRY(convert(pool, v->t, scratch + v->b_at, p->in[1].dtype, arg[1], lt_tensor_count(&p->in[1])));
-    }
-    bool by_task = v->host.epilogue && v->epilogue_by_task && !half;
+    char *abc[3];
+    LT_TRY(lt_matmul_wide_begin(&v->wide, p, pool, arg, scratch, abc));
+    matmul_job j = { .v = v, .a = abc[0], .b = abc[1], .c = abc[2], .part = lt_offset(scratch, v->part_at) };
+    bool by_task = v->host.epilogue && v->epilogue_by_task && !v->wide.half;
     if (by_task) j.arg = arg;
     if (v->k_parts > 1) {
         LT_TRY(lt_pool_run(pool, v->n_tasks, k_part_task, &j));
@@ -205,7 +174,7 @@ static lt_status matmul_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
     } else {
         LT_TRY(lt_pool_run(pool, v->n_tasks, matmul_task, &j));
     }
-    if (half) LT_TRY(convert(pool, p->out.dtype, arg[2], v->t, j.c, lt_tensor_count(&p->out)));
+    LT_TRY(lt_matmul_wide_end(&v->wide, p, pool, arg, j.c));
     return by_task ? LT_OK : lt_host_epilogue(&v->host, pool, arg);
 }
 
@@ -217,22 +186,6 @@ bool lt_matmul_openblas_applies(const lt_problem_key *p)
     return lt_key_is_all(p, t) && lt_dtype_is_float(t) && lt_blas_fits(s.batch * s.m) && lt_blas_fits(s.n) && lt_blas_fits(s.k);
 }
 
-static size_t place_scratch(matmul_kernel *v, const lt_problem_key *p)
-{
-    size_t at = 0, size = lt_dtype_size(v->t);
-    if (p->out.dtype != v->t) {
-        v->a_at = at;
-        at += lt_align64((size_t)lt_tensor_count(&p->in[0]) * size);
-        v->b_at = at;
-        at += lt_align64((size_t)lt_tensor_count(&p->in[1]) * size);
-        v->c_at = at;
-        at += lt_align64((size_t)lt_tensor_count(&p->out) * size);
-    }
-    v->part_at = at;
-    if (v->k_parts > 1) at += lt_align64((size_t)(v->k_parts * v->s.m * v->s.n) * size);
-    return at;
-}
-
 lt_status lt_matmul_openblas_prepare(const lt_problem_key *p, lt_kernel **out)
 {
     *out = NULL;
@@ -240,9 +193,9 @@ lt_status lt_matmul_openblas_prepare(const lt_problem_key *p, lt_kernel **out)
     if (!v) return LT_ERR_MEMORY;
     lt_blas_init();
     v->s = lt_matmul_shape_of(p);
-    v->t = lt_compute_type(p->out.dtype);
-    v->host.kernel.flops = 2.0 * (double)v->s.batch * (double)v->s.m * (double)v->s.n * (double)v->s.k;
+    v->host.kernel.flops = lt_matmul_flops(&v->s);
     plan_tasks(v, p->epilogue != NULL);
-    v->host.kernel.scratch_bytes = place_scratch(v, p);
+    v->part_at = v->host.kernel.scratch_bytes = lt_matmul_wide_place(&v->wide, p);
+    if (v->k_parts > 1) v->host.kernel.scratch_bytes += lt_align64((size_t)(v->k_parts * v->s.m * v->s.n) * lt_dtype_size(v->wide.t));
     return lt_host_kernel_finish(&v->host, lt_host_epilogue_prepare(&v->host, p), out);
 }

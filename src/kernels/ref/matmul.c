@@ -3,6 +3,8 @@
 #include "kernels/ref/ref.h"
 #include "kernels/rows.h"
 
+#include "base/status.h"
+
 static void broadcast_steps(const lt_shape *s, const lt_matmul_shape *m, int64_t *step)
 {
     int64_t at = 1;
@@ -36,6 +38,24 @@ void lt_matmul_operands(const lt_matmul_shape *s, int64_t i, int64_t *a, int64_t
     }
 }
 
+double lt_matmul_flops(const lt_matmul_shape *s) { return 2.0 * (double)s->batch * (double)s->m * (double)s->n * (double)s->k; }
+
+int64_t lt_matmul_unit(const lt_matmul_shape *s)
+{
+    int64_t outer = s->rank ? s->dim[0] : s->m;
+    return outer ? LT_MAX(1, s->batch * s->m / outer) : 1;
+}
+
+void lt_matmul_stack_rows(lt_matmul_shape *s)
+{
+    bool shares_b = s->batch > 1 && !s->trans_a;
+    for (int d = 0; d < s->rank; d++) shares_b = shares_b && (s->dim[d] == 1 || (s->b[d] == 0 && s->a[d] != 0));
+    if (!shares_b) return;
+    s->m *= s->batch;
+    s->batch = 1;
+    s->rank = 0;
+}
+
 static lt_status matmul(const lt_problem_key *p, const double *const *in, double *out, double *work)
 {
     (void)work;
@@ -60,5 +80,5 @@ static lt_status matmul(const lt_problem_key *p, const double *const *in, double
 lt_status lt_matmul_ref_prepare(const lt_problem_key *p, lt_kernel **out)
 {
     lt_matmul_shape s = lt_matmul_shape_of(p);
-    return lt_ref_prepare(p, "matmul_ref", matmul, 0, 2.0 * (double)s.batch * (double)s.m * (double)s.n * (double)s.k, out);
+    return lt_ref_prepare(p, "matmul_ref", matmul, 0, lt_matmul_flops(&s), out);
 }
