@@ -35,6 +35,9 @@ static const lt_kernel_row rows[] = {
 #endif
     FAST(MATMUL, matmul_packed_any),
     REAL(MATMUL, matmul),
+#if LT_VEC_X86
+    FAST(CONV2D, conv_winograd),
+#endif
     FAST(CONV2D, conv_direct), FAST(CONV2D_DGRAD, conv_direct), FAST(CONV2D_WGRAD, conv_direct),
 #if LT_HAVE_ONEDNN
     FAST(CONV2D, conv_onednn), FAST(CONV2D_DGRAD, conv_onednn), FAST(CONV2D_WGRAD, conv_onednn),
