@@ -49,6 +49,7 @@ typedef struct lt_field_recipe lt_field_recipe; /* one type with its parameters:
 typedef enum lt_compression { LT_COMPRESS_GZIP, LT_COMPRESS_LZF, LT_COMPRESS_NONE } lt_compression;
 typedef enum lt_summary_mode { LT_SUMMARY_MANUAL, LT_SUMMARY_LEARNED, LT_SUMMARY_HYBRID } lt_summary_mode;
 typedef enum lt_initial_variant { LT_INITIAL_MANUAL14, LT_INITIAL_BASIC38 } lt_initial_variant;
+typedef enum lt_architecture_variant { LT_ARCHITECTURE_UNIT, LT_ARCHITECTURE_NAMED, LT_ARCHITECTURE_PRODUCTS } lt_architecture_variant;
 
 /* The engine: mapping, each the position of its name in the schema (config_rows.c). */
 typedef struct lt_engine_keys { int padding, gelu, noise_semantics, grf, clip, features, alias_blocks; } lt_engine_keys;
@@ -90,6 +91,7 @@ struct lt_dataset_config {
     /* features */
     bool               temporal, summary, initial, architecture;
     lt_initial_variant initial_variant;
+    lt_architecture_variant architecture_variant;
     lt_summary_mode    summary_mode;
     lt_learned_options learned;
     lt_feature_options features;
