@@ -13,7 +13,7 @@ if python3 bench/peers/torch_graph.py "$@" >"$out/torch_graph.json.new"; then
 else
     rm -f "$out/torch_graph.json.new"
 fi
-for name in roofline transfers fused; do
+for name in roofline transfers fused qsvm; do
     "$lathe" bench $name "$@"
     "$lathe" bench $name "$@" --json >"$out/$name.json"
 done

@@ -174,6 +174,7 @@ LT_TEST(options_that_make_no_sense_are_refused)
     REFUSED(opt.n_folds = 0; opt.C = 1; opt.select = true, "need folds");
     REFUSED(opt.gram.packed = true, "packed");
     REFUSED(opt.gram.return_dtype = LT_GRAM_FLOAT32, "return_dtype");
+    REFUSED(opt.gram.profile_memory = true, "profile_memory");
     REFUSED(opt.class_name[0] = "", "called ''");
     REFUSED(opt.weights = ((lt_weights){ w, 2, 3 }); opt.n_qubits = 4, "4 qubits asked for");
     REFUSED(opt.weights = ((lt_weights){ w, 2, 3 }); opt.n_layers = 3, "only 2");

@@ -35,6 +35,7 @@ static void about_kernel(lt_qsvm_info *i)
         say(i, "the kernel hardly knows the labels: alignment %.3f; try --select, another embedding or more qubits", d->alignment);
     if (d->negative_mass > 1e-6)
         say(i, "%.2g of the kernel's spectrum is negative: single precision or a damaged matrix; use --dtype float64", d->negative_mass);
+    if (i->gram.repaired > 0) say(i, "%lld entries of the kernel were not finite and were replaced: find out why", (long long)i->gram.repaired);
     if (i->gram.note[0]) say(i, "%s", i->gram.note);
 }
 

@@ -49,6 +49,7 @@ static lt_status check_options(const lt_qsvm_options *opt)
     LT_TRY(check_weights(opt));
     if (opt->gram.packed) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: packed kernels are of no use here: the machine reads the whole matrix");
     if (opt->gram.return_dtype != LT_GRAM_FLOAT64) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: return_dtype must be float64: the machine works in double");
+    if (opt->gram.profile_memory) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: many kernels are computed here, and profile_memory is about one: use it with lathe gram");
     if (opt->C_low > opt->C_high) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the search of C runs from %g to %g, expected from low to high", opt->C_low, opt->C_high);
     if (opt->n_folds == 1) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: 1 fold leaves no rows to train on, expected at least 2, or 0 for no cross-validation");
     if (opt->n_folds == 0 && opt->C == 0) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: without folds there is no search: give C");
