@@ -48,10 +48,22 @@ LT_API lt_status lt_dataset_walk(lt_dataset *d, lt_status (*item)(void *ctx, con
 LT_API lt_shape  lt_dataset_shape(lt_dataset *d, const char *path);
 /* Rows first..first+n-1, as float32; LT_ERR_ARGUMENT names what is out of range. */
 LT_API lt_status lt_dataset_read(lt_dataset *d, const char *path, int64_t first, int64_t n, float *out);
+/* States of step t of these rows: [n, M, 3, G, G]; only where the file has them. */
+LT_API lt_status lt_dataset_read_step(lt_dataset *d, int64_t first, int64_t n, int64_t t, float *out);
 LT_API lt_status lt_dataset_read_ints(lt_dataset *d, const char *path, int64_t first, int64_t n, int64_t *out);
 /* The texts of a label array, [rows], or of an attribute "path@name". The dataset keeps them; *n is 0
    when there is none. */
 LT_API lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const char *const **out);
+
+/* ---- Configurations, in short ------------------------------------------------------ */
+typedef struct lt_dataset_summary {        /* texts belong to the configuration */
+    const char *name, *output, *device, *provider; /* provider: of the cloud section, "local" by default */
+    int64_t     total_samples, batch_size, realizations, steps;
+    uint64_t    seed;
+    bool        store_trajectories;
+    lt_precision precision;
+} lt_dataset_summary;
+LT_API lt_dataset_summary lt_dataset_config_summary(const lt_dataset_config *c);
 
 /* ---- Making -------------------------------------------------------------------- */
 typedef struct lt_generate_progress { int64_t rows_done, rows_total; int64_t steps_done; } lt_generate_progress;

@@ -108,6 +108,33 @@ lt_status lt_dataset_read_ints(lt_dataset *d, const char *path, int64_t first, i
     return read_locked(d, path, first, n, int_type, out);
 }
 
+lt_status lt_dataset_read_step(lt_dataset *d, int64_t first, int64_t n, int64_t t, float *out)
+{
+    static const char path[] = "/outputs/fields";
+    lt_hdf5_lock();
+    hid_t array = lt_dataset_open_array(d, path);
+    lt_shape shape = array < 0 ? lt_shape0() : lt_dataset_array_shape(array);
+    bool many = shape.rank == 6; /* [N, M, T, 3, G, G], or without T */
+    lt_status s = LT_OK;
+    if (!many && shape.rank != 5) s = LT_FAIL(LT_ERR_FORMAT, "%s: no stored states in %s", d->path, path);
+    else if (first < 0 || n < 1 || first > shape.dim[0] - n || t < 0 || t >= (many ? shape.dim[2] : 1))
+        s = LT_FAIL(LT_ERR_ARGUMENT, "%s: no rows %" PRId64 "..%" PRId64 " with step %" PRId64, d->path, first, first + n - 1, t);
+    else {
+        hsize_t start[6] = { (hsize_t)first }, count[6] = { (hsize_t)n };
+        for (int k = 1; k < shape.rank; k++) count[k] = (hsize_t)shape.dim[k];
+        if (many) start[2] = (hsize_t)t, count[2] = 1;
+        hid_t from = H5Dget_space(array), to = H5Screate_simple(shape.rank, count, NULL);
+        if (from < 0 || to < 0 || H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) < 0
+            || H5Dread(array, H5T_NATIVE_FLOAT, to, from, H5P_DEFAULT, out) < 0)
+            s = lt_hdf5_fail(LT_ERR_FORMAT, d->path, path);
+        if (from >= 0) H5Sclose(from);
+        if (to >= 0) H5Sclose(to);
+    }
+    if (array >= 0) H5Dclose(array);
+    lt_hdf5_unlock();
+    return s;
+}
+
 /* ---- Texts ------------------------------------------------------------------------------------------ */
 
 /* A label array: variable-length texts, [rows]. */

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "operators/journal.h"
 #include "operators/rollout.h"
+#include "operators/sampling.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
 
@@ -14,6 +15,14 @@
 #include <sys/stat.h>
 
 lt_generate_options lt_generate_defaults(void) { return (lt_generate_options){ .shard_count = 1 }; }
+
+lt_dataset_summary lt_dataset_config_summary(const lt_dataset_config *c)
+{
+    static const char *const providers[] = { "lambda_labs", "runpod", "aws", "local" }; /* as config_rows.c lists them */
+    return (lt_dataset_summary){ .name = c->name, .output = c->output_path, .device = c->device, .provider = providers[c->provider],
+                                 .total_samples = c->total_samples, .batch_size = c->batch_size, .realizations = c->realizations, .steps = c->steps,
+                                 .seed = c->seed, .store_trajectories = c->store_trajectories, .precision = c->precision };
+}
 
 /* ---- Before the file ------------------------------------------------------------------------------ */
 
@@ -154,8 +163,16 @@ lt_status lt_generator_open_file(lt_generator *g)
     if (there && lt_journal_exists(path) && !g->opt->overwrite)
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: holds an unfinished run: resume it (--resume), or allow it to be replaced (--overwrite)", path);
     lt_file_content content = content_of(g);
-    LT_TRY(lt_dataset_file_create(path, &content, &g->plan));
-    return open_store(g, false);
+    lt_sampling_metrics metrics;
+    char *json = NULL;
+    int64_t start = lt_clock_ns();
+    LT_TRY(lt_sampling_measure(g->c, NULL, &metrics));
+    LT_TRY(lt_sampling_json(&metrics, &json));
+    g->info->sampling_seconds += 1e-9 * (double)(lt_clock_ns() - start);
+    content.metrics = json;
+    lt_status s = lt_dataset_file_create(path, &content, &g->plan);
+    lt_free(json);
+    return s ? s : open_store(g, false);
 }
 
 /* ---- Scheduling ---------------------------------------------------------------------------------------- */
@@ -243,8 +260,9 @@ lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt
     *g.info = (lt_generate_info){ 0 };
     lt_status s = lt_generator_prepare(&g);
     int64_t opening = lt_clock_ns();
+    double sampled = g.info->sampling_seconds;
     if (!s) s = lt_generator_open_file(&g);
-    g.info->storage_seconds += 1e-9 * (double)(lt_clock_ns() - opening);
+    g.info->storage_seconds += 1e-9 * (double)(lt_clock_ns() - opening) - (g.info->sampling_seconds - sampled);
     if (!s) s = close_store(&g, run_rows(&g));
     g.info->total_seconds = 1e-9 * (double)(lt_clock_ns() - start);
     g.info->samples_per_second = (double)g.info->samples / g.info->total_seconds;

@@ -330,7 +330,6 @@ lt_status lt_store_open(const char *path, const lt_store_plan *p, const void *id
         release(s);
         return st;
     }
-    s->started = true;
     *out = s;
     return LT_OK;
 }
@@ -359,14 +358,27 @@ static lt_status write_rest(lt_store *s)
     return LT_OK;
 }
 
-lt_status lt_store_close(lt_store *s, lt_store_stats *stats)
+static void stop_writer(lt_store *s)
 {
-    int64_t start = lt_clock_ns();
     pthread_mutex_lock(&s->lock);
     s->closing = true;
     pthread_cond_signal(&s->work);
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->writer, NULL);
+}
+
+void lt_store_discard(lt_store *s)
+{
+    stop_writer(s);
+    unlink(s->path);
+    lt_journal_remove(&s->journal);
+    release(s);
+}
+
+lt_status lt_store_close(lt_store *s, lt_store_stats *stats)
+{
+    int64_t start = lt_clock_ns();
+    stop_writer(s);
     lt_status st = s->status;
     if (!st) st = write_rest(s);
     if (st && !s->status) note_failure(s, st);

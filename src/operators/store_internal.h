@@ -34,7 +34,6 @@ struct lt_store {
     lt_store_slab *slab;
     /* the writer and its queue */
     pthread_t       writer;
-    bool            started;
     pthread_mutex_t lock;
     pthread_cond_t  work, room;
     lt_store_row   *first, **last, *idle;
