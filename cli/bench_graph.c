@@ -103,7 +103,7 @@ static lt_status measure_yardstick(const plan_row *p, const graph_options *o, co
         s = peer_openblas_matmul(p->graph == &case_matmul ? LT_F32 : LT_F64, side, cli_core_count(), budget, &t);
         break;
     case BY_ONEDNN:
-        s = peer_onednn_conv(5, 64, o->quick ? 32 : 128, false, budget, &t);
+        s = peer_onednn_conv(&(peer_layer){ 5, 64, 64, 3, o->quick ? 32 : 128 }, false, budget, &t);
         break;
     case BY_CONV:
         r->yard_seconds = conv_seconds;

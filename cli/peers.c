@@ -78,27 +78,30 @@ static lt_status convolve(void *ctx)
 }
 
 /* Versions 2 and 3 differ in how descriptions are made. */
-static dnnl_status_t describe(convolution *c, int64_t batch, int64_t channels, int64_t side, bool own_layout)
+static dnnl_status_t describe(convolution *c, const peer_layer *l, bool own_layout)
 {
-    const dnnl_dims_t x = { batch, channels, side, side }, w = { channels, channels, 3, 3 };
-    const dnnl_dims_t stride = { 1, 1 }, pad = { 1, 1 };
+    const dnnl_dims_t x = { l->batch, l->in, l->side, l->side }, y = { l->batch, l->out, l->side, l->side };
+    const dnnl_dims_t w = { l->out, l->in, l->kernel, l->kernel }, stride = { 1, 1 }, pad = { l->kernel / 2, l->kernel / 2 };
     dnnl_format_tag_t tag = own_layout ? dnnl_format_tag_any : dnnl_nchw;
 #if DNNL_VERSION_MAJOR >= 3
     const dnnl_dims_t dilate = { 0, 0 };
-    dnnl_memory_desc_t x_md = NULL, w_md = NULL;
+    dnnl_memory_desc_t x_md = NULL, w_md = NULL, y_md = NULL;
     dnnl_status_t s = dnnl_memory_desc_create_with_tag(&x_md, 4, x, dnnl_f32, tag);
+    if (!s) s = dnnl_memory_desc_create_with_tag(&y_md, 4, y, dnnl_f32, tag);
     if (!s) s = dnnl_memory_desc_create_with_tag(&w_md, 4, w, dnnl_f32, dnnl_format_tag_any);
     if (!s) s = dnnl_convolution_forward_primitive_desc_create(&c->desc, c->engine, dnnl_forward_inference, dnnl_convolution_auto,
-                                                               x_md, w_md, NULL, x_md, stride, dilate, pad, pad, NULL);
+                                                               x_md, w_md, NULL, y_md, stride, dilate, pad, pad, NULL);
     if (x_md) dnnl_memory_desc_destroy(x_md);
     if (w_md) dnnl_memory_desc_destroy(w_md);
+    if (y_md) dnnl_memory_desc_destroy(y_md);
     return s;
 #else
-    dnnl_memory_desc_t x_md, w_md;
+    dnnl_memory_desc_t x_md, w_md, y_md;
     dnnl_convolution_desc_t op;
     dnnl_status_t s = dnnl_memory_desc_init_by_tag(&x_md, 4, x, dnnl_f32, tag);
+    if (!s) s = dnnl_memory_desc_init_by_tag(&y_md, 4, y, dnnl_f32, tag);
     if (!s) s = dnnl_memory_desc_init_by_tag(&w_md, 4, w, dnnl_f32, dnnl_format_tag_any);
-    if (!s) s = dnnl_convolution_forward_desc_init(&op, dnnl_forward_inference, dnnl_convolution_auto, &x_md, &w_md, NULL, &x_md,
+    if (!s) s = dnnl_convolution_forward_desc_init(&op, dnnl_forward_inference, dnnl_convolution_auto, &x_md, &w_md, NULL, &y_md,
                                                    stride, pad, pad);
     if (!s) s = dnnl_primitive_desc_create(&c->desc, &op, NULL, c->engine, NULL);
     return s;
@@ -121,12 +124,12 @@ static dnnl_status_t make_memory(convolution *c)
     return dnnl_success;
 }
 
-lt_status peer_onednn_conv(int64_t batch, int64_t channels, int64_t side, bool own_layout, double budget, cli_timing *out)
+lt_status peer_onednn_conv(const peer_layer *l, bool own_layout, double budget, cli_timing *out)
 {
     convolution c = { 0 };
     dnnl_status_t d = dnnl_engine_create(&c.engine, dnnl_cpu, 0);
     if (!d) d = dnnl_stream_create(&c.stream, c.engine, dnnl_stream_default_flags);
-    if (!d) d = describe(&c, batch, channels, side, own_layout);
+    if (!d) d = describe(&c, l, own_layout);
     if (!d) d = dnnl_primitive_create(&c.primitive, c.desc);
     if (!d) d = make_memory(&c);
     lt_status s = d ? cli_fail(LT_ERR_DEVICE, "oneDNN refused the convolution, status %d", (int)d) : cli_time(convolve, &c, budget, out);
@@ -139,9 +142,9 @@ lt_status peer_onednn_conv(int64_t batch, int64_t channels, int64_t side, bool o
     return s;
 }
 #else
-lt_status peer_onednn_conv(int64_t batch, int64_t channels, int64_t side, bool own_layout, double budget, cli_timing *out)
+lt_status peer_onednn_conv(const peer_layer *l, bool own_layout, double budget, cli_timing *out)
 {
-    (void)batch, (void)channels, (void)side, (void)own_layout, (void)budget, (void)out;
+    (void)l, (void)own_layout, (void)budget, (void)out;
     return cli_fail(LT_ERR_UNSUPPORTED, "built without oneDNN");
 }
 #endif

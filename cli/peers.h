@@ -7,9 +7,11 @@
 
 /* Seconds of one square matmul in OpenBLAS; LT_ERR_UNSUPPORTED when not built in. */
 lt_status peer_openblas_matmul(lt_dtype t, int64_t n, int n_threads, double budget, cli_timing *out);
-/* Seconds of the convolution of case_conv in oneDNN, on tensors laid out as lathe's are or, with
-   own_layout, in the layout it likes best (reorders not counted). LT_ERR_UNSUPPORTED when not built in. */
-lt_status peer_onednn_conv(int64_t batch, int64_t channels, int64_t side, bool own_layout, double budget, cli_timing *out);
+/* A square convolution that keeps the size of its images. */
+typedef struct peer_layer { int64_t batch, in, out, kernel, side; } peer_layer;
+/* Seconds of it in oneDNN, on tensors laid out as PyTorch's are or, with own_layout, in the layout it
+   likes best (reorders not counted). LT_ERR_UNSUPPORTED when not built in. */
+lt_status peer_onednn_conv(const peer_layer *l, bool own_layout, double budget, cli_timing *out);
 
 /* Timings of another framework: {"peer": "…", "rows": [{"name": "…", "seconds": …}, …]}. */
 enum { PEER_MAX_ROWS = 64 };

@@ -86,6 +86,9 @@ typedef struct lt_rollout_options {  /* plain data; start from lt_rollout_defaul
     double       clamp_lo, clamp_hi;
     lt_device   *device;             /* NULL: the CPU; borrowed */
     int          threads;            /* 0 = all of the device's pool */
+    /* For ablations: what the compiler leaves out. */
+    uint32_t     skip_passes;        /* bits of lt_pass (lathe/graph.h) */
+    bool         forget_weights;     /* weights are brought into their kernels' form at every step */
 } lt_rollout_options;
 
 typedef struct lt_rollout_info {

@@ -88,7 +88,8 @@ static lt_status make_lane(lt_rollout *r, const lt_compile_options *opt, lt_step
 
 static lt_status compile(lt_rollout *r)
 {
-    lt_compile_options opt = { .device = r->opt.device, .held_from = LT_STEP_TENSORS };
+    lt_compile_options opt = { .device = r->opt.device, .skip_passes = r->opt.skip_passes,
+                               .held_from = r->opt.forget_weights ? 0 : LT_STEP_TENSORS };
     LT_TRY(lt_rollout_choose_precision(r->opt.precision, &r->info, &opt));
     r->lane_capacity = lt_pool_threads(r->pool);
     if (!(r->lane = lt_calloc((size_t)r->lane_capacity, sizeof *r->lane))) return LT_ERR_MEMORY;

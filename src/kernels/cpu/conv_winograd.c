@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define ENOUGH_CHANNELS 16 /* below, the transforms cost more than they save */
-#define WORK_BYTES (3 << 20) /* of one lane: transformed tiles and their products */
+#define WORK_BYTES (2 << 20) /* of one lane: transformed tiles and their products */
+#define ENOUGH_TILES 120     /* to make a pass over the filters pay */
 
 typedef struct wino_kernel {
     lt_host_kernel host;
@@ -193,9 +194,9 @@ static void cut(wino_kernel *v)
     v->v_stride = round_up(v->s.c, v->loops->width);
     v->m_stride = round_up(v->s.o, 2 * v->loops->width);
     int64_t fit = WORK_BYTES / (LT_WINO_POINTS * (v->v_stride + v->m_stride) * (int64_t)sizeof(float));
-    int64_t wanted = LT_MAX(64, LT_MIN(fit, 256)) / LT_WINO_ROWS * LT_WINO_ROWS;
-    int64_t blocks = LT_MAX(1, (v->tiles + wanted - 1) / wanted);
-    v->block = round_up((v->tiles + blocks - 1) / blocks, LT_WINO_ROWS);
+    int64_t wanted = LT_MAX(ENOUGH_TILES, LT_MIN(fit, 2 * ENOUGH_TILES));
+    int64_t blocks = (v->tiles + wanted - 1) / wanted;
+    v->block = round_up((v->tiles + blocks - 1) / blocks, v->loops->rows);
     v->n_blocks = (v->tiles + v->block - 1) / v->block;
 }
 

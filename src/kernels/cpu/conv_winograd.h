@@ -13,10 +13,9 @@
 
 #define LT_WINO_SIDE 6
 #define LT_WINO_POINTS (LT_WINO_SIDE * LT_WINO_SIDE)
-#define LT_WINO_ROWS 8 /* tiles multiplied together */
 
 typedef struct lt_wino_loops {
-    int width;                    /* channels in a vector */
+    int width, rows;              /* channels in a vector; tiles multiplied together */
     /* One tile: pixel[36] are its input pixels (rows of c channels, zeros outside the image);
        v [36][stride] gets the transform, c channels each, rounded up to whole vectors. */
     void (*input)(lt_dtype type, const void *const *pixel, int64_t c, float *v, int64_t stride);

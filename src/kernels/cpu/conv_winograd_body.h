@@ -1,5 +1,5 @@
-/* The loops of conv_winograd.h for vectors of W floats; the including file defines W, NAME and the
-   conversions half_load and half_store. SPDX-License-Identifier: BSD-3-Clause */
+/* The loops of conv_winograd.h for vectors of W floats; the including file defines W, ROWS (what the
+   registers hold: 2 ROWS sums), NAME and the conversions half_load and half_store. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv_winograd.h"
 
 #include <string.h>
@@ -129,7 +129,7 @@ static void output(lt_dtype type, int side, const float *m, int64_t stride, int6
 
 static inline __attribute__((always_inline)) void product_rows(int rows, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
 {
-    vec sum[LT_WINO_ROWS][2];
+    vec sum[ROWS][2];
     for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = (vec){ 0 };
     for (int64_t k = 0; k < c; k++) {
         vec a = load(u + 2 * W * k), b = load(u + 2 * W * k + W);
@@ -147,9 +147,9 @@ static inline __attribute__((always_inline)) void product_rows(int rows, int64_t
 
 static void product(int64_t rows, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
 {
-    for (; rows >= LT_WINO_ROWS; rows -= LT_WINO_ROWS, v += LT_WINO_ROWS * v_stride, m += LT_WINO_ROWS * m_stride)
-        product_rows(LT_WINO_ROWS, c, v, v_stride, u, m, m_stride);
+    for (; rows >= ROWS; rows -= ROWS, v += ROWS * v_stride, m += ROWS * m_stride) product_rows(ROWS, c, v, v_stride, u, m, m_stride);
+    for (; rows >= 4; rows -= 4, v += 4 * v_stride, m += 4 * m_stride) product_rows(4, c, v, v_stride, u, m, m_stride);
     for (; rows > 0; rows--, v += v_stride, m += m_stride) product_rows(1, c, v, v_stride, u, m, m_stride);
 }
 
-const lt_wino_loops NAME = { W, input, product, output };
+const lt_wino_loops NAME = { W, ROWS, input, product, output };

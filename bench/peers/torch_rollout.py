@@ -1,0 +1,106 @@
+"""The step of `lathe bench generate` timed in PyTorch; prints the JSON that --peer takes.
+
+    python3 bench/peers/torch_rollout.py [--quick] [--compile] [--realizations 5] > torch.json
+    lathe bench generate --peer torch.json
+
+Rows: float32_eager (channels first, as the reference system runs), float32_best (the fastest of eager,
+channels last and, with --compile, torch.compile), and the same for bfloat16. PyTorch's best allocator
+setting is the caller's: run it once more under LD_PRELOAD=libjemalloc.so or libtcmalloc.so.
+Where PyTorch is not installed it says so on standard error and exits with 1.
+SPDX-License-Identifier: BSD-3-Clause
+"""
+import argparse
+import json
+import os
+import sys
+import time
+
+try:
+    import torch
+    from torch import nn
+except ImportError as error:
+    sys.exit(f"torch_rollout.py: PyTorch is not installed ({error}); its rows are left out")
+
+
+class ConvBlock(nn.Module):
+    def __init__(self, i, o, k):
+        super().__init__()
+        self.conv = nn.Conv2d(i, o, k, padding=k // 2, bias=False)
+        self.norm = nn.InstanceNorm2d(o, affine=True)
+
+    def forward(self, x):
+        return nn.functional.gelu(self.norm(self.conv(x)))
+
+
+class ResidualBlock(nn.Module):
+    def __init__(self, i, o, k):
+        super().__init__()
+        self.conv1, self.conv2 = ConvBlock(i, o, k), ConvBlock(o, o, k)
+        self.proj = nn.Conv2d(i, o, 1, bias=False) if i != o else nn.Identity()
+
+    def forward(self, x):
+        return self.conv2(self.conv1(x)) + self.proj(x)
+
+
+class Operator(nn.Module):
+    """Four residual blocks of widths b, 2b, 4b, 4b; noise before the output map; convex update."""
+
+    def __init__(self, b, k, scale=0.01, alpha=0.5):
+        super().__init__()
+        widths = [b, b, 2 * b, 4 * b, 4 * b]
+        self.stem = ConvBlock(3, b, k)
+        self.blocks = nn.Sequential(*(ResidualBlock(i, o, k) for i, o in zip(widths, widths[1:])))
+        self.output = nn.Conv2d(4 * b, 3, 1)
+        self.scale, self.alpha = scale, alpha
+
+    def forward(self, x):
+        y = self.blocks(self.stem(x))
+        y = self.output(y + self.scale * torch.randn_like(y))
+        return self.alpha * x + (1 - self.alpha) * y
+
+
+def seconds(step, x, repeats):
+    """Median of single steps, the state fed back as a rollout does."""
+    samples = []
+    with torch.no_grad():
+        x = step(x)
+        for _ in range(repeats):
+            start = time.perf_counter()
+            x = step(x)
+            samples.append(time.perf_counter() - start)
+    return sorted(samples)[len(samples) // 2]
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--quick", action="store_true")
+    p.add_argument("--compile", action="store_true", help="also torch.compile (slow to start)")
+    p.add_argument("--realizations", type=int, default=5)
+    p.add_argument("--samples", type=int, default=5)
+    a = p.parse_args()
+    torch.set_num_threads(int(os.environ.get("LATHE_THREADS", len(os.sched_getaffinity(0)))))
+    torch.manual_seed(0)
+    side, b = (32, 16) if a.quick else (128, 64)
+    x = torch.randn(a.realizations, 3, side, side)
+    rows = []
+    for name, dtype in (("float32", None), ("bfloat16", torch.bfloat16)):
+        def measured(model, field):
+            def step(s):
+                if dtype is None:
+                    return model(s)
+                with torch.autocast("cpu", dtype=dtype):
+                    return model(s).float()
+            return seconds(step, field, a.samples)
+
+        model = Operator(b, 3).eval()
+        eager = measured(model, x)
+        last = Operator(b, 3).eval().to(memory_format=torch.channels_last)
+        best = min(eager, measured(last, x.to(memory_format=torch.channels_last)))
+        if a.compile:
+            best = min(best, measured(torch.compile(last), x.to(memory_format=torch.channels_last)))
+        rows += [{"name": f"{name}_eager", "seconds": eager}, {"name": f"{name}_best", "seconds": best}]
+    print(json.dumps({"peer": f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads", "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
