@@ -20,6 +20,7 @@ struct lt_kernel {
        so that it can be captured. NULL for one function of a module. */
     lt_status (*enqueue)(const lt_kernel *k, struct lt_stream *st, void *const *arg);
     void      (*destroy)(lt_kernel *k);
+    bool        uncapturable;     /* waits for the device inside: cannot be part of a captured sequence */
     size_t      scratch_bytes;    /* the launcher passes this much, 64-byte aligned; 0 = none */
     int         n_args;           /* without the scratch pointer, which is arg[n_args] */
     double      flops, bytes;     /* cost of one run, for plans and traces */

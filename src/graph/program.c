@@ -156,6 +156,14 @@ static lt_status record(lt_program *p)
     return s;
 }
 
+/* A library that waits for the device inside a call keeps the program from being one sequence. */
+static bool can_capture(const lt_program *p)
+{
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->step[i].kernel->uncapturable) return false;
+    return true;
+}
+
 /* ---- creating ---- */
 
 static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt)
@@ -171,7 +179,7 @@ static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int 
     lt_status s = extract(g, outputs, n_outputs, &arena, &m);
     if (!s) s = lt_program_build(p, &m, opt);
     if (!s) s = make_copies(p);
-    if (!s && p->mode >= LT_MODE_REDUCE_OVERHEAD) s = record(p);
+    if (!s && p->mode >= LT_MODE_REDUCE_OVERHEAD && can_capture(p)) s = record(p);
     lt_ir_free(&m.ir);
     lt_arena_release(&arena);
     return s;
@@ -217,7 +225,7 @@ static lt_status run_traced(lt_program *p)
 static lt_status launch(lt_program *p)
 {
     if (lt_trace_is_on()) return run_traced(p);
-    if (p->mode < LT_MODE_REDUCE_OVERHEAD) return lt_stream_launch_all(p->stream, p->launch, p->n_live);
+    if (!p->capture) return lt_stream_launch_all(p->stream, p->launch, p->n_live);
     return lt_capture_replay(p->stream, p->capture);
 }
 

@@ -4,6 +4,7 @@
 #include "base/pool.h"
 #include "graph/build.h"
 #include "graph/case.h"
+#include "graph/test_device.h"
 #include "lathe/rng.h"
 #include "lt_test.h"
 #include "tolerance.h"
@@ -89,7 +90,7 @@ static void trial_end(trial *t)
 static lt_status run_program(trial *t, lt_mode mode)
 {
     lt_program *p;
-    lt_compile_options opt = { .mode = mode };
+    lt_compile_options opt = { .mode = mode, .device = test_device() };
     lt_status s = lt_program_create(t->g, &t->y, 1, &opt, &p);
     if (s) return s;
     memset(t->raw_out, 0x5A, bytes_for(t->run.n_out));

@@ -13,6 +13,10 @@
 
 #include <float.h>
 
+#ifdef OPS_CUDA
+#include "ops_cuda.h" /* the rows that face the plain one are those of the GPU */
+#endif
+
 static const lt_attr ops_no_attr; /* for ops that read none, or all false */
 static uint64_t ops_seed = 1;
 

@@ -23,6 +23,7 @@ typedef struct lt_cuda {
     pthread_mutex_t lock;               /* of the members below */
     bool          lost;                 /* a sticky fault: nothing runs any more */
     char          lost_text[400];
+    unsigned     *fault;                /* written by kernels, read at sync: what they found; see lt_cuda_fault */
     struct lt_cuda_libraries *libraries; /* cuBLASLt and the like; see libraries.h */
 } lt_cuda;
 
@@ -49,6 +50,12 @@ typedef struct lt_cuda_kernel {
     unsigned       grid[3], block[3], shared_bytes;
     char           name[];
 } lt_cuda_kernel;
+
+/* What kernels cannot compute they note in a word of host memory, which the next sync turns into a
+   status. The kernel goes on with a harmless value. */
+typedef enum lt_cuda_fault {
+    LT_CUDA_FAULT_NONE, LT_CUDA_FAULT_INDEX, LT_CUDA_FAULT_SINGULAR, LT_CUDA_FAULT_NOT_POSITIVE, LT_CUDA_FAULT_NO_CONVERGENCE
+} lt_cuda_fault;
 
 static inline lt_cuda *lt_cuda_of(const lt_device *dev) { return dev->state; }
 static inline lt_cu_address lt_cuda_address(const void *p) { return (lt_cu_address)(uintptr_t)p; }

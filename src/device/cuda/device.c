@@ -102,6 +102,8 @@ static lt_status cuda_open(int ordinal, lt_device *dev)
     LT_TRY(read_limits(c));
     LT_CUDA_TRY(c, "opening the device", cu->cuDevicePrimaryCtxRetain(&c->context, c->device));
     LT_TRY(lt_cuda_enter(c));
+    LT_CUDA_TRY(c, "page-locking a word", cu->cuMemHostAlloc((void **)&c->fault, sizeof *c->fault, LT_CU_HOST_ALLOC_PORTABLE));
+    *c->fault = LT_CUDA_FAULT_NONE;
     return lt_cuda_stream_create(dev, &dev->stream);
 }
 
@@ -111,6 +113,7 @@ static void cuda_close(lt_device *dev)
     if (!c) return;
     lt_cuda_libraries_close(c);
     if (dev->stream) lt_cuda_stream_destroy(dev->stream);
+    if (c->fault) (void)c->cu->cuMemFreeHost(c->fault);
     if (c->context) (void)c->cu->cuDevicePrimaryCtxRelease_v2(c->device);
     pthread_mutex_destroy(&c->lock);
     lt_free(c);

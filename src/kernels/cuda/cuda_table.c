@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "kernels/fused_key.h"
+#include "kernels/cuda/rows.h"
 #include "kernels/host_kernel.h"
 
 #include <stdio.h>
@@ -21,6 +22,16 @@ static const lt_cuda_row rows[] = {
     { "reduce_fused", LT_OP_SUM, lt_key_is_real, fused_prepare },
     { "reduce_fused", LT_OP_RMAX, lt_key_is_real, fused_prepare },
     { "reduce_fused", LT_OP_RMIN, lt_key_is_real, fused_prepare },
+#define ROW(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare }
+    ROW(CAST, cuda_cast), ROW(RESHAPE, cuda_reshape), ROW(VIEW, cuda_view), ROW(PLACE, cuda_place),
+    ROW(ARGMAX, cuda_arg), ROW(ARGMIN, cuda_arg), ROW(CUMSUM, cuda_cumsum), ROW(TOPK_INDEX, cuda_topk),
+    ROW(TAKE, cuda_take), ROW(PUT, cuda_put), ROW(TAKE_ALONG, cuda_take_along), ROW(PUT_ALONG, cuda_put_along),
+    ROW(MATMUL, matmul_cublaslt), ROW(MATMUL, cuda_matmul),
+    ROW(CONV2D, cuda_conv), ROW(CONV2D_DGRAD, cuda_conv), ROW(CONV2D_WGRAD, cuda_conv),
+    ROW(RFFT2, fft_cufft), ROW(IRFFT2, fft_cufft),
+    ROW(SOLVE, linalg_cusolver), ROW(INV, linalg_cusolver), ROW(DET, linalg_cusolver), ROW(LOGDET, linalg_cusolver),
+    ROW(CHOLESKY, linalg_cusolver), ROW(EIGH, linalg_cusolver), ROW(SVD, linalg_cusolver), ROW(EIG, linalg_cusolver),
+    ROW(MAXPOOL_INDEX, cuda_pool), ROW(AVGPOOL, cuda_pool), ROW(AVGPOOL_GRAD, cuda_pool),
 };
 
 const lt_cuda_row *lt_cuda_rows(int *n_rows)

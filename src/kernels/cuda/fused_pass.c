@@ -205,3 +205,10 @@ lt_status lt_fused_pass_plan(const lt_fused *f, uint32_t axes, bool stores, lt_f
     out->wide = needs_64_bits(out);
     return out->reduces ? plan_reduction(out) : plan_elementwise(out);
 }
+
+lt_status lt_fused_pass_plan_copy(const lt_fused *f, lt_fused_pass *out)
+{
+    LT_TRY(lt_fused_pass_plan(f, 0, true, out));
+    out->raw = true;
+    return LT_OK;
+}

@@ -20,6 +20,7 @@ typedef struct lt_fused_walk {
 
 typedef struct lt_fused_pass {
     const lt_fused *f;
+    bool     raw;                /* moves elements as they are: one load, one store, any type of one size */
     uint32_t axes;               /* reduced here; 0: elementwise */
     bool     reduces, stores;
     lt_fused_walk walk;
@@ -35,6 +36,8 @@ typedef struct lt_fused_pass {
 
 /* Decides everything but the text. vector and unroll of 0 are chosen. Sizes depend on shapes alone. */
 lt_status lt_fused_pass_plan(const lt_fused *f, uint32_t axes, bool stores, lt_fused_pass *out);
+/* A copy between two views of elements of one size, whatever their type: loads[0] to stores[0]. */
+lt_status lt_fused_pass_plan_copy(const lt_fused *f, lt_fused_pass *out);
 /* Steps of an affine view over the walk's dims. */
 void lt_fused_walk_strides(const lt_fused_walk *w, const lt_affine *v, int64_t stride[LT_MAX_RANK]);
 /* How a view is read or written: as a pack, one element for all, or each element by itself. */

@@ -9,7 +9,18 @@
 
 extern const char lt_text_prelude_cu[];
 
-static const char *type_name(lt_dtype t) { return lt_dtype_name(t); } /* the prelude uses the same names */
+/* The prelude's names of element types are those of dtype.h. */
+static const char *type_name(const lt_fused_pass *p, lt_dtype t)
+{
+    if (!p->raw) return lt_dtype_name(t);
+    switch (lt_dtype_size(t)) {
+    case 1: return "raw8";
+    case 2: return "raw16";
+    case 4: return "raw32";
+    case 8: return "raw64";
+    default: return "raw128";
+    }
+}
 
 /* Whether a load's register is needed by this pass at all is left to the compiler: unused loads vanish. */
 static void add_parameters(const lt_fused_pass *p, lt_text *o)
@@ -18,11 +29,11 @@ static void add_parameters(const lt_fused_pass *p, lt_text *o)
     for (int a = 0; a < f->n_args; a++) {
         const char *type = "u8";
         for (int i = 0; i < f->n_loads; i++)
-            if (f->loads[i].arg == a) type = type_name(f->loads[i].from);
+            if (f->loads[i].arg == a) type = type_name(p, f->loads[i].from);
         for (int i = 0; i < f->n_stores; i++)
-            if (f->stores[i].arg == a) type = type_name(f->stores[i].to);
+            if (f->stores[i].arg == a) type = type_name(p, f->stores[i].to);
         for (int i = 0; i < f->n_reduces; i++)
-            if (f->reduces[i].arg == a) type = type_name(f->reduces[i].to);
+            if (f->reduces[i].arg == a) type = type_name(p, f->reduces[i].to);
         lt_text_add(o, "%s%s *a%d", a ? ", " : "", type, a);
     }
     if (p->parts > 1) lt_text_add(o, "%sreal *scratch", f->n_args ? ", " : "");
@@ -60,7 +71,7 @@ static int64_t last_stride(const lt_fused_pass *p, const lt_affine *v)
 static void add_load(const lt_fused_pass *p, int i, lt_text *o)
 {
     const lt_fused_load *l = &p->f->loads[i];
-    const char *t = type_name(l->from);
+    const char *t = type_name(p, l->from);
     lt_text_add(o, "            { const %s *at = a%d + (", t, l->arg);
     add_offset(p, &l->view, o);
     lt_text_add(o, ");\n");
@@ -102,7 +113,7 @@ static void add_steps(const lt_fused *f, lt_text *o)
 static void add_store(const lt_fused_pass *p, int i, lt_text *o)
 {
     const lt_fused_store *s = &p->f->stores[i];
-    const char *t = type_name(s->to);
+    const char *t = type_name(p, s->to);
     lt_text_add(o, "            { %s *at = a%d + (", t, s->arg);
     add_offset(p, &s->view, o);
     if (lt_fused_pass_access(p, &s->view) == LT_ACCESS_PACK) lt_text_add(o, ");\n              *(pack<%s, V> *)at = z%d; }\n", t, i);
@@ -113,12 +124,13 @@ static void add_head(const lt_fused_pass *p, lt_text *o)
 {
     const lt_fused *f = p->f;
     lt_text_add(o, "%s\ntypedef %s real;\ntypedef %s index;\nenum { VECTOR = %d, UNROLL = %d, THREADS = %d };\n",
-                lt_text_prelude_cu, f->type == LT_F64 ? "f64" : "f32", p->wide ? "i64" : "i32", p->vector, p->unroll, LT_FUSED_THREADS);
+                lt_text_prelude_cu, p->raw ? type_name(p, f->loads[0].from) : f->type == LT_F64 ? "f64" : "f32", p->wide ? "i64" : "i32", p->vector, p->unroll, LT_FUSED_THREADS);
 }
 
-static void add_turn_arrays(const lt_fused *f, lt_text *o)
+static void add_turn_arrays(const lt_fused_pass *p, lt_text *o)
 {
-    for (int i = 0; i < f->n_loads; i++) lt_text_add(o, "        pack<%s, V> w%d[U];\n", type_name(f->loads[i].from), i);
+    const lt_fused *f = p->f;
+    for (int i = 0; i < f->n_loads; i++) lt_text_add(o, "        pack<%s, V> w%d[U];\n", type_name(p, f->loads[i].from), i);
 }
 
 /* ---- Elementwise ---- */
@@ -129,10 +141,10 @@ static void add_alignment(const lt_fused_pass *p, lt_text *o)
     lt_text_add(o, "true");
     for (int i = 0; p->vector > 1 && i < f->n_loads; i++)
         if (lt_fused_pass_access(p, &f->loads[i].view) == LT_ACCESS_PACK)
-            lt_text_add(o, " && fits<%s, VECTOR>(a%d)", type_name(f->loads[i].from), f->loads[i].arg);
+            lt_text_add(o, " && fits<%s, VECTOR>(a%d)", type_name(p, f->loads[i].from), f->loads[i].arg);
     for (int i = 0; p->vector > 1 && i < f->n_stores; i++)
         if (lt_fused_pass_access(p, &f->stores[i].view) == LT_ACCESS_PACK)
-            lt_text_add(o, " && fits<%s, VECTOR>(a%d)", type_name(f->stores[i].to), f->stores[i].arg);
+            lt_text_add(o, " && fits<%s, VECTOR>(a%d)", type_name(p, f->stores[i].to), f->stores[i].arg);
 }
 
 static void add_arguments(const lt_fused *f, lt_text *o)
@@ -148,7 +160,7 @@ static void add_turn(const lt_fused_pass *p, lt_text *o)
     lt_text_add(o, "template <int V, int U> void turn(index first%s", f->n_args ? ", " : "");
     add_parameters(p, o);
     lt_text_add(o, ")\n{\n");
-    add_turn_arrays(f, o);
+    add_turn_arrays(p, o);
     for (int half = 0; half < 2; half++) {
         lt_text_add(o, "        _Pragma(\"unroll\") for (int u = 0; u < U; u++) {\n");
         add_coordinates(p, 0, p->walk.n_dims, "(first + u * THREADS) * V", "            ", o);
@@ -156,7 +168,7 @@ static void add_turn(const lt_fused_pass *p, lt_text *o)
         for (int i = 0; i < f->n_loads; i++) add_load(p, i, o);
         lt_text_add(o, "        }\n");
     }
-    for (int i = 0; i < f->n_stores; i++) lt_text_add(o, "            pack<%s, V> z%d;\n", type_name(f->stores[i].to), i);
+    for (int i = 0; i < f->n_stores; i++) lt_text_add(o, "            pack<%s, V> z%d;\n", type_name(p, f->stores[i].to), i);
     lt_text_add(o, "            _Pragma(\"unroll\") for (int v = 0; v < V; v++) {\n");
     add_steps(f, o);
     for (int i = 0; i < f->n_stores; i++) lt_text_add(o, "                narrow(r%d, z%d.e[v]);\n", f->stores[i].reg, i);
@@ -199,13 +211,13 @@ static void add_reduce_loop(const lt_fused_pass *p, lt_text *o)
     const lt_fused_walk *w = &p->walk;
     lt_text_add(o, "    if (result < KEPT) for (index from = begin + lane; from < end; from += LANES * U) {\n");
     add_coordinates(p, 0, w->n_kept, "result", "        ", o);
-    add_turn_arrays(f, o);
+    add_turn_arrays(p, o);
     lt_text_add(o, "        _Pragma(\"unroll\") for (int u = 0; u < U; u++) {\n            if (from + u * LANES >= end) continue;\n");
     add_coordinates(p, w->n_kept, w->n_dims, "from + u * LANES", "            ", o);
     for (int i = 0; i < f->n_loads; i++) add_load(p, i, o);
     lt_text_add(o, "        }\n        _Pragma(\"unroll\") for (int u = 0; u < U; u++) {\n            if (from + u * LANES >= end) continue;\n");
     add_coordinates(p, w->n_kept, w->n_dims, "from + u * LANES", "            ", o);
-    for (int i = 0; p->stores && i < f->n_stores; i++) lt_text_add(o, "            pack<%s, V> z%d;\n", type_name(f->stores[i].to), i);
+    for (int i = 0; p->stores && i < f->n_stores; i++) lt_text_add(o, "            pack<%s, V> z%d;\n", type_name(p, f->stores[i].to), i);
     lt_text_add(o, "            const int v = 0; {\n");
     add_steps(f, o);
     for (int i = 0; p->stores && i < f->n_stores; i++) lt_text_add(o, "                narrow(r%d, z%d.e[v]);\n", f->stores[i].reg, i);

@@ -9,6 +9,8 @@ typedef float f32;
 typedef double f64;
 struct f16 { unsigned short bits; };
 struct bf16 { unsigned short bits; };
+struct c64 { f32 re, im; };
+struct c128 { f64 re, im; };
 
 /* ---- Conversions: to nearest even once; to integers truncated and saturated, NaN gives 0 ---- */
 template <class R> R widen(f32 x) { return (R)x; }
@@ -23,6 +25,23 @@ template <class R> R widen(f16 x)
     return (R)f;
 }
 template <class R> R widen(bf16 x) { return (R)__uint_as_float((u32)x.bits << 16); }
+
+/* Elements that are only moved. */
+struct raw8 { u8 bits; };
+struct raw16 { unsigned short bits; };
+struct raw32 { u32 bits; };
+struct raw64 { u64 bits; };
+struct alignas(16) raw128 { u64 bits[2]; };
+template <class R> R widen(raw8 x) { return x; }
+template <class R> R widen(raw16 x) { return x; }
+template <class R> R widen(raw32 x) { return x; }
+template <class R> R widen(raw64 x) { return x; }
+template <class R> R widen(raw128 x) { return x; }
+inline void narrow(raw8 x, raw8 &to) { to = x; }
+inline void narrow(raw16 x, raw16 &to) { to = x; }
+inline void narrow(raw32 x, raw32 &to) { to = x; }
+inline void narrow(raw64 x, raw64 &to) { to = x; }
+inline void narrow(raw128 x, raw128 &to) { to = x; }
 
 inline void narrow(f32 x, f32 &to) { to = x; }
 inline void narrow(f64 x, f32 &to) { to = (f32)x; }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "device/cuda/cuda.h"
 
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct lt_sequence {
 
 static void *place(const lt_kernel *k, void *const *arg, lt_part_arg at)
 {
+    if (at.from == LT_SEQUENCE_FAULT) return ((const lt_cuda *)k->module)->fault;
     return (char *)arg[at.from == LT_SEQUENCE_SCRATCH ? k->n_args : at.from] + at.offset;
 }
 
@@ -88,6 +90,7 @@ static lt_status add_part(lt_sequence *s, part p)
         s->max_parts = more;
     }
     s->part[s->n_parts++] = p;
+    s->base.uncapturable = s->base.uncapturable || (p.kernel && p.kernel->uncapturable);
     s->base.flops += p.kernel ? p.kernel->flops : 0;
     s->base.bytes += p.kernel ? p.kernel->bytes : p.copies ? 2 * (double)p.bytes : (double)p.bytes;
     return LT_OK;

@@ -8,9 +8,10 @@
 typedef struct lt_sequence lt_sequence;
 
 /* Where a part finds an argument: byte `offset` of argument `from` of the whole kernel, whose
-   scratch memory is number LT_SEQUENCE_SCRATCH. */
+   scratch memory is number LT_SEQUENCE_SCRATCH; LT_SEQUENCE_FAULT is the device's fault word. */
 typedef struct lt_part_arg { int32_t from; size_t offset; } lt_part_arg;
 #define LT_SEQUENCE_SCRATCH (-1)
+#define LT_SEQUENCE_FAULT   (-2)
 
 /* A kernel of n_args arguments without parts: it does nothing. */
 lt_status lt_sequence_create(lt_device *dev, const char *name, int n_args, lt_sequence **out);

@@ -1,0 +1,87 @@
+/* Fourier transforms by cuFFT. SPDX-License-Identifier: BSD-3-Clause */
+#include "device/cuda/libraries.h"
+#include "kernels/cuda/rows.h"
+#include "kernels/cuda/text_kernel.h"
+#include "kernels/cuda/through.h"
+#include "kernels/host_kernel.h"
+#include "kernels/rows.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+typedef struct transform {
+    lt_kernel base;
+    const lt_cufft *api;
+    int    plan;                /* -1: none, nothing to compute */
+    bool   forward, wide;       /* wide: f64 */
+    size_t copy_bytes;          /* the inverse overwrites its input: it works on a copy */
+} transform;
+
+static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
+{
+    const transform *f = (const transform *)k;
+    if (f->plan < 0) return LT_OK;
+    char *scratch = (char *)(((uintptr_t)arg[k->n_args] + 255) / 256 * 256);
+    void *in = f->forward ? arg[0] : scratch + (k->scratch_bytes - 256 - f->copy_bytes);
+    if (!f->forward) LT_TRY(lt_stream_copy(st, in, arg[0], f->copy_bytes, LT_TRANSFER_D2D, false));
+    unsigned r = f->api->cufftSetStream(f->plan, lt_cuda_handle(st));
+    if (!r) r = f->api->cufftSetWorkArea(f->plan, scratch);
+    if (!r && f->forward) r = f->wide ? f->api->cufftExecD2Z(f->plan, in, arg[1]) : f->api->cufftExecR2C(f->plan, in, arg[1]);
+    else if (!r) r = f->wide ? f->api->cufftExecZ2D(f->plan, in, arg[1]) : f->api->cufftExecC2R(f->plan, in, arg[1]);
+    return r ? LT_FAIL(LT_ERR_DEVICE, "cuFFT: transform: status %u", r) : LT_OK;
+}
+
+static void destroy(lt_kernel *k)
+{
+    transform *f = (transform *)k;
+    if (f->plan >= 0) (void)f->api->cufftDestroy(f->plan);
+    lt_free(f);
+}
+
+static lt_status make_plan(transform *f, long long h, long long w, long long count)
+{
+    long long size[2] = { h, w }, half = w / 2 + 1, spectrum[2] = { h, half };
+    size_t work = 0;
+    unsigned type = f->wide ? (f->forward ? LT_CUFFT_D2Z : LT_CUFFT_Z2D) : f->forward ? LT_CUFFT_R2C : LT_CUFFT_C2R;
+    unsigned r = f->api->cufftCreate(&f->plan);
+    if (r) f->plan = -1;
+    if (!r) r = f->api->cufftSetAutoAllocation(f->plan, 0);
+    if (!r) r = f->api->cufftMakePlanMany64(f->plan, 2, size, f->forward ? size : spectrum, 1, f->forward ? h * w : h * half,
+                                            f->forward ? spectrum : size, 1, f->forward ? h * half : h * w, type, count, &work);
+    if (r) return LT_FAIL(LT_ERR_DEVICE, "cuFFT: plan for %lld transforms of [%lld, %lld]: status %u", count, h, w, r);
+    f->copy_bytes = f->forward ? 0 : (size_t)(count * h * half) * (f->wide ? 16 : 8);
+    f->base.scratch_bytes = (work + 255) / 256 * 256 + f->copy_bytes + 256;
+    return LT_OK;
+}
+
+static lt_status prepare_real(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
+{
+    transform *f = lt_calloc(1, sizeof *f);
+    *out = NULL;
+    if (!f) return LT_FAIL(LT_ERR_MEMORY, "no memory for a Fourier transform");
+    f->plan = -1;
+    f->forward = p->op == LT_OP_RFFT2;
+    f->wide = p->out.dtype == LT_F64;
+    const lt_shape *real = f->forward ? &p->in[0].shape : &p->out.shape;
+    int64_t h = real->dim[real->rank - 2], w = real->dim[real->rank - 1], count = lt_leading_count(real, real->rank - 2);
+    f->base = (lt_kernel){ .name = f->forward ? "rfft2_cufft" : "irfft2_cufft", .enqueue = enqueue, .destroy = destroy, .module = dev->state, .n_args = 2,
+                           .flops = lt_fft2_flops(count, h, w), .bytes = lt_problem_bytes(p) };
+    lt_status s = lt_cuda_fft(&f->api);
+    if (!s) s = lt_cuda_enter(lt_cuda_of(dev));
+    if (!s && h > 0 && w > 0 && count > 0) s = make_plan(f, h, w, count);
+    if (s) destroy(&f->base);
+    else *out = &f->base;
+    return s;
+}
+
+bool lt_fft_cufft_applies(const lt_problem_key *p)
+{
+    lt_dtype t = p->out.dtype;
+    return lt_key_is_all(p, t) && (t == LT_F16 || t == LT_BF16 || t == LT_F32 || t == LT_F64);
+}
+
+lt_status lt_fft_cufft_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
+{
+    bool half = p->out.dtype == LT_F16 || p->out.dtype == LT_BF16;
+    return half ? lt_through_f32(dev, p, prepare_real, out) : prepare_real(dev, p, out);
+}
