@@ -19,6 +19,7 @@ typedef struct technique {
 #define WARM(run, both)      { "QPs started warm", run, both, "qp_warm_start=true", "qp_warm_start=false" }
 #define CARRIED(run, both)   { "products with H carried", run, both, "incremental_products=true", "incremental_products=false" }
 #define BLOCKED(run, both)   { "limited memory in blocks", run, both, "blocked_lbfgs=true", "blocked_lbfgs=false" }
+#define IN_PLACE(run, both)  { "H updated in place", run, both, "in_place_bfgs=true", "in_place_bfgs=false" }
 #define ONE_PASS(run, both)  { "constraint gradients in one pass", run, both, NULL, ONE_AT_A_TIME }
 
 static const technique techniques[] = {
@@ -26,6 +27,7 @@ static const technique techniques[] = {
     ON_DEMAND("A1a", NULL), ON_DEMAND("C2", NULL), ON_DEMAND("A3", NULL), ON_DEMAND("D1v", NULL), ON_DEMAND("D3v", "maxit=10"),
     WARM("B3d2", NULL), WARM("C1", NULL), WARM("C2", NULL), WARM("A3", NULL),
     CARRIED("B2", NULL), CARRIED("C1", NULL), CARRIED("C2", NULL), CARRIED("A3", NULL),
+    IN_PLACE("B2", NULL), IN_PLACE("C2", NULL), IN_PLACE("D3v", "maxit=10"),
     BLOCKED("B2", "limited_mem_size=20"), BLOCKED("C1", "limited_mem_size=20"), BLOCKED("D1v", NULL),
     ONE_PASS("B3d2", NULL), ONE_PASS("C1", NULL), ONE_PASS("D3vfull", "maxit=3"),
 };

@@ -193,7 +193,7 @@ typedef struct lt_solve_options {
     bool   precision_mixed;
     int64_t ls_eval_cap;           /* per line search, when linesearch_maxit is infinite */
     lt_gradient_policy gradients;
-    bool   qp_warm_start, incremental_products, blocked_lbfgs; /* switches for ablation */
+    bool   qp_warm_start, incremental_products, blocked_lbfgs, in_place_bfgs; /* switches for ablation */
     const char *checkpoint;        /* file; NULL = none */
     int64_t checkpoint_every;      /* iterations; 0 = by time only */
     double checkpoint_seconds;
@@ -222,7 +222,7 @@ typedef struct lt_solve_options {
     .print_use_orange = true, .stat_l2_model = true, .torch_device = "cpu",                        \
     .double_precision = true, .globalAD = true, .init_step_size = 1, .linesearch_maxit = INFINITY, \
     .qp_tol = 1e-12, .ls_eval_cap = 100, .qp_warm_start = true,              \
-    .incremental_products = true, .blocked_lbfgs = true, .checkpoint_every = 50,                   \
+    .incremental_products = true, .blocked_lbfgs = true, .in_place_bfgs = true, .checkpoint_every = 50, \
     .checkpoint_seconds = 60
 #endif
 

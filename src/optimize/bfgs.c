@@ -94,6 +94,20 @@ bool lt_packed_is_definite(int64_t n, const double *lower, double *work)
     return true;
 }
 
+/* The same in a copy, which takes H's place if it is finite. */
+static bool rank2_in_copy(lt_hessian *h, const double *s, const double *w)
+{
+    int64_t count = lt_packed_row(h->n);
+    double *old = h->lower;
+    memcpy(h->spare, old, (size_t)count * sizeof *old);
+    h->lower = h->spare;
+    rank2(h, s, w);
+    bool finite = lt_vec_finite(count, h->lower);
+    if (finite) h->spare = old;
+    else h->lower = old;
+    return finite;
+}
+
 static void scale_first(lt_hessian *h, double gamma)
 {
     lt_vec_scale(lt_packed_row(h->n), gamma, h->lower);
@@ -128,7 +142,8 @@ lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, d
     /* H - rho (h s' + s h') + b s s' = H + s w' + w s' with w = (b/2) s - rho h. */
     double *w = h->Hs;
     for (int64_t i = 0; i < n; i++) w[i] = 0.5 * b * s[i] - rho * h->h[i];
-    rank2(h, s, w);
+    if (!h->spare) rank2(h, s, w);
+    else if (!rank2_in_copy(h, s, w)) return LT_UPDATE_NOT_FINITE;
     if (h->single) lt_vec_round_f32(lt_packed_row(n), h->lower);
     h->trace += 2 * lt_vec_dot(n, s, w);
     h->last.done = true;

@@ -91,7 +91,8 @@ static lt_status create_full(const lt_solve_options *opt, lt_hessian *h)
     bool parts = n >= LT_PACKED_PARTS_FROM;
     h->lower = lt_malloc_aligned((size_t)count * sizeof *h->lower);
     if (parts) h->partial = lt_malloc_aligned((size_t)(LT_PACKED_PARTS * LT_DENSE_BLOCK * n) * sizeof *h->partial);
-    if (!h->lower || (parts && !h->partial)) return LT_ERR_MEMORY;
+    if (!opt->in_place_bfgs) h->spare = lt_malloc_aligned((size_t)count * sizeof *h->spare);
+    if (!h->lower || (parts && !h->partial) || (!opt->in_place_bfgs && !h->spare)) return LT_ERR_MEMORY;
     if (opt->H0) {
         LT_TRY(pack(n, opt->H0, h->lower));
         if (opt->checkH0) LT_TRY(check_definite(n, h->lower));
@@ -167,6 +168,7 @@ void lt_hessian_release(lt_hessian *h)
     lt_free_aligned(h->y);
     lt_free_aligned(h->lower);
     lt_free_aligned(h->partial);
+    lt_free_aligned(h->spare);
     lt_free_aligned(h->S);
     lt_free_aligned(h->Y);
     lt_free(h->rho);

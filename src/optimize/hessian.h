@@ -27,6 +27,7 @@ typedef struct lt_hessian {
     double *lower;            /* rows of the lower triangle, packed: row i has i + 1 entries */
     double  trace;
     double *partial;          /* work of products in parts; NULL for small n */
+    double *spare;            /* where the next H is made; NULL: in place */
     lt_rank2 last;
     /* limited memory */
     int64_t capacity, count, newest; /* pairs; ring position of the newest */

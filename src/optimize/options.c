@@ -97,6 +97,7 @@ static const lt_option function_rows[] = {
     BOOL(qp_warm_start, "true", "start QPs from the previous active set"),
     BOOL(incremental_products, "true", "carry products with H from one iteration to the next"),
     BOOL(blocked_lbfgs, "true", "limited memory: all right-hand sides at once"),
+    BOOL(in_place_bfgs, "true", "full memory: update H where it lies; else in a copy, looked through before it is taken"),
     INT(compat, "0", LT_RANGE_CLOSED(0, 1), "1 = follow the reference in its known slips"),
 };
 static const lt_option print_rows[] = {

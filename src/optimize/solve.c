@@ -94,7 +94,7 @@ static bool raise_level(lt_run *r)
 
 /* ---- Line search ------------------------------------------------------------------------------------------ */
 /* A search that never brackets means phi falls without end along d: mu is lowered and the same d
-   searched again. */
+   searched again, while it is a descent direction. Unless that finds a step, "without end" stands. */
 static lt_line search(lt_run *r, double g0, double limit)
 {
     bool first = r->iter == 0;
@@ -102,12 +102,16 @@ static lt_line search(lt_run *r, double g0, double limit)
     double factor = first ? r->opt.linesearch_c_mu_x0 : r->opt.linesearch_c_mu;
     r->phi_before = r->phi;
     lt_line line = lt_line_search(r, g0, limit);
-    for (int64_t i = 0; line.fail == LT_LINE_UNBOUNDED && r->constrained && i < reattempts; i++) {
-        lt_penalty_set_mu(r, factor * r->mu);
-        r->n_mu_reductions++;
-        lt_console_note(r, 2, "Line search: no bracket in iteration %lld, again with mu = %g.", (long long)r->iter + 1, r->mu);
-        line = lt_line_search(r, lt_vec_dot(r->n, r->grad_phi, r->d), limit);
-    }
+    if (line.fail == LT_LINE_UNBOUNDED && r->constrained)
+        for (int64_t i = 0; line.fail != LT_LINE_OK && line.fail != LT_LINE_STOPPED && i < reattempts; i++) {
+            lt_penalty_set_mu(r, factor * r->mu);
+            r->n_mu_reductions++;
+            double slope = lt_vec_dot(r->n, r->grad_phi, r->d);
+            if (slope >= 0) break;
+            lt_console_note(r, 2, "Line search: no bracket in iteration %lld, again with mu = %g.", (long long)r->iter + 1, r->mu);
+            line = lt_line_search(r, slope, limit);
+            if (line.fail == LT_LINE_BRACKETED) line.fail = LT_LINE_UNBOUNDED;
+        }
     if (isfinite(limit) && line.fail != LT_LINE_OK && line.fail != LT_LINE_STOPPED) line.fail = LT_LINE_NOT_DESCENT;
     return line;
 }

@@ -93,13 +93,13 @@ LT_TEST(limited_memory_products_equal_the_explicit_matrix)
     free(H);
 }
 
-LT_TEST(full_memory_products_and_updates_equal_the_explicit_matrix)
+static void check_full_memory(bool in_place)
 {
     enum { n = 37 };
     lt_rng r = lt_rng_seed(4);
     double s[n], y[n], *H = malloc(n * n * sizeof *H);
     lt_hessian h;
-    LT_CHECK_OK(lt_hessian_create(n, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .bfgs_damping = 0 }, &h));
+    LT_CHECK_OK(lt_hessian_create(n, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .bfgs_damping = 0, .in_place_bfgs = in_place }, &h));
     for (int i = 0; i < 20; i++) {
         make_pair(&r, n, s, y);
         if (i == 0) identity(n, lt_vec_dot(n, s, y) / lt_vec_dot(n, y, y), H);
@@ -115,6 +115,12 @@ LT_TEST(full_memory_products_and_updates_equal_the_explicit_matrix)
     LT_CHECK(h.counts.requests == 22 && h.counts.updates == 20 && h.counts.sty_fails >= 1);
     lt_hessian_release(&h);
     free(H);
+}
+
+LT_TEST(full_memory_products_and_updates_equal_the_explicit_matrix)
+{
+    check_full_memory(true);
+    check_full_memory(false);
 }
 
 LT_TEST(damping_keeps_curvature_positive)
