@@ -46,7 +46,8 @@ static shape measure(const uint8_t *mask, int g)
 }
 
 /* Area of the convex hull of the pixels as unit squares: rows give their outermost corners, in order,
-   so one walk down each side suffices. corner: 4 g numbers of work. */
+   so one walk down each side suffices; corners that do not stick out of their side are dropped.
+   work: 4 g numbers. */
 static double turn(const double *a, const double *b, const double *c) { return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]); }
 
 static int push_corner(double (*hull)[2], int n, double x, double y, double side)
@@ -74,14 +75,18 @@ static double hull_area(const uint8_t *mask, int g, const shape *s, double *work
             int x = side ? g - 1 : 0, step = side ? -1 : 1, seen = 0;
             for (; seen < g && !mask[y * g + x]; seen++) x += step;
             if (seen == g) continue;
-            for (int k = 0; k < 2; k++) n = push_corner(hull, n, side ? x + 1 : x, y + k, side ? 1 : -1);
+            for (int k = 0; k < 2; k++) n = push_corner(hull, n, side ? x + 1 : x, y + k, side ? -1 : 1);
         }
         area += (side ? 1 : -1) * side_integral((const double (*)[2])hull, n);
     }
     return area;
 }
 
-static double signed_log(double moment) { return fmin(fmax(-copysign(log10(fabs(moment) + 1e-10), moment), -10), 10); }
+static double signed_log(double moment)
+{
+    double size = log10(fabs(moment) + 1e-10);
+    return fmin(fmax(moment < 0 ? size : -size, -10), 10);
+}
 
 static void shape_values(const lt_field_plan *p, const shape *s, double hull, double *value)
 {
