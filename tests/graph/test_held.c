@@ -1,0 +1,99 @@
+/* Held inputs: what follows from them alone is computed once, with the same bits as every time.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "graph/program.h"
+#include "lathe/rng.h"
+#include "lt_test.h"
+
+enum { SIDE = 13, IN = 17, OUT = 20, X = SIDE * SIDE * IN, WEIGHTS = OUT * IN * 9, Y = SIDE * SIDE * OUT };
+
+/* y = conv(x, 2 w) with channels last: the doubling follows from w alone. */
+static lt_program *make(int held_from, bool low_precision, lt_mode mode)
+{
+    lt_graph *g;
+    lt_program *p = NULL;
+    lt_conv_options conv = LT_CONV_DEFAULTS;
+    lt_compile_options opt = { .mode = mode, .held_from = held_from, .low_precision = low_precision, .storage_type = LT_BF16 };
+    conv.channels_last = true;
+    conv.padding[0] = conv.padding[1] = 1;
+    LT_CHECK_OK(lt_graph_create(&g));
+    lt_node x = lt_input(g, "x", LT_F32, lt_shape4(1, SIDE, SIDE, IN)), w = lt_input(g, "w", LT_F32, lt_shape4(OUT, IN, 3, 3));
+    lt_node y = lt_conv2d(g, x, lt_scale(g, w, 2), LT_NONE, &conv);
+    LT_CHECK_OK(lt_program_create(g, &y, 1, &opt, &p));
+    lt_graph_destroy(g);
+    return p;
+}
+
+static float x[X], w[WEIGHTS], other[WEIGHTS], first[Y], got[Y], want[Y];
+
+static void fill(float *to, int64_t n, uint32_t stream)
+{
+    lt_draws d = lt_draws_make(1, "test", stream, 0, 0);
+    LT_CHECK_OK(lt_draws_normal_f32(&d, 0, n, to));
+}
+
+static void run(lt_program *p, const float *weights, float *to)
+{
+    LT_CHECK_OK(lt_program_run(p, (const void *[]){ x, weights }, (void *[]){ to }));
+}
+
+static int count_held(const lt_program *p, bool packs)
+{
+    int n = 0;
+    for (int i = 0; i < p->n_steps; i++) n += packs ? p->step[i].packs : p->step[i].held;
+    return n;
+}
+
+LT_TEST(held_results_have_the_same_bits)
+{
+    for (int low = 0; low < 2; low++) {
+        lt_program *held = make(1, low, LT_MODE_DEFAULT), *plain = make(0, low, LT_MODE_DEFAULT);
+        fill(x, X, 0);
+        fill(w, WEIGHTS, 1);
+        run(held, w, first);
+        run(plain, w, want);
+        LT_CHECK(memcmp(first, want, sizeof want) == 0);
+        fill(x, X, 2); /* the other inputs still count */
+        run(held, w, got);
+        run(plain, w, want);
+        LT_CHECK(memcmp(got, want, sizeof want) == 0 && memcmp(got, first, sizeof want) != 0);
+        LT_CHECK(count_held(held, false) >= 1 && count_held(plain, false) == 0 && count_held(plain, true) == 0);
+        LT_CHECK_EQ_INT(held->n_live, held->n_steps - count_held(held, false));
+        lt_program_destroy(held);
+        lt_program_destroy(plain);
+    }
+}
+
+LT_TEST(new_contents_count_after_renewal_and_new_pointers_at_once)
+{
+    lt_program *held = make(1, false, LT_MODE_DEFAULT);
+    fill(x, X, 0);
+    fill(w, WEIGHTS, 1);
+    run(held, w, first);
+    fill(w, WEIGHTS, 3);
+    run(held, w, got);
+    LT_CHECK(memcmp(got, first, sizeof got) == 0);
+    lt_program_renew(held);
+    run(held, w, want);
+    LT_CHECK(memcmp(want, first, sizeof want) != 0);
+    memcpy(other, w, sizeof w);
+    fill(w, WEIGHTS, 4);
+    run(held, other, got);
+    LT_CHECK(memcmp(got, want, sizeof got) == 0);
+    lt_program_destroy(held);
+    lt_program_renew(NULL);
+}
+
+LT_TEST(captured_programs_hold_nothing)
+{
+    lt_program *p = make(1, false, LT_MODE_REDUCE_OVERHEAD);
+    fill(x, X, 0);
+    fill(w, WEIGHTS, 1);
+    run(p, w, first);
+    fill(w, WEIGHTS, 3);
+    run(p, w, got);
+    LT_CHECK(memcmp(got, first, sizeof got) != 0);
+    LT_CHECK_EQ_INT(count_held(p, false) + count_held(p, true), 0);
+    lt_program_destroy(p);
+}
+
+LT_TEST_MAIN()
