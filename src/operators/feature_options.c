@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const complexity_names[] = { "fast", "medium", "full", NULL };
 static const char *const wavelet_names[] = { "haar", "db4", "coif1", NULL };
@@ -62,7 +63,7 @@ static const lt_option number_rows[] = {
 };
 
 /* One `enabled` per category, then one row per switch; their names are put together once. */
-enum { N_SWITCHES = LT_CATEGORY_COUNT + LT_F_COUNT, NAME_BYTES = 64 };
+enum { N_SWITCHES = LT_CATEGORY_COUNT + 2 * LT_F_COUNT, NAME_BYTES = 80 };
 static lt_option        switch_rows[N_SWITCHES];
 static char             switch_names[N_SWITCHES][NAME_BYTES];
 static lt_option_group  groups[2];
@@ -79,6 +80,22 @@ static lt_option *add_switch(size_t offset, bool on, const char *help)
     return row;
 }
 
+/* Names that begin with their category ("spatial_mean", "cross_channel_mi_max") are known with and
+   without it; one of the two is shown. */
+static void add_feature_switches(int id, const lt_feature_row *feature)
+{
+    const char *category = lt_feature_category_name(feature->category), *name = feature->include;
+    bool extra = id >= LT_F_FIRST_EXTRA && feature->category < LT_CATEGORY_FIRST_EXTRA;
+    size_t offset = offsetof(lt_feature_options, include) + (size_t)id * sizeof(bool), length = strlen(category);
+    lt_option *row = add_switch(offset, !extra, feature->name);
+    snprintf(switch_names[row - switch_rows], NAME_BYTES, "%s.include_%s", category, name);
+    if (strncmp(feature->name, category, length) || feature->name[length] != '_') return;
+    row = add_switch(offset, !extra, feature->name);
+    row->hidden = true;
+    if (!strncmp(name, category, length)) snprintf(switch_names[row - switch_rows], NAME_BYTES, "%s.include_%s", category, name + length + 1);
+    else snprintf(switch_names[row - switch_rows], NAME_BYTES, "%s.include_%s_%s", category, category, name);
+}
+
 static void make_table(void)
 {
     groups[0] = (lt_option_group){ .title = "Switches", .rows = switch_rows };
@@ -91,9 +108,7 @@ static void make_table(void)
     for (int f = 0; f < LT_F_COUNT; f++) {
         const lt_feature_row *feature = lt_feature_row_of(f);
         if (!feature->include) continue;
-        bool extra = f >= LT_F_FIRST_EXTRA && feature->category < LT_CATEGORY_FIRST_EXTRA;
-        lt_option *row = add_switch(offsetof(lt_feature_options, include) + (size_t)f * sizeof(bool), !extra, feature->name);
-        snprintf(switch_names[row - switch_rows], NAME_BYTES, "%s.include_%s", lt_feature_category_name(feature->category), feature->include);
+        add_feature_switches(f, feature);
     }
 }
 

@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
+#include "operators/feature_table.h"
 #include "operators/features.h"
 
 static lt_feature_options defaults(void)
@@ -162,6 +163,63 @@ LT_TEST(sensitivity_of_a_linear_operator)
     LT_CHECK_NEAR(value[8], 0, 1e-9);
     LT_CHECK_NEAR(value[9], 1.0 / 3, 1e-9);
     lt_feature_set_destroy(s);
+}
+
+LT_TEST(switches_are_known_with_and_without_their_category)
+{
+    const lt_option_table *t = lt_feature_options_table();
+    static const char *const pair[][2] = { { "spatial.include_spatial_mean", "spatial.include_mean" },
+        { "cross_channel.include_mi_max", "cross_channel.include_cross_channel_mi_max" },
+        { "spectral.include_spectral_rolloff", "spectral.include_rolloff" } };
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
+        for (int k = 0; k < 2; k++) {
+            lt_feature_options o = defaults();
+            lt_feature_set *s;
+            LT_CHECK_OK(lt_options_set(t, pair[i][k], "false", &o));
+            LT_CHECK_OK(lt_feature_set_create(&o, false, &s));
+            LT_CHECK_EQ_INT(lt_feature_temporal_count(s), 62);
+            lt_feature_set_destroy(s);
+        }
+    /* No two options share a name. */
+    for (int i = 0; i < t->groups[0].n_rows; i++) {
+        size_t base;
+        LT_CHECK(lt_options_find(t, t->groups[0].rows[i].name, &base) == &t->groups[0].rows[i]);
+    }
+}
+
+/* ---- The page ------------------------------------------------------------------------------- */
+static char *read_page(void)
+{
+    FILE *f = fopen(LT_DOCS "/features.md", "r");
+    if (!f) return NULL;
+    char *text = calloc(1, 1 << 16);
+    size_t n = fread(text, 1, (1 << 16) - 1, f);
+    LT_CHECK(n > 0);
+    fclose(f);
+    return text;
+}
+
+LT_TEST(the_page_lists_every_feature_and_number)
+{
+    char *page = read_page(), text[256];
+    if (!page) {
+        LT_TEST_FAIL("cannot read %s/features.md", LT_DOCS);
+        return;
+    }
+    for (int id = 0; id < LT_F_COUNT; id++) {
+        snprintf(text, sizeof text, "`%s`", lt_feature_row_of(id)->name);
+        if (!strstr(page, text)) LT_TEST_FAIL("docs/features.md lacks %s", text);
+    }
+    const lt_option_group *numbers = &lt_feature_options_table()->groups[1];
+    for (int i = 0; i < numbers->n_rows; i++) {
+        const lt_option *row = &numbers->rows[i];
+        char expects[160];
+        lt_option_expects(row, expects, sizeof expects);
+        snprintf(text, sizeof text, "| `%s` | %s | %s; %s |", row->name, row->default_text ? row->default_text : "-",
+                 row->type == LT_OPTION_TYPE_LIST ? "list" : expects, row->help);
+        if (!strstr(page, text)) LT_TEST_FAIL("docs/features.md lacks the line %s", text);
+    }
+    free(page);
 }
 
 LT_TEST_MAIN()
