@@ -120,6 +120,9 @@ LT_API void      lt_gram_destroy(lt_gram *g);  /* NULL is allowed */
    threads and the memory at hand. A second call of the same sizes allocates nothing. LT_ERR_CANCELLED
    when the progress function said so; K is then partly written. */
 LT_API lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K);
+/* On a device with memory of its own K may be NULL: the matrix then stays there, x->n by y->n, row major,
+   until the next fill. NULL where the last fill brought it home. */
+LT_API void     *lt_gram_device_matrix(const lt_gram *g);
 
 /* All layers of psi(x) for each row: out (x->n, 2^q), complex numbers of options.dtype. */
 LT_API lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out);
@@ -132,6 +135,7 @@ typedef struct lt_gram_info {          /* of the last fill */
     int64_t        n, m, n_qubits, n_layers;
     int            threads;
     double         states_seconds, product_seconds, post_seconds, total_seconds;
+    double         device_seconds, transfer_seconds; /* by the device's own clock; bringing K home. 0 on the CPU */
     double         mpairs_per_s;       /* pairs computed (half the square when symmetric) over total time */
     double         tflops;             /* counted as 8 2^q (states), 8 q, 370 (q-1) per pair, over product time */
     int64_t        pairs, tiles, states_built;

@@ -10,6 +10,7 @@
 #include "qkernel/history.h"
 #include "qkernel/plan.h"
 #include "qkernel/post.h"
+#include "qkernel/remote/remote.h"
 #include "qkernel/rows.h"
 #include "qkernel/tiles.h"
 #include "qkernel/tuning.h"
@@ -37,6 +38,7 @@ struct lt_gram {
     bool            planned;          /* plan holds, with its memory */
     lt_gram_info    info;
     lt_gram_profile profile;
+    lt_remote      *remote;           /* devices with memory of their own; else NULL */
     bool            history_read;
     lt_tile_history *history;         /* with learn_tiles, once a plan was made */
     lt_tile_record  best;             /* the fastest fill so far; n 0 = none worth remembering */
@@ -88,8 +90,6 @@ static void choose_threshold(lt_gram *g)
 
 static lt_status open_parts(lt_gram *g, const lt_weights *w)
 {
-    if (strncmp(lt_device_id(g->dev), "cpu", 3))
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: device %s: Gram matrices are computed on the CPU only", lt_device_id(g->dev));
     g->pool = g->dev->pool;
     if (g->opt.n_workers > 0) {
         LT_TRY(lt_pool_create((int)g->opt.n_workers, &g->own_pool));
@@ -98,6 +98,7 @@ static lt_status open_parts(lt_gram *g, const lt_weights *w)
     g->isa = lt_gram_isa_of(lt_isa_best());
     LT_TRY(lt_circuit_create(&g->opt, w, &g->circuit));
     choose_threshold(g);
+    if (strcmp(g->dev->backend->name, "cpu")) LT_TRY(lt_remote_create(g->dev, &g->opt, &g->circuit, NULL, &g->remote));
     return LT_OK;
 }
 
@@ -187,6 +188,7 @@ void lt_gram_destroy(lt_gram *g)
     buffer *all[] = { &g->a, &g->b, &g->work, &g->scratch, &g->norms };
     for (size_t i = 0; i < LT_LEN(all); i++) release(g, all[i]);
     remember_tiles(g);
+    lt_remote_destroy(g->remote);
     lt_circuit_destroy(&g->circuit);
     lt_pool_destroy(g->own_pool);
     lt_free(g->history);
@@ -378,10 +380,10 @@ static lt_status normalize(fill *f)
     return lt_post_normalize(&f->out, g->pool, g->opt.jitter, g->norms.p);
 }
 
-static double flops_per_pair(const lt_gram_plan *p, int q)
+static double flops_per_pair(lt_gram_method method, int q)
 {
-    if (p->method == LT_GRAM_STATES) return ldexp(8, q);
-    return p->method == LT_GRAM_PRODUCT ? 8.0 * q : 370.0 * (q - 1);
+    if (method == LT_GRAM_STATES) return ldexp(8, q);
+    return method == LT_GRAM_PRODUCT ? 8.0 * q : 370.0 * (q - 1);
 }
 
 static void name_kernel(const lt_gram *g, char *name, size_t bytes)
@@ -391,6 +393,13 @@ static void name_kernel(const lt_gram *g, char *name, size_t bytes)
     if (p->method == LT_GRAM_STATES)
         snprintf(name, bytes, "overlap%d_%s_%s_%s", p->planes, p->element == 4 ? "f32" : "f64", isa, p->loops->shape);
     else snprintf(name, bytes, "%s_f64_%s_%s", lt_gram_method_name(p->method), isa, p->closed->shape);
+}
+
+static void note_collapse(lt_gram *g)
+{
+    if (g->circuit.collapses)
+        snprintf(g->info.note, sizeof g->info.note, "weights, layers and entangler cannot influence this kernel: %s, so one fixed unitary "
+                 "follows the embedding and cancels", g->opt.re_embed_between_layers ? "there is one layer" : "re-embedding is off");
 }
 
 static void fill_info(fill *f, int64_t post_ns, int64_t total_ns)
@@ -407,12 +416,10 @@ static void fill_info(fill *f, int64_t post_ns, int64_t total_ns)
         .peak_bytes = held_bytes(g), .repaired = f->meter.repaired,
     };
     i->mpairs_per_s = 1e-6 * (double)i->pairs / fmax(i->total_seconds, 1e-9);
-    i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(p, g->circuit.q) / fmax(i->product_seconds, 1e-9);
+    i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(p->method, g->circuit.q) / fmax(i->product_seconds, 1e-9);
     name_kernel(g, i->kernel, sizeof i->kernel);
     memcpy(i->plan, p->text, sizeof i->plan);
-    if (g->circuit.collapses)
-        snprintf(i->note, sizeof i->note, "weights, layers and entangler cannot influence this kernel: %s, so one fixed unitary "
-                 "follows the embedding and cancels", g->opt.re_embed_between_layers ? "there is one layer" : "re-embedding is off");
+    note_collapse(g);
 }
 
 static lt_status fill_profile(fill *f)
@@ -435,11 +442,10 @@ static lt_status fill_profile(fill *f)
 }
 
 /* Whole lines written past the caches need not be read first. */
-static void choose_copy(fill *f)
+static void choose_copy(fill *f, double entries)
 {
-    const lt_gram_plan *p = &f->g->plan;
     const lt_vec_set *vec = lt_vec_set_of(lt_isa_best(), f->out.f32 ? LT_F32 : LT_F64);
-    bool large = (double)p->n * (double)p->m * (f->out.f32 ? 4 : 8) > STREAM_FROM_BYTES;
+    bool large = entries * (f->out.f32 ? 4 : 8) > STREAM_FROM_BYTES;
     f->out.copy = large ? vec->copy_streaming : vec->copy;
     f->out.fence = vec->fence;
 }
@@ -452,7 +458,7 @@ static lt_status run(fill *f)
     LT_TRY(make_plan(g, f->x, f->y));
     f->out.half = g->plan.half;
     f->out.n_columns = g->plan.m;
-    choose_copy(f);
+    choose_copy(f, (double)g->plan.n * (double)g->plan.m);
     if (g->opt.normalize && f->y) {
         f->left = g->norms.p;
         f->right = f->left + g->plan.n;
@@ -471,16 +477,54 @@ static lt_status run(fill *f)
     return LT_OK;
 }
 
+/* ---- devices with memory of their own ---- */
+
+static lt_status run_remote(fill *f)
+{
+    lt_gram *g = f->g;
+    char reason[160];
+    lt_remote_request q = { .reason = reason, .x = f->x, .y = f->y, .meter = &f->meter };
+    lt_plan_request r = { .opt = &g->opt, .circuit = &g->circuit, .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason };
+    lt_gram_info *i = &g->info;
+    int64_t start = lt_clock_ns();
+    f->meter.start_ns = start;
+    LT_TRY(lt_plan_method(&r, &q.method, reason, sizeof reason));
+    if (g->opt.normalize && (!f->out.K || f->y))
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: on %s K is normalised for rows with themselves, in host memory", lt_device_id(g->dev));
+    *i = (lt_gram_info){ .method = q.method, .backend = g->dev->backend->name, .n = f->x->n, .m = f->y ? f->y->n : f->x->n,
+                         .n_qubits = g->circuit.q, .n_layers = g->circuit.n_layers, .threads = lt_pool_threads(g->pool),
+                         .precision = q.method == LT_GRAM_STATES ? g->opt.dtype : LT_GRAM_FLOAT64 };
+    choose_copy(f, (double)i->n * (double)i->m);
+    q.out = f->out;
+    LT_TRY(lt_remote_fill(g->remote, &q, i, g->opt.profile_memory ? &g->profile : NULL));
+    int64_t post = lt_clock_ns();
+    if (g->opt.normalize) {
+        f->out.half = g->opt.symmetric || g->opt.packed;
+        f->out.n_columns = i->m;
+        double *diagonal = lt_malloc((size_t)i->n * sizeof *diagonal);
+        lt_status s = diagonal ? lt_post_normalize(&f->out, g->pool, g->opt.jitter, diagonal) : LT_ERR_MEMORY;
+        lt_free(diagonal);
+        LT_TRY(s);
+    }
+    int64_t end = lt_clock_ns();
+    i->post_seconds = 1e-9 * (double)(end - post);
+    i->total_seconds = 1e-9 * (double)(end - start);
+    i->mpairs_per_s = 1e-6 * (double)i->pairs / fmax(i->total_seconds, 1e-9);
+    i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(q.method, g->circuit.q) / fmax(i->product_seconds, 1e-9);
+    note_collapse(g);
+    return LT_OK;
+}
+
 lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K)
 {
-    if (!g || !x || !K) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or K is NULL");
+    if (!g || !x || (!K && !g->remote)) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or K is NULL");
     LT_TRY(lt_rows_check("X", x, g->circuit.q, g->opt.angle_scale));
     if (y) LT_TRY(lt_rows_check("Y", y, g->circuit.q, g->opt.angle_scale));
     if (y && g->opt.packed) return LT_FAIL(LT_ERR_ARGUMENT, "gram: a packed triangle was asked for, but with Y the matrix is not symmetric");
     fill f = { .g = g, .x = x, .y = y, .meter = { .fn = g->opt.progress, .ctx = g->opt.progress_ctx, .repair = g->opt.repair, .profile = g->opt.profile_memory },
                .out = { .K = K, .f32 = g->opt.return_dtype == LT_GRAM_FLOAT32, .packed = g->opt.packed } };
     lt_span span = lt_trace_span_begin("gram");
-    lt_status s = run(&f);
+    lt_status s = g->remote ? run_remote(&f) : run(&f);
     lt_trace_span_end(span);
     return s;
 }
@@ -491,6 +535,7 @@ lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
     LT_TRY(lt_rows_check("X", x, g->circuit.q, g->opt.angle_scale));
     if (g->circuit.q > LT_STATES_MAX_QUBITS)
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits are too many for state vectors (at most %d)", g->circuit.q, LT_STATES_MAX_QUBITS);
+    if (g->remote) return lt_remote_states(g->remote, x, out);
     const lt_gram_loops *loops = lt_states_loops(g->isa, g->opt.dtype, g->circuit.q);
     lt_state_maker m = lt_state_maker_of(&g->circuit, loops, g->opt.dtype);
     int n_slots = (int)LT_MIN((int64_t)lt_pool_threads(g->pool), (x->n - 1) / loops->lanes + 1);
@@ -499,4 +544,5 @@ lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
 }
 
 lt_gram_info lt_gram_get_info(const lt_gram *g) { return g->info; }
+void *lt_gram_device_matrix(const lt_gram *g) { return g->remote ? lt_remote_matrix(g->remote) : NULL; }
 lt_gram_profile lt_gram_get_profile(const lt_gram *g) { return g->profile; }

@@ -1,0 +1,24 @@
+/* Tiles of K = |<a_i|b_j>|^2, one entry per thread: for states too short for the tensor cores, and to
+   check the others by. SPDX-License-Identifier: BSD-3-Clause
+   Fixed when compiled: AMPLITUDES, REAL_T (of the states). */
+
+#define SIDE 16
+struct amplitude_t { REAL_T x, y; };
+
+extern "C" __global__ void __launch_bounds__(SIDE * SIDE) overlap(const tile_job *where, const int2 *tiles, const amplitude_t *a,
+                                                                  const amplitude_t *b, K_TYPE *k, K_TYPE *mirrored)
+{
+    const tile_job j = *where;
+    for (i64 t = blockIdx.x; t < j.n_tiles; t += gridDim.x) {
+        i64 row = tiles[t].x + threadIdx.x / SIDE, column = tiles[t].y + threadIdx.x % SIDE;
+        if (!wanted(j, row, column)) continue;
+        double re = 0, im = 0;
+        for (i64 i = 0; i < AMPLITUDES; i++) {
+            double xr = a[row * AMPLITUDES + i].x, xi = a[row * AMPLITUDES + i].y, yr = b[column * AMPLITUDES + i].x, yi = b[column * AMPLITUDES + i].y;
+            re += xr * yr + xi * yi;
+            im += xr * yi - xi * yr;
+        }
+        store(j, k, row, column, re * re + im * im);
+        if (j.mirror) store_mirrored(j, mirrored, row, column, re * re + im * im);
+    }
+}

@@ -1,0 +1,195 @@
+/* The kernels of a circuit on a device, from the texts under qkernel/cuda. SPDX-License-Identifier: BSD-3-Clause */
+#include "qkernel/remote/parts.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const char lt_text_tile_job_cuh[], lt_text_states_cu[], lt_text_closed_cu[], lt_text_overlap_shape_cuh[], lt_text_overlap_tiles_cuh[],
+    lt_text_overlap_f64_cu[], lt_text_overlap_f32_cu[], lt_text_overlap_plain_cu[];
+
+enum { MAX_OPTIONS = 12, STATES_THREADS = 256, CLOSED_SIDE = 16, PRODUCT_TILE = 64, PLAIN_FROM_QUBITS = 4, CHUNK = 1 << LT_CHUNK_WIRES };
+
+/* ---- definitions for a text ---- */
+
+typedef struct defines {
+    char        text[MAX_OPTIONS][40];
+    const char *list[MAX_OPTIONS];
+    int         n;
+} defines;
+
+static void define(defines *d, const char *name, long long value)
+{
+    snprintf(d->text[d->n], sizeof d->text[0], "-D%s=%lld", name, value);
+    d->list[d->n] = d->text[d->n];
+    d->n++;
+}
+
+static void define_type(defines *d, const char *name, bool single)
+{
+    snprintf(d->text[d->n], sizeof d->text[0], "-D%s=%s", name, single ? "float" : "double");
+    d->list[d->n] = d->text[d->n];
+    d->n++;
+}
+
+typedef struct launch_shape { unsigned blocks, threads; size_t shared_bytes; int n_args; } launch_shape;
+
+enum { MAX_TEXTS = 4 };
+typedef struct texts { const char *part[MAX_TEXTS]; } texts; /* one after the other; NULL ends */
+
+static lt_status build(lt_device *dev, texts t, const char *entry, const char *name, const defines *d, launch_shape s, lt_kernel **out)
+{
+    size_t bytes = 1;
+    for (int i = 0; i < MAX_TEXTS && t.part[i]; i++) bytes += strlen(t.part[i]);
+    char *text = lt_malloc(bytes), *end = text;
+    if (!text) return LT_ERR_MEMORY;
+    *end = 0;
+    for (int i = 0; i < MAX_TEXTS && t.part[i]; i++) end = stpcpy(end, t.part[i]);
+    lt_kernel_key key = { .name = name, .source = text, .entry = entry, .options = d->list, .n_options = d->n, .n_args = s.n_args,
+                          .grid = { s.blocks, 1, 1 }, .block = { s.threads, 1, 1 }, .shared_bytes = s.shared_bytes };
+    lt_status status = lt_device_build(dev, &key, out);
+    lt_free(text);
+    return status;
+}
+
+/* Blocks that stay and take work until there is none: all that fit at once. */
+static lt_status resident_blocks(lt_device *dev, int per_multiprocessor, unsigned *out)
+{
+    lt_device_info info;
+    LT_TRY(lt_device_describe(dev, &info));
+    *out = (unsigned)(LT_MAX(1, info.cores) * per_multiprocessor);
+    return LT_OK;
+}
+
+/* ---- states ---- */
+
+/* The chunk, tables of four wires each, and the gates of one stage: as states.cu lays them out. */
+static size_t chunk_shared_bytes(int q)
+{
+    size_t group = (size_t)CHUNK >> LT_MIN(q, LT_CHUNK_WIRES), nibbles = ((size_t)q + 3) / 4;
+    return 16 * (size_t)CHUNK + (q >= 8 ? group * nibbles * 16 * 16 : 0) + group * (size_t)q * sizeof(lt_su2);
+}
+
+static lt_status build_states(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *k)
+{
+    defines d = { .n = 0 };
+    unsigned some, many;
+    size_t shared = chunk_shared_bytes(q->q);
+    LT_TRY(resident_blocks(dev, shared > ((size_t)96 << 10) ? 1 : 2, &some));
+    LT_TRY(resident_blocks(dev, 8, &many));
+    define(&d, "Q", q->q);
+    define_type(&d, "REAL_T", q->single);
+    texts text = { { lt_text_states_cu } };
+    LT_TRY(build(dev, text, "fuse_gates", "gram fuse gates", &d, (launch_shape){ many, STATES_THREADS, 0, 7 }, &k->fuse_gates));
+    LT_TRY(build(dev, text, "chunks", "gram states", &d, (launch_shape){ some, STATES_THREADS, shared, 5 }, &k->chunks));
+    LT_TRY(build(dev, text, "norms", "gram norms", &d, (launch_shape){ many, STATES_THREADS, 0, 3 }, &k->norms));
+    LT_TRY(build(dev, text, "permute", "gram permute", &d, (launch_shape){ many, STATES_THREADS, 0, 5 }, &k->permute));
+    if (q->q <= LT_CHUNK_WIRES) return LT_OK;
+    return build(dev, text, "high_wires", "gram high wires", &d, (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->high_wires);
+}
+
+/* ---- tiles of overlaps ---- */
+
+/* Measured on an H200; docs/performance.md has the table. */
+static lt_tile_shape usual_shape(const lt_kernel_request *q)
+{
+    if (q->single) return (lt_tile_shape){ 2, 2, 2, 3, 32, 3, 2 };
+    if (q->q < 11) return (lt_tile_shape){ 2, 2, 2, 3, 8, 4, 2 };
+    return (lt_tile_shape){ 2, 2, 2, 4, 16, 2, 2 };
+}
+
+static size_t shared_bytes(const lt_tile_shape *s, bool single)
+{
+    return (size_t)((s->depth + 4) * s->stages * (16 * s->fragments_m * s->warps_m + 8 * s->fragments_n * s->warps_n)) * (single ? 8 : 16);
+}
+
+/* What all blocks of a multiprocessor have together: 227 KiB from compute capability 9 on, 99 KiB on 8.9. */
+static lt_status shared_limit(lt_device *dev, size_t *out)
+{
+    lt_device_info info;
+    LT_TRY(lt_device_describe(dev, &info));
+    *out = (size_t)(strstr(info.features, "sm_8") ? 99 : 227) << 10;
+    return LT_OK;
+}
+
+static lt_status build_tensor_tiles(lt_device *dev, const lt_kernel_request *q, defines *d, lt_remote_kernels *k)
+{
+    lt_tile_shape s = q->shape ? *q->shape : usual_shape(q);
+    unsigned blocks;
+    size_t limit;
+    LT_TRY(shared_limit(dev, &limit));
+    while (s.depth > 1 << q->q) s.depth /= 2;
+    s.stages = LT_MAX(2, LT_MIN(s.stages, (1 << q->q) / s.depth + 1)); /* overlap_tiles.cuh */
+    while (s.stages > 2 && (size_t)s.blocks * shared_bytes(&s, q->single) > limit) s.stages--;
+    k->tile_rows = 16 * s.fragments_m * s.warps_m;
+    k->tile_columns = 8 * s.fragments_n * s.warps_n;
+    define(d, "WARPS_M", s.warps_m);
+    define(d, "WARPS_N", s.warps_n);
+    define(d, "FRAGMENTS_M", s.fragments_m);
+    define(d, "FRAGMENTS_N", s.fragments_n);
+    define(d, "DEPTH", s.depth);
+    define(d, "STAGES", s.stages);
+    define(d, "BLOCKS", s.blocks);
+    LT_TRY(resident_blocks(dev, s.blocks, &blocks));
+    snprintf(k->name, sizeof k->name, "overlap3_%s_tensor_%dx%d", q->single ? "f32" : "f64", k->tile_rows, k->tile_columns);
+    texts t = { { lt_text_tile_job_cuh, lt_text_overlap_shape_cuh, q->single ? lt_text_overlap_f32_cu : lt_text_overlap_f64_cu,
+                  lt_text_overlap_tiles_cuh } };
+    return build(dev, t, "overlap", k->name, d,
+                 (launch_shape){ blocks, (unsigned)(32 * s.warps_m * s.warps_n), shared_bytes(&s, q->single), 6 }, &k->tiles);
+}
+
+static lt_status build_overlaps(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *k)
+{
+    defines d = { .n = 0 };
+    unsigned blocks;
+    define(&d, "AMPLITUDES", 1ll << q->q);
+    define_type(&d, "K_TYPE", q->k_single);
+    if (q->q >= PLAIN_FROM_QUBITS) return build_tensor_tiles(dev, q, &d, k);
+    define_type(&d, "REAL_T", q->single);
+    k->tile_rows = k->tile_columns = CLOSED_SIDE;
+    snprintf(k->name, sizeof k->name, "overlap_%s_plain", q->single ? "f32" : "f64");
+    LT_TRY(resident_blocks(dev, 8, &blocks));
+    return build(dev, (texts){ { lt_text_tile_job_cuh, lt_text_overlap_plain_cu } }, "overlap", k->name, &d,
+                 (launch_shape){ blocks, CLOSED_SIDE * CLOSED_SIDE, 0, 6 }, &k->tiles);
+}
+
+/* ---- closed forms ---- */
+
+static lt_status build_closed(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *k)
+{
+    bool transfer = q->method == LT_GRAM_TRANSFER;
+    defines d = { .n = 0 };
+    unsigned blocks, many;
+    define(&d, "Q", q->q);
+    define(&d, "COMPONENTS", q->components);
+    define(&d, "PARITY_RING", q->parity_ring);
+    define_type(&d, "K_TYPE", q->k_single);
+    LT_TRY(resident_blocks(dev, transfer ? 1 : 2, &blocks));
+    LT_TRY(resident_blocks(dev, 8, &many));
+    k->tile_rows = k->tile_columns = transfer ? CLOSED_SIDE : PRODUCT_TILE;
+    snprintf(k->name, sizeof k->name, "%s_f64_%dx%d", lt_gram_method_name(q->method), k->tile_rows, k->tile_columns);
+    texts t = { { lt_text_tile_job_cuh, lt_text_closed_cu } };
+    LT_TRY(build(dev, t, "wire_numbers", "gram wire numbers", &d, (launch_shape){ many, STATES_THREADS, 0, 6 }, &k->wire_numbers));
+    return build(dev, t, transfer ? "transfer" : "product", k->name, &d,
+                 (launch_shape){ blocks, CLOSED_SIDE * CLOSED_SIDE, 0, 6 }, &k->tiles);
+}
+
+/* ---- all of them ---- */
+
+void lt_remote_kernels_destroy(lt_remote_kernels *k)
+{
+    lt_kernel *all[] = { k->fuse_gates, k->chunks, k->high_wires, k->permute, k->norms, k->wire_numbers, k->tiles };
+    for (size_t i = 0; i < LT_LEN(all); i++) lt_kernel_destroy(all[i]);
+    *k = (lt_remote_kernels){ 0 };
+}
+
+lt_status lt_remote_kernels_build(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *out)
+{
+    *out = (lt_remote_kernels){ 0 };
+    lt_status s = q->method == LT_GRAM_STATES ? build_states(dev, q, out) : LT_OK;
+    if (!s) s = q->method == LT_GRAM_STATES ? build_overlaps(dev, q, out) : build_closed(dev, q, out);
+    if (s) lt_remote_kernels_destroy(out);
+    return s;
+}

@@ -1,0 +1,111 @@
+/* What the files of this folder share. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_QKERNEL_REMOTE_PARTS_H
+#define LT_QKERNEL_REMOTE_PARTS_H
+
+#include "qkernel/remote/remote.h"
+
+/* ---- what kernels read; the same structs stand at the head of the texts ---- */
+typedef struct lt_tile_job {
+    int64_t n_tiles, n_rows, n_columns, first_row, first_column, half, mirror, pitch, mirror_pitch, a_rows, b_rows, arrived;
+} lt_tile_job;
+typedef struct lt_states_job { int64_t n_rows, n_stages, first_stage, last_stage, generate; } lt_states_job;
+typedef struct lt_closed_job { int64_t n_rows, padded_rows; } lt_closed_job;
+typedef struct lt_tile_at { int32_t row, column; } lt_tile_at;
+
+/* ---- kernels ---- */
+typedef struct lt_remote_kernels {
+    lt_kernel *fuse_gates, *chunks, *high_wires, *permute, *norms; /* states */
+    lt_kernel *wire_numbers;                                        /* closed forms */
+    lt_kernel *tiles;                                               /* K */
+    int        tile_rows, tile_columns;
+    char       name[48];
+} lt_remote_kernels;
+
+typedef struct lt_kernel_request {
+    lt_gram_method method;
+    int            q, n_stages, components;
+    bool           single;       /* states in f32 */
+    bool           k_single;     /* K in f32 */
+    bool           parity_ring;
+    const lt_tile_shape *shape;  /* NULL: the built-in choice */
+} lt_kernel_request;
+lt_status lt_remote_kernels_build(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *out);
+void      lt_remote_kernels_destroy(lt_remote_kernels *k);
+
+/* ---- memory on the device ---- */
+typedef struct lt_remote_memory { void *p; size_t bytes; } lt_remote_memory;
+/* At least this many bytes; what was there is lost when it must grow. */
+lt_status lt_remote_reserve(lt_device *dev, lt_remote_memory *m, size_t bytes, const char *owner);
+void      lt_remote_release(lt_device *dev, lt_remote_memory *m);
+
+/* ---- plan ---- */
+typedef struct lt_remote_plan {
+    int64_t n, m;
+    bool    cross, half;
+    bool    whole_k;             /* all of K lies on the device */
+    bool    bulk;                /* all rows are made once */
+    int64_t panel_rows;          /* of K computed by one launch and brought home together */
+    int64_t block_rows, block_columns; /* of states held at once */
+    size_t  row_bytes;           /* of one row of states or wire numbers */
+    size_t  a_bytes, b_bytes, k_bytes, slot_bytes;
+    char    text[480];
+} lt_remote_plan;
+
+typedef struct lt_remote_sizes {
+    int64_t n, m, tile_rows, tile_columns, free_bytes, total_bytes;
+    bool    cross, half, keep;
+    size_t  row_bytes, element;  /* of a row; of an entry of K */
+    const lt_gram_options *opt;
+} lt_remote_sizes;
+lt_status lt_remote_plan_make(const lt_remote_sizes *s, lt_remote_plan *out);
+
+/* ---- rows ---- */
+typedef struct lt_remote_circuit { /* what stays on the device for a circuit */
+    lt_remote_memory memory;
+    void *scale, *ryrz, *kinds, *fixed, *low, *high, *bits, *gates; /* parts of it */
+} lt_remote_circuit;
+enum { LT_CHUNK_WIRES = 12, LT_WIRES_AT_ONCE = 4 };
+
+typedef struct lt_row_maker {
+    lt_device   *dev;
+    lt_stream   *stream;
+    const lt_circuit *circuit;
+    const lt_remote_kernels *kernels;
+    lt_remote_circuit tables;
+    const lt_stage *stages;      /* circuit->overlap or ->full */
+    int64_t      n_stages;
+    bool         single;
+    lt_remote_memory x, coefficients, spare, jobs;
+    lt_event    *begin;          /* to be recorded before the first kernel; NULL = none */
+    void        *jobs_pinned;
+    size_t       jobs_used;
+    void        *pinned;         /* rows on their way up */
+    size_t       pinned_bytes;
+    lt_event    *pinned_free;
+    bool         pinned_busy;
+} lt_row_maker;
+lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, const lt_circuit *c, const lt_remote_kernels *k, bool single);
+void      lt_row_maker_close(lt_row_maker *m);
+/* States of rows first..first+n-1 to `to`, row after row. */
+lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, void *to);
+/* Numbers of wires, padded to a multiple of the tile. */
+lt_status lt_row_maker_wires(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, int64_t padded, void *to);
+
+/* ---- bringing K home ---- */
+typedef enum lt_fetch_part { LT_FETCH_ALL, LT_FETCH_UPPER, LT_FETCH_MIRROR } lt_fetch_part;
+typedef struct lt_fetch_job {
+    const void *from;            /* dense: rows of `columns` entries */
+    int64_t     row, column, n_rows, n_columns; /* in K */
+    lt_fetch_part part;          /* upper: from the diagonal on; mirror: below it */
+} lt_fetch_job;
+typedef struct lt_fetch lt_fetch;
+lt_status lt_fetch_create(lt_device *dev, size_t slot_bytes, int n_slots, lt_fetch **out);
+void      lt_fetch_destroy(lt_fetch *f);
+/* Copies what `ready` has finished into K (pitch entries a row, packed where wanted). Returns when it is there. */
+lt_status lt_fetch_run(lt_fetch *f, lt_event *ready, const lt_fetch_job *j, const lt_gram_out *out, size_t element);
+void      lt_fetch_reset(lt_fetch *f); /* the counts below begin anew */
+int64_t   lt_fetch_bytes(const lt_fetch *f);
+double    lt_fetch_seconds(const lt_fetch *f);
+bool      lt_fetch_pinned(const lt_fetch *f);
+
+#endif
