@@ -52,7 +52,8 @@ extern const lt_option cli_common_rows[CLI_N_COMMON_ROWS];
 
 extern const cli_command cli_solve, cli_gram, cli_qsvm, cli_qsvm_predict, cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
 extern const cli_command cli_visualize_ic_types;
-extern const cli_command cli_generate_dataset, cli_cloud_generate, cli_info, cli_inspect, cli_validate, cli_replay, cli_merge, cli_extract_features;
+extern const cli_command cli_generate_dataset, cli_cloud_generate, cli_info, cli_inspect, cli_validate, cli_replay, cli_merge, cli_extract_features,
+    cli_visualize_dataset, cli_visualize_features;
 extern const cli_command cli_bench_roofline, cli_bench_transfers, cli_bench_graph, cli_bench_fused, cli_bench_generate, cli_bench_gram, cli_bench_qsvm, cli_bench_solve;
 
 /* ---- Failures and interruption -------------------------------------------------- */

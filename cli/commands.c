@@ -4,7 +4,7 @@
 const cli_command *const cli_commands[] = {
     &cli_solve, &cli_gram, &cli_qsvm, &cli_qsvm_predict, &cli_demo, &cli_devices, &cli_doctor, &cli_tune, &cli_explain,
     &cli_generate_dataset, &cli_info, &cli_inspect, &cli_validate, &cli_replay, &cli_merge, &cli_extract_features, &cli_cloud_generate,
-    &cli_visualize_ic_types,
+    &cli_visualize_dataset, &cli_visualize_features, &cli_visualize_ic_types,
     &cli_bench_roofline, &cli_bench_transfers, &cli_bench_graph, &cli_bench_fused, &cli_bench_generate, &cli_bench_gram, &cli_bench_qsvm, &cli_bench_solve,
 };
 const int cli_n_commands = CLI_LEN(cli_commands);

@@ -174,6 +174,54 @@ typedef struct lt_extract_options {        /* plain data; zeros: the dataset's o
 /* Features of stored states where the file has them, else of replayed ones; into a new dataset. */
 LT_API lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_generate_info *info);
 
+/* ---- Pictures -------------------------------------------------------------------- */
+typedef enum lt_pick { LT_PICK_SOBOL, LT_PICK_RANDOM, LT_PICK_SEQUENTIAL, LT_PICK_DIVERSE, LT_PICK_COUNT } lt_pick;
+typedef enum lt_color_norm { LT_COLOR_PER_CELL, LT_COLOR_PER_OPERATOR, LT_COLOR_GLOBAL, LT_COLOR_NORM_COUNT } lt_color_norm;
+typedef enum lt_aggregate {
+    LT_AGGREGATE_MEAN, LT_AGGREGATE_ENVELOPE, LT_AGGREGATE_ENTROPY, LT_AGGREGATE_VARIANCE, LT_AGGREGATE_STDDEV, LT_AGGREGATE_OVERLAY,
+    LT_AGGREGATE_PCA, LT_AGGREGATE_SSIM, LT_AGGREGATE_SPECTRAL, LT_AGGREGATE_COUNT
+} lt_aggregate;
+/* Names as the command writes them; each ends with NULL. */
+LT_API extern const char *const lt_pick_names[], *const lt_color_norm_names[], *const lt_aggregate_names[];
+
+typedef struct lt_movie_options {          /* plain data; start from lt_movie_defaults() */
+    const char   *video, *frames;          /* a file for ffmpeg; a folder of PNG files; NULL: not that */
+    int           fps;
+    int           n_operators, realizations, shown; /* realizations 0: the dataset's */
+    int64_t       steps, stride;
+    int           cell_width, cell_height;
+    const char   *colormap;
+    lt_color_norm norm;
+    int           n_aggregates;
+    lt_aggregate  aggregate[LT_AGGREGATE_COUNT];
+    bool          spacing;
+    lt_pick       pick;
+    const int64_t *indices;                /* n_operators of them instead of picking; NULL: pick */
+    uint64_t      seed;
+    lt_replay_options replay;              /* steps and realizations are set from the above */
+    const volatile int *stop;
+    void        (*progress)(void *ctx, const lt_generate_progress *p);
+    void         *progress_ctx;
+} lt_movie_options;
+
+typedef struct lt_movie_info { int64_t frames, operators; int width, height; bool video; char note[160]; } lt_movie_info;
+
+LT_API lt_movie_options lt_movie_defaults(void);
+/* One row per operator: realizations side by side, then aggregates over all of them; states are
+   replayed. Where ffmpeg is not found, frames are written instead (beside the video's name) and the
+   note says so. With neither video nor frames: only the layout, in info. */
+LT_API lt_status lt_dataset_movie(lt_dataset *d, const lt_movie_options *opt, lt_movie_info *info);
+
+typedef struct lt_feature_picture_options {
+    const char    *output;                 /* FILE.png */
+    int            n_operators, width, dpi;
+    const int64_t *indices;                /* n_operators of them; NULL: chosen, alpha between far apart (1) and typical (0) */
+    double         alpha;
+    uint64_t       seed;
+} lt_feature_picture_options;
+/* Initial field, TEMPORAL features over time and SUMMARY features of a few operators, as one picture. */
+LT_API lt_status lt_dataset_feature_picture(lt_dataset *d, const lt_feature_picture_options *opt);
+
 /* ---- Pages ------------------------------------------------------------------------ */
 /* Adds an overview of the dataset; info may be NULL. */
 LT_API lt_status lt_dataset_report(lt_dataset *d, const lt_generate_info *info, lt_report *r);
