@@ -157,7 +157,9 @@ static lt_status build(lt_network *n)
     lt_node state = lt_input(g, "state", LT_F32, lt_shape4(1, LT_FIELD_CHANNELS, s->grid, s->grid));
     lt_node noise = lt_input(g, "noise", LT_F32, noise_shape(s, &at));
     lt_node keep = lt_input(g, "keep", LT_F32, lt_shape4(1, 1, 1, 1)), gain = lt_input(g, "gain", LT_F32, lt_shape4(1, 1, 1, 1));
-    lt_node out = s->kind == LT_OPERATOR_CNN ? lt_network_cnn(n, state, noise) : lt_network_uafno(n, state);
+    lt_node x = lt_permute(g, state, (int[]){ 0, 2, 3, 1 });
+    lt_node out = s->kind == LT_OPERATOR_CNN ? lt_network_cnn(n, x, noise) : lt_network_uafno(n, x);
+    out = lt_permute(g, out, (int[]){ 0, 3, 1, 2 });
     if (at.site == LT_SITE_OUTPUT) out = lt_add(g, out, noise);
     else if (at.site == LT_SITE_OUTPUT_FACTOR) out = lt_mul(g, out, noise);
     n->next = lt_add(g, lt_mul(g, state, keep), lt_mul(g, out, gain));

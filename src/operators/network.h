@@ -66,6 +66,8 @@ int64_t lt_uafno_hidden(const lt_operator_spec *spec);
 int64_t lt_group_count(int64_t channels);
 
 /* ---- Walking (network_*.c) ------------------------------------------------------------- */
+/* Maps between blocks are [1, h, w, c]. */
+int64_t lt_network_channels(const lt_network *n, lt_node x);
 /* The next tensor of the list, as an input of the graph. */
 lt_node lt_network_tensor_next(lt_network *n, const char *prefix, const char *suffix, lt_shape shape,
                                lt_tensor_init init, double scale);

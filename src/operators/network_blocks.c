@@ -1,4 +1,5 @@
-/* Blocks that both networks are made of, and the CNN. SPDX-License-Identifier: BSD-3-Clause */
+/* Blocks that both networks are made of, and the CNN. Maps are [1, h, w, c]: the channels of a pixel lie
+   side by side, as fast convolutions want them. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/network.h"
 
 #include "base/status.h"
@@ -7,6 +8,8 @@
 #include <stdio.h>
 
 #define NAME_SIZE 48
+
+int64_t lt_network_channels(const lt_network *n, lt_node x) { return lt_node_shape(n->graph, x).dim[3]; }
 
 static lt_node tensor(lt_network *n, const char *prefix, const char *suffix, lt_shape shape, lt_tensor_init init, double scale)
 {
@@ -23,13 +26,13 @@ static lt_node wrap(lt_graph *g, lt_node x, int axis, int64_t p)
 lt_node lt_network_conv(lt_network *n, const char *name, lt_node x, int64_t out, int64_t kernel, int64_t stride, bool bias)
 {
     lt_graph *g = n->graph;
-    int64_t in = lt_node_shape(g, x).dim[1], pad = kernel / 2;
+    int64_t in = lt_network_channels(n, x), pad = kernel / 2;
     double bound = 1 / sqrt((double)(in * kernel * kernel));
     lt_node w = tensor(n, name, ".weight", lt_shape4(out, in, kernel, kernel), LT_INIT_UNIFORM, bound);
     lt_node b = bias ? tensor(n, name, ".bias", lt_shape1(out), LT_INIT_UNIFORM, bound) : LT_NONE;
-    lt_conv_options opt = { { stride, stride }, { pad, pad }, { 1, 1 }, 1, false };
+    lt_conv_options opt = { { stride, stride }, { pad, pad }, { 1, 1 }, 1, true };
     if (pad && n->spec.circular_padding) {
-        x = wrap(g, wrap(g, x, 2, pad), 3, pad);
+        x = wrap(g, wrap(g, x, 1, pad), 2, pad);
         opt.padding[0] = opt.padding[1] = 0;
     }
     lt_node y = lt_conv2d(g, x, w, b, &opt);
@@ -38,21 +41,28 @@ lt_node lt_network_conv(lt_network *n, const char *name, lt_node x, int64_t out,
     return y;
 }
 
-static lt_node per_channel(lt_graph *g, lt_node v) { return lt_reshape(g, v, lt_shape4(1, -1, 1, 1)); }
+static lt_node per_channel(lt_graph *g, lt_node v) { return lt_reshape(g, v, lt_shape4(1, 1, 1, -1)); }
 
-/* Mean and biased variance of every channel over the grid, [1, c, 1, 1] each. */
+/* Mean and biased variance of every channel over the grid, [1, 1, 1, c] each, in one pass over x: sums of
+   the distance to a nearby point and of its square. The point is the mean over every eighth row: its
+   squared distance to the mean is at most 8 times the variance, so the difference below keeps all but
+   three bits in the worst case. */
 static void channel_moments(lt_graph *g, lt_node x, lt_node *mean, lt_node *var)
 {
-    static const int grid[2] = { 2, 3 };
-    *mean = lt_mean_axes(g, x, 2, grid, true);
-    *var = lt_mean_axes(g, lt_square(g, lt_sub(g, x, *mean)), 2, grid, true);
+    static const int grid[2] = { 1, 2 };
+    int64_t every = lt_node_shape(g, x).dim[1] >= 32 ? 8 : 1;
+    lt_node near = lt_mean_axes(g, lt_slice(g, x, 1, 0, LT_END, every), 2, grid, true);
+    lt_node distance = lt_sub(g, x, near);
+    lt_node first = lt_mean_axes(g, distance, 2, grid, true), second = lt_mean_axes(g, lt_square(g, distance), 2, grid, true);
+    *mean = lt_add(g, near, first);
+    *var = lt_maximum(g, lt_sub(g, second, lt_square(g, first)), lt_scalar(g, LT_F32, 0));
 }
 
 /* Moments of groups of channels from those of the channels; still one value per channel. */
 static void group_moments(lt_graph *g, int64_t groups, lt_node *mean, lt_node *var)
 {
     lt_shape by_channel = lt_node_shape(g, *mean);
-    lt_shape by_group = lt_shape2(groups, by_channel.dim[1] / groups);
+    lt_shape by_group = lt_shape2(groups, by_channel.dim[3] / groups);
     lt_node m = lt_reshape(g, *mean, by_group), v = lt_reshape(g, *var, by_group);
     lt_node centre = lt_mean_axis(g, m, 1, true);
     lt_node spread = lt_mean_axis(g, lt_add(g, v, lt_square(g, lt_sub(g, m, centre))), 1, true);
@@ -63,7 +73,7 @@ static void group_moments(lt_graph *g, int64_t groups, lt_node *mean, lt_node *v
 lt_node lt_network_normalise(lt_network *n, const char *name, lt_node x, int64_t groups)
 {
     lt_graph *g = n->graph;
-    int64_t channels = lt_node_shape(g, x).dim[1];
+    int64_t channels = lt_network_channels(n, x);
     lt_node gamma = per_channel(g, tensor(n, name, ".weight", lt_shape1(channels), LT_INIT_ONE, 0));
     lt_node beta = per_channel(g, tensor(n, name, ".bias", lt_shape1(channels), LT_INIT_ZERO, 0));
     if (groups == 0) /* running statistics of an untrained network: mean 0, variance 1 */
@@ -123,7 +133,7 @@ lt_node lt_network_residual_block(lt_network *n, const char *name, lt_node x, in
     lt_node y = lt_network_conv_block(n, part, x, out, kernel, 1);
     snprintf(part, sizeof part, "%.40s.conv2", name);
     y = lt_network_conv_block(n, part, y, out, kernel, 1);
-    if (lt_node_shape(n->graph, x).dim[1] == out) return lt_add(n->graph, y, x);
+    if (lt_network_channels(n, x) == out) return lt_add(n->graph, y, x);
     snprintf(part, sizeof part, "%.40s.proj", name);
     return lt_add(n->graph, y, lt_network_conv(n, part, x, out, 1, 1, false));
 }
@@ -139,6 +149,8 @@ lt_node lt_network_cnn(lt_network *n, lt_node x, lt_node noise)
         x = s->num_layers > 3 ? lt_network_residual_block(n, name, x, lt_cnn_width(s, i), s->kernel_size)
                               : lt_network_conv_block(n, name, x, lt_cnn_width(s, i), s->kernel_size, 1);
     }
+    static const int to_last[4] = { 0, 2, 3, 1 }; /* noise is drawn channel by channel */
+    if (site == LT_SITE_MAP || site == LT_SITE_MAP_FACTOR) noise = lt_permute(n->graph, noise, to_last);
     if (site == LT_SITE_MAP) x = lt_add(n->graph, x, noise);
     else if (site == LT_SITE_MAP_FACTOR) x = lt_mul(n->graph, x, noise);
     return lt_network_conv(n, "output", x, LT_FIELD_CHANNELS, 1, 1, true);

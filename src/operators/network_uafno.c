@@ -24,19 +24,21 @@ static lt_node double_axis(lt_graph *g, lt_node x, int axis)
     return lt_reshape(g, lt_stack(g, (lt_node[]){ even, odd }, 2, axis + 1), s);
 }
 
-static lt_node upsample(lt_graph *g, lt_node x) { return double_axis(g, double_axis(g, x, 2), 3); }
+static lt_node upsample(lt_graph *g, lt_node x) { return double_axis(g, double_axis(g, x, 1), 2); }
 
 /* A linear map of the channels, with bias: PyTorch's Linear or 1x1 convolution, stored [out, in]. */
 static lt_node linear(lt_network *n, const char *name, lt_node x, int64_t out)
 {
     lt_graph *g = n->graph;
     lt_shape s = lt_node_shape(g, x);
-    int64_t in = s.dim[1];
+    int64_t in = s.dim[3];
+    lt_conv_options opt = LT_CONV_DEFAULTS;
     double bound = 1 / sqrt((double)in);
     lt_node w = lt_network_tensor_next(n, name, ".weight", lt_shape2(out, in), LT_INIT_UNIFORM, bound);
     lt_node b = lt_network_tensor_next(n, name, ".bias", lt_shape1(out), LT_INIT_UNIFORM, bound);
-    n->flops += 2.0 * (double)(in * out) * (double)(s.dim[2] * s.dim[3]);
-    return lt_conv2d(g, x, lt_reshape(g, w, lt_shape4(out, in, 1, 1)), b, NULL);
+    opt.channels_last = true;
+    n->flops += 2.0 * (double)(in * out) * (double)(s.dim[1] * s.dim[2]);
+    return lt_conv2d(g, x, lt_reshape(g, w, lt_shape4(out, in, 1, 1)), b, &opt);
 }
 
 /* Real or imaginary part of a [1, c, mh, mw, 2] tensor, shaped [c, 1, modes]. */
@@ -68,24 +70,24 @@ static lt_node spectral(lt_network *n, const char *name, lt_node x)
 {
     lt_graph *g = n->graph;
     lt_shape s = lt_node_shape(g, x);
-    int64_t h = s.dim[2], w = s.dim[3], half = w / 2 + 1;
+    int64_t h = s.dim[1], w = s.dim[2], half = w / 2 + 1;
     int64_t mh = LT_MIN(n->spec.modes, h), mw = LT_MIN(n->spec.modes, half);
-    lt_node z = lt_rfft2(g, x);
+    lt_node z = lt_rfft2(g, lt_permute(g, x, (int[]){ 0, 3, 1, 2 }));
     z = lt_slice(g, lt_slice(g, z, 2, 0, mh, 1), 3, 0, mw, 1);
     z = mix_modes(n, name, z);
     z = lt_pad(g, lt_pad(g, z, 2, 0, h - mh), 3, 0, half - mw);
     /* Orthonormal both ways: 1/sqrt(h w) twice. */
-    lt_node y = lt_scale(g, lt_irfft2(g, z, w), 1 / (double)(h * w));
+    lt_node y = lt_permute(g, lt_scale(g, lt_irfft2(g, z, w), 1 / (double)(h * w)), (int[]){ 0, 2, 3, 1 });
     char fc[NAME_SIZE];
     snprintf(fc, sizeof fc, "%.40s.fc1", name);
-    y = lt_network_activate(n, linear(n, fc, y, 2 * s.dim[1]));
+    y = lt_network_activate(n, linear(n, fc, y, 2 * s.dim[3]));
     snprintf(fc, sizeof fc, "%.40s.fc2", name);
-    return linear(n, fc, y, s.dim[1]);
+    return linear(n, fc, y, s.dim[3]);
 }
 
 static lt_node mlp(lt_network *n, const char *name, lt_node x)
 {
-    int64_t channels = lt_node_shape(n->graph, x).dim[1];
+    int64_t channels = lt_network_channels(n, x);
     char fc[NAME_SIZE];
     snprintf(fc, sizeof fc, "%.40s.fc1", name);
     lt_node y = lt_network_activate(n, linear(n, fc, x, lt_uafno_hidden(&n->spec)));
@@ -131,8 +133,8 @@ lt_node lt_network_uafno(lt_network *n, lt_node x)
     for (int a = 0; a < s->afno_blocks; a++) x = afno_block(n, a, x);
     for (int j = 0; j < levels; j++) { /* decoder 0 is the deepest */
         lt_node mate = skip[levels - 1 - j];
-        int64_t width = lt_node_shape(n->graph, mate).dim[1];
-        x = lt_concat(n->graph, (lt_node[]){ upsample(n->graph, x), mate }, 2, 1);
+        int64_t width = lt_network_channels(n, mate);
+        x = lt_concat(n->graph, (lt_node[]){ upsample(n->graph, x), mate }, 2, 3);
         snprintf(name, sizeof name, "decoder.%d.conv", j);
         x = lt_network_conv_block(n, name, x, width, 3, 1);
         x = residual_blocks(n, "decoder", j, x, width);
