@@ -40,6 +40,7 @@ LT_TEST(matmul_crosses_the_blocks_of_the_packed_row)
     walk(LT_F64, lt_shape3(3, 5, 700), lt_shape3(3, 700, 500), lt_shape3(3, 5, 500), false, false, 700);
 }
 
+#ifndef OPS_CUDA /* about one row of the CPU */
 static const lt_kernel_row *packed_row(const lt_problem_key *p)
 {
     const lt_kernel_row *row[8];
@@ -91,6 +92,7 @@ LT_TEST(matmul_packed_row_has_the_same_bits_on_any_number_of_threads)
         }
     LT_CHECK_OK(lt_pool_shared_resize(0));
 }
+#endif
 
 LT_TEST(matmul_broadcasts_leading_dims)
 {

@@ -33,8 +33,7 @@ typedef void *lt_cudnn_descriptor;
     X(ATTR_TENSOR_STRIDES, 903) X(ATTR_TENSOR_UNIQUE_ID, 906)                                     \
     X(ATTR_VARIANT_PACK_UNIQUE_IDS, 1000) X(ATTR_VARIANT_PACK_DATA_POINTERS, 1001) X(ATTR_VARIANT_PACK_WORKSPACE, 1003) \
     X(ATTR_ENGINE_NUMERICAL_NOTE, 1303)                                                           \
-    X(NUMERICAL_NOTE_TENSOR_CORE, 0) X(NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, 1)                     \
-    X(NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, 2) X(NUMERICAL_NOTE_NONDETERMINISTIC, 4)        \
+    X(NUMERICAL_NOTE_TENSOR_CORE, 0) X(NUMERICAL_NOTE_STRICT_NAN_PROP, 9)                         \
     X(CROSS_CORRELATION, 1) X(HEUR_MODE_FALLBACK, 2) X(HEUR_MODE_A, 3)
 enum {
 #define X(name, value) LT_CUDNN_##name = value,

@@ -23,7 +23,7 @@ typedef struct lt_cuda {
     pthread_mutex_t lock;               /* of the members below */
     bool          lost;                 /* a sticky fault: nothing runs any more */
     char          lost_text[400];
-    unsigned     *fault;                /* written by kernels, read at sync: what they found; see lt_cuda_fault */
+    long long    *fault;                /* written by kernels, read at sync: an lt_cuda_fault and what goes with it */
     struct lt_cuda_libraries *libraries; /* cuBLASLt and the like; see libraries.h */
 } lt_cuda;
 
@@ -51,11 +51,13 @@ typedef struct lt_cuda_kernel {
     char           name[];
 } lt_cuda_kernel;
 
-/* What kernels cannot compute they note in a word of host memory, which the next sync turns into a
-   status. The kernel goes on with a harmless value. */
+/* What kernels cannot compute they note in host memory, which the next sync turns into a status: number,
+   then details. The kernel goes on with a harmless value. */
 typedef enum lt_cuda_fault {
-    LT_CUDA_FAULT_NONE, LT_CUDA_FAULT_INDEX, LT_CUDA_FAULT_SINGULAR, LT_CUDA_FAULT_NOT_POSITIVE, LT_CUDA_FAULT_NO_CONVERGENCE
+    LT_CUDA_FAULT_NONE,
+    LT_CUDA_FAULT_INDEX           /* [1]: the index, [2]: the extent it should fit */
 } lt_cuda_fault;
+#define LT_CUDA_FAULT_WORDS 4
 
 static inline lt_cuda *lt_cuda_of(const lt_device *dev) { return dev->state; }
 static inline lt_cu_address lt_cuda_address(const void *p) { return (lt_cu_address)(uintptr_t)p; }

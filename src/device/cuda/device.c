@@ -102,7 +102,7 @@ static lt_status cuda_open(int ordinal, lt_device *dev)
     LT_TRY(read_limits(c));
     LT_CUDA_TRY(c, "opening the device", cu->cuDevicePrimaryCtxRetain(&c->context, c->device));
     LT_TRY(lt_cuda_enter(c));
-    LT_CUDA_TRY(c, "page-locking a word", cu->cuMemHostAlloc((void **)&c->fault, sizeof *c->fault, LT_CU_HOST_ALLOC_PORTABLE));
+    LT_CUDA_TRY(c, "page-locking a word", cu->cuMemHostAlloc((void **)&c->fault, LT_CUDA_FAULT_WORDS * sizeof *c->fault, LT_CU_HOST_ALLOC_PORTABLE));
     *c->fault = LT_CUDA_FAULT_NONE;
     return lt_cuda_stream_create(dev, &dev->stream);
 }

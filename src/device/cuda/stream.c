@@ -39,15 +39,12 @@ void lt_cuda_stream_destroy(lt_stream *base)
 /* Says what a kernel noted, once. */
 static lt_status take_fault(lt_cuda *c)
 {
-    unsigned fault = __atomic_exchange_n(c->fault, LT_CUDA_FAULT_NONE, __ATOMIC_RELAXED);
-    switch (fault) {
-    case LT_CUDA_FAULT_NONE: return LT_OK; /* another thread took it */
-    case LT_CUDA_FAULT_INDEX: return LT_FAIL(LT_ERR_ARGUMENT, "%s: an index of take or put is out of range", c->dev->id);
-    case LT_CUDA_FAULT_SINGULAR: return LT_FAIL(LT_ERR_NUMERIC, "%s: a matrix to be factored is singular", c->dev->id);
-    case LT_CUDA_FAULT_NOT_POSITIVE: return LT_FAIL(LT_ERR_NUMERIC, "%s: cholesky: the matrix is not positive definite", c->dev->id);
-    case LT_CUDA_FAULT_NO_CONVERGENCE: return LT_FAIL(LT_ERR_NUMERIC, "%s: eigenvalues or singular values did not converge", c->dev->id);
-    default: return LT_FAIL(LT_ERR_INTERNAL, "%s: a kernel noted fault %u", c->dev->id, fault);
-    }
+    long long index = c->fault[1], extent = c->fault[2], fault = __atomic_exchange_n(c->fault, LT_CUDA_FAULT_NONE, __ATOMIC_RELAXED);
+    if (fault == LT_CUDA_FAULT_NONE) return LT_OK; /* another thread took it */
+    if (fault == LT_CUDA_FAULT_INDEX)
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: take or put: index %lld, expected %lld to %lld (the extent is %lld)", c->dev->id, index, -extent,
+                       extent - 1, extent);
+    return LT_FAIL(LT_ERR_INTERNAL, "%s: a kernel noted fault %lld", c->dev->id, fault);
 }
 
 lt_status lt_cuda_sync(lt_stream *base)
@@ -55,7 +52,7 @@ lt_status lt_cuda_sync(lt_stream *base)
     lt_cuda *c = lt_cuda_of(base->dev);
     LT_TRY(lt_cuda_enter(c));
     LT_CUDA_TRY(c, "waiting for a stream", c->cu->cuStreamSynchronize(((lt_cuda_stream *)base)->handle));
-    return *(volatile unsigned *)c->fault ? take_fault(c) : LT_OK;
+    return *(volatile long long *)c->fault ? take_fault(c) : LT_OK;
 }
 
 /* ---- Work ----------------------------------------------------------------------------------- */

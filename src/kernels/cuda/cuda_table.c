@@ -27,6 +27,7 @@ static const lt_cuda_row rows[] = {
     ROW(ARGMAX, cuda_arg), ROW(ARGMIN, cuda_arg), ROW(CUMSUM, cuda_cumsum), ROW(TOPK_INDEX, cuda_topk),
     ROW(TAKE, cuda_take), ROW(PUT, cuda_put), ROW(TAKE_ALONG, cuda_take_along), ROW(PUT_ALONG, cuda_put_along),
     ROW(MATMUL, matmul_cublaslt), ROW(MATMUL, cuda_matmul),
+    ROW(CONV2D, conv_cudnn), ROW(CONV2D_DGRAD, conv_cudnn), ROW(CONV2D_WGRAD, conv_cudnn),
     ROW(CONV2D, cuda_conv), ROW(CONV2D_DGRAD, cuda_conv), ROW(CONV2D_WGRAD, cuda_conv),
     ROW(RFFT2, fft_cufft), ROW(IRFFT2, fft_cufft),
     ROW(SOLVE, linalg_cusolver), ROW(INV, linalg_cusolver), ROW(DET, linalg_cusolver), ROW(LOGDET, linalg_cusolver),
@@ -50,9 +51,13 @@ int lt_cuda_candidates(const lt_problem_key *p, const lt_cuda_row **out, int max
 
 lt_status lt_cuda_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {
-    const lt_cuda_row *row;
+    const lt_cuda_row *row[8];
+    int n = lt_cuda_candidates(p, row, 8);
     *out = NULL;
-    if (lt_cuda_candidates(p, &row, 1)) return row->prepare(dev, p, out);
+    for (int i = 0; i < n; i++) { /* a library that is not here, or has no engine for this, leaves it to the next row */
+        lt_status s = row[i]->prepare(dev, p, out);
+        if (s != LT_ERR_UNSUPPORTED || i == n - 1) return s;
+    }
     char types[128] = "";
     size_t at = 0;
     for (int i = 0; i < p->n_in && i < 3; i++)

@@ -14,6 +14,7 @@ typedef struct transform {
     const lt_cufft *api;
     int    plan;                /* -1: none, nothing to compute */
     bool   forward, wide;       /* wide: f64 */
+    size_t work_bytes;
     size_t copy_bytes;          /* the inverse overwrites its input: it works on a copy */
 } transform;
 
@@ -22,10 +23,10 @@ static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
     const transform *f = (const transform *)k;
     if (f->plan < 0) return LT_OK;
     char *scratch = (char *)(((uintptr_t)arg[k->n_args] + 255) / 256 * 256);
-    void *in = f->forward ? arg[0] : scratch + (k->scratch_bytes - 256 - f->copy_bytes);
+    void *in = f->forward ? arg[0] : scratch + f->work_bytes;
     if (!f->forward) LT_TRY(lt_stream_copy(st, in, arg[0], f->copy_bytes, LT_TRANSFER_D2D, false));
     unsigned r = f->api->cufftSetStream(f->plan, lt_cuda_handle(st));
-    if (!r) r = f->api->cufftSetWorkArea(f->plan, scratch);
+    if (!r && f->work_bytes) r = f->api->cufftSetWorkArea(f->plan, scratch);
     if (!r && f->forward) r = f->wide ? f->api->cufftExecD2Z(f->plan, in, arg[1]) : f->api->cufftExecR2C(f->plan, in, arg[1]);
     else if (!r) r = f->wide ? f->api->cufftExecZ2D(f->plan, in, arg[1]) : f->api->cufftExecC2R(f->plan, in, arg[1]);
     return r ? LT_FAIL(LT_ERR_DEVICE, "cuFFT: transform: status %u", r) : LT_OK;
@@ -40,17 +41,17 @@ static void destroy(lt_kernel *k)
 
 static lt_status make_plan(transform *f, long long h, long long w, long long count)
 {
-    long long size[2] = { h, w }, half = w / 2 + 1, spectrum[2] = { h, half };
+    long long size[2] = { h, w }, half = w / 2 + 1;
     size_t work = 0;
     unsigned type = f->wide ? (f->forward ? LT_CUFFT_D2Z : LT_CUFFT_Z2D) : f->forward ? LT_CUFFT_R2C : LT_CUFFT_C2R;
     unsigned r = f->api->cufftCreate(&f->plan);
     if (r) f->plan = -1;
     if (!r) r = f->api->cufftSetAutoAllocation(f->plan, 0);
-    if (!r) r = f->api->cufftMakePlanMany64(f->plan, 2, size, f->forward ? size : spectrum, 1, f->forward ? h * w : h * half,
-                                            f->forward ? spectrum : size, 1, f->forward ? h * half : h * w, type, count, &work);
+    if (!r) r = f->api->cufftMakePlanMany64(f->plan, 2, size, NULL, 1, 0, NULL, 1, 0, type, count, &work); /* both sides dense */
     if (r) return LT_FAIL(LT_ERR_DEVICE, "cuFFT: plan for %lld transforms of [%lld, %lld]: status %u", count, h, w, r);
     f->copy_bytes = f->forward ? 0 : (size_t)(count * h * half) * (f->wide ? 16 : 8);
-    f->base.scratch_bytes = (work + 255) / 256 * 256 + f->copy_bytes + 256;
+    f->work_bytes = (work + 255) / 256 * 256;
+    f->base.scratch_bytes = f->work_bytes + f->copy_bytes + 256;
     return LT_OK;
 }
 

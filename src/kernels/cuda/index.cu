@@ -100,15 +100,18 @@ extern "C" __global__ void __launch_bounds__(256) topk(const T *x, i64 *out)
 #endif
 
 /* Negative indices count from the end. One that is out of range is noted, and 0 is used. */
-inline i64 checked(i64 i, i64 extent, u32 *fault)
+inline i64 checked(i64 i, i64 extent, i64 *fault)
 {
     if (i >= -extent && i < extent) return i < 0 ? i + extent : i;
-    *fault = 1; /* LT_CUDA_FAULT_INDEX */
+    fault[1] = i;
+    fault[2] = extent;
+    __threadfence_system();
+    fault[0] = 1; /* LT_CUDA_FAULT_INDEX */
     return 0;
 }
 
 #ifdef TAKE
-extern "C" __global__ void __launch_bounds__(256) take(const T *x, const i64 *index, T *out, u32 *fault)
+extern "C" __global__ void __launch_bounds__(256) take(const T *x, const i64 *index, T *out, i64 *fault)
 {
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= COUNT) return;
@@ -119,7 +122,7 @@ extern "C" __global__ void __launch_bounds__(256) take(const T *x, const i64 *in
 
 #ifdef PUT
 /* Each output element adds what falls on it, in the order of the indices: the same bits every time. */
-extern "C" __global__ void __launch_bounds__(256) put(const T *g, const i64 *index, T *out, u32 *fault)
+extern "C" __global__ void __launch_bounds__(256) put(const T *g, const i64 *index, T *out, i64 *fault)
 {
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= COUNT) return;
@@ -132,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(256) put(const T *g, const i64 *ind
 #endif
 
 #ifdef TAKE_ALONG
-extern "C" __global__ void __launch_bounds__(256) take_along(const T *x, const i64 *index, T *out, u32 *fault)
+extern "C" __global__ void __launch_bounds__(256) take_along(const T *x, const i64 *index, T *out, i64 *fault)
 {
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= COUNT) return;
@@ -142,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(256) take_along(const T *x, const i
 #endif
 
 #ifdef PUT_ALONG
-extern "C" __global__ void __launch_bounds__(256) put_along(const T *g, const i64 *index, T *out, u32 *fault)
+extern "C" __global__ void __launch_bounds__(256) put_along(const T *g, const i64 *index, T *out, i64 *fault)
 {
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= COUNT) return;
