@@ -1,5 +1,6 @@
 /* lathe generate and cloud-generate: datasets of operator rollouts. SPDX-License-Identifier: BSD-3-Clause */
 #include "dataset.h"
+#include "machine.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -171,6 +172,16 @@ static lt_status show_plan(cli_context *c, const lt_dataset_config *config, cons
 
 /* ---- Run ---- */
 
+/* Rollouts against what the cores can do at all, measured now. */
+static lt_status report_limit(const lt_generate_info *info, lt_report *r)
+{
+    double limit;
+    CLI_TRY(cli_measure_peak(LT_F32, cli_core_count(), 0.2, &limit));
+    lt_report_paragraph(r, "Multiply-adds in registers reach %.4g GFLOP/s on %d threads of this machine, measured just now: rollouts used %.3g %% of that.",
+                        1e-9 * limit, cli_core_count(), 1e11 * info->gflops / limit);
+    return LT_OK;
+}
+
 static lt_status write_report(cli_context *c, const char *dataset, const char *path, const lt_generate_info *info)
 {
     lt_dataset *d;
@@ -180,7 +191,10 @@ static lt_status write_report(cli_context *c, const char *dataset, const char *p
     if (!s) s = lt_dataset_report(d, info, r);
     if (!s) {
         lt_report_heading(r, "Run");
+        s = report_limit(info, r);
         cli_report_machine(c, r);
+    }
+    if (!s) {
         s = lt_report_write(r, path);
     }
     lt_report_destroy(r);

@@ -128,6 +128,10 @@ static lt_status put_strip(const page *p, lt_replay *r, int64_t index)
     if (!s.values) return LT_ERR_MEMORY;
     for (int64_t i = 0; i < width * s.grid; i++) s.values[i] = NAN;
     lt_status st = lt_replay_run(r, index, 0, take_state, &s, NULL);
+    double least = INFINITY;
+    for (int64_t i = 0; i < width * s.grid; i++) least = fmin(least, s.values[i]);
+    for (int64_t i = 0; i < width * s.grid; i++) /* what separates the frames is as dark as the darkest of them */
+        if (i % width % (s.grid + GAP) >= s.grid && isfinite(least)) s.values[i] = least;
     snprintf(title, sizeof title, "Operator %" PRId64 ": %s, %d layers, %d channels, kernel %d, %s, noise %.2g", index, lt_operator_kind_name(spec.kind),
              spec.num_layers, spec.base_channels, spec.kernel_size, lt_policy_name(spec.policy), spec.noise_scale);
     if (!st)
