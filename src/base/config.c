@@ -18,6 +18,8 @@ static const lt_env_row rows[] = {
                         "highest instruction set the CPU kernels may use" },
     [LT_CONFIG_CUDA] = { "LATHE_CUDA", "DIR", "where the system finds them",
                          "folder that holds the CUDA libraries (NVRTC, cuBLASLt, cuDNN, ...)" },
+    [LT_CONFIG_BF16] = { "LATHE_BF16", "auto|native|widen", "native where matrix tiles (AMX) work, else widen",
+                         "bfloat16 convolutions: the library's own, or float32 on the rounded values" },
     [LT_CONFIG_OOM_AT] = { "LT_OOM_AT", "N", "off",
                            "for tests: the N-th allocation of the process fails" },
     [LT_CONFIG_XDG_CACHE_HOME] = { "XDG_CACHE_HOME", "DIR", "~/.cache", "see LATHE_CACHE" },

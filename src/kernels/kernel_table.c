@@ -4,6 +4,9 @@
 
 #include "kernels/host_kernel.h"
 #include "kernels/rows.h"
+#if LT_HAVE_ONEDNN
+#include "kernels/cpu/onednn.h"
+#endif
 
 #include "base/status.h"
 
@@ -35,6 +38,9 @@ static const lt_kernel_row rows[] = {
 #endif
     FAST(MATMUL, matmul_packed_any),
     REAL(MATMUL, matmul),
+#if LT_HAVE_ONEDNN
+    FAST(CONV2D, conv_onednn_bf16),
+#endif
 #if LT_VEC_X86
     FAST(CONV2D, conv_winograd),
 #endif
@@ -59,6 +65,15 @@ static const lt_kernel_row rows[] = {
 #endif
     REAL(RFFT2, fft), REAL(IRFFT2, fft),
 };
+
+bool lt_kernel_bf16_is_native(void)
+{
+#if LT_HAVE_ONEDNN
+    return lt_onednn_bf16_is_native();
+#else
+    return false;
+#endif
+}
 
 const lt_kernel_row *lt_kernel_rows(int *n_rows)
 {

@@ -36,6 +36,9 @@ const lt_kernel_row *lt_kernel_rows(int *n_rows);
 /* The rows of one op that apply to p, best first; returns how many were written (<= max). */
 int lt_kernel_candidates(const lt_problem_key *p, const lt_kernel_row **out, int max);
 
+/* Whether convolutions stored in bfloat16 are computed in it; else in f32, on the stored values. */
+bool lt_kernel_bf16_is_native(void);
+
 /* The type a kernel computes in: f64 for f64 and the wide integers, f32 for the rest. */
 static inline lt_dtype lt_compute_type(lt_dtype t)
 {

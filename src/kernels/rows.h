@@ -34,7 +34,7 @@ LT_ROW(cholesky_lapack) LT_ROW(solve_lapack) LT_ROW(inv_lapack) LT_ROW(det_lapac
 LT_ROW(conv_winograd)
 
 /* cpu/: with oneDNN. */
-LT_ROW(conv_onednn)
+LT_ROW(conv_onednn) LT_ROW(conv_onednn_bf16)
 
 /* cpu/: with FFTW. */
 LT_ROW(fft_fftw)

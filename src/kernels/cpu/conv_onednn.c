@@ -39,7 +39,8 @@ typedef struct conv_kernel {
     lt_conv_shape s;
     lt_conv_bands bands;
     post_ops post;
-    bool direct;              /* x and y are already f32 with the channels last */
+    bool direct;              /* x and y are already as oneDNN reads them, with the channels last */
+    bool native;              /* computed in bf16; else in f32 */
     int n_variants, n_lanes;
     variant *variants;
     int *variant_of;          /* per task of one of the k problems */
@@ -111,20 +112,23 @@ static post_ops recognise(const lt_problem_key *p)
 }
 
 /* ---- Making primitives ------------------------------------------------------------------------ */
-static lt_status image_desc(dnnl_memory_desc_t *md, int64_t n, int64_t c, int64_t h, int64_t w)
+static dnnl_data_type_t type_of(const conv_kernel *v) { return v->native ? dnnl_bf16 : dnnl_f32; }
+
+static lt_status image_desc(const conv_kernel *v, dnnl_memory_desc_t *md, int64_t n, int64_t c, int64_t h, int64_t w)
 {
     dnnl_dims_t dims = { n, c, h, w };
-    LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 4, dims, dnnl_f32, dnnl_nhwc));
+    LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 4, dims, type_of(v), dnnl_nhwc));
     return LT_OK;
 }
 
-static lt_status weight_desc(const lt_conv_shape *s, dnnl_memory_desc_t *md, bool plain)
+static lt_status weight_desc(const conv_kernel *v, dnnl_memory_desc_t *md, bool plain)
 {
+    const lt_conv_shape *s = &v->s;
     int64_t g = s->groups;
     dnnl_dims_t dense = { s->o, s->c, s->win.kernel[0], s->win.kernel[1] };
     dnnl_dims_t grouped = { g, s->o / g, s->c / g, s->win.kernel[0], s->win.kernel[1] };
-    if (g == 1) LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 4, dense, dnnl_f32, plain ? dnnl_oihw : dnnl_format_tag_any));
-    else LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 5, grouped, dnnl_f32, plain ? dnnl_goihw : dnnl_format_tag_any));
+    if (g == 1) LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 4, dense, type_of(v), plain ? dnnl_oihw : dnnl_format_tag_any));
+    else LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 5, grouped, type_of(v), plain ? dnnl_goihw : dnnl_format_tag_any));
     return LT_OK;
 }
 
@@ -195,7 +199,7 @@ static bool same_geometry(const lt_conv_part *a, const lt_conv_part *b)
 static lt_status make_variants(conv_kernel *v)
 {
     dnnl_memory_desc_t w;
-    LT_TRY(weight_desc(&v->s, &w, false));
+    LT_TRY(weight_desc(v, &w, false));
     for (int64_t task = 0; task < v->bands.n_tasks; task++) {
         lt_conv_part part = lt_conv_part_of(&v->s, v->host.key.op, &v->bands, task);
         int i = 0;
@@ -204,8 +208,8 @@ static lt_status make_variants(conv_kernel *v)
         if (i < v->n_variants) continue;
         variant *u = &v->variants[v->n_variants++];
         u->part = part;
-        LT_TRY(image_desc(&u->x, part.n_images, v->s.c, part.x_rows, v->s.w));
-        LT_TRY(image_desc(&u->y, part.n_images, v->s.o, part.y_rows, v->s.ow));
+        LT_TRY(image_desc(v, &u->x, part.n_images, v->s.c, part.x_rows, v->s.w));
+        LT_TRY(image_desc(v, &u->y, part.n_images, v->s.o, part.y_rows, v->s.ow));
         LT_TRY(make_primitive(v, u, &w));
         w = v->variants[0].w;
         v->x_bytes = LT_MAX(v->x_bytes, lt_align64(dnnl_memory_desc_get_size(&u->x)));
@@ -220,7 +224,7 @@ static lt_status make_reorder(conv_kernel *v, size_t *scratchpad)
 {
     dnnl_engine_t e = lt_onednn_engine();
     dnnl_memory_desc_t plain, *blocked = &v->variants[0].w;
-    LT_TRY(weight_desc(&v->s, &plain, true));
+    LT_TRY(weight_desc(v, &plain, true));
     bool back = v->host.key.op == LT_OP_CONV2D_WGRAD;
     LT_TRY_DNNL(dnnl_memory_create(&v->plain_w, &plain, e, DNNL_MEMORY_NONE));
     LT_TRY_DNNL(dnnl_memory_create(&v->blocked_w, blocked, e, DNNL_MEMORY_NONE));
@@ -400,9 +404,10 @@ static lt_status run_part(const conv_job *j, int64_t item, int lane_index)
     slab sy = { wgrad ? p->in[1].dtype : dgrad ? p->in[0].dtype : p->out.dtype, last, part.image, part.n_images, s->o, s->oh, s->ow, part.y_row, part.y_rows };
     char *x = j->x + k * j->x_step, *y = j->y + k * j->y_step;
     char *w = j->scratch + v->blocked_at + (wgrad ? (size_t)item * v->w_bytes : 0);
+    int64_t size = v->native ? 2 : 4;
     if (v->direct)
-        return execute(j, v->variant_of[task], lane_index, x + ((part.image * s->h + part.x_row) * s->w * s->c) * 4,
-                       y + ((part.image * s->oh + part.y_row) * s->ow * s->o) * 4, w);
+        return execute(j, v->variant_of[task], lane_index, x + ((part.image * s->h + part.x_row) * s->w * s->c) * size,
+                       y + ((part.image * s->oh + part.y_row) * s->ow * s->o) * size, w);
     float *px = (float *)(void *)lane_part(j, lane_index, 0), *py = (float *)(void *)lane_part(j, lane_index, v->x_bytes);
     float *half = (float *)(void *)lane_part(j, lane_index, v->x_bytes + v->y_bytes);
     if (!dgrad) pack(&sx, px, x, half);
@@ -469,7 +474,7 @@ static lt_status conv_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
         return finish_weights(v, scratch, arg[2]);
     }
     char *w = arg[1];
-    if (p->in[1].dtype != LT_F32) {
+    if (p->in[1].dtype != LT_F32 && !v->native) {
         w = scratch + v->plain_at;
         lt_convert(LT_F32, w, p->in[1].dtype, arg[1], (int64_t)v->w_count);
     }
@@ -491,12 +496,18 @@ bool lt_conv_onednn_applies(const lt_problem_key *p)
     return lt_tensor_count(&p->in[0]) > 0 && lt_tensor_count(&p->in[1]) > 0 && lt_tensor_count(&p->out) > 0;
 }
 
+/* In bf16 throughout: worth it only where the processor multiplies matrices of it. */
+bool lt_conv_onednn_bf16_applies(const lt_problem_key *p)
+{
+    return p->op == LT_OP_CONV2D && lt_conv_onednn_applies(p) && p->out.dtype == LT_BF16 && p->attr->u.conv.channels_last && lt_onednn_bf16_is_native();
+}
+
 static void place_scratch(conv_kernel *v, size_t reorder_pad)
 {
     bool wgrad = v->host.key.op == LT_OP_CONV2D_WGRAD;
     size_t at = 0;
     v->plain_at = at;
-    if (v->host.key.out.dtype != LT_F32) at += lt_align64(v->w_count * sizeof(float));
+    if (v->host.key.out.dtype != LT_F32 && !v->native) at += lt_align64(v->w_count * sizeof(float));
     v->reorder_at = at;
     at += reorder_pad;
     v->blocked_at = at;
@@ -523,16 +534,17 @@ static lt_status make_all(conv_kernel *v)
     return LT_OK;
 }
 
-lt_status lt_conv_onednn_prepare(const lt_problem_key *p, lt_kernel **out)
+static lt_status prepare(const lt_problem_key *p, const char *name, bool native, lt_kernel **out)
 {
     *out = NULL;
-    conv_kernel *v = lt_host_kernel_create(p, sizeof *v, "conv_onednn", conv_run);
+    conv_kernel *v = lt_host_kernel_create(p, sizeof *v, name, conv_run);
     if (!v) return LT_ERR_MEMORY;
+    v->native = native;
     v->host.release = conv_release;
     v->s = lt_conv_shape_of(p);
     v->host.kernel.flops = lt_conv_flops(&v->s);
     v->bands = lt_conv_bands_of(&v->s, p->op, 150e6, p->op == LT_OP_CONV2D_WGRAD ? 16 : 1024);
-    v->direct = v->s.win.channels_last && p->out.dtype == LT_F32;
+    v->direct = v->s.win.channels_last && (p->out.dtype == LT_F32 || native);
     v->w_count = (size_t)(v->s.o * (v->s.c / v->s.groups) * v->s.win.kernel[0] * v->s.win.kernel[1]);
     v->post = p->out.dtype == LT_F32 && p->op == LT_OP_CONV2D ? recognise(p) : (post_ops){ .activation = dnnl_alg_kind_undef };
     int token = lt_onednn_enter();
@@ -541,3 +553,6 @@ lt_status lt_conv_onednn_prepare(const lt_problem_key *p, lt_kernel **out)
     if (s == LT_OK && !v->post.found) s = lt_host_epilogue_prepare(&v->host, p);
     return lt_host_kernel_finish(&v->host, s, out);
 }
+
+lt_status lt_conv_onednn_prepare(const lt_problem_key *p, lt_kernel **out) { return prepare(p, "conv_onednn", false, out); }
+lt_status lt_conv_onednn_bf16_prepare(const lt_problem_key *p, lt_kernel **out) { return prepare(p, "conv_onednn_bf16", true, out); }

@@ -1,6 +1,9 @@
 /* The oneDNN engine and its threads. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/onednn.h"
 
+#include "base/config.h"
+#include "kernels/cpu/trial.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #if defined(__x86_64__)
@@ -14,21 +17,57 @@ static dnnl_status_t engine_status;
 static void (*set_threads)(int);
 static int (*get_threads)(void);
 
-/* Some virtual machines announce AMX in leaf 7 but have no palette in leaf 0x1D: oneDNN would
-   pick AMX code there and fault. */
-static void avoid_amx_without_tiles(void)
+static bool tiles_work;
+
+/* A small bfloat16 convolution, to see whether it ends. */
+static void try_bf16(void)
+{
+    static uint16_t x[16 * 16 * 32], w[32 * 32], y[16 * 16 * 32];
+    dnnl_engine_t e;
+    dnnl_stream_t stream;
+    dnnl_dims_t image = { 1, 32, 16, 16 }, kernel = { 32, 32, 1, 1 }, one = { 1, 1 }, zero = { 0, 0 };
+    dnnl_memory_desc_t xd, wd;
+    dnnl_convolution_desc_t d;
+    dnnl_primitive_desc_t pd;
+    dnnl_primitive_t conv;
+    dnnl_memory_t mx, mw, my;
+    if (dnnl_engine_create(&e, dnnl_cpu, 0) || dnnl_stream_create(&stream, e, dnnl_stream_default_flags)
+        || dnnl_memory_desc_init_by_tag(&xd, 4, image, dnnl_bf16, dnnl_nhwc) || dnnl_memory_desc_init_by_tag(&wd, 4, kernel, dnnl_bf16, dnnl_format_tag_any)
+        || dnnl_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &xd, &wd, NULL, &xd, one, zero, zero)
+        || dnnl_primitive_desc_create(&pd, &d, NULL, e, NULL) || dnnl_primitive_create(&conv, pd)
+        || dnnl_memory_create(&mx, &xd, e, x) || dnnl_memory_create(&mw, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0), e, w)
+        || dnnl_memory_create(&my, &xd, e, y)) return;
+    dnnl_exec_arg_t arg[] = { { DNNL_ARG_SRC, mx }, { DNNL_ARG_WEIGHTS, mw }, { DNNL_ARG_DST, my } };
+    if (dnnl_primitive_execute(conv, stream, 3, arg) == dnnl_success) (void)dnnl_stream_wait(stream);
+}
+
+/* Some virtual machines announce AMX in leaf 7 but hide the tiles' description (leaf 0x1D reads zero):
+   oneDNN would pick AMX code there and die of an illegal instruction. So tiles count only when they
+   are described and a child process survives using them; else the library is told to do without
+   before it decides. */
+static void look_for_tiles(void)
 {
 #if defined(__x86_64__)
     unsigned a, b, c, d, max_palette = 0;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d >> 24 & 1)) return;
+    bool bf16 = d >> 22 & 1;
     if (__get_cpuid_count(0x1d, 0, &a, &b, &c, &d)) max_palette = a;
-    if (max_palette == 0) (void)dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16);
+    tiles_work = max_palette > 0 && bf16 && lt_trial_survives(try_bf16, 10);
+    if (!tiles_work) (void)dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16);
 #endif
+}
+
+bool lt_onednn_bf16_is_native(void)
+{
+    static const char *const names[] = { "auto", "native", "widen" };
+    int choice = 0;
+    if (!lt_onednn_engine() || lt_config_choice(LT_CONFIG_BF16, names, 3, 0, &choice)) return false;
+    return choice == 0 ? tiles_work : choice == 1;
 }
 
 static void start(void)
 {
-    avoid_amx_without_tiles();
+    look_for_tiles();
     *(void **)&set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
     *(void **)&get_threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
     engine_status = dnnl_engine_create(&engine, dnnl_cpu, 0);

@@ -11,6 +11,10 @@
 /* The one CPU engine of the process, made on first use; NULL (error text set) when it failed. */
 dnnl_engine_t lt_onednn_engine(void);
 
+/* Whether bfloat16 convolutions run as such: where matrix tiles work, or as LATHE_BF16 says. Elsewhere
+   oneDNN's are slower than its float32 ones. */
+bool lt_onednn_bf16_is_native(void);
+
 /* Makes this thread's calls into oneDNN use one thread until lt_onednn_leave(token). */
 int  lt_onednn_enter(void);
 void lt_onednn_leave(int token);
