@@ -48,7 +48,7 @@ static lt_status measure(cli_context *c, cell out[N_GRAPHS][N_VARIANTS])
         cli_timing t = { 0 };
         s = case_open(graph[i / N_VARIANTS], o->quick, &opt, (uint64_t)c->common.seed, &run);
         if (s) break;
-        s = cli_time(case_call, &run, o->quick ? 0.05 : 0.5, &t);
+        s = case_measure(&run, c->device, o->quick ? 0.05 : 0.5, &t);
         *at = (cell){ .seconds = t.median, .info = run.info };
         case_close(&run);
         lt_progress_set(bar, i + 1);

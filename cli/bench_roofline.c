@@ -74,6 +74,17 @@ static lt_status measure_cores(roofline *r, double budget)
     return LT_OK;
 }
 
+/* A GPU: its copy rate; what cores could do is not measured, so nothing is a share of it. */
+static lt_status measure_gpu(roofline *r, cli_context *c)
+{
+    double rate;
+    CLI_TRY(lt_device_bandwidth(c->device, (int64_t)1 << 30, &rate));
+    add(r, "memory copy", 0, rate, true, NAN);
+    r->bandwidth = rate;
+    r->peak_f32 = r->peak_f64 = NAN;
+    return LT_OK;
+}
+
 static lt_status measure_matmul(roofline *r, cli_context *c, bool quick, double budget)
 {
     const case_row *row[] = { &case_matmul, &case_matmul_f64 };
@@ -82,7 +93,7 @@ static lt_status measure_matmul(roofline *r, cli_context *c, bool quick, double 
         case_run run;
         cli_timing t;
         CLI_TRY(case_open(row[i], quick, &opt, (uint64_t)c->common.seed, &run));
-        lt_status s = cli_time(case_call, &run, budget, &t);
+        lt_status s = case_measure(&run, c->device, budget, &t);
         double rate = run.info.flops / t.median;
         case_close(&run);
         CLI_TRY(s);
@@ -153,8 +164,10 @@ static lt_status run(cli_context *c)
     const roofline_options *o = c->options;
     double budget = o->quick ? 0.1 : 1;
     roofline r = { .n_threads = cli_core_count() };
-    CLI_TRY(measure_memory(&r, budget));
-    CLI_TRY(measure_cores(&r, budget));
+    bool gpu = !strncmp(lt_device_id(c->device), "cuda", 4);
+    if (gpu) CLI_TRY(measure_gpu(&r, c));
+    else CLI_TRY(measure_memory(&r, budget));
+    if (!gpu) CLI_TRY(measure_cores(&r, budget));
     CLI_TRY(measure_matmul(&r, c, o->quick, budget));
     cli_table *t;
     CLI_TRY(fill_table(&r, &t));

@@ -21,7 +21,7 @@ typedef struct case_row {
     void      (*build)(case_graph *c, bool quick); /* mistakes stay in the graph until it is compiled */
 } case_row;
 
-extern const case_row case_rosenbrock, case_chain, case_sum_exp, case_matmul, case_matmul_f64, case_conv, case_conv_gelu,
+extern const case_row case_rosenbrock, case_chain, case_chain_f32, case_launches, case_sum_exp, case_matmul, case_matmul_f64, case_conv, case_conv_gelu,
     case_lenet_f32, case_lenet_f64, case_jacobian, case_softmax, case_group_norm;
 
 /* Adds an input whose random values lie in -spread..spread (class labels below spread for i64). */
@@ -40,6 +40,9 @@ typedef struct case_run {
 lt_status case_open(const case_row *row, bool quick, const lt_compile_options *opt, uint64_t seed, case_run *out);
 void      case_close(case_run *r);   /* a zeroed one is allowed */
 lt_status case_call(void *run);      /* one run; a cli_timed */
+
+/* Times the run: whole calls on the CPU; on a device with memory of its own the kernels alone, by its clock. */
+lt_status case_measure(case_run *r, lt_device *dev, double budget, cli_timing *out);
 
 /* A graph of n elementwise and reduction nodes; *seconds is building plus compiling it. */
 lt_status case_compile_large(int n_nodes, const lt_compile_options *opt, double *seconds);

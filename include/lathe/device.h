@@ -57,6 +57,10 @@ LT_API lt_status lt_device_memory(lt_device *dev, lt_memory_stats *out);
 LT_API lt_status lt_device_memory_limit(lt_device *dev, int64_t limit_bytes);
 LT_API lt_status lt_device_memory_trim(lt_device *dev); /* gives unused memory back */
 
+/* Bytes read plus bytes written per second by a copy of `bytes` within the device's memory: the limit that
+   kernels which only stream are held against. The median of several copies; takes twice the memory. */
+LT_API lt_status lt_device_bandwidth(lt_device *dev, int64_t bytes, double *bytes_per_second);
+
 /* ---- Tiles ----------------------------------------------------------------- */
 /* Pairs of rows are worked on in square tiles of t rows by t rows, which need
    fixed_bytes + t bytes_per_row + t^2 bytes_per_pair. */

@@ -275,6 +275,9 @@ LT_API void      lt_program_destroy(lt_program *p); /* NULL is allowed */
 LT_API lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *outputs);
 /* The contents of held inputs changed; another pointer is noticed without being told. */
 LT_API void      lt_program_renew(lt_program *p);
+/* Seconds of one run of the kernels alone, over what the last run left on the device: the mean of `repeats`
+   runs queued one after the other, by the device's own clock. The program must have run once. */
+LT_API lt_status lt_program_time(lt_program *p, int repeats, double *seconds);
 LT_API lt_program_info lt_program_get_info(const lt_program *p);
 /* The plan: every kernel with what it fuses, its arguments, bytes and FLOPs; then memory. */
 LT_API lt_status lt_program_dump(const lt_program *p, FILE *to);

@@ -273,6 +273,31 @@ lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *
     return launch(p);
 }
 
+static lt_status queue_runs(lt_program *p, int repeats, lt_event *start, lt_event *end, double *ns)
+{
+    LT_TRY(lt_event_record(start, p->stream));
+    for (int i = 0; i < repeats; i++) LT_TRY(launch(p));
+    LT_TRY(lt_event_record(end, p->stream));
+    LT_TRY(lt_event_sync(end));
+    return lt_event_elapsed(start, end, ns);
+}
+
+lt_status lt_program_time(lt_program *p, int repeats, double *seconds)
+{
+    lt_event *start = NULL, *end = NULL;
+    double ns = 0;
+    *seconds = 0;
+    if (!p || repeats < 1) return LT_FAIL(LT_ERR_ARGUMENT, "time: %s", p ? "expected at least one repeat" : "program is NULL");
+    if (!p->output[0]) return LT_FAIL(LT_ERR_ARGUMENT, "time: the program has not run yet");
+    lt_status s = lt_event_create(p->device, &start);
+    if (!s) s = lt_event_create(p->device, &end);
+    if (!s) s = queue_runs(p, repeats, start, end, &ns);
+    lt_event_destroy(start);
+    lt_event_destroy(end);
+    *seconds = 1e-9 * ns / repeats;
+    return s;
+}
+
 /* ---- describing ---- */
 
 lt_program_info lt_program_get_info(const lt_program *p) { return p ? p->info : (lt_program_info){ 0 }; }
