@@ -211,7 +211,7 @@ static void scores_row(cli_table *t, const char *name, const char *rows, const l
     cli_table_cell(t, 0, "%s", name);
     cli_table_cell(t, 1, "%s", rows);
     for (int k = 0; k < CLI_LEN(mean); k++) cli_table_cell(t, 2 + k, "%.4f", mean[k]);
-    cli_table_cell(t, 7, std ? "%.4f" : "", std ? std->f1 : 0);
+    if (std) cli_table_cell(t, 7, "%.4f", std->f1);
 }
 
 static void print_scores(const qsvm_job *j)

@@ -66,7 +66,7 @@ static lt_status put_candidates(lt_report *r, const qsvm_job *j)
         cli_table_cell(t, 1, "%.4g", c[i].angle_scale);
         cli_table_cell(t, 2, "%lld%s", (long long)c[i].n_layers, c[i].re_embed ? " re-embedded" : "");
         cli_table_cell(t, 3, "%.4f", c[i].alignment);
-        cli_table_cell(t, 4, isnan(c[i].f1) ? "" : "%.4f", c[i].f1);
+        if (!isnan(c[i].f1)) cli_table_cell(t, 4, "%.4f", c[i].f1);
     }
     cli_table_report(t, r);
     cli_table_destroy(t);
