@@ -156,7 +156,7 @@ static lt_status multiply(gemm_pass *p, int64_t item, int lane)
         wait_for_block(p, i);
         b.b = packed_panel(p, i, panel);
         b.k = block_depth(p, i);
-        b.add = p->depth + i > 0;
+        b.add = p->depth > 0 || i > 0;
         g->loops->block(&b);
     }
     bool last = p->depth + p->deep >= g->k && p->call->finish;
