@@ -28,7 +28,7 @@ typedef struct generate_cli {
     LT_OPTION_INT(O, seed, "seed", "-1", LT_AT_LEAST(-1), "N", "instead of sampling.sobol.seed; -1 = as in the file"),                       \
     LT_OPTION_PATH(O, merge, "merge", NULL, "OVER.yaml", "a document laid over the configuration: mappings merge, everything else replaces"), \
     LT_OPTION_LIST(O, define, "define", "NAME=VALUE", "what ${NAME} in the configuration stands for; may be given several times"),          \
-    LT_OPTION_INT(O, threads, "threads", "0", LT_RANGE_CLOSED(0, 1024), "N", "threads of a rollout; 0 = all. Results do not depend on it"),  \
+    LT_OPTION_INT(O, threads, "threads", "0", LT_RANGE_CLOSED(0, 1024), "N", "threads of a rollout, 0 = all; results do not depend on it"),  \
     LT_OPTION_BOOL(O, resume, "resume", "false", "go on with a file where an earlier run stopped"),                                         \
     LT_OPTION_BOOL(O, overwrite, "overwrite", "false", "an unfinished file may be replaced"),                                               \
     LT_OPTION_PATH(O, report, "report", NULL, "FILE.html", "write a page about the dataset and the run"),                                   \
@@ -217,7 +217,7 @@ static lt_status run_config(cli_context *c, const generate_cli *o, const lt_data
     dataset_bar_end(&bar);
     if (s == LT_ERR_CANCELLED && cli_interrupted())
         return cli_fail(LT_ERR_CANCELLED, "interrupted after %lld operators; the same command with --resume goes on", (long long)(info.skipped + info.samples));
-    if (s == LT_ERR_IO) return cli_fail(s, "%s; what was written stays readable, and --resume goes on", lt_error_text());
+    if (s == LT_ERR_IO && info.samples + info.skipped) return cli_fail(s, "%s; what was written stays readable, and --resume goes on", lt_error_text());
     CLI_TRY(s);
     if (info.precision_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.precision_reason);
     if (o->report) CLI_TRY(write_report(c, summary.output, o->report, &info));

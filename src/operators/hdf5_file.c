@@ -51,9 +51,14 @@ void lt_hdf5_lock(void)
 
 void lt_hdf5_unlock(void) { pthread_mutex_unlock(&library); }
 
+/* The innermost reason, one line of it; of failed writes the system's own words. */
 static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *text)
 {
-    if (n == 0 && error->desc) snprintf(text, 160, "%s", error->desc);
+    static const char words[] = "error message = '";
+    if (n || !error->desc) return 0;
+    const char *from = strstr(error->desc, words);
+    from = from ? from + sizeof words - 1 : error->desc;
+    snprintf(text, 160, "%.*s", (int)strcspn(from, "'\n"), from);
     return 0;
 }
 

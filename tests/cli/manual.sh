@@ -35,6 +35,10 @@ complete "--mode" lathe tune --mo
 complete "measure" lathe tune --mode m
 complete "cpu cuda" lathe devices --device c
 complete "--peer" lathe bench graph --pe
+complete "generate" lathe gen
+complete "visualize-dataset visualize-features visualize-ic-types" lathe visual
+complete "--shard" lathe generate --sha
+complete "per-cell per-operator" lathe visualize-dataset --color-norm-mode per
 complete "doctor" lathe help doc
 complete "matmul" lathe explain matm
 complete "" lathe nosuch x

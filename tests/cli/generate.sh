@@ -1,0 +1,146 @@
+#!/bin/sh
+# lathe generate and the commands on its files as a user meets them: generate.sh LATHE. SPDX-License-Identifier: BSD-3-Clause
+set -u
+lathe=$1
+. "$(dirname "$0")/lib.sh"
+
+cat >"$work/c.yaml" <<'YAML'
+metadata: {name: cli}
+parameter_space:
+  architecture:
+    num_layers: {type: integer, bounds: [2, 3]}
+    base_channels: {type: integer, bounds: [4, 8]}
+    kernel_size: {type: choice, choices: [3]}
+    activation: {type: choice, choices: [gelu]}
+  stochastic:
+    noise_type: {type: choice, choices: [gaussian]}
+    noise_scale: {type: continuous, bounds: [0.001, 0.1], log_scale: true}
+  operator:
+    normalization: {type: choice, choices: [instance]}
+    grid_size: {type: choice, choices: [16]}
+  evolution: {update_policy: {type: choice, choices: [residual, convex]}}
+sampling: {total_samples: 8, batch_size: 4, sobol: {seed: 3}}
+simulation:
+  device: cpu
+  precision: float32
+  num_realizations: 2
+  num_timesteps: 12
+  input_generation: {method: structured}
+dataset: {output_path: OUT.h5, storage: {chunk_size: 3}}
+YAML
+c="$work/c.yaml"
+if ! "$lathe" generate --config "$c" --output "$work/a.h5" >"$work/out" 2>"$work/err" && grep -q "built without" "$work/err"; then
+    echo "this lathe was $(grep -o 'built without [A-Za-z0-9]*' "$work/err")"
+    exit 77
+fi
+cat "$work/err"
+[ -s "$work/a.h5" ] || fail "the first dataset was not written"
+last="lathe generate"; says out "samples           8 (16 realizations)"; says out "inference"
+run 0 generate --config "$c" --output "$work/a.h5" --resume; says out "8 done before"
+
+# JSON, dry run, report
+run 0 generate --config "$c" --output "$work/j.h5" --json --report "$work/j.html"; is_json "$work/out"; says out '"samples": 8'; silent err
+grep -q "</html>" "$work/j.html" || fail "the report is not whole"
+for word in "Parameter coverage" "Trajectories" "Update policies" "of that"; do grep -q "$word" "$work/j.html" || fail "the report lacks '$word'"; done
+run 0 generate --config "$c" --output "$work/dry.h5" --dry-run; says out "TFLOP"; says out "estimated"; [ ! -e "$work/dry.h5" ] || fail "--dry-run wrote a file"
+run 0 generate --config "$c" --output "$work/dry.h5" --dry-run --json; is_json "$work/out"; says out '"estimated_seconds"'
+run 0 generate --config "$c" --output "$work/v.h5" --verbose --total-samples 5 --num-realizations 1 --batch-size 2 --seed 9 --threads 1; says out "cli: 5 operators"
+run 0 cloud-generate --config "$c" --output "$work/cloud.h5" --provider local --total-samples 2
+run 2 cloud-generate --config "$c" --provider lambda_labs; says err "api_key"
+run 2 cloud-generate --config "$c" --storage-backend s3; says err "bucket"
+
+# Looking at files
+run 0 info "$work/a.h5" --verbose; says out "8 operators x 2 realizations x 12 steps"; says out "/features/temporal/features"; says out "spatial_mean"
+run 0 inspect --dataset "$work/a.h5" --json; is_json "$work/out"; says out '"rows": 8'
+run 0 validate "$work/a.h5" --check-samples --check-metadata; says out "0 warnings"; says out "features of 0 differ"
+run 0 validate --dataset "$work/a.h5" --json; is_json "$work/out"; says out '"errors": 0'
+run 0 replay "$work/a.h5" --index 3 --realization 1 --out "$work/r.h5" --weights-out "$work/w.npz"; says out "operator 3"
+run 0 info "$work/r.h5"; says out "[1, 1, 12, 3, 16, 16]"
+run 0 replay "$work/a.h5" --index 3 --json; is_json "$work/out"; says out '"status": "done"'
+run 0 extract-features "$work/a.h5" --output "$work/e.h5" --enable-spatial --max-samples 3; says out "3 operators"
+run 0 info "$work/e.h5"; says out "[3, 12, 24]"
+run 0 visualize-features "$work/a.h5" --output "$work/f.png" --operator-indices 0,2-3 --width-px 64
+run 0 visualize-dataset "$work/a.h5" --n-operators 2 --steps 4 --stride 2 --format frames --output "$work/m.mp4" --size 32x24 --aggregates mean,pca,ssim \
+    --aggregates spectral,overlay --color-norm-mode global --sampling-method diverse --normalization zscore --clamp-min -3 --clamp-max 3
+[ -s "$work/m_frames/frame_00001.png" ] && [ ! -e "$work/m_frames/frame_00002.png" ] || fail "$last: not two frames"
+run 0 visualize-dataset "$work/a.h5" --dry-run --json; is_json "$work/out"; says out '"operators": 8'
+# A stand-in for ffmpeg: what it is told, and the bytes of the frames
+mkdir "$work/bin"
+printf '#!/bin/sh\nfor last; do :; done\necho "$@" >"$last.args"\ncat >"$last"\n' >"$work/bin/ffmpeg"
+chmod +x "$work/bin/ffmpeg"
+PATH="$work/bin:$PATH" run 0 visualize-dataset "$work/a.h5" --n-operators 1 --steps 3 --output "$work/film.mp4" --size 16x16 --aggregates none --no-spacing; says out "film.mp4"
+grep -q "rgb24 -s 32x96 -r 30" "$work/film.mp4.args" || fail "ffmpeg was told $(cat "$work/film.mp4.args")"
+[ "$(wc -c <"$work/film.mp4")" -eq $((32 * 96 * 3 * 3)) ] || fail "ffmpeg got $(wc -c <"$work/film.mp4") bytes"
+
+# Shards
+for i in 0 1; do run 0 generate --config "$c" --output "$work/s$i.h5" --shard $i/2 --quiet; done
+run 0 merge --out "$work/m.h5" "$work/s0.h5" "$work/s1.h5"; says out "8 rows from 2 shards"
+run 0 validate "$work/m.h5" --check-samples --check-metadata
+run 2 merge --out "$work/bad.h5" "$work/s0.h5"; says err "none of"
+run 2 merge --out "$work/bad.h5" "$work/s0.h5" "$work/s0.h5"; says err "occurs twice"
+run 2 merge "$work/s0.h5"; says err "--out"
+run 2 generate --config "$c" --output "$work/bad.h5" --shard 2/2; says err "0 <= i < n"
+
+# What the user got wrong: status 2, nothing half-written
+run 2 generate; says err "--config"
+run 2 generate --config "$work/none.yaml"; says err "none.yaml"
+printf 'metadata: {name: x\n' >"$work/broken.yaml"
+run 2 generate --config "$work/broken.yaml"; says err "broken.yaml"
+run 2 generate --config "$c" --output "$work/a.h5" --resume --num-realizations 3; says err "another configuration"
+run 2 generate --config "$c" --output "$work/c.yaml" --resume; says err "not an HDF5 file"
+run 2 info "$work/none.h5"; says err "none.h5"
+run 2 info; says err "--dataset"
+run 2 info "$c"; says err "not an HDF5 file"
+head -c 3000 "$work/a.h5" >"$work/short.h5"
+run 2 info "$work/short.h5"; says err "short.h5"
+run 2 validate "$work/short.h5"; says err "short.h5"
+run 2 replay "$work/a.h5"; says err "--index"
+run 2 replay "$work/a.h5" --index 8; says err "expected 0..7"
+run 2 replay "$work/a.h5" --index 0 --realization 2; says err "expected 0..1"
+run 2 extract-features "$work/a.h5" --output "$work/a.h5"; says err "differ"
+run 2 visualize-features "$work/a.h5" --output "$work/f.png" --operator-indices 1,9; says err "expected 0..7"
+run 2 visualize-dataset "$work/a.h5" --size 64; says err "WxH"
+run 2 visualize-dataset "$work/a.h5" --aggregates meen; says err "did you mean 'mean'"
+run 2 visualize-dataset "$work/a.h5" --colormap nosuch --dry-run; says err "nosuch"
+[ ! -e "$work/bad.h5" ] || fail "a failed run left a file"
+
+# A place that cannot be written, a disk that is full: status 1, and what was written can be read
+run 1 replay "$work/a.h5" --index 0 --out "$work/no/such/r.h5"; says err "no/such"
+(ulimit -f 400; exec "$lathe" generate --config "$c" --output "$work/full.h5" --total-samples 200) >"$work/out" 2>"$work/err" && fail "a full disk went unnoticed" || got=$?
+[ "$got" -eq 1 ] || { fail "a full disk: status $got, expected 1"; cat "$work/err"; }
+last="generate on a full disk"; says err "too large"; says err "--resume"
+run 0 info "$work/full.h5"; says out "pending"
+run 0 generate --config "$c" --output "$work/full.h5" --total-samples 200 --resume --quiet
+run 0 validate "$work/full.h5"; says out "200 done"
+
+# Ctrl-C, then kill -9 again and again: the file opens each time and ends up the same
+big="--config $c --total-samples 40 --merge $work/long.yaml"
+printf 'simulation: {num_timesteps: 40}\n' >"$work/long.yaml"
+# shellcheck disable=SC2086
+{
+run 0 generate $big --output "$work/whole.h5" --quiet
+"$lathe" generate $big --output "$work/k.h5" --resume >"$work/out" 2>"$work/err" &
+pid=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -e "$work/k.h5.journal" ] && break; sleep 0.1; done
+kill -INT $pid; wait $pid && got=0 || got=$?
+[ "$got" -eq 130 ] || { fail "Ctrl-C: status $got, expected 130"; cat "$work/err"; }
+for wait in 0.13 0.31 0.22 0.47 0.05 0.38; do
+    "$lathe" generate $big --output "$work/k.h5" --resume >"$work/out" 2>&1 &
+    pid=$!
+    sleep $wait
+    kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null
+    run 0 info "$work/k.h5"
+done
+run 0 generate $big --output "$work/k.h5" --resume --quiet
+run 0 extract-features "$work/k.h5" --output "$work/k2.h5" --quiet
+}
+run 0 validate "$work/k.h5" --check-samples --check-metadata; says out "40 done"
+[ ! -e "$work/k.h5.journal" ] || fail "a finished run left its journal"
+if command -v cmp >/dev/null 2>&1 && command -v h5dump >/dev/null 2>&1; then
+    for array in features/temporal/features features/summary/per_trajectory/features features/summary/aggregated/features inputs/fields; do
+        for f in whole k k2; do h5dump -d /$array -b LE -o "$work/$f.bin" "$work/$f.h5" >/dev/null; done
+        cmp -s "$work/whole.bin" "$work/k.bin" || fail "$array differs after kills"
+        cmp -s "$work/whole.bin" "$work/k2.bin" || fail "$array differs when extracted"
+    done
+fi
+finish
