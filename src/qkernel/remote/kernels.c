@@ -96,7 +96,7 @@ static lt_status build_states(lt_device *dev, const lt_kernel_request *q, lt_rem
 static lt_tile_shape usual_shape(const lt_kernel_request *q)
 {
     if (q->single) return (lt_tile_shape){ 2, 2, 2, 3, 32, 3, 2 };
-    if (q->q < 11) return (lt_tile_shape){ 2, 2, 2, 3, 8, 4, 2 };
+    if (q->q < 10) return (lt_tile_shape){ 2, 2, 2, 4, 8, 4, 2 };
     return (lt_tile_shape){ 2, 2, 2, 4, 16, 2, 2 };
 }
 
