@@ -3,7 +3,7 @@
 #   make            build the library and the command        make install   into PREFIX (DESTDIR honoured)
 #   make demo       build, run a demo, leave demo-report.html make bench     timings against this machine's limits
 #   make test       build and run the whole test suite       make clean     remove build folders and the report
-#   make asan, make tsan, make coverage                      the suite under that preset
+#   make test-cuda  the tests that need a GPU                make asan, make tsan, make coverage   the suite under that preset
 #
 # DEPS=0 skips the check for missing packages; CMAKE_ARGS is handed to CMake (CMAKE_ARGS=-DLT_ONEDNN=OFF).
 # Paths here are relative, so a clone may live in any folder, one with spaces in its name too.
@@ -15,7 +15,7 @@ DEPS       ?= 1
 CMAKE_ARGS ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all deps configure demo test install bench asan tsan coverage clean
+.PHONY: all deps configure demo test test-cuda install bench asan tsan coverage clean
 .NOTPARALLEL:
 
 all: configure
@@ -35,6 +35,10 @@ demo: all
 
 test: all
 	@ctest --test-dir "$(BUILD)" --output-on-failure --parallel $(JOBS)
+
+# Skips, with the reason, where there is no GPU.
+test-cuda: all
+	@ctest --test-dir "$(BUILD)" --label-regex cuda --output-on-failure --parallel $(JOBS)
 
 install: all
 	@cmake --install "$(BUILD)" --prefix "$(PREFIX)"

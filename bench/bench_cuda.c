@@ -71,7 +71,7 @@ static void chain_variant(int vector, int unroll, double copy_ns)
     p.unroll = unroll;
     p.grid[0] = (unsigned)((N / vector + LT_FUSED_THREADS * unroll - 1) / (LT_FUSED_THREADS * unroll));
     lt_fused_render(&p, &text);
-    check(lt_device_build(dev, &(lt_kernel_key){ .name = "chain", .source = text.s, .entry = "fused", .n_args = 2, .grid = { p.grid[0], 1, 1 }, .block = { LT_FUSED_THREADS, 1, 1 } }, &k));
+    check(lt_device_build(dev, &(lt_kernel_key){ .name = "chain", .source = text.s, .entry = "fused", .n_args = 2, .grid = { p.grid[0], 1, 1 }, .block = { LT_FUSED_THREADS, 1, 1 }, .waits = true }, &k));
     double ns = time_of(launch, k);
     printf("chain vector=%d unroll=%d us=%.1f TB/s=%.3f share=%.3f\n", vector, unroll, ns / 1e3, 8e-3 * N / ns, copy_ns / ns);
     lt_kernel_destroy(k);

@@ -50,6 +50,9 @@ typedef struct lt_kernel_key {
     unsigned    grid[3], block[3]; /* launch geometry; fixed, as shapes are */
     size_t      shared_bytes, scratch_bytes;
     double      flops, bytes;     /* cost of one run */
+    /* The text waits for the work before it by itself (lt_wait() of kernels/cuda/prelude.cu) before it touches
+       memory: the device may start it early, so that starting costs nothing. */
+    bool        waits;
 } lt_kernel_key;
 
 /* Every slot is required unless marked optional (may be NULL). Work on one stream runs in

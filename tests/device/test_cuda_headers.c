@@ -64,6 +64,7 @@ SAME(LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_P
 SAME(LT_CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING)
 SAME(LT_CU_CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED)
 SAME(LT_CU_HOST_ALLOC_PORTABLE, CU_MEMHOSTALLOC_PORTABLE)
+SAME(LT_CU_LAUNCH_OVERLAP, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
 SAME(LT_CU_FUNCTION_MAX_SHARED_BYTES, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
 
 #define SAME_NAME(name) SAME(LT_##name, name)
@@ -91,6 +92,15 @@ LIES_ALIKE(struct our_kernel_node, CUDA_KERNEL_NODE_PARAMS_v2, blockDimX)
 LIES_ALIKE(struct our_kernel_node, CUDA_KERNEL_NODE_PARAMS_v2, sharedMemBytes)
 LIES_ALIKE(struct our_kernel_node, CUDA_KERNEL_NODE_PARAMS_v2, kernelParams)
 LIES_ALIKE(struct our_kernel_node, CUDA_KERNEL_NODE_PARAMS_v2, ctx)
+typedef struct { LT_CU_LAUNCH_ATTRIBUTE_MEMBERS } our_attribute;
+typedef struct { LT_CU_LAUNCH_CONFIG_MEMBERS(our_attribute) } our_config;
+SAME(sizeof(our_attribute), sizeof(CUlaunchAttribute))
+LIES_ALIKE(our_attribute, CUlaunchAttribute, value)
+SAME(sizeof(our_config), sizeof(CUlaunchConfig))
+LIES_ALIKE(our_config, CUlaunchConfig, sharedMemBytes)
+LIES_ALIKE(our_config, CUlaunchConfig, hStream)
+LIES_ALIKE(our_config, CUlaunchConfig, attrs)
+LIES_ALIKE(our_config, CUlaunchConfig, numAttrs)
 typedef struct { uint64_t data[8]; } our_algo;
 typedef struct { LT_CUBLASLT_HEURISTIC_MEMBERS(our_algo) } our_heuristic;
 SAME(sizeof(our_heuristic), sizeof(cublasLtMatmulHeuristicResult_t))

@@ -52,6 +52,7 @@ enum {
     LT_CU_CAPTURE_RELAXED = 2,
     LT_CU_HOST_ALLOC_PORTABLE = 1,
     LT_CU_FUNCTION_MAX_SHARED_BYTES = 8,
+    LT_CU_LAUNCH_OVERLAP = 6, /* programmatic stream serialization */
 };
 
 /* Members in a macro, so that the test can lay the same struct out beside the real one. */
@@ -61,9 +62,22 @@ enum {
     void **kernelParams, **extra;                                                          \
     lt_cu_kernel kern;                                                                     \
     lt_cu_context ctx;
+#define LT_CU_LAUNCH_ATTRIBUTE_MEMBERS                                                     \
+    unsigned id;                                                                           \
+    char pad[4];                                                                           \
+    union { char space[64]; int programmaticStreamSerializationAllowed; } value;
+#define LT_CU_LAUNCH_CONFIG_MEMBERS(attribute_type)                                        \
+    unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes; \
+    lt_cu_stream hStream;                                                                  \
+    attribute_type *attrs;                                                                 \
+    unsigned numAttrs;
 #ifndef CUDA_VERSION /* the real header is not there */
 struct CUDA_KERNEL_NODE_PARAMS_v2_st { LT_CU_KERNEL_NODE_MEMBERS };
+struct CUlaunchAttribute_st { LT_CU_LAUNCH_ATTRIBUTE_MEMBERS };
+struct CUlaunchConfig_st { LT_CU_LAUNCH_CONFIG_MEMBERS(struct CUlaunchAttribute_st) };
 #endif
+typedef struct CUlaunchAttribute_st lt_cu_launch_attribute;
+typedef struct CUlaunchConfig_st lt_cu_launch_config;
 typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st lt_cu_kernel_node;
 typedef struct CUgraphEdgeData_st lt_cu_edge_data; /* only its address is passed */
 
@@ -103,6 +117,7 @@ typedef struct CUgraphEdgeData_st lt_cu_edge_data; /* only its address is passed
     X(unsigned, cuFuncSetAttribute, (lt_cu_function, unsigned, int))                                        \
     X(unsigned, cuLaunchKernel, (lt_cu_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
                                  unsigned, lt_cu_stream, void **, void **))                                 \
+    X(unsigned, cuLaunchKernelEx, (const lt_cu_launch_config *, lt_cu_function, void **, void **))          \
     X(unsigned, cuStreamBeginCapture_v2, (lt_cu_stream, unsigned))                                          \
     X(unsigned, cuStreamEndCapture, (lt_cu_stream, lt_cu_graph *))                                          \
     X(unsigned, cuStreamGetCaptureInfo_v3, (lt_cu_stream, unsigned *, uint64_t *, lt_cu_graph *,            \

@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/status.h"
 #include "device/cuda/compile.h"
 
@@ -14,25 +13,24 @@
 #define CUBIN_LIMIT_BYTES ((size_t)64 << 20)
 #define STATIC_SHARED_BYTES ((size_t)48 << 10) /* more must be asked for */
 
-/* Everything the machine code depends on. */
-static void cache_key(const lt_cuda *c, const lt_kernel_key *key, int major, int minor, char *out, size_t bytes)
+/* Source and options: what the machine code of one device depends on. */
+static lt_digest text_digest(const lt_kernel_key *key)
 {
     lt_sha256 h;
     lt_sha256_start(&h);
     lt_sha256_add(&h, key->source, strlen(key->source) + 1);
     for (int i = 0; i < key->n_options; i++) lt_sha256_add(&h, key->options[i], strlen(key->options[i]) + 1);
-    lt_digest d = lt_sha256_finish(&h);
-    snprintf(out, bytes, "cubin 1 sm_%d driver %d nvrtc %d.%d %s", c->sm, c->driver_version, major, minor, lt_digest_hex(&d).s);
+    return lt_sha256_finish(&h);
 }
 
 /* From the cache, or compiled. A cache that cannot be read or written costs time, nothing else. */
-static lt_status get_cubin(lt_cuda *c, const lt_kernel_key *key, char **cubin, size_t *bytes)
+static lt_status get_cubin(lt_cuda *c, const lt_kernel_key *key, const lt_digest *digest, char **cubin, size_t *bytes)
 {
     const lt_nvrtc *rtc;
     int major, minor;
     char name[200];
     LT_TRY(lt_nvrtc_open(&rtc, &major, &minor));
-    cache_key(c, key, major, minor, name, sizeof name);
+    snprintf(name, sizeof name, "cubin 1 sm_%d driver %d nvrtc %d.%d %s", c->sm, c->driver_version, major, minor, lt_digest_hex(digest).s);
     if (lt_cache_get(name, CUBIN_LIMIT_BYTES, cubin, bytes)) *cubin = NULL;
     if (*cubin) return LT_OK;
     LT_TRY(lt_cuda_compile(rtc, key, c->sm, cubin, bytes));
@@ -40,27 +38,77 @@ static lt_status get_cubin(lt_cuda *c, const lt_kernel_key *key, char **cubin, s
     return LT_OK;
 }
 
+/* ---- Modules -------------------------------------------------------------------------------- */
+static lt_cuda_module *find_module(lt_cuda *c, const lt_digest *digest)
+{
+    pthread_mutex_lock(&c->lock);
+    lt_cuda_module *m = c->modules;
+    while (m && memcmp(&m->digest, digest, sizeof *digest)) m = m->next;
+    if (m) m->n_users++;
+    pthread_mutex_unlock(&c->lock);
+    return m;
+}
+
+static void leave_module(lt_cuda *c, lt_cuda_module *m)
+{
+    if (!m) return;
+    pthread_mutex_lock(&c->lock);
+    bool last = --m->n_users == 0;
+    lt_cuda_module **at = &c->modules;
+    while (last && *at && *at != m) at = &(*at)->next;
+    if (last && *at) *at = m->next;
+    pthread_mutex_unlock(&c->lock);
+    if (!last) return;
+    if (m->handle) (void)c->cu->cuModuleUnload(m->handle);
+    lt_free(m);
+}
+
+static lt_status load_module(lt_cuda *c, const lt_kernel_key *key, lt_cuda_module **out)
+{
+    char *cubin, what[96];
+    size_t bytes;
+    lt_digest digest = text_digest(key);
+    if ((*out = find_module(c, &digest))) return LT_OK;
+    LT_TRY(get_cubin(c, key, &digest, &cubin, &bytes));
+    lt_cuda_module *m = lt_calloc(1, sizeof *m);
+    unsigned r = m ? c->cu->cuModuleLoadData(&m->handle, cubin) : 0;
+    lt_free(cubin);
+    if (!m) return LT_FAIL(LT_ERR_MEMORY, "%s: no memory for kernel '%s'", c->dev->id, key->name);
+    if (r) {
+        lt_free(m);
+        snprintf(what, sizeof what, "loading kernel '%.60s'", key->name);
+        return lt_cuda_fail(c, r, what, __FILE__, __LINE__);
+    }
+    m->digest = digest;
+    m->n_users = 1;
+    pthread_mutex_lock(&c->lock);
+    m->next = c->modules;
+    c->modules = m;
+    pthread_mutex_unlock(&c->lock);
+    *out = m;
+    return LT_OK;
+}
+
+/* ---- Kernels -------------------------------------------------------------------------------- */
 static void destroy_kernel(lt_kernel *base)
 {
     lt_cuda_kernel *k = (lt_cuda_kernel *)base;
     lt_cuda *c = base->module;
     (void)c->cu->cuCtxSetCurrent(c->context);
-    if (k->module) (void)c->cu->cuModuleUnload(k->module);
+    leave_module(c, k->module);
     lt_free(k);
 }
 
 static lt_status load(lt_cuda *c, const lt_kernel_key *key, lt_cuda_kernel *k)
 {
-    char *cubin, what[160];
-    size_t bytes;
-    LT_TRY(get_cubin(c, key, &cubin, &bytes));
-    snprintf(what, sizeof what, "loading kernel '%.60s', function '%.60s'", key->name, key->entry);
-    unsigned r = c->cu->cuModuleLoadData(&k->module, cubin);
-    lt_free(cubin);
-    if (!r) r = c->cu->cuModuleGetFunction(&k->function, k->module, key->entry);
+    char what[160];
+    LT_TRY(load_module(c, key, &k->module));
+    unsigned r = c->cu->cuModuleGetFunction(&k->function, k->module->handle, key->entry);
     if (!r && key->shared_bytes > STATIC_SHARED_BYTES)
         r = c->cu->cuFuncSetAttribute(k->function, LT_CU_FUNCTION_MAX_SHARED_BYTES, (int)key->shared_bytes);
-    return r ? lt_cuda_fail(c, r, what, __FILE__, __LINE__) : LT_OK;
+    if (!r) return LT_OK;
+    snprintf(what, sizeof what, "kernel '%.60s', function '%.60s'", key->name, key->entry);
+    return lt_cuda_fail(c, r, what, __FILE__, __LINE__);
 }
 
 static lt_status check_key(const lt_cuda *c, const lt_kernel_key *key)
@@ -91,6 +139,7 @@ lt_status lt_cuda_build(lt_device *dev, const lt_kernel_key *key, lt_kernel **ou
     memcpy(k->grid, key->grid, sizeof k->grid);
     memcpy(k->block, key->block, sizeof k->block);
     k->shared_bytes = (unsigned)key->shared_bytes;
+    k->early = key->waits && c->sm >= 90;
     lt_status s = load(c, key, k);
     if (s) destroy_kernel(&k->base);
     else *out = &k->base;

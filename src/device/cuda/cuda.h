@@ -5,6 +5,7 @@
 #ifndef LT_DEVICE_CUDA_CUDA_H
 #define LT_DEVICE_CUDA_CUDA_H
 
+#include "base/hash.h"
 #include "device/cuda/library.h"
 #include "device/stream.h"
 
@@ -24,6 +25,7 @@ typedef struct lt_cuda {
     bool          lost;                 /* a sticky fault: nothing runs any more */
     char          lost_text[400];
     long long    *fault;                /* written by kernels, read at sync: an lt_cuda_fault and what goes with it */
+    struct lt_cuda_module *modules;     /* loaded now */
     struct lt_cuda_libraries *libraries; /* cuBLASLt and the like; see libraries.h */
 } lt_cuda;
 
@@ -42,10 +44,19 @@ typedef struct lt_cuda_event {
     bool        recorded;
 } lt_cuda_event;
 
+/* Machine code on the device: kernels of the same text and options share it. */
+typedef struct lt_cuda_module {
+    struct lt_cuda_module *next;
+    lt_digest    digest;
+    lt_cu_module handle;
+    int          n_users;
+} lt_cuda_module;
+
 /* One function of a module, with its geometry. */
 typedef struct lt_cuda_kernel {
     lt_kernel      base;                /* base.module is the lt_cuda it belongs to */
-    lt_cu_module   module;
+    lt_cuda_module *module;             /* shared by kernels of the same text */
+    bool           early;               /* may start before the work it follows has ended */
     lt_cu_function function;
     unsigned       grid[3], block[3], shared_bytes;
     char           name[];

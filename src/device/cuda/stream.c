@@ -77,13 +77,24 @@ lt_status lt_cuda_fill(lt_stream *base, void *dst, int byte, size_t bytes)
     return lt_cuda_note_fill(st, dst, byte, bytes);
 }
 
+static unsigned launch_kernel(lt_cuda *c, lt_cuda_stream *st, const lt_cuda_kernel *k, void **param)
+{
+    if (!k->early)
+        return c->cu->cuLaunchKernel(k->function, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->shared_bytes,
+                                     st->handle, param, NULL);
+    lt_cu_launch_attribute early = { .id = LT_CU_LAUNCH_OVERLAP, .value.programmaticStreamSerializationAllowed = 1 };
+    lt_cu_launch_config at = { .gridDimX = k->grid[0], .gridDimY = k->grid[1], .gridDimZ = k->grid[2], .blockDimX = k->block[0],
+                               .blockDimY = k->block[1], .blockDimZ = k->block[2], .sharedMemBytes = k->shared_bytes, .hStream = st->handle,
+                               .attrs = &early, .numAttrs = 1 };
+    return c->cu->cuLaunchKernelEx(&at, k->function, param, NULL);
+}
+
 static lt_status launch_function(lt_cuda *c, lt_cuda_stream *st, const lt_cuda_kernel *k, void *const *arg)
 {
     void *param[LT_KERNEL_MAX_ARGS + 1];
     int n = k->base.n_args + (k->base.scratch_bytes ? 1 : 0);
     for (int i = 0; i < n; i++) param[i] = (void *)(uintptr_t)&arg[i];
-    unsigned r = c->cu->cuLaunchKernel(k->function, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2],
-                                       k->shared_bytes, st->handle, param, NULL);
+    unsigned r = launch_kernel(c, st, k, param);
     if (!r) return LT_OK;
     char what[96];
     snprintf(what, sizeof what, "launch of '%.64s'", k->base.name);

@@ -41,6 +41,7 @@ template <> struct convert<c128, c64> { static void run(c128 x, c64 &to) { to.re
 
 extern "C" __global__ void __launch_bounds__(256) cast(const From *x, To *y)
 {
+    lt_wait();
     i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
     if (i < COUNT) convert<From, To>::run(x[i], y[i]);
 }

@@ -40,7 +40,7 @@ static lt_status build(lt_device *dev, const lt_fused_pass *p, lt_kernel **out)
     snprintf(name, sizeof name, "fused_cuda_%s%s", p->reduces ? "reduce_" : "", lt_dtype_name(f->type));
     lt_kernel_key key = { .name = name, .source = text.s, .entry = "fused", .options = options, .n_options = (int)LT_LEN(options),
                           .n_args = f->n_args + (p->parts > 1), .grid = { p->grid[0], p->grid[1], p->grid[2] },
-                          .block = { LT_FUSED_THREADS, 1, 1 },
+                          .block = { LT_FUSED_THREADS, 1, 1 }, .waits = true,
                           .flops = (double)(f->n_steps + f->n_reduces) * (double)lt_shape_count(&f->domain), .bytes = bytes_touched(f) };
     lt_status s = text.failed ? LT_FAIL(LT_ERR_MEMORY, "no memory for the text of a fused kernel") : lt_device_build(dev, &key, out);
     lt_text_free(&text);

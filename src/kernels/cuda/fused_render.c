@@ -185,7 +185,7 @@ static void render_elementwise(const lt_fused_pass *p, lt_text *o)
     add_turn(p, o);
     lt_text_add(o, "extern \"C\" __global__ void __launch_bounds__(THREADS) fused(");
     add_parameters(p, o);
-    lt_text_add(o, ")\n{\n    index first = (index)blockIdx.x * (THREADS * UNROLL) + threadIdx.x;\n    bool packed = ");
+    lt_text_add(o, ")\n{\n    lt_wait();\n    index first = (index)blockIdx.x * (THREADS * UNROLL) + threadIdx.x;\n    bool packed = ");
     add_alignment(p, o);
     lt_text_add(o, ";\n    if (packed && ((i64)blockIdx.x + 1) * (THREADS * UNROLL) <= WHOLE_ITEMS) {\n        turn<VECTOR, UNROLL>(first");
     add_arguments(p->f, o);
@@ -258,6 +258,7 @@ static void render_reduction(const lt_fused_pass *p, lt_text *o)
     lt_text_add(o, "extern \"C\" __global__ void __launch_bounds__(THREADS) fused(");
     add_parameters(p, o);
     lt_text_add(o, ")\n{\n");
+    lt_text_add(o, "    lt_wait();\n");
     if (p->lanes > 1) lt_text_add(o, "    __shared__ real pile[THREADS];\n");
     lt_text_add(o, p->inner ? "    const int lane = threadIdx.x %% LANES, column = threadIdx.x / LANES;\n"
                             : "    const int lane = threadIdx.x / RESULTS, column = threadIdx.x %% RESULTS;\n");

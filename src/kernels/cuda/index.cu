@@ -13,6 +13,7 @@ inline bool comes_before(f64 a, i64 ia, f64 b, i64 ib)
 /* LANES threads share one result; pairs fold in shared memory. */
 extern "C" __global__ void __launch_bounds__(256) arg(const T *x, i64 *out)
 {
+    lt_wait();
     __shared__ f64 value[256];
     __shared__ i64 place[256];
     const int lane = threadIdx.x % LANES;
@@ -42,6 +43,7 @@ extern "C" __global__ void __launch_bounds__(256) arg(const T *x, i64 *out)
 /* LANES threads share one line, each a run of it: sums of runs, then the line again. */
 extern "C" __global__ void __launch_bounds__(256) cumsum(const T *x, T *out)
 {
+    lt_wait();
     __shared__ f64 total[256];
     const int lane = threadIdx.x % LANES, first = threadIdx.x - lane;
     const i64 r = (i64)blockIdx.x * (256 / LANES) + threadIdx.x / LANES, run = (ALONG + LANES - 1) / LANES;
@@ -67,6 +69,7 @@ extern "C" __global__ void __launch_bounds__(256) cumsum(const T *x, T *out)
 /* One block per row: K rounds, each finds the best entry after the last one. */
 extern "C" __global__ void __launch_bounds__(256) topk(const T *x, i64 *out)
 {
+    lt_wait();
     __shared__ f64 value[256];
     __shared__ i64 place[256];
     const T *row = x + (i64)blockIdx.x * ALONG;
@@ -113,6 +116,7 @@ inline i64 checked(i64 i, i64 extent, i64 *fault)
 #ifdef TAKE
 extern "C" __global__ void __launch_bounds__(256) take(const T *x, const i64 *index, T *out, i64 *fault)
 {
+    lt_wait();
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= COUNT) return;
     i64 a = o % AFTER, i = o / AFTER % N_INDEX, b = o / AFTER / N_INDEX;
@@ -124,6 +128,7 @@ extern "C" __global__ void __launch_bounds__(256) take(const T *x, const i64 *in
 /* Each output element adds what falls on it, in the order of the indices: the same bits every time. */
 extern "C" __global__ void __launch_bounds__(256) put(const T *g, const i64 *index, T *out, i64 *fault)
 {
+    lt_wait();
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= COUNT) return;
     i64 a = o % AFTER, e = o / AFTER % ALONG, b = o / AFTER / ALONG;
@@ -137,6 +142,7 @@ extern "C" __global__ void __launch_bounds__(256) put(const T *g, const i64 *ind
 #ifdef TAKE_ALONG
 extern "C" __global__ void __launch_bounds__(256) take_along(const T *x, const i64 *index, T *out, i64 *fault)
 {
+    lt_wait();
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= COUNT) return;
     i64 row = o / N_INDEX, i = o % N_INDEX;
@@ -147,6 +153,7 @@ extern "C" __global__ void __launch_bounds__(256) take_along(const T *x, const i
 #ifdef PUT_ALONG
 extern "C" __global__ void __launch_bounds__(256) put_along(const T *g, const i64 *index, T *out, i64 *fault)
 {
+    lt_wait();
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= COUNT) return;
     i64 row = o / ALONG, e = o % ALONG;

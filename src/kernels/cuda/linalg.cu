@@ -9,6 +9,7 @@ template <class R> R nan_of() { return (R)__longlong_as_double(0x7ff800000000000
 /* work = a, or its transpose; zeros when a is not finite, which no iteration survives. */
 extern "C" __global__ void __launch_bounds__(256) copy_in(const T *a, T *work, i32 *state)
 {
+    lt_wait();
     __shared__ int bad;
     if (threadIdx.x == 0) bad = 0;
     __syncthreads();
@@ -22,6 +23,7 @@ extern "C" __global__ void __launch_bounds__(256) copy_in(const T *a, T *work, i
 /* out = the transpose of `from`, ROWS x COLUMNS as it lies there, or NaN; one block per matrix. */
 extern "C" __global__ void __launch_bounds__(256) turn(const T *from, T *out, const i32 *state)
 {
+    lt_wait();
     from += blockIdx.x * (i64)(ROWS * COLUMNS);
     out += blockIdx.x * (i64)(ROWS * COLUMNS);
     for (i64 i = threadIdx.x; i < ROWS * COLUMNS; i += 256)
@@ -31,18 +33,21 @@ extern "C" __global__ void __launch_bounds__(256) turn(const T *from, T *out, co
 /* NaN over the COUNT elements of out when there is no answer. */
 extern "C" __global__ void __launch_bounds__(256) spoil(T *out, const i32 *state)
 {
+    lt_wait();
     if (no_answer(state))
         for (i64 i = threadIdx.x; i < COUNT; i += 256) out[i] = nan_of<T>();
 }
 
 extern "C" __global__ void __launch_bounds__(256) identity(T *out)
 {
+    lt_wait();
     for (i64 i = threadIdx.x; i < M * M; i += 256) out[i] = i / M == i % M ? (T)1 : (T)0;
 }
 
 /* Zeros above the diagonal, or NaN. */
 extern "C" __global__ void __launch_bounds__(256) lower(T *out, const i32 *state)
 {
+    lt_wait();
     for (i64 i = threadIdx.x; i < M * M; i += 256)
         if (no_answer(state)) out[i] = nan_of<T>();
         else if (i % M > i / M) out[i] = (T)0;
@@ -51,6 +56,7 @@ extern "C" __global__ void __launch_bounds__(256) lower(T *out, const i32 *state
 /* From an LU factorisation: the product of the diagonal, or the sum of the logarithms. */
 extern "C" __global__ void determinant(const T *lu, const i64 *pivot, T *out, const i32 *state)
 {
+    lt_wait();
     f64 det = 1, sum = 0;
     for (i64 i = 0; i < M; i++) {
         f64 d = (f64)lu[i * M + i];
@@ -63,6 +69,7 @@ extern "C" __global__ void determinant(const T *lu, const i64 *pivot, T *out, co
 /* Interleaved eigenvalues as real parts, then imaginary parts. */
 extern "C" __global__ void __launch_bounds__(256) split(const T *w, T *out, const i32 *state)
 {
+    lt_wait();
     for (i64 i = threadIdx.x; i < M; i += 256) {
         out[i] = no_answer(state) ? nan_of<T>() : w[2 * i];
         out[M + i] = no_answer(state) ? nan_of<T>() : w[2 * i + 1];

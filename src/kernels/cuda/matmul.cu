@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 extern "C" __global__ void __launch_bounds__(256) matmul(const A *a, const B *b, T *out)
 {
+    lt_wait();
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= BATCH * M * N) return;
     i64 c = o % N, r = o / N % M, i = o / N / M;

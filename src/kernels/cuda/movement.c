@@ -66,7 +66,7 @@ lt_status lt_cuda_view_prepare(lt_device *dev, const lt_problem_key *p, lt_kerne
     LT_TRY(lt_fused_pass_plan_copy(&f, &pass));
     lt_fused_render(&pass, &text);
     lt_kernel_key key = { .name = "view_cuda", .source = text.s, .entry = "fused", .n_args = 2, .grid = { pass.grid[0], 1, 1 },
-                          .block = { LT_FUSED_THREADS, 1, 1 }, .bytes = 2 * (double)lt_tensor_bytes(&p->out) };
+                          .block = { LT_FUSED_THREADS, 1, 1 }, .waits = true, .bytes = 2 * (double)lt_tensor_bytes(&p->out) };
     lt_status s = text.failed ? LT_FAIL(LT_ERR_MEMORY, "no memory for the text of a view") : lt_device_build(dev, &key, out);
     lt_text_free(&text);
     return s;
@@ -160,7 +160,7 @@ lt_status lt_cuda_place_prepare(lt_device *dev, const lt_problem_key *p, lt_kern
     lt_text_type(&t, "T", p->out.dtype);
     lt_text_add(&t, "%s\nextern \"C\" __global__ void __launch_bounds__(256) place(", lt_text_place_cu);
     for (int i = 0; i < p->n_in; i++) lt_text_add(&t, "const T *a%d, ", i);
-    lt_text_add(&t, "T *out)\n{\n    i64 o = (i64)blockIdx.x * 256 + threadIdx.x;\n    if (o >= %" PRId64 "ll) return;\n    Sum sum = Sum();\n", n);
+    lt_text_add(&t, "T *out)\n{\n    lt_wait();\n    i64 o = (i64)blockIdx.x * 256 + threadIdx.x;\n    if (o >= %" PRId64 "ll) return;\n    Sum sum = Sum();\n", n);
     for (int i = 0; i < p->n_in; i++)
         if (lt_tensor_count(&p->in[i]) > 0) add_input(p, i, &t);
     lt_text_add(&t, "    put(sum, out[o]);\n}\n");

@@ -125,6 +125,17 @@ template <class R> R fold_sum(R a, R b) { return a + b; }
 template <class R> R fold_max(R a, R b) { return a != a || a >= b ? a : b; }
 template <class R> R fold_min(R a, R b) { return a != a || a <= b ? a : b; }
 
+/* ---- Order ---- */
+/* Kernels may be started before those they follow have ended (lt_kernel_key.waits): nothing is read or
+   written before this. The next kernel may be started from here on; it waits in the same way. */
+inline void lt_wait()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /* ---- Several elements at once ---- */
 template <class T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) pack { T e[N]; };
 /* Whether an address suits a pack of N elements. */

@@ -34,7 +34,7 @@ lt_status lt_text_kernel_build(lt_device *dev, const lt_text_kernel *t, lt_text 
 {
     lt_text whole = { 0 };
     lt_text_kernel_join(constants, t->body, &whole);
-    lt_kernel_key key = { .name = t->name, .source = whole.s, .entry = t->entry, .n_args = t->n_args, .flops = t->flops, .bytes = t->bytes };
+    lt_kernel_key key = { .name = t->name, .source = whole.s, .entry = t->entry, .n_args = t->n_args, .waits = true, .flops = t->flops, .bytes = t->bytes };
     for (int i = 0; i < 3; i++) {
         key.grid[i] = LT_MAX(t->grid[i], 1);
         key.block[i] = LT_MAX(t->block[i], 1);

@@ -14,7 +14,7 @@ typedef struct lt_text_kernel {
     double   flops, bytes;
 } lt_text_kernel;
 
-/* constants: C++ text that the body's names come from; freed here, whether it succeeds or not. */
+/* Every entry point begins with lt_wait(). constants: C++ text that the body's names come from; freed here, whether it succeeds or not. */
 lt_status lt_text_kernel_build(lt_device *dev, const lt_text_kernel *t, lt_text *constants, lt_kernel **out);
 /* The text a build would compile, for tests: prelude, constants, body. */
 void lt_text_kernel_join(const lt_text *constants, const char *body, lt_text *out);

@@ -5,6 +5,7 @@
 #ifdef MAXPOOL
 extern "C" __global__ void __launch_bounds__(256) maxpool(const T *x, i64 *out)
 {
+    lt_wait();
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= PLANES * OH * OW * C) return;
     i64 c = o % C, ox = o / C % OW, oy = o / C / OW % OH, b = o / C / OW / OH, best = -1;
@@ -24,6 +25,7 @@ extern "C" __global__ void __launch_bounds__(256) maxpool(const T *x, i64 *out)
 #ifdef AVGPOOL
 extern "C" __global__ void __launch_bounds__(256) avgpool(const T *x, T *out)
 {
+    lt_wait();
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= PLANES * OH * OW * C) return;
     i64 c = o % C, ox = o / C % OW, oy = o / C / OW % OH, b = o / C / OW / OH;
@@ -49,6 +51,7 @@ inline bool window(i64 at, i64 pad, i64 tap, i64 dilation, i64 stride, i64 n_out
 #ifdef AVGPOOL_GRAD
 extern "C" __global__ void __launch_bounds__(256) avgpool_grad(const T *gy, T *out)
 {
+    lt_wait();
     i64 i = (i64)blockIdx.x * 256 + threadIdx.x, oy, ox;
     if (i >= PLANES * H * W * C) return;
     i64 c = i % C, z = i / C % W, y = i / C / W % H, b = i / C / W / H;
@@ -64,6 +67,7 @@ extern "C" __global__ void __launch_bounds__(256) avgpool_grad(const T *gy, T *o
 #ifdef CONV
 extern "C" __global__ void __launch_bounds__(256) conv(const T *x, const T *w, T *out)
 {
+    lt_wait();
     i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
     if (i >= N * O * OH * OW) return;
     i64 ox = i % OW, oy = i / OW % OH, o = i / OW / OH % O, n = i / OW / OH / O;
@@ -83,6 +87,7 @@ extern "C" __global__ void __launch_bounds__(256) conv(const T *x, const T *w, T
 #ifdef DGRAD
 extern "C" __global__ void __launch_bounds__(256) conv(const T *gy, const T *w, T *out)
 {
+    lt_wait();
     i64 i = (i64)blockIdx.x * 256 + threadIdx.x, oy, ox;
     if (i >= N * C * H * W) return;
     i64 z = i % W, y = i / W % H, c = i / W / H % C, n = i / W / H / C;
@@ -102,6 +107,7 @@ extern "C" __global__ void __launch_bounds__(256) conv(const T *gy, const T *w, 
 /* One block per weight: its threads share the images and positions. */
 extern "C" __global__ void __launch_bounds__(256) conv(const T *x, const T *gy, T *out)
 {
+    lt_wait();
     __shared__ R pile[256];
     i64 i = blockIdx.x, q = i % KW, r = i / KW % KH, cg = C / GROUPS, c = i / KW / KH % cg, o = i / KW / KH / cg % O, k = i / KW / KH / cg / O;
     const T *px = x + (K_IN_X ? k * N * C * H * W : 0), *py = gy + (K_IN_Y ? k * N * O * OH * OW : 0);
