@@ -141,9 +141,12 @@ static lt_status synthetic_weights(qsvm_job *j, lt_qsvm_options *opt)
 static bool show_progress(void *ctx, const char *step, int64_t done, int64_t total)
 {
     qsvm_job *j = ctx;
-    lt_progress_destroy(j->bar);
-    j->bar = NULL;
-    if (done < total && lt_progress_create(step, "step", total, j->c->common.quiet || j->c->json, &j->bar)) return false;
+    if (step != j->step || done >= total) {
+        lt_progress_destroy(j->bar);
+        j->bar = NULL;
+    }
+    j->step = step;
+    if (!j->bar && done < total && lt_progress_create(step, "step", total, j->c->common.quiet || j->c->json, &j->bar)) return false;
     lt_progress_set(j->bar, done);
     return !cli_interrupted();
 }

@@ -55,6 +55,7 @@ typedef struct qsvm_job {
     double         *weights;
     lt_qsvm        *machine;
     lt_progress    *bar;
+    const char     *step;      /* what the bar shows; compared by address, a change is a new bar */
     const lt_qsvm_info *info;
     qsvm_result     result[LT_QSVM_MACHINE_COUNT];
     double          predict_seconds;

@@ -42,7 +42,7 @@ static lt_status put_scores(lt_report *r, const qsvm_job *j)
             const double rate[] = { s->f1, s->roc_auc, s->accuracy, s->precision, s->recall };
             cli_table_row(t);
             cli_table_cell(t, 0, "%s", machines[m]);
-            cli_table_cell(t, 1, "%s", part == 0 ? "validation, mean over folds" : "test");
+            cli_table_cell(t, 1, "%s", part == 0 ? "validation" : "test");
             for (int k = 0; k < CLI_LEN(rate); k++) cli_table_cell(t, 2 + k, "%.4f", rate[k]);
             cli_table_cell(t, 7, "%.4g", f->C);
             cli_table_cell(t, 8, "%lld (%.0f %%)", (long long)(f->n_support[0] + f->n_support[1]), 100 * f->support_fraction);

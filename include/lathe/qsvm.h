@@ -39,14 +39,15 @@ typedef enum lt_svm_solver {
 LT_API const char *lt_qsvm_range_name(lt_qsvm_range r);   /* "unit", …; "?" when out of range, as below */
 LT_API const char *lt_svm_solver_name(lt_svm_solver s);
 
-/* Called between steps on the thread that called lt_qsvm_fit, with the step's name. False asks it to stop. */
+/* Called between steps, and now and then while a kernel is computed, on the thread that called lt_qsvm_fit or
+   lt_qsvm_decide, with the step's name. False asks it to stop: LT_ERR_CANCELLED. */
 typedef bool (*lt_qsvm_progress_fn)(void *ctx, const char *step, int64_t done, int64_t total);
 
 /* Plain data: start from lt_qsvm_defaults(). lt_options_help(lt_qsvm_options_table()) lists it. */
 typedef struct lt_qsvm_options {
     lt_qsvm_progress_fn progress;  /* may be NULL */
     void           *progress_ctx;
-    lt_gram_options gram;          /* packed and return_dtype must stay as they are by default */
+    lt_gram_options gram;          /* packed, return_dtype, profile_memory: only as by default; progress: the one above counts */
     lt_weights      weights;       /* data NULL: normal numbers of deviation weight_std from the seed; copied */
     const char     *class_name[2]; /* of labels 0 and 1; NULL: "0", "1"; copied, at most 63 bytes */
     int64_t         n_qubits;      /* fewer than features: PCA; 0 = one per feature up to 16, else 16 */

@@ -169,7 +169,6 @@ static lt_status quantum_machine(fit *f)
     LT_TRY(search(f, LT_QSVM_QUANTUM, &kernel, 0));
     lt_trace_span_end(span);
     q->info.search_seconds = since(start);
-    LT_TRY(lt_qsvm_step(q, "computing the kernel", 0, 1));
     start = lt_clock_ns();
     LT_TRY(lt_row_kernel_fill(&kernel, f->z, f->n, NULL, 0, q->K));
     q->info.kernel_seconds = since(start);

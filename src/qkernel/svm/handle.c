@@ -75,7 +75,6 @@ lt_status lt_qsvm_create(lt_device *dev, const lt_qsvm_options *opt, lt_qsvm **o
     q->dev = dev;
     q->opt = *opt;
     q->solver = solver;
-    q->opt.gram.progress = NULL; /* kernels are small steps here; ours tells which step runs */
     q->opt.weights.data = NULL;
     for (int c = 0; c < 2; c++) {
         snprintf(q->info.class_name[c], sizeof q->info.class_name[c], "%s", opt->class_name[c] ? opt->class_name[c] : c ? "1" : "0");
@@ -137,9 +136,18 @@ lt_qsvm_range lt_qsvm_range_of(const lt_qsvm_options *opt, lt_embed embed)
 
 double lt_qsvm_range_factor(lt_qsvm_range r) { return r == LT_QSVM_RANGE_PI ? pi : 1; }
 
-lt_status lt_qsvm_make_gram(const lt_qsvm *q, const lt_qsvm_candidate *c, lt_gram **out)
+/* A large kernel takes long enough to be asked about. */
+static bool forward_progress(void *ctx, const lt_gram_progress *p)
+{
+    const lt_qsvm_options *opt = ctx;
+    return !opt->progress || opt->progress(opt->progress_ctx, "computing a kernel", p->pairs_done, p->pairs_total);
+}
+
+lt_status lt_qsvm_make_gram(lt_qsvm *q, const lt_qsvm_candidate *c, lt_gram **out)
 {
     lt_gram_options opt = q->opt.gram;
+    opt.progress = forward_progress;
+    opt.progress_ctx = &q->opt;
     opt.embed_mode = c->embed_mode;
     opt.angle_scale = c->angle_scale * lt_qsvm_range_factor(lt_qsvm_range_of(&q->opt, c->embed_mode));
     opt.re_embed_between_layers = c->re_embed;

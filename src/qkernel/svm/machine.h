@@ -80,7 +80,7 @@ void          lt_qsvm_forget(lt_qsvm *q);
 /* The circuit of the options, with weights given or drawn, for this many qubits. */
 lt_status     lt_qsvm_make_weights(lt_qsvm *q, int64_t n_qubits);
 /* A Gram handle for these settings; the kernel that uses it. */
-lt_status     lt_qsvm_make_gram(const lt_qsvm *q, const lt_qsvm_candidate *c, lt_gram **out);
+lt_status     lt_qsvm_make_gram(lt_qsvm *q, const lt_qsvm_candidate *c, lt_gram **out);
 lt_row_kernel lt_qsvm_row_kernel(const lt_qsvm *q, lt_gram *gram);
 
 /* Fills q->circuit with the best of several; z are the prepared training rows. */

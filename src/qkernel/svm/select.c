@@ -44,7 +44,7 @@ static int by_alignment(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static lt_status align(const lt_qsvm *q, const double *z, const uint8_t *y, int64_t n, double *K, lt_qsvm_candidate *c)
+static lt_status align(lt_qsvm *q, const double *z, const uint8_t *y, int64_t n, double *K, lt_qsvm_candidate *c)
 {
     lt_gram *gram;
     LT_TRY(lt_qsvm_make_gram(q, c, &gram));
@@ -55,7 +55,7 @@ static lt_status align(const lt_qsvm *q, const double *z, const uint8_t *y, int6
     return s;
 }
 
-static lt_status validate(const lt_qsvm *q, const lt_folds *folds, lt_qsvm_trial *trials, lt_qsvm_candidate *c, double *auc)
+static lt_status validate(lt_qsvm *q, const lt_folds *folds, lt_qsvm_trial *trials, lt_qsvm_candidate *c, double *auc)
 {
     lt_gram *gram;
     int64_t best, n = lt_trials_draw(&q->opt, false, 0, trials);
