@@ -58,7 +58,7 @@ bool lt_text_int(const char *text, int64_t *out)
     return true;
 }
 
-static bool in_range(const lt_range *r, double v)
+bool lt_range_holds(const lt_range *r, double v)
 {
     if (!r->limited) return isfinite(v);
     return (r->lo_open ? v > r->lo : v >= r->lo) && (r->hi_open ? v < r->hi : v <= r->hi);
@@ -143,7 +143,7 @@ static bool bool_from_text(const char *text, bool *out)
 static lt_status set_int(const lt_option *row, const char *value, void *field)
 {
     int64_t v;
-    if (!lt_text_int(value, &v) || !in_range(&row->range, (double)v)) return refuse(row, value);
+    if (!lt_text_int(value, &v) || !lt_range_holds(&row->range, (double)v)) return refuse(row, value);
     if (row->size == sizeof(int64_t)) {
         memcpy(field, &v, sizeof v);
         return LT_OK;
@@ -159,7 +159,7 @@ static lt_status set_int(const lt_option *row, const char *value, void *field)
 static lt_status set_real(const lt_option *row, const char *value, void *field)
 {
     double v;
-    if (!lt_text_real(value, &v) || !in_range(&row->range, v)) return refuse(row, value);
+    if (!lt_text_real(value, &v) || !lt_range_holds(&row->range, v)) return refuse(row, value);
     float narrow = (float)v;
     if (row->size == sizeof v) memcpy(field, &v, sizeof v);
     else memcpy(field, &narrow, sizeof narrow);

@@ -12,6 +12,8 @@
 bool lt_text_real(const char *text, double *out);
 bool lt_text_int(const char *text, int64_t *out); /* decimal only */
 
+bool lt_range_holds(const lt_range *r, double v); /* without limits: any finite number */
+
 lt_status lt_option_set_field(const lt_option *row, const char *value, void *field);
 /* The failure for a name the table does not hold, with the nearest one it does. */
 lt_status lt_option_unknown(const lt_option_table *t, const char *name);

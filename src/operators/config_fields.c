@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/config_fields.h"
 
+#include "base/options.h"
 #include "base/status.h"
 #include "operators/config_rows.h"
 
@@ -17,12 +18,6 @@ typedef struct target {
     char                  path[PATH_BYTES];
 } target;
 
-static bool inside(const lt_range *g, double v)
-{
-    if (!isfinite(v)) return false;
-    return !g->limited || ((g->lo_open ? v > g->lo : v >= g->lo) && (g->hi_open ? v < g->hi : v <= g->hi));
-}
-
 static lt_status refuse(const target *t, const lt_yaml_node *n, const char *shape)
 {
     char each[128], expected[256];
@@ -35,7 +30,7 @@ static lt_status refuse(const target *t, const lt_yaml_node *n, const char *shap
 static lt_status read_number(const target *t, const lt_yaml_node *n, const char *shape, double *out)
 {
     bool number = n->kind == LT_YAML_INT || n->kind == LT_YAML_REAL;
-    if (!number || !inside(&t->param->range, n->real)) return refuse(t, n, shape);
+    if (!number || !isfinite(n->real) || !lt_range_holds(&t->param->range, n->real)) return refuse(t, n, shape);
     if (t->param->kind == LT_FIELD_INT && n->real != floor(n->real)) return refuse(t, n, shape);
     *out = n->real;
     return LT_OK;

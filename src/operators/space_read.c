@@ -1,4 +1,5 @@
 /* parameter_space of a configuration: reading and checking. SPDX-License-Identifier: BSD-3-Clause */
+#include "base/options.h"
 #include "base/status.h"
 #include "operators/config_schema.h"
 #include "operators/sobol.h"
@@ -111,8 +112,7 @@ static lt_status note_spec_keys(const reader *r, const lt_yaml_node *spec)
 /* ---- Whether a column can mean what its name says ------------------------------------------ */
 static bool inside(const lt_param_target *t, double v)
 {
-    const lt_range *g = &t->range;
-    return (g->lo_open ? v > g->lo : v >= g->lo) && (g->hi_open ? v < g->hi : v <= g->hi) && (!t->odd || fmod(v, 2) == 1);
+    return lt_range_holds(&t->range, v) && (!t->odd || fmod(v, 2) == 1);
 }
 
 static lt_status refuse_value(const reader *r, const lt_yaml_node *spec, const lt_param_target *t, double v)

@@ -51,7 +51,7 @@ lt_yaml_node *lt_yaml_member(const lt_yaml_node *map, const char *key)
     return NULL;
 }
 
-static void append(lt_yaml_node *parent, lt_yaml_node *child)
+void lt_yaml_append(lt_yaml_node *parent, lt_yaml_node *child)
 {
     child->next = NULL;
     if (parent->last) parent->last->next = child;
@@ -60,17 +60,22 @@ static void append(lt_yaml_node *parent, lt_yaml_node *child)
     parent->count++;
 }
 
-/* Takes the place of a member of the same key: the order of keys is the order of columns. */
-static void put_member(lt_yaml_node *map, lt_yaml_node *value)
+lt_yaml_node *lt_yaml_put(lt_yaml_node *map, lt_yaml_node *value)
 {
-    for (lt_yaml_node **at = &map->first; *at; at = &(*at)->next)
-        if (!strcmp((*at)->key, value->key)) {
-            value->next = (*at)->next;
-            if (map->last == *at) map->last = value;
-            *at = value;
-            return;
-        }
-    append(map, value);
+    lt_yaml_node *before = NULL, *old = map->first;
+    while (old && strcmp(old->key, value->key)) {
+        before = old;
+        old = old->next;
+    }
+    if (!old) {
+        lt_yaml_append(map, value);
+        return NULL;
+    }
+    value->next = old->next;
+    if (before) before->next = value;
+    else map->first = value;
+    if (map->last == old) map->last = value;
+    return old;
 }
 
 lt_status lt_yaml_set(lt_arena *arena, lt_yaml_node *root, const char *path, lt_yaml_node *value)
@@ -84,7 +89,7 @@ lt_status lt_yaml_set(lt_arena *arena, lt_yaml_node *root, const char *path, lt_
             char *copy = lt_arena_strdup(arena, key);
             if (!next || !copy) return LT_ERR_MEMORY;
             *next = (lt_yaml_node){ .kind = LT_YAML_MAP, .source = value->source, .key = copy };
-            put_member(root, next);
+            lt_yaml_put(root, next);
         } else if (next->kind != LT_YAML_MAP) {
             return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s is %s: expected a mapping", lt_yaml_place(next).s, key, lt_yaml_kind_name(next->kind));
         }
@@ -93,7 +98,7 @@ lt_status lt_yaml_set(lt_arena *arena, lt_yaml_node *root, const char *path, lt_
     char *copy = lt_arena_strdup(arena, path);
     if (!copy) return LT_ERR_MEMORY;
     value->key = copy;
-    put_member(root, value);
+    lt_yaml_put(root, value);
     return LT_OK;
 }
 
@@ -103,7 +108,7 @@ void lt_yaml_merge(lt_yaml_node *base, lt_yaml_node *over)
         next = m->next;
         lt_yaml_node *old = lt_yaml_member(base, m->key);
         if (old && old->kind == LT_YAML_MAP && m->kind == LT_YAML_MAP) lt_yaml_merge(old, m);
-        else put_member(base, m);
+        else lt_yaml_put(base, m);
     }
 }
 

@@ -47,6 +47,10 @@ lt_place    lt_yaml_place(const lt_yaml_node *n);
 const char *lt_yaml_kind_name(lt_yaml_kind k); /* "a mapping", "an integer", … */
 
 lt_yaml_node *lt_yaml_member(const lt_yaml_node *map, const char *key); /* NULL when absent or not a mapping */
+void          lt_yaml_append(lt_yaml_node *parent, lt_yaml_node *child); /* at the end of a list or mapping */
+/* Into a mapping under value->key, in the place of a member of that key, which is returned, or at the
+   end: the order of keys is the order of columns. */
+lt_yaml_node *lt_yaml_put(lt_yaml_node *map, lt_yaml_node *value);
 /* A scalar made of text as if it stood unquoted (plain) or quoted in a file. */
 lt_status lt_yaml_scalar(lt_arena *arena, const char *text, bool plain, const char *source, lt_yaml_node **out);
 /* Puts value at a path of keys, "a.b.c", making mappings on the way; replaces what is there. */

@@ -41,14 +41,6 @@ static lt_status check_depth(const reader *r, yaml_mark_t at, int depth)
     return LT_FAIL(LT_ERR_FORMAT, "%s:%zu:%zu: nested deeper than %d", r->name, at.line + 1, at.column + 1, LT_YAML_MAX_DEPTH);
 }
 
-static void append(lt_yaml_node *parent, lt_yaml_node *child)
-{
-    if (parent->last) parent->last->next = child;
-    else parent->first = child;
-    parent->last = child;
-    parent->count++;
-}
-
 /* Copies a subtree: what an alias stands for may be changed afterwards by a merge. */
 static lt_status copy_tree(reader *r, const lt_yaml_node *from, yaml_mark_t at, int depth, lt_yaml_node **out)
 {
@@ -64,7 +56,7 @@ static lt_status copy_tree(reader *r, const lt_yaml_node *from, yaml_mark_t at, 
         lt_yaml_node *child = NULL;
         LT_TRY(copy_tree(r, m, at, depth + 1, &child));
         child->key = m->key;
-        append(n, child);
+        lt_yaml_append(n, child);
     }
     return LT_OK;
 }
@@ -161,7 +153,7 @@ static lt_status read_list(reader *r, lt_yaml_node *list, int depth)
         lt_yaml_node *item = NULL;
         LT_TRY(read_next(r, depth + 1, YAML_SEQUENCE_END_EVENT, &ended, &item));
         if (ended) return LT_OK;
-        append(list, item);
+        lt_yaml_append(list, item);
     }
 }
 
@@ -181,20 +173,9 @@ static lt_status spread(lt_yaml_node *map, lt_yaml_node *from)
     for (lt_yaml_node *m = from->first, *next; m; m = next) {
         next = m->next;
         m->next = NULL;
-        if (!lt_yaml_member(map, m->key)) append(map, m);
+        if (!lt_yaml_member(map, m->key)) lt_yaml_append(map, m);
     }
     return LT_OK;
-}
-
-/* A key given twice: the later one counts, as PyYAML has it, but not in silence. */
-static lt_status replace(reader *r, lt_yaml_node *map, lt_yaml_node *old, lt_yaml_node *value)
-{
-    lt_yaml_node **at = &map->first;
-    while (*at != old) at = &(*at)->next;
-    value->next = old->next;
-    if (map->last == old) map->last = value;
-    *at = value;
-    return lt_note(r->notes, "%s: key '%.60s' was already given at line %d; the later value counts", lt_yaml_place(value).s, value->key, old->line);
 }
 
 static lt_status read_member(reader *r, lt_yaml_node *map, const lt_yaml_node *key, int depth, lt_yaml_node **merged)
@@ -210,10 +191,10 @@ static lt_status read_member(reader *r, lt_yaml_node *map, const lt_yaml_node *k
         *merged = value;
         return LT_OK;
     }
-    lt_yaml_node *old = lt_yaml_member(map, key->text);
-    if (old) return replace(r, map, old, value);
-    append(map, value);
-    return LT_OK;
+    const lt_yaml_node *old = lt_yaml_put(map, value);
+    if (!old) return LT_OK;
+    /* The later one counts, as PyYAML has it, but not in silence. */
+    return lt_note(r->notes, "%s: key '%.60s' was already given at line %d; the later value counts", lt_yaml_place(value).s, value->key, old->line);
 }
 
 static lt_status read_map(reader *r, lt_yaml_node *map, int depth)
