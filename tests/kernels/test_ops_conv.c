@@ -81,6 +81,24 @@ LT_TEST(conv_rows_agree_on_lower_instruction_sets)
                 }
 }
 
+/* Windows that transformed tiles serve: sizes that end inside a tile and inside a vector, padding of any kind. */
+LT_TEST(conv_tiles_agree)
+{
+    static const conv_case tiled[] = {
+        { 2, 17, 11, 14, 35, 7, 7, { 1, 1 }, { 3, 3 }, { 1, 1 }, 1 }, { 1, 16, 19, 10, 16, 7, 7, { 1, 1 }, { 0, 1 }, { 1, 1 }, 1 },
+        { 2, 18, 13, 9, 33, 5, 5, { 1, 1 }, { 2, 2 }, { 1, 1 }, 1 },  { 1, 48, 8, 30, 20, 5, 5, { 1, 1 }, { 0, 3 }, { 1, 1 }, 1 },
+        { 3, 31, 6, 21, 64, 3, 3, { 1, 1 }, { 1, 1 }, { 1, 1 }, 1 },  { 1, 16, 70, 50, 16, 3, 3, { 1, 1 }, { 2, 0 }, { 1, 1 }, 1 },
+    };
+    for (int isa = 0; isa < LT_ISA_COUNT; isa++)
+        for (size_t i = 0; lt_isa_usable((lt_isa)isa) && i < LT_LEN(tiled); i++)
+            for (size_t t = 1; t < LT_LEN(types); t++) {
+                lt_attr attr;
+                lt_problem_key p = conv_key(&tiled[i], LT_OP_CONV2D, types[t], true, &attr);
+                p.isa = (lt_isa)isa;
+                ops_walk_random(&p, terms(&tiled[i], LT_OP_CONV2D));
+            }
+}
+
 LT_TEST(weight_gradients_of_several_seeds)
 {
     const conv_case *c = &cases[2];

@@ -117,6 +117,18 @@ LT_TEST(depth_width_kernel_and_padding_match_the_oracle)
         }
 }
 
+/* The deepest networks with the widest windows lose the most digits to transformed tiles. */
+LT_TEST(deep_networks_of_wide_windows_stay_within_the_threshold)
+{
+    for (int kernel = 3; kernel <= 7; kernel += 2) {
+        lt_operator_spec s = small_cnn();
+        s.num_layers = 5, s.base_channels = 16, s.kernel_size = kernel, s.grid = 18;
+        char what[32];
+        snprintf(what, sizeof what, "five layers, %dx%d", kernel, kernel);
+        check_step(s, what);
+    }
+}
+
 LT_TEST(uafno_modes_levels_and_padding_match_the_oracle)
 {
     lt_operator_spec s = small_uafno();

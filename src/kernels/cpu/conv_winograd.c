@@ -1,4 +1,4 @@
-/* CONV2D by Winograd's minimal filtering: 3x3 and 5x5 windows of step one over channels that lie
+/* CONV2D by Winograd's minimal filtering: 3x3, 5x5 and 7x7 windows of step one over channels that lie
    side by side. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv_winograd.h"
 
@@ -10,80 +10,87 @@
 
 #include <string.h>
 
-#define ENOUGH_CHANNELS 16 /* below, the transforms cost more than they save */
-#define WORK_BYTES (2 << 20) /* of one lane: transformed tiles and their products */
-#define ENOUGH_TILES 120     /* to make a pass over the filters pay */
+#define ENOUGH_CHANNELS 16   /* below, the transforms cost more than they save */
+#define WORK_BYTES (2 << 20) /* of one lane: transformed tiles and their products … */
+#define ENOUGH_TILES 120     /* … but at least so many, to make a pass over the filters pay; twice that when … */
+#define LARGE_FILTERS (16 << 20) /* … the filters do not stay in any cache */
+
+/* How a window of this size is filtered. */
+typedef struct scheme { int kernel, tile, side, filter, reach; } scheme; /* reach: filters of `filter` per axis */
+static const scheme schemes[] = { { 3, 4, 6, 3, 1 }, { 5, 2, 6, 5, 1 }, { 7, 4, 7, 4, 2 } };
 
 typedef struct wino_kernel {
     lt_host_kernel host;
     const lt_wino_loops *loops;
     lt_conv_shape s;
-    int     side;             /* of a result tile: 4 for 3x3, 2 for 5x5 */
-    int64_t tiles_x, tiles_y, tiles; /* of one image */
-    int64_t block, n_blocks;  /* tiles computed together; blocks per image */
+    scheme  how;
+    int     points, parts;    /* of a tile; filters the window is cut into */
+    int64_t tiles_x, tiles_y; /* of one image */
+    int64_t cells_x;          /* tiles in a row whose inputs are transformed */
+    int64_t block, n_blocks;  /* rows of tiles computed together; blocks per image */
     int64_t v_stride, m_stride; /* channels rounded up to vectors */
+    int64_t v_point, m_point; /* floats between points */
     int     n_lanes;
     size_t  zeros_at, lane_at, lane_bytes, m_at, packed_at;
 } wino_kernel;
 
 /* ---- Weights ------------------------------------------------------------------------------------ */
-/* Row p of G: powers of point p over the product of its distances to the others. */
-static void filter_points(int kernel, double g[LT_WINO_SIDE][5])
+/* Row p of G: powers of point p over the product of its distances to the others; the last is infinity. */
+static void filter_points(const scheme *how, double g[LT_WINO_MAX_SIDE][5])
 {
-    static const double point[LT_WINO_SIDE - 1] = { 0, 1, -1, 2, -0.5 };
-    for (int p = 0; p < LT_WINO_SIDE; p++)
-        for (int i = 0; i < kernel; i++) {
-            double value = i == 0 ? 1 : p == LT_WINO_SIDE - 1 ? 0 : g[p][i - 1] * point[p];
-            if (i == 0 && p == LT_WINO_SIDE - 1) value = 0;
-            if (i == 0)
-                for (int q = 0; p < LT_WINO_SIDE - 1 && q < LT_WINO_SIDE - 1; q++)
-                    if (q != p) value /= point[p] - point[q];
-            g[p][i] = value;
-        }
-    g[LT_WINO_SIDE - 1][kernel - 1] = 1;
+    static const double point[LT_WINO_MAX_SIDE - 1] = { 0, 1, -1, 2, -0.5, 0.5 };
+    int finite = how->side - 1;
+    memset(g, 0, LT_WINO_MAX_SIDE * sizeof *g);
+    for (int p = 0; p < finite; p++) {
+        g[p][0] = 1;
+        for (int q = 0; q < finite; q++)
+            if (q != p) g[p][0] /= point[p] - point[q];
+        for (int i = 1; i < how->filter; i++) g[p][i] = g[p][i - 1] * point[p];
+    }
+    g[finite][how->filter - 1] = 1;
 }
 
 typedef struct packing {
     const wino_kernel *v;
     const void *weights;
     float *to;
-    double g[LT_WINO_SIDE][5];
+    double g[LT_WINO_MAX_SIDE][5];
 } packing;
 
-/* G w G' of one pair of channels. */
-static void transform_filter(const packing *p, int64_t o, int64_t c, double out[LT_WINO_POINTS])
+/* G w G' of one pair of channels and one part of the window. */
+static void transform_filter(const packing *p, int64_t o, int64_t c, int part, double out[LT_WINO_MAX_POINTS])
 {
     const wino_kernel *v = p->v;
-    int k = (int)v->s.win.kernel[0];
+    int k = v->how.kernel, r = v->how.filter, top = part / v->how.reach * r, left = part % v->how.reach * r;
     int64_t at = (o * v->s.c + c) * k * k;
-    double half[LT_WINO_SIDE][5];
-    for (int i = 0; i < LT_WINO_SIDE; i++)
-        for (int b = 0; b < k; b++) {
-            half[i][b] = 0;
-            for (int a = 0; a < k; a++) half[i][b] += p->g[i][a] * lt_load_double(v->host.key.in[1].dtype, p->weights, at + a * k + b);
-        }
-    for (int i = 0; i < LT_WINO_SIDE; i++)
-        for (int j = 0; j < LT_WINO_SIDE; j++) {
+    double half[LT_WINO_MAX_SIDE][5] = { { 0 } };
+    for (int i = 0; i < v->how.side; i++)
+        for (int b = 0; b < r && left + b < k; b++)
+            for (int a = 0; a < r && top + a < k; a++)
+                half[i][b] += p->g[i][a] * lt_load_double(v->host.key.in[1].dtype, p->weights, at + (top + a) * k + left + b);
+    for (int i = 0; i < v->how.side; i++)
+        for (int j = 0; j < v->how.side; j++) {
             double sum = 0;
-            for (int b = 0; b < k; b++) sum += half[i][b] * p->g[j][b];
-            out[i * LT_WINO_SIDE + j] = sum;
+            for (int b = 0; b < r; b++) sum += half[i][b] * p->g[j][b];
+            out[i * v->how.side + j] = sum;
         }
 }
 
-/* Filters of one block of outputs, as [point][block][c][2 width]; outputs beyond the last are zero. */
+/* Filters of one block of outputs, as [point][block][part][c][2 width]; outputs beyond the last are zero. */
 static lt_status pack_task(void *ctx, int64_t block, int worker)
 {
     const packing *p = ctx;
     const wino_kernel *v = p->v;
     (void)worker;
     int64_t wide = 2 * v->loops->width, blocks = v->m_stride / wide, c_all = v->s.c;
-    for (int64_t c = 0; c < c_all; c++)
-        for (int64_t l = 0; l < wide; l++) {
-            double u[LT_WINO_POINTS] = { 0 };
-            int64_t o = block * wide + l;
-            if (o < v->s.o) transform_filter(p, o, c, u);
-            for (int f = 0; f < LT_WINO_POINTS; f++) p->to[((f * blocks + block) * c_all + c) * wide + l] = (float)u[f];
-        }
+    for (int part = 0; part < v->parts; part++)
+        for (int64_t c = 0; c < c_all; c++)
+            for (int64_t l = 0; l < wide; l++) {
+                double u[LT_WINO_MAX_POINTS] = { 0 };
+                int64_t o = block * wide + l;
+                if (o < v->s.o) transform_filter(p, o, c, part, u);
+                for (int f = 0; f < v->points; f++) p->to[(((f * blocks + block) * v->parts + part) * c_all + c) * wide + l] = (float)u[f];
+            }
     return LT_OK;
 }
 
@@ -91,7 +98,7 @@ static lt_status pack(const lt_kernel *k, lt_pool *pool, const void *weights, vo
 {
     const wino_kernel *v = (const wino_kernel *)k;
     packing p = { .v = v, .weights = weights, .to = packed };
-    filter_points((int)v->s.win.kernel[0], p.g);
+    filter_points(&v->how, p.g);
     return lt_pool_run(pool, v->m_stride / (2 * v->loops->width), pack_task, &p);
 }
 
@@ -102,58 +109,66 @@ typedef struct wino_job {
     const float *u;
 } wino_job;
 
-static void tile_input(const wino_job *j, int64_t image, int64_t tile, const void *pixel[LT_WINO_POINTS])
+/* Input pixels of the tile in row i, column j; zeros where it leaves the image. */
+static void tile_input(const wino_job *job, int64_t image, int64_t i, int64_t j, const void *pixel[LT_WINO_MAX_POINTS])
 {
-    const wino_kernel *v = j->v;
+    const wino_kernel *v = job->v;
     const lt_conv_shape *s = &v->s;
     size_t bytes = lt_dtype_size(v->host.key.in[0].dtype);
-    int64_t top = tile / v->tiles_x * v->side - s->win.pad[0], left = tile % v->tiles_x * v->side - s->win.pad[1];
-    for (int i = 0; i < LT_WINO_POINTS; i++) {
-        int64_t row = top + i / LT_WINO_SIDE, column = left + i % LT_WINO_SIDE;
+    int64_t top = i * v->how.tile - s->win.pad[0], left = j * v->how.tile - s->win.pad[1];
+    for (int p = 0; p < v->points; p++) {
+        int64_t row = top + p / v->how.side, column = left + p % v->how.side;
         bool inside = row >= 0 && row < s->h && column >= 0 && column < s->w;
-        pixel[i] = inside ? j->x + (size_t)(((image * s->h + row) * s->w + column) * s->c) * bytes : j->scratch + v->zeros_at;
+        pixel[p] = inside ? job->x + (size_t)(((image * s->h + row) * s->w + column) * s->c) * bytes : job->scratch + v->zeros_at;
     }
 }
 
-static void tile_output(const wino_job *j, int64_t image, int64_t tile, void **pixel)
+static void tile_output(const wino_job *job, int64_t image, int64_t i, int64_t j, void **pixel)
 {
-    const wino_kernel *v = j->v;
+    const wino_kernel *v = job->v;
     const lt_conv_shape *s = &v->s;
     size_t bytes = lt_dtype_size(v->host.key.out.dtype);
-    int64_t top = tile / v->tiles_x * v->side, left = tile % v->tiles_x * v->side;
-    for (int i = 0; i < v->side * v->side; i++) {
-        int64_t row = top + i / v->side, column = left + i % v->side;
-        pixel[i] = row < s->oh && column < s->ow ? j->y + (size_t)(((image * s->oh + row) * s->ow + column) * s->o) * bytes : NULL;
+    int64_t top = i * v->how.tile, left = j * v->how.tile;
+    for (int p = 0; p < v->how.tile * v->how.tile; p++) {
+        int64_t row = top + p / v->how.tile, column = left + p % v->how.tile;
+        pixel[p] = row < s->oh && column < s->ow ? job->y + (size_t)(((image * s->oh + row) * s->ow + column) * s->o) * bytes : NULL;
     }
 }
 
-static void multiply(const wino_job *j, int64_t n, const float *in, float *out)
+/* Every point of `rows` rows of tiles; filters are the outer loop, so each is read once. */
+static void multiply(const wino_job *job, int64_t rows, const float *in, float *out)
 {
-    const wino_kernel *v = j->v;
-    int64_t wide = 2 * v->loops->width, blocks = v->m_stride / wide;
-    for (int f = 0; f < LT_WINO_POINTS; f++)
+    const wino_kernel *v = job->v;
+    int64_t wide = 2 * v->loops->width, blocks = v->m_stride / wide, filter = v->parts * v->s.c * wide;
+    for (int f = 0; f < v->points; f++)
         for (int64_t b = 0; b < blocks; b++)
-            v->loops->product(n, v->s.c, in + f * v->block * v->v_stride, v->v_stride, j->u + (f * blocks + b) * v->s.c * wide,
-                              out + f * v->block * v->m_stride + b * wide, v->m_stride);
+            for (int64_t i = 0; i < rows; i++) {
+                const float *from[LT_WINO_MAX_PARTS];
+                for (int p = 0; p < v->parts; p++)
+                    from[p] = in + f * v->v_point + ((i + p / v->how.reach) * v->cells_x + p % v->how.reach) * v->v_stride;
+                v->loops->product(v->tiles_x, v->s.c, v->parts, from, v->v_stride, job->u + (f * blocks + b) * filter,
+                                  out + f * v->m_point + i * v->tiles_x * v->m_stride + b * wide, v->m_stride);
+            }
 }
 
 static lt_status wino_item(void *ctx, int64_t item, int lane)
 {
-    const wino_job *j = ctx;
-    const wino_kernel *v = j->v;
-    char *own = j->scratch + v->lane_at + (size_t)lane * v->lane_bytes;
+    const wino_job *job = ctx;
+    const wino_kernel *v = job->v;
+    char *own = job->scratch + v->lane_at + (size_t)lane * v->lane_bytes;
     float *in = (float *)(void *)own, *out = (float *)(void *)(own + v->m_at);
-    int64_t image = item / v->n_blocks, first = item % v->n_blocks * v->block, n = LT_MIN(v->block, v->tiles - first);
-    for (int64_t t = 0; t < n; t++) {
-        const void *pixel[LT_WINO_POINTS];
-        tile_input(j, image, first + t, pixel);
-        v->loops->input(v->host.key.in[0].dtype, pixel, v->s.c, in + t * v->v_stride, v->block * v->v_stride);
+    int64_t image = item / v->n_blocks, first = item % v->n_blocks * v->block, rows = LT_MIN(v->block, v->tiles_y - first);
+    int64_t cells_y = rows + v->how.reach - 1;
+    for (int64_t t = 0; t < cells_y * v->cells_x; t++) {
+        const void *pixel[LT_WINO_MAX_POINTS];
+        tile_input(job, image, first + t / v->cells_x, t % v->cells_x, pixel);
+        v->loops->input(v->host.key.in[0].dtype, v->how.side, pixel, v->s.c, in + t * v->v_stride, v->v_point);
     }
-    multiply(j, n, in, out);
-    for (int64_t t = 0; t < n; t++) {
+    multiply(job, rows, in, out);
+    for (int64_t t = 0; t < rows * v->tiles_x; t++) {
         void *pixel[16];
-        tile_output(j, image, first + t, pixel);
-        v->loops->output(v->host.key.out.dtype, v->side, out + t * v->m_stride, v->block * v->m_stride, v->s.o, pixel);
+        tile_output(job, image, first + t / v->tiles_x, t % v->tiles_x, pixel);
+        v->loops->output(v->host.key.out.dtype, v->how.side, v->how.tile, out + t * v->m_stride, v->m_point, v->s.o, pixel);
     }
     return LT_OK;
 }
@@ -162,20 +177,27 @@ static lt_status wino_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     const wino_kernel *v = (const wino_kernel *)k;
     char *scratch = arg[k->n_args];
-    wino_job j = { v, arg[0], arg[v->host.key.n_in], scratch, k->packed ? k->packed : (void *)(scratch + v->packed_at) };
+    wino_job job = { v, arg[0], arg[v->host.key.n_in], scratch, k->packed ? k->packed : (void *)(scratch + v->packed_at) };
     if (!k->packed) LT_TRY(pack(k, pool, arg[1], scratch + v->packed_at));
-    memset(j.scratch + v->zeros_at, 0, lt_align64((size_t)v->s.c * sizeof(float)));
-    LT_TRY(lt_host_run_lanes(pool, v->n_lanes, v->s.n * v->n_blocks, wino_item, &j));
+    memset(scratch + v->zeros_at, 0, lt_align64((size_t)v->s.c * sizeof(float)));
+    LT_TRY(lt_host_run_lanes(pool, v->n_lanes, v->s.n * v->n_blocks, wino_item, &job));
     return lt_host_epilogue(&v->host, pool, arg);
 }
 
 /* ---- The row ---------------------------------------------------------------------------------------- */
+static const scheme *scheme_for(int64_t kernel)
+{
+    for (size_t i = 0; i < LT_LEN(schemes); i++)
+        if (schemes[i].kernel == kernel) return &schemes[i];
+    return NULL;
+}
+
 bool lt_conv_winograd_applies(const lt_problem_key *p)
 {
     const lt_window *w = &p->attr->u.conv;
     lt_dtype t = p->out.dtype;
     if (p->isa < LT_ISA_AVX2 || !lt_key_is_all(p, t) || (t != LT_F32 && t != LT_F16 && t != LT_BF16)) return false;
-    if (!w->channels_last || w->groups != 1 || w->kernel[0] != w->kernel[1] || (w->kernel[0] != 3 && w->kernel[0] != 5)) return false;
+    if (!w->channels_last || w->groups != 1 || w->kernel[0] != w->kernel[1] || !scheme_for(w->kernel[0])) return false;
     for (int i = 0; i < 2; i++)
         if (w->stride[i] != 1 || w->dilation[i] != 1) return false;
     lt_conv_shape s = lt_conv_shape_of(p);
@@ -184,30 +206,37 @@ bool lt_conv_winograd_applies(const lt_problem_key *p)
 
 static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
-/* Tiles per block: as many as keep transforms and products near the core, but enough for each pass
-   over the filters to pay. By shape alone. */
+/* Rows of tiles per block: as many as keep transforms and products near the core, but enough for each
+   pass over the filters to pay. By shape alone. */
 static void cut(wino_kernel *v)
 {
-    v->tiles_x = (v->s.ow + v->side - 1) / v->side;
-    v->tiles_y = (v->s.oh + v->side - 1) / v->side;
-    v->tiles = v->tiles_x * v->tiles_y;
+    const scheme *how = &v->how;
+    v->points = how->side * how->side;
+    v->parts = how->reach * how->reach;
+    v->tiles_x = (v->s.ow + how->tile - 1) / how->tile;
+    v->tiles_y = (v->s.oh + how->tile - 1) / how->tile;
+    v->cells_x = v->tiles_x + how->reach - 1;
     v->v_stride = round_up(v->s.c, v->loops->width);
     v->m_stride = round_up(v->s.o, 2 * v->loops->width);
-    int64_t fit = WORK_BYTES / (LT_WINO_POINTS * (v->v_stride + v->m_stride) * (int64_t)sizeof(float));
-    int64_t wanted = LT_MAX(ENOUGH_TILES, LT_MIN(fit, 2 * ENOUGH_TILES));
-    int64_t blocks = (v->tiles + wanted - 1) / wanted;
-    v->block = round_up((v->tiles + blocks - 1) / blocks, v->loops->rows);
-    v->n_blocks = (v->tiles + v->block - 1) / v->block;
+    size_t filters = (size_t)(v->points * v->parts * v->s.c * v->m_stride) * sizeof(float);
+    int64_t fit = WORK_BYTES / (v->points * (v->v_stride + v->m_stride) * (int64_t)sizeof(float));
+    int64_t least = filters > LARGE_FILTERS ? 2 * ENOUGH_TILES : ENOUGH_TILES;
+    int64_t rows = LT_MAX(1, LT_MAX(least, LT_MIN(fit, 2 * ENOUGH_TILES)) / v->tiles_x);
+    int64_t blocks = (v->tiles_y + rows - 1) / rows;
+    v->block = (v->tiles_y + blocks - 1) / blocks;
+    v->n_blocks = (v->tiles_y + v->block - 1) / v->block;
+    v->v_point = (v->block + how->reach - 1) * v->cells_x * v->v_stride;
+    v->m_point = v->block * v->tiles_x * v->m_stride;
+    v->host.kernel.packed_bytes = lt_align64(filters);
 }
 
 static void place_scratch(wino_kernel *v)
 {
     v->zeros_at = 0;
     v->lane_at = lt_align64((size_t)v->s.c * sizeof(float));
-    v->m_at = lt_align64((size_t)(LT_WINO_POINTS * v->block * v->v_stride) * sizeof(float));
-    v->lane_bytes = v->m_at + lt_align64((size_t)(LT_WINO_POINTS * v->block * v->m_stride) * sizeof(float));
+    v->m_at = lt_align64((size_t)(v->points * v->v_point) * sizeof(float));
+    v->lane_bytes = v->m_at + lt_align64((size_t)(v->points * v->m_point) * sizeof(float));
     v->packed_at = v->lane_at + (size_t)v->n_lanes * v->lane_bytes;
-    v->host.kernel.packed_bytes = lt_align64((size_t)(LT_WINO_POINTS * v->s.c * v->m_stride) * sizeof(float));
     v->host.kernel.scratch_bytes = v->packed_at + v->host.kernel.packed_bytes;
 }
 
@@ -220,7 +249,7 @@ lt_status lt_conv_winograd_prepare(const lt_problem_key *p, lt_kernel **out)
     v->host.kernel.pack_arg = 1;
     v->loops = p->isa == LT_ISA_AVX512 ? &lt_wino_avx512 : &lt_wino_avx2;
     v->s = lt_conv_shape_of(p);
-    v->side = v->s.win.kernel[0] == 3 ? 4 : 2;
+    v->how = *scheme_for(v->s.win.kernel[0]);
     v->host.kernel.flops = lt_conv_flops(&v->s);
     cut(v);
     v->n_lanes = lt_host_lanes(v->s.n * v->n_blocks);

@@ -50,106 +50,130 @@ static inline void pixel_store(lt_dtype type, void *pixel, int64_t at, int64_t n
     if (n < W) memcpy(h, half, (size_t)n * sizeof *h);
 }
 
-/* B' d */
-static inline void input_points(const vec d[6], vec r[6])
+/* B' d for 6 and 7 points. */
+static inline __attribute__((always_inline)) void input_points(int side, const vec *d, vec *r)
 {
-    vec t = d[4] - d[2], u = d[3] - d[1];
-    r[0] = d[0] + d[4] - 2.0f * d[2] - 1.5f * u;
-    r[1] = d[4] - d[1] - 2.5f * d[2] - 0.5f * d[3];
-    r[2] = d[4] + d[1] + 0.5f * d[2] - 2.5f * d[3];
-    r[3] = t + 0.5f * u;
-    r[4] = t - 2.0f * u;
-    r[5] = d[1] + d[5] - 2.0f * d[3] - 1.5f * t;
-}
-
-static inline __attribute__((always_inline)) void input_of(lt_dtype type, const void *const *pixel, int64_t c, float *v, int64_t stride)
-{
-    for (int64_t at = 0; at < c; at += W) {
-        vec part[6][6];
-        for (int j = 0; j < 6; j++) {
-            vec d[6], r[6];
-            for (int i = 0; i < 6; i++) d[i] = pixel_load(type, pixel[6 * i + j], at, c - at);
-            input_points(d, r);
-            for (int i = 0; i < 6; i++) part[i][j] = r[i];
-        }
-        for (int i = 0; i < 6; i++) {
-            vec r[6];
-            input_points(part[i], r);
-            for (int j = 0; j < 6; j++) store(v + (6 * i + j) * stride + at, r[j]);
-        }
-    }
-}
-
-static void input(lt_dtype type, const void *const *pixel, int64_t c, float *v, int64_t stride)
-{
-    if (type == LT_F32) input_of(LT_F32, pixel, c, v, stride);
-    else if (type == LT_BF16) input_of(LT_BF16, pixel, c, v, stride);
-    else input_of(LT_F16, pixel, c, v, stride);
-}
-
-/* A' m: four or two results of six points. */
-static inline void output_points(int side, const vec m[6], vec r[4])
-{
-    vec sum = m[1] + m[2], difference = m[1] - m[2];
-    r[0] = m[0] + sum + m[3] + m[4];
-    r[1] = difference + 2.0f * m[3] - 0.5f * m[4];
-    if (side == 2) {
-        r[1] += m[5];
+    if (side == 6) {
+        vec t = d[4] - d[2], u = d[3] - d[1];
+        r[0] = d[0] + d[4] - 2.0f * d[2] - 1.5f * u;
+        r[1] = d[4] - d[1] - 2.5f * d[2] - 0.5f * d[3];
+        r[2] = d[4] + d[1] + 0.5f * d[2] - 2.5f * d[3];
+        r[3] = t + 0.5f * u;
+        r[4] = t - 2.0f * u;
+        r[5] = d[1] + d[5] - 2.0f * d[3] - 1.5f * t;
         return;
     }
-    r[2] = sum + 4.0f * m[3] + 0.25f * m[4];
-    r[3] = difference + 8.0f * m[3] - 0.125f * m[4] + m[5];
+    r[0] = d[5] - 0.5f * d[0] + 0.25f * d[1] + 2.5f * d[2] - 1.25f * d[3] - 2.0f * d[4];
+    r[1] = d[5] - d[4] + 0.5f * d[1] + 0.25f * d[2] - 2.25f * d[3];
+    r[2] = d[5] - 0.5f * d[1] + 0.75f * d[2] + 1.75f * d[3] - 3.0f * d[4];
+    r[3] = d[5] + 0.25f * d[1] - 1.25f * d[3];
+    r[4] = d[5] - d[1] + 2.5f * (d[2] - d[4]);
+    r[5] = d[5] + d[1] + 1.5f * (d[2] - d[4]) - 2.0f * d[3];
+    r[6] = d[6] - 0.5f * d[1] + 0.25f * d[2] + 2.5f * d[3] - 1.25f * d[4] - 2.0f * d[5];
 }
 
-static inline __attribute__((always_inline)) void output_of(lt_dtype type, int side, const float *m, int64_t stride, int64_t o, void *const *pixel)
+static inline __attribute__((always_inline)) void input_of(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride)
 {
-    for (int64_t at = 0; at < o; at += W) {
-        vec part[4][6];
-        for (int j = 0; j < 6; j++) {
-            vec d[6], r[4];
-            for (int i = 0; i < 6; i++) d[i] = load(m + (6 * i + j) * stride + at);
-            output_points(side, d, r);
+    for (int64_t at = 0; at < c; at += W) {
+        vec part[LT_WINO_MAX_SIDE][LT_WINO_MAX_SIDE], d[LT_WINO_MAX_SIDE], r[LT_WINO_MAX_SIDE];
+        for (int j = 0; j < side; j++) {
+            for (int i = 0; i < side; i++) d[i] = pixel_load(type, pixel[side * i + j], at, c - at);
+            input_points(side, d, r);
             for (int i = 0; i < side; i++) part[i][j] = r[i];
         }
         for (int i = 0; i < side; i++) {
-            vec r[4];
-            output_points(side, part[i], r);
-            for (int j = 0; j < side; j++)
-                if (pixel[side * i + j]) pixel_store(type, pixel[side * i + j], at, o - at, r[j]);
+            input_points(side, part[i], r);
+            for (int j = 0; j < side; j++) store(v + (side * i + j) * stride + at, r[j]);
         }
     }
 }
 
-static void output(lt_dtype type, int side, const float *m, int64_t stride, int64_t o, void *const *pixel)
+static void input(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride)
 {
-    if (type == LT_F32 && side == 4) output_of(LT_F32, 4, m, stride, o, pixel);
-    else if (type == LT_F32) output_of(LT_F32, 2, m, stride, o, pixel);
-    else output_of(type, side, m, stride, o, pixel);
+    if (type == LT_F32 && side == 6) input_of(LT_F32, 6, pixel, c, v, stride);
+    else if (type == LT_F32) input_of(LT_F32, 7, pixel, c, v, stride);
+    else if (side == 6) input_of(type, 6, pixel, c, v, stride);
+    else input_of(type, 7, pixel, c, v, stride);
 }
 
-static inline __attribute__((always_inline)) void product_rows(int rows, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
+/* A' m: `tile` results of `side` points. */
+static inline __attribute__((always_inline)) void output_points(int side, int tile, const vec *m, vec *r)
+{
+    vec sum = m[1] + m[2], difference = m[1] - m[2], even = m[4], odd = -m[4], last = m[side - 1];
+    if (side == 7) even += m[5], odd += m[5];
+    r[0] = m[0] + sum + m[3] + even;
+    r[1] = difference + 2.0f * m[3] + 0.5f * odd;
+    if (tile == 2) {
+        r[1] += last;
+        return;
+    }
+    r[2] = sum + 4.0f * m[3] + 0.25f * even;
+    r[3] = difference + 8.0f * m[3] + 0.125f * odd + last;
+}
+
+static inline __attribute__((always_inline)) void output_of(lt_dtype type, int side, int tile, const float *m, int64_t stride, int64_t o, void *const *pixel)
+{
+    for (int64_t at = 0; at < o; at += W) {
+        vec part[4][LT_WINO_MAX_SIDE], d[LT_WINO_MAX_SIDE], r[4];
+        for (int j = 0; j < side; j++) {
+            for (int i = 0; i < side; i++) d[i] = load(m + (side * i + j) * stride + at);
+            output_points(side, tile, d, r);
+            for (int i = 0; i < tile; i++) part[i][j] = r[i];
+        }
+        for (int i = 0; i < tile; i++) {
+            output_points(side, tile, part[i], r);
+            for (int j = 0; j < tile; j++)
+                if (pixel[tile * i + j]) pixel_store(type, pixel[tile * i + j], at, o - at, r[j]);
+        }
+    }
+}
+
+static void output(lt_dtype type, int side, int tile, const float *m, int64_t stride, int64_t o, void *const *pixel)
+{
+    if (side == 7) output_of(type, 7, 4, m, stride, o, pixel);
+    else if (tile == 4) output_of(type, 6, 4, m, stride, o, pixel);
+    else output_of(type, 6, 2, m, stride, o, pixel);
+}
+
+/* Terms are summed in runs of RUN, and the runs then: rounding grows with the length of a chain, and the
+   transform back magnifies it. */
+#define RUN 32
+
+static inline __attribute__((always_inline)) void add_run(int rows, int64_t n, const float *v, int64_t v_stride, const float *u, vec total[][2])
 {
     vec sum[ROWS][2];
     for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = (vec){ 0 };
-    for (int64_t k = 0; k < c; k++) {
-        vec a = load(u + 2 * W * k), b = load(u + 2 * W * k + W);
+    for (int64_t k = 0; k < n; k++, u += 2 * W) {
+        vec a = load(u), b = load(u + W);
         for (int i = 0; i < rows; i++) {
             float x = v[i * v_stride + k];
             sum[i][0] += x * a;
             sum[i][1] += x * b;
         }
     }
+    for (int i = 0; i < rows; i++) total[i][0] += sum[i][0], total[i][1] += sum[i][1];
+}
+
+static inline __attribute__((always_inline)) void product_rows(int rows, int64_t c, int parts, const float *const *v, int64_t v_stride, int64_t first,
+                                                               const float *u, float *m, int64_t m_stride)
+{
+    vec total[ROWS][2];
+    for (int i = 0; i < rows; i++) total[i][0] = total[i][1] = (vec){ 0 };
+    for (int part = 0; part < parts; part++)
+        for (int64_t k = 0; k < c; k += RUN)
+            add_run(rows, c - k < RUN ? c - k : RUN, v[part] + first * v_stride + k, v_stride, u + (part * c + k) * 2 * W, total);
     for (int i = 0; i < rows; i++) {
-        store(m + i * m_stride, sum[i][0]);
-        store(m + i * m_stride + W, sum[i][1]);
+        store(m + (first + i) * m_stride, total[i][0]);
+        store(m + (first + i) * m_stride + W, total[i][1]);
     }
 }
 
-static void product(int64_t rows, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
+static void product(int64_t rows, int64_t c, int parts, const float *const *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
 {
-    for (; rows >= ROWS; rows -= ROWS, v += ROWS * v_stride, m += ROWS * m_stride) product_rows(ROWS, c, v, v_stride, u, m, m_stride);
-    for (; rows >= 4; rows -= 4, v += 4 * v_stride, m += 4 * m_stride) product_rows(4, c, v, v_stride, u, m, m_stride);
-    for (; rows > 0; rows--, v += v_stride, m += m_stride) product_rows(1, c, v, v_stride, u, m, m_stride);
+    int64_t at = 0;
+    for (; at + ROWS <= rows; at += ROWS) product_rows(ROWS, c, parts, v, v_stride, at, u, m, m_stride);
+    for (; at + 4 <= rows; at += 4) product_rows(4, c, parts, v, v_stride, at, u, m, m_stride);
+    for (; at < rows; at++) product_rows(1, c, parts, v, v_stride, at, u, m, m_stride);
 }
 
 const lt_wino_loops NAME = { W, ROWS, input, product, output };
