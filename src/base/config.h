@@ -10,6 +10,7 @@ typedef enum lt_config_id {
     LT_CONFIG_CACHE,
     LT_CONFIG_ISA,
     LT_CONFIG_CUDA,
+    LT_CONFIG_CUDA_EARLY,
     LT_CONFIG_BF16,
     LT_CONFIG_OOM_AT,
     LT_CONFIG_XDG_CACHE_HOME,

@@ -139,7 +139,7 @@ lt_status lt_cuda_build(lt_device *dev, const lt_kernel_key *key, lt_kernel **ou
     memcpy(k->grid, key->grid, sizeof k->grid);
     memcpy(k->block, key->block, sizeof k->block);
     k->shared_bytes = (unsigned)key->shared_bytes;
-    k->early = key->waits && c->sm >= 90;
+    k->early = key->waits && c->early;
     lt_status s = load(c, key, k);
     if (s) destroy_kernel(&k->base);
     else *out = &k->base;

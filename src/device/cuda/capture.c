@@ -209,12 +209,16 @@ lt_status lt_cuda_replay(lt_stream *base, lt_capture *capture)
     lt_cuda_capture *g = (lt_cuda_capture *)capture;
     lt_cuda *c = lt_cuda_of(base->dev);
     LT_TRY(lt_cuda_enter(c));
+    if (g->stale && g->spans_streams)
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: captured across streams, with a library call whose arguments changed: it cannot be recorded again",
+                       base->dev->id);
     if (g->stale) LT_TRY(record_again(c, g));
     LT_CUDA_TRY(c, "replay", c->cu->cuGraphLaunch(g->exec, ((lt_cuda_stream *)base)->handle));
     return LT_OK;
 }
 
-static lt_status change_node(lt_cuda *c, lt_cuda_capture *g, const step *s)
+/* False when the driver cannot change this node in place. */
+static bool change_node(lt_cuda *c, lt_cuda_capture *g, const step *s)
 {
     const lt_cuda_kernel *k = (const lt_cuda_kernel *)s->kernel;
     void *param[LT_KERNEL_MAX_ARGS + 1];
@@ -222,8 +226,7 @@ static lt_status change_node(lt_cuda *c, lt_cuda_capture *g, const step *s)
     lt_cu_kernel_node node = { .func = k->function, .gridDimX = k->grid[0], .gridDimY = k->grid[1], .gridDimZ = k->grid[2],
                                .blockDimX = k->block[0], .blockDimY = k->block[1], .blockDimZ = k->block[2],
                                .sharedMemBytes = k->shared_bytes, .kernelParams = param };
-    LT_CUDA_TRY(c, "new arguments for a captured kernel", c->cu->cuGraphExecKernelNodeSetParams_v2(g->exec, s->node, &node));
-    return LT_OK;
+    return c->cu->cuGraphExecKernelNodeSetParams_v2(g->exec, s->node, &node) == 0;
 }
 
 lt_status lt_cuda_rebind(lt_capture *base, int launch, void *const *arg)
@@ -235,12 +238,8 @@ lt_status lt_cuda_rebind(lt_capture *base, int launch, void *const *arg)
     size_t bytes = (size_t)n_pointers(s->kernel) * sizeof *arg;
     if (!bytes || memcmp(s->arg, arg, bytes) == 0) return LT_OK;
     bool in_place = s->node && !g->stale;
-    if (!in_place && g->spans_streams)
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: '%s' calls a library and was captured across streams: its arguments cannot change",
-                       base->dev->id, s->kernel->name);
     LT_TRY(lt_cuda_enter(c));
     memcpy(s->arg, arg, bytes);
-    if (in_place) return change_node(c, g, s);
-    g->stale = true;
+    g->stale = g->stale || !in_place || !change_node(c, g, s);
     return LT_OK;
 }

@@ -21,6 +21,7 @@ typedef struct lt_cuda {
     int           driver_version;       /* 13000 */
     int           n_multiprocessors;
     size_t        shared_optin_bytes;   /* shared memory a block may ask for */
+    bool          early;                /* kernels that wait by themselves are started early */
     pthread_mutex_t lock;               /* of the members below */
     bool          lost;                 /* a sticky fault: nothing runs any more */
     char          lost_text[400];

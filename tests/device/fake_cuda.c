@@ -1,0 +1,173 @@
+/* A CUDA driver that is none: memory is the host's, work is done when it is given, kernels only count.
+   Built as libcuda.so.1 and found through LATHE_CUDA, it lets the whole device run on any machine, and
+   fail on demand. SPDX-License-Identifier: BSD-3-Clause */
+#include "fake_cuda.h"
+
+#include "device/cuda/api_driver.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Every function with the type the device expects it to have. */
+#define X(result, name, args) result name args;
+#define EXPORT __attribute__((visibility("default")))
+#pragma GCC visibility push(default)
+LT_CUDA_DRIVER_FUNCTIONS(X)
+#pragma GCC visibility pop
+#undef X
+
+EXPORT fake_cuda fake_state; /* the test finds it by name */
+
+static unsigned answer(void)
+{
+    if (fake_state.sticky) return fake_state.sticky;
+    if (fake_state.fail_after > 0 && --fake_state.fail_after == 0) return fake_state.sticky = fake_state.fail_with;
+    return 0;
+}
+
+/* ---- Devices ---- */
+unsigned cuInit(unsigned flags) { (void)flags; return 0; }
+unsigned cuDriverGetVersion(int *v) { *v = 13000; return 0; }
+unsigned cuGetErrorName(unsigned r, const char **s) { static char name[32]; snprintf(name, sizeof name, "FAKE_ERROR_%u", r); *s = name; return 0; }
+unsigned cuGetErrorString(unsigned r, const char **s) { (void)r; *s = "a fault made up by the test"; return 0; }
+unsigned cuDeviceGetCount(int *n) { *n = 1; return 0; }
+unsigned cuDeviceGet(int *dev, int ordinal) { *dev = ordinal; return 0; }
+unsigned cuDeviceGetName(char *s, int n, int dev) { (void)dev; snprintf(s, (size_t)n, "fake GPU"); return 0; }
+unsigned cuDeviceGetAttribute(int *v, unsigned which, int dev)
+{
+    (void)dev;
+    *v = which == LT_CU_ATTRIBUTE_SM_MAJOR ? 9 : which == LT_CU_ATTRIBUTE_SM_MINOR ? 0 : which == LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN ? 232448 : 100;
+    return 0;
+}
+unsigned cuDevicePrimaryCtxRetain(lt_cu_context *c, int dev) { (void)dev; *c = (lt_cu_context)&fake_state; return 0; }
+unsigned cuDevicePrimaryCtxRelease_v2(int dev) { (void)dev; return 0; }
+unsigned cuCtxSetCurrent(lt_cu_context c) { (void)c; return 0; }
+
+/* ---- Memory ---- */
+unsigned cuMemGetInfo_v2(size_t *f, size_t *t) { *t = fake_state.memory_bytes; *f = *t - fake_state.used_bytes; return 0; }
+
+unsigned cuMemAlloc_v2(lt_cu_address *out, size_t bytes)
+{
+    unsigned r = answer();
+    if (r) return r;
+    if (bytes > fake_state.memory_bytes - fake_state.used_bytes) return LT_CU_ERROR_OUT_OF_MEMORY;
+    size_t *p = aligned_alloc(256, (bytes + 511) / 256 * 256);
+    if (!p) return LT_CU_ERROR_OUT_OF_MEMORY;
+    *p = bytes;
+    fake_state.used_bytes += bytes;
+    *out = (lt_cu_address)(uintptr_t)((char *)p + 256);
+    return 0;
+}
+
+unsigned cuMemFree_v2(lt_cu_address at)
+{
+    char *p = (char *)(uintptr_t)at - 256;
+    fake_state.used_bytes -= *(size_t *)(void *)p;
+    free(p);
+    return 0;
+}
+
+unsigned cuMemHostAlloc(void **out, size_t bytes, unsigned flags) { (void)flags; *out = calloc(1, bytes); return *out ? 0 : LT_CU_ERROR_OUT_OF_MEMORY; }
+unsigned cuMemFreeHost(void *p) { free(p); return 0; }
+
+/* ---- Streams: a graph being recorded, or work done at once ---- */
+typedef struct node { lt_cu_function kernel; void *arg; lt_cu_address dst, src; size_t bytes; int byte; } node;
+struct CUgraph_st { node item[64]; size_t n; };
+struct CUgraphExec_st { struct CUgraph_st graph; };
+struct CUstream_st { struct CUgraph_st *recording; lt_cu_graph_node last; };
+struct CUfunc_st { char name[64]; };
+struct CUmod_st { struct CUfunc_st function; };
+struct CUevent_st { int records; };
+
+static unsigned run(const node *n)
+{
+    if (n->kernel) {
+        fake_state.launches++;
+        fake_state.last_arg = n->arg;
+    } else if (n->src) memcpy((void *)(uintptr_t)n->dst, (const void *)(uintptr_t)n->src, n->bytes);
+    else memset((void *)(uintptr_t)n->dst, n->byte, n->bytes);
+    return 0;
+}
+
+static unsigned give(lt_cu_stream st, node n)
+{
+    unsigned r = answer();
+    if (r || !st->recording) return r ? r : run(&n);
+    if (st->recording->n == 64) return LT_CU_ERROR_INVALID_VALUE;
+    st->recording->item[st->recording->n++] = n;
+    st->last = (lt_cu_graph_node)st->recording->n; /* its number, from 1 */
+    return 0;
+}
+
+unsigned cuMemcpyAsync(lt_cu_address dst, lt_cu_address src, size_t n, lt_cu_stream st) { return give(st, (node){ .dst = dst, .src = src, .bytes = n }); }
+unsigned cuMemsetD8Async(lt_cu_address dst, unsigned char byte, size_t n, lt_cu_stream st) { return give(st, (node){ .dst = dst, .byte = byte, .bytes = n }); }
+unsigned cuStreamCreate(lt_cu_stream *st, unsigned flags) { (void)flags; *st = calloc(1, sizeof **st); return 0; }
+unsigned cuStreamDestroy_v2(lt_cu_stream st) { free(st); return 0; }
+unsigned cuStreamSynchronize(lt_cu_stream st) { (void)st; return answer(); }
+unsigned cuStreamWaitEvent(lt_cu_stream st, lt_cu_event e, unsigned flags) { (void)st; (void)e; (void)flags; return 0; }
+unsigned cuEventCreate(lt_cu_event *e, unsigned flags) { (void)flags; *e = calloc(1, sizeof **e); return 0; }
+unsigned cuEventDestroy_v2(lt_cu_event e) { free(e); return 0; }
+unsigned cuEventRecord(lt_cu_event e, lt_cu_stream st) { (void)st; e->records++; return 0; }
+unsigned cuEventSynchronize(lt_cu_event e) { (void)e; return answer(); }
+unsigned cuEventQuery(lt_cu_event e) { return e->records % 2 ? LT_CU_ERROR_NOT_READY : 0; }
+unsigned cuEventElapsedTime(float *ms, lt_cu_event a, lt_cu_event b) { (void)a; (void)b; *ms = 1.5f; return 0; }
+
+/* ---- Kernels ---- */
+unsigned cuModuleLoadData(lt_cu_module *m, const void *image)
+{
+    if (memcmp(image, "\177ELF", 4)) return LT_CU_ERROR_INVALID_VALUE;
+    *m = calloc(1, sizeof **m);
+    fake_state.modules++;
+    fake_state.loads++;
+    return 0;
+}
+unsigned cuModuleUnload(lt_cu_module m) { free(m); fake_state.modules--; return 0; }
+unsigned cuModuleGetFunction(lt_cu_function *f, lt_cu_module m, const char *name) { (void)name; *f = &m->function; return 0; }
+unsigned cuFuncSetAttribute(lt_cu_function f, unsigned which, int value) { (void)f; (void)which; (void)value; return 0; }
+unsigned cuLaunchKernel(lt_cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, lt_cu_stream st,
+                        void **param, void **extra)
+{
+    (void)gx; (void)gy; (void)gz; (void)bx; (void)by; (void)bz; (void)shared; (void)extra;
+    return give(st, (node){ .kernel = f, .arg = *(void **)param[0] });
+}
+unsigned cuLaunchKernelEx(const lt_cu_launch_config *at, lt_cu_function f, void **param, void **extra)
+{
+    (void)extra;
+    fake_state.early += at->numAttrs == 1 && at->attrs[0].id == LT_CU_LAUNCH_OVERLAP;
+    return give(at->hStream, (node){ .kernel = f, .arg = *(void **)param[0] });
+}
+
+/* ---- Graphs ---- */
+unsigned cuStreamBeginCapture_v2(lt_cu_stream st, unsigned mode) { (void)mode; st->recording = calloc(1, sizeof *st->recording); return 0; }
+unsigned cuStreamEndCapture(lt_cu_stream st, lt_cu_graph *g) { *g = st->recording; st->recording = NULL; return 0; }
+unsigned cuStreamGetCaptureInfo_v3(lt_cu_stream st, unsigned *state, uint64_t *id, lt_cu_graph *g, const lt_cu_graph_node **node_out,
+                                   const lt_cu_edge_data **edge, size_t *n)
+{
+    *state = 1, *id = 1, *g = st->recording, *node_out = &st->last, *edge = NULL, *n = 1;
+    return 0;
+}
+unsigned cuGraphInstantiateWithFlags(lt_cu_graph_exec *e, lt_cu_graph g, unsigned long long flags)
+{
+    (void)flags;
+    *e = malloc(sizeof **e);
+    (*e)->graph = *g;
+    fake_state.instantiated++;
+    return 0;
+}
+unsigned cuGraphLaunch(lt_cu_graph_exec e, lt_cu_stream st)
+{
+    (void)st;
+    unsigned r = answer();
+    for (size_t i = 0; i < e->graph.n && !r; i++) r = run(&e->graph.item[i]);
+    return r;
+}
+unsigned cuGraphDestroy(lt_cu_graph g) { free(g); return 0; }
+unsigned cuGraphExecDestroy(lt_cu_graph_exec e) { free(e); return 0; }
+unsigned cuGraphExecKernelNodeSetParams_v2(lt_cu_graph_exec e, lt_cu_graph_node n, const lt_cu_kernel_node *to)
+{
+    if (fake_state.refuse_updates) return LT_CU_ERROR_INVALID_VALUE;
+    e->graph.item[(uintptr_t)n - 1].arg = *(void **)to->kernelParams[0];
+    return 0;
+}

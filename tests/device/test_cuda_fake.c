@@ -1,0 +1,208 @@
+/* The CUDA device over a driver that is none (fake_cuda.c): memory, captures, shared machine code, and every
+   fault a GPU would have to be broken for. SPDX-License-Identifier: BSD-3-Clause */
+#include "base/status.h"
+#include "device/cuda/cuda.h"
+#include "fake_cuda.h"
+#include "lt_test.h"
+
+#include <dlfcn.h>
+
+static fake_cuda *fake;
+
+static lt_device *open_fake(void)
+{
+    lt_device *dev = NULL;
+    void *h = dlopen(FAKE_CUDA "/libcuda.so.1", RTLD_NOW);
+    if (h) fake = dlsym(h, "fake_state");
+    if (!fake) {
+        LT_TEST_FAIL("no fake driver: %s", dlerror());
+        exit(1);
+    }
+    *fake = (fake_cuda){ .memory_bytes = (size_t)64 << 20 };
+    LT_CHECK_OK(lt_device_open("cuda", &dev));
+    if (!dev) exit(1);
+    return dev;
+}
+
+static const char source[] = "extern \"C\" __global__ void touch(float *x) { x[threadIdx.x] = 1; }";
+static const lt_kernel_key touch = { .name = "touch", .source = source, .entry = "touch", .n_args = 1, .grid = { 1, 1, 1 }, .block = { 32, 1, 1 } };
+
+/* Compiling is NVRTC's business, which must be here for it. */
+#define BUILD_OR_SKIP(dev, key, k)                                                                        \
+    do {                                                                                                  \
+        const lt_nvrtc *rtc_;                                                                             \
+        int major_, minor_;                                                                               \
+        if (lt_nvrtc_open(&rtc_, &major_, &minor_)) { lt_device_close(dev); LT_SKIP("%s", lt_error_text()); } \
+        LT_CHECK_OK(lt_device_build(dev, key, k));                                                        \
+    } while (0)
+
+LT_TEST(memory_and_copies)
+{
+    lt_device *dev = open_fake();
+    lt_stream *st = lt_device_stream(dev);
+    lt_device_info info;
+    char in[100] = "hello", out[100] = "";
+    void *a = NULL, *b = NULL;
+    LT_CHECK_OK(lt_device_describe(dev, &info));
+    LT_CHECK(!strcmp(info.name, "fake GPU") && strstr(info.features, "sm_90") && !strcmp(info.driver, "CUDA 13.0"));
+    LT_CHECK_OK(lt_device_alloc(dev, st, sizeof in, "test", &a));
+    LT_CHECK_OK(lt_device_alloc(dev, st, sizeof in, "test", &b));
+    LT_CHECK_OK(lt_stream_copy(st, a, in, sizeof in, LT_TRANSFER_H2D, false));
+    LT_CHECK_OK(lt_stream_copy(st, b, a, sizeof in, LT_TRANSFER_D2D, false));
+    LT_CHECK_OK(lt_stream_fill(st, a, 0, sizeof in));
+    LT_CHECK_OK(lt_stream_copy(st, out, b, sizeof in, LT_TRANSFER_D2H, false));
+    LT_CHECK_OK(lt_stream_sync(st));
+    LT_CHECK(!memcmp(in, out, sizeof in));
+    LT_CHECK_OK(lt_device_free(dev, st, a));
+    LT_CHECK_OK(lt_device_free(dev, st, b));
+    lt_device_close(dev);
+    LT_CHECK_EQ_INT(fake->used_bytes, 0);
+}
+
+LT_TEST(a_full_device_names_sizes_and_remedies)
+{
+    lt_device *dev = open_fake();
+    void *p = NULL;
+    LT_CHECK_FAILS(lt_device_alloc(dev, NULL, (size_t)128 << 20, "test", &p), LT_ERR_MEMORY, "134217728");
+    LT_CHECK_FAILS(dev->backend->alloc(dev, (size_t)128 << 20, &p), LT_ERR_MEMORY, "use smaller batches");
+    LT_CHECK_OK(lt_device_alloc(dev, NULL, 1 << 20, "test", &p)); /* and it goes on */
+    LT_CHECK_OK(lt_device_free(dev, NULL, p));
+    lt_device_close(dev);
+}
+
+/* A fault at each of the first calls in turn: a status each time, no crash, nothing lost on the host. */
+LT_TEST(a_device_lost_mid_run_says_so_and_stays_lost)
+{
+    for (int at = 1; at <= 6; at++) {
+        lt_device *dev = open_fake();
+        lt_stream *st = lt_device_stream(dev);
+        float kept[8] = { 1, 2, 3 }, x[8] = { 0 };
+        void *p = NULL;
+        fake->fail_after = at;
+        fake->fail_with = LT_CU_ERROR_ILLEGAL_ADDRESS;
+        lt_status s = LT_OK;
+        for (int i = 0; i < 10 && !s; i++) {
+            s = lt_device_alloc(dev, st, sizeof x, "test", &p);
+            if (!s) s = lt_stream_copy(st, p, kept, sizeof kept, LT_TRANSFER_H2D, false);
+            if (!s) s = lt_stream_sync(st);
+        }
+        LT_CHECK_EQ_INT(s, LT_ERR_DEVICE);
+        LT_CHECK_FAILS(lt_stream_sync(st), LT_ERR_DEVICE, "lost");
+        LT_CHECK_FAILS(lt_stream_copy(st, x, p ? p : kept, sizeof x, LT_TRANSFER_D2H, false), LT_ERR_DEVICE, "files already written stay");
+        LT_CHECK_FAILS(lt_device_alloc(dev, st, (size_t)8 << 20, "test", &p), LT_ERR_DEVICE, "start again");
+        LT_CHECK(kept[2] == 3 && x[0] == 0);
+        fake->sticky = 0;
+        lt_device_close(dev);
+    }
+}
+
+LT_TEST(faults_that_pass_do_not_lose_the_device)
+{
+    lt_device *dev = open_fake();
+    fake->fail_after = 1;
+    fake->fail_with = LT_CU_ERROR_INVALID_VALUE;
+    LT_CHECK_FAILS(lt_stream_sync(lt_device_stream(dev)), LT_ERR_DEVICE, "FAKE_ERROR_1");
+    fake->sticky = 0;
+    LT_CHECK_OK(lt_stream_sync(lt_device_stream(dev)));
+    lt_device_close(dev);
+}
+
+LT_TEST(what_a_kernel_notes_is_told_at_the_next_sync)
+{
+    lt_device *dev = open_fake();
+    lt_cuda *c = dev->state;
+    c->fault[1] = 9, c->fault[2] = 4, c->fault[0] = LT_CUDA_FAULT_INDEX;
+    LT_CHECK_FAILS(lt_stream_sync(lt_device_stream(dev)), LT_ERR_ARGUMENT, "index 9, expected -4 to 3 (the extent is 4)");
+    LT_CHECK_OK(lt_stream_sync(lt_device_stream(dev)));
+    lt_device_close(dev);
+}
+
+LT_TEST(kernels_of_one_text_share_their_machine_code)
+{
+    lt_device *dev = open_fake();
+    lt_kernel *a = NULL, *b = NULL, *other = NULL;
+    lt_kernel_key wider = touch;
+    wider.options = (const char *const[]){ "-DX=1" };
+    wider.n_options = 1;
+    BUILD_OR_SKIP(dev, &touch, &a);
+    LT_CHECK_OK(lt_device_build(dev, &touch, &b));
+    LT_CHECK_EQ_INT(fake->modules, 1);
+    LT_CHECK_OK(lt_device_build(dev, &wider, &other));
+    LT_CHECK_EQ_INT(fake->modules, 2);
+    lt_kernel_destroy(a);
+    LT_CHECK_EQ_INT(fake->modules, 2);
+    lt_kernel_destroy(b);
+    lt_kernel_destroy(other);
+    LT_CHECK_EQ_INT(fake->modules, 0);
+    LT_CHECK_EQ_INT(fake->loads, 2);
+    lt_device_close(dev);
+}
+
+static lt_kernel *part;
+static lt_status enqueue_part(const lt_kernel *k, lt_stream *st, void *const *arg)
+{
+    (void)k;
+    return lt_stream_launch(st, &(lt_launch){ part, (void *[]){ arg[0] } });
+}
+static void keep(lt_kernel *k) { (void)k; }
+
+/* New arguments: in place, in place refused, and for a kernel of several parts. */
+LT_TEST(captures_take_new_arguments)
+{
+    for (int refuse = 0; refuse < 2; refuse++) {
+        lt_device *dev = open_fake();
+        lt_stream *st;
+        lt_capture *c = NULL;
+        float x[2];
+        void *p = &x[0], *q = &x[1];
+        BUILD_OR_SKIP(dev, &touch, &part);
+        lt_kernel parts = { .name = "parts", .enqueue = enqueue_part, .destroy = keep, .n_args = 1, .module = dev->state };
+        fake->refuse_updates = refuse;
+        LT_CHECK_OK(lt_stream_create(dev, &st));
+        LT_CHECK_OK(lt_capture_begin(st));
+        LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &parts, &p }));
+        LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ part, &p }));
+        LT_CHECK_OK(lt_capture_end(st, &c));
+        LT_CHECK(c && c->n_launches == 2 && fake->launches == 0);
+        LT_CHECK_OK(lt_capture_replay(st, c));
+        LT_CHECK(fake->launches == 2 && fake->last_arg == p);
+        LT_CHECK_OK(lt_capture_rebind(c, 1, &q));
+        LT_CHECK_OK(lt_capture_replay(st, c));
+        LT_CHECK(fake->last_arg == q);
+        LT_CHECK_EQ_INT(fake->instantiated, 1 + refuse);
+        LT_CHECK_OK(lt_capture_rebind(c, 0, &q)); /* several parts: recorded again */
+        LT_CHECK_OK(lt_capture_replay(st, c));
+        LT_CHECK_EQ_INT(fake->instantiated, 2 + refuse);
+        LT_CHECK_EQ_INT(fake->launches, 6);
+        lt_capture_destroy(c);
+        lt_stream_destroy(st);
+        lt_kernel_destroy(part);
+        lt_device_close(dev);
+    }
+}
+
+LT_TEST(kernels_that_wait_start_early_only_when_asked)
+{
+    for (int early = 0; early < 2; early++) {
+        setenv("LATHE_CUDA_EARLY", early ? "1" : "0", 1);
+        lt_device *dev = open_fake();
+        lt_kernel *k = NULL, *plain = NULL;
+        lt_kernel_key key = touch;
+        float x = 0;
+        void *p = &x;
+        key.waits = true;
+        BUILD_OR_SKIP(dev, &key, &k);
+        LT_CHECK_OK(lt_device_build(dev, &touch, &plain));
+        LT_CHECK_OK(lt_stream_launch(lt_device_stream(dev), &(lt_launch){ k, &p }));
+        LT_CHECK_OK(lt_stream_launch(lt_device_stream(dev), &(lt_launch){ plain, &p }));
+        LT_CHECK(fake->launches == 2 && fake->early == early);
+        lt_kernel_destroy(k);
+        lt_kernel_destroy(plain);
+        lt_device_close(dev);
+    }
+    setenv("LATHE_CUDA_EARLY", "2", 1);
+    LT_CHECK_FAILS(lt_device_open("cuda", &(lt_device *){ NULL }), LT_ERR_ARGUMENT, "LATHE_CUDA_EARLY");
+    unsetenv("LATHE_CUDA_EARLY");
+}
+
+LT_TEST_MAIN()
