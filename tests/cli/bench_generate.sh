@@ -1,0 +1,28 @@
+# lathe bench generate as a user meets it: bench_generate.sh COMMAND. SPDX-License-Identifier: BSD-3-Clause
+lathe=$1
+. "$(dirname "$0")/lib.sh"
+
+run 0 bench generate --quick --samples 2 --realizations 2 --json
+is_json "$work/out"
+for key in '"commit"' '"layers"' '"precisions"' '"one_step_error"' '"realizations"' '"monotone"' '"arithmetic"'; do says out "$key"; done
+if command -v python3 >/dev/null 2>&1; then
+    python3 - "$work/out" <<'PY' || fail "$last: an error is above its limit"
+import json, sys
+r = json.load(open(sys.argv[1]))
+sys.exit(not (len(r["precisions"]) == 3 and all(0 < p["one_step_error"] <= p["error_limit"] for p in r["precisions"]) and len(r["layers"]) == 9))
+PY
+fi
+
+run 0 bench generate --quick --samples 1 --realizations 1 --ablate --quiet
+says out "packed_weights"
+says out "Cost per realization"
+
+echo '{"peer": "test", "rows": [{"name": "float32_eager", "seconds": 1}, {"name": "float32_best", "seconds": 0.5}]}' >"$work/peer.json"
+run 0 bench generate --quick --samples 1 --peer "$work/peer.json" --json
+says out '"torch_eager_ratio"'
+run 2 bench generate --samples 0
+says err "samples"
+run 1 bench generate --quick --peer "$work/none.json"
+says err "none.json"
+
+finish
