@@ -22,7 +22,7 @@ run 0 bench generate --quick --samples 1 --peer "$work/peer.json" --json
 says out '"torch_eager_ratio"'
 run 2 bench generate --samples 0
 says err "samples"
-run 1 bench generate --quick --peer "$work/none.json"
+run 2 bench generate --quick --peer "$work/none.json"
 says err "none.json"
 
 finish
