@@ -86,4 +86,26 @@ LT_TEST(optional_categories_and_what_each_adds)
     printf(" ms\n");
 }
 
+LT_TEST(ending_a_trajectory_costs_less_than_its_steps)
+{
+    enum { LONG = 500, G = 8 };
+    lt_feature_options o = with(NULL, 0, NULL);
+    lt_feature_set *s;
+    lt_feature_stream *f;
+    float x[3 * G * G];
+    LT_CHECK_OK(lt_feature_set_create(&o, false, &s));
+    LT_CHECK_OK(lt_feature_stream_create(s, 1, LONG, G, NULL, &f));
+    for (int t = 0; t < LONG; t++) {
+        for (int i = 0; i < 3 * G * G; i++) x[i] = (float)(sin(0.1 * t + i) + 0.001 * t);
+        LT_CHECK_OK(lt_feature_stream_push(f, t, x, NULL));
+    }
+    double start = seconds();
+    LT_CHECK_OK(lt_feature_stream_finish(f, NULL, NULL, NULL));
+    double cost = 1e3 * (seconds() - start);
+    printf("features: %.2f ms to end a trajectory of %d states of 3 channels\n", cost, LONG);
+    LT_CHECK(cost < 1000);
+    lt_feature_stream_destroy(f);
+    lt_feature_set_destroy(s);
+}
+
 LT_TEST_MAIN()

@@ -150,6 +150,23 @@ LT_TEST(every_column_is_what_plain_loops_give)
             }
 }
 
+/* All power in the corner bin, which lies on the last band's edge: float32 decides (docs/features.md). */
+LT_TEST(the_corner_bin_is_where_float32_puts_it)
+{
+    static const struct { int g; bool inside; } known[] = { { 8, false }, { 16, true }, { 32, false }, { 48, false }, { 64, true },
+                                                            { 96, false }, { 128, false }, { 192, false }, { 256, true } };
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        run r = run_create(1, 1, known[k].g);
+        for (int i = 0; i < 3 * r.g * r.g; i++) r.x[i] = (i % r.g + i / r.g) % 2 ? 1.0f : -1.0f;
+        lt_feature_options o = defaults();
+        result got = stream(&o, &r, NULL, NULL);
+        LT_CHECK((got.temporal[24 + 12] > 0) == known[k].inside);
+        LT_CHECK(got.temporal[39] == 0.5f && got.temporal[40] == 0.5f);
+        release(&got);
+        free(r.x);
+    }
+}
+
 /* ---- Edges ------------------------------------------------------------------------------------------ */
 LT_TEST(short_runs_have_all_columns_and_no_nan)
 {
