@@ -49,9 +49,9 @@ static lt_packed_call call_of(const packed_job *j, int64_t product, int lane)
     size_t size = lt_dtype_size(j->v->wide.t), own = (size_t)lane * j->v->lane_step;
     int64_t a, b;
     lt_matmul_operands(s, product, &a, &b);
-    return (lt_packed_call){ .a = j->abc[0] + (size_t)(a * s->m * s->k) * size, .b = j->abc[1] + (size_t)(b * s->k * s->n) * size,
-                             .c = j->abc[2] + (size_t)(product * s->m * s->n) * size,
-                             .packed_b = j->scratch + j->v->b_at + own, .lanes = j->scratch + j->v->a_at + own };
+    return (lt_packed_call){ .a = lt_offset(j->abc[0], (size_t)(a * s->m * s->k) * size), .b = lt_offset(j->abc[1], (size_t)(b * s->k * s->n) * size),
+                             .c = lt_offset(j->abc[2], (size_t)(product * s->m * s->n) * size),
+                             .packed_b = lt_offset(j->scratch, j->v->b_at + own), .lanes = lt_offset(j->scratch, j->v->a_at + own) };
 }
 
 static lt_status product_item(void *ctx, int64_t item, int lane)

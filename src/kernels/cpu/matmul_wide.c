@@ -38,7 +38,7 @@ lt_status lt_matmul_wide_begin(const lt_matmul_wide *w, const lt_problem_key *p,
 {
     const size_t at[3] = { w->a_at, w->b_at, w->c_at };
     for (int i = 0; i < 3; i++) {
-        abc[i] = w->half ? scratch + at[i] : arg[i];
+        abc[i] = w->half ? lt_offset(scratch, at[i]) : arg[i];
         if (w->half && i < 2) LT_TRY(convert(pool, w->t, abc[i], p->in[i].dtype, arg[i], lt_tensor_count(&p->in[i])));
     }
     return LT_OK;
