@@ -17,7 +17,10 @@ struct lt_dataset {
 
 /* Under the library's lock: opens an array when it exists and is one; else -1. */
 hid_t lt_dataset_open_array(const lt_dataset *d, const char *path);
+/* Rank 0 when it is none we could hold. */
 lt_shape lt_dataset_array_shape(hid_t array);
+/* As lt_dataset_texts, for label arrays. */
+lt_status lt_dataset_read_labels(lt_dataset *d, const char *path, int64_t *n, const char *const **out);
 /* Rows of an array of any numeric type, converted to `type`. */
 lt_status lt_dataset_read_rows(const lt_dataset *d, const char *path, int64_t first, int64_t n, hid_t type, void *out);
 

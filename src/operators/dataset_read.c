@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define MAX_ROWS (INT64_C(1) << 28)
+#define MAX_ROW_ELEMENTS (INT64_C(1) << 34)
+
 /* ---- Arrays ------------------------------------------------------------------------------------- */
 
 /* The path without its first sign: HDF5 takes "a/b" and "/a/b" alike, link checks go part by part. */
@@ -39,7 +42,14 @@ lt_shape lt_dataset_array_shape(hid_t array)
         for (int k = 0; k < rank; k++) s.dim[k] = (int64_t)dims[k];
     }
     if (space >= 0) H5Sclose(space);
-    return s;
+    /* Sizes are multiplied and added all over; what a damaged file claims must not overflow there. */
+    bool fits = s.rank == 0 || (s.dim[0] >= 0 && s.dim[0] <= MAX_ROWS);
+    int64_t per_row = 1;
+    for (int k = 1; k < s.rank && fits; k++) {
+        fits = s.dim[k] > 0 && s.dim[k] <= MAX_ROW_ELEMENTS / per_row;
+        per_row *= fits ? s.dim[k] : 1;
+    }
+    return fits ? s : lt_shape0();
 }
 
 static bool is_number(hid_t array)
@@ -137,34 +147,48 @@ lt_status lt_dataset_read_step(lt_dataset *d, int64_t first, int64_t n, int64_t 
 
 /* ---- Texts ------------------------------------------------------------------------------------------ */
 
+/* Copies texts into one block: pointers, then characters. */
+static lt_status copy_texts(char *const *raw, int64_t n, char ***out)
+{
+    size_t bytes = (size_t)n * sizeof *raw;
+    for (int64_t i = 0; i < n; i++) bytes += (raw[i] ? strlen(raw[i]) : 0) + 1;
+    if (!(*out = lt_malloc(bytes))) return LT_ERR_MEMORY;
+    char *at = (char *)(*out + n);
+    for (int64_t i = 0; i < n; i++) {
+        size_t length = raw[i] ? strlen(raw[i]) : 0;
+        (*out)[i] = memcpy(at, raw[i] ? raw[i] : "", length + 1);
+        at += length + 1;
+    }
+    return LT_OK;
+}
+
 /* A label array: variable-length texts, [rows]. */
+static lt_status read_label_array(lt_dataset *d, hid_t array, hid_t type, const char *path, int64_t *n, char ***out)
+{
+    lt_shape shape = lt_dataset_array_shape(array);
+    if (type < 0 || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) <= 0 || shape.rank != 1 || shape.dim[0] != d->info.rows) return LT_OK;
+    char **raw = lt_calloc((size_t)shape.dim[0], sizeof *raw);
+    hid_t space = H5Dget_space(array);
+    if (!raw || space < 0) {
+        lt_free(raw);
+        return LT_ERR_MEMORY;
+    }
+    lt_status s = H5Dread(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw) < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, d->path, path)
+                                                                              : copy_texts(raw, shape.dim[0], out);
+    if (!s) *n = shape.dim[0];
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw);
+    H5Sclose(space);
+    lt_free(raw);
+    return s;
+}
+
 static lt_status read_labels(lt_dataset *d, const char *path, int64_t *n, char ***out)
 {
     hid_t array = lt_dataset_open_array(d, path);
     if (array < 0) return LT_OK;
-    lt_shape shape = lt_dataset_array_shape(array);
-    hid_t type = H5Dget_type(array), space = H5Dget_space(array);
-    bool texts = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
-    lt_status s = LT_OK;
-    if (texts && shape.rank == 1 && shape.dim[0] == d->info.rows) {
-        char **raw = lt_calloc((size_t)shape.dim[0], sizeof *raw);
-        size_t bytes = (size_t)shape.dim[0] * sizeof *raw;
-        if (!raw) s = LT_ERR_MEMORY;
-        else if (H5Dread(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw) < 0) s = lt_hdf5_fail(LT_ERR_FORMAT, d->path, path);
-        for (int64_t i = 0; !s && i < shape.dim[0]; i++) bytes += (raw[i] ? strlen(raw[i]) : 0) + 1;
-        if (!s && !(*out = lt_malloc(bytes))) s = LT_ERR_MEMORY;
-        char *at = s ? NULL : (char *)(*out + shape.dim[0]);
-        for (int64_t i = 0; !s && i < shape.dim[0]; i++) {
-            size_t length = raw[i] ? strlen(raw[i]) : 0;
-            (*out)[i] = memcpy(at, raw[i] ? raw[i] : "", length + 1);
-            at += length + 1;
-        }
-        if (!s) *n = shape.dim[0];
-        if (raw) H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw);
-        lt_free(raw);
-    }
+    hid_t type = H5Dget_type(array);
+    lt_status s = read_label_array(d, array, type, path, n, out);
     if (type >= 0) H5Tclose(type);
-    if (space >= 0) H5Sclose(space);
     H5Dclose(array);
     return s;
 }
@@ -182,30 +206,37 @@ static lt_status read_attribute(lt_dataset *d, const char *path, const char *at_
     return s;
 }
 
-lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const char *const **out)
+static lt_status keep_texts(lt_dataset *d, const char *path, lt_dataset_texts_kept **out)
 {
     const char *at_sign = strchr(path, '@');
-    *n = 0;
-    *out = NULL;
-    for (lt_dataset_texts_kept *k = d->kept; k; k = k->next)
-        if (!strcmp(k->path, path)) {
-            *n = k->n;
-            *out = (const char *const *)k->list;
-            return LT_OK;
-        }
+    for (*out = d->kept; *out; *out = (*out)->next)
+        if (!strcmp((*out)->path, path)) return LT_OK;
     lt_dataset_texts_kept *k = lt_calloc(1, sizeof *k);
     if (!k || !(k->path = lt_strdup(path))) {
         lt_free(k);
         return LT_ERR_MEMORY;
     }
-    lt_hdf5_lock();
     lt_status s = at_sign ? read_attribute(d, path, at_sign, &k->n, &k->list) : read_labels(d, path, &k->n, &k->list);
     H5Eclear2(H5E_DEFAULT);
-    lt_hdf5_unlock();
     k->next = d->kept;
-    d->kept = k;
-    *n = k->n;
-    *out = (const char *const *)k->list;
+    *out = d->kept = k;
+    return s;
+}
+
+lt_status lt_dataset_read_labels(lt_dataset *d, const char *path, int64_t *n, const char *const **out)
+{
+    lt_dataset_texts_kept *k = NULL;
+    lt_status s = keep_texts(d, path, &k);
+    *n = s ? 0 : k->n;
+    *out = s ? NULL : (const char *const *)k->list;
+    return s;
+}
+
+lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const char *const **out)
+{
+    lt_hdf5_lock();
+    lt_status s = lt_dataset_read_labels(d, path, n, out);
+    lt_hdf5_unlock();
     return s;
 }
 
