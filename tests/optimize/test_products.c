@@ -110,12 +110,11 @@ LT_TEST(constraints_said_twice_change_nothing)
     LT_CHECK_NEAR(solve_text(text), once, 1e-5 * once);
 }
 
-/* The nearest sequence that never falls to one that always does is its mean. */
+/* Eighty pairs of variables, each with a sum of at least one. */
 LT_TEST(many_sparse_constraints_reach_the_optimum)
 {
-    double f = solve_text("data t = arange(160)/(-80)\nvar x[160] = 0\nminimize sum((x - t)^2)\nsubject to\n  x[1:] >= x[:-1]\n");
-    double exact = 160 * (160.0 * 160 - 1) / 12 / 6400;
-    LT_CHECK_NEAR(f, exact, 1e-5 * exact);
+    double f = solve_text("var x[160] = 0\nminimize sum(x^2)\nsubject to\n  x[::2] + x[1::2] >= 1\n");
+    LT_CHECK_NEAR(f, 40, 1e-4);
 }
 
 LT_TEST_MAIN()
