@@ -42,30 +42,48 @@ unsigned cuDeviceGetAttribute(int *v, unsigned which, int dev)
     return 0;
 }
 unsigned cuDevicePrimaryCtxRetain(lt_cu_context *c, int dev) { (void)dev; *c = (lt_cu_context)&fake_state; return 0; }
-unsigned cuDevicePrimaryCtxRelease_v2(int dev) { (void)dev; return 0; }
 unsigned cuCtxSetCurrent(lt_cu_context c) { (void)c; return 0; }
 
 /* ---- Memory ---- */
 unsigned cuMemGetInfo_v2(size_t *f, size_t *t) { *t = fake_state.memory_bytes; *f = *t - fake_state.used_bytes; return 0; }
+
+/* In front of every allocation; a context that goes takes what is left along. */
+typedef struct header { struct header *next, *before; size_t bytes; } header;
+static header *allocated;
+
+unsigned cuDevicePrimaryCtxRelease_v2(int dev)
+{
+    (void)dev;
+    while (allocated) {
+        header *h = allocated;
+        allocated = h->next;
+        free(h); /* still counted in used_bytes: the device did not give it back */
+    }
+    return 0;
+}
 
 unsigned cuMemAlloc_v2(lt_cu_address *out, size_t bytes)
 {
     unsigned r = answer();
     if (r) return r;
     if (bytes > fake_state.memory_bytes - fake_state.used_bytes) return LT_CU_ERROR_OUT_OF_MEMORY;
-    size_t *p = aligned_alloc(256, (bytes + 511) / 256 * 256);
-    if (!p) return LT_CU_ERROR_OUT_OF_MEMORY;
-    *p = bytes;
+    header *h = aligned_alloc(256, (bytes + 511) / 256 * 256);
+    if (!h) return LT_CU_ERROR_OUT_OF_MEMORY;
+    *h = (header){ allocated, NULL, bytes };
+    if (allocated) allocated->before = h;
+    allocated = h;
     fake_state.used_bytes += bytes;
-    *out = (lt_cu_address)(uintptr_t)((char *)p + 256);
+    *out = (lt_cu_address)(uintptr_t)((char *)h + 256);
     return 0;
 }
 
 unsigned cuMemFree_v2(lt_cu_address at)
 {
-    char *p = (char *)(uintptr_t)at - 256;
-    fake_state.used_bytes -= *(size_t *)(void *)p;
-    free(p);
+    header *h = (header *)(void *)((char *)(uintptr_t)at - 256);
+    if (h->next) h->next->before = h->before;
+    *(h->before ? &h->before->next : &allocated) = h->next;
+    fake_state.used_bytes -= h->bytes;
+    free(h);
     return 0;
 }
 
