@@ -123,7 +123,7 @@ LT_TEST(deep_networks_of_wide_windows_stay_within_the_threshold)
     for (int kernel = 3; kernel <= 7; kernel += 2) {
         lt_operator_spec s = small_cnn();
         s.num_layers = 5, s.base_channels = 16, s.kernel_size = kernel, s.grid = 18;
-        char what[32];
+        char what[48];
         snprintf(what, sizeof what, "five layers, %dx%d", kernel, kernel);
         check_step(s, what);
     }
