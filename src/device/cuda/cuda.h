@@ -36,7 +36,7 @@ typedef struct lt_cuda_stream {
     lt_stream        base;
     lt_cu_stream     handle;
     lt_cuda_capture *capture;           /* being recorded, or NULL */
-    int              depth;             /* inside the enqueue function of a kernel */
+    int              depth;             /* while recording: inside the enqueue function of a kernel */
 } lt_cuda_stream;
 
 typedef struct lt_cuda_event {

@@ -107,6 +107,7 @@ lt_status lt_cuda_queue(lt_cuda_stream *st, const lt_kernel *k, void *const *arg
     if (k->module != c)
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: kernel '%s' was not built for this device", st->base.dev->id, k->name);
     if (!k->enqueue) return launch_function(c, st, (const lt_cuda_kernel *)k, arg);
+    if (!st->capture) return k->enqueue(k, &st->base, arg); /* threads may share the stream: nothing of it is written */
     st->depth++;
     lt_status s = k->enqueue(k, &st->base, arg);
     st->depth--;
