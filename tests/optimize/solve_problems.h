@@ -13,7 +13,7 @@ typedef struct example {
     double *A, *b;          /* data, by problem */
     int64_t m, d;           /* sizes, by problem */
     double  constant, best; /* a parameter; the known optimum (NaN: none) */
-    int64_t n_values, n_gradients; /* calls that asked for them */
+    _Atomic int64_t n_values, n_gradients; /* calls that asked for them, by any thread */
 } example;
 
 example *example_rosenbrock(double x1, double x2);  /* A1 */
