@@ -10,6 +10,10 @@
 #include "lathe/rng.h"
 #include "operators/journal.h"
 
+/* The HDF5 library forgets some of its own memory when it fails on damaged texts. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) { return "leak:libhdf5"; }
+
 static const char config_text[] =
     "metadata: {name: fuzz}\n"
     "parameter_space:\n"
