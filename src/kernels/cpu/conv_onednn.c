@@ -357,7 +357,7 @@ static void unpack(const slab *b, char *dst, const float *src, float *half)
 /* ---- Running ------------------------------------------------------------------------------------- */
 typedef struct conv_job {
     const conv_kernel *v;
-    char *x, *y, *scratch, *bias;
+    char *x, *y, *w, *scratch, *bias; /* w: blocked; weight gradients have theirs in the scratch */
     int64_t x_step, y_step; /* bytes between the k problems of a weight gradient; 0 = shared */
 } conv_job;
 
@@ -403,7 +403,7 @@ static lt_status run_part(const conv_job *j, int64_t item, int lane_index)
     slab sx = { dgrad ? p->out.dtype : p->in[0].dtype, last, part.image, part.n_images, s->c, s->h, s->w, part.x_row, part.x_rows };
     slab sy = { wgrad ? p->in[1].dtype : dgrad ? p->in[0].dtype : p->out.dtype, last, part.image, part.n_images, s->o, s->oh, s->ow, part.y_row, part.y_rows };
     char *x = j->x + k * j->x_step, *y = j->y + k * j->y_step;
-    char *w = j->scratch + v->blocked_at + (wgrad ? (size_t)item * v->w_bytes : 0);
+    char *w = wgrad ? j->scratch + v->blocked_at + (size_t)item * v->w_bytes : j->w;
     int64_t size = v->native ? 2 : 4;
     if (v->direct)
         return execute(j, v->variant_of[task], lane_index, x + ((part.image * s->h + part.x_row) * s->w * s->c) * size,
@@ -460,6 +460,13 @@ static lt_status finish_weights(const conv_kernel *v, char *scratch, char *out)
     return LT_OK;
 }
 
+/* Weights that stay the same are brought into oneDNN's layout once. */
+static lt_status pack_weights(const lt_kernel *k, lt_pool *pool, const void *weights, void *packed)
+{
+    (void)pool;
+    return reorder_weights((const conv_kernel *)k, (void *)(uintptr_t)weights, packed, packed); /* its own scratch is empty */
+}
+
 static lt_status conv_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     const conv_kernel *v = (const conv_kernel *)k;
@@ -478,7 +485,8 @@ static lt_status conv_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
         w = scratch + v->plain_at;
         lt_convert(LT_F32, w, p->in[1].dtype, arg[1], (int64_t)v->w_count);
     }
-    LT_TRY(reorder_weights(v, w, scratch + v->blocked_at, scratch));
+    j.w = k->packed ? k->packed : scratch + v->blocked_at;
+    if (!k->packed) LT_TRY(reorder_weights(v, w, j.w, scratch));
     char *result = v->post.found ? arg[p->n_in + v->post.out_arg] : arg[p->n_in];
     j.bias = v->post.bias_arg ? arg[p->n_in + v->post.bias_arg] : NULL;
     j.x = p->op == LT_OP_CONV2D ? arg[0] : result;
@@ -510,11 +518,16 @@ static void place_scratch(conv_kernel *v, size_t reorder_pad)
     if (v->host.key.out.dtype != LT_F32 && !v->native) at += lt_align64(v->w_count * sizeof(float));
     v->reorder_at = at;
     at += reorder_pad;
-    v->blocked_at = at;
-    at += v->w_bytes * (wgrad ? (size_t)(v->s.k * v->bands.n_tasks) : 1);
     v->lane_at = at;
     v->lane_bytes = 2 * (v->x_bytes + v->y_bytes) + v->pad_bytes; /* x, y, half (at most x + y), scratchpad */
-    v->host.kernel.scratch_bytes = at + (size_t)v->n_lanes * v->lane_bytes + 64;
+    at += (size_t)v->n_lanes * v->lane_bytes + 64;
+    v->blocked_at = at; /* last: a launcher that packs ahead leaves it out */
+    v->host.kernel.scratch_bytes = at + v->w_bytes * (wgrad ? (size_t)(v->s.k * v->bands.n_tasks) : 1);
+    bool plain = v->host.key.in[1].dtype == LT_F32 || v->native;
+    if (v->host.key.op != LT_OP_CONV2D || !plain || reorder_pad) return;
+    v->host.kernel.pack = pack_weights;
+    v->host.kernel.pack_arg = 1;
+    v->host.kernel.packed_bytes = v->w_bytes;
 }
 
 static lt_status make_all(conv_kernel *v)
