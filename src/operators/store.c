@@ -166,9 +166,13 @@ static lt_status store_row(lt_store *s, lt_store_row *r)
 /* Slabs that the journal of an earlier run completes. */
 static lt_status write_found_slabs(lt_store *s)
 {
-    for (int64_t b = 0; b < s->n_slabs; b++)
-        if (s->slab[b].left == 0 && !s->slab[b].written) LT_TRY(lt_store_write_slab(s, b));
-    return LT_OK;
+    bool any = false;
+    for (int64_t b = 0; b < s->n_slabs; b++) {
+        if (s->slab[b].left || s->slab[b].written) continue;
+        LT_TRY(lt_store_write_slab(s, b));
+        any = true;
+    }
+    return any ? lt_store_commit(s) : LT_OK;
 }
 
 static void note_failure(lt_store *s, lt_status st)
