@@ -27,7 +27,8 @@ typedef struct cli_context {
     char      **operand;
 } cli_context;
 
-typedef enum cli_need { CLI_NEED_NOTHING, CLI_NEED_DEVICE } cli_need;
+/* What --device auto opens: nothing, the best device here, or the CPU where that is all the command knows. */
+typedef enum cli_need { CLI_NEED_NOTHING, CLI_NEED_DEVICE, CLI_NEED_CPU } cli_need;
 
 typedef struct cli_command {
     const char            *name;         /* "devices", "bench graph" */

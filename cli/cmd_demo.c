@@ -270,7 +270,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_demo = {
-    .name = "demo", .options = &table, .options_bytes = sizeof(demo_options), .need = CLI_NEED_DEVICE, .run = run,
+    .name = "demo", .options = &table, .options_bytes = sizeof(demo_options), .need = CLI_NEED_CPU, .run = run,
     .description = "Builds three graphs, compiles and runs them: value and gradient of a nonsmooth function under steepest descent, a small "
                    "convolutional network learning a few images, and a fused chain of elementwise operations against the same run op by op; then "
                    "solves a nonsmooth problem with the optimizer. "

@@ -219,7 +219,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_qsvm = {
-    .name = "qsvm", .options = &table, .options_bytes = sizeof(qsvm_cli), .need = CLI_NEED_DEVICE, .run = run,
+    .name = "qsvm", .options = &table, .options_bytes = sizeof(qsvm_cli), .need = CLI_NEED_CPU, .run = run,
     .description = "Reduces features to qubits by principal components, scales them, computes the kernel of a quantum feature map, finds C by "
                    "stratified cross-validation, trains, and tests on rows held out. Components, ranges and C are learnt from training rows "
                    "only. Diagnostics say why a kernel fails: too little spread, too much, or none that has to do with the labels.\n"

@@ -144,7 +144,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_qsvm_predict = {
-    .name = "qsvm predict", .options = &table, .options_bytes = sizeof(predict_cli), .need = CLI_NEED_DEVICE, .run = run,
+    .name = "qsvm predict", .options = &table, .options_bytes = sizeof(predict_cli), .need = CLI_NEED_CPU, .run = run,
     .description = "Reduces, scales and embeds new rows as the machine's training rows were, and tells their classes. The file is checked "
                    "when it is read; labels, where given, score the machine.",
 };

@@ -177,7 +177,8 @@ static int report_failure(const cli_command *command, lt_status s, bool json)
 static lt_status run_in_context(const cli_command *command, cli_context *c)
 {
     bool asked = strcmp(c->common.device, "auto") != 0;
-    if (command->need == CLI_NEED_DEVICE || asked) CLI_TRY(lt_device_open(c->common.device, &c->device));
+    const char *name = !asked && command->need == CLI_NEED_CPU ? "cpu" : c->common.device;
+    if (command->need != CLI_NEED_NOTHING || asked) CLI_TRY(lt_device_open(name, &c->device));
     if (c->common.profile) CLI_TRY(lt_trace_start(NULL));
     if (c->json) {
         lt_json_object_begin(c->json);

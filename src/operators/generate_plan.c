@@ -71,7 +71,7 @@ static lt_status measure(lt_generator *g, const by_work *list, int64_t n, lt_gen
 
 static void estimate_file(const lt_generator *g, lt_generate_plan *out)
 {
-    /* Noise hardly shrinks: what gzip saves on float32 states and features, measured on the baseline. */
+    /* Noise hardly shrinks: a rule of thumb, good enough for a plan. */
     static const double packed[] = { [LT_COMPRESS_GZIP] = 0.9, [LT_COMPRESS_LZF] = 0.98, [LT_COMPRESS_NONE] = 1 };
     out->raw_bytes = lt_store_plan_bytes(&g->plan);
     out->estimated_file_bytes = (uint64_t)(packed[g->c->compression] * (double)out->raw_bytes) + (1 << 16);

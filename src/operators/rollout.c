@@ -105,6 +105,8 @@ static lt_status compile(lt_rollout *r)
 
 static lt_status create(lt_rollout *r, const lt_operator_spec *spec, const lt_rollout_options *opt)
 {
+    if (opt->device && !strcmp(opt->device->backend->name, "cuda"))
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: device %s: rollouts run on the CPU so far; use --device cpu", opt->device->id);
     r->spec = *spec;
     r->opt = *opt;
     r->field = (int64_t)LT_FIELD_CHANNELS * spec->grid * spec->grid;
