@@ -34,7 +34,7 @@ static const lt_option_group groups[] = {
     { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS - 1 },
 };
 static const lt_option_table table = {
-    .program = "lathe visualize-ic-types", .summary = "a picture of the types of initial fields",
+    .program = "lathe visualize-ic-types", .summary = "Show the types of initial fields in one picture",
     .groups = groups, .n_groups = CLI_LEN(groups),
     .example = "lathe visualize-ic-types --output fields.png --tiers baseline,tier1 --add-labels --add-spacing",
 };
