@@ -59,6 +59,7 @@ static int64_t round_up(int64_t v, int64_t unit) { return (v + unit - 1) / unit 
 /* Rows of one tile stay in the second-level cache for a chunk of amplitudes: 96 rows of 256
    amplitudes of three planes are 590 KB in double. */
 enum { TILE_ROWS = 96 };
+enum { BAND_ROWS = 2048 };
 enum { BATCH_MIN = 64, BATCH_MAX = 16384 }; /* bounds of dynamic_batch */
 
 static void choose_tiles(const lt_plan_request *r, lt_gram_plan *p)
@@ -153,6 +154,9 @@ static lt_status choose_memory(const lt_plan_request *r, lt_gram_plan *p, text *
     /* K is filled as we go and takes memory too, unless it is so large that it must live in a file. */
     double K = (double)p->n * (double)p->m * (r->opt->return_dtype == LT_GRAM_FLOAT32 ? 4 : 8);
     budget -= LT_MIN(K, budget / 2);
+    /* A mirrored tile touches a page of every row of K it writes to. Where pages cannot all stay, a band of
+       tiles fills them one after the other, so that each is written to the file once or twice, not once per tile. */
+    p->band_tiles = K > (double)r->free_bytes / 2 ? LT_MAX(1, BAND_ROWS / p->tile_rows) : 1;
     choose_slots(r, budget, p);
     double a = panels_bytes(p, p->n), b = p->cross ? panels_bytes(p, p->m) : 0;
     double all = a + b + (double)p->work_bytes + (double)r->threads * (double)p->scratch_bytes;

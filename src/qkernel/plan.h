@@ -23,6 +23,7 @@ typedef struct lt_gram_plan {
     bool    cross;                 /* Y was given */
     bool    half;                  /* the upper half is computed and mirrored */
     int64_t tile_rows, tile_columns;
+    int64_t band_tiles;            /* rows of tiles computed together: several where K lives in a file */
     bool    bulk;                  /* everything is packed once */
     int64_t block_rows, block_columns; /* held at once otherwise */
     int64_t batch_min, batch_max;  /* with dynamic_batch: what block_rows may become */

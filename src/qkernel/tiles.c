@@ -9,12 +9,15 @@
 
 typedef struct tile { int64_t row, n_rows, column, n_columns; } tile; /* inside its block */
 
-/* False when the tile lies below the diagonal. */
+/* Bands of band_tiles rows of tiles, one after the other; inside a band column by column. False when the
+   tile lies below the diagonal. */
 static bool tile_at(const lt_gram_plan *p, const lt_gram_block *b, int64_t index, tile *t)
 {
-    int64_t per_row = (b->n_columns - 1) / p->tile_columns + 1;
-    t->row = index / per_row * p->tile_rows;
-    t->column = index % per_row * p->tile_columns;
+    int64_t across = (b->n_columns - 1) / p->tile_columns + 1, down = (b->n_rows - 1) / p->tile_rows + 1;
+    int64_t band = index / (across * p->band_tiles), first = band * p->band_tiles, in_band = index - first * across;
+    int64_t height = LT_MIN(p->band_tiles, down - first);
+    t->row = (first + in_band % height) * p->tile_rows;
+    t->column = in_band / height * p->tile_columns;
     t->n_rows = LT_MIN(p->tile_rows, b->n_rows - t->row);
     t->n_columns = LT_MIN(p->tile_columns, b->n_columns - t->column);
     return !p->half || b->first_column + t->column + t->n_columns > b->first_row + t->row;

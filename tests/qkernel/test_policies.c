@@ -248,4 +248,28 @@ LT_TEST(tiles_of_many_runs_are_used)
     LT_CHECK_OK(lt_history_save(name, LT_GRAM_STATES, LT_GRAM_FLOAT64, &h));
 }
 
+/* ---- K larger than memory ---- */
+
+LT_TEST(bands_of_tiles_cover_a_matrix_that_lives_in_a_file)
+{
+    lt_gram_options opt = states_options();
+    lt_circuit c;
+    lt_gram_plan p;
+    LT_CHECK_OK(lt_circuit_create(&opt, &(lt_weights){ weights, LAYERS, Q }, &c));
+    for (int half = 0; half < 2; half++)
+        for (int64_t memory = INT64_C(1) << 26; memory <= INT64_C(1) << 36; memory <<= 10) {
+            enum { ROWS = 5000 };
+            opt.symmetric = half;
+            lt_plan_request r = { .opt = &opt, .circuit = &c, .isa = lt_gram_isa_of(lt_isa_best()), .threads = 2, .n = ROWS, .m = ROWS,
+                                  .free_bytes = memory, .total_bytes = memory, .transfer_reason = "" };
+            LT_CHECK_OK(lt_gram_plan_make(&r, &p));
+            LT_CHECK((p.band_tiles > 1) == (memory < (int64_t)ROWS * ROWS * 8));
+            int64_t pairs = 0;
+            lt_gram_block all = { .n_rows = ROWS, .n_columns = ROWS };
+            LT_CHECK(lt_tiles_count(&p, &all, &pairs) > 0);
+            LT_CHECK_EQ_INT(pairs, half ? ROWS * (ROWS + 1) / 2 : ROWS * ROWS);
+        }
+    lt_circuit_destroy(&c);
+}
+
 LT_TEST_MAIN()
