@@ -157,5 +157,4 @@ void dataset_json_info(lt_json *j, const lt_generate_info *i)
     lt_json_field_int(j, "raw_bytes", (int64_t)i->raw_bytes);
     lt_json_field_int(j, "commits", i->commits);
     lt_json_field_string(j, "first_failure", i->first_failure);
-    lt_json_field_string(j, "note", i->note);
 }

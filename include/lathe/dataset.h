@@ -104,7 +104,6 @@ typedef struct lt_generate_info {          /* the statistics of a run */
     int64_t  signatures, commits;
     lt_precision precision;
     char     precision_reason[160], arithmetic[96], first_failure[160];
-    char     note[160];                    /* what was asked for and is not there; "" when nothing */
 } lt_generate_info;
 
 LT_API lt_generate_options lt_generate_defaults(void);

@@ -126,7 +126,11 @@ static lt_status derive(lt_dataset_config *c)
     if (c->learned.projection_dim && c->learned.projection_dim < 8)
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: features.summary.learned.projection_dim is %d: expected null or an integer in [8, 512]",
                        lt_yaml_place(lt_schema_find(c->document, "features.summary.learned.projection_dim")).s, c->learned.projection_dim);
-    if (c->summary_mode != LT_SUMMARY_MANUAL) c->learned.enabled = true;
+    if (c->learned.enabled && c->summary_mode == LT_SUMMARY_MANUAL)
+        LT_TRY(lt_note(&c->notes, "%s: features.summary.learned.enabled has no effect: summary_mode is manual; use learned or hybrid",
+                       lt_yaml_place(lt_schema_find(c->document, "features.summary.learned.enabled")).s));
+    c->learned.enabled = c->summary && c->summary_mode != LT_SUMMARY_MANUAL;
+    if (c->summary_mode == LT_SUMMARY_LEARNED) c->summary = false;
     return LT_OK;
 }
 

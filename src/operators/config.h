@@ -89,7 +89,7 @@ struct lt_dataset_config {
     int64_t        chunk_rows;      /* K, not yet clamped to N */
     bool           store_trajectories;
     /* features */
-    bool               temporal, summary, initial, architecture;
+    bool               temporal, summary, initial, architecture; /* summary: the statistics; learned.enabled: the latents */
     lt_initial_variant initial_variant;
     lt_architecture_variant architecture_variant;
     lt_summary_mode    summary_mode;

@@ -26,6 +26,7 @@ typedef struct extract {
     lt_store                 *store;
     lt_feature_lane           features;
     lt_replay                *replay;
+    lt_operator_weights      *weights;   /* of the row being worked on, where its features need them */
     int64_t                  *code, *step; /* [rows] of the dataset */
     int64_t                  *failed;    /* [MAX_BLOCK, M] */
     float                    *states, *small; /* one step of a block; one row of it, not padded */
@@ -51,6 +52,12 @@ static void note_failures(int64_t t, const float *x, int64_t m, int64_t field, i
         if (failed[i] < 0 && !lt_state_is_finite(x + i * field, field)) failed[i] = t;
 }
 
+static lt_status push_features(lt_feature_stream *s, lt_learned *learned, int64_t t, const float *states, const int64_t *failed)
+{
+    LT_TRY(lt_feature_stream_push(s, t, states, failed));
+    return learned ? lt_learned_push(learned, t, states, failed) : LT_OK;
+}
+
 /* Stored states of rows first..first+n-1, step by step into their streams. */
 static lt_status push_stored(extract *e, int64_t first, int n, lt_feature_stream **streams)
 {
@@ -63,28 +70,41 @@ static lt_status push_stored(extract *e, int64_t first, int n, lt_feature_stream
             const float *x = e->states + k * row;
             if (grid != g) unpad(x, m * LT_FIELD_CHANNELS, g, grid, e->small), x = e->small;
             note_failures(t, x, m, (int64_t)LT_FIELD_CHANNELS * grid * grid, e->failed + k * m);
-            LT_TRY(lt_feature_stream_push(streams[k], t, x, e->failed + k * m));
+            LT_TRY(push_features(streams[k], e->features.learned, t, x, e->failed + k * m));
         }
     }
     return LT_OK;
 }
 
+typedef struct replayed { lt_feature_stream *stream; lt_learned *learned; } replayed;
+
 static lt_status push_state(void *ctx, int64_t t, const float *states, const int64_t *failed)
 {
-    return lt_feature_stream_push(ctx, t, states, failed);
+    const replayed *r = ctx;
+    return push_features(r->stream, r->learned, t, states, failed);
+}
+
+static lt_status draw_operator(extract *e, int64_t row)
+{
+    lt_operator_weights_destroy(e->weights);
+    e->weights = NULL;
+    LT_TRY(lt_operator_weights_create(&e->rows.spec[row], &e->weights));
+    return lt_operator_weights_draw(e->weights, e->c->seed, e->rows.index[row]);
+}
+
+static lt_status begin_learned(extract *e, int64_t row)
+{
+    if (!e->features.learned) return LT_OK;
+    LT_TRY(draw_operator(e, row));
+    return lt_learned_begin(e->features.learned, &e->rows.spec[row], e->weights);
 }
 
 /* Sensitivity belongs to the operator, not to its states. */
 static lt_status add_sensitivity(extract *e, int64_t row, lt_feature_stream *s)
 {
-    const lt_operator_spec *spec = &e->rows.spec[row];
-    lt_operator_weights *w;
     if (!e->features.probes) return LT_OK;
-    LT_TRY(lt_operator_weights_create(spec, &w));
-    lt_status st = lt_operator_weights_draw(w, e->c->seed, e->rows.index[row]);
-    if (!st) st = lt_feature_lane_sensitivity(&e->features, spec, w, e->field, e->rows.index[row], s);
-    lt_operator_weights_destroy(w);
-    return st;
+    if (!e->features.learned) LT_TRY(draw_operator(e, row));
+    return lt_feature_lane_sensitivity(&e->features, &e->rows.spec[row], e->weights, e->field, e->rows.index[row], s);
 }
 
 static bool ran(const extract *e, int64_t row) { return e->code[row] == LT_RUN_DONE || e->code[row] == LT_RUN_NON_FINITE; }
@@ -100,6 +120,7 @@ static lt_status put_row(extract *e, int64_t row, lt_feature_stream *s)
     LT_TRY(lt_store_row_take(e->store, row, &out));
     lt_status st = ran(e, row) ? lt_feature_lane_finish(&e->features, &e->plan, s, unit, e->field, grid, out)
                                : lt_feature_lane_fail(&e->features, &e->plan, unit, e->field, grid, out);
+    if (!st && ran(e, row) && e->features.learned) st = lt_learned_finish(e->features.learned, out->part[LT_PART_LEARNED]);
     if (st) {
         lt_store_row_drop(e->store, out);
         return st;
@@ -118,9 +139,11 @@ static lt_status run_block(extract *e, int64_t first, int n)
     lt_status s = LT_OK;
     for (int k = 0; k < n && !s; k++) s = lt_feature_lane_take(&e->features, e->rows.spec[first + k].grid, &streams[k]);
     int64_t start = lt_clock_ns();
+    if (!s) s = begin_learned(e, first); /* then the block is this one row */
     if (!s && e->in.has_outputs) s = push_stored(e, first, n, streams);
     for (int k = 0; k < n && !s && !e->in.has_outputs; k++)
-        if (ran(e, first + k)) s = lt_replay_run(e->replay, e->rows.index[first + k], -1, push_state, streams[k], NULL);
+        if (ran(e, first + k))
+            s = lt_replay_run(e->replay, e->rows.index[first + k], -1, push_state, &(replayed){ streams[k], e->features.learned }, NULL);
     e->info->feature_seconds += since(start);
     for (int k = 0; k < n && !s; k++) s = put_row(e, first + k, streams[k]);
     for (int k = 0; k < n; k++) lt_feature_lane_give(&e->features, e->rows.spec[first + k].grid, streams[k]);
@@ -131,7 +154,7 @@ static lt_status run_block(extract *e, int64_t first, int n)
 static lt_status run_all(extract *e)
 {
     int64_t block = e->opt->batch_size ? e->opt->batch_size : 32;
-    block = e->in.has_outputs ? LT_MIN(LT_MIN(block, e->plan.chunk_rows), (int64_t)MAX_BLOCK) : 1;
+    block = e->in.has_outputs && !e->features.learned ? LT_MIN(LT_MIN(block, e->plan.chunk_rows), (int64_t)MAX_BLOCK) : 1;
     for (int64_t first = 0; first < e->plan.rows; first += block) {
         if (e->opt->stop && *e->opt->stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
         LT_TRY(run_block(e, first, (int)LT_MIN(block, e->plan.rows - first)));
@@ -176,7 +199,7 @@ static lt_status open_output(extract *e, const char *output)
                           .shard_count = e->in.shard_count, .realizations = e->in.realizations, .steps = e->in.steps, .all_features = true,
                           .precision = (lt_precision)precision, .metrics = e->in.sampling_metrics[0] ? e->in.sampling_metrics : NULL };
     LT_TRY(lt_dataset_file_plan(&f, &e->arena, &e->plan));
-    LT_TRY(lt_feature_lane_open(c, e->set, e->in.realizations, e->in.steps, (int)e->in.grid, c->precision, e->opt->device, &e->features));
+    LT_TRY(lt_feature_lane_open(c, e->set, e->in.realizations, e->in.steps, (int)e->in.grid, c->precision, e->opt->device, e->opt->stop, &e->features));
     lt_replay_options replay = lt_replay_defaults();
     replay.device = e->opt->device;
     LT_TRY(lt_replay_create(c, &replay, &e->replay));
@@ -215,6 +238,7 @@ lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_ge
     e.info->total_seconds = since(start);
     e.info->samples_per_second = (double)e.info->samples / e.info->total_seconds;
     lt_feature_lane_close(&e.features);
+    lt_operator_weights_destroy(e.weights);
     lt_replay_destroy(e.replay);
     lt_row_table_release(&e.rows);
     lt_feature_set_destroy(e.set);

@@ -36,16 +36,6 @@ static lt_status check_options(const lt_generator *g)
     return lt_store_check_compression(g->c->compression);
 }
 
-/* Latents of the networks are not computed yet: hybrid files lack that one array, others would lack all. */
-static lt_status check_learned(const lt_generator *g)
-{
-    if (g->c->summary_mode == LT_SUMMARY_LEARNED)
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "features.summary.summary_mode is learned: learned features are not implemented; use manual or hybrid");
-    if (g->c->summary_mode == LT_SUMMARY_HYBRID)
-        snprintf(g->info->note, sizeof g->info->note, "features.summary.summary_mode is hybrid: learned features are not implemented, the file has the others");
-    return LT_OK;
-}
-
 static lt_status choose_precision(lt_generator *g)
 {
     lt_rollout_info info = { .precision = g->c->precision };
@@ -77,7 +67,6 @@ lt_status lt_generator_prepare(lt_generator *g)
 {
     int64_t start = lt_clock_ns();
     LT_TRY(check_options(g));
-    LT_TRY(check_learned(g));
     LT_TRY(choose_precision(g));
     LT_TRY(lt_feature_set_create(&g->c->features, g->c->operator_features, &g->set));
     LT_TRY(lt_row_table_create(g->c, g->opt->shard_index, g->opt->shard_count, g->c->total_samples, &g->rows));
@@ -235,7 +224,8 @@ static lt_status run_rows(lt_generator *g)
     g->info->skipped = lt_store_done_count(g->store);
     if (g->n_order == 0) return LT_OK;
     LT_TRY(lt_rollout_cache_create(&g->rollout, LT_KEPT_ROLLOUTS, &g->cache));
-    LT_TRY(lt_feature_lane_open(g->c, g->set, g->c->realizations, g->c->steps, g->rows.max_grid, g->c->precision, g->opt->device, &g->features));
+    LT_TRY(lt_feature_lane_open(g->c, g->set, g->c->realizations, g->c->steps, g->rows.max_grid, g->c->precision, g->opt->device, g->opt->stop,
+                                &g->features));
     LT_TRY(lt_lane_ahead_start(g->c, &g->rows, g->order, g->n_order, g->cache, &g->ahead));
     lt_status s = lt_generator_run(g);
     lt_lane_ahead_stop(g->ahead, &g->info->ahead_seconds);

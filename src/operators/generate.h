@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "lathe/dataset.h"
 #include "operators/generate_lane.h"
+#include "operators/learned.h"
 
 enum { LT_KEPT_ROLLOUTS = 8, LT_MAX_GRIDS = 16 };
 
@@ -19,13 +20,14 @@ typedef struct lt_feature_lane {
     lt_pool                 *pool;
     int                      n_streams;          /* idle ones, kept by grid */
     struct { int grid; lt_feature_stream *stream; } stream[LT_MAX_GRIDS];
+    lt_learned              *learned;            /* NULL: off */
     lt_rollout_cache        *probes;             /* single steps, for sensitivity; NULL: off */
     double                  *work;               /* sensitivity values and norms */
     float                   *field, *base;       /* [3, Gmax, Gmax] each */
 } lt_feature_lane;
 
 lt_status lt_feature_lane_open(const lt_dataset_config *c, const lt_feature_set *set, int64_t realizations, int64_t steps, int max_grid,
-                               lt_precision precision, lt_device *device, lt_feature_lane *out);
+                               lt_precision precision, lt_device *device, const volatile int *stop, lt_feature_lane *out);
 void      lt_feature_lane_close(lt_feature_lane *f);
 /* A stream for this grid, reset; lt_feature_lane_give takes it back. */
 lt_status lt_feature_lane_take(lt_feature_lane *f, int grid, lt_feature_stream **out);

@@ -9,24 +9,31 @@
 #include <math.h>
 #include <string.h>
 
-lt_status lt_feature_lane_open(const lt_dataset_config *c, const lt_feature_set *set, int64_t realizations, int64_t steps, int max_grid,
-                               lt_precision precision, lt_device *device, lt_feature_lane *out)
+/* Single steps for the sensitivity of operators. */
+static lt_status open_probes(lt_feature_lane *f, int max_grid, lt_precision precision, lt_device *device)
 {
-    *out = (lt_feature_lane){ .c = c, .set = set, .realizations = realizations, .steps = steps, .pool = lt_pool_shared() };
-    if (!out->pool) return LT_ERR_MEMORY;
-    if (!c->operator_features || !c->summary) return LT_OK;
     lt_rollout_options opt = lt_rollout_defaults();
     int eps, gains;
     size_t field = LT_FIELD_CHANNELS * (size_t)max_grid * (size_t)max_grid;
     opt.realizations = opt.steps = 1;
     opt.precision = precision;
     opt.device = device;
-    lt_feature_epsilons(set, &eps);
-    lt_feature_gains(set, &gains);
-    out->work = lt_malloc(sizeof(double) * (size_t)(lt_feature_sensitivity_count(set) + 2 * eps + gains));
-    out->field = lt_malloc(field * sizeof(float));
-    out->base = lt_malloc(field * sizeof(float));
-    lt_status s = out->work && out->field && out->base ? lt_rollout_cache_create(&opt, LT_KEPT_ROLLOUTS, &out->probes) : LT_ERR_MEMORY;
+    lt_feature_epsilons(f->set, &eps);
+    lt_feature_gains(f->set, &gains);
+    f->work = lt_malloc(sizeof(double) * (size_t)(lt_feature_sensitivity_count(f->set) + 2 * eps + gains));
+    f->field = lt_malloc(field * sizeof(float));
+    f->base = lt_malloc(field * sizeof(float));
+    return f->work && f->field && f->base ? lt_rollout_cache_create(&opt, LT_KEPT_ROLLOUTS, &f->probes) : LT_ERR_MEMORY;
+}
+
+lt_status lt_feature_lane_open(const lt_dataset_config *c, const lt_feature_set *set, int64_t realizations, int64_t steps, int max_grid,
+                               lt_precision precision, lt_device *device, const volatile int *stop, lt_feature_lane *out)
+{
+    *out = (lt_feature_lane){ .c = c, .set = set, .realizations = realizations, .steps = steps, .pool = lt_pool_shared() };
+    if (!out->pool) return LT_ERR_MEMORY;
+    lt_learned_setup learned = { &c->learned, c->kind, c->seed, realizations, steps, max_grid, precision, device, stop };
+    lt_status s = c->learned.enabled ? lt_learned_create(&learned, &out->learned) : LT_OK;
+    if (!s && c->operator_features && c->summary) s = open_probes(out, max_grid, precision, device);
     if (s) lt_feature_lane_close(out);
     return s;
 }
@@ -34,6 +41,7 @@ lt_status lt_feature_lane_open(const lt_dataset_config *c, const lt_feature_set 
 void lt_feature_lane_close(lt_feature_lane *f)
 {
     for (int i = 0; i < f->n_streams; i++) lt_feature_stream_destroy(f->stream[i].stream);
+    lt_learned_destroy(f->learned);
     lt_rollout_cache_destroy(f->probes);
     lt_free(f->work);
     lt_free(f->field);

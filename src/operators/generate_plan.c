@@ -84,11 +84,13 @@ static lt_status make_plan(lt_generator *g, lt_generate_plan *out)
     int64_t n = g->rows.n;
     by_work *list = lt_malloc((size_t)n * sizeof *list);
     if (!list) return LT_ERR_MEMORY;
+    double passes = (double)LT_MAX(g->c->steps - 1, 1);
+    if (g->c->learned.enabled) passes += lt_learned_passes(&g->c->learned, g->c->kind, g->c->steps);
     *out = (lt_generate_plan){ .rows = n, .realizations = g->c->realizations, .steps = g->c->steps, .grid = g->rows.max_grid,
                                .signatures = g->info->signatures, .precision = g->info->precision };
     for (int64_t i = 0; i < n; i++) {
         list[i] = (by_work){ lt_operator_flops(&g->rows.spec[i]), &g->rows.spec[i], i };
-        out->total_flops += list[i].flops * (double)g->c->realizations * (double)LT_MAX(g->c->steps - 1, 1);
+        out->total_flops += list[i].flops * (double)g->c->realizations * passes;
     }
     qsort(list, (size_t)n, sizeof *list, compare_work);
     estimate_file(g, out);

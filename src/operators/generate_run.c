@@ -24,7 +24,7 @@ typedef struct finished {
     lt_status          failure;
 } finished;
 
-typedef struct sink_context { lt_generator *g; finished *f; int grid; int64_t steps; } sink_context;
+typedef struct sink_context { lt_generator *g; finished *f; int grid; int64_t steps; lt_learned *learned; } sink_context;
 
 static lt_status take_state(void *ctx, int64_t t, const float *states, const int64_t *failed)
 {
@@ -33,6 +33,7 @@ static lt_status take_state(void *ctx, int64_t t, const float *states, const int
     if (stopped(g)) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
     int64_t start = lt_clock_ns();
     if (k->f->stream) LT_TRY(lt_feature_stream_push(k->f->stream, t, states, failed));
+    if (k->learned) LT_TRY(lt_learned_push(k->learned, t, states, failed));
     g->feature_seconds += since(start);
     k->steps = t + 1;
     if (!g->plan.outputs || !k->f->out) return LT_OK;
@@ -62,11 +63,12 @@ static bool is_operators_own(lt_status s) { return s == LT_ERR_NUMERIC || s == L
 static lt_status roll_out(lt_generator *g, lt_ready *ready, finished *f)
 {
     const lt_operator_spec *spec = &g->rows.spec[ready->row];
-    sink_context k = { g, f, spec->grid, 0 };
+    sink_context k = { g, f, spec->grid, 0, f->out ? g->features.learned : NULL };
     lt_span span = lt_span_begin("operator");
     int64_t start = lt_clock_ns();
     g->feature_seconds = g->storage_seconds = 0;
     lt_status s = lt_rollout_set_operator(ready->rollout, spec, ready->weights);
+    if (!s && k.learned) s = lt_learned_begin(k.learned, spec, ready->weights);
     if (!s) s = lt_rollout_run(ready->rollout, ready->field, -1, take_state, &k, &f->result);
     if (is_operators_own(s)) {
         f->failure = s;
@@ -74,11 +76,11 @@ static lt_status roll_out(lt_generator *g, lt_ready *ready, finished *f)
         if (!g->info->first_failure[0]) snprintf(g->info->first_failure, sizeof g->info->first_failure, "%s", lt_error_text());
         s = fill_steps(g, &k);
     }
-    if (!s && !f->failure && f->stream) {
-        int64_t probing = lt_clock_ns();
+    int64_t behind = lt_clock_ns();
+    if (!s && !f->failure && f->stream)
         s = lt_feature_lane_sensitivity(&g->features, spec, ready->weights, ready->field, g->rows.index[ready->row], f->stream);
-        g->feature_seconds += since(probing);
-    }
+    if (!s && !f->failure && k.learned) s = lt_learned_finish(k.learned, f->out->part[LT_PART_LEARNED]);
+    g->feature_seconds += since(behind);
     g->info->inference_seconds += since(start) - g->feature_seconds - g->storage_seconds;
     g->info->feature_seconds += g->feature_seconds;
     g->info->storage_seconds += g->storage_seconds;

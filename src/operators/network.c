@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_LAYERS 64
 #define MAX_CHANNELS 4096
 #define MAX_GRID 4096
 
@@ -38,7 +37,7 @@ static lt_status check_real(const char *name, double value, bool ok, const char 
 
 static lt_status check_cnn(const lt_operator_spec *s)
 {
-    LT_TRY(check_int("num_layers", s->num_layers, 1, MAX_LAYERS));
+    LT_TRY(check_int("num_layers", s->num_layers, 1, LT_MAX_LAYERS));
     LT_TRY(check_int("kernel_size", s->kernel_size, 1, 31));
     if (s->kernel_size % 2 == 0) return LT_FAIL(LT_ERR_ARGUMENT, "operator: kernel_size is %d: expected an odd number", s->kernel_size);
     if (s->circular_padding) LT_TRY(check_int("grid with circular padding", s->grid, s->kernel_size / 2, MAX_GRID));
@@ -50,8 +49,8 @@ static lt_status check_uafno(const lt_operator_spec *s)
     LT_TRY(check_int("encoder_levels", s->encoder_levels, 1, 10));
     LT_TRY(check_int("modes", s->modes, 1, MAX_GRID));
     LT_TRY(check_int("hidden_dim", s->hidden_dim, 0, 16 * MAX_CHANNELS));
-    LT_TRY(check_int("afno_blocks", s->afno_blocks, 0, MAX_LAYERS));
-    LT_TRY(check_int("blocks_per_level", s->blocks_per_level, 1, MAX_LAYERS));
+    LT_TRY(check_int("afno_blocks", s->afno_blocks, 0, LT_MAX_LAYERS));
+    LT_TRY(check_int("blocks_per_level", s->blocks_per_level, 1, LT_MAX_LAYERS));
     if (s->grid % (1 << s->encoder_levels) || s->grid >> s->encoder_levels < 2)
         return LT_FAIL(LT_ERR_ARGUMENT, "operator: grid is %d: expected a multiple of %d (2^encoder_levels), at least %d",
                        s->grid, 1 << s->encoder_levels, 2 << s->encoder_levels);
@@ -140,7 +139,14 @@ lt_node lt_network_tensor_next(lt_network *n, const char *prefix, const char *su
     *t = (lt_network_tensor){ .shape = shape, .init = init, .scale = (float)scale, .count = lt_shape_count(&shape), .offset = n->n_floats };
     snprintf(t->name, sizeof t->name, "%s%s", prefix, suffix);
     n->n_floats += (t->count + 15) / 16 * 16; /* whole cache lines */
-    return lt_input(n->graph, t->name, LT_F32, shape);
+    return t->node = lt_input(n->graph, t->name, LT_F32, shape);
+}
+
+void lt_network_tap_add(lt_network *n, lt_tap_kind kind, int index, const char *name, lt_node node)
+{
+    lt_network_tap *t = &n->tap[n->n_taps++];
+    *t = (lt_network_tap){ .kind = kind, .index = index, .node = node };
+    snprintf(t->name, sizeof t->name, "%s", name);
 }
 
 static lt_shape noise_shape(const lt_operator_spec *s, const lt_noise_shape *n)
@@ -159,7 +165,7 @@ static lt_status build(lt_network *n)
     lt_node keep = lt_input(g, "keep", LT_F32, lt_shape4(1, 1, 1, 1)), gain = lt_input(g, "gain", LT_F32, lt_shape4(1, 1, 1, 1));
     lt_node x = lt_permute(g, state, (int[]){ 0, 2, 3, 1 });
     lt_node out = s->kind == LT_OPERATOR_CNN ? lt_network_cnn(n, x, noise) : lt_network_uafno(n, x);
-    out = lt_permute(g, out, (int[]){ 0, 3, 1, 2 });
+    n->output = out = lt_permute(g, out, (int[]){ 0, 3, 1, 2 });
     if (at.site == LT_SITE_OUTPUT) out = lt_add(g, out, noise);
     else if (at.site == LT_SITE_OUTPUT_FACTOR) out = lt_mul(g, out, noise);
     n->next = lt_add(g, lt_mul(g, state, keep), lt_mul(g, out, gain));

@@ -16,7 +16,18 @@ typedef struct lt_network_tensor {
     lt_tensor_init init;
     float          scale;         /* uniform in +-scale; normal times scale */
     int64_t        count, offset; /* elements; where it starts in the block of weights, in floats */
+    lt_node        node;          /* of the graph, while there is one */
 } lt_network_tensor;
+
+/* Maps inside a network that learned features look at. They cost a program nothing that does not ask for them. */
+typedef enum lt_tap_kind { LT_TAP_EARLY, LT_TAP_MID, LT_TAP_PRE_OUTPUT, LT_TAP_BOTTLENECK, LT_TAP_SKIP } lt_tap_kind;
+typedef struct lt_network_tap {
+    lt_tap_kind kind;
+    int         index;            /* of the block or level, from 0 */
+    char        name[16];         /* "early", "mid_1", …, "pre_output"; "bottleneck", "skip_0", … */
+    lt_node     node;             /* [1, h, w, c] */
+} lt_network_tap;
+enum { LT_MAX_LAYERS = 64, LT_MAX_TAPS = LT_MAX_LAYERS + 2 };
 
 /* Where noise enters a step, and how. It is drawn outside the graph. */
 typedef enum lt_noise_site {
@@ -45,6 +56,9 @@ typedef struct lt_network {
     lt_operator_spec   spec;
     lt_graph          *graph;
     lt_node            next;         /* X' */
+    lt_node            output;       /* O(X) without noise added to or multiplied with it, [1, 3, G, G] */
+    int                n_taps;
+    lt_network_tap     tap[LT_MAX_TAPS];
     int                n_tensors, capacity;
     lt_network_tensor *tensor;
     int64_t            n_floats;     /* of the block of weights */
@@ -71,6 +85,7 @@ int64_t lt_network_channels(const lt_network *n, lt_node x);
 /* The next tensor of the list, as an input of the graph. */
 lt_node lt_network_tensor_next(lt_network *n, const char *prefix, const char *suffix, lt_shape shape,
                                lt_tensor_init init, double scale);
+void    lt_network_tap_add(lt_network *n, lt_tap_kind kind, int index, const char *name, lt_node node);
 lt_node lt_network_conv(lt_network *n, const char *name, lt_node x, int64_t out, int64_t kernel, int64_t stride, bool bias);
 lt_node lt_network_conv_block(lt_network *n, const char *name, lt_node x, int64_t out, int64_t kernel, int64_t stride);
 lt_node lt_network_residual_block(lt_network *n, const char *name, lt_node x, int64_t out, int64_t kernel);

@@ -144,11 +144,15 @@ lt_node lt_network_cnn(lt_network *n, lt_node x, lt_node noise)
     lt_noise_site site = lt_network_noise(s).site;
     char name[NAME_SIZE];
     x = lt_network_conv_block(n, "stem", x, s->base_channels, s->kernel_size, 1);
+    lt_network_tap_add(n, LT_TAP_EARLY, 0, "early", x);
     for (int i = 0; i < s->num_layers; i++) {
         snprintf(name, sizeof name, "blocks.%d", i);
         x = s->num_layers > 3 ? lt_network_residual_block(n, name, x, lt_cnn_width(s, i), s->kernel_size)
                               : lt_network_conv_block(n, name, x, lt_cnn_width(s, i), s->kernel_size, 1);
+        snprintf(name, sizeof name, "mid_%d", i + 1);
+        lt_network_tap_add(n, LT_TAP_MID, i, name, x);
     }
+    lt_network_tap_add(n, LT_TAP_PRE_OUTPUT, 0, "pre_output", x);
     static const int to_last[4] = { 0, 2, 3, 1 }; /* noise is drawn channel by channel */
     if (site == LT_SITE_MAP || site == LT_SITE_MAP_FACTOR) noise = lt_permute(n->graph, noise, to_last);
     if (site == LT_SITE_MAP) x = lt_add(n->graph, x, noise);

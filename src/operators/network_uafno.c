@@ -127,10 +127,13 @@ lt_node lt_network_uafno(lt_network *n, lt_node x)
     x = lt_network_conv_block(n, "stem", x, s->base_channels, 3, 1);
     for (int j = 0; j < levels; j++) {
         skip[j] = residual_blocks(n, "encoder", j, x, lt_uafno_width(s, j));
+        snprintf(name, sizeof name, "skip_%d", j);
+        lt_network_tap_add(n, LT_TAP_SKIP, j, name, skip[j]);
         snprintf(name, sizeof name, "encoder.%d.down", j);
         x = lt_network_conv_block(n, name, skip[j], lt_uafno_width(s, j), 3, 2);
     }
     for (int a = 0; a < s->afno_blocks; a++) x = afno_block(n, a, x);
+    lt_network_tap_add(n, LT_TAP_BOTTLENECK, 0, "bottleneck", x);
     for (int j = 0; j < levels; j++) { /* decoder 0 is the deepest */
         lt_node mate = skip[levels - 1 - j];
         int64_t width = lt_network_channels(n, mate);

@@ -11,9 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Below this many operations a realization does not keep several threads busy: each gets its own. */
-#define SMALL_STEP_FLOPS 4e9
-
 lt_rollout_options lt_rollout_defaults(void)
 {
     return (lt_rollout_options){ .realizations = 1, .steps = 2, .precision = LT_PRECISION_FLOAT32, .post = LT_POST_NONE };
@@ -51,7 +48,7 @@ static lt_status plan_lanes(lt_rollout *r, int64_t arena)
     int64_t noise = r->noise.count * (int64_t)sizeof(float), threads = r->lane_capacity;
     if (o->threads) threads = LT_MIN(threads, o->threads);
     r->limited = threads < r->lane_capacity;
-    bool apart = r->network.flops < SMALL_STEP_FLOPS || r->limited;
+    bool apart = r->network.flops < LT_SMALL_STEP_FLOPS || r->limited;
     int64_t most = LT_MIN(apart ? threads : 1, o->realizations);
     if (o->micro_batch) most = LT_MIN(most, o->micro_batch);
     while (most > 1 && most * (arena + noise) > budget) most--;

@@ -4,6 +4,9 @@
 
 #include "operators/noise.h"
 
+/* Below this many operations a realization does not keep several threads busy: each gets its own. */
+#define LT_SMALL_STEP_FLOPS 4e9
+
 /* One compiled step and the arguments it runs with. */
 typedef struct lt_step_lane {
     lt_program  *program;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/status.h"
+#include "operators/learned.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,21 @@ static lt_status name_architecture(const lt_dataset_config *c, lt_arena *arena, 
     return LT_OK;
 }
 
+/* Attributes of the oldest file format hold 64 KiB, 16 bytes a name: wide arrays of latents go without. */
+enum { MAX_NAMES = 4000 };
+
+static lt_status name_learned(lt_arena *arena, lt_part_plan *part, int n)
+{
+    char name[32];
+    if (n > MAX_NAMES) return LT_OK;
+    LT_TRY(set_names(arena, part, n));
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "learned_%d", i);
+        if (!(((const char **)part->names)[i] = lt_arena_strdup(arena, name))) return LT_ERR_MEMORY;
+    }
+    return LT_OK;
+}
+
 static lt_status name_columns(const lt_file_content *f, lt_arena *arena, lt_store_plan *p)
 {
     const lt_dataset_config *c = f->config;
@@ -43,6 +59,7 @@ static lt_status name_columns(const lt_file_content *f, lt_arena *arena, lt_stor
         FILL_NAMES(&p->part[LT_PART_PER_TRAJECTORY], p->summary_columns, lt_feature_summary_name(f->features, i));
         FILL_NAMES(&p->part[LT_PART_AGGREGATED], 3 * p->summary_columns, lt_feature_aggregated_name(f->features, i));
     }
+    if (p->learned_columns) LT_TRY(name_learned(arena, &p->part[LT_PART_LEARNED], p->learned_columns));
     if (p->initial_columns) FILL_NAMES(&p->part[LT_PART_INITIAL], p->initial_columns, lt_initial_name(c->initial_variant, i));
     return p->architecture_columns ? name_architecture(c, arena, &p->part[LT_PART_ARCHITECTURE], p->architecture_columns) : LT_OK;
 }
@@ -60,6 +77,7 @@ lt_status lt_dataset_file_plan(const lt_file_content *f, lt_arena *arena, lt_sto
         .architecture_columns = on && c->architecture ? lt_architecture_count(c) : 0,
         .outputs = f->outputs, .compression = c->compression, .level = c->compression_level,
     };
+    if (on && c->learned.enabled) LT_TRY(lt_learned_columns(&c->learned, c->kind, f->rows->max_grid, &out->learned_columns));
     LT_TRY(lt_store_plan_finish(out));
     return name_columns(f, arena, out);
 }
@@ -85,17 +103,18 @@ lt_status lt_dataset_file_create(const char *path, const lt_file_content *f, con
 {
     const lt_dataset_config *c = f->config;
     const lt_row_table *t = f->rows;
-    char now[40];
+    char now[40], latents[512] = "";
     const char **names = lt_malloc((size_t)c->space.n * sizeof *names);
     if (!names) return LT_ERR_MEMORY;
     for (int i = 0; i < c->space.n; i++) names[i] = c->space.param[i].name;
     date_now(now);
+    if (plan->learned_columns) lt_learned_describe(&c->learned, c->kind, latents, sizeof latents);
     lt_store_labels labels = { t->unit, t->alias, t->policy, t->noise, t->grid, t->index };
     lt_store_texts texts = {
         .config = f->config_json ? f->config_json : c->json, .engine_config = c->engine_json, .sampling_metrics = f->metrics ? f->metrics : "{}",
         .precision = lt_precision_name(f->precision), .date = f->date ? f->date : now,
         .registry = f->features ? lt_feature_registry_json(f->features) : "{}", .extraction_config = extraction_json(c),
-        .dimension_names = names, .seed = c->seed,
+        .learned = latents, .dimension_names = names, .seed = c->seed,
     };
     lt_status s = lt_store_skeleton(path, plan, &labels, &texts);
     lt_free((void *)names);

@@ -215,7 +215,7 @@ static void put_summary(skeleton *k)
     g = make_group(k, "/features/summary/learned");
     if (g < 0) return;
     note(k, lt_hdf5_put_text(g, "version", family_version));
-    note(k, lt_hdf5_put_text(g, "description", "latents of the operators, averaged over the grid and reduced over time"));
+    note(k, lt_hdf5_put_text(g, "description", k->t->learned ? k->t->learned : ""));
     close_group(g);
     put_part(k, LT_PART_LEARNED);
 }

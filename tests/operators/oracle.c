@@ -154,16 +154,27 @@ static void replace(map *x, map y)
     *x = y;
 }
 
+static void tell(const oracle *o, const char *name, int number, const map *x)
+{
+    char full[32];
+    if (number < 0) snprintf(full, sizeof full, "%s", name);
+    else snprintf(full, sizeof full, "%s_%d", name, number);
+    if (o->tap) o->tap(o->tap_ctx, full, x);
+}
+
 static map cnn(oracle *o, const map *field)
 {
     const lt_operator_spec *s = &o->spec;
     map x = conv_block(o, "stem", field, s->base_channels, s->kernel_size, 1);
+    tell(o, "early", -1, &x);
     for (int i = 0; i < s->num_layers; i++) {
         char name[32];
         int64_t width = s->base_channels * (i == 0 ? 1 : i == 1 ? 2 : 4);
         snprintf(name, sizeof name, "blocks.%d", i);
         replace(&x, s->num_layers > 3 ? residual_block(o, name, &x, width, s->kernel_size) : conv_block(o, name, &x, width, s->kernel_size, 1));
+        tell(o, "mid", i + 1, &x);
     }
+    tell(o, "pre_output", -1, &x);
     return x;
 }
 
@@ -295,10 +306,12 @@ static map uafno(oracle *o, const map *field)
             replace(&x, residual_block(o, name, &x, width, 3));
         }
         skip[j] = x;
+        tell(o, "skip", j, &x);
         snprintf(name, sizeof name, "encoder.%d.down", j);
         x = conv_block(o, name, &skip[j], width, 3, 2);
     }
     for (int a = 0; a < s->afno_blocks; a++) afno(o, a, &x);
+    tell(o, "bottleneck", -1, &x);
     for (int j = 0; j < s->encoder_levels; j++) {
         map *mate = &skip[s->encoder_levels - 1 - j];
         map up = upsample(&x), both = concat(&up, mate);

@@ -13,6 +13,8 @@ typedef struct oracle {
     const lt_operator_weights *weights;
     int at;                /* tensors taken so far: they are used up in order */
     int bits;              /* mantissa bits kept of convolution operands and results; 0 = all */
+    void (*tap)(void *ctx, const char *name, const map *x); /* told the maps that learned features look at; NULL: nobody */
+    void *tap_ctx;
 } oracle;
 
 /* The operator without noise on the output. map_noise [c, G, G], added or multiplied before the output

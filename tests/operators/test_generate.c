@@ -62,7 +62,7 @@ static lt_generate_info generate(const variant *v, const char *output, const lt_
 
 static const char *const arrays[] = {
     "/parameters/params", "/inputs/fields", "/outputs/fields", "/features/temporal/features", "/features/summary/per_trajectory/features",
-    "/features/summary/aggregated/features", "/features/initial/aggregated/features", "/features/architecture/aggregated/features",
+    "/features/summary/aggregated/features", "/features/summary/learned/features", "/features/initial/aggregated/features", "/features/architecture/aggregated/features",
 };
 
 static lt_dataset *open_ok(const char *path)
@@ -429,6 +429,70 @@ LT_TEST(the_plan_counts_what_the_run_writes)
     lt_dataset_config_destroy(c);
 }
 
+/* ---- Learned features ---- */
+
+LT_TEST(learned_rows_are_the_same_however_they_are_made)
+{
+    variant v = base_variant();
+    const char *a = scratch("latents.h5"), *b = scratch("latents_b.h5");
+    v.features = "{summary: {summary_mode: hybrid, learned: {extract_from: all, temporal_agg: mean_max}}}";
+    generate(&v, a, NULL);
+    check_valid(a);
+    for (int threads = 1; threads <= 2; threads++) {
+        LT_CHECK_OK(lt_pool_shared_resize(threads));
+        v.batch = 9 / threads, v.chunk = 3;
+        v.storage = threads == 1 ? "" : ", store_trajectories: true";
+        generate(&v, b, NULL);
+        LT_CHECK_EQ_INT(differences(a, b, false), 0);
+    }
+    LT_CHECK_OK(lt_pool_shared_resize(0));
+    lt_dataset *d = open_ok(b);
+    const char *extracted = scratch("latents_c.h5");
+    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .output = extracted }, NULL));
+    lt_dataset_close(d);
+    LT_CHECK_EQ_INT(differences(a, extracted, true), 0);
+    d = open_ok(a);
+    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .output = extracted, .overwrite = true }, NULL));
+    lt_dataset_close(d);
+    LT_CHECK_EQ_INT(differences(a, extracted, true), 0);
+}
+
+LT_TEST(learned_files_have_their_array_with_names)
+{
+    variant v = base_variant();
+    const char *path = scratch("learned.h5"), *const *names;
+    int64_t n;
+    v.samples = 3;
+    v.features = "{summary: {summary_mode: learned, learned: {extract_from: pre_output, temporal_agg: std}}}";
+    generate(&v, path, NULL);
+    lt_dataset *d = open_ok(path);
+    lt_shape learned = lt_dataset_shape(d, "/features/summary/learned/features");
+    LT_CHECK(learned.rank == 2 && learned.dim[0] == 3 && learned.dim[1] == 128);
+    LT_CHECK_EQ_INT(lt_dataset_shape(d, "/features/summary/aggregated/features").rank, 0);
+    LT_CHECK_EQ_INT(lt_dataset_shape(d, "/features/temporal/features").rank, 3);
+    LT_CHECK_OK(lt_dataset_texts(d, "/features/summary/learned/features@column_names", &n, &names));
+    LT_CHECK(n == 128 && !strcmp(names[127], "learned_127"));
+    LT_CHECK_OK(lt_dataset_texts(d, "/features/summary/learned@description", &n, &names));
+    LT_CHECK(n == 1 && strstr(names[0], "latents pre_output of the untrained operators"));
+    LT_CHECK_OK(lt_dataset_texts(d, "/features/summary/learned@version", &n, &names));
+    LT_CHECK(n == 1 && !strcmp(names[0], "1.0.0"));
+    float *x = read_all(d, "/features/summary/learned/features", &n), sum = 0;
+    for (int64_t i = 0; x && i < n; i++) sum += x[i];
+    LT_CHECK(isfinite(sum) && sum > 0);
+    free(x);
+    lt_dataset_close(d);
+}
+
+LT_TEST(latents_of_another_kind_of_operator_are_refused)
+{
+    variant v = base_variant();
+    lt_generate_options opt = lt_generate_defaults();
+    v.features = "{summary: {summary_mode: hybrid, learned: {extract_from: bottleneck}}}";
+    lt_dataset_config *c = config_of(&v, scratch("refused.h5"));
+    LT_CHECK_FAILS(lt_generate(c, &opt, NULL), LT_ERR_ARGUMENT, "extract_from is bottleneck");
+    lt_dataset_config_destroy(c);
+}
+
 LT_TEST(uafno_operators_too)
 {
     static const char text[] =
@@ -442,13 +506,17 @@ LT_TEST(uafno_operators_too)
         "    afno_blocks: {type: integer, bounds: [1, 2]}, blocks_per_level: {type: integer, bounds: [1, 2]}}\n"
         "sampling: {total_samples: 3, batch_size: 1}\n"
         "simulation: {device: cpu, operator_type: u_afno, precision: float32, num_realizations: 2, num_timesteps: 3}\n"
-        "dataset: {output_path: x.h5, storage: {chunk_size: 2}}\n";
+        "dataset: {output_path: x.h5, storage: {chunk_size: 2}}\n"
+        "features: {summary: {summary_mode: hybrid, learned: {extract_from: bottleneck, projection_dim: 8, training_epochs: 3}}}\n";
     const char *path = scratch("uafno.h5");
     lt_dataset_config *c = NULL;
     lt_generate_options opt = lt_generate_defaults();
     LT_CHECK_OK(lt_dataset_config_parse(text, sizeof text - 1, "uafno.yaml", &(lt_dataset_overrides){ .output = path }, &c));
     LT_CHECK_OK(lt_generate(c, &opt, NULL));
     check_valid(path);
+    lt_dataset *d = open_ok(path);
+    LT_CHECK_EQ_INT(lt_dataset_shape(d, "/features/summary/learned/features").dim[1], 8);
+    lt_dataset_close(d);
     lt_dataset_config_destroy(c);
 }
 

@@ -1,0 +1,209 @@
+/* Training operators on their own trajectories: the operator on a state shall give the next one.
+   SPDX-License-Identifier: BSD-3-Clause
+
+   Full batch: the loss is the mean over all pairs of neighbouring states. A program gives one pair's loss and
+   gradient; pairs follow each other in order, so sums do not depend on the number of threads. */
+#include "operators/learned.h"
+
+#include "base/alloc.h"
+#include "base/pool.h"
+#include "base/status.h"
+#include "operators/weights.h"
+#include "trace/trace.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PIECE 65536 /* elements updated as one task */
+#define BETA1 0.9
+#define BETA2 0.999
+#define ADAM_EPSILON 1e-8
+#define LEAST_IMPROVEMENT 1e-6
+#define LAST_RATE 0.01 /* of the first: where the cosine ends */
+
+struct lt_trainer {
+    lt_network   network;       /* without its graph */
+    lt_pool     *pool;
+    lt_program  *program;       /* loss, then the gradient of every tensor */
+    const void **input;         /* of the step, then the next state */
+    void       **output;
+    float       *weight, *gradient, *sum, *first, *second; /* blocks: trained; of a pair; of all pairs; moments */
+};
+
+/* ---- The program -------------------------------------------------------------------------------- */
+
+static lt_status compile(lt_trainer *t, lt_device *device)
+{
+    lt_network *n = &t->network;
+    lt_graph *g = n->graph;
+    lt_node target = lt_input(g, "next state", LT_F32, lt_node_shape(g, n->output));
+    size_t count = (size_t)n->n_tensors;
+    lt_node *node = lt_malloc((2 * count + 1) * sizeof *node), *wrt = node + count + 1;
+    if (!node) return LT_ERR_MEMORY;
+    node[0] = lt_mean(g, lt_square(g, lt_sub(g, n->output, target)));
+    for (size_t i = 0; i < count; i++) wrt[i] = n->tensor[i].node;
+    lt_status s = lt_grad(g, node[0], wrt, n->n_tensors, node + 1);
+    if (!s) s = lt_program_create(g, node, n->n_tensors + 1, &(lt_compile_options){ .device = device }, &t->program);
+    lt_free(node);
+    return s;
+}
+
+static lt_status make_memory(lt_trainer *t)
+{
+    float **block[] = { &t->weight, &t->gradient, &t->sum, &t->first, &t->second };
+    size_t bytes = (size_t)t->network.n_floats * sizeof(float);
+    for (size_t i = 0; i < LT_LEN(block); i++) {
+        if (!(*block[i] = lt_malloc_aligned(bytes))) return LT_ERR_MEMORY;
+        memset(*block[i], 0, bytes); /* the gaps between tensors are updated along with them */
+    }
+    t->input = lt_calloc((size_t)(LT_STEP_TENSORS + t->network.n_tensors + 1), sizeof *t->input);
+    t->output = lt_calloc((size_t)(t->network.n_tensors + 1), sizeof *t->output);
+    if (!t->input || !t->output) return LT_ERR_MEMORY;
+    for (int i = 0; i < t->network.n_tensors; i++) {
+        t->input[LT_STEP_TENSORS + i] = t->weight + t->network.tensor[i].offset;
+        t->output[1 + i] = t->gradient + t->network.tensor[i].offset;
+    }
+    return LT_OK;
+}
+
+lt_status lt_trainer_create(const lt_operator_spec *spec, lt_device *device, lt_trainer **out)
+{
+    lt_trainer *t = lt_calloc(1, sizeof *t);
+    if (!(*out = t)) return LT_ERR_MEMORY;
+    t->pool = lt_pool_shared();
+    lt_status s = t->pool ? lt_network_create(spec, &t->network) : LT_ERR_MEMORY;
+    if (!s) s = compile(t, device);
+    lt_network_drop_graph(&t->network);
+    if (!s) s = make_memory(t);
+    if (!s) return LT_OK;
+    lt_trainer_destroy(t);
+    *out = NULL;
+    return s;
+}
+
+void lt_trainer_destroy(lt_trainer *t)
+{
+    if (!t) return;
+    lt_program_destroy(t->program);
+    lt_network_release(&t->network);
+    float *block[] = { t->weight, t->gradient, t->sum, t->first, t->second };
+    for (size_t i = 0; i < LT_LEN(block); i++) lt_free_aligned(block[i]);
+    lt_free((void *)t->input);
+    lt_free((void *)t->output);
+    lt_free(t);
+}
+
+const float *lt_trainer_weights(const lt_trainer *t) { return t->weight; }
+
+/* ---- Passes over blocks ----------------------------------------------------------------------------- */
+
+typedef struct update { lt_trainer *t; double rate, scale, correct1, correct2; } update;
+
+static int64_t piece_of(const lt_trainer *t, int64_t index, int64_t *begin)
+{
+    *begin = index * PIECE;
+    return LT_MIN(PIECE, t->network.n_floats - *begin);
+}
+
+static lt_status add_task(void *ctx, int64_t index, int worker)
+{
+    lt_trainer *t = ctx;
+    (void)worker;
+    int64_t at, n = piece_of(t, index, &at);
+    for (int64_t i = at; i < at + n; i++) t->sum[i] += t->gradient[i];
+    return LT_OK;
+}
+
+static lt_status adam_task(void *ctx, int64_t index, int worker)
+{
+    const update *u = ctx;
+    lt_trainer *t = u->t;
+    (void)worker;
+    int64_t at, n = piece_of(t, index, &at);
+    for (int64_t i = at; i < at + n; i++) {
+        double g = t->sum[i] * u->scale;
+        double m = BETA1 * t->first[i] + (1 - BETA1) * g, v = BETA2 * t->second[i] + (1 - BETA2) * g * g;
+        t->first[i] = (float)m;
+        t->second[i] = (float)v;
+        t->weight[i] -= (float)(u->rate * (m / u->correct1) / (sqrt(v / u->correct2) + ADAM_EPSILON));
+    }
+    return LT_OK;
+}
+
+static lt_status over_blocks(lt_trainer *t, lt_task task, void *ctx)
+{
+    return lt_pool_run(t->pool, (t->network.n_floats + PIECE - 1) / PIECE, task, ctx);
+}
+
+/* ---- Epochs --------------------------------------------------------------------------------------------- */
+
+/* Loss and the sum of gradients over all pairs. */
+static lt_status pass_over_pairs(lt_trainer *t, const lt_trajectory *x, const volatile int *stop, double *loss, int64_t *pairs)
+{
+    float one;
+    *loss = 0, *pairs = 0;
+    t->output[0] = &one;
+    memset(t->sum, 0, (size_t)t->network.n_floats * sizeof *t->sum);
+    for (int64_t step = 0; step + 1 < x->steps; step++)
+        for (int64_t m = 0; m < x->realizations; m++) {
+            if (x->kept[m] < 0) continue;
+            if (stop && *stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
+            t->input[LT_STEP_STATE] = x->states + (step * x->realizations + m) * x->field;
+            t->input[LT_STEP_TENSORS + t->network.n_tensors] = x->states + ((step + 1) * x->realizations + m) * x->field;
+            LT_TRY(lt_program_run(t->program, t->input, t->output));
+            LT_TRY(over_blocks(t, add_task, t));
+            *loss += one;
+            ++*pairs;
+        }
+    if (*pairs) *loss /= (double)*pairs;
+    return LT_OK;
+}
+
+static double rate_at(const lt_learned_options *o, int epoch)
+{
+    double last = LAST_RATE * o->learning_rate;
+    return o->cosine ? last + (o->learning_rate - last) * (1 + cos(M_PI * epoch / o->training_epochs)) / 2 : o->learning_rate;
+}
+
+static void start(lt_trainer *t, const lt_operator_weights *w)
+{
+    for (int i = 0; i < t->network.n_tensors; i++) {
+        const lt_network_tensor *a = &t->network.tensor[i];
+        memcpy(t->weight + a->offset, w->block + w->network.tensor[i].offset, (size_t)a->count * sizeof *t->weight);
+    }
+    memset(t->first, 0, (size_t)t->network.n_floats * sizeof *t->first);
+    memset(t->second, 0, (size_t)t->network.n_floats * sizeof *t->second);
+}
+
+static lt_status train(lt_trainer *t, const lt_learned_options *o, const lt_trajectory *x, const volatile int *stop, lt_training_result *r)
+{
+    double best = INFINITY;
+    int waited = 0;
+    while (r->epochs < o->training_epochs && waited < o->patience) {
+        double loss;
+        int64_t pairs;
+        LT_TRY(pass_over_pairs(t, x, stop, &loss, &pairs));
+        if (!pairs) return LT_OK;
+        if (!isfinite(loss)) return LT_FAIL(LT_ERR_NUMERIC, "training: the loss is not finite in epoch %d", r->epochs);
+        update u = { t, rate_at(o, r->epochs), 1 / (double)pairs, 1 - pow(BETA1, r->epochs + 1), 1 - pow(BETA2, r->epochs + 1) };
+        LT_TRY(over_blocks(t, adam_task, &u));
+        if (r->epochs++ == 0) r->first_loss = loss;
+        r->last_loss = loss;
+        waited = loss < best - LEAST_IMPROVEMENT ? 0 : waited + 1;
+        best = waited ? best : loss;
+    }
+    return LT_OK;
+}
+
+lt_status lt_trainer_run(lt_trainer *t, const lt_learned_options *opt, const lt_trajectory *x, const lt_operator_weights *w,
+                         const volatile int *stop, lt_training_result *result)
+{
+    lt_training_result own;
+    if (!result) result = &own;
+    *result = (lt_training_result){ 0 };
+    lt_span span = lt_span_begin("training");
+    start(t, w);
+    lt_status s = train(t, opt, x, stop, result);
+    lt_span_end(span);
+    return s;
+}
