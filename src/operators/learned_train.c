@@ -25,25 +25,33 @@ struct lt_trainer {
     lt_network   network;       /* without its graph */
     lt_pool     *pool;
     lt_program  *program;       /* loss, then the gradient of every tensor */
-    const void **input;         /* of the step, then the next state */
+    const void **input;         /* of the step; the next state is in the place of noise */
     void       **output;
     float       *weight, *gradient, *sum, *first, *second; /* blocks: trained; of a pair; of all pairs; moments */
 };
 
 /* ---- The program -------------------------------------------------------------------------------- */
 
+/* Training has no noise, so its input takes the next state: it stands before the tensors, which are held through an epoch. */
+static lt_status make_network(lt_trainer *t, const lt_operator_spec *spec)
+{
+    lt_operator_spec quiet = *spec;
+    quiet.noise = LT_NOISE_NONE;
+    return lt_network_create(&quiet, &t->network);
+}
+
 static lt_status compile(lt_trainer *t, lt_device *device)
 {
     lt_network *n = &t->network;
     lt_graph *g = n->graph;
-    lt_node target = lt_input(g, "next state", LT_F32, lt_node_shape(g, n->output));
+    lt_compile_options opt = { .device = device, .held_from = LT_STEP_TENSORS };
     size_t count = (size_t)n->n_tensors;
     lt_node *node = lt_malloc((2 * count + 1) * sizeof *node), *wrt = node + count + 1;
     if (!node) return LT_ERR_MEMORY;
-    node[0] = lt_mean(g, lt_square(g, lt_sub(g, n->output, target)));
+    node[0] = lt_mean(g, lt_square(g, lt_sub(g, n->output, n->noise)));
     for (size_t i = 0; i < count; i++) wrt[i] = n->tensor[i].node;
     lt_status s = lt_grad(g, node[0], wrt, n->n_tensors, node + 1);
-    if (!s) s = lt_program_create(g, node, n->n_tensors + 1, &(lt_compile_options){ .device = device }, &t->program);
+    if (!s) s = lt_program_create(g, node, n->n_tensors + 1, &opt, &t->program);
     lt_free(node);
     return s;
 }
@@ -56,7 +64,7 @@ static lt_status make_memory(lt_trainer *t)
         if (!(*block[i] = lt_malloc_aligned(bytes))) return LT_ERR_MEMORY;
         memset(*block[i], 0, bytes); /* the gaps between tensors are updated along with them */
     }
-    t->input = lt_calloc((size_t)(LT_STEP_TENSORS + t->network.n_tensors + 1), sizeof *t->input);
+    t->input = lt_calloc((size_t)(LT_STEP_TENSORS + t->network.n_tensors), sizeof *t->input);
     t->output = lt_calloc((size_t)(t->network.n_tensors + 1), sizeof *t->output);
     if (!t->input || !t->output) return LT_ERR_MEMORY;
     for (int i = 0; i < t->network.n_tensors; i++) {
@@ -71,7 +79,7 @@ lt_status lt_trainer_create(const lt_operator_spec *spec, lt_device *device, lt_
     lt_trainer *t = lt_calloc(1, sizeof *t);
     if (!(*out = t)) return LT_ERR_MEMORY;
     t->pool = lt_pool_shared();
-    lt_status s = t->pool ? lt_network_create(spec, &t->network) : LT_ERR_MEMORY;
+    lt_status s = t->pool ? make_network(t, spec) : LT_ERR_MEMORY;
     if (!s) s = compile(t, device);
     lt_network_drop_graph(&t->network);
     if (!s) s = make_memory(t);
@@ -144,12 +152,13 @@ static lt_status pass_over_pairs(lt_trainer *t, const lt_trajectory *x, const vo
     *loss = 0, *pairs = 0;
     t->output[0] = &one;
     memset(t->sum, 0, (size_t)t->network.n_floats * sizeof *t->sum);
+    lt_program_renew(t->program); /* the last epoch changed the weights */
     for (int64_t step = 0; step + 1 < x->steps; step++)
         for (int64_t m = 0; m < x->realizations; m++) {
             if (x->kept[m] < 0) continue;
             if (stop && *stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
             t->input[LT_STEP_STATE] = x->states + (step * x->realizations + m) * x->field;
-            t->input[LT_STEP_TENSORS + t->network.n_tensors] = x->states + ((step + 1) * x->realizations + m) * x->field;
+            t->input[LT_STEP_NOISE] = x->states + ((step + 1) * x->realizations + m) * x->field;
             LT_TRY(lt_program_run(t->program, t->input, t->output));
             LT_TRY(over_blocks(t, add_task, t));
             *loss += one;

@@ -161,7 +161,7 @@ static lt_status build(lt_network *n)
     const lt_operator_spec *s = &n->spec;
     lt_noise_shape at = lt_network_noise(s);
     lt_node state = lt_input(g, "state", LT_F32, lt_shape4(1, LT_FIELD_CHANNELS, s->grid, s->grid));
-    lt_node noise = lt_input(g, "noise", LT_F32, noise_shape(s, &at));
+    lt_node noise = n->noise = lt_input(g, "noise", LT_F32, noise_shape(s, &at));
     lt_node keep = lt_input(g, "keep", LT_F32, lt_shape4(1, 1, 1, 1)), gain = lt_input(g, "gain", LT_F32, lt_shape4(1, 1, 1, 1));
     lt_node x = lt_permute(g, state, (int[]){ 0, 2, 3, 1 });
     lt_node out = s->kind == LT_OPERATOR_CNN ? lt_network_cnn(n, x, noise) : lt_network_uafno(n, x);

@@ -56,6 +56,7 @@ typedef struct lt_network {
     lt_operator_spec   spec;
     lt_graph          *graph;
     lt_node            next;         /* X' */
+    lt_node            noise;        /* input LT_STEP_NOISE */
     lt_node            output;       /* O(X) without noise added to or multiplied with it, [1, 3, G, G] */
     int                n_taps;
     lt_network_tap     tap[LT_MAX_TAPS];
