@@ -163,6 +163,7 @@ static void stop_after(void *ctx, const lt_generate_progress *p)
 LT_TEST(a_stopped_run_resumes_to_the_same_file)
 {
     variant v = base_variant();
+    v.features = "{summary: {summary_mode: hybrid}}";
     const char *whole = scratch("whole.h5"), *parts = scratch("parts.h5");
     generate(&v, whole, NULL);
     lt_generate_options opt = lt_generate_defaults();
@@ -217,6 +218,7 @@ LT_TEST(resuming_something_else_is_refused)
 LT_TEST(shards_merge_to_the_whole)
 {
     variant v = base_variant();
+    v.features = "{summary: {summary_mode: hybrid}}";
     const char *whole = scratch("all.h5"), *merged = scratch("merged.h5"), *shard[3] = { scratch("s0.h5"), scratch("s1.h5"), scratch("s2.h5") };
     v.storage = ", store_trajectories: true";
     generate(&v, whole, NULL);
@@ -338,6 +340,7 @@ LT_TEST(extraction_takes_a_document_of_its_own)
 LT_TEST(operators_that_diverge_are_marked_and_the_run_goes_on)
 {
     variant v = base_variant();
+    v.features = "{summary: {summary_mode: hybrid}}";
     const char *path = scratch("diverges.h5");
     v.extra_evolution = ", dt: {type: choice, choices: [0.01, 1.0e+38]}";
     v.policies = "[residual]";
@@ -356,6 +359,10 @@ LT_TEST(operators_that_diverge_are_marked_and_the_run_goes_on)
         LT_CHECK(nan == (code[r] == LT_RUN_NON_FINITE));
         LT_CHECK(code[r] == LT_RUN_DONE ? step[r] == 4 : step[r] < 4);
     }
+    free(x);
+    x = read_all(d, "/features/summary/learned/features", &n);
+    for (int r = 0; r < 9 && x; r++) LT_CHECK(isnan(x[r * n / 9]) == (code[r] == LT_RUN_NON_FINITE)); /* both realizations leave */
+    LT_CHECK_EQ_INT(n, 9 * 768);
     free(x);
     lt_dataset_close(d);
 }
@@ -378,6 +385,7 @@ LT_TEST(snapshots_have_one_step)
 LT_TEST(batch_clipping_survives_a_stop)
 {
     variant v = base_variant();
+    v.features = "{summary: {summary_mode: hybrid}}";
     const char *whole = scratch("clip.h5"), *parts = scratch("clip_parts.h5");
     v.engine = "{clip: batch}";
     v.storage = ", store_trajectories: true";
