@@ -491,6 +491,8 @@ static lt_status run_remote(fill *f)
     LT_TRY(lt_plan_method(&r, &q.method, reason, sizeof reason));
     if (g->opt.normalize && (!f->out.K || f->y))
         return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: on %s K is normalised for rows with themselves, in host memory", lt_device_id(g->dev));
+    if (g->opt.repair || g->opt.dynamic_batch)
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: %s is for the CPU; %s has it not", g->opt.repair ? "repair" : "dynamic_batch", lt_device_id(g->dev));
     *i = (lt_gram_info){ .method = q.method, .backend = g->dev->backend->name, .n = f->x->n, .m = f->y ? f->y->n : f->x->n,
                          .n_qubits = g->circuit.q, .n_layers = g->circuit.n_layers, .threads = lt_pool_threads(g->pool),
                          .precision = q.method == LT_GRAM_STATES ? g->opt.dtype : LT_GRAM_FLOAT64 };
@@ -511,6 +513,7 @@ static lt_status run_remote(fill *f)
     i->total_seconds = 1e-9 * (double)(end - start);
     i->mpairs_per_s = 1e-6 * (double)i->pairs / fmax(i->total_seconds, 1e-9);
     i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(q.method, g->circuit.q) / fmax(i->product_seconds, 1e-9);
+    g->profile.mpairs_per_s = g->opt.profile_memory ? i->mpairs_per_s : 0;
     note_collapse(g);
     return LT_OK;
 }

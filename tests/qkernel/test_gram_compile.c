@@ -70,7 +70,7 @@ LT_TEST(kernels_of_every_method_compile)
     if (lt_nvrtc_open(&rtc, &major, &minor)) LT_SKIP("%s", lt_error_text());
     static const int wires[] = { 2, 10, 16 }; /* plain tiles and several states a chunk; one; a part of one */
     for (size_t i = 0; i < LT_LEN(wires); i++)
-        build((lt_kernel_request){ .method = LT_GRAM_STATES, .q = wires[i], .n_stages = 2, .single = i == 1, .k_single = i == 0 });
+        build((lt_kernel_request){ .method = LT_GRAM_STATES, .q = wires[i], .single = i == 1, .k_single = i == 0 });
     build((lt_kernel_request){ .method = LT_GRAM_PRODUCT, .q = 16, .components = 3 });
     build((lt_kernel_request){ .method = LT_GRAM_PRODUCT, .q = 3, .components = 2, .k_single = true });
     build((lt_kernel_request){ .method = LT_GRAM_TRANSFER, .q = 16, .components = 8, .parity_ring = true });

@@ -169,6 +169,20 @@ LT_TEST(a_matrix_that_stays)
     lt_gram_destroy(g);
 }
 
+LT_TEST(what_the_device_cannot_is_refused)
+{
+    bool computes;
+    lt_device *dev = device(&computes);
+    for (int kind = 0; kind < 3; kind++) {
+        setup s = usual(30, 20, 5, 2);
+        lt_gram *g;
+        s.opt.repair = kind == 0, s.opt.dynamic_batch = kind == 1, s.opt.normalize = kind == 2;
+        LT_CHECK_OK(lt_gram_create(dev, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &g));
+        LT_CHECK_FAILS(lt_gram_fill(g, &(lt_rows){ x, LT_F64, s.n, s.q, 0 }, &(lt_rows){ y, LT_F64, s.m, s.q, 0 }, far), LT_ERR_UNSUPPORTED, "gram: ");
+        lt_gram_destroy(g);
+    }
+}
+
 LT_TEST(states_are_those_of_the_cpu)
 {
     bool computes;

@@ -230,24 +230,3 @@ extern "C" __global__ void permute(const job *where, const unsigned *low, const 
         to[i] = from[(i ^ o) | (h[o >> LOW_BITS] ^ l[o & ((1 << LOW_BITS) - 1)])];
     }
 }
-
-/* ---- squared norms ---- */
-
-extern "C" __global__ void __launch_bounds__(THREADS) norms(const job *where, const amplitude_t *states, double *out)
-{
-    __shared__ double part[THREADS];
-    for (i64 row = blockIdx.x; row < where->n_rows; row += gridDim.x) {
-        double sum = 0;
-        for (i64 k = threadIdx.x; k < (i64)1 << Q; k += THREADS) {
-            double re = states[(row << Q) + k].x, im = states[(row << Q) + k].y;
-            sum += re * re + im * im;
-        }
-        part[threadIdx.x] = sum;
-        for (int half = THREADS / 2; half; half /= 2) {
-            __syncthreads();
-            if ((int)threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
-        }
-        if (threadIdx.x == 0) out[row] = part[0] * part[0];
-        __syncthreads();
-    }
-}

@@ -31,10 +31,9 @@ typedef struct fill {
     lt_gram_out out;
     size_t  element;
     int64_t a_padded;
-    int64_t states_ns, product_ns, rows_made, launches, tiles;
+    int64_t rows_made, launches, tiles;
     bool    waiting;                  /* the panel before is computed, or being, and not yet home */
     panel   last;
-    int64_t started_ns;
 } fill;
 
 static int64_t round_up(int64_t v, int64_t unit) { return (v + unit - 1) / unit * unit; }
@@ -280,7 +279,8 @@ static lt_status report(fill *f, lt_gram_info *info, lt_gram_profile *profile)
         profile->allocation[profile->n_allocations].name = all[i].name;
         profile->allocation[profile->n_allocations++].bytes = (int64_t)all[i].m->bytes;
     }
-    return LT_OK;
+    int64_t free_bytes;
+    return r->dev->backend->mem_info(r->dev, &free_bytes, &profile->total_bytes);
 }
 
 lt_status lt_remote_fill(lt_remote *r, const lt_remote_request *q, lt_gram_info *info, lt_gram_profile *profile)

@@ -84,7 +84,6 @@ static lt_status build_states(lt_device *dev, const lt_kernel_request *q, lt_rem
     texts text = { { lt_text_states_cu } };
     LT_TRY(build(dev, text, "fuse_gates", "gram fuse gates", &d, (launch_shape){ many, STATES_THREADS, 0, 7 }, &k->fuse_gates));
     LT_TRY(build(dev, text, "chunks", "gram states", &d, (launch_shape){ some, STATES_THREADS, shared, 5 }, &k->chunks));
-    LT_TRY(build(dev, text, "norms", "gram norms", &d, (launch_shape){ many, STATES_THREADS, 0, 3 }, &k->norms));
     LT_TRY(build(dev, text, "permute", "gram permute", &d, (launch_shape){ many, STATES_THREADS, 0, 5 }, &k->permute));
     if (q->q <= LT_CHUNK_WIRES) return LT_OK;
     return build(dev, text, "high_wires", "gram high wires", &d, (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->high_wires);
@@ -180,7 +179,7 @@ static lt_status build_closed(lt_device *dev, const lt_kernel_request *q, lt_rem
 
 void lt_remote_kernels_destroy(lt_remote_kernels *k)
 {
-    lt_kernel *all[] = { k->fuse_gates, k->chunks, k->high_wires, k->permute, k->norms, k->wire_numbers, k->tiles };
+    lt_kernel *all[] = { k->fuse_gates, k->chunks, k->high_wires, k->permute, k->wire_numbers, k->tiles };
     for (size_t i = 0; i < LT_LEN(all); i++) lt_kernel_destroy(all[i]);
     *k = (lt_remote_kernels){ 0 };
 }

@@ -14,7 +14,7 @@ typedef struct lt_tile_at { int32_t row, column; } lt_tile_at;
 
 /* ---- kernels ---- */
 typedef struct lt_remote_kernels {
-    lt_kernel *fuse_gates, *chunks, *high_wires, *permute, *norms; /* states */
+    lt_kernel *fuse_gates, *chunks, *high_wires, *permute; /* states */
     lt_kernel *wire_numbers;                                        /* closed forms */
     lt_kernel *tiles;                                               /* K */
     int        tile_rows, tile_columns;
@@ -23,7 +23,7 @@ typedef struct lt_remote_kernels {
 
 typedef struct lt_kernel_request {
     lt_gram_method method;
-    int            q, n_stages, components;
+    int            q, components;
     bool           single;       /* states in f32 */
     bool           k_single;     /* K in f32 */
     bool           parity_ring;

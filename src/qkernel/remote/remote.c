@@ -49,7 +49,7 @@ lt_status lt_remote_prepare(lt_remote *r, lt_gram_method method, const lt_stage 
     r->prepared = false;
     lt_row_maker_close(&r->maker);
     lt_remote_kernels_destroy(&r->kernels);
-    lt_kernel_request q = { .method = method, .q = r->circuit->q, .n_stages = (int)n_stages, .components = lt_closed_components(r->circuit, method),
+    lt_kernel_request q = { .method = method, .q = r->circuit->q, .components = lt_closed_components(r->circuit, method),
                             .single = single, .k_single = r->opt->return_dtype == LT_GRAM_FLOAT32, .parity_ring = r->circuit->parity_ring, .shape = r->has_shape ? &r->shape : NULL };
     LT_TRY(lt_remote_kernels_build(r->dev, &q, &r->kernels));
     r->maker.stages = stages;
