@@ -230,3 +230,29 @@ extern "C" __global__ void permute(const job *where, const unsigned *low, const 
         to[i] = from[(i ^ o) | (h[o >> LOW_BITS] ^ l[o & ((1 << LOW_BITS) - 1)])];
     }
 }
+
+/* ---- for products in single precision ---- */
+
+/* The nearest half-precision number, as bits, and what is left. */
+static __device__ __forceinline__ unsigned half_of(float x, float *left)
+{
+    unsigned short h;
+    float back;
+    asm("cvt.rn.f16.f32 %0, %1;\n" : "=h"(h) : "f"(x));
+    asm("cvt.f32.f16 %0, %1;\n" : "=f"(back) : "h"(h));
+    *left = x - back;
+    return h;
+}
+
+/* Pairs of amplitudes, in place, as overlap_f32.cu reads them. */
+extern "C" __global__ void __launch_bounds__(THREADS) split_pairs(const job *where, uint4 *states)
+{
+    i64 total = where->n_rows << (Q - 1);
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < total; i += gridDim.x * (i64)THREADS) {
+        uint4 v = states[i];
+        float x[4] = { __uint_as_float(v.x), __uint_as_float(v.y), __uint_as_float(v.z), __uint_as_float(v.w) }, left[4], none;
+        unsigned h[4], l[4];
+        for (int k = 0; k < 4; k++) h[k] = half_of(x[k] * 1024, &left[k]), l[k] = half_of(left[k], &none);
+        states[i] = make_uint4(h[0] | h[2] << 16, h[1] | h[3] << 16, l[0] | l[2] << 16, l[1] | l[3] << 16);
+    }
+}

@@ -44,7 +44,7 @@ static lt_status make_rows(fill *f, const lt_rows *x, int64_t first, int64_t n, 
 {
     lt_remote *r = f->r;
     f->rows_made += n;
-    if (r->method == LT_GRAM_STATES) return lt_row_maker_states(&r->maker, x, first, n, to);
+    if (r->method == LT_GRAM_STATES) return lt_row_maker_states(&r->maker, x, first, n, to, true);
     return lt_row_maker_wires(&r->maker, x, first, n, padded, to);
 }
 

@@ -85,6 +85,8 @@ static lt_status build_states(lt_device *dev, const lt_kernel_request *q, lt_rem
     LT_TRY(build(dev, text, "fuse_gates", "gram fuse gates", &d, (launch_shape){ many, STATES_THREADS, 0, 7 }, &k->fuse_gates));
     LT_TRY(build(dev, text, "chunks", "gram states", &d, (launch_shape){ some, STATES_THREADS, shared, 5 }, &k->chunks));
     LT_TRY(build(dev, text, "permute", "gram permute", &d, (launch_shape){ many, STATES_THREADS, 0, 5 }, &k->permute));
+    if (q->single && q->q >= PLAIN_FROM_QUBITS)
+        LT_TRY(build(dev, text, "split_pairs", "gram split pairs", &d, (launch_shape){ many, STATES_THREADS, 0, 2 }, &k->split_pairs));
     if (q->q <= LT_CHUNK_WIRES) return LT_OK;
     return build(dev, text, "high_wires", "gram high wires", &d, (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->high_wires);
 }
@@ -94,14 +96,14 @@ static lt_status build_states(lt_device *dev, const lt_kernel_request *q, lt_rem
 /* Measured on an H200; docs/performance.md has the table. */
 static lt_tile_shape usual_shape(const lt_kernel_request *q)
 {
-    if (q->single) return (lt_tile_shape){ 2, 2, 2, 3, 32, 3, 2 };
+    if (q->single) return (lt_tile_shape){ 2, 2, 2, 4, 16, 3, 2 };
     if (q->q < 10) return (lt_tile_shape){ 2, 2, 2, 4, 8, 4, 2 };
     return (lt_tile_shape){ 2, 2, 2, 4, 16, 2, 2 };
 }
 
-static size_t shared_bytes(const lt_tile_shape *s, bool single)
+static size_t shared_bytes(const lt_tile_shape *s)
 {
-    return (size_t)((s->depth + 4) * s->stages * (16 * s->fragments_m * s->warps_m + 8 * s->fragments_n * s->warps_n)) * (single ? 8 : 16);
+    return (size_t)((s->depth + 4) * s->stages * (16 * s->fragments_m * s->warps_m + 8 * s->fragments_n * s->warps_n)) * 16;
 }
 
 /* What all blocks of a multiprocessor have together: 227 KiB from compute capability 9 on, 99 KiB on 8.9. */
@@ -118,10 +120,12 @@ static lt_status build_tensor_tiles(lt_device *dev, const lt_kernel_request *q, 
     lt_tile_shape s = q->shape ? *q->shape : usual_shape(q);
     unsigned blocks;
     size_t limit;
+    int length = q->single ? 1 << (q->q - 1) : 1 << q->q; /* in units of 16 bytes */
     LT_TRY(shared_limit(dev, &limit));
-    while (s.depth > 1 << q->q) s.depth /= 2;
-    s.stages = LT_MAX(2, LT_MIN(s.stages, (1 << q->q) / s.depth + 1)); /* overlap_tiles.cuh */
-    while (s.stages > 2 && (size_t)s.blocks * shared_bytes(&s, q->single) > limit) s.stages--;
+    define(d, "AMPLITUDES", length);
+    while (s.depth > length) s.depth /= 2;
+    s.stages = LT_MAX(2, LT_MIN(s.stages, length / s.depth + 1)); /* overlap_tiles.cuh */
+    while (s.stages > 2 && (size_t)s.blocks * shared_bytes(&s) > limit) s.stages--;
     k->tile_rows = 16 * s.fragments_m * s.warps_m;
     k->tile_columns = 8 * s.fragments_n * s.warps_n;
     define(d, "WARPS_M", s.warps_m);
@@ -132,20 +136,20 @@ static lt_status build_tensor_tiles(lt_device *dev, const lt_kernel_request *q, 
     define(d, "STAGES", s.stages);
     define(d, "BLOCKS", s.blocks);
     LT_TRY(resident_blocks(dev, s.blocks, &blocks));
-    snprintf(k->name, sizeof k->name, "overlap3_%s_tensor_%dx%d", q->single ? "f32" : "f64", k->tile_rows, k->tile_columns);
+    snprintf(k->name, sizeof k->name, "%s_tensor_%dx%d", q->single ? "overlap_f32" : "overlap3_f64", k->tile_rows, k->tile_columns);
     texts t = { { lt_text_tile_job_cuh, lt_text_overlap_shape_cuh, q->single ? lt_text_overlap_f32_cu : lt_text_overlap_f64_cu,
                   lt_text_overlap_tiles_cuh } };
     return build(dev, t, "overlap", k->name, d,
-                 (launch_shape){ blocks, (unsigned)(32 * s.warps_m * s.warps_n), shared_bytes(&s, q->single), 6 }, &k->tiles);
+                 (launch_shape){ blocks, (unsigned)(32 * s.warps_m * s.warps_n), shared_bytes(&s), 6 }, &k->tiles);
 }
 
 static lt_status build_overlaps(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *k)
 {
     defines d = { .n = 0 };
     unsigned blocks;
-    define(&d, "AMPLITUDES", 1ll << q->q);
     define_type(&d, "K_TYPE", q->k_single);
     if (q->q >= PLAIN_FROM_QUBITS) return build_tensor_tiles(dev, q, &d, k);
+    define(&d, "AMPLITUDES", 1ll << q->q);
     define_type(&d, "REAL_T", q->single);
     k->tile_rows = k->tile_columns = CLOSED_SIDE;
     snprintf(k->name, sizeof k->name, "overlap_%s_plain", q->single ? "f32" : "f64");
@@ -179,7 +183,7 @@ static lt_status build_closed(lt_device *dev, const lt_kernel_request *q, lt_rem
 
 void lt_remote_kernels_destroy(lt_remote_kernels *k)
 {
-    lt_kernel *all[] = { k->fuse_gates, k->chunks, k->high_wires, k->permute, k->wire_numbers, k->tiles };
+    lt_kernel *all[] = { k->fuse_gates, k->chunks, k->high_wires, k->permute, k->split_pairs, k->wire_numbers, k->tiles };
     for (size_t i = 0; i < LT_LEN(all); i++) lt_kernel_destroy(all[i]);
     *k = (lt_remote_kernels){ 0 };
 }

@@ -14,7 +14,7 @@ typedef struct lt_tile_at { int32_t row, column; } lt_tile_at;
 
 /* ---- kernels ---- */
 typedef struct lt_remote_kernels {
-    lt_kernel *fuse_gates, *chunks, *high_wires, *permute; /* states */
+    lt_kernel *fuse_gates, *chunks, *high_wires, *permute, *split_pairs; /* states */
     lt_kernel *wire_numbers;                                        /* closed forms */
     lt_kernel *tiles;                                               /* K */
     int        tile_rows, tile_columns;
@@ -86,8 +86,8 @@ typedef struct lt_row_maker {
 } lt_row_maker;
 lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, const lt_circuit *c, const lt_remote_kernels *k, bool single);
 void      lt_row_maker_close(lt_row_maker *m);
-/* States of rows first..first+n-1 to `to`, row after row. */
-lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, void *to);
+/* States of rows first..first+n-1 to `to`, row after row; split, where the kernel of tiles wants them so. */
+lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, void *to, bool split);
 /* Numbers of wires, padded to a multiple of the tile. */
 lt_status lt_row_maker_wires(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, int64_t padded, void *to);
 

@@ -75,7 +75,7 @@ lt_status lt_remote_states(lt_remote *r, const lt_rows *x, void *out)
     for (int64_t row = 0; row < x->n; row += at_once) {
         int64_t n = LT_MIN(at_once, x->n - row);
         lt_states_job job = { n, c->n_full, c->n_full - 1, c->n_full - 1, 0 };
-        LT_TRY(lt_row_maker_states(&r->maker, x, row, n, r->a.p));
+        LT_TRY(lt_row_maker_states(&r->maker, x, row, n, r->a.p, false));
         LT_TRY(lt_stream_copy(r->stream, r->jobs[0].p, &job, sizeof job, LT_TRANSFER_H2D, false));
         LT_TRY(lt_stream_launch(r->stream, &(lt_launch){ r->kernels.permute, (void *[]){ r->jobs[0].p, r->maker.tables.low, r->maker.tables.high, r->a.p, r->b.p } }));
         LT_TRY(lt_stream_copy(r->stream, (char *)out + row * row_bytes, r->b.p, (size_t)(n * row_bytes), LT_TRANSFER_D2H, false));

@@ -269,7 +269,7 @@ static lt_status make_groups(lt_row_maker *m, int64_t n, int64_t at_once, void *
     return LT_OK;
 }
 
-lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, void *to)
+lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, void *to, bool split)
 {
     int64_t q = m->circuit->q, gates = m->n_stages * q * (int64_t)sizeof(lt_su2);
     int64_t with_gates = LT_MAX(1, GATE_BYTES / gates), row_bytes = (int64_t)1 << (q + (m->single ? 3 : 4));
@@ -284,6 +284,7 @@ lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, 
         LT_TRY(launch(m, m->kernels->fuse_gates, (void *[]){ job, m->x.p, m->tables.scale, m->tables.ryrz, m->tables.kinds, m->tables.fixed,
                                                              m->coefficients.p }));
         LT_TRY(make_groups(m, rows, at_once, (char *)to + row * row_bytes));
+        if (split && m->kernels->split_pairs) LT_TRY(launch(m, m->kernels->split_pairs, (void *[]){ job, (char *)to + row * row_bytes }));
     }
     return LT_OK;
 }
