@@ -150,11 +150,11 @@ LT_TEST(window_and_product_texts_compile)
     }
 }
 
-/* The texts around cuSOLVER's calls, whose rows need the library to be prepared. */
-LT_TEST(linear_algebra_texts_compile)
+/* The texts around calls of cuSOLVER and cuFFT, whose rows need the library to be prepared. */
+LT_TEST(texts_around_library_calls_compile)
 {
     OPEN_OR_SKIP();
-    extern const char lt_text_linalg_cu[];
+    extern const char lt_text_linalg_cu[], lt_text_spectrum_cu[];
     static const char *const type[] = { "f32", "f64" };
     for (int i = 0; i < 2; i++) {
         lt_text constants = { 0 }, whole = { 0 };
@@ -162,6 +162,10 @@ LT_TEST(linear_algebra_texts_compile)
                     type[i], i, i);
         lt_text_kernel_join(&constants, lt_text_linalg_cu, &whole);
         compile(&(lt_kernel_key){ .name = "linalg", .source = whole.s, .entry = "copy_in" });
+        lt_text_free(&constants), lt_text_free(&whole);
+        lt_text_add(&constants, "typedef %s T;\nenum : i64 { COUNT = 2, HEIGHT = 4, WIDTH = 8 };\n", type[i]);
+        lt_text_kernel_join(&constants, lt_text_spectrum_cu, &whole);
+        compile(&(lt_kernel_key){ .name = "spectrum", .source = whole.s, .entry = "take_hermitian" });
         lt_text_free(&constants), lt_text_free(&whole);
     }
 }

@@ -9,13 +9,16 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
+extern const char lt_text_spectrum_cu[];
+enum { THREADS = 256 };
+
 typedef struct transform {
     lt_kernel base;
     const lt_cufft *api;
+    lt_kernel *hermitian;       /* the inverse overwrites its input, and wants it Hermitian: it works on such a copy */
     int    plan;                /* -1: none, nothing to compute */
     bool   forward, wide;       /* wide: f64 */
     size_t work_bytes;
-    size_t copy_bytes;          /* the inverse overwrites its input: it works on a copy */
 } transform;
 
 static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
@@ -24,7 +27,7 @@ static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
     if (f->plan < 0) return LT_OK;
     char *scratch = (char *)(((uintptr_t)arg[k->n_args] + 255) / 256 * 256);
     void *in = f->forward ? arg[0] : scratch + f->work_bytes;
-    if (!f->forward) LT_TRY(lt_stream_copy(st, in, arg[0], f->copy_bytes, LT_TRANSFER_D2D, false));
+    if (!f->forward) LT_TRY(lt_stream_launch(st, &(lt_launch){ f->hermitian, (void *[]){ arg[0], in } }));
     unsigned r = f->api->cufftSetStream(f->plan, lt_cuda_handle(st));
     if (!r && f->work_bytes) r = f->api->cufftSetWorkArea(f->plan, scratch);
     if (!r && f->forward) r = f->wide ? f->api->cufftExecD2Z(f->plan, in, arg[1]) : f->api->cufftExecR2C(f->plan, in, arg[1]);
@@ -36,12 +39,26 @@ static void destroy(lt_kernel *k)
 {
     transform *f = (transform *)k;
     if (f->plan >= 0) (void)f->api->cufftDestroy(f->plan);
+    lt_kernel_destroy(f->hermitian);
     lt_free(f);
+}
+
+static lt_status build_hermitian(transform *f, lt_device *dev, int64_t h, int64_t w, int64_t count)
+{
+    lt_text t = { 0 };
+    int64_t entries = count * h * (w / 2 + 1);
+    lt_text_type(&t, "T", f->wide ? LT_F64 : LT_F32);
+    lt_text_constant(&t, "COUNT", count);
+    lt_text_constant(&t, "HEIGHT", h);
+    lt_text_constant(&t, "WIDTH", w);
+    f->base.scratch_bytes += (size_t)entries * (f->wide ? 16 : 8);
+    return lt_text_kernel_build(dev, &(lt_text_kernel){ "spectrum_cuda", "take_hermitian", lt_text_spectrum_cu, 2, { lt_blocks(entries, THREADS) },
+                                                        { THREADS }, 0, (double)entries * (f->wide ? 32 : 16) }, &t, &f->hermitian);
 }
 
 static lt_status make_plan(transform *f, long long h, long long w, long long count)
 {
-    long long size[2] = { h, w }, half = w / 2 + 1;
+    long long size[2] = { h, w };
     size_t work = 0;
     unsigned type = f->wide ? (f->forward ? LT_CUFFT_D2Z : LT_CUFFT_Z2D) : f->forward ? LT_CUFFT_R2C : LT_CUFFT_C2R;
     unsigned r = f->api->cufftCreate(&f->plan);
@@ -49,9 +66,8 @@ static lt_status make_plan(transform *f, long long h, long long w, long long cou
     if (!r) r = f->api->cufftSetAutoAllocation(f->plan, 0);
     if (!r) r = f->api->cufftMakePlanMany64(f->plan, 2, size, NULL, 1, 0, NULL, 1, 0, type, count, &work); /* both sides dense */
     if (r) return LT_FAIL(LT_ERR_DEVICE, "cuFFT: plan for %lld transforms of [%lld, %lld]: status %u", count, h, w, r);
-    f->copy_bytes = f->forward ? 0 : (size_t)(count * h * half) * (f->wide ? 16 : 8);
     f->work_bytes = (work + 255) / 256 * 256;
-    f->base.scratch_bytes = f->work_bytes + f->copy_bytes + 256;
+    f->base.scratch_bytes = f->work_bytes + 256;
     return LT_OK;
 }
 
@@ -69,7 +85,9 @@ static lt_status prepare_real(lt_device *dev, const lt_problem_key *p, lt_kernel
                            .flops = lt_fft2_flops(count, h, w), .bytes = lt_problem_bytes(p) };
     lt_status s = lt_cuda_fft(&f->api);
     if (!s) s = lt_cuda_enter(lt_cuda_of(dev));
-    if (!s && h > 0 && w > 0 && count > 0) s = make_plan(f, h, w, count);
+    bool work = h > 0 && w > 0 && count > 0;
+    if (!s && work) s = make_plan(f, h, w, count);
+    if (!s && work && !f->forward) s = build_hermitian(f, dev, h, w, count);
     if (s) destroy(&f->base);
     else *out = &f->base;
     return s;
