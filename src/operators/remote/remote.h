@@ -1,0 +1,40 @@
+/* Rollouts on a device with memory of its own: states, noise and weights live there, k steps are one captured
+   sequence. SPDX-License-Identifier: BSD-3-Clause
+
+   engine.c makes and runs them, step.c is one application of the operator (generic: the compiled graph; fused:
+   fused.h), noise.c draws, kernels.c builds the texts under operators/cuda, states.c brings states home.
+
+   All pointers in this header are to device memory unless they are functions, handles or contexts. */
+#ifndef LT_OPERATORS_REMOTE_H
+#define LT_OPERATORS_REMOTE_H
+
+#include "device/stream.h"
+#include "operators/rollout.h"
+
+/* ---- Consumers of states on the device ---------------------------------------------------------------- */
+/* One step as a consumer sees it; the memory keeps its contents until all work queued by the consumer for this
+   step is done. Realizations that failed hold NaN from their step on. */
+typedef struct lt_state_view {
+    const float   *now;          /* X_t, [M, 3, G, G] */
+    const float   *before;       /* X_{t-1}; X_0 itself at t = 0 */
+    const int64_t *t;            /* one number */
+    const int64_t *failed;       /* [M]: the step at which it became non-finite, or -1 */
+} lt_state_view;
+
+/* step is called while sequences are recorded, a few times, and the work it queues then runs once for every t:
+   the step must be read from view->t on the device, and nothing of it may depend on the host's order of calls.
+   begin and end are called once a run, around all steps; end queues what brings results home, and the run
+   waits for it. Nothing may allocate or wait. begin and end may be NULL. */
+typedef struct lt_state_reader {
+    void *ctx;
+    lt_status (*begin)(void *ctx, lt_stream *st);
+    lt_status (*step)(void *ctx, lt_stream *st, const lt_state_view *view);
+    lt_status (*end)(void *ctx, lt_stream *st);
+} lt_state_reader;
+
+/* The next runs of r show their states to reader (copied; NULL: to none), in addition to the sink, which may
+   then be NULL in lt_rollout_run. Sequences are recorded anew when it changes. Only on a device with memory of
+   its own. */
+lt_status lt_rollout_set_reader(lt_rollout *r, const lt_state_reader *reader);
+
+#endif
