@@ -251,7 +251,9 @@ typedef struct lt_compile_options { /* zero-initialised = defaults */
     bool      low_precision;   /* store network activations and weights in storage_type */
     lt_dtype  storage_type;    /* LT_F16 or LT_BF16, with low_precision */
     int       held_from;       /* > 0: inputs from this number on keep their contents from run to run, until
-                                  lt_program_renew; what follows from them alone is computed once (CPU only) */
+                                  lt_program_renew; what follows from them alone is computed once (CPU, or on_device) */
+    bool      on_device;       /* inputs and outputs lie in the device's memory: the program is queued on streams
+                                  (graph/program.h) and never run with host pointers */
 } lt_compile_options;
 
 /* A tuner for the kernels of this build on this device (NULL: the CPU). path NULL: the cache folder. */

@@ -161,11 +161,12 @@ static bool step_is_held(const compiler *c, int k)
 }
 
 /* Marks the steps that depend on held inputs alone, and operands that can be packed once. Captured
-   programs replay all their launches, and other devices pack nothing: they hold nothing. */
+   programs replay all their launches, and those that copy their inputs to a device anew hold nothing. */
 static lt_status find_held(compiler *c)
 {
     lt_program *p = c->p;
-    bool able = c->opt->held_from > 0 && c->opt->mode < LT_MODE_REDUCE_OVERHEAD && strcmp(p->device->backend->name, "cpu") == 0;
+    bool stays = c->opt->on_device || strcmp(p->device->backend->name, "cpu") == 0;
+    bool able = c->opt->held_from > 0 && c->opt->mode < LT_MODE_REDUCE_OVERHEAD && stays;
     p->held_from = able ? c->opt->held_from : INT32_MAX;
     p->stale = able;
     c->held = temporary(c, (size_t)c->m->ir.n_nodes, sizeof *c->held);

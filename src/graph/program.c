@@ -29,6 +29,13 @@ lt_status lt_default_device(lt_device **out)
     return s;
 }
 
+void lt_program_drop_copies(lt_program *p)
+{
+    for (int i = 0; p->input_copy && i < p->n_inputs; i++) lt_device_free(p->device, p->stream, p->input_copy[i]);
+    for (int j = 0; p->output_copy && j < p->n_outputs; j++) lt_device_free(p->device, p->stream, p->output_copy[j]);
+    p->input_copy = p->output_copy = NULL;
+}
+
 void lt_program_destroy(lt_program *p)
 {
     if (!p) return;
@@ -37,8 +44,7 @@ void lt_program_destroy(lt_program *p)
     if (p->device) {
         lt_device_free(p->device, p->stream, p->arena);
         lt_device_free(p->device, p->stream, p->constants);
-        for (int i = 0; p->input_copy && i < p->n_inputs; i++) lt_device_free(p->device, p->stream, p->input_copy[i]);
-        for (int j = 0; p->output_copy && j < p->n_outputs; j++) lt_device_free(p->device, p->stream, p->output_copy[j]);
+        lt_program_drop_copies(p);
     }
     lt_arena_release(&p->memory);
     lt_free(p);
@@ -157,7 +163,7 @@ static lt_status record(lt_program *p)
 }
 
 /* A library that waits for the device inside a call keeps the program from being one sequence. */
-static bool can_capture(const lt_program *p)
+bool lt_program_can_capture(const lt_program *p)
 {
     for (int i = 0; i < p->n_steps; i++)
         if (p->step[i].kernel->uncapturable) return false;
@@ -178,8 +184,9 @@ static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int 
     LT_TRY(remember_inputs(p, g));
     lt_status s = extract(g, outputs, n_outputs, &arena, &m);
     if (!s) s = lt_program_build(p, &m, opt);
-    if (!s) s = make_copies(p);
-    if (!s && p->mode >= LT_MODE_REDUCE_OVERHEAD && can_capture(p)) s = record(p);
+    if (!s && !opt->on_device) s = make_copies(p);
+    p->on_device = opt->on_device;
+    if (!s && p->mode >= LT_MODE_REDUCE_OVERHEAD && lt_program_can_capture(p)) s = record(p);
     lt_ir_free(&m.ir);
     lt_arena_release(&arena);
     return s;
@@ -247,12 +254,12 @@ static lt_status run_remote(lt_program *p, const void *const *inputs, void *cons
 }
 
 /* What follows from held inputs alone, and operands in the form their kernels read them. */
-static lt_status compute_held(lt_program *p)
+static lt_status compute_held(lt_program *p, lt_stream *on)
 {
     for (int i = 0; i < p->n_steps; i++) {
         const lt_step *st = &p->step[i];
         const lt_kernel *k = st->kernel;
-        if (st->held) LT_TRY(lt_stream_launch(p->stream, &(lt_launch){ k, st->arg }));
+        if (st->held) LT_TRY(lt_stream_launch(on, &(lt_launch){ k, st->arg }));
         if (st->packs) LT_TRY(k->pack(k, p->device->pool, st->arg[k->pack_arg], k->packed));
     }
     p->stale = false;
@@ -267,10 +274,25 @@ void lt_program_renew(lt_program *p)
 lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *outputs)
 {
     if (!p || !outputs) return LT_FAIL(LT_ERR_ARGUMENT, "run: %s is NULL", p ? "outputs" : "program");
+    if (p->on_device) return LT_FAIL(LT_ERR_ARGUMENT, "run: the program was compiled for data on the device");
     if (p->input_copy) return run_remote(p, inputs, outputs);
     LT_TRY(rebind(p, inputs, outputs));
-    if (p->stale) LT_TRY(compute_held(p));
+    if (p->stale) LT_TRY(compute_held(p, p->stream));
     return launch(p);
+}
+
+lt_status lt_program_queue(lt_program *p, lt_stream *st, const void *const *inputs, void *const *outputs)
+{
+    LT_TRY(rebind(p, inputs, outputs));
+    if (p->stale) LT_TRY(compute_held(p, st));
+    if (p->capture && !st->capturing) return lt_capture_replay(st, p->capture);
+    return lt_stream_launch_all(st, p->launch, p->n_live);
+}
+
+lt_status lt_program_queue_held(lt_program *p, lt_stream *st, const void *const *inputs, void *const *outputs)
+{
+    LT_TRY(rebind(p, inputs, outputs));
+    return compute_held(p, st);
 }
 
 static lt_status queue_runs(lt_program *p, int repeats, lt_event *start, lt_event *end, double *ns)

@@ -42,6 +42,7 @@ struct lt_program {
     lt_launch  *launch;          /* the n_live steps that every run makes, in order */
     int         n_steps, n_live;
     int         held_from;       /* inputs from here on are held; n_inputs or more: none */
+    bool        on_device;       /* queued, never run with host pointers */
     bool        stale;           /* what follows from held inputs must be computed again */
     lt_patch   *patch;
     int         n_patches;
@@ -61,6 +62,17 @@ struct lt_program {
 
 /* The process-wide CPU device that programs use when none is given; opened on first use. */
 lt_status lt_default_device(lt_device **out);
+
+/* Queues one run on st, which belongs to the program's device, and does not wait. inputs and outputs are addresses of
+   that device; on a stream that captures, the launches become part of its capture. */
+lt_status lt_program_queue(lt_program *p, lt_stream *st, const void *const *inputs, void *const *outputs);
+/* Queues what follows from held inputs alone, so that the next runs need not: before a capture, and whenever the
+   contents of those inputs changed. For programs compiled with on_device. */
+lt_status lt_program_queue_held(lt_program *p, lt_stream *st, const void *const *inputs, void *const *outputs);
+/* Whether all of its work can be part of a captured sequence. */
+bool      lt_program_can_capture(const lt_program *p);
+/* Gives up the room for data from host memory: from now on the program is only queued. */
+void      lt_program_drop_copies(lt_program *p);
 
 /* Compiles a module (compile.c); the module's IR may be changed. */
 lt_status lt_program_build(lt_program *p, lt_module *m, const lt_compile_options *opt);
