@@ -149,10 +149,10 @@ void lt_network_tap_add(lt_network *n, lt_tap_kind kind, int index, const char *
     snprintf(t->name, sizeof t->name, "%s", name);
 }
 
-static lt_shape noise_shape(const lt_operator_spec *s, const lt_noise_shape *n)
+static lt_shape noise_shape(const lt_network *n, const lt_noise_shape *at)
 {
-    int64_t side = n->by_channel ? 1 : s->grid;
-    return lt_shape4(1, n->channels, side, side);
+    int64_t side = at->by_channel ? 1 : n->spec.grid;
+    return lt_shape4(n->batch, at->channels, side, side);
 }
 
 static lt_status build(lt_network *n)
@@ -160,8 +160,8 @@ static lt_status build(lt_network *n)
     lt_graph *g = n->graph;
     const lt_operator_spec *s = &n->spec;
     lt_noise_shape at = lt_network_noise(s);
-    lt_node state = lt_input(g, "state", LT_F32, lt_shape4(1, LT_FIELD_CHANNELS, s->grid, s->grid));
-    lt_node noise = n->noise = lt_input(g, "noise", LT_F32, noise_shape(s, &at));
+    lt_node state = lt_input(g, "state", LT_F32, lt_shape4(n->batch, LT_FIELD_CHANNELS, s->grid, s->grid));
+    lt_node noise = n->noise = lt_input(g, "noise", LT_F32, noise_shape(n, &at));
     lt_node keep = lt_input(g, "keep", LT_F32, lt_shape4(1, 1, 1, 1)), gain = lt_input(g, "gain", LT_F32, lt_shape4(1, 1, 1, 1));
     lt_node x = lt_permute(g, state, (int[]){ 0, 2, 3, 1 });
     lt_node out = s->kind == LT_OPERATOR_CNN ? lt_network_cnn(n, x, noise) : lt_network_uafno(n, x);
@@ -172,14 +172,16 @@ static lt_status build(lt_network *n)
     return lt_is_none(n->next) && !lt_graph_status(g) ? LT_ERR_MEMORY : lt_graph_status(g);
 }
 
-lt_status lt_network_create(const lt_operator_spec *spec, lt_network *out)
+lt_status lt_network_create_batch(const lt_operator_spec *spec, int64_t batch, lt_network *out)
 {
-    *out = (lt_network){ .spec = *spec };
+    *out = (lt_network){ .spec = *spec, .batch = batch };
     lt_status s = lt_graph_create(&out->graph);
     if (!s) s = build(out);
     if (s) lt_network_release(out);
     return s;
 }
+
+lt_status lt_network_create(const lt_operator_spec *spec, lt_network *out) { return lt_network_create_batch(spec, 1, out); }
 
 void lt_network_drop_graph(lt_network *n)
 {

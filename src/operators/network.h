@@ -25,7 +25,7 @@ typedef struct lt_network_tap {
     lt_tap_kind kind;
     int         index;            /* of the block or level, from 0 */
     char        name[16];         /* "early", "mid_1", …, "pre_output"; "bottleneck", "skip_0", … */
-    lt_node     node;             /* [1, h, w, c] */
+    lt_node     node;             /* [batch, h, w, c] */
 } lt_network_tap;
 enum { LT_MAX_LAYERS = 64, LT_MAX_TAPS = LT_MAX_LAYERS + 2 };
 
@@ -51,13 +51,15 @@ lt_noise_shape lt_network_noise(const lt_operator_spec *spec);
 /* Inputs of a step's graph, before the tensors in the order of the list. */
 enum { LT_STEP_STATE, LT_STEP_NOISE, LT_STEP_KEEP, LT_STEP_GAIN, LT_STEP_TENSORS };
 
-/* X' = keep X + gain O(X), one sample [1, 3, G, G]. */
+/* X' = keep X + gain O(X), of `batch` samples [batch, 3, G, G] that never meet: one on the CPU, where each
+   sample has its own noise, too. */
 typedef struct lt_network {
     lt_operator_spec   spec;
+    int64_t            batch;
     lt_graph          *graph;
     lt_node            next;         /* X' */
     lt_node            noise;        /* input LT_STEP_NOISE */
-    lt_node            output;       /* O(X) without noise added to or multiplied with it, [1, 3, G, G] */
+    lt_node            output;       /* O(X) without noise added to or multiplied with it */
     int                n_taps;
     lt_network_tap     tap[LT_MAX_TAPS];
     int                n_tensors, capacity;
@@ -68,7 +70,8 @@ typedef struct lt_network {
 } lt_network;
 
 /* spec must have passed lt_operator_check. */
-lt_status lt_network_create(const lt_operator_spec *spec, lt_network *out);
+lt_status lt_network_create(const lt_operator_spec *spec, lt_network *out); /* of one sample */
+lt_status lt_network_create_batch(const lt_operator_spec *spec, int64_t batch, lt_network *out);
 void      lt_network_release(lt_network *n); /* graph and list; safe on a zeroed one */
 /* The graph is no longer needed once compiled. */
 void      lt_network_drop_graph(lt_network *n);
@@ -81,7 +84,7 @@ int64_t lt_uafno_hidden(const lt_operator_spec *spec);
 int64_t lt_group_count(int64_t channels);
 
 /* ---- Walking (network_*.c) ------------------------------------------------------------- */
-/* Maps between blocks are [1, h, w, c]. */
+/* Maps between blocks are [batch, h, w, c]. */
 int64_t lt_network_channels(const lt_network *n, lt_node x);
 /* The next tensor of the list, as an input of the graph. */
 lt_node lt_network_tensor_next(lt_network *n, const char *prefix, const char *suffix, lt_shape shape,

@@ -1,4 +1,4 @@
-/* Blocks that both networks are made of, and the CNN. Maps are [1, h, w, c]: the channels of a pixel lie
+/* Blocks that both networks are made of, and the CNN. Maps are [batch, h, w, c]: the channels of a pixel lie
    side by side, as fast convolutions want them. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/network.h"
 
@@ -37,13 +37,13 @@ lt_node lt_network_conv(lt_network *n, const char *name, lt_node x, int64_t out,
     }
     lt_node y = lt_conv2d(g, x, w, b, &opt);
     lt_shape s = lt_node_shape(g, y);
-    n->flops += 2.0 * (double)(in * kernel * kernel) * (double)lt_shape_count(&s);
+    n->flops += 2.0 * (double)(in * kernel * kernel) * (double)(s.dim[1] * s.dim[2] * s.dim[3]);
     return y;
 }
 
 static lt_node per_channel(lt_graph *g, lt_node v) { return lt_reshape(g, v, lt_shape4(1, 1, 1, -1)); }
 
-/* Mean and biased variance of every channel over the grid, [1, 1, 1, c] each, in one pass over x: sums of
+/* Mean and biased variance of every channel over the grid, [batch, 1, 1, c] each, in one pass over x: sums of
    the distance to a nearby point and of its square. The point is the mean over every eighth row: its
    squared distance to the mean is at most 8 times the variance, so the difference below keeps all but
    three bits in the worst case. */
@@ -62,10 +62,10 @@ static void channel_moments(lt_graph *g, lt_node x, lt_node *mean, lt_node *var)
 static void group_moments(lt_graph *g, int64_t groups, lt_node *mean, lt_node *var)
 {
     lt_shape by_channel = lt_node_shape(g, *mean);
-    lt_shape by_group = lt_shape2(groups, by_channel.dim[3] / groups);
+    lt_shape by_group = lt_shape3(by_channel.dim[0], groups, by_channel.dim[3] / groups);
     lt_node m = lt_reshape(g, *mean, by_group), v = lt_reshape(g, *var, by_group);
-    lt_node centre = lt_mean_axis(g, m, 1, true);
-    lt_node spread = lt_mean_axis(g, lt_add(g, v, lt_square(g, lt_sub(g, m, centre))), 1, true);
+    lt_node centre = lt_mean_axis(g, m, 2, true);
+    lt_node spread = lt_mean_axis(g, lt_add(g, v, lt_square(g, lt_sub(g, m, centre))), 2, true);
     *mean = lt_reshape(g, lt_broadcast_to(g, centre, by_group), by_channel);
     *var = lt_reshape(g, lt_broadcast_to(g, spread, by_group), by_channel);
 }

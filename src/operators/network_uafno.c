@@ -41,11 +41,11 @@ static lt_node linear(lt_network *n, const char *name, lt_node x, int64_t out)
     return lt_conv2d(g, x, lt_reshape(g, w, lt_shape4(out, in, 1, 1)), b, &opt);
 }
 
-/* Real or imaginary part of a [1, c, mh, mw, 2] tensor, shaped [c, 1, modes]. */
+/* Real or imaginary part of a [batch, c, mh, mw, 2] tensor, shaped [batch, c, 1, modes]. */
 static lt_node part(lt_graph *g, lt_node z, int which)
 {
     lt_shape s = lt_node_shape(g, z);
-    return lt_reshape(g, lt_select(g, z, 4, which), lt_shape3(s.dim[1], 1, s.dim[2] * s.dim[3]));
+    return lt_reshape(g, lt_select(g, z, 4, which), lt_shape4(s.dim[0], s.dim[1], 1, s.dim[2] * s.dim[3]));
 }
 
 /* Every mode that is kept gets its own complex matrix: out_o = sum_i in_i w_io. */
@@ -59,11 +59,11 @@ static lt_node mix_modes(lt_network *n, const char *name, lt_node z)
     lt_node wr = lt_reshape(g, lt_network_tensor_next(n, name, ".real", stored, LT_INIT_NORMAL, scale), lt_shape3(c, c, modes));
     lt_node wi = lt_reshape(g, lt_network_tensor_next(n, name, ".imag", stored, LT_INIT_NORMAL, scale), lt_shape3(c, c, modes));
     lt_node zr = part(g, z, 0), zi = part(g, z, 1);
-    lt_node re = lt_sum_axis(g, lt_sub(g, lt_mul(g, zr, wr), lt_mul(g, zi, wi)), 0, false);
-    lt_node im = lt_sum_axis(g, lt_add(g, lt_mul(g, zr, wi), lt_mul(g, zi, wr)), 0, false);
+    lt_node re = lt_sum_axis(g, lt_sub(g, lt_mul(g, zr, wr), lt_mul(g, zi, wi)), 1, false);
+    lt_node im = lt_sum_axis(g, lt_add(g, lt_mul(g, zr, wi), lt_mul(g, zi, wr)), 1, false);
     n->n_unread += 2 * c * c * ((int64_t)n->spec.modes * n->spec.modes - modes);
     n->flops += 8.0 * (double)(c * c) * (double)modes;
-    return lt_reshape(g, lt_stack(g, (lt_node[]){ re, im }, 2, 2), s);
+    return lt_reshape(g, lt_stack(g, (lt_node[]){ re, im }, 2, 3), s);
 }
 
 static lt_node spectral(lt_network *n, const char *name, lt_node x)
