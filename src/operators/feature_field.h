@@ -1,5 +1,8 @@
 /* What the values of one state are computed with: tables for a grid, and work memory for a thread.
-   SPDX-License-Identifier: BSD-3-Clause */
+   SPDX-License-Identifier: BSD-3-Clause
+
+   A state is measured once (feature_measure.c, feature_spectrum.c), which gives its record; the record alone
+   decides the values (feature_field.c, feature_channels.c). */
 #ifndef LT_OPERATORS_FEATURE_FIELD_H
 #define LT_OPERATORS_FEATURE_FIELD_H
 
@@ -8,6 +11,9 @@
 #include "operators/features.h"
 
 #include "device/kernel.h"
+
+_Static_assert((int)LT_RECORD_CHANNELS == LT_MAX_CHANNELS && (int)LT_RECORD_FILTERS == LT_FILTERS && (int)LT_RECORD_SCALES == LT_MAX_FFT_SCALES,
+               "records have room for every feature");
 
 enum { LT_MAX_RADIUS = 10, LT_BUCKETS = 2048, LT_SMALL_RANGES = 3 };
 
@@ -64,13 +70,21 @@ typedef struct lt_channel {
     double flow[2];                      /* of the gradient before with this field; from the second step on */
 } lt_channel;
 
-/* All per-step values of one channel u (g, g). before: the same channel one step ago with what was
-   found then, or NULL. mi_bin (g g) receives the bins of mutual information. False: u is not finite. */
-bool lt_field_values(const lt_field_plan *p, lt_field_work *w, const float *u, const float *before, const lt_channel *last,
-                     double *value, lt_channel *now, uint8_t *mi_bin);
+extern const double lt_field_quantile[LT_RECORD_QUANTILES];
+extern const int    lt_channel_pair[LT_MAX_CHANNELS][2];
+
+/* ---- From states to records, on the CPU --------------------------------------------------------------- */
+/* One channel u (g, g): what the wanted categories need. before: the same channel one step ago, or NULL. mi_bin
+   (g g) receives the bins of mutual information; w->power the spectrum. False: u is not finite. */
+bool lt_field_measure(const lt_field_plan *p, lt_field_work *w, const float *u, const float *before, lt_channel_record *out, uint8_t *mi_bin);
+/* What a state's channels have in common; theirs are in out already. */
+void lt_state_measure(const lt_field_plan *p, const float *u, const uint8_t *mi_bin, lt_state_record *out);
+
+/* ---- From records to values: the same whoever measured ------------------------------------------------- */
+/* All per-step values of one channel. last: what was found one step ago, or NULL. */
+void lt_field_values(const lt_field_plan *p, const lt_channel_record *r, const lt_channel *last, double *value, lt_channel *now);
 /* Those of all channels together. */
-void lt_channel_values(const lt_field_plan *p, lt_field_work *w, const float *u, const lt_channel *channel, const uint8_t *mi_bin,
-                       double *value);
+void lt_channel_values(const lt_field_plan *p, const lt_state_record *r, const lt_channel *channel, double *value);
 
 /* rank[k], ascending, 0-based: value[k] is that order statistic of u. */
 void lt_order_statistics(const lt_field_plan *p, lt_field_work *w, const float *u, float lo, float hi, const int64_t *rank, int n_ranks,
@@ -89,7 +103,8 @@ static inline double lt_quantile_rank(double q, int64_t n, int64_t *below)
 /* The half spectrum of u, |.|^2 of the orthonormal transform, in w->power; the transform itself
    (unnormalised) in w->spectrum. */
 void lt_field_power(const lt_field_plan *p, lt_field_work *w, const float *u);
-void lt_spectral_values(const lt_field_plan *p, lt_field_work *w, double *value);
+void lt_spectrum_measure(const lt_field_plan *p, lt_field_work *w, lt_spectrum_record *out); /* of w->power */
+void lt_spectral_values(const lt_field_plan *p, const lt_spectrum_record *s, double *value);
 
 /* Histograms: bins by float32 arithmetic as the reference has it, then -sum p log(p + eps). */
 void   lt_field_bins(const lt_field_plan *p, const float *u, float lo, float hi, int n_bins, uint8_t *bin);

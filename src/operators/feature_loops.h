@@ -1,25 +1,13 @@
 /* The inner loops of streamed features: one table per instruction set, chosen by probe.
    SPDX-License-Identifier: BSD-3-Clause
 
-   Fields are float32; every product and sum is taken in double, so that cancellation between
-   large fields and small differences costs no digits that the data had. */
+   Fields are float32; every product and sum is taken in double (feature_record.h). */
 #ifndef LT_OPERATORS_FEATURE_LOOPS_H
 #define LT_OPERATORS_FEATURE_LOOPS_H
 
 #include "lathe/base.h"
+#include "operators/feature_record.h"
 
-typedef struct lt_range_sums { double sum; float lo, hi; } lt_range_sums;
-typedef struct lt_moment_sums { double m2, m3, m4; } lt_moment_sums; /* of u - mean */
-typedef struct lt_norm_sums {
-    double sum, abs, square;
-    double variation;                  /* sum |dx| + sum |dy|: forward differences, not periodic */
-    double gradient;                   /* sum dx^2 + sum dy^2 of the same */
-    float  lo, hi;
-} lt_norm_sums;
-typedef struct lt_gradient_sums {      /* periodic central differences and 5-point Laplacian */
-    double magnitude, max_square, x_square, y_square, x_abs, y_abs, laplacian_square;
-} lt_gradient_sums;
-typedef struct lt_power_sums { double sum, square, max; } lt_power_sums;
 typedef struct lt_row_sums { double p, px, pxx, max; } lt_row_sums;  /* of p, j p, j^2 p */
 
 typedef struct lt_feature_loops {

@@ -1,4 +1,4 @@
-/* Spectral values of one channel: bands, centroids, flatness, rolloff.
+/* Spectra of one channel and their values: bands, centroids, flatness, rolloff.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/feature_field.h"
 
@@ -28,20 +28,6 @@ static void sum_bands(const lt_field_plan *p, const lt_field_work *w, const lt_b
         const double *row = w->power + (int64_t)i * p->half;
         for (int b = 0; b < map->n_bands; b++)
             if (edge[b + 1] > edge[b]) p->loops->segment(row + edge[b], edge[b + 1] - edge[b], &band[b]);
-    }
-}
-
-static void scale_values(const lt_field_plan *p, const lt_field_work *w, double *value)
-{
-    const lt_feature_set *set = p->set;
-    lt_power_sums band[LT_MAX_FFT_SCALES];
-    sum_bands(p, w, &p->scales, band);
-    for (int b = 0; b < p->scales.n_bands; b++) {
-        double n = (double)p->scales.count[b] + 1e-8, all = (double)p->n_bins;
-        double variance = (band[b].square - band[b].sum * band[b].sum / all) / (all - 1) / n;
-        value[set->slot[LT_F_POWER_MEAN] + b] = band[b].sum / n;
-        value[set->slot[LT_F_POWER_MAX] + b] = LT_MIN(band[b].max / n, 1e6);
-        value[set->slot[LT_F_POWER_STD] + b] = p->n_bins > 1 && variance > 0 ? sqrt(variance) : 0;
     }
 }
 
@@ -88,9 +74,8 @@ static int64_t rolloff_bin(const lt_field_plan *p, lt_field_work *w, double tota
     return before + k;
 }
 
-void lt_spectral_values(const lt_field_plan *p, lt_field_work *w, double *value)
+void lt_spectrum_measure(const lt_field_plan *p, lt_field_work *w, lt_spectrum_record *out)
 {
-    const lt_feature_set *set = p->set;
     double total = 0, px = 0, pxx = 0, py = 0, pyy = 0, max = 0;
     for (int i = 0; i < p->g; i++) {
         lt_row_sums row;
@@ -103,27 +88,48 @@ void lt_spectral_values(const lt_field_plan *p, lt_field_work *w, double *value)
         pyy += ky * ky * row.p;
         max = LT_MAX(max, row.max);
     }
-    scale_values(p, w, value);
-
+    lt_power_sums third[LT_RECORD_THIRDS];
     int64_t bin = dominant_bin(p, w, max);
-    AT(DOMINANT_X) = (double)(bin % p->half) / p->g;
-    AT(DOMINANT_Y) = (double)(bin / p->half) / p->g;
-    AT(DOMINANT_POWER) = w->power[bin];
+    *out = (lt_spectrum_record){ .total = total, .x = px, .xx = pxx, .y = py, .yy = pyy, .dominant_bin = (int)bin, .dominant = w->power[bin] };
+    sum_bands(p, w, &p->scales, out->scale);
+    sum_bands(p, w, &p->thirds, third);
+    for (int b = 0; b < LT_RECORD_THIRDS; b++) out->third[b] = third[b].sum;
+    out->log_sum = p->loops->log_sum(w->power, p->n_bins, 1e-10);
+    out->rolloff_bin = (int)rolloff_bin(p, w, total);
+}
 
-    double divisor = total + 1e-8, cx = px / divisor, cy = py / divisor;
-    double spread = pxx + pyy - 2 * (cx * px + cy * py) + (cx * cx + cy * cy) * total;
+/* ---- Values ------------------------------------------------------------------------------ */
+static void scale_values(const lt_field_plan *p, const lt_power_sums *band, double *value)
+{
+    const lt_feature_set *set = p->set;
+    for (int b = 0; b < p->scales.n_bands; b++) {
+        double n = (double)p->scales.count[b] + 1e-8, all = (double)p->n_bins;
+        double variance = (band[b].square - band[b].sum * band[b].sum / all) / (all - 1) / n;
+        value[set->slot[LT_F_POWER_MEAN] + b] = band[b].sum / n;
+        value[set->slot[LT_F_POWER_MAX] + b] = LT_MIN(band[b].max / n, 1e6);
+        value[set->slot[LT_F_POWER_STD] + b] = p->n_bins > 1 && variance > 0 ? sqrt(variance) : 0;
+    }
+}
+
+void lt_spectral_values(const lt_field_plan *p, const lt_spectrum_record *s, double *value)
+{
+    const lt_feature_set *set = p->set;
+    scale_values(p, s->scale, value);
+    AT(DOMINANT_X) = (double)(s->dominant_bin % p->half) / p->g;
+    AT(DOMINANT_Y) = (double)(s->dominant_bin / p->half) / p->g;
+    AT(DOMINANT_POWER) = s->dominant;
+
+    double divisor = s->total + 1e-8, cx = s->x / divisor, cy = s->y / divisor;
+    double spread = s->xx + s->yy - 2 * (cx * s->x + cy * s->y) + (cx * cx + cy * cy) * s->total;
     AT(CENTROID_X) = cx;
     AT(CENTROID_Y) = cy;
     AT(BANDWIDTH) = sqrt(LT_MAX(spread, 0) / divisor + 1e-8);
-
-    lt_power_sums third[LT_SMALL_RANGES];
-    sum_bands(p, w, &p->thirds, third);
-    AT(LOW_RATIO) = third[0].sum / divisor;
-    AT(MID_RATIO) = third[1].sum / divisor;
-    AT(HIGH_RATIO) = third[2].sum / divisor;
+    AT(LOW_RATIO) = s->third[0] / divisor;
+    AT(MID_RATIO) = s->third[1] / divisor;
+    AT(HIGH_RATIO) = s->third[2] / divisor;
 
     double bins = (double)p->n_bins;
-    AT(FLATNESS) = exp(p->loops->log_sum(w->power, p->n_bins, 1e-10) / bins) / (total / bins + 1e-10);
-    AT(ROLLOFF) = (double)rolloff_bin(p, w, total) / bins;
-    AT(ANISOTROPY) = set->opt.corrected ? pxx / (pyy + 1e-8) : total / divisor;
+    AT(FLATNESS) = exp(s->log_sum / bins) / (s->total / bins + 1e-10);
+    AT(ROLLOFF) = (double)s->rolloff_bin / bins;
+    AT(ANISOTROPY) = set->opt.corrected ? s->xx / (s->yy + 1e-8) : s->total / divisor;
 }

@@ -1,11 +1,13 @@
 /* A stream of states turned into features: one state and a few numbers per step are all it keeps.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/feature_extras.h"
 #include "operators/feature_stream.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Making one --------------------------------------------------------------------- */
@@ -49,6 +51,7 @@ static lt_status make_values(lt_feature_stream *f)
     size_t columns = (size_t)s->of[LT_FAMILY_STEP].n, steps = (size_t)f->steps;
     f->before = lt_arena_alloc(&f->arena, n * pixels * sizeof *f->before);
     f->mi_bin = lt_arena_alloc(&f->arena, n * pixels);
+    f->record = lt_arena_alloc(&f->arena, (size_t)f->realizations * sizeof *f->record);
     f->now = lt_arena_alloc(&f->arena, n * sizeof *f->now);
     f->last = lt_arena_alloc(&f->arena, n * sizeof *f->last);
     f->step = lt_arena_alloc(&f->arena, n * (size_t)s->n_slots[LT_FAMILY_STEP] * sizeof *f->step);
@@ -57,7 +60,7 @@ static lt_status make_values(lt_feature_stream *f)
     f->failed = lt_arena_alloc(&f->arena, (size_t)f->realizations * sizeof *f->failed);
     f->flagged = lt_arena_alloc(&f->arena, n * sizeof *f->flagged);
     f->temporal = lt_arena_alloc(&f->arena, LT_MAX(steps * columns, 1) * sizeof *f->temporal);
-    bool made = f->before && f->mi_bin && f->now && f->last && f->step && f->run && f->sensitivity && f->failed && f->flagged && f->temporal;
+    bool made = f->before && f->mi_bin && f->record && f->now && f->last && f->step && f->run && f->sensitivity && f->failed && f->flagged && f->temporal;
     if (!made) return LT_ERR_MEMORY;
     /* One step's values are averaged as float32 either way, so clipping nothing changes nothing. */
     size_t kept = s->opt.clip_batch ? steps : 1;
@@ -162,13 +165,23 @@ static void extend_track(const lt_feature_stream *f, lt_track *track, int64_t t,
 /* ---- One step ------------------------------------------------------------------------------ */
 typedef struct push_job { lt_feature_stream *f; int64_t t; const float *states; } push_job;
 
+static double *step_values(lt_feature_stream *f, int64_t i) { return f->step + i * f->set->n_slots[LT_FAMILY_STEP]; }
+
+/* Channel i % C of realization i / C: where records enter, whoever measured the state. */
+static void take_channel(lt_feature_stream *f, int64_t t, int64_t i, const lt_channel_record *r)
+{
+    f->flagged[i] = !isfinite(r->range.sum);
+    if (f->flagged[i]) return;
+    lt_field_values(f->plan, r, t ? &f->last[i] : NULL, step_values(f, i), &f->now[i]);
+    extend_track(f, &f->track[i], t, &f->now[i]);
+}
+
 static void average_channels(const lt_field_plan *p, const float *state, float *out)
 {
     const float *a = state, *b = state + p->n, *c = state + 2 * p->n;
     for (int64_t i = 0; i < p->n; i++) out[i] = (float)(((double)a[i] + (double)b[i] + (double)c[i]) / LT_MAX_CHANNELS);
 }
 
-/* Item i is channel i % C of realization i / C. */
 static lt_status push_channel(void *ctx, int64_t i, int worker)
 {
     const push_job *j = ctx;
@@ -184,11 +197,11 @@ static lt_status push_channel(void *ctx, int64_t i, int worker)
         u = w->average;
     }
     float *before = f->before + i * p->n;
-    bool finite = lt_field_values(p, w, u, j->t ? before : NULL, &f->last[i], f->step + i * f->set->n_slots[LT_FAMILY_STEP], &f->now[i],
-                                  f->mi_bin + i * p->n);
-    f->flagged[i] = !finite;
+    lt_channel_record *r = &f->record[m].channel[i % f->channels];
+    bool finite = lt_field_measure(p, w, u, j->t ? before : NULL, r, f->mi_bin + i * p->n);
+    take_channel(f, j->t, i, r);
     if (!finite) return LT_OK;
-    extend_track(f, &f->track[i], j->t, &f->now[i]);
+    if (f->set->wanted_extra) lt_extra_values(p, w, u, &f->now[i], step_values(f, i));
     memcpy(before, u, (size_t)p->n * sizeof *before);
     return LT_OK;
 }
@@ -197,10 +210,12 @@ static lt_status push_realization(void *ctx, int64_t m, int worker)
 {
     const push_job *j = ctx;
     lt_feature_stream *f = j->f;
+    const float *state = j->states + m * LT_MAX_CHANNELS * f->plan->n;
     int64_t i = m * f->channels;
-    if (!f->failed[m])
-        lt_channel_values(f->plan, &f->work[worker], j->states + m * LT_MAX_CHANNELS * f->plan->n, &f->now[i], f->mi_bin + i * f->plan->n,
-                          f->step + i * f->set->n_slots[LT_FAMILY_STEP]);
+    if (f->failed[m]) return LT_OK;
+    lt_state_measure(f->plan, state, f->mi_bin + i * f->plan->n, &f->record[m]);
+    lt_channel_values(f->plan, &f->record[m], &f->now[i], step_values(f, i));
+    if (f->set->stored[LT_F_COHERENCE]) lt_coherence_values(f->plan, &f->work[worker], state, step_values(f, i));
     return LT_OK;
 }
 
@@ -247,22 +262,64 @@ static void store_step(lt_feature_stream *f, int64_t t)
     lt_feature_average_step(f, raw, f->temporal + t * columns->n);
 }
 
-lt_status lt_feature_stream_push(lt_feature_stream *f, int64_t t, const float *states, const int64_t *failed)
+static lt_status check_step(const lt_feature_stream *f, int64_t t)
 {
-    if (t != f->next || t >= f->steps)
-        return LT_FAIL(LT_ERR_ARGUMENT, "features of step %lld: expected step %lld of %lld", (long long)t, (long long)f->next,
-                       (long long)f->steps);
-    push_job job = { f, t, states };
-    for (int64_t m = 0; failed && m < f->realizations; m++) f->failed[m] = f->failed[m] || failed[m] >= 0;
-    LT_TRY(share_out(f, f->realizations * f->channels, push_channel, &job));
+    if (t == f->next && t < f->steps) return LT_OK;
+    return LT_FAIL(LT_ERR_ARGUMENT, "features of step %lld: expected step %lld of %lld", (long long)t, (long long)f->next, (long long)f->steps);
+}
+
+static bool has_pairs(const lt_feature_stream *f) { return f->channels > 1 && f->set->wanted[LT_CATEGORY_CROSS_CHANNEL]; }
+
+static void fail_flagged(lt_feature_stream *f)
+{
     for (int64_t i = 0; i < f->realizations * f->channels; i++)
         if (f->flagged[i]) f->failed[i / f->channels] = true;
-    if (f->channels > 1 && f->set->wanted[LT_CATEGORY_CROSS_CHANNEL]) LT_TRY(share_out(f, f->realizations, push_realization, &job));
+}
+
+static void end_step(lt_feature_stream *f, int64_t t)
+{
     store_step(f, t);
     lt_channel *last = f->last;
     f->last = f->now;
     f->now = last;
     f->next++;
+}
+
+lt_status lt_feature_stream_push(lt_feature_stream *f, int64_t t, const float *states, const int64_t *failed)
+{
+    LT_TRY(check_step(f, t));
+    push_job job = { f, t, states };
+    for (int64_t m = 0; failed && m < f->realizations; m++) f->failed[m] = f->failed[m] || failed[m] >= 0;
+    LT_TRY(share_out(f, f->realizations * f->channels, push_channel, &job));
+    fail_flagged(f);
+    if (has_pairs(f)) LT_TRY(share_out(f, f->realizations, push_realization, &job));
+    end_step(f, t);
+    return LT_OK;
+}
+
+/* ---- States measured elsewhere ------------------------------------------------------------------- */
+bool lt_feature_set_takes_records(const lt_feature_set *s, char why[static 160])
+{
+    const char *reason = s->channels == 1              ? "per_channel: false averages the channels first"
+                       : s->wanted_extra               ? "optional per-step categories are on"
+                       : s->stored[LT_F_COHERENCE]     ? "cross_channel.include_coherence is on"
+                                                       : NULL;
+    why[0] = 0;
+    if (reason) snprintf(why, 160, "%s", reason);
+    return !reason;
+}
+
+lt_status lt_feature_stream_push_records(lt_feature_stream *f, int64_t t, const lt_state_record *record)
+{
+    LT_TRY(check_step(f, t));
+    for (int64_t i = 0; i < f->realizations * f->channels; i++) {
+        f->flagged[i] = false;
+        if (!f->failed[i / f->channels]) take_channel(f, t, i, &record[i / f->channels].channel[i % f->channels]);
+    }
+    fail_flagged(f);
+    for (int64_t m = 0; has_pairs(f) && m < f->realizations; m++)
+        if (!f->failed[m]) lt_channel_values(f->plan, &record[m], &f->now[m * f->channels], step_values(f, m * f->channels));
+    end_step(f, t);
     return LT_OK;
 }
 

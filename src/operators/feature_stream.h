@@ -63,6 +63,7 @@ struct lt_feature_stream {
     lt_time_work  *time_work;
     float         *before;             /* (M, C, g, g): the last state */
     uint8_t       *mi_bin;             /* (M, C, g, g) */
+    lt_state_record *record;           /* (M): of the current state, when it is measured here */
     lt_channel    *now, *last;         /* (M, C) */
     lt_track      *track;              /* (M, C) */
     double        *step;               /* (M, C, slots): of the current step */
@@ -75,6 +76,12 @@ struct lt_feature_stream {
     bool           summarised;
     lt_arena       arena;              /* all of the above but work memory */
 };
+
+/* Whether records are all the stream needs; else why not: optional features of single states are found from the
+   states themselves. */
+bool lt_feature_set_takes_records(const lt_feature_set *s, char why[static 160]);
+/* As lt_feature_stream_push, for states measured elsewhere: record (M). */
+lt_status lt_feature_stream_push_records(lt_feature_stream *f, int64_t t, const lt_state_record *record);
 
 /* Fills run from the tracks; once. */
 lt_status lt_feature_stream_summarise(lt_feature_stream *f);
