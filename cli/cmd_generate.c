@@ -132,7 +132,7 @@ static void print_plan(const lt_dataset_summary *s, const lt_generate_plan *p)
            cli_bytes((double)p->weight_bytes).s, cli_bytes((double)p->state_bytes).s, cli_bytes((double)p->host_bytes).s);
     printf("work              %.4g TFLOP in %s, %s\n", 1e-12 * p->total_flops, lt_precision_name(p->precision), p->arithmetic);
     if (p->precision_reason[0]) printf("precision         %s\n", p->precision_reason);
-    printf("time, estimated   %s at %.4g GFLOP/s (networks alone, timed on a middling operator)\n", cli_seconds(p->estimated_seconds).s, p->gflops);
+    printf("time, estimated   %s at %.4g GFLOP/s (networks alone, timed on operators of four sizes)\n", cli_seconds(p->estimated_seconds).s, p->gflops);
     printf("file, estimated   %s (%s before compression): %s\n", cli_bytes((double)p->estimated_file_bytes).s, cli_bytes((double)p->raw_bytes).s, s->output);
 }
 

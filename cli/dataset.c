@@ -113,7 +113,7 @@ void dataset_print_info(const lt_generate_info *i)
     if (i->skipped) printf(", %lld done before", (long long)i->skipped);
     printf("\ntotal time        %s, %.4g samples per second\n", cli_seconds(i->total_seconds).s, i->samples_per_second);
     for (int k = 0; k < N_SHARES; k++)
-        printf("  %-16s%-10s %5.1f %%\n", s[k].name, cli_seconds(s[k].seconds).s, i->total_seconds > 0 ? 100 * s[k].seconds / i->total_seconds : 0);
+        printf("  %-16s  %-10s %5.1f %%\n", s[k].name, cli_seconds(s[k].seconds).s, i->total_seconds > 0 ? 100 * s[k].seconds / i->total_seconds : 0);
     printf("beside it         drawing and compiling ahead %s, writing %s (compression %s)\n", cli_seconds(i->ahead_seconds).s,
            cli_seconds(i->writer_seconds).s, cli_seconds(i->compress_seconds).s);
     printf("arithmetic        %s, %s: %.4g GFLOP/s\n", lt_precision_name(i->precision), i->arithmetic, i->gflops);

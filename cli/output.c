@@ -99,7 +99,10 @@ cli_text cli_seconds(double seconds)
     if (seconds < 1e-6) snprintf(t.s, sizeof t.s, "%.1f ns", seconds * 1e9);
     else if (seconds < 1e-3) snprintf(t.s, sizeof t.s, "%.2f us", seconds * 1e6);
     else if (seconds < 1) snprintf(t.s, sizeof t.s, "%.2f ms", seconds * 1e3);
-    else snprintf(t.s, sizeof t.s, "%.2f s", seconds);
+    else if (seconds < 600) snprintf(t.s, sizeof t.s, "%.2f s", seconds);
+    else if (seconds < 2 * 3600) snprintf(t.s, sizeof t.s, "%.1f min", seconds / 60);
+    else if (seconds < 48 * 3600) snprintf(t.s, sizeof t.s, "%.1f h", seconds / 3600);
+    else snprintf(t.s, sizeof t.s, "%.1f days", seconds / 86400);
     return t;
 }
 

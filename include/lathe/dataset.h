@@ -85,7 +85,7 @@ typedef struct lt_generate_plan {          /* what a run will take; estimates ar
     int64_t  rows, realizations, steps, grid, signatures; /* signatures: distinct architectures among the rows */
     int64_t  weight_bytes, arena_bytes, state_bytes, host_bytes; /* the most of any operator; rows on their way */
     double   total_flops;                  /* of all rows */
-    double   estimated_seconds, gflops;    /* from a few timed steps of a middling operator */
+    double   estimated_seconds, gflops;    /* from a few timed steps of operators of four sizes */
     uint64_t raw_bytes, estimated_file_bytes;
     lt_precision precision;
     char     precision_reason[160], arithmetic[96];

@@ -71,6 +71,9 @@ typedef struct lt_heatmap {
     int64_t       rows, columns; /* each 1..4096 */
     const double *values;        /* (rows, columns); not finite = left blank */
     bool          diverging;     /* colours centred on 0, for signed data */
+    int           n_x_names;     /* at most 16 texts, each in the middle of an equal share of the width, instead of column numbers … */
+    const char *const *x_names;
+    bool          bare_rows;     /* … and no row numbers */
 } lt_heatmap;
 LT_API void lt_report_heatmap(lt_report *r, const lt_heatmap *m);
 

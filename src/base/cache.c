@@ -28,31 +28,13 @@ static lt_status choose_folder(char *path, size_t bytes)
     return LT_OK;
 }
 
-/* As mkdir -p, all with mode 0700; one that is there already is left as it is. */
-static lt_status make_folders(char *path)
-{
-    for (char *at = path + 1;; at++) {
-        if (*at && *at != '/') continue;
-        char held = *at;
-        *at = 0;
-        int failed = mkdir(path, 0700) && errno != EEXIST;
-        int error = errno;
-        if (failed) {
-            lt_status s = LT_FAIL(LT_ERR_IO, "cache folder '%s': cannot be made: %s", path, strerror(error));
-            *at = held;
-            return s;
-        }
-        *at = held;
-        if (!held) return LT_OK;
-    }
-}
-
 lt_status lt_cache_dir(char *path, size_t path_bytes)
 {
     LT_TRY(choose_folder(path, path_bytes));
     struct stat st;
     if (stat(path, &st)) {
-        LT_TRY(make_folders(path));
+        LT_TRY(lt_file_make_folders(path, 0700));
+        if (mkdir(path, 0700) && errno != EEXIST) return LT_FAIL(LT_ERR_IO, "cache folder '%s': cannot be made: %s", path, strerror(errno));
         if (stat(path, &st)) return LT_FAIL(LT_ERR_IO, "cache folder '%s': %s", path, strerror(errno));
     }
     if (!S_ISDIR(st.st_mode)) return LT_FAIL(LT_ERR_IO, "cache folder '%s': is a file, expected a folder", path);

@@ -178,6 +178,21 @@ lt_status lt_file_write(const char *path, const void *data, size_t n_bytes)
     return s;
 }
 
+/* One that is there already, made by us or not, is left as it is. */
+lt_status lt_file_make_folders(const char *path, mode_t mode)
+{
+    char *part = lt_strdup(path);
+    if (!part) return LT_ERR_MEMORY;
+    lt_status s = LT_OK;
+    for (char *at = part[0] ? strchr(part + 1, '/') : NULL; at && !s; at = strchr(at + 1, '/')) {
+        *at = 0;
+        if (mkdir(part, mode) && errno != EEXIST) s = LT_FAIL(LT_ERR_IO, "folder '%s': cannot be made: %s", part, strerror(errno));
+        *at = '/';
+    }
+    lt_free(part);
+    return s;
+}
+
 /* ---- Locks -------------------------------------------------------------------------- */
 lt_status lt_file_lock_take(const char *path, bool wait, lt_file_lock *lock, bool *taken)
 {

@@ -12,6 +12,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Substitution --------------------------------------------------------------------- */
@@ -110,6 +111,22 @@ static lt_status derive_sampling(lt_dataset_config *c)
     return LT_OK;
 }
 
+/* Settings that change nothing are told to whoever set them to something of their own. */
+static lt_status note_idle_settings(lt_dataset_config *c)
+{
+    const lt_option_table *t = lt_feature_options_table();
+    for (int g = 0; g < t->n_groups; g++)
+        for (int i = 0; i < t->groups[g].n_rows; i++) {
+            const lt_option *row = &t->groups[g].rows[i];
+            char key[128];
+            snprintf(key, sizeof key, "features.summary.%s", row->name);
+            const lt_yaml_node *n = lt_feature_option_idle(row) ? lt_schema_find(c->document, key) : NULL;
+            if (n && n->text && strtod(n->text, NULL) != strtod(row->default_text, NULL))
+                LT_TRY(lt_note(&c->notes, "%s: %s has no effect: %s", lt_yaml_place(n).s, key, lt_feature_option_idle(row)));
+        }
+    return LT_OK;
+}
+
 static lt_status derive(lt_dataset_config *c)
 {
     c->operator_features |= c->summary_operator_features;
@@ -131,7 +148,7 @@ static lt_status derive(lt_dataset_config *c)
                        lt_yaml_place(lt_schema_find(c->document, "features.summary.learned.enabled")).s));
     c->learned.enabled = c->summary && c->summary_mode != LT_SUMMARY_MANUAL;
     if (c->summary_mode == LT_SUMMARY_LEARNED) c->summary = false;
-    return LT_OK;
+    return note_idle_settings(c);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------ */

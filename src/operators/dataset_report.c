@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "operators/yaml.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -50,6 +51,21 @@ static void put_time(const page *p, const lt_generate_info *g)
 
 /* ---- Parameters and labels ------------------------------------------------------------------------------- */
 
+/* The JSON of the sampling metrics, which is YAML too, as a list. */
+static void put_metrics(const page *p)
+{
+    lt_arena arena = { 0 };
+    lt_notes notes = { .arena = &arena };
+    lt_yaml_node *root;
+    const char *names[MAX_LABELS], *values[MAX_LABELS];
+    int n = 0;
+    if (p->i.sampling_metrics[0] && !lt_yaml_read(&arena, p->i.sampling_metrics, strlen(p->i.sampling_metrics), "sampling metrics", &notes, &root))
+        for (const lt_yaml_node *m = root->first; m && n < MAX_LABELS; m = m->next)
+            if (m->text) names[n] = m->key, values[n++] = m->text;
+    if (n) lt_report_facts(p->r, n, names, values);
+    lt_arena_release(&arena);
+}
+
 static lt_status put_coverage(const page *p)
 {
     int64_t n = LT_MIN(p->i.rows, (int64_t)MAX_READ_ROWS), columns = p->i.parameters;
@@ -71,7 +87,7 @@ static lt_status put_coverage(const page *p)
         lt_report_heatmap(p->r, &(lt_heatmap){ .title = "Operators by parameter and value", .x_label = "unit value, 20 bins", .y_label = "parameter",
                                                .unit = "operators", .rows = columns, .columns = BINS, .values = bins });
         lt_report_paragraph(p->r, "Parameters from the top: %s.", text);
-        if (p->i.sampling_metrics[0]) lt_report_paragraph(p->r, "Sampling metrics: %s", p->i.sampling_metrics);
+        put_metrics(p);
     }
     lt_free(x);
     lt_free(bins);
@@ -102,14 +118,17 @@ static lt_status put_shares(const page *p, const char *path, const char *title)
 
 typedef struct strip { int64_t steps, grid, frames; double *values; } strip;
 
-/* Channel means side by side, evenly spaced in time. */
+/* Frames are evenly spaced from the first step to the last. */
+static int64_t frame_step(const strip *s, int64_t frame) { return s->frames > 1 ? frame * (s->steps - 1) / (s->frames - 1) : 0; }
+
+/* Channel means side by side. */
 static lt_status take_state(void *ctx, int64_t t, const float *x, const int64_t *failed)
 {
     (void)failed;
     strip *s = ctx;
     int64_t g = s->grid, width = s->frames * (g + GAP) - GAP;
     for (int64_t f = 0; f < s->frames; f++) {
-        if (t != (s->frames > 1 ? f * (s->steps - 1) / (s->frames - 1) : 0)) continue;
+        if (t != frame_step(s, f)) continue;
         for (int64_t y = 0; y < g; y++)
             for (int64_t k = 0; k < g; k++)
                 s->values[y * width + f * (g + GAP) + k] = ((double)x[y * g + k] + x[(g + y) * g + k] + x[(2 * g + y) * g + k]) / 3;
@@ -123,7 +142,8 @@ static lt_status put_strip(const page *p, lt_replay *r, int64_t index)
     LT_TRY(lt_replay_row(r, index, &spec, NULL));
     strip s = { p->i.steps, spec.grid, LT_MIN(p->i.steps, (int64_t)FRAMES), NULL };
     int64_t width = s.frames * (s.grid + GAP) - GAP;
-    char title[160];
+    char title[160], step[FRAMES][24];
+    const char *names[FRAMES];
     s.values = lt_malloc((size_t)(width * s.grid) * sizeof *s.values);
     if (!s.values) return LT_ERR_MEMORY;
     for (int64_t i = 0; i < width * s.grid; i++) s.values[i] = NAN;
@@ -134,9 +154,13 @@ static lt_status put_strip(const page *p, lt_replay *r, int64_t index)
         if (i % width % (s.grid + GAP) >= s.grid && isfinite(least)) s.values[i] = least;
     snprintf(title, sizeof title, "Operator %" PRId64 ": %s, %d layers, %d channels, kernel %d, %s, noise %.2g", index, lt_operator_kind_name(spec.kind),
              spec.num_layers, spec.base_channels, spec.kernel_size, lt_policy_name(spec.policy), spec.noise_scale);
+    for (int64_t f = 0; f < s.frames; f++) {
+        snprintf(step[f], sizeof step[f], "%" PRId64, frame_step(&s, f));
+        names[f] = step[f];
+    }
     if (!st)
-        lt_report_heatmap(p->r, &(lt_heatmap){ .title = title, .x_label = "steps, evenly spaced from first to last", .rows = s.grid, .columns = width,
-                                               .values = s.values });
+        lt_report_heatmap(p->r, &(lt_heatmap){ .title = title, .x_label = "step", .rows = s.grid, .columns = width, .values = s.values,
+                                               .n_x_names = (int)s.frames, .x_names = names, .bare_rows = true });
     lt_free(s.values);
     return st;
 }

@@ -17,6 +17,8 @@ static const char *const wavelet_names[] = { "haar", "db4", "coif1", NULL };
     LT_OPTION_REAL(lt_feature_options, field, name, value, LT_RANGE_CLOSED(lo, hi), "X", help)
 #define LIST(field, name, help) LT_OPTION_LIST(lt_feature_options, field, name, "X", help)
 
+#define NO_EFFECT "no effect: "
+
 static const lt_option number_rows[] = {
     INT(histogram_num_bins, "spatial.histogram_num_bins", "16", 8, 64, "bins of the spatial histogram"),
     INT(num_fft_scales, "spectral.num_fft_scales", "5", 1, LT_MAX_FFT_SCALES, "radial bands of the power spectrum"),
@@ -25,14 +27,14 @@ static const lt_option number_rows[] = {
     LIST(rolling_window_fractions, "temporal.rolling_window_fractions", "window lengths as fractions of T; default 0.05, 0.10, 0.20"),
     INT(num_eigen_top, "cross_channel.num_eigen_top", "3", 1, 10, "eigenvalues of the channel correlations, at most the 3 there are"),
     INT(mi_num_bins, "cross_channel.mi_num_bins", "16", 8, LT_MAX_MI_BINS, "bins per channel of mutual information"),
-    INT(max_channels_for_full_corr, "cross_channel.max_channels_for_full_corr", "16", 4, 128, "no effect: all pairs of the 3 channels are used"),
+    INT(max_channels_for_full_corr, "cross_channel.max_channels_for_full_corr", "16", 4, 128, NO_EFFECT "all pairs of the 3 channels are used"),
     LIST(coherence_freq_bands, "cross_channel.coherence_freq_bands", "bands of the coherence; default low, mid, high"),
     LT_OPTION_ENUM(lt_feature_options, complexity_level, "causality.complexity_level", "fast", complexity_names,
                    "medium adds Granger, full adds transfer entropy too"),
     INT(max_lag_correlation, "causality.max_lag_correlation", "3", 1, LT_MAX_LAGS, "lags of the correlation asymmetry"),
     INT(max_lag_prediction, "causality.max_lag_prediction", "2", 1, LT_MAX_LAGS / 2, "lags of the prediction error"),
     INT(transfer_entropy_num_bins, "causality.transfer_entropy_num_bins", "8", 4, LT_MAX_TRANSFER_BINS, "bins of transfer entropy"),
-    INT(granger_ar_order, "causality.granger_ar_order", "2", 1, 5, "no effect: the definition has no regression"),
+    INT(granger_ar_order, "causality.granger_ar_order", "2", 1, 5, NO_EFFECT "the definition has no regression"),
     INT(num_scales, "invariant_drift.num_scales", "3", 1, LT_FILTERS, "raw; with lowpass; with highpass too"),
     REAL(gaussian_sigma, "invariant_drift.gaussian_sigma", "2.0", 0.5, 5, "of the low-pass filter, in pixels"),
     INT(entropy_num_bins, "invariant_drift.entropy_num_bins", "32", 8, LT_MAX_ENTROPY_BINS, "bins of the entropy"),
@@ -53,8 +55,8 @@ static const lt_option number_rows[] = {
     INT(num_pyramid_levels, "multiscale.num_pyramid_levels", "4", 1, LT_MAX_LEVELS, "levels of the Laplacian pyramid"),
     INT(num_entropy_scales, "distributional.num_entropy_scales", "3", 1, 5, "coarse grainings by 2, 4, 8, ..."),
     REAL(component_threshold, "structural.component_threshold", "0.5", -10, 10, "standard deviations above the median that make a component"),
-    REAL(edge_threshold, "structural.edge_threshold", "0.1", 0, 1, "no effect: edges are above mean + std"),
-    INT(num_correlation_scales, "physics.num_correlation_scales", "3", 1, 5, "no effect: one fit over the first quarter"),
+    REAL(edge_threshold, "structural.edge_threshold", "0.1", 0, 1, NO_EFFECT "edges are above mean + std"),
+    INT(num_correlation_scales, "physics.num_correlation_scales", "3", 1, 5, NO_EFFECT "one fit over the first quarter"),
     REAL(shape_threshold, "morphological.shape_threshold", "0.5", -10, 10, "standard deviations above the median that make a shape"),
     LT_OPTION_BOOL(lt_feature_options, per_channel, "per_channel", "true", "each channel by itself, then the average; else of the average of the channels"),
     LT_OPTION_BOOL(lt_feature_options, extract_per_timestep, "extract_per_timestep", "true", "store per-step features"),
@@ -116,4 +118,10 @@ const lt_option_table *lt_feature_options_table(void)
 {
     pthread_once(&made, make_table);
     return &table;
+}
+
+const char *lt_feature_option_idle(const lt_option *row)
+{
+    size_t length = strlen(NO_EFFECT);
+    return strncmp(row->help, NO_EFFECT, length) ? NULL : row->help + length;
 }

@@ -57,9 +57,11 @@ typedef struct lt_feature_options {
     /* Of the whole. */
     bool          per_channel;         /* false: channels are averaged to one field first */
     bool          extract_per_timestep; /* false: TEMPORAL has no columns */
-    lt_text_list  temporal_aggregation, realization_aggregation; /* recorded in the file; both are always as in the default */
+    lt_text_list  temporal_aggregation, realization_aggregation; /* recorded in the file; the second always as in the default */
 } lt_feature_options;
 
 const lt_option_table *lt_feature_options_table(void);
+/* Why a setting of the reference changes nothing, as in "the definition has no regression"; NULL: it does. */
+const char *lt_feature_option_idle(const lt_option *row);
 
 #endif

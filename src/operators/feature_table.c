@@ -304,5 +304,16 @@ const char *lt_feature_summary_name(const lt_feature_set *s, int column) { retur
 const char *lt_feature_aggregated_name(const lt_feature_set *s, int column) { return s->aggregated_name[column]; }
 const char *lt_feature_registry_json(const lt_feature_set *s) { return s->registry; }
 int lt_feature_sensitivity_count(const lt_feature_set *s) { return s->n_epsilons + s->n_gains + 3; }
+
+int lt_feature_sensitivity_columns(const lt_feature_set *s, int *first)
+{
+    const lt_feature_columns *c = &s->of[LT_FAMILY_RUN];
+    int n = 0;
+    *first = 0;
+    for (int i = 0; i < c->n; i++)
+        if (rows[c->column[i].id].category == LT_CATEGORY_SENSITIVITY && !n++) *first = i;
+    return n;
+}
+
 const double *lt_feature_epsilons(const lt_feature_set *s, int *n) { *n = s->n_epsilons; return s->epsilon; }
 const double *lt_feature_gains(const lt_feature_set *s, int *n) { *n = s->n_gains; return s->gain; }

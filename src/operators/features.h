@@ -41,6 +41,8 @@ lt_status lt_feature_stream_finish(lt_feature_stream *f, float *temporal, float 
 
 /* ---- Sensitivity of the operator O at its initial field x --------------------------------- */
 int           lt_feature_sensitivity_count(const lt_feature_set *s);           /* 10 by default */
+/* How many of the SUMMARY columns they are, side by side from *first; 0 without operator_features. */
+int           lt_feature_sensitivity_columns(const lt_feature_set *s, int *first);
 const double *lt_feature_epsilons(const lt_feature_set *s, int *n);            /* d = eps N(0, 1) elementwise */
 const double *lt_feature_gains(const lt_feature_set *s, int *n);
 /* From Euclidean norms, one per epsilon and gain: difference[i] = |O(x + d_i) - O(x)|, perturbation[i] = |d_i|,

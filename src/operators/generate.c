@@ -2,6 +2,7 @@
 #include "operators/generate.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "operators/journal.h"
 #include "operators/rollout.h"
@@ -162,6 +163,7 @@ lt_status lt_generator_open_file(lt_generator *g)
     }
     if (there && lt_journal_exists(path) && !g->opt->overwrite)
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: holds an unfinished run: resume it (--resume), or allow it to be replaced (--overwrite)", path);
+    LT_TRY(lt_file_make_folders(path, 0777));
     lt_file_content content = content_of(g);
     lt_sampling_metrics metrics;
     char *json = NULL;

@@ -3,12 +3,18 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "operators/rollout.h"
 #include "trace/clock.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-/* Enough steps to time one, and few enough not to be waited for. */
-enum { TIMED_STEPS = 4 };
+/* Enough steps to time one, and few enough not to be waited for; operators of as many sizes. */
+enum { TIMED_STEPS = 4, TIMED_SIZES = 4 };
+
+/* Counting the work of an architecture means building its network: of larger datasets the first rows stand
+   for all, as Sobol points fill the space evenly from the start. (In steps of k they do not.) */
+enum { MAX_COUNTED = 5000 };
 
 typedef struct by_work { double flops; const lt_operator_spec *spec; int64_t row; } by_work;
 
@@ -45,27 +51,41 @@ static lt_status time_steps(const lt_generator *g, const by_work *w, lt_rollout 
     return s;
 }
 
-/* Compiles the most demanding operator for its memory and times a middling one. */
-static lt_status measure(lt_generator *g, const by_work *list, int64_t n, lt_generate_plan *out)
+/* The speed of this operator in FLOP/s. Large steps use all threads for one realization: one is enough then. */
+static lt_status measure_speed(const lt_generator *g, const by_work *w, double *out)
 {
-    const by_work *most = &list[n - 1], *middle = &list[(n - 1) / 2];
+    lt_rollout_options timed = g->rollout;
     lt_rollout *r;
-    double seconds;
-    LT_TRY(lt_rollout_create(most->spec, &g->rollout, &r));
+    double seconds = 0;
+    timed.steps = LT_MIN((int64_t)TIMED_STEPS, LT_MAX(g->c->steps, (int64_t)2));
+    if (w->flops > LT_SMALL_STEP_FLOPS) timed.realizations = 1;
+    LT_TRY(lt_rollout_create(w->spec, &timed, &r));
+    lt_status s = time_steps(g, w, r, &seconds);
+    lt_rollout_destroy(r);
+    *out = seconds > 0 ? w->flops * (double)timed.realizations / seconds : INFINITY;
+    return s;
+}
+
+/* Compiles the most demanding operator for its memory; the middle one of each quarter, by size, says how fast that
+   quarter runs. */
+static lt_status measure(lt_generator *g, const by_work *list, int64_t n, double passes, lt_generate_plan *out)
+{
+    lt_rollout *r;
+    LT_TRY(lt_rollout_create(list[n - 1].spec, &g->rollout, &r));
     lt_rollout_info info = lt_rollout_get_info(r);
     lt_rollout_destroy(r);
     out->arena_bytes = info.arena_bytes;
     out->weight_bytes = info.weight_bytes;
     out->state_bytes = info.state_bytes;
-    lt_rollout_options timed = g->rollout;
-    timed.steps = LT_MIN((int64_t)TIMED_STEPS, LT_MAX(g->c->steps, (int64_t)2));
-    LT_TRY(lt_rollout_create(middle->spec, &timed, &r));
-    lt_status s = time_steps(g, middle, r, &seconds);
-    lt_rollout_destroy(r);
-    LT_TRY(s);
-    double step_flops = middle->flops * (double)g->c->realizations;
-    out->gflops = seconds > 0 ? 1e-9 * step_flops / seconds : 0;
-    out->estimated_seconds = out->gflops > 0 ? 1e-9 * out->total_flops / out->gflops : 0;
+    int64_t sizes = LT_MIN((int64_t)TIMED_SIZES, n);
+    for (int64_t q = 0; q < sizes; q++) {
+        int64_t first = q * n / sizes, last = (q + 1) * n / sizes;
+        double speed, flops = 0;
+        LT_TRY(measure_speed(g, &list[(first + last) / 2], &speed));
+        for (int64_t i = first; i < last; i++) flops += list[i].flops;
+        out->estimated_seconds += flops / (double)n * (double)out->rows * (double)g->c->realizations * passes / speed;
+    }
+    out->gflops = out->estimated_seconds > 0 ? 1e-9 * out->total_flops / out->estimated_seconds : 0;
     return LT_OK;
 }
 
@@ -81,22 +101,22 @@ static void estimate_file(const lt_generator *g, lt_generate_plan *out)
 static lt_status make_plan(lt_generator *g, lt_generate_plan *out)
 {
     LT_TRY(lt_generator_prepare(g));
-    int64_t n = g->rows.n;
+    int64_t rows = g->rows.n, n = LT_MIN(rows, (int64_t)MAX_COUNTED);
     by_work *list = lt_malloc((size_t)n * sizeof *list);
     if (!list) return LT_ERR_MEMORY;
     double passes = (double)LT_MAX(g->c->steps - 1, 1);
     if (g->c->learned.enabled) passes += lt_learned_passes(&g->c->learned, g->c->kind, g->c->steps);
-    *out = (lt_generate_plan){ .rows = n, .realizations = g->c->realizations, .steps = g->c->steps, .grid = g->rows.max_grid,
+    *out = (lt_generate_plan){ .rows = rows, .realizations = g->c->realizations, .steps = g->c->steps, .grid = g->rows.max_grid,
                                .signatures = g->info->signatures, .precision = g->info->precision };
     for (int64_t i = 0; i < n; i++) {
         list[i] = (by_work){ lt_operator_flops(&g->rows.spec[i]), &g->rows.spec[i], i };
-        out->total_flops += list[i].flops * (double)g->c->realizations * passes;
+        out->total_flops += list[i].flops / (double)n * (double)rows * (double)g->c->realizations * passes;
     }
     qsort(list, (size_t)n, sizeof *list, compare_work);
     estimate_file(g, out);
     snprintf(out->precision_reason, sizeof out->precision_reason, "%s", g->info->precision_reason);
     snprintf(out->arithmetic, sizeof out->arithmetic, "%s", g->info->arithmetic);
-    lt_status s = measure(g, list, n, out);
+    lt_status s = measure(g, list, n, passes, out);
     lt_free(list);
     return s;
 }

@@ -84,7 +84,7 @@ static lt_status roll_out(lt_generator *g, lt_ready *ready, finished *f)
     g->info->inference_seconds += since(start) - g->feature_seconds - g->storage_seconds;
     g->info->feature_seconds += g->feature_seconds;
     g->info->storage_seconds += g->storage_seconds;
-    g->info->total_flops += lt_operator_flops(spec) * (double)g->plan.realizations * (double)LT_MAX(g->plan.steps - 1, 1);
+    g->info->total_flops += lt_rollout_get_info(ready->rollout).flops * (double)LT_MAX(g->plan.steps - 1, 1);
     lt_span_end(span);
     return s;
 }

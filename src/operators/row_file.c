@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/status.h"
+#include "lathe/json.h"
 #include "operators/learned.h"
 
 #include <stdio.h>
@@ -58,6 +59,7 @@ static lt_status name_columns(const lt_file_content *f, lt_arena *arena, lt_stor
     if (p->summary_columns) {
         FILL_NAMES(&p->part[LT_PART_PER_TRAJECTORY], p->summary_columns, lt_feature_summary_name(f->features, i));
         FILL_NAMES(&p->part[LT_PART_AGGREGATED], 3 * p->summary_columns, lt_feature_aggregated_name(f->features, i));
+        p->operator_columns = lt_feature_sensitivity_columns(f->features, &p->first_operator_column);
     }
     if (p->learned_columns) LT_TRY(name_learned(arena, &p->part[LT_PART_LEARNED], p->learned_columns));
     if (p->initial_columns) FILL_NAMES(&p->part[LT_PART_INITIAL], p->initial_columns, lt_initial_name(c->initial_variant, i));
@@ -92,11 +94,28 @@ static void date_now(char text[40])
     strftime(text, 40, "%Y-%m-%dT%H:%M:%S+00:00", &tm);
 }
 
-/* What extraction was told: always the three reductions over realizations, in this order. */
-static const char *extraction_json(const lt_dataset_config *c)
+static void put_list(lt_json *j, const char *key, int n, const char *const *items)
 {
-    return c->features.per_channel ? "{\"per_channel\": true, \"temporal_aggregation\": [\"mean\", \"std\"], \"realization_aggregation\": [\"mean\", \"std\", \"cv\"]}"
-                                   : "{\"per_channel\": false, \"temporal_aggregation\": [\"mean\", \"std\"], \"realization_aggregation\": [\"mean\", \"std\", \"cv\"]}";
+    lt_json_key(j, key);
+    lt_json_array_begin(j);
+    for (int i = 0; i < n; i++) lt_json_string(j, items[i]);
+    lt_json_array_end(j);
+}
+
+/* What extraction was told: always the three reductions over realizations, in this order. */
+static lt_status extraction_json(const lt_dataset_config *c, lt_json **out)
+{
+    const lt_text_list *over_time = &c->features.temporal_aggregation;
+    LT_TRY(lt_json_create(LT_JSON_COMPACT, out));
+    lt_json_object_begin(*out);
+    lt_json_field_bool(*out, "per_channel", c->features.per_channel);
+    if (over_time->n) put_list(*out, "temporal_aggregation", over_time->n, over_time->item);
+    else put_list(*out, "temporal_aggregation", 2, (const char *const[]){ "mean", "std" });
+    put_list(*out, "realization_aggregation", 3, (const char *const[]){ "mean", "std", "cv" });
+    lt_json_object_end(*out);
+    lt_status s = lt_json_finish(*out);
+    if (s) lt_json_destroy(*out);
+    return s;
 }
 
 lt_status lt_dataset_file_create(const char *path, const lt_file_content *f, const lt_store_plan *plan)
@@ -104,8 +123,13 @@ lt_status lt_dataset_file_create(const char *path, const lt_file_content *f, con
     const lt_dataset_config *c = f->config;
     const lt_row_table *t = f->rows;
     char now[40], latents[512] = "";
+    lt_json *extraction = NULL;
+    LT_TRY(extraction_json(c, &extraction));
     const char **names = lt_malloc((size_t)c->space.n * sizeof *names);
-    if (!names) return LT_ERR_MEMORY;
+    if (!names) {
+        lt_json_destroy(extraction);
+        return LT_ERR_MEMORY;
+    }
     for (int i = 0; i < c->space.n; i++) names[i] = c->space.param[i].name;
     date_now(now);
     if (plan->learned_columns) lt_learned_describe(&c->learned, c->kind, latents, sizeof latents);
@@ -113,10 +137,11 @@ lt_status lt_dataset_file_create(const char *path, const lt_file_content *f, con
     lt_store_texts texts = {
         .config = f->config_json ? f->config_json : c->json, .engine_config = c->engine_json, .sampling_metrics = f->metrics ? f->metrics : "{}",
         .precision = lt_precision_name(f->precision), .date = f->date ? f->date : now,
-        .registry = f->features ? lt_feature_registry_json(f->features) : "{}", .extraction_config = extraction_json(c),
+        .registry = f->features ? lt_feature_registry_json(f->features) : "{}", .extraction_config = lt_json_text(extraction),
         .learned = latents, .dimension_names = names, .seed = c->seed,
     };
     lt_status s = lt_store_skeleton(path, plan, &labels, &texts);
     lt_free((void *)names);
+    lt_json_destroy(extraction);
     return s;
 }

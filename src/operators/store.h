@@ -37,6 +37,7 @@ typedef struct lt_store_plan {           /* fill in the first block, then lt_sto
     bool    outputs;
     lt_compression compression;
     int     level;
+    int     first_operator_column, operator_columns; /* SUMMARY columns that are the operator's, also kept as arrays of one value a row; 0 = none */
     int     rows_on_the_way;             /* rows that may be taken and not yet written; 0 = 4 */
     /* derived */
     lt_part_plan part[LT_PART_COUNT];

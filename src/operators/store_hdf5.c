@@ -35,19 +35,29 @@ static lt_status attach_part(lt_store *s, hid_t file, int i, uint64_t file_bytes
     return lt_chunk_index_load(s->fd, s->path, root, file_bytes, &s->index[i]);
 }
 
-static lt_status attach_status(lt_store *s, hid_t file, uint64_t file_bytes)
+/* Where an array of one value a row lies, in one piece. */
+static lt_status attach_column(lt_store *s, hid_t file, uint64_t file_bytes, const char *name, size_t value_bytes, uint64_t *out)
+{
+    hid_t d = H5Dopen2(file, name, H5P_DEFAULT);
+    if (d < 0) return lt_hdf5_fail(LT_ERR_FORMAT, s->path, name);
+    haddr_t at = H5Dget_offset(d);
+    uint64_t size = H5Dget_storage_size(d);
+    H5Dclose(d);
+    if (at == HADDR_UNDEF || size != (uint64_t)s->p.rows * value_bytes || at > file_bytes || size > file_bytes - at)
+        return LT_FAIL(LT_ERR_FORMAT, "%s: %s is not an array of %" PRId64 " rows in one piece", s->path, name, s->p.rows);
+    *out = at;
+    return LT_OK;
+}
+
+static lt_status attach_columns(lt_store *s, hid_t file, uint64_t file_bytes)
 {
     static const char *const names[LT_STORE_STATUS_ARRAYS] = { "/status/code", "/status/step", "/status/seconds" };
     static const size_t bytes[LT_STORE_STATUS_ARRAYS] = { 1, 4, 4 };
-    for (int i = 0; i < LT_STORE_STATUS_ARRAYS; i++) {
-        hid_t d = H5Dopen2(file, names[i], H5P_DEFAULT);
-        if (d < 0) return lt_hdf5_fail(LT_ERR_FORMAT, s->path, names[i]);
-        haddr_t at = H5Dget_offset(d);
-        uint64_t size = H5Dget_storage_size(d);
-        H5Dclose(d);
-        if (at == HADDR_UNDEF || size != (uint64_t)s->p.rows * bytes[i] || at > file_bytes || size > file_bytes - at)
-            return LT_FAIL(LT_ERR_FORMAT, "%s: %s is not an array of %" PRId64 " rows in one piece", s->path, names[i], s->p.rows);
-        s->status_at[i] = at;
+    for (int i = 0; i < LT_STORE_STATUS_ARRAYS; i++) LT_TRY(attach_column(s, file, file_bytes, names[i], bytes[i], &s->status_at[i]));
+    for (int i = 0; i < s->p.operator_columns; i++) {
+        char path[160];
+        lt_store_operator_path(&s->p, i, path);
+        LT_TRY(attach_column(s, file, file_bytes, path, sizeof(float), &s->operator_at[i]));
     }
     return LT_OK;
 }
@@ -56,7 +66,7 @@ static lt_status attach_open(lt_store *s, hid_t file, uint64_t file_bytes)
 {
     for (int i = 0; i < LT_PART_COUNT; i++)
         if (s->p.part[i].rank) LT_TRY(attach_part(s, file, i, file_bytes));
-    return attach_status(s, file, file_bytes);
+    return attach_columns(s, file, file_bytes);
 }
 
 lt_status lt_store_attach(lt_store *s)

@@ -8,7 +8,10 @@
 #include "operators/store.h"
 #include "operators/store_index.h"
 
-enum { LT_STORE_STATUS_ARRAYS = 3 };
+enum { LT_STORE_STATUS_ARRAYS = 3, LT_STORE_OPERATOR_ARRAYS = 24 /* two lists of 8 numbers, and 3 */ };
+
+/* Where the array of an operator's i-th value is. */
+void lt_store_operator_path(const lt_store_plan *p, int i, char path[160]);
 
 typedef struct lt_store_slab {
     int32_t left;              /* rows neither in the journal nor in the file */
@@ -22,6 +25,7 @@ struct lt_store {
     lt_journal     journal;
     lt_chunk_index index[LT_PART_COUNT];
     uint64_t       status_at[LT_STORE_STATUS_ARRAYS]; /* of /status/code, step, seconds in the file */
+    uint64_t       operator_at[LT_STORE_OPERATOR_ARRAYS]; /* of the arrays of operators' values */
     uint64_t       end;        /* of what was appended */
     lt_pool       *pool;
     /* per row; slot -1: not in the journal */

@@ -1,5 +1,5 @@
 /* What a dataset file holds: arrays, extents, chunks. SPDX-License-Identifier: BSD-3-Clause */
-#include "operators/store.h"
+#include "operators/store_internal.h"
 
 #include "base/status.h"
 
@@ -74,6 +74,11 @@ lt_status lt_store_plan_finish(lt_store_plan *p)
         p->rest_bytes += p->part[i].row_bytes;
     }
     return LT_OK;
+}
+
+void lt_store_operator_path(const lt_store_plan *p, int i, char path[160])
+{
+    snprintf(path, 160, "/features/summary/operator_sensitivity_inline/%.100s", p->part[LT_PART_PER_TRAJECTORY].names[p->first_operator_column + i]);
 }
 
 uint64_t lt_store_plan_bytes(const lt_store_plan *p)

@@ -1,11 +1,12 @@
 /* Creates a dataset file: every group, attribute, label and array, all rows pending.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/hdf5_file.h"
-#include "operators/store.h"
+#include "operators/store_internal.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char file_version[] = "1.0", family_version[] = "1.0.0";
@@ -192,6 +193,23 @@ static void put_outputs(skeleton *k)
     put_part(k, LT_PART_OUTPUT);
 }
 
+/* What the operator's sensitivity is, once more as an array of its own each, as readers of the reference expect. */
+static void put_operator_arrays(skeleton *k)
+{
+    hsize_t n = (hsize_t)k->p->rows;
+    char path[160];
+    if (!k->p->operator_columns) return;
+    close_group(make_group(k, "/features/summary/operator_sensitivity_inline"));
+    float *blank = lt_malloc((size_t)n * sizeof *blank);
+    if (!blank) k->failed = true;
+    for (hsize_t i = 0; blank && i < n; i++) blank[i] = NAN;
+    for (int i = 0; i < k->p->operator_columns; i++) {
+        lt_store_operator_path(k->p, i, path);
+        close_dataset(make_dataset(k, path, H5T_IEEE_F32LE, 1, &n, NULL, false, blank));
+    }
+    lt_free(blank);
+}
+
 static void put_summary(skeleton *k)
 {
     hid_t g = make_group(k, "/features/summary");
@@ -210,6 +228,7 @@ static void put_summary(skeleton *k)
         put_part(k, LT_PART_PER_TRAJECTORY);
         put_part(k, LT_PART_AGGREGATED);
         put_column(k, "/features/summary/aggregated/metadata/extraction_time", H5T_IEEE_F64LE, NULL);
+        put_operator_arrays(k);
     }
     if (!k->p->learned_columns) return;
     g = make_group(k, "/features/summary/learned");

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -161,9 +162,30 @@ static lt_status sync_file(lt_store *s)
     return fdatasync(s->fd) ? LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", s->path, strerror(errno)) : LT_OK;
 }
 
+/* The operators' values are the same in all realizations but those that failed, which have none. */
+static lt_status write_operator_arrays(lt_store *s, int64_t slab)
+{
+    const lt_part_plan *part = &s->p.part[LT_PART_PER_TRAJECTORY];
+    int64_t first = slab * s->p.chunk_rows, last = LT_MIN(first + s->p.chunk_rows, s->p.rows), width = s->p.summary_columns;
+    float *row = s->p.operator_columns ? lt_malloc(part->row_bytes) : NULL;
+    if (!row) return s->p.operator_columns ? LT_ERR_MEMORY : LT_OK;
+    lt_status st = LT_OK;
+    for (int64_t r = first; r < last && !st; r++) {
+        if (s->slot[r] < 0) continue;
+        st = lt_journal_read(&s->journal, s->slot[r], part->offset, row, part->row_bytes);
+        int64_t m = 0;
+        while (m + 1 < s->p.realizations && isnan(row[m * width + s->p.first_operator_column])) m++;
+        for (int i = 0; i < s->p.operator_columns && !st; i++)
+            st = lt_file_write_at(s->fd, s->path, s->operator_at[i] + (uint64_t)r * sizeof *row, &row[m * width + s->p.first_operator_column + i], sizeof *row);
+    }
+    lt_free(row);
+    return st;
+}
+
 static lt_status write_status(lt_store *s, int64_t slab)
 {
     int64_t first = slab * s->p.chunk_rows, n = LT_MIN(s->p.chunk_rows, s->p.rows - first);
+    LT_TRY(write_operator_arrays(s, slab));
     LT_TRY(lt_file_write_at(s->fd, s->path, s->status_at[1] + (uint64_t)first * 4, s->step + first, (size_t)n * 4));
     LT_TRY(lt_file_write_at(s->fd, s->path, s->status_at[2] + (uint64_t)first * 4, s->seconds + first, (size_t)n * 4));
     return lt_file_write_at(s->fd, s->path, s->status_at[0] + (uint64_t)first, s->code + first, (size_t)n);

@@ -73,7 +73,8 @@ static void draw_scale(lt_markup *m, double low, double high, double top, double
     char place[120];
     snprintf(place, sizeof place, "x=\"540\" y=\"%d\" width=\"16\" height=\"%d\"", (int)top, (int)(bottom - top));
     put_image(m, place, column, 1, N_COLOURS, palette);
-    lt_axis ticks = lt_axis_make(low, high, false, bottom, top, 4), axis = ticks;
+    int room = LT_MIN(LT_MAX((int)((bottom - top) / 25), 2), 4); /* ticks that fit without touching */
+    lt_axis ticks = lt_axis_make(low, high, false, bottom, top, room), axis = ticks;
     axis.low = low;                       /* ticks at round numbers, the scale at the data's own ends */
     axis.high = high;
     for (int i = 0; i < ticks.n_ticks; i++) {
@@ -89,6 +90,16 @@ static void draw_scale(lt_markup *m, double low, double high, double top, double
     lt_markup_raw(m, ">");
     lt_markup_text(m, unit);
     lt_markup_raw(m, "</text>\n");
+}
+
+/* Names in the middle of equal shares of the axis. */
+static void name_ticks(lt_axis *a, int n, const char *const *names)
+{
+    a->n_ticks = LT_MIN(n, LT_AXIS_MAX_TICKS);
+    for (int i = 0; i < a->n_ticks; i++) {
+        a->tick[i] = a->low + (a->high - a->low) * (i + 0.5) / n;
+        snprintf(a->label[i], sizeof a->label[i], "%s", names[i] ? names[i] : "");
+    }
 }
 
 static void draw_map(lt_markup *m, const lt_heatmap *h, const uint8_t *pixels, double low, double high)
@@ -110,6 +121,8 @@ static void draw_map(lt_markup *m, const lt_heatmap *h, const uint8_t *pixels, d
         a->high = (double)(i ? h->rows : h->columns);
         while (a->n_ticks && a->tick[a->n_ticks - 1] > a->high) a->n_ticks--;
     }
+    if (h->n_x_names) name_ticks(&x, h->n_x_names, h->x_names);
+    if (h->bare_rows) y.n_ticks = 0;
     lt_axis below = y;                    /* lt_figure_axes draws the x axis at y.from */
     below.from = bottom;
     below.to = top;

@@ -234,6 +234,14 @@ LT_TEST(unknown_keys_are_noted_with_the_nearest_known_one)
     lt_dataset_config_destroy(c);
 }
 
+LT_TEST(settings_without_effect_are_noted_when_they_are_not_the_default)
+{
+    lt_dataset_config *c = load_ok("dataset: {", "features: {summary: {causality: {granger_ar_order: 4}, structural: {edge_threshold: 0.10}}}\ndataset: {");
+    if (c) LT_CHECK(has_note(c, "features.summary.causality.granger_ar_order has no effect: the definition has no regression"));
+    if (c) LT_CHECK_EQ_INT(lt_dataset_config_warning_count(c), 1);
+    lt_dataset_config_destroy(c);
+}
+
 LT_TEST(keys_of_accounts_do_not_reach_the_json)
 {
     setenv("LT_TEST_KEY", "very-secret", 1);

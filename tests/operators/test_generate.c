@@ -63,6 +63,7 @@ static lt_generate_info generate(const variant *v, const char *output, const lt_
 static const char *const arrays[] = {
     "/parameters/params", "/inputs/fields", "/outputs/fields", "/features/temporal/features", "/features/summary/per_trajectory/features",
     "/features/summary/aggregated/features", "/features/summary/learned/features", "/features/initial/aggregated/features", "/features/architecture/aggregated/features",
+    "/features/summary/operator_sensitivity_inline/lipschitz_eps_1e-03", "/features/summary/operator_sensitivity_inline/compression_ratio",
 };
 
 static lt_dataset *open_ok(const char *path)
@@ -243,6 +244,48 @@ LT_TEST(shards_merge_to_the_whole)
     opt.shard_count = 3;
     generate(&v, shard[2], &opt);
     LT_CHECK_FAILS(lt_dataset_merge(merged, 3, shard), LT_ERR_ARGUMENT, "differ in configuration");
+}
+
+/* Every sensitivity column is an array of its own too; other rows of an unfinished file are not a number. */
+LT_TEST(values_of_operators_are_arrays_of_their_own)
+{
+    variant v = base_variant();
+    const char *path = scratch("folder/below/inline.h5"), *part = scratch("inline_part.h5"); /* folders are made */
+    v.features = "{summary: {extract_operator_features: true}}";
+    generate(&v, path, NULL);
+    lt_dataset *d = open_ok(path);
+    int64_t n, n_names;
+    const char *const *names;
+    float *x = read_all(d, "/features/summary/per_trajectory/features", &n);
+    LT_CHECK_OK(lt_dataset_texts(d, "/features/summary/per_trajectory/features@column_names", &n_names, &names));
+    LT_CHECK_EQ_INT(n_names, 120);
+    for (int64_t k = 110; k < n_names; k++) {
+        char name[160];
+        snprintf(name, sizeof name, "/features/summary/operator_sensitivity_inline/%s", names[k]);
+        float *y = read_all(d, name, &n);
+        LT_CHECK_EQ_INT(n, 9);
+        for (int64_t r = 0; y && r < n; r++) LT_CHECK(y[r] == x[r * 2 * n_names + k]);
+        free(y);
+    }
+    free(x);
+    lt_dataset_close(d);
+    stopper s = { 0, 4 };
+    lt_generate_options opt = lt_generate_defaults();
+    opt.progress = stop_after, opt.progress_ctx = &s, opt.stop = &s.flag;
+    lt_dataset_config *c = config_of(&v, part);
+    LT_CHECK_FAILS(lt_generate(c, &opt, NULL), LT_ERR_CANCELLED, "stopped");
+    lt_dataset_config_destroy(c);
+    d = open_ok(part);
+    x = read_all(d, "/features/summary/operator_sensitivity_inline/linearity_r2", &n);
+    int known = 0;
+    for (int64_t r = 0; x && r < n; r++) known += !isnan(x[r]);
+    LT_CHECK_EQ_INT(known, lt_dataset_get_info(d).status[LT_RUN_DONE]);
+    free(x);
+    lt_dataset_close(d);
+    opt = lt_generate_defaults();
+    opt.resume = true;
+    generate(&v, part, &opt);
+    LT_CHECK_EQ_INT(differences(path, part, true), 0);
 }
 
 /* A replay of stored states; the first difference stops it. */

@@ -159,6 +159,19 @@ LT_TEST(heat_maps_hold_a_well_formed_png)
     lt_report_destroy(r);
 }
 
+LT_TEST(heat_maps_name_bands_instead_of_columns)
+{
+    double v[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    lt_report *r;
+    LT_CHECK_OK(lt_report_create("t", &r));
+    lt_report_heatmap(r, &(lt_heatmap){ .rows = 2, .columns = 4, .values = v, .n_x_names = 2, .x_names = (const char *[]){ "first <", "last" }, .bare_rows = true });
+    char *page = page_text(r);
+    LT_CHECK(strstr(page, ">first &lt;</text>") && strstr(page, ">last</text>"));
+    LT_CHECK(!strstr(page, "text-anchor=\"end\"")); /* no row numbers */
+    free(page);
+    lt_report_destroy(r);
+}
+
 LT_TEST(histograms_count_each_value_once)
 {
     enum { N = 1000 };
