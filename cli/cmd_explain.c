@@ -122,7 +122,7 @@ static int explain_solver_option(cli_context *c, const char *name)
     return 1;
 }
 
-enum { N_CODES = 14 };
+enum { N_CODES = 15 };
 
 static int explain_code(cli_context *c, const char *number)
 {

@@ -54,6 +54,10 @@ typedef struct lt_problem_size { int64_t n, p, q; } lt_problem_size;
 LT_API lt_problem_size lt_problem_get_size(const lt_problem *p);
 /* One evaluation, for use outside a solve; wanted outputs as in lt_outputs. */
 LT_API lt_status lt_problem_evaluate(lt_problem *p, const double *x, const lt_outputs *out);
+/* The same where and as these options say: device, torch_device, compile_mode, precision_mixed. */
+struct lt_solve_options;
+LT_API lt_status lt_problem_evaluate_with(lt_problem *p, const struct lt_solve_options *opt, const double *x,
+                                          const lt_outputs *out);
 
 typedef enum lt_constraint_kind { LT_CONSTRAINT_INEQUALITY, LT_CONSTRAINT_EQUALITY } lt_constraint_kind;
 /* All constraints of this kind are linear: their gradients are asked for once, at x0. */
@@ -135,6 +139,13 @@ typedef enum lt_gradient_policy {
     LT_GRADIENTS_ALWAYS     /* with every evaluation */
 } lt_gradient_policy;
 
+/* Where the inverse Hessian approximation lives when the functions run on a device. */
+typedef enum lt_hessian_place {
+    LT_HESSIAN_AUTO,        /* on the device from the size on where that is faster */
+    LT_HESSIAN_HOST,
+    LT_HESSIAN_DEVICE
+} lt_hessian_place;
+
 /* Plain data. Start from lt_solve_options_defaults() or, in C, from LT_SOLVE_DEFAULTS; names and
    meanings are listed by lt_options_help(lt_solve_options_table()). */
 typedef struct lt_solve_options {
@@ -147,6 +158,7 @@ typedef struct lt_solve_options {
     void       *halt_log_ctx;
     FILE       *print_to;          /* NULL: nothing is printed, whatever print_level says */
     const volatile int *interrupt; /* not 0: stop after this iteration with code 3; may be NULL */
+    lt_device  *device;            /* where graphs are evaluated: borrowed, must outlive the problem; NULL: torch_device */
 
     double mu0;
     bool   checkH0, scaleH0;
@@ -194,6 +206,10 @@ typedef struct lt_solve_options {
     int64_t ls_eval_cap;           /* per line search, when linesearch_maxit is infinite */
     lt_gradient_policy gradients;
     bool   qp_warm_start, incremental_products, blocked_lbfgs, in_place_bfgs; /* switches for ablation */
+    bool   pinned_transfers, async_transfers, direct_assembly, captured_evaluation; /* the same, of devices */
+    int64_t pin_max_bytes;         /* page-lock no more than this in one piece */
+    lt_hessian_place hessian_on;
+    bool   time_function;          /* time the kernels of an evaluation alone: lt_solve_transfers */
     const char *checkpoint;        /* file; NULL = none */
     int64_t checkpoint_every;      /* iterations; 0 = by time only */
     double checkpoint_seconds;
@@ -223,7 +239,8 @@ typedef struct lt_solve_options {
     .double_precision = true, .globalAD = true, .init_step_size = 1, .linesearch_maxit = INFINITY, \
     .qp_tol = 1e-12, .ls_eval_cap = 100, .qp_warm_start = true,              \
     .incremental_products = true, .blocked_lbfgs = true, .in_place_bfgs = true, .checkpoint_every = 50, \
-    .checkpoint_seconds = 60
+    .checkpoint_seconds = 60, .pinned_transfers = true, .async_transfers = true, .direct_assembly = true, \
+    .captured_evaluation = true, .pin_max_bytes = 100000000
 #endif
 
 LT_API lt_solve_options lt_solve_options_defaults(void);
@@ -258,22 +275,42 @@ typedef struct lt_history_row { /* one accepted step, or the start */
     double  seconds;           /* since the start */
 } lt_history_row;
 
+/* What crossed between host and device; all zero where the functions run on the host. */
+typedef struct lt_solve_crossings {
+    int64_t calls;                 /* evaluations; products with H and updates of it */
+    int64_t uploads, downloads, bytes_up, bytes_down;
+    int64_t syncs;                 /* waits of the host */
+} lt_solve_crossings;
+
+typedef struct lt_solve_transfers {
+    lt_solve_crossings evaluation, hessian;
+    int64_t values_runs, gradient_runs; /* evaluations of values alone; of everything */
+    int64_t replays;               /* evaluations that were one captured sequence */
+    int64_t host_copies;           /* evaluations whose numbers the host copied once more */
+    bool    pinned;                /* the host's memory of them is page-locked */
+    bool    hessian_on_device;
+    double  values_seconds, all_seconds; /* kernels alone, by the device's clock; with time_function, else 0 */
+} lt_solve_transfers;
+
 typedef struct lt_solution {
     int64_t n, p, q;
     lt_solution_point final, best, most_feasible;
     lt_solution_point final_unscaled, best_unscaled, most_feasible_unscaled; /* only when prescaled */
     struct { double *f, *ci, *ce; } scalings; /* NULL where a group needed none */
-    lt_hessian_state H_final;
+    lt_hessian_state H_final;      /* empty when the device that held it was lost */
     double  stat_value, stat_unweighted, stat_mu_normalised;
     int64_t iters, fn_evals, gradient_evals;
     lt_bfgs_counts BFGS_updates;
     int     termination_code;
     double  quadprog_failure_rate; /* percent of the QPs */
-    const char *error;             /* codes 11 to 13; else NULL */
+    const char *error;             /* codes 11 to 14; else NULL */
     double  mu_lowest;             /* code 8, constrained; else NaN */
     double  time_total, time_eval, time_qp, time_h, time_compile; /* seconds */
     int64_t n_qp, n_mu_reductions;
     int64_t loop_allocations;      /* after iteration 2 */
+    char    device[16];            /* where the functions ran: "cpu", "cuda:0" */
+    char    device_reason[160];    /* why there: "asked for", or what made auto decide */
+    lt_solve_transfers transfers;
     bool    interrupted;
     lt_history_row *history;
     int64_t n_history;

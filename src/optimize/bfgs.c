@@ -60,22 +60,49 @@ void lt_packed_apply_rows(int64_t n, const double *lower, int64_t k, const doubl
     }
 }
 
-typedef struct rank2_job { int64_t n; const double *s, *w; double *lower; } rank2_job;
+void lt_packed_identity(int64_t first, int64_t last, double scale, double *lower)
+{
+    memset(lower + lt_packed_row(first), 0, (size_t)(lt_packed_row(last) - lt_packed_row(first)) * sizeof *lower);
+    for (int64_t i = first; i < last; i++) lower[lt_packed_row(i) + i] = scale;
+}
+
+void lt_hessian_fill(lt_hessian *h)
+{
+    if (h->diagonal) lt_packed_identity(0, h->n, h->scale, h->lower);
+    h->diagonal = false;
+}
+
+typedef struct rank2_job { int64_t n; const double *s, *w; double *lower; bool diagonal; double scale; } rank2_job;
+
+/* A multiple of the identity is written a few rows before they are updated, while they are in cache. */
+static void rank2_rows(const rank2_job *m, int64_t first, int64_t last)
+{
+    enum { BAND = 16 };
+    if (!m->diagonal) {
+        lt_dense_best()->rank2_rows(m->s, m->w, first, last, m->lower);
+        return;
+    }
+    for (int64_t i = first; i < last; i += BAND) {
+        lt_packed_identity(i, LT_MIN(i + BAND, last), m->scale, m->lower);
+        lt_dense_best()->rank2_rows(m->s, m->w, i, LT_MIN(i + BAND, last), m->lower);
+    }
+}
 
 static lt_status rank2_part(void *ctx, int64_t part, int worker)
 {
     (void)worker;
     const rank2_job *m = ctx;
-    lt_dense_best()->rank2_rows(m->s, m->w, part ? part_end(m->n, part - 1) : 0, part_end(m->n, part), m->lower);
+    rank2_rows(m, part ? part_end(m->n, part - 1) : 0, part_end(m->n, part));
     return LT_OK;
 }
 
 static void rank2(lt_hessian *h, const double *s, const double *w)
 {
-    rank2_job m = { h->n, s, w, h->lower };
+    rank2_job m = { h->n, s, w, h->lower, h->diagonal, h->scale };
     lt_pool *pool = h->partial ? lt_pool_shared() : NULL;
-    if (!pool) lt_dense_best()->rank2_rows(s, w, 0, h->n, h->lower);
+    if (!pool) rank2_rows(&m, 0, h->n);
     else lt_pool_run(pool, LT_PACKED_PARTS, rank2_part, &m); /* its tasks cannot fail */
+    h->diagonal = false;
 }
 
 /* ---- Matrix ---------------------------------------------------------------------------------------------------- */
@@ -99,6 +126,7 @@ static bool rank2_in_copy(lt_hessian *h, const double *s, const double *w)
 {
     int64_t count = lt_packed_row(h->n);
     double *old = h->lower;
+    lt_hessian_fill(h);
     memcpy(h->spare, old, (size_t)count * sizeof *old);
     h->lower = h->spare;
     rank2(h, s, w);
@@ -110,7 +138,8 @@ static bool rank2_in_copy(lt_hessian *h, const double *s, const double *w)
 
 static void scale_first(lt_hessian *h, double gamma)
 {
-    lt_vec_scale(lt_packed_row(h->n), gamma, h->lower);
+    if (h->diagonal) h->scale *= gamma;
+    else lt_vec_scale(lt_packed_row(h->n), gamma, h->lower);
     h->trace *= gamma;
     h->last.gamma = gamma;
 }

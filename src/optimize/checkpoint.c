@@ -103,6 +103,7 @@ static void walk_hessian(stream *io, lt_hessian *h)
     numbers(io, &h->gamma, 1);
     if (!h->limited) {
         numbers(io, &h->trace, 1);
+        lt_hessian_fill(h);
         numbers(io, h->lower, lt_packed_row(h->n));
         return;
     }

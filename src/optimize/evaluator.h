@@ -55,6 +55,9 @@ struct lt_evaluator {
     bool      mixed;
     char      device_name[32];
     lt_device *device;        /* NULL: the CPU */
+    bool      borrowed;       /* the device is the caller's */
+    char      reason[160];    /* why there */
+    struct lt_exchange *exchange; /* graph problems on a device; NULL: on the host */
     lt_program *values, *all; /* graph problems */
     double    value_share;    /* cost of values alone in the cost of everything */
     double    compile_seconds;

@@ -1,4 +1,4 @@
-/* Creating H, damping, and handing it out. SPDX-License-Identifier: BSD-3-Clause */
+/* Creating H, products with it, damping. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/hessian.h"
 #include "optimize/dense.h"
 #include "optimize/vector.h"
@@ -9,9 +9,17 @@
 #include <math.h>
 #include <string.h>
 
+/* Added to zero, as every other product is: a negative zero becomes a positive one. */
+static void apply_identity(const lt_hessian *h, int64_t k, const double *const *b, double *const *out)
+{
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < h->n; i++) out[j][i] = 0.0 + h->scale * b[j][i];
+}
+
 void lt_hessian_apply_rows(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
 {
     if (h->limited) lt_lbfgs_apply(h, k, b, out);
+    else if (h->diagonal) apply_identity(h, k, b, out);
     else lt_packed_apply_rows(h->n, h->lower, k, b, out, h->partial);
 }
 
@@ -85,21 +93,27 @@ static lt_status check_definite(int64_t n, const double *lower)
     return definite ? LT_OK : LT_FAIL(LT_ERR_ARGUMENT, "H0 is not positive definite (checkH0 = false allows it)");
 }
 
+static lt_status too_large(int64_t n)
+{
+    return LT_FAIL(LT_ERR_MEMORY, "no memory for H, %lld x %lld (%.1f GB): set limited_mem_size, 10 to 100 pairs, for this many variables",
+                   (long long)n, (long long)n, (double)n * (double)n * 8e-9);
+}
+
 static lt_status create_full(const lt_solve_options *opt, lt_hessian *h)
 {
-    int64_t n = h->n, count = lt_packed_row(n);
+    int64_t n = h->n, square = n * n;
     bool parts = n >= LT_PACKED_PARTS_FROM;
-    h->lower = lt_malloc_aligned((size_t)count * sizeof *h->lower);
+    h->lower = lt_malloc_aligned((size_t)square * sizeof *h->lower);
+    if (!h->lower) return too_large(n);
     if (parts) h->partial = lt_malloc_aligned((size_t)(LT_PACKED_PARTS * LT_DENSE_BLOCK * n) * sizeof *h->partial);
-    if (!opt->in_place_bfgs) h->spare = lt_malloc_aligned((size_t)count * sizeof *h->spare);
-    if (!h->lower || (parts && !h->partial) || (!opt->in_place_bfgs && !h->spare)) return LT_ERR_MEMORY;
-    if (opt->H0) {
-        LT_TRY(pack(n, opt->H0, h->lower));
-        if (opt->checkH0) LT_TRY(check_definite(n, h->lower));
-    } else {
-        memset(h->lower, 0, (size_t)count * sizeof *h->lower);
-        for (int64_t i = 0; i < n; i++) h->lower[lt_packed_row(i) + i] = 1;
-    }
+    if (!opt->in_place_bfgs) h->spare = lt_malloc_aligned((size_t)square * sizeof *h->spare);
+    if ((parts && !h->partial) || (!opt->in_place_bfgs && !h->spare)) return LT_ERR_MEMORY;
+    h->diagonal = !opt->H0;
+    h->scale = 1;
+    h->trace = h->diagonal ? (double)n : 0;
+    if (h->diagonal) return LT_OK; /* written by the first update: many runs are short, and memory is slow the first time */
+    LT_TRY(pack(n, opt->H0, h->lower));
+    if (opt->checkH0) LT_TRY(check_definite(n, h->lower));
     for (int64_t i = 0; i < n; i++) h->trace += h->lower[lt_packed_row(i) + i];
     return LT_OK;
 }
@@ -176,63 +190,4 @@ void lt_hessian_release(lt_hessian *h)
     lt_free_aligned(h->base_lower);
     lt_free(h->base_diagonal);
     *h = (lt_hessian){ 0 };
-}
-
-/* ---- Handing it out ------------------------------------------------------------------------------ */
-/* Both triangles, a band of rows at a time: what is written stays in cache. */
-static lt_status export_full(const lt_hessian *h, lt_hessian_state *out)
-{
-    enum { BAND = 8 };
-    int64_t n = h->n;
-    double *H = out->H = lt_malloc((size_t)(n * n) * sizeof(double));
-    if (!H) return LT_ERR_MEMORY;
-    for (int64_t i0 = 0; i0 < n; i0 += BAND) {
-        int64_t i1 = LT_MIN(i0 + BAND, n);
-        for (int64_t i = i0; i < i1; i++) memcpy(H + i * n, h->lower + lt_packed_row(i), (size_t)(i + 1) * sizeof *H);
-        for (int64_t j = i0; j < n; j++)
-            for (int64_t i = i0; i < LT_MIN(i1, j); i++) H[i * n + j] = h->lower[lt_packed_row(j) + i];
-    }
-    return LT_OK;
-}
-
-static lt_status export_limited(const lt_hessian *h, lt_hessian_state *out)
-{
-    int64_t n = h->n, m = h->count;
-    if (!m) return LT_OK;
-    out->S = lt_malloc((size_t)(m * n) * sizeof(double));
-    out->Y = lt_malloc((size_t)(m * n) * sizeof(double));
-    out->rho = lt_malloc((size_t)m * sizeof(double));
-    if (!out->S || !out->Y || !out->rho) return LT_ERR_MEMORY;
-    for (int64_t i = 0; i < m; i++) {
-        int64_t at = (h->newest - (m - 1 - i) + h->capacity) % h->capacity;
-        memcpy(out->S + i * n, h->S + at * n, (size_t)n * sizeof(double));
-        memcpy(out->Y + i * n, h->Y + at * n, (size_t)n * sizeof(double));
-        out->rho[i] = h->rho[at];
-    }
-    out->m = m;
-    return LT_OK;
-}
-
-lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out)
-{
-    *out = (lt_hessian_state){ .n = h->n, .gamma = h->gamma };
-    lt_status s = h->limited ? export_limited(h, out) : export_full(h, out);
-    if (s) lt_hessian_state_release(out);
-    return s;
-}
-
-lt_status lt_iterate_hessian(const lt_iterate *it, lt_hessian_state *out)
-{
-    if (!it || !out) return LT_FAIL(LT_ERR_ARGUMENT, "iterate_hessian: an argument is NULL");
-    return lt_hessian_export(it->hessian, out);
-}
-
-void lt_hessian_state_release(lt_hessian_state *s)
-{
-    if (!s) return;
-    lt_free(s->H);
-    lt_free(s->S);
-    lt_free(s->Y);
-    lt_free(s->rho);
-    *s = (lt_hessian_state){ 0 };
 }

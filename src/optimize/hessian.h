@@ -24,7 +24,9 @@ typedef struct lt_hessian {
     bool    fixed_scaling, blocked;
     double  damping, gamma;
     /* full memory */
-    double *lower;            /* rows of the lower triangle, packed: row i has i + 1 entries */
+    double *lower;            /* rows of the lower triangle, packed: row i has i + 1 entries; room for n x n */
+    bool    diagonal;         /* H is `scale` times the identity and lower is not written yet */
+    double  scale;
     double  trace;
     double *partial;          /* work of products in parts; NULL for small n */
     double *spare;            /* where the next H is made; NULL: in place */
@@ -55,7 +57,11 @@ void           lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, 
 
 lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *h);
 void      lt_hessian_release(lt_hessian *h);
+/* Writes an H that is still a multiple of the identity out into `lower`. */
+void      lt_hessian_fill(lt_hessian *h);
 lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out);
+/* The same without a copy where that can be had: H is not used any more. */
+lt_status lt_hessian_give(lt_hessian *h, lt_hessian_state *out);
 
 /* ---- Packed triangles ------------------------------------------------------------------------ */
 static inline int64_t lt_packed_row(int64_t i) { return i * (i + 1) / 2; }
@@ -64,6 +70,7 @@ static inline int64_t lt_packed_row(int64_t i) { return i * (i + 1) / 2; }
 /* partial: work of LT_PACKED_PARTS * LT_DENSE_BLOCK * n for the product in parts; NULL: in one piece. */
 void lt_packed_apply_rows(int64_t n, const double *lower, int64_t k, const double *const *b, double *const *out,
                           double *partial);
+void lt_packed_identity(int64_t first, int64_t last, double scale, double *lower); /* these rows of scale I */
 bool lt_packed_is_definite(int64_t n, const double *lower, double *work); /* Cholesky; work n(n+1)/2 */
 
 #endif

@@ -18,6 +18,7 @@
 
 static const char *const qp_names[] = { "native", "osqp", "gurobi", NULL };
 static const char *const mode_names[] = { "default", "eager", "reduce-overhead", "max-autotune", NULL };
+static const char *const place_names[] = { "auto", "host", "device", NULL };
 static const char *const gradient_names[] = { "auto", "on-demand", "always", NULL };
 
 #define ANY_POSITIVE LT_RANGE_OPEN_LO(0, INFINITY)
@@ -90,7 +91,7 @@ static const lt_option function_rows[] = {
     BOOL(globalAD, "true", "gradients come from the problem's graph; false: from its function"),
     BOOL(double_precision, "true", "float64 state; false: every number kept is rounded to float32"),
     BOOL(precision_mixed, "false", "graphs over f32 variables keep their tensors in 16 bits"),
-    LT_OPTION_STRING(lt_solve_options, torch_device, "torch_device", "cpu", "NAME", "where the functions are evaluated"),
+    LT_OPTION_STRING(lt_solve_options, torch_device, "torch_device", "cpu", "NAME", "where the functions are evaluated: cpu, cuda[:i], null, auto"),
     LT_OPTION_ENUM(lt_solve_options, compile_mode, "compile_mode", "default", mode_names, "how graphs are compiled"),
     LT_OPTION_ENUM(lt_solve_options, gradients, "gradients", "auto", gradient_names, "when gradients are computed"),
     INT(num_threads, "0", LT_RANGE_CLOSED(0, 4096), "threads of the library; 0 = as it is"),
@@ -99,6 +100,15 @@ static const lt_option function_rows[] = {
     BOOL(blocked_lbfgs, "true", "limited memory: all right-hand sides at once"),
     BOOL(in_place_bfgs, "true", "full memory: update H where it lies; else in a copy, looked through before it is taken"),
     INT(compat, "0", LT_RANGE_CLOSED(0, 1), "1 = follow the reference in its known slips"),
+};
+static const lt_option device_rows[] = {
+    BOOL(pinned_transfers, "true", "exchange through page-locked memory"),
+    INT(pin_max_bytes, "100000000", LT_AT_LEAST(0), "bytes page-locked in one piece at most; larger ones stay pageable"),
+    BOOL(async_transfers, "true", "copies and kernels in one queue, one wait; else a wait after each"),
+    BOOL(direct_assembly, "true", "results arrive where the solver reads them; else they are copied there"),
+    BOOL(captured_evaluation, "true", "an evaluation is one captured sequence; else its kernels are launched one by one"),
+    LT_OPTION_ENUM(lt_solve_options, hessian_on, "hessian_on", "auto", place_names, "where H lives when the functions run on a device"),
+    BOOL(time_function, "false", "time the kernels of an evaluation alone, for reports"),
 };
 static const lt_option print_rows[] = {
     INT(print_level, "1", LT_RANGE_CLOSED(0, 3), "0 nothing, 1 rows, 2 searches and skipped updates, 3 QPs"),
@@ -122,7 +132,7 @@ static const lt_option checkpoint_rows[] = {
 static const lt_option_group groups[] = {
     GROUP("Start", start_rows), GROUP("Stopping", stop_rows), GROUP("Directions", direction_rows),
     GROUP("Line search", search_rows), GROUP("Hessian", hessian_rows), GROUP("Stationarity", measure_rows),
-    GROUP("Functions", function_rows), GROUP("Printing", print_rows), GROUP("Checkpoints", checkpoint_rows),
+    GROUP("Functions", function_rows), GROUP("Devices", device_rows), GROUP("Printing", print_rows), GROUP("Checkpoints", checkpoint_rows),
 };
 static const lt_option_table table = {
     .program = "lathe solve", .summary = "Options of the optimizer.", .groups = groups, .n_groups = (int)LT_LEN(groups),

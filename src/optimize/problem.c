@@ -1,6 +1,6 @@
 /* Problems: creation, structure stated by the user, the pool of evaluators, packing of named tensors.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/evaluator.h"
+#include "optimize/device/exchange.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -117,7 +117,9 @@ lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kind, cons
 /* ---- Evaluators ------------------------------------------------------------------------------------- */
 static bool fits(const lt_evaluator *e, const lt_solve_options *opt)
 {
-    return e->mode == opt->compile_mode && e->mixed == opt->precision_mixed && !strcmp(e->device_name, opt->torch_device);
+    bool there = opt->device ? e->device == opt->device : !e->borrowed && !strcmp(e->device_name, opt->torch_device);
+    return there && e->mode == opt->compile_mode && e->mixed == opt->precision_mixed
+           && (!e->exchange || lt_exchange_fits(e->exchange, opt));
 }
 
 static lt_evaluator *take_idle(lt_problem *p, const lt_solve_options *opt)
@@ -127,6 +129,7 @@ static lt_evaluator *take_idle(lt_problem *p, const lt_solve_options *opt)
             lt_evaluator *e = *at;
             *at = e->next;
             e->compile_seconds = 0; /* paid by an earlier run */
+            if (e->exchange) lt_exchange_reset(e->exchange);
             return e;
         }
     return NULL;
@@ -219,9 +222,10 @@ lt_status lt_evaluator_run(lt_evaluator *e, const double *x, const lt_outputs *o
 static lt_status function_open(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
 {
     (void)p;
-    if (strcmp(opt->torch_device, "cpu") && strcmp(opt->torch_device, "auto"))
+    if (opt->device || (strcmp(opt->torch_device, "cpu") && strcmp(opt->torch_device, "auto")))
         return LT_FAIL(LT_ERR_ARGUMENT, "option 'torch_device' is %s: a function runs where it is; only graphs move",
-                       opt->torch_device);
+                       opt->device ? lt_device_id(opt->device) : opt->torch_device);
+    snprintf(e->reason, sizeof e->reason, "a function runs where it is");
     if (opt->precision_mixed)
         return LT_FAIL(LT_ERR_ARGUMENT, "option 'precision_mixed': the problem is a function, not a graph");
     e->value_share = 0; /* a function may keep what it computed for the values */
@@ -238,10 +242,16 @@ const lt_problem_kind lt_problem_kind_function = { "function", function_open, NU
 
 lt_status lt_problem_evaluate(lt_problem *p, const double *x, const lt_outputs *out)
 {
-    if (!p || !x || !out) return LT_FAIL(LT_ERR_ARGUMENT, "problem_evaluate: an argument is NULL");
     lt_solve_options opt = lt_solve_options_defaults();
+    return lt_problem_evaluate_with(p, &opt, x, out);
+}
+
+lt_status lt_problem_evaluate_with(lt_problem *p, const lt_solve_options *opt, const double *x, const lt_outputs *out)
+{
+    if (!p || !opt || !x || !out) return LT_FAIL(LT_ERR_ARGUMENT, "problem_evaluate: an argument is NULL");
+    LT_TRY(lt_solve_options_check(opt));
     lt_evaluator *e;
-    LT_TRY(lt_evaluator_acquire(p, &opt, &e));
+    LT_TRY(lt_evaluator_acquire(p, opt, &e));
     lt_status s = lt_evaluator_run(e, x, out);
     lt_evaluator_release(e);
     return s;

@@ -1,6 +1,7 @@
 /* Problems written as graphs: derivatives are added to the graph once, and two programs compiled:
    values alone, and everything. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/evaluator.h"
+#include "optimize/device/choose.h"
+#include "optimize/device/exchange.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -140,19 +141,56 @@ lt_status lt_problem_from_graph(lt_graph *g, lt_node f, const lt_node *ci, int n
 /* ---- Running ------------------------------------------------------------------------------------------ */
 static int value_nodes(const lt_problem *p) { return 1 + p->n_ce + p->n_ci; }
 
+/* Half work, half fixed cost per kernel: an estimate is all that is needed to choose an order. */
+static double host_cost(lt_program_info i) { return i.bytes + i.flops + 2000.0 * i.n_kernels; }
+
+/* Programs for e->device; on failure e is as it was. */
 static lt_status compile(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
 {
-    lt_compile_options c = { .mode = opt->compile_mode, .device = e->device, .low_precision = opt->precision_mixed,
+    lt_compile_options c = { .mode = lt_device_mode(opt, e->device), .device = e->device, .low_precision = opt->precision_mixed,
                              .storage_type = LT_BF16 };
     int64_t begin = lt_clock_ns();
     int n = value_nodes(p);
-    LT_TRY(lt_program_create(p->graph, p->node, n, &c, &e->values));
-    LT_TRY(lt_program_create(p->graph, p->node, 2 * n, &c, &e->all));
-    e->compile_seconds = (double)(lt_clock_ns() - begin) * 1e-9;
-    lt_program_info v = lt_program_get_info(e->values), a = lt_program_get_info(e->all);
-    /* Half work, half fixed cost per kernel: an estimate is all that is needed to choose an order. */
-    double cost_v = v.bytes + v.flops + 2000.0 * v.n_kernels, cost_a = a.bytes + a.flops + 2000.0 * a.n_kernels;
+    lt_program *values = NULL, *all = NULL;
+    lt_status s = lt_program_create(p->graph, p->node, n, &c, &values);
+    if (!s) s = lt_program_create(p->graph, p->node, 2 * n, &c, &all);
+    e->compile_seconds += (double)(lt_clock_ns() - begin) * 1e-9;
+    if (s) {
+        lt_program_destroy(values);
+        return s;
+    }
+    e->values = values;
+    e->all = all;
+    lt_program_info v = lt_program_get_info(values), a = lt_program_get_info(all);
+    double cost_v = e->device ? lt_device_cost(&v) : host_cost(v), cost_a = e->device ? lt_device_cost(&a) : host_cost(a);
     e->value_share = cost_a > 0 ? LT_MIN(cost_v / cost_a, 1) : 1;
+    return LT_OK;
+}
+
+/* torch_device=auto begins on the CPU, whose programs tell how large an evaluation is. What a GPU cannot do stays there. */
+static lt_status compile_where_it_pays(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
+{
+    LT_TRY(compile(p, opt, e));
+    lt_program_info all = lt_program_get_info(e->all);
+    if (!lt_device_auto(&all, &e->device, e->reason, sizeof e->reason)) return LT_OK;
+    lt_evaluator host = *e;
+    lt_status s = compile(p, opt, e);
+    if (!s) s = lt_exchange_create(e, opt, &e->exchange);
+    if (s) {
+        lt_device_auto_refused(e->device, e->reason, sizeof e->reason);
+        host.compile_seconds = e->compile_seconds;
+        if (e->values != host.values) { /* compiled, but its memory does not fit */
+            lt_program_destroy(e->values);
+            lt_program_destroy(e->all);
+        }
+        lt_device_close(e->device);
+        memcpy(host.reason, e->reason, sizeof host.reason);
+        *e = host;
+        e->device = NULL;
+        return LT_OK;
+    }
+    lt_program_destroy(host.values);
+    lt_program_destroy(host.all);
     return LT_OK;
 }
 
@@ -194,20 +232,41 @@ static lt_status describe_ports(lt_problem *p, lt_evaluator *e)
     return n_single && !e->single ? LT_ERR_MEMORY : LT_OK;
 }
 
+/* Programs and memory of the device that was asked for. */
+static lt_status open_there(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
+{
+    lt_status s = compile(p, opt, e);
+    if (!s) s = lt_exchange_create(e, opt, &e->exchange);
+    if (s != LT_ERR_MEMORY) return s;
+    char text[400];
+    snprintf(text, sizeof text, "%s", lt_error_text());
+    return LT_FAIL(s, "solve: the problem, %lld variables with %lld constraints, does not fit on %s: %s; the CPU may hold it",
+                   (long long)p->n, (long long)(p->p + p->q), lt_device_id(e->device), text);
+}
+
 static lt_status graph_open(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
 {
-    if (strcmp(opt->torch_device, "cpu")) LT_TRY(lt_device_open(opt->torch_device, &e->device));
     LT_TRY(describe_ports(p, e));
     int64_t k = 1 + p->p + p->q;
     e->inputs = lt_calloc((size_t)e->n_inputs, sizeof *e->inputs);
     e->outputs = lt_calloc((size_t)(2 * e->n_values), sizeof *e->outputs);
+    if (!e->inputs || !e->outputs) return LT_ERR_MEMORY;
+    e->borrowed = opt->device != NULL;
+    e->device = opt->device;
+    snprintf(e->reason, sizeof e->reason, "asked for");
+    if (!opt->device && !strcmp(opt->torch_device, "auto")) LT_TRY(compile_where_it_pays(p, opt, e));
+    else {
+        if (!opt->device && strcmp(opt->torch_device, "cpu")) LT_TRY(lt_device_open(opt->torch_device, &e->device));
+        LT_TRY(e->device ? open_there(p, opt, e) : compile(p, opt, e));
+    }
+    if (e->exchange) return LT_OK;
     e->scratch = lt_malloc_aligned((size_t)(k * (1 + p->n)) * sizeof *e->scratch);
-    if (!e->inputs || !e->outputs || !e->scratch) return LT_ERR_MEMORY;
-    return compile(p, opt, e);
+    return e->scratch ? LT_OK : LT_ERR_MEMORY;
 }
 
 static void graph_close(lt_evaluator *e)
 {
+    lt_exchange_destroy(e->exchange);
     lt_program_destroy(e->values);
     lt_program_destroy(e->all);
     lt_free(e->port);
@@ -215,7 +274,7 @@ static void graph_close(lt_evaluator *e)
     lt_free(e->outputs);
     lt_free_aligned(e->scratch);
     lt_free_aligned(e->single);
-    lt_device_close(e->device);
+    if (!e->borrowed) lt_device_close(e->device);
 }
 
 /* The six blocks of an evaluation; scratch stands in for those not wanted. */
@@ -233,6 +292,7 @@ static void list_blocks(const lt_evaluator *e, const lt_outputs *out, double *bl
 
 static lt_status graph_run(lt_evaluator *e, const double *x, const lt_outputs *out)
 {
+    if (e->exchange) return lt_exchange_run(e->exchange, x, out);
     bool gradients = out->grad_f || out->grad_ce || out->grad_ci;
     int n_out = gradients ? 2 * e->n_values : e->n_values;
     const lt_port *in = e->port, *result = e->port + e->n_inputs;

@@ -160,7 +160,8 @@ static const lt_sparse *describe_current(lt_run *r)
 /* The columns of one slot that are to be multiplied as dense vectors. */
 static int64_t add_slot(lt_run *r, int64_t slot, int64_t at)
 {
-    const lt_sparse *sparse = slot == r->cache.newest ? describe_current(r) : NULL;
+    bool cheap = slot == r->cache.newest && !r->hessian.diagonal; /* a multiple of the identity costs nothing as it is */
+    const lt_sparse *sparse = cheap ? describe_current(r) : NULL;
     for (int64_t j = 0; j < r->k; j++)
         if (!sparse || !sparse->is_sparse[j])
             at = add_column(&r->products, at, column_G(r, slot * r->k + j), column_HG(r, slot * r->k + j));

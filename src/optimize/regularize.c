@@ -60,7 +60,9 @@ static void rebuild(lt_run *r)
 void lt_regularize(lt_run *r)
 {
     r->regular.active = false;
-    if (!r->regular.H || surely_well_conditioned(r)) return;
+    if (!r->regular.H) return;
+    lt_hessian_fill(&r->hessian);
+    if (surely_well_conditioned(r)) return;
     int64_t n = r->n;
     double *H = r->regular.H;
     for (int64_t i = 0; i < n; i++)

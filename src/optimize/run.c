@@ -1,4 +1,5 @@
 /* Setting up a run: memory, start, first evaluation. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/device/exchange.h"
 #include "optimize/solver.h"
 #include "optimize/vector.h"
 
@@ -19,11 +20,17 @@ static double *take(lt_run *r, int64_t count)
     return lt_arena_alloc(&r->arena, (size_t)LT_MAX(count, 1) * sizeof(double));
 }
 
-static lt_status create_point(lt_run *r, lt_point *p)
+/* A device lends memory into which it writes itself. */
+static lt_status create_point(lt_run *r, int i)
 {
-    p->x = take(r, r->n);
-    p->c = take(r, r->q + r->p);
-    p->grads = take(r, r->k * r->n);
+    lt_point *p = &r->store[i];
+    bool lent = false;
+    if (r->evaluator->exchange) LT_TRY(lt_exchange_lend(r->evaluator->exchange, i, &p->x, &p->c, &p->grads, &lent));
+    if (!lent) {
+        p->x = take(r, r->n);
+        p->c = take(r, r->q + r->p);
+        p->grads = take(r, r->k * r->n);
+    }
     p->grad_v = take(r, r->n);
     p->grad_phi = take(r, r->n);
     return p->x && p->c && p->grads && p->grad_v && p->grad_phi ? LT_OK : LT_ERR_MEMORY;
@@ -73,7 +80,7 @@ static lt_status create_vectors(lt_run *r)
     r->steering.Cd = take(r, r->k);
     if (!r->scale || !r->steering.u || !r->steering.Cd) return LT_ERR_MEMORY;
     for (int64_t j = 0; j < r->k; j++) r->scale[j] = 1;
-    for (int i = 0; i < 3; i++) LT_TRY(create_point(r, &r->store[i]));
+    for (int i = 0; i < 3; i++) LT_TRY(create_point(r, i));
     r->cur = &r->store[0];
     r->trial = &r->store[1];
     r->lower = &r->store[2];
@@ -146,8 +153,8 @@ static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
         if (!pool) return LT_ERR_MEMORY;
         if (lt_pool_threads(pool) != opt->num_threads) LT_TRY(lt_pool_shared_resize((int)opt->num_threads));
     }
-    LT_TRY(create_parts(r));
     LT_TRY(lt_evaluator_acquire(p, &r->opt, &r->evaluator));
+    LT_TRY(create_parts(r));
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
     return opt->resume ? lt_checkpoint_read(r, opt->resume) : start(r);
 }

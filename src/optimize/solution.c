@@ -1,4 +1,5 @@
 /* The record of a run. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/device/exchange.h"
 #include "optimize/solver.h"
 
 #include "base/alloc.h"
@@ -25,6 +26,7 @@ static const char *const code_texts[] = {
     [11] = "user-supplied function failed",
     [12] = "a quadratic program failed and no other direction was left",
     [13] = "internal error",
+    [14] = "the device failed; the best point found before is kept",
 };
 
 const char *lt_termination_text(int code)
@@ -123,18 +125,27 @@ static void fill_numbers(const lt_run *r, lt_solution *s)
     s->interrupted = r->interrupted;
 }
 
+static void fill_device(const lt_run *r, lt_solution *s)
+{
+    const lt_evaluator *e = r->evaluator;
+    snprintf(s->device, sizeof s->device, "%s", e->exchange ? lt_device_id(e->device) : "cpu");
+    snprintf(s->device_reason, sizeof s->device_reason, "%s", e->reason);
+    if (e->exchange) s->transfers = lt_exchange_read(e->exchange);
+}
+
 lt_status lt_solution_create(lt_run *r, lt_solution **out)
 {
     int64_t in_loop = r->allocations_at_2 < 0 ? 0 : lt_alloc_count() - r->allocations_at_2;
     lt_solution *s = lt_calloc(1, sizeof *s);
     if (!s) return LT_ERR_MEMORY;
     fill_numbers(r, s);
+    fill_device(r, s);
     s->loop_allocations = in_loop;
     lt_status status = fill_points(r, s);
     if (!status) status = fill_scale(r, 0, 1, &s->scalings.f);
     if (!status) status = fill_scale(r, 1, r->q, &s->scalings.ce);
     if (!status) status = fill_scale(r, 1 + r->q, r->p, &s->scalings.ci);
-    if (!status) status = lt_hessian_export(&r->hessian, &s->H_final);
+    if (!status) status = lt_hessian_give(&r->hessian, &s->H_final);
     if (!status && r->error[0] && !(s->error = lt_strdup(r->error))) status = LT_ERR_MEMORY;
     s->history = r->history; /* handed over */
     s->n_history = r->n_history;

@@ -105,7 +105,7 @@ typedef struct lt_regular {  /* H for the QPs with bounded condition, n x n; use
 } lt_regular;
 
 enum { LT_LEVEL_STEERING, LT_LEVEL_STEERING_IDENTITY, LT_LEVEL_QUASI_NEWTON, LT_LEVEL_GRADIENT, LT_LEVEL_RANDOM };
-enum { LT_RUNNING = -1 };
+enum { LT_RUNNING = -1, LT_CODE_FUNCTION = 11, LT_CODE_DEVICE = 14 };
 
 typedef struct lt_run {
     lt_solve_options opt;    /* a copy, completed */

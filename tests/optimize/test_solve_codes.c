@@ -48,7 +48,7 @@ LT_TEST(code_0_and_its_text)
     LT_CHECK(!s->most_feasible.present && s->best.present && isnan(s->mu_lowest) && !s->error);
     lt_solution_destroy(s);
     for (int code = 0; code <= 13; code++) LT_CHECK(strlen(lt_termination_text(code)) > 10);
-    LT_CHECK(!strcmp(lt_termination_text(14), "?") && !strcmp(lt_termination_text(-1), "?"));
+    LT_CHECK(!strcmp(lt_termination_text(15), "?") && !strcmp(lt_termination_text(-1), "?"));
 }
 
 LT_TEST(code_1_small_relative_change)

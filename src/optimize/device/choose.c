@@ -1,0 +1,47 @@
+/* Which device evaluates a graph, and what an evaluation costs there. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/device/choose.h"
+
+#include "base/status.h"
+
+#include <stdio.h>
+
+/* Estimates depend on the program alone, never on a clock: the same problem takes the same path every time. */
+static const double crossing_seconds = 20e-6;   /* copies there and back, launch, wait */
+static const double kernel_seconds = 2e-6;
+static const double device_bytes_per_second = 3e12, device_flops = 1e13;
+static const double host_bytes_per_second = 1e10, host_flops = 2e10; /* a few cores */
+static const double auto_from_seconds = 200e-6; /* of an evaluation on the CPU: ten crossings */
+
+lt_mode lt_device_mode(const lt_solve_options *opt, const lt_device *dev)
+{
+    lt_mode mode = opt->compile_mode;
+    if (!dev || mode == LT_MODE_EAGER || mode == LT_MODE_MAX_AUTOTUNE) return mode;
+    return opt->captured_evaluation ? LT_MODE_REDUCE_OVERHEAD : LT_MODE_DEFAULT;
+}
+
+double lt_device_cost(const lt_program_info *i)
+{
+    return crossing_seconds + kernel_seconds * i->n_kernels + i->bytes / device_bytes_per_second + i->flops / device_flops;
+}
+
+bool lt_device_auto(const lt_program_info *all, lt_device **out, char *reason, size_t size)
+{
+    double seconds = all->bytes / host_bytes_per_second + all->flops / host_flops;
+    *out = NULL;
+    if (seconds < auto_from_seconds) {
+        snprintf(reason, size, "auto: an evaluation takes the CPU about %.3g us; a GPU pays from %.0f us on", 1e6 * seconds,
+                 1e6 * auto_from_seconds);
+        return false;
+    }
+    if (lt_device_open("cuda", out)) {
+        snprintf(reason, size, "auto: %.140s", lt_error_text());
+        return false;
+    }
+    snprintf(reason, size, "auto: an evaluation would take the CPU about %.3g us", 1e6 * seconds);
+    return true;
+}
+
+void lt_device_auto_refused(const lt_device *dev, char *reason, size_t size)
+{
+    snprintf(reason, size, "auto: %s cannot: %.120s", lt_device_id(dev), lt_error_text());
+}

@@ -1,0 +1,26 @@
+/* The function on a device: x goes over, kernels run, values and gradients come back, and the host waits once.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_DEVICE_EXCHANGE_H
+#define LT_OPTIMIZE_DEVICE_EXCHANGE_H
+
+#include "optimize/evaluator.h"
+
+typedef struct lt_exchange lt_exchange;
+
+/* For an evaluator whose programs are compiled for e->device and whose ports are described; it must outlive this. */
+lt_status lt_exchange_create(const lt_evaluator *e, const lt_solve_options *opt, lt_exchange **out);
+void      lt_exchange_destroy(lt_exchange *x); /* NULL is allowed; waits for work in flight */
+/* Made with the same switches? */
+bool      lt_exchange_fits(const lt_exchange *x, const lt_solve_options *opt);
+
+/* Memory for point number i (0, 1, 2) of the solver, where evaluations at `at` arrive without another copy:
+   x, then constraint values (equalities first), then all gradients. False when there is none to lend: the solver
+   then takes its own, and results are copied there. */
+lt_status lt_exchange_lend(lt_exchange *x, int i, double **at, double **c, double **grads, bool *lent);
+
+lt_status lt_exchange_run(lt_exchange *x, const double *at, const lt_outputs *out);
+/* Counts since the last call of reset; the Hessian's part stays zero here. */
+lt_solve_transfers lt_exchange_read(const lt_exchange *x);
+void      lt_exchange_reset(lt_exchange *x);
+
+#endif

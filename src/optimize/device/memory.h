@@ -1,0 +1,28 @@
+/* Memory on both sides of an exchange. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_DEVICE_MEMORY_H
+#define LT_OPTIMIZE_DEVICE_MEMORY_H
+
+#include "device/stream.h"
+#include "lathe/solve.h"
+
+/* Host memory that a device copies to and from. */
+typedef struct lt_host_block {
+    double *at;
+    bool    pinned;
+} lt_host_block;
+
+/* Page-locked where the options allow it and the device can; else ordinary memory, which works and is slower. */
+lt_status lt_host_block_create(lt_device *dev, const lt_solve_options *opt, int64_t count, lt_host_block *out);
+void      lt_host_block_release(lt_device *dev, lt_host_block *b);
+
+/* `count` numbers of device memory; a full device is told with what would help. */
+lt_status lt_device_numbers(lt_device *dev, lt_stream *st, int64_t count, const char *what, double **out);
+
+/* One copy, queued and counted. */
+lt_status lt_cross_up(lt_stream *st, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n);
+lt_status lt_cross_down(lt_stream *st, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n);
+
+/* Rows begin at multiples of 64 bytes: vector loads then fit on every device. */
+static inline int64_t lt_padded(int64_t count) { return (count + 7) / 8 * 8; }
+
+#endif
