@@ -5,6 +5,7 @@
 #include "optimize/vector.h"
 
 #include "base/pool.h"
+#include "base/status.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,84 @@
+/* H handed out, as it is and for good. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/hessian.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <string.h>
+
+/* A packed triangle at the front of an n x n block becomes the whole matrix there. From the last rows
+   to the first, since a row's place in the matrix is never before its place in the triangle; a band of rows at
+   a time, so that what is written stays in cache. */
+static void unpack(int64_t n, double *H)
+{
+    enum { BAND = 8 };
+    for (int64_t i1 = n; i1 > 0; i1 -= LT_MIN(BAND, i1)) {
+        int64_t i0 = LT_MAX(i1 - BAND, 0);
+        for (int64_t i = i1 - 1; i >= i0; i--) memmove(H + i * n, H + lt_packed_row(i), (size_t)(i + 1) * sizeof *H);
+        for (int64_t j = i0; j < n; j++)
+            for (int64_t i = i0; i < LT_MIN(i1, j); i++) H[i * n + j] = H[j * n + i];
+    }
+}
+
+static lt_status export_full(const lt_hessian *h, lt_hessian_state *out)
+{
+    int64_t n = h->n;
+    out->H = lt_malloc_aligned((size_t)(n * n) * sizeof(double));
+    if (!out->H) return LT_ERR_MEMORY;
+    if (h->diagonal) lt_packed_identity(0, n, h->scale, out->H);
+    else memcpy(out->H, h->lower, (size_t)lt_packed_row(n) * sizeof(double));
+    unpack(n, out->H);
+    return LT_OK;
+}
+
+static lt_status export_limited(const lt_hessian *h, lt_hessian_state *out)
+{
+    int64_t n = h->n, m = h->count;
+    if (!m) return LT_OK;
+    out->S = lt_malloc((size_t)(m * n) * sizeof(double));
+    out->Y = lt_malloc((size_t)(m * n) * sizeof(double));
+    out->rho = lt_malloc((size_t)m * sizeof(double));
+    if (!out->S || !out->Y || !out->rho) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < m; i++) {
+        int64_t at = (h->newest - (m - 1 - i) + h->capacity) % h->capacity;
+        memcpy(out->S + i * n, h->S + at * n, (size_t)n * sizeof(double));
+        memcpy(out->Y + i * n, h->Y + at * n, (size_t)n * sizeof(double));
+        out->rho[i] = h->rho[at];
+    }
+    out->m = m;
+    return LT_OK;
+}
+
+lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out)
+{
+    *out = (lt_hessian_state){ .n = h->n, .gamma = h->gamma };
+    lt_status s = h->limited ? export_limited(h, out) : export_full(h, out);
+    if (s) lt_hessian_state_release(out);
+    return s;
+}
+
+lt_status lt_hessian_give(lt_hessian *h, lt_hessian_state *out)
+{
+    if (h->limited) return lt_hessian_export(h, out);
+    lt_hessian_fill(h);
+    *out = (lt_hessian_state){ .n = h->n, .gamma = h->gamma, .H = h->lower };
+    h->lower = NULL;
+    unpack(out->n, out->H);
+    return LT_OK;
+}
+
+lt_status lt_iterate_hessian(const lt_iterate *it, lt_hessian_state *out)
+{
+    if (!it || !out) return LT_FAIL(LT_ERR_ARGUMENT, "iterate_hessian: an argument is NULL");
+    return lt_hessian_export(it->hessian, out);
+}
+
+void lt_hessian_state_release(lt_hessian_state *s)
+{
+    if (!s) return;
+    lt_free_aligned(s->H);
+    lt_free(s->S);
+    lt_free(s->Y);
+    lt_free(s->rho);
+    *s = (lt_hessian_state){ 0 };
+}
