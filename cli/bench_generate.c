@@ -1,5 +1,6 @@
 /* lathe bench generate: the reference rollout in every precision, its layers against oneDNN, its cost
    per realization, and what each technique is worth. SPDX-License-Identifier: BSD-3-Clause */
+#include "bench_accuracy.h"
 #include "machine.h"
 #include "operator_oracle.h"
 #include "peers.h"
@@ -7,12 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct generate_options {
     cli_common  common;
     bool        quick, ablate;
-    int64_t     realizations, samples;
+    int64_t     realizations, samples, accuracy, ks;
     const char *peer;
 } generate_options;
 
@@ -21,6 +21,8 @@ static const lt_option rows[] = {
     LT_OPTION_BOOL(generate_options, ablate, "ablate", "false", "the step again with one technique left out at a time"),
     LT_OPTION_INT(generate_options, realizations, "realizations", "5", LT_RANGE_CLOSED(1, 100), "M", "realizations advanced together"),
     LT_OPTION_INT(generate_options, samples, "samples", "5", LT_RANGE_CLOSED(1, 1000), "N", "steps timed per row; the median counts"),
+    LT_OPTION_INT(generate_options, accuracy, "accuracy", "0", LT_RANGE_CLOSED(0, 100000), "N", "instead of timings: the error of one step of N random operators against double precision"),
+    LT_OPTION_INT(generate_options, ks, "ks", "0", LT_RANGE_CLOSED(0, 100000), "N", "instead of timings: whether features of N operators have the same distribution in every precision"),
     LT_OPTION_PATH(generate_options, peer, "peer", NULL, "FILE.json", "timings of PyTorch to compare with, from bench/peers/torch_rollout.py"),
 };
 static const lt_option_group groups[] = CLI_GROUPS(rows);
@@ -54,17 +56,14 @@ enum { MAX_SAMPLES = 1000 };
 typedef struct steps {
     double  last, sample[MAX_SAMPLES];
     int     n;
-    float  *state;        /* of the last step, when not NULL */
-    int64_t count;
 } steps;
 
 static lt_status note_step(void *ctx, int64_t t, const float *states, const int64_t *failed)
 {
     steps *s = ctx;
     double now = cli_now();
-    (void)failed;
+    (void)states, (void)failed;
     if (t > 1 && s->n < MAX_SAMPLES) s->sample[s->n++] = now - s->last; /* the first step also packs weights */
-    if (s->state) memcpy(s->state, states, (size_t)s->count * sizeof *states);
     s->last = cli_now();
     return cli_interrupted() ? cli_stopped() : LT_OK;
 }
@@ -97,45 +96,6 @@ static lt_status time_rollout(const lt_operator_spec *spec, const lt_rollout_opt
 }
 
 /* ---- Precisions --------------------------------------------------------------------------------- */
-/* |got - want| / |want| of one application without noise, in the 2-norm. */
-static lt_status one_step_error(const lt_operator_spec *spec, lt_precision precision, const float *field, const lt_operator_weights *w,
-                                const double *want, double *error)
-{
-    lt_operator_spec quiet = *spec;
-    lt_rollout_options opt = lt_rollout_defaults();
-    lt_rollout *r;
-    steps s = { .count = field_size(spec), .state = malloc((size_t)field_size(spec) * sizeof(float)) };
-    if (!s.state) return cli_fail(LT_ERR_MEMORY, "no memory for a state");
-    quiet.noise_scale = 0;
-    opt.steps = 1;
-    opt.precision = precision;
-    lt_status status = lt_rollout_create(&quiet, &opt, &r);
-    if (!status) status = lt_rollout_set_operator(r, &quiet, w);
-    if (!status) status = lt_rollout_run(r, field, -1, note_step, &s, NULL);
-    double difference = 0, size = 0;
-    for (int64_t i = 0; !status && i < s.count; i++) {
-        difference += (s.state[i] - want[i]) * (s.state[i] - want[i]);
-        size += want[i] * want[i];
-    }
-    *error = sqrt(difference / size);
-    lt_rollout_destroy(r);
-    free(s.state);
-    return status;
-}
-
-static lt_status oracle_of(const lt_operator_spec *spec, const lt_operator_weights *w, const float *field, double **out)
-{
-    char path[] = "/tmp/lathe-bench-XXXXXX";
-    int fd = mkstemp(path);
-    *out = malloc((size_t)field_size(spec) * sizeof **out);
-    if (fd < 0 || !*out) return cli_fail(LT_ERR_IO, "cannot write a temporary file for the weights");
-    close(fd);
-    lt_status s = lt_operator_weights_save(w, path);
-    if (!s) s = operator_oracle(spec, path, field, *out);
-    unlink(path);
-    return s;
-}
-
 typedef struct bench {
     cli_context            *c;
     const generate_options *o;
@@ -172,7 +132,7 @@ static lt_status end(bench *b, cli_table *t)
 
 static void precision_row(bench *b, cli_table *t, lt_precision p, const rollout_time *r, double error)
 {
-    static const double limit[LT_PRECISION_COUNT] = { 1e-5, 4e-3, 3e-2 };
+    const double limit = operator_error_limit(p);
     lt_json *j = b->c->json;
     double memory = (double)(r->info.arena_bytes + r->info.weight_bytes + r->info.state_bytes);
     char key[32];
@@ -188,7 +148,7 @@ static void precision_row(bench *b, cli_table *t, lt_precision p, const rollout_
     if (isfinite(b->convolutions_seconds)) cli_table_cell(t, 4, "%.2fx", r->seconds / b->convolutions_seconds);
     if (isfinite(eager)) cli_table_cell(t, 5, "%.2fx / %.2fx", eager / r->seconds, best / r->seconds);
     cli_table_cell(t, 6, "%s", cli_bytes(memory).s);
-    cli_table_cell(t, 7, "%.1e (limit %.0e)", error, limit[p]);
+    cli_table_cell(t, 7, "%.1e (limit %.0e)", error, limit);
     cli_table_cell(t, 8, "%s", r->info.arithmetic);
     if (!j) return;
     lt_json_object_begin(j);
@@ -204,7 +164,7 @@ static void precision_row(bench *b, cli_table *t, lt_precision p, const rollout_
     lt_json_field_int(j, "weight_bytes", r->info.weight_bytes);
     lt_json_field_int(j, "state_bytes", r->info.state_bytes);
     lt_json_field_double(j, "one_step_error", error);
-    lt_json_field_double(j, "error_limit", limit[p]);
+    lt_json_field_double(j, "error_limit", limit);
     lt_json_field_string(j, "arithmetic", r->info.arithmetic);
     lt_json_field_int(j, "kernels_per_step", r->info.kernels_per_step);
     lt_json_object_end(j);
@@ -217,12 +177,12 @@ static lt_status run_precisions(bench *b)
     double *want = NULL, error[LT_PRECISION_COUNT];
     rollout_time r[LT_PRECISION_COUNT];
     CLI_TRY(cli_table_create("One step of the reference operator", CLI_LEN(columns), columns, &t));
-    lt_status s = oracle_of(&b->spec, b->weights, b->field, &want);
+    lt_status s = operator_oracle(&b->spec, b->weights, b->field, &want);
     for (int p = 0; !s && p < LT_PRECISION_COUNT; p++) {
         lt_rollout_options opt = options_of(b);
         opt.precision = (lt_precision)p;
         s = time_rollout(&b->spec, &opt, b->weights, b->field, &r[p]);
-        if (!s) s = one_step_error(&b->spec, opt.precision, b->field, b->weights, want, &error[p]);
+        if (!s) s = operator_error(&b->spec, opt.precision, b->weights, b->field, want, &error[p]);
     }
     free(want);
     if (s) { cli_table_destroy(t); return s; }
@@ -457,6 +417,8 @@ static lt_status run_all(bench *b)
 
 static lt_status run(cli_context *c)
 {
+    const generate_options *o = c->options;
+    if (o->accuracy || o->ks) return bench_accuracy(c, o->accuracy, o->ks, o->quick);
     bench b = { .c = c, .o = c->options };
     lt_status s = b.o->peer ? peer_file_read(b.o->peer, &b.peer) : LT_OK;
     if (!s) s = run_all(&b);
@@ -471,5 +433,7 @@ const cli_command cli_bench_generate = {
                    "its convolutions alone, in lathe and in oneDNN, as a share of the multiply-adds the cores can do; a whole step in each precision with "
                    "memory and the error of one step against double precision; the cost per realization for M = 1 to 15; with --ablate, the step "
                    "with one technique left out at a time.\n"
+                   "--accuracy and --ks check instead of timing, and fail when a limit is passed: one step of random operators in every precision "
+                   "against double precision; two-sample Kolmogorov-Smirnov tests of every feature between precisions.\n"
                    "bench/peers/torch_rollout.py times the same step in PyTorch; with --peer its ratios are added.",
 };

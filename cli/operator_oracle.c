@@ -1,8 +1,10 @@
-/* A CNN operator in double precision. SPDX-License-Identifier: BSD-3-Clause */
+/* CNN operators in double precision. SPDX-License-Identifier: BSD-3-Clause */
 #include "operator_oracle.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_TENSORS = 64 };
 
@@ -86,7 +88,7 @@ static lt_status apply(oracle *o, const float *field, double *out)
     return s;
 }
 
-lt_status operator_oracle(const lt_operator_spec *spec, const char *weights, const float *field, double *out)
+static lt_status from_file(const lt_operator_spec *spec, const char *weights, const float *field, double *out)
 {
     oracle o = { .spec = spec, .file = weights };
     CLI_TRY(lt_graph_create(&o.graph));
@@ -94,4 +96,60 @@ lt_status operator_oracle(const lt_operator_spec *spec, const char *weights, con
     lt_graph_destroy(o.graph);
     for (int i = 0; i < o.n; i++) free(o.tensor[i]);
     return s;
+}
+
+static size_t field_size(const lt_operator_spec *s) { return LT_FIELD_CHANNELS * (size_t)s->grid * (size_t)s->grid; }
+
+lt_status operator_oracle(const lt_operator_spec *spec, const lt_operator_weights *w, const float *field, double **out)
+{
+    char path[] = "/tmp/lathe-bench-XXXXXX";
+    int fd = mkstemp(path);
+    *out = malloc(field_size(spec) * sizeof **out);
+    if (fd < 0 || !*out) return cli_fail(LT_ERR_IO, "cannot write a temporary file for the weights");
+    close(fd);
+    lt_status s = lt_operator_weights_save(w, path);
+    if (!s) s = from_file(spec, path, field, *out);
+    unlink(path);
+    return s;
+}
+
+/* ---- Errors --------------------------------------------------------------------------------------- */
+
+typedef struct distance { const double *want; size_t n; double error; } distance;
+
+static lt_status measure(void *ctx, int64_t t, const float *state, const int64_t *failed)
+{
+    distance *d = ctx;
+    double difference = 0, size = 0;
+    (void)t, (void)failed;
+    for (size_t i = 0; i < d->n; i++) {
+        difference += (state[i] - d->want[i]) * (state[i] - d->want[i]);
+        size += d->want[i] * d->want[i];
+    }
+    d->error = sqrt(difference / size);
+    return LT_OK;
+}
+
+lt_status operator_error(const lt_operator_spec *spec, lt_precision precision, const lt_operator_weights *w, const float *field, const double *want,
+                         double *error)
+{
+    lt_operator_spec quiet = *spec;
+    lt_rollout_options opt = lt_rollout_defaults();
+    distance d = { want, field_size(spec), NAN };
+    lt_rollout *r = NULL;
+    quiet.noise_scale = 0;
+    opt.steps = 1;
+    opt.precision = precision;
+    lt_status s = lt_rollout_create(&quiet, &opt, &r);
+    if (!s) s = lt_rollout_set_operator(r, &quiet, w);
+    if (!s) s = lt_rollout_run(r, field, -1, measure, &d, NULL);
+    lt_rollout_destroy(r);
+    *error = d.error;
+    return s;
+}
+
+double operator_error_limit(lt_precision precision)
+{
+    static const double limit[LT_PRECISION_COUNT] = { [LT_PRECISION_FLOAT32] = 1e-5, [LT_PRECISION_FLOAT16] = 4e-3, [LT_PRECISION_BFLOAT16] = 3e-2 };
+    return limit[precision];
 }

@@ -20,6 +20,18 @@ says out "Cost per realization"
 echo '{"peer": "test", "rows": [{"name": "float32_eager", "seconds": 1}, {"name": "float32_best", "seconds": 0.5}]}' >"$work/peer.json"
 run 0 bench generate --quick --samples 1 --peer "$work/peer.json" --json
 says out '"torch_eager_ratio"'
+run 0 bench generate --quick --accuracy 6 --ks 40 --json
+is_json "$work/out"
+if command -v python3 >/dev/null 2>&1; then
+    python3 - "$work/out" <<'PY' || fail "$last: not what was asked for"
+import json, sys
+r = json.load(open(sys.argv[1]))
+errors, pairs = r["one_step_errors"], r["distributions"]
+sys.exit(not (r["operators"] == 6 and len(errors) == 3 and all(0 < e["median"] <= e["worst"] <= e["limit"] and e["good"] for e in errors)
+              and r["columns"] == 393 and len(pairs) == 3 and all(0 < p["distance"] < 1 and p["corrected_p"] > 0.001 and p["good"] for p in pairs)))
+PY
+fi
+
 run 2 bench generate --samples 0
 says err "samples"
 run 2 bench generate --quick --peer "$work/none.json"

@@ -1,0 +1,259 @@
+/* lathe bench generate --accuracy and --ks: are rollouts in every precision as good as they should be?
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "bench_accuracy.h"
+
+#include "operator_oracle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Corrected for the number of columns. */
+static const double least_p = 0.001;
+
+/* ---- Spaces of operators ---------------------------------------------------------------------------- */
+
+typedef struct space { int least_width, most_width, grid, realizations, steps; } space;
+
+static const char space_format[] =
+    "metadata: {name: accuracy}\n"
+    "parameter_space:\n"
+    "  architecture: {num_layers: {type: integer, bounds: [2, 5]}, base_channels: {type: integer, bounds: [%d, %d]},\n"
+    "    kernel_size: {type: choice, choices: [3, 5, 7]}, activation: {type: choice, choices: [gelu]}}\n"
+    "  stochastic: {noise_type: {type: choice, choices: [gaussian]}, noise_scale: {type: continuous, bounds: [0.00001, 1.0], log_scale: true}}\n"
+    "  operator: {normalization: {type: choice, choices: [instance]}, grid_size: {type: choice, choices: [%d]}}\n"
+    "  evolution: {update_policy: {type: choice, choices: [residual, convex], weights: [0.75, 0.25]}}\n"
+    "sampling: {total_samples: %lld, sobol: {seed: %lld}, validation: {check_discrepancy: false, check_correlation: false}}\n"
+    "simulation: {device: cpu, precision: %s, num_realizations: %d, num_timesteps: %d, input_generation: {method: sampled,\n"
+    "  ic_type_weights: {gaussian_random_field: 0.25, multiscale_grf: 0.25, structured: 0.25, localized: 0.25}}}\n"
+    "dataset: {output_path: '%s', storage: {compression: none, chunk_size: 64}}\n";
+
+static lt_status config_of(const space *s, int64_t n, int64_t seed, lt_precision p, const char *path, lt_dataset_config **out)
+{
+    char text[4096];
+    snprintf(text, sizeof text, space_format, s->least_width, s->most_width, s->grid, (long long)n, (long long)seed, lt_precision_name(p), s->realizations,
+             s->steps, path);
+    return lt_dataset_config_parse(text, strlen(text), "the operators of --accuracy and --ks", NULL, out);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* ---- One step against double precision ------------------------------------------------------------------- */
+
+static lt_status errors_of(lt_replay *r, int64_t index, int64_t seed, int grid, double *error, int64_t stride)
+{
+    lt_operator_spec spec;
+    lt_operator_weights *w = NULL;
+    double *want = NULL;
+    float *field = malloc(LT_FIELD_CHANNELS * (size_t)grid * (size_t)grid * sizeof *field);
+    lt_status s = field ? lt_replay_row(r, index, &spec, field) : cli_fail(LT_ERR_MEMORY, "no memory for a field");
+    if (!s) s = lt_operator_weights_create(&spec, &w);
+    if (!s) s = lt_operator_weights_draw(w, (uint64_t)seed, index);
+    if (!s) s = operator_oracle(&spec, w, field, &want);
+    for (int p = 0; p < LT_PRECISION_COUNT && !s; p++) s = operator_error(&spec, (lt_precision)p, w, field, want, &error[p * stride]);
+    lt_operator_weights_destroy(w);
+    free(want);
+    free(field);
+    return s;
+}
+
+static bool tell_error(cli_context *c, cli_table *t, lt_precision p, int64_t n, double *error)
+{
+    qsort(error, (size_t)n, sizeof *error, by_size);
+    double worst = error[n - 1], limit = operator_error_limit(p);
+    bool good = worst <= limit;
+    cli_table_row(t);
+    cli_table_cell(t, 0, "%s", lt_precision_name(p));
+    cli_table_cell(t, 1, "%.2e", error[n / 2]);
+    cli_table_cell(t, 2, "%.2e", worst);
+    cli_table_cell(t, 3, "%.0e", limit);
+    cli_table_cell(t, 4, "%s", good ? "good" : "TOO LARGE");
+    if (!c->json) return good;
+    lt_json_object_begin(c->json);
+    lt_json_field_string(c->json, "precision", lt_precision_name(p));
+    lt_json_field_double(c->json, "median", error[n / 2]);
+    lt_json_field_double(c->json, "worst", worst);
+    lt_json_field_double(c->json, "limit", limit);
+    lt_json_field_bool(c->json, "good", good);
+    lt_json_object_end(c->json);
+    return good;
+}
+
+static lt_status run_accuracy(cli_context *c, int64_t n, bool quick)
+{
+    static const char *const columns[] = { "precision", "median", "worst", "limit", "" };
+    const space s = quick ? (space){ 4, 8, 16, 1, 2 } : (space){ 16, 64, 32, 1, 2 };
+    lt_dataset_config *config = NULL;
+    lt_replay_options opt = lt_replay_defaults();
+    lt_replay *r = NULL;
+    cli_table *t = NULL;
+    bool good = true;
+    double *error = malloc((size_t)n * LT_PRECISION_COUNT * sizeof *error);
+    lt_status st = error ? config_of(&s, n, c->common.seed, LT_PRECISION_FLOAT32, "unused.h5", &config) : cli_fail(LT_ERR_MEMORY, "no memory for errors");
+    if (!st) st = lt_replay_create(config, &opt, &r);
+    for (int64_t i = 0; i < n && !st; i++) st = cli_interrupted() ? cli_stopped() : errors_of(r, i, c->common.seed, s.grid, error + i, n);
+    if (!st) st = cli_table_create("One step against double precision: |difference| / |state|", CLI_LEN(columns), columns, &t);
+    if (!st && c->json) {
+        lt_json_field_int(c->json, "operators", n);
+        lt_json_field_int(c->json, "operator_grid", s.grid);
+        lt_json_key(c->json, "one_step_errors");
+        lt_json_array_begin(c->json);
+    }
+    for (int p = 0; p < LT_PRECISION_COUNT && !st; p++) good = tell_error(c, t, (lt_precision)p, n, error + p * n) && good;
+    if (!st && c->json) lt_json_array_end(c->json);
+    else if (!st) {
+        cli_table_print(t, stdout);
+        printf("%lld operators of 2 to 5 layers, %d to %d channels, kernels 3, 5, 7, %d x %d\n\n", (long long)n, s.least_width, s.most_width, s.grid, s.grid);
+    }
+    cli_table_destroy(t);
+    lt_replay_destroy(r);
+    lt_dataset_config_destroy(config);
+    free(error);
+    return st || good ? st : cli_fail(LT_ERR_NUMERIC, "the error of one step is above its limit");
+}
+
+/* ---- Distributions of features --------------------------------------------------------------------------------- */
+
+typedef struct features { int64_t rows, columns; double *value; char (*name)[80]; } features; /* value [columns, rows] */
+
+/* SUMMARY as stored; of TEMPORAL the mean over time. */
+static lt_status read_features(lt_dataset *d, features *f)
+{
+    static const char *const path[] = { "/features/summary/aggregated/features", "/features/temporal/features" };
+    lt_shape shape[2] = { lt_dataset_shape(d, path[0]), lt_dataset_shape(d, path[1]) };
+    int64_t n = shape[0].dim[0], steps = shape[1].dim[1], column = 0;
+    *f = (features){ .rows = n, .columns = shape[0].dim[1] + shape[1].dim[2] };
+    f->value = calloc((size_t)(n * f->columns), sizeof *f->value);
+    f->name = calloc((size_t)f->columns, sizeof *f->name);
+    for (int a = 0; a < 2; a++) {
+        int64_t width = a ? shape[1].dim[2] : shape[0].dim[1], deep = a ? steps : 1, n_names;
+        const char *const *names;
+        char attribute[80];
+        float *x = malloc((size_t)(n * deep * width) * sizeof *x);
+        lt_status s = x && f->value && f->name ? lt_dataset_read(d, path[a], 0, n, x) : cli_fail(LT_ERR_MEMORY, "no memory for features");
+        snprintf(attribute, sizeof attribute, "%s@column_names", path[a]);
+        if (!s) s = lt_dataset_texts(d, attribute, &n_names, &names);
+        for (int64_t r = 0; r < n && !s; r++)
+            for (int64_t t = 0; t < deep; t++)
+                for (int64_t k = 0; k < width; k++) f->value[(column + k) * n + r] += (double)x[(r * deep + t) * width + k] / (double)deep;
+        for (int64_t k = 0; k < width && !s && k < n_names; k++) snprintf(f->name[column + k], sizeof *f->name, "%s", names[k]);
+        free(x);
+        CLI_TRY(s);
+        column += width;
+    }
+    return LT_OK;
+}
+
+static lt_status make_features(cli_context *c, const space *s, int64_t n, lt_precision p, const char *folder, features *out)
+{
+    char path[128];
+    lt_dataset_config *config = NULL;
+    lt_dataset *d = NULL;
+    lt_generate_options opt = lt_generate_defaults();
+    snprintf(path, sizeof path, "%s/%s.h5", folder, lt_precision_name(p));
+    opt.stop = cli_interrupt_flag();
+    lt_status st = config_of(s, n, c->common.seed, p, path, &config);
+    if (!st) st = lt_generate(config, &opt, NULL);
+    if (!st) st = lt_dataset_open(path, &d);
+    if (!st) st = read_features(d, out);
+    lt_dataset_close(d);
+    lt_dataset_config_destroy(config);
+    unlink(path);
+    return st;
+}
+
+/* The chance that two samples of one distribution are at least this far apart; asymptotic, Stephens' correction. */
+static double chance_of(double distance, double n)
+{
+    double root = sqrt(n / 2), x = (root + 0.12 + 0.11 / root) * distance, sum = 0, sign = 1;
+    if (x < 0.2) return 1; /* the series has not converged there, and the answer is 1 to many digits */
+    for (int k = 1; k <= 100; k++, sign = -sign) sum += sign * exp(-2 * x * x * k * k);
+    return fmin(fmax(2 * sum, 0), 1);
+}
+
+/* Sorts both. The largest distance between their distribution functions. */
+static double distance_of(double *a, double *b, int64_t n)
+{
+    double most = 0;
+    qsort(a, (size_t)n, sizeof *a, by_size);
+    qsort(b, (size_t)n, sizeof *b, by_size);
+    for (int64_t i = 0, k = 0; i < n && k < n;) {
+        double at = fmin(a[i], b[k]);
+        while (i < n && a[i] == at) i++;
+        while (k < n && b[k] == at) k++;
+        most = fmax(most, fabs((double)(i - k)) / (double)n);
+    }
+    return most;
+}
+
+static bool tell_distance(cli_context *c, cli_table *t, lt_precision p, lt_precision q, const features *a, const features *b)
+{
+    int64_t worst = 0;
+    double most = -1;
+    for (int64_t k = 0; k < a->columns; k++) {
+        double far = distance_of(a->value + k * a->rows, b->value + k * b->rows, a->rows);
+        if (far > most) most = far, worst = k;
+    }
+    double chance = fmin(chance_of(most, (double)a->rows) * (double)a->columns, 1);
+    bool good = chance > least_p;
+    cli_table_row(t);
+    cli_table_cell(t, 0, "%s, %s", lt_precision_name(p), lt_precision_name(q));
+    cli_table_cell(t, 1, "%s", a->name[worst]);
+    cli_table_cell(t, 2, "%.3f", most);
+    cli_table_cell(t, 3, "%.2g", chance);
+    cli_table_cell(t, 4, "%s", good ? "good" : "DIFFERENT");
+    if (!c->json) return good;
+    lt_json_object_begin(c->json);
+    lt_json_field_string(c->json, "precision", lt_precision_name(p));
+    lt_json_field_string(c->json, "other", lt_precision_name(q));
+    lt_json_field_string(c->json, "column", a->name[worst]);
+    lt_json_field_double(c->json, "distance", most);
+    lt_json_field_double(c->json, "corrected_p", chance);
+    lt_json_field_bool(c->json, "good", good);
+    lt_json_object_end(c->json);
+    return good;
+}
+
+static lt_status run_ks(cli_context *c, int64_t n, bool quick)
+{
+    static const char *const columns[] = { "precisions", "column most apart", "distance", "corrected p", "" };
+    const space s = { 4, quick ? 6 : 16, 16, 2, quick ? 6 : 20 };
+    features f[LT_PRECISION_COUNT] = { 0 };
+    char folder[] = "/tmp/lathe-bench-XXXXXX";
+    cli_table *t = NULL;
+    bool good = true;
+    lt_status st = mkdtemp(folder) ? LT_OK : cli_fail(LT_ERR_IO, "cannot make a temporary folder");
+    for (int p = 0; p < LT_PRECISION_COUNT && !st; p++) st = make_features(c, &s, n, (lt_precision)p, folder, &f[p]);
+    if (!st) st = cli_table_create("Features between precisions: two-sample Kolmogorov-Smirnov", CLI_LEN(columns), columns, &t);
+    if (!st && c->json) {
+        lt_json_field_int(c->json, "samples", n);
+        lt_json_field_int(c->json, "sample_grid", s.grid);
+        lt_json_field_int(c->json, "columns", f[0].columns);
+        lt_json_key(c->json, "distributions");
+        lt_json_array_begin(c->json);
+    }
+    for (int p = 0; p < LT_PRECISION_COUNT && !st; p++)
+        for (int q = p + 1; q < LT_PRECISION_COUNT; q++) good = tell_distance(c, t, (lt_precision)p, (lt_precision)q, &f[p], &f[q]) && good;
+    if (!st && c->json) lt_json_array_end(c->json);
+    else if (!st) {
+        cli_table_print(t, stdout);
+        printf("%lld columns of %lld operators of 2 to 5 layers, %d to %d channels, %d x %d, %d realizations, %d steps; p above %g is good\n\n",
+               (long long)f[0].columns, (long long)n, s.least_width, s.most_width, s.grid, s.grid, s.realizations, s.steps, least_p);
+    }
+    for (int p = 0; p < LT_PRECISION_COUNT; p++) free(f[p].value), free(f[p].name);
+    cli_table_destroy(t);
+    rmdir(folder);
+    return st || good ? st : cli_fail(LT_ERR_NUMERIC, "features of two precisions are distributed differently");
+}
+
+lt_status bench_accuracy(cli_context *c, int64_t operators, int64_t samples, bool quick)
+{
+    if (c->json) CLI_TRY(cli_json_machine(c));
+    if (operators) CLI_TRY(run_accuracy(c, operators, quick));
+    return samples ? run_ks(c, samples, quick) : LT_OK;
+}

@@ -1,0 +1,11 @@
+/* The checks of lathe bench generate. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATHE_CLI_BENCH_ACCURACY_H
+#define LATHE_CLI_BENCH_ACCURACY_H
+
+#include "cli.h"
+
+/* The error of one step of `operators` random operators, and distributions of features of `samples` of them, each in every
+   precision; 0 leaves one out. LT_ERR_NUMERIC when a limit is passed. */
+lt_status bench_accuracy(cli_context *c, int64_t operators, int64_t samples, bool quick);
+
+#endif
