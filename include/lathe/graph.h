@@ -254,6 +254,8 @@ typedef struct lt_compile_options { /* zero-initialised = defaults */
                                   lt_program_renew; what follows from them alone is computed once (CPU, or on_device) */
     bool      on_device;       /* inputs and outputs lie in the device's memory: the program is queued on streams
                                   (graph/program.h) and never run with host pointers */
+    int       lead_outputs;    /* > 0: the first so many outputs can be had alone and the others later, from what is
+                                  there already: lt_program_run_lead (CPU only) */
 } lt_compile_options;
 
 /* A tuner for the kernels of this build on this device (NULL: the CPU). path NULL: the cache folder. */
@@ -265,6 +267,8 @@ typedef struct lt_program_info {
     int     n_nodes, n_kernels, n_fused;     /* nodes left after the passes; kernels; fused ones among them */
     size_t  arena_bytes, unplanned_bytes, constant_bytes; /* unplanned: had every value its own memory */
     double  flops, bytes;                    /* of one run */
+    int     n_lead;                          /* kernels of the lead outputs; 0: there are none */
+    double  lead_flops, lead_bytes;
     double  compile_seconds;
 } lt_program_info;
 
@@ -275,6 +279,12 @@ LT_API void      lt_program_destroy(lt_program *p); /* NULL is allowed */
 /* inputs[i] is the graph's i-th input (may be NULL where no output needs it), outputs[j] receives
    the j-th output. Neither allocates nor locks. Outputs may not overlap inputs. */
 LT_API lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *outputs);
+/* The lead outputs alone; LT_ERR_UNSUPPORTED where info.n_lead is 0. Others may be NULL unless lt_program_output_leads:
+   they are computed along with the lead outputs. */
+LT_API lt_status lt_program_run_lead(lt_program *p, const void *const *inputs, void *const *outputs);
+/* The other outputs, from what lt_program_run_lead left: inputs and outputs that lead must be where and as they were then. */
+LT_API lt_status lt_program_run_rest(lt_program *p, const void *const *inputs, void *const *outputs);
+LT_API bool      lt_program_output_leads(const lt_program *p, int output);
 /* The contents of held inputs changed; another pointer is noticed without being told. */
 LT_API void      lt_program_renew(lt_program *p);
 /* Seconds of one run of the kernels alone, over what the last run left on the device: the mean of `repeats`

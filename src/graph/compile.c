@@ -138,6 +138,10 @@ static lt_status build_kernels(compiler *c)
         c->p->info.n_fused += u->n_members > 1 || (u->op >= 0 && u->first >= 0);
         c->p->info.flops += st->kernel->flops;
         c->p->info.bytes += st->kernel->bytes;
+        if (!u->lead) continue;
+        c->p->info.n_lead++;
+        c->p->info.lead_flops += st->kernel->flops;
+        c->p->info.lead_bytes += st->kernel->bytes;
     }
     return LT_OK;
 }
@@ -324,11 +328,13 @@ static lt_status bind_steps(compiler *c)
     if (!p->patch) return LT_ERR_MEMORY;
     for (int k = 0; k < p->n_steps; k++) {
         lt_step *st = &p->step[k];
+        bool lead = c->s.unit[c->s.order[k]].lead;
         st->arg = keep(c, (size_t)st->n_args + 1, sizeof *st->arg);
         if (!st->arg) return LT_ERR_MEMORY;
         for (int i = 0; i < st->n_args; i++) {
             const lt_memory *mem = &c->memory[c->arg_node[k][i]];
             size_t offset = c->arg_offset[k][i];
+            if (lead && mem->kind == LT_MEM_OUTPUT) p->leads[mem->index] = true;
             if (mem->kind >= LT_MEM_INPUT)
                 p->patch[p->n_patches++] = (lt_patch){ k, i, mem->kind == LT_MEM_INPUT ? mem->index : -1 - mem->index, offset };
             else
@@ -336,7 +342,9 @@ static lt_status bind_steps(compiler *c)
         }
         if (c->scratch_of[k] >= 0) st->arg[st->n_args] = (char *)p->arena + c->interval[c->scratch_of[k]].offset;
         if (st->packs) st->kernel->packed = (char *)p->arena + c->interval[c->packed_of[k]].offset;
-        if (!st->held) p->launch[p->n_live++] = (lt_launch){ st->kernel, st->arg };
+        if (st->held) continue;
+        p->launch[p->n_live++] = (lt_launch){ st->kernel, st->arg };
+        if (lead) p->n_lead = p->n_live;
     }
     return LT_OK;
 }
@@ -351,7 +359,8 @@ static lt_status compile(compiler *c)
     p->needs_input = keep(c, (size_t)p->n_inputs, sizeof *p->needs_input);
     p->input_bytes = keep(c, (size_t)p->n_inputs, sizeof *p->input_bytes);
     p->output_bytes = keep(c, (size_t)p->n_outputs, sizeof *p->output_bytes);
-    if (!p->needs_input || !p->input_bytes || !p->output_bytes) return LT_ERR_MEMORY;
+    p->leads = keep(c, (size_t)p->n_outputs, sizeof *p->leads);
+    if (!p->needs_input || !p->input_bytes || !p->output_bytes || !p->leads) return LT_ERR_MEMORY;
     LT_TRY(build_kernels(c));
     LT_TRY(find_held(c));
     LT_TRY(plan_values(c));

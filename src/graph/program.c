@@ -51,9 +51,9 @@ void lt_program_destroy(lt_program *p)
 }
 
 /* The nodes the outputs need, as a module of their own. */
-static lt_status extract(const lt_graph *g, const lt_node *outputs, int n_outputs, lt_arena *arena, lt_module *m)
+static lt_status extract(const lt_graph *g, const lt_node *outputs, int n_outputs, int n_lead, lt_arena *arena, lt_module *m)
 {
-    *m = (lt_module){ .ir = { .arena = arena, .n_inputs = g->ir.n_inputs }, .n_outputs = n_outputs };
+    *m = (lt_module){ .ir = { .arena = arena, .n_inputs = g->ir.n_inputs }, .n_outputs = n_outputs, .n_lead = n_lead };
     int n = g->ir.n_nodes;
     bool *live = lt_calloc((size_t)n + 1, sizeof *live);
     int32_t *map = lt_malloc(((size_t)n + 1) * sizeof *map);
@@ -78,6 +78,8 @@ static lt_status check_request(lt_graph *g, const lt_node *outputs, int n_output
     if ((unsigned)opt->mode >= LT_MODE_COUNT) return LT_FAIL(LT_ERR_ARGUMENT, "program: unknown mode %d", (int)opt->mode);
     if (opt->low_precision && opt->storage_type != LT_F16 && opt->storage_type != LT_BF16)
         return LT_FAIL(LT_ERR_ARGUMENT, "program: storage_type is %s, need f16 or bf16", lt_dtype_name(opt->storage_type));
+    if (opt->lead_outputs < 0 || opt->lead_outputs > n_outputs)
+        return LT_FAIL(LT_ERR_ARGUMENT, "program: lead_outputs is %d, need 0 to %d", opt->lead_outputs, n_outputs);
     return LT_OK;
 }
 
@@ -120,7 +122,7 @@ static lt_status missing(lt_program *p, const char *what, int i)
 }
 
 /* Points the arguments at the caller's memory where that changed since the last run. */
-static lt_status rebind(lt_program *p, const void *const *inputs, void *const *outputs)
+static lt_status rebind_some(lt_program *p, const void *const *inputs, void *const *outputs, bool lead_only)
 {
     bool changed = false;
     for (int i = 0; i < p->n_inputs; i++) {
@@ -132,6 +134,7 @@ static lt_status rebind(lt_program *p, const void *const *inputs, void *const *o
         p->input[i] = given;
     }
     for (int j = 0; j < p->n_outputs; j++) {
+        if (lead_only && !p->leads[j]) continue;
         if (!outputs[j]) return missing(p, "output", j);
         changed = changed || outputs[j] != p->output[j];
         p->output[j] = outputs[j];
@@ -146,6 +149,12 @@ static lt_status rebind(lt_program *p, const void *const *inputs, void *const *o
         if (i == 0 || p->patch[i].step != p->patch[i - 1].step)
             LT_TRY(lt_capture_rebind(p->capture, p->patch[i].step, p->step[p->patch[i].step].arg));
     return LT_OK;
+}
+
+static lt_status rebind(lt_program *p, const void *const *inputs, void *const *outputs)
+{
+    p->led = false;
+    return rebind_some(p, inputs, outputs, false);
 }
 
 /* Records the launches; runs bind their arguments. On a stream of its own: the device's is in use
@@ -182,7 +191,8 @@ static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int 
     if (!p->device) LT_TRY(lt_default_device(&p->device));
     p->stream = lt_device_stream(p->device);
     LT_TRY(remember_inputs(p, g));
-    lt_status s = extract(g, outputs, n_outputs, &arena, &m);
+    bool host = strcmp(p->device->backend->name, "cpu") == 0; /* elsewhere a run is one sequence */
+    lt_status s = extract(g, outputs, n_outputs, host ? opt->lead_outputs : 0, &arena, &m);
     if (!s) s = lt_program_build(p, &m, opt);
     if (!s && !opt->on_device) s = make_copies(p);
     p->on_device = opt->on_device;
@@ -214,11 +224,11 @@ lt_status lt_program_create(lt_graph *g, const lt_node *outputs, int n_outputs,
 
 /* ---- running ---- */
 
-static lt_status run_traced(lt_program *p)
+static lt_status run_traced(lt_program *p, int first, int last)
 {
     lt_span all = lt_span_begin("program");
     lt_status s = LT_OK;
-    for (int i = 0; !s && i < p->n_live; i++) {
+    for (int i = first; !s && i < last; i++) {
         const lt_kernel *k = p->launch[i].kernel;
         lt_span one = lt_span_begin(lt_trace_intern(k->name));
         s = lt_stream_launch(p->stream, &p->launch[i]);
@@ -231,7 +241,7 @@ static lt_status run_traced(lt_program *p)
 
 static lt_status launch(lt_program *p)
 {
-    if (lt_trace_is_on()) return run_traced(p);
+    if (lt_trace_is_on()) return run_traced(p, 0, p->n_live);
     if (!p->capture) return lt_stream_launch_all(p->stream, p->launch, p->n_live);
     return lt_capture_replay(p->stream, p->capture);
 }
@@ -293,6 +303,37 @@ lt_status lt_program_queue_held(lt_program *p, lt_stream *st, const void *const 
 {
     LT_TRY(rebind(p, inputs, outputs));
     return compute_held(p, st);
+}
+
+static lt_status launch_part(lt_program *p, int first, int last)
+{
+    if (lt_trace_is_on()) return run_traced(p, first, last);
+    return lt_stream_launch_all(p->stream, p->launch + first, last - first);
+}
+
+bool lt_program_output_leads(const lt_program *p, int output)
+{
+    return p && output >= 0 && output < p->n_outputs && p->leads[output];
+}
+
+lt_status lt_program_run_lead(lt_program *p, const void *const *inputs, void *const *outputs)
+{
+    if (!p || !outputs) return LT_FAIL(LT_ERR_ARGUMENT, "run_lead: %s is NULL", p ? "outputs" : "program");
+    if (!p->info.n_lead) return LT_FAIL(LT_ERR_UNSUPPORTED, "run_lead: the program's outputs come all at once");
+    p->led = false;
+    LT_TRY(rebind_some(p, inputs, outputs, true));
+    if (p->stale) LT_TRY(compute_held(p, p->stream));
+    LT_TRY(launch_part(p, 0, p->n_lead));
+    p->led = true;
+    return LT_OK;
+}
+
+lt_status lt_program_run_rest(lt_program *p, const void *const *inputs, void *const *outputs)
+{
+    if (!p || !outputs) return LT_FAIL(LT_ERR_ARGUMENT, "run_rest: %s is NULL", p ? "outputs" : "program");
+    if (!p->led) return LT_FAIL(LT_ERR_ARGUMENT, "run_rest: expected after lt_program_run_lead, once");
+    LT_TRY(rebind(p, inputs, outputs));
+    return launch_part(p, p->n_lead, p->n_live);
 }
 
 static lt_status queue_runs(lt_program *p, int repeats, lt_event *start, lt_event *end, double *ns)

@@ -41,6 +41,8 @@ struct lt_program {
     lt_step    *step;
     lt_launch  *launch;          /* the n_live steps that every run makes, in order */
     int         n_steps, n_live;
+    int         n_lead;          /* launches that the lead outputs need: the first ones */
+    bool        led;             /* they were made, and nothing has been run since */
     int         held_from;       /* inputs from here on are held; n_inputs or more: none */
     bool        on_device;       /* queued, never run with host pointers */
     bool        stale;           /* what follows from held inputs must be computed again */
@@ -50,6 +52,7 @@ struct lt_program {
     const void **input;          /* what the arguments are bound to now */
     void      **output;
     bool       *needs_input;
+    bool       *leads;           /* outputs that lead launches write: the lead outputs, and what is fused with them */
     size_t     *input_bytes, *output_bytes;
     void      **input_copy, **output_copy; /* devices with memory of their own: where the data is copied */
     char      **input_name;

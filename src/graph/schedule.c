@@ -231,10 +231,30 @@ static lt_status find_users(const lt_schedule *s, users *w)
     return LT_OK;
 }
 
-/* Ready units, the one whose node was built first on top. */
+/* Marks the units that the lead outputs need; stack has room for all units. */
+static void mark_lead(lt_schedule *s, int32_t *stack)
+{
+    int n = 0;
+    for (int o = 0; o < s->m->n_lead; o++) {
+        int32_t u = s->unit_of[lt_schedule_memory(s, s->m->output[o])];
+        if (u >= 0 && !s->unit[u].lead) s->unit[stack[n++] = u].lead = true;
+    }
+    while (n) {
+        const lt_unit *u = &s->unit[stack[--n]];
+        int32_t d;
+        for (int i = 0; (d = dependency(s, u, i)) != -2; i++)
+            if (d >= 0 && !s->unit[d].lead) s->unit[stack[n++] = d].lead = true;
+    }
+}
+
+/* Ready units: lead ones first, then the one whose node was built first on top. */
 typedef struct ready { int32_t *unit; int n; } ready;
 
-static int32_t key_of(const lt_schedule *s, int32_t u) { return s->unit[u].op >= 0 ? s->unit[u].op : s->unit[u].first; }
+static int64_t key_of(const lt_schedule *s, int32_t u)
+{
+    const lt_unit *unit = &s->unit[u];
+    return (unit->op >= 0 ? unit->op : unit->first) + (unit->lead ? 0 : (int64_t)s->m->ir.n_nodes);
+}
 
 static void push_ready(const lt_schedule *s, ready *q, int32_t u)
 {
@@ -266,6 +286,7 @@ static lt_status order_units(lt_schedule *s)
     int n_kept = 0;
     s->order = lt_malloc(((size_t)s->n_units + 1) * sizeof *s->order);
     lt_status status = q.unit && s->order ? find_users(s, &w) : LT_ERR_MEMORY;
+    if (!status) mark_lead(s, q.unit);
     for (int32_t u = 0; !status && u < s->n_units; u++) {
         n_kept += !s->unit[u].dropped;
         if (!s->unit[u].dropped && !w.missing[u]) push_ready(s, &q, u);

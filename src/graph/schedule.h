@@ -17,6 +17,7 @@ typedef struct lt_unit {
     bool     rigid;              /* the domain's factors matter (views, partial reductions) */
     bool     reduces;
     bool     dropped;            /* became the epilogue of another unit */
+    bool     lead;               /* one of the first outputs needs it: runs before those without */
     int      depth;              /* all inputs have smaller depth: units never depend in a circle */
 } lt_unit;
 
