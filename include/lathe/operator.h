@@ -89,6 +89,10 @@ typedef struct lt_rollout_options {  /* plain data; start from lt_rollout_defaul
     /* For ablations: what the compiler leaves out. */
     uint32_t     skip_passes;        /* bits of lt_pass (lathe/graph.h) */
     bool         forget_weights;     /* weights are brought into their kernels' form at every step */
+    /* On a device with memory of its own. */
+    int64_t      steps_per_launch;   /* steps recorded as one sequence; 0 = as usual (8) */
+    bool         apart;              /* nothing is recorded: every kernel is launched by itself */
+    bool         plain_step;         /* the step's compiled graph, even where a fused step fits */
 } lt_rollout_options;
 
 typedef struct lt_rollout_info {
@@ -99,6 +103,9 @@ typedef struct lt_rollout_info {
     int64_t      arena_bytes, weight_bytes, state_bytes; /* the memory plan */
     double       flops;              /* per step, all realizations */
     int          kernels_per_step;
+    char         step[16];           /* "graph" or "fused" */
+    char         step_reason[160];   /* why it is not fused; "" on the CPU */
+    int          steps_per_launch;   /* 0 on the CPU */
 } lt_rollout_info;
 
 /* Called with every state X_t [M, 3, G, G] float32, t = 0..T-1, on the thread that runs the rollout;

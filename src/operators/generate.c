@@ -41,7 +41,7 @@ static lt_status choose_precision(lt_generator *g)
 {
     lt_rollout_info info = { .precision = g->c->precision };
     lt_compile_options compile;
-    LT_TRY(lt_rollout_choose_precision(g->c->precision, &info, &compile));
+    LT_TRY(lt_rollout_choose_precision(g->opt->device, g->c->precision, &info, &compile));
     g->info->precision = info.precision;
     snprintf(g->info->precision_reason, sizeof g->info->precision_reason, "%s", info.precision_reason);
     snprintf(g->info->arithmetic, sizeof g->info->arithmetic, "%s", info.arithmetic);

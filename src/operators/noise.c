@@ -69,15 +69,22 @@ void lt_noise_factor(const float *w, int64_t c, float out[LT_FIELD_CHANNELS][LT_
 }
 
 /* exp(-|k|^2 (rho G)^2 / 2), k in cycles per pixel. */
-static void set_filter(lt_noise_maker *n)
+void lt_noise_filter(const lt_operator_spec *spec, float *out)
 {
-    int64_t side = n->grid, half = side / 2 + 1;
-    double reach = n->spec.spatial_correlation * (double)side;
+    int64_t side = spec->grid, half = side / 2 + 1;
+    double reach = spec->spatial_correlation * (double)side;
     for (int64_t y = 0; y < side; y++)
         for (int64_t x = 0; x < half; x++) {
             double ky = (double)(y > side / 2 ? y - side : y) / (double)side, kx = (double)x / (double)side;
-            n->filter[y * half + x] = (float)exp(-(kx * kx + ky * ky) * reach * reach / 2);
+            out[y * half + x] = (float)exp(-(kx * kx + ky * ky) * reach * reach / 2);
         }
+}
+
+void lt_noise_mix(const lt_operator_weights *w, float out[LT_FIELD_CHANNELS][LT_FIELD_CHANNELS])
+{
+    /* The output convolution's weights are last but one: its bias follows. */
+    const lt_network_tensor *t = &w->network.tensor[w->network.n_tensors - 2];
+    lt_noise_factor(w->block + t->offset, t->shape.dim[1], out);
 }
 
 void lt_noise_set(lt_noise_maker *n, const lt_operator_spec *spec, const lt_operator_weights *w)
@@ -85,17 +92,13 @@ void lt_noise_set(lt_noise_maker *n, const lt_operator_spec *spec, const lt_oper
     n->spec = *spec;
     n->seed = w->seed;
     n->index = w->index;
-    if (n->at.mixed) { /* the output convolution's weights are last but one: its bias follows */
-        const lt_network_tensor *t = &w->network.tensor[w->network.n_tensors - 2];
-        lt_noise_factor(w->block + t->offset, t->shape.dim[1], n->mix);
-    }
-    if (n->at.correlated) set_filter(n);
+    if (n->at.mixed) lt_noise_mix(w, n->mix);
+    if (n->at.correlated) lt_noise_filter(spec, n->filter);
 }
 
 /* ---- Drawing ----------------------------------------------------------------------------------- */
-static double scale_at(const lt_noise_maker *n, int64_t t, int64_t last_t)
+double lt_noise_scale(const lt_operator_spec *s, int64_t t, int64_t last_t)
 {
-    const lt_operator_spec *s = &n->spec;
     if (!s->full_noise) return s->noise_scale; /* the reference never tells the step */
     switch (s->schedule) {
     case LT_SCHEDULE_ANNEALING: return s->noise_scale * (1 - (last_t > 0 ? fmin((double)t / (double)last_t, 1) : 0));
@@ -205,7 +208,7 @@ static lt_status draw_correlated(lt_noise_maker *n, int64_t t, int64_t first, in
 lt_status lt_noise_draw(lt_noise_maker *n, lt_pool *pool, int64_t t, int64_t last_t, int64_t first, int64_t n_real, float *out)
 {
     if (!n->count) return LT_OK;
-    float scale = (float)scale_at(n, t, last_t);
+    float scale = (float)lt_noise_scale(&n->spec, t, last_t);
     if (n->at.correlated) return draw_correlated(n, t, first, n_real, scale, out);
     int64_t pieces = n->at.mixed ? 1 : (n->count + PIECE - 1) / PIECE;
     drawing d = { n, t, first, pieces, scale, out };

@@ -29,6 +29,12 @@ void      lt_noise_set(lt_noise_maker *n, const lt_operator_spec *spec, const lt
    realizations of the operator must be drawn together. Allocates nothing. */
 lt_status lt_noise_draw(lt_noise_maker *n, lt_pool *pool, int64_t t, int64_t last_t, int64_t first, int64_t n_real, float *out);
 
+/* The scale at step t of T-1, its schedule applied. */
+double lt_noise_scale(const lt_operator_spec *spec, int64_t t, int64_t last_t);
+/* Gain of each mode of correlated noise, [grid, grid/2 + 1]. */
+void lt_noise_filter(const lt_operator_spec *spec, float *out);
+/* The factor of noise that is mixed, from the output convolution's weights. */
+void lt_noise_mix(const lt_operator_weights *w, float out[LT_FIELD_CHANNELS][LT_FIELD_CHANNELS]);
 /* Lower Cholesky factor of W W' (3x3) for W [3, c]; zero columns where it is singular. */
 void lt_noise_factor(const float *w, int64_t c, float out[LT_FIELD_CHANNELS][LT_FIELD_CHANNELS]);
 

@@ -37,7 +37,7 @@ static lt_status precision_of(const lt_dataset_config *c, const lt_replay_option
 {
     lt_rollout_info info = { .precision = LT_PRECISION_FLOAT32 };
     lt_compile_options compile;
-    LT_TRY(lt_rollout_choose_precision(opt->has_precision ? opt->precision : c->precision, &info, &compile));
+    LT_TRY(lt_rollout_choose_precision(opt->device, opt->has_precision ? opt->precision : c->precision, &info, &compile));
     *out = info.precision;
     return LT_OK;
 }

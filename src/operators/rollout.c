@@ -6,6 +6,7 @@
 #include "base/status.h"
 
 #include "device/backend.h"
+#include "operators/remote/remote.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,9 +27,9 @@ static lt_status check_options(const lt_rollout_options *o)
     if ((unsigned)o->post >= LT_POST_COUNT) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: unknown post-processing %d", (int)o->post);
     if (o->clamp && !(o->clamp_lo <= o->clamp_hi))
         return LT_FAIL(LT_ERR_ARGUMENT, "rollout: clamp to [%g, %g]: expected lo <= hi", o->clamp_lo, o->clamp_hi);
-    if (o->memory_bytes < 0 || o->micro_batch < 0 || o->threads < 0)
-        return LT_FAIL(LT_ERR_ARGUMENT, "rollout: memory, micro-batch and threads are at least 0, got %lld, %lld, %d",
-                       (long long)o->memory_bytes, (long long)o->micro_batch, o->threads);
+    if (o->memory_bytes < 0 || o->micro_batch < 0 || o->threads < 0 || o->steps_per_launch < 0)
+        return LT_FAIL(LT_ERR_ARGUMENT, "rollout: memory, micro-batch, threads and steps per launch are at least 0, got %lld, %lld, %d, %lld",
+                       (long long)o->memory_bytes, (long long)o->micro_batch, o->threads, (long long)o->steps_per_launch);
     return LT_OK;
 }
 
@@ -87,7 +88,7 @@ static lt_status compile(lt_rollout *r)
 {
     lt_compile_options opt = { .device = r->opt.device, .skip_passes = r->opt.skip_passes,
                                .held_from = r->opt.forget_weights ? 0 : LT_STEP_TENSORS };
-    LT_TRY(lt_rollout_choose_precision(r->opt.precision, &r->info, &opt));
+    LT_TRY(lt_rollout_choose_precision(NULL, r->opt.precision, &r->info, &opt));
     r->lane_capacity = lt_pool_threads(r->pool);
     if (!(r->lane = lt_calloc((size_t)r->lane_capacity, sizeof *r->lane))) return LT_ERR_MEMORY;
     LT_TRY(make_lane(r, &opt, &r->lane[0]));
@@ -102,10 +103,9 @@ static lt_status compile(lt_rollout *r)
 
 static lt_status create(lt_rollout *r, const lt_operator_spec *spec, const lt_rollout_options *opt)
 {
-    if (opt->device && !strcmp(opt->device->backend->name, "cuda"))
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: device %s: rollouts run on the CPU so far; use --device cpu", opt->device->id);
     r->spec = *spec;
     r->opt = *opt;
+    if (opt->device && strcmp(opt->device->backend->name, "cpu")) return lt_device_rollout_create(spec, opt, &r->remote, &r->info);
     r->field = (int64_t)LT_FIELD_CHANNELS * spec->grid * spec->grid;
     r->pool = opt->device ? opt->device->pool : lt_pool_shared();
     if (!r->pool) return LT_ERR_MEMORY;
@@ -133,6 +133,7 @@ lt_status lt_rollout_create(const lt_operator_spec *spec, const lt_rollout_optio
 void lt_rollout_destroy(lt_rollout *r)
 {
     if (!r) return;
+    lt_device_rollout_destroy(r->remote);
     for (int i = 0; r->lane && i < r->lane_capacity; i++) {
         lt_program_destroy(r->lane[i].program);
         lt_free(r->lane[i].input);
@@ -186,10 +187,11 @@ bool lt_rollout_fits(const lt_rollout *r, const lt_operator_spec *spec)
 static void set_policy(lt_rollout *r, const lt_operator_spec *s)
 {
     bool snapshot = r->opt.steps == 1;
-    r->keep = 0, r->gain = 1;
-    if (snapshot) return;
-    if (s->policy == LT_POLICY_RESIDUAL) r->keep = 1, r->gain = (float)s->dt;
-    if (s->policy == LT_POLICY_CONVEX) r->keep = (float)s->alpha, r->gain = (float)(1 - s->alpha);
+    float keep = 0, gain = 1;
+    if (s->policy == LT_POLICY_RESIDUAL && !snapshot) keep = 1, gain = (float)s->dt;
+    if (s->policy == LT_POLICY_CONVEX && !snapshot) keep = (float)s->alpha, gain = (float)(1 - s->alpha);
+    r->policy[0] = keep;
+    r->policy[1] = gain;
 }
 
 lt_status lt_rollout_set_operator(lt_rollout *r, const lt_operator_spec *spec, const lt_operator_weights *w)
@@ -201,6 +203,7 @@ lt_status lt_rollout_set_operator(lt_rollout *r, const lt_operator_spec *spec, c
     if (!same_signature(&w->network.spec, spec)) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: the weights are of another architecture");
     r->weights = w;
     set_policy(r, spec);
+    if (r->remote) return lt_device_rollout_set(r->remote, spec, w, r->policy);
     lt_noise_set(&r->noise, spec, w);
     for (int i = 0; i < r->n_lanes; i++) {
         for (int k = 0; k < r->network.n_tensors; k++)
@@ -208,4 +211,10 @@ lt_status lt_rollout_set_operator(lt_rollout *r, const lt_operator_spec *spec, c
         lt_program_renew(r->lane[i].program); /* the same memory may hold another operator's weights */
     }
     return LT_OK;
+}
+
+lt_status lt_rollout_set_reader(lt_rollout *r, const lt_state_reader *reader)
+{
+    if (!r || !r->remote) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: states are read on devices with memory of their own only");
+    return lt_device_rollout_set_reader(r->remote, reader);
 }

@@ -14,6 +14,8 @@ typedef struct lt_step_lane {
 } lt_step_lane;
 
 struct lt_rollout {
+    struct lt_device_rollout *remote; /* the one that runs, on devices with memory of their own; NULL on the CPU,
+                                         where the rest below runs */
     lt_operator_spec   spec;      /* of the creation: its architecture is what runs */
     lt_rollout_options opt;
     lt_rollout_info    info;
@@ -29,11 +31,22 @@ struct lt_rollout {
     float             *noise_block; /* [micro_batch or M, noise.count] */
     int64_t           *failed;    /* [M] */
     const lt_operator_weights *weights; /* NULL: no operator is set */
-    float              keep, gain;
+    float              policy[2]; /* keep, gain */
+    /* of a run between start and wait */
+    const float       *run_field;
+    int64_t            run_realization;
+    lt_rollout_sink    run_sink;
+    void              *run_ctx;
 };
 
-/* Which arithmetic a precision runs in here; fills precision, precision_reason and arithmetic. */
-lt_status lt_rollout_choose_precision(lt_precision wanted, lt_rollout_info *info, lt_compile_options *out);
+/* lt_rollout_run in two parts: several rollouts may be started before the first is waited for, and a device works
+   on all of them. Everything given must stay until the wait, which every start needs. The CPU runs in the wait. */
+lt_status lt_rollout_start(lt_rollout *r, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx);
+lt_status lt_rollout_wait(lt_rollout *r, lt_rollout_result *out);
+
+/* Which arithmetic a precision runs in on this device (NULL: the CPU); fills precision, precision_reason and
+   arithmetic. */
+lt_status lt_rollout_choose_precision(lt_device *dev, lt_precision wanted, lt_rollout_info *info, lt_compile_options *out);
 /* Post-processing of one realization's state. */
 void lt_rollout_post(const lt_rollout_options *opt, float *x, int64_t n);
 bool lt_state_is_finite(const float *x, int64_t n);

@@ -2,6 +2,7 @@
 #include "operators/rollout.h"
 
 #include "base/status.h"
+#include "operators/remote/remote.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
 
@@ -89,8 +90,8 @@ static lt_status advance(run *q, int64_t slot, lt_step_lane *lane)
         int64_t drawn = r->noise.whole_batch ? q->first + slot : slot - q->chunk;
         lane->input[LT_STEP_STATE] = q->from + slot * r->field;
         lane->input[LT_STEP_NOISE] = r->noise_block + drawn * r->noise.count;
-        lane->input[LT_STEP_KEEP] = &r->keep;
-        lane->input[LT_STEP_GAIN] = &r->gain;
+        lane->input[LT_STEP_KEEP] = &r->policy[0];
+        lane->input[LT_STEP_GAIN] = &r->policy[1];
         LT_TRY(lt_program_run(lane->program, lane->input, (void *[]){ q->to + slot * r->field }));
     }
     settle(q, slot);
@@ -178,18 +179,26 @@ static lt_status run_steps(run *q, const float *field, lt_rollout_sink sink, voi
     return LT_OK;
 }
 
-lt_status lt_rollout_run(lt_rollout *r, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx, lt_rollout_result *out)
+lt_status lt_rollout_start(lt_rollout *r, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx)
 {
-    lt_rollout_result none;
-    if (!out) out = &none;
-    *out = (lt_rollout_result){ .status = LT_RUN_FAILED };
-    if (!r || !field || !sink) return LT_FAIL(LT_ERR_ARGUMENT, "lt_rollout_run: a rollout, a field and a sink are needed");
+    if (!r || !field || (!sink && !r->remote)) return LT_FAIL(LT_ERR_ARGUMENT, "lt_rollout_run: a rollout, a field and a sink are needed");
     if (!r->weights) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: no operator is set");
     if (realization < -1 || realization >= r->opt.realizations)
         return LT_FAIL(LT_ERR_ARGUMENT, "rollout: realization %lld: expected 0..%lld, or -1 for all", (long long)realization, (long long)(r->opt.realizations - 1));
-    run q = { .r = r, .first = LT_MAX(realization, 0), .n = realization < 0 ? r->opt.realizations : 1 };
+    if (r->remote) return lt_device_rollout_start(r->remote, field, realization, sink, ctx);
+    r->run_field = field;
+    r->run_realization = realization;
+    r->run_sink = sink;
+    r->run_ctx = ctx;
+    return LT_OK;
+}
+
+lt_status lt_rollout_wait(lt_rollout *r, lt_rollout_result *out)
+{
+    if (r->remote) return lt_device_rollout_wait(r->remote, out);
+    run q = { .r = r, .first = LT_MAX(r->run_realization, 0), .n = r->run_realization < 0 ? r->opt.realizations : 1 };
     int64_t begin = lt_clock_ns();
-    LT_TRY(run_steps(&q, field, sink, ctx));
+    LT_TRY(run_steps(&q, r->run_field, r->run_sink, r->run_ctx));
     *out = (lt_rollout_result){ LT_RUN_DONE, r->opt.steps - 1, (double)(lt_clock_ns() - begin) * 1e-9 };
     for (int64_t i = 0; i < q.n; i++) {
         if (r->failed[i] < 0) continue;
@@ -197,4 +206,13 @@ lt_status lt_rollout_run(lt_rollout *r, const float *field, int64_t realization,
         out->step = LT_MIN(out->step, r->failed[i]);
     }
     return LT_OK;
+}
+
+lt_status lt_rollout_run(lt_rollout *r, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx, lt_rollout_result *out)
+{
+    lt_rollout_result none;
+    if (!out) out = &none;
+    *out = (lt_rollout_result){ .status = LT_RUN_FAILED };
+    LT_TRY(lt_rollout_start(r, field, realization, sink, ctx));
+    return lt_rollout_wait(r, out);
 }

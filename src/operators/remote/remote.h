@@ -37,4 +37,17 @@ typedef struct lt_state_reader {
    its own. */
 lt_status lt_rollout_set_reader(lt_rollout *r, const lt_state_reader *reader);
 
+/* ---- What rollout.c hands over to ------------------------------------------------------------------------ */
+typedef struct lt_device_rollout lt_device_rollout;
+
+/* Fills info. The device must have memory of its own. */
+lt_status lt_device_rollout_create(const lt_operator_spec *spec, const lt_rollout_options *opt, lt_device_rollout **out, lt_rollout_info *info);
+void      lt_device_rollout_destroy(lt_device_rollout *e); /* NULL is allowed */
+/* policy: keep and gain. Weights are drawn on the device by (seed, index) of w. */
+lt_status lt_device_rollout_set(lt_device_rollout *e, const lt_operator_spec *spec, const lt_operator_weights *w, const float policy[2]);
+lt_status lt_device_rollout_set_reader(lt_device_rollout *e, const lt_state_reader *reader);
+/* As lt_rollout_start and lt_rollout_wait (rollout.h). */
+lt_status lt_device_rollout_start(lt_device_rollout *e, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx);
+lt_status lt_device_rollout_wait(lt_device_rollout *e, lt_rollout_result *out);
+
 #endif

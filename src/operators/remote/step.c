@@ -1,0 +1,115 @@
+/* One application of the operator to all realizations: its compiled graph, on as many of them at once as memory
+   allows. SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/remote/parts.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "graph/program.h"
+
+#include <stdio.h>
+
+struct lt_application {
+    lt_network   network;        /* without its graph */
+    int64_t      realizations, batch;
+    int64_t      field, noise;   /* elements of one realization */
+    lt_program  *program;        /* of `batch` realizations */
+    const void **input;          /* LT_STEP_TENSORS + n_tensors */
+    const float *block;
+};
+
+/* ---- Making ---- */
+
+static lt_status compile(lt_application *a, const lt_application_request *q, const lt_compile_options *opt)
+{
+    lt_network_release(&a->network);
+    lt_program_destroy(a->program);
+    a->program = NULL;
+    LT_TRY(lt_network_create_batch(q->spec, a->batch, &a->network));
+    LT_TRY(lt_program_create(a->network.graph, &a->network.next, 1, opt, &a->program));
+    lt_network_drop_graph(&a->network);
+    if (!lt_program_can_capture(a->program))
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: %s cannot record the step of this operator", q->dev->id);
+    return LT_OK;
+}
+
+/* Halves the batch until its activations fit. What does not fit even once is refused here, before anything runs. */
+static lt_status compile_to_fit(lt_application *a, const lt_application_request *q, const lt_compile_options *opt)
+{
+    for (;; a->batch = (a->batch + 1) / 2) {
+        LT_TRY(compile(a, q, opt));
+        int64_t needed = (int64_t)lt_program_get_info(a->program).arena_bytes;
+        if (needed <= q->budget_bytes) return LT_OK;
+        if (a->batch == 1)
+            return LT_FAIL(LT_ERR_MEMORY, "rollout: one realization needs %lld bytes for activations, of %lld allowed", (long long)needed,
+                           (long long)q->budget_bytes);
+    }
+}
+
+static lt_status make(lt_application *a, const lt_application_request *q, lt_rollout_info *info)
+{
+    lt_compile_options opt = { .device = q->dev, .skip_passes = q->opt->skip_passes, .on_device = true,
+                               .held_from = q->opt->forget_weights ? 0 : LT_STEP_TENSORS };
+    LT_TRY(lt_rollout_choose_precision(q->dev, q->opt->precision, info, &opt));
+    a->realizations = q->opt->realizations;
+    a->batch = q->opt->micro_batch ? LT_MIN(q->opt->micro_batch, a->realizations) : a->realizations;
+    a->field = (int64_t)LT_FIELD_CHANNELS * q->spec->grid * q->spec->grid;
+    lt_noise_shape at = lt_network_noise(q->spec);
+    a->noise = at.site == LT_SITE_NONE ? 0 : at.channels * (at.by_channel ? 1 : (int64_t)q->spec->grid * q->spec->grid);
+    LT_TRY(compile_to_fit(a, q, &opt));
+    a->input = lt_calloc((size_t)(LT_STEP_TENSORS + a->network.n_tensors), sizeof *a->input);
+    if (!a->input) return LT_ERR_MEMORY;
+    lt_program_info p = lt_program_get_info(a->program);
+    info->micro_batch = a->batch;
+    info->arena_bytes = (int64_t)p.arena_bytes;
+    info->weight_bytes = a->network.n_floats * (int64_t)sizeof(float);
+    info->flops = a->network.flops * (double)a->realizations;
+    info->kernels_per_step = a->program->n_live * (int)((a->realizations + a->batch - 1) / a->batch);
+    snprintf(info->step, sizeof info->step, "graph");
+    return LT_OK;
+}
+
+lt_status lt_application_create(const lt_application_request *q, lt_application **out, lt_rollout_info *info)
+{
+    *out = NULL;
+    lt_application *a = lt_calloc(1, sizeof *a);
+    if (!a) return LT_ERR_MEMORY;
+    lt_status s = make(a, q, info);
+    if (s) lt_application_destroy(a);
+    else *out = a;
+    return s;
+}
+
+void lt_application_destroy(lt_application *a)
+{
+    if (!a) return;
+    lt_program_destroy(a->program);
+    lt_network_release(&a->network);
+    lt_free(a->input);
+    lt_free(a);
+}
+
+const lt_network *lt_application_network(const lt_application *a) { return &a->network; }
+
+/* ---- Queueing ---- */
+
+lt_status lt_application_set_weights(lt_application *a, lt_stream *st, const float *block)
+{
+    for (int i = 0; i < LT_STEP_TENSORS; i++) a->input[i] = block; /* not read by what follows from weights alone */
+    for (int k = 0; k < a->network.n_tensors; k++) a->input[LT_STEP_TENSORS + k] = block + a->network.tensor[k].offset;
+    a->block = block;
+    return lt_program_queue_held(a->program, st, a->input, (void *[]){ (void *)(uintptr_t)block });
+}
+
+/* The last batch ends with the last realization: where they do not divide, a few are computed twice, alike. */
+lt_status lt_application_step(lt_application *a, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next)
+{
+    for (int64_t done = 0; done < a->realizations; done += a->batch) {
+        int64_t first = LT_MIN(done, a->realizations - a->batch);
+        a->input[LT_STEP_STATE] = state + first * a->field;
+        a->input[LT_STEP_NOISE] = a->noise ? noise + first * a->noise : state;
+        a->input[LT_STEP_KEEP] = &policy[0];
+        a->input[LT_STEP_GAIN] = &policy[1];
+        LT_TRY(lt_program_queue(a->program, st, a->input, (void *[]){ next + first * a->field }));
+    }
+    return LT_OK;
+}
