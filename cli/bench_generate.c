@@ -1,6 +1,7 @@
 /* lathe bench generate: the reference rollout in every precision, its layers against oneDNN, its cost
    per realization, and what each technique is worth. SPDX-License-Identifier: BSD-3-Clause */
 #include "bench_accuracy.h"
+#include "bench_rollout.h"
 #include "machine.h"
 #include "operator_oracle.h"
 #include "peers.h"
@@ -12,7 +13,7 @@
 typedef struct generate_options {
     cli_common  common;
     bool        quick, ablate;
-    int64_t     realizations, samples, accuracy, ks;
+    int64_t     realizations, steps, samples, accuracy, ks;
     const char *peer;
 } generate_options;
 
@@ -20,6 +21,7 @@ static const lt_option rows[] = {
     LT_OPTION_BOOL(generate_options, quick, "quick", "false", "a small operator and few steps: a look, not a figure to keep"),
     LT_OPTION_BOOL(generate_options, ablate, "ablate", "false", "the step again with one technique left out at a time"),
     LT_OPTION_INT(generate_options, realizations, "realizations", "5", LT_RANGE_CLOSED(1, 100), "M", "realizations advanced together"),
+    LT_OPTION_INT(generate_options, steps, "steps", "500", LT_RANGE_CLOSED(2, 10000), "T", "on a GPU: states of a whole rollout"),
     LT_OPTION_INT(generate_options, samples, "samples", "5", LT_RANGE_CLOSED(1, 1000), "N", "steps timed per row; the median counts"),
     LT_OPTION_INT(generate_options, accuracy, "accuracy", "0", LT_RANGE_CLOSED(0, 100000), "N", "instead of timings: the error of one step of N random operators against double precision"),
     LT_OPTION_INT(generate_options, ks, "ks", "0", LT_RANGE_CLOSED(0, 100000), "N", "instead of timings: whether features of N operators have the same distribution in every precision"),
@@ -397,6 +399,13 @@ static lt_status run_ablation(bench *b)
     return s;
 }
 
+static lt_status run_on_device(const bench *b)
+{
+    return bench_rollout(&(bench_rollout_request){ .c = b->c, .spec = b->spec, .weights = b->weights, .field = b->field, .peer = &b->peer,
+                                                   .realizations = b->o->realizations, .steps = b->o->quick ? 17 : b->o->steps,
+                                                   .samples = b->o->samples, .quick = b->o->quick, .ablate = b->o->ablate });
+}
+
 static lt_status run_all(bench *b)
 {
     b->spec = workload(b->o->quick);
@@ -409,6 +418,7 @@ static lt_status run_all(bench *b)
         lt_json_field_int(b->c->json, "realizations_timed", b->o->realizations);
         lt_json_field_string(b->c->json, "peer", b->peer.peer);
     }
+    if (strcmp(lt_device_id(b->c->device), "cpu")) return run_on_device(b);
     CLI_TRY(run_layers(b));
     CLI_TRY(run_precisions(b));
     CLI_TRY(run_realizations(b));
@@ -433,6 +443,8 @@ const cli_command cli_bench_generate = {
                    "its convolutions alone, in lathe and in oneDNN, as a share of the multiply-adds the cores can do; a whole step in each precision with "
                    "memory and the error of one step against double precision; the cost per realization for M = 1 to 15; with --ablate, the step "
                    "with one technique left out at a time.\n"
+                   "With --device cuda whole rollouts of --steps states are timed on the GPU, in every precision; then 1 to 40 realizations, small operators "
+                   "one at a time and side by side, and with --ablate recorded sequences, their length and the fused step.\n"
                    "--accuracy and --ks check instead of timing, and fail when a limit is passed: one step of random operators in every precision "
                    "against double precision; two-sample Kolmogorov-Smirnov tests of every feature between precisions.\n"
                    "bench/peers/torch_rollout.py times the same step in PyTorch; with --peer its ratios are added.",

@@ -130,8 +130,8 @@ static lt_status measure(void *ctx, int64_t t, const float *state, const int64_t
     return LT_OK;
 }
 
-lt_status operator_error(const lt_operator_spec *spec, lt_precision precision, const lt_operator_weights *w, const float *field, const double *want,
-                         double *error)
+lt_status operator_error_on(lt_device *device, const lt_operator_spec *spec, lt_precision precision, const lt_operator_weights *w, const float *field,
+                            const double *want, double *error)
 {
     lt_operator_spec quiet = *spec;
     lt_rollout_options opt = lt_rollout_defaults();
@@ -140,12 +140,19 @@ lt_status operator_error(const lt_operator_spec *spec, lt_precision precision, c
     quiet.noise_scale = 0;
     opt.steps = 1;
     opt.precision = precision;
+    opt.device = device;
     lt_status s = lt_rollout_create(&quiet, &opt, &r);
     if (!s) s = lt_rollout_set_operator(r, &quiet, w);
     if (!s) s = lt_rollout_run(r, field, -1, measure, &d, NULL);
     lt_rollout_destroy(r);
     *error = d.error;
     return s;
+}
+
+lt_status operator_error(const lt_operator_spec *spec, lt_precision precision, const lt_operator_weights *w, const float *field, const double *want,
+                         double *error)
+{
+    return operator_error_on(NULL, spec, precision, w, field, want, error);
 }
 
 double operator_error_limit(lt_precision precision)

@@ -11,6 +11,9 @@ lt_status operator_oracle(const lt_operator_spec *spec, const lt_operator_weight
 /* |got - want| / |want| in the 2-norm, of one application without noise in this precision. */
 lt_status operator_error(const lt_operator_spec *spec, lt_precision precision, const lt_operator_weights *w, const float *field, const double *want,
                          double *error);
+/* The same on a device; NULL: the CPU. */
+lt_status operator_error_on(lt_device *device, const lt_operator_spec *spec, lt_precision precision, const lt_operator_weights *w, const float *field,
+                            const double *want, double *error);
 double operator_error_limit(lt_precision precision); /* what is accepted */
 
 #endif

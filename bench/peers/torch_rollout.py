@@ -1,10 +1,11 @@
 """The step of `lathe bench generate` timed in PyTorch; prints the JSON that --peer takes.
 
-    python3 bench/peers/torch_rollout.py [--quick] [--compile] [--realizations 5] > torch.json
+    python3 bench/peers/torch_rollout.py [--quick] [--compile] [--realizations 5] [--device cuda] > torch.json
     lathe bench generate --peer torch.json
 
 Rows: float32_eager (channels first, as the reference system runs), float32_best (the fastest of eager,
-channels last and, with --compile, torch.compile), and the same for bfloat16. PyTorch's best allocator
+channels last and, with --compile, torch.compile), and the same for bfloat16; on a GPU also for float16, with
+steps queued --samples times without waiting in between and float32 without TF32. PyTorch's best allocator
 setting is the caller's: run it once more under LD_PRELOAD=libjemalloc.so or libtcmalloc.so.
 Where PyTorch is not installed it says so on standard error and exits with 1.
 SPDX-License-Identifier: BSD-3-Clause
@@ -60,10 +61,19 @@ class Operator(nn.Module):
 
 
 def seconds(step, x, repeats):
-    """Median of single steps, the state fed back as a rollout does."""
+    """Median of single steps, the state fed back as a rollout does; on a GPU the mean of many queued steps."""
     samples = []
     with torch.no_grad():
         x = step(x)
+        if x.is_cuda:
+            for _ in range(3):
+                x = step(x)
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(repeats):
+                x = step(x)
+            torch.cuda.synchronize()
+            return (time.perf_counter() - start) / repeats
         for _ in range(repeats):
             start = time.perf_counter()
             x = step(x)
@@ -71,35 +81,48 @@ def seconds(step, x, repeats):
     return sorted(samples)[len(samples) // 2]
 
 
+def measured(model, field, dtype, device, repeats):
+    def step(s):
+        if dtype is None:
+            return model(s)
+        with torch.autocast(device, dtype=dtype):
+            return model(s).float()
+    return seconds(step, field, repeats)
+
+
+def rows_of(name, dtype, a, x, b):
+    eager = measured(Operator(b, 3).eval().to(a.device), x, dtype, a.device, a.samples)
+    last, wide = Operator(b, 3).eval().to(a.device, memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
+    best = min(eager, measured(last, wide, dtype, a.device, a.samples))
+    if a.compile:
+        best = min(best, measured(torch.compile(last), wide, dtype, a.device, a.samples))
+    return [{"name": f"{name}_eager", "seconds": eager}, {"name": f"{name}_best", "seconds": best}]
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--quick", action="store_true")
     p.add_argument("--compile", action="store_true", help="also torch.compile (slow to start)")
     p.add_argument("--realizations", type=int, default=5)
-    p.add_argument("--samples", type=int, default=5)
+    p.add_argument("--samples", type=int, default=5, help="steps timed; on a GPU 100 at least")
+    p.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     a = p.parse_args()
+    if a.device == "cuda":
+        if not torch.cuda.is_available():
+            sys.exit("torch_rollout.py: PyTorch sees no GPU; its rows are left out")
+        a.samples = max(a.samples, 100)
+        torch.backends.cudnn.benchmark = True
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     torch.set_num_threads(int(os.environ.get("LATHE_THREADS", len(os.sched_getaffinity(0)))))
     torch.manual_seed(0)
     side, b = (32, 16) if a.quick else (128, 64)
-    x = torch.randn(a.realizations, 3, side, side)
-    rows = []
-    for name, dtype in (("float32", None), ("bfloat16", torch.bfloat16)):
-        def measured(model, field):
-            def step(s):
-                if dtype is None:
-                    return model(s)
-                with torch.autocast("cpu", dtype=dtype):
-                    return model(s).float()
-            return seconds(step, field, a.samples)
-
-        model = Operator(b, 3).eval()
-        eager = measured(model, x)
-        last = Operator(b, 3).eval().to(memory_format=torch.channels_last)
-        best = min(eager, measured(last, x.to(memory_format=torch.channels_last)))
-        if a.compile:
-            best = min(best, measured(torch.compile(last), x.to(memory_format=torch.channels_last)))
-        rows += [{"name": f"{name}_eager", "seconds": eager}, {"name": f"{name}_best", "seconds": best}]
-    print(json.dumps({"peer": f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads", "rows": rows}, indent=1))
+    x = torch.randn(a.realizations, 3, side, side, device=a.device)
+    types = [("float32", None), ("bfloat16", torch.bfloat16)]
+    if a.device == "cuda":
+        types.append(("float16", torch.float16))
+    rows = [row for name, dtype in types for row in rows_of(name, dtype, a, x, b)]
+    place = torch.cuda.get_device_name() if a.device == "cuda" else f"{torch.get_num_threads()} threads"
+    print(json.dumps({"peer": f"PyTorch {torch.__version__}, {place}", "rows": rows}, indent=1))
 
 
 if __name__ == "__main__":

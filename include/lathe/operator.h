@@ -119,6 +119,7 @@ typedef struct lt_rollout_result {
     lt_run_status status;
     int64_t       step;              /* T-1, or the earliest step with a non-finite state */
     double        seconds;
+    double        device_seconds;    /* by the clock of a device with memory of its own, from first to last work; else 0 */
 } lt_rollout_result;
 
 LT_API lt_rollout_options lt_rollout_defaults(void);
@@ -132,9 +133,15 @@ LT_API bool      lt_rollout_fits(const lt_rollout *r, const lt_operator_spec *sp
 /* The next runs use these weights (borrowed until the next call) and spec's noise and policy. */
 LT_API lt_status lt_rollout_set_operator(lt_rollout *r, const lt_operator_spec *spec, const lt_operator_weights *w);
 /* field [3, G, G]. Noise is keyed by (seed, t, m, index): same states whatever the micro-batch or
-   thread count. realization >= 0: only that one runs (states [1, 3, G, G]); -1: all M. */
+   thread count. realization >= 0: only that one is shown (states [1, 3, G, G]); -1: all M. sink NULL: no state is
+   shown, and none leaves the device. */
 LT_API lt_status lt_rollout_run(lt_rollout *r, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx,
                                 lt_rollout_result *out);
+/* The same in two parts: several rollouts may be started before the first is waited for, and a GPU works on all
+   of them. What is given must stay until the wait, which every start that succeeded needs. On the CPU the work is
+   done in the wait. */
+LT_API lt_status lt_rollout_start(lt_rollout *r, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx);
+LT_API lt_status lt_rollout_wait(lt_rollout *r, lt_rollout_result *out);
 
 #ifdef __cplusplus
 }

@@ -72,7 +72,7 @@ static lt_status roll_out(lt_generator *g, lt_ready *ready, finished *f)
     if (!s) s = lt_rollout_run(ready->rollout, ready->field, -1, take_state, &k, &f->result);
     if (is_operators_own(s)) {
         f->failure = s;
-        f->result = (lt_rollout_result){ LT_RUN_FAILED, k.steps, since(start) };
+        f->result = (lt_rollout_result){ .status = LT_RUN_FAILED, .step = k.steps, .seconds = since(start) };
         if (!g->info->first_failure[0]) snprintf(g->info->first_failure, sizeof g->info->first_failure, "%s", lt_error_text());
         s = fill_steps(g, &k);
     }

@@ -39,11 +39,6 @@ struct lt_rollout {
     void              *run_ctx;
 };
 
-/* lt_rollout_run in two parts: several rollouts may be started before the first is waited for, and a device works
-   on all of them. Everything given must stay until the wait, which every start needs. The CPU runs in the wait. */
-lt_status lt_rollout_start(lt_rollout *r, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx);
-lt_status lt_rollout_wait(lt_rollout *r, lt_rollout_result *out);
-
 /* Which arithmetic a precision runs in on this device (NULL: the CPU); fills precision, precision_reason and
    arithmetic. */
 lt_status lt_rollout_choose_precision(lt_device *dev, lt_precision wanted, lt_rollout_info *info, lt_compile_options *out);

@@ -157,7 +157,13 @@ static void start(run *q, const float *field)
     }
 }
 
-static lt_status run_steps(run *q, const float *field, lt_rollout_sink sink, void *ctx)
+static lt_status show(const run *q, int64_t t)
+{
+    const lt_rollout *r = q->r;
+    return r->run_sink ? r->run_sink(r->run_ctx, t, q->to, r->failed) : LT_OK;
+}
+
+static lt_status run_steps(run *q, const float *field)
 {
     lt_rollout *r = q->r;
     q->to = r->state[0];
@@ -166,22 +172,22 @@ static lt_status run_steps(run *q, const float *field, lt_rollout_sink sink, voi
     if (r->opt.steps == 1) { /* snapshot: the operator on the field, without policy */
         q->from = r->state[0], q->to = r->state[1];
         LT_TRY(step(q));
-        return sink(ctx, 0, q->to, r->failed);
+        return show(q, 0);
     }
     for (int64_t i = 0; i < q->n; i++) settle(q, i);
-    LT_TRY(sink(ctx, 0, q->to, r->failed));
+    LT_TRY(show(q, 0));
     for (q->t = 1; q->t < r->opt.steps; q->t++) {
         float *old = q->from;
         q->from = q->to, q->to = old;
         LT_TRY(step(q));
-        LT_TRY(sink(ctx, q->t, q->to, r->failed));
+        LT_TRY(show(q, q->t));
     }
     return LT_OK;
 }
 
 lt_status lt_rollout_start(lt_rollout *r, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx)
 {
-    if (!r || !field || (!sink && !r->remote)) return LT_FAIL(LT_ERR_ARGUMENT, "lt_rollout_run: a rollout, a field and a sink are needed");
+    if (!r || !field) return LT_FAIL(LT_ERR_ARGUMENT, "lt_rollout_run: a rollout and a field are needed");
     if (!r->weights) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: no operator is set");
     if (realization < -1 || realization >= r->opt.realizations)
         return LT_FAIL(LT_ERR_ARGUMENT, "rollout: realization %lld: expected 0..%lld, or -1 for all", (long long)realization, (long long)(r->opt.realizations - 1));
@@ -195,11 +201,14 @@ lt_status lt_rollout_start(lt_rollout *r, const float *field, int64_t realizatio
 
 lt_status lt_rollout_wait(lt_rollout *r, lt_rollout_result *out)
 {
+    lt_rollout_result none;
+    if (!out) out = &none;
+    *out = (lt_rollout_result){ .status = LT_RUN_FAILED };
     if (r->remote) return lt_device_rollout_wait(r->remote, out);
     run q = { .r = r, .first = LT_MAX(r->run_realization, 0), .n = r->run_realization < 0 ? r->opt.realizations : 1 };
     int64_t begin = lt_clock_ns();
-    LT_TRY(run_steps(&q, r->run_field, r->run_sink, r->run_ctx));
-    *out = (lt_rollout_result){ LT_RUN_DONE, r->opt.steps - 1, (double)(lt_clock_ns() - begin) * 1e-9 };
+    LT_TRY(run_steps(&q, r->run_field));
+    *out = (lt_rollout_result){ .status = LT_RUN_DONE, .step = r->opt.steps - 1, .seconds = (double)(lt_clock_ns() - begin) * 1e-9 };
     for (int64_t i = 0; i < q.n; i++) {
         if (r->failed[i] < 0) continue;
         out->status = LT_RUN_NON_FINITE;

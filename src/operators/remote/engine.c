@@ -212,7 +212,7 @@ static lt_status create(lt_device_rollout *e, lt_rollout_info *info)
     LT_TRY(lt_stream_create(e->dev, &e->stream));
     LT_TRY(lt_stream_create(e->dev, &e->home));
     for (int i = 0; i < LT_STATE_SLOTS; i++) LT_TRY(lt_event_create(e->dev, &e->slot[i].arrived));
-    lt_event **event[] = { &e->uploaded, &e->computed, &e->done };
+    lt_event **event[] = { &e->uploaded, &e->begun, &e->computed, &e->done };
     for (size_t i = 0; i < LT_LEN(event); i++) LT_TRY(lt_event_create(e->dev, event[i]));
     LT_TRY(budget(e, &q.budget_bytes));
     LT_TRY(lt_application_create(&q, &e->application, info));
@@ -251,6 +251,7 @@ void lt_device_rollout_destroy(lt_device_rollout *e)
     if (e->memory) (void)lt_device_free(e->dev, e->stream, e->memory);
     for (int i = 0; i < LT_STATE_SLOTS; i++) lt_event_destroy(e->slot[i].arrived);
     lt_event_destroy(e->uploaded);
+    lt_event_destroy(e->begun);
     lt_event_destroy(e->computed);
     lt_event_destroy(e->done);
     lt_stream_destroy(e->stream);

@@ -74,7 +74,7 @@ struct lt_device_rollout {
     lt_state_slot      slot[LT_STATE_SLOTS];
     int64_t           *pinned_failed;    /* [M], at the end */
     int64_t           *shown;            /* [M]: failures up to the step that is shown */
-    lt_event          *uploaded, *computed, *done;
+    lt_event          *uploaded, *begun, *computed, *done;
     bool               uploading;
     lt_capture        *sequence[2];      /* writes the first or the second half of the ring */
     lt_state_reader    reader;

@@ -116,7 +116,6 @@ static lt_status show_chunk(lt_device_rollout *e)
 lt_status lt_device_rollout_start(lt_device_rollout *e, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx)
 {
     int64_t steps = e->opt.steps;
-    if (!sink && !e->has_reader) return LT_FAIL(LT_ERR_ARGUMENT, "lt_rollout_run: a sink or a reader is needed");
     e->sink = sink;
     e->sink_ctx = ctx;
     e->first = LT_MAX(realization, 0);
@@ -124,6 +123,7 @@ lt_status lt_device_rollout_start(lt_device_rollout *e, const float *field, int6
     e->queued = e->shown_chunks = 0;
     e->n_chunks = 1 + (steps > 1 ? (steps - 1 + e->k - 1) / e->k : 0);
     e->begin_ns = lt_clock_ns();
+    LT_TRY(lt_event_record(e->begun, e->stream));
     LT_TRY(begin(e, field));
     return queue_ahead(e);
 }
@@ -148,7 +148,9 @@ lt_status lt_device_rollout_wait(lt_device_rollout *e, lt_rollout_result *out)
         lt_error_set(text);
         return s;
     }
-    *out = (lt_rollout_result){ LT_RUN_DONE, e->opt.steps - 1, (double)(lt_clock_ns() - e->begin_ns) * 1e-9 };
+    double ns = 0;
+    LT_TRY(lt_event_elapsed(e->begun, e->done, &ns));
+    *out = (lt_rollout_result){ LT_RUN_DONE, e->opt.steps - 1, (double)(lt_clock_ns() - e->begin_ns) * 1e-9, 1e-9 * ns };
     for (int64_t i = e->first; i < e->first + e->n; i++) {
         if (e->pinned_failed[i] < 0) continue;
         out->status = LT_RUN_NON_FINITE;
