@@ -58,7 +58,10 @@ struct lt_evaluator {
     bool      borrowed;       /* the device is the caller's */
     char      reason[160];    /* why there */
     struct lt_exchange *exchange; /* graph problems on a device; NULL: on the host */
-    lt_program *values, *all; /* graph problems */
+    lt_program *values, *all; /* graph problems; values NULL: `all` gives them first */
+    bool      early[LT_BLOCK_COUNT]; /* then: blocks written with the values, which stay in scratch for the rest */
+    double   *led_at;         /* then: the x whose values `all` gave last, and their intermediate results holds */
+    bool      led;
     double    value_share;    /* cost of values alone in the cost of everything */
     double    compile_seconds;
     lt_port  *port;           /* n_inputs of the variables, then 2 n_values of the outputs */

@@ -144,13 +144,21 @@ static int value_nodes(const lt_problem *p) { return 1 + p->n_ce + p->n_ci; }
 /* Half work, half fixed cost per kernel: an estimate is all that is needed to choose an order. */
 static double host_cost(lt_program_info i) { return i.bytes + i.flops + 2000.0 * i.n_kernels; }
 
+/* Whether `all` may serve for the values alone, too, so that gradients asked for afterwards need no values computed again.
+   It keeps what gradients need, and may compute some of it with the values: that must not cost much. */
+static bool values_lead(lt_program_info values, lt_program_info all)
+{
+    const lt_program_info lead = { .bytes = all.lead_bytes, .flops = all.lead_flops, .n_kernels = all.n_lead };
+    return all.n_lead && host_cost(lead) <= 1.25 * host_cost(values);
+}
+
 /* Programs for e->device; on failure e is as it was. */
 static lt_status compile(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
 {
-    lt_compile_options c = { .mode = lt_device_mode(opt, e->device), .device = e->device, .low_precision = opt->precision_mixed,
-                             .storage_type = LT_BF16 };
-    int64_t begin = lt_clock_ns();
     int n = value_nodes(p);
+    lt_compile_options c = { .mode = lt_device_mode(opt, e->device), .device = e->device, .low_precision = opt->precision_mixed,
+                             .storage_type = LT_BF16, .lead_outputs = n };
+    int64_t begin = lt_clock_ns();
     lt_program *values = NULL, *all = NULL;
     lt_status s = lt_program_create(p->graph, p->node, n, &c, &values);
     if (!s) s = lt_program_create(p->graph, p->node, 2 * n, &c, &all);
@@ -164,6 +172,10 @@ static lt_status compile(lt_problem *p, const lt_solve_options *opt, lt_evaluato
     lt_program_info v = lt_program_get_info(values), a = lt_program_get_info(all);
     double cost_v = e->device ? lt_device_cost(&v) : host_cost(v), cost_a = e->device ? lt_device_cost(&a) : host_cost(a);
     e->value_share = cost_a > 0 ? LT_MIN(cost_v / cost_a, 1) : 1;
+    if (e->device || !values_lead(v, a)) return LT_OK;
+    lt_program_destroy(values);
+    e->values = NULL;
+    e->value_share = 0; /* values first never cost more */
     return LT_OK;
 }
 
@@ -260,8 +272,11 @@ static lt_status graph_open(lt_problem *p, const lt_solve_options *opt, lt_evalu
         LT_TRY(e->device ? open_there(p, opt, e) : compile(p, opt, e));
     }
     if (e->exchange) return LT_OK;
+    for (int i = 0; !e->values && i < 2 * e->n_values; i++)
+        if (lt_program_output_leads(e->all, i)) e->early[e->port[e->n_inputs + i].block] = true;
+    e->led_at = lt_malloc((size_t)p->n * sizeof *e->led_at);
     e->scratch = lt_malloc_aligned((size_t)(k * (1 + p->n)) * sizeof *e->scratch);
-    return e->scratch ? LT_OK : LT_ERR_MEMORY;
+    return e->led_at && e->scratch ? LT_OK : LT_ERR_MEMORY;
 }
 
 static void graph_close(lt_evaluator *e)
@@ -272,33 +287,43 @@ static void graph_close(lt_evaluator *e)
     lt_free(e->port);
     lt_free(e->inputs);
     lt_free(e->outputs);
+    lt_free(e->led_at);
     lt_free_aligned(e->scratch);
     lt_free_aligned(e->single);
     if (!e->borrowed) lt_device_close(e->device);
 }
 
-/* The six blocks of an evaluation; scratch stands in for those not wanted. */
-static void list_blocks(const lt_evaluator *e, const lt_outputs *out, double *block[LT_BLOCK_COUNT])
+/* The six blocks of an evaluation: where they are wanted, or in scratch, which also has what the rest of an
+   evaluation reads again: the caller may change the values it was given. */
+typedef struct blocks {
+    double *at[LT_BLOCK_COUNT], *wanted[LT_BLOCK_COUNT];
+    int64_t count[LT_BLOCK_COUNT];
+} blocks;
+
+static blocks list_blocks(const lt_evaluator *e, const lt_outputs *out)
 {
     const lt_problem *p = e->problem;
-    double *wanted[LT_BLOCK_COUNT] = { out->f, out->ce, out->ci, out->grad_f, out->grad_ce, out->grad_ci };
-    const int64_t count[LT_BLOCK_COUNT] = { 1, p->q, p->p, p->n, p->q * p->n, p->p * p->n };
+    blocks b = { .wanted = { out->f, out->ce, out->ci, out->grad_f, out->grad_ce, out->grad_ci },
+                 .count = { 1, p->q, p->p, p->n, p->q * p->n, p->p * p->n } };
     double *scratch = e->scratch;
-    for (int b = 0; b < LT_BLOCK_COUNT; b++) {
-        block[b] = wanted[b] ? wanted[b] : scratch;
-        scratch += count[b];
+    for (int i = 0; i < LT_BLOCK_COUNT; i++) {
+        b.at[i] = b.wanted[i] && !e->early[i] ? b.wanted[i] : scratch;
+        scratch += b.count[i];
     }
+    return b;
 }
 
-static lt_status graph_run(lt_evaluator *e, const double *x, const lt_outputs *out)
+static void deliver(const blocks *b)
 {
-    if (e->exchange) return lt_exchange_run(e->exchange, x, out);
-    bool gradients = out->grad_f || out->grad_ce || out->grad_ci;
-    int n_out = gradients ? 2 * e->n_values : e->n_values;
+    for (int i = 0; i < LT_BLOCK_COUNT; i++)
+        if (b->wanted[i] && b->wanted[i] != b->at[i]) memcpy(b->wanted[i], b->at[i], (size_t)b->count[i] * sizeof *b->at[i]);
+}
+
+/* Points the programs at x and the blocks, or at their single-precision doubles. */
+static void bind(lt_evaluator *e, const double *x, const blocks *b)
+{
     const lt_port *in = e->port, *result = e->port + e->n_inputs;
-    double *block[LT_BLOCK_COUNT];
     float *single = e->single;
-    list_blocks(e, out, block);
     for (int i = 0; i < e->n_inputs; i++) {
         e->inputs[i] = x + in[i].offset;
         if (!in[i].single) continue;
@@ -306,19 +331,48 @@ static lt_status graph_run(lt_evaluator *e, const double *x, const lt_outputs *o
         e->inputs[i] = single;
         single += in[i].count;
     }
-    for (int i = 0; i < n_out; i++) {
-        e->outputs[i] = block[result[i].block] + result[i].offset;
+    for (int i = 0; i < 2 * e->n_values; i++) {
+        e->outputs[i] = b->at[result[i].block] + result[i].offset;
         if (!result[i].single) continue;
         e->outputs[i] = single;
         single += result[i].count;
     }
-    LT_TRY(lt_program_run(gradients ? e->all : e->values, e->inputs, e->outputs));
+}
+
+static void widen(const lt_evaluator *e, int n_out, const blocks *b)
+{
+    const lt_port *result = e->port + e->n_inputs;
     for (int i = 0; i < n_out; i++) {
         if (!result[i].single) continue;
         const float *from = e->outputs[i];
-        double *to = block[result[i].block] + result[i].offset;
+        double *to = b->at[result[i].block] + result[i].offset;
         for (int64_t j = 0; j < result[i].count; j++) to[j] = from[j];
     }
+}
+
+/* Values alone, everything, or the gradients at the x whose values were computed last. */
+static lt_status run_programs(lt_evaluator *e, const double *x, bool values, bool gradients)
+{
+    size_t bytes = (size_t)e->problem->n * sizeof *x;
+    bool led = e->led && !memcmp(x, e->led_at, bytes);
+    e->led = false;
+    if (!gradients && e->values) return lt_program_run(e->values, e->inputs, e->outputs);
+    if (gradients) return (led && !values ? lt_program_run_rest : lt_program_run)(e->all, e->inputs, e->outputs);
+    LT_TRY(lt_program_run_lead(e->all, e->inputs, e->outputs));
+    memcpy(e->led_at, x, bytes);
+    e->led = true;
+    return LT_OK;
+}
+
+static lt_status graph_run(lt_evaluator *e, const double *x, const lt_outputs *out)
+{
+    if (e->exchange) return lt_exchange_run(e->exchange, x, out);
+    bool values = out->f || out->ce || out->ci, gradients = out->grad_f || out->grad_ce || out->grad_ci;
+    blocks b = list_blocks(e, out);
+    bind(e, x, &b);
+    LT_TRY(run_programs(e, x, values, gradients));
+    widen(e, gradients ? 2 * e->n_values : e->n_values, &b);
+    deliver(&b);
     return LT_OK;
 }
 
