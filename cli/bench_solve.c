@@ -51,6 +51,14 @@ static bool wanted(const bench_options *o, const char *name)
     return o->only.n == 0;
 }
 
+static bool wanted_row(const void *ctx, const char *name) { return wanted(ctx, name); }
+
+/* The device of --device, when that is not the host. */
+static lt_device *device_of(const cli_context *c)
+{
+    return c->device && strcmp(lt_device_id(c->device), "cpu") ? c->device : NULL;
+}
+
 static lt_status check_only(const bench_options *o)
 {
     const char *names[64];
@@ -226,7 +234,7 @@ static lt_status measure_run(bench *b, const solve_case *what, result *r)
 static lt_status measure_runs(bench *b)
 {
     for (int i = 0; i < solve_n_cases; i++) {
-        if (!wanted(b->o, solve_cases[i].name)) continue;
+        if (solve_cases[i].device_only || !wanted(b->o, solve_cases[i].name)) continue;
         result *r = &b->results[b->n_results];
         CLI_TRY(measure_run(b, &solve_cases[i], r));
         b->n_results++;
@@ -239,10 +247,11 @@ static lt_status measure_runs(bench *b)
 
 static lt_status measure_ablations(bench *b)
 {
-    for (int i = 0; i < solve_ablation_count(); i++) {
-        if (!wanted(b->o, solve_ablation_run(i))) continue;
+    lt_device *dev = device_of(b->c);
+    for (int i = 0; i < solve_ablation_count(dev); i++) {
+        if (!wanted(b->o, solve_ablation_run(dev, i))) continue;
         solve_ablation a;
-        CLI_TRY(solve_ablation_measure(i, b->o->quick, &a));
+        CLI_TRY(solve_ablation_measure(dev, i, b->o->quick, &a));
         if (b->c->json) put_ablation(b->c->json, &a);
         fill_ablation(b->table, &a);
         lt_progress_set(b->bar, ++b->n_done);
@@ -280,9 +289,11 @@ static lt_status create_table(bench *b)
 static lt_status measure_all(bench *b)
 {
     int total = 0;
-    for (int i = 0; i < solve_n_cases && !b->o->ablate; i++) total += wanted(b->o, solve_cases[i].name);
-    for (int i = 0; i < solve_ablation_count() && b->o->ablate; i++) total += wanted(b->o, solve_ablation_run(i));
-    if (!total) return cli_fail(LT_ERR_ARGUMENT, "--ablate has no row for the runs chosen with --only");
+    for (int i = 0; i < solve_n_cases && !b->o->ablate; i++) total += !solve_cases[i].device_only && wanted(b->o, solve_cases[i].name);
+    const lt_device *dev = device_of(b->c);
+    for (int i = 0; i < solve_ablation_count(dev) && b->o->ablate; i++) total += wanted(b->o, solve_ablation_run(dev, i));
+    if (!total) return cli_fail(LT_ERR_ARGUMENT, b->o->ablate ? "--ablate has no row for the runs chosen with --only"
+                                                              : "the runs chosen with --only need a --device");
     CLI_TRY(lt_progress_create("bench solve", "run", total, b->c->common.quiet || b->c->json, &b->bar));
     if (b->c->json) {
         cli_json_machine(b->c);
@@ -308,6 +319,10 @@ static lt_status run(cli_context *c)
 {
     const bench_options *o = c->options;
     CLI_TRY(check_only(o));
+    if (device_of(c) && !o->ablate) {
+        if (o->peer) return cli_fail(LT_ERR_ARGUMENT, "--peer: PyGRANSO's times are of the CPU; leave --device out");
+        return bench_solve_device(c, o->quick, wanted_row, o, o->report);
+    }
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail(LT_ERR_MEMORY, "out of memory for the results");
     b->c = c;
@@ -333,5 +348,7 @@ const cli_command cli_bench_solve = {
                    "Ratios above one mean lathe is faster than PyGRANSO: as published for another machine and, with --peer, on this one. "
                    "The verdict names what a run missed: the result it has to end with, the time or the ratio promised (in parentheses), "
                    "15 us of the solver's own time per iteration for up to 10 variables, no allocation.\n"
+                   "With a --device other than the CPU the functions run there, and the rows tell what the solver adds to them: the time of an "
+                   "iteration less that of the function's own kernels, which are timed alone in the same run; the verdict is on 60 us.\n"
                    "--ablate prints what each technique is worth instead: the same runs with and without it, taking turns.",
 };

@@ -18,8 +18,12 @@ typedef struct solve_job {
 const lt_solution_point *solve_result(const lt_solution *s);
 /* Values of every variable by name; long tensors are shortened. */
 void      solve_print_variables(const solve_job *j, const double *x);
+/* Where the functions ran and, on a device, what an evaluation moved. */
+void      solve_print_device(const lt_solution *s);
 /* The record of a run as fields of the open JSON object. */
 void      solve_json(const solve_job *j, const lt_solution *s);
+/* Device, why there, and the counts of transfers. */
+void      solve_json_device(lt_json *json, const lt_solution *s);
 /* Vectors and tensors as nested lists. */
 void      solve_json_tensor(lt_json *json, const lt_shape *shape, const double *x);
 /* --out: x.npy holds the packed x, sol.npz every variable by name with f, mu, ci, ce. */

@@ -33,8 +33,25 @@ static const technique techniques[] = {
 };
 _Static_assert(CLI_LEN(techniques) <= SOLVE_MAX_ABLATIONS, "more rows than callers expect");
 
-int         solve_ablation_count(void) { return CLI_LEN(techniques); }
-const char *solve_ablation_run(int row) { return techniques[row].run; }
+#define PINNED(run, both)    { "page-locked transfers", run, both, "pinned_transfers=true", "pinned_transfers=false" }
+#define ONE_WAIT(run, both)  { "one wait per evaluation", run, both, "async_transfers=true", "async_transfers=false" }
+#define DIRECT(run, both)    { "results where the solver reads them", run, both, "direct_assembly=true", "direct_assembly=false" }
+#define CAPTURED(run, both)  { "evaluation captured", run, both, "captured_evaluation=true", "captured_evaluation=false" }
+#define TOGETHER(run, both)  { "gradients with the values", run, both, "gradients=auto", "gradients=on-demand" }
+#define H_THERE(run, both)   { "H on the device", run, both, "hessian_on=device", "hessian_on=host" }
+
+static const technique device_techniques[] = {
+    PINNED("A3", NULL), PINNED("D1v128", "maxit=20"), ONE_WAIT("A3", NULL), ONE_WAIT("D2v", NULL), DIRECT("A3", NULL), DIRECT("D1v128", "maxit=20"),
+    CAPTURED("A3", NULL), CAPTURED("D2v", NULL), CAPTURED("D3v", "maxit=10"), TOGETHER("A3", NULL), TOGETHER("C1", NULL),
+    H_THERE("B2", NULL), H_THERE("C2", NULL), H_THERE("B2wide", "maxit=40"), H_THERE("D1v128", "maxit=20"),
+    WARM("C1", NULL), WARM("A3", NULL), COMPILED("A3", NULL), COMPILED("D2v", NULL), ONE_PASS("C1", NULL), ONE_PASS("B3d2", NULL),
+};
+_Static_assert(CLI_LEN(device_techniques) <= SOLVE_MAX_ABLATIONS, "more rows than callers expect");
+
+static const technique *technique_of(const lt_device *dev, int row) { return dev ? &device_techniques[row] : &techniques[row]; }
+
+int         solve_ablation_count(const lt_device *dev) { return dev ? CLI_LEN(device_techniques) : CLI_LEN(techniques); }
+const char *solve_ablation_run(const lt_device *dev, int row) { return technique_of(dev, row)->run; }
 
 /* Paths may part by rounding; an iteration is then the fairer measure, and the counts are shown beside it. */
 static double per_iteration(double seconds, int64_t iters) { return seconds / (double)(iters ? iters : 1); }
@@ -53,6 +70,7 @@ double solve_ablation_eval_gain(const solve_ablation *a)
 
 typedef struct one_by_one {
     lt_model_view view;
+    lt_compile_options compile;
     lt_program   *values, **gradient; /* of f, then ci, then ce */
     int           n_gradients;
 } one_by_one;
@@ -81,7 +99,7 @@ static lt_status add_gradient(one_by_one *b, lt_node y)
 {
     lt_node g;
     CLI_TRY(lt_grad(b->view.graph, y, &b->view.x, 1, &g));
-    CLI_TRY(lt_program_create(b->view.graph, &g, 1, NULL, &b->gradient[b->n_gradients]));
+    CLI_TRY(lt_program_create(b->view.graph, &g, 1, &b->compile, &b->gradient[b->n_gradients]));
     b->n_gradients++;
     return LT_OK;
 }
@@ -104,12 +122,13 @@ static lt_status take_apart(solve_run *r, one_by_one *b)
     if (v->q) values[n_values++] = v->ce;
     b->gradient = calloc((size_t)(1 + v->p + v->q), sizeof *b->gradient);
     if (!b->gradient) return cli_fail(LT_ERR_MEMORY, "out of memory for %lld programs", (long long)(1 + v->p + v->q));
-    CLI_TRY(lt_program_create(v->graph, values, n_values, NULL, &b->values));
+    CLI_TRY(lt_program_create(v->graph, values, n_values, &b->compile, &b->values));
     CLI_TRY(add_gradient(b, v->f));
     CLI_TRY(add_block(b, v->ci, v->p));
     CLI_TRY(add_block(b, v->ce, v->q));
     lt_problem_destroy(part->problem);
     part->problem = NULL;
+    part->opt.device = NULL; /* to the solver it is a function, wherever its programs run */
     part->opt.x0 = v->x0;
     return lt_problem_from_function(v->n, v->p, v->q, evaluate, b, &part->problem);
 }
@@ -150,21 +169,22 @@ static lt_status take_turns(solve_run *on, solve_run *off, double budget, solve_
     return LT_OK;
 }
 
-static lt_status open_run(const technique *t, bool quick, bool on, solve_run *r)
+static lt_status open_run(lt_device *dev, const technique *t, bool quick, bool on, solve_run *r)
 {
     CLI_TRY(solve_case_open(solve_case_find(t->run), quick, quick ? NULL : t->both, r));
     const char *own = on ? t->on : t->off;
+    solve_case_place(r, dev);
     return own && strcmp(own, ONE_AT_A_TIME) ? solve_case_set(&r->part[0].opt, own) : LT_OK;
 }
 
-lt_status solve_ablation_measure(int row, bool quick, solve_ablation *out)
+lt_status solve_ablation_measure(lt_device *dev, int row, bool quick, solve_ablation *out)
 {
-    const technique *t = &techniques[row];
+    const technique *t = technique_of(dev, row);
     solve_run on = { 0 }, off = { 0 };
-    one_by_one apart = { 0 };
+    one_by_one apart = { .compile = { .device = dev, .mode = dev ? LT_MODE_REDUCE_OVERHEAD : LT_MODE_DEFAULT } };
     *out = (solve_ablation){ .technique = t->name, .run = t->run };
-    lt_status s = open_run(t, quick, true, &on);
-    if (!s) s = open_run(t, quick, false, &off);
+    lt_status s = open_run(dev, t, quick, true, &on);
+    if (!s) s = open_run(dev, t, quick, false, &off);
     if (!s && !strcmp(t->off, ONE_AT_A_TIME)) s = take_apart(&off, &apart);
     if (!s) s = take_turns(&on, &off, quick ? 0.05 : 1, out);
     solve_case_close(&on);

@@ -33,6 +33,18 @@ static const char lenet[] =
     "option opt_tol = 1e-3\n"
     "option limited_mem_size = 100\n";
 
+/* Example B2 with many variables. */
+static const char wide[] =
+    "rng g = mt19937(0)\n"
+    "data R = normal(2000, 2000, rng=g)\n"
+    "data A = (R + R')/2\n"
+    "var x[2000] = normal(2000, rng=g)\n"
+    "minimize -x' @ A @ x\n"
+    "subject to\n"
+    "  x' @ x == 1\n"
+    "option mu0 = 0.1\n"
+    "option maxit = 100\n";
+
 /* Bounds on f and codes are those a run has to end with to be accepted; published figures are of
    PyGRANSO 2.0 (full-memory update mended, OSQP 1.0), two cores, float64, printing off. */
 const solve_case solve_cases[] = {
@@ -79,6 +91,8 @@ const solve_case solve_cases[] = {
       .published = 41.0, .ratio = 10 },
     { .name = "D3vfull", .what = "recurrent network, 900 constraints", .example = "D3v", .from = "fold_l2(W' @ W - eye(30)) == 0\n",
       .to = "W' @ W == eye(30)\n", .quick = "maxit=2", .codes = "06", .published = 258, .ratio = 50 },
+    { .name = "B2wide", .what = "largest eigenvalue, 2000 variables, 100 iterations", .text = wide, .quick = "maxit=5", .codes = "046",
+      .device_only = true },
 };
 const int solve_n_cases = CLI_LEN(solve_cases);
 
@@ -173,6 +187,14 @@ lt_status solve_case_open(const solve_case *c, bool quick, const char *set, solv
     return c->restart_of ? follow(r, quick) : LT_OK;
 }
 
+void solve_case_place(solve_run *r, lt_device *dev)
+{
+    for (int k = 0; k < r->n_parts; k++) {
+        r->part[k].opt.device = dev;
+        r->part[k].opt.time_function = dev != NULL;
+    }
+}
+
 void solve_case_close(solve_run *r)
 {
     for (int k = 0; k < r->n_parts; k++) {
@@ -192,6 +214,12 @@ static bool accepted(const solve_case *c, const lt_solution *s)
     return in_bounds && s->termination_code <= 9 && strchr(c->codes, '0' + s->termination_code);
 }
 
+/* The evaluation at the start comes before the loop. */
+static double function_seconds(const lt_solve_transfers *t)
+{
+    return (double)t->values_runs * t->values_seconds + (double)(t->gradient_runs > 0 ? t->gradient_runs - 1 : 0) * t->all_seconds;
+}
+
 lt_status solve_case_solve(solve_run *r, solve_sample *out)
 {
     *out = (solve_sample){ .accepted = true };
@@ -204,6 +232,9 @@ lt_status solve_case_solve(solve_run *r, solve_sample *out)
         out->qp += s->time_qp;
         out->h += s->time_h;
         out->compile += s->time_compile;
+        out->loop += s->time_total;
+        out->function += function_seconds(&s->transfers);
+        out->moved = s->transfers;
         out->iters += s->iters;
         out->evals += s->fn_evals;
         out->gradient_evals += s->gradient_evals;

@@ -19,6 +19,7 @@ typedef struct solve_case {
     const char *restart_of;   /* begins where the run of that name ended */
     int         n_parts;      /* above 1: solved for k = 0 … n_parts - 1, the number standing for %d in `to` */
     bool        callback;     /* with a function called after every step */
+    bool        device_only;  /* a row of --device alone */
     double      lowest, highest; /* f accepted; both 0 = any */
     const char *codes;        /* termination codes accepted, one digit each */
     solve_per   per;          /* what the following are seconds of */
@@ -51,6 +52,8 @@ typedef struct solve_run {
 /* set: options that win over the case's; NULL = none. Release also after a failure. */
 lt_status solve_case_open(const solve_case *c, bool quick, const char *set, solve_run *out);
 void      solve_case_close(solve_run *r);
+/* Has the functions run on this device from now on, their kernels timed alone once; NULL: on the host. */
+void      solve_case_place(solve_run *r, lt_device *dev);
 /* Options written as "mu0=100 maxit=10"; NULL = none. */
 lt_status solve_case_set(lt_solve_options *opt, const char *set);
 
@@ -61,6 +64,9 @@ typedef struct solve_sample {
     int     code;             /* the largest of the parts */
     double  f, violation;     /* of the last part: the best feasible point, else the final one */
     bool    accepted;         /* every part, by value and code */
+    double  loop;             /* seconds of the runs without setting up */
+    double  function;         /* of these, kernels of the functions on the device */
+    lt_solve_transfers moved; /* of the last part */
 } solve_sample;
 
 lt_status solve_case_solve(solve_run *r, solve_sample *out);
@@ -86,12 +92,20 @@ typedef struct solve_ablation {
 } solve_ablation;
 
 enum { SOLVE_MAX_ABLATIONS = 32 };
-/* How many rows there are, and one of them; rows whose run is not wanted are left to the caller. */
-int         solve_ablation_count(void);
-const char *solve_ablation_run(int row);
-lt_status   solve_ablation_measure(int row, bool quick, solve_ablation *out);
+/* How many rows there are on the host (dev NULL) or on a device, and one of them; rows whose run is not wanted are
+   left to the caller. */
+int         solve_ablation_count(const lt_device *dev);
+const char *solve_ablation_run(const lt_device *dev, int row);
+lt_status   solve_ablation_measure(lt_device *dev, int row, bool quick, solve_ablation *out);
 /* Off : on, per iteration, of a whole run and of its evaluations alone. */
 double      solve_ablation_gain(const solve_ablation *a);
 double      solve_ablation_eval_gain(const solve_ablation *a);
+
+/* ---- On a device ------------------------------------------------------------------------------ */
+
+/* What --only leaves of the rows; told by the caller. */
+typedef bool (*solve_wanted)(const void *ctx, const char *name);
+/* bench solve --device: the solver's own time per iteration beside functions on the device. */
+lt_status   bench_solve_device(cli_context *c, bool quick, solve_wanted wanted, const void *ctx, const char *report);
 
 #endif

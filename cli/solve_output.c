@@ -42,6 +42,20 @@ void solve_print_variables(const solve_job *j, const double *x)
     }
 }
 
+void solve_print_device(const lt_solution *s)
+{
+    const lt_solve_crossings *e = &s->transfers.evaluation, *h = &s->transfers.hessian;
+    printf("device: %s (%s)\n", s->device, s->device_reason);
+    if (!e->calls) return;
+    const double n = (double)e->calls;
+    printf("per evaluation: %s there in %.2f copies, %s back in %.2f, %.2f waits; %s memory, %.0f %% replayed\n",
+           cli_bytes((double)e->bytes_up / n).s, (double)e->uploads / n, cli_bytes((double)e->bytes_down / n).s, (double)e->downloads / n,
+           (double)e->syncs / n, s->transfers.pinned ? "page-locked" : "pageable", 100 * (double)s->transfers.replays / n);
+    if (h->calls)
+        printf("H on the device: %lld products and updates, %s there, %s back, %lld waits\n", (long long)h->calls,
+               cli_bytes((double)h->bytes_up).s, cli_bytes((double)h->bytes_down).s, (long long)h->syncs);
+}
+
 /* ---- JSON ------------------------------------------------------------------------------ */
 
 static void put_vector(lt_json *json, const char *key, const double *x, int64_t n)
@@ -135,6 +149,37 @@ static void put_named(const solve_job *j, const lt_solution_point *p)
     lt_json_object_end(json);
 }
 
+static void put_crossings(lt_json *json, const char *key, const lt_solve_crossings *c)
+{
+    lt_json_key(json, key);
+    lt_json_object_begin(json);
+    lt_json_field_int(json, "calls", c->calls);
+    lt_json_field_int(json, "uploads", c->uploads);
+    lt_json_field_int(json, "downloads", c->downloads);
+    lt_json_field_int(json, "bytes_up", c->bytes_up);
+    lt_json_field_int(json, "bytes_down", c->bytes_down);
+    lt_json_field_int(json, "syncs", c->syncs);
+    lt_json_object_end(json);
+}
+
+void solve_json_device(lt_json *json, const lt_solution *s)
+{
+    lt_json_field_string(json, "device", s->device);
+    lt_json_field_string(json, "device_reason", s->device_reason);
+    if (!s->transfers.evaluation.calls) return;
+    lt_json_key(json, "transfers");
+    lt_json_object_begin(json);
+    put_crossings(json, "evaluation", &s->transfers.evaluation);
+    put_crossings(json, "hessian", &s->transfers.hessian);
+    lt_json_field_int(json, "values_runs", s->transfers.values_runs);
+    lt_json_field_int(json, "gradient_runs", s->transfers.gradient_runs);
+    lt_json_field_int(json, "replays", s->transfers.replays);
+    lt_json_field_int(json, "host_copies", s->transfers.host_copies);
+    lt_json_field_bool(json, "pinned", s->transfers.pinned);
+    lt_json_field_bool(json, "hessian_on_device", s->transfers.hessian_on_device);
+    lt_json_object_end(json);
+}
+
 void solve_json(const solve_job *j, const lt_solution *s)
 {
     lt_json *json = j->c->json;
@@ -163,7 +208,7 @@ void solve_json(const solve_job *j, const lt_solution *s)
     lt_json_field_int(json, "n_qp", s->n_qp);
     lt_json_field_int(json, "n_mu_reductions", s->n_mu_reductions);
     put_named(j, &s->final);
-    lt_json_field_string(json, "device", "cpu");
+    solve_json_device(json, s);
     lt_json_field_string(json, "precision", j->opt.double_precision ? "float64" : "float32");
     lt_json_field_int(json, "seed", j->opt.seed);
 }

@@ -1,6 +1,7 @@
 /* Checkpoints: everything a run needs to go on as if it had never stopped, bit for bit. One walk over
    the state serves both directions, so that what is written is what is read.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/device/far.h"
 #include "optimize/solver.h"
 
 #include "base/alloc.h"
@@ -120,6 +121,17 @@ static void walk_hessian(stream *io, lt_hessian *h)
     }
 }
 
+/* Reading comes before H goes to a device; writing takes a copy from there. */
+static void walk_host_hessian(stream *io, lt_run *r)
+{
+    lt_hessian host;
+    if (!r->hessian.far) walk_hessian(io, &r->hessian);
+    else if (!io->status && !(io->status = lt_far_borrow(&r->hessian, &host))) {
+        walk_hessian(io, &host);
+        lt_far_return(&host);
+    }
+}
+
 /* A reader lays the valid slots out anew, in order. */
 static int64_t place_of(const stream *io, lt_run *r, int64_t slot)
 {
@@ -197,7 +209,7 @@ static void walk(stream *io, lt_run *r)
     walk_point(io, r);
     walk_record(io, r, &r->best);
     walk_record(io, r, &r->most_feasible);
-    walk_hessian(io, &r->hessian);
+    walk_host_hessian(io, r);
     item(io, &r->steering.warm, sizeof r->steering.warm);
     if (r->constrained) numbers(io, r->steering.sub.y, r->q + r->p);
     walk_samples(io, r);

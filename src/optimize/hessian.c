@@ -1,6 +1,6 @@
 /* Creating H, products with it, damping. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/hessian.h"
 #include "optimize/dense.h"
+#include "optimize/device/far.h"
 #include "optimize/vector.h"
 
 #include "base/alloc.h"
@@ -18,7 +18,8 @@ static void apply_identity(const lt_hessian *h, int64_t k, const double *const *
 
 void lt_hessian_apply_rows(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
 {
-    if (h->limited) lt_lbfgs_apply(h, k, b, out);
+    if (h->far) lt_far_apply(h, k, b, out);
+    else if (h->limited) lt_lbfgs_apply(h, k, b, out);
     else if (h->diagonal) apply_identity(h, k, b, out);
     else lt_packed_apply_rows(h->n, h->lower, k, b, out, h->partial);
 }
@@ -179,6 +180,7 @@ lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *
 
 void lt_hessian_release(lt_hessian *h)
 {
+    lt_far_destroy(h->far);
     lt_free_aligned(h->y);
     lt_free_aligned(h->lower);
     lt_free_aligned(h->partial);

@@ -37,6 +37,7 @@ typedef struct lt_hessian {
     double *base_lower, *base_diagonal; /* H0: packed triangle, diagonal, or both NULL */
     double *coefficient;      /* capacity times LT_LBFGS_BLOCK: work of the two loops */
     double *y, *Hs, *h;       /* n each: work */
+    struct lt_far *far; /* H on a device: lower, or S and Y, are NULL; see device/far.h */
     lt_bfgs_counts counts;
 } lt_hessian;
 

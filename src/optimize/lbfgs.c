@@ -1,6 +1,6 @@
 /* Limited-memory BFGS: a ring of pairs, products by the two-loop recursion on all right-hand sides
    at once. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/hessian.h"
+#include "optimize/device/far.h"
 #include "optimize/vector.h"
 
 #include <math.h>
@@ -29,8 +29,11 @@ lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, 
     }
     h->newest = (h->newest + 1) % h->capacity;
     if (h->count < h->capacity) h->count++;
-    memcpy(h->S + h->newest * n, s, (size_t)n * sizeof *s);
-    memcpy(h->Y + h->newest * n, y, (size_t)n * sizeof *y);
+    if (h->far) lt_far_push(h, s, y);
+    else {
+        memcpy(h->S + h->newest * n, s, (size_t)n * sizeof *s);
+        memcpy(h->Y + h->newest * n, y, (size_t)n * sizeof *y);
+    }
     h->rho[h->newest] = 1 / sty;
     return code;
 }

@@ -130,9 +130,9 @@ static int64_t add_update(lt_run *r, int64_t at)
 {
     lt_products *p = &r->products;
     p->has_Hy = p->has_Hs = false;
-    if (!r->iter || r->hessian.limited || r->regular.active) return at;
-    at = add_column(p, at, r->y, p->Hy);
-    p->has_Hy = true;
+    if (!r->iter || (r->hessian.limited && !r->hessian.far) || r->regular.active) return at;
+    if (!r->hessian.limited) at = add_column(p, at, r->y, p->Hy);
+    p->has_Hy = !r->hessian.limited;
     if (!lt_hessian_wants_Hs(&r->hessian, r->s, r->y)) return at;
     p->has_Hs = true;
     return add_column(p, at, r->s, p->Hs);
@@ -160,7 +160,7 @@ static const lt_sparse *describe_current(lt_run *r)
 /* The columns of one slot that are to be multiplied as dense vectors. */
 static int64_t add_slot(lt_run *r, int64_t slot, int64_t at)
 {
-    bool cheap = slot == r->cache.newest && !r->hessian.diagonal; /* a multiple of the identity costs nothing as it is */
+    bool cheap = slot == r->cache.newest && !r->hessian.diagonal && !r->hessian.far; /* a multiple of the identity costs nothing as it is */
     const lt_sparse *sparse = cheap ? describe_current(r) : NULL;
     for (int64_t j = 0; j < r->k; j++)
         if (!sparse || !sparse->is_sparse[j])

@@ -81,6 +81,7 @@ void lt_qp_hessian_apply(lt_run *r, int64_t k, const double *const *b, double *c
     int64_t begin = lt_clock_ns();
     if (!r->regular.active) {
         lt_hessian_apply_rows(&r->hessian, k, b, out);
+        lt_stop_if_lost(r);
     } else {
         for (int64_t j = 0; j < k; j++)
             for (int64_t i = 0; i < r->n; i++) out[j][i] = lt_vec_dot(r->n, r->regular.H + i * r->n, b[j]);

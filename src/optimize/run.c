@@ -1,5 +1,6 @@
 /* Setting up a run: memory, start, first evaluation. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/exchange.h"
+#include "optimize/device/far.h"
 #include "optimize/solver.h"
 #include "optimize/vector.h"
 
@@ -156,7 +157,11 @@ static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
     LT_TRY(lt_evaluator_acquire(p, &r->opt, &r->evaluator));
     LT_TRY(create_parts(r));
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
-    return opt->resume ? lt_checkpoint_read(r, opt->resume) : start(r);
+    LT_TRY(opt->resume ? lt_checkpoint_read(r, opt->resume) : start(r));
+    int64_t begin = lt_clock_ns();
+    LT_TRY(lt_far_take(&r->hessian, r->evaluator->exchange ? r->evaluator->device : NULL, opt, r->k + 2));
+    r->start_ns += lt_clock_ns() - begin; /* setting up, as compiling is */
+    return LT_OK;
 }
 
 lt_status lt_run_create(lt_problem *p, const lt_solve_options *opt, lt_run **out)

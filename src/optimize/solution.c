@@ -1,5 +1,6 @@
 /* The record of a run. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/exchange.h"
+#include "optimize/device/far.h"
 #include "optimize/solver.h"
 
 #include "base/alloc.h"
@@ -131,6 +132,18 @@ static void fill_device(const lt_run *r, lt_solution *s)
     snprintf(s->device, sizeof s->device, "%s", e->exchange ? lt_device_id(e->device) : "cpu");
     snprintf(s->device_reason, sizeof s->device_reason, "%s", e->reason);
     if (e->exchange) s->transfers = lt_exchange_read(e->exchange);
+    if (!r->hessian.far) return;
+    s->transfers.hessian_on_device = true;
+    s->transfers.hessian = lt_far_crossings(r->hessian.far);
+}
+
+/* An H that was lost with its device must not take the solution along. */
+static lt_status give_hessian(lt_run *r, lt_hessian_state *out)
+{
+    lt_status s = lt_hessian_give(&r->hessian, out);
+    if (!s || s == LT_ERR_MEMORY || !r->hessian.far) return s;
+    *out = (lt_hessian_state){ .n = r->n };
+    return LT_OK;
 }
 
 lt_status lt_solution_create(lt_run *r, lt_solution **out)
@@ -145,7 +158,7 @@ lt_status lt_solution_create(lt_run *r, lt_solution **out)
     if (!status) status = fill_scale(r, 0, 1, &s->scalings.f);
     if (!status) status = fill_scale(r, 1, r->q, &s->scalings.ce);
     if (!status) status = fill_scale(r, 1 + r->q, r->p, &s->scalings.ci);
-    if (!status) status = lt_hessian_give(&r->hessian, &s->H_final);
+    if (!status) status = give_hessian(r, &s->H_final);
     if (!status && r->error[0] && !(s->error = lt_strdup(r->error))) status = LT_ERR_MEMORY;
     s->history = r->history; /* handed over */
     s->n_history = r->n_history;

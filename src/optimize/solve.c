@@ -1,5 +1,6 @@
 /* The main loop: steering, line search, stationarity, update. Reads like section 2.4 of the method's
    description. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/device/far.h"
 #include "optimize/solver.h"
 #include "optimize/vector.h"
 
@@ -20,6 +21,11 @@ void lt_stop_error(lt_run *r, int code)
 {
     if (r->code == LT_RUNNING) snprintf(r->error, sizeof r->error, "%s", lt_error_text());
     lt_stop(r, code);
+}
+
+void lt_stop_if_lost(lt_run *r)
+{
+    if (r->hessian.far && lt_far_failure(r->hessian.far)) lt_stop_error(r, LT_CODE_DEVICE);
 }
 
 /* ---- Directions ---------------------------------------------------------------------------------------- */
@@ -48,6 +54,7 @@ static void quasi_newton(lt_run *r)
     if (r->constrained || r->regular.active) lt_hessian_apply(&r->hessian, r->grad_phi, r->d);
     else memcpy(r->d, lt_products_current(r), (size_t)r->n * sizeof(double)); /* phi = f: known already */
     lt_vec_scale(r->n, -1, r->d);
+    lt_stop_if_lost(r);
 }
 
 static bool choose_direction(lt_run *r)
@@ -204,6 +211,7 @@ static void update_hessian(lt_run *r)
     lt_update_code code = lt_hessian_update(&r->hessian, r->s, r->y, p->has_Hs ? p->Hs : NULL, p->has_Hy ? p->Hy : NULL);
     p->has_Hy = p->has_Hs = false;
     lt_products_updated(r);
+    lt_stop_if_lost(r);
     lt_span_end(span);
     r->hessian_ns += lt_clock_ns() - begin;
     if (code != LT_UPDATE_DONE) lt_console_note(r, 2, "BFGS: %s in iteration %lld.", why[code], (long long)r->iter);
@@ -281,7 +289,7 @@ static void check_state(lt_run *r)
    saved too, so that it can go on. */
 static void save_if_due(lt_run *r)
 {
-    if (!r->opt.checkpoint) return;
+    if (!r->opt.checkpoint || r->code == LT_CODE_DEVICE) return; /* H is gone: the last checkpoint stands */
     bool due = (r->opt.checkpoint_every && r->iter % r->opt.checkpoint_every == 0)
                || (double)(lt_clock_ns() - r->last_checkpoint_ns) * 1e-9 >= r->opt.checkpoint_seconds
                || (r->code >= 3 && r->code <= 5) || r->iter == r->opt.maxit;

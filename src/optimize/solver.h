@@ -228,6 +228,7 @@ lt_status lt_start_hessian(lt_run *r);               /* creates H from the optio
 lt_status lt_solution_create(lt_run *r, lt_solution **out);
 void      lt_stop(lt_run *r, int code);
 void      lt_stop_error(lt_run *r, int code);        /* keeps lt_error_text() */
+void      lt_stop_if_lost(lt_run *r);                /* when the device that holds H failed */
 lt_status lt_checkpoint_write(lt_run *r, const char *path);
 lt_status lt_checkpoint_read(lt_run *r, const char *path);
 

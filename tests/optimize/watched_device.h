@@ -21,9 +21,10 @@ static watch watched;
 static inline lt_status watched_sync(lt_stream *st)
 {
     watched.syncs++;
+    LT_TRY(lt_backend_cpu()->sync(st)); /* a device that is lost does not touch memory any more */
     if (watched.syncs_left == 0) return LT_FAIL(LT_ERR_DEVICE, "the test's device is lost");
     if (watched.syncs_left > 0) watched.syncs_left--;
-    return lt_backend_cpu()->sync(st);
+    return LT_OK;
 }
 
 static inline lt_status watched_copy(lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir)

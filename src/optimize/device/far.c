@@ -1,0 +1,249 @@
+/* H on the device: making it, moving vectors, failures. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/device/far_internal.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "trace/trace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* From here on the device is faster, by docs/performance.md: numbers of H, of the pairs. */
+#define FULL_FROM_VARIABLES 512
+#define PAIRS_FROM_NUMBERS 500000
+
+enum { MAX_COLUMNS = 256, MIN_CHUNK = 8192, MAX_CHUNKS = 16 };
+
+/* ---- Whether ------------------------------------------------------------------------------------------------------- */
+/* What keeps H on the host; NULL: nothing. */
+static const char *obstacle(const lt_hessian *h, const lt_solve_options *opt)
+{
+    if (h->single) return "double_precision=false";
+    if (h->spare) return "in_place_bfgs=false";
+    if (isfinite(opt->regularize_threshold)) return "regularize_threshold";
+    if (h->base_lower || h->base_diagonal) return "an H0 of limited memory";
+    return NULL;
+}
+
+static bool is_large(const lt_hessian *h)
+{
+    return h->limited ? h->n * h->capacity >= PAIRS_FROM_NUMBERS : h->n >= FULL_FROM_VARIABLES;
+}
+
+/* ---- Making ---------------------------------------------------------------------------------------------------------- */
+static lt_status make_common(lt_far *m, const lt_solve_options *opt)
+{
+    const int64_t in = LT_FAR_HEAD + m->columns * m->z.stride, out = m->columns * m->z.stride;
+    LT_TRY(lt_stream_create(m->dev, &m->stream));
+    LT_TRY(lt_far_build(m));
+    LT_TRY(lt_device_numbers(m->dev, m->stream, sizeof m->z / sizeof(double), "sizes", &m->sizes));
+    LT_TRY(lt_device_numbers(m->dev, m->stream, in, "columns for H", &m->in));
+    LT_TRY(lt_device_numbers(m->dev, m->stream, out, "products with H", &m->out));
+    LT_TRY(lt_host_block_create(m->dev, opt, in, &m->up));
+    LT_TRY(lt_host_block_create(m->dev, opt, out, &m->down));
+    memset(m->up.at, 0, (size_t)in * sizeof(double)); /* rows stay zero behind the last variable */
+    LT_TRY(lt_stream_copy(m->stream, m->sizes, &m->z, sizeof m->z, LT_TRANSFER_H2D, false));
+    return lt_stream_sync(m->stream);
+}
+
+static lt_status make_matrix(lt_far *m, int64_t rows)
+{
+    LT_TRY(lt_device_numbers(m->dev, m->stream, rows * m->z.stride, m->z.pairs ? "pairs of limited memory" : "H", &m->matrix));
+    return lt_stream_fill(m->stream, m->matrix, 0, (size_t)(rows * m->z.stride) * sizeof(double));
+}
+
+static lt_status make_full(lt_far *m, const lt_solve_options *opt)
+{
+    const int64_t count = 2 * m->z.stride + 1;
+    LT_TRY(make_matrix(m, m->z.n));
+    LT_TRY(lt_device_numbers(m->dev, m->stream, count, "an update of H", &m->step));
+    LT_TRY(lt_host_block_create(m->dev, opt, count, &m->update));
+    memset(m->update.at, 0, (size_t)count * sizeof(double));
+    return LT_OK;
+}
+
+static lt_status make_pairs(lt_far *m, const lt_solve_options *opt)
+{
+    const int64_t rows = 2 * m->z.pairs, parts = LT_FAR_WIDEST * rows * m->z.chunks;
+    const int64_t groups = (m->columns + LT_FAR_WIDEST - 1) / LT_FAR_WIDEST;
+    LT_TRY(make_matrix(m, rows));
+    LT_TRY(lt_device_numbers(m->dev, m->stream, groups * parts, "inner products", &m->part));
+    LT_TRY(lt_device_numbers(m->dev, m->stream, m->columns * rows, "factors", &m->factor));
+    LT_TRY(lt_host_block_create(m->dev, opt, LT_MAX(groups * parts, m->columns * rows), &m->small));
+    m->sy = lt_calloc((size_t)(2 * m->z.pairs * m->z.pairs), sizeof(double));
+    m->work = lt_malloc((size_t)(4 * m->z.pairs) * sizeof(double));
+    if (!m->sy || !m->work) return LT_ERR_MEMORY;
+    m->yy = m->sy + m->z.pairs * m->z.pairs;
+    return LT_OK;
+}
+
+static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_options *opt, int64_t columns, lt_far **out)
+{
+    lt_far *m = lt_calloc(1, sizeof *m);
+    *out = m;
+    if (!m) return LT_ERR_MEMORY;
+    int64_t stride = lt_padded(h->n), chunk = LT_MAX(MIN_CHUNK, lt_padded((stride + MAX_CHUNKS - 1) / MAX_CHUNKS));
+    m->dev = dev;
+    m->gamma = 1;
+    m->z = (lt_far_sizes){ h->n, stride, h->limited ? h->capacity : 0, chunk, (stride + chunk - 1) / chunk };
+    m->columns = LT_MIN(LT_MAX(columns, LT_FAR_WIDEST), MAX_COLUMNS);
+    LT_TRY(make_common(m, opt));
+    return h->limited ? make_pairs(m, opt) : make_full(m, opt);
+}
+
+static void drop_host(lt_hessian *h)
+{
+    lt_free_aligned(h->lower);
+    lt_free_aligned(h->partial);
+    lt_free_aligned(h->S);
+    lt_free_aligned(h->Y);
+    h->lower = h->partial = h->S = h->Y = NULL;
+}
+
+lt_status lt_far_take(lt_hessian *h, lt_device *dev, const lt_solve_options *opt, int64_t columns)
+{
+    if (!dev || opt->hessian_on == LT_HESSIAN_HOST) return LT_OK;
+    const char *why = obstacle(h, opt);
+    if (opt->hessian_on == LT_HESSIAN_DEVICE && why)
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'hessian_on' is device: with %s H stays on the host", why);
+    if (why || (opt->hessian_on == LT_HESSIAN_AUTO && !is_large(h))) return LT_OK;
+    lt_far *m;
+    lt_status s = create(h, dev, opt, columns, &m);
+    h->far = m;
+    if (!s) s = h->limited ? lt_far_put_pairs(h) : lt_far_put_full(h);
+    if (s) {
+        lt_far_destroy(m);
+        h->far = NULL;
+        return s;
+    }
+    m->crossings = (lt_solve_crossings){ 0 };
+    drop_host(h);
+    h->diagonal = false;
+    return LT_OK;
+}
+
+void lt_far_destroy(lt_far *m)
+{
+    if (!m) return;
+    if (m->stream) (void)lt_stream_sync(m->stream);
+    double *device[] = { m->sizes, m->matrix, m->in, m->out, m->step, m->part, m->factor };
+    for (size_t i = 0; m->stream && i < LT_LEN(device); i++) (void)lt_device_free(m->dev, m->stream, device[i]);
+    lt_host_block *host[] = { &m->up, &m->down, &m->update, &m->small };
+    for (size_t i = 0; i < LT_LEN(host); i++)
+        if (host[i]->at) lt_host_block_release(m->dev, host[i]);
+    for (int w = 0; w < LT_FAR_WIDTHS; w++) {
+        lt_kernel_destroy(m->multiply[w]);
+        lt_kernel_destroy(m->dots[w]);
+        lt_kernel_destroy(m->combine[w]);
+    }
+    lt_kernel_destroy(m->rank2);
+    lt_stream_destroy(m->stream);
+    lt_free(m->sy);
+    lt_free(m->work);
+    lt_free(m);
+}
+
+/* ---- Moving ----------------------------------------------------------------------------------------------------------- */
+lt_status lt_far_wait(lt_far *m)
+{
+    m->crossings.syncs++;
+    m->updating = false;
+    return lt_stream_sync(m->stream);
+}
+
+lt_status lt_far_send(lt_far *m, double *dst, const lt_host_block *from, int64_t first, int64_t count)
+{
+    return lt_cross_up(m->stream, dst, from->at + first, count, from->pinned, &m->crossings);
+}
+
+lt_status lt_far_bring(lt_far *m, const lt_host_block *to, const double *src, int64_t count)
+{
+    return lt_cross_down(m->stream, to->at, src, count, to->pinned, &m->crossings);
+}
+
+lt_status lt_far_groups(lt_far *m, int64_t columns, lt_far_group call)
+{
+    for (int64_t first = 0; first < columns;) {
+        int w = LT_FAR_WIDTHS - 1;
+        while (1 << w > columns - first) w--;
+        LT_TRY(call(m, w, first));
+        first += 1 << w;
+    }
+    return LT_OK;
+}
+
+lt_status lt_far_send_columns(lt_far *m, int64_t k, const double *const *b, const double *head)
+{
+    if (head) memcpy(m->up.at, head, LT_FAR_HEAD * sizeof *head);
+    for (int64_t j = 0; j < k; j++)
+        memcpy(m->up.at + LT_FAR_HEAD + j * m->z.stride, b[j], (size_t)m->z.n * sizeof(double));
+    return lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + k * m->z.stride);
+}
+
+lt_status lt_far_take_columns(lt_far *m, int64_t k, double scale, double *const *out)
+{
+    LT_TRY(lt_far_bring(m, &m->down, m->out, k * m->z.stride));
+    LT_TRY(lt_far_wait(m));
+    for (int64_t j = 0; j < k; j++) {
+        const double *from = m->down.at + j * m->z.stride;
+        for (int64_t i = 0; i < m->z.n; i++) out[j][i] = scale * from[i];
+    }
+    return LT_OK;
+}
+
+/* ---- Failures ----------------------------------------------------------------------------------------------------------- */
+void lt_far_fail(lt_far *m, lt_status s)
+{
+    if (!s || m->failure) return;
+    m->failure = s;
+    snprintf(m->text, sizeof m->text, "%s", lt_error_text());
+}
+
+lt_status lt_far_failure(const lt_far *m)
+{
+    if (!m || !m->failure) return LT_OK;
+    lt_error_set(m->text);
+    return m->failure;
+}
+
+lt_solve_crossings lt_far_crossings(const lt_far *m) { return m->crossings; }
+
+void lt_far_apply(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
+{
+    lt_far *m = h->far;
+    m->crossings.calls++;
+    for (int64_t j = 0; j < k && !m->failure; j += m->columns) {
+        int64_t some = LT_MIN(k - j, m->columns);
+        lt_far_fail(m, h->limited ? lt_far_apply_pairs(h, some, b + j, out + j) : lt_far_apply_full(h, some, b + j, out + j));
+    }
+    for (int64_t j = 0; m->failure && j < k; j++)
+        for (int64_t i = 0; i < h->n; i++) out[j][i] = NAN;
+}
+
+/* ---- A copy on the host --------------------------------------------------------------------------------------------------- */
+lt_status lt_far_borrow(const lt_hessian *h, lt_hessian *host)
+{
+    LT_TRY(lt_far_failure(h->far));
+    *host = *h;
+    host->far = NULL;
+    const size_t row = (size_t)h->n * sizeof(double);
+    if (h->limited) {
+        host->S = lt_malloc_aligned((size_t)h->capacity * row);
+        host->Y = lt_malloc_aligned((size_t)h->capacity * row);
+    } else {
+        host->lower = lt_malloc_aligned((size_t)h->n * row);
+    }
+    lt_status s = (h->limited ? host->S && host->Y : host->lower != NULL) ? LT_OK : LT_ERR_MEMORY;
+    if (!s) s = h->limited ? lt_far_get_pairs(h, host->S, host->Y) : lt_far_get_full(h, host->lower);
+    if (s) lt_far_return(host);
+    return s;
+}
+
+void lt_far_return(lt_hessian *host)
+{
+    lt_free_aligned(host->lower);
+    lt_free_aligned(host->S);
+    lt_free_aligned(host->Y);
+    host->lower = host->S = host->Y = NULL;
+}

@@ -1,0 +1,30 @@
+/* H on the device: full memory as an n x n matrix, limited memory as rows of s and y. Vectors cross, H does not.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_DEVICE_FAR_H
+#define LT_OPTIMIZE_DEVICE_FAR_H
+
+#include "device/stream.h"
+#include "optimize/hessian.h"
+
+typedef struct lt_far lt_far;
+
+/* Moves H to the device where the options and its size say so; otherwise h stays as it is. columns: right-hand sides
+   of a usual product. LT_ERR_UNSUPPORTED when hessian_on=device asks for what only the host does. */
+lt_status lt_far_take(lt_hessian *h, lt_device *dev, const lt_solve_options *opt, int64_t columns);
+void      lt_far_destroy(lt_far *m); /* NULL is allowed; waits for work in flight */
+
+/* Products and updates, as hessian.h tells them; after a failure they do nothing but give NaN. */
+void lt_far_apply(lt_hessian *h, int64_t k, const double *const *b, double *const *out);
+void lt_far_scale(lt_hessian *h, double gamma);
+void lt_far_rank2(lt_hessian *h, const double *s, const double *w);
+void lt_far_push(lt_hessian *h, const double *s, const double *y); /* as the newest pair */
+
+/* The first failure, its text again in lt_error_text(); LT_OK if none. */
+lt_status lt_far_failure(const lt_far *m);
+lt_solve_crossings lt_far_crossings(const lt_far *m);
+
+/* A copy of h on the host, for reading; give it back with lt_far_return. */
+lt_status lt_far_borrow(const lt_hessian *h, lt_hessian *host);
+void      lt_far_return(lt_hessian *host);
+
+#endif

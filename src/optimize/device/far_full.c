@@ -1,0 +1,79 @@
+/* Full memory on the device: H as an n x n matrix. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/device/far_internal.h"
+
+#include "base/status.h"
+
+#include <string.h>
+
+static lt_status multiply(lt_far *m, int width, int64_t first)
+{
+    void *arg[] = { m->sizes, m->matrix, m->in + LT_FAR_HEAD + first * m->z.stride, m->out + first * m->z.stride };
+    return lt_stream_launch(m->stream, &(lt_launch){ m->multiply[width], arg });
+}
+
+lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
+{
+    lt_far *m = h->far;
+    LT_TRY(lt_far_send_columns(m, k, b, NULL));
+    LT_TRY(lt_far_groups(m, k, multiply));
+    return lt_far_take_columns(m, k, m->gamma, out);
+}
+
+/* Goes into the next update: a pass over H of its own would cost as much as that. */
+void lt_far_scale(lt_hessian *h, double gamma) { h->far->gamma *= gamma; }
+
+static lt_status update(lt_far *m, const double *s, const double *w)
+{
+    const size_t bytes = (size_t)m->z.n * sizeof *s;
+    if (m->updating) LT_TRY(lt_far_wait(m)); /* only when no product came between two updates */
+    memcpy(m->update.at, s, bytes);
+    memcpy(m->update.at + m->z.stride, w, bytes);
+    m->update.at[2 * m->z.stride] = m->gamma;
+    m->gamma = 1;
+    m->updating = true;
+    LT_TRY(lt_far_send(m, m->step, &m->update, 0, 2 * m->z.stride + 1));
+    void *arg[] = { m->sizes, m->step, m->matrix };
+    return lt_stream_launch(m->stream, &(lt_launch){ m->rank2, arg });
+}
+
+/* Nobody waits for it: it runs while the host goes on to the next quadratic program and the next evaluation. */
+void lt_far_rank2(lt_hessian *h, const double *s, const double *w)
+{
+    lt_far *m = h->far;
+    m->crossings.calls++;
+    if (!m->failure) lt_far_fail(m, update(m, s, w));
+}
+
+/* ---- Whole, in bands of rows ------------------------------------------------------------------------------------------ */
+static double entry(const lt_hessian *h, int64_t i, int64_t j)
+{
+    if (h->diagonal) return i == j ? h->scale : 0;
+    return i >= j ? h->lower[lt_packed_row(i) + j] : h->lower[lt_packed_row(j) + i];
+}
+
+lt_status lt_far_put_full(lt_hessian *h)
+{
+    lt_far *m = h->far;
+    double *band = m->up.at + LT_FAR_HEAD;
+    for (int64_t i0 = 0; i0 < h->n; i0 += m->columns) {
+        int64_t rows = LT_MIN(m->columns, h->n - i0);
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < h->n; j++) band[i * m->z.stride + j] = entry(h, i0 + i, j);
+        LT_TRY(lt_far_send(m, m->matrix + i0 * m->z.stride, &m->up, LT_FAR_HEAD, rows * m->z.stride));
+        LT_TRY(lt_far_wait(m));
+    }
+    return LT_OK;
+}
+
+lt_status lt_far_get_full(const lt_hessian *h, double *lower)
+{
+    lt_far *m = h->far;
+    for (int64_t i0 = 0; i0 < h->n; i0 += m->columns) {
+        int64_t rows = LT_MIN(m->columns, h->n - i0);
+        LT_TRY(lt_far_bring(m, &m->down, m->matrix + i0 * m->z.stride, rows * m->z.stride));
+        LT_TRY(lt_far_wait(m));
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j <= i0 + i; j++) lower[lt_packed_row(i0 + i) + j] = m->gamma * m->down.at[i * m->z.stride + j];
+    }
+    return LT_OK;
+}
