@@ -81,17 +81,22 @@ typedef struct lt_gram_options {
     int64_t        state_tile;     /* rows of states held at once when not all are; -1 = by memory */
     bool           precompute_all_states; /* hold all states when they fit */
     double         vram_fraction;  /* of the device's free memory to use */
-    bool           autotune;       /* auto: prefer stored timings to the built-in threshold */
+    bool           autotune;       /* prefer stored timings to what is built in: method auto; shapes of a GPU's tiles */
     bool           dynamic_batch;  /* when not all states fit: row blocks follow memory and times */
     bool           learn_tiles;    /* tile_size, state_tile: use what was fast before, where they are at their defaults */
     bool           profile_memory; /* fill lt_gram_get_profile */
     bool           repair;         /* entries that are not finite: NaN, -Inf to 0, +Inf to 1, counted; else an error */
     int64_t        n_workers;      /* threads of this handle; 0 = the device's */
+    /* Devices with memory of their own; the CPU has no use for these: */
+    int64_t        streams;        /* 1: all in order; 2: K comes home beside computing; more: panels beside each other */
+    bool           pinned;         /* page-locked memory for X and K on their way */
+    int64_t        sync_interval;  /* the host waits after this many launches; 0 = never before the end */
+    bool           cuda_graphs;    /* repeated small calls are captured once and replayed */
 } lt_gram_options;
 
 LT_API lt_gram_options        lt_gram_defaults(void);
 LT_API const lt_option_table *lt_gram_options_table(void);
-enum { LT_GRAM_N_OPTIONS = 21 };
+enum { LT_GRAM_N_OPTIONS = 25 };
 extern LT_API const lt_option lt_gram_option_rows[LT_GRAM_N_OPTIONS]; /* for tables of other programs */
 
 /* ---- Matrices ------------------------------------------------------------------- */
@@ -112,6 +117,9 @@ typedef struct lt_gram lt_gram; /* opaque; one thread at a time, several handles
 
 /* dev NULL: the CPU. Borrows dev, which must outlive *out. On failure *out is NULL. */
 LT_API lt_status lt_gram_create(lt_device *dev, const lt_gram_options *opt, const lt_weights *w, lt_gram **out);
+/* On several devices with memory of their own: each takes rows of K as it finishes and makes the states it
+   needs; K comes to one place on the host. One device is lt_gram_create. */
+LT_API lt_status lt_gram_create_on(lt_device *const *devices, int n_devices, const lt_gram_options *opt, const lt_weights *w, lt_gram **out);
 LT_API void      lt_gram_destroy(lt_gram *g);  /* NULL is allowed */
 
 /* K (x->n by y->n, or by x->n when y is NULL; row major, element type return_dtype) of the rows of
@@ -129,7 +137,8 @@ LT_API lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out);
 
 typedef struct lt_gram_info {          /* of the last fill */
     lt_gram_method method;             /* the one used */
-    const char    *backend;            /* "cpu" */
+    const char    *backend;            /* "cpu", "cuda" */
+    int            devices;
     char           kernel[48];         /* "overlap3_f64_avx512_24x8" */
     lt_gram_float  precision;          /* in which K was computed */
     int64_t        n, m, n_qubits, n_layers;
@@ -141,6 +150,7 @@ typedef struct lt_gram_info {          /* of the last fill */
     int64_t        pairs, tiles, states_built;
     int64_t        peak_bytes;         /* held by the handle; K not counted */
     int64_t        repaired;           /* entries replaced, with options.repair */
+    int64_t        graph_captures, graph_replays; /* of this handle so far, with options.cuda_graphs */
     char           plan[1024];         /* why this method, these tiles, this memory: lines of text */
     char           note[256];          /* what the user should know, as that weights cannot matter; "" = nothing */
 } lt_gram_info;
@@ -158,6 +168,11 @@ typedef struct lt_gram_profile {
     double         kernel_seconds;               /* of all launches, summed over threads */
     int64_t        batch_calls, batch_adjustments; /* with dynamic_batch */
     int64_t        batch_min, batch_max;         /* rows held, over the run */
+    int            streams;                      /* that computed; 0 on the CPU, as all below */
+    double         stream_utilization;           /* 1 - var/mean^2 of their launches */
+    double         stream_busy;                  /* share of the device time they were at work */
+    int64_t        syncs;                        /* times the host waited before the end */
+    int64_t        graph_captures, graph_replays;
     double         mpairs_per_s;
 } lt_gram_profile;
 LT_API lt_gram_profile lt_gram_get_profile(const lt_gram *g);   /* zeros without the option */

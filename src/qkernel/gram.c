@@ -38,7 +38,9 @@ struct lt_gram {
     bool            planned;          /* plan holds, with its memory */
     lt_gram_info    info;
     lt_gram_profile profile;
-    lt_remote      *remote;           /* devices with memory of their own; else NULL */
+    int             n_remotes;        /* devices with memory of their own; 0 = the CPU */
+    lt_remote      *remote[LT_REMOTE_MAX_DEVICES];
+    lt_pool        *remote_pool[LT_REMOTE_MAX_DEVICES]; /* of their own where there are several; else NULL */
     bool            history_read;
     lt_tile_history *history;         /* with learn_tiles, once a plan was made */
     lt_tile_record  best;             /* the fastest fill so far; n 0 = none worth remembering */
@@ -76,11 +78,13 @@ static lt_status check_weights(const lt_gram_options *opt, const lt_weights *w)
     return LT_OK;
 }
 
+static bool is_cpu(const lt_device *dev) { return !strcmp(dev->backend->name, "cpu"); }
+
 /* Timings on this machine, where there are some, decide between two exact methods. */
 static void choose_threshold(lt_gram *g)
 {
     lt_gram_method stored;
-    g->transfer_from = LT_TRANSFER_FROM_QUBITS;
+    g->transfer_from = is_cpu(g->dev) ? LT_TRANSFER_FROM_QUBITS : g->opt.dtype == LT_GRAM_FLOAT32 ? LT_TRANSFER_FROM_ON_GPU + 1 : LT_TRANSFER_FROM_ON_GPU;
     g->transfer_reason = "built in";
     if (g->opt.method != LT_GRAM_AUTO || !g->opt.autotune || !g->circuit.has_transfer) return;
     if (!lt_gram_stored_choice(g->dev, g->circuit.q, g->opt.dtype, &stored)) return;
@@ -98,7 +102,30 @@ static lt_status open_parts(lt_gram *g, const lt_weights *w)
     g->isa = lt_gram_isa_of(lt_isa_best());
     LT_TRY(lt_circuit_create(&g->opt, w, &g->circuit));
     choose_threshold(g);
-    if (strcmp(g->dev->backend->name, "cpu")) LT_TRY(lt_remote_create(g->dev, &g->opt, &g->circuit, NULL, &g->remote));
+    return LT_OK;
+}
+
+/* Host threads are dealt out too: each device brings its part of K home with its own. */
+static lt_status open_remotes(lt_gram *g, lt_device *const *devices, int n)
+{
+    lt_tile_shape shape;
+    g->used = g->opt;
+    for (int i = 0; i < n; i++) {
+        bool tuned = g->opt.autotune && lt_gram_stored_shape(devices[i], g->circuit.q, g->opt.dtype, &shape);
+        if (n > 1) LT_TRY(lt_pool_create(LT_MAX(1, lt_pool_threads(g->pool) / n), &g->remote_pool[i]));
+        LT_TRY(lt_remote_create(devices[i], &(lt_remote_setup){ &g->used, &g->circuit, n > 1 ? g->remote_pool[i] : g->pool, tuned ? &shape : NULL },
+                                &g->remote[g->n_remotes++]));
+    }
+    return LT_OK;
+}
+
+static lt_status check_devices(lt_device *const *devices, int n)
+{
+    if (n < 1 || n > LT_REMOTE_MAX_DEVICES) return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d devices, expected 1 to %d", n, LT_REMOTE_MAX_DEVICES);
+    for (int i = 0; i < n; i++) {
+        if (!devices[i]) return LT_FAIL(LT_ERR_ARGUMENT, "gram: device %d of %d is NULL", i, n);
+        if (n > 1 && is_cpu(devices[i])) return LT_FAIL(LT_ERR_ARGUMENT, "gram: device %d of %d is the CPU; several devices must have memory of their own", i, n);
+    }
     return LT_OK;
 }
 
@@ -106,15 +133,24 @@ lt_status lt_gram_create(lt_device *dev, const lt_gram_options *opt, const lt_we
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: out is NULL");
     *out = NULL;
+    if (!dev) LT_TRY(lt_default_device(&dev));
+    return lt_gram_create_on(&dev, 1, opt, w, out);
+}
+
+lt_status lt_gram_create_on(lt_device *const *devices, int n_devices, const lt_gram_options *opt, const lt_weights *w, lt_gram **out)
+{
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: out is NULL");
+    *out = NULL;
     if (!opt) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the options are NULL; start from lt_gram_defaults()");
     LT_TRY(check_options(opt));
     LT_TRY(check_weights(opt, w));
-    if (!dev) LT_TRY(lt_default_device(&dev));
+    LT_TRY(check_devices(devices, n_devices));
     lt_gram *g = lt_calloc(1, sizeof *g);
     if (!g) return LT_ERR_MEMORY;
-    g->dev = dev;
+    g->dev = devices[0];
     g->opt = *opt;
     lt_status s = open_parts(g, w);
+    if (!s && !is_cpu(g->dev)) s = open_remotes(g, devices, n_devices);
     if (s) {
         lt_gram_destroy(g);
         return s;
@@ -188,7 +224,10 @@ void lt_gram_destroy(lt_gram *g)
     buffer *all[] = { &g->a, &g->b, &g->work, &g->scratch, &g->norms };
     for (size_t i = 0; i < LT_LEN(all); i++) release(g, all[i]);
     remember_tiles(g);
-    lt_remote_destroy(g->remote);
+    for (int i = 0; i < LT_REMOTE_MAX_DEVICES; i++) {
+        lt_remote_destroy(g->remote[i]);
+        lt_pool_destroy(g->remote_pool[i]);
+    }
     lt_circuit_destroy(&g->circuit);
     lt_pool_destroy(g->own_pool);
     lt_free(g->history);
@@ -408,7 +447,7 @@ static void fill_info(fill *f, int64_t post_ns, int64_t total_ns)
     const lt_gram_plan *p = &g->plan;
     lt_gram_info *i = &g->info;
     *i = (lt_gram_info){
-        .method = p->method, .backend = "cpu", .precision = p->element == 4 ? LT_GRAM_FLOAT32 : LT_GRAM_FLOAT64,
+        .method = p->method, .backend = "cpu", .devices = 1, .precision = p->element == 4 ? LT_GRAM_FLOAT32 : LT_GRAM_FLOAT64,
         .n = p->n, .m = p->m, .n_qubits = g->circuit.q, .n_layers = g->circuit.n_layers, .threads = lt_pool_threads(g->pool),
         .states_seconds = 1e-9 * (double)f->states_ns, .product_seconds = 1e-9 * (double)f->product_ns,
         .post_seconds = 1e-9 * (double)post_ns, .total_seconds = 1e-9 * (double)total_ns,
@@ -479,55 +518,62 @@ static lt_status run(fill *f)
 
 /* ---- devices with memory of their own ---- */
 
+/* Rows held at once, where the caller leaves them to us and not all are. Tiles of K are the tuner's there. */
+static void choose_state_tile(fill *f, lt_gram_method method)
+{
+    lt_gram *g = f->g;
+    lt_device_info d;
+    g->used = g->opt;
+    if (g->opt.precompute_all_states) return;
+    if (!lt_device_describe(g->dev, &d)) (void)learned_tiles(g, method, f->x->n, d.memory_total_bytes, &g->used);
+}
+
+static void fill_remote_info(fill *f, int64_t total_ns)
+{
+    lt_gram *g = f->g;
+    lt_gram_info *i = &g->info;
+    i->total_seconds = 1e-9 * (double)total_ns;
+    i->mpairs_per_s = 1e-6 * (double)i->pairs / fmax(i->total_seconds, 1e-9);
+    i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(i->method, g->circuit.q) / fmax(i->product_seconds, 1e-9);
+    g->profile.mpairs_per_s = g->opt.profile_memory ? i->mpairs_per_s : 0;
+    note_collapse(g);
+    note_run(g);
+}
+
 static lt_status run_remote(fill *f)
 {
     lt_gram *g = f->g;
     char reason[160];
-    lt_remote_request q = { .reason = reason, .x = f->x, .y = f->y, .meter = &f->meter };
+    lt_remote_request q = { .reason = reason, .x = f->x, .y = f->y, .meter = &f->meter, .leads = true };
     lt_plan_request r = { .opt = &g->opt, .circuit = &g->circuit, .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason };
     lt_gram_info *i = &g->info;
+    lt_gram_profile *profile = g->opt.profile_memory ? &g->profile : NULL;
     int64_t start = lt_clock_ns();
     f->meter.start_ns = start;
     LT_TRY(lt_plan_method(&r, &q.method, reason, sizeof reason));
-    if (g->opt.normalize && (!f->out.K || f->y))
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: on %s K is normalised for rows with themselves, in host memory", lt_device_id(g->dev));
-    if (g->opt.repair || g->opt.dynamic_batch)
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: %s is for the CPU; %s has it not", g->opt.repair ? "repair" : "dynamic_batch", lt_device_id(g->dev));
-    *i = (lt_gram_info){ .method = q.method, .backend = g->dev->backend->name, .n = f->x->n, .m = f->y ? f->y->n : f->x->n,
+    if (!f->out.K && g->n_remotes > 1) return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: K of %d devices comes home; one device may keep it", g->n_remotes);
+    *i = (lt_gram_info){ .method = q.method, .backend = g->dev->backend->name, .devices = g->n_remotes, .n = f->x->n, .m = f->y ? f->y->n : f->x->n,
                          .n_qubits = g->circuit.q, .n_layers = g->circuit.n_layers, .threads = lt_pool_threads(g->pool),
                          .precision = q.method == LT_GRAM_STATES ? g->opt.dtype : LT_GRAM_FLOAT64 };
     choose_copy(f, (double)i->n * (double)i->m);
+    choose_state_tile(f, q.method);
     q.out = f->out;
-    LT_TRY(lt_remote_fill(g->remote, &q, i, g->opt.profile_memory ? &g->profile : NULL));
-    int64_t post = lt_clock_ns();
-    if (g->opt.normalize) {
-        f->out.half = g->opt.symmetric || g->opt.packed;
-        f->out.n_columns = i->m;
-        double *diagonal = lt_malloc((size_t)i->n * sizeof *diagonal);
-        lt_status s = diagonal ? lt_post_normalize(&f->out, g->pool, g->opt.jitter, diagonal) : LT_ERR_MEMORY;
-        lt_free(diagonal);
-        LT_TRY(s);
-    }
-    int64_t end = lt_clock_ns();
-    i->post_seconds = 1e-9 * (double)(end - post);
-    i->total_seconds = 1e-9 * (double)(end - start);
-    i->mpairs_per_s = 1e-6 * (double)i->pairs / fmax(i->total_seconds, 1e-9);
-    i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(q.method, g->circuit.q) / fmax(i->product_seconds, 1e-9);
-    g->profile.mpairs_per_s = g->opt.profile_memory ? i->mpairs_per_s : 0;
-    note_collapse(g);
+    if (g->n_remotes > 1) LT_TRY(lt_remote_fill_shared(g->remote, g->n_remotes, &q, i, profile));
+    else LT_TRY(lt_remote_fill(g->remote[0], &q, i, profile));
+    fill_remote_info(f, lt_clock_ns() - start);
     return LT_OK;
 }
 
 lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K)
 {
-    if (!g || !x || (!K && !g->remote)) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or K is NULL");
+    if (!g || !x || (!K && !g->n_remotes)) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or K is NULL");
     LT_TRY(lt_rows_check("X", x, g->circuit.q, g->opt.angle_scale));
     if (y) LT_TRY(lt_rows_check("Y", y, g->circuit.q, g->opt.angle_scale));
     if (y && g->opt.packed) return LT_FAIL(LT_ERR_ARGUMENT, "gram: a packed triangle was asked for, but with Y the matrix is not symmetric");
     fill f = { .g = g, .x = x, .y = y, .meter = { .fn = g->opt.progress, .ctx = g->opt.progress_ctx, .repair = g->opt.repair, .profile = g->opt.profile_memory },
                .out = { .K = K, .f32 = g->opt.return_dtype == LT_GRAM_FLOAT32, .packed = g->opt.packed } };
     lt_span span = lt_trace_span_begin("gram");
-    lt_status s = g->remote ? run_remote(&f) : run(&f);
+    lt_status s = g->n_remotes ? run_remote(&f) : run(&f);
     lt_trace_span_end(span);
     return s;
 }
@@ -538,7 +584,7 @@ lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
     LT_TRY(lt_rows_check("X", x, g->circuit.q, g->opt.angle_scale));
     if (g->circuit.q > LT_STATES_MAX_QUBITS)
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits are too many for state vectors (at most %d)", g->circuit.q, LT_STATES_MAX_QUBITS);
-    if (g->remote) return lt_remote_states(g->remote, x, out);
+    if (g->n_remotes) return lt_remote_states(g->remote[0], x, out);
     const lt_gram_loops *loops = lt_states_loops(g->isa, g->opt.dtype, g->circuit.q);
     lt_state_maker m = lt_state_maker_of(&g->circuit, loops, g->opt.dtype);
     int n_slots = (int)LT_MIN((int64_t)lt_pool_threads(g->pool), (x->n - 1) / loops->lanes + 1);
@@ -547,5 +593,5 @@ lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
 }
 
 lt_gram_info lt_gram_get_info(const lt_gram *g) { return g->info; }
-void *lt_gram_device_matrix(const lt_gram *g) { return g->remote ? lt_remote_matrix(g->remote) : NULL; }
+void *lt_gram_device_matrix(const lt_gram *g) { return g->n_remotes == 1 ? lt_remote_matrix(g->remote[0]) : NULL; }
 lt_gram_profile lt_gram_get_profile(const lt_gram *g) { return g->profile; }

@@ -34,12 +34,16 @@ const lt_option lt_gram_option_rows[LT_GRAM_N_OPTIONS] = {
     LT_OPTION_INT(G, state_tile, "state-tile", "-1", LT_AT_LEAST(-1), "N", "rows of states held at once when not all are; -1 = by memory"),
     LT_OPTION_BOOL(G, precompute_all_states, "precompute", "true", "hold all states when they fit"),
     LT_OPTION_REAL(G, vram_fraction, "vram-fraction", "0.95", LT_RANGE_OPEN_LO(0, 1), "F", "share of the device's free memory to use"),
-    LT_OPTION_BOOL(G, autotune, "autotune", "true", "method auto: prefer stored timings to the built-in threshold"),
+    LT_OPTION_BOOL(G, autotune, "autotune", "true", "prefer stored timings to what is built in: method auto, shapes of a GPU's tiles"),
     LT_OPTION_BOOL(G, dynamic_batch, "dynamic-batch", "false", "when not all states fit, change how many are held as memory and times allow"),
     LT_OPTION_BOOL(G, learn_tiles, "learn-tiles", "true", "remember which tiles were fast on this device, and use them where none are given"),
     LT_OPTION_BOOL(G, profile_memory, "profile-memory", "false", "record memory, transfers and kernel times"),
     LT_OPTION_BOOL(G, repair, "repair", "false", "replace numbers that are not finite (NaN and -Inf by 0, +Inf by 1) and count them, instead of failing"),
     LT_OPTION_INT(G, n_workers, "workers", "0", LT_RANGE_CLOSED(0, 4096), "N", "threads; 0 = all the device has"),
+    LT_OPTION_INT(G, streams, "streams", "2", LT_RANGE_CLOSED(1, 9), "N", "GPU: 1 all in order, 2 K comes home beside computing, more compute side by side"),
+    LT_OPTION_BOOL(G, pinned, "pinned", "true", "GPU: page-locked memory for X and K on their way"),
+    LT_OPTION_INT(G, sync_interval, "sync-interval", "32", LT_AT_LEAST(0), "N", "GPU: the host waits after N launches; 0 = never before the end"),
+    LT_OPTION_BOOL(G, cuda_graphs, "cuda-graphs", "false", "GPU: repeated small calls are captured once and replayed"),
 };
 #undef G
 static const lt_option_group groups[] = { { .rows = lt_gram_option_rows, .n_rows = LT_GRAM_N_OPTIONS } };

@@ -16,6 +16,12 @@ static double launch_ms(const lt_gram_profile *p)
     return p->kernel_launches ? 1e3 * p->kernel_seconds / (double)p->kernel_launches : 0;
 }
 
+static double hit_rate(const lt_gram_profile *p)
+{
+    int64_t all = p->graph_captures + p->graph_replays;
+    return all ? (double)p->graph_replays / (double)all : 0;
+}
+
 static void rule(FILE *to)
 {
     fputc('+', to);
@@ -46,6 +52,10 @@ lt_status lt_gram_profile_print(const lt_gram_profile *p, FILE *to)
     if (p->batch_calls)
         line(to, "Batch: %lld to %lld rows, %lld adjustments in %lld blocks", (long long)p->batch_min, (long long)p->batch_max,
              (long long)p->batch_adjustments, (long long)p->batch_calls);
+    if (p->streams)
+        line(to, "Streams: %d computing, balance %.2f, busy %.0f %%; %lld waits of the host", p->streams, p->stream_utilization, 100 * p->stream_busy,
+             (long long)p->syncs);
+    if (p->graph_captures) line(to, "Graphs: %lld captured, %lld replayed, hit rate %.2f", (long long)p->graph_captures, (long long)p->graph_replays, hit_rate(p));
     rule(to);
     return ferror(to) ? LT_FAIL(LT_ERR_IO, "gram: the profile could not be written") : LT_OK;
 }
@@ -64,6 +74,13 @@ void lt_gram_profile_json(const lt_gram_profile *p, lt_json *j)
     lt_json_field_int(j, "kernel_launches", p->kernel_launches);
     lt_json_field_double(j, "avg_kernel_time_ms", launch_ms(p));
     lt_json_field_double(j, "throughput_mpairs_per_sec", p->mpairs_per_s);
+    lt_json_field_int(j, "graph_captures", p->graph_captures);
+    lt_json_field_int(j, "graph_replays", p->graph_replays);
+    lt_json_field_double(j, "graph_hit_rate", hit_rate(p));
+    lt_json_field_int(j, "streams", p->streams);
+    lt_json_field_double(j, "stream_utilization", p->stream_utilization);
+    lt_json_field_double(j, "stream_busy", p->stream_busy);
+    lt_json_field_int(j, "host_waits", p->syncs);
     lt_json_field_int(j, "batch_adjustments", p->batch_adjustments);
     lt_json_field_int(j, "batch_min", p->batch_min);
     lt_json_field_int(j, "batch_max", p->batch_max);

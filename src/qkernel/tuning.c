@@ -1,4 +1,5 @@
-/* Timing states against transfer matrices, and the stored answers. SPDX-License-Identifier: BSD-3-Clause */
+/* Timing what there is to choose between: states and transfer matrices, shapes of a GPU's tiles.
+   SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/tuning.h"
 
 #include "base/alloc.h"
@@ -8,7 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TUNE_ROWS = 192, FIRST_QUBITS = 7, LAST_QUBITS = 12 };
+/* Where either method may win, and rows enough for the winner not to depend on their number. */
+typedef struct range { int64_t rows; int first_qubits, last_qubits; } range;
+static const range on_cpu = { 192, 7, 12 }, on_gpu = { 4096, 9, 14 };
+static const int shape_qubits[] = { 6, 8, 10, 12, 14, 16 };
+enum { MOST_QUBITS = 16 };
 
 static const lt_gram_method candidates[] = { LT_GRAM_STATES, LT_GRAM_TRANSFER };
 
@@ -23,7 +28,7 @@ bool lt_gram_stored_choice(lt_device *dev, int q, lt_gram_float type, lt_gram_me
     lt_tuner *tuner;
     lt_tune_entry entry;
     bool found = false;
-    if (q < FIRST_QUBITS || q > LAST_QUBITS) return false;
+    if (q < LT_MIN(on_cpu.first_qubits, on_gpu.first_qubits) || q > LT_MAX(on_cpu.last_qubits, on_gpu.last_qubits)) return false;
     /* A cache folder that cannot be read costs a tuned choice, not the result. */
     if (lt_tuner_open(dev, LT_TUNE_ESTIMATE, NULL, &tuner)) return false;
     name_problem(q, type, problem, sizeof problem);
@@ -39,7 +44,7 @@ bool lt_gram_stored_choice(lt_device *dev, int q, lt_gram_float type, lt_gram_me
 typedef struct trial {
     lt_gram *gram[LT_LEN(candidates)];
     lt_rows  x;
-    double  *K;
+    double  *K;                       /* NULL: it stays on the device */
 } trial;
 
 static lt_status run_candidate(void *ctx, int candidate, int64_t repeats)
@@ -67,19 +72,34 @@ static lt_status choose(lt_tuner *tuner, lt_device *dev, int q, lt_gram_float ty
     return lt_tuner_choose(tuner, problem, (int)LT_LEN(candidates), names, run_candidate, t, &choice);
 }
 
+/* Shapes first: methods are timed with the best of them. x: rows of MOST_QUBITS columns, or fewer. */
+static lt_status tune_type(lt_device *dev, lt_tuner *tuner, const range *r, bool gpu, lt_gram_float type, double *x, double *K)
+{
+    const double *weights = x + r->rows * MOST_QUBITS;
+    lt_rows rows = { .data = x, .dtype = LT_F64, .n = r->rows };
+    lt_status s = LT_OK;
+    for (size_t i = 0; gpu && !s && i < LT_LEN(shape_qubits); i++) s = lt_gram_tune_shapes(dev, tuner, shape_qubits[i], type, &rows, weights);
+    for (int q = r->first_qubits; !s && q <= r->last_qubits; q++) {
+        trial t = { .x = rows, .K = K };
+        s = choose(tuner, dev, q, type, &t, weights);
+        for (size_t i = 0; i < LT_LEN(t.gram); i++) lt_gram_destroy(t.gram[i]);
+    }
+    return s;
+}
+
 lt_status lt_gram_tune(lt_device *dev, lt_tuner *tuner)
 {
     if (!tuner) return LT_FAIL(LT_ERR_ARGUMENT, "gram_tune: the tuner is NULL");
-    if (dev && strncmp(lt_device_id(dev), "cpu", 3)) return LT_OK; /* nothing to choose between there */
-    double *x = lt_malloc((TUNE_ROWS + 2) * LAST_QUBITS * sizeof *x), *K = lt_malloc(TUNE_ROWS * TUNE_ROWS * sizeof *K);
-    lt_status s = x && K ? LT_OK : LT_ERR_MEMORY;
-    for (int i = 0; !s && i < (TUNE_ROWS + 2) * LAST_QUBITS; i++) x[i] = (double)(i * 37 % 101) * 0.06 - 3; /* any angles will do */
-    for (int type = 0; type < LT_GRAM_FLOAT_COUNT; type++)
-        for (int q = FIRST_QUBITS; !s && q <= LAST_QUBITS; q++) {
-            trial t = { .x = { .data = x, .dtype = LT_F64, .n = TUNE_ROWS }, .K = K };
-            s = choose(tuner, dev, q, type, &t, x + TUNE_ROWS * LAST_QUBITS);
-            for (size_t i = 0; i < LT_LEN(t.gram); i++) lt_gram_destroy(t.gram[i]);
-        }
+    lt_device_info info = { .computes = true };
+    if (dev) LT_TRY(lt_device_describe(dev, &info));
+    if (!info.computes) return LT_OK; /* nothing to time */
+    bool gpu = dev && strncmp(lt_device_id(dev), "cpu", 3);
+    const range *r = gpu ? &on_gpu : &on_cpu;
+    int64_t n = (r->rows + 2) * MOST_QUBITS;
+    double *x = lt_malloc((size_t)n * sizeof *x), *K = gpu ? NULL : lt_malloc((size_t)(r->rows * r->rows) * sizeof *K);
+    lt_status s = x && (gpu || K) ? LT_OK : LT_ERR_MEMORY;
+    for (int64_t i = 0; !s && i < n; i++) x[i] = (double)(i * 37 % 101) * 0.06 - 3; /* any angles will do */
+    for (int type = 0; !s && type < LT_GRAM_FLOAT_COUNT; type++) s = tune_type(dev, tuner, r, gpu, type, x, K);
     lt_free(x);
     lt_free(K);
     return s;

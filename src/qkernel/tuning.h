@@ -1,10 +1,14 @@
-/* The stored choice between states and transfer matrices. SPDX-License-Identifier: BSD-3-Clause */
+/* Stored choices: between states and transfer matrices, and among shapes of a GPU's tiles. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_QKERNEL_TUNING_H
 #define LT_QKERNEL_TUNING_H
 
-#include "lathe/gram.h"
+#include "qkernel/remote/remote.h"
 
 /* What the device's tuning file says for this many qubits: false when it says nothing. */
 bool lt_gram_stored_choice(lt_device *dev, int q, lt_gram_float type, lt_gram_method *method);
+/* The same for the shape of tiles of overlaps, on devices that have a choice. */
+bool lt_gram_stored_shape(lt_device *dev, int q, lt_gram_float type, lt_tile_shape *shape);
+/* Times them for this many qubits. x: as many columns as qubits are taken; weights: two layers. */
+lt_status lt_gram_tune_shapes(lt_device *dev, lt_tuner *tuner, int q, lt_gram_float type, const lt_rows *x, const double *weights);
 
 #endif

@@ -1,8 +1,13 @@
 /* Gram matrices on a device with memory of its own, against the CPU. Runs on the first CUDA device; where
    there is none the null device still walks the plans. SPDX-License-Identifier: BSD-3-Clause */
 #include "lathe/gram.h"
+#include "lathe/graph.h"
 #include "lathe/rng.h"
 #include "lt_test.h"
+
+#include "base/status.h"
+#include "qkernel/remote/parts.h"
+#include "qkernel/tuning.h"
 
 enum { MAX_N = 700, MAX_Q = 15, MAX_LAYERS = 3 };
 static double x[MAX_N * MAX_Q], y[MAX_N * MAX_Q], weights[MAX_LAYERS * MAX_Q * 3];
@@ -169,18 +174,252 @@ LT_TEST(a_matrix_that_stays)
     lt_gram_destroy(g);
 }
 
-LT_TEST(what_the_device_cannot_is_refused)
+LT_TEST(normalised_kernels)
+{
+    for (int method = LT_GRAM_STATES; method <= LT_GRAM_TRANSFER; method++)
+        for (int cross = 0; cross < 2; cross++)
+            for (int single = 0; single < 2; single++) {
+                setup s = usual(150, cross ? 90 : 0, 7, 2);
+                s.opt.method = method;
+                s.opt.re_embed_between_layers = method != LT_GRAM_PRODUCT;
+                s.opt.normalize = true;
+                s.opt.jitter = 1e-3;
+                s.opt.dtype = single ? LT_GRAM_FLOAT32 : LT_GRAM_FLOAT64;
+                s.opt.repair = true; /* nothing to repair: the same result */
+                compare(&s, "normalised");
+                s.opt.precompute_all_states = false;
+                s.opt.state_tile = 64;
+                compare(&s, "normalised, in blocks");
+            }
+}
+
+/* Every switch leaves the result as it is. */
+LT_TEST(switches_of_a_device)
+{
+    for (int kind = 0; kind < 7; kind++) {
+        setup s = usual(700, 0, kind == 6 ? 13 : 8, 2);
+        if (kind == 6) s.n = 300;
+        s.opt.streams = kind == 0 ? 1 : kind <= 2 ? 2 + kind : 9;
+        s.opt.sync_interval = kind == 3 ? 1 : kind == 4 ? 0 : 32;
+        s.opt.pinned = kind != 4;
+        s.opt.profile_memory = kind == 5 || kind == 6;
+        s.opt.dynamic_batch = kind == 5;
+        s.opt.autotune = s.opt.learn_tiles = kind != 3;
+        if (kind >= 2) s.opt.precompute_all_states = false, s.opt.state_tile = 128;
+        compare(&s, "switches");
+        s.m = 300;
+        s.n = 500;
+        compare(&s, "switches, with other columns");
+    }
+}
+
+LT_TEST(profiles_say_what_happened)
 {
     bool computes;
     lt_device *dev = device(&computes);
-    for (int kind = 0; kind < 3; kind++) {
-        setup s = usual(30, 20, 5, 2);
+    setup s = usual(700, 0, 8, 2);
+    lt_gram *g;
+    s.opt.profile_memory = true;
+    s.opt.streams = 3;
+    s.opt.precompute_all_states = false;
+    s.opt.state_tile = 128;
+    s.opt.sync_interval = 2;
+    LT_CHECK_OK(lt_gram_create(dev, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &g));
+    LT_CHECK_OK(lt_gram_fill(g, &(lt_rows){ x, LT_F64, s.n, s.q, 0 }, NULL, far));
+    lt_gram_profile p = lt_gram_get_profile(g);
+    lt_gram_info info = lt_gram_get_info(g);
+    LT_CHECK_EQ_INT(p.d2h_bytes, s.n * s.n * 8); /* K and nothing else: no state leaves the device */
+    LT_CHECK_EQ_INT(p.h2d_bytes, info.states_built * s.q * 8);
+    LT_CHECK_EQ_INT(p.streams, 2);
+    LT_CHECK(p.n_allocations >= 4 && p.peak_bytes > 0 && p.peak_bytes == info.peak_bytes);
+    LT_CHECK(p.syncs > 0 && p.kernel_launches > 6);
+    LT_CHECK(p.stream_utilization > 0 && p.stream_utilization <= 1);
+    if (computes) LT_CHECK(p.stream_busy > 0 && p.d2h_seconds > 0 && p.h2d_seconds > 0);
+    int64_t allocations = 0;
+    for (int i = 0; i < p.n_allocations; i++) allocations += p.allocation[i].bytes;
+    LT_CHECK(allocations <= p.peak_bytes && 2 * allocations > p.peak_bytes);
+    lt_gram_destroy(g);
+}
+
+/* The first call runs, the second is captured, the third only replayed; other sizes begin anew. */
+LT_TEST(small_calls_are_replayed)
+{
+    bool computes;
+    lt_device *dev = device(&computes);
+    for (int kind = 0; kind < 4; kind++) {
+        setup s = usual(180, kind == 1 ? 120 : 0, kind == 3 ? 13 : 7, 2);
+        if (kind == 2) s.opt.method = LT_GRAM_TRANSFER;
+        lt_gram *plain, *graphs;
+        LT_CHECK_OK(lt_gram_create(dev, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &plain));
+        s.opt.cuda_graphs = true;
+        s.opt.profile_memory = true;
+        LT_CHECK_OK(lt_gram_create(dev, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &graphs));
+        for (int call = 0; call < 4; call++) {
+            lt_rows X = { x + 11 * call, LT_F64, s.n, s.q, 0 }, Y = { y + 7 * call, LT_F64, s.m, s.q, 0 };
+            int64_t entries = s.n * (s.m ? s.m : s.n);
+            for (int64_t i = 0; i < entries; i++) near[i] = far[i] = NAN;
+            LT_CHECK_OK(lt_gram_fill(plain, &X, s.m ? &Y : NULL, near));
+            LT_CHECK_OK(lt_gram_fill(graphs, &X, s.m ? &Y : NULL, far));
+            LT_CHECK(worst(entries) == 0);
+            lt_gram_info info = lt_gram_get_info(graphs);
+            LT_CHECK_EQ_INT(info.graph_captures, call >= 1);
+            LT_CHECK_EQ_INT(info.graph_replays, call);
+            LT_CHECK(strstr(info.plan, call ? "this call was a replay" : "runs step by step") != NULL);
+        }
+        lt_rows fewer = { x, LT_F64, 100, s.q, 0 };
+        LT_CHECK_OK(lt_gram_fill(graphs, &fewer, NULL, far));
+        LT_CHECK_EQ_INT(lt_gram_get_info(graphs).graph_replays, 3);
+        LT_CHECK_EQ_INT(lt_gram_get_profile(graphs).graph_captures, 1);
+        lt_gram_destroy(plain);
+        lt_gram_destroy(graphs);
+    }
+}
+
+/* Two devices; where there is one GPU it is opened twice. */
+LT_TEST(several_devices)
+{
+    bool computes;
+    lt_device *dev[2] = { device(&computes), NULL };
+    LT_CHECK_OK(lt_device_open(computes ? "cuda" : "null", &dev[1]));
+    for (int kind = 0; kind < 5; kind++) {
+        setup s = usual(700, kind == 1 ? 500 : 0, 8, 2);
         lt_gram *g;
-        s.opt.repair = kind == 0, s.opt.dynamic_batch = kind == 1, s.opt.normalize = kind == 2;
-        LT_CHECK_OK(lt_gram_create(dev, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &g));
-        LT_CHECK_FAILS(lt_gram_fill(g, &(lt_rows){ x, LT_F64, s.n, s.q, 0 }, &(lt_rows){ y, LT_F64, s.m, s.q, 0 }, far), LT_ERR_UNSUPPORTED, "gram: ");
+        lt_rows X = { x, LT_F64, s.n, s.q, 0 }, Y = { y, LT_F64, s.m, s.q, 0 };
+        int64_t entries = s.n * (s.m ? s.m : s.n);
+        s.opt.symmetric = kind != 2;
+        s.opt.profile_memory = kind == 3;
+        if (kind == 3) s.opt.precompute_all_states = false, s.opt.state_tile = 128;
+        if (kind == 4) s.opt.method = LT_GRAM_TRANSFER;
+        fill(NULL, &s, near);
+        for (int64_t i = 0; i < entries; i++) far[i] = NAN;
+        LT_CHECK_OK(lt_gram_create_on(dev, 2, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &g));
+        LT_CHECK_OK(lt_gram_fill(g, &X, s.m ? &Y : NULL, far));
+        lt_gram_info info = lt_gram_get_info(g);
+        LT_CHECK_EQ_INT(info.devices, 2);
+        LT_CHECK_EQ_INT(info.pairs, s.m ? s.n * s.m : s.opt.symmetric ? s.n * (s.n + 1) / 2 : s.n * s.n);
+        LT_CHECK(strstr(info.plan, "devices: 2") != NULL);
+        double got = worst(entries);
+        if (computes ? !(got <= 1e-12) : !isfinite(got)) LT_TEST_FAIL("devices, kind %d: off by %g", kind, got); /* null writes zeros: everywhere */
+        LT_CHECK_FAILS(lt_gram_fill(g, &X, NULL, NULL), LT_ERR_UNSUPPORTED, "comes home");
         lt_gram_destroy(g);
     }
+    lt_device_close(dev[1]);
+}
+
+static bool stop_at_once(void *ctx, const lt_gram_progress *p) { (void)ctx; return p->pairs_done == 0; }
+
+LT_TEST(devices_stop_together)
+{
+    bool computes;
+    lt_device *dev[2] = { device(&computes), NULL };
+    LT_CHECK_OK(lt_device_open(computes ? "cuda" : "null", &dev[1]));
+    setup s = usual(700, 0, 8, 2);
+    lt_gram *g;
+    s.opt.progress = stop_at_once;
+    s.opt.precompute_all_states = false;
+    s.opt.state_tile = 64;
+    LT_CHECK_OK(lt_gram_create(dev[0], &s.opt, &(lt_weights){ weights, s.layers, s.q }, &g));
+    LT_CHECK_FAILS(lt_gram_fill(g, &(lt_rows){ x, LT_F64, s.n, s.q, 0 }, NULL, far), LT_ERR_CANCELLED, "stopped by the progress function");
+    lt_gram_destroy(g);
+    LT_CHECK_OK(lt_gram_create_on(dev, 2, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &g));
+    lt_status status = lt_gram_fill(g, &(lt_rows){ x, LT_F64, s.n, s.q, 0 }, NULL, far);
+    LT_CHECK(status == LT_ERR_CANCELLED || status == LT_OK); /* the other one may have taken every row */
+    lt_gram_destroy(g);
+    LT_CHECK_FAILS(lt_gram_create_on(dev, 0, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &g), LT_ERR_ARGUMENT, "0 devices");
+    dev[0] = NULL;
+    LT_CHECK_FAILS(lt_gram_create_on(dev, 2, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &g), LT_ERR_ARGUMENT, "is NULL");
+    lt_device_close(dev[1]);
+}
+
+/* Tiles over states of which one row is not a number: counted, and with repair replaced. */
+static void poisoned(lt_device *dev, int q, bool single, bool repair)
+{
+    enum { ROWS = 96, BAD_ROW = 70 };
+    lt_remote_kernels k;
+    lt_stream *st = lt_device_stream(dev);
+    lt_kernel_request request = { .method = LT_GRAM_STATES, .q = q, .single = single, .overlaps = true, .repair = repair };
+    size_t row_bytes = (size_t)1 << (q + (single ? 3 : 4)), padded = 2 * ROWS;
+    char *states, *jobs;
+    double *K;
+    lt_tile_faults faults = { 0, UINT64_MAX }, *there;
+    LT_CHECK_OK(lt_remote_kernels_build(dev, &request, &k));
+    LT_CHECK_OK(lt_device_alloc(dev, st, row_bytes * padded, "test", (void **)&states));
+    LT_CHECK_OK(lt_device_alloc(dev, st, ROWS * ROWS * sizeof *K, "test", (void **)&K));
+    LT_CHECK_OK(lt_device_alloc(dev, st, 1 << 16, "test", (void **)&jobs));
+    LT_CHECK_OK(lt_device_alloc(dev, st, sizeof faults, "test", (void **)&there));
+    LT_CHECK_OK(lt_stream_fill(st, states, 0, row_bytes * padded));
+    LT_CHECK_OK(lt_stream_fill(st, states + BAD_ROW * row_bytes, 0xff, row_bytes)); /* all bits set: NaN in every precision */
+    lt_tile_job job = { .n_rows = ROWS, .n_columns = ROWS, .half = 1, .mirror = 1, .pitch = ROWS, .mirror_pitch = ROWS, .faults = there };
+    lt_tile_at list[ROWS * ROWS / 256];
+    for (int r = 0; r < ROWS; r += k.tile_rows)
+        for (int c = 0; c < ROWS; c += k.tile_columns)
+            if (c + k.tile_columns > r) list[job.n_tiles++] = (lt_tile_at){ r, c };
+    LT_CHECK_OK(lt_stream_copy(st, there, &faults, sizeof faults, LT_TRANSFER_H2D, false));
+    LT_CHECK_OK(lt_stream_copy(st, jobs, &job, sizeof job, LT_TRANSFER_H2D, false));
+    LT_CHECK_OK(lt_stream_copy(st, jobs + sizeof job, list, sizeof list, LT_TRANSFER_H2D, false));
+    LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ k.tiles, (void *[]){ jobs, jobs + sizeof job, states, states, K, K } }));
+    LT_CHECK_OK(lt_stream_copy(st, far, K, ROWS * ROWS * sizeof *K, LT_TRANSFER_D2H, false));
+    LT_CHECK_OK(lt_stream_copy(st, &faults, there, sizeof faults, LT_TRANSFER_D2H, false));
+    LT_CHECK_OK(lt_stream_sync(st));
+    LT_CHECK_EQ_INT(faults.count, ROWS); /* its row from the diagonal on, and its column above */
+    LT_CHECK_EQ_INT(faults.first, BAD_ROW);
+    int bad = 0;
+    for (int i = 0; i < ROWS * ROWS; i++) bad += !(far[i] == 0);
+    LT_CHECK_EQ_INT(bad, repair ? 0 : 2 * ROWS - 1);
+    void *all[] = { states, K, jobs, there };
+    for (size_t i = 0; i < LT_LEN(all); i++) LT_CHECK_OK(lt_device_free(dev, st, all[i]));
+    lt_remote_kernels_destroy(&k);
+}
+
+LT_TEST(numbers_that_are_not_finite_are_found)
+{
+    bool computes;
+    lt_device *dev = device(&computes);
+    if (!computes) LT_SKIP("needs a device that computes");
+    for (int q = 3; q <= 7; q += 4)
+        for (int single = 0; single < 2; single++)
+            for (int repair = 0; repair < 2; repair++) poisoned(dev, q, single, repair);
+}
+
+/* An H200 and 100000 rows of 16 qubits: K stays on the device, states come in blocks; with more rows K passes in panels. */
+LT_TEST(plans_of_matrices_larger_than_the_device)
+{
+    lt_gram_options opt = lt_gram_defaults();
+    lt_remote_sizes s = { .n = 100000, .m = 100000, .tile_rows = 64, .tile_columns = 64, .free_bytes = 149000000000, .total_bytes = 150000000000,
+                          .n_slots = 2, .half = true, .row_bytes = (size_t)16 << 16, .element = 8, .opt = &opt };
+    for (int large = 0; large < 2; large++) {
+        lt_remote_plan p;
+        s.n = s.m = large ? 200000 : 100000;
+        LT_CHECK_OK(lt_remote_plan_make(&s, &p));
+        LT_CHECK(p.whole_k == !large && !p.bulk);
+        LT_CHECK(p.a_bytes + p.b_bytes + p.k_bytes + 2 * p.slot_bytes <= (size_t)(0.95 * 149e9));
+        LT_CHECK(p.block_rows >= 20000 && p.block_rows >= p.block_columns && p.panel_rows % 64 == 0);
+        LT_CHECK(large ? p.slot_bytes > 0 : p.slot_bytes == 0);
+    }
+    s.free_bytes = 1150000000;
+    LT_CHECK_FAILS(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }), LT_ERR_MEMORY, "vram_fraction 0.70");
+}
+
+/* Timed once, stored, found again by another handle. */
+LT_TEST(shapes_are_tuned_and_stored)
+{
+    bool computes;
+    lt_device *dev = device(&computes);
+    lt_tuner *tuner;
+    lt_tile_shape shape = { 0 };
+    lt_rows X = { x, LT_F64, 200, 6, 0 };
+    LT_CHECK_OK(lt_tuner_open(dev, LT_TUNE_MEASURE, NULL, &tuner));
+    int64_t before = lt_tuner_count(tuner);
+    LT_CHECK_OK(lt_gram_tune_shapes(dev, tuner, 6, LT_GRAM_FLOAT64, &X, weights));
+    LT_CHECK_OK(lt_gram_tune_shapes(dev, tuner, 6, LT_GRAM_FLOAT64, &X, weights));
+    LT_CHECK(lt_tuner_measured(tuner) + before == lt_tuner_count(tuner) && lt_tuner_count(tuner) >= 1);
+    LT_CHECK_OK(lt_tuner_save(tuner));
+    lt_tuner_destroy(tuner);
+    LT_CHECK(lt_gram_stored_shape(dev, 6, LT_GRAM_FLOAT64, &shape));
+    LT_CHECK(shape.warps_m == 2 && shape.depth >= 8 && shape.blocks >= 1);
+    LT_CHECK(!lt_gram_stored_shape(dev, 25, LT_GRAM_FLOAT64, &shape));
+    setup s = usual(300, 0, 6, 2);
+    compare(&s, "tuned");
 }
 
 LT_TEST(states_are_those_of_the_cpu)

@@ -50,7 +50,9 @@ template <int HELD> static __device__ __forceinline__ void store_tile(const tile
 #pragma unroll
         for (int c = 0; c < HELD; c++) {
             i64 row = at.x + ty + SIDE * r, column = at.y + tx + SIDE * c;
-            if (all || wanted(j, row, column)) store(j, k, row, column, v[r][c]);
+            bool here = all || wanted(j, row, column);
+            if (here) v[r][c] = finished(j, row, column, v[r][c]);
+            if (here) store(j, k, row, column, v[r][c]);
             shared[(tx + SIDE * c) * pitch + ty + SIDE * r] = v[r][c];
         }
     __syncthreads();
@@ -68,6 +70,15 @@ template <int HELD> static __device__ __forceinline__ void store_tile(const tile
 #define HELD 4
 #define TILE (SIDE * HELD)
 #define WIRES (COMPONENTS == 3 ? 10 : 16) /* fetched together: both sides fill the shared memory */
+
+/* What one wire contributes; with two components, its root. */
+static __device__ __forceinline__ double factor(const double *x, const double *y)
+{
+    double f = COMPONENTS == 3 ? 0.5 : 0;
+#pragma unroll
+    for (int i = 0; i < COMPONENTS; i++) f += x[i] * y[i];
+    return f;
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS) product(const tile_job *where, const int2 *tiles, const double *a, const double *b,
                                                               K_TYPE *k, K_TYPE *mirrored)
@@ -100,12 +111,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) product(const tile_job *wh
 #pragma unroll
                 for (int r = 0; r < HELD; r++)
 #pragma unroll
-                    for (int c = 0; c < HELD; c++) {
-                        double f = COMPONENTS == 3 ? 0.5 : 0;
-#pragma unroll
-                        for (int i = 0; i < COMPONENTS; i++) f += x[r][i] * y[c][i];
-                        v[r][c] *= f;
-                    }
+                    for (int c = 0; c < HELD; c++) v[r][c] *= factor(x[r], y[c]);
             }
             __syncthreads();
         }
@@ -114,6 +120,17 @@ extern "C" __global__ void __launch_bounds__(THREADS) product(const tile_job *wh
                 for (int c = 0; c < HELD; c++) v[r][c] *= v[r][c];
         store_tile<HELD>(j, k, mirrored, at, v, shared);
     }
+}
+
+/* k(x,x) of a row. */
+static __device__ double own(const double *a, i64 padded, i64 row)
+{
+    double v = 1, x[COMPONENTS];
+    for (int w = 0; w < Q; w++) {
+        for (int i = 0; i < COMPONENTS; i++) x[i] = a[(w * COMPONENTS + i) * padded + row];
+        v *= factor(x, x);
+    }
+    return COMPONENTS == 2 ? v * v : v;
 }
 
 #else
@@ -130,10 +147,10 @@ static __device__ __forceinline__ double2 conj(double2 x) { return make_double2(
 
 struct wire { double2 plus, minus, alpha, beta; };
 
-static __device__ __forceinline__ wire wire_at(const double *near_row)
+/* step: from one component to the next. */
+static __device__ __forceinline__ wire wire_at(const double *p, i64 step)
 {
-    const double *p = near_row;
-    wire w = { { p[0], p[TILE] }, { p[2 * TILE], p[3 * TILE] }, { p[4 * TILE], p[5 * TILE] }, { p[6 * TILE], p[7 * TILE] } };
+    wire w = { { p[0], p[step] }, { p[2 * step], p[3 * step] }, { p[4 * step], p[5 * step] }, { p[6 * step], p[7 * step] } };
     return w;
 }
 static __device__ __forceinline__ void matrix(const wire &x, const wire &y, double2 &m00, double2 &m01)
@@ -155,6 +172,46 @@ static __device__ __forceinline__ void step(double2 v[4], double2 pp, double2 pm
     v[3] = conj_mul(m00, sub(b, d));
 }
 
+/* The walk along the wires: a vector for each pair of bits on wire 0. */
+struct walk { double2 v[4][4], m[4], start[4]; };
+
+static __device__ __forceinline__ void first_wire(walk &k, const wire &x, const wire &y)
+{
+    double2 m00, m01;
+    matrix(x, y, m00, m01);
+    k.m[0] = m00, k.m[1] = m01, k.m[2] = make_double2(-m01.x, m01.y), k.m[3] = conj(m00);
+#pragma unroll
+    for (int s = 0; s < 4; s++) {
+        double2 bra = s & 2 ? sub(x.plus, x.minus) : add(x.plus, x.minus), ket = s & 1 ? sub(y.plus, y.minus) : add(y.plus, y.minus);
+        k.start[s] = conj_mul(bra, ket);
+#pragma unroll
+        for (int i = 0; i < 4; i++) k.v[s][i] = make_double2(i == s, 0);
+    }
+}
+
+static __device__ __forceinline__ void next_wire(walk &k, const wire &x, const wire &y)
+{
+    double2 m00, m01;
+    matrix(x, y, m00, m01);
+    double2 xp = make_double2(x.plus.x * 0.25, x.plus.y * 0.25), xm = make_double2(x.minus.x * 0.25, x.minus.y * 0.25);
+    double2 pp = conj_mul(xp, y.plus), pm = conj_mul(xp, y.minus), mp = conj_mul(xm, y.plus), mm = conj_mul(xm, y.minus);
+#pragma unroll
+    for (int s = 0; s < 4; s++) step(k.v[s], pp, pm, mp, mm, m00, m01);
+}
+
+static __device__ __forceinline__ double end_of(const walk &k)
+{
+    double2 sum = make_double2(0, 0);
+#pragma unroll
+    for (int s = 0; s < 4; s++) {
+        double2 end = make_double2(0, 0);
+#pragma unroll
+        for (int i = 0; i < 4; i++) end = add(end, mul(k.v[s][i], k.m[PARITY_RING ? i ^ s : s]));
+        sum = add(sum, mul(k.start[s], end));
+    }
+    return (sum.x * sum.x + sum.y * sum.y) * 0.0625;
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS) transfer(const tile_job *where, const int2 *tiles, const double *a, const double *b,
                                                                K_TYPE *k, K_TYPE *mirrored)
 {
@@ -163,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) transfer(const tile_job *w
     int tx = threadIdx.x % SIDE, ty = threadIdx.x / SIDE;
     for (i64 t = blockIdx.x; t < j.n_tiles; t += gridDim.x) {
         int2 at = tiles[t];
-        double2 v[4][4], m[4], start[4];
+        walk here;
         for (int w = 0; w < Q; w++) {
             if (threadIdx.x < COMPONENTS * TILE) {
                 int c = threadIdx.x / TILE, i = threadIdx.x % TILE;
@@ -171,36 +228,33 @@ extern "C" __global__ void __launch_bounds__(THREADS) transfer(const tile_job *w
                 near_b[c][i] = b[(w * COMPONENTS + c) * j.b_rows + at.y + i];
             }
             __syncthreads();
-            wire x = wire_at(&near_a[0][ty]), y = wire_at(&near_b[0][tx]);
-            double2 m00, m01;
-            matrix(x, y, m00, m01);
-            if (w == 0) {
-                m[0] = m00, m[1] = m01, m[2] = make_double2(-m01.x, m01.y), m[3] = conj(m00);
-#pragma unroll
-                for (int s = 0; s < 4; s++) {
-                    double2 bra = s & 2 ? sub(x.plus, x.minus) : add(x.plus, x.minus), ket = s & 1 ? sub(y.plus, y.minus) : add(y.plus, y.minus);
-                    start[s] = conj_mul(bra, ket);
-#pragma unroll
-                    for (int i = 0; i < 4; i++) v[s][i] = make_double2(i == s, 0);
-                }
-            } else {
-                double2 xp = make_double2(x.plus.x * 0.25, x.plus.y * 0.25), xm = make_double2(x.minus.x * 0.25, x.minus.y * 0.25);
-                double2 pp = conj_mul(xp, y.plus), pm = conj_mul(xp, y.minus), mp = conj_mul(xm, y.plus), mm = conj_mul(xm, y.minus);
-#pragma unroll
-                for (int s = 0; s < 4; s++) step(v[s], pp, pm, mp, mm, m00, m01);
-            }
+            wire x = wire_at(&near_a[0][ty], TILE), y = wire_at(&near_b[0][tx], TILE);
+            if (w == 0) first_wire(here, x, y);
+            else next_wire(here, x, y);
             __syncthreads();
         }
-        double2 sum = make_double2(0, 0);
-#pragma unroll
-        for (int s = 0; s < 4; s++) {
-            double2 end = make_double2(0, 0);
-#pragma unroll
-            for (int i = 0; i < 4; i++) end = add(end, mul(v[s][i], m[PARITY_RING ? i ^ s : s]));
-            sum = add(sum, mul(start[s], end));
-        }
-        double out[1][1] = { { (sum.x * sum.x + sum.y * sum.y) * 0.0625 } };
+        double out[1][1] = { { end_of(here) } };
         store_tile<1>(j, k, mirrored, at, out, turned);
     }
 }
+
+/* k(x,x) of a row. */
+static __device__ double own(const double *a, i64 padded, i64 row)
+{
+    walk here;
+    for (int w = 0; w < Q; w++) {
+        wire x = wire_at(a + (i64)w * COMPONENTS * padded + row, padded);
+        if (w == 0) first_wire(here, x, x);
+        else next_wire(here, x, x);
+    }
+    return end_of(here);
+}
 #endif
+
+/* sqrt(max(k(x,x) + jitter, 1e-12)) of each row, for normalising. */
+extern "C" __global__ void __launch_bounds__(THREADS) wire_roots(const rows_job *where, const double *jitter, const double *a, double *roots)
+{
+    const rows_job j = *where;
+    for (i64 row = blockIdx.x * (i64)THREADS + threadIdx.x; row < j.n_rows; row += gridDim.x * (i64)THREADS)
+        roots[row] = sqrt(fmax(own(a, j.padded_rows, row) + *jitter, 1e-12));
+}

@@ -18,7 +18,8 @@ extern "C" __global__ void __launch_bounds__(SIDE * SIDE) overlap(const tile_job
             re += xr * yr + xi * yi;
             im += xr * yi - xi * yr;
         }
-        store(j, k, row, column, re * re + im * im);
-        if (j.mirror) store_mirrored(j, mirrored, row, column, re * re + im * im);
+        double v = finished(j, row, column, re * re + im * im);
+        store(j, k, row, column, v);
+        if (j.mirror) store_mirrored(j, mirrored, row, column, v);
     }
 }

@@ -35,12 +35,13 @@ static __device__ __forceinline__ void put_pair(K_TYPE *to, double v0, double v1
     else to[0] = (K_TYPE)v0, to[1] = (K_TYPE)v1;
 }
 
-/* Both places of a warp's entries, all of them wanted. */
-static __device__ __forceinline__ void put_all(const tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
+/* Both places of a warp's entries, all of them wanted. The largest exponent tells whether one is not finite. */
+static __device__ __forceinline__ unsigned put_all(const tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
 {
     K_TYPE *to = k + row * j.pitch + column, *turned = mirrored + column * j.mirror_pitch + row;
     bool together = j.pitch % 2 == 0 && (unsigned long long)to % (2 * sizeof(K_TYPE)) == 0;
     bool mirror = j.mirror;
+    unsigned largest = 0;
 #pragma unroll
     for (int m = 0; m < FRAGMENTS_M; m++)
 #pragma unroll
@@ -48,14 +49,18 @@ static __device__ __forceinline__ void put_all(const tile_job &j, K_TYPE *k, K_T
 #pragma unroll
             for (int h = 0; h < 2; h++) {
                 double v0 = modulus(s, m, n, 2 * h), v1 = modulus(s, m, n, 2 * h + 1);
+                largest = max(largest, max(exponent_of(v0), exponent_of(v1)));
+                v0 = normalized(j, row + 16 * m + 8 * h, column + 8 * n, v0);
+                v1 = normalized(j, row + 16 * m + 8 * h, column + 8 * n + 1, v1);
                 put_pair(to + (16 * m + 8 * h) * j.pitch + 8 * n, v0, v1, together);
                 if (!mirror) continue;
                 turned[8 * n * j.mirror_pitch + 16 * m + 8 * h] = (K_TYPE)v0;
                 turned[(8 * n + 1) * j.mirror_pitch + 16 * m + 8 * h] = (K_TYPE)v1;
             }
+    return largest;
 }
 
-/* The same where the tile reaches past the matrix or below its diagonal. */
+/* The same where the tile reaches past the matrix or below its diagonal, and where an entry is not finite. */
 static __device__ void put_wanted(const tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
 {
 #pragma unroll
@@ -66,7 +71,7 @@ static __device__ void put_wanted(const tile_job &j, K_TYPE *k, K_TYPE *mirrored
             for (int c = 0; c < 4; c++) {
                 i64 i = row + 16 * m + 8 * (c / 2), l = column + 8 * n + c % 2;
                 if (!wanted(j, i, l)) continue;
-                double v = modulus(s, m, n, c);
+                double v = finished(j, i, l, modulus(s, m, n, c));
                 store(j, k, i, l, v);
                 if (j.mirror) store_mirrored(j, mirrored, i, l, v);
             }
@@ -74,13 +79,15 @@ static __device__ void put_wanted(const tile_job &j, K_TYPE *k, K_TYPE *mirrored
 
 /* Long states: blocks that share rows or columns drift apart until what one reads has left the cache
    when the next one wants it. So all blocks of a round wait for each other after every SLICE. They are
-   resident together, so they do meet. */
+   resident together, so they do meet, unless other work holds a part of the device: then they give up
+   waiting after some milliseconds, which costs time but never the result. */
 #define SLICE 4096
-static __device__ __forceinline__ void meet(tile_job *where, unsigned long long expected)
+#define PATIENCE 32768
+static __device__ __forceinline__ void meet(tile_job *where, unsigned long long expected, int &patience)
 {
     if (threadIdx.x == 0) {
         atomicAdd(&where->arrived, 1ull);
-        while (*(volatile unsigned long long *)&where->arrived < expected) __nanosleep(64);
+        while (patience > 0 && *(volatile unsigned long long *)&where->arrived < expected) __nanosleep(128), patience--;
     }
     __syncthreads();
 }
@@ -100,6 +107,7 @@ overlap(tile_job *where, const int2 *tiles, const amplitude_t *a, const amplitud
     }
     int slot = 0; /* of the stage to multiply next */
     unsigned long long met = 0; /* arrivals of all rounds and slices so far */
+    int patience = PATIENCE;
     for (; t < j.n_tiles; t += gridDim.x) {
         sums acc = {};
         i64 later = t + gridDim.x;
@@ -108,7 +116,7 @@ overlap(tile_job *where, const int2 *tiles, const amplitude_t *a, const amplitud
             if (AMPLITUDES > SLICE && s && s % (SLICE / DEPTH) == 0) {
                 i64 left = j.n_tiles - (t - blockIdx.x);
                 met += left < gridDim.x ? left : gridDim.x;
-                meet(where, met);
+                meet(where, met, patience);
             }
             wait_copies();
             __syncthreads();
@@ -122,8 +130,9 @@ overlap(tile_job *where, const int2 *tiles, const amplitude_t *a, const amplitud
             slot = slot == STAGES - 1 ? 0 : slot + 1;
         }
         i64 row = at.x + warp / WARPS_N * WARP_M, column = at.y + warp % WARPS_N * WARP_N;
-        if (all_wanted(j, row, WARP_M, column, WARP_N)) put_all(j, k, mirrored, row + lane / 4, column + 2 * (lane % 4), acc);
-        else put_wanted(j, k, mirrored, row + lane / 4, column + 2 * (lane % 4), acc);
+        bool all = all_wanted(j, row, WARP_M, column, WARP_N);
+        row += lane / 4, column += 2 * (lane % 4);
+        if (!all || put_all(j, k, mirrored, row, column, acc) >= NOT_FINITE) put_wanted(j, k, mirrored, row, column, acc);
         at = next;
     }
 }

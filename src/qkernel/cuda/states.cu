@@ -4,17 +4,10 @@
    A chunk is 4096 amplitudes: several small states, one state of 12 wires, or a part of a larger one.
    A thread holds 16 of them at a time and applies up to four gates before it writes them back; where
    the address is swizzled, no pass meets a bank conflict. All arithmetic is double; AMPLITUDE_T is what
-   is stored.
-
-   Fixed when compiled: Q (wires), REAL_T (float or double). */
-
-typedef long long i64;
-struct su2 { double ar, ai, br, bi; };       /* [[a, -b*], [b, a*]] */
-struct amplitude_t { REAL_T x, y; };
+   is stored. Stands behind states.cuh. */
 
 #define LOCAL (Q < 12 ? Q : 12)               /* wires of a chunk */
 #define CHUNK 4096
-#define THREADS 256
 #define HELD (CHUNK / THREADS)
 #define GROUP (CHUNK >> LOCAL)                /* states of a chunk */
 #define PARTS (1ll << (Q - LOCAL))            /* chunks of a state */
@@ -22,19 +15,7 @@ struct amplitude_t { REAL_T x, y; };
 #define NIBBLES ((Q + 3) / 4)
 #define BY_TABLE (Q >= 8)                     /* product states from tables of four wires each */
 
-/* What a launch works on; see gram_cuda.h. */
-struct job {
-    i64 n_rows;
-    i64 n_stages, first_stage, last_stage;    /* coefficients there are; stages to apply here */
-    i64 generate;                             /* begin with the product state of stage 0, not with what is in memory */
-};
-
 static __device__ __forceinline__ int place(int e) { return e ^ ((e >> 4) & 7); }
-
-static __device__ __forceinline__ double2 times(double2 a, double2 b)
-{
-    return make_double2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
-}
 
 static __device__ __forceinline__ void apply(const su2 g, double2 &x, double2 &y)
 {
@@ -233,26 +214,49 @@ extern "C" __global__ void permute(const job *where, const unsigned *low, const 
 
 /* ---- for products in single precision ---- */
 
-/* The nearest half-precision number, as bits, and what is left. */
-static __device__ __forceinline__ unsigned half_of(float x, float *left)
-{
-    unsigned short h;
-    float back;
-    asm("cvt.rn.f16.f32 %0, %1;\n" : "=h"(h) : "f"(x));
-    asm("cvt.f32.f16 %0, %1;\n" : "=f"(back) : "h"(h));
-    *left = x - back;
-    return h;
-}
-
 /* Pairs of amplitudes, in place, as overlap_f32.cu reads them. */
 extern "C" __global__ void __launch_bounds__(THREADS) split_pairs(const job *where, uint4 *states)
 {
     i64 total = where->n_rows << (Q - 1);
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < total; i += gridDim.x * (i64)THREADS) {
         uint4 v = states[i];
-        float x[4] = { __uint_as_float(v.x), __uint_as_float(v.y), __uint_as_float(v.z), __uint_as_float(v.w) }, left[4], none;
-        unsigned h[4], l[4];
-        for (int k = 0; k < 4; k++) h[k] = half_of(x[k] * 1024, &left[k]), l[k] = half_of(left[k], &none);
-        states[i] = make_uint4(h[0] | h[2] << 16, h[1] | h[3] << 16, l[0] | l[2] << 16, l[1] | l[3] << 16);
+        float x[4] = { __uint_as_float(v.x), __uint_as_float(v.y), __uint_as_float(v.z), __uint_as_float(v.w) };
+        states[i] = split_pair(x);
+    }
+}
+
+/* ---- for normalising ---- */
+
+/* The squares of two numbers that were split in two. */
+static __device__ __forceinline__ double square_of(unsigned high, unsigned low)
+{
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        float h, l;
+        asm("cvt.f32.f16 %0, %1;\n" : "=f"(h) : "h"((unsigned short)(high >> 16 * i)));
+        asm("cvt.f32.f16 %0, %1;\n" : "=f"(l) : "h"((unsigned short)(low >> 16 * i)));
+        double v = ((double)h + (double)l) * 0x1p-10;
+        sum += v * v;
+    }
+    return sum;
+}
+
+/* sqrt(max(k(x,x) + jitter, 1e-12)) of each row, k(x,x) being its squared norm squared. A warp per row. */
+extern "C" __global__ void __launch_bounds__(THREADS) state_roots(const job *where, const double *jitter, const amplitude_t *states, double *roots)
+{
+    i64 n = where->n_rows;
+    int lane = threadIdx.x % 32;
+    for (i64 row = (blockIdx.x * (i64)THREADS + threadIdx.x) / 32; row < n; row += gridDim.x * (i64)(THREADS / 32)) {
+        const amplitude_t *s = states + (row << Q);
+        double sum = 0;
+        if (SPLIT)
+            for (i64 i = lane; i < (i64)1 << Q >> 1; i += 32) {
+                uint4 v = ((const uint4 *)s)[i];
+                sum += square_of(v.x, v.z) + square_of(v.y, v.w);
+            }
+        else
+            for (i64 i = lane; i < (i64)1 << Q; i += 32) sum += (double)s[i].x * s[i].x + (double)s[i].y * s[i].y;
+        for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+        if (lane == 0) roots[row] = sqrt(fmax(sum * sum + *jitter, 1e-12));
     }
 }

@@ -2,15 +2,17 @@
 #include "qkernel/remote/parts.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/status.h"
 
 #include <stdio.h>
 #include <string.h>
 
-extern const char lt_text_tile_job_cuh[], lt_text_states_cu[], lt_text_closed_cu[], lt_text_overlap_shape_cuh[], lt_text_overlap_tiles_cuh[],
+extern const char lt_text_tile_job_cuh[], lt_text_states_cuh[], lt_text_states_cu[], lt_text_states_two_cu[], lt_text_closed_cu[], lt_text_overlap_shape_cuh[], lt_text_overlap_tiles_cuh[],
     lt_text_overlap_f64_cu[], lt_text_overlap_f32_cu[], lt_text_overlap_plain_cu[];
 
-enum { MAX_OPTIONS = 12, STATES_THREADS = 256, CLOSED_SIDE = 16, PRODUCT_TILE = 64, PLAIN_FROM_QUBITS = 4, CHUNK = 1 << LT_CHUNK_WIRES };
+enum { MAX_OPTIONS = 12, STATES_THREADS = 256, CLOSED_SIDE = 16, PRODUCT_TILE = 64, PLAIN_FROM_QUBITS = 4, SLICE = 4096 /* as overlap_tiles.cuh */, CHUNK = 1 << LT_CHUNK_WIRES };
+enum { TWO_STAGES_FROM = 6 }; /* qubits: below, most of a block per state would idle */
 
 /* ---- definitions for a text ---- */
 
@@ -32,6 +34,14 @@ static void define_type(defines *d, const char *name, bool single)
     snprintf(d->text[d->n], sizeof d->text[0], "-D%s=%s", name, single ? "float" : "double");
     d->list[d->n] = d->text[d->n];
     d->n++;
+}
+
+/* What every text that fills tiles of K wants to know. */
+static void define_result(defines *d, const lt_kernel_request *q)
+{
+    define_type(d, "K_TYPE", q->k_single);
+    define(d, "NORMALIZE", q->normalize);
+    define(d, "REPAIR", q->repair);
 }
 
 typedef struct launch_shape { unsigned blocks, threads; size_t shared_bytes; int n_args; } launch_shape;
@@ -63,6 +73,15 @@ static lt_status resident_blocks(lt_device *dev, int per_multiprocessor, unsigne
     return LT_OK;
 }
 
+/* What all blocks of a multiprocessor have together: 227 KiB from compute capability 9 on, 99 KiB on 8.9. */
+static lt_status shared_limit(lt_device *dev, size_t *out)
+{
+    lt_device_info info;
+    LT_TRY(lt_device_describe(dev, &info));
+    *out = (size_t)(strstr(info.features, "sm_8") ? 99 : 227) << 10;
+    return LT_OK;
+}
+
 /* ---- states ---- */
 
 /* The chunk, tables of four wires each, and the gates of one stage: as states.cu lays them out. */
@@ -72,23 +91,52 @@ static size_t chunk_shared_bytes(int q)
     return 16 * (size_t)CHUNK + (q >= 8 ? group * nibbles * 16 * 16 : 0) + group * (size_t)q * sizeof(lt_su2);
 }
 
-static lt_status build_states(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *k)
+/* Tables at their end and one wire before, and the gates: as states_two.cu lays them out. */
+static size_t two_stages_shared_bytes(int q)
 {
-    defines d = { .n = 0 };
+    int left = q / 2, right = q - left;
+    return 16 * (((size_t)4 << left) + ((size_t)4 << right) + ((size_t)8 << (right - 1))) + 2 * (size_t)q * sizeof(lt_su2);
+}
+
+static lt_status build_two_stages(lt_device *dev, const lt_kernel_request *q, const defines *d, lt_remote_kernels *k)
+{
+    unsigned blocks;
+    size_t shared = two_stages_shared_bytes(q->q), limit;
+    LT_TRY(shared_limit(dev, &limit));
+    LT_TRY(resident_blocks(dev, (int)LT_MAX(1, LT_MIN(8, limit / (shared + 1024))), &blocks));
+    return build(dev, (texts){ { lt_text_states_cuh, lt_text_states_two_cu } }, "two_stages", "gram states of two stages", d,
+                 (launch_shape){ blocks, STATES_THREADS, shared, 3 }, &k->two_stages);
+}
+
+static lt_status build_chunks(lt_device *dev, const lt_kernel_request *q, texts text, const defines *d, bool split, lt_remote_kernels *k)
+{
     unsigned some, many;
     size_t shared = chunk_shared_bytes(q->q);
     LT_TRY(resident_blocks(dev, shared > ((size_t)96 << 10) ? 1 : 2, &some));
     LT_TRY(resident_blocks(dev, 8, &many));
+    LT_TRY(build(dev, text, "chunks", "gram states", d, (launch_shape){ some, STATES_THREADS, shared, 5 }, &k->chunks));
+    if (split) LT_TRY(build(dev, text, "split_pairs", "gram split pairs", d, (launch_shape){ many, STATES_THREADS, 0, 2 }, &k->split_pairs));
+    if (q->q <= LT_CHUNK_WIRES) return LT_OK;
+    return build(dev, text, "high_wires", "gram high wires", d, (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->high_wires);
+}
+
+static lt_status build_states(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *k)
+{
+    defines d = { .n = 0 };
+    unsigned many;
+    bool split = q->single && q->overlaps && q->q >= PLAIN_FROM_QUBITS;
+    size_t limit;
+    LT_TRY(shared_limit(dev, &limit));
+    LT_TRY(resident_blocks(dev, 8, &many));
+    bool one_pass = q->two_stages && q->q >= TWO_STAGES_FROM && two_stages_shared_bytes(q->q) <= limit;
     define(&d, "Q", q->q);
     define_type(&d, "REAL_T", q->single);
-    texts text = { { lt_text_states_cu } };
+    define(&d, "SPLIT", split);
+    texts text = { { lt_text_states_cuh, lt_text_states_cu } };
     LT_TRY(build(dev, text, "fuse_gates", "gram fuse gates", &d, (launch_shape){ many, STATES_THREADS, 0, 7 }, &k->fuse_gates));
-    LT_TRY(build(dev, text, "chunks", "gram states", &d, (launch_shape){ some, STATES_THREADS, shared, 5 }, &k->chunks));
     LT_TRY(build(dev, text, "permute", "gram permute", &d, (launch_shape){ many, STATES_THREADS, 0, 5 }, &k->permute));
-    if (q->single && q->q >= PLAIN_FROM_QUBITS)
-        LT_TRY(build(dev, text, "split_pairs", "gram split pairs", &d, (launch_shape){ many, STATES_THREADS, 0, 2 }, &k->split_pairs));
-    if (q->q <= LT_CHUNK_WIRES) return LT_OK;
-    return build(dev, text, "high_wires", "gram high wires", &d, (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->high_wires);
+    if (q->normalize) LT_TRY(build(dev, text, "state_roots", "gram norms", &d, (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->roots));
+    return one_pass ? build_two_stages(dev, q, &d, k) : build_chunks(dev, q, text, &d, split, k);
 }
 
 /* ---- tiles of overlaps ---- */
@@ -106,13 +154,18 @@ static size_t shared_bytes(const lt_tile_shape *s)
     return (size_t)((s->depth + 4) * s->stages * (16 * s->fragments_m * s->warps_m + 8 * s->fragments_n * s->warps_n)) * 16;
 }
 
-/* What all blocks of a multiprocessor have together: 227 KiB from compute capability 9 on, 99 KiB on 8.9. */
-static lt_status shared_limit(lt_device *dev, size_t *out)
+static texts overlap_texts(bool single)
 {
-    lt_device_info info;
-    LT_TRY(lt_device_describe(dev, &info));
-    *out = (size_t)(strstr(info.features, "sm_8") ? 99 : 227) << 10;
-    return LT_OK;
+    return (texts){ { lt_text_tile_job_cuh, lt_text_overlap_shape_cuh, single ? lt_text_overlap_f32_cu : lt_text_overlap_f64_cu,
+                      lt_text_overlap_tiles_cuh } };
+}
+
+uint64_t lt_remote_tiles_digest(bool single)
+{
+    texts t = overlap_texts(single);
+    uint64_t digest = 0;
+    for (int i = 0; i < MAX_TEXTS; i++) digest = lt_hash64(t.part[i], strlen(t.part[i]), digest);
+    return digest;
 }
 
 static lt_status build_tensor_tiles(lt_device *dev, const lt_kernel_request *q, defines *d, lt_remote_kernels *k)
@@ -123,6 +176,7 @@ static lt_status build_tensor_tiles(lt_device *dev, const lt_kernel_request *q, 
     int length = q->single ? 1 << (q->q - 1) : 1 << q->q; /* in units of 16 bytes */
     LT_TRY(shared_limit(dev, &limit));
     define(d, "AMPLITUDES", length);
+    k->meets = length > SLICE;
     while (s.depth > length) s.depth /= 2;
     s.stages = LT_MAX(2, LT_MIN(s.stages, length / s.depth + 1)); /* overlap_tiles.cuh */
     while (s.stages > 2 && (size_t)s.blocks * shared_bytes(&s) > limit) s.stages--;
@@ -137,9 +191,7 @@ static lt_status build_tensor_tiles(lt_device *dev, const lt_kernel_request *q, 
     define(d, "BLOCKS", s.blocks);
     LT_TRY(resident_blocks(dev, s.blocks, &blocks));
     snprintf(k->name, sizeof k->name, "%s_tensor_%dx%d", q->single ? "overlap_f32" : "overlap3_f64", k->tile_rows, k->tile_columns);
-    texts t = { { lt_text_tile_job_cuh, lt_text_overlap_shape_cuh, q->single ? lt_text_overlap_f32_cu : lt_text_overlap_f64_cu,
-                  lt_text_overlap_tiles_cuh } };
-    return build(dev, t, "overlap", k->name, d,
+    return build(dev, overlap_texts(q->single), "overlap", k->name, d,
                  (launch_shape){ blocks, (unsigned)(32 * s.warps_m * s.warps_n), shared_bytes(&s), 6 }, &k->tiles);
 }
 
@@ -147,7 +199,7 @@ static lt_status build_overlaps(lt_device *dev, const lt_kernel_request *q, lt_r
 {
     defines d = { .n = 0 };
     unsigned blocks;
-    define_type(&d, "K_TYPE", q->k_single);
+    define_result(&d, q);
     if (q->q >= PLAIN_FROM_QUBITS) return build_tensor_tiles(dev, q, &d, k);
     define(&d, "AMPLITUDES", 1ll << q->q);
     define_type(&d, "REAL_T", q->single);
@@ -168,12 +220,13 @@ static lt_status build_closed(lt_device *dev, const lt_kernel_request *q, lt_rem
     define(&d, "Q", q->q);
     define(&d, "COMPONENTS", q->components);
     define(&d, "PARITY_RING", q->parity_ring);
-    define_type(&d, "K_TYPE", q->k_single);
+    define_result(&d, q);
     LT_TRY(resident_blocks(dev, transfer ? 1 : 2, &blocks));
     LT_TRY(resident_blocks(dev, 8, &many));
     k->tile_rows = k->tile_columns = transfer ? CLOSED_SIDE : PRODUCT_TILE;
     snprintf(k->name, sizeof k->name, "%s_f64_%dx%d", lt_gram_method_name(q->method), k->tile_rows, k->tile_columns);
     texts t = { { lt_text_tile_job_cuh, lt_text_closed_cu } };
+    if (q->normalize) LT_TRY(build(dev, t, "wire_roots", "gram norms", &d, (launch_shape){ many, CLOSED_SIDE * CLOSED_SIDE, 0, 4 }, &k->roots));
     LT_TRY(build(dev, t, "wire_numbers", "gram wire numbers", &d, (launch_shape){ many, STATES_THREADS, 0, 6 }, &k->wire_numbers));
     return build(dev, t, transfer ? "transfer" : "product", k->name, &d,
                  (launch_shape){ blocks, CLOSED_SIDE * CLOSED_SIDE, 0, 6 }, &k->tiles);
@@ -183,7 +236,7 @@ static lt_status build_closed(lt_device *dev, const lt_kernel_request *q, lt_rem
 
 void lt_remote_kernels_destroy(lt_remote_kernels *k)
 {
-    lt_kernel *all[] = { k->fuse_gates, k->chunks, k->high_wires, k->permute, k->split_pairs, k->wire_numbers, k->tiles };
+    lt_kernel *all[] = { k->fuse_gates, k->two_stages, k->chunks, k->high_wires, k->permute, k->split_pairs, k->wire_numbers, k->roots, k->tiles };
     for (size_t i = 0; i < LT_LEN(all); i++) lt_kernel_destroy(all[i]);
     *k = (lt_remote_kernels){ 0 };
 }

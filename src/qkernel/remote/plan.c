@@ -10,6 +10,7 @@
 #define SLOT_SHARE 0.125           /* of the budget, for parts of K on their way home */
 enum { PANELS_WANTED = 12 };       /* so that bringing K home hides behind computing it ... */
 #define PANEL_MIN_BYTES 16e6       /* ... unless K is so small that launches would show */
+enum { BATCH_MIN = 64, BATCH_MAX = 16384 }; /* bounds of dynamic_batch */
 
 static double gib(double bytes) { return bytes / (1024.0 * 1024 * 1024); }
 static int64_t round_up(int64_t v, int64_t unit) { return (v + unit - 1) / unit * unit; }
@@ -34,13 +35,13 @@ static int64_t rows_together(const lt_remote_sizes *s, const lt_remote_plan *p, 
     return LT_MIN(p->block_rows, round_up(LT_MAX(share, least), unit));
 }
 
-/* Panels of K: two on the device at a time, each with its mirror image. */
+/* Panels of K: some on the device at a time, each with its mirror image. */
 static void choose_panels(const lt_remote_sizes *s, double budget, lt_remote_plan *p)
 {
     int64_t unit = s->tile_rows;
     double row = (double)(p->half ? 2 : 1) * (double)p->block_columns * (double)s->element;
-    p->panel_rows = LT_MAX(unit, LT_MIN(round_down(SLOT_SHARE * budget / (2 * row), unit), round_up(p->block_rows, unit)));
-    if (!p->half) p->panel_rows = LT_MIN(p->panel_rows, round_up((p->block_rows - 1) / PANELS_WANTED + 1, unit));
+    p->panel_rows = LT_MAX(unit, LT_MIN(round_down(SLOT_SHARE * budget / (s->n_slots * row), unit), round_up(p->block_rows, unit)));
+    if (!p->half || s->shared) p->panel_rows = LT_MIN(p->panel_rows, round_up((p->block_rows - 1) / PANELS_WANTED + 1, unit));
     p->slot_bytes = (size_t)((double)p->panel_rows * row);
 }
 
@@ -52,9 +53,13 @@ static lt_status choose_blocks(const lt_remote_sizes *s, double budget, lt_remot
     int64_t columns = LT_MAX(unit, round_down(left / 4, unit)), rows = round_down(left - (double)columns, unit);
     if (tile < 0 && !s->opt->precompute_all_states) tile = lt_gram_state_tile(s->total_bytes, s->opt->vram_fraction, (int)log2((double)s->row_bytes / 16), 16);
     if (tile > 0) rows = LT_MIN(rows, round_up(tile, unit)), columns = LT_MIN(columns, rows);
-    p->block_rows = LT_MIN(rows, round_up(p->n, unit));
+    p->batch_min = p->batch_max = p->block_rows = LT_MIN(rows, round_up(p->n, unit));
     p->block_columns = LT_MIN(columns, round_up(p->m, unit));
-    p->a_bytes = (size_t)p->block_rows * s->row_bytes;
+    if (s->opt->dynamic_batch) {
+        p->batch_min = LT_MIN(p->block_rows, round_up(LT_MAX(BATCH_MIN, p->block_rows / 4), unit));
+        p->batch_max = LT_MAX(p->block_rows, LT_MIN(LT_MIN(2 * p->block_rows, BATCH_MAX), round_down(left - (double)columns, unit)));
+    }
+    p->a_bytes = (size_t)p->batch_max * s->row_bytes;
     p->b_bytes = (size_t)p->block_columns * s->row_bytes;
     return LT_OK;
 }
@@ -65,14 +70,14 @@ lt_status lt_remote_plan_make(const lt_remote_sizes *s, lt_remote_plan *p)
     double budget = s->opt->vram_fraction * (double)LT_MIN(s->free_bytes, s->total_bytes) - RESERVE_BYTES;
     double k = (double)s->n * (double)s->m * (double)s->element, a = (double)padded_n * (double)s->row_bytes;
     double b = s->cross ? (double)padded_m * (double)s->row_bytes : 0;
-    *p = (lt_remote_plan){ .n = s->n, .m = s->m, .cross = s->cross, .half = s->half, .row_bytes = s->row_bytes };
-    p->whole_k = s->keep || k + LT_MIN(a + b, budget / 4) <= budget;
+    *p = (lt_remote_plan){ .n = s->n, .m = s->m, .cross = s->cross, .half = s->half, .shared = s->shared, .row_bytes = s->row_bytes };
+    p->whole_k = s->keep || (!s->shared && k + LT_MIN(a + b, budget / 4) <= budget);
     if (p->whole_k) budget -= k;
     if (budget <= 0) return LT_FAIL(LT_ERR_MEMORY, "gram: K takes %.3g GiB, the device has %.3g GiB free: bring it to the host", gib(k), gib((double)s->free_bytes));
     p->bulk = a + b <= (1 - (p->whole_k ? 0 : SLOT_SHARE)) * budget && s->opt->precompute_all_states;
     p->k_bytes = p->whole_k ? (size_t)k : 0;
     if (p->bulk) {
-        p->block_rows = padded_n;
+        p->batch_min = p->batch_max = p->block_rows = padded_n;
         p->block_columns = padded_m;
         p->a_bytes = (size_t)a;
         p->b_bytes = (size_t)b;
@@ -83,7 +88,7 @@ lt_status lt_remote_plan_make(const lt_remote_sizes *s, lt_remote_plan *p)
     else p->panel_rows = s->keep ? p->block_rows : rows_together(s, p, unit);
     snprintf(p->text, sizeof p->text, "memory: %s (%.3g GiB), %s, %.3g GiB of a budget of %.3g GiB; panels of %lld rows",
              p->bulk ? "all rows made once" : "blocks of rows made as they are needed", gib((double)(p->a_bytes + p->b_bytes)),
-             p->whole_k ? "K on the device" : "K in panels", gib((double)(p->a_bytes + p->b_bytes + p->k_bytes) + 2 * (double)p->slot_bytes),
+             p->whole_k ? "K on the device" : "K in panels", gib((double)(p->a_bytes + p->b_bytes + p->k_bytes) + s->n_slots * (double)p->slot_bytes),
              gib(budget + (p->whole_k ? k : 0)), (long long)p->panel_rows);
     return LT_OK;
 }

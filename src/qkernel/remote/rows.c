@@ -62,7 +62,7 @@ static lt_status wait_pinned(lt_row_maker *m)
 /* Page-locked memory goes up without a wait; it may be written again once the event has passed. */
 static lt_status send(lt_row_maker *m, void *to, size_t bytes)
 {
-    LT_TRY(lt_stream_copy(m->stream, to, m->pinned, bytes, LT_TRANSFER_H2D, true));
+    LT_TRY(lt_stream_copy(m->stream, to, m->pinned, bytes, LT_TRANSFER_H2D, m->page_locked));
     LT_TRY(lt_event_record(m->pinned_free, m->stream));
     m->pinned_busy = true;
     return LT_OK;
@@ -105,7 +105,7 @@ static lt_status lay_out(lt_row_maker *m)
     bool states = m->circuit->q <= LT_STATES_MAX_QUBITS;
     lt_remote_circuit *t = &m->tables;
     table all[] = {
-        { 0, sizeof(double), NULL, &t->scale }, { 0, sizeof(int), NULL, &t->ryrz }, { 0, 8 * sizeof(int), NULL, &t->bits },
+        { 0, sizeof(double), NULL, &t->scale }, { 0, 2 * sizeof(double), NULL, &t->jitter }, { 0, sizeof(int), NULL, &t->ryrz }, { 0, 8 * sizeof(int), NULL, &t->bits },
         { 0, q * sizeof(lt_su2), NULL, &t->gates }, { 0, n * sizeof(int), NULL, &t->kinds }, { 0, n * q * sizeof(lt_su2), NULL, &t->fixed },
         { 0, states ? n * sizeof(uint32_t) << low : 1, NULL, &t->low }, { 0, states ? n * sizeof(uint32_t) << (q - low) : 1, NULL, &t->high },
     };
@@ -126,6 +126,7 @@ static lt_status upload_circuit(lt_row_maker *m)
     for (int i = 0; i < 8; i++) bits[i] = LT_CHUNK_WIRES + LT_WIRES_AT_ONCE * i;
     LT_TRY(lay_out(m));
     LT_TRY(upload(m, m->tables.scale, &c->scale, sizeof c->scale));
+    LT_TRY(upload(m, m->tables.jitter, (double[]){ m->jitter, 0 }, 2 * sizeof(double)));
     LT_TRY(upload(m, m->tables.ryrz, &ryrz, sizeof ryrz));
     LT_TRY(upload(m, m->tables.bits, bits, sizeof bits));
     LT_TRY(upload(m, m->tables.gates, c->gates, (size_t)c->q * sizeof *c->gates));
@@ -141,16 +142,22 @@ static lt_status upload_circuit(lt_row_maker *m)
     return s;
 }
 
-lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, const lt_circuit *c, const lt_remote_kernels *k, bool single)
+lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, const lt_circuit *c, const lt_remote_kernels *k,
+                            const lt_row_maker_options *opt)
 {
     m->dev = dev;
     m->stream = st;
     m->circuit = c;
     m->kernels = k;
-    m->single = single;
+    m->single = opt->single;
+    m->jitter = opt->jitter;
+    m->timed = opt->timed;
     m->pinned_bytes = UPLOAD_BYTES;
     LT_TRY(lt_event_create(dev, &m->pinned_free));
-    LT_TRY(dev->backend->host_alloc(dev, m->pinned_bytes, &m->pinned));
+    for (int i = 0; i < 2; i++) LT_TRY(lt_event_create(dev, &m->sent[i]));
+    if (opt->page_locked) LT_TRY(dev->backend->host_alloc(dev, m->pinned_bytes, &m->pinned));
+    else if (!(m->pinned = lt_malloc_aligned(m->pinned_bytes))) return LT_ERR_MEMORY;
+    m->page_locked = opt->page_locked;
     LT_TRY(dev->backend->host_alloc(dev, JOBS_BYTES, &m->jobs_pinned));
     LT_TRY(lt_remote_reserve(dev, &m->jobs, JOBS_BYTES, "gram jobs"));
     return upload_circuit(m);
@@ -162,34 +169,75 @@ void lt_row_maker_close(lt_row_maker *m)
     (void)lt_stream_sync(m->stream);
     lt_remote_memory *all[] = { &m->tables.memory, &m->x, &m->coefficients, &m->spare, &m->jobs };
     for (size_t i = 0; i < LT_LEN(all); i++) lt_remote_release(m->dev, all[i]);
-    if (m->pinned) (void)m->dev->backend->host_release(m->dev, m->pinned);
+    if (m->page_locked) (void)m->dev->backend->host_release(m->dev, m->pinned);
+    else lt_free_aligned(m->pinned);
     if (m->jobs_pinned) (void)m->dev->backend->host_release(m->dev, m->jobs_pinned);
     lt_event_destroy(m->pinned_free);
+    for (int i = 0; i < 2; i++) lt_event_destroy(m->sent[i]);
     *m = (lt_row_maker){ 0 };
 }
 
 /* ---- features ---- */
 
-/* Rows as they are, in double, one after the other. */
-static lt_status upload_rows(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n)
+void lt_row_maker_reset(lt_row_maker *m)
 {
-    int64_t q = m->circuit->q, at_once = LT_MAX(1, (int64_t)(m->pinned_bytes / sizeof(double)) / q);
-    LT_TRY(lt_remote_reserve(m->dev, &m->x, (size_t)(n * q) * sizeof(double), "gram features"));
-    for (int64_t row = 0; row < n; row += at_once) {
-        int64_t rows = LT_MIN(at_once, n - row);
-        LT_TRY(wait_pinned(m));
-        double *to = m->pinned;
-        if (x->dtype == LT_F64 && (x->step == 0 || x->step == q))
-            memcpy(to, (const double *)x->data + (first + row) * q, (size_t)(rows * q) * sizeof *to);
-        else
-            for (int64_t i = 0; i < rows; i++)
-                for (int64_t k = 0; k < q; k++) to[i * q + k] = lt_rows_at(x, first + row + i, k);
-        LT_TRY(send(m, (double *)m->x.p + row * q, (size_t)(rows * q) * sizeof(double)));
-    }
+    m->launches = m->sent_bytes = 0;
+    m->sent_ns = 0;
+    m->sending = false;
+}
+
+lt_status lt_row_maker_sent(lt_row_maker *m)
+{
+    double ns;
+    if (!m->sending) return LT_OK;
+    m->sending = false;
+    LT_TRY(lt_event_sync(m->sent[1]));
+    LT_TRY(lt_event_elapsed(m->sent[0], m->sent[1], &ns));
+    m->sent_ns += ns;
     return LT_OK;
 }
 
-static lt_status launch(lt_row_maker *m, const lt_kernel *k, void **arg) { return lt_stream_launch(m->stream, &(lt_launch){ k, arg }); }
+/* Rows as they are, in double, one after the other. */
+size_t lt_row_maker_stage(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, size_t at)
+{
+    int64_t q = m->circuit->q;
+    double *to = (double *)((char *)m->pinned + at);
+    if (x->dtype == LT_F64 && (x->step == 0 || x->step == q))
+        memcpy(to, (const double *)x->data + first * q, (size_t)(n * q) * sizeof *to);
+    else
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = 0; k < q; k++) to[i * q + k] = lt_rows_at(x, first + i, k);
+    return (size_t)(n * q) * sizeof *to;
+}
+
+static lt_status upload_rows(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n)
+{
+    int64_t q = m->circuit->q, at_once = LT_MAX(1, (int64_t)(m->pinned_bytes / sizeof(double)) / q);
+    size_t bytes = (size_t)(n * q) * sizeof(double);
+    m->sent_bytes += (int64_t)bytes;
+    LT_TRY(lt_remote_reserve(m->dev, &m->x, bytes, "gram features"));
+    if (m->staged) {
+        const char *from = (const char *)m->pinned + m->staged_at;
+        m->staged_at += bytes;
+        return lt_stream_copy(m->stream, m->x.p, from, bytes, LT_TRANSFER_H2D, m->page_locked);
+    }
+    LT_TRY(lt_row_maker_sent(m));
+    if (m->timed) LT_TRY(lt_event_record(m->sent[0], m->stream));
+    for (int64_t row = 0; row < n; row += at_once) {
+        LT_TRY(wait_pinned(m));
+        size_t part = lt_row_maker_stage(m, x, first + row, LT_MIN(at_once, n - row), 0);
+        LT_TRY(send(m, (double *)m->x.p + row * q, part));
+    }
+    if (m->timed) LT_TRY(lt_event_record(m->sent[1], m->stream));
+    m->sending = m->timed;
+    return LT_OK;
+}
+
+static lt_status launch(lt_row_maker *m, const lt_kernel *k, void **arg)
+{
+    m->launches++;
+    return lt_stream_launch(m->stream, &(lt_launch){ k, arg });
+}
 
 /* The device's own clock starts with the first kernel, when the features are there. */
 static lt_status note_begin(lt_row_maker *m)
@@ -269,11 +317,20 @@ static lt_status make_groups(lt_row_maker *m, int64_t n, int64_t at_once, void *
     return LT_OK;
 }
 
-lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, void *to, bool split)
+/* Rows whose gates are there. job: of all of them. */
+static lt_status make_states(lt_row_maker *m, int64_t n, void *job, void *to)
+{
+    const lt_remote_kernels *k = m->kernels;
+    if (k->two_stages) return launch(m, k->two_stages, (void *[]){ job, m->coefficients.p, to });
+    int64_t row_bytes = (int64_t)1 << (m->circuit->q + (m->single ? 3 : 4));
+    LT_TRY(make_groups(m, n, m->circuit->q > LT_CHUNK_WIRES ? LT_MAX(1, GROUP_BYTES / row_bytes) : n, to));
+    return k->split_pairs ? launch(m, k->split_pairs, (void *[]){ job, to }) : LT_OK;
+}
+
+lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, void *to)
 {
     int64_t q = m->circuit->q, gates = m->n_stages * q * (int64_t)sizeof(lt_su2);
     int64_t with_gates = LT_MAX(1, GATE_BYTES / gates), row_bytes = (int64_t)1 << (q + (m->single ? 3 : 4));
-    int64_t at_once = q > LT_CHUNK_WIRES ? LT_MAX(1, GROUP_BYTES / row_bytes) : with_gates;
     LT_TRY(lt_remote_reserve(m->dev, &m->coefficients, (size_t)(LT_MIN(with_gates, n) * gates), "gram gates"));
     for (int64_t row = 0; row < n; row += with_gates) {
         int64_t rows = LT_MIN(with_gates, n - row);
@@ -283,8 +340,7 @@ lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, 
         LT_TRY(note_begin(m));
         LT_TRY(launch(m, m->kernels->fuse_gates, (void *[]){ job, m->x.p, m->tables.scale, m->tables.ryrz, m->tables.kinds, m->tables.fixed,
                                                              m->coefficients.p }));
-        LT_TRY(make_groups(m, rows, at_once, (char *)to + row * row_bytes));
-        if (split && m->kernels->split_pairs) LT_TRY(launch(m, m->kernels->split_pairs, (void *[]){ job, (char *)to + row * row_bytes }));
+        LT_TRY(make_states(m, rows, job, (char *)to + row * row_bytes));
     }
     return LT_OK;
 }
@@ -298,4 +354,14 @@ lt_status lt_row_maker_wires(lt_row_maker *m, const lt_rows *x, int64_t first, i
     LT_TRY(send_job(m, &(lt_closed_job){ n, padded }, sizeof(lt_closed_job), &job));
     LT_TRY(note_begin(m));
     return launch(m, m->kernels->wire_numbers, (void *[]){ job, m->x.p, m->tables.scale, m->tables.ryrz, m->tables.gates, to });
+}
+
+/* ---- both ---- */
+
+lt_status lt_row_maker_roots(lt_row_maker *m, int64_t n, int64_t padded, const void *rows, bool jitter, void *roots)
+{
+    void *job;
+    if (m->n_stages) LT_TRY(send_job(m, &(lt_states_job){ .n_rows = n }, sizeof(lt_states_job), &job));
+    else LT_TRY(send_job(m, &(lt_closed_job){ n, padded }, sizeof(lt_closed_job), &job));
+    return launch(m, m->kernels->roots, (void *[]){ job, (double *)m->tables.jitter + !jitter, (void *)(uintptr_t)rows, roots });
 }
