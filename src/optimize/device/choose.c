@@ -34,7 +34,7 @@ bool lt_device_auto(const lt_program_info *all, lt_device **out, char *reason, s
         return false;
     }
     if (lt_device_open("cuda", out)) {
-        snprintf(reason, size, "auto: %.140s", lt_error_text());
+        snprintf(reason, size, "auto: an evaluation takes the CPU about %.3g us, but no GPU can be opened here", 1e6 * seconds);
         return false;
     }
     snprintf(reason, size, "auto: an evaluation would take the CPU about %.3g us", 1e6 * seconds);

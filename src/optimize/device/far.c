@@ -43,6 +43,7 @@ static lt_status make_common(lt_far *m, const lt_solve_options *opt)
     LT_TRY(lt_host_block_create(m->dev, opt, in, &m->up));
     LT_TRY(lt_host_block_create(m->dev, opt, out, &m->down));
     memset(m->up.at, 0, (size_t)in * sizeof(double)); /* rows stay zero behind the last variable */
+    LT_TRY(lt_stream_fill(m->stream, m->in, 0, (size_t)in * sizeof(double)));
     LT_TRY(lt_stream_copy(m->stream, m->sizes, &m->z, sizeof m->z, LT_TRANSFER_H2D, false));
     return lt_stream_sync(m->stream);
 }
@@ -87,7 +88,7 @@ static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_opti
     m->dev = dev;
     m->gamma = 1;
     m->z = (lt_far_sizes){ h->n, stride, h->limited ? h->capacity : 0, chunk, (stride + chunk - 1) / chunk };
-    m->columns = LT_MIN(LT_MAX(columns, LT_FAR_WIDEST), MAX_COLUMNS);
+    m->columns = lt_padded(LT_MIN(LT_MAX(columns, LT_FAR_WIDEST), MAX_COLUMNS)); /* whole groups */
     LT_TRY(make_common(m, opt));
     return h->limited ? make_pairs(m, opt) : make_full(m, opt);
 }
@@ -164,11 +165,10 @@ lt_status lt_far_bring(lt_far *m, const lt_host_block *to, const double *src, in
 
 lt_status lt_far_groups(lt_far *m, int64_t columns, lt_far_group call)
 {
-    for (int64_t first = 0; first < columns;) {
-        int w = LT_FAR_WIDTHS - 1;
-        while (1 << w > columns - first) w--;
+    for (int64_t first = 0; first < columns; first += LT_FAR_WIDEST) {
+        int w = 0; /* a column too many costs less than another launch; there is room for it */
+        while (1 << w < LT_MIN(columns - first, LT_FAR_WIDEST)) w++;
         LT_TRY(call(m, w, first));
-        first += 1 << w;
     }
     return LT_OK;
 }

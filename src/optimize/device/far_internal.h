@@ -37,6 +37,7 @@ lt_kernel *lt_far_host_kernel(lt_far_entry entry, int width, const char *name);
 lt_status lt_far_wait(lt_far *m);
 lt_status lt_far_send(lt_far *m, double *dst, const lt_host_block *from, int64_t first, int64_t count);
 lt_status lt_far_bring(lt_far *m, const lt_host_block *to, const double *src, int64_t count);
+_Static_assert(LT_FAR_WIDEST == 1 << (LT_FAR_WIDTHS - 1) && LT_FAR_WIDEST == 8, "lt_padded rounds to whole groups");
 /* Calls one after the other for all columns, in groups of the widths there are. */
 typedef lt_status (*lt_far_group)(lt_far *m, int width_index, int64_t first);
 lt_status lt_far_groups(lt_far *m, int64_t columns, lt_far_group call);
