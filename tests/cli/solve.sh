@@ -98,4 +98,20 @@ run 0 bench solve --quick --ablate --only A1a --json; is_json "$work/out"; says 
 run 2 bench solve --only C9; says err "no such run"
 run 2 bench solve --ablate --only A1b; says err "--ablate"
 run 2 bench solve --only B1 --peer "$work/none.json"; says err "none.json"
+
+# Devices: auto says what it took, null counts copies and waits, what a device cannot do is refused.
+run 0 solve "$work/rosen.lt"; says out "device: cpu (auto: an evaluation takes the CPU about"
+run 0 solve "$work/rosen.lt" --device cpu --json; says out '"device": "cpu"'; says out '"device_reason": "asked for"'
+run 0 solve "$work/rosen.lt" --set torch_device=null; says out "device: null (asked for)"
+run 0 solve "$work/rosen.lt" --device null; says out "16 B there in 1.00 copies"; says out "1.00 waits; page-locked memory, 100 % replayed"
+run 0 solve "$work/rosen.lt" --device null --json; is_json "$work/out"; near transfers.evaluation.syncs 1 0; near transfers.evaluation.bytes_up 16 0
+run 0 solve "$work/rosen.lt" --device null --eval "$work/x.npy" --json; near f 0 0
+run 2 solve "$work/rosen.lt" --device null --check-gradients; says err "--device"
+run 2 solve "$work/rosen.lt" --device tpu; says err "no device 'tpu'"
+run 0 explain code 14; says out "device failed"
+run 0 bench solve --quick --device null --only A1a --json; is_json "$work/out"; says out '"waits_per_evaluation"'
+run 0 bench solve --quick --device null --ablate --only C1; says out "constraint gradients in one pass"
+run 2 bench solve --quick --device null --only B1; says err "no row"
+run 2 bench solve --quick --only B2wide; says err "--device"
+run 2 bench solve --quick --device null --only A1a --peer "$work/peer.json"; says err "--peer"
 finish
