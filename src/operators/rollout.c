@@ -218,3 +218,10 @@ lt_status lt_rollout_set_reader(lt_rollout *r, const lt_state_reader *reader)
     if (!r || !r->remote) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: states are read on devices with memory of their own only");
     return lt_device_rollout_set_reader(r->remote, reader);
 }
+
+lt_status lt_rollout_keep_states(lt_rollout *r, bool stay)
+{
+    if (!r || !r->remote) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: states stay on devices with memory of their own only");
+    lt_device_rollout_keep_states(r->remote, stay);
+    return LT_OK;
+}

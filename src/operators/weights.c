@@ -68,15 +68,28 @@ static lt_status draw_task(void *ctx, int64_t index, int worker)
     return LT_OK;
 }
 
-lt_status lt_operator_weights_draw(lt_operator_weights *w, uint64_t seed, int64_t index)
+static lt_status note(lt_operator_weights *w, uint64_t seed, int64_t index)
 {
     if (!w) return LT_FAIL(LT_ERR_ARGUMENT, "lt_operator_weights_draw: no weights");
     if (index < 0 || index > UINT32_MAX) /* a word of the noise's counter */
         return LT_FAIL(LT_ERR_ARGUMENT, "weights: operator index %lld: expected 0..%lld", (long long)index, (long long)UINT32_MAX);
-    int64_t pieces = 0;
-    for (int i = 0; i < w->network.n_tensors; i++) pieces += (w->network.tensor[i].count + PIECE - 1) / PIECE;
     w->seed = seed;
     w->index = index;
+    return LT_OK;
+}
+
+lt_status lt_operator_weights_draw_output(lt_operator_weights *w, uint64_t seed, int64_t index)
+{
+    LT_TRY(note(w, seed, index));
+    for (int i = w->network.n_tensors - 2; i < w->network.n_tensors; i++) draw_piece(w, i, 0, w->network.tensor[i].count);
+    return LT_OK;
+}
+
+lt_status lt_operator_weights_draw(lt_operator_weights *w, uint64_t seed, int64_t index)
+{
+    LT_TRY(note(w, seed, index));
+    int64_t pieces = 0;
+    for (int i = 0; i < w->network.n_tensors; i++) pieces += (w->network.tensor[i].count + PIECE - 1) / PIECE;
     /* Small networks are drawn where they are asked for: the pool may be busy with a rollout. */
     lt_pool *pool = w->network.n_floats > 4 * PIECE ? lt_pool_shared() : NULL;
     if (pool) return lt_pool_run(pool, pieces, draw_task, w);

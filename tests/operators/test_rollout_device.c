@@ -180,6 +180,15 @@ static lt_status note_step(void *ctx, lt_stream *st, const lt_state_view *v)
     return LT_OK;
 }
 
+static lt_status count_told(void *ctx, int64_t t, const float *states, const int64_t *failed)
+{
+    int64_t *told = ctx;
+    LT_CHECK(!states && !failed);
+    LT_CHECK_EQ_INT(t, *told);
+    ++*told;
+    return LT_OK;
+}
+
 LT_TEST(readers_see_every_step_and_no_state_travels_without_a_sink)
 {
     lt_device *dev = open_null();
@@ -199,10 +208,16 @@ LT_TEST(readers_see_every_step_and_no_state_travels_without_a_sink)
     lt_null_counts after = lt_null_read(dev);
     LT_CHECK_EQ_INT(after.copies[LT_TRANSFER_D2H] - before.copies[LT_TRANSFER_D2H], 1); /* failures */
     LT_CHECK_EQ_INT(after.syncs, before.syncs);
+    int64_t told = 0;
+    LT_CHECK_OK(lt_rollout_keep_states(b.r, true));
+    LT_CHECK_OK(lt_rollout_run(b.r, b.field, -1, count_told, &told, &b.result));
+    LT_CHECK_EQ_INT(told, 20);
+    LT_CHECK_EQ_INT(lt_null_read(dev).copies[LT_TRANSFER_D2H] - after.copies[LT_TRANSFER_D2H], 1);
     drop(&b);
     o.device = NULL;
     make(&b, &s, &o);
     LT_CHECK_FAILS(lt_rollout_set_reader(b.r, &reader), LT_ERR_ARGUMENT, "memory of their own");
+    LT_CHECK_FAILS(lt_rollout_keep_states(b.r, true), LT_ERR_ARGUMENT, "memory of their own");
     drop(&b);
     lt_device_close(dev);
 }

@@ -267,6 +267,8 @@ lt_status lt_device_rollout_set_reader(lt_device_rollout *e, const lt_state_read
     return lt_device_rollout_record(e);
 }
 
+void lt_device_rollout_keep_states(lt_device_rollout *e, bool stay) { e->stay = stay; }
+
 /* ---- Operators ---- */
 
 static void set_key(uint32_t key[2], uint64_t seed, const char *purpose)

@@ -78,7 +78,7 @@ struct lt_device_rollout {
     bool               uploading;
     lt_capture        *sequence[2];      /* writes the first or the second half of the ring */
     lt_state_reader    reader;
-    bool               has_reader;
+    bool               has_reader, stay;  /* stay: states do not travel */
     /* The run under way. */
     lt_rollout_sink    sink;
     void              *sink_ctx;

@@ -35,6 +35,9 @@ typedef struct lt_state_reader {
 /* The next runs of r show their states to reader (copied; NULL: to none), in addition to the sink. Sequences are
    recorded anew when it changes. Only on a device with memory of its own. */
 lt_status lt_rollout_set_reader(lt_rollout *r, const lt_state_reader *reader);
+/* With stay the sink of the next runs gets NULL instead of states, which stay on the device: it only learns which
+   steps are done, a few at a time. */
+lt_status lt_rollout_keep_states(lt_rollout *r, bool stay);
 
 /* ---- What rollout.c hands over to ------------------------------------------------------------------------ */
 typedef struct lt_device_rollout lt_device_rollout;
@@ -45,6 +48,7 @@ void      lt_device_rollout_destroy(lt_device_rollout *e); /* NULL is allowed */
 /* policy: keep and gain. Weights are drawn on the device by (seed, index) of w. */
 lt_status lt_device_rollout_set(lt_device_rollout *e, const lt_operator_spec *spec, const lt_operator_weights *w, const float policy[2]);
 lt_status lt_device_rollout_set_reader(lt_device_rollout *e, const lt_state_reader *reader);
+void      lt_device_rollout_keep_states(lt_device_rollout *e, bool stay);
 /* As lt_rollout_start and lt_rollout_wait. */
 lt_status lt_device_rollout_start(lt_device_rollout *e, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx);
 lt_status lt_device_rollout_wait(lt_device_rollout *e, lt_rollout_result *out);

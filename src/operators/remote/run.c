@@ -53,6 +53,7 @@ static lt_status compute(lt_device_rollout *e, const chunk *c)
 /* States of a chunk to its slot. One realization: only that one travels. */
 static lt_status bring_home(lt_device_rollout *e, const chunk *c, lt_state_slot *s)
 {
+    if (e->stay) return lt_event_record(s->arrived, e->stream);
     size_t one = (size_t)e->job.field * sizeof(float), bytes = (size_t)e->n * one;
     LT_TRY(lt_event_record(e->computed, e->stream));
     LT_TRY(lt_event_wait(e->home, e->computed));
@@ -68,7 +69,7 @@ static lt_status queue_chunk(lt_device_rollout *e)
     int64_t number = e->queued;
     chunk c = chunk_at(e, number);
     /* The half is free once the chunk before the last one has left it. */
-    if (e->sink && number >= 2) LT_TRY(lt_event_wait(e->stream, slot_of(e, number - 2)->arrived));
+    if (e->sink && !e->stay && number >= 2) LT_TRY(lt_event_wait(e->stream, slot_of(e, number - 2)->arrived));
     if (number > 0) LT_TRY(compute(e, &c));
     if (e->sink) LT_TRY(bring_home(e, &c, slot_of(e, number)));
     e->queued++;
@@ -97,6 +98,7 @@ static lt_status queue_ahead(lt_device_rollout *e)
 /* The device is ahead: failures of later steps are not shown yet. */
 static lt_status show(lt_device_rollout *e, int64_t t, const float *states, const int64_t *failed)
 {
+    if (e->stay) return e->sink(e->sink_ctx, t, NULL, NULL);
     for (int64_t i = 0; i < e->n; i++) e->shown[i] = failed[e->first + i] <= t ? failed[e->first + i] : -1;
     return e->sink(e->sink_ctx, t, states, e->shown);
 }
