@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
+#include "base/status.h"
 #include "lathe/solve.h"
 
 #include <math.h>
