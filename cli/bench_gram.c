@@ -11,16 +11,18 @@
 #include <cblas.h>
 #endif
 
-typedef enum sweep { SWEEP_METHODS, SWEEP_SIZES, SWEEP_QUBITS, SWEEP_TILES, SWEEP_ABLATION, SWEEP_CHECK } sweep;
-static const char *const sweep_names[] = { "methods", "sizes", "qubits", "tiles", "ablation", "check", NULL };
+typedef enum sweep { SWEEP_METHODS, SWEEP_SIZES, SWEEP_QUBITS, SWEEP_TILES, SWEEP_ABLATION, SWEEP_CHECK, SWEEP_TARGETS } sweep;
+static const char *const sweep_names[] = { "methods", "sizes", "qubits", "tiles", "ablation", "check", "targets", NULL };
 
 static const lt_option rows[] = {
     LT_OPTION_ENUM(gram_bench_options, sweep, "sweep", "methods", sweep_names,
-                   "what changes from row to row; check compares methods and looks for numbers that are not finite"),
+                   "what changes from row to row; check compares methods and looks for numbers that are not finite; targets are the promised times of a GPU"),
     LT_OPTION_INT(gram_bench_options, n, "n", "1000", LT_RANGE_CLOSED(1, 100000), "N", "rows of X"),
     LT_OPTION_INT(gram_bench_options, qubits, "qubits", "10", LT_RANGE_CLOSED(1, 24), "Q", "qubits"),
     LT_OPTION_INT(gram_bench_options, layers, "layers", "2", LT_RANGE_CLOSED(1, 100), "L", "layers, re-embedded"),
     LT_OPTION_INT(gram_bench_options, repeats, "repeats", "5", LT_RANGE_CLOSED(1, GRAM_MAX_REPEATS), "N", "timed calls per row, taken in turns"),
+    LT_OPTION_BOOL(gram_bench_options, large, "large", "false", "targets: also the row of 100000 rows, which needs 80 GB of memory"),
+    LT_OPTION_PATH(gram_bench_options, peer, "peer", NULL, "FILE.json", "targets: timings of another framework, as bench/peers/torch_gram.py writes them"),
     LT_OPTION_BOOL(gram_bench_options, quick, "quick", "false", "small sizes, two repeats: a look, not a figure to keep"),
     LT_OPTION_PATH(gram_bench_options, csv, "csv", NULL, "FILE.csv", "write one line per row"),
     LT_OPTION_PATH(gram_bench_options, report, "report", NULL, "FILE.html", "write a page with the results"),
@@ -81,9 +83,34 @@ static void add_tiles(gram_bench *b, int64_t n, int64_t q)
     add(b, n, q, "one thread")->opt.n_workers = 1;
 }
 
+static bool on_cpu(const gram_bench *b) { return !strncmp(lt_device_id(b->c->device), "cpu", 3); }
+
+/* What only devices with memory of their own have. */
+static void add_device_switches(gram_bench *b, int64_t n, int64_t q)
+{
+    add(b, n, q, "no autotune")->opt.autotune = false;
+    add(b, n, q, "no learned tiles")->opt.learn_tiles = false;
+    gram_row *r = add(b, n, q, "dynamic batch, 1024 rows held");
+    r->opt.dynamic_batch = true;
+    r->opt.precompute_all_states = false;
+    r->opt.state_tile = 1024;
+    r = add(b, n, q, "the same, not dynamic");
+    r->opt.precompute_all_states = false;
+    r->opt.state_tile = 1024;
+    add(b, n, q, "one stream")->opt.streams = 1;
+    add(b, n, q, "four streams")->opt.streams = 4;
+    add(b, n, q, "graphs")->opt.cuda_graphs = true;
+    add(b, n, q, "pageable memory")->opt.pinned = false;
+    add(b, n, q, "host waits for each launch")->opt.sync_interval = 1;
+    add(b, n, q, "host never waits")->opt.sync_interval = 0;
+    add(b, n, q, "profiled")->opt.profile_memory = true;
+    add(b, n, q, "handle made anew, memory given back")->fresh = true;
+}
+
 static void add_ablation(gram_bench *b, int64_t n, int64_t q)
 {
     add(b, n, q, "all on");
+    if (!on_cpu(b)) add_device_switches(b, n, q);
     add(b, n, q, "both halves computed")->opt.symmetric = false;
     add(b, n, q, "no precompute")->opt.precompute_all_states = false;
     add(b, n, q, "one thread")->opt.n_workers = 1;
@@ -112,6 +139,7 @@ static void add_rows(gram_bench *b)
         break;
     case SWEEP_TILES: add_tiles(b, n, q); break;
     case SWEEP_ABLATION: add_ablation(b, n, q); break;
+    case SWEEP_TARGETS: break; /* has a table of its own */
     }
 }
 
@@ -119,8 +147,8 @@ static void add_rows(gram_bench *b)
 
 typedef struct data { double *x, *w, *K, *first; } data;
 
-/* Angles in [-3, 3) and small weights from the seed: SplitMix64, so that every build draws the same. */
-static void draw(uint64_t seed, double *v, int64_t n, double range)
+/* SplitMix64. */
+void gram_draw(uint64_t seed, double *v, int64_t n, double range)
 {
     for (int64_t i = 0; i < n; i++) {
         uint64_t z = (seed += 0x9e3779b97f4a7c15u);
@@ -130,10 +158,20 @@ static void draw(uint64_t seed, double *v, int64_t n, double range)
     }
 }
 
-static lt_status call(gram_row *r, data *d, double *seconds)
+/* Without pools: everything is made again, from memory the device has to find first. */
+static lt_status renew(gram_bench *b, gram_row *r, data *d)
+{
+    lt_gram_destroy(r->gram);
+    r->gram = NULL;
+    CLI_TRY(lt_device_memory_trim(b->c->device));
+    return lt_gram_create(b->c->device, &r->opt, &(lt_weights){ d->w, r->layers, r->q }, &r->gram);
+}
+
+static lt_status call(gram_bench *b, gram_row *r, data *d, double *seconds)
 {
     lt_rows x = { d->x, LT_F64, r->n, r->q, 0 };
     double start = cli_now();
+    if (r->fresh) CLI_TRY(renew(b, r, d));
     CLI_TRY(lt_gram_fill(r->gram, &x, NULL, d->K));
     *seconds = cli_now() - start;
     r->info = lt_gram_get_info(r->gram);
@@ -203,25 +241,48 @@ static void summarise(gram_row *r, int n)
     r->deviation = n > 1 ? sqrt(square / (n - 1)) : 0;
 }
 
-/* First every row once, unmeasured and looked at; then rounds over all rows, so that what else the
-   machine does falls on all of them. */
-static lt_status measure(gram_bench *b, data *d)
+/* A row once, unmeasured and looked at. *base: the row its entries are compared with. */
+static lt_status look_first(gram_bench *b, gram_row *r, gram_row **base, data *d)
+{
+    double ignored;
+    CLI_TRY(lt_gram_create(b->c->device, &r->opt, &(lt_weights){ d->w, r->layers, r->q }, &r->gram));
+    CLI_TRY(call(b, r, d, &ignored));
+    if (r->opt.re_embed_between_layers != (*base)->opt.re_embed_between_layers) *base = r; /* another kernel: its own yardstick */
+    look_at(r, *base, d, *base == r || r->n != (*base)->n || r->q != (*base)->q);
+    return LT_OK;
+}
+
+/* First every row once; then rounds over all rows, so that what else the machine does falls on all of them. */
+static lt_status measure_in_turns(gram_bench *b, data *d)
 {
     gram_row *base = &b->row[0];
-    double ignored;
-    for (int i = 0; i < b->n_rows; i++) {
-        gram_row *r = &b->row[i];
-        lt_weights w = { d->w, r->layers, r->q };
-        CLI_TRY(lt_gram_create(b->c->device, &r->opt, &w, &r->gram));
-        CLI_TRY(call(r, d, &ignored));
-        if (i > 0 && r->opt.re_embed_between_layers != base->opt.re_embed_between_layers) base = r; /* another kernel: its own yardstick */
-        look_at(r, base, d, base == r || r->n != base->n || r->q != base->q);
-    }
+    for (int i = 0; i < b->n_rows; i++) CLI_TRY(look_first(b, &b->row[i], &base, d));
     for (int k = 0; k < b->repeats; k++)
         for (int i = 0; i < b->n_rows; i++) {
-            CLI_TRY(call(&b->row[i], d, &b->row[i].seconds[k]));
+            CLI_TRY(call(b, &b->row[i], d, &b->row[i].seconds[k]));
             if (k == 0) b->row[i].blas_flops = blas_rate(&b->row[i]);
         }
+    return LT_OK;
+}
+
+/* A device's memory is for one row at a time: each plans as if it were alone. */
+static lt_status measure_one_by_one(gram_bench *b, data *d)
+{
+    gram_row *base = &b->row[0];
+    for (int i = 0; i < b->n_rows; i++) {
+        gram_row *r = &b->row[i];
+        CLI_TRY(look_first(b, r, &base, d));
+        for (int k = 0; k < b->repeats; k++) CLI_TRY(call(b, r, d, &r->seconds[k]));
+        r->blas_flops = NAN;
+        lt_gram_destroy(r->gram);
+        r->gram = NULL;
+    }
+    return LT_OK;
+}
+
+static lt_status measure(gram_bench *b, data *d)
+{
+    CLI_TRY(on_cpu(b) ? measure_in_turns(b, d) : measure_one_by_one(b, d));
     for (int i = 0; i < b->n_rows; i++) summarise(&b->row[i], b->repeats);
     return LT_OK;
 }
@@ -271,8 +332,8 @@ static lt_status run_bench(gram_bench *b)
                malloc((size_t)(n * n) * sizeof(double)), malloc((size_t)(n * n) * sizeof(double)) };
     lt_status s = d.x && d.w && d.K && d.first ? LT_OK : cli_fail(LT_ERR_MEMORY, "no memory for matrices of %lld rows", (long long)n);
     if (!s) {
-        draw((uint64_t)b->c->common.seed, d.x, n * q, 3);
-        draw((uint64_t)b->c->common.seed + 1, d.w, b->o->layers * q, 0.3);
+        gram_draw((uint64_t)b->c->common.seed, d.x, n * q, 3);
+        gram_draw((uint64_t)b->c->common.seed + 1, d.w, b->o->layers * q, 0.3);
         s = measure(b, &d);
     }
     for (int i = 0; i < b->n_rows; i++) lt_gram_destroy(b->row[i].gram);
@@ -282,15 +343,24 @@ static lt_status run_bench(gram_bench *b)
     return s ? s : judge(b);
 }
 
+static lt_status check_options(const gram_bench_options *o)
+{
+    bool targets = o->sweep == SWEEP_TARGETS;
+    if (targets && (o->csv || o->report)) return cli_fail(LT_ERR_ARGUMENT, "--sweep targets has no %s; use --json", o->csv ? "--csv" : "--report");
+    if (!targets && (o->large || o->peer)) return cli_fail(LT_ERR_ARGUMENT, "%s is for --sweep targets", o->large ? "--large" : "--peer");
+    return LT_OK;
+}
+
 static lt_status run(cli_context *c)
 {
+    CLI_TRY(check_options(c->options));
     gram_bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail(LT_ERR_MEMORY, "no memory for the rows");
     b->c = c;
     b->o = c->options;
     b->sweep = sweep_names[b->o->sweep];
     b->repeats = b->o->quick ? 2 : b->o->repeats;
-    lt_status s = run_bench(b);
+    lt_status s = b->o->sweep == SWEEP_TARGETS ? gram_targets(b) : run_bench(b);
     free(b);
     return s;
 }
@@ -299,6 +369,7 @@ const cli_command cli_bench_gram = {
     .name = "bench gram", .options = &table, .options_bytes = sizeof(gram_bench_options), .need = CLI_NEED_DEVICE, .run = run,
     .description = "Computes the same Gram matrix in several ways, in turns, and compares times and results. The states path is the "
                    "headline; closed forms are rows of their own. Beside each rate stands that of OpenBLAS's complex matrix product "
-                   "of the same depth, measured in the same run; sizes are fitted by a N + b N^2.\n"
+                   "of the same depth, measured in the same run; sizes are fitted by a N + b N^2. Targets are the promised times of a GPU "
+                   "with those of a peer beside them, each compared with the CPU on rows spread over X.\n"
                    "Ends with status 1 when an entry is not finite or two exact methods differ by more than rounding.",
 };

@@ -4,15 +4,15 @@
 
 #include "cli.h"
 
-enum { GRAM_MAX_ROWS = 24, GRAM_MAX_REPEATS = 25 };
+enum { GRAM_MAX_ROWS = 32, GRAM_MAX_REPEATS = 25 };
 
 typedef struct gram_bench_options {
     cli_common  common;
     int         sweep;
     int64_t     n, qubits, layers;
     int         repeats;
-    bool        quick;
-    const char *csv, *report;
+    bool        quick, large;
+    const char *csv, *report, *peer;
 } gram_bench_options;
 
 typedef struct gram_row {        /* one configuration, and what it did */
@@ -20,6 +20,7 @@ typedef struct gram_row {        /* one configuration, and what it did */
     int64_t         n, q, layers;
     lt_gram_options opt;
     lt_gram        *gram;        /* while measuring */
+    bool            fresh;       /* the handle is made anew for each call */
     double          seconds[GRAM_MAX_REPEATS];
     lt_gram_info    info;        /* of the last call */
     double          median, spread, deviation; /* spread: distance of the quartiles; deviation: standard */
@@ -41,5 +42,8 @@ typedef struct gram_bench {
 
 double    gram_row_flops(const gram_row *r); /* per second, counted as lt_gram_info says, over the whole call */
 lt_status gram_bench_present(gram_bench *b);
+/* Numbers in [-range, range) from a seed: the same ones with every build. */
+void      gram_draw(uint64_t seed, double *v, int64_t n, double range);
+lt_status gram_targets(gram_bench *b);       /* --sweep targets */
 
 #endif

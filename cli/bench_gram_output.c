@@ -53,6 +53,8 @@ static void put_row(lt_json *j, const gram_bench *b, const gram_row *r)
     lt_json_field_bool(j, "unstable", r->deviation > 0.1 * r->median);
     lt_json_field_double(j, "states_s", r->info.states_seconds);
     lt_json_field_double(j, "product_s", r->info.product_seconds);
+    lt_json_field_double(j, "device_s", r->info.device_seconds);
+    lt_json_field_int(j, "graph_replays", r->info.graph_replays);
     lt_json_field_double(j, "mpairs_per_s", 1e-6 * (double)r->info.pairs / r->median);
     lt_json_field_double(j, "flops_per_second", gram_row_flops(r));
     lt_json_field_double(j, "zgemm_flops_per_second", r->blas_flops);

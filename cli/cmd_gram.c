@@ -153,7 +153,8 @@ static void put_json(lt_json *j, const gram_job *job)
     lt_json_object_begin(j);
     lt_json_field_double(j, "states", i->states_seconds);
     lt_json_field_double(j, "product", i->product_seconds);
-    lt_json_field_double(j, "transfer", 0); /* to and from a device; the CPU has none */
+    lt_json_field_double(j, "transfer", i->transfer_seconds);
+    lt_json_field_double(j, "device", i->device_seconds);
     lt_json_field_double(j, "post", i->post_seconds);
     lt_json_field_double(j, "total", i->total_seconds);
     lt_json_object_end(j);
@@ -164,6 +165,7 @@ static void put_json(lt_json *j, const gram_job *job)
     lt_json_field_int(j, "states_built", i->states_built);
     lt_json_field_int(j, "peak_bytes", i->peak_bytes);
     lt_json_field_int(j, "repaired", i->repaired);
+    lt_json_field_int(j, "devices", i->devices);
     lt_json_field_string(j, "plan", i->plan);
     lt_json_field_string(j, "note", i->note);
     if (!job->o->gram.profile_memory) return;

@@ -94,6 +94,10 @@ for sweep in methods sizes qubits tiles ablation check; do
     head -n 1 "$work/$sweep.csv" | grep -q "^device,n_samples,.*,max_vram_gb$" || fail "$last: its CSV has no header"
     grep -q "</html>" "$work/$sweep.html" || fail "$last: its report is not whole"
 done
+echo '{"peer": "test", "rows": [{"name": "c128 q6", "seconds": 0.125}]}' >"$work/peer.json"
+run 0 bench gram --quick --sweep targets --peer "$work/peer.json" --json; is_json "$work/out"; says out '"target": "T9"'; says out '"peer_seconds": 0.125'
+run 2 bench gram --quick --sweep targets --csv "$work/bad.csv"; says err "--json"
+run 2 bench gram --quick --sweep sizes --large; says err "--sweep targets"
 run 0 bench gram --quick --sweep sizes --json; is_json "$work/out"; says out '"seconds_per_row_squared"'; says out '"commit"'
 run 2 bench gram --quick --csv "$work/no/such/file.csv"; says err "file.csv"
 
