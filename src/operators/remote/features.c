@@ -140,6 +140,8 @@ lt_state_reader lt_remote_features_reader(lt_remote_features *f)
     return (lt_state_reader){ .ctx = f, .step = measure_step, .end = bring_home };
 }
 
+const lt_state_record *lt_remote_features_records(const lt_remote_features *f) { return f->record; }
+
 lt_status lt_remote_features_push(const lt_remote_features *f, lt_feature_stream *s)
 {
     for (int64_t t = 0; t < f->steps; t++) LT_TRY(lt_feature_stream_push_records(s, t, f->record + t * f->realizations));
