@@ -23,6 +23,7 @@ typedef struct cli_context {
     cli_common  common;
     lt_device  *device;        /* opened as --device says; NULL unless the row asks for it */
     lt_json    *json;          /* NULL without --json; else an open object: add fields, print nothing */
+    bool        json_complete; /* it holds a result, to be printed even where the command then fails */
     int         n_operands;
     char      **operand;
 } cli_context;
@@ -71,6 +72,14 @@ const volatile int *cli_interrupt_flag(void); /* not 0 once Ctrl-C was pressed *
         lt_status cli_try_status_ = (call);              \
         if (cli_try_status_) return cli_try_status_;     \
     } while (0)
+
+/* ---- Files the user names (NULL is fine) -------------------------------------------- */
+
+/* What is wrong with a file the user named is the user's to mend: status 2. */
+lt_status cli_blame_input(lt_status s);
+/* Fails early when a file cannot be read, or the folder of an output is missing or read-only. */
+lt_status cli_check_input(const char *path);
+lt_status cli_check_output(const char *path);
 
 /* ---- Output ----------------------------------------------------------------------- */
 

@@ -108,7 +108,7 @@ static lt_status read_weights(qsvm_job *j, lt_qsvm_options *opt)
 {
     bool strong = opt->gram.entangler == LT_ENTANGLER_STRONG;
     lt_array a = { 0 };
-    CLI_TRY(qsvm_blame_input(lt_npy_read(j->o->weights, &a)));
+    CLI_TRY(cli_blame_input(lt_npy_read(j->o->weights, &a)));
     int64_t n = lt_shape_count(&a.shape);
     lt_status s = LT_OK;
     if ((a.dtype != LT_F64 && a.dtype != LT_F32) || a.shape.rank != 2 + strong || n < 1 || (strong && a.shape.dim[2] != 3))
@@ -192,14 +192,14 @@ static lt_status test(qsvm_job *j)
 static lt_status run_job(qsvm_job *j)
 {
     const char *outputs[] = { j->o->model_out, j->o->decision_out, j->o->report };
-    for (int i = 0; i < CLI_LEN(outputs); i++) CLI_TRY(qsvm_check_output(outputs[i]));
+    for (int i = 0; i < CLI_LEN(outputs); i++) CLI_TRY(cli_check_output(outputs[i]));
     CLI_TRY(read_rows(j));
     CLI_TRY(train(j));
     CLI_TRY(test(j));
-    if (j->o->report) CLI_TRY(qsvm_blame_input(qsvm_report(j)));
+    if (j->o->report) CLI_TRY(cli_blame_input(qsvm_report(j)));
     lt_shape shape = lt_shape1(j->test.n);
-    if (j->o->decision_out) CLI_TRY(qsvm_blame_input(lt_npy_write(j->o->decision_out, LT_F64, &shape, j->result[LT_QSVM_QUANTUM].decision)));
-    if (j->o->model_out) CLI_TRY(qsvm_blame_input(lt_qsvm_save(j->machine, j->o->model_out)));
+    if (j->o->decision_out) CLI_TRY(cli_blame_input(lt_npy_write(j->o->decision_out, LT_F64, &shape, j->result[LT_QSVM_QUANTUM].decision)));
+    if (j->o->model_out) CLI_TRY(cli_blame_input(lt_qsvm_save(j->machine, j->o->model_out)));
     if (j->c->json) qsvm_put_json(j);
     else qsvm_print(j);
     return LT_OK;

@@ -118,16 +118,16 @@ static lt_status run_job(predict_job *j)
     if (!o->x) return cli_fail(LT_ERR_ARGUMENT, "which rows? Give --x X.npy or X.csv");
     if (!o->out && !o->decision_out && !o->labels && !o->label_column && !j->c->json)
         return cli_fail(LT_ERR_ARGUMENT, "nothing to write: give --out y.npy, --decision-out D.npy or labels to score against");
-    CLI_TRY(qsvm_check_output(o->out));
-    CLI_TRY(qsvm_check_output(o->decision_out));
-    CLI_TRY(qsvm_blame_input(lt_qsvm_load(j->c->device, o->model, &j->machine)));
+    CLI_TRY(cli_check_output(o->out));
+    CLI_TRY(cli_check_output(o->decision_out));
+    CLI_TRY(cli_blame_input(lt_qsvm_load(j->c->device, o->model, &j->machine)));
     j->info = lt_qsvm_get_info(j->machine);
     CLI_TRY(qsvm_rows_read(o->x, "x", o->labels, o->label_column, &j->rows));
     if (j->rows.label) CLI_TRY(qsvm_rows_classify(&j->rows, (const qsvm_name *)j->info->class_name, true));
     CLI_TRY(decide(j));
     lt_shape shape = lt_shape1(j->rows.n);
-    if (o->decision_out) CLI_TRY(qsvm_blame_input(lt_npy_write(o->decision_out, LT_F64, &shape, j->decision)));
-    if (o->out) CLI_TRY(qsvm_blame_input(write_labels(j)));
+    if (o->decision_out) CLI_TRY(cli_blame_input(lt_npy_write(o->decision_out, LT_F64, &shape, j->decision)));
+    if (o->out) CLI_TRY(cli_blame_input(write_labels(j)));
     if (j->c->json) put_json(j);
     else print(j);
     return LT_OK;

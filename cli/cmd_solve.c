@@ -1,7 +1,6 @@
 /* lathe solve: nonsmooth, constrained optimization of a problem file. SPDX-License-Identifier: BSD-3-Clause */
 #include "solve.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,16 +67,9 @@ static lt_status show_text(cli_context *c, const char *path)
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/* A file that is not there is a mistake in the call, not a failure of the run. */
-static lt_status check_readable(const char *path)
-{
-    if (!path || access(path, R_OK) == 0) return LT_OK;
-    return cli_fail(LT_ERR_ARGUMENT, "%s: cannot open: %s", path, strerror(errno));
-}
-
 static lt_status read_model(solve_job *j, const char *path)
 {
-    if (strncmp(path, "example:", 8)) CLI_TRY(check_readable(path));
+    if (strncmp(path, "example:", 8)) CLI_TRY(cli_check_input(path));
     lt_status s = lt_model_read(path, &j->model);
     const char *messages = j->model ? lt_model_messages(j->model) : "";
     if (*messages && (s || !j->c->common.quiet)) fprintf(stderr, "%s%s", messages, messages[strlen(messages) - 1] == '\n' ? "" : "\n");
@@ -92,13 +84,12 @@ static lt_status read_model(solve_job *j, const char *path)
 /* n numbers from an array file. */
 static lt_status read_point(const char *path, int64_t n, lt_array *out)
 {
-    CLI_TRY(check_readable(path));
-    CLI_TRY(lt_npy_read(path, out));
-    int64_t count = lt_shape_count(&out->shape);
-    if (out->dtype == LT_F64 && count == n) return LT_OK;
-    lt_status s = cli_fail(LT_ERR_ARGUMENT, "%s holds %s%s, the problem has %lld variables of type f64", path, lt_dtype_name(out->dtype),
-                           lt_shape_str(&out->shape).s, (long long)n);
-    lt_array_free(out);
+    lt_status s = lt_npy_read(path, out);
+    if (!s) s = lt_array_widen(out);
+    if (s) s = cli_blame_input(s);
+    else if (lt_shape_count(&out->shape) != n)
+        s = cli_fail(LT_ERR_ARGUMENT, "%s holds %s, the problem has %lld variables", path, lt_shape_str(&out->shape).s, (long long)n);
+    if (s) lt_array_free(out);
     return s;
 }
 
@@ -113,8 +104,8 @@ static void set_device(solve_job *j)
 
 static lt_status set_options(solve_job *j, const solve_cli *o)
 {
-    CLI_TRY(check_readable(o->x0));
-    CLI_TRY(check_readable(o->resume));
+    CLI_TRY(cli_check_input(o->x0));
+    CLI_TRY(cli_check_input(o->resume));
     j->opt = lt_solve_options_defaults();
     j->opt.seed = o->common.seed;
     j->opt.torch_device = "auto";
@@ -229,7 +220,8 @@ static lt_status deliver(solve_job *j, const lt_solution *s, const solve_cli *o)
     const lt_solution_point *p = solve_result(s);
     if (j->c->json) solve_json(j, s);
     else {
-        if (o->common.quiet || j->view.maximize) printf("%s f = %.15g\n", j->view.maximize ? "maximum:" : "minimum:", j->sign * p->f);
+        const char *what = !p->feasible_to_tol ? "infeasible:" : j->view.maximize ? "maximum:" : "minimum:";
+        if (o->common.quiet || j->view.maximize) printf("%s f = %.15g\n", what, j->sign * p->f);
         solve_print_variables(j, p->x);
         if (!o->common.quiet) solve_print_device(s);
     }
@@ -238,10 +230,17 @@ static lt_status deliver(solve_job *j, const lt_solution *s, const solve_cli *o)
     return judge(s);
 }
 
+/* A run that cannot begin was asked for wrongly: its files, its options, or its start. */
+static lt_status blame_start(lt_status s)
+{
+    return s == LT_ERR_NUMERIC ? cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text()) : cli_blame_input(s);
+}
+
 static lt_status solve_once(solve_job *j, const solve_cli *o)
 {
     lt_solution *s;
-    CLI_TRY(lt_solve(j->problem, &j->opt, &s));
+    CLI_TRY(blame_start(lt_solve(j->problem, &j->opt, &s)));
+    j->c->json_complete = true; /* a run that ends badly has results, too */
     lt_status status = deliver(j, s, o);
     lt_solution_destroy(s);
     return status;
@@ -270,25 +269,37 @@ static lt_status solve_many(solve_job *j, const solve_cli *o)
 {
     lt_multistart *m;
     j->opt.print_to = NULL; /* the runs go on side by side */
-    CLI_TRY(lt_solve_multistart(j->problem, &j->opt, o->starts, j->opt.num_threads, &m));
+    CLI_TRY(blame_start(lt_solve_multistart(j->problem, &j->opt, o->starts, j->opt.num_threads, &m)));
     print_starts(j, m);
-    lt_status status = m->solution[0] ? deliver(j, m->solution[0], o) : cli_fail(LT_ERR_NUMERIC, "no start gave a result");
+    if (j->c->json) solve_json_starts(j, m);
+    j->c->json_complete = true;
+    lt_status status = deliver(j, m->solution[0], o);
     lt_multistart_destroy(m);
     return status;
 }
 
+/* What would fail after the run fails before it. */
+static lt_status check_requests(const solve_cli *o)
+{
+    if (o->starts > 1 && (o->checkpoint || o->resume))
+        return cli_fail(LT_ERR_ARGUMENT, "--%s is of a single run: leave --starts out", o->checkpoint ? "checkpoint" : "resume");
+    const char *dot = o->out ? strrchr(o->out, '.') : NULL;
+    if (o->out && (!dot || (strcmp(dot, ".npy") && strcmp(dot, ".npz"))))
+        return cli_fail(LT_ERR_ARGUMENT, "--out %s: expected a name that ends in .npy (packed x) or .npz (variables by name)", o->out);
+    CLI_TRY(cli_check_output(o->out));
+    CLI_TRY(cli_check_output(o->report));
+    CLI_TRY(cli_check_output(o->checkpoint));
+    return cli_check_output(o->common.profile);
+}
+
 static lt_status answer(solve_job *j, const solve_cli *o, const char *path)
 {
+    CLI_TRY(check_requests(o));
     CLI_TRY(read_model(j, path));
     if (o->check && !j->c->json) return lt_model_describe(j->model, stdout);
     if (o->dump_graph) return j->c->json ? cli_fail(LT_ERR_ARGUMENT, "--dump-graph prints text: leave --json out") : dump_graph(j);
     CLI_TRY(set_options(j, o));
-    if (o->check) {
-        lt_json_field_int(j->c->json, "n", j->view.n);
-        lt_json_field_int(j->c->json, "p", j->view.p);
-        lt_json_field_int(j->c->json, "q", j->view.q);
-        return LT_OK;
-    }
+    if (o->check) return solve_json_check(j);
     CLI_TRY(lt_problem_from_model(j->model, &j->problem));
     if (o->eval) return evaluate_at(j, o->eval);
     if (o->check_gradients) return check_gradients(j);

@@ -192,10 +192,11 @@ static lt_status run_in_context(const cli_command *command, cli_context *c)
         if (!s) s = written;
         if (!s && !c->common.quiet) fprintf(stderr, "lathe: trace in %s\n", c->common.profile);
     }
-    if (!s && c->json) {
+    if (c->json && (!s || c->json_complete)) {
         lt_json_object_end(c->json);
-        s = lt_json_finish(c->json);
-        if (!s && puts(lt_json_text(c->json)) < 0) s = cli_fail(LT_ERR_IO, "could not write to standard output");
+        lt_status written = lt_json_finish(c->json);
+        if (!written && puts(lt_json_text(c->json)) < 0) written = cli_fail(LT_ERR_IO, "could not write to standard output");
+        if (!s) s = written;
     }
     return s;
 }
@@ -221,7 +222,7 @@ static int run_command(const cli_command *command, int argc, char **argv)
     } else {
         if (c.common.json) s = lt_json_create(LT_JSON_INDENT, &c.json);
         if (!s) s = run_in_context(command, &c);
-        code = s ? report_failure(command, s, c.common.json) : EXIT_OK;
+        code = s ? report_failure(command, s, c.common.json && !c.json_complete) : EXIT_OK;
     }
     lt_json_destroy(c.json);
     lt_device_close(c.device);

@@ -26,11 +26,6 @@ lt_status qsvm_rows_classify(qsvm_rows *r, const qsvm_name name[2], bool keep_al
 lt_status qsvm_rows_split(qsvm_rows *r, double share, uint64_t seed, qsvm_rows *test);
 lt_rows   qsvm_rows_view(const qsvm_rows *r);
 
-/* What is wrong with a file the user named is the user's to mend: status 2. */
-lt_status qsvm_blame_input(lt_status s);
-/* Fails early when the folder of an output file is missing or read-only; NULL is fine. */
-lt_status qsvm_check_output(const char *path);
-
 /* ---- the command ---- */
 
 typedef struct qsvm_cli {

@@ -1,28 +1,10 @@
 /* Rows and labels from .npy and CSV files; classes; a part held out for tests. SPDX-License-Identifier: BSD-3-Clause */
 #include "qsvm.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
-
-lt_status qsvm_blame_input(lt_status s)
-{
-    if (s == LT_ERR_IO || s == LT_ERR_TYPE || s == LT_ERR_SHAPE) return cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text());
-    return s;
-}
-
-lt_status qsvm_check_output(const char *path)
-{
-    char folder[4096];
-    if (!path) return LT_OK;
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + (slash == path) : 1, slash ? path : ".");
-    if (access(folder, W_OK)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: folder '%s': %s", path, folder, strerror(errno));
-    return LT_OK;
-}
 
 static bool is_csv(const char *path)
 {
@@ -49,7 +31,7 @@ static bool is_real(lt_dtype t) { return t == LT_F64 || t == LT_F32 || t == LT_I
 static lt_status read_npy(const char *path, const char *option, qsvm_rows *out)
 {
     lt_array a = { 0 };
-    CLI_TRY(qsvm_blame_input(lt_npy_read(path, &a)));
+    CLI_TRY(cli_blame_input(lt_npy_read(path, &a)));
     lt_status s = LT_OK;
     int64_t count = lt_shape_count(&a.shape);
     if (!is_real(a.dtype)) s = cli_fail(LT_ERR_ARGUMENT, "--%s %s holds %s, expected real numbers", option, path, lt_dtype_name(a.dtype));
@@ -99,7 +81,7 @@ static lt_status keep_csv_labels(const lt_csv *c, const char *path, qsvm_rows *o
 static lt_status read_csv(const char *path, const char *option, const char *label_column, qsvm_rows *out)
 {
     lt_csv c;
-    CLI_TRY(qsvm_blame_input(lt_csv_read(path, label_column, &c)));
+    CLI_TRY(cli_blame_input(lt_csv_read(path, label_column, &c)));
     lt_status s = LT_OK;
     if (c.n_columns < 1) s = cli_fail(LT_ERR_ARGUMENT, "--%s %s has no column of features", option, path);
     size_t bytes = (size_t)(c.n_rows * c.n_columns) * sizeof *out->x;
@@ -123,7 +105,7 @@ static lt_status expect_labels(int64_t n, const char *path, const qsvm_rows *row
 static lt_status read_npy_labels(const char *path, qsvm_rows *out)
 {
     lt_array a = { 0 };
-    CLI_TRY(qsvm_blame_input(lt_npy_read(path, &a)));
+    CLI_TRY(cli_blame_input(lt_npy_read(path, &a)));
     lt_status s = LT_OK;
     int64_t n = lt_shape_count(&a.shape);
     if (!is_real(a.dtype) || a.shape.rank < 1 || n != a.shape.dim[0])
@@ -143,7 +125,7 @@ static lt_status read_npy_labels(const char *path, qsvm_rows *out)
 static lt_status read_csv_labels(const char *path, qsvm_rows *out)
 {
     lt_csv c;
-    CLI_TRY(qsvm_blame_input(lt_csv_read(path, "1", &c)));
+    CLI_TRY(cli_blame_input(lt_csv_read(path, "1", &c)));
     lt_status s = c.n_columns > 0 ? cli_fail(LT_ERR_ARGUMENT, "%s has %lld columns, expected one of labels", path, (long long)c.n_columns + 1) : LT_OK;
     if (!s) s = expect_labels(c.n_rows, path, out);
     if (!s) s = keep_csv_labels(&c, path, out);

@@ -24,6 +24,12 @@ void      solve_print_device(const lt_solution *s);
 void      solve_json(const solve_job *j, const lt_solution *s);
 /* Device, why there, and the counts of transfers. */
 void      solve_json_device(lt_json *json, const lt_solution *s);
+/* Multipliers of prescaling and H_final. */
+void      solve_json_state(lt_json *json, const lt_solution *s);
+/* The table of --starts. */
+void      solve_json_starts(const solve_job *j, const lt_multistart *m);
+/* --check --json: sizes, the description as text, warnings. */
+lt_status solve_json_check(const solve_job *j);
 /* Vectors and tensors as nested lists. */
 void      solve_json_tensor(lt_json *json, const lt_shape *shape, const double *x);
 /* --out: x.npy holds the packed x, sol.npz every variable by name with f, mu, ci, ce. */

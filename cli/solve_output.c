@@ -1,4 +1,4 @@
-/* What `lathe solve` says of a solution: text, JSON, array files. SPDX-License-Identifier: BSD-3-Clause */
+/* What `lathe solve` says of a solution: text and JSON. SPDX-License-Identifier: BSD-3-Clause */
 #include "solve.h"
 
 #include <stdlib.h>
@@ -196,6 +196,7 @@ void solve_json(const solve_job *j, const lt_solution *s)
     lt_json_field_int(json, "fn_evals", s->fn_evals);
     lt_json_field_int(json, "gradient_evals", s->gradient_evals);
     put_counts(json, &s->BFGS_updates);
+    solve_json_state(json, s);
     lt_json_field_int(json, "termination_code", s->termination_code);
     lt_json_field_string(json, "termination_text", lt_termination_text(s->termination_code));
     lt_json_field_string(json, "error", s->error);
@@ -211,41 +212,4 @@ void solve_json(const solve_job *j, const lt_solution *s)
     solve_json_device(json, s);
     lt_json_field_string(json, "precision", j->opt.double_precision ? "float64" : "float32");
     lt_json_field_int(json, "seed", j->opt.seed);
-}
-
-/* ---- Files -------------------------------------------------------------------------------- */
-
-static lt_array view_of(lt_shape s, const double *x) { return (lt_array){ .dtype = LT_F64, .shape = s, .data = (void *)(uintptr_t)x }; }
-
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && !strcmp(s + n - m, end);
-}
-
-lt_status solve_write(const solve_job *j, const lt_solution *s, const char *path)
-{
-    const lt_solution_point *p = solve_result(s);
-    if (!ends_with(path, ".npz")) return lt_npy_write(path, LT_F64, &(lt_shape){ .rank = 1, .dim = { j->view.n } }, p->x);
-    int n = j->view.n_variables;
-    const char **names = calloc((size_t)n + 4, sizeof *names);
-    lt_array *arrays = calloc((size_t)n + 4, sizeof *arrays);
-    if (!names || !arrays) {
-        free(names);
-        free(arrays);
-        return cli_fail(LT_ERR_MEMORY, "out of memory for %s", path);
-    }
-    double f = j->sign * p->f;
-    for (int i = 0; i < n; i++) {
-        names[i] = j->view.variables[i].name;
-        arrays[i] = view_of(j->view.variables[i].shape, p->x + j->view.variables[i].offset);
-    }
-    names[n] = "f", arrays[n++] = view_of(lt_shape0(), &f);
-    names[n] = "mu", arrays[n++] = view_of(lt_shape0(), &p->mu);
-    if (j->view.p) names[n] = "ci", arrays[n++] = view_of(lt_shape1(j->view.p), p->ci);
-    if (j->view.q) names[n] = "ce", arrays[n++] = view_of(lt_shape1(j->view.q), p->ce);
-    lt_status status = lt_npz_write(path, n, names, arrays);
-    free(names);
-    free(arrays);
-    return status;
 }

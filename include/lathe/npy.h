@@ -15,6 +15,8 @@ typedef struct lt_array { /* zero-initialised is an empty one */
 } lt_array;
 
 LT_API void lt_array_free(lt_array *a); /* NULL and empty are allowed; leaves *a empty */
+/* Real numbers of any type become f64 (i64 beyond 2^53 are rounded); complex ones are LT_ERR_TYPE and stay. */
+LT_API lt_status lt_array_widen(lt_array *a);
 
 /* ---- .npy ------------------------------------------------------------------- */
 /* Read: format versions 1 to 3, C and Fortran order, either byte order. bool becomes u8; int8,

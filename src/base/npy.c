@@ -21,6 +21,21 @@ void lt_array_free(lt_array *a)
     *a = (lt_array){ 0 };
 }
 
+lt_status lt_array_widen(lt_array *a)
+{
+    if (a->dtype == LT_F64) return LT_OK;
+    if (a->dtype == LT_C64 || a->dtype == LT_C128)
+        return LT_FAIL(LT_ERR_TYPE, "the array holds %s, expected real numbers", lt_dtype_name(a->dtype));
+    int64_t n = lt_shape_count(&a->shape);
+    double *wide = lt_malloc_aligned((size_t)n * sizeof *wide);
+    if (!wide) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++) wide[i] = lt_load_double(a->dtype, a->data, i);
+    lt_free_aligned(a->data);
+    a->data = wide;
+    a->dtype = LT_F64;
+    return LT_OK;
+}
+
 /* ---- From a source ------------------------------------------------------------------- */
 static lt_status take(lt_source *s, void *data, size_t n_bytes)
 {

@@ -78,8 +78,11 @@ static lt_status pack(int64_t n, const double *H, double *lower)
 {
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++) {
-            double v = 0.5 * (H[i * n + j] + H[j * n + i]);
+            double a = H[i * n + j], b = H[j * n + i], v = 0.5 * (a + b);
             if (!isfinite(v)) return LT_FAIL(LT_ERR_ARGUMENT, "H0[%lld][%lld] is not finite", (long long)i, (long long)j);
+            if (fabs(a - b) > 1e-8 * (fabs(a) + fabs(b)))
+                return LT_FAIL(LT_ERR_ARGUMENT, "H0[%lld][%lld] is %g, but H0[%lld][%lld] is %g: expected a symmetric matrix", (long long)i,
+                               (long long)j, a, (long long)j, (long long)i, b);
             lower[lt_packed_row(i) + j] = v;
         }
     return LT_OK;

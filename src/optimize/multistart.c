@@ -24,7 +24,6 @@ static lt_status run_one(void *ctx, int64_t i, int worker)
     lt_solve_options opt = *b->opt;
     if (i > 0 || !b->given_first) opt.x0 = b->x0 + i * b->problem->n;
     opt.print_to = NULL;
-    opt.profile = opt.checkpoint = opt.resume = NULL;
     opt.num_threads = 0;
     b->result->start[i] = i;
     lt_status s = lt_solve(b->problem, &opt, &b->result->solution[i]);
@@ -94,6 +93,8 @@ lt_status lt_solve_multistart(lt_problem *p, const lt_solve_options *opt, int64_
     lt_solve_options defaults = lt_solve_options_defaults();
     batch b = { .problem = p, .opt = opt ? opt : &defaults };
     LT_TRY(lt_solve_options_check(b.opt));
+    const char *single = b.opt->checkpoint ? "checkpoint" : b.opt->resume ? "resume" : b.opt->profile ? "profile" : NULL;
+    if (single) return LT_FAIL(LT_ERR_ARGUMENT, "multistart: option '%s' is of a single run", single);
     b.result = lt_calloc(1, sizeof *b.result);
     if (!b.result) return LT_ERR_MEMORY;
     b.result->n_starts = n_starts;

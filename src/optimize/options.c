@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
 
+#include "base/options.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -147,6 +148,11 @@ lt_status lt_solve_options_set(lt_solve_options *opt, const char *name, const ch
     if (!opt || !name || !value) return LT_FAIL(LT_ERR_ARGUMENT, "solve options: an argument is NULL");
     if (!strcmp(name, "halt_log_fn"))
         return LT_FAIL(LT_ERR_ARGUMENT, "option 'halt_log_fn' is a function: a program sets it in lt_solve_options");
+    size_t base;
+    int64_t number;
+    const lt_option *row = lt_options_find(&table, name, &base);
+    /* Programs written for other solvers set switches to numbers. */
+    if (row && row->type == LT_OPTION_TYPE_BOOL && lt_text_int(value, &number)) value = number ? "true" : "false";
     return lt_options_set(&table, name, value, opt);
 }
 
@@ -196,7 +202,11 @@ lt_status lt_solve_options_check(const lt_solve_options *opt)
     if (!whole(opt->linesearch_maxit))
         return LT_FAIL(LT_ERR_ARGUMENT, "option 'linesearch_maxit' is %g: expected a whole number or inf", opt->linesearch_maxit);
     if (opt->QPsolver != LT_SOLVE_QP_NATIVE)
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'QPsolver' is %s: built without it; use native", qp_names[opt->QPsolver]);
+        return LT_FAIL(LT_ERR_ARGUMENT, "option 'QPsolver' is %s, which this build has no adapter for: expected native", qp_names[opt->QPsolver]);
+    if ((opt->limited_mem_warm_start || opt->warm_start_file) && !opt->limited_mem_size)
+        return LT_FAIL(LT_ERR_ARGUMENT, "option 'limited_mem_warm_start' is given, but limited_mem_size is 0: expected at least 1");
+    if (opt->H0_diagonal && !opt->limited_mem_size)
+        return LT_FAIL(LT_ERR_ARGUMENT, "H0_diagonal is given, but limited_mem_size is 0: full memory takes H0, n x n");
     if (!opt->torch_device) return LT_FAIL(LT_ERR_ARGUMENT, "option 'torch_device' is NULL: expected a device name");
     return LT_OK;
 }

@@ -7,30 +7,23 @@
 #include "base/status.h"
 #include "lathe/npy.h"
 
+#include <string.h>
+
 static lt_status read_array(const char *path, const char *member, lt_array *out)
 {
     return member ? lt_npz_read(path, member, out) : lt_npy_read(path, out);
-}
-
-static lt_status convert(const lt_array *a, const char *what, int64_t count, double *out)
-{
-    switch (a->dtype) {
-    case LT_F64: for (int64_t i = 0; i < count; i++) out[i] = ((const double *)a->data)[i]; return LT_OK;
-    case LT_F32: for (int64_t i = 0; i < count; i++) out[i] = ((const float *)a->data)[i]; return LT_OK;
-    case LT_I64: for (int64_t i = 0; i < count; i++) out[i] = (double)((const int64_t *)a->data)[i]; return LT_OK;
-    case LT_I32: for (int64_t i = 0; i < count; i++) out[i] = ((const int32_t *)a->data)[i]; return LT_OK;
-    default: return LT_FAIL(LT_ERR_TYPE, "%s: the file holds %s, expected real numbers", what, lt_dtype_name(a->dtype));
-    }
 }
 
 lt_status lt_start_read(const char *path, const char *member, const char *what, int64_t count, double *out)
 {
     lt_array a = { 0 };
     LT_TRY(read_array(path, member, &a));
-    int64_t got = lt_shape_count(&a.shape);
-    lt_status s = got == count ? convert(&a, what, count, out)
-                               : LT_FAIL(LT_ERR_SHAPE, "%s: '%s' holds %s, expected %lld numbers", what, path,
-                                         lt_shape_str(&a.shape).s, (long long)count);
+    lt_dtype held = a.dtype;
+    lt_status s = lt_array_widen(&a);
+    if (s == LT_ERR_TYPE) s = LT_FAIL(s, "%s: '%s' holds %s, expected real numbers", what, path, lt_dtype_name(held));
+    else if (!s && lt_shape_count(&a.shape) != count)
+        s = LT_FAIL(LT_ERR_SHAPE, "%s: '%s' holds %s, expected %lld numbers", what, path, lt_shape_str(&a.shape).s, (long long)count);
+    if (!s) memcpy(out, a.data, (size_t)count * sizeof *out);
     lt_array_free(&a);
     return s;
 }

@@ -164,6 +164,28 @@ LT_TEST(negative_and_large_integers_keep_their_value)
     lt_array_free(&a);
 }
 
+LT_TEST(real_arrays_can_be_widened)
+{
+    const char *path = scratch("wide.npy");
+    lt_array a;
+    lt_shape two = lt_shape1(2);
+    LT_CHECK_OK(lt_npy_write(path, LT_F32, &two, (float[]){ 1.5f, -2 }));
+    LT_CHECK_OK(lt_npy_read(path, &a));
+    LT_CHECK_OK(lt_array_widen(&a));
+    LT_CHECK(a.dtype == LT_F64 && ((double *)a.data)[0] == 1.5 && ((double *)a.data)[1] == -2);
+    LT_CHECK_OK(lt_array_widen(&a)); /* nothing to do */
+    lt_array_free(&a);
+    LT_CHECK_OK(lt_npy_write(path, LT_I64, &two, (int64_t[]){ 3, -4 }));
+    LT_CHECK_OK(lt_npy_read(path, &a));
+    LT_CHECK_OK(lt_array_widen(&a));
+    LT_CHECK(((double *)a.data)[0] == 3 && ((double *)a.data)[1] == -4);
+    lt_array_free(&a);
+    LT_CHECK_OK(lt_npy_write(path, LT_C128, &two, (double[]){ 1, 2, 3, 4 }));
+    LT_CHECK_OK(lt_npy_read(path, &a));
+    LT_CHECK_FAILS(lt_array_widen(&a), LT_ERR_TYPE, "c128");
+    lt_array_free(&a);
+}
+
 LT_TEST(headers_of_other_writers_are_understood)
 {
     static const char *const text[] = {

@@ -83,6 +83,58 @@ run 2 solve example:Z9; says err "Z9"
 run 2 solve "$work/rosen.lt" --eval "$work/rosen.lt"; says err "rosen.lt"
 run 2 solve "$work/rosen.lt" --x0 "$work/none.npy"; says err "none.npy"
 
+# What would fail at the end fails at once; nothing is run and nothing written
+printf 'var x[2] = 0\nminimize sum(x)\n' >"$work/unbounded.lt"
+for option in out report checkpoint; do
+    case $option in out) name=x.npy ;; *) name=file ;; esac
+    run 2 solve "$work/rosen.lt" --$option "$work/nowhere/$name"; says err "nowhere"; silent out
+done
+run 2 solve "$work/rosen.lt" --out "$work/x.txt"; says err ".npz"
+run 2 solve "$work/rosen.lt" --starts 3 --checkpoint "$work/c"; says err "single run"
+run 2 solve "$work/rosen.lt" --starts 3 --resume "$work/c"; says err "single run"
+run 2 solve "$work/rosen.lt" --set x0="$work/none.npy"; says err "none.npy"
+run 2 solve "$work/rosen.lt" --set H0="$work/x.npy"; says err "expected 4 numbers"
+run 2 solve "$work/rosen.lt" --set limited_mem_warm_start="$work/sol.npz"; says err "limited_mem_size"
+run 2 solve "$work/rosen.lt" --set QPsolver=gurobi; says err "native"
+run 2 solve "$work"; says err "not a regular file"
+run 2 solve example:B2 --x0 "$work/x.npy"; says err "expected 300 numbers"
+run 2 solve example:B2 --eval "$work/x.npy"; says err "300 variables"
+
+# Starts where the functions do not exist
+printf 'var x[2] = 0\nminimize log(x[0] - 1) + x[1]\n' >"$work/nan.lt"
+run 2 solve "$work/nan.lt"; says err "the objective is nan at x0"
+printf 'var x[2] = 0\nminimize x[0]\nsubject to\n  1/x[1] <= 3\n' >"$work/inf.lt"
+run 2 solve "$work/inf.lt"; says err "inequality constraint 0 is inf at x0"
+printf 'var x[2] = 0\nminimize abs(x[1]) + sqrt(x[0])\n' >"$work/kink.lt"
+run 2 solve "$work/kink.lt"; says err "derivative to x[0]"
+
+# Runs that end badly keep their results, in text and JSON
+run 1 solve "$work/unbounded.lt" --quiet; says out "x[2] ="; says err "code 8"
+run 1 solve "$work/unbounded.lt" --json --out "$work/far.npy"; is_json "$work/out"; near termination_code 8 0; says out '"H_final"'; says err "code 8"
+[ -s "$work/far.npy" ] || fail "$last: no result written"
+printf 'var x[2] = 0\nminimize x[0]^2 + x[1]^2\nsubject to\n  x[0] <= 1\n  x[0] >= 2\n' >"$work/torn.lt"
+run 1 solve "$work/torn.lt" --quiet; says out "infeasible: f = "
+run 1 solve "$work/torn.lt" --json; is_json "$work/out"; near termination_code 7 0; near final.tv 1 1e-6
+run 0 solve "$work/rosen.lt" --json --set prescaling_threshold=1; says out '"scalings"'; says out '"best_unscaled"'
+run 0 solve "$work/rosen.lt" --json --set limited_mem_size=3; says out '"gamma"'
+run 0 solve "$work/rosen.lt" --json --starts 3; says out '"starts"'; says out '"fn_evals"'
+run 0 solve "$work/rosen.lt" --check --json; is_json "$work/out"; says out '"description"'
+printf 'var f[2] = [1, 2]\nvar mu = 1\nminimize sum(abs(f)) + mu^2\n' >"$work/names.lt"
+run 0 solve "$work/names.lt" --quiet --out "$work/names.npz"
+if command -v python3 >/dev/null 2>&1 && python3 -c 'import numpy' 2>/dev/null; then
+    python3 -c 'import numpy, sys; d = numpy.load(sys.argv[1]); sys.exit(sorted(d.files) != ["f", "f_", "mu", "mu_"] or d["f"].shape != (2,))' \
+        "$work/names.npz" || fail "$last: variables called f and mu"
+fi
+
+# Ctrl-C: the table's end, a checkpoint, status 130; the record in JSON
+"$lathe" solve example:A2full --checkpoint "$work/stop.ckpt" >"$work/out" 2>"$work/err" & pid=$!
+n=0; while [ "$(wc -l <"$work/out")" -lt 14 ] && [ $n -lt 300 ]; do n=$((n + 1)); sleep 0.1; done
+kill -INT $pid; wait $pid && got=0 || got=$?
+last="interrupted solve"
+[ $got -eq 130 ] || fail "$last: status $got"
+says out "Termination code:        3"; says err "interrupted"; [ -s "$work/stop.ckpt" ] || fail "$last: no checkpoint"
+run 0 solve example:A2full --resume "$work/stop.ckpt" --json --set maxclocktime=0.001; near termination_code 5 0
+
 # The benchmark: runs by name or family, every field a program needs, mistakes named
 run 0 bench solve --quick --only A1 --json; is_json "$work/out"; silent err
 for name in A1a A1b A1c A1d A1e A1f; do says out "\"name\": \"$name\""; done

@@ -398,15 +398,38 @@ LT_TEST(values_out_of_range_are_refused_by_name)
     LT_CHECK_OK(lt_solve_options_set(&opt, "print_frequency", "inf"));
     LT_CHECK_OK(lt_solve_options_set(&opt, "fvalquit", "-inf"));
     LT_CHECK_OK(lt_solve_options_set(&opt, "QPsolver", "osqp"));
-    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_UNSUPPORTED, "osqp");
+    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "osqp");
     opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = NAN };
     LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "opt_tol");
     opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .wolfe1 = 0.4, .wolfe2 = 0.3 };
     LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "wolfe2");
     opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .print_frequency = 1.5 };
     LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "print_frequency");
+    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .limited_mem_warm_start = &(lt_hessian_state){ .n = 2, .m = 1 } };
+    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "limited_mem_size is 0");
+    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .H0_diagonal = (double[]){ 1, 2 } };
+    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "H0_diagonal");
+    LT_CHECK_OK(lt_solve_options_set(&opt, "stat_l2_model", "7")); /* any integer is a switch */
+    LT_CHECK_OK(lt_solve_options_set(&opt, "scaleH0", "0"));
+    LT_CHECK(opt.stat_l2_model && !opt.scaleH0);
     opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .max_fallback_level = 0, .min_fallback_level = 2 };
     LT_CHECK_OK(lt_solve_options_check(&opt)); /* raised to the minimum when a run begins */
+}
+
+LT_TEST(a_matrix_that_is_no_start_for_H_is_refused)
+{
+    static const struct { double H0[4]; const char *why; } bad[] = {
+        { { 1, 2, 0, 1 }, "symmetric" }, { { 1, 0, 0, -1 }, "positive definite" }, { { NAN, 0, 0, 1 }, "not finite" } };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        example *e = example_rosenbrock(1, 1);
+        lt_problem *p = example_problem(e);
+        lt_solve_options opt = base();
+        lt_solution *s;
+        opt.H0 = bad[i].H0;
+        LT_CHECK_FAILS(lt_solve(p, &opt, &s), LT_ERR_ARGUMENT, bad[i].why);
+        lt_problem_destroy(p);
+        example_free(e);
+    }
 }
 
 /* Each option below must change the run: the final point, the counts or the code. */

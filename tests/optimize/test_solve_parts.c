@@ -302,6 +302,7 @@ LT_TEST(multistart_gives_the_same_answers_for_any_number_of_threads)
     lt_problem *p = example_problem(e);
     lt_multistart *none;
     LT_CHECK_FAILS(lt_solve_multistart(p, NULL, 0, 1, &none), LT_ERR_ARGUMENT, "starts");
+    LT_CHECK_FAILS(lt_solve_multistart(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .checkpoint = "c" }, 2, 1, &none), LT_ERR_ARGUMENT, "checkpoint");
     lt_problem_destroy(p);
     example_free(e);
 }

@@ -47,8 +47,8 @@ bool lt_value_fits(lt_reader *r, lt_text_span where, const lt_shape *shape)
     int64_t bytes = lt_shape_count(shape) * (int64_t)sizeof(double);
     /* Large tensors exist a few times while they are computed; better to say so than to be killed. */
     if (bytes <= (64 << 20) || bytes <= lt_cpu_memory_free() / 4) return true;
-    lt_reader_error(r, where, "a tensor %s needs %.1f GB of memory; %.1f GB are free", lt_shape_str(shape).s, (double)bytes * 1e-9,
-                    (double)lt_cpu_memory_free() * 1e-9);
+    lt_reader_error(r, where, "a tensor %s needs %.1f GB of memory, several times while it is computed; %.1f GB are free, and a quarter of that is the limit",
+                    lt_shape_str(shape).s, (double)bytes * 1e-9, (double)lt_cpu_memory_free() * 1e-9);
     return false;
 }
 

@@ -182,7 +182,7 @@ static const struct { const char *text, *want; int n; } rows[] = {
     { "var x = 1\nminimize x\noption muu0 = 1", "t.lt:3:8: error: ", 1 },
     { "var x = 1\nminimize x\noption muu0 = 1", "did you mean 'mu0'?", 1 },
     { "var x = 1\nminimize x\noption mu0 = -1", "t.lt:3:14: error: ", 1 },
-    { "var x = 1\nminimize x\noption print_ascii = 7", "t.lt:3:22: error: ", 1 },
+    { "var x = 1\nminimize x\noption print_ascii = 0.5", "t.lt:3:22: error: ", 1 },
     { "var x = 1\n", "error: the problem has no 'minimize' or 'maximize'", 1 },
     { "minimize 1\n", "error: the problem has no variables; 'var x[2]' makes two", 1 },
     { "", "t.lt:1:1: error: the problem has no 'minimize' or 'maximize'", 1 },
