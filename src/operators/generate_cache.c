@@ -3,25 +3,34 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "device/backend.h"
 
 #include <pthread.h>
+#include <string.h>
 
 enum { MAX_KEPT = 64 };
 
-typedef struct kept { lt_rollout *rollout; bool in_use; int64_t last_use; } kept;
+typedef struct kept { lt_rollout *rollout; lt_remote_features *features; bool in_use; int64_t last_use; } kept;
 
 struct lt_rollout_cache {
     lt_rollout_options opt;
+    const lt_feature_set *set;        /* measured on the device; NULL: nothing */
     int                capacity, n;
     kept               item[MAX_KEPT];
     int64_t            uses, bytes, peak_bytes;
     pthread_mutex_t    lock;
 };
 
-static int64_t bytes_of(const lt_rollout *r)
+static int64_t bytes_of(const kept *k)
 {
-    lt_rollout_info i = lt_rollout_get_info(r);
-    return i.arena_bytes + i.weight_bytes + i.state_bytes;
+    lt_rollout_info i = lt_rollout_get_info(k->rollout);
+    return i.arena_bytes + i.weight_bytes + i.state_bytes + (k->features ? lt_remote_features_bytes(k->features) : 0);
+}
+
+static void drop(kept *k)
+{
+    lt_rollout_destroy(k->rollout);
+    lt_remote_features_destroy(k->features); /* it read the rollout's states */
 }
 
 lt_status lt_rollout_cache_create(const lt_rollout_options *opt, int capacity, lt_rollout_cache **out)
@@ -37,22 +46,26 @@ lt_status lt_rollout_cache_create(const lt_rollout_options *opt, int capacity, l
 void lt_rollout_cache_destroy(lt_rollout_cache *c)
 {
     if (!c) return;
-    for (int i = 0; i < c->n; i++) lt_rollout_destroy(c->item[i].rollout);
+    for (int i = 0; i < c->n; i++) drop(&c->item[i]);
     pthread_mutex_destroy(&c->lock);
     lt_free(c);
 }
 
-/* Makes room: removes the one unused for longest and returns it, or NULL. Under the lock. */
-static lt_rollout *evict(lt_rollout_cache *c)
+void lt_rollout_cache_measure(lt_rollout_cache *c, const lt_feature_set *set) { c->set = set; }
+
+bool lt_rollout_cache_is_remote(const lt_rollout_cache *c) { return c->opt.device && strcmp(c->opt.device->backend->name, "cpu"); }
+
+/* Removes the one unused for longest, beyond the capacity or, with `any`, at all; false when there is none. Under the lock. */
+static bool evict(lt_rollout_cache *c, bool any, kept *out)
 {
     int oldest = -1;
     for (int i = 0; i < c->n; i++)
         if (!c->item[i].in_use && (oldest < 0 || c->item[i].last_use < c->item[oldest].last_use)) oldest = i;
-    if (oldest < 0 || c->n < c->capacity) return NULL;
-    lt_rollout *r = c->item[oldest].rollout;
+    if (oldest < 0 || (!any && c->n < c->capacity)) return false;
+    *out = c->item[oldest];
     c->item[oldest] = c->item[--c->n];
-    c->bytes -= bytes_of(r);
-    return r;
+    c->bytes -= bytes_of(out);
+    return true;
 }
 
 static lt_rollout *find(lt_rollout_cache *c, const lt_operator_spec *spec)
@@ -66,27 +79,68 @@ static lt_rollout *find(lt_rollout_cache *c, const lt_operator_spec *spec)
     return NULL;
 }
 
+static lt_status create(const lt_rollout_cache *c, const lt_operator_spec *spec, kept *out)
+{
+    char why[160];
+    lt_state_reader reader;
+    *out = (kept){ 0 };
+    if (c->set && lt_rollout_cache_is_remote(c) && lt_remote_features_fit(c->set, spec->grid, c->opt.realizations, c->opt.steps, why)) {
+        LT_TRY(lt_remote_features_create(c->opt.device, c->set, spec->grid, c->opt.realizations, c->opt.steps, &out->features));
+        reader = lt_remote_features_reader(out->features);
+    }
+    lt_status s = lt_rollout_create_read(spec, &c->opt, out->features ? &reader : NULL, &out->rollout);
+    if (s) drop(out);
+    return s;
+}
+
+/* A device that is full has room again once rollouts that nobody uses are gone. */
+static lt_status create_in_room(lt_rollout_cache *c, const lt_operator_spec *spec, kept *out)
+{
+    for (;;) {
+        lt_status s = create(c, spec, out);
+        kept old;
+        pthread_mutex_lock(&c->lock);
+        bool room = s == LT_ERR_MEMORY && lt_rollout_cache_is_remote(c) && evict(c, true, &old);
+        pthread_mutex_unlock(&c->lock);
+        if (!room) return s;
+        drop(&old);
+    }
+}
+
 lt_status lt_rollout_cache_take(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out)
 {
+    kept old, made;
     pthread_mutex_lock(&c->lock);
     *out = find(c, spec);
-    lt_rollout *old = *out ? NULL : evict(c);
+    bool evicted = !*out && evict(c, false, &old);
     pthread_mutex_unlock(&c->lock);
     if (*out) return LT_OK;
-    lt_rollout_destroy(old);
-    LT_TRY(lt_rollout_create(spec, &c->opt, out));
+    if (evicted) drop(&old);
+    LT_TRY(create_in_room(c, spec, &made));
     pthread_mutex_lock(&c->lock);
     bool room = c->n < MAX_KEPT;
     if (room) {
-        c->item[c->n++] = (kept){ *out, true, ++c->uses };
-        c->bytes += bytes_of(*out);
+        made.in_use = true;
+        made.last_use = ++c->uses;
+        c->item[c->n++] = made;
+        c->bytes += bytes_of(&made);
         c->peak_bytes = LT_MAX(c->peak_bytes, c->bytes);
+        *out = made.rollout;
     }
     pthread_mutex_unlock(&c->lock);
     if (room) return LT_OK;
-    lt_rollout_destroy(*out);
-    *out = NULL;
+    drop(&made);
     return LT_FAIL(LT_ERR_INTERNAL, "more than %d rollouts in use", MAX_KEPT);
+}
+
+lt_remote_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r)
+{
+    lt_remote_features *found = NULL;
+    pthread_mutex_lock(&c->lock);
+    for (int i = 0; i < c->n; i++)
+        if (c->item[i].rollout == r) found = c->item[i].features;
+    pthread_mutex_unlock(&c->lock);
+    return found;
 }
 
 void lt_rollout_cache_give(lt_rollout_cache *c, lt_rollout *r)

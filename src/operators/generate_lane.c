@@ -3,14 +3,15 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "operators/weights.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
 
 #include <pthread.h>
 #include <string.h>
 
-/* One operator runs, one waits for it, one is being made. */
-enum { DEPTH = 3 };
+/* As many run as LT_MOST_AT_ONCE, one waits for them, one is being made. */
+enum { DEPTH = LT_MOST_AT_ONCE + 2 };
 
 struct lt_lane_ahead {
     const lt_dataset_config *c;
@@ -40,7 +41,9 @@ static lt_status draw_weights(lt_lane_ahead *l, lt_ready *r, const lt_operator_s
         LT_TRY(lt_operator_weights_create(spec, &r->weights));
         r->weights_spec = *spec;
     }
-    return lt_operator_weights_draw(r->weights, l->c->seed, l->t->index[r->row]);
+    int64_t index = l->t->index[r->row];
+    bool elsewhere = lt_rollout_cache_is_remote(l->cache) && !l->c->learned.enabled; /* devices draw weights themselves */
+    return elsewhere ? lt_operator_weights_draw_output(r->weights, l->c->seed, index) : lt_operator_weights_draw(r->weights, l->c->seed, index);
 }
 
 static lt_status make(lt_lane_ahead *l, lt_ready *r, int64_t row)
@@ -59,11 +62,14 @@ static lt_status make(lt_lane_ahead *l, lt_ready *r, int64_t row)
     return s;
 }
 
+/* On the CPU one operator runs at a time, and fewer are kept ahead. */
+static int64_t depth_of(const lt_lane_ahead *l) { return lt_rollout_cache_is_remote(l->cache) ? DEPTH : 3; }
+
 /* Waits for a free slot; false when there is nothing more to do. */
 static bool wait_for_slot(lt_lane_ahead *l)
 {
     pthread_mutex_lock(&l->lock);
-    while (!l->stop && l->made - l->given_back >= DEPTH) pthread_cond_wait(&l->changed, &l->lock);
+    while (!l->stop && l->made - l->given_back >= depth_of(l)) pthread_cond_wait(&l->changed, &l->lock);
     bool go = !l->stop && l->made < l->n;
     pthread_mutex_unlock(&l->lock);
     return go;
@@ -100,6 +106,14 @@ lt_status lt_lane_ahead_next(lt_lane_ahead *l, lt_ready **out)
     pthread_mutex_unlock(&l->lock);
     if (s) lt_error_set(l->text);
     return s;
+}
+
+bool lt_lane_ahead_ready(lt_lane_ahead *l)
+{
+    pthread_mutex_lock(&l->lock);
+    bool ready = l->taken < l->made || l->made == l->n || l->stop;
+    pthread_mutex_unlock(&l->lock);
+    return ready;
 }
 
 void lt_lane_ahead_done(lt_lane_ahead *l, lt_ready *r)

@@ -3,6 +3,7 @@
 #ifndef LT_OPERATORS_GENERATE_LANE_H
 #define LT_OPERATORS_GENERATE_LANE_H
 
+#include "operators/remote/features.h"
 #include "operators/row_table.h"
 
 /* ---- Compiled rollouts, kept by architecture --------------------------------------------------- */
@@ -11,10 +12,19 @@ typedef struct lt_rollout_cache lt_rollout_cache;
 /* Keeps at most `capacity` that nobody uses; safe from several threads. */
 lt_status lt_rollout_cache_create(const lt_rollout_options *opt, int capacity, lt_rollout_cache **out);
 void      lt_rollout_cache_destroy(lt_rollout_cache *c); /* NULL is allowed; none may be in use */
+/* Rollouts made from now on measure these features (borrowed) on their device, where they can. */
+void      lt_rollout_cache_measure(lt_rollout_cache *c, const lt_feature_set *set);
+/* What measures the states of r on its device; NULL: they must be brought home for that. */
+lt_remote_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r);
+bool      lt_rollout_cache_is_remote(const lt_rollout_cache *c); /* on a device with memory of its own */
 /* One that fits spec, compiled when there is none. In use by the caller, alone, until given back. */
 lt_status lt_rollout_cache_take(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out);
 void      lt_rollout_cache_give(lt_rollout_cache *c, lt_rollout *r);
 int64_t   lt_rollout_cache_peak_bytes(const lt_rollout_cache *c);
+
+enum { LT_MOST_AT_ONCE = 4 }; /* operators under way on a device with memory of its own */
+/* A step of all realizations below this does not fill a GPU. */
+#define LT_SMALL_DEVICE_STEP_FLOPS 4e10
 
 /* ---- The lane ----------------------------------------------------------------------------------- */
 typedef struct lt_ready {              /* an operator about to run */
@@ -33,6 +43,7 @@ lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t,
                               lt_lane_ahead **out);
 /* The next operator, or NULL at the end; waits for it. Give it back when it has run. */
 lt_status lt_lane_ahead_next(lt_lane_ahead *l, lt_ready **out);
+bool      lt_lane_ahead_ready(lt_lane_ahead *l); /* the next call of lt_lane_ahead_next will not wait */
 void      lt_lane_ahead_done(lt_lane_ahead *l, lt_ready *r);
 void      lt_lane_ahead_stop(lt_lane_ahead *l, double *busy_seconds); /* NULL is allowed */
 

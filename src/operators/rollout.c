@@ -101,11 +101,11 @@ static lt_status compile(lt_rollout *r)
     return LT_OK;
 }
 
-static lt_status create(lt_rollout *r, const lt_operator_spec *spec, const lt_rollout_options *opt)
+static lt_status create(lt_rollout *r, const lt_operator_spec *spec, const lt_rollout_options *opt, const lt_state_reader *reader)
 {
     r->spec = *spec;
     r->opt = *opt;
-    if (opt->device && strcmp(opt->device->backend->name, "cpu")) return lt_device_rollout_create(spec, opt, &r->remote, &r->info);
+    if (opt->device && strcmp(opt->device->backend->name, "cpu")) return lt_device_rollout_create(spec, opt, reader, &r->remote, &r->info);
     r->field = (int64_t)LT_FIELD_CHANNELS * spec->grid * spec->grid;
     r->pool = opt->device ? opt->device->pool : lt_pool_shared();
     if (!r->pool) return LT_ERR_MEMORY;
@@ -118,13 +118,18 @@ static lt_status create(lt_rollout *r, const lt_operator_spec *spec, const lt_ro
 
 lt_status lt_rollout_create(const lt_operator_spec *spec, const lt_rollout_options *opt, lt_rollout **out)
 {
+    return lt_rollout_create_read(spec, opt, NULL, out);
+}
+
+lt_status lt_rollout_create_read(const lt_operator_spec *spec, const lt_rollout_options *opt, const lt_state_reader *reader, lt_rollout **out)
+{
     if (!out || !opt) return LT_FAIL(LT_ERR_ARGUMENT, "lt_rollout_create: options and out are needed");
     *out = NULL;
     LT_TRY(lt_operator_check(spec));
     LT_TRY(check_options(opt));
     lt_rollout *r = lt_calloc(1, sizeof *r);
     if (!r) return LT_ERR_MEMORY;
-    lt_status s = create(r, spec, opt);
+    lt_status s = create(r, spec, opt, reader);
     if (s) lt_rollout_destroy(r);
     else *out = r;
     return s;

@@ -211,7 +211,7 @@ static lt_status create(lt_device_rollout *e, lt_rollout_info *info)
     LT_TRY(set_sizes(e));
     LT_TRY(lt_stream_create(e->dev, &e->stream));
     LT_TRY(lt_stream_create(e->dev, &e->home));
-    for (int i = 0; i < LT_STATE_SLOTS; i++) LT_TRY(lt_event_create(e->dev, &e->slot[i].arrived));
+    for (int i = 0; i < LT_AHEAD_WITHOUT_STATES; i++) LT_TRY(lt_event_create(e->dev, &e->arrived[i]));
     lt_event **event[] = { &e->uploaded, &e->begun, &e->computed, &e->done };
     for (size_t i = 0; i < LT_LEN(event); i++) LT_TRY(lt_event_create(e->dev, event[i]));
     LT_TRY(budget(e, &q.budget_bytes));
@@ -225,7 +225,8 @@ static lt_status create(lt_device_rollout *e, lt_rollout_info *info)
     return lt_device_rollout_record(e);
 }
 
-lt_status lt_device_rollout_create(const lt_operator_spec *spec, const lt_rollout_options *opt, lt_device_rollout **out, lt_rollout_info *info)
+lt_status lt_device_rollout_create(const lt_operator_spec *spec, const lt_rollout_options *opt, const lt_state_reader *reader,
+                                   lt_device_rollout **out, lt_rollout_info *info)
 {
     *out = NULL;
     lt_device_rollout *e = lt_calloc(1, sizeof *e);
@@ -233,6 +234,8 @@ lt_status lt_device_rollout_create(const lt_operator_spec *spec, const lt_rollou
     e->dev = opt->device;
     e->opt = *opt;
     e->spec = *spec;
+    e->has_reader = reader != NULL;
+    if (reader) e->reader = *reader;
     lt_status s = create(e, info);
     if (s) lt_device_rollout_destroy(e);
     else *out = e;
@@ -249,7 +252,7 @@ void lt_device_rollout_destroy(lt_device_rollout *e)
     lt_program_destroy(e->smooth);
     lt_rollout_kernels_destroy(&e->kernels);
     if (e->memory) (void)lt_device_free(e->dev, e->stream, e->memory);
-    for (int i = 0; i < LT_STATE_SLOTS; i++) lt_event_destroy(e->slot[i].arrived);
+    for (int i = 0; i < LT_AHEAD_WITHOUT_STATES; i++) lt_event_destroy(e->arrived[i]);
     lt_event_destroy(e->uploaded);
     lt_event_destroy(e->begun);
     lt_event_destroy(e->computed);

@@ -38,12 +38,12 @@ lt_status lt_application_set_weights(lt_application *a, lt_stream *st, const flo
 lt_status lt_application_step(lt_application *a, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next);
 
 /* ---- The whole (engine.c, run.c) ---- */
-enum { LT_STATE_SLOTS = 3, LT_USUAL_STEPS_PER_LAUNCH = 8 }; /* sequences on their way to the host */
+enum { LT_USUAL_STEPS_PER_LAUNCH = 8 };
+enum { LT_STATE_SLOTS = 3, LT_AHEAD_WITHOUT_STATES = 64 }; /* sequences queued ahead of the host, with and without states on their way */
 
 typedef struct lt_state_slot {
     float    *states;             /* page-locked: [k, M, field], then failed [M] */
     int64_t  *failed;
-    lt_event *arrived;
 } lt_state_slot;
 
 struct lt_device_rollout {
@@ -72,6 +72,7 @@ struct lt_device_rollout {
     float             *pinned_field, *pinned_scale, *pinned_filter;
     lt_rollout_job    *pinned_job;
     lt_state_slot      slot[LT_STATE_SLOTS];
+    lt_event          *arrived[LT_AHEAD_WITHOUT_STATES]; /* a chunk is home, or computed where states stay; used in turn */
     int64_t           *pinned_failed;    /* [M], at the end */
     int64_t           *shown;            /* [M]: failures up to the step that is shown */
     lt_event          *uploaded, *begun, *computed, *done;

@@ -35,6 +35,8 @@ typedef struct lt_state_reader {
 /* The next runs of r show their states to reader (copied; NULL: to none), in addition to the sink. Sequences are
    recorded anew when it changes. Only on a device with memory of its own. */
 lt_status lt_rollout_set_reader(lt_rollout *r, const lt_state_reader *reader);
+/* As lt_rollout_create, with a reader from the start (NULL: none); the CPU takes none. */
+lt_status lt_rollout_create_read(const lt_operator_spec *spec, const lt_rollout_options *opt, const lt_state_reader *reader, lt_rollout **out);
 /* With stay the sink of the next runs gets NULL instead of states, which stay on the device: it only learns which
    steps are done, a few at a time. */
 lt_status lt_rollout_keep_states(lt_rollout *r, bool stay);
@@ -43,7 +45,8 @@ lt_status lt_rollout_keep_states(lt_rollout *r, bool stay);
 typedef struct lt_device_rollout lt_device_rollout;
 
 /* Fills info. The device must have memory of its own. */
-lt_status lt_device_rollout_create(const lt_operator_spec *spec, const lt_rollout_options *opt, lt_device_rollout **out, lt_rollout_info *info);
+lt_status lt_device_rollout_create(const lt_operator_spec *spec, const lt_rollout_options *opt, const lt_state_reader *reader,
+                                   lt_device_rollout **out, lt_rollout_info *info);
 void      lt_device_rollout_destroy(lt_device_rollout *e); /* NULL is allowed */
 /* policy: keep and gain. Weights are drawn on the device by (seed, index) of w. */
 lt_status lt_device_rollout_set(lt_device_rollout *e, const lt_operator_spec *spec, const lt_operator_weights *w, const float policy[2]);

@@ -23,7 +23,7 @@ static chunk chunk_at(const lt_device_rollout *e, int64_t c)
     return (chunk){ t, LT_MIN(e->k, e->opt.steps - t), half, half * e->k };
 }
 
-static lt_state_slot *slot_of(lt_device_rollout *e, int64_t c) { return &e->slot[c % LT_STATE_SLOTS]; }
+static lt_event *arrived(const lt_device_rollout *e, int64_t c) { return e->arrived[c % LT_AHEAD_WITHOUT_STATES]; }
 
 /* ---- On the device ---- */
 
@@ -51,9 +51,9 @@ static lt_status compute(lt_device_rollout *e, const chunk *c)
 }
 
 /* States of a chunk to its slot. One realization: only that one travels. */
-static lt_status bring_home(lt_device_rollout *e, const chunk *c, lt_state_slot *s)
+static lt_status bring_home(lt_device_rollout *e, const chunk *c, lt_state_slot *s, lt_event *there)
 {
-    if (e->stay) return lt_event_record(s->arrived, e->stream);
+    if (e->stay) return lt_event_record(there, e->stream);
     size_t one = (size_t)e->job.field * sizeof(float), bytes = (size_t)e->n * one;
     LT_TRY(lt_event_record(e->computed, e->stream));
     LT_TRY(lt_event_wait(e->home, e->computed));
@@ -61,7 +61,7 @@ static lt_status bring_home(lt_device_rollout *e, const chunk *c, lt_state_slot 
         LT_TRY(lt_stream_copy(e->home, (char *)s->states + (size_t)i * bytes, (char *)lt_ring_state(e, c->place + i) + (size_t)e->first * one, bytes,
                               LT_TRANSFER_D2H, e->is_pinned));
     LT_TRY(lt_stream_copy(e->home, s->failed, e->failed, (size_t)e->job.realizations * sizeof *s->failed, LT_TRANSFER_D2H, e->is_pinned));
-    return lt_event_record(s->arrived, e->home);
+    return lt_event_record(there, e->home);
 }
 
 static lt_status queue_chunk(lt_device_rollout *e)
@@ -69,9 +69,9 @@ static lt_status queue_chunk(lt_device_rollout *e)
     int64_t number = e->queued;
     chunk c = chunk_at(e, number);
     /* The half is free once the chunk before the last one has left it. */
-    if (e->sink && !e->stay && number >= 2) LT_TRY(lt_event_wait(e->stream, slot_of(e, number - 2)->arrived));
+    if (e->sink && !e->stay && number >= 2) LT_TRY(lt_event_wait(e->stream, arrived(e, number - 2)));
     if (number > 0) LT_TRY(compute(e, &c));
-    if (e->sink) LT_TRY(bring_home(e, &c, slot_of(e, number)));
+    if (e->sink) LT_TRY(bring_home(e, &c, &e->slot[number % LT_STATE_SLOTS], arrived(e, number)));
     e->queued++;
     return LT_OK;
 }
@@ -86,7 +86,7 @@ static lt_status end(lt_device_rollout *e)
 /* As far as slots are free; without a sink all of it. */
 static lt_status queue_ahead(lt_device_rollout *e)
 {
-    while (e->queued < e->n_chunks && (!e->sink || e->queued - e->shown_chunks < LT_STATE_SLOTS)) {
+    while (e->queued < e->n_chunks && (!e->sink || e->queued - e->shown_chunks < (e->stay ? LT_AHEAD_WITHOUT_STATES : LT_STATE_SLOTS))) {
         LT_TRY(queue_chunk(e));
         if (e->queued == e->n_chunks) LT_TRY(end(e));
     }
@@ -106,9 +106,9 @@ static lt_status show(lt_device_rollout *e, int64_t t, const float *states, cons
 static lt_status show_chunk(lt_device_rollout *e)
 {
     chunk c = chunk_at(e, e->shown_chunks);
-    lt_state_slot *s = slot_of(e, e->shown_chunks);
+    const lt_state_slot *s = &e->slot[e->shown_chunks % LT_STATE_SLOTS];
     lt_span span = lt_span_begin("rollout steps");
-    lt_status status = lt_event_sync(s->arrived);
+    lt_status status = lt_event_sync(arrived(e, e->shown_chunks));
     for (int64_t i = 0; i < c.n && !status; i++) status = show(e, c.t + i, s->states + i * e->n * e->job.field, s->failed);
     lt_span_end(span);
     e->shown_chunks++;
