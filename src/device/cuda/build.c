@@ -30,7 +30,7 @@ static lt_status get_cubin(lt_cuda *c, const lt_kernel_key *key, const lt_digest
     int major, minor;
     char name[200];
     LT_TRY(lt_nvrtc_open(&rtc, &major, &minor));
-    snprintf(name, sizeof name, "cubin 1 sm_%d driver %d nvrtc %d.%d %s", c->sm, c->driver_version, major, minor, lt_digest_hex(digest).s);
+    snprintf(name, sizeof name, "cubin 2 sm_%d driver %d nvrtc %d.%d %s", c->sm, c->driver_version, major, minor, lt_digest_hex(digest).s);
     if (lt_cache_get(name, CUBIN_LIMIT_BYTES, cubin, bytes)) *cubin = NULL;
     if (*cubin) return LT_OK;
     LT_TRY(lt_cuda_compile(rtc, key, c->sm, cubin, bytes));

@@ -1,10 +1,11 @@
-/* One application of the operator to all realizations: its compiled graph, on as many of them at once as memory
-   allows. SPDX-License-Identifier: BSD-3-Clause */
+/* One application of the operator to all realizations: by fused kernels where they fit (fused.h), else by its
+   compiled graph, on as many of them at once as memory allows. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/remote/parts.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "graph/program.h"
+#include "operators/remote/fused.h"
 
 #include <stdio.h>
 
@@ -12,6 +13,7 @@ struct lt_application {
     lt_network   network;        /* without its graph */
     int64_t      realizations, batch;
     int64_t      field, noise;   /* elements of one realization */
+    lt_fused_cnn *fused;         /* NULL: the program runs */
     lt_program  *program;        /* of `batch` realizations */
     const void **input;          /* LT_STEP_TENSORS + n_tensors */
     const float *block;
@@ -45,26 +47,50 @@ static lt_status compile_to_fit(lt_application *a, const lt_application_request 
     }
 }
 
+static bool use_fused(const lt_application_request *q, lt_rollout_info *info)
+{
+    if (!q->opt->plain_step) return lt_fused_cnn_fits(q->dev, q->spec, info->precision, info->step_reason);
+    snprintf(info->step_reason, sizeof info->step_reason, "the plain step was asked for");
+    return false;
+}
+
+static lt_status make_fused(lt_application *a, const lt_application_request *q, lt_rollout_info *info)
+{
+    LT_TRY(lt_network_create(q->spec, &a->network));
+    lt_network_drop_graph(&a->network);
+    LT_TRY(lt_fused_cnn_create(q->dev, &a->network, info->precision, a->realizations, &a->fused));
+    info->micro_batch = a->realizations;
+    info->arena_bytes = lt_fused_cnn_bytes(a->fused);
+    info->kernels_per_step = lt_fused_cnn_kernels(a->fused);
+    snprintf(info->step, sizeof info->step, "fused");
+    return LT_OK;
+}
+
+static lt_status make_graph(lt_application *a, const lt_application_request *q, const lt_compile_options *opt, lt_rollout_info *info)
+{
+    a->batch = q->opt->micro_batch ? LT_MIN(q->opt->micro_batch, a->realizations) : a->realizations;
+    LT_TRY(compile_to_fit(a, q, opt));
+    a->input = lt_calloc((size_t)(LT_STEP_TENSORS + a->network.n_tensors), sizeof *a->input);
+    if (!a->input) return LT_ERR_MEMORY;
+    info->micro_batch = a->batch;
+    info->arena_bytes = (int64_t)lt_program_get_info(a->program).arena_bytes;
+    info->kernels_per_step = a->program->n_live * (int)((a->realizations + a->batch - 1) / a->batch);
+    snprintf(info->step, sizeof info->step, "graph");
+    return LT_OK;
+}
+
 static lt_status make(lt_application *a, const lt_application_request *q, lt_rollout_info *info)
 {
     lt_compile_options opt = { .device = q->dev, .skip_passes = q->opt->skip_passes, .on_device = true,
                                .held_from = q->opt->forget_weights ? 0 : LT_STEP_TENSORS };
     LT_TRY(lt_rollout_choose_precision(q->dev, q->opt->precision, info, &opt));
     a->realizations = q->opt->realizations;
-    a->batch = q->opt->micro_batch ? LT_MIN(q->opt->micro_batch, a->realizations) : a->realizations;
     a->field = (int64_t)LT_FIELD_CHANNELS * q->spec->grid * q->spec->grid;
     lt_noise_shape at = lt_network_noise(q->spec);
     a->noise = at.site == LT_SITE_NONE ? 0 : at.channels * (at.by_channel ? 1 : (int64_t)q->spec->grid * q->spec->grid);
-    LT_TRY(compile_to_fit(a, q, &opt));
-    a->input = lt_calloc((size_t)(LT_STEP_TENSORS + a->network.n_tensors), sizeof *a->input);
-    if (!a->input) return LT_ERR_MEMORY;
-    lt_program_info p = lt_program_get_info(a->program);
-    info->micro_batch = a->batch;
-    info->arena_bytes = (int64_t)p.arena_bytes;
+    LT_TRY(use_fused(q, info) ? make_fused(a, q, info) : make_graph(a, q, &opt, info));
     info->weight_bytes = a->network.n_floats * (int64_t)sizeof(float);
     info->flops = a->network.flops * (double)a->realizations;
-    info->kernels_per_step = a->program->n_live * (int)((a->realizations + a->batch - 1) / a->batch);
-    snprintf(info->step, sizeof info->step, "graph");
     return LT_OK;
 }
 
@@ -82,6 +108,7 @@ lt_status lt_application_create(const lt_application_request *q, lt_application 
 void lt_application_destroy(lt_application *a)
 {
     if (!a) return;
+    lt_fused_cnn_destroy(a->fused);
     lt_program_destroy(a->program);
     lt_network_release(&a->network);
     lt_free(a->input);
@@ -94,6 +121,7 @@ const lt_network *lt_application_network(const lt_application *a) { return &a->n
 
 lt_status lt_application_set_weights(lt_application *a, lt_stream *st, const float *block)
 {
+    if (a->fused) return lt_fused_cnn_set_weights(a->fused, st, block);
     for (int i = 0; i < LT_STEP_TENSORS; i++) a->input[i] = block; /* not read by what follows from weights alone */
     for (int k = 0; k < a->network.n_tensors; k++) a->input[LT_STEP_TENSORS + k] = block + a->network.tensor[k].offset;
     a->block = block;
@@ -103,6 +131,7 @@ lt_status lt_application_set_weights(lt_application *a, lt_stream *st, const flo
 /* The last batch ends with the last realization: where they do not divide, a few are computed twice, alike. */
 lt_status lt_application_step(lt_application *a, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next)
 {
+    if (a->fused) return lt_fused_cnn_step(a->fused, st, state, a->noise ? noise : NULL, policy, next);
     for (int64_t done = 0; done < a->realizations; done += a->batch) {
         int64_t first = LT_MIN(done, a->realizations - a->batch);
         a->input[LT_STEP_STATE] = state + first * a->field;

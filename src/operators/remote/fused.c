@@ -1,0 +1,408 @@
+/* Fused steps of CNN operators: which kernels run on which maps. SPDX-License-Identifier: BSD-3-Clause
+
+   A convolution leaves its map as it comes out, with sums of every tile; whoever reads the map next makes the
+   norms from them and applies norm and activation on the way. Only the end of a residual block is written as a
+   finished map, since the next block reads it twice. */
+#include "operators/remote/fused_parts.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_CONVS = 3 * LT_MAX_LAYERS + 1, MAX_LAUNCHES = 4 * LT_MAX_LAYERS + 2, MAX_PACKS = 2 * MAX_CONVS + 1, MAPS = 3, NO_CONV = -1, ALIGNMENT = 256 };
+
+/* A map: where it lies, and the convolution whose norm is still to be applied, or NO_CONV. */
+typedef struct map_ref { int buffer, width, norm_of; } map_ref;
+
+typedef struct conv_layer {
+    char          name[40];
+    lt_conv_shape shape;
+    int64_t       real_in, real_out;
+    map_ref       source;
+    int           result, other;          /* buffers; other: of LT_RESULT_JOINED, with norm_of */
+    int           other_norm_of;
+    size_t        weights_at, affine_at, sums_at; /* in the memory */
+    lt_kernel    *kernel;
+} conv_layer;
+
+typedef enum launch_kind { LAUNCH_CONV, LAUNCH_JOIN, LAUNCH_OUTPUT } launch_kind;
+typedef struct launch {
+    launch_kind kind;
+    int         conv;                     /* of LAUNCH_CONV */
+    map_ref     map, skip;                /* of the others; skip.buffer -1: none */
+    lt_kernel  *kernel;                   /* of the others */
+    size_t      job_at;
+} launch;
+
+struct lt_fused_cnn {
+    lt_device       *dev;
+    lt_operator_spec spec;
+    lt_fused_style   style;
+    int64_t          samples;
+    int              cores;
+    conv_layer       conv[MAX_CONVS];
+    int              n_convs;
+    launch           seq[MAX_LAUNCHES];
+    int              n_launches;
+    lt_pack_job      pack[MAX_PACKS];
+    int              n_packs;
+    lt_kernel       *pack_kernel;
+    /* One piece of device memory: maps, then what follows by offset. */
+    char            *memory;
+    size_t           bytes, map_bytes, output_at, packs_at;
+};
+
+/* ---- Whether ---- */
+
+static int noise_number(const lt_operator_spec *spec)
+{
+    lt_noise_shape at = lt_network_noise(spec);
+    switch (at.site) {
+    case LT_SITE_NONE: return 0;
+    case LT_SITE_OUTPUT: return 1;
+    case LT_SITE_OUTPUT_FACTOR: return 2;
+    case LT_SITE_MAP: return at.by_channel ? -1 : 3;
+    default: return at.by_channel ? 5 : 4;
+    }
+}
+
+static bool shapes_fit(const lt_operator_spec *spec)
+{
+    int widest = lt_fused_width(lt_cnn_width(spec, spec->num_layers - 1)), state = LT_FIELD_CHANNELS * spec->kernel_size * spec->kernel_size;
+    lt_conv_shape wide = { .source = LT_SOURCE_NORMALISED, .result = LT_RESULT_SUMS, .kernel = spec->kernel_size, .in_c = widest, .out_c = widest };
+    lt_conv_shape stem = { .source = LT_SOURCE_STATE, .result = LT_RESULT_SUMS, .kernel = 1, .in_c = lt_fused_width(state), .out_c = lt_fused_width(spec->base_channels) };
+    return widest <= LT_FUSED_MAX_CHANNELS && lt_conv_shape_choose(&wide) && lt_conv_shape_choose(&stem);
+}
+
+bool lt_fused_cnn_fits(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, char why[static 160])
+{
+    lt_device_info info;
+    const char *reason = NULL;
+    if (spec->kind != LT_OPERATOR_CNN) reason = "only CNN operators have fused steps";
+    else if (precision == LT_PRECISION_FLOAT32) reason = "fused steps compute in half precision";
+    else if (strcmp(dev->backend->name, "cuda") || lt_device_describe(dev, &info) || strncmp(info.features, "sm_90", 5))
+        reason = "fused steps need the tensor cores of sm_90";
+    else if (spec->grid < 2 * LT_FUSED_TILE) reason = "fused steps work on grids of 32 x 32 and more";
+    else if (noise_number(spec) < 0) reason = "this noise is added channel by channel";
+    else if (!shapes_fit(spec)) reason = "its maps or kernels are too wide for shared memory";
+    snprintf(why, 160, "%s", reason ? reason : "");
+    return !reason;
+}
+
+/* ---- What runs on what ---- */
+
+static bool measured(const lt_operator_spec *s) { return s->normalization != LT_NORM_NONE && s->normalization != LT_NORM_BATCH; }
+
+/* Buffers that hold neither a nor b. */
+static int other_buffer(int a, int b)
+{
+    for (int i = 0; i < MAPS; i++)
+        if (i != a && i != b) return i;
+    return 0;
+}
+
+static map_ref add_conv(lt_fused_cnn *f, const char *name, int64_t real_in, int64_t real_out, map_ref source, int result)
+{
+    conv_layer *c = &f->conv[f->n_convs];
+    *c = (conv_layer){ .real_in = real_in, .real_out = real_out, .source = source, .result = result, .other = -1, .other_norm_of = NO_CONV };
+    snprintf(c->name, sizeof c->name, "%s", name);
+    c->shape = (lt_conv_shape){ .source = source.norm_of == NO_CONV ? LT_SOURCE_MAP : LT_SOURCE_NORMALISED,
+                                .result = measured(&f->spec) ? LT_RESULT_SUMS : LT_RESULT_MAP, .kernel = f->spec.kernel_size, .stem = 1,
+                                .in_c = source.width, .out_c = lt_fused_width(real_out) };
+    f->seq[f->n_launches++] = (launch){ .kind = LAUNCH_CONV, .conv = f->n_convs };
+    return (map_ref){ result, c->shape.out_c, f->n_convs++ };
+}
+
+static map_ref add_stem(lt_fused_cnn *f)
+{
+    int64_t seen = (int64_t)LT_FIELD_CHANNELS * f->spec.kernel_size * f->spec.kernel_size;
+    map_ref m = add_conv(f, "stem", seen, f->spec.base_channels, (map_ref){ -1, lt_fused_width(seen), NO_CONV }, 0);
+    lt_conv_shape *s = &f->conv[0].shape;
+    s->source = LT_SOURCE_STATE;
+    s->stem = s->kernel;
+    s->kernel = 1;
+    return m;
+}
+
+/* x + the map, or a projection of x + the map: a finished map in the map's place. */
+static map_ref add_join(lt_fused_cnn *f, int block, map_ref x, int64_t real_in, map_ref map, int64_t real_out)
+{
+    if (real_in == real_out) {
+        f->seq[f->n_launches++] = (launch){ .kind = LAUNCH_JOIN, .map = map, .skip = x };
+    } else {
+        char name[40];
+        snprintf(name, sizeof name, "blocks.%d.proj", block);
+        add_conv(f, name, real_in, real_out, x, map.buffer);
+        conv_layer *c = &f->conv[f->n_convs - 1];
+        c->shape.kernel = 1;
+        c->shape.result = LT_RESULT_JOINED;
+        c->other = map.buffer;
+        c->other_norm_of = map.norm_of;
+    }
+    return (map_ref){ map.buffer, map.width, NO_CONV };
+}
+
+static void lay_out_network(lt_fused_cnn *f)
+{
+    const lt_operator_spec *s = &f->spec;
+    map_ref x = add_stem(f), skip = { -1, 0, NO_CONV };
+    int64_t width = s->base_channels;
+    for (int i = 0; i < s->num_layers; i++) {
+        char name[40];
+        int64_t next = lt_cnn_width(s, i);
+        int first = other_buffer(x.buffer, x.buffer);
+        if (s->num_layers <= 3) {
+            snprintf(name, sizeof name, "blocks.%d", i);
+            x = add_conv(f, name, width, next, x, first);
+        } else {
+            snprintf(name, sizeof name, "blocks.%d.conv1", i);
+            map_ref inner = add_conv(f, name, width, next, x, first);
+            snprintf(name, sizeof name, "blocks.%d.conv2", i);
+            map_ref outer = add_conv(f, name, next, next, inner, other_buffer(x.buffer, first));
+            if (i + 1 == s->num_layers && width == next) skip = x, x = outer; /* the output adds them */
+            else x = add_join(f, i, x, width, outer, next);
+        }
+        width = next;
+    }
+    f->seq[f->n_launches++] = (launch){ .kind = LAUNCH_OUTPUT, .map = x, .skip = skip };
+}
+
+/* ---- Memory ---- */
+
+static size_t take(lt_fused_cnn *f, size_t bytes)
+{
+    size_t at = f->bytes;
+    f->bytes = (f->bytes + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return at;
+}
+
+static int tiles_wide(const lt_fused_cnn *f) { return (f->spec.grid + LT_FUSED_TILE - 1) / LT_FUSED_TILE; }
+static int64_t pixels(const lt_fused_cnn *f) { return (int64_t)f->spec.grid * f->spec.grid; }
+static size_t weight_halves(const conv_layer *c) { return (size_t)c->shape.in_c * (size_t)c->shape.out_c * (size_t)(c->shape.kernel * c->shape.kernel); }
+static int output_width(const lt_fused_cnn *f) { return f->seq[f->n_launches - 1].map.width; }
+
+static size_t job_bytes(launch_kind k)
+{
+    return k == LAUNCH_CONV ? sizeof(lt_conv_job) : k == LAUNCH_JOIN ? sizeof(lt_join_job) : sizeof(lt_output_job);
+}
+
+static lt_status plan_memory(lt_fused_cnn *f)
+{
+    int widest = 0, tiles = tiles_wide(f) * tiles_wide(f);
+    for (int i = 0; i < f->n_convs; i++) {
+        conv_layer *c = &f->conv[i];
+        if (!lt_conv_shape_choose(&c->shape)) return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: %s does not fit into shared memory", c->name);
+        widest = LT_MAX(widest, c->shape.out_c);
+    }
+    f->map_bytes = (size_t)f->samples * (size_t)pixels(f) * (size_t)widest * 2;
+    take(f, MAPS * f->map_bytes);
+    for (int i = 0; i < f->n_convs; i++) {
+        conv_layer *c = &f->conv[i];
+        c->weights_at = take(f, weight_halves(c) * 2);
+        c->affine_at = take(f, (size_t)c->shape.out_c * 2 * sizeof(float));
+        c->sums_at = take(f, c->shape.result == LT_RESULT_SUMS ? (size_t)f->samples * (size_t)(tiles * c->shape.out_c) * 2 * sizeof(float) : 0);
+    }
+    f->output_at = take(f, (size_t)(LT_FIELD_CHANNELS * output_width(f) + LT_FIELD_CHANNELS) * sizeof(float));
+    for (int i = 0; i < f->n_launches; i++) f->seq[i].job_at = take(f, job_bytes(f->seq[i].kind));
+    f->packs_at = take(f, sizeof f->pack);
+    return LT_OK;
+}
+
+/* ---- Jobs ---- */
+
+static void *map_at(const lt_fused_cnn *f, int buffer) { return buffer < 0 ? NULL : f->memory + (size_t)buffer * f->map_bytes; }
+
+static int group_size(const lt_operator_spec *s, int64_t channels)
+{
+    if (s->normalization == LT_NORM_GROUP) return (int)(channels / lt_group_count(channels));
+    return s->normalization == LT_NORM_LAYER ? (int)channels : 1;
+}
+
+static lt_norm_job norm_job(const lt_fused_cnn *f, int conv)
+{
+    if (conv == NO_CONV) return (lt_norm_job){ 0 };
+    const conv_layer *c = &f->conv[conv];
+    return (lt_norm_job){ .sums = c->shape.result == LT_RESULT_SUMS ? f->memory + c->sums_at : NULL, .affine = f->memory + c->affine_at,
+                          .tiles = tiles_wide(f) * tiles_wide(f), .channels = c->shape.out_c, .real = (int)c->real_out,
+                          .group = group_size(&f->spec, c->real_out), .count = (float)pixels(f) };
+}
+
+static lt_conv_job conv_job(const lt_fused_cnn *f, const conv_layer *c)
+{
+    const lt_conv_shape *s = &c->shape;
+    return (lt_conv_job){ .source = map_at(f, c->source.buffer), .weights = f->memory + c->weights_at, .result = map_at(f, c->result),
+                          .sums = f->memory + c->sums_at, .other = map_at(f, c->other),
+                          .norm = norm_job(f, s->result == LT_RESULT_JOINED ? c->other_norm_of : c->source.norm_of),
+                          .samples = (int)f->samples, .grid = f->spec.grid, .tiles_wide = tiles_wide(f), .in_c = s->in_c, .out_c = s->out_c,
+                          .chunks = s->in_c / s->chunk, .blocks_n = s->blocks_n };
+}
+
+static lt_status send(const lt_fused_cnn *f, size_t at, const void *what, size_t bytes)
+{
+    return lt_stream_copy(lt_device_stream(f->dev), f->memory + at, what, bytes, LT_TRANSFER_H2D, false);
+}
+
+static lt_status send_job(const lt_fused_cnn *f, const launch *l)
+{
+    if (l->kind == LAUNCH_CONV) {
+        lt_conv_job j = conv_job(f, &f->conv[l->conv]);
+        return send(f, l->job_at, &j, sizeof j);
+    }
+    if (l->kind == LAUNCH_JOIN) {
+        lt_join_job j = { .map = map_at(f, l->map.buffer), .skip = map_at(f, l->skip.buffer), .result = map_at(f, l->map.buffer),
+                          .norm = norm_job(f, l->map.norm_of), .skip_norm = norm_job(f, l->skip.norm_of), .pixels = (int)pixels(f), .channels = l->map.width };
+        return send(f, l->job_at, &j, sizeof j);
+    }
+    lt_output_job j = { .map = map_at(f, l->map.buffer), .skip = map_at(f, l->skip.buffer), .weights = f->memory + f->output_at,
+                        .norm = norm_job(f, l->map.norm_of), .pixels = (int)pixels(f), .channels = l->map.width,
+                        .real = (int)lt_cnn_width(&f->spec, f->spec.num_layers - 1) };
+    return send(f, l->job_at, &j, sizeof j);
+}
+
+/* ---- Weights ---- */
+
+static int64_t offset_of(const lt_network *n, const char *prefix, const char *suffix)
+{
+    char name[56];
+    snprintf(name, sizeof name, "%.40s%s", prefix, suffix);
+    for (int i = 0; i < n->n_tensors; i++)
+        if (!strcmp(n->tensor[i].name, name)) return n->tensor[i].offset;
+    return -1;
+}
+
+static void add_pack(lt_fused_cnn *f, lt_pack_job j)
+{
+    const lt_pack_job *last = f->n_packs ? &f->pack[f->n_packs - 1] : NULL;
+    j.first = last ? last->first + last->count : 0;
+    f->pack[f->n_packs++] = j;
+}
+
+static void plan_packing(lt_fused_cnn *f, const lt_network *n)
+{
+    bool none = f->spec.normalization == LT_NORM_NONE, batch = f->spec.normalization == LT_NORM_BATCH;
+    for (int i = 0; i < f->n_convs; i++) {
+        const conv_layer *c = &f->conv[i];
+        const lt_conv_shape *s = &c->shape;
+        add_pack(f, (lt_pack_job){ .kind = LT_PACK_CONV, .count = (int64_t)weight_halves(c) / 2, .from = offset_of(n, c->name, ".weight"), .second = -1,
+                 .to = f->memory + c->weights_at, .inputs = (int)c->real_in, .outputs = (int)c->real_out, .taps = s->kernel * s->kernel,
+                 .chunk = s->chunk, .tile = s->tile_n, .chunks = s->in_c / s->chunk });
+        if (s->result == LT_RESULT_JOINED) continue; /* a projection is not normalised */
+        add_pack(f, (lt_pack_job){ .kind = LT_PACK_AFFINE, .count = s->out_c, .to = f->memory + c->affine_at, .outputs = (int)c->real_out,
+                 .from = none ? -1 : offset_of(n, c->name, ".norm.weight"), .second = offset_of(n, c->name, none ? ".bias" : ".norm.bias"),
+                 .scale = batch ? (float)(1 / sqrt(1 + LT_NORM_EPSILON)) : 1 });
+    }
+    add_pack(f, (lt_pack_job){ .kind = LT_PACK_OUTPUT, .count = LT_FIELD_CHANNELS * output_width(f) + LT_FIELD_CHANNELS, .from = offset_of(n, "output", ".weight"),
+             .second = offset_of(n, "output", ".bias"), .to = f->memory + f->output_at, .inputs = (int)lt_cnn_width(&f->spec, f->spec.num_layers - 1),
+             .chunk = output_width(f) });
+}
+
+/* ---- Making ---- */
+
+/* Blocks come in pairs and stay; no more than there is work for. */
+static unsigned conv_blocks(const lt_fused_cnn *f, const lt_conv_shape *s)
+{
+    int64_t turns = (f->samples * tiles_wide(f) * tiles_wide(f) + 1) / 2 * s->blocks_n;
+    return (unsigned)(2 * LT_MAX(1, LT_MIN(turns, f->cores / 2)));
+}
+
+static double conv_flops(const lt_fused_cnn *f, const conv_layer *c)
+{
+    return 2.0 * (double)(f->samples * pixels(f)) * (double)(c->real_in * c->real_out * c->shape.kernel * c->shape.kernel);
+}
+
+static lt_status build_kernels(lt_fused_cnn *f)
+{
+    int per_sample = (int)LT_MAX(1, LT_MIN(2 * f->cores / f->samples, pixels(f) / 256));
+    for (int i = 0; i < f->n_launches; i++) {
+        launch *l = &f->seq[i];
+        conv_layer *c = &f->conv[l->conv];
+        if (l->kind == LAUNCH_CONV)
+            LT_TRY(lt_fused_build_conv(f->dev, &f->style, &c->shape, conv_blocks(f, &c->shape), conv_flops(f, c), &c->kernel));
+        else if (l->kind == LAUNCH_JOIN)
+            LT_TRY(lt_fused_build_join(f->dev, &f->style, f->samples, per_sample, l->skip.norm_of != NO_CONV, &l->kernel));
+        else
+            LT_TRY(lt_fused_build_output(f->dev, &f->style, f->samples, per_sample, l->map.width, l->skip.buffer >= 0, noise_number(&f->spec), &l->kernel));
+    }
+    return lt_fused_build_pack(f->dev, &f->style, (unsigned)(4 * f->cores), f->n_packs, &f->pack_kernel);
+}
+
+static int activation_number(const lt_operator_spec *s)
+{
+    switch (s->activation) {
+    case LT_ACT_GELU: return s->tanh_gelu ? 2 : 1;
+    case LT_ACT_RELU: return 3;
+    case LT_ACT_SILU: return 4;
+    case LT_ACT_TANH: return 5;
+    default: return 0;
+    }
+}
+
+static lt_status create(lt_fused_cnn *f, const lt_network *network)
+{
+    lt_device_info info;
+    LT_TRY(lt_device_describe(f->dev, &info));
+    f->cores = info.cores;
+    lay_out_network(f);
+    LT_TRY(plan_memory(f));
+    LT_TRY(lt_device_alloc(f->dev, NULL, f->bytes, "rollout maps", (void **)&f->memory));
+    plan_packing(f, network);
+    for (int i = 0; i < f->n_launches; i++) LT_TRY(send_job(f, &f->seq[i]));
+    LT_TRY(send(f, f->packs_at, f->pack, sizeof f->pack));
+    LT_TRY(lt_stream_sync(lt_device_stream(f->dev)));
+    return build_kernels(f);
+}
+
+lt_status lt_fused_cnn_create(lt_device *dev, const lt_network *network, lt_precision precision, int64_t realizations, lt_fused_cnn **out)
+{
+    char why[160];
+    *out = NULL;
+    if (!lt_fused_cnn_fits(dev, &network->spec, precision, why)) return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: %s", why);
+    lt_fused_cnn *f = lt_calloc(1, sizeof *f);
+    if (!f) return LT_ERR_MEMORY;
+    f->dev = dev;
+    f->spec = network->spec;
+    f->samples = realizations;
+    f->style = (lt_fused_style){ .bf16 = precision == LT_PRECISION_BFLOAT16, .wrap = network->spec.circular_padding, .activation = activation_number(&network->spec) };
+    lt_status s = create(f, network);
+    if (s) lt_fused_cnn_destroy(f);
+    else *out = f;
+    return s;
+}
+
+void lt_fused_cnn_destroy(lt_fused_cnn *f)
+{
+    if (!f) return;
+    for (int i = 0; i < f->n_convs; i++) lt_kernel_destroy(f->conv[i].kernel);
+    for (int i = 0; i < f->n_launches; i++) lt_kernel_destroy(f->seq[i].kernel);
+    lt_kernel_destroy(f->pack_kernel);
+    (void)lt_device_free(f->dev, NULL, f->memory);
+    lt_free(f);
+}
+
+int64_t lt_fused_cnn_bytes(const lt_fused_cnn *f) { return (int64_t)f->bytes; }
+int     lt_fused_cnn_kernels(const lt_fused_cnn *f) { return f->n_launches; }
+
+/* ---- Queueing ---- */
+
+/* Launches take pointers to what they may not change as well. */
+static void *any(const void *p) { return (void *)(uintptr_t)p; }
+
+lt_status lt_fused_cnn_set_weights(lt_fused_cnn *f, lt_stream *st, const float *block)
+{
+    return lt_stream_launch(st, &(lt_launch){ f->pack_kernel, (void *[]){ f->memory + f->packs_at, any(block) } });
+}
+
+lt_status lt_fused_cnn_step(lt_fused_cnn *f, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next)
+{
+    for (int i = 0; i < f->n_launches; i++) {
+        const launch *l = &f->seq[i];
+        void *job = f->memory + l->job_at;
+        if (l->kind == LAUNCH_CONV) LT_TRY(lt_stream_launch(st, &(lt_launch){ f->conv[l->conv].kernel, (void *[]){ job, any(state) } }));
+        else if (l->kind == LAUNCH_JOIN) LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job } }));
+        else LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job, any(state), any(noise ? noise : state), any(policy), next } }));
+    }
+    return LT_OK;
+}

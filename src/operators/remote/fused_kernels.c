@@ -1,0 +1,94 @@
+/* Kernels of fused steps, from the texts under operators/cuda. SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/remote/fused_parts.h"
+
+#include "base/status.h"
+#include "kernels/cuda/text.h"
+
+extern const char lt_text_half_cuh[], lt_text_norms_cuh[], lt_text_conv_cu[], lt_text_join_cu[], lt_text_output_cu[], lt_text_pack_cu[];
+
+enum { JOIN_THREADS = 512, OUTPUT_THREADS = 256, PACK_THREADS = 256 }; /* join.cu, output.cu, pack.cu */
+
+static void define(lt_text *t, const char *name, int value) { lt_text_add(t, "#define %s %d\n", name, value); }
+
+static void begin(lt_text *t, const lt_fused_style *style, bool norms)
+{
+    define(t, "BF16", style->bf16);
+    define(t, "ACT", style->activation);
+    define(t, "WRAP", style->wrap);
+    lt_text_add(t, "%s", lt_text_half_cuh);
+    if (norms) lt_text_add(t, "%s", lt_text_norms_cuh);
+}
+
+static lt_status build(lt_device *dev, lt_text *t, const char *body, lt_kernel_key key, lt_kernel **out)
+{
+    lt_text_add(t, "%s", body);
+    key.source = t->s;
+    lt_status s = t->failed ? LT_FAIL(LT_ERR_MEMORY, "kernel '%s': no memory for its text", key.name) : lt_device_build(dev, &key, out);
+    lt_text_free(t);
+    return s;
+}
+
+/* The instruction names every register of its sums, so its text depends on the width of a tile. */
+static void write_wgmma(lt_text *t, int width, bool bf16)
+{
+    const char *type = bf16 ? "bf16" : "f16";
+    int n = width / 2;
+    lt_text_add(t, "static __device__ __forceinline__ void wgmma(float (&d)[%d], u64 a, u64 b, int keep)\n{\n"
+                   "    asm volatile(\"{.reg .pred p; setp.ne.b32 p, %%%d, 0; wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {", n, n + 2, width, type, type);
+    for (int i = 0; i < n; i++) lt_text_add(t, "%s%%%d", i ? ", " : "", i);
+    lt_text_add(t, "}, %%%d, %%%d, p, 1, 1, 0, 0;}\"\n        : ", n, n + 1);
+    for (int i = 0; i < n; i++) lt_text_add(t, "%s\"+f\"(d[%d])", i ? ", " : "", i);
+    lt_text_add(t, " : \"l\"(a), \"l\"(b), \"r\"(keep));\n}\n"
+                   "static __device__ __forceinline__ void wgmma_begin(float (&d)[%d])\n{\n"
+                   "    #pragma unroll\n    for (int i = 0; i < %d; i++) asm volatile(\"\" : \"+f\"(d[i]) :: \"memory\");\n}\n", n, n);
+}
+
+lt_status lt_fused_build_conv(lt_device *dev, const lt_fused_style *style, const lt_conv_shape *s, unsigned blocks, double flops, lt_kernel **out)
+{
+    lt_text t = { 0 };
+    begin(&t, style, true);
+    define(&t, "KERNEL", s->kernel);
+    define(&t, "STEM", s->stem);
+    define(&t, "CHUNK", s->chunk);
+    define(&t, "TILE_N", s->tile_n);
+    define(&t, "A_STAGES", s->a_stages);
+    define(&t, "B_STAGES", s->b_stages);
+    define(&t, "SOURCE", s->source);
+    define(&t, "RESULT", s->result);
+    write_wgmma(&t, s->tile_n, style->bf16);
+    return build(dev, &t, lt_text_conv_cu, (lt_kernel_key){ .name = "rollout conv", .entry = "conv", .n_args = 2, .grid = { blocks, 1, 1 },
+                 .block = { LT_FUSED_THREADS, 1, 1 }, .shared_bytes = s->shared_bytes, .flops = flops }, out);
+}
+
+lt_status lt_fused_build_join(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, bool skip_norm, lt_kernel **out)
+{
+    lt_text t = { 0 };
+    begin(&t, style, true);
+    define(&t, "BLOCKS", per_sample);
+    define(&t, "SKIP_NORM", skip_norm);
+    return build(dev, &t, lt_text_join_cu, (lt_kernel_key){ .name = "rollout join", .entry = "join", .n_args = 1,
+                 .grid = { (unsigned)(samples * per_sample), 1, 1 }, .block = { JOIN_THREADS, 1, 1 } }, out);
+}
+
+lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, int channels, bool skip, int noise, lt_kernel **out)
+{
+    int lanes = 1;
+    while (lanes < 32 && lanes * 2 <= channels / 8) lanes *= 2;
+    lt_text t = { 0 };
+    begin(&t, style, true);
+    define(&t, "BLOCKS", per_sample);
+    define(&t, "LANES", lanes);
+    define(&t, "SKIP", skip);
+    define(&t, "NOISE", noise);
+    return build(dev, &t, lt_text_output_cu, (lt_kernel_key){ .name = "rollout output", .entry = "output", .n_args = 5,
+                 .grid = { (unsigned)(samples * per_sample), 1, 1 }, .block = { OUTPUT_THREADS, 1, 1 } }, out);
+}
+
+lt_status lt_fused_build_pack(lt_device *dev, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out)
+{
+    lt_text t = { 0 };
+    begin(&t, style, false);
+    define(&t, "N_JOBS", n_jobs);
+    return build(dev, &t, lt_text_pack_cu, (lt_kernel_key){ .name = "rollout weights", .entry = "pack_weights", .n_args = 2,
+                 .grid = { blocks, 1, 1 }, .block = { PACK_THREADS, 1, 1 } }, out);
+}

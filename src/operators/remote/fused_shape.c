@@ -1,0 +1,58 @@
+/* How convolutions of fused steps are cut: chunks of channels, tiles, stages of shared memory.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/remote/fused_parts.h"
+
+#include "base/status.h"
+
+enum { STEP = 16, MOST_CHUNK = 64, MOST_TILE = 128, MOST_STAGES = 8, LEAST_STAGES = 3 };
+enum { SHARED_BYTES = 232448, SMALL_SHARED_BYTES = 9216 }; /* of a block on sm_90; norms, job and barriers */
+
+static int round_up(int n, int to) { return (n + to - 1) / to * to; }
+
+/* The largest part that is a multiple of STEP, divides n, and is at most `most`. */
+static int largest_part(int n, int most)
+{
+    int part = STEP;
+    for (int d = STEP; d <= most; d += STEP)
+        if (n % d == 0) part = d;
+    return part;
+}
+
+/* Chunks below 32 channels keep the tensor cores waiting: rather some channels of zeros. */
+int lt_fused_width(int64_t channels)
+{
+    int width = round_up((int)channels, STEP);
+    while (width > STEP && largest_part(width, MOST_CHUNK) < 2 * STEP) width += STEP;
+    return width;
+}
+
+/* As conv.cu computes it. */
+static size_t a_bytes(int kernel, int chunk)
+{
+    int pitch = LT_FUSED_TILE + kernel - 1, plane = round_up(pitch * pitch * 16, 128) + 16;
+    return (size_t)round_up(chunk / 8 * plane, 128);
+}
+
+static bool stages_fit(lt_conv_shape *s)
+{
+    size_t b = (size_t)s->chunk * (size_t)s->tile_n * 2;
+    size_t sums = s->result == LT_RESULT_SUMS ? (size_t)s->tile_n * 2 * 8 * 2 * sizeof(float) : 0;
+    size_t free_bytes = SHARED_BYTES - SMALL_SHARED_BYTES - sums;
+    s->a_stages = s->kernel == 1 ? 3 : 2;
+    size_t a = (size_t)s->a_stages * a_bytes(s->kernel, s->chunk);
+    if (a + LEAST_STAGES * b > free_bytes) return false;
+    s->b_stages = (int)LT_MIN((free_bytes - a) / b, (size_t)MOST_STAGES);
+    s->shared_bytes = a + (size_t)s->b_stages * b;
+    return true;
+}
+
+bool lt_conv_shape_choose(lt_conv_shape *s)
+{
+    s->tile_n = largest_part(s->out_c, MOST_TILE);
+    s->blocks_n = s->out_c / s->tile_n;
+    for (int most = MOST_CHUNK; most >= STEP; most -= STEP) {
+        s->chunk = largest_part(s->in_c, most);
+        if (stages_fit(s)) return true;
+    }
+    return false;
+}

@@ -1,0 +1,98 @@
+/* Fused steps: how their convolutions are cut, and that their texts compile. Needs NVRTC for the second, no GPU.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "lt_test.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "device/cuda/compile.h"
+#include "device/cuda/library.h"
+#include "operators/remote/fused_parts.h"
+
+enum { SHARED_BYTES = 232448 }; /* of a block on sm_90 */
+
+LT_TEST(widths_are_filled_up_little_and_cut_well)
+{
+    for (int c = 1; c <= LT_FUSED_MAX_CHANNELS; c++) {
+        int width = lt_fused_width(c);
+        LT_CHECK(width >= c && width % 16 == 0 && width < c + 48);
+        for (int kernel = 1; kernel <= 9; kernel += 2) {
+            lt_conv_shape s = { .source = LT_SOURCE_NORMALISED, .result = LT_RESULT_SUMS, .kernel = kernel, .stem = 1, .in_c = width, .out_c = width };
+            LT_CHECK(lt_conv_shape_choose(&s));
+            LT_CHECK(s.chunk % 16 == 0 && s.in_c % s.chunk == 0 && s.chunk <= 64);
+            LT_CHECK(s.tile_n % 16 == 0 && s.tile_n * s.blocks_n == s.out_c && s.tile_n <= 128);
+            LT_CHECK(s.a_stages >= 2 && s.b_stages >= 3 && s.shared_bytes < SHARED_BYTES);
+            if (kernel <= 7 && width >= 32) LT_CHECK(s.chunk >= 32);
+        }
+    }
+}
+
+LT_TEST(what_does_not_fit_into_shared_memory_is_refused)
+{
+    lt_conv_shape s = { .kernel = 71, .stem = 1, .in_c = 64, .out_c = 64 };
+    LT_CHECK(!lt_conv_shape_choose(&s));
+}
+
+/* ---- a device that compiles and nothing else ---- */
+static const lt_nvrtc *rtc;
+
+static void drop(lt_kernel *k) { lt_free(k); }
+
+static lt_status compile(lt_device *dev, const lt_kernel_key *key, lt_kernel **out)
+{
+    (void)dev;
+    char *cubin = NULL;
+    size_t bytes = 0;
+    LT_TRY(lt_cuda_compile(rtc, key, 90, &cubin, &bytes));
+    LT_CHECK(memmem(cubin, bytes, key->entry, strlen(key->entry)) != NULL); /* the entry point is there */
+    lt_free(cubin);
+    lt_kernel *k = lt_calloc(1, sizeof *k);
+    if (!k) return LT_ERR_MEMORY;
+    k->destroy = drop;
+    *out = k;
+    return LT_OK;
+}
+
+static const lt_backend backend = { .name = "compile", .build = compile };
+static lt_device device = { .backend = &backend, .id = "compile" };
+
+static bool have_nvrtc(void)
+{
+    int major, minor;
+    return !lt_nvrtc_open(&rtc, &major, &minor);
+}
+
+LT_TEST(convolutions_compile)
+{
+    if (!have_nvrtc()) LT_SKIP("%s", lt_error_text());
+    static const struct { lt_conv_source source; lt_conv_result result; int kernel, stem, in_c, out_c; bool bf16, wrap; int act; } row[] = {
+        { LT_SOURCE_STATE, LT_RESULT_SUMS, 1, 5, 96, 48, false, false, 1 },    { LT_SOURCE_NORMALISED, LT_RESULT_SUMS, 3, 1, 64, 128, false, true, 1 },
+        { LT_SOURCE_MAP, LT_RESULT_MAP, 7, 1, 160, 160, true, false, 3 },      { LT_SOURCE_MAP, LT_RESULT_JOINED, 1, 1, 96, 224, true, false, 4 },
+    };
+    for (size_t i = 0; i < LT_LEN(row); i++) {
+        lt_conv_shape s = { .source = row[i].source, .result = row[i].result, .kernel = row[i].kernel, .stem = row[i].stem, .in_c = row[i].in_c, .out_c = row[i].out_c };
+        lt_fused_style style = { .bf16 = row[i].bf16, .wrap = row[i].wrap, .activation = row[i].act };
+        lt_kernel *k = NULL;
+        LT_CHECK(lt_conv_shape_choose(&s));
+        LT_CHECK_OK(lt_fused_build_conv(&device, &style, &s, 2, 0, &k));
+        lt_kernel_destroy(k);
+    }
+}
+
+LT_TEST(joins_outputs_and_packing_compile)
+{
+    if (!have_nvrtc()) LT_SKIP("%s", lt_error_text());
+    lt_kernel *k = NULL;
+    for (int bf16 = 0; bf16 < 2; bf16++) {
+        lt_fused_style style = { .bf16 = bf16, .activation = 1 + 4 * bf16 };
+        LT_CHECK_OK(lt_fused_build_join(&device, &style, 3, 10, bf16, &k));
+        lt_kernel_destroy(k);
+        LT_CHECK_OK(lt_fused_build_pack(&device, &style, 3, 7, &k));
+        lt_kernel_destroy(k);
+        for (int noise = bf16; noise <= 5; noise += 2) {
+            LT_CHECK_OK(lt_fused_build_output(&device, &style, 3, 10, 16 << noise, noise & 1, noise, &k));
+            lt_kernel_destroy(k);
+        }
+    }
+}
+
+LT_TEST_MAIN()

@@ -1,0 +1,131 @@
+/* Fused steps on a GPU against the CPU's float32 steps: one application of the operator, the bounds the
+   specification sets for half precisions. SPDX-License-Identifier: BSD-3-Clause */
+#include "lt_test.h"
+
+#include "lathe/rng.h"
+#include "operators/rollout.h"
+
+#include <math.h>
+
+#define SEED 5
+enum { STEPS = 3 };
+
+typedef struct states { int64_t field, n; float *x; } states; /* [STEPS, n, field] */
+
+static lt_status keep(void *ctx, int64_t t, const float *x, const int64_t *failed)
+{
+    states *s = ctx;
+    (void)failed;
+    memcpy(s->x + t * s->n * s->field, x, (size_t)(s->n * s->field) * sizeof *x);
+    return LT_OK;
+}
+
+/* Returns what the step is ("fused", "graph"). */
+static const char *roll(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, int64_t realizations, float *out)
+{
+    static char step[16];
+    lt_rollout_options o = lt_rollout_defaults();
+    lt_rollout *r = NULL;
+    lt_operator_weights *w = NULL;
+    o.device = dev, o.precision = precision, o.realizations = realizations, o.steps = STEPS;
+    states s = { 3 * (int64_t)spec->grid * spec->grid, realizations, out };
+    float *field = malloc((size_t)s.field * sizeof *field);
+    lt_draws d = lt_draws_make(SEED, "test field", 0, 0, 0);
+    LT_CHECK_OK(lt_draws_normal_f32(&d, 0, s.field, field));
+    LT_CHECK_OK(lt_operator_weights_create(spec, &w));
+    LT_CHECK_OK(lt_operator_weights_draw(w, SEED, 3));
+    LT_CHECK_OK(lt_rollout_create(spec, &o, &r));
+    if (r) {
+        snprintf(step, sizeof step, "%s", lt_rollout_get_info(r).step);
+        LT_CHECK_OK(lt_rollout_set_operator(r, spec, w));
+        LT_CHECK_OK(lt_rollout_run(r, field, -1, keep, &s, NULL));
+    }
+    lt_rollout_destroy(r);
+    lt_operator_weights_destroy(w);
+    free(field);
+    return step;
+}
+
+static double distance(const float *a, const float *b, int64_t n)
+{
+    double d = 0, s = 0;
+    for (int64_t i = 0; i < n; i++) d += ((double)a[i] - b[i]) * ((double)a[i] - b[i]), s += (double)b[i] * b[i];
+    return sqrt(d / s);
+}
+
+static lt_operator_spec variant(int layers, int channels, int kernel, int grid)
+{
+    lt_operator_spec s = lt_operator_defaults(LT_OPERATOR_CNN);
+    s.num_layers = layers, s.base_channels = channels, s.kernel_size = kernel, s.grid = grid;
+    s.policy = LT_POLICY_CONVEX, s.alpha = 0.0; /* the state is the operator's output */
+    s.noise = LT_NOISE_GAUSSIAN, s.noise_scale = 0.1;
+    return s;
+}
+
+static void compare(lt_device *dev, const char *what, const lt_operator_spec *s, int64_t realizations)
+{
+    static const struct { lt_precision precision; double bound; } row[] = { { LT_PRECISION_FLOAT16, 4e-3 }, { LT_PRECISION_BFLOAT16, 3e-2 } };
+    int64_t per_step = realizations * 3 * s->grid * s->grid;
+    float *exact = malloc((size_t)(STEPS * per_step) * sizeof *exact), *got = calloc((size_t)(STEPS * per_step), sizeof *got);
+    float *again = calloc((size_t)(STEPS * per_step), sizeof *again);
+    roll(NULL, s, LT_PRECISION_FLOAT32, realizations, exact);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        LT_CHECK(!strcmp(roll(dev, s, row[i].precision, realizations, got), "fused"));
+        double d = distance(got + per_step, exact + per_step, per_step);
+        if (!(d <= row[i].bound)) LT_TEST_FAIL("%s, %s: one step is off by %.2e, at most %.2e", what, lt_precision_name(row[i].precision), d, row[i].bound);
+        roll(dev, s, row[i].precision, realizations, again);
+        LT_CHECK(!memcmp(got, again, (size_t)(STEPS * per_step) * sizeof *got)); /* to the bit */
+    }
+    free(exact);
+    free(got);
+    free(again);
+}
+
+LT_TEST(steps_of_every_architecture_agree_with_the_cpu)
+{
+    lt_device *dev = NULL;
+    if (lt_device_open("cuda", &dev)) LT_SKIP("%s", lt_error_text());
+    static const struct { int layers, channels, kernel, grid; int64_t realizations; } row[] = {
+        { 2, 16, 3, 64, 3 }, { 3, 37, 5, 48, 2 }, { 4, 64, 3, 64, 2 }, { 5, 24, 3, 100, 1 }, { 4, 20, 7, 64, 3 }, { 1, 9, 9, 32, 1 },
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char what[64];
+        lt_operator_spec s = variant(row[i].layers, row[i].channels, row[i].kernel, row[i].grid);
+        snprintf(what, sizeof what, "%d layers of %d, %dx%d on %d", row[i].layers, row[i].channels, row[i].kernel, row[i].kernel, row[i].grid);
+        compare(dev, what, &s, row[i].realizations);
+    }
+    lt_device_close(dev);
+}
+
+LT_TEST(every_norm_activation_padding_and_noise_agrees_with_the_cpu)
+{
+    lt_device *dev = NULL;
+    if (lt_device_open("cuda", &dev)) LT_SKIP("%s", lt_error_text());
+    for (int norm = 0; norm < LT_NORM_COUNT; norm++) {
+        lt_operator_spec s = variant(4, 24, 3, 48);
+        s.normalization = (lt_normalization)norm, s.activation = (lt_activation)(norm % LT_ACT_COUNT), s.circular_padding = norm % 2;
+        s.noise = (lt_noise)(norm % LT_NOISE_COUNT);
+        s.noise_scale = s.noise == LT_NOISE_DROPOUT ? 0.3 : 0.1;
+        char what[96];
+        snprintf(what, sizeof what, "norm %s, activation %s, noise %s", lt_normalization_name(s.normalization), lt_activation_name(s.activation), lt_noise_name(s.noise));
+        compare(dev, what, &s, 2);
+    }
+    lt_device_close(dev);
+}
+
+LT_TEST(realizations_do_not_see_each_other)
+{
+    lt_device *dev = NULL;
+    if (lt_device_open("cuda", &dev)) LT_SKIP("%s", lt_error_text());
+    lt_operator_spec s = variant(4, 32, 3, 64);
+    int64_t field = 3 * s.grid * s.grid;
+    float *one = calloc((size_t)(STEPS * field), sizeof *one), *five = calloc((size_t)(STEPS * 5 * field), sizeof *five);
+    roll(dev, &s, LT_PRECISION_FLOAT16, 1, one);
+    roll(dev, &s, LT_PRECISION_FLOAT16, 5, five);
+    for (int t = 0; t < STEPS; t++) LT_CHECK(!memcmp(one + t * field, five + t * 5 * field, (size_t)field * sizeof *one));
+    free(one);
+    free(five);
+    lt_device_close(dev);
+}
+
+LT_TEST_MAIN()
