@@ -37,12 +37,13 @@ _Static_assert(CLI_LEN(techniques) <= SOLVE_MAX_ABLATIONS, "more rows than calle
 #define ONE_WAIT(run, both)  { "one wait per evaluation", run, both, "async_transfers=true", "async_transfers=false" }
 #define DIRECT(run, both)    { "results where the solver reads them", run, both, "direct_assembly=true", "direct_assembly=false" }
 #define CAPTURED(run, both)  { "evaluation captured", run, both, "captured_evaluation=true", "captured_evaluation=false" }
+#define BY_KERNEL(run, both) { "small copies by a kernel", run, both, "small_by_kernel=true", "small_by_kernel=false" }
 #define TOGETHER(run, both)  { "gradients with the values", run, both, "gradients=auto", "gradients=on-demand" }
 #define H_THERE(run, both)   { "H on the device", run, both, "hessian_on=device", "hessian_on=host" }
 
 static const technique device_techniques[] = {
     PINNED("A3", NULL), PINNED("D1v128", "maxit=20"), ONE_WAIT("A3", NULL), ONE_WAIT("D2v", NULL), DIRECT("A3", NULL), DIRECT("D1v128", "maxit=20"),
-    CAPTURED("A3", NULL), CAPTURED("D2v", NULL), CAPTURED("D3v", "maxit=10"), TOGETHER("A3", NULL), TOGETHER("C1", NULL),
+    BY_KERNEL("A1a", NULL), BY_KERNEL("A3", NULL), BY_KERNEL("B2", NULL), CAPTURED("A3", NULL), CAPTURED("D2v", NULL), CAPTURED("D3v", "maxit=10"), TOGETHER("A3", NULL), TOGETHER("C1", NULL),
     H_THERE("B2", NULL), H_THERE("C2", NULL), H_THERE("B2wide", "maxit=40"), H_THERE("D1v128", "maxit=20"),
     WARM("C1", NULL), WARM("A3", NULL), COMPILED("A3", NULL), COMPILED("D2v", NULL), ONE_PASS("C1", NULL), ONE_PASS("B3d2", NULL),
 };

@@ -206,7 +206,7 @@ typedef struct lt_solve_options {
     int64_t ls_eval_cap;           /* per line search, when linesearch_maxit is infinite */
     lt_gradient_policy gradients;
     bool   qp_warm_start, incremental_products, blocked_lbfgs, in_place_bfgs; /* switches for ablation */
-    bool   pinned_transfers, async_transfers, direct_assembly, captured_evaluation; /* the same, of devices */
+    bool   pinned_transfers, async_transfers, direct_assembly, captured_evaluation, small_by_kernel; /* the same, of devices */
     int64_t pin_max_bytes;         /* page-lock no more than this in one piece */
     lt_hessian_place hessian_on;
     bool   time_function;          /* time the kernels of an evaluation alone: lt_solve_transfers */
@@ -240,7 +240,7 @@ typedef struct lt_solve_options {
     .qp_tol = 1e-12, .ls_eval_cap = 100, .qp_warm_start = true,              \
     .incremental_products = true, .blocked_lbfgs = true, .in_place_bfgs = true, .checkpoint_every = 50, \
     .checkpoint_seconds = 60, .pinned_transfers = true, .async_transfers = true, .direct_assembly = true, \
-    .captured_evaluation = true, .pin_max_bytes = 100000000
+    .captured_evaluation = true, .small_by_kernel = true, .pin_max_bytes = 100000000
 #endif
 
 LT_API lt_solve_options lt_solve_options_defaults(void);

@@ -108,6 +108,7 @@ static const lt_option device_rows[] = {
     BOOL(async_transfers, "true", "copies and kernels in one queue, one wait; else a wait after each"),
     BOOL(direct_assembly, "true", "results arrive where the solver reads them; else they are copied there"),
     BOOL(captured_evaluation, "true", "an evaluation is one captured sequence; else its kernels are launched one by one"),
+    BOOL(small_by_kernel, "true", "a kernel moves what is small through page-locked memory; else copies do"),
     LT_OPTION_ENUM(lt_solve_options, hessian_on, "hessian_on", "auto", place_names, "where H lives when the functions run on a device"),
     BOOL(time_function, "false", "time the kernels of an evaluation alone, for reports"),
 };

@@ -113,6 +113,30 @@ LT_TEST(an_update_is_one_copy_and_no_wait_a_product_one_each_way_and_one_wait)
     lt_device_close(dev);
 }
 
+LT_TEST(a_pair_is_sent_without_waiting_and_a_product_of_pairs_waits_twice)
+{
+    lt_device *dev = watched_open();
+    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .hessian_on = LT_HESSIAN_DEVICE, .limited_mem_size = 3 };
+    lt_hessian h;
+    uint64_t state = 1;
+    double s[N], y[N], out[N];
+    LT_CHECK_OK(lt_hessian_create(N, &opt, &h));
+    LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3));
+    for (int i = 0; i < 4; i++) {
+        draw_pair(&state, s, y);
+        int64_t before = watched.syncs;
+        lt_hessian_apply(&h, s, out);
+        LT_CHECK_EQ_INT(watched.syncs, before + 2);
+        lt_hessian_update(&h, s, y, out, NULL); /* H s is given */
+        LT_CHECK_EQ_INT(watched.syncs, before + 2);
+    }
+    LT_CHECK_EQ_INT(lt_far_crossings(h.far).syncs, 8);
+    LT_CHECK_EQ_INT(lt_far_crossings(h.far).uploads, 4 * (2 + 2));
+    LT_CHECK_EQ_INT(lt_far_crossings(h.far).downloads, 4 * (2 + 1));
+    lt_hessian_release(&h);
+    lt_device_close(dev);
+}
+
 LT_TEST(null_accepts_every_address)
 {
     for (int64_t pairs = 0; pairs <= 3; pairs += 3) {
@@ -279,7 +303,7 @@ LT_TEST(an_h_that_does_not_fit_says_what_would_help)
 }
 
 /* ---- Text ------------------------------------------------------------------------------------------------------------------ */
-extern const char lt_text_hessian_cu[];
+extern const char lt_text_hessian_cu[], lt_text_move_cu[];
 
 LT_TEST(the_kernels_compile_for_every_architecture)
 {
@@ -292,9 +316,12 @@ LT_TEST(the_kernels_compile_for_every_architecture)
         char *cubin = NULL;
         size_t bytes = 0;
         lt_kernel_key key = { .name = "hessian", .source = lt_text_hessian_cu, .entry = "multiply1", .options = options, .n_options = 1 };
-        if (lt_cuda_compile(rtc, &key, architectures[i], &cubin, &bytes)) LT_TEST_FAIL("sm_%d: %s", architectures[i], lt_error_text());
-        else LT_CHECK(bytes > 64);
-        lt_free(cubin);
+        for (int text = 0; text < 2; text++) {
+            if (lt_cuda_compile(rtc, &key, architectures[i], &cubin, &bytes)) LT_TEST_FAIL("sm_%d: %s", architectures[i], lt_error_text());
+            else LT_CHECK(bytes > 64);
+            lt_free(cubin);
+            key = (lt_kernel_key){ .name = "move", .source = lt_text_move_cu, .entry = "move" };
+        }
     }
 }
 

@@ -151,6 +151,7 @@ static lt_status check_args(const null_state *n, const lt_kernel *k, void *const
 {
     for (int i = 0; i < n_args; i++) {
         char what[96];
+        if (find_range(n, arg[i], true)) continue; /* page-locked memory is mapped: kernels may follow it */
         snprintf(what, sizeof what, "launch of '%.48s', argument %d", k->name, i);
         LT_TRY(check_device(n, arg[i], i == k->n_args ? k->scratch_bytes : 1, what));
     }

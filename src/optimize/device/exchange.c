@@ -22,11 +22,12 @@ typedef struct slot {
     lt_solve_crossings cost[N_KINDS]; /* of one replay */
 } slot;
 
-typedef struct switches { bool pinned, async, direct, captured, timed; int64_t pin_max_bytes; } switches;
+typedef struct switches { bool pinned, async, direct, captured, by_kernel, timed; int64_t pin_max_bytes; } switches;
 
 struct lt_exchange {
     const lt_evaluator *e;
     lt_stream *stream;        /* its own: evaluators of several threads may share the device */
+    lt_mover   mover;
     switches   on;
     lt_solve_options opt;     /* for memory; pointers in it are not followed */
     bool       converts;      /* some numbers are f32 there: the spare slot holds them on the way */
@@ -42,15 +43,15 @@ struct lt_exchange {
 
 static switches switches_of(const lt_solve_options *o)
 {
-    return (switches){ o->pinned_transfers, o->async_transfers, o->direct_assembly, o->captured_evaluation, o->time_function,
-                       o->pin_max_bytes };
+    return (switches){ o->pinned_transfers, o->async_transfers, o->direct_assembly, o->captured_evaluation, o->small_by_kernel,
+                       o->time_function, o->pin_max_bytes };
 }
 
 bool lt_exchange_fits(const lt_exchange *x, const lt_solve_options *opt)
 {
     switches a = x->on, b = switches_of(opt);
-    return a.pinned == b.pinned && a.async == b.async && a.direct == b.direct && a.captured == b.captured && a.timed == b.timed
-           && a.pin_max_bytes == b.pin_max_bytes;
+    return a.pinned == b.pinned && a.async == b.async && a.direct == b.direct && a.captured == b.captured
+           && a.by_kernel == b.by_kernel && a.timed == b.timed && a.pin_max_bytes == b.pin_max_bytes;
 }
 
 /* ---- Layout ------------------------------------------------------------------------------------------------------- */
@@ -98,7 +99,7 @@ static lt_status part_done(lt_exchange *x, lt_solve_crossings *n) { return x->on
 
 static lt_status send(lt_exchange *x, const slot *s, lt_solve_crossings *n)
 {
-    LT_TRY(lt_cross_up(x->stream, x->device, s->memory.at, x->e->problem->n, s->memory.pinned, n));
+    LT_TRY(lt_cross_up(&x->mover, x->device, s->memory.at, x->e->problem->n, s->memory.pinned, n));
     return part_done(x, n);
 }
 
@@ -107,7 +108,7 @@ static lt_status fetch(lt_exchange *x, const slot *s, int kind, lt_solve_crossin
     const lt_problem *p = x->e->problem;
     int64_t from = kind == GRADIENTS ? x->grads_at : x->values_at;
     int64_t count = kind == VALUES ? 1 + p->p + p->q : x->count - from;
-    return lt_cross_down(x->stream, s->memory.at + from, x->device + from, count, s->memory.pinned, n);
+    return lt_cross_down(&x->mover, s->memory.at + from, x->device + from, count, s->memory.pinned, n);
 }
 
 static lt_status queue(lt_exchange *x, const slot *s, int kind, lt_solve_crossings *n)
@@ -271,6 +272,7 @@ lt_status lt_exchange_create(const lt_evaluator *e, const lt_solve_options *opt,
     lt_program_drop_copies(e->values);
     lt_program_drop_copies(e->all);
     lt_status s = lt_stream_create(e->device, &x->stream);
+    if (!s) s = lt_mover_create(x->stream, opt, &x->mover);
     if (!s) s = lay_out(x);
     if (s) lt_exchange_destroy(x);
     else *out = x;
@@ -287,6 +289,7 @@ void lt_exchange_destroy(lt_exchange *x)
         if (x->slot[i].memory.at) lt_host_block_release(dev, &x->slot[i].memory);
     }
     if (x->stream) (void)lt_device_free(dev, x->stream, x->device);
+    lt_mover_release(&x->mover);
     lt_stream_destroy(x->stream);
     lt_free(x->inputs);
     lt_free(x->outputs);

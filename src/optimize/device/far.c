@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From here on the device is faster, by docs/performance.md: numbers of H, of the pairs. */
-#define FULL_FROM_VARIABLES 512
-#define PAIRS_FROM_NUMBERS 500000
+/* From here on the device is faster, by docs/performance.md: variables of a full H; numbers in the rows s. */
+#define FULL_FROM_VARIABLES 256
+#define PAIRS_FROM_NUMBERS 40000
 
 enum { MAX_COLUMNS = 256, MIN_CHUNK = 8192, MAX_CHUNKS = 16 };
 
@@ -36,6 +36,7 @@ static lt_status make_common(lt_far *m, const lt_solve_options *opt)
 {
     const int64_t in = LT_FAR_HEAD + m->columns * m->z.stride, out = m->columns * m->z.stride;
     LT_TRY(lt_stream_create(m->dev, &m->stream));
+    LT_TRY(lt_mover_create(m->stream, opt, &m->mover));
     LT_TRY(lt_far_build(m));
     LT_TRY(lt_device_numbers(m->dev, m->stream, sizeof m->z / sizeof(double), "sizes", &m->sizes));
     LT_TRY(lt_device_numbers(m->dev, m->stream, in, "columns for H", &m->in));
@@ -48,35 +49,10 @@ static lt_status make_common(lt_far *m, const lt_solve_options *opt)
     return lt_stream_sync(m->stream);
 }
 
-static lt_status make_matrix(lt_far *m, int64_t rows)
+lt_status lt_far_make_matrix(lt_far *m, int64_t rows)
 {
     LT_TRY(lt_device_numbers(m->dev, m->stream, rows * m->z.stride, m->z.pairs ? "pairs of limited memory" : "H", &m->matrix));
     return lt_stream_fill(m->stream, m->matrix, 0, (size_t)(rows * m->z.stride) * sizeof(double));
-}
-
-static lt_status make_full(lt_far *m, const lt_solve_options *opt)
-{
-    const int64_t count = 2 * m->z.stride + 1;
-    LT_TRY(make_matrix(m, m->z.n));
-    LT_TRY(lt_device_numbers(m->dev, m->stream, count, "an update of H", &m->step));
-    LT_TRY(lt_host_block_create(m->dev, opt, count, &m->update));
-    memset(m->update.at, 0, (size_t)count * sizeof(double));
-    return LT_OK;
-}
-
-static lt_status make_pairs(lt_far *m, const lt_solve_options *opt)
-{
-    const int64_t rows = 2 * m->z.pairs, parts = LT_FAR_WIDEST * rows * m->z.chunks;
-    const int64_t groups = (m->columns + LT_FAR_WIDEST - 1) / LT_FAR_WIDEST;
-    LT_TRY(make_matrix(m, rows));
-    LT_TRY(lt_device_numbers(m->dev, m->stream, groups * parts, "inner products", &m->part));
-    LT_TRY(lt_device_numbers(m->dev, m->stream, m->columns * rows, "factors", &m->factor));
-    LT_TRY(lt_host_block_create(m->dev, opt, LT_MAX(groups * parts, m->columns * rows), &m->small));
-    m->sy = lt_calloc((size_t)(2 * m->z.pairs * m->z.pairs), sizeof(double));
-    m->work = lt_malloc((size_t)(4 * m->z.pairs) * sizeof(double));
-    if (!m->sy || !m->work) return LT_ERR_MEMORY;
-    m->yy = m->sy + m->z.pairs * m->z.pairs;
-    return LT_OK;
 }
 
 static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_options *opt, int64_t columns, lt_far **out)
@@ -87,10 +63,11 @@ static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_opti
     int64_t stride = lt_padded(h->n), chunk = LT_MAX(MIN_CHUNK, lt_padded((stride + MAX_CHUNKS - 1) / MAX_CHUNKS));
     m->dev = dev;
     m->gamma = 1;
+    m->unsettled = -1;
     m->z = (lt_far_sizes){ h->n, stride, h->limited ? h->capacity : 0, chunk, (stride + chunk - 1) / chunk };
     m->columns = lt_padded(LT_MIN(LT_MAX(columns, LT_FAR_WIDEST), MAX_COLUMNS)); /* whole groups */
     LT_TRY(make_common(m, opt));
-    return h->limited ? make_pairs(m, opt) : make_full(m, opt);
+    return h->limited ? lt_far_make_pairs(m, opt) : lt_far_make_full(m, opt);
 }
 
 static void drop_host(lt_hessian *h)
@@ -124,13 +101,20 @@ lt_status lt_far_take(lt_hessian *h, lt_device *dev, const lt_solve_options *opt
     return LT_OK;
 }
 
+static void drop_sequence(lt_far_sequence *s)
+{
+    for (int w = 0; w < LT_FAR_WIDTHS; w++) lt_capture_destroy(s->capture[w]);
+}
+
 void lt_far_destroy(lt_far *m)
 {
     if (!m) return;
     if (m->stream) (void)lt_stream_sync(m->stream);
-    double *device[] = { m->sizes, m->matrix, m->in, m->out, m->step, m->part, m->factor };
+    drop_sequence(&m->first);
+    drop_sequence(&m->second);
+    double *device[] = { m->sizes, m->matrix, m->in, m->out, m->step, m->head, m->part, m->factor };
     for (size_t i = 0; m->stream && i < LT_LEN(device); i++) (void)lt_device_free(m->dev, m->stream, device[i]);
-    lt_host_block *host[] = { &m->up, &m->down, &m->update, &m->small };
+    lt_host_block *host[] = { &m->up, &m->down, &m->small, &m->update, &m->shares };
     for (size_t i = 0; i < LT_LEN(host); i++)
         if (host[i]->at) lt_host_block_release(m->dev, host[i]);
     for (int w = 0; w < LT_FAR_WIDTHS; w++) {
@@ -139,6 +123,7 @@ void lt_far_destroy(lt_far *m)
         lt_kernel_destroy(m->combine[w]);
     }
     lt_kernel_destroy(m->rank2);
+    lt_mover_release(&m->mover);
     lt_stream_destroy(m->stream);
     lt_free(m->sy);
     lt_free(m->work);
@@ -155,41 +140,76 @@ lt_status lt_far_wait(lt_far *m)
 
 lt_status lt_far_send(lt_far *m, double *dst, const lt_host_block *from, int64_t first, int64_t count)
 {
-    return lt_cross_up(m->stream, dst, from->at + first, count, from->pinned, &m->crossings);
+    return lt_cross_up(&m->mover, dst, from->at + first, count, from->pinned, &m->crossings);
 }
 
 lt_status lt_far_bring(lt_far *m, const lt_host_block *to, const double *src, int64_t count)
 {
-    return lt_cross_down(m->stream, to->at, src, count, to->pinned, &m->crossings);
+    return lt_cross_down(&m->mover, to->at, src, count, to->pinned, &m->crossings);
 }
 
-lt_status lt_far_groups(lt_far *m, int64_t columns, lt_far_group call)
-{
-    for (int64_t first = 0; first < columns; first += LT_FAR_WIDEST) {
-        int w = 0; /* a column too many costs less than another launch; there is room for it */
-        while (1 << w < LT_MIN(columns - first, LT_FAR_WIDEST)) w++;
-        LT_TRY(call(m, w, first));
-    }
-    return LT_OK;
-}
-
-lt_status lt_far_send_columns(lt_far *m, int64_t k, const double *const *b, const double *head)
+void lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const double *head)
 {
     if (head) memcpy(m->up.at, head, LT_FAR_HEAD * sizeof *head);
     for (int64_t j = 0; j < k; j++)
         memcpy(m->up.at + LT_FAR_HEAD + j * m->z.stride, b[j], (size_t)m->z.n * sizeof(double));
-    return lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + k * m->z.stride);
 }
 
-lt_status lt_far_take_columns(lt_far *m, int64_t k, double scale, double *const *out)
+void lt_far_take_columns(lt_far *m, int64_t k, double scale, double *const *out)
 {
-    LT_TRY(lt_far_bring(m, &m->down, m->out, k * m->z.stride));
-    LT_TRY(lt_far_wait(m));
     for (int64_t j = 0; j < k; j++) {
         const double *from = m->down.at + j * m->z.stride;
-        for (int64_t i = 0; i < m->z.n; i++) out[j][i] = scale * from[i];
+        if (scale == 1) memcpy(out[j], from, (size_t)m->z.n * sizeof(double));
+        for (int64_t i = 0; scale != 1 && i < m->z.n; i++) out[j][i] = scale * from[i];
     }
+}
+
+/* A column too many costs less than another launch; there is room for it. */
+int lt_far_width(int64_t k)
+{
+    int w = 0;
+    while (1 << w < k) w++;
+    return w;
+}
+
+lt_status lt_far_groups(lt_far *m, int64_t k, lt_far_group one)
+{
+    for (int64_t first = 0; first < k; first += LT_FAR_WIDEST) LT_TRY(one(m, lt_far_width(LT_MIN(k - first, LT_FAR_WIDEST)), first));
     return LT_OK;
+}
+
+/* ---- Sequences ---------------------------------------------------------------------------------------------------------- */
+static lt_status record_one(lt_far *m, lt_far_sequence *s, int width)
+{
+    const lt_solve_crossings before = m->crossings;
+    m->crossings = (lt_solve_crossings){ 0 };
+    LT_TRY(lt_capture_begin(m->stream));
+    lt_status status = s->queue(m, width);
+    if (!status) status = lt_capture_end(m->stream, &s->capture[width]);
+    else lt_capture_abort(m->stream);
+    s->cost[width] = m->crossings;
+    m->crossings = before;
+    return status;
+}
+
+lt_status lt_far_record(lt_far *m, lt_far_sequence *s, lt_status (*queue)(lt_far *m, int width))
+{
+    s->queue = queue;
+    for (int w = 0; w < LT_FAR_WIDTHS; w++) LT_TRY(record_one(m, s, w));
+    return LT_OK;
+}
+
+lt_status lt_far_play(lt_far *m, lt_far_sequence *s, int width)
+{
+    if (!s->capture[width]) return s->queue(m, width);
+    const lt_solve_crossings *c = &s->cost[width];
+    m->crossings.uploads += c->uploads;
+    m->crossings.downloads += c->downloads;
+    m->crossings.bytes_up += c->bytes_up;
+    m->crossings.bytes_down += c->bytes_down;
+    lt_trace_transfer(LT_TRANSFER_H2D, true, c->bytes_up);
+    lt_trace_transfer(LT_TRANSFER_D2H, true, c->bytes_down);
+    return lt_capture_replay(m->stream, s->capture[width]);
 }
 
 /* ---- Failures ----------------------------------------------------------------------------------------------------------- */

@@ -11,12 +11,41 @@ static lt_status multiply(lt_far *m, int width, int64_t first)
     return lt_stream_launch(m->stream, &(lt_launch){ m->multiply[width], arg });
 }
 
+/* Columns there, products, products back: `width` of them. */
+static lt_status product(lt_far *m, int width)
+{
+    const int64_t count = (int64_t)(1 << width) * m->z.stride;
+    LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + count));
+    LT_TRY(multiply(m, width, 0));
+    return lt_far_bring(m, &m->down, m->out, count);
+}
+
+lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
+{
+    const int64_t count = 2 * m->z.stride + 1;
+    LT_TRY(lt_far_make_matrix(m, m->z.n));
+    LT_TRY(lt_device_numbers(m->dev, m->stream, count, "an update of H", &m->step));
+    LT_TRY(lt_host_block_create(m->dev, opt, count, &m->update));
+    memset(m->update.at, 0, (size_t)count * sizeof(double));
+    m->first.queue = product;
+    return opt->captured_evaluation && m->up.pinned && m->down.pinned ? lt_far_record(m, &m->first, product) : LT_OK;
+}
+
+static lt_status many_products(lt_far *m, int64_t k)
+{
+    LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + k * m->z.stride));
+    LT_TRY(lt_far_groups(m, k, multiply));
+    return lt_far_bring(m, &m->down, m->out, k * m->z.stride);
+}
+
 lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
 {
     lt_far *m = h->far;
-    LT_TRY(lt_far_send_columns(m, k, b, NULL));
-    LT_TRY(lt_far_groups(m, k, multiply));
-    return lt_far_take_columns(m, k, m->gamma, out);
+    lt_far_put_columns(m, k, b, NULL);
+    LT_TRY(k <= LT_FAR_WIDEST ? lt_far_play(m, &m->first, lt_far_width(k)) : many_products(m, k));
+    LT_TRY(lt_far_wait(m));
+    lt_far_take_columns(m, k, m->gamma, out);
+    return LT_OK;
 }
 
 /* Goes into the next update: a pass over H of its own would cost as much as that. */

@@ -2,28 +2,42 @@
 #ifndef LT_OPTIMIZE_DEVICE_FAR_INTERNAL_H
 #define LT_OPTIMIZE_DEVICE_FAR_INTERNAL_H
 
-#include "optimize/device/memory.h"
 #include "optimize/device/far.h"
+#include "optimize/device/memory.h"
 
-enum { LT_FAR_WIDTHS = 4, LT_FAR_WIDEST = 8, LT_FAR_HEAD = 8 }; /* kernels for 1, 2, 4, 8 vectors; numbers before the columns */
+/* Kernels take 1, 2, 4 or 8 vectors; so many numbers stand before the columns that are sent. */
+enum { LT_FAR_WIDTHS = 4, LT_FAR_WIDEST = 8, LT_FAR_HEAD = 8 };
+_Static_assert(LT_FAR_WIDEST == 1 << (LT_FAR_WIDTHS - 1) && LT_FAR_WIDEST == 8, "lt_padded rounds to whole groups");
 
 typedef struct lt_far_sizes { int64_t n, stride, pairs, chunk, chunks; } lt_far_sizes; /* as in hessian.cu */
+
+/* Copies there, a kernel, copies back, as one captured sequence by width. */
+typedef struct lt_far_sequence {
+    lt_status (*queue)(lt_far *m, int width);
+    lt_capture *capture[LT_FAR_WIDTHS];
+    lt_solve_crossings cost[LT_FAR_WIDTHS];
+} lt_far_sequence;
 
 struct lt_far {
     lt_device *dev;
     lt_stream *stream;        /* its own: an update runs beside the next evaluation */
+    lt_mover   mover;
     lt_far_sizes z;
     lt_kernel *multiply[LT_FAR_WIDTHS], *dots[LT_FAR_WIDTHS], *combine[LT_FAR_WIDTHS], *rank2;
+    lt_far_sequence first, second; /* of a product: full memory has one, limited memory two */
     double    *sizes;         /* z, there */
     double    *matrix;        /* n rows, or pairs of s and then as many of y */
     double    *in, *out;      /* there: head and columns; columns */
     double    *step;          /* there: s, w, gamma of the update */
+    double    *head;          /* there, limited memory: a head that counts all pairs */
     double    *part, *factor; /* there, limited memory: shares of inner products; what rows are multiplied by */
     int64_t    columns;       /* that fit at once */
-    lt_host_block up, down, update, small; /* page-locked twins of in, out, step, and of part and factor */
-    bool       updating;      /* the host's s and w may still be read */
+    lt_host_block up, down, small; /* page-locked twins of in, out, and of part and factor */
+    lt_host_block update, shares;  /* of s and w, or of the newest pair; limited memory: of its inner products */
+    bool       updating;      /* the device may still read `update` or write `shares` */
     double     gamma;         /* full memory: H is this times the matrix */
     double    *sy, *yy;       /* limited memory, by slot: s_i'y_j and y_i'y_j */
+    int64_t    unsettled;     /* slot whose inner products are still in `shares`; -1: none */
     double    *work;          /* limited memory: 4 pairs */
     lt_status  failure;
     char       text[400];
@@ -34,25 +48,30 @@ lt_status lt_far_build(lt_far *m);            /* the kernels, for sizes z */
 /* The functions of hessian.cu in C, for a device that is the host: width vectors at once. NULL: no memory. */
 typedef enum lt_far_entry { LT_FAR_MULTIPLY, LT_FAR_RANK2, LT_FAR_DOTS, LT_FAR_COMBINE, LT_FAR_ENTRY_COUNT } lt_far_entry;
 lt_kernel *lt_far_host_kernel(lt_far_entry entry, int width, const char *name);
+
+/* ---- Moving (far.c) ---- */
 lt_status lt_far_wait(lt_far *m);
 lt_status lt_far_send(lt_far *m, double *dst, const lt_host_block *from, int64_t first, int64_t count);
 lt_status lt_far_bring(lt_far *m, const lt_host_block *to, const double *src, int64_t count);
-_Static_assert(LT_FAR_WIDEST == 1 << (LT_FAR_WIDTHS - 1) && LT_FAR_WIDEST == 8, "lt_padded rounds to whole groups");
-/* Calls one after the other for all columns, in groups of the widths there are. */
-typedef lt_status (*lt_far_group)(lt_far *m, int width_index, int64_t first);
-lt_status lt_far_groups(lt_far *m, int64_t columns, lt_far_group call);
+void      lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const double *head); /* into `up` */
+void      lt_far_take_columns(lt_far *m, int64_t k, double scale, double *const *out);          /* from `down` */
+/* Runs `one` on k columns, in groups of the widths there are. */
+typedef lt_status (*lt_far_group)(lt_far *m, int width, int64_t first);
+lt_status lt_far_groups(lt_far *m, int64_t k, lt_far_group one);
+int       lt_far_width(int64_t k);            /* the index of the least width for k columns; k <= LT_FAR_WIDEST */
+lt_status lt_far_record(lt_far *m, lt_far_sequence *s, lt_status (*queue)(lt_far *m, int width));
+lt_status lt_far_play(lt_far *m, lt_far_sequence *s, int width);
 void      lt_far_fail(lt_far *m, lt_status s); /* keeps the first */
 
+/* ---- The two kinds (far_full.c, far_pairs.c) ---- */
+lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt);
+lt_status lt_far_make_pairs(lt_far *m, const lt_solve_options *opt);
 lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, double *const *out);
 lt_status lt_far_apply_pairs(lt_hessian *h, int64_t k, const double *const *b, double *const *out);
 lt_status lt_far_put_full(lt_hessian *h);
 lt_status lt_far_put_pairs(lt_hessian *h);
 lt_status lt_far_get_full(const lt_hessian *h, double *lower);
 lt_status lt_far_get_pairs(const lt_hessian *h, double *S, double *Y);
-
-/* Columns first..first+k-1 of b into the up block behind the head, sent there. */
-lt_status lt_far_send_columns(lt_far *m, int64_t k, const double *const *b, const double *head);
-/* The results of k columns, brought back and waited for. */
-lt_status lt_far_take_columns(lt_far *m, int64_t k, double scale, double *const *out);
+lt_status lt_far_make_matrix(lt_far *m, int64_t rows);
 
 #endif

@@ -3,8 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
+#include <string.h>
 
 lt_status lt_host_block_create(lt_device *dev, const lt_solve_options *opt, int64_t count, lt_host_block *out)
 {
@@ -35,18 +37,46 @@ lt_status lt_device_numbers(lt_device *dev, lt_stream *st, int64_t count, const 
                       "the CPU need less", what, (long long)count, dev->id, text);
 }
 
-lt_status lt_cross_up(lt_stream *st, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n)
+/* ---- Crossing -------------------------------------------------------------------------------------------------------- */
+extern const char lt_text_move_cu[];
+
+/* Measured on an H200: a kernel beats a copy by a few microseconds while the piece is small against the bus. */
+enum { MOVE_MAX = 16384, MOVE_BLOCKS = 16, MOVE_THREADS = 256 };
+
+lt_status lt_mover_create(lt_stream *st, const lt_solve_options *opt, lt_mover *out)
 {
-    size_t bytes = (size_t)count * sizeof *src;
-    n->uploads++;
-    n->bytes_up += (int64_t)bytes;
-    return lt_stream_copy(st, dst, src, bytes, LT_TRANSFER_H2D, pinned);
+    *out = (lt_mover){ .stream = st };
+    if (!opt->small_by_kernel || !opt->pinned_transfers || !strcmp(st->dev->backend->name, "cpu")) return LT_OK;
+    lt_kernel_key key = { .name = "move", .source = lt_text_move_cu, .entry = "move", .n_args = 3, .grid = { MOVE_BLOCKS, 1, 1 },
+                          .block = { MOVE_THREADS, 1, 1 } };
+    return lt_device_build(st->dev, &key, &out->kernel);
 }
 
-lt_status lt_cross_down(lt_stream *st, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n)
+void lt_mover_release(lt_mover *m)
 {
-    size_t bytes = (size_t)count * sizeof *src;
+    lt_kernel_destroy(m->kernel);
+    m->kernel = NULL;
+}
+
+static lt_status cross(const lt_mover *m, double *dst, const double *src, int64_t count, bool pinned, lt_transfer dir)
+{
+    const size_t bytes = (size_t)count * sizeof *src;
+    if (!m->kernel || !pinned || count > MOVE_MAX) return lt_stream_copy(m->stream, dst, src, bytes, dir, pinned);
+    lt_trace_transfer(dir, true, (int64_t)bytes);
+    void *arg[] = { (void *)(uintptr_t)src, dst, dst + count - 1 };
+    return lt_stream_launch(m->stream, &(lt_launch){ m->kernel, arg });
+}
+
+lt_status lt_cross_up(const lt_mover *m, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n)
+{
+    n->uploads++;
+    n->bytes_up += count * (int64_t)sizeof *src;
+    return cross(m, dst, src, count, pinned, LT_TRANSFER_H2D);
+}
+
+lt_status lt_cross_down(const lt_mover *m, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n)
+{
     n->downloads++;
-    n->bytes_down += (int64_t)bytes;
-    return lt_stream_copy(st, dst, src, bytes, LT_TRANSFER_D2H, pinned);
+    n->bytes_down += count * (int64_t)sizeof *src;
+    return cross(m, dst, src, count, pinned, LT_TRANSFER_D2H);
 }

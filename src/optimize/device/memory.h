@@ -18,9 +18,17 @@ void      lt_host_block_release(lt_device *dev, lt_host_block *b);
 /* `count` numbers of device memory; a full device is told with what would help. */
 lt_status lt_device_numbers(lt_device *dev, lt_stream *st, int64_t count, const char *what, double **out);
 
+/* How pieces of host memory cross: small page-locked ones by a kernel, others by copies. */
+typedef struct lt_mover {
+    lt_stream *stream;
+    lt_kernel *kernel; /* NULL: by copies only */
+} lt_mover;
+
+lt_status lt_mover_create(lt_stream *st, const lt_solve_options *opt, lt_mover *out);
+void      lt_mover_release(lt_mover *m);
 /* One copy, queued and counted. */
-lt_status lt_cross_up(lt_stream *st, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n);
-lt_status lt_cross_down(lt_stream *st, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n);
+lt_status lt_cross_up(const lt_mover *m, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n);
+lt_status lt_cross_down(const lt_mover *m, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n);
 
 /* Rows begin at multiples of 64 bytes: vector loads then fit on every device. */
 static inline int64_t lt_padded(int64_t count) { return (count + 7) / 8 * 8; }
