@@ -58,6 +58,9 @@ extern const cli_command cli_generate_dataset, cli_cloud_generate, cli_info, cli
     cli_visualize_dataset, cli_visualize_features;
 extern const cli_command cli_bench_roofline, cli_bench_transfers, cli_bench_graph, cli_bench_fused, cli_bench_generate, cli_bench_gram, cli_bench_qsvm, cli_bench_solve;
 
+/* The word that makes the command a worker of its own `lathe generate` (lt_generate_worker). */
+#define CLI_WORKER "--dataset-worker"
+
 /* ---- Failures and interruption -------------------------------------------------- */
 
 /* Sets the command's message and returns s; LT_ERR_ARGUMENT and LT_ERR_FORMAT end with status 2. */

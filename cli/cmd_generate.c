@@ -12,11 +12,15 @@ typedef struct generate_cli {
     int64_t     total_samples, batch_size, num_realizations, seed, threads;
     lt_text_list define;
     bool        dry_run, verbose, resume, overwrite;
+    int         watchdog;
+    double      watchdog_seconds;
     /* cloud-generate */
     int         provider, storage;
     bool        monitor;
     const char *job_id;
 } generate_cli;
+
+static const char *const watchdog_names[] = { "file", "auto", "on", "off", NULL };
 
 #define O generate_cli
 #define GENERATE_ROWS                                                                                                                     \
@@ -29,6 +33,8 @@ typedef struct generate_cli {
     LT_OPTION_PATH(O, merge, "merge", NULL, "OVER.yaml", "a document laid over the configuration: mappings merge, everything else replaces"), \
     LT_OPTION_LIST(O, define, "define", "NAME=VALUE", "what ${NAME} in the configuration stands for; may be given several times"),          \
     LT_OPTION_INT(O, threads, "threads", "0", LT_RANGE_CLOSED(0, 1024), "N", "threads of a rollout, 0 = all; results do not depend on it"),  \
+    LT_OPTION_ENUM(O, watchdog, "watchdog", "file", watchdog_names, "instead of engine.watchdog: whether rollouts run in a process of their own, which is replaced when a step hangs"), \
+    LT_OPTION_REAL(O, watchdog_seconds, "watchdog-seconds", "10", LT_ABOVE(0), "S", "what a step may take at least before the watchdog suspects it; it waits for 100 times what is expected"), \
     LT_OPTION_BOOL(O, resume, "resume", "false", "go on with a file where an earlier run stopped"),                                         \
     LT_OPTION_BOOL(O, overwrite, "overwrite", "false", "an unfinished file may be replaced"),                                               \
     LT_OPTION_PATH(O, report, "report", NULL, "FILE.html", "write a page about the dataset and the run"),                                   \
@@ -93,6 +99,7 @@ static lt_status load(const generate_cli *o, lt_dataset_config **out)
         .output = o->output, .device = strcmp(o->common.device, "auto") ? o->common.device : NULL, .total_samples = o->total_samples,
         .batch_size = o->batch_size, .realizations = o->num_realizations, .has_seed = o->seed >= 0, .seed = (uint64_t)o->seed,
         .names = names, .values = values, .n_names = o->define.n, .merge_path = o->merge,
+        .watchdog = o->watchdog ? watchdog_names[o->watchdog] : NULL,
     };
     CLI_TRY(dataset_blame(lt_dataset_config_load(o->config, &over, out)));
     for (int i = 0; !o->common.quiet && i < lt_dataset_config_warning_count(*out); i++)
@@ -240,6 +247,8 @@ static lt_status run(cli_context *c)
     opt.resume = o->resume;
     opt.overwrite = o->overwrite;
     opt.threads = (int)o->threads;
+    opt.worker = (const char *const[]){ "/proc/self/exe", CLI_WORKER, NULL };
+    opt.watchdog_seconds = o->watchdog_seconds;
     opt.device = choose_device(c, config);
     const char *provider = lt_dataset_config_summary(config).provider;
     if (strcmp(provider, "local") && !c->common.quiet) fprintf(stderr, "lathe: cloud.provider.provider is %s; this run is local\n", provider);

@@ -266,6 +266,7 @@ static int dispatch(int argc, char **argv)
     }
     if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) return run_help(argc - 1, argv + 1);
     if (!strcmp(argv[0], "help")) return run_help(argc - 1, argv + 1);
+    if (!strcmp(argv[0], CLI_WORKER)) return lt_generate_worker(LT_WORKER_FD) ? EXIT_FAILED : EXIT_OK;
     if (!strcmp(argv[0], "--generate")) return cli_generate(argc > 1 ? argv[1] : "");
     int n_words;
     const cli_command *command = find_command(argc, argv, &n_words);

@@ -79,6 +79,10 @@ typedef struct lt_generate_options {       /* plain data; start from lt_generate
     void     (*progress)(void *ctx, const lt_generate_progress *p); /* NULL: none; after each operator */
     void      *progress_ctx;
     const char *date;                      /* written as creation date; NULL: now */
+    /* Program and arguments, NULL at the end, of a process that calls lt_generate_worker(LT_WORKER_FD): where rollouts run when
+       engine.watchdog says so. NULL: there is none, everything runs here. */
+    const char *const *worker;
+    double      watchdog_seconds;          /* a step may take so long, whatever is expected of it; 0 = 10 */
 } lt_generate_options;
 
 typedef struct lt_generate_plan {          /* what a run will take; estimates are marked so in names */
@@ -102,6 +106,7 @@ typedef struct lt_generate_info {          /* the statistics of a run */
     int64_t  peak_bytes;                   /* planned memory of rollouts and weights */
     uint64_t file_bytes, raw_bytes;
     int64_t  signatures, commits;
+    int64_t  workers;                      /* processes started by the watchdog; 0 = everything ran here */
     lt_precision precision;
     char     precision_reason[160], arithmetic[96], first_failure[160];
 } lt_generate_info;
@@ -112,6 +117,11 @@ LT_API lt_status lt_generate_make_plan(const lt_dataset_config *c, const lt_gene
 /* Makes the dataset at the configuration's output path. After LT_ERR_CANCELLED and LT_ERR_IO what was
    written is readable and can be resumed. info may be NULL. */
 LT_API lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_info *info);
+
+/* The other side of the watchdog: a process started by lt_generate serves it until it is told to end. A step that hangs, or
+   a fault that ends this process, costs the operator it happened to and nothing else. */
+enum { LT_WORKER_FD = 3 };
+LT_API lt_status lt_generate_worker(int fd);
 
 /* Assembles shards: configuration, seed, engine and precision agree, every row occurs once. */
 LT_API lt_status lt_dataset_merge(const char *out_path, int n, const char *const *paths);

@@ -13,7 +13,7 @@ typedef struct lt_dataset_config lt_dataset_config; /* opaque; never changes onc
 
 /* What the command line overrides; zero-initialised = nothing. Checked like the file. */
 typedef struct lt_dataset_overrides {
-    const char *output, *device;         /* NULL: as in the file */
+    const char *output, *device, *watchdog; /* NULL: as in the file */
     int64_t     total_samples, batch_size, realizations; /* 0: as in the file */
     bool        has_seed;
     uint64_t    seed;

@@ -77,6 +77,7 @@ static lt_status apply_overrides(lt_dataset_config *c, const lt_dataset_override
     LT_TRY(override_number(c, "sampling.total_samples", "--total-samples", o->total_samples, o->total_samples != 0));
     LT_TRY(override_number(c, "sampling.batch_size", "--batch-size", o->batch_size, o->batch_size != 0));
     LT_TRY(override_number(c, "simulation.num_realizations", "--num-realizations", o->realizations, o->realizations != 0));
+    LT_TRY(override_text(c, "engine.watchdog", "--watchdog", o->watchdog, false));
     return override_number(c, "sampling.sobol.seed", "--seed", (int64_t)o->seed, o->has_seed);
 }
 
@@ -189,7 +190,7 @@ static lt_status write_engine(lt_dataset_config *c, const lt_schema *schema)
     lt_json_object_begin(j);
     for (int i = 0; i < schema->n_rows; i++) {
         const lt_option *o = &schema->rows[i].option;
-        if (strncmp(o->name, "engine.", 7)) continue;
+        if (strncmp(o->name, "engine.", 7) || !strcmp(o->name, "engine.watchdog")) continue; /* what results depend on */
         lt_json_field_string(j, o->name + 7, o->names[*(const int *)((const char *)c + o->offset)]);
     }
     lt_json_object_end(j);

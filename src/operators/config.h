@@ -52,7 +52,8 @@ typedef enum lt_initial_variant { LT_INITIAL_MANUAL14, LT_INITIAL_BASIC38 } lt_i
 typedef enum lt_architecture_variant { LT_ARCHITECTURE_UNIT, LT_ARCHITECTURE_NAMED, LT_ARCHITECTURE_PRODUCTS } lt_architecture_variant;
 
 /* The engine: mapping, each the position of its name in the schema (config_rows.c). */
-typedef struct lt_engine_keys { int padding, gelu, noise_semantics, grf, clip, features, alias_blocks; } lt_engine_keys;
+typedef struct lt_engine_keys { int padding, gelu, noise_semantics, grf, clip, features, alias_blocks, watchdog; } lt_engine_keys;
+enum { LT_WATCHDOG_AUTO, LT_WATCHDOG_ON, LT_WATCHDOG_OFF };
 
 struct lt_dataset_config {
     lt_arena  arena;                /* holds everything below */

@@ -85,7 +85,7 @@ static const char *const strategies[] = { "sobol_stratified", NULL }, *const scr
     *const providers[] = { "lambda_labs", "runpod", "aws", "local", NULL }, *const paddings[] = { "zeros", "circular", NULL },
     *const gelus[] = { "erf", "tanh", NULL }, *const semantics[] = { "reference", "full", NULL },
     *const grfs[] = { "reference", "physical", NULL }, *const clips[] = { "none", "batch", NULL },
-    *const feature_modes[] = { "reference", "corrected", NULL }, *const alias_blocks[] = { "use", "ignore", NULL };
+    *const feature_modes[] = { "reference", "corrected", NULL }, *const alias_blocks[] = { "use", "ignore", NULL }, *const watchdogs[] = { "auto", "on", "off", NULL };
 
 /* ---- Rows ------------------------------------------------------------------------------ */
 #define C lt_dataset_config
@@ -245,6 +245,8 @@ static const lt_schema_row rows[] = {
     KEY(LT_OPTION_ENUM(C, engine.clip, "engine.clip", "none", clips, "of features, by the quartiles of a batch")),
     KEY(LT_OPTION_ENUM(C, engine.features, "engine.features", "reference", feature_modes, "corrected: replacements of degenerate formulas")),
     KEY(LT_OPTION_ENUM(C, engine.alias_blocks, "engine.alias_blocks", "use", alias_blocks, "ignore: aliases and structured have default parameters")),
+    KEY(LT_OPTION_ENUM(C, engine.watchdog, "engine.watchdog", "auto", watchdogs,
+                       "on: rollouts run in a process of their own, which is replaced when a step hangs; auto: on for cuda; results do not depend on it")),
 };
 
 lt_schema lt_config_schema(void)

@@ -39,10 +39,18 @@ static lt_status refuse_row(const lt_option *row, const lt_yaml_node *n, const c
     return lt_schema_refuse(n, path, expected);
 }
 
-/* The text that sets an option to what the scalar means. An integer may be written 10.0, and any
+static bool has_name(const lt_option *row, const char *name)
+{
+    int i = 0;
+    while (row->names[i] && strcmp(row->names[i], name)) i++;
+    return row->names[i] != NULL;
+}
+
+/* The text that sets an option to what the scalar means. on, off, yes and true are all booleans of YAML. An integer may be written 10.0, and any
    number or boolean as a text: values that came through ${NAME} are texts. */
 static const char *option_text(const lt_option *row, const lt_yaml_node *n, char *buffer, size_t size)
 {
+    if (row->type == LT_OPTION_TYPE_ENUM && n->kind == LT_YAML_BOOL && has_name(row, "on")) return n->integer ? "on" : "off";
     if (row->type == LT_OPTION_TYPE_STRING || row->type == LT_OPTION_TYPE_PATH || row->type == LT_OPTION_TYPE_ENUM) return n->text;
     switch (n->kind) {
     case LT_YAML_BOOL:

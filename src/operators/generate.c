@@ -106,11 +106,11 @@ static lt_status refuse_config(const lt_generator *g, const char *file, const ch
                    g->c->output_path, file + at, now + at);
 }
 
-/* Output path, device and batch size may change between runs; nothing else may. */
+/* Output path, device, batch size and watchdog may change between runs; nothing else may. */
 static lt_status compare_config(const lt_generator *g, const char *stored)
 {
     lt_dataset_config *old = NULL;
-    lt_dataset_overrides over = { .output = g->c->output_path, .device = g->c->device, .batch_size = g->c->batch_size };
+    lt_dataset_overrides over = { .output = g->c->output_path, .device = g->c->device, .batch_size = g->c->batch_size, .watchdog = "auto" };
     LT_TRY(lt_dataset_config_parse(stored, strlen(stored), g->c->output_path, &over, &old));
     lt_dataset_config *now = NULL;
     lt_status s = lt_dataset_config_parse(g->c->json, strlen(g->c->json), g->c->output_path, &over, &now);
@@ -220,11 +220,8 @@ static lt_status schedule(lt_generator *g)
 
 /* ---- The whole ----------------------------------------------------------------------------------------------- */
 
-static lt_status run_rows(lt_generator *g)
+lt_status lt_generator_run_here(lt_generator *g)
 {
-    LT_TRY(schedule(g));
-    g->info->skipped = lt_store_done_count(g->store);
-    if (g->n_order == 0) return LT_OK;
     LT_TRY(lt_rollout_cache_create(&g->rollout, LT_KEPT_ROLLOUTS, &g->cache));
     LT_TRY(lt_feature_lane_open(g->c, g->set, g->c->realizations, g->c->steps, g->rows.max_grid, g->c->precision, g->opt->device, g->opt->stop,
                                 &g->features));
@@ -233,6 +230,29 @@ static lt_status run_rows(lt_generator *g)
     lt_lane_ahead_stop(g->ahead, &g->info->ahead_seconds);
     g->info->peak_bytes = lt_rollout_cache_peak_bytes(g->cache);
     return s;
+}
+
+/* Whether rollouts run in a process of their own. */
+static lt_status choose_watchdog(const lt_generator *g, bool *on)
+{
+    int wanted = g->c->engine.watchdog;
+    lt_device_info device = { .id = "cpu" };
+    if (g->opt->device) LT_TRY(lt_device_describe(g->opt->device, &device));
+    bool asked = wanted == LT_WATCHDOG_ON || (wanted == LT_WATCHDOG_AUTO && !strncmp(device.id, "cuda", 4));
+    *on = asked && g->opt->worker && !g->c->features.clip_batch;
+    if (wanted != LT_WATCHDOG_ON || *on) return LT_OK;
+    return LT_FAIL(LT_ERR_ARGUMENT, "engine.watchdog is on: %s", g->opt->worker ? "engine.clip: batch needs all operators of a batch in one process"
+                                                                               : "the program gave no worker to start (lt_generate_options.worker)");
+}
+
+static lt_status run_rows(lt_generator *g)
+{
+    bool watched;
+    LT_TRY(choose_watchdog(g, &watched));
+    LT_TRY(schedule(g));
+    g->info->skipped = lt_store_done_count(g->store);
+    if (g->n_order == 0) return LT_OK;
+    return watched ? lt_generator_run_watched(g) : lt_generator_run_here(g);
 }
 
 /* The first failure counts; its text must survive the closing. */

@@ -59,6 +59,9 @@ typedef struct lt_generator {
     int64_t                   *order;
     int64_t                    n_order;
     double                     feature_seconds, storage_seconds; /* inside the rollout now running */
+    /* Told before the rollout of a row of the table (t = -1) and after every step; NULL: nobody. */
+    void                     (*beat)(void *ctx, int64_t row, int64_t t);
+    void                      *beat_ctx;
 } lt_generator;
 
 /* Everything but the file: rows, features, plan, precision. */
@@ -66,7 +69,12 @@ lt_status lt_generator_prepare(lt_generator *g);
 void      lt_generator_release(lt_generator *g);
 /* Opens the file: a new one, or the one to resume. */
 lt_status lt_generator_open_file(lt_generator *g);
-/* Runs the rows of g->order. */
+/* Runs the rows of g->order: in this process, or in one that is watched (worker.h). */
+lt_status lt_generator_run_here(lt_generator *g);
+lt_status lt_generator_run_watched(lt_generator *g);
+/* The loop over rows, once the lanes are there. */
 lt_status lt_generator_run(lt_generator *g);
+/* Hands a filled row to the writer and counts it. The row is gone afterwards, whatever happens. */
+lt_status lt_generator_put_row(lt_generator *g, lt_store_row *row, const lt_rollout_result *result);
 
 #endif

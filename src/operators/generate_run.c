@@ -36,6 +36,7 @@ static lt_status take_state(void *ctx, int64_t t, const float *states, const int
     if (k->learned) LT_TRY(lt_learned_push(k->learned, t, states, failed));
     g->feature_seconds += since(start);
     k->steps = t + 1;
+    if (g->beat) g->beat(g->beat_ctx, k->f->row, t);
     if (!g->plan.outputs || !k->f->out) return LT_OK;
     start = lt_clock_ns();
     lt_status s = lt_store_row_step(g->store, k->f->out, states, k->grid);
@@ -67,6 +68,7 @@ static lt_status roll_out(lt_generator *g, lt_ready *ready, finished *f)
     lt_span span = lt_span_begin("operator");
     int64_t start = lt_clock_ns();
     g->feature_seconds = g->storage_seconds = 0;
+    if (g->beat) g->beat(g->beat_ctx, ready->row, -1);
     lt_status s = lt_rollout_set_operator(ready->rollout, spec, ready->weights);
     if (!s && k.learned) s = lt_learned_begin(k.learned, spec, ready->weights);
     if (!s) s = lt_rollout_run(ready->rollout, ready->field, -1, take_state, &k, &f->result);
@@ -96,6 +98,22 @@ static void tell_progress(lt_generator *g)
     g->opt->progress(g->opt->progress_ctx, &p);
 }
 
+lt_status lt_generator_put_row(lt_generator *g, lt_store_row *row, const lt_rollout_result *result)
+{
+    row->code = (uint8_t)result->status;
+    row->step = (int32_t)result->step;
+    row->seconds = (float)result->seconds;
+    g->info->samples++;
+    g->info->realizations += g->plan.realizations;
+    g->info->non_finite += result->status == LT_RUN_NON_FINITE;
+    g->info->failed += result->status == LT_RUN_FAILED;
+    int64_t start = lt_clock_ns();
+    lt_status s = lt_store_row_put(g->store, row);
+    g->info->storage_seconds += since(start);
+    tell_progress(g);
+    return s;
+}
+
 /* Features to their arrays, the row to the writer. The row is gone afterwards, whatever happens. */
 static lt_status finish_row(lt_generator *g, finished *f, const float *field)
 {
@@ -112,18 +130,7 @@ static lt_status finish_row(lt_generator *g, finished *f, const float *field)
         lt_store_row_drop(g->store, row);
         return s;
     }
-    row->code = (uint8_t)f->result.status;
-    row->step = (int32_t)f->result.step;
-    row->seconds = (float)f->result.seconds;
-    g->info->samples++;
-    g->info->realizations += g->plan.realizations;
-    g->info->non_finite += f->result.status == LT_RUN_NON_FINITE;
-    g->info->failed += f->result.status == LT_RUN_FAILED;
-    start = lt_clock_ns();
-    s = lt_store_row_put(g->store, row);
-    g->info->storage_seconds += since(start);
-    tell_progress(g);
-    return s;
+    return lt_generator_put_row(g, row, &f->result);
 }
 
 /* Takes the next operator from the lane; the wait counts as compiling and drawing, as it was spent. */

@@ -84,12 +84,17 @@ static lt_status add_to_journal(lt_store *s, lt_store_row *r, const void *data, 
     return st;
 }
 
+static lt_status take_step(lt_store *s, lt_store_row *r, const float *states)
+{
+    return s->sink.put ? s->sink.step(s->sink.ctx, r, states) : add_to_journal(s, r, states, s->p.step_bytes);
+}
+
 lt_status lt_store_row_step(lt_store *s, lt_store_row *r, const float *states, int grid)
 {
-    if (grid == s->p.grid) return add_to_journal(s, r, states, s->p.step_bytes);
+    if (grid == s->p.grid) return take_step(s, r, states);
     /* The record is free until the last step is in; features are filled afterwards. */
     lt_store_pad(states, (int)s->p.realizations * LT_FIELD_CHANNELS, grid, (int)s->p.grid, r->record);
-    lt_status st = add_to_journal(s, r, r->record, s->p.step_bytes);
+    lt_status st = take_step(s, r, r->record);
     memset(r->record, 0, s->p.rest_bytes);
     return st;
 }
@@ -114,6 +119,11 @@ lt_status lt_store_row_put(lt_store *s, lt_store_row *r)
 {
     record_head h = { .code = r->code, .step = r->step, .seconds = r->seconds };
     memcpy(r->record, &h, sizeof h);
+    if (s->sink.put) {
+        lt_status sent = s->sink.put(s->sink.ctx, r);
+        give_back(s, r);
+        return sent;
+    }
     pthread_mutex_lock(&s->lock);
     lt_status st = writer_failed(s);
     if (!st) {
@@ -270,6 +280,17 @@ static lt_status row_found(void *ctx, int64_t row, int64_t slot)
     return LT_OK;
 }
 
+static lt_status make_rows(lt_store *s)
+{
+    for (int i = 0; i < s->p.rows_on_the_way; i++) {
+        lt_store_row *r = make_row(&s->p);
+        if (!r) return LT_ERR_MEMORY;
+        r->next = s->idle;
+        s->idle = r;
+    }
+    return LT_OK;
+}
+
 static lt_status open_parts(lt_store *s, const void *identity, size_t identity_bytes, bool resume)
 {
     LT_TRY(lt_store_check_compression(s->p.compression));
@@ -282,13 +303,7 @@ static lt_status open_parts(lt_store *s, const void *identity, size_t identity_b
     lt_journal_shape shape = { lt_sha256_of(identity, identity_bytes), s->p.rows, s->p.n_steps, s->p.step_bytes, s->p.rest_bytes };
     LT_TRY(lt_journal_open(s->path, &shape, resume, row_found, s, &s->journal));
     for (int64_t r = 0; r < s->p.rows; r++) s->done[r] = s->slab[r / s->p.chunk_rows].written || s->slot[r] >= 0;
-    for (int i = 0; i < s->p.rows_on_the_way; i++) {
-        lt_store_row *r = make_row(&s->p);
-        if (!r) return LT_ERR_MEMORY;
-        r->next = s->idle;
-        s->idle = r;
-    }
-    return LT_OK;
+    return make_rows(s);
 }
 
 static void release(lt_store *s)
@@ -338,7 +353,29 @@ lt_status lt_store_open(const char *path, const lt_store_plan *p, const void *id
     return LT_OK;
 }
 
-bool lt_store_row_done(const lt_store *s, int64_t row) { return s->done[row]; }
+lt_status lt_store_open_sink(const lt_store_plan *p, const lt_store_sink *sink, lt_store **out)
+{
+    *out = NULL;
+    lt_store *s = lt_calloc(1, sizeof *s);
+    if (!s) return LT_ERR_MEMORY;
+    s->fd = s->journal.fd = -1;
+    s->p = *p;
+    s->sink = *sink;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->work, NULL);
+    pthread_cond_init(&s->room, NULL);
+    lt_status st = make_rows(s);
+    if (st) release(s);
+    else *out = s;
+    return st;
+}
+
+void lt_store_close_sink(lt_store *s)
+{
+    if (s) release(s);
+}
+
+bool lt_store_row_done(const lt_store *s, int64_t row) { return s->done && s->done[row]; }
 
 int64_t lt_store_done_count(const lt_store *cs)
 {

@@ -106,6 +106,18 @@ void      lt_store_row_drop(lt_store *s, lt_store_row *r); /* not put: forgotten
 /* Copies [3, G, G] into the middle of [3, Gmax, Gmax], the extra cell on the high side. */
 void lt_store_pad(const float *field, int planes, int grid, int to_grid, float *out);
 
+/* ---- Rows that go elsewhere ------------------------------------------------------------------------ */
+/* What becomes of rows when there is no file: states of a step, padded; a row handed over, with its record of plan.rest_bytes
+   in which its parts lie. */
+typedef struct lt_store_sink {
+    lt_status (*step)(void *ctx, const lt_store_row *row, const float *states);
+    lt_status (*put)(void *ctx, const lt_store_row *row);
+    void *ctx;
+} lt_store_sink;
+/* A store for the row functions above; closed by lt_store_close_sink. */
+lt_status lt_store_open_sink(const lt_store_plan *p, const lt_store_sink *sink, lt_store **out);
+void      lt_store_close_sink(lt_store *s);
+
 typedef struct lt_store_stats {
     uint64_t file_bytes, raw_bytes;      /* of chunks written by this run, before compression */
     double   write_seconds, compress_seconds, wait_seconds; /* of the writer's thread; of callers */

@@ -22,6 +22,7 @@ struct lt_store {
     char          *path;
     int            fd;
     lt_store_plan  p;
+    lt_store_sink  sink;       /* put NULL: there is a file */
     lt_journal     journal;
     lt_chunk_index index[LT_PART_COUNT];
     uint64_t       status_at[LT_STORE_STATUS_ARRAYS]; /* of /status/code, step, seconds in the file */

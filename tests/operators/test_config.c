@@ -120,6 +120,25 @@ LT_TEST(engine_keys_and_forgotten_keys_are_honoured)
     lt_dataset_config_destroy(c);
 }
 
+LT_TEST(on_and_off_are_booleans_of_yaml_and_names_of_ours)
+{
+    static const struct { const char *text; int value; } key[] = { { "on", LT_WATCHDOG_ON }, { "off", LT_WATCHDOG_OFF }, { "true", LT_WATCHDOG_ON },
+                                                                   { "'off'", LT_WATCHDOG_OFF }, { "auto", LT_WATCHDOG_AUTO } };
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "engine: {watchdog: %s}\ndataset: {", key[i].text);
+        lt_dataset_config *c = load_ok("dataset: {", text), *again = NULL;
+        if (c) LT_CHECK_EQ_INT(c->engine.watchdog, key[i].value);
+        if (c) LT_CHECK(!strstr(c->engine_json, "watchdog")); /* nothing depends on it */
+        if (c) LT_CHECK_OK(lt_dataset_config_parse(c->json, strlen(c->json), "again", NULL, &again));
+        if (again) LT_CHECK_EQ_INT(again->engine.watchdog, key[i].value);
+        lt_dataset_config_destroy(c);
+        lt_dataset_config_destroy(again);
+    }
+    lt_dataset_config *c = NULL;
+    LT_CHECK_FAILS(load_with("dataset: {", "engine: {watchdog: 3}\ndataset: {", NULL, &c), LT_ERR_ARGUMENT, "expected one of auto, on, off");
+}
+
 LT_TEST(checks_that_are_off_pass_but_both_off_fall_back)
 {
     lt_dataset_config *c = load_ok("batch_size: 7", "validation: {check_discrepancy: false}");

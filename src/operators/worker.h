@@ -1,0 +1,53 @@
+/* Rollouts in a process of their own: what the two sides say to each other. SPDX-License-Identifier: BSD-3-Clause
+
+   lt_generate starts the worker and tells it configuration and rows; the worker runs them as lt_generator_run_here does, in a
+   store without a file, and sends every row. The parent alone writes. When a step takes too long, or the worker dies, the
+   parent ends it, marks the row failed and starts another for the rest. Both sides are one program on one machine, so
+   messages are structs as they lie in memory. */
+#ifndef LT_OPERATORS_WORKER_H
+#define LT_OPERATORS_WORKER_H
+
+#include "operators/generate.h"
+
+typedef enum lt_worker_word {
+    LT_WORD_SETUP = 1,  /* to the worker: lt_worker_setup, the configuration, the rows */
+    LT_WORD_READY,      /* from it: version and sizes, lt_worker_ready */
+    LT_WORD_BEGIN,      /* the rollout of a row begins */
+    LT_WORD_BEAT,       /* a step is done */
+    LT_WORD_STATES,     /* states of a step, padded, when the file keeps them */
+    LT_WORD_ROW,        /* lt_worker_row, then the record of the row */
+    LT_WORD_END,        /* no more: all rows are done, or a fault of the device calls for a fresh process */
+    LT_WORD_FAILED      /* what ended the run: a text; `value` is its status */
+} lt_worker_word;
+
+typedef struct lt_worker_head { int64_t word, row, step, value; uint64_t bytes; } lt_worker_head; /* bytes: of what follows */
+
+typedef struct lt_worker_setup {
+    int64_t shard_index, shard_count, memory_bytes, n_rows;
+    int64_t threads;
+    char    device[16];     /* "": the CPU */
+    uint64_t config_bytes;  /* JSON; then n_rows numbers of rows */
+} lt_worker_setup;
+
+typedef struct lt_worker_ready { char version[32]; uint64_t rest_bytes, step_bytes; } lt_worker_ready;
+
+typedef struct lt_worker_row {
+    lt_rollout_result result;
+    lt_generate_info  info;  /* of the worker so far */
+} lt_worker_row;
+
+/* ---- Messages over a socket (worker_channel.c) ----------------------------------------------------------- */
+typedef struct lt_worker_piece { const void *data; size_t bytes; } lt_worker_piece;
+/* A head, its `bytes` filled in, and what follows it. LT_ERR_IO when the other side is gone; never raises SIGPIPE. */
+lt_status lt_worker_send(int fd, lt_worker_head head, int n, const lt_worker_piece *piece);
+/* Waits for a message; gives up after `seconds` (INFINITY: never) or when *stop: *timed_out, *stopped. */
+lt_status lt_worker_wait(int fd, double seconds, const volatile int *stop, bool *timed_out, bool *stopped);
+/* All of it, however long it takes to arrive; LT_ERR_IO when the other side is gone first. */
+lt_status lt_worker_receive(int fd, void *data, size_t bytes);
+
+/* ---- The worker's side (worker_serve.c) -------------------------------------------------------------------- */
+/* As lt_generate_worker; probe is called at every beat. */
+typedef void (*lt_worker_probe)(void *ctx, int64_t row, int64_t t);
+lt_status lt_worker_serve(int fd, lt_worker_probe probe, void *ctx);
+
+#endif

@@ -1,0 +1,64 @@
+/* Messages between lt_generate and its worker. SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/worker.h"
+
+#include "base/status.h"
+#include "trace/clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static lt_status gone(const char *what) { return LT_FAIL(LT_ERR_IO, "worker process: %s: %s", what, errno ? strerror(errno) : "the other side is gone"); }
+
+static lt_status send_all(int fd, const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes) {
+        ssize_t n = send(fd, at, bytes, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return gone("cannot send");
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return LT_OK;
+}
+
+lt_status lt_worker_send(int fd, lt_worker_head head, int n, const lt_worker_piece *piece)
+{
+    head.bytes = 0;
+    for (int i = 0; i < n; i++) head.bytes += piece[i].bytes;
+    LT_TRY(send_all(fd, &head, sizeof head));
+    for (int i = 0; i < n; i++) LT_TRY(send_all(fd, piece[i].data, piece[i].bytes));
+    return LT_OK;
+}
+
+lt_status lt_worker_receive(int fd, void *data, size_t bytes)
+{
+    char *at = data;
+    while (bytes) {
+        errno = 0;
+        ssize_t n = recv(fd, at, bytes, 0);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return gone("cannot receive");
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return LT_OK;
+}
+
+lt_status lt_worker_wait(int fd, double seconds, const volatile int *stop, bool *timed_out, bool *stopped)
+{
+    enum { LOOK_MS = 50 }; /* between looks at *stop */
+    int64_t start = lt_clock_ns();
+    *timed_out = *stopped = false;
+    for (;;) {
+        struct pollfd p = { .fd = fd, .events = POLLIN };
+        if ((*stopped = stop && *stop)) return LT_OK;
+        int n = poll(&p, 1, LOOK_MS);
+        if (n > 0) return LT_OK; /* something, or the end */
+        if (n < 0 && errno != EINTR) return gone("cannot wait");
+        if ((*timed_out = 1e-9 * (double)(lt_clock_ns() - start) > seconds)) return LT_OK;
+    }
+}

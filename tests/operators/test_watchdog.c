@@ -1,0 +1,166 @@
+/* Rollouts in a watched process: the same file, and operators that hang or kill it cost themselves alone.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "lt_test.h"
+
+#include "base/scratch.h"
+#include "lathe/dataset.h"
+
+#include <unistd.h>
+
+enum { ROWS = 9 };
+
+static lt_dataset_config *config_of(const char *output, const char *engine)
+{
+    char text[2048];
+    lt_dataset_config *c = NULL;
+    snprintf(text, sizeof text,
+             "metadata: {name: watched}\n"
+             "parameter_space:\n"
+             "  architecture: {num_layers: {type: integer, bounds: [2, 4]}, base_channels: {type: integer, bounds: [4, 6]},\n"
+             "    kernel_size: {type: choice, choices: [3, 5]}, activation: {type: choice, choices: [gelu]}}\n"
+             "  stochastic: {noise_type: {type: choice, choices: [gaussian]}, noise_scale: {type: continuous, bounds: [0.001, 0.1], log_scale: true}}\n"
+             "  operator: {normalization: {type: choice, choices: [instance]}, grid_size: {type: choice, choices: [12, 16]}}\n"
+             "sampling: {total_samples: %d, batch_size: 4, sobol: {seed: 5}}\n"
+             "simulation: {device: cpu, precision: float32, num_realizations: 2, num_timesteps: 5, extract_operator_features: true, input_generation: {method: structured}}\n"
+             "dataset: {output_path: '%s', storage: {chunk_size: 4, store_trajectories: true}}\n"
+             "features: {initial: {enabled: true}}\n"
+             "engine: {%s}\n", ROWS, output, engine);
+    LT_CHECK_OK(lt_dataset_config_parse(text, strlen(text), "test.yaml", NULL, &c));
+    return c;
+}
+
+static lt_status generate(const char *output, const char *engine, const char *const *worker, lt_generate_info *info)
+{
+    lt_generate_options opt = lt_generate_defaults();
+    lt_dataset_config *c = config_of(output, engine);
+    opt.worker = worker;
+    opt.watchdog_seconds = 0.2;
+    opt.overwrite = true;
+    lt_status s = c ? lt_generate(c, &opt, info) : LT_ERR_ARGUMENT;
+    lt_dataset_config_destroy(c);
+    return s;
+}
+
+/* Rows of any array that differ between two files, as bits. */
+static unsigned different_rows(const char *path_a, const char *path_b)
+{
+    static const char *const arrays[] = { "/inputs/fields", "/outputs/fields", "/features/temporal/features", "/features/summary/per_trajectory/features",
+                                          "/features/summary/aggregated/features", "/features/initial/aggregated/features",
+                                          "/features/summary/operator_sensitivity_inline/gain_scale_0.50" };
+    lt_dataset *a = NULL, *b = NULL;
+    unsigned rows = 0;
+    LT_CHECK_OK(lt_dataset_open(path_a, &a));
+    LT_CHECK_OK(lt_dataset_open(path_b, &b));
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays && a && b; i++) {
+        lt_shape shape = lt_dataset_shape(a, arrays[i]), other = lt_dataset_shape(b, arrays[i]);
+        LT_CHECK(shape.rank > 0 && lt_shape_count(&shape) == lt_shape_count(&other));
+        size_t n = (size_t)(lt_shape_count(&shape) / ROWS);
+        float *x = malloc(2 * n * ROWS * sizeof *x), *y = x + n * ROWS;
+        LT_CHECK_OK(lt_dataset_read(a, arrays[i], 0, ROWS, x));
+        LT_CHECK_OK(lt_dataset_read(b, arrays[i], 0, ROWS, y));
+        for (int r = 0; r < ROWS; r++)
+            if (memcmp(x + (size_t)r * n, y + (size_t)r * n, n * sizeof *x)) rows |= 1u << r;
+        free(x);
+    }
+    lt_dataset_close(a);
+    lt_dataset_close(b);
+    return rows;
+}
+
+static void check_status(const char *path, int64_t row, int64_t code, int64_t step)
+{
+    lt_dataset *d = NULL;
+    int64_t codes[ROWS], steps[ROWS];
+    LT_CHECK_OK(lt_dataset_open(path, &d));
+    LT_CHECK_OK(lt_dataset_read_ints(d, "/status/code", 0, ROWS, codes));
+    LT_CHECK_OK(lt_dataset_read_ints(d, "/status/step", 0, ROWS, steps));
+    LT_CHECK_EQ_INT(codes[row], code);
+    LT_CHECK_EQ_INT(steps[row], step);
+    lt_dataset_close(d);
+}
+
+LT_TEST(a_watched_run_gives_the_same_file)
+{
+    const char *here = scratch("here.h5"), *there = scratch("there.h5");
+    lt_generate_info info;
+    LT_CHECK_OK(generate(here, "", NULL, &info));
+    LT_CHECK_EQ_INT(info.workers, 0);
+    LT_CHECK_OK(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, NULL }, &info));
+    LT_CHECK_EQ_INT(info.workers, 1);
+    LT_CHECK_EQ_INT(info.samples, ROWS);
+    LT_CHECK(info.inference_seconds > 0 && info.feature_seconds > 0 && info.total_flops > 0 && info.peak_bytes > 0);
+    LT_CHECK(different_rows(here, there) == 0);
+    LT_CHECK_OK(generate(there, "watchdog: auto", (const char *[]){ "/nowhere", NULL }, &info)); /* off for the CPU */
+    LT_CHECK_EQ_INT(info.workers, 0);
+}
+
+LT_TEST(a_hanging_step_costs_its_operator)
+{
+    const char *here = scratch("calm.h5"), *there = scratch("hang.h5");
+    lt_generate_info info;
+    LT_CHECK_OK(generate(here, "", NULL, &info));
+    LT_CHECK_OK(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, "hang", "3", "2", NULL }, &info));
+    LT_CHECK_EQ_INT(info.workers, 2);
+    LT_CHECK_EQ_INT(info.failed, 1);
+    LT_CHECK_EQ_INT(info.samples, ROWS);
+    LT_CHECK(strstr(info.first_failure, "operator 3: a step took more than"));
+    LT_CHECK(different_rows(here, there) == 1u << 3);
+    check_status(there, 3, LT_RUN_FAILED, 3);
+    check_status(there, 4, LT_RUN_DONE, 4);
+}
+
+LT_TEST(a_crash_costs_the_operator_it_happened_to)
+{
+    const char *here = scratch("whole.h5"), *there = scratch("crash.h5");
+    lt_generate_info info;
+    LT_CHECK_OK(generate(here, "", NULL, &info));
+    LT_CHECK_OK(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, "crash", "0", "-1", "crash", "5", "4", NULL }, &info));
+    LT_CHECK_EQ_INT(info.workers, 3);
+    LT_CHECK_EQ_INT(info.failed, 2);
+    LT_CHECK(strstr(info.first_failure, "signal 9"));
+    LT_CHECK(different_rows(here, there) == (1u << 0 | 1u << 5));
+    check_status(there, 0, LT_RUN_FAILED, 0);
+    check_status(there, 5, LT_RUN_FAILED, 5);
+}
+
+/* Stops after some operators; the other rows are then made here. */
+typedef struct stopper { volatile int flag; } stopper;
+
+static void stop_soon(void *ctx, const lt_generate_progress *p)
+{
+    if (p->rows_done >= 4) ((stopper *)ctx)->flag = 1;
+}
+
+LT_TEST(a_watched_run_stops_and_resumes_without_a_watchdog)
+{
+    const char *here = scratch("once.h5"), *there = scratch("twice.h5");
+    lt_generate_info info;
+    LT_CHECK_OK(generate(here, "", NULL, &info));
+    lt_generate_options opt = lt_generate_defaults();
+    stopper s = { 0 };
+    opt.worker = (const char *[]){ LT_WORKER, NULL };
+    opt.stop = &s.flag;
+    opt.progress = stop_soon;
+    opt.progress_ctx = &s;
+    lt_dataset_config *c = config_of(there, "watchdog: on");
+    LT_CHECK_FAILS(lt_generate(c, &opt, NULL), LT_ERR_CANCELLED, "stopped");
+    lt_dataset_config_destroy(c);
+    opt = lt_generate_defaults();
+    opt.resume = true;
+    c = config_of(there, "watchdog: off");
+    LT_CHECK_OK(lt_generate(c, &opt, &info));
+    LT_CHECK(info.skipped >= 4 && info.skipped < ROWS);
+    lt_dataset_config_destroy(c);
+    LT_CHECK(different_rows(here, there) == 0);
+}
+
+LT_TEST(what_cannot_be_watched_is_told)
+{
+    const char *path = scratch("refused.h5");
+    LT_CHECK_FAILS(generate(path, "watchdog: on", NULL, NULL), LT_ERR_ARGUMENT, "gave no worker");
+    LT_CHECK_FAILS(generate(path, "watchdog: on, clip: batch", (const char *[]){ LT_WORKER, NULL }, NULL), LT_ERR_ARGUMENT, "engine.clip: batch");
+    LT_CHECK_FAILS(generate(path, "watchdog: on", (const char *[]){ "/nowhere/worker", NULL }, NULL), LT_ERR_DEVICE, "did not start: exit status 127");
+    LT_CHECK_FAILS(generate(path, "watchdog: on", (const char *[]){ "true", NULL }, NULL), LT_ERR_DEVICE, "did not start: exit status 0");
+}
+
+LT_TEST_MAIN()
