@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define CUBIN_LIMIT_BYTES ((size_t)64 << 20)
-#define STATIC_SHARED_BYTES ((size_t)48 << 10) /* more must be asked for */
 
 /* Source and options: what the machine code of one device depends on. */
 static lt_digest text_digest(const lt_kernel_key *key)
@@ -104,7 +103,7 @@ static lt_status load(lt_cuda *c, const lt_kernel_key *key, lt_cuda_kernel *k)
     char what[160];
     LT_TRY(load_module(c, key, &k->module));
     unsigned r = c->cu->cuModuleGetFunction(&k->function, k->module->handle, key->entry);
-    if (!r && key->shared_bytes > STATIC_SHARED_BYTES)
+    if (!r && key->shared_bytes) /* with what the text itself takes it may pass what needs no asking */
         r = c->cu->cuFuncSetAttribute(k->function, LT_CU_FUNCTION_MAX_SHARED_BYTES, (int)key->shared_bytes);
     if (!r) return LT_OK;
     snprintf(what, sizeof what, "kernel '%.60s', function '%.60s'", key->name, key->entry);
