@@ -18,9 +18,6 @@
    RESULT: 0 the map alone, 1 and its sums, 2 the sum with another map, normalised and activated,
    WRAP: 1 the field continues on the other side, 0 zeros around it. */
 
-#ifndef CLOCK
-#define CLOCK(i)
-#endif
 #define RIM (KERNEL / 2)
 #define PITCH (16 + KERNEL - 1)
 #define CELLS (PITCH * PITCH)
@@ -146,9 +143,7 @@ static __device__ __forceinline__ void bring_chunk(const conv_job &j, const floa
             inside |= (u32)in << b;
             v[b] = in ? from[(y * j.grid + x) * wide] : make_uint4(0, 0, 0, 0);
         }
-        CLOCK(6);
         if (!waited) barrier_wait(is_free, parity), waited = true;
-        CLOCK(7);
         #pragma unroll
         for (int b = 0; b < BATCH; b++) {
             int p = start + b * STRIPES;
@@ -214,16 +209,12 @@ static __device__ __forceinline__ void multiply_tile(const conv_job &j, sums_of_
     u32 last_a = 0, last_b = 0;   /* barriers of what the unfinished products read; 0: none */
     #pragma unroll 1
     for (int chunk = 0; chunk < j.chunks; chunk++, at_a.step()) {
-        CLOCK(0);
         barrier_wait(r.a_full + 8 * at_a.slot, at_a.parity);
-        CLOCK(1);
         u32 corner = r.a + at_a.slot * A_BYTES + group * 8 * PITCH * 16;
         #pragma unroll 1
         for (int tap = 0; tap < TAPS; tap++, at_b.step()) {
             u32 pixels = corner + (tap / KERNEL * PITCH + tap % KERNEL) * 16, weights = r.b + at_b.slot * B_BYTES;
-            CLOCK(8);
             barrier_wait(r.b_full + 8 * at_b.slot, at_b.parity);
-            CLOCK(9);
             wgmma_begin(c.v[0]), wgmma_begin(c.v[1]);
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
             #pragma unroll
@@ -370,14 +361,11 @@ static __device__ __forceinline__ void multiply(const conv_job &j, const rings &
 #endif
         sample = t.sample;
         multiply_tile(j, c, group, r, at_a, at_b);
-        CLOCK(3);
 #if RESULT == 1
         tile_sums(j, t, c, group, part + odd * 8 * TILE_N * 2); /* two places, so that one meeting is enough */
         odd ^= 1;
 #endif
-        CLOCK(4);
         store_tile(j, t, c, group, table);
-        CLOCK(5);
     }
 }
 
