@@ -35,8 +35,8 @@ static lt_status export_limited(const lt_hessian *h, lt_hessian_state *out)
 {
     int64_t n = h->n, m = h->count;
     if (!m) return LT_OK;
-    out->S = lt_malloc((size_t)(m * n) * sizeof(double));
-    out->Y = lt_malloc((size_t)(m * n) * sizeof(double));
+    out->S = lt_malloc_aligned((size_t)(m * n) * sizeof(double));
+    out->Y = lt_malloc_aligned((size_t)(m * n) * sizeof(double));
     out->rho = lt_malloc((size_t)m * sizeof(double));
     if (!out->S || !out->Y || !out->rho) return LT_ERR_MEMORY;
     for (int64_t i = 0; i < m; i++) {
@@ -49,12 +49,12 @@ static lt_status export_limited(const lt_hessian *h, lt_hessian_state *out)
     return LT_OK;
 }
 
-/* Through a copy on the host. */
+/* Through a copy on the host, which has only the large arrays to itself. */
 static lt_status export_far(const lt_hessian *h, lt_hessian_state *out)
 {
     lt_hessian host;
     LT_TRY(lt_far_borrow(h, &host));
-    lt_status s = lt_hessian_give(&host, out);
+    lt_status s = h->limited ? lt_hessian_export(&host, out) : lt_hessian_give(&host, out);
     lt_far_return(&host);
     return s;
 }
@@ -68,9 +68,43 @@ lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out)
     return s;
 }
 
+/* Rows first..last-1 of n numbers each, in the opposite order. */
+static void reverse_rows(double *rows, int64_t n, int64_t first, int64_t last)
+{
+    for (last--; first < last; first++, last--)
+        for (int64_t i = 0; i < n; i++) {
+            double t = rows[first * n + i];
+            rows[first * n + i] = rows[last * n + i];
+            rows[last * n + i] = t;
+        }
+}
+
+/* Turns a ring that has gone round so that its oldest row comes first. */
+static void unwind(double *rows, int64_t n, int64_t count, int64_t oldest)
+{
+    if (!oldest) return;
+    reverse_rows(rows, n, 0, oldest);
+    reverse_rows(rows, n, oldest, count);
+    reverse_rows(rows, n, 0, count);
+}
+
+static lt_status give_limited(lt_hessian *h, lt_hessian_state *out)
+{
+    int64_t oldest = (h->newest - (h->count - 1) + h->capacity) % h->capacity; /* not 0 only in a full ring */
+    *out = (lt_hessian_state){ .n = h->n, .gamma = h->gamma };
+    if (!h->count) return LT_OK;
+    unwind(h->S, h->n, h->count, oldest);
+    unwind(h->Y, h->n, h->count, oldest);
+    unwind(h->rho, 1, h->count, oldest);
+    *out = (lt_hessian_state){ .n = h->n, .m = h->count, .S = h->S, .Y = h->Y, .rho = h->rho, .gamma = h->gamma };
+    h->S = h->Y = h->rho = NULL;
+    return LT_OK;
+}
+
 lt_status lt_hessian_give(lt_hessian *h, lt_hessian_state *out)
 {
-    if (h->limited || h->far) return lt_hessian_export(h, out);
+    if (h->far) return lt_hessian_export(h, out);
+    if (h->limited) return give_limited(h, out);
     lt_hessian_fill(h);
     *out = (lt_hessian_state){ .n = h->n, .gamma = h->gamma, .H = h->lower };
     h->lower = NULL;
@@ -88,8 +122,8 @@ void lt_hessian_state_release(lt_hessian_state *s)
 {
     if (!s) return;
     lt_free_aligned(s->H);
-    lt_free(s->S);
-    lt_free(s->Y);
+    lt_free_aligned(s->S);
+    lt_free_aligned(s->Y);
     lt_free(s->rho);
     *s = (lt_hessian_state){ 0 };
 }

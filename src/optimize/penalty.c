@@ -37,10 +37,7 @@ void lt_point_gradients(const lt_run *r, lt_point *p)
 {
     int64_t n = r->n;
     const double *ce = p->c, *ci = p->c + r->q, *grad_ce = p->grads + n, *grad_ci = grad_ce + r->q * n;
-    if (!r->constrained) {
-        memcpy(p->grad_phi, p->grads, (size_t)n * sizeof(double));
-        return;
-    }
+    if (!r->constrained) return; /* phi is f, and their gradients are one */
     memset(p->grad_v, 0, (size_t)n * sizeof(double));
     for (int64_t j = 0; j < r->p; j++)
         if (ci[j] >= 0) lt_vec_axpy(n, 1, grad_ci + j * n, p->grad_v);

@@ -33,7 +33,7 @@ static lt_status create_point(lt_run *r, int i)
         p->grads = take(r, r->k * r->n);
     }
     p->grad_v = take(r, r->n);
-    p->grad_phi = take(r, r->n);
+    p->grad_phi = r->constrained ? take(r, r->n) : p->grads;
     return p->x && p->c && p->grads && p->grad_v && p->grad_phi ? LT_OK : LT_ERR_MEMORY;
 }
 

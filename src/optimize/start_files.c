@@ -38,8 +38,8 @@ static lt_status read_pairs(lt_run *r, lt_hessian_state *w)
     lt_array_free(&rho);
     size_t bytes = (size_t)LT_MAX(w->m, 1) * sizeof(double);
     w->rho = lt_malloc(bytes);
-    w->S = lt_malloc(bytes * (size_t)r->n);
-    w->Y = lt_malloc(bytes * (size_t)r->n);
+    w->S = lt_malloc_aligned(bytes * (size_t)r->n);
+    w->Y = lt_malloc_aligned(bytes * (size_t)r->n);
     if (!w->rho || !w->S || !w->Y) return LT_ERR_MEMORY;
     LT_TRY(lt_start_read(path, "rho", "limited_mem_warm_start rho", w->m, w->rho));
     LT_TRY(lt_start_read(path, "S", "limited_mem_warm_start S", w->m * r->n, w->S));
