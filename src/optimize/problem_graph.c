@@ -2,6 +2,7 @@
    values alone, and everything. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/choose.h"
 #include "optimize/device/exchange.h"
+#include "optimize/device/far.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -281,6 +282,7 @@ static lt_status graph_open(lt_problem *p, const lt_solve_options *opt, lt_evalu
 
 static void graph_close(lt_evaluator *e)
 {
+    lt_far_destroy(e->far);
     lt_exchange_destroy(e->exchange);
     lt_program_destroy(e->values);
     lt_program_destroy(e->all);

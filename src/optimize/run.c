@@ -159,7 +159,8 @@ static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
     LT_TRY(opt->resume ? lt_checkpoint_read(r, opt->resume) : start(r));
     int64_t begin = lt_clock_ns();
-    LT_TRY(lt_far_take(&r->hessian, r->evaluator->exchange ? r->evaluator->device : NULL, opt, r->k + 2));
+    LT_TRY(lt_far_take(&r->hessian, r->evaluator->exchange ? r->evaluator->device : NULL, opt, r->k + 2,
+                       &r->evaluator->far));
     r->start_ns += lt_clock_ns() - begin; /* setting up, as compiling is */
     return LT_OK;
 }
@@ -178,6 +179,7 @@ void lt_run_destroy(lt_run *r)
 {
     if (!r) return;
     lt_console_destroy(r->console);
+    if (r->evaluator) lt_far_keep(&r->hessian, &r->evaluator->far);
     lt_evaluator_release(r->evaluator);
     lt_subproblem_release(&r->stat.sub);
     lt_subproblem_release(&r->steering.sub);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+static lt_far *kept; /* nothing: every test makes its own */
+
 enum { N = 37, MOST = 11 }; /* odd sizes: rows are padded */
 
 static double draw(uint64_t *state)
@@ -60,7 +62,7 @@ static void compare(int64_t pairs, int updates)
     uint64_t state = 7;
     LT_CHECK_OK(lt_hessian_create(N, &opt, &host));
     LT_CHECK_OK(lt_hessian_create(N, &opt, &there));
-    LT_CHECK_OK(lt_far_take(&there, dev, &opt, 3));
+    LT_CHECK_OK(lt_far_take(&there, dev, &opt, 3, &kept));
     LT_CHECK(there.far && !there.lower && !there.S);
     for (int u = 0; u < updates; u++) {
         double s[N], y[N];
@@ -95,7 +97,7 @@ LT_TEST(an_update_is_one_copy_and_no_wait_a_product_one_each_way_and_one_wait)
     uint64_t state = 1;
     double s[N], y[N], out[N];
     LT_CHECK_OK(lt_hessian_create(N, &opt, &h));
-    LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3));
+    LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3, &kept));
     for (int i = 0; i < 4; i++) {
         draw_pair(&state, s, y);
         lt_hessian_apply(&h, y, out);
@@ -121,7 +123,7 @@ LT_TEST(a_pair_is_sent_without_waiting_and_a_product_of_pairs_waits_twice)
     uint64_t state = 1;
     double s[N], y[N], out[N];
     LT_CHECK_OK(lt_hessian_create(N, &opt, &h));
-    LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3));
+    LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3, &kept));
     for (int i = 0; i < 4; i++) {
         draw_pair(&state, s, y);
         int64_t before = watched.syncs;
@@ -147,7 +149,7 @@ LT_TEST(null_accepts_every_address)
         lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = pairs, .hessian_on = LT_HESSIAN_DEVICE };
         LT_CHECK_OK(lt_device_open("null", &dev));
         LT_CHECK_OK(lt_hessian_create(N, &opt, &h));
-        LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3));
+        LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3, &kept));
         lt_null_counts before = lt_null_read(dev);
         for (int i = 0; i < 5; i++) {
             draw_pair(&state, s, y);
@@ -194,6 +196,35 @@ LT_TEST(runs_end_where_they_end_with_h_on_the_host)
         LT_CHECK(b->H_final.m == a->H_final.m || run[i].pairs == 0);
         lt_solution_destroy(a);
         lt_solution_destroy(b);
+        lt_device_close(dev);
+    }
+}
+
+/* The second run takes over what the first one made: nothing is allocated there, and the answer has the same bits. */
+LT_TEST(runs_of_one_problem_share_the_room_for_h)
+{
+    for (int64_t pairs = 0; pairs <= 5; pairs += 5) {
+        lt_device *dev;
+        lt_model *m;
+        lt_problem *p;
+        lt_solution *s[2];
+        lt_memory_stats before, after;
+        LT_CHECK_OK(lt_device_open("cpu", &dev));
+        LT_CHECK_OK(lt_model_read("example:C1", &m));
+        LT_CHECK_OK(lt_problem_from_model(m, &p));
+        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = pairs, .hessian_on = LT_HESSIAN_DEVICE, .maxit = 30, .device = dev };
+        LT_CHECK_OK(lt_solve(p, &opt, &s[0]));
+        LT_CHECK_OK(lt_device_memory(dev, &before));
+        LT_CHECK_OK(lt_solve(p, &opt, &s[1]));
+        LT_CHECK_OK(lt_device_memory(dev, &after));
+        LT_CHECK_EQ_INT(after.allocs, before.allocs);
+        LT_CHECK(s[0]->iters == s[1]->iters && !memcmp(s[0]->final.x, s[1]->final.x, (size_t)s[0]->n * sizeof(double)));
+        LT_CHECK_EQ_INT(s[1]->transfers.hessian.calls, s[0]->transfers.hessian.calls);
+        LT_CHECK_EQ_INT(s[1]->transfers.hessian.syncs, s[0]->transfers.hessian.syncs);
+        lt_solution_destroy(s[0]);
+        lt_solution_destroy(s[1]);
+        lt_problem_destroy(p);
+        lt_model_destroy(m);
         lt_device_close(dev);
     }
 }
@@ -279,10 +310,10 @@ LT_TEST(what_only_the_host_does_is_refused)
     lt_hessian h;
     lt_solve_options opt = { LT_SOLVE_DEFAULTS, .hessian_on = LT_HESSIAN_DEVICE, .regularize_threshold = 1e6 };
     LT_CHECK_OK(lt_hessian_create(N, &opt, &h));
-    LT_CHECK_FAILS(lt_far_take(&h, dev, &opt, 3), LT_ERR_UNSUPPORTED, "regularize_threshold");
+    LT_CHECK_FAILS(lt_far_take(&h, dev, &opt, 3, &kept), LT_ERR_UNSUPPORTED, "regularize_threshold");
     LT_CHECK(!h.far && h.lower);
     opt.hessian_on = LT_HESSIAN_AUTO;
-    LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3)); /* stays */
+    LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3, &kept)); /* stays */
     LT_CHECK(!h.far);
     lt_hessian_release(&h);
     lt_device_close(dev);
@@ -296,7 +327,7 @@ LT_TEST(an_h_that_does_not_fit_says_what_would_help)
     LT_CHECK_OK(lt_device_open("null", &dev));
     lt_null_capacity(dev, 1 << 20);
     LT_CHECK_OK(lt_hessian_create(4000, &opt, &h));
-    LT_CHECK_FAILS(lt_far_take(&h, dev, &opt, 3), LT_ERR_MEMORY, "hessian_on=host");
+    LT_CHECK_FAILS(lt_far_take(&h, dev, &opt, 3, &kept), LT_ERR_MEMORY, "hessian_on=host");
     LT_CHECK(!h.far && h.lower);
     lt_hessian_release(&h);
     lt_device_close(dev);

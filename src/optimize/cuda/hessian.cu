@@ -38,6 +38,13 @@ template <int C> static __device__ void multiply(const sizes *z, const double *H
     }
 }
 
+// H = scale times the identity; rows are zero behind the last variable, too.
+extern "C" __global__ void identity(const sizes *z, const double *scale, double *H)
+{
+    const i64 row = blockIdx.x;
+    for (i64 j = threadIdx.x; j < z->stride; j += blockDim.x) H[row * z->stride + j] = j == row ? scale[0] : 0;
+}
+
 // H = gamma H + s w' + w s'; step holds s, w, gamma. The two products commute exactly: H stays symmetric to the bit.
 extern "C" __global__ void rank2(const sizes *z, const double *step, double *H)
 {

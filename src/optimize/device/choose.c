@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /* Estimates depend on the program alone, never on a clock: the same problem takes the same path every time. */
-static const double crossing_seconds = 12e-6;   /* copies there and back, launch, wait; these four by an H200 */
-static const double kernel_seconds = 3e-6;
+static const double crossing_seconds = 9e-6;    /* copies there and back, launch, wait; these four by an H200 */
+static const double kernel_seconds = 2e-6;
 static const double device_bytes_per_second = 1e12, device_flops = 5e12;
 static const double host_bytes_per_second = 1e10, host_flops = 2e10; /* a few cores */
 static const double auto_from_seconds = 200e-6; /* of an evaluation on the CPU: many crossings */

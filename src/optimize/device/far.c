@@ -62,12 +62,43 @@ static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_opti
     if (!m) return LT_ERR_MEMORY;
     int64_t stride = lt_padded(h->n), chunk = LT_MAX(MIN_CHUNK, lt_padded((stride + MAX_CHUNKS - 1) / MAX_CHUNKS));
     m->dev = dev;
+    m->captured = opt->captured_evaluation;
+    m->pinned = opt->pinned_transfers;
+    m->by_kernel = opt->small_by_kernel;
     m->gamma = 1;
     m->unsettled = -1;
     m->z = (lt_far_sizes){ h->n, stride, h->limited ? h->capacity : 0, chunk, (stride + chunk - 1) / chunk };
     m->columns = lt_padded(LT_MIN(LT_MAX(columns, LT_FAR_WIDEST), MAX_COLUMNS)); /* whole groups */
     LT_TRY(make_common(m, opt));
     return h->limited ? lt_far_make_pairs(m, opt) : lt_far_make_full(m, opt);
+}
+
+/* One of an earlier run, as new. */
+static lt_status renew(lt_far *m)
+{
+    m->gamma = 1;
+    m->unsettled = -1;
+    LT_TRY(lt_far_wait(m));
+    if (!m->z.pairs) return LT_OK; /* H is written whole */
+    memset(m->sy, 0, (size_t)(2 * m->z.pairs * m->z.pairs) * sizeof(double));
+    return lt_stream_fill(m->stream, m->matrix, 0, (size_t)(2 * m->z.pairs * m->z.stride) * sizeof(double));
+}
+
+static bool fits(const lt_far *m, const lt_hessian *h, const lt_device *dev, const lt_solve_options *opt, int64_t columns)
+{
+    const bool same = m->dev == dev && m->z.n == h->n && m->z.pairs == (h->limited ? h->capacity : 0) && m->columns >= columns;
+    return same && m->captured == opt->captured_evaluation && m->pinned == opt->pinned_transfers && m->by_kernel == opt->small_by_kernel;
+}
+
+void lt_far_keep(lt_hessian *h, lt_far **kept)
+{
+    if (!h->far) return;
+    lt_far_destroy(*kept);
+    *kept = h->far;
+    h->far = NULL;
+    if (!(*kept)->failure) return;
+    lt_far_destroy(*kept);
+    *kept = NULL;
 }
 
 static void drop_host(lt_hessian *h)
@@ -79,15 +110,17 @@ static void drop_host(lt_hessian *h)
     h->lower = h->partial = h->S = h->Y = NULL;
 }
 
-lt_status lt_far_take(lt_hessian *h, lt_device *dev, const lt_solve_options *opt, int64_t columns)
+lt_status lt_far_take(lt_hessian *h, lt_device *dev, const lt_solve_options *opt, int64_t columns, lt_far **kept)
 {
     if (!dev || opt->hessian_on == LT_HESSIAN_HOST) return LT_OK;
     const char *why = obstacle(h, opt);
     if (opt->hessian_on == LT_HESSIAN_DEVICE && why)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'hessian_on' is device: with %s H stays on the host", why);
     if (why || (opt->hessian_on == LT_HESSIAN_AUTO && !is_large(h))) return LT_OK;
-    lt_far *m;
-    lt_status s = create(h, dev, opt, columns, &m);
+    lt_far *m = *kept;
+    const bool again = m && fits(m, h, dev, opt, LT_MIN(columns, MAX_COLUMNS));
+    if (again) *kept = NULL;
+    lt_status s = again ? renew(m) : create(h, dev, opt, columns, &m);
     h->far = m;
     if (!s) s = h->limited ? lt_far_put_pairs(h) : lt_far_put_full(h);
     if (s) {
@@ -122,6 +155,7 @@ void lt_far_destroy(lt_far *m)
         lt_kernel_destroy(m->dots[w]);
         lt_kernel_destroy(m->combine[w]);
     }
+    lt_kernel_destroy(m->identity);
     lt_kernel_destroy(m->rank2);
     lt_mover_release(&m->mover);
     lt_stream_destroy(m->stream);

@@ -9,8 +9,11 @@
 typedef struct lt_far lt_far;
 
 /* Moves H to the device where the options and its size say so; otherwise h stays as it is. columns: right-hand sides
-   of a usual product. LT_ERR_UNSUPPORTED when hessian_on=device asks for what only the host does. */
-lt_status lt_far_take(lt_hessian *h, lt_device *dev, const lt_solve_options *opt, int64_t columns);
+   of a usual product. *kept is used where it fits, and then NULL. LT_ERR_UNSUPPORTED when hessian_on=device asks for
+   what only the host does. */
+lt_status lt_far_take(lt_hessian *h, lt_device *dev, const lt_solve_options *opt, int64_t columns, lt_far **kept);
+/* Keeps memory, kernels and sequences for the next run on the same device; h has no H afterwards. */
+void      lt_far_keep(lt_hessian *h, lt_far **kept);
 void      lt_far_destroy(lt_far *m); /* NULL is allowed; waits for work in flight */
 
 /* Products and updates, as hessian.h tells them; after a failure they do nothing but give NaN. */

@@ -76,13 +76,22 @@ void lt_far_rank2(lt_hessian *h, const double *s, const double *w)
 /* ---- Whole, in bands of rows ------------------------------------------------------------------------------------------ */
 static double entry(const lt_hessian *h, int64_t i, int64_t j)
 {
-    if (h->diagonal) return i == j ? h->scale : 0;
     return i >= j ? h->lower[lt_packed_row(i) + j] : h->lower[lt_packed_row(j) + i];
+}
+
+static lt_status put_identity(lt_far *m, double scale)
+{
+    void *arg[] = { m->sizes, m->step, m->matrix };
+    m->update.at[0] = scale;
+    LT_TRY(lt_far_send(m, m->step, &m->update, 0, 1));
+    LT_TRY(lt_stream_launch(m->stream, &(lt_launch){ m->identity, arg }));
+    return lt_far_wait(m); /* the host's copy of the scale is used again */
 }
 
 lt_status lt_far_put_full(lt_hessian *h)
 {
     lt_far *m = h->far;
+    if (h->diagonal) return put_identity(m, h->scale);
     double *band = m->up.at + LT_FAR_HEAD;
     for (int64_t i0 = 0; i0 < h->n; i0 += m->columns) {
         int64_t rows = LT_MIN(m->columns, h->n - i0);

@@ -23,6 +23,18 @@ static lt_status multiply(const lt_kernel *k, lt_pool *pool, void *const *arg)
     return LT_OK;
 }
 
+static lt_status identity(const lt_kernel *k, lt_pool *pool, void *const *arg)
+{
+    (void)k;
+    (void)pool;
+    const lt_far_sizes *z = arg[0];
+    const double *scale = arg[1];
+    double *H = arg[2];
+    memset(H, 0, (size_t)(z->n * z->stride) * sizeof *H);
+    for (int64_t i = 0; i < z->n; i++) H[i * z->stride + i] = *scale;
+    return LT_OK;
+}
+
 static lt_status rank2(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     (void)k;
@@ -72,7 +84,7 @@ static void destroy(lt_kernel *k) { lt_free(k); }
 lt_kernel *lt_far_host_kernel(lt_far_entry entry, int width, const char *name)
 {
     static const struct { lt_status (*run)(const lt_kernel *, lt_pool *, void *const *); int n_args; } row[LT_FAR_ENTRY_COUNT] = {
-        [LT_FAR_MULTIPLY] = { multiply, 4 }, [LT_FAR_RANK2] = { rank2, 3 }, [LT_FAR_DOTS] = { dots, 5 },
+        [LT_FAR_MULTIPLY] = { multiply, 4 }, [LT_FAR_IDENTITY] = { identity, 3 }, [LT_FAR_RANK2] = { rank2, 3 }, [LT_FAR_DOTS] = { dots, 5 },
         [LT_FAR_COMBINE] = { combine, 6 },
     };
     host_kernel *k = lt_calloc(1, sizeof *k);

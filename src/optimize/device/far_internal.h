@@ -22,8 +22,9 @@ struct lt_far {
     lt_device *dev;
     lt_stream *stream;        /* its own: an update runs beside the next evaluation */
     lt_mover   mover;
+    bool       captured, pinned, by_kernel; /* the switches it was made with */
     lt_far_sizes z;
-    lt_kernel *multiply[LT_FAR_WIDTHS], *dots[LT_FAR_WIDTHS], *combine[LT_FAR_WIDTHS], *rank2;
+    lt_kernel *multiply[LT_FAR_WIDTHS], *dots[LT_FAR_WIDTHS], *combine[LT_FAR_WIDTHS], *identity, *rank2;
     lt_far_sequence first, second; /* of a product: full memory has one, limited memory two */
     double    *sizes;         /* z, there */
     double    *matrix;        /* n rows, or pairs of s and then as many of y */
@@ -46,7 +47,7 @@ struct lt_far {
 
 lt_status lt_far_build(lt_far *m);            /* the kernels, for sizes z */
 /* The functions of hessian.cu in C, for a device that is the host: width vectors at once. NULL: no memory. */
-typedef enum lt_far_entry { LT_FAR_MULTIPLY, LT_FAR_RANK2, LT_FAR_DOTS, LT_FAR_COMBINE, LT_FAR_ENTRY_COUNT } lt_far_entry;
+typedef enum lt_far_entry { LT_FAR_MULTIPLY, LT_FAR_IDENTITY, LT_FAR_RANK2, LT_FAR_DOTS, LT_FAR_COMBINE, LT_FAR_ENTRY_COUNT } lt_far_entry;
 lt_kernel *lt_far_host_kernel(lt_far_entry entry, int width, const char *name);
 
 /* ---- Moving (far.c) ---- */

@@ -10,7 +10,7 @@
 extern const char lt_text_hessian_cu[];
 
 static const struct { const char *entry; int n_args; unsigned threads; } rows[LT_FAR_ENTRY_COUNT] = {
-    [LT_FAR_MULTIPLY] = { "multiply", 4, 256 }, [LT_FAR_RANK2] = { "rank2", 3, 256 },
+    [LT_FAR_MULTIPLY] = { "multiply", 4, 256 }, [LT_FAR_IDENTITY] = { "identity", 3, 256 }, [LT_FAR_RANK2] = { "rank2", 3, 256 },
     [LT_FAR_DOTS] = { "dots", 5, 256 }, [LT_FAR_COMBINE] = { "combine", 6, 128 },
 };
 
@@ -19,6 +19,7 @@ static unsigned blocks_of(const lt_far_sizes *z, lt_far_entry e)
     const int64_t rows_per_block = rows[LT_FAR_MULTIPLY].threads / 32, pairs_per_block = rows[LT_FAR_COMBINE].threads;
     switch (e) {
     case LT_FAR_MULTIPLY: return (unsigned)((z->n + rows_per_block - 1) / rows_per_block);
+    case LT_FAR_IDENTITY:
     case LT_FAR_RANK2: return (unsigned)z->n;
     case LT_FAR_DOTS: return (unsigned)(2 * z->pairs * z->chunks);
     default: return (unsigned)((z->stride / 2 + pairs_per_block - 1) / pairs_per_block);
@@ -51,6 +52,7 @@ static lt_status build(lt_far *m, lt_far_entry e, int width, lt_kernel **out)
 
 lt_status lt_far_build(lt_far *m)
 {
+    if (!m->z.pairs) LT_TRY(build(m, LT_FAR_IDENTITY, 0, &m->identity));
     if (!m->z.pairs) LT_TRY(build(m, LT_FAR_RANK2, 0, &m->rank2));
     for (int w = 0; w < LT_FAR_WIDTHS; w++) {
         if (!m->z.pairs) LT_TRY(build(m, LT_FAR_MULTIPLY, 1 << w, &m->multiply[w]));
