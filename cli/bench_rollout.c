@@ -353,5 +353,6 @@ lt_status bench_rollout(const bench_rollout_request *q)
     CLI_TRY(run_precisions(q, &half));
     CLI_TRY(run_realizations(q));
     CLI_TRY(run_small(q));
+    CLI_TRY(bench_generation(q));
     return q->ablate ? run_ablation(q) : LT_OK;
 }

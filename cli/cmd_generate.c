@@ -9,7 +9,7 @@
 typedef struct generate_cli {
     cli_common  common;
     const char *config, *output, *merge, *shard, *report;
-    int64_t     total_samples, batch_size, num_realizations, seed, threads;
+    int64_t     total_samples, batch_size, num_realizations, seed, threads, at_once;
     lt_text_list define;
     bool        dry_run, verbose, resume, overwrite;
     int         watchdog;
@@ -35,6 +35,7 @@ static const char *const watchdog_names[] = { "file", "auto", "on", "off", NULL 
     LT_OPTION_INT(O, threads, "threads", "0", LT_RANGE_CLOSED(0, 1024), "N", "threads of a rollout, 0 = all; results do not depend on it"),  \
     LT_OPTION_ENUM(O, watchdog, "watchdog", "file", watchdog_names, "instead of engine.watchdog: whether rollouts run in a process of their own, which is replaced when a step hangs"), \
     LT_OPTION_REAL(O, watchdog_seconds, "watchdog-seconds", "10", LT_ABOVE(0), "S", "what a step may take at least before the watchdog suspects it; it waits for 100 times what is expected"), \
+    LT_OPTION_INT(O, at_once, "at-once", "0", LT_RANGE_CLOSED(0, 4), "N", "operators side by side on a GPU, 0 = by their size; results do not depend on it"), \
     LT_OPTION_BOOL(O, resume, "resume", "false", "go on with a file where an earlier run stopped"),                                         \
     LT_OPTION_BOOL(O, overwrite, "overwrite", "false", "an unfinished file may be replaced"),                                               \
     LT_OPTION_PATH(O, report, "report", NULL, "FILE.html", "write a page about the dataset and the run"),                                   \
@@ -119,14 +120,20 @@ static lt_status parse_shard(const char *text, lt_generate_options *opt)
     return LT_OK;
 }
 
-/* The device of --device; with auto the CPU, which is where rollouts run so far, and says so. */
-static lt_device *choose_device(cli_context *c, const lt_dataset_config *config)
+/* The device of --device; with auto a GPU where there is one and the configuration does not ask for the CPU. */
+static lt_status choose_device(cli_context *c, const lt_dataset_config *config, lt_device **out)
 {
     const char *wanted = lt_dataset_config_summary(config).device;
-    if (strcmp(c->common.device, "auto")) return dataset_device(c);
-    if (strncmp(wanted, "cpu", 3) && !c->common.quiet)
-        fprintf(stderr, "lathe: simulation.device is %s; rollouts run on the CPU so far\n", wanted);
-    return NULL;
+    *out = dataset_device(c);
+    if (strcmp(c->common.device, "auto") || !strncmp(wanted, "cpu", 3)) return LT_OK;
+    CLI_TRY(lt_device_open("auto", &c->device));
+    lt_device_info d;
+    CLI_TRY(lt_device_describe(c->device, &d));
+    bool gpu = strcmp(d.id, "cpu") != 0;
+    if (gpu) *out = c->device;
+    if (!c->common.quiet && gpu) fprintf(stderr, "lathe: rollouts run on %s, %s\n", d.id, d.name);
+    else if (!c->common.quiet) fprintf(stderr, "lathe: simulation.device is %s; there is no GPU that can be used here, rollouts run on the CPU\n", wanted);
+    return LT_OK;
 }
 
 /* ---- Plan ---- */
@@ -249,10 +256,11 @@ static lt_status run(cli_context *c)
     opt.threads = (int)o->threads;
     opt.worker = (const char *const[]){ "/proc/self/exe", CLI_WORKER, NULL };
     opt.watchdog_seconds = o->watchdog_seconds;
-    opt.device = choose_device(c, config);
     const char *provider = lt_dataset_config_summary(config).provider;
     if (strcmp(provider, "local") && !c->common.quiet) fprintf(stderr, "lathe: cloud.provider.provider is %s; this run is local\n", provider);
-    lt_status s = run_config(c, o, config, &opt);
+    opt.at_once = (int)o->at_once;
+    lt_status s = choose_device(c, config, &opt.device);
+    if (!s) s = run_config(c, o, config, &opt);
     lt_dataset_config_destroy(config);
     return s;
 }

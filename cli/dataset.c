@@ -116,6 +116,7 @@ void dataset_print_info(const lt_generate_info *i)
         printf("  %-16s  %-10s %5.1f %%\n", s[k].name, cli_seconds(s[k].seconds).s, i->total_seconds > 0 ? 100 * s[k].seconds / i->total_seconds : 0);
     printf("beside it         drawing and compiling ahead %s, writing %s (compression %s)\n", cli_seconds(i->ahead_seconds).s,
            cli_seconds(i->writer_seconds).s, cli_seconds(i->compress_seconds).s);
+    if (i->device_seconds > 0) printf("device            %s of rollouts by its own clock\n", cli_seconds(i->device_seconds).s);
     printf("arithmetic        %s, %s: %.4g GFLOP/s\n", lt_precision_name(i->precision), i->arithmetic, i->gflops);
     printf("memory            %s planned for rollouts, %lld architectures\n", cli_bytes((double)i->peak_bytes).s, (long long)i->signatures);
     printf("file              %s, from %s of arrays written\n", cli_bytes((double)i->file_bytes).s, cli_bytes((double)i->raw_bytes).s);
@@ -158,5 +159,6 @@ void dataset_json_info(lt_json *j, const lt_generate_info *i)
     lt_json_field_int(j, "raw_bytes", (int64_t)i->raw_bytes);
     lt_json_field_int(j, "commits", i->commits);
     lt_json_field_int(j, "workers", i->workers);
+    lt_json_field_double(j, "device_seconds", i->device_seconds);
     lt_json_field_string(j, "first_failure", i->first_failure);
 }

@@ -75,6 +75,7 @@ typedef struct lt_generate_options {       /* plain data; start from lt_generate
     lt_device *device;                     /* NULL: the CPU; borrowed */
     int        threads;                    /* of a rollout; 0 = all */
     int64_t    memory_bytes;               /* for activations; 0 = a share of what is free */
+    int        at_once;                    /* operators side by side on a GPU, at most 4; 0 = by their size. Results do not depend on it */
     const volatile int *stop;              /* not 0: stop soon, LT_ERR_CANCELLED, the file resumable; NULL: never */
     void     (*progress)(void *ctx, const lt_generate_progress *p); /* NULL: none; after each operator */
     void      *progress_ctx;
@@ -102,6 +103,7 @@ typedef struct lt_generate_info {          /* the statistics of a run */
     double   total_seconds, samples_per_second;
     double   sampling_seconds, warmup_seconds, input_seconds, inference_seconds, feature_seconds, storage_seconds; /* of the main lane */
     double   ahead_seconds, writer_seconds, compress_seconds; /* of the other two, beside it */
+    double   device_seconds;               /* of the rollouts by the device's clock, one by one: side by side they overlap; 0 on the CPU */
     double   total_flops, gflops;          /* gflops: over inference time */
     int64_t  peak_bytes;                   /* planned memory of rollouts and weights */
     uint64_t file_bytes, raw_bytes;

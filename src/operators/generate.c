@@ -223,6 +223,7 @@ static lt_status schedule(lt_generator *g)
 lt_status lt_generator_run_here(lt_generator *g)
 {
     LT_TRY(lt_rollout_cache_create(&g->rollout, LT_KEPT_ROLLOUTS, &g->cache));
+    if (g->plan.temporal_columns || g->plan.summary_columns) lt_rollout_cache_measure(g->cache, g->set);
     LT_TRY(lt_feature_lane_open(g->c, g->set, g->c->realizations, g->c->steps, g->rows.max_grid, g->c->precision, g->opt->device, g->opt->stop,
                                 &g->features));
     LT_TRY(lt_lane_ahead_start(g->c, &g->rows, g->order, g->n_order, g->cache, &g->ahead));

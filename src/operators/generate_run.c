@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "operators/remote/remote.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
 
@@ -14,17 +15,24 @@
 static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
 static bool stopped(const lt_generator *g) { return g->opt->stop && *g->opt->stop; }
 
-/* An operator whose rollout is done: its row, and its features until they are finished. */
+/* An operator that runs or is done: its row, and its features until they are finished. */
 typedef struct finished {
     int64_t            row;           /* of the table */
     lt_feature_stream *stream;
     lt_store_row      *out;
     float             *field;         /* a copy when finishing waits for the batch */
     lt_rollout_result  result;
-    lt_status          failure;
+    lt_status          started, failure; /* of the rollout's start; of the operator, once that is known */
 } finished;
 
-typedef struct sink_context { lt_generator *g; finished *f; int grid; int64_t steps; lt_learned *learned; } sink_context;
+typedef struct sink_context {
+    lt_generator       *g;
+    finished           *f;
+    int                 grid;
+    int64_t             steps;
+    lt_learned         *learned;
+    lt_remote_features *measured;      /* features are measured on the device; NULL: here, from the states */
+} sink_context;
 
 static lt_status take_state(void *ctx, int64_t t, const float *states, const int64_t *failed)
 {
@@ -32,7 +40,7 @@ static lt_status take_state(void *ctx, int64_t t, const float *states, const int
     lt_generator *g = k->g;
     if (stopped(g)) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
     int64_t start = lt_clock_ns();
-    if (k->f->stream) LT_TRY(lt_feature_stream_push(k->f->stream, t, states, failed));
+    if (k->f->stream && !k->measured) LT_TRY(lt_feature_stream_push(k->f->stream, t, states, failed));
     if (k->learned) LT_TRY(lt_learned_push(k->learned, t, states, failed));
     g->feature_seconds += since(start);
     k->steps = t + 1;
@@ -61,27 +69,48 @@ static lt_status fill_steps(lt_generator *g, sink_context *k)
 /* Faults of one operator mark its row and the run goes on; anything else ends it. */
 static bool is_operators_own(lt_status s) { return s == LT_ERR_NUMERIC || s == LT_ERR_DEVICE || s == LT_ERR_MISMATCH; }
 
-static lt_status roll_out(lt_generator *g, lt_ready *ready, finished *f)
+/* Features and files that need no states leave them on the device. */
+static lt_status start_rollout(lt_generator *g, lt_ready *ready, finished *f, sink_context *k)
 {
     const lt_operator_spec *spec = &g->rows.spec[ready->row];
-    sink_context k = { g, f, spec->grid, 0, f->out ? g->features.learned : NULL };
+    int64_t start = lt_clock_ns();
+    *k = (sink_context){ g, f, spec->grid, 0, f->out ? g->features.learned : NULL, NULL };
+    if (g->beat) g->beat(g->beat_ctx, ready->row, -1);
+    if (f->stream) k->measured = lt_rollout_cache_features(g->cache, ready->rollout);
+    lt_status s = lt_rollout_set_operator(ready->rollout, spec, ready->weights);
+    if (!s && k->learned) s = lt_learned_begin(k->learned, spec, ready->weights);
+    if (!s && lt_rollout_cache_is_remote(g->cache))
+        s = lt_rollout_keep_states(ready->rollout, (k->measured || !f->stream) && !k->learned && !(g->plan.outputs && f->out));
+    if (!s) s = lt_rollout_start(ready->rollout, ready->field, -1, take_state, k);
+    f->started = s;
+    g->info->inference_seconds += since(start);
+    return is_operators_own(s) ? LT_OK : s;
+}
+
+static void note_failure(lt_generator *g, sink_context *k, lt_status s, double seconds)
+{
+    k->f->failure = s;
+    k->f->result = (lt_rollout_result){ .status = LT_RUN_FAILED, .step = k->steps, .seconds = seconds };
+    if (!g->info->first_failure[0]) snprintf(g->info->first_failure, sizeof g->info->first_failure, "%s", lt_error_text());
+}
+
+static lt_status end_rollout(lt_generator *g, lt_ready *ready, finished *f, sink_context *k)
+{
+    const lt_operator_spec *spec = &g->rows.spec[ready->row];
     lt_span span = lt_span_begin("operator");
     int64_t start = lt_clock_ns();
     g->feature_seconds = g->storage_seconds = 0;
-    if (g->beat) g->beat(g->beat_ctx, ready->row, -1);
-    lt_status s = lt_rollout_set_operator(ready->rollout, spec, ready->weights);
-    if (!s && k.learned) s = lt_learned_begin(k.learned, spec, ready->weights);
-    if (!s) s = lt_rollout_run(ready->rollout, ready->field, -1, take_state, &k, &f->result);
+    lt_status s = f->started ? f->started : lt_rollout_wait(ready->rollout, &f->result);
     if (is_operators_own(s)) {
-        f->failure = s;
-        f->result = (lt_rollout_result){ .status = LT_RUN_FAILED, .step = k.steps, .seconds = since(start) };
-        if (!g->info->first_failure[0]) snprintf(g->info->first_failure, sizeof g->info->first_failure, "%s", lt_error_text());
-        s = fill_steps(g, &k);
+        note_failure(g, k, s, since(start));
+        s = fill_steps(g, k);
     }
+    g->info->device_seconds += f->result.device_seconds;
     int64_t behind = lt_clock_ns();
+    if (!s && !f->failure && k->measured) s = lt_remote_features_push(k->measured, f->stream);
     if (!s && !f->failure && f->stream)
         s = lt_feature_lane_sensitivity(&g->features, spec, ready->weights, ready->field, g->rows.index[ready->row], f->stream);
-    if (!s && !f->failure && k.learned) s = lt_learned_finish(k.learned, f->out->part[LT_PART_LEARNED]);
+    if (!s && !f->failure && k->learned) s = lt_learned_finish(k->learned, f->out->part[LT_PART_LEARNED]);
     g->feature_seconds += since(behind);
     g->info->inference_seconds += since(start) - g->feature_seconds - g->storage_seconds;
     g->info->feature_seconds += g->feature_seconds;
@@ -164,13 +193,92 @@ static void release_finished(lt_generator *g, finished *f)
     *f = (finished){ 0 };
 }
 
-static lt_status run_one(lt_generator *g, lt_ready *ready)
+/* ---- Several at once ------------------------------------------------------------------------------------ */
+
+/* An operator whose rollout was started. */
+typedef struct under_way { lt_ready *ready; finished f; sink_context k; } under_way;
+
+/* A GPU is not filled by small steps, so that several run side by side; with two it never waits for the host. The
+   CPU runs one, and so does everybody who keeps maps of the network. What a row holds does not depend on this. */
+static int at_once(const lt_generator *g, const lt_ready *ready)
 {
-    finished f;
-    lt_status s = begin_operator(g, ready->row, &f);
-    if (!s) s = roll_out(g, ready, &f);
-    if (!s) s = finish_row(g, &f, ready->field);
-    release_finished(g, &f);
+    if (!lt_rollout_cache_is_remote(g->cache) || g->features.learned) return 1;
+    if (g->opt->at_once) return LT_MIN(g->opt->at_once, LT_MOST_AT_ONCE);
+    return lt_rollout_get_info(ready->rollout).flops < LT_SMALL_DEVICE_STEP_FLOPS ? LT_MOST_AT_ONCE : 2;
+}
+
+static lt_status start_operator(lt_generator *g, under_way *u)
+{
+    lt_status s = begin_operator(g, u->ready->row, &u->f);
+    return s ? s : start_rollout(g, u->ready, &u->f, &u->k);
+}
+
+/* The lane gets the operator back, whatever happens. */
+static lt_status end_operator(lt_generator *g, under_way *u, lt_status s)
+{
+    if (!s) s = end_rollout(g, u->ready, &u->f, &u->k);
+    if (!s) s = finish_row(g, &u->f, u->ready->field);
+    release_finished(g, &u->f);
+    lt_lane_ahead_done(g->ahead, u->ready);
+    return s;
+}
+
+typedef struct queue { under_way *at[LT_MOST_AT_ONCE]; under_way memory[LT_MOST_AT_ONCE]; int n; lt_ready *next; bool no_more; } queue;
+
+/* Starts what fits beside those under way; waits for the lane only when nothing is under way. */
+static lt_status fill_queue(lt_generator *g, queue *q)
+{
+    while (q->n < LT_MOST_AT_ONCE && !q->no_more) {
+        if (!q->next && q->n > 0 && !lt_lane_ahead_ready(g->ahead)) return LT_OK;
+        if (!q->next) LT_TRY(next_operator(g, &q->next));
+        q->no_more = !q->next;
+        if (q->no_more || q->n >= at_once(g, q->next)) return LT_OK;
+        under_way *u = q->at[q->n];
+        u->ready = q->next;
+        q->next = NULL;
+        lt_status s = start_operator(g, u);
+        if (s) return end_operator(g, u, s);
+        q->n++;
+    }
+    return LT_OK;
+}
+
+/* The oldest leaves; its place is the last one now. */
+static lt_status end_oldest(lt_generator *g, queue *q)
+{
+    under_way *first = q->at[0];
+    lt_status s = end_operator(g, first, LT_OK);
+    memmove((void *)q->at, (void *)(q->at + 1), (LT_MOST_AT_ONCE - 1) * sizeof *q->at);
+    q->at[LT_MOST_AT_ONCE - 1] = first;
+    q->n--;
+    return s;
+}
+
+/* After a failure: what the device still works on is waited for, its rows are dropped. */
+static void abandon(lt_generator *g, queue *q)
+{
+    char text[LT_ERROR_TEXT_BYTES];
+    snprintf(text, sizeof text, "%s", lt_error_text());
+    for (int i = 0; i < q->n; i++) { /* in order: the lane's places are used in turn */
+        under_way *u = q->at[i];
+        if (!u->f.started) (void)lt_rollout_wait(u->ready->rollout, NULL);
+        (void)end_operator(g, u, LT_ERR_CANCELLED);
+    }
+    if (q->next) lt_lane_ahead_done(g->ahead, q->next);
+    lt_error_set(text);
+}
+
+static lt_status run_queue(lt_generator *g)
+{
+    queue q = { .n = 0 };
+    lt_status s = LT_OK;
+    for (int i = 0; i < LT_MOST_AT_ONCE; i++) q.at[i] = &q.memory[i];
+    for (;;) {
+        s = stopped(g) ? LT_FAIL(LT_ERR_CANCELLED, "stopped") : fill_queue(g, &q);
+        if (s || q.n == 0) break;
+        if ((s = end_oldest(g, &q))) break;
+    }
+    if (s) abandon(g, &q);
     return s;
 }
 
@@ -197,7 +305,9 @@ static lt_status run_in_batch(lt_generator *g, lt_ready *ready, finished *f)
     LT_TRY(begin_operator(g, ready->row, f));
     if (!(f->field = lt_malloc(bytes))) return LT_ERR_MEMORY;
     memcpy(f->field, ready->field, bytes);
-    return roll_out(g, ready, f);
+    sink_context k;
+    LT_TRY(start_rollout(g, ready, f, &k));
+    return end_rollout(g, ready, f, &k);
 }
 
 static lt_status run_batches(lt_generator *g)
@@ -220,16 +330,4 @@ static lt_status run_batches(lt_generator *g)
     return s;
 }
 
-lt_status lt_generator_run(lt_generator *g)
-{
-    if (g->c->features.clip_batch) return run_batches(g);
-    for (;;) {
-        lt_ready *ready;
-        if (stopped(g)) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
-        LT_TRY(next_operator(g, &ready));
-        if (!ready) return LT_OK;
-        lt_status s = run_one(g, ready);
-        lt_lane_ahead_done(g->ahead, ready);
-        LT_TRY(s);
-    }
-}
+lt_status lt_generator_run(lt_generator *g) { return g->c->features.clip_batch ? run_batches(g) : run_queue(g); }

@@ -1,0 +1,144 @@
+/* Datasets made on a device with memory of its own: planned on the null device, compared with the CPU's on the first
+   CUDA device where there is one. SPDX-License-Identifier: BSD-3-Clause */
+#include "lt_test.h"
+
+#include "base/scratch.h"
+#include "device/null/null.h"
+#include "lathe/dataset.h"
+
+enum { ROWS = 9 };
+
+static lt_dataset_config *config_of(const char *output, const char *precision, bool trajectories)
+{
+    char text[4096];
+    lt_dataset_config *c = NULL;
+    snprintf(text, sizeof text,
+             "version: '1.0'\n"
+             "metadata: {name: device}\n"
+             "parameter_space:\n"
+             "  architecture: {num_layers: {type: integer, bounds: [2, 4]}, base_channels: {type: integer, bounds: [4, 6]},\n"
+             "    kernel_size: {type: choice, choices: [3, 5]}, activation: {type: choice, choices: [gelu]}}\n"
+             "  stochastic: {noise_type: {type: choice, choices: [gaussian]}, noise_scale: {type: continuous, bounds: [0.001, 0.1], log_scale: true}}\n"
+             "  operator: {normalization: {type: choice, choices: [instance]}, grid_size: {type: choice, choices: [16]}}\n"
+             "  evolution: {update_policy: {type: choice, choices: [residual, convex]}}\n"
+             "sampling: {total_samples: %d, batch_size: 3, sobol: {seed: 5}}\n"
+             "simulation: {device: cpu, precision: %s, num_realizations: 2, num_timesteps: 12,\n"
+             "  input_generation: {method: sampled, ic_type_weights: {structured: 0.5, localized: 0.5}, localized: {num_blobs: 2, min_width: 2, max_width: 4}}}\n"
+             "dataset: {output_path: '%s', storage: {chunk_size: 4, store_trajectories: %s}}\n",
+             ROWS, precision, output, trajectories ? "true" : "false");
+    LT_CHECK_OK(lt_dataset_config_parse(text, strlen(text), "test.yaml", NULL, &c));
+    return c;
+}
+
+static lt_generate_info generate(lt_device *dev, const char *path, const char *precision, bool trajectories, int at_once)
+{
+    lt_generate_options opt = lt_generate_defaults();
+    lt_generate_info info = { 0 };
+    lt_dataset_config *c = config_of(path, precision, trajectories);
+    opt.device = dev;
+    opt.at_once = at_once;
+    opt.overwrite = true;
+    LT_CHECK_OK(lt_generate(c, &opt, &info));
+    lt_dataset_config_destroy(c);
+    return info;
+}
+
+LT_TEST(rows_run_side_by_side_and_states_travel_only_where_they_are_kept)
+{
+    lt_device *dev;
+    int64_t copied[2];
+    const char *path = scratch("null.h5");
+    for (int trajectories = 0; trajectories < 2; trajectories++)
+        for (int at_once = 0; at_once <= 4; at_once++) {
+            LT_CHECK_OK(lt_device_open("null", &dev));
+            lt_generate_info info = generate(dev, path, "float16", trajectories, at_once);
+            LT_CHECK_EQ_INT(info.samples, ROWS);
+            LT_CHECK_EQ_INT(info.failed, 0);
+            copied[trajectories] = lt_null_read(dev).copy_bytes[LT_TRANSFER_D2H];
+            lt_device_close(dev);
+        }
+    int64_t states = (int64_t)sizeof(float) * ROWS * 2 * 3 * 16 * 16 * 12;
+    LT_CHECK(copied[1] - copied[0] >= states - 1);
+    LT_CHECK(copied[0] < states);
+}
+
+static volatile int stop;
+static void stop_after_two(void *ctx, const lt_generate_progress *p)
+{
+    (void)ctx;
+    if (p->rows_done == 2) stop = 1;
+}
+
+LT_TEST(a_run_that_is_stopped_with_rollouts_under_way_can_be_resumed)
+{
+    lt_device *dev;
+    lt_generate_options opt = lt_generate_defaults();
+    lt_generate_info info;
+    const char *path = scratch("null.h5");
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    lt_dataset_config *c = config_of(path, "float32", false);
+    opt.device = dev;
+    opt.stop = &stop;
+    opt.progress = stop_after_two;
+    stop = 0;
+    LT_CHECK_FAILS(lt_generate(c, &opt, &info), LT_ERR_CANCELLED, "stopped");
+    LT_CHECK_EQ_INT(info.samples, 2);
+    stop = 0;
+    opt.progress = NULL;
+    opt.resume = true;
+    LT_CHECK_OK(lt_generate(c, &opt, &info));
+    LT_CHECK_EQ_INT(info.skipped, 2);
+    LT_CHECK_EQ_INT(info.samples, ROWS - 2);
+    lt_dataset_config_destroy(c);
+    lt_device_close(dev);
+}
+
+/* ---- On a GPU ---- */
+static const char *const arrays[] = { "/features/temporal/features", "/features/summary/per_trajectory/features", "/features/summary/aggregated/features" };
+
+static float *read_all(const char *file, const char *path, int64_t *n)
+{
+    lt_dataset *d = NULL;
+    LT_CHECK_OK(lt_dataset_open(file, &d));
+    lt_shape shape = lt_dataset_shape(d, path);
+    *n = shape.rank ? lt_shape_count(&shape) : 0;
+    float *x = malloc((size_t)(*n + 1) * sizeof *x);
+    if (*n) LT_CHECK_OK(lt_dataset_read(d, path, 0, shape.dim[0], x));
+    lt_dataset_close(d);
+    return x;
+}
+
+/* The share of values that differ by more than the tolerance, relative to the largest of the array's row. */
+static double share_apart(const char *a, const char *b, const char *path, double tolerance)
+{
+    int64_t n, m, apart = 0;
+    float *x = read_all(a, path, &n), *y = read_all(b, path, &m);
+    LT_CHECK(n > 0 && n == m);
+    for (int64_t i = 0; i < n && n == m; i++)
+        apart += !(fabs((double)x[i] - y[i]) <= tolerance * fmax(1, fabs((double)x[i]))) && !(isnan(x[i]) && isnan(y[i]));
+    free(x);
+    free(y);
+    return n ? (double)apart / (double)n : 1;
+}
+
+LT_TEST(features_of_a_gpu_are_close_to_the_cpus_and_independent_of_what_runs_beside)
+{
+    const char *cpu = scratch("cpu.h5"), *one = scratch("one.h5"), *many = scratch("many.h5"), *kept = scratch("kept.h5");
+    lt_device *dev;
+    if (lt_device_open("cuda", &dev)) LT_SKIP("%s", lt_error_text());
+    generate(NULL, cpu, "float32", false, 0);
+    generate(dev, one, "float32", false, 1);
+    lt_generate_info info = generate(dev, many, "float32", false, 4);
+    generate(dev, kept, "float32", true, 2);
+    LT_CHECK(info.device_seconds > 0);
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        /* Thresholds and bins may flip on a last bit: a few values may differ. */
+        double apart = share_apart(cpu, one, arrays[i], 2e-3);
+        if (!(apart < 0.02)) LT_TEST_FAIL("%s: %.3g of the values differ from the CPU's", arrays[i], apart);
+        LT_CHECK(share_apart(one, many, arrays[i], 0) == 0);
+        LT_CHECK(share_apart(one, kept, arrays[i], 0) == 0);
+    }
+    lt_device_close(dev);
+}
+
+LT_TEST_MAIN()
