@@ -38,11 +38,11 @@ static void plot(lt_report *r, const solve_job *j, const lt_solution *s, const c
 
 static void put_facts(lt_report *r, const solve_job *j, const lt_solution *s)
 {
-    char text[12][96];
+    char text[13][192];
     const lt_solution_point *p = solve_result(s);
-    const char *names[12] = { "problem", "variables", "inequalities, equalities", "result", "f", "largest violation", "stationarity",
-                              "iterations", "evaluations", "with gradients", "quadratic programs", "time" };
-    const char *values[12];
+    const char *names[13] = { "problem", "variables", "inequalities, equalities", "result", "f", "largest violation", "stationarity",
+                              "iterations", "evaluations", "with gradients", "quadratic programs", "time", "device" };
+    const char *values[13];
     snprintf(text[0], sizeof text[0], "%s", j->view.name);
     snprintf(text[1], sizeof text[1], "%lld", (long long)j->view.n);
     snprintf(text[2], sizeof text[2], "%lld, %lld", (long long)j->view.p, (long long)j->view.q);
@@ -55,8 +55,9 @@ static void put_facts(lt_report *r, const solve_job *j, const lt_solution *s)
     snprintf(text[9], sizeof text[9], "%lld", (long long)s->gradient_evals);
     snprintf(text[10], sizeof text[10], "%lld, %.1f %% failed", (long long)s->n_qp, s->quadprog_failure_rate);
     snprintf(text[11], sizeof text[11], "%s", cli_seconds(s->time_total).s);
-    for (int i = 0; i < 12; i++) values[i] = text[i];
-    lt_report_facts(r, 12, names, values);
+    snprintf(text[12], sizeof text[12], "%s (%s)", s->device, s->device_reason);
+    for (int i = 0; i < 13; i++) values[i] = text[i];
+    lt_report_facts(r, 13, names, values);
 }
 
 static void put_times(lt_report *r, const lt_solution *s)

@@ -222,6 +222,41 @@ LT_TEST(without_page_locked_memory_it_runs_all_the_same)
     lt_device_close(dev);
 }
 
+LT_TEST(pieces_above_the_limit_stay_pageable)
+{
+    const char *set[] = { "pin_max_bytes", "64" };
+    lt_device *dev = watched_open();
+    job j = open_job("example:B3", set, 2);
+    j.opt.device = dev;
+    lt_solution *s = run(&j);
+    LT_CHECK(!s->transfers.pinned && s->transfers.replays == 0 && s->transfers.evaluation.syncs == s->transfers.evaluation.calls);
+    lt_solution_destroy(s);
+    close_job(&j);
+    lt_device_close(dev);
+}
+
+/* Evaluators of several threads have streams and memory of their own on one device. */
+LT_TEST(starts_in_threads_share_a_device)
+{
+    const char *set[] = { "gradients", "always", "maxit", "20" };
+    lt_device *dev = watched_open();
+    job host = open_job("example:B3d2", set, 4), there = open_job("example:B3d2", set, 4);
+    lt_multistart *a, *b;
+    there.opt.device = dev;
+    there.opt.hessian_on = LT_HESSIAN_HOST;
+    LT_CHECK_OK(lt_solve_multistart(host.problem, &host.opt, 6, 1, &a));
+    LT_CHECK_OK(lt_solve_multistart(there.problem, &there.opt, 6, 3, &b));
+    for (int64_t i = 0; i < a->n_starts; i++) {
+        LT_CHECK_EQ_INT(b->start[i], a->start[i]);
+        check_same_bits(b->solution[i], a->solution[i], "start");
+    }
+    lt_multistart_destroy(a);
+    lt_multistart_destroy(b);
+    close_job(&host);
+    close_job(&there);
+    lt_device_close(dev);
+}
+
 /* ---- Faults ------------------------------------------------------------------------------------------------------- */
 LT_TEST(a_device_lost_in_the_middle_keeps_the_best_point)
 {
