@@ -35,8 +35,23 @@ static __device__ __forceinline__ void put_pair(K_TYPE *to, double v0, double v1
     else to[0] = (K_TYPE)v0, to[1] = (K_TYPE)v1;
 }
 
-/* Both places of a warp's entries, all of them wanted. The largest exponent tells whether one is not finite. */
-static __device__ __forceinline__ unsigned put_all(const tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
+/* A thread's entries once more, from where they were stored: sums need not be kept for what never happens. */
+static __device__ void mend_stored(const tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column)
+{
+#pragma unroll 1
+    for (int e = 0; e < 4 * FRAGMENTS_M * FRAGMENTS_N; e++) {
+        i64 i = row + e / 4 / FRAGMENTS_N * 16 + e % 4 / 2 * 8, l = column + e / 4 % FRAGMENTS_N * 8 + e % 2;
+        if (!wanted(j, i, l)) continue;
+        double v = k[i * j.pitch + l];
+        if (exponent_of(v) < NOT_FINITE) continue;
+        v = mend(j, i, l, v);
+        store(j, k, i, l, v);
+        if (j.mirror) store_mirrored(j, mirrored, i, l, v);
+    }
+}
+
+/* Both places of a thread's entries, all of them wanted. The largest exponent tells whether one is not finite. */
+static __device__ __forceinline__ void put_all(const tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
 {
     K_TYPE *to = k + row * j.pitch + column, *turned = mirrored + column * j.mirror_pitch + row;
     bool together = j.pitch % 2 == 0 && (unsigned long long)to % (2 * sizeof(K_TYPE)) == 0;
@@ -57,12 +72,13 @@ static __device__ __forceinline__ unsigned put_all(const tile_job &j, K_TYPE *k,
                 turned[8 * n * j.mirror_pitch + 16 * m + 8 * h] = (K_TYPE)v0;
                 turned[(8 * n + 1) * j.mirror_pitch + 16 * m + 8 * h] = (K_TYPE)v1;
             }
-    return largest;
+    if (largest >= NOT_FINITE) mend_stored(j, k, mirrored, row, column);
 }
 
-/* The same where the tile reaches past the matrix or below its diagonal, and where an entry is not finite. */
+/* The same where the tile reaches past the matrix or below its diagonal. */
 static __device__ void put_wanted(const tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
 {
+    unsigned largest = 0;
 #pragma unroll
     for (int m = 0; m < FRAGMENTS_M; m++)
 #pragma unroll
@@ -71,23 +87,28 @@ static __device__ void put_wanted(const tile_job &j, K_TYPE *k, K_TYPE *mirrored
             for (int c = 0; c < 4; c++) {
                 i64 i = row + 16 * m + 8 * (c / 2), l = column + 8 * n + c % 2;
                 if (!wanted(j, i, l)) continue;
-                double v = finished(j, i, l, modulus(s, m, n, c));
+                double v = modulus(s, m, n, c);
+                largest = max(largest, exponent_of(v));
+                v = normalized(j, i, l, v);
                 store(j, k, i, l, v);
                 if (j.mirror) store_mirrored(j, mirrored, i, l, v);
             }
+    if (largest >= NOT_FINITE) mend_stored(j, k, mirrored, row, column);
 }
 
 /* Long states: blocks that share rows or columns drift apart until what one reads has left the cache
    when the next one wants it. So all blocks of a round wait for each other after every SLICE. They are
-   resident together, so they do meet, unless other work holds a part of the device: then they give up
-   waiting after some milliseconds, which costs time but never the result. */
+   resident together, so they do meet, unless other work holds a part of the device: a block that has waited
+   for some milliseconds goes on alone, which costs time but never the result. */
 #define SLICE 4096
-#define PATIENCE 32768
-static __device__ __forceinline__ void meet(tile_job *where, unsigned long long expected, int &patience)
+#define PATIENCE 65536
+static __device__ __forceinline__ void meet(tile_job *where, unsigned long long expected, bool &alone)
 {
     if (threadIdx.x == 0) {
         atomicAdd(&where->arrived, 1ull);
-        while (patience > 0 && *(volatile unsigned long long *)&where->arrived < expected) __nanosleep(128), patience--;
+        int left = alone ? 0 : PATIENCE;
+        while (left > 0 && *(volatile unsigned long long *)&where->arrived < expected) __nanosleep(64), left--;
+        alone = left == 0;
     }
     __syncthreads();
 }
@@ -96,10 +117,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 overlap(tile_job *where, const int2 *tiles, const amplitude_t *a, const amplitude_t *b, K_TYPE *k, K_TYPE *mirrored)
 {
     extern __shared__ amplitude_t stages[];
-    const tile_job j = *where;
+    __shared__ tile_job j; /* registers are for sums */
+    if (threadIdx.x == 0) j = *where;
+    __syncthreads();
+    const i64 n_tiles = j.n_tiles;
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     i64 t = blockIdx.x;
-    if (t >= j.n_tiles) return;
+    if (t >= n_tiles) return;
     int2 at = tiles[t];
     for (int s = 0; s < STAGES - 1; s++) {
         if (s < STEPS) fetch(stages + s * ROWS * PITCH, a + at.x * (i64)AMPLITUDES, b + at.y * (i64)AMPLITUDES, s);
@@ -107,23 +131,23 @@ overlap(tile_job *where, const int2 *tiles, const amplitude_t *a, const amplitud
     }
     int slot = 0; /* of the stage to multiply next */
     unsigned long long met = 0; /* arrivals of all rounds and slices so far */
-    int patience = PATIENCE;
-    for (; t < j.n_tiles; t += gridDim.x) {
+    bool alone = false; /* the first thread's */
+    for (; t < n_tiles; t += gridDim.x) {
         sums acc = {};
         i64 later = t + gridDim.x;
-        int2 next = later < j.n_tiles ? tiles[later] : at;
+        int2 next = later < n_tiles ? tiles[later] : at;
         for (int s = 0; s < STEPS; s++) {
             if (AMPLITUDES > SLICE && s && s % (SLICE / DEPTH) == 0) {
-                i64 left = j.n_tiles - (t - blockIdx.x);
+                i64 left = n_tiles - (t - blockIdx.x);
                 met += left < gridDim.x ? left : gridDim.x;
-                meet(where, met, patience);
+                meet(where, met, alone);
             }
             wait_copies();
             __syncthreads();
             int ahead = s + STAGES - 1, to = slot == 0 ? STAGES - 1 : slot - 1;
             bool this_tile = ahead < STEPS;
             int2 of = this_tile ? at : next;
-            if (this_tile || later < j.n_tiles)
+            if (this_tile || later < n_tiles)
                 fetch(stages + to * ROWS * PITCH, a + of.x * (i64)AMPLITUDES, b + of.y * (i64)AMPLITUDES, this_tile ? ahead : ahead - STEPS);
             commit_copies();
             multiply_stage(stages + slot * ROWS * PITCH, acc);
@@ -132,7 +156,8 @@ overlap(tile_job *where, const int2 *tiles, const amplitude_t *a, const amplitud
         i64 row = at.x + warp / WARPS_N * WARP_M, column = at.y + warp % WARPS_N * WARP_N;
         bool all = all_wanted(j, row, WARP_M, column, WARP_N);
         row += lane / 4, column += 2 * (lane % 4);
-        if (!all || put_all(j, k, mirrored, row, column, acc) >= NOT_FINITE) put_wanted(j, k, mirrored, row, column, acc);
+        if (all) put_all(j, k, mirrored, row, column, acc);
+        else put_wanted(j, k, mirrored, row, column, acc);
         at = next;
     }
 }

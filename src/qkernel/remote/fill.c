@@ -226,7 +226,7 @@ static lt_status make_plan(lt_call *f)
     lt_remote *r = f->r;
     lt_remote_sizes s = sizes_of(f);
     r->plan_is_new = !(r->plan.n == s.n && r->plan.m == s.m && r->plan.cross == s.cross && r->plan.half == s.half &&
-                       r->plan.row_bytes == s.row_bytes && r->plan.shared == s.shared && r->plan.whole_k >= s.keep && r->a.p);
+                       r->plan.row_bytes == s.row_bytes && r->plan.shared == s.shared && r->plan.keep == s.keep && r->a.p);
     if (!r->plan_is_new) return LT_OK;
     LT_TRY(r->dev->backend->mem_info(r->dev, &s.free_bytes, &s.total_bytes));
     s.free_bytes += (int64_t)(r->a.bytes + r->b.bytes + r->k.bytes);

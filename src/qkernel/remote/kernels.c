@@ -12,7 +12,7 @@ extern const char lt_text_tile_job_cuh[], lt_text_states_cuh[], lt_text_states_c
     lt_text_overlap_f64_cu[], lt_text_overlap_f32_cu[], lt_text_overlap_plain_cu[];
 
 enum { MAX_OPTIONS = 12, STATES_THREADS = 256, CLOSED_SIDE = 16, PRODUCT_TILE = 64, PLAIN_FROM_QUBITS = 4, SLICE = 4096 /* as overlap_tiles.cuh */, CHUNK = 1 << LT_CHUNK_WIRES };
-enum { TWO_STAGES_FROM = 6 }; /* qubits: below, most of a block per state would idle */
+enum { TWO_STAGES_FROM = 10 }; /* qubits: below, most of a block per state would idle */
 
 /* ---- definitions for a text ---- */
 

@@ -51,7 +51,7 @@ void      lt_remote_release(lt_device *dev, lt_remote_memory *m);
 /* ---- plan ---- */
 typedef struct lt_remote_plan {
     int64_t n, m;
-    bool    cross, half, shared;
+    bool    cross, half, shared, keep;
     bool    whole_k;             /* all of K lies on the device */
     bool    bulk;                /* all rows are made once */
     int64_t panel_rows;          /* of K computed by one launch and brought home together */

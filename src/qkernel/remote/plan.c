@@ -8,7 +8,9 @@
 
 #define RESERVE_BYTES 1e9          /* left to others: the driver's own needs, libraries, kernels */
 #define SLOT_SHARE 0.125           /* of the budget, for parts of K on their way home */
-enum { PANELS_WANTED = 12 };       /* so that bringing K home hides behind computing it ... */
+/* Parts of K, so that bringing it home hides behind computing it. The end of a launch leaves a part of the device
+   idle for half a tile's time, which for long states is more than further parts would hide. */
+enum { PANELS_WANTED = 12, PANELS_OF_LONG_STATES = 4, LONG_STATE_BYTES = 512 << 10 };
 #define PANEL_MIN_BYTES 16e6       /* ... unless K is so small that launches would show */
 enum { BATCH_MIN = 64, BATCH_MAX = 16384 }; /* bounds of dynamic_batch */
 
@@ -31,7 +33,8 @@ static lt_status too_large(const lt_remote_sizes *s, double budget)
 /* Rows of K to compute and bring home together where all of it lies on the device. */
 static int64_t rows_together(const lt_remote_sizes *s, const lt_remote_plan *p, int64_t unit)
 {
-    int64_t share = (p->block_rows - 1) / PANELS_WANTED + 1, least = (int64_t)(PANEL_MIN_BYTES / ((double)s->m * (double)s->element)) + 1;
+    int64_t wanted = s->row_bytes >= LONG_STATE_BYTES ? PANELS_OF_LONG_STATES : PANELS_WANTED;
+    int64_t share = (s->n - 1) / wanted + 1, least = (int64_t)(PANEL_MIN_BYTES / ((double)s->m * (double)s->element)) + 1;
     return LT_MIN(p->block_rows, round_up(LT_MAX(share, least), unit));
 }
 
@@ -70,7 +73,7 @@ lt_status lt_remote_plan_make(const lt_remote_sizes *s, lt_remote_plan *p)
     double budget = s->opt->vram_fraction * (double)LT_MIN(s->free_bytes, s->total_bytes) - RESERVE_BYTES;
     double k = (double)s->n * (double)s->m * (double)s->element, a = (double)padded_n * (double)s->row_bytes;
     double b = s->cross ? (double)padded_m * (double)s->row_bytes : 0;
-    *p = (lt_remote_plan){ .n = s->n, .m = s->m, .cross = s->cross, .half = s->half, .shared = s->shared, .row_bytes = s->row_bytes };
+    *p = (lt_remote_plan){ .n = s->n, .m = s->m, .cross = s->cross, .half = s->half, .shared = s->shared, .keep = s->keep, .row_bytes = s->row_bytes };
     p->whole_k = s->keep || (!s->shared && k + LT_MIN(a + b, budget / 4) <= budget);
     if (p->whole_k) budget -= k;
     if (budget <= 0) return LT_FAIL(LT_ERR_MEMORY, "gram: K takes %.3g GiB, the device has %.3g GiB free: bring it to the host", gib(k), gib((double)s->free_bytes));
