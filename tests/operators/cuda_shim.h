@@ -26,6 +26,7 @@ using std::isfinite;
 struct double2 { double x, y; };
 static struct { unsigned x; } threadIdx, blockIdx;
 alignas(16) double2 memory[1 << 13]; /* what `extern __shared__ double2 memory[]` names */
+enum { UNWRITTEN = 0x7e };           /* in it; as numbers nothing useful */
 
 static inline double2 make_double2(double x, double y) { return { x, y }; }
 static inline unsigned __float_as_uint(float x) { unsigned bits; memcpy(&bits, &x, sizeof bits); return bits; }
@@ -135,15 +136,26 @@ template <class T> static inline T exchange(T x, unsigned from)
 
 template <class... A, size_t... I> static void call(void (*kernel)(A...), void **arg, std::index_sequence<I...>) { kernel((A)arg[I]...); }
 
+static inline void check_shared(size_t bytes)
+{
+    const unsigned char *m = (const unsigned char *)memory;
+    for (size_t i = bytes; i < sizeof memory; i++)
+        if (m[i] != UNWRITTEN) {
+            fprintf(stderr, "cuda_shim: block %u writes byte %zu of %zu of shared memory\n", blockIdx.x, i, bytes);
+            abort();
+        }
+}
+
 /* Arguments are pointers. */
-template <class... A> static void launch(void (*kernel)(A...), unsigned blocks, unsigned threads, void **arg)
+template <class... A> static void launch(void (*kernel)(A...), unsigned blocks, unsigned threads, size_t shared_bytes, void **arg)
 {
     struct job { void (*kernel)(A...); void **arg; } j = { kernel, arg };
     body = [](void *p) { job *q = (job *)p; call(q->kernel, q->arg, std::index_sequence_for<A...>()); };
     body_arg = &j;
     for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
-        memset(memory, 0x7e, sizeof memory); /* what nobody wrote is nothing useful */
+        memset(memory, UNWRITTEN, sizeof memory);
         run_block(threads);
+        check_shared(shared_bytes);
     }
 }
 

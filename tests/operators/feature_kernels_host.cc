@@ -4,10 +4,10 @@
 
 #include KERNEL_TEXT
 
-extern "C" void run_launch(int which, unsigned blocks, unsigned threads, int backwards, void **arg)
+extern "C" void run_launch(int which, unsigned blocks, unsigned threads, size_t shared_bytes, int backwards, void **arg)
 {
     shim::backwards = backwards;
-    if (which == 0) shim::launch(feature_slices, blocks, threads, arg);
-    if (which == 1) shim::launch(feature_planes, blocks, threads, arg);
-    if (which == 2) shim::launch(feature_records, blocks, threads, arg);
+    if (which == 0) shim::launch(feature_slices, blocks, threads, shared_bytes, arg);
+    if (which == 1) shim::launch(feature_planes, blocks, threads, shared_bytes, arg);
+    if (which == 2) shim::launch(feature_records, blocks, threads, shared_bytes, arg);
 }

@@ -172,4 +172,61 @@ LT_TEST(what_a_step_costs)
         }
 }
 
+static lt_status ignore_states(void *ctx, int64_t t, const float *states, const int64_t *failed)
+{
+    (void)ctx, (void)t, (void)states, (void)failed;
+    return LT_OK;
+}
+
+/* Seconds of a whole rollout on the device, the median of several. */
+static double rollout_seconds(const lt_operator_spec *spec, const lt_rollout_options *opt, const lt_operator_weights *w, const float *field,
+                              const lt_state_reader *reader)
+{
+    enum { ROUNDS = 3 };
+    double seconds[ROUNDS] = { 0 };
+    lt_rollout *r = NULL;
+    LT_CHECK_OK(lt_rollout_create_read(spec, opt, reader, &r));
+    if (!r) return 0;
+    LT_CHECK_OK(lt_rollout_set_operator(r, spec, w));
+    LT_CHECK_OK(lt_rollout_keep_states(r, true));
+    for (int i = -1; i < ROUNDS; i++) {
+        lt_rollout_result out = { 0 };
+        LT_CHECK_OK(lt_rollout_run(r, field, -1, ignore_states, NULL, &out));
+        if (i >= 0) seconds[i] = out.device_seconds;
+    }
+    lt_rollout_destroy(r);
+    qsort(seconds, ROUNDS, sizeof *seconds, by_size);
+    return seconds[ROUNDS / 2];
+}
+
+/* The workload of the targets: four blocks of 64 channels, 128 x 128, five realizations. */
+LT_TEST(what_features_add_to_a_rollout)
+{
+    bool computes;
+    lt_device *dev = device(&computes);
+    if (!computes) LT_SKIP("null has no clock");
+    lt_operator_spec spec = lt_operator_defaults(LT_OPERATOR_CNN);
+    lt_rollout_options opt = lt_rollout_defaults();
+    lt_feature_options o = default_options();
+    lt_operator_weights *w;
+    lt_feature_set *set;
+    lt_remote_features *f;
+    spec.num_layers = 4, spec.base_channels = 64, spec.kernel_size = 3, spec.grid = 128;
+    spec.noise = LT_NOISE_GAUSSIAN, spec.noise_scale = 0.01, spec.policy = LT_POLICY_CONVEX, spec.alpha = 0.5;
+    opt.realizations = 5, opt.steps = 161, opt.precision = LT_PRECISION_FLOAT16, opt.device = dev;
+    run r = run_create(1, 1, spec.grid);
+    fill(&r, SMOOTH, 1);
+    LT_CHECK_OK(lt_operator_weights_create(&spec, &w));
+    LT_CHECK_OK(lt_operator_weights_draw(w, 1, 0));
+    LT_CHECK_OK(lt_feature_set_create(&o, false, &set));
+    LT_CHECK_OK(lt_remote_features_create(dev, set, spec.grid, opt.realizations, opt.steps, &f));
+    lt_state_reader reader = lt_remote_features_reader(f);
+    double without = rollout_seconds(&spec, &opt, w, r.x, NULL), with = rollout_seconds(&spec, &opt, w, r.x, &reader);
+    printf("161 steps of the reference operator: %.1f ms, with features %.1f ms (%+.1f %%)\n", 1e3 * without, 1e3 * with, 100 * (with / without - 1));
+    lt_remote_features_destroy(f);
+    lt_feature_set_destroy(set);
+    lt_operator_weights_destroy(w);
+    free(r.x);
+}
+
 LT_TEST_MAIN()

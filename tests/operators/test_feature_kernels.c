@@ -10,10 +10,11 @@
 #include "operators/remote/features.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* ---- Kernels as a library of the CPU -------------------------------------------------------------------- */
-typedef void run_launch(int which, unsigned blocks, unsigned threads, int backwards, void **arg);
+typedef void run_launch(int which, unsigned blocks, unsigned threads, size_t shared_bytes, int backwards, void **arg);
 typedef struct host_kernels { void *library; run_launch *launch; } host_kernels;
 
 static bool write_text(const lt_feature_shape *shape, const char *path)
@@ -53,23 +54,46 @@ static bool compile_host(const lt_feature_shape *shape, host_kernels *out)
 /* ---- Features by them ------------------------------------------------------------------------------------ */
 typedef struct bench { lt_feature_shape shape; void *buffer[LT_FEATURE_BUFFERS]; int64_t t; } bench;
 
+/* Memory that ends where nothing is mapped: a kernel that reads or writes past the end of a buffer is stopped. */
+static size_t mapped_bytes(size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (bytes + page - 1) / page * page + page;
+}
+
+static void *guarded_alloc(size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), all = mapped_bytes(bytes);
+    char *p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    LT_CHECK(p != MAP_FAILED && mprotect(p + all - page, page, PROT_NONE) == 0);
+    memset(p, 0x7e, all - page);
+    return p + all - page - bytes;
+}
+
+static void guarded_free(void *at, size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), all = mapped_bytes(bytes);
+    LT_CHECK(munmap((char *)at - (all - page - bytes), all) == 0);
+}
+
+static size_t buffer_bytes(const bench *b, int i)
+{
+    size_t states = (size_t)b->shape.realizations * 3 * (size_t)(b->shape.grid * b->shape.grid) * sizeof(float);
+    return i == LT_FEATURE_NOW || i == LT_FEATURE_BEFORE ? states : b->shape.bytes[i];
+}
+
 static void bench_create(const lt_field_plan *plan, const run *r, bench *b)
 {
     *b = (bench){ .t = 0 };
     lt_feature_shape_make(plan, r->m, r->t, &b->shape);
-    size_t states = (size_t)r->m * 3 * (size_t)(r->g * r->g) * sizeof(float);
-    for (int i = 0; i < LT_FEATURE_BUFFERS; i++) {
-        size_t bytes = i == LT_FEATURE_NOW || i == LT_FEATURE_BEFORE ? states : b->shape.bytes[i];
-        b->buffer[i] = i == LT_FEATURE_STEP ? (void *)&b->t : malloc(bytes + 64);
-        if (i != LT_FEATURE_STEP) memset(b->buffer[i], 0x7e, bytes + 64);
-    }
+    for (int i = 0; i < LT_FEATURE_BUFFERS; i++) b->buffer[i] = i == LT_FEATURE_STEP ? (void *)&b->t : guarded_alloc(buffer_bytes(b, i));
     lt_feature_tables_fill(plan, b->buffer);
 }
 
 static void bench_destroy(bench *b)
 {
     for (int i = 0; i < LT_FEATURE_BUFFERS; i++)
-        if (i != LT_FEATURE_STEP) free(b->buffer[i]);
+        if (i != LT_FEATURE_STEP) guarded_free(b->buffer[i], buffer_bytes(b, i));
 }
 
 static void measure(const host_kernels *k, bench *b, int backwards)
@@ -77,7 +101,7 @@ static void measure(const host_kernels *k, bench *b, int backwards)
     for (int i = 0; i < LT_FEATURE_LAUNCHES; i++) {
         void *arg[LT_FEATURE_MAX_ARGS];
         for (int a = 0; a < lt_feature_launches[i].n_args; a++) arg[a] = b->buffer[lt_feature_launches[i].arg[a]];
-        k->launch(i, b->shape.blocks[i], (unsigned)b->shape.threads, backwards, arg);
+        k->launch(i, b->shape.blocks[i], (unsigned)b->shape.threads, b->shape.shared_bytes[i], backwards, arg);
     }
 }
 
