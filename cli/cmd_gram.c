@@ -12,6 +12,7 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(gram_cli, out, "out", NULL, "K.npy", "where K goes; may be larger than memory"),
     LT_OPTION_PATH(gram_cli, states_out, "states-out", NULL, "S.npy", "where the states of X go: rows by 2^qubits complex numbers"),
     LT_OPTION_PATH(gram_cli, report, "report", NULL, "FILE.html", "write a page about K and the run"),
+    LT_OPTION_STRING(gram_cli, devices, "devices", NULL, "LIST", "several GPUs that share the work, as cuda:0,cuda:1; instead of --device"),
 };
 static const lt_option_group groups[] = {
     { .title = "Files", .rows = rows, .n_rows = CLI_LEN(rows) },
@@ -112,13 +113,31 @@ static bool show_progress(void *ctx, const lt_gram_progress *p)
     return !cli_interrupted();
 }
 
+/* "cuda:0,cuda:1": each opened once. */
+static lt_status open_devices(gram_job *j)
+{
+    for (const char *at = j->o->devices; at; at = strchr(at, ',')) {
+        char name[32];
+        at += *at == ',';
+        size_t length = strcspn(at, ",");
+        if (length == 0 || length >= sizeof name)
+            return cli_fail(LT_ERR_ARGUMENT, "--devices %s: expected names with commas between them, as cuda:0,cuda:1", j->o->devices);
+        if (j->n_devices == GRAM_MAX_DEVICES) return cli_fail(LT_ERR_ARGUMENT, "--devices: more than %d", GRAM_MAX_DEVICES);
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        CLI_TRY(lt_device_open(name, &j->device[j->n_devices]));
+        j->n_devices++;
+    }
+    return LT_OK;
+}
+
 static lt_status compute(gram_job *j)
 {
     lt_gram_options opt = j->o->gram;
     lt_weights w = { j->weights, j->w.shape.dim[0], j->w.shape.dim[1] };
     opt.progress = show_progress;
     opt.progress_ctx = j;
-    CLI_TRY(lt_gram_create(j->c->device, &opt, &w, &j->gram));
+    CLI_TRY(open_devices(j));
+    CLI_TRY(j->n_devices ? lt_gram_create_on(j->device, j->n_devices, &opt, &w, &j->gram) : lt_gram_create(j->c->device, &opt, &w, &j->gram));
     lt_status s = lt_gram_fill(j->gram, &j->X, j->o->y ? &j->Y : NULL, j->K);
     lt_progress_destroy(j->bar);
     j->bar = NULL;
@@ -212,6 +231,7 @@ static lt_status run(cli_context *c)
     lt_status s = run_job(&j);
     lt_progress_destroy(j.bar);
     lt_gram_destroy(j.gram);
+    for (int i = 0; i < j.n_devices; i++) lt_device_close(j.device[i]);
     lt_npy_map_destroy(j.map);
     lt_npy_map_destroy(j.states_map);
     lt_array_free(&j.x);
