@@ -16,7 +16,7 @@
 typedef struct variant {
     lt_conv_part part;        /* image and row positions are those of its first task */
     dnnl_primitive_t conv;
-    dnnl_memory_desc_t x, y, w;
+    lt_dnnl_desc x, y, w;
     size_t scratchpad;
 } variant;
 
@@ -114,46 +114,34 @@ static post_ops recognise(const lt_problem_key *p)
 /* ---- Making primitives ------------------------------------------------------------------------ */
 static dnnl_data_type_t type_of(const conv_kernel *v) { return v->native ? dnnl_bf16 : dnnl_f32; }
 
-static lt_status image_desc(const conv_kernel *v, dnnl_memory_desc_t *md, int64_t n, int64_t c, int64_t h, int64_t w)
+static lt_status image_desc(const conv_kernel *v, lt_dnnl_desc *md, int64_t n, int64_t c, int64_t h, int64_t w)
 {
     dnnl_dims_t dims = { n, c, h, w };
-    LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 4, dims, type_of(v), dnnl_nhwc));
+    LT_TRY_DNNL(lt_dnnl_desc_make(md, 4, dims, type_of(v), dnnl_nhwc));
     return LT_OK;
 }
 
-static lt_status weight_desc(const conv_kernel *v, dnnl_memory_desc_t *md, bool plain)
+static lt_status weight_desc(const conv_kernel *v, lt_dnnl_desc *md, bool plain)
 {
     const lt_conv_shape *s = &v->s;
     int64_t g = s->groups;
     dnnl_dims_t dense = { s->o, s->c, s->win.kernel[0], s->win.kernel[1] };
     dnnl_dims_t grouped = { g, s->o / g, s->c / g, s->win.kernel[0], s->win.kernel[1] };
-    if (g == 1) LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 4, dense, type_of(v), plain ? dnnl_oihw : dnnl_format_tag_any));
-    else LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(md, 5, grouped, type_of(v), plain ? dnnl_goihw : dnnl_format_tag_any));
+    if (g == 1) LT_TRY_DNNL(lt_dnnl_desc_make(md, 4, dense, type_of(v), plain ? dnnl_oihw : dnnl_format_tag_any));
+    else LT_TRY_DNNL(lt_dnnl_desc_make(md, 5, grouped, type_of(v), plain ? dnnl_goihw : dnnl_format_tag_any));
     return LT_OK;
 }
 
-static lt_status conv_desc(const conv_kernel *v, const variant *u, const dnnl_memory_desc_t *w, dnnl_convolution_desc_t *d)
+static lt_dnnl_conv conv_of(const conv_kernel *v, const variant *u, lt_dnnl_view w, lt_dnnl_view bias)
 {
     const lt_window *win = &v->s.win;
-    dnnl_dims_t stride = { win->stride[0], win->stride[1] }, dilation = { win->dilation[0] - 1, win->dilation[1] - 1 };
+    lt_op op = v->host.key.op;
     int64_t reach = (win->kernel[1] - 1) * win->dilation[1];
     int64_t right = LT_MAX(0, (v->s.ow - 1) * win->stride[1] + reach + 1 - v->s.w - win->pad[1]);
-    dnnl_dims_t begin = { u->part.pad_top, win->pad[1] }, end = { u->part.pad_bottom, right };
-    dnnl_memory_desc_t bias;
-    dnnl_dims_t channels = { v->s.o };
-    LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(&bias, 1, channels, dnnl_f32, dnnl_a));
-    switch (v->host.key.op) {
-    case LT_OP_CONV2D:
-        LT_TRY_DNNL(dnnl_dilated_convolution_forward_desc_init(d, dnnl_forward_inference, dnnl_convolution_direct, &u->x, w,
-                                                               v->post.bias_arg ? &bias : NULL, &u->y, stride, dilation, begin, end));
-        break;
-    case LT_OP_CONV2D_DGRAD:
-        LT_TRY_DNNL(dnnl_dilated_convolution_backward_data_desc_init(d, dnnl_convolution_direct, &u->x, w, &u->y, stride, dilation, begin, end));
-        break;
-    default:
-        LT_TRY_DNNL(dnnl_dilated_convolution_backward_weights_desc_init(d, dnnl_convolution_direct, &u->x, w, NULL, &u->y, stride, dilation, begin, end));
-    }
-    return LT_OK;
+    return (lt_dnnl_conv){ .pass = op == LT_OP_CONV2D ? LT_DNNL_FORWARD : op == LT_OP_CONV2D_DGRAD ? LT_DNNL_TO_INPUT : LT_DNNL_TO_WEIGHTS,
+                           .x = lt_dnnl_look(&u->x), .w = w, .bias = bias, .y = lt_dnnl_look(&u->y), .stride = { win->stride[0], win->stride[1] },
+                           .dilation = { win->dilation[0] - 1, win->dilation[1] - 1 }, .begin = { u->part.pad_top, win->pad[1] },
+                           .end = { u->part.pad_bottom, right } };
 }
 
 static lt_status set_attributes(const conv_kernel *v, dnnl_primitive_attr_t attr)
@@ -162,30 +150,48 @@ static lt_status set_attributes(const conv_kernel *v, dnnl_primitive_attr_t attr
     if (v->post.activation == dnnl_alg_kind_undef) return LT_OK;
     dnnl_post_ops_t ops;
     LT_TRY_DNNL(dnnl_post_ops_create(&ops));
-    dnnl_status_t s = dnnl_post_ops_append_eltwise(ops, 1, v->post.activation, 0, 0);
+    dnnl_status_t s = lt_dnnl_append_activation(ops, v->post.activation);
     if (s == dnnl_success) s = dnnl_primitive_attr_set_post_ops(attr, ops);
     dnnl_post_ops_destroy(ops);
     LT_TRY_DNNL(s);
     return LT_OK;
 }
 
-/* w is what the first variant chose: all must agree on one blocked layout. */
-static lt_status make_primitive(conv_kernel *v, variant *u, const dnnl_memory_desc_t *w)
+static lt_status bias_desc(const conv_kernel *v, lt_dnnl_desc *md)
 {
-    dnnl_convolution_desc_t d;
+    dnnl_dims_t channels = { v->s.o };
+    LT_TRY_DNNL(lt_dnnl_desc_make(md, 1, channels, dnnl_f32, dnnl_a));
+    return LT_OK;
+}
+
+static lt_status describe_primitive(const conv_kernel *v, const variant *u, lt_dnnl_view w, dnnl_primitive_desc_t *pd)
+{
     dnnl_primitive_attr_t attr;
-    dnnl_primitive_desc_t pd = NULL;
-    LT_TRY(conv_desc(v, u, w, &d));
-    LT_TRY_DNNL(dnnl_primitive_attr_create(&attr));
-    lt_status s = set_attributes(v, attr);
-    dnnl_status_t made = s ? dnnl_success : dnnl_primitive_desc_create(&pd, &d, attr, lt_onednn_engine(), NULL);
-    dnnl_primitive_attr_destroy(attr);
+    lt_dnnl_desc bias;
+    LT_TRY(bias_desc(v, &bias));
+    lt_dnnl_conv c = conv_of(v, u, w, v->post.bias_arg ? lt_dnnl_look(&bias) : NULL);
+    dnnl_status_t made = dnnl_primitive_attr_create(&attr);
+    lt_status s = LT_OK;
+    if (made == dnnl_success) {
+        s = set_attributes(v, attr);
+        if (!s) made = lt_dnnl_conv_create(pd, lt_onednn_engine(), &c, attr);
+        dnnl_primitive_attr_destroy(attr);
+    }
+    lt_dnnl_desc_release(&bias);
     if (s) return s;
     LT_TRY_DNNL(made);
+    return LT_OK;
+}
+
+/* w is what the first variant chose: all must agree on one blocked layout. */
+static lt_status make_primitive(conv_kernel *v, variant *u, lt_dnnl_view w)
+{
+    dnnl_primitive_desc_t pd = NULL;
+    LT_TRY(describe_primitive(v, u, w, &pd));
     bool wgrad = v->host.key.op == LT_OP_CONV2D_WGRAD;
-    u->w = *dnnl_primitive_desc_query_md(pd, wgrad ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+    dnnl_status_t made = lt_dnnl_desc_copy(&u->w, dnnl_primitive_desc_query_md(pd, wgrad ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0));
     u->scratchpad = dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0));
-    made = dnnl_primitive_create(&u->conv, pd);
+    if (made == dnnl_success) made = dnnl_primitive_create(&u->conv, pd);
     dnnl_primitive_desc_destroy(pd);
     LT_TRY_DNNL(made);
     return LT_OK;
@@ -196,52 +202,87 @@ static bool same_geometry(const lt_conv_part *a, const lt_conv_part *b)
     return a->n_images == b->n_images && a->x_rows == b->x_rows && a->y_rows == b->y_rows && a->pad_top == b->pad_top && a->pad_bottom == b->pad_bottom;
 }
 
-static lt_status make_variants(conv_kernel *v)
+static lt_status add_variant(conv_kernel *v, const lt_conv_part *part, lt_dnnl_view any_weights)
 {
-    dnnl_memory_desc_t w;
-    LT_TRY(weight_desc(v, &w, false));
+    variant *u = &v->variants[v->n_variants++];
+    u->part = *part;
+    LT_TRY(image_desc(v, &u->x, part->n_images, v->s.c, part->x_rows, v->s.w));
+    LT_TRY(image_desc(v, &u->y, part->n_images, v->s.o, part->y_rows, v->s.ow));
+    LT_TRY(make_primitive(v, u, u == v->variants ? any_weights : lt_dnnl_look(&v->variants[0].w)));
+    v->x_bytes = LT_MAX(v->x_bytes, lt_align64(dnnl_memory_desc_get_size(lt_dnnl_look(&u->x))));
+    v->y_bytes = LT_MAX(v->y_bytes, lt_align64(dnnl_memory_desc_get_size(lt_dnnl_look(&u->y))));
+    v->pad_bytes = LT_MAX(v->pad_bytes, lt_align64(u->scratchpad));
+    return LT_OK;
+}
+
+static lt_status add_variants(conv_kernel *v, lt_dnnl_view any_weights)
+{
     for (int64_t task = 0; task < v->bands.n_tasks; task++) {
         lt_conv_part part = lt_conv_part_of(&v->s, v->host.key.op, &v->bands, task);
         int i = 0;
         while (i < v->n_variants && !same_geometry(&v->variants[i].part, &part)) i++;
         v->variant_of[task] = i;
-        if (i < v->n_variants) continue;
-        variant *u = &v->variants[v->n_variants++];
-        u->part = part;
-        LT_TRY(image_desc(v, &u->x, part.n_images, v->s.c, part.x_rows, v->s.w));
-        LT_TRY(image_desc(v, &u->y, part.n_images, v->s.o, part.y_rows, v->s.ow));
-        LT_TRY(make_primitive(v, u, &w));
-        w = v->variants[0].w;
-        v->x_bytes = LT_MAX(v->x_bytes, lt_align64(dnnl_memory_desc_get_size(&u->x)));
-        v->y_bytes = LT_MAX(v->y_bytes, lt_align64(dnnl_memory_desc_get_size(&u->y)));
-        v->pad_bytes = LT_MAX(v->pad_bytes, lt_align64(u->scratchpad));
+        if (i == v->n_variants) LT_TRY(add_variant(v, &part, any_weights));
     }
-    v->w_bytes = lt_align64(dnnl_memory_desc_get_size(&v->variants[0].w));
+    v->w_bytes = lt_align64(dnnl_memory_desc_get_size(lt_dnnl_look(&v->variants[0].w)));
     return LT_OK;
 }
 
-static lt_status make_reorder(conv_kernel *v, size_t *scratchpad)
+static lt_status make_variants(conv_kernel *v)
+{
+    lt_dnnl_desc any;
+    LT_TRY(weight_desc(v, &any, false));
+    lt_status s = add_variants(v, lt_dnnl_look(&any));
+    lt_dnnl_desc_release(&any);
+    return s;
+}
+
+static lt_status make_reorder_between(conv_kernel *v, lt_dnnl_view plain, lt_dnnl_view blocked, size_t *scratchpad)
 {
     dnnl_engine_t e = lt_onednn_engine();
-    dnnl_memory_desc_t plain, *blocked = &v->variants[0].w;
-    LT_TRY(weight_desc(v, &plain, true));
     bool back = v->host.key.op == LT_OP_CONV2D_WGRAD;
-    LT_TRY_DNNL(dnnl_memory_create(&v->plain_w, &plain, e, DNNL_MEMORY_NONE));
+    LT_TRY_DNNL(dnnl_memory_create(&v->plain_w, plain, e, DNNL_MEMORY_NONE));
     LT_TRY_DNNL(dnnl_memory_create(&v->blocked_w, blocked, e, DNNL_MEMORY_NONE));
     dnnl_primitive_attr_t attr;
     LT_TRY_DNNL(dnnl_primitive_attr_create(&attr));
     dnnl_primitive_desc_t pd = NULL;
     dnnl_status_t s = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-    if (s == dnnl_success) s = dnnl_reorder_primitive_desc_create(&pd, back ? blocked : &plain, e, back ? &plain : blocked, e, attr);
+    if (s == dnnl_success) s = dnnl_reorder_primitive_desc_create(&pd, back ? blocked : plain, e, back ? plain : blocked, e, attr);
     dnnl_primitive_attr_destroy(attr);
     LT_TRY_DNNL(s);
-    const dnnl_memory_desc_t *pad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    lt_dnnl_view pad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
     *scratchpad = lt_align64(dnnl_memory_desc_get_size(pad));
     s = dnnl_memory_create(&v->reorder_pad, pad, e, DNNL_MEMORY_NONE);
     if (s == dnnl_success) s = dnnl_primitive_create(&v->reorder, pd);
     dnnl_primitive_desc_destroy(pd);
     LT_TRY_DNNL(s);
     return LT_OK;
+}
+
+static lt_status make_reorder(conv_kernel *v, size_t *scratchpad)
+{
+    lt_dnnl_desc plain;
+    LT_TRY(weight_desc(v, &plain, true));
+    lt_status s = make_reorder_between(v, lt_dnnl_look(&plain), lt_dnnl_look(&v->variants[0].w), scratchpad);
+    lt_dnnl_desc_release(&plain);
+    return s;
+}
+
+/* A handle on memory that is given at each run. */
+static lt_status make_memory(dnnl_memory_t *out, lt_dnnl_view md)
+{
+    LT_TRY_DNNL(dnnl_memory_create(out, md, lt_onednn_engine(), DNNL_MEMORY_NONE));
+    return LT_OK;
+}
+
+static lt_status make_scratchpad(dnnl_memory_t *out, size_t bytes)
+{
+    lt_dnnl_desc pad;
+    dnnl_dims_t dims = { (int64_t)bytes };
+    LT_TRY_DNNL(lt_dnnl_desc_make(&pad, 1, dims, dnnl_u8, dnnl_a));
+    lt_status s = make_memory(out, lt_dnnl_look(&pad));
+    lt_dnnl_desc_release(&pad);
+    return s;
 }
 
 static lt_status make_lane(const conv_kernel *v, lane *l)
@@ -253,20 +294,17 @@ static lt_status make_lane(const conv_kernel *v, lane *l)
     l->y = l->x + n, l->w = l->y + n, l->pad = l->w + n;
     LT_TRY_DNNL(dnnl_stream_create(&l->stream, e, dnnl_stream_default_flags));
     for (size_t i = 0; i < n; i++) {
-        variant *u = &v->variants[i];
-        dnnl_memory_desc_t pad;
-        dnnl_dims_t bytes = { (int64_t)u->scratchpad };
-        LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(&pad, 1, bytes, dnnl_u8, dnnl_a));
-        LT_TRY_DNNL(dnnl_memory_create(&l->x[i], &u->x, e, DNNL_MEMORY_NONE));
-        LT_TRY_DNNL(dnnl_memory_create(&l->y[i], &u->y, e, DNNL_MEMORY_NONE));
-        LT_TRY_DNNL(dnnl_memory_create(&l->w[i], &u->w, e, DNNL_MEMORY_NONE));
-        LT_TRY_DNNL(dnnl_memory_create(&l->pad[i], &pad, e, DNNL_MEMORY_NONE));
+        const variant *u = &v->variants[i];
+        LT_TRY(make_memory(&l->x[i], lt_dnnl_look(&u->x)));
+        LT_TRY(make_memory(&l->y[i], lt_dnnl_look(&u->y)));
+        LT_TRY(make_memory(&l->w[i], lt_dnnl_look(&u->w)));
+        LT_TRY(make_scratchpad(&l->pad[i], u->scratchpad));
     }
-    dnnl_memory_desc_t bias;
-    dnnl_dims_t channels = { v->s.o };
-    LT_TRY_DNNL(dnnl_memory_desc_init_by_tag(&bias, 1, channels, dnnl_f32, dnnl_a));
-    LT_TRY_DNNL(dnnl_memory_create(&l->bias, &bias, e, DNNL_MEMORY_NONE));
-    return LT_OK;
+    lt_dnnl_desc bias;
+    LT_TRY(bias_desc(v, &bias));
+    lt_status s = make_memory(&l->bias, lt_dnnl_look(&bias));
+    lt_dnnl_desc_release(&bias);
+    return s;
 }
 
 static void destroy_memory(dnnl_memory_t m)
@@ -284,8 +322,13 @@ static void conv_release(lt_host_kernel *h)
         if (l->stream) dnnl_stream_destroy(l->stream);
         lt_free(l->x);
     }
-    for (int i = 0; v->variants && i < v->n_variants; i++)
-        if (v->variants[i].conv) dnnl_primitive_destroy(v->variants[i].conv);
+    for (int i = 0; v->variants && i < v->n_variants; i++) {
+        variant *u = &v->variants[i];
+        if (u->conv) dnnl_primitive_destroy(u->conv);
+        lt_dnnl_desc_release(&u->x);
+        lt_dnnl_desc_release(&u->y);
+        lt_dnnl_desc_release(&u->w);
+    }
     destroy_memory(v->plain_w);
     destroy_memory(v->blocked_w);
     destroy_memory(v->reorder_pad);

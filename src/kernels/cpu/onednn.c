@@ -25,18 +25,16 @@ static void try_bf16(void)
     static uint16_t x[16 * 16 * 32], w[32 * 32], y[16 * 16 * 32];
     dnnl_engine_t e;
     dnnl_stream_t stream;
-    dnnl_dims_t image = { 1, 32, 16, 16 }, kernel = { 32, 32, 1, 1 }, one = { 1, 1 }, zero = { 0, 0 };
-    dnnl_memory_desc_t xd, wd;
-    dnnl_convolution_desc_t d;
+    dnnl_dims_t image = { 1, 32, 16, 16 }, kernel = { 32, 32, 1, 1 };
+    lt_dnnl_desc xd, wd;
     dnnl_primitive_desc_t pd;
     dnnl_primitive_t conv;
     dnnl_memory_t mx, mw, my;
     if (dnnl_engine_create(&e, dnnl_cpu, 0) || dnnl_stream_create(&stream, e, dnnl_stream_default_flags)
-        || dnnl_memory_desc_init_by_tag(&xd, 4, image, dnnl_bf16, dnnl_nhwc) || dnnl_memory_desc_init_by_tag(&wd, 4, kernel, dnnl_bf16, dnnl_format_tag_any)
-        || dnnl_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &xd, &wd, NULL, &xd, one, zero, zero)
-        || dnnl_primitive_desc_create(&pd, &d, NULL, e, NULL) || dnnl_primitive_create(&conv, pd)
-        || dnnl_memory_create(&mx, &xd, e, x) || dnnl_memory_create(&mw, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0), e, w)
-        || dnnl_memory_create(&my, &xd, e, y)) return;
+        || lt_dnnl_desc_make(&xd, 4, image, dnnl_bf16, dnnl_nhwc) || lt_dnnl_desc_make(&wd, 4, kernel, dnnl_bf16, dnnl_format_tag_any)) return;
+    lt_dnnl_conv c = { .pass = LT_DNNL_FORWARD, .x = lt_dnnl_look(&xd), .w = lt_dnnl_look(&wd), .y = lt_dnnl_look(&xd), .stride = { 1, 1 } };
+    if (lt_dnnl_conv_create(&pd, e, &c, NULL) || dnnl_primitive_create(&conv, pd) || dnnl_memory_create(&mx, c.x, e, x)
+        || dnnl_memory_create(&mw, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0), e, w) || dnnl_memory_create(&my, c.y, e, y)) return;
     dnnl_exec_arg_t arg[] = { { DNNL_ARG_SRC, mx }, { DNNL_ARG_WEIGHTS, mw }, { DNNL_ARG_DST, my } };
     if (dnnl_primitive_execute(conv, stream, 3, arg) == dnnl_success) (void)dnnl_stream_wait(stream);
 }

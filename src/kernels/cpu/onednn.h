@@ -5,8 +5,7 @@
 #define LT_KERNELS_CPU_ONEDNN_H
 
 #include "base/status.h"
-
-#include <oneapi/dnnl/dnnl.h>
+#include "kernels/cpu/onednn_api.h"
 
 /* The one CPU engine of the process, made on first use; NULL (error text set) when it failed. */
 dnnl_engine_t lt_onednn_engine(void);
