@@ -91,12 +91,13 @@ LT_TEST(conv_tiles_agree)
     };
     for (int isa = 0; isa < LT_ISA_COUNT; isa++)
         for (size_t i = 0; lt_isa_usable((lt_isa)isa) && i < LT_LEN(tiled); i++)
-            for (size_t t = 1; t < LT_LEN(types); t++) {
-                lt_attr attr;
-                lt_problem_key p = conv_key(&tiled[i], LT_OP_CONV2D, types[t], true, &attr);
-                p.isa = (lt_isa)isa;
-                ops_walk_random(&p, terms(&tiled[i], LT_OP_CONV2D));
-            }
+            for (size_t o = 0; o < LT_LEN(conv_ops); o++)
+                for (size_t t = 1; t < LT_LEN(types); t++) {
+                    lt_attr attr;
+                    lt_problem_key p = conv_key(&tiled[i], conv_ops[o], types[t], true, &attr);
+                    p.isa = (lt_isa)isa;
+                    ops_walk_random(&p, terms(&tiled[i], conv_ops[o]));
+                }
 }
 
 LT_TEST(weight_gradients_of_several_seeds)

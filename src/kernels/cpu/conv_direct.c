@@ -148,7 +148,9 @@ static void pack_weights(const direct_kernel *v, void *to, const void *w, lt_dty
             for (int64_t o = 0; o < v->g.out_c; o++) {
                 int64_t at;
                 weight_index(v, g, o, t, turned, &at);
-                lt_store_double(v->t, to, (g * v->n_taps + t) * v->g.out_c + o, lt_load_double(type, w, at));
+                int64_t place = (g * v->n_taps + t) * v->g.out_c + o;
+                if (type == LT_F32 && v->t == LT_F32) ((float *)to)[place] = ((const float *)w)[at];
+                else lt_store_double(v->t, to, place, lt_load_double(type, w, at));
             }
 }
 

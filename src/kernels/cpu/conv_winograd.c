@@ -1,5 +1,6 @@
 /* CONV2D by Winograd's minimal filtering: 3x3, 5x5 and 7x7 windows of step one over channels that lie
-   side by side. SPDX-License-Identifier: BSD-3-Clause */
+   side by side; and its data gradient, which is the same convolution of gy with the kernel turned around.
+   SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv_winograd.h"
 
 #include "base/dtype.h"
@@ -22,7 +23,8 @@ static const scheme schemes[] = { { 3, 4, 6, 3, 1 }, { 5, 2, 6, 5, 1 }, { 7, 4, 
 typedef struct wino_kernel {
     lt_host_kernel host;
     const lt_wino_loops *loops;
-    lt_conv_shape s;
+    lt_conv_shape s;          /* of a data gradient: x is gy, y is gx */
+    bool    turned;
     scheme  how;
     int     points, parts;    /* of a tile; filters the window is cut into */
     int64_t tiles_x, tiles_y; /* of one image */
@@ -35,19 +37,18 @@ typedef struct wino_kernel {
 } wino_kernel;
 
 /* ---- Weights ------------------------------------------------------------------------------------ */
-/* Row p of G: powers of point p over the product of its distances to the others; the last is infinity. */
-static void filter_points(const scheme *how, double g[LT_WINO_MAX_SIDE][5])
+void lt_wino_filter_points(int side, int filter, double g[LT_WINO_MAX_SIDE][5])
 {
     static const double point[LT_WINO_MAX_SIDE - 1] = { 0, 1, -1, 2, -0.5, 0.5 };
-    int finite = how->side - 1;
+    int finite = side - 1;
     memset(g, 0, LT_WINO_MAX_SIDE * sizeof *g);
     for (int p = 0; p < finite; p++) {
         g[p][0] = 1;
         for (int q = 0; q < finite; q++)
             if (q != p) g[p][0] /= point[p] - point[q];
-        for (int i = 1; i < how->filter; i++) g[p][i] = g[p][i - 1] * point[p];
+        for (int i = 1; i < filter; i++) g[p][i] = g[p][i - 1] * point[p];
     }
-    g[finite][how->filter - 1] = 1;
+    g[finite][filter - 1] = 1;
 }
 
 typedef struct packing {
@@ -57,17 +58,23 @@ typedef struct packing {
     double g[LT_WINO_MAX_SIDE][5];
 } packing;
 
+static inline double weight(const packing *p, int64_t at)
+{
+    lt_dtype t = p->v->host.key.in[1].dtype;
+    return t == LT_F32 ? (double)((const float *)p->weights)[at] : lt_load_double(t, p->weights, at);
+}
+
 /* G w G' of one pair of channels and one part of the window. */
 static void transform_filter(const packing *p, int64_t o, int64_t c, int part, double out[LT_WINO_MAX_POINTS])
 {
     const wino_kernel *v = p->v;
     int k = v->how.kernel, r = v->how.filter, top = part / v->how.reach * r, left = part % v->how.reach * r;
-    int64_t at = (o * v->s.c + c) * k * k;
+    int64_t at = (v->turned ? c * v->s.o + o : o * v->s.c + c) * k * k, last = k * k - 1;
     double half[LT_WINO_MAX_SIDE][5] = { { 0 } };
     for (int i = 0; i < v->how.side; i++)
         for (int b = 0; b < r && left + b < k; b++)
             for (int a = 0; a < r && top + a < k; a++)
-                half[i][b] += p->g[i][a] * lt_load_double(v->host.key.in[1].dtype, p->weights, at + (top + a) * k + left + b);
+                half[i][b] += p->g[i][a] * weight(p, at + (v->turned ? last - (top + a) * k - left - b : (top + a) * k + left + b));
     for (int i = 0; i < v->how.side; i++)
         for (int j = 0; j < v->how.side; j++) {
             double sum = 0;
@@ -98,7 +105,7 @@ static lt_status pack(const lt_kernel *k, lt_pool *pool, const void *weights, vo
 {
     const wino_kernel *v = (const wino_kernel *)k;
     packing p = { .v = v, .weights = weights, .to = packed };
-    filter_points(&v->how, p.g);
+    lt_wino_filter_points(v->how.side, v->how.filter, p.g);
     return lt_pool_run(pool, v->m_stride / (2 * v->loops->width), pack_task, &p);
 }
 
@@ -185,6 +192,16 @@ static lt_status wino_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
 }
 
 /* ---- The row ---------------------------------------------------------------------------------------- */
+/* The convolution a data gradient is. */
+static lt_conv_shape turn(lt_conv_shape s)
+{
+    lt_conv_shape t = s;
+    t.c = s.o, t.h = s.oh, t.w = s.ow;
+    t.o = s.c, t.oh = s.h, t.ow = s.w;
+    for (int i = 0; i < 2; i++) t.win.pad[i] = s.win.kernel[i] - 1 - s.win.pad[i];
+    return t;
+}
+
 static const scheme *scheme_for(int64_t kernel)
 {
     for (size_t i = 0; i < LT_LEN(schemes); i++)
@@ -201,7 +218,7 @@ bool lt_conv_winograd_applies(const lt_problem_key *p)
     for (int i = 0; i < 2; i++)
         if (w->stride[i] != 1 || w->dilation[i] != 1) return false;
     lt_conv_shape s = lt_conv_shape_of(p);
-    return s.n > 0 && s.c >= ENOUGH_CHANNELS && s.o >= ENOUGH_CHANNELS && s.oh >= 4 && s.ow >= 4;
+    return s.n > 0 && s.c >= ENOUGH_CHANNELS && s.o >= ENOUGH_CHANNELS && s.h >= 4 && s.w >= 4 && s.oh >= 4 && s.ow >= 4;
 }
 
 static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
@@ -251,6 +268,8 @@ lt_status lt_conv_winograd_prepare(const lt_problem_key *p, lt_kernel **out)
     v->s = lt_conv_shape_of(p);
     v->how = *scheme_for(v->s.win.kernel[0]);
     v->host.kernel.flops = lt_conv_flops(&v->s);
+    v->turned = p->op == LT_OP_CONV2D_DGRAD;
+    if (v->turned) v->s = turn(v->s);
     cut(v);
     v->n_lanes = lt_host_lanes(v->s.n * v->n_blocks);
     place_scratch(v);

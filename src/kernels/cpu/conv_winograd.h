@@ -8,7 +8,10 @@
    The four are m apart, so each reads the transform of a neighbouring tile: they are only more terms of
    the sum. Points 0, 1, -1, 2, -1/2, (1/2,) infinity: of those with small exact coefficients they lose
    the fewest digits, about two bits against the plain sum. Every tile is computed by itself, its terms
-   in order, so bits depend on nothing but the data. */
+   in order, so bits depend on nothing but the data.
+
+   The gradient of the filter is the transpose of the same map, a sum over tiles instead of channels:
+       dg = G' [ sum over tiles of (B' d B) .* (A dY A') ] G */
 #ifndef LT_KERNELS_CPU_CONV_WINOGRAD_H
 #define LT_KERNELS_CPU_CONV_WINOGRAD_H
 
@@ -28,7 +31,17 @@ typedef struct lt_wino_loops {
     void (*product)(int64_t rows, int64_t c, int parts, const float *const *v, int64_t v_stride, const float *u, float *m, int64_t m_stride);
     /* One tile back: pixel[tile^2] are its output pixels, NULL outside the image. */
     void (*output)(lt_dtype type, int side, int tile, const float *m, int64_t stride, int64_t o, void *const *pixel);
+    /* A dY A', for 6 points: one tile of gradients of c channels (NULL: zeros) gives v [36][stride], `wide` numbers each,
+       zeros beyond c. */
+    void (*spread)(int tile, const float *const *pixel, int64_t c, float *v, int64_t wide, int64_t stride);
+    /* m [rows][m_stride] = sum over n of v [n][v_stride] (rows of it) times u [n][u_stride] (a pair of vectors of it). */
+    void (*outer)(int64_t rows, int64_t n, const float *v, int64_t v_stride, const float *u, int64_t u_stride, float *m, int64_t m_stride);
+    /* G' u G, for 6 points and filters of r x r: u [36][stride], one vector of each, gives out [r * r][width]. */
+    void (*filter)(int r, const float *u, int64_t stride, float g[6][5], float *out);
 } lt_wino_loops;
+
+/* G: row p holds the powers of point p over the product of its distances to the others; the last is infinity. */
+void lt_wino_filter_points(int side, int filter, double g[LT_WINO_MAX_SIDE][5]);
 
 extern const lt_wino_loops lt_wino_avx2, lt_wino_avx512;
 

@@ -176,4 +176,102 @@ static void product(int64_t rows, int64_t c, int parts, const float *const *v, i
     for (; at < rows; at++) product_rows(1, c, parts, v, v_stride, at, u, m, m_stride);
 }
 
-const lt_wino_loops NAME = { W, ROWS, input, product, output };
+/* A y for 6 points. */
+static inline __attribute__((always_inline)) void spread_points(int tile, const vec *y, vec *r)
+{
+    vec even = y[0], odd = y[1], fourth = y[0], rest = -0.5f * y[1], third = y[0] + 2.0f * y[1];
+    if (tile == 4) {
+        even += y[2], odd += y[3];
+        fourth += 0.25f * y[2], rest -= 0.125f * y[3];
+        third += 4.0f * y[2] + 8.0f * y[3];
+    }
+    r[0] = y[0];
+    r[1] = even + odd;
+    r[2] = even - odd;
+    r[3] = third;
+    r[4] = fourth + rest;
+    r[5] = y[tile - 1];
+}
+
+static inline __attribute__((always_inline)) void spread_of(int tile, const float *const *pixel, int64_t c, float *v, int64_t wide, int64_t stride)
+{
+    enum { SIDE = 6 };
+    for (int64_t at = 0; at < wide; at += W) {
+        vec part[SIDE][4], y[4], r[SIDE];
+        for (int j = 0; j < tile; j++) {
+            for (int i = 0; i < tile; i++)
+                y[i] = at < c && pixel[tile * i + j] ? pixel_load(LT_F32, pixel[tile * i + j], at, c - at) : (vec){ 0 };
+            spread_points(tile, y, r);
+            for (int i = 0; i < SIDE; i++) part[i][j] = r[i];
+        }
+        for (int i = 0; i < SIDE; i++) {
+            spread_points(tile, part[i], r);
+            for (int j = 0; j < SIDE; j++) store(v + (SIDE * i + j) * stride + at, r[j]);
+        }
+    }
+}
+
+static void spread(int tile, const float *const *pixel, int64_t c, float *v, int64_t wide, int64_t stride)
+{
+    if (tile == 4) spread_of(4, pixel, c, v, wide, stride);
+    else spread_of(2, pixel, c, v, wide, stride);
+}
+
+static inline __attribute__((always_inline)) void outer_rows(int rows, int64_t n, const float *v, int64_t v_stride, const float *u, int64_t u_stride, float *m,
+                                                             int64_t m_stride)
+{
+    vec total[ROWS][2];
+    for (int i = 0; i < rows; i++) total[i][0] = total[i][1] = (vec){ 0 };
+    for (int64_t first = 0; first < n; first += RUN) {
+        vec sum[ROWS][2];
+        for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = (vec){ 0 };
+        for (int64_t k = first; k < n && k < first + RUN; k++) {
+            vec a = load(u + k * u_stride), b = load(u + k * u_stride + W);
+            for (int i = 0; i < rows; i++) {
+                float x = v[k * v_stride + i];
+                sum[i][0] += x * a;
+                sum[i][1] += x * b;
+            }
+        }
+        for (int i = 0; i < rows; i++) total[i][0] += sum[i][0], total[i][1] += sum[i][1];
+    }
+    for (int i = 0; i < rows; i++) {
+        store(m + i * m_stride, total[i][0]);
+        store(m + i * m_stride + W, total[i][1]);
+    }
+}
+
+static void outer(int64_t rows, int64_t n, const float *v, int64_t v_stride, const float *u, int64_t u_stride, float *m, int64_t m_stride)
+{
+    int64_t at = 0;
+    for (; at + ROWS <= rows; at += ROWS) outer_rows(ROWS, n, v + at, v_stride, u, u_stride, m + at * m_stride, m_stride);
+    for (; at + 4 <= rows; at += 4) outer_rows(4, n, v + at, v_stride, u, u_stride, m + at * m_stride, m_stride);
+    for (; at < rows; at++) outer_rows(1, n, v + at, v_stride, u, u_stride, m + at * m_stride, m_stride);
+}
+
+static inline __attribute__((always_inline)) void filter_of(int r, const float *u, int64_t stride, float g[6][5], float *out)
+{
+    vec part[5][6];
+    for (int j = 0; j < 6; j++) {
+        vec d[6];
+        for (int i = 0; i < 6; i++) d[i] = load(u + (6 * i + j) * stride);
+        for (int a = 0; a < r; a++) {
+            part[a][j] = g[0][a] * d[0];
+            for (int i = 1; i < 6; i++) part[a][j] += g[i][a] * d[i];
+        }
+    }
+    for (int a = 0; a < r; a++)
+        for (int b = 0; b < r; b++) {
+            vec sum = g[0][b] * part[a][0];
+            for (int j = 1; j < 6; j++) sum += g[j][b] * part[a][j];
+            store(out + (a * r + b) * W, sum);
+        }
+}
+
+static void filter(int r, const float *u, int64_t stride, float g[6][5], float *out)
+{
+    if (r == 3) filter_of(3, u, stride, g, out);
+    else filter_of(5, u, stride, g, out);
+}
+
+const lt_wino_loops NAME = { W, ROWS, input, product, output, spread, outer, filter };
