@@ -1,10 +1,10 @@
 /* Parts of the optimizer and what surrounds a run: products with H, checkpoints, threads, failing
-   allocations, printing, structure stated by the user, graphs.
+   allocations, structure stated by the user, graphs.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "solve_tools.h"
 
 #include "base/alloc.h"
-#include "optimize/console.h"
+#include "optimize/solver.h"
 #include "optimize/vector.h"
 
 #include <pthread.h>
@@ -307,6 +307,36 @@ LT_TEST(multistart_gives_the_same_answers_for_any_number_of_threads)
     example_free(e);
 }
 
+/* ---- H handed out ------------------------------------------------------------------------------------------------ */
+static bool keep_hessian(void *ctx, const lt_iterate *it)
+{
+    lt_hessian_state *last = ctx;
+    lt_hessian_state_release(last);
+    LT_CHECK_OK(lt_iterate_hessian(it, last));
+    return false;
+}
+
+/* The solution takes H over where it lies; callbacks get copies. Both must be the same, also when the
+   ring of pairs has gone round, and before the first update. */
+LT_TEST(the_final_matrix_is_that_of_the_last_callback)
+{
+    static const struct { int64_t pairs, maxit; } run[] = { { 0, 12 }, { 0, 1 }, { 4, 3 }, { 4, 4 }, { 4, 11 }, { 4, 17 } };
+    for (size_t i = 0; i < sizeof run / sizeof *run; i++) {
+        lt_hessian_state last = { 0 };
+        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = run[i].pairs, .maxit = run[i].maxit, .halt_log_fn = keep_hessian, .halt_log_ctx = &last };
+        lt_solution *s = solve_example(example_total_variation(), opt, false);
+        const lt_hessian_state *h = &s->H_final;
+        LT_CHECK_EQ_INT(h->m, run[i].pairs < run[i].maxit ? run[i].pairs : run[i].maxit);
+        LT_CHECK(h->n == last.n && h->m == last.m && h->gamma == last.gamma && (h->H != NULL) == (last.H != NULL));
+        size_t row = (size_t)h->n * sizeof(double);
+        if (h->H) LT_CHECK(!memcmp(h->H, last.H, (size_t)h->n * row));
+        if (h->m) LT_CHECK(!memcmp(h->S, last.S, (size_t)h->m * row) && !memcmp(h->Y, last.Y, (size_t)h->m * row)
+                           && !memcmp(h->rho, last.rho, (size_t)h->m * sizeof(double)));
+        lt_hessian_state_release(&last);
+        lt_solution_destroy(s);
+    }
+}
+
 /* ---- Memory ---------------------------------------------------------------------------------------------------------- */
 LT_TEST(no_allocation_after_the_second_iteration)
 {
@@ -403,6 +433,33 @@ static lt_status nothing(void *ctx, const double *x, const lt_outputs *o)
 {
     (void)ctx, (void)x, (void)o;
     return LT_OK;
+}
+
+/* Gradients asked for after values at the same x go on from there; anywhere else they begin anew. */
+LT_TEST(gradients_after_values_equal_those_at_once)
+{
+    static const char text[] = "data A = normal(20, 30, seed=1)\nvar x[30]\nminimize norm(A @ x) + sum(abs(x))\nsubject to\n  x' @ x == 1\n  max(x) <= 0.4\n";
+    lt_model *m;
+    lt_problem *p;
+    double x[2][30], f[2], ce[2], ci[2], grad[2][3][30], again[3][30];
+    LT_CHECK_OK(lt_model_parse("stages.lt", "", text, sizeof text - 1, &m));
+    LT_CHECK_OK(lt_problem_from_model(m, &p));
+    lt_rng r = lt_rng_seed(3);
+    for (int i = 0; i < 2; i++) {
+        fill(&r, 30, x[i]);
+        LT_CHECK_OK(lt_problem_evaluate(p, x[i], &(lt_outputs){ &f[i], grad[i][0], &ci[i], grad[i][1], &ce[i], grad[i][2] }));
+    }
+    for (int k = 0; k < 4; k++) { /* values at one point, gradients there or at the other one */
+        int at = k / 2, then = k % 2;
+        double v[3];
+        LT_CHECK_OK(lt_problem_evaluate(p, x[at], &(lt_outputs){ .f = &v[0], .ci = &v[1], .ce = &v[2] }));
+        LT_CHECK(v[0] == f[at] && v[1] == ci[at] && v[2] == ce[at]);
+        v[0] = v[1] = v[2] = NAN; /* the caller's to change: what follows must not read them */
+        LT_CHECK_OK(lt_problem_evaluate(p, x[then], &(lt_outputs){ .grad_f = again[0], .grad_ci = again[1], .grad_ce = again[2] }));
+        LT_CHECK(!memcmp(again, grad[then], sizeof again));
+    }
+    lt_problem_destroy(p);
+    lt_model_destroy(m);
 }
 
 LT_TEST(graphs_that_are_no_problem_are_refused)
@@ -529,88 +586,6 @@ LT_TEST(prescaling_scales_and_reports_both)
     s = solve_example(e, base(), false);
     LT_CHECK(!s->scalings.f && !s->final_unscaled.present);
     lt_solution_destroy(s);
-}
-
-/* ---- Printing --------------------------------------------------------------------------------------------------------------- */
-LT_TEST(numbers_fill_their_columns)
-{
-    static const struct { double v; int w; bool with_sign; const char *text; } row[] = {
-        { 218.25, 14, true, " 218.250000000" }, { 0, 14, true, " 0.00000000000" }, { 0, 9, false, "0.000000" },
-        { -24.2859220401, 14, true, "-24.2859220401" }, { 100, 9, false, "100.0000" }, { 1.5e-7, 9, false, "1.50e-07" },
-        { 5.5e-4, 14, true, " 5.5000000e-04" }, { 0.001953125, 9, false, "0.001953" }, { 1e120, 14, true, " 1.000000e+120" },
-        { 123456.75, 14, true, " 123456.750000" }, { 1234567.0, 9, false, "1.23e+06" }, { INFINITY, 9, false, "Inf     " },
-        { NAN, 14, true, "NaN           " }, { -INFINITY, 9, true, "-Inf     " } };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        char text[64];
-        lt_console_number(row[i].v, row[i].w, row[i].with_sign, text, sizeof text);
-        if (strcmp(text, row[i].text)) LT_TEST_FAIL("%g: '%s', expected '%s'", row[i].v, text, row[i].text);
-    }
-}
-
-static char *printed(example *e, lt_solve_options opt)
-{
-    char *text = NULL;
-    size_t size = 0;
-    opt.print_to = open_memstream(&text, &size);
-    lt_solution *s = solve_example(e, opt, false);
-    fclose(opt.print_to);
-    lt_solution_destroy(s);
-    return text;
-}
-
-static int count(const char *text, const char *part)
-{
-    int n = 0;
-    for (const char *at = text; (at = strstr(at, part)); at += strlen(part)) n++;
-    return n;
-}
-
-static bool same_widths(const char *text) /* in ASCII every line of the table is equally long */
-{
-    size_t width = 0;
-    for (const char *at = text; *at;) {
-        size_t n = strcspn(at, "\n");
-        if (!width) width = n;
-        if (n != width) return false;
-        at += n + (at[n] == '\n');
-    }
-    return true;
-}
-
-LT_TEST(the_table_in_all_its_forms)
-{
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .mu0 = 100, .maxit = 10 };
-    char *text = printed(example_rosenbrock(5.5, 5.5), opt);
-    LT_CHECK(strstr(text, "   1 ║ 34.86784 │  1509.66611872 ║  42.9789783006 ║ 11.08181 │  -   ║ S  │    10 │ 0.001953 ║     1 │ 546.6040   ║"));
-    LT_CHECK(strstr(text, "<--- Penalty Function -->") && strstr(text, "Total Violation") && strstr(text, "\033[33m"));
-    LT_CHECK(strstr(text, "Function evaluations:    35") && strstr(text, "Iterations:              10"));
-    LT_CHECK(strstr(text, "Termination code:        4 --- maximum number of iterations reached."));
-    free(text);
-    for (int width = 9; width <= 23; width += 14)
-        for (int unconstrained = 0; unconstrained < 2; unconstrained++) {
-            opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .print_ascii = true, .print_width = width, .maxit = 45 };
-            text = printed(unconstrained ? example_total_variation() : example_robust_pca(), opt);
-            LT_CHECK(same_widths(text) && !strstr(text, "\033") && !strstr(text, "║"));
-            LT_CHECK(unconstrained == (strstr(text, "Penalty Fn") != NULL));
-            if (unconstrained) LT_CHECK_EQ_INT(count(text, "Objective"), 3); /* at the top, before rows 20 and 40 */
-            free(text);
-        }
-    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .print_ascii = true, .maxit = 45, .print_frequency = 10, .quadprog_info_msg = false };
-    text = printed(example_total_variation(), opt);
-    LT_CHECK(strstr(text, "\n  40 |") && !strstr(text, "\n  45 |") && !strstr(text, "\n   1 |") && !strstr(text, "QP SOLVER"));
-    free(text);
-    opt.print_frequency = INFINITY;
-    text = printed(example_total_variation(), opt);
-    LT_CHECK(strstr(text, "\n   0 |") && !strstr(text, "\n  10 |") && strstr(text, "Iterations:"));
-    free(text);
-    opt.limited_mem_size = 4;
-    text = printed(example_total_variation(), opt);
-    LT_CHECK(strstr(text, "Limited-memory mode with 4 pairs"));
-    free(text);
-    opt.print_level = 0;
-    text = printed(example_total_variation(), opt);
-    LT_CHECK(!*text);
-    free(text);
 }
 
 LT_TEST_MAIN()
