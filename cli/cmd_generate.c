@@ -233,6 +233,7 @@ static lt_status run_config(cli_context *c, const generate_cli *o, const lt_data
     if (s == LT_ERR_IO && info.samples + info.skipped) return cli_fail(s, "%s; what was written stays readable, and --resume goes on", lt_error_text());
     CLI_TRY(s);
     if (info.precision_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.precision_reason);
+    if (info.feature_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.feature_reason);
     if (o->report) CLI_TRY(write_report(c, summary.output, o->report, &info));
     if (c->json) {
         lt_json_field_string(c->json, "output", summary.output);

@@ -161,4 +161,5 @@ void dataset_json_info(lt_json *j, const lt_generate_info *i)
     lt_json_field_int(j, "workers", i->workers);
     lt_json_field_double(j, "device_seconds", i->device_seconds);
     lt_json_field_string(j, "first_failure", i->first_failure);
+    lt_json_field_string(j, "feature_reason", i->feature_reason);
 }

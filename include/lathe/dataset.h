@@ -111,6 +111,7 @@ typedef struct lt_generate_info {          /* the statistics of a run */
     int64_t  workers;                      /* processes started by the watchdog; 0 = everything ran here */
     lt_precision precision;
     char     precision_reason[160], arithmetic[96], first_failure[160];
+    char     feature_reason[256];          /* why states leave the device for the sake of features; "" when none does, or on the CPU */
 } lt_generate_info;
 
 LT_API lt_generate_options lt_generate_defaults(void);

@@ -55,6 +55,21 @@ static lt_status choose_precision(lt_generator *g)
     return LT_OK;
 }
 
+/* Which rows bring their states to the CPU for features, and why the first of them does. */
+static void tell_features(lt_generator *g)
+{
+    char why[160], first[160] = "";
+    int64_t n = 0;
+    if (!g->opt->device || !strcmp(g->opt->device->backend->name, "cpu") || (!g->plan.temporal_columns && !g->plan.summary_columns)) return;
+    for (int64_t i = 0; i < g->rows.n; i++) {
+        if (lt_remote_features_fit(g->set, g->rows.spec[i].grid, g->c->realizations, g->c->steps, why)) continue;
+        if (n++ == 0) snprintf(first, sizeof first, "%s", why);
+    }
+    if (n)
+        snprintf(g->info->feature_reason, sizeof g->info->feature_reason, "features of %" PRId64 " of %" PRId64 " operators are computed on the CPU: %s", n,
+                 g->rows.n, first);
+}
+
 static lt_file_content content_of(const lt_generator *g)
 {
     return (lt_file_content){
@@ -74,6 +89,7 @@ lt_status lt_generator_prepare(lt_generator *g)
     LT_TRY(lt_row_table_signatures(&g->rows, &g->info->signatures));
     lt_file_content content = content_of(g);
     LT_TRY(lt_dataset_file_plan(&content, &g->arena, &g->plan));
+    tell_features(g);
     if (g->c->features.clip_batch) g->plan.rows_on_the_way = (int)LT_MIN(g->c->batch_size, g->plan.rows) + 2;
     g->info->sampling_seconds = 1e-9 * (double)(lt_clock_ns() - start);
     return LT_OK;

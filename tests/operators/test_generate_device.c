@@ -7,6 +7,7 @@
 #include "lathe/dataset.h"
 
 enum { ROWS = 9 };
+static int grid = 16;
 
 static lt_dataset_config *config_of(const char *output, const char *precision, bool trajectories)
 {
@@ -19,13 +20,13 @@ static lt_dataset_config *config_of(const char *output, const char *precision, b
              "  architecture: {num_layers: {type: integer, bounds: [2, 4]}, base_channels: {type: integer, bounds: [4, 6]},\n"
              "    kernel_size: {type: choice, choices: [3, 5]}, activation: {type: choice, choices: [gelu]}}\n"
              "  stochastic: {noise_type: {type: choice, choices: [gaussian]}, noise_scale: {type: continuous, bounds: [0.001, 0.1], log_scale: true}}\n"
-             "  operator: {normalization: {type: choice, choices: [instance]}, grid_size: {type: choice, choices: [16]}}\n"
+             "  operator: {normalization: {type: choice, choices: [instance]}, grid_size: {type: choice, choices: [%d]}}\n"
              "  evolution: {update_policy: {type: choice, choices: [residual, convex]}}\n"
              "sampling: {total_samples: %d, batch_size: 3, sobol: {seed: 5}}\n"
              "simulation: {device: cpu, precision: %s, num_realizations: 2, num_timesteps: 12,\n"
              "  input_generation: {method: sampled, ic_type_weights: {structured: 0.5, localized: 0.5}, localized: {num_blobs: 2, min_width: 2, max_width: 4}}}\n"
              "dataset: {output_path: '%s', storage: {chunk_size: 4, store_trajectories: %s}}\n",
-             ROWS, precision, output, trajectories ? "true" : "false");
+             grid, ROWS, precision, output, trajectories ? "true" : "false");
     LT_CHECK_OK(lt_dataset_config_parse(text, strlen(text), "test.yaml", NULL, &c));
     return c;
 }
@@ -60,6 +61,20 @@ LT_TEST(rows_run_side_by_side_and_states_travel_only_where_they_are_kept)
     int64_t states = (int64_t)sizeof(float) * ROWS * 2 * 3 * 16 * 16 * 12;
     LT_CHECK(copied[1] - copied[0] >= states - 1);
     LT_CHECK(copied[0] < states);
+}
+
+LT_TEST(features_that_stay_on_the_cpu_are_told)
+{
+    lt_device *dev;
+    const char *path = scratch("null.h5");
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    LT_CHECK(!generate(dev, path, "float32", false, 0).feature_reason[0]);
+    grid = 11;
+    lt_generate_info info = generate(dev, path, "float32", false, 0);
+    LT_CHECK(strstr(info.feature_reason, "9 of 9 operators") && strstr(info.feature_reason, "prime factor above 7"));
+    LT_CHECK(!generate(NULL, path, "float32", false, 0).feature_reason[0]);
+    grid = 16;
+    lt_device_close(dev);
 }
 
 static volatile int stop;

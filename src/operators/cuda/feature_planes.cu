@@ -181,7 +181,7 @@ static_assert(G * 16 + G * COLUMNS * 24 + WARPS * SUMS * 8 <= PLANES_BYTES, "tra
 static_assert(sizeof(pixel_memory) <= PLANES_BYTES, "counts fit");
 
 /* The longest blocks come first. */
-extern "C" __global__ void __launch_bounds__(THREADS) feature_planes(
+extern "C" __global__ void __launch_bounds__(THREADS, 1) feature_planes(
     const float *now, const float *before, const double2 *twiddle, const u8 *band, const int *rank, const double *sums, const double *peaks,
     const double2 *spectrum, const float *low, const float *high, lt_order_record *order, double *power, double *bin_sums, double *bin_peaks,
     double *pixels, int *counts)
