@@ -143,7 +143,7 @@ static lt_status rebind_some(lt_program *p, const void *const *inputs, void *con
     for (int i = 0; i < p->n_patches; i++) {
         const lt_patch *t = &p->patch[i];
         const void *base = t->number >= 0 ? p->input[t->number] : p->output[-1 - t->number];
-        p->step[t->step].arg[t->arg] = (char *)(uintptr_t)base + t->offset;
+        if (base) p->step[t->step].arg[t->arg] = (char *)(uintptr_t)base + t->offset; /* NULL: not bound before it is needed */
     }
     for (int i = 0; p->capture && i < p->n_patches; i++)
         if (i == 0 || p->patch[i].step != p->patch[i - 1].step)
