@@ -24,7 +24,7 @@ typedef struct lt_worker_head { int64_t word, row, step, value; uint64_t bytes; 
 
 typedef struct lt_worker_setup {
     int64_t shard_index, shard_count, memory_bytes, n_rows;
-    int64_t threads;
+    int64_t threads, at_once;
     char    device[16];     /* "": the CPU */
     uint64_t config_bytes;  /* JSON; then n_rows numbers of rows */
 } lt_worker_setup;

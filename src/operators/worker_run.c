@@ -60,7 +60,8 @@ static _Noreturn void become_worker(int fd, const char *const *argv)
 static lt_status send_setup(watch *w)
 {
     const lt_generator *g = w->g;
-    lt_worker_setup u = { g->opt->shard_index, g->opt->shard_count, g->opt->memory_bytes, g->n_order - w->next, g->opt->threads, "", strlen(g->c->json) };
+    lt_worker_setup u = { g->opt->shard_index, g->opt->shard_count, g->opt->memory_bytes, g->n_order - w->next, g->opt->threads, g->opt->at_once, "",
+                          strlen(g->c->json) };
     lt_device_info device;
     if (g->opt->device) {
         LT_TRY(lt_device_describe(g->opt->device, &device));
@@ -221,6 +222,7 @@ static void add_up(watch *w)
     to->feature_seconds = a->feature_seconds + b->feature_seconds;
     to->warmup_seconds = a->warmup_seconds + b->warmup_seconds;
     to->input_seconds = a->input_seconds + b->input_seconds;
+    to->device_seconds = a->device_seconds + b->device_seconds;
     to->total_flops = a->total_flops + b->total_flops;
     to->peak_bytes = LT_MAX(a->peak_bytes, b->peak_bytes);
 }

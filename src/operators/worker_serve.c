@@ -74,6 +74,7 @@ static lt_status run_config(server *w, const lt_worker_setup *u, const char *jso
     opt.shard_count = u->shard_count;
     opt.memory_bytes = u->memory_bytes;
     opt.threads = (int)u->threads;
+    opt.at_once = (int)u->at_once;
     opt.device = device;
     w->g = (lt_generator){ .c = c, .opt = &opt, .info = &w->info, .order = order, .n_order = u->n_rows, .beat = beat, .beat_ctx = w };
     if (!s) s = lt_generator_prepare(&w->g);
