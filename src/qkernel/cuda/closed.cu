@@ -45,16 +45,28 @@ template <int HELD> static __device__ __forceinline__ void store_tile(const tile
     const int side = SIDE * HELD, pitch = side + 1;
     int tx = threadIdx.x % SIDE, ty = threadIdx.x / SIDE;
     bool all = all_wanted(j, at.x, side, at.y, side);
+    unsigned largest = 0;
 #pragma unroll
     for (int r = 0; r < HELD; r++)
 #pragma unroll
         for (int c = 0; c < HELD; c++) {
             i64 row = at.x + ty + SIDE * r, column = at.y + tx + SIDE * c;
-            bool here = all || wanted(j, row, column);
-            if (here) v[r][c] = finished(j, row, column, v[r][c]);
-            if (here) store(j, k, row, column, v[r][c]);
-            shared[(tx + SIDE * c) * pitch + ty + SIDE * r] = v[r][c];
+            double here = v[r][c];
+            if (all || wanted(j, row, column)) {
+                largest = max(largest, exponent_of(here));
+                here = normalized(j, row, column, here);
+                store(j, k, row, column, here);
+            }
+            shared[(tx + SIDE * c) * pitch + ty + SIDE * r] = here;
         }
+#pragma unroll 1
+    for (int e = 0; largest >= NOT_FINITE && e < HELD * HELD; e++) { /* once more, from where they were stored */
+        int r = ty + e / HELD * SIDE, c = tx + e % HELD * SIDE;
+        double here = shared[c * pitch + r];
+        if (!wanted(j, at.x + r, at.y + c) || exponent_of(here) < NOT_FINITE) continue;
+        shared[c * pitch + r] = here = mend(j, at.x + r, at.y + c, here);
+        store(j, k, at.x + r, at.y + c, here);
+    }
     __syncthreads();
     for (int c = 0; j.mirror && c < HELD; c++)
         for (int r = 0; r < HELD; r++) {
