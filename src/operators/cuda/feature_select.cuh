@@ -27,6 +27,20 @@ struct buckets {
 
 static __device__ __forceinline__ int bits_of(unsigned x) { return 32 - __clz(x); }
 
+/* take(key) for every number of this thread; eight are on their way from memory before the first is taken. */
+template <class VALUE, class TAKE> static __device__ __forceinline__ void take_keys(VALUE value, TAKE take)
+{
+    constexpr int AHEAD = 8;
+    for (int first = threadIdx.x; first < N; first += AHEAD * THREADS) {
+        float v[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) v[k] = first + k * THREADS < N ? value(first + k * THREADS) : 0;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (first + k * THREADS < N) take(key_of(v[k]));
+    }
+}
+
 /* In which bucket rank[k] lies, with how many below it; every bucket's count is in m->count. */
 static __device__ void find_ranks(select_memory *m, const int *rank, int n_ranks)
 {
@@ -53,15 +67,14 @@ static __device__ void find_ranks(select_memory *m, const int *rank, int n_ranks
     __syncthreads();
 }
 
-/* Only keys of the bucket (within) of width 2^bits that starts at base are counted; bits = 32 counts all. */
+/* Only keys of the bucket of 2^bits that starts at base are counted; bits = 32 counts all. */
 template <class VALUE> static __device__ void count_keys(VALUE value, select_memory *m, buckets at, int bits)
 {
     for (int i = threadIdx.x; i < BUCKETS; i += THREADS) m->count[i] = 0;
     __syncthreads();
-    for (int i = threadIdx.x; i < N; i += THREADS) {
-        unsigned key = key_of(value(i));
+    take_keys(value, [&](unsigned key) {
         if (bits == 32 || (key - at.base) >> bits == 0) atomicAdd(&m->count[at(key)], 1);
-    }
+    });
     __syncthreads();
 }
 
@@ -113,11 +126,10 @@ static __device__ void select_ranks(VALUE value, float least, float most, const 
         if (owner == k && m->found[k].n <= LIST) m->list_of[m->found[k].bucket] = (u8)(k + 1);
     }
     __syncthreads();
-    for (int i = threadIdx.x; i < N; i += THREADS) {
-        unsigned key = key_of(value(i));
+    take_keys(value, [&](unsigned key) {
         int list = m->list_of[at(key)];
         if (list) m->list[list - 1][limited(atomicAdd(&m->filled[list - 1], 1), LIST - 1)] = key;
-    }
+    });
     __syncthreads();
     for (int k = threadIdx.x / 32; k < n_ranks; k += WARPS) {
         if (m->found[k].n > LIST) continue;
