@@ -83,6 +83,7 @@ dnnl_engine_t lt_onednn_engine(void)
 
 int lt_onednn_enter(void)
 {
+    pthread_once(&once, start); /* before the first primitive: what is made with several threads runs with them for good */
     if (!set_threads || !get_threads) return 0;
     int before = get_threads();
     set_threads(1);
