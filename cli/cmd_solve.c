@@ -325,5 +325,5 @@ const cli_command cli_solve = {
                    "BFGS-SQP with an exact penalty function: no smoothness and no convexity is needed, only values and gradients almost everywhere.\n"
                    "Prints a table of the iterations, then the variables. Options of the solver are set in the file (option NAME = VALUE) or with "
                    "--set. Values and gradients are computed on the device given; auto takes a GPU, where there is one, when an evaluation is "
-                   "estimated to take the CPU more than 200 us, and says what it took. Ctrl-C stops after the iteration at hand, saves the checkpoint if there is one, and exits with 130.",
+                   "estimated to take the CPU more than 200 us, and says what it took. Ctrl-C stops after the evaluation at hand, saves the checkpoint if there is one, and exits with 130.",
 };

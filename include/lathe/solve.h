@@ -157,7 +157,7 @@ typedef struct lt_solve_options {
     lt_halt_log_fn halt_log_fn;
     void       *halt_log_ctx;
     FILE       *print_to;          /* NULL: nothing is printed, whatever print_level says */
-    const volatile int *interrupt; /* not 0: stop after this iteration with code 3; may be NULL */
+    const volatile int *interrupt; /* not 0: stop after this evaluation with code 3; may be NULL */
     lt_device  *device;            /* where graphs are evaluated: borrowed, must outlive the problem; NULL: torch_device */
 
     double mu0;

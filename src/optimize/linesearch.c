@@ -110,7 +110,7 @@ lt_line lt_line_search(lt_run *r, double g0, double limit)
     search s = begin(r, g0, limit);
     lt_line line = { .fail = LT_LINE_STOPPED };
     while (goes_on(&s)) {
-        if (s.evals && lt_oracle_out_of_time(r)) break;
+        if (s.evals && lt_oracle_stopped(r)) break;
         int verdict = judge(&s);
         if (verdict == STOPPED) break;
         if (verdict == ACCEPTED) {

@@ -71,8 +71,12 @@ static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
     return LT_OK;
 }
 
-bool lt_oracle_out_of_time(lt_run *r)
+bool lt_oracle_stopped(lt_run *r)
 {
+    if (r->code == LT_RUNNING && r->opt.interrupt && *r->opt.interrupt) {
+        r->interrupted = true;
+        lt_stop(r, 3);
+    }
     if (isfinite(r->opt.maxclocktime) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.maxclocktime) lt_stop(r, 5);
     return r->code != LT_RUNNING;
 }

@@ -79,7 +79,8 @@ static lt_status create_vectors(lt_run *r)
     r->scale = take(r, r->k);
     r->steering.u = take(r, r->q + r->p);
     r->steering.Cd = take(r, r->k);
-    if (!r->scale || !r->steering.u || !r->steering.Cd) return LT_ERR_MEMORY;
+    r->pause.y = take(r, r->q + r->p);
+    if (!r->scale || !r->steering.u || !r->steering.Cd || !r->pause.y) return LT_ERR_MEMORY;
     for (int64_t j = 0; j < r->k; j++) r->scale[j] = 1;
     for (int i = 0; i < 3; i++) LT_TRY(create_point(r, i));
     r->cur = &r->store[0];

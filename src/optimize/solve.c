@@ -146,6 +146,7 @@ static bool find_step(lt_run *r, lt_line *line)
 {
     r->level = r->opt.min_fallback_level;
     r->random_attempts = 0;
+    lt_pause_note(r);
     r->ls_evals = 0;
     while (r->code == LT_RUNNING) {
         double slope, limit;
@@ -268,11 +269,7 @@ static void test_convergence(lt_run *r, bool halt)
         else if (r->cur->f <= r->opt.fvalquit) lt_stop(r, 2);
     }
     if (halt) lt_stop(r, 3);
-    if (r->code == LT_RUNNING && r->opt.interrupt && *r->opt.interrupt) {
-        r->interrupted = true;
-        lt_stop(r, 3);
-    }
-    if (r->code == LT_RUNNING) lt_oracle_out_of_time(r);
+    lt_oracle_stopped(r);
 }
 
 /* debug_mode: what must hold after every step. */
@@ -285,20 +282,29 @@ static void check_state(lt_run *r)
     lt_stop_error(r, 13);
 }
 
-/* Called between iterations only, where the state is whole. A run that was stopped from outside is
-   saved too, so that it can go on. */
+static void saved(lt_run *r, lt_status s)
+{
+    r->last_checkpoint_ns = lt_clock_ns();
+    if (!s) return;
+    r->code = LT_RUNNING; /* whatever ended the run, losing the checkpoint is what must be told */
+    lt_stop_error(r, 13);
+}
+
+/* Between iterations, where the state is whole. A run that was stopped from outside is saved too, so that
+   it can go on. */
 static void save_if_due(lt_run *r)
 {
     if (!r->opt.checkpoint || r->code == LT_CODE_DEVICE) return; /* H is gone: the last checkpoint stands */
     bool due = (r->opt.checkpoint_every && r->iter % r->opt.checkpoint_every == 0)
                || (double)(lt_clock_ns() - r->last_checkpoint_ns) * 1e-9 >= r->opt.checkpoint_seconds
                || (r->code >= 3 && r->code <= 5) || r->iter == r->opt.maxit;
-    if (!due) return;
-    if (lt_checkpoint_write(r, r->opt.checkpoint)) {
-        r->code = LT_RUNNING; /* whatever ended the run, losing the checkpoint is what must be told */
-        lt_stop_error(r, 13);
-    }
-    r->last_checkpoint_ns = lt_clock_ns();
+    if (due) saved(r, lt_checkpoint_write(r, r->opt.checkpoint));
+}
+
+/* A run that was stopped while it looked for a step. */
+static void save_if_stopped(lt_run *r)
+{
+    if (r->opt.checkpoint && (r->code == 3 || r->code == 5)) saved(r, lt_pause_write(r, r->opt.checkpoint));
 }
 
 /* ---- The run ------------------------------------------------------------------------------------------------------ */
@@ -318,6 +324,8 @@ static void iterate(lt_run *r)
             test_convergence(r, halt);
             if (r->code == LT_RUNNING && r->iter < r->opt.maxit) lt_regularize(r);
             save_if_due(r);
+        } else {
+            save_if_stopped(r);
         }
     }
     lt_penalty_restore(r);
@@ -334,6 +342,7 @@ static lt_status begin(lt_run *r)
     report(r, &halt);
     r->rel_diff = INFINITY;
     test_convergence(r, halt);
+    if (r->code != LT_RUNNING) save_if_due(r);
     return LT_OK;
 }
 

@@ -104,6 +104,15 @@ typedef struct lt_regular {  /* H for the QPs with bounded condition, n x n; use
     bool    active;
 } lt_regular;
 
+typedef struct lt_pause {    /* what looking for a step changes, as it was before (pause.c) */
+    int64_t evals, gradient_evals, ls_evals, n_mu_reductions, random_attempts, first_tried, first_passed;
+    int64_t n_solved, n_failed; /* QPs of steering */
+    double  alpha, mu_lowest;
+    lt_rng  rng;
+    bool    warm;
+    double *y;               /* q + p: steering's last answer */
+} lt_pause;
+
 enum { LT_LEVEL_STEERING, LT_LEVEL_STEERING_IDENTITY, LT_LEVEL_QUASI_NEWTON, LT_LEVEL_GRADIENT, LT_LEVEL_RANDOM };
 enum { LT_RUNNING = -1, LT_CODE_FUNCTION = 11, LT_CODE_DEVICE = 14 };
 
@@ -138,6 +147,7 @@ typedef struct lt_run {
 
     int64_t start_ns, eval_ns, hessian_ns;
     int64_t last_checkpoint_ns;
+    lt_pause pause;
     int64_t allocations_at_2;
     int     code;            /* LT_RUNNING, or why it stopped */
     bool    interrupted, mu_changed; /* mu_changed: since the last accepted step */
@@ -158,7 +168,8 @@ bool lt_oracle_values(lt_run *r, lt_point *p, bool first_trial);
 bool lt_oracle_gradients(lt_run *r, lt_point *p); /* nothing to do when they are there */
 /* The evaluation at the start: failures are the caller's mistakes. Also decides the scaling. */
 lt_status lt_oracle_start(lt_run *r, lt_point *p);
-bool lt_oracle_out_of_time(lt_run *r);
+/* The run was stopped from outside or ran out of time, or had stopped already. */
+bool lt_oracle_stopped(lt_run *r);
 
 void lt_point_measure(const lt_run *r, lt_point *p);           /* violations and phi from values */
 void lt_point_gradients(const lt_run *r, lt_point *p);         /* grad_v and grad_phi */
@@ -230,6 +241,8 @@ void      lt_stop(lt_run *r, int code);
 void      lt_stop_error(lt_run *r, int code);        /* keeps lt_error_text() */
 void      lt_stop_if_lost(lt_run *r);                /* when the device that holds H failed */
 lt_status lt_checkpoint_write(lt_run *r, const char *path);
+void      lt_pause_note(lt_run *r);                  /* before a step is looked for */
+lt_status lt_pause_write(lt_run *r, const char *path); /* a checkpoint when that was given up */
 lt_status lt_checkpoint_read(lt_run *r, const char *path);
 
 #endif

@@ -214,6 +214,55 @@ LT_TEST(a_resumed_run_ends_bit_for_bit_like_one_that_never_stopped)
     unlink(path);
 }
 
+/* Raises a flag at one evaluation, wherever in an iteration that is. */
+typedef struct alarm_clock { example *e; lt_problem *inner; int64_t at, n; int flag; } alarm_clock;
+
+static lt_status evaluate_and_ring(void *ctx, const double *x, const lt_outputs *out)
+{
+    alarm_clock *a = ctx;
+    if (out->f && ++a->n == a->at) a->flag = 1;
+    return lt_problem_evaluate(a->inner, x, out);
+}
+
+static lt_solution *solve_until(example *e, lt_solve_options opt, int64_t at)
+{
+    alarm_clock a = { .e = e, .inner = example_problem(e), .at = at };
+    lt_problem_size size = lt_problem_get_size(a.inner);
+    opt.interrupt = &a.flag;
+    opt.x0 = opt.resume ? NULL : e->x0;
+    lt_solution *s = solve_function(size.n, size.p, size.q, evaluate_and_ring, &a, opt);
+    lt_problem_destroy(a.inner);
+    example_free(e);
+    return s;
+}
+
+LT_TEST(a_run_stopped_inside_a_line_search_goes_on_bit_for_bit)
+{
+    char path[] = "/tmp/lathe-checkpoint-XXXXXX";
+    close(mkstemp(path));
+    int inside = 0;
+    for (int which = 0; which < 5; which++)
+        for (int64_t stop = 1; stop < 75; stop += which == 0 ? 1 : 9) {
+            lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = 1e-6, .maxit = 60 }, first = opt, second = opt;
+            if (which == 3) first.limited_mem_size = second.limited_mem_size = opt.limited_mem_size = 6;
+            if (which == 4) first.compat = second.compat = opt.compat = 1;
+            lt_solution *whole = solve_until(MAKE(), opt, 0);
+            first.checkpoint = path;
+            lt_solution *a = solve_until(MAKE(), first, stop);
+            second.resume = path;
+            if (a->interrupted) {
+                lt_solution *b = solve_until(MAKE(), second, 0);
+                check_same_end(whole, b);
+                lt_solution_destroy(b);
+                inside += a->fn_evals == stop;
+            }
+            lt_solution_destroy(whole);
+            lt_solution_destroy(a);
+        }
+    LT_CHECK(inside > 50); /* stopped right there, most of the time in the middle of an iteration */
+    unlink(path);
+}
+
 LT_TEST(checkpoints_that_do_not_fit_are_refused)
 {
     char path[] = "/tmp/lathe-checkpoint-XXXXXX";
