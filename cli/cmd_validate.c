@@ -37,7 +37,7 @@ static lt_status run(cli_context *c)
     const validate_cli *o = c->options;
     tally t = { .c = c };
     lt_dataset *d;
-    lt_validate_options opt = { o->check_samples, o->check_metadata, (int)o->replays };
+    lt_validate_options opt = { o->check_samples, o->check_metadata, (int)o->replays, dataset_device(c) };
     CLI_TRY(dataset_open(c, o->dataset, &d));
     if (c->json) {
         lt_json_key(c->json, "findings");

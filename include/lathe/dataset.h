@@ -23,6 +23,7 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
     int64_t     shard_index, shard_count;  /* 0, 1 unless a shard */
     bool        has_outputs;
     const char *config, *engine_config, *engine_version, *precision, *creation_date, *sampling_metrics;
+    const char *device;                    /* kind its rollouts ran on: "cpu", "cuda"; "several" after a merge; "" unknown */
     uint64_t    seed, file_bytes;
     int64_t     status[4];                 /* rows by lt_run_status; all done in files that keep none */
 } lt_dataset_info;
@@ -165,8 +166,12 @@ LT_API lt_status lt_replay_to_file(const lt_dataset_config *c, const lt_replay_o
 /* ---- Checking -------------------------------------------------------------------- */
 typedef enum lt_finding_level { LT_FINDING_OK, LT_FINDING_WARNING, LT_FINDING_ERROR } lt_finding_level;
 /* Reads the whole file and tells what it finds. check_samples also replays `replays` finished rows and compares their
-   features; check_metadata also compares labels and parameters with what the configuration gives. */
-typedef struct lt_validate_options { bool check_samples, check_metadata; int replays; } lt_validate_options;
+   features, of files made on the CPU bit for bit; check_metadata also compares labels and parameters with what the configuration gives. */
+typedef struct lt_validate_options {
+    bool check_samples, check_metadata;
+    int  replays;
+    lt_device *device;                     /* where rows are replayed, of the kind that made the file; NULL: the CPU */
+} lt_validate_options;
 typedef void (*lt_finding)(void *ctx, lt_finding_level level, const char *text);
 LT_API lt_status lt_dataset_validate(lt_dataset *d, const lt_validate_options *opt, lt_finding finding, void *ctx);
 

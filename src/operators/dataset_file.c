@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONFIG, ENGINE_CONFIG, ENGINE_VERSION, PRECISION, DATE, METRICS };
+enum { CONFIG, ENGINE_CONFIG, ENGINE_VERSION, PRECISION, DATE, METRICS, DEVICE };
 enum { TRIAL_SECONDS = 60, TRIAL_CPU_SECONDS = 3, TRIAL_OK = 0, TRIAL_REFUSED = 3, TRIAL_ELEMENTS = 1 << 24 };
 
 /* ---- What the file says of itself ------------------------------------------------------------ */
@@ -35,8 +35,9 @@ static lt_status read_texts(lt_dataset *d)
     LT_TRY(read_text(d, "/", "engine_config", ENGINE_CONFIG));
     LT_TRY(read_text(d, "/", "engine_version", ENGINE_VERSION));
     LT_TRY(read_text(d, "/", "precision", PRECISION));
+    LT_TRY(read_text(d, "/", "device", DEVICE));
     const char **to[] = { &d->info.config, &d->info.engine_config, &d->info.engine_version, &d->info.precision, &d->info.creation_date,
-                          &d->info.sampling_metrics };
+                          &d->info.sampling_metrics, &d->info.device };
     for (size_t i = 0; i < LT_LEN(to); i++) *to[i] = d->text[i] ? d->text[i] : "";
     return LT_OK;
 }

@@ -11,7 +11,7 @@ struct lt_dataset {
     char           *path;
     hid_t           file;
     lt_dataset_info info;
-    char           *text[6];            /* of info, owned */
+    char           *text[7];            /* of info, owned */
     lt_dataset_texts_kept *kept;
 };
 

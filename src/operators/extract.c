@@ -197,7 +197,7 @@ static lt_status open_output(extract *e, const char *output)
     e->rows.max_grid = (int)e->in.grid;
     lt_file_content f = { .config = c, .features = e->set, .rows = &e->rows, .total = c->total_samples, .shard_index = e->in.shard_index,
                           .shard_count = e->in.shard_count, .realizations = e->in.realizations, .steps = e->in.steps, .all_features = true,
-                          .precision = (lt_precision)precision, .metrics = e->in.sampling_metrics[0] ? e->in.sampling_metrics : NULL };
+                          .precision = (lt_precision)precision, .device = e->in.device[0] ? e->in.device : NULL, .metrics = e->in.sampling_metrics[0] ? e->in.sampling_metrics : NULL };
     LT_TRY(lt_dataset_file_plan(&f, &e->arena, &e->plan));
     LT_TRY(lt_feature_lane_open(c, e->set, e->in.realizations, e->in.steps, (int)e->in.grid, c->precision, e->opt->device, e->opt->stop, &e->features));
     lt_replay_options replay = lt_replay_defaults();

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "device/backend.h"
 #include "operators/journal.h"
 #include "operators/rollout.h"
 #include "operators/sampling.h"
@@ -70,12 +71,14 @@ static void tell_features(lt_generator *g)
                  g->rows.n, first);
 }
 
+static const char *kind_of_device(const lt_generator *g) { return g->opt->device ? g->opt->device->backend->name : "cpu"; }
+
 static lt_file_content content_of(const lt_generator *g)
 {
     return (lt_file_content){
         .config = g->c, .features = g->set, .rows = &g->rows, .total = g->c->total_samples, .shard_index = g->opt->shard_index,
         .shard_count = g->opt->shard_count, .realizations = g->c->realizations, .steps = g->c->steps, .outputs = g->c->store_trajectories,
-        .all_features = true, .precision = g->info->precision, .date = g->opt->date,
+        .all_features = true, .precision = g->info->precision, .device = kind_of_device(g), .date = g->opt->date,
     };
 }
 
@@ -122,7 +125,7 @@ static lt_status refuse_config(const lt_generator *g, const char *file, const ch
                    g->c->output_path, file + at, now + at);
 }
 
-/* Output path, device, batch size and watchdog may change between runs; nothing else may. */
+/* Output path, number of the device, batch size and watchdog may change between runs; nothing else may. */
 static lt_status compare_config(const lt_generator *g, const char *stored)
 {
     lt_dataset_config *old = NULL;
@@ -148,6 +151,7 @@ static lt_status check_resumable(const lt_generator *g)
     if (!i.engine_version[0]) s = LT_FAIL(LT_ERR_ARGUMENT, "%s: cannot be resumed: lathe did not write it", g->c->output_path);
     else if (strcmp(i.engine_version, lt_version())) s = refuse(g, "engine version", i.engine_version, lt_version());
     else if (strcmp(i.precision, lt_precision_name(g->info->precision))) s = refuse(g, "precision", i.precision, lt_precision_name(g->info->precision));
+    else if (i.device[0] && strcmp(i.device, kind_of_device(g))) s = refuse(g, "device", i.device, kind_of_device(g));
     else if (strcmp(file, now)) s = refuse(g, "shard", file, now);
     else s = compare_config(g, i.config);
     lt_dataset_close(d);

@@ -136,7 +136,7 @@ lt_status lt_dataset_file_create(const char *path, const lt_file_content *f, con
     lt_store_labels labels = { t->unit, t->alias, t->policy, t->noise, t->grid, t->index };
     lt_store_texts texts = {
         .config = f->config_json ? f->config_json : c->json, .engine_config = c->engine_json, .sampling_metrics = f->metrics ? f->metrics : "{}",
-        .precision = lt_precision_name(f->precision), .date = f->date ? f->date : now,
+        .precision = lt_precision_name(f->precision), .device = f->device ? f->device : "cpu", .date = f->date ? f->date : now,
         .registry = f->features ? lt_feature_registry_json(f->features) : "{}", .extraction_config = lt_json_text(extraction),
         .learned = latents, .dimension_names = names, .seed = c->seed,
     };

@@ -38,6 +38,7 @@ typedef struct lt_file_content {       /* what lt_dataset_file_create is told be
     bool                     outputs;
     bool                     all_features; /* false: none, a file of states */
     lt_precision             precision;    /* what runs */
+    const char              *device;       /* the kind it runs on; NULL: the CPU */
     const char              *metrics;      /* JSON; NULL: {} */
     const char              *date;         /* NULL: now */
 } lt_file_content;

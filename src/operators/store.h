@@ -61,7 +61,7 @@ typedef struct lt_store_labels {
 /* Texts of the file's attributes. */
 typedef struct lt_store_texts {
     const char *config, *engine_config, *sampling_metrics; /* JSON */
-    const char *precision, *date;                          /* date: ISO 8601 */
+    const char *precision, *device, *date;                 /* date: ISO 8601 */
     const char *registry, *extraction_config;              /* JSON of the summary features */
     const char *learned;                                   /* what the learned ones are; NULL: unknown */
     const char *const *dimension_names;

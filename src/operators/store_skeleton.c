@@ -110,6 +110,7 @@ static lt_status put_root(skeleton *k)
     note(k, lt_hdf5_put_text(k->file, "engine_version", lt_version()));
     note(k, lt_hdf5_put_text(k->file, "engine_config", k->t->engine_config));
     note(k, lt_hdf5_put_text(k->file, "precision", k->t->precision));
+    note(k, lt_hdf5_put_text(k->file, "device", k->t->device));
     note(k, lt_hdf5_put_int(k->file, "seed", (int64_t)k->t->seed));
     note(k, lt_hdf5_put_text(k->file, "metadata", metadata));
     if (k->p->shard_count > 1) {

@@ -182,7 +182,7 @@ static lt_status check_all(lt_check *k, const lt_validate_options *opt)
     }
     lt_status s = lt_check_shares(k, c);
     if (!s && opt->check_metadata) s = lt_check_metadata(k, c);
-    if (!s && opt->check_samples) s = lt_check_replays(k, c, opt->replays);
+    if (!s && opt->check_samples) s = lt_check_replays(k, c, opt->replays, opt->device);
     lt_dataset_config_destroy(c);
     return s;
 }

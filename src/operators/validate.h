@@ -18,7 +18,8 @@ void lt_check_tell(lt_check *k, lt_finding_level level, const char *format, ...)
 lt_status lt_check_metadata(lt_check *k, const lt_dataset_config *c);
 /* Shares of field families and policies against their weights. */
 lt_status lt_check_shares(lt_check *k, const lt_dataset_config *c);
-/* Features of some finished rows, computed again and compared bit for bit. */
-lt_status lt_check_replays(lt_check *k, const lt_dataset_config *c, int replays);
+/* Features of some finished rows, computed again on a device of the kind that made the file (NULL: the CPU) and compared: bit
+   for bit on the CPU; where the device measured them, up to what its own order of sums changes. */
+lt_status lt_check_replays(lt_check *k, const lt_dataset_config *c, int replays, lt_device *device);
 
 #endif

@@ -29,7 +29,7 @@ void lt_dataset_close(lt_dataset *d) { (void)d; }
 lt_dataset_info lt_dataset_get_info(const lt_dataset *d)
 {
     (void)d;
-    return (lt_dataset_info){ .config = "", .engine_config = "", .engine_version = "", .precision = "", .creation_date = "", .sampling_metrics = "" };
+    return (lt_dataset_info){ .config = "", .engine_config = "", .engine_version = "", .precision = "", .creation_date = "", .sampling_metrics = "", .device = "" };
 }
 
 lt_status lt_dataset_walk(lt_dataset *d, lt_status (*item)(void *ctx, const lt_dataset_item *item), void *ctx)

@@ -54,7 +54,7 @@ static bool read_everything(const char *path)
     }
     lt_status s = lt_dataset_walk(d, ignore_item, &items);
     LT_CHECK(s || items > 0);
-    if (lt_dataset_get_info(d).rows == 4) lt_dataset_validate(d, &(lt_validate_options){ false, true, 0 }, ignore_finding, NULL);
+    if (lt_dataset_get_info(d).rows == 4) lt_dataset_validate(d, &(lt_validate_options){ false, true, 0, NULL }, ignore_finding, NULL);
     lt_dataset_close(d);
     return true;
 }

@@ -120,7 +120,7 @@ static void check_valid(const char *path)
 {
     int n[3] = { 0 };
     lt_dataset *d = open_ok(path);
-    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ true, true, 4 }, count_finding, n));
+    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ true, true, 4, NULL }, count_finding, n));
     LT_CHECK_EQ_INT(n[LT_FINDING_ERROR], 0);
     LT_CHECK(n[LT_FINDING_OK] > 10);
     lt_dataset_close(d);

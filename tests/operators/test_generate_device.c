@@ -101,10 +101,34 @@ LT_TEST(a_run_that_is_stopped_with_rollouts_under_way_can_be_resumed)
     stop = 0;
     opt.progress = NULL;
     opt.resume = true;
+    opt.device = NULL; /* rows of another kind of device would have other last bits */
+    LT_CHECK_FAILS(lt_generate(c, &opt, &info), LT_ERR_ARGUMENT, "its device is null, now it is cpu");
+    opt.device = dev;
     LT_CHECK_OK(lt_generate(c, &opt, &info));
     LT_CHECK_EQ_INT(info.skipped, 2);
     LT_CHECK_EQ_INT(info.samples, ROWS - 2);
     lt_dataset_config_destroy(c);
+    lt_device_close(dev);
+}
+
+static void keep_finding(void *ctx, lt_finding_level level, const char *text)
+{
+    if (strstr(text, "replayed")) snprintf(ctx, 200, "%d %s", (int)level, text);
+}
+
+LT_TEST(files_say_where_they_were_made_and_are_replayed_there_alone)
+{
+    const char *path = scratch("made.h5");
+    char told[200] = "";
+    lt_device *dev;
+    lt_dataset *d;
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    generate(dev, path, "float32", false, 0);
+    LT_CHECK_OK(lt_dataset_open(path, &d));
+    LT_CHECK(strcmp(lt_dataset_get_info(d).device, "null") == 0);
+    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ true, false, 2, NULL }, keep_finding, told));
+    LT_CHECK(strstr(told, "1 rows were not replayed: the file was made on null, this is cpu") != NULL);
+    lt_dataset_close(d);
     lt_device_close(dev);
 }
 
@@ -153,6 +177,12 @@ LT_TEST(features_of_a_gpu_are_close_to_the_cpus_and_independent_of_what_runs_bes
         LT_CHECK(share_apart(one, many, arrays[i], 0) == 0);
         LT_CHECK(share_apart(one, kept, arrays[i], 0) == 0);
     }
+    lt_dataset *d;
+    char told[200] = "";
+    LT_CHECK_OK(lt_dataset_open(many, &d));
+    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ true, false, 3, dev }, keep_finding, told));
+    LT_CHECK(strstr(told, "0 3 rows replayed, features of 0 differ") != NULL);
+    lt_dataset_close(d);
     lt_device_close(dev);
 }
 
