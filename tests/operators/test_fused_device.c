@@ -1,5 +1,5 @@
-/* Fused steps on a GPU against the CPU's float32 steps: one application of the operator, the bounds the
-   specification sets for half precisions. SPDX-License-Identifier: BSD-3-Clause */
+/* Fused steps: what they plan, on the null device; on a GPU against the CPU's float32 steps, one application of
+   the operator, with the bounds the specification sets for half precisions. SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
 #include "lathe/rng.h"
@@ -79,6 +79,38 @@ static void compare(lt_device *dev, const char *what, const lt_operator_spec *s,
     free(exact);
     free(got);
     free(again);
+}
+
+static lt_rollout_info plan(lt_device *dev, const lt_operator_spec *s, lt_precision precision)
+{
+    lt_rollout_options o = lt_rollout_defaults();
+    lt_rollout *r = NULL;
+    o.device = dev, o.precision = precision, o.realizations = 5, o.steps = STEPS;
+    LT_CHECK_OK(lt_rollout_create(s, &o, &r));
+    lt_rollout_info info = lt_rollout_get_info(r);
+    lt_rollout_destroy(r);
+    return info;
+}
+
+LT_TEST(steps_are_planned_where_they_fit_and_say_why_elsewhere)
+{
+    lt_device *dev = NULL;
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    enum { AROUND = 2 }; /* noise, and what is not finite */
+    lt_operator_spec s = variant(4, 64, 3, 128);
+    lt_rollout_info info = plan(dev, &s, LT_PRECISION_FLOAT16);
+    LT_CHECK(!strcmp(info.step, "fused") && !info.step_reason[0]);
+    LT_CHECK_EQ_INT(info.kernels_per_step, 9 + 2 + 1 + 1 + AROUND); /* norms inside; two projections; one join; the output */
+    LT_CHECK(info.arena_bytes > 3LL * 5 * 128 * 128 * 256 * 2);     /* three maps, and weights and sums */
+    LT_CHECK(info.arena_bytes < 4LL * 5 * 128 * 128 * 256 * 2);
+    s.num_layers = 3; /* no residual blocks: a launch per convolution, and the output */
+    LT_CHECK_EQ_INT(plan(dev, &s, LT_PRECISION_BFLOAT16).kernels_per_step, 4 + 1 + AROUND);
+    info = plan(dev, &s, LT_PRECISION_FLOAT32);
+    LT_CHECK(!strcmp(info.step, "graph") && strstr(info.step_reason, "half precision"));
+    s.grid = 16;
+    info = plan(dev, &s, LT_PRECISION_FLOAT16);
+    LT_CHECK(!strcmp(info.step, "graph") && strstr(info.step_reason, "32 x 32"));
+    lt_device_close(dev);
 }
 
 LT_TEST(steps_of_every_architecture_agree_with_the_cpu)

@@ -77,14 +77,20 @@ static bool shapes_fit(const lt_operator_spec *spec)
     return widest <= LT_FUSED_MAX_CHANNELS && lt_conv_shape_choose(&wide) && lt_conv_shape_choose(&stem);
 }
 
-bool lt_fused_cnn_fits(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, char why[static 160])
+/* The null device plans as if it had them. */
+static bool has_tensor_cores(lt_device *dev)
 {
     lt_device_info info;
+    if (!strcmp(dev->backend->name, "null")) return true;
+    return !strcmp(dev->backend->name, "cuda") && !lt_device_describe(dev, &info) && !strncmp(info.features, "sm_90", 5);
+}
+
+bool lt_fused_cnn_fits(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, char why[static 160])
+{
     const char *reason = NULL;
     if (spec->kind != LT_OPERATOR_CNN) reason = "only CNN operators have fused steps";
     else if (precision == LT_PRECISION_FLOAT32) reason = "fused steps compute in half precision";
-    else if (strcmp(dev->backend->name, "cuda") || lt_device_describe(dev, &info) || strncmp(info.features, "sm_90", 5))
-        reason = "fused steps need the tensor cores of sm_90";
+    else if (!has_tensor_cores(dev)) reason = "fused steps need the tensor cores of sm_90";
     else if (spec->grid < 2 * LT_FUSED_TILE) reason = "fused steps work on grids of 32 x 32 and more";
     else if (noise_number(spec) < 0) reason = "this noise is added channel by channel";
     else if (!shapes_fit(spec)) reason = "its maps or kernels are too wide for shared memory";
