@@ -63,6 +63,7 @@ static lt_status put_json(lt_dataset *d, const lt_dataset_info *i, const char *p
     lt_json_field_bool(j, "outputs", i->has_outputs);
     lt_json_field_string(j, "engine_version", i->engine_version);
     lt_json_field_string(j, "precision", i->precision);
+    lt_json_field_string(j, "device", i->device);
     lt_json_field_string(j, "creation_date", i->creation_date);
     lt_json_field_int(j, "seed", (int64_t)i->seed);
     lt_json_field_int(j, "shard_index", i->shard_index);

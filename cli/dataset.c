@@ -44,6 +44,9 @@ lt_replay_options dataset_replay_options(const cli_context *c, lt_dataset *d)
             o.has_precision = true;
         }
     o.device = dataset_device(c);
+    const char *here = o.device ? lt_device_id(o.device) : "cpu";
+    if (i.device[0] && strncmp(here, i.device, strlen(i.device)) && !c->common.quiet)
+        fprintf(stderr, "lathe: the file was made on %s, its rows are replayed on %s: states may differ (--device)\n", i.device, here);
     return o;
 }
 
