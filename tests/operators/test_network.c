@@ -5,6 +5,7 @@
 
 #include "lathe/rng.h"
 #include "operators/network.h"
+#include "operators/weights.h"
 
 #define SEED 7
 
@@ -216,6 +217,62 @@ LT_TEST(groups_are_the_largest_divisor_up_to_32)
 {
     static const int64_t want[][2] = { { 1, 1 }, { 9, 9 }, { 18, 18 }, { 32, 32 }, { 33, 11 }, { 36, 18 }, { 37, 1 }, { 64, 32 }, { 80, 20 }, { 96, 32 } };
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) LT_CHECK_EQ_INT(lt_group_count(want[i][0]), want[i][1]);
+}
+
+/* ---- Several samples at once ------------------------------------------------------------------------------ */
+
+/* The step of `batch` samples as one program: states and noise [batch, ...] to the next states. */
+static void run_batch(const lt_operator_spec *s, const lt_operator_weights *w, int64_t batch, const float *state, const float *noise, float *next)
+{
+    lt_network n;
+    lt_program *p = NULL;
+    const void *input[512];
+    float keep = 0.25f, gain = 0.75f;
+    LT_CHECK_OK(lt_network_create_batch(s, batch, &n));
+    LT_CHECK_OK(lt_program_create(n.graph, &n.next, 1, NULL, &p));
+    LT_CHECK(n.n_tensors == w->network.n_tensors && n.n_floats == w->network.n_floats && n.flops == w->network.flops);
+    input[LT_STEP_STATE] = state, input[LT_STEP_NOISE] = noise, input[LT_STEP_KEEP] = &keep, input[LT_STEP_GAIN] = &gain;
+    for (int i = 0; i < n.n_tensors; i++) input[LT_STEP_TENSORS + i] = w->block + n.tensor[i].offset;
+    if (p) LT_CHECK_OK(lt_program_run(p, input, (void *[]){ next }));
+    lt_program_destroy(p);
+    lt_network_release(&n);
+}
+
+static void check_batch(lt_operator_spec s, const char *what)
+{
+    enum { BATCH = 3, MOST = BATCH * 64 * 20 * 20 };
+    static float state[MOST], noise[MOST], together[MOST], apart[MOST];
+    int64_t field = 3 * (int64_t)s.grid * s.grid;
+    lt_noise_shape at = lt_network_noise(&s);
+    int64_t per = at.channels * (at.by_channel ? 1 : (int64_t)s.grid * s.grid);
+    lt_operator_weights *w = NULL;
+    lt_draws d = lt_draws_make(SEED, "test", 1, 0, 0), e = lt_draws_make(SEED, "test", 2, 0, 0);
+    LT_CHECK(BATCH * per <= MOST && BATCH * field <= MOST);
+    LT_CHECK_OK(lt_draws_normal_f32(&d, 0, BATCH * field, state));
+    LT_CHECK_OK(lt_draws_normal_f32(&e, 0, BATCH * per, noise));
+    LT_CHECK_OK(lt_operator_weights_create(&s, &w));
+    LT_CHECK_OK(lt_operator_weights_draw(w, SEED, 3));
+    run_batch(&s, w, BATCH, state, noise, together);
+    for (int64_t b = 0; b < BATCH; b++) run_batch(&s, w, 1, state + b * field, noise + b * per, apart + b * field);
+    double worst = 0;
+    for (int64_t i = 0; i < BATCH * field; i++) worst = fmax(worst, fabs((double)together[i] - apart[i]) / fmax(1, fabs((double)apart[i])));
+    if (!(worst <= 1e-5)) LT_TEST_FAIL("%s: samples together differ from samples alone by %.3g", what, worst);
+    lt_operator_weights_destroy(w);
+}
+
+LT_TEST(samples_of_a_batch_never_meet)
+{
+    for (int norm = 0; norm < LT_NORM_COUNT; norm++)
+        for (int noise = 0; noise < LT_NOISE_COUNT; noise++) {
+            lt_operator_spec s = small_cnn();
+            s.normalization = (lt_normalization)norm, s.noise = (lt_noise)noise, s.num_layers = noise == LT_NOISE_LAPLACE ? 4 : 2;
+            s.circular_padding = noise == LT_NOISE_DROPOUT;
+            check_batch(s, lt_normalization_name(s.normalization));
+        }
+    lt_operator_spec s = small_uafno();
+    check_batch(s, "uafno");
+    s.noise = LT_NOISE_MULTIPLICATIVE, s.normalization = LT_NORM_GROUP;
+    check_batch(s, "uafno, group");
 }
 
 LT_TEST_MAIN()
