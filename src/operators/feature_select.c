@@ -48,15 +48,23 @@ static float select_rank(float *x, int64_t n, int64_t k)
 }
 
 /* Counts in four tables, so that equal neighbours do not wait for each other. */
-static void count_buckets(const uint16_t *bucket, int64_t n, uint32_t *count)
+static void count_buckets(const uint16_t *bucket, int64_t n, int n_buckets, uint32_t *count)
 {
     uint32_t table[4][LT_BUCKETS];
-    memset(table, 0, sizeof table);
+    for (int k = 0; k < 4; k++) memset(table[k], 0, (size_t)n_buckets * sizeof table[k][0]);
     int64_t i = 0;
     for (; i + 4 <= n; i += 4)
         for (int k = 0; k < 4; k++) table[k][bucket[i + k]]++;
     for (; i < n; i++) table[0][bucket[i]]++;
-    for (int b = 0; b < LT_BUCKETS; b++) count[b] = table[0][b] + table[1][b] + table[2][b] + table[3][b];
+    for (int b = 0; b < n_buckets; b++) count[b] = table[0][b] + table[1][b] + table[2][b] + table[3][b];
+}
+
+/* Small fields would spend their time on empty buckets. */
+static int bucket_count(int64_t n)
+{
+    int buckets = 64;
+    while (buckets < LT_BUCKETS && buckets < n) buckets *= 2;
+    return buckets;
 }
 
 void lt_order_statistics(const lt_field_plan *p, lt_field_work *w, const float *u, float lo, float hi, const int64_t *rank, int n_ranks,
@@ -65,14 +73,15 @@ void lt_order_statistics(const lt_field_plan *p, lt_field_work *w, const float *
     enum { MAX_RANKS = 16 };
     int64_t n = p->n, first[MAX_RANKS], gathered[MAX_RANKS], before = 0, total = 0;
     uint32_t count[LT_BUCKETS];
-    uint8_t mark[LT_BUCKETS] = { 0 };
-    int list_of[MAX_RANKS], n_lists = 0;
-    float scale = (float)((LT_BUCKETS - 1) / ((double)hi - (double)lo));
+    uint8_t mark[LT_BUCKETS];
+    int list_of[MAX_RANKS], n_lists = 0, n_buckets = bucket_count(n);
+    float scale = (float)((n_buckets - 1) / ((double)hi - (double)lo));
     if (!(hi > lo) || !isfinite(scale) || !isfinite(hi - lo)) scale = 0; /* one bucket: plain selection */
-    p->loops->buckets(u, n, lo, scale, LT_BUCKETS - 1, w->bucket);
-    count_buckets(w->bucket, n, count);
+    memset(mark, 0, (size_t)n_buckets * sizeof *mark);
+    p->loops->buckets(u, n, lo, scale, n_buckets - 1, w->bucket);
+    count_buckets(w->bucket, n, n_buckets, count);
     int64_t below[MAX_RANKS];                                            /* values under each list's bucket */
-    for (int b = 0, k = 0; b < LT_BUCKETS && k < n_ranks; before += count[b++]) {
+    for (int b = 0, k = 0; b < n_buckets && k < n_ranks; before += count[b++]) {
         if (rank[k] >= before + count[b]) continue;
         mark[b] = (uint8_t)++n_lists;
         first[n_lists - 1] = gathered[n_lists - 1] = total;
