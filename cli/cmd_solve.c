@@ -233,7 +233,7 @@ static lt_status deliver(solve_job *j, const lt_solution *s, const solve_cli *o)
 /* A run that cannot begin was asked for wrongly: its files, its options, or its start. */
 static lt_status blame_start(lt_status s)
 {
-    return s == LT_ERR_NUMERIC ? cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text()) : cli_blame_input(s);
+    return s == LT_ERR_NUMERIC || s == LT_ERR_MISMATCH ? cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text()) : cli_blame_input(s);
 }
 
 static lt_status solve_once(solve_job *j, const solve_cli *o)

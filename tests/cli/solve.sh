@@ -57,6 +57,7 @@ if command -v python3 >/dev/null 2>&1; then
 fi
 printf 'nonsense' >"$work/bad.ckpt"
 run 2 solve example:C2 --resume "$work/bad.ckpt"; says err "bad.ckpt"
+run 2 solve example:B1 --resume "$work/c2.ckpt"; says err "made with n 80"
 
 # Several starts: best first, the same for every number of threads
 run 0 solve "$work/rosen.lt" --starts 4 --json --set num_threads=1; cp "$work/out" "$work/one"
