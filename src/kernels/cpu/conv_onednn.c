@@ -3,7 +3,9 @@
    in; other layouts and half types are brought there piece by piece, in cache.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv_bands.h"
+#include "kernels/cpu/conv_slab.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/onednn_post.h"
 #include "kernels/host_kernel.h"
 #include "kernels/rows.h"
 
@@ -27,18 +29,11 @@ typedef struct lane {
     dnnl_memory_t bias;
 } lane;
 
-/* bias and activation taken over from an epilogue */
-typedef struct post_ops {
-    bool found;
-    int  bias_arg, out_arg;   /* of the epilogue; bias_arg 0 = none */
-    dnnl_alg_kind_t activation;
-} post_ops;
-
 typedef struct conv_kernel {
     lt_host_kernel host;
     lt_conv_shape s;
     lt_conv_bands bands;
-    post_ops post;
+    lt_dnnl_post post;
     bool direct;              /* x and y are already as oneDNN reads them, with the channels last */
     bool native;              /* computed in bf16; else in f32 */
     int n_variants, n_lanes;
@@ -50,66 +45,6 @@ typedef struct conv_kernel {
     size_t w_count, w_bytes;  /* plain elements, blocked bytes */
     size_t plain_at, blocked_at, reorder_at, lane_at, lane_bytes, x_bytes, y_bytes, pad_bytes;
 } conv_kernel;
-
-/* ---- Recognising bias and activation ------------------------------------------------------- */
-static bool is_dense(const lt_affine *v, const lt_shape *s)
-{
-    int64_t at = 1;
-    for (int d = s->rank - 1; d >= 0; at *= s->dim[d--])
-        if (s->dim[d] != 1 && v->stride[d] != at) return false;
-    return v->offset == 0;
-}
-
-static bool is_per_channel(const lt_affine *v, const lt_shape *s, int channel)
-{
-    for (int d = 0; d < s->rank; d++)
-        if (s->dim[d] != 1 && v->stride[d] != (d == channel)) return false;
-    return v->offset == 0;
-}
-
-static dnnl_alg_kind_t activation_of(lt_op op)
-{
-    switch (op) {
-    case LT_OP_RELU: return dnnl_eltwise_relu;
-    case LT_OP_GELU: return dnnl_eltwise_gelu_erf;
-    case LT_OP_TANH: return dnnl_eltwise_tanh;
-    case LT_OP_SIGMOID: return dnnl_eltwise_logistic;
-    default: return dnnl_alg_kind_undef;
-    }
-}
-
-/* y -> activation(y + bias[channel]), either part optional, stored once in f32. */
-static post_ops recognise(const lt_problem_key *p)
-{
-    post_ops post = { .activation = dnnl_alg_kind_undef }, none = post;
-    const lt_fused *f = p->epilogue;
-    if (!f || f->n_stores != 1 || f->n_reduces || f->n_consts || f->n_loads < 1 || f->n_loads > 2) return none;
-    int channel = p->attr->u.conv.channels_last ? 3 : 1, raw = -1, bias = -1, step = 0;
-    for (int i = 0; i < f->n_loads; i++) {
-        const lt_fused_load *l = &f->loads[i];
-        if (l->from != LT_F32) return none;
-        if (l->arg == 0 && is_dense(&l->view, &f->domain)) raw = l->reg;
-        else if (l->arg > 0 && is_per_channel(&l->view, &f->domain, channel)) bias = l->reg, post.bias_arg = l->arg;
-    }
-    if (raw < 0 || (f->n_loads == 2) != (bias >= 0)) return none;
-    int value = raw;
-    if (bias >= 0) {
-        const lt_fused_step *add = &f->steps[step++];
-        if (f->n_steps < 1 || add->op != LT_OP_ADD) return none;
-        if (!(add->src[0] == raw && add->src[1] == bias) && !(add->src[1] == raw && add->src[0] == bias)) return none;
-        value = add->reg;
-    }
-    if (step < f->n_steps) {
-        post.activation = activation_of(f->steps[step].op);
-        if (post.activation == dnnl_alg_kind_undef || f->steps[step].src[0] != value) return none;
-        value = f->steps[step++].reg;
-    }
-    const lt_fused_store *store = f->stores;
-    if (step != f->n_steps || store->reg != value || store->to != LT_F32 || !is_dense(&store->view, &f->domain)) return none;
-    post.out_arg = store->arg;
-    post.found = true;
-    return post;
-}
 
 /* ---- Making primitives ------------------------------------------------------------------------ */
 static dnnl_data_type_t type_of(const conv_kernel *v) { return v->native ? dnnl_bf16 : dnnl_f32; }
@@ -338,65 +273,6 @@ static void conv_release(lt_host_kernel *h)
     lt_free(v->variant_of);
 }
 
-/* ---- Packing: any layout and float type to f32 with the channels last, and back ---------------- */
-enum { TILE = 16 };
-
-/* dst (pixels, c) = src (c, pixels) with `plane` elements between channels. */
-static void channels_to_last(float *dst, const float *src, int64_t plane, int64_t pixels, int64_t c)
-{
-    for (int64_t p0 = 0; p0 < pixels; p0 += TILE)
-        for (int64_t c0 = 0; c0 < c; c0 += TILE)
-            for (int64_t p = p0; p < LT_MIN(pixels, p0 + TILE); p++)
-                for (int64_t i = c0; i < LT_MIN(c, c0 + TILE); i++) dst[p * c + i] = src[i * plane + p];
-}
-
-static void channels_to_first(float *dst, const float *src, int64_t plane, int64_t pixels, int64_t c)
-{
-    for (int64_t c0 = 0; c0 < c; c0 += TILE)
-        for (int64_t p0 = 0; p0 < pixels; p0 += TILE)
-            for (int64_t i = c0; i < LT_MIN(c, c0 + TILE); i++)
-                for (int64_t p = p0; p < LT_MIN(pixels, p0 + TILE); p++) dst[i * plane + p] = src[p * c + i];
-}
-
-/* One side of the convolution: rows [row, row + rows) of n images of (h, w, c). */
-typedef struct slab { lt_dtype t; bool last; int64_t image, n, c, h, w, row, rows; } slab;
-
-static void pack(const slab *b, float *dst, const char *src, float *half)
-{
-    size_t size = lt_dtype_size(b->t);
-    int64_t pixels = b->rows * b->w, plane = b->h * b->w;
-    for (int64_t i = 0; i < b->n; i++, dst += pixels * b->c) {
-        const char *image = src + (size_t)((b->image + i) * plane * b->c) * size;
-        if (b->last) {
-            lt_convert(LT_F32, dst, b->t, image + (size_t)(b->row * b->w * b->c) * size, pixels * b->c);
-        } else if (b->t == LT_F32) {
-            channels_to_last(dst, (const float *)(const void *)image + b->row * b->w, plane, pixels, b->c);
-        } else {
-            for (int64_t c = 0; c < b->c; c++)
-                lt_convert(LT_F32, half + c * pixels, b->t, image + (size_t)(c * plane + b->row * b->w) * size, pixels);
-            channels_to_last(dst, half, pixels, pixels, b->c);
-        }
-    }
-}
-
-static void unpack(const slab *b, char *dst, const float *src, float *half)
-{
-    size_t size = lt_dtype_size(b->t);
-    int64_t pixels = b->rows * b->w, plane = b->h * b->w;
-    for (int64_t i = 0; i < b->n; i++, src += pixels * b->c) {
-        char *image = dst + (size_t)((b->image + i) * plane * b->c) * size;
-        if (b->last) {
-            lt_convert(b->t, image + (size_t)(b->row * b->w * b->c) * size, LT_F32, src, pixels * b->c);
-        } else if (b->t == LT_F32) {
-            channels_to_first((float *)(void *)image + b->row * b->w, src, plane, pixels, b->c);
-        } else {
-            channels_to_first(half, src, pixels, pixels, b->c);
-            for (int64_t c = 0; c < b->c; c++)
-                lt_convert(b->t, image + (size_t)(c * plane + b->row * b->w) * size, LT_F32, half + c * pixels, pixels);
-        }
-    }
-}
-
 /* ---- Running ------------------------------------------------------------------------------------- */
 typedef struct conv_job {
     const conv_kernel *v;
@@ -443,8 +319,8 @@ static lt_status run_part(const conv_job *j, int64_t item, int lane_index)
     int64_t k = item / v->bands.n_tasks, task = item % v->bands.n_tasks;
     lt_conv_part part = lt_conv_part_of(s, p->op, &v->bands, task);
     bool last = s->win.channels_last;
-    slab sx = { dgrad ? p->out.dtype : p->in[0].dtype, last, part.image, part.n_images, s->c, s->h, s->w, part.x_row, part.x_rows };
-    slab sy = { wgrad ? p->in[1].dtype : dgrad ? p->in[0].dtype : p->out.dtype, last, part.image, part.n_images, s->o, s->oh, s->ow, part.y_row, part.y_rows };
+    lt_conv_slab sx = { dgrad ? p->out.dtype : p->in[0].dtype, last, part.image, part.n_images, s->c, s->h, s->w, part.x_row, part.x_rows };
+    lt_conv_slab sy = { wgrad ? p->in[1].dtype : dgrad ? p->in[0].dtype : p->out.dtype, last, part.image, part.n_images, s->o, s->oh, s->ow, part.y_row, part.y_rows };
     char *x = j->x + k * j->x_step, *y = j->y + k * j->y_step;
     char *w = wgrad ? j->scratch + v->blocked_at + (size_t)item * v->w_bytes : j->w;
     int64_t size = v->native ? 2 : 4;
@@ -453,11 +329,11 @@ static lt_status run_part(const conv_job *j, int64_t item, int lane_index)
                        y + ((part.image * s->oh + part.y_row) * s->ow * s->o) * size, w);
     float *px = (float *)(void *)lane_part(j, lane_index, 0), *py = (float *)(void *)lane_part(j, lane_index, v->x_bytes);
     float *half = (float *)(void *)lane_part(j, lane_index, v->x_bytes + v->y_bytes);
-    if (!dgrad) pack(&sx, px, x, half);
-    if (p->op != LT_OP_CONV2D) pack(&sy, py, y, half);
+    if (!dgrad) lt_conv_slab_pack(&sx, px, x, half);
+    if (p->op != LT_OP_CONV2D) lt_conv_slab_pack(&sy, py, y, half);
     LT_TRY(execute(j, v->variant_of[task], lane_index, px, py, w));
-    if (dgrad) unpack(&sx, x, px, half);
-    if (p->op == LT_OP_CONV2D) unpack(&sy, y, py, half);
+    if (dgrad) lt_conv_slab_unpack(&sx, x, px, half);
+    if (p->op == LT_OP_CONV2D) lt_conv_slab_unpack(&sy, y, py, half);
     return LT_OK;
 }
 
@@ -602,7 +478,7 @@ static lt_status prepare(const lt_problem_key *p, const char *name, bool native,
     v->bands = lt_conv_bands_of(&v->s, p->op, 150e6, p->op == LT_OP_CONV2D_WGRAD ? 16 : 1024);
     v->direct = v->s.win.channels_last && (p->out.dtype == LT_F32 || native);
     v->w_count = (size_t)(v->s.o * (v->s.c / v->s.groups) * v->s.win.kernel[0] * v->s.win.kernel[1]);
-    v->post = p->out.dtype == LT_F32 && p->op == LT_OP_CONV2D ? recognise(p) : (post_ops){ .activation = dnnl_alg_kind_undef };
+    v->post = p->out.dtype == LT_F32 && p->op == LT_OP_CONV2D ? lt_dnnl_post_of(p) : (lt_dnnl_post){ .activation = dnnl_alg_kind_undef };
     int token = lt_onednn_enter();
     lt_status s = make_all(v);
     lt_onednn_leave(token);

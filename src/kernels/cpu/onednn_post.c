@@ -1,0 +1,61 @@
+/* Bias and activation that oneDNN applies by itself, recognised in an epilogue. SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cpu/onednn_post.h"
+
+static bool is_dense(const lt_affine *v, const lt_shape *s)
+{
+    int64_t at = 1;
+    for (int d = s->rank - 1; d >= 0; at *= s->dim[d--])
+        if (s->dim[d] != 1 && v->stride[d] != at) return false;
+    return v->offset == 0;
+}
+
+static bool is_per_channel(const lt_affine *v, const lt_shape *s, int channel)
+{
+    for (int d = 0; d < s->rank; d++)
+        if (s->dim[d] != 1 && v->stride[d] != (d == channel)) return false;
+    return v->offset == 0;
+}
+
+static dnnl_alg_kind_t activation_of(lt_op op)
+{
+    switch (op) {
+    case LT_OP_RELU: return dnnl_eltwise_relu;
+    case LT_OP_GELU: return dnnl_eltwise_gelu_erf;
+    case LT_OP_TANH: return dnnl_eltwise_tanh;
+    case LT_OP_SIGMOID: return dnnl_eltwise_logistic;
+    default: return dnnl_alg_kind_undef;
+    }
+}
+
+/* y -> activation(y + bias[channel]), either part optional, stored once in f32. */
+lt_dnnl_post lt_dnnl_post_of(const lt_problem_key *p)
+{
+    lt_dnnl_post post = { .activation = dnnl_alg_kind_undef }, none = post;
+    const lt_fused *f = p->epilogue;
+    if (!f || f->n_stores != 1 || f->n_reduces || f->n_consts || f->n_loads < 1 || f->n_loads > 2) return none;
+    int channel = p->attr->u.conv.channels_last ? 3 : 1, raw = -1, bias = -1, step = 0;
+    for (int i = 0; i < f->n_loads; i++) {
+        const lt_fused_load *l = &f->loads[i];
+        if (l->from != LT_F32) return none;
+        if (l->arg == 0 && is_dense(&l->view, &f->domain)) raw = l->reg;
+        else if (l->arg > 0 && is_per_channel(&l->view, &f->domain, channel)) bias = l->reg, post.bias_arg = l->arg;
+    }
+    if (raw < 0 || (f->n_loads == 2) != (bias >= 0)) return none;
+    int value = raw;
+    if (bias >= 0) {
+        const lt_fused_step *add = &f->steps[step++];
+        if (f->n_steps < 1 || add->op != LT_OP_ADD) return none;
+        if (!(add->src[0] == raw && add->src[1] == bias) && !(add->src[1] == raw && add->src[0] == bias)) return none;
+        value = add->reg;
+    }
+    if (step < f->n_steps) {
+        post.activation = activation_of(f->steps[step].op);
+        if (post.activation == dnnl_alg_kind_undef || f->steps[step].src[0] != value) return none;
+        value = f->steps[step++].reg;
+    }
+    const lt_fused_store *store = f->stores;
+    if (step != f->n_steps || store->reg != value || store->to != LT_F32 || !is_dense(&store->view, &f->domain)) return none;
+    post.out_arg = store->arg;
+    post.found = true;
+    return post;
+}

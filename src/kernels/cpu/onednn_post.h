@@ -1,0 +1,17 @@
+/* Bias and activation that oneDNN applies by itself. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_KERNELS_CPU_ONEDNN_POST_H
+#define LT_KERNELS_CPU_ONEDNN_POST_H
+
+#include "kernels/cpu/onednn_api.h"
+#include "kernels/kernel_table.h"
+
+typedef struct lt_dnnl_post {
+    bool found;
+    int  bias_arg, out_arg;   /* of the epilogue; bias_arg 0 = none */
+    dnnl_alg_kind_t activation; /* dnnl_alg_kind_undef: none */
+} lt_dnnl_post;
+
+/* What a convolution's epilogue does, when it is no more than this. */
+lt_dnnl_post lt_dnnl_post_of(const lt_problem_key *p);
+
+#endif
