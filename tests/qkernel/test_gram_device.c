@@ -165,10 +165,15 @@ LT_TEST(a_matrix_that_stays)
     lt_device *dev = device(&computes);
     setup s = usual(300, 0, 6, 2);
     lt_gram *g;
+    s.opt.normalize = true;
     LT_CHECK_OK(lt_gram_create(dev, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &g));
     LT_CHECK(!lt_gram_device_matrix(g));
     LT_CHECK_OK(lt_gram_fill(g, &(lt_rows){ x, LT_F64, s.n, s.q, 0 }, NULL, NULL));
     LT_CHECK(lt_gram_device_matrix(g) != NULL);
+    LT_CHECK_OK(lt_stream_copy(lt_device_stream(dev), far, lt_gram_device_matrix(g), (size_t)(s.n * s.n) * sizeof *far, LT_TRANSFER_D2H, false));
+    LT_CHECK_OK(lt_stream_sync(lt_device_stream(dev)));
+    fill(NULL, &s, near);
+    if (computes) LT_CHECK(worst(s.n * s.n) <= 1e-12);
     LT_CHECK_OK(lt_gram_fill(g, &(lt_rows){ x, LT_F64, s.n, s.q, 0 }, NULL, far));
     LT_CHECK(!lt_gram_device_matrix(g));
     lt_gram_destroy(g);

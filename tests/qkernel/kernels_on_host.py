@@ -1,0 +1,279 @@
+"""Runs kernel texts of Gram matrices on the host, a thread for each of theirs, and checks what they compute.
+
+    python3 kernels_on_host.py FOLDER_OF_TEXTS
+
+No GPU is needed: what a text asks of one (shared memory, barriers, tensor cores, copies) is stood in for by plain C++.
+Exits with 77 where there is no C++20 compiler. SPDX-License-Identifier: BSD-3-Clause
+"""
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TEXTS = Path(sys.argv[1])
+
+# ---- what a text finds on a GPU ----
+
+SHIM = r"""
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cmath>
+#include <complex>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+using std::max;
+typedef unsigned long long u64;
+typedef std::complex<double> complex_t;
+struct double2 { double x, y; };
+struct uint4 { unsigned x, y, z, w; };
+struct int2 { int x, y; };
+struct index3 { unsigned x; };
+static thread_local index3 threadIdx;
+static index3 blockIdx, gridDim, blockDim;
+static double2 make_double2(double x, double y) { return { x, y }; }
+static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return { x, y, z, w }; }
+static unsigned __float_as_uint(float f) { unsigned u; memcpy(&u, &f, 4); return u; }
+static int __double2hiint(double v) { long long x; memcpy(&x, &v, 8); return (int)(x >> 32); }
+static void atomicAdd(u64 *p, u64 v) { std::atomic_ref<u64>(*p) += v; }
+static void atomicMin(u64 *p, u64 v) { std::atomic_ref<u64> r(*p); for (u64 o = r; v < o && !r.compare_exchange_weak(o, v);); }
+static void __nanosleep(int) {}
+static std::barrier<> *block_barrier, *warp_barrier[8];
+static void __syncthreads() { block_barrier->arrive_and_wait(); }
+double2 dynamic_shared[1 << 16];
+static int failures;
+static void check(bool good, const char *what, double got) { if (!good) printf("FAIL %s: %g\n", what, got), failures++; }
+
+/* Blocks one after the other: none of those tested here waits for another. */
+template <class F> static void launch(unsigned blocks, unsigned threads, F body)
+{
+    gridDim = { blocks }, blockDim = { threads };
+    for (unsigned b = 0; b < blocks; b++) {
+        std::barrier<> all(threads);
+        std::vector<std::thread> running;
+        blockIdx = { b }, block_barrier = &all;
+        for (unsigned t = 0; t < threads; t++) running.emplace_back([=] { threadIdx = { t }; body(); });
+        for (auto &t : running) t.join();
+    }
+}
+"""
+
+# The product of 16 x 4 and 4 x 8 numbers that a warp holds in its registers.
+MULTIPLY = r"""
+static double of_a[8][32][2], of_b[8][32];
+static void multiply(double c[4], const double a[2], double b)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    of_a[warp][lane][0] = a[0], of_a[warp][lane][1] = a[1], of_b[warp][lane] = b;
+    warp_barrier[warp]->arrive_and_wait();
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++) c[i] += of_a[warp][lane / 4 * 4 + k][i / 2] * of_b[warp][(2 * (lane % 4) + i % 2) * 4 + k];
+    warp_barrier[warp]->arrive_and_wait();
+}
+"""
+
+
+def without(text, name, instead):
+    """The text with the definition of one function replaced."""
+    begin = re.search(r"^static __device__ [^\n]*\b" + name + r"\(", text, re.M).start()
+    at, depth = text.index("{", begin), 0
+    while True:
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        at += 1
+        if depth == 0:
+            return text[:begin] + instead + text[at:]
+
+
+def read(*names):
+    text = "".join((TEXTS / n).read_text() for n in names)
+    text = re.sub(r"extern __shared__ \w+ (\w+)\[\];", r"static auto &\1 = dynamic_shared;", text)
+    return text.replace("__shared__", "static")
+
+
+# ---- states of two stages ----
+
+STATES = r"""
+int main()
+{
+    const int n = 3;
+    const i64 D = (i64)1 << Q;
+    std::vector<su2> gates(n * 2 * Q);
+    for (auto &g : gates) {
+        double a = rand(), b = rand(), c = rand();
+        g = { cos(a) * cos(b), cos(a) * sin(b), sin(a) * cos(c), sin(a) * sin(c) };
+    }
+    std::vector<amplitude_t> got(n * D);
+    job j = { n, 2, 1, 1, 1 };
+    launch(2, THREADS, [&] { two_stages(&j, gates.data(), got.data()); });
+    double worst = 0;
+    for (int r = 0; r < n; r++) {
+        std::vector<complex_t> v(D);
+        for (i64 b = 0; b < D; b++) {
+            complex_t p = 1;
+            i64 o = b;
+            for (int k = 0; k < Q; k++) {
+                su2 g = gates[2 * r * Q + k];
+                p *= b >> (Q - 1 - k) & 1 ? complex_t(g.br, g.bi) : complex_t(g.ar, g.ai);
+            }
+            for (int k = 0; k < Q; k++) /* the ring, gate by gate */
+                if (o >> (Q - 1 - k) & 1) o ^= (i64)1 << (Q - 1 - (k + 1) % Q);
+            v[o] = p;
+        }
+        for (int k = 0; k < Q; k++) {
+            su2 g = gates[(2 * r + 1) * Q + k];
+            complex_t a(g.ar, g.ai), b(g.br, g.bi);
+            i64 bit = (i64)1 << (Q - 1 - k);
+            for (i64 i = 0; i < D; i++) {
+                if (i & bit) continue;
+                complex_t x = v[i], y = v[i | bit];
+                v[i] = a * x - conj(b) * y, v[i | bit] = b * x + conj(a) * y;
+            }
+        }
+        for (i64 i = 0; i < D; i++) worst = fmax(worst, std::abs(complex_t(got[r * D + i].x, got[r * D + i].y) - v[i]));
+    }
+    check(worst < (sizeof(REAL_T) == 4 ? 1e-7 : 1e-15), "states of two stages, off by", worst);
+    return failures;
+}
+"""
+
+# ---- tiles: every entry written, the right number in it, those that are not finite found and mended ----
+
+TILES = r"""
+static const int n = 100, padded = 128, BAD = 70;
+static std::vector<double> K;
+
+template <class F, class G> static void fill(bool half, std::vector<double> &roots, int tile_rows, int tile_columns, F run, G want, bool poisoned)
+{
+    tile_faults faults = { 0, ~0ull };
+    tile_job j = {};
+    std::vector<int2> tiles;
+    j.n_rows = j.n_columns = j.pitch = j.mirror_pitch = n, j.half = j.mirror = half, j.a_rows = j.b_rows = padded;
+    j.left = j.right = roots.data(), j.unit_diagonal = 1, j.faults = &faults;
+    for (int r = 0; r < n; r += tile_rows)
+        for (int c = 0; c < n; c += tile_columns)
+            if (!half || c + tile_columns > r) tiles.push_back({ r, c });
+    j.n_tiles = (i64)tiles.size();
+    K.assign(n * n, -7);
+    run(&j, tiles.data(), K.data());
+    double worst = 0, left_out = 0, bad = 0;
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++) {
+            double v = K[a * n + b], w = want(a, b);
+            left_out += v == -7, bad += !std::isfinite(v);
+            if (NORMALIZE) w = a == b ? 1 : w / (roots[a] * roots[b]);
+            if (std::isfinite(v) && !(poisoned && (a == BAD || b == BAD))) worst = fmax(worst, fabs(v - w));
+        }
+    double marked = half ? n : 2 * n - 1; /* a normalised diagonal is 1 in any case */
+    check(worst < 1e-13, "entries off by", worst);
+    check(left_out == 0, "entries not written", left_out);
+    check((double)faults.count == (poisoned ? marked - NORMALIZE : 0), "entries counted as not finite", (double)faults.count);
+    check(!poisoned || faults.first == BAD, "first of them", (double)faults.first);
+    check(bad == (poisoned && !REPAIR ? 2 * n - 1 - NORMALIZE : 0), "entries not finite", bad);
+}
+"""
+
+OVERLAPS = TILES + r"""
+int main()
+{
+    std::vector<double2> s(padded * AMPLITUDES, double2{ NAN, NAN }); /* padding may hold anything */
+    std::vector<double> roots(padded, 2);
+    for (int w = 0; w < WARPS_M * WARPS_N; w++) warp_barrier[w] = new std::barrier<>(32);
+    for (int i = 0; i < n * AMPLITUDES; i++) s[i] = { rand() / (double)RAND_MAX - 0.5, rand() / (double)RAND_MAX - 0.5 };
+    auto want = [&](int a, int b) {
+        complex_t sum = 0;
+        for (int k = 0; k < AMPLITUDES; k++)
+            sum += conj(complex_t(s[a * AMPLITUDES + k].x, s[a * AMPLITUDES + k].y)) * complex_t(s[b * AMPLITUDES + k].x, s[b * AMPLITUDES + k].y);
+        return std::norm(sum);
+    };
+    auto run = [&](tile_job *j, int2 *tiles, double *k) { launch(2, THREADS, [=, &s] { overlap(j, tiles, s.data(), s.data(), k, k); }); };
+    for (int poisoned = 0; poisoned < 2; poisoned++) {
+        if (poisoned) s[BAD * AMPLITUDES + 3].x = NAN;
+        for (int half = 0; half < 2; half++) fill(half, roots, TILE_M, TILE_N, run, want, poisoned);
+    }
+    return failures;
+}
+"""
+
+PRODUCTS = TILES + r"""
+int main()
+{
+    std::vector<double> x(n * Q), rows((size_t)padded * Q * COMPONENTS), roots(padded);
+    std::vector<su2> gates(Q);
+    double scale = 1, jitter = 0;
+    int ryrz = 1;
+    rows_job of_rows = { n, padded };
+    for (auto &v : x) v = 6.0 * rand() / RAND_MAX - 3;
+    launch(1, THREADS, [&] { wire_numbers(&of_rows, x.data(), &scale, &ryrz, gates.data(), rows.data()); });
+    launch(1, THREADS, [&] { wire_roots(&of_rows, &jitter, rows.data(), roots.data()); });
+    for (int i = 0; i < n; i++) check(fabs(roots[i] - 1) < 1e-14, "root of k(x,x)", roots[i]);
+    auto want = [&](int i, int j) {
+        double p = 1;
+        for (int k = 0; k < Q; k++) {
+            double a = x[i * Q + k], b = x[j * Q + k];
+            p *= 0.5 * (1 + cos(a) * cos(b) + cos(a - b) * sin(a) * sin(b));
+        }
+        return p;
+    };
+    auto run = [&](tile_job *j, int2 *tiles, double *k) { launch(2, THREADS, [=, &rows] { product(j, tiles, rows.data(), rows.data(), k, k); }); };
+    for (int poisoned = 0; poisoned < 2; poisoned++) {
+        if (poisoned) rows[BAD] = NAN;
+        for (int half = 0; half < 2; half++) fill(half, roots, TILE, TILE, run, want, poisoned);
+    }
+    return failures;
+}
+"""
+
+
+def states():
+    text = without(read("states.cuh", "states_two.cu"), "half_of", "static unsigned half_of(float, float *) { return 0; }\n")
+    for q in (4, 5, 10, 13):
+        yield f"two stages, q = {q}", text + STATES, {"Q": q, "REAL_T": "double", "SPLIT": 0}
+    yield "two stages, float32", text + STATES, {"Q": 9, "REAL_T": "float", "SPLIT": 0}
+
+
+def tiles():
+    overlap = without(read("tile_job.cuh", "overlap_shape.cuh", "overlap_f64.cu", "overlap_tiles.cuh"), "multiply", MULTIPLY)
+    overlap = without(overlap, "copy_16", "static void copy_16(void *to, const void *from) { memcpy(to, from, 16); }\n")
+    for name in ("commit_copies", "wait_copies"):
+        overlap = without(overlap, name, f"static void {name}() {{}}\n")
+    shape = {"WARPS_M": 2, "WARPS_N": 2, "FRAGMENTS_M": 2, "FRAGMENTS_N": 4, "BLOCKS": 2, "AMPLITUDES": 16, "DEPTH": 8, "STAGES": 3}
+    product = read("tile_job.cuh", "closed.cu")
+    for more in (0, 1):
+        result = {"K_TYPE": "double", "NORMALIZE": more, "REPAIR": more}
+        yield f"overlaps, normalised {more}", overlap + OVERLAPS, {**shape, **result}
+        yield f"products, normalised {more}", product + PRODUCTS, {"Q": 5, "COMPONENTS": 3, "PARITY_RING": 1, **result}
+
+
+def main():
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if not compiler:
+        print("no C++ compiler here")
+        sys.exit(77)
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder) / "kernel.cpp", Path(folder) / "kernel"
+        for name, text, defined in [*states(), *tiles()]:
+            source.write_text(SHIM + text)
+            flags = [f"-D{key}={value}" for key, value in defined.items()]
+            built = subprocess.run([compiler, "-std=c++20", "-O1", "-w", "-pthread", *flags, source, "-o", program], capture_output=True, text=True)
+            if built.returncode and "c++20" in built.stderr:
+                print("the C++ compiler knows no C++20")
+                sys.exit(77)
+            if built.returncode:
+                sys.exit(f"{name}: does not compile:\n{built.stderr[:2000]}")
+            ran = subprocess.run([program], capture_output=True, text=True, timeout=250)
+            failed += ran.returncode != 0
+            print(f"{name}: {'ok' if ran.returncode == 0 else 'FAILED'}\n{ran.stdout}", end="")
+    sys.exit(1 if failed else 0)
+
+
+main()
