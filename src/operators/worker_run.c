@@ -239,6 +239,7 @@ static lt_status take_row(watch *w, const lt_worker_head *h)
     close_row(w, o);
     mark_done(w, h->row);
     w->now = r.info;
+    memcpy(g->info->feature_reason, r.info.feature_reason, sizeof r.info.feature_reason);
     add_up(w);
     if (r.result.status == LT_RUN_FAILED) note_failure(g, h->row, r.info.first_failure);
     return lt_generator_put_row(g, out, &r.result);
