@@ -1,12 +1,15 @@
 """The step of `lathe bench generate` timed in PyTorch; prints the JSON that --peer takes.
 
-    python3 bench/peers/torch_rollout.py [--quick] [--compile] [--realizations 5] [--device cuda] > torch.json
+    python3 bench/peers/torch_rollout.py [--quick] [--compile] [--realizations 5] [--device cuda] [--budget 20] [--steps 500] > torch.json
     lathe bench generate --peer torch.json
 
 Rows: float32_eager (channels first, as the reference system runs), float32_best (the fastest of eager,
 channels last and, with --compile, torch.compile), and the same for bfloat16; on a GPU also for float16, with
 steps queued --samples times without waiting in between and float32 without TF32. PyTorch's best allocator
 setting is the caller's: run it once more under LD_PRELOAD=libjemalloc.so or libtcmalloc.so.
+A step of the whole workload takes seconds on a few cores: --budget ends the timing of a model after so many
+seconds, with one step at least, and the row says how many steps it has and how far they lie apart. --steps T adds
+what a rollout of T states would take: T - 1 times the median step, not run, and called extrapolated.
 Where PyTorch is not installed it says so on standard error and exits with 1.
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -60,11 +63,12 @@ class Operator(nn.Module):
         return self.alpha * x + (1 - self.alpha) * y
 
 
-def seconds(step, x, repeats):
-    """Median of single steps, the state fed back as a rollout does; on a GPU the mean of many queued steps."""
+def seconds(step, x, repeats, budget):
+    """Single steps, sorted, the state fed back as a rollout does; on a GPU the mean of many queued steps, alone."""
     samples = []
     with torch.no_grad():
-        x = step(x)
+        x = step(x)  # compiles, and brings memory
+        begin = time.perf_counter()
         if x.is_cuda:
             for _ in range(3):
                 x = step(x)
@@ -73,30 +77,45 @@ def seconds(step, x, repeats):
             for _ in range(repeats):
                 x = step(x)
             torch.cuda.synchronize()
-            return (time.perf_counter() - start) / repeats
+            return [(time.perf_counter() - start) / repeats]
         for _ in range(repeats):
             start = time.perf_counter()
             x = step(x)
             samples.append(time.perf_counter() - start)
-    return sorted(samples)[len(samples) // 2]
+            if time.perf_counter() - begin > budget:
+                break
+    return sorted(samples)
 
 
-def measured(model, field, dtype, device, repeats):
+def measured(model, field, dtype, a):
     def step(s):
         if dtype is None:
             return model(s)
-        with torch.autocast(device, dtype=dtype):
+        with torch.autocast(a.device, dtype=dtype):
             return model(s).float()
-    return seconds(step, field, repeats)
+    return seconds(step, field, a.samples, a.budget)
+
+
+def median(samples):
+    return samples[len(samples) // 2]
+
+
+def row(name, how, samples, a):
+    r = {"name": name, "seconds": median(samples), "how": how, "steps_timed": len(samples), "least": samples[0], "most": samples[-1]}
+    if a.steps:
+        r["extrapolated_rollout_seconds"] = (a.steps - 1) * median(samples)
+    print(f"{name}: {how}, {median(samples):.3f} s a step, {len(samples)} timed", file=sys.stderr)
+    return r
 
 
 def rows_of(name, dtype, a, x, b):
-    eager = measured(Operator(b, 3).eval().to(a.device), x, dtype, a.device, a.samples)
+    eager = measured(Operator(b, 3).eval().to(a.device), x, dtype, a)
     last, wide = Operator(b, 3).eval().to(a.device, memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
-    best = min(eager, measured(last, wide, dtype, a.device, a.samples))
+    tried = [("eager", eager), ("channels last", measured(last, wide, dtype, a))]
     if a.compile:
-        best = min(best, measured(torch.compile(last), wide, dtype, a.device, a.samples))
-    return [{"name": f"{name}_eager", "seconds": eager}, {"name": f"{name}_best", "seconds": best}]
+        tried.append(("torch.compile", measured(torch.compile(last), wide, dtype, a)))
+    best = min(tried, key=lambda t: median(t[1]))
+    return [row(f"{name}_eager", "eager", eager, a), row(f"{name}_best", *best, a)]
 
 
 def main():
@@ -105,6 +124,9 @@ def main():
     p.add_argument("--compile", action="store_true", help="also torch.compile (slow to start)")
     p.add_argument("--realizations", type=int, default=5)
     p.add_argument("--samples", type=int, default=5, help="steps timed; on a GPU 100 at least")
+    p.add_argument("--budget", type=float, default=float("inf"), metavar="S", help="seconds for the steps of one model")
+    p.add_argument("--steps", type=int, default=0, metavar="T", help="say what a rollout of T states would take")
+    p.add_argument("--only", metavar="TYPE", help="float32, bfloat16 or float16 alone")
     p.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     a = p.parse_args()
     if a.device == "cuda":
@@ -120,7 +142,7 @@ def main():
     types = [("float32", None), ("bfloat16", torch.bfloat16)]
     if a.device == "cuda":
         types.append(("float16", torch.float16))
-    rows = [row for name, dtype in types for row in rows_of(name, dtype, a, x, b)]
+    rows = [r for name, dtype in types if a.only in (None, name) for r in rows_of(name, dtype, a, x, b)]
     place = torch.cuda.get_device_name() if a.device == "cuda" else f"{torch.get_num_threads()} threads"
     print(json.dumps({"peer": f"PyTorch {torch.__version__}, {place}", "rows": rows}, indent=1))
 
