@@ -4,6 +4,7 @@
 #ifndef CUDA_SHIM_H
 #define CUDA_SHIM_H
 
+#undef _FORTIFY_SOURCE /* its longjmp refuses to go to another stack */
 #include <cmath>
 #include <csetjmp>
 #include <cstdint>
