@@ -100,7 +100,7 @@ static lt_status load(const generate_cli *o, lt_dataset_config **out)
         .output = o->output, .device = strcmp(o->common.device, "auto") ? o->common.device : NULL, .total_samples = o->total_samples,
         .batch_size = o->batch_size, .realizations = o->num_realizations, .has_seed = o->seed >= 0, .seed = (uint64_t)o->seed,
         .names = names, .values = values, .n_names = o->define.n, .merge_path = o->merge,
-        .watchdog = o->watchdog ? watchdog_names[o->watchdog] : NULL,
+        .watchdog = o->watchdog ? watchdog_names[o->watchdog] : o->common.profile ? "off" : NULL, /* a trace shows this process alone */
     };
     CLI_TRY(dataset_blame(lt_dataset_config_load(o->config, &over, out)));
     for (int i = 0; !o->common.quiet && i < lt_dataset_config_warning_count(*out); i++)
