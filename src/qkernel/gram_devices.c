@@ -1,0 +1,41 @@
+/* Filling K on devices with memory of their own. SPDX-License-Identifier: BSD-3-Clause */
+#include "qkernel/gram_inside.h"
+
+#include "base/status.h"
+#include "device/backend.h"
+#include "trace/clock.h"
+
+/* Rows held at once, where the caller leaves them to us and not all are. Tiles of K are the tuner's there. */
+static void choose_state_tile(lt_gram_filling *f, lt_gram_method method)
+{
+    lt_gram *g = f->g;
+    lt_device_info d;
+    g->used = g->opt;
+    if (g->opt.precompute_all_states) return;
+    if (!lt_device_describe(g->dev, &d)) (void)lt_gram_learned_tiles(g, method, f->x->n, d.memory_total_bytes, &g->used);
+}
+
+lt_status lt_gram_run_on_devices(lt_gram_filling *f)
+{
+    lt_gram *g = f->g;
+    char reason[160];
+    lt_remote_request q = { .reason = reason, .x = f->x, .y = f->y, .meter = &f->meter, .leads = true };
+    lt_plan_request r = { .opt = &g->opt, .circuit = &g->circuit, .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason };
+    lt_gram_info *i = &g->info;
+    lt_gram_profile *profile = g->opt.profile_memory ? &g->profile : NULL;
+    int64_t start = lt_clock_ns();
+    f->meter.start_ns = start;
+    LT_TRY(lt_plan_method(&r, &q.method, reason, sizeof reason));
+    if (!f->out.K && g->n_remotes > 1) return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: K of %d devices comes home; one device may keep it", g->n_remotes);
+    *i = (lt_gram_info){ .method = q.method, .backend = g->dev->backend->name, .devices = g->n_remotes, .n = f->x->n, .m = f->y ? f->y->n : f->x->n,
+                         .n_qubits = g->circuit.q, .n_layers = g->circuit.n_layers, .threads = lt_pool_threads(g->pool),
+                         .precision = q.method == LT_GRAM_STATES ? g->opt.dtype : LT_GRAM_FLOAT64 };
+    lt_gram_choose_copy(f, (double)i->n * (double)i->m);
+    choose_state_tile(f, q.method);
+    q.out = f->out;
+    if (g->n_remotes > 1) LT_TRY(lt_remote_fill_shared(g->remote, g->n_remotes, &q, i, profile));
+    else LT_TRY(lt_remote_fill(g->remote[0], &q, i, profile));
+    lt_gram_report_devices(f, lt_clock_ns() - start);
+    lt_gram_note_run(g);
+    return LT_OK;
+}

@@ -1,0 +1,205 @@
+/* Filling K on the CPU: plans, packs rows, runs tiles. SPDX-License-Identifier: BSD-3-Clause */
+#include "qkernel/gram_inside.h"
+
+#include "base/status.h"
+#include "device/backend.h"
+#include "qkernel/closed.h"
+#include "qkernel/post.h"
+#include "trace/clock.h"
+
+/* ---- planning ---- */
+
+static lt_status reserve_all(lt_gram *g)
+{
+    const lt_gram_plan *p = &g->plan;
+    LT_TRY(lt_gram_reserve(g, &g->a, p->a_bytes, "gram rows"));
+    LT_TRY(lt_gram_reserve(g, &g->b, p->b_bytes, "gram columns"));
+    LT_TRY(lt_gram_reserve(g, &g->work, p->work_bytes, "gram workspace"));
+    LT_TRY(lt_gram_reserve(g, &g->scratch, p->scratch_bytes * (size_t)lt_pool_threads(g->pool), "gram tiles"));
+    if (g->opt.normalize) LT_TRY(lt_gram_reserve(g, &g->norms, (size_t)(p->n + p->m) * sizeof(double), "gram diagonals"));
+    return LT_OK;
+}
+
+/* The plan of the last call serves again when the sizes are the same: its memory is held. */
+static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
+{
+    if (g->planned && g->plan.n == x->n && g->plan.m == (y ? y->n : x->n) && g->plan.cross == (y != NULL)) return LT_OK;
+    g->planned = false;
+    int64_t free_bytes, total_bytes;
+    LT_TRY(g->dev->backend->mem_info(g->dev, &free_bytes, &total_bytes));
+    g->used = g->opt;
+    lt_plan_request r = {
+        .opt = &g->used, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
+        .cross = y != NULL, .free_bytes = free_bytes + lt_gram_held_bytes(g), .total_bytes = total_bytes,
+        .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason,
+    };
+    lt_gram_method method;
+    char reason[160];
+    LT_TRY(lt_plan_method(&r, &method, reason, sizeof reason));
+    r.learned = lt_gram_learned_tiles(g, method, x->n, total_bytes, &g->used);
+    LT_TRY(lt_gram_plan_make(&r, &g->plan));
+    LT_TRY(reserve_all(g));
+    g->planned = true;
+    return LT_OK;
+}
+
+/* ---- blocks ---- */
+
+/* Rows first..first+n-1 into panels, with their k(x,x) where asked for. */
+static lt_status pack(lt_gram_filling *f, const lt_rows *x, int64_t first, int64_t n, lt_gram_buffer *to, double *diagonal)
+{
+    lt_gram *g = f->g;
+    const lt_gram_plan *p = &g->plan;
+    int64_t start = lt_clock_ns();
+    lt_span span = lt_trace_span_begin("gram states");
+    lt_status s;
+    if (p->method == LT_GRAM_STATES) {
+        s = lt_states_pack(&p->maker, g->pool, x, first, n, p->planes, g->work.p, p->n_slots, to->p, diagonal,
+                           (double)p->a_bytes > LT_STREAM_FROM_BYTES);
+        for (int64_t i = 0; diagonal && i < n; i++) diagonal[i] *= diagonal[i];
+        f->states_built += n;
+    } else {
+        s = lt_closed_pack(&g->circuit, p->closed, p->method, g->pool, x, first, n, to->p);
+        if (!s && diagonal) s = lt_tiles_diagonal(p, &g->circuit, to->p, n, g->scratch.p, diagonal);
+    }
+    lt_trace_span_end(span);
+    f->states_ns += lt_clock_ns() - start;
+    f->n_packs++;
+    return s;
+}
+
+static lt_status run_block(lt_gram_filling *f, const lt_gram_buffer *a, const lt_gram_buffer *b, lt_gram_block block)
+{
+    lt_gram *g = f->g;
+    int64_t start = lt_clock_ns();
+    lt_span span = lt_trace_span_begin("gram tiles");
+    block.a = a->p;
+    block.b = b->p;
+    lt_status s = lt_tiles_run(&g->plan, &g->circuit, g->pool, &block, &f->out, g->scratch.p, &f->meter);
+    lt_trace_span_end(span);
+    f->product_ns += lt_clock_ns() - start;
+    return s;
+}
+
+/* The blocks in the order they are computed, counted or run. A block of rows stays while blocks of
+   columns pass; above the diagonal only, when half of the matrix is enough. */
+typedef lt_status (*block_fn)(lt_gram_filling *f, const lt_gram_block *b, bool first_of_row);
+
+/* One block of rows with all its columns. */
+static lt_status row_blocks(lt_gram_filling *f, int64_t row, int64_t n_rows, block_fn visit)
+{
+    const lt_gram_plan *p = &f->g->plan;
+    lt_gram_block b = { .first_row = row, .n_rows = n_rows };
+    bool first = true;
+    int64_t column = 0;
+    if (!p->cross) { /* the rows with themselves need no second packing */
+        b.first_column = row;
+        b.n_columns = n_rows;
+        LT_TRY(visit(f, &b, first));
+        first = false;
+        column = p->half ? row + n_rows : 0;
+    }
+    for (; column < p->m; column += b.n_columns) {
+        b.n_columns = n_rows;
+        if (!p->cross && column == row) continue; /* done above */
+        b.first_column = column;
+        b.n_columns = LT_MIN(p->block_columns, p->m - column);
+        if (!p->cross && column < row) b.n_columns = LT_MIN(b.n_columns, row - column);
+        LT_TRY(visit(f, &b, first));
+        first = false;
+    }
+    return LT_OK;
+}
+
+/* From a row on; done (may be NULL) hears after each block of rows where the next one begins. */
+static lt_status each_block(lt_gram_filling *f, int64_t row, block_fn visit, lt_status (*done)(lt_gram_filling *f, int64_t next_row))
+{
+    while (row < f->g->plan.n) {
+        int64_t n_rows = LT_MIN(f->rows, f->g->plan.n - row);
+        LT_TRY(row_blocks(f, row, n_rows, visit));
+        row += n_rows;
+        if (done) LT_TRY(done(f, row));
+    }
+    return LT_OK;
+}
+
+static lt_status count_block(lt_gram_filling *f, const lt_gram_block *b, bool first)
+{
+    (void)first;
+    f->meter.tiles_total += lt_tiles_count(&f->g->plan, b, &f->meter.pairs_total);
+    return LT_OK;
+}
+
+/* Another number of rows from the next block on: what is still to come is counted anew. */
+static lt_status resize_batch(lt_gram_filling *f, int64_t next_row)
+{
+    const lt_gram_plan *p = &f->g->plan;
+    int64_t free_bytes, total_bytes, now = lt_clock_ns(), pairs = atomic_load(&f->meter.pairs_done);
+    LT_TRY(f->g->dev->backend->mem_info(f->g->dev, &free_bytes, &total_bytes));
+    double used = 1 - (double)free_bytes / (double)LT_MAX(1, total_bytes);
+    /* Times per pair, since blocks below the diagonal grow shorter. */
+    int64_t batch = lt_batch_step(&f->batch, used, (double)(now - f->block_ns) / (double)LT_MAX(1, pairs - f->block_pairs));
+    f->block_ns = now;
+    f->block_pairs = pairs;
+    f->rows = LT_MAX(p->panel, batch / p->panel * p->panel);
+    f->least_rows = LT_MIN(f->least_rows, f->rows);
+    f->most_rows = LT_MAX(f->most_rows, f->rows);
+    f->meter.tiles_total = atomic_load(&f->meter.tiles_done);
+    f->meter.pairs_total = pairs;
+    return each_block(f, next_row, count_block, NULL);
+}
+
+static lt_status compute_block(lt_gram_filling *f, const lt_gram_block *b, bool first)
+{
+    lt_gram *g = f->g;
+    const lt_gram_plan *p = &g->plan;
+    if (first) LT_TRY(pack(f, f->x, b->first_row, b->n_rows, &g->a, f->left ? f->left + b->first_row : NULL));
+    if (!p->cross && b->first_row == b->first_column) return run_block(f, &g->a, &g->a, *b);
+    LT_TRY(pack(f, p->cross ? f->y : f->x, b->first_column, b->n_columns, &g->b, f->right ? f->right + b->first_column : NULL));
+    return run_block(f, &g->a, &g->b, *b);
+}
+
+/* ---- the call ---- */
+
+static lt_status normalize(lt_gram_filling *f)
+{
+    lt_gram *g = f->g;
+    if (f->y) return lt_post_normalize_cross(&f->out, g->pool, g->plan.n, f->left, f->right);
+    return lt_post_normalize(&f->out, g->pool, g->opt.jitter, g->norms.p);
+}
+
+/* Whole lines written past the caches need not be read first. */
+void lt_gram_choose_copy(lt_gram_filling *f, double entries)
+{
+    const lt_vec_set *vec = lt_vec_set_of(lt_isa_best(), f->out.f32 ? LT_F32 : LT_F64);
+    bool large = entries * (f->out.f32 ? 4 : 8) > LT_STREAM_FROM_BYTES;
+    f->out.copy = large ? vec->copy_streaming : vec->copy;
+    f->out.fence = vec->fence;
+}
+
+lt_status lt_gram_run(lt_gram_filling *f)
+{
+    lt_gram *g = f->g;
+    int64_t start = lt_clock_ns();
+    f->meter.start_ns = start;
+    LT_TRY(make_plan(g, f->x, f->y));
+    f->out.half = g->plan.half;
+    f->out.n_columns = g->plan.m;
+    lt_gram_choose_copy(f, (double)g->plan.n * (double)g->plan.m);
+    if (g->opt.normalize && f->y) {
+        f->left = g->norms.p;
+        f->right = f->left + g->plan.n;
+    }
+    f->rows = f->least_rows = f->most_rows = g->plan.block_rows;
+    f->batch = lt_batch_start(f->rows, g->plan.batch_min, g->plan.batch_max, g->opt.vram_fraction);
+    f->block_ns = lt_clock_ns();
+    LT_TRY(each_block(f, 0, count_block, NULL));
+    LT_TRY(each_block(f, 0, compute_block, g->plan.batch_max > g->plan.batch_min ? resize_batch : NULL));
+    int64_t post = lt_clock_ns();
+    if (g->opt.normalize) LT_TRY(normalize(f));
+    int64_t end = lt_clock_ns();
+    lt_gram_report(f, end - post, end - start);
+    if (g->opt.profile_memory) LT_TRY(lt_gram_report_memory(f));
+    lt_gram_note_run(g);
+    return LT_OK;
+}
