@@ -128,8 +128,10 @@ static lt_status run_accuracy(cli_context *c, int64_t n, bool quick)
         st = describe_worst(r, error + p * n, n, which);
         if (!st) good = tell_error(c, t, (lt_precision)p, n, error + p * n, which) && good;
     }
-    if (!st && c->json) lt_json_array_end(c->json);
-    else if (!st) {
+    if (!st && c->json) {
+        lt_json_array_end(c->json);
+        c->json_complete = true;
+    } else if (!st) {
         cli_table_print(t, stdout);
         printf("%lld operators of 2 to 5 layers, %d to %d channels, kernels 3, 5, 7, %d x %d\n\n", (long long)n, s.least_width, s.most_width, s.grid, s.grid);
     }
@@ -142,7 +144,11 @@ static lt_status run_accuracy(cli_context *c, int64_t n, bool quick)
 
 /* ---- Distributions of features --------------------------------------------------------------------------------- */
 
-typedef struct features { int64_t rows, columns; double *value; char (*name)[80]; } features; /* value [columns, rows] */
+/* value [columns, rows]: means over realizations, their stds and cvs, means over time of TEMPORAL. */
+typedef struct features { int64_t rows, columns, summary; double *value; char (*name)[80]; } features;
+
+/* Spreads over realizations are told, not judged: noise below the resolution of a precision is a spread of its rounding. */
+static bool is_spread(const features *f, int64_t column) { return column >= f->summary && column < 3 * f->summary; }
 
 /* SUMMARY as stored; of TEMPORAL the mean over time. */
 static lt_status read_features(lt_dataset *d, features *f)
@@ -150,7 +156,7 @@ static lt_status read_features(lt_dataset *d, features *f)
     static const char *const path[] = { "/features/summary/aggregated/features", "/features/temporal/features" };
     lt_shape shape[2] = { lt_dataset_shape(d, path[0]), lt_dataset_shape(d, path[1]) };
     int64_t n = shape[0].dim[0], steps = shape[1].dim[1], column = 0;
-    *f = (features){ .rows = n, .columns = shape[0].dim[1] + shape[1].dim[2] };
+    *f = (features){ .rows = n, .columns = shape[0].dim[1] + shape[1].dim[2], .summary = shape[0].dim[1] / 3 };
     f->value = calloc((size_t)(n * f->columns), sizeof *f->value);
     f->name = calloc((size_t)f->columns, sizeof *f->name);
     for (int a = 0; a < 2; a++) {
@@ -214,26 +220,36 @@ static double distance_of(double *a, double *b, int64_t n)
     return most;
 }
 
+/* For the number of columns looked at. */
+static double corrected(double distance, const features *f) { return fmin(chance_of(distance, (double)f->rows) * (double)(f->columns - 2 * f->summary), 1); }
+
 static bool tell_distance(cli_context *c, cli_table *t, lt_precision p, lt_precision q, const features *a, const features *b)
 {
-    int64_t worst = 0;
+    int64_t worst = 0, apart = 0, spreads = 0;
     double most = -1;
     for (int64_t k = 0; k < a->columns; k++) {
         double far = distance_of(a->value + k * a->rows, b->value + k * b->rows, a->rows);
-        if (far > most) most = far, worst = k;
+        bool differs = corrected(far, a) <= least_p;
+        if (is_spread(a, k)) spreads += differs;
+        else apart += differs;
+        if (!is_spread(a, k) && far > most) most = far, worst = k;
     }
-    double chance = fmin(chance_of(most, (double)a->rows) * (double)a->columns, 1);
-    bool good = chance > least_p;
+    double chance = corrected(most, a);
+    bool good = apart == 0;
     cli_table_row(t);
     cli_table_cell(t, 0, "%s, %s", lt_precision_name(p), lt_precision_name(q));
     cli_table_cell(t, 1, "%s", a->name[worst]);
     cli_table_cell(t, 2, "%.3f", most);
     cli_table_cell(t, 3, "%.2g", chance);
-    cli_table_cell(t, 4, "%s", good ? "good" : "DIFFERENT");
+    if (good) cli_table_cell(t, 4, "good");
+    else cli_table_cell(t, 4, "%lld DIFFERENT", (long long)apart);
+    cli_table_cell(t, 5, "%lld", (long long)spreads);
     if (!c->json) return good;
     lt_json_object_begin(c->json);
     lt_json_field_string(c->json, "precision", lt_precision_name(p));
     lt_json_field_string(c->json, "other", lt_precision_name(q));
+    lt_json_field_int(c->json, "columns_apart", apart);
+    lt_json_field_int(c->json, "spreads_apart", spreads);
     lt_json_field_string(c->json, "column", a->name[worst]);
     lt_json_field_double(c->json, "distance", most);
     lt_json_field_double(c->json, "corrected_p", chance);
@@ -244,7 +260,7 @@ static bool tell_distance(cli_context *c, cli_table *t, lt_precision p, lt_preci
 
 static lt_status run_ks(cli_context *c, int64_t n, bool quick)
 {
-    static const char *const columns[] = { "precisions", "column most apart", "distance", "corrected p", "" };
+    static const char *const columns[] = { "precisions", "column most apart", "distance", "corrected p", "", "spreads apart" };
     const space s = { 4, quick ? 6 : 16, 16, 2, quick ? 6 : 20 };
     features f[LT_PRECISION_COUNT] = { 0 };
     char folder[] = "/tmp/lathe-bench-XXXXXX";
@@ -257,16 +273,19 @@ static lt_status run_ks(cli_context *c, int64_t n, bool quick)
         lt_json_field_int(c->json, "samples", n);
         lt_json_field_int(c->json, "sample_grid", s.grid);
         lt_json_field_int(c->json, "columns", f[0].columns);
+        lt_json_field_int(c->json, "judged", f[0].columns - 2 * f[0].summary);
         lt_json_key(c->json, "distributions");
         lt_json_array_begin(c->json);
     }
     for (int p = 0; p < LT_PRECISION_COUNT && !st; p++)
         for (int q = p + 1; q < LT_PRECISION_COUNT; q++) good = tell_distance(c, t, (lt_precision)p, (lt_precision)q, &f[p], &f[q]) && good;
-    if (!st && c->json) lt_json_array_end(c->json);
-    else if (!st) {
+    if (!st && c->json) {
+        lt_json_array_end(c->json);
+        c->json_complete = true; /* also when a limit is passed */
+    } else if (!st) {
         cli_table_print(t, stdout);
-        printf("%lld columns of %lld operators of 2 to 5 layers, %d to %d channels, %d x %d, %d realizations, %d steps; p above %g is good\n\n",
-               (long long)f[0].columns, (long long)n, s.least_width, s.most_width, s.grid, s.grid, s.realizations, s.steps, least_p);
+        printf("%lld features and %lld spreads over realizations of %lld operators of 2 to 5 layers, %d to %d channels, %d x %d, %d realizations, %d steps; p above %g is good\n\n",
+               (long long)(f[0].columns - 2 * f[0].summary), (long long)(2 * f[0].summary), (long long)n, s.least_width, s.most_width, s.grid, s.grid, s.realizations, s.steps, least_p);
     }
     for (int p = 0; p < LT_PRECISION_COUNT; p++) free(f[p].value), free(f[p].name);
     cli_table_destroy(t);
