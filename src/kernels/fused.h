@@ -66,5 +66,7 @@ lt_status lt_fused_prepare_cpu(const lt_fused *f, lt_isa isa, lt_kernel **out);
 /* Runs a prepared fused kernel for rows [first, first+count) of the domain's dim 0 only, on
    the calling thread: epilogues of matmul and convolution panels. Requires no reductions. */
 lt_status lt_fused_run_rows(const lt_kernel *k, void *const *arg, int64_t first, int64_t count);
+/* The same for elements [first, end) of the domain, counted in order. */
+lt_status lt_fused_run_range(const lt_kernel *k, void *const *arg, int64_t first, int64_t end);
 
 #endif

@@ -102,6 +102,11 @@ lt_status lt_host_epilogue_rows(const lt_host_kernel *h, void *const *arg, int64
     return h->epilogue ? lt_fused_run_rows(h->epilogue, arg + h->key.n_in, first, count) : LT_OK;
 }
 
+lt_status lt_host_epilogue_range(const lt_host_kernel *h, void *const *arg, int64_t first, int64_t end)
+{
+    return h->epilogue ? lt_fused_run_range(h->epilogue, arg + h->key.n_in, first, end) : LT_OK;
+}
+
 /* ---- Lanes --------------------------------------------------------------------- */
 typedef struct lanes {
     _Atomic int64_t next;

@@ -30,6 +30,8 @@ lt_status lt_host_kernel_finish(lt_host_kernel *h, lt_status s, lt_kernel **out)
 lt_status lt_host_epilogue(const lt_host_kernel *h, lt_pool *pool, void *const *arg);
 /* The same for rows [first, first+count) of the output's dim 0, on the calling thread. */
 lt_status lt_host_epilogue_rows(const lt_host_kernel *h, void *const *arg, int64_t first, int64_t count);
+/* The same for elements [first, end) of the output, counted in order. */
+lt_status lt_host_epilogue_range(const lt_host_kernel *h, void *const *arg, int64_t first, int64_t end);
 
 /* Lanes: tasks that each own a piece of scratch and draw work items from a shared counter. What
    an item computes may depend on its number only. A row sizes its scratch for lt_host_lanes(). */

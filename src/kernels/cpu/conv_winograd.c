@@ -114,6 +114,7 @@ typedef struct wino_job {
     const wino_kernel *v;
     char  *x, *y, *scratch;
     const float *u;
+    void *const *arg;
 } wino_job;
 
 /* Input pixels of the tile in row i, column j; zeros where it leaves the image. */
@@ -177,18 +178,18 @@ static lt_status wino_item(void *ctx, int64_t item, int lane)
         tile_output(job, image, first + t / v->tiles_x, t % v->tiles_x, pixel);
         v->loops->output(v->host.key.out.dtype, v->how.side, v->how.tile, out + t * v->m_stride, v->m_point, v->s.o, pixel);
     }
-    return LT_OK;
+    int64_t top = first * v->how.tile, bottom = LT_MIN(top + rows * v->how.tile, v->s.oh), row = v->s.ow * v->s.o;
+    return lt_host_epilogue_range(&v->host, job->arg, (image * v->s.oh + top) * row, (image * v->s.oh + bottom) * row); /* while it is near */
 }
 
 static lt_status wino_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     const wino_kernel *v = (const wino_kernel *)k;
     char *scratch = arg[k->n_args];
-    wino_job job = { v, arg[0], arg[v->host.key.n_in], scratch, k->packed ? k->packed : (void *)(scratch + v->packed_at) };
+    wino_job job = { v, arg[0], arg[v->host.key.n_in], scratch, k->packed ? k->packed : (void *)(scratch + v->packed_at), arg };
     if (!k->packed) LT_TRY(pack(k, pool, arg[1], scratch + v->packed_at));
     memset(scratch + v->zeros_at, 0, lt_align64((size_t)v->s.c * sizeof(float)));
-    LT_TRY(lt_host_run_lanes(pool, v->n_lanes, v->s.n * v->n_blocks, wino_item, &job));
-    return lt_host_epilogue(&v->host, pool, arg);
+    return lt_host_run_lanes(pool, v->n_lanes, v->s.n * v->n_blocks, wino_item, &job);
 }
 
 /* ---- The row ---------------------------------------------------------------------------------------- */

@@ -211,23 +211,30 @@ lt_status lt_fused_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
     return LT_OK;
 }
 
-lt_status lt_fused_run_rows(const lt_kernel *k, void *const *arg, int64_t first, int64_t count)
+lt_status lt_fused_run_range(const lt_kernel *k, void *const *arg, int64_t first, int64_t end)
 {
     if (k->run != lt_fused_run)
-        return LT_FAIL(LT_ERR_ARGUMENT, "run_rows of kernel '%s': expected a fused kernel without reductions", k->name);
+        return LT_FAIL(LT_ERR_ARGUMENT, "a part of kernel '%s': expected a fused kernel without reductions", k->name);
     const fused_kernel *fk = (const fused_kernel *)k;
-    int64_t n_rows = fk->domain.rank ? fk->domain.dim[0] : 1;
-    if (fk->n_reduces)
-        return LT_FAIL(LT_ERR_ARGUMENT, "run_rows of kernel '%s', which has %d reductions", k->name, fk->n_reduces);
-    if (first < 0 || count < 0 || first > n_rows - count)
-        return LT_FAIL(LT_ERR_ARGUMENT, "run_rows of rows %lld..%lld, the domain is %s", (long long)first,
-                       (long long)(first + count), lt_shape_str(&fk->domain).s);
-    if (!count || !fk->count) return LT_OK;
-    int64_t row = fk->count / n_rows;
-    for (int i = 0; i < fk->n_passes; i++) {
-        pass_run r = { .pass = &fk->passes[i], .arg = (char *const *)arg, .first = first * row,
-                       .end = (first + count) * row, .n_tasks = 1 };
+    if (fk->n_reduces) return LT_FAIL(LT_ERR_ARGUMENT, "a part of kernel '%s', which has %d reductions", k->name, fk->n_reduces);
+    if (first < 0 || first > end || end > fk->count)
+        return LT_FAIL(LT_ERR_ARGUMENT, "elements %lld..%lld of kernel '%s', the domain is %s", (long long)first, (long long)end, k->name,
+                       lt_shape_str(&fk->domain).s);
+    for (int i = 0; first < end && i < fk->n_passes; i++) {
+        pass_run r = { .pass = &fk->passes[i], .arg = (char *const *)arg, .first = first, .end = end, .n_tasks = 1 };
         LT_TRY(run_task(&r, 0, 0));
     }
     return LT_OK;
+}
+
+lt_status lt_fused_run_rows(const lt_kernel *k, void *const *arg, int64_t first, int64_t count)
+{
+    const fused_kernel *fk = (const fused_kernel *)k;
+    if (k->run != lt_fused_run) return lt_fused_run_range(k, arg, 0, 0); /* which says why */
+    int64_t n_rows = fk->domain.rank ? fk->domain.dim[0] : 1;
+    if (first < 0 || count < 0 || first > n_rows - count)
+        return LT_FAIL(LT_ERR_ARGUMENT, "run_rows of rows %lld..%lld, the domain is %s", (long long)first,
+                       (long long)(first + count), lt_shape_str(&fk->domain).s);
+    int64_t row = n_rows ? fk->count / n_rows : 0;
+    return lt_fused_run_range(k, arg, first * row, (first + count) * row);
 }

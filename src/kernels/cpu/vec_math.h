@@ -52,7 +52,29 @@ static inline MATH_T FN(v_softplus)(MATH_T x)
 
 /* x*Phi(x), Phi(x) = (1+erf(x/sqrt 2))/2: in the left tail, where 1+erf cancels, the error is
    small against |x|, not against the result; erfc would mend that at twice the price. */
+#if defined(MVEC_F64) && !REAL_IS_F64
+static inline VEC FN(vec_fma)(VEC a, VEC b, VEC c)
+{
+    for (int i = 0; i < VEC_WIDTH; i++) a[i] = LIBM(fma)(a[i], b[i], c[i]);
+    return a;
+}
+/* In single precision Phi is 1/2 + x q(w), w = 2 (x/5.4)^2 - 1, with q fitted to 6e-8: at a third of the price of erf.
+   Beyond 5.4 Phi is 0 or 1 to within that. */
+static inline VEC FN(v_gelu)(VEC x)
+{
+    const VEC zero = { 0 }, one = zero + 1;
+    VEC w = FN(vec_fma)(x * x, zero + C(2 / (5.4 * 5.4)), -one), phi = zero + C(0.00039282726);
+#define NEXT(c) phi = FN(vec_fma)(phi, w, zero + C(c))
+    NEXT(-0.0010283566), NEXT(0.00087503786), NEXT(-0.0011864471), NEXT(0.0036587876), NEXT(-0.0067152963), NEXT(0.0096512819), NEXT(-0.013963344);
+    NEXT(0.019645115), NEXT(-0.025746452), NEXT(0.0321166), NEXT(-0.039206814), NEXT(0.048499592), NEXT(-0.065328054), NEXT(0.13092811);
+#undef NEXT
+    phi = FN(vec_fma)(x, phi, zero + C(0.5));
+    phi = FN(vec_choose)(x < C(-5.4), zero, FN(vec_choose)(x > C(5.4), one, phi));
+    return x * phi;
+}
+#else
 static inline MATH_T FN(v_gelu)(MATH_T x) { return C(0.5) * x * (1 + FN(v_erf)(x * C(0.70710678118654752440))); }
+#endif
 
 #if defined(MVEC_F64)
 #define VEC_MATH(name)                                                                       \
