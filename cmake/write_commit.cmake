@@ -1,5 +1,6 @@
 # Writes OUT with the commit of SOURCE, "unknown" where there is no history; untouched when unchanged.
 # SPDX-License-Identifier: BSD-3-Clause
+cmake_minimum_required(VERSION 3.22)
 set(commit "")
 find_program(GIT git)
 if(GIT AND EXISTS "${SOURCE}/.git")
