@@ -28,12 +28,8 @@
 #define B_BYTES (CHUNK * TILE_N * 2)
 enum { CARRIERS = 224, STRIPES = CARRIERS / PLANES }; /* threads; pixels they bring at once */
 /* Of 128 at the launch; the multipliers get the rest. */
-#ifndef CARRIER_REGISTERS
 #define CARRIER_REGISTERS (RESULT == 2 ? 56 : 88)
-#endif
-#ifndef BATCH
 #define BATCH 4 /* cells a carrier has on their way */
-#endif
 
 struct conv_job { /* as fused.c writes it */
     const uint4 *source;       /* [samples, grid, grid, in_c] */

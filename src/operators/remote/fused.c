@@ -217,6 +217,19 @@ static lt_status plan_memory(lt_fused_cnn *f)
     return LT_OK;
 }
 
+lt_status lt_fused_cnn_need(const lt_operator_spec *spec, int64_t realizations, int64_t *bytes)
+{
+    lt_fused_cnn *f = lt_calloc(1, sizeof *f);
+    if (!f) return LT_ERR_MEMORY;
+    f->spec = *spec;
+    f->samples = realizations;
+    lay_out_network(f);
+    lt_status s = plan_memory(f);
+    *bytes = (int64_t)f->bytes;
+    lt_free(f);
+    return s;
+}
+
 /* ---- Jobs ---- */
 
 static void *map_at(const lt_fused_cnn *f, int buffer) { return buffer < 0 ? NULL : f->memory + (size_t)buffer * f->map_bytes; }

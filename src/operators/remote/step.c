@@ -34,6 +34,13 @@ static lt_status compile(lt_application *a, const lt_application_request *q, con
     return LT_OK;
 }
 
+static lt_status too_large(int64_t needed, const lt_application_request *q)
+{
+    return LT_FAIL(LT_ERR_MEMORY, "rollout: one realization needs %lld bytes for activations, of %lld allowed", (long long)needed, (long long)q->budget_bytes);
+}
+
+static int n_batches(const lt_application *a) { return (int)((a->realizations + a->batch - 1) / a->batch); }
+
 /* Halves the batch until its activations fit. What does not fit even once is refused here, before anything runs. */
 static lt_status compile_to_fit(lt_application *a, const lt_application_request *q, const lt_compile_options *opt)
 {
@@ -41,9 +48,7 @@ static lt_status compile_to_fit(lt_application *a, const lt_application_request 
         LT_TRY(compile(a, q, opt));
         int64_t needed = (int64_t)lt_program_get_info(a->program).arena_bytes;
         if (needed <= q->budget_bytes) return LT_OK;
-        if (a->batch == 1)
-            return LT_FAIL(LT_ERR_MEMORY, "rollout: one realization needs %lld bytes for activations, of %lld allowed", (long long)needed,
-                           (long long)q->budget_bytes);
+        if (a->batch == 1) return too_large(needed, q);
     }
 }
 
@@ -56,25 +61,27 @@ static bool use_fused(const lt_application_request *q, lt_rollout_info *info)
 
 static lt_status make_fused(lt_application *a, const lt_application_request *q, lt_rollout_info *info)
 {
+    for (int64_t needed;; a->batch = (a->batch + 1) / 2) {
+        LT_TRY(lt_fused_cnn_need(q->spec, a->batch, &needed));
+        if (needed <= q->budget_bytes) break;
+        if (a->batch == 1) return too_large(needed, q);
+    }
     LT_TRY(lt_network_create(q->spec, &a->network));
     lt_network_drop_graph(&a->network);
-    LT_TRY(lt_fused_cnn_create(q->dev, &a->network, info->precision, a->realizations, &a->fused));
-    info->micro_batch = a->realizations;
+    LT_TRY(lt_fused_cnn_create(q->dev, &a->network, info->precision, a->batch, &a->fused));
     info->arena_bytes = lt_fused_cnn_bytes(a->fused);
-    info->kernels_per_step = lt_fused_cnn_kernels(a->fused);
+    info->kernels_per_step = lt_fused_cnn_kernels(a->fused) * n_batches(a);
     snprintf(info->step, sizeof info->step, "fused");
     return LT_OK;
 }
 
 static lt_status make_graph(lt_application *a, const lt_application_request *q, const lt_compile_options *opt, lt_rollout_info *info)
 {
-    a->batch = q->opt->micro_batch ? LT_MIN(q->opt->micro_batch, a->realizations) : a->realizations;
     LT_TRY(compile_to_fit(a, q, opt));
     a->input = lt_calloc((size_t)(LT_STEP_TENSORS + a->network.n_tensors), sizeof *a->input);
     if (!a->input) return LT_ERR_MEMORY;
-    info->micro_batch = a->batch;
     info->arena_bytes = (int64_t)lt_program_get_info(a->program).arena_bytes;
-    info->kernels_per_step = a->program->n_live * (int)((a->realizations + a->batch - 1) / a->batch);
+    info->kernels_per_step = a->program->n_live * n_batches(a);
     snprintf(info->step, sizeof info->step, "graph");
     return LT_OK;
 }
@@ -88,7 +95,9 @@ static lt_status make(lt_application *a, const lt_application_request *q, lt_rol
     a->field = (int64_t)LT_FIELD_CHANNELS * q->spec->grid * q->spec->grid;
     lt_noise_shape at = lt_network_noise(q->spec);
     a->noise = at.site == LT_SITE_NONE ? 0 : at.channels * (at.by_channel ? 1 : (int64_t)q->spec->grid * q->spec->grid);
+    a->batch = q->opt->micro_batch ? LT_MIN(q->opt->micro_batch, a->realizations) : a->realizations;
     LT_TRY(use_fused(q, info) ? make_fused(a, q, info) : make_graph(a, q, &opt, info));
+    info->micro_batch = a->batch;
     info->weight_bytes = a->network.n_floats * (int64_t)sizeof(float);
     info->flops = a->network.flops * (double)a->realizations;
     return LT_OK;
@@ -131,9 +140,12 @@ lt_status lt_application_set_weights(lt_application *a, lt_stream *st, const flo
 /* The last batch ends with the last realization: where they do not divide, a few are computed twice, alike. */
 lt_status lt_application_step(lt_application *a, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next)
 {
-    if (a->fused) return lt_fused_cnn_step(a->fused, st, state, a->noise ? noise : NULL, policy, next);
     for (int64_t done = 0; done < a->realizations; done += a->batch) {
         int64_t first = LT_MIN(done, a->realizations - a->batch);
+        if (a->fused) {
+            LT_TRY(lt_fused_cnn_step(a->fused, st, state + first * a->field, a->noise ? noise + first * a->noise : NULL, policy, next + first * a->field));
+            continue;
+        }
         a->input[LT_STEP_STATE] = state + first * a->field;
         a->input[LT_STEP_NOISE] = a->noise ? noise + first * a->noise : state;
         a->input[LT_STEP_KEEP] = &policy[0];
