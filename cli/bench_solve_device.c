@@ -163,17 +163,6 @@ static lt_status measure_all(cli_context *c, bool quick, solve_wanted wanted, co
     return s;
 }
 
-static lt_status write_report(cli_context *c, const cli_table *t, const char *path)
-{
-    lt_report *page;
-    CLI_TRY(lt_report_create("What the optimizer adds to functions on a device", &page));
-    cli_report_machine(c, page);
-    cli_table_report(t, page);
-    lt_status s = lt_report_write(page, path);
-    lt_report_destroy(page);
-    return s;
-}
-
 lt_status bench_solve_device(cli_context *c, bool quick, solve_wanted wanted, const void *ctx, const char *report)
 {
     static const char *const columns[] = { "run", "n / constraints", "its / evals", "f", "us per it", "function", "overhead", "us per exchange",
@@ -195,7 +184,7 @@ lt_status bench_solve_device(cli_context *c, bool quick, solve_wanted wanted, co
             printf("per iteration: the whole, the kernels of the functions alone (captured, by the device's clock), and the difference;\n"
                    "an exchange is what one evaluation takes beyond its kernels: copies, launch, wait\n");
     }
-    if (!s && report) s = write_report(c, t, report);
+    if (!s && report) s = cli_table_page(c, t, "What the optimizer adds to functions on a device", report);
     cli_table_destroy(t);
     return s;
 }

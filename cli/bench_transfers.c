@@ -117,17 +117,6 @@ static lt_status fill_table(const round_trip *r, const outcome *o, cli_table **t
     return LT_OK;
 }
 
-static lt_status write_report(cli_context *c, const cli_table *t, const char *path)
-{
-    lt_report *page;
-    CLI_TRY(lt_report_create("Copies between host and device", &page));
-    cli_report_machine(c, page);
-    cli_table_report(t, page);
-    lt_status s = lt_report_write(page, path);
-    lt_report_destroy(page);
-    return s;
-}
-
 static lt_status present(cli_context *c, const round_trip *r, const outcome *o)
 {
     const transfer_options *opt = c->options;
@@ -144,7 +133,7 @@ static lt_status present(cli_context *c, const round_trip *r, const outcome *o)
         if (!c->common.quiet && !strcmp(lt_device_id(c->device), "cpu"))
             printf("On the CPU both ways copy within the same memory; the ring pays off with a GPU.\n");
     }
-    if (!s && opt->report) s = write_report(c, t, opt->report);
+    if (!s && opt->report) s = cli_table_page(c, t, "Copies between host and device", opt->report);
     cli_table_destroy(t);
     return s;
 }

@@ -110,6 +110,8 @@ cli_text cli_seconds(double seconds);  /* "12.3 us" */
 /* Command line, commit, machine: what every stored measurement carries. */
 lt_status cli_json_machine(cli_context *c);
 void      cli_report_machine(cli_context *c, lt_report *r);
+/* A page with the machine and one table. */
+lt_status cli_table_page(cli_context *c, const cli_table *t, const char *title, const char *path);
 extern char cli_command_line[1024];
 const char *cli_commit(void);
 

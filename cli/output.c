@@ -147,3 +147,14 @@ void cli_report_machine(cli_context *c, lt_report *r)
     const char *names[] = { "Command", "Device", "Library" }, *values[] = { cli_command_line, device, version };
     lt_report_facts(r, 3, names, values);
 }
+
+lt_status cli_table_page(cli_context *c, const cli_table *t, const char *title, const char *path)
+{
+    lt_report *page;
+    CLI_TRY(lt_report_create(title, &page));
+    cli_report_machine(c, page);
+    cli_table_report(t, page);
+    lt_status s = lt_report_write(page, path);
+    lt_report_destroy(page);
+    return s;
+}

@@ -1,11 +1,6 @@
 /* Fused steps: how their convolutions are cut, and that their texts compile. Needs NVRTC for the second, no GPU.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "lt_test.h"
-
-#include "base/alloc.h"
-#include "base/status.h"
-#include "device/cuda/compile.h"
-#include "device/cuda/library.h"
+#include "compile_device.h"
 #include "operators/remote/fused_parts.h"
 
 enum { SHARED_BYTES = 232448 }; /* of a block on sm_90 */
@@ -33,33 +28,15 @@ LT_TEST(what_does_not_fit_into_shared_memory_is_refused)
 }
 
 /* ---- a device that compiles and nothing else ---- */
-static const lt_nvrtc *rtc;
-
-static void drop(lt_kernel *k) { lt_free(k); }
-
 static lt_status compile(lt_device *dev, const lt_kernel_key *key, lt_kernel **out)
 {
     (void)dev;
-    char *cubin = NULL;
-    size_t bytes = 0;
-    LT_TRY(lt_cuda_compile(rtc, key, 90, &cubin, &bytes));
-    LT_CHECK(memmem(cubin, bytes, key->entry, strlen(key->entry)) != NULL); /* the entry point is there */
-    lt_free(cubin);
-    lt_kernel *k = lt_calloc(1, sizeof *k);
-    if (!k) return LT_ERR_MEMORY;
-    k->destroy = drop;
-    *out = k;
-    return LT_OK;
+    LT_TRY(compile_for(key, 90));
+    return compiled_kernel(out);
 }
 
 static const lt_backend backend = { .name = "compile", .build = compile };
 static lt_device device = { .backend = &backend, .id = "compile" };
-
-static bool have_nvrtc(void)
-{
-    int major, minor;
-    return !lt_nvrtc_open(&rtc, &major, &minor);
-}
 
 LT_TEST(convolutions_compile)
 {

@@ -1,21 +1,13 @@
 /* Every kernel text of rollouts compiles for the architectures lathe is made for. Needs NVRTC, no GPU.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "lt_test.h"
-
-#include "base/alloc.h"
-#include "base/status.h"
-#include "device/cuda/compile.h"
-#include "device/cuda/library.h"
+#include "compile_device.h"
 #include "operators/remote/parts.h"
 
 static const int architectures[] = { 89, 90 };
-static const lt_nvrtc *rtc;
 static char compiled[32][32]; /* entries that were seen */
 static int n_compiled;
 
 /* ---- a device that compiles and nothing else ---- */
-
-static void drop(lt_kernel *k) { lt_free(k); }
 
 static bool seen(const char *entry)
 {
@@ -29,19 +21,8 @@ static lt_status compile(lt_device *dev, const lt_kernel_key *key, lt_kernel **o
 {
     (void)dev;
     bool done = seen(key->entry);
-    for (size_t i = 0; !done && i < LT_LEN(architectures); i++) {
-        char *cubin = NULL;
-        size_t bytes = 0;
-        LT_TRY(lt_cuda_compile(rtc, key, architectures[i], &cubin, &bytes));
-        LT_CHECK(bytes > 64 && memcmp(cubin, "\177ELF", 4) == 0);
-        LT_CHECK(memmem(cubin, bytes, key->entry, strlen(key->entry)) != NULL); /* the entry point is there */
-        lt_free(cubin);
-    }
-    lt_kernel *k = lt_calloc(1, sizeof *k);
-    if (!k) return LT_ERR_MEMORY;
-    k->destroy = drop;
-    *out = k;
-    return LT_OK;
+    for (size_t i = 0; !done && i < LT_LEN(architectures); i++) LT_TRY(compile_for(key, architectures[i]));
+    return compiled_kernel(out);
 }
 
 static const lt_backend backend = { .name = "compile", .build = compile };
@@ -49,8 +30,7 @@ static lt_device device = { .backend = &backend, .id = "compile" };
 
 LT_TEST(kernels_around_the_step_compile)
 {
-    int major, minor;
-    if (lt_nvrtc_open(&rtc, &major, &minor)) LT_SKIP("%s", lt_error_text());
+    if (!have_nvrtc()) LT_SKIP("%s", lt_error_text());
     lt_rollout_job job = { .realizations = 3, .field = 192, .pixels = 64, .channels = 3, .noise_count = 192, .steps_per_launch = 8 };
     for (int noise = 0; noise < LT_NOISE_COUNT; noise++)
         for (int correlated = 0; correlated < 2; correlated++) {
