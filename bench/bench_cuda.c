@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N = 100000000, ROUNDS = 20, LAUNCHES = 100 };
 
@@ -100,9 +101,10 @@ static void sums(void)
     }
 }
 
-static void launches(void)
+/* What one of LAUNCHES kernels in a row costs, each waiting for the one before it. */
+static void launches(int64_t n)
 {
-    lt_fused f = chain(1024);
+    lt_fused f = chain(n);
     lt_kernel *k;
     lt_capture *c;
     lt_stream *own;
@@ -111,25 +113,32 @@ static void launches(void)
     check(lt_capture_begin(own));
     for (int i = 0; i < LAUNCHES; i++) check(lt_stream_launch(own, &(lt_launch){ k, array }));
     check(lt_capture_end(own, &c));
-    printf("launch one by one us=%.3f\n", time_of(launch_each, k) / 1e3 / LAUNCHES);
-    printf("launch captured us=%.3f\n", time_of(replay, c) / 1e3 / LAUNCHES);
+    printf("launch one by one of %lld elements us=%.3f\n", (long long)n, time_of(launch_each, k) / 1e3 / LAUNCHES);
+    printf("launch captured of %lld elements us=%.3f\n", (long long)n, time_of(replay, c) / 1e3 / LAUNCHES);
     lt_capture_destroy(c);
     lt_stream_destroy(own);
     lt_kernel_destroy(k);
 }
 
-int main(void)
+static void rates(void)
 {
-    check(lt_device_open("cuda", &dev));
-    st = lt_device_stream(dev);
-    for (int i = 0; i < 2; i++) check(lt_device_alloc(dev, st, N * 4ul + 256, "bench", &array[i]));
-    check(lt_stream_fill(st, array[0], 0x3f, N * 4ul));
     double copy_ns = time_of(copy, NULL);
     printf("copy us=%.1f TB/s=%.3f\n", copy_ns / 1e3, 8e-3 * N / copy_ns);
     for (int v = 1; v <= 8; v *= 2)
         for (int u = 1; u <= 4; u *= 2) chain_variant(v, u, copy_ns);
     sums();
-    launches();
+}
+
+/* bench_cuda [launch]: everything, or what a launch costs. */
+int main(int n_args, char **arg)
+{
+    bool all = n_args < 2 || strcmp(arg[1], "launch");
+    check(lt_device_open("cuda", &dev));
+    st = lt_device_stream(dev);
+    for (int i = 0; i < 2; i++) check(lt_device_alloc(dev, st, N * 4ul + 256, "bench", &array[i]));
+    check(lt_stream_fill(st, array[0], 0x3f, N * 4ul));
+    if (all) rates();
+    for (int64_t n = 1024; n <= 1 << 24; n *= 128) launches(n);
     for (int i = 0; i < 2; i++) check(lt_device_free(dev, st, array[i]));
     lt_device_close(dev);
     return 0;
