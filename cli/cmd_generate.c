@@ -37,7 +37,7 @@ static const char *const watchdog_names[] = { "file", "auto", "on", "off", NULL 
     LT_OPTION_REAL(O, watchdog_seconds, "watchdog-seconds", "10", LT_ABOVE(0), "S", "what a step may take at least before the watchdog suspects it; it waits for 100 times what is expected"), \
     LT_OPTION_INT(O, at_once, "at-once", "0", LT_RANGE_CLOSED(0, 4), "N", "operators side by side on a GPU, 0 = by their size; results do not depend on it"), \
     LT_OPTION_BOOL(O, resume, "resume", "false", "go on with a file where an earlier run stopped"),                                         \
-    LT_OPTION_BOOL(O, overwrite, "overwrite", "false", "an unfinished file may be replaced"),                                               \
+    LT_OPTION_BOOL(O, overwrite, "overwrite", "false", "an unfinished run, or a file that is no dataset, may be replaced"),                                               \
     LT_OPTION_PATH(O, report, "report", NULL, "FILE.html", "write a page about the dataset and the run"),                                   \
     LT_OPTION_BOOL(O, dry_run, "dry-run", "false", "print the plan: memory, work, estimated time and size; write nothing"),                 \
     LT_OPTION_BOOL(O, verbose, "verbose", "false", "say what the configuration amounts to before the run")

@@ -2,7 +2,6 @@
 #include "dataset.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- merge ---- */
 
@@ -70,7 +69,6 @@ static const lt_option_table extract_table = {
 static lt_status extract_from(cli_context *c, const extract_cli *o, lt_dataset *d)
 {
     lt_dataset_info i = lt_dataset_get_info(d);
-    const char *path = dataset_path(c, o->dataset);
     dataset_bar bar = { c, "features", NULL };
     lt_generate_info info;
     lt_extract_options e = o->e;
@@ -81,7 +79,7 @@ static lt_status extract_from(cli_context *c, const extract_cli *o, lt_dataset *
     e.stop = cli_interrupt_flag();
     e.progress = dataset_bar_set;
     e.progress_ctx = &bar;
-    if (e.output && !strcmp(e.output, path)) return cli_fail(LT_ERR_ARGUMENT, "--output %s is the dataset itself; it must differ", e.output);
+    CLI_TRY(dataset_spare(d, "output", e.output));
     int64_t n = e.max_rows && e.max_rows < i.rows ? e.max_rows : i.rows;
     if ((o->verbose || o->dry_run) && !c->json)
         printf("%lld of %lld operators, %s states, to %s\n", (long long)n, (long long)i.rows, i.has_outputs ? "stored" : "replayed", e.output ? e.output : "the output of --config");

@@ -33,6 +33,8 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
 LT_API lt_status       lt_dataset_open(const char *path, lt_dataset **out);
 LT_API void            lt_dataset_close(lt_dataset *d); /* NULL is allowed */
 LT_API lt_dataset_info lt_dataset_get_info(const lt_dataset *d);
+/* Whether `path` (NULL: no) leads to the very file that d reads, under whatever name: results must not go there. */
+LT_API bool            lt_dataset_is_at(const lt_dataset *d, const char *path);
 
 typedef struct lt_dataset_item {
     const char *path;
@@ -71,7 +73,7 @@ typedef struct lt_generate_progress { int64_t rows_done, rows_total; int64_t ste
 
 typedef struct lt_generate_options {       /* plain data; start from lt_generate_defaults() */
     bool       resume;                     /* go on with the file where it stopped; a missing one is started */
-    bool       overwrite;                  /* an unfinished file may be replaced */
+    bool       overwrite;                  /* an unfinished run, or a file that is no dataset, may be replaced */
     int64_t    shard_index, shard_count;   /* rows i, i + n, … only */
     lt_device *device;                     /* NULL: the CPU; borrowed */
     int        threads;                    /* of a rollout; 0 = all */

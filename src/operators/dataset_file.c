@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -235,3 +236,9 @@ void lt_dataset_close(lt_dataset *d)
 }
 
 lt_dataset_info lt_dataset_get_info(const lt_dataset *d) { return d->info; }
+
+bool lt_dataset_is_at(const lt_dataset *d, const char *path)
+{
+    struct stat own, other;
+    return path && !stat(d->path, &own) && !stat(path, &other) && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}

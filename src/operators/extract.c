@@ -169,6 +169,7 @@ static lt_status check_request(const extract *e, const char *output)
     struct stat st;
     if (!e->in.engine_version[0]) return LT_FAIL(LT_ERR_ARGUMENT, "lathe did not write this dataset: its rows cannot be told from its configuration");
     if (!output) return LT_FAIL(LT_ERR_ARGUMENT, "no output: give one that differs from the dataset");
+    if (lt_dataset_is_at(e->d, output)) return LT_FAIL(LT_ERR_ARGUMENT, "output %s is the dataset itself; it must differ", output);
     if (stat(output, &st) == 0 && !e->opt->overwrite) return LT_FAIL(LT_ERR_ARGUMENT, "%s: is there already; overwrite is not set", output);
     return LT_OK;
 }

@@ -173,16 +173,29 @@ static lt_status open_store(lt_generator *g, bool resume)
     return lt_store_open(g->c->output_path, &g->plan, identity, strlen(identity), resume, &g->store);
 }
 
+/* A finished dataset may be made again; a run to go on with, or a file of another kind, is not thrown away unasked. */
+static lt_status check_replaceable(const lt_generator *g)
+{
+    const char *path = g->c->output_path;
+    struct stat st;
+    lt_dataset *d;
+    if (g->opt->overwrite || stat(path, &st) || (S_ISREG(st.st_mode) && st.st_size == 0)) return LT_OK;
+    if (lt_journal_exists(path))
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: holds an unfinished run: resume it (--resume), or allow it to be replaced (--overwrite)", path);
+    if (S_ISREG(st.st_mode) && lt_dataset_open(path, &d))
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: is there already and is no dataset: choose another path, or allow it to be replaced (--overwrite)", path);
+    if (S_ISREG(st.st_mode)) lt_dataset_close(d);
+    return LT_OK;
+}
+
 lt_status lt_generator_open_file(lt_generator *g)
 {
     const char *path = g->c->output_path;
-    bool there = file_exists(path);
-    if (g->opt->resume && there) {
+    if (g->opt->resume && file_exists(path)) {
         LT_TRY(check_resumable(g));
         return open_store(g, true);
     }
-    if (there && lt_journal_exists(path) && !g->opt->overwrite)
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: holds an unfinished run: resume it (--resume), or allow it to be replaced (--overwrite)", path);
+    LT_TRY(check_replaceable(g));
     LT_TRY(lt_file_make_folders(path, 0777));
     lt_file_content content = content_of(g);
     lt_sampling_metrics metrics;

@@ -208,8 +208,8 @@ static lt_status make_file(merge *m, const char *out_path)
 static lt_status merge_all(merge *m, const char *out_path, const char *const *paths)
 {
     for (int i = 0; i < m->n; i++) {
-        if (!strcmp(paths[i], out_path)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: is both a shard and the merged file", out_path);
         LT_TRY(open_shard(&m->s[i], paths[i]));
+        if (lt_dataset_is_at(m->s[i].d, out_path)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: is both a shard and the merged file", out_path);
     }
     LT_TRY(parse_config(&m->s[0], out_path, &m->config));
     m->total = m->config->total_samples;

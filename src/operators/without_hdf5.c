@@ -32,6 +32,12 @@ lt_dataset_info lt_dataset_get_info(const lt_dataset *d)
     return (lt_dataset_info){ .config = "", .engine_config = "", .engine_version = "", .precision = "", .creation_date = "", .sampling_metrics = "", .device = "" };
 }
 
+bool lt_dataset_is_at(const lt_dataset *d, const char *path)
+{
+    (void)d, (void)path;
+    return false;
+}
+
 lt_status lt_dataset_walk(lt_dataset *d, lt_status (*item)(void *ctx, const lt_dataset_item *item), void *ctx)
 {
     (void)d, (void)item, (void)ctx;
