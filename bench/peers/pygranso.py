@@ -1,7 +1,7 @@
 """The rows of `lathe bench solve` run in PyGRANSO; prints the JSON that --peer takes.
 
-    python3 bench/peers/pygranso.py [--quick] [--long] [--only NAME]... > pygranso.json
-    lathe bench solve --peer pygranso.json
+    python3 bench/peers/pygranso.py [--quick] [--long] [--only NAME]... [--starts N] > pygranso.json
+    lathe bench solve --peer pygranso.json [--starts N]
 
 Written against PyGRANSO's documented interface (https://ncvx.org): pygranso(var_spec=, combined_fn=, user_opts=).
 PyGRANSO 1.2.0 of PyPI needs NumPy below 2, osqp and gurobipy beside PyTorch. Where it cannot be imported, that is said on
@@ -9,6 +9,10 @@ standard error and the list of rows is empty; a row that fails is named there an
 
 Data are drawn with torch's generator, whose numbers the built-in examples reproduce: both solve the same problems.
 A time is that of the call of pygranso() with printing off, the median of up to five.
+
+--starts N solves each problem from N starts instead: its own, and others that differ from it by about one part in 10^9. Where
+the rounding decides the late iterations, one end says little; the ends of all of them say where a run ends. The starts are
+those of `lathe bench solve --starts N`, number by number.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import json
@@ -37,6 +41,7 @@ QUICK = "--quick" in sys.argv[1:]
 LONG = "--long" in sys.argv[1:]
 ONLY = [sys.argv[i + 1] for i in range(1, len(sys.argv) - 1) if sys.argv[i] == "--only"]
 BUDGET = 2.0 if QUICK else 20.0
+STARTS = next((int(sys.argv[i + 1]) for i in range(1, len(sys.argv) - 1) if sys.argv[i] == "--starts"), 0)
 
 
 def options(x0, **more):
@@ -322,17 +327,51 @@ def measure(name, make):
     return row
 
 
+def move_start(o, number):
+    """Start 0 is the problem's own. Others: x0 + 1e-9 max(1, |x0|) z, with z in [-1, 1) of one SplitMix64 step per entry."""
+    if number == 0:
+        return
+    with np.errstate(over="ignore"):
+        z = (np.uint64(number) << np.uint64(32)) + np.arange(o.x0.numel(), dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    z = torch.from_numpy(2 * ((z >> np.uint64(11)).astype(np.float64) * 2.0 ** -53) - 1).reshape(-1, 1)
+    o.x0 = o.x0 + 1e-9 * torch.clamp(torch.abs(o.x0), min=1) * z
+
+
+def measure_starts(name, make):
+    row = {"name": name, "f": [], "violation": [], "stationarity": [], "codes": [], "iterations": [], "evaluations": []}
+    begin = time.perf_counter()
+    for number in range(STARTS):
+        problems = make()
+        if isinstance(problems, list):
+            raise ValueError("several problems in one row: --starts is for single ones")
+        move_start(problems[2], number)
+        end = solve(*problems)
+        point = getattr(end, "best", None) or end.final
+        for key, value in (("f", point.f), ("violation", getattr(point, "tv", 0.0)), ("stationarity", end.stat_value)):
+            row[key].append(scalar(value))
+        for key, value in (("codes", end.termination_code), ("iterations", end.iters), ("evaluations", end.fn_evals)):
+            row[key].append(int(value))
+        print(f"{name}, start {number}: code {row['codes'][-1]}, {row['iterations'][-1]} iterations, f {row['f'][-1]:.10g}", file=sys.stderr)
+    row["seconds"] = (time.perf_counter() - begin) / STARTS
+    return row
+
+
 def measure_all():
     rows = []
     for name, make in ROWS + LONG_ROWS:
         if name not in ONLY if ONLY else not LONG and (name, make) in LONG_ROWS:
             continue
         try:
-            row = measure(name, make)
+            row = measure_starts(name, make) if STARTS else measure(name, make)
         except Exception as error:
             print(f"{name}: left out: {type(error).__name__}: {error}", file=sys.stderr)
             continue
         rows.append(row)
+        if STARTS:
+            continue
         print(f"{name}: {row['seconds']:.4g} s, {row['iterations']} iterations, {row['evaluations']} evaluations, "
               f"code {row['code']}, f {row['f']:.10g}", file=sys.stderr)
     return rows
