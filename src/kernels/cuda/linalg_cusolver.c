@@ -186,13 +186,27 @@ static lt_status prepare_real(lt_device *dev, const lt_problem_key *p, lt_kernel
 bool lt_linalg_cusolver_applies(const lt_problem_key *p)
 {
     lt_dtype t = p->out.dtype;
+    return lt_key_is_all(p, t) && (t == LT_F16 || t == LT_BF16 || t == LT_F32 || t == LT_F64);
+}
+
+/* The determinant of no rows is 1. */
+static bool is_determinant_of_nothing(const lt_problem_key *p)
+{
     const lt_shape *s = &p->in[0].shape;
-    bool sized = (p->op != LT_OP_DET && p->op != LT_OP_LOGDET) || s->dim[s->rank - 1] > 0; /* the determinant of nothing is 1 */
-    return lt_key_is_all(p, t) && (t == LT_F16 || t == LT_BF16 || t == LT_F32 || t == LT_F64) && sized;
+    return (p->op == LT_OP_DET || p->op == LT_OP_LOGDET) && s->dim[s->rank - 1] == 0;
+}
+
+static lt_status prepare_determinant_of_nothing(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
+{
+    lt_fused_const value = { 0, p->op == LT_OP_DET };
+    lt_fused_store store = { 0, 1, p->out.dtype, { 0, { 1 } } };
+    return lt_fused_prepare_cuda(dev, &(lt_fused){ .type = lt_compute_type(p->out.dtype), .domain = lt_shape1(lt_tensor_count(&p->out)), .n_regs = 1,
+                                                   .n_args = 2, .n_consts = 1, .consts = &value, .n_stores = 1, .stores = &store }, out);
 }
 
 lt_status lt_linalg_cusolver_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {
+    if (is_determinant_of_nothing(p)) return prepare_determinant_of_nothing(dev, p, out);
     bool half = p->out.dtype == LT_F16 || p->out.dtype == LT_BF16;
     return half ? lt_through_f32(dev, p, prepare_real, out) : prepare_real(dev, p, out);
 }
