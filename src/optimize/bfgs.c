@@ -175,7 +175,7 @@ lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, d
     if (b < 0) b = 0;
     if (!isfinite(rho) || !isfinite(b) || !lt_vec_finite(n, h->h) || !lt_vec_finite(n, s)) return LT_UPDATE_NOT_FINITE;
     /* H - rho (h s' + s h') + b s s' = H + s w' + w s' with w = (b/2) s - rho h. */
-    double *w = h->Hs;
+    double *w = h->Hs; /* where a damped y may stand, which is no longer needed */
     for (int64_t i = 0; i < n; i++) w[i] = 0.5 * b * s[i] - rho * h->h[i];
     if (!h->spare) rank2(h, s, w);
     else if (!rank2_in_copy(h, s, w)) return LT_UPDATE_NOT_FINITE;

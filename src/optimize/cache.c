@@ -3,6 +3,8 @@
 #include "optimize/solver.h"
 #include "optimize/vector.h"
 
+#include "base/alloc.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -44,14 +46,13 @@ static void place(lt_cache *c, const double *x, const double *grads)
     if (c->compat && filling && c->newest > 0)
         for (int64_t i = 0; i < c->n; i++) at[i] = x[0];
     memcpy(c->grads + c->newest * c->k * c->n, grads, (size_t)(c->k * c->n) * sizeof *grads);
-    memcpy(c->last, c->compat ? at : x, (size_t)c->n * sizeof *x);
     c->bound[c->newest] = c->least[c->newest] = 0;
 }
 
 void lt_cache_insert(lt_cache *c, const double *x, const double *grads)
 {
     if (c->count) {
-        move_bounds(c, lt_vec_distance(c->n, x, c->last));
+        move_bounds(c, lt_vec_distance(c->n, x, c->x + c->newest * c->n));
         if (c->compat) remeasure_compat(c);
         else remeasure(c, x);
     }
@@ -59,4 +60,12 @@ void lt_cache_insert(lt_cache *c, const double *x, const double *grads)
     c->n_near = 0;
     for (int64_t i = 0; i < c->count; i++)
         if (c->bound[i] <= c->radius) c->near_[c->n_near++] = i;
+}
+
+void lt_cache_release(lt_cache *c)
+{
+    lt_free_aligned(c->x);
+    lt_free_aligned(c->grads);
+    c->x = c->grads = NULL;
+    c->count = 0;
 }

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-static const char magic[] = "lathe checkpoint 1\n";
+static const char magic[] = "lathe checkpoint 2\n";
 #define FILE_LIMIT ((size_t)1 << 40)
 
 typedef struct stream {
@@ -159,7 +159,6 @@ static void walk_samples(stream *io, lt_run *r)
     numbers(io, c->grads, columns * r->n);
     numbers(io, c->bound, c->count);
     numbers(io, c->least, c->count);
-    numbers(io, c->last, r->n);
     item(io, c->near_, (size_t)c->n_near * sizeof *c->near_);
     numbers(io, r->stat.y_of_slot, columns);
     item(io, p->valid, (size_t)c->count * sizeof *p->valid);

@@ -36,7 +36,7 @@ bool lt_hessian_wants_Hs(const lt_hessian *h, const double *s, const double *y)
     return h->limited || !(lt_vec_dot(h->n, s, y) >= h->damping * h->trace * lt_vec_dot(h->n, s, s));
 }
 
-/* Powell's damping with H in the place of the Hessian. Returns the new s'y; h->y receives the
+/* Powell's damping with H in the place of the Hessian. Returns the new s'y; h->Hs receives the
    damped y. */
 static double damp(lt_hessian *h, const double *s, const double *y, const double *Hs, bool *damped)
 {
@@ -51,7 +51,7 @@ static double damp(lt_hessian *h, const double *s, const double *y, const double
     double sHs = lt_vec_dot(n, s, Hs);
     if (!(sty < h->damping * sHs)) return sty;
     double theta = (1 - h->damping) * sHs / (sHs - sty);
-    for (int64_t i = 0; i < n; i++) h->y[i] = theta * y[i] + (1 - theta) * Hs[i];
+    for (int64_t i = 0; i < n; i++) h->Hs[i] = theta * y[i] + (1 - theta) * Hs[i];
     *damped = true;
     return theta * sty + (1 - theta) * sHs;
 }
@@ -60,7 +60,7 @@ lt_update_code lt_hessian_update(lt_hessian *h, const double *s, const double *y
 {
     bool damped;
     double sty = damp(h, s, y, Hs, &damped);
-    if (damped) y = h->y, Hy = NULL;
+    if (damped) y = h->Hs, Hy = NULL;
     lt_update_code code = h->limited ? lt_lbfgs_update(h, s, y, sty) : lt_bfgs_update(h, s, y, sty, Hy);
     bool updated = code == LT_UPDATE_DONE || code == LT_UPDATE_NOT_SCALED;
     h->counts.requests++;
@@ -171,11 +171,10 @@ lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *
     *h = (lt_hessian){ .n = n, .limited = opt->limited_mem_size > 0, .single = !opt->double_precision,
                        .scale_pending = opt->scaleH0, .fixed_scaling = opt->limited_mem_fixed_scaling,
                        .blocked = opt->blocked_lbfgs, .damping = opt->bfgs_damping, .gamma = 1 };
-    double *work = h->y = lt_malloc_aligned((size_t)(4 * n) * sizeof(double));
-    if (!work) return LT_ERR_MEMORY;
-    h->Hs = work + n;
-    h->h = work + 2 * n;
-    h->last.s = work + 3 * n;
+    h->Hs = lt_malloc_aligned((size_t)(3 * n) * sizeof(double));
+    if (!h->Hs) return LT_ERR_MEMORY;
+    h->h = h->Hs + n;
+    h->last.s = h->h + n;
     lt_status s = h->limited ? create_limited(opt, h) : create_full(opt, h);
     if (s) lt_hessian_release(h);
     return s;
@@ -184,7 +183,7 @@ lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *
 void lt_hessian_release(lt_hessian *h)
 {
     lt_far_destroy(h->far);
-    lt_free_aligned(h->y);
+    lt_free_aligned(h->Hs);
     lt_free_aligned(h->lower);
     lt_free_aligned(h->partial);
     lt_free_aligned(h->spare);

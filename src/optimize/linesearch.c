@@ -77,11 +77,12 @@ static void keep_as_lower(search *s)
 {
     lt_run *r = s->r;
     lt_point *kept = r->trial;
-    r->trial = r->lower;
-    r->lower = kept;
     s->alpha = s->t;
     s->norm_lower = lt_vec_norm2(r->n, kept->x);
-    s->has_lower = true;
+    s->has_lower = r->lower != NULL;
+    if (!s->has_lower) return;
+    r->trial = r->lower;
+    r->lower = kept;
 }
 
 static bool next_step(search *s)

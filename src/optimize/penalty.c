@@ -33,25 +33,28 @@ void lt_point_measure(const lt_run *r, lt_point *p)
 #define EQUALITY_IS_ZERO 1e-12
 
 /* At a kink an inequality of value 0 counts as active and an equality of value 0 has sign +1. */
-void lt_point_gradients(const lt_run *r, lt_point *p)
+static void gradient_at(const lt_run *r, const lt_point *p, double mu, double *out)
 {
     int64_t n = r->n;
     const double *ce = p->c, *ci = p->c + r->q, *grad_ce = p->grads + n, *grad_ci = grad_ce + r->q * n;
     if (!r->constrained) return; /* phi is f, and their gradients are one */
-    memset(p->grad_v, 0, (size_t)n * sizeof(double));
+    memset(out, 0, (size_t)n * sizeof(double));
     for (int64_t j = 0; j < r->p; j++)
-        if (ci[j] >= 0) lt_vec_axpy(n, 1, grad_ci + j * n, p->grad_v);
+        if (ci[j] >= 0) lt_vec_axpy(n, 1, grad_ci + j * n, out);
     const double zero = r->opt.compat ? 0 : EQUALITY_IS_ZERO;
-    for (int64_t j = 0; j < r->q; j++) lt_vec_axpy(n, ce[j] >= -zero ? 1 : -1, grad_ce + j * n, p->grad_v);
-    lt_vec_step(n, p->grad_v, p->mu, p->grads, p->grad_phi);
+    for (int64_t j = 0; j < r->q; j++) lt_vec_axpy(n, ce[j] >= -zero ? 1 : -1, grad_ce + j * n, out);
+    lt_vec_step(n, out, mu, p->grads, out);
 }
+
+void lt_point_gradients(const lt_run *r, lt_point *p) { gradient_at(r, p, p->mu, p->grad_phi); }
 
 void lt_penalty_restore(lt_run *r)
 {
+    if (r->mu_changed) lt_point_gradients(r, r->cur);
     r->mu = r->cur->mu;
     r->phi = r->cur->phi;
+    r->grad_phi = r->cur->grad_phi;
     r->mu_changed = false;
-    memcpy(r->grad_phi, r->cur->grad_phi, (size_t)r->n * sizeof(double));
 }
 
 void lt_penalty_set_mu(lt_run *r, double mu)
@@ -60,7 +63,7 @@ void lt_penalty_set_mu(lt_run *r, double mu)
     r->mu = mu;
     r->phi = mu * r->cur->f + r->cur->tv_l1;
     r->mu_changed = true;
-    lt_vec_step(r->n, r->cur->grad_v, mu, r->cur->grads, r->grad_phi);
+    gradient_at(r, r->cur, mu, r->grad_phi); /* in the point's own memory, until it is left or restored */
 }
 
 static void keep(const lt_run *r, const lt_point *p, lt_record *to)

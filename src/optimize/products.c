@@ -19,6 +19,7 @@
 #define UPDATES_KEPT 50
 #define DRIFT_ALLOWED 1e-10
 #define Q_COLUMNS_MAX 1024 /* the stored Q takes at most 8 MiB */
+#define BLOCK_NUMBERS ((int64_t)1 << 20) /* of products that are not kept: 8 MiB */
 
 lt_status lt_products_create(lt_run *r)
 {
@@ -29,8 +30,10 @@ lt_status lt_products_create(lt_run *r)
     p->valid = lt_calloc((size_t)slots, sizeof *p->valid);
     p->place = lt_malloc((size_t)slots * sizeof *p->place);
     p->taken = lt_calloc((size_t)slots, sizeof *p->taken);
-    p->HG = lt_malloc_aligned((size_t)(columns * r->n) * sizeof(double));
-    p->current = lt_malloc_aligned((size_t)((r->k + 2) * r->n) * sizeof(double));
+    p->block_columns = LT_MAX(LT_MIN(BLOCK_NUMBERS / r->n, LT_LBFGS_BLOCK), 1);
+    bool kept = !r->hessian.limited || r->evaluator->exchange; /* pairs may still go to the device */
+    p->HG = lt_malloc_aligned((size_t)((kept ? columns : p->block_columns) * r->n) * sizeof(double));
+    p->Hy = lt_malloc_aligned((size_t)(2 * r->n) * sizeof(double));
     p->from = lt_malloc((size_t)(columns + 2) * sizeof *p->from);
     p->to = lt_malloc((size_t)(columns + 2) * sizeof *p->to);
     p->u = lt_malloc((size_t)(2 * columns) * sizeof(double));
@@ -38,9 +41,8 @@ lt_status lt_products_create(lt_run *r)
     if (!p->place || !p->taken) return LT_ERR_MEMORY;
     for (int64_t i = 0; i < slots; i++) p->place[i] = i;
     LT_TRY(lt_sparse_create(r->k, r->n, &p->sparse));
-    if (!p->valid || !p->HG || !p->current || !p->from || !p->to || !p->u || !p->column) return LT_ERR_MEMORY;
+    if (!p->valid || !p->HG || !p->Hy || !p->from || !p->to || !p->u || !p->column) return LT_ERR_MEMORY;
     p->v = p->u + columns;
-    p->Hy = p->current + r->k * r->n;
     p->Hs = p->Hy + r->n;
     if (!p->incremental || columns > Q_COLUMNS_MAX) return LT_OK;
     p->Q = lt_malloc_aligned((size_t)(columns * columns) * sizeof(double));
@@ -55,7 +57,7 @@ void lt_products_release(lt_run *r)
     lt_free(p->taken);
     lt_sparse_release(&p->sparse);
     lt_free_aligned(p->HG);
-    lt_free_aligned(p->current);
+    lt_free_aligned(p->Hy);
     lt_free(p->from);
     lt_free(p->to);
     lt_free(p->u);
@@ -79,7 +81,8 @@ static double *column_HG(const lt_run *r, int64_t column)
 }
 static double *entry_Q(const lt_run *r, int64_t i, int64_t j) { return r->products.Q + i * r->cache.capacity * r->k + j; }
 
-const double *lt_products_column(const lt_run *r, int64_t column) { return column_HG(r, column); }
+/* Limited memory on the host: products are as cheap as reading the pairs, and cannot be carried. None is kept. */
+static bool keeps_none(const lt_run *r) { return r->hessian.limited && !r->hessian.far; }
 
 /* Q between one slot and all valid ones, from that slot's products, which are fresh. */
 static void fill_rows(lt_run *r, int64_t slot)
@@ -192,6 +195,7 @@ static void compute(lt_run *r, bool with_update)
 void lt_products_sample(lt_run *r)
 {
     lt_products *p = &r->products;
+    if (keeps_none(r)) return;
     lt_span span = lt_span_begin("h_apply");
     int64_t at = 0;
     for (int64_t slot = 0; slot < r->cache.count; slot++) {
@@ -260,9 +264,10 @@ const double *lt_products_current(lt_run *r)
 {
     lt_products *p = &r->products;
     if (p->slot >= 0 && p->valid[p->slot]) return column_HG(r, p->slot * r->k);
-    for (int64_t j = 0; j < r->k; j++) add_column(p, j, r->cur->grads + j * r->n, p->current + j * r->n);
+    double *out = r->trial->grads; /* as many, and not needed before the step that these lead to */
+    for (int64_t j = 0; j < r->k; j++) add_column(p, j, r->cur->grads + j * r->n, out + j * r->n);
     lt_qp_hessian_apply(r, r->k, p->from, p->to);
-    return p->current;
+    return out;
 }
 
 void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out)
@@ -313,6 +318,23 @@ static void compute_gram(lt_run *r, int64_t l, const int64_t *slot, double *Q)
     lt_products_rows(r, 0, current * k, m, p->from, Q);
 }
 
+/* The same with a few products at a time. */
+static void compute_gram_in_blocks(lt_run *r, int64_t l, const int64_t *slot, double *Q)
+{
+    lt_products *p = &r->products;
+    int64_t k = r->k, m = l * k;
+    double *block = p->block_columns > 1 ? p->HG : r->work;
+    for (int64_t a = 0; a < m; a++) p->column[a] = slot[a / k] * k + a % k;
+    for (int64_t b0 = 0; b0 < m; b0 += p->block_columns) {
+        int64_t some = LT_MIN(p->block_columns, m - b0);
+        for (int64_t j = 0; j < some; j++) add_column(p, j, column_G(r, p->column[b0 + j]), block + j * r->n);
+        lt_qp_hessian_apply(r, some, p->from, p->to);
+        for (int64_t b = b0; b < b0 + some; b++)
+            for (int64_t a = b; a < m; a++)
+                Q[a * m + b] = Q[b * m + a] = lt_vec_dot(r->n, column_G(r, p->column[a]), p->to[b - b0]);
+    }
+}
+
 static void copy_gram(const lt_run *r, int64_t l, const int64_t *slot, double *Q)
 {
     int64_t k = r->k, m = l * k;
@@ -325,11 +347,25 @@ lt_gram_view lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double 
 {
     lt_span span = lt_span_begin("gram");
     lt_gram_view view = { work, l * r->k };
-    if (!r->products.Q) compute_gram(r, l, slot, work);
+    if (keeps_none(r)) compute_gram_in_blocks(r, l, slot, work);
+    else if (!r->products.Q) compute_gram(r, l, slot, work);
     else if (slot[l - 1] - slot[0] == l - 1) view = (lt_gram_view){ entry_Q(r, slot[0] * r->k, slot[0] * r->k), r->cache.capacity * r->k };
     else copy_gram(r, l, slot, work);
     lt_span_end(span);
     return view;
+}
+
+void lt_products_combine(lt_run *r, int64_t m, const int64_t *slot, const double *y, double *out)
+{
+    if (keeps_none(r)) {
+        const double *from = out;
+        lt_qp_hessian_apply(r, 1, &from, &out);
+        lt_vec_scale(r->n, -1, out);
+        return;
+    }
+    memset(out, 0, (size_t)r->n * sizeof *out);
+    for (int64_t i = 0; i < m; i++)
+        if (y[i] != 0) lt_vec_axpy(r->n, -y[i], column_HG(r, slot[i / r->k] * r->k + i % r->k), out);
 }
 
 bool lt_products_current_gram(lt_run *r, double *Q)

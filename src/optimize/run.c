@@ -32,9 +32,8 @@ static lt_status create_point(lt_run *r, int i)
         p->c = take(r, r->q + r->p);
         p->grads = take(r, r->k * r->n);
     }
-    p->grad_v = take(r, r->n);
     p->grad_phi = r->constrained ? take(r, r->n) : p->grads;
-    return p->x && p->c && p->grads && p->grad_v && p->grad_phi ? LT_OK : LT_ERR_MEMORY;
+    return p->x && p->c && p->grads && p->grad_phi ? LT_OK : LT_ERR_MEMORY;
 }
 
 static lt_status create_record(lt_run *r, lt_record *m)
@@ -55,10 +54,9 @@ static lt_status create_cache(lt_run *r)
     c->grads = lt_malloc_aligned((size_t)(slots * r->k * r->n) * sizeof(double));
     c->bound = take(r, slots);
     c->least = take(r, slots);
-    c->last = take(r, r->n);
     c->near_ = lt_arena_alloc(&r->arena, (size_t)slots * sizeof *c->near_);
     r->stat.y_of_slot = lt_calloc((size_t)(slots * r->k), sizeof(double));
-    return c->x && c->grads && c->bound && c->least && c->last && c->near_ && r->stat.y_of_slot ? LT_OK : LT_ERR_MEMORY;
+    return c->x && c->grads && c->bound && c->least && c->near_ && r->stat.y_of_slot ? LT_OK : LT_ERR_MEMORY;
 }
 
 static lt_status create_regular(lt_run *r)
@@ -73,19 +71,19 @@ static lt_status create_regular(lt_run *r)
 
 static lt_status create_vectors(lt_run *r)
 {
-    double **vector[] = { &r->grad_phi, &r->d, &r->s, &r->y, &r->work, &r->stat.vector, &r->steering.d_reference };
-    for (size_t i = 0; i < LT_LEN(vector); i++)
-        if (!(*vector[i] = take(r, r->n))) return LT_ERR_MEMORY;
+    if (!(r->d = take(r, r->n))) return LT_ERR_MEMORY;
+    if (r->opt.halt_log_fn && !(r->stat.vector = take(r, r->n))) return LT_ERR_MEMORY;
     r->scale = take(r, r->k);
     r->steering.u = take(r, r->q + r->p);
     r->steering.Cd = take(r, r->k);
     r->pause.y = take(r, r->q + r->p);
     if (!r->scale || !r->steering.u || !r->steering.Cd || !r->pause.y) return LT_ERR_MEMORY;
     for (int64_t j = 0; j < r->k; j++) r->scale[j] = 1;
-    for (int i = 0; i < 3; i++) LT_TRY(create_point(r, i));
+    bool has_lower = r->opt.disable_terminationcode_6; /* otherwise no step is taken to a bracket's lower end */
+    for (int i = 0; i < 2 + has_lower; i++) LT_TRY(create_point(r, i));
     r->cur = &r->store[0];
     r->trial = &r->store[1];
-    r->lower = &r->store[2];
+    if (has_lower) r->lower = &r->store[2];
     LT_TRY(create_record(r, &r->best));
     LT_TRY(create_record(r, &r->most_feasible));
     r->history_step = 1;
@@ -99,6 +97,8 @@ static lt_status create_parts(lt_run *r)
     LT_TRY(create_vectors(r));
     LT_TRY(create_cache(r));
     LT_TRY(lt_start_hessian(r));
+    r->work = r->hessian.Hs;
+    if (!r->stat.vector) r->stat.vector = r->work;
     LT_TRY(create_regular(r));
     LT_TRY(lt_products_create(r));
     if (r->constrained) LT_TRY(lt_subproblem_reserve(&r->steering.sub, r->q + r->p, r->opt.qp_tol));
@@ -184,10 +184,9 @@ void lt_run_destroy(lt_run *r)
     lt_evaluator_release(r->evaluator);
     lt_subproblem_release(&r->stat.sub);
     lt_subproblem_release(&r->steering.sub);
-    if (r->products.valid) lt_products_release(r);
+    lt_products_release(r);
     lt_hessian_release(&r->hessian);
-    lt_free_aligned(r->cache.x);
-    lt_free_aligned(r->cache.grads);
+    lt_cache_release(&r->cache);
     lt_free(r->stat.y_of_slot);
     lt_free(r->history);
     lt_arena_release(&r->arena);

@@ -149,6 +149,8 @@ static lt_status give_hessian(lt_run *r, lt_hessian_state *out)
 lt_status lt_solution_create(lt_run *r, lt_solution **out)
 {
     int64_t in_loop = r->allocations_at_2 < 0 ? 0 : lt_alloc_count() - r->allocations_at_2;
+    lt_products_release(r); /* room for the copies that follow */
+    lt_cache_release(&r->cache);
     lt_solution *s = lt_calloc(1, sizeof *s);
     if (!s) return LT_ERR_MEMORY;
     fill_numbers(r, s);

@@ -181,19 +181,23 @@ static void swap_points(lt_point **a, lt_point **b)
     *b = t;
 }
 
-/* s and y with one and the same mu, then the new point takes the snapshot's place. */
+/* The new point takes the snapshot's place; s and y, with one and the same mu, that of a point no longer needed: mostly the
+   snapshot's, whose gradient y is made of entry by entry. */
 static bool move(lt_run *r, const lt_line *line)
 {
     lt_point *to = line->at ? line->at : r->cur;
     if (!lt_oracle_gradients(r, to)) return false;
     r->alpha = line->at ? line->t : 0;
+    r->rel_diff = relative_change(r, to->phi);
+    if (to == r->trial) swap_points(&r->cur, &r->trial);
+    else if (to == r->lower) swap_points(&r->cur, &r->lower);
+    r->s = r->trial->x;
+    r->y = r->trial->grad_phi;
     for (int64_t i = 0; i < r->n; i++) {
         r->s[i] = r->alpha * r->d[i];
         r->y[i] = line->at ? to->grad_phi[i] - r->grad_phi[i] : 0;
     }
-    r->rel_diff = relative_change(r, to->phi);
-    if (to == r->trial) swap_points(&r->cur, &r->trial);
-    else if (to == r->lower) swap_points(&r->cur, &r->lower);
+    if (line->at) r->mu_changed = false; /* that was the gradient at the point left */
     lt_penalty_restore(r);
     r->last_level = r->level;
     r->iter++;

@@ -18,8 +18,7 @@ typedef struct lt_point {
     double *x;               /* n */
     double *c;               /* q equalities, then p inequalities */
     double *grads;           /* (1 + q + p) times n */
-    double *grad_v;          /* n: gradient of tv_l1 */
-    double *grad_phi;        /* n */
+    double *grad_phi;        /* n; without constraints the same as grads */
     double  f, phi, mu;
     double  tvi, tve, tv, tvi_l1, tve_l1, tv_l1;
     bool    feasible, finite, has_gradients;
@@ -41,7 +40,6 @@ typedef struct lt_cache {
     double *x;               /* capacity times n */
     double *grads;           /* capacity times k times n */
     double *bound, *least;   /* capacity: upper and lower bound of the distance to the newest */
-    double *last;            /* n: the point inserted last */
     int64_t n_near, *near_;  /* slots within the radius, ascending */
 } lt_cache;
 
@@ -64,13 +62,12 @@ typedef struct lt_subproblem {
 typedef struct lt_steering_work {
     double *u;               /* q + p: C'W grad f */
     double *Cd;              /* 1 + q + p: gradients at cur times a direction */
-    double *d_reference;     /* n */
     lt_subproblem sub;
     bool    warm;            /* sub.y holds the last answer */
 } lt_steering_work;
 
 typedef struct lt_stationarity {
-    double *vector;          /* n */
+    double *vector;          /* n: valid until H is updated unless a callback is to see it */
     double  value, unweighted, normalised;
     int64_t n_samples;
     int     attempts;        /* QPs tried: 0, 1, 2 or 4 */
@@ -86,10 +83,10 @@ typedef struct lt_products {
     bool   *valid;           /* by slot */
     int64_t *place;          /* by slot: which block of HG holds its products */
     bool   *taken;           /* by place */
-    double *HG;              /* capacity blocks of k times n */
+    double *HG;              /* capacity blocks of k times n; limited memory on the host: block_columns vectors */
+    int64_t block_columns;   /* products made at a time there; 1: in r->work instead */
     lt_sparse sparse;        /* the gradients at cur, where that helps */
     double *Q;               /* (capacity k) squared: G'HG among valid slots; NULL when too large */
-    double *current;         /* k times n: for a current point that is in no slot */
     double *Hy, *Hs;         /* n each, for the update of H; valid where has_… says so */
     bool    has_Hy, has_Hs;
     const double **from;     /* capacity k + 2: work */
@@ -126,9 +123,12 @@ typedef struct lt_run {
     lt_arena arena;          /* all small vectors */
 
     lt_point  store[3];
-    lt_point *cur, *trial, *lower;  /* last accepted; being tried; lower end of the bracket */
+    lt_point *cur, *trial;   /* last accepted; being tried */
+    lt_point *lower;         /* lower end of the bracket; NULL: nobody will ask for it */
     double    mu, phi, *grad_phi;   /* the penalty function at cur->x as this iteration sees it */
-    double   *d, *s, *y, *work;
+    double   *d;
+    double   *s, *y;         /* of the step taken last: in the memory of trial, until the next search */
+    double   *work;          /* H's, between its updates */
     double    alpha, rel_diff;
 
     lt_hessian hessian;
@@ -172,7 +172,7 @@ lt_status lt_oracle_start(lt_run *r, lt_point *p);
 bool lt_oracle_stopped(lt_run *r);
 
 void lt_point_measure(const lt_run *r, lt_point *p);           /* violations and phi from values */
-void lt_point_gradients(const lt_run *r, lt_point *p);         /* grad_v and grad_phi */
+void lt_point_gradients(const lt_run *r, lt_point *p);         /* grad_phi */
 void lt_penalty_restore(lt_run *r);                            /* mu, phi, grad_phi as at the snapshot */
 void lt_penalty_set_mu(lt_run *r, double mu);                  /* recomputed at cur->x, no evaluation */
 void lt_record_update(lt_run *r, const lt_point *p);
@@ -190,8 +190,10 @@ void lt_products_release(lt_run *r);
 void lt_products_sample(lt_run *r);           /* after an insertion: every near slot becomes valid */
 void lt_products_updated(lt_run *r);          /* H has had its update, or was skipped */
 void lt_products_forget(lt_run *r);           /* H for the QPs changed in another way */
-const double *lt_products_current(lt_run *r); /* W times the gradients at cur: k times n */
-const double *lt_products_column(const lt_run *r, int64_t column); /* H times column slot k + j, if valid */
+/* W times the gradients at cur: k times n, perhaps in the memory of the point to be tried next. */
+const double *lt_products_current(lt_run *r);
+/* out = -W G y for the m gradients of these slots; out holds G y before. */
+void lt_products_combine(lt_run *r, int64_t m, const int64_t *slot, const double *y, double *out);
 /* out[j] = gradient j at cur times x, for j = first..k-1. */
 void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out);
 /* Gradients at cur from `skip` on, as rows first.. of Q (m squared), times x[0..m-1]; both triangles of Q. */
@@ -209,6 +211,7 @@ lt_line lt_line_search(lt_run *r, double g0, double limit);
 
 /* ---- samples and stationarity ----------------------------------------------------------------------- */
 void lt_cache_insert(lt_cache *c, const double *x, const double *grads);
+void lt_cache_release(lt_cache *c);
 lt_status lt_stationarity_measure(lt_run *r);
 lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance);
 void lt_subproblem_release(lt_subproblem *s);

@@ -99,21 +99,22 @@ static bool solve_ladder(const measure *q)
            && lt_subproblem_solve(sub, r->mu, NULL);
 }
 
+static void add_columns(const measure *q, const double *y, double *out)
+{
+    const lt_run *r = q->r;
+    memset(out, 0, (size_t)r->n * sizeof(double));
+    for (int64_t i = 0; i < q->m; i++)
+        if (y[i] != 0) lt_vec_axpy(r->n, y[i], r->cache.grads + (q->slot[i / q->k] * q->k + i % q->k) * r->n, out);
+}
+
 /* d = -W G y, and the length of G y without the weight. */
 static void combine(const measure *q, const double *y)
 {
     lt_run *r = q->r;
     lt_stationarity *st = &r->stat;
-    double *plain = r->work;
-    memset(st->vector, 0, (size_t)r->n * sizeof(double));
-    memset(plain, 0, (size_t)r->n * sizeof(double));
-    for (int64_t i = 0; i < q->m; i++) {
-        if (y[i] == 0) continue;
-        int64_t column = q->slot[i / q->k] * q->k + i % q->k;
-        lt_vec_axpy(r->n, -y[i], lt_products_column(r, column), st->vector);
-        lt_vec_axpy(r->n, y[i], r->cache.grads + column * r->n, plain);
-    }
-    st->unweighted = lt_vec_norm2(r->n, plain);
+    add_columns(q, y, st->vector);
+    st->unweighted = lt_vec_norm2(r->n, st->vector);
+    lt_products_combine(r, q->m, q->slot, y, st->vector);
     st->value = r->opt.stat_l2_model ? lt_vec_norm2(r->n, st->vector) : lt_vec_max_abs(r->n, st->vector);
 }
 

@@ -47,7 +47,7 @@ void lt_vec_scale(int64_t n, double c, double *y)
     for (int64_t i = 0; i < n; i++) y[i] *= c;
 }
 
-void lt_vec_step(int64_t n, const double *restrict x, double t, const double *restrict d, double *restrict y)
+void lt_vec_step(int64_t n, const double *x, double t, const double *restrict d, double *y)
 {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] + t * d[i];
 }

@@ -13,7 +13,7 @@ double lt_vec_max_abs(int64_t n, const double *a);  /* NaN when an entry is */
 double lt_vec_distance(int64_t n, const double *a, const double *b);
 void   lt_vec_axpy(int64_t n, double c, const double *a, double *y);                  /* y += c a */
 void   lt_vec_scale(int64_t n, double c, double *y);
-void   lt_vec_step(int64_t n, const double *x, double t, const double *d, double *y); /* y = x + t d */
+void   lt_vec_step(int64_t n, const double *x, double t, const double *d, double *y); /* y = x + t d; y may be x */
 bool   lt_vec_finite(int64_t n, const double *a);
 void   lt_vec_round_f32(int64_t n, double *a);      /* to the nearest float32 values */
 

@@ -1,0 +1,96 @@
+/* Peak memory with limited memory, counted in vectors of n numbers. Each run is a process of its own: what the kernel
+   says it held at most, less what an empty one does. SPDX-License-Identifier: BSD-3-Clause */
+#include "solve_tools.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { N = 1 << 20, PAIRS = 4, STEPS = 12 };
+
+/* f = 1/2 sum a_i x_i^2 with a_i from 1 to 97, one linear equality and one inequality; no memory of its own. */
+static lt_status bowl(void *ctx, const double *x, const lt_outputs *out)
+{
+    (void)ctx;
+    double f = 0, sum = 0, square = 0;
+    for (int64_t i = 0; i < N; i++) {
+        double a = 1 + (double)(i % 97);
+        f += 0.5 * a * x[i] * x[i] / N;
+        sum += x[i] / N;
+        square += x[i] * x[i] / N;
+        if (out->grad_f) out->grad_f[i] = a * x[i] / N;
+        if (out->grad_ce) out->grad_ce[i] = 1.0 / N;
+        if (out->grad_ci) out->grad_ci[i] = 2 * x[i] / N;
+    }
+    if (out->f) *out->f = f;
+    if (out->ce) *out->ce = sum - 0.1;
+    if (out->ci) *out->ci = square - 0.5;
+    return LT_OK;
+}
+
+static bool go_on(void *ctx, const lt_iterate *it)
+{
+    (void)ctx;
+    (void)it;
+    return false;
+}
+
+typedef struct run {
+    const char *what;
+    int64_t p, q, ngrad;
+    bool    callback, run;
+    double  vectors;         /* beside pairs and samples */
+} run;
+
+/* In a child: its status says whether the run went as far as it should. */
+static int solve_in_child(const run *c)
+{
+    lt_solution *s = NULL;
+    lt_problem *p = NULL;
+    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = PAIRS, .maxit = STEPS, .ngrad = c->ngrad, .evaldist = 1e9, .opt_tol = 0,
+                             .halt_log_fn = c->callback ? go_on : NULL };
+    if (!c->run) return 0;
+    bool ok = !lt_problem_from_function(N, c->p, c->q, bowl, NULL, &p) && !lt_solve(p, &opt, &s) && s->iters == STEPS;
+    lt_solution_destroy(s);
+    lt_problem_destroy(p);
+    return ok ? 0 : 1;
+}
+
+static double peak_bytes(const run *c)
+{
+    struct rusage use = { 0 };
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) _exit(solve_in_child(c));
+    LT_CHECK(child > 0 && wait4(child, &status, 0, &use) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return 1024.0 * (double)use.ru_maxrss;
+}
+
+static void check_peak(run c)
+{
+    double empty = peak_bytes(&c);
+    c.run = true;
+    double vectors = (peak_bytes(&c) - empty) / (8.0 * N), samples = (double)(c.ngrad < STEPS + 1 ? c.ngrad : STEPS + 1);
+    double allowed = 2 * PAIRS + samples * (double)(2 + c.p + c.q) + c.vectors;
+    printf("%-40s %.2f vectors: %d of pairs, %g of samples, %.2f others; %g allowed\n", c.what, vectors, 2 * PAIRS,
+           samples * (double)(2 + c.p + c.q), vectors - allowed + c.vectors, c.vectors);
+    if (!(vectors <= allowed + 0.5)) LT_TEST_FAIL("%s: %.2f vectors, expected at most %.1f", c.what, vectors, allowed);
+    if (!(vectors >= 2 * PAIRS + samples)) LT_TEST_FAIL("%s: %.2f vectors: not measured", c.what, vectors);
+}
+
+/* Beside pairs and samples: the current point and the one tried (x, gradients and, with constraints, phi's gradient), the direction,
+   one vector of work, and the records; the stationarity vector only where a callback may see it. */
+LT_TEST(vectors_without_constraints)
+{
+    check_peak((run){ "no constraints", 0, 0, 6, false, false, 7 });
+    check_peak((run){ "no constraints, samples not all used", 0, 0, 40, false, false, 7 });
+    check_peak((run){ "no constraints, a callback", 0, 0, 6, true, false, 8 });
+}
+
+LT_TEST(vectors_with_constraints)
+{
+    check_peak((run){ "one equality", 0, 1, 6, false, false, 12 });
+    check_peak((run){ "one of each", 1, 1, 6, false, false, 14 });
+}
+
+LT_TEST_MAIN()
