@@ -1,6 +1,7 @@
-/* lathe demo: small problems through the compiler and the optimizer, and a page about them.
+/* lathe demo: a small problem for each engine, graphs for the compiler under them, and a page about it all.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "cases.h"
+#include "demo.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,27 +17,9 @@ static const lt_option rows[] = {
 };
 static const lt_option_group groups[] = CLI_GROUPS(rows);
 static const lt_option_table table = {
-    .program = "lathe demo", .summary = "Run small problems through the compiler and the optimizer",
+    .program = "lathe demo", .summary = "Run a small problem through each engine and the compiler under them",
     .groups = groups, .n_groups = CLI_LEN(groups), .example = "lathe demo --report demo-report.html",
 };
-
-/* Both the screen and the page hear what happens. */
-typedef struct demo {
-    cli_context *c;
-    lt_report   *page; /* NULL without --report */
-} demo;
-
-#define TELL(d, ...)                                                     \
-    do {                                                                 \
-        if (!(d)->c->json) printf(__VA_ARGS__), printf("\n");            \
-        if ((d)->page) lt_report_paragraph((d)->page, __VA_ARGS__);      \
-    } while (0)
-
-static void heading(demo *d, const char *text)
-{
-    if (!d->c->json) printf("\n%s\n", text);
-    if (d->page) lt_report_heading(d->page, text);
-}
 
 /* The plan of a program as text; the caller frees it; NULL when it cannot be had. */
 static char *plan_text(const lt_program *p)
@@ -78,7 +61,7 @@ static lt_status descend(demo *d, case_run *run, double *best_at)
         x[1] -= step * g[1] / length;
     }
     double seconds = cli_now() - start;
-    TELL(d, "8 |x0^2 - x1| + (1 - x0)^2 from (0.1, 0.1): after %d steps of steepest descent the best value is %.2g at (%.3f, %.3f); "
+    DEMO_TELL(d, "8 |x0^2 - x1| + (1 - x0)^2 from (0.1, 0.1): after %d steps of steepest descent the best value is %.2g at (%.3f, %.3f); "
             "the minimum is 0 at (1, 1), and steepest descent creeps along the kink towards it. Value and gradient took %s a step.", STEPS, lowest, best_at[0], best_at[1], cli_seconds(seconds / STEPS).s);
     if (d->page) {
         lt_series s[] = { { "value", NULL, value, STEPS }, { "best so far", NULL, best, STEPS } };
@@ -101,7 +84,7 @@ static lt_status demo_rosenbrock(demo *d)
 {
     case_run run;
     lt_compile_options opt = { .mode = LT_MODE_REDUCE_OVERHEAD, .device = d->c->device };
-    heading(d, "A nonsmooth function");
+    demo_heading(d, "A nonsmooth function");
     CLI_TRY(case_open(&case_rosenbrock, true, &opt, 0, &run));
     double best[2] = { 0 };
     lt_status s = descend(d, &run, best);
@@ -147,12 +130,12 @@ static lt_status demo_lenet(demo *d)
 {
     case_run run;
     lt_compile_options opt = { .mode = LT_MODE_REDUCE_OVERHEAD, .device = d->c->device };
-    heading(d, "A convolutional network");
+    demo_heading(d, "A convolutional network");
     CLI_TRY(case_open(&case_lenet_f32, true, &opt, (uint64_t)d->c->common.seed, &run));
     double loss[EPOCHS], seconds;
     lt_status s = train(&run, loss, &seconds);
     if (!s) {
-        TELL(d, "LeNet-5 learns 32 random images by heart: cross-entropy %.3f before, %.2g after %d steps. Loss and the gradient of all 62006 "
+        DEMO_TELL(d, "LeNet-5 learns 32 random images by heart: cross-entropy %.3f before, %.2g after %d steps. Loss and the gradient of all 62006 "
                 "parameters took %s a step, in %d kernels with %s of memory.", loss[0], loss[EPOCHS - 1], EPOCHS, cli_seconds(seconds).s,
              run.info.n_kernels, cli_bytes((double)run.info.arena_bytes).s);
         lt_series curve = { "cross-entropy", NULL, loss, EPOCHS };
@@ -178,7 +161,7 @@ static lt_status demo_fusion(demo *d)
     static const lt_mode mode[] = { LT_MODE_REDUCE_OVERHEAD, LT_MODE_EAGER };
     cli_timing t[2];
     lt_program_info info[2];
-    heading(d, "A chain of elementwise operations");
+    demo_heading(d, "A chain of elementwise operations");
     for (int i = 0; i < 2; i++) {
         case_run run;
         lt_compile_options opt = { .mode = mode[i], .device = d->c->device };
@@ -188,7 +171,7 @@ static lt_status demo_fusion(demo *d)
         case_close(&run);
         CLI_TRY(s);
     }
-    TELL(d, "Eight operations on a million doubles: %s fused into %d kernel%s, %s one by one in %d kernels: %.1f times as fast.",
+    DEMO_TELL(d, "Eight operations on a million doubles: %s fused into %d kernel%s, %s one by one in %d kernels: %.1f times as fast.",
          cli_seconds(t[0].median).s, info[0].n_kernels, info[0].n_kernels == 1 ? "" : "s", cli_seconds(t[1].median).s, info[1].n_kernels,
          t[1].median / t[0].median);
     const char *label[] = { "fused", "one by one" };
@@ -204,62 +187,17 @@ static lt_status demo_fusion(demo *d)
     return LT_OK;
 }
 
-/* ---- 4: the optimizer --------------------------------------------------------------------------- */
-
-static void tell_solution(demo *d, const lt_model_view *v, const lt_solution *s)
-{
-    TELL(d, "Total-variation denoising of %lld samples, minimise |x - b|^2 + 0.5 sum |x[i+1] - x[i]|: %lld iterations and %lld evaluations in %s to "
-            "f = %.11g (published: 5.07795525617), %s.", (long long)v->n, (long long)s->iters, (long long)s->fn_evals,
-         cli_seconds(s->time_total).s, s->best.f, lt_termination_text(s->termination_code));
-    double *f = d->page ? malloc((size_t)s->n_history * sizeof *f) : NULL;
-    for (int64_t i = 0; f && i < s->n_history; i++) f[i] = s->history[i].f - s->best.f;
-    if (f) {
-        lt_report_plot(d->page, &(lt_plot){ .title = "Distance to the best value", .x_label = "iteration", .y_label = "f - best f", .y_log = true,
-                                            .n_series = 1, .series = &(lt_series){ NULL, NULL, f, s->n_history } });
-        lt_report_plot(d->page, &(lt_plot){ .title = "The denoised signal: steps, as total variation wants them", .x_label = "sample",
-                                            .n_series = 1, .series = &(lt_series){ NULL, NULL, s->best.x, v->n } });
-    }
-    free(f);
-    if (!d->c->json) return;
-    lt_json_key(d->c->json, "optimizer");
-    lt_json_object_begin(d->c->json);
-    lt_json_field_double(d->c->json, "f", s->best.f);
-    lt_json_field_int(d->c->json, "iterations", s->iters);
-    lt_json_field_double(d->c->json, "seconds", s->time_total);
-    lt_json_object_end(d->c->json);
-}
-
-static lt_status demo_optimizer(demo *d)
-{
-    lt_model *m = NULL;
-    lt_problem *p = NULL;
-    lt_solution *solution = NULL;
-    heading(d, "A nonsmooth problem, solved");
-    lt_status s = lt_model_read("example:C2", &m);
-    if (!s) s = lt_problem_from_model(m, &p);
-    if (!s) s = lt_solve(p, NULL, &solution);
-    if (!s) {
-        lt_model_view v = lt_model_get(m);
-        tell_solution(d, &v, solution);
-    }
-    lt_solution_destroy(solution);
-    lt_problem_destroy(p);
-    lt_model_destroy(m);
-    return s;
-}
-
 static lt_status run(cli_context *c)
 {
+    static lt_status (*const part[])(demo *) = { demo_optimizer, demo_operators, demo_qkernel, demo_rosenbrock, demo_lenet, demo_fusion };
     const demo_options *o = c->options;
     demo d = { .c = c };
+    lt_status s = LT_OK;
     if (o->report) {
         CLI_TRY(lt_report_create("lathe: a first look", &d.page));
         cli_report_machine(c, d.page);
     }
-    lt_status s = demo_rosenbrock(&d);
-    if (!s) s = demo_lenet(&d);
-    if (!s) s = demo_fusion(&d);
-    if (!s) s = demo_optimizer(&d);
+    for (int i = 0; i < CLI_LEN(part) && !s; i++) s = cli_interrupted() ? cli_stopped() : part[i](&d);
     if (!s && o->report) {
         s = lt_report_write(d.page, o->report);
         if (!s && !c->json && !c->common.quiet) printf("\nReport: %s\n", o->report);
@@ -271,8 +209,8 @@ static lt_status run(cli_context *c)
 
 const cli_command cli_demo = {
     .name = "demo", .options = &table, .options_bytes = sizeof(demo_options), .need = CLI_NEED_CPU, .run = run,
-    .description = "Builds three graphs, compiles and runs them: value and gradient of a nonsmooth function under steepest descent, a small "
-                   "convolutional network learning a few images, and a fused chain of elementwise operations against the same run op by op; then "
-                   "solves a nonsmooth problem with the optimizer. "
-                   "With --report it leaves a page with plots and the compiled plan.",
+    .description = "Gives each engine a small problem: a nonsmooth function is minimised, a random neural operator is rolled out from a field, and a "
+                   "support vector machine is trained on a quantum kernel. Then shows the compiler they stand on: value and gradient of a nonsmooth "
+                   "function under steepest descent, a small convolutional network learning a few images, and a fused chain of elementwise operations "
+                   "against the same run op by op. With --report it leaves a page with plots, pictures and a compiled plan.",
 };

@@ -95,7 +95,7 @@ static void list_commands(FILE *to, const char *prefix)
     size_t n = strlen(prefix);
     for (int i = 0; i < cli_n_commands; i++)
         if (!strncmp(cli_commands[i]->name, prefix, n))
-            fprintf(to, "  %-17s %s\n", cli_commands[i]->name + n, cli_commands[i]->options->summary);
+            fprintf(to, "  %-18s %s\n", cli_commands[i]->name + n, cli_commands[i]->options->summary);
 }
 
 static void print_usage(FILE *to)
@@ -173,9 +173,22 @@ static int report_failure(const cli_command *command, lt_status s, bool json)
     return exit_status(s);
 }
 
+/* Pages and traces come last: that they cannot be written is said first, not after an hour of work. */
+static lt_status check_outputs(const cli_command *command, const void *options)
+{
+    static const char *const name[] = { "report", "csv", "profile" };
+    for (int i = 0; i < CLI_LEN(name); i++) {
+        size_t base;
+        const lt_option *row = lt_options_find(command->options, name[i], &base);
+        if (row) CLI_TRY(cli_check_output(*(const char *const *)((const char *)options + base + row->offset)));
+    }
+    return LT_OK;
+}
+
 /* Opens what the subcommand needs, runs it under the trace, writes the trace and the JSON. */
 static lt_status run_in_context(const cli_command *command, cli_context *c)
 {
+    CLI_TRY(check_outputs(command, c->options));
     bool asked = strcmp(c->common.device, "auto") != 0;
     const char *name = !asked && command->need == CLI_NEED_CPU ? "cpu" : c->common.device;
     if (command->need != CLI_NEED_NOTHING || asked) CLI_TRY(lt_device_open(name, &c->device));

@@ -65,7 +65,9 @@ LATHE_THREADS=1 run 0 doctor; says out "1 by LATHE_THREADS"
 # Output that cannot be written is a failure
 "$lathe" devices >/dev/full 2>"$work/err" && fail "devices >/dev/full succeeded"
 grep -q "standard output" "$work/err" || fail "devices >/dev/full does not say why"
-run 1 demo --report "$work/no/such/folder.html"; says err "no/such"
-run 1 devices --profile "$work/no/such/trace.json"; says err "no/such"
+# … and said before any work is done
+run 2 demo --report "$work/no/such/folder.html"; says err "no/such"; silent out
+run 2 bench graph --report "$work"; says err "it is a folder"; silent out
+run 2 devices --profile "$work/no/such/trace.json"; says err "no/such"; silent out
 
 finish
