@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Corrected for the number of columns. */
 static const double least_p = 0.001;
@@ -178,21 +177,21 @@ static lt_status read_features(lt_dataset *d, features *f)
     return LT_OK;
 }
 
-static lt_status make_features(cli_context *c, const space *s, int64_t n, lt_precision p, const char *folder, features *out)
+static lt_status make_features(cli_context *c, const space *s, int64_t n, lt_precision p, const cli_folder *folder, features *out)
 {
-    char path[128];
+    char file[32];
     lt_dataset_config *config = NULL;
     lt_dataset *d = NULL;
     lt_generate_options opt = lt_generate_defaults();
-    snprintf(path, sizeof path, "%s/%s.h5", folder, lt_precision_name(p));
+    snprintf(file, sizeof file, "%s.h5", lt_precision_name(p));
+    cli_folder_path path = cli_folder_file(folder, file);
     opt.stop = cli_interrupt_flag();
-    lt_status st = config_of(s, n, c->common.seed, p, path, &config);
+    lt_status st = config_of(s, n, c->common.seed, p, path.s, &config);
     if (!st) st = lt_generate(config, &opt, NULL);
-    if (!st) st = lt_dataset_open(path, &d);
+    if (!st) st = lt_dataset_open(path.s, &d);
     if (!st) st = read_features(d, out);
     lt_dataset_close(d);
     lt_dataset_config_destroy(config);
-    unlink(path);
     return st;
 }
 
@@ -263,11 +262,11 @@ static lt_status run_ks(cli_context *c, int64_t n, bool quick)
     static const char *const columns[] = { "precisions", "column most apart", "distance", "corrected p", "", "spreads apart" };
     const space s = { 4, quick ? 6 : 16, 16, 2, quick ? 6 : 20 };
     features f[LT_PRECISION_COUNT] = { 0 };
-    char folder[] = "/tmp/lathe-bench-XXXXXX";
+    cli_folder folder;
     cli_table *t = NULL;
     bool good = true;
-    lt_status st = mkdtemp(folder) ? LT_OK : cli_fail(LT_ERR_IO, "cannot make a temporary folder");
-    for (int p = 0; p < LT_PRECISION_COUNT && !st; p++) st = make_features(c, &s, n, (lt_precision)p, folder, &f[p]);
+    lt_status st = cli_folder_make(&folder);
+    for (int p = 0; p < LT_PRECISION_COUNT && !st; p++) st = make_features(c, &s, n, (lt_precision)p, &folder, &f[p]);
     if (!st) st = cli_table_create("Features between precisions: two-sample Kolmogorov-Smirnov", CLI_LEN(columns), columns, &t);
     if (!st && c->json) {
         lt_json_field_int(c->json, "samples", n);
@@ -289,7 +288,7 @@ static lt_status run_ks(cli_context *c, int64_t n, bool quick)
     }
     for (int p = 0; p < LT_PRECISION_COUNT; p++) free(f[p].value), free(f[p].name);
     cli_table_destroy(t);
-    rmdir(folder);
+    cli_folder_remove(&folder);
     return st || good ? st : cli_fail(LT_ERR_NUMERIC, "features of two precisions are distributed differently");
 }
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { OPERATORS = 8, SKIPPED = 2 }; /* the first ones also fill the pipeline */
 
@@ -97,14 +96,12 @@ lt_status bench_generation(const bench_rollout_request *q)
 {
     static const char *const columns[] = { "datasets", "per operator", "on the device, alone", "added by features", "device idle" };
     generation row[] = { { "without features, one at a time", false, 1, 0, 0 }, { "one operator at a time", true, 1, 0, 0 }, { "as usual", true, 0, 0, 0 } };
-    char folder[] = P_tmpdir "/lathe-bench-XXXXXX", path[64];
+    cli_folder folder;
     cli_table *t;
-    if (!mkdtemp(folder)) return cli_fail(LT_ERR_IO, "%s: no folder for the datasets", folder);
-    snprintf(path, sizeof path, "%s/bench.h5", folder);
+    CLI_TRY(cli_folder_make(&folder));
     lt_status s = LT_OK;
-    for (int i = 0; i < CLI_LEN(row) && !s; i++) s = time_generation(q, path, &row[i]);
-    (void)remove(path);
-    (void)rmdir(folder);
+    for (int i = 0; i < CLI_LEN(row) && !s; i++) s = time_generation(q, cli_folder_file(&folder, "bench.h5").s, &row[i]);
+    cli_folder_remove(&folder);
     CLI_TRY(s);
     CLI_TRY(cli_table_create("Datasets of the reference operator, steady state", CLI_LEN(columns), columns, &t));
     if (q->c->json) {

@@ -83,6 +83,12 @@ lt_status cli_blame_input(lt_status s);
 /* Fails early when a file cannot be read, or the folder of an output is missing or read-only. */
 lt_status cli_check_input(const char *path);
 lt_status cli_check_output(const char *path);
+/* A fresh folder for files that are not kept; removing it removes them too. Zeroed, or one that could not be made, is no folder. */
+typedef struct cli_folder { char path[64]; } cli_folder;
+typedef struct cli_folder_path { char s[128]; } cli_folder_path;
+lt_status       cli_folder_make(cli_folder *f);
+cli_folder_path cli_folder_file(const cli_folder *f, const char *name);
+void            cli_folder_remove(cli_folder *f);
 
 /* ---- Output ----------------------------------------------------------------------- */
 

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_TENSORS = 64 };
 
@@ -102,14 +101,14 @@ static size_t field_size(const lt_operator_spec *s) { return LT_FIELD_CHANNELS *
 
 lt_status operator_oracle(const lt_operator_spec *spec, const lt_operator_weights *w, const float *field, double **out)
 {
-    char path[] = "/tmp/lathe-bench-XXXXXX";
-    int fd = mkstemp(path);
+    cli_folder folder;
     *out = malloc(field_size(spec) * sizeof **out);
-    if (fd < 0 || !*out) return cli_fail(LT_ERR_IO, "cannot write a temporary file for the weights");
-    close(fd);
-    lt_status s = lt_operator_weights_save(w, path);
-    if (!s) s = from_file(spec, path, field, *out);
-    unlink(path);
+    if (!*out) return cli_fail(LT_ERR_MEMORY, "no memory for a state in double precision");
+    CLI_TRY(cli_folder_make(&folder));
+    cli_folder_path path = cli_folder_file(&folder, "weights.npz");
+    lt_status s = lt_operator_weights_save(w, path.s);
+    if (!s) s = from_file(spec, path.s, field, *out);
+    cli_folder_remove(&folder);
     return s;
 }
 

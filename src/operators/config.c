@@ -58,7 +58,10 @@ static lt_status substitute(lt_arena *arena, lt_yaml_node *n, const lt_dataset_o
 static lt_status override_text(lt_dataset_config *c, const char *path, const char *flag, const char *text, bool plain)
 {
     lt_yaml_node *value;
-    if (!text) return LT_OK;
+    char section[32];
+    snprintf(section, sizeof section, "%.*s", (int)strcspn(path, "."), path);
+    /* A required section that is missing stays missing, so that it is told. */
+    if (!text || (!lt_yaml_member(c->document, section) && strcmp(section, "engine"))) return LT_OK;
     LT_TRY(lt_yaml_scalar(&c->arena, text, plain, flag, &value));
     return lt_yaml_set(&c->arena, c->document, path, value);
 }

@@ -28,7 +28,7 @@ static const lt_param_target targets[] = {
     NAME("normalization", normalization, lt_normalization_names),
     WHOLE("grid_size", grid, LT_RANGE_CLOSED(2, 8192)),
     NAME("update_policy", policy, lt_policy_names),
-    REAL("alpha", alpha, LT_RANGE_CLOSED(0, 1)),
+    REAL("alpha", alpha, LT_RANGE_OPEN_HI(0, 1)),
     REAL("dt", dt, LT_ABOVE(0)),
     WHOLE("modes", modes, LT_RANGE_CLOSED(1, 4096)),
     WHOLE("hidden_dim", hidden_dim, LT_RANGE_CLOSED(1, 65536)),

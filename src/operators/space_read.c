@@ -155,7 +155,8 @@ static lt_status check_column(const reader *r, const lt_yaml_node *spec, const l
     if (t->kind == LT_TARGET_INT && p->kind == LT_PARAM_CONTINUOUS) return refuse(r, spec, "type", "integer or choice: its values are integers");
     if (t->odd) return refuse(r, spec, "type", "choice of odd numbers: a range contains even ones");
     if (!inside(t, p->lo)) return refuse_value(r, spec, t, p->lo);
-    return inside(t, p->hi) ? LT_OK : refuse_value(r, spec, t, p->hi);
+    bool open_end = p->kind == LT_PARAM_CONTINUOUS && t->range.hi_open && p->hi == t->range.hi; /* never drawn: u < 1 */
+    return open_end || inside(t, p->hi) ? LT_OK : refuse_value(r, spec, t, p->hi);
 }
 
 /* ---- Blocks --------------------------------------------------------------------------------- */

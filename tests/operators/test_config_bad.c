@@ -72,6 +72,7 @@ static const struct { const char *from, *to, *says; } cases[] = {
     { "choices: [gaussian]}\n    noise_scale: {type: continuous, bounds: [1e-5, 1.0]", "choices: [dropout]}\n    noise_scale: {type: continuous, bounds: [1e-5, 2.0]", "noise_scale can be 2 with noise_type dropout" },
     { "grid_size: {type: choice, choices: [64]}", "num_layers: {type: choice, choices: [3]}", "operator.num_layers: another block has a parameter of this name" },
     { "alpha: {type: continuous, bounds: [0, 1]}", "alpha: {type: continuous, bounds: [0, 1.5]}", "evolution.alpha can be 1.5" },
+    { "alpha: {type: continuous, bounds: [0, 1]}", "alpha: {type: choice, choices: [0, 1]}", "evolution.alpha can be 1: expected a number in [0, 1)" },
     { "alpha: {type: continuous, bounds: [0, 1]}", "alpha: {type: boolean}", "evolution.alpha.type is a mapping: expected integer, continuous or choice" },
     { "  operator:\n    grid_size: {type: choice, choices: [64]}\n", "", "parameter_space.operator is missing" },
     /* simulation */
@@ -123,6 +124,16 @@ LT_TEST(grids_must_divide_by_the_halvings)
     memcpy(at, "choices: [36]", 13);
     LT_CHECK_FAILS(lt_dataset_config_parse(text, strlen(text), "t", NULL, &c), LT_ERR_ARGUMENT, "grid_size can be 36 and encoder_levels 3: expected grids divisible by 8");
     free(text);
+}
+
+LT_TEST(what_the_command_sets_does_not_hide_a_missing_section)
+{
+    lt_dataset_config *c = NULL;
+    lt_dataset_overrides over = { .device = "cpu", .realizations = 2, .watchdog = "off" };
+    LT_CHECK_FAILS(load_with("simulation:\n  num_timesteps: 20\n  input_generation: {method: sampled, ic_type_weights: {structured: 1}}\n", "", &over, &c),
+                   LT_ERR_ARGUMENT, "simulation is missing");
+    LT_CHECK_OK(load_with("num_timesteps: 20", "num_timesteps: 20", &over, &c)); /* there is no engine section in it either */
+    lt_dataset_config_destroy(c);
 }
 
 LT_TEST(files_that_are_not_there_or_too_large_are_refused)

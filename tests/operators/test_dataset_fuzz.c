@@ -1,12 +1,11 @@
 /* Damaged dataset files: whatever the bytes, readers answer with an error or with numbers.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "lt_test.h"
+#include "dataset_main.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/scratch.h"
 #include "base/status.h"
-#include "lathe/dataset.h"
 #include "lathe/rng.h"
 #include "operators/journal.h"
 
@@ -137,4 +136,4 @@ LT_TEST(damaged_journals)
     lt_free(data);
 }
 
-LT_TEST_MAIN()
+LT_DATASET_TEST_MAIN()

@@ -1,12 +1,11 @@
 /* Datasets from end to end: the same rows however they are made, stopped, sharded or replayed.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "lt_test.h"
+#include "dataset_main.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/scratch.h"
-#include "lathe/dataset.h"
 
 #include <unistd.h>
 
@@ -571,4 +570,4 @@ LT_TEST(uafno_operators_too)
     lt_dataset_config_destroy(c);
 }
 
-LT_TEST_MAIN()
+LT_DATASET_TEST_MAIN()

@@ -1,10 +1,9 @@
 /* Datasets made on a device with memory of its own: planned on the null device, compared with the CPU's on the first
    CUDA device where there is one. SPDX-License-Identifier: BSD-3-Clause */
-#include "lt_test.h"
+#include "dataset_main.h"
 
 #include "base/scratch.h"
 #include "device/null/null.h"
-#include "lathe/dataset.h"
 
 enum { ROWS = 9 };
 static int grid = 16;
@@ -186,4 +185,4 @@ LT_TEST(features_of_a_gpu_are_close_to_the_cpus_and_independent_of_what_runs_bes
     lt_device_close(dev);
 }
 
-LT_TEST_MAIN()
+LT_DATASET_TEST_MAIN()

@@ -1,9 +1,8 @@
 /* Rollouts in a watched process: the same file, and operators that hang or kill it cost themselves alone.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "lt_test.h"
+#include "dataset_main.h"
 
 #include "base/scratch.h"
-#include "lathe/dataset.h"
 
 #include <unistd.h>
 
@@ -163,4 +162,4 @@ LT_TEST(what_cannot_be_watched_is_told)
     LT_CHECK_FAILS(generate(path, "watchdog: on", (const char *[]){ "true", NULL }, NULL), LT_ERR_DEVICE, "did not start: exit status 0");
 }
 
-LT_TEST_MAIN()
+LT_DATASET_TEST_MAIN()
