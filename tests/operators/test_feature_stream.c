@@ -125,7 +125,7 @@ LT_TEST(the_corner_bin_is_where_float32_puts_it)
         for (int i = 0; i < 3 * r.g * r.g; i++) r.x[i] = (i % r.g + i / r.g) % 2 ? 1.0f : -1.0f;
         lt_feature_options o = defaults();
         result got = stream(&o, &r, NULL, NULL);
-        LT_CHECK((got.temporal[24 + 12] > 0) == known[k].inside);
+        LT_CHECK((got.temporal[24 + 12] > 1e-9f) == known[k].inside); /* a transform without FFTW leaves rounding elsewhere */
         LT_CHECK(got.temporal[39] == 0.5f && got.temporal[40] == 0.5f);
         release(&got);
         free(r.x);
