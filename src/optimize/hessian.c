@@ -171,7 +171,7 @@ lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *
     *h = (lt_hessian){ .n = n, .limited = opt->limited_mem_size > 0, .single = !opt->double_precision,
                        .scale_pending = opt->scaleH0, .fixed_scaling = opt->limited_mem_fixed_scaling,
                        .blocked = opt->blocked_lbfgs, .damping = opt->bfgs_damping, .gamma = 1 };
-    h->Hs = lt_malloc_aligned((size_t)(3 * n) * sizeof(double));
+    h->Hs = h->memory = lt_malloc_aligned((size_t)(3 * n) * sizeof(double));
     if (!h->Hs) return LT_ERR_MEMORY;
     h->h = h->Hs + n;
     h->last.s = h->h + n;
@@ -183,7 +183,7 @@ lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *
 void lt_hessian_release(lt_hessian *h)
 {
     lt_far_destroy(h->far);
-    lt_free_aligned(h->Hs);
+    lt_free_aligned(h->memory);
     lt_free_aligned(h->lower);
     lt_free_aligned(h->partial);
     lt_free_aligned(h->spare);

@@ -36,7 +36,8 @@ typedef struct lt_hessian {
     double *S, *Y, *rho;      /* capacity rows of n; capacity */
     double *base_lower, *base_diagonal; /* H0: packed triangle, diagonal, or both NULL */
     double *coefficient;      /* capacity times LT_LBFGS_BLOCK: work of the two loops */
-    double *Hs, *h;           /* n each: work; Hs is free for others between updates */
+    double *Hs, *h;           /* n each: work of updates; whoever calls them may set Hs to memory of their own */
+    double *memory;           /* of work */
     struct lt_far *far; /* H on a device: lower, or S and Y, are NULL; see device/far.h */
     lt_bfgs_counts counts;
 } lt_hessian;

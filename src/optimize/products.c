@@ -323,7 +323,7 @@ static void compute_gram_in_blocks(lt_run *r, int64_t l, const int64_t *slot, do
 {
     lt_products *p = &r->products;
     int64_t k = r->k, m = l * k;
-    double *block = p->block_columns > 1 ? p->HG : r->work;
+    double *block = p->block_columns > 1 ? p->HG : lt_run_work(r);
     for (int64_t a = 0; a < m; a++) p->column[a] = slot[a / k] * k + a % k;
     for (int64_t b0 = 0; b0 < m; b0 += p->block_columns) {
         int64_t some = LT_MIN(p->block_columns, m - b0);

@@ -72,7 +72,8 @@ static lt_status create_regular(lt_run *r)
 static lt_status create_vectors(lt_run *r)
 {
     if (!(r->d = take(r, r->n))) return LT_ERR_MEMORY;
-    if (r->opt.halt_log_fn && !(r->stat.vector = take(r, r->n))) return LT_ERR_MEMORY;
+    r->s = r->d;
+    if (r->opt.halt_log_fn && (!(r->s = take(r, r->n)) || !(r->stat.vector = take(r, r->n)))) return LT_ERR_MEMORY;
     r->scale = take(r, r->k);
     r->steering.u = take(r, r->q + r->p);
     r->steering.Cd = take(r, r->k);
@@ -97,8 +98,6 @@ static lt_status create_parts(lt_run *r)
     LT_TRY(create_vectors(r));
     LT_TRY(create_cache(r));
     LT_TRY(lt_start_hessian(r));
-    r->work = r->hessian.Hs;
-    if (!r->stat.vector) r->stat.vector = r->work;
     LT_TRY(create_regular(r));
     LT_TRY(lt_products_create(r));
     if (r->constrained) LT_TRY(lt_subproblem_reserve(&r->steering.sub, r->q + r->p, r->opt.qp_tol));

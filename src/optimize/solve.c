@@ -181,8 +181,8 @@ static void swap_points(lt_point **a, lt_point **b)
     *b = t;
 }
 
-/* The new point takes the snapshot's place; s and y, with one and the same mu, that of a point no longer needed: mostly the
-   snapshot's, whose gradient y is made of entry by entry. */
+/* The new point takes the snapshot's place. s and y are formed with one and the same mu, y in the memory of a point no longer
+   needed: mostly the snapshot's, whose gradient it is made of entry by entry. */
 static bool move(lt_run *r, const lt_line *line)
 {
     lt_point *to = line->at ? line->at : r->cur;
@@ -191,7 +191,6 @@ static bool move(lt_run *r, const lt_line *line)
     r->rel_diff = relative_change(r, to->phi);
     if (to == r->trial) swap_points(&r->cur, &r->trial);
     else if (to == r->lower) swap_points(&r->cur, &r->lower);
-    r->s = r->trial->x;
     r->y = r->trial->grad_phi;
     for (int64_t i = 0; i < r->n; i++) {
         r->s[i] = r->alpha * r->d[i];
@@ -213,6 +212,7 @@ static void update_hessian(lt_run *r)
     int64_t begin = lt_clock_ns();
     lt_span span = lt_span_begin("bfgs");
     lt_products *p = &r->products;
+    r->hessian.Hs = lt_run_work(r);
     lt_update_code code = lt_hessian_update(&r->hessian, r->s, r->y, p->has_Hs ? p->Hs : NULL, p->has_Hy ? p->Hy : NULL);
     p->has_Hy = p->has_Hs = false;
     lt_products_updated(r);

@@ -67,7 +67,7 @@ typedef struct lt_steering_work {
 } lt_steering_work;
 
 typedef struct lt_stationarity {
-    double *vector;          /* n: valid until H is updated unless a callback is to see it */
+    double *vector;          /* n, for the callback; NULL: there is none, and the vector is work */
     double  value, unweighted, normalised;
     int64_t n_samples;
     int     attempts;        /* QPs tried: 0, 1, 2 or 4 */
@@ -84,7 +84,7 @@ typedef struct lt_products {
     int64_t *place;          /* by slot: which block of HG holds its products */
     bool   *taken;           /* by place */
     double *HG;              /* capacity blocks of k times n; limited memory on the host: block_columns vectors */
-    int64_t block_columns;   /* products made at a time there; 1: in r->work instead */
+    int64_t block_columns;   /* products made at a time there; 1: in lt_run_work() instead */
     lt_sparse sparse;        /* the gradients at cur, where that helps */
     double *Q;               /* (capacity k) squared: G'HG among valid slots; NULL when too large */
     double *Hy, *Hs;         /* n each, for the update of H; valid where has_… says so */
@@ -127,8 +127,7 @@ typedef struct lt_run {
     lt_point *lower;         /* lower end of the bracket; NULL: nobody will ask for it */
     double    mu, phi, *grad_phi;   /* the penalty function at cur->x as this iteration sees it */
     double   *d;
-    double   *s, *y;         /* of the step taken last: in the memory of trial, until the next search */
-    double   *work;          /* H's, between its updates */
+    double   *s, *y;         /* of the step taken last, until the next search: s in d unless a callback is to see that, y in trial */
     double    alpha, rel_diff;
 
     lt_hessian hessian;
@@ -160,6 +159,9 @@ typedef struct lt_run {
     int64_t n_history, history_capacity, history_step;
     struct lt_console *console;
 } lt_run;
+
+/* n numbers to work in, between two line searches: where the next point will be tried. */
+static inline double *lt_run_work(const lt_run *r) { return r->trial->x; }
 
 /* ---- evaluation and the penalty function (oracle.c, penalty.c) -------------------------------------- */
 /* Values at p->x with p->mu; gradients too where that is thought cheaper. False: the user's function

@@ -99,6 +99,8 @@ static bool solve_ladder(const measure *q)
            && lt_subproblem_solve(sub, r->mu, NULL);
 }
 
+static double *vector_of(const lt_run *r) { return r->stat.vector ? r->stat.vector : lt_run_work(r); }
+
 static void add_columns(const measure *q, const double *y, double *out)
 {
     const lt_run *r = q->r;
@@ -112,15 +114,17 @@ static void combine(const measure *q, const double *y)
 {
     lt_run *r = q->r;
     lt_stationarity *st = &r->stat;
-    add_columns(q, y, st->vector);
-    st->unweighted = lt_vec_norm2(r->n, st->vector);
-    lt_products_combine(r, q->m, q->slot, y, st->vector);
-    st->value = r->opt.stat_l2_model ? lt_vec_norm2(r->n, st->vector) : lt_vec_max_abs(r->n, st->vector);
+    double *vector = vector_of(r);
+    add_columns(q, y, vector);
+    st->unweighted = lt_vec_norm2(r->n, vector);
+    lt_products_combine(r, q->m, q->slot, y, vector);
+    st->value = r->opt.stat_l2_model ? lt_vec_norm2(r->n, vector) : lt_vec_max_abs(r->n, vector);
 }
 
 static void no_answer(lt_run *r)
 {
-    for (int64_t i = 0; i < r->n; i++) r->stat.vector[i] = INFINITY;
+    double *vector = vector_of(r);
+    for (int64_t i = 0; i < r->n; i++) vector[i] = INFINITY;
     r->stat.value = r->stat.unweighted = INFINITY;
 }
 
@@ -155,7 +159,7 @@ lt_status lt_stationarity_measure(lt_run *r)
     double norm = lt_vec_norm2(r->n, r->grad_phi);
     lt_status s = LT_OK;
     if (norm <= r->opt.opt_tol) { /* smooth and stationary: no sample is kept */
-        memcpy(st->vector, r->grad_phi, (size_t)r->n * sizeof(double));
+        memcpy(vector_of(r), r->grad_phi, (size_t)r->n * sizeof(double));
         st->value = st->unweighted = norm;
         st->n_samples = 1;
         st->attempts = 0;

@@ -95,8 +95,9 @@ static bool procedure(const steer *s, double *d, double *mu)
     if (!direction(s, *mu, d)) return false;
     double got = reduction(s, d);
     if (got >= share * s->violation - s->slack || strictly_feasible(r)) return true;
-    if (!direction(s, 0, r->work)) return false;
-    double wanted = share * reduction(s, r->work) - s->slack;
+    double *reference = lt_run_work(r);
+    if (!direction(s, 0, reference)) return false;
+    double wanted = share * reduction(s, reference) - s->slack;
     for (int64_t i = 0; got < wanted && i < r->opt.steering_maxit; i++) {
         *mu *= r->opt.steering_c_mu;
         r->n_mu_reductions++;
