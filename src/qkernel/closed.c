@@ -20,10 +20,10 @@ static void wire_numbers(const lt_circuit *c, lt_gram_method method, int64_t wir
         double part[LT_TRANSFER_REALS] = { a.ar + a.br, a.ai + a.bi, a.ar - a.br, a.ai - a.bi, e.ar, e.ai, e.br, e.bi };
         for (int i = 0; i < LT_TRANSFER_REALS; i++) out[i] = part[i];
     } else if (c->embed == LT_EMBED_RYRZ) {
-        double s = sin(angle), co = cos(angle), half = sqrt(0.5);
-        out[0] = s * co * half;
-        out[1] = s * s * half;
-        out[2] = co * half;
+        double s = sin(angle), co = cos(angle);
+        out[0] = s * co;
+        out[1] = s * s;
+        out[2] = co;
     } else {
         out[0] = cos(angle / 2);
         out[1] = sin(angle / 2);

@@ -174,6 +174,8 @@ void lt_gram_choose_copy(lt_gram_filling *f, double entries)
     const lt_vec_set *vec = lt_vec_set_of(lt_isa_best(), f->out.f32 ? LT_F32 : LT_F64);
     bool large = entries * (f->out.f32 ? 4 : 8) > LT_STREAM_FROM_BYTES;
     f->out.copy = large ? vec->copy_streaming : vec->copy;
+    f->out.lines = large && !f->out.f32 && !f->out.packed && (uintptr_t)f->out.K % LT_LINE_BYTES == 0 && f->out.n_columns % LT_LINE_DOUBLES == 0;
+    f->out.narrow = lt_vec_set_of(lt_isa_best(), LT_F64)->store[LT_F32];
     f->out.fence = vec->fence;
 }
 

@@ -20,7 +20,9 @@ static void name_kernel(const lt_gram *g, char *name, size_t bytes)
     const char *isa = lt_isa_name(lt_isa_best());
     if (p->method == LT_GRAM_STATES)
         snprintf(name, bytes, "overlap%d_%s_%s_%s", p->planes, p->element == 4 ? "f32" : "f64", isa, p->loops->shape);
-    else snprintf(name, bytes, "%s_f64_%s_%s", lt_gram_method_name(p->method), isa, p->closed->shape);
+    else
+        snprintf(name, bytes, "%s_f64_%s_%s", lt_gram_method_name(p->method), isa,
+                 p->method == LT_GRAM_PRODUCT ? p->closed->product_shape : p->closed->transfer_shape);
 }
 
 static void note_collapse(lt_gram *g)

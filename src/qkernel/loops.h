@@ -26,6 +26,8 @@ enum { LT_PLANES_REAL = 1, LT_PLANES_COMPLEX = 3 };
    |<a|b>|^2 however the amplitudes lie and however many there are. */
 enum { LT_F32_RUN = 52 };
 
+enum { LT_LINE_BYTES = 64, LT_LINE_DOUBLES = 8 };
+
 typedef struct lt_overlap_job {      /* one tile of K: columns by rows */
     const void *a, *b;               /* first row panel, first column panel */
     int64_t     a_step, b_step;      /* elements from one panel to the next */
@@ -36,6 +38,11 @@ typedef struct lt_overlap_job {      /* one tile of K: columns by rows */
     int64_t     diagonal;            /* pairs with row > column + diagonal are not needed */
     double     *k;                   /* (n_columns rounded up, n_a * panel): K, and real parts before */
     double     *im;                  /* the same for imaginary parts; unused with one plane */
+    /* Products only, and only where all of the tile is needed and whole: entry (row, column) goes to rows[row pitch + column],
+       past the caches, and to mirror[column pitch + row] where that is not NULL. rows NULL: everything goes to k. */
+    double     *rows, *mirror;       /* of 64-byte lines */
+    int64_t     pitch;               /* a multiple of eight */
+    double      sum;                 /* of what went to rows: finite where all of it is */
 } lt_overlap_job;
 
 typedef struct lt_gram_loops {
@@ -63,13 +70,13 @@ typedef struct lt_gram_loops {
    wire, `components` vectors of panel rows. */
 enum {
     LT_CLOSED_RY = 2,                /* cos, sin of half the angle: prod (c c' + s s')^2 */
-    LT_CLOSED_BLOCH = 3,             /* Bloch vector / sqrt 2: prod (1/2 + n.n') */
+    LT_CLOSED_BLOCH = 3,             /* Bloch vector: prod (1 + n.n')/2 */
     LT_TRANSFER_REALS = 8            /* lambda+, lambda-, alpha, beta: see transfer_body.h */
 };
 typedef struct lt_closed_loops {
-    int  lanes, panel, columns;
-    const char *shape;
-    void (*product)(const lt_overlap_job *job, int components);
+    int  lanes, panel;
+    const char *product_shape, *transfer_shape;
+    void (*product)(lt_overlap_job *job, int components);
     /* coef: 12 vectors per wire of scratch. parity_ring: whether wire 0 ends on the parity of the others. */
     void (*transfer)(const lt_overlap_job *job, bool parity_ring, void *coef);
 } lt_closed_loops;
@@ -78,6 +85,10 @@ typedef struct lt_gram_isa {
     lt_gram_loops   f32, f64;
     lt_gram_loops   narrow_f32, narrow_f64; /* one row at a time, for states too large for vectors of rows */
     lt_closed_loops closed;
+    int             lanes;                  /* doubles of a vector */
+    /* Columns of `lanes` numbers, `step` apart, as `lanes` rows, to_step apart. The sum of all of them is returned: it
+       is finite where all of them are. */
+    double        (*turn)(double *to, int64_t to_step, const double *from, int64_t step, int64_t n_columns);
 } lt_gram_isa;
 
 extern const lt_gram_isa lt_gram_plain;

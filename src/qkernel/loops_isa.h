@@ -1,8 +1,9 @@
 /* All loops for one instruction set. The including file defines LT_VECTOR_BYTES, the columns its
-   registers allow (LT_COLUMNS beside three row vectors) and LT_LOOPS, the table's name.
+   registers allow (LT_COLUMNS beside three row vectors, PRODUCT_COLUMNS beside nine) and LT_LOOPS, the table's name.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/loops.h"
 
+#include <math.h>
 #include <string.h>
 
 #if defined(__clang__)
@@ -34,6 +35,7 @@
 #define WIDEN(v) __builtin_convertvector((v), VD)
 #define MV 3
 #define NR LT_COLUMNS
+#define SPREAD(x) ((x) - (V){ 0 }) /* to all lanes; adding zero would be an instruction, since it changes the sign of -0 */
 
 typedef float vector_f32 SIZED(LT_VECTOR_BYTES);
 typedef double wide_f32 __attribute__((vector_size(2 * LT_VECTOR_BYTES), may_alias, aligned(LT_VECTOR_BYTES)));
@@ -59,6 +61,7 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 #define FN(name) name##_f64
 #include "qkernel/state_body.h"
 #include "qkernel/overlap_body.h"
+#include "qkernel/turn_body.h"
 #include "qkernel/product_body.h"
 #include "qkernel/transfer_body.h"
 #undef T
@@ -103,5 +106,7 @@ const lt_gram_isa LT_LOOPS = {
     .f64 = ROW(LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_COLUMNS, LT_SHAPE_F64, _f64),
     .narrow_f32 = ROW(1, 2, 1, "2x1", _narrow_f32),
     .narrow_f64 = ROW(1, 2, 1, "2x1", _narrow_f64),
-    .closed = { LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_COLUMNS, LT_SHAPE_F64, product_f64, transfer_f64 },
+    .closed = { LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_SHAPE_PRODUCT, LT_SHAPE_TRANSFER, product_f64, transfer_f64 },
+    .lanes = LT_VECTOR_BYTES / 8,
+    .turn = turn_f64,
 };

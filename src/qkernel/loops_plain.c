@@ -1,8 +1,11 @@
 /* Gram loops for any processor, and which table serves which. SPDX-License-Identifier: BSD-3-Clause */
 #define LT_VECTOR_BYTES 16
 #define LT_COLUMNS 2
+#define PRODUCT_COLUMNS 2
 #define LT_SHAPE_F32 "12x2"
 #define LT_SHAPE_F64 "6x2"
+#define LT_SHAPE_PRODUCT "6x2"
+#define LT_SHAPE_TRANSFER "2x1"
 #define LT_LOOPS lt_gram_plain
 #include "qkernel/loops_isa.h"
 

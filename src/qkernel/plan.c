@@ -205,7 +205,7 @@ lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *p)
 {
     char reason[160];
     text t = { p->text, sizeof p->text, 0 };
-    *p = (lt_gram_plan){ .n = r->n, .m = r->m, .cross = r->cross };
+    *p = (lt_gram_plan){ .isa = r->isa, .n = r->n, .m = r->m, .cross = r->cross };
     p->half = !r->cross && (r->opt->symmetric || r->opt->packed);
     LT_TRY(lt_plan_method(r, &p->method, reason, sizeof reason));
     say(&t, "method: %s, %s\n", lt_gram_method_name(p->method), reason);

@@ -14,6 +14,7 @@ enum { LT_TRANSFER_FROM_QUBITS = 10, LT_TRANSFER_FROM_ON_GPU = 12 };
 
 typedef struct lt_gram_plan {
     lt_gram_method method;
+    const lt_gram_isa     *isa;
     const lt_gram_loops   *loops;  /* states only */
     const lt_closed_loops *closed; /* closed forms only */
     lt_state_maker maker;          /* states only */

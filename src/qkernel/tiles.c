@@ -51,7 +51,7 @@ int64_t lt_tiles_count(const lt_gram_plan *p, const lt_gram_block *b, int64_t *p
 
 /* ---- writing ---- */
 
-enum { ROWS_AT_ONCE = 8, COLUMNS_AT_ONCE = 256 };
+enum { ROWS_AT_ONCE = 8, COLUMNS_AT_ONCE = 256, PART_STEP = COLUMNS_AT_ONCE + 8 }; /* rows of a part fall into different cache sets */
 
 /* n entries of one row of K. */
 static void emit(const lt_gram_out *o, int64_t at, const double *v, int64_t n)
@@ -63,26 +63,41 @@ static void emit(const lt_gram_out *o, int64_t at, const double *v, int64_t n)
     float part[COLUMNS_AT_ONCE];
     for (int64_t i = 0; i < n; i += COLUMNS_AT_ONCE) {
         int64_t m = LT_MIN(n - i, COLUMNS_AT_ONCE);
-        for (int64_t k = 0; k < m; k++) part[k] = (float)v[i + k];
+        o->narrow(part, v + i, NULL, NULL, m);
         o->copy((float *)o->K + at + i, part, NULL, NULL, m);
     }
 }
 
-/* Rows of the tile as rows of K; v is (column, row), columns `step` apart. */
-static void write_rows(const lt_gram_out *o, int64_t row, int64_t n_rows, int64_t column, int64_t n_columns, const double *v, int64_t step)
+/* Up to ROWS_AT_ONCE rows of the tile beside each other, and their sum. v is (column, row), columns `step` apart;
+   n_rows of them are wanted, n_readable are there. */
+static double turn_part(const lt_gram_isa *isa, const double *v, int64_t step, int64_t n_rows, int64_t n_readable, int64_t n_columns,
+                        double part[ROWS_AT_ONCE][PART_STEP])
 {
-    double part[ROWS_AT_ONCE][COLUMNS_AT_ONCE];
+    double sum = 0;
+    int64_t i = 0;
+    for (; i < n_rows && i + isa->lanes <= n_readable; i += isa->lanes) sum += isa->turn(part[i], PART_STEP, v + i, step, n_columns);
+    for (; i < n_rows; i++)
+        for (int64_t j = 0; j < n_columns; j++) sum += part[i][j] = v[j * step + i];
+    return sum;
+}
+
+/* Rows of the tile as rows of K; v is (column, row), columns `step` apart. Returns their sum, and that of what lies
+   beside them below the diagonal. */
+static double write_rows(const lt_gram_isa *isa, const lt_gram_out *o, int64_t row, int64_t n_rows, int64_t column, int64_t n_columns,
+                         const double *v, int64_t step)
+{
+    double part[ROWS_AT_ONCE][PART_STEP], sum = 0;
     for (int64_t i0 = 0; i0 < n_rows; i0 += ROWS_AT_ONCE)
         for (int64_t j0 = 0; j0 < n_columns; j0 += COLUMNS_AT_ONCE) {
             int64_t m = LT_MIN(n_rows - i0, ROWS_AT_ONCE), n = LT_MIN(n_columns - j0, COLUMNS_AT_ONCE);
-            for (int64_t j = 0; j < n; j++)
-                for (int64_t i = 0; i < m; i++) part[i][j] = v[(j0 + j) * step + i0 + i];
+            sum += turn_part(isa, v + j0 * step + i0, step, m, LT_MIN(step - i0, ROWS_AT_ONCE), n, part);
             for (int64_t i = 0; i < m; i++) {
                 int64_t r = row + i0 + i, begin = o->half ? LT_MIN(n, LT_MAX(0, r - column - j0)) : 0;
                 int64_t at = o->packed ? r * o->n_columns - r * (r - 1) / 2 + (column - r) : r * o->n_columns + column;
                 emit(o, at + j0 + begin, part[i] + begin, n - begin);
             }
         }
+    return sum;
 }
 
 /* The mirror image, strictly below the diagonal: columns of the tile become rows of K. */
@@ -149,10 +164,11 @@ static void tell(lt_gram_meter *m)
     if (!m->fn(m->ctx, &now)) atomic_store(&m->stop, true);
 }
 
-/* A tile that is not finite is an error of ours, unless the caller wants to see past it. */
-static lt_status check_tile(work *w, const tile *t, const lt_gram_block *b, double *v, int64_t step)
+/* A tile that is not finite is an error of ours, unless the caller wants to see past it. *changed: it must be written again. */
+static lt_status check_tile(work *w, const tile *t, const lt_gram_block *b, double *v, int64_t step, bool *changed)
 {
     int64_t bad = count_bad(w->p, b, t, v, step);
+    *changed = bad > 0;
     if (!bad) return LT_OK;
     if (!w->meter->repair)
         return LT_FAIL(LT_ERR_INTERNAL, "gram: %lld numbers are not finite in the tile at row %lld, column %lld (%lld x %lld)",
@@ -161,6 +177,52 @@ static lt_status check_tile(work *w, const tile *t, const lt_gram_block *b, doub
     repair_bad(t, v, step);
     atomic_fetch_add(&w->meter->repaired, bad);
     return LT_OK;
+}
+
+/* What was computed to where it belongs. The sum tells at no cost whether anything may be wrong: what lies below the
+   diagonal was perhaps never computed, so only counting knows. */
+static lt_status write_tile(work *w, const tile *t, double *v, int64_t step)
+{
+    const lt_gram_block *b = w->b;
+    const lt_gram_isa *isa = w->p->isa;
+    int64_t row = b->first_row + t->row, column = b->first_column + t->column;
+    bool again = false;
+    double sum = write_rows(isa, w->out, row, t->n_rows, column, t->n_columns, v, step);
+    if (!isfinite(sum)) LT_TRY(check_tile(w, t, b, v, step, &again));
+    if (again) (void)write_rows(isa, w->out, row, t->n_rows, column, t->n_columns, v, step);
+    if (w->p->half && !w->out->packed) write_mirror(w->out, row, t->n_rows, column, t->n_columns, v, step);
+    return LT_OK;
+}
+
+/* Tiles of closed forms that lie above the diagonal and are whole: their kernel puts them where they belong, line by line
+   while it computes. What is not finite is left to the other way. */
+static bool put_tile(const work *w, const tile *t, lt_overlap_job *job, char *scratch)
+{
+    const lt_gram_plan *p = w->p;
+    const lt_gram_out *o = w->out;
+    if (p->method != LT_GRAM_PRODUCT || !o->lines || t->n_rows % p->panel || t->n_columns % LT_LINE_DOUBLES) return false;
+    if (p->half && job->diagonal < t->n_rows) return false;
+    int64_t row = w->b->first_row + t->row, column = w->b->first_column + t->column;
+    job->rows = (double *)o->K + row * o->n_columns + column;
+    job->mirror = p->half ? (double *)o->K + column * o->n_columns + row : NULL;
+    job->pitch = o->n_columns;
+    compute(p, w->c, job, scratch);
+    job->rows = job->mirror = NULL;
+    return isfinite(job->sum);
+}
+
+static lt_status compute_tile(work *w, const tile *t, char *scratch)
+{
+    const lt_gram_plan *p = w->p;
+    const lt_gram_block *b = w->b;
+    lt_overlap_job job = {
+        .a = (const char *)b->a + (size_t)(t->row / p->panel) * p->panel_bytes, .n_a = (t->n_rows - 1) / p->panel + 1,
+        .b = (const char *)b->b + (size_t)(t->column / p->panel) * p->panel_bytes, .n_columns = t->n_columns,
+        .diagonal = p->half ? b->first_column + t->column - b->first_row - t->row : INT64_MAX / 4,
+    };
+    if (put_tile(w, t, &job, scratch)) return LT_OK;
+    compute(p, w->c, &job, scratch);
+    return write_tile(w, t, job.k, job.n_a * p->panel);
 }
 
 static lt_status run_tile(void *ctx, int64_t index, int worker)
@@ -174,18 +236,8 @@ static lt_status run_tile(void *ctx, int64_t index, int worker)
         return LT_FAIL(LT_ERR_CANCELLED, "gram: stopped by the progress function after %lld of %lld tiles",
                        (long long)atomic_load(&m->tiles_done), (long long)m->tiles_total);
     if (!tile_at(p, b, index, &t)) return LT_OK;
-    int64_t row = b->first_row + t.row, column = b->first_column + t.column;
-    lt_overlap_job job = {
-        .a = (const char *)b->a + (size_t)(t.row / p->panel) * p->panel_bytes, .n_a = (t.n_rows - 1) / p->panel + 1,
-        .b = (const char *)b->b + (size_t)(t.column / p->panel) * p->panel_bytes, .n_columns = t.n_columns,
-        .diagonal = p->half ? column - row : INT64_MAX / 4,
-    };
     int64_t start = m->profile ? lt_clock_ns() : 0;
-    compute(p, w->c, &job, w->scratch + (size_t)worker * p->scratch_bytes);
-    int64_t step = job.n_a * p->panel;
-    LT_TRY(check_tile(w, &t, b, job.k, step));
-    write_rows(w->out, row, t.n_rows, column, t.n_columns, job.k, step);
-    if (p->half && !w->out->packed) write_mirror(w->out, row, t.n_rows, column, t.n_columns, job.k, step);
+    LT_TRY(compute_tile(w, &t, w->scratch + (size_t)worker * p->scratch_bytes));
     w->out->fence();
     if (m->profile) atomic_fetch_add(&m->tile_ns, lt_clock_ns() - start);
     atomic_fetch_add(&m->tiles_done, 1);

@@ -40,7 +40,7 @@ static inline FN(wire) FN(wire_of_rows)(const V *a)
 static inline FN(wire) FN(wire_of_column)(const T *b)
 {
     V r[8];
-    for (int i = 0; i < 8; i++) r[i] = (V){ 0 } + b[i * MV * LANES];
+    for (int i = 0; i < 8; i++) r[i] = SPREAD(b[i * MV * LANES]);
     return (FN(wire)){ { r[0], r[1] }, { r[2], r[3] }, { r[4], r[5] }, { r[6], r[7] } };
 }
 

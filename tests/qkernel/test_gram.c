@@ -271,6 +271,49 @@ LT_TEST(cutting_does_not_change_bits)
         }
 }
 
+/* A large K whose rows are whole lines is written line by line while it is computed; one that begins elsewhere is not. */
+LT_TEST(where_K_lies_does_not_change_bits)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        setup s = make_setup(kind == 3 ? 967 : 960, 5, 1, false); /* above 4 MB; 967: no row but the first begins a line */
+        size_t count = (size_t)(s.n * s.n), bytes = (count + 8) * sizeof(double);
+        double *line = aligned_alloc(64, (bytes + 63) / 64 * 64), *apart = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        s.opt.symmetric = kind != 1;
+        s.opt.embed_mode = kind == 2 ? LT_EMBED_RY : LT_EMBED_RYRZ;
+        memset(line, 0xff, bytes), memset(apart, 0xff, bytes);
+        LT_CHECK_EQ_INT(fill(&s, NULL, line).method, LT_GRAM_PRODUCT);
+        fill(&s, NULL, apart + 1);
+        if (memcmp(line, apart + 1, count * sizeof *line)) LT_TEST_FAIL("kind %d: bits differ", kind);
+        for (int64_t i = 0; i < s.n; i++)
+            for (int64_t j = 0; j < i; j++) LT_CHECK(line[i * s.n + j] == line[j * s.n + i]);
+        for (size_t i = count; i < count + 7; i++) LT_CHECK(isnan(line[i])); /* 0xff…: nothing was written behind the matrix */
+        s.opt.method = LT_GRAM_STATES;
+        fill(&s, NULL, s.K);
+        LT_CHECK(worst_difference(s.K, line, (int64_t)count) < 1e-13);
+        free(line), free(apart);
+        free_setup(&s);
+    }
+}
+
+/* More wires than factors of two fit a double. */
+LT_TEST(products_over_very_many_wires)
+{
+    setup s = make_setup(40, 2600, 1, false);
+    s.opt.angle_scale = 0.01;
+    LT_CHECK_EQ_INT(fill(&s, NULL, s.K).method, LT_GRAM_PRODUCT);
+    for (int64_t i = 0; i < s.n; i++)
+        for (int64_t j = 0; j < s.n; j++) {
+            double want = 1;
+            for (int64_t k = 0; k < s.q; k++) {
+                double a = 0.01 * s.x[i * s.q + k], b = 0.01 * s.x[j * s.q + k];
+                want *= 0.5 * (1 + cos(a) * cos(b) + cos(a - b) * sin(a) * sin(b));
+            }
+            LT_CHECK(fabs(s.K[i * s.n + j] - want) < 1e-12);
+            LT_CHECK(want > 0.1);
+        }
+    free_setup(&s);
+}
+
 LT_TEST(unsymmetric_packed_and_single)
 {
     setup s = make_setup(151, 5, 2, true);

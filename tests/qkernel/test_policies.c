@@ -182,36 +182,43 @@ LT_TEST(the_profile_adds_up)
 
 /* ---- repair ---- */
 
-/* No finite input leads to an entry that is not finite, so the packed rows are spoilt by hand. */
-LT_TEST(entries_that_are_not_finite_are_an_error_or_counted)
+/* No finite input leads to an entry that is not finite, so the packed rows are spoilt by hand. lines: K is written while
+   it is computed. */
+static void spoil_a_row(int64_t n, bool symmetric, bool lines)
 {
-    enum { ROWS = 30 };
     lt_gram_options opt = lt_gram_defaults();
     lt_circuit c;
     lt_gram_plan p;
     lt_pool *pool;
-    lt_gram *g = make(&opt);
-    static double out[ROWS * ROWS];
+    double *out = aligned_alloc(64, (size_t)(n * n + 7) / 8 * 64);
+    opt.symmetric = symmetric;
     LT_CHECK_OK(lt_circuit_create(&opt, &(lt_weights){ weights, LAYERS, Q }, &c));
     LT_CHECK_OK(lt_pool_create(1, &pool));
-    lt_plan_request r = { .opt = &opt, .circuit = &c, .isa = lt_gram_isa_of(lt_isa_best()), .threads = 1, .n = ROWS, .m = ROWS,
+    lt_plan_request r = { .opt = &opt, .circuit = &c, .isa = lt_gram_isa_of(lt_isa_best()), .threads = 1, .n = n, .m = n,
                           .free_bytes = INT64_C(1) << 30, .total_bytes = INT64_C(1) << 30, .transfer_reason = "" };
     LT_CHECK_OK(lt_gram_plan_make(&r, &p));
     double *rows = aligned_alloc(64, (p.a_bytes + 63) / 64 * 64), *scratch = aligned_alloc(64, (p.scratch_bytes + 63) / 64 * 64);
     for (size_t i = 0; i < p.a_bytes / sizeof *rows; i++) rows[i] = 0.5;
     rows[3] = NAN;      /* one feature of the fourth row */
     const lt_vec_set *vec = lt_vec_set_of(lt_isa_best(), LT_F64);
-    lt_gram_out to = { .K = out, .half = true, .n_columns = ROWS, .copy = vec->copy, .fence = vec->fence };
-    lt_gram_block b = { .a = rows, .b = rows, .n_rows = ROWS, .n_columns = ROWS };
+    lt_gram_out to = { .K = out, .half = symmetric, .n_columns = n, .copy = vec->copy, .fence = vec->fence, .lines = lines };
+    lt_gram_block b = { .a = rows, .b = rows, .n_rows = n, .n_columns = n };
     lt_gram_meter strict = { .fn = NULL }, lenient = { .repair = true };
     LT_CHECK_FAILS(lt_tiles_run(&p, &c, pool, &b, &to, scratch, &strict), LT_ERR_INTERNAL, "not finite");
     LT_CHECK_OK(lt_tiles_run(&p, &c, pool, &b, &to, scratch, &lenient));
-    LT_CHECK_EQ_INT(lenient.repaired, ROWS); /* its row and column, in one half */
-    for (int i = 0; i < ROWS * ROWS; i++) LT_CHECK(isfinite(out[i]) && (out[i] == 0) == (i / ROWS == 3 || i % ROWS == 3));
-    free(rows), free(scratch);
+    LT_CHECK_EQ_INT(lenient.repaired, symmetric ? n : 2 * n - 1); /* its row and column */
+    for (int64_t i = 0; i < n * n; i++) LT_CHECK(isfinite(out[i]) && (out[i] == 0) == (i / n == 3 || i % n == 3));
+    free(rows), free(scratch), free(out);
     lt_pool_destroy(pool);
     lt_circuit_destroy(&c);
-    lt_gram_destroy(g);
+}
+
+LT_TEST(entries_that_are_not_finite_are_an_error_or_counted)
+{
+    spoil_a_row(30, true, false);
+    spoil_a_row(30, false, false);
+    spoil_a_row(96, false, true);
+    spoil_a_row(312, true, true);
 }
 
 LT_TEST(tiles_of_many_runs_are_used)
