@@ -185,6 +185,25 @@ static lt_status check_outputs(const cli_command *command, const void *options)
     return LT_OK;
 }
 
+/* Where the time, the memory and the transfers went, in short; the file has all of it. */
+static lt_status tell_profile(const char *path)
+{
+    CLI_TRY(lt_trace_print_table(stderr, LT_TRACE_SELF, 12));
+    lt_trace_memory_row row;
+    if (lt_trace_memory_rows(&row, 1) > 0) {
+        fputc('\n', stderr);
+        CLI_TRY(lt_trace_print_memory(stderr));
+    }
+    int64_t moved = 0;
+    for (int t = 0; t < LT_TRANSFER_COUNT; t++) moved += lt_trace_transfers((lt_transfer)t, false).count + lt_trace_transfers((lt_transfer)t, true).count;
+    if (moved) {
+        fputc('\n', stderr);
+        CLI_TRY(lt_trace_print_transfers(stderr));
+    }
+    fprintf(stderr, "\nlathe: trace in %s; open it in https://ui.perfetto.dev\n", path);
+    return LT_OK;
+}
+
 /* Opens what the subcommand needs, runs it under the trace, writes the trace and the JSON. */
 static lt_status run_in_context(const cli_command *command, cli_context *c)
 {
@@ -203,7 +222,7 @@ static lt_status run_in_context(const cli_command *command, cli_context *c)
         lt_trace_stop();
         lt_status written = lt_trace_write_chrome(c->common.profile);
         if (!s) s = written;
-        if (!s && !c->common.quiet) fprintf(stderr, "lathe: trace in %s\n", c->common.profile);
+        if (!s && !c->common.quiet) s = tell_profile(c->common.profile);
     }
     if (c->json && (!s || c->json_complete)) {
         lt_json_object_end(c->json);

@@ -7,7 +7,8 @@ lathe=$1
 run 0 demo --report "$work/demo.html" --profile "$work/trace.json"
 says out "A nonsmooth problem, solved"; says out "A neural operator, rolled out"; says out "A quantum kernel"; says out "A nonsmooth function"
 says out "Report: "
-is_json "$work/trace.json"
+says err "self"; says err "memory of"; says err "trace in"
+is_trace "$work/trace.json"
 grep -q "</html>" "$work/demo.html" || fail "the demo's report is not whole"
 run 0 demo --json; is_json "$work/out"; silent err
 for part in optimizer operators qkernel rosenbrock lenet chain; do says out "\"$part\""; done

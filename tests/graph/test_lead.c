@@ -1,7 +1,9 @@
 /* Lead outputs: had alone first, the others later from what is there, with the bits of a whole run.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "base/status.h"
 #include "graph/program.h"
 #include "lathe/rng.h"
+#include "lathe/trace.h"
 #include "lt_test.h"
 
 enum { ROWS = 40, COLUMNS = 300, N_OUT = 4 };
@@ -47,6 +49,27 @@ static void run_in_parts(lt_program *p)
     out[3] = parts[3];
     LT_CHECK_OK(lt_program_run_rest(p, (const void *[]){ x }, out));
     LT_CHECK(memcmp(parts[2], whole[2], sizeof whole[2]) == 0 && memcmp(parts[3], whole[3], sizeof whole[3]) == 0);
+}
+
+/* Every kernel stands in the trace once per run, whole or in parts. */
+LT_TEST(a_trace_shows_each_kernel_once_per_run)
+{
+    fill(matrix, ROWS * COLUMNS, 0);
+    for (int mode = 0; mode < LT_MODE_MAX_AUTOTUNE; mode++) {
+        lt_program *p = make((lt_mode)mode, 2);
+        lt_trace_row row[64];
+        LT_CHECK_OK(lt_trace_start(NULL));
+        run_whole(p);
+        run_in_parts(p);
+        lt_trace_stop();
+        int64_t n = lt_trace_rows(LT_TRACE_NAME, row, (int64_t)LT_LEN(row)), kernels = 0, programs = 0;
+        LT_CHECK(n > 1 && n <= (int64_t)LT_LEN(row));
+        for (int64_t i = 0; i < n; i++) *(strcmp(row[i].name, "program") ? &kernels : &programs) += row[i].calls;
+        LT_CHECK_EQ_INT(programs, 3);
+        LT_CHECK_EQ_INT(kernels, 2 * lt_program_get_info(p).n_kernels);
+        lt_program_destroy(p);
+    }
+    lt_trace_clear();
 }
 
 LT_TEST(parts_have_the_bits_of_a_whole_run)
