@@ -103,11 +103,13 @@ void cli_generate_man(FILE *to)
 {
     fprintf(to, ".\\\" Written by 'lathe --generate man'; edit the tables in cli/ instead.\n"
                 ".Dd %s\n.Dt LATHE 1\n.Os\n.Sh NAME\n.Nm lathe\n"
-                ".Nd tensor compiler with its benchmarks and diagnosis\n"
+                ".Nd nonsmooth optimization, operator datasets and quantum kernels on one tensor compiler\n"
                 ".Sh SYNOPSIS\n.Nm\n.Ar subcommand\n.Op Ar options\n.Op Ar operands\n"
                 ".Nm\n.Cm help\n.Op Ar subcommand\n.Nm\n.Fl -version\n", manual_date);
-    fputs(".Sh DESCRIPTION\n.Nm\ncompiles graphs of tensor operations and their derivatives and runs them.\n"
-          "The subcommands show what is here, tune it, measure it and explain it.\n", to);
+    fputs(".Sh DESCRIPTION\n.Nm\nminimises nonsmooth functions under constraints, makes datasets of neural-operator rollouts, and computes\n"
+          "Gram matrices of quantum feature maps with the support vector machines on them.\n"
+          "All three stand on one compiler of tensor graphs, on the CPU and on NVIDIA GPUs.\n"
+          "The other subcommands show what is here, tune it, measure it and explain it.\n", to);
     for (int i = 0; i < cli_n_commands; i++) put_command(to, cli_commands[i]);
     fputs(".Ss \"Options of every subcommand\"\n.Bl -tag -width Ds\n.It Fl h , Fl -help\nShow options and an example.\n", to);
     for (int i = 0; i < CLI_N_COMMON_ROWS; i++) put_option(to, &cli_common_rows[i]);
