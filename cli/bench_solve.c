@@ -10,13 +10,16 @@
 typedef struct bench_options {
     cli_common   common;
     bool         quick, ablate;
-    lt_text_list only;
+    int          starts;
+    lt_text_list only, set;
     const char  *peer, *report;
 } bench_options;
 
 static const lt_option rows[] = {
     LT_OPTION_BOOL(bench_options, quick, "quick", "false", "few iterations of the long runs: a look, not a figure to keep"),
     LT_OPTION_BOOL(bench_options, ablate, "ablate", "false", "measure what each technique is worth, one switched off at a time"),
+    LT_OPTION_INT(bench_options, starts, "starts", "0", LT_RANGE_CLOSED(0, PEER_MAX_STARTS), "N", "solve each from N starts that differ by one part in 10^9, and tell where they end"),
+    LT_OPTION_LIST(bench_options, set, "set", "NAME=VALUE", "with --starts: an option of the solver"),
     LT_OPTION_LIST(bench_options, only, "only", "NAME", "this run only, or all whose names begin so: A1a, A1, D"),
     LT_OPTION_PATH(bench_options, peer, "peer", NULL, "FILE.json", "PyGRANSO's times on this machine, from bench/peers/pygranso.py"),
     LT_OPTION_PATH(bench_options, report, "report", NULL, "FILE.html", "write a page with the results"),
@@ -319,6 +322,11 @@ static lt_status run(cli_context *c)
 {
     const bench_options *o = c->options;
     CLI_TRY(check_only(o));
+    if (o->set.n && !o->starts) return cli_fail(LT_ERR_ARGUMENT, "--set %s: only with --starts; verdicts are on the runs as they are", o->set.item[0]);
+    if (o->starts) {
+        if (o->ablate || device_of(c)) return cli_fail(LT_ERR_ARGUMENT, "--starts: leave %s out", o->ablate ? "--ablate" : "--device");
+        return bench_solve_starts(c, &(solve_starts){ o->starts, o->quick, &o->set, wanted_row, o, o->peer, o->report });
+    }
     if (device_of(c) && !o->ablate) {
         if (o->peer) return cli_fail(LT_ERR_ARGUMENT, "--peer: PyGRANSO's times are of the CPU; leave --device out");
         return bench_solve_device(c, o->quick, wanted_row, o, o->report);
@@ -350,5 +358,7 @@ const cli_command cli_bench_solve = {
                    "15 us of the solver's own time per iteration for up to 10 variables, no allocation.\n"
                    "With a --device other than the CPU the functions run there, and the rows tell what the solver adds to them: the time of an "
                    "iteration less that of the function's own kernels, which are timed alone in the same run; the verdict is on 60 us.\n"
+                   "--starts prints where runs end instead: f from N starts that differ by one part in 10^9, as lowest, quartiles and highest, "
+                   "beside a peer's ends from the same starts. Late iterations of nonsmooth problems follow the rounding, so that one end says little.\n"
                    "--ablate prints what each technique is worth instead: the same runs with and without it, taking turns.",
 };

@@ -112,11 +112,31 @@ static lt_status skip_value(reader *r)
     return read_number(r, &number);
 }
 
+typedef struct numbers { int *n; double *value; } numbers;
+
+static lt_status add_number(reader *r, void *ctx)
+{
+    const numbers *to = ctx;
+    if (*to->n == PEER_MAX_STARTS) return bad(r, "at most 100 numbers");
+    return read_number(r, &to->value[(*to->n)++]);
+}
+
+/* A row of one run has one f, which nobody asks for. */
+static lt_status read_numbers(reader *r, int *n, double *value)
+{
+    numbers to = { n, value };
+    while (isspace((unsigned char)*r->at)) r->at++;
+    return *r->at == '[' ? read_array(r, add_number, &to) : skip_value(r);
+}
+
 static lt_status row_member(reader *r, const char *key, void *ctx)
 {
     peer_file *f = ctx;
-    if (!strcmp(key, "name")) return read_string(r, f->row[f->n_rows].name, sizeof f->row[0].name);
-    if (!strcmp(key, "seconds")) return read_number(r, &f->row[f->n_rows].seconds);
+    peer_row *row = &f->row[f->n_rows];
+    if (!strcmp(key, "name")) return read_string(r, row->name, sizeof row->name);
+    if (!strcmp(key, "seconds")) return read_number(r, &row->seconds);
+    if (!strcmp(key, "f")) return read_numbers(r, &row->n_f, row->f);
+    if (!strcmp(key, "violation")) return read_numbers(r, &row->n_violation, row->violation);
     return skip_value(r);
 }
 
@@ -141,7 +161,7 @@ static lt_status top_member(reader *r, const char *key, void *ctx)
 
 lt_status peer_file_read(const char *path, peer_file *out)
 {
-    static char text[65536];
+    static char text[1 << 20];
     memset(out, 0, sizeof *out);
     FILE *f = fopen(path, "r");
     if (!f) return cli_fail(LT_ERR_ARGUMENT, "--peer %s: %s", path, strerror(errno));
@@ -155,9 +175,15 @@ lt_status peer_file_read(const char *path, peer_file *out)
     return LT_OK;
 }
 
-double peer_file_seconds(const peer_file *f, const char *name)
+const peer_row *peer_file_row(const peer_file *f, const char *name)
 {
     for (int i = 0; i < f->n_rows; i++)
-        if (!strcmp(f->row[i].name, name)) return f->row[i].seconds;
-    return NAN;
+        if (!strcmp(f->row[i].name, name)) return &f->row[i];
+    return NULL;
+}
+
+double peer_file_seconds(const peer_file *f, const char *name)
+{
+    const peer_row *row = peer_file_row(f, name);
+    return row ? row->seconds : NAN;
 }

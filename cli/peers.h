@@ -13,15 +13,23 @@ typedef struct peer_layer { int64_t batch, in, out, kernel, side; } peer_layer;
    likes best (reorders not counted). LT_ERR_UNSUPPORTED when not built in. */
 lt_status peer_onednn_conv(const peer_layer *l, bool own_layout, double budget, cli_timing *out);
 
-/* Timings of another framework: {"peer": "…", "rows": [{"name": "…", "seconds": …}, …]}. */
-enum { PEER_MAX_ROWS = 64 };
+/* Timings of another framework: {"peer": "…", "rows": [{"name": "…", "seconds": …}, …]}; rows of several starts have
+   "f": […] and "violation": […], one number for each. */
+enum { PEER_MAX_ROWS = 64, PEER_MAX_STARTS = 100 };
+typedef struct peer_row {
+    char   name[32];
+    double seconds;
+    int    n_f, n_violation;
+    double f[PEER_MAX_STARTS], violation[PEER_MAX_STARTS];
+} peer_row;
 typedef struct peer_file {
-    char   peer[64];
-    int    n_rows;
-    struct { char name[32]; double seconds; } row[PEER_MAX_ROWS];
+    char     peer[64];
+    int      n_rows;
+    peer_row row[PEER_MAX_ROWS];
 } peer_file;
 
 lt_status peer_file_read(const char *path, peer_file *out);
+const peer_row *peer_file_row(const peer_file *f, const char *name); /* NULL when it has no such row */
 double    peer_file_seconds(const peer_file *f, const char *name); /* NaN when it has no such row */
 
 #endif

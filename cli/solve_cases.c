@@ -124,7 +124,7 @@ lt_status solve_case_set(lt_solve_options *opt, const char *set)
         char name[40], value[40];
         int used = 0;
         if (sscanf(at, " %39[^= ]=%39[^ ] %n", name, value, &used) != 2)
-            return cli_fail(LT_ERR_INTERNAL, "bench solve: options '%s'", set);
+            return cli_fail(LT_ERR_ARGUMENT, "bench solve: '%s': expected NAME=VALUE", set);
         CLI_TRY(lt_solve_options_set(opt, name, value));
         at += used;
     }

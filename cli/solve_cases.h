@@ -101,10 +101,24 @@ lt_status   solve_ablation_measure(lt_device *dev, int row, bool quick, solve_ab
 double      solve_ablation_gain(const solve_ablation *a);
 double      solve_ablation_eval_gain(const solve_ablation *a);
 
-/* ---- On a device ------------------------------------------------------------------------------ */
+/* ---- From many starts ------------------------------------------------------------------------- */
 
 /* What --only leaves of the rows; told by the caller. */
 typedef bool (*solve_wanted)(const void *ctx, const char *name);
+
+typedef struct solve_starts {
+    int          n_starts;
+    bool         quick;
+    const lt_text_list *set;     /* options of the solver, NAME=VALUE */
+    solve_wanted wanted;
+    const void  *ctx;            /* of wanted */
+    const char  *peer, *report;  /* files; NULL = none */
+} solve_starts;
+/* bench solve --starts: where runs end when their start moves by one part in 10^9. */
+lt_status   bench_solve_starts(cli_context *c, const solve_starts *o);
+
+/* ---- On a device ------------------------------------------------------------------------------ */
+
 /* bench solve --device: the solver's own time per iteration beside functions on the device. */
 lt_status   bench_solve_device(cli_context *c, bool quick, solve_wanted wanted, const void *ctx, const char *report);
 
