@@ -57,9 +57,14 @@ typedef struct lt_gram_loops {
                           const uint32_t *high, void *table);
     void (*gates)(void *state, const void *coef, int q);
     void (*permute)(void *to, const void *from, int q, int low_bits, const uint32_t *low, const uint32_t *high);
-    /* Into vector `part` of a panel, past the caches when streaming; squared norms of the rows where
-       wanted (else NULL). */
-    void (*pack)(void *panel, int part, int planes, const void *state, int64_t amplitudes, double *norm, bool streaming);
+    /* States of two stages with a ring of parities between, without passing over them wire by wire (bond_body.h). Tables, of
+       4 (2^low_bits + 2^(q - low_bits)) amplitudes and room for 2^max of the two exponents behind, serve for sums of any
+       range of amplitudes that begins and ends at multiples of 2^low_bits. q - low_bits >= 2, low_bits >= 1. */
+    void (*bond_tables)(void *tables, const void *first_coef, const void *second_coef, int q, int low_bits);
+    void (*bond_sums)(void *state, const void *tables, int q, int low_bits, int64_t begin, int64_t n);
+    /* Amplitudes begin..begin+n-1 (whole chunks; state holds these only) into vector `part` of a panel, past the caches when
+       streaming; squared norms are added to those of the rows where wanted (else NULL). */
+    void (*pack)(void *panel, int part, int planes, const void *state, int64_t begin, int64_t n, int64_t amplitudes, double *norm, bool streaming);
     /* Interleaved complex numbers of the first n_rows rows, through such a map. */
     void (*unpack)(void *const *rows, int n_rows, const void *state, int q, int low_bits,
                    const uint32_t *low, const uint32_t *high);

@@ -47,6 +47,7 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 #define LANES (LT_VECTOR_BYTES / 4)
 #define FN(name) name##_f32
 #include "qkernel/state_body.h"
+#include "qkernel/bond_body.h"
 #include "qkernel/overlap_body.h"
 #undef T
 #undef V
@@ -60,6 +61,7 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 #define LANES (LT_VECTOR_BYTES / 8)
 #define FN(name) name##_f64
 #include "qkernel/state_body.h"
+#include "qkernel/bond_body.h"
 #include "qkernel/overlap_body.h"
 #include "qkernel/turn_body.h"
 #include "qkernel/product_body.h"
@@ -88,6 +90,7 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 #define V float
 #define FN(name) name##_narrow_f32
 #include "qkernel/state_body.h"
+#include "qkernel/bond_body.h"
 #include "qkernel/overlap_body.h"
 #undef T
 #undef V
@@ -97,10 +100,11 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 #define V double
 #define FN(name) name##_narrow_f64
 #include "qkernel/state_body.h"
+#include "qkernel/bond_body.h"
 #include "qkernel/overlap_body.h"
 
 #define ROW(lanes_, panel_, columns_, shape_, t)                                             \
-    { lanes_, panel_, columns_, shape_, product_state##t, gates##t, permute##t, pack##t, unpack##t, overlap##t }
+    { lanes_, panel_, columns_, shape_, product_state##t, gates##t, permute##t, bond_tables##t, bond_sums##t, pack##t, unpack##t, overlap##t }
 const lt_gram_isa LT_LOOPS = {
     .f32 = ROW(LT_VECTOR_BYTES / 4, 3 * (LT_VECTOR_BYTES / 4), LT_COLUMNS, LT_SHAPE_F32, _f32),
     .f64 = ROW(LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_COLUMNS, LT_SHAPE_F64, _f64),

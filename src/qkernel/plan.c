@@ -186,7 +186,7 @@ static void choose_kernel(const lt_plan_request *r, lt_gram_plan *p)
     const lt_circuit *c = r->circuit;
     if (p->method == LT_GRAM_STATES) {
         p->loops = lt_states_loops(r->isa, r->opt->dtype, c->q);
-        p->maker = lt_state_maker_of(c, p->loops, r->opt->dtype);
+        p->maker = lt_state_maker_of_overlaps(c, p->loops, r->opt->dtype);
         p->planes = c->real ? LT_PLANES_REAL : LT_PLANES_COMPLEX;
         p->panel = p->loops->panel;
         p->element = p->maker.element;

@@ -108,16 +108,15 @@ static void FN(permute)(void *to, const void *from, int q, int low_bits, const u
 
 /* ---- out of the vectors ---- */
 
-static inline __attribute__((always_inline)) void FN(pack_with)(void *panel, int part, int planes, const void *state,
+static inline __attribute__((always_inline)) void FN(pack_with)(void *panel, int part, int planes, const void *state, int64_t begin, int64_t n,
                                                                 int64_t amplitudes, double *norm, bool streaming)
 {
     const FN(amplitude) *s = state;
     int64_t chunk = amplitudes < LT_CHUNK ? amplitudes : LT_CHUNK;
-    double sum[LANES] = { 0 };
-    for (int64_t c = 0; c < amplitudes / chunk; c++) {
-        V *plane = (V *)panel + part * planes * amplitudes + c * planes * chunk, square = { 0 };
+    for (int64_t c = 0; c < n; c += chunk, s += chunk) {
+        V *plane = (V *)panel + part * planes * amplitudes + (begin + c) * planes, square = { 0 };
         for (int64_t k = 0; k < chunk; k++) {
-            V re = s[c * chunk + k].re, im = s[c * chunk + k].im;
+            V re = s[k].re, im = s[k].im;
             PUT(&plane[k], re, streaming);
             if (planes == LT_PLANES_COMPLEX) {
                 PUT(&plane[chunk + k], re + 2 * im, streaming);
@@ -125,16 +124,15 @@ static inline __attribute__((always_inline)) void FN(pack_with)(void *panel, int
             }
             if (norm) square += re * re + im * im;
         }
-        for (int r = 0; r < LANES; r++) sum[r] += (double)LANE(square, r);
+        for (int r = 0; norm && r < LANES; r++) norm[r] += (double)LANE(square, r);
     }
-    if (norm) memcpy(norm, sum, sizeof sum);
 }
 
-static void FN(pack)(void *panel, int part, int planes, const void *state, int64_t amplitudes, double *norm, bool streaming)
+static void FN(pack)(void *panel, int part, int planes, const void *state, int64_t begin, int64_t n, int64_t amplitudes, double *norm, bool streaming)
 {
-    if (streaming) FN(pack_with)(panel, part, planes, state, amplitudes, norm, true);
-    else FN(pack_with)(panel, part, planes, state, amplitudes, norm, false);
-    FENCE();
+    if (streaming) FN(pack_with)(panel, part, planes, state, begin, n, amplitudes, norm, true);
+    else FN(pack_with)(panel, part, planes, state, begin, n, amplitudes, norm, false);
+    if (begin + n == amplitudes) FENCE();
 }
 
 static void FN(unpack)(void *const *rows, int n_rows, const void *state, int q, int low_bits,

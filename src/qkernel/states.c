@@ -17,24 +17,43 @@ const lt_gram_loops *lt_states_loops(const lt_gram_isa *isa, lt_gram_float type,
 
 static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
+static size_t amplitude_bytes(const lt_state_maker *m) { return 2 * (size_t)m->loops->lanes * m->element; }
+
+static lt_state_maker finish_maker(lt_state_maker m, size_t state_amplitudes, size_t table_amplitudes)
+{
+    size_t lanes = (size_t)m.loops->lanes, q = (size_t)m.circuit->q;
+    m.state_bytes = aligned(amplitude_bytes(&m) * state_amplitudes);
+    m.table_bytes = aligned(amplitude_bytes(&m) * table_amplitudes);
+    m.coef_bytes = aligned(4 * lanes * m.element * q);
+    m.slot_bytes = (size_t)m.n_buffers * m.state_bytes + m.table_bytes + 2 * m.coef_bytes + aligned(q * lanes * sizeof(lt_su2));
+    return m;
+}
+
 lt_state_maker lt_state_maker_of(const lt_circuit *c, const lt_gram_loops *loops, lt_gram_float type)
 {
     lt_state_maker m = { .circuit = c, .loops = loops, .element = type == LT_GRAM_FLOAT32 ? 4 : 8, .n_buffers = 1 };
-    size_t amplitude = 2 * (size_t)loops->lanes * m.element;
     int low_bits = c->rings[0].low_bits;
     /* full has the rings overlap has, and is as long: gates follow a ring unless it is the last. */
     if (c->n_full > 2) m.n_buffers = 2;
-    m.state_bytes = aligned(amplitude << c->q);
-    m.table_bytes = aligned((amplitude << low_bits) + (amplitude << (c->q - low_bits)));
-    m.coef_bytes = aligned(4 * (size_t)loops->lanes * m.element * (size_t)c->q);
-    m.slot_bytes = (size_t)m.n_buffers * m.state_bytes + m.table_bytes + m.coef_bytes +
-                   aligned((size_t)c->q * (size_t)loops->lanes * sizeof(lt_su2));
-    return m;
+    return finish_maker(m, (size_t)1 << c->q, ((size_t)1 << low_bits) + ((size_t)1 << (c->q - low_bits)));
+}
+
+/* Tables of this many bits stay in the first-level cache. */
+enum { MAX_BOND_BITS = 6 };
+
+lt_state_maker lt_state_maker_of_overlaps(const lt_circuit *c, const lt_gram_loops *loops, lt_gram_float type)
+{
+    lt_state_maker m = lt_state_maker_of(c, loops, type);
+    if (c->n_overlap != 2 || !c->parity_ring) return m;
+    m.n_buffers = 1;
+    m.bond_bits = LT_MIN(c->q / 2, MAX_BOND_BITS);
+    size_t low = (size_t)1 << m.bond_bits, high = (size_t)1 << (c->q - m.bond_bits);
+    return finish_maker(m, LT_MIN((size_t)1 << c->q, (size_t)LT_CHUNK), 4 * (low + high) + LT_MAX(low, high));
 }
 
 /* ---- one group ---- */
 
-typedef struct slot { void *state, *other, *table, *coef; lt_su2 *embed; } slot;
+typedef struct slot { void *state, *other, *table, *coef, *next_coef; lt_su2 *embed; } slot;
 
 static slot slot_at(const lt_state_maker *m, void *workspace, int64_t index)
 {
@@ -44,7 +63,8 @@ static slot slot_at(const lt_state_maker *m, void *workspace, int64_t index)
     if (m->n_buffers == 2) s.other = p, p += m->state_bytes;
     s.table = p;
     s.coef = p + m->table_bytes;
-    s.embed = (lt_su2 *)((char *)s.coef + m->coef_bytes);
+    s.next_coef = (char *)s.coef + m->coef_bytes;
+    s.embed = (lt_su2 *)((char *)s.next_coef + m->coef_bytes);
     return s;
 }
 
@@ -66,14 +86,14 @@ static void store_gate(const lt_state_maker *m, void *coef, int wire, int lane, 
         else ((double *)coef)[at + i * lanes] = part[i];
 }
 
-static void fuse_gates(const lt_state_maker *m, const lt_stage *stage, const slot *s)
+static void fuse_gates(const lt_state_maker *m, const lt_stage *stage, const slot *s, void *coef)
 {
     int lanes = m->loops->lanes;
     for (int k = 0; k < m->circuit->q; k++)
         for (int r = 0; r < lanes; r++) {
             const lt_su2 *e = &s->embed[k * lanes + r];
             lt_su2 g = !stage->gate ? *e : stage->embed ? lt_su2_times(stage->gate[k], *e) : stage->gate[k];
-            store_gate(m, s->coef, k, r, g);
+            store_gate(m, coef, k, r, g);
         }
 }
 
@@ -83,7 +103,7 @@ static void run_stages(const lt_state_maker *m, const lt_stage *stage, int64_t n
     const lt_gram_loops *l = m->loops;
     int q = m->circuit->q;
     const lt_ring *identity = &m->circuit->rings[0], *first = n_stages > 1 ? stage[0].ring : identity;
-    fuse_gates(m, &stage[0], s);
+    fuse_gates(m, &stage[0], s, s->coef);
     l->product_state(s->state, s->coef, q, first->low_bits, first->low, first->high, s->table);
     for (int64_t i = 1; i < n_stages; i++) {
         if (i > 1) {
@@ -93,7 +113,7 @@ static void run_stages(const lt_state_maker *m, const lt_stage *stage, int64_t n
             s->state = s->other;
             s->other = swap;
         }
-        fuse_gates(m, &stage[i], s);
+        fuse_gates(m, &stage[i], s, s->coef);
         l->gates(s->state, s->coef, q);
     }
 }
@@ -111,17 +131,35 @@ typedef struct work {
     atomic_llong next; /* group to take */
 } work;
 
+/* Two stages, chunk by chunk. */
+static void pack_bonds(const work *w, void *panel, int part, slot *s, double *norm)
+{
+    const lt_gram_loops *l = w->m->loops;
+    const lt_circuit *c = w->m->circuit;
+    int64_t amplitudes = (int64_t)1 << c->q, chunk = LT_MIN(amplitudes, LT_CHUNK);
+    fuse_gates(w->m, &c->overlap[0], s, s->coef);
+    fuse_gates(w->m, &c->overlap[1], s, s->next_coef);
+    l->bond_tables(s->table, s->coef, s->next_coef, c->q, w->m->bond_bits);
+    for (int64_t k = 0; k < amplitudes; k += chunk) {
+        l->bond_sums(s->state, s->table, c->q, w->m->bond_bits, k, chunk);
+        l->pack(panel, part, w->planes, s->state, k, chunk, amplitudes, norm, w->streaming);
+    }
+}
+
 static void pack_group(work *w, int64_t group, slot *s)
 {
     const lt_gram_loops *l = w->m->loops;
     const lt_circuit *c = w->m->circuit;
     int parts = l->panel / l->lanes;
     int64_t row = group * l->lanes, n_rows = LT_MIN(w->n - row, l->lanes);
-    double norm[MAX_LANES];
+    double norm[MAX_LANES] = { 0 };
     char *panel = (char *)w->panels + (size_t)(lt_panel_elements(l, c->q, w->planes) * (group / parts)) * w->m->element;
     embed_rows(w->m, w->x, w->first + row, n_rows, s->embed);
-    run_stages(w->m, c->overlap, c->n_overlap, s);
-    l->pack(panel, (int)(group % parts), w->planes, s->state, (int64_t)1 << c->q, w->norms ? norm : NULL, w->streaming);
+    if (w->m->bond_bits) pack_bonds(w, panel, (int)(group % parts), s, w->norms ? norm : NULL);
+    else {
+        run_stages(w->m, c->overlap, c->n_overlap, s);
+        l->pack(panel, (int)(group % parts), w->planes, s->state, 0, (int64_t)1 << c->q, (int64_t)1 << c->q, w->norms ? norm : NULL, w->streaming);
+    }
     for (int64_t r = 0; w->norms && r < n_rows; r++) w->norms[row + r] = norm[r];
 }
 

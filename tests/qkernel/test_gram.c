@@ -394,7 +394,7 @@ LT_TEST(addresses_beyond_2_31)
     setup s = make_setup(l->panel, q, 2, true);
     lt_circuit c;
     LT_CHECK_OK(lt_circuit_create(&s.opt, &(lt_weights){ s.w, s.layers, s.q }, &c));
-    lt_state_maker m = lt_state_maker_of(&c, l, LT_GRAM_FLOAT32);
+    lt_state_maker m = lt_state_maker_of_overlaps(&c, l, LT_GRAM_FLOAT32);
     uintptr_t base = ((uintptr_t)far + 63) / 64 * 64;
     float *near = (float *)base, *last = (float *)(base + 4 * (uintptr_t)(apart - 64));
     void *work = aligned_alloc(64, (m.slot_bytes + 63) / 64 * 64);
