@@ -18,8 +18,26 @@ static inline VEC FN(vec_abs)(VEC x)
     const REAL_BITS all_but_sign = sizeof(REAL) == 8 ? (REAL_BITS)INT64_MAX : (REAL_BITS)INT32_MAX;
     return (VEC)((FN(vec_bits))x & all_but_sign);
 }
+/* A NaN is passed on from either side. The instructions return b when they cannot tell, so only a NaN in a must be put back. */
+#if VEC_BYTES == 64 && REAL_IS_F64
+#define EXTREME(max, a, b) (VEC)_mm512_mask_##max##_pd((__m512d)(a), _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(a), _CMP_ORD_Q), (__m512d)(a), (__m512d)(b))
+#elif VEC_BYTES == 64
+#define EXTREME(max, a, b) (VEC)_mm512_mask_##max##_ps((__m512)(a), _mm512_cmp_ps_mask((__m512)(a), (__m512)(a), _CMP_ORD_Q), (__m512)(a), (__m512)(b))
+#elif VEC_BYTES == 32 && REAL_IS_F64
+#define EXTREME(max, a, b) \
+    (VEC)_mm256_blendv_pd(_mm256_##max##_pd((__m256d)(a), (__m256d)(b)), (__m256d)(a), _mm256_cmp_pd((__m256d)(a), (__m256d)(a), _CMP_UNORD_Q))
+#elif VEC_BYTES == 32
+#define EXTREME(max, a, b) \
+    (VEC)_mm256_blendv_ps(_mm256_##max##_ps((__m256)(a), (__m256)(b)), (__m256)(a), _mm256_cmp_ps((__m256)(a), (__m256)(a), _CMP_UNORD_Q))
+#endif
+#ifdef EXTREME
+static inline VEC FN(vec_max)(VEC a, VEC b) { return EXTREME(max, a, b); }
+static inline VEC FN(vec_min)(VEC a, VEC b) { return EXTREME(min, a, b); }
+#undef EXTREME
+#else
 static inline VEC FN(vec_max)(VEC a, VEC b) { return FN(vec_choose)((a > b) | (a != a), a, b); }
 static inline VEC FN(vec_min)(VEC a, VEC b) { return FN(vec_choose)((a < b) | (a != a), a, b); }
+#endif
 
 /* The scalar meaning of each op. NaN: min, max, clamp and relu pass it on. */
 static inline REAL FN(one_neg)(REAL x) { return -x; }
