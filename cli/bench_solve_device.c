@@ -29,6 +29,18 @@ static double per_call(const solve_sample *s, int64_t what)
 {
     return s->moved.evaluation.calls ? (double)what / (double)s->moved.evaluation.calls : 0;
 }
+/* Of evaluations, of H and of numbers about vectors, all told. */
+static double waits_of(const solve_sample *s)
+{
+    return per_iteration(s, (double)(s->moved.evaluation.syncs + s->moved.hessian.syncs + s->moved.vectors.syncs));
+}
+static double bytes_of(const solve_sample *s)
+{
+    const lt_solve_crossings *part[] = { &s->moved.evaluation, &s->moved.hessian, &s->moved.vectors };
+    double sum = 0;
+    for (int i = 0; i < CLI_LEN(part); i++) sum += (double)(part[i]->bytes_up + part[i]->bytes_down);
+    return per_iteration(s, sum);
+}
 /* What an evaluation takes beyond its kernels: copies, launch, wait. */
 static double exchange_of(const solve_sample *s)
 {
@@ -98,7 +110,7 @@ static void put_row(lt_json *j, const row_result *r, bool quick)
         { "exchange_microseconds_per_evaluation", 1e6 * exchange_of(s) }, { "qp_microseconds_per_iteration", 1e6 * per_iteration(s, s->qp) },
         { "hessian_microseconds_per_iteration", 1e6 * per_iteration(s, s->h) },
         { "values_microseconds", 1e6 * s->moved.values_seconds }, { "all_microseconds", 1e6 * s->moved.all_seconds },
-        { "waits_per_evaluation", per_call(s, s->moved.evaluation.syncs) },
+        { "waits_per_iteration", waits_of(s) }, { "bytes_per_iteration", bytes_of(s) }, { "waits_per_evaluation", per_call(s, s->moved.evaluation.syncs) },
         { "bytes_up_per_evaluation", per_call(s, s->moved.evaluation.bytes_up) },
         { "bytes_down_per_evaluation", per_call(s, s->moved.evaluation.bytes_down) }, { "limit_microseconds", 1e6 * overhead_limit }, { "f", s->f },
     };
@@ -115,6 +127,8 @@ static void put_row(lt_json *j, const row_result *r, bool quick)
     lt_json_field_int(j, "code", s->code);
     lt_json_field_bool(j, "hessian_on_device", s->moved.hessian_on_device);
     lt_json_field_int(j, "hessian_waits", s->moved.hessian.syncs);
+    lt_json_field_bool(j, "vectors_on_device", s->moved.vectors_on_device);
+    lt_json_field_int(j, "vector_waits", s->moved.vectors.syncs);
     lt_json_field_string(j, "verdict", verdict(r, quick));
     lt_json_object_end(j);
 }
@@ -136,9 +150,8 @@ static void fill_row(cli_table *t, const row_result *r, bool quick)
     cli_table_cell(t, 6, "%.1f", 1e6 * r->overhead);
     cli_table_cell(t, 7, "%.1f", 1e6 * exchange_of(s));
     cli_table_cell(t, 8, "%.1f / %.1f", 1e6 * per_iteration(s, s->qp), 1e6 * per_iteration(s, s->h));
-    cli_table_cell(t, 9, "%.2f, %s, %s", per_call(s, s->moved.evaluation.syncs), cli_bytes(per_call(s, s->moved.evaluation.bytes_up)).s,
-                   cli_bytes(per_call(s, s->moved.evaluation.bytes_down)).s);
-    cli_table_cell(t, 10, "%s", s->moved.hessian_on_device ? "device" : "host");
+    cli_table_cell(t, 9, "%.1f, %s", waits_of(s), cli_bytes(bytes_of(s)).s);
+    cli_table_cell(t, 10, "%s, %s", s->moved.hessian_on_device ? "device" : "host", s->moved.vectors_on_device ? "device" : "host");
     cli_table_cell(t, 11, "%s", verdict(r, quick));
 }
 
@@ -166,7 +179,7 @@ static lt_status measure_all(cli_context *c, bool quick, solve_wanted wanted, co
 lt_status bench_solve_device(cli_context *c, bool quick, solve_wanted wanted, const void *ctx, const char *report)
 {
     static const char *const columns[] = { "run", "n / constraints", "its / evals", "f", "us per it", "function", "overhead", "us per exchange",
-                                           "QP / H us", "waits, up, down", "H on", "<= 60 us" };
+                                           "QP / H us", "waits, bytes per it", "H, vectors on", "<= 60 us" };
     cli_table *t;
     CLI_TRY(cli_table_create(NULL, CLI_LEN(columns), columns, &t));
     if (c->json) {

@@ -44,7 +44,7 @@ void solve_print_variables(const solve_job *j, const double *x)
 
 void solve_print_device(const lt_solution *s)
 {
-    const lt_solve_crossings *e = &s->transfers.evaluation, *h = &s->transfers.hessian;
+    const lt_solve_crossings *e = &s->transfers.evaluation, *h = &s->transfers.hessian, *v = &s->transfers.vectors;
     printf("device: %s (%s)\n", s->device, s->device_reason);
     if (!e->calls) return;
     const double n = (double)e->calls;
@@ -54,6 +54,9 @@ void solve_print_device(const lt_solution *s)
     if (h->calls)
         printf("H on the device: %lld products and updates, %s there, %s back, %lld waits\n", (long long)h->calls,
                cli_bytes((double)h->bytes_up).s, cli_bytes((double)h->bytes_down).s, (long long)h->syncs);
+    if (s->transfers.vectors_on_device)
+        printf("vectors on the device: %s there, %s back, %lld waits beside those of evaluations and of H\n", cli_bytes((double)v->bytes_up).s,
+               cli_bytes((double)v->bytes_down).s, (long long)v->syncs);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------ */
@@ -171,12 +174,14 @@ void solve_json_device(lt_json *json, const lt_solution *s)
     lt_json_object_begin(json);
     put_crossings(json, "evaluation", &s->transfers.evaluation);
     put_crossings(json, "hessian", &s->transfers.hessian);
+    put_crossings(json, "vectors", &s->transfers.vectors);
     lt_json_field_int(json, "values_runs", s->transfers.values_runs);
     lt_json_field_int(json, "gradient_runs", s->transfers.gradient_runs);
     lt_json_field_int(json, "replays", s->transfers.replays);
     lt_json_field_int(json, "host_copies", s->transfers.host_copies);
     lt_json_field_bool(json, "pinned", s->transfers.pinned);
     lt_json_field_bool(json, "hessian_on_device", s->transfers.hessian_on_device);
+    lt_json_field_bool(json, "vectors_on_device", s->transfers.vectors_on_device);
     lt_json_object_end(json);
 }
 

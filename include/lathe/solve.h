@@ -208,7 +208,7 @@ typedef struct lt_solve_options {
     bool   qp_warm_start, incremental_products, blocked_lbfgs, in_place_bfgs; /* switches for ablation */
     bool   pinned_transfers, async_transfers, direct_assembly, captured_evaluation, small_by_kernel; /* the same, of devices */
     int64_t pin_max_bytes;         /* page-lock no more than this in one piece */
-    lt_hessian_place hessian_on;
+    lt_hessian_place hessian_on, vectors_on; /* vectors: gradients, samples, directions; there only where H is */
     bool   time_function;          /* time the kernels of an evaluation alone: lt_solve_transfers */
     const char *checkpoint;        /* file; NULL = none */
     int64_t checkpoint_every;      /* iterations; 0 = by time only */
@@ -284,11 +284,12 @@ typedef struct lt_solve_crossings {
 
 typedef struct lt_solve_transfers {
     lt_solve_crossings evaluation, hessian;
+    lt_solve_crossings vectors;    /* waits for numbers about vectors on the device, beside evaluations */
     int64_t values_runs, gradient_runs; /* evaluations of values alone; of everything */
     int64_t replays;               /* evaluations that were one captured sequence */
     int64_t host_copies;           /* evaluations whose numbers the host copied once more */
     bool    pinned;                /* the host's memory of them is page-locked */
-    bool    hessian_on_device;
+    bool    hessian_on_device, vectors_on_device;
     double  values_seconds, all_seconds; /* kernels alone, by the device's clock; with time_function, else 0 */
 } lt_solve_transfers;
 

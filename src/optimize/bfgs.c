@@ -2,7 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/dense.h"
 #include "optimize/device/far.h"
-#include "optimize/vector.h"
+#include "optimize/space.h"
 
 #include "base/pool.h"
 #include "base/status.h"
@@ -159,32 +159,34 @@ lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, d
     h->last.done = false;
     h->last.gamma = 1;
     if (!(sty > 0)) return LT_UPDATE_NO_CURVATURE;
-    if (Hy) memcpy(h->h, Hy, (size_t)n * sizeof *Hy);
-    else lt_hessian_apply(h, y, h->h);
+    lt_vectors *v = h->vectors;
+    if (!Hy) lt_hessian_apply(h, y, h->h);
+    else if (Hy != h->h) lt_space_copy(v, n, Hy, h->h);
     if (h->scale_pending) {
-        double gamma = sty / lt_vec_dot(n, y, y);
+        double gamma = sty / lt_space_dot(v, n, y, y);
         h->scale_pending = false;
         if (isfinite(gamma)) {
             scale_first(h, gamma);
-            lt_vec_scale(n, gamma, h->h);
+            lt_space_scale(v, n, gamma, h->h);
         } else {
             code = LT_UPDATE_NOT_SCALED;
         }
     }
-    double rho = 1 / sty, b = rho * rho * lt_vec_dot(n, y, h->h) + rho;
+    double rho = 1 / sty, b = rho * rho * lt_space_dot(v, n, y, h->h) + rho;
     if (b < 0) b = 0;
-    if (!isfinite(rho) || !isfinite(b) || !lt_vec_finite(n, h->h) || !lt_vec_finite(n, s)) return LT_UPDATE_NOT_FINITE;
+    if (!isfinite(rho) || !isfinite(b) || !lt_space_finite(v, n, h->h) || !lt_space_finite(v, n, s)) return LT_UPDATE_NOT_FINITE;
     /* H - rho (h s' + s h') + b s s' = H + s w' + w s' with w = (b/2) s - rho h. */
     double *w = h->Hs; /* where a damped y may stand, which is no longer needed */
-    for (int64_t i = 0; i < n; i++) w[i] = 0.5 * b * s[i] - rho * h->h[i];
+    if (v) lt_vectors_combine(v, 2, (const double[]){ 0.5 * b, -rho }, (const double *const[]){ s, h->h }, w);
+    for (int64_t i = 0; !v && i < n; i++) w[i] = 0.5 * b * s[i] - rho * h->h[i];
     if (!h->spare) rank2(h, s, w);
     else if (!rank2_in_copy(h, s, w)) return LT_UPDATE_NOT_FINITE;
     if (h->single) lt_vec_round_f32(lt_packed_row(n), h->lower);
-    h->trace += 2 * lt_vec_dot(n, s, w);
+    h->trace += 2 * (v ? 0.5 * b * lt_space_dot(v, n, s, s) - rho * lt_space_dot(v, n, s, h->h) : lt_vec_dot(n, s, w));
     h->last.done = true;
     h->last.rho = rho;
     h->last.b = b;
     h->last.h = h->h;
-    memcpy(h->last.s, s, (size_t)n * sizeof *s);
+    h->last.s = v ? s : memcpy(h->h + n, s, (size_t)n * sizeof *s);
     return code;
 }

@@ -29,12 +29,15 @@ static void remeasure_compat(lt_cache *c)
         if (c->bound[i] > c->radius) c->bound[i] = norm;
 }
 
+static bool may_have_crossed(const lt_cache *c, int64_t i) { return c->bound[i] > c->radius && c->least[i] <= c->radius; }
+
 /* Only samples that may have crossed the radius, by the bounds on both sides. */
 static void remeasure(lt_cache *c, const double *x)
 {
+    for (int64_t i = 0; c->vectors && i < c->count; i++)
+        if (may_have_crossed(c, i)) lt_vectors_expect(c->vectors, LT_MEASURE_SQUARES, c->x + i * c->n, x);
     for (int64_t i = 0; i < c->count; i++)
-        if (c->bound[i] > c->radius && c->least[i] <= c->radius)
-            c->bound[i] = c->least[i] = lt_vec_distance(c->n, c->x + i * c->n, x);
+        if (may_have_crossed(c, i)) c->bound[i] = c->least[i] = lt_space_distance(c->vectors, c->n, c->x + i * c->n, x);
 }
 
 static void place(lt_cache *c, const double *x, const double *grads)
@@ -42,17 +45,19 @@ static void place(lt_cache *c, const double *x, const double *grads)
     bool filling = c->count < c->capacity;
     c->newest = filling ? c->count++ : (c->newest + 1) % c->capacity;
     double *at = c->x + c->newest * c->n;
-    memcpy(at, x, (size_t)c->n * sizeof *x);
+    lt_space_copy(c->vectors, c->n, x, at);
     if (c->compat && filling && c->newest > 0)
         for (int64_t i = 0; i < c->n; i++) at[i] = x[0];
-    memcpy(c->grads + c->newest * c->k * c->n, grads, (size_t)(c->k * c->n) * sizeof *grads);
+    double *to = c->grads + c->newest * c->k * c->n;
+    if (!c->vectors) memcpy(to, grads, (size_t)(c->k * c->n) * sizeof *grads);
+    for (int64_t j = 0; c->vectors && j < c->k; j++) lt_space_copy(c->vectors, c->n, grads + j * c->n, to + j * c->n);
     c->bound[c->newest] = c->least[c->newest] = 0;
 }
 
 void lt_cache_insert(lt_cache *c, const double *x, const double *grads)
 {
     if (c->count) {
-        move_bounds(c, lt_vec_distance(c->n, x, c->x + c->newest * c->n));
+        move_bounds(c, lt_space_distance(c->vectors, c->n, x, c->x + c->newest * c->n));
         if (c->compat) remeasure_compat(c);
         else remeasure(c, x);
     }
@@ -64,8 +69,10 @@ void lt_cache_insert(lt_cache *c, const double *x, const double *grads)
 
 void lt_cache_release(lt_cache *c)
 {
-    lt_free_aligned(c->x);
-    lt_free_aligned(c->grads);
+    if (!c->vectors) { /* else it goes with them */
+        lt_free_aligned(c->x);
+        lt_free_aligned(c->grads);
+    }
     c->x = c->grads = NULL;
     c->count = 0;
 }

@@ -40,6 +40,18 @@ static void item(stream *io, void *data, size_t bytes)
 
 static void numbers(stream *io, double *v, int64_t count) { item(io, v, (size_t)count * sizeof *v); }
 
+/* Rows of n numbers, wherever vectors are. */
+static void vectors(stream *io, lt_run *r, double *v, int64_t rows)
+{
+    if (!r->vectors) numbers(io, v, rows * r->n);
+    for (int64_t i = 0; r->vectors && !io->status && i < rows; i++) {
+        if (io->writing) lt_vectors_get(r->vectors, r->n, v + i * r->n, r->home);
+        numbers(io, r->home, r->n);
+        if (!io->writing) lt_vectors_put(r->vectors, r->n, r->home, v + i * r->n);
+        if (!io->status) io->status = lt_vectors_failure(r->vectors);
+    }
+}
+
 /* What the arrays' sizes follow from: must be the same in the run that reads. */
 typedef struct shape_of_run {
     int64_t n, p, q, ngrad, pairs, compat, single, incremental;
@@ -82,9 +94,9 @@ static void walk_point(stream *io, lt_run *r)
     lt_point *x = r->cur;
     numbers(io, &x->f, 1);
     numbers(io, &x->mu, 1);
-    numbers(io, x->x, r->n);
+    vectors(io, r, x->x, 1);
     numbers(io, x->c, r->q + r->p);
-    numbers(io, x->grads, r->k * r->n);
+    vectors(io, r, x->grads, r->k);
 }
 
 static void walk_record(stream *io, const lt_run *r, lt_record *m)
@@ -155,15 +167,15 @@ static void walk_samples(stream *io, lt_run *r)
     if (io->status) return;
     int64_t columns = c->count * r->k;
     numbers(io, &p->noise, 1);
-    numbers(io, c->x, c->count * r->n);
-    numbers(io, c->grads, columns * r->n);
+    vectors(io, r, c->x, c->count);
+    vectors(io, r, c->grads, columns);
     numbers(io, c->bound, c->count);
     numbers(io, c->least, c->count);
     item(io, c->near_, (size_t)c->n_near * sizeof *c->near_);
     numbers(io, r->stat.y_of_slot, columns);
     item(io, p->valid, (size_t)c->count * sizeof *p->valid);
     for (int64_t slot = 0; slot < c->count; slot++)
-        if (p->valid[slot]) numbers(io, p->HG + place_of(io, r, slot) * r->k * r->n, r->k * r->n);
+        if (p->valid[slot]) vectors(io, r, p->HG + place_of(io, r, slot) * r->k * r->n, r->k);
     for (int64_t i = 0; p->Q && i < columns; i++) numbers(io, p->Q + i * c->capacity * r->k, columns);
 }
 
@@ -203,6 +215,7 @@ static void walk_linear(stream *io, lt_run *r)
 
 static void walk(stream *io, lt_run *r)
 {
+    if (io->writing && r->vectors) lt_vectors_settle(r->vectors); /* records arrive with a wait */
     walk_shape(io, r);
     walk_counts(io, r);
     walk_point(io, r);
@@ -259,6 +272,7 @@ lt_status lt_checkpoint_read(lt_run *r, const char *path)
     lt_point_measure(r, r->cur);
     lt_point_gradients(r, r->cur);
     lt_penalty_restore(r);
+    lt_record_reach(r);
     lt_regularize(r);
     return LT_OK;
 }

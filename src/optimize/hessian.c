@@ -1,7 +1,7 @@
 /* Creating H, products with it, damping. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/dense.h"
 #include "optimize/device/far.h"
-#include "optimize/vector.h"
+#include "optimize/space.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -33,7 +33,7 @@ void lt_hessian_apply(lt_hessian *h, const double *b, double *out)
 bool lt_hessian_wants_Hs(const lt_hessian *h, const double *s, const double *y)
 {
     if (!(h->damping > 0)) return false;
-    return h->limited || !(lt_vec_dot(h->n, s, y) >= h->damping * h->trace * lt_vec_dot(h->n, s, s));
+    return h->limited || !(lt_space_dot(h->vectors, h->n, s, y) >= h->damping * h->trace * lt_space_dot(h->vectors, h->n, s, s));
 }
 
 /* Powell's damping with H in the place of the Hessian. Returns the new s'y; h->Hs receives the
@@ -41,17 +41,18 @@ bool lt_hessian_wants_Hs(const lt_hessian *h, const double *s, const double *y)
 static double damp(lt_hessian *h, const double *s, const double *y, const double *Hs, bool *damped)
 {
     int64_t n = h->n;
-    double sty = lt_vec_dot(n, s, y);
+    double sty = lt_space_dot(h->vectors, n, s, y);
     *damped = false;
     if (!lt_hessian_wants_Hs(h, s, y)) return sty;
     if (!Hs) {
         lt_hessian_apply(h, s, h->Hs);
         Hs = h->Hs;
     }
-    double sHs = lt_vec_dot(n, s, Hs);
+    double sHs = lt_space_dot(h->vectors, n, s, Hs);
     if (!(sty < h->damping * sHs)) return sty;
     double theta = (1 - h->damping) * sHs / (sHs - sty);
-    for (int64_t i = 0; i < n; i++) h->Hs[i] = theta * y[i] + (1 - theta) * Hs[i];
+    if (h->vectors) lt_vectors_combine(h->vectors, 2, (const double[]){ theta, 1 - theta }, (const double *const[]){ y, Hs }, h->Hs);
+    for (int64_t i = 0; !h->vectors && i < n; i++) h->Hs[i] = theta * y[i] + (1 - theta) * Hs[i];
     *damped = true;
     return theta * sty + (1 - theta) * sHs;
 }
@@ -174,10 +175,21 @@ lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *
     h->Hs = h->memory = lt_malloc_aligned((size_t)(3 * n) * sizeof(double));
     if (!h->Hs) return LT_ERR_MEMORY;
     h->h = h->Hs + n;
-    h->last.s = h->h + n;
     lt_status s = h->limited ? create_limited(opt, h) : create_full(opt, h);
     if (s) lt_hessian_release(h);
     return s;
+}
+
+lt_status lt_hessian_move(lt_hessian *h, lt_vectors *v)
+{
+    double *work;
+    LT_TRY(lt_vectors_take(v, 2 * h->n, "updates of H", &work));
+    lt_free_aligned(h->memory);
+    h->memory = NULL;
+    h->vectors = v;
+    h->Hs = work;
+    h->h = work + h->n;
+    return LT_OK;
 }
 
 void lt_hessian_release(lt_hessian *h)

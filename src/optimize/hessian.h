@@ -14,7 +14,7 @@ typedef struct lt_rank2 {
     bool    done;       /* false: H did not change */
     double  gamma;      /* scaling before the update, mostly 1 */
     double  rho, b;
-    double *h, *s;      /* n each; valid until the next update */
+    const double *h, *s; /* n each; valid until the next update, or until s is given up */
 } lt_rank2;
 
 typedef struct lt_hessian {
@@ -39,6 +39,7 @@ typedef struct lt_hessian {
     double *Hs, *h;           /* n each: work of updates; whoever calls them may set Hs to memory of their own */
     double *memory;           /* of work */
     struct lt_far *far; /* H on a device: lower, or S and Y, are NULL; see device/far.h */
+    struct lt_vectors *vectors; /* then: where vectors are, work among them; NULL: on the host */
     lt_bfgs_counts counts;
 } lt_hessian;
 
@@ -59,6 +60,8 @@ void           lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, 
 
 lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *h);
 void      lt_hessian_release(lt_hessian *h);
+/* Vectors given to it and its own are on a device from here on, H itself from lt_far_take on. */
+lt_status lt_hessian_move(lt_hessian *h, struct lt_vectors *v);
 /* Writes an H that is still a multiple of the identity out into `lower`. */
 void      lt_hessian_fill(lt_hessian *h);
 lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out);

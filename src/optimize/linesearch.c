@@ -29,7 +29,7 @@ static double evaluation_cap(const lt_run *r, double limit)
 static search begin(lt_run *r, double g0, double limit)
 {
     search s = { .r = r, .f0 = r->phi, .g0 = g0, .beta = INFINITY, .t = r->opt.init_step_size,
-                 .norm_d = lt_vec_norm2(r->n, r->d), .norm_lower = lt_vec_norm2(r->n, r->cur->x),
+                 .norm_d = lt_space_norm2(r->vectors, r->n, r->d), .norm_lower = lt_space_norm2(r->vectors, r->n, r->cur->x),
                  .cap = evaluation_cap(r, limit) };
     double doublings = nearbyint(log2(1e5 / s.norm_d));
     s.max_expansions = doublings > 10 ? (int64_t)fmin(doublings, 1e6) : 10;
@@ -53,7 +53,7 @@ static int judge(search *s)
     lt_run *r = s->r;
     lt_point *p = r->trial;
     p->mu = r->mu;
-    lt_vec_step(r->n, r->cur->x, s->t, r->d, p->x);
+    lt_space_step(r->vectors, r->n, r->cur->x, s->t, r->d, p->x);
     if (!r->opt.double_precision) lt_vec_round_f32(r->n, p->x);
     s->tried = s->t;
     bool first = s->evals++ == 0;
@@ -69,7 +69,8 @@ static int judge(search *s)
     if (!decreases) return TOO_FAR;
     if (!lt_oracle_gradients(r, p)) return STOPPED;
     if (r->opt.is_backtrack_linesearch) return ACCEPTED;
-    double slope = lt_vec_dot(r->n, p->grad_phi, r->d);
+    double slope = lt_point_slope(r, p, p->mu);
+    if (r->vectors) r->gradient_at_least = fabs(slope) / s->norm_d;
     return isfinite(slope) && slope > r->opt.wolfe2 * s->g0 ? ACCEPTED : TOO_SHORT;
 }
 
@@ -78,7 +79,7 @@ static void keep_as_lower(search *s)
     lt_run *r = s->r;
     lt_point *kept = r->trial;
     s->alpha = s->t;
-    s->norm_lower = lt_vec_norm2(r->n, kept->x);
+    s->norm_lower = lt_space_norm2(r->vectors, r->n, kept->x);
     s->has_lower = r->lower != NULL;
     if (!s->has_lower) return;
     r->trial = r->lower;

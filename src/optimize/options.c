@@ -110,6 +110,7 @@ static const lt_option device_rows[] = {
     BOOL(captured_evaluation, "true", "an evaluation is one captured sequence; else its kernels are launched one by one"),
     BOOL(small_by_kernel, "true", "a kernel moves what is small through page-locked memory; else copies do"),
     LT_OPTION_ENUM(lt_solve_options, hessian_on, "hessian_on", "auto", place_names, "where H lives when the functions run on a device"),
+    LT_OPTION_ENUM(lt_solve_options, vectors_on, "vectors_on", "auto", place_names, "where vectors live when H is on a device"),
     BOOL(time_function, "false", "time the kernels of an evaluation alone, for reports"),
 };
 static const lt_option print_rows[] = {

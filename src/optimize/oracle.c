@@ -45,7 +45,21 @@ static void apply_scale(const lt_run *r, lt_point *p, bool values, bool gradient
     }
     if (gradients)
         for (int64_t j = 0; j < r->k; j++)
-            if (r->scale[j] != 1) lt_vec_scale(r->n, r->scale[j], p->grads + j * r->n);
+            if (r->scale[j] != 1) lt_space_scale(r->vectors, r->n, r->scale[j], p->grads + j * r->n);
+}
+
+/* Vectors on a device: what is asked about the point afterwards, whichever way the search goes on, comes home with its values. */
+static void foresee(lt_run *r, const lt_point *p, bool gradients)
+{
+    lt_vectors *v = r->vectors;
+    const lt_cache *c = &r->cache;
+    if (!v) return;
+    lt_space_expect(v, p->x, p->x);
+    if (!gradients) return;
+    lt_vectors_written(v, p->grads, r->k * r->n);
+    for (int64_t j = 0; j < r->k; j++) lt_space_expect(v, p->grads + j * r->n, r->d);
+    if (!r->constrained) lt_space_expect(v, p->grads, p->grads);
+    if (c->count) lt_vectors_expect(v, LT_MEASURE_SQUARES, p->x, c->x + c->newest * r->n);
 }
 
 static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
@@ -53,6 +67,7 @@ static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
     int64_t begin = lt_clock_ns();
     lt_span span = lt_span_begin(gradients ? "eval_reverse" : "eval_forward");
     lt_outputs out = outputs_of(r, p, values, gradients);
+    foresee(r, p, gradients);
     lt_status s = lt_evaluator_run(r->evaluator, p->x, &out);
     lt_span_end(span);
     r->eval_ns += lt_clock_ns() - begin;
@@ -118,18 +133,18 @@ bool lt_oracle_gradients(lt_run *r, lt_point *p)
 static double plain(double v) { return isnan(v) ? NAN : v; } /* without the sign some libraries print */
 
 /* The first entry of gradient j that is not finite, told with the function it belongs to. */
-static lt_status refuse_gradient(const lt_run *r, const lt_point *p, int64_t j)
+static lt_status refuse_gradient(const lt_run *r, const double *grads, int64_t j)
 {
     int64_t i = 0;
-    while (isfinite(p->grads[j * r->n + i])) i++;
-    double v = plain(p->grads[j * r->n + i]);
+    while (isfinite(grads[j * r->n + i])) i++;
+    double v = plain(grads[j * r->n + i]);
     const char *advice = "choose a start where the gradient exists";
     if (!j) return LT_FAIL(LT_ERR_NUMERIC, "the objective's derivative to x[%lld] is %g at x0: %s", (long long)i, v, advice);
     return LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld has the derivative %g to x[%lld] at x0: %s", j <= r->q ? "equality" : "inequality",
                    (long long)(j <= r->q ? j - 1 : j - 1 - r->q), v, (long long)i, advice);
 }
 
-static lt_status check_start(const lt_run *r, const lt_point *p)
+static lt_status check_start(const lt_run *r, const lt_point *p, const double *grads)
 {
     if (!isfinite(p->f)) return LT_FAIL(LT_ERR_NUMERIC, "the objective is %g at x0, expected a finite number", plain(p->f));
     for (int64_t j = 0; j < r->q + r->p; j++)
@@ -137,15 +152,15 @@ static lt_status check_start(const lt_run *r, const lt_point *p)
             return LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld is %g at x0, expected a finite number",
                            j < r->q ? "equality" : "inequality", (long long)(j < r->q ? j : j - r->q), plain(p->c[j]));
     for (int64_t j = 0; j < r->k; j++)
-        if (!lt_vec_finite(r->n, p->grads + j * r->n)) return refuse_gradient(r, p, j);
+        if (!lt_vec_finite(r->n, grads + j * r->n)) return refuse_gradient(r, grads, j);
     return LT_OK;
 }
 
-static void choose_scale(lt_run *r, const lt_point *p)
+static void choose_scale(lt_run *r, const double *grads)
 {
     double limit = r->opt.prescaling_threshold;
     for (int64_t j = 0; j < r->k; j++) {
-        double norm = lt_vec_norm2(r->n, p->grads + j * r->n);
+        double norm = lt_vec_norm2(r->n, grads + j * r->n);
         r->scale[j] = norm > limit ? limit / norm : 1;
         if (r->scale[j] != 1) r->prescaled = true;
     }
@@ -154,8 +169,10 @@ static void choose_scale(lt_run *r, const lt_point *p)
 lt_status lt_oracle_start(lt_run *r, lt_point *p)
 {
     LT_TRY(evaluate(r, p, true, true));
-    LT_TRY(check_start(r, p));
-    choose_scale(r, p);
+    const double *grads = lt_space_look(r->vectors, r->k * r->n, p->grads, r->home);
+    if (lt_vectors_failure(r->vectors)) return lt_vectors_failure(r->vectors);
+    LT_TRY(check_start(r, p, grads));
+    choose_scale(r, grads);
     if (r->prescaled) {
         apply_scale(r, p, true, true);
         lt_point_measure(r, p);

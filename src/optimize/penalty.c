@@ -33,16 +33,50 @@ void lt_point_measure(const lt_run *r, lt_point *p)
 #define EQUALITY_IS_ZERO 1e-12
 
 /* At a kink an inequality of value 0 counts as active and an equality of value 0 has sign +1. */
+static double weight(const lt_run *r, const lt_point *p, int64_t j)
+{
+    if (j >= r->q) return p->c[j] >= 0 ? 1 : 0;
+    return p->c[j] >= (r->opt.compat ? -0.0 : -EQUALITY_IS_ZERO) ? 1 : -1;
+}
+
+static void gradient_there(const lt_run *r, const lt_point *p, double mu, double *out)
+{
+    double factor[LT_VECTORS_MAX_GRADIENTS] = { mu };
+    const double *from[LT_VECTORS_MAX_GRADIENTS] = { p->grads };
+    int64_t m = 1;
+    for (int64_t j = 0; j < r->q + r->p; j++) {
+        factor[m] = weight(r, p, j);
+        from[m] = p->grads + (1 + j) * r->n;
+        if (factor[m] != 0) m++;
+    }
+    lt_vectors_combine(r->vectors, m, factor, from, out);
+}
+
+/* On a device from numbers that came with the evaluation: the gradients times d. */
+double lt_point_slope(const lt_run *r, const lt_point *p, double mu)
+{
+    if (!r->vectors || !r->constrained) return lt_space_dot(r->vectors, r->n, p == r->cur ? r->grad_phi : p->grad_phi, r->d);
+    double slope = 0;
+    for (int64_t j = 0; j < r->q + r->p; j++) {
+        double w = weight(r, p, j);
+        if (w != 0) slope += w * lt_space_dot(r->vectors, r->n, p->grads + (1 + j) * r->n, r->d);
+    }
+    return slope + mu * lt_space_dot(r->vectors, r->n, p->grads, r->d);
+}
+
 static void gradient_at(const lt_run *r, const lt_point *p, double mu, double *out)
 {
     int64_t n = r->n;
-    const double *ce = p->c, *ci = p->c + r->q, *grad_ce = p->grads + n, *grad_ci = grad_ce + r->q * n;
+    const double *ci = p->c + r->q, *grad_ce = p->grads + n, *grad_ci = grad_ce + r->q * n;
     if (!r->constrained) return; /* phi is f, and their gradients are one */
+    if (r->vectors) {
+        gradient_there(r, p, mu, out);
+        return;
+    }
     memset(out, 0, (size_t)n * sizeof(double));
     for (int64_t j = 0; j < r->p; j++)
         if (ci[j] >= 0) lt_vec_axpy(n, 1, grad_ci + j * n, out);
-    const double zero = r->opt.compat ? 0 : EQUALITY_IS_ZERO;
-    for (int64_t j = 0; j < r->q; j++) lt_vec_axpy(n, ce[j] >= -zero ? 1 : -1, grad_ce + j * n, out);
+    for (int64_t j = 0; j < r->q; j++) lt_vec_axpy(n, weight(r, p, j), grad_ce + j * n, out);
     lt_vec_step(n, out, mu, p->grads, out);
 }
 
@@ -66,10 +100,25 @@ void lt_penalty_set_mu(lt_run *r, double mu)
     gradient_at(r, r->cur, mu, r->grad_phi); /* in the point's own memory, until it is left or restored */
 }
 
+/* What has arrived is not overwritten before the next one has. */
+static void turn(lt_record *to, int64_t waits)
+{
+    lt_record *before = to->before, arrived = *to;
+    if (!to->present || waits <= to->since) return;
+    *to = *before;
+    *before = arrived;
+    to->before = before;
+    before->before = NULL;
+}
+
 static void keep(const lt_run *r, const lt_point *p, lt_record *to)
 {
+    if (r->vectors) {
+        turn(to, lt_vectors_waits(r->vectors));
+        to->since = lt_vectors_waits(r->vectors);
+    }
     to->present = true;
-    memcpy(to->x, p->x, (size_t)r->n * sizeof(double));
+    lt_space_copy(r->vectors, r->n, p->x, to->x);
     memcpy(to->c, p->c, (size_t)(r->q + r->p) * sizeof(double));
     to->f = p->f;
     to->mu = p->mu;
@@ -77,6 +126,11 @@ static void keep(const lt_run *r, const lt_point *p, lt_record *to)
     to->tve = p->tve;
     to->tv = p->tv;
     to->feasible = p->feasible;
+}
+
+void lt_record_reach(lt_run *r)
+{
+    if (r->vectors) keep(r, r->cur, &r->reached);
 }
 
 /* Comparisons are strict, so that NaN never replaces a record. */

@@ -21,6 +21,15 @@
 #define Q_COLUMNS_MAX 1024 /* the stored Q takes at most 8 MiB */
 #define BLOCK_NUMBERS ((int64_t)1 << 20) /* of products that are not kept: 8 MiB */
 
+/* H y where the update of H wants it. */
+static lt_status take_there(lt_run *r, int64_t columns)
+{
+    lt_products *p = &r->products;
+    p->Hy = r->hessian.h;
+    LT_TRY(lt_vectors_take(r->vectors, r->n, "H s", &p->Hs));
+    return lt_vectors_take(r->vectors, columns * r->n, "products with H", &p->HG);
+}
+
 lt_status lt_products_create(lt_run *r)
 {
     lt_products *p = &r->products;
@@ -32,8 +41,12 @@ lt_status lt_products_create(lt_run *r)
     p->taken = lt_calloc((size_t)slots, sizeof *p->taken);
     p->block_columns = LT_MAX(LT_MIN(BLOCK_NUMBERS / r->n, LT_LBFGS_BLOCK), 1);
     bool kept = !r->hessian.limited || r->evaluator->exchange; /* pairs may still go to the device */
-    p->HG = lt_malloc_aligned((size_t)((kept ? columns : p->block_columns) * r->n) * sizeof(double));
-    p->Hy = lt_malloc_aligned((size_t)(2 * r->n) * sizeof(double));
+    if (r->vectors) LT_TRY(take_there(r, columns));
+    else {
+        p->HG = lt_malloc_aligned((size_t)((kept ? columns : p->block_columns) * r->n) * sizeof(double));
+        p->Hy = lt_malloc_aligned((size_t)(2 * r->n) * sizeof(double));
+        p->Hs = p->Hy ? p->Hy + r->n : NULL;
+    }
     p->from = lt_malloc((size_t)(columns + 2) * sizeof *p->from);
     p->to = lt_malloc((size_t)(columns + 2) * sizeof *p->to);
     p->u = lt_malloc((size_t)(2 * columns) * sizeof(double));
@@ -43,7 +56,6 @@ lt_status lt_products_create(lt_run *r)
     LT_TRY(lt_sparse_create(r->k, r->n, &p->sparse));
     if (!p->valid || !p->HG || !p->Hy || !p->from || !p->to || !p->u || !p->column) return LT_ERR_MEMORY;
     p->v = p->u + columns;
-    p->Hs = p->Hy + r->n;
     if (!p->incremental || columns > Q_COLUMNS_MAX) return LT_OK;
     p->Q = lt_malloc_aligned((size_t)(columns * columns) * sizeof(double));
     return p->Q ? LT_OK : LT_ERR_MEMORY;
@@ -56,8 +68,10 @@ void lt_products_release(lt_run *r)
     lt_free(p->place);
     lt_free(p->taken);
     lt_sparse_release(&p->sparse);
-    lt_free_aligned(p->HG);
-    lt_free_aligned(p->Hy);
+    if (!r->vectors) { /* else they go with the vectors */
+        lt_free_aligned(p->HG);
+        lt_free_aligned(p->Hy);
+    }
     lt_free(p->from);
     lt_free(p->to);
     lt_free(p->u);
@@ -92,7 +106,7 @@ static void fill_rows(lt_run *r, int64_t slot)
         if (!r->products.valid[other]) continue;
         for (int64_t i = slot * k; i < (slot + 1) * k; i++)
             for (int64_t j = other * k; j < (other + 1) * k; j++)
-                *entry_Q(r, i, j) = *entry_Q(r, j, i) = lt_vec_dot(r->n, column_G(r, j), column_HG(r, i));
+                *entry_Q(r, i, j) = *entry_Q(r, j, i) = lt_space_dot(r->vectors, r->n, column_G(r, j), column_HG(r, i));
     }
 }
 
@@ -103,7 +117,7 @@ static double disagreement(const lt_run *r)
     double worst = 0;
     for (int64_t i = 0; i < r->cache.n_near; i++) {
         int64_t j = r->cache.near_[i] * k;
-        double off = fabs(lt_vec_dot(r->n, column_G(r, at), column_HG(r, j)) - *entry_Q(r, at, j));
+        double off = fabs(lt_space_dot(r->vectors, r->n, column_G(r, at), column_HG(r, j)) - *entry_Q(r, at, j));
         if (!(off <= worst)) worst = off;
     }
     return worst;
@@ -136,7 +150,7 @@ static int64_t add_update(lt_run *r, int64_t at)
     if (!r->iter || (r->hessian.limited && !r->hessian.far) || r->regular.active) return at;
     if (!r->hessian.limited) at = add_column(p, at, r->y, p->Hy);
     p->has_Hy = !r->hessian.limited;
-    if (!lt_hessian_wants_Hs(&r->hessian, r->s, r->y)) return at;
+    if (r->vectors ? !(r->hessian.damping > 0) : !lt_hessian_wants_Hs(&r->hessian, r->s, r->y)) return at; /* there it costs less than asking */
     p->has_Hs = true;
     return add_column(p, at, r->s, p->Hs);
 }
@@ -154,7 +168,7 @@ static void take_place(lt_products *p, int64_t slot)
 static const lt_sparse *describe_current(lt_run *r)
 {
     lt_sparse *s = &r->products.sparse;
-    if (!s->k || r->hessian.limited || r->regular.active) return NULL;
+    if (!s->k || r->hessian.limited || r->regular.active || r->vectors) return NULL;
     if (s->iter != r->iter) lt_sparse_describe(s, r->cur->grads);
     s->iter = r->iter;
     return s->n_sparse ? s : NULL;
@@ -172,6 +186,42 @@ static int64_t add_slot(lt_run *r, int64_t slot, int64_t at)
     return at;
 }
 
+/* Vectors on a device: the inner products that Q, its check and the update of H are about to ask for, in one wait. */
+static void foresee_Q(lt_run *r)
+{
+    const lt_cache *c = &r->cache;
+    int64_t k = r->k, at = c->newest * k;
+    for (int64_t a = 0; a < c->n_near; a++) {
+        const bool fresh = !r->products.valid[c->near_[a]];
+        lt_space_expect(r->vectors, column_G(r, at), column_HG(r, c->near_[a] * k));
+        for (int64_t b = 0; b < c->n_near; b++)
+            for (int64_t i = c->near_[a] * k; i < (c->near_[a] + 1) * k; i++)
+                for (int64_t j = c->near_[b] * k; j < (c->near_[b] + 1) * k; j++)
+                    if (r->products.Q ? fresh : j <= i) lt_space_expect(r->vectors, column_G(r, r->products.Q ? j : i), column_HG(r, r->products.Q ? i : j));
+    }
+}
+
+static void foresee_update(lt_run *r)
+{
+    const lt_products *p = &r->products;
+    const double *const pair[][2] = { { r->s, r->y }, { r->s, r->s }, { r->y, r->y }, { r->y, p->Hy }, { r->s, p->Hy }, { r->s, p->Hs } };
+    for (size_t i = 0; i < LT_LEN(pair); i++)
+        if (i < 3 || (i < 5 ? p->has_Hy : p->has_Hs)) lt_space_expect(r->vectors, pair[i][0], pair[i][1]);
+    lt_vectors_expect(r->vectors, LT_MEASURE_BAD, r->s, r->s);
+    lt_vectors_expect(r->vectors, LT_MEASURE_BAD, p->has_Hy ? p->Hy : r->y, p->has_Hy ? p->Hy : r->y);
+    for (int64_t i = 0; p->incremental && p->has_Hy && i < r->cache.n_near * r->k; i++) {
+        const double *g = column_G(r, r->cache.near_[i / r->k] * r->k + i % r->k);
+        lt_space_expect(r->vectors, g, r->s);
+        lt_space_expect(r->vectors, g, p->Hy);
+    }
+}
+
+static void foresee(lt_run *r, bool with_update)
+{
+    foresee_Q(r);
+    if (with_update && r->iter) foresee_update(r);
+}
+
 static void compute(lt_run *r, bool with_update)
 {
     lt_products *p = &r->products;
@@ -184,6 +234,7 @@ static void compute(lt_run *r, bool with_update)
     }
     if (with_update) n_columns = add_update(r, n_columns);
     lt_qp_hessian_apply(r, n_columns, p->from, p->to);
+    if (r->vectors) foresee(r, with_update);
     for (int64_t i = 0; i < r->cache.n_near; i++) {
         int64_t slot = r->cache.near_[i];
         if (p->valid[slot]) continue;
@@ -234,6 +285,28 @@ static void update_columns(lt_run *r, const lt_rank2 *z)
         }
 }
 
+/* The same on a device: numbers first, then all columns side by side. */
+static void update_columns_there(lt_run *r, const lt_rank2 *z)
+{
+    lt_products *p = &r->products;
+    int64_t columns = r->cache.count * r->k, n_valid = 0;
+    for (int64_t j = 0; j < columns; j++) {
+        bool valid = p->valid[j / r->k];
+        p->v[j] = valid ? lt_space_dot(r->vectors, r->n, column_G(r, j), z->s) : 0;
+        p->u[j] = valid ? lt_space_dot(r->vectors, r->n, column_G(r, j), z->h) : 0;
+        n_valid += valid;
+    }
+    lt_vectors_forget(r->vectors);
+    lt_vectors_many_begin(r->vectors, n_valid);
+    for (int64_t j = 0; j < columns; j++) {
+        if (!p->valid[j / r->k]) continue;
+        double *HG = column_HG(r, j);
+        const double factor[] = { z->gamma, -z->rho * p->v[j], z->b * p->v[j] - z->rho * p->u[j] };
+        lt_vectors_combine(r->vectors, 3, factor, (const double *const[]){ HG, z->h, z->s }, HG);
+    }
+    lt_vectors_many_end(r->vectors);
+}
+
 static void update_Q(lt_run *r, const lt_rank2 *z)
 {
     const lt_products *p = &r->products;
@@ -255,7 +328,8 @@ void lt_products_updated(lt_run *r)
         lt_products_forget(r);
         return;
     }
-    update_columns(r, z);
+    if (r->vectors) update_columns_there(r, z);
+    else update_columns(r, z);
     if (r->products.Q) update_Q(r, z);
     r->products.n_updates++;
 }
@@ -273,8 +347,9 @@ const double *lt_products_current(lt_run *r)
 void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out)
 {
     const lt_sparse *sparse = describe_current(r);
+    for (int64_t j = first; j < r->k; j++) lt_space_expect(r->vectors, r->cur->grads + j * r->n, x);
     for (int64_t j = first; j < r->k; j++)
-        if (!sparse || !sparse->is_sparse[j]) out[j] = lt_vec_dot(r->n, r->cur->grads + j * r->n, x);
+        if (!sparse || !sparse->is_sparse[j]) out[j] = lt_space_dot(r->vectors, r->n, r->cur->grads + j * r->n, x);
     if (sparse) lt_sparse_dots(sparse, first, x, out);
 }
 
@@ -283,7 +358,7 @@ static void gram_row(const lt_run *r, int64_t m, int64_t a, double *Q)
 {
     const lt_products *p = &r->products;
     for (int64_t b = 0; b <= a; b++)
-        Q[a * m + b] = Q[b * m + a] = lt_vec_dot(r->n, column_G(r, p->column[a]), column_HG(r, p->column[b]));
+        Q[a * m + b] = Q[b * m + a] = lt_space_dot(r->vectors, r->n, column_G(r, p->column[a]), column_HG(r, p->column[b]));
 }
 
 /* Some columns of Q at a time: sparse gradients pass over them all at once. */
@@ -291,13 +366,15 @@ void lt_products_rows(lt_run *r, int64_t skip, int64_t first, int64_t m, const d
 {
     const lt_sparse *sparse = describe_current(r);
     double *row = Q + (first - skip) * m; /* of gradient 0, if it had one */
+    for (int64_t b = 0; r->vectors && b < m; b++)
+        for (int64_t j = skip + LT_MAX(b - first, 0); j < r->k; j++) lt_space_expect(r->vectors, r->cur->grads + j * r->n, x[b]);
     for (int64_t b0 = 0; b0 < m; b0 += LT_DENSE_ROW) {
         int64_t b1 = LT_MIN(b0 + LT_DENSE_ROW, m);
         if (sparse) lt_sparse_dots_block(sparse, skip + LT_MAX(b0 - first, 0), b1 - b0, x + b0, row + b0, m);
         for (int64_t b = b0; b < b1; b++)
             for (int64_t j = skip + LT_MAX(b - first, 0); j < r->k; j++) {
                 double *entry = row + j * m + b;
-                if (!sparse || !sparse->is_sparse[j]) *entry = lt_vec_dot(r->n, r->cur->grads + j * r->n, x[b]);
+                if (!sparse || !sparse->is_sparse[j]) *entry = lt_space_dot(r->vectors, r->n, r->cur->grads + j * r->n, x[b]);
                 Q[b * m + first - skip + j] = *entry;
             }
     }
@@ -308,7 +385,7 @@ static void compute_gram(lt_run *r, int64_t l, const int64_t *slot, double *Q)
     lt_products *p = &r->products;
     int64_t k = r->k, m = l * k, current = -1;
     for (int64_t a = 0; a < l; a++) {
-        if (slot[a] == r->cache.newest) current = a;
+        if (slot[a] == r->cache.newest && !r->vectors) current = a; /* on a device the slot's own copy is what was foreseen */
         for (int64_t j = 0; j < k; j++) p->column[a * k + j] = slot[a] * k + j;
     }
     for (int64_t a = 0; a < m; a++)
@@ -363,9 +440,10 @@ void lt_products_combine(lt_run *r, int64_t m, const int64_t *slot, const double
         lt_vec_scale(r->n, -1, out);
         return;
     }
-    memset(out, 0, (size_t)r->n * sizeof *out);
+    lt_space_sum(r->vectors, r->n, out);
     for (int64_t i = 0; i < m; i++)
-        if (y[i] != 0) lt_vec_axpy(r->n, -y[i], column_HG(r, slot[i / r->k] * r->k + i % r->k), out);
+        if (y[i] != 0) lt_space_add(r->vectors, r->n, -y[i], column_HG(r, slot[i / r->k] * r->k + i % r->k), out);
+    lt_space_sum_end(r->vectors);
 }
 
 bool lt_products_current_gram(lt_run *r, double *Q)
@@ -374,5 +452,17 @@ bool lt_products_current_gram(lt_run *r, double *Q)
     int64_t m = r->k - 1;
     if (!p->Q || p->slot < 0 || !p->valid[p->slot]) return false;
     for (int64_t i = 0; i < m; i++) memcpy(Q + i * m, entry_Q(r, p->slot * r->k + 1 + i, p->slot * r->k + 1), (size_t)m * sizeof *Q);
+    return true;
+}
+
+bool lt_products_carried(const lt_run *r, int64_t first, double c_0, const double *c, double *out)
+{
+    const lt_products *p = &r->products;
+    int64_t at = p->slot * r->k;
+    if (!r->vectors || !p->Q || p->slot < 0 || !p->valid[p->slot]) return false;
+    for (int64_t j = first; j < r->k; j++) {
+        out[j] = c_0 * *entry_Q(r, at + j, at);
+        for (int64_t i = 1; c && i < r->k; i++) out[j] += c[i - 1] * *entry_Q(r, at + j, at + i);
+    }
     return true;
 }

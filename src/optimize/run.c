@@ -21,11 +21,25 @@ static double *take(lt_run *r, int64_t count)
     return lt_arena_alloc(&r->arena, (size_t)LT_MAX(count, 1) * sizeof(double));
 }
 
+/* A vector for arithmetic, wherever the run's vectors are. */
+static lt_status take_vector(lt_run *r, int64_t count, const char *what, double **out)
+{
+    if (r->vectors) return lt_vectors_take(r->vectors, count, what, out);
+    *out = take(r, count);
+    return *out ? LT_OK : LT_ERR_MEMORY;
+}
+
 /* A device lends memory into which it writes itself. */
 static lt_status create_point(lt_run *r, int i)
 {
     lt_point *p = &r->store[i];
     bool lent = false;
+    if (r->vectors) { /* x and gradients are there already */
+        p->c = take(r, r->q + r->p);
+        p->grad_phi = p->grads;
+        if (r->constrained) LT_TRY(take_vector(r, r->n, "a gradient of the penalty function", &p->grad_phi));
+        return p->c ? LT_OK : LT_ERR_MEMORY;
+    }
     if (r->evaluator->exchange) LT_TRY(lt_exchange_lend(r->evaluator->exchange, i, &p->x, &p->c, &p->grads, &lent));
     if (!lent) {
         p->x = take(r, r->n);
@@ -38,9 +52,25 @@ static lt_status create_point(lt_run *r, int i)
 
 static lt_status create_record(lt_run *r, lt_record *m)
 {
-    m->x = take(r, r->n);
     m->c = take(r, r->q + r->p);
+    if (r->vectors) LT_TRY(lt_vectors_take_home(r->vectors, r->n, &m->x));
+    else m->x = take(r, r->n);
     return m->x && m->c ? LT_OK : LT_ERR_MEMORY;
+}
+
+/* Two of each, so that one has arrived at any time. */
+static lt_status create_records(lt_run *r)
+{
+    lt_record *record[] = { &r->best, &r->most_feasible, &r->reached };
+    for (size_t i = 0; i < (r->vectors ? LT_LEN(record) : 2); i++) {
+        LT_TRY(create_record(r, record[i]));
+        if (!r->vectors) continue;
+        record[i]->before = lt_arena_alloc(&r->arena, sizeof(lt_record));
+        if (!record[i]->before) return LT_ERR_MEMORY;
+        *record[i]->before = (lt_record){ 0 };
+        LT_TRY(create_record(r, record[i]->before));
+    }
+    return LT_OK;
 }
 
 /* The ring is taken whole; its pages are used as it fills. */
@@ -50,8 +80,14 @@ static lt_status create_cache(lt_run *r)
     int64_t slots = r->opt.ngrad;
     *c = (lt_cache){ .n = r->n, .k = r->k, .capacity = slots, .newest = -1, .radius = r->opt.evaldist,
                      .compat = r->opt.compat };
-    c->x = lt_malloc_aligned((size_t)(slots * r->n) * sizeof(double));
-    c->grads = lt_malloc_aligned((size_t)(slots * r->k * r->n) * sizeof(double));
+    c->vectors = r->vectors;
+    if (r->vectors) {
+        LT_TRY(lt_vectors_take(r->vectors, slots * r->n, "samples", &c->x));
+        LT_TRY(lt_vectors_take(r->vectors, slots * r->k * r->n, "gradients of samples", &c->grads));
+    } else {
+        c->x = lt_malloc_aligned((size_t)(slots * r->n) * sizeof(double));
+        c->grads = lt_malloc_aligned((size_t)(slots * r->k * r->n) * sizeof(double));
+    }
     c->bound = take(r, slots);
     c->least = take(r, slots);
     c->near_ = lt_arena_alloc(&r->arena, (size_t)slots * sizeof *c->near_);
@@ -71,9 +107,11 @@ static lt_status create_regular(lt_run *r)
 
 static lt_status create_vectors(lt_run *r)
 {
-    if (!(r->d = take(r, r->n))) return LT_ERR_MEMORY;
+    LT_TRY(take_vector(r, r->n, "a direction", &r->d));
     r->s = r->d;
-    if (r->opt.halt_log_fn && (!(r->s = take(r, r->n)) || !(r->stat.vector = take(r, r->n)))) return LT_ERR_MEMORY;
+    if (r->opt.halt_log_fn) LT_TRY(take_vector(r, r->n, "a step", &r->s));
+    if (r->opt.halt_log_fn || r->vectors) LT_TRY(take_vector(r, r->n, "a stationarity vector", &r->stat.vector));
+    if (r->vectors && !(r->home = take(r, (r->k + 4) * r->n))) return LT_ERR_MEMORY;
     r->scale = take(r, r->k);
     r->steering.u = take(r, r->q + r->p);
     r->steering.Cd = take(r, r->k);
@@ -85,19 +123,51 @@ static lt_status create_vectors(lt_run *r)
     r->cur = &r->store[0];
     r->trial = &r->store[1];
     if (has_lower) r->lower = &r->store[2];
-    LT_TRY(create_record(r, &r->best));
-    LT_TRY(create_record(r, &r->most_feasible));
+    LT_TRY(create_records(r));
     r->history_step = 1;
     r->history_capacity = LT_MIN(r->opt.maxit + 1, HISTORY_MAX);
     r->history = lt_malloc((size_t)r->history_capacity * sizeof *r->history);
     return r->history ? LT_OK : LT_ERR_MEMORY;
 }
 
+/* ---- Where vectors live ------------------------------------------------------------------------------------- */
+/* From here on vectors stay on the device, by docs/performance.md. */
+#define VECTORS_FROM_VARIABLES 256
+
+/* What keeps them on the host; NULL: nothing. */
+static const char *obstacle(const lt_run *r)
+{
+    const lt_solve_options *o = &r->opt;
+    const lt_problem *p = r->problem;
+    if (!r->evaluator->exchange) return "functions on the host";
+    if (!lt_far_wanted(&r->hessian, o)) return "H on the host";
+    if (o->compat) return "compat=1";
+    if (!o->pinned_transfers || !o->async_transfers) return "transfers that are not page-locked and asynchronous";
+    if (p->linear[0] || p->linear[1] || p->pattern[0].start || p->pattern[1].start) return "constraints stated as linear or sparse";
+    if (r->k > LT_VECTORS_MAX_GRADIENTS) return "as many constraints";
+    return NULL;
+}
+
+static lt_status choose_place(lt_run *r)
+{
+    const bool asked = r->opt.vectors_on == LT_HESSIAN_DEVICE;
+    const char *why = obstacle(r);
+    double *x[3], *grads[3];
+    if (r->opt.vectors_on == LT_HESSIAN_HOST || (!asked && (why || r->n < VECTORS_FROM_VARIABLES))) return LT_OK;
+    if (why) return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'vectors_on' is device: with %s they stay on the host", why);
+    lt_status s = lt_exchange_vectors(r->evaluator->exchange, x, grads, &r->vectors);
+    if (s == LT_ERR_UNSUPPORTED && !asked) return LT_OK;
+    LT_TRY(s);
+    for (int i = 0; i < 3; i++) r->store[i].x = x[i], r->store[i].grads = grads[i];
+    return lt_hessian_move(&r->hessian, r->vectors);
+}
+
 static lt_status create_parts(lt_run *r)
 {
+    LT_TRY(lt_start_hessian(r));
+    LT_TRY(choose_place(r));
     LT_TRY(create_vectors(r));
     LT_TRY(create_cache(r));
-    LT_TRY(lt_start_hessian(r));
     LT_TRY(create_regular(r));
     LT_TRY(lt_products_create(r));
     if (r->constrained) LT_TRY(lt_subproblem_reserve(&r->steering.sub, r->q + r->p, r->opt.qp_tol));
@@ -135,9 +205,12 @@ static void complete_options(lt_run *r)
 static lt_status start(lt_run *r)
 {
     lt_point *x = r->cur;
-    LT_TRY(choose_start(r, x->x));
+    double *x0 = r->vectors ? r->home : x->x;
+    LT_TRY(choose_start(r, x0));
+    lt_space_put(r->vectors, r->n, x0, x->x);
     x->mu = r->constrained ? r->opt.mu0 : 1;
     LT_TRY(lt_oracle_start(r, x));
+    lt_record_reach(r);
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
     lt_penalty_restore(r);
     return LT_OK;
@@ -180,6 +253,7 @@ void lt_run_destroy(lt_run *r)
     if (!r) return;
     lt_console_destroy(r->console);
     if (r->evaluator) lt_far_keep(&r->hessian, &r->evaluator->far);
+    if (r->vectors) lt_vectors_reset(r->vectors);
     lt_evaluator_release(r->evaluator);
     lt_subproblem_release(&r->stat.sub);
     lt_subproblem_release(&r->steering.sub);

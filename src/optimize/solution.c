@@ -71,10 +71,21 @@ static lt_status fill_unscaled(lt_run *r, const lt_record *from, lt_solution_poi
     return fill_point(r, &plain, to);
 }
 
+/* What has arrived is what there is when the device was lost on the way. */
+static void bring_home(lt_run *r)
+{
+    lt_record *record[] = { &r->best, &r->most_feasible, &r->reached };
+    if (!r->vectors) return;
+    lt_vectors_get(r->vectors, r->n, r->cur->x, r->home);
+    for (size_t i = 0; lt_vectors_failure(r->vectors) && i < LT_LEN(record); i++)
+        if (record[i]->present && record[i]->since >= lt_vectors_waits(r->vectors)) *record[i] = *record[i]->before;
+}
+
 static lt_record final_record(const lt_run *r)
 {
     const lt_point *x = r->cur;
-    return (lt_record){ .present = true, .x = x->x, .c = x->c, .f = x->f, .mu = x->mu, .tvi = x->tvi, .tve = x->tve,
+    if (lt_vectors_failure(r->vectors)) return r->reached;
+    return (lt_record){ .present = true, .x = r->vectors ? r->home : x->x, .c = x->c, .f = x->f, .mu = x->mu, .tvi = x->tvi, .tve = x->tve,
                         .tv = x->tv, .feasible = x->feasible };
 }
 
@@ -132,6 +143,10 @@ static void fill_device(const lt_run *r, lt_solution *s)
     snprintf(s->device, sizeof s->device, "%s", e->exchange ? lt_device_id(e->device) : "cpu");
     snprintf(s->device_reason, sizeof s->device_reason, "%s", e->reason);
     if (e->exchange) s->transfers = lt_exchange_read(e->exchange);
+    if (r->vectors) {
+        s->transfers.vectors_on_device = true;
+        s->transfers.vectors = lt_vectors_crossings(r->vectors);
+    }
     if (!r->hessian.far) return;
     s->transfers.hessian_on_device = true;
     s->transfers.hessian = lt_far_crossings(r->hessian.far);
@@ -156,6 +171,7 @@ lt_status lt_solution_create(lt_run *r, lt_solution **out)
     fill_numbers(r, s);
     fill_device(r, s);
     s->loop_allocations = in_loop;
+    bring_home(r);
     lt_status status = fill_points(r, s);
     if (!status) status = fill_scale(r, 0, 1, &s->scalings.f);
     if (!status) status = fill_scale(r, 1, r->q, &s->scalings.ce);

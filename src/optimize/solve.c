@@ -25,7 +25,7 @@ void lt_stop_error(lt_run *r, int code)
 
 void lt_stop_if_lost(lt_run *r)
 {
-    if (r->hessian.far && lt_far_failure(r->hessian.far)) lt_stop_error(r, LT_CODE_DEVICE);
+    if ((r->hessian.far && lt_far_failure(r->hessian.far)) || lt_vectors_failure(r->vectors)) lt_stop_error(r, LT_CODE_DEVICE);
 }
 
 /* ---- Directions ---------------------------------------------------------------------------------------- */
@@ -51,10 +51,19 @@ static bool steer(lt_run *r, bool identity)
 
 static void quasi_newton(lt_run *r)
 {
+    const double *Hg = r->d;
     if (r->constrained || r->regular.active) lt_hessian_apply(&r->hessian, r->grad_phi, r->d);
-    else memcpy(r->d, lt_products_current(r), (size_t)r->n * sizeof(double)); /* phi = f: known already */
-    lt_vec_scale(r->n, -1, r->d);
+    else Hg = lt_products_current(r); /* phi = f: known already */
+    lt_space_scaled(r->vectors, r->n, -1, Hg, r->d);
     lt_stop_if_lost(r);
+}
+
+static void draw_direction(lt_run *r)
+{
+    double *d = r->vectors ? r->home : r->d;
+    for (int64_t i = 0; i < r->n; i++) d[i] = lt_rng_normal(&r->rng);
+    lt_space_put(r->vectors, r->n, d, r->d);
+    r->random_attempts++;
 }
 
 static bool choose_direction(lt_run *r)
@@ -65,13 +74,11 @@ static bool choose_direction(lt_run *r)
     case LT_LEVEL_STEERING_IDENTITY: ok = steer(r, true); break;
     case LT_LEVEL_QUASI_NEWTON: quasi_newton(r); break;
     case LT_LEVEL_GRADIENT:
-        for (int64_t i = 0; i < r->n; i++) r->d[i] = -r->grad_phi[i];
+        lt_space_scaled(r->vectors, r->n, -1, r->grad_phi, r->d);
         break;
-    default:
-        for (int64_t i = 0; i < r->n; i++) r->d[i] = lt_rng_normal(&r->rng);
-        r->random_attempts++;
+    default: draw_direction(r);
     }
-    if (ok && r->opt.search_direction_rescaling) lt_vec_scale(r->n, 1 / lt_vec_norm2(r->n, r->d), r->d);
+    if (ok && r->opt.search_direction_rescaling) lt_space_scale(r->vectors, r->n, 1 / lt_space_norm2(r->vectors, r->n, r->d), r->d);
     if (ok && !r->opt.double_precision) lt_vec_round_f32(r->n, r->d);
     return ok;
 }
@@ -79,9 +86,10 @@ static bool choose_direction(lt_run *r)
 /* The slope along d, and how many evaluations it is worth: 0 when the direction is of no use. */
 static double classify(lt_run *r, double *slope)
 {
-    double g0 = lt_vec_dot(r->n, r->grad_phi, r->d);
+    double g0 = lt_point_slope(r, r->cur, r->mu);
+    lt_stop_if_lost(r);
     if (g0 > 0 && r->level == LT_LEVEL_RANDOM) {
-        lt_vec_scale(r->n, -1, r->d);
+        lt_space_scale(r->vectors, r->n, -1, r->d);
         g0 = -g0;
     }
     *slope = g0;
@@ -113,7 +121,7 @@ static lt_line search(lt_run *r, double g0, double limit)
         for (int64_t i = 0; line.fail != LT_LINE_OK && line.fail != LT_LINE_STOPPED && i < reattempts; i++) {
             lt_penalty_set_mu(r, factor * r->mu);
             r->n_mu_reductions++;
-            double slope = lt_vec_dot(r->n, r->grad_phi, r->d);
+            double slope = lt_point_slope(r, r->cur, r->mu);
             if (slope >= 0) break;
             lt_console_note(r, 2, "Line search: no bracket in iteration %lld, again with mu = %g.", (long long)r->iter + 1, r->mu);
             line = lt_line_search(r, slope, limit);
@@ -192,14 +200,13 @@ static bool move(lt_run *r, const lt_line *line)
     if (to == r->trial) swap_points(&r->cur, &r->trial);
     else if (to == r->lower) swap_points(&r->cur, &r->lower);
     r->y = r->trial->grad_phi;
-    for (int64_t i = 0; i < r->n; i++) {
-        r->s[i] = r->alpha * r->d[i];
-        r->y[i] = line->at ? to->grad_phi[i] - r->grad_phi[i] : 0;
-    }
+    lt_space_scaled(r->vectors, r->n, r->alpha, r->d, r->s);
+    lt_space_difference(r->vectors, r->n, to->grad_phi, line->at ? r->grad_phi : to->grad_phi, r->y);
     if (line->at) r->mu_changed = false; /* that was the gradient at the point left */
     lt_penalty_restore(r);
     r->last_level = r->level;
     r->iter++;
+    lt_record_reach(r);
     return true;
 }
 
@@ -240,17 +247,30 @@ static void log_history(lt_run *r)
         .seconds = (double)(lt_clock_ns() - r->start_ns) * 1e-9 };
 }
 
+/* The vectors of cur where a callback can read them. */
+static lt_point look(lt_run *r)
+{
+    const int64_t n = r->n;
+    const lt_point *x = r->cur;
+    if (!r->vectors) return *x;
+    lt_point seen = { .grads = r->home, .x = r->home + r->k * n, .grad_phi = r->home + (r->k + 1) * n };
+    lt_vectors_get(r->vectors, r->k * n, x->grads, seen.grads);
+    lt_vectors_get(r->vectors, n, x->x, seen.x);
+    lt_vectors_get(r->vectors, n, x->grad_phi, seen.grad_phi);
+    return seen;
+}
+
 static bool callback_wants_halt(lt_run *r)
 {
     if (!r->opt.halt_log_fn) return false;
-    const lt_point *x = r->cur;
+    const lt_point *x = r->cur, seen = look(r);
     lt_iterate it = {
-        .iter = r->iter, .n = r->n, .p = r->p, .q = r->q, .x = x->x, .f = x->f, .mu = x->mu, .phi = x->phi,
-        .grad_f = x->grads, .grad_phi = x->grad_phi, .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
-        .grad_ce = r->q ? x->grads + r->n : NULL, .grad_ci = r->p ? x->grads + (1 + r->q) * r->n : NULL,
+        .iter = r->iter, .n = r->n, .p = r->p, .q = r->q, .x = seen.x, .f = x->f, .mu = x->mu, .phi = x->phi,
+        .grad_f = seen.grads, .grad_phi = seen.grad_phi, .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
+        .grad_ce = r->q ? seen.grads + r->n : NULL, .grad_ci = r->p ? seen.grads + (1 + r->q) * r->n : NULL,
         .tvi = x->tvi, .tve = x->tve, .tv = x->tv, .tvi_l1 = x->tvi_l1, .tve_l1 = x->tve_l1, .tv_l1 = x->tv_l1,
-        .feasible_to_tol = x->feasible, .d = r->d, .alpha = r->alpha, .ls_evals = r->ls_evals,
-        .n_gradients = r->stat.n_samples, .stat_vec = r->stat.vector, .stat_val = r->stat.value,
+        .feasible_to_tol = x->feasible, .d = lt_space_look(r->vectors, r->n, r->d, seen.grad_phi + r->n), .alpha = r->alpha, .ls_evals = r->ls_evals,
+        .n_gradients = r->stat.n_samples, .stat_vec = lt_space_look(r->vectors, r->n, r->stat.vector, seen.grad_phi + 2 * r->n), .stat_val = r->stat.value,
         .fallback_level = r->iter ? r->last_level : 0, .H_regularised = r->regular.active ? r->regular.H : NULL,
         .hessian = &r->hessian };
     return r->opt.halt_log_fn(r->opt.halt_log_ctx, &it);
@@ -281,7 +301,7 @@ static void check_state(lt_run *r)
 {
     const lt_point *x = r->cur;
     double phi = x->mu * x->f + x->tv_l1;
-    if (!r->opt.debug_mode || (isfinite(x->phi) && x->phi == phi && lt_vec_finite(r->n, x->x))) return;
+    if (!r->opt.debug_mode || (isfinite(x->phi) && x->phi == phi && lt_space_finite(r->vectors, r->n, x->x))) return;
     LT_FAIL(LT_ERR_INTERNAL, "iteration %lld: phi is %.17g, but mu f + v is %.17g", (long long)r->iter, x->phi, phi);
     lt_stop_error(r, 13);
 }

@@ -10,6 +10,7 @@
 #include "optimize/evaluator.h"
 #include "optimize/hessian.h"
 #include "optimize/merge.h"
+#include "optimize/space.h"
 #include "optimize/sparse.h"
 
 /* Everything known at one x. Gradients lie one after the other: f, then equalities, then
@@ -30,6 +31,9 @@ typedef struct lt_record {
     double *x, *c;
     double  f, mu, tvi, tve, tv;
     bool    feasible;
+    /* Vectors on a device: x arrives with the next wait. Until then `before` is the one to trust. */
+    int64_t since;           /* waits of the vectors when it was asked for */
+    struct lt_record *before;
 } lt_record;
 
 /* The last iterates with their gradients, and which of them lie near the current one. */
@@ -39,6 +43,7 @@ typedef struct lt_cache {
     bool    compat;
     double *x;               /* capacity times n */
     double *grads;           /* capacity times k times n */
+    lt_vectors *vectors;     /* where these are; NULL: on the host */
     double *bound, *least;   /* capacity: upper and lower bound of the distance to the newest */
     int64_t n_near, *near_;  /* slots within the radius, ascending */
 } lt_cache;
@@ -50,7 +55,7 @@ typedef struct lt_subproblem {
     double *Q, *linear, *lower, *upper, *y, *start;
     uint8_t *member;
     const double **gradient; /* n numbers each: G in Q = G'WG */
-    int64_t n;
+    int64_t n;               /* 0: they are not at hand, and equal ones are not looked for */
     bool    members;         /* the entries with member set sum to mu */
     lt_merge merge;          /* of the matrix set last, where merged */
     int64_t m;
@@ -64,6 +69,7 @@ typedef struct lt_steering_work {
     double *Cd;              /* 1 + q + p: gradients at cur times a direction */
     lt_subproblem sub;
     bool    warm;            /* sub.y holds the last answer */
+    double  mu;              /* of the direction formed last */
 } lt_steering_work;
 
 typedef struct lt_stationarity {
@@ -121,6 +127,10 @@ typedef struct lt_run {
     bool    constrained, prescaled;
     double *scale;           /* k multipliers: f, equalities, inequalities */
     lt_arena arena;          /* all small vectors */
+    lt_vectors *vectors;     /* where vectors live: those of points, samples, products and H; NULL: on the host */
+    double   *home;          /* then: x and all gradients of one point on the host, for whoever looks at them */
+    double    gradient_at_least; /* then: a bound on |grad phi| at cur from the last search; 0: none */
+    lt_record reached;       /* then: cur, for when the device is lost */
 
     lt_point  store[3];
     lt_point *cur, *trial;   /* last accepted; being tried */
@@ -177,7 +187,10 @@ void lt_point_measure(const lt_run *r, lt_point *p);           /* violations and
 void lt_point_gradients(const lt_run *r, lt_point *p);         /* grad_phi */
 void lt_penalty_restore(lt_run *r);                            /* mu, phi, grad_phi as at the snapshot */
 void lt_penalty_set_mu(lt_run *r, double mu);                  /* recomputed at cur->x, no evaluation */
+/* grad phi at p, with this mu, times d. */
+double lt_point_slope(const lt_run *r, const lt_point *p, double mu);
 void lt_record_update(lt_run *r, const lt_point *p);
+void lt_record_reach(lt_run *r);                               /* cur was accepted; nothing on the host */
 
 /* ---- directions --------------------------------------------------------------------------------------- */
 /* d and the mu to go with it; false when a QP failed. */
@@ -201,6 +214,8 @@ void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out);
 /* Gradients at cur from `skip` on, as rows first.. of Q (m squared), times x[0..m-1]; both triangles of Q. */
 void lt_products_rows(lt_run *r, int64_t skip, int64_t first, int64_t m, const double *const *x, double *Q);
 bool lt_products_current_gram(lt_run *r, double *Q); /* C'WC at cur, if it is carried */
+/* out[j] = gradient j at cur times W times (c_0 gradient 0 + …), for j = first..k-1, if that is carried. */
+bool lt_products_carried(const lt_run *r, int64_t first, double c_0, const double *c, double *out);
 typedef struct lt_gram_view { const double *Q; int64_t stride; } lt_gram_view;
 /* G'HG of these valid slots, ascending: where it lies already, or in work. Valid until H changes. */
 lt_gram_view lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double *work);

@@ -24,7 +24,7 @@ static void describe(const measure *q)
     const lt_run *r = q->r;
     lt_subproblem *sub = &q->r->stat.sub;
     sub->members = true;
-    sub->n = r->n;
+    sub->n = r->vectors ? 0 : r->n;
     for (int64_t i = 0; i < q->m; i++) {
         int64_t j = i % q->k;
         sub->member[i] = j == 0;
@@ -48,9 +48,12 @@ static const double *start_of(const measure *q)
 static void unweighted_gram(const measure *q, double *Q)
 {
     const lt_run *r = q->r;
+    const double *const *G = r->stat.sub.gradient;
+    for (int64_t a = 0; r->vectors && a < q->m; a++)
+        for (int64_t b = 0; b <= a; b++) lt_space_expect(r->vectors, G[a], G[b]);
     for (int64_t a = 0; a < q->m; a++)
         for (int64_t b = 0; b <= a; b++) {
-            double v = lt_vec_dot(r->n, r->stat.sub.gradient[a], r->stat.sub.gradient[b]);
+            double v = lt_space_dot(r->vectors, r->n, G[a], G[b]);
             Q[a * q->m + b] = Q[b * q->m + a] = v;
         }
 }
@@ -104,9 +107,22 @@ static double *vector_of(const lt_run *r) { return r->stat.vector ? r->stat.vect
 static void add_columns(const measure *q, const double *y, double *out)
 {
     const lt_run *r = q->r;
-    memset(out, 0, (size_t)r->n * sizeof(double));
+    lt_space_sum(r->vectors, r->n, out);
     for (int64_t i = 0; i < q->m; i++)
-        if (y[i] != 0) lt_vec_axpy(r->n, y[i], r->cache.grads + (q->slot[i / q->k] * q->k + i % q->k) * r->n, out);
+        if (y[i] != 0) lt_space_add(r->vectors, r->n, y[i], r->cache.grads + (q->slot[i / q->k] * q->k + i % q->k) * r->n, out);
+    lt_space_sum_end(r->vectors);
+}
+
+/* On a device in two places, so that both lengths come home in one wait. */
+static double *measure_there(const measure *q, const double *y)
+{
+    lt_run *r = q->r;
+    double *plain = lt_run_work(r);
+    add_columns(q, y, plain);
+    lt_products_combine(r, q->m, q->slot, y, r->stat.vector);
+    lt_vectors_expect(r->vectors, LT_MEASURE_DOT, plain, plain);
+    lt_vectors_expect(r->vectors, r->opt.stat_l2_model ? LT_MEASURE_DOT : LT_MEASURE_LARGEST, r->stat.vector, r->stat.vector);
+    return plain;
 }
 
 /* d = -W G y, and the length of G y without the weight. */
@@ -114,17 +130,17 @@ static void combine(const measure *q, const double *y)
 {
     lt_run *r = q->r;
     lt_stationarity *st = &r->stat;
-    double *vector = vector_of(r);
-    add_columns(q, y, vector);
-    st->unweighted = lt_vec_norm2(r->n, vector);
-    lt_products_combine(r, q->m, q->slot, y, vector);
-    st->value = r->opt.stat_l2_model ? lt_vec_norm2(r->n, vector) : lt_vec_max_abs(r->n, vector);
+    double *vector = vector_of(r), *plain = vector;
+    if (r->vectors) plain = measure_there(q, y);
+    else add_columns(q, y, plain);
+    st->unweighted = lt_space_norm2(r->vectors, r->n, plain);
+    if (!r->vectors) lt_products_combine(r, q->m, q->slot, y, vector);
+    st->value = r->opt.stat_l2_model ? lt_space_norm2(r->vectors, r->n, vector) : lt_space_max_abs(r->vectors, r->n, vector);
 }
 
 static void no_answer(lt_run *r)
 {
-    double *vector = vector_of(r);
-    for (int64_t i = 0; i < r->n; i++) vector[i] = INFINITY;
+    lt_space_fill(r->vectors, r->n, INFINITY, vector_of(r));
     r->stat.value = r->stat.unweighted = INFINITY;
 }
 
@@ -152,14 +168,22 @@ static lt_status measure_samples(lt_run *r)
     return LT_OK;
 }
 
+/* On a device a lower bound will do, where it says that the gradient is not small: that saves a wait. */
+static double gradient_norm(lt_run *r)
+{
+    const double known = r->gradient_at_least;
+    r->gradient_at_least = 0;
+    return known > r->opt.opt_tol && isfinite(known) ? known : lt_space_norm2(r->vectors, r->n, r->grad_phi);
+}
+
 lt_status lt_stationarity_measure(lt_run *r)
 {
     lt_span span = lt_span_begin("stationarity");
     lt_stationarity *st = &r->stat;
-    double norm = lt_vec_norm2(r->n, r->grad_phi);
+    double norm = gradient_norm(r);
     lt_status s = LT_OK;
     if (norm <= r->opt.opt_tol) { /* smooth and stationary: no sample is kept */
-        memcpy(vector_of(r), r->grad_phi, (size_t)r->n * sizeof(double));
+        lt_space_copy(r->vectors, r->n, r->grad_phi, vector_of(r));
         st->value = st->unweighted = norm;
         st->n_samples = 1;
         st->attempts = 0;

@@ -30,7 +30,7 @@ static void form_matrix(const steer *s, bool identity)
         lt_products_rows(r, 1, 0, m, column, Q);
     }
     lt_subproblem_set(&w->sub, m, Q, m, s->c);
-    lt_products_dots(r, 1, s->a, w->Cd);
+    if (identity || !lt_products_carried(r, 1, 1, NULL, w->Cd)) lt_products_dots(r, 1, s->a, w->Cd);
     memcpy(w->u, w->Cd + 1, (size_t)m * sizeof *w->u);
     lt_span_end(span);
 }
@@ -39,7 +39,7 @@ static void describe(const steer *s)
 {
     lt_subproblem *sub = &s->r->steering.sub;
     sub->members = false;
-    sub->n = s->r->n;
+    sub->n = s->r->vectors ? 0 : s->r->n;
     for (int64_t i = 0; i < s->m; i++) {
         sub->lower[i] = i < s->r->q ? -1 : 0;
         sub->upper[i] = 1;
@@ -56,10 +56,23 @@ static bool direction(const steer *s, double mu, double *d)
     bool warm = w->warm && r->opt.qp_warm_start;
     if (!lt_subproblem_solve(&w->sub, 0, warm ? w->sub.y : NULL)) return false;
     w->warm = true;
-    for (int64_t i = 0; i < r->n; i++) d[i] = -mu * s->a[i];
+    w->mu = mu;
+    if (r->vectors) lt_vectors_sum_begin(r->vectors, d), lt_vectors_sum_add(r->vectors, -mu, s->a);
+    else lt_space_scaled(NULL, r->n, -mu, s->a, d);
     for (int64_t j = 0; j < s->m; j++)
-        if (w->sub.y[j] != 0) lt_vec_axpy(r->n, -w->sub.y[j], s->WC + j * r->n, d);
+        if (w->sub.y[j] != 0) lt_space_add(r->vectors, r->n, -w->sub.y[j], s->WC + j * r->n, d);
+    lt_space_sum_end(r->vectors);
     return true;
+}
+
+/* Gradients of the constraints times d: on a device from the matrix of the QP where it is carried, without a wait. */
+static void model(const steer *s, const double *d, double *Cd)
+{
+    lt_run *r = s->r;
+    const lt_steering_work *w = &r->steering;
+    const bool weighted = s->a != r->cur->grads;
+    if (!weighted || !lt_products_carried(r, 1, w->mu, w->sub.y, Cd)) lt_products_dots(r, 1, d, Cd);
+    else for (int64_t j = 0; j < s->m; j++) Cd[1 + j] = -Cd[1 + j];
 }
 
 /* Decrease of the violation that the linear model promises along d. */
@@ -67,7 +80,7 @@ static double reduction(const steer *s, const double *d)
 {
     const lt_run *r = s->r;
     double sum = 0, most_eq = 0, most_ineq = 0, *Cd = r->steering.Cd;
-    lt_products_dots(s->r, 1, d, Cd);
+    model(s, d, Cd);
     for (int64_t j = 0; j < s->m; j++) {
         double v = s->c[j] + Cd[1 + j];
         v = j < r->q ? fabs(v) : fmax(v, 0);

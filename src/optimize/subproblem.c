@@ -62,7 +62,7 @@ bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t str
                            .member = s->members ? s->member : NULL };
     s->m = m;
     s->merged = false;
-    if (m >= WORTH_MERGING) {
+    if (m >= WORTH_MERGING && s->n) {
         lt_merge_find(&s->merge, m, Q, stride, &keys);
         s->merged = s->merge.n_groups < m - m / 8;
     }

@@ -22,6 +22,14 @@ typedef struct slot {
     lt_solve_crossings cost[N_KINDS]; /* of one replay */
 } slot;
 
+/* A point that lives on the device: programs read and write it there, values alone come home. */
+typedef struct far_point {
+    double      *at;      /* count numbers, there; NULL: not made yet */
+    const void **inputs;
+    void       **outputs;
+    lt_capture  *capture[N_KINDS];
+} far_point;
+
 typedef struct switches { bool pinned, async, direct, captured, by_kernel, timed; int64_t pin_max_bytes; } switches;
 
 struct lt_exchange {
@@ -38,6 +46,9 @@ struct lt_exchange {
     void     **outputs;
     slot       slot[N_SLOTS];
     int        last;          /* the slot whose x is on the device; -1: none */
+    far_point  point[POINTS];
+    lt_host_block values;     /* of the last evaluation at one of them */
+    lt_vectors *vectors;      /* NULL: not asked for yet */
     lt_solve_transfers counts;
 };
 
@@ -64,6 +75,22 @@ static int64_t block_at(const lt_exchange *x, int block)
     return at[block];
 }
 
+/* Memory for a point there, and the programs' addresses in it. */
+static lt_status make_place(lt_exchange *x, double **at, const void ***inputs, void ***outputs)
+{
+    const lt_evaluator *e = x->e;
+    *inputs = lt_calloc((size_t)e->n_inputs, sizeof **inputs);
+    *outputs = lt_calloc((size_t)(2 * e->n_values), sizeof **outputs);
+    if (!*inputs || !*outputs) return LT_ERR_MEMORY;
+    LT_TRY(lt_device_numbers(e->device, x->stream, x->count, "values and gradients", at));
+    for (int i = 0; i < e->n_inputs; i++) (*inputs)[i] = *at + e->port[i].offset;
+    for (int i = 0; i < 2 * e->n_values; i++) {
+        const lt_port *out = &e->port[e->n_inputs + i];
+        (*outputs)[i] = *at + block_at(x, out->block) + out->offset;
+    }
+    return LT_OK;
+}
+
 static lt_status lay_out(lt_exchange *x)
 {
     const lt_evaluator *e = x->e;
@@ -72,15 +99,7 @@ static lt_status lay_out(lt_exchange *x)
     x->values_at = lt_padded(p->n);
     x->grads_at = x->values_at + lt_padded(k);
     x->count = x->grads_at + k * p->n;
-    x->inputs = lt_calloc((size_t)e->n_inputs, sizeof *x->inputs);
-    x->outputs = lt_calloc((size_t)(2 * e->n_values), sizeof *x->outputs);
-    if (!x->inputs || !x->outputs) return LT_ERR_MEMORY;
-    LT_TRY(lt_device_numbers(e->device, x->stream, x->count, "values and gradients", &x->device));
-    for (int i = 0; i < e->n_inputs; i++) x->inputs[i] = x->device + e->port[i].offset;
-    for (int i = 0; i < 2 * e->n_values; i++) {
-        const lt_port *out = &e->port[e->n_inputs + i];
-        x->outputs[i] = x->device + block_at(x, out->block) + out->offset;
-    }
+    LT_TRY(make_place(x, &x->device, &x->inputs, &x->outputs));
     for (int i = 0; i < e->n_inputs + 2 * e->n_values; i++) x->converts = x->converts || e->port[i].single;
     return LT_OK;
 }
@@ -226,21 +245,95 @@ static lt_status evaluate(lt_exchange *x, int at, int kind)
 }
 
 /* The kernels alone, captured where that can be, over the x that is there. */
-static lt_status time_function(lt_exchange *x)
+static lt_status time_function(lt_exchange *x, const void **inputs, void **outputs)
 {
     enum { REPEATS = 50 };
     x->timed = true;
-    LT_TRY(lt_program_queue(x->e->values, x->stream, x->inputs, x->outputs));
-    LT_TRY(lt_program_queue(x->e->all, x->stream, x->inputs, x->outputs));
+    LT_TRY(lt_program_queue(x->e->values, x->stream, inputs, outputs));
+    LT_TRY(lt_program_queue(x->e->all, x->stream, inputs, outputs));
     LT_TRY(lt_stream_sync(x->stream));
     LT_TRY(lt_program_time(x->e->values, REPEATS, &x->counts.values_seconds));
     return lt_program_time(x->e->all, REPEATS, &x->counts.all_seconds);
+}
+
+/* ---- Points that stay there -------------------------------------------------------------------------------------------- */
+static lt_status queue_there(lt_exchange *x, const far_point *p, int kind)
+{
+    const lt_problem *problem = x->e->problem;
+    LT_TRY(lt_vectors_queue_before(x->vectors));
+    LT_TRY(lt_program_queue(program_of(x, kind), x->stream, p->inputs, p->outputs));
+    return lt_vectors_queue_after(x->vectors, p->at + x->values_at, 1 + problem->p + problem->q, x->values.at);
+}
+
+static lt_status capture_there(lt_exchange *x, far_point *p, int kind)
+{
+    LT_TRY(lt_capture_begin(x->stream));
+    lt_status status = queue_there(x, p, kind);
+    if (!status) return lt_capture_end(x->stream, &p->capture[kind]);
+    lt_capture_abort(x->stream);
+    return status;
+}
+
+static lt_status make_point(lt_exchange *x, far_point *p)
+{
+    if (p->at) return LT_OK;
+    LT_TRY(make_place(x, &p->at, &p->inputs, &p->outputs));
+    LT_TRY(lt_stream_fill(x->stream, p->at, 0, (size_t)x->count * sizeof *p->at));
+    for (int kind = 0; x->capturable && kind < N_KINDS; kind++) LT_TRY(capture_there(x, p, kind));
+    return LT_OK;
+}
+
+lt_status lt_exchange_vectors(lt_exchange *x, double *x_of[3], double *grads_of[3], lt_vectors **out)
+{
+    const lt_problem *p = x->e->problem;
+    *out = NULL;
+    if (x->converts) return LT_FAIL(LT_ERR_UNSUPPORTED, "vectors on %s: the problem has variables of single precision", lt_device_id(x->e->device));
+    if (!x->values.at) LT_TRY(lt_host_block_create(x->e->device, &x->opt, 1 + p->p + p->q, &x->values));
+    if (!x->vectors) LT_TRY(lt_vectors_create(x->e->device, x->stream, &x->opt, p->n, &x->vectors));
+    for (int i = 0; i < POINTS; i++) {
+        LT_TRY(make_point(x, &x->point[i]));
+        x_of[i] = x->point[i].at;
+        grads_of[i] = x->point[i].at + x->grads_at;
+    }
+    x->counts.pinned = true;
+    *out = x->vectors;
+    return LT_OK;
+}
+
+static void copy_values(const double *from, int64_t count, double *to)
+{
+    if (to) memcpy(to, from, (size_t)count * sizeof *to);
+}
+
+static lt_status run_there(lt_exchange *x, const far_point *p, int kind, const lt_outputs *out)
+{
+    const lt_problem *problem = x->e->problem;
+    lt_solve_crossings *n = &x->counts.evaluation;
+    n->calls++;
+    n->uploads++;
+    n->downloads++;
+    n->bytes_down += (1 + problem->p + problem->q) * (int64_t)sizeof(double);
+    if (kind == VALUES) x->counts.values_runs++;
+    else x->counts.gradient_runs++;
+    if (p->capture[kind]) x->counts.replays++;
+    lt_vectors_evaluation_begin(x->vectors);
+    lt_status s = lt_vectors_failure(x->vectors);
+    if (!s) s = p->capture[kind] ? lt_capture_replay(x->stream, p->capture[kind]) : queue_there(x, p, kind);
+    if (!s) s = wait(x, n);
+    lt_vectors_evaluation_end(x->vectors, s, n);
+    LT_TRY(s);
+    copy_values(x->values.at, 1, out->f);
+    copy_values(x->values.at + 1, problem->q, out->ce);
+    copy_values(x->values.at + 1 + problem->q, problem->p, out->ci);
+    return x->on.timed && !x->timed ? time_function(x, p->inputs, p->outputs) : LT_OK;
 }
 
 lt_status lt_exchange_run(lt_exchange *x, const double *at, const lt_outputs *out)
 {
     const bool values = out->f || out->ce || out->ci, gradients = out->grad_f || out->grad_ce || out->grad_ci;
     int i, kind = !gradients ? VALUES : values ? ALL : GRADIENTS;
+    for (i = 0; i < POINTS; i++)
+        if (x->point[i].at == at) return run_there(x, &x->point[i], kind, out);
     LT_TRY(slot_of(x, at, &i));
     slot *s = &x->slot[i];
     if (i == SPARE) {
@@ -249,7 +342,7 @@ lt_status lt_exchange_run(lt_exchange *x, const double *at, const lt_outputs *ou
     }
     LT_TRY(evaluate(x, i, kind));
     if (take_out(x, s->memory.at, out)) x->counts.host_copies++;
-    return x->on.timed && !x->timed ? time_function(x) : LT_OK;
+    return x->on.timed && !x->timed ? time_function(x, x->inputs, x->outputs) : LT_OK;
 }
 
 lt_solve_transfers lt_exchange_read(const lt_exchange *x) { return x->counts; }
@@ -288,6 +381,14 @@ void lt_exchange_destroy(lt_exchange *x)
         for (int kind = 0; kind < N_KINDS; kind++) lt_capture_destroy(x->slot[i].capture[kind]);
         if (x->slot[i].memory.at) lt_host_block_release(dev, &x->slot[i].memory);
     }
+    for (int i = 0; i < POINTS; i++) {
+        for (int kind = 0; kind < N_KINDS; kind++) lt_capture_destroy(x->point[i].capture[kind]);
+        if (x->stream) (void)lt_device_free(dev, x->stream, x->point[i].at);
+        lt_free(x->point[i].inputs);
+        lt_free(x->point[i].outputs);
+    }
+    if (x->values.at) lt_host_block_release(dev, &x->values);
+    lt_vectors_destroy(x->vectors);
     if (x->stream) (void)lt_device_free(dev, x->stream, x->device);
     lt_mover_release(&x->mover);
     lt_stream_destroy(x->stream);

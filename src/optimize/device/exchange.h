@@ -3,6 +3,7 @@
 #ifndef LT_OPTIMIZE_DEVICE_EXCHANGE_H
 #define LT_OPTIMIZE_DEVICE_EXCHANGE_H
 
+#include "optimize/device/vectors.h"
 #include "optimize/evaluator.h"
 
 typedef struct lt_exchange lt_exchange;
@@ -17,6 +18,11 @@ bool      lt_exchange_fits(const lt_exchange *x, const lt_solve_options *opt);
    x, then constraint values (equalities first), then all gradients. False when there is none to lend: the solver
    then takes its own, and results are copied there. */
 lt_status lt_exchange_lend(lt_exchange *x, int i, double **at, double **c, double **grads, bool *lent);
+
+/* The solver's points on the device instead, and vectors beside them: evaluations at x_of[i] (grads_of[i]: all gradients)
+   then move values only. The vectors belong to the exchange. LT_ERR_UNSUPPORTED where page-locked memory or double
+   precision are missing. */
+lt_status lt_exchange_vectors(lt_exchange *x, double *x_of[3], double *grads_of[3], lt_vectors **out);
 
 lt_status lt_exchange_run(lt_exchange *x, const double *at, const lt_outputs *out);
 /* Counts since the last call of reset; the Hessian's part stays zero here. */

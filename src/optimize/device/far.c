@@ -1,5 +1,6 @@
 /* H on the device: making it, moving vectors, failures. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far_internal.h"
+#include "optimize/space.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -31,11 +32,18 @@ static bool is_large(const lt_hessian *h)
     return h->limited ? h->n * h->capacity >= PAIRS_FROM_NUMBERS : h->n >= FULL_FROM_VARIABLES;
 }
 
+bool lt_far_wanted(const lt_hessian *h, const lt_solve_options *opt)
+{
+    if (opt->hessian_on == LT_HESSIAN_HOST || obstacle(h, opt)) return false;
+    return opt->hessian_on == LT_HESSIAN_DEVICE || is_large(h);
+}
+
 /* ---- Making ---------------------------------------------------------------------------------------------------------- */
 static lt_status make_common(lt_far *m, const lt_solve_options *opt)
 {
     const int64_t in = LT_FAR_HEAD + m->columns * m->z.stride, out = m->columns * m->z.stride;
-    LT_TRY(lt_stream_create(m->dev, &m->stream));
+    if (m->vectors) m->stream = lt_vectors_stream(m->vectors);
+    else LT_TRY(lt_stream_create(m->dev, &m->stream));
     LT_TRY(lt_mover_create(m->stream, opt, &m->mover));
     LT_TRY(lt_far_build(m));
     LT_TRY(lt_device_numbers(m->dev, m->stream, sizeof m->z / sizeof(double), "sizes", &m->sizes));
@@ -62,6 +70,7 @@ static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_opti
     if (!m) return LT_ERR_MEMORY;
     int64_t stride = lt_padded(h->n), chunk = LT_MAX(MIN_CHUNK, lt_padded((stride + MAX_CHUNKS - 1) / MAX_CHUNKS));
     m->dev = dev;
+    m->vectors = h->vectors;
     m->captured = opt->captured_evaluation;
     m->pinned = opt->pinned_transfers;
     m->by_kernel = opt->small_by_kernel;
@@ -87,7 +96,7 @@ static lt_status renew(lt_far *m)
 static bool fits(const lt_far *m, const lt_hessian *h, const lt_device *dev, const lt_solve_options *opt, int64_t columns)
 {
     const bool same = m->dev == dev && m->z.n == h->n && m->z.pairs == (h->limited ? h->capacity : 0) && m->columns >= columns;
-    return same && m->captured == opt->captured_evaluation && m->pinned == opt->pinned_transfers && m->by_kernel == opt->small_by_kernel;
+    return same && m->vectors == h->vectors && m->captured == opt->captured_evaluation && m->pinned == opt->pinned_transfers && m->by_kernel == opt->small_by_kernel;
 }
 
 void lt_far_keep(lt_hessian *h, lt_far **kept)
@@ -116,7 +125,7 @@ lt_status lt_far_take(lt_hessian *h, lt_device *dev, const lt_solve_options *opt
     const char *why = obstacle(h, opt);
     if (opt->hessian_on == LT_HESSIAN_DEVICE && why)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'hessian_on' is device: with %s H stays on the host", why);
-    if (why || (opt->hessian_on == LT_HESSIAN_AUTO && !is_large(h))) return LT_OK;
+    if (!lt_far_wanted(h, opt)) return LT_OK;
     lt_far *m = *kept;
     const bool again = m && fits(m, h, dev, opt, LT_MIN(columns, MAX_COLUMNS));
     if (again) *kept = NULL;
@@ -158,7 +167,7 @@ void lt_far_destroy(lt_far *m)
     lt_kernel_destroy(m->identity);
     lt_kernel_destroy(m->rank2);
     lt_mover_release(&m->mover);
-    lt_stream_destroy(m->stream);
+    if (!m->vectors) lt_stream_destroy(m->stream);
     lt_free(m->sy);
     lt_free(m->work);
     lt_free(m);
@@ -182,16 +191,34 @@ lt_status lt_far_bring(lt_far *m, const lt_host_block *to, const double *src, in
     return lt_cross_down(&m->mover, to->at, src, count, to->pinned, &m->crossings);
 }
 
+/* Between vectors there and columns there: `from` into columns, or (from NULL) out of them. */
+static void move_columns(lt_far *m, int64_t k, double scale, const double *const *from, double *columns, double *const *to)
+{
+    lt_vectors_many_begin(m->vectors, k);
+    for (int64_t j = 0; j < k; j++) {
+        double *column = columns + j * m->z.stride;
+        const double *a = from ? from[j] : column;
+        lt_vectors_combine(m->vectors, 1, &scale, &a, from ? column : to[j]);
+    }
+    lt_vectors_many_end(m->vectors);
+}
+
 void lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const double *head)
 {
     if (head) memcpy(m->up.at, head, LT_FAR_HEAD * sizeof *head);
+    if (m->vectors) {
+        move_columns(m, k, 1, b, m->in + LT_FAR_HEAD, NULL);
+        lt_vectors_flush(m->vectors);
+        return;
+    }
     for (int64_t j = 0; j < k; j++)
         memcpy(m->up.at + LT_FAR_HEAD + j * m->z.stride, b[j], (size_t)m->z.n * sizeof(double));
 }
 
 void lt_far_take_columns(lt_far *m, int64_t k, double scale, double *const *out)
 {
-    for (int64_t j = 0; j < k; j++) {
+    if (m->vectors) move_columns(m, k, scale, NULL, m->out, out);
+    for (int64_t j = 0; j < k && !m->vectors; j++) {
         const double *from = m->down.at + j * m->z.stride;
         if (scale == 1) memcpy(out[j], from, (size_t)m->z.n * sizeof(double));
         for (int64_t i = 0; scale != 1 && i < m->z.n; i++) out[j][i] = scale * from[i];
@@ -271,8 +298,7 @@ void lt_far_apply(lt_hessian *h, int64_t k, const double *const *b, double *cons
         int64_t some = LT_MIN(k - j, m->columns);
         lt_far_fail(m, h->limited ? lt_far_apply_pairs(h, some, b + j, out + j) : lt_far_apply_full(h, some, b + j, out + j));
     }
-    for (int64_t j = 0; m->failure && j < k; j++)
-        for (int64_t i = 0; i < h->n; i++) out[j][i] = NAN;
+    for (int64_t j = 0; m->failure && j < k; j++) lt_space_fill(m->vectors, h->n, NAN, out[j]);
 }
 
 /* ---- A copy on the host --------------------------------------------------------------------------------------------------- */

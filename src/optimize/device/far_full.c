@@ -1,5 +1,6 @@
 /* Full memory on the device: H as an n x n matrix. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far_internal.h"
+#include "optimize/space.h"
 
 #include "base/status.h"
 
@@ -11,10 +12,11 @@ static lt_status multiply(lt_far *m, int width, int64_t first)
     return lt_stream_launch(m->stream, &(lt_launch){ m->multiply[width], arg });
 }
 
-/* Columns there, products, products back: `width` of them. */
+/* Columns there, products, products back: `width` of them. With vectors there, only the product. */
 static lt_status product(lt_far *m, int width)
 {
     const int64_t count = (int64_t)(1 << width) * m->z.stride;
+    if (m->vectors) return multiply(m, width, 0);
     LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + count));
     LT_TRY(multiply(m, width, 0));
     return lt_far_bring(m, &m->down, m->out, count);
@@ -22,17 +24,18 @@ static lt_status product(lt_far *m, int width)
 
 lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
 {
-    const int64_t count = 2 * m->z.stride + 1;
+    const int64_t count = 3 * m->z.stride; /* gamma needs one number; as a vector it has a row */
     LT_TRY(lt_far_make_matrix(m, m->z.n));
     LT_TRY(lt_device_numbers(m->dev, m->stream, count, "an update of H", &m->step));
     LT_TRY(lt_host_block_create(m->dev, opt, count, &m->update));
     memset(m->update.at, 0, (size_t)count * sizeof(double));
     m->first.queue = product;
-    return opt->captured_evaluation && m->up.pinned && m->down.pinned ? lt_far_record(m, &m->first, product) : LT_OK;
+    return opt->captured_evaluation && !m->vectors && m->up.pinned && m->down.pinned ? lt_far_record(m, &m->first, product) : LT_OK;
 }
 
 static lt_status many_products(lt_far *m, int64_t k)
 {
+    if (m->vectors) return lt_far_groups(m, k, multiply);
     LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + k * m->z.stride));
     LT_TRY(lt_far_groups(m, k, multiply));
     return lt_far_bring(m, &m->down, m->out, k * m->z.stride);
@@ -43,13 +46,29 @@ lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, do
     lt_far *m = h->far;
     lt_far_put_columns(m, k, b, NULL);
     LT_TRY(k <= LT_FAR_WIDEST ? lt_far_play(m, &m->first, lt_far_width(k)) : many_products(m, k));
-    LT_TRY(lt_far_wait(m));
+    if (!m->vectors) LT_TRY(lt_far_wait(m));
     lt_far_take_columns(m, k, m->gamma, out);
     return LT_OK;
 }
 
 /* Goes into the next update: a pass over H of its own would cost as much as that. */
 void lt_far_scale(lt_hessian *h, double gamma) { h->far->gamma *= gamma; }
+
+static lt_status launch_rank2(lt_far *m)
+{
+    void *arg[] = { m->sizes, m->step, m->matrix };
+    return lt_stream_launch(m->stream, &(lt_launch){ m->rank2, arg });
+}
+
+static lt_status update_there(lt_far *m, const double *s, const double *w)
+{
+    lt_space_copy(m->vectors, m->z.n, s, m->step);
+    lt_space_copy(m->vectors, m->z.n, w, m->step + m->z.stride);
+    lt_vectors_fill(m->vectors, m->gamma, m->step + 2 * m->z.stride);
+    lt_vectors_flush(m->vectors);
+    m->gamma = 1;
+    return launch_rank2(m);
+}
 
 static lt_status update(lt_far *m, const double *s, const double *w)
 {
@@ -61,8 +80,7 @@ static lt_status update(lt_far *m, const double *s, const double *w)
     m->gamma = 1;
     m->updating = true;
     LT_TRY(lt_far_send(m, m->step, &m->update, 0, 2 * m->z.stride + 1));
-    void *arg[] = { m->sizes, m->step, m->matrix };
-    return lt_stream_launch(m->stream, &(lt_launch){ m->rank2, arg });
+    return launch_rank2(m);
 }
 
 /* Nobody waits for it: it runs while the host goes on to the next quadratic program and the next evaluation. */
@@ -70,7 +88,7 @@ void lt_far_rank2(lt_hessian *h, const double *s, const double *w)
 {
     lt_far *m = h->far;
     m->crossings.calls++;
-    if (!m->failure) lt_far_fail(m, update(m, s, w));
+    if (!m->failure) lt_far_fail(m, m->vectors ? update_there(m, s, w) : update(m, s, w));
 }
 
 /* ---- Whole, in bands of rows ------------------------------------------------------------------------------------------ */

@@ -4,6 +4,7 @@
 
 #include "optimize/device/far.h"
 #include "optimize/device/memory.h"
+#include "optimize/device/vectors.h"
 
 /* Kernels take 1, 2, 4 or 8 vectors; so many numbers stand before the columns that are sent. */
 enum { LT_FAR_WIDTHS = 4, LT_FAR_WIDEST = 8, LT_FAR_HEAD = 8 };
@@ -20,7 +21,8 @@ typedef struct lt_far_sequence {
 
 struct lt_far {
     lt_device *dev;
-    lt_stream *stream;        /* its own: an update runs beside the next evaluation */
+    lt_stream *stream;        /* its own: an update runs beside the next evaluation; or that of the vectors */
+    lt_vectors *vectors;      /* where the columns and products are; NULL: on the host, and they cross */
     lt_mover   mover;
     bool       captured, pinned, by_kernel; /* the switches it was made with */
     lt_far_sizes z;
@@ -52,6 +54,7 @@ lt_kernel *lt_far_host_kernel(lt_far_entry entry, int width, const char *name);
 
 /* ---- Moving (far.c) ---- */
 lt_status lt_far_wait(lt_far *m);
+/* Columns to and from where kernels want them: across, or by arithmetic of the vectors. */
 lt_status lt_far_send(lt_far *m, double *dst, const lt_host_block *from, int64_t first, int64_t count);
 lt_status lt_far_bring(lt_far *m, const lt_host_block *to, const double *src, int64_t count);
 void      lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const double *head); /* into `up` */

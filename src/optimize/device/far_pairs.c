@@ -2,6 +2,7 @@
    over the pairs gives those with the new vectors, the loops run on the host on numbers, and a second pass combines
    the rows. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far_internal.h"
+#include "optimize/space.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -40,10 +41,19 @@ static double inner(const lt_far *m, const lt_host_block *shares, int64_t column
     return sum;
 }
 
+/* How many numbers cross with k columns, and come back: none but the head where the columns are there. */
+static int64_t count_up(const lt_far *m, int64_t k) { return LT_FAR_HEAD + (m->vectors ? 0 : k * m->z.stride); }
+static int64_t count_down(const lt_far *m, int64_t k) { return m->vectors ? 0 : k * m->z.stride; }
+
+static lt_status bring_columns(lt_far *m, int64_t k)
+{
+    return count_down(m, k) ? lt_far_bring(m, &m->down, m->out, count_down(m, k)) : LT_OK;
+}
+
 /* Columns there and their inner products back; then factors there and the combined rows back. */
 static lt_status first_pass(lt_far *m, int width)
 {
-    LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + (int64_t)(1 << width) * m->z.stride));
+    LT_TRY(lt_far_send(m, m->in, &m->up, 0, count_up(m, 1 << width)));
     LT_TRY(dots(m, width, 0));
     return lt_far_bring(m, &m->small, m->part, (int64_t)(1 << width) * parts_of_column(m));
 }
@@ -52,7 +62,7 @@ static lt_status second_pass(lt_far *m, int width)
 {
     LT_TRY(lt_far_send(m, m->factor, &m->small, 0, (int64_t)(1 << width) * 2 * m->z.pairs));
     LT_TRY(combine(m, width, 0));
-    return lt_far_bring(m, &m->down, m->out, (int64_t)(1 << width) * m->z.stride);
+    return bring_columns(m, 1 << width);
 }
 
 lt_status lt_far_make_pairs(lt_far *m, const lt_solve_options *opt)
@@ -118,7 +128,7 @@ static void two_loops(const lt_hessian *h, int64_t column, double *factor)
 
 static lt_status many_dots(lt_far *m, int64_t k)
 {
-    LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + k * m->z.stride));
+    LT_TRY(lt_far_send(m, m->in, &m->up, 0, count_up(m, k)));
     LT_TRY(lt_far_groups(m, k, dots));
     return lt_far_bring(m, &m->small, m->part, k * parts_of_column(m));
 }
@@ -127,7 +137,7 @@ static lt_status many_combines(lt_far *m, int64_t k)
 {
     LT_TRY(lt_far_send(m, m->factor, &m->small, 0, k * 2 * m->z.pairs));
     LT_TRY(lt_far_groups(m, k, combine));
-    return lt_far_bring(m, &m->down, m->out, k * m->z.stride);
+    return bring_columns(m, k);
 }
 
 /* Takes over the inner products of the pair pushed last; they are here once the stream was waited for. */
@@ -154,23 +164,36 @@ lt_status lt_far_apply_pairs(lt_hessian *h, int64_t k, const double *const *b, d
     /* Column j's factors overwrite shares of columns up to j only: there are at most as many of them. */
     for (int64_t j = 0; j < k; j++) two_loops(h, j, m->small.at + j * 2 * m->z.pairs);
     LT_TRY(few ? lt_far_play(m, &m->second, lt_far_width(k)) : many_combines(m, k));
-    LT_TRY(lt_far_wait(m));
+    if (!m->vectors) LT_TRY(lt_far_wait(m));
     lt_far_take_columns(m, k, 1, out);
     return LT_OK;
 }
 
 /* ---- Pairs --------------------------------------------------------------------------------------------------------------------- */
-/* The pair goes into its rows, and inner products of its y with all rows come back. Nobody waits: they are settled
+static lt_status send_pair(lt_far *m, int64_t slot, const double *s, const double *y)
+{
+    memcpy(m->update.at, s, (size_t)m->z.n * sizeof *s);
+    memcpy(m->update.at + m->z.stride, y, (size_t)m->z.n * sizeof *y);
+    LT_TRY(lt_far_send(m, row_s(m, slot), &m->update, 0, m->z.stride));
+    return lt_far_send(m, row_y(m, slot), &m->update, m->z.stride, m->z.stride);
+}
+
+static lt_status copy_pair(lt_far *m, int64_t slot, const double *s, const double *y)
+{
+    lt_space_copy(m->vectors, m->z.n, s, row_s(m, slot));
+    lt_space_copy(m->vectors, m->z.n, y, row_y(m, slot));
+    lt_vectors_flush(m->vectors);
+    return LT_OK;
+}
+
+/* The pair (here: on the host) goes into its rows, and inner products of its y with all rows come back. Nobody waits: they are settled
    when the next product is waited for anyway. */
-static lt_status push(lt_far *m, int64_t slot, const double *s, const double *y)
+static lt_status push(lt_far *m, int64_t slot, const double *s, const double *y, bool here)
 {
     if (m->updating) LT_TRY(lt_far_wait(m));
     settle(m);
-    memcpy(m->update.at, s, (size_t)m->z.n * sizeof *s);
-    memcpy(m->update.at + m->z.stride, y, (size_t)m->z.n * sizeof *y);
     m->updating = true;
-    LT_TRY(lt_far_send(m, row_s(m, slot), &m->update, 0, m->z.stride));
-    LT_TRY(lt_far_send(m, row_y(m, slot), &m->update, m->z.stride, m->z.stride));
+    LT_TRY(here ? send_pair(m, slot, s, y) : copy_pair(m, slot, s, y));
     void *arg[] = { m->sizes, m->matrix, m->head, row_y(m, slot), m->part };
     LT_TRY(lt_stream_launch(m->stream, &(lt_launch){ m->dots[0], arg }));
     LT_TRY(lt_far_bring(m, &m->shares, m->part, parts_of_column(m)));
@@ -182,7 +205,7 @@ void lt_far_push(lt_hessian *h, const double *s, const double *y)
 {
     lt_far *m = h->far;
     m->crossings.calls++;
-    if (!m->failure) lt_far_fail(m, push(m, h->newest, s, y));
+    if (!m->failure) lt_far_fail(m, push(m, h->newest, s, y, !m->vectors));
 }
 
 /* Oldest first, as they came: each pair's products with those before it are then complete. */
@@ -190,7 +213,7 @@ lt_status lt_far_put_pairs(lt_hessian *h)
 {
     for (int64_t age = h->count - 1; age >= 0; age--) {
         int64_t slot = slot_of_age(h, age);
-        LT_TRY(push(h->far, slot, h->S + slot * h->n, h->Y + slot * h->n));
+        LT_TRY(push(h->far, slot, h->S + slot * h->n, h->Y + slot * h->n, true));
     }
     LT_TRY(lt_far_wait(h->far));
     settle(h->far);

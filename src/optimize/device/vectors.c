@@ -1,0 +1,477 @@
+/* A run's vectors on the device. What is to be done with them is noted down in lists, which kernels read from page-locked
+   memory: one launch for all arithmetic since the last one, one for all numbers that are wanted.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/device/vectors_internal.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { THREADS = 256, PER_BLOCK = 512, MAX_BLOCKS = 128, SUM_BLOCKS = 64 };
+enum { MIN_CHUNK = 8192, MAX_CHUNKS = 16 };
+enum { LISTS = 4, EVALUATION = 0, MAX_PIECES = 48, MAX_KNOWN = 8192, TABLE = 16384, MANY = 8, SUM_TERMS = 96 };
+
+typedef struct list { lt_host_block words, results; bool in_flight; } list;
+typedef struct statement { double *to; int64_t first, count; double constant; } statement;
+typedef struct term { double c; const double *a; } term;
+typedef struct sum_of { double *to; int64_t m; bool onto; double c[SUM_TERMS]; const double *a[SUM_TERMS]; } sum_of;
+/* A number that is known, or wanted (place >= 0: which sum of the next launch). */
+typedef struct number { lt_measure what; const double *a, *b; double value; int place; bool alive; } number;
+
+struct lt_vectors {
+    lt_device *dev;
+    lt_stream *stream;
+    lt_solve_options opt;      /* for memory; pointers in it are not followed */
+    lt_vector_sizes z;
+    double    *sizes, *scratch; /* there: z; n numbers */
+    lt_kernel *kernel[LT_VECTORS_ENTRY_COUNT];
+    list       lists[LISTS];   /* the first one belongs to evaluations */
+    int        next;           /* list of the next launch */
+    double    *piece[MAX_PIECES];
+    lt_host_block home[MAX_PIECES];
+    int        n_pieces, n_home;
+    statement  statement[LT_LIST_STATEMENTS];
+    term       term[LT_LIST_TERMS];
+    int64_t    n_statements, n_terms;
+    bool       side_by_side;   /* the statements noted now */
+    sum_of     sum;            /* the statement in the making */
+    number     known[MAX_KNOWN];
+    int16_t    table[TABLE];   /* by hash: one more than the index in known */
+    int        n_known, wanted[LT_LIST_MAX_SUMS], n_wanted;
+    int64_t    list_bytes;     /* of launches since the last wait */
+    int64_t    waits;
+    lt_status  failure;
+    char       text[400];
+    lt_solve_crossings crossings;
+};
+
+/* ---- Making ---------------------------------------------------------------------------------------------------------- */
+extern const char lt_text_vectors_cu[];
+
+static const struct { const char *name; int n_args; } entries[LT_VECTORS_ENTRY_COUNT] = {
+    [LT_VECTORS_IN_ORDER] = { "in_order", 2 }, [LT_VECTORS_SIDE_BY_SIDE] = { "side_by_side", 2 }, [LT_VECTORS_FINISH] = { "finish", 6 },
+};
+
+static lt_status build(lt_vectors *v, lt_vector_entry e)
+{
+    static const char *const options[] = { "--fmad=false" }; /* what the host would compute */
+    const int64_t blocks = (v->z.n + PER_BLOCK - 1) / PER_BLOCK;
+    lt_kernel_key key = { .name = entries[e].name, .n_args = entries[e].n_args };
+    if (!strcmp(v->dev->backend->name, "cpu")) {
+        key.host = lt_vectors_host_kernel(e, entries[e].name);
+        if (!key.host) return LT_ERR_MEMORY;
+    } else {
+        key.source = lt_text_vectors_cu;
+        key.entry = entries[e].name;
+        key.options = options;
+        key.n_options = 1;
+        key.grid[0] = e == LT_VECTORS_IN_ORDER ? (unsigned)LT_MIN(blocks, MAX_BLOCKS) : e == LT_VECTORS_FINISH ? SUM_BLOCKS : MAX_BLOCKS;
+        key.block[0] = THREADS;
+        key.grid[1] = key.grid[2] = key.block[1] = key.block[2] = 1;
+    }
+    lt_status s = lt_device_build(v->dev, &key, &v->kernel[e]);
+    if (s) lt_kernel_destroy(key.host);
+    return s;
+}
+
+static lt_status page_locked(lt_vectors *v, int64_t count, lt_host_block *out)
+{
+    LT_TRY(lt_host_block_create(v->dev, &v->opt, count, out));
+    memset(out->at, 0, (size_t)count * sizeof(double));
+    if (out->pinned) return LT_OK;
+    lt_host_block_release(v->dev, out);
+    return LT_FAIL(LT_ERR_UNSUPPORTED, "vectors on %s need page-locked host memory, which is switched off, too small or refused", v->dev->id);
+}
+
+static lt_status make(lt_vectors *v)
+{
+    for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) LT_TRY(build(v, (lt_vector_entry)e));
+    for (int i = 0; i < LISTS; i++) {
+        LT_TRY(page_locked(v, LT_LIST_WORDS, &v->lists[i].words));
+        LT_TRY(page_locked(v, LT_LIST_MAX_SUMS * v->z.chunks, &v->lists[i].results));
+    }
+    LT_TRY(lt_device_numbers(v->dev, v->stream, sizeof v->z / sizeof(double), "sizes", &v->sizes));
+    LT_TRY(lt_device_numbers(v->dev, v->stream, v->z.n, "scratch", &v->scratch));
+    LT_TRY(lt_stream_copy(v->stream, v->sizes, &v->z, sizeof v->z, LT_TRANSFER_H2D, false));
+    return lt_stream_sync(v->stream);
+}
+
+lt_status lt_vectors_create(lt_device *dev, lt_stream *st, const lt_solve_options *opt, int64_t n, lt_vectors **out)
+{
+    const int64_t chunk = LT_MAX(MIN_CHUNK, (n + MAX_CHUNKS - 1) / MAX_CHUNKS);
+    *out = NULL;
+    lt_vectors *v = lt_calloc(1, sizeof *v);
+    if (!v) return LT_ERR_MEMORY;
+    v->dev = dev;
+    v->stream = st;
+    v->opt = *opt;
+    v->z = (lt_vector_sizes){ n, chunk, (n + chunk - 1) / chunk };
+    v->next = EVALUATION + 1;
+    lt_status s = make(v);
+    if (s) lt_vectors_destroy(v);
+    else *out = v;
+    return s;
+}
+
+lt_stream *lt_vectors_stream(const lt_vectors *v) { return v->stream; }
+
+void lt_vectors_destroy(lt_vectors *v)
+{
+    if (!v) return;
+    lt_vectors_reset(v);
+    for (int i = 0; i < LISTS; i++) {
+        if (v->lists[i].words.at) lt_host_block_release(v->dev, &v->lists[i].words);
+        if (v->lists[i].results.at) lt_host_block_release(v->dev, &v->lists[i].results);
+    }
+    for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) lt_kernel_destroy(v->kernel[e]);
+    (void)lt_device_free(v->dev, v->stream, v->sizes);
+    (void)lt_device_free(v->dev, v->stream, v->scratch);
+    lt_free(v);
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------------------------------- */
+lt_status lt_vectors_take(lt_vectors *v, int64_t count, const char *what, double **out)
+{
+    *out = NULL;
+    if (v->n_pieces == MAX_PIECES) return LT_FAIL(LT_ERR_INTERNAL, "vectors: more than %d pieces", MAX_PIECES);
+    LT_TRY(lt_device_numbers(v->dev, v->stream, count, what, out));
+    v->piece[v->n_pieces++] = *out;
+    return lt_stream_fill(v->stream, *out, 0, (size_t)LT_MAX(count, 1) * sizeof(double));
+}
+
+lt_status lt_vectors_take_home(lt_vectors *v, int64_t count, double **out)
+{
+    *out = NULL;
+    if (v->n_home == MAX_PIECES) return LT_FAIL(LT_ERR_INTERNAL, "vectors: more than %d pieces at home", MAX_PIECES);
+    LT_TRY(page_locked(v, LT_MAX(count, 1), &v->home[v->n_home]));
+    *out = v->home[v->n_home++].at;
+    return LT_OK;
+}
+
+void lt_vectors_reset(lt_vectors *v)
+{
+    (void)lt_stream_sync(v->stream); /* a fault was told before; memory must not be used any more */
+    for (int i = 0; i < v->n_pieces; i++) (void)lt_device_free(v->dev, v->stream, v->piece[i]);
+    for (int i = 0; i < v->n_home; i++) lt_host_block_release(v->dev, &v->home[i]);
+    for (int i = 0; i < LISTS; i++) v->lists[i].in_flight = false;
+    v->n_pieces = v->n_home = 0;
+    v->n_statements = v->n_terms = v->list_bytes = v->waits = 0;
+    v->side_by_side = false;
+    v->failure = LT_OK;
+    v->crossings = (lt_solve_crossings){ 0 };
+    lt_vectors_forget(v);
+}
+
+/* ---- Failures --------------------------------------------------------------------------------------------------------- */
+static void fail(lt_vectors *v, lt_status s)
+{
+    if (!s || v->failure) return;
+    v->failure = s;
+    snprintf(v->text, sizeof v->text, "%s", lt_error_text());
+}
+
+lt_status lt_vectors_failure(const lt_vectors *v)
+{
+    if (!v || !v->failure) return LT_OK;
+    lt_error_set(v->text);
+    return v->failure;
+}
+
+int64_t lt_vectors_waits(const lt_vectors *v) { return v->waits; }
+lt_solve_crossings lt_vectors_crossings(const lt_vectors *v) { return v->crossings; }
+
+/* ---- Numbers that are known ------------------------------------------------------------------------------------------- */
+static uint64_t hash(lt_measure what, const double *a, const double *b)
+{
+    uint64_t h = ((uint64_t)(uintptr_t)a * 3 + (uint64_t)(uintptr_t)b * 5 + (uint64_t)what) * UINT64_C(0x9e3779b97f4a7c15);
+    return h >> 40;
+}
+
+void lt_vectors_forget(lt_vectors *v)
+{
+    v->n_known = v->n_wanted = 0;
+    memset(v->table, 0, sizeof v->table);
+}
+
+/* What a and b are called does not matter, so that either order finds the number. */
+static number *find(lt_vectors *v, lt_measure what, const double *a, const double *b, bool make_one)
+{
+    if ((uintptr_t)b < (uintptr_t)a) {
+        const double *t = a;
+        a = b;
+        b = t;
+    }
+    uint64_t at = hash(what, a, b) % TABLE;
+    for (; v->table[at]; at = (at + 1) % TABLE) {
+        number *k = &v->known[v->table[at] - 1];
+        if (k->what == what && k->a == a && k->b == b && k->alive) return k;
+    }
+    if (!make_one) return NULL;
+    v->known[v->n_known] = (number){ .what = what, .a = a, .b = b, .place = -1, .alive = true };
+    v->table[at] = (int16_t)++v->n_known;
+    return &v->known[v->n_known - 1];
+}
+
+/* Numbers that are wanted but not launched yet would see what is written now: they are dropped like known ones, since
+   whoever asks after this means the new contents. */
+void lt_vectors_written(lt_vectors *v, const double *first, int64_t count)
+{
+    const uintptr_t from = (uintptr_t)first, bytes = (uintptr_t)count * sizeof *first;
+    for (int i = 0; i < v->n_known; i++) {
+        number *k = &v->known[i];
+        if ((uintptr_t)k->a - from < bytes || (uintptr_t)k->b - from < bytes) k->alive = false;
+    }
+}
+
+/* ---- Launches ----------------------------------------------------------------------------------------------------------- */
+static void pack_statements(lt_vectors *v, lt_word *w)
+{
+    w[0].i = v->n_statements;
+    w[1].i = v->n_terms;
+    lt_word *at = w + LT_LIST_HEAD;
+    for (int64_t i = 0; i < v->n_statements; i++, at += 4) {
+        const statement *s = &v->statement[i];
+        at[0].p = s->to;
+        at[1].i = s->first;
+        at[2].i = s->count;
+        at[3].d = s->constant;
+    }
+    for (int64_t i = 0; i < v->n_terms; i++, at += 2) {
+        at[0].d = v->term[i].c;
+        at[1].q = v->term[i].a;
+    }
+    v->list_bytes += (at - w) * (int64_t)sizeof *w;
+    v->n_statements = v->n_terms = 0;
+}
+
+static void pack_sums(lt_vectors *v, lt_word *w)
+{
+    lt_word *at = w + LT_LIST_SUMS;
+    int count = 0;
+    for (int i = 0; i < v->n_wanted; i++) {
+        number *k = &v->known[v->wanted[i]];
+        if (!k->alive) continue;
+        v->wanted[count] = v->wanted[i];
+        k->place = count++;
+        at[0].i = k->what;
+        at[1].q = k->a;
+        at[2].q = k->b;
+        at += 4;
+    }
+    w[2].i = v->n_wanted = count;
+    v->list_bytes += 4 * count * (int64_t)sizeof *w;
+}
+
+static void take_results(lt_vectors *v, const list *l)
+{
+    const int64_t chunks = v->z.chunks;
+    for (int i = 0; i < v->n_wanted; i++) {
+        number *k = &v->known[v->wanted[i]];
+        const double *share = l->results.at + k->place * chunks;
+        k->value = share[0];
+        for (int64_t c = 1; c < chunks; c++) k->value = lt_vectors_fold(k->what, k->value, share[c]);
+        k->place = -1;
+    }
+    v->n_wanted = 0;
+}
+
+static lt_word *words_of(const list *l) { return (lt_word *)l->words.at; }
+
+static lt_status launch_statements(lt_vectors *v, const list *l, bool side_by_side)
+{
+    void *arg[] = { v->sizes, l->words.at };
+    return lt_stream_launch(v->stream, &(lt_launch){ v->kernel[side_by_side ? LT_VECTORS_SIDE_BY_SIDE : LT_VECTORS_IN_ORDER], arg });
+}
+
+static lt_status launch_sums(lt_vectors *v, const list *l, const double *values, int64_t count, double *home)
+{
+    void *arg[] = { v->sizes, l->words.at, l->results.at, (void *)(uintptr_t)values, home, count ? home + count - 1 : home };
+    return lt_stream_launch(v->stream, &(lt_launch){ v->kernel[LT_VECTORS_FINISH], arg });
+}
+
+static void waited(lt_vectors *v, lt_status s)
+{
+    for (int i = 0; i < LISTS; i++) v->lists[i].in_flight = false;
+    fail(v, s);
+    if (!s) v->waits++;
+}
+
+static void wait(lt_vectors *v)
+{
+    if (v->failure) return;
+    v->crossings.syncs++;
+    v->crossings.bytes_up += v->list_bytes;
+    v->list_bytes = 0;
+    waited(v, lt_stream_sync(v->stream));
+}
+
+/* A list that no kernel reads any more. */
+static list *free_list(lt_vectors *v)
+{
+    list *l = &v->lists[v->next];
+    if (l->in_flight) wait(v);
+    v->next = v->next + 1 < LISTS ? v->next + 1 : EVALUATION + 1;
+    l->in_flight = true;
+    return l;
+}
+
+void lt_vectors_flush(lt_vectors *v)
+{
+    if (!v->n_statements) return;
+    list *l = free_list(v);
+    pack_statements(v, words_of(l));
+    v->crossings.uploads++;
+    if (!v->failure) fail(v, launch_statements(v, l, v->side_by_side));
+}
+
+/* All numbers wanted until now, in one wait. */
+static void exchange(lt_vectors *v)
+{
+    lt_vectors_flush(v);
+    list *l = free_list(v);
+    pack_sums(v, words_of(l));
+    v->crossings.calls++;
+    v->crossings.downloads++;
+    v->crossings.bytes_down += v->n_wanted * v->z.chunks * (int64_t)sizeof(double);
+    if (!v->failure) fail(v, launch_sums(v, l, l->results.at, 0, l->results.at));
+    wait(v);
+    take_results(v, l);
+}
+
+void lt_vectors_settle(lt_vectors *v)
+{
+    lt_vectors_flush(v);
+    wait(v);
+}
+
+/* ---- Arithmetic ----------------------------------------------------------------------------------------------------------- */
+static void note(lt_vectors *v, double *to, int64_t m, const double *c, const double *const *a, double constant)
+{
+    if (v->n_statements == LT_LIST_STATEMENTS || v->n_terms + m > LT_LIST_TERMS) lt_vectors_flush(v);
+    v->statement[v->n_statements++] = (statement){ to, v->n_terms, m, constant };
+    for (int64_t j = 0; j < m; j++) v->term[v->n_terms++] = (term){ c[j], a[j] };
+    lt_vectors_written(v, to, v->z.n);
+}
+
+/* Terms beyond what a list holds go on top of what the first ones gave. */
+void lt_vectors_sum_begin(lt_vectors *v, double *to) { v->sum = (sum_of){ .to = to }; }
+
+void lt_vectors_sum_end(lt_vectors *v)
+{
+    if (v->sum.m || !v->sum.onto) note(v, v->sum.to, v->sum.m, v->sum.c, v->sum.a, 0);
+}
+
+void lt_vectors_sum_add(lt_vectors *v, double c, const double *a)
+{
+    sum_of *s = &v->sum;
+    if (s->m == SUM_TERMS) {
+        lt_vectors_sum_end(v);
+        *s = (sum_of){ .to = s->to, .onto = true, .m = 1, .c = { 1 }, .a = { s->to } };
+    }
+    s->c[s->m] = c;
+    s->a[s->m++] = a;
+}
+
+void lt_vectors_combine(lt_vectors *v, int64_t m, const double *c, const double *const *a, double *to)
+{
+    lt_vectors_sum_begin(v, to);
+    for (int64_t j = 0; j < m; j++) lt_vectors_sum_add(v, c[j], a[j]);
+    lt_vectors_sum_end(v);
+}
+
+void lt_vectors_fill(lt_vectors *v, double value, double *to) { note(v, to, 0, NULL, NULL, value); }
+
+void lt_vectors_many_begin(lt_vectors *v, int64_t count)
+{
+    if (count < MANY) return; /* not worth a launch of their own */
+    lt_vectors_flush(v);
+    v->side_by_side = true;
+}
+
+void lt_vectors_many_end(lt_vectors *v)
+{
+    if (v->side_by_side) lt_vectors_flush(v);
+    v->side_by_side = false;
+}
+
+/* ---- Whole vectors ----------------------------------------------------------------------------------------------------------- */
+void lt_vectors_put(lt_vectors *v, int64_t count, const double *from_host, double *to)
+{
+    const size_t bytes = (size_t)count * sizeof *to;
+    lt_vectors_flush(v);
+    lt_vectors_written(v, to, count);
+    v->crossings.uploads++;
+    v->crossings.bytes_up += (int64_t)bytes;
+    if (!v->failure) fail(v, lt_stream_copy(v->stream, to, from_host, bytes, LT_TRANSFER_H2D, false));
+    wait(v);
+}
+
+void lt_vectors_get(lt_vectors *v, int64_t count, const double *from, double *to_host)
+{
+    const size_t bytes = (size_t)count * sizeof *from;
+    lt_vectors_flush(v);
+    v->crossings.downloads++;
+    v->crossings.bytes_down += (int64_t)bytes;
+    if (!v->failure) fail(v, lt_stream_copy(v->stream, to_host, from, bytes, LT_TRANSFER_D2H, false));
+    wait(v);
+    for (int64_t i = 0; v->failure && i < count; i++) to_host[i] = NAN;
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------------------------------------------- */
+static number *want(lt_vectors *v, lt_measure what, const double *a, const double *b)
+{
+    number *k = find(v, what, a, b, false);
+    if (k) return k;
+    if (v->n_wanted == LT_LIST_MAX_SUMS) exchange(v);
+    if (v->n_known == MAX_KNOWN) lt_vectors_forget(v);
+    k = find(v, what, a, b, true);
+    k->place = v->n_wanted;
+    v->wanted[v->n_wanted++] = (int)(k - v->known);
+    return k;
+}
+
+void lt_vectors_expect(lt_vectors *v, lt_measure what, const double *a, const double *b) { (void)want(v, what, a, b); }
+
+double lt_vectors_measure(lt_vectors *v, lt_measure what, const double *a, const double *b)
+{
+    number *k = want(v, what, a, b);
+    if (k->place >= 0) exchange(v);
+    return v->failure ? NAN : k->value;
+}
+
+double lt_vectors_norm2(lt_vectors *v, const double *a)
+{
+    const double square = lt_vectors_measure(v, LT_MEASURE_DOT, a, a);
+    if (square > 1e-280 && square < 1e280) return sqrt(square);
+    const double most = lt_vectors_measure(v, LT_MEASURE_LARGEST, a, a), factor = 1 / most;
+    if (most == 0 || !isfinite(most)) return most;
+    lt_vectors_combine(v, 1, &factor, &a, v->scratch);
+    return most * sqrt(lt_vectors_measure(v, LT_MEASURE_DOT, v->scratch, v->scratch));
+}
+
+/* ---- Evaluations ----------------------------------------------------------------------------------------------------------------- */
+void lt_vectors_evaluation_begin(lt_vectors *v)
+{
+    lt_word *w = words_of(&v->lists[EVALUATION]);
+    pack_statements(v, w);
+    pack_sums(v, w);
+}
+
+lt_status lt_vectors_queue_before(lt_vectors *v) { return launch_statements(v, &v->lists[EVALUATION], false); }
+
+lt_status lt_vectors_queue_after(lt_vectors *v, const double *values, int64_t count, double *home)
+{
+    return launch_sums(v, &v->lists[EVALUATION], values, count, home);
+}
+
+void lt_vectors_evaluation_end(lt_vectors *v, lt_status s, lt_solve_crossings *n)
+{
+    n->bytes_up += v->list_bytes;
+    n->bytes_down += v->n_wanted * v->z.chunks * (int64_t)sizeof(double);
+    v->list_bytes = 0;
+    waited(v, s);
+    take_results(v, &v->lists[EVALUATION]);
+}

@@ -1,0 +1,69 @@
+/* A run's vectors on the device: arithmetic is noted down and carried out in few launches, inner products come home as
+   single numbers, many in one wait. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_DEVICE_VECTORS_H
+#define LT_OPTIMIZE_DEVICE_VECTORS_H
+
+#include "device/stream.h"
+#include "lathe/solve.h"
+
+typedef struct lt_vectors lt_vectors;
+#define LT_VECTORS_MAX_GRADIENTS 64 /* at one point, for those who lay out lists of them */
+
+typedef enum lt_measure {
+    LT_MEASURE_DOT,      /* a'b */
+    LT_MEASURE_SQUARES,  /* |a - b| squared */
+    LT_MEASURE_LARGEST,  /* the largest |a_i|; NaN when there is one. b is a */
+    LT_MEASURE_BAD,      /* how many a_i are not finite. b is a */
+    LT_MEASURE_COUNT
+} lt_measure;
+
+/* For vectors of n numbers; work is queued on st, which must outlive this. Its lists and numbers need page-locked memory:
+   LT_ERR_UNSUPPORTED without. */
+lt_status lt_vectors_create(lt_device *dev, lt_stream *st, const lt_solve_options *opt, int64_t n, lt_vectors **out);
+void      lt_vectors_destroy(lt_vectors *v); /* NULL is allowed; waits for work in flight */
+lt_stream *lt_vectors_stream(const lt_vectors *v);
+
+/* ---- Memory: until lt_vectors_reset ---- */
+lt_status lt_vectors_take(lt_vectors *v, int64_t count, const char *what, double **out); /* there; zeros */
+lt_status lt_vectors_take_home(lt_vectors *v, int64_t count, double **out); /* page-locked: both sides reach it */
+void      lt_vectors_reset(lt_vectors *v);   /* waits; gives all of it back, forgets everything */
+
+/* ---- Arithmetic: queued, in the order of the calls ---- */
+/* to = c[0] a[0] + c[1] a[1] + …; `to` may be among them. */
+void lt_vectors_combine(lt_vectors *v, int64_t m, const double *c, const double *const *a, double *to);
+void lt_vectors_fill(lt_vectors *v, double value, double *to);
+/* The same term by term: to = sum of c a. */
+void lt_vectors_sum_begin(lt_vectors *v, double *to);
+void lt_vectors_sum_add(lt_vectors *v, double c, const double *a);
+void lt_vectors_sum_end(lt_vectors *v);
+/* Statements between these touch different vectors and read none that another writes: they may run side by side. */
+void lt_vectors_many_begin(lt_vectors *v, int64_t count);
+void lt_vectors_many_end(lt_vectors *v);
+void lt_vectors_put(lt_vectors *v, int64_t count, const double *from_host, double *to); /* these two wait */
+void lt_vectors_get(lt_vectors *v, int64_t count, const double *from, double *to_host);
+
+/* ---- Numbers ---- */
+/* One is known from an earlier wait, or everything expected until now is computed, and waited for once. A vector that is
+   written makes what is known about it unknown. NaN after a failure. */
+double lt_vectors_measure(lt_vectors *v, lt_measure what, const double *a, const double *b);
+void   lt_vectors_expect(lt_vectors *v, lt_measure what, const double *a, const double *b);
+double lt_vectors_norm2(lt_vectors *v, const double *a); /* scaled where squares would overflow */
+void   lt_vectors_written(lt_vectors *v, const double *first, int64_t count); /* by others: no longer known */
+void   lt_vectors_forget(lt_vectors *v); /* all that is known: cheaper than one by one */
+
+/* ---- Launches ---- */
+void lt_vectors_flush(lt_vectors *v);    /* what was noted down is queued: other kernels may follow it */
+void lt_vectors_settle(lt_vectors *v);   /* and waited for */
+/* An evaluation in between: statements before it, numbers after it, and `count` values copied home, all in one sequence
+   that can be captured. `begin` fills the lists that the two queue functions launch, `end` reads after the wait. */
+void      lt_vectors_evaluation_begin(lt_vectors *v);
+lt_status lt_vectors_queue_before(lt_vectors *v);
+lt_status lt_vectors_queue_after(lt_vectors *v, const double *values, int64_t count, double *home);
+void      lt_vectors_evaluation_end(lt_vectors *v, lt_status s, lt_solve_crossings *n);
+
+/* The first failure, its text again in lt_error_text(); LT_OK if none. */
+lt_status lt_vectors_failure(const lt_vectors *v);
+int64_t   lt_vectors_waits(const lt_vectors *v);         /* waits that succeeded */
+lt_solve_crossings lt_vectors_crossings(const lt_vectors *v); /* waits of its own; evaluations count theirs */
+
+#endif

@@ -1,0 +1,73 @@
+/* The kernels of optimize/cuda/vectors.cu in C: what they compute, for a device that is the host.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/device/vectors_internal.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <math.h>
+
+/* Both kernels: what may run side by side may run in order. */
+static lt_status statements(const lt_kernel *k, lt_pool *pool, void *const *arg)
+{
+    (void)k;
+    (void)pool;
+    const lt_vector_sizes *z = arg[0];
+    const lt_word *list = arg[1], *terms = list + LT_LIST_HEAD + 4 * list[0].i;
+    for (int64_t s = 0; s < list[0].i; s++) {
+        const lt_word *statement = list + LT_LIST_HEAD + 4 * s, *term = terms + 2 * statement[1].i;
+        for (int64_t i = 0; i < z->n; i++) {
+            double v = statement[2].i ? term[0].d * term[1].q[i] : statement[3].d;
+            for (int64_t t = 1; t < statement[2].i; t++) v += term[2 * t].d * term[2 * t + 1].q[i];
+            statement[0].p[i] = v;
+        }
+    }
+    return LT_OK;
+}
+
+double lt_vectors_fold(lt_measure what, double sum, double more)
+{
+    if (what != LT_MEASURE_LARGEST) return sum + more;
+    return isnan(sum) ? sum : isnan(more) ? more : fmax(sum, more);
+}
+
+static double entry(lt_measure what, double a, double b)
+{
+    switch (what) {
+    case LT_MEASURE_DOT: return a * b;
+    case LT_MEASURE_SQUARES: return (a - b) * (a - b);
+    case LT_MEASURE_LARGEST: return fabs(a);
+    default: return isfinite(a) ? 0 : 1;
+    }
+}
+
+static lt_status finish(const lt_kernel *k, lt_pool *pool, void *const *arg)
+{
+    (void)k;
+    (void)pool;
+    const lt_vector_sizes *z = arg[0];
+    const lt_word *list = arg[1];
+    double *results = arg[2], *home = arg[4];
+    const double *values = arg[3], *last = arg[5];
+    for (int64_t i = 0; values != home && i <= last - home; i++) home[i] = values[i];
+    for (int64_t item = 0; item < list[2].i * z->chunks; item++) {
+        const lt_word *sum = list + LT_LIST_SUMS + 4 * (item / z->chunks);
+        const lt_measure what = (lt_measure)sum[0].i;
+        const int64_t first = item % z->chunks * z->chunk, end = LT_MIN(first + z->chunk, z->n);
+        double v = 0;
+        for (int64_t i = first; i < end; i++) v = lt_vectors_fold(what, v, entry(what, sum[1].q[i], sum[2].q[i]));
+        results[item] = v;
+    }
+    return LT_OK;
+}
+
+static void destroy(lt_kernel *k) { lt_free(k); }
+
+lt_kernel *lt_vectors_host_kernel(lt_vector_entry which, const char *name)
+{
+    lt_kernel *k = lt_calloc(1, sizeof *k);
+    if (!k) return NULL;
+    const bool sums = which == LT_VECTORS_FINISH;
+    *k = (lt_kernel){ .name = name, .run = sums ? finish : statements, .destroy = destroy, .n_args = sums ? 6 : 2 };
+    return k;
+}

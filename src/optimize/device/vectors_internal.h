@@ -1,0 +1,22 @@
+/* Vectors on the device from inside. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_DEVICE_VECTORS_INTERNAL_H
+#define LT_OPTIMIZE_DEVICE_VECTORS_INTERNAL_H
+
+#include "optimize/device/memory.h"
+#include "optimize/device/vectors.h"
+
+typedef union lt_word { int64_t i; double d; double *p; const double *q; } lt_word;
+typedef struct lt_vector_sizes { int64_t n, chunk, chunks; } lt_vector_sizes; /* as in vectors.cu */
+
+/* A list in page-locked memory, as vectors.cu tells it. */
+enum { LT_LIST_HEAD = 8, LT_LIST_SUMS = 1024, LT_LIST_STATEMENTS = 64, LT_LIST_MAX_SUMS = 1024,
+       LT_LIST_TERMS = (LT_LIST_SUMS - LT_LIST_HEAD - 4 * LT_LIST_STATEMENTS) / 2,
+       LT_LIST_WORDS = LT_LIST_SUMS + 4 * LT_LIST_MAX_SUMS };
+
+/* The functions of vectors.cu, and the same in C for a device that is the host. */
+typedef enum lt_vector_entry { LT_VECTORS_IN_ORDER, LT_VECTORS_SIDE_BY_SIDE, LT_VECTORS_FINISH, LT_VECTORS_ENTRY_COUNT } lt_vector_entry;
+lt_kernel *lt_vectors_host_kernel(lt_vector_entry entry, const char *name); /* NULL: no memory */
+/* Shares of one sum, folded; also of the shares themselves. */
+double     lt_vectors_fold(lt_measure what, double sum, double more);
+
+#endif

@@ -1,0 +1,227 @@
+/* Vectors on the device: their arithmetic and numbers, whole runs against the host, how often the host waits, faults.
+   The device is the CPU behind a table that counts, fails on demand and closes its memory to the host.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "guarded_device.h"
+
+#include "device/cuda/compile.h"
+#include "device/cuda/library.h"
+#include "device/null/null.h"
+#include "optimize/space.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- Arithmetic ------------------------------------------------------------------------------------------------------- */
+enum { N = 20011 }; /* three chunks of sums, odd */
+
+static void draw(uint64_t *state, double *x)
+{
+    for (int i = 0; i < N; i++) {
+        *state = *state * 6364136223846793005u + 1442695040888963407u;
+        x[i] = (double)(int64_t)(*state >> 11) / 9007199254740992.0 - 0.5;
+    }
+}
+
+typedef struct fixture { lt_device *dev; lt_stream *stream; lt_vectors *v; double *there[6], here[6][N]; } fixture;
+
+static fixture open_fixture(void)
+{
+    static fixture f;
+    const lt_solve_options opt = lt_solve_options_defaults();
+    uint64_t state = 5;
+    f.dev = guarded_open();
+    LT_CHECK_OK(lt_stream_create(f.dev, &f.stream));
+    LT_CHECK_OK(lt_vectors_create(f.dev, f.stream, &opt, N, &f.v));
+    for (int i = 0; i < 6; i++) {
+        draw(&state, f.here[i]);
+        LT_CHECK_OK(lt_vectors_take(f.v, N, "a vector", &f.there[i]));
+        lt_vectors_put(f.v, N, f.here[i], f.there[i]);
+    }
+    return f;
+}
+
+static void close_fixture(fixture *f)
+{
+    lt_vectors_destroy(f->v);
+    lt_stream_destroy(f->stream);
+    guarded_close(f->dev);
+}
+
+/* The same operations on both sides; each is one of space.h. */
+static void compute(lt_vectors *v, double *const *x)
+{
+    lt_space_step(v, N, x[0], 0.25, x[1], x[2]);
+    lt_space_axpy(v, N, -3, x[2], x[0]);
+    lt_space_scale(v, N, 1.5, x[0]);
+    lt_space_copy(v, N, x[0], x[3]);
+    lt_space_difference(v, N, x[3], x[1], x[1]);
+    lt_space_scaled(v, N, -1, x[1], x[4]);
+    lt_space_sum(v, N, x[5]);
+    for (int j = 0; j < 5; j++) lt_space_add(v, N, 0.1 * j + 0.3, x[j], x[5]);
+    lt_space_sum_end(v);
+}
+
+LT_TEST(arithmetic_has_the_bits_of_the_host_and_needs_no_wait)
+{
+    fixture f = open_fixture();
+    static double got[N];
+    double *here[6];
+    for (int i = 0; i < 6; i++) here[i] = f.here[i];
+    compute(NULL, here);
+    watch_reset();
+    compute(f.v, f.there);
+    LT_CHECK_EQ_INT(watched.syncs, 0);
+    for (int i = 0; i < 5; i++) {
+        lt_vectors_get(f.v, N, f.there[i], got);
+        LT_CHECK(!memcmp(got, f.here[i], sizeof got));
+    }
+    lt_vectors_get(f.v, N, f.there[5], got);
+    for (int i = 0; i < N; i++) LT_CHECK_NEAR(got[i], f.here[5][i], 1e-14); /* summed from the first term on, not from zero */
+    close_fixture(&f);
+}
+
+LT_TEST(numbers_agree_and_come_together)
+{
+    fixture f = open_fixture();
+    double *const *a = f.there;
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j <= i; j++) lt_space_expect(f.v, a[i], a[j]);
+    lt_vectors_expect(f.v, LT_MEASURE_LARGEST, a[2], a[2]);
+    watch_reset();
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) LT_CHECK_NEAR(lt_space_dot(f.v, N, a[i], a[j]), lt_vec_dot(N, f.here[i], f.here[j]), 1e-10);
+    LT_CHECK_EQ_INT(lt_space_max_abs(f.v, N, a[2]) == lt_vec_max_abs(N, f.here[2]), 1);
+    LT_CHECK_EQ_INT(watched.syncs, 1);
+    LT_CHECK_NEAR(lt_space_distance(f.v, N, a[0], a[1]), lt_vec_distance(N, f.here[0], f.here[1]), 1e-10); /* not expected: waits */
+    LT_CHECK_EQ_INT(watched.syncs, 2);
+    LT_CHECK(lt_space_finite(f.v, N, a[3]));
+    close_fixture(&f);
+}
+
+LT_TEST(a_vector_that_is_written_is_measured_again)
+{
+    fixture f = open_fixture();
+    const double before = lt_space_dot(f.v, N, f.there[0], f.there[1]);
+    lt_space_scale(f.v, N, 2, f.there[1]);
+    LT_CHECK_NEAR(lt_space_dot(f.v, N, f.there[0], f.there[1]), 2 * before, 1e-12);
+    lt_space_expect(f.v, f.there[0], f.there[1]);
+    lt_space_fill(f.v, N, 0, f.there[0]); /* between asking and waiting */
+    LT_CHECK(lt_space_dot(f.v, N, f.there[0], f.there[1]) == 0);
+    close_fixture(&f);
+}
+
+LT_TEST(extremes_are_told_from_each_other)
+{
+    fixture f = open_fixture();
+    f.here[0][17] = NAN;
+    f.here[1][N - 1] = INFINITY;
+    for (int i = 0; i < 2; i++) {
+        lt_vectors_put(f.v, N, f.here[i], f.there[i]);
+        LT_CHECK(!lt_space_finite(f.v, N, f.there[i]));
+    }
+    LT_CHECK(isnan(lt_space_max_abs(f.v, N, f.there[0])) && isinf(lt_space_max_abs(f.v, N, f.there[1])));
+    LT_CHECK(isnan(lt_space_norm2(f.v, N, f.there[0])) && isinf(lt_space_norm2(f.v, N, f.there[1])));
+    lt_space_scale(f.v, N, 1e-200, f.there[2]);
+    lt_space_scale(f.v, N, 1e200, f.there[3]);
+    LT_CHECK_NEAR(lt_space_norm2(f.v, N, f.there[2]) * 1e200, lt_vec_norm2(N, f.here[2]), 1e-10);
+    LT_CHECK_NEAR(lt_space_norm2(f.v, N, f.there[3]) * 1e-200, lt_vec_norm2(N, f.here[3]), 1e-10);
+    lt_space_fill(f.v, N, 0, f.there[4]);
+    LT_CHECK(lt_space_norm2(f.v, N, f.there[4]) == 0);
+    close_fixture(&f);
+}
+
+/* More statements, terms, numbers and launches than a list, or all lists, hold. */
+LT_TEST(lists_that_overflow_are_launched_in_parts)
+{
+    fixture f = open_fixture();
+    double *const *x = f.there, *many[300], sum = 0;
+    LT_CHECK_OK(lt_vectors_take(f.v, 300 * N, "many", &many[0]));
+    for (int i = 0; i < 300; i++) {
+        many[i] = many[0] + (size_t)i * N;
+        lt_space_fill(f.v, N, i, many[i]);
+    }
+    lt_space_sum(f.v, N, x[0]);
+    for (int i = 0; i < 300; i++) lt_space_add(f.v, N, i % 2 ? 1 : -1, many[i], x[0]); /* 150 */
+    lt_space_sum_end(f.v);
+    lt_vectors_many_begin(f.v, 300);
+    for (int i = 0; i < 300; i++) lt_space_axpy(f.v, N, 2, x[0], many[i]); /* i + 300 */
+    lt_vectors_many_end(f.v);
+    for (int i = 0; i < 300; i++)
+        for (int j = i; j < i + 8 && j < 300; j++) lt_space_expect(f.v, many[i], many[j]); /* 2372 */
+    watch_reset();
+    for (int i = 0; i < 300; i++)
+        for (int j = i; j < i + 8 && j < 300; j++) {
+            double got = lt_space_dot(f.v, N, many[i], many[j]), want = (double)N * (i + 300) * (j + 300);
+            sum += fabs(got - want) / want;
+        }
+    LT_CHECK_NEAR(sum, 0, 1e-9);
+    LT_CHECK(watched.syncs <= 3);
+    close_fixture(&f);
+}
+
+LT_TEST(after_a_loss_numbers_are_nan_and_the_first_text_stays)
+{
+    fixture f = open_fixture();
+    watched.syncs_left = 0;
+    LT_CHECK(isnan(lt_space_dot(f.v, N, f.there[0], f.there[1])));
+    LT_CHECK_EQ_INT(lt_vectors_failure(f.v), LT_ERR_DEVICE);
+    LT_CHECK(strstr(lt_error_text(), "lost"));
+    watch_reset();
+    LT_CHECK(isnan(lt_space_dot(f.v, N, f.there[0], f.there[1])));
+    close_fixture(&f);
+}
+
+/* ---- Whole runs -------------------------------------------------------------------------------------------------------- */
+typedef struct job { lt_model *model; lt_problem *problem; lt_solve_options opt; } job;
+
+static job open_job(const char *example, lt_device *dev)
+{
+    job j = { .opt = lt_solve_options_defaults() };
+    LT_CHECK_OK(lt_model_read(example, &j.model));
+    LT_CHECK_OK(lt_problem_from_model(j.model, &j.problem));
+    LT_CHECK_OK(lt_solve_options_from_model(&j.opt, j.model));
+    j.opt.device = dev;
+    if (dev) j.opt.hessian_on = j.opt.vectors_on = LT_HESSIAN_DEVICE;
+    return j;
+}
+
+static void close_job(job *j)
+{
+    lt_problem_destroy(j->problem);
+    lt_model_destroy(j->model);
+}
+
+static lt_solution *run(job *j)
+{
+    lt_solution *s = NULL;
+    LT_CHECK_OK(lt_solve(j->problem, &j->opt, &s));
+    return s;
+}
+
+LT_TEST(runs_end_where_they_end_on_the_host)
+{
+    static const struct { const char *name; int64_t pairs; double tolerance; } runs[] = {
+        { "example:A1", 0, 1e-7 }, { "example:B1", 0, 1e-6 }, { "example:B2", 0, 1e-6 }, { "example:B2", 10, 1e-5 },
+        { "example:B3", 0, 1e-5 }, { "example:C1", 0, 1e-4 }, { "example:C1", 5, 1e-2 }, { "example:C3", 0, 1e-4 } };
+    for (size_t i = 0; i < LT_LEN(runs); i++) {
+        lt_device *dev = guarded_open();
+        job host = open_job(runs[i].name, NULL), there = open_job(runs[i].name, dev);
+        host.opt.limited_mem_size = there.opt.limited_mem_size = runs[i].pairs;
+        lt_solution *a = run(&host), *b = run(&there);
+        LT_CHECK(b->transfers.vectors_on_device && b->transfers.hessian_on_device && !a->transfers.vectors_on_device);
+        if (!(fabs(a->best.f - b->best.f) <= runs[i].tolerance * fmax(1, fabs(a->best.f))))
+            LT_TEST_FAIL("%s, %d pairs: f is %.12g after %d iterations, on the host %.12g after %d", runs[i].name, (int)runs[i].pairs, b->best.f,
+                         (int)b->iters, a->best.f, (int)a->iters);
+        LT_CHECK_EQ_INT(b->loop_allocations, 0);
+        lt_solution_destroy(a);
+        lt_solution_destroy(b);
+        close_job(&host);
+        close_job(&there);
+        guarded_close(dev);
+    }
+}
+
+LT_TEST_MAIN()
