@@ -11,12 +11,14 @@
 #include <cblas.h>
 #endif
 
-typedef enum sweep { SWEEP_METHODS, SWEEP_SIZES, SWEEP_QUBITS, SWEEP_TILES, SWEEP_ABLATION, SWEEP_CHECK, SWEEP_TARGETS } sweep;
-static const char *const sweep_names[] = { "methods", "sizes", "qubits", "tiles", "ablation", "check", "targets", NULL };
+typedef enum sweep { SWEEP_METHODS, SWEEP_SIZES, SWEEP_QUBITS, SWEEP_TILES, SWEEP_ABLATION, SWEEP_CHECK, SWEEP_TARGETS, SWEEP_LIMITS, SWEEP_COMPARE } sweep;
+static const char *const sweep_names[] = { "methods", "sizes", "qubits", "tiles", "ablation", "check", "targets", "limits", "compare", NULL };
 
 static const lt_option rows[] = {
     LT_OPTION_ENUM(gram_bench_options, sweep, "sweep", "methods", sweep_names,
-                   "what changes from row to row; check compares methods and looks for numbers that are not finite; targets are the promised times of a GPU"),
+                   "what changes from row to row; check compares methods and looks for numbers that are not finite; targets are the promised times of a GPU; limits "
+                   "set the product method against the cores' arithmetic and the memory's writing; compare sets every method against states on "
+                   "the CPU: squares and cross kernels, raw, normalised, centred"),
     LT_OPTION_INT(gram_bench_options, n, "n", "1000", LT_RANGE_CLOSED(1, 100000), "N", "rows of X"),
     LT_OPTION_INT(gram_bench_options, qubits, "qubits", "10", LT_RANGE_CLOSED(1, 24), "Q", "qubits"),
     LT_OPTION_INT(gram_bench_options, layers, "layers", "2", LT_RANGE_CLOSED(1, 100), "L", "layers, re-embedded"),
@@ -139,7 +141,7 @@ static void add_rows(gram_bench *b)
         break;
     case SWEEP_TILES: add_tiles(b, n, q); break;
     case SWEEP_ABLATION: add_ablation(b, n, q); break;
-    case SWEEP_TARGETS: break; /* has a table of its own */
+    case SWEEP_TARGETS: case SWEEP_LIMITS: case SWEEP_COMPARE: break; /* have tables of their own */
     }
 }
 
@@ -204,30 +206,42 @@ static double blas_rate(const gram_row *r)
 #endif
 }
 
-static void look_at(gram_row *r, const gram_row *first, data *d, bool is_first)
-{
-    int64_t count = r->opt.packed ? r->n * (r->n + 1) / 2 : r->n * r->n;
-    double sum = 0, square = 0, difference = 0, size = 0;
-    bool same = first->n == r->n && first->q == r->q && !r->opt.packed &&
-                first->opt.re_embed_between_layers == r->opt.re_embed_between_layers && !r->opt.normalize;
-    r->low = INFINITY, r->high = -INFINITY, r->error = 0, r->n_bad = 0;
-    if (is_first) memcpy(d->first, d->K, (size_t)count * sizeof *d->K);
-    for (int64_t i = 0; i < count; i++) {
-        double k = d->K[i], e = same ? fabs(k - d->first[i]) : 0;
-        r->n_bad += !isfinite(k);
-        r->low = fmin(r->low, k), r->high = fmax(r->high, k), r->error = fmax(r->error, e);
-        sum += k, square += k * k, difference += e * e, size += same ? d->first[i] * d->first[i] : 0;
-    }
-    r->mean = sum / (double)count;
-    r->std = sqrt(fmax(square / (double)count - r->mean * r->mean, 0));
-    r->frobenius = same ? sqrt(difference / size) : NAN;
-    if (!same) r->error = NAN;
-}
-
 static int by_size(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+double gram_median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_size);
+    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+enum { LARGEST_SORTED = 1 << 20 }; /* entries; sorting more would take longer than computing them */
+
+static void look_at(gram_row *r, const gram_row *first, data *d, bool is_first)
+{
+    int64_t count = r->opt.packed ? r->n * (r->n + 1) / 2 : r->n * r->n;
+    double sum = 0, square = 0, difference = 0, size = 0, errors = 0;
+    bool same = first->n == r->n && first->q == r->q && !r->opt.packed &&
+                first->opt.re_embed_between_layers == r->opt.re_embed_between_layers && !r->opt.normalize;
+    r->low = INFINITY, r->high = -INFINITY, r->error = 0, r->n_nan = r->n_infinite = 0;
+    if (is_first) memcpy(d->first, d->K, (size_t)count * sizeof *d->K);
+    for (int64_t i = 0; i < count; i++) {
+        double k = d->K[i], e = same ? fabs(k - d->first[i]) : 0;
+        r->n_nan += isnan(k), r->n_infinite += isinf(k);
+        r->low = fmin(r->low, k), r->high = fmax(r->high, k), r->error = fmax(r->error, e);
+        sum += k, square += k * k, errors += e, difference += e * e, size += same ? d->first[i] * d->first[i] : 0;
+    }
+    r->mean = sum / (double)count;
+    r->std = sqrt(fmax(square / (double)count - r->mean * r->mean, 0));
+    r->frobenius = same ? sqrt(difference / size) : NAN;
+    r->mean_error = same ? errors / (double)count : NAN;
+    if (!same) r->error = NAN;
+    r->diagonal_error = r->opt.packed ? NAN : 0;
+    for (int64_t i = 0; i < r->n && !r->opt.packed; i++) r->diagonal_error += fabs(d->K[i * (r->n + 1)] - 1) / (double)r->n;
+    r->middle = count <= LARGEST_SORTED ? gram_median(d->K, (int)count) : NAN; /* sorts K, which the next call writes again */
 }
 
 static void summarise(gram_row *r, int n)
@@ -235,10 +249,11 @@ static void summarise(gram_row *r, int n)
     double sum = 0, square = 0;
     for (int i = 0; i < n; i++) sum += r->seconds[i];
     for (int i = 0; i < n; i++) square += (r->seconds[i] - sum / n) * (r->seconds[i] - sum / n);
-    qsort(r->seconds, (size_t)n, sizeof *r->seconds, by_size);
-    r->median = n % 2 ? r->seconds[n / 2] : (r->seconds[n / 2 - 1] + r->seconds[n / 2]) / 2;
+    r->median = gram_median(r->seconds, n);
     r->spread = r->seconds[3 * n / 4] - r->seconds[n / 4];
     r->deviation = n > 1 ? sqrt(square / (n - 1)) : 0;
+    r->average = sum / n;
+    r->p95 = r->seconds[(95 * (n - 1) + 99) / 100];
 }
 
 /* A row once, unmeasured and looked at. *base: the row its entries are compared with. */
@@ -299,6 +314,12 @@ static void fit(gram_bench *b)
     b->fitted = b->n_rows >= 2 && det > 0;
     b->fit_a = (y1 * s22 - y2 * s12) / det;
     b->fit_b = (y2 * s11 - y1 * s12) / det;
+    double n = b->n_rows, sx = 0, sy = 0, sxx = 0, sxy = 0;
+    for (int i = 0; i < b->n_rows; i++) {
+        double x = log((double)b->row[i].n), y = log(b->row[i].median);
+        sx += x, sy += y, sxx += x * x, sxy += x * y;
+    }
+    b->slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
 }
 
 /* The check fails on anything that is not finite or does not agree. */
@@ -307,7 +328,8 @@ static lt_status judge(const gram_bench *b)
     for (int i = 0; i < b->n_rows; i++) {
         const gram_row *r = &b->row[i];
         double allowed = r->info.precision == LT_GRAM_FLOAT32 ? 2e-5 : 1e-12;
-        if (r->n_bad) return cli_fail(LT_ERR_NUMERIC, "%s: %lld entries are not finite", r->label, (long long)r->n_bad);
+        if (r->n_nan + r->n_infinite)
+            return cli_fail(LT_ERR_NUMERIC, "%s: %lld entries are NaN, %lld infinite", r->label, (long long)r->n_nan, (long long)r->n_infinite);
         if (r->error > allowed) return cli_fail(LT_ERR_MISMATCH, "%s: differs by %g, allowed %g", r->label, r->error, allowed);
     }
     return LT_OK;
@@ -346,7 +368,8 @@ static lt_status run_bench(gram_bench *b)
 static lt_status check_options(const gram_bench_options *o)
 {
     bool targets = o->sweep == SWEEP_TARGETS;
-    if (targets && (o->csv || o->report)) return cli_fail(LT_ERR_ARGUMENT, "--sweep targets has no %s; use --json", o->csv ? "--csv" : "--report");
+    if ((targets || o->sweep == SWEEP_LIMITS || o->sweep == SWEEP_COMPARE) && (o->csv || o->report))
+        return cli_fail(LT_ERR_ARGUMENT, "--sweep %s has no %s; use --json", sweep_names[o->sweep], o->csv ? "--csv" : "--report");
     if (!targets && (o->large || o->peer)) return cli_fail(LT_ERR_ARGUMENT, "%s is for --sweep targets", o->large ? "--large" : "--peer");
     return LT_OK;
 }
@@ -360,7 +383,8 @@ static lt_status run(cli_context *c)
     b->o = c->options;
     b->sweep = sweep_names[b->o->sweep];
     b->repeats = b->o->quick ? 2 : b->o->repeats;
-    lt_status s = b->o->sweep == SWEEP_TARGETS ? gram_targets(b) : run_bench(b);
+    lt_status s = b->o->sweep == SWEEP_TARGETS ? gram_targets(b) : b->o->sweep == SWEEP_LIMITS ? gram_limits(b)
+                : b->o->sweep == SWEEP_COMPARE ? gram_compare(b) : run_bench(b);
     free(b);
     return s;
 }
@@ -370,6 +394,7 @@ const cli_command cli_bench_gram = {
     .description = "Computes the same Gram matrix in several ways, in turns, and compares times and results. The states path is the "
                    "headline; closed forms are rows of their own. Beside each rate stands that of OpenBLAS's complex matrix product "
                    "of the same depth, measured in the same run; sizes are fitted by a N + b N^2. Targets are the promised times of a GPU "
-                   "with those of a peer beside them, each compared with the CPU on rows spread over X.\n"
+                   "with those of a peer beside them, each compared with the CPU on rows spread over X. Limits time the product method with K in the "
+                   "caches and with all of K written, beside the cores' multiply-adds and the memory's writing in the same run.\n"
                    "Ends with status 1 when an entry is not finite or two exact methods differ by more than rounding.",
 };

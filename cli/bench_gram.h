@@ -23,11 +23,12 @@ typedef struct gram_row {        /* one configuration, and what it did */
     bool            fresh;       /* the handle is made anew for each call */
     double          seconds[GRAM_MAX_REPEATS];
     lt_gram_info    info;        /* of the last call */
-    double          median, spread, deviation; /* spread: distance of the quartiles; deviation: standard */
+    double          median, spread, deviation, average, p95; /* spread: distance of the quartiles; deviation: standard */
     double          blas_flops;  /* complex matrix product of the same shape, same run; NaN = not built in */
-    double          error, frobenius; /* against the first row of the same size; NaN = nothing to compare */
-    double          low, high, mean, std; /* of the entries */
-    int64_t         n_bad;       /* entries that are not finite */
+    double          error, mean_error, frobenius; /* against the first row of the same size; NaN = nothing to compare */
+    double          diagonal_error; /* mean distance of the diagonal from one; NaN = packed */
+    double          low, high, mean, std, middle; /* of the entries */
+    int64_t         n_nan, n_infinite;
 } gram_row;
 
 typedef struct gram_bench {
@@ -38,6 +39,7 @@ typedef struct gram_bench {
     gram_row     row[GRAM_MAX_ROWS];
     bool         fitted;         /* T(N) = a N + b N^2 */
     double       fit_a, fit_b;
+    double       slope;          /* of log T over log N, by least squares */
 } gram_bench;
 
 double    gram_row_flops(const gram_row *r); /* per second, counted as lt_gram_info says, over the whole call */
@@ -45,5 +47,10 @@ lt_status gram_bench_present(gram_bench *b);
 /* Numbers in [-range, range) from a seed: the same ones with every build. */
 void      gram_draw(uint64_t seed, double *v, int64_t n, double range);
 lt_status gram_targets(gram_bench *b);       /* --sweep targets */
+lt_status gram_limits(gram_bench *b);        /* --sweep limits */
+lt_status gram_compare(gram_bench *b);       /* --sweep compare */
+void      gram_number_cell(cli_table *t, int column, const char *format, double v); /* "-" where it is not a number */
+/* The middle of n numbers, which are sorted. */
+double    gram_median(double *v, int n);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static void number_cell(cli_table *t, int column, const char *format, double v)
+void gram_number_cell(cli_table *t, int column, const char *format, double v)
 {
     char text[32];
     if (isnan(v)) snprintf(text, sizeof text, "-");
@@ -27,11 +27,11 @@ static lt_status fill_table(const gram_bench *b, cli_table **t)
         cli_table_cell(*t, 3, "%s", r->info.kernel);
         cli_table_cell(*t, 4, "%s", cli_seconds(r->median).s);
         cli_table_cell(*t, 5, "%.0f %%", 100 * r->spread / r->median);
-        number_cell(*t, 6, "%.4g", 1e-6 * (double)r->info.pairs / r->median);
-        number_cell(*t, 7, "%.4g", 1e-9 * gram_row_flops(r));
-        number_cell(*t, 8, "%.2f", states ? gram_row_flops(r) / r->blas_flops : NAN);
-        number_cell(*t, 9, "%.2fx", b->row[0].median / r->median);
-        number_cell(*t, 10, "%.2g", r->error);
+        gram_number_cell(*t, 6, "%.4g", 1e-6 * (double)r->info.pairs / r->median);
+        gram_number_cell(*t, 7, "%.4g", 1e-9 * gram_row_flops(r));
+        gram_number_cell(*t, 8, "%.2f", states ? gram_row_flops(r) / r->blas_flops : NAN);
+        gram_number_cell(*t, 9, "%.2fx", b->row[0].median / r->median);
+        gram_number_cell(*t, 10, "%.2g", r->error);
     }
     return LT_OK;
 }
@@ -50,7 +50,10 @@ static void put_row(lt_json *j, const gram_bench *b, const gram_row *r)
     lt_json_field_double(j, "time_s", r->median);
     lt_json_field_double(j, "spread_s", r->spread);
     lt_json_field_double(j, "std_s", r->deviation);
-    lt_json_field_bool(j, "unstable", r->deviation > 0.1 * r->median);
+    lt_json_field_double(j, "mean_s", r->average);
+    lt_json_field_double(j, "p95_s", r->p95);
+    lt_json_field_double(j, "cv", r->deviation / r->average);
+    lt_json_field_bool(j, "unstable", r->deviation > 0.1 * r->average);
     lt_json_field_double(j, "states_s", r->info.states_seconds);
     lt_json_field_double(j, "product_s", r->info.product_seconds);
     lt_json_field_double(j, "device_s", r->info.device_seconds);
@@ -60,12 +63,16 @@ static void put_row(lt_json *j, const gram_bench *b, const gram_row *r)
     lt_json_field_double(j, "zgemm_flops_per_second", r->blas_flops);
     lt_json_field_double(j, "speedup", b->row[0].median / r->median);
     lt_json_field_double(j, "max_difference", r->error);
+    lt_json_field_double(j, "mean_difference", r->mean_error);
     lt_json_field_double(j, "relative_frobenius", r->frobenius);
+    lt_json_field_double(j, "diagonal_mean_difference", r->diagonal_error);
     lt_json_field_double(j, "min", r->low);
     lt_json_field_double(j, "max", r->high);
     lt_json_field_double(j, "mean", r->mean);
     lt_json_field_double(j, "std", r->std);
-    lt_json_field_int(j, "not_finite", r->n_bad);
+    lt_json_field_double(j, "median", r->middle);
+    lt_json_field_int(j, "nan", r->n_nan);
+    lt_json_field_int(j, "infinite", r->n_infinite);
     lt_json_field_int(j, "peak_bytes", r->info.peak_bytes);
     lt_json_object_end(j);
 }
@@ -83,6 +90,7 @@ static lt_status put_json(const gram_bench *b)
     if (b->fitted) {
         lt_json_field_double(j, "seconds_per_row", b->fit_a);
         lt_json_field_double(j, "seconds_per_row_squared", b->fit_b);
+        lt_json_field_double(j, "log_slope", b->slope);
     }
     return LT_OK;
 }
@@ -132,7 +140,7 @@ lt_status gram_bench_present(gram_bench *b)
     if (b->c->json) s = put_json(b);
     else {
         cli_table_print(t, stdout);
-        if (b->fitted) printf("T(N) = %.4g us N + %.4g ns N^2\n", 1e6 * b->fit_a, 1e9 * b->fit_b);
+        if (b->fitted) printf("T(N) = %.4g us N + %.4g ns N^2; slope of log T over log N %.2f\n", 1e6 * b->fit_a, 1e9 * b->fit_b, b->slope);
     }
     if (!s && b->o->csv) s = write_csv(b, b->o->csv);
     if (!s && b->o->report) s = write_report(b, t, b->o->report);

@@ -53,7 +53,7 @@ static lt_status measure_memory(roofline *r, double budget)
             double rate = (double)bytes * cli_stream_arrays((cli_stream)s) / t.low;
             snprintf(name, sizeof name, "memory %s", cli_stream_name((cli_stream)s));
             add(r, name, n, rate, true, NAN);
-            r->bandwidth = fmax(r->bandwidth, rate);
+            if (s != CLI_STREAM_WRITE) r->bandwidth = fmax(r->bandwidth, rate); /* kernels read what they write about */
         }
     return LT_OK;
 }

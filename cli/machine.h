@@ -5,12 +5,12 @@
 
 #include "cli.h"
 
-typedef enum cli_stream { CLI_STREAM_COPY, CLI_STREAM_TRIAD, CLI_STREAM_COUNT } cli_stream;
+typedef enum cli_stream { CLI_STREAM_COPY, CLI_STREAM_TRIAD, CLI_STREAM_WRITE, CLI_STREAM_COUNT } cli_stream;
 const char *cli_stream_name(cli_stream s);
 
-/* Seconds of one copy (b = a) or triad (c = a + s b) over arrays of array_bytes each. */
+/* Seconds of one copy (b = a), triad (c = a + s b) or write (b = 0) over arrays of array_bytes each. */
 lt_status cli_measure_stream(cli_stream which, int n_threads, int64_t array_bytes, double budget, cli_timing *out);
-int       cli_stream_arrays(cli_stream s); /* arrays read or written, each once: 2 or 3, as STREAM counts */
+int       cli_stream_arrays(cli_stream s); /* arrays read or written, each once: 1 to 3, as STREAM counts */
 
 /* Multiply-adds kept in registers: the most the cores can do. FLOPs per second. */
 lt_status cli_measure_peak(lt_dtype type, int n_threads, double budget, double *flops_per_second);

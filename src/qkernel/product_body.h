@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void FN(product_columns)(const lt_o
 static void FN(product_to_rows)(lt_overlap_job *job, int components, T rest_scale)
 {
     V sum = { 0 }, *k = (V *)job->k;
-    for (int64_t j = 0; j < job->n_columns; j += LT_LINE_DOUBLES)
+    for (int64_t j = 0; j < job->n_columns; j += LT_LINE_DOUBLES) /* walking down columns meets fewer pages of K than along rows */
         for (int64_t i = 0; i < job->n_a; i++) {
             int64_t row = i * MV * LANES;
             for (int c = 0; c < LT_LINE_DOUBLES; c += PRODUCT_COLUMNS)
@@ -79,7 +79,8 @@ static void FN(product)(lt_overlap_job *job, int components)
         FN(product_to_rows)(job, components, rest_scale);
         return;
     }
-    for (int64_t j = 0; j < job->n_columns; j += PRODUCT_COLUMNS)
-        for (int64_t i = 0; i < job->n_a && i * MV * LANES <= j + PRODUCT_COLUMNS - 1 + job->diagonal; i++)
-            FN(product_columns)(job, components, rest_scale, i, j, (V *)job->k + j * step + i * MV, step);
+    for (int64_t i = 0; i < job->n_a; i++) /* a panel of rows stays in the first-level cache while columns pass */
+        for (int64_t j = 0; j < job->n_columns; j += PRODUCT_COLUMNS)
+            if (i * MV * LANES <= j + PRODUCT_COLUMNS - 1 + job->diagonal)
+                FN(product_columns)(job, components, rest_scale, i, j, (V *)job->k + j * step + i * MV, step);
 }

@@ -99,6 +99,11 @@ for sweep in methods sizes qubits tiles ablation check; do
 done
 echo '{"peer": "test", "rows": [{"name": "c128 q6", "seconds": 0.125}]}' >"$work/peer.json"
 run 0 bench gram --quick --sweep targets --peer "$work/peer.json" --json; is_json "$work/out"; says out '"target": "T9"'; says out '"peer_seconds": 0.125'
+run 0 bench gram --quick --sweep limits --device cpu --json; is_json "$work/out"; says out '"share_of_peak"'; says out '"share_of_writing"'
+run 0 bench gram --quick --sweep limits --device cpu; says out "whole call, K on large pages"; says out "memory written at"
+run 0 bench gram --quick --sweep compare --json; is_json "$work/out"; says out '"diagonal_mean_abs"'; says out '"B with A"'; says out '"centred"'
+run 0 bench gram --quick --sweep check --json; is_json "$work/out"; says out '"median"'; says out '"nan": 0'; says out '"p95_s"'
+run 2 bench gram --quick --sweep compare --report "$work/bad.html"; says err "--json"
 run 2 bench gram --quick --sweep targets --csv "$work/bad.csv"; says err "--json"
 run 2 bench gram --quick --sweep sizes --large; says err "--sweep targets"
 run 0 bench gram --quick --sweep sizes --json; is_json "$work/out"; says out '"seconds_per_row_squared"'; says out '"commit"'
