@@ -44,9 +44,11 @@ static int by_size(const void *a, const void *b)
 
 /* ---- One step against double precision ------------------------------------------------------------------- */
 
-/* The field is normal noise, as in the reference workload: nearly flat channels would be blown up by the first normalisation,
-   rounding and all, and say something about the field instead of the arithmetic. */
-static lt_status errors_of(lt_replay *r, int64_t index, int64_t seed, int grid, double *error, int64_t stride)
+enum { NORMAL_NOISE, OWN_FIELDS, N_FIELDS };
+static const char *const field_name[N_FIELDS] = { "normal noise", "the dataset's" };
+
+/* Of normal noise, as in the reference workload, or of the row's own field, whose channels may be nearly flat. */
+static lt_status errors_of(lt_replay *r, int64_t index, int64_t seed, int kind, int grid, double *error, int64_t stride)
 {
     lt_operator_spec spec;
     lt_operator_weights *w = NULL;
@@ -55,7 +57,7 @@ static lt_status errors_of(lt_replay *r, int64_t index, int64_t seed, int grid, 
     lt_draws draws = lt_draws_make((uint64_t)seed, "bench field", 0, 0, (uint32_t)index);
     float *field = malloc((size_t)n * sizeof *field);
     lt_status s = field ? lt_draws_normal_f32(&draws, 0, n, field) : cli_fail(LT_ERR_MEMORY, "no memory for a field");
-    if (!s) s = lt_replay_row(r, index, &spec, NULL);
+    if (!s) s = lt_replay_row(r, index, &spec, kind == OWN_FIELDS ? field : NULL);
     if (!s) s = lt_operator_weights_create(&spec, &w);
     if (!s) s = lt_operator_weights_draw(w, (uint64_t)seed, index);
     if (!s) s = operator_oracle(&spec, w, field, &want);
@@ -78,21 +80,23 @@ static lt_status describe_worst(lt_replay *r, const double *error, int64_t n, ch
     return LT_OK;
 }
 
-static bool tell_error(cli_context *c, cli_table *t, lt_precision p, int64_t n, double *error, const char *which)
+static bool tell_error(cli_context *c, cli_table *t, lt_precision p, int kind, int64_t n, double *error, const char *which)
 {
     qsort(error, (size_t)n, sizeof *error, by_size);
     double worst = error[n - 1], limit = operator_error_limit(p);
     bool good = worst <= limit;
     cli_table_row(t);
     cli_table_cell(t, 0, "%s", lt_precision_name(p));
-    cli_table_cell(t, 1, "%.2e", error[n / 2]);
-    cli_table_cell(t, 2, "%.2e", worst);
-    cli_table_cell(t, 3, "%.0e", limit);
-    cli_table_cell(t, 4, "%s", good ? "good" : "TOO LARGE");
-    cli_table_cell(t, 5, "%s", which);
+    cli_table_cell(t, 1, "%s", field_name[kind]);
+    cli_table_cell(t, 2, "%.2e", error[n / 2]);
+    cli_table_cell(t, 3, "%.2e", worst);
+    cli_table_cell(t, 4, "%.0e", limit);
+    cli_table_cell(t, 5, "%s", good ? "good" : "TOO LARGE");
+    cli_table_cell(t, 6, "%s", which);
     if (!c->json) return good;
     lt_json_object_begin(c->json);
     lt_json_field_string(c->json, "precision", lt_precision_name(p));
+    lt_json_field_string(c->json, "fields", field_name[kind]);
     lt_json_field_double(c->json, "median", error[n / 2]);
     lt_json_field_double(c->json, "worst", worst);
     lt_json_field_string(c->json, "worst_operator", which);
@@ -104,17 +108,19 @@ static bool tell_error(cli_context *c, cli_table *t, lt_precision p, int64_t n, 
 
 static lt_status run_accuracy(cli_context *c, int64_t n, bool quick)
 {
-    static const char *const columns[] = { "precision", "median", "worst", "limit", "", "worst of" };
+    static const char *const columns[] = { "precision", "fields", "median", "worst", "limit", "", "worst of" };
     const space s = quick ? (space){ 4, 8, 16, 1, 2 } : (space){ 16, 64, 32, 1, 2 };
     lt_dataset_config *config = NULL;
     lt_replay_options opt = lt_replay_defaults();
     lt_replay *r = NULL;
     cli_table *t = NULL;
     bool good = true;
-    double *error = malloc((size_t)n * LT_PRECISION_COUNT * sizeof *error);
+    int64_t stride = LT_PRECISION_COUNT * n;
+    double *error = malloc((size_t)(N_FIELDS * stride) * sizeof *error);
     lt_status st = error ? config_of(&s, n, c->common.seed, LT_PRECISION_FLOAT32, "unused.h5", &config) : cli_fail(LT_ERR_MEMORY, "no memory for errors");
     if (!st) st = lt_replay_create(config, &opt, &r);
-    for (int64_t i = 0; i < n && !st; i++) st = cli_interrupted() ? cli_stopped() : errors_of(r, i, c->common.seed, s.grid, error + i, n);
+    for (int64_t i = 0; i < N_FIELDS * n && !st; i++)
+        st = cli_interrupted() ? cli_stopped() : errors_of(r, i % n, c->common.seed, (int)(i / n), s.grid, error + i / n * stride + i % n, n);
     if (!st) st = cli_table_create("One step against double precision: |difference| / |state|", CLI_LEN(columns), columns, &t);
     if (!st && c->json) {
         lt_json_field_int(c->json, "operators", n);
@@ -122,10 +128,10 @@ static lt_status run_accuracy(cli_context *c, int64_t n, bool quick)
         lt_json_key(c->json, "one_step_errors");
         lt_json_array_begin(c->json);
     }
-    for (int p = 0; p < LT_PRECISION_COUNT && !st; p++) {
+    for (int k = 0; k < N_FIELDS * LT_PRECISION_COUNT && !st; k++) {
         char which[CLI_CELL];
-        st = describe_worst(r, error + p * n, n, which);
-        if (!st) good = tell_error(c, t, (lt_precision)p, n, error + p * n, which) && good;
+        st = describe_worst(r, error + k * n, n, which);
+        if (!st) good = tell_error(c, t, (lt_precision)(k % LT_PRECISION_COUNT), k / LT_PRECISION_COUNT, n, error + k * n, which) && good;
     }
     if (!st && c->json) {
         lt_json_array_end(c->json);

@@ -250,6 +250,7 @@ typedef struct lt_compile_options { /* zero-initialised = defaults */
     lt_tuner  *tuner;          /* max-autotune: where choices are kept; NULL: the user's cache folder */
     bool      low_precision;   /* store network activations and weights in storage_type */
     lt_dtype  storage_type;    /* LT_F16 or LT_BF16, with low_precision */
+    bool      full_first;      /* with low_precision: products whose first operand is an input, or a part of one, stay in f32 */
     int       held_from;       /* > 0: inputs from this number on keep their contents from run to run, until
                                   lt_program_renew; what follows from them alone is computed once (CPU, or on_device) */
     bool      on_device;       /* inputs and outputs lie in the device's memory: the program is queued on streams

@@ -27,7 +27,7 @@ if command -v python3 >/dev/null 2>&1; then
 import json, sys
 r = json.load(open(sys.argv[1]))
 errors, pairs = r["one_step_errors"], r["distributions"]
-sys.exit(not (r["judged"] == 173 and r["operators"] == 6 and len(errors) == 3 and all(0 < e["median"] <= e["worst"] <= e["limit"] and e["good"] for e in errors)
+sys.exit(not (r["judged"] == 173 and r["operators"] == 6 and len(errors) == 6 and all(0 < e["median"] <= e["worst"] <= e["limit"] and e["good"] for e in errors)
               and r["columns"] == 393 and len(pairs) == 3 and all(0 < p["distance"] < 1 and p["corrected_p"] > 0.001 and p["good"] for p in pairs)))
 PY
 fi
