@@ -100,6 +100,11 @@ LT_TEST(large_maps_stream_and_agree)
             for (int64_t i = 0; i < n; i++) bad += y[i + shift] != 3 * x[i] || z[i + 2 * shift] != x[i] - 3 * x[i] + 3 * x[i];
             LT_CHECK_EQ_INT(bad, 0);
             LT_CHECK(y[n + shift] == 0 && z[n + 2 * shift] == 0);
+            begin(&m, LT_F64, lt_shape1(n), 2); /* nothing but registers: pages are read side by side */
+            store(&m, step(&m, LT_OP_ADD, step(&m, LT_OP_MUL, load(&m, 0), constant(&m, 3)), constant(&m, 1)), 1);
+            LT_CHECK_OK(run(&m, (lt_isa)isa, arg));
+            for (int64_t i = 0; i < n; i++) bad += y[i + shift] != 3 * x[i] + 1;
+            LT_CHECK_EQ_INT(bad, 0);
         }
     free(x);
     free(y);

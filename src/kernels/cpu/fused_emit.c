@@ -426,7 +426,8 @@ static lt_status place(emitter *e)
         head = round_up(head + sizeof(fused_fold_state), 64);
     }
     size_t n_blocks = (size_t)(e->n_buffers + 2 * e->goal->n_reduces), block_bytes = 0;
-    for (p->block = FUSED_BLOCK; p->block >= FUSED_BLOCK_SMALL; p->block /= 2) {
+    bool pages = p->streaming && !n_blocks; /* nothing to keep in a cache: blocks as chains like to read them */
+    for (p->block = pages ? FUSED_BLOCK_PAGES(lt_dtype_size(p->type)) : FUSED_BLOCK; p->block >= FUSED_BLOCK_SMALL; p->block /= 2) {
         block_bytes = (size_t)p->block * e->buffer_elem_bytes;
         if (head + n_blocks * block_bytes <= FUSED_TASK_BYTES_MAX) break;
     }

@@ -49,6 +49,9 @@ typedef struct lt_chain_step {
     int32_t a, b;                /* operands other than A: positions in addr */
 } lt_chain_step;
 
+/* Pages that a chain which begins with LT_CHAIN_LOAD_FAR reads side by side, where it is given so many at once. */
+#define LT_CHAIN_FAR_PAGES 4
+
 /* Runs the steps over n elements of the arrays at addr[]. */
 typedef void (*lt_chain_fn)(const lt_chain_step *steps, int n_steps, char *const *addr, int64_t n);
 

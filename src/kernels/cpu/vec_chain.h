@@ -72,21 +72,44 @@ static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(v
 #define TILE_LOAD(p, k) FN(vec_load)((p) + (k) * VEC_WIDTH)
 #define TILE_STORE(p, k, v) FN(vec_store)((p) + (k) * VEC_WIDTH, (v))
 #define TILE_STREAM(p, k, v) STREAM_VEC((p) + (k) * VEC_WIDTH, (v))
+#define TILE_AHEAD extra
 #include "kernels/cpu/vec_tile.h"
 #define TILE_VECS 1
 #define TILE_NAME FN(chain_rest)
 #define TILE_EACH(M, ...) M(0, __VA_ARGS__)
-#define TILE_LOAD(p, k) FN(vec_load_part)((p), left)
-#define TILE_STORE(p, k, v) FN(vec_store_part)((p), (v), left)
+#define TILE_LOAD(p, k) FN(vec_load_part)((p), extra)
+#define TILE_STORE(p, k, v) FN(vec_store_part)((p), (v), extra)
 #define TILE_STREAM(p, k, v) TILE_STORE(p, k, v)
+#define TILE_AHEAD VEC_WIDTH
 #include "kernels/cpu/vec_tile.h"
+
+#define TILE (8 * VEC_WIDTH)
+#define PAGE (4096 / (int)sizeof(REAL))
+#define PAGES LT_CHAIN_FAR_PAGES
+
+/* Data from memory is read from a few pages in turn: to the processor's prefetchers, which stop at the end of
+   a page, each is a stream of its own, and what a page needs next is on its way while the others are computed. */
+static int64_t FN(chain_pages)(const lt_chain_step *steps, int n_steps, char *const *addr, int64_t n)
+{
+    int64_t at = 0;
+    for (; at + PAGES * PAGE <= n; at += PAGES * PAGE)
+        for (int64_t o = 0; o < PAGE; o += TILE)
+            for (int page = 0; page < PAGES; page++) {
+                int64_t ahead = o + TILE < PAGE ? TILE : TILE + (PAGES - 1) * PAGE; /* at its end: the next one in turn */
+                FN(chain_tile)(steps, n_steps, addr, at + page * PAGE + o, ahead);
+            }
+    return at;
+}
 
 static void FN(chain)(const lt_chain_step *steps, int n_steps, char *const *addr, int64_t n)
 {
-    int64_t at = 0;
-    for (; at + 8 * VEC_WIDTH <= n; at += 8 * VEC_WIDTH) FN(chain_tile)(steps, n_steps, addr, at, 8 * VEC_WIDTH);
+    int64_t at = steps[0].code == LT_CHAIN_LOAD_FAR ? FN(chain_pages)(steps, n_steps, addr, n) : 0;
+    for (; at + TILE <= n; at += TILE) FN(chain_tile)(steps, n_steps, addr, at, TILE);
     for (; at < n; at += VEC_WIDTH) FN(chain_rest)(steps, n_steps, addr, at, n - at < VEC_WIDTH ? n - at : VEC_WIDTH);
 }
 
+#undef TILE
+#undef PAGE
+#undef PAGES
 #undef BITS
 #undef STREAM_VEC

@@ -3,10 +3,9 @@
 #define ARRAY(slot) ((const REAL *)(const void *)addr[slot] + at)
 #define TARGET(slot) ((REAL *)(void *)addr[slot] + at)
 #define ELEMENT(slot) FN(vec_splat)(*(const REAL *)(const void *)addr[slot])
-#define FAR_BYTES 2048   /* how far ahead of the tile memory is asked for */
 
 #define DO_LOAD(k, p) a##k = TILE_LOAD(p, k);
-#define DO_FETCH(k, p) __builtin_prefetch((const char *)(p) + FAR_BYTES + (k) * VEC_BYTES);
+#define DO_FETCH(k, p) __builtin_prefetch((p) + TILE_AHEAD + (k) * VEC_WIDTH);
 #define DO_STORE(k, p) TILE_STORE(p, k, a##k);
 #define DO_STREAM(k, p) TILE_STREAM(p, k, a##k);
 #define DO_UNARY(k, fn) a##k = fn(a##k);
@@ -23,13 +22,13 @@
 #define DO_VVA(k, fn, p, q) a##k = fn(TILE_LOAD(p, k), TILE_LOAD(q, k), a##k);
 #define DO_VSA(k, fn, p, s) a##k = fn(TILE_LOAD(p, k), s, a##k);
 
-static void TILE_NAME(const lt_chain_step *s, int n_steps, char *const *addr, int64_t at, int64_t left)
+/* extra: elements left of a part of a vector, or from a whole tile to what is asked for ahead of time. */
+static inline void TILE_NAME(const lt_chain_step *s, int n_steps, char *const *addr, int64_t at, int64_t extra)
 {
     VEC a0 = { 0 };
 #if TILE_VECS > 1
     VEC a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
 #endif
-    (void)left;
     for (const lt_chain_step *end = s + n_steps; s < end; s++) {
         switch ((lt_chain_code)s->code) {
         case LT_CHAIN_LOAD_FAR: { const REAL *p = ARRAY(s->a); TILE_EACH(DO_FETCH, p) TILE_EACH(DO_LOAD, p) break; }
@@ -74,6 +73,7 @@ static void TILE_NAME(const lt_chain_step *s, int n_steps, char *const *addr, in
             const VEC x = ELEMENT(s->a), y = ELEMENT(s->b);
             TILE_EACH(DO_ASS, FN(vec_clamp), x, y) break;
         }
+        default: __builtin_unreachable(); /* saves a comparison per step */
         }
     }
 }
@@ -81,7 +81,6 @@ static void TILE_NAME(const lt_chain_step *s, int n_steps, char *const *addr, in
 #undef ARRAY
 #undef TARGET
 #undef ELEMENT
-#undef FAR_BYTES
 #undef DO_LOAD
 #undef DO_FETCH
 #undef DO_STORE
@@ -105,3 +104,4 @@ static void TILE_NAME(const lt_chain_step *s, int n_steps, char *const *addr, in
 #undef TILE_LOAD
 #undef TILE_STORE
 #undef TILE_STREAM
+#undef TILE_AHEAD
