@@ -24,10 +24,12 @@ struct lt_kernel {
     size_t      scratch_bytes;    /* the launcher passes this much, 64-byte aligned; 0 = none */
     int         n_args;           /* without the scratch pointer, which is arg[n_args] */
     double      flops, bytes;     /* cost of one run, for plans and traces */
-    /* Host kernels that bring an operand into a form of their own first. Left alone they do so at each
-       run, in the last packed_bytes of their scratch; a launcher whose operand stays the same calls
-       pack once, points `packed` at the result and passes that much less scratch. */
+    /* Kernels that bring an operand into a form of their own first. Left alone they do so at each run, in
+       their scratch; a launcher whose operand stays the same calls pack once and points `packed` at the
+       result. Host kernels keep the form in the last packed_bytes of their scratch, which then need not be
+       passed; device kernels queue the packing instead. */
     lt_status (*pack)(const lt_kernel *k, lt_pool *pool, const void *operand, void *packed); /* NULL: nothing to pack */
+    lt_status (*queue_pack)(const lt_kernel *k, struct lt_stream *st, const void *operand, void *packed);
     int         pack_arg;         /* which argument */
     size_t      packed_bytes;
     void       *packed;

@@ -14,16 +14,25 @@
 #include <string.h>
 
 #define MAX_CANDIDATES 8
+#define MAX_SHARED 16           /* devices with a tuner of the process */
+#define CUDA_TRUST_NS 500000    /* waiting for a GPU takes some microseconds */
 
 /* ---- the tuner ---- */
 
+static bool is_cuda(const lt_device *device) { return device && strcmp(device->backend->name, "cuda") == 0; }
+
 /* Names of all rows: another list of kernels makes stored choices worthless. */
-static lt_digest_text kernels_digest(void)
+static lt_digest_text kernels_digest(const lt_device *device)
 {
     int n;
     lt_sha256 h;
     const lt_kernel_row *row = lt_kernel_rows(&n);
     lt_sha256_start(&h);
+    if (is_cuda(device)) {
+        lt_digest there = lt_cuda_table_digest();
+        lt_sha256_add(&h, &there, sizeof there);
+        n = 0;
+    }
     for (int i = 0; i < n; i++) lt_sha256_add(&h, row[i].name, strlen(row[i].name) + 1);
     lt_sha256_add(&h, lt_version(), strlen(lt_version()));
     lt_digest d = lt_sha256_finish(&h);
@@ -33,13 +42,15 @@ static lt_digest_text kernels_digest(void)
 lt_status lt_tuner_open(lt_device *device, lt_tune_mode mode, const char *path, lt_tuner **out)
 {
     lt_device_info info;
-    char text[160];
+    char text[320];
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_tuner_open: out is NULL");
     *out = NULL;
     if (!device) LT_TRY(lt_default_device(&device));
     LT_TRY(lt_device_describe(device, &info));
-    snprintf(text, sizeof text, "%s %s %s", info.id, info.name, lt_isa_name(lt_isa_best()));
-    lt_digest_text digest = kernels_digest();
+    /* Equal GPUs share their answers, whatever their ordinal. */
+    if (is_cuda(device)) snprintf(text, sizeof text, "cuda %s %s", info.name, info.features);
+    else snprintf(text, sizeof text, "%s %s %s", info.id, info.name, lt_isa_name(lt_isa_best()));
+    lt_digest_text digest = kernels_digest(device);
     digest.s[8] = '\0';
     lt_tuner_options opt = lt_tuner_defaults();
     opt.device = text;
@@ -47,18 +58,27 @@ lt_status lt_tuner_open(lt_device *device, lt_tune_mode mode, const char *path, 
     opt.kernels = digest.s;
     opt.path = path;
     opt.mode = mode;
+    if (is_cuda(device)) opt.trust_ns = CUDA_TRUST_NS;
     return lt_tuner_create(&opt, out);
 }
 
-/* The tuner of programs that are given none: one for the process, over the cache folder. */
+/* The tuner of programs that are given none: one per device for the process, over the cache folder. */
 static lt_status shared_tuner(lt_device *device, lt_tuner **out)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static lt_tuner *shared; /* lives until the process ends */
+    static struct { char id[16]; lt_tuner *tuner; } shared[MAX_SHARED]; /* live until the process ends */
+    const char *id = device ? lt_device_id(device) : "cpu";
     lt_status s = LT_OK;
+    int i = 0;
+    *out = NULL;
     pthread_mutex_lock(&lock);
-    if (!shared) s = lt_tuner_open(device, LT_TUNE_MEASURE, NULL, &shared);
-    *out = shared;
+    while (i < MAX_SHARED && shared[i].tuner && strcmp(shared[i].id, id)) i++;
+    if (i == MAX_SHARED) s = LT_FAIL(LT_ERR_UNSUPPORTED, "tuning on more than %d devices in one process", MAX_SHARED);
+    else if (!shared[i].tuner) s = lt_tuner_open(device, LT_TUNE_MEASURE, NULL, &shared[i].tuner);
+    if (!s) {
+        snprintf(shared[i].id, sizeof shared[i].id, "%s", id);
+        *out = shared[i].tuner;
+    }
     pthread_mutex_unlock(&lock);
     return s;
 }
@@ -114,7 +134,7 @@ static void release(const lt_problem_key *key, trial *t, int n)
 }
 
 /* "conv2d f32[8, 3, 32, 32] f32[6, 3, 5, 5] -> f32[8, 6, 28, 28] stride 1x1 …" */
-static void describe(const lt_problem_key *key, char *text, size_t size)
+void lt_choose_describe(const lt_problem_key *key, char *text, size_t size)
 {
     size_t at = (size_t)snprintf(text, size, "%s", lt_op_name(key->op));
     for (int i = 0; i <= key->n_in && at < size; i++) {
@@ -140,7 +160,7 @@ static lt_status choose_row(const lt_problem_key *key, lt_tuner *tuner, const lt
     lt_problem_key plain = *key;
     trial t = { 0 };
     plain.epilogue = NULL;
-    describe(key, problem, sizeof problem);
+    lt_choose_describe(key, problem, sizeof problem);
     for (int i = 0; i < n; i++) names[i] = row[i]->name;
     lt_status s = prepare_all(&plain, row, n, &t);
     if (!s) s = lt_tuner_choose(tuner, problem, n, names, run_candidate, &t, choice);
@@ -148,23 +168,36 @@ static lt_status choose_row(const lt_problem_key *key, lt_tuner *tuner, const lt
     return s;
 }
 
-static bool on_cuda(const lt_compile_options *opt) { return opt->device && strcmp(opt->device->backend->name, "cuda") == 0; }
+/* ---- by device and mode ---- */
+
+static lt_status tuner_of(const lt_compile_options *opt, lt_tuner **out)
+{
+    *out = opt->tuner;
+    return opt->tuner ? LT_OK : shared_tuner(opt->device, out);
+}
 
 lt_status lt_choose_fused(const lt_fused *f, const lt_compile_options *opt, lt_kernel **out)
 {
-    return on_cuda(opt) ? lt_fused_prepare_cuda(opt->device, f, out) : lt_fused_prepare_cpu(f, lt_isa_best(), out);
+    lt_tuner *tuner;
+    if (!is_cuda(opt->device)) return lt_fused_prepare_cpu(f, lt_isa_best(), out);
+    if (opt->mode != LT_MODE_MAX_AUTOTUNE) return lt_fused_prepare_cuda(opt->device, f, out);
+    LT_TRY(tuner_of(opt, &tuner));
+    return lt_choose_cuda_fused(f, opt->device, tuner, out);
 }
 
 lt_status lt_choose_kernel(const lt_problem_key *key, const lt_compile_options *opt, lt_kernel **out)
 {
     const lt_kernel_row *row[MAX_CANDIDATES];
-    if (on_cuda(opt)) return lt_cuda_prepare(opt->device, key, out);
-    if (opt->mode != LT_MODE_MAX_AUTOTUNE) return lt_kernel_best(key, out);
+    lt_tuner *tuner;
     *out = NULL;
+    if (opt->mode != LT_MODE_MAX_AUTOTUNE) return is_cuda(opt->device) ? lt_cuda_prepare(opt->device, key, out) : lt_kernel_best(key, out);
+    if (is_cuda(opt->device)) {
+        LT_TRY(tuner_of(opt, &tuner));
+        return lt_choose_cuda_kernel(key, opt->device, tuner, out);
+    }
     int n = lt_kernel_candidates(key, row, MAX_CANDIDATES), choice = 0;
     if (n < 3) return lt_kernel_best(key, out);
-    lt_tuner *tuner = opt->tuner;
-    if (!tuner) LT_TRY(shared_tuner(opt->device, &tuner));
+    LT_TRY(tuner_of(opt, &tuner));
     LT_TRY(choose_row(key, tuner, row, n - 1, &choice));
     return row[choice]->prepare(key, out);
 }
@@ -172,7 +205,7 @@ lt_status lt_choose_kernel(const lt_problem_key *key, const lt_compile_options *
 void lt_choose_finish(const lt_compile_options *opt)
 {
     lt_tuner *tuner;
-    if (opt->mode != LT_MODE_MAX_AUTOTUNE || opt->tuner || on_cuda(opt) || shared_tuner(opt->device, &tuner)) return;
+    if (opt->mode != LT_MODE_MAX_AUTOTUNE || opt->tuner || shared_tuner(opt->device, &tuner)) return;
     /* A cache that cannot be written costs time on the next run, nothing else. */
     if (lt_tuner_measured(tuner)) (void)lt_tuner_save(tuner);
 }

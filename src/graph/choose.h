@@ -3,13 +3,21 @@
 #define LT_GRAPH_CHOOSE_H
 
 #include "graph/ops.h"
+#include "lathe/tune.h"
 
-/* The first applicable row of the device of the options (NULL: the CPU); on the CPU the fastest one by
-   timing in mode max-autotune. */
+/* The first applicable row of the device of the options (NULL: the CPU); in mode max-autotune the fastest by
+   timing, or what the tuner has stored. */
 lt_status lt_choose_kernel(const lt_problem_key *key, const lt_compile_options *opt, lt_kernel **out);
 
 /* A fused program for the device of the options (NULL: the CPU). */
 lt_status lt_choose_fused(const lt_fused *f, const lt_compile_options *opt, lt_kernel **out);
+
+/* "conv2d f32[8, 3, 32, 32] f32[6, 3, 5, 5] -> f32[8, 6, 28, 28] kernel=5x5 …": the tuner's text for a problem. */
+void lt_choose_describe(const lt_problem_key *key, char *text, size_t size);
+
+/* choose_cuda.c: the same on a GPU, always by the tuner. */
+lt_status lt_choose_cuda_kernel(const lt_problem_key *key, lt_device *dev, lt_tuner *tuner, lt_kernel **out);
+lt_status lt_choose_cuda_fused(const lt_fused *f, lt_device *dev, lt_tuner *tuner, lt_kernel **out);
 
 /* Keeps what was measured, when it was measured for the cache folder. */
 void lt_choose_finish(const lt_compile_options *opt);

@@ -164,8 +164,18 @@ static bool step_is_held(const compiler *c, int k)
     return true;
 }
 
+/* Whether the step's kernel reads an operand that stays the same in a form of its own. */
+static bool step_packs(const compiler *c, int k)
+{
+    const lt_step *st = &c->p->step[k];
+    if (st->held || !(st->kernel->pack || st->kernel->queue_pack)) return false;
+    int32_t id = c->arg_node[k][st->kernel->pack_arg];
+    return c->held[id] || c->m->ir.node[id].op == LT_OP_CONST;
+}
+
 /* Marks the steps that depend on held inputs alone, and operands that can be packed once. Captured
-   programs replay all their launches, and those that copy their inputs to a device anew hold nothing. */
+   programs replay all their launches, and those that copy their inputs to a device anew hold nothing;
+   constants stay the same in all. */
 static lt_status find_held(compiler *c)
 {
     lt_program *p = c->p;
@@ -179,12 +189,13 @@ static lt_status find_held(compiler *c)
         const lt_ir_node *n = &c->m->ir.node[id];
         c->held[id] = n->op == LT_OP_CONST || n->op == LT_OP_FULL || (n->op == LT_OP_INPUT && n->attr.u.input.input >= p->held_from);
     }
-    for (int k = 0; able && k < p->n_steps; k++) {
+    for (int k = 0; k < p->n_steps; k++) {
         lt_step *st = &p->step[k];
-        st->held = step_is_held(c, k);
+        st->held = able && step_is_held(c, k);
         for (int i = 0; st->held && i < st->n_args; i++) c->held[c->arg_node[k][i]] = true;
-        st->packs = !st->held && st->kernel->pack && c->held[c->arg_node[k][st->kernel->pack_arg]];
-        if (st->packs) st->kernel->scratch_bytes -= st->kernel->packed_bytes;
+        st->packs = step_packs(c, k);
+        if (st->packs && st->kernel->pack) st->kernel->scratch_bytes -= st->kernel->packed_bytes;
+        p->stale = p->stale || st->packs;
     }
     return LT_OK;
 }

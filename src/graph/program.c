@@ -179,6 +179,28 @@ bool lt_program_can_capture(const lt_program *p)
     return true;
 }
 
+/* What follows from held inputs alone, and operands in the form their kernels read them. */
+static lt_status compute_held(lt_program *p, lt_stream *on)
+{
+    for (int i = 0; i < p->n_steps; i++) {
+        const lt_step *st = &p->step[i];
+        const lt_kernel *k = st->kernel;
+        if (st->held) LT_TRY(lt_stream_launch(on, &(lt_launch){ k, st->arg }));
+        if (st->packs && k->queue_pack) LT_TRY(k->queue_pack(k, on, st->arg[k->pack_arg], k->packed));
+        else if (st->packs) LT_TRY(k->pack(k, p->device->pool, st->arg[k->pack_arg], k->packed));
+    }
+    p->stale = false;
+    return LT_OK;
+}
+
+/* Constants never change: what kernels pack of them is packed here, before any stream or capture needs it. */
+static lt_status pack_constants(lt_program *p)
+{
+    if (!p->stale || p->held_from != INT32_MAX) return LT_OK;
+    LT_TRY(compute_held(p, p->stream));
+    return lt_stream_sync(p->stream);
+}
+
 /* ---- creating ---- */
 
 static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt)
@@ -194,6 +216,7 @@ static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int 
     bool host = strcmp(p->device->backend->name, "cpu") == 0; /* elsewhere a run is one sequence */
     lt_status s = extract(g, outputs, n_outputs, host ? opt->lead_outputs : 0, &arena, &m);
     if (!s) s = lt_program_build(p, &m, opt);
+    if (!s) s = pack_constants(p);
     if (!s && !opt->on_device) s = make_copies(p);
     p->on_device = opt->on_device;
     if (!s && p->mode >= LT_MODE_REDUCE_OVERHEAD && lt_program_can_capture(p)) s = record(p);
@@ -269,19 +292,6 @@ static lt_status run_remote(lt_program *p, const void *const *inputs, void *cons
         LT_TRY(lt_stream_copy(p->stream, outputs[j], p->output_copy[j], p->output_bytes[j], LT_TRANSFER_D2H, false));
     }
     return lt_stream_sync(p->stream);
-}
-
-/* What follows from held inputs alone, and operands in the form their kernels read them. */
-static lt_status compute_held(lt_program *p, lt_stream *on)
-{
-    for (int i = 0; i < p->n_steps; i++) {
-        const lt_step *st = &p->step[i];
-        const lt_kernel *k = st->kernel;
-        if (st->held) LT_TRY(lt_stream_launch(on, &(lt_launch){ k, st->arg }));
-        if (st->packs) LT_TRY(k->pack(k, p->device->pool, st->arg[k->pack_arg], k->packed));
-    }
-    p->stale = false;
-    return LT_OK;
 }
 
 void lt_program_renew(lt_program *p)

@@ -22,6 +22,7 @@ typedef struct lt_problem_key {
        is not specified: a row may compute the epilogue without ever writing the raw result. */
     const lt_fused *epilogue;
     lt_isa         isa;
+    const char    *variant;       /* CUDA rows that know several ways: the one to take; NULL: theirs */
 } lt_problem_key;
 
 typedef struct lt_kernel_row {

@@ -7,6 +7,7 @@
 
 enum { OPS_SLOTS = 4 };
 static lt_device *ops_gpu; /* NULL: there is none, and the program is skipped */
+static const lt_cuda_way *ops_only_way; /* when set, the one that faces the plain row */
 
 /* Before any test: without a GPU the program ends as skipped. */
 __attribute__((constructor)) static void ops_gpu_open(void)
@@ -74,7 +75,7 @@ static lt_status ops_proxy_make(const lt_problem_key *key, int slot, lt_kernel *
     if (!p) return LT_ERR_MEMORY;
     (void)lt_cuda_candidates(key, row, OPS_SLOTS);
     p->base = (lt_kernel){ .name = row[slot]->name, .run = ops_proxy_run, .destroy = ops_proxy_destroy };
-    lt_status s = row[slot]->prepare(ops_gpu, key, &p->there);
+    lt_status s = ops_only_way ? lt_cuda_way_prepare(ops_gpu, key, ops_only_way, &p->there) : row[slot]->prepare(ops_gpu, key, &p->there);
     if (!s) p->base.n_args = p->there->n_args;
     for (int i = 0; i <= key->n_in && !s; i++) p->bytes[i] = lt_tensor_bytes(i < key->n_in ? &key->in[i] : &key->out);
     p->writes[key->n_in] = true;
@@ -99,8 +100,9 @@ static int ops_cuda_candidates(const lt_problem_key *p, const lt_kernel_row **ou
     const lt_cuda_row *row[OPS_SLOTS];
     const lt_kernel_row *cpu[16];
     int n = lt_cuda_candidates(p, row, LT_MIN(OPS_SLOTS, max - 1)), n_cpu = lt_kernel_candidates(p, cpu, 16);
+    if (ops_only_way) n = 1;
     for (int i = 0; i < n; i++) {
-        slot[i] = (lt_kernel_row){ row[i]->name, row[i]->op, NULL, make[i] };
+        slot[i] = (lt_kernel_row){ ops_only_way ? ops_only_way->name : row[i]->name, row[i]->op, NULL, make[i] };
         out[i] = &slot[i];
     }
     if (n_cpu) out[n++] = cpu[n_cpu - 1];

@@ -29,7 +29,9 @@ enum { /* values of the real names without LT_ */
     LT_CUBLASLT_MATMUL_DESC_TRANSA = 3, LT_CUBLASLT_MATMUL_DESC_TRANSB = 4, LT_CUBLASLT_MATMUL_DESC_EPILOGUE = 7,
     LT_CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8, LT_CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE = 26,
     LT_CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT = 5, LT_CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6,
-    LT_CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,
+    LT_CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1, LT_CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK = 3, LT_CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
+    LT_CUBLASLT_ALGO_CONFIG_ID = 0, LT_CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION = 5, LT_CUBLASLT_ALGO_CONFIG_STAGES_ID = 6,
+    LT_CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID = 7, LT_CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID = 8,
     LT_CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5, LT_CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES = 6,
     LT_CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES = 7, LT_CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,
     LT_CUBLASLT_EPILOGUE_DEFAULT = 1, LT_CUBLASLT_EPILOGUE_RELU = 2, LT_CUBLASLT_EPILOGUE_BIAS = 4, LT_CUBLASLT_EPILOGUE_RELU_BIAS = 6,
@@ -52,6 +54,7 @@ enum { /* values of the real names without LT_ */
     X(unsigned, cublasLtMatmulAlgoGetHeuristic, (cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t, \
         cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatmulPreference_t,   \
         int, cublasLtMatmulHeuristicResult_t *, int *))                                                       \
+    X(unsigned, cublasLtMatmulAlgoConfigGetAttribute, (const cublasLtMatmulAlgo_t *, unsigned, void *, size_t, size_t *)) \
     X(unsigned, cublasLtMatmul, (cublasLtHandle_t, cublasLtMatmulDesc_t, const void *, const void *,          \
         cublasLtMatrixLayout_t, const void *, cublasLtMatrixLayout_t, const void *, const void *,             \
         cublasLtMatrixLayout_t, void *, cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t *, void *, size_t, \

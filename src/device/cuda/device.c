@@ -84,7 +84,7 @@ static lt_status read_limits(lt_cuda *c)
     c->shared_optin_bytes = (size_t)attribute(c, LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN);
     (void)c->cu->cuDriverGetVersion(&c->driver_version);
     int64_t early;
-    LT_TRY(lt_config_int(LT_CONFIG_CUDA_EARLY, 0, 1, 0, &early));
+    LT_TRY(lt_config_int(LT_CONFIG_CUDA_EARLY, 0, 1, 1, &early));
     c->early = early && c->sm >= 90;
     if (c->sm < SM_MIN)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "%s has compute capability %d.%d, expected %d.%d or later", c->dev->id, c->sm / 10,

@@ -7,6 +7,9 @@
 #include "kernels/host_kernel.h"
 
 #include <stdio.h>
+#include <string.h>
+
+enum { MAX_VARIANTS = 40 };
 
 static lt_status fused_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {
@@ -16,18 +19,19 @@ static lt_status fused_prepare(lt_device *dev, const lt_problem_key *p, lt_kerne
 }
 
 static const lt_cuda_row rows[] = {
-#define X(id, name) { "elementwise_fused", LT_OP_##id, lt_key_is_real, fused_prepare },
+#define X(id, name) { "elementwise_fused", LT_OP_##id, lt_key_is_real, fused_prepare, NULL },
     LT_OPS_UNARY(X) LT_OPS_BINARY(X) LT_OPS_TERNARY(X)
 #undef X
-    { "reduce_fused", LT_OP_SUM, lt_key_is_real, fused_prepare },
-    { "reduce_fused", LT_OP_RMAX, lt_key_is_real, fused_prepare },
-    { "reduce_fused", LT_OP_RMIN, lt_key_is_real, fused_prepare },
-#define ROW(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare }
+    { "reduce_fused", LT_OP_SUM, lt_key_is_real, fused_prepare, NULL },
+    { "reduce_fused", LT_OP_RMAX, lt_key_is_real, fused_prepare, NULL },
+    { "reduce_fused", LT_OP_RMIN, lt_key_is_real, fused_prepare, NULL },
+#define ROW(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, NULL }
+#define VARIED(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, lt_##name##_variants }
     ROW(CAST, cuda_cast), ROW(RESHAPE, cuda_reshape), ROW(VIEW, cuda_view), ROW(PLACE, cuda_place),
     ROW(ARGMAX, cuda_arg), ROW(ARGMIN, cuda_arg), ROW(CUMSUM, cuda_cumsum), ROW(TOPK_INDEX, cuda_topk),
     ROW(TAKE, cuda_take), ROW(PUT, cuda_put), ROW(TAKE_ALONG, cuda_take_along), ROW(PUT_ALONG, cuda_put_along),
-    ROW(MATMUL, matmul_cublaslt), ROW(MATMUL, cuda_matmul),
-    ROW(CONV2D, conv_cudnn), ROW(CONV2D_DGRAD, conv_cudnn), ROW(CONV2D_WGRAD, conv_cudnn),
+    VARIED(MATMUL, matmul_cublaslt), ROW(MATMUL, cuda_matmul),
+    VARIED(CONV2D, conv_cudnn), VARIED(CONV2D_DGRAD, conv_cudnn), VARIED(CONV2D_WGRAD, conv_cudnn),
     ROW(CONV2D, cuda_conv), ROW(CONV2D_DGRAD, cuda_conv), ROW(CONV2D_WGRAD, cuda_conv),
     ROW(RFFT2, fft_cufft), ROW(IRFFT2, fft_cufft),
     ROW(SOLVE, linalg_cusolver), ROW(INV, linalg_cusolver), ROW(DET, linalg_cusolver), ROW(LOGDET, linalg_cusolver),
@@ -42,12 +46,49 @@ const lt_cuda_row *lt_cuda_rows(int *n_rows)
     return rows;
 }
 
+lt_digest lt_cuda_table_digest(void)
+{
+    lt_sha256 h;
+    lt_device_library_info library;
+    lt_sha256_start(&h);
+    for (size_t i = 0; i < LT_LEN(rows); i++) lt_sha256_add(&h, rows[i].name, strlen(rows[i].name) + 1);
+    for (int i = 0; lt_device_library(i, &library); i++) lt_sha256_add(&h, library.version, strlen(library.version) + 1);
+    return lt_sha256_finish(&h);
+}
+
 int lt_cuda_candidates(const lt_problem_key *p, const lt_cuda_row **out, int max)
 {
     int n = 0;
     for (size_t i = 0; i < LT_LEN(rows) && n < max; i++)
         if (rows[i].op == p->op && rows[i].applies(p)) out[n++] = &rows[i];
     return n;
+}
+
+static void add_way(const lt_cuda_row *row, const char *variant, lt_cuda_way *out)
+{
+    out->row = row;
+    snprintf(out->variant, sizeof out->variant, "%.*s", LT_CUDA_VARIANT_TEXT - 1, variant);
+    snprintf(out->name, sizeof out->name, "%.30s%s%s", row->name, variant[0] ? " " : "", out->variant);
+}
+
+int lt_cuda_ways(lt_device *dev, const lt_problem_key *p, lt_cuda_way *out, int max)
+{
+    const lt_cuda_row *row[8];
+    int n_rows = lt_cuda_candidates(p, row, 8), n = 0;
+    for (int i = 0; i < n_rows; i++) {
+        char variant[MAX_VARIANTS][LT_CUDA_VARIANT_TEXT];
+        int n_variants = row[i]->variants ? row[i]->variants(dev, p, variant, MAX_VARIANTS) : 0;
+        for (int v = 0; v < n_variants && n < max; v++) add_way(row[i], variant[v], &out[n++]);
+        if (!row[i]->variants && n < max) add_way(row[i], "", &out[n++]);
+    }
+    return n;
+}
+
+lt_status lt_cuda_way_prepare(lt_device *dev, const lt_problem_key *p, const lt_cuda_way *way, lt_kernel **out)
+{
+    lt_problem_key key = *p;
+    key.variant = way->variant[0] ? way->variant : NULL;
+    return way->row->prepare(dev, &key, out);
 }
 
 lt_status lt_cuda_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)

@@ -2,23 +2,45 @@
 #ifndef LT_KERNELS_CUDA_CUDA_TABLE_H
 #define LT_KERNELS_CUDA_CUDA_TABLE_H
 
+#include "base/hash.h"
 #include "device/stream.h"
 #include "kernels/kernel_table.h"
+
+enum { LT_CUDA_VARIANT_TEXT = 160 };
 
 typedef struct lt_cuda_row {
     const char *name;             /* op, method: "matmul_cublaslt" */
     lt_op       op;
     bool      (*applies)(const lt_problem_key *p);
     lt_status (*prepare)(lt_device *dev, const lt_problem_key *p, lt_kernel **out);
+    /* The ways there are, the row's own choice first, as values of lt_problem_key.variant; returns how many
+       were written (<= max). NULL: there is one. */
+    int       (*variants)(lt_device *dev, const lt_problem_key *p, char (*name)[LT_CUDA_VARIANT_TEXT], int max);
 } lt_cuda_row;
+
+/* One way to compute a problem: a row, or one of its variants. */
+typedef struct lt_cuda_way {
+    const lt_cuda_row *row;
+    char variant[LT_CUDA_VARIANT_TEXT];   /* "": the row knows one way only */
+    char name[LT_CUDA_VARIANT_TEXT + 32]; /* "conv_cudnn e11 2=3" */
+} lt_cuda_way;
 
 /* All rows; for each op the best first. */
 const lt_cuda_row *lt_cuda_rows(int *n_rows);
 /* The rows that apply to p, best first; returns how many were written (<= max). */
 int lt_cuda_candidates(const lt_problem_key *p, const lt_cuda_row **out, int max);
+/* All ways to compute p, best guess first; returns how many were written (<= max). */
+int lt_cuda_ways(lt_device *dev, const lt_problem_key *p, lt_cuda_way *out, int max);
+lt_status lt_cuda_way_prepare(lt_device *dev, const lt_problem_key *p, const lt_cuda_way *way, lt_kernel **out);
 /* The best row's kernel. An op or type without one is LT_ERR_UNSUPPORTED, naming it. */
 lt_status lt_cuda_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out);
 /* A fused program as generated text. Same shapes, same device: same bits. */
 lt_status lt_fused_prepare_cuda(lt_device *dev, const lt_fused *f, lt_kernel **out);
+/* One without reductions in a given shape: elements per pack, packs per thread. The bits are the same. */
+typedef struct lt_fused_shape { int vector, unroll; } lt_fused_shape;
+lt_status lt_fused_prepare_cuda_shaped(lt_device *dev, const lt_fused *f, lt_fused_shape shape, lt_kernel **out);
+
+/* What stored choices depend on: the rows there are, and the versions of the libraries behind them. */
+lt_digest lt_cuda_table_digest(void);
 
 #endif

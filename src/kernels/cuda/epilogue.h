@@ -8,8 +8,19 @@
    whole of p: k, then the epilogue as a fused kernel. k NULL: the output has no elements. */
 lt_status lt_epilogue_wrap(lt_device *dev, const lt_problem_key *p, const char *name, lt_kernel *k, lt_kernel **out);
 
-/* Whether the epilogue is "result + bias", the bias along the output's last axis, and all of the result's
-   type: then *bias and *result are the arguments (of the kernel) to read and to write. */
-bool lt_epilogue_is_bias(const lt_problem_key *p, int *bias, int *result);
+/* Steps that follow a result one after the other, each on what came before it. */
+enum { LT_EPILOGUE_STEPS = 4 };
+typedef struct lt_epilogue_step {
+    lt_op op;             /* ADD, MUL, RELU, GELU */
+    int   arg;            /* of the kernel: the other operand; -1: none */
+    bool  whole;          /* that operand has the result's shape; otherwise one element per channel */
+} lt_epilogue_step;
+typedef struct lt_epilogue_chain {
+    int n_steps, result;  /* result: the argument of the kernel to write */
+    lt_epilogue_step step[LT_EPILOGUE_STEPS];
+} lt_epilogue_chain;
+
+/* Whether the epilogue is such a chain on tensors of the result's type, dense, with vectors along the axis `channel`. */
+bool lt_epilogue_is_chain(const lt_problem_key *p, int channel, lt_epilogue_chain *out);
 
 #endif

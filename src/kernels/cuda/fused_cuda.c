@@ -130,3 +130,13 @@ lt_status lt_fused_prepare_cuda(lt_device *dev, const lt_fused *f, lt_kernel **o
     LT_TRY(lt_sequence_create(dev, "fused_cuda", f->n_args, &seq));
     return lt_sequence_finish(seq, add_passes(dev, f, seq), out);
 }
+
+lt_status lt_fused_prepare_cuda_shaped(lt_device *dev, const lt_fused *f, lt_fused_shape shape, lt_kernel **out)
+{
+    lt_fused_pass p;
+    *out = NULL;
+    LT_TRY(lt_fused_check(f));
+    LT_TRY(lt_fused_pass_plan(f, 0, true, &p));
+    LT_TRY(lt_fused_pass_reshape(&p, shape));
+    return build(dev, &p, out);
+}

@@ -162,14 +162,27 @@ static int choose_unroll(const lt_fused_pass *p)
     return bytes < 16 && n_slow_steps(p->f) <= 2 && p->f->n_loads <= 8 ? (int)LT_MIN(16 / bytes, 4) : 1;
 }
 
-static lt_status plan_elementwise(lt_fused_pass *p)
+static lt_status size_grid(lt_fused_pass *p)
 {
-    choose_vector(p);
-    p->unroll = choose_unroll(p);
     int64_t blocks = ceil_div(ceil_div(p->walk.kept, p->vector), (int64_t)LT_FUSED_THREADS * p->unroll);
     if (blocks > INT32_MAX) return LT_FAIL(LT_ERR_SHAPE, "fused kernel over %s: too many elements for one grid", lt_shape_str(&p->f->domain).s);
     p->grid[0] = (unsigned)blocks;
     return LT_OK;
+}
+
+static lt_status plan_elementwise(lt_fused_pass *p)
+{
+    choose_vector(p);
+    p->unroll = choose_unroll(p);
+    return size_grid(p);
+}
+
+lt_status lt_fused_pass_reshape(lt_fused_pass *p, lt_fused_shape shape)
+{
+    if (p->reduces) return LT_FAIL(LT_ERR_ARGUMENT, "a fused kernel with reductions has one shape only");
+    p->vector = LT_MIN(p->vector, shape.vector);
+    p->unroll = shape.unroll;
+    return size_grid(p);
 }
 
 /* Few results of many elements each are cut into parts, so that every multiprocessor has work. */

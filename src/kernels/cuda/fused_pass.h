@@ -5,6 +5,7 @@
 #ifndef LT_KERNELS_CUDA_FUSED_PASS_H
 #define LT_KERNELS_CUDA_FUSED_PASS_H
 
+#include "kernels/cuda/cuda_table.h"
 #include "kernels/cuda/text.h"
 #include "kernels/fused.h"
 
@@ -34,8 +35,10 @@ typedef struct lt_fused_pass {
     unsigned grid[3];
 } lt_fused_pass;
 
-/* Decides everything but the text. vector and unroll of 0 are chosen. Sizes depend on shapes alone. */
+/* Decides everything but the text. Sizes depend on shapes alone. */
 lt_status lt_fused_pass_plan(const lt_fused *f, uint32_t axes, bool stores, lt_fused_pass *out);
+/* Another shape for a pass without reductions; a pack wider than the one chosen is cut to it. */
+lt_status lt_fused_pass_reshape(lt_fused_pass *p, lt_fused_shape shape);
 /* A copy between two views of elements of one size, whatever their type: loads[0] to stores[0]. */
 lt_status lt_fused_pass_plan_copy(const lt_fused *f, lt_fused_pass *out);
 /* Steps of an affine view over the walk's dims. */

@@ -11,8 +11,11 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define WORKSPACE_BYTES ((size_t)32 << 20)
-enum { FAST_ALIGNMENT = 16 };
+enum { FAST_ALIGNMENT = 16, MAX_ALGORITHMS = 16 };
 
 typedef struct product {
     lt_kernel base;
@@ -119,25 +122,55 @@ static void split_batch(lt_matmul_shape *s, int64_t *count, int64_t *step_a, int
     }
 }
 
-static lt_status find_algorithms(product *m)
+/* "6.20.1.0.0.0.15.0.2": what makes an algorithm, in the order of cuBLASLt's attributes. */
+static void name_algorithm(const product *m, const cublasLtMatmulAlgo_t *algo, char text[LT_CUDA_VARIANT_TEXT])
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (unsigned a = LT_CUBLASLT_ALGO_CONFIG_ID; a <= LT_CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID; a++) {
+        uint32_t value = 0;
+        size_t written, bytes = a >= LT_CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID ? sizeof(uint16_t) : sizeof value;
+        (void)m->api->cublasLtMatmulAlgoConfigGetAttribute(algo, a, &value, bytes, &written);
+        at += (size_t)snprintf(text + at, LT_CUDA_VARIANT_TEXT - at, "%s%u", a ? "." : "", value);
+    }
+}
+
+/* The algorithms for addresses that are multiples of `alignment` bytes, cuBLASLt's favourite first. */
+static lt_status list_algorithms(const product *m, uint32_t alignment, cublasLtMatmulHeuristicResult_t *found, int max, int *n)
 {
     cublasLtMatmulPreference_t pref;
-    cublasLtMatmulHeuristicResult_t found = { 0 };
-    int n = 0;
     size_t limit = WORKSPACE_BYTES;
+    uint32_t reduction = LT_CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE; /* 16 bits hold results, never sums */
+    *n = 0;
     LT_TRY_BLAS("preference", m->api->cublasLtMatmulPreferenceCreate(&pref));
     unsigned r = m->api->cublasLtMatmulPreferenceSetAttribute(pref, LT_CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &limit, sizeof limit);
-    for (int how = 0; how < 2 && !r; how++) {
-        uint32_t bytes = how == 0 ? FAST_ALIGNMENT : (uint32_t)m->element;
-        for (unsigned a = LT_CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES; a <= LT_CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES && !r; a++)
-            r = m->api->cublasLtMatmulPreferenceSetAttribute(pref, a, &bytes, sizeof bytes);
-        if (!r) r = m->api->cublasLtMatmulAlgoGetHeuristic(m->handle, m->desc, m->first, m->second, m->result, m->result, pref, 1, &found, &n);
-        m->algo[how] = found.algo;
-        m->workspace[how] = found.workspaceSize;
-        if (found.workspaceSize) m->base.scratch_bytes = LT_MAX(m->base.scratch_bytes, found.workspaceSize + 256);
-    }
+    if (!r && m->element < 4) r = m->api->cublasLtMatmulPreferenceSetAttribute(pref, LT_CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reduction, sizeof reduction);
+    for (unsigned a = LT_CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES; a <= LT_CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES && !r; a++)
+        r = m->api->cublasLtMatmulPreferenceSetAttribute(pref, a, &alignment, sizeof alignment);
+    if (!r) r = m->api->cublasLtMatmulAlgoGetHeuristic(m->handle, m->desc, m->first, m->second, m->result, m->result, pref, max, found, n);
     (void)m->api->cublasLtMatmulPreferenceDestroy(pref);
-    return r ? failed(m, r, "no algorithm for this product") : LT_OK;
+    return r || !*n ? failed(m, r, "no algorithm for this product") : LT_OK;
+}
+
+/* variant: the algorithm for aligned addresses; NULL: the library's favourite. */
+static lt_status find_algorithms(product *m, const char *variant)
+{
+    cublasLtMatmulHeuristicResult_t found[MAX_ALGORITHMS] = { 0 };
+    for (int how = 0; how < 2; how++) {
+        int n, take = 0;
+        bool named = how == 0 && variant;
+        LT_TRY(list_algorithms(m, how == 0 ? FAST_ALIGNMENT : (uint32_t)m->element, found, named ? MAX_ALGORITHMS : 1, &n));
+        for (bool match = !named; !match && take < n; take += !match) {
+            char text[LT_CUDA_VARIANT_TEXT];
+            name_algorithm(m, &found[take].algo, text);
+            match = strcmp(text, variant) == 0;
+        }
+        if (take == n) return LT_FAIL(LT_ERR_UNSUPPORTED, "cuBLASLt: no algorithm '%s' for this product", variant);
+        m->algo[how] = found[take].algo;
+        m->workspace[how] = found[take].workspaceSize;
+        if (m->workspace[how]) m->base.scratch_bytes = LT_MAX(m->base.scratch_bytes, m->workspace[how] + 256);
+    }
+    return LT_OK;
 }
 
 static lt_status make_descriptor(product *m)
@@ -152,6 +185,7 @@ static lt_status make_descriptor(product *m)
     return LT_OK;
 }
 
+/* Everything but the algorithm. */
 static lt_status make(product *m, lt_dtype t)
 {
     int64_t count, step_a, step_b;
@@ -160,8 +194,7 @@ static lt_status make(product *m, lt_dtype t)
     LT_TRY(make_descriptor(m));
     LT_TRY(make_layout(m, t, s->trans_b ? s->k : s->n, s->trans_b ? s->n : s->k, count, step_b * s->k * s->n, &m->first));
     LT_TRY(make_layout(m, t, s->trans_a ? s->m : s->k, s->trans_a ? s->k : s->m, count, step_a * s->m * s->k, &m->second));
-    LT_TRY(make_layout(m, t, s->n, s->m, count, s->m * s->n, &m->result));
-    return find_algorithms(m);
+    return make_layout(m, t, s->n, s->m, count, s->m * s->n, &m->result);
 }
 
 bool lt_matmul_cublaslt_applies(const lt_problem_key *p)
@@ -171,29 +204,62 @@ bool lt_matmul_cublaslt_applies(const lt_problem_key *p)
     return lt_key_is_all(p, t) && (t == LT_F16 || t == LT_BF16 || t == LT_F32 || t == LT_F64) && s.m > 0 && s.n > 0 && s.k > 0 && s.batch > 0;
 }
 
-lt_status lt_matmul_cublaslt_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
+static bool is_bias(const lt_problem_key *p, lt_epilogue_chain *chain)
+{
+    return lt_epilogue_is_chain(p, p->out.shape.rank - 1, chain) && chain->n_steps == 1 && chain->step[0].op == LT_OP_ADD && !chain->step[0].whole;
+}
+
+static lt_status create(lt_device *dev, const lt_problem_key *p, product **out)
 {
     lt_dtype t = p->out.dtype;
+    lt_epilogue_chain chain;
     product *m = lt_calloc(1, sizeof *m);
     *out = NULL;
     if (!m) return LT_FAIL(LT_ERR_MEMORY, "no memory for a matrix product");
     m->s = lt_matmul_shape_of(p);
     double n = (double)m->s.batch * (double)m->s.m * (double)m->s.n;
-    int bias = -1, result = p->n_in;
-    bool fused = lt_epilogue_is_bias(p, &bias, &result);
-    m->bias = fused ? bias : -1;
-    m->out = fused ? result : p->n_in;
+    bool fused = is_bias(p, &chain);
+    m->bias = fused ? chain.step[0].arg : -1;
+    m->out = fused ? chain.result : p->n_in;
     m->element = lt_dtype_size(t);
     m->wide = t == LT_F64;
     m->base = (lt_kernel){ .name = fused ? "matmul_cublaslt_bias" : "matmul_cublaslt", .enqueue = enqueue, .destroy = destroy, .module = dev->state,
                            .n_args = p->n_in + (fused ? p->epilogue->n_args : 1), .flops = 2 * n * (double)m->s.k, .bytes = lt_problem_bytes(p) };
     lt_status s = lt_cuda_blaslt(dev, &m->api, &m->handle);
     if (!s) s = make(m, t);
+    if (s) destroy(&m->base);
+    else *out = m;
+    return s;
+}
+
+lt_status lt_matmul_cublaslt_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
+{
+    product *m;
+    *out = NULL;
+    LT_TRY(create(dev, p, &m));
+    lt_status s = find_algorithms(m, p->variant);
     if (s) {
         destroy(&m->base);
         return s;
     }
-    if (!fused) return lt_epilogue_wrap(dev, p, "matmul_cublaslt+epilogue", &m->base, out);
+    if (m->bias < 0) return lt_epilogue_wrap(dev, p, "matmul_cublaslt+epilogue", &m->base, out);
     *out = &m->base;
     return LT_OK;
+}
+
+int lt_matmul_cublaslt_variants(lt_device *dev, const lt_problem_key *p, char (*variant)[LT_CUDA_VARIANT_TEXT], int max)
+{
+    cublasLtMatmulHeuristicResult_t found[MAX_ALGORITHMS] = { 0 };
+    product *m;
+    int n = 0, written = 0;
+    if (create(dev, p, &m)) return 0;
+    if (list_algorithms(m, FAST_ALIGNMENT, found, MAX_ALGORITHMS, &n)) n = 0;
+    for (int i = 0; i < n && written < max; i++) {
+        bool again = false;
+        name_algorithm(m, &found[i].algo, variant[written]);
+        for (int j = 0; j < written; j++) again = again || strcmp(variant[j], variant[written]) == 0;
+        written += !again;
+    }
+    destroy(&m->base);
+    return written;
 }

@@ -20,6 +20,7 @@ struct lt_sequence {
     lt_kernel base;
     part     *part;
     int       n_parts, max_parts;
+    lt_kernel *packs;            /* the part whose operand can be packed beforehand, or NULL */
     char      name[];
 };
 
@@ -122,6 +123,22 @@ lt_status lt_sequence_add_fill(lt_sequence *s, lt_part_arg at, int byte, size_t 
 lt_status lt_sequence_add_copy(lt_sequence *s, lt_part_arg to, lt_part_arg from, size_t bytes)
 {
     return add_part(s, (part){ .copies = true, .to = to, .from = from, .bytes = bytes });
+}
+
+static lt_status queue_pack(const lt_kernel *k, lt_stream *st, const void *operand, void *packed)
+{
+    lt_kernel *inner = ((const lt_sequence *)k)->packs;
+    inner->packed = packed;
+    return inner->queue_pack(inner, st, operand, packed);
+}
+
+void lt_sequence_forward_pack(lt_sequence *s, lt_kernel *k)
+{
+    if (!k->queue_pack) return;
+    s->packs = k;
+    s->base.queue_pack = queue_pack;
+    s->base.pack_arg = k->pack_arg;
+    s->base.packed_bytes = k->packed_bytes;
 }
 
 lt_status lt_sequence_finish(lt_sequence *s, lt_status status, lt_kernel **out)

@@ -23,6 +23,8 @@ size_t    lt_sequence_scratch(lt_sequence *s, size_t bytes);
 lt_status lt_sequence_add(lt_sequence *s, lt_kernel *k, const lt_part_arg *arg);
 lt_status lt_sequence_add_fill(lt_sequence *s, lt_part_arg at, int byte, size_t bytes);
 lt_status lt_sequence_add_copy(lt_sequence *s, lt_part_arg to, lt_part_arg from, size_t bytes);
+/* Lets a launcher pack an operand of k, a part that takes the whole kernel's arguments in order, beforehand. */
+void      lt_sequence_forward_pack(lt_sequence *s, lt_kernel *k);
 /* Ends the making. With status not LT_OK destroys s. A single part that takes all arguments as they
    are becomes the kernel itself. */
 lt_status lt_sequence_finish(lt_sequence *s, lt_status status, lt_kernel **out);
