@@ -181,10 +181,11 @@ LT_TEST(captures_take_new_arguments)
     }
 }
 
-LT_TEST(kernels_that_wait_start_early_only_when_asked)
+LT_TEST(kernels_that_wait_start_early_unless_told_otherwise)
 {
-    for (int early = 0; early < 2; early++) {
-        setenv("LATHE_CUDA_EARLY", early ? "1" : "0", 1);
+    static const char *const value[] = { "0", "1", "" };
+    for (int i = 0; i < 3; i++) {
+        setenv("LATHE_CUDA_EARLY", value[i], 1);
         lt_device *dev = open_fake();
         lt_kernel *k = NULL, *plain = NULL;
         lt_kernel_key key = touch;
@@ -195,7 +196,7 @@ LT_TEST(kernels_that_wait_start_early_only_when_asked)
         LT_CHECK_OK(lt_device_build(dev, &touch, &plain));
         LT_CHECK_OK(lt_stream_launch(lt_device_stream(dev), &(lt_launch){ k, &p }));
         LT_CHECK_OK(lt_stream_launch(lt_device_stream(dev), &(lt_launch){ plain, &p }));
-        LT_CHECK(fake->launches == 2 && fake->early == early);
+        LT_CHECK(fake->launches == 2 && fake->early == (i > 0));
         lt_kernel_destroy(k);
         lt_kernel_destroy(plain);
         lt_device_close(dev);
