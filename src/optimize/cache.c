@@ -4,15 +4,17 @@
 #include "optimize/vector.h"
 
 #include "base/alloc.h"
+#include "base/status.h"
 
 #include <math.h>
 #include <string.h>
 
+/* The new point is away from the one before by `moved`, and that from sample i by least to bound. */
 static void move_bounds(lt_cache *c, double moved)
 {
     for (int64_t i = 0; i < c->count; i++) {
+        c->least[i] = fmax(c->least[i] - moved, moved - c->bound[i]);
         c->bound[i] += moved;
-        c->least[i] -= moved;
     }
 }
 
@@ -54,10 +56,25 @@ static void place(lt_cache *c, const double *x, const double *grads)
     c->bound[c->newest] = c->least[c->newest] = 0;
 }
 
+/* The next step is likely not much longer than the last one. Sums over this many numbers cost next to nothing. */
+void lt_cache_foresee(const lt_cache *c, const double *x)
+{
+    const int64_t numbers = 1 << 19;
+    int64_t left = LT_MAX(numbers / c->n, 4);
+    if (!c->count) return;
+    lt_vectors_expect(c->vectors, LT_MEASURE_SQUARES, x, c->x + c->newest * c->n);
+    for (int64_t i = 0; i < c->count && left; i++)
+        if (i != c->newest && c->least[i] <= c->radius + 2 * c->moved && c->bound[i] + 2 * c->moved > c->radius) {
+            lt_vectors_expect(c->vectors, LT_MEASURE_SQUARES, x, c->x + i * c->n);
+            left--;
+        }
+}
+
 void lt_cache_insert(lt_cache *c, const double *x, const double *grads)
 {
     if (c->count) {
-        move_bounds(c, lt_space_distance(c->vectors, c->n, x, c->x + c->newest * c->n));
+        c->moved = lt_space_distance(c->vectors, c->n, x, c->x + c->newest * c->n);
+        move_bounds(c, c->moved);
         if (c->compat) remeasure_compat(c);
         else remeasure(c, x);
     }

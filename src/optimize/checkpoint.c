@@ -272,7 +272,7 @@ lt_status lt_checkpoint_read(lt_run *r, const char *path)
     lt_point_measure(r, r->cur);
     lt_point_gradients(r, r->cur);
     lt_penalty_restore(r);
-    lt_record_reach(r);
+    LT_TRY(lt_record_start(r));
     lt_regularize(r);
     return LT_OK;
 }

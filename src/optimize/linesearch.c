@@ -53,7 +53,7 @@ static int judge(search *s)
     lt_run *r = s->r;
     lt_point *p = r->trial;
     p->mu = r->mu;
-    lt_space_step(r->vectors, r->n, r->cur->x, s->t, r->d, p->x);
+    if (r->ahead != p) lt_space_step(r->vectors, r->n, r->cur->x, s->t, r->d, p->x);
     if (!r->opt.double_precision) lt_vec_round_f32(r->n, p->x);
     s->tried = s->t;
     bool first = s->evals++ == 0;

@@ -52,17 +52,16 @@ static void apply_scale(const lt_run *r, lt_point *p, bool values, bool gradient
 static void foresee(lt_run *r, const lt_point *p, bool gradients)
 {
     lt_vectors *v = r->vectors;
-    const lt_cache *c = &r->cache;
     if (!v) return;
     lt_space_expect(v, p->x, p->x);
     if (!gradients) return;
     lt_vectors_written(v, p->grads, r->k * r->n);
     for (int64_t j = 0; j < r->k; j++) lt_space_expect(v, p->grads + j * r->n, r->d);
     if (!r->constrained) lt_space_expect(v, p->grads, p->grads);
-    if (c->count) lt_vectors_expect(v, LT_MEASURE_SQUARES, p->x, c->x + c->newest * r->n);
+    lt_cache_foresee(&r->cache, p->x);
 }
 
-static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
+static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradients)
 {
     int64_t begin = lt_clock_ns();
     lt_span span = lt_span_begin(gradients ? "eval_reverse" : "eval_forward");
@@ -71,7 +70,14 @@ static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
     lt_status s = lt_evaluator_run(r->evaluator, p->x, &out);
     lt_span_end(span);
     r->eval_ns += lt_clock_ns() - begin;
-    if (s) return s;
+    return s;
+}
+
+static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
+{
+    const bool done = p == r->ahead && values && gradients == r->ahead_gradients;
+    r->ahead = NULL;
+    LT_TRY(done ? r->ahead_status : run_functions(r, p, values, gradients));
     apply_scale(r, p, values, gradients);
     round_state(r, p, values, gradients);
     if (values) {
@@ -114,9 +120,24 @@ static bool failed(lt_run *r, lt_status s)
     return s != LT_OK;
 }
 
+static bool wants_both(const lt_run *r, bool first_trial) { return expects_to_pass(r, first_trial) && !r->opt.is_backtrack_linesearch; }
+
+void lt_oracle_ahead(lt_run *r)
+{
+    lt_point *p = r->trial;
+    if (!r->vectors) return;
+    for (int64_t j = 0; j < r->k; j++) lt_space_expect(r->vectors, r->cur->grads + j * r->n, r->d);
+    lt_space_expect(r->vectors, r->d, r->d);
+    lt_space_expect(r->vectors, r->cur->x, r->cur->x);
+    lt_space_step(r->vectors, r->n, r->cur->x, r->opt.init_step_size, r->d, p->x);
+    r->ahead_gradients = wants_both(r, true);
+    r->ahead_status = run_functions(r, p, true, r->ahead_gradients);
+    r->ahead = p;
+}
+
 bool lt_oracle_values(lt_run *r, lt_point *p, bool first_trial)
 {
-    bool both = expects_to_pass(r, first_trial) && !r->opt.is_backtrack_linesearch;
+    bool both = wants_both(r, first_trial);
     p->has_gradients = false;
     if (failed(r, evaluate(r, p, true, both))) return false;
     lt_record_update(r, p);

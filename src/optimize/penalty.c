@@ -133,6 +133,14 @@ void lt_record_reach(lt_run *r)
     if (r->vectors) keep(r, r->cur, &r->reached);
 }
 
+lt_status lt_record_start(lt_run *r)
+{
+    if (!r->vectors) return LT_OK;
+    lt_record_reach(r);
+    lt_vectors_settle(r->vectors);
+    return lt_vectors_failure(r->vectors);
+}
+
 /* Comparisons are strict, so that NaN never replaces a record. */
 void lt_record_update(lt_run *r, const lt_point *p)
 {

@@ -210,7 +210,7 @@ static lt_status start(lt_run *r)
     lt_space_put(r->vectors, r->n, x0, x->x);
     x->mu = r->constrained ? r->opt.mu0 : 1;
     LT_TRY(lt_oracle_start(r, x));
-    lt_record_reach(r);
+    LT_TRY(lt_record_start(r));
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
     lt_penalty_restore(r);
     return LT_OK;

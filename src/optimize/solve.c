@@ -90,6 +90,7 @@ static double classify(lt_run *r, double *slope)
     lt_stop_if_lost(r);
     if (g0 > 0 && r->level == LT_LEVEL_RANDOM) {
         lt_space_scale(r->vectors, r->n, -1, r->d);
+        r->ahead = NULL;
         g0 = -g0;
     }
     *slope = g0;
@@ -161,6 +162,7 @@ static bool find_step(lt_run *r, lt_line *line)
         r->steering_changed = false;
         lt_penalty_restore(r);
         bool known = choose_direction(r);
+        if (known) lt_oracle_ahead(r);
         if (!known || (limit = classify(r, &slope)) == 0) {
             if (!raise_level(r) && r->code == LT_RUNNING) {
                 if (known) lt_stop(r, 9);

@@ -39,7 +39,7 @@ typedef struct lt_record {
 /* The last iterates with their gradients, and which of them lie near the current one. */
 typedef struct lt_cache {
     int64_t n, k, capacity, count, newest;
-    double  radius;
+    double  radius, moved;   /* moved: the way from the sample before the newest to it */
     bool    compat;
     double *x;               /* capacity times n */
     double *grads;           /* capacity times k times n */
@@ -129,6 +129,9 @@ typedef struct lt_run {
     lt_arena arena;          /* all small vectors */
     lt_vectors *vectors;     /* where vectors live: those of points, samples, products and H; NULL: on the host */
     double   *home;          /* then: x and all gradients of one point on the host, for whoever looks at them */
+    lt_point *ahead;         /* then: where functions were run before the direction was judged; NULL: nowhere */
+    lt_status ahead_status;  /* and how that went */
+    bool      ahead_gradients;
     double    gradient_at_least; /* then: a bound on |grad phi| at cur from the last search; 0: none */
     lt_record reached;       /* then: cur, for when the device is lost */
 
@@ -178,6 +181,9 @@ static inline double *lt_run_work(const lt_run *r) { return r->trial->x; }
    failed, and the run stops with code 11. */
 bool lt_oracle_values(lt_run *r, lt_point *p, bool first_trial);
 bool lt_oracle_gradients(lt_run *r, lt_point *p); /* nothing to do when they are there */
+/* Vectors on a device: runs the functions where the search along d will begin, so that what must be known about d comes with
+   them, in one wait. Counts and records when the search comes by. */
+void lt_oracle_ahead(lt_run *r);
 /* The evaluation at the start: failures are the caller's mistakes. Also decides the scaling. */
 lt_status lt_oracle_start(lt_run *r, lt_point *p);
 /* The run was stopped from outside or ran out of time, or had stopped already. */
@@ -191,6 +197,7 @@ void lt_penalty_set_mu(lt_run *r, double mu);                  /* recomputed at 
 double lt_point_slope(const lt_run *r, const lt_point *p, double mu);
 void lt_record_update(lt_run *r, const lt_point *p);
 void lt_record_reach(lt_run *r);                               /* cur was accepted; nothing on the host */
+lt_status lt_record_start(lt_run *r);                          /* the same, and waits: from here on there is a point to keep */
 
 /* ---- directions --------------------------------------------------------------------------------------- */
 /* d and the mu to go with it; false when a QP failed. */
@@ -228,6 +235,7 @@ lt_line lt_line_search(lt_run *r, double g0, double limit);
 
 /* ---- samples and stationarity ----------------------------------------------------------------------- */
 void lt_cache_insert(lt_cache *c, const double *x, const double *grads);
+void lt_cache_foresee(const lt_cache *c, const double *x); /* on a device: distances that an insertion may ask for */
 void lt_cache_release(lt_cache *c);
 lt_status lt_stationarity_measure(lt_run *r);
 lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance);

@@ -24,6 +24,8 @@ static void form_matrix(const steer *s, bool identity)
     int64_t n = r->n, m = s->m;
     double *Q = w->sub.Q;
     lt_span span = lt_span_begin("gram");
+    for (int64_t j = 1; r->vectors && !lt_products_carried(r, r->k, 0, NULL, NULL) && j < r->k; j++)
+        for (int64_t i = 0; i < r->k; i++) lt_space_expect(r->vectors, r->cur->grads + j * n, s->a + i * n);
     if (identity || !lt_products_current_gram(r, Q)) {
         const double **column = r->products.from;
         for (int64_t j = 0; j < m; j++) column[j] = s->WC + j * n;
@@ -65,14 +67,23 @@ static bool direction(const steer *s, double mu, double *d)
     return true;
 }
 
-/* Gradients of the constraints times d: on a device from the matrix of the QP where it is carried, without a wait. */
+/* Gradients of the constraints times the direction formed last: on a device from numbers that are known, without a wait. */
 static void model(const steer *s, const double *d, double *Cd)
 {
     lt_run *r = s->r;
     const lt_steering_work *w = &r->steering;
     const bool weighted = s->a != r->cur->grads;
-    if (!weighted || !lt_products_carried(r, 1, w->mu, w->sub.y, Cd)) lt_products_dots(r, 1, d, Cd);
-    else for (int64_t j = 0; j < s->m; j++) Cd[1 + j] = -Cd[1 + j];
+    if (!r->vectors) {
+        lt_products_dots(r, 1, d, Cd);
+        return;
+    }
+    if (!weighted || !lt_products_carried(r, 1, w->mu, w->sub.y, Cd))
+        for (int64_t j = 1; j < r->k; j++) {
+            const double *g = r->cur->grads + j * r->n;
+            Cd[j] = w->mu * lt_space_dot(r->vectors, r->n, g, s->a);
+            for (int64_t i = 0; i < s->m; i++) Cd[j] += w->sub.y[i] * lt_space_dot(r->vectors, r->n, g, s->WC + i * r->n);
+        }
+    for (int64_t j = 1; j < r->k; j++) Cd[j] = -Cd[j];
 }
 
 /* Decrease of the violation that the linear model promises along d. */

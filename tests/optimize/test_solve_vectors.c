@@ -224,4 +224,202 @@ LT_TEST(runs_end_where_they_end_on_the_host)
     }
 }
 
+typedef struct counted { int64_t iters, evaluations, vectors, hessian, bytes, watched, watched_bytes; } counted;
+
+static counted count_run(job *j, int64_t maxit)
+{
+    j->opt.maxit = maxit;
+    watch_reset();
+    lt_solution *s = run(j);
+    const lt_solve_transfers *t = &s->transfers;
+    counted c = { s->iters, t->evaluation.syncs, t->vectors.syncs, t->hessian.syncs,
+                  t->vectors.bytes_up + t->vectors.bytes_down + t->evaluation.bytes_up + t->evaluation.bytes_down, watched.syncs,
+                  watched.bytes[LT_TRANSFER_H2D] + watched.bytes[LT_TRANSFER_D2H] };
+    LT_CHECK_EQ_INT(t->evaluation.syncs, t->evaluation.calls);
+    lt_solution_destroy(s);
+    return c;
+}
+
+/* Per iteration: one wait for each evaluation, one for products and samples, one for the stationarity measure, and now and
+   then one more; limited memory adds one for the matrix of steering and one for each product with H. Between a short run
+   and a long one the report and an independent count differ by the same. */
+LT_TEST(an_iteration_waits_a_few_times_and_moves_numbers_only)
+{
+    for (int64_t pairs = 0; pairs <= 10; pairs += 10) {
+        lt_device *dev = guarded_open();
+        job j = open_job("example:B2", dev);
+        j.opt.limited_mem_size = pairs;
+        lt_solution_destroy(run(&j)); /* compiles and captures */
+        counted a = count_run(&j, 20), b = count_run(&j, 60);
+        const int64_t iters = b.iters - a.iters, vectors = b.vectors - a.vectors, hessian = b.hessian - a.hessian;
+        LT_CHECK_EQ_INT(iters, 40);
+        LT_CHECK_EQ_INT(b.watched - a.watched, b.evaluations - a.evaluations + vectors + hessian);
+        LT_CHECK(b.watched_bytes <= a.watched_bytes + (pairs ? 200 * iters : 0)); /* no vector crosses in between */
+        LT_CHECK(vectors <= (pairs ? 3 : 2) * iters + 2);
+        LT_CHECK_EQ_INT(hessian, pairs ? 2 * iters : 0);
+        LT_CHECK(b.bytes - a.bytes < 12000 * iters);
+        close_job(&j);
+        guarded_close(dev);
+    }
+}
+
+typedef struct seen { int64_t calls; double difference; } seen;
+
+/* What a callback is shown must be the point: f there is what the functions say. */
+static bool look(void *ctx, const lt_iterate *it)
+{
+    seen *s = ctx;
+    double most = 0;
+    for (int64_t i = 0; i < it->n; i++) most = fmax(most, fabs(it->grad_phi[i] - it->mu * it->grad_f[i]));
+    s->calls++;
+    s->difference = fmax(s->difference, most);
+    LT_CHECK(isfinite(it->x[0]) && isfinite(it->stat_vec[it->n - 1]) && isfinite(it->d[0]));
+    return false;
+}
+
+LT_TEST(a_callback_sees_the_vectors)
+{
+    lt_device *dev = guarded_open();
+    job j = open_job("example:C2", dev); /* unconstrained: grad phi is mu grad f */
+    seen s = { 0 };
+    j.opt.maxit = 12;
+    lt_solution *plain = run(&j);
+    j.opt.halt_log_fn = look;
+    j.opt.halt_log_ctx = &s;
+    lt_solution *watched_run = run(&j);
+    LT_CHECK_EQ_INT(s.calls, watched_run->iters + 1);
+    LT_CHECK(s.difference == 0);
+    LT_CHECK(!memcmp(plain->final.x, watched_run->final.x, (size_t)plain->n * sizeof(double)));
+    lt_solution_destroy(plain);
+    lt_solution_destroy(watched_run);
+    close_job(&j);
+    guarded_close(dev);
+}
+
+/* ---- Going on, again, and faults ------------------------------------------------------------------------------------------ */
+LT_TEST(a_run_repeats_and_goes_on_from_its_checkpoint_bit_for_bit)
+{
+    for (int64_t pairs = 0; pairs <= 4; pairs += 4) {
+        lt_device *dev = guarded_open();
+        char path[] = "/tmp/lathe_vectors_XXXXXX";
+        int fd = mkstemp(path);
+        job j = open_job("example:C1", dev);
+        j.opt.limited_mem_size = pairs;
+        j.opt.maxit = 40;
+        lt_solution *whole = run(&j), *again = run(&j);
+        LT_CHECK(again->fn_evals == whole->fn_evals && !memcmp(again->final.x, whole->final.x, (size_t)whole->n * sizeof(double)));
+        j.opt.maxit = 20;
+        j.opt.checkpoint = path;
+        lt_solution_destroy(run(&j));
+        j.opt.maxit = 40;
+        j.opt.checkpoint = NULL;
+        j.opt.resume = path;
+        lt_solution *rest = run(&j);
+        LT_CHECK(rest->iters == whole->iters && rest->final.f == whole->final.f);
+        LT_CHECK(!memcmp(rest->final.x, whole->final.x, (size_t)rest->n * sizeof(double)));
+        lt_solution_destroy(rest);
+        lt_solution_destroy(again);
+        lt_solution_destroy(whole);
+        close_job(&j);
+        guarded_close(dev);
+        remove(path);
+        close(fd);
+    }
+}
+
+static double value_at(job *j, const double *x)
+{
+    double f = NAN;
+    lt_solve_options host = lt_solve_options_defaults();
+    LT_CHECK_OK(lt_problem_evaluate_with(j->problem, &host, x, &(lt_outputs){ .f = &f }));
+    return f;
+}
+
+/* At every wait in turn: points that are told have the values that are told with them, though x was on its way. */
+LT_TEST(a_loss_at_any_wait_keeps_points_with_their_values)
+{
+    lt_device *dev = guarded_open();
+    job j = open_job("example:B3", dev);
+    int n_lost = 0;
+    j.opt.maxit = 12;
+    lt_solution_destroy(run(&j));
+    watch_reset();
+    lt_solution_destroy(run(&j));
+    const int64_t waits = watched.syncs;
+    for (int64_t after = 0; after < waits; after++) {
+        lt_solution *s = NULL;
+        watch_reset();
+        watched.syncs_left = after;
+        lt_status status = lt_solve(j.problem, &j.opt, &s);
+        watch_reset();
+        if (status) {
+            LT_CHECK_EQ_INT(status, LT_ERR_DEVICE);
+            continue;
+        }
+        n_lost += s->termination_code == 14;
+        LT_CHECK(s->final.present && s->most_feasible.present && (s->termination_code != 14 || !s->H_final.H));
+        const lt_solution_point *point[] = { &s->final, &s->best, &s->most_feasible };
+        for (int i = 0; i < 3; i++)
+            if (point[i]->present) LT_CHECK_NEAR(value_at(&j, point[i]->x), point[i]->f, 1e-12 * fmax(1, fabs(point[i]->f)));
+        lt_solution_destroy(s);
+    }
+    LT_CHECK(n_lost > 12);
+    close_job(&j);
+    guarded_close(dev);
+}
+
+LT_TEST(what_keeps_vectors_on_the_host_is_told)
+{
+    lt_device *dev = guarded_open();
+    job j = open_job("example:C1", dev);
+    lt_solution *s;
+    j.opt.hessian_on = LT_HESSIAN_HOST;
+    LT_CHECK_FAILS(lt_solve(j.problem, &j.opt, &s), LT_ERR_UNSUPPORTED, "H on the host");
+    j.opt.hessian_on = LT_HESSIAN_DEVICE;
+    j.opt.pinned_transfers = false;
+    LT_CHECK_FAILS(lt_solve(j.problem, &j.opt, &s), LT_ERR_UNSUPPORTED, "page-locked");
+    j.opt.vectors_on = LT_HESSIAN_AUTO;
+    j.opt.maxit = 3;
+    s = run(&j);
+    LT_CHECK(!s->transfers.vectors_on_device);
+    lt_solution_destroy(s);
+    close_job(&j);
+    guarded_close(dev);
+}
+
+LT_TEST(null_accepts_every_address)
+{
+    lt_device *dev;
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    for (int64_t pairs = 0; pairs <= 3; pairs += 3) {
+        job j = open_job("example:B2", dev);
+        j.opt.limited_mem_size = pairs;
+        lt_solution *s = run(&j); /* zeros come back: stationary at once */
+        LT_CHECK(s->transfers.vectors_on_device && s->transfers.evaluation.calls == 1);
+        LT_CHECK_EQ_INT(s->transfers.replays, 1);
+        lt_solution_destroy(s);
+        close_job(&j);
+    }
+    lt_device_close(dev);
+}
+
+extern const char lt_text_vectors_cu[];
+
+LT_TEST(the_kernels_compile_for_every_architecture)
+{
+    static const int architectures[] = { 89, 90 };
+    static const char *const options[] = { "--fmad=false" };
+    const lt_nvrtc *rtc;
+    int major, minor;
+    if (lt_nvrtc_open(&rtc, &major, &minor)) LT_SKIP("%s", lt_error_text());
+    for (size_t i = 0; i < LT_LEN(architectures); i++) {
+        char *cubin = NULL;
+        size_t bytes = 0;
+        lt_kernel_key key = { .name = "vectors", .source = lt_text_vectors_cu, .entry = "finish", .options = options, .n_options = 1 };
+        if (lt_cuda_compile(rtc, &key, architectures[i], &cubin, &bytes)) LT_TEST_FAIL("sm_%d: %s", architectures[i], lt_error_text());
+        else LT_CHECK(bytes > 64);
+        lt_free(cubin);
+    }
+}
+
 LT_TEST_MAIN()

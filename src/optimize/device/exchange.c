@@ -288,7 +288,10 @@ lt_status lt_exchange_vectors(lt_exchange *x, double *x_of[3], double *grads_of[
     const lt_problem *p = x->e->problem;
     *out = NULL;
     if (x->converts) return LT_FAIL(LT_ERR_UNSUPPORTED, "vectors on %s: the problem has variables of single precision", lt_device_id(x->e->device));
-    if (!x->values.at) LT_TRY(lt_host_block_create(x->e->device, &x->opt, 1 + p->p + p->q, &x->values));
+    if (!x->values.at) {
+        LT_TRY(lt_host_block_create(x->e->device, &x->opt, 1 + p->p + p->q, &x->values));
+        memset(x->values.at, 0, (size_t)(1 + p->p + p->q) * sizeof(double));
+    }
     if (!x->vectors) LT_TRY(lt_vectors_create(x->e->device, x->stream, &x->opt, p->n, &x->vectors));
     for (int i = 0; i < POINTS; i++) {
         LT_TRY(make_point(x, &x->point[i]));

@@ -12,7 +12,7 @@
 
 enum { THREADS = 256, PER_BLOCK = 512, MAX_BLOCKS = 128, SUM_BLOCKS = 64 };
 enum { MIN_CHUNK = 8192, MAX_CHUNKS = 16 };
-enum { LISTS = 4, EVALUATION = 0, MAX_PIECES = 48, MAX_KNOWN = 8192, TABLE = 16384, MANY = 8, SUM_TERMS = 96 };
+enum { LISTS = 16, EVALUATION = 0, MAX_PIECES = 48, MAX_KNOWN = 8192, TABLE = 16384, MANY = 8, SUM_TERMS = 96 };
 
 typedef struct list { lt_host_block words, results; bool in_flight; } list;
 typedef struct statement { double *to; int64_t first, count; double constant; } statement;
