@@ -12,6 +12,7 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(gram_cli, out, "out", NULL, "K.npy", "where K goes; may be larger than memory"),
     LT_OPTION_PATH(gram_cli, states_out, "states-out", NULL, "S.npy", "where the states of X go: rows by 2^qubits complex numbers"),
     LT_OPTION_PATH(gram_cli, report, "report", NULL, "FILE.html", "write a page about K and the run"),
+    LT_OPTION_PATH(gram_cli, kernel_cache, "kernel-cache", NULL, "FOLDER", "take K from here if this matrix was computed before, else keep it here"),
     LT_OPTION_STRING(gram_cli, devices, "devices", NULL, "LIST", "several GPUs that share the work, as cuda:0,cuda:1; instead of --device"),
 };
 static const lt_option_group groups[] = {
@@ -92,10 +93,11 @@ static lt_status open_outputs(gram_job *j)
     j->n = j->X.n;
     j->m = j->o->y ? j->Y.n : j->X.n;
     lt_shape shape = opt->packed ? lt_shape1(j->n * (j->n + 1) / 2) : lt_shape2(j->n, j->m);
+    j->wants_K = j->o->out || j->o->report || !j->o->states_out;
     if (j->o->out) {
         CLI_TRY(blame_input(lt_npy_map_create(j->o->out, type, &shape, &j->map)));
         j->K = lt_npy_map_data(j->map);
-    } else {
+    } else if (j->wants_K) {
         j->K = j->own_K = malloc((size_t)lt_shape_count(&shape) * lt_dtype_size(type));
         if (!j->K) return cli_fail(LT_ERR_MEMORY, "no memory for K, %s: give --out, which keeps it in a file", lt_shape_str(&shape).s);
     }
@@ -136,15 +138,17 @@ static lt_status compute(gram_job *j)
     lt_weights w = { j->weights, j->w.shape.dim[0], j->w.shape.dim[1] };
     opt.progress = show_progress;
     opt.progress_ctx = j;
+    if (j->wants_K) CLI_TRY(gram_cache_load(j));
     CLI_TRY(open_devices(j));
     CLI_TRY(j->n_devices ? lt_gram_create_on(j->device, j->n_devices, &opt, &w, &j->gram) : lt_gram_create(j->c->device, &opt, &w, &j->gram));
-    lt_status s = lt_gram_fill(j->gram, &j->X, j->o->y ? &j->Y : NULL, j->K);
+    lt_status s = j->wants_K && !j->from_cache ? lt_gram_fill(j->gram, &j->X, j->o->y ? &j->Y : NULL, j->K) : LT_OK;
     lt_progress_destroy(j->bar);
     j->bar = NULL;
     if (s == LT_ERR_CANCELLED && cli_interrupted()) return cli_stopped();
     if (s == LT_ERR_MEMORY) return cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text()); /* sizes and remedies are named */
     CLI_TRY(s);
     j->info = lt_gram_get_info(j->gram);
+    if (j->cached && !j->from_cache) CLI_TRY(gram_cache_store(j));
     if (j->states_map) CLI_TRY(lt_gram_states(j->gram, &j->X, lt_npy_map_data(j->states_map)));
     return LT_OK;
 }
@@ -185,6 +189,7 @@ static void put_json(lt_json *j, const gram_job *job)
     lt_json_field_int(j, "peak_bytes", i->peak_bytes);
     lt_json_field_int(j, "repaired", i->repaired);
     lt_json_field_int(j, "devices", i->devices);
+    lt_json_field_bool(j, "from_cache", job->from_cache);
     lt_json_field_string(j, "plan", i->plan);
     lt_json_field_string(j, "note", i->note);
     if (!job->o->gram.profile_memory) return;
@@ -198,6 +203,9 @@ static void put_json(lt_json *j, const gram_job *job)
 static lt_status print_summary(const gram_job *j)
 {
     const lt_gram_info *i = &j->info;
+    if (!j->wants_K) printf("states of %lld rows, %lld amplitudes each\n", (long long)j->n, 1LL << j->X.columns);
+    if (j->from_cache) printf("K %lld x %lld from %s\n", (long long)j->n, (long long)j->m, j->cached);
+    if (!j->wants_K || j->from_cache) return LT_OK;
     printf("K %lld x %lld, %lld qubits, %lld layers: %s by %s, %s\n", (long long)i->n, (long long)i->m, (long long)i->n_qubits,
            (long long)i->n_layers, lt_gram_method_name(i->method), i->kernel, lt_gram_float_name(i->precision));
     printf("%s (states %s, product %s): %.4g million pairs per second, %s held\n", cli_seconds(i->total_seconds).s,
@@ -239,6 +247,7 @@ static lt_status run(cli_context *c)
     lt_array_free(&j.w);
     free(j.weights);
     free(j.own_K);
+    free(j.cached);
     return s;
 }
 
@@ -247,5 +256,8 @@ const cli_command cli_gram = {
     .description = "Computes K_ij = |<psi(x_i)|psi(y_j)>|^2 where psi(x) is the state a circuit of one qubit per feature makes of a row. "
                    "Where re-embedding is off, or there is one layer, the weights cancel and K has a closed form; two re-embedded layers "
                    "have one too. Method auto uses them, states computes state vectors in any case; all agree to rounding.\n"
-                   "K is written beside its place and renamed when it is whole; a matrix larger than memory is computed in its file.",
+                   "K is written beside its place and renamed when it is whole; a matrix larger than memory is computed in its file. "
+                   "--states-out alone computes no K.\n"
+                   "--kernel-cache keeps matrices in FOLDER/kernel_DIGEST.npy, where DIGEST stands for the values of X, Y and the weights, the circuit, "
+                   "precisions and normalisation; switches that leave K as it is are no part of it. Without the option nothing is looked for.",
 };

@@ -7,7 +7,7 @@
 typedef struct gram_cli {
     cli_common      common;
     lt_gram_options gram;
-    const char     *x, *y, *weights, *out, *states_out, *report, *devices;
+    const char     *x, *y, *weights, *out, *states_out, *report, *devices, *kernel_cache;
 } gram_cli;
 enum { GRAM_MAX_DEVICES = 16 };
 
@@ -25,8 +25,14 @@ typedef struct gram_job {
     lt_gram        *gram;
     lt_progress    *bar;
     lt_gram_info    info;
+    bool            wants_K;       /* not only states */
+    char           *cached;        /* the file of the kernel cache; NULL = none asked for */
+    bool            from_cache;    /* K was there */
 } gram_job;
 
 lt_status gram_report(gram_job *j);
+/* The kernel cache (gram_cache.c): K from its file where there is one that fits; K into it. */
+lt_status gram_cache_load(gram_job *j);
+lt_status gram_cache_store(const gram_job *j);
 
 #endif

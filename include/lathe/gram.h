@@ -196,6 +196,11 @@ LT_API lt_status lt_gram_center_cross(double *K, int64_t n_test, int64_t n_train
    follows what the tuner of the cache folder holds (options.autotune). */
 LT_API lt_status lt_gram_tune(lt_device *dev, lt_tuner *tuner);
 
+/* 32 hexadecimal digits that stand for a matrix: for X, Y (may be NULL) and the weights by value, the circuit, precisions and what
+   is done afterwards, and the version of results; for no switch that leaves entries as they are, such as methods, tiles or threads. */
+enum { LT_GRAM_DIGEST_BYTES = 33 };
+LT_API lt_status lt_gram_digest(const lt_gram_options *opt, const lt_weights *w, const lt_rows *x, const lt_rows *y, char text[LT_GRAM_DIGEST_BYTES]);
+
 /* ---- Sizes ---------------------------------------------------------------------------- */
 /* States per tile of a device of total_bytes: the largest power of two not above
    (total fraction - 2 GiB) / state bytes, in 256..32768; 8192 when the arguments make no sense. */

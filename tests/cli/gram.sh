@@ -71,6 +71,17 @@ run 0 gram $in --y "$work/y.npy" --out "$work/C.npy" --normalize --dtype float32
 run 0 gram --x "$work/x.npy" --weights "$work/w32.npy" --out "$work/P.npy" --packed; looks "$work/P.npy" 465
 run 0 gram --x "$work/x.npy" --weights "$work/w3.npy" --entangler strong --re-embed --out "$work/E.npy"; looks "$work/E.npy" 30,30
 run 0 gram $in --method states --no-precompute --state-tile 8 --vram-fraction 0.5 --no-autotune --workers 1 --out "$work/B.npy"; says out "precomputing is off"
+mkdir "$work/kept"
+run 0 gram $in --kernel-cache "$work/kept" --out "$work/first.npy" --json; says out '"from_cache": false'
+run 0 gram $in --kernel-cache "$work/kept" --out "$work/second.npy" --json --method states --tile-size 5; says out '"from_cache": true'
+cmp -s "$work/first.npy" "$work/second.npy" || fail "K from the cache is not K"
+run 0 gram $in --kernel-cache "$work/kept" --out "$work/second.npy" --re-embed --json; says out '"from_cache": false'
+[ "$(ls "$work/kept" | wc -l)" -eq 2 ] || fail "the cache does not hold two matrices"
+for kept in "$work"/kept/kernel_*.npy; do echo broken >"$kept"; done
+run 0 gram $in --kernel-cache "$work/kept" --out "$work/second.npy" --json; says out '"from_cache": false'
+run 0 gram $in --kernel-cache "$work/kept" --out "$work/second.npy"; says out "from $work/kept/kernel_"
+run 2 gram $in --kernel-cache "$work/no/such" --out "$work/bad.npy"; says err "no such folder"
+run 0 gram $in --states-out "$work/psi.npy"; looks "$work/psi.npy" 30,16; says out "states of 30 rows, 16 amplitudes each"
 
 rm -f "$work/bad.npy"
 run 2 gram --x "$work/nan.npy" --weights "$work/w.npy" --out "$work/bad.npy"; says err "row 2, column 3"

@@ -240,6 +240,55 @@ LT_TEST(real_states_need_one_plane)
     free_setup(&s);
 }
 
+/* ---- digests ---- */
+
+static bool same_digest(const setup *a, const lt_rows *ya, const setup *b, const lt_rows *yb)
+{
+    char one[LT_GRAM_DIGEST_BYTES], two[LT_GRAM_DIGEST_BYTES];
+    LT_CHECK_OK(lt_gram_digest(&a->opt, &(lt_weights){ a->w, a->layers, a->q }, &a->X, ya, one));
+    LT_CHECK_OK(lt_gram_digest(&b->opt, &(lt_weights){ b->w, b->layers, b->q }, &b->X, yb, two));
+    LT_CHECK_EQ_INT(strlen(one), LT_GRAM_DIGEST_BYTES - 1);
+    return !strcmp(one, two);
+}
+
+/* What changes K changes its name; what does not, does not. */
+LT_TEST(digests_cover_what_matters)
+{
+    setup s = make_setup(20, 4, 2, true), t = s;
+    double *other = malloc((size_t)(s.n * s.q) * sizeof *other), *weights = malloc((size_t)(2 * s.q) * sizeof *weights);
+    memcpy(other, s.x, (size_t)(s.n * s.q) * sizeof *other);
+    memcpy(weights, s.w, (size_t)(2 * s.q) * sizeof *weights);
+    lt_rows Y = { other, LT_F64, s.n, s.q, 0 };
+    LT_CHECK(same_digest(&s, NULL, &t, NULL));
+    t.opt.method = LT_GRAM_STATES, t.opt.tile_size = 7, t.opt.n_workers = 1, t.opt.symmetric = false, t.opt.precompute_all_states = false, t.opt.jitter = 1;
+    LT_CHECK(same_digest(&s, NULL, &t, NULL));
+    LT_CHECK(!same_digest(&s, NULL, &s, &Y)); /* Y = X is a cross kernel */
+    t = s, t.X.data = other;
+    LT_CHECK(same_digest(&s, NULL, &t, NULL));
+    /* The reference took shape, mean and deviation to four digits for the whole: two rows changing places. */
+    for (int64_t k = 0; k < s.q; k++) other[k] = s.x[s.q + k], other[s.q + k] = s.x[k];
+    LT_CHECK(!same_digest(&s, NULL, &t, NULL));
+    LT_CHECK(!same_digest(&s, &s.X, &s, &Y)); /* Y by value */
+    t = s, t.w = weights, weights[3] += 1e-9;
+    LT_CHECK(!same_digest(&s, NULL, &t, NULL));
+    bool *flags[] = { &t.opt.re_embed_between_layers, &t.opt.packed, &t.opt.normalize };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        t = s, *flags[i] = !*flags[i];
+        LT_CHECK(!same_digest(&s, NULL, &t, NULL));
+    }
+    t = s, t.opt.angle_scale = 0.5;
+    LT_CHECK(!same_digest(&s, NULL, &t, NULL));
+    t = s, t.opt.dtype = LT_GRAM_FLOAT32;
+    LT_CHECK(!same_digest(&s, NULL, &t, NULL));
+    t = s, t.opt.return_dtype = LT_GRAM_FLOAT32;
+    LT_CHECK(!same_digest(&s, NULL, &t, NULL));
+    t = s, t.opt.embed_mode = LT_EMBED_RY;
+    LT_CHECK(!same_digest(&s, NULL, &t, NULL));
+    LT_CHECK_FAILS(lt_gram_digest(NULL, NULL, &s.X, NULL, NULL), LT_ERR_ARGUMENT, "NULL");
+    free(other), free(weights);
+    free_setup(&s);
+}
+
 /* ---- blocks, tiles, threads ---- */
 
 /* The same bits however the work is cut. */

@@ -1,0 +1,58 @@
+/* A name for what a Gram matrix depends on, and for nothing else. SPDX-License-Identifier: BSD-3-Clause */
+#include "lathe/gram.h"
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "qkernel/rows.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Raised whenever entries may come out differently by more than rounding. */
+enum { RESULT_VERSION = 1 };
+
+typedef struct digest { uint64_t a, b; } digest; /* two hashes of the same bytes from different seeds */
+
+static void add(digest *d, const void *bytes, size_t n)
+{
+    d->a = lt_hash64(bytes, n, d->a);
+    d->b = lt_hash64(bytes, n, d->b);
+}
+
+static void add_int(digest *d, int64_t v) { add(d, &v, sizeof v); }
+static void add_real(digest *d, double v) { v += 0.0; add(d, &v, sizeof v); } /* -0 is 0 */
+
+/* Values, not where they lie: neither single precision nor gaps between rows make another matrix. */
+static void add_rows(digest *d, const lt_rows *x)
+{
+    add_int(d, x->n);
+    add_int(d, x->columns);
+    for (int64_t i = 0; i < x->n; i++)
+        for (int64_t k = 0; k < x->columns; k++) add_real(d, lt_rows_at(x, i, k));
+}
+
+lt_status lt_gram_digest(const lt_gram_options *opt, const lt_weights *w, const lt_rows *x, const lt_rows *y, char text[LT_GRAM_DIGEST_BYTES])
+{
+    if (!opt || !w || !w->data || !x || !x->data || (y && !y->data) || !text)
+        return LT_FAIL(LT_ERR_ARGUMENT, "gram_digest: the options, weights, X or the text are NULL");
+    digest d = { 0x6772616d, 0x6b65726e };
+    bool strong = opt->entangler == LT_ENTANGLER_STRONG;
+    add_int(&d, RESULT_VERSION);
+    add_int(&d, opt->embed_mode == LT_EMBED_RYRZ); /* angle is another name of ry */
+    add_real(&d, opt->angle_scale);
+    add_int(&d, opt->re_embed_between_layers);
+    add_int(&d, opt->entangler);
+    add_int(&d, opt->dtype);
+    add_int(&d, opt->return_dtype);
+    add_int(&d, opt->packed);
+    add_int(&d, opt->normalize);
+    add_real(&d, opt->normalize && !y ? opt->jitter : 0); /* else it has no effect */
+    add_int(&d, w->n_layers);
+    add_int(&d, w->n_qubits);
+    for (int64_t i = 0; i < w->n_layers * w->n_qubits * (strong ? 3 : 1); i++) add_real(&d, w->data[i]);
+    add_rows(&d, x);
+    add_int(&d, y != NULL);
+    if (y) add_rows(&d, y);
+    snprintf(text, LT_GRAM_DIGEST_BYTES, "%016" PRIx64 "%016" PRIx64, d.a, d.b);
+    return LT_OK;
+}
