@@ -41,6 +41,7 @@ typedef struct lt_fused {
     lt_shape domain;
     int n_regs, n_args;
     int n_loads, n_consts, n_steps, n_stores, n_reduces;
+    bool near;                    /* run in parts on what was just written: it does not pass the caches by, however large the whole */
     const lt_fused_load   *loads;
     const lt_fused_const  *consts;
     const lt_fused_step   *steps;

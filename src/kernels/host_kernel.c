@@ -82,7 +82,10 @@ void *lt_host_kernel_create(const lt_problem_key *p, size_t bytes, const char *n
 
 lt_status lt_host_epilogue_prepare(lt_host_kernel *h, const lt_problem_key *p)
 {
-    return p->epilogue ? lt_fused_prepare_cpu(p->epilogue, p->isa, &h->epilogue) : LT_OK;
+    if (!p->epilogue) return LT_OK;
+    lt_fused f = *p->epilogue;
+    f.near = true;
+    return lt_fused_prepare_cpu(&f, p->isa, &h->epilogue);
 }
 
 lt_status lt_host_kernel_finish(lt_host_kernel *h, lt_status s, lt_kernel **out)

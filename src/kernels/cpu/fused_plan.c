@@ -178,7 +178,7 @@ static lt_status build_map(planner *pl, const lt_fused *f)
     if (!f->n_stores) return LT_OK;
     fused_pass *p = new_pass(pl, f);
     p->mode = FUSED_MAP;
-    p->streaming = bytes_touched(f) >= FUSED_STREAMING_BYTES;
+    p->streaming = !f->near && bytes_touched(f) >= FUSED_STREAMING_BYTES;
     LT_TRY(lt_fused_emit(f, pl->set, &(fused_goal){ .stores = true }, &pl->k->memory, p));
     count_units(p, f, pl->isa);
     return LT_OK;
