@@ -183,7 +183,7 @@ static lt_status read_features(lt_dataset *d, features *f)
     return LT_OK;
 }
 
-static lt_status make_features(cli_context *c, const space *s, int64_t n, lt_precision p, const cli_folder *folder, features *out)
+static lt_status make_features(const space *s, int64_t n, int64_t seed, lt_precision p, int threads, const cli_folder *folder, lt_generate_info *info, features *out)
 {
     char file[32];
     lt_dataset_config *config = NULL;
@@ -192,8 +192,9 @@ static lt_status make_features(cli_context *c, const space *s, int64_t n, lt_pre
     snprintf(file, sizeof file, "%s.h5", lt_precision_name(p));
     cli_folder_path path = cli_folder_file(folder, file);
     opt.stop = cli_interrupt_flag();
-    lt_status st = config_of(s, n, c->common.seed, p, path.s, &config);
-    if (!st) st = lt_generate(config, &opt, NULL);
+    opt.threads = threads;
+    lt_status st = config_of(s, n, seed, p, path.s, &config);
+    if (!st) st = lt_generate(config, &opt, info);
     if (!st) st = lt_dataset_open(path.s, &d);
     if (!st) st = read_features(d, out);
     lt_dataset_close(d);
@@ -272,7 +273,7 @@ static lt_status run_ks(cli_context *c, int64_t n, bool quick)
     cli_table *t = NULL;
     bool good = true;
     lt_status st = cli_folder_make(&folder);
-    for (int p = 0; p < LT_PRECISION_COUNT && !st; p++) st = make_features(c, &s, n, (lt_precision)p, &folder, &f[p]);
+    for (int p = 0; p < LT_PRECISION_COUNT && !st; p++) st = make_features(&s, n, c->common.seed, (lt_precision)p, 0, &folder, NULL, &f[p]);
     if (!st) st = cli_table_create("Features between precisions: two-sample Kolmogorov-Smirnov", CLI_LEN(columns), columns, &t);
     if (!st && c->json) {
         lt_json_field_int(c->json, "samples", n);
@@ -296,6 +297,87 @@ static lt_status run_ks(cli_context *c, int64_t n, bool quick)
     cli_table_destroy(t);
     cli_folder_remove(&folder);
     return st || good ? st : cli_fail(LT_ERR_NUMERIC, "features of two precisions are distributed differently");
+}
+
+/* ---- The checksum of fixed operators ------------------------------------------------------------------------------ */
+
+enum { FIXED_OPERATORS = 100 };
+
+/* With oneDNN 2.6 and FFTW 3.3.10; other processors and libraries may round otherwise. A change of results must change these. */
+static const struct { const char *arithmetic; uint64_t checksum; } recorded[] = {
+    { "float32 (avx512)", 0x1672677ae576d9fb },
+    { "float32 products of values rounded to float16 (avx512)", 0xb1f023df05191588 },
+    { "float32 products of values rounded to bfloat16 (avx512)", 0xbc993d9f4f90c847 },
+};
+
+/* FNV-1a over the numbers, as they lie in memory. */
+static uint64_t digest(const features *f)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    const unsigned char *bytes = (const unsigned char *)f->value;
+    for (size_t i = 0; i < (size_t)(f->rows * f->columns) * sizeof *f->value; i++) h = (h ^ bytes[i]) * 0x100000001b3u;
+    return h;
+}
+
+/* Twice, on one thread and on all of them. */
+static lt_status checksums_of(lt_precision p, const cli_folder *folder, lt_generate_info *info, uint64_t sum[2])
+{
+    static const space s = { 4, 8, 16, 2, 6 };
+    for (int i = 0; i < 2; i++) {
+        features f = { 0 };
+        lt_status st = make_features(&s, FIXED_OPERATORS, 0, p, i == 0, folder, info, &f);
+        if (!st) sum[i] = digest(&f);
+        free(f.value);
+        free(f.name);
+        CLI_TRY(st);
+    }
+    return LT_OK;
+}
+
+static const char *judge(const lt_generate_info *info, const uint64_t sum[2])
+{
+    if (sum[0] != sum[1]) return "NOT REPEATABLE";
+    for (int i = 0; i < CLI_LEN(recorded); i++)
+        if (!strcmp(recorded[i].arithmetic, info->arithmetic)) return recorded[i].checksum == sum[0] ? "as recorded" : "not as recorded: another library, or other results";
+    return "no record for this arithmetic";
+}
+
+lt_status bench_checksum(cli_context *c)
+{
+    static const char *const columns[] = { "arithmetic", "checksum", "" };
+    cli_folder folder;
+    cli_table *t = NULL;
+    bool repeatable = true;
+    CLI_TRY(cli_folder_make(&folder));
+    lt_status s = cli_table_create("Features of 100 fixed operators", CLI_LEN(columns), columns, &t);
+    if (!s && c->json) {
+        lt_json_key(c->json, "checksums");
+        lt_json_array_begin(c->json);
+    }
+    for (int p = 0; p < LT_PRECISION_COUNT && !s; p++) {
+        lt_generate_info info;
+        uint64_t sum[2];
+        char text[24];
+        if ((s = checksums_of((lt_precision)p, &folder, &info, sum))) break;
+        snprintf(text, sizeof text, "%016llx", (unsigned long long)sum[0]);
+        repeatable = repeatable && sum[0] == sum[1];
+        cli_table_row(t);
+        cli_table_cell(t, 0, "%s", info.arithmetic);
+        cli_table_cell(t, 1, "%s", text);
+        cli_table_cell(t, 2, "%s", judge(&info, sum));
+        if (!c->json) continue;
+        lt_json_object_begin(c->json);
+        lt_json_field_string(c->json, "precision", lt_precision_name((lt_precision)p));
+        lt_json_field_string(c->json, "arithmetic", info.arithmetic);
+        lt_json_field_string(c->json, "checksum", text);
+        lt_json_field_string(c->json, "verdict", judge(&info, sum));
+        lt_json_object_end(c->json);
+    }
+    if (!s && c->json) lt_json_array_end(c->json);
+    else if (!s) cli_table_print(t, stdout), putchar('\n');
+    cli_table_destroy(t);
+    cli_folder_remove(&folder);
+    return s || repeatable ? s : cli_fail(LT_ERR_NUMERIC, "the same operators gave two different sets of features");
 }
 
 lt_status bench_accuracy(cli_context *c, int64_t operators, int64_t samples, bool quick)

@@ -12,7 +12,7 @@
 
 typedef struct generate_options {
     cli_common  common;
-    bool        quick, ablate;
+    bool        quick, ablate, checksum;
     int64_t     realizations, steps, samples, accuracy, ks;
     const char *peer;
 } generate_options;
@@ -25,6 +25,7 @@ static const lt_option rows[] = {
     LT_OPTION_INT(generate_options, samples, "samples", "5", LT_RANGE_CLOSED(1, 1000), "N", "steps timed per row; the median counts"),
     LT_OPTION_INT(generate_options, accuracy, "accuracy", "0", LT_RANGE_CLOSED(0, 100000), "N", "instead of timings: the error of one step of N random operators against double precision"),
     LT_OPTION_INT(generate_options, ks, "ks", "0", LT_RANGE_CLOSED(0, 100000), "N", "instead of timings: whether features of N operators have the same distribution in every precision"),
+    LT_OPTION_BOOL(generate_options, checksum, "checksum", "false", "instead of timings: the checksum of 100 fixed operators that timings end with"),
     LT_OPTION_PATH(generate_options, peer, "peer", NULL, "FILE.json", "timings of PyTorch to compare with, from bench/peers/torch_rollout.py"),
 };
 static const lt_option_group groups[] = CLI_GROUPS(rows);
@@ -422,13 +423,18 @@ static lt_status run_all(bench *b)
     CLI_TRY(run_layers(b));
     CLI_TRY(run_precisions(b));
     CLI_TRY(run_realizations(b));
-    return b->o->ablate ? run_ablation(b) : LT_OK;
+    if (b->o->ablate) CLI_TRY(run_ablation(b));
+    return b->o->quick ? LT_OK : bench_checksum(b->c);
 }
 
 static lt_status run(cli_context *c)
 {
     const generate_options *o = c->options;
     if (o->accuracy || o->ks) return bench_accuracy(c, o->accuracy, o->ks, o->quick);
+    if (o->checksum) {
+        if (c->json) CLI_TRY(cli_json_machine(c));
+        return bench_checksum(c);
+    }
     bench b = { .c = c, .o = c->options };
     lt_status s = b.o->peer ? peer_file_read(b.o->peer, &b.peer) : LT_OK;
     if (!s) s = run_all(&b);
@@ -445,6 +451,8 @@ const cli_command cli_bench_generate = {
                    "with one technique left out at a time.\n"
                    "With --device cuda whole rollouts of --steps states are timed on the GPU, in every precision; then 1 to 40 realizations, small operators "
                    "one at a time and side by side, and with --ablate recorded sequences, their length and the fused step.\n"
+                   "Timings end with a checksum of the features of 100 fixed operators in every precision, computed twice, beside the recorded one; --checksum prints it "
+                   "alone.\n"
                    "--accuracy and --ks check instead of timing, and fail when a limit is passed: one step of random operators in every precision "
                    "against double precision; two-sample Kolmogorov-Smirnov tests of every feature between precisions.\n"
                    "bench/peers/torch_rollout.py times the same step in PyTorch; with --peer its ratios are added.",

@@ -32,6 +32,9 @@ sys.exit(not (r["judged"] == 173 and r["operators"] == 6 and len(errors) == 6 an
 PY
 fi
 
+run 0 bench generate --checksum --json
+is_json "$work/out"
+[ "$(grep -c '"checksum": "[0-9a-f]\{16\}"' "$work/out")" -eq 3 ] || fail "$last: not three checksums"
 run 2 bench generate --samples 0
 says err "samples"
 run 2 bench generate --quick --peer "$work/none.json"
