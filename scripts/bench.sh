@@ -2,7 +2,8 @@
 # All benchmarks with their JSON kept under bench/results/: bench.sh BUILD-FOLDER [--quick].
 # PyTorch's rows join where it is installed. SPDX-License-Identifier: BSD-3-Clause
 set -eu
-lathe=$1/bin/lathe
+build=$1
+lathe=$build/bin/lathe
 shift
 out=bench/results
 mkdir -p "$out"
@@ -13,6 +14,8 @@ if python3 bench/peers/torch_graph.py "$@" >"$out/torch_graph.json.new"; then
 else
     rm -f "$out/torch_graph.json.new"
 fi
+cmake --build "$build" --target layer_benchmarks >/dev/null
+for name in trace device fused; do "$build/bin/bench_$name"; done
 for name in roofline transfers fused qsvm; do
     "$lathe" bench $name "$@"
     "$lathe" bench $name "$@" --json >"$out/$name.json"
