@@ -42,13 +42,15 @@ static lt_status open_tuner(cli_context *c, lt_tuner **out)
 static lt_status tune_all(cli_context *c, lt_tuner *tuner)
 {
     const tune_options *o = c->options;
-    lt_compile_options opt = { .mode = LT_MODE_MAX_AUTOTUNE, .device = c->device, .tuner = tuner };
     lt_progress *bar;
-    CLI_TRY(lt_progress_create("tune", "problem", CLI_LEN(problems), c->common.quiet || c->json, &bar));
+    /* A GPU runs networks in 16 bits as well. */
+    int n = CLI_LEN(problems), n_runs = strncmp(lt_device_id(c->device), "cuda", 4) == 0 ? 2 * n : n;
+    CLI_TRY(lt_progress_create("tune", "problem", n_runs, c->common.quiet || c->json, &bar));
     lt_status s = LT_OK;
-    for (int i = 0; i < CLI_LEN(problems) && !s; i++) {
+    for (int i = 0; i < n_runs && !s; i++) {
+        lt_compile_options opt = { .mode = LT_MODE_MAX_AUTOTUNE, .device = c->device, .tuner = tuner, .low_precision = i >= n, .storage_type = LT_F16 };
         case_run run;
-        s = case_open(problems[i], o->quick, &opt, (uint64_t)c->common.seed, &run);
+        s = case_open(problems[i % n], o->quick, &opt, (uint64_t)c->common.seed, &run);
         if (!s) case_close(&run);
         if (!s && cli_interrupted()) s = cli_stopped();
         lt_progress_set(bar, i + 1);
@@ -123,5 +125,7 @@ const cli_command cli_tune = {
     .name = "tune", .options = &table, .options_bytes = sizeof(tune_options), .need = CLI_NEED_CPU, .run = run,
     .description = "Compiles the graphs of the benchmarks with every kernel timed where there is a choice, and stores the answers in the tuning "
                    "file, one line each. A problem already stored is not timed again; --mode stored fails on one that is not.\n"
+                   "On a GPU the candidates are engines of cuDNN, algorithms of cuBLASLt and shapes of generated kernels, for graphs in the types "
+                   "they have and in float16; GPUs of one name, with the same driver and libraries, share the answers.\n"
                    "--list shows the file, --clear removes it. A file of another device or version is refused whole.",
 };
