@@ -96,11 +96,27 @@ static lt_status check_only(const graph_options *o)
 
 static bool on_gpu(const cli_context *c) { return !strncmp(lt_device_id(c->device), "cuda", 4); }
 
+/* The convolution without what follows it. */
+static lt_status measure_conv(cli_context *c, double budget, cli_timing *t)
+{
+    const graph_options *o = c->options;
+    lt_compile_options opt = { .mode = (lt_mode)o->mode, .device = c->device };
+    case_run run;
+    CLI_TRY(case_open(&case_conv, o->quick, &opt, (uint64_t)c->common.seed, &run));
+    lt_status s = case_measure(&run, c->device, budget, t);
+    case_close(&run);
+    return s;
+}
+
 /* On a GPU the yardstick is its own copy rate; the CPU's libraries are no measure for it. */
-static lt_status measure_gpu_yardstick(cli_context *c, const plan_row *p, double conv_seconds, result *r)
+static lt_status measure_gpu_yardstick(cli_context *c, const plan_row *p, double budget, result *r)
 {
     double rate;
-    if (p->by == BY_CONV) r->yard_seconds = conv_seconds;
+    cli_timing t;
+    if (p->by == BY_CONV) {
+        CLI_TRY(measure_conv(c, budget, &t));
+        r->yard_seconds = t.median;
+    }
     if (p->by != BY_COPY) return LT_OK;
     CLI_TRY(lt_device_bandwidth(c->device, (int64_t)(r->info.bytes / 2), &rate));
     r->yard_seconds = r->info.bytes / rate;
@@ -108,9 +124,9 @@ static lt_status measure_gpu_yardstick(cli_context *c, const plan_row *p, double
 }
 
 /* The yardstick of one row, right after the row itself: the machine may be busier a minute later. */
-static lt_status measure_yardstick(const plan_row *p, const graph_options *o, const case_run *run, double conv_seconds,
-                                   double budget, result *r)
+static lt_status measure_yardstick(cli_context *c, const plan_row *p, double budget, result *r)
 {
+    const graph_options *o = c->options;
     cli_timing t;
     lt_status s = LT_OK;
     int64_t side = o->quick ? 512 : 1024;
@@ -125,10 +141,9 @@ static lt_status measure_yardstick(const plan_row *p, const graph_options *o, co
         s = peer_onednn_conv(&(peer_layer){ 5, 64, 64, 3, o->quick ? 32 : 128 }, false, budget, &t);
         break;
     case BY_CONV:
-        r->yard_seconds = conv_seconds;
-        return LT_OK;
+        s = measure_conv(c, budget, &t);
+        break;
     default:
-        (void)run;
         return LT_OK;
     }
     if (s == LT_ERR_UNSUPPORTED) {
@@ -150,16 +165,15 @@ static int faster(const void *a, const void *b)
 
 /* The row and its yardstick in turns, so that a machine that is busy for a while slows both; the round
    with the middle ratio counts. Threads of a library spin for a while after its last call: a pause. */
-static lt_status measure_rounds(cli_context *c, const plan_row *p, case_run *run, double budget, double conv_seconds, result *r)
+static lt_status measure_rounds(cli_context *c, const plan_row *p, case_run *run, double budget, result *r)
 {
     result round[ROUNDS];
-    bool measured = p->by == BY_COPY || p->by == BY_OPENBLAS || p->by == BY_ONEDNN;
+    bool measured = p->by == BY_COPY || p->by == BY_OPENBLAS || p->by == BY_ONEDNN || p->by == BY_CONV;
     int n = measured && !on_gpu(c) ? ROUNDS : 1;
     for (int i = 0; i < n; i++) {
         round[i] = *r;
         CLI_TRY(case_measure(run, c->device, budget / n, &round[i].time));
-        CLI_TRY(on_gpu(c) ? measure_gpu_yardstick(c, p, conv_seconds, &round[i])
-                          : measure_yardstick(p, c->options, run, conv_seconds, budget / n, &round[i]));
+        CLI_TRY((on_gpu(c) ? measure_gpu_yardstick : measure_yardstick)(c, p, budget / n, &round[i]));
         if (n > 1) nanosleep(&(struct timespec){ .tv_nsec = 60000000 }, NULL);
     }
     qsort(round, (size_t)n, sizeof round[0], faster);
@@ -167,7 +181,7 @@ static lt_status measure_rounds(cli_context *c, const plan_row *p, case_run *run
     return LT_OK;
 }
 
-static lt_status measure_row(cli_context *c, const plan_row *p, double budget, double conv_seconds, result *r)
+static lt_status measure_row(cli_context *c, const plan_row *p, double budget, result *r)
 {
     const graph_options *o = c->options;
     lt_compile_options opt = { .mode = (lt_mode)o->mode, .device = c->device, .skip_passes = p->skip };
@@ -187,7 +201,7 @@ static lt_status measure_row(cli_context *c, const plan_row *p, double budget, d
     case_run run;
     CLI_TRY(case_open(p->graph, o->quick, &opt, (uint64_t)c->common.seed, &run));
     r->info = run.info;
-    lt_status s = measure_rounds(c, p, &run, budget, conv_seconds, r);
+    lt_status s = measure_rounds(c, p, &run, budget, r);
     case_close(&run);
     return s;
 }
@@ -275,7 +289,6 @@ static lt_status run(cli_context *c)
     lt_progress *bar;
     CLI_TRY(cli_table_create(NULL, 8, columns, &t));
     lt_status s = lt_progress_create("bench graph", "row", CLI_LEN(plan), c->common.quiet || c->json, &bar);
-    double conv_seconds = NAN;
     int n = 0;
     if (c->json) {
         cli_json_machine(c);
@@ -288,9 +301,8 @@ static lt_status run(cli_context *c)
     for (int i = 0; i < CLI_LEN(plan) && !s; i++) {
         if (!wanted(o, row_name(&plan[i])) || plan[i].gpu > on_gpu(c)) continue;
         if (!plan[i].graph && on_gpu(c)) continue; /* that times our compiler, not NVIDIA's */
-        s = measure_row(c, &plan[i], o->quick ? 0.05 : 1, conv_seconds, &r[n]);
+        s = measure_row(c, &plan[i], o->quick ? 0.05 : 1, &r[n]);
         if (s) break;
-        if (plan[i].graph == &case_conv) conv_seconds = r[n].time.median;
         r[n].peer_seconds = peer_file_seconds(&peer, r[n].name);
         if (c->json) put_json_row(c->json, &plan[i], &r[n]);
         fill_row(t, &plan[i], &r[n]);
