@@ -39,6 +39,8 @@ typedef struct result {
     double            read;     /* seconds from text to problem */
     solve_timing      t;
     double            peer;     /* seconds there; NaN = not known */
+    double            peer_f;   /* where it ended; NaN = not known, or not lower than here */
+    double            reach;    /* seconds to that f: the run goes on until there; infinite = it did not get there */
     bool              judged;   /* not a shortened run */
 } result;
 
@@ -98,6 +100,8 @@ static double published_ratio(const result *r)
     return r->what->published > 0 && comparable(r) ? r->what->published / seconds(r) : NAN;
 }
 static double peer_ratio(const result *r) { return comparable(r) ? r->peer / seconds(r) : NAN; }
+/* To an f at least as good as the peer's. */
+static double reach_ratio(const result *r) { return isfinite(r->peer_f) ? r->peer / r->reach : NAN; }
 /* The one that counts: on this machine where known. */
 static double judged_ratio(const result *r) { return isfinite(r->peer) ? peer_ratio(r) : published_ratio(r); }
 
@@ -109,6 +113,7 @@ static void misses(const result *r, char *out, size_t capacity)
         { r->what->limit > 0 && seconds(r) > r->what->limit, "time" },
         { r->size.n <= SMALL_N && own(r) > own_limit, "own time" },
         { r->what->ratio > 0 && judged_ratio(r) < r->what->ratio, "ratio" },
+        { r->what->ratio > 0 && reach_ratio(r) < r->what->ratio, "ratio to the peer's f" },
         { r->what->least_share > 0 && share(r, r->t.sum.eval) < r->what->least_share, "share" },
         { r->t.last.allocations > 0, "allocations" },
     };
@@ -135,7 +140,8 @@ static void put_row(lt_json *j, const result *r)
         { "share_hessian", share(r, r->t.sum.h) }, { "share_rest", rest_share(r) }, { "f", s->f }, { "violation", s->violation },
         { "limit_seconds", r->what->limit > 0 ? r->what->limit : NAN }, { "required_ratio", r->what->ratio > 0 ? r->what->ratio : NAN },
         { "published_seconds", r->what->published > 0 ? r->what->published : NAN }, { "published_ratio", published_ratio(r) },
-        { "peer_seconds", r->peer }, { "peer_ratio", peer_ratio(r) },
+        { "peer_seconds", r->peer }, { "peer_ratio", peer_ratio(r) }, { "peer_lower_f", r->peer_f }, { "seconds_to_peer_f", r->reach },
+        { "peer_ratio_to_its_f", reach_ratio(r) },
     };
     const struct { const char *key; int64_t value; } count[] = {
         { "n", r->size.n }, { "p", r->size.p }, { "q", r->size.q }, { "samples", r->t.time.samples }, { "iterations", s->iters },
@@ -171,7 +177,10 @@ static void fill_row(cli_table *t, const result *r)
                    100 * share(r, r->t.sum.h), 100 * rest_share(r));
     cli_table_cell(t, 8, "%lld", (long long)s->allocations);
     if (isfinite(published_ratio(r))) cli_table_cell(t, 9, "%.0fx", published_ratio(r));
-    if (isfinite(peer_ratio(r))) cli_table_cell(t, 10, "%.0fx", peer_ratio(r));
+    char reach[40] = "";
+    if (isfinite(r->reach)) snprintf(reach, sizeof reach, ", %.0fx to its f", reach_ratio(r));
+    else if (isfinite(r->peer_f)) snprintf(reach, sizeof reach, ", its f not reached");
+    if (isfinite(peer_ratio(r))) cli_table_cell(t, 10, "%.0fx%s", peer_ratio(r), reach);
     if (!r->judged) return;
     char promise[80] = "";
     if (r->what->ratio > 0) snprintf(promise, sizeof promise, " (%.0fx%s%s)", r->what->ratio, r->what->limit > 0 ? ", " : "",
@@ -222,6 +231,25 @@ typedef struct bench {
     result         results[64];
 } bench;
 
+/* Where the peer ended lower: the time until this run is there too, going on past its own tolerance. */
+static lt_status measure_reach(const bench *b, result *r)
+{
+    const peer_row *row = peer_file_row(&b->peer, r->what->name);
+    const double f = row && row->n_f == 1 ? row->f[0] : NAN;
+    r->peer_f = r->reach = NAN;
+    if (!r->judged || r->what->n_parts > 1 || r->what->per != SOLVE_PER_RUN || !(r->t.last.f > f + 1e-9 * fabs(f))) return LT_OK;
+    char set[80];
+    solve_run run;
+    solve_timing t = { 0 };
+    snprintf(set, sizeof set, "fvalquit=%.17g opt_patience=%d", f, 20);
+    lt_status s = solve_case_open(r->what, false, set, &run);
+    if (!s) s = solve_case_measure(&run, 1, &t);
+    r->peer_f = f;
+    r->reach = t.last.f <= f ? t.time.median : INFINITY;
+    solve_case_close(&run);
+    return s;
+}
+
 static lt_status measure_run(bench *b, const solve_case *what, result *r)
 {
     solve_run run;
@@ -231,7 +259,7 @@ static lt_status measure_run(bench *b, const solve_case *what, result *r)
     if (!s) s = solve_case_measure(&run, b->o->quick ? 0.05 : 1, &r->t);
     r->peer = peer_file_seconds(&b->peer, what->name);
     solve_case_close(&run);
-    return s;
+    return s ? s : measure_reach(b, r);
 }
 
 static lt_status measure_runs(bench *b)
@@ -355,7 +383,8 @@ const cli_command cli_bench_solve = {
                    "quadratic programs, the Hessian, the rest. Allocations are those after the second iteration.\n"
                    "Ratios above one mean lathe is faster than PyGRANSO: as published for another machine and, with --peer, on this one. "
                    "The verdict names what a run missed: the result it has to end with, the time or the ratio promised (in parentheses), "
-                   "15 us of the solver's own time per iteration for up to 10 variables, no allocation.\n"
+                   "15 us of the solver's own time per iteration for up to 10 variables, no allocation. Where the peer's file says that it ended at a "
+                   "lower f, the run is measured again until it is there too, with opt_patience=20; the ratio of that time is beside the other.\n"
                    "With a --device other than the CPU the functions run there, and the rows tell what the solver adds to them: the time of an "
                    "iteration less that of the function's own kernels, which are timed alone in the same run; the verdict is on 60 us.\n"
                    "--starts prints where runs end instead: f from N starts that differ by one part in 10^9, as lowest, quartiles and highest, "

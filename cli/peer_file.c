@@ -121,12 +121,12 @@ static lt_status add_number(reader *r, void *ctx)
     return read_number(r, &to->value[(*to->n)++]);
 }
 
-/* A row of one run has one f, which nobody asks for. */
+/* One number, or an array of them. */
 static lt_status read_numbers(reader *r, int *n, double *value)
 {
     numbers to = { n, value };
     while (isspace((unsigned char)*r->at)) r->at++;
-    return *r->at == '[' ? read_array(r, add_number, &to) : skip_value(r);
+    return *r->at == '[' ? read_array(r, add_number, &to) : add_number(r, &to);
 }
 
 static lt_status row_member(reader *r, const char *key, void *ctx)

@@ -13,8 +13,8 @@ typedef struct peer_layer { int64_t batch, in, out, kernel, side; } peer_layer;
    likes best (reorders not counted). LT_ERR_UNSUPPORTED when not built in. */
 lt_status peer_onednn_conv(const peer_layer *l, bool own_layout, double budget, cli_timing *out);
 
-/* Timings of another framework: {"peer": "…", "rows": [{"name": "…", "seconds": …}, …]}; rows of several starts have
-   "f": […] and "violation": […], one number for each. */
+/* Timings of another framework: {"peer": "…", "rows": [{"name": "…", "seconds": …}, …]}. Rows of the optimizer may have "f", where
+   it ended, and rows of several starts "f": […] and "violation": […], one number for each. */
 enum { PEER_MAX_ROWS = 64, PEER_MAX_STARTS = 100 };
 typedef struct peer_row {
     char   name[32];

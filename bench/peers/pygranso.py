@@ -320,7 +320,8 @@ def measure(name, make):
     best = getattr(ends[-1], "best", None)
     row = {"name": name, "seconds": statistics.median(seconds), "samples": len(seconds), "iterations": sum(int(e.iters) for e in ends),
            "evaluations": evals, "code": max(int(e.termination_code) for e in ends),
-           "f": scalar(best.f if best is not None else ends[-1].final.f)}
+           "f": scalar(best.f if best is not None else ends[-1].final.f), "final_f": scalar(ends[-1].final.f),
+           "final_violation": scalar(getattr(ends[-1].final, "tv", 0.0))}
     if name == "A2full":  # told per evaluation, as `lathe bench solve` does
         row["run_seconds"] = row["seconds"]
         row["seconds"] /= evals
@@ -341,7 +342,7 @@ def move_start(o, number):
 
 
 def measure_starts(name, make):
-    row = {"name": name, "f": [], "violation": [], "stationarity": [], "codes": [], "iterations": [], "evaluations": []}
+    row = {"name": name, "f": [], "final_f": [], "violation": [], "stationarity": [], "codes": [], "iterations": [], "evaluations": []}
     begin = time.perf_counter()
     for number in range(STARTS):
         problems = make()
@@ -350,7 +351,7 @@ def measure_starts(name, make):
         move_start(problems[2], number)
         end = solve(*problems)
         point = getattr(end, "best", None) or end.final
-        for key, value in (("f", point.f), ("violation", getattr(point, "tv", 0.0)), ("stationarity", end.stat_value)):
+        for key, value in (("f", point.f), ("final_f", end.final.f), ("violation", getattr(point, "tv", 0.0)), ("stationarity", end.stat_value)):
             row[key].append(scalar(value))
         for key, value in (("codes", end.termination_code), ("iterations", end.iters), ("evaluations", end.fn_evals)):
             row[key].append(int(value))

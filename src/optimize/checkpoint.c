@@ -84,6 +84,9 @@ static void walk_counts(stream *io, lt_run *r)
     item(io, &r->last_level, sizeof r->last_level);
     item(io, &r->stat.attempts, sizeof r->stat.attempts);
     item(io, &r->prescaled, sizeof r->prescaled);
+    item(io, &r->patience.met, sizeof r->patience.met);
+    item(io, &r->patience.idle, sizeof r->patience.idle);
+    numbers(io, &r->patience.f, 1);
     item(io, &r->rng.position, sizeof r->rng.position);
     numbers(io, r->scale, r->k);
     if (!io->writing) r->start_ns = lt_clock_ns() - elapsed;

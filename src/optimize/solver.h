@@ -119,6 +119,12 @@ typedef struct lt_pause {    /* what looking for a step changes, as it was befor
 enum { LT_LEVEL_STEERING, LT_LEVEL_STEERING_IDENTITY, LT_LEVEL_QUASI_NEWTON, LT_LEVEL_GRADIENT, LT_LEVEL_RANDOM };
 enum { LT_RUNNING = -1, LT_CODE_FUNCTION = 11, LT_CODE_DEVICE = 14 };
 
+typedef struct lt_patience { /* opt_patience: what happened since opt_tol was met */
+    bool    met;
+    double  f;               /* lowest that counted */
+    int64_t idle;            /* steps since */
+} lt_patience;
+
 typedef struct lt_run {
     lt_solve_options opt;    /* a copy, completed */
     lt_problem   *problem;
@@ -150,6 +156,7 @@ typedef struct lt_run {
     lt_products products;
     lt_regular regular;
     lt_record  best, most_feasible;
+    lt_patience patience;
     lt_rng     rng;
 
     int64_t iter, evals, gradient_evals, ls_evals, n_mu_reductions, random_attempts;

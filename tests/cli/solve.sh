@@ -147,6 +147,8 @@ fi
 printf '{"peer": "Other 1.0", "rows": [{"name": "B1", "seconds": 1000}]}' >"$work/peer.json"
 run 0 bench solve --quick --only B1 --peer "$work/peer.json" --report "$work/bench.html" --quiet; says out "Other 1.0"; says out "B1"
 grep -q "</html>" "$work/bench.html" || fail "the benchmark's report is not whole"
+printf '{"peer": "Other 1.0", "rows": [{"name": "A1c", "seconds": 1000, "f": 0.08580}, {"name": "A1f", "seconds": 1000, "f": 0.05}]}' >"$work/lower.json"
+run 0 bench solve --only A1c --only A1f --peer "$work/lower.json"; says out "x to its f"; says out "its f not reached"
 run 0 bench solve --quick --ablate --only A1a --json; is_json "$work/out"; says out "gradients on demand"; says out '"gain_per_iteration"'
 run 2 bench solve --only C9; says err "no such run"
 printf '{"peer": "Other 1.0", "rows": [{"name": "B1", "seconds": 1, "f": [0, 1, 2], "violation": [0, 0, 5]}]}' > "$work/ends.json"

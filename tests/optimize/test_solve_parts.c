@@ -196,6 +196,7 @@ LT_TEST(a_resumed_run_ends_bit_for_bit_like_one_that_never_stopped)
             lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = 1e-6, .maxit = 70 };
             if (which == 3) opt.limited_mem_size = 6;
             if (which == 4) opt.regularize_threshold = 100, opt.max_fallback_level = 4, opt.compat = 1;
+            if (which == 1) opt.opt_tol = 0.1, opt.opt_patience = 9; /* met early: stops fall before and after */
 #define MAKE() (which == 0 ? example_rosenbrock(5.5, 5.5) : which == 1 ? example_trace(2) : which == 2 ? example_robust_pca() \
                 : example_total_variation())
             lt_solution *whole = solve_example(MAKE(), opt, false);
