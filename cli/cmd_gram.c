@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The names of the Python pipeline are understood too: its GPU backends were two, its CPU one had any other name. */
+static const char *const backend_names[] = { "device", "auto", "cpu", "cuda", "cuda_states", "torch", "numpy", "lightning.qubit", "lightning.gpu", NULL };
+static const char *const backend_devices[] = { NULL, "auto", "cpu", "cuda", "cuda", "cuda", "cpu", "cpu", "cuda" };
+_Static_assert(CLI_LEN(backend_names) == CLI_LEN(backend_devices) + 1, "one device per backend");
+
 static const lt_option rows[] = {
     LT_OPTION_PATH(gram_cli, x, "x", NULL, "X.npy", "features: rows by qubits"),
     LT_OPTION_PATH(gram_cli, weights, "weights", NULL, "W.npy", "layers by qubits, or layers by qubits by 3 with --entangler strong"),
@@ -13,6 +18,7 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(gram_cli, states_out, "states-out", NULL, "S.npy", "where the states of X go: rows by 2^qubits complex numbers"),
     LT_OPTION_PATH(gram_cli, report, "report", NULL, "FILE.html", "write a page about K and the run"),
     LT_OPTION_PATH(gram_cli, kernel_cache, "kernel-cache", NULL, "FOLDER", "take K from here if this matrix was computed before, else keep it here"),
+    LT_OPTION_ENUM(gram_cli, backend, "gram-backend", "device", backend_names, "where to compute, by its name here or in the Python pipeline; device: as --device says"),
     LT_OPTION_STRING(gram_cli, devices, "devices", NULL, "LIST", "several GPUs that share the work, as cuda:0,cuda:1; instead of --device"),
 };
 static const lt_option_group groups[] = {
@@ -118,6 +124,12 @@ static bool show_progress(void *ctx, const lt_gram_progress *p)
 /* "cuda:0,cuda:1": each opened once. */
 static lt_status open_devices(gram_job *j)
 {
+    const char *backend = backend_devices[j->o->backend];
+    if (backend && j->o->devices) return cli_fail(LT_ERR_ARGUMENT, "--gram-backend and --devices both say where to compute; give one of them");
+    if (backend) {
+        CLI_TRY(lt_device_open(backend, &j->device[0]));
+        j->n_devices = 1;
+    }
     for (const char *at = j->o->devices; at; at = strchr(at, ',')) {
         char name[32];
         at += *at == ',';

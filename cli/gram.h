@@ -7,6 +7,7 @@
 typedef struct gram_cli {
     cli_common      common;
     lt_gram_options gram;
+    int             backend;
     const char     *x, *y, *weights, *out, *states_out, *report, *devices, *kernel_cache;
 } gram_cli;
 enum { GRAM_MAX_DEVICES = 16 };

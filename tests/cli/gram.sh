@@ -71,6 +71,12 @@ run 0 gram $in --y "$work/y.npy" --out "$work/C.npy" --normalize --dtype float32
 run 0 gram --x "$work/x.npy" --weights "$work/w32.npy" --out "$work/P.npy" --packed; looks "$work/P.npy" 465
 run 0 gram --x "$work/x.npy" --weights "$work/w3.npy" --entangler strong --re-embed --out "$work/E.npy"; looks "$work/E.npy" 30,30
 run 0 gram $in --method states --no-precompute --state-tile 8 --vram-fraction 0.5 --no-autotune --workers 1 --out "$work/B.npy"; says out "precomputing is off"
+for backend in cpu numpy lightning.qubit; do
+    run 0 gram $in --gram-backend $backend --out "$work/N.npy" --json; says out '"backend": "c'
+    cmp -s "$work/K.npy" "$work/N.npy" || fail "$last: another K"
+done
+run 2 gram $in --gram-backend cupy --out "$work/bad.npy"; says err "cuda_states"
+run 2 gram $in --gram-backend cpu --devices null,null --out "$work/bad.npy"; says err "one of them"
 mkdir "$work/kept"
 run 0 gram $in --kernel-cache "$work/kept" --out "$work/first.npy" --json; says out '"from_cache": false'
 run 0 gram $in --kernel-cache "$work/kept" --out "$work/second.npy" --json --method states --tile-size 5; says out '"from_cache": true'
