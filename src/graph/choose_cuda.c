@@ -143,8 +143,7 @@ lt_status lt_choose_cuda_fused(const lt_fused *f, lt_device *dev, lt_tuner *tune
     LT_TRY(fused_hash(f, &hash));
     LT_TRY(lt_fused_pass_plan(f, 0, true, &pass));
     add_shape(&w, pass.vector, pass.unroll);
-    for (int vector = pass.vector; vector >= 1 && vector >= pass.vector / 2; vector /= 2)
-        for (int unroll = 1; unroll <= 4; unroll *= 2) add_shape(&w, vector, unroll);
+    for (int unroll = 1; unroll <= 4; unroll *= 2) add_shape(&w, pass.vector, unroll); /* compiling takes longer than timing: few */
     snprintf(problem, sizeof problem, "fused %s %s text=%016llx", lt_dtype_name(f->type), lt_shape_str(&f->domain).s, (unsigned long long)hash);
     fused_bytes(f, 0, bytes);
     lt_trial t = { .dev = dev, .problem = problem, .n_ways = w.n, .name = w.name, .prepare = prepare_shape, .ctx = &w, .n_args = f->n_args,
