@@ -144,6 +144,14 @@ static lt_status open_devices(gram_job *j)
     return LT_OK;
 }
 
+/* Nothing was computed, so there is no method, kernel or time to tell. */
+static void tell_cached(gram_job *j)
+{
+    j->info = (lt_gram_info){ .method = j->o->gram.method, .backend = "kernel cache", .precision = j->o->gram.dtype, .n = j->n, .m = j->m,
+                              .n_qubits = j->X.columns, .n_layers = j->w.shape.dim[0] };
+    snprintf(j->info.note, sizeof j->info.note, "K was computed by an earlier call and taken from the kernel cache");
+}
+
 static lt_status compute(gram_job *j)
 {
     lt_gram_options opt = j->o->gram;
@@ -160,6 +168,7 @@ static lt_status compute(gram_job *j)
     if (s == LT_ERR_MEMORY) return cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text()); /* sizes and remedies are named */
     CLI_TRY(s);
     j->info = lt_gram_get_info(j->gram);
+    if (j->from_cache) tell_cached(j);
     if (j->cached && !j->from_cache) CLI_TRY(gram_cache_store(j));
     if (j->states_map) CLI_TRY(lt_gram_states(j->gram, &j->X, lt_npy_map_data(j->states_map)));
     return LT_OK;

@@ -37,6 +37,13 @@ static void put_facts(lt_report *r, const gram_job *j)
     if (i->note[0]) lt_report_paragraph(r, "Note: %s.", i->note);
 }
 
+/* Ticks count what is shown. */
+static void name_axis(const char *what, int64_t step, char *text, size_t bytes)
+{
+    if (step > 1) snprintf(text, bytes, "%s, divided by %lld", what, (long long)step);
+    else snprintf(text, bytes, "%s", what);
+}
+
 /* Every k-th row and column, so that at most MAX_HEAT of each remain. */
 static lt_status put_heat(lt_report *r, const gram_job *j)
 {
@@ -46,10 +53,11 @@ static lt_status put_heat(lt_report *r, const gram_job *j)
     if (!v) return cli_fail(LT_ERR_MEMORY, "no memory for the heat map");
     for (int64_t a = 0; a < rows; a++)
         for (int64_t b = 0; b < columns; b++) v[a * columns + b] = entry(j, a * step_r, b * step_c);
-    char title[96];
+    char title[96], along[48], down[48];
     snprintf(title, sizeof title, step_r * step_c > 1 ? "K, every %lld-th row and %lld-th column" : "K", (long long)step_r, (long long)step_c);
-    lt_report_heatmap(r, &(lt_heatmap){ .title = title, .x_label = j->o->y ? "row of Y" : "row of X", .y_label = "row of X",
-                                        .rows = rows, .columns = columns, .values = v });
+    name_axis(j->o->y ? "row of Y" : "row of X", step_c, along, sizeof along);
+    name_axis("row of X", step_r, down, sizeof down);
+    lt_report_heatmap(r, &(lt_heatmap){ .title = title, .x_label = along, .y_label = down, .rows = rows, .columns = columns, .values = v });
     free(v);
     return LT_OK;
 }

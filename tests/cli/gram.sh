@@ -86,6 +86,8 @@ run 0 gram $in --kernel-cache "$work/kept" --out "$work/second.npy" --re-embed -
 for kept in "$work"/kept/kernel_*.npy; do echo broken >"$kept"; done
 run 0 gram $in --kernel-cache "$work/kept" --out "$work/second.npy" --json; says out '"from_cache": false'
 run 0 gram $in --kernel-cache "$work/kept" --out "$work/second.npy"; says out "from $work/kept/kernel_"
+run 0 gram $in --kernel-cache "$work/kept" --report "$work/kept.html" --json; says out '"n": 30'; says out '"backend": "kernel cache"'
+grep -q "taken from the kernel cache" "$work/kept.html" || fail "the report does not say where K comes from"
 run 2 gram $in --kernel-cache "$work/no/such" --out "$work/bad.npy"; says err "no such folder"
 run 0 gram $in --states-out "$work/psi.npy"; looks "$work/psi.npy" 30,16; says out "states of 30 rows, 16 amplitudes each"
 
