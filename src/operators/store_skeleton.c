@@ -46,6 +46,16 @@ static int set_compression(hid_t create, const lt_store_plan *p, size_t chunk_by
     return H5Pset_filter(create, LT_FILTER_LZF, H5Z_FLAG_OPTIONAL, 3, values);
 }
 
+/* Texts are converted in a buffer that the library clears first: by default a megabyte, whose pages cost more than the labels of a small file. */
+static int write_whole(hid_t dataset, hid_t type, const void *data)
+{
+    enum { BUFFER_BYTES = 1 << 16 };
+    hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    int r = transfer < 0 || H5Pset_buffer(transfer, BUFFER_BYTES, NULL, NULL) < 0 ? -1 : H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, transfer, data);
+    if (transfer >= 0) H5Pclose(transfer);
+    return r;
+}
+
 /* A dataset with `rank` extents; chunk NULL: contiguous with its space taken at once. data NULL: not written. */
 static hid_t make_dataset(skeleton *k, const char *path, hid_t type, int rank, const hsize_t *dims, const hsize_t *chunk, bool packed,
                           const void *data)
@@ -60,7 +70,7 @@ static hid_t make_dataset(skeleton *k, const char *path, hid_t type, int rank, c
         if (r >= 0 && packed) r = set_compression(create, k->p, bytes);
     } else if (r >= 0 && H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY) >= 0) r = H5Pset_fill_time(create, H5D_FILL_TIME_ALLOC);
     if (r >= 0) dataset = H5Dcreate2(k->file, path, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
-    if (dataset >= 0 && data) note(k, H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
+    if (dataset >= 0 && data) note(k, write_whole(dataset, type, data));
     if (create >= 0) H5Pclose(create);
     if (space >= 0) H5Sclose(space);
     note(k, dataset < 0 ? -1 : 0);
