@@ -130,6 +130,9 @@ static lt_status set_options(solve_job *j, const solve_cli *o)
 
 /* ---- Other questions than "solve it" ------------------------------------------------------- */
 
+/* Without the sign that some libraries print. */
+static double plain(double v) { return isnan(v) ? (double)NAN : v; }
+
 static void put_values(solve_job *j, const char *name, const double *v, int64_t count, int64_t each)
 {
     lt_shape s = each > 1 ? lt_shape2(count, each) : lt_shape1(count);
@@ -140,7 +143,7 @@ static void put_values(solve_job *j, const char *name, const double *v, int64_t 
     }
     for (int64_t i = 0; i < count; i++) {
         printf("%s[%lld] =", name, (long long)i);
-        for (int64_t k = 0; k < each; k++) printf(" %.17g", v[i * each + k]);
+        for (int64_t k = 0; k < each; k++) printf(" %.17g", plain(v[i * each + k]));
         printf("\n");
     }
 }
@@ -158,7 +161,7 @@ static lt_status evaluate_at(solve_job *j, const char *path)
     if (!s) {
         f *= j->sign;
         for (int64_t i = 0; i < n; i++) grad[i] *= j->sign;
-        if (j->c->json) lt_json_field_double(j->c->json, "f", f); else printf("f = %.17g\n", f);
+        if (j->c->json) lt_json_field_double(j->c->json, "f", f); else printf("f = %.17g\n", plain(f));
         put_values(j, "grad_f", grad, n, 1);
         put_values(j, "ci", ci, p, 1);
         put_values(j, "grad_ci", grad_ci, p, n);
