@@ -41,7 +41,7 @@ _Static_assert(CLI_LEN(techniques) <= SOLVE_MAX_ABLATIONS, "more rows than calle
 #define TOGETHER(run, both)  { "gradients with the values", run, both, "gradients=auto", "gradients=on-demand" }
 #define H_THERE(run, both)   { "H on the device", run, both, "hessian_on=device", "hessian_on=host" }
 
-#define THERE(run, both)     { "vectors on the device", run, both, "vectors_on=auto", "vectors_on=host" }
+#define THERE(run, both)     { "vectors on the device", run, both, "vectors_on=device", "vectors_on=host" }
 
 static const technique device_techniques[] = {
     PINNED("A3", NULL), PINNED("D1v128", "maxit=20"), ONE_WAIT("A3", NULL), ONE_WAIT("D2v", NULL), DIRECT("A3", NULL), DIRECT("D1v128", "maxit=20"),

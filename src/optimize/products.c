@@ -326,6 +326,7 @@ void lt_products_updated(lt_run *r)
     if (r->products.incremental && !z->done && z->gamma == 1) return; /* H is as it was */
     if (!r->products.incremental || !z->done) {
         lt_products_forget(r);
+        if (r->vectors) lt_vectors_forget(r->vectors); /* what was asked about the last step */
         return;
     }
     if (r->vectors) update_columns_there(r, z);

@@ -260,7 +260,7 @@ static lt_status time_function(lt_exchange *x, const void **inputs, void **outpu
 static lt_status queue_there(lt_exchange *x, const far_point *p, int kind)
 {
     const lt_problem *problem = x->e->problem;
-    LT_TRY(lt_vectors_queue_before(x->vectors));
+    LT_TRY(lt_vectors_queue(x->vectors, LT_LIST_EVALUATION));
     LT_TRY(lt_program_queue(program_of(x, kind), x->stream, p->inputs, p->outputs));
     return lt_vectors_queue_after(x->vectors, p->at + x->values_at, 1 + problem->p + problem->q, x->values.at);
 }

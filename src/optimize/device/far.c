@@ -154,6 +154,7 @@ void lt_far_destroy(lt_far *m)
     if (m->stream) (void)lt_stream_sync(m->stream);
     drop_sequence(&m->first);
     drop_sequence(&m->second);
+    drop_sequence(&m->change);
     double *device[] = { m->sizes, m->matrix, m->in, m->out, m->step, m->head, m->part, m->factor };
     for (size_t i = 0; m->stream && i < LT_LEN(device); i++) (void)lt_device_free(m->dev, m->stream, device[i]);
     lt_host_block *host[] = { &m->up, &m->down, &m->small, &m->update, &m->shares };
@@ -208,7 +209,8 @@ void lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const doub
     if (head) memcpy(m->up.at, head, LT_FAR_HEAD * sizeof *head);
     if (m->vectors) {
         move_columns(m, k, 1, b, m->in + LT_FAR_HEAD, NULL);
-        lt_vectors_flush(m->vectors);
+        if (k <= LT_FAR_WIDEST) lt_vectors_pack(m->vectors, LT_LIST_PRODUCT); /* the sequence begins with it */
+        else lt_vectors_flush(m->vectors);
         return;
     }
     for (int64_t j = 0; j < k; j++)
@@ -268,8 +270,8 @@ lt_status lt_far_play(lt_far *m, lt_far_sequence *s, int width)
     m->crossings.downloads += c->downloads;
     m->crossings.bytes_up += c->bytes_up;
     m->crossings.bytes_down += c->bytes_down;
-    lt_trace_transfer(LT_TRANSFER_H2D, true, c->bytes_up);
-    lt_trace_transfer(LT_TRANSFER_D2H, true, c->bytes_down);
+    if (c->uploads) lt_trace_transfer(LT_TRANSFER_H2D, true, c->bytes_up);
+    if (c->downloads) lt_trace_transfer(LT_TRANSFER_D2H, true, c->bytes_down);
     return lt_capture_replay(m->stream, s->capture[width]);
 }
 

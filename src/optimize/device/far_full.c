@@ -16,10 +16,26 @@ static lt_status multiply(lt_far *m, int width, int64_t first)
 static lt_status product(lt_far *m, int width)
 {
     const int64_t count = (int64_t)(1 << width) * m->z.stride;
-    if (m->vectors) return multiply(m, width, 0);
+    if (m->vectors) {
+        LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_PRODUCT));
+        return multiply(m, width, 0);
+    }
     LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + count));
     LT_TRY(multiply(m, width, 0));
     return lt_far_bring(m, &m->down, m->out, count);
+}
+
+static lt_status launch_rank2(lt_far *m)
+{
+    void *arg[] = { m->sizes, m->step, m->matrix };
+    return lt_stream_launch(m->stream, &(lt_launch){ m->rank2, arg });
+}
+
+static lt_status change(lt_far *m, int width)
+{
+    (void)width;
+    LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_UPDATE));
+    return launch_rank2(m);
 }
 
 lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
@@ -30,7 +46,9 @@ lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
     LT_TRY(lt_host_block_create(m->dev, opt, count, &m->update));
     memset(m->update.at, 0, (size_t)count * sizeof(double));
     m->first.queue = product;
-    return opt->captured_evaluation && !m->vectors && m->up.pinned && m->down.pinned ? lt_far_record(m, &m->first, product) : LT_OK;
+    m->change.queue = change;
+    if (opt->captured_evaluation && m->vectors) LT_TRY(lt_far_record(m, &m->change, change));
+    return opt->captured_evaluation && m->up.pinned && m->down.pinned ? lt_far_record(m, &m->first, product) : LT_OK;
 }
 
 static lt_status many_products(lt_far *m, int64_t k)
@@ -54,20 +72,14 @@ lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, do
 /* Goes into the next update: a pass over H of its own would cost as much as that. */
 void lt_far_scale(lt_hessian *h, double gamma) { h->far->gamma *= gamma; }
 
-static lt_status launch_rank2(lt_far *m)
-{
-    void *arg[] = { m->sizes, m->step, m->matrix };
-    return lt_stream_launch(m->stream, &(lt_launch){ m->rank2, arg });
-}
-
 static lt_status update_there(lt_far *m, const double *s, const double *w)
 {
     lt_space_copy(m->vectors, m->z.n, s, m->step);
     lt_space_copy(m->vectors, m->z.n, w, m->step + m->z.stride);
     lt_vectors_fill(m->vectors, m->gamma, m->step + 2 * m->z.stride);
-    lt_vectors_flush(m->vectors);
+    lt_vectors_pack(m->vectors, LT_LIST_UPDATE);
     m->gamma = 1;
-    return launch_rank2(m);
+    return lt_far_play(m, &m->change, 0);
 }
 
 static lt_status update(lt_far *m, const double *s, const double *w)

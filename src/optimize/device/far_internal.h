@@ -28,6 +28,7 @@ struct lt_far {
     lt_far_sizes z;
     lt_kernel *multiply[LT_FAR_WIDTHS], *dots[LT_FAR_WIDTHS], *combine[LT_FAR_WIDTHS], *identity, *rank2;
     lt_far_sequence first, second; /* of a product: full memory has one, limited memory two */
+    lt_far_sequence change;   /* of an update, with vectors there */
     double    *sizes;         /* z, there */
     double    *matrix;        /* n rows, or pairs of s and then as many of y */
     double    *in, *out;      /* there: head and columns; columns */

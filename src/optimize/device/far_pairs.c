@@ -53,6 +53,7 @@ static lt_status bring_columns(lt_far *m, int64_t k)
 /* Columns there and their inner products back; then factors there and the combined rows back. */
 static lt_status first_pass(lt_far *m, int width)
 {
+    if (m->vectors) LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_PRODUCT));
     LT_TRY(lt_far_send(m, m->in, &m->up, 0, count_up(m, 1 << width)));
     LT_TRY(dots(m, width, 0));
     return lt_far_bring(m, &m->small, m->part, (int64_t)(1 << width) * parts_of_column(m));

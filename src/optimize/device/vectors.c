@@ -12,7 +12,7 @@
 
 enum { THREADS = 256, PER_BLOCK = 512, MAX_BLOCKS = 128, SUM_BLOCKS = 64 };
 enum { MIN_CHUNK = 8192, MAX_CHUNKS = 16 };
-enum { LISTS = 16, EVALUATION = 0, MAX_PIECES = 48, MAX_KNOWN = 8192, TABLE = 16384, MANY = 8, SUM_TERMS = 96 };
+enum { LISTS = 16, MAX_PIECES = 48, MAX_KNOWN = 4096, TABLE = 8192, MANY = 8, SUM_TERMS = 96 };
 
 typedef struct list { lt_host_block words, results; bool in_flight; } list;
 typedef struct statement { double *to; int64_t first, count; double constant; } statement;
@@ -28,8 +28,9 @@ struct lt_vectors {
     lt_vector_sizes z;
     double    *sizes, *scratch; /* there: z; n numbers */
     lt_kernel *kernel[LT_VECTORS_ENTRY_COUNT];
-    list       lists[LISTS];   /* the first one belongs to evaluations */
+    list       lists[LISTS];   /* the first ones belong to captured sequences */
     int        next;           /* list of the next launch */
+    lt_capture *captured;      /* statements and sums of an exchange; NULL: launched one by one */
     double    *piece[MAX_PIECES];
     lt_host_block home[MAX_PIECES];
     int        n_pieces, n_home;
@@ -86,6 +87,17 @@ static lt_status page_locked(lt_vectors *v, int64_t count, lt_host_block *out)
     return LT_FAIL(LT_ERR_UNSUPPORTED, "vectors on %s need page-locked host memory, which is switched off, too small or refused", v->dev->id);
 }
 
+static lt_status queue_exchange(lt_vectors *v);
+
+static lt_status capture_exchange(lt_vectors *v)
+{
+    LT_TRY(lt_capture_begin(v->stream));
+    lt_status s = queue_exchange(v);
+    if (!s) return lt_capture_end(v->stream, &v->captured);
+    lt_capture_abort(v->stream);
+    return s;
+}
+
 static lt_status make(lt_vectors *v)
 {
     for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) LT_TRY(build(v, (lt_vector_entry)e));
@@ -96,7 +108,8 @@ static lt_status make(lt_vectors *v)
     LT_TRY(lt_device_numbers(v->dev, v->stream, sizeof v->z / sizeof(double), "sizes", &v->sizes));
     LT_TRY(lt_device_numbers(v->dev, v->stream, v->z.n, "scratch", &v->scratch));
     LT_TRY(lt_stream_copy(v->stream, v->sizes, &v->z, sizeof v->z, LT_TRANSFER_H2D, false));
-    return lt_stream_sync(v->stream);
+    LT_TRY(lt_stream_sync(v->stream));
+    return v->opt.captured_evaluation ? capture_exchange(v) : LT_OK;
 }
 
 lt_status lt_vectors_create(lt_device *dev, lt_stream *st, const lt_solve_options *opt, int64_t n, lt_vectors **out)
@@ -109,7 +122,7 @@ lt_status lt_vectors_create(lt_device *dev, lt_stream *st, const lt_solve_option
     v->stream = st;
     v->opt = *opt;
     v->z = (lt_vector_sizes){ n, chunk, (n + chunk - 1) / chunk };
-    v->next = EVALUATION + 1;
+    v->next = LT_LIST_FIRST_FREE;
     lt_status s = make(v);
     if (s) lt_vectors_destroy(v);
     else *out = v;
@@ -122,6 +135,7 @@ void lt_vectors_destroy(lt_vectors *v)
 {
     if (!v) return;
     lt_vectors_reset(v);
+    lt_capture_destroy(v->captured);
     for (int i = 0; i < LISTS; i++) {
         if (v->lists[i].words.at) lt_host_block_release(v->dev, &v->lists[i].words);
         if (v->lists[i].results.at) lt_host_block_release(v->dev, &v->lists[i].results);
@@ -313,7 +327,7 @@ static list *free_list(lt_vectors *v)
 {
     list *l = &v->lists[v->next];
     if (l->in_flight) wait(v);
-    v->next = v->next + 1 < LISTS ? v->next + 1 : EVALUATION + 1;
+    v->next = v->next + 1 < LISTS ? v->next + 1 : LT_LIST_FIRST_FREE;
     l->in_flight = true;
     return l;
 }
@@ -327,19 +341,39 @@ void lt_vectors_flush(lt_vectors *v)
     if (!v->failure) fail(v, launch_statements(v, l, v->side_by_side));
 }
 
+static lt_status queue_exchange(lt_vectors *v)
+{
+    const list *l = &v->lists[LT_LIST_EXCHANGE];
+    LT_TRY(launch_statements(v, l, false));
+    return launch_sums(v, l, l->results.at, 0, l->results.at);
+}
+
 /* All numbers wanted until now, in one wait. */
 static void exchange(lt_vectors *v)
 {
-    lt_vectors_flush(v);
-    list *l = free_list(v);
+    const list *l = &v->lists[LT_LIST_EXCHANGE];
+    if (v->side_by_side) lt_vectors_flush(v);
+    pack_statements(v, words_of(l));
     pack_sums(v, words_of(l));
     v->crossings.calls++;
+    v->crossings.uploads++;
     v->crossings.downloads++;
     v->crossings.bytes_down += v->n_wanted * v->z.chunks * (int64_t)sizeof(double);
-    if (!v->failure) fail(v, launch_sums(v, l, l->results.at, 0, l->results.at));
+    if (!v->failure) fail(v, v->captured ? lt_capture_replay(v->stream, v->captured) : queue_exchange(v));
     wait(v);
     take_results(v, l);
 }
+
+void lt_vectors_pack(lt_vectors *v, lt_vectors_list where)
+{
+    list *l = &v->lists[where];
+    if (l->in_flight) wait(v); /* only when nothing was asked for since it was used last */
+    l->in_flight = true;
+    pack_statements(v, words_of(l));
+    v->crossings.uploads++;
+}
+
+lt_status lt_vectors_queue(lt_vectors *v, lt_vectors_list where) { return launch_statements(v, &v->lists[where], false); }
 
 void lt_vectors_settle(lt_vectors *v)
 {
@@ -357,7 +391,12 @@ static void note(lt_vectors *v, double *to, int64_t m, const double *c, const do
 }
 
 /* Terms beyond what a list holds go on top of what the first ones gave. */
-void lt_vectors_sum_begin(lt_vectors *v, double *to) { v->sum = (sum_of){ .to = to }; }
+void lt_vectors_sum_begin(lt_vectors *v, double *to)
+{
+    v->sum.to = to;
+    v->sum.m = 0;
+    v->sum.onto = false;
+}
 
 void lt_vectors_sum_end(lt_vectors *v)
 {
@@ -369,7 +408,10 @@ void lt_vectors_sum_add(lt_vectors *v, double c, const double *a)
     sum_of *s = &v->sum;
     if (s->m == SUM_TERMS) {
         lt_vectors_sum_end(v);
-        *s = (sum_of){ .to = s->to, .onto = true, .m = 1, .c = { 1 }, .a = { s->to } };
+        s->onto = true;
+        s->m = 1;
+        s->c[0] = 1;
+        s->a[0] = s->to;
     }
     s->c[s->m] = c;
     s->a[s->m++] = a;
@@ -455,16 +497,14 @@ double lt_vectors_norm2(lt_vectors *v, const double *a)
 /* ---- Evaluations ----------------------------------------------------------------------------------------------------------------- */
 void lt_vectors_evaluation_begin(lt_vectors *v)
 {
-    lt_word *w = words_of(&v->lists[EVALUATION]);
+    lt_word *w = words_of(&v->lists[LT_LIST_EVALUATION]);
     pack_statements(v, w);
     pack_sums(v, w);
 }
 
-lt_status lt_vectors_queue_before(lt_vectors *v) { return launch_statements(v, &v->lists[EVALUATION], false); }
-
 lt_status lt_vectors_queue_after(lt_vectors *v, const double *values, int64_t count, double *home)
 {
-    return launch_sums(v, &v->lists[EVALUATION], values, count, home);
+    return launch_sums(v, &v->lists[LT_LIST_EVALUATION], values, count, home);
 }
 
 void lt_vectors_evaluation_end(lt_vectors *v, lt_status s, lt_solve_crossings *n)
@@ -473,5 +513,5 @@ void lt_vectors_evaluation_end(lt_vectors *v, lt_status s, lt_solve_crossings *n
     n->bytes_down += v->n_wanted * v->z.chunks * (int64_t)sizeof(double);
     v->list_bytes = 0;
     waited(v, s);
-    take_results(v, &v->lists[EVALUATION]);
+    take_results(v, &v->lists[LT_LIST_EVALUATION]);
 }

@@ -52,12 +52,16 @@ void   lt_vectors_written(lt_vectors *v, const double *first, int64_t count); /*
 void   lt_vectors_forget(lt_vectors *v); /* all that is known: cheaper than one by one */
 
 /* ---- Launches ---- */
+/* Lists of a fixed place, for sequences that are captured: `pack` puts what was noted down there, the captured sequence begins
+   with what `queue` launches. */
+typedef enum lt_vectors_list { LT_LIST_EVALUATION, LT_LIST_EXCHANGE, LT_LIST_PRODUCT, LT_LIST_UPDATE, LT_LIST_FIRST_FREE } lt_vectors_list;
+void      lt_vectors_pack(lt_vectors *v, lt_vectors_list where);
+lt_status lt_vectors_queue(lt_vectors *v, lt_vectors_list where);
 void lt_vectors_flush(lt_vectors *v);    /* what was noted down is queued: other kernels may follow it */
 void lt_vectors_settle(lt_vectors *v);   /* and waited for */
-/* An evaluation in between: statements before it, numbers after it, and `count` values copied home, all in one sequence
-   that can be captured. `begin` fills the lists that the two queue functions launch, `end` reads after the wait. */
+/* An evaluation in between: statements before it, numbers after it, and `count` values copied home, all in one sequence.
+   `begin` fills the list, `end` reads after the wait. */
 void      lt_vectors_evaluation_begin(lt_vectors *v);
-lt_status lt_vectors_queue_before(lt_vectors *v);
 lt_status lt_vectors_queue_after(lt_vectors *v, const double *values, int64_t count, double *home);
 void      lt_vectors_evaluation_end(lt_vectors *v, lt_status s, lt_solve_crossings *n);
 
