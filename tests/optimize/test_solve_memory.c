@@ -6,6 +6,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SHADOWED = 1 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+enum { SHADOWED = 1 };
+#else
+enum { SHADOWED = 0 };
+#endif
+#else
+enum { SHADOWED = 0 };
+#endif
+#define SKIP_IF_SHADOWED() if (SHADOWED) LT_SKIP("the shadow memory of sanitizers would be counted")
+
 enum { N = 1 << 20, PAIRS = 3, STEPS = 9 };
 
 /* f = 1/2 sum a_i x_i^2 / n with a_i from 1 to 64, one linear equality and one inequality; no memory of its own. */
@@ -82,6 +95,7 @@ static void check_peak(run c)
    the direction and the records; with a callback, which may see the direction and the stationarity vector, two more. */
 LT_TEST(vectors_without_constraints)
 {
+    SKIP_IF_SHADOWED();
     check_peak((run){ "no constraints", 0, 0, 6, false, false, 6 });
     check_peak((run){ "no constraints, samples not all used", 0, 0, 40, false, false, 6 });
     check_peak((run){ "no constraints, a callback", 0, 0, 6, true, false, 8 });
@@ -89,6 +103,7 @@ LT_TEST(vectors_without_constraints)
 
 LT_TEST(vectors_with_constraints)
 {
+    SKIP_IF_SHADOWED();
     check_peak((run){ "one equality", 0, 1, 6, false, false, 11 });
     check_peak((run){ "one of each", 1, 1, 6, false, false, 13 });
 }
