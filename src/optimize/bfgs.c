@@ -150,6 +150,15 @@ static void scale_first(lt_hessian *h, double gamma)
     h->last.gamma = gamma;
 }
 
+/* What is asked about h from here on: numbers known before do not stand for the scaled one. */
+static void expect_again(const lt_hessian *h, const double *s, const double *y)
+{
+    if (!h->vectors) return;
+    lt_vectors_expect(h->vectors, LT_MEASURE_DOT, y, h->h);
+    lt_vectors_expect(h->vectors, LT_MEASURE_DOT, s, h->h);
+    lt_vectors_expect(h->vectors, LT_MEASURE_BAD, h->h, h->h);
+}
+
 /* Check first, write second: rho, b and every entry of h and s are looked at before H is touched,
    so that a bad update can be left out without a copy of H. */
 lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, double sty, const double *Hy)
@@ -168,6 +177,7 @@ lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, d
         if (isfinite(gamma)) {
             scale_first(h, gamma);
             lt_space_scale(v, n, gamma, h->h);
+            expect_again(h, s, y);
         } else {
             code = LT_UPDATE_NOT_SCALED;
         }

@@ -290,6 +290,8 @@ static void update_columns_there(lt_run *r, const lt_rank2 *z)
 {
     lt_products *p = &r->products;
     int64_t columns = r->cache.count * r->k, n_valid = 0;
+    for (int64_t j = 0; j < columns; j++) /* known already unless this update scaled H */
+        if (p->valid[j / r->k]) lt_space_expect(r->vectors, column_G(r, j), z->h);
     for (int64_t j = 0; j < columns; j++) {
         bool valid = p->valid[j / r->k];
         p->v[j] = valid ? lt_space_dot(r->vectors, r->n, column_G(r, j), z->s) : 0;

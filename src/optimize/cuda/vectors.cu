@@ -9,7 +9,7 @@ typedef long long i64;
 union word { i64 i; double d; double *p; };
 struct sizes { i64 n, chunk, chunks; };
 
-enum { HEAD = 8, SUMS = 1024, FIRST = 256, SPAN = 1024 };
+enum { HEAD = 8, SUMS = 1024, FIRST = 128, SPAN = 1024 };
 enum { DOT, SQUARES, LARGEST, BAD };
 
 static __device__ double evaluate(const word *statement, const word *term, i64 i)
@@ -22,10 +22,10 @@ static __device__ double evaluate(const word *statement, const word *term, i64 i
 }
 
 // Each thread carries out all statements for its own entries: in order, and without waiting for another.
-extern "C" __global__ void in_order(const sizes *z, const word *list)
+extern "C" __global__ void __launch_bounds__(1024) in_order(const sizes *z, const word *list)
 {
     __shared__ word w[SUMS];
-    w[threadIdx.x] = list[threadIdx.x]; // FIRST threads; mostly all: one trip over the bus
+    if (threadIdx.x < FIRST) w[threadIdx.x] = list[threadIdx.x]; // mostly all: one trip over the bus
     __syncthreads();
     const i64 n_statements = w[0].i, words = HEAD + 4 * n_statements + 2 * w[1].i;
     if (!n_statements) return;
@@ -40,10 +40,10 @@ extern "C" __global__ void in_order(const sizes *z, const word *list)
 }
 
 // Statements that do not depend on each other: blocks share them, and pieces of SPAN entries.
-extern "C" __global__ void side_by_side(const sizes *z, const word *list)
+extern "C" __global__ void __launch_bounds__(1024) side_by_side(const sizes *z, const word *list)
 {
     __shared__ word w[SUMS];
-    w[threadIdx.x] = list[threadIdx.x];
+    if (threadIdx.x < FIRST) w[threadIdx.x] = list[threadIdx.x];
     __syncthreads();
     const i64 n_statements = w[0].i, words = HEAD + 4 * n_statements + 2 * w[1].i, pieces = (z->n + SPAN - 1) / SPAN;
     for (i64 i = FIRST + threadIdx.x; i < words; i += blockDim.x) w[i] = list[i];

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { THREADS = 256, PER_BLOCK = 512, MAX_BLOCKS = 128, SUM_BLOCKS = 64 };
+/* Every block fetches its list over the bus: few large ones for statements. */
+enum { THREADS = 1024, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 256, SUM_BLOCKS = 64 };
 enum { MIN_CHUNK = 8192, MAX_CHUNKS = 16 };
 enum { LISTS = 16, MAX_PIECES = 48, MAX_KNOWN = 4096, TABLE = 8192, MANY = 8, SUM_TERMS = 96 };
 
@@ -59,7 +60,7 @@ static const struct { const char *name; int n_args; } entries[LT_VECTORS_ENTRY_C
 static lt_status build(lt_vectors *v, lt_vector_entry e)
 {
     static const char *const options[] = { "--fmad=false" }; /* what the host would compute */
-    const int64_t blocks = (v->z.n + PER_BLOCK - 1) / PER_BLOCK;
+    const int64_t blocks = LT_MIN((v->z.n + THREADS - 1) / THREADS, MAX_BLOCKS);
     lt_kernel_key key = { .name = entries[e].name, .n_args = entries[e].n_args };
     if (!strcmp(v->dev->backend->name, "cpu")) {
         key.host = lt_vectors_host_kernel(e, entries[e].name);
@@ -69,8 +70,8 @@ static lt_status build(lt_vectors *v, lt_vector_entry e)
         key.entry = entries[e].name;
         key.options = options;
         key.n_options = 1;
-        key.grid[0] = e == LT_VECTORS_IN_ORDER ? (unsigned)LT_MIN(blocks, MAX_BLOCKS) : e == LT_VECTORS_FINISH ? SUM_BLOCKS : MAX_BLOCKS;
-        key.block[0] = THREADS;
+        key.grid[0] = e == LT_VECTORS_IN_ORDER ? (unsigned)blocks : e == LT_VECTORS_FINISH ? SUM_BLOCKS : SIDE_BLOCKS;
+        key.block[0] = e == LT_VECTORS_FINISH ? SUM_THREADS : THREADS;
         key.grid[1] = key.grid[2] = key.block[1] = key.block[2] = 1;
     }
     lt_status s = lt_device_build(v->dev, &key, &v->kernel[e]);
