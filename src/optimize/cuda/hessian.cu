@@ -60,6 +60,32 @@ extern "C" __global__ void rank2(const sizes *z, const double *step, double *H)
     }
 }
 
+// Both in one pass: H is updated as rank2 does, and what is written is multiplied as multiply does.
+template <int C> static __device__ void change(const sizes *z, const double *step, double *H, const double *b, double *out)
+{
+    const i64 row = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, half = z->stride / 2;
+    const int lane = threadIdx.x % 32;
+    if (row >= z->n) return;
+    const double2 *__restrict__ s = (const double2 *)step, *__restrict__ w = (const double2 *)(step + z->stride), *__restrict__ x = (const double2 *)b;
+    const double si = step[row], wi = step[z->stride + row], gamma = step[2 * z->stride];
+    double2 *__restrict__ h = (double2 *)(H + row * z->stride);
+    double sum[C] = { };
+#pragma unroll 4
+    for (i64 j = lane; j < half; j += 32) {
+        double2 v = h[j];
+        v.x = gamma * v.x + (si * w[j].x + wi * s[j].x);
+        v.y = gamma * v.y + (si * w[j].y + wi * s[j].y);
+        h[j] = v;
+#pragma unroll
+        for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
+    }
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        const double total = warp_sum(sum[c]);
+        if (lane == 0) out[c * z->stride + row] = total;
+    }
+}
+
 // ---- limited memory ------------------------------------------------------------------------------------------------
 // P holds the rows s, then the rows y. head[0]: how many pairs there are.
 // part[c, row, chunk] = the chunk's share of row times b[c].
@@ -117,6 +143,8 @@ template <int C> static __device__ void combine(const sizes *z, const double *P,
 }
 
 #define FOR_COLUMNS(C)                                                                                                            \
+    extern "C" __global__ void change##C(const sizes *z, const double *step, double *H, const double *b, double *out)              \
+    { change<C>(z, step, H, b, out); }                                                                                            \
     extern "C" __global__ void multiply##C(const sizes *z, const double *H, const double *b, double *out) { multiply<C>(z, H, b, out); } \
     extern "C" __global__ void dots##C(const sizes *z, const double *P, const double *head, const double *b, double *part)         \
     { dots<C>(z, P, head, b, part); }                                                                                             \

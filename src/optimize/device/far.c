@@ -86,6 +86,7 @@ static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_opti
 static lt_status renew(lt_far *m)
 {
     m->gamma = 1;
+    m->stale = false;
     m->unsettled = -1;
     LT_TRY(lt_far_wait(m));
     if (!m->z.pairs) return LT_OK; /* H is written whole */
@@ -154,7 +155,7 @@ void lt_far_destroy(lt_far *m)
     if (m->stream) (void)lt_stream_sync(m->stream);
     drop_sequence(&m->first);
     drop_sequence(&m->second);
-    drop_sequence(&m->change);
+    drop_sequence(&m->changing);
     double *device[] = { m->sizes, m->matrix, m->in, m->out, m->step, m->head, m->part, m->factor };
     for (size_t i = 0; m->stream && i < LT_LEN(device); i++) (void)lt_device_free(m->dev, m->stream, device[i]);
     lt_host_block *host[] = { &m->up, &m->down, &m->small, &m->update, &m->shares };
@@ -164,6 +165,7 @@ void lt_far_destroy(lt_far *m)
         lt_kernel_destroy(m->multiply[w]);
         lt_kernel_destroy(m->dots[w]);
         lt_kernel_destroy(m->combine[w]);
+        lt_kernel_destroy(m->change[w]);
     }
     lt_kernel_destroy(m->identity);
     lt_kernel_destroy(m->rank2);

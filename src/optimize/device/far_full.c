@@ -25,17 +25,12 @@ static lt_status product(lt_far *m, int width)
     return lt_far_bring(m, &m->down, m->out, count);
 }
 
-static lt_status launch_rank2(lt_far *m)
-{
-    void *arg[] = { m->sizes, m->step, m->matrix };
-    return lt_stream_launch(m->stream, &(lt_launch){ m->rank2, arg });
-}
-
+/* An update that waits for the next product goes with it. */
 static lt_status change(lt_far *m, int width)
 {
-    (void)width;
-    LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_UPDATE));
-    return launch_rank2(m);
+    void *arg[] = { m->sizes, m->step, m->matrix, m->in + LT_FAR_HEAD, m->out };
+    LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_PRODUCT));
+    return lt_stream_launch(m->stream, &(lt_launch){ m->change[width], arg });
 }
 
 lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
@@ -46,8 +41,8 @@ lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
     LT_TRY(lt_host_block_create(m->dev, opt, count, &m->update));
     memset(m->update.at, 0, (size_t)count * sizeof(double));
     m->first.queue = product;
-    m->change.queue = change;
-    if (opt->captured_evaluation && m->vectors) LT_TRY(lt_far_record(m, &m->change, change));
+    m->changing.queue = change;
+    if (opt->captured_evaluation && m->vectors) LT_TRY(lt_far_record(m, &m->changing, change));
     return opt->captured_evaluation && m->up.pinned && m->down.pinned ? lt_far_record(m, &m->first, product) : LT_OK;
 }
 
@@ -59,11 +54,29 @@ static lt_status many_products(lt_far *m, int64_t k)
     return lt_far_bring(m, &m->down, m->out, k * m->z.stride);
 }
 
+static lt_status launch_rank2(lt_far *m)
+{
+    void *arg[] = { m->sizes, m->step, m->matrix };
+    return lt_stream_launch(m->stream, &(lt_launch){ m->rank2, arg });
+}
+
+/* The update alone, for whoever wants H itself. */
+static lt_status catch_up(lt_far *m)
+{
+    if (!m->stale) return LT_OK;
+    m->stale = false;
+    lt_vectors_flush(m->vectors);
+    return launch_rank2(m);
+}
+
 lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
 {
     lt_far *m = h->far;
+    const bool few = k <= LT_FAR_WIDEST;
+    if (!few) LT_TRY(catch_up(m));
     lt_far_put_columns(m, k, b, NULL);
-    LT_TRY(k <= LT_FAR_WIDEST ? lt_far_play(m, &m->first, lt_far_width(k)) : many_products(m, k));
+    LT_TRY(few ? lt_far_play(m, m->stale ? &m->changing : &m->first, lt_far_width(k)) : many_products(m, k));
+    m->stale = false;
     if (!m->vectors) LT_TRY(lt_far_wait(m));
     lt_far_take_columns(m, k, m->gamma, out);
     return LT_OK;
@@ -72,14 +85,16 @@ lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, do
 /* Goes into the next update: a pass over H of its own would cost as much as that. */
 void lt_far_scale(lt_hessian *h, double gamma) { h->far->gamma *= gamma; }
 
+/* Only noted down: there is a product before the next one, mostly. */
 static lt_status update_there(lt_far *m, const double *s, const double *w)
 {
+    LT_TRY(catch_up(m));
     lt_space_copy(m->vectors, m->z.n, s, m->step);
     lt_space_copy(m->vectors, m->z.n, w, m->step + m->z.stride);
     lt_vectors_fill(m->vectors, m->gamma, m->step + 2 * m->z.stride);
-    lt_vectors_pack(m->vectors, LT_LIST_UPDATE);
     m->gamma = 1;
-    return lt_far_play(m, &m->change, 0);
+    m->stale = true;
+    return LT_OK;
 }
 
 static lt_status update(lt_far *m, const double *s, const double *w)
@@ -136,6 +151,7 @@ lt_status lt_far_put_full(lt_hessian *h)
 lt_status lt_far_get_full(const lt_hessian *h, double *lower)
 {
     lt_far *m = h->far;
+    LT_TRY(catch_up(m));
     for (int64_t i0 = 0; i0 < h->n; i0 += m->columns) {
         int64_t rows = LT_MIN(m->columns, h->n - i0);
         LT_TRY(lt_far_bring(m, &m->down, m->matrix + i0 * m->z.stride, rows * m->z.stride));

@@ -48,6 +48,12 @@ static lt_status rank2(const lt_kernel *k, lt_pool *pool, void *const *arg)
     return LT_OK;
 }
 
+static lt_status change(const lt_kernel *k, lt_pool *pool, void *const *arg)
+{
+    LT_TRY(rank2(k, pool, arg));
+    return multiply(k, pool, (void *const[]){ arg[0], arg[2], arg[3], arg[4] });
+}
+
 static lt_status dots(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     (void)pool;
@@ -85,7 +91,7 @@ lt_kernel *lt_far_host_kernel(lt_far_entry entry, int width, const char *name)
 {
     static const struct { lt_status (*run)(const lt_kernel *, lt_pool *, void *const *); int n_args; } row[LT_FAR_ENTRY_COUNT] = {
         [LT_FAR_MULTIPLY] = { multiply, 4 }, [LT_FAR_IDENTITY] = { identity, 3 }, [LT_FAR_RANK2] = { rank2, 3 }, [LT_FAR_DOTS] = { dots, 5 },
-        [LT_FAR_COMBINE] = { combine, 6 },
+        [LT_FAR_COMBINE] = { combine, 6 }, [LT_FAR_CHANGE] = { change, 5 },
     };
     host_kernel *k = lt_calloc(1, sizeof *k);
     if (!k) return NULL;

@@ -26,9 +26,11 @@ struct lt_far {
     lt_mover   mover;
     bool       captured, pinned, by_kernel; /* the switches it was made with */
     lt_far_sizes z;
-    lt_kernel *multiply[LT_FAR_WIDTHS], *dots[LT_FAR_WIDTHS], *combine[LT_FAR_WIDTHS], *identity, *rank2;
+    lt_kernel *multiply[LT_FAR_WIDTHS], *dots[LT_FAR_WIDTHS], *combine[LT_FAR_WIDTHS], *change[LT_FAR_WIDTHS],
+              *identity, *rank2;
     lt_far_sequence first, second; /* of a product: full memory has one, limited memory two */
-    lt_far_sequence change;   /* of an update, with vectors there */
+    lt_far_sequence changing; /* with vectors there: an update and the product after it, in one pass over H */
+    bool       stale;         /* then: the update in `step` is still to be made */
     double    *sizes;         /* z, there */
     double    *matrix;        /* n rows, or pairs of s and then as many of y */
     double    *in, *out;      /* there: head and columns; columns */
@@ -50,7 +52,8 @@ struct lt_far {
 
 lt_status lt_far_build(lt_far *m);            /* the kernels, for sizes z */
 /* The functions of hessian.cu in C, for a device that is the host: width vectors at once. NULL: no memory. */
-typedef enum lt_far_entry { LT_FAR_MULTIPLY, LT_FAR_IDENTITY, LT_FAR_RANK2, LT_FAR_DOTS, LT_FAR_COMBINE, LT_FAR_ENTRY_COUNT } lt_far_entry;
+typedef enum lt_far_entry { LT_FAR_MULTIPLY, LT_FAR_IDENTITY, LT_FAR_RANK2, LT_FAR_DOTS, LT_FAR_COMBINE, LT_FAR_CHANGE,
+                            LT_FAR_ENTRY_COUNT } lt_far_entry;
 lt_kernel *lt_far_host_kernel(lt_far_entry entry, int width, const char *name);
 
 /* ---- Moving (far.c) ---- */

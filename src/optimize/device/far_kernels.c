@@ -12,12 +12,14 @@ extern const char lt_text_hessian_cu[];
 static const struct { const char *entry; int n_args; unsigned threads; } rows[LT_FAR_ENTRY_COUNT] = {
     [LT_FAR_MULTIPLY] = { "multiply", 4, 256 }, [LT_FAR_IDENTITY] = { "identity", 3, 256 }, [LT_FAR_RANK2] = { "rank2", 3, 256 },
     [LT_FAR_DOTS] = { "dots", 5, 256 }, [LT_FAR_COMBINE] = { "combine", 6, 128 },
+    [LT_FAR_CHANGE] = { "change", 5, 256 },
 };
 
 static unsigned blocks_of(const lt_far_sizes *z, lt_far_entry e)
 {
     const int64_t rows_per_block = rows[LT_FAR_MULTIPLY].threads / 32, pairs_per_block = rows[LT_FAR_COMBINE].threads;
     switch (e) {
+    case LT_FAR_CHANGE:
     case LT_FAR_MULTIPLY: return (unsigned)((z->n + rows_per_block - 1) / rows_per_block);
     case LT_FAR_IDENTITY:
     case LT_FAR_RANK2: return (unsigned)z->n;
@@ -56,6 +58,7 @@ lt_status lt_far_build(lt_far *m)
     if (!m->z.pairs) LT_TRY(build(m, LT_FAR_RANK2, 0, &m->rank2));
     for (int w = 0; w < LT_FAR_WIDTHS; w++) {
         if (!m->z.pairs) LT_TRY(build(m, LT_FAR_MULTIPLY, 1 << w, &m->multiply[w]));
+        if (!m->z.pairs && m->vectors) LT_TRY(build(m, LT_FAR_CHANGE, 1 << w, &m->change[w]));
         if (m->z.pairs) LT_TRY(build(m, LT_FAR_DOTS, 1 << w, &m->dots[w]));
         if (m->z.pairs) LT_TRY(build(m, LT_FAR_COMBINE, 1 << w, &m->combine[w]));
     }

@@ -54,7 +54,7 @@ void   lt_vectors_forget(lt_vectors *v); /* all that is known: cheaper than one 
 /* ---- Launches ---- */
 /* Lists of a fixed place, for sequences that are captured: `pack` puts what was noted down there, the captured sequence begins
    with what `queue` launches. */
-typedef enum lt_vectors_list { LT_LIST_EVALUATION, LT_LIST_EXCHANGE, LT_LIST_PRODUCT, LT_LIST_UPDATE, LT_LIST_FIRST_FREE } lt_vectors_list;
+typedef enum lt_vectors_list { LT_LIST_EVALUATION, LT_LIST_EXCHANGE, LT_LIST_PRODUCT, LT_LIST_FIRST_FREE } lt_vectors_list;
 void      lt_vectors_pack(lt_vectors *v, lt_vectors_list where);
 lt_status lt_vectors_queue(lt_vectors *v, lt_vectors_list where);
 void lt_vectors_flush(lt_vectors *v);    /* what was noted down is queued: other kernels may follow it */
