@@ -156,6 +156,8 @@ void lt_far_destroy(lt_far *m)
     drop_sequence(&m->first);
     drop_sequence(&m->second);
     drop_sequence(&m->changing);
+    drop_sequence(&m->first_with);
+    drop_sequence(&m->changing_with);
     double *device[] = { m->sizes, m->matrix, m->in, m->out, m->step, m->head, m->part, m->factor };
     for (size_t i = 0; m->stream && i < LT_LEN(device); i++) (void)lt_device_free(m->dev, m->stream, device[i]);
     lt_host_block *host[] = { &m->up, &m->down, &m->small, &m->update, &m->shares };

@@ -33,6 +33,26 @@ static lt_status change(lt_far *m, int width)
     return lt_stream_launch(m->stream, &(lt_launch){ m->change[width], arg });
 }
 
+/* The same with an exchange behind. */
+static lt_status product_and_numbers(lt_far *m, int width)
+{
+    LT_TRY(product(m, width));
+    return lt_vectors_queue_exchange(m->vectors);
+}
+
+static lt_status change_and_numbers(lt_far *m, int width)
+{
+    LT_TRY(change(m, width));
+    return lt_vectors_queue_exchange(m->vectors);
+}
+
+static lt_status record_there(lt_far *m)
+{
+    LT_TRY(lt_far_record(m, &m->changing, change));
+    LT_TRY(lt_far_record(m, &m->changing_with, change_and_numbers));
+    return lt_far_record(m, &m->first_with, product_and_numbers);
+}
+
 lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
 {
     const int64_t count = 3 * m->z.stride; /* gamma needs one number; as a vector it has a row */
@@ -42,7 +62,7 @@ lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
     memset(m->update.at, 0, (size_t)count * sizeof(double));
     m->first.queue = product;
     m->changing.queue = change;
-    if (opt->captured_evaluation && m->vectors) LT_TRY(lt_far_record(m, &m->changing, change));
+    if (opt->captured_evaluation && m->vectors) LT_TRY(record_there(m));
     return opt->captured_evaluation && m->up.pinned && m->down.pinned ? lt_far_record(m, &m->first, product) : LT_OK;
 }
 
@@ -63,10 +83,19 @@ static lt_status launch_rank2(lt_far *m)
 /* The update alone, for whoever wants H itself. */
 static lt_status catch_up(lt_far *m)
 {
+    if (m->vectors) lt_vectors_flush(m->vectors); /* a product that was put off may hold an update */
     if (!m->stale) return LT_OK;
     m->stale = false;
-    lt_vectors_flush(m->vectors);
     return launch_rank2(m);
+}
+
+/* Numbers about the products are asked for next, mostly: then one launch does both. */
+static lt_status play_there(lt_far *m, int width)
+{
+    lt_far_sequence *alone = m->stale ? &m->changing : &m->first, *with = m->stale ? &m->changing_with : &m->first_with;
+    if (!alone->capture[width]) return alone->queue(m, width);
+    lt_vectors_defer(m->vectors, alone->capture[width], with->capture[width]);
+    return LT_OK;
 }
 
 lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
@@ -75,7 +104,7 @@ lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, do
     const bool few = k <= LT_FAR_WIDEST;
     if (!few) LT_TRY(catch_up(m));
     lt_far_put_columns(m, k, b, NULL);
-    LT_TRY(few ? lt_far_play(m, m->stale ? &m->changing : &m->first, lt_far_width(k)) : many_products(m, k));
+    LT_TRY(!few ? many_products(m, k) : m->vectors ? play_there(m, lt_far_width(k)) : lt_far_play(m, &m->first, lt_far_width(k)));
     m->stale = false;
     if (!m->vectors) LT_TRY(lt_far_wait(m));
     lt_far_take_columns(m, k, m->gamma, out);

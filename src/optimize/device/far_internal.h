@@ -29,6 +29,7 @@ struct lt_far {
     lt_kernel *multiply[LT_FAR_WIDTHS], *dots[LT_FAR_WIDTHS], *combine[LT_FAR_WIDTHS], *change[LT_FAR_WIDTHS],
               *identity, *rank2;
     lt_far_sequence first, second; /* of a product: full memory has one, limited memory two */
+    lt_far_sequence first_with, changing_with; /* with an exchange of numbers behind */
     lt_far_sequence changing; /* with vectors there: an update and the product after it, in one pass over H */
     bool       stale;         /* then: the update in `step` is still to be made */
     double    *sizes;         /* z, there */

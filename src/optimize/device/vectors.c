@@ -32,6 +32,7 @@ struct lt_vectors {
     list       lists[LISTS];   /* the first ones belong to captured sequences */
     int        next;           /* list of the next launch */
     lt_capture *captured;      /* statements and sums of an exchange; NULL: launched one by one */
+    lt_capture *deferred, *deferred_with; /* a sequence that goes first; NULL: none */
     double    *piece[MAX_PIECES];
     lt_host_block home[MAX_PIECES];
     int        n_pieces, n_home;
@@ -88,12 +89,10 @@ static lt_status page_locked(lt_vectors *v, int64_t count, lt_host_block *out)
     return LT_FAIL(LT_ERR_UNSUPPORTED, "vectors on %s need page-locked host memory, which is switched off, too small or refused", v->dev->id);
 }
 
-static lt_status queue_exchange(lt_vectors *v);
-
 static lt_status capture_exchange(lt_vectors *v)
 {
     LT_TRY(lt_capture_begin(v->stream));
-    lt_status s = queue_exchange(v);
+    lt_status s = lt_vectors_queue_exchange(v);
     if (!s) return lt_capture_end(v->stream, &v->captured);
     lt_capture_abort(v->stream);
     return s;
@@ -175,6 +174,7 @@ void lt_vectors_reset(lt_vectors *v)
     v->n_pieces = v->n_home = 0;
     v->n_statements = v->n_terms = v->list_bytes = v->waits = 0;
     v->side_by_side = false;
+    v->deferred = NULL;
     v->failure = LT_OK;
     v->crossings = (lt_solve_crossings){ 0 };
     lt_vectors_forget(v);
@@ -323,6 +323,19 @@ static void wait(lt_vectors *v)
     waited(v, lt_stream_sync(v->stream));
 }
 
+void lt_vectors_defer(lt_vectors *v, lt_capture *alone, lt_capture *with_exchange)
+{
+    v->deferred = alone;
+    v->deferred_with = with_exchange;
+}
+
+/* Before anything else is launched. */
+static void catch_up(lt_vectors *v)
+{
+    if (v->deferred && !v->failure) fail(v, lt_capture_replay(v->stream, v->deferred));
+    v->deferred = NULL;
+}
+
 /* A list that no kernel reads any more. */
 static list *free_list(lt_vectors *v)
 {
@@ -335,6 +348,7 @@ static list *free_list(lt_vectors *v)
 
 void lt_vectors_flush(lt_vectors *v)
 {
+    catch_up(v);
     if (!v->n_statements) return;
     list *l = free_list(v);
     pack_statements(v, words_of(l));
@@ -342,7 +356,7 @@ void lt_vectors_flush(lt_vectors *v)
     if (!v->failure) fail(v, launch_statements(v, l, v->side_by_side));
 }
 
-static lt_status queue_exchange(lt_vectors *v)
+lt_status lt_vectors_queue_exchange(lt_vectors *v)
 {
     const list *l = &v->lists[LT_LIST_EXCHANGE];
     LT_TRY(launch_statements(v, l, false));
@@ -360,7 +374,9 @@ static void exchange(lt_vectors *v)
     v->crossings.uploads++;
     v->crossings.downloads++;
     v->crossings.bytes_down += v->n_wanted * v->z.chunks * (int64_t)sizeof(double);
-    if (!v->failure) fail(v, v->captured ? lt_capture_replay(v->stream, v->captured) : queue_exchange(v));
+    lt_capture *sequence = v->deferred ? v->deferred_with : v->captured;
+    v->deferred = NULL;
+    if (!v->failure) fail(v, sequence ? lt_capture_replay(v->stream, sequence) : lt_vectors_queue_exchange(v));
     wait(v);
     take_results(v, l);
 }
@@ -368,6 +384,7 @@ static void exchange(lt_vectors *v)
 void lt_vectors_pack(lt_vectors *v, lt_vectors_list where)
 {
     list *l = &v->lists[where];
+    catch_up(v);
     if (l->in_flight) wait(v); /* only when nothing was asked for since it was used last */
     l->in_flight = true;
     pack_statements(v, words_of(l));
@@ -499,6 +516,7 @@ double lt_vectors_norm2(lt_vectors *v, const double *a)
 void lt_vectors_evaluation_begin(lt_vectors *v)
 {
     lt_word *w = words_of(&v->lists[LT_LIST_EVALUATION]);
+    catch_up(v);
     pack_statements(v, w);
     pack_sums(v, w);
 }

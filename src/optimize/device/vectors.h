@@ -57,6 +57,10 @@ void   lt_vectors_forget(lt_vectors *v); /* all that is known: cheaper than one 
 typedef enum lt_vectors_list { LT_LIST_EVALUATION, LT_LIST_EXCHANGE, LT_LIST_PRODUCT, LT_LIST_FIRST_FREE } lt_vectors_list;
 void      lt_vectors_pack(lt_vectors *v, lt_vectors_list where);
 lt_status lt_vectors_queue(lt_vectors *v, lt_vectors_list where);
+lt_status lt_vectors_queue_exchange(lt_vectors *v); /* what a wait for numbers launches */
+/* A captured sequence that is to run before anything noted down from here on: either alone, or with the exchange that
+   follows it behind, in one launch. Both must last until then. */
+void      lt_vectors_defer(lt_vectors *v, lt_capture *alone, lt_capture *with_exchange);
 void lt_vectors_flush(lt_vectors *v);    /* what was noted down is queued: other kernels may follow it */
 void lt_vectors_settle(lt_vectors *v);   /* and waited for */
 /* An evaluation in between: statements before it, numbers after it, and `count` values copied home, all in one sequence.
