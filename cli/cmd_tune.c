@@ -39,6 +39,12 @@ static lt_status open_tuner(cli_context *c, lt_tuner **out)
     return lt_tuner_open(c->device, o->list || o->clear ? LT_TUNE_ESTIMATE : (lt_tune_mode)o->mode, o->file, out);
 }
 
+/* What was measured is kept at once: a run that is cut short has not been in vain. */
+static lt_status keep(const tune_options *o, lt_tuner *tuner)
+{
+    return (lt_tune_mode)o->mode == LT_TUNE_MEASURE ? lt_tuner_save(tuner) : LT_OK;
+}
+
 static lt_status tune_all(cli_context *c, lt_tuner *tuner)
 {
     const tune_options *o = c->options;
@@ -52,14 +58,16 @@ static lt_status tune_all(cli_context *c, lt_tuner *tuner)
         case_run run;
         s = case_open(problems[i % n], o->quick, &opt, (uint64_t)c->common.seed, &run);
         if (!s) case_close(&run);
+        lt_status kept = keep(o, tuner);
+        s = s ? s : kept;
         if (!s && cli_interrupted()) s = cli_stopped();
         lt_progress_set(bar, i + 1);
     }
     lt_progress_destroy(bar);
-    if (!s && !o->quick) s = lt_gram_tune(c->device, tuner);
-    /* What was measured is kept, even when it was cut short. */
-    lt_status saved = (lt_tune_mode)o->mode == LT_TUNE_MEASURE ? lt_tuner_save(tuner) : LT_OK;
-    return s ? s : saved;
+    if (s || o->quick) return s;
+    s = lt_gram_tune(c->device, tuner);
+    lt_status kept = keep(o, tuner);
+    return s ? s : kept;
 }
 
 static void put_json(lt_json *j, lt_tuner *tuner)
