@@ -238,10 +238,11 @@ static lt_status measure_reach(const bench *b, result *r)
     const double f = row && row->n_f == 1 ? row->f[0] : NAN;
     r->peer_f = r->reach = NAN;
     if (!r->judged || r->what->n_parts > 1 || r->what->per != SOLVE_PER_RUN || !(r->t.last.f > f + 1e-9 * fabs(f))) return LT_OK;
-    char set[80];
+    enum { TIMES_AS_LONG = 10 }; /* beyond that it counts as not reached */
+    char set[120];
     solve_run run;
     solve_timing t = { 0 };
-    snprintf(set, sizeof set, "fvalquit=%.17g opt_patience=%d", f, 20);
+    snprintf(set, sizeof set, "fvalquit=%.17g opt_patience=20 maxclocktime=%.3g", f, TIMES_AS_LONG * r->t.time.median);
     lt_status s = solve_case_open(r->what, false, set, &run);
     if (!s) s = solve_case_measure(&run, 1, &t);
     r->peer_f = f;
@@ -384,7 +385,7 @@ const cli_command cli_bench_solve = {
                    "Ratios above one mean lathe is faster than PyGRANSO: as published for another machine and, with --peer, on this one. "
                    "The verdict names what a run missed: the result it has to end with, the time or the ratio promised (in parentheses), "
                    "15 us of the solver's own time per iteration for up to 10 variables, no allocation. Where the peer's file says that it ended at a "
-                   "lower f, the run is measured again until it is there too, with opt_patience=20; the ratio of that time is beside the other.\n"
+                   "lower f, the run is measured again until it is there too, with opt_patience=20 and for at most ten times as long; the ratio of that time is beside the other.\n"
                    "With a --device other than the CPU the functions run there, and the rows tell what the solver adds to them: the time of an "
                    "iteration less that of the function's own kernels, which are timed alone in the same run; the verdict is on 60 us.\n"
                    "--starts prints where runs end instead: f from N starts that differ by one part in 10^9, as lowest, quartiles and highest, "
