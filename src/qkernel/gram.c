@@ -132,7 +132,7 @@ static void release(lt_gram *g, lt_gram_buffer *b)
 void lt_gram_destroy(lt_gram *g)
 {
     if (!g) return;
-    lt_gram_buffer *all[] = { &g->a, &g->b, &g->work, &g->scratch, &g->norms };
+    lt_gram_buffer *all[] = { &g->a, &g->b, &g->work, &g->scratch, &g->norms, &g->tables, &g->sums };
     for (size_t i = 0; i < LT_LEN(all); i++) release(g, all[i]);
     lt_gram_remember_tiles(g);
     for (int i = 0; i < LT_REMOTE_MAX_DEVICES; i++) {
@@ -158,7 +158,7 @@ lt_status lt_gram_reserve(lt_gram *g, lt_gram_buffer *b, size_t bytes, const cha
 
 int64_t lt_gram_held_bytes(const lt_gram *g)
 {
-    return (int64_t)(g->a.bytes + g->b.bytes + g->work.bytes + g->scratch.bytes + g->norms.bytes);
+    return (int64_t)(g->a.bytes + g->b.bytes + g->work.bytes + g->scratch.bytes + g->norms.bytes + g->tables.bytes + g->sums.bytes);
 }
 
 /* ---- calls ---- */

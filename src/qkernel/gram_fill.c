@@ -16,6 +16,8 @@ static lt_status reserve_all(lt_gram *g)
     LT_TRY(lt_gram_reserve(g, &g->b, p->b_bytes, "gram columns"));
     LT_TRY(lt_gram_reserve(g, &g->work, p->work_bytes, "gram workspace"));
     LT_TRY(lt_gram_reserve(g, &g->scratch, p->scratch_bytes * (size_t)lt_pool_threads(g->pool), "gram tiles"));
+    LT_TRY(lt_gram_reserve(g, &g->tables, p->tables_bytes, "gram tables"));
+    LT_TRY(lt_gram_reserve(g, &g->sums, p->sums_bytes, "gram sums"));
     if (g->opt.normalize) LT_TRY(lt_gram_reserve(g, &g->norms, (size_t)(p->n + p->m) * sizeof(double), "gram diagonals"));
     return LT_OK;
 }
@@ -45,20 +47,33 @@ static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
 
 /* ---- blocks ---- */
 
+/* States of rows first..first+n-1, or a slice of them. Slices stay in the caches; whole states would not. */
+static lt_status pack_states(lt_gram_filling *f, const lt_rows *x, int64_t first, int64_t n, lt_gram_buffer *to, double *diagonal, int64_t slice)
+{
+    lt_gram *g = f->g;
+    const lt_gram_plan *p = &g->plan;
+    lt_state_job job = { .x = x, .first = first, .n = n, .planes = p->planes, .n_slots = p->n_slots, .workspace = g->work.p, .panels = to->p,
+                         .norms = diagonal, .streaming = p->n_slices == 1 && (double)p->a_bytes > LT_STREAM_FROM_BYTES,
+                         .begin = slice * p->slice, .amplitudes = p->slice };
+    if (p->n_slices > 1)
+        job.tables = (char *)g->tables.p + (to == &g->b ? (size_t)lt_state_groups(p->loops, p->n) * p->maker.table_bytes : 0);
+    LT_TRY(lt_states_pack(&p->maker, g->pool, &job));
+    if (slice + 1 < p->n_slices) return LT_OK;
+    for (int64_t i = 0; diagonal && i < n; i++) diagonal[i] *= diagonal[i];
+    f->states_built += n;
+    return LT_OK;
+}
+
 /* Rows first..first+n-1 into panels, with their k(x,x) where asked for. */
-static lt_status pack(lt_gram_filling *f, const lt_rows *x, int64_t first, int64_t n, lt_gram_buffer *to, double *diagonal)
+static lt_status pack(lt_gram_filling *f, const lt_rows *x, int64_t first, int64_t n, lt_gram_buffer *to, double *diagonal, int64_t slice)
 {
     lt_gram *g = f->g;
     const lt_gram_plan *p = &g->plan;
     int64_t start = lt_clock_ns();
     lt_span span = lt_trace_span_begin("gram states");
     lt_status s;
-    if (p->method == LT_GRAM_STATES) {
-        s = lt_states_pack(&p->maker, g->pool, x, first, n, p->planes, g->work.p, p->n_slots, to->p, diagonal,
-                           (double)p->a_bytes > LT_STREAM_FROM_BYTES);
-        for (int64_t i = 0; diagonal && i < n; i++) diagonal[i] *= diagonal[i];
-        f->states_built += n;
-    } else {
+    if (p->method == LT_GRAM_STATES) s = pack_states(f, x, first, n, to, diagonal, slice);
+    else {
         s = lt_closed_pack(&g->circuit, p->closed, p->method, g->pool, x, first, n, to->p);
         if (!s && diagonal) s = lt_tiles_diagonal(p, &g->circuit, to->p, n, g->scratch.p, diagonal);
     }
@@ -75,6 +90,7 @@ static lt_status run_block(lt_gram_filling *f, const lt_gram_buffer *a, const lt
     lt_span span = lt_trace_span_begin("gram tiles");
     block.a = a->p;
     block.b = b->p;
+    block.sums = g->plan.n_slices > 1 ? g->sums.p : NULL;
     lt_status s = lt_tiles_run(&g->plan, &g->circuit, g->pool, &block, &f->out, g->scratch.p, &f->meter);
     lt_trace_span_end(span);
     f->product_ns += lt_clock_ns() - start;
@@ -149,14 +165,21 @@ static lt_status resize_batch(lt_gram_filling *f, int64_t next_row)
     return each_block(f, next_row, count_block, NULL);
 }
 
-static lt_status compute_block(lt_gram_filling *f, const lt_gram_block *b, bool first)
+static lt_status compute_slice(lt_gram_filling *f, const lt_gram_block *b, bool first)
 {
     lt_gram *g = f->g;
     const lt_gram_plan *p = &g->plan;
-    if (first) LT_TRY(pack(f, f->x, b->first_row, b->n_rows, &g->a, f->left ? f->left + b->first_row : NULL));
+    if (first) LT_TRY(pack(f, f->x, b->first_row, b->n_rows, &g->a, f->left ? f->left + b->first_row : NULL, b->slice));
     if (!p->cross && b->first_row == b->first_column) return run_block(f, &g->a, &g->a, *b);
-    LT_TRY(pack(f, p->cross ? f->y : f->x, b->first_column, b->n_columns, &g->b, f->right ? f->right + b->first_column : NULL));
+    LT_TRY(pack(f, p->cross ? f->y : f->x, b->first_column, b->n_columns, &g->b, f->right ? f->right + b->first_column : NULL, b->slice));
     return run_block(f, &g->a, &g->b, *b);
+}
+
+static lt_status compute_block(lt_gram_filling *f, const lt_gram_block *b, bool first)
+{
+    lt_gram_block part = *b;
+    for (; part.slice < f->g->plan.n_slices; part.slice++) LT_TRY(compute_slice(f, &part, first));
+    return LT_OK;
 }
 
 /* ---- the call ---- */

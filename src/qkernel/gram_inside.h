@@ -19,7 +19,7 @@ struct lt_gram {
     const lt_gram_isa *isa;
     int             transfer_from;    /* qubits; where auto takes transfer matrices */
     const char     *transfer_reason;
-    lt_gram_buffer          a, b, work, scratch, norms;
+    lt_gram_buffer  a, b, work, scratch, norms, tables, sums;
     lt_gram_plan    plan;             /* of the last fill */
     bool            planned;          /* plan holds, with its memory */
     lt_gram_info    info;

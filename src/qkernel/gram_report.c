@@ -57,6 +57,7 @@ lt_status lt_gram_report_memory(lt_gram_filling *f)
     lt_gram *g = f->g;
     const struct { const char *name; const lt_gram_buffer *b; } all[] = {
         { "row states", &g->a }, { "column states", &g->b }, { "workspace", &g->work }, { "tiles", &g->scratch }, { "diagonals", &g->norms },
+        { "tables", &g->tables }, { "sums", &g->sums },
     };
     int64_t free_bytes;
     lt_gram_profile *p = &g->profile;

@@ -33,11 +33,12 @@ typedef struct lt_overlap_job {      /* one tile of K: columns by rows */
     int64_t     a_step, b_step;      /* elements from one panel to the next */
     int64_t     n_a;                 /* row panels */
     int64_t     n_columns;           /* from the start of b */
-    int64_t     amplitudes;          /* 2^q, or wires for the closed forms */
+    int64_t     amplitudes;          /* of the panels: 2^q or a slice of them; wires for the closed forms */
     int         planes;
     int64_t     diagonal;            /* pairs with row > column + diagonal are not needed */
     double     *k;                   /* (n_columns rounded up, n_a * panel): K, and real parts before */
     double     *im;                  /* the same for imaginary parts; unused with one plane */
+    bool        resume, unfinished;  /* states in slices: k and im hold the sums of earlier ones; more will follow */
     /* Products only, and only where all of the tile is needed and whole: entry (row, column) goes to rows[row pitch + column],
        past the caches, and to mirror[column pitch + row] where that is not NULL. rows NULL: everything goes to k. */
     double     *rows, *mirror;       /* of 64-byte lines */

@@ -93,7 +93,8 @@ static void FN(overlap_chunk)(const lt_overlap_job *job, int64_t begin, int64_t 
     for (int64_t j = 0; j < job->n_columns; j += NR) {
         int64_t panel = j / (MV * LANES), in_panel = j % (MV * LANES);
         const T *b = (const T *)job->b + panel * job->b_step + (in_panel / LANES * part + begin * job->planes) * LANES + in_panel % LANES;
-        FN(place) at = { .step = job->n_a * MV, .first = begin == 0, .last = begin + n == job->amplitudes };
+        FN(place) at = { .step = job->n_a * MV, .first = begin == 0 && !job->resume,
+                         .last = begin + n == job->amplitudes && !job->unfinished };
         for (int64_t i = 0; i < job->n_a && i * MV * LANES <= j + NR - 1 + job->diagonal; i++) {
             const V *a = (const V *)((const T *)job->a + i * job->a_step) + begin * job->planes;
             at.k = (VD *)job->k + j * at.step + i * MV;

@@ -80,6 +80,18 @@ static void choose_tiles(const lt_plan_request *r, lt_gram_plan *p)
     p->scratch_bytes = (p->scratch_bytes + 63) / 64 * 64;
 }
 
+int64_t lt_plan_tiles_skipped(const lt_gram_plan *p, int64_t tile_row)
+{
+    return p->half ? tile_row * p->tile_rows / p->tile_columns : 0;
+}
+
+int64_t lt_plan_tiles_before(const lt_gram_plan *p, int64_t tile_row)
+{
+    int64_t across = (p->m - 1) / p->tile_columns + 1, n = 0;
+    for (int64_t i = 0; i < tile_row; i++) n += across - lt_plan_tiles_skipped(p, i);
+    return n;
+}
+
 /* ---- memory ---- */
 
 typedef struct text { char *s; size_t bytes, used; } text;
@@ -148,6 +160,46 @@ static lt_status choose_blocks(const lt_plan_request *r, double budget, lt_gram_
     return LT_OK;
 }
 
+/* All rows, packed once. */
+static void hold_all(lt_gram_plan *p)
+{
+    p->bulk = true;
+    p->a_bytes = (size_t)panels_bytes(p, p->n);
+    p->b_bytes = p->cross ? (size_t)panels_bytes(p, p->m) : 0;
+    p->block_rows = round_up(p->n, p->panel);
+    p->block_columns = round_up(p->m, p->panel);
+    p->batch_min = p->batch_max = p->block_rows;
+}
+
+/* A slice stays in the caches that cores share; shorter ones would read and write sums for too little work. */
+enum { SLICE_BYTES = 16 << 20, SLICE_AMPLITUDES = 1024 };
+
+/* States of two stages can be made in slices of amplitudes, from tables. Overlaps of all pairs are then summed slice by slice,
+   in the same order, to the same bits; what was never touched is a gain only where sums, tables and a slice are small beside the states. */
+static bool choose_slices(const lt_plan_request *r, double budget, lt_gram_plan *p, text *t)
+{
+    if (p->method != LT_GRAM_STATES || !p->maker.bond_bits || !r->opt->precompute_all_states) return false;
+    int64_t groups = lt_state_groups(p->loops, p->n) + (p->cross ? lt_state_groups(p->loops, p->m) : 0), all = p->slice;
+    double states = panels_bytes(p, p->n) + (p->cross ? panels_bytes(p, p->m) : 0);
+    double tables = (double)groups * (double)p->maker.table_bytes;
+    double sums = (double)lt_plan_tiles_before(p, (p->n - 1) / p->tile_rows + 1) * (double)p->scratch_bytes;
+    int64_t slice = all;
+    while (slice > SLICE_AMPLITUDES && states / (double)all * (double)slice > SLICE_BYTES) slice /= 2;
+    double held = states / (double)all * (double)slice + tables + sums;
+    double rest = (double)p->work_bytes + (double)r->threads * (double)p->scratch_bytes;
+    if (slice == all || 2 * held > states || held + rest > budget) return false;
+    p->slice = slice;
+    p->n_slices = all / slice;
+    p->panel_bytes = (size_t)lt_panel_elements(p->loops, slice, p->planes) * p->element;
+    p->tables_bytes = (size_t)tables;
+    p->sums_bytes = (size_t)sums;
+    hold_all(p);
+    say(t, "memory: %lld slices of %lld amplitudes, %.3g GiB with tables and sums where all states take %.3g GiB; the budget is %.3g GiB "
+        "(%g of %.3g GiB free, less K)\n", (long long)p->n_slices, (long long)slice, gib(held + rest), gib(states), gib(budget),
+        r->opt->vram_fraction, gib((double)r->free_bytes));
+    return true;
+}
+
 static lt_status choose_memory(const lt_plan_request *r, lt_gram_plan *p, text *t)
 {
     double budget = r->opt->vram_fraction * (double)r->free_bytes;
@@ -158,15 +210,11 @@ static lt_status choose_memory(const lt_plan_request *r, lt_gram_plan *p, text *
        tiles fills them one after the other, so that each is written to the file once or twice, not once per tile. */
     p->band_tiles = K > (double)r->free_bytes / 2 ? LT_MAX(1, BAND_ROWS / p->tile_rows) : 1;
     choose_slots(r, budget, p);
+    if (choose_slices(r, budget, p, t)) return LT_OK;
     double a = panels_bytes(p, p->n), b = p->cross ? panels_bytes(p, p->m) : 0;
     double all = a + b + (double)p->work_bytes + (double)r->threads * (double)p->scratch_bytes;
-    p->bulk = all <= budget && (r->opt->precompute_all_states || p->method != LT_GRAM_STATES);
-    if (p->bulk) {
-        p->a_bytes = (size_t)a;
-        p->b_bytes = (size_t)b;
-        p->block_rows = round_up(p->n, p->panel);
-        p->block_columns = round_up(p->m, p->panel);
-        p->batch_min = p->batch_max = p->block_rows;
+    if (all <= budget && (r->opt->precompute_all_states || p->method != LT_GRAM_STATES)) {
+        hold_all(p);
         say(t, "memory: all rows packed once, %.3g GiB of a budget of %.3g GiB (%g of %.3g GiB free, less K)\n",
             gib(all), gib(budget), r->opt->vram_fraction, gib((double)r->free_bytes));
         return LT_OK;
@@ -190,7 +238,8 @@ static void choose_kernel(const lt_plan_request *r, lt_gram_plan *p)
         p->planes = c->real ? LT_PLANES_REAL : LT_PLANES_COMPLEX;
         p->panel = p->loops->panel;
         p->element = p->maker.element;
-        p->panel_bytes = (size_t)lt_panel_elements(p->loops, c->q, p->planes) * p->element;
+        p->slice = (int64_t)1 << c->q;
+        p->panel_bytes = (size_t)lt_panel_elements(p->loops, p->slice, p->planes) * p->element;
     } else {
         p->closed = &r->isa->closed;
         p->components = lt_closed_components(c, p->method);
@@ -205,7 +254,7 @@ lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *p)
 {
     char reason[160];
     text t = { p->text, sizeof p->text, 0 };
-    *p = (lt_gram_plan){ .isa = r->isa, .n = r->n, .m = r->m, .cross = r->cross };
+    *p = (lt_gram_plan){ .isa = r->isa, .n = r->n, .m = r->m, .cross = r->cross, .n_slices = 1 };
     p->half = !r->cross && (r->opt->symmetric || r->opt->packed);
     LT_TRY(lt_plan_method(r, &p->method, reason, sizeof reason));
     say(&t, "method: %s, %s\n", lt_gram_method_name(p->method), reason);

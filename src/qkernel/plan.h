@@ -27,6 +27,8 @@ typedef struct lt_gram_plan {
     int64_t tile_rows, tile_columns;
     int64_t band_tiles;            /* rows of tiles computed together: several where K lives in a file */
     bool    bulk;                  /* everything is packed once */
+    int64_t slice, n_slices;       /* amplitudes packed at once: all 2^q, or whole chunks of them one after the other */
+    size_t  tables_bytes, sums_bytes; /* with several slices: from which all are made; overlaps so far, of all tiles */
     int64_t block_rows, block_columns; /* held at once otherwise */
     int64_t batch_min, batch_max;  /* with dynamic_batch: what block_rows may become */
     int     n_slots;               /* groups of rows prepared at the same time */
@@ -50,6 +52,9 @@ typedef struct lt_plan_request {
 
 /* Which method, and the reason in words. LT_ERR_ARGUMENT when the one asked for is not exact here. */
 lt_status lt_plan_method(const lt_plan_request *r, lt_gram_method *method, char *reason, size_t reason_bytes);
+/* Tiles of row `tile_row` that lie below the diagonal; tiles of all rows before it that do not. */
+int64_t   lt_plan_tiles_skipped(const lt_gram_plan *p, int64_t tile_row);
+int64_t   lt_plan_tiles_before(const lt_gram_plan *p, int64_t tile_row);
 lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *out);
 
 #endif

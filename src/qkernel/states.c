@@ -122,27 +122,26 @@ static void run_stages(const lt_state_maker *m, const lt_stage *stage, int64_t n
 
 typedef struct work {
     const lt_state_maker *m;
-    const lt_rows *x;
-    int64_t first, n;
-    int     planes;
-    bool    streaming;
-    void   *workspace, *panels, *out;
-    double *norms;
+    lt_state_job job;
+    void        *out;
     atomic_llong next; /* group to take */
 } work;
 
-/* Two stages, chunk by chunk. */
-static void pack_bonds(const work *w, void *panel, int part, slot *s, double *norm)
+/* Two stages, chunk by chunk, from tables that serve all slices. */
+static void pack_bonds(const work *w, void *panel, int part, const slot *s, double *norm)
 {
     const lt_gram_loops *l = w->m->loops;
     const lt_circuit *c = w->m->circuit;
-    int64_t amplitudes = (int64_t)1 << c->q, chunk = LT_MIN(amplitudes, LT_CHUNK);
-    fuse_gates(w->m, &c->overlap[0], s, s->coef);
-    fuse_gates(w->m, &c->overlap[1], s, s->next_coef);
-    l->bond_tables(s->table, s->coef, s->next_coef, c->q, w->m->bond_bits);
-    for (int64_t k = 0; k < amplitudes; k += chunk) {
-        l->bond_sums(s->state, s->table, c->q, w->m->bond_bits, k, chunk);
-        l->pack(panel, part, w->planes, s->state, k, chunk, amplitudes, norm, w->streaming);
+    const lt_state_job *j = &w->job;
+    int64_t chunk = LT_MIN(j->amplitudes, LT_CHUNK);
+    if (j->begin == 0) {
+        fuse_gates(w->m, &c->overlap[0], s, s->coef);
+        fuse_gates(w->m, &c->overlap[1], s, s->next_coef);
+        l->bond_tables(s->table, s->coef, s->next_coef, c->q, w->m->bond_bits);
+    }
+    for (int64_t k = 0; k < j->amplitudes; k += chunk) {
+        l->bond_sums(s->state, s->table, c->q, w->m->bond_bits, j->begin + k, chunk);
+        l->pack(panel, part, j->planes, s->state, k, chunk, j->amplitudes, norm, j->streaming);
     }
 }
 
@@ -150,36 +149,37 @@ static void pack_group(work *w, int64_t group, slot *s)
 {
     const lt_gram_loops *l = w->m->loops;
     const lt_circuit *c = w->m->circuit;
-    int parts = l->panel / l->lanes;
-    int64_t row = group * l->lanes, n_rows = LT_MIN(w->n - row, l->lanes);
-    double norm[MAX_LANES] = { 0 };
-    char *panel = (char *)w->panels + (size_t)(lt_panel_elements(l, c->q, w->planes) * (group / parts)) * w->m->element;
-    embed_rows(w->m, w->x, w->first + row, n_rows, s->embed);
-    if (w->m->bond_bits) pack_bonds(w, panel, (int)(group % parts), s, w->norms ? norm : NULL);
+    const lt_state_job *j = &w->job;
+    int parts = l->panel / l->lanes, part = (int)(group % parts);
+    int64_t row = group * l->lanes, n_rows = LT_MIN(j->n - row, l->lanes);
+    double sums[MAX_LANES] = { 0 }, *norm = j->norms ? sums : NULL;
+    char *panel = (char *)j->panels + (size_t)(lt_panel_elements(l, j->amplitudes, j->planes) * (group / parts)) * w->m->element;
+    for (int64_t r = 0; norm && j->begin > 0 && r < n_rows; r++) norm[r] = j->norms[row + r];
+    if (j->begin == 0) embed_rows(w->m, j->x, j->first + row, n_rows, s->embed);
+    if (j->tables) s->table = (char *)j->tables + (size_t)group * w->m->table_bytes;
+    if (w->m->bond_bits) pack_bonds(w, panel, part, s, norm);
     else {
         run_stages(w->m, c->overlap, c->n_overlap, s);
-        l->pack(panel, (int)(group % parts), w->planes, s->state, 0, (int64_t)1 << c->q, (int64_t)1 << c->q, w->norms ? norm : NULL, w->streaming);
+        l->pack(panel, part, j->planes, s->state, 0, j->amplitudes, j->amplitudes, norm, j->streaming);
     }
-    for (int64_t r = 0; w->norms && r < n_rows; r++) w->norms[row + r] = norm[r];
+    for (int64_t r = 0; norm && r < n_rows; r++) j->norms[row + r] = norm[r];
 }
 
 static lt_status pack_task(void *ctx, int64_t index, int worker)
 {
     work *w = ctx;
     (void)worker;
-    const lt_gram_loops *l = w->m->loops;
-    int64_t n_panels = (w->n + l->panel - 1) / l->panel, n_groups = n_panels * (l->panel / l->lanes);
-    slot s = slot_at(w->m, w->workspace, index);
+    int64_t n_groups = lt_state_groups(w->m->loops, w->job.n);
+    slot s = slot_at(w->m, w->job.workspace, index);
     for (int64_t g; (g = atomic_fetch_add(&w->next, 1)) < n_groups;) pack_group(w, g, &s);
     return LT_OK;
 }
 
-lt_status lt_states_pack(const lt_state_maker *m, lt_pool *pool, const lt_rows *x, int64_t first, int64_t n,
-                         int planes, void *workspace, int n_slots, void *panels, double *norms, bool streaming)
+lt_status lt_states_pack(const lt_state_maker *m, lt_pool *pool, const lt_state_job *job)
 {
-    work w = { .m = m, .x = x, .first = first, .n = n, .planes = planes, .workspace = workspace, .panels = panels,
-               .norms = norms, .streaming = streaming };
-    return lt_pool_run(pool, n_slots, pack_task, &w);
+    work w = { .m = m, .job = *job };
+    if (w.job.amplitudes == 0) w.job.amplitudes = (int64_t)1 << m->circuit->q;
+    return lt_pool_run(pool, job->n_slots, pack_task, &w);
 }
 
 static lt_status unpack_task(void *ctx, int64_t index, int worker)
@@ -189,14 +189,14 @@ static lt_status unpack_task(void *ctx, int64_t index, int worker)
     const lt_gram_loops *l = w->m->loops;
     const lt_circuit *c = w->m->circuit;
     const lt_ring *ring = c->full[c->n_full - 1].ring;
-    int64_t n_groups = (w->n + l->lanes - 1) / l->lanes;
+    int64_t n = w->job.n, n_groups = (n + l->lanes - 1) / l->lanes;
     size_t row_bytes = (2 * w->m->element) << c->q;
-    slot s = slot_at(w->m, w->workspace, index);
+    slot s = slot_at(w->m, w->job.workspace, index);
     for (int64_t g; (g = atomic_fetch_add(&w->next, 1)) < n_groups;) {
-        int64_t row = g * l->lanes, n_rows = LT_MIN(w->n - row, l->lanes);
+        int64_t row = g * l->lanes, n_rows = LT_MIN(n - row, l->lanes);
         void *rows[MAX_LANES];
         for (int64_t r = 0; r < n_rows; r++) rows[r] = (char *)w->out + (size_t)(row + r) * row_bytes;
-        embed_rows(w->m, w->x, row, n_rows, s.embed);
+        embed_rows(w->m, w->job.x, row, n_rows, s.embed);
         run_stages(w->m, c->full, c->n_full, &s);
         l->unpack(rows, (int)n_rows, s.state, c->q, ring->low_bits, ring->low, ring->high);
     }
@@ -205,6 +205,6 @@ static lt_status unpack_task(void *ctx, int64_t index, int worker)
 
 lt_status lt_states_unpack(const lt_state_maker *m, lt_pool *pool, const lt_rows *x, void *workspace, int n_slots, void *out)
 {
-    work w = { .m = m, .x = x, .n = x->n, .workspace = workspace, .out = out };
+    work w = { .m = m, .job = { .x = x, .n = x->n, .workspace = workspace }, .out = out };
     return lt_pool_run(pool, n_slots, unpack_task, &w);
 }

@@ -27,16 +27,30 @@ lt_state_maker lt_state_maker_of(const lt_circuit *c, const lt_gram_loops *loops
 /* For lt_states_pack: what does not cancel in overlaps. */
 lt_state_maker lt_state_maker_of_overlaps(const lt_circuit *c, const lt_gram_loops *loops, lt_gram_float type);
 
-/* Elements of one panel of packed states. */
-static inline int64_t lt_panel_elements(const lt_gram_loops *l, int q, int planes)
+/* Elements of one panel of packed states, whole or in slices. */
+static inline int64_t lt_panel_elements(const lt_gram_loops *l, int64_t amplitudes, int planes)
 {
-    return ((int64_t)planes * l->panel) << q;
+    return planes * l->panel * amplitudes;
 }
 
-/* Rows first..first+n-1 of x into panels, with squared norms where wanted (n, or NULL). workspace:
-   n_slots slots, 64-byte aligned. streaming: panels are written past the caches. Rows that pad the last panel hold the state of a zero row. */
-lt_status lt_states_pack(const lt_state_maker *m, lt_pool *pool, const lt_rows *x, int64_t first, int64_t n,
-                         int planes, void *workspace, int n_slots, void *panels, double *norms, bool streaming);
+/* Groups of rows in the panels of n rows. */
+static inline int64_t lt_state_groups(const lt_gram_loops *l, int64_t n) { return (n + l->panel - 1) / l->panel * (l->panel / l->lanes); }
+
+typedef struct lt_state_job {
+    const lt_rows *x;
+    int64_t first, n;          /* rows of x */
+    int     planes, n_slots;
+    void   *workspace;         /* n_slots slots, 64-byte aligned */
+    void   *panels;
+    double *norms;             /* squared, of the n rows; may be NULL */
+    bool    streaming;         /* panels are written past the caches */
+    /* A slice of the amplitudes, of whole chunks, for makers with bond_bits; slices are made in order. 0 = all of them. */
+    int64_t begin, amplitudes;
+    void   *tables;            /* table_bytes for each group: what the first slice leaves for the others */
+} lt_state_job;
+
+/* Rows into panels. Those that pad the last panel hold the state of a zero row. */
+lt_status lt_states_pack(const lt_state_maker *m, lt_pool *pool, const lt_state_job *job);
 /* All layers: out (n, 2^q) interleaved complex. */
 lt_status lt_states_unpack(const lt_state_maker *m, lt_pool *pool, const lt_rows *x, void *workspace, int n_slots, void *out);
 

@@ -46,7 +46,7 @@ int64_t lt_tiles_count(const lt_gram_plan *p, const lt_gram_block *b, int64_t *p
             n++;
             *pairs += pairs_of(p, b, &t);
         }
-    return n;
+    return n * p->n_slices; /* each tile takes its time in every slice */
 }
 
 /* ---- writing ---- */
@@ -138,7 +138,7 @@ static void compute(const lt_gram_plan *p, const lt_circuit *c, lt_overlap_job *
     job->planes = p->planes;
     job->a_step = job->b_step = (int64_t)(p->panel_bytes / p->element);
     if (p->method == LT_GRAM_STATES) {
-        job->amplitudes = (int64_t)1 << c->q;
+        job->amplitudes = p->slice;
         p->loops->overlap(job);
         return;
     }
@@ -194,6 +194,14 @@ static lt_status write_tile(work *w, const tile *t, double *v, int64_t step)
     return LT_OK;
 }
 
+/* Where the tile's sums stay from slice to slice. */
+static char *sums_at(const lt_gram_plan *p, const lt_gram_block *b, const tile *t)
+{
+    int64_t tile_row = t->row / p->tile_rows;
+    int64_t index = lt_plan_tiles_before(p, tile_row) + t->column / p->tile_columns - lt_plan_tiles_skipped(p, tile_row);
+    return b->sums + (size_t)index * p->scratch_bytes;
+}
+
 /* Tiles of closed forms that lie above the diagonal and are whole: their kernel puts them where they belong, line by line
    while it computes. What is not finite is left to the other way. */
 static bool put_tile(const work *w, const tile *t, lt_overlap_job *job, char *scratch)
@@ -219,10 +227,11 @@ static lt_status compute_tile(work *w, const tile *t, char *scratch)
         .a = (const char *)b->a + (size_t)(t->row / p->panel) * p->panel_bytes, .n_a = (t->n_rows - 1) / p->panel + 1,
         .b = (const char *)b->b + (size_t)(t->column / p->panel) * p->panel_bytes, .n_columns = t->n_columns,
         .diagonal = p->half ? b->first_column + t->column - b->first_row - t->row : INT64_MAX / 4,
+        .resume = b->slice > 0, .unfinished = b->slice + 1 < p->n_slices,
     };
     if (put_tile(w, t, &job, scratch)) return LT_OK;
-    compute(p, w->c, &job, scratch);
-    return write_tile(w, t, job.k, job.n_a * p->panel);
+    compute(p, w->c, &job, b->sums ? sums_at(p, b, t) : scratch);
+    return job.unfinished ? LT_OK : write_tile(w, t, job.k, job.n_a * p->panel);
 }
 
 static lt_status run_tile(void *ctx, int64_t index, int worker)
@@ -241,7 +250,8 @@ static lt_status run_tile(void *ctx, int64_t index, int worker)
     w->out->fence();
     if (m->profile) atomic_fetch_add(&m->tile_ns, lt_clock_ns() - start);
     atomic_fetch_add(&m->tiles_done, 1);
-    atomic_fetch_add(&m->pairs_done, pairs_of(p, b, &t));
+    int64_t pairs = pairs_of(p, b, &t); /* counted as slices pass */
+    atomic_fetch_add(&m->pairs_done, pairs * (b->slice + 1) / p->n_slices - pairs * b->slice / p->n_slices);
     if (worker == 0 && m->fn) tell(m); /* worker 0 is the calling thread */
     return LT_OK;
 }

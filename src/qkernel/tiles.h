@@ -32,11 +32,13 @@ typedef struct lt_gram_meter {    /* shared by all tiles of a fill */
 typedef struct lt_gram_block {
     const void *a, *b;            /* panels */
     int64_t first_row, n_rows, first_column, n_columns;
+    int64_t slice;                /* of plan.n_slices; the block is then the whole matrix */
+    char   *sums;                 /* plan.sums_bytes: what the slices before this one came to; NULL where there is one */
 } lt_gram_block;
 
 /* Tiles of the block that hold pairs to compute, and how many pairs; for totals. */
 int64_t lt_tiles_count(const lt_gram_plan *p, const lt_gram_block *b, int64_t *pairs);
-/* Computes the block. scratch: plan.scratch_bytes per worker of the pool, 64-byte aligned. */
+/* Computes the block, or adds a slice of amplitudes to it. scratch: plan.scratch_bytes per worker of the pool, 64-byte aligned. */
 lt_status lt_tiles_run(const lt_gram_plan *p, const lt_circuit *c, lt_pool *pool, const lt_gram_block *b,
                        const lt_gram_out *out, void *scratch, lt_gram_meter *meter);
 /* k(x,x) of n packed rows, by the method of the plan. */

@@ -437,7 +437,7 @@ LT_TEST(addresses_beyond_2_31)
     const lt_gram_isa *isa = lt_gram_isa_of(lt_isa_best());
     const lt_gram_loops *l = &isa->f32;
     int q = 6;
-    int64_t elements = lt_panel_elements(l, q, LT_PLANES_COMPLEX), apart = INT64_C(0x90000000) / elements * elements;
+    int64_t elements = lt_panel_elements(l, INT64_C(1) << q, LT_PLANES_COMPLEX), apart = INT64_C(0x90000000) / elements * elements;
     float *far = malloc((size_t)(apart + elements) * sizeof *far);
     if (!far) LT_SKIP("no 9 GB of addresses");
     setup s = make_setup(l->panel, q, 2, true);
@@ -447,8 +447,10 @@ LT_TEST(addresses_beyond_2_31)
     uintptr_t base = ((uintptr_t)far + 63) / 64 * 64;
     float *near = (float *)base, *last = (float *)(base + 4 * (uintptr_t)(apart - 64));
     void *work = aligned_alloc(64, (m.slot_bytes + 63) / 64 * 64);
-    LT_CHECK_OK(lt_states_pack(&m, lt_pool_shared(), &s.X, 0, s.n, LT_PLANES_COMPLEX, work, 1, near, NULL, false));
-    LT_CHECK_OK(lt_states_pack(&m, lt_pool_shared(), &s.X, 0, s.n, LT_PLANES_COMPLEX, work, 1, last, NULL, true));
+    lt_state_job job = { .x = &s.X, .n = s.n, .planes = LT_PLANES_COMPLEX, .n_slots = 1, .workspace = work, .panels = near };
+    LT_CHECK_OK(lt_states_pack(&m, lt_pool_shared(), &job));
+    job.panels = last, job.streaming = true;
+    LT_CHECK_OK(lt_states_pack(&m, lt_pool_shared(), &job));
     size_t tile = (size_t)(2 * l->panel * l->panel) * sizeof(double);
     double *k = aligned_alloc(64, (tile + 63) / 64 * 64), *im = aligned_alloc(64, (tile + 63) / 64 * 64);
     l->overlap(&(lt_overlap_job){ .a = near, .b = near, .a_step = apart - 64, .n_a = 2, .n_columns = l->panel, .amplitudes = 64,
