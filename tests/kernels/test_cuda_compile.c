@@ -147,12 +147,21 @@ LT_TEST(window_and_product_texts_compile)
         prepare(&(lt_problem_key){ .op = LT_OP_AVGPOOL_GRAD, .n_in = 1, .attr = &conv, .in = { pooled }, .out = x }, "cuda_pool");
         prepare(&(lt_problem_key){ .op = LT_OP_MATMUL, .n_in = 2, .attr = &none, .in = { of(types[i], lt_shape3(2, 3, 4)), of(types[i], lt_shape2(4, 5)) },
                                    .out = of(types[i], lt_shape3(2, 3, 5)) }, "cuda_matmul");
-        prepare(&(lt_problem_key){ .op = LT_OP_EIG_GRAD, .n_in = 3, .attr = &none, .out = of(types[i], lt_shape4(3, 2, 5, 5)),
-                                   .in = { of(types[i], lt_shape3(2, 5, 5)), of(types[i], lt_shape3(2, 2, 5)), of(types[i], lt_shape4(3, 2, 2, 5)) } },
-                "cuda_eig_grad");
         prepare(&(lt_problem_key){ .op = LT_OP_DET, .n_in = 1, .attr = &none, .in = { of(types[i], lt_shape3(3, 0, 0)) }, .out = of(types[i], lt_shape1(3)) },
                 "linalg_cusolver");
     }
+}
+
+/* One text with three entry points, compiled for each: long, so in the narrowest and the widest type only. */
+LT_TEST(eigenvalue_gradients_compile)
+{
+    OPEN_OR_SKIP();
+    lt_attr none = { .u.trans = { false, false } };
+    static const lt_dtype types[] = { LT_F16, LT_F64 };
+    for (size_t i = 0; i < LT_LEN(types); i++)
+        prepare(&(lt_problem_key){ .op = LT_OP_EIG_GRAD, .n_in = 3, .attr = &none, .out = of(types[i], lt_shape4(3, 2, 5, 5)),
+                                   .in = { of(types[i], lt_shape3(2, 5, 5)), of(types[i], lt_shape3(2, 2, 5)), of(types[i], lt_shape4(3, 2, 2, 5)) } },
+                "cuda_eig_grad");
 }
 
 /* The texts around calls of cuSOLVER and cuFFT, whose rows need the library to be prepared. */
