@@ -186,18 +186,23 @@ static int64_t add_slot(lt_run *r, int64_t slot, int64_t at)
     return at;
 }
 
+/* Gradients of one slot times products of another. */
+static void expect_slots(lt_run *r, int64_t gradients, int64_t products)
+{
+    int64_t k = r->k;
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = 0; j < k; j++) lt_space_expect(r->vectors, column_G(r, gradients * k + i), column_HG(r, products * k + j));
+}
+
 /* Vectors on a device: the inner products that Q, its check and the update of H are about to ask for, in one wait. */
 static void foresee_Q(lt_run *r)
 {
     const lt_cache *c = &r->cache;
-    int64_t k = r->k, at = c->newest * k;
+    const lt_products *p = &r->products;
     for (int64_t a = 0; a < c->n_near; a++) {
-        const bool fresh = !r->products.valid[c->near_[a]];
-        lt_space_expect(r->vectors, column_G(r, at), column_HG(r, c->near_[a] * k));
+        lt_space_expect(r->vectors, column_G(r, c->newest * r->k), column_HG(r, c->near_[a] * r->k)); /* the check */
         for (int64_t b = 0; b < c->n_near; b++)
-            for (int64_t i = c->near_[a] * k; i < (c->near_[a] + 1) * k; i++)
-                for (int64_t j = c->near_[b] * k; j < (c->near_[b] + 1) * k; j++)
-                    if (r->products.Q ? fresh : j <= i) lt_space_expect(r->vectors, column_G(r, r->products.Q ? j : i), column_HG(r, r->products.Q ? i : j));
+            if (p->Q ? !p->valid[c->near_[b]] : b <= a) expect_slots(r, c->near_[a], c->near_[b]);
     }
 }
 
