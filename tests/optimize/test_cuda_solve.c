@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static lt_device *gpu;
 
@@ -107,6 +108,27 @@ LT_TEST(h_on_the_gpu_gives_the_same_answers)
         for (int64_t i = 0; !pairs && i < b->n * b->n; i++) LT_CHECK(b->H_final.H[i] == b->H_final.H[i % b->n * b->n + i / b->n]);
         lt_solution_destroy(a);
         lt_solution_destroy(b);
+        close_job(&j);
+    }
+}
+
+LT_TEST(vectors_on_the_gpu_give_the_same_answers_every_time)
+{
+    OPEN_OR_SKIP();
+    for (int64_t pairs = 0; pairs <= 20; pairs += 20) {
+        job j = open_job("example:B2");
+        j.opt.limited_mem_size = pairs;
+        lt_solution *a = solve_on(&j, NULL);
+        j.opt.hessian_on = j.opt.vectors_on = LT_HESSIAN_DEVICE;
+        lt_solution *b = solve_on(&j, gpu), *again = solve_on(&j, gpu);
+        LT_CHECK(b->transfers.vectors_on_device);
+        LT_CHECK_NEAR(b->best.f, a->best.f, 1e-5 * fabs(a->best.f));
+        LT_CHECK(again->fn_evals == b->fn_evals && !memcmp(again->final.x, b->final.x, (size_t)b->n * sizeof(double)));
+        LT_CHECK_EQ_INT(b->loop_allocations, 0);
+        for (int64_t i = 0; !pairs && i < b->n * b->n; i++) LT_CHECK(b->H_final.H[i] == b->H_final.H[i % b->n * b->n + i / b->n]);
+        lt_solution_destroy(a);
+        lt_solution_destroy(b);
+        lt_solution_destroy(again);
         close_job(&j);
     }
 }
