@@ -1,21 +1,22 @@
 /* Convolutions of half-precision maps on the tensor cores of sm_90, with what surrounds them inside.
    SPDX-License-Identifier: BSD-3-Clause
 
-   A block makes 16 x 16 pixels of TILE_N channels, tile after tile. Seven warps, the carriers, bring the
+   A block makes 16 x 16 pixels of TILE_N channels, tile after tile. Three to six warps, the carriers, bring the
    pixels with their rim into shared memory, normalising and activating them on the way: once per chunk of
    channels, not once per tap, since the rim lies so that every tap is the same matrix at another address.
    One thread fetches the packed weights of a tap; two blocks work side by side on the same channels and share
-   what they fetch. Two warpgroups multiply, 8 x 16 pixels each, and finish the tile.
+   what they fetch. Two warpgroups multiply, 8 x 16 pixels each, and leave the result in shared memory, half a
+   tile at a time; one to four warps, the finishers, write it out and add it up while the next tile is multiplied.
 
    Shared memory holds cells of 16 bytes, eight channels of a pixel. A plane of cells is all pixels of a
    tile with rim, row after row; the core matrices of the tensor cores are eight cells in a row, and the
    stride between them is a row of the plane (pixels) or a plane (channels). So a tap only moves the start.
 
    Follows half.cuh, norms.cuh and the text of wgmma() for TILE_N. Defined by the host:
-   KERNEL (odd), CHUNK (channels, a multiple of 16), TILE_N, A_STAGES, B_STAGES,
+   KERNEL (odd), CHUNK (channels, a multiple of 16), TILE_N, A_STAGES, B_STAGES, C_STAGES, FINISHERS (warps, 1, 2 or 4),
    SOURCE: 0 a map as it is, 1 a map to be normalised and activated, 2 the state, STEM x STEM pixels of
            three planes as channels (then KERNEL is 1),
-   RESULT: 0 the map alone, 1 and its sums, 2 the sum with another map, normalised and activated,
+   RESULT: 0 the map alone, 1 and its norms,
    WRAP: 1 the field continues on the other side, 0 zeros around it. */
 
 #define RIM (KERNEL / 2)
@@ -26,18 +27,29 @@
 #define TAPS (KERNEL * KERNEL)
 #define A_BYTES ((PLANES * PLANE + 127) / 128 * 128)
 #define B_BYTES (CHUNK * TILE_N * 2)
-enum { CARRIERS = 224, STRIPES = CARRIERS / PLANES }; /* threads; pixels they bring at once */
-/* Of 128 at the launch; the multipliers get the rest. */
-#define CARRIER_REGISTERS (RESULT == 2 ? 56 : 88)
-#define BATCH 4 /* cells a carrier has on their way */
+#define C_PITCH (TILE_N * 2 + 16) /* of a pixel; an odd number of cells, so that eight pixels lie in different banks */
+#define C_BYTES (128 * C_PITCH)   /* half a tile */
+#define C_CELLS (TILE_N / 8)
+#define C_MOST (32 * FINISHERS / C_CELLS)
+#define C_STRIPES (C_MOST >= 32 ? 32 : C_MOST >= 16 ? 16 : C_MOST >= 8 ? 8 : C_MOST >= 4 ? 4 : 2) /* pixels the finishers write at once */
+#define C_COLUMNS (C_STRIPES < 8 ? C_STRIPES : 8)
+#define C_LINES (C_STRIPES / C_COLUMNS)
+enum { THREADS = 512, CARRIERS = 224 - 32 * FINISHERS };
+#define STRIPES (CARRIERS / PLANES) /* pixels the carriers bring at once */
+/* Of 128 at the launch. */
+#define MULTIPLIER_REGISTERS 168
+#define OTHER_REGISTERS 88
+/* A carrier brings ROUNDS cells of a chunk, two batches in turn: while it puts one away, the other is on its way. */
+#define ROUNDS ((CELLS + STRIPES - 1) / STRIPES)
+#define PAIRS ((ROUNDS + 11) / 12)
+#define BATCH ((ROUNDS + 2 * PAIRS - 1) / (2 * PAIRS))
 
 struct conv_job { /* as fused.c writes it */
     const uint4 *source;       /* [samples, grid, grid, in_c] */
     const unsigned char *weights;
     uint4 *result;             /* [samples, grid, grid, out_c] */
-    float2 *sums;              /* [samples, tiles, out_c]: of values and of squares */
-    const uint4 *other;        /* for RESULT 2, as result */
-    norm_job norm;             /* of the source, or of the other */
+    norm_job norm;             /* of the source */
+    sums_job own;              /* of the result */
     int samples, grid, tiles_wide, in_c, out_c, chunks, blocks_n; /* tiles_wide: along one side */
 };
 
@@ -58,7 +70,7 @@ static __device__ __forceinline__ void pair_meets()
     asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
-struct rings { u32 a, b, a_full, a_free, b_full, b_free; }; /* addresses in shared memory */
+struct rings { u32 a, b, c, a_full, a_free, b_full, b_free, c_full, c_free; }; /* addresses in shared memory */
 
 /* Which slot of a ring is next, and the parity of its barriers. */
 template <int N> struct ring {
@@ -85,6 +97,18 @@ static __device__ __forceinline__ int first_turn(const conv_job &j, int pair) { 
 #define FOR_TURNS(j, turn) for (int turn = first_turn(j, blockIdx.x / 2), end = first_turn(j, blockIdx.x / 2 + 1); turn < end; turn++)
 
 /* ---- bringing pixels ---- */
+/* Read once: nothing is kept near. The job lies in shared memory, so the compiler cannot tell where its pointers go. */
+static __device__ __forceinline__ uint4 load_cell(const uint4 *base, u32 index, u32 stride) /* in bytes */
+{
+    const char *from = (const char *)base + (u64)index * stride;
+    uint4 v;
+    asm volatile("ld.global.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
+    return v;
+}
+static __device__ __forceinline__ void store_cell(void *to, uint4 v)
+{
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" :: "l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
 static __device__ __forceinline__ void put_cell(u32 at, uint4 v)
 {
     asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" :: "r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
@@ -97,9 +121,8 @@ static __device__ __forceinline__ int in_field(int x, int grid)
 }
 
 #if SOURCE == 2
-static __device__ __forceinline__ void bring_chunk(const conv_job &j, const float *state, const norm_table &, tile_at t, int chunk, u32 to, u32 is_free, u32 parity, int carrier)
+static __device__ __forceinline__ void bring_chunk(const conv_job &j, const float *state, tile_at t, int chunk, u32 to, int carrier)
 {
-    barrier_wait(is_free, parity);
     const float *planes = state + (i64)t.sample * 3 * j.grid * j.grid;
     for (int cell = carrier; cell < 256 * PLANES; cell += CARRIERS) {
         int p = cell % 256, plane = cell / 256;
@@ -113,63 +136,115 @@ static __device__ __forceinline__ void bring_chunk(const conv_job &j, const floa
         put_cell(to + plane * PLANE + p * 16, make_uint4(pack(v[0], v[1]), pack(v[2], v[3]), pack(v[4], v[5]), pack(v[6], v[7])));
     }
 }
-#else
-static __device__ __forceinline__ void bring_chunk(const conv_job &j, const float *, const norm_table &table, tile_at t, int chunk, u32 to, u32 is_free, u32 parity, int carrier)
-{
-    int plane = carrier % PLANES, first = carrier / PLANES, wide = j.in_c / 8; /* cells of a pixel */
-    const uint4 *from = j.source + (i64)t.sample * j.grid * j.grid * wide + chunk * PLANES + plane;
-#if SOURCE == 1
-    half_norms a;
-    #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        float4 two = *(const float4 *)(table.norm + chunk * CHUNK + plane * 8 + 2 * i);
-        a.scale[i] = pack(two.x, two.z), a.shift[i] = pack(two.y, two.w);
-    }
-#endif
-    if (first >= STRIPES) first = CELLS; /* nothing to bring, but no arriving for a slot in use either */
-    bool waited = false;
-    #pragma unroll 1
-    for (int start = first; start < CELLS || !waited; start += STRIPES * BATCH) {
-        uint4 v[BATCH];
-        u32 inside = 0;
-        #pragma unroll
-        for (int b = 0; b < BATCH; b++) {
-            int p = start + b * STRIPES, y = in_field(t.y + p / PITCH - RIM, j.grid), x = in_field(t.x + p % PITCH - RIM, j.grid);
-            bool in = p < CELLS && y >= 0 && x >= 0;
-            inside |= (u32)in << b;
-            v[b] = in ? from[(y * j.grid + x) * wide] : make_uint4(0, 0, 0, 0);
-        }
-        if (!waited) barrier_wait(is_free, parity), waited = true;
-        #pragma unroll
-        for (int b = 0; b < BATCH; b++) {
-            int p = start + b * STRIPES;
-#if SOURCE == 1
-            v[b] = quick_eight(v[b], a);
-            if (!(inside >> b & 1)) v[b] = make_uint4(0, 0, 0, 0); /* what lies outside is zero after the activation */
-#endif
-            if (p < CELLS) put_cell(to + plane * PLANE + p * 16, v[b]);
-        }
-    }
-}
-#endif
-
-static __device__ __forceinline__ void bring_pixels(const conv_job &j, const float *state, norm_table &table, const rings &r, int carrier)
+static __device__ __forceinline__ void bring_pixels(const conv_job &j, const float *state, norm_table &, const rings &r, int carrier)
 {
     ring<A_STAGES> at;
-    int sample = place(j, first_turn(j, blockIdx.x / 2)).sample; /* whose norms are there */
     FOR_TURNS(j, turn) {
         tile_at t = place(j, turn);
-#if SOURCE == 1
-        if (t.sample != sample) fill_norms<1, CARRIERS>(j.norm, t.sample, table, carrier);
-#endif
-        sample = t.sample;
         for (int chunk = 0; chunk < j.chunks; chunk++, at.step()) {
-            bring_chunk(j, state, table, t, chunk, r.a + at.slot * A_BYTES, r.a_free + 8 * at.slot, at.parity ^ 1, carrier);
+            barrier_wait(r.a_free + 8 * at.slot, at.parity ^ 1);
+            bring_chunk(j, state, t, chunk, r.a + at.slot * A_BYTES, carrier);
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             barrier_arrive(r.a_full + 8 * at.slot);
         }
     }
 }
+#else
+/* A carrier's way through the pixels of a tile with rim, STRIPES of them at a time, in one cell of them. */
+struct walk {
+    const uint4 *from;            /* the cell in the sample's first pixel */
+    u32 stride;                   /* bytes of a pixel */
+    int y, x, right, below;       /* of the tile with rim; below: or of the field */
+    __device__ void begin(tile_at t, int grid, int first)
+    {
+        y = t.y - RIM + first / PITCH, x = t.x - RIM + first % PITCH;
+        right = t.x - RIM + PITCH, below = t.y - RIM + PITCH;
+        if (!WRAP && below > grid) below = grid;
+    }
+    __device__ void step()
+    {
+        y += STRIPES / PITCH, x += STRIPES % PITCH;
+        if (x >= right) x -= PITCH, y++;
+    }
+    /* Where the pixel lies in the field; -1 for one outside or past the end. */
+    __device__ int pixel(int grid) const
+    {
+        if (WRAP) return y < below ? in_field(y, grid) * grid + in_field(x, grid) : -1;
+        return (y < 0) | (y >= below) | (x < 0) | (x >= grid) ? -1 : y * grid + x;
+    }
+};
+
+struct batch { uint4 v[BATCH]; u32 inside; };
+static __device__ __forceinline__ void load_batch(walk &w, int grid, batch &b)
+{
+    b.inside = 0;
+    #pragma unroll
+    for (int i = 0; i < BATCH; i++, w.step()) {
+        int pixel = w.pixel(grid);
+        b.v[i] = make_uint4(0, 0, 0, 0);
+        if (pixel >= 0) b.v[i] = load_cell(w.from, pixel, w.stride), b.inside |= 1u << i;
+    }
+}
+
+/* left: cells of the plane from this batch's first on. What lies outside is zero after the activation. */
+static __device__ __forceinline__ void put_batch(const batch &b, const half_norms &a, u32 to, int left)
+{
+    #pragma unroll
+    for (int i = 0; i < BATCH; i++) {
+        uint4 v = b.v[i];
+        if (SOURCE == 1) {
+            v = quick_eight(v, a);
+            if (!(b.inside >> i & 1)) v = make_uint4(0, 0, 0, 0);
+        }
+        if (i * STRIPES < left) put_cell(to + i * STRIPES * 16, v);
+    }
+}
+
+static __device__ __forceinline__ void walk_to(walk &w, const conv_job &j, tile_at t, int chunk, int plane, int first)
+{
+    w.from = j.source + ((i64)t.sample * j.grid * j.grid * j.in_c + chunk * CHUNK) / 8 + plane;
+    w.begin(t, j.grid, first);
+}
+
+static __device__ __forceinline__ void bring_pixels(const conv_job &j, const float *, norm_table &table, const rings &r, int carrier)
+{
+    ring<A_STAGES> at;
+    int plane = carrier % PLANES, first = carrier / PLANES, grid = j.grid, chunks = j.chunks;
+    if (first >= STRIPES) first = CELLS; /* nothing to bring */
+    tile_at t = place(j, first_turn(j, blockIdx.x / 2));
+    int sample = t.sample; /* whose norms are there */
+    batch b[2];
+    walk w;
+    w.stride = j.in_c * 2;
+    walk_to(w, j, t, 0, plane, first);
+    load_batch(w, grid, b[0]);
+    FOR_TURNS(j, turn) {
+#if SOURCE == 1
+        if (t.sample != sample) load_norms<1, CARRIERS>(j.norm, t.sample, table, carrier);
+#endif
+        sample = t.sample;
+        tile_at next = turn + 1 < end ? place(j, turn + 1) : t;
+        #pragma unroll 1
+        for (int chunk = 0; chunk < chunks; chunk++, at.step()) {
+            u32 to = r.a + at.slot * A_BYTES + plane * PLANE + first * 16;
+            half_norms a;
+            if (SOURCE == 1) a = load_half_norms(table.norm + chunk * CHUNK + plane * 8);
+            barrier_wait(r.a_free + 8 * at.slot, at.parity ^ 1);
+            #pragma unroll 1
+            for (int k = 0, left = CELLS - first; k < PAIRS; k++, left -= 2 * BATCH * STRIPES, to += 2 * BATCH * STRIPES * 16) {
+                load_batch(w, grid, b[1]);
+                put_batch(b[0], a, to, left);
+                if (k == PAIRS - 1) walk_to(w, j, chunk + 1 < chunks ? t : next, chunk + 1 < chunks ? chunk + 1 : 0, plane, first);
+                load_batch(w, grid, b[0]);
+                put_batch(b[1], a, to + BATCH * STRIPES * 16, left - BATCH * STRIPES);
+            }
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            barrier_arrive(r.a_full + 8 * at.slot);
+        }
+        t = next;
+    }
+}
+#endif
 
 /* Half of the weights for both blocks; the other block fetches the other half. */
 static __device__ __forceinline__ void bring_weights(const conv_job &j, const rings &r)
@@ -199,33 +274,40 @@ static __device__ __forceinline__ u64 matrix_at(u32 start, u32 channels, u32 row
 
 struct sums_of_tile { float v[2][TILE_N / 2]; }; /* two squares of 8 x 8 pixels, as the instruction spreads them */
 
+/* Steps from one matrix to another are added to what matrix_at gave: addresses of shared memory never reach its next field. */
+static __device__ __forceinline__ void multiply_tap(sums_of_tile &c, u64 pixels, u64 weights, bool first)
+{
+    wgmma_begin(c.v[0]), wgmma_begin(c.v[1]);
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    #pragma unroll
+    for (int k = 0; k < CHUNK / 16; k++)
+        #pragma unroll
+        for (int m = 0; m < 2; m++) wgmma(c.v[m], pixels + (2 * k * PLANE + m * 128) / 16, weights + 2 * k * TILE_N, !(first && k == 0));
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
 static __device__ __forceinline__ void multiply_tile(const conv_job &j, sums_of_tile &c, int group, const rings &r, ring<A_STAGES> &at_a, ring<B_STAGES> &at_b)
 {
     int lane = threadIdx.x % 128; /* the first two tell the two blocks, the first also the carriers */
     u32 last_a = 0, last_b = 0;   /* barriers of what the unfinished products read; 0: none */
+    u64 corner = matrix_at(r.a + group * 8 * PITCH * 16, PLANE, PITCH * 16), weights = matrix_at(r.b, TILE_N * 16, 128);
+    int chunks = j.chunks;
     #pragma unroll 1
-    for (int chunk = 0; chunk < j.chunks; chunk++, at_a.step()) {
+    for (int chunk = 0; chunk < chunks; chunk++, at_a.step()) {
         barrier_wait(r.a_full + 8 * at_a.slot, at_a.parity);
-        u32 corner = r.a + at_a.slot * A_BYTES + group * 8 * PITCH * 16;
+        u64 line = corner + at_a.slot * (A_BYTES / 16);
         #pragma unroll 1
-        for (int tap = 0; tap < TAPS; tap++, at_b.step()) {
-            u32 pixels = corner + (tap / KERNEL * PITCH + tap % KERNEL) * 16, weights = r.b + at_b.slot * B_BYTES;
-            barrier_wait(r.b_full + 8 * at_b.slot, at_b.parity);
-            wgmma_begin(c.v[0]), wgmma_begin(c.v[1]);
-            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        for (int y = 0; y < KERNEL; y++, line += PITCH)
             #pragma unroll
-            for (int k = 0; k < CHUNK / 16; k++) {
-                u64 right = matrix_at(weights + 2 * k * TILE_N * 16, TILE_N * 16, 128);
-                #pragma unroll
-                for (int m = 0; m < 2; m++) wgmma(c.v[m], matrix_at(pixels + 2 * k * PLANE + m * 128, PLANE, PITCH * 16), right, chunk || tap || k);
+            for (int x = 0; x < KERNEL; x++, at_b.step()) {
+                barrier_wait(r.b_full + 8 * at_b.slot, at_b.parity);
+                multiply_tap(c, line + x, weights + at_b.slot * (B_BYTES / 16), chunk + y == 0 && x == 0);
+                asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+                if (lane < 2 && last_b) barrier_arrive_in(last_b, lane);
+                if (lane == 0 && last_a) barrier_arrive(last_a);
+                last_b = r.b_free + 8 * at_b.slot;
+                last_a = y == KERNEL - 1 && x == KERNEL - 1 ? r.a_free + 8 * at_a.slot : 0;
             }
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-            if (lane < 2 && last_b) barrier_arrive_in(last_b, lane);
-            if (lane == 0 && last_a) barrier_arrive(last_a);
-            last_b = r.b_free + 8 * at_b.slot;
-            last_a = tap == TAPS - 1 ? r.a_free + 8 * at_a.slot : 0;
-        }
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     wgmma_begin(c.v[0]), wgmma_begin(c.v[1]);
@@ -234,167 +316,191 @@ static __device__ __forceinline__ void multiply_tile(const conv_job &j, sums_of_
 }
 
 /* ---- finishing a tile ---- */
-/* Lane 4 r + q of warp w holds, of rows 16 w + r and 16 w + r + 8 of a square, channels 8 i + 2 q and the next. */
-struct spot { int y, x; bool in; };
-static __device__ __forceinline__ spot spot_of(const conv_job &j, tile_at t, int group, int m, int half)
+/* Lane 4 r + q of warp w holds, of rows 16 w + r and 16 w + r + 8 of a square, channels 8 i + 2 q and the next;
+   rows are 8 pixels of two lines. stmatrix makes lines of pixels of them. */
+static __device__ __forceinline__ void hand_over(const sums_of_tile &c, int group, const rings &r, ring<C_STAGES> &at)
 {
-    spot s = { t.y + 8 * group + 2 * (int)(threadIdx.x / 32 % 4) + half, t.x + 8 * m + (int)(threadIdx.x % 32 / 4), false };
-    s.in = t.real && s.y < j.grid && s.x < j.grid;
-    return s;
-}
-
-#if RESULT == 1
-/* Sums over the tile's pixels, eight numbers of sixteen channels at a time: three exchanges leave one number
-   to each eighth of a warp. */
-static __device__ __forceinline__ void tile_sums(const conv_job &j, tile_at t, const sums_of_tile &c, int group, float *part)
-{
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32 - 4;
-    float keep[2][2];
+    int lane = threadIdx.x % 32, line = 8 * group + 2 * (threadIdx.x / 32 % 4) + (lane / 8 & 1);
+    u32 mine = r.c + (line * 8 + lane % 8) * C_PITCH + lane / 16 * 16;
     #pragma unroll
-    for (int m = 0; m < 2; m++)
-        for (int h = 0; h < 2; h++) keep[m][h] = spot_of(j, t, group, m, h).in ? 1.f : 0.f;
-    #pragma unroll
-    for (int i = 0; i < TILE_N / 16; i++) {
-        float v[8];
+    for (int m = 0; m < 2; m++, at.step()) {
+        u32 to = mine + at.slot * C_BYTES;
+        barrier_wait(r.c_free + 8 * at.slot, at.parity ^ 1);
         #pragma unroll
-        for (int e = 0; e < 4; e++) { /* of 16 channels this lane has 4 */
-            float s = 0, q = 0;
-            #pragma unroll
-            for (int m = 0; m < 2; m++)
-                #pragma unroll
-                for (int h = 0; h < 2; h++) {
-                    float x = c.v[m][8 * i + 4 * (e / 2) + 2 * h + e % 2] * keep[m][h];
-                    s += x, q = fmaf(x, x, q);
-                }
-            v[2 * e] = s, v[2 * e + 1] = q;
+        for (int i = 0; i < TILE_N / 16; i++) {
+            const float *v = &c.v[m][8 * i];
+            asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                         :: "r"(to + 32 * i), "r"(pack(v[0], v[1])), "r"(pack(v[2], v[3])), "r"(pack(v[4], v[5])), "r"(pack(v[6], v[7])) : "memory");
         }
-        #pragma unroll
-        for (int n = 4, bit = 16; n; n /= 2, bit /= 2)
-            #pragma unroll
-            for (int e = 0; e < n; e++) {
-                bool upper = lane & bit;
-                float mine = upper ? v[e + n] : v[e], theirs = upper ? v[e] : v[e + n];
-                v[e] = mine + __shfl_xor_sync(~0u, theirs, bit);
-            }
-        int number = lane / 4, e = number / 2, channel = 16 * i + 8 * (e / 2) + 2 * (lane % 4) + e % 2;
-        part[(warp * TILE_N + channel) * 2 + number % 2] = v[0];
-    }
-    meet<2, 256>();
-    int n = threadIdx.x - 128;
-    if (n < TILE_N && t.real) {
-        float s = 0, q = 0;
-        for (int w = 0; w < 8; w++) s += part[(w * TILE_N + n) * 2], q += part[(w * TILE_N + n) * 2 + 1];
-        j.sums[((i64)t.sample * j.tiles_wide * j.tiles_wide + t.index) * j.out_c + t.block_n * TILE_N + n] = make_float2(s, q);
+        __syncwarp();
+        if (lane == 0) barrier_arrive(r.c_full + 8 * at.slot);
     }
 }
-#endif
 
-static __device__ __forceinline__ void swap_in_fours(u32 &x, u32 &y, bool upper, int bit)
-{
-    u32 got = __shfl_xor_sync(~0u, upper ? x : y, bit);
-    if (upper) x = got;
-    else y = got;
-}
-
-/* Four lanes exchange what they have of 32 channels, so that each stores 16 bytes. */
-static __device__ __forceinline__ void store_tile(const conv_job &j, tile_at t, const sums_of_tile &c, int group, const norm_table &table)
-{
-    int q = threadIdx.x % 4, first = t.block_n * TILE_N;
-    #pragma unroll
-    for (int m = 0; m < 2; m++)
-        #pragma unroll
-        for (int h = 0; h < 2; h++) {
-            spot s = spot_of(j, t, group, m, h);
-            i64 pixel = (((i64)t.sample * j.grid + s.y) * j.grid + s.x) * j.out_c + first;
-#if RESULT == 2
-            uint4 other[TILE_N / 32 + 1];
-            #pragma unroll
-            for (int i = 0; i < TILE_N / 32; i++) other[i] = s.in ? j.other[(pixel + 32 * i + 8 * q) / 8] : make_uint4(0, 0, 0, 0);
-#endif
-            #pragma unroll
-            for (int i = 0; i < TILE_N / 32; i++) {
-                const float *v = &c.v[m][16 * i + 2 * h];
-                u32 w[4];
-                #pragma unroll
-                for (int e = 0; e < 4; e++) w[e] = pack(v[4 * e], v[4 * e + 1]);
-                swap_in_fours(w[0], w[1], q & 1, 1), swap_in_fours(w[2], w[3], q & 1, 1);
-                swap_in_fours(w[0], w[2], q & 2, 2), swap_in_fours(w[1], w[3], q & 2, 2);
-                uint4 cell = make_uint4(w[0], w[1], w[2], w[3]);
-#if RESULT == 2
-                float2 a[8];
-                load_norms(table.norm + first + 32 * i + 8 * q, a);
-                cell = add_eight(normal_eight(other[i], a), cell);
-#endif
-                if (s.in) j.result[(pixel + 32 * i + 8 * q) / 8] = cell;
-            }
-#if TILE_N % 32
-            #pragma unroll
-            for (int e = 0; e < 2; e++) {
-                const float *v = &c.v[m][TILE_N / 32 * 16 + 4 * e + 2 * h];
-                int channel = TILE_N / 32 * 32 + 8 * e + 2 * q;
-                u32 two = pack(v[0], v[1]);
-                if (!s.in) continue;
-#if RESULT == 2
-                const float2 *a = table.norm + first + channel;
-                two = add_pair(normal_pair(((const u32 *)j.other)[(pixel + channel) / 2], a[0], a[1]), two);
-#endif
-                ((u32 *)j.result)[(pixel + channel) / 2] = two;
-            }
-#endif
-        }
-}
-
-static __device__ __forceinline__ void multiply(const conv_job &j, const rings &r, norm_table &table, float *part)
+static __device__ __forceinline__ void multiply(const conv_job &j, const rings &r)
 {
     ring<A_STAGES> at_a;
     ring<B_STAGES> at_b;
-    int group = threadIdx.x / 128 - 1, sample = place(j, first_turn(j, blockIdx.x / 2)).sample, odd = 0;
+    ring<C_STAGES> at_c;
+    int group = threadIdx.x / 128 - 1;
     sums_of_tile c;
     FOR_TURNS(j, turn) {
-        tile_at t = place(j, turn);
-#if RESULT == 2
-        if (t.sample != sample) fill_norms<2, 256>(j.norm, t.sample, table, threadIdx.x - 128);
-#endif
-        sample = t.sample;
         multiply_tile(j, c, group, r, at_a, at_b);
-#if RESULT == 1
-        tile_sums(j, t, c, group, part + odd * 8 * TILE_N * 2); /* two places, so that one meeting is enough */
-        odd ^= 1;
-#endif
-        store_tile(j, t, c, group, table);
+        hand_over(c, group, r, at_c);
     }
 }
 
-extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(512, 1) conv(const conv_job *job, const float *state)
+static __device__ __forceinline__ uint4 get_cell(u32 at)
+{
+    uint4 v;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at) : "memory");
+    return v;
+}
+static __device__ __forceinline__ void add_to_sums(float2 (&s)[8], uint4 v)
+{
+    u32 word[4] = { v.x, v.y, v.z, v.w };
+    #pragma unroll
+    for (int i = 0; i < 4; i++) {
+        float2 two = unpack(word[i]);
+        s[2 * i].x += two.x, s[2 * i].y = fmaf(two.x, two.x, s[2 * i].y);
+        s[2 * i + 1].x += two.y, s[2 * i + 1].y = fmaf(two.y, two.y, s[2 * i + 1].y);
+    }
+}
+
+/* Half a tile, 16 lines of 8 pixels, from shared memory to the map. A finisher keeps to one cell, and to one pixel of
+   every C_STRIPES, four of them at a time. ALL: no pixel lies outside; else so many lines and columns count. */
+struct half_tile { u32 from; char *to; u32 line_bytes, pixel_bytes; int lines, columns; };
+template <bool ALL> static __device__ __forceinline__ void write_half(half_tile h, int first, float2 (&s)[8])
+{
+    h.from += first * C_PITCH;
+    h.to += (u64)(first / 8) * h.line_bytes + first % 8 * h.pixel_bytes;
+    #pragma unroll 1
+    for (int p = first; p < 128; p += 4 * C_STRIPES, h.from += 4 * C_STRIPES * C_PITCH, h.to += (u64)(C_STRIPES / 2) * h.line_bytes) {
+        uint4 v[4];
+        bool in[4];
+        #pragma unroll
+        for (int u = 0; u < 4; u++) {
+            v[u] = get_cell(h.from + u * C_STRIPES * C_PITCH);
+            in[u] = ALL || (p / 8 + u * C_STRIPES / 8 < h.lines && p % 8 + u * C_STRIPES % 8 < h.columns);
+        }
+        #pragma unroll
+        for (int u = 0; u < 4; u++) {
+            if (in[u]) store_cell(h.to + (u32)(u * C_STRIPES / 8) * h.line_bytes + (u32)(u * C_STRIPES % 8) * h.pixel_bytes, v[u]);
+            if (RESULT == 1 && in[u]) add_to_sums(s, v[u]);
+        }
+    }
+}
+
+/* What every finisher has of its channels, added up in the memory the half tile leaves. */
+static __device__ __forceinline__ void write_sums(const conv_job &j, tile_at t, float2 *scratch, int finisher, int cell, int first, const float2 (&s)[8])
+{
+    meet<2, 32 * FINISHERS>();
+    if (first < C_STRIPES)
+        #pragma unroll
+        for (int e = 0; e < 8; e += 2) *(float4 *)&scratch[first * TILE_N + cell * 8 + e] = make_float4(s[e].x, s[e].y, s[e + 1].x, s[e + 1].y);
+    meet<2, 32 * FINISHERS>();
+    float2 *to = j.own.sums + ((i64)t.sample * j.own.tiles + t.index) * j.out_c + t.block_n * TILE_N;
+    for (int n = finisher; n < TILE_N && t.real; n += 32 * FINISHERS) {
+        float2 all = make_float2(0, 0);
+        #pragma unroll
+        for (int i = 0; i < C_STRIPES; i++) all.x += scratch[i * TILE_N + n].x, all.y += scratch[i * TILE_N + n].y;
+        to[n] = all;
+    }
+}
+
+static __device__ __forceinline__ void finish(const conv_job &j, const rings &r, unsigned char *halves, int finisher)
+{
+    ring<C_STAGES> at;
+    int cell = finisher % C_CELLS, first = finisher / C_CELLS, grid = j.grid;
+    half_tile h = { 0, NULL, (u32)(grid * j.out_c * 2), (u32)(j.out_c * 2), 0, 0 };
+    FOR_TURNS(j, turn) {
+        tile_at t = place(j, turn);
+        char *to = (char *)(j.result + t.block_n * C_CELLS + cell) + (((i64)t.sample * grid + t.y) * grid + t.x) * h.pixel_bytes;
+        float2 s[8];
+        #pragma unroll
+        for (int e = 0; e < 8; e++) s[e] = make_float2(0, 0);
+        #pragma unroll 1
+        for (int m = 0; m < 2; m++, at.step()) {
+            barrier_wait(r.c_full + 8 * at.slot, at.parity);
+            h.from = r.c + at.slot * C_BYTES + cell * 16, h.to = to + 8 * m * h.pixel_bytes;
+            h.lines = grid - t.y, h.columns = grid - t.x - 8 * m;
+            if (t.real && first < C_STRIPES) {
+                if (h.lines >= 16 && h.columns >= 8) write_half<true>(h, first, s);
+                else write_half<false>(h, first, s);
+            }
+            if (RESULT == 1 && m == 1) write_sums(j, t, (float2 *)(halves + at.slot * C_BYTES), finisher, cell, first, s);
+            __syncwarp();
+            if (finisher % 32 == 0) barrier_arrive(r.c_free + 8 * at.slot);
+        }
+    }
+}
+
+#if RESULT == 1
+enum { MULTIPLIERS = 256, ALL_WRITTEN = 3 }; /* threads; a barrier */
+
+/* The block that writes a sample's last tile makes its norms, with the threads that multiplied before. */
+static __device__ __forceinline__ void settle_norms(const conv_job &j, sums_scratch &scratch, int t)
+{
+    __shared__ bool is_last;
+    int turn = first_turn(j, blockIdx.x / 2), end = first_turn(j, blockIdx.x / 2 + 1);
+    while (turn < end) {
+        int sample = place(j, turn).sample;
+        u32 done = 0;
+        for (; turn < end && place(j, turn).sample == sample; turn++) done += place(j, turn).real;
+        meet<4, MULTIPLIERS>();
+        if (t == 0) {
+            __threadfence();
+            is_last = atomicAdd(j.own.counts + sample, done) + done == (u32)(j.own.tiles * j.blocks_n);
+            if (is_last) j.own.counts[sample] = 0;
+            __threadfence();
+        }
+        meet<4, MULTIPLIERS>();
+        if (is_last) make_norms<4, MULTIPLIERS>(j.own, sample, scratch, t);
+    }
+}
+#endif
+
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 1) conv(const conv_job *job, const float *state)
 {
     extern __shared__ __align__(128) unsigned char shared[];
-    __shared__ u64 barriers[2 * (A_STAGES + B_STAGES)];
-    __shared__ float part[RESULT == 1 ? 2 * 8 * TILE_N * 2 : 1];
+    __shared__ u64 barriers[2 * (A_STAGES + B_STAGES + C_STAGES)];
     __shared__ norm_table table;
     rings r;
-    r.a = shared_address(shared), r.b = r.a + A_STAGES * A_BYTES;
+    r.a = shared_address(shared), r.b = r.a + A_STAGES * A_BYTES, r.c = r.b + B_STAGES * B_BYTES;
     r.a_full = shared_address(barriers), r.a_free = r.a_full + 8 * A_STAGES, r.b_full = r.a_free + 8 * A_STAGES, r.b_free = r.b_full + 8 * B_STAGES;
+    r.c_full = r.b_free + 8 * B_STAGES, r.c_free = r.c_full + 8 * C_STAGES;
     if (threadIdx.x == 0) {
         for (int i = 0; i < A_STAGES; i++) barrier_set(r.a_full + 8 * i, CARRIERS), barrier_set(r.a_free + 8 * i, 2);
         for (int i = 0; i < B_STAGES; i++) barrier_set(r.b_full + 8 * i, 1), barrier_set(r.b_free + 8 * i, 4);
+        for (int i = 0; i < C_STAGES; i++) barrier_set(r.c_full + 8 * i, 8), barrier_set(r.c_free + 8 * i, FINISHERS);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __shared__ conv_job j;
     if (threadIdx.x < sizeof j / 4) ((u32 *)&j)[threadIdx.x] = ((const u32 *)job)[threadIdx.x];
     __syncthreads();
-#if SOURCE == 1 || RESULT == 2
-    fill_norms<0, 512>(j.norm, place(j, first_turn(j, blockIdx.x / 2)).sample, table, threadIdx.x);
+#if SOURCE == 1
+    load_norms<0, THREADS>(j.norm, place(j, first_turn(j, blockIdx.x / 2)).sample, table, threadIdx.x);
 #endif
     pair_meets();
     int warpgroup = threadIdx.x / 128;
     if (warpgroup == 1 || warpgroup == 2) {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(256 - CARRIER_REGISTERS));
-        multiply(j, r, table, part);
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(MULTIPLIER_REGISTERS));
+        multiply(j, r);
+#if RESULT == 1
+        meet<ALL_WRITTEN, MULTIPLIERS + 32 * FINISHERS>();
+        settle_norms(j, *(sums_scratch *)shared, threadIdx.x - 128);
+#endif
     } else {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(CARRIER_REGISTERS));
-        int carrier = threadIdx.x - (warpgroup ? 256 : 0);
-        if (carrier < CARRIERS) bring_pixels(j, state, table, r, carrier);
-        else if (carrier == CARRIERS) bring_weights(j, r);
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(OTHER_REGISTERS));
+        int other = threadIdx.x - (warpgroup ? 256 : 0);
+        if (other < CARRIERS) bring_pixels(j, state, table, r, other);
+        else if (other < CARRIERS + 32 * FINISHERS) {
+            finish(j, r, shared + A_STAGES * A_BYTES + B_STAGES * B_BYTES, other - CARRIERS);
+#if RESULT == 1
+            meet<ALL_WRITTEN, MULTIPLIERS + 32 * FINISHERS>();
+#endif
+        }
+        else if (other == 224) bring_weights(j, r);
     }
     __syncwarp();
     pair_meets(); /* the other block may still be writing here */

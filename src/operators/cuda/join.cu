@@ -19,9 +19,9 @@ extern "C" __global__ void __launch_bounds__(JOIN_THREADS, 2) join(const join_jo
 #endif
     const join_job &j = *job;
     int sample = blockIdx.x / BLOCKS, piece = blockIdx.x % BLOCKS, wide = j.channels / 8;
-    fill_norms<0, JOIN_THREADS>(j.norm, sample, table, threadIdx.x);
+    load_norms<0, JOIN_THREADS>(j.norm, sample, table, threadIdx.x);
 #if SKIP_NORM
-    fill_norms<0, JOIN_THREADS>(j.skip_norm, sample, skip_table, threadIdx.x);
+    load_norms<0, JOIN_THREADS>(j.skip_norm, sample, skip_table, threadIdx.x);
 #endif
     i64 from = (i64)sample * j.pixels * wide;
     int cells = j.pixels * wide, end = (int)((i64)cells * (piece + 1) / BLOCKS);
@@ -36,13 +36,10 @@ extern "C" __global__ void __launch_bounds__(JOIN_THREADS, 2) join(const join_jo
         for (int b = 0; b < JOIN_BATCH; b++) {
             int i = at + b * JOIN_THREADS, channel = i % wide * 8;
             if (i >= end) break;
-            float2 a[8];
 #if SKIP_NORM
-            load_norms(skip_table.norm + channel, a);
-            w[b] = normal_eight(w[b], a);
+            w[b] = quick_eight(w[b], load_half_norms(skip_table.norm + channel));
 #endif
-            load_norms(table.norm + channel, a);
-            result[i] = add_eight(normal_eight(v[b], a), w[b]);
+            result[i] = add_eight(quick_eight(v[b], load_half_norms(table.norm + channel)), w[b]);
         }
     }
 }

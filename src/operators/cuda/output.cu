@@ -1,8 +1,9 @@
 /* The end of a step: the last map, noise, the 1x1 convolution to three channels, the update.
    SPDX-License-Identifier: BSD-3-Clause
 
-   LANES lanes share four pixels, each some channels of them. Follows half.cuh and norms.cuh. Defined by the host:
-   BLOCKS per sample, LANES (a power of two up to 32), SKIP: 1 a map is added before,
+   A warp makes 16 pixels at a time by tensor cores, 32 channels a step. Weights keep single precision: three of the
+   eight columns hold them rounded to half, three what rounding left. Follows half.cuh and norms.cuh. Defined by the host:
+   BLOCKS per sample, SKIP: 1 a map is added before,
    NOISE: 0 none, 1 added to the output, 2 a factor of it; of the map: 3 added, 4 a factor, 5 a factor per channel. */
 struct output_job { /* as fused.c writes it */
     const uint4 *map, *skip;   /* [samples, pixels, channels] */
@@ -11,97 +12,106 @@ struct output_job { /* as fused.c writes it */
     int pixels, channels, real;
 };
 
-enum { OUTPUT_THREADS = 256, PIXELS = 4, VALUES = 16 }; /* values: four per pixel, one of them idle */
+enum { OUTPUT_THREADS = 256, WARPS = OUTPUT_THREADS / 32, PIXELS = 16, MAX_STEPS = MAX_CHANNELS / 32 };
+
+/* Lane 4 r + q holds, of pixels r and r + 8, channels 8 q to 8 q + 7 of 32; of the weights, the same channels of column r. */
+struct weight_table { uint4 of_lane[MAX_STEPS][32]; };
+
+static __device__ __forceinline__ float weight_of(const output_job &j, int column, int channel)
+{
+    if (column >= 6 || channel >= j.channels) return 0.f;
+    float w = j.weights[column % 3 * j.channels + channel];
+    return column < 3 ? w : w - unpack(pack(w, 0.f)).x;
+}
+static __device__ __forceinline__ void fill_weights(const output_job &j, weight_table &table, int steps)
+{
+    for (int i = threadIdx.x; i < steps * 32; i += OUTPUT_THREADS) {
+        int lane = i % 32, column = lane / 4, first = i / 32 * 32 + lane % 4 * 8;
+        u32 word[4];
+        #pragma unroll
+        for (int e = 0; e < 4; e++) word[e] = pack(weight_of(j, column, first + 2 * e), weight_of(j, column, first + 2 * e + 1));
+        table.of_lane[i / 32][lane] = make_uint4(word[0], word[1], word[2], word[3]);
+    }
+}
+
+/* c += a b: 16 pixels, 16 channels, 8 columns. a0, a2: of pixel r; a1, a3: of pixel r + 8. */
+static __device__ __forceinline__ void multiply(float (&c)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1)
+{
+#if BF16
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+#else
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+#endif
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
 
 static __device__ __forceinline__ float noisy(const output_job &j, const float *noise, int sample, int channel, int pixel, float x)
 {
-#if NOISE >= 3
-    if (channel >= j.real || pixel >= j.pixels) return x;
+    if (channel >= j.real) return x;
     float n = noise[NOISE == 5 ? (i64)sample * j.real + channel : ((i64)sample * j.real + channel) * j.pixels + pixel];
     return NOISE == 3 ? x + n : x * n;
-#else
-    return x;
-#endif
+}
+static __device__ __forceinline__ uint4 noisy_eight(const output_job &j, const float *noise, int sample, int channel, int pixel, uint4 v)
+{
+    u32 word[4] = { v.x, v.y, v.z, v.w };
+    #pragma unroll
+    for (int e = 0; e < 4; e++) {
+        float2 two = unpack(word[e]);
+        word[e] = pack(noisy(j, noise, sample, channel + 2 * e, pixel, two.x), noisy(j, noise, sample, channel + 2 * e + 1, pixel, two.y));
+    }
+    return make_uint4(word[0], word[1], word[2], word[3]);
 }
 
-/* Each lane's share of the three sums of four pixels. */
-static __device__ __forceinline__ void partial_sums(const output_job &j, const float *weights, const norm_table &table, const float *noise, int sample, int pixel, int lane, float v[VALUES])
+/* Sums of this lane's pixels; both lie in the field. */
+static __device__ __forceinline__ void add_channels(const output_job &j, const weight_table &weights, const norm_table &table, const float *noise, int sample, const int (&pixel)[2], int lane, float (&c)[4])
 {
     int wide = j.channels / 8;
-    for (int cell = lane; cell < wide; cell += LANES) {
-        uint4 map[PIXELS], skip[PIXELS];
-        float2 a[8];
-        #pragma unroll
-        for (int p = 0; p < PIXELS; p++) {
-            i64 at = ((i64)sample * j.pixels + (pixel + p < j.pixels ? pixel + p : j.pixels - 1)) * wide + cell;
-            map[p] = j.map[at];
-            if (SKIP) skip[p] = j.skip[at];
-        }
-        load_norms(table.norm + cell * 8, a);
-        #pragma unroll
-        for (int p = 0; p < PIXELS; p++) {
-            uint4 x = normal_eight(map[p], a);
-            if (SKIP) x = add_eight(x, skip[p]);
-            u32 word[4] = { x.x, x.y, x.z, x.w };
+    i64 at[2] = { ((i64)sample * j.pixels + pixel[0]) * wide, ((i64)sample * j.pixels + pixel[1]) * wide };
+    #pragma unroll 2
+    for (int cell = lane % 4, step = 0; step * 4 < wide; cell += 4, step++) {
+        uint4 x[2] = { make_uint4(0, 0, 0, 0), make_uint4(0, 0, 0, 0) };
+        if (cell < wide) {
+            uint4 skip[2];
             #pragma unroll
-            for (int e = 0; e < 8; e++) {
-                float2 two = unpack(word[e / 2]);
-                float value = noisy(j, noise, sample, cell * 8 + e, pixel + p, e % 2 ? two.y : two.x);
-                #pragma unroll
-                for (int c = 0; c < 3; c++) v[4 * p + c] = fmaf(value, weights[c * j.channels + cell * 8 + e], v[4 * p + c]);
+            for (int p = 0; p < 2; p++) {
+                x[p] = j.map[at[p] + cell];
+                if (SKIP) skip[p] = j.skip[at[p] + cell];
+            }
+            half_norms a = load_half_norms(table.norm + cell * 8);
+            #pragma unroll
+            for (int p = 0; p < 2; p++) {
+                x[p] = quick_eight(x[p], a);
+                if (SKIP) x[p] = add_eight(x[p], skip[p]);
+                if (NOISE >= 3) x[p] = noisy_eight(j, noise, sample, cell * 8, pixel[p], x[p]);
             }
         }
+        uint4 w = weights.of_lane[step][lane];
+        multiply(c, x[0].x, x[1].x, x[0].y, x[1].y, w.x, w.y);
+        multiply(c, x[0].z, x[1].z, x[0].w, x[1].w, w.z, w.w);
     }
-}
-
-/* Sums over the lanes. Every exchange halves what a lane still holds; at the end lane l holds values from the
-   l-th multiple of `left` on, as long as there are any. */
-static __device__ __forceinline__ int reduce(float v[VALUES], int lane)
-{
-    int left = VALUES;
-    #pragma unroll
-    for (int bit = LANES / 2; bit; bit /= 2) {
-        if (left > 1) {
-            left /= 2;
-            #pragma unroll
-            for (int e = 0; e < VALUES / 2; e++) {
-                if (e >= left) break;
-                bool upper = lane & bit;
-                float mine = upper ? v[e + left] : v[e], theirs = upper ? v[e] : v[e + left];
-                v[e] = mine + __shfl_xor_sync(~0u, theirs, bit);
-            }
-        } else {
-            v[0] += __shfl_xor_sync(~0u, v[0], bit);
-        }
-    }
-    return left;
 }
 
 extern "C" __global__ void __launch_bounds__(OUTPUT_THREADS, 3) output(const output_job *job, const float *state, const float *noise, const float *policy, float *next)
 {
     __shared__ norm_table table;
-    __shared__ __align__(16) float weights[3 * MAX_CHANNELS + 3];
+    __shared__ weight_table weights;
     const output_job &j = *job;
-    int sample = blockIdx.x / BLOCKS, piece = blockIdx.x % BLOCKS, lane = threadIdx.x % LANES;
-    for (int i = threadIdx.x; i < 3 * j.channels + 3; i += OUTPUT_THREADS) weights[i] = j.weights[i];
-    fill_norms<0, OUTPUT_THREADS>(j.norm, sample, table, threadIdx.x);
+    int sample = blockIdx.x / BLOCKS, piece = blockIdx.x % BLOCKS, lane = threadIdx.x % 32, q = lane % 4;
+    fill_weights(j, weights, (j.channels + 31) / 32);
+    load_norms<0, OUTPUT_THREADS>(j.norm, sample, table, threadIdx.x);
     float keep = policy[0], gain = policy[1];
-    enum { GROUPS = OUTPUT_THREADS / LANES };
-    int quads = (j.pixels + PIXELS - 1) / PIXELS, rounds = (quads + BLOCKS * GROUPS - 1) / (BLOCKS * GROUPS);
-    for (int round = 0; round < rounds; round++) {
-        int quad = (round * BLOCKS + piece) * GROUPS + threadIdx.x / LANES, pixel = quad * PIXELS;
-        float v[VALUES];
+    for (int first = (piece * WARPS + threadIdx.x / 32) * PIXELS; first < j.pixels; first += BLOCKS * WARPS * PIXELS) {
+        int own[2] = { first + lane / 4, first + lane / 4 + 8 }, inside[2] = { min(own[0], j.pixels - 1), min(own[1], j.pixels - 1) };
+        float c[4] = { 0, 0, 0, 0 };
+        add_channels(j, weights, table, noise, sample, inside, lane, c);
+        /* Lanes q = 0, 1, 2 hold columns 0 1, 2 3, 4 5: a channel is an even column and the odd one of the next lane. */
+        int channel = q == 0 ? 0 : 3 - q;
         #pragma unroll
-        for (int i = 0; i < VALUES; i++) v[i] = 0;
-        partial_sums(j, weights, table, noise, sample, quad < quads ? pixel : 0, lane, v);
-        int left = reduce(v, lane), first = lane >> (LANES == 32) << (LANES >= 16 ? 0 : LANES == 8 ? 1 : LANES == 4 ? 2 : LANES == 2 ? 3 : 4);
-        if (LANES == 32 && lane % 2) continue; /* its neighbour holds the same */
-        #pragma unroll
-        for (int e = 0; e < VALUES; e++) {
-            int c = (first + e) % 4, p = pixel + (first + e) / 4;
-            if (e >= left || c == 3 || quad >= quads || p >= j.pixels) continue;
-            i64 at = ((i64)sample * 3 + c) * j.pixels + p;
-            float o = v[e] + weights[3 * j.channels + c];
+        for (int p = 0; p < 2; p++) {
+            float o = c[2 * p] + __shfl_sync(~0u, c[2 * p + 1], lane - q + (q + 1) % 3);
+            if (q == 3 || own[p] >= j.pixels) continue;
+            i64 at = ((i64)sample * 3 + channel) * j.pixels + own[p];
+            o += j.weights[3 * j.channels + channel];
             if (NOISE == 1) o += noise[at];
             if (NOISE == 2) o *= noise[at];
             next[at] = fmaf(keep, state[at], gain * o);

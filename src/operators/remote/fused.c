@@ -22,9 +22,9 @@ typedef struct conv_layer {
     lt_conv_shape shape;
     int64_t       real_in, real_out;
     map_ref       source;
-    int           result, other;          /* buffers; other: of LT_RESULT_JOINED, with norm_of */
-    int           other_norm_of;
-    size_t        weights_at, affine_at, sums_at; /* in the memory */
+    int           result;                 /* a buffer */
+    bool          normalised;             /* by whoever reads the result */
+    size_t        weights_at, affine_at, sums_at, norms_at, counts_at; /* in the memory */
     lt_kernel    *kernel;
 } conv_layer;
 
@@ -72,8 +72,8 @@ static int noise_number(const lt_operator_spec *spec)
 static bool shapes_fit(const lt_operator_spec *spec)
 {
     int widest = lt_fused_width(lt_cnn_width(spec, spec->num_layers - 1)), state = LT_FIELD_CHANNELS * spec->kernel_size * spec->kernel_size;
-    lt_conv_shape wide = { .source = LT_SOURCE_NORMALISED, .result = LT_RESULT_SUMS, .kernel = spec->kernel_size, .in_c = widest, .out_c = widest };
-    lt_conv_shape stem = { .source = LT_SOURCE_STATE, .result = LT_RESULT_SUMS, .kernel = 1, .in_c = lt_fused_width(state), .out_c = lt_fused_width(spec->base_channels) };
+    lt_conv_shape wide = { .source = LT_SOURCE_NORMALISED, .result = LT_RESULT_NORMS, .kernel = spec->kernel_size, .in_c = widest, .out_c = widest };
+    lt_conv_shape stem = { .source = LT_SOURCE_STATE, .result = LT_RESULT_NORMS, .kernel = 1, .in_c = lt_fused_width(state), .out_c = lt_fused_width(spec->base_channels) };
     return widest <= LT_FUSED_MAX_CHANNELS && lt_conv_shape_choose(&wide) && lt_conv_shape_choose(&stem);
 }
 
@@ -113,10 +113,10 @@ static int other_buffer(int a, int b)
 static map_ref add_conv(lt_fused_cnn *f, const char *name, int64_t real_in, int64_t real_out, map_ref source, int result)
 {
     conv_layer *c = &f->conv[f->n_convs];
-    *c = (conv_layer){ .real_in = real_in, .real_out = real_out, .source = source, .result = result, .other = -1, .other_norm_of = NO_CONV };
+    *c = (conv_layer){ .real_in = real_in, .real_out = real_out, .source = source, .result = result, .normalised = true };
     snprintf(c->name, sizeof c->name, "%s", name);
     c->shape = (lt_conv_shape){ .source = source.norm_of == NO_CONV ? LT_SOURCE_MAP : LT_SOURCE_NORMALISED,
-                                .result = measured(&f->spec) ? LT_RESULT_SUMS : LT_RESULT_MAP, .kernel = f->spec.kernel_size, .stem = 1,
+                                .result = measured(&f->spec) ? LT_RESULT_NORMS : LT_RESULT_MAP, .kernel = f->spec.kernel_size, .stem = 1,
                                 .in_c = source.width, .out_c = lt_fused_width(real_out) };
     f->seq[f->n_launches++] = (launch){ .kind = LAUNCH_CONV, .conv = f->n_convs };
     return (map_ref){ result, c->shape.out_c, f->n_convs++ };
@@ -136,18 +136,17 @@ static map_ref add_stem(lt_fused_cnn *f)
 /* x + the map, or a projection of x + the map: a finished map in the map's place. */
 static map_ref add_join(lt_fused_cnn *f, int block, map_ref x, int64_t real_in, map_ref map, int64_t real_out)
 {
-    if (real_in == real_out) {
-        f->seq[f->n_launches++] = (launch){ .kind = LAUNCH_JOIN, .map = map, .skip = x };
-    } else {
+    if (real_in != real_out) {
         char name[40];
         snprintf(name, sizeof name, "blocks.%d.proj", block);
-        add_conv(f, name, real_in, real_out, x, map.buffer);
+        x = add_conv(f, name, real_in, real_out, x, other_buffer(x.buffer, map.buffer));
         conv_layer *c = &f->conv[f->n_convs - 1];
         c->shape.kernel = 1;
-        c->shape.result = LT_RESULT_JOINED;
-        c->other = map.buffer;
-        c->other_norm_of = map.norm_of;
+        c->shape.result = LT_RESULT_MAP;
+        c->normalised = false;
+        x.norm_of = NO_CONV;
     }
+    f->seq[f->n_launches++] = (launch){ .kind = LAUNCH_JOIN, .map = map, .skip = x };
     return (map_ref){ map.buffer, map.width, NO_CONV };
 }
 
@@ -209,7 +208,10 @@ static lt_status plan_memory(lt_fused_cnn *f)
         conv_layer *c = &f->conv[i];
         c->weights_at = take(f, weight_halves(c) * 2);
         c->affine_at = take(f, (size_t)c->shape.out_c * 2 * sizeof(float));
-        c->sums_at = take(f, c->shape.result == LT_RESULT_SUMS ? (size_t)f->samples * (size_t)(tiles * c->shape.out_c) * 2 * sizeof(float) : 0);
+        if (c->shape.result != LT_RESULT_NORMS) continue;
+        c->sums_at = take(f, (size_t)f->samples * (size_t)(tiles * c->shape.out_c) * 2 * sizeof(float));
+        c->norms_at = take(f, (size_t)f->samples * (size_t)c->shape.out_c * 2 * sizeof(float));
+        c->counts_at = take(f, (size_t)f->samples * sizeof(int32_t));
     }
     f->output_at = take(f, (size_t)(LT_FIELD_CHANNELS * output_width(f) + LT_FIELD_CHANNELS) * sizeof(float));
     for (int i = 0; i < f->n_launches; i++) f->seq[i].job_at = take(f, job_bytes(f->seq[i].kind));
@@ -244,19 +246,24 @@ static lt_norm_job norm_job(const lt_fused_cnn *f, int conv)
 {
     if (conv == NO_CONV) return (lt_norm_job){ 0 };
     const conv_layer *c = &f->conv[conv];
-    return (lt_norm_job){ .sums = c->shape.result == LT_RESULT_SUMS ? f->memory + c->sums_at : NULL, .affine = f->memory + c->affine_at,
+    bool made = c->shape.result == LT_RESULT_NORMS;
+    return (lt_norm_job){ .ready = f->memory + (made ? c->norms_at : c->affine_at), .stride = made ? c->shape.out_c : 0, .channels = c->shape.out_c };
+}
+
+static lt_sums_job sums_job(const lt_fused_cnn *f, const conv_layer *c)
+{
+    if (c->shape.result != LT_RESULT_NORMS) return (lt_sums_job){ 0 };
+    return (lt_sums_job){ .sums = f->memory + c->sums_at, .affine = f->memory + c->affine_at, .norms = f->memory + c->norms_at, .counts = f->memory + c->counts_at,
                           .tiles = tiles_wide(f) * tiles_wide(f), .channels = c->shape.out_c, .real = (int)c->real_out,
-                          .group = group_size(&f->spec, c->real_out), .count = (float)pixels(f) };
+                          .group = group_size(&f->spec, c->real_out), .pixels = (float)pixels(f) };
 }
 
 static lt_conv_job conv_job(const lt_fused_cnn *f, const conv_layer *c)
 {
     const lt_conv_shape *s = &c->shape;
     return (lt_conv_job){ .source = map_at(f, c->source.buffer), .weights = f->memory + c->weights_at, .result = map_at(f, c->result),
-                          .sums = f->memory + c->sums_at, .other = map_at(f, c->other),
-                          .norm = norm_job(f, s->result == LT_RESULT_JOINED ? c->other_norm_of : c->source.norm_of),
-                          .samples = (int)f->samples, .grid = f->spec.grid, .tiles_wide = tiles_wide(f), .in_c = s->in_c, .out_c = s->out_c,
-                          .chunks = s->in_c / s->chunk, .blocks_n = s->blocks_n };
+                          .norm = norm_job(f, c->source.norm_of), .own = sums_job(f, c), .samples = (int)f->samples, .grid = f->spec.grid,
+                          .tiles_wide = tiles_wide(f), .in_c = s->in_c, .out_c = s->out_c, .chunks = s->in_c / s->chunk, .blocks_n = s->blocks_n };
 }
 
 static lt_status send(const lt_fused_cnn *f, size_t at, const void *what, size_t bytes)
@@ -308,7 +315,7 @@ static void plan_packing(lt_fused_cnn *f, const lt_network *n)
         add_pack(f, (lt_pack_job){ .kind = LT_PACK_CONV, .count = (int64_t)weight_halves(c) / 2, .from = offset_of(n, c->name, ".weight"), .second = -1,
                  .to = f->memory + c->weights_at, .inputs = (int)c->real_in, .outputs = (int)c->real_out, .taps = s->kernel * s->kernel,
                  .chunk = s->chunk, .tile = s->tile_n, .chunks = s->in_c / s->chunk });
-        if (s->result == LT_RESULT_JOINED) continue; /* a projection is not normalised */
+        if (!c->normalised) continue; /* a projection is not */
         add_pack(f, (lt_pack_job){ .kind = LT_PACK_AFFINE, .count = s->out_c, .to = f->memory + c->affine_at, .outputs = (int)c->real_out,
                  .from = none ? -1 : offset_of(n, c->name, ".norm.weight"), .second = offset_of(n, c->name, none ? ".bias" : ".norm.bias"),
                  .scale = batch ? (float)(1 / sqrt(1 + LT_NORM_EPSILON)) : 1 });
@@ -343,7 +350,7 @@ static lt_status build_kernels(lt_fused_cnn *f)
         else if (l->kind == LAUNCH_JOIN)
             LT_TRY(lt_fused_build_join(f->dev, &f->style, f->samples, per_sample, l->skip.norm_of != NO_CONV, &l->kernel));
         else
-            LT_TRY(lt_fused_build_output(f->dev, &f->style, f->samples, per_sample, l->map.width, l->skip.buffer >= 0, noise_number(&f->spec), &l->kernel));
+            LT_TRY(lt_fused_build_output(f->dev, &f->style, f->samples, LT_MAX(1, per_sample * 3 / 2), l->skip.buffer >= 0, noise_number(&f->spec), &l->kernel));
     }
     return lt_fused_build_pack(f->dev, &f->style, (unsigned)(4 * f->cores), f->n_packs, &f->pack_kernel);
 }
@@ -369,6 +376,8 @@ static lt_status create(lt_fused_cnn *f, const lt_network *network)
     LT_TRY(lt_device_alloc(f->dev, NULL, f->bytes, "rollout maps", (void **)&f->memory));
     plan_packing(f, network);
     for (int i = 0; i < f->n_launches; i++) LT_TRY(send_job(f, &f->seq[i]));
+    for (int i = 0; i < f->n_convs; i++)
+        if (f->conv[i].counts_at) LT_TRY(lt_stream_fill(lt_device_stream(f->dev), f->memory + f->conv[i].counts_at, 0, (size_t)f->samples * sizeof(int32_t)));
     LT_TRY(send(f, f->packs_at, f->pack, sizeof f->pack));
     LT_TRY(lt_stream_sync(lt_device_stream(f->dev)));
     return build_kernels(f);

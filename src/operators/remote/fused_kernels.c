@@ -53,6 +53,8 @@ lt_status lt_fused_build_conv(lt_device *dev, const lt_fused_style *style, const
     define(&t, "TILE_N", s->tile_n);
     define(&t, "A_STAGES", s->a_stages);
     define(&t, "B_STAGES", s->b_stages);
+    define(&t, "C_STAGES", s->c_stages);
+    define(&t, "FINISHERS", s->finishers);
     define(&t, "SOURCE", s->source);
     define(&t, "RESULT", s->result);
     write_wgmma(&t, s->tile_n, style->bf16);
@@ -70,14 +72,11 @@ lt_status lt_fused_build_join(lt_device *dev, const lt_fused_style *style, int64
                  .grid = { (unsigned)(samples * per_sample), 1, 1 }, .block = { JOIN_THREADS, 1, 1 } }, out);
 }
 
-lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, int channels, bool skip, int noise, lt_kernel **out)
+lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, bool skip, int noise, lt_kernel **out)
 {
-    int lanes = 1;
-    while (lanes < 32 && lanes * 2 <= channels / 8) lanes *= 2;
     lt_text t = { 0 };
     begin(&t, style, true);
     define(&t, "BLOCKS", per_sample);
-    define(&t, "LANES", lanes);
     define(&t, "SKIP", skip);
     define(&t, "NOISE", noise);
     return build(dev, &t, lt_text_output_cu, (lt_kernel_key){ .name = "rollout output", .entry = "output", .n_args = 5,

@@ -7,16 +7,23 @@
 
 /* ---- Jobs: the same structs stand in norms.cuh, conv.cu, join.cu, output.cu and pack.cu of operators/cuda ---- */
 typedef struct lt_norm_job {
-    const void *sums, *affine;
-    int32_t     tiles, channels, real, group;
-    float       count;
+    const void *ready;
+    int32_t     stride, channels;
 } lt_norm_job;
+
+typedef struct lt_sums_job {
+    void       *sums;
+    const void *affine;
+    void       *norms, *counts;
+    int32_t     tiles, channels, real, group;
+    float       pixels;
+} lt_sums_job;
 
 typedef struct lt_conv_job {
     const void *source, *weights;
-    void       *result, *sums;
-    const void *other;
+    void       *result;
     lt_norm_job norm;
+    lt_sums_job own;
     int32_t     samples, grid, tiles_wide, in_c, out_c, chunks, blocks_n;
 } lt_conv_job;
 
@@ -44,14 +51,15 @@ typedef struct lt_pack_job {
 /* ---- Shapes (fused_shape.c) ---- */
 enum { LT_FUSED_TILE = 16, LT_FUSED_MAX_CHANNELS = 512, LT_FUSED_THREADS = 512 };
 typedef enum lt_conv_source { LT_SOURCE_MAP, LT_SOURCE_NORMALISED, LT_SOURCE_STATE } lt_conv_source;
-typedef enum lt_conv_result { LT_RESULT_MAP, LT_RESULT_SUMS, LT_RESULT_JOINED } lt_conv_result;
+typedef enum lt_conv_result { LT_RESULT_MAP, LT_RESULT_NORMS } lt_conv_result;
 
 typedef struct lt_conv_shape {
     lt_conv_source source;
     lt_conv_result result;
     int    kernel, stem;           /* taps along one side; of the state: 1, and its own in stem */
     int    in_c, out_c;            /* with filling */
-    int    chunk, tile_n, blocks_n, a_stages, b_stages;
+    int    chunk, tile_n, blocks_n, a_stages, b_stages, c_stages;
+    int    finishers;              /* warps that write tiles out */
     size_t shared_bytes;           /* dynamic */
 } lt_conv_shape;
 
@@ -68,7 +76,7 @@ typedef struct lt_fused_style { /* what all texts of an operator are compiled wi
 lt_status lt_fused_build_conv(lt_device *dev, const lt_fused_style *style, const lt_conv_shape *s, unsigned blocks, double flops, lt_kernel **out);
 lt_status lt_fused_build_join(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, bool skip_norm, lt_kernel **out);
 /* noise: as output.cu numbers it. */
-lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, int channels, bool skip, int noise, lt_kernel **out);
+lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, bool skip, int noise, lt_kernel **out);
 lt_status lt_fused_build_pack(lt_device *dev, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out);
 
 #endif

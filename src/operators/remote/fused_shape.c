@@ -5,7 +5,7 @@
 #include "base/status.h"
 
 enum { STEP = 16, MOST_CHUNK = 64, MOST_TILE = 128, MOST_STAGES = 8, LEAST_STAGES = 3 };
-enum { SHARED_BYTES = 232448, SMALL_SHARED_BYTES = 9216 }; /* of a block on sm_90; norms, job and barriers */
+enum { SHARED_BYTES = 232448, SMALL_SHARED_BYTES = 5120 }; /* of a block on sm_90; norms, job and barriers */
 
 static int round_up(int n, int to) { return (n + to - 1) / to * to; }
 
@@ -33,17 +33,28 @@ static size_t a_bytes(int kernel, int chunk)
     return (size_t)round_up(chunk / 8 * plane, 128);
 }
 
+/* Half a tile on its way out; as conv.cu computes it. */
+static size_t c_bytes(int tile_n) { return (size_t)(LT_FUSED_TILE * LT_FUSED_TILE / 2) * (size_t)(tile_n * 2 + 16); }
+
 static bool stages_fit(lt_conv_shape *s)
 {
-    size_t b = (size_t)s->chunk * (size_t)s->tile_n * 2;
-    size_t sums = s->result == LT_RESULT_SUMS ? (size_t)s->tile_n * 2 * 8 * 2 * sizeof(float) : 0;
-    size_t free_bytes = SHARED_BYTES - SMALL_SHARED_BYTES - sums;
+    size_t b = (size_t)s->chunk * (size_t)s->tile_n * 2, free_bytes = SHARED_BYTES - SMALL_SHARED_BYTES;
     s->a_stages = s->kernel == 1 ? 3 : 2;
-    size_t a = (size_t)s->a_stages * a_bytes(s->kernel, s->chunk);
-    if (a + LEAST_STAGES * b > free_bytes) return false;
-    s->b_stages = (int)LT_MIN((free_bytes - a) / b, (size_t)MOST_STAGES);
-    s->shared_bytes = a + (size_t)s->b_stages * b;
-    return true;
+    for (s->c_stages = 2; s->c_stages; s->c_stages--) {
+        size_t rest = (size_t)s->a_stages * a_bytes(s->kernel, s->chunk) + (size_t)s->c_stages * c_bytes(s->tile_n);
+        if (rest + LEAST_STAGES * b > free_bytes) continue;
+        s->b_stages = (int)LT_MIN((free_bytes - rest) / b, (size_t)MOST_STAGES);
+        s->shared_bytes = rest + (size_t)s->b_stages * b;
+        return true;
+    }
+    return false;
+}
+
+/* Warps that write tiles out are missing where pixels are normalised: one is enough where tiles take long. */
+static int finishers_of(const lt_conv_shape *s)
+{
+    bool long_tiles = s->kernel * s->kernel * (s->in_c / s->chunk) >= 18;
+    return s->source == LT_SOURCE_NORMALISED && long_tiles ? 1 : 2;
 }
 
 bool lt_conv_shape_choose(lt_conv_shape *s)
@@ -52,6 +63,7 @@ bool lt_conv_shape_choose(lt_conv_shape *s)
     s->blocks_n = s->out_c / s->tile_n;
     for (int most = MOST_CHUNK; most >= STEP; most -= STEP) {
         s->chunk = largest_part(s->in_c, most);
+        s->finishers = finishers_of(s);
         if (stages_fit(s)) return true;
     }
     return false;
