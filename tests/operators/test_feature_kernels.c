@@ -1,6 +1,7 @@
 /* The text of the feature kernels: compiled for the architectures lathe is made for, and run on the CPU, thread by
    thread, against the CPU's own loops. Needs no GPU. SPDX-License-Identifier: BSD-3-Clause */
 #include "feature_sides.h"
+#include "guarded_memory.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -10,7 +11,6 @@
 #include "operators/remote/features.h"
 
 #include <dlfcn.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* ---- Kernels as a library of the CPU -------------------------------------------------------------------- */
@@ -53,28 +53,6 @@ static bool compile_host(const lt_feature_shape *shape, host_kernels *out)
 
 /* ---- Features by them ------------------------------------------------------------------------------------ */
 typedef struct bench { lt_feature_shape shape; void *buffer[LT_FEATURE_BUFFERS]; int64_t t; } bench;
-
-/* Memory that ends where nothing is mapped: a kernel that reads or writes past the end of a buffer is stopped. */
-static size_t mapped_bytes(size_t bytes)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    return (bytes + page - 1) / page * page + page;
-}
-
-static void *guarded_alloc(size_t bytes)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), all = mapped_bytes(bytes);
-    char *p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    LT_CHECK(p != MAP_FAILED && mprotect(p + all - page, page, PROT_NONE) == 0);
-    memset(p, 0x7e, all - page);
-    return p + all - page - bytes;
-}
-
-static void guarded_free(void *at, size_t bytes)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), all = mapped_bytes(bytes);
-    LT_CHECK(munmap((char *)at - (all - page - bytes), all) == 0);
-}
 
 static size_t buffer_bytes(const bench *b, int i)
 {
