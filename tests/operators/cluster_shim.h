@@ -48,7 +48,6 @@ enum state { READY, AT_MEETING, AT_PHASE, DONE };
 struct fiber {
     ucontext_t start;
     jmp_buf at;
-    std::vector<char> stack;
     state now;
     bool started;
     const meeting *where;
@@ -207,13 +206,17 @@ static inline void report_and_abort()
     abort();
 }
 
+/* All stacks in one piece, given back after the launch: other kernels have their own. */
+static char *stacks;
 static inline void start_fibers()
 {
     fibers.resize(blocks.size() * threads);
-    for (fiber &f : fibers) {
-        f.stack.resize(STACK);
+    if (!stacks) stacks = (char *)malloc(fibers.size() * STACK);
+    if (!stacks) fail("no memory for the stacks of %zu threads", fibers.size());
+    for (size_t i = 0; i < fibers.size(); i++) {
+        fiber &f = fibers[i];
         getcontext(&f.start);
-        f.start.uc_stack.ss_sp = f.stack.data();
+        f.start.uc_stack.ss_sp = stacks + i * STACK;
         f.start.uc_stack.ss_size = STACK;
         f.start.uc_link = nullptr;
         makecontext(&f.start, enter, 0);
@@ -286,6 +289,8 @@ static inline void run_clusters(unsigned n_blocks)
         for (size_t i = shared_bytes; i < sizeof shared; i++)
             if (shared[i] != UNWRITTEN) fail("byte %zu of %zu of shared memory is written", i, shared_bytes);
     }
+    free(stacks);
+    stacks = nullptr;
 }
 
 template <auto KERNEL> struct entry;
