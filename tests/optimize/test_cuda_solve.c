@@ -1,9 +1,8 @@
 /* The optimizer on a GPU against the CPU: values and gradients, whole runs, H there, every switch.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "lt_test.h"
+#include "solve_job.h"
 
 #include "base/status.h"
-#include "lathe/solve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,29 +12,10 @@ static lt_device *gpu;
 
 #define OPEN_OR_SKIP() do { if (!gpu && lt_device_open("cuda", &gpu)) LT_SKIP("%s", lt_error_text()); } while (0)
 
-typedef struct job { lt_model *model; lt_problem *problem; lt_solve_options opt; } job;
-
-static job open_job(const char *example)
-{
-    job j = { .opt = lt_solve_options_defaults() };
-    LT_CHECK_OK(lt_model_read(example, &j.model));
-    LT_CHECK_OK(lt_problem_from_model(j.model, &j.problem));
-    LT_CHECK_OK(lt_solve_options_from_model(&j.opt, j.model));
-    return j;
-}
-
-static void close_job(job *j)
-{
-    lt_problem_destroy(j->problem);
-    lt_model_destroy(j->model);
-}
-
 static lt_solution *solve_on(job *j, lt_device *dev)
 {
-    lt_solution *s = NULL;
     j->opt.device = dev;
-    LT_CHECK_OK(lt_solve(j->problem, &j->opt, &s));
-    return s;
+    return run(j);
 }
 
 /* f, ce, ci and all gradients at x, in one piece. */
@@ -57,7 +37,7 @@ LT_TEST(values_and_gradients_agree_with_the_cpu)
     static const char *const examples[] = { "example:A1", "example:A3", "example:B1", "example:B2", "example:B3d2", "example:C1",
                                             "example:C2", "example:C3", "example:D1v", "example:D2v", "example:D3v" };
     for (size_t i = 0; i < LT_LEN(examples); i++) {
-        job j = open_job(examples[i]);
+        job j = read_job(examples[i]);
         int64_t n = lt_problem_get_size(j.problem).n, count;
         double *x = malloc((size_t)n * sizeof *x), largest = 0, off = 0;
         for (int64_t k = 0; k < n; k++) x[k] = 0.3 * sin(1.7 * (double)k + 0.4) + 0.05; /* away from kinks */
@@ -80,7 +60,7 @@ LT_TEST(runs_end_where_they_end_on_the_cpu)
     static const struct { const char *name; double tolerance; } runs[] = { { "example:A1", 1e-6 }, { "example:B1", 1e-6 }, { "example:B2", 1e-6 },
                                                                            { "example:B3", 1e-5 }, { "example:C1", 1e-3 }, { "example:D2v", 1e-5 } };
     for (size_t i = 0; i < LT_LEN(runs); i++) {
-        job j = open_job(runs[i].name);
+        job j = read_job(runs[i].name);
         lt_solution *a = solve_on(&j, NULL), *b = solve_on(&j, gpu);
         const lt_solution_point *p = &a->best, *q = &b->best;
         LT_CHECK(p->present && q->present && !strncmp(b->device, "cuda:", 5));
@@ -97,7 +77,7 @@ LT_TEST(h_on_the_gpu_gives_the_same_answers)
 {
     OPEN_OR_SKIP();
     for (int64_t pairs = 0; pairs <= 20; pairs += 20) {
-        job j = open_job("example:B2");
+        job j = read_job("example:B2");
         j.opt.limited_mem_size = pairs;
         lt_solution *a = solve_on(&j, NULL);
         j.opt.hessian_on = LT_HESSIAN_DEVICE;
@@ -116,7 +96,7 @@ LT_TEST(vectors_on_the_gpu_give_the_same_answers_every_time)
 {
     OPEN_OR_SKIP();
     for (int64_t pairs = 0; pairs <= 20; pairs += 20) {
-        job j = open_job("example:B2");
+        job j = read_job("example:B2");
         j.opt.limited_mem_size = pairs;
         lt_solution *a = solve_on(&j, NULL);
         j.opt.hessian_on = j.opt.vectors_on = LT_HESSIAN_DEVICE;
@@ -137,11 +117,11 @@ LT_TEST(every_switch_runs)
 {
     OPEN_OR_SKIP();
     static const char *const switches[] = { "pinned_transfers", "async_transfers", "direct_assembly", "captured_evaluation" };
-    job j = open_job("example:C1");
+    job j = read_job("example:C1");
     j.opt.gradients = LT_GRADIENTS_ALWAYS;
     lt_solution *all = solve_on(&j, gpu);
     for (size_t i = 0; i < LT_LEN(switches); i++) {
-        job off = open_job("example:C1");
+        job off = read_job("example:C1");
         off.opt.gradients = LT_GRADIENTS_ALWAYS;
         LT_CHECK_OK(lt_solve_options_set(&off.opt, switches[i], "false"));
         lt_solution *s = solve_on(&off, gpu);

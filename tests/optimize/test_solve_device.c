@@ -1,36 +1,18 @@
 /* Functions on a device: the same answers, the promised number of copies and waits, and faults that lose nothing.
    The device is the CPU behind a table that counts and fails on demand, or the null device.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "solve_job.h"
 #include "watched_device.h"
 
 #include "device/null/null.h"
-#include "lathe/solve.h"
 
 #include <math.h>
 
-typedef struct job { lt_model *model; lt_problem *problem; lt_solve_options opt; } job;
-
 static job open_job(const char *example, const char *options[], int n_options)
 {
-    job j = { .opt = lt_solve_options_defaults() };
-    LT_CHECK_OK(lt_model_read(example, &j.model));
-    LT_CHECK_OK(lt_problem_from_model(j.model, &j.problem));
-    LT_CHECK_OK(lt_solve_options_from_model(&j.opt, j.model));
+    job j = read_job(example);
     for (int i = 0; i < n_options; i += 2) LT_CHECK_OK(lt_solve_options_set(&j.opt, options[i], options[i + 1]));
     return j;
-}
-
-static void close_job(job *j)
-{
-    lt_problem_destroy(j->problem);
-    lt_model_destroy(j->model);
-}
-
-static lt_solution *run(job *j)
-{
-    lt_solution *s = NULL;
-    LT_CHECK_OK(lt_solve(j->problem, &j->opt, &s));
-    return s;
 }
 
 static void check_same_bits(const lt_solution *a, const lt_solution *b, const char *what)

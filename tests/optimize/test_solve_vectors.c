@@ -1,6 +1,7 @@
 /* Vectors on the device: their arithmetic and numbers, whole runs against the host, how often the host waits, faults.
    The device is the CPU behind a table that counts, fails on demand and closes its memory to the host.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "solve_job.h"
 #include "guarded_device.h"
 
 #include "device/cuda/compile.h"
@@ -175,30 +176,12 @@ LT_TEST(after_a_loss_numbers_are_nan_and_the_first_text_stays)
 }
 
 /* ---- Whole runs -------------------------------------------------------------------------------------------------------- */
-typedef struct job { lt_model *model; lt_problem *problem; lt_solve_options opt; } job;
-
 static job open_job(const char *example, lt_device *dev)
 {
-    job j = { .opt = lt_solve_options_defaults() };
-    LT_CHECK_OK(lt_model_read(example, &j.model));
-    LT_CHECK_OK(lt_problem_from_model(j.model, &j.problem));
-    LT_CHECK_OK(lt_solve_options_from_model(&j.opt, j.model));
+    job j = read_job(example);
     j.opt.device = dev;
     if (dev) j.opt.hessian_on = j.opt.vectors_on = LT_HESSIAN_DEVICE;
     return j;
-}
-
-static void close_job(job *j)
-{
-    lt_problem_destroy(j->problem);
-    lt_model_destroy(j->model);
-}
-
-static lt_solution *run(job *j)
-{
-    lt_solution *s = NULL;
-    LT_CHECK_OK(lt_solve(j->problem, &j->opt, &s));
-    return s;
 }
 
 LT_TEST(runs_end_where_they_end_on_the_host)

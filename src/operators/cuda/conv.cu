@@ -32,8 +32,6 @@
 #define C_CELLS (TILE_N / 8)
 #define C_MOST (32 * FINISHERS / C_CELLS)
 #define C_STRIPES (C_MOST >= 32 ? 32 : C_MOST >= 16 ? 16 : C_MOST >= 8 ? 8 : C_MOST >= 4 ? 4 : 2) /* pixels the finishers write at once */
-#define C_COLUMNS (C_STRIPES < 8 ? C_STRIPES : 8)
-#define C_LINES (C_STRIPES / C_COLUMNS)
 enum { THREADS = 512, CARRIERS = 224 - 32 * FINISHERS };
 #define STRIPES (CARRIERS / PLANES) /* pixels the carriers bring at once */
 /* Of 128 at the launch. */
@@ -113,7 +111,7 @@ static __device__ __forceinline__ void put_cell(u32 at, uint4 v)
 {
     asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" :: "r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
-/* Where a coordinate lies in the field; outside: -1. */
+/* Where a coordinate lies in the field; outside: below 0. */
 static __device__ __forceinline__ int in_field(int x, int grid)
 {
     if (WRAP) return x < 0 ? x + grid : x >= grid ? x - grid : x;

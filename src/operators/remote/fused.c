@@ -1,8 +1,8 @@
 /* Fused steps of CNN operators: which kernels run on which maps. SPDX-License-Identifier: BSD-3-Clause
 
-   A convolution leaves its map as it comes out, with sums of every tile; whoever reads the map next makes the
-   norms from them and applies norm and activation on the way. Only the end of a residual block is written as a
-   finished map, since the next block reads it twice. */
+   A convolution leaves its map as it comes out, and the norms made from sums of its tiles; whoever reads the map
+   next applies norm and activation on the way. Only the end of a residual block is written as a finished map, since
+   the next block reads it twice. */
 #include "operators/remote/fused_parts.h"
 
 #include "base/alloc.h"

@@ -17,6 +17,16 @@ static __device__ double warp_sum(double v)
 static __device__ double dot2(double2 a, double2 b) { return a.x * b.x + a.y * b.y; }
 
 // ---- full memory ----------------------------------------------------------------------------------------------------
+// out[c][row] = what the lanes of a warp have of it.
+template <int C> static __device__ void write_row(const sizes *z, const double (&sum)[C], i64 row, double *out)
+{
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        const double total = warp_sum(sum[c]);
+        if (threadIdx.x % 32 == 0) out[c * z->stride + row] = total;
+    }
+}
+
 // out[c] = H b[c]: one warp per row, which is read once for all C vectors.
 template <int C> static __device__ void multiply(const sizes *z, const double *H, const double *b, double *out)
 {
@@ -31,11 +41,7 @@ template <int C> static __device__ void multiply(const sizes *z, const double *H
 #pragma unroll
         for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
     }
-#pragma unroll
-    for (int c = 0; c < C; c++) {
-        const double total = warp_sum(sum[c]);
-        if (lane == 0) out[c * z->stride + row] = total;
-    }
+    write_row<C>(z, sum, row, out);
 }
 
 // H = scale times the identity; rows are zero behind the last variable, too.
@@ -79,11 +85,7 @@ template <int C> static __device__ void change(const sizes *z, const double *ste
 #pragma unroll
         for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
     }
-#pragma unroll
-    for (int c = 0; c < C; c++) {
-        const double total = warp_sum(sum[c]);
-        if (lane == 0) out[c * z->stride + row] = total;
-    }
+    write_row<C>(z, sum, row, out);
 }
 
 // ---- limited memory ------------------------------------------------------------------------------------------------
