@@ -47,20 +47,22 @@ class ResidualBlock(nn.Module):
 
 
 class Operator(nn.Module):
-    """Four residual blocks of widths b, 2b, 4b, 4b; noise before the output map; convex update."""
+    """Blocks of widths b, 2b, 4b, 4b, ...: plain up to three, else residual; noise before the output map; then the update."""
 
-    def __init__(self, b, k, scale=0.01, alpha=0.5):
+    def __init__(self, b, k, layers=4, scale=0.01, policy=("convex", 0.5)):
         super().__init__()
-        widths = [b, b, 2 * b, 4 * b, 4 * b]
+        widths = [b] + [b << min(i, 2) for i in range(layers)]
+        block = ResidualBlock if layers > 3 else ConvBlock
         self.stem = ConvBlock(3, b, k)
-        self.blocks = nn.Sequential(*(ResidualBlock(i, o, k) for i, o in zip(widths, widths[1:])))
-        self.output = nn.Conv2d(4 * b, 3, 1)
-        self.scale, self.alpha = scale, alpha
+        self.blocks = nn.Sequential(*(block(i, o, k) for i, o in zip(widths, widths[1:])))
+        self.output = nn.Conv2d(widths[-1], 3, 1)
+        self.scale, self.policy = scale, policy
 
     def forward(self, x):
         y = self.blocks(self.stem(x))
         y = self.output(y + self.scale * torch.randn_like(y))
-        return self.alpha * x + (1 - self.alpha) * y
+        name, value = self.policy
+        return value * x + (1 - value) * y if name == "convex" else x + value * y if name == "residual" else y
 
 
 def seconds(step, x, repeats, budget):
