@@ -168,7 +168,7 @@ typedef struct lt_solve_options {
     double prescaling_threshold;
     bool   prescaling_info_msg;
     double opt_tol, rel_tol, step_tol, viol_ineq_tol, viol_eq_tol;
-    int64_t opt_patience;          /* steps to go on after opt_tol is met while f falls; 0 = none */
+    int64_t opt_patience;          /* after opt_tol is met go on until so many steps in a row lower f by less than it */
     int64_t ngrad;                 /* 0 = min(100, 2n, n+10) */
     double evaldist;
     int64_t maxit;

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-static const char magic[] = "lathe checkpoint 2\n";
+static const char magic[] = "lathe checkpoint 3\n";
 #define FILE_LIMIT ((size_t)1 << 40)
 
 typedef struct stream {
@@ -84,9 +84,6 @@ static void walk_counts(stream *io, lt_run *r)
     item(io, &r->last_level, sizeof r->last_level);
     item(io, &r->stat.attempts, sizeof r->stat.attempts);
     item(io, &r->prescaled, sizeof r->prescaled);
-    item(io, &r->patience.met, sizeof r->patience.met);
-    item(io, &r->patience.idle, sizeof r->patience.idle);
-    numbers(io, &r->patience.f, 1);
     item(io, &r->rng.position, sizeof r->rng.position);
     numbers(io, r->scale, r->k);
     if (!io->writing) r->start_ns = lt_clock_ns() - elapsed;
@@ -110,6 +107,22 @@ static void walk_record(stream *io, const lt_run *r, lt_record *m)
     for (size_t i = 0; i < LT_LEN(real); i++) numbers(io, real[i], 1);
     numbers(io, m->x, r->n);
     numbers(io, m->c, r->q + r->p);
+}
+
+/* A run may go on with more patience, or with none: what it has no use for is read into memory that nothing is in yet. */
+static void walk_patience(stream *io, lt_run *r)
+{
+    lt_patience unused = { .met = { .x = r->vectors ? r->home : r->trial->x, .c = r->trial->c } };
+    lt_patience *p = r->opt.opt_patience ? &r->patience : &unused;
+    bool kept = r->opt.opt_patience > 0;
+    item(io, &kept, sizeof kept);
+    if (!kept) return;
+    walk_record(io, r, &p->met);
+    item(io, &p->stat, sizeof p->stat);
+    numbers(io, &p->f, 1);
+    numbers(io, &p->violation, 1);
+    item(io, &p->idle, sizeof p->idle);
+    item(io, &p->met_since, sizeof p->met_since);
 }
 
 static void walk_hessian(stream *io, lt_hessian *h)
@@ -224,6 +237,7 @@ static void walk(stream *io, lt_run *r)
     walk_point(io, r);
     walk_record(io, r, &r->best);
     walk_record(io, r, &r->most_feasible);
+    walk_patience(io, r);
     walk_host_hessian(io, r);
     item(io, &r->steering.warm, sizeof r->steering.warm);
     if (r->constrained) numbers(io, r->steering.sub.y, r->q + r->p);

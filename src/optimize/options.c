@@ -45,7 +45,7 @@ static const lt_option hessian_rows[] = {
 };
 static const lt_option stop_rows[] = {
     REAL(opt_tol, "1e-8", NOT_NEGATIVE, "stationarity at which a feasible point is accepted"),
-    INT(opt_patience, "0", LT_AT_LEAST(0), "after opt_tol is met, go on until this many steps in a row find no lower feasible f; 0 = stop at once"),
+    INT(opt_patience, "0", LT_AT_LEAST(0), "after opt_tol is met, go on until so many steps in a row lower f by less than opt_tol; 0 = stop at once"),
     REAL(rel_tol, "0", NOT_NEGATIVE, "relative change of the penalty function that ends the run"),
     REAL(step_tol, "1e-12", ANY_POSITIVE, "relative width at which a line search gives up its bracket"),
     REAL(viol_ineq_tol, "1e-6", NOT_NEGATIVE, "violation allowed, inequalities"),

@@ -111,7 +111,7 @@ static void turn(lt_record *to, int64_t waits)
     before->before = NULL;
 }
 
-static void keep(const lt_run *r, const lt_point *p, lt_record *to)
+void lt_record_keep(const lt_run *r, const lt_point *p, lt_record *to)
 {
     if (r->vectors) {
         turn(to, lt_vectors_waits(r->vectors));
@@ -130,7 +130,7 @@ static void keep(const lt_run *r, const lt_point *p, lt_record *to)
 
 void lt_record_reach(lt_run *r)
 {
-    if (r->vectors) keep(r, r->cur, &r->reached);
+    if (r->vectors) lt_record_keep(r, r->cur, &r->reached);
 }
 
 lt_status lt_record_start(lt_run *r)
@@ -145,8 +145,8 @@ lt_status lt_record_start(lt_run *r)
 void lt_record_update(lt_run *r, const lt_point *p)
 {
     if (!p->finite) return;
-    if (p->feasible && (!r->best.present || p->f < r->best.f)) keep(r, p, &r->best);
+    if (p->feasible && (!r->best.present || p->f < r->best.f)) lt_record_keep(r, p, &r->best);
     if (!r->constrained) return;
     lt_record *m = &r->most_feasible;
-    if (!m->present || p->tv < m->tv || (p->tv == m->tv && p->f < m->f)) keep(r, p, m);
+    if (!m->present || p->tv < m->tv || (p->tv == m->tv && p->f < m->f)) lt_record_keep(r, p, m);
 }

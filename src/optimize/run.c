@@ -61,8 +61,10 @@ static lt_status create_record(lt_run *r, lt_record *m)
 /* Two of each, so that one has arrived at any time. */
 static lt_status create_records(lt_run *r)
 {
-    lt_record *record[] = { &r->best, &r->most_feasible, &r->reached };
-    for (size_t i = 0; i < (r->vectors ? LT_LEN(record) : 2); i++) {
+    lt_record *record[] = { &r->best, &r->most_feasible, &r->patience.met, &r->reached };
+    const bool used[] = { true, true, r->opt.opt_patience > 0, r->vectors };
+    for (size_t i = 0; i < LT_LEN(record); i++) {
+        if (!used[i]) continue;
         LT_TRY(create_record(r, record[i]));
         if (!r->vectors) continue;
         record[i]->before = lt_arena_alloc(&r->arena, sizeof(lt_record));

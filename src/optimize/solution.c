@@ -74,7 +74,7 @@ static lt_status fill_unscaled(lt_run *r, const lt_record *from, lt_solution_poi
 /* What has arrived is what there is when the device was lost on the way. */
 static void bring_home(lt_run *r)
 {
-    lt_record *record[] = { &r->best, &r->most_feasible, &r->reached };
+    lt_record *record[] = { &r->best, &r->most_feasible, &r->patience.met, &r->reached };
     if (!r->vectors) return;
     lt_vectors_get(r->vectors, r->n, r->cur->x, r->home);
     for (size_t i = 0; lt_vectors_failure(r->vectors) && i < LT_LEN(record); i++)
@@ -85,6 +85,7 @@ static lt_record final_record(const lt_run *r)
 {
     const lt_point *x = r->cur;
     if (lt_vectors_failure(r->vectors)) return r->reached;
+    if (r->patience.settled) return r->patience.met;
     return (lt_record){ .present = true, .x = r->vectors ? r->home : x->x, .c = x->c, .f = x->f, .mu = x->mu, .tvi = x->tvi, .tve = x->tve,
                         .tv = x->tv, .feasible = x->feasible };
 }

@@ -287,27 +287,11 @@ static void report(lt_run *r, bool *halt)
     lt_span_end(span);
 }
 
-/* A fall of f by less than this share of it is none. */
-#define FALL_NOTICED 1e-9
-
-/* The measure is weighted by H, which may make it small by chance at an iterate that is no minimiser: with opt_patience the run
-   goes on from there while f falls. */
-static bool is_stationary(lt_run *r)
-{
-    lt_patience *p = &r->patience;
-    bool meets = r->cur->feasible && r->stat.value <= r->opt.opt_tol;
-    if (!r->opt.opt_patience || (!p->met && !meets)) return meets;
-    if (!p->met || r->best.f < p->f - FALL_NOTICED * fabs(p->f)) *p = (lt_patience){ .met = true, .f = r->best.f };
-    else p->idle++;
-    return r->cur->feasible && p->idle >= r->opt.opt_patience;
-}
-
 static void test_convergence(lt_run *r, bool halt)
 {
-    bool stationary = is_stationary(r);
+    if (lt_patience_over(r, r->cur->feasible && r->stat.value <= r->opt.opt_tol)) lt_stop(r, 0);
     if (r->cur->feasible) {
-        if (stationary) lt_stop(r, 0);
-        else if (r->rel_diff <= r->opt.rel_tol) lt_stop(r, 1);
+        if (r->rel_diff <= r->opt.rel_tol) lt_stop(r, 1);
         else if (r->cur->f <= r->opt.fvalquit) lt_stop(r, 2);
     }
     if (halt) lt_stop(r, 3);
@@ -371,6 +355,7 @@ static void iterate(lt_run *r)
         }
     }
     lt_penalty_restore(r);
+    lt_patience_settle(r);
 }
 
 /* The measure, row and tests at x0. */

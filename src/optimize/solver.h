@@ -119,10 +119,15 @@ typedef struct lt_pause {    /* what looking for a step changes, as it was befor
 enum { LT_LEVEL_STEERING, LT_LEVEL_STEERING_IDENTITY, LT_LEVEL_QUASI_NEWTON, LT_LEVEL_GRADIENT, LT_LEVEL_RANDOM };
 enum { LT_RUNNING = -1, LT_CODE_FUNCTION = 11, LT_CODE_DEVICE = 14 };
 
-typedef struct lt_patience { /* opt_patience: what happened since opt_tol was met */
-    bool    met;
-    double  f;               /* lowest that counted */
+typedef struct lt_stat_values { double value, unweighted, normalised; } lt_stat_values;
+
+typedef struct lt_patience { /* opt_patience: what happened since the tolerances were met first (patience.c) */
+    lt_record  met;          /* the last iterate that met them */
+    lt_stat_values stat;     /* there */
+    double  f, violation;    /* at the last iterate where phi had fallen noticeably; the violation in l1 */
     int64_t idle;            /* steps since */
+    bool    met_since;       /* the tolerances were met there or in one of those steps */
+    bool    settled;         /* the run is over, and ends at `met` */
 } lt_patience;
 
 typedef struct lt_run {
@@ -203,6 +208,7 @@ void lt_penalty_set_mu(lt_run *r, double mu);                  /* recomputed at 
 /* grad phi at p, with this mu, times d. */
 double lt_point_slope(const lt_run *r, const lt_point *p, double mu);
 void lt_record_update(lt_run *r, const lt_point *p);
+void lt_record_keep(const lt_run *r, const lt_point *p, lt_record *to);
 void lt_record_reach(lt_run *r);                               /* cur was accepted; nothing on the host */
 lt_status lt_record_start(lt_run *r);                          /* the same, and waits: from here on there is a point to keep */
 
@@ -233,6 +239,11 @@ bool lt_products_carried(const lt_run *r, int64_t first, double c_0, const doubl
 typedef struct lt_gram_view { const double *Q; int64_t stride; } lt_gram_view;
 /* G'HG of these valid slots, ascending: where it lies already, or in work. Valid until H changes. */
 lt_gram_view lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double *work);
+
+/* ---- patience ----------------------------------------------------------------------------------------- */
+/* Whether the run ends, cur having met its tolerances or not; without opt_patience they decide alone. */
+bool lt_patience_over(lt_run *r, bool meets);
+void lt_patience_settle(lt_run *r);           /* after the last iteration: where the run ends, and with what code */
 
 /* ---- line search --------------------------------------------------------------------------------------- */
 typedef struct lt_line { int fail; double t; lt_point *at; } lt_line; /* at: trial or lower; NULL: cur */

@@ -1,0 +1,54 @@
+/* opt_patience: the measure of stationarity is weighted by H, which may make it small by chance at an iterate that is no minimiser.
+   A run may therefore go on when its tolerances are met, as long as that pays. It ends at the last iterate that met them, unless phi
+   fell noticeably after that one. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/solver.h"
+
+#include <math.h>
+
+/* A fall of f by less than opt_tol is none; compared by phi, so that f does not fall by what the tolerance of a constraint gives away. */
+static bool has_fallen(const lt_run *r)
+{
+    const lt_patience *p = &r->patience;
+    const lt_point *x = r->cur;
+    return x->phi < x->mu * (p->f - r->opt.opt_tol * fmax(1, fabs(p->f))) + p->violation;
+}
+
+static void remember(lt_run *r)
+{
+    lt_patience *p = &r->patience;
+    lt_record_keep(r, r->cur, &p->met);
+    p->stat = (lt_stat_values){ r->stat.value, r->stat.unweighted, r->stat.normalised };
+}
+
+bool lt_patience_over(lt_run *r, bool meets)
+{
+    lt_patience *p = &r->patience;
+    if (!r->opt.opt_patience) return meets;
+    const bool first = meets && !p->met.present;
+    if (meets) remember(r);
+    if (!p->met.present) return false;
+    p->met_since = meets || (p->met_since && !has_fallen(r));
+    if (first || has_fallen(r)) {
+        p->f = r->cur->f;
+        p->violation = r->cur->tv_l1;
+        p->idle = 0;
+    } else {
+        p->idle++;
+    }
+    return p->met_since && p->idle >= r->opt.opt_patience;
+}
+
+/* Not where the run was stopped from outside, or something broke: that is what has to be told then. */
+static bool ran_its_course(int code) { return code == 0 || code == 4 || code == 6 || code == 7 || code == 9 || code == 12; }
+
+void lt_patience_settle(lt_run *r)
+{
+    lt_patience *p = &r->patience;
+    if (!p->met.present || !p->met_since || !ran_its_course(r->code)) return;
+    r->code = 0;
+    r->error[0] = 0;
+    p->settled = true;
+    r->stat.value = p->stat.value;
+    r->stat.unweighted = p->stat.unweighted;
+    r->stat.normalised = p->stat.normalised;
+}
