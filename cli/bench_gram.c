@@ -24,6 +24,7 @@ static const lt_option rows[] = {
     LT_OPTION_INT(gram_bench_options, layers, "layers", "2", LT_RANGE_CLOSED(1, 100), "L", "layers, re-embedded"),
     LT_OPTION_INT(gram_bench_options, repeats, "repeats", "5", LT_RANGE_CLOSED(1, GRAM_MAX_REPEATS), "N", "timed calls per row, taken in turns"),
     LT_OPTION_BOOL(gram_bench_options, large, "large", "false", "targets: also the row of 100000 rows, which needs 80 GB of memory"),
+    LT_OPTION_LIST(gram_bench_options, only, "only", "NAME", "targets: these rows only: T1 to T10, or how a row's name begins, such as 'states float32'"),
     LT_OPTION_PATH(gram_bench_options, peer, "peer", NULL, "FILE.json", "targets: timings of another framework, as bench/peers/torch_gram.py writes them"),
     LT_OPTION_BOOL(gram_bench_options, quick, "quick", "false", "small sizes, two repeats: a look, not a figure to keep"),
     LT_OPTION_PATH(gram_bench_options, csv, "csv", NULL, "FILE.csv", "write one line per row"),
@@ -370,8 +371,8 @@ static lt_status check_options(const gram_bench_options *o)
     bool targets = o->sweep == SWEEP_TARGETS;
     if ((targets || o->sweep == SWEEP_LIMITS || o->sweep == SWEEP_COMPARE) && (o->csv || o->report))
         return cli_fail(LT_ERR_ARGUMENT, "--sweep %s has no %s; use --json", sweep_names[o->sweep], o->csv ? "--csv" : "--report");
-    if (!targets && (o->large || o->peer)) return cli_fail(LT_ERR_ARGUMENT, "%s is for --sweep targets", o->large ? "--large" : "--peer");
-    return LT_OK;
+    if (!targets && (o->large || o->peer || o->only.n)) return cli_fail(LT_ERR_ARGUMENT, "%s is for --sweep targets", o->large ? "--large" : o->peer ? "--peer" : "--only");
+    return targets ? gram_targets_check(o) : LT_OK;
 }
 
 static lt_status run(cli_context *c)

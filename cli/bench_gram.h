@@ -13,6 +13,7 @@ typedef struct gram_bench_options {
     int         repeats;
     bool        quick, large;
     const char *csv, *report, *peer;
+    lt_text_list only;
 } gram_bench_options;
 
 typedef struct gram_row {        /* one configuration, and what it did */
@@ -47,6 +48,7 @@ lt_status gram_bench_present(gram_bench *b);
 /* Numbers in [-range, range) from a seed: the same ones with every build. */
 void      gram_draw(uint64_t seed, double *v, int64_t n, double range);
 lt_status gram_targets(gram_bench *b);       /* --sweep targets */
+lt_status gram_targets_check(const gram_bench_options *o); /* that --only names rows */
 lt_status gram_limits(gram_bench *b);        /* --sweep limits */
 lt_status gram_compare(gram_bench *b);       /* --sweep compare */
 void      gram_number_cell(cli_table *t, int column, const char *format, double v); /* "-" where it is not a number */

@@ -47,6 +47,28 @@ static const target targets[] = {
     { .id = "T8", .what = "call q=16 N=100000", .n = 100000, .q = 16, .method = LT_GRAM_STATES, .measured = WHOLE_CALL, .must = 75, .large = true },
 };
 
+static bool is_named(const target *t, const char *only) { return !strcmp(t->id, only) || !strncmp(t->what, only, strlen(only)); }
+
+/* Large rows only where asked for. */
+static bool is_wanted(const target *t, const gram_bench_options *o)
+{
+    bool named = o->only.n == 0;
+    for (int i = 0; i < o->only.n; i++) named |= is_named(t, o->only.item[i]);
+    return named && (!t->large || o->large);
+}
+
+lt_status gram_targets_check(const gram_bench_options *o)
+{
+    for (int i = 0; i < o->only.n; i++) {
+        bool known = false, small = false;
+        for (int k = 0; k < CLI_LEN(targets); k++)
+            if (is_named(&targets[k], o->only.item[i])) known = true, small |= !targets[k].large;
+        if (!known) return cli_fail(LT_ERR_ARGUMENT, "--only %s: no row has this name; they are T1 to T5, T7 to T10, 'states float64 q=6' and the like", o->only.item[i]);
+        if (!small && !o->large) return cli_fail(LT_ERR_ARGUMENT, "--only %s: that row needs 80 GB of memory; say --large too", o->only.item[i]);
+    }
+    return LT_OK;
+}
+
 typedef struct outcome {
     const target *t;
     int64_t       n, q;
@@ -146,6 +168,14 @@ static void look_at(targets_run *r, lt_gram *g, outcome *o)
     o->met = o->seconds <= o->must;
 }
 
+/* The error of a row says which one it was. */
+static lt_status name_row(const target *t, lt_status s)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s", lt_error_text());
+    return cli_fail(s, "%s: %s", t->what, text);
+}
+
 static lt_status run_target(targets_run *r, const target *t)
 {
     outcome *o = &r->row[r->n_rows];
@@ -166,7 +196,7 @@ static lt_status run_target(targets_run *r, const target *t)
     if (!s) look_at(r, g, o);
     lt_gram_destroy(g);
     r->n_rows += s == LT_OK;
-    return s;
+    return s && s != LT_ERR_CANCELLED ? name_row(t, s) : s;
 }
 
 /* ---- presenting ---- */
@@ -291,7 +321,7 @@ static lt_status run_all(targets_run *r)
     if (o->peer) CLI_TRY(peer_file_read(o->peer, &r->peer));
     if (r->judged) CLI_TRY(lt_device_bandwidth(r->b->c->device, (int64_t)1 << 30, &r->bandwidth));
     for (int i = 0; i < CLI_LEN(targets); i++)
-        if (!targets[i].large || o->large) CLI_TRY(run_target(r, &targets[i]));
+        if (is_wanted(&targets[i], o)) CLI_TRY(run_target(r, &targets[i]));
     CLI_TRY(r->b->c->json ? put_json(r) : print_table(r));
     return judge(r);
 }
@@ -301,7 +331,7 @@ lt_status gram_targets(gram_bench *b)
     targets_run *r = calloc(1, sizeof *r);
     int64_t n = 0, q = 0;
     for (int i = 0; i < CLI_LEN(targets); i++) {
-        if (targets[i].large && !b->o->large) continue;
+        if (!is_wanted(&targets[i], b->o)) continue;
         n = targets[i].n > n ? targets[i].n : n;
         q = targets[i].q > q ? targets[i].q : q;
     }

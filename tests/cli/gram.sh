@@ -118,6 +118,11 @@ for sweep in methods sizes qubits tiles ablation check; do
 done
 echo '{"peer": "test", "rows": [{"name": "c128 q6", "seconds": 0.125}]}' >"$work/peer.json"
 run 0 bench gram --quick --sweep targets --peer "$work/peer.json" --json; is_json "$work/out"; says out '"target": "T9"'; says out '"peer_seconds": 0.125'
+run 0 bench gram --quick --sweep targets --only T4 --only 'states float32 q=6' --json; says out '"product q=16"'; says out '"states float32 q=6"'
+grep -q '"T9"' "$work/out" && fail "--only runs other rows too"
+run 2 bench gram --quick --sweep targets --only T99; says err "no row has this name"
+run 2 bench gram --quick --sweep targets --only T8; says err "--large"
+run 2 bench gram --quick --sweep sizes --only T8; says err "--sweep targets"
 run 0 bench gram --quick --sweep limits --device cpu --json; is_json "$work/out"; says out '"share_of_peak"'; says out '"share_of_writing"'
 run 0 bench gram --quick --sweep limits --device cpu; says out "whole call, K on large pages"; says out "memory written at"
 run 0 bench gram --quick --sweep compare --json; is_json "$work/out"; says out '"diagonal_mean_abs"'; says out '"B with A"'; says out '"centred"'

@@ -221,6 +221,15 @@ static lt_status reserve_all(lt_remote *r)
     return LT_OK;
 }
 
+static lt_status plan_with_free_memory(lt_remote *r, lt_remote_sizes *s)
+{
+    LT_TRY(r->dev->backend->mem_info(r->dev, &s->free_bytes, &s->total_bytes));
+    s->free_bytes += (int64_t)(r->a.bytes + r->b.bytes + r->k.bytes);
+    for (int i = 0; i < r->n_turns; i++) s->free_bytes += (int64_t)r->turn[i].slot.bytes;
+    return lt_remote_plan_make(s, &r->plan);
+}
+
+/* Memory the device keeps for later is as good as free, but giving it back takes time: only where it is missing. */
 static lt_status make_plan(lt_call *f)
 {
     lt_remote *r = f->r;
@@ -228,11 +237,12 @@ static lt_status make_plan(lt_call *f)
     r->plan_is_new = !(r->plan.n == s.n && r->plan.m == s.m && r->plan.cross == s.cross && r->plan.half == s.half &&
                        r->plan.row_bytes == s.row_bytes && r->plan.shared == s.shared && r->plan.keep == s.keep && r->a.p);
     if (!r->plan_is_new) return LT_OK;
-    LT_TRY(r->dev->backend->mem_info(r->dev, &s.free_bytes, &s.total_bytes));
-    s.free_bytes += (int64_t)(r->a.bytes + r->b.bytes + r->k.bytes);
-    for (int i = 0; i < r->n_turns; i++) s.free_bytes += (int64_t)r->turn[i].slot.bytes;
-    LT_TRY(lt_remote_plan_make(&s, &r->plan));
-    return reserve_all(r);
+    lt_status status = plan_with_free_memory(r, &s);
+    if (status == LT_ERR_MEMORY || (!status && !(r->plan.whole_k && r->plan.bulk))) {
+        LT_TRY(lt_device_memory_trim(r->dev));
+        status = plan_with_free_memory(r, &s);
+    }
+    return status ? status : reserve_all(r);
 }
 
 static void count_work(lt_call *f)

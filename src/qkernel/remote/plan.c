@@ -41,8 +41,8 @@ static int64_t rows_together(const lt_remote_sizes *s, const lt_remote_plan *p, 
 /* Panels of K: some on the device at a time, each with its mirror image. */
 static void choose_panels(const lt_remote_sizes *s, double budget, lt_remote_plan *p)
 {
-    int64_t unit = s->tile_rows;
-    double row = (double)(p->half ? 2 : 1) * (double)p->block_columns * (double)s->element;
+    int64_t unit = s->tile_rows, widest = p->cross ? p->block_columns : LT_MAX(p->block_columns, p->batch_max); /* a block of rows is its own columns too */
+    double row = (double)(p->half ? 2 : 1) * (double)widest * (double)s->element;
     p->panel_rows = LT_MAX(unit, LT_MIN(round_down(SLOT_SHARE * budget / (s->n_slots * row), unit), round_up(p->block_rows, unit)));
     if (!p->half || s->shared) p->panel_rows = LT_MIN(p->panel_rows, round_up((p->block_rows - 1) / PANELS_WANTED + 1, unit));
     p->slot_bytes = (size_t)((double)p->panel_rows * row);
