@@ -71,6 +71,43 @@ LT_TEST(maps_are_joined_in_place)
     }
 }
 
+/* Cells of eight inputs of every output, as conv.cu has them. */
+static double projected(const uint16_t *x, const uint16_t *weights, size_t in_c, size_t out_c, size_t pixel, size_t out, bool bf16)
+{
+    double sum = 0;
+    for (size_t i = 0; i < in_c; i++) sum += from_half(x[pixel * in_c + i], bf16) * from_half(weights[(i / 8 * out_c + out) * 8 + i % 8], bf16);
+    return sum;
+}
+
+LT_TEST(maps_are_joined_with_a_projection)
+{
+    if (!host_device_possible()) LT_SKIP("no C++ compiler to run kernels with");
+    static const struct { bool bf16; int act, pixels, in_c, out_c; } row[] = { { false, 1, 1681, 48, 96 }, { true, 3, 517, 160, 320 }, { false, 4, 37, 16, 48 }, { false, 0, 390, 128, 256 } };
+    for (size_t r = 0; r < LT_LEN(row); r++) {
+        uint64_t seed = r;
+        bool bf16 = row[r].bf16;
+        size_t in_c = (size_t)row[r].in_c, out_c = (size_t)row[r].out_c, pixels = (size_t)row[r].pixels;
+        lt_kernel *k = NULL;
+        maps m = maps_create(row[r].pixels, row[r].out_c, bf16, &seed);
+        uint16_t *x = guarded_alloc(SAMPLES * pixels * in_c * 2), *weights = guarded_alloc(in_c * out_c * 2);
+        double *want = malloc(map_count(&m) * sizeof *want);
+        fill_halves(x, SAMPLES * pixels * in_c, bf16, &seed);
+        fill_halves(weights, in_c * out_c, bf16, &seed);
+        for (size_t i = 0; i < in_c * out_c; i++) weights[i] = to_half((float)(from_half(weights[i], bf16) / sqrt((double)in_c)), bf16);
+        for (size_t i = 0; i < map_count(&m); i++)
+            want[i] = normalised(&m, m.map, m.norm, i, bf16, row[r].act) + projected(x, weights, in_c, out_c, i / out_c, i % out_c, bf16);
+        lt_project_job job = { m.map, x, weights, m.map, { m.norm, m.channels, m.channels }, m.pixels, row[r].in_c, row[r].out_c };
+        LT_CHECK_OK(lt_fused_build_project(&device, &(lt_fused_style){ .bf16 = bf16, .activation = row[r].act }, SAMPLES, BLOCKS, row[r].in_c, row[r].out_c, &k));
+        if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job }));
+        check_halves(m.map, want, map_count(&m), bf16, true, "join with a projection");
+        free(want);
+        guarded_free(x, SAMPLES * pixels * in_c * 2);
+        guarded_free(weights, in_c * out_c * 2);
+        lt_kernel_destroy(k);
+        maps_destroy(&m);
+    }
+}
+
 /* ---- outputs ---- */
 /* ACT 0 stands for a map that stays as it is: then only products are rounded, of weights in single precision. */
 typedef struct output_case { bool bf16, skip; int noise, act, pixels, channels, real; } output_case;

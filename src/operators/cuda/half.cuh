@@ -57,7 +57,7 @@ static __device__ __forceinline__ float activate(float x)
 
 /* Scale and shift of eight channels as pairs of half numbers: what norms are worth in half precision, in half
    the registers and operations. */
-struct half_norms { u32 scale[4], shift[4]; };
+struct __align__(16) half_norms { u32 scale[4], shift[4]; };
 static __device__ __forceinline__ u32 fma_pair(u32 x, u32 y, u32 z)
 {
     u32 v;
@@ -139,4 +139,22 @@ static __device__ __forceinline__ half_norms load_half_norms(const float2 *from)
         a.scale[i] = pack(two.x, two.z), a.shift[i] = pack(two.y, two.w);
     }
     return a;
+}
+
+/* c += a b by tensor cores: 16 rows, 16 channels, 8 columns. Lane 4 r + q holds of rows r (a0, a2) and r + 8 (a1, a3), and of
+   column r, the same channels, and gets columns 2 q and 2 q + 1 of rows r and r + 8. */
+static __device__ __forceinline__ void multiply_rows(float (&c)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1)
+{
+#if BF16
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+#else
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+#endif
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+/* The same for 32 channels: x holds eight of rows r and r + 8, b of column r. */
+static __device__ __forceinline__ void multiply_cells(float (&c)[4], const uint4 (&x)[2], uint4 b)
+{
+    multiply_rows(c, x[0].x, x[1].x, x[0].y, x[1].y, b.x, b.y);
+    multiply_rows(c, x[0].z, x[1].z, x[0].w, x[1].w, b.z, b.w);
 }

@@ -1,7 +1,7 @@
 /* The end of a residual block whose width stays: act(norm(map)) + skip. SPDX-License-Identifier: BSD-3-Clause
 
-   Follows half.cuh and norms.cuh. Defined by the host: BLOCKS per sample, SKIP_NORM: 1 the skipped map is to be
-   normalised and activated too. */
+   A thread keeps to one cell of eight channels, whose norms stay in its registers. Follows half.cuh and norms.cuh.
+   Defined by the host: BLOCKS per sample, SKIP_NORM: 1 the skipped map is to be normalised and activated too. */
 struct join_job { /* as fused.c writes it */
     const uint4 *map, *skip;   /* [samples, pixels, channels] */
     uint4 *result;             /* may be map */
@@ -13,33 +13,30 @@ enum { JOIN_THREADS = 512, JOIN_BATCH = 4 };
 
 extern "C" __global__ void __launch_bounds__(JOIN_THREADS, 2) join(const join_job *job)
 {
-    __shared__ norm_table table;
-#if SKIP_NORM
-    __shared__ norm_table skip_table;
-#endif
     const join_job &j = *job;
     int sample = blockIdx.x / BLOCKS, piece = blockIdx.x % BLOCKS, wide = j.channels / 8;
-    load_norms<0, JOIN_THREADS>(j.norm, sample, table, threadIdx.x);
+    int at_once = JOIN_THREADS / wide, cell = threadIdx.x % wide, row = threadIdx.x / wide; /* pixels */
+    if (row >= at_once) return;
+    half_norms norms = load_half_norms(norms_of(j.norm, sample) + cell * 8);
 #if SKIP_NORM
-    load_norms<0, JOIN_THREADS>(j.skip_norm, sample, skip_table, threadIdx.x);
+    half_norms skip_norms = load_half_norms(norms_of(j.skip_norm, sample) + cell * 8);
 #endif
-    i64 from = (i64)sample * j.pixels * wide;
-    int cells = j.pixels * wide, end = (int)((i64)cells * (piece + 1) / BLOCKS);
+    i64 from = (i64)sample * j.pixels * wide + cell;
     const uint4 *map = j.map + from, *skip = j.skip + from;
     uint4 *result = j.result + from;
-    for (int at = (int)((i64)cells * piece / BLOCKS) + threadIdx.x; at < end; at += JOIN_THREADS * JOIN_BATCH) {
+    int end = (int)((i64)j.pixels * (piece + 1) / BLOCKS);
+    for (int pixel = (int)((i64)j.pixels * piece / BLOCKS) + row; pixel < end; pixel += at_once * JOIN_BATCH) {
         uint4 v[JOIN_BATCH], w[JOIN_BATCH];
         #pragma unroll
         for (int b = 0; b < JOIN_BATCH; b++)
-            if (at + b * JOIN_THREADS < end) v[b] = map[at + b * JOIN_THREADS], w[b] = skip[at + b * JOIN_THREADS];
+            if (pixel + b * at_once < end) v[b] = map[(pixel + b * at_once) * wide], w[b] = skip[(pixel + b * at_once) * wide];
         #pragma unroll
         for (int b = 0; b < JOIN_BATCH; b++) {
-            int i = at + b * JOIN_THREADS, channel = i % wide * 8;
-            if (i >= end) break;
+            if (pixel + b * at_once >= end) break;
 #if SKIP_NORM
-            w[b] = quick_eight(w[b], load_half_norms(skip_table.norm + channel));
+            w[b] = quick_eight(w[b], skip_norms);
 #endif
-            result[i] = add_eight(quick_eight(v[b], load_half_norms(table.norm + channel)), w[b]);
+            result[(pixel + b * at_once) * wide] = add_eight(quick_eight(v[b], norms), w[b]);
         }
     }
 }

@@ -16,12 +16,22 @@ template <int BARRIER, int THREADS> static __device__ __forceinline__ void meet(
     asm volatile("bar.sync %0, %1;" :: "n"(BARRIER), "n"(THREADS) : "memory");
 }
 
+static __device__ __forceinline__ const float2 *norms_of(const norm_job &n, int sample) { return n.ready + sample * n.stride; }
+
 /* By THREADS threads, this one the t-th, which meet at BARRIER: before, when nobody may read the last sample's any more, and after. */
 template <int BARRIER, int THREADS> static __device__ __forceinline__ void load_norms(const norm_job &n, int sample, norm_table &table, int t)
 {
     meet<BARRIER, THREADS>();
-    for (int c = t; c < n.channels; c += THREADS) table.norm[c] = n.ready[sample * n.stride + c];
+    for (int c = t; c < n.channels; c += THREADS) table.norm[c] = norms_of(n, sample)[c];
     meet<BARRIER, THREADS>();
+}
+
+/* The same in half precision, of a whole block that does nothing else meanwhile. */
+struct half_table { half_norms of_cell[MAX_CHANNELS / 8]; };
+template <int THREADS> static __device__ __forceinline__ void load_half_table(const norm_job &n, int sample, half_table &table)
+{
+    for (int cell = threadIdx.x; cell * 8 < n.channels; cell += THREADS) table.of_cell[cell] = load_half_norms(norms_of(n, sample) + cell * 8);
+    __syncthreads();
 }
 
 struct sums_job { /* as fused.c writes it */

@@ -12,7 +12,7 @@ struct output_job { /* as fused.c writes it */
     int pixels, channels, real;
 };
 
-enum { OUTPUT_THREADS = 256, WARPS = OUTPUT_THREADS / 32, PIXELS = 16, MAX_STEPS = MAX_CHANNELS / 32 };
+enum { OUTPUT_THREADS = 256, WARPS = OUTPUT_THREADS / 32, PIXELS = 16, MAX_STEPS = MAX_CHANNELS / 32, AT_ONCE = 2 };
 
 /* Lane 4 r + q holds, of pixels r and r + 8, channels 8 q to 8 q + 7 of 32; of the weights, the same channels of column r. */
 struct weight_table { uint4 of_lane[MAX_STEPS][32]; };
@@ -34,17 +34,6 @@ static __device__ __forceinline__ void fill_weights(const output_job &j, weight_
     }
 }
 
-/* c += a b: 16 pixels, 16 channels, 8 columns. a0, a2: of pixel r; a1, a3: of pixel r + 8. */
-static __device__ __forceinline__ void multiply(float (&c)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1)
-{
-#if BF16
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-#else
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-#endif
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-
 static __device__ __forceinline__ float noisy(const output_job &j, const float *noise, int sample, int channel, int pixel, float x)
 {
     if (channel >= j.real) return x;
@@ -62,48 +51,50 @@ static __device__ __forceinline__ uint4 noisy_eight(const output_job &j, const f
     return make_uint4(word[0], word[1], word[2], word[3]);
 }
 
-/* Sums of this lane's pixels; both lie in the field. */
-static __device__ __forceinline__ void add_channels(const output_job &j, const weight_table &weights, const norm_table &table, const float *noise, int sample, const int (&pixel)[2], int lane, float (&c)[4])
+/* Sums of this lane's pixels; both lie in the field. What AT_ONCE steps read is asked for together. */
+static __device__ __forceinline__ void add_channels(const output_job &j, const weight_table &weights, const half_table &norms, const float *noise, int sample, const int (&pixel)[2], int lane, float (&c)[4])
 {
     int wide = j.channels / 8;
     i64 at[2] = { ((i64)sample * j.pixels + pixel[0]) * wide, ((i64)sample * j.pixels + pixel[1]) * wide };
-    #pragma unroll 2
-    for (int cell = lane % 4, step = 0; step * 4 < wide; cell += 4, step++) {
-        uint4 x[2] = { make_uint4(0, 0, 0, 0), make_uint4(0, 0, 0, 0) };
-        if (cell < wide) {
-            uint4 skip[2];
+    for (int first = 0; first * 4 < wide; first += AT_ONCE) {
+        uint4 x[AT_ONCE][2], skip[AT_ONCE][2];
+        #pragma unroll
+        for (int s = 0; s < AT_ONCE; s++)
             #pragma unroll
             for (int p = 0; p < 2; p++) {
-                x[p] = j.map[at[p] + cell];
-                if (SKIP) skip[p] = j.skip[at[p] + cell];
+                int cell = (first + s) * 4 + lane % 4;
+                x[s][p] = make_uint4(0, 0, 0, 0);
+                if (cell < wide) x[s][p] = j.map[at[p] + cell];
+                if (SKIP && cell < wide) skip[s][p] = j.skip[at[p] + cell];
             }
-            half_norms a = load_half_norms(table.norm + cell * 8);
+        #pragma unroll
+        for (int s = 0; s < AT_ONCE; s++) {
+            int cell = (first + s) * 4 + lane % 4;
+            if ((first + s) * 4 >= wide) break;
             #pragma unroll
-            for (int p = 0; p < 2; p++) {
-                x[p] = quick_eight(x[p], a);
-                if (SKIP) x[p] = add_eight(x[p], skip[p]);
-                if (NOISE >= 3) x[p] = noisy_eight(j, noise, sample, cell * 8, pixel[p], x[p]);
+            for (int p = 0; p < 2 && cell < wide; p++) {
+                x[s][p] = quick_eight(x[s][p], norms.of_cell[cell]);
+                if (SKIP) x[s][p] = add_eight(x[s][p], skip[s][p]);
+                if (NOISE >= 3) x[s][p] = noisy_eight(j, noise, sample, cell * 8, pixel[p], x[s][p]);
             }
+            multiply_cells(c, x[s], weights.of_lane[first + s][lane]);
         }
-        uint4 w = weights.of_lane[step][lane];
-        multiply(c, x[0].x, x[1].x, x[0].y, x[1].y, w.x, w.y);
-        multiply(c, x[0].z, x[1].z, x[0].w, x[1].w, w.z, w.w);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(OUTPUT_THREADS, 3) output(const output_job *job, const float *state, const float *noise, const float *policy, float *next)
 {
-    __shared__ norm_table table;
+    __shared__ half_table norms;
     __shared__ weight_table weights;
     const output_job &j = *job;
     int sample = blockIdx.x / BLOCKS, piece = blockIdx.x % BLOCKS, lane = threadIdx.x % 32, q = lane % 4;
     fill_weights(j, weights, (j.channels + 31) / 32);
-    load_norms<0, OUTPUT_THREADS>(j.norm, sample, table, threadIdx.x);
+    load_half_table<OUTPUT_THREADS>(j.norm, sample, norms);
     float keep = policy[0], gain = policy[1];
     for (int first = (piece * WARPS + threadIdx.x / 32) * PIXELS; first < j.pixels; first += BLOCKS * WARPS * PIXELS) {
         int own[2] = { first + lane / 4, first + lane / 4 + 8 }, inside[2] = { min(own[0], j.pixels - 1), min(own[1], j.pixels - 1) };
         float c[4] = { 0, 0, 0, 0 };
-        add_channels(j, weights, table, noise, sample, inside, lane, c);
+        add_channels(j, weights, norms, noise, sample, inside, lane, c);
         /* Lanes q = 0, 1, 2 hold columns 0 1, 2 3, 4 5: a channel is an even column and the odd one of the next lane. */
         int channel = q == 0 ? 0 : 3 - q;
         #pragma unroll

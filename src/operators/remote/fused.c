@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_CONVS = 3 * LT_MAX_LAYERS + 1, MAX_LAUNCHES = 4 * LT_MAX_LAYERS + 2, MAX_PACKS = 2 * MAX_CONVS + 1, MAPS = 3, NO_CONV = -1, ALIGNMENT = 256 };
+enum { MAX_CONVS = 2 * LT_MAX_LAYERS + 1, MAX_LAUNCHES = 3 * LT_MAX_LAYERS + 2, MAX_PACKS = MAX_CONVS + MAX_LAUNCHES + 1, MAPS = 3, NO_CONV = -1, ALIGNMENT = 256 };
 
 /* A map: where it lies, and the convolution whose norm is still to be applied, or NO_CONV. */
 typedef struct map_ref { int buffer, width, norm_of; } map_ref;
@@ -23,18 +23,20 @@ typedef struct conv_layer {
     int64_t       real_in, real_out;
     map_ref       source;
     int           result;                 /* a buffer */
-    bool          normalised;             /* by whoever reads the result */
     size_t        weights_at, affine_at, sums_at, norms_at, counts_at; /* in the memory */
     lt_kernel    *kernel;
 } conv_layer;
 
-typedef enum launch_kind { LAUNCH_CONV, LAUNCH_JOIN, LAUNCH_OUTPUT } launch_kind;
+typedef enum launch_kind { LAUNCH_CONV, LAUNCH_JOIN, LAUNCH_PROJECT, LAUNCH_OUTPUT } launch_kind;
 typedef struct launch {
     launch_kind kind;
     int         conv;                     /* of LAUNCH_CONV */
     map_ref     map, skip;                /* of the others; skip.buffer -1: none */
     lt_kernel  *kernel;                   /* of the others */
     size_t      job_at;
+    char        name[40];                 /* of LAUNCH_PROJECT: of its weights */
+    int64_t     real_in, real_out;
+    size_t      weights_at;
 } launch;
 
 struct lt_fused_cnn {
@@ -113,7 +115,7 @@ static int other_buffer(int a, int b)
 static map_ref add_conv(lt_fused_cnn *f, const char *name, int64_t real_in, int64_t real_out, map_ref source, int result)
 {
     conv_layer *c = &f->conv[f->n_convs];
-    *c = (conv_layer){ .real_in = real_in, .real_out = real_out, .source = source, .result = result, .normalised = true };
+    *c = (conv_layer){ .real_in = real_in, .real_out = real_out, .source = source, .result = result };
     snprintf(c->name, sizeof c->name, "%s", name);
     c->shape = (lt_conv_shape){ .source = source.norm_of == NO_CONV ? LT_SOURCE_MAP : LT_SOURCE_NORMALISED,
                                 .result = measured(&f->spec) ? LT_RESULT_NORMS : LT_RESULT_MAP, .kernel = f->spec.kernel_size, .stem = 1,
@@ -136,17 +138,9 @@ static map_ref add_stem(lt_fused_cnn *f)
 /* x + the map, or a projection of x + the map: a finished map in the map's place. */
 static map_ref add_join(lt_fused_cnn *f, int block, map_ref x, int64_t real_in, map_ref map, int64_t real_out)
 {
-    if (real_in != real_out) {
-        char name[40];
-        snprintf(name, sizeof name, "blocks.%d.proj", block);
-        x = add_conv(f, name, real_in, real_out, x, other_buffer(x.buffer, map.buffer));
-        conv_layer *c = &f->conv[f->n_convs - 1];
-        c->shape.kernel = 1;
-        c->shape.result = LT_RESULT_MAP;
-        c->normalised = false;
-        x.norm_of = NO_CONV;
-    }
-    f->seq[f->n_launches++] = (launch){ .kind = LAUNCH_JOIN, .map = map, .skip = x };
+    launch *l = &f->seq[f->n_launches++];
+    *l = (launch){ .kind = real_in == real_out ? LAUNCH_JOIN : LAUNCH_PROJECT, .map = map, .skip = x, .real_in = real_in, .real_out = real_out };
+    snprintf(l->name, sizeof l->name, "blocks.%d.proj", block);
     return (map_ref){ map.buffer, map.width, NO_CONV };
 }
 
@@ -187,11 +181,13 @@ static size_t take(lt_fused_cnn *f, size_t bytes)
 static int tiles_wide(const lt_fused_cnn *f) { return (f->spec.grid + LT_FUSED_TILE - 1) / LT_FUSED_TILE; }
 static int64_t pixels(const lt_fused_cnn *f) { return (int64_t)f->spec.grid * f->spec.grid; }
 static size_t weight_halves(const conv_layer *c) { return (size_t)c->shape.in_c * (size_t)c->shape.out_c * (size_t)(c->shape.kernel * c->shape.kernel); }
+static size_t projection_halves(const launch *l) { return (size_t)l->skip.width * (size_t)l->map.width; }
 static int output_width(const lt_fused_cnn *f) { return f->seq[f->n_launches - 1].map.width; }
 
 static size_t job_bytes(launch_kind k)
 {
-    return k == LAUNCH_CONV ? sizeof(lt_conv_job) : k == LAUNCH_JOIN ? sizeof(lt_join_job) : sizeof(lt_output_job);
+    static const size_t bytes[] = { [LAUNCH_CONV] = sizeof(lt_conv_job), [LAUNCH_JOIN] = sizeof(lt_join_job), [LAUNCH_PROJECT] = sizeof(lt_project_job), [LAUNCH_OUTPUT] = sizeof(lt_output_job) };
+    return bytes[k];
 }
 
 static lt_status plan_memory(lt_fused_cnn *f)
@@ -214,7 +210,11 @@ static lt_status plan_memory(lt_fused_cnn *f)
         c->counts_at = take(f, (size_t)f->samples * sizeof(int32_t));
     }
     f->output_at = take(f, (size_t)(LT_FIELD_CHANNELS * output_width(f) + LT_FIELD_CHANNELS) * sizeof(float));
-    for (int i = 0; i < f->n_launches; i++) f->seq[i].job_at = take(f, job_bytes(f->seq[i].kind));
+    for (int i = 0; i < f->n_launches; i++) {
+        launch *l = &f->seq[i];
+        l->job_at = take(f, job_bytes(l->kind));
+        if (l->kind == LAUNCH_PROJECT) l->weights_at = take(f, projection_halves(l) * 2);
+    }
     f->packs_at = take(f, sizeof f->pack);
     return LT_OK;
 }
@@ -282,6 +282,11 @@ static lt_status send_job(const lt_fused_cnn *f, const launch *l)
                           .norm = norm_job(f, l->map.norm_of), .skip_norm = norm_job(f, l->skip.norm_of), .pixels = (int)pixels(f), .channels = l->map.width };
         return send(f, l->job_at, &j, sizeof j);
     }
+    if (l->kind == LAUNCH_PROJECT) {
+        lt_project_job j = { .map = map_at(f, l->map.buffer), .source = map_at(f, l->skip.buffer), .weights = f->memory + l->weights_at, .result = map_at(f, l->map.buffer),
+                             .norm = norm_job(f, l->map.norm_of), .pixels = (int)pixels(f), .in_c = l->skip.width, .out_c = l->map.width };
+        return send(f, l->job_at, &j, sizeof j);
+    }
     lt_output_job j = { .map = map_at(f, l->map.buffer), .skip = map_at(f, l->skip.buffer), .weights = f->memory + f->output_at,
                         .norm = norm_job(f, l->map.norm_of), .pixels = (int)pixels(f), .channels = l->map.width,
                         .real = (int)lt_cnn_width(&f->spec, f->spec.num_layers - 1) };
@@ -315,10 +320,16 @@ static void plan_packing(lt_fused_cnn *f, const lt_network *n)
         add_pack(f, (lt_pack_job){ .kind = LT_PACK_CONV, .count = (int64_t)weight_halves(c) / 2, .from = offset_of(n, c->name, ".weight"), .second = -1,
                  .to = f->memory + c->weights_at, .inputs = (int)c->real_in, .outputs = (int)c->real_out, .taps = s->kernel * s->kernel,
                  .chunk = s->chunk, .tile = s->tile_n, .chunks = s->in_c / s->chunk });
-        if (!c->normalised) continue; /* a projection is not */
         add_pack(f, (lt_pack_job){ .kind = LT_PACK_AFFINE, .count = s->out_c, .to = f->memory + c->affine_at, .outputs = (int)c->real_out,
                  .from = none ? -1 : offset_of(n, c->name, ".norm.weight"), .second = offset_of(n, c->name, none ? ".bias" : ".norm.bias"),
                  .scale = batch ? (float)(1 / sqrt(1 + LT_NORM_EPSILON)) : 1 });
+    }
+    for (int i = 0; i < f->n_launches; i++) {
+        const launch *l = &f->seq[i];
+        if (l->kind != LAUNCH_PROJECT) continue;
+        add_pack(f, (lt_pack_job){ .kind = LT_PACK_CONV, .count = (int64_t)projection_halves(l) / 2, .from = offset_of(n, l->name, ".weight"), .second = -1,
+                 .to = f->memory + l->weights_at, .inputs = (int)l->real_in, .outputs = (int)l->real_out, .taps = 1,
+                 .chunk = l->skip.width, .tile = l->map.width, .chunks = 1 });
     }
     add_pack(f, (lt_pack_job){ .kind = LT_PACK_OUTPUT, .count = LT_FIELD_CHANNELS * output_width(f) + LT_FIELD_CHANNELS, .from = offset_of(n, "output", ".weight"),
              .second = offset_of(n, "output", ".bias"), .to = f->memory + f->output_at, .inputs = (int)lt_cnn_width(&f->spec, f->spec.num_layers - 1),
@@ -349,6 +360,8 @@ static lt_status build_kernels(lt_fused_cnn *f)
             LT_TRY(lt_fused_build_conv(f->dev, &f->style, &c->shape, conv_blocks(f, &c->shape), conv_flops(f, c), &c->kernel));
         else if (l->kind == LAUNCH_JOIN)
             LT_TRY(lt_fused_build_join(f->dev, &f->style, f->samples, per_sample, l->skip.norm_of != NO_CONV, &l->kernel));
+        else if (l->kind == LAUNCH_PROJECT)
+            LT_TRY(lt_fused_build_project(f->dev, &f->style, f->samples, per_sample, l->skip.width, l->map.width, &l->kernel));
         else
             LT_TRY(lt_fused_build_output(f->dev, &f->style, f->samples, LT_MAX(1, per_sample * 3 / 2), l->skip.buffer >= 0, noise_number(&f->spec), &l->kernel));
     }
@@ -429,8 +442,8 @@ lt_status lt_fused_cnn_step(lt_fused_cnn *f, lt_stream *st, const float *state, 
         const launch *l = &f->seq[i];
         void *job = f->memory + l->job_at;
         if (l->kind == LAUNCH_CONV) LT_TRY(lt_stream_launch(st, &(lt_launch){ f->conv[l->conv].kernel, (void *[]){ job, any(state) } }));
-        else if (l->kind == LAUNCH_JOIN) LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job } }));
-        else LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job, any(state), any(noise ? noise : state), any(policy), next } }));
+        else if (l->kind == LAUNCH_OUTPUT) LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job, any(state), any(noise ? noise : state), any(policy), next } }));
+        else LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job } }));
     }
     return LT_OK;
 }

@@ -4,9 +4,9 @@
 #include "base/status.h"
 #include "kernels/cuda/text.h"
 
-extern const char lt_text_half_cuh[], lt_text_norms_cuh[], lt_text_conv_cu[], lt_text_join_cu[], lt_text_output_cu[], lt_text_pack_cu[];
+extern const char lt_text_half_cuh[], lt_text_norms_cuh[], lt_text_conv_cu[], lt_text_join_cu[], lt_text_project_cu[], lt_text_output_cu[], lt_text_pack_cu[];
 
-enum { JOIN_THREADS = 512, OUTPUT_THREADS = 256, PACK_THREADS = 256 }; /* join.cu, output.cu, pack.cu */
+enum { JOIN_THREADS = 512, PROJECT_THREADS = 256, OUTPUT_THREADS = 256, PACK_THREADS = 256 }; /* of join.cu … pack.cu */
 
 static void define(lt_text *t, const char *name, int value) { lt_text_add(t, "#define %s %d\n", name, value); }
 
@@ -70,6 +70,20 @@ lt_status lt_fused_build_join(lt_device *dev, const lt_fused_style *style, int64
     define(&t, "SKIP_NORM", skip_norm);
     return build(dev, &t, lt_text_join_cu, (lt_kernel_key){ .name = "rollout join", .entry = "join", .n_args = 1,
                  .grid = { (unsigned)(samples * per_sample), 1, 1 }, .block = { JOIN_THREADS, 1, 1 } }, out);
+}
+
+/* What a warp reads of 16 pixels, and what of it is projected, must fit into its registers: 128 channels of the result at a time, or 64. */
+lt_status lt_fused_build_project(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, int in_c, int out_c, lt_kernel **out)
+{
+    lt_text t = { 0 };
+    int in_steps = (in_c + 31) / 32, groups = (out_c + 31) / 32, most = in_steps <= 4 ? 4 : 2, parts = (groups + most - 1) / most;
+    begin(&t, style, true);
+    define(&t, "IN_STEPS", in_steps);
+    define(&t, "GROUPS", (groups + parts - 1) / parts);
+    define(&t, "PARTS", parts);
+    define(&t, "BLOCKS", LT_MAX(1, per_sample / parts));
+    return build(dev, &t, lt_text_project_cu, (lt_kernel_key){ .name = "rollout project", .entry = "project", .n_args = 1,
+                 .grid = { (unsigned)(samples * LT_MAX(1, per_sample / parts) * parts), 1, 1 }, .block = { PROJECT_THREADS, 1, 1 } }, out);
 }
 
 lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, bool skip, int noise, lt_kernel **out)

@@ -5,7 +5,7 @@
 
 #include "operators/remote/fused.h"
 
-/* ---- Jobs: the same structs stand in norms.cuh, conv.cu, join.cu, output.cu and pack.cu of operators/cuda ---- */
+/* ---- Jobs: the same structs stand in norms.cuh, conv.cu, join.cu, project.cu, output.cu and pack.cu of operators/cuda ---- */
 typedef struct lt_norm_job {
     const void *ready;
     int32_t     stride, channels;
@@ -33,6 +33,13 @@ typedef struct lt_join_job {
     lt_norm_job norm, skip_norm;
     int32_t     pixels, channels;
 } lt_join_job;
+
+typedef struct lt_project_job {
+    const void *map, *source, *weights;
+    void       *result;
+    lt_norm_job norm;
+    int32_t     pixels, in_c, out_c;
+} lt_project_job;
 
 typedef struct lt_output_job {
     const void *map, *skip, *weights;
@@ -75,6 +82,8 @@ typedef struct lt_fused_style { /* what all texts of an operator are compiled wi
 } lt_fused_style;
 lt_status lt_fused_build_conv(lt_device *dev, const lt_fused_style *style, const lt_conv_shape *s, unsigned blocks, double flops, lt_kernel **out);
 lt_status lt_fused_build_join(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, bool skip_norm, lt_kernel **out);
+/* The same, of a block that widens from in_c to out_c channels. */
+lt_status lt_fused_build_project(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, int in_c, int out_c, lt_kernel **out);
 /* noise: as output.cu numbers it. */
 lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, bool skip, int noise, lt_kernel **out);
 lt_status lt_fused_build_pack(lt_device *dev, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out);
