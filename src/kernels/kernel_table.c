@@ -42,7 +42,7 @@ static const lt_kernel_row rows[] = {
     FAST(CONV2D, conv_onednn_bf16),
 #endif
 #if LT_VEC_X86
-    FAST(CONV2D, conv_winograd), FAST(CONV2D_DGRAD, conv_winograd), FAST(CONV2D_WGRAD, conv_winograd_grad),
+    FAST(CONV2D, conv_fourier), FAST(CONV2D, conv_winograd), FAST(CONV2D_DGRAD, conv_winograd), FAST(CONV2D_WGRAD, conv_winograd_grad),
 #endif
     FAST(CONV2D, conv_direct), FAST(CONV2D_DGRAD, conv_direct), FAST(CONV2D_WGRAD, conv_direct),
 #if LT_HAVE_ONEDNN

@@ -31,6 +31,7 @@ LT_ROW(eig_lapack) LT_ROW(eig_grad_lapack) LT_ROW(eigh_lapack) LT_ROW(svd_lapack
 LT_ROW(cholesky_lapack) LT_ROW(solve_lapack) LT_ROW(inv_lapack) LT_ROW(det_lapack)
 
 /* cpu/: with AVX2 or AVX-512. */
+LT_ROW(conv_fourier)
 LT_ROW(conv_winograd)
 LT_ROW(conv_winograd_grad)
 

@@ -88,6 +88,7 @@ LT_TEST(conv_tiles_agree)
         { 2, 17, 11, 14, 35, 7, 7, { 1, 1 }, { 3, 3 }, { 1, 1 }, 1 }, { 1, 16, 19, 10, 16, 7, 7, { 1, 1 }, { 0, 1 }, { 1, 1 }, 1 },
         { 2, 18, 13, 9, 33, 5, 5, { 1, 1 }, { 2, 2 }, { 1, 1 }, 1 },  { 1, 48, 8, 30, 20, 5, 5, { 1, 1 }, { 0, 3 }, { 1, 1 }, 1 },
         { 3, 31, 6, 21, 64, 3, 3, { 1, 1 }, { 1, 1 }, { 1, 1 }, 1 },  { 1, 16, 70, 50, 16, 3, 3, { 1, 1 }, { 2, 0 }, { 1, 1 }, 1 },
+        { 2, 17, 29, 31, 34, 7, 7, { 1, 1 }, { 3, 3 }, { 1, 1 }, 1 }, { 1, 20, 36, 34, 18, 5, 5, { 1, 1 }, { 0, 4 }, { 1, 1 }, 1 },
     };
     for (int isa = 0; isa < LT_ISA_COUNT; isa++)
         for (size_t i = 0; lt_isa_usable((lt_isa)isa) && i < LT_LEN(tiled); i++)
@@ -98,6 +99,14 @@ LT_TEST(conv_tiles_agree)
                     p.isa = (lt_isa)isa;
                     ops_walk_random(&p, terms(&tiled[i], conv_ops[o]));
                 }
+}
+
+LT_TEST(conv_of_more_tiles_than_a_block_has)
+{
+    static const conv_case c = { 1, 16, 96, 75, 17, 7, 7, { 1, 1 }, { 3, 2 }, { 1, 1 }, 1 };
+    lt_attr attr;
+    lt_problem_key p = conv_key(&c, LT_OP_CONV2D, LT_F32, true, &attr);
+    ops_walk_random(&p, terms(&c, LT_OP_CONV2D));
 }
 
 LT_TEST(weight_gradients_of_several_seeds)
