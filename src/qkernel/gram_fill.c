@@ -197,9 +197,9 @@ static lt_status normalize(lt_gram_filling *f)
 void lt_gram_choose_copy(lt_gram_filling *f, double entries)
 {
     const lt_vec_set *vec = lt_vec_set_of(lt_isa_best(), f->out.f32 ? LT_F32 : LT_F64);
-    bool large = entries * (f->out.f32 ? 4 : 8) > LT_STREAM_FROM_BYTES;
-    f->out.copy = large ? vec->copy_streaming : vec->copy;
-    f->out.lines = large && !f->out.f32 && !f->out.packed && (uintptr_t)f->out.K % LT_LINE_BYTES == 0 && f->out.n_columns % LT_LINE_DOUBLES == 0;
+    f->out.streaming = entries * (f->out.f32 ? 4 : 8) > LT_STREAM_FROM_BYTES;
+    f->out.copy = f->out.streaming ? vec->copy_streaming : vec->copy;
+    f->out.lines = !f->out.f32 && !f->out.packed && (uintptr_t)f->out.K % LT_LINE_BYTES == 0 && f->out.n_columns % LT_LINE_DOUBLES == 0;
     f->out.narrow = lt_vec_set_of(lt_isa_best(), LT_F64)->store[LT_F32];
     f->out.fence = vec->fence;
 }

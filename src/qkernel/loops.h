@@ -26,7 +26,8 @@ enum { LT_PLANES_REAL = 1, LT_PLANES_COMPLEX = 3 };
    |<a|b>|^2 however the amplitudes lie and however many there are. */
 enum { LT_F32_RUN = 52 };
 
-enum { LT_LINE_BYTES = 64, LT_LINE_DOUBLES = 8 };
+/* A multiple of lines and of every panel of closed forms: squares of K on the diagonal, which are not cut by it. */
+enum { LT_LINE_BYTES = 64, LT_LINE_DOUBLES = 8, LT_SQUARE = 24 };
 
 typedef struct lt_overlap_job {      /* one tile of K: columns by rows */
     const void *a, *b;               /* first row panel, first column panel */
@@ -39,11 +40,12 @@ typedef struct lt_overlap_job {      /* one tile of K: columns by rows */
     double     *k;                   /* (n_columns rounded up, n_a * panel): K, and real parts before */
     double     *im;                  /* the same for imaginary parts; unused with one plane */
     bool        resume, unfinished;  /* states in slices: k and im hold the sums of earlier ones; more will follow */
-    /* Products only, and only where all of the tile is needed and whole: entry (row, column) goes to rows[row pitch + column],
-       past the caches, and to mirror[column pitch + row] where that is not NULL. rows NULL: everything goes to k. */
+    /* Products only: entry (row, column) goes to rows[row pitch + column], and to mirror[column pitch + row] where that is not
+       NULL; then n_rows is a whole number of squares, unless nothing but a square on the diagonal is there. rows NULL:
+       everything goes to k. */
     double     *rows, *mirror;       /* of 64-byte lines */
-    int64_t     pitch;               /* a multiple of eight */
-    double      sum;                 /* of what went to rows: finite where all of it is */
+    int64_t     pitch, n_rows;       /* pitch and n_columns are multiples of eight; diagonal is one of LT_SQUARE, with a mirror */
+    bool        streaming;           /* past the caches */
 } lt_overlap_job;
 
 typedef struct lt_gram_loops {
@@ -77,12 +79,16 @@ typedef struct lt_gram_loops {
 enum {
     LT_CLOSED_RY = 2,                /* cos, sin of half the angle: prod (c c' + s s')^2 */
     LT_CLOSED_BLOCH = 3,             /* Bloch vector: prod (1 + n.n')/2 */
-    LT_TRANSFER_REALS = 8            /* lambda+, lambda-, alpha, beta: see transfer_body.h */
+    LT_TRANSFER_REALS = 8,           /* lambda+, lambda-, alpha, beta: see transfer_body.h */
+    LT_CLOSED_MAX_PANEL = 24         /* rows */
 };
 typedef struct lt_closed_loops {
     int  lanes, panel;
     const char *product_shape, *transfer_shape;
-    void (*product)(lt_overlap_job *job, int components);
+    /* Returns a number that is finite where everything put into rows is; none can be told of what went to k. */
+    double (*product)(const lt_overlap_job *job, int components);
+    /* Of n_vectors vectors of angles. */
+    void (*sincos)(double *sine, double *cosine, const double *angle, int n_vectors);
     /* coef: 12 vectors per wire of scratch. parity_ring: whether wire 0 ends on the parity of the others. */
     void (*transfer)(const lt_overlap_job *job, bool parity_ring, void *coef);
 } lt_closed_loops;

@@ -65,6 +65,7 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 #include "qkernel/overlap_body.h"
 #include "qkernel/turn_body.h"
 #include "qkernel/product_body.h"
+#include "qkernel/sincos_body.h"
 #include "qkernel/transfer_body.h"
 #undef T
 #undef V
@@ -110,7 +111,7 @@ const lt_gram_isa LT_LOOPS = {
     .f64 = ROW(LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_COLUMNS, LT_SHAPE_F64, _f64),
     .narrow_f32 = ROW(1, 2, 1, "2x1", _narrow_f32),
     .narrow_f64 = ROW(1, 2, 1, "2x1", _narrow_f64),
-    .closed = { LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_SHAPE_PRODUCT, LT_SHAPE_TRANSFER, product_f64, transfer_f64 },
+    .closed = { LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_SHAPE_PRODUCT, LT_SHAPE_TRANSFER, product_f64, sincos_f64, transfer_f64 },
     .lanes = LT_VECTOR_BYTES / 8,
     .turn = turn_f64,
 };

@@ -60,19 +60,23 @@ static int64_t round_up(int64_t v, int64_t unit) { return (v + unit - 1) / unit 
    amplitudes of three planes are 590 KB in double. */
 enum { TILE_ROWS = 96 };
 enum { BAND_ROWS = 2048 };
+/* Products are computed so fast that it matters how often the addresses of K's pages are looked up. Tiles below each other write
+   to the same pages of the mirror image, if the same thread computes them. */
+enum { TASK_TILES = 4 };
 enum { BATCH_MIN = 64, BATCH_MAX = 16384 }; /* bounds of dynamic_batch */
+
+static int64_t n_tiles(const lt_gram_plan *p) { return ((p->n - 1) / p->tile_rows + 1) * ((p->m - 1) / p->tile_columns + 1); }
 
 static void choose_tiles(const lt_plan_request *r, lt_gram_plan *p)
 {
-    p->tile_rows = p->panel * LT_MAX(1, TILE_ROWS / p->panel);
-    p->tile_columns = round_up(r->opt->tile_size, p->panel);
+    const int64_t unit = p->method == LT_GRAM_PRODUCT ? LT_SQUARE : p->panel;
+    p->tile_rows = unit * LT_MAX(1, TILE_ROWS / unit);
+    p->tile_columns = round_up(r->opt->tile_size, unit);
     /* Enough tasks to share out: the result does not depend on how it is cut. */
     int64_t want = 4 * (int64_t)r->threads;
-    while (p->tile_columns > p->panel &&
-           ((p->n - 1) / p->tile_rows + 1) * ((p->m - 1) / p->tile_columns + 1) < want)
-        p->tile_columns = round_up(p->tile_columns / 2, p->panel);
-    while (p->tile_rows > p->panel && ((p->n - 1) / p->tile_rows + 1) * ((p->m - 1) / p->tile_columns + 1) < want)
-        p->tile_rows = round_up(p->tile_rows / 2, p->panel);
+    while (p->tile_columns > unit && n_tiles(p) < want) p->tile_columns = round_up(p->tile_columns / 2, unit);
+    while (p->tile_rows > unit && n_tiles(p) < want) p->tile_rows = round_up(p->tile_rows / 2, unit);
+    p->task_tiles = p->method == LT_GRAM_PRODUCT ? LT_MAX(1, LT_MIN(TASK_TILES, n_tiles(p) / (4 * want))) : 1;
     size_t tile = (size_t)(p->tile_rows * p->tile_columns) * sizeof(double);
     p->scratch_bytes = p->planes == LT_PLANES_COMPLEX ? 2 * tile : tile;
     if (p->method == LT_GRAM_TRANSFER)
@@ -208,7 +212,7 @@ static lt_status choose_memory(const lt_plan_request *r, lt_gram_plan *p, text *
     budget -= LT_MIN(K, budget / 2);
     /* A mirrored tile touches a page of every row of K it writes to. Where pages cannot all stay, a band of
        tiles fills them one after the other, so that each is written to the file once or twice, not once per tile. */
-    p->band_tiles = K > (double)r->free_bytes / 2 ? LT_MAX(1, BAND_ROWS / p->tile_rows) : 1;
+    p->band_tiles = K > (double)r->free_bytes / 2 ? LT_MAX(1, BAND_ROWS / p->tile_rows) : p->task_tiles;
     choose_slots(r, budget, p);
     if (choose_slices(r, budget, p, t)) return LT_OK;
     double a = panels_bytes(p, p->n), b = p->cross ? panels_bytes(p, p->m) : 0;

@@ -25,7 +25,8 @@ typedef struct lt_gram_plan {
     bool    cross;                 /* Y was given */
     bool    half;                  /* the upper half is computed and mirrored */
     int64_t tile_rows, tile_columns;
-    int64_t band_tiles;            /* rows of tiles computed together: several where K lives in a file */
+    int64_t band_tiles;            /* rows of tiles computed together: several where K lives in a file, or is soon computed */
+    int64_t task_tiles;            /* tiles, one below the other, that a thread takes at once */
     bool    bulk;                  /* everything is packed once */
     int64_t slice, n_slices;       /* amplitudes packed at once: all 2^q, or whole chunks of them one after the other */
     size_t  tables_bytes, sums_bytes; /* with several slices: from which all are made; overlaps so far, of all tiles */

@@ -28,13 +28,16 @@ static int64_t tiles_of(const lt_gram_plan *p, const lt_gram_block *b)
     return ((b->n_rows - 1) / p->tile_rows + 1) * ((b->n_columns - 1) / p->tile_columns + 1);
 }
 
+/* 1 + 2 + ... + (n - 1), and nothing below. */
+static int64_t triangle(int64_t n) { return n > 1 ? n * (n - 1) / 2 : 0; }
+
 /* Pairs of a tile at or above the diagonal. */
 static int64_t pairs_of(const lt_gram_plan *p, const lt_gram_block *b, const tile *t)
 {
     if (!p->half) return t->n_rows * t->n_columns;
-    int64_t pairs = 0, ahead = b->first_column + t->column - b->first_row - t->row;
-    for (int64_t i = 0; i < t->n_rows; i++) pairs += t->n_columns - LT_MAX(0, LT_MIN(t->n_columns, i - ahead));
-    return pairs;
+    /* Row i lacks i - ahead of its columns, at least none and at most all of them. */
+    int64_t ahead = b->first_column + t->column - b->first_row - t->row, behind = ahead + t->n_columns;
+    return t->n_rows * t->n_columns - (triangle(t->n_rows - ahead) - triangle(-ahead)) + (triangle(t->n_rows - behind) - triangle(-behind));
 }
 
 int64_t lt_tiles_count(const lt_gram_plan *p, const lt_gram_block *b, int64_t *pairs)
@@ -130,7 +133,8 @@ static void repair_bad(const tile *t, double *v, int64_t step)
 
 /* ---- computing ---- */
 
-static void compute(const lt_gram_plan *p, const lt_circuit *c, lt_overlap_job *job, char *scratch)
+/* Returns a number that is finite where all entries are, if they went straight to K. */
+static double compute(const lt_gram_plan *p, const lt_circuit *c, lt_overlap_job *job, char *scratch)
 {
     size_t tile_bytes = (size_t)(p->tile_rows * p->tile_columns) * sizeof(double);
     job->k = (double *)scratch;
@@ -140,11 +144,12 @@ static void compute(const lt_gram_plan *p, const lt_circuit *c, lt_overlap_job *
     if (p->method == LT_GRAM_STATES) {
         job->amplitudes = p->slice;
         p->loops->overlap(job);
-        return;
+        return NAN;
     }
     job->amplitudes = c->q;
-    if (p->method == LT_GRAM_PRODUCT) p->closed->product(job, p->components);
-    else p->closed->transfer(job, c->parity_ring, scratch + (tile_bytes + 63) / 64 * 64);
+    if (p->method == LT_GRAM_PRODUCT) return p->closed->product(job, p->components);
+    p->closed->transfer(job, c->parity_ring, scratch + (tile_bytes + 63) / 64 * 64);
+    return NAN;
 }
 
 typedef struct work {
@@ -202,21 +207,24 @@ static char *sums_at(const lt_gram_plan *p, const lt_gram_block *b, const tile *
     return b->sums + (size_t)index * p->scratch_bytes;
 }
 
-/* Tiles of closed forms that lie above the diagonal and are whole: their kernel puts them where they belong, line by line
-   while it computes. What is not finite is left to the other way. */
+/* The kernel of products puts entries where they belong, line by line while it computes: where K consists of whole lines, and
+   the diagonal, if it meets the tile, cuts none of its squares. What is not finite is left to the other way. */
 static bool put_tile(const work *w, const tile *t, lt_overlap_job *job, char *scratch)
 {
     const lt_gram_plan *p = w->p;
     const lt_gram_out *o = w->out;
-    if (p->method != LT_GRAM_PRODUCT || !o->lines || t->n_rows % p->panel || t->n_columns % LT_LINE_DOUBLES) return false;
-    if (p->half && job->diagonal < t->n_rows) return false;
+    if (p->method != LT_GRAM_PRODUCT || !o->lines) return false;
     int64_t row = w->b->first_row + t->row, column = w->b->first_column + t->column;
+    if (column % LT_LINE_DOUBLES || t->n_columns % LT_LINE_DOUBLES) return false;
+    if (p->half && (job->diagonal % LT_SQUARE || (t->n_rows % LT_SQUARE && job->diagonal + t->n_columns > t->n_rows))) return false;
     job->rows = (double *)o->K + row * o->n_columns + column;
     job->mirror = p->half ? (double *)o->K + column * o->n_columns + row : NULL;
     job->pitch = o->n_columns;
-    compute(p, w->c, job, scratch);
+    job->n_rows = t->n_rows;
+    job->streaming = o->streaming;
+    double sum = compute(p, w->c, job, scratch);
     job->rows = job->mirror = NULL;
-    return isfinite(job->sum);
+    return isfinite(sum);
 }
 
 static lt_status compute_tile(work *w, const tile *t, char *scratch)
@@ -230,13 +238,12 @@ static lt_status compute_tile(work *w, const tile *t, char *scratch)
         .resume = b->slice > 0, .unfinished = b->slice + 1 < p->n_slices,
     };
     if (put_tile(w, t, &job, scratch)) return LT_OK;
-    compute(p, w->c, &job, b->sums ? sums_at(p, b, t) : scratch);
+    (void)compute(p, w->c, &job, b->sums ? sums_at(p, b, t) : scratch);
     return job.unfinished ? LT_OK : write_tile(w, t, job.k, job.n_a * p->panel);
 }
 
-static lt_status run_tile(void *ctx, int64_t index, int worker)
+static lt_status run_tile(work *w, int64_t index, int worker)
 {
-    work *w = ctx;
     const lt_gram_plan *p = w->p;
     const lt_gram_block *b = w->b;
     lt_gram_meter *m = w->meter;
@@ -247,7 +254,6 @@ static lt_status run_tile(void *ctx, int64_t index, int worker)
     if (!tile_at(p, b, index, &t)) return LT_OK;
     int64_t start = m->profile ? lt_clock_ns() : 0;
     LT_TRY(compute_tile(w, &t, w->scratch + (size_t)worker * p->scratch_bytes));
-    w->out->fence();
     if (m->profile) atomic_fetch_add(&m->tile_ns, lt_clock_ns() - start);
     atomic_fetch_add(&m->tiles_done, 1);
     int64_t pairs = pairs_of(p, b, &t); /* counted as slices pass */
@@ -256,11 +262,20 @@ static lt_status run_tile(void *ctx, int64_t index, int worker)
     return LT_OK;
 }
 
+static lt_status run_task(void *ctx, int64_t index, int worker)
+{
+    work *w = ctx;
+    int64_t end = LT_MIN((index + 1) * w->p->task_tiles, tiles_of(w->p, w->b));
+    for (int64_t i = index * w->p->task_tiles; i < end; i++) LT_TRY(run_tile(w, i, worker));
+    w->out->fence();
+    return LT_OK;
+}
+
 lt_status lt_tiles_run(const lt_gram_plan *p, const lt_circuit *c, lt_pool *pool, const lt_gram_block *b,
                        const lt_gram_out *out, void *scratch, lt_gram_meter *meter)
 {
     work w = { p, c, b, out, scratch, meter };
-    lt_status s = lt_pool_run(pool, tiles_of(p, b), run_tile, &w);
+    lt_status s = lt_pool_run(pool, (tiles_of(p, b) - 1) / p->task_tiles + 1, run_task, &w);
     if (!s && meter->fn) tell(meter); /* the other threads may have taken every tile; and the last call says all is done */
     return s;
 }
@@ -271,7 +286,7 @@ lt_status lt_tiles_diagonal(const lt_gram_plan *p, const lt_circuit *c, const vo
     for (int64_t first = 0; first < n; first += p->panel) {
         const void *panel = (const char *)panels + (size_t)(first / p->panel) * p->panel_bytes;
         lt_overlap_job job = { .a = panel, .b = panel, .n_a = 1, .n_columns = columns, .diagonal = INT64_MAX / 4 };
-        compute(p, c, &job, scratch);
+        (void)compute(p, c, &job, scratch);
         for (int64_t r = 0; r < LT_MIN(p->panel, n - first); r++) out[first + r] = job.k[r * p->panel + r];
     }
     return LT_OK;

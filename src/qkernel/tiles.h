@@ -12,8 +12,9 @@ typedef struct lt_gram_out {
     void   *K;
     bool    f32, packed, half;
     int64_t n_columns;            /* of the whole matrix */
-    lt_vec_fn copy;               /* of elements of K; past the caches when K is larger than they are */
-    bool    lines;                /* K is large, in double precision, and its rows are whole cache lines */
+    bool    streaming;            /* past the caches, when K is larger than they are */
+    lt_vec_fn copy;               /* of elements of K, streaming or not */
+    bool    lines;                /* K is in double precision, and its rows are whole cache lines */
     lt_vec_fn narrow;             /* of doubles into single precision */
     void    (*fence)(void);
 } lt_gram_out;

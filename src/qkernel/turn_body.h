@@ -47,24 +47,3 @@ static double FN(turn)(double *to, int64_t to_step, const double *from, int64_t 
     for (int i = 0; i < LANES; i++) rest += sum[i];
     return rest;
 }
-
-/* LT_LINE_DOUBLES columns of MV * LANES rows, `step` vectors apart, where they belong: each line of K is written at once. */
-static inline V FN(put_lines)(const V *k, int64_t step, double *rows, double *mirror, int64_t pitch)
-{
-    V sum = { 0 };
-    for (int j = 0; mirror && j < LT_LINE_DOUBLES; j++)
-        for (int v = 0; v < MV; v++) PUT((V *)(mirror + j * pitch) + v, k[j * step + v], true);
-    for (int v = 0; v < MV; v++) {
-        V line[LT_LINE_DOUBLES / LANES][LANES];
-        UNROLL for (int s = 0; s < LT_LINE_DOUBLES / LANES; s++) {
-            UNROLL for (int i = 0; i < LANES; i++) {
-                line[s][i] = k[(s * LANES + i) * step + v];
-                sum += line[s][i];
-            }
-            FN(turn_square)(line[s]);
-        }
-        UNROLL for (int i = 0; i < LANES; i++)
-            UNROLL for (int s = 0; s < LT_LINE_DOUBLES / LANES; s++) PUT((V *)(rows + (v * LANES + i) * pitch) + s, line[s][i], true);
-    }
-    return sum;
-}
