@@ -260,9 +260,10 @@ static void run_chain(const lt_vec_set *set, bool far, char *x, char *y, char *b
     const lt_chain_step steps[] = {
         { far ? LT_CHAIN_LOAD_FAR : LT_CHAIN_LOAD, 0, 0 }, { LT_CHAIN_SQUARE, 0, 0 }, { LT_CHAIN_SUB_AV, 0, 0 },
         { LT_CHAIN_MIN_AS, 2, 0 }, { LT_CHAIN_MAX_SA, 3, 0 }, { LT_CHAIN_MAX_AV, 0, 0 }, { far ? LT_CHAIN_STREAM : LT_CHAIN_STORE, 1, 0 },
+        { LT_CHAIN_END, 0, 0 },
     };
     char *addr[] = { x, y, bounds, bounds + element };
-    set->chain(steps, (int)LT_LEN(steps), addr, n);
+    set->chain(steps, addr, n);
     set->fence();
 }
 

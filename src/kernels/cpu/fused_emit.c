@@ -395,7 +395,7 @@ static lt_status allocate(emitter *e, lt_arena *memory, lt_arena *scratch)
     p->moving = lt_arena_alloc(memory, max_slots * sizeof *p->moving);
     p->located = lt_arena_alloc(memory, (n_loads + 1) * sizeof *p->located);
     p->instrs = lt_arena_alloc(memory, max_instrs * sizeof *p->instrs);
-    p->chain = lt_arena_alloc(memory, (4 * n_steps + 1) * sizeof *p->chain);
+    p->chain = lt_arena_alloc(memory, (5 * n_steps + 1) * sizeof *p->chain);
     p->views = lt_arena_alloc(memory, (n_loads + n_out + 1) * sizeof *p->views);
     p->folds = lt_arena_alloc(memory, (n_out + 1) * sizeof *p->folds);
     p->constants = lt_arena_alloc(memory, (n_consts + 1) * sizeof(double));

@@ -59,7 +59,7 @@ typedef struct fused_instr {
     int32_t    d, a, b, c;                 /* slots */
     fused_kind kind;
     int32_t    index;                      /* view of a gather or scatter; reduction; first step of a chain */
-    int32_t    size;                       /* bytes of a gathered or scattered element; steps of a chain */
+    int32_t    size;                       /* bytes of a gathered or scattered element */
 } fused_instr;
 
 typedef struct fused_fold {                /* one reduction of a pass */

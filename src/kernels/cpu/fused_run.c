@@ -8,6 +8,8 @@
    interrupted one does not hold up the rest. */
 #define TASK_NS 20000.0
 #define TASKS_PER_THREAD 4
+#define STREAMING_TASKS_PER_THREAD 16 /* memory serves one thread faster than another */
+#define PAGE_BYTES 4096
 #define SMALL_TASK_BYTES (48 * 1024)
 
 /* ---- one block ------------------------------------------------------------------ */
@@ -17,7 +19,7 @@ static void run_instr(const fused_task *t, const fused_instr *in, int64_t first,
     char **addr = t->addr;
     switch (in->kind) {
     case FUSED_CALL: in->fn(addr[in->d], addr[in->a], addr[in->b], addr[in->c], n); break;
-    case FUSED_CHAIN: t->pass->set->chain(t->pass->chain + in->index, in->size, addr, n); break;
+    case FUSED_CHAIN: t->pass->set->chain(t->pass->chain + in->index, addr, n); break;
     case FUSED_GATHER:
         lt_fused_gather(&t->pass->views[in->index], in->size, addr[in->d], addr[in->a], first, n);
         break;
@@ -55,7 +57,8 @@ static void begin_task(fused_task *t)
 
 /* ---- the units of each mode ------------------------------------------------------- */
 
-/* Elements before the first output comes to stand on a cache line, as streamed stores need. */
+/* Elements before the first output comes to stand on a page, whose end stops the processor's prefetchers; where
+   that cannot be, on a cache line, as streamed stores need. */
 static int64_t unaligned_head(const fused_task *t, int64_t first)
 {
     const fused_pass *p = t->pass;
@@ -63,7 +66,8 @@ static int64_t unaligned_head(const fused_task *t, int64_t first)
         const fused_slot *s = &p->slots[p->moving[i]];
         if (!s->written) continue;
         uintptr_t at = (uintptr_t)(t->arg[s->arg] + s->offset_bytes + first * s->step_bytes);
-        return (int64_t)(-at % 64) / s->step_bytes;
+        int64_t to_page = (int64_t)(-at % PAGE_BYTES);
+        return (to_page % s->step_bytes ? (int64_t)(-at % 64) : to_page) / s->step_bytes;
     }
     return 0;
 }
@@ -191,7 +195,7 @@ static lt_status run_pass(const fused_pass *p, lt_pool *pool, char *const *arg)
     pass_run r = { .pass = p, .arg = arg, .end = p->count, .n_tasks = 1 };
     double worth = p->unit_ns * (double)p->n_units / TASK_NS;
     if (pool && worth >= 2) {
-        int64_t most = (int64_t)lt_pool_threads(pool) * TASKS_PER_THREAD;
+        int64_t most = (int64_t)lt_pool_threads(pool) * (p->streaming ? STREAMING_TASKS_PER_THREAD : TASKS_PER_THREAD);
         r.n_tasks = LT_MIN(LT_MIN(p->n_units, most), (int64_t)LT_MIN(worth, 1e6));
     }
     if (pool && r.n_tasks > 1 && lt_pool_threads(pool) > 1) {

@@ -77,7 +77,8 @@ static void open_chain(emitter *e)
 static void close_chain(emitter *e)
 {
     if (e->chain_first < 0) return;
-    lt_emit_instr(e, (fused_instr){ .kind = FUSED_CHAIN, .index = e->chain_first, .size = e->n_chain - e->chain_first });
+    add_link(e, LT_CHAIN_END, 0, 0);
+    lt_emit_instr(e, (fused_instr){ .kind = FUSED_CHAIN, .index = e->chain_first });
     e->chain_first = e->acc_reg = -1;
     while (e->free_in_chain.n) e->free.at[e->free.n++] = e->free_in_chain.at[--e->free_in_chain.n];
 }

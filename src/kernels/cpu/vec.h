@@ -42,6 +42,8 @@ typedef enum lt_chain_code {
     LT_CHAIN_WHERE_AVV, LT_CHAIN_WHERE_AVS, LT_CHAIN_WHERE_ASV, LT_CHAIN_WHERE_ASS,
     LT_CHAIN_WHERE_VAV, LT_CHAIN_WHERE_VAS, LT_CHAIN_WHERE_VVA, LT_CHAIN_WHERE_VSA,
     LT_CHAIN_CLAMP_AVV, LT_CHAIN_CLAMP_ASS,
+    LT_CHAIN_END,                /* the last of every chain */
+    LT_CHAIN_CODE_COUNT
 } lt_chain_code;
 
 typedef struct lt_chain_step {
@@ -50,10 +52,10 @@ typedef struct lt_chain_step {
 } lt_chain_step;
 
 /* Pages that a chain which begins with LT_CHAIN_LOAD_FAR reads side by side, where it is given so many at once. */
-#define LT_CHAIN_FAR_PAGES 4
+#define LT_CHAIN_FAR_PAGES 8
 
-/* Runs the steps over n elements of the arrays at addr[]. */
-typedef void (*lt_chain_fn)(const lt_chain_step *steps, int n_steps, char *const *addr, int64_t n);
+/* Runs the steps, up to LT_CHAIN_END, over n elements of the arrays at addr[]. */
+typedef void (*lt_chain_fn)(const lt_chain_step *steps, char *const *addr, int64_t n);
 
 typedef enum lt_vec_reduce { LT_VEC_SUM, LT_VEC_MAX, LT_VEC_MIN, LT_VEC_N_REDUCES } lt_vec_reduce;
 

@@ -65,8 +65,10 @@ static inline VEC FN(vec_where)(VEC m, VEC a, VEC b) { return FN(vec_choose)(m !
 static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(vec_max)(x, lo), hi); }
 
 /* A tile of eight vectors, and one vector for what is left. */
-#define TILE_VECS 8
-#define TILE_NAME FN(chain_tile)
+#define TILE_FN(name) FN(tile_##name)
+#define TILE_PARAMETERS VEC a0, VEC a1, VEC a2, VEC a3, VEC a4, VEC a5, VEC a6, VEC a7
+#define TILE_ARGUMENTS a0, a1, a2, a3, a4, a5, a6, a7
+#define TILE_START a0, a0, a0, a0, a0, a0, a0, a0
 #define TILE_EACH(M, ...) M(0, __VA_ARGS__) M(1, __VA_ARGS__) M(2, __VA_ARGS__) M(3, __VA_ARGS__) \
     M(4, __VA_ARGS__) M(5, __VA_ARGS__) M(6, __VA_ARGS__) M(7, __VA_ARGS__)
 #define TILE_LOAD(p, k) FN(vec_load)((p) + (k) * VEC_WIDTH)
@@ -74,8 +76,10 @@ static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(v
 #define TILE_STREAM(p, k, v) STREAM_VEC((p) + (k) * VEC_WIDTH, (v))
 #define TILE_AHEAD extra
 #include "kernels/cpu/vec_tile.h"
-#define TILE_VECS 1
-#define TILE_NAME FN(chain_rest)
+#define TILE_FN(name) FN(rest_##name)
+#define TILE_PARAMETERS VEC a0
+#define TILE_ARGUMENTS a0
+#define TILE_START a0
 #define TILE_EACH(M, ...) M(0, __VA_ARGS__)
 #define TILE_LOAD(p, k) FN(vec_load_part)((p), extra)
 #define TILE_STORE(p, k, v) FN(vec_store_part)((p), (v), extra)
@@ -89,23 +93,23 @@ static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(v
 
 /* Data from memory is read from a few pages in turn: to the processor's prefetchers, which stop at the end of
    a page, each is a stream of its own, and what a page needs next is on its way while the others are computed. */
-static int64_t FN(chain_pages)(const lt_chain_step *steps, int n_steps, char *const *addr, int64_t n)
+static int64_t FN(chain_pages)(const lt_chain_step *steps, char *const *addr, int64_t n)
 {
     int64_t at = 0;
     for (; at + PAGES * PAGE <= n; at += PAGES * PAGE)
         for (int64_t o = 0; o < PAGE; o += TILE)
             for (int page = 0; page < PAGES; page++) {
                 int64_t ahead = o + TILE < PAGE ? TILE : TILE + (PAGES - 1) * PAGE; /* at its end: the next one in turn */
-                FN(chain_tile)(steps, n_steps, addr, at + page * PAGE + o, ahead);
+                FN(tile_run)(steps, addr, at + page * PAGE + o, ahead);
             }
     return at;
 }
 
-static void FN(chain)(const lt_chain_step *steps, int n_steps, char *const *addr, int64_t n)
+static void FN(chain)(const lt_chain_step *steps, char *const *addr, int64_t n)
 {
-    int64_t at = steps[0].code == LT_CHAIN_LOAD_FAR ? FN(chain_pages)(steps, n_steps, addr, n) : 0;
-    for (; at + TILE <= n; at += TILE) FN(chain_tile)(steps, n_steps, addr, at, TILE);
-    for (; at < n; at += VEC_WIDTH) FN(chain_rest)(steps, n_steps, addr, at, n - at < VEC_WIDTH ? n - at : VEC_WIDTH);
+    int64_t at = steps[0].code == LT_CHAIN_LOAD_FAR ? FN(chain_pages)(steps, addr, n) : 0;
+    for (; at + TILE <= n; at += TILE) FN(tile_run)(steps, addr, at, TILE);
+    for (; at < n; at += VEC_WIDTH) FN(rest_run)(steps, addr, at, n - at < VEC_WIDTH ? n - at : VEC_WIDTH);
 }
 
 #undef TILE

@@ -8,6 +8,7 @@
 #define DO_FETCH(k, p) __builtin_prefetch((p) + TILE_AHEAD + (k) * VEC_WIDTH);
 #define DO_STORE(k, p) TILE_STORE(p, k, a##k);
 #define DO_STREAM(k, p) TILE_STREAM(p, k, a##k);
+#define DO_FORGET(k, p) (void)a##k;
 #define DO_UNARY(k, fn) a##k = fn(a##k);
 #define DO_AV(k, fn, p) a##k = fn(a##k, TILE_LOAD(p, k));
 #define DO_VA(k, fn, p) a##k = fn(TILE_LOAD(p, k), a##k);
@@ -23,61 +24,76 @@
 #define DO_VSA(k, fn, p, s) a##k = fn(TILE_LOAD(p, k), s, a##k);
 
 /* extra: elements left of a part of a vector, or from a whole tile to what is asked for ahead of time. */
-static inline void TILE_NAME(const lt_chain_step *s, int n_steps, char *const *addr, int64_t at, int64_t extra)
-{
-    VEC a0 = { 0 };
-#if TILE_VECS > 1
-    VEC a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
-#endif
-    for (const lt_chain_step *end = s + n_steps; s < end; s++) {
-        switch ((lt_chain_code)s->code) {
-        case LT_CHAIN_LOAD_FAR: { const REAL *p = ARRAY(s->a); TILE_EACH(DO_FETCH, p) TILE_EACH(DO_LOAD, p) break; }
-        case LT_CHAIN_LOAD: { const REAL *p = ARRAY(s->a); TILE_EACH(DO_LOAD, p) break; }
-        case LT_CHAIN_STORE: { REAL *p = TARGET(s->a); TILE_EACH(DO_STORE, p) break; }
-        case LT_CHAIN_STREAM: {
-            REAL *p = TARGET(s->a);
-            if ((uintptr_t)p % VEC_BYTES) { TILE_EACH(DO_STORE, p) } else { TILE_EACH(DO_STREAM, p) }
-            break;
-        }
-#define X(id, name) case LT_CHAIN_##id: { TILE_EACH(DO_UNARY, FN(vec_##name)) break; }
-        LT_CHAIN_UNARY(X)
+#define PARAMETERS const lt_chain_step *s, char *const *addr, int64_t at, int64_t extra, TILE_PARAMETERS
+typedef void (*TILE_FN(step))(PARAMETERS);
+static const TILE_FN(step) TILE_FN(steps)[LT_CHAIN_CODE_COUNT];
+
+/* A step goes on to the next by a jump, the tile in the registers of arguments: each then has a jump of its own,
+   which processors predict better than one that all share. */
+#define STEP(id, ...)                                                                        \
+    static void TILE_FN(id)(PARAMETERS)                                                      \
+    {                                                                                        \
+        __VA_ARGS__                                                                          \
+        s++;                                                                                 \
+        TILE_FN(steps)[s->code](s, addr, at, extra, TILE_ARGUMENTS);                         \
+    }
+STEP(LOAD_FAR, const REAL *p = ARRAY(s->a); TILE_EACH(DO_FETCH, p) TILE_EACH(DO_LOAD, p))
+STEP(LOAD, const REAL *p = ARRAY(s->a); TILE_EACH(DO_LOAD, p))
+STEP(STORE, REAL *p = TARGET(s->a); TILE_EACH(DO_STORE, p))
+STEP(STREAM, REAL *p = TARGET(s->a); if ((uintptr_t)p % VEC_BYTES) { TILE_EACH(DO_STORE, p) } else { TILE_EACH(DO_STREAM, p) })
+#define X(id, name) STEP(id, TILE_EACH(DO_UNARY, FN(vec_##name)))
+LT_CHAIN_UNARY(X)
 #undef X
 #define X(id, name)                                                                          \
-        case LT_CHAIN_##id##_AV: { const REAL *p = ARRAY(s->a); TILE_EACH(DO_AV, FN(vec_##name), p) break; } \
-        case LT_CHAIN_##id##_VA: { const REAL *p = ARRAY(s->a); TILE_EACH(DO_VA, FN(vec_##name), p) break; } \
-        case LT_CHAIN_##id##_AS: { const VEC x = ELEMENT(s->a); TILE_EACH(DO_AS, FN(vec_##name), x) break; } \
-        case LT_CHAIN_##id##_SA: { const VEC x = ELEMENT(s->a); TILE_EACH(DO_SA, FN(vec_##name), x) break; }
-        LT_CHAIN_BINARY(X)
+    STEP(id##_AV, const REAL *p = ARRAY(s->a); TILE_EACH(DO_AV, FN(vec_##name), p))          \
+    STEP(id##_VA, const REAL *p = ARRAY(s->a); TILE_EACH(DO_VA, FN(vec_##name), p))          \
+    STEP(id##_AS, const VEC x = ELEMENT(s->a); TILE_EACH(DO_AS, FN(vec_##name), x))          \
+    STEP(id##_SA, const VEC x = ELEMENT(s->a); TILE_EACH(DO_SA, FN(vec_##name), x))
+LT_CHAIN_BINARY(X)
 #undef X
-#define WHERE(form, T1, get1, T2, get2)                                                      \
-        case LT_CHAIN_WHERE_##form: {                                                        \
-            T1 x = get1(s->a); T2 y = get2(s->b);                                            \
-            TILE_EACH(DO_##form, FN(vec_where), x, y) break;                                 \
-        }
+#define WHERE(form, T1, get1, T2, get2) STEP(WHERE_##form, T1 x = get1(s->a); T2 y = get2(s->b); TILE_EACH(DO_##form, FN(vec_where), x, y))
 #define WHERE_ARRAY const REAL *
-        WHERE(AVV, WHERE_ARRAY, ARRAY, WHERE_ARRAY, ARRAY)
-        WHERE(AVS, WHERE_ARRAY, ARRAY, VEC, ELEMENT)
-        WHERE(ASV, VEC, ELEMENT, WHERE_ARRAY, ARRAY)
-        WHERE(ASS, VEC, ELEMENT, VEC, ELEMENT)
-        WHERE(VAV, WHERE_ARRAY, ARRAY, WHERE_ARRAY, ARRAY)
-        WHERE(VAS, WHERE_ARRAY, ARRAY, VEC, ELEMENT)
-        WHERE(VVA, WHERE_ARRAY, ARRAY, WHERE_ARRAY, ARRAY)
-        WHERE(VSA, WHERE_ARRAY, ARRAY, VEC, ELEMENT)
+WHERE(AVV, WHERE_ARRAY, ARRAY, WHERE_ARRAY, ARRAY)
+WHERE(AVS, WHERE_ARRAY, ARRAY, VEC, ELEMENT)
+WHERE(ASV, VEC, ELEMENT, WHERE_ARRAY, ARRAY)
+WHERE(ASS, VEC, ELEMENT, VEC, ELEMENT)
+WHERE(VAV, WHERE_ARRAY, ARRAY, WHERE_ARRAY, ARRAY)
+WHERE(VAS, WHERE_ARRAY, ARRAY, VEC, ELEMENT)
+WHERE(VVA, WHERE_ARRAY, ARRAY, WHERE_ARRAY, ARRAY)
+WHERE(VSA, WHERE_ARRAY, ARRAY, VEC, ELEMENT)
 #undef WHERE
 #undef WHERE_ARRAY
-        case LT_CHAIN_CLAMP_AVV: {
-            const REAL *p = ARRAY(s->a), *q = ARRAY(s->b);
-            TILE_EACH(DO_AVV, FN(vec_clamp), p, q) break;
-        }
-        case LT_CHAIN_CLAMP_ASS: {
-            const VEC x = ELEMENT(s->a), y = ELEMENT(s->b);
-            TILE_EACH(DO_ASS, FN(vec_clamp), x, y) break;
-        }
-        default: __builtin_unreachable(); /* saves a comparison per step */
-        }
-    }
+STEP(CLAMP_AVV, const REAL *p = ARRAY(s->a), *q = ARRAY(s->b); TILE_EACH(DO_AVV, FN(vec_clamp), p, q))
+STEP(CLAMP_ASS, const VEC x = ELEMENT(s->a), y = ELEMENT(s->b); TILE_EACH(DO_ASS, FN(vec_clamp), x, y))
+static void TILE_FN(END)(PARAMETERS) { (void)s, (void)addr, (void)at, (void)extra; TILE_EACH(DO_FORGET, 0) }
+
+static const TILE_FN(step) TILE_FN(steps)[LT_CHAIN_CODE_COUNT] = {
+#define ROW(id) [LT_CHAIN_##id] = TILE_FN(id),
+    ROW(LOAD) ROW(LOAD_FAR) ROW(STORE) ROW(STREAM)
+#define X(id, name) ROW(id)
+    LT_CHAIN_UNARY(X)
+#undef X
+#define X(id, name) ROW(id##_AV) ROW(id##_AS) ROW(id##_VA) ROW(id##_SA)
+    LT_CHAIN_BINARY(X)
+#undef X
+    ROW(WHERE_AVV) ROW(WHERE_AVS) ROW(WHERE_ASV) ROW(WHERE_ASS) ROW(WHERE_VAV) ROW(WHERE_VAS) ROW(WHERE_VVA) ROW(WHERE_VSA)
+    ROW(CLAMP_AVV) ROW(CLAMP_ASS) ROW(END)
+#undef ROW
+};
+
+static inline void TILE_FN(run)(const lt_chain_step *s, char *const *addr, int64_t at, int64_t extra)
+{
+    const VEC a0 = { 0 };
+    TILE_FN(steps)[s->code](s, addr, at, extra, TILE_START);
 }
 
+#undef PARAMETERS
+#undef STEP
+#undef TILE_PARAMETERS
+#undef TILE_ARGUMENTS
+#undef TILE_START
+#undef TILE_FN
+#undef DO_FORGET
 #undef ARRAY
 #undef TARGET
 #undef ELEMENT
@@ -98,8 +114,6 @@ static inline void TILE_NAME(const lt_chain_step *s, int n_steps, char *const *a
 #undef DO_VAS
 #undef DO_VVA
 #undef DO_VSA
-#undef TILE_VECS
-#undef TILE_NAME
 #undef TILE_EACH
 #undef TILE_LOAD
 #undef TILE_STORE
