@@ -2,7 +2,7 @@
    the state serves both directions, so that what is written is what is read.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far.h"
-#include "optimize/solver.h"
+#include "optimize/products.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -160,15 +160,33 @@ static void walk_host_hessian(stream *io, lt_run *r)
     }
 }
 
-/* A reader lays the valid slots out anew, in order. */
-static int64_t place_of(const stream *io, lt_run *r, int64_t slot)
+/* Where columns stand, and those that stand once. */
+static void walk_columns(stream *io, lt_run *r)
 {
     lt_products *p = &r->products;
-    if (io->writing) return p->place[slot];
+    lt_columns *c = &p->columns;
+    item(io, c->is_shared, (size_t)r->k * sizeof *c->is_shared);
+    item(io, &c->decided, sizeof c->decided);
+    item(io, &c->n_changes, sizeof c->n_changes);
+    item(io, &p->shared_valid, sizeof p->shared_valid);
+    if (io->status) return;
+    if (!io->writing) {
+        c->is_shared[0] = false;
+        lt_columns_arrange(c);
+        io->status = lt_products_make_room(r);
+    }
+    if (p->shared_valid) numbers(io, p->HG, c->n_shared * r->n);
+}
+
+/* A reader lays the valid slots out anew, in order. */
+static void place_slot(const stream *io, lt_run *r, int64_t slot)
+{
+    lt_products *p = &r->products;
+    if (io->writing) return;
     int64_t at = 0;
     while (p->taken[at]) at++;
     p->taken[at] = true;
-    return p->place[slot] = at;
+    p->place[slot] = at;
 }
 
 static void walk_samples(stream *io, lt_run *r)
@@ -181,18 +199,22 @@ static void walk_samples(stream *io, lt_run *r)
                         || c->newest >= c->count || p->slot < -1 || p->slot >= c->count))
         io->status = LT_FAIL(LT_ERR_FORMAT, "checkpoint: %lld samples of %lld", (long long)c->count, (long long)c->capacity);
     if (io->status) return;
-    int64_t columns = c->count * r->k;
     numbers(io, &p->noise, 1);
     vectors(io, r, c->x, c->count);
-    vectors(io, r, c->grads, columns);
+    vectors(io, r, c->grads, c->count * r->k);
     numbers(io, c->bound, c->count);
     numbers(io, c->least, c->count);
     item(io, c->near_, (size_t)c->n_near * sizeof *c->near_);
-    numbers(io, r->stat.y_of_slot, columns);
+    numbers(io, r->stat.y_of_slot, c->count * r->k);
     item(io, p->valid, (size_t)c->count * sizeof *p->valid);
-    for (int64_t slot = 0; slot < c->count; slot++)
-        if (p->valid[slot]) vectors(io, r, p->HG + place_of(io, r, slot) * r->k * r->n, r->k);
-    for (int64_t i = 0; p->Q && i < columns; i++) numbers(io, p->Q + i * c->capacity * r->k, columns);
+    walk_columns(io, r);
+    for (int64_t slot = 0; slot < c->count && !io->status; slot++) {
+        if (!p->valid[slot]) continue;
+        place_slot(io, r, slot);
+        vectors(io, r, lt_column_HG(r, lt_columns_first(&p->columns, slot)), p->columns.n_own);
+    }
+    const int64_t columns = lt_columns_first(&p->columns, c->count);
+    for (int64_t i = 0; lt_products_carries_Q(p) && i < columns && !io->status; i++) numbers(io, lt_entry_Q(r, i, 0), columns);
 }
 
 static void walk_history(stream *io, lt_run *r)

@@ -7,6 +7,7 @@
 #include "lathe/qp.h"
 #include "lathe/rng.h"
 #include "lathe/solve.h"
+#include "optimize/columns.h"
 #include "optimize/evaluator.h"
 #include "optimize/hessian.h"
 #include "optimize/merge.h"
@@ -89,10 +90,13 @@ typedef struct lt_products {
     bool   *valid;           /* by slot */
     int64_t *place;          /* by slot: which block of HG holds its products */
     bool   *taken;           /* by place */
-    double *HG;              /* capacity blocks of k times n; limited memory on the host: block_columns vectors */
+    lt_columns columns;      /* what is kept, once or by slot */
+    bool    shared_valid;    /* of those kept once */
+    double *HG;              /* those kept once, then a block for each place; limited memory on the host: block_columns vectors */
     int64_t block_columns;   /* products made at a time there; 1: in lt_run_work() instead */
     lt_sparse sparse;        /* the gradients at cur, where that helps */
-    double *Q;               /* (capacity k) squared: G'HG among valid slots; NULL when too large */
+    double *Q;               /* columns.count squared: G'HG among valid columns; NULL when too large */
+    int64_t Q_columns;       /* that there is room for */
     double *Hy, *Hs;         /* n each, for the update of H; valid where has_… says so */
     bool    has_Hy, has_Hs;
     const double **from;     /* capacity k + 2: work */
@@ -219,7 +223,7 @@ bool lt_steer(lt_run *r, bool identity, double *d, double *mu);
 void lt_qp_hessian_apply(lt_run *r, int64_t k, const double *const *b, double *const *out);
 void lt_regularize(lt_run *r);
 
-/* ---- products (products.c) ------------------------------------------------------------------------------ */
+/* ---- products (products.c, products_gram.c) ------------------------------------------------------------------------------ */
 lt_status lt_products_create(lt_run *r);
 void lt_products_release(lt_run *r);
 void lt_products_sample(lt_run *r);           /* after an insertion: every near slot becomes valid */
@@ -227,7 +231,7 @@ void lt_products_updated(lt_run *r);          /* H has had its update, or was sk
 void lt_products_forget(lt_run *r);           /* H for the QPs changed in another way */
 /* W times the gradients at cur: k times n, perhaps in the memory of the point to be tried next. */
 const double *lt_products_current(lt_run *r);
-/* out = -W G y for the m gradients of these slots; out holds G y before. */
+/* out = -W G y for the m columns of these slots, as lt_columns_pick has them; out holds G y before. */
 void lt_products_combine(lt_run *r, int64_t m, const int64_t *slot, const double *y, double *out);
 /* out[j] = gradient j at cur times x, for j = first..k-1. */
 void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out);

@@ -121,7 +121,7 @@ void lt_sparse_dots_block(const lt_sparse *s, int64_t first, int64_t count, cons
     }
 }
 
-typedef struct product { const lt_sparse *s; const double *lower; double *out; } product;
+typedef struct product { const lt_sparse *s; const double *lower; double *const *out; } product;
 
 /* Rows i0..i1-1 of the columns of H that occur, one column after the other; a few columns at a time, so
    that what is being written stays in cache. */
@@ -143,9 +143,9 @@ static void multiply_block(const product *m, int64_t i0, int64_t i1, const doubl
     const lt_sparse *s = m->s;
     double sum[BLOCK];
     for (int64_t j = 0; j < s->k; j++) {
-        if (!s->is_sparse[j]) continue;
+        if (!s->is_sparse[j] || !m->out[j]) continue;
         combine(s, j, block, sum);
-        memcpy(m->out + j * s->n + i0, sum, (size_t)(i1 - i0) * sizeof *sum);
+        memcpy(m->out[j] + i0, sum, (size_t)(i1 - i0) * sizeof *sum);
     }
 }
 
@@ -164,7 +164,7 @@ static lt_status apply_part(void *ctx, int64_t part, int worker)
     return LT_OK;
 }
 
-void lt_sparse_apply(const lt_sparse *s, const double *lower, double *out)
+void lt_sparse_apply(const lt_sparse *s, const double *lower, double *const *out)
 {
     product m = { s, lower, out };
     lt_pool *pool = lt_pool_shared();

@@ -30,7 +30,7 @@ void      lt_sparse_dots(const lt_sparse *s, int64_t first, const double *x, dou
 /* out[j stride + b] = g_j'x_b for the sparse gradients from `first` on and at most LT_DENSE_ROW vectors. */
 void      lt_sparse_dots_block(const lt_sparse *s, int64_t first, int64_t count, const double *const *x, double *out,
                                int64_t stride);
-/* out[j] = H g_j for the sparse gradients, H a packed lower triangle; out is k times n. */
-void      lt_sparse_apply(const lt_sparse *s, const double *lower, double *out);
+/* out[j] = H g_j for the sparse gradients, H a packed lower triangle; NULL where it is not wanted. */
+void      lt_sparse_apply(const lt_sparse *s, const double *lower, double *const *out);
 
 #endif

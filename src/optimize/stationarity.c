@@ -1,6 +1,6 @@
 /* The stationarity measure: the smallest W-weighted combination of nearby gradients.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/solver.h"
+#include "optimize/products.h"
 #include "optimize/vector.h"
 
 #include "base/alloc.h"
@@ -14,11 +14,15 @@
 
 typedef struct measure {
     lt_run *r;
-    int64_t l, k, m;
+    const lt_columns *c;
+    int64_t l, m;        /* samples; variables of the QP, one per column */
     const int64_t *slot; /* the l samples */
 } measure;
 
-/* Per sample: f, equalities, inequalities. The objective's values add a constant and are left out. */
+static const double *gradient_of(const measure *q, int64_t i) { return lt_column_G(q->r, lt_columns_pick(q->c, q->slot, i)); }
+
+/* A gradient that is the same in all samples stands once, for the sum of l variables. The objective's values add a constant and
+   are left out. */
 static void describe(const measure *q)
 {
     const lt_run *r = q->r;
@@ -26,23 +30,42 @@ static void describe(const measure *q)
     sub->members = true;
     sub->n = r->vectors ? 0 : r->n;
     for (int64_t i = 0; i < q->m; i++) {
-        int64_t j = i % q->k;
+        const int64_t j = lt_columns_gradient(q->c, i);
+        const double copies = i < q->c->n_shared ? (double)q->l : 1;
         sub->member[i] = j == 0;
         sub->linear[i] = j == 0 ? 0 : -r->cur->c[j - 1];
-        sub->lower[i] = j >= 1 && j <= r->q ? -1 : 0;
-        sub->upper[i] = j == 0 ? r->mu : 1;
-        sub->gradient[i] = r->cache.grads + (q->slot[i / q->k] * q->k + j) * r->n;
+        sub->lower[i] = j >= 1 && j <= r->q ? -copies : 0;
+        sub->upper[i] = j == 0 ? r->mu : copies;
+        sub->gradient[i] = gradient_of(q, i);
     }
+}
+
+/* Answers are kept by slot, since samples come and go. */
+static double *answer_of(const measure *q, int64_t sample, int64_t gradient)
+{
+    return q->r->stat.y_of_slot + q->slot[sample] * q->r->k + gradient;
 }
 
 static const double *start_of(const measure *q)
 {
-    lt_run *r = q->r;
-    double *start = r->stat.sub.start;
-    if (!r->opt.qp_warm_start) return NULL;
-    for (int64_t a = 0; a < q->l; a++)
-        memcpy(start + a * q->k, r->stat.y_of_slot + q->slot[a] * q->k, (size_t)q->k * sizeof *start);
+    const lt_columns *c = q->c;
+    double *start = q->r->stat.sub.start;
+    if (!q->r->opt.qp_warm_start) return NULL;
+    memset(start, 0, (size_t)c->n_shared * sizeof *start);
+    for (int64_t a = 0; a < q->l; a++) {
+        for (int64_t i = 0; i < c->n_shared; i++) start[i] += *answer_of(q, a, c->shared[i]);
+        for (int64_t i = 0; i < c->n_own; i++) start[c->n_shared + a * c->n_own + i] = *answer_of(q, a, c->own[i]);
+    }
     return start;
+}
+
+static void keep_answer(const measure *q, const double *y)
+{
+    const lt_columns *c = q->c;
+    for (int64_t a = 0; a < q->l; a++) {
+        for (int64_t i = 0; i < c->n_shared; i++) *answer_of(q, a, c->shared[i]) = y[i] / (double)q->l;
+        for (int64_t i = 0; i < c->n_own; i++) *answer_of(q, a, c->own[i]) = y[c->n_shared + a * c->n_own + i];
+    }
 }
 
 static void unweighted_gram(const measure *q, double *Q)
@@ -109,7 +132,7 @@ static void add_columns(const measure *q, const double *y, double *out)
     const lt_run *r = q->r;
     lt_space_sum(r->vectors, r->n, out);
     for (int64_t i = 0; i < q->m; i++)
-        if (y[i] != 0) lt_space_add(r->vectors, r->n, y[i], r->cache.grads + (q->slot[i / q->k] * q->k + i % q->k) * r->n, out);
+        if (y[i] != 0) lt_space_add(r->vectors, r->n, y[i], gradient_of(q, i), out);
     lt_space_sum_end(r->vectors);
 }
 
@@ -146,10 +169,11 @@ static void no_answer(lt_run *r)
 
 static lt_status measure_samples(lt_run *r)
 {
-    measure q = { .r = r, .k = r->k, .l = r->cache.n_near, .slot = r->cache.near_ };
-    int64_t most = LT_MAX(COLUMNS_MAX / q.k, 1);
+    const lt_columns *c = &r->products.columns;
+    measure q = { .r = r, .c = c, .l = r->cache.n_near, .slot = r->cache.near_ };
+    int64_t most = LT_MAX((COLUMNS_MAX - c->n_shared) / c->n_own, 1);
     if (q.l > most) q.slot += q.l - most, q.l = most;
-    q.m = q.l * q.k;
+    q.m = c->n_shared + q.l * c->n_own;
     r->stat.n_samples = r->cache.n_near;
     if (q.m == 1) { /* unconstrained, one sample: the sum constraint leaves no choice */
         r->stat.attempts = 1;
@@ -162,8 +186,7 @@ static lt_status measure_samples(lt_run *r)
         no_answer(r);
         return LT_OK;
     }
-    for (int64_t a = 0; a < q.l; a++)
-        memcpy(r->stat.y_of_slot + q.slot[a] * q.k, r->stat.sub.y + a * q.k, (size_t)q.k * sizeof(double));
+    keep_answer(&q, r->stat.sub.y);
     combine(&q, r->stat.sub.y);
     return LT_OK;
 }
