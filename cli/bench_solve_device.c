@@ -25,6 +25,8 @@ typedef struct row_result {
 
 static double per_iteration(const solve_sample *s, double seconds) { return s->iters ? seconds / (double)s->iters : NAN; }
 static double overhead_of(const solve_sample *s) { return per_iteration(s, s->loop - s->function); }
+/* Beyond functions that are launched and waited for one by one, as whoever calls them alone has to. */
+static double beyond_calls(const solve_sample *s) { return per_iteration(s, s->loop - s->called); }
 static double per_call(const solve_sample *s, int64_t what)
 {
     return s->moved.evaluation.calls ? (double)what / (double)s->moved.evaluation.calls : 0;
@@ -107,6 +109,8 @@ static void put_row(lt_json *j, const row_result *r, bool quick)
         { "microseconds_per_iteration", 1e6 * per_iteration(s, s->loop) },
         { "function_microseconds_per_iteration", 1e6 * per_iteration(s, s->function) },
         { "overhead_microseconds_per_iteration", 1e6 * r->overhead }, { "overhead_low", 1e6 * r->low }, { "overhead_high", 1e6 * r->high },
+        { "beyond_calls_microseconds_per_iteration", 1e6 * beyond_calls(s) }, { "values_call_microseconds", 1e6 * s->moved.values_call_seconds },
+        { "all_call_microseconds", 1e6 * s->moved.all_call_seconds },
         { "exchange_microseconds_per_evaluation", 1e6 * exchange_of(s) }, { "qp_microseconds_per_iteration", 1e6 * per_iteration(s, s->qp) },
         { "hessian_microseconds_per_iteration", 1e6 * per_iteration(s, s->h) },
         { "values_microseconds", 1e6 * s->moved.values_seconds }, { "all_microseconds", 1e6 * s->moved.all_seconds },
@@ -148,11 +152,12 @@ static void fill_row(cli_table *t, const row_result *r, bool quick)
     cli_table_cell(t, 4, "%.1f", 1e6 * per_iteration(s, s->loop));
     cli_table_cell(t, 5, "%.1f", 1e6 * per_iteration(s, s->function));
     cli_table_cell(t, 6, "%.1f", 1e6 * r->overhead);
-    cli_table_cell(t, 7, "%.1f", 1e6 * exchange_of(s));
-    cli_table_cell(t, 8, "%.1f / %.1f", 1e6 * per_iteration(s, s->qp), 1e6 * per_iteration(s, s->h));
-    cli_table_cell(t, 9, "%.1f, %s", waits_of(s), cli_bytes(bytes_of(s)).s);
-    cli_table_cell(t, 10, "%s, %s", s->moved.hessian_on_device ? "device" : "host", s->moved.vectors_on_device ? "device" : "host");
-    cli_table_cell(t, 11, "%s", verdict(r, quick));
+    cli_table_cell(t, 7, "%.1f", 1e6 * beyond_calls(s));
+    cli_table_cell(t, 8, "%.1f", 1e6 * exchange_of(s));
+    cli_table_cell(t, 9, "%.1f / %.1f", 1e6 * per_iteration(s, s->qp), 1e6 * per_iteration(s, s->h));
+    cli_table_cell(t, 10, "%.1f, %s", waits_of(s), cli_bytes(bytes_of(s)).s);
+    cli_table_cell(t, 11, "%s, %s", s->moved.hessian_on_device ? "device" : "host", s->moved.vectors_on_device ? "device" : "host");
+    cli_table_cell(t, 12, "%s", verdict(r, quick));
 }
 
 static lt_status measure_all(cli_context *c, bool quick, solve_wanted wanted, const void *ctx, cli_table *t)
@@ -178,7 +183,7 @@ static lt_status measure_all(cli_context *c, bool quick, solve_wanted wanted, co
 
 lt_status bench_solve_device(cli_context *c, bool quick, solve_wanted wanted, const void *ctx, const char *report)
 {
-    static const char *const columns[] = { "run", "n / constraints", "its / evals", "f", "us per it", "function", "overhead", "us per exchange",
+    static const char *const columns[] = { "run", "n / constraints", "its / evals", "f", "us per it", "function", "overhead", "beyond calls", "us per exchange",
                                            "QP / H us", "waits, bytes per it", "H, vectors on", "<= 60 us" };
     cli_table *t;
     CLI_TRY(cli_table_create(NULL, CLI_LEN(columns), columns, &t));
@@ -195,6 +200,7 @@ lt_status bench_solve_device(cli_context *c, bool quick, solve_wanted wanted, co
         cli_table_print(t, stdout);
         if (!c->common.quiet)
             printf("per iteration: the whole, the kernels of the functions alone (captured, by the device's clock), and the difference;\n"
+                   "beyond calls: beyond functions launched and waited for one by one, without a solver;\n"
                    "an exchange is what one evaluation takes beyond its kernels: copies, launch, wait\n");
     }
     if (!s && report) s = cli_table_page(c, t, "What the optimizer adds to functions on a device", report);

@@ -215,9 +215,9 @@ static bool accepted(const solve_case *c, const lt_solution *s)
 }
 
 /* The evaluation at the start comes before the loop. */
-static double function_seconds(const lt_solve_transfers *t)
+static double function_seconds(const lt_solve_transfers *t, double values, double all)
 {
-    return (double)t->values_runs * t->values_seconds + (double)(t->gradient_runs > 0 ? t->gradient_runs - 1 : 0) * t->all_seconds;
+    return (double)t->values_runs * values + (double)(t->gradient_runs > 0 ? t->gradient_runs - 1 : 0) * all;
 }
 
 lt_status solve_case_solve(solve_run *r, solve_sample *out)
@@ -233,7 +233,8 @@ lt_status solve_case_solve(solve_run *r, solve_sample *out)
         out->h += s->time_h;
         out->compile += s->time_compile;
         out->loop += s->time_total;
-        out->function += function_seconds(&s->transfers);
+        out->function += function_seconds(&s->transfers, s->transfers.values_seconds, s->transfers.all_seconds);
+        out->called += function_seconds(&s->transfers, s->transfers.values_call_seconds, s->transfers.all_call_seconds);
         out->moved = s->transfers;
         out->iters += s->iters;
         out->evals += s->fn_evals;

@@ -66,6 +66,7 @@ typedef struct solve_sample {
     bool    accepted;         /* every part, by value and code */
     double  loop;             /* seconds of the runs without setting up */
     double  function;         /* of these, kernels of the functions on the device */
+    double  called;           /* or the functions launched and waited for one by one */
     lt_solve_transfers moved; /* of the last part */
 } solve_sample;
 

@@ -292,6 +292,7 @@ typedef struct lt_solve_transfers {
     bool    pinned;                /* the host's memory of them is page-locked */
     bool    hessian_on_device, vectors_on_device;
     double  values_seconds, all_seconds; /* kernels alone, by the device's clock; with time_function, else 0 */
+    double  values_call_seconds, all_call_seconds; /* the same as the host sees it: launched and waited for, x and results on the device */
 } lt_solve_transfers;
 
 typedef struct lt_solution {

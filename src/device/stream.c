@@ -60,6 +60,12 @@ lt_status lt_stream_sync(lt_stream *st)
     return of(st)->sync(st);
 }
 
+lt_status lt_stream_await(lt_stream *st, const volatile double *at, double value)
+{
+    LT_TRY(check_idle(st, "await"));
+    return of(st)->await ? of(st)->await(st, at, value) : of(st)->sync(st);
+}
+
 lt_status lt_stream_copy(lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir, bool pinned)
 {
     if (!st) return LT_FAIL(LT_ERR_ARGUMENT, "copy: the stream is NULL");

@@ -212,7 +212,7 @@ const lt_backend *lt_backend_cuda(void)
         .name = "cuda", .count = cuda_count, .open = cuda_open, .close = cuda_close,
         .describe = cuda_describe, .mem_info = cuda_mem_info,
         .alloc = cuda_alloc, .release = cuda_release, .host_alloc = cuda_host_alloc, .host_release = cuda_host_release,
-        .stream_create = lt_cuda_stream_create, .stream_destroy = lt_cuda_stream_destroy, .sync = lt_cuda_sync,
+        .stream_create = lt_cuda_stream_create, .stream_destroy = lt_cuda_stream_destroy, .sync = lt_cuda_sync, .await = lt_cuda_await,
         .copy = lt_cuda_copy, .fill = lt_cuda_fill, .build = lt_cuda_build,
         .launch = lt_cuda_launch, .launch_all = lt_cuda_launch_all,
         .event_create = lt_cuda_event_create, .event_destroy = lt_cuda_event_destroy,

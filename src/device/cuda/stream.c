@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "trace/clock.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,20 @@ lt_status lt_cuda_sync(lt_stream *base)
     lt_cuda *c = lt_cuda_of(base->dev);
     LT_TRY(lt_cuda_enter(c));
     LT_CUDA_TRY(c, "waiting for a stream", c->cu->cuStreamSynchronize(((lt_cuda_stream *)base)->handle));
+    return *(volatile long long *)c->fault ? take_fault(c) : LT_OK;
+}
+
+/* Looks for a while: work that takes longer can bear the driver's way, and so can work that failed, which is told there. */
+lt_status lt_cuda_await(lt_stream *base, const volatile double *at, double value)
+{
+    enum { LOOKS = 1 << 10 };
+    const int64_t patience_ns = 20000000, begin = lt_clock_ns();
+    lt_cuda *c = lt_cuda_of(base->dev);
+    if (c->lost) return lt_cuda_sync(base);
+    while (*at != value && lt_clock_ns() - begin < patience_ns)
+        for (int i = 0; i < LOOKS && *at != value; i++) { }
+    if (*at != value) return lt_cuda_sync(base);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was written before it is read after it */
     return *(volatile long long *)c->fault ? take_fault(c) : LT_OK;
 }
 

@@ -8,6 +8,25 @@ typedef long long i64;
 
 struct sizes { i64 n, stride, pairs, chunk, chunks; };
 
+// The kernel may have been started before the one it follows ended: what that one writes is there from here on.
+static __device__ void wait_for_those_before()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// An H that fills the cache would push out what the functions need there, which runs hundreds of small kernels: such an H
+// passes through.
+static __device__ bool passes_through(const sizes *z) { return !z->pairs && z->n * z->stride > (1 << 20); }
+static __device__ double2 load(const double2 *p, bool through) { return through ? __ldcs(p) : *p; }
+static __device__ void store(double2 *p, double2 v, bool through)
+{
+    if (through) __stcs(p, v);
+    else *p = v;
+}
+
 static __device__ double warp_sum(double v)
 {
     for (int step = 16; step > 0; step /= 2) v += __shfl_xor_sync(0xffffffffu, v, step);
@@ -32,12 +51,14 @@ template <int C> static __device__ void multiply(const sizes *z, const double *H
 {
     const i64 row = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, half = z->stride / 2;
     const int lane = threadIdx.x % 32;
+    const bool through = passes_through(z);
+    wait_for_those_before();
     if (row >= z->n) return;
     const double2 *h = (const double2 *)(H + row * z->stride), *x = (const double2 *)b;
     double sum[C] = { };
 #pragma unroll 4
     for (i64 j = lane; j < half; j += 32) {
-        const double2 v = h[j];
+        const double2 v = load(h + j, through);
 #pragma unroll
         for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
     }
@@ -48,6 +69,7 @@ template <int C> static __device__ void multiply(const sizes *z, const double *H
 extern "C" __global__ void identity(const sizes *z, const double *scale, double *H)
 {
     const i64 row = blockIdx.x;
+    wait_for_those_before();
     for (i64 j = threadIdx.x; j < z->stride; j += blockDim.x) H[row * z->stride + j] = j == row ? scale[0] : 0;
 }
 
@@ -55,14 +77,16 @@ extern "C" __global__ void identity(const sizes *z, const double *scale, double 
 extern "C" __global__ void rank2(const sizes *z, const double *step, double *H)
 {
     const i64 row = blockIdx.x, half = z->stride / 2;
+    const bool through = passes_through(z);
+    wait_for_those_before();
     const double2 *s = (const double2 *)step, *w = (const double2 *)(step + z->stride);
     const double si = step[row], wi = step[z->stride + row], gamma = step[2 * z->stride];
     double2 *h = (double2 *)(H + row * z->stride);
     for (i64 j = threadIdx.x; j < half; j += blockDim.x) {
-        double2 v = h[j];
+        double2 v = load(h + j, through);
         v.x = gamma * v.x + (si * w[j].x + wi * s[j].x);
         v.y = gamma * v.y + (si * w[j].y + wi * s[j].y);
-        h[j] = v;
+        store(h + j, v, through);
     }
 }
 
@@ -71,6 +95,8 @@ template <int C> static __device__ void change(const sizes *z, const double *ste
 {
     const i64 row = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, half = z->stride / 2;
     const int lane = threadIdx.x % 32;
+    const bool through = passes_through(z);
+    wait_for_those_before();
     if (row >= z->n) return;
     const double2 *__restrict__ s = (const double2 *)step, *__restrict__ w = (const double2 *)(step + z->stride), *__restrict__ x = (const double2 *)b;
     const double si = step[row], wi = step[z->stride + row], gamma = step[2 * z->stride];
@@ -78,10 +104,10 @@ template <int C> static __device__ void change(const sizes *z, const double *ste
     double sum[C] = { };
 #pragma unroll 4
     for (i64 j = lane; j < half; j += 32) {
-        double2 v = h[j];
+        double2 v = load(h + j, through);
         v.x = gamma * v.x + (si * w[j].x + wi * s[j].x);
         v.y = gamma * v.y + (si * w[j].y + wi * s[j].y);
-        h[j] = v;
+        store(h + j, v, through);
 #pragma unroll
         for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
     }
@@ -89,45 +115,117 @@ template <int C> static __device__ void change(const sizes *z, const double *ste
 }
 
 // ---- limited memory ------------------------------------------------------------------------------------------------
-// P holds the rows s, then the rows y. head[0]: how many pairs there are.
-// part[c, row, chunk] = the chunk's share of row times b[c].
-template <int C> static __device__ void dots(const sizes *z, const double *P, const double *head, const double *b, double *part)
+// P holds the rows s, then the rows y. head: how many pairs there are, gamma, the slot of the newest, and its 1 / s'y where
+// that one came since the last product (else 0).
+enum { USED, GAMMA, NEWEST, RHO };
+
+// part[c, row, chunk] = the chunk's share of row times b[c]; pair[row, chunk] the same of row times the newest y.
+template <int C> static __device__ void dots(const sizes *z, const double *P, const double *head, const double *b, double *pair, double *part)
 {
     const i64 rows = 2 * z->pairs, row = blockIdx.x % rows, chunk = blockIdx.x / rows, half = z->stride / 2;
-    if (row % z->pairs >= (i64)head[0]) return;
-    const double2 *p = (const double2 *)(P + row * z->stride), *x = (const double2 *)b;
+    wait_for_those_before();
+    if (row % z->pairs >= (i64)head[USED]) return;
+    const bool fresh = head[RHO] != 0;
+    const double2 *p = (const double2 *)(P + row * z->stride), *x = (const double2 *)b, *y = (const double2 *)(P + (z->pairs + (i64)head[NEWEST]) * z->stride);
     const i64 first = chunk * (z->chunk / 2), last = min(first + z->chunk / 2, half);
-    double sum[C] = { };
+    double sum[C + 1] = { };
 #pragma unroll 4
     for (i64 j = first + threadIdx.x; j < last; j += blockDim.x) {
         const double2 v = p[j];
 #pragma unroll
         for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
+        if (fresh) sum[C] += dot2(v, y[j]);
     }
-    __shared__ double share[C][32];
+    __shared__ double share[C + 1][32];
 #pragma unroll
-    for (int c = 0; c < C; c++) {
+    for (int c = 0; c <= C; c++) {
         const double total = warp_sum(sum[c]);
         if (threadIdx.x % 32 == 0) share[c][threadIdx.x / 32] = total;
     }
     __syncthreads();
-    if (threadIdx.x >= C) return;
+    if (threadIdx.x > C) return;
     double total = 0;
     for (int i = 0; i < blockDim.x / 32; i++) total += share[threadIdx.x][i];
-    part[((i64)threadIdx.x * rows + row) * z->chunks + chunk] = total;
+    if (threadIdx.x < C) part[((i64)threadIdx.x * rows + row) * z->chunks + chunk] = total;
+    else if (fresh) pair[row * z->chunks + chunk] = total;
 }
 
-// out[c] = gamma b[c] + sum of factor[c, row] times row; head holds the number of pairs, then gamma.
+static __device__ double folded(const sizes *z, const double *part, i64 row)
+{
+    double sum = 0;
+    for (i64 i = 0; i < z->chunks; i++) sum += part[row * z->chunks + i];
+    return sum;
+}
+
+static __device__ int slot_of_age(int newest, int pairs, int age) { return newest >= age ? newest - age : newest - age + pairs; }
+
+// What rows are multiplied by in H b: the two loops on inner products, a block for each column, a thread for each pair.
+// table: s_i'y_j by i, the same by j, y_i'y_j, rho. Products of a pair that is new are entered first, by every block: the same
+// bits. Each sum is made in one order.
+extern "C" __global__ void __launch_bounds__(1024) loops(const sizes *z, const double *head, const double *pair, const double *part, double *table,
+                                                         double *factor)
+{
+    enum { MOST = 1024, AHEAD = 8 }; // loads are asked for some steps ahead: a step takes less than one
+    __shared__ double alpha[MOST], beta[MOST];
+    wait_for_those_before();
+    const int pairs = (int)z->pairs, used = (int)head[USED], newest = (int)head[NEWEST], me = threadIdx.x;
+    const int age = me >= used ? pairs : me <= newest ? newest - me : newest - me + pairs;
+    const double gamma = head[GAMMA];
+    double *sy = table, *ys = sy + (i64)pairs * pairs, *yy = ys + (i64)pairs * pairs, *rho = yy + (i64)pairs * pairs;
+    part += (i64)blockIdx.x * 2 * pairs * z->chunks;
+    factor += (i64)blockIdx.x * 2 * pairs;
+    if (head[RHO] != 0 && me < used) {
+        sy[(i64)me * pairs + newest] = ys[(i64)newest * pairs + me] = folded(z, pair, me);
+        yy[(i64)me * pairs + newest] = yy[(i64)newest * pairs + me] = folded(z, pair, pairs + me);
+        if (age == 0) rho[me] = head[RHO];
+    }
+    __syncthreads();
+    const double own = me < used ? rho[me] : 0;
+    double sb = me < used ? folded(z, part, me) : 0, yq = me < used ? folded(z, part, pairs + me) : 0, next[AHEAD];
+    for (int first = 0; first < used; first += AHEAD) { // newest to oldest
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            next[k] = first + k < age && me < used ? ys[(i64)slot_of_age(newest, pairs, first + k) * pairs + me] : 0;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (first + k >= used) break;
+            if (age == first + k) alpha[me] = own * sb;
+            __syncthreads();
+            if (first + k < age && me < used) sb -= alpha[slot_of_age(newest, pairs, first + k)] * next[k];
+        }
+    }
+#pragma unroll 8
+    for (int j = 0; j < used; j++)
+        if (me < used) yq -= alpha[j] * yy[(i64)j * pairs + me];
+    yq *= gamma;
+    for (int first = used - 1; first >= 0; first -= AHEAD) { // oldest to newest
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) next[k] = first - k > age ? sy[(i64)slot_of_age(newest, pairs, first - k) * pairs + me] : 0;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (first - k < 0) break;
+            if (age == first - k) beta[me] = alpha[me] - own * yq;
+            __syncthreads();
+            if (first - k > age) yq += beta[slot_of_age(newest, pairs, first - k)] * next[k];
+        }
+    }
+    if (me >= used) return;
+    factor[me] = beta[me];
+    factor[pairs + me] = -gamma * alpha[me];
+}
+
+// out[c] = gamma b[c] + sum of factor[c, row] times row.
 template <int C> static __device__ void combine(const sizes *z, const double *P, const double *head, const double *b, const double *factor,
                                                 double *out)
 {
-    const i64 rows = 2 * z->pairs, half = z->stride / 2, used = (i64)head[0], j = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    wait_for_those_before();
+    const i64 rows = 2 * z->pairs, half = z->stride / 2, used = (i64)head[USED], j = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     if (j >= half) return;
     double2 sum[C];
 #pragma unroll
     for (int c = 0; c < C; c++) {
         const double2 v = ((const double2 *)b)[c * half + j];
-        sum[c] = make_double2(head[1] * v.x, head[1] * v.y);
+        sum[c] = make_double2(head[GAMMA] * v.x, head[GAMMA] * v.y);
     }
     for (i64 side = 0; side < rows; side += z->pairs)
 #pragma unroll 4
@@ -148,8 +246,8 @@ template <int C> static __device__ void combine(const sizes *z, const double *P,
     extern "C" __global__ void change##C(const sizes *z, const double *step, double *H, const double *b, double *out)              \
     { change<C>(z, step, H, b, out); }                                                                                            \
     extern "C" __global__ void multiply##C(const sizes *z, const double *H, const double *b, double *out) { multiply<C>(z, H, b, out); } \
-    extern "C" __global__ void dots##C(const sizes *z, const double *P, const double *head, const double *b, double *part)         \
-    { dots<C>(z, P, head, b, part); }                                                                                             \
+    extern "C" __global__ void dots##C(const sizes *z, const double *P, const double *head, const double *b, double *pair, double *part) \
+    { dots<C>(z, P, head, b, pair, part); }                                                                                       \
     extern "C" __global__ void combine##C(const sizes *z, const double *P, const double *head, const double *b, const double *factor, \
                                           double *out)                                                                            \
     { combine<C>(z, P, head, b, factor, out); }

@@ -1,16 +1,27 @@
 // Vectors on the device: a list of linear combinations, and a list of sums over vectors whose results go home.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lists lie in page-locked host memory, so that no copy goes before a kernel. Words: [0] statements, [1] terms, [2] sums;
-// from HEAD on the statements (4 words: to, first term, terms, constant), then the terms (2 words: factor, vector); from
-// SUMS on the sums (4 words: kind, a, b, unused). Sums have a fixed order: bits repeat.
+// Lists lie in page-locked host memory, so that no copy goes before a kernel; a trip over the bus costs as much as a kernel, so
+// the statements' kernel fetches everything in one, and leaves what the sums need in `there`. Words: [0] statements, [1] terms,
+// [2] sums, [3] numbers passed, [4] these; from HEAD on the statements (4 words: to, first term, terms, constant), then the terms
+// (2 words: factor, vector); from SUMS on the sums (4 words: kind, a, b, unused). Sums have a fixed order: bits repeat.
 
 typedef long long i64;
 union word { i64 i; double d; double *p; };
-struct sizes { i64 n, chunk, chunks; };
+// passed: where numbers go; ended: blocks of the sums' kernel that have ended, runs of it that have; told: the latter, in host memory.
+struct sizes { i64 n, chunk, chunks; double *passed; unsigned long long *ended; double *told; };
 
-enum { HEAD = 8, SUMS = 1024, FIRST = 128, SPAN = 1024 };
+enum { PASSED = 3, HEAD = 8, SUMS = 1024, FIRST = 64, FIRST_SUMS = 192, SPAN = 1024 };
 enum { DOT, SQUARES, LARGEST, BAD };
+
+// The kernel may have been started before the one it follows ended: what that one writes is there from here on.
+static __device__ void wait_for_those_before()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 static __device__ double evaluate(const word *statement, const word *term, i64 i)
 {
@@ -21,16 +32,31 @@ static __device__ double evaluate(const word *statement, const word *term, i64 i
     return v;
 }
 
+// Into w all words of the statements; into `there` (where it is another place) those of the sums.
+static __device__ void fetch(const sizes *z, const word *list, word *w, word *there)
+{
+    const bool keeps = blockIdx.x == 0 && there != list;
+    const int sum = (int)threadIdx.x - FIRST;
+    word ahead = { 0 };
+    if (threadIdx.x < FIRST) w[threadIdx.x] = list[threadIdx.x]; // mostly all: one trip
+    else if (keeps && sum < FIRST_SUMS) ahead = list[SUMS + sum];
+    wait_for_those_before();
+    __syncthreads();
+    const i64 words = HEAD + 4 * w[0].i + 2 * w[1].i;
+    for (i64 i = FIRST + threadIdx.x; i < words; i += blockDim.x) w[i] = list[i];
+    if (keeps && threadIdx.x < HEAD) there[threadIdx.x] = w[threadIdx.x];
+    if (keeps && sum >= 0 && sum < FIRST_SUMS) there[SUMS + sum] = ahead;
+    for (i64 i = FIRST_SUMS + threadIdx.x; keeps && i < 4 * w[2].i; i += blockDim.x) there[SUMS + i] = list[SUMS + i];
+    if (keeps && threadIdx.x < w[PASSED].i) z->passed[threadIdx.x] = w[PASSED + 1 + threadIdx.x].d;
+    __syncthreads();
+}
+
 // Each thread carries out all statements for its own entries: in order, and without waiting for another.
-extern "C" __global__ void __launch_bounds__(1024) in_order(const sizes *z, const word *list)
+extern "C" __global__ void __launch_bounds__(1024) in_order(const sizes *z, const word *list, word *there)
 {
     __shared__ word w[SUMS];
-    if (threadIdx.x < FIRST) w[threadIdx.x] = list[threadIdx.x]; // mostly all: one trip over the bus
-    __syncthreads();
-    const i64 n_statements = w[0].i, words = HEAD + 4 * n_statements + 2 * w[1].i;
-    if (!n_statements) return;
-    for (i64 i = FIRST + threadIdx.x; i < words; i += blockDim.x) w[i] = list[i];
-    __syncthreads();
+    fetch(z, list, w, there);
+    const i64 n_statements = w[0].i;
     const word *term = w + HEAD + 4 * n_statements;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < z->n; i += (i64)gridDim.x * blockDim.x)
         for (i64 s = 0; s < n_statements; s++) {
@@ -40,14 +66,11 @@ extern "C" __global__ void __launch_bounds__(1024) in_order(const sizes *z, cons
 }
 
 // Statements that do not depend on each other: blocks share them, and pieces of SPAN entries.
-extern "C" __global__ void __launch_bounds__(1024) side_by_side(const sizes *z, const word *list)
+extern "C" __global__ void __launch_bounds__(1024) side_by_side(const sizes *z, const word *list, word *there)
 {
     __shared__ word w[SUMS];
-    if (threadIdx.x < FIRST) w[threadIdx.x] = list[threadIdx.x];
-    __syncthreads();
-    const i64 n_statements = w[0].i, words = HEAD + 4 * n_statements + 2 * w[1].i, pieces = (z->n + SPAN - 1) / SPAN;
-    for (i64 i = FIRST + threadIdx.x; i < words; i += blockDim.x) w[i] = list[i];
-    __syncthreads();
+    fetch(z, list, w, there);
+    const i64 n_statements = w[0].i, pieces = (z->n + SPAN - 1) / SPAN;
     const word *term = w + HEAD + 4 * n_statements;
     for (i64 item = blockIdx.x; item < n_statements * pieces; item += gridDim.x) {
         const word *statement = w + HEAD + 4 * (item / pieces);
@@ -71,31 +94,47 @@ static __device__ double entry(i64 kind, double a, double b)
     }
 }
 
-// results[sum, chunk], in host memory; and a few values of the functions, too.
-extern "C" __global__ void finish(const sizes *z, const word *list, double *results, const double *values, double *home, const double *last)
+// One sum over one chunk, in the first thread.
+static __device__ double share_of(const word *sum, i64 first, i64 end)
 {
     __shared__ double share[32];
-    __shared__ word sum[4], count;
-    const i64 chunks = z->chunks;
+    const i64 kind = sum[0].i;
+    const double *a = sum[1].p, *b = sum[2].p;
+    double v = 0;
+#pragma unroll 8
+    for (i64 i = first + threadIdx.x; i < end; i += blockDim.x) v = fold(kind, v, entry(kind, a[i], b[i]));
+    for (int step = 16; step > 0; step /= 2) v = fold(kind, v, __shfl_xor_sync(0xffffffffu, v, step));
+    if (threadIdx.x % 32 == 0) share[threadIdx.x / 32] = v;
+    __syncthreads();
+    for (int i = 1; threadIdx.x == 0 && i < blockDim.x / 32; i++) v = fold(kind, v, share[i]);
+    __syncthreads();
+    return v;
+}
+
+// The last block to end says so, after everything has reached host memory: the host looks for it there.
+static __device__ void tell(const sizes *z)
+{
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x != 0 || atomicAdd(&z->ended[0], 1ull) != gridDim.x - 1) return;
+    z->ended[0] = 0;
+    const double runs = (double)++z->ended[1];
+    __threadfence_system();
+    *(volatile double *)z->told = runs;
+}
+
+// results[sum, chunk], in host memory; and a few values of the functions, too.
+extern "C" __global__ void __launch_bounds__(512) finish(const sizes *z, const word *there, double *results, const double *values, double *home,
+                                                         const double *last)
+{
+    wait_for_those_before();
     if (blockIdx.x == gridDim.x - 1 && values != home)
         for (i64 i = threadIdx.x; i <= last - home; i += blockDim.x) home[i] = values[i];
-    if (threadIdx.x == 32) count = list[2];
-    for (i64 item = blockIdx.x;; item += gridDim.x) {
-        if (threadIdx.x < 4) sum[threadIdx.x] = list[SUMS + 4 * min(item / chunks, (i64)SUMS - 1) + threadIdx.x]; // there is room behind the last
-        __syncthreads();
-        if (item >= count.i * chunks) return;
-        const i64 kind = sum[0].i, first = item % chunks * z->chunk, end = min(first + z->chunk, z->n);
-        const double *a = sum[1].p, *b = sum[2].p;
-        double v = 0;
-#pragma unroll 4
-        for (i64 i = first + threadIdx.x; i < end; i += blockDim.x) v = fold(kind, v, entry(kind, a[i], b[i]));
-        for (int step = 16; step > 0; step /= 2) v = fold(kind, v, __shfl_xor_sync(0xffffffffu, v, step));
-        if (threadIdx.x % 32 == 0) share[threadIdx.x / 32] = v;
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            for (int i = 1; i < blockDim.x / 32; i++) v = fold(kind, v, share[i]);
-            results[item] = v;
-        }
-        __syncthreads();
+    const i64 chunks = z->chunks, items = there[2].i * chunks;
+    for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
+        const i64 first = item % chunks * z->chunk;
+        const double v = share_of(there + SUMS + 4 * (item / chunks), first, min(first + z->chunk, z->n));
+        if (threadIdx.x == 0) results[item] = v;
     }
+    tell(z);
 }

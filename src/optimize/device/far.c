@@ -24,6 +24,7 @@ static const char *obstacle(const lt_hessian *h, const lt_solve_options *opt)
     if (h->spare) return "in_place_bfgs=false";
     if (isfinite(opt->regularize_threshold)) return "regularize_threshold";
     if (h->base_lower || h->base_diagonal) return "an H0 of limited memory";
+    if (h->limited && h->capacity > LT_FAR_MAX_PAIRS) return "more than 1024 pairs";
     return NULL;
 }
 
@@ -75,7 +76,6 @@ static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_opti
     m->pinned = opt->pinned_transfers;
     m->by_kernel = opt->small_by_kernel;
     m->gamma = 1;
-    m->unsettled = -1;
     m->z = (lt_far_sizes){ h->n, stride, h->limited ? h->capacity : 0, chunk, (stride + chunk - 1) / chunk };
     m->columns = lt_padded(LT_MIN(LT_MAX(columns, LT_FAR_WIDEST), MAX_COLUMNS)); /* whole groups */
     LT_TRY(make_common(m, opt));
@@ -86,11 +86,9 @@ static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_opti
 static lt_status renew(lt_far *m)
 {
     m->gamma = 1;
-    m->stale = false;
-    m->unsettled = -1;
+    m->stale = m->fresh = false;
     LT_TRY(lt_far_wait(m));
     if (!m->z.pairs) return LT_OK; /* H is written whole */
-    memset(m->sy, 0, (size_t)(2 * m->z.pairs * m->z.pairs) * sizeof(double));
     return lt_stream_fill(m->stream, m->matrix, 0, (size_t)(2 * m->z.pairs * m->z.stride) * sizeof(double));
 }
 
@@ -154,13 +152,12 @@ void lt_far_destroy(lt_far *m)
     if (!m) return;
     if (m->stream) (void)lt_stream_sync(m->stream);
     drop_sequence(&m->first);
-    drop_sequence(&m->second);
     drop_sequence(&m->changing);
     drop_sequence(&m->first_with);
     drop_sequence(&m->changing_with);
-    double *device[] = { m->sizes, m->matrix, m->in, m->out, m->step, m->head, m->part, m->factor };
+    double *device[] = { m->sizes, m->matrix, m->in, m->out, m->step, m->part, m->factor, m->table };
     for (size_t i = 0; m->stream && i < LT_LEN(device); i++) (void)lt_device_free(m->dev, m->stream, device[i]);
-    lt_host_block *host[] = { &m->up, &m->down, &m->small, &m->update, &m->shares };
+    lt_host_block *host[] = { &m->up, &m->down, &m->update };
     for (size_t i = 0; i < LT_LEN(host); i++)
         if (host[i]->at) lt_host_block_release(m->dev, host[i]);
     for (int w = 0; w < LT_FAR_WIDTHS; w++) {
@@ -168,13 +165,12 @@ void lt_far_destroy(lt_far *m)
         lt_kernel_destroy(m->dots[w]);
         lt_kernel_destroy(m->combine[w]);
         lt_kernel_destroy(m->change[w]);
+        lt_kernel_destroy(m->loops[w]);
     }
     lt_kernel_destroy(m->identity);
     lt_kernel_destroy(m->rank2);
     lt_mover_release(&m->mover);
     if (!m->vectors) lt_stream_destroy(m->stream);
-    lt_free(m->sy);
-    lt_free(m->work);
     lt_free(m);
 }
 
@@ -183,7 +179,14 @@ lt_status lt_far_wait(lt_far *m)
 {
     m->crossings.syncs++;
     m->updating = false;
-    return lt_stream_sync(m->stream);
+    return lt_mover_wait(&m->mover, false);
+}
+
+lt_status lt_far_wait_home(lt_far *m)
+{
+    m->crossings.syncs++;
+    m->updating = false;
+    return lt_mover_wait(&m->mover, m->tells);
 }
 
 lt_status lt_far_send(lt_far *m, double *dst, const lt_host_block *from, int64_t first, int64_t count)
@@ -193,7 +196,9 @@ lt_status lt_far_send(lt_far *m, double *dst, const lt_host_block *from, int64_t
 
 lt_status lt_far_bring(lt_far *m, const lt_host_block *to, const double *src, int64_t count)
 {
-    return lt_cross_down(&m->mover, to->at, src, count, to->pinned, &m->crossings);
+    LT_TRY(lt_cross_down(&m->mover, to->at, src, count, to->pinned, &m->crossings));
+    m->tells = m->mover.tells;
+    return LT_OK;
 }
 
 /* Between vectors there and columns there: `from` into columns, or (from NULL) out of them. */
@@ -210,11 +215,10 @@ static void move_columns(lt_far *m, int64_t k, double scale, const double *const
 
 void lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const double *head)
 {
-    if (head) memcpy(m->up.at, head, LT_FAR_HEAD * sizeof *head);
+    if (head && !m->vectors) memcpy(m->up.at, head, LT_FAR_HEAD_USED * sizeof *head);
     if (m->vectors) {
         move_columns(m, k, 1, b, m->in + LT_FAR_HEAD, NULL);
-        if (k <= LT_FAR_WIDEST) lt_vectors_pack(m->vectors, LT_LIST_PRODUCT); /* the sequence begins with it */
-        else lt_vectors_flush(m->vectors);
+        lt_vectors_pack(m->vectors, LT_LIST_PRODUCT, head, head ? LT_FAR_HEAD_USED : 0); /* the sequence begins with it */
         return;
     }
     for (int64_t j = 0; j < k; j++)
@@ -255,6 +259,7 @@ static lt_status record_one(lt_far *m, lt_far_sequence *s, int width)
     if (!status) status = lt_capture_end(m->stream, &s->capture[width]);
     else lt_capture_abort(m->stream);
     s->cost[width] = m->crossings;
+    s->tells[width] = m->tells;
     m->crossings = before;
     return status;
 }
@@ -274,9 +279,17 @@ lt_status lt_far_play(lt_far *m, lt_far_sequence *s, int width)
     m->crossings.downloads += c->downloads;
     m->crossings.bytes_up += c->bytes_up;
     m->crossings.bytes_down += c->bytes_down;
+    m->tells = s->tells[width];
     if (c->uploads) lt_trace_transfer(LT_TRANSFER_H2D, true, c->bytes_up);
     if (c->downloads) lt_trace_transfer(LT_TRANSFER_D2H, true, c->bytes_down);
     return lt_capture_replay(m->stream, s->capture[width]);
+}
+
+lt_status lt_far_play_there(lt_far *m, lt_far_sequence *alone, lt_far_sequence *with, int width)
+{
+    if (!alone->capture[width]) return alone->queue(m, width);
+    lt_vectors_defer(m->vectors, alone->capture[width], with->capture[width]);
+    return LT_OK;
 }
 
 /* ---- Failures ----------------------------------------------------------------------------------------------------------- */

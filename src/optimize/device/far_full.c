@@ -68,7 +68,10 @@ lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
 
 static lt_status many_products(lt_far *m, int64_t k)
 {
-    if (m->vectors) return lt_far_groups(m, k, multiply);
+    if (m->vectors) {
+        LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_PRODUCT));
+        return lt_far_groups(m, k, multiply);
+    }
     LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + k * m->z.stride));
     LT_TRY(lt_far_groups(m, k, multiply));
     return lt_far_bring(m, &m->down, m->out, k * m->z.stride);
@@ -89,13 +92,9 @@ static lt_status catch_up(lt_far *m)
     return launch_rank2(m);
 }
 
-/* Numbers about the products are asked for next, mostly: then one launch does both. */
 static lt_status play_there(lt_far *m, int width)
 {
-    lt_far_sequence *alone = m->stale ? &m->changing : &m->first, *with = m->stale ? &m->changing_with : &m->first_with;
-    if (!alone->capture[width]) return alone->queue(m, width);
-    lt_vectors_defer(m->vectors, alone->capture[width], with->capture[width]);
-    return LT_OK;
+    return m->stale ? lt_far_play_there(m, &m->changing, &m->changing_with, width) : lt_far_play_there(m, &m->first, &m->first_with, width);
 }
 
 lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
@@ -106,7 +105,7 @@ lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, do
     lt_far_put_columns(m, k, b, NULL);
     LT_TRY(!few ? many_products(m, k) : m->vectors ? play_there(m, lt_far_width(k)) : lt_far_play(m, &m->first, lt_far_width(k)));
     m->stale = false;
-    if (!m->vectors) LT_TRY(lt_far_wait(m));
+    if (!m->vectors) LT_TRY(lt_far_wait_home(m));
     lt_far_take_columns(m, k, m->gamma, out);
     return LT_OK;
 }

@@ -10,12 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Every block fetches its list over the bus: few large ones for statements. */
-enum { THREADS = 1024, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 256, SUM_BLOCKS = 64 };
-enum { MIN_CHUNK = 8192, MAX_CHUNKS = 16 };
+/* Every block fetches its list over the bus: few large ones for statements. Sums have many: each thread then adds eight products. */
+enum { THREADS = 1024, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 264 };
+enum { MIN_CHUNK = 4096, MAX_CHUNKS = 16 };
+enum { ENDED = LT_VECTORS_MAX_PASSED, STATE = ENDED + 2 }; /* there: numbers passed, then what the sums' kernel counts */
 enum { LISTS = 16, MAX_PIECES = 48, MAX_KNOWN = 4096, TABLE = 8192, MANY = 8, SUM_TERMS = 96 };
 
-typedef struct list { lt_host_block words, results; bool in_flight; } list;
+typedef struct list { lt_host_block words, results; double *there; bool in_flight; } list; /* there: of the sums */
 typedef struct statement { double *to; int64_t first, count; double constant; } statement;
 typedef struct term { double c; const double *a; } term;
 typedef struct sum_of { double *to; int64_t m; bool onto; double c[SUM_TERMS]; const double *a[SUM_TERMS]; } sum_of;
@@ -27,7 +28,9 @@ struct lt_vectors {
     lt_stream *stream;
     lt_solve_options opt;      /* for memory; pointers in it are not followed */
     lt_vector_sizes z;
-    double    *sizes, *scratch; /* there: z; n numbers */
+    double    *sizes, *state, *scratch; /* there: z; what it points to; n numbers */
+    lt_host_block told;        /* how often the sums' kernel has run, as it says itself */
+    int64_t    sums_run;       /* and as is known here */
     lt_kernel *kernel[LT_VECTORS_ENTRY_COUNT];
     list       lists[LISTS];   /* the first ones belong to captured sequences */
     int        next;           /* list of the next launch */
@@ -55,7 +58,7 @@ struct lt_vectors {
 extern const char lt_text_vectors_cu[];
 
 static const struct { const char *name; int n_args; } entries[LT_VECTORS_ENTRY_COUNT] = {
-    [LT_VECTORS_IN_ORDER] = { "in_order", 2 }, [LT_VECTORS_SIDE_BY_SIDE] = { "side_by_side", 2 }, [LT_VECTORS_FINISH] = { "finish", 6 },
+    [LT_VECTORS_IN_ORDER] = { "in_order", 3 }, [LT_VECTORS_SIDE_BY_SIDE] = { "side_by_side", 3 }, [LT_VECTORS_FINISH] = { "finish", 6 },
 };
 
 static lt_status build(lt_vectors *v, lt_vector_entry e)
@@ -71,6 +74,7 @@ static lt_status build(lt_vectors *v, lt_vector_entry e)
         key.entry = entries[e].name;
         key.options = options;
         key.n_options = 1;
+        key.waits = true;
         key.grid[0] = e == LT_VECTORS_IN_ORDER ? (unsigned)blocks : e == LT_VECTORS_FINISH ? SUM_BLOCKS : SIDE_BLOCKS;
         key.block[0] = e == LT_VECTORS_FINISH ? SUM_THREADS : THREADS;
         key.grid[1] = key.grid[2] = key.block[1] = key.block[2] = 1;
@@ -104,7 +108,14 @@ static lt_status make(lt_vectors *v)
     for (int i = 0; i < LISTS; i++) {
         LT_TRY(page_locked(v, LT_LIST_WORDS, &v->lists[i].words));
         LT_TRY(page_locked(v, LT_LIST_MAX_SUMS * v->z.chunks, &v->lists[i].results));
+        LT_TRY(lt_device_numbers(v->dev, v->stream, LT_LIST_WORDS, "a list of sums", &v->lists[i].there));
     }
+    LT_TRY(page_locked(v, 1, &v->told));
+    LT_TRY(lt_device_numbers(v->dev, v->stream, STATE, "numbers passed", &v->state));
+    LT_TRY(lt_stream_fill(v->stream, v->state, 0, STATE * sizeof *v->state));
+    v->z.passed = v->state;
+    v->z.ended = (int64_t *)(v->state + ENDED);
+    v->z.told = v->told.at;
     LT_TRY(lt_device_numbers(v->dev, v->stream, sizeof v->z / sizeof(double), "sizes", &v->sizes));
     LT_TRY(lt_device_numbers(v->dev, v->stream, v->z.n, "scratch", &v->scratch));
     LT_TRY(lt_stream_copy(v->stream, v->sizes, &v->z, sizeof v->z, LT_TRANSFER_H2D, false));
@@ -121,7 +132,7 @@ lt_status lt_vectors_create(lt_device *dev, lt_stream *st, const lt_solve_option
     v->dev = dev;
     v->stream = st;
     v->opt = *opt;
-    v->z = (lt_vector_sizes){ n, chunk, (n + chunk - 1) / chunk };
+    v->z = (lt_vector_sizes){ .n = n, .chunk = chunk, .chunks = (n + chunk - 1) / chunk };
     v->next = LT_LIST_FIRST_FREE;
     lt_status s = make(v);
     if (s) lt_vectors_destroy(v);
@@ -130,6 +141,7 @@ lt_status lt_vectors_create(lt_device *dev, lt_stream *st, const lt_solve_option
 }
 
 lt_stream *lt_vectors_stream(const lt_vectors *v) { return v->stream; }
+const double *lt_vectors_passed(const lt_vectors *v) { return v->state; }
 
 void lt_vectors_destroy(lt_vectors *v)
 {
@@ -139,7 +151,10 @@ void lt_vectors_destroy(lt_vectors *v)
     for (int i = 0; i < LISTS; i++) {
         if (v->lists[i].words.at) lt_host_block_release(v->dev, &v->lists[i].words);
         if (v->lists[i].results.at) lt_host_block_release(v->dev, &v->lists[i].results);
+        (void)lt_device_free(v->dev, v->stream, v->lists[i].there);
     }
+    if (v->told.at) lt_host_block_release(v->dev, &v->told);
+    (void)lt_device_free(v->dev, v->stream, v->state);
     for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) lt_kernel_destroy(v->kernel[e]);
     (void)lt_device_free(v->dev, v->stream, v->sizes);
     (void)lt_device_free(v->dev, v->stream, v->scratch);
@@ -168,6 +183,7 @@ lt_status lt_vectors_take_home(lt_vectors *v, int64_t count, double **out)
 void lt_vectors_reset(lt_vectors *v)
 {
     (void)lt_stream_sync(v->stream); /* a fault was told before; memory must not be used any more */
+    v->sums_run = v->told.at ? (int64_t)*v->told.at : 0;
     for (int i = 0; i < v->n_pieces; i++) (void)lt_device_free(v->dev, v->stream, v->piece[i]);
     for (int i = 0; i < v->n_home; i++) lt_host_block_release(v->dev, &v->home[i]);
     for (int i = 0; i < LISTS; i++) v->lists[i].in_flight = false;
@@ -246,6 +262,7 @@ static void pack_statements(lt_vectors *v, lt_word *w)
 {
     w[0].i = v->n_statements;
     w[1].i = v->n_terms;
+    w[2].i = w[LT_LIST_PASSED].i = 0;
     lt_word *at = w + LT_LIST_HEAD;
     for (int64_t i = 0; i < v->n_statements; i++, at += 4) {
         const statement *s = &v->statement[i];
@@ -297,13 +314,13 @@ static lt_word *words_of(const list *l) { return (lt_word *)l->words.at; }
 
 static lt_status launch_statements(lt_vectors *v, const list *l, bool side_by_side)
 {
-    void *arg[] = { v->sizes, l->words.at };
+    void *arg[] = { v->sizes, l->words.at, l->there };
     return lt_stream_launch(v->stream, &(lt_launch){ v->kernel[side_by_side ? LT_VECTORS_SIDE_BY_SIDE : LT_VECTORS_IN_ORDER], arg });
 }
 
 static lt_status launch_sums(lt_vectors *v, const list *l, const double *values, int64_t count, double *home)
 {
-    void *arg[] = { v->sizes, l->words.at, l->results.at, (void *)(uintptr_t)values, home, count ? home + count - 1 : home };
+    void *arg[] = { v->sizes, l->there, l->results.at, (void *)(uintptr_t)values, home, count ? home + count - 1 : home };
     return lt_stream_launch(v->stream, &(lt_launch){ v->kernel[LT_VECTORS_FINISH], arg });
 }
 
@@ -314,14 +331,17 @@ static void waited(lt_vectors *v, lt_status s)
     if (!s) v->waits++;
 }
 
-static void wait(lt_vectors *v)
+/* sums: for the end of their kernel, which says so itself. */
+static void wait_for(lt_vectors *v, bool sums)
 {
     if (v->failure) return;
     v->crossings.syncs++;
     v->crossings.bytes_up += v->list_bytes;
     v->list_bytes = 0;
-    waited(v, lt_stream_sync(v->stream));
+    waited(v, sums ? lt_stream_await(v->stream, v->told.at, (double)++v->sums_run) : lt_stream_sync(v->stream));
 }
+
+static void wait(lt_vectors *v) { wait_for(v, false); }
 
 void lt_vectors_defer(lt_vectors *v, lt_capture *alone, lt_capture *with_exchange)
 {
@@ -377,17 +397,20 @@ static void exchange(lt_vectors *v)
     lt_capture *sequence = v->deferred ? v->deferred_with : v->captured;
     v->deferred = NULL;
     if (!v->failure) fail(v, sequence ? lt_capture_replay(v->stream, sequence) : lt_vectors_queue_exchange(v));
-    wait(v);
+    wait_for(v, true);
     take_results(v, l);
 }
 
-void lt_vectors_pack(lt_vectors *v, lt_vectors_list where)
+void lt_vectors_pack(lt_vectors *v, lt_vectors_list where, const double *passed, int count)
 {
     list *l = &v->lists[where];
+    lt_word *w = words_of(l);
     catch_up(v);
     if (l->in_flight) wait(v); /* only when nothing was asked for since it was used last */
     l->in_flight = true;
-    pack_statements(v, words_of(l));
+    pack_statements(v, w);
+    w[LT_LIST_PASSED].i = count;
+    for (int i = 0; i < count; i++) w[LT_LIST_PASSED + 1 + i].d = passed[i];
     v->crossings.uploads++;
 }
 
@@ -525,6 +548,8 @@ lt_status lt_vectors_queue_after(lt_vectors *v, const double *values, int64_t co
 {
     return launch_sums(v, &v->lists[LT_LIST_EVALUATION], values, count, home);
 }
+
+lt_status lt_vectors_evaluation_wait(lt_vectors *v) { return lt_stream_await(v->stream, v->told.at, (double)++v->sums_run); }
 
 void lt_vectors_evaluation_end(lt_vectors *v, lt_status s, lt_solve_crossings *n)
 {

@@ -8,6 +8,7 @@
 
 typedef struct lt_vectors lt_vectors;
 #define LT_VECTORS_MAX_GRADIENTS 64 /* at one point, for those who lay out lists of them */
+#define LT_VECTORS_MAX_PASSED 4
 
 typedef enum lt_measure {
     LT_MEASURE_DOT,      /* a'b */
@@ -55,7 +56,8 @@ void   lt_vectors_forget(lt_vectors *v); /* all that is known: cheaper than one 
 /* Lists of a fixed place, for sequences that are captured: `pack` puts what was noted down there, the captured sequence begins
    with what `queue` launches. */
 typedef enum lt_vectors_list { LT_LIST_EVALUATION, LT_LIST_EXCHANGE, LT_LIST_PRODUCT, LT_LIST_FIRST_FREE } lt_vectors_list;
-void      lt_vectors_pack(lt_vectors *v, lt_vectors_list where);
+void      lt_vectors_pack(lt_vectors *v, lt_vectors_list where, const double *passed, int count);
+const double *lt_vectors_passed(const lt_vectors *v); /* there: where `count` numbers (at most LT_VECTORS_MAX_PASSED) arrive with a list */
 lt_status lt_vectors_queue(lt_vectors *v, lt_vectors_list where);
 lt_status lt_vectors_queue_exchange(lt_vectors *v); /* what a wait for numbers launches */
 /* A captured sequence that is to run before anything noted down from here on: either alone, or with the exchange that
@@ -64,9 +66,10 @@ void      lt_vectors_defer(lt_vectors *v, lt_capture *alone, lt_capture *with_ex
 void lt_vectors_flush(lt_vectors *v);    /* what was noted down is queued: other kernels may follow it */
 void lt_vectors_settle(lt_vectors *v);   /* and waited for */
 /* An evaluation in between: statements before it, numbers after it, and `count` values copied home, all in one sequence.
-   `begin` fills the list, `end` reads after the wait. */
+   `begin` fills the list, `end` reads after the wait for what `queue_after` launched. */
 void      lt_vectors_evaluation_begin(lt_vectors *v);
 lt_status lt_vectors_queue_after(lt_vectors *v, const double *values, int64_t count, double *home);
+lt_status lt_vectors_evaluation_wait(lt_vectors *v);
 void      lt_vectors_evaluation_end(lt_vectors *v, lt_status s, lt_solve_crossings *n);
 
 /* The first failure, its text again in lt_error_text(); LT_OK if none. */

@@ -6,12 +6,15 @@
 #include "optimize/device/vectors.h"
 
 typedef union lt_word { int64_t i; double d; double *p; const double *q; } lt_word;
-typedef struct lt_vector_sizes { int64_t n, chunk, chunks; } lt_vector_sizes; /* as in vectors.cu */
+/* As in vectors.cu. */
+typedef struct lt_vector_sizes { int64_t n, chunk, chunks; double *passed; int64_t *ended; double *told; } lt_vector_sizes;
 
 /* A list in page-locked memory, as vectors.cu tells it. */
-enum { LT_LIST_HEAD = 8, LT_LIST_SUMS = 1024, LT_LIST_STATEMENTS = 64, LT_LIST_MAX_SUMS = 1024,
+enum { LT_LIST_PASSED = 3, LT_LIST_HEAD = 8, LT_LIST_SUMS = 1024, LT_LIST_STATEMENTS = 64, LT_LIST_MAX_SUMS = 1024,
        LT_LIST_TERMS = (LT_LIST_SUMS - LT_LIST_HEAD - 4 * LT_LIST_STATEMENTS) / 2,
        LT_LIST_WORDS = LT_LIST_SUMS + 4 * LT_LIST_MAX_SUMS };
+
+_Static_assert(LT_LIST_PASSED + 1 + LT_VECTORS_MAX_PASSED == LT_LIST_HEAD, "numbers passed stand behind their count");
 
 /* The functions of vectors.cu, and the same in C for a device that is the host. */
 typedef enum lt_vector_entry { LT_VECTORS_IN_ORDER, LT_VECTORS_SIDE_BY_SIDE, LT_VECTORS_FINISH, LT_VECTORS_ENTRY_COUNT } lt_vector_entry;
