@@ -24,6 +24,7 @@ static inline float __uint_as_float(unsigned bits) { float x; memcpy(&x, &bits, 
 static inline unsigned __float_as_uint(float x) { unsigned bits; memcpy(&bits, &x, sizeof bits); return bits; }
 static inline float rsqrtf(float x) { return (float)(1 / std::sqrt((double)x)); }
 static inline int min(int a, int b) { return a < b ? a : b; }
+static inline int max(int a, int b) { return a > b ? a : b; }
 static inline size_t __cvta_generic_to_shared(const void *p) { return shim::address(p); }
 
 /* ---- half-precision numbers ---- */

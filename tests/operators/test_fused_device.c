@@ -117,6 +117,10 @@ LT_TEST(steps_are_planned_where_they_fit_and_say_why_elsewhere)
     LT_CHECK_EQ_INT(plan(dev, &s, LT_PRECISION_BFLOAT16).kernels_per_step, 4 + 1 + AROUND);
     info = plan(dev, &s, LT_PRECISION_FLOAT32);
     LT_CHECK(!strcmp(info.step, "graph") && strstr(info.step_reason, "half precision"));
+    s.kernel_size = 13;
+    info = plan(dev, &s, LT_PRECISION_FLOAT16);
+    LT_CHECK(!strcmp(info.step, "graph") && strstr(info.step_reason, "too wide"));
+    s.kernel_size = 3;
     s.grid = 16;
     info = plan(dev, &s, LT_PRECISION_FLOAT16);
     LT_CHECK(!strcmp(info.step, "graph") && strstr(info.step_reason, "32 x 32"));

@@ -119,29 +119,50 @@ static __device__ __forceinline__ int in_field(int x, int grid)
 }
 
 #if SOURCE == 2
-static __device__ __forceinline__ void bring_chunk(const conv_job &j, const float *state, tile_at t, int chunk, u32 to, int carrier)
+/* The state around a tile, three planes of half numbers in the memory that norms have elsewhere. */
+#define SEEN (16 + STEM - 1) /* pixels along one side */
+static_assert(3 * SEEN * SEEN * 2 <= sizeof(norm_table), "up to 11 x 11");
+static __device__ __forceinline__ void see_state(const conv_job &j, const float *state, tile_at t, unsigned short *seen, int carrier)
 {
     const float *planes = state + (i64)t.sample * 3 * j.grid * j.grid;
-    for (int cell = carrier; cell < 256 * PLANES; cell += CARRIERS) {
-        int p = cell % 256, plane = cell / 256;
-        float v[8];
-        #pragma unroll
-        for (int e = 0; e < 8; e++) {
-            int i = chunk * CHUNK + plane * 8 + e, c = i / (STEM * STEM);
-            int y = in_field(t.y + p / 16 - STEM / 2 + i / STEM % STEM, j.grid), x = in_field(t.x + p % 16 - STEM / 2 + i % STEM, j.grid);
-            v[e] = c < 3 && y >= 0 && x >= 0 ? planes[((i64)c * j.grid + y) * j.grid + x] : 0.f;
-        }
-        put_cell(to + plane * PLANE + p * 16, make_uint4(pack(v[0], v[1]), pack(v[2], v[3]), pack(v[4], v[5]), pack(v[6], v[7])));
+    #pragma unroll 8
+    for (int i = carrier; i < 3 * SEEN * SEEN; i += CARRIERS) {
+        int y = in_field(t.y - STEM / 2 + i / SEEN % SEEN, j.grid), x = in_field(t.x - STEM / 2 + i % SEEN, j.grid);
+        float v = y >= 0 && x >= 0 ? planes[(i / (SEEN * SEEN) * j.grid + y) * j.grid + x] : 0.f;
+        seen[i] = (unsigned short)pack(v, 0.f);
     }
 }
-static __device__ __forceinline__ void bring_pixels(const conv_job &j, const float *state, norm_table &, const rings &r, int carrier)
+
+/* A carrier keeps to one cell: eight neighbours of a pixel, at places that do not change from pixel to pixel. */
+static __device__ __forceinline__ void bring_chunk(const unsigned short *seen, int chunk, u32 to, int plane, int first)
+{
+    int from[8];
+    #pragma unroll
+    for (int e = 0; e < 8; e++) {
+        int i = chunk * CHUNK + plane * 8 + e, tap = i % (STEM * STEM);
+        from[e] = i < 3 * STEM * STEM ? (i / (STEM * STEM) * SEEN + tap / STEM) * SEEN + tap % STEM : -1;
+    }
+    for (int p = first; p < 256; p += STRIPES) {
+        const unsigned short *corner = seen + p / 16 * SEEN + p % 16;
+        u32 word[4];
+        #pragma unroll
+        for (int e = 0; e < 4; e++) word[e] = (from[2 * e] < 0 ? 0u : corner[from[2 * e]]) | (from[2 * e + 1] < 0 ? 0u : (u32)corner[from[2 * e + 1]] << 16);
+        put_cell(to + plane * PLANE + p * 16, make_uint4(word[0], word[1], word[2], word[3]));
+    }
+}
+static __device__ __forceinline__ void bring_pixels(const conv_job &j, const float *state, norm_table &table, const rings &r, int carrier)
 {
     ring<A_STAGES> at;
+    unsigned short *seen = (unsigned short *)&table;
+    pair_meets();
     FOR_TURNS(j, turn) {
         tile_at t = place(j, turn);
+        meet<1, CARRIERS>();
+        see_state(j, state, t, seen, carrier);
+        meet<1, CARRIERS>();
         for (int chunk = 0; chunk < j.chunks; chunk++, at.step()) {
             barrier_wait(r.a_free + 8 * at.slot, at.parity ^ 1);
-            bring_chunk(j, state, t, chunk, r.a + at.slot * A_BYTES, carrier);
+            if (carrier < STRIPES * PLANES) bring_chunk(seen, chunk, r.a + at.slot * A_BYTES, carrier % PLANES, carrier / PLANES);
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             barrier_arrive(r.a_full + 8 * at.slot);
         }
@@ -210,12 +231,13 @@ static __device__ __forceinline__ void bring_pixels(const conv_job &j, const flo
     int plane = carrier % PLANES, first = carrier / PLANES, grid = j.grid, chunks = j.chunks;
     if (first >= STRIPES) first = CELLS; /* nothing to bring */
     tile_at t = place(j, first_turn(j, blockIdx.x / 2));
-    int sample = t.sample; /* whose norms are there */
+    int sample = -1; /* whose norms are there */
     batch b[2];
     walk w;
     w.stride = j.in_c * 2;
     walk_to(w, j, t, 0, plane, first);
-    load_batch(w, grid, b[0]);
+    load_batch(w, grid, b[0]); /* the first pixels and norms are on their way while the pair meets */
+    pair_meets();
     FOR_TURNS(j, turn) {
 #if SOURCE == 1
         if (t.sample != sample) load_norms<1, CARRIERS>(j.norm, t.sample, table, carrier);
@@ -436,24 +458,36 @@ static __device__ __forceinline__ void finish(const conv_job &j, const rings &r,
 #if RESULT == 1
 enum { MULTIPLIERS = 256, ALL_WRITTEN = 3 }; /* threads; a barrier */
 
-/* The block that writes a sample's last tile makes its norms, with the threads that multiplied before. */
+/* How many of this block's turns are tiles of a sample. */
+static __device__ __forceinline__ int turns_of(const conv_job &j, int turn, int end, int sample)
+{
+    int per_sample = j.tiles_wide * j.tiles_wide, odd = 1 - (int)(blockIdx.x % 2);
+    int from = (sample * per_sample + odd) / 2 * j.blocks_n, to = ((sample + 1) * per_sample + odd) / 2 * j.blocks_n;
+    return min(end, to) - max(turn, from);
+}
+
+/* The block that writes a sample's last tile makes its norms, with the threads that multiplied before. All samples of
+   the block are asked about at once: nothing else is left to do while the answers are on their way. */
+enum { ASKED = 32 };
 static __device__ __forceinline__ void settle_norms(const conv_job &j, sums_scratch &scratch, int t)
 {
-    __shared__ bool is_last;
+    __shared__ bool is_last[ASKED];
     int turn = first_turn(j, blockIdx.x / 2), end = first_turn(j, blockIdx.x / 2 + 1);
-    while (turn < end) {
-        int sample = place(j, turn).sample;
-        u32 done = 0;
-        for (; turn < end && place(j, turn).sample == sample; turn++) done += place(j, turn).real;
-        meet<4, MULTIPLIERS>();
-        if (t == 0) {
+    if (turn >= end) return;
+    int first = place(j, turn).sample, last = place(j, end - 1).sample;
+    for (; first <= last; first += ASKED) {
+        int n = min(ASKED, last - first + 1);
+        if (t < n) {
+            int sample = first + t, done = turns_of(j, turn, end, sample);
             __threadfence();
-            is_last = atomicAdd(j.own.counts + sample, done) + done == (u32)(j.own.tiles * j.blocks_n);
-            if (is_last) j.own.counts[sample] = 0;
+            is_last[t] = done > 0 && atomicAdd(j.own.counts + sample, (u32)done) + done == (u32)(j.own.tiles * j.blocks_n);
+            if (is_last[t]) j.own.counts[sample] = 0;
             __threadfence();
         }
         meet<4, MULTIPLIERS>();
-        if (is_last) make_norms<4, MULTIPLIERS>(j.own, sample, scratch, t);
+        for (int i = 0; i < n; i++)
+            if (is_last[i]) make_norms<4, MULTIPLIERS>(j.own, first + i, scratch, t);
+        if (first + ASKED <= last) meet<4, MULTIPLIERS>(); /* before is_last is written again */
     }
 }
 #endif
@@ -476,13 +510,10 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 
     __shared__ conv_job j;
     if (threadIdx.x < sizeof j / 4) ((u32 *)&j)[threadIdx.x] = ((const u32 *)job)[threadIdx.x];
     __syncthreads();
-#if SOURCE == 1
-    load_norms<0, THREADS>(j.norm, place(j, first_turn(j, blockIdx.x / 2)).sample, table, threadIdx.x);
-#endif
-    pair_meets();
     int warpgroup = threadIdx.x / 128;
     if (warpgroup == 1 || warpgroup == 2) {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(MULTIPLIER_REGISTERS));
+        pair_meets();
         multiply(j, r);
 #if RESULT == 1
         meet<ALL_WRITTEN, MULTIPLIERS + 32 * FINISHERS>();
@@ -491,6 +522,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 
     } else {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(OTHER_REGISTERS));
         int other = threadIdx.x - (warpgroup ? 256 : 0);
+        if (other >= CARRIERS) pair_meets();
         if (other < CARRIERS) bring_pixels(j, state, table, r, other);
         else if (other < CARRIERS + 32 * FINISHERS) {
             finish(j, r, shared + A_STAGES * A_BYTES + B_STAGES * B_BYTES, other - CARRIERS);

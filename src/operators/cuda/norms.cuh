@@ -65,15 +65,21 @@ static __device__ __forceinline__ float4 load_far(const float4 *from)
     return v;
 }
 
-/* A pair of channels is added up by several threads, each some of the tiles. */
+/* A pair of channels is added up by several threads, each some of the tiles. The launch ends with this: as little as
+   possible waits for memory, and nothing twice. */
 template <int BARRIER, int THREADS> static __device__ __forceinline__ void make_norms(const sums_job &n, int sample, sums_scratch &scratch, int t)
 {
-    int pairs = n.channels / 2, parts = (THREADS < MAX_CHANNELS ? THREADS : MAX_CHANNELS) / pairs;
-    if (parts < 1) parts = 1;
+    enum { OWN = (MAX_CHANNELS + THREADS - 1) / THREADS }; /* channels of a thread */
+    int pairs = n.channels / 2, parts = max(1, (THREADS < MAX_CHANNELS ? THREADS : MAX_CHANNELS) / pairs);
+    double each = 1. / n.pixels;
+    float2 affine[OWN];
+    #pragma unroll
+    for (int o = 0; o < OWN; o++)
+        if (t + o * THREADS < n.channels) affine[o] = n.affine[t + o * THREADS];
     for (int w = t; w < pairs * parts; w += THREADS) {
         const float4 *from = (const float4 *)(n.sums + (i64)sample * n.tiles * n.channels) + w % pairs;
         double s0 = 0, q0 = 0, s1 = 0, q1 = 0;
-        #pragma unroll 8
+        #pragma unroll 16
         for (int i = w / pairs; i < n.tiles; i += parts) {
             float4 v = load_far(from + (i64)i * pairs);
             s0 += v.x, q0 += v.y, s1 += v.z, q1 += v.w;
@@ -87,13 +93,16 @@ template <int BARRIER, int THREADS> static __device__ __forceinline__ void make_
             const float *p = (const float *)&scratch.part[i * pairs + c / 2] + c % 2 * 2;
             s += p[0], q += p[1];
         }
-        double mean = s / n.pixels;
-        scratch.moments[c] = make_float2((float)mean, (float)fmax(q / n.pixels - mean * mean, 0.));
+        double mean = s * each;
+        scratch.moments[c] = make_float2((float)mean, (float)fmax(q * each - mean * mean, 0.));
     }
     meet<BARRIER, THREADS>();
-    for (int c = t; c < n.channels; c += THREADS) {
-        float2 m = group_moments(n, scratch, c), affine = n.affine[c];
-        float scale = affine.x * rsqrtf(m.y + EPSILON);
-        n.norms[(i64)sample * n.channels + c] = make_float2(scale, fmaf(-m.x, scale, affine.y));
+    #pragma unroll
+    for (int o = 0; o < OWN; o++) {
+        int c = t + o * THREADS;
+        if (c >= n.channels) break;
+        float2 m = group_moments(n, scratch, c);
+        float scale = affine[o].x * rsqrtf(m.y + EPSILON);
+        n.norms[(i64)sample * n.channels + c] = make_float2(scale, fmaf(-m.x, scale, affine[o].y));
     }
 }

@@ -18,6 +18,7 @@ struct project_weights { uint4 cell[IN_STEPS * 4][PART_CHANNELS + 2]; };
 
 static __device__ __forceinline__ void fill_weights(const project_job &j, project_weights &w, int first)
 {
+    #pragma unroll
     for (int i = threadIdx.x; i < IN_STEPS * 4 * PART_CHANNELS; i += PROJECT_THREADS) {
         int plane = i / PART_CHANNELS, n = i % PART_CHANNELS;
         bool real = plane * 8 < j.in_c && first + n < j.out_c;

@@ -76,7 +76,7 @@ static bool shapes_fit(const lt_operator_spec *spec)
     int widest = lt_fused_width(lt_cnn_width(spec, spec->num_layers - 1)), state = LT_FIELD_CHANNELS * spec->kernel_size * spec->kernel_size;
     lt_conv_shape wide = { .source = LT_SOURCE_NORMALISED, .result = LT_RESULT_NORMS, .kernel = spec->kernel_size, .in_c = widest, .out_c = widest };
     lt_conv_shape stem = { .source = LT_SOURCE_STATE, .result = LT_RESULT_NORMS, .kernel = 1, .in_c = lt_fused_width(state), .out_c = lt_fused_width(spec->base_channels) };
-    return widest <= LT_FUSED_MAX_CHANNELS && lt_conv_shape_choose(&wide) && lt_conv_shape_choose(&stem);
+    return widest <= LT_FUSED_MAX_CHANNELS && spec->kernel_size <= LT_FUSED_MAX_KERNEL && lt_conv_shape_choose(&wide) && lt_conv_shape_choose(&stem);
 }
 
 /* The null device plans as if it had them. */
@@ -345,6 +345,14 @@ static unsigned conv_blocks(const lt_fused_cnn *f, const lt_conv_shape *s)
     return (unsigned)(2 * LT_MAX(1, LT_MIN(turns, f->cores / 2)));
 }
 
+/* Three fit on a core; as many as give all warps the same number of turns. */
+static int output_blocks(const lt_fused_cnn *f)
+{
+    int64_t per_turn = 8 * 16, most = LT_MAX(1, 3 * f->cores / f->samples), blocks = (pixels(f) + per_turn - 1) / per_turn; /* pixels of a block */
+    int64_t turns = (blocks + most - 1) / most;
+    return (int)((blocks + turns - 1) / turns);
+}
+
 static double conv_flops(const lt_fused_cnn *f, const conv_layer *c)
 {
     return 2.0 * (double)(f->samples * pixels(f)) * (double)(c->real_in * c->real_out * c->shape.kernel * c->shape.kernel);
@@ -363,7 +371,7 @@ static lt_status build_kernels(lt_fused_cnn *f)
         else if (l->kind == LAUNCH_PROJECT)
             LT_TRY(lt_fused_build_project(f->dev, &f->style, f->samples, per_sample, l->skip.width, l->map.width, &l->kernel));
         else
-            LT_TRY(lt_fused_build_output(f->dev, &f->style, f->samples, LT_MAX(1, per_sample * 3 / 2), l->skip.buffer >= 0, noise_number(&f->spec), &l->kernel));
+            LT_TRY(lt_fused_build_output(f->dev, &f->style, f->samples, output_blocks(f), l->skip.buffer >= 0, noise_number(&f->spec), &l->kernel));
     }
     return lt_fused_build_pack(f->dev, &f->style, (unsigned)(4 * f->cores), f->n_packs, &f->pack_kernel);
 }

@@ -56,7 +56,7 @@ typedef struct lt_pack_job {
 } lt_pack_job;
 
 /* ---- Shapes (fused_shape.c) ---- */
-enum { LT_FUSED_TILE = 16, LT_FUSED_MAX_CHANNELS = 512, LT_FUSED_THREADS = 512 };
+enum { LT_FUSED_TILE = 16, LT_FUSED_MAX_CHANNELS = 512, LT_FUSED_MAX_KERNEL = 11, LT_FUSED_THREADS = 512 };
 typedef enum lt_conv_source { LT_SOURCE_MAP, LT_SOURCE_NORMALISED, LT_SOURCE_STATE } lt_conv_source;
 typedef enum lt_conv_result { LT_RESULT_MAP, LT_RESULT_NORMS } lt_conv_result;
 
