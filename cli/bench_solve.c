@@ -19,7 +19,7 @@ static const lt_option rows[] = {
     LT_OPTION_BOOL(bench_options, quick, "quick", "false", "few iterations of the long runs: a look, not a figure to keep"),
     LT_OPTION_BOOL(bench_options, ablate, "ablate", "false", "measure what each technique is worth, one switched off at a time"),
     LT_OPTION_INT(bench_options, starts, "starts", "0", LT_RANGE_CLOSED(0, PEER_MAX_STARTS), "N", "solve each from N starts that differ by one part in 10^9, and tell where they end"),
-    LT_OPTION_LIST(bench_options, set, "set", "NAME=VALUE", "with --starts: an option of the solver"),
+    LT_OPTION_LIST(bench_options, set, "set", "NAME=VALUE", "an option of the solver, for all runs"),
     LT_OPTION_LIST(bench_options, only, "only", "NAME", "this run only, or all whose names begin so: A1a, A1, D"),
     LT_OPTION_PATH(bench_options, peer, "peer", NULL, "FILE.json", "PyGRANSO's times on this machine, from bench/peers/pygranso.py"),
     LT_OPTION_PATH(bench_options, report, "report", NULL, "FILE.html", "write a page with the results"),
@@ -231,6 +231,14 @@ typedef struct bench {
     result         results[64];
 } bench;
 
+/* Those of --set. */
+static lt_status set_options(const bench *b, solve_run *run)
+{
+    for (int k = 0; k < run->n_parts; k++)
+        for (int i = 0; i < b->o->set.n; i++) CLI_TRY(solve_case_set(&run->part[k].opt, b->o->set.item[i]));
+    return LT_OK;
+}
+
 /* Where the peer ended lower: the time until this run is there too, going on past its own tolerance. */
 static lt_status measure_reach(const bench *b, result *r)
 {
@@ -244,6 +252,8 @@ static lt_status measure_reach(const bench *b, result *r)
     solve_timing t = { 0 };
     snprintf(set, sizeof set, "fvalquit=%.17g opt_patience=20 maxclocktime=%.3g", f, TIMES_AS_LONG * r->t.time.median);
     lt_status s = solve_case_open(r->what, false, set, &run);
+    if (!s) s = set_options(b, &run);
+    if (!s) s = solve_case_set(&run.part[0].opt, set); /* these win */
     if (!s) s = solve_case_measure(&run, 1, &t);
     r->peer_f = f;
     r->reach = t.last.f <= f ? t.time.median : INFINITY;
@@ -257,6 +267,7 @@ static lt_status measure_run(bench *b, const solve_case *what, result *r)
     lt_status s = solve_case_open(what, b->o->quick, NULL, &run);
     *r = (result){ .what = what, .read = run.read_seconds, .judged = !(b->o->quick && what->quick) };
     if (!s) r->size = lt_problem_get_size(run.part[0].problem);
+    if (!s) s = set_options(b, &run);
     if (!s) s = solve_case_measure(&run, b->o->quick ? 0.05 : 1, &r->t);
     r->peer = peer_file_seconds(&b->peer, what->name);
     solve_case_close(&run);
@@ -331,6 +342,10 @@ static lt_status measure_all(bench *b)
         cli_json_machine(b->c);
         lt_json_field_string(b->c->json, "peer", b->peer.peer);
         lt_json_field_bool(b->c->json, "quick", b->o->quick);
+        lt_json_key(b->c->json, "set");
+        lt_json_array_begin(b->c->json);
+        for (int i = 0; i < b->o->set.n; i++) lt_json_string(b->c->json, b->o->set.item[i]);
+        lt_json_array_end(b->c->json);
         lt_json_key(b->c->json, b->o->ablate ? "ablation" : "rows");
         lt_json_array_begin(b->c->json);
     }
@@ -345,13 +360,14 @@ static void print_notes(const bench *b)
     if (b->o->ablate) printf("gain: time without the technique over time with it; below one it costs\n");
     else printf("published: PyGRANSO 2.0 on two cores of another machine\n");
     if (b->o->quick) printf("quick: long runs are cut short\n");
+    for (int i = 0; i < b->o->set.n; i++) printf("all runs with %s\n", b->o->set.item[i]);
 }
 
 static lt_status run(cli_context *c)
 {
     const bench_options *o = c->options;
     CLI_TRY(check_only(o));
-    if (o->set.n && !o->starts) return cli_fail(LT_ERR_ARGUMENT, "--set %s: only with --starts; verdicts are on the runs as they are", o->set.item[0]);
+    if (o->set.n && (o->ablate || device_of(c))) return cli_fail(LT_ERR_ARGUMENT, "--set %s: leave %s out", o->set.item[0], o->ablate ? "--ablate" : "--device");
     if (o->starts) {
         if (o->ablate || device_of(c)) return cli_fail(LT_ERR_ARGUMENT, "--starts: leave %s out", o->ablate ? "--ablate" : "--device");
         return bench_solve_starts(c, &(solve_starts){ o->starts, o->quick, &o->set, wanted_row, o, o->peer, o->report });
@@ -389,6 +405,8 @@ const cli_command cli_bench_solve = {
                    "With a --device other than the CPU the functions run there, and the rows tell what the solver adds to them: the time of an "
                    "iteration less that of the function's own kernels, which are timed alone in the same run; the verdict is on 60 us.\n"
                    "--starts prints where runs end instead: f from N starts that differ by one part in 10^9, as lowest, quartiles and highest, "
-                   "beside a peer's ends from the same starts. Late iterations of nonsmooth problems follow the rounding, so that one end says little.\n"
+                   "beside a peer's ends from the same starts, and the processor time of a run. Late iterations of nonsmooth problems follow the "
+                   "rounding, so that one end says little. The verdict is then on f, at least as good as the peer's, and on the ratio.\n"
+                   "--set changes an option of all runs, as opt_patience=5 with which no run ends higher than PyGRANSO's do.\n"
                    "--ablate prints what each technique is worth instead: the same runs with and without it, taking turns.",
 };

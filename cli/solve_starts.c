@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const double start_shift = 1e-9;
 
@@ -16,6 +17,7 @@ typedef struct ends {
     double  f[PEER_MAX_STARTS];
     double  sorted[PEER_MAX_STARTS];     /* infeasible ones are infinite */
     int64_t iters[PEER_MAX_STARTS];
+    double  seconds;                     /* of the processor per run; a peer's as its file says */
 } ends;
 
 /* Start 0 is the problem's own. Others: x0 + 1e-9 max(1, |x0|) z, z in [-1, 1) by one step of SplitMix64 per entry, as
@@ -72,6 +74,23 @@ static double chance_lower(const ends *ours, const ends *theirs)
     return wins / ((double)ours->n * (double)theirs->n);
 }
 
+/* What that chance may fall below one half by when nothing tells the two apart: twice the standard deviation of the rank sum. */
+static double chance_noise(const ends *ours, const ends *theirs)
+{
+    const double a = ours->n, b = theirs->n;
+    return 2 * sqrt((a + b + 1) / (12 * a * b));
+}
+
+static double ratio(const ends *ours, const ends *theirs) { return theirs->n ? theirs->seconds / ours->seconds : NAN; }
+
+/* At least as good an f, and the ratio promised. */
+static const char *verdict(const solve_case *what, const ends *ours, const ends *theirs)
+{
+    const bool higher = chance_lower(ours, theirs) < 0.5 - chance_noise(ours, theirs);
+    const bool slower = what->ratio > 0 && what->per == SOLVE_PER_RUN && ratio(ours, theirs) < what->ratio;
+    return higher && slower ? "missed: f, ratio" : higher ? "missed: f" : slower ? "missed: ratio" : "met";
+}
+
 /* ---- Solving ------------------------------------------------------------------------------------ */
 
 /* The start a case begins with; NULL: it has none of its own. */
@@ -88,7 +107,9 @@ static lt_status solve_from(solve_run *r, const double *x0, ends *e)
     lt_solution *s;
     lt_solve_options opt = r->part[0].opt;
     opt.x0 = x0;
+    const clock_t begin = clock();
     CLI_TRY(lt_solve(r->part[0].problem, &opt, &s));
+    e->seconds += (double)(clock() - begin) / CLOCKS_PER_SEC;
     const bool stopped = s->interrupted;
     e->iters[e->n] = s->iters;
     if (s->termination_code < CLI_LEN(e->n_code)) e->n_code[s->termination_code]++;
@@ -97,17 +118,29 @@ static lt_status solve_from(solve_run *r, const double *x0, ends *e)
     return stopped ? cli_stopped() : LT_OK;
 }
 
+/* The graphs are compiled by the first run of a problem. */
+static lt_status compile(solve_run *r)
+{
+    lt_solution *s;
+    lt_solve_options opt = r->part[0].opt;
+    opt.maxit = 1;
+    CLI_TRY(lt_solve(r->part[0].problem, &opt, &s));
+    lt_solution_destroy(s);
+    return LT_OK;
+}
+
 static lt_status solve_all(solve_run *r, int n_starts, ends *e)
 {
     const int64_t n = lt_problem_get_size(r->part[0].problem).n;
     const double *from = own_start(r, n);
     double *x0 = malloc((size_t)n * sizeof *x0);
-    lt_status s = x0 ? LT_OK : cli_fail(LT_ERR_MEMORY, "out of memory for a start");
+    lt_status s = x0 ? compile(r) : cli_fail(LT_ERR_MEMORY, "out of memory for a start");
     for (int i = 0; i < n_starts && !s; i++) {
         move_start(n, from, i, x0);
         s = solve_from(r, x0, e);
     }
     free(x0);
+    e->seconds /= n_starts;
     sort_ends(e);
     return s;
 }
@@ -118,6 +151,7 @@ static void take_peer(const peer_file *peer, const solve_run *r, ends *e)
     const lt_solve_options *opt = &r->part[0].opt;
     for (int i = 0; row && i < row->n_f; i++)
         add_end(e, row->f[i], !(i < row->n_violation && row->violation[i] > fmax(opt->viol_ineq_tol, opt->viol_eq_tol)));
+    e->seconds = row ? row->seconds : NAN;
     sort_ends(e);
 }
 
@@ -131,6 +165,7 @@ static void put_ends(lt_json *j, const char *key, const ends *e)
     lt_json_object_begin(j);
     lt_json_field_int(j, "starts", e->n);
     lt_json_field_int(j, "infeasible", e->n_infeasible);
+    lt_json_field_double(j, "processor_seconds", e->seconds);
     lt_json_field_double(j, "own_start", e->f[0]);
     for (int i = 0; i < CLI_LEN(quantiles); i++) lt_json_field_double(j, quantiles[i].key, quantile(e, quantiles[i].share));
     lt_json_key(j, "f");
@@ -140,18 +175,24 @@ static void put_ends(lt_json *j, const char *key, const ends *e)
     lt_json_object_end(j);
 }
 
-static void put_row(lt_json *j, const char *name, const ends *ours, const ends *theirs)
+static void put_row(lt_json *j, const solve_case *what, const ends *ours, const ends *theirs)
 {
     lt_json_object_begin(j);
-    lt_json_field_string(j, "name", name);
+    lt_json_field_string(j, "name", what->name);
     put_ends(j, "lathe", ours);
     lt_json_field_double(j, "median_iterations", median_iters(ours));
     lt_json_key(j, "codes");
     lt_json_array_begin(j);
     for (int k = 0; k < CLI_LEN(ours->n_code); k++) lt_json_int(j, ours->n_code[k]);
     lt_json_array_end(j);
-    if (theirs->n) put_ends(j, "peer", theirs);
-    if (theirs->n) lt_json_field_double(j, "chance_lower", chance_lower(ours, theirs));
+    if (theirs->n) {
+        put_ends(j, "peer", theirs);
+        lt_json_field_double(j, "chance_lower", chance_lower(ours, theirs));
+        lt_json_field_double(j, "chance_noise", chance_noise(ours, theirs));
+        lt_json_field_double(j, "ratio", ratio(ours, theirs));
+        lt_json_field_double(j, "required_ratio", what->ratio > 0 ? what->ratio : NAN);
+        lt_json_field_string(j, "verdict", verdict(what, ours, theirs));
+    }
     lt_json_object_end(j);
 }
 
@@ -161,22 +202,25 @@ static void fill_ends(cli_table *t, const char *name, const char *program, const
     cli_table_row(t);
     cli_table_cell(t, 0, "%s", name);
     cli_table_cell(t, 1, "%s", program);
-    cli_table_cell(t, 2, "%.9g", e->f[0]);
-    for (int i = 0; i < CLI_LEN(share); i++) cli_table_cell(t, 3 + i, "%.9g", quantile(e, share[i]));
-    if (e->n_infeasible) cli_table_cell(t, 8, "%d of %d", e->n_infeasible, e->n);
+    for (int i = 0; i < CLI_LEN(share); i++) cli_table_cell(t, 2 + i, "%.9g", quantile(e, share[i]));
+    cli_table_cell(t, 9, "%s", cli_seconds(e->seconds).s);
 }
 
-static void fill_row(cli_table *t, const char *name, const char *peer, const ends *ours, const ends *theirs)
+static void fill_row(cli_table *t, const solve_case *what, const char *peer, const ends *ours, const ends *theirs)
 {
-    char codes[40] = "";
-    fill_ends(t, name, "lathe", ours);
+    char codes[60] = "", promise[20] = "";
+    fill_ends(t, what->name, "lathe", ours);
     for (int k = 0; k < CLI_LEN(ours->n_code); k++)
         if (ours->n_code[k]) snprintf(codes + strlen(codes), sizeof codes - strlen(codes), "%s%d: %d", *codes ? ", " : "", k, ours->n_code[k]);
-    cli_table_cell(t, 9, "%s", codes);
-    cli_table_cell(t, 10, "%.0f", median_iters(ours));
+    if (ours->n_infeasible) snprintf(codes + strlen(codes), sizeof codes - strlen(codes), "; %d infeasible", ours->n_infeasible);
+    cli_table_cell(t, 7, "%s", codes);
+    cli_table_cell(t, 8, "%.0f", median_iters(ours));
     if (!theirs->n) return;
-    cli_table_cell(t, 11, "%.0f %%", 100 * chance_lower(ours, theirs));
+    if (what->ratio > 0) snprintf(promise, sizeof promise, " (%.0fx)", what->ratio);
+    cli_table_cell(t, 10, "%.0f %%", 100 * chance_lower(ours, theirs));
+    cli_table_cell(t, 11, "%.0fx, %s%s", ratio(ours, theirs), verdict(what, ours, theirs), promise);
     fill_ends(t, "", peer, theirs);
+    if (theirs->n_infeasible) cli_table_cell(t, 7, "%d infeasible", theirs->n_infeasible);
 }
 
 /* ---- All rows --------------------------------------------------------------------------------------- */
@@ -200,8 +244,8 @@ static lt_status measure(study *s, const solve_case *what)
         status = solve_all(&run, s->o->n_starts, &ours);
         take_peer(s->peer, &run, &theirs);
         s->n_rows++;
-        if (!status && s->c->json) put_row(s->c->json, what->name, &ours, &theirs);
-        if (!status) fill_row(s->table, what->name, s->peer->peer, &ours, &theirs);
+        if (!status && s->c->json) put_row(s->c->json, what, &ours, &theirs);
+        if (!status) fill_row(s->table, what, s->peer->peer, &ours, &theirs);
     }
     solve_case_close(&run);
     return status;
@@ -231,14 +275,15 @@ static lt_status finish(study *s)
     else cli_table_print(s->table, stdout);
     if (!s->c->json && !s->c->common.quiet)
         printf("f at the best feasible point, from %d starts that differ by about one part in 10^9; infeasible ends count as infinite\n"
-               "lower: the chance that an end of lathe's is lower than one of the peer's, equal ones counted half\n", s->o->n_starts);
+               "time: of the processor, per run; lower: the chance that an end of lathe's is lower than one of the peer's, equal ones counted half\n"
+               "verdict: on that chance, which may be below 50 %% by twice its standard deviation, and on the ratio of the times (promised)\n", s->o->n_starts);
     return s->o->report ? cli_table_page(s->c, s->table, "Ends of runs from nearly the same start", s->o->report) : LT_OK;
 }
 
 lt_status bench_solve_starts(cli_context *c, const solve_starts *o)
 {
-    static const char *const columns[] = { "run", "program", "own start", "lowest", "quartile", "median", "quartile", "highest", "infeasible",
-                                           "codes", "its", "lower" };
+    static const char *const columns[] = { "run", "program", "lowest", "quartile", "median", "quartile", "highest", "codes", "its", "time", "lower",
+                                           "ratio, verdict" };
     study s = { .c = c, .o = o, .peer = calloc(1, sizeof *s.peer) };
     if (!s.peer) return cli_fail(LT_ERR_MEMORY, "out of memory for a peer's rows");
     lt_status status = o->peer ? peer_file_read(o->peer, s.peer) : LT_OK;
