@@ -149,6 +149,8 @@ LT_TEST(window_and_product_texts_compile)
                                    .out = of(types[i], lt_shape3(2, 3, 5)) }, "cuda_matmul");
         prepare(&(lt_problem_key){ .op = LT_OP_DET, .n_in = 1, .attr = &none, .in = { of(types[i], lt_shape3(3, 0, 0)) }, .out = of(types[i], lt_shape1(3)) },
                 "linalg_cusolver");
+        prepare(&(lt_problem_key){ .op = LT_OP_SVD, .n_in = 1, .attr = &none, .in = { of(types[i], lt_shape3(2, 3, 4)) }, .out = of(types[i], lt_shape2(2, 24)) },
+                "cuda_svd");
     }
 }
 

@@ -1,4 +1,4 @@
-"""Runs the optimizer's kernel texts on the host, a thread for each of theirs, and checks what they compute.
+"""Runs the optimizer's kernel texts, and the SVD of small matrices, on the host, a thread for each of theirs, and checks what they compute.
 
     python3 kernels_on_host.py FOLDER_OF_TEXTS
 
@@ -207,9 +207,73 @@ int main()
 """
 
 
-def run(compiler, folder, text, main):
+# The SVD that functions of small matrices call: wide, tall, square, of full rank and of less, zero, not finite.
+SVD = r"""
+template <i64 m, i64 n, class F> static void check_svd(F kernel, int kind)
+{
+    const i64 r = std::min(m, n), l = std::max(m, n), count = m * r + r + r * n;
+    std::vector<double> a(2 * m * n), out(2 * count, -1);
+    for (i64 i = 0; i < 2 * m * n; i++) a[i] = kind == 0 ? draw() : kind == 1 ? 1e-200 * (1 + i / n % m) * (1 + i % n) : kind == 2 ? 0 : i / n % m == 1 ? 0 : draw();
+    if (kind == 4) a[m * n - 1] = NAN;
+    launch(2, 32, [&] { kernel(a.data(), out.data()); });
+    if (kind == 4)
+        for (i64 i = 0; i < count; i++) check(std::isnan(out[i]), "NaN", out[i]);
+    for (i64 b = kind == 4; b < 2; b++) {
+        const double *u = &out[b * count], *s = u + m * r, *vt = s + r, scale = s[0];
+        for (i64 i = 0; i < r; i++) {
+            check(s[i] >= 0 && (!i || s[i] <= s[i - 1]), "descending", s[i]);
+            for (i64 j = 0; j < r; j++) {
+                double uu = 0, vv = 0;
+                for (i64 k = 0; k < m; k++) uu += u[k * r + i] * u[k * r + j];
+                for (i64 k = 0; k < n; k++) vv += vt[i * n + k] * vt[j * n + k];
+                check(std::fabs(uu - (i == j)) < 1e-13 * l && std::fabs(vv - (i == j)) < 1e-13 * l, "orthonormal", std::max(uu, vv));
+            }
+        }
+        for (i64 i = 0; i < m; i++)
+            for (i64 j = 0; j < n; j++) {
+                double v = -a[(b * m + i) * n + j];
+                for (i64 k = 0; k < r; k++) v += u[i * r + k] * s[k] * vt[k * n + j];
+                check(std::fabs(v) <= 1e-14 * l * scale, "U s Vt", v);
+            }
+    }
+}
+
+int main()
+{
+    for (int kind = 0; kind < 5; kind++) {
+        check_svd<3, 4>(wide::svd, kind);
+        check_svd<9, 4>(tall::svd, kind);
+        check_svd<2, 2>(square::svd, kind);
+        check_svd<1, 5>(row::svd, kind);
+    }
+    check_svd<16, 32>(large::svd, 0);
+    return failures != 0;
+}
+"""
+
+
+def svd_text(text):
+    """The text for several sizes, each in a namespace of its own, and what the prelude would give."""
+    sizes = {"wide": (3, 4), "tall": (9, 4), "square": (2, 2), "row": (1, 5), "large": (16, 32)}
+    prelude = r"""
+typedef long long i64;
+typedef double f64;
+typedef double T;
+static void lt_wait() {}
+template <class R> static R widen(double v) { return v; }
+static void narrow(double v, double &to) { to = v; }
+static void __syncwarp() { warp_barrier[threadIdx.x / 32]->arrive_and_wait(); }
+static bool __any_sync(unsigned, bool v) { double n = v; for (int s = 16; s; s /= 2) n += __shfl_xor_sync(0, n, s); return n > 0; }
+static double __longlong_as_double(long long) { return NAN; }
+"""
+    body = text.replace('extern "C"', "static")
+    return prelude + "".join(f"namespace {name} {{ enum : i64 {{ M = {m}, N = {n}, R = {min(m, n)}, L = {max(m, n)} }};\n{body} }}\n"
+                             for name, (m, n) in sizes.items())
+
+
+def run(compiler, folder, text, main, prepare=lambda text: text):
     source, program = folder / "kernel.cpp", folder / "kernel"
-    source.write_text(SHIM + (TEXTS / text).read_text() + main)
+    source.write_text(SHIM + prepare((TEXTS / text).read_text()) + main)
     subprocess.run([compiler, "-std=c++20", "-O1", "-w", "-ffp-contract=off", "-pthread", "-o", program, source], check=True)
     good = subprocess.run([program]).returncode == 0
     print(text, "ok" if good else "FAILED")
@@ -222,7 +286,8 @@ def main():
         print("no C++ compiler")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        results = [run(compiler, Path(folder), text, body) for text, body in (("vectors.cu", VECTORS), ("hessian.cu", HESSIAN))]
+        results = [run(compiler, Path(folder), "vectors.cu", VECTORS), run(compiler, Path(folder), "hessian.cu", HESSIAN),
+                   run(compiler, Path(folder), "../../kernels/cuda/svd.cu", SVD, svd_text)]
     return 0 if all(results) else 1
 
 

@@ -35,7 +35,7 @@ static const lt_cuda_row rows[] = {
     ROW(CONV2D, cuda_conv), ROW(CONV2D_DGRAD, cuda_conv), ROW(CONV2D_WGRAD, cuda_conv),
     ROW(RFFT2, fft_cufft), ROW(IRFFT2, fft_cufft),
     ROW(SOLVE, linalg_cusolver), ROW(INV, linalg_cusolver), ROW(DET, linalg_cusolver), ROW(LOGDET, linalg_cusolver),
-    ROW(CHOLESKY, linalg_cusolver), ROW(EIGH, linalg_cusolver), ROW(SVD, linalg_cusolver), ROW(EIG, linalg_cusolver),
+    ROW(CHOLESKY, linalg_cusolver), ROW(EIGH, linalg_cusolver), ROW(SVD, cuda_svd), ROW(SVD, linalg_cusolver), ROW(EIG, linalg_cusolver),
     ROW(EIG_GRAD, cuda_eig_grad),
     ROW(MAXPOOL_INDEX, cuda_pool), ROW(AVGPOOL, cuda_pool), ROW(AVGPOOL_GRAD, cuda_pool),
 };
