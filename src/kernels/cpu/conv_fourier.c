@@ -11,16 +11,18 @@
 #include <string.h>
 
 #define ENOUGH_CHANNELS 16 /* below, the transforms cost more than they save */
-#define ENOUGH_TILES 9     /* of an image: filters are read once per block, whatever its size */
+#define ENOUGH_TILES 9     /* of an image: filters are read once per block, whatever its size … */
+#define FEW_TILES 4        /* … unless they stay in a cache */
+#define SMALL_FILTERS (16 << 20)
 #define MOST_TILES 64      /* of a block: transforms and products of all its points are kept */
-#define MOST_KERNEL 7
-enum { LINE = 16, FREQUENCIES = LT_FOURIER_COMPLEX + LT_FOURIER_REAL }; /* floats of a cache line; products of a tile */
+enum { LINE = 16, MOST_KERNEL = 7, MOST_PIXELS = LT_FOURIER_MOST_SIDE * LT_FOURIER_MOST_SIDE, TILE = LT_FOURIER_TILE }; /* LINE: floats of a cache line */
 
 typedef struct fourier_kernel {
     lt_host_kernel host;
     const lt_fourier_loops *loops;
     lt_conv_shape s;
-    int     tile;               /* results of a tile along an axis */
+    int     side;               /* of a tile; it has side^2 points and so many complex frequencies: */
+    int64_t n_complex;
     int64_t tiles_x, tiles_y;   /* of one image */
     int64_t block, n_blocks;    /* rows of tiles computed together; blocks per image */
     int64_t v_stride, m_stride; /* channels rounded up to vectors */
@@ -40,7 +42,7 @@ typedef struct packing {
 static int64_t frequency_floats(const fourier_kernel *f) { return 3 * f->s.c * f->m_stride; }
 
 /* Filters of `width` outputs, as [frequency][block][c][factor][width]; outputs beyond the last are zero. Real frequencies have
-   one factor in the room of three: they are 4 of 130. */
+   one factor in the room of three: they are 4 of hundreds. */
 static lt_status pack_task(void *ctx, int64_t block, int worker)
 {
     const packing *p = ctx;
@@ -55,7 +57,7 @@ static lt_status pack_task(void *ctx, int64_t block, int worker)
             int64_t o = block * width + l;
             for (int64_t i = 0; i < taps && o < f->s.o; i++) g[i * width + l] = (float)lt_load_double(t, p->weights, (o * f->s.c + c) * taps + i);
         }
-        f->loops->filter(k, g, p->to + (block * f->s.c + c) * 3 * width, frequency_floats(f));
+        f->loops->filter(f->side, g, p->to + (block * f->s.c + c) * 3 * width, frequency_floats(f));
     }
     return LT_OK;
 }
@@ -85,15 +87,15 @@ static lt_status input_task(void *ctx, int64_t at, int worker)
     const fourier_kernel *f = job->f;
     const lt_conv_shape *s = &f->s;
     (void)worker;
-    const void *pixel[LT_FOURIER_PIXELS];
+    const void *pixel[MOST_PIXELS];
     size_t bytes = lt_dtype_size(f->host.key.in[0].dtype);
-    int64_t top = (job->first + at / f->tiles_x) * f->tile - s->win.pad[0], left = at % f->tiles_x * f->tile - s->win.pad[1];
-    for (int p = 0; p < LT_FOURIER_PIXELS; p++) {
-        int64_t row = top + p / LT_FOURIER_SIDE, column = left + p % LT_FOURIER_SIDE;
+    int64_t top = (job->first + at / f->tiles_x) * TILE - s->win.pad[0], left = at % f->tiles_x * TILE - s->win.pad[1];
+    for (int p = 0; p < f->side * f->side; p++) {
+        int64_t row = top + p / f->side, column = left + p % f->side;
         bool inside = row >= 0 && row < s->h && column >= 0 && column < s->w;
         pixel[p] = inside ? job->x + (size_t)(((job->image * s->h + row) * s->w + column) * s->c) * bytes : job->zeros;
     }
-    f->loops->input(f->host.key.in[0].dtype, pixel, s->c, job->v + at * f->v_stride, f->v_point);
+    f->loops->input(f->host.key.in[0].dtype, f->side, pixel, s->c, job->v + at * f->v_stride, f->v_point);
     return LT_OK;
 }
 
@@ -104,8 +106,8 @@ static lt_status product_item(void *ctx, int64_t frequency, int lane)
     const fourier_kernel *f = job->f;
     const int64_t width = f->loops->width, tiles = job->rows * f->tiles_x, c = f->s.c;
     const float *u = job->u + frequency * frequency_floats(f);
-    bool real = frequency >= LT_FOURIER_COMPLEX;
-    int64_t point = real ? LT_FOURIER_COMPLEX + frequency : 2 * frequency;
+    bool real = frequency >= f->n_complex;
+    int64_t point = real ? f->n_complex + frequency : 2 * frequency;
     const float *a = job->v + point * f->v_point;
     float *re = job->m + point * f->m_point, *sum = job->sum + lane * f->v_point;
     const float *v[3] = { sum, a, a + f->v_point };
@@ -124,14 +126,14 @@ static lt_status output_task(void *ctx, int64_t line, int worker)
     const lt_conv_shape *s = &f->s;
     (void)worker;
     size_t bytes = lt_dtype_size(f->host.key.out.dtype);
-    int64_t top = (job->first + line) * f->tile, bottom = LT_MIN(top + f->tile, s->oh), row = s->ow * s->o;
+    int64_t top = (job->first + line) * TILE, bottom = LT_MIN(top + TILE, s->oh), row = s->ow * s->o;
     for (int64_t t = 0; t < f->tiles_x; t++) {
-        void *pixel[LT_FOURIER_PIXELS];
-        for (int p = 0; p < f->tile * f->tile; p++) {
-            int64_t i = top + p / f->tile, j = t * f->tile + p % f->tile;
+        void *pixel[TILE * TILE];
+        for (int p = 0; p < TILE * TILE; p++) {
+            int64_t i = top + p / TILE, j = t * TILE + p % TILE;
             pixel[p] = i < s->oh && j < s->ow ? job->y + (size_t)(((job->image * s->oh + i) * s->ow + j) * s->o) * bytes : NULL;
         }
-        f->loops->output(f->host.key.out.dtype, f->tile, job->m + (line * f->tiles_x + t) * f->m_stride, f->m_point, s->o, pixel);
+        f->loops->output(f->host.key.out.dtype, f->side, job->m + (line * f->tiles_x + t) * f->m_stride, f->m_point, s->o, pixel);
     }
     return lt_host_epilogue_range(&f->host, job->arg, (job->image * s->oh + top) * row, (job->image * s->oh + bottom) * row);
 }
@@ -152,14 +154,15 @@ static lt_status fourier_run(const lt_kernel *k, lt_pool *pool, void *const *arg
         job.first = b % f->n_blocks * f->block;
         job.rows = LT_MIN(f->block, f->tiles_y - job.first);
         LT_TRY(lt_pool_run(pool, job.rows * f->tiles_x, input_task, &job));
-        LT_TRY(lt_host_run_lanes(pool, f->n_lanes, FREQUENCIES, product_item, &job));
+        LT_TRY(lt_host_run_lanes(pool, f->n_lanes, f->n_complex + LT_FOURIER_REAL, product_item, &job));
         LT_TRY(lt_pool_run(pool, job.rows, output_task, &job));
     }
     return LT_OK;
 }
 
 /* ---- The row ------------------------------------------------------------------------------------------ */
-static int64_t tiles_along(int64_t results, int64_t kernel) { return (results + LT_FOURIER_SIDE - kernel) / (LT_FOURIER_SIDE + 1 - kernel); }
+static int64_t tiles_along(int64_t results) { return (results + TILE - 1) / TILE; }
+static int64_t side_of(int64_t kernel) { return TILE - 1 + kernel; }
 
 bool lt_conv_fourier_applies(const lt_problem_key *p)
 {
@@ -170,7 +173,9 @@ bool lt_conv_fourier_applies(const lt_problem_key *p)
     for (int i = 0; i < 2; i++)
         if (w->stride[i] != 1 || w->dilation[i] != 1) return false;
     lt_conv_shape s = lt_conv_shape_of(p);
-    return s.n > 0 && s.c >= ENOUGH_CHANNELS && s.o >= ENOUGH_CHANNELS && tiles_along(s.oh, w->kernel[0]) * tiles_along(s.ow, w->kernel[0]) >= ENOUGH_TILES;
+    int64_t tiles = tiles_along(s.oh) * tiles_along(s.ow), side = side_of(w->kernel[0]);
+    bool small = side * side * 3 / 2 * s.c * s.o * (int64_t)sizeof(float) <= SMALL_FILTERS;
+    return s.n > 0 && s.c >= ENOUGH_CHANNELS && s.o >= ENOUGH_CHANNELS && tiles >= (small ? FEW_TILES : ENOUGH_TILES);
 }
 
 static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
@@ -178,10 +183,10 @@ static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step 
 /* By shape alone. Points are an odd number of lines apart, so that those of one tile lie in different sets of a cache. */
 static void cut(fourier_kernel *f)
 {
-    int64_t kernel = f->s.win.kernel[0];
-    f->tile = (int)(LT_FOURIER_SIDE + 1 - kernel);
-    f->tiles_x = tiles_along(f->s.ow, kernel);
-    f->tiles_y = tiles_along(f->s.oh, kernel);
+    f->side = (int)side_of(f->s.win.kernel[0]);
+    f->n_complex = f->side * f->side / 2 - 2;
+    f->tiles_x = tiles_along(f->s.ow);
+    f->tiles_y = tiles_along(f->s.oh);
     f->v_stride = round_up(f->s.c, f->loops->width);
     f->m_stride = round_up(f->s.o, f->loops->width);
     int64_t rows = LT_MAX(1, MOST_TILES / f->tiles_x), blocks = (f->tiles_y + rows - 1) / rows;
@@ -189,15 +194,15 @@ static void cut(fourier_kernel *f)
     f->n_blocks = (f->tiles_y + f->block - 1) / f->block;
     f->v_point = (f->block * f->tiles_x * f->v_stride / LINE | 1) * LINE + LINE * 2;
     f->m_point = (f->block * f->tiles_x * f->m_stride / LINE | 1) * LINE + LINE * 2;
-    f->host.kernel.packed_bytes = lt_align64((size_t)(FREQUENCIES * frequency_floats(f)) * sizeof(float));
+    f->host.kernel.packed_bytes = lt_align64((size_t)((f->n_complex + LT_FOURIER_REAL) * frequency_floats(f)) * sizeof(float));
 }
 
 static void place_scratch(fourier_kernel *f)
 {
     f->zeros_at = 0;
     f->v_at = lt_align64((size_t)f->s.c * sizeof(float));
-    f->m_at = f->v_at + lt_align64((size_t)(LT_FOURIER_POINTS * f->v_point) * sizeof(float));
-    f->sum_at = f->m_at + lt_align64((size_t)(LT_FOURIER_POINTS * f->m_point) * sizeof(float));
+    f->m_at = f->v_at + lt_align64((size_t)(f->side * f->side * f->v_point) * sizeof(float));
+    f->sum_at = f->m_at + lt_align64((size_t)(f->side * f->side * f->m_point) * sizeof(float));
     f->packed_at = f->sum_at + lt_align64((size_t)(f->n_lanes * f->v_point) * sizeof(float));
     f->host.kernel.scratch_bytes = f->packed_at + f->host.kernel.packed_bytes;
 }
@@ -213,7 +218,7 @@ lt_status lt_conv_fourier_prepare(const lt_problem_key *p, lt_kernel **out)
     f->s = lt_conv_shape_of(p);
     f->host.kernel.flops = lt_conv_flops(&f->s);
     cut(f);
-    f->n_lanes = lt_host_lanes(FREQUENCIES);
+    f->n_lanes = lt_host_lanes(f->n_complex);
     place_scratch(f);
     return lt_host_kernel_finish(&f->host, lt_host_epilogue_prepare(&f->host, p), out);
 }

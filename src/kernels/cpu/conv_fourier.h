@@ -1,34 +1,31 @@
 /* Convolution by Fourier transforms of tiles: what the row and its loops share. SPDX-License-Identifier: BSD-3-Clause
 
-   A tile of 16 x 16 pixels gives m x m results, m = 17 - k for a window of k x k, by one complex product per frequency and
-   pair of channels. 126 frequencies are complex and 4 real (the others are conjugates of these), and a complex product
-   takes three real ones (Gauss): with a + ib of the tile and c + id of the filter
+   16 x 16 results of a window of k x k come from a tile of n x n pixels, n = 15 + k (20 for 5x5, 22 for 7x7), by one complex
+   product per frequency and pair of channels. n^2 / 2 - 2 frequencies are complex and 4 real (the others are conjugates of
+   these), and a complex product takes three real ones (Gauss): with a + ib of the tile and c + id of the filter
        k1 = (a + b) c,  k2 = a (d - c),  k3 = b (c + d),  (a + ib)(c + id) = k1 - k3 + i (k1 + k2),
-   each summed over channels before it is put together. That is 382 real products a tile, channel and output: 3.8 for each
-   result of a 7x7 window, 2.7 of a 5x5 one. Memory holds 256 numbers of a tile, the two parts of each complex frequency
-   (points 2 p and 2 p + 1) and then the four real ones. The transform is orthogonal but for its scale: nothing is magnified
-   on the way back, and the error stays near that of a plain sum. Lanes of a vector are channels; every tile is computed by
-   itself. */
+   each summed over channels before it is put together: 2.3 multiplications a result for 5x5 and 2.8 for 7x7. Memory holds
+   n^2 numbers of a tile, the two parts of each complex frequency (points 2 p and 2 p + 1) and then the four real ones. The
+   transform is orthogonal but for its scale: nothing is magnified on the way back, and the error stays near that of a plain
+   sum. Grids of 16 s are covered without rest; larger tiles would need fewer products still, but more filters than memory
+   can bring. Lanes of a vector are channels; every tile is computed by itself. */
 #ifndef LT_KERNELS_CPU_CONV_FOURIER_H
 #define LT_KERNELS_CPU_CONV_FOURIER_H
 
 #include "lathe/base.h"
 
-#define LT_FOURIER_SIDE 16
-#define LT_FOURIER_PIXELS (LT_FOURIER_SIDE * LT_FOURIER_SIDE)
-#define LT_FOURIER_COMPLEX 126
+#define LT_FOURIER_TILE 16
+#define LT_FOURIER_MOST_SIDE 22
 #define LT_FOURIER_REAL 4
-#define LT_FOURIER_POINTS LT_FOURIER_PIXELS                         /* of a tile */
 
 typedef struct lt_fourier_loops {
     int width; /* channels in a vector */
-    /* The tile at pixel[row, column] (rows of c channels, zeros outside the image) gives v [points][stride], c channels
-       each, rounded up to whole vectors. */
-    void (*input)(lt_dtype type, const void *const *pixel, int64_t c, float *v, int64_t stride);
+    /* The tile at pixel[side][side] (rows of c channels, zeros outside the image) gives v [points][stride], c channels each,
+       rounded up to whole vectors. */
+    void (*input)(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride);
     /* Filters of one input and `width` output channels, taps [k * k][width]: for frequency p the three factors of Gauss (or the
-       one of a real frequency) go to u + p * stride, `width` each, scaled for `output`; what
-       lies behind a single one is left as it was. */
-    void (*filter)(int k, const float *taps, float *u, int64_t stride);
+       one of a real frequency) go to u + p * stride, `width` each, scaled for `output`; what lies behind a single one is left. */
+    void (*filter)(int side, const float *taps, float *u, int64_t stride);
     /* sum [n] = a [n] + b [n]. */
     void (*add)(int64_t n, const float *a, const float *b, float *sum);
     /* One complex frequency of `rows` tiles and `width` outputs: re, im [rows][m_stride] from a + b, a, b [rows][v_stride]
@@ -36,8 +33,8 @@ typedef struct lt_fourier_loops {
     void (*product)(int64_t rows, int64_t c, const float *const v[3], int64_t v_stride, const float *u, float *re, float *im, int64_t m_stride);
     /* The same of a real one: the first of u [c][3][width]. */
     void (*real_product)(int64_t rows, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride);
-    /* One tile back: pixel[tile^2] are its output pixels, NULL outside the image. */
-    void (*output)(lt_dtype type, int tile, const float *m, int64_t stride, int64_t o, void *const *pixel);
+    /* One tile back: pixel[16][16] are its output pixels, NULL outside the image. */
+    void (*output)(lt_dtype type, int side, const float *m, int64_t stride, int64_t o, void *const *pixel);
 } lt_fourier_loops;
 
 extern const lt_fourier_loops lt_fourier_avx2, lt_fourier_avx512;

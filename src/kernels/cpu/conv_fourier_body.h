@@ -1,83 +1,72 @@
-/* The loops of conv_fourier.h; included behind conv_winograd_body.h, whose vectors, pixels, W and ROWS it uses, by a file that
+/* The loops of conv_fourier.h; included behind conv_winograd_body.h, whose vectors, pixels and W it uses, by a file that
    defines FOURIER_NAME. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv_fourier.h"
 
 #include "kernels/cpu/loops.h"
 
 #define INLINE static inline __attribute__((always_inline))
-enum { SIDE = LT_FOURIER_SIDE, HALF = SIDE / 2 };
+enum { MOST = LT_FOURIER_MOST_SIDE };
 
-/* cos(2 pi k / 16) */
-static const float turn[5] = { 1.0f, 0.92387953251128674f, 0.70710678118654752f, 0.38268343236508977f, 0.0f };
+/* Cosine and sine of k twentieths and k 22nds of a turn. */
+static const float turn20[20][2] = {
+    { 1.0f, 0.0f }, { 0.951056516f, 0.309016994f }, { 0.809016994f, 0.587785252f }, { 0.587785252f, 0.809016994f }, { 0.309016994f, 0.951056516f },
+    { 0.0f, 1.0f }, { -0.309016994f, 0.951056516f }, { -0.587785252f, 0.809016994f }, { -0.809016994f, 0.587785252f },
+    { -0.951056516f, 0.309016994f }, { -1.0f, 0.0f }, { -0.951056516f, -0.309016994f }, { -0.809016994f, -0.587785252f },
+    { -0.587785252f, -0.809016994f }, { -0.309016994f, -0.951056516f }, { 0.0f, -1.0f }, { 0.309016994f, -0.951056516f },
+    { 0.587785252f, -0.809016994f }, { 0.809016994f, -0.587785252f }, { 0.951056516f, -0.309016994f },
+};
+static const float turn22[22][2] = {
+    { 1.0f, 0.0f }, { 0.959492974f, 0.281732557f }, { 0.841253533f, 0.540640817f }, { 0.654860734f, 0.755749574f }, { 0.415415013f, 0.909631995f },
+    { 0.142314838f, 0.989821442f }, { -0.142314838f, 0.989821442f }, { -0.415415013f, 0.909631995f }, { -0.654860734f, 0.755749574f },
+    { -0.841253533f, 0.540640817f }, { -0.959492974f, 0.281732557f }, { -1.0f, 0.0f }, { -0.959492974f, -0.281732557f },
+    { -0.841253533f, -0.540640817f }, { -0.654860734f, -0.755749574f }, { -0.415415013f, -0.909631995f }, { -0.142314838f, -0.989821442f },
+    { 0.142314838f, -0.989821442f }, { 0.415415013f, -0.909631995f }, { 0.654860734f, -0.755749574f }, { 0.841253533f, -0.540640817f },
+    { 0.959492974f, -0.281732557f },
+};
 
-/* ---- Transforms of 4, 8 and 16 numbers ----------------------------------------------------------- */
-/* (re, im) times exp(-2 pi i k / n), 0 <= k < n / 2. */
+/* ---- Transforms of 20 and 22 numbers --------------------------------------------------------------- */
+/* Of k / n of a turn, for the n that occur: 5, 10, 20, 11, 22. */
+INLINE float cosine(int n, int k) { return n % 11 ? turn20[20 / n * k % 20][0] : turn22[22 / n * k % 22][0]; }
+INLINE float sine(int n, int k) { return n % 11 ? turn20[20 / n * k % 20][1] : turn22[22 / n * k % 22][1]; }
+
+/* (re, im) turned back by k / n of a turn. */
 INLINE void twist(int n, int k, vec *re, vec *im)
 {
     vec a = *re, b = *im;
-    int at = 16 / n * k; /* sixteenths of a turn */
-    if (at == 0) return;
-    if (at == 4) {
+    if (4 * k == n) {
         *re = b, *im = -a;
         return;
     }
-    float c = at < 4 ? turn[at] : -turn[8 - at], s = turn[at < 4 ? 4 - at : at - 4];
-    *re = a * c + b * s;
-    *im = b * c - a * s;
+    *re = a * cosine(n, k) + b * sine(n, k);
+    *im = b * cosine(n, k) - a * sine(n, k);
 }
 
-INLINE void dft4(const vec *re, const vec *im, int step, vec *to_re, vec *to_im)
+/* An odd count of real numbers, by its definition: p of them give (p + 1) / 2 complex ones; the first is real, its im not set. */
+INLINE void real_odd(int p, const vec *x, int step, vec *re, vec *im)
 {
-    vec sr = re[0] + re[2 * step], si = im[0] + im[2 * step], dr = re[0] - re[2 * step], di = im[0] - im[2 * step];
-    vec tr = re[step] + re[3 * step], ti = im[step] + im[3 * step], er = re[step] - re[3 * step], ei = im[step] - im[3 * step];
-    to_re[0] = sr + tr, to_im[0] = si + ti;
-    to_re[1] = dr + ei, to_im[1] = di - er;
-    to_re[2] = sr - tr, to_im[2] = si - ti;
-    to_re[3] = dr - ei, to_im[3] = di + er;
-}
-
-/* From the transforms of the even and of the odd numbers. */
-INLINE void dft_join(int n, const vec *even_re, const vec *even_im, const vec *odd_re, const vec *odd_im, vec *re, vec *im)
-{
-    LT_UNROLL for (int k = 0; k < n / 2; k++) {
-        vec r = odd_re[k], i = odd_im[k];
-        twist(n, k, &r, &i);
-        re[k] = even_re[k] + r, im[k] = even_im[k] + i;
-        re[k + n / 2] = even_re[k] - r, im[k + n / 2] = even_im[k] - i;
+    vec sum[MOST / 4 + 1], difference[MOST / 4 + 1];
+    re[0] = x[0];
+    LT_UNROLL for (int j = 1; j <= p / 2; j++) {
+        sum[j] = x[j * step] + x[(p - j) * step];
+        difference[j] = x[(p - j) * step] - x[j * step];
+        re[0] += sum[j];
+    }
+    LT_UNROLL for (int k = 1; k <= p / 2; k++) {
+        vec r = x[0] + sum[1] * cosine(p, k), i = difference[1] * sine(p, k);
+        LT_UNROLL for (int j = 2; j <= p / 2; j++) {
+            r += sum[j] * cosine(p, j * k);
+            i += difference[j] * sine(p, j * k);
+        }
+        re[k] = r, im[k] = i;
     }
 }
 
-INLINE void dft8(const vec *re, const vec *im, int step, vec *to_re, vec *to_im)
-{
-    vec er[4], ei[4], or[4], oi[4];
-    dft4(re, im, 2 * step, er, ei);
-    dft4(re + step, im + step, 2 * step, or, oi);
-    dft_join(8, er, ei, or, oi, to_re, to_im);
-}
-
-/* Sixteen complex numbers; with re and im exchanged on both sides it is the transform back, without its scale. */
-static void dft16(const vec *re, const vec *im, vec *to_re, vec *to_im)
-{
-    vec er[8], ei[8], or[8], oi[8];
-    dft8(re, im, 2, er, ei);
-    dft8(re + 1, im + 1, 2, or, oi);
-    dft_join(16, er, ei, or, oi, to_re, to_im);
-}
-
-/* Real numbers: n of them give n / 2 + 1 complex ones, the first and the last of which are real (im is not set). */
-INLINE void real4(const vec *x, int step, vec *re, vec *im)
-{
-    vec even = x[0] + x[2 * step], odd = x[step] + x[3 * step];
-    re[0] = even + odd;
-    re[1] = x[0] - x[2 * step], im[1] = x[3 * step] - x[step];
-    re[2] = even - odd;
-}
-
+/* From the transforms of the even and of the odd numbers; the first and, of an even count, the last are real. */
 INLINE void real_join(int n, const vec *even_re, const vec *even_im, const vec *odd_re, const vec *odd_im, vec *re, vec *im)
 {
     re[0] = even_re[0] + odd_re[0], re[n / 2] = even_re[0] - odd_re[0];
-    re[n / 4] = even_re[n / 4], im[n / 4] = -odd_re[n / 4];
-    LT_UNROLL for (int k = 1; k < n / 4; k++) {
+    if (n % 4 == 0) re[n / 4] = even_re[n / 4], im[n / 4] = -odd_re[n / 4];
+    LT_UNROLL for (int k = 1; 4 * k < n; k++) {
         vec r = odd_re[k], i = odd_im[k];
         twist(n, k, &r, &i);
         re[k] = even_re[k] + r, im[k] = even_im[k] + i;
@@ -85,35 +74,62 @@ INLINE void real_join(int n, const vec *even_re, const vec *even_im, const vec *
     }
 }
 
-INLINE void real8(const vec *x, int step, vec *re, vec *im)
+INLINE void real_even(int n, const vec *x, int step, vec *re, vec *im)
 {
-    vec er[3], ei[3], or[3], oi[3];
-    real4(x, 2 * step, er, ei);
-    real4(x + step, 2 * step, or, oi);
-    real_join(8, er, ei, or, oi, re, im);
+    vec er[MOST / 4 + 1], ei[MOST / 4 + 1], or[MOST / 4 + 1], oi[MOST / 4 + 1];
+    real_odd(n / 2, x, 2 * step, er, ei);
+    real_odd(n / 2, x + step, 2 * step, or, oi);
+    real_join(n, er, ei, or, oi, re, im);
 }
 
-static void real16(const vec *x, vec *re, vec *im)
+static void real20(const vec *x, vec *re, vec *im)
 {
-    vec er[5], ei[5], or[5], oi[5];
-    real8(x, 2, er, ei);
-    real8(x + 1, 2, or, oi);
-    real_join(16, er, ei, or, oi, re, im);
+    vec er[6], ei[6], or[6], oi[6];
+    real_even(10, x, 2, er, ei);
+    real_even(10, x + 1, 2, or, oi);
+    real_join(20, er, ei, or, oi, re, im);
 }
 
-/* Back, n times too large. */
-INLINE void back4(const vec *re, const vec *im, vec *x, int step)
+static void real22(const vec *x, vec *re, vec *im) { real_even(22, x, 1, re, im); }
+
+/* Complex numbers are two real sequences. With re and im exchanged on both sides it is the transform back, without its scale. */
+INLINE void put_together(int n, const vec *a_re, const vec *a_im, const vec *b_re, const vec *b_im, vec *re, vec *im)
 {
-    vec even = re[0] + re[2], odd = re[0] - re[2], r = re[1] + re[1], i = im[1] + im[1];
-    x[0] = even + r, x[2 * step] = even - r;
-    x[step] = odd - i, x[3 * step] = odd + i;
+    re[0] = a_re[0], im[0] = b_re[0];
+    re[n / 2] = a_re[n / 2], im[n / 2] = b_re[n / 2];
+    LT_UNROLL for (int k = 1; k < n / 2; k++) {
+        re[k] = a_re[k] - b_im[k], im[k] = a_im[k] + b_re[k];
+        re[n - k] = a_re[k] + b_im[k], im[n - k] = b_re[k] - a_im[k];
+    }
+}
+
+INLINE void complex_of(int n, const vec *re, const vec *im, vec *to_re, vec *to_im)
+{
+    vec ar[MOST / 2 + 1], ai[MOST / 2 + 1], br[MOST / 2 + 1], bi[MOST / 2 + 1];
+    if (n == 20) real20(re, ar, ai), real20(im, br, bi);
+    else real22(re, ar, ai), real22(im, br, bi);
+    put_together(n, ar, ai, br, bi, to_re, to_im);
+}
+
+/* Back, as many times too large as there are numbers. */
+INLINE void back_odd(int p, const vec *re, const vec *im, vec *x, int step)
+{
+    vec first = re[0];
+    LT_UNROLL for (int k = 1; k <= p / 2; k++) first += 2.0f * re[k];
+    x[0] = first;
+    LT_UNROLL for (int j = 1; j <= p / 2; j++) {
+        vec a = re[0], b = im[1] * (2 * sine(p, j));
+        LT_UNROLL for (int k = 1; k <= p / 2; k++) a += re[k] * (2 * cosine(p, j * k));
+        LT_UNROLL for (int k = 2; k <= p / 2; k++) b += im[k] * (2 * sine(p, j * k));
+        x[j * step] = a - b, x[(p - j) * step] = a + b;
+    }
 }
 
 INLINE void back_split(int n, const vec *re, const vec *im, vec *even_re, vec *even_im, vec *odd_re, vec *odd_im)
 {
     even_re[0] = re[0] + re[n / 2], odd_re[0] = re[0] - re[n / 2];
-    even_re[n / 4] = re[n / 4] + re[n / 4], odd_re[n / 4] = -(im[n / 4] + im[n / 4]);
-    LT_UNROLL for (int k = 1; k < n / 4; k++) {
+    if (n % 4 == 0) even_re[n / 4] = re[n / 4] + re[n / 4], odd_re[n / 4] = -(im[n / 4] + im[n / 4]);
+    LT_UNROLL for (int k = 1; 4 * k < n; k++) {
         vec r = re[k] - re[n / 2 - k], i = im[k] + im[n / 2 - k];
         even_re[k] = re[k] + re[n / 2 - k], even_im[k] = im[k] - im[n / 2 - k];
         twist(n, k, &i, &r); /* exchanged: turned the other way */
@@ -121,35 +137,49 @@ INLINE void back_split(int n, const vec *re, const vec *im, vec *even_re, vec *e
     }
 }
 
-INLINE void back8(const vec *re, const vec *im, vec *x, int step)
+INLINE void back_even(int n, const vec *re, const vec *im, vec *x, int step)
 {
-    vec er[3], ei[3], or[3], oi[3];
-    back_split(8, re, im, er, ei, or, oi);
-    back4(er, ei, x, 2 * step);
-    back4(or, oi, x + step, 2 * step);
+    vec er[MOST / 4 + 1], ei[MOST / 4 + 1], or[MOST / 4 + 1], oi[MOST / 4 + 1];
+    back_split(n, re, im, er, ei, or, oi);
+    back_odd(n / 2, er, ei, x, 2 * step);
+    back_odd(n / 2, or, oi, x + step, 2 * step);
 }
 
-static void back16(const vec *re, const vec *im, vec *x)
+static void back20(const vec *re, const vec *im, vec *x)
 {
-    vec er[5], ei[5], or[5], oi[5];
-    back_split(16, re, im, er, ei, or, oi);
-    back8(er, ei, x, 2);
-    back8(or, oi, x + 1, 2);
+    vec er[6], ei[6], or[6], oi[6];
+    back_split(20, re, im, er, ei, or, oi);
+    back_even(10, er, ei, x, 2);
+    back_even(10, or, oi, x + 1, 2);
+}
+
+static void back22(const vec *re, const vec *im, vec *x) { back_even(22, re, im, x, 1); }
+
+INLINE void real_of(int n, const vec *x, vec *re, vec *im)
+{
+    if (n == 20) real20(x, re, im);
+    else real22(x, re, im);
+}
+
+INLINE void back_of(int n, const vec *re, const vec *im, vec *x)
+{
+    if (n == 20) back20(re, im, x);
+    else back22(re, im, x);
 }
 
 /* ---- Tiles ------------------------------------------------------------------------------------------ */
-/* Frequencies of a tile: columns 0 and 8 along x are real before they are transformed along y. */
+/* Frequencies of a tile of n x n: columns 0 and n / 2 along x are real before they are transformed along y. */
 typedef struct tile {
-    vec edge[2][SIDE];                    /* column 0, column HALF */
-    vec re[HALF - 1][SIDE], im[HALF - 1][SIDE]; /* columns 1 to HALF - 1 */
+    vec edge[2][MOST];                          /* column 0, column n / 2 */
+    vec re[MOST / 2 - 1][MOST], im[MOST / 2 - 1][MOST]; /* those between */
 } tile;
 
-INLINE void row_in(tile *t, int row, const vec *x)
+INLINE void row_in(int n, tile *t, int row, const vec *x)
 {
-    vec re[HALF + 1], im[HALF + 1];
-    real16(x, re, im);
-    t->edge[0][row] = re[0], t->edge[1][row] = re[HALF];
-    LT_UNROLL for (int k = 1; k < HALF; k++) t->re[k - 1][row] = re[k], t->im[k - 1][row] = im[k];
+    vec re[MOST / 2 + 1], im[MOST / 2 + 1];
+    real_of(n, x, re, im);
+    t->edge[0][row] = re[0], t->edge[1][row] = re[n / 2];
+    LT_UNROLL for (int k = 1; k < n / 2; k++) t->re[k - 1][row] = re[k], t->im[k - 1][row] = im[k];
 }
 
 /* The next vector of channels uses the neighbouring line of every point: far apart, so fetched by hand. */
@@ -173,102 +203,119 @@ INLINE void store_factors(float *u, vec a, vec b)
     store(u + 2 * W, a - b);
 }
 
-/* Along y, and out: frequencies of columns 1 to 7 first, then those of the two real columns. */
-INLINE void columns_out(const tile *t, float *v, int64_t stride, bool filter)
+/* The number of the complex frequency in row i of column k; of the real columns rows 1 to n / 2 - 1 count. */
+INLINE int inner_frequency(int n, int k, int i) { return (k - 1) * n + i; }
+INLINE int edge_frequency(int n, int e, int i) { return (n / 2 - 1) * (n + e) + i - 1; }
+
+INLINE void store_frequency(float *v, int64_t stride, bool filter, int p, vec re, vec im)
 {
-    for (int k = 0; k < HALF - 1; k++) {
-        vec re[SIDE], im[SIDE];
-        dft16(t->re[k], t->im[k], re, im);
-        for (int i = 0; i < SIDE; i++) {
-            int p = k * SIDE + i;
-            if (filter) store_factors(v + p * stride, re[i], im[i]);
-            else store_point(v + 2 * p * stride, re[i]), store_point(v + (2 * p + 1) * stride, im[i]);
-        }
+    if (filter) store_factors(v + p * stride, re, im);
+    else store_point(v + 2 * p * stride, re), store_point(v + (2 * p + 1) * stride, im);
+}
+
+/* Along y, and out. */
+INLINE void columns_out(int n, const tile *t, float *v, int64_t stride, bool filter)
+{
+    for (int k = 1; k < n / 2; k++) {
+        vec re[MOST], im[MOST];
+        complex_of(n, t->re[k - 1], t->im[k - 1], re, im);
+        for (int i = 0; i < n; i++) store_frequency(v, stride, filter, inner_frequency(n, k, i), re[i], im[i]);
     }
     for (int e = 0; e < 2; e++) {
-        vec re[HALF + 1], im[HALF + 1];
-        real16(t->edge[e], re, im);
-        for (int i = 1; i < HALF; i++) {
-            int p = (HALF - 1) * (SIDE + e) + i - 1;
-            if (filter) store_factors(v + p * stride, re[i], im[i]);
-            else store_point(v + 2 * p * stride, re[i]), store_point(v + (2 * p + 1) * stride, im[i]);
-        }
-        float *last = v + ((filter ? LT_FOURIER_COMPLEX : 2 * LT_FOURIER_COMPLEX) + 2 * e) * stride;
+        vec re[MOST / 2 + 1], im[MOST / 2 + 1];
+        real_of(n, t->edge[e], re, im);
+        for (int i = 1; i < n / 2; i++) store_frequency(v, stride, filter, edge_frequency(n, e, i), re[i], im[i]);
+        float *last = v + ((filter ? 1 : 2) * edge_frequency(n, 2, 1) + 2 * e) * stride;
         store(last, re[0]);
-        store(last + stride, re[HALF]);
+        store(last + stride, re[n / 2]);
     }
 }
 
-INLINE void fourier_input_of(lt_dtype type, const void *const *pixel, int64_t c, float *v, int64_t stride)
+INLINE void fourier_input_of(lt_dtype type, int n, const void *const *pixel, int64_t c, float *v, int64_t stride)
 {
     for (int64_t at = 0; at < c; at += W) {
         tile t;
-        for (int i = 0; i < SIDE; i++) {
-            vec x[SIDE];
-            for (int j = 0; j < SIDE; j++) x[j] = pixel_load(type, pixel[SIDE * i + j], at, c - at);
-            row_in(&t, i, x);
+        for (int i = 0; i < n; i++) {
+            vec x[MOST];
+            for (int j = 0; j < n; j++) x[j] = pixel_load(type, pixel[n * i + j], at, c - at);
+            row_in(n, &t, i, x);
         }
-        columns_out(&t, v + at, stride, false);
+        columns_out(n, &t, v + at, stride, false);
     }
 }
 
-static void fourier_input(lt_dtype type, const void *const *pixel, int64_t c, float *v, int64_t stride)
+static void fourier_input(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride)
 {
-    if (type == LT_F32) fourier_input_of(LT_F32, pixel, c, v, stride);
-    else fourier_input_of(type, pixel, c, v, stride);
+    if (type == LT_F32 && side == 20) fourier_input_of(LT_F32, 20, pixel, c, v, stride);
+    else if (type == LT_F32) fourier_input_of(LT_F32, 22, pixel, c, v, stride);
+    else if (side == 20) fourier_input_of(type, 20, pixel, c, v, stride);
+    else fourier_input_of(type, 22, pixel, c, v, stride);
 }
 
-/* The transforms back make everything 256 times too large. */
-static void fourier_filter(int k, const float *taps, float *u, int64_t stride)
+/* The transforms back make everything n * n times too large. */
+INLINE void fourier_filter_of(int n, const float *taps, float *u, int64_t stride)
 {
-    const vec scale = 1.0f / LT_FOURIER_PIXELS - (vec){ 0 };
+    const int k = n + 1 - LT_FOURIER_TILE;
+    const vec scale = 1.0f / (float)(n * n) - (vec){ 0 };
     tile t;
     memset(&t, 0, sizeof t);
     for (int i = 0; i < k; i++) {
-        vec x[SIDE] = { { 0 } };
+        vec x[MOST] = { { 0 } };
         for (int j = 0; j < k; j++) x[j] = scale * load(taps + (i * k + j) * W);
-        row_in(&t, i, x);
+        row_in(n, &t, i, x);
     }
-    columns_out(&t, u, stride, true);
+    columns_out(n, &t, u, stride, true);
+}
+
+static void fourier_filter(int side, const float *taps, float *u, int64_t stride)
+{
+    if (side == 20) fourier_filter_of(20, taps, u, stride);
+    else fourier_filter_of(22, taps, u, stride);
 }
 
 /* ---- Back ----------------------------------------------------------------------------------------- */
-INLINE void columns_in(tile *t, const float *m, int64_t stride)
+INLINE void load_frequency(const float *m, int64_t stride, int p, vec *re, vec *im)
 {
-    for (int k = 0; k < HALF - 1; k++) {
-        vec re[SIDE], im[SIDE];
-        for (int i = 0; i < SIDE; i++) {
-            int p = k * SIDE + i;
-            re[i] = load_point(m + 2 * p * stride), im[i] = load_point(m + (2 * p + 1) * stride);
-        }
-        dft16(im, re, t->im[k], t->re[k]);
+    *re = load_point(m + 2 * p * stride);
+    *im = load_point(m + (2 * p + 1) * stride);
+}
+
+INLINE void columns_in(int n, tile *t, const float *m, int64_t stride)
+{
+    for (int k = 1; k < n / 2; k++) {
+        vec re[MOST], im[MOST];
+        for (int i = 0; i < n; i++) load_frequency(m, stride, inner_frequency(n, k, i), &re[i], &im[i]);
+        complex_of(n, im, re, t->im[k - 1], t->re[k - 1]);
     }
     for (int e = 0; e < 2; e++) {
-        vec re[HALF + 1], im[HALF + 1];
-        for (int i = 1; i < HALF; i++) {
-            int p = (HALF - 1) * (SIDE + e) + i - 1;
-            re[i] = load_point(m + 2 * p * stride), im[i] = load_point(m + (2 * p + 1) * stride);
+        vec re[MOST / 2 + 1], im[MOST / 2 + 1];
+        for (int i = 1; i < n / 2; i++) load_frequency(m, stride, edge_frequency(n, e, i), &re[i], &im[i]);
+        const float *last = m + (2 * edge_frequency(n, 2, 1) + 2 * e) * stride;
+        re[0] = load_point(last), re[n / 2] = load_point(last + stride);
+        back_of(n, re, im, t->edge[e]);
+    }
+}
+
+INLINE void fourier_output_of(lt_dtype type, int n, const float *m, int64_t stride, int64_t o, void *const *pixel)
+{
+    enum { SIDE = LT_FOURIER_TILE };
+    for (int64_t at = 0; at < o; at += W) {
+        tile t;
+        columns_in(n, &t, m + at, stride);
+        for (int i = 0; i < SIDE && pixel[SIDE * i]; i++) {
+            vec x[MOST], re[MOST / 2 + 1], im[MOST / 2 + 1];
+            re[0] = t.edge[0][i], re[n / 2] = t.edge[1][i];
+            for (int k = 1; k < n / 2; k++) re[k] = t.re[k - 1][i], im[k] = t.im[k - 1][i];
+            back_of(n, re, im, x);
+            for (int j = 0; j < SIDE && pixel[SIDE * i + j]; j++) pixel_store(type, pixel[SIDE * i + j], at, o - at, x[j]);
         }
-        const float *last = m + (2 * LT_FOURIER_COMPLEX + 2 * e) * stride;
-        re[0] = load_point(last), re[HALF] = load_point(last + stride);
-        back16(re, im, t->edge[e]);
     }
 }
 
 static void fourier_output(lt_dtype type, int side, const float *m, int64_t stride, int64_t o, void *const *pixel)
 {
-    for (int64_t at = 0; at < o; at += W) {
-        tile t;
-        columns_in(&t, m + at, stride);
-        for (int i = 0; i < side && pixel[side * i]; i++) {
-            vec x[SIDE], re[HALF + 1], im[HALF + 1];
-            re[0] = t.edge[0][i], re[HALF] = t.edge[1][i];
-            for (int k = 1; k < HALF; k++) re[k] = t.re[k - 1][i], im[k] = t.im[k - 1][i];
-            back16(re, im, x);
-            for (int j = 0; j < side; j++)
-                if (pixel[side * i + j]) pixel_store(type, pixel[side * i + j], at, o - at, x[j]);
-        }
-    }
+    if (side == 20) fourier_output_of(type, 20, m, stride, o, pixel);
+    else fourier_output_of(type, 22, m, stride, o, pixel);
 }
 
 /* ---- Products ----------------------------------------------------------------------------------------- */
@@ -277,16 +324,19 @@ static void fourier_add(int64_t n, const float *a, const float *b, float *sum)
     for (int64_t i = 0; i < n; i += W) store(sum + i, load(a + i) + load(b + i));
 }
 
-/* `parts` products at once; what the registers hold: parts * HEIGHT sums and the factors. */
+/* `parts` products at once; what the registers hold: parts * HEIGHT sums and the factors. Filters of the outputs that follow
+   are fetched meanwhile, a share with every group of rows: there are more filters than any cache holds. */
 enum { HEIGHT = W == 16 ? 8 : 3 };
 
-INLINE void product_group(int rows, int parts, int64_t c, const float *const *v, int64_t v_stride, const float *u, float *re, float *im, int64_t m_stride)
+INLINE void product_group(int rows, int parts, int64_t c, const float *const *v, int64_t v_stride, const float *u, const float *ahead, int64_t step,
+                          float *re, float *im, int64_t m_stride)
 {
     vec sum[HEIGHT][3];
     LT_UNROLL for (int i = 0; i < rows; i++)
         LT_UNROLL for (int p = 0; p < parts; p++) sum[i][p] = (vec){ 0 };
-    for (int64_t k = 0; k < c; k++, u += 3 * W) {
+    for (int64_t k = 0; k < c; k++, u += 3 * W, ahead += step) {
         vec factor[3];
+        __builtin_prefetch(ahead, 0, 2);
         LT_UNROLL for (int p = 0; p < parts; p++) factor[p] = load(u + p * W);
         LT_UNROLL for (int i = 0; i < rows; i++)
             LT_UNROLL for (int p = 0; p < parts; p++) sum[i][p] += v[p][i * v_stride + k] * factor[p];
@@ -298,25 +348,29 @@ INLINE void product_group(int rows, int parts, int64_t c, const float *const *v,
     }
 }
 
-typedef void (*group_function)(int64_t c, const float *const *v, int64_t v_stride, const float *u, float *re, float *im, int64_t m_stride);
-#define X(n)                                                                                                                                       \
-    static void product_group_##n(int64_t c, const float *const *v, int64_t v_stride, const float *u, float *re, float *im, int64_t m_stride)     \
-    {                                                                                                                                              \
-        product_group(n < HEIGHT ? n : HEIGHT, 3, c, v, v_stride, u, re, im, m_stride);                                                           \
+#define PARAMETERS                                                                                                              \
+    int64_t c, const float *const *v, int64_t v_stride, const float *u, const float *ahead, int64_t step, float *re, float *im, \
+        int64_t m_stride
+typedef void (*group_function)(PARAMETERS);
+#define X(n)                                                                                           \
+    static void product_group_##n(PARAMETERS)                                                          \
+    {                                                                                                  \
+        product_group(n < HEIGHT ? n : HEIGHT, 3, c, v, v_stride, u, ahead, step, re, im, m_stride);   \
     }
 X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
 #undef X
+#undef PARAMETERS
 static const group_function group_of[] = { NULL,            product_group_1, product_group_2, product_group_3, product_group_4,
                                            product_group_5, product_group_6, product_group_7, product_group_8 };
 
 /* Groups of rows are nearly equally high: a single row left over would take as long as several. */
 static void fourier_product(int64_t rows, int64_t c, const float *const v[3], int64_t v_stride, const float *u, float *re, float *im, int64_t m_stride)
 {
-    int64_t groups = (rows + HEIGHT - 1) / HEIGHT;
+    int64_t groups = (rows + HEIGHT - 1) / HEIGHT, block = 3 * W * c;
     for (int64_t g = 0; g < groups; g++) {
         int64_t begin = rows * g / groups, end = rows * (g + 1) / groups;
         const float *from[3] = { v[0] + begin * v_stride, v[1] + begin * v_stride, v[2] + begin * v_stride };
-        group_of[end - begin](c, from, v_stride, u, re + begin * m_stride, im + begin * m_stride, m_stride);
+        group_of[end - begin](c, from, v_stride, u, u + block + block / groups * g, 3 * W / groups, re + begin * m_stride, im + begin * m_stride, m_stride);
     }
 }
 
@@ -325,11 +379,11 @@ static void fourier_real_product(int64_t rows, int64_t c, const float *v, int64_
     int64_t at = 0;
     for (; at + HEIGHT <= rows; at += HEIGHT) {
         const float *from = v + at * v_stride;
-        product_group(HEIGHT, 1, c, &from, v_stride, u, m + at * m_stride, NULL, m_stride);
+        product_group(HEIGHT, 1, c, &from, v_stride, u, u, 0, m + at * m_stride, NULL, m_stride);
     }
     for (; at < rows; at++) {
         const float *from = v + at * v_stride;
-        product_group(1, 1, c, &from, v_stride, u, m + at * m_stride, NULL, m_stride);
+        product_group(1, 1, c, &from, v_stride, u, u, 0, m + at * m_stride, NULL, m_stride);
     }
 }
 
