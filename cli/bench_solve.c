@@ -246,11 +246,12 @@ static lt_status measure_reach(const bench *b, result *r)
     const double f = row && row->n_f == 1 ? row->f[0] : NAN;
     r->peer_f = r->reach = NAN;
     if (!r->judged || r->what->n_parts > 1 || r->what->per != SOLVE_PER_RUN || !(r->t.last.f > f + 1e-9 * fabs(f))) return LT_OK;
-    enum { TIMES_AS_LONG = 10 }; /* beyond that it counts as not reached */
+    enum { TIMES_AS_LONG = 10 };       /* beyond that it counts as not reached */
+    const double always = 0.1;         /* seconds: a busy machine may take that long for nothing */
     char set[120];
     solve_run run;
     solve_timing t = { 0 };
-    snprintf(set, sizeof set, "fvalquit=%.17g opt_patience=20 maxclocktime=%.3g", f, TIMES_AS_LONG * r->t.time.median);
+    snprintf(set, sizeof set, "fvalquit=%.17g opt_patience=20 maxclocktime=%.3g", f, fmax(always, TIMES_AS_LONG * r->t.time.median));
     lt_status s = solve_case_open(r->what, false, set, &run);
     if (!s) s = set_options(b, &run);
     if (!s) s = solve_case_set(&run.part[0].opt, set); /* these win */

@@ -152,11 +152,12 @@ run 0 bench solve --only A1c --only A1f --peer "$work/lower.json"; says out "x t
 run 0 bench solve --quick --ablate --only A1a --json; is_json "$work/out"; says out "gradients on demand"; says out '"gain_per_iteration"'
 run 2 bench solve --only C9; says err "no such run"
 printf '{"peer": "Other 1.0", "rows": [{"name": "B1", "seconds": 1, "f": [0, 1, 2], "violation": [0, 0, 5]}]}' > "$work/ends.json"
-run 0 bench solve --starts 3 --only B1 --peer "$work/ends.json" --report "$work/ends.html"; says out "Other 1.0"; says out "1 of 3"; says out "83 %"
+run 0 bench solve --starts 3 --only B1 --peer "$work/ends.json" --report "$work/ends.html"; says out "Other 1.0"; says out "1 infeasible"; says out "83 %"; says out ", met"
 run 0 bench solve --starts 3 --only A1a --set opt_tol=1e-6 --json; is_json "$work/out"; says out '"upper_quartile"'
 run 2 bench solve --starts 3 --only C3; says err "a start of its own"
 run 2 bench solve --starts 101; says err "starts"
-run 2 bench solve --set opt_tol=1e-6; says err "--starts"
+run 2 bench solve --ablate --set opt_tol=1e-6; says err "leave --ablate out"
+run 0 bench solve --quick --only A1a --set opt_patience=2 --json; is_json "$work/out"; says out "opt_patience=2"
 run 2 bench solve --starts 2 --ablate; says err "--ablate"
 run 2 bench solve --ablate --only A1b; says err "--ablate"
 run 2 bench solve --only B1 --peer "$work/none.json"; says err "none.json"
