@@ -92,7 +92,7 @@ void            cli_folder_remove(cli_folder *f);
 
 /* ---- Output ----------------------------------------------------------------------- */
 
-enum { CLI_MAX_COLUMNS = 12, CLI_MAX_ROWS = 128, CLI_CELL = 88 };
+enum { CLI_MAX_COLUMNS = 16, CLI_MAX_ROWS = 128, CLI_CELL = 88 };
 
 /* A table built once and written three ways: as text, into a report, as JSON. */
 typedef struct cli_table {

@@ -178,17 +178,6 @@ static void walk_columns(stream *io, lt_run *r)
     if (p->shared_valid) numbers(io, p->HG, c->n_shared * r->n);
 }
 
-/* A reader lays the valid slots out anew, in order. */
-static void place_slot(const stream *io, lt_run *r, int64_t slot)
-{
-    lt_products *p = &r->products;
-    if (io->writing) return;
-    int64_t at = 0;
-    while (p->taken[at]) at++;
-    p->taken[at] = true;
-    p->place[slot] = at;
-}
-
 static void walk_samples(stream *io, lt_run *r)
 {
     lt_cache *c = &r->cache;
@@ -210,7 +199,7 @@ static void walk_samples(stream *io, lt_run *r)
     walk_columns(io, r);
     for (int64_t slot = 0; slot < c->count && !io->status; slot++) {
         if (!p->valid[slot]) continue;
-        place_slot(io, r, slot);
+        if (!io->writing) lt_products_take_place(p, slot); /* laid out anew, in order */
         vectors(io, r, lt_column_HG(r, lt_columns_first(&p->columns, slot)), p->columns.n_own);
     }
     const int64_t columns = lt_columns_first(&p->columns, c->count);

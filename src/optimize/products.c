@@ -153,9 +153,7 @@ static int64_t add_update(lt_run *r, int64_t at)
     return lt_products_add(p, at, r->s, p->Hs);
 }
 
-/* Slots that become valid take the first free places, so that no more memory is touched than there
-   are valid slots at one time. */
-static void take_place(lt_products *p, int64_t slot)
+void lt_products_take_place(lt_products *p, int64_t slot)
 {
     int64_t at = 0;
     while (p->taken[at]) at++;
@@ -225,9 +223,23 @@ static void foresee_update(lt_run *r)
     }
 }
 
+/* What the lengths of combinations of few columns are made of: see lt_stationarity_measure. */
+static void foresee_lengths(lt_run *r)
+{
+    const lt_columns *c = &r->products.columns;
+    const int64_t m = r->cache.n_near * r->k;
+    for (int64_t i = 0; m <= LT_PRODUCTS_FEW && i < m; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            const int64_t a = lt_columns_pick(c, r->cache.near_, i), b = lt_columns_pick(c, r->cache.near_, j);
+            lt_space_expect(r->vectors, lt_column_G(r, a), lt_column_G(r, b));
+            lt_space_expect(r->vectors, lt_column_HG(r, a), lt_column_HG(r, b));
+        }
+}
+
 static void foresee(lt_run *r, bool with_update)
 {
     foresee_Q(r);
+    if (!r->opt.halt_log_fn && r->opt.stat_l2_model) foresee_lengths(r);
     if (with_update && r->iter) foresee_update(r);
 }
 
@@ -241,7 +253,7 @@ static void compute(lt_run *r, bool with_update)
     for (int64_t i = 0; i < r->cache.n_near; i++) {
         int64_t slot = r->cache.near_[i];
         if (p->valid[slot]) continue;
-        take_place(p, slot);
+        lt_products_take_place(p, slot);
         n_columns = add_columns(r, lt_columns_first(c, slot), c->n_own, slot == r->cache.newest, n_columns);
     }
     if (with_update) n_columns = add_update(r, n_columns);

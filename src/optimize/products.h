@@ -5,6 +5,8 @@
 #include "optimize/solver.h"
 
 /* Columns are numbered as columns.h has it. A shared gradient is the newest sample's, as it is any other's. */
+enum { LT_PRODUCTS_FEW = 8 }; /* columns whose inner products on a device cost next to nothing */
+
 static inline double *lt_column_G(const lt_run *r, int64_t column)
 {
     const lt_columns *c = &r->products.columns;
@@ -38,6 +40,8 @@ static inline int64_t lt_products_add(lt_products *p, int64_t at, const double *
     return at + 1;
 }
 
+/* Slots that become valid take the first free places, so that no more memory is touched than there are valid slots at one time. */
+void lt_products_take_place(lt_products *p, int64_t slot);
 /* Memory for Q where the columns, some of them shared, need it. */
 lt_status lt_products_make_room(lt_run *r);
 /* The gradients at cur as sparse ones; NULL where none is, or nothing is gained by it. */

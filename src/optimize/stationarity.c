@@ -148,11 +148,37 @@ static double *measure_there(const measure *q, const double *y)
     return plain;
 }
 
+static const double *product_of(const measure *q, int64_t i) { return lt_column_HG(q->r, lt_columns_pick(q->c, q->slot, i)); }
+
+/* The length of a combination of columns, from their inner products where these came with the last wait. Not where so much
+   cancels that digits are lost: near the end, which a combination of its own then measures. */
+static bool length_known(const measure *q, const double *y, const double *(*column)(const measure *q, int64_t i), double *out)
+{
+    double sum = 0, size = 0, dot;
+    for (int64_t i = 0; i < q->m; i++)
+        for (int64_t j = 0; j < q->m; j++) {
+            if (!lt_vectors_known(q->r->vectors, LT_MEASURE_DOT, column(q, i), column(q, j), &dot)) return false;
+            sum += y[i] * y[j] * dot;
+            size += fabs(y[i] * y[j] * dot);
+        }
+    *out = sqrt(sum);
+    return sum > 1e-4 * size && size < 1e280 && sum > 1e-280;
+}
+
+/* On a device: both lengths without a wait, and without the vector, for which a callback would ask. */
+static bool lengths_known(const measure *q, const double *y)
+{
+    lt_run *r = q->r;
+    if (!r->vectors || r->opt.halt_log_fn || !r->opt.stat_l2_model || q->m > LT_PRODUCTS_FEW) return false;
+    return length_known(q, y, gradient_of, &r->stat.unweighted) && length_known(q, y, product_of, &r->stat.value);
+}
+
 /* d = -W G y, and the length of G y without the weight. */
 static void combine(const measure *q, const double *y)
 {
     lt_run *r = q->r;
     lt_stationarity *st = &r->stat;
+    if (lengths_known(q, y)) return;
     double *vector = vector_of(r), *plain = vector;
     if (r->vectors) plain = measure_there(q, y);
     else add_columns(q, y, plain);

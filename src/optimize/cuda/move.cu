@@ -9,22 +9,29 @@ static __device__ void wait_for_those_before()
 #endif
 }
 
-static __device__ void copy(const double *from, double *to, const double *last)
+static __device__ void copy(const double *from, double *to, long long count)
 {
-    wait_for_those_before();
-    const long long count = last - to + 1, step = (long long)gridDim.x * blockDim.x;
+    const long long step = (long long)gridDim.x * blockDim.x;
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) to[i] = from[i];
 }
 
-extern "C" __global__ void move(const double *from, double *to, const double *last) { copy(from, to, last); }
+extern "C" __global__ void move(const double *from, double *to, const double *last)
+{
+    wait_for_those_before();
+    copy(from, to, last - to + 1);
+}
 
 // The same to host memory, where the last block to end says so after everything has arrived. ended: blocks that have, and runs.
+// Blocks without a number leave at once.
 extern "C" __global__ void move_home(const double *from, double *to, const double *last, unsigned long long *ended, double *told)
 {
-    copy(from, to, last);
+    wait_for_those_before();
+    const long long count = last - to + 1, full = (count + blockDim.x - 1) / blockDim.x, blocks = full < gridDim.x ? full : gridDim.x;
+    if (blockIdx.x >= blocks) return;
+    copy(from, to, count);
     __threadfence_system();
     __syncthreads();
-    if (threadIdx.x != 0 || atomicAdd(&ended[0], 1ull) != gridDim.x - 1) return;
+    if (threadIdx.x != 0 || atomicAdd(&ended[0], 1ull) != blocks - 1) return;
     ended[0] = 0;
     const double runs = (double)++ended[1];
     __threadfence_system();

@@ -111,30 +111,34 @@ static __device__ double share_of(const word *sum, i64 first, i64 end)
     return v;
 }
 
-// The last block to end says so, after everything has reached host memory: the host looks for it there.
-static __device__ void tell(const sizes *z)
+// The last of so many blocks to end says so, after everything has reached host memory: the host looks for it there.
+static __device__ void tell(const sizes *z, i64 blocks)
 {
-    __threadfence_system();
     __syncthreads();
-    if (threadIdx.x != 0 || atomicAdd(&z->ended[0], 1ull) != gridDim.x - 1) return;
+    if (threadIdx.x != 0) return;
+    __threadfence_system();
+    if (atomicAdd(&z->ended[0], 1ull) != blocks - 1) return;
     z->ended[0] = 0;
     const double runs = (double)++z->ended[1];
     __threadfence_system();
     *(volatile double *)z->told = runs;
 }
 
-// results[sum, chunk], in host memory; and a few values of the functions, too.
+// results[sum, chunk], in host memory; and a few values of the functions, too. Blocks without a sum leave at once.
 extern "C" __global__ void __launch_bounds__(512) finish(const sizes *z, const word *there, double *results, const double *values, double *home,
                                                          const double *last)
 {
     wait_for_those_before();
-    if (blockIdx.x == gridDim.x - 1 && values != home)
-        for (i64 i = threadIdx.x; i <= last - home; i += blockDim.x) home[i] = values[i];
     const i64 chunks = z->chunks, items = there[2].i * chunks;
+    if (blockIdx.x > 0 && blockIdx.x >= items) return;
+    if (blockIdx.x == 0 && values != home) {
+        for (i64 i = threadIdx.x; i <= last - home; i += blockDim.x) home[i] = values[i];
+        __threadfence_system();
+    }
     for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
         const i64 first = item % chunks * z->chunk;
         const double v = share_of(there + SUMS + 4 * (item / chunks), first, min(first + z->chunk, z->n));
         if (threadIdx.x == 0) results[item] = v;
     }
-    tell(z);
+    tell(z, max((i64)1, min(items, (i64)gridDim.x)));
 }

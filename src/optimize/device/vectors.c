@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Every block fetches its list over the bus: few large ones for statements. Sums have many: each thread then adds eight products. */
-enum { THREADS = 1024, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 264 };
+enum { THREADS = 1024, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 64, MAX_SUM_BLOCKS = 264 }; /* SUM_BLOCKS: for each chunk */
 enum { MIN_CHUNK = 4096, MAX_CHUNKS = 16 };
 enum { ENDED = LT_VECTORS_MAX_PASSED, STATE = ENDED + 2 }; /* there: numbers passed, then what the sums' kernel counts */
 enum { LISTS = 16, MAX_PIECES = 48, MAX_KNOWN = 4096, TABLE = 8192, MANY = 8, SUM_TERMS = 96 };
@@ -75,7 +75,8 @@ static lt_status build(lt_vectors *v, lt_vector_entry e)
         key.options = options;
         key.n_options = 1;
         key.waits = true;
-        key.grid[0] = e == LT_VECTORS_IN_ORDER ? (unsigned)blocks : e == LT_VECTORS_FINISH ? SUM_BLOCKS : SIDE_BLOCKS;
+        const int64_t sum_blocks = LT_MIN(SUM_BLOCKS * v->z.chunks, MAX_SUM_BLOCKS);
+        key.grid[0] = (unsigned)(e == LT_VECTORS_IN_ORDER ? blocks : e == LT_VECTORS_FINISH ? sum_blocks : SIDE_BLOCKS);
         key.block[0] = e == LT_VECTORS_FINISH ? SUM_THREADS : THREADS;
         key.grid[1] = key.grid[2] = key.block[1] = key.block[2] = 1;
     }
@@ -523,6 +524,14 @@ double lt_vectors_measure(lt_vectors *v, lt_measure what, const double *a, const
     number *k = want(v, what, a, b);
     if (k->place >= 0) exchange(v);
     return v->failure ? NAN : k->value;
+}
+
+bool lt_vectors_known(lt_vectors *v, lt_measure what, const double *a, const double *b, double *out)
+{
+    const number *k = find(v, what, a, b, false);
+    if (!k || k->place >= 0 || v->failure) return false;
+    *out = k->value;
+    return true;
 }
 
 double lt_vectors_norm2(lt_vectors *v, const double *a)

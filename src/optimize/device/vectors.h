@@ -48,6 +48,7 @@ void lt_vectors_get(lt_vectors *v, int64_t count, const double *from, double *to
    written makes what is known about it unknown. NaN after a failure. */
 double lt_vectors_measure(lt_vectors *v, lt_measure what, const double *a, const double *b);
 void   lt_vectors_expect(lt_vectors *v, lt_measure what, const double *a, const double *b);
+bool   lt_vectors_known(lt_vectors *v, lt_measure what, const double *a, const double *b, double *out); /* false: not without a wait */
 double lt_vectors_norm2(lt_vectors *v, const double *a); /* scaled where squares would overflow */
 void   lt_vectors_written(lt_vectors *v, const double *first, int64_t count); /* by others: no longer known */
 void   lt_vectors_forget(lt_vectors *v); /* all that is known: cheaper than one by one */
