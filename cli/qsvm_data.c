@@ -170,7 +170,14 @@ static int by_value(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-static lt_status named_classes(const char *asked, qsvm_name name[2])
+static bool has_label(const qsvm_rows *r, const char *label)
+{
+    for (int64_t i = 0; i < r->n; i++)
+        if (!strcmp(r->label[i], label)) return true;
+    return false;
+}
+
+static lt_status named_classes(const qsvm_rows *r, const char *asked, qsvm_name name[2])
 {
     const char *comma = strchr(asked, ',');
     char first[2 * sizeof(qsvm_name)];
@@ -180,13 +187,15 @@ static lt_status named_classes(const char *asked, qsvm_name name[2])
     CLI_TRY(set_label(name[0], first, "--classes", 0));
     CLI_TRY(set_label(name[1], comma + 1, "--classes", 1));
     if (!strcmp(name[0], name[1])) return cli_fail(LT_ERR_ARGUMENT, "--classes names '%s' twice", name[0]);
+    for (int i = 0; i < 2; i++)
+        if (!has_label(r, name[i])) return cli_fail(LT_ERR_ARGUMENT, "--classes names '%s', which is the label of no row", name[i]);
     return LT_OK;
 }
 
 lt_status qsvm_classes(const qsvm_rows *r, const char *asked, qsvm_name name[2])
 {
     enum { SHOWN = 5 };
-    if (asked) return named_classes(asked, name);
+    if (asked) return named_classes(r, asked, name);
     qsvm_name found[SHOWN];
     int n = 0;
     for (int64_t i = 0; i < r->n && n < SHOWN; i++) {
