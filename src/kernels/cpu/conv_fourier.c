@@ -41,23 +41,31 @@ typedef struct packing {
 /* Floats of all filters of one frequency; real frequencies have a third of that each. */
 static int64_t frequency_floats(const fourier_kernel *f) { return 3 * f->s.c * f->m_stride; }
 
-/* Filters of `width` outputs, as [frequency][block][c][factor][width]; outputs beyond the last are zero. Real frequencies have
-   one factor in the room of three: they are 4 of hundreds. */
-static lt_status pack_task(void *ctx, int64_t block, int worker)
+/* Vectors of outputs that are multiplied together with this one: all but, maybe, the last are in company. */
+static int vectors_with(const fourier_kernel *f, int64_t vector)
+{
+    int64_t first = vector / f->loops->wide * f->loops->wide;
+    return (first + f->loops->wide) * f->loops->width <= f->m_stride ? f->loops->wide : 1;
+}
+
+/* Filters of one vector of outputs, as [frequency][vectors][c][factor][vector][output]; outputs beyond the last are zero. Real
+   frequencies have one factor in the room of three: they are 4 of hundreds. */
+static lt_status pack_task(void *ctx, int64_t vector, int worker)
 {
     const packing *p = ctx;
     const fourier_kernel *f = p->f;
     (void)worker;
     const int k = (int)f->s.win.kernel[0], width = f->loops->width;
-    int64_t taps = k * k;
+    int64_t taps = k * k, together = vectors_with(f, vector), first = vector / f->loops->wide * f->loops->wide;
+    float *to = p->to + 3 * f->s.c * first * width + (vector - first) * width;
     lt_dtype t = f->host.key.in[1].dtype;
     for (int64_t c = 0; c < f->s.c; c++) {
         float g[MOST_KERNEL * MOST_KERNEL * LINE] = { 0 };
         for (int l = 0; l < width; l++) {
-            int64_t o = block * width + l;
+            int64_t o = vector * width + l;
             for (int64_t i = 0; i < taps && o < f->s.o; i++) g[i * width + l] = (float)lt_load_double(t, p->weights, (o * f->s.c + c) * taps + i);
         }
-        f->loops->filter(f->side, g, p->to + (block * f->s.c + c) * 3 * width, frequency_floats(f));
+        f->loops->filter(f->side, g, to + c * 3 * together * width, frequency_floats(f), together * width);
     }
     return LT_OK;
 }
@@ -112,9 +120,12 @@ static lt_status product_item(void *ctx, int64_t frequency, int lane)
     float *re = job->m + point * f->m_point, *sum = job->sum + lane * f->v_point;
     const float *v[3] = { sum, a, a + f->v_point };
     if (!real) f->loops->add(tiles * f->v_stride, v[1], v[2], sum);
-    for (int64_t o = 0; o < f->m_stride; o += width, u += 3 * c * width)
-        if (real) f->loops->real_product(tiles, c, a, f->v_stride, u, re + o, f->m_stride);
-        else f->loops->product(tiles, c, v, f->v_stride, u, re + o, re + f->m_point + o, f->m_stride);
+    int vectors = 1;
+    for (int64_t o = 0; o < f->m_stride; o += vectors * width, u += 3 * c * vectors * width) {
+        vectors = vectors_with(f, o / width);
+        if (real) f->loops->real_product(tiles, vectors, c, a, f->v_stride, u, re + o, f->m_stride);
+        else f->loops->product(tiles, vectors, c, v, f->v_stride, u, re + o, re + f->m_point + o, f->m_stride);
+    }
     return LT_OK;
 }
 

@@ -19,20 +19,20 @@
 #define LT_FOURIER_REAL 4
 
 typedef struct lt_fourier_loops {
-    int width; /* channels in a vector */
+    int width, wide; /* channels in a vector; vectors of outputs multiplied together, but for a last one */
     /* The tile at pixel[side][side] (rows of c channels, zeros outside the image) gives v [points][stride], c channels each,
        rounded up to whole vectors. */
     void (*input)(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride);
     /* Filters of one input and `width` output channels, taps [k * k][width]: for frequency p the three factors of Gauss (or the
-       one of a real frequency) go to u + p * stride, `width` each, scaled for `output`; what lies behind a single one is left. */
-    void (*filter)(int side, const float *taps, float *u, int64_t stride);
+       one of a real frequency) go to u + p * stride, `width` each and `gap` apart, scaled for `output`. */
+    void (*filter)(int side, const float *taps, float *u, int64_t stride, int64_t gap);
     /* sum [n] = a [n] + b [n]. */
     void (*add)(int64_t n, const float *a, const float *b, float *sum);
-    /* One complex frequency of `rows` tiles and `width` outputs: re, im [rows][m_stride] from a + b, a, b [rows][v_stride]
-       and u [c][3][width]. */
-    void (*product)(int64_t rows, int64_t c, const float *const v[3], int64_t v_stride, const float *u, float *re, float *im, int64_t m_stride);
-    /* The same of a real one: the first of u [c][3][width]. */
-    void (*real_product)(int64_t rows, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride);
+    /* One complex frequency of `rows` tiles and `vectors` (1 or `wide`) vectors of outputs: re, im [rows][m_stride] from a + b, a,
+       b [rows][v_stride] and u [c][3][vectors][width]. */
+    void (*product)(int64_t rows, int vectors, int64_t c, const float *const v[3], int64_t v_stride, const float *u, float *re, float *im, int64_t m_stride);
+    /* The same of a real one: the first of the three factors counts. */
+    void (*real_product)(int64_t rows, int vectors, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride);
     /* One tile back: pixel[16][16] are its output pixels, NULL outside the image. */
     void (*output)(lt_dtype type, int side, const float *m, int64_t stride, int64_t o, void *const *pixel);
 } lt_fourier_loops;

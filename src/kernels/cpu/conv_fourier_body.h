@@ -196,36 +196,37 @@ INLINE vec load_point(const float *m)
 }
 
 /* Conjugated: windows are laid over the image as they are, not turned around. */
-INLINE void store_factors(float *u, vec a, vec b)
+INLINE void store_factors(float *u, int64_t gap, vec a, vec b)
 {
     store(u, a);
-    store(u + W, -b - a);
-    store(u + 2 * W, a - b);
+    store(u + gap, -b - a);
+    store(u + 2 * gap, a - b);
 }
 
 /* The number of the complex frequency in row i of column k; of the real columns rows 1 to n / 2 - 1 count. */
 INLINE int inner_frequency(int n, int k, int i) { return (k - 1) * n + i; }
 INLINE int edge_frequency(int n, int e, int i) { return (n / 2 - 1) * (n + e) + i - 1; }
 
-INLINE void store_frequency(float *v, int64_t stride, bool filter, int p, vec re, vec im)
+/* gap: between the factors of a filter; 0 for a tile, which has none. */
+INLINE void store_frequency(float *v, int64_t stride, int64_t gap, int p, vec re, vec im)
 {
-    if (filter) store_factors(v + p * stride, re, im);
+    if (gap) store_factors(v + p * stride, gap, re, im);
     else store_point(v + 2 * p * stride, re), store_point(v + (2 * p + 1) * stride, im);
 }
 
 /* Along y, and out. */
-INLINE void columns_out(int n, const tile *t, float *v, int64_t stride, bool filter)
+INLINE void columns_out(int n, const tile *t, float *v, int64_t stride, int64_t gap)
 {
     for (int k = 1; k < n / 2; k++) {
         vec re[MOST], im[MOST];
         complex_of(n, t->re[k - 1], t->im[k - 1], re, im);
-        for (int i = 0; i < n; i++) store_frequency(v, stride, filter, inner_frequency(n, k, i), re[i], im[i]);
+        for (int i = 0; i < n; i++) store_frequency(v, stride, gap, inner_frequency(n, k, i), re[i], im[i]);
     }
     for (int e = 0; e < 2; e++) {
         vec re[MOST / 2 + 1], im[MOST / 2 + 1];
         real_of(n, t->edge[e], re, im);
-        for (int i = 1; i < n / 2; i++) store_frequency(v, stride, filter, edge_frequency(n, e, i), re[i], im[i]);
-        float *last = v + ((filter ? 1 : 2) * edge_frequency(n, 2, 1) + 2 * e) * stride;
+        for (int i = 1; i < n / 2; i++) store_frequency(v, stride, gap, edge_frequency(n, e, i), re[i], im[i]);
+        float *last = v + ((gap ? 1 : 2) * edge_frequency(n, 2, 1) + 2 * e) * stride;
         store(last, re[0]);
         store(last + stride, re[n / 2]);
     }
@@ -240,7 +241,7 @@ INLINE void fourier_input_of(lt_dtype type, int n, const void *const *pixel, int
             for (int j = 0; j < n; j++) x[j] = pixel_load(type, pixel[n * i + j], at, c - at);
             row_in(n, &t, i, x);
         }
-        columns_out(n, &t, v + at, stride, false);
+        columns_out(n, &t, v + at, stride, 0);
     }
 }
 
@@ -253,7 +254,7 @@ static void fourier_input(lt_dtype type, int side, const void *const *pixel, int
 }
 
 /* The transforms back make everything n * n times too large. */
-INLINE void fourier_filter_of(int n, const float *taps, float *u, int64_t stride)
+INLINE void fourier_filter_of(int n, const float *taps, float *u, int64_t stride, int64_t gap)
 {
     const int k = n + 1 - LT_FOURIER_TILE;
     const vec scale = 1.0f / (float)(n * n) - (vec){ 0 };
@@ -264,13 +265,13 @@ INLINE void fourier_filter_of(int n, const float *taps, float *u, int64_t stride
         for (int j = 0; j < k; j++) x[j] = scale * load(taps + (i * k + j) * W);
         row_in(n, &t, i, x);
     }
-    columns_out(n, &t, u, stride, true);
+    columns_out(n, &t, u, stride, gap);
 }
 
-static void fourier_filter(int side, const float *taps, float *u, int64_t stride)
+static void fourier_filter(int side, const float *taps, float *u, int64_t stride, int64_t gap)
 {
-    if (side == 20) fourier_filter_of(20, taps, u, stride);
-    else fourier_filter_of(22, taps, u, stride);
+    if (side == 20) fourier_filter_of(20, taps, u, stride, gap);
+    else fourier_filter_of(22, taps, u, stride, gap);
 }
 
 /* ---- Back ----------------------------------------------------------------------------------------- */
@@ -324,67 +325,75 @@ static void fourier_add(int64_t n, const float *a, const float *b, float *sum)
     for (int64_t i = 0; i < n; i += W) store(sum + i, load(a + i) + load(b + i));
 }
 
-/* `parts` products at once; what the registers hold: parts * HEIGHT sums and the factors. Filters of the outputs that follow
-   are fetched meanwhile, a share with every group of rows: there are more filters than any cache holds. */
-enum { HEIGHT = W == 16 ? 8 : 3 };
+/* Sums that the registers hold beside the factors: three products of so many rows and vectors of outputs. */
+enum { WIDE = W == 16 ? 2 : 1, HEIGHT = W == 16 ? 4 : 3, LONE_HEIGHT = W == 16 ? 8 : 3 };
 
-INLINE void product_group(int rows, int parts, int64_t c, const float *const *v, int64_t v_stride, const float *u, const float *ahead, int64_t step,
-                          float *re, float *im, int64_t m_stride)
+/* What a product reads and writes; filters of the outputs that follow are fetched meanwhile, a share with every group of
+   rows: there are more filters than any cache holds. */
+typedef struct product_place {
+    const float *v[3], *u, *ahead;
+    float       *re, *im;
+    int64_t      c, v_stride, m_stride, u_step, ahead_step; /* u_step: floats of a channel */
+} product_place;
+
+INLINE void product_group(int rows, int wide, int parts, const product_place *at)
 {
-    vec sum[HEIGHT][3];
+    const float *u = at->u, *ahead = at->ahead, *v[3] = { at->v[0], at->v[1], at->v[2] };
+    const int64_t c = at->c, v_stride = at->v_stride, m_stride = at->m_stride, u_step = at->u_step, ahead_step = at->ahead_step;
+    vec sum[LONE_HEIGHT][3][2];
     LT_UNROLL for (int i = 0; i < rows; i++)
-        LT_UNROLL for (int p = 0; p < parts; p++) sum[i][p] = (vec){ 0 };
-    for (int64_t k = 0; k < c; k++, u += 3 * W, ahead += step) {
-        vec factor[3];
+        LT_UNROLL for (int p = 0; p < parts; p++)
+            LT_UNROLL for (int w = 0; w < wide; w++) sum[i][p][w] = (vec){ 0 };
+    for (int64_t k = 0; k < c; k++, u += u_step, ahead += ahead_step) {
+        vec factor[3][2];
         __builtin_prefetch(ahead, 0, 2);
-        LT_UNROLL for (int p = 0; p < parts; p++) factor[p] = load(u + p * W);
+        LT_UNROLL for (int p = 0; p < parts; p++)
+            LT_UNROLL for (int w = 0; w < wide; w++) factor[p][w] = load(u + (p * wide + w) * W);
         LT_UNROLL for (int i = 0; i < rows; i++)
-            LT_UNROLL for (int p = 0; p < parts; p++) sum[i][p] += v[p][i * v_stride + k] * factor[p];
+            LT_UNROLL for (int p = 0; p < parts; p++) {
+                vec x = v[p][i * v_stride + k] - (vec){ 0 };
+                if (wide > 1) LT_KEEP_IN_REGISTER(x); /* else it is loaded for every vector */
+                LT_UNROLL for (int w = 0; w < wide; w++) sum[i][p][w] += x * factor[p][w];
+            }
     }
-    LT_UNROLL for (int i = 0; i < rows; i++) {
-        vec first = sum[i][0];
-        if (parts == 3) first -= sum[i][2], store(im + i * m_stride, sum[i][0] + sum[i][1]);
-        store(re + i * m_stride, first);
-    }
+    LT_UNROLL for (int i = 0; i < rows; i++)
+        LT_UNROLL for (int w = 0; w < wide; w++) {
+            vec re = sum[i][0][w];
+            if (parts == 3) re -= sum[i][2][w], store(at->im + i * m_stride + w * W, sum[i][0][w] + sum[i][1][w]);
+            store(at->re + i * m_stride + w * W, re);
+        }
 }
 
-#define PARAMETERS                                                                                                              \
-    int64_t c, const float *const *v, int64_t v_stride, const float *u, const float *ahead, int64_t step, float *re, float *im, \
-        int64_t m_stride
-typedef void (*group_function)(PARAMETERS);
-#define X(n)                                                                                           \
-    static void product_group_##n(PARAMETERS)                                                          \
-    {                                                                                                  \
-        product_group(n < HEIGHT ? n : HEIGHT, 3, c, v, v_stride, u, ahead, step, re, im, m_stride);   \
-    }
+typedef void (*group_function)(const product_place *at);
+#define X(n)                                                                                                                       \
+    static void group_##n(const product_place *at) { product_group(n < HEIGHT ? n : HEIGHT, WIDE, 3, at); }                       \
+    static void lone_group_##n(const product_place *at) { product_group(n < LONE_HEIGHT ? n : LONE_HEIGHT, 1, 3, at); }
 X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
 #undef X
-#undef PARAMETERS
-static const group_function group_of[] = { NULL,            product_group_1, product_group_2, product_group_3, product_group_4,
-                                           product_group_5, product_group_6, product_group_7, product_group_8 };
+static const group_function group_of[2][9] = {
+    { NULL, lone_group_1, lone_group_2, lone_group_3, lone_group_4, lone_group_5, lone_group_6, lone_group_7, lone_group_8 },
+    { NULL, group_1, group_2, group_3, group_4, group_5, group_6, group_7, group_8 },
+};
 
 /* Groups of rows are nearly equally high: a single row left over would take as long as several. */
-static void fourier_product(int64_t rows, int64_t c, const float *const v[3], int64_t v_stride, const float *u, float *re, float *im, int64_t m_stride)
+static void fourier_product(int64_t rows, int wide, int64_t c, const float *const v[3], int64_t v_stride, const float *u, float *re, float *im, int64_t m_stride)
 {
-    int64_t groups = (rows + HEIGHT - 1) / HEIGHT, block = 3 * W * c;
+    int64_t height = wide == WIDE ? HEIGHT : LONE_HEIGHT, groups = (rows + height - 1) / height, step = 3 * W * wide;
     for (int64_t g = 0; g < groups; g++) {
         int64_t begin = rows * g / groups, end = rows * (g + 1) / groups;
-        const float *from[3] = { v[0] + begin * v_stride, v[1] + begin * v_stride, v[2] + begin * v_stride };
-        group_of[end - begin](c, from, v_stride, u, u + block + block / groups * g, 3 * W / groups, re + begin * m_stride, im + begin * m_stride, m_stride);
+        product_place at = { .v = { v[0] + begin * v_stride, v[1] + begin * v_stride, v[2] + begin * v_stride }, .u = u,
+                             .ahead = u + step * c + step * c / groups * g, .re = re + begin * m_stride, .im = im + begin * m_stride, .c = c,
+                             .v_stride = v_stride, .m_stride = m_stride, .u_step = step, .ahead_step = step / groups };
+        group_of[wide == WIDE][end - begin](&at);
     }
 }
 
-static void fourier_real_product(int64_t rows, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
+static void fourier_real_product(int64_t rows, int wide, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
 {
-    int64_t at = 0;
-    for (; at + HEIGHT <= rows; at += HEIGHT) {
-        const float *from = v + at * v_stride;
-        product_group(HEIGHT, 1, c, &from, v_stride, u, u, 0, m + at * m_stride, NULL, m_stride);
-    }
-    for (; at < rows; at++) {
-        const float *from = v + at * v_stride;
-        product_group(1, 1, c, &from, v_stride, u, u, 0, m + at * m_stride, NULL, m_stride);
+    for (int w = 0; w < wide; w++) {
+        product_place at = { .v = { v }, .u = u + w * W, .ahead = u, .re = m + w * W, .c = c, .v_stride = v_stride, .m_stride = m_stride, .u_step = 3 * W * wide };
+        for (int64_t row = 0; row < rows; row++, at.v[0] += v_stride, at.re += m_stride) product_group(1, 1, 1, &at);
     }
 }
 
-const lt_fourier_loops FOURIER_NAME = { W, fourier_input, fourier_filter, fourier_add, fourier_product, fourier_real_product, fourier_output };
+const lt_fourier_loops FOURIER_NAME = { W, WIDE, fourier_input, fourier_filter, fourier_add, fourier_product, fourier_real_product, fourier_output };
