@@ -150,8 +150,8 @@ static double *measure_there(const measure *q, const double *y)
 
 static const double *product_of(const measure *q, int64_t i) { return lt_column_HG(q->r, lt_columns_pick(q->c, q->slot, i)); }
 
-/* The length of a combination of columns, from their inner products where these came with the last wait. Not where so much
-   cancels that digits are lost: near the end, which a combination of its own then measures. */
+/* The length of a combination of columns, from their inner products where these came with the last wait: good to six digits at
+   least, or not at all. */
 static bool length_known(const measure *q, const double *y, const double *(*column)(const measure *q, int64_t i), double *out)
 {
     double sum = 0, size = 0, dot;
@@ -162,15 +162,16 @@ static bool length_known(const measure *q, const double *y, const double *(*colu
             size += fabs(y[i] * y[j] * dot);
         }
     *out = sqrt(sum);
-    return sum > 1e-4 * size && size < 1e280 && sum > 1e-280;
+    return sum > 1e-10 * size && size < 1e280 && sum > 1e-280;
 }
 
-/* On a device: both lengths without a wait, and without the vector, for which a callback would ask. */
+/* On a device: both lengths without a wait, and without the vector, for which a callback would ask. Where the run may end, a
+   combination of its own is measured. */
 static bool lengths_known(const measure *q, const double *y)
 {
     lt_run *r = q->r;
     if (!r->vectors || r->opt.halt_log_fn || !r->opt.stat_l2_model || q->m > LT_PRODUCTS_FEW) return false;
-    return length_known(q, y, gradient_of, &r->stat.unweighted) && length_known(q, y, product_of, &r->stat.value);
+    return length_known(q, y, gradient_of, &r->stat.unweighted) && length_known(q, y, product_of, &r->stat.value) && r->stat.value > 2 * r->opt.opt_tol;
 }
 
 /* d = -W G y, and the length of G y without the weight. */
