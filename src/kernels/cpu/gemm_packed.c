@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-    K_BLOCK = 256,        /* a panel of b (two vectors wide) then takes up to 32 KiB, what a first-level cache holds */
+    K_BLOCK = 256,        /* a panel of b then takes 32 or 48 KiB, what a first-level cache holds, or nearly */
     ROWS_MOST = 224,      /* of a packed at once: within the second-level cache */
-    PASS_COLUMNS = 2048,
+    PASS_COLUMNS = 2048,  /* at most, in whole panels */
     PASS_BLOCKS_MAX = 64, /* blocks of k in a pass */
     GROUP_PANELS = 4,     /* panels of b packed by one item */
     COLUMN_PANELS = 4     /* at least so many in an item: a is packed again for each cut of the columns */
@@ -22,7 +22,7 @@ enum {
 #define ITEM_FLOPS 4e5    /* less is not worth another thread */
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t panel_columns(const lt_packed_gemm *g) { return 2 * g->loops->lanes; }
+static int64_t panel_columns(const lt_packed_gemm *g) { return g->loops->panel; }
 
 /* ---- Cutting ------------------------------------------------------------------------------------ */
 static const lt_gemm_loops *loops_of(lt_isa isa, lt_dtype t)
@@ -59,7 +59,7 @@ void lt_packed_gemm_plan(lt_packed_gemm *g, lt_isa isa, int n_lanes, int64_t uni
     g->unit = unit;
     g->k_block = K_BLOCK;
     int64_t wide = panel_columns(g);
-    g->pass_columns = LT_MIN(ceil_div(g->n, wide) * wide, PASS_COLUMNS);
+    g->pass_columns = LT_MIN(ceil_div(g->n, wide), PASS_COLUMNS / wide) * wide;
     int64_t fit = (int64_t)(b_limit / size) / LT_MAX(1, g->pass_columns * K_BLOCK);
     g->pass_depth = LT_MIN(g->k, LT_MAX(1, LT_MIN(fit, PASS_BLOCKS_MAX)) * K_BLOCK);
     double flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;

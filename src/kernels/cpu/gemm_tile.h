@@ -7,7 +7,7 @@
 
 /* c (rows x columns) (+)= a b over k, both packed. a: panels of at most `tile_rows` rows, as many as
    needed and nearly equally high (lt_part_range), each stored (k, height) and one behind the other. b:
-   panels of two vectors, each stored (k, 2 * lanes). Every element is summed in the order of k, however
+   panels of `panel` columns, each stored (k, panel). Every element is summed in the order of k, however
    rows and columns are cut. */
 typedef struct lt_gemm_block {
     const void *a, *b;
@@ -27,7 +27,7 @@ typedef struct lt_gemm_panel {
 } lt_gemm_panel;
 
 typedef struct lt_gemm_loops { /* of one element type */
-    int  tile_rows, lanes;
+    int  tile_rows, lanes, panel; /* of a tile; elements of a vector; columns of a panel of b */
     void (*block)(const lt_gemm_block *g);
     void (*pack_along)(const lt_gemm_panel *p);
     void (*pack_across)(const lt_gemm_panel *p);

@@ -1,6 +1,6 @@
 /* Both element types of the packed product's loops for one instruction set. The including file defines
-   LT_VECTOR_BYTES, LANES_F32 and LANES_F64 (as plain numbers), LT_TILE_ROWS, LT_TILE_HEIGHTS (X for
-   every height up to that) and LT_LOOPS, what the tables' names begin with.
+   LT_VECTOR_BYTES, LANES_F32 and LANES_F64 (as plain numbers), LT_TILE_ROWS and LT_TILE_VECTORS, LT_TILE_HEIGHTS
+   and LT_TILE_WIDTHS (X for every height and width up to those) and LT_LOOPS, what the tables' names begin with.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/gemm_tile.h"
 #include "kernels/cpu/loops.h"
@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "base/status.h"
 
-/* sum += x * y with sum in the same register throughout: left to itself gcc 12 renames one of the 28 sums
+/* sum += x * y with sum in the same register throughout: left to itself gcc 12 renames one of the sums
    in every round and copies it back, which costs a sixth of the speed. */
 #if defined(__FMA__)
 #define MULTIPLY_ADD(sum, x, y) __asm__("vfmadd231" FMA_TYPE " %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y))
@@ -16,7 +16,7 @@
 #define MULTIPLY_ADD(sum, x, y) ((sum) += (x) * (y))
 #endif
 
-enum { A_AHEAD = 8 }; /* steps of k by which a is fetched from the second-level cache early */
+enum { STRIDE = 8 }; /* steps of k between fetches of what comes next: more would take the place of loads */
 
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
