@@ -113,10 +113,10 @@ lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, do
 /* Goes into the next update: a pass over H of its own would cost as much as that. */
 void lt_far_scale(lt_hessian *h, double gamma) { h->far->gamma *= gamma; }
 
-/* Only noted down: there is a product before the next one, mostly. */
+/* Only noted down: there is a product before the next one, mostly, and one that was put off runs before what is noted now. */
 static lt_status update_there(lt_far *m, const double *s, const double *w)
 {
-    LT_TRY(catch_up(m));
+    if (m->stale) LT_TRY(catch_up(m));
     lt_space_copy(m->vectors, m->z.n, s, m->step);
     lt_space_copy(m->vectors, m->z.n, w, m->step + m->z.stride);
     lt_vectors_fill(m->vectors, m->gamma, m->step + 2 * m->z.stride);

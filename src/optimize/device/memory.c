@@ -41,7 +41,7 @@ lt_status lt_device_numbers(lt_device *dev, lt_stream *st, int64_t count, const 
 extern const char lt_text_move_cu[];
 
 /* Measured on an H200: a kernel beats a copy by a few microseconds while the piece is small against the bus. */
-enum { MOVE_MAX = 16384, MOVE_BLOCKS = 16, MOVE_THREADS = 256 };
+enum { MOVE_MAX = 16384, MOVE_BLOCKS = 64, MOVE_THREADS = 256 }; /* one number for each thread */
 
 static lt_status build(lt_stream *st, const char *entry, int n_args, lt_kernel **out)
 {
