@@ -37,7 +37,7 @@ typedef struct work {
     const lt_closed_loops *l;
     lt_gram_method method;
     const lt_rows *x;
-    int64_t first, n;
+    int64_t first;
     double *panels;
 } work;
 
@@ -50,8 +50,8 @@ static lt_status pack_panel(void *ctx, int64_t index, int worker)
     for (int64_t k = 0; k < w->c->q; k++, to += panel * components) {
         _Alignas(LT_LINE_BYTES) double angle[LT_CLOSED_MAX_PANEL];
         for (int r = 0; r < panel; r++) {
-            int64_t row = index * panel + r;
-            angle[r] = row < w->n ? w->c->scale * lt_rows_at(w->x, w->first + row, k) : 0;
+            int64_t row = w->first + index * panel + r;
+            angle[r] = row >= 0 && row < w->x->n ? w->c->scale * lt_rows_at(w->x, row, k) : 0;
         }
         if (w->method == LT_GRAM_PRODUCT) product_numbers(w->c, w->l, angle, to);
         else
@@ -63,6 +63,6 @@ static lt_status pack_panel(void *ctx, int64_t index, int worker)
 lt_status lt_closed_pack(const lt_circuit *c, const lt_closed_loops *l, lt_gram_method method, lt_pool *pool,
                          const lt_rows *x, int64_t first, int64_t n, double *panels)
 {
-    work w = { c, l, method, x, first, n, panels };
+    work w = { c, l, method, x, first, panels };
     return lt_pool_run(pool, (n + l->panel - 1) / l->panel, pack_panel, &w);
 }

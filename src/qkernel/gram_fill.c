@@ -76,7 +76,8 @@ static lt_status pack(lt_gram_filling *f, const lt_rows *x, int64_t first, int64
     lt_status s;
     if (p->method == LT_GRAM_STATES) s = pack_states(f, x, first, n, to, diagonal, slice);
     else {
-        s = lt_closed_pack(&g->circuit, p->closed, p->method, g->pool, x, first, n, to->p);
+        int64_t whole = p->bulk && p->method == LT_GRAM_PRODUCT ? (n + LT_SQUARE - 1) / LT_SQUARE * LT_SQUARE : n;
+        s = lt_closed_pack(&g->circuit, p->closed, p->method, g->pool, x, first, whole, to->p);
         if (!s && diagonal) s = lt_tiles_diagonal(p, &g->circuit, to->p, n, g->scratch.p, diagonal);
     }
     lt_trace_span_end(span);
@@ -141,10 +142,23 @@ static lt_status each_block(lt_gram_filling *f, int64_t row, block_fn visit, lt_
     return LT_OK;
 }
 
+/* The block with what is packed before it. */
+static lt_gram_block led(const lt_gram_filling *f, const lt_gram_block *b)
+{
+    lt_gram_block l = *b;
+    int64_t row_lead = f->g->plan.cross ? 0 : f->lead; /* lines of K are parts of its rows: only their mirror images need rows to be led */
+    l.first_row -= row_lead;
+    l.n_rows += row_lead;
+    l.first_column -= f->lead;
+    l.n_columns += f->lead;
+    return l;
+}
+
 static lt_status count_block(lt_gram_filling *f, const lt_gram_block *b, bool first)
 {
     (void)first;
-    f->meter.tiles_total += lt_tiles_count(&f->g->plan, b, &f->meter.pairs_total);
+    lt_gram_block all = led(f, b);
+    f->meter.tiles_total += lt_tiles_count(&f->g->plan, &all, &f->meter.pairs_total);
     return LT_OK;
 }
 
@@ -179,7 +193,7 @@ static lt_status compute_slice(lt_gram_filling *f, const lt_gram_block *b, bool 
 
 static lt_status compute_block(lt_gram_filling *f, const lt_gram_block *b, bool first)
 {
-    lt_gram_block part = *b;
+    lt_gram_block part = led(f, b);
     for (; part.slice < f->g->plan.n_slices; part.slice++) LT_TRY(compute_slice(f, &part, first));
     return LT_OK;
 }
@@ -199,7 +213,7 @@ void lt_gram_choose_copy(lt_gram_filling *f, double entries)
     const lt_vec_set *vec = lt_vec_set_of(lt_isa_best(), f->out.f32 ? LT_F32 : LT_F64);
     f->out.streaming = entries * (f->out.f32 ? 4 : 8) > LT_STREAM_FROM_BYTES;
     f->out.copy = f->out.streaming ? vec->copy_streaming : vec->copy;
-    f->out.lines = !f->out.f32 && !f->out.packed && (uintptr_t)f->out.K % LT_LINE_BYTES == 0 && f->out.n_columns % LT_LINE_DOUBLES == 0;
+    f->out.lines = !f->out.f32 && !f->out.packed && (uintptr_t)f->out.K % sizeof(double) == 0 && f->out.n_columns % LT_LINE_DOUBLES == 0;
     f->out.narrow = lt_vec_set_of(lt_isa_best(), LT_F64)->store[LT_F32];
     f->out.fence = vec->fence;
 }
@@ -234,6 +248,8 @@ lt_status lt_gram_run(lt_gram_filling *f)
         f->left = g->norms.p;
         f->right = f->left + g->plan.n;
     }
+    if (g->plan.method == LT_GRAM_PRODUCT && g->plan.bulk && f->out.lines && !f->left)
+        f->lead = (int64_t)((uintptr_t)f->out.K % LT_LINE_BYTES / sizeof(double));
     f->rows = f->least_rows = f->most_rows = g->plan.block_rows;
     f->batch = lt_batch_start(f->rows, g->plan.batch_min, g->plan.batch_max, g->opt.vram_fraction);
     f->block_ns = lt_clock_ns();

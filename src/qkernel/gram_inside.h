@@ -41,6 +41,7 @@ typedef struct lt_gram_filling {
     double        *left, *right; /* k(x,x), k(y,y) where normalising needs them; else NULL */
     int64_t        states_ns, product_ns, states_built, n_packs;
     int64_t        rows;         /* of the row blocks from here on */
+    int64_t        lead;         /* rows that are packed before the first one, so that panels begin where lines of K do */
     lt_batch_sizer batch;
     int64_t        least_rows, most_rows, block_ns, block_pairs;
 } lt_gram_filling;

@@ -41,10 +41,10 @@ typedef struct lt_overlap_job {      /* one tile of K: columns by rows */
     double     *im;                  /* the same for imaginary parts; unused with one plane */
     bool        resume, unfinished;  /* states in slices: k and im hold the sums of earlier ones; more will follow */
     /* Products only: entry (row, column) goes to rows[row pitch + column], and to mirror[column pitch + row] where that is not
-       NULL; then n_rows is a whole number of squares, unless nothing but a square on the diagonal is there. rows NULL:
-       everything goes to k. */
-    double     *rows, *mirror;       /* of 64-byte lines */
-    int64_t     pitch, n_rows;       /* pitch and n_columns are multiples of eight; diagonal is one of LT_SQUARE, with a mirror */
+       NULL. rows NULL: everything goes to k. */
+    double     *rows, *mirror;       /* of 64-byte lines; where rows or columns begin later, they may point before K */
+    int64_t     first_row, end_row, first_column, end_column; /* of the tile that exist */
+    int64_t     pitch;               /* a multiple of eight; with a mirror, diagonal is one of LT_SQUARE */
     bool        streaming;           /* past the caches */
 } lt_overlap_job;
 

@@ -167,9 +167,11 @@ static lt_status choose_blocks(const lt_plan_request *r, double budget, lt_gram_
 /* All rows, packed once. */
 static void hold_all(lt_gram_plan *p)
 {
+    /* Products may lead rows by up to a line, and compute whole lines and squares. */
+    int64_t unit = p->method == LT_GRAM_PRODUCT ? LT_SQUARE : 1, lead = p->method == LT_GRAM_PRODUCT ? LT_LINE_DOUBLES - 1 : 0;
     p->bulk = true;
-    p->a_bytes = (size_t)panels_bytes(p, p->n);
-    p->b_bytes = p->cross ? (size_t)panels_bytes(p, p->m) : 0;
+    p->a_bytes = (size_t)panels_bytes(p, round_up(p->n + lead, unit));
+    p->b_bytes = p->cross ? (size_t)panels_bytes(p, round_up(p->m + lead, unit)) : 0;
     p->block_rows = round_up(p->n, p->panel);
     p->block_columns = round_up(p->m, p->panel);
     p->batch_min = p->batch_max = p->block_rows;

@@ -27,13 +27,11 @@ static inline __attribute__((always_inline)) void FN(product_wire)(const V *a, c
    and the arithmetic waits for memory (docs/performance.md). */
 typedef struct FN(block) {
     V       column[LT_LINE_DOUBLES * MV];
-    T      *rows, *mirror;
-    int64_t n_rows; /* 0: nothing is there */
+    T      *rows, *mirror; /* NULL: not there */
     int64_t pitch;
     bool    streaming;
 } FN(block);
 
-/* LANES rows of the block, or what is left of them. */
 static inline __attribute__((always_inline)) void FN(put_rows)(const FN(block) *b, int v)
 {
     T *to = b->rows + v * LANES * b->pitch;
@@ -41,10 +39,7 @@ static inline __attribute__((always_inline)) void FN(put_rows)(const FN(block) *
         V square[LANES];
         UNROLL for (int i = 0; i < LANES; i++) square[i] = b->column[(s * LANES + i) * MV + v];
         FN(turn_square)(square);
-        if ((v + 1) * LANES <= b->n_rows)
-            UNROLL for (int i = 0; i < LANES; i++) PUT((V *)(to + i * b->pitch) + s, square[i], b->streaming);
-        else
-            for (int i = 0; v * LANES + i < b->n_rows; i++) PUT((V *)(to + i * b->pitch) + s, square[i], b->streaming);
+        UNROLL for (int i = 0; i < LANES; i++) PUT((V *)(to + i * b->pitch) + s, square[i], b->streaming);
     }
 }
 
@@ -52,8 +47,7 @@ static inline __attribute__((always_inline)) void FN(put_step)(const FN(block) *
 {
     if (b->mirror)
         UNROLL for (int v = 0; v < MV; v++) PUT((V *)(b->mirror + step * b->pitch) + v, b->column[step * MV + v], b->streaming);
-    int v = step * MV / LT_LINE_DOUBLES;
-    if ((step + 1) * MV / LT_LINE_DOUBLES > v) FN(put_rows)(b, v);
+    if (b->rows && step * MV % LT_LINE_DOUBLES < MV) FN(put_rows)(b, step * MV / LT_LINE_DOUBLES);
 }
 
 /* cos((a-b)/2) = c c' + s s', squared at the end; 2 |<a|b>|^2 = 1 + n.n' with Bloch vectors: scaled first by 2^-1 for each wire
@@ -96,6 +90,23 @@ static inline __attribute__((always_inline)) V FN(product_columns)(const lt_over
     return FN(product_kernel)(a, b, job->amplitudes, scale, LT_CLOSED_RY, k, step, before, first_step);
 }
 
+/* A block of which only a part exists leaves at once. It begins at (row, column) of the tile. */
+static __attribute__((noinline)) void FN(put_edge)(const FN(block) *b, const lt_overlap_job *job, int64_t row, int64_t column)
+{
+    for (int64_t j = 0; j < LT_LINE_DOUBLES; j++)
+        for (int64_t i = 0; i < MV * LANES; i++) {
+            if (row + i < job->first_row || row + i >= job->end_row || column + j < job->first_column || column + j >= job->end_column) continue;
+            T k = ((const T *)b->column)[j * MV * LANES + i];
+            b->rows[i * b->pitch + j] = k;
+            if (b->mirror) b->mirror[j * b->pitch + i] = k;
+        }
+}
+
+static inline bool FN(is_whole)(const lt_overlap_job *job, int64_t row, int64_t column)
+{
+    return row >= job->first_row && row + MV * LANES <= job->end_row && column >= job->first_column && column + LT_LINE_DOUBLES <= job->end_column;
+}
+
 /* Straight to K. Of squares on the diagonal both halves are computed, which are the same to the bit. */
 static double FN(product_to_rows)(const lt_overlap_job *job, int components, const T scale[2])
 {
@@ -111,7 +122,10 @@ static double FN(product_to_rows)(const lt_overlap_job *job, int components, con
                 sum += FN(product_columns)(job, components, scale, i, j + c, now->column + c * MV, MV, before, c);
             now->rows = job->rows + row * job->pitch + j;
             now->mirror = job->mirror && ahead >= LT_SQUARE ? job->mirror + j * job->pitch + row : NULL;
-            now->n_rows = job->n_rows - row < MV * LANES ? job->n_rows - row : MV * LANES;
+            if (!FN(is_whole)(job, row, j)) {
+                FN(put_edge)(now, job, row, j);
+                now->rows = now->mirror = NULL;
+            }
             FN(block) *left = before;
             before = now;
             now = left;

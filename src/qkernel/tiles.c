@@ -7,7 +7,8 @@
 
 #include <float.h>
 
-typedef struct tile { int64_t row, n_rows, column, n_columns; } tile; /* inside its block */
+/* Inside its block. The first rows and columns of a block may lie before those of K: that many of the tile are skipped. */
+typedef struct tile { int64_t row, n_rows, column, n_columns, skip_rows, skip_columns; } tile;
 
 /* Bands of band_tiles rows of tiles, one after the other; inside a band column by column. False when the
    tile lies below the diagonal. */
@@ -20,6 +21,8 @@ static bool tile_at(const lt_gram_plan *p, const lt_gram_block *b, int64_t index
     t->column = in_band / height * p->tile_columns;
     t->n_rows = LT_MIN(p->tile_rows, b->n_rows - t->row);
     t->n_columns = LT_MIN(p->tile_columns, b->n_columns - t->column);
+    t->skip_rows = LT_MAX(0, -(b->first_row + t->row));
+    t->skip_columns = LT_MAX(0, -(b->first_column + t->column));
     return !p->half || b->first_column + t->column + t->n_columns > b->first_row + t->row;
 }
 
@@ -34,10 +37,11 @@ static int64_t triangle(int64_t n) { return n > 1 ? n * (n - 1) / 2 : 0; }
 /* Pairs of a tile at or above the diagonal. */
 static int64_t pairs_of(const lt_gram_plan *p, const lt_gram_block *b, const tile *t)
 {
-    if (!p->half) return t->n_rows * t->n_columns;
+    int64_t n_rows = t->n_rows - t->skip_rows, n_columns = t->n_columns - t->skip_columns;
+    if (!p->half) return n_rows * n_columns;
     /* Row i lacks i - ahead of its columns, at least none and at most all of them. */
-    int64_t ahead = b->first_column + t->column - b->first_row - t->row, behind = ahead + t->n_columns;
-    return t->n_rows * t->n_columns - (triangle(t->n_rows - ahead) - triangle(-ahead)) + (triangle(t->n_rows - behind) - triangle(-behind));
+    int64_t ahead = b->first_column + t->column + t->skip_columns - b->first_row - t->row - t->skip_rows, behind = ahead + n_columns;
+    return n_rows * n_columns - (triangle(n_rows - ahead) - triangle(-ahead)) + (triangle(n_rows - behind) - triangle(-behind));
 }
 
 int64_t lt_tiles_count(const lt_gram_plan *p, const lt_gram_block *b, int64_t *pairs)
@@ -84,16 +88,16 @@ static double turn_part(const lt_gram_isa *isa, const double *v, int64_t step, i
     return sum;
 }
 
-/* Rows of the tile as rows of K; v is (column, row), columns `step` apart. Returns their sum, and that of what lies
-   beside them below the diagonal. */
+/* Rows of the tile as rows of K; v is (column, row), columns `step` apart, of which n_readable rows are there. Returns their sum,
+   and that of what lies beside them below the diagonal. */
 static double write_rows(const lt_gram_isa *isa, const lt_gram_out *o, int64_t row, int64_t n_rows, int64_t column, int64_t n_columns,
-                         const double *v, int64_t step)
+                         const double *v, int64_t step, int64_t n_readable)
 {
     double part[ROWS_AT_ONCE][PART_STEP], sum = 0;
     for (int64_t i0 = 0; i0 < n_rows; i0 += ROWS_AT_ONCE)
         for (int64_t j0 = 0; j0 < n_columns; j0 += COLUMNS_AT_ONCE) {
             int64_t m = LT_MIN(n_rows - i0, ROWS_AT_ONCE), n = LT_MIN(n_columns - j0, COLUMNS_AT_ONCE);
-            sum += turn_part(isa, v + j0 * step + i0, step, m, LT_MIN(step - i0, ROWS_AT_ONCE), n, part);
+            sum += turn_part(isa, v + j0 * step + i0, step, m, LT_MIN(n_readable - i0, ROWS_AT_ONCE), n, part);
             for (int64_t i = 0; i < m; i++) {
                 int64_t r = row + i0 + i, begin = o->half ? LT_MIN(n, LT_MAX(0, r - column - j0)) : 0;
                 int64_t at = o->packed ? r * o->n_columns - r * (r - 1) / 2 + (column - r) : r * o->n_columns + column;
@@ -184,18 +188,28 @@ static lt_status check_tile(work *w, const tile *t, const lt_gram_block *b, doub
     return LT_OK;
 }
 
+/* What of the tile lies in K. */
+static tile trimmed(const tile *t, double **v, int64_t step)
+{
+    *v += t->skip_columns * step + t->skip_rows;
+    return (tile){ .row = t->row + t->skip_rows, .n_rows = t->n_rows - t->skip_rows, .column = t->column + t->skip_columns,
+                   .n_columns = t->n_columns - t->skip_columns };
+}
+
 /* What was computed to where it belongs. The sum tells at no cost whether anything may be wrong: what lies below the
    diagonal was perhaps never computed, so only counting knows. */
-static lt_status write_tile(work *w, const tile *t, double *v, int64_t step)
+static lt_status write_tile(work *w, const tile *all, double *v, int64_t step)
 {
     const lt_gram_block *b = w->b;
     const lt_gram_isa *isa = w->p->isa;
-    int64_t row = b->first_row + t->row, column = b->first_column + t->column;
+    const int64_t readable = step - all->skip_rows;
+    tile t = trimmed(all, &v, step);
+    int64_t row = b->first_row + t.row, column = b->first_column + t.column;
     bool again = false;
-    double sum = write_rows(isa, w->out, row, t->n_rows, column, t->n_columns, v, step);
-    if (!isfinite(sum)) LT_TRY(check_tile(w, t, b, v, step, &again));
-    if (again) (void)write_rows(isa, w->out, row, t->n_rows, column, t->n_columns, v, step);
-    if (w->p->half && !w->out->packed) write_mirror(w->out, row, t->n_rows, column, t->n_columns, v, step);
+    double sum = write_rows(isa, w->out, row, t.n_rows, column, t.n_columns, v, step, readable);
+    if (!isfinite(sum)) LT_TRY(check_tile(w, &t, b, v, step, &again));
+    if (again) (void)write_rows(isa, w->out, row, t.n_rows, column, t.n_columns, v, step, readable);
+    if (w->p->half && !w->out->packed) write_mirror(w->out, row, t.n_rows, column, t.n_columns, v, step);
     return LT_OK;
 }
 
@@ -215,12 +229,16 @@ static bool put_tile(const work *w, const tile *t, lt_overlap_job *job, char *sc
     const lt_gram_out *o = w->out;
     if (p->method != LT_GRAM_PRODUCT || !o->lines) return false;
     int64_t row = w->b->first_row + t->row, column = w->b->first_column + t->column;
-    if (column % LT_LINE_DOUBLES || t->n_columns % LT_LINE_DOUBLES) return false;
-    if (p->half && (job->diagonal % LT_SQUARE || (t->n_rows % LT_SQUARE && job->diagonal + t->n_columns > t->n_rows))) return false;
-    job->rows = (double *)o->K + row * o->n_columns + column;
-    job->mirror = p->half ? (double *)o->K + column * o->n_columns + row : NULL;
+    double *K = o->K, *rows = K + (row * o->n_columns + column);
+    if ((uintptr_t)rows % LT_LINE_BYTES || (p->half && job->diagonal % LT_SQUARE)) return false;
+    if (!p->bulk && t->n_columns % LT_LINE_DOUBLES) return false; /* columns that fill up a line are packed with all rows only */
+    job->rows = rows;
+    job->mirror = p->half ? K + (column * o->n_columns + row) : NULL;
     job->pitch = o->n_columns;
-    job->n_rows = t->n_rows;
+    job->first_row = t->skip_rows;
+    job->end_row = t->n_rows;
+    job->first_column = t->skip_columns;
+    job->end_column = t->n_columns;
     job->streaming = o->streaming;
     double sum = compute(p, w->c, job, scratch);
     job->rows = job->mirror = NULL;

@@ -14,7 +14,7 @@ typedef struct lt_gram_out {
     int64_t n_columns;            /* of the whole matrix */
     bool    streaming;            /* past the caches, when K is larger than they are */
     lt_vec_fn copy;               /* of elements of K, streaming or not */
-    bool    lines;                /* K is in double precision, and its rows are whole cache lines */
+    bool    lines;                /* K is in double precision, and as wide as whole cache lines */
     lt_vec_fn narrow;             /* of doubles into single precision */
     void    (*fence)(void);
 } lt_gram_out;
@@ -32,7 +32,7 @@ typedef struct lt_gram_meter {    /* shared by all tiles of a fill */
 /* One block of K: packed rows of both sides and where they stand in the matrix. */
 typedef struct lt_gram_block {
     const void *a, *b;            /* panels */
-    int64_t first_row, n_rows, first_column, n_columns;
+    int64_t first_row, n_rows, first_column, n_columns; /* what lies before the first row or column of K is packed, but not there */
     int64_t slice;                /* of plan.n_slices; the block is then the whole matrix */
     char   *sums;                 /* plan.sums_bytes: what the slices before this one came to; NULL where there is one */
 } lt_gram_block;

@@ -320,7 +320,46 @@ LT_TEST(cutting_does_not_change_bits)
         }
 }
 
-/* A large K whose rows are whole lines is written line by line while it is computed; one that begins elsewhere is not. */
+/* K of rows with each other (y_rows 0) or with the first y_rows of them, `offset` elements into a line of K: bits as in `want`, whose rows
+   are apart by one more than they are long, and nothing written before or behind. */
+static void fill_at(const setup *s, int64_t y_rows, int offset, const double *want)
+{
+    lt_rows y = { s->x, LT_F64, y_rows, s->q, 0 };
+    int64_t m = y_rows ? y_rows : s->n, count = s->n * m;
+    size_t bytes = (size_t)(count + 32) / 8 * 64;
+    double *room = aligned_alloc(64, bytes), *K = room + 8 + offset;
+    memset(room, 0xff, bytes);
+    lt_gram_info info = fill(s, y_rows ? &y : NULL, K);
+    LT_CHECK(info.method == LT_GRAM_PRODUCT && info.pairs == (y_rows || !s->opt.symmetric ? count : s->n * (s->n + 1) / 2));
+    for (int64_t i = 0; i < count; i++)
+        if (K[i] != want[i / m * (s->n + 1) + i % m]) LT_TEST_FAIL("%lld x %lld, offset %d: entry %lld differs", (long long)s->n, (long long)m, offset, (long long)i);
+    for (double *v = room; v < K; v++) LT_CHECK(isnan(*v));
+    for (double *v = K + count; v < room + bytes / sizeof *v; v++) LT_CHECK(isnan(*v));
+    free(room);
+}
+
+/* Rows that are whole lines are written line by line, wherever in a line they begin; others are not. */
+LT_TEST(K_may_begin_anywhere)
+{
+    static const int64_t sizes[] = { 8, 16, 32, 40, 104, 312 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        setup s = make_setup(sizes[i], 5, 1, false);
+        double *more = numbers((s.n + 1) * s.q, 3), *want = malloc((size_t)(s.n * (s.n + 1)) * sizeof *want);
+        memcpy(more, s.x, (size_t)(s.n * s.q) * sizeof *more);
+        fill(&s, &(lt_rows){ more, LT_F64, s.n + 1, s.q, 0 }, want);
+        for (int offset = 0; offset < 8; offset++) {
+            s.opt.symmetric = true;
+            fill_at(&s, 0, offset, want);
+            fill_at(&s, s.n - 8 ? s.n - 8 : 8, offset, want);
+            s.opt.symmetric = false;
+            fill_at(&s, 0, offset, want);
+        }
+        free(more), free(want);
+        free_setup(&s);
+    }
+}
+
+/* A large K is written past the caches. */
 LT_TEST(where_K_lies_does_not_change_bits)
 {
     for (int kind = 0; kind < 4; kind++) {
