@@ -35,7 +35,6 @@ typedef struct conv_kernel {
     lt_conv_shape s;
     lt_conv_bands bands;
     lt_dnnl_post post;
-    lt_vec_fn activation;     /* our own, where it is faster than oneDNN's; applied to each part while it is near */
     bool direct;              /* x and y are already as oneDNN reads them, with the channels last */
     bool native;              /* computed in bf16; else in f32 */
     int n_variants, n_lanes;
@@ -84,7 +83,7 @@ static lt_dnnl_conv conv_of(const conv_kernel *v, const variant *u, lt_dnnl_view
 static lt_status set_attributes(const conv_kernel *v, dnnl_primitive_attr_t attr)
 {
     LT_TRY_DNNL(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user));
-    if (v->post.activation == dnnl_alg_kind_undef || v->activation) return LT_OK;
+    if (!v->post.by_library) return LT_OK;
     dnnl_post_ops_t ops;
     LT_TRY_DNNL(dnnl_post_ops_create(&ops));
     dnnl_status_t s = lt_dnnl_append_activation(ops, v->post.activation);
@@ -331,7 +330,7 @@ static lt_status run_part(const conv_job *j, int64_t item, int lane_index)
         x += ((part.image * s->h + part.x_row) * s->w * s->c) * size;
         y += ((part.image * s->oh + part.y_row) * s->ow * s->o) * size;
         LT_TRY(execute(j, v->variant_of[task], lane_index, x, y, w));
-        if (v->activation) v->activation(y, y, NULL, NULL, count);
+        if (v->post.own) v->post.own(y, y, NULL, NULL, count);
         return LT_OK;
     }
     float *px = (float *)(void *)lane_part(j, lane_index, 0), *py = (float *)(void *)lane_part(j, lane_index, v->x_bytes);
@@ -339,7 +338,7 @@ static lt_status run_part(const conv_job *j, int64_t item, int lane_index)
     if (!dgrad) lt_conv_slab_pack(&sx, px, x, half);
     if (p->op != LT_OP_CONV2D) lt_conv_slab_pack(&sy, py, y, half);
     LT_TRY(execute(j, v->variant_of[task], lane_index, px, py, w));
-    if (v->activation) v->activation(py, py, NULL, NULL, count);
+    if (v->post.own) v->post.own(py, py, NULL, NULL, count);
     if (dgrad) lt_conv_slab_unpack(&sx, x, px, half);
     if (p->op == LT_OP_CONV2D) lt_conv_slab_unpack(&sy, y, py, half);
     return LT_OK;
@@ -486,8 +485,7 @@ static lt_status prepare(const lt_problem_key *p, const char *name, bool native,
     v->bands = lt_conv_bands_of(&v->s, p->op, 150e6, p->op == LT_OP_CONV2D_WGRAD ? 16 : 1024);
     v->direct = v->s.win.channels_last && (p->out.dtype == LT_F32 || native);
     v->w_count = (size_t)(v->s.o * (v->s.c / v->s.groups) * v->s.win.kernel[0] * v->s.win.kernel[1]);
-    v->post = p->out.dtype == LT_F32 && p->op == LT_OP_CONV2D ? lt_dnnl_post_of(p) : (lt_dnnl_post){ .activation = dnnl_alg_kind_undef };
-    if (v->post.activation == dnnl_eltwise_gelu_erf) v->activation = lt_vec_set_of(p->isa, LT_F32)->op[LT_OP_GELU][0];
+    v->post = p->out.dtype == LT_F32 && p->op == LT_OP_CONV2D ? lt_dnnl_post_of(p) : (lt_dnnl_post){ 0 };
     int token = lt_onednn_enter();
     lt_status s = make_all(v);
     lt_onednn_leave(token);

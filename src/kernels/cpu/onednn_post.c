@@ -1,4 +1,4 @@
-/* Bias and activation that oneDNN applies by itself, recognised in an epilogue. SPDX-License-Identifier: BSD-3-Clause */
+/* Bias and activation that a convolution applies by itself, recognised in an epilogue. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/onednn_post.h"
 
 static bool is_dense(const lt_affine *v, const lt_shape *s)
@@ -16,21 +16,24 @@ static bool is_per_channel(const lt_affine *v, const lt_shape *s, int channel)
     return v->offset == 0;
 }
 
-/* Not ReLU: oneDNN's makes zeros of what is not a number, and hides that something went wrong before. */
-static dnnl_alg_kind_t activation_of(lt_op op)
+/* oneDNN's ReLU makes zeros of what is not a number, which hides that something went wrong before; its GELU is slower
+   than ours. */
+static bool set_activation(lt_dnnl_post *post, lt_isa isa, lt_op op)
 {
     switch (op) {
-    case LT_OP_GELU: return dnnl_eltwise_gelu_erf;
-    case LT_OP_TANH: return dnnl_eltwise_tanh;
-    case LT_OP_SIGMOID: return dnnl_eltwise_logistic;
-    default: return dnnl_alg_kind_undef;
+    case LT_OP_GELU: case LT_OP_RELU: post->own = lt_vec_set_of(isa, LT_F32)->op[op][0]; break;
+    case LT_OP_TANH: post->activation = dnnl_eltwise_tanh; break;
+    case LT_OP_SIGMOID: post->activation = dnnl_eltwise_logistic; break;
+    default: return false;
     }
+    post->by_library = !post->own;
+    return true;
 }
 
 /* y -> activation(y + bias[channel]), either part optional, stored once in f32. */
 lt_dnnl_post lt_dnnl_post_of(const lt_problem_key *p)
 {
-    lt_dnnl_post post = { .activation = dnnl_alg_kind_undef }, none = post;
+    lt_dnnl_post post = { 0 }, none = post;
     const lt_fused *f = p->epilogue;
     if (!f || f->n_stores != 1 || f->n_reduces || f->n_consts || f->n_loads < 1 || f->n_loads > 2) return none;
     int channel = p->attr->u.conv.channels_last ? 3 : 1, raw = -1, bias = -1, step = 0;
@@ -49,8 +52,7 @@ lt_dnnl_post lt_dnnl_post_of(const lt_problem_key *p)
         value = add->reg;
     }
     if (step < f->n_steps) {
-        post.activation = activation_of(f->steps[step].op);
-        if (post.activation == dnnl_alg_kind_undef || f->steps[step].src[0] != value) return none;
+        if (f->steps[step].src[0] != value || !set_activation(&post, p->isa, f->steps[step].op)) return none;
         value = f->steps[step++].reg;
     }
     const lt_fused_store *store = f->stores;
