@@ -83,20 +83,26 @@ static void transform_filter(const packing *p, int64_t o, int64_t c, int part, d
         }
 }
 
-/* Filters of one block of outputs, as [point][block][part][c][2 width]; outputs beyond the last are zero. */
+/* Blocks of outputs: two vectors, the last one maybe. */
+static int64_t block_count(const wino_kernel *v) { return (v->m_stride + 2 * v->loops->width - 1) / (2 * v->loops->width); }
+static int64_t block_width(const wino_kernel *v, int64_t block) { return LT_MIN(2 * v->loops->width, v->m_stride - 2 * block * v->loops->width); }
+/* Where the filters of a point and a block are: [point][block][part][c][width of the block]. */
+static int64_t block_at(const wino_kernel *v, int point, int64_t block) { return v->parts * v->s.c * (point * v->m_stride + 2 * block * v->loops->width); }
+
+/* Filters of one block of outputs; outputs beyond the last are zero. */
 static lt_status pack_task(void *ctx, int64_t block, int worker)
 {
     const packing *p = ctx;
     const wino_kernel *v = p->v;
     (void)worker;
-    int64_t wide = 2 * v->loops->width, blocks = v->m_stride / wide, c_all = v->s.c;
+    int64_t wide = block_width(v, block), c_all = v->s.c;
     for (int part = 0; part < v->parts; part++)
         for (int64_t c = 0; c < c_all; c++)
             for (int64_t l = 0; l < wide; l++) {
                 double u[LT_WINO_MAX_POINTS] = { 0 };
-                int64_t o = block * wide + l;
+                int64_t o = 2 * block * v->loops->width + l;
                 if (o < v->s.o) transform_filter(p, o, c, part, u);
-                for (int f = 0; f < v->points; f++) p->to[(((f * blocks + block) * v->parts + part) * c_all + c) * wide + l] = (float)u[f];
+                for (int f = 0; f < v->points; f++) p->to[block_at(v, f, block) + (part * c_all + c) * wide + l] = (float)u[f];
             }
     return LT_OK;
 }
@@ -106,7 +112,7 @@ static lt_status pack(const lt_kernel *k, lt_pool *pool, const void *weights, vo
     const wino_kernel *v = (const wino_kernel *)k;
     packing p = { .v = v, .weights = weights, .to = packed };
     lt_wino_filter_points(v->how.side, v->how.filter, p.g);
-    return lt_pool_run(pool, v->m_stride / (2 * v->loops->width), pack_task, &p);
+    return lt_pool_run(pool, block_count(v), pack_task, &p);
 }
 
 /* ---- Tiles ---------------------------------------------------------------------------------------- */
@@ -143,19 +149,20 @@ static void tile_output(const wino_job *job, int64_t image, int64_t i, int64_t j
     }
 }
 
-/* Every point of `rows` rows of tiles; filters are the outer loop, so each is read once. */
+/* Every point of `rows` rows of tiles; filters are the outer loop, so each is read once. Where the window is not cut into parts,
+   rows of tiles follow one another without a gap and are one product. */
 static void multiply(const wino_job *job, int64_t rows, const float *in, float *out)
 {
     const wino_kernel *v = job->v;
-    int64_t wide = 2 * v->loops->width, blocks = v->m_stride / wide, filter = v->parts * v->s.c * wide;
+    int64_t calls = v->parts == 1 ? 1 : rows, tiles = v->parts == 1 ? rows * v->tiles_x : v->tiles_x;
     for (int f = 0; f < v->points; f++)
-        for (int64_t b = 0; b < blocks; b++)
-            for (int64_t i = 0; i < rows; i++) {
+        for (int64_t b = 0; b < block_count(v); b++)
+            for (int64_t i = 0; i < calls; i++) {
                 const float *from[LT_WINO_MAX_PARTS];
                 for (int p = 0; p < v->parts; p++)
                     from[p] = in + f * v->v_point + ((i + p / v->how.reach) * v->cells_x + p % v->how.reach) * v->v_stride;
-                v->loops->product(v->tiles_x, v->s.c, v->parts, from, v->v_stride, job->u + (f * blocks + b) * filter,
-                                  out + f * v->m_point + i * v->tiles_x * v->m_stride + b * wide, v->m_stride);
+                v->loops->product(tiles, (int)(block_width(v, b) / v->loops->width), v->s.c, v->parts, from, v->v_stride, job->u + block_at(v, f, b),
+                                  out + f * v->m_point + i * v->tiles_x * v->m_stride + 2 * b * v->loops->width, v->m_stride);
             }
 }
 
@@ -235,11 +242,12 @@ static void cut(wino_kernel *v)
     v->tiles_y = (v->s.oh + how->tile - 1) / how->tile;
     v->cells_x = v->tiles_x + how->reach - 1;
     v->v_stride = round_up(v->s.c, v->loops->width);
-    v->m_stride = round_up(v->s.o, 2 * v->loops->width);
+    v->m_stride = round_up(v->s.o, v->loops->width);
     size_t filters = (size_t)(v->points * v->parts * v->s.c * v->m_stride) * sizeof(float);
     int64_t fit = WORK_BYTES / (v->points * (v->v_stride + v->m_stride) * (int64_t)sizeof(float));
     int64_t least = filters > LARGE_FILTERS ? 2 * ENOUGH_TILES : ENOUGH_TILES;
     int64_t rows = LT_MAX(1, LT_MAX(least, LT_MIN(fit, 2 * ENOUGH_TILES)) / v->tiles_x);
+    while (rows < v->tiles_y && (v->tiles_y + rows - 1) / rows % 2) rows++; /* an even number of blocks: two threads do as much each */
     int64_t blocks = (v->tiles_y + rows - 1) / rows;
     v->block = (v->tiles_y + blocks - 1) / blocks;
     v->n_blocks = (v->tiles_y + v->block - 1) / v->block;

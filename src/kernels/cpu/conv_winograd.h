@@ -26,9 +26,9 @@ typedef struct lt_wino_loops {
     /* One tile of side x side input pixels (rows of c channels, zeros outside the image): v [side^2][stride]
        gets the transform, c channels each, rounded up to whole vectors. */
     void (*input)(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride);
-    /* m [rows][m_stride] = sum over parts of v[part] [rows][v_stride] u [part][c][2 width]: one point, one
-       pair of vectors of outputs. */
-    void (*product)(int64_t rows, int64_t c, int parts, const float *const *v, int64_t v_stride, const float *u, float *m, int64_t m_stride);
+    /* m [rows][m_stride] = sum over parts of v[part] [rows][v_stride] u [part][c][vectors * width]: one point, one
+       or two vectors of outputs. */
+    void (*product)(int64_t rows, int vectors, int64_t c, int parts, const float *const *v, int64_t v_stride, const float *u, float *m, int64_t m_stride);
     /* One tile back: pixel[tile^2] are its output pixels, NULL outside the image. */
     void (*output)(lt_dtype type, int side, int tile, const float *m, int64_t stride, int64_t o, void *const *pixel);
     /* A dY A', for 6 points: one tile of gradients of c channels (NULL: zeros) gives v [36][stride], `wide` numbers each,

@@ -139,41 +139,49 @@ static void output(lt_dtype type, int side, int tile, const float *m, int64_t st
    transform back magnifies it. */
 #define RUN 32
 
-static inline __attribute__((always_inline)) void add_run(int rows, int64_t n, const float *v, int64_t v_stride, const float *u, vec total[][2])
+static inline __attribute__((always_inline)) void add_run(int rows, int wide, int64_t n, const float *v, int64_t v_stride, const float *u, vec total[][2])
 {
     vec sum[ROWS][2];
-    for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = (vec){ 0 };
-    for (int64_t k = 0; k < n; k++, u += 2 * W) {
-        vec a = load(u), b = load(u + W);
+    for (int i = 0; i < rows; i++)
+        for (int w = 0; w < wide; w++) sum[i][w] = (vec){ 0 };
+    for (int64_t k = 0; k < n; k++, u += wide * W) {
+        vec a = load(u), b = wide > 1 ? load(u + W) : a;
         for (int i = 0; i < rows; i++) {
             float x = v[i * v_stride + k];
             sum[i][0] += x * a;
-            sum[i][1] += x * b;
+            if (wide > 1) sum[i][1] += x * b;
         }
     }
-    for (int i = 0; i < rows; i++) total[i][0] += sum[i][0], total[i][1] += sum[i][1];
+    for (int i = 0; i < rows; i++)
+        for (int w = 0; w < wide; w++) total[i][w] += sum[i][w];
 }
 
-static inline __attribute__((always_inline)) void product_rows(int rows, int64_t c, int parts, const float *const *v, int64_t v_stride, int64_t first,
+static inline __attribute__((always_inline)) void product_rows(int rows, int wide, int64_t c, int parts, const float *const *v, int64_t v_stride, int64_t first,
                                                                const float *u, float *m, int64_t m_stride)
 {
     vec total[ROWS][2];
-    for (int i = 0; i < rows; i++) total[i][0] = total[i][1] = (vec){ 0 };
+    for (int i = 0; i < rows; i++)
+        for (int w = 0; w < wide; w++) total[i][w] = (vec){ 0 };
     for (int part = 0; part < parts; part++)
         for (int64_t k = 0; k < c; k += RUN)
-            add_run(rows, c - k < RUN ? c - k : RUN, v[part] + first * v_stride + k, v_stride, u + (part * c + k) * 2 * W, total);
-    for (int i = 0; i < rows; i++) {
-        store(m + (first + i) * m_stride, total[i][0]);
-        store(m + (first + i) * m_stride + W, total[i][1]);
-    }
+            add_run(rows, wide, c - k < RUN ? c - k : RUN, v[part] + first * v_stride + k, v_stride, u + (part * c + k) * wide * W, total);
+    for (int i = 0; i < rows; i++)
+        for (int w = 0; w < wide; w++) store(m + (first + i) * m_stride + w * W, total[i][w]);
 }
 
-static void product(int64_t rows, int64_t c, int parts, const float *const *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
+static inline __attribute__((always_inline)) void product_of(int64_t rows, int wide, int64_t c, int parts, const float *const *v, int64_t v_stride, const float *u,
+                                                             float *m, int64_t m_stride)
 {
     int64_t at = 0;
-    for (; at + ROWS <= rows; at += ROWS) product_rows(ROWS, c, parts, v, v_stride, at, u, m, m_stride);
-    for (; at + 4 <= rows; at += 4) product_rows(4, c, parts, v, v_stride, at, u, m, m_stride);
-    for (; at < rows; at++) product_rows(1, c, parts, v, v_stride, at, u, m, m_stride);
+    for (; at + ROWS <= rows; at += ROWS) product_rows(ROWS, wide, c, parts, v, v_stride, at, u, m, m_stride);
+    for (; at + 4 <= rows; at += 4) product_rows(4, wide, c, parts, v, v_stride, at, u, m, m_stride);
+    for (; at < rows; at++) product_rows(1, wide, c, parts, v, v_stride, at, u, m, m_stride);
+}
+
+static void product(int64_t rows, int vectors, int64_t c, int parts, const float *const *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
+{
+    if (vectors == 2) product_of(rows, 2, c, parts, v, v_stride, u, m, m_stride);
+    else product_of(rows, 1, c, parts, v, v_stride, u, m, m_stride);
 }
 
 /* A y for 6 points. */
