@@ -117,6 +117,25 @@ LT_TEST(what_a_kernel_notes_is_told_at_the_next_sync)
     lt_device_close(dev);
 }
 
+/* Looking in host memory asks the driver nothing; what never comes is the driver's to tell. */
+LT_TEST(waiting_for_a_number_in_host_memory)
+{
+    lt_device *dev = open_fake();
+    lt_stream *st = lt_device_stream(dev);
+    lt_cuda *c = dev->state;
+    double told = 3;
+    fake->fail_after = 1;
+    fake->fail_with = LT_CU_ERROR_INVALID_VALUE;
+    LT_CHECK_OK(lt_stream_await(st, &told, 3));
+    LT_CHECK_FAILS(lt_stream_await(st, &told, 4), LT_ERR_DEVICE, "FAKE_ERROR_1");
+    fake->sticky = 0;
+    LT_CHECK_OK(lt_stream_await(st, &told, 4)); /* the driver says that all has ended */
+    c->fault[1] = 9, c->fault[2] = 4, c->fault[0] = LT_CUDA_FAULT_INDEX;
+    LT_CHECK_FAILS(lt_stream_await(st, &told, 3), LT_ERR_ARGUMENT, "index 9");
+    LT_CHECK_FAILS(lt_stream_await(NULL, &told, 3), LT_ERR_ARGUMENT, "NULL");
+    lt_device_close(dev);
+}
+
 LT_TEST(kernels_of_one_text_share_their_machine_code)
 {
     lt_device *dev = open_fake();
