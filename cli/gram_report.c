@@ -23,8 +23,8 @@ static void put_facts(lt_report *r, const gram_job *j)
     char text[8][96];
     const char *names[8] = { "K", "circuit", "embedding", "method", "kernel", "rate", "memory held, without K", "states built" }, *values[8];
     snprintf(text[0], sizeof text[0], "%lld x %lld, %s", (long long)i->n, (long long)i->m, lt_gram_float_name(j->o->gram.return_dtype));
-    snprintf(text[1], sizeof text[1], "%lld qubits, %lld layers, %s entangler", (long long)i->n_qubits, (long long)i->n_layers,
-             lt_entangler_name(j->o->gram.entangler));
+    snprintf(text[1], sizeof text[1], "%lld qubit%s, %lld layer%s, %s entangler", (long long)i->n_qubits, i->n_qubits == 1 ? "" : "s",
+             (long long)i->n_layers, i->n_layers == 1 ? "" : "s", lt_entangler_name(j->o->gram.entangler));
     snprintf(text[2], sizeof text[2], "%s, angles are features times %g, re-embedding %s", lt_embed_name(j->o->gram.embed_mode),
              j->o->gram.angle_scale, j->o->gram.re_embed_between_layers ? "on" : "off");
     snprintf(text[3], sizeof text[3], "%s, in %s", lt_gram_method_name(i->method), lt_gram_float_name(i->precision));
