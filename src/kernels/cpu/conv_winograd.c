@@ -166,6 +166,19 @@ static void multiply(const wino_job *job, int64_t rows, const float *in, float *
             }
 }
 
+/* Row i of tiles of an image back from its products, and what follows the convolution while the row is near. */
+static lt_status give_row(const wino_job *job, int64_t image, int64_t i, const float *products)
+{
+    const wino_kernel *v = job->v;
+    for (int64_t j = 0; j < v->tiles_x; j++) {
+        void *pixel[16];
+        tile_output(job, image, i, j, pixel);
+        v->loops->output(v->host.key.out.dtype, v->how.side, v->how.tile, products + j * v->m_stride, v->m_point, v->s.o, pixel);
+    }
+    int64_t top = i * v->how.tile, bottom = LT_MIN(top + v->how.tile, v->s.oh), row = v->s.ow * v->s.o;
+    return lt_host_epilogue_range(&v->host, job->arg, (image * v->s.oh + top) * row, (image * v->s.oh + bottom) * row);
+}
+
 static lt_status wino_item(void *ctx, int64_t item, int lane)
 {
     const wino_job *job = ctx;
@@ -180,13 +193,8 @@ static lt_status wino_item(void *ctx, int64_t item, int lane)
         v->loops->input(v->host.key.in[0].dtype, v->how.side, pixel, v->s.c, in + t * v->v_stride, v->v_point);
     }
     multiply(job, rows, in, out);
-    for (int64_t t = 0; t < rows * v->tiles_x; t++) {
-        void *pixel[16];
-        tile_output(job, image, first + t / v->tiles_x, t % v->tiles_x, pixel);
-        v->loops->output(v->host.key.out.dtype, v->how.side, v->how.tile, out + t * v->m_stride, v->m_point, v->s.o, pixel);
-    }
-    int64_t top = first * v->how.tile, bottom = LT_MIN(top + rows * v->how.tile, v->s.oh), row = v->s.ow * v->s.o;
-    return lt_host_epilogue_range(&v->host, job->arg, (image * v->s.oh + top) * row, (image * v->s.oh + bottom) * row); /* while it is near */
+    for (int64_t i = 0; i < rows; i++) LT_TRY(give_row(job, image, first + i, out + i * v->tiles_x * v->m_stride));
+    return LT_OK;
 }
 
 static lt_status wino_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
