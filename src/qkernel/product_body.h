@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) void FN(put_step)(const FN(block) *
    of a run, so that nothing can overflow. before (may be NULL) leaves meanwhile, in steps from first_step on. Returns the sum of
    one row and one column of vectors: it is finite where all entries are, for what is wrong with a row shows in all its entries. */
 static inline __attribute__((always_inline)) V FN(product_kernel)(const V *a, const T *b, int64_t wires, const T scale[2], int components,
-                                                                     V *k, int64_t step, const FN(block) *before, int first_step)
+                                                                  V *k, int64_t step, const FN(block) *before, int first_step)
 {
     V product[PRODUCT_COLUMNS][MV], start = SPREAD(components == LT_CLOSED_BLOCH ? scale[wires >= WIRES_AT_ONCE] : (T)1);
     UNROLL for (int j = 0; j < PRODUCT_COLUMNS; j++)
@@ -82,7 +82,7 @@ static inline __attribute__((always_inline)) V FN(product_kernel)(const V *a, co
 }
 
 static inline __attribute__((always_inline)) V FN(product_columns)(const lt_overlap_job *job, int components, const T scale[2], int64_t i, int64_t j,
-                                                                      V *k, int64_t step, const FN(block) *before, int first_step)
+                                                                   V *k, int64_t step, const FN(block) *before, int first_step)
 {
     const V *a = (const V *)((const T *)job->a + i * job->a_step);
     const T *b = (const T *)job->b + (j / (MV * LANES)) * job->b_step + j % (MV * LANES);
