@@ -364,10 +364,11 @@ LT_TEST(schedules_scale_the_noise_in_full_semantics_only)
 LT_TEST(bits_do_not_depend_on_micro_batch_threads_or_company)
 {
     for (int p = 0; p < LT_PRECISION_COUNT; p++)
-        for (int k = 0; k < 3; k++) {
-            lt_operator_spec s = k == 0 ? small(LT_NOISE_GAUSSIAN) : k == 1 ? small(LT_NOISE_LAPLACE) : small_uafno(LT_NOISE_GAUSSIAN);
+        for (int k = 0; k < 4; k++) {
+            lt_operator_spec s = k == 1 ? small(LT_NOISE_LAPLACE) : k == 2 ? small_uafno(LT_NOISE_GAUSSIAN) : small(LT_NOISE_GAUSSIAN);
             if (k == 2) s.spatial_correlation = 0.1;
             if (k == 0) s.num_layers = 4, s.base_channels = 16, s.grid = 33;
+            if (k == 3) s.base_channels = 16, s.kernel_size = 5, s.grid = 40;
             lt_rollout_options o = options(5, 4);
             o.precision = (lt_precision)p;
             float *field = random_field(&s);
