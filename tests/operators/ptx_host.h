@@ -84,10 +84,9 @@ static inline void ptx_mul_rn_f16x2(unsigned &v, unsigned x, unsigned y) { half:
 static inline void ptx_mul_rn_bf16x2(unsigned &v, unsigned x, unsigned y) { half::mul<half::bf16>(v, x, y); }
 static inline void ptx_add_rn_f16x2(unsigned &v, unsigned x, unsigned y) { half::add<half::f16>(v, x, y); }
 static inline void ptx_add_rn_bf16x2(unsigned &v, unsigned x, unsigned y) { half::add<half::bf16>(v, x, y); }
-static inline void ptx_min_f16x2(unsigned &v, unsigned y)
+static inline void ptx_mul_rn_sat_f16x2(unsigned &v, unsigned x, unsigned y) /* NaN becomes 0 */
 {
-    unsigned x = v;
-    v = half::each<half::f16>([=](int s) { return std::fmin(half::part<half::f16>(x, s), half::part<half::f16>(y, s)); });
+    v = half::each<half::f16>([=](int s) { return std::fmin(std::fmax(half::part<half::f16>(x, s) * half::part<half::f16>(y, s), 0.), 1.); });
 }
 static inline void ptx_tanh_approx_f16x2(unsigned &v)
 {

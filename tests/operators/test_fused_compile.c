@@ -63,6 +63,8 @@ LT_TEST(joins_outputs_and_packing_compile)
         lt_fused_style style = { .bf16 = bf16, .activation = 1 + 4 * bf16 };
         LT_CHECK_OK(lt_fused_build_join(&device, &style, 3, 10, bf16, &k));
         lt_kernel_destroy(k);
+        LT_CHECK_OK(lt_fused_build_project(&device, &style, 3, 10, bf16 ? 256 : 48, bf16 ? 512 : 96, &k));
+        lt_kernel_destroy(k);
         LT_CHECK_OK(lt_fused_build_pack(&device, &style, 3, 7, &k));
         lt_kernel_destroy(k);
         for (int noise = bf16; noise <= 5; noise += 2) {

@@ -32,7 +32,7 @@
 #define C_CELLS (TILE_N / 8)
 #define C_MOST (32 * FINISHERS / C_CELLS)
 #define C_STRIPES (C_MOST >= 32 ? 32 : C_MOST >= 16 ? 16 : C_MOST >= 8 ? 8 : C_MOST >= 4 ? 4 : 2) /* pixels the finishers write at once */
-enum { THREADS = 512, CARRIERS = 224 - 32 * FINISHERS };
+enum { THREADS = 512, MULTIPLIERS = 256, CARRIERS = 224 - 32 * FINISHERS };
 #define STRIPES (CARRIERS / PLANES) /* pixels the carriers bring at once */
 /* Of 128 at the launch. */
 #define MULTIPLIER_REGISTERS 168
@@ -52,6 +52,7 @@ struct conv_job { /* as fused.c writes it */
 };
 
 /* ---- barriers ---- */
+enum { CARRIERS_MEET = 1, FINISHERS_MEET, ALL_STORED, ALL_WRITTEN, MULTIPLIERS_MEET }; /* of threads; 0 is everybody's */
 static __device__ __forceinline__ u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
 static __device__ __forceinline__ void barrier_set(u32 at, u32 count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(at), "r"(count)); }
 static __device__ __forceinline__ void barrier_arrive(u32 at) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at) : "memory"); }
@@ -154,12 +155,11 @@ static __device__ __forceinline__ void bring_pixels(const conv_job &j, const flo
 {
     ring<A_STAGES> at;
     unsigned short *seen = (unsigned short *)&table;
-    pair_meets();
     FOR_TURNS(j, turn) {
         tile_at t = place(j, turn);
-        meet<1, CARRIERS>();
+        meet<CARRIERS_MEET, CARRIERS>();
         see_state(j, state, t, seen, carrier);
-        meet<1, CARRIERS>();
+        meet<CARRIERS_MEET, CARRIERS>();
         for (int chunk = 0; chunk < j.chunks; chunk++, at.step()) {
             barrier_wait(r.a_free + 8 * at.slot, at.parity ^ 1);
             if (carrier < STRIPES * PLANES) bring_chunk(seen, chunk, r.a + at.slot * A_BYTES, carrier % PLANES, carrier / PLANES);
@@ -169,20 +169,22 @@ static __device__ __forceinline__ void bring_pixels(const conv_job &j, const flo
     }
 }
 #else
-/* A carrier's way through the pixels of a tile with rim, STRIPES of them at a time, in one cell of them. */
-struct walk {
+/* A thread's way through the pixels of a tile with rim, AT_ONCE of them at a time, in one cell of them. */
+template <int AT_ONCE> struct walk {
     const uint4 *from;            /* the cell in the sample's first pixel */
     u32 stride;                   /* bytes of a pixel */
     int y, x, right, below;       /* of the tile with rim; below: or of the field */
-    __device__ void begin(tile_at t, int grid, int first)
+    __device__ void begin(const conv_job &j, tile_at t, int chunk, int plane, int first)
     {
+        from = j.source + ((i64)t.sample * j.grid * j.grid * j.in_c + chunk * CHUNK) / 8 + plane;
+        stride = j.in_c * 2;
         y = t.y - RIM + first / PITCH, x = t.x - RIM + first % PITCH;
         right = t.x - RIM + PITCH, below = t.y - RIM + PITCH;
-        if (!WRAP && below > grid) below = grid;
+        if (!WRAP && below > j.grid) below = j.grid;
     }
     __device__ void step()
     {
-        y += STRIPES / PITCH, x += STRIPES % PITCH;
+        y += AT_ONCE / PITCH, x += AT_ONCE % PITCH;
         if (x >= right) x -= PITCH, y++;
     }
     /* Where the pixel lies in the field; -1 for one outside or past the end. */
@@ -193,12 +195,12 @@ struct walk {
     }
 };
 
-struct batch { uint4 v[BATCH]; u32 inside; };
-static __device__ __forceinline__ void load_batch(walk &w, int grid, batch &b)
+template <int COUNT> struct batch { uint4 v[COUNT]; u32 inside; };
+template <int COUNT, int AT_ONCE> static __device__ __forceinline__ void load_batch(walk<AT_ONCE> &w, int grid, batch<COUNT> &b)
 {
     b.inside = 0;
     #pragma unroll
-    for (int i = 0; i < BATCH; i++, w.step()) {
+    for (int i = 0; i < COUNT; i++, w.step()) {
         int pixel = w.pixel(grid);
         b.v[i] = make_uint4(0, 0, 0, 0);
         if (pixel >= 0) b.v[i] = load_cell(w.from, pixel, w.stride), b.inside |= 1u << i;
@@ -206,46 +208,63 @@ static __device__ __forceinline__ void load_batch(walk &w, int grid, batch &b)
 }
 
 /* left: cells of the plane from this batch's first on. What lies outside is zero after the activation. */
-static __device__ __forceinline__ void put_batch(const batch &b, const half_norms &a, u32 to, int left)
+template <int AT_ONCE, int COUNT> static __device__ __forceinline__ void put_batch(const batch<COUNT> &b, const half_norms &a, u32 to, int left)
 {
     #pragma unroll
-    for (int i = 0; i < BATCH; i++) {
+    for (int i = 0; i < COUNT; i++) {
         uint4 v = b.v[i];
         if (SOURCE == 1) {
             v = quick_eight(v, a);
             if (!(b.inside >> i & 1)) v = make_uint4(0, 0, 0, 0);
         }
-        if (i * STRIPES < left) put_cell(to + i * STRIPES * 16, v);
+        if (i * AT_ONCE < left) put_cell(to + i * AT_ONCE * 16, v);
     }
 }
 
-static __device__ __forceinline__ void walk_to(walk &w, const conv_job &j, tile_at t, int chunk, int plane, int first)
-{
-    w.from = j.source + ((i64)t.sample * j.grid * j.grid * j.in_c + chunk * CHUNK) / 8 + plane;
-    w.begin(t, j.grid, first);
-}
+/* The first chunk of all is brought by those who multiply as well: they have nothing else to do yet. */
+enum { BRINGERS = CARRIERS + MULTIPLIERS, FIRST_AT_ONCE = BRINGERS / PLANES, FIRST_ROUNDS = (CELLS + FIRST_AT_ONCE - 1) / FIRST_AT_ONCE };
+struct first_cells {
+    batch<FIRST_ROUNDS> b;
+    int plane, first;
+    __device__ void load(const conv_job &j, tile_at t, int bringer)
+    {
+        plane = bringer % PLANES, first = bringer / PLANES;
+        if (first >= FIRST_AT_ONCE) first = CELLS; /* nothing to bring */
+        walk<FIRST_AT_ONCE> w;
+        w.begin(j, t, 0, plane, first);
+        load_batch(w, j.grid, b);
+    }
+    __device__ void put(const norm_table &table, const rings &r) const
+    {
+        half_norms a;
+        if (SOURCE == 1) a = load_half_norms(table.norm + plane * 8);
+        put_batch<FIRST_AT_ONCE>(b, a, r.a + plane * PLANE + first * 16, CELLS - first);
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    }
+};
 
-static __device__ __forceinline__ void bring_pixels(const conv_job &j, const float *, norm_table &table, const rings &r, int carrier)
+/* All chunks but the first. */
+static __device__ __forceinline__ void bring_pixels(const conv_job &j, norm_table &table, const rings &r, int carrier)
 {
     ring<A_STAGES> at;
     int plane = carrier % PLANES, first = carrier / PLANES, grid = j.grid, chunks = j.chunks;
-    if (first >= STRIPES) first = CELLS; /* nothing to bring */
-    tile_at t = place(j, first_turn(j, blockIdx.x / 2));
-    int sample = -1; /* whose norms are there */
-    batch b[2];
-    walk w;
-    w.stride = j.in_c * 2;
-    walk_to(w, j, t, 0, plane, first);
-    load_batch(w, grid, b[0]); /* the first pixels and norms are on their way while the pair meets */
-    pair_meets();
+    if (first >= STRIPES) first = CELLS;
+    int begin = first_turn(j, blockIdx.x / 2);
+    tile_at t = place(j, begin), next = begin + 1 < first_turn(j, blockIdx.x / 2 + 1) ? place(j, begin + 1) : t;
+    int sample = t.sample, chunk = 1; /* whose norms are there; the first chunk is there too */
+    batch<BATCH> b[2];
+    walk<STRIPES> w;
+    at.step();
+    w.begin(j, chunks > 1 ? t : next, chunks > 1 ? 1 : 0, plane, first);
+    load_batch(w, grid, b[0]);
     FOR_TURNS(j, turn) {
 #if SOURCE == 1
-        if (t.sample != sample) load_norms<1, CARRIERS>(j.norm, t.sample, table, carrier);
+        if (t.sample != sample) load_norms<CARRIERS_MEET, CARRIERS>(j.norm, t.sample, table, carrier);
 #endif
         sample = t.sample;
-        tile_at next = turn + 1 < end ? place(j, turn + 1) : t;
+        next = turn + 1 < end ? place(j, turn + 1) : t;
         #pragma unroll 1
-        for (int chunk = 0; chunk < chunks; chunk++, at.step()) {
+        for (; chunk < chunks; chunk++, at.step()) {
             u32 to = r.a + at.slot * A_BYTES + plane * PLANE + first * 16;
             half_norms a;
             if (SOURCE == 1) a = load_half_norms(table.norm + chunk * CHUNK + plane * 8);
@@ -253,14 +272,15 @@ static __device__ __forceinline__ void bring_pixels(const conv_job &j, const flo
             #pragma unroll 1
             for (int k = 0, left = CELLS - first; k < PAIRS; k++, left -= 2 * BATCH * STRIPES, to += 2 * BATCH * STRIPES * 16) {
                 load_batch(w, grid, b[1]);
-                put_batch(b[0], a, to, left);
-                if (k == PAIRS - 1) walk_to(w, j, chunk + 1 < chunks ? t : next, chunk + 1 < chunks ? chunk + 1 : 0, plane, first);
+                put_batch<STRIPES>(b[0], a, to, left);
+                if (k == PAIRS - 1) w.begin(j, chunk + 1 < chunks ? t : next, chunk + 1 < chunks ? chunk + 1 : 0, plane, first);
                 load_batch(w, grid, b[0]);
-                put_batch(b[1], a, to + BATCH * STRIPES * 16, left - BATCH * STRIPES);
+                put_batch<STRIPES>(b[1], a, to + BATCH * STRIPES * 16, left - BATCH * STRIPES);
             }
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             barrier_arrive(r.a_full + 8 * at.slot);
         }
+        chunk = 0;
         t = next;
     }
 }
@@ -357,19 +377,6 @@ static __device__ __forceinline__ void hand_over(const sums_of_tile &c, int grou
     }
 }
 
-static __device__ __forceinline__ void multiply(const conv_job &j, const rings &r)
-{
-    ring<A_STAGES> at_a;
-    ring<B_STAGES> at_b;
-    ring<C_STAGES> at_c;
-    int group = threadIdx.x / 128 - 1;
-    sums_of_tile c;
-    FOR_TURNS(j, turn) {
-        multiply_tile(j, c, group, r, at_a, at_b);
-        hand_over(c, group, r, at_c);
-    }
-}
-
 static __device__ __forceinline__ uint4 get_cell(u32 at)
 {
     uint4 v;
@@ -387,38 +394,51 @@ static __device__ __forceinline__ void add_to_sums(float2 (&s)[8], uint4 v)
     }
 }
 
-/* Half a tile, 16 lines of 8 pixels, from shared memory to the map. A finisher keeps to one cell, and to one pixel of
-   every C_STRIPES, four of them at a time. ALL: no pixel lies outside; else so many lines and columns count. */
+/* Half a tile, 16 lines of 8 pixels, from shared memory to the map. A thread keeps to one cell, and to one pixel of
+   every AT_ONCE, four of them at a time. ALL: no pixel lies outside; else so many lines and columns count. */
 struct half_tile { u32 from; char *to; u32 line_bytes, pixel_bytes; int lines, columns; };
-template <bool ALL> static __device__ __forceinline__ void write_half(half_tile h, int first, float2 (&s)[8])
+template <bool ALL, bool STORE, bool SUM, int AT_ONCE> static __device__ __forceinline__ void write_half(half_tile h, int first, float2 (&s)[8])
 {
     h.from += first * C_PITCH;
     h.to += (u64)(first / 8) * h.line_bytes + first % 8 * h.pixel_bytes;
     #pragma unroll 1
-    for (int p = first; p < 128; p += 4 * C_STRIPES, h.from += 4 * C_STRIPES * C_PITCH, h.to += (u64)(C_STRIPES / 2) * h.line_bytes) {
+    for (int p = first; p < 128; p += 4 * AT_ONCE, h.from += 4 * AT_ONCE * C_PITCH, h.to += (u64)(AT_ONCE / 2) * h.line_bytes) {
         uint4 v[4];
         bool in[4];
         #pragma unroll
         for (int u = 0; u < 4; u++) {
-            v[u] = get_cell(h.from + u * C_STRIPES * C_PITCH);
-            in[u] = ALL || (p / 8 + u * C_STRIPES / 8 < h.lines && p % 8 + u * C_STRIPES % 8 < h.columns);
+            v[u] = get_cell(h.from + u * AT_ONCE * C_PITCH);
+            in[u] = ALL || (p / 8 + u * AT_ONCE / 8 < h.lines && p % 8 + u * AT_ONCE % 8 < h.columns);
         }
         #pragma unroll
         for (int u = 0; u < 4; u++) {
-            if (in[u]) store_cell(h.to + (u32)(u * C_STRIPES / 8) * h.line_bytes + (u32)(u * C_STRIPES % 8) * h.pixel_bytes, v[u]);
-            if (RESULT == 1 && in[u]) add_to_sums(s, v[u]);
+            if (STORE && in[u]) store_cell(h.to + (u32)(u * AT_ONCE / 8) * h.line_bytes + (u32)(u * AT_ONCE % 8) * h.pixel_bytes, v[u]);
+            if (SUM && in[u]) add_to_sums(s, v[u]);
         }
     }
+}
+template <bool STORE, bool SUM, int AT_ONCE> static __device__ __forceinline__ void write_part(const half_tile &h, int first, float2 (&s)[8])
+{
+    if (h.lines >= 16 && h.columns >= 8) write_half<true, STORE, SUM, AT_ONCE>(h, first, s);
+    else write_half<false, STORE, SUM, AT_ONCE>(h, first, s);
+}
+
+/* The m-th half of a tile, in a slot of the ring; from the thread's cell on. */
+static __device__ __forceinline__ half_tile half_of(const conv_job &j, tile_at t, const rings &r, u32 slot, int m, int cell)
+{
+    u32 pixel_bytes = (u32)(j.out_c * 2);
+    char *to = (char *)(j.result + t.block_n * C_CELLS + cell) + (((i64)t.sample * j.grid + t.y) * j.grid + t.x + 8 * m) * pixel_bytes;
+    return half_tile{ r.c + slot * C_BYTES + cell * 16, to, (u32)j.grid * pixel_bytes, pixel_bytes, j.grid - t.y, j.grid - t.x - 8 * m };
 }
 
 /* What every finisher has of its channels, added up in the memory the half tile leaves. */
 static __device__ __forceinline__ void write_sums(const conv_job &j, tile_at t, float2 *scratch, int finisher, int cell, int first, const float2 (&s)[8])
 {
-    meet<2, 32 * FINISHERS>();
+    meet<FINISHERS_MEET, 32 * FINISHERS>();
     if (first < C_STRIPES)
         #pragma unroll
         for (int e = 0; e < 8; e += 2) *(float4 *)&scratch[first * TILE_N + cell * 8 + e] = make_float4(s[e].x, s[e].y, s[e + 1].x, s[e + 1].y);
-    meet<2, 32 * FINISHERS>();
+    meet<FINISHERS_MEET, 32 * FINISHERS>();
     float2 *to = j.own.sums + ((i64)t.sample * j.own.tiles + t.index) * j.out_c + t.block_n * TILE_N;
     for (int n = finisher; n < TILE_N && t.real; n += 32 * FINISHERS) {
         float2 all = make_float2(0, 0);
@@ -428,26 +448,28 @@ static __device__ __forceinline__ void write_sums(const conv_job &j, tile_at t, 
     }
 }
 
+/* The last tile is stored by those who multiplied it, while its sums are taken here: nothing else is left to do. */
+#define LAST_BY_ALL (RESULT == 1 && C_STAGES >= 2)
+
 static __device__ __forceinline__ void finish(const conv_job &j, const rings &r, unsigned char *halves, int finisher)
 {
     ring<C_STAGES> at;
-    int cell = finisher % C_CELLS, first = finisher / C_CELLS, grid = j.grid;
-    half_tile h = { 0, NULL, (u32)(grid * j.out_c * 2), (u32)(j.out_c * 2), 0, 0 };
+    int cell = finisher % C_CELLS, first = finisher / C_CELLS;
     FOR_TURNS(j, turn) {
         tile_at t = place(j, turn);
-        char *to = (char *)(j.result + t.block_n * C_CELLS + cell) + (((i64)t.sample * grid + t.y) * grid + t.x) * h.pixel_bytes;
+        bool stored = LAST_BY_ALL && turn + 1 == end; /* by others */
         float2 s[8];
         #pragma unroll
         for (int e = 0; e < 8; e++) s[e] = make_float2(0, 0);
         #pragma unroll 1
         for (int m = 0; m < 2; m++, at.step()) {
+            half_tile h = half_of(j, t, r, at.slot, m, cell);
             barrier_wait(r.c_full + 8 * at.slot, at.parity);
-            h.from = r.c + at.slot * C_BYTES + cell * 16, h.to = to + 8 * m * h.pixel_bytes;
-            h.lines = grid - t.y, h.columns = grid - t.x - 8 * m;
             if (t.real && first < C_STRIPES) {
-                if (h.lines >= 16 && h.columns >= 8) write_half<true>(h, first, s);
-                else write_half<false>(h, first, s);
+                if (stored) write_part<false, RESULT == 1, C_STRIPES>(h, first, s);
+                else write_part<true, RESULT == 1, C_STRIPES>(h, first, s);
             }
+            if (stored && m == 1) meet<ALL_STORED, MULTIPLIERS + 32 * FINISHERS>(); /* sums are added up in the same memory */
             if (RESULT == 1 && m == 1) write_sums(j, t, (float2 *)(halves + at.slot * C_BYTES), finisher, cell, first, s);
             __syncwarp();
             if (finisher % 32 == 0) barrier_arrive(r.c_free + 8 * at.slot);
@@ -455,9 +477,35 @@ static __device__ __forceinline__ void finish(const conv_job &j, const rings &r,
     }
 }
 
-#if RESULT == 1
-enum { MULTIPLIERS = 256, ALL_WRITTEN = 3 }; /* threads; a barrier */
+#define LAST_MOST (MULTIPLIERS / C_CELLS)
+#define LAST_AT_ONCE (LAST_MOST >= 32 ? 32 : LAST_MOST >= 16 ? 16 : 8)
+static __device__ __forceinline__ void store_last(const conv_job &j, const rings &r, ring<C_STAGES> at, int t)
+{
+    tile_at last = place(j, first_turn(j, blockIdx.x / 2 + 1) - 1);
+    int cell = t % C_CELLS, first = t / C_CELLS;
+    float2 none[8];
+    meet<MULTIPLIERS_MEET, MULTIPLIERS>(); /* both groups have handed over */
+    for (int m = 0; m < 2; m++, at.step())
+        if (last.real && first < LAST_AT_ONCE) write_part<true, false, LAST_AT_ONCE>(half_of(j, last, r, at.slot, m, cell), first, none);
+    meet<ALL_STORED, MULTIPLIERS + 32 * FINISHERS>();
+}
 
+static __device__ __forceinline__ void multiply(const conv_job &j, const rings &r)
+{
+    ring<A_STAGES> at_a;
+    ring<B_STAGES> at_b;
+    ring<C_STAGES> at_c, last;
+    int group = threadIdx.x / 128 - 1;
+    sums_of_tile c;
+    FOR_TURNS(j, turn) {
+        multiply_tile(j, c, group, r, at_a, at_b);
+        last = at_c;
+        hand_over(c, group, r, at_c);
+    }
+    if (LAST_BY_ALL) store_last(j, r, last, threadIdx.x - 128);
+}
+
+#if RESULT == 1
 /* How many of this block's turns are tiles of a sample. */
 static __device__ __forceinline__ int turns_of(const conv_job &j, int turn, int end, int sample)
 {
@@ -484,10 +532,10 @@ static __device__ __forceinline__ void settle_norms(const conv_job &j, sums_scra
             if (is_last[t]) j.own.counts[sample] = 0;
             __threadfence();
         }
-        meet<4, MULTIPLIERS>();
+        meet<MULTIPLIERS_MEET, MULTIPLIERS>();
         for (int i = 0; i < n; i++)
-            if (is_last[i]) make_norms<4, MULTIPLIERS>(j.own, first + i, scratch, t);
-        if (first + ASKED <= last) meet<4, MULTIPLIERS>(); /* before is_last is written again */
+            if (is_last[i]) make_norms<MULTIPLIERS_MEET, MULTIPLIERS>(j.own, first + i, scratch, t);
+        if (first + ASKED <= last) meet<MULTIPLIERS_MEET, MULTIPLIERS>(); /* before is_last is written again */
     }
 }
 #endif
@@ -510,10 +558,18 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 
     __shared__ conv_job j;
     if (threadIdx.x < sizeof j / 4) ((u32 *)&j)[threadIdx.x] = ((const u32 *)job)[threadIdx.x];
     __syncthreads();
-    int warpgroup = threadIdx.x / 128;
-    if (warpgroup == 1 || warpgroup == 2) {
+    int warpgroup = threadIdx.x / 128, other = threadIdx.x - (warpgroup ? 256 : 0);
+    bool multiplies = warpgroup == 1 || warpgroup == 2;
+#if SOURCE != 2
+    tile_at first = place(j, first_turn(j, blockIdx.x / 2));
+    first_cells cells;
+    cells.load(j, first, multiplies ? CARRIERS + threadIdx.x - 128 : other < CARRIERS ? other : BRINGERS);
+    if (SOURCE == 1) load_norms<0, THREADS>(j.norm, first.sample, table, threadIdx.x); /* while pixels are on their way */
+    cells.put(table, r);
+#endif
+    pair_meets();
+    if (multiplies) {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(MULTIPLIER_REGISTERS));
-        pair_meets();
         multiply(j, r);
 #if RESULT == 1
         meet<ALL_WRITTEN, MULTIPLIERS + 32 * FINISHERS>();
@@ -521,16 +577,21 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 
 #endif
     } else {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(OTHER_REGISTERS));
-        int other = threadIdx.x - (warpgroup ? 256 : 0);
-        if (other >= CARRIERS) pair_meets();
-        if (other < CARRIERS) bring_pixels(j, state, table, r, other);
-        else if (other < CARRIERS + 32 * FINISHERS) {
+        if (other < CARRIERS) {
+#if SOURCE == 2
+            bring_pixels(j, state, table, r, other);
+#else
+            barrier_arrive(r.a_full); /* the first chunk is there since the pair has met */
+            bring_pixels(j, table, r, other);
+#endif
+        } else if (other < CARRIERS + 32 * FINISHERS) {
             finish(j, r, shared + A_STAGES * A_BYTES + B_STAGES * B_BYTES, other - CARRIERS);
 #if RESULT == 1
             meet<ALL_WRITTEN, MULTIPLIERS + 32 * FINISHERS>();
 #endif
+        } else if (other == 224) {
+            bring_weights(j, r);
         }
-        else if (other == 224) bring_weights(j, r);
     }
     __syncwarp();
     pair_meets(); /* the other block may still be writing here */

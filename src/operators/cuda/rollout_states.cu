@@ -38,7 +38,7 @@ __device__ __forceinline__ bool all_finite(const f32 *x, i64 n)
 {
     u32 worst = 0;
     if (n % 4 == 0 && (u64)x % 16 == 0) {
-        #pragma unroll 8
+        #pragma unroll 4
         for (i64 i = threadIdx.x; i < n / 4; i += THREADS) {
             uint4 u = ((const uint4 *)x)[i];
             u32 a = max(u.x & 0x7fffffffu, u.y & 0x7fffffffu), b = max(u.z & 0x7fffffffu, u.w & 0x7fffffffu);

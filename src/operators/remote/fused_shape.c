@@ -50,11 +50,11 @@ static bool stages_fit(lt_conv_shape *s)
     return false;
 }
 
-/* Warps that write tiles out are missing where pixels are brought: one is enough where tiles take long. */
+/* Warps that write tiles out are missing where pixels are normalised: one is enough where tiles take long. */
 static int finishers_of(const lt_conv_shape *s)
 {
     bool long_tiles = s->kernel * s->kernel * (s->in_c / s->chunk) >= 18;
-    return long_tiles ? 1 : 2;
+    return s->source == LT_SOURCE_NORMALISED && long_tiles ? 1 : 2;
 }
 
 bool lt_conv_shape_choose(lt_conv_shape *s)
