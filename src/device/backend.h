@@ -73,8 +73,8 @@ struct lt_backend {
     lt_status (*stream_create) (lt_device *dev, lt_stream **out);
     void      (*stream_destroy)(lt_stream *st);                   /* waits for its work */
     lt_status (*sync)        (lt_stream *st);                     /* late faults surface here */
-    /* Optional, else sync: waits until *at is `value`. Work given to st before ends by writing it there, in page-locked memory. */
-    lt_status (*await)       (lt_stream *st, const volatile double *at, double value);
+    /* Optional, else sync: waits until arrived(ctx), which looks in page-locked memory for what work given to st before writes there. */
+    lt_status (*await)       (lt_stream *st, bool (*arrived)(void *ctx), void *ctx);
 
     lt_status (*copy)        (lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir);
     lt_status (*fill)        (lt_stream *st, void *dst, int byte, size_t bytes);

@@ -60,10 +60,10 @@ lt_status lt_stream_sync(lt_stream *st)
     return of(st)->sync(st);
 }
 
-lt_status lt_stream_await(lt_stream *st, const volatile double *at, double value)
+lt_status lt_stream_await(lt_stream *st, bool (*arrived)(void *ctx), void *ctx)
 {
     LT_TRY(check_idle(st, "await"));
-    return of(st)->await ? of(st)->await(st, at, value) : of(st)->sync(st);
+    return of(st)->await ? of(st)->await(st, arrived, ctx) : of(st)->sync(st);
 }
 
 lt_status lt_stream_copy(lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir, bool pinned)

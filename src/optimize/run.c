@@ -134,7 +134,7 @@ static lt_status create_vectors(lt_run *r)
 
 /* ---- Where vectors live ------------------------------------------------------------------------------------- */
 /* From here on vectors stay on the device, by docs/performance.md. */
-#define VECTORS_FROM_VARIABLES 32768
+#define VECTORS_FROM_VARIABLES 1024
 
 /* What keeps them on the host; NULL: nothing. */
 static const char *obstacle(const lt_run *r)

@@ -117,6 +117,8 @@ LT_TEST(what_a_kernel_notes_is_told_at_the_next_sync)
     lt_device_close(dev);
 }
 
+static bool is_three(void *ctx) { return *(const double *)ctx == 3; }
+
 /* Looking in host memory asks the driver nothing; what never comes is the driver's to tell. */
 LT_TEST(waiting_for_a_number_in_host_memory)
 {
@@ -126,13 +128,15 @@ LT_TEST(waiting_for_a_number_in_host_memory)
     double told = 3;
     fake->fail_after = 1;
     fake->fail_with = LT_CU_ERROR_INVALID_VALUE;
-    LT_CHECK_OK(lt_stream_await(st, &told, 3));
-    LT_CHECK_FAILS(lt_stream_await(st, &told, 4), LT_ERR_DEVICE, "FAKE_ERROR_1");
+    LT_CHECK_OK(lt_stream_await(st, is_three, &told));
+    told = 4;
+    LT_CHECK_FAILS(lt_stream_await(st, is_three, &told), LT_ERR_DEVICE, "FAKE_ERROR_1");
     fake->sticky = 0;
-    LT_CHECK_OK(lt_stream_await(st, &told, 4)); /* the driver says that all has ended */
+    LT_CHECK_OK(lt_stream_await(st, is_three, &told)); /* the driver says that all has ended */
+    told = 3;
     c->fault[1] = 9, c->fault[2] = 4, c->fault[0] = LT_CUDA_FAULT_INDEX;
-    LT_CHECK_FAILS(lt_stream_await(st, &told, 3), LT_ERR_ARGUMENT, "index 9");
-    LT_CHECK_FAILS(lt_stream_await(NULL, &told, 3), LT_ERR_ARGUMENT, "NULL");
+    LT_CHECK_FAILS(lt_stream_await(st, is_three, &told), LT_ERR_ARGUMENT, "index 9");
+    LT_CHECK_FAILS(lt_stream_await(NULL, is_three, &told), LT_ERR_ARGUMENT, "NULL");
     lt_device_close(dev);
 }
 

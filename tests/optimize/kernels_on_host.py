@@ -18,6 +18,7 @@ SHIM = r"""
 #include <barrier>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -47,6 +48,7 @@ static double __shfl_xor_sync(unsigned, double v, int step)
     return other;
 }
 static unsigned long long atomicAdd(unsigned long long *at, unsigned long long v) { return __atomic_fetch_add(at, v, __ATOMIC_SEQ_CST); }
+static long long __double_as_longlong(double v) { long long bits; memcpy(&bits, &v, sizeof bits); return bits; }
 static void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 static double __ldcs(const double *p) { return *p; }
 static double2 __ldcs(const double2 *p) { return *p; }
@@ -75,9 +77,8 @@ VECTORS = r"""
 int main()
 {
     const i64 n = 700, chunk = 256, many = 40;
-    double passed[4] = { 0 }, told = 0;
-    unsigned long long ended[2] = { 0 };
-    const sizes z = { n, chunk, (n + chunk - 1) / chunk, passed, ended, &told };
+    double passed[4] = { 0 };
+    const sizes z = { n, chunk, (n + chunk - 1) / chunk, passed };
     std::vector<word> list(SUMS + 4 * SUMS, word{ 0 }), there(list);
     std::vector<std::vector<double>> x, want;
     for (i64 i = 0; i < many + 3; i++) x.push_back(drawn(n));
@@ -115,21 +116,26 @@ int main()
         { LARGEST, b.data(), b.data() }, { BAD, b.data(), b.data() }, { BAD, a.data(), a.data() }, { LARGEST, d.data(), d.data() } };
     while (sums.size() < 60) sums.push_back({ DOT, d.data(), a.data() }); /* more than the first trip fetches */
     const i64 count = sums.size();
-    std::vector<double> results(count * z.chunks, -1), values = drawn(5), home(5);
-    w[2].i = count;
+    std::vector<arrival> results(count * z.chunks), home(5);
+    std::vector<double> values = drawn(5);
+    w[2].i = count | 77ll << 32;
     for (i64 s = 0; s < count; s++) w[SUMS + 4 * s].i = sums[s].kind, w[SUMS + 4 * s + 1].p = sums[s].a, w[SUMS + 4 * s + 2].p = sums[s].b;
     w[0].i = w[1].i = 0;
     launch(2, 256, [&] { in_order(&z, w, there.data()); });
-    for (int run = 1; run <= 2; run++) {
-        launch(4, 128, [&] { finish(&z, there.data(), results.data(), values.data(), home.data(), home.data() + 4); });
-        check(told == run && ended[0] == 0, "the end", told);
-    }
-    check(home == values, "values", 0);
+    launch(4, 128, [&] { finish(&z, there.data(), results.data(), values.data(), home.data(), home.data() + 4); });
+    auto number = [](const arrival &a) {
+        check(a.ticket == 77 && a.again == 77, "tickets", a.ticket);
+        const unsigned long long bits = a.low | (unsigned long long)a.high << 32;
+        double v;
+        memcpy(&v, &bits, sizeof v);
+        return v;
+    };
+    for (int i = 0; i < 5; i++) check(number(home[i]) == values[i], "values", values[i]);
     double dot = 0, squares = 0, largest = 0;
     std::vector<double> got(count);
     for (i64 i = 0; i < n; i++) dot += a[i] * c[i], squares += (a[i] - c[i]) * (a[i] - c[i]), largest = std::max(largest, std::fabs(a[i]));
     for (i64 s = 0; s < count; s++)
-        for (i64 k = 0; k < z.chunks; k++) got[s] = fold(sums[s].kind, got[s], results[s * z.chunks + k]);
+        for (i64 k = 0; k < z.chunks; k++) got[s] = fold(sums[s].kind, got[s], number(results[s * z.chunks + k]));
     check(std::fabs(got[0] - dot) < 1e-12, "a dot product", got[0]);
     check(std::fabs(got[1] - squares) < 1e-12, "squares", got[1]);
     check(got[2] == largest && std::isnan(got[3]) && std::isinf(got[6]), "the largest", got[2]);

@@ -88,7 +88,7 @@ lt_status lt_cuda_fail(lt_cuda *c, unsigned result, const char *what, const char
 lt_status lt_cuda_stream_create(lt_device *dev, lt_stream **out);
 void      lt_cuda_stream_destroy(lt_stream *st);
 lt_status lt_cuda_sync(lt_stream *st);
-lt_status lt_cuda_await(lt_stream *st, const volatile double *at, double value);
+lt_status lt_cuda_await(lt_stream *st, bool (*arrived)(void *ctx), void *ctx);
 lt_status lt_cuda_copy(lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir);
 lt_status lt_cuda_fill(lt_stream *st, void *dst, int byte, size_t bytes);
 lt_status lt_cuda_launch(lt_stream *st, const lt_launch *at);

@@ -57,16 +57,16 @@ lt_status lt_cuda_sync(lt_stream *base)
 }
 
 /* Looks for a while: work that takes longer can bear the driver's way, and so can work that failed, which is told there. */
-lt_status lt_cuda_await(lt_stream *base, const volatile double *at, double value)
+lt_status lt_cuda_await(lt_stream *base, bool (*arrived)(void *ctx), void *ctx)
 {
-    enum { LOOKS = 1 << 10 };
+    enum { LOOKS = 1 << 8 };
     const int64_t patience_ns = 20000000, begin = lt_clock_ns();
     lt_cuda *c = lt_cuda_of(base->dev);
-    if (c->lost) return lt_cuda_sync(base);
-    while (*at != value && lt_clock_ns() - begin < patience_ns)
-        for (int i = 0; i < LOOKS && *at != value; i++) { }
-    if (*at != value) return lt_cuda_sync(base);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was written before it is read after it */
+    bool here = false;
+    while (!c->lost && !here && lt_clock_ns() - begin < patience_ns)
+        for (int i = 0; i < LOOKS && !here; i++) here = arrived(ctx);
+    if (!here) return lt_cuda_sync(base);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was written before is read after */
     return *(volatile long long *)c->fault ? take_fault(c) : LT_OK;
 }
 

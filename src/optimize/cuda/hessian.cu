@@ -46,6 +46,17 @@ template <int C> static __device__ void write_row(const sizes *z, const double (
     }
 }
 
+// Loads of H asked for before the first is used: stores in between would make each wait for the one before.
+enum { BATCH = 4 };
+
+// sum[c] += v times entries j of b[c].
+template <int C> static __device__ void add_products(double2 v, const double2 *x, i64 half, i64 j, double (&sum)[C])
+{
+    if (j >= half) return;
+#pragma unroll
+    for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
+}
+
 // out[c] = H b[c]: one warp per row, which is read once for all C vectors.
 template <int C> static __device__ void multiply(const sizes *z, const double *H, const double *b, double *out)
 {
@@ -56,11 +67,12 @@ template <int C> static __device__ void multiply(const sizes *z, const double *H
     if (row >= z->n) return;
     const double2 *h = (const double2 *)(H + row * z->stride), *x = (const double2 *)b;
     double sum[C] = { };
-#pragma unroll 4
-    for (i64 j = lane; j < half; j += 32) {
-        const double2 v = load(h + j, through);
+    for (i64 first = lane; first < half; first += 32 * BATCH) {
+        double2 v[BATCH];
 #pragma unroll
-        for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
+        for (int k = 0; k < BATCH; k++) v[k] = first + 32 * k < half ? load(h + first + 32 * k, through) : make_double2(0, 0);
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) add_products<C>(v[k], x, half, first + 32 * k, sum);
     }
     write_row<C>(z, sum, row, out);
 }
@@ -102,14 +114,21 @@ template <int C> static __device__ void change(const sizes *z, const double *ste
     const double si = step[row], wi = step[z->stride + row], gamma = step[2 * z->stride];
     double2 *__restrict__ h = (double2 *)(H + row * z->stride);
     double sum[C] = { };
-#pragma unroll 4
-    for (i64 j = lane; j < half; j += 32) {
-        double2 v = load(h + j, through);
-        v.x = gamma * v.x + (si * w[j].x + wi * s[j].x);
-        v.y = gamma * v.y + (si * w[j].y + wi * s[j].y);
-        store(h + j, v, through);
+    for (i64 first = lane; first < half; first += 32 * BATCH) {
+        double2 v[BATCH];
 #pragma unroll
-        for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
+        for (int k = 0; k < BATCH; k++) v[k] = first + 32 * k < half ? load(h + first + 32 * k, through) : make_double2(0, 0);
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            const i64 j = first + 32 * k;
+            if (j >= half) break;
+            v[k].x = gamma * v[k].x + (si * w[j].x + wi * s[j].x);
+            v[k].y = gamma * v[k].y + (si * w[j].y + wi * s[j].y);
+            add_products<C>(v[k], x, half, j, sum);
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; k++)
+            if (first + 32 * k < half) store(h + first + 32 * k, v[k], through);
     }
     write_row<C>(z, sum, row, out);
 }

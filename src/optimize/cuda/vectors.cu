@@ -3,15 +3,18 @@
 //
 // Lists lie in page-locked host memory, so that no copy goes before a kernel; a trip over the bus costs as much as a kernel, so
 // the statements' kernel fetches everything in one, and leaves what the sums need in `there`. Words: [0] statements, [1] terms,
-// [2] sums, [3] numbers passed, [4] these; from HEAD on the statements (4 words: to, first term, terms, constant), then the terms
+// [2] sums and, in the upper half, the ticket of their results, [3] numbers passed, [4] these; from HEAD on the statements (4 words: to, first term, terms, constant), then the terms
 // (2 words: factor, vector); from SUMS on the sums (4 words: kind, a, b, unused). Sums have a fixed order: bits repeat.
 
 typedef long long i64;
 union word { i64 i; double d; double *p; };
-// passed: where numbers go; ended: blocks of the sums' kernel that have ended, runs of it that have; told: the latter, in host memory.
-struct sizes { i64 n, chunk, chunks; double *passed; unsigned long long *ended; double *told; };
+struct sizes { i64 n, chunk, chunks; double *passed; }; // passed: where numbers go
+// A number in host memory: each half with a ticket beside it, in one store of 8 bytes, so that the host sees when it has arrived and
+// nothing need be waited for here.
+struct alignas(16) arrival { unsigned low, ticket, high, again; };
 
 enum { PASSED = 3, HEAD = 8, SUMS = 1024, FIRST = 64, FIRST_SUMS = 192, SPAN = 1024 };
+#define SUMS_MASK 0xffffffffll
 enum { DOT, SQUARES, LARGEST, BAD };
 
 // The kernel may have been started before the one it follows ended: what that one writes is there from here on.
@@ -46,7 +49,7 @@ static __device__ void fetch(const sizes *z, const word *list, word *w, word *th
     for (i64 i = FIRST + threadIdx.x; i < words; i += blockDim.x) w[i] = list[i];
     if (keeps && threadIdx.x < HEAD) there[threadIdx.x] = w[threadIdx.x];
     if (keeps && sum >= 0 && sum < FIRST_SUMS) there[SUMS + sum] = ahead;
-    for (i64 i = FIRST_SUMS + threadIdx.x; keeps && i < 4 * w[2].i; i += blockDim.x) there[SUMS + i] = list[SUMS + i];
+    for (i64 i = FIRST_SUMS + threadIdx.x; keeps && i < 4 * (w[2].i & SUMS_MASK); i += blockDim.x) there[SUMS + i] = list[SUMS + i];
     if (keeps && threadIdx.x < w[PASSED].i) z->passed[threadIdx.x] = w[PASSED + 1 + threadIdx.x].d;
     __syncthreads();
 }
@@ -55,10 +58,11 @@ static __device__ void fetch(const sizes *z, const word *list, word *w, word *th
 extern "C" __global__ void __launch_bounds__(1024) in_order(const sizes *z, const word *list, word *there)
 {
     __shared__ word w[SUMS];
+    const i64 n = z->n;
     fetch(z, list, w, there);
     const i64 n_statements = w[0].i;
     const word *term = w + HEAD + 4 * n_statements;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < z->n; i += (i64)gridDim.x * blockDim.x)
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x)
         for (i64 s = 0; s < n_statements; s++) {
             const word *statement = w + HEAD + 4 * s;
             statement[0].p[i] = evaluate(statement, term + 2 * statement[1].i, i);
@@ -111,34 +115,26 @@ static __device__ double share_of(const word *sum, i64 first, i64 end)
     return v;
 }
 
-// The last of so many blocks to end says so, after everything has reached host memory: the host looks for it there.
-static __device__ void tell(const sizes *z, i64 blocks)
+static __device__ void send(arrival *to, double v, unsigned ticket)
 {
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    __threadfence_system();
-    if (atomicAdd(&z->ended[0], 1ull) != blocks - 1) return;
-    z->ended[0] = 0;
-    const double runs = (double)++z->ended[1];
-    __threadfence_system();
-    *(volatile double *)z->told = runs;
+    const unsigned long long bits = (unsigned long long)__double_as_longlong(v);
+    *(volatile unsigned long long *)&to->low = (bits & 0xffffffffull) | (unsigned long long)ticket << 32;
+    *(volatile unsigned long long *)&to->high = bits >> 32 | (unsigned long long)ticket << 32;
 }
 
-// results[sum, chunk], in host memory; and a few values of the functions, too. Blocks without a sum leave at once.
-extern "C" __global__ void __launch_bounds__(512) finish(const sizes *z, const word *there, double *results, const double *values, double *home,
-                                                         const double *last)
+// results[sum, chunk], in host memory; and a few values of the functions, too.
+extern "C" __global__ void __launch_bounds__(512) finish(const sizes *z, const word *there, arrival *results, const double *values, arrival *home,
+                                                         const arrival *last)
 {
+    const i64 n = z->n, chunk = z->chunk, chunks = z->chunks;
     wait_for_those_before();
-    const i64 chunks = z->chunks, items = there[2].i * chunks;
-    if (blockIdx.x > 0 && blockIdx.x >= items) return;
-    if (blockIdx.x == 0 && values != home) {
-        for (i64 i = threadIdx.x; i <= last - home; i += blockDim.x) home[i] = values[i];
-        __threadfence_system();
-    }
+    const i64 items = (there[2].i & SUMS_MASK) * chunks;
+    const unsigned ticket = (unsigned)(there[2].i >> 32);
+    if (blockIdx.x == gridDim.x - 1 && (const void *)values != home)
+        for (i64 i = threadIdx.x; i <= last - home; i += blockDim.x) send(home + i, values[i], ticket);
     for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
-        const i64 first = item % chunks * z->chunk;
-        const double v = share_of(there + SUMS + 4 * (item / chunks), first, min(first + z->chunk, z->n));
-        if (threadIdx.x == 0) results[item] = v;
+        const i64 first = item % chunks * chunk;
+        const double v = share_of(there + SUMS + 4 * (item / chunks), first, min(first + chunk, n));
+        if (threadIdx.x == 0) send(results + item, v, ticket);
     }
-    tell(z, max((i64)1, min(items, (i64)gridDim.x)));
 }

@@ -307,8 +307,8 @@ lt_status lt_exchange_vectors(lt_exchange *x, double *x_of[3], double *grads_of[
     *out = NULL;
     if (x->converts) return LT_FAIL(LT_ERR_UNSUPPORTED, "vectors on %s: the problem has variables of single precision", lt_device_id(x->e->device));
     if (!x->values.at) {
-        LT_TRY(lt_host_block_create(x->e->device, &x->opt, 1 + p->p + p->q, &x->values));
-        memset(x->values.at, 0, (size_t)(1 + p->p + p->q) * sizeof(double));
+        LT_TRY(lt_host_block_create(x->e->device, &x->opt, 2 * (1 + p->p + p->q), &x->values));
+        memset(x->values.at, 0, (size_t)(2 * (1 + p->p + p->q)) * sizeof(double));
     }
     if (!x->vectors) LT_TRY(lt_vectors_create(x->e->device, x->stream, &x->opt, p->n, &x->vectors));
     for (int i = 0; i < POINTS; i++) {
@@ -319,11 +319,6 @@ lt_status lt_exchange_vectors(lt_exchange *x, double *x_of[3], double *grads_of[
     x->counts.pinned = true;
     *out = x->vectors;
     return LT_OK;
-}
-
-static void copy_values(const double *from, int64_t count, double *to)
-{
-    if (to) memcpy(to, from, (size_t)count * sizeof *to);
 }
 
 static lt_status run_there(lt_exchange *x, const far_point *p, int kind, const lt_outputs *out)
@@ -342,13 +337,13 @@ static lt_status run_there(lt_exchange *x, const far_point *p, int kind, const l
     if (!s) s = p->capture[kind] ? lt_capture_replay(x->stream, p->capture[kind]) : queue_there(x, p, kind);
     if (!s) {
         n->syncs++;
-        s = lt_vectors_evaluation_wait(x->vectors);
+        s = lt_vectors_evaluation_wait(x->vectors, x->values.at, 1 + problem->p + problem->q);
     }
     lt_vectors_evaluation_end(x->vectors, s, n);
     LT_TRY(s);
-    copy_values(x->values.at, 1, out->f);
-    copy_values(x->values.at + 1, problem->q, out->ce);
-    copy_values(x->values.at + 1 + problem->q, problem->p, out->ci);
+    lt_vectors_values(x->values.at, 0, 1, out->f);
+    lt_vectors_values(x->values.at, 1, problem->q, out->ce);
+    lt_vectors_values(x->values.at, 1 + problem->q, problem->p, out->ci);
     return x->on.timed && !x->timed ? time_function(x, p->inputs, p->outputs) : LT_OK;
 }
 

@@ -106,9 +106,18 @@ lt_status lt_cross_down(lt_mover *m, double *dst, const double *src, int64_t cou
     return cross(m, dst, src, count, pinned, LT_TRANSFER_D2H);
 }
 
+static bool has_told(void *ctx)
+{
+    const lt_mover *m = ctx;
+    return *(const volatile double *)m->told.at == (double)m->runs;
+}
+
 lt_status lt_mover_wait(lt_mover *m, bool tells)
 {
-    if (tells) return lt_stream_await(m->stream, m->told.at, (double)++m->runs);
+    if (tells) {
+        m->runs++;
+        return lt_stream_await(m->stream, has_told, m);
+    }
     LT_TRY(lt_stream_sync(m->stream));
     if (m->told.at) m->runs = (int64_t)*m->told.at;
     return LT_OK;

@@ -11,9 +11,9 @@
 #include <string.h>
 
 /* Every block fetches its list over the bus: few large ones for statements. Sums have many: each thread then adds eight products. */
-enum { THREADS = 1024, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 64, MAX_SUM_BLOCKS = 264 }; /* SUM_BLOCKS: for each chunk */
+enum { THREADS = 1024, FEW_BLOCKS = 16, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 64, MAX_SUM_BLOCKS = 264 }; /* SUM_BLOCKS: for each chunk */
 enum { MIN_CHUNK = 4096, MAX_CHUNKS = 16 };
-enum { ENDED = LT_VECTORS_MAX_PASSED, STATE = ENDED + 2 }; /* there: numbers passed, then what the sums' kernel counts */
+enum { ARRIVAL = sizeof(lt_arrival) / sizeof(double) };
 enum { LISTS = 16, MAX_PIECES = 48, MAX_KNOWN = 4096, TABLE = 8192, MANY = 8, SUM_TERMS = 96 };
 
 typedef struct list { lt_host_block words, results; double *there; bool in_flight; } list; /* there: of the sums */
@@ -28,9 +28,8 @@ struct lt_vectors {
     lt_stream *stream;
     lt_solve_options opt;      /* for memory; pointers in it are not followed */
     lt_vector_sizes z;
-    double    *sizes, *state, *scratch; /* there: z; what it points to; n numbers */
-    lt_host_block told;        /* how often the sums' kernel has run, as it says itself */
-    int64_t    sums_run;       /* and as is known here */
+    double    *sizes, *passed, *scratch; /* there: z; numbers that go with a list; n numbers */
+    uint32_t   ticket;         /* of the sums launched last */
     lt_kernel *kernel[LT_VECTORS_ENTRY_COUNT];
     list       lists[LISTS];   /* the first ones belong to captured sequences */
     int        next;           /* list of the next launch */
@@ -64,7 +63,7 @@ static const struct { const char *name; int n_args; } entries[LT_VECTORS_ENTRY_C
 static lt_status build(lt_vectors *v, lt_vector_entry e)
 {
     static const char *const options[] = { "--fmad=false" }; /* what the host would compute */
-    const int64_t blocks = LT_MIN((v->z.n + THREADS - 1) / THREADS, MAX_BLOCKS);
+    const int64_t whole = (v->z.n + THREADS - 1) / THREADS, blocks = LT_MIN(whole, whole <= 8 * FEW_BLOCKS ? FEW_BLOCKS : MAX_BLOCKS);
     lt_kernel_key key = { .name = entries[e].name, .n_args = entries[e].n_args };
     if (!strcmp(v->dev->backend->name, "cpu")) {
         key.host = lt_vectors_host_kernel(e, entries[e].name);
@@ -108,15 +107,11 @@ static lt_status make(lt_vectors *v)
     for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) LT_TRY(build(v, (lt_vector_entry)e));
     for (int i = 0; i < LISTS; i++) {
         LT_TRY(page_locked(v, LT_LIST_WORDS, &v->lists[i].words));
-        LT_TRY(page_locked(v, LT_LIST_MAX_SUMS * v->z.chunks, &v->lists[i].results));
+        LT_TRY(page_locked(v, ARRIVAL * LT_LIST_MAX_SUMS * v->z.chunks, &v->lists[i].results));
         LT_TRY(lt_device_numbers(v->dev, v->stream, LT_LIST_WORDS, "a list of sums", &v->lists[i].there));
     }
-    LT_TRY(page_locked(v, 1, &v->told));
-    LT_TRY(lt_device_numbers(v->dev, v->stream, STATE, "numbers passed", &v->state));
-    LT_TRY(lt_stream_fill(v->stream, v->state, 0, STATE * sizeof *v->state));
-    v->z.passed = v->state;
-    v->z.ended = (int64_t *)(v->state + ENDED);
-    v->z.told = v->told.at;
+    LT_TRY(lt_device_numbers(v->dev, v->stream, LT_VECTORS_MAX_PASSED, "numbers passed", &v->passed));
+    v->z.passed = v->passed;
     LT_TRY(lt_device_numbers(v->dev, v->stream, sizeof v->z / sizeof(double), "sizes", &v->sizes));
     LT_TRY(lt_device_numbers(v->dev, v->stream, v->z.n, "scratch", &v->scratch));
     LT_TRY(lt_stream_copy(v->stream, v->sizes, &v->z, sizeof v->z, LT_TRANSFER_H2D, false));
@@ -142,7 +137,7 @@ lt_status lt_vectors_create(lt_device *dev, lt_stream *st, const lt_solve_option
 }
 
 lt_stream *lt_vectors_stream(const lt_vectors *v) { return v->stream; }
-const double *lt_vectors_passed(const lt_vectors *v) { return v->state; }
+const double *lt_vectors_passed(const lt_vectors *v) { return v->passed; }
 
 void lt_vectors_destroy(lt_vectors *v)
 {
@@ -154,8 +149,7 @@ void lt_vectors_destroy(lt_vectors *v)
         if (v->lists[i].results.at) lt_host_block_release(v->dev, &v->lists[i].results);
         (void)lt_device_free(v->dev, v->stream, v->lists[i].there);
     }
-    if (v->told.at) lt_host_block_release(v->dev, &v->told);
-    (void)lt_device_free(v->dev, v->stream, v->state);
+    (void)lt_device_free(v->dev, v->stream, v->passed);
     for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) lt_kernel_destroy(v->kernel[e]);
     (void)lt_device_free(v->dev, v->stream, v->sizes);
     (void)lt_device_free(v->dev, v->stream, v->scratch);
@@ -184,7 +178,6 @@ lt_status lt_vectors_take_home(lt_vectors *v, int64_t count, double **out)
 void lt_vectors_reset(lt_vectors *v)
 {
     (void)lt_stream_sync(v->stream); /* a fault was told before; memory must not be used any more */
-    v->sums_run = v->told.at ? (int64_t)*v->told.at : 0;
     for (int i = 0; i < v->n_pieces; i++) (void)lt_device_free(v->dev, v->stream, v->piece[i]);
     for (int i = 0; i < v->n_home; i++) lt_host_block_release(v->dev, &v->home[i]);
     for (int i = 0; i < LISTS; i++) v->lists[i].in_flight = false;
@@ -294,8 +287,17 @@ static void pack_sums(lt_vectors *v, lt_word *w)
         at[2].q = k->b;
         at += 4;
     }
-    w[2].i = v->n_wanted = count;
+    v->n_wanted = count;
+    w[2].i = count | (int64_t)++v->ticket << 32;
     v->list_bytes += 4 * count * (int64_t)sizeof *w;
+}
+
+static double number_of(const lt_arrival *a)
+{
+    const uint64_t bits = a->low | (uint64_t)a->high << 32;
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
 }
 
 static void take_results(lt_vectors *v, const list *l)
@@ -303,9 +305,9 @@ static void take_results(lt_vectors *v, const list *l)
     const int64_t chunks = v->z.chunks;
     for (int i = 0; i < v->n_wanted; i++) {
         number *k = &v->known[v->wanted[i]];
-        const double *share = l->results.at + k->place * chunks;
-        k->value = share[0];
-        for (int64_t c = 1; c < chunks; c++) k->value = lt_vectors_fold(k->what, k->value, share[c]);
+        const lt_arrival *share = (const lt_arrival *)l->results.at + k->place * chunks;
+        k->value = number_of(&share[0]);
+        for (int64_t c = 1; c < chunks; c++) k->value = lt_vectors_fold(k->what, k->value, number_of(&share[c]));
         k->place = -1;
     }
     v->n_wanted = 0;
@@ -321,7 +323,7 @@ static lt_status launch_statements(lt_vectors *v, const list *l, bool side_by_si
 
 static lt_status launch_sums(lt_vectors *v, const list *l, const double *values, int64_t count, double *home)
 {
-    void *arg[] = { v->sizes, l->there, l->results.at, (void *)(uintptr_t)values, home, count ? home + count - 1 : home };
+    void *arg[] = { v->sizes, l->there, l->results.at, (void *)(uintptr_t)values, home, count ? home + ARRIVAL * (count - 1) : home };
     return lt_stream_launch(v->stream, &(lt_launch){ v->kernel[LT_VECTORS_FINISH], arg });
 }
 
@@ -332,17 +334,36 @@ static void waited(lt_vectors *v, lt_status s)
     if (!s) v->waits++;
 }
 
-/* sums: for the end of their kernel, which says so itself. */
-static void wait_for(lt_vectors *v, bool sums)
+/* Results of sums, and values of functions. */
+typedef struct arrivals { const volatile lt_arrival *at[2]; int64_t count[2]; uint32_t ticket; } arrivals;
+
+/* Looks on from where it stopped: what has arrived stays. */
+static bool have_arrived(void *ctx)
+{
+    arrivals *a = ctx;
+    for (int i = 0; i < 2; i++)
+        for (; a->count[i]; a->at[i]++, a->count[i]--)
+            if (a->at[i]->ticket != a->ticket || a->at[i]->again != a->ticket) return false;
+    return true;
+}
+
+static lt_status await_sums(lt_vectors *v, const list *l, const double *values, int64_t count)
+{
+    arrivals a = { { (const lt_arrival *)l->results.at, (const lt_arrival *)values }, { v->n_wanted * v->z.chunks, count }, v->ticket };
+    return lt_stream_await(v->stream, have_arrived, &a);
+}
+
+/* For the sums of a list, or (NULL) for everything. */
+static void wait_for(lt_vectors *v, const list *sums)
 {
     if (v->failure) return;
     v->crossings.syncs++;
     v->crossings.bytes_up += v->list_bytes;
     v->list_bytes = 0;
-    waited(v, sums ? lt_stream_await(v->stream, v->told.at, (double)++v->sums_run) : lt_stream_sync(v->stream));
+    waited(v, sums ? await_sums(v, sums, NULL, 0) : lt_stream_sync(v->stream));
 }
 
-static void wait(lt_vectors *v) { wait_for(v, false); }
+static void wait(lt_vectors *v) { wait_for(v, NULL); }
 
 void lt_vectors_defer(lt_vectors *v, lt_capture *alone, lt_capture *with_exchange)
 {
@@ -398,7 +419,7 @@ static void exchange(lt_vectors *v)
     lt_capture *sequence = v->deferred ? v->deferred_with : v->captured;
     v->deferred = NULL;
     if (!v->failure) fail(v, sequence ? lt_capture_replay(v->stream, sequence) : lt_vectors_queue_exchange(v));
-    wait_for(v, true);
+    wait_for(v, l);
     take_results(v, l);
 }
 
@@ -558,7 +579,15 @@ lt_status lt_vectors_queue_after(lt_vectors *v, const double *values, int64_t co
     return launch_sums(v, &v->lists[LT_LIST_EVALUATION], values, count, home);
 }
 
-lt_status lt_vectors_evaluation_wait(lt_vectors *v) { return lt_stream_await(v->stream, v->told.at, (double)++v->sums_run); }
+lt_status lt_vectors_evaluation_wait(lt_vectors *v, const double *home, int64_t count)
+{
+    return await_sums(v, &v->lists[LT_LIST_EVALUATION], home, count);
+}
+
+void lt_vectors_values(const double *home, int64_t first, int64_t count, double *to)
+{
+    for (int64_t i = 0; to && i < count; i++) to[i] = number_of((const lt_arrival *)home + first + i);
+}
 
 void lt_vectors_evaluation_end(lt_vectors *v, lt_status s, lt_solve_crossings *n)
 {

@@ -66,11 +66,12 @@ lt_status lt_vectors_queue_exchange(lt_vectors *v); /* what a wait for numbers l
 void      lt_vectors_defer(lt_vectors *v, lt_capture *alone, lt_capture *with_exchange);
 void lt_vectors_flush(lt_vectors *v);    /* what was noted down is queued: other kernels may follow it */
 void lt_vectors_settle(lt_vectors *v);   /* and waited for */
-/* An evaluation in between: statements before it, numbers after it, and `count` values copied home, all in one sequence.
+/* An evaluation in between: statements before it, numbers after it, and `count` values home (2 count doubles), all in one sequence.
    `begin` fills the list, `end` reads after the wait for what `queue_after` launched. */
 void      lt_vectors_evaluation_begin(lt_vectors *v);
 lt_status lt_vectors_queue_after(lt_vectors *v, const double *values, int64_t count, double *home);
-lt_status lt_vectors_evaluation_wait(lt_vectors *v);
+lt_status lt_vectors_evaluation_wait(lt_vectors *v, const double *home, int64_t count);
+void      lt_vectors_values(const double *home, int64_t first, int64_t count, double *to); /* to NULL: nothing */
 void      lt_vectors_evaluation_end(lt_vectors *v, lt_status s, lt_solve_crossings *n);
 
 /* The first failure, its text again in lt_error_text(); LT_OK if none. */

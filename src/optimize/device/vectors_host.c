@@ -6,6 +6,7 @@
 #include "base/status.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Both kernels: what may run side by side may run in order. */
 static lt_status statements(const lt_kernel *k, lt_pool *pool, void *const *arg)
@@ -16,7 +17,7 @@ static lt_status statements(const lt_kernel *k, lt_pool *pool, void *const *arg)
     const lt_word *list = arg[1], *terms = list + LT_LIST_HEAD + 4 * list[0].i;
     lt_word *there = arg[2];
     for (int64_t i = 0; there != list && i < LT_LIST_HEAD; i++) there[i] = list[i];
-    for (int64_t i = 0; there != list && i < 4 * list[2].i; i++) there[LT_LIST_SUMS + i] = list[LT_LIST_SUMS + i];
+    for (int64_t i = 0; there != list && i < 4 * (list[2].i & UINT32_MAX); i++) there[LT_LIST_SUMS + i] = list[LT_LIST_SUMS + i];
     for (int64_t i = 0; there != list && i < list[LT_LIST_PASSED].i; i++) z->passed[i] = list[LT_LIST_PASSED + 1 + i].d;
     for (int64_t s = 0; s < list[0].i; s++) {
         const lt_word *statement = list + LT_LIST_HEAD + 4 * s, *term = terms + 2 * statement[1].i;
@@ -45,24 +46,32 @@ static double entry(lt_measure what, double a, double b)
     }
 }
 
+static lt_arrival arrival(double v, uint32_t ticket)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return (lt_arrival){ (uint32_t)bits, ticket, (uint32_t)(bits >> 32), ticket };
+}
+
 static lt_status finish(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     (void)k;
     (void)pool;
     const lt_vector_sizes *z = arg[0];
     const lt_word *list = arg[1];
-    double *results = arg[2], *home = arg[4];
-    const double *values = arg[3], *last = arg[5];
-    for (int64_t i = 0; values != home && i <= last - home; i++) home[i] = values[i];
-    for (int64_t item = 0; item < list[2].i * z->chunks; item++) {
+    lt_arrival *results = arg[2], *home = arg[4];
+    const lt_arrival *last = arg[5];
+    const double *values = arg[3];
+    const uint32_t ticket = (uint32_t)(list[2].i >> 32);
+    for (int64_t i = 0; arg[3] != arg[4] && i <= last - home; i++) home[i] = arrival(values[i], ticket);
+    for (int64_t item = 0; item < (list[2].i & UINT32_MAX) * z->chunks; item++) {
         const lt_word *sum = list + LT_LIST_SUMS + 4 * (item / z->chunks);
         const lt_measure what = (lt_measure)sum[0].i;
         const int64_t first = item % z->chunks * z->chunk, end = LT_MIN(first + z->chunk, z->n);
         double v = 0;
         for (int64_t i = first; i < end; i++) v = lt_vectors_fold(what, v, entry(what, sum[1].q[i], sum[2].q[i]));
-        results[item] = v;
+        results[item] = arrival(v, ticket);
     }
-    *z->told = (double)++z->ended[1];
     return LT_OK;
 }
 

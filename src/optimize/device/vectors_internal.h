@@ -7,7 +7,8 @@
 
 typedef union lt_word { int64_t i; double d; double *p; const double *q; } lt_word;
 /* As in vectors.cu. */
-typedef struct lt_vector_sizes { int64_t n, chunk, chunks; double *passed; int64_t *ended; double *told; } lt_vector_sizes;
+typedef struct lt_vector_sizes { int64_t n, chunk, chunks; double *passed; } lt_vector_sizes;
+typedef struct lt_arrival { uint32_t low, ticket, high, again; } lt_arrival; /* a number, and twice which run it is of */
 
 /* A list in page-locked memory, as vectors.cu tells it. */
 enum { LT_LIST_PASSED = 3, LT_LIST_HEAD = 8, LT_LIST_SUMS = 1024, LT_LIST_STATEMENTS = 64, LT_LIST_MAX_SUMS = 1024,
