@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { MAX_KEPT = 64 };
+#define KEPT_BYTES ((int64_t)2 << 30) /* of host memory: operators come sorted by architecture, so few are wanted again */
 
 typedef struct kept { lt_rollout *rollout; lt_remote_features *features; bool in_use; int64_t last_use; } kept;
 
@@ -55,13 +56,15 @@ void lt_rollout_cache_measure(lt_rollout_cache *c, const lt_feature_set *set) { 
 
 bool lt_rollout_cache_is_remote(const lt_rollout_cache *c) { return c->opt.device && strcmp(c->opt.device->backend->name, "cpu"); }
 
-/* Removes the one unused for longest, beyond the capacity or, with `any`, at all; false when there is none. Under the lock. */
+static bool is_full(const lt_rollout_cache *c) { return c->n >= c->capacity || (c->bytes > KEPT_BYTES && !lt_rollout_cache_is_remote(c)); }
+
+/* Removes the one unused for longest, when it is full or, with `any`, at all; false when there is none. Under the lock. */
 static bool evict(lt_rollout_cache *c, bool any, kept *out)
 {
     int oldest = -1;
     for (int i = 0; i < c->n; i++)
         if (!c->item[i].in_use && (oldest < 0 || c->item[i].last_use < c->item[oldest].last_use)) oldest = i;
-    if (oldest < 0 || (!any && c->n < c->capacity)) return false;
+    if (oldest < 0 || (!any && !is_full(c))) return false;
     *out = c->item[oldest];
     c->item[oldest] = c->item[--c->n];
     c->bytes -= bytes_of(out);
@@ -110,12 +113,14 @@ static lt_status create_in_room(lt_rollout_cache *c, const lt_operator_spec *spe
 lt_status lt_rollout_cache_take(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out)
 {
     kept old, made;
-    pthread_mutex_lock(&c->lock);
-    *out = find(c, spec);
-    bool evicted = !*out && evict(c, false, &old);
-    pthread_mutex_unlock(&c->lock);
-    if (*out) return LT_OK;
-    if (evicted) drop(&old);
+    for (bool evicted = true; evicted;) {
+        pthread_mutex_lock(&c->lock);
+        *out = find(c, spec);
+        evicted = !*out && evict(c, false, &old);
+        pthread_mutex_unlock(&c->lock);
+        if (*out) return LT_OK;
+        if (evicted) drop(&old);
+    }
     LT_TRY(create_in_room(c, spec, &made));
     pthread_mutex_lock(&c->lock);
     bool room = c->n < MAX_KEPT;
