@@ -11,14 +11,26 @@
 #include <string.h>
 
 #define T float
+#define BITS int32_t /* as wide as T; of two vectors of 16 bytes, every other element: */
+#define EVEN 0, 2, 4, 6
+#define ODD 1, 3, 5, 7
 #define NAME(x) x##_f32
 #include "kernels/cpu/pool_body.h"
 #undef T
+#undef BITS
+#undef EVEN
+#undef ODD
 #undef NAME
 #define T double
+#define BITS int64_t
+#define EVEN 0, 2
+#define ODD 1, 3
 #define NAME(x) x##_f64
 #include "kernels/cpu/pool_body.h"
 #undef T
+#undef BITS
+#undef EVEN
+#undef ODD
 #undef NAME
 
 typedef struct pool_kernel {
