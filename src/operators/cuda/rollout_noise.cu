@@ -1,9 +1,11 @@
-/* Noise of all realizations at step *t, as lt_noise_draw makes it: [M, count]. Blocks stand side by side over the
-   elements of a realization (x) and over realizations (y). SPDX-License-Identifier: BSD-3-Clause */
+/* Noise of all realizations at steps t[0] …, as lt_noise_draw makes it: [M, count] each. Blocks stand side by side over the
+   elements of a realization (x), over realizations (y) and over steps (z). SPDX-License-Identifier: BSD-3-Clause */
 
 /* ---- White noise --------------------------------------------------------------------------------------- */
 
 __device__ __forceinline__ i64 first_element() { return 4 * (blockIdx.x * (i64)blockDim.x + threadIdx.x); }
+
+__device__ __forceinline__ f32 *noise_of(const rollout_job &j, f32 *out) { return out + blockIdx.z * j.noise_step + blockIdx.y * j.noise_count; }
 
 __device__ __forceinline__ words noise_words(const rollout_job &j, u32 t, i64 block) { return philox(j.noise_key, (u32)block, t, blockIdx.y, j.index); }
 
@@ -12,17 +14,18 @@ extern "C" __global__ void noise_normal(const rollout_job *job, const i64 *t, co
     lt_wait();
     const i64 at = first_element(), n = job->noise_count;
     if (at >= n) return;
-    quad q = normals(noise_words(*job, (u32)*t, at / 4), scale[*t]);
+    const i64 step = t[blockIdx.z];
+    quad q = normals(noise_words(*job, (u32)step, at / 4), scale[step]);
     if (job->shift)
         for (int k = 0; k < 4; k++) q.v[k] = add(q.v[k], 1.0f);
-    store_quad(out + blockIdx.y * n, at, n, q);
+    store_quad(noise_of(*job, out), at, n, q);
 }
 
 extern "C" __global__ void noise_laplace(const rollout_job *job, const i64 *t, const f32 *scale, f32 *out)
 {
     lt_wait();
-    const i64 at = first_element(), n = job->noise_count;
-    if (at < n) store_quad(out + blockIdx.y * n, at, n, laplaces(noise_words(*job, (u32)*t, at / 4), scale[*t]));
+    const i64 at = first_element(), n = job->noise_count, step = t[blockIdx.z];
+    if (at < n) store_quad(noise_of(*job, out), at, n, laplaces(noise_words(*job, (u32)step, at / 4), scale[step]));
 }
 
 /* Channels kept are divided by the probability of being kept. */
@@ -31,10 +34,11 @@ extern "C" __global__ void noise_dropout(const rollout_job *job, const i64 *t, c
     lt_wait();
     const i64 at = first_element(), n = job->noise_count;
     if (at >= n) return;
-    const f32 drop = scale[*t], kept = __fdiv_rn(1.0f, add(1.0f, -drop));
-    quad q = uniforms(noise_words(*job, (u32)*t, at / 4), 1.0f);
+    const i64 step = t[blockIdx.z];
+    const f32 drop = scale[step], kept = __fdiv_rn(1.0f, add(1.0f, -drop));
+    quad q = uniforms(noise_words(*job, (u32)step, at / 4), 1.0f);
     for (int k = 0; k < 4; k++) q.v[k] = mul(add(q.v[k], 1.0f), 0.5f) < drop ? 0.0f : kept;
-    store_quad(out + blockIdx.y * n, at, n, q);
+    store_quad(noise_of(*job, out), at, n, q);
 }
 
 /* Three planes of normals, mixed by a lower triangle: a quad of pixels where planes are whole quads, else one. */
@@ -50,13 +54,13 @@ extern "C" __global__ void noise_mixed(const rollout_job *job, const i64 *t, con
 {
     lt_wait();
     const rollout_job &j = *job;
-    const i64 thread = first_element() / 4, pixels = j.pixels;
-    f32 *to = out + blockIdx.y * j.noise_count;
-    const f32 s = scale[*t];
+    const i64 thread = first_element() / 4, pixels = j.pixels, step = t[blockIdx.z];
+    f32 *to = noise_of(j, out);
+    const f32 s = scale[step];
     if (pixels % 4 == 0) {
         if (4 * thread >= pixels) return;
         quad q[3];
-        for (int c = 0; c < 3; c++) q[c] = normals(noise_words(j, (u32)*t, (c * pixels) / 4 + thread), s);
+        for (int c = 0; c < 3; c++) q[c] = normals(noise_words(j, (u32)step, (c * pixels) / 4 + thread), s);
         for (int k = 0; k < 4; k++) mix(j.mix, q[0].v[k], q[1].v[k], q[2].v[k]);
         for (int c = 0; c < 3; c++) store_quad(to + c * pixels, 4 * thread, pixels, q[c]);
     } else {
@@ -64,7 +68,7 @@ extern "C" __global__ void noise_mixed(const rollout_job *job, const i64 *t, con
         f32 v[3];
         for (int c = 0; c < 3; c++) {
             i64 i = c * pixels + thread;
-            v[c] = normals(noise_words(j, (u32)*t, i / 4), s).v[i % 4];
+            v[c] = normals(noise_words(j, (u32)step, i / 4), s).v[i % 4];
         }
         mix(j.mix, v[0], v[1], v[2]);
         for (int c = 0; c < 3; c++) to[c * pixels + thread] = v[c];

@@ -11,6 +11,7 @@
 
 #define RING_BYTES ((size_t)512 << 20) /* of states on the device, beyond two */
 enum { MAX_REALIZATIONS = 65535 / LT_FIELD_CHANNELS }; /* rows of a launch */
+enum { AHEAD_FLOATS = 4 << 20 }; /* of noise drawn for a whole sequence */
 
 /* ---- Sizes ---- */
 
@@ -30,7 +31,8 @@ static lt_status set_sizes(lt_device_rollout *e)
                                .clamp = e->opt.clamp, .whole_batch = at.correlated && !e->spec.full_noise,
                                .laplace = e->spec.noise == LT_NOISE_LAPLACE, .shift = e->spec.noise == LT_NOISE_MULTIPLICATIVE,
                                .realizations = m, .field = field, .pixels = pixels, .channels = at.channels, .noise_count = count,
-                               .steps_per_launch = e->k };
+                               .steps_per_launch = e->k, .noise_step = (m * count + 63) / 64 * 64, .noise_steps = 1 };
+    if (!at.correlated && count && e->job.noise_step * e->k <= AHEAD_FLOATS) e->job.noise_steps = e->k;
     return LT_OK;
 }
 
@@ -53,7 +55,7 @@ static size_t lay_out_device(lt_device_rollout *e, char *base)
     e->ring = cut(base, &used, 2 * (size_t)e->k * e->state_bytes);
     e->weights = cut(base, &used, (size_t)n->n_floats * floats);
     e->tensors = cut(base, &used, (size_t)(n->n_tensors + 1) * sizeof *e->tensors);
-    e->noise = cut(base, &used, noise + floats);
+    e->noise = cut(base, &used, (size_t)(e->job.noise_step * e->job.noise_steps) * floats + floats);
     e->white = correlated ? cut(base, &used, noise) : NULL;
     e->filter = correlated ? cut(base, &used, side * (side / 2 + 1) * floats) : NULL;
     e->moments = correlated ? cut(base, &used, 2 * m * (size_t)e->job.channels * sizeof(double)) : NULL;
@@ -159,22 +161,32 @@ static lt_status draw_noise(lt_device_rollout *e, const int64_t *t)
     return launch(e, k->finish, (void *[]){ e->device_job, at(t), e->scale, e->moments, e->noise });
 }
 
-lt_status lt_device_rollout_step(lt_device_rollout *e, const float *from, float *to, const int64_t *t)
+/* With noise that is drawn. */
+static lt_status step(lt_device_rollout *e, const float *from, const float *noise, float *to, const int64_t *t)
 {
-    LT_TRY(draw_noise(e, t));
-    LT_TRY(lt_application_step(e->application, e->stream, from, e->noise, e->device_job->policy, to));
+    LT_TRY(lt_application_step(e->application, e->stream, from, noise, e->device_job->policy, to));
     LT_TRY(launch(e, e->kernels.settle, (void *[]){ e->device_job, at(t), to, e->failed }));
     if (!e->has_reader) return LT_OK;
     bool snapshot = e->opt.steps == 1;
     return e->reader.step(e->reader.ctx, e->stream, &(lt_state_view){ to, snapshot ? to : from, t, e->failed });
 }
 
+lt_status lt_device_rollout_step(lt_device_rollout *e, const float *from, float *to, const int64_t *t)
+{
+    LT_TRY(draw_noise(e, t));
+    return step(e, from, e->noise, to, t);
+}
+
+/* Small noise is drawn for all steps of a sequence at once: a launch takes longer than the drawing. */
 static lt_status record_half(lt_device_rollout *e, int64_t half)
 {
     lt_status s = lt_capture_begin(e->stream);
+    if (!s && e->kernels.noises) s = launch(e, e->kernels.noises, (void *[]){ e->device_job, at(e->steps), e->scale, e->noise });
     for (int64_t i = 0; i < e->k && !s; i++) {
         int64_t place = half * e->k + i;
-        s = lt_device_rollout_step(e, lt_ring_state(e, (place + 2 * e->k - 1) % (2 * e->k)), lt_ring_state(e, place), e->steps + i);
+        const float *from = lt_ring_state(e, (place + 2 * e->k - 1) % (2 * e->k));
+        s = e->kernels.noises ? step(e, from, e->noise + i * e->job.noise_step, lt_ring_state(e, place), e->steps + i)
+                              : lt_device_rollout_step(e, from, lt_ring_state(e, place), e->steps + i);
     }
     if (!s) s = launch(e, e->kernels.advance, (void *[]){ e->device_job, e->steps });
     if (!s) return lt_capture_end(e->stream, &e->sequence[half]);

@@ -10,13 +10,14 @@ typedef struct lt_rollout_job {
     float    policy[2], mix[LT_FIELD_CHANNELS][LT_FIELD_CHANNELS], clamp_lo, clamp_hi; /* policy: keep, gain */
     int32_t  post, clamp, whole_batch, laplace, shift;  /* shift: 1 is added to noise that multiplies */
     int64_t  realizations, field, pixels, channels, noise_count, steps_per_launch, n_tensors;
+    int64_t  noise_step, noise_steps;                   /* numbers from one step's noise to the next's; steps drawn together in a sequence */
 } lt_rollout_job;
 typedef struct lt_drawn_tensor { int64_t first_quad, offset; float scale; int32_t init; } lt_drawn_tensor; /* rollout_states.cu */
 
 /* ---- Kernels (kernels.c) ---- */
 typedef struct lt_rollout_kernels {
     lt_kernel *begin, *settle, *advance, *weights;
-    lt_kernel *noise, *moments, *finish;   /* NULL where the noise has no such part */
+    lt_kernel *noise, *noises, *moments, *finish; /* NULL where the noise has no such part; noises: of noise_steps at once */
 } lt_rollout_kernels;
 lt_status lt_rollout_kernels_build(lt_device *dev, const lt_rollout_job *job, const lt_operator_spec *spec, int64_t weight_quads, lt_rollout_kernels *out);
 void      lt_rollout_kernels_destroy(lt_rollout_kernels *k);
