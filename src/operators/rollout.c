@@ -40,6 +40,10 @@ static int64_t free_memory(void)
     return pages > 0 && page > 0 ? (int64_t)pages * page : INT64_MAX;
 }
 
+/* Up to so many threads large steps run side by side too, where realizations are enough for all: nobody waits within a step, which was
+   worth a tenth with two. More of them would push one another's maps out of the cache they share. */
+enum { FEW_THREADS = 4 };
+
 /* How many realizations are in flight: as many as there are threads when steps are small, as far as
    memory allows. What does not fit even once is refused here, before anything runs. */
 static lt_status plan_lanes(lt_rollout *r, int64_t arena)
@@ -49,7 +53,7 @@ static lt_status plan_lanes(lt_rollout *r, int64_t arena)
     int64_t noise = r->noise.count * (int64_t)sizeof(float), threads = r->lane_capacity;
     if (o->threads) threads = LT_MIN(threads, o->threads);
     r->limited = threads < r->lane_capacity;
-    bool apart = r->network.flops < LT_SMALL_STEP_FLOPS || r->limited;
+    bool apart = r->network.flops < LT_SMALL_STEP_FLOPS || r->limited || (threads <= FEW_THREADS && threads <= o->realizations);
     int64_t most = LT_MIN(apart ? threads : 1, o->realizations);
     if (o->micro_batch) most = LT_MIN(most, o->micro_batch);
     while (most > 1 && most * (arena + noise) > budget) most--;
