@@ -247,32 +247,9 @@ lt_status lt_program_create(lt_graph *g, const lt_node *outputs, int n_outputs,
 
 /* ---- running ---- */
 
-/* The CPU device marks each kernel as it runs it; of other devices only the launches are seen from here. */
-static lt_status launch_marked(lt_program *p, int first, int last)
-{
-    if (strcmp(p->device->backend->name, "cpu") == 0) return lt_stream_launch_all(p->stream, p->launch + first, last - first);
-    for (int i = first; i < last; i++) {
-        const lt_kernel *k = p->launch[i].kernel;
-        lt_span one = lt_span_begin(lt_trace_intern(k->name));
-        lt_status s = lt_stream_launch(p->stream, &p->launch[i]);
-        lt_span_note(one, (int64_t)k->bytes, NULL);
-        lt_span_end(one);
-        if (s) return s;
-    }
-    return LT_OK;
-}
-
-static lt_status run_traced(lt_program *p, int first, int last)
-{
-    lt_span all = lt_span_begin("program");
-    lt_status s = launch_marked(p, first, last);
-    lt_span_end(all);
-    return s;
-}
-
 static lt_status launch(lt_program *p)
 {
-    if (lt_trace_is_on()) return run_traced(p, 0, p->n_live);
+    if (lt_trace_is_on()) return lt_program_launch_traced(p, 0, p->n_live);
     if (!p->capture) return lt_stream_launch_all(p->stream, p->launch, p->n_live);
     return lt_capture_replay(p->stream, p->capture);
 }
@@ -325,7 +302,7 @@ lt_status lt_program_queue_held(lt_program *p, lt_stream *st, const void *const 
 
 static lt_status launch_part(lt_program *p, int first, int last)
 {
-    if (lt_trace_is_on()) return run_traced(p, first, last);
+    if (lt_trace_is_on()) return lt_program_launch_traced(p, first, last);
     return lt_stream_launch_all(p->stream, p->launch + first, last - first);
 }
 

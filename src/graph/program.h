@@ -77,6 +77,9 @@ bool      lt_program_can_capture(const lt_program *p);
 /* Gives up the room for data from host memory: from now on the program is only queued. */
 void      lt_program_drop_copies(lt_program *p);
 
+/* Launches [first, last) while a trace is recorded; waits for a device that works by itself (program_trace.c). */
+lt_status lt_program_launch_traced(lt_program *p, int first, int last);
+
 /* Compiles a module (compile.c); the module's IR may be changed. */
 lt_status lt_program_build(lt_program *p, lt_module *m, const lt_compile_options *opt);
 

@@ -2,7 +2,10 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "device/null/null.h"
 #include "lathe/graph.h"
+#include "lathe/trace.h"
 #include "lt_test.h"
+
+#include <string.h>
 
 /* A small network with its gradient; the number of kernels it takes. */
 static lt_program *compile(lt_graph *g, lt_device *dev, lt_mode mode)
@@ -46,6 +49,35 @@ LT_TEST(null_counts_copies_and_launches_of_every_mode)
         lt_graph_destroy(g);
         lt_device_close(dev);
     }
+}
+
+/* Kernels appear twice: when they are launched, and on a track of the device when they ran. */
+LT_TEST(a_trace_has_a_track_of_the_device)
+{
+    static float x[128], w[64], f, df[64];
+    static char text[1 << 16];
+    lt_device *dev;
+    lt_graph *g;
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    LT_CHECK_OK(lt_graph_create(&g));
+    lt_program *p = compile(g, dev, LT_MODE_REDUCE_OVERHEAD);
+    lt_null_counts before = lt_null_read(dev);
+    LT_CHECK_OK(lt_trace_start(NULL));
+    LT_CHECK_OK(lt_program_run(p, (const void *[]){ x, w, NULL }, (void *[]){ &f, df }));
+    lt_trace_stop();
+    LT_CHECK_EQ_INT(lt_null_read(dev).launches - before.launches, lt_program_get_info(p).n_kernels);
+    LT_CHECK_OK(lt_trace_write_chrome("trace_device.json"));
+    FILE *file = fopen("trace_device.json", "r");
+    LT_CHECK(file && fread(text, 1, sizeof text - 1, file) > 0);
+    if (file) fclose(file);
+    int spans = 0; /* of kernels and of the whole run */
+    for (const char *at = text; (at = strstr(at, "\"ph\":\"X\"")); at++) spans++;
+    LT_CHECK_EQ_INT(spans, 1 + 2 * lt_program_get_info(p).n_kernels);
+    LT_CHECK(strstr(text, lt_device_id(dev)) != NULL);
+    lt_trace_clear();
+    lt_program_destroy(p);
+    lt_graph_destroy(g);
+    lt_device_close(dev);
 }
 
 LT_TEST(a_full_device_is_a_clear_error)
