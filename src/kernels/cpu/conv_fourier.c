@@ -38,7 +38,7 @@ typedef struct packing {
     float *to;
 } packing;
 
-/* Floats of all filters of one frequency; real frequencies have a third of that each. */
+/* Floats of all filters of one frequency. */
 static int64_t frequency_floats(const fourier_kernel *f) { return 3 * f->s.c * f->m_stride; }
 
 /* Vectors of outputs that are multiplied together with this one: all but, maybe, the last are in company. */
