@@ -1,28 +1,11 @@
 /* Every kernel text compiles for the architectures lathe is made for: generated programs and the .cu
    files. Needs NVRTC, no GPU. SPDX-License-Identifier: BSD-3-Clause */
+#include "compile_kernels.h"
 #include "fused_program.h"
 
-#include "device/cuda/compile.h"
-#include "device/cuda/library.h"
 #include "kernels/cuda/cuda_table.h"
 #include "kernels/cuda/fused_pass.h"
 #include "kernels/cuda/text_kernel.h"
-
-static const int architectures[] = { 89, 90 };
-static const lt_nvrtc *rtc;
-
-#define OPEN_OR_SKIP() do { int major_, minor_; if (lt_nvrtc_open(&rtc, &major_, &minor_)) LT_SKIP("%s", lt_error_text()); } while (0)
-
-static void compile(const lt_kernel_key *key)
-{
-    for (size_t i = 0; i < LT_LEN(architectures); i++) {
-        char *cubin = NULL;
-        size_t bytes = 0;
-        if (lt_cuda_compile(rtc, key, architectures[i], &cubin, &bytes)) LT_TEST_FAIL("sm_%d: %s", architectures[i], lt_error_text());
-        else LT_CHECK(bytes > 64 && memcmp(cubin, "\177ELF", 4) == 0);
-        lt_free(cubin);
-    }
-}
 
 static void compile_pass(const lt_fused *f, uint32_t axes, bool stores)
 {
@@ -32,7 +15,7 @@ static void compile_pass(const lt_fused *f, uint32_t axes, bool stores)
     LT_CHECK_OK(lt_fused_pass_plan(f, axes, stores, &p));
     lt_fused_render(&p, &text);
     LT_CHECK(!text.failed && text.s);
-    if (text.s) compile(&(lt_kernel_key){ .name = "fused", .source = text.s, .entry = "fused", .options = options, .n_options = 1 });
+    if (text.s) compile_kernels(&(lt_kernel_key){ .name = "fused", .source = text.s, .entry = "fused", .options = options, .n_options = 1 });
     lt_text_free(&text);
 }
 
@@ -80,7 +63,7 @@ static lt_status compile_only(lt_device *dev, const lt_kernel_key *key, lt_kerne
 {
     (void)dev;
     n_compiled++;
-    compile(key);
+    compile_kernels(key);
     *out = lt_calloc(1, sizeof **out);
     if (*out) **out = (lt_kernel){ .name = "compiled", .destroy = drop, .n_args = key->n_args, .scratch_bytes = key->scratch_bytes };
     return *out ? LT_OK : LT_ERR_MEMORY;
@@ -177,11 +160,11 @@ LT_TEST(texts_around_library_calls_compile)
         lt_text_add(&constants, "typedef %s T;\nenum : i64 { M = 5, N = 5, ROWS = 5, COLUMNS = 5, COUNT = 30, TRANSPOSE = %d, LOGARITHM = %d, CHECK_INFO = 1 };\n",
                     type[i], i, i);
         lt_text_kernel_join(&constants, lt_text_linalg_cu, &whole);
-        compile(&(lt_kernel_key){ .name = "linalg", .source = whole.s, .entry = "copy_in" });
+        compile_kernels(&(lt_kernel_key){ .name = "linalg", .source = whole.s, .entry = "copy_in" });
         lt_text_free(&constants), lt_text_free(&whole);
         lt_text_add(&constants, "typedef %s T;\nenum : i64 { COUNT = 2, HEIGHT = 4, WIDTH = 8 };\n", type[i]);
         lt_text_kernel_join(&constants, lt_text_spectrum_cu, &whole);
-        compile(&(lt_kernel_key){ .name = "spectrum", .source = whole.s, .entry = "take_hermitian" });
+        compile_kernels(&(lt_kernel_key){ .name = "spectrum", .source = whole.s, .entry = "take_hermitian" });
         lt_text_free(&constants), lt_text_free(&whole);
     }
 }

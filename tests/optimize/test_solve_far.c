@@ -1,9 +1,8 @@
 /* H on the device against H on the host: products, updates, whole runs, faults. The device is the CPU behind a table
    that counts and fails on demand; the null device checks addresses. SPDX-License-Identifier: BSD-3-Clause */
 #include "watched_device.h"
+#include "compile_kernels.h"
 
-#include "device/cuda/compile.h"
-#include "device/cuda/library.h"
 #include "device/null/null.h"
 #include "optimize/device/far.h"
 
@@ -338,22 +337,10 @@ extern const char lt_text_hessian_cu[], lt_text_move_cu[];
 
 LT_TEST(the_kernels_compile_for_every_architecture)
 {
-    static const int architectures[] = { 89, 90 };
     static const char *const options[] = { "--fmad=false" };
-    const lt_nvrtc *rtc;
-    int major, minor;
-    if (lt_nvrtc_open(&rtc, &major, &minor)) LT_SKIP("%s", lt_error_text());
-    for (size_t i = 0; i < LT_LEN(architectures); i++) {
-        char *cubin = NULL;
-        size_t bytes = 0;
-        lt_kernel_key key = { .name = "hessian", .source = lt_text_hessian_cu, .entry = "multiply1", .options = options, .n_options = 1 };
-        for (int text = 0; text < 2; text++) {
-            if (lt_cuda_compile(rtc, &key, architectures[i], &cubin, &bytes)) LT_TEST_FAIL("sm_%d: %s", architectures[i], lt_error_text());
-            else LT_CHECK(bytes > 64);
-            lt_free(cubin);
-            key = (lt_kernel_key){ .name = "move", .source = lt_text_move_cu, .entry = "move" };
-        }
-    }
+    OPEN_OR_SKIP();
+    compile_kernels(&(lt_kernel_key){ .name = "hessian", .source = lt_text_hessian_cu, .entry = "multiply1", .options = options, .n_options = 1 });
+    compile_kernels(&(lt_kernel_key){ .name = "move", .source = lt_text_move_cu, .entry = "move" });
 }
 
 LT_TEST_MAIN()

@@ -3,9 +3,8 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "solve_job.h"
 #include "guarded_device.h"
+#include "compile_kernels.h"
 
-#include "device/cuda/compile.h"
-#include "device/cuda/library.h"
 #include "device/null/null.h"
 #include "optimize/space.h"
 
@@ -393,19 +392,9 @@ extern const char lt_text_vectors_cu[];
 
 LT_TEST(the_kernels_compile_for_every_architecture)
 {
-    static const int architectures[] = { 89, 90 };
     static const char *const options[] = { "--fmad=false" };
-    const lt_nvrtc *rtc;
-    int major, minor;
-    if (lt_nvrtc_open(&rtc, &major, &minor)) LT_SKIP("%s", lt_error_text());
-    for (size_t i = 0; i < LT_LEN(architectures); i++) {
-        char *cubin = NULL;
-        size_t bytes = 0;
-        lt_kernel_key key = { .name = "vectors", .source = lt_text_vectors_cu, .entry = "finish", .options = options, .n_options = 1 };
-        if (lt_cuda_compile(rtc, &key, architectures[i], &cubin, &bytes)) LT_TEST_FAIL("sm_%d: %s", architectures[i], lt_error_text());
-        else LT_CHECK(bytes > 64);
-        lt_free(cubin);
-    }
+    OPEN_OR_SKIP();
+    compile_kernels(&(lt_kernel_key){ .name = "vectors", .source = lt_text_vectors_cu, .entry = "finish", .options = options, .n_options = 1 });
 }
 
 LT_TEST_MAIN()
