@@ -51,6 +51,8 @@ typedef struct lt_fused {
 
 /* Refuses programs that do not hold together: registers, arguments, types, shapes. */
 lt_status lt_fused_check(const lt_fused *f);
+/* What one run moves to and from memory at least. */
+double    lt_fused_bytes(const lt_fused *f);
 
 /* Instruction sets the vector kernels are compiled for. */
 typedef enum lt_isa { LT_ISA_PLAIN, LT_ISA_AVX2, LT_ISA_AVX512, LT_ISA_COUNT } lt_isa;

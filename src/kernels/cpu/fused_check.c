@@ -1,4 +1,4 @@
-/* Refuses fused programs that do not hold together, so that no later step has to look.
+/* Refuses fused programs that do not hold together, so that no later step has to look; and counts what they move.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/fused_plan.h"
 
@@ -104,4 +104,23 @@ lt_status lt_fused_check(const lt_fused *f)
     lt_status s = check_program(&c);
     lt_free(c.set);
     return s;
+}
+
+double lt_fused_bytes(const lt_fused *f)
+{
+    double bytes = 0, count = (double)lt_shape_count(&f->domain);
+    for (int i = 0; i < f->n_loads; i++) {
+        double n = count ? 1 : 0;
+        for (int d = 0; d < f->domain.rank; d++)
+            if (f->loads[i].view.stride[d]) n *= (double)f->domain.dim[d];
+        bytes += n * (double)lt_dtype_size(f->loads[i].from);
+    }
+    for (int i = 0; i < f->n_stores; i++) bytes += count * (double)lt_dtype_size(f->stores[i].to);
+    for (int i = 0; i < f->n_reduces; i++) {
+        double n = 1;
+        for (int d = 0; d < f->domain.rank; d++)
+            if (!(f->reduces[i].axes >> d & 1)) n *= (double)f->domain.dim[d];
+        bytes += n * (double)lt_dtype_size(f->reduces[i].to);
+    }
+    return bytes;
 }

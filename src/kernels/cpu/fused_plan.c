@@ -75,25 +75,6 @@ static double element_ns(const lt_fused *f, lt_isa isa)
     return 0.3 * (f->n_loads + f->n_stores) + flops_per_element(f) * ns_per_flop[isa] + 0.1;
 }
 
-static double bytes_touched(const lt_fused *f)
-{
-    double bytes = 0, count = (double)lt_shape_count(&f->domain);
-    for (int i = 0; i < f->n_loads; i++) {
-        double n = count ? 1 : 0;
-        for (int d = 0; d < f->domain.rank; d++)
-            if (f->loads[i].view.stride[d]) n *= (double)f->domain.dim[d];
-        bytes += n * (double)lt_dtype_size(f->loads[i].from);
-    }
-    for (int i = 0; i < f->n_stores; i++) bytes += count * (double)lt_dtype_size(f->stores[i].to);
-    for (int i = 0; i < f->n_reduces; i++) {
-        double n = 1;
-        for (int d = 0; d < f->domain.rank; d++)
-            if (!(f->reduces[i].axes >> d & 1)) n *= (double)f->domain.dim[d];
-        bytes += n * (double)lt_dtype_size(f->reduces[i].to);
-    }
-    return bytes;
-}
-
 /* ---- the shape of one pass ---------------------------------------------------------- */
 
 /* The innermost group of reduced axes of the domain, seen as [outer, reduced, inner]; returns how
@@ -178,7 +159,7 @@ static lt_status build_map(planner *pl, const lt_fused *f)
     if (!f->n_stores) return LT_OK;
     fused_pass *p = new_pass(pl, f);
     p->mode = FUSED_MAP;
-    p->streaming = !f->near && bytes_touched(f) >= FUSED_STREAMING_BYTES;
+    p->streaming = !f->near && lt_fused_bytes(f) >= FUSED_STREAMING_BYTES;
     LT_TRY(lt_fused_emit(f, pl->set, &(fused_goal){ .stores = true }, &pl->k->memory, p));
     count_units(p, f, pl->isa);
     return LT_OK;
@@ -330,7 +311,7 @@ lt_status lt_fused_prepare_cpu(const lt_fused *f, lt_isa isa, lt_kernel **out)
     snprintf(k->name, sizeof k->name, "fused_%s_%s_%dops", lt_dtype_name(f->type), lt_isa_name(isa),
              f->n_steps + f->n_reduces);
     k->base = (lt_kernel){ .name = k->name, .run = lt_fused_run, .destroy = destroy, .n_args = f->n_args,
-                           .flops = flops_per_element(f) * (double)count, .bytes = bytes_touched(f) };
+                           .flops = flops_per_element(f) * (double)count, .bytes = lt_fused_bytes(f) };
     lt_status s = plan(k, f, isa);
     if (s) {
         destroy(&k->base);

@@ -1,6 +1,6 @@
 /* What a fused program becomes on the CPU: passes over the domain, each a list of calls on blocks.
 
-   fused_check.c   refuses programs that do not hold together
+   fused_check.c   refuses programs that do not hold together, counts what they move
    fused_plan.c    divides a program into passes and lays out their scratch memory
    fused_emit.c    turns the registers of one pass into block buffers, loads and stores into calls
    fused_steps.c   turns the ops of one pass into chains and calls

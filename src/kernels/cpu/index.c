@@ -50,7 +50,7 @@ static lt_status run_parts(const lt_kernel *k, lt_pool *pool, void *const *arg, 
     return lt_pool_run(pool, j.v->n_parts, task, &j);
 }
 
-/* ---- TAKE_ALONG ------------------------------------------------------------------------------ */
+/* ---- TAKE_ALONG and PUT_ALONG: each row belongs to one task, so duplicates add in the order of the indices ------- */
 #define TAKE_ROW(T)                                                                      \
     do {                                                                                 \
         const T *x = (const T *)j->arg[0] + r * v->extent;                               \
@@ -61,42 +61,6 @@ static lt_status run_parts(const lt_kernel *k, lt_pool *pool, void *const *arg, 
         }                                                                                \
     } while (0)
 
-static lt_status take_along_part(void *ctx, int64_t part, int worker)
-{
-    (void)worker;
-    const index_job *j = ctx;
-    const index_kernel *v = j->v;
-    int64_t begin, end;
-    lt_part_range(v->rows, v->n_parts, part, &begin, &end);
-    for (int64_t r = begin; r < end; r++) {
-        const int64_t *index = (const int64_t *)j->arg[1] + lt_along_index_row(&v->host.key.out.shape, &v->host.key.in[1].shape, r) * v->q;
-        if (v->bytes == 4) TAKE_ROW(uint32_t);
-        else TAKE_ROW(uint64_t);
-    }
-    return LT_OK;
-}
-
-static lt_status take_along_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
-{
-    return run_parts(k, pool, arg, take_along_part);
-}
-
-bool lt_take_along_rows_applies(const lt_problem_key *p)
-{
-    size_t size = lt_dtype_size(p->out.dtype);
-    return p->in[0].dtype == p->out.dtype && p->in[1].dtype == LT_I64 && (size == 4 || size == 8) && lt_tensor_count(&p->out) > 0;
-}
-
-lt_status lt_take_along_rows_prepare(const lt_problem_key *p, lt_kernel **out)
-{
-    const lt_shape *x = &p->in[0].shape, *y = &p->out.shape;
-    index_kernel *v = create(p, "take_along_rows", take_along_run, x->dim[x->rank - 1], y->dim[y->rank - 1],
-                             lt_leading_count(y, y->rank - 1), lt_dtype_size(p->out.dtype));
-    *out = v ? &v->host.kernel : NULL;
-    return v ? LT_OK : LT_ERR_MEMORY;
-}
-
-/* ---- PUT_ALONG: each row belongs to one task, so duplicates add in the order of the indices ------- */
 #define PUT_ROW(T)                                                                       \
     do {                                                                                 \
         const T *g = (const T *)j->arg[0] + r * v->q;                                    \
@@ -108,24 +72,40 @@ lt_status lt_take_along_rows_prepare(const lt_problem_key *p, lt_kernel **out)
         }                                                                                \
     } while (0)
 
-static lt_status put_along_part(void *ctx, int64_t part, int worker)
+static lt_status along_part(void *ctx, int64_t part, int worker)
 {
     (void)worker;
     const index_job *j = ctx;
     const index_kernel *v = j->v;
+    const lt_problem_key *p = &v->host.key;
+    bool puts = p->op == LT_OP_PUT_ALONG, narrow = v->bytes == 4;
     int64_t begin, end;
     lt_part_range(v->rows, v->n_parts, part, &begin, &end);
     for (int64_t r = begin; r < end; r++) {
-        const int64_t *index = (const int64_t *)j->arg[1] + lt_along_index_row(&v->host.key.in[0].shape, &v->host.key.in[1].shape, r) * v->q;
-        if (v->bytes == 4) PUT_ROW(float);
-        else PUT_ROW(double);
+        const int64_t *index = (const int64_t *)j->arg[1] + lt_along_index_row(puts ? &p->in[0].shape : &p->out.shape, &p->in[1].shape, r) * v->q;
+        if (puts && narrow) PUT_ROW(float);
+        else if (puts) PUT_ROW(double);
+        else if (narrow) TAKE_ROW(uint32_t);
+        else TAKE_ROW(uint64_t);
     }
     return LT_OK;
 }
 
-static lt_status put_along_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
+static lt_status along_run(const lt_kernel *k, lt_pool *pool, void *const *arg) { return run_parts(k, pool, arg, along_part); }
+
+bool lt_take_along_rows_applies(const lt_problem_key *p)
 {
-    return run_parts(k, pool, arg, put_along_part);
+    size_t size = lt_dtype_size(p->out.dtype);
+    return p->in[0].dtype == p->out.dtype && p->in[1].dtype == LT_I64 && (size == 4 || size == 8) && lt_tensor_count(&p->out) > 0;
+}
+
+lt_status lt_take_along_rows_prepare(const lt_problem_key *p, lt_kernel **out)
+{
+    const lt_shape *x = &p->in[0].shape, *y = &p->out.shape;
+    index_kernel *v = create(p, "take_along_rows", along_run, x->dim[x->rank - 1], y->dim[y->rank - 1],
+                             lt_leading_count(y, y->rank - 1), lt_dtype_size(p->out.dtype));
+    *out = v ? &v->host.kernel : NULL;
+    return v ? LT_OK : LT_ERR_MEMORY;
 }
 
 bool lt_put_along_rows_applies(const lt_problem_key *p)
@@ -137,7 +117,7 @@ bool lt_put_along_rows_applies(const lt_problem_key *p)
 lt_status lt_put_along_rows_prepare(const lt_problem_key *p, lt_kernel **out)
 {
     const lt_shape *g = &p->in[0].shape;
-    index_kernel *v = create(p, "put_along_rows", put_along_run, p->attr->u.index.extent, g->dim[g->rank - 1],
+    index_kernel *v = create(p, "put_along_rows", along_run, p->attr->u.index.extent, g->dim[g->rank - 1],
                              lt_leading_count(g, g->rank - 1), lt_dtype_size(p->out.dtype));
     *out = v ? &v->host.kernel : NULL;
     return v ? LT_OK : LT_ERR_MEMORY;

@@ -8,26 +8,6 @@
 
 #include <stdio.h>
 
-/* ---- Cost ---------------------------------------------------------------------------------- */
-static double bytes_touched(const lt_fused *f)
-{
-    double bytes = 0, count = (double)lt_shape_count(&f->domain);
-    for (int i = 0; i < f->n_loads; i++) {
-        double n = 1;
-        for (int d = 0; d < f->domain.rank; d++)
-            if (f->loads[i].view.stride[d]) n *= (double)f->domain.dim[d];
-        bytes += n * (double)lt_dtype_size(f->loads[i].from);
-    }
-    for (int i = 0; i < f->n_stores; i++) bytes += count * (double)lt_dtype_size(f->stores[i].to);
-    for (int i = 0; i < f->n_reduces; i++) {
-        double n = 1;
-        for (int d = 0; d < f->domain.rank; d++)
-            if (!(f->reduces[i].axes >> d & 1)) n *= (double)f->domain.dim[d];
-        bytes += n * (double)lt_dtype_size(f->reduces[i].to);
-    }
-    return bytes;
-}
-
 /* ---- One pass -------------------------------------------------------------------------------- */
 static lt_status build(lt_device *dev, const lt_fused_pass *p, lt_kernel **out)
 {
@@ -41,7 +21,7 @@ static lt_status build(lt_device *dev, const lt_fused_pass *p, lt_kernel **out)
     lt_kernel_key key = { .name = name, .source = text.s, .entry = "fused", .options = options, .n_options = (int)LT_LEN(options),
                           .n_args = f->n_args + (p->parts > 1), .grid = { p->grid[0], p->grid[1], p->grid[2] },
                           .block = { LT_FUSED_THREADS, 1, 1 }, .waits = true,
-                          .flops = (double)(f->n_steps + f->n_reduces) * (double)lt_shape_count(&f->domain), .bytes = bytes_touched(f) };
+                          .flops = (double)(f->n_steps + f->n_reduces) * (double)lt_shape_count(&f->domain), .bytes = lt_fused_bytes(f) };
     lt_status s = text.failed ? LT_FAIL(LT_ERR_MEMORY, "no memory for the text of a fused kernel") : lt_device_build(dev, &key, out);
     lt_text_free(&text);
     return s;
