@@ -40,9 +40,9 @@ static int64_t free_memory(void)
     return pages > 0 && page > 0 ? (int64_t)pages * page : INT64_MAX;
 }
 
-/* Up to so many threads large steps run side by side too, where realizations are enough for all: nobody waits within a step, which was
-   worth a tenth with two. More of them would push one another's maps out of the cache they share. */
-enum { FEW_THREADS = 4 };
+/* Up to so many threads and pixels large steps run side by side too, where realizations are enough for all: nobody waits within a step,
+   which was worth a tenth on 64 x 64 with two threads. On 128 x 128 it cost a twelfth: maps push one another out of the cache they share. */
+enum { FEW_THREADS = 4, FEW_PIXELS = 64 * 64 };
 
 /* How many realizations are in flight: as many as there are threads when steps are small, as far as
    memory allows. What does not fit even once is refused here, before anything runs. */
@@ -53,7 +53,8 @@ static lt_status plan_lanes(lt_rollout *r, int64_t arena)
     int64_t noise = r->noise.count * (int64_t)sizeof(float), threads = r->lane_capacity;
     if (o->threads) threads = LT_MIN(threads, o->threads);
     r->limited = threads < r->lane_capacity;
-    bool apart = r->network.flops < LT_SMALL_STEP_FLOPS || r->limited || (threads <= FEW_THREADS && threads <= o->realizations);
+    bool enough = threads <= FEW_THREADS && threads <= o->realizations && r->field <= LT_FIELD_CHANNELS * FEW_PIXELS;
+    bool apart = r->network.flops < LT_SMALL_STEP_FLOPS || r->limited || enough;
     int64_t most = LT_MIN(apart ? threads : 1, o->realizations);
     if (o->micro_batch) most = LT_MIN(most, o->micro_batch);
     while (most > 1 && most * (arena + noise) > budget) most--;
