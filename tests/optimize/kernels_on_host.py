@@ -213,6 +213,27 @@ int main()
 """
 
 
+# Copies by one block and by several, the last of which says that all have ended.
+MOVE = r"""
+int main()
+{
+    for (int count : { 5, 300, 2000 }) {
+        auto from = drawn(count), to = std::vector<double>(count + 1, -1);
+        double told = 0;
+        unsigned long long ended[2] = { 0 };
+        launch(4, 128, [&] { move(from.data(), to.data(), to.data() + count - 1); });
+        check(std::equal(from.begin(), from.end(), to.begin()) && to[count] == -1, "move", count);
+        for (int run = 1; run <= 2; run++) {
+            to.assign(count + 1, -1);
+            launch(4, 128, [&] { move_home(from.data(), to.data(), to.data() + count - 1, ended, &told); });
+            check(std::equal(from.begin(), from.end(), to.begin()) && to[count] == -1, "move_home", count);
+            check(told == run && ended[0] == 0, "the end", told);
+        }
+    }
+    return failures != 0;
+}
+"""
+
 # The SVD that functions of small matrices call: wide, tall, square, of full rank and of less, zero, not finite.
 SVD = r"""
 template <i64 m, i64 n, class F> static void check_svd(F kernel, int kind)
@@ -292,7 +313,7 @@ def main():
         print("no C++ compiler")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        results = [run(compiler, Path(folder), "vectors.cu", VECTORS), run(compiler, Path(folder), "hessian.cu", HESSIAN),
+        results = [run(compiler, Path(folder), "vectors.cu", VECTORS), run(compiler, Path(folder), "hessian.cu", HESSIAN), run(compiler, Path(folder), "move.cu", MOVE),
                    run(compiler, Path(folder), "../../kernels/cuda/svd.cu", SVD, svd_text)]
     return 0 if all(results) else 1
 
