@@ -18,8 +18,8 @@ static inline lt_pool   *lt_device_pool(lt_device *dev) { return dev->pool; }
 lt_status lt_stream_create(lt_device *dev, lt_stream **out);
 void      lt_stream_destroy(lt_stream *st);                   /* NULL is allowed; waits for its work */
 lt_status lt_stream_sync(lt_stream *st);
-/* The same for results that can be seen to have arrived in page-locked memory: `arrived` looks there, which tells sooner than the
-   driver does. Nothing else need have ended. It may not be asked at all. */
+/* The same for results that can be seen to have arrived in page-locked memory: `arrived` looks there with acquiring loads, which
+   tells sooner than the driver does. Nothing else need have ended. It may not be asked at all. */
 lt_status lt_stream_await(lt_stream *st, bool (*arrived)(void *ctx), void *ctx);
 lt_status lt_stream_copy(lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir, bool pinned);
 lt_status lt_stream_fill(lt_stream *st, void *dst, int byte, size_t bytes);

@@ -66,7 +66,6 @@ lt_status lt_cuda_await(lt_stream *base, bool (*arrived)(void *ctx), void *ctx)
     while (!c->lost && !here && lt_clock_ns() - begin < patience_ns)
         for (int i = 0; i < LOOKS && !here; i++) here = arrived(ctx);
     if (!here) return lt_cuda_sync(base);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was written before is read after */
     return *(volatile long long *)c->fault ? take_fault(c) : LT_OK;
 }
 

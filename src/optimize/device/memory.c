@@ -109,7 +109,9 @@ lt_status lt_cross_down(lt_mover *m, double *dst, const double *src, int64_t cou
 static bool has_told(void *ctx)
 {
     const lt_mover *m = ctx;
-    return *(const volatile double *)m->told.at == (double)m->runs;
+    double runs;
+    __atomic_load((const double *)m->told.at, &runs, __ATOMIC_ACQUIRE);
+    return runs == (double)m->runs;
 }
 
 lt_status lt_mover_wait(lt_mover *m, bool tells)

@@ -335,7 +335,7 @@ static void waited(lt_vectors *v, lt_status s)
 }
 
 /* Results of sums, and values of functions. */
-typedef struct arrivals { const volatile lt_arrival *at[2]; int64_t count[2]; uint32_t ticket; } arrivals;
+typedef struct arrivals { const lt_arrival *at[2]; int64_t count[2]; uint32_t ticket; } arrivals;
 
 /* Looks on from where it stopped: what has arrived stays. */
 static bool have_arrived(void *ctx)
@@ -343,7 +343,7 @@ static bool have_arrived(void *ctx)
     arrivals *a = ctx;
     for (int i = 0; i < 2; i++)
         for (; a->count[i]; a->at[i]++, a->count[i]--)
-            if (a->at[i]->ticket != a->ticket || a->at[i]->again != a->ticket) return false;
+            if (__atomic_load_n(&a->at[i]->ticket, __ATOMIC_ACQUIRE) != a->ticket || __atomic_load_n(&a->at[i]->again, __ATOMIC_ACQUIRE) != a->ticket) return false;
     return true;
 }
 
