@@ -102,7 +102,7 @@ typedef struct lt_rollout_info {
     int64_t      micro_batch;
     int64_t      arena_bytes, weight_bytes, state_bytes; /* the memory plan */
     double       flops;              /* per step, all realizations */
-    int          kernels_per_step;
+    int          kernels_per_step; /* of a step by itself; a recorded sequence may draw the noise of all its steps by one of them */
     char         step[16];           /* "graph" or "fused" */
     char         step_reason[160];   /* why it is not fused; "" on the CPU */
     int          steps_per_launch;   /* 0 on the CPU */

@@ -6,7 +6,8 @@
    channels, not once per tap, since the rim lies so that every tap is the same matrix at another address.
    One thread fetches the packed weights of a tap; two blocks work side by side on the same channels and share
    what they fetch. Two warpgroups multiply, 8 x 16 pixels each, and leave the result in shared memory, half a
-   tile at a time; one to four warps, the finishers, write it out and add it up while the next tile is multiplied.
+   tile at a time; one to four warps, the finishers, write it out and add it up while the next tile is multiplied. Where that
+   leaves them idle, those who multiply help: they bring part of the first chunk and store the last tile.
 
    Shared memory holds cells of 16 bytes, eight channels of a pixel. A plane of cells is all pixels of a
    tile with rim, row after row; the core matrices of the tensor cores are eight cells in a row, and the
