@@ -8,13 +8,21 @@
 
 enum { FN(N_BONDS) = 4 }; /* i = 2 m + e */
 
-/* One part of the wires for one bond: amplitudes whose last bit is `last`, found in the product state by changing `flip`. */
-static void FN(fill_bond)(FN(amplitude) *to, const FN(amplitude) *product, int n_wires, int last, uint32_t flip, const FN(gate) *second)
+/* One part of the wires for one bond: amplitudes whose last bit is `last`, found in the product state by changing `flip`. The
+   other half is zero, so the gates of the other wires pass over this one, and that of the last wire makes two of each. */
+static void FN(fill_bond)(FN(amplitude) *to, const FN(amplitude) *product, int n_wires, uint32_t last, uint32_t flip, const FN(gate) *second)
 {
-    V zero = { 0 };
-    for (uint32_t o = 0; o < (uint32_t)1 << n_wires; o++)
-        to[o] = (int)(o & 1) == last ? product[(o ^ o >> 1) ^ flip] : (FN(amplitude)){ zero, zero };
-    FN(gates)(to, second, n_wires);
+    int64_t half = (int64_t)1 << (n_wires - 1);
+    for (uint32_t o = last; o < 2 * half; o += 2) to[o / 2] = product[(o ^ o >> 1) ^ flip];
+    FN(gates)(to, second, n_wires - 1);
+    FN(gate) g = second[n_wires - 1];
+    /* The columns are (a, b) and (-b*, a*). */
+    V ar = last ? -g.br : g.ar, ai = last ? g.bi : g.ai, br = last ? g.ar : g.br, bi = last ? -g.ai : g.bi;
+    for (int64_t b = half - 1; b >= 0; b--) {
+        FN(amplitude) x = to[b];
+        to[2 * b + 1] = FN(times)(x, br, bi);
+        to[2 * b] = FN(times)(x, ar, ai);
+    }
 }
 
 static void FN(bond_tables)(void *tables, const void *first, const void *second, int q, int low_bits)
@@ -25,10 +33,10 @@ static void FN(bond_tables)(void *tables, const void *first, const void *second,
     FN(amplitude) *high = tables, *low = high + FN(N_BONDS) * n_high, *product = low + FN(N_BONDS) * n_low;
     FN(fill_table)(product, a, high_bits);
     for (int i = 0; i < FN(N_BONDS); i++)
-        FN(fill_bond)(high + i * n_high, product, high_bits, i >> 1, (i & 1) ? 3u << (high_bits - 2) : 0, b);
+        FN(fill_bond)(high + i * n_high, product, high_bits, (uint32_t)i >> 1, (i & 1) ? 3u << (high_bits - 2) : 0, b);
     FN(fill_table)(product, a + high_bits, low_bits);
     for (int i = 0; i < FN(N_BONDS); i++)
-        FN(fill_bond)(low + i * n_low, product, low_bits, i & 1, (uint32_t)(i >> 1) << (low_bits - 1), b + high_bits);
+        FN(fill_bond)(low + i * n_low, product, low_bits, (uint32_t)i & 1, (uint32_t)(i >> 1) << (low_bits - 1), b + high_bits);
 }
 
 static void FN(bond_sums)(void *state, const void *tables, int q, int low_bits, int64_t begin, int64_t n)

@@ -24,7 +24,7 @@ static void product_numbers(const lt_circuit *c, const lt_closed_loops *l, doubl
     _Alignas(LT_LINE_BYTES) double sine[LT_CLOSED_MAX_PANEL], cosine[LT_CLOSED_MAX_PANEL];
     bool bloch = c->embed == LT_EMBED_RYRZ;
     for (int r = 0; !bloch && r < l->panel; r++) angle[r] /= 2;
-    l->sincos(sine, cosine, angle, l->panel / l->lanes);
+    l->sincos(sine, cosine, angle, l->panel);
     for (int r = 0; r < l->panel; r++) {
         out[r] = bloch ? sine[r] * cosine[r] : cosine[r];
         out[l->panel + r] = bloch ? sine[r] * sine[r] : sine[r];

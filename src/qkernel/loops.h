@@ -8,6 +8,7 @@
 #define LT_QKERNEL_LOOPS_H
 
 #include "kernels/fused.h"
+#include "qkernel/circuit.h"
 
 /* A panel of states is stored part after part, each of `lanes` rows; inside a part, chunk after chunk
    of amplitudes; inside a chunk, plane after plane; inside a plane, amplitude after amplitude, each a
@@ -54,6 +55,11 @@ typedef struct lt_gram_loops {
     const char *shape;               /* "24x8", for names */
     /* A state of `lanes` rows: amplitude k as a vector of real and a vector of imaginary parts.
        coef: four vectors per wire, alpha and beta of the SU(2) gate [[a, -b*], [b, a*]]. */
+    /* coef of one stage: the embedding, whose half angles have these sines and cosines (a vector per wire), then the gate,
+       which is the same for all rows; gate may be NULL, and without `embed` stands alone. In double, rounded once. */
+    void (*fuse)(void *coef, const double *sine, const double *cosine, const lt_stage *stage, lt_embed mode, int q);
+    /* Of n angles, in double; all three hold whole vectors. */
+    void (*sincos)(double *sine, double *cosine, const double *angle, int n);
     /* The product of the first columns of the gates of q wires; amplitude o is that of
        high[o >> low_bits] ^ low[o % 2^low_bits]. table holds 2^low_bits + 2^(q - low_bits) amplitudes. */
     void (*product_state)(void *state, const void *coef, int q, int low_bits, const uint32_t *low,
@@ -87,8 +93,7 @@ typedef struct lt_closed_loops {
     const char *product_shape, *transfer_shape;
     /* Returns a number that is finite where everything put into rows is; none can be told of what went to k. */
     double (*product)(const lt_overlap_job *job, int components);
-    /* Of n_vectors vectors of angles. */
-    void (*sincos)(double *sine, double *cosine, const double *angle, int n_vectors);
+    void (*sincos)(double *sine, double *cosine, const double *angle, int n); /* as above */
     /* coef: 12 vectors per wire of scratch. parity_ring: whether wire 0 ends on the parity of the others. */
     void (*transfer)(const lt_overlap_job *job, bool parity_ring, void *coef);
 } lt_closed_loops;

@@ -33,6 +33,7 @@
 /* ---- vectors of rows ---- */
 #define LANE(v, r) ((v)[r])
 #define WIDEN(v) __builtin_convertvector((v), VD)
+#define ROUND(v) __builtin_convertvector((v), ROUNDED)
 #define MV 3
 #define NR LT_COLUMNS
 #define SPREAD(x) ((x) - (V){ 0 }) /* to all lanes; adding zero would be an instruction, since it changes the sign of -0 */
@@ -40,10 +41,14 @@
 typedef float vector_f32 SIZED(LT_VECTOR_BYTES);
 typedef double wide_f32 __attribute__((vector_size(2 * LT_VECTOR_BYTES), may_alias, aligned(LT_VECTOR_BYTES)));
 typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
+typedef float half_f32 SIZED(LT_VECTOR_BYTES / 2); /* as many lanes as vector_f64 */
+
+#define D vector_f64
 
 #define T float
 #define V vector_f32
 #define VD wide_f32
+#define ROUNDED half_f32
 #define LANES (LT_VECTOR_BYTES / 4)
 #define FN(name) name##_f32
 #include "qkernel/state_body.h"
@@ -52,12 +57,14 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 #undef T
 #undef V
 #undef VD
+#undef ROUNDED
 #undef LANES
 #undef FN
 
 #define T double
 #define V vector_f64
 #define VD vector_f64
+#define ROUNDED vector_f64
 #define LANES (LT_VECTOR_BYTES / 8)
 #define FN(name) name##_f64
 #include "qkernel/state_body.h"
@@ -70,18 +77,24 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 #undef T
 #undef V
 #undef VD
+#undef ROUNDED
 #undef LANES
 #undef FN
 #undef MV
 #undef NR
 #undef LANE
 #undef WIDEN
+#undef D
+#undef ROUND
 
 /* ---- one row at a time ---- */
 #undef PUT
 #define PUT(p, v, streaming) ((void)(streaming), (void)(*(p) = (v)))
 #define LANE(v, r) (v)
 #define WIDEN(v) ((double)(v))
+#define D double
+#define ROUNDED V
+#define ROUND(v) ((V)(v))
 #define MV 2
 #define NR 1
 #define LANES 1
@@ -105,7 +118,7 @@ typedef double vector_f64 SIZED(LT_VECTOR_BYTES);
 #include "qkernel/overlap_body.h"
 
 #define ROW(lanes_, panel_, columns_, shape_, t)                                             \
-    { lanes_, panel_, columns_, shape_, product_state##t, gates##t, permute##t, bond_tables##t, bond_sums##t, pack##t, unpack##t, overlap##t }
+    { lanes_, panel_, columns_, shape_, fuse##t, sincos_f64, product_state##t, gates##t, permute##t, bond_tables##t, bond_sums##t, pack##t, unpack##t, overlap##t }
 const lt_gram_isa LT_LOOPS = {
     .f32 = ROW(LT_VECTOR_BYTES / 4, 3 * (LT_VECTOR_BYTES / 4), LT_COLUMNS, LT_SHAPE_F32, _f32),
     .f64 = ROW(LT_VECTOR_BYTES / 8, 3 * (LT_VECTOR_BYTES / 8), LT_COLUMNS, LT_SHAPE_F64, _f64),

@@ -10,13 +10,13 @@ static inline __attribute__((always_inline)) V FN(choose)(FN(bits) which, V yes,
     return (V)((which & (FN(bits))yes) | (~which & (FN(bits))no));
 }
 
-static void FN(sincos)(double *sine, double *cosine, const double *angle, int n_vectors)
+static void FN(sincos)(double *sine, double *cosine, const double *angle, int n)
 {
     const double largest = 1e6; /* whose multiple of pi/2 still has 20 bits */
     const double round = 0x1.8p52; /* added: the last bits of the sum are those of the nearest whole number */
-    for (int k = 0; k < n_vectors; k++) {
-        V x = ((const V *)angle)[k], shifted = x * 0x1.45f306dc9c883p-1 + round, n = shifted - round;
-        V r = ((x - n * 0x1.921fb544p+0) - n * 0x1.0b4611a6p-34) - n * 0x1.3198a2e037073p-69, z = r * r;
+    for (int k = 0; k * LANES < n; k++) {
+        V x = ((const V *)angle)[k], shifted = x * 0x1.45f306dc9c883p-1 + round, turns = shifted - round;
+        V r = ((x - turns * 0x1.921fb544p+0) - turns * 0x1.0b4611a6p-34) - turns * 0x1.3198a2e037073p-69, z = r * r;
         V s = r + r * z * (-0x1.5555555555549p-3 + z * (0x1.111111110f8a6p-7 + z * (-0x1.a01a019c161d5p-13 + z * (0x1.71de357b1fe7dp-19
                            + z * (-0x1.ae5e68a2b9cebp-26 + z * 0x1.5d93a5acfd57cp-33)))));
         V c = (1 - 0.5 * z) + z * z * (0x1.555555555554cp-5 + z * (-0x1.6c16c16c15177p-10 + z * (0x1.a01a019cb159p-16

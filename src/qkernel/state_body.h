@@ -9,6 +9,25 @@ static inline FN(amplitude) FN(times)(FN(amplitude) x, V re, V im)
     return (FN(amplitude)){ x.re * re - x.im * im, x.re * im + x.im * re };
 }
 
+/* ---- coefficients ---- */
+
+static void FN(fuse)(void *coef, const double *sine, const double *cosine, const lt_stage *stage, lt_embed mode, int q)
+{
+    static const lt_su2 identity = { 1, 0, 0, 0 };
+    const int pieces = LANES * (int)sizeof(double) / (int)sizeof(D);
+    for (int i = 0; i < q * pieces; i++) {
+        D s = ((const D *)sine)[i], c = ((const D *)cosine)[i], zero = { 0 }, ar = c, ai = zero, br = s, bi = zero;
+        if (!stage->embed) ar = zero + 1, br = zero;
+        else if (mode == LT_EMBED_RYRZ) ar = c * c, ai = -s * c, br = c * s, bi = s * s;
+        lt_su2 g = stage->gate ? stage->gate[i / pieces] : identity;
+        ROUNDED *to = (ROUNDED *)coef + i / pieces * 4 * pieces + i % pieces;
+        to[0] = ROUND(g.ar * ar - g.ai * ai - (g.br * br + g.bi * bi));
+        to[pieces] = ROUND(g.ar * ai + g.ai * ar - (g.br * bi - g.bi * br));
+        to[2 * pieces] = ROUND(g.br * ar - g.bi * ai + (g.ar * br + g.ai * bi));
+        to[3 * pieces] = ROUND(g.br * ai + g.bi * ar + (g.ar * bi - g.ai * br));
+    }
+}
+
 /* ---- product states ---- */
 
 /* The amplitudes of n_wires wires, the first the most significant bit. */

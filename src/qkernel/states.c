@@ -25,7 +25,8 @@ static lt_state_maker finish_maker(lt_state_maker m, size_t state_amplitudes, si
     m.state_bytes = aligned(amplitude_bytes(&m) * state_amplitudes);
     m.table_bytes = aligned(amplitude_bytes(&m) * table_amplitudes);
     m.coef_bytes = aligned(4 * lanes * m.element * q);
-    m.slot_bytes = (size_t)m.n_buffers * m.state_bytes + m.table_bytes + 2 * m.coef_bytes + aligned(q * lanes * sizeof(lt_su2));
+    m.angle_bytes = aligned(lanes * q * sizeof(double));
+    m.slot_bytes = (size_t)m.n_buffers * m.state_bytes + m.table_bytes + 2 * m.coef_bytes + 3 * m.angle_bytes;
     return m;
 }
 
@@ -53,7 +54,7 @@ lt_state_maker lt_state_maker_of_overlaps(const lt_circuit *c, const lt_gram_loo
 
 /* ---- one group ---- */
 
-typedef struct slot { void *state, *other, *table, *coef, *next_coef; lt_su2 *embed; } slot;
+typedef struct slot { void *state, *other, *table, *coef, *next_coef; double *angle, *sine, *cosine; } slot;
 
 static slot slot_at(const lt_state_maker *m, void *workspace, int64_t index)
 {
@@ -64,37 +65,26 @@ static slot slot_at(const lt_state_maker *m, void *workspace, int64_t index)
     s.table = p;
     s.coef = p + m->table_bytes;
     s.next_coef = (char *)s.coef + m->coef_bytes;
-    s.embed = (lt_su2 *)((char *)s.next_coef + m->coef_bytes);
+    s.angle = (double *)((char *)s.next_coef + m->coef_bytes);
+    s.sine = s.angle + m->angle_bytes / sizeof *s.angle;
+    s.cosine = s.sine + m->angle_bytes / sizeof *s.angle;
     return s;
 }
 
-/* The embedding of each wire (slow) and lane; lanes without a row embed zeros. */
-static void embed_rows(const lt_state_maker *m, const lt_rows *x, int64_t first, int64_t n_rows, lt_su2 *embed)
+/* Sines and cosines of the embedding's half angles, by wire (slow) and lane; lanes without a row embed zeros. */
+static void embed_rows(const lt_state_maker *m, const lt_rows *x, int64_t first, int64_t n_rows, const slot *s)
 {
     const lt_circuit *c = m->circuit;
+    int lanes = m->loops->lanes;
     for (int k = 0; k < c->q; k++)
-        for (int r = 0; r < m->loops->lanes; r++)
-            embed[k * m->loops->lanes + r] = lt_su2_embed(c->embed, r < n_rows ? c->scale * lt_rows_at(x, first + r, k) : 0);
-}
-
-static void store_gate(const lt_state_maker *m, void *coef, int wire, int lane, lt_su2 g)
-{
-    int lanes = m->loops->lanes, at = 4 * wire * lanes + lane;
-    double part[4] = { g.ar, g.ai, g.br, g.bi };
-    for (int i = 0; i < 4; i++)
-        if (m->element == 4) ((float *)coef)[at + i * lanes] = (float)part[i];
-        else ((double *)coef)[at + i * lanes] = part[i];
+        for (int r = 0; r < lanes; r++)
+            s->angle[k * lanes + r] = r < n_rows ? c->scale * lt_rows_at(x, first + r, k) / 2 : 0;
+    m->loops->sincos(s->sine, s->cosine, s->angle, c->q * lanes);
 }
 
 static void fuse_gates(const lt_state_maker *m, const lt_stage *stage, const slot *s, void *coef)
 {
-    int lanes = m->loops->lanes;
-    for (int k = 0; k < m->circuit->q; k++)
-        for (int r = 0; r < lanes; r++) {
-            const lt_su2 *e = &s->embed[k * lanes + r];
-            lt_su2 g = !stage->gate ? *e : stage->embed ? lt_su2_times(stage->gate[k], *e) : stage->gate[k];
-            store_gate(m, coef, k, r, g);
-        }
+    m->loops->fuse(coef, s->sine, s->cosine, stage, m->circuit->embed, m->circuit->q);
 }
 
 /* The state of a group before the ring of the last stage, in s->state. */
@@ -155,7 +145,7 @@ static void pack_group(work *w, int64_t group, slot *s)
     double sums[MAX_LANES] = { 0 }, *norm = j->norms ? sums : NULL;
     char *panel = (char *)j->panels + (size_t)(lt_panel_elements(l, j->amplitudes, j->planes) * (group / parts)) * w->m->element;
     for (int64_t r = 0; norm && j->begin > 0 && r < n_rows; r++) norm[r] = j->norms[row + r];
-    if (j->begin == 0) embed_rows(w->m, j->x, j->first + row, n_rows, s->embed);
+    if (j->begin == 0) embed_rows(w->m, j->x, j->first + row, n_rows, s);
     if (j->tables) s->table = (char *)j->tables + (size_t)group * w->m->table_bytes;
     if (w->m->bond_bits) pack_bonds(w, panel, part, s, norm);
     else {
@@ -196,7 +186,7 @@ static lt_status unpack_task(void *ctx, int64_t index, int worker)
         int64_t row = g * l->lanes, n_rows = LT_MIN(n - row, l->lanes);
         void *rows[MAX_LANES];
         for (int64_t r = 0; r < n_rows; r++) rows[r] = (char *)w->out + (size_t)(row + r) * row_bytes;
-        embed_rows(w->m, w->job.x, row, n_rows, s.embed);
+        embed_rows(w->m, w->job.x, row, n_rows, &s);
         run_stages(w->m, c->full, c->n_full, &s);
         l->unpack(rows, (int)n_rows, s.state, c->q, ring->low_bits, ring->low, ring->high);
     }

@@ -15,7 +15,7 @@ typedef struct lt_state_maker {
     const lt_gram_loops *loops;
     size_t               element;    /* bytes of a real number: 4 or 8 */
     size_t               slot_bytes; /* workspace of one group of rows at work */
-    size_t               state_bytes, table_bytes, coef_bytes; /* parts of a slot */
+    size_t               state_bytes, table_bytes, coef_bytes, angle_bytes; /* parts of a slot */
     int                  n_buffers;  /* states in a slot: 2 where a ring stands between gates */
     int                  bond_bits;  /* two stages made chunk by chunk from tables of 2^bond_bits; 0 = wire by wire */
 } lt_state_maker;
