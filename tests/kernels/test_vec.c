@@ -8,6 +8,8 @@
 #include "kernels/ref/elementwise.h"
 
 #include <float.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* ---- bounds --------------------------------------------------------------------- */
 /* Units in the last place of the result. libmvec promises 4 against the rounded value, which is
@@ -291,6 +293,32 @@ LT_TEST(chains_from_memory_have_the_bits_of_others)
                 LT_CHECK(memcmp(y + FAR_N * element, near + FAR_N * element, 8) == 0); /* nothing behind the end */
             }
     }
+}
+
+/* Data and result at the very end of a page, with nothing mapped behind it. */
+LT_TEST(chains_end_with_their_page)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *map = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    LT_CHECK(map != MAP_FAILED && !mprotect(map + page, page, PROT_NONE) && !mprotect(map + 3 * page, page, PROT_NONE));
+    for (int isa = 0; isa < LT_ISA_COUNT; isa++)
+        for (int64_t n = 1; n < 150 && lt_isa_usable((lt_isa)isa); n++) {
+            static const lt_chain_step steps[] = { { LT_CHAIN_LOAD, 0, 0 }, { LT_CHAIN_ADD_AV, 0, 0 }, { LT_CHAIN_STORE, 1, 0 }, { LT_CHAIN_END, 0, 0 } };
+            double *x = (double *)(void *)(map + page) - n, *y = (double *)(void *)(map + 3 * page) - n;
+            for (int64_t i = 0; i < n; i++) x[i] = (double)(i + 1);
+            memset(map + 2 * page, 0, page);
+            lt_vec_set_of((lt_isa)isa, LT_F64)->chain(steps, (char *[]){ (char *)x, (char *)y }, n);
+            int64_t wrong = y[-1] != 0; /* nothing in front either */
+            for (int64_t i = 0; i < n; i++) wrong += y[i] != 2 * (double)(i + 1);
+            float *xf = (float *)(void *)(map + page) - n, *yf = (float *)(void *)(map + 3 * page) - n;
+            for (int64_t i = 0; i < n; i++) xf[i] = (float)(i + 1);
+            memset(map + 2 * page, 0, page);
+            lt_vec_set_of((lt_isa)isa, LT_F32)->chain(steps, (char *[]){ (char *)xf, (char *)yf }, n);
+            wrong += yf[-1] != 0;
+            for (int64_t i = 0; i < n; i++) wrong += yf[i] != 2 * (float)(i + 1);
+            if (wrong) LT_TEST_FAIL("%s: %lld wrong values of %lld", lt_isa_name((lt_isa)isa), (long long)wrong, (long long)n);
+        }
+    munmap(map, 4 * page);
 }
 
 LT_TEST(the_environment_lowers_the_instruction_set)

@@ -7,17 +7,18 @@ static inline VEC FN(vec_splat)(REAL x) { return x - (VEC){ 0 }; } /* minus: kee
 #if VEC_BYTES == 64 && REAL_IS_F64
 static inline VEC FN(vec_sqrt)(VEC x) { return (VEC)_mm512_sqrt_pd((__m512d)x); }
 static inline VEC FN(vec_floor)(VEC x) { return (VEC)_mm512_roundscale_pd((__m512d)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
-static inline VEC FN(vec_load_part)(const REAL *p, int64_t n) { return (VEC)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p); }
-static inline void FN(vec_store_part)(REAL *p, VEC v, int64_t n) { _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), (__m512d)v); }
 #define STREAM_VEC(p, v) _mm512_stream_pd((p), (__m512d)(v))
+#define LANES __mmask8
+#define MASKED(name) _mm512_##name##_pd
+#define NATIVE __m512d
 #elif VEC_BYTES == 64
 static inline VEC FN(vec_sqrt)(VEC x) { return (VEC)_mm512_sqrt_ps((__m512)x); }
 static inline VEC FN(vec_floor)(VEC x) { return (VEC)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
-static inline VEC FN(vec_load_part)(const REAL *p, int64_t n) { return (VEC)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p); }
-static inline void FN(vec_store_part)(REAL *p, VEC v, int64_t n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v); }
 #define STREAM_VEC(p, v) _mm512_stream_ps((p), (__m512)(v))
-#else
-#if VEC_BYTES == 32 && REAL_IS_F64
+#define LANES __mmask16
+#define MASKED(name) _mm512_##name##_ps
+#define NATIVE __m512
+#elif VEC_BYTES == 32 && REAL_IS_F64
 static inline VEC FN(vec_sqrt)(VEC x) { return (VEC)_mm256_sqrt_pd((__m256d)x); }
 static inline VEC FN(vec_floor)(VEC x) { return (VEC)_mm256_floor_pd((__m256d)x); }
 #define STREAM_VEC(p, v) _mm256_stream_pd((p), (__m256d)(v))
@@ -30,6 +31,30 @@ static inline VEC FN(vec_sqrt)(VEC x) { for (int i = 0; i < VEC_WIDTH; i++) x[i]
 static inline VEC FN(vec_floor)(VEC x) { for (int i = 0; i < VEC_WIDTH; i++) x[i] = LIBM(floor)(x[i]); return x; }
 #define STREAM_VEC(p, v) FN(vec_store)((p), (v))
 #endif
+
+/* The first n elements of a vector. Lanes that a mask leaves out cannot fault, but where they lie on a page that is not
+   there, the processor takes hundreds of cycles to find out, each time. So near the end of a page the lanes left out are
+   those before the elements, not those after. */
+#ifdef MASKED
+static inline int64_t FN(lanes_before)(const REAL *p, int64_t n) { return (uintptr_t)p % 4096 > 4096 - VEC_BYTES ? VEC_WIDTH - n : 0; }
+
+static inline VEC FN(vec_load_part)(const REAL *p, int64_t n)
+{
+    int64_t before = FN(lanes_before)(p, n);
+    LANES lanes = (LANES)(((1u << n) - 1) << before);
+    NATIVE v = MASKED(maskz_loadu)(lanes, p - before);
+    return (VEC)(before ? MASKED(maskz_compress)(lanes, v) : v);
+}
+static inline void FN(vec_store_part)(REAL *p, VEC v, int64_t n)
+{
+    int64_t before = FN(lanes_before)(p, n);
+    LANES lanes = (LANES)(((1u << n) - 1) << before);
+    MASKED(mask_storeu)(p - before, lanes, before ? MASKED(maskz_expand)(lanes, (NATIVE)v) : (NATIVE)v);
+}
+#undef LANES
+#undef MASKED
+#undef NATIVE
+#else
 static inline VEC FN(vec_load_part)(const REAL *p, int64_t n)
 {
     VEC v = { 0 };
