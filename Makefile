@@ -4,6 +4,7 @@
 #   make demo       build, run a demo, leave demo-report.html make bench     timings against this machine's limits
 #   make test       build and run the whole test suite       make clean     remove build folders and the report
 #   make test-cuda  the tests that need a GPU                make asan, make tsan, make coverage   the suite under that preset
+#   make sanitize-cuda  those tests under compute-sanitizer, memcheck and racecheck; the log is sanitizer-cuda.txt in the build folder
 #
 # DEPS=0 skips the check for missing packages; CMAKE_ARGS is handed to CMake (CMAKE_ARGS=-DLT_ONEDNN=OFF).
 # Paths here are relative, so a clone may live in any folder, one with spaces in its name too.
@@ -15,7 +16,7 @@ DEPS       ?= 1
 CMAKE_ARGS ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all deps configure demo test test-cuda install bench asan tsan coverage clean
+.PHONY: all deps configure demo test test-cuda sanitize-cuda install bench asan tsan coverage clean
 .NOTPARALLEL:
 
 all: configure
@@ -41,6 +42,9 @@ test: all
 # Skips, with the reason, where there is no GPU.
 test-cuda: all
 	@ctest --test-dir "$(BUILD)" --label-regex cuda --output-on-failure --parallel $(JOBS)
+
+sanitize-cuda: test-cuda
+	@python3 scripts/sanitize-cuda.py "$(BUILD)" "$(BUILD)/sanitizer-cuda.txt"
 
 install: all
 	@cmake --install "$(BUILD)" --prefix "$(PREFIX)"

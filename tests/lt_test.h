@@ -1,5 +1,6 @@
 /* The test harness: cases register themselves; the program runs them all, or those whose name
    contains its argument, and exits 1 when any check failed, 77 when every case was skipped.
+   With --list it prints their names instead.
 
        LT_TEST(name) { LT_CHECK(1 + 1 == 2); LT_CHECK_OK(lt_something()); }
        LT_TEST_MAIN()
@@ -59,6 +60,10 @@ static const char *lt_test_current = "";
 static inline int lt_test_main(int argc, char **argv)
 {
     int n_run = 0;
+    if (argc > 1 && strcmp(argv[1], "--list") == 0) {
+        for (lt_test_case *c = lt_test_first; c; c = c->next) puts(c->name);
+        return 0;
+    }
     for (lt_test_case *c = lt_test_first; c; c = c->next) {
         if (argc > 1 && !strstr(c->name, argv[1])) continue;
         int before = lt_test_failures;

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every case of every cuda-labelled test under compute-sanitizer, memcheck and racecheck, side by side.
+
+    sanitize-cuda.py BUILD LOG [--jobs N] [--seconds S] [--only PART]
+
+Writes a line per case to LOG and all that was said about those which are not clean. Run `make test-cuda` before:
+kernels are compiled then and only loaded here. Exit status 1 when a case is not clean or did not finish."""
+import argparse, concurrent.futures, json, os, re, subprocess, sys
+
+# Calls that tests make fail on purpose (no memory, no such symbol) are not errors of memory.
+TOOLS = {"memcheck": ["--report-api-errors", "no"], "racecheck": []}
+SUMMARY = re.compile(r"(?:ERROR SUMMARY|RACECHECK SUMMARY): (.*)")
+
+
+def first_line(command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip().splitlines()[0]
+    except (OSError, IndexError):
+        return "unknown"
+
+
+def cases_of(build, only):
+    listed = json.loads(subprocess.run(["ctest", "--test-dir", build, "-L", "cuda", "--show-only=json-v1"],
+                                       capture_output=True, text=True, check=True).stdout)["tests"]
+    for test in listed:
+        program, *part = test["command"]
+        env = next((p["value"] for p in test["properties"] if p["name"] == "ENVIRONMENT"), [])
+        names = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
+        for name in names:
+            if (not part or part[0] in name) and (not only or only in f"{test['name']} {name}"):
+                yield test["name"], program, name, dict(e.split("=", 1) for e in env)
+
+
+def run(tool, case, seconds):
+    test, program, name, env = case
+    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "99", *TOOLS[tool], program, name]
+    try:
+        # A child that dies with its parent's time takes the program under test with it.
+        done = subprocess.run(["timeout", "-k", "5", str(seconds), *command], capture_output=True, text=True, errors="replace",
+                              env={**os.environ, **env})
+    except OSError as e:
+        return tool, test, name, False, str(e), ""
+    text = done.stdout + done.stderr
+    if done.returncode in (124, 137):
+        return tool, test, name, False, f"did not finish in {seconds} s", ""
+    summary = SUMMARY.search(text)
+    verdict = summary.group(1) if summary else "no summary"
+    clean = bool(re.match(r"0 (errors|hazards)", verdict)) and done.returncode in (0, 77)
+    if done.returncode not in (0, 77, 99):
+        verdict += f"; exit status {done.returncode}"
+    return tool, test, name, clean, verdict + ("; skipped" if done.returncode == 77 else ""), "" if clean else text
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ap.add_argument("build")
+    ap.add_argument("log")
+    ap.add_argument("--jobs", type=int, default=os.cpu_count())
+    ap.add_argument("--seconds", type=int, default=300, help="for one case")
+    ap.add_argument("--only", help="part of 'TEST CASE'")
+    ap.add_argument("--tools", default=",".join(TOOLS))
+    a = ap.parse_args()
+    cases = list(cases_of(a.build, a.only))
+    bad = 0
+    with open(a.log, "w") as log, concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
+        def say(line):
+            print(line, flush=True)
+            log.write(line + "\n")
+            log.flush()
+        say(first_line(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]))
+        say(first_line(["sh", "-c", "compute-sanitizer --version | tail -1"]))
+        waiting = [pool.submit(run, tool, case, a.seconds) for case in cases for tool in a.tools.split(",")]
+        for done in concurrent.futures.as_completed(waiting):
+            tool, test, name, clean, verdict, text = done.result()
+            bad += not clean
+            say(f"{'ok ' if clean else 'BAD'} {tool} {test}: {name}: {verdict}")
+            if text:
+                log.write(text[-4000:] + "\n")
+        say(f"{len(waiting)} runs of {len(cases)} cases, {bad} not clean")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
