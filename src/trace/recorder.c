@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define FETCH_AHEAD_BYTES 1024
+
 _Atomic uint32_t lt_trace_on;
 
 static struct {
@@ -141,23 +143,30 @@ static inline lt_trace_thread *current_thread(void)
     do { if ((to) > atomic_load_explicit(&(field), memory_order_relaxed))                    \
              atomic_store_explicit(&(field), (to), memory_order_relaxed); } while (0)
 
-static void append(lt_trace_thread *t, const lt_trace_event *e)
+/* Where the next entry goes; NULL (and one more is lost) when there is no room. Fields are written there rather than copied,
+   since a copy would wait for them; lines further on are asked for, since they come from memory. */
+static inline lt_trace_event *next_entry(lt_trace_thread *t)
 {
     int64_t n = atomic_load_explicit(&t->n_events, memory_order_relaxed);
     lt_trace_event **chunk = &t->chunk[n < t->max_events ? n / LT_TRACE_CHUNK : 0];
-    if (n < t->max_events && !*chunk) *chunk = new_chunk();
-    if (n >= t->max_events || !*chunk) { ADD(t->dropped, 1); return; }
-    (*chunk)[n % LT_TRACE_CHUNK] = *e;
-    atomic_store_explicit(&t->n_events, n + 1, memory_order_release);
+    if (__builtin_expect(n < t->max_events && !*chunk, 0)) *chunk = new_chunk();
+    if (__builtin_expect(n >= t->max_events || !*chunk, 0)) { ADD(t->dropped, 1); return NULL; }
+    lt_trace_event *e = *chunk + n % LT_TRACE_CHUNK;
+    __builtin_prefetch((const char *)e + FETCH_AHEAD_BYTES, 1);
+    return e;
+}
+
+static inline void publish_entry(lt_trace_thread *t)
+{
+    atomic_store_explicit(&t->n_events, atomic_load_explicit(&t->n_events, memory_order_relaxed) + 1, memory_order_release);
 }
 
 /* ---- Spans ------------------------------------------------------------------- */
-/* The place of a name in the thread's totals; NULL when all are taken by others. */
-static lt_trace_total *find_total(lt_trace_thread *t, const char *name)
+/* From place `at` on, where another name is or none: the name's own place, taken if need be; NULL when others have all. */
+static __attribute__((noinline)) lt_trace_total *search_total(lt_trace_thread *t, const char *name, unsigned at)
 {
-    uint64_t h = ((uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
-    for (int i = 0; i < LT_TRACE_NAMES; i++) {
-        lt_trace_total *s = &t->total[(h + (unsigned)i) % LT_TRACE_NAMES];
+    for (unsigned i = 0; i < LT_TRACE_NAMES; i++) {
+        lt_trace_total *s = &t->total[(at + i) % LT_TRACE_NAMES];
         const char *there = atomic_load_explicit(&s->name, memory_order_relaxed);
         if (there == name) return s;
         if (there) continue;
@@ -174,6 +183,14 @@ static lt_trace_total *find_total(lt_trace_thread *t, const char *name)
         return s;
     }
     return NULL;
+}
+
+static inline lt_trace_total *find_total(lt_trace_thread *t, const char *name)
+{
+    unsigned at = (unsigned)(((uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+    lt_trace_total *s = &t->total[at % LT_TRACE_NAMES];
+    if (__builtin_expect(atomic_load_explicit(&s->name, memory_order_relaxed) == name, 1)) return s;
+    return search_total(t, name, at);
 }
 
 lt_span lt_trace_span_begin(const char *name)
@@ -216,8 +233,15 @@ static void close_frame(lt_trace_thread *t, uint64_t now)
         outer->inside += duration;
         if (f->peak_bytes > outer->peak_bytes) outer->peak_bytes = f->peak_bytes;
     }
-    append(t, &(lt_trace_event){ .name = f->name, .detail = f->detail, .start = f->start,
-                                 .u.duration = duration, .bytes = f->bytes, .kind = LT_TRACE_SPAN });
+    lt_trace_event *e = next_entry(t);
+    if (!e) return;
+    e->name = f->name;
+    e->detail = f->detail;
+    e->start = f->start;
+    e->u.duration = duration;
+    e->bytes = f->bytes;
+    e->kind = LT_TRACE_SPAN;
+    publish_entry(t);
 }
 
 /* The thread's buffer when the span is open in it. A recording that was stopped meanwhile
@@ -252,7 +276,10 @@ void lt_trace_append(lt_trace_event *e)
     lt_trace_thread *t = current_thread();
     if (!t) return;
     if (!e->start) e->start = lt_clock_ticks();
-    append(t, e);
+    lt_trace_event *to = next_entry(t);
+    if (!to) return;
+    *to = *e;
+    publish_entry(t);
 }
 
 void lt_trace_counter(const char *name, double value)
@@ -315,6 +342,16 @@ static uint32_t next_recording(bool running)
     return epoch;
 }
 
+/* The thread that starts a recording has most of the spans: it gets the pages of its buffer now, which would cost each span
+   more than a reading of its clock; others get theirs as they go. A chunk that is refused is tried again when it is needed. */
+static void prepare_caller(void)
+{
+    enum { READY_EVENTS = 65536 };
+    lt_trace_thread *t = current_thread();
+    for (int64_t i = 0; t && i < t->n_chunks && i < READY_EVENTS / LT_TRACE_CHUNK; i++)
+        if (!t->chunk[i]) t->chunk[i] = new_chunk();
+}
+
 lt_status lt_trace_start(const lt_trace_options *opt)
 {
     lt_trace_options o = opt ? *opt : lt_trace_defaults();
@@ -328,7 +365,9 @@ lt_status lt_trace_start(const lt_trace_options *opt)
         atomic_store_explicit(&lt_trace_on, next_recording(false), memory_order_release);
     }
     lt_trace_unlock();
-    return running ? LT_FAIL(LT_ERR_ARGUMENT, "trace: already running; stop it first") : LT_OK;
+    if (running) return LT_FAIL(LT_ERR_ARGUMENT, "trace: already running; stop it first");
+    prepare_caller();
+    return LT_OK;
 }
 
 void lt_trace_stop(void)
