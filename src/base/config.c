@@ -19,7 +19,7 @@ static const lt_env_row rows[] = {
     [LT_CONFIG_CUDA] = { "LATHE_CUDA", "DIR", "where the system finds them",
                          "folder that holds the CUDA libraries (NVRTC, cuBLASLt, cuDNN, ...)" },
     [LT_CONFIG_BF16] = { "LATHE_BF16", "auto|native|widen", "native where matrix tiles (AMX) work, else widen",
-                         "bfloat16 convolutions: the library's own, or float32 on the rounded values" },
+                         "bfloat16 convolutions: products of bfloat16, or of float32 on the rounded values" },
     [LT_CONFIG_CUDA_EARLY] = { "LATHE_CUDA_EARLY", "0|1", "1",
                                "start GPU kernels before the one they follow has ended (sm_90 and later)" },
     [LT_CONFIG_OOM_AT] = { "LT_OOM_AT", "N", "off",

@@ -4,10 +4,14 @@
 
 #include "kernels/host_kernel.h"
 #include "kernels/rows.h"
+#if LT_VEC_X86
+#include "kernels/cpu/conv_tiles.h"
+#endif
 #if LT_HAVE_ONEDNN
 #include "kernels/cpu/onednn.h"
 #endif
 
+#include "base/config.h"
 #include "base/status.h"
 
 static bool always(const lt_problem_key *p) { (void)p; return true; }
@@ -38,6 +42,9 @@ static const lt_kernel_row rows[] = {
 #endif
     FAST(MATMUL, matmul_packed_any),
     REAL(MATMUL, matmul),
+#if LT_VEC_X86
+    FAST(CONV2D, conv_tiles),
+#endif
 #if LT_HAVE_ONEDNN
     FAST(CONV2D, conv_onednn_bf16),
 #endif
@@ -66,13 +73,23 @@ static const lt_kernel_row rows[] = {
     REAL(RFFT2, fft), REAL(IRFFT2, fft),
 };
 
+bool lt_kernel_bf16_choice(bool pays)
+{
+    static const char *const names[] = { "auto", "native", "widen" };
+    int choice = 0;
+    if (lt_config_choice(LT_CONFIG_BF16, names, (int)LT_LEN(names), 0, &choice)) return false;
+    return choice == 0 ? pays : choice == 1;
+}
+
 bool lt_kernel_bf16_is_native(void)
 {
-#if LT_HAVE_ONEDNN
-    return lt_onednn_bf16_is_native();
-#else
-    return false;
+#if LT_VEC_X86
+    if (lt_kernel_bf16_choice(lt_tiles_work())) return true;
 #endif
+#if LT_HAVE_ONEDNN
+    if (lt_onednn_bf16_is_native()) return true;
+#endif
+    return false;
 }
 
 const lt_kernel_row *lt_kernel_rows(int *n_rows)

@@ -39,6 +39,8 @@ int lt_kernel_candidates(const lt_problem_key *p, const lt_kernel_row **out, int
 
 /* Whether convolutions stored in bfloat16 are computed in it; else in f32, on the stored values. */
 bool lt_kernel_bf16_is_native(void);
+/* What LATHE_BF16 says of a way to do so: taken where it pays, always, or never. */
+bool lt_kernel_bf16_choice(bool pays);
 
 /* The type a kernel computes in: f64 for f64 and the wide integers, f32 for the rest. */
 static inline lt_dtype lt_compute_type(lt_dtype t)

@@ -32,6 +32,7 @@ LT_ROW(cholesky_lapack) LT_ROW(solve_lapack) LT_ROW(inv_lapack) LT_ROW(det_lapac
 
 /* cpu/: with AVX2 or AVX-512. */
 LT_ROW(conv_fourier)
+LT_ROW(conv_tiles)
 LT_ROW(conv_winograd)
 LT_ROW(conv_winograd_grad)
 

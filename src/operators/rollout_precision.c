@@ -45,7 +45,7 @@ lt_status lt_rollout_choose_precision(lt_device *dev, lt_precision wanted, lt_ro
     out->full_first = true; /* the state is never rounded: the first normalisation would blow that up where a field is nearly flat */
     out->storage_type = wanted == LT_PRECISION_FLOAT16 ? LT_F16 : LT_BF16;
     if (wanted == LT_PRECISION_BFLOAT16 && lt_kernel_bf16_is_native())
-        snprintf(info->arithmetic, sizeof info->arithmetic, "bfloat16 products, float32 sums (oneDNN)");
+        snprintf(info->arithmetic, sizeof info->arithmetic, "bfloat16 products, float32 sums");
     else
         snprintf(info->arithmetic, sizeof info->arithmetic, "float32 products of values rounded to %s (%s)", lt_precision_name(wanted), isa);
     return LT_OK;

@@ -113,17 +113,11 @@ static inline double dot_bound(int64_t k, double u)
     return ku < 0.5 ? ku / (1 - ku) : 1;
 }
 
-/* Every faster row that applies to p against the plain one, on one and two threads with equal bits. The
-   op is linear in every input marked in `linear`; with those replaced by their magnitudes the
-   plain row gives the magnitude that `depth` roundings are measured against (depth 0: exact). */
-static inline void ops_walk(const lt_problem_key *p, void *const *in, uint32_t linear, int64_t depth)
+/* Rows against the last of them, on one and two threads with equal bits. The op is linear in every
+   input marked in `linear`; with those replaced by their magnitudes the last row gives the
+   magnitude that `depth` roundings are measured against (depth 0: exact). */
+static inline void ops_walk_rows(const lt_problem_key *p, void *const *in, uint32_t linear, int64_t depth, const lt_kernel_row *const *row, int n)
 {
-    const lt_kernel_row *row[16];
-    int n = lt_kernel_candidates(p, row, 16);
-    if (!n) {
-        LT_TEST_FAIL("no row for op %s", lt_op_name(p->op));
-        return;
-    }
     void *want_arg[LT_OP_MAX_INPUTS + 1], *mag_arg[LT_OP_MAX_INPUTS + 1], *got_arg[LT_OP_MAX_INPUTS + 1];
     for (int i = 0; i < p->n_in; i++) {
         want_arg[i] = got_arg[i] = mag_arg[i] = in[i];
@@ -163,6 +157,15 @@ static inline void ops_walk(const lt_problem_key *p, void *const *in, uint32_t l
     for (int i = 0; i < p->n_in; i++)
         if (mag_arg[i] != in[i]) free(mag_arg[i]);
     free(want), free(mag), free(got), free(again);
+}
+
+/* Every faster row that applies to p against the plain one. */
+static inline void ops_walk(const lt_problem_key *p, void *const *in, uint32_t linear, int64_t depth)
+{
+    const lt_kernel_row *row[16];
+    int n = lt_kernel_candidates(p, row, 16);
+    if (n) ops_walk_rows(p, in, linear, depth, row, n);
+    else LT_TEST_FAIL("no row for op %s", lt_op_name(p->op));
 }
 
 /* The same with random inputs. */

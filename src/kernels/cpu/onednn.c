@@ -1,8 +1,8 @@
 /* The oneDNN engine and its threads. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/onednn.h"
 
-#include "base/config.h"
 #include "kernels/cpu/trial.h"
+#include "kernels/kernel_table.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -57,10 +57,7 @@ static void look_for_tiles(void)
 
 bool lt_onednn_bf16_is_native(void)
 {
-    static const char *const names[] = { "auto", "native", "widen" };
-    int choice = 0;
-    if (!lt_onednn_engine() || lt_config_choice(LT_CONFIG_BF16, names, 3, 0, &choice)) return false;
-    return choice == 0 ? tiles_work : choice == 1;
+    return lt_onednn_engine() && lt_kernel_bf16_choice(tiles_work);
 }
 
 static void start(void)
