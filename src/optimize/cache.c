@@ -9,6 +9,77 @@
 #include <math.h>
 #include <string.h>
 
+/* ---- Memory ------------------------------------------------------------------------------------- */
+/* Not where a device writes gradients into memory of its own choice, nor where the rule of the reference looks at
+   samples already replaced; and a single sample would give its memory away while it is the current point. */
+bool lt_cache_may_take_over(const lt_run *r) { return !r->evaluator->exchange && !r->opt.compat && r->opt.ngrad > 1; }
+
+/* Taken whole: one for each sample, and three for points that are none. Their pages are used as they fill. */
+static lt_status create_blocks(lt_cache *c)
+{
+    const int64_t blocks = c->capacity + (c->takes_over ? 3 : 0);
+    c->block = c->takes_over ? (c->k * c->n + 7) / 8 * 8 : c->k * c->n;
+    c->grads = lt_malloc((size_t)c->capacity * sizeof *c->grads);
+    c->spare = lt_malloc((size_t)blocks * sizeof *c->spare);
+    if (c->vectors) LT_TRY(lt_vectors_take(c->vectors, blocks * c->block, "gradients of samples", &c->memory));
+    else c->memory = lt_malloc_aligned((size_t)(blocks * c->block) * sizeof(double));
+    if (!c->grads || !c->spare || !c->memory) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < c->capacity; i++) c->grads[i] = c->takes_over ? NULL : c->memory + i * c->block;
+    return LT_OK;
+}
+
+static lt_status create_points(lt_run *r, lt_cache *c)
+{
+    if (lt_trail_wanted(r)) return lt_trail_create(r, &c->trail);
+    if (r->vectors) return lt_vectors_take(r->vectors, c->capacity * c->n, "samples", &c->x);
+    c->x = lt_malloc_aligned((size_t)(c->capacity * c->n) * sizeof(double));
+    return c->x ? LT_OK : LT_ERR_MEMORY;
+}
+
+lt_status lt_cache_create(lt_run *r)
+{
+    lt_cache *c = &r->cache;
+    const int64_t slots = r->opt.ngrad;
+    *c = (lt_cache){ .n = r->n, .k = r->k, .capacity = slots, .newest = -1, .radius = r->opt.evaldist, .compat = r->opt.compat,
+                     .takes_over = lt_cache_may_take_over(r), .vectors = r->vectors };
+    LT_TRY(create_points(r, c));
+    LT_TRY(create_blocks(c));
+    c->bound = lt_arena_alloc(&r->arena, (size_t)(2 * slots) * sizeof *c->bound);
+    c->near_ = lt_arena_alloc(&r->arena, (size_t)slots * sizeof *c->near_);
+    r->stat.y_of_slot = lt_calloc((size_t)(slots * r->k), sizeof(double));
+    if (!c->bound || !c->near_ || !r->stat.y_of_slot) return LT_ERR_MEMORY;
+    c->least = c->bound + slots;
+    return LT_OK;
+}
+
+void lt_cache_release(lt_cache *c)
+{
+    if (!c->vectors) { /* else it goes with them */
+        lt_free_aligned(c->x);
+        lt_free_aligned(c->memory);
+    }
+    lt_trail_release(&c->trail);
+    lt_free(c->grads);
+    lt_free(c->spare);
+    c->x = c->memory = NULL;
+    c->grads = c->spare = NULL;
+    c->count = c->live = 0;
+}
+
+double *lt_cache_lend(lt_cache *c) { return c->n_spare ? c->spare[--c->n_spare] : c->memory + c->n_fresh++ * c->block; }
+
+int64_t lt_cache_retire(lt_cache *c)
+{
+    if (!c->takes_over || c->live < c->capacity) return -1;
+    const int64_t slot = lt_cache_slot(c, c->live - 1);
+    if (!c->x) lt_trail_leave_oldest(c);
+    c->spare[c->n_spare++] = c->grads[slot];
+    c->bound[slot] = c->least[slot] = INFINITY;
+    c->live--;
+    return slot;
+}
+
+/* ---- Distances ---------------------------------------------------------------------------------- */
 /* The new point is away from the one before by `moved`, and that from sample i by least to bound. */
 static void move_bounds(lt_cache *c, double moved)
 {
@@ -33,27 +104,40 @@ static void remeasure_compat(lt_cache *c)
 
 static bool may_have_crossed(const lt_cache *c, int64_t i) { return c->bound[i] > c->radius && c->least[i] <= c->radius; }
 
+static void remeasure_along_trail(lt_cache *c, const double *x)
+{
+    bool *wanted = c->trail.wanted;
+    for (int64_t i = 0; i < c->count; i++) wanted[i] = may_have_crossed(c, i);
+    lt_trail_distances(c, x, c->bound);
+    for (int64_t i = 0; i < c->count; i++)
+        if (wanted[i]) c->least[i] = c->bound[i];
+}
+
 /* Only samples that may have crossed the radius, by the bounds on both sides. */
 static void remeasure(lt_cache *c, const double *x)
 {
-    for (int64_t i = 0; c->vectors && i < c->count; i++)
-        if (may_have_crossed(c, i)) lt_vectors_expect(c->vectors, LT_MEASURE_SQUARES, c->x + i * c->n, x);
-    for (int64_t i = 0; i < c->count; i++)
-        if (may_have_crossed(c, i)) c->bound[i] = c->least[i] = lt_space_distance(c->vectors, c->n, c->x + i * c->n, x);
+    if (c->compat) remeasure_compat(c);
+    else if (!c->x) remeasure_along_trail(c, x);
+    else {
+        for (int64_t i = 0; c->vectors && i < c->count; i++)
+            if (may_have_crossed(c, i)) lt_vectors_expect(c->vectors, LT_MEASURE_SQUARES, c->x + i * c->n, x);
+        for (int64_t i = 0; i < c->count; i++)
+            if (may_have_crossed(c, i)) c->bound[i] = c->least[i] = lt_space_distance(c->vectors, c->n, c->x + i * c->n, x);
+    }
 }
 
-static void place(lt_cache *c, const double *x, const double *grads)
+/* The way from the newest sample to x. */
+static double distance_moved(const lt_cache *c, const double *x, const double *left)
 {
-    bool filling = c->count < c->capacity;
-    c->newest = filling ? c->count++ : (c->newest + 1) % c->capacity;
-    double *at = c->x + c->newest * c->n;
-    lt_space_copy(c->vectors, c->n, x, at);
-    if (c->compat && filling && c->newest > 0)
-        for (int64_t i = 0; i < c->n; i++) at[i] = x[0];
-    double *to = c->grads + c->newest * c->k * c->n;
-    if (!c->vectors) memcpy(to, grads, (size_t)(c->k * c->n) * sizeof *grads);
-    for (int64_t j = 0; c->vectors && j < c->k; j++) lt_space_copy(c->vectors, c->n, grads + j * c->n, to + j * c->n);
-    c->bound[c->newest] = c->least[c->newest] = 0;
+    if (c->x) return lt_space_distance(c->vectors, c->n, x, c->x + c->newest * c->n);
+    if (left) return lt_vec_distance(c->n, x, left);
+    double *moved = c->bound + c->newest; /* 0 until now, as it is the newest */
+    memset(c->trail.wanted, 0, (size_t)c->capacity * sizeof *c->trail.wanted);
+    c->trail.wanted[c->newest] = true;
+    lt_trail_distances(c, x, c->bound);
+    const double distance = *moved;
+    *moved = 0;
+    return distance;
 }
 
 /* The next step is likely not much longer than the last one. Sums over this many numbers cost next to nothing. */
@@ -70,26 +154,45 @@ void lt_cache_foresee(const lt_cache *c, const double *x)
         }
 }
 
-void lt_cache_insert(lt_cache *c, const double *x, const double *grads)
+/* ---- Samples ------------------------------------------------------------------------------------ */
+static void place_point(lt_cache *c, const double *x, bool filling)
 {
-    if (c->count) {
-        c->moved = lt_space_distance(c->vectors, c->n, x, c->x + c->newest * c->n);
-        move_bounds(c, c->moved);
-        if (c->compat) remeasure_compat(c);
-        else remeasure(c, x);
+    if (!c->x) { /* how it was reached is told when the step has found its place */
+        if (c->live == 1) lt_trail_begin(c, x);
+        return;
     }
-    place(c, x, grads);
+    double *at = c->x + c->newest * c->n;
+    lt_space_copy(c->vectors, c->n, x, at);
+    if (c->compat && filling && c->newest > 0)
+        for (int64_t i = 0; i < c->n; i++) at[i] = x[0];
+}
+
+static void place_gradients(lt_cache *c, lt_point *p)
+{
+    if (c->takes_over) {
+        c->grads[c->newest] = p->grads;
+        p->sampled = true;
+        return;
+    }
+    double *to = c->grads[c->newest];
+    if (!c->vectors) memcpy(to, p->grads, (size_t)(c->k * c->n) * sizeof *to);
+    for (int64_t j = 0; c->vectors && j < c->k; j++) lt_space_copy(c->vectors, c->n, p->grads + j * c->n, to + j * c->n);
+}
+
+void lt_cache_insert(lt_cache *c, lt_point *p, const double *left)
+{
+    const bool filling = c->count < c->capacity;
+    if (c->count) {
+        c->moved = distance_moved(c, p->x, left);
+        move_bounds(c, c->moved);
+        remeasure(c, p->x);
+    }
+    c->newest = filling ? c->count++ : (c->newest + 1) % c->capacity;
+    c->live = LT_MIN(c->live + 1, c->capacity);
+    place_point(c, p->x, filling);
+    place_gradients(c, p);
+    c->bound[c->newest] = c->least[c->newest] = 0;
     c->n_near = 0;
     for (int64_t i = 0; i < c->count; i++)
         if (c->bound[i] <= c->radius) c->near_[c->n_near++] = i;
-}
-
-void lt_cache_release(lt_cache *c)
-{
-    if (!c->vectors) { /* else it goes with them */
-        lt_free_aligned(c->x);
-        lt_free_aligned(c->grads);
-    }
-    c->x = c->grads = NULL;
-    c->count = 0;
 }

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-static const char magic[] = "lathe checkpoint 3\n";
+static const char magic[] = "lathe checkpoint 4\n";
 #define FILE_LIMIT ((size_t)1 << 40)
 
 typedef struct stream {
@@ -97,6 +97,8 @@ static void walk_point(stream *io, lt_run *r)
     vectors(io, r, x->x, 1);
     numbers(io, x->c, r->q + r->p);
     vectors(io, r, x->grads, r->k);
+    item(io, &x->sampled, sizeof x->sampled);
+    x->sampled = x->sampled && r->cache.takes_over;
 }
 
 static void walk_record(stream *io, const lt_run *r, lt_record *m)
@@ -143,7 +145,8 @@ static void walk_hessian(stream *io, lt_hessian *h)
     if (io->status) return;
     for (int64_t age = 0; age < h->count; age++) {
         int64_t at = (h->newest - age + h->capacity) % h->capacity;
-        numbers(io, h->S + at * h->n, h->n);
+        if (!io->writing) h->row[at] = at, h->users[at] = 1;
+        numbers(io, lt_hessian_step(h, at), h->n);
         numbers(io, h->Y + at * h->n, h->n);
         numbers(io, h->rho + at, 1);
     }
@@ -178,19 +181,49 @@ static void walk_columns(stream *io, lt_run *r)
     if (p->shared_valid) numbers(io, p->HG, c->n_shared * r->n);
 }
 
+/* Points that steps tell are written as points, since the run that goes on may keep them otherwise; in one that does not, their
+   steps are gone. */
+static void walk_told_point(stream *io, lt_run *r, int64_t age)
+{
+    const lt_cache *c = &r->cache;
+    const int64_t slot = lt_cache_slot(c, age);
+    const bool oldest = age == c->live - 1;
+    double *z = lt_run_work(r);
+    if (io->writing) {
+        if (oldest) memcpy(z, c->trail.start, (size_t)r->n * sizeof *z);
+        else lt_trail_advance(c, slot, 0, r->n, z);
+    }
+    numbers(io, z, r->n);
+    if (io->writing || io->status) return;
+    if (oldest) lt_trail_begin(c, z);
+    else lt_trail_add_point(c, slot, z);
+}
+
+/* From the oldest sample that is still needed to the newest. */
+static void walk_sample_vectors(stream *io, lt_run *r)
+{
+    lt_cache *c = &r->cache;
+    for (int64_t age = c->live - 1; age >= 0 && !io->status; age--) {
+        const int64_t slot = lt_cache_slot(c, age);
+        if (c->x) vectors(io, r, c->x + slot * r->n, 1);
+        else walk_told_point(io, r, age);
+        if (c->takes_over && !io->writing) c->grads[slot] = !age && r->cur->sampled ? r->cur->grads : lt_cache_lend(c);
+        vectors(io, r, c->grads[slot], r->k);
+    }
+}
+
 static void walk_samples(stream *io, lt_run *r)
 {
     lt_cache *c = &r->cache;
     lt_products *p = &r->products;
-    int64_t *whole[] = { &c->count, &c->newest, &c->n_near, &p->n_updates, &p->slot };
+    int64_t *whole[] = { &c->count, &c->live, &c->newest, &c->n_near, &p->n_updates, &p->slot };
     for (size_t i = 0; i < LT_LEN(whole); i++) item(io, whole[i], sizeof *whole[i]);
-    if (!io->status && (c->count < 0 || c->count > c->capacity || c->n_near < 0 || c->n_near > c->count || c->newest < -1
-                        || c->newest >= c->count || p->slot < -1 || p->slot >= c->count))
+    if (!io->status && (c->count < 0 || c->count > c->capacity || c->live < 0 || c->live > c->count || c->n_near < 0 || c->n_near > c->count
+                        || c->newest < -1 || c->newest >= c->count || p->slot < -1 || p->slot >= c->count))
         io->status = LT_FAIL(LT_ERR_FORMAT, "checkpoint: %lld samples of %lld", (long long)c->count, (long long)c->capacity);
     if (io->status) return;
     numbers(io, &p->noise, 1);
-    vectors(io, r, c->x, c->count);
-    vectors(io, r, c->grads, c->count * r->k);
+    walk_sample_vectors(io, r);
     numbers(io, c->bound, c->count);
     numbers(io, c->least, c->count);
     item(io, c->near_, (size_t)c->n_near * sizeof *c->near_);
@@ -296,6 +329,7 @@ lt_status lt_checkpoint_read(lt_run *r, const char *path)
     if (!io.status && io.at != io.end) io.status = LT_FAIL(LT_ERR_FORMAT, "'%s' is longer than expected", path);
     lt_free(data);
     if (io.status) return io.status;
+    lt_sample_retire(r); /* unless the run that wrote it has */
     r->cur->has_gradients = true;
     lt_point_measure(r, r->cur);
     lt_point_gradients(r, r->cur);

@@ -136,20 +136,26 @@ static lt_status warm_start(const lt_hessian_state *from, lt_hessian *h)
     memcpy(h->S, from->S + skip * n, (size_t)(keep * n) * sizeof *h->S);
     memcpy(h->Y, from->Y + skip * n, (size_t)(keep * n) * sizeof *h->Y);
     memcpy(h->rho, from->rho + skip, (size_t)keep * sizeof *h->rho);
+    memset(h->users, 1, (size_t)keep);
     h->count = keep;
     h->newest = keep - 1;
     h->gamma = from->gamma;
     return LT_OK;
 }
 
+/* Samples may use as many rows of S that are no pair's, or no longer: no page of one is touched before that. */
 static lt_status create_limited(const lt_solve_options *opt, lt_hessian *h)
 {
     int64_t n = h->n, m = h->capacity = opt->limited_mem_size;
-    h->S = lt_malloc_aligned((size_t)(m * n) * sizeof(double));
+    h->n_rows = m + opt->ngrad;
+    h->S = lt_malloc_aligned((size_t)(h->n_rows * n) * sizeof(double));
     h->Y = lt_malloc_aligned((size_t)(m * n) * sizeof(double));
     h->rho = lt_malloc((size_t)m * sizeof(double));
+    h->row = lt_malloc((size_t)m * sizeof *h->row);
+    h->users = lt_calloc((size_t)h->n_rows, sizeof *h->users);
     h->coefficient = lt_malloc((size_t)(m * LT_LBFGS_BLOCK) * sizeof(double));
-    if (!h->S || !h->Y || !h->rho || !h->coefficient) return LT_ERR_MEMORY;
+    if (!h->S || !h->Y || !h->rho || !h->row || !h->users || !h->coefficient) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < m; i++) h->row[i] = i;
     h->newest = m - 1;
     if (opt->H0) {
         h->base_lower = lt_malloc_aligned((size_t)lt_packed_row(n) * sizeof(double));
@@ -202,6 +208,8 @@ void lt_hessian_release(lt_hessian *h)
     lt_free_aligned(h->S);
     lt_free_aligned(h->Y);
     lt_free(h->rho);
+    lt_free(h->row);
+    lt_free(h->users);
     lt_free(h->coefficient);
     lt_free_aligned(h->base_lower);
     lt_free(h->base_diagonal);

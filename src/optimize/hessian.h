@@ -33,7 +33,9 @@ typedef struct lt_hessian {
     lt_rank2 last;
     /* limited memory */
     int64_t capacity, count, newest; /* pairs; ring position of the newest */
-    double *S, *Y, *rho;      /* capacity rows of n; capacity */
+    double *S, *Y, *rho;      /* rows of n, n_rows of them; capacity rows of n; capacity */
+    int64_t n_rows, *row;     /* capacity: which row of S is a pair's step */
+    uint8_t *users;           /* n_rows: of a row, a pair and a sample that it leads to (trail.c) */
     double *base_lower, *base_diagonal; /* H0: packed triangle, diagonal, or both NULL */
     double *coefficient;      /* capacity times LT_LBFGS_BLOCK: work of the two loops */
     double *Hs, *h;           /* n each: work of updates; whoever calls them may set Hs to memory of their own */
@@ -67,6 +69,12 @@ void      lt_hessian_fill(lt_hessian *h);
 lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out);
 /* The same without a copy where that can be had: H is not used any more. */
 lt_status lt_hessian_give(lt_hessian *h, lt_hessian_state *out);
+
+/* ---- Steps: rows of S -------------------------------------------------------------------------- */
+static inline double *lt_hessian_step(const lt_hessian *h, int64_t at) { return h->S + h->row[at] * h->n; } /* of the pair there */
+int64_t lt_hessian_take_row(lt_hessian *h);             /* that nobody uses */
+int64_t lt_hessian_share_row(lt_hessian *h, int64_t at); /* of the pair there */
+void    lt_hessian_leave_row(lt_hessian *h, int64_t row);
 
 /* ---- Packed triangles ------------------------------------------------------------------------ */
 static inline int64_t lt_packed_row(int64_t i) { return i * (i + 1) / 2; }

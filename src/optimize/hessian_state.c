@@ -41,7 +41,7 @@ static lt_status export_limited(const lt_hessian *h, lt_hessian_state *out)
     if (!out->S || !out->Y || !out->rho) return LT_ERR_MEMORY;
     for (int64_t i = 0; i < m; i++) {
         int64_t at = (h->newest - (m - 1 - i) + h->capacity) % h->capacity;
-        memcpy(out->S + i * n, h->S + at * n, (size_t)n * sizeof(double));
+        memcpy(out->S + i * n, lt_hessian_step(h, at), (size_t)n * sizeof(double));
         memcpy(out->Y + i * n, h->Y + at * n, (size_t)n * sizeof(double));
         out->rho[i] = h->rho[at];
     }
@@ -68,15 +68,32 @@ lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out)
     return s;
 }
 
+static void swap_rows(double *rows, int64_t n, int64_t a, int64_t b)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double t = rows[a * n + i];
+        rows[a * n + i] = rows[b * n + i];
+        rows[b * n + i] = t;
+    }
+}
+
 /* Rows first..last-1 of n numbers each, in the opposite order. */
 static void reverse_rows(double *rows, int64_t n, int64_t first, int64_t last)
 {
-    for (last--; first < last; first++, last--)
-        for (int64_t i = 0; i < n; i++) {
-            double t = rows[first * n + i];
-            rows[first * n + i] = rows[last * n + i];
-            rows[last * n + i] = t;
-        }
+    for (last--; first < last; first++, last--) swap_rows(rows, n, first, last);
+}
+
+/* Puts the steps of pairs, oldest first, into the first rows of S. */
+static void order_steps(lt_hessian *h, int64_t oldest)
+{
+    for (int64_t i = 0; i < h->count; i++) {
+        const int64_t at = (oldest + i) % h->capacity, from = h->row[at];
+        if (from == i) continue;
+        swap_rows(h->S, h->n, i, from);
+        for (int64_t j = 0; j < h->count; j++)
+            if (h->row[j] == i) h->row[j] = from;
+        h->row[at] = i;
+    }
 }
 
 /* Turns a ring that has gone round so that its oldest row comes first. */
@@ -93,7 +110,7 @@ static lt_status give_limited(lt_hessian *h, lt_hessian_state *out)
     int64_t oldest = (h->newest - (h->count - 1) + h->capacity) % h->capacity; /* not 0 only in a full ring */
     *out = (lt_hessian_state){ .n = h->n, .gamma = h->gamma };
     if (!h->count) return LT_OK;
-    unwind(h->S, h->n, h->count, oldest);
+    order_steps(h, oldest);
     unwind(h->Y, h->n, h->count, oldest);
     unwind(h->rho, 1, h->count, oldest);
     *out = (lt_hessian_state){ .n = h->n, .m = h->count, .S = h->S, .Y = h->Y, .rho = h->rho, .gamma = h->gamma };

@@ -12,6 +12,23 @@ static int64_t slot(const lt_hessian *h, int64_t age) /* 0 = newest */
     return at < 0 ? at + h->capacity : at;
 }
 
+/* The first free one, so that no more memory is touched than is in use. There is one: see create_limited. */
+int64_t lt_hessian_take_row(lt_hessian *h)
+{
+    int64_t row = 0;
+    while (h->users[row]) row++;
+    h->users[row] = 1;
+    return row;
+}
+
+int64_t lt_hessian_share_row(lt_hessian *h, int64_t at)
+{
+    h->users[h->row[at]]++;
+    return h->row[at];
+}
+
+void lt_hessian_leave_row(lt_hessian *h, int64_t row) { h->users[row]--; }
+
 lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, double sty)
 {
     int64_t n = h->n;
@@ -27,11 +44,14 @@ lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, 
             code = LT_UPDATE_NOT_SCALED;
         }
     }
+    const bool full = h->count == h->capacity;
     h->newest = (h->newest + 1) % h->capacity;
-    if (h->count < h->capacity) h->count++;
+    if (!full) h->count++;
     if (h->far) lt_far_push(h, s, y);
     else {
-        memcpy(h->S + h->newest * n, s, (size_t)n * sizeof *s);
+        if (full) lt_hessian_leave_row(h, h->row[h->newest]);
+        h->row[h->newest] = lt_hessian_take_row(h);
+        memcpy(lt_hessian_step(h, h->newest), s, (size_t)n * sizeof *s);
         memcpy(h->Y + h->newest * n, y, (size_t)n * sizeof *y);
     }
     h->rho[h->newest] = 1 / sty;
@@ -57,7 +77,7 @@ static void two_loops(lt_hessian *h, int64_t k, double *const *b)
     int64_t n = h->n;
     for (int64_t age = 0; age < h->count; age++) {
         int64_t at = slot(h, age);
-        const double *s = h->S + at * n, *y = h->Y + at * n;
+        const double *s = lt_hessian_step(h, at), *y = h->Y + at * n;
         for (int64_t j = 0; j < k; j++) {
             double a = h->rho[at] * lt_vec_dot(n, s, b[j]);
             h->coefficient[age * LT_LBFGS_BLOCK + j] = a;
@@ -67,7 +87,7 @@ static void two_loops(lt_hessian *h, int64_t k, double *const *b)
     for (int64_t j = 0; j < k; j++) apply_base(h, b[j]);
     for (int64_t age = h->count - 1; age >= 0; age--) {
         int64_t at = slot(h, age);
-        const double *s = h->S + at * n, *y = h->Y + at * n;
+        const double *s = lt_hessian_step(h, at), *y = h->Y + at * n;
         for (int64_t j = 0; j < k; j++) {
             double c = h->coefficient[age * LT_LBFGS_BLOCK + j] - h->rho[at] * lt_vec_dot(n, y, b[j]);
             lt_vec_axpy(n, c, s, b[j]);

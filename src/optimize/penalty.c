@@ -27,6 +27,13 @@ void lt_point_measure(const lt_run *r, lt_point *p)
     p->phi = p->finite ? p->mu * p->f + p->tv_l1 : INFINITY;
 }
 
+void lt_point_renew(lt_run *r, lt_point *p)
+{
+    p->grads = lt_cache_lend(&r->cache);
+    p->sampled = false;
+    if (!r->constrained) p->grad_phi = p->grads;
+}
+
 /* One full step makes an affine equality zero up to rounding, and from then on its sign is noise: each
    change of sign would put twice its gradient into y, unrelated to the step, and ruin H. Values this
    small are the kink itself. */

@@ -285,10 +285,16 @@ static bool follow_columns(lt_run *r)
     lt_products *p = &r->products;
     const lt_cache *c = &r->cache;
     if (!p->incremental || r->vectors || c->count < 2 || (!p->Q && r->iter > Q_UNTIL_ITERATION)) return false;
-    const int64_t before = (c->newest + c->capacity - 1) % c->capacity, size = r->k * r->n;
-    bool moved = lt_columns_follow(&p->columns, r->n, c->grads + before * size, c->grads + c->newest * size, Q_COLUMNS_MAX);
+    bool moved = lt_columns_follow(&p->columns, r->n, c->grads[lt_cache_slot(c, 1)], c->grads[c->newest], Q_COLUMNS_MAX);
     if (lt_products_make_room(r)) lt_columns_share_none(&p->columns);
     return moved;
+}
+
+void lt_products_leave(lt_run *r, int64_t slot)
+{
+    lt_products *p = &r->products;
+    if (p->valid[slot]) p->taken[p->place[slot]] = false;
+    p->valid[slot] = false;
 }
 
 void lt_products_sample(lt_run *r)
@@ -302,9 +308,7 @@ void lt_products_sample(lt_run *r)
     for (int64_t slot = 0; slot < r->cache.count; slot++) {
         bool is_near = at < r->cache.n_near && r->cache.near_[at] == slot;
         at += is_near;
-        if (!p->valid[slot] || (is_near && slot != r->cache.newest && p->incremental)) continue;
-        p->valid[slot] = false; /* it left the ball, or was overwritten: no longer carried */
-        p->taken[p->place[slot]] = false;
+        if (!(is_near && slot != r->cache.newest && p->incremental)) lt_products_leave(r, slot); /* it left the ball, or was overwritten */
     }
     compute(r, true);
     if (!anew && (p->n_updates >= UPDATES_KEPT || (lt_products_carries_Q(p) && p->n_updates && has_drifted(r)))) {

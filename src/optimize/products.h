@@ -11,7 +11,7 @@ static inline double *lt_column_G(const lt_run *r, int64_t column)
 {
     const lt_columns *c = &r->products.columns;
     int64_t slot = column < c->n_shared ? r->cache.newest : lt_columns_slot(c, column);
-    return r->cache.grads + (slot * r->k + lt_columns_gradient(c, column)) * r->n;
+    return r->cache.grads[slot] + lt_columns_gradient(c, column) * r->n;
 }
 
 static inline double *lt_column_HG(const lt_run *r, int64_t column)

@@ -44,7 +44,7 @@ static lt_status create_point(lt_run *r, int i)
     if (!lent) {
         p->x = take(r, r->n);
         p->c = take(r, r->q + r->p);
-        p->grads = take(r, r->k * r->n);
+        p->grads = r->cache.takes_over ? lt_cache_lend(&r->cache) : take(r, r->k * r->n);
     }
     p->grad_phi = r->constrained ? take(r, r->n) : p->grads;
     return p->x && p->c && p->grads && p->grad_phi ? LT_OK : LT_ERR_MEMORY;
@@ -75,28 +75,6 @@ static lt_status create_records(lt_run *r)
     return LT_OK;
 }
 
-/* The ring is taken whole; its pages are used as it fills. */
-static lt_status create_cache(lt_run *r)
-{
-    lt_cache *c = &r->cache;
-    int64_t slots = r->opt.ngrad;
-    *c = (lt_cache){ .n = r->n, .k = r->k, .capacity = slots, .newest = -1, .radius = r->opt.evaldist,
-                     .compat = r->opt.compat };
-    c->vectors = r->vectors;
-    if (r->vectors) {
-        LT_TRY(lt_vectors_take(r->vectors, slots * r->n, "samples", &c->x));
-        LT_TRY(lt_vectors_take(r->vectors, slots * r->k * r->n, "gradients of samples", &c->grads));
-    } else {
-        c->x = lt_malloc_aligned((size_t)(slots * r->n) * sizeof(double));
-        c->grads = lt_malloc_aligned((size_t)(slots * r->k * r->n) * sizeof(double));
-    }
-    c->bound = take(r, slots);
-    c->least = take(r, slots);
-    c->near_ = lt_arena_alloc(&r->arena, (size_t)slots * sizeof *c->near_);
-    r->stat.y_of_slot = lt_calloc((size_t)(slots * r->k), sizeof(double));
-    return c->x && c->grads && c->bound && c->least && c->near_ && r->stat.y_of_slot ? LT_OK : LT_ERR_MEMORY;
-}
-
 static lt_status create_regular(lt_run *r)
 {
     if (isinf(r->opt.regularize_threshold) || r->hessian.limited) return LT_OK;
@@ -112,6 +90,7 @@ static lt_status create_vectors(lt_run *r)
     LT_TRY(take_vector(r, r->n, "a direction", &r->d));
     r->s = r->d;
     if (r->opt.halt_log_fn) LT_TRY(take_vector(r, r->n, "a step", &r->s));
+    if (r->cache.takes_over && !r->constrained && !(r->change = take(r, r->n))) return LT_ERR_MEMORY;
     if (r->opt.halt_log_fn || r->vectors) LT_TRY(take_vector(r, r->n, "a stationarity vector", &r->stat.vector));
     if (r->vectors && !(r->home = take(r, (r->k + 4) * r->n))) return LT_ERR_MEMORY;
     r->scale = take(r, r->k);
@@ -168,8 +147,8 @@ static lt_status create_parts(lt_run *r)
 {
     LT_TRY(lt_start_hessian(r));
     LT_TRY(choose_place(r));
+    LT_TRY(lt_cache_create(r));
     LT_TRY(create_vectors(r));
-    LT_TRY(create_cache(r));
     LT_TRY(create_regular(r));
     LT_TRY(lt_products_create(r));
     if (r->constrained) LT_TRY(lt_subproblem_reserve(&r->steering.sub, r->q + r->p, r->opt.qp_tol));

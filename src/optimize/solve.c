@@ -191,17 +191,28 @@ static void swap_points(lt_point **a, lt_point **b)
     *b = t;
 }
 
+/* A step to where the point is already: it will be sampled again, as another sample. */
+static void stay(lt_run *r)
+{
+    const double *grads = r->cur->grads;
+    if (!r->cur->sampled) return;
+    lt_point_renew(r, r->cur);
+    memcpy(r->cur->grads, grads, (size_t)(r->k * r->n) * sizeof *grads);
+}
+
 /* The new point takes the snapshot's place. s and y are formed with one and the same mu, y in the memory of a point no longer
    needed: mostly the snapshot's, whose gradient it is made of entry by entry. */
 static bool move(lt_run *r, const lt_line *line)
 {
-    lt_point *to = line->at ? line->at : r->cur;
+    lt_point *from = r->cur, *to = line->at ? line->at : r->cur;
     if (!lt_oracle_gradients(r, to)) return false;
+    if (!line->at) stay(r);
     r->alpha = line->at ? line->t : 0;
     r->rel_diff = relative_change(r, to->phi);
     if (to == r->trial) swap_points(&r->cur, &r->trial);
     else if (to == r->lower) swap_points(&r->cur, &r->lower);
-    r->y = r->trial->grad_phi;
+    r->left = line->at && from->sampled ? from->x : NULL;
+    r->y = r->change ? r->change : r->trial->grad_phi;
     lt_space_scaled(r->vectors, r->n, r->alpha, r->d, r->s);
     lt_space_difference(r->vectors, r->n, to->grad_phi, line->at ? r->grad_phi : to->grad_phi, r->y);
     if (line->at) r->mu_changed = false; /* that was the gradient at the point left */
@@ -210,6 +221,21 @@ static bool move(lt_run *r, const lt_line *line)
     r->iter++;
     lt_record_reach(r);
     return true;
+}
+
+/* The update is done: the step to the newest sample has found its place, and the oldest may leave its memory to the next point. */
+static void settle_sample(lt_run *r, bool paired)
+{
+    lt_cache *c = &r->cache;
+    lt_point *free_to_try[] = { r->trial, r->lower };
+    if (!c->takes_over) return;
+    if (!c->x && r->cur->sampled && c->live > 1) {
+        if (r->left) lt_trail_add_step(c, r->s, paired);
+        else lt_trail_add_point(c, c->newest, r->cur->x);
+    }
+    lt_sample_retire(r);
+    for (size_t i = 0; i < LT_LEN(free_to_try); i++)
+        if (free_to_try[i] && free_to_try[i]->sampled) lt_point_renew(r, free_to_try[i]);
 }
 
 static void update_hessian(lt_run *r)
@@ -228,6 +254,7 @@ static void update_hessian(lt_run *r)
     lt_stop_if_lost(r);
     lt_span_end(span);
     r->hessian_ns += lt_clock_ns() - begin;
+    settle_sample(r, code == LT_UPDATE_DONE || code == LT_UPDATE_NOT_SCALED);
     if (code != LT_UPDATE_DONE) lt_console_note(r, 2, "BFGS: %s in iteration %lld.", why[code], (long long)r->iter);
 }
 

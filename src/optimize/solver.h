@@ -24,6 +24,7 @@ typedef struct lt_point {
     double  f, phi, mu;
     double  tvi, tve, tv, tvi_l1, tve_l1, tv_l1;
     bool    feasible, finite, has_gradients;
+    bool    sampled;         /* grads are those of a sample, in its memory: see lt_cache_insert */
 } lt_point;
 
 /* A point worth remembering: x and values only. */
@@ -37,13 +38,30 @@ typedef struct lt_record {
     struct lt_record *before;
 } lt_record;
 
+typedef struct lt_trail {    /* where samples are, told by the steps between them (trail.c) */
+    lt_hessian *hessian;     /* whose rows of S the steps are; NULL: nothing is told */
+    bool     single;         /* points are rounded to float32 */
+    double  *start;          /* n: the point of the oldest sample */
+    int64_t *row;            /* by slot, but the oldest's: the step from the sample before it, or its point */
+    bool    *is_point;       /* by slot */
+    bool    *wanted;         /* by slot: set before lt_trail_distances is asked */
+    lt_vec_sums *sums;       /* by slot: work */
+} lt_trail;
+
 /* The last iterates with their gradients, and which of them lie near the current one. */
 typedef struct lt_cache {
     int64_t n, k, capacity, count, newest;
+    int64_t live;            /* samples that are still needed: all, or all but the one that the next will replace */
     double  radius, moved;   /* moved: the way from the sample before the newest to it */
     bool    compat;
-    double *x;               /* capacity times n */
-    double *grads;           /* capacity times k times n */
+    bool    takes_over;      /* gradients are not copied: a sample takes the memory in which they were computed */
+    double *x;               /* capacity times n; NULL: `trail` tells them */
+    lt_trail trail;
+    double **grads;          /* capacity: k times n numbers each */
+    double *memory;          /* of gradients, in blocks; blocks of points not sampled are among them */
+    int64_t block, n_fresh;  /* numbers of a block; the first block that was never used */
+    double **spare;          /* blocks that were, and are not in use */
+    int64_t n_spare;
     lt_vectors *vectors;     /* where these are; NULL: on the host */
     double *bound, *least;   /* capacity: upper and lower bound of the distance to the newest */
     int64_t n_near, *near_;  /* slots within the radius, ascending */
@@ -155,7 +173,9 @@ typedef struct lt_run {
     lt_point *lower;         /* lower end of the bracket; NULL: nobody will ask for it */
     double    mu, phi, *grad_phi;   /* the penalty function at cur->x as this iteration sees it */
     double   *d;
-    double   *s, *y;         /* of the step taken last, until the next search: s in d unless a callback is to see that, y in trial */
+    double   *s, *y;         /* of the step taken last, until the next search: s in d unless a callback is to see that, y in trial or `change` */
+    double   *change;        /* n; NULL: phi's gradient at a point that was left is free, and y stands there */
+    const double *left;      /* where the last step began, if that is a sample; NULL: it is not */
     double    alpha, rel_diff;
 
     lt_hessian hessian;
@@ -191,6 +211,8 @@ typedef struct lt_run {
 
 /* n numbers to work in, between two line searches: where the next point will be tried. */
 static inline double *lt_run_work(const lt_run *r) { return r->trial->x; }
+/* Memory of its own for the gradients of a point whose present ones are a sample's. */
+void lt_point_renew(lt_run *r, lt_point *p);
 
 /* ---- evaluation and the penalty function (oracle.c, penalty.c) -------------------------------------- */
 /* Values at p->x with p->mu; gradients too where that is thought cheaper. False: the user's function
@@ -227,6 +249,7 @@ void lt_regularize(lt_run *r);
 lt_status lt_products_create(lt_run *r);
 void lt_products_release(lt_run *r);
 void lt_products_sample(lt_run *r);           /* after an insertion: every near slot becomes valid */
+void lt_products_leave(lt_run *r, int64_t slot); /* its products are no longer carried */
 void lt_products_updated(lt_run *r);          /* H has had its update, or was skipped */
 void lt_products_forget(lt_run *r);           /* H for the QPs changed in another way */
 /* W times the gradients at cur: k times n, perhaps in the memory of the point to be tried next. */
@@ -256,10 +279,30 @@ enum { LT_LINE_OK, LT_LINE_BRACKETED, LT_LINE_UNBOUNDED, LT_LINE_NOT_DESCENT, LT
 lt_line lt_line_search(lt_run *r, double g0, double limit);
 
 /* ---- samples and stationarity ----------------------------------------------------------------------- */
-void lt_cache_insert(lt_cache *c, const double *x, const double *grads);
+/* p becomes a sample; where samples take over, its gradients stay where they are. left: the newest sample's x, if it is at hand. */
+void lt_cache_insert(lt_cache *c, lt_point *p, const double *left);
+/* Where samples take over: the sample that the next insertion replaces will not be asked for again. Its slot; -1: there is none. */
+int64_t lt_cache_retire(lt_cache *c);
+double *lt_cache_lend(lt_cache *c);                        /* memory for the gradients of a point, where samples take over */
+lt_status lt_cache_create(lt_run *r);
 void lt_cache_foresee(const lt_cache *c, const double *x); /* on a device: distances that an insertion may ask for */
 void lt_cache_release(lt_cache *c);
+bool lt_cache_may_take_over(const lt_run *r);
+static inline int64_t lt_cache_slot(const lt_cache *c, int64_t age) { return (c->newest - age + c->capacity) % c->capacity; } /* 0 = newest */
+
+bool lt_trail_wanted(const lt_run *r);
+lt_status lt_trail_create(lt_run *r, lt_trail *t);
+void lt_trail_release(lt_trail *t);
+void lt_trail_begin(const lt_cache *c, const double *x);   /* the newest sample is the only one */
+/* How a sample is reached from the one before: the newest by a step, which may have become a pair's, or any not at all. */
+void lt_trail_add_step(const lt_cache *c, const double *s, bool paired);
+void lt_trail_add_point(const lt_cache *c, int64_t slot, const double *x);
+void lt_trail_leave_oldest(const lt_cache *c);             /* of two or more */
+void lt_trail_distances(const lt_cache *c, const double *x, double *out); /* of the wanted samples, by slot */
+/* Numbers first.. of the point before that of this slot become those of its own. */
+void lt_trail_advance(const lt_cache *c, int64_t slot, int64_t first, int64_t count, double *z);
 lt_status lt_stationarity_measure(lt_run *r);
+void lt_sample_retire(lt_run *r);             /* lt_cache_retire; its products, too */
 lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance);
 void lt_subproblem_release(lt_subproblem *s);
 /* Sets the matrix of the solves that follow; false when it is refused (then they fail). s->lower, upper,

@@ -53,6 +53,7 @@ lt_status lt_start_hessian(lt_run *r)
     lt_solve_options opt = r->opt;
     lt_hessian_state pairs = { 0 };
     double *H0 = NULL;
+    if (!lt_trail_wanted(r)) opt.ngrad = 0; /* no steps but those of pairs */
     lt_status s = LT_OK;
     if (!opt.H0 && opt.H0_file) {
         H0 = lt_malloc((size_t)(r->n * r->n) * sizeof *H0);

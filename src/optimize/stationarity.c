@@ -218,6 +218,12 @@ static lt_status measure_samples(lt_run *r)
     return LT_OK;
 }
 
+void lt_sample_retire(lt_run *r)
+{
+    const int64_t slot = lt_cache_retire(&r->cache);
+    if (slot >= 0) lt_products_leave(r, slot);
+}
+
 /* On a device a lower bound will do, where it says that the gradient is not small: that saves a wait. */
 static double gradient_norm(lt_run *r)
 {
@@ -239,7 +245,7 @@ lt_status lt_stationarity_measure(lt_run *r)
         st->attempts = 0;
         r->products.slot = -1;
     } else {
-        lt_cache_insert(&r->cache, r->cur->x, r->cur->grads);
+        lt_cache_insert(&r->cache, r->cur, r->left);
         memset(st->y_of_slot + r->cache.newest * r->k, 0, (size_t)r->k * sizeof(double));
         lt_products_sample(r);
         s = measure_samples(r);

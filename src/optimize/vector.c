@@ -30,14 +30,28 @@ double lt_vec_norm2(int64_t n, const double *a)
     return most * sqrt(sum);
 }
 
-double lt_vec_distance(int64_t n, const double *a, const double *b)
+void lt_vec_add_squares(int64_t n, const double *a, const double *b, lt_vec_sums *to)
 {
-    double part[8] = { 0 };
+    lt_vec_sums sums = *to;
+    double *part = sums.part;
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
         for (int j = 0; j < 8; j++) part[j] += (a[i + j] - b[i + j]) * (a[i + j] - b[i + j]);
     for (int j = 0; i < n; i++, j++) part[j] += (a[i] - b[i]) * (a[i] - b[i]);
+    *to = sums;
+}
+
+double lt_vec_root(const lt_vec_sums *sums)
+{
+    const double *part = sums->part;
     return sqrt(((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7])));
+}
+
+double lt_vec_distance(int64_t n, const double *a, const double *b)
+{
+    lt_vec_sums sums = { { 0 } };
+    lt_vec_add_squares(n, a, b, &sums);
+    return lt_vec_root(&sums);
 }
 
 void lt_vec_axpy(int64_t n, double c, const double *a, double *y) { lt_dense_best()->axpy(n, c, a, y); }
