@@ -68,6 +68,20 @@ inline void sort(rows &w, int lane)
     __syncwarp();
 }
 
+inline void write(rows &w, int lane, int power, T *out)
+{
+    sort(w, lane);
+    for (int j = 0; j < R; j++) {
+        const int row = w.order[j];
+        const f64 s = w.s[row];
+        if (s > EPSILON * L * w.s[w.order[0]] && s > SMALLEST) w.g[row][lane] /= s;
+        else complete(w, lane, j);
+        if (lane < M) narrow(WIDE ? w.z[row][lane] : w.g[row][lane], out[lane * R + j]);
+        if (lane == 0) narrow(scalbn(s, power), out[M * R + j]);
+        if (lane < N) narrow(WIDE ? w.g[row][lane] : w.z[row][lane], out[M * R + R + j * N + lane]);
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(32) svd(const T *a, T *out)
 {
     lt_wait();
@@ -95,16 +109,6 @@ extern "C" __global__ void __launch_bounds__(32) svd(const T *a, T *out)
     const f64 noise = EPSILON * EPSILON * warp_sum(squares);
     int sweeps = 0;
     while (known && sweep(w, lane, noise)) known = ++sweeps <= SWEEPS;
-    sort(w, lane);
-    for (int j = 0; j < R; j++) {
-        const int row = w.order[j];
-        const f64 s = w.s[row];
-        if (s > EPSILON * L * w.s[w.order[0]] && s > SMALLEST) w.g[row][lane] /= s;
-        else if (known) complete(w, lane, j);
-        if (lane < M) narrow(WIDE ? w.z[row][lane] : w.g[row][lane], out[lane * R + j]);
-        if (lane == 0) narrow(scalbn(s, power), out[M * R + j]);
-        if (lane < N) narrow(WIDE ? w.g[row][lane] : w.z[row][lane], out[M * R + R + j * N + lane]);
-    }
-    __syncwarp(); /* no lane's result comes after another's NaN */
+    if (known) write(w, lane, power, out); /* what is not a number has no order either */
     for (i64 i = lane; !known && i < count; i += 32) narrow(__longlong_as_double(0x7ff8000000000000ll), out[i]);
 }
