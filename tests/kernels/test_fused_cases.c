@@ -4,6 +4,7 @@
 #include "lt_test.h"
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "base/status.h"
 #include "kernels/fused.h"
 
@@ -225,6 +226,40 @@ LT_TEST(rows_of_an_epilogue)
     lt_kernel_destroy(k);
     free(x);
     free(y);
+}
+
+/* Values per column, one of them in bfloat16, over rows of many lengths; all at once and from the middle of a row on. */
+LT_TEST(short_rows_repeat)
+{
+    enum { ROWS = 300, LONGEST = 700, START = 77 };
+    static const int64_t width[] = { 2, 3, 64, 72, 256, 500, 512, 513, LONGEST };
+    float *x = malloc(ROWS * LONGEST * sizeof *x), *y = malloc(ROWS * LONGEST * sizeof *y), *again = malloc(ROWS * LONGEST * sizeof *again), scale[LONGEST];
+    uint16_t shift[LONGEST];
+    for (int i = 0; i < ROWS * LONGEST; i++) x[i] = (float)(i % 1001) / 8 - 60;
+    for (int i = 0; i < LONGEST; i++) scale[i] = (float)(i % 7) - 3, shift[i] = lt_f32_to_bf16((float)(i % 64));
+    for (int w = 0; w < (int)LT_LEN(width); w++)
+        for (int isa = 0; isa < LT_ISA_COUNT && lt_isa_usable((lt_isa)isa); isa++) {
+            int64_t n = ROWS * width[w], bad = 0;
+            maker m;
+            begin(&m, LT_F32, lt_shape2(ROWS, width[w]), 4);
+            int a = load(&m, 0), b = load(&m, 1), c = load(&m, 2);
+            m.loads[1].view = m.loads[2].view = (lt_affine){ .stride = { 0, 1 } };
+            m.loads[2].from = LT_BF16;
+            store(&m, step(&m, LT_OP_ADD, step(&m, LT_OP_MUL, a, b), c), 3);
+            void *arg[5] = { x, scale, shift, y };
+            LT_CHECK_OK(run(&m, (lt_isa)isa, arg));
+            for (int64_t i = 0; i < n; i++) bad += y[i] != x[i] * scale[i % width[w]] + (float)(i % width[w] % 64);
+            LT_CHECK_EQ_INT(bad, 0);
+            lt_kernel *k;
+            LT_CHECK_OK(lt_fused_prepare_cpu(&m.f, (lt_isa)isa, &k));
+            arg[3] = again;
+            LT_CHECK_OK(lt_fused_run_range(k, arg, START, n));
+            LT_CHECK(!memcmp(again + START, y + START, (size_t)(n - START) * sizeof *y));
+            lt_kernel_destroy(k);
+        }
+    free(x);
+    free(y);
+    free(again);
 }
 
 /* ---- empty domains ---------------------------------------------------------------- */

@@ -96,14 +96,44 @@ static bool is_located(const emitter *e, const lt_fused_load *l, const fused_vie
     return run && inside && run % inside == 0;
 }
 
+/* The length of a row that repeats all over the domain and fits a block of any size; else 0. */
+static int64_t repeated_row(const fused_view *v)
+{
+    return v->rank == 2 && v->stride[0] == 0 && v->dim[1] <= FUSED_BLOCK_SMALL ? v->dim[1] : 0;
+}
+
+static bool is_repeated(const emitter *e, const fused_view *v)
+{
+    int64_t row = repeated_row(v);
+    return row && e->pass->repeat % row == 0 && e->pass->repeat > 0;
+}
+
 static void choose_period(emitter *e)
 {
-    for (int i = 0; e->pass->mode == FUSED_MAP && i < e->f->n_loads; i++) {
+    fused_pass *p = e->pass;
+    p->period = 0;
+    for (int i = 0; p->mode == FUSED_MAP && i < e->f->n_loads; i++) {
         if (!e->regs[e->f->loads[i].reg].needed) continue;
         fused_view v = lt_fused_view_merge(&e->f->domain, &e->f->loads[i].view);
-        int64_t run = long_run(e, &e->f->loads[i], &v);
-        if (run && (!e->pass->period || run < e->pass->period)) e->pass->period = run;
+        int64_t run = is_repeated(e, &v) ? 0 : long_run(e, &e->f->loads[i], &v);
+        if (run && (!p->period || run < p->period)) p->period = run;
     }
+}
+
+/* Where blocks may begin. Blocks of columns begin with a row; those of a map are cut so that they begin with one of the longest
+   that repeats, unless runs that are read where they lie cut them otherwise. */
+static void choose_blocks(emitter *e)
+{
+    fused_pass *p = e->pass;
+    if (p->mode == FUSED_COLUMNS && p->inner <= FUSED_BLOCK_SMALL) p->repeat = p->inner; /* wider rows are cut into tiles */
+    for (int i = 0; p->mode == FUSED_MAP && i < e->f->n_loads; i++) {
+        fused_view v = lt_fused_view_merge(&e->f->domain, &e->f->loads[i].view);
+        if (e->regs[e->f->loads[i].reg].needed) p->repeat = LT_MAX(p->repeat, repeated_row(&v));
+    }
+    choose_period(e);
+    if (!p->period || !p->repeat) return;
+    p->repeat = 0;
+    choose_period(e);
 }
 
 static int32_t add_located(emitter *e, const lt_fused_load *l, const fused_view *v)
@@ -126,6 +156,17 @@ static void load_element(emitter *e, const lt_fused_load *l, const fused_view *v
     r->state = REG_SCALAR;
     r->is_element = true;
     r->slot = add_located(e, l, v);
+}
+
+/* Emitted before anything else, so that no other value has had its buffers. */
+static void load_repeat(emitter *e, const lt_fused_load *l, const fused_view *v)
+{
+    fused_pass *p = e->pass;
+    bool converts = l->from != e->f->type;
+    int32_t slot = e->buffer_slot[lt_emit_take_buffer(e, false)], raw = converts ? e->buffer_slot[lt_emit_take_buffer(e, false)] : slot;
+    p->repeats[p->n_repeats++] = (fused_repeat){ .slot = slot, .raw = raw, .base = lt_emit_slot(e, l->arg, 0, 0), .view = add_view(e, v),
+                                                 .size = (int32_t)lt_dtype_size(l->from), .convert = converts ? e->set->load[l->from] : NULL };
+    lt_emit_set_block(e, l->reg, slot, -1);
 }
 
 static void load_block(emitter *e, const lt_fused_load *l)
@@ -291,8 +332,8 @@ static void find_last_read(emitter *e)
     for (int i = 0; i < e->f->n_loads; i++) {
         const lt_fused_load *l = &e->f->loads[i];
         const reg_info *r = &e->regs[l->reg];
-        if (!r->needed || r->state == REG_SCALAR) continue;
         fused_view v = lt_fused_view_merge(&e->f->domain, &l->view);
+        if (!r->needed || r->state == REG_SCALAR || is_repeated(e, &v)) continue; /* the latter two are read before all blocks */
         int32_t read = is_direct(e, l, &v) ? r->last_use : first_use(e, l->reg);
         e->last_read = LT_MAX(e->last_read, read);
     }
@@ -336,6 +377,7 @@ static void prepare_sources(emitter *e)
         r->is_scalar = r->is_element = v.rank == 0 && e->pass->count > 1;
         if (!r->needed) continue;
         if (r->is_scalar) load_scalar(e, &f->loads[i], &v);
+        else if (is_repeated(e, &v)) load_repeat(e, &f->loads[i], &v);
         else if (is_located(e, &f->loads[i], &v) && v.stride[v.rank - 1] == 0) load_element(e, &f->loads[i], &v);
     }
     for (int i = 0; i < f->n_steps; i++) {
@@ -394,6 +436,7 @@ static lt_status allocate(emitter *e, lt_arena *memory, lt_arena *scratch)
     p->slots = lt_arena_alloc(memory, max_slots * sizeof *p->slots);
     p->moving = lt_arena_alloc(memory, max_slots * sizeof *p->moving);
     p->located = lt_arena_alloc(memory, (n_loads + 1) * sizeof *p->located);
+    p->repeats = lt_arena_alloc(memory, (n_loads + 1) * sizeof *p->repeats);
     p->instrs = lt_arena_alloc(memory, max_instrs * sizeof *p->instrs);
     p->chain = lt_arena_alloc(memory, (5 * n_steps + 1) * sizeof *p->chain);
     p->views = lt_arena_alloc(memory, (n_loads + n_out + 1) * sizeof *p->views);
@@ -404,7 +447,7 @@ static lt_status allocate(emitter *e, lt_arena *memory, lt_arena *scratch)
     e->free.at = lt_arena_alloc(scratch, max_buffers * sizeof *e->free.at);
     e->free_in_chain.at = lt_arena_alloc(scratch, max_buffers * sizeof *e->free_in_chain.at);
     e->buffer_slot = lt_arena_alloc(scratch, max_buffers * sizeof *e->buffer_slot);
-    if (!p->slots || !p->moving || !p->located || !p->instrs || !p->views || !p->folds || !p->constants || !e->regs ||
+    if (!p->slots || !p->moving || !p->located || !p->repeats || !p->instrs || !p->views || !p->folds || !p->constants || !e->regs ||
         !e->prologue || !e->free.at || !e->free_in_chain.at || !e->buffer_slot || !p->chain)
         return LT_ERR_MEMORY;
     for (int i = 0; i < f->n_regs; i++)
@@ -414,6 +457,14 @@ static lt_status allocate(emitter *e, lt_arena *memory, lt_arena *scratch)
 }
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+/* Elements of a block made of rows: whole cache lines, too, where that is possible. */
+static int64_t whole_rows(int64_t block, int64_t row)
+{
+    int64_t lines = row;
+    while (lines % 16 && lines + row <= block) lines += row;
+    return block / (lines % 16 ? row : lines) * (lines % 16 ? row : lines);
+}
 
 /* Task memory: slot addresses, scalars, fold states, block buffers, rows being folded. */
 static lt_status place(emitter *e)
@@ -434,6 +485,7 @@ static lt_status place(emitter *e)
     if (block_bytes * n_blocks + head > FUSED_TASK_BYTES_MAX)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "fused kernel keeps %zu values alive at once: more than %d bytes of blocks",
                        n_blocks, FUSED_TASK_BYTES_MAX);
+    if (p->mode == FUSED_MAP && p->n_repeats) p->block = whole_rows(p->block, p->repeat);
     for (int i = 0; i < p->n_slots; i++) {
         fused_slot *s = &p->slots[i];
         if (s->arg != FUSED_IN_TASK) continue;
@@ -468,7 +520,7 @@ lt_status lt_fused_emit(const lt_fused *f, const lt_vec_set *set, const fused_go
     lt_status s = allocate(&e, memory, &scratch);
     if (!s) {
         find_needed(&e);
-        choose_period(&e);
+        choose_blocks(&e);
         prepare_sources(&e);
         find_last_read(&e);
         find_late_stores(&e);

@@ -52,6 +52,14 @@ typedef struct fused_slot {
 /* A slot whose place is looked up in a view for every block. */
 typedef struct fused_located { int32_t slot, view, size; } fused_located;
 
+/* A short row that repeats all over the domain, such as a value per channel: spread over a block once per task, for all
+   blocks begin at the same element of it. */
+typedef struct fused_repeat {
+    int32_t   slot, raw, base;             /* the block; the same before conversion; where the row is */
+    int32_t   view, size;
+    lt_vec_fn convert;                     /* NULL: raw is the block */
+} fused_repeat;
+
 typedef enum fused_kind { FUSED_CALL, FUSED_CHAIN, FUSED_GATHER, FUSED_SCATTER, FUSED_REDUCE } fused_kind;
 
 typedef struct fused_instr {
@@ -100,13 +108,15 @@ typedef struct fused_pass {
     int64_t n_units;                       /* what tasks share out */
     int64_t block;
     int64_t period;                        /* maps: no block crosses a multiple of it; 0 none */
+    int64_t repeat;                        /* the rows of `repeats` divide it, as it divides the distance of blocks; 0 none */
     bool    streaming;                     /* a map too large for the caches */
     size_t  task_bytes;
     double  unit_ns;                       /* rough cost, to decide how many threads pay */
-    int n_slots, n_moving, n_located, n_prologue, n_instrs, n_folds;
+    int n_slots, n_moving, n_located, n_repeats, n_prologue, n_instrs, n_folds;
     fused_slot  *slots;
     int32_t     *moving;                   /* the slots with a step */
     fused_located *located;
+    fused_repeat *repeats;
     fused_instr *instrs;                   /* the first n_prologue run once per task, on one element */
     lt_chain_step *chain;
     fused_view  *views;

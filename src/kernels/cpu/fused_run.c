@@ -44,7 +44,8 @@ static void run_block(const fused_task *t, int64_t first, int64_t n)
     for (int i = p->n_prologue; i < p->n_instrs; i++) run_instr(t, &p->instrs[i], first, n);
 }
 
-static void begin_task(fused_task *t)
+/* first: where a map's blocks begin. */
+static void begin_task(fused_task *t, int64_t first)
 {
     const fused_pass *p = t->pass;
     for (int i = 0; i < p->n_slots; i++) {
@@ -53,6 +54,11 @@ static void begin_task(fused_task *t)
         t->addr[i] = base + s->offset_bytes;
     }
     for (int i = 0; i < p->n_prologue; i++) run_instr(t, &p->instrs[i], 0, 1);
+    for (int i = 0; i < p->n_repeats; i++) {
+        const fused_repeat *r = &p->repeats[i];
+        lt_fused_gather(&p->views[r->view], r->size, t->addr[r->raw], t->addr[r->base], first, p->block);
+        if (r->convert) r->convert(t->addr[r->slot], t->addr[r->raw], t->addr[r->raw], t->addr[r->raw], p->block);
+    }
 }
 
 /* ---- the units of each mode ------------------------------------------------------- */
@@ -75,7 +81,7 @@ static int64_t unaligned_head(const fused_task *t, int64_t first)
 static void run_map(fused_task *t, int64_t first, int64_t end)
 {
     const fused_pass *p = t->pass;
-    int64_t head = p->streaming && !p->period ? unaligned_head(t, first) : 0, n = head ? head : p->block;
+    int64_t head = p->streaming && !p->period && !p->n_repeats ? unaligned_head(t, first) : 0, n = head ? head : p->block;
     for (; first < end; first += n, n = p->block) {
         n = LT_MIN(n, end - first);
         if (p->period) n = LT_MIN(n, p->period - first % p->period);
@@ -156,14 +162,15 @@ static void run_share(const pass_run *r, int64_t index, char *mem)
 {
     const fused_pass *p = r->pass;
     fused_task t = { .pass = p, .arg = r->arg, .mem = mem, .addr = (char **)(void *)mem, .row = -1 };
-    begin_task(&t);
     if (p->mode == FUSED_MAP) {
         int64_t n_blocks = (r->end - r->first + p->block - 1) / p->block;
         int64_t from = r->first + n_blocks * index / r->n_tasks * p->block;
         int64_t to = r->first + n_blocks * (index + 1) / r->n_tasks * p->block;
+        begin_task(&t, from);
         run_map(&t, from, LT_MIN(to, r->end));
         return;
     }
+    begin_task(&t, 0);
     int64_t from = p->n_units * index / r->n_tasks, to = p->n_units * (index + 1) / r->n_tasks;
     if (p->mode == FUSED_ROWS) run_rows(&t, from, to);
     else run_columns(&t, from, to);
