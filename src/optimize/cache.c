@@ -130,14 +130,7 @@ static void remeasure(lt_cache *c, const double *x)
 static double distance_moved(const lt_cache *c, const double *x, const double *left)
 {
     if (c->x) return lt_space_distance(c->vectors, c->n, x, c->x + c->newest * c->n);
-    if (left) return lt_vec_distance(c->n, x, left);
-    double *moved = c->bound + c->newest; /* 0 until now, as it is the newest */
-    memset(c->trail.wanted, 0, (size_t)c->capacity * sizeof *c->trail.wanted);
-    c->trail.wanted[c->newest] = true;
-    lt_trail_distances(c, x, c->bound);
-    const double distance = *moved;
-    *moved = 0;
-    return distance;
+    return left ? lt_vec_distance(c->n, x, left) : lt_trail_distance(c, x);
 }
 
 /* The next step is likely not much longer than the last one. Sums over this many numbers cost next to nothing. */

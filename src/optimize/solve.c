@@ -330,9 +330,14 @@ static void check_state(lt_run *r)
 {
     const lt_point *x = r->cur;
     double phi = x->mu * x->f + x->tv_l1;
-    if (!r->opt.debug_mode || (isfinite(x->phi) && x->phi == phi && lt_space_finite(r->vectors, r->n, x->x))) return;
-    LT_FAIL(LT_ERR_INTERNAL, "iteration %lld: phi is %.17g, but mu f + v is %.17g", (long long)r->iter, x->phi, phi);
-    lt_stop_error(r, 13);
+    if (!r->opt.debug_mode) return;
+    if (!isfinite(x->phi) || x->phi != phi || !lt_space_finite(r->vectors, r->n, x->x)) {
+        LT_FAIL(LT_ERR_INTERNAL, "iteration %lld: phi is %.17g, but mu f + v is %.17g", (long long)r->iter, x->phi, phi);
+        lt_stop_error(r, 13);
+    } else if (!r->cache.x && x->sampled && lt_trail_distance(&r->cache, x->x) != 0) {
+        LT_FAIL(LT_ERR_INTERNAL, "iteration %lld: the steps between samples do not lead to x", (long long)r->iter);
+        lt_stop_error(r, 13);
+    }
 }
 
 static void saved(lt_run *r, lt_status s)

@@ -299,6 +299,7 @@ void lt_trail_add_step(const lt_cache *c, const double *s, bool paired);
 void lt_trail_add_point(const lt_cache *c, int64_t slot, const double *x);
 void lt_trail_leave_oldest(const lt_cache *c);             /* of two or more */
 void lt_trail_distances(const lt_cache *c, const double *x, double *out); /* of the wanted samples, by slot */
+double lt_trail_distance(const lt_cache *c, const double *x);             /* of the newest */
 /* Numbers first.. of the point before that of this slot become those of its own. */
 void lt_trail_advance(const lt_cache *c, int64_t slot, int64_t first, int64_t count, double *z);
 lt_status lt_stationarity_measure(lt_run *r);

@@ -47,8 +47,8 @@ void lt_trail_advance(const lt_cache *c, int64_t slot, int64_t first, int64_t co
     if (t->single) lt_vec_round_f32(count, z);
 }
 
-/* From the oldest to the newest of those that are wanted. */
-void lt_trail_distances(const lt_cache *c, const double *x, double *out)
+/* Squares of the distances of wanted samples, from the oldest to the newest of these. */
+static void add_squares(const lt_cache *c, const double *x)
 {
     const lt_trail *t = &c->trail;
     int64_t last = 0;
@@ -65,8 +65,23 @@ void lt_trail_distances(const lt_cache *c, const double *x, double *out)
             if (t->wanted[slot]) lt_vec_add_squares(count, z, x + i, &t->sums[slot]);
         }
     }
+}
+
+void lt_trail_distances(const lt_cache *c, const double *x, double *out)
+{
+    const lt_trail *t = &c->trail;
+    add_squares(c, x);
     for (int64_t slot = 0; slot < c->count; slot++)
         if (t->wanted[slot]) out[slot] = lt_vec_root(&t->sums[slot]);
+}
+
+double lt_trail_distance(const lt_cache *c, const double *x)
+{
+    const lt_trail *t = &c->trail;
+    memset(t->wanted, 0, (size_t)c->capacity * sizeof *t->wanted);
+    t->wanted[c->newest] = true;
+    add_squares(c, x);
+    return lt_vec_root(&t->sums[c->newest]);
 }
 
 static void keep_row(const lt_cache *c, int64_t slot, bool is_point, const double *from)

@@ -1,0 +1,143 @@
+/* Samples of the stationarity measure in limited memory, where only steps tell their points: the samples near an iterate
+   must be those that stored points give, and debug_mode sees to it that steps lead to x bit for bit. SPDX-License-Identifier: BSD-3-Clause */
+#include "solve_tools.h"
+
+#include <math.h>
+#include <unistd.h>
+
+enum { N = 5000, STEPS = 80 };
+
+typedef struct run {
+    const char *what;
+    int64_t p, pairs, ngrad;
+    double  evaldist, opt_tol;
+    int64_t patience;        /* the run goes on where the smooth test succeeds, and keeps no sample there */
+    bool    single;
+    bool    careless;        /* no slope is tested, and updates are skipped */
+    bool    stays;           /* no step is found, but the run goes on */
+} run;
+
+/* What a callback has seen. */
+typedef struct seen {
+    const run *c;
+    double *x;               /* STEPS + 1 rows: those that became samples */
+    int64_t n_samples, n_smooth, after_smooth; /* after_smooth: samples that came later */
+    int64_t n_several, n_far, n_stayed;        /* iterates with more than one sample near, with one that is not, where the last was */
+} seen;
+
+/* A badly scaled bowl with waves, so that curvature may be negative, and a kink whose gradient is short on one side only. The
+   inequality is not active near minima; a run that stays must not meet it, or it would end. */
+static lt_status bowl(void *ctx, const double *x, const lt_outputs *out)
+{
+    const run *c = ctx;
+    const double kink = x[0] >= x[1] ? 2 : -0.5;
+    double f = kink * (x[0] - x[1]), sum = 0;
+    for (int64_t i = 0; i < N; i++) {
+        const double a = (double)(1 + i % 97) / 97;
+        f += 0.5 * a * a * x[i] * x[i] + (i % 5 ? 0 : 0.1 * cos(4 * x[i]));
+        sum += x[i];
+        if (out->grad_f) out->grad_f[i] = a * a * x[i] - (i % 5 ? 0 : 0.4 * sin(4 * x[i]));
+    }
+    for (int64_t i = 0; out->grad_ci && i < N; i++) out->grad_ci[i] = (c->stays && sum < 0 ? -1.0 : 1.0) / N;
+    if (out->f) *out->f = f;
+    if (out->ci) *out->ci = c->stays ? 1 + fabs(sum / N) : sum / N - 0.2;
+    if (out->grad_f) out->grad_f[0] += kink, out->grad_f[1] -= kink;
+    return LT_OK;
+}
+
+static double distance(const double *a, const double *b)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < N; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(sum);
+}
+
+static bool count_samples(void *ctx, const lt_iterate *it)
+{
+    static const double zero[N];
+    seen *t = ctx;
+    if (distance(it->grad_phi, zero) <= t->c->opt_tol) {
+        t->n_smooth++;
+        LT_CHECK_EQ_INT(it->n_gradients, 1);
+        return false;
+    }
+    memcpy(t->x + t->n_samples++ * N, it->x, N * sizeof(double));
+    const int64_t held = t->n_samples < t->c->ngrad ? t->n_samples : t->c->ngrad;
+    int64_t near = 0;
+    for (int64_t i = t->n_samples - held; i < t->n_samples; i++) near += distance(t->x + i * N, it->x) <= t->c->evaldist;
+    LT_CHECK_EQ_INT(it->n_gradients, near);
+    t->n_several += near > 1;
+    t->n_far += near < held;
+    t->n_stayed += it->iter > 0 && it->alpha == 0;
+    t->after_smooth += t->n_smooth > 0;
+    return false;
+}
+
+static lt_solve_options options_of(const run *c, seen *t)
+{
+    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = c->pairs, .ngrad = c->ngrad, .evaldist = c->evaldist, .opt_tol = c->opt_tol,
+                             .opt_patience = c->patience, .maxit = STEPS, .double_precision = !c->single, .debug_mode = true, .seed = 3,
+                             .halt_log_fn = t ? count_samples : NULL, .halt_log_ctx = t };
+    opt.disable_terminationcode_6 = c->careless || c->stays;
+    opt.is_backtrack_linesearch = c->careless;
+    if (c->careless) opt.bfgs_damping = 0, opt.linesearch_maxit = 3;
+    if (c->stays) opt.init_step_size = 1e9, opt.linesearch_maxit = 1;
+    return opt;
+}
+
+static const run runs[] = {
+    { "more pairs than samples", 0, 12, 7, 8, 0, 0, false, false, false },
+    { "as many", 1, 7, 7, 8, 0, 0, false, false, false },
+    { "fewer pairs than samples", 0, 3, 11, 8, 0, 0, false, false, false },
+    { "two samples", 1, 5, 2, 8, 0, 0, false, false, false },
+    { "one pair", 0, 1, 30, 8, 0, 0, false, false, false },
+    { "single precision", 0, 6, 9, 8, 0, 0, true, false, false },
+    { "iterates that are no samples", 0, 6, 9, 8, 1.5, STEPS, false, false, false },
+    { "updates skipped", 1, 6, 9, 8, 0, 0, false, true, false },
+    { "no step", 1, 6, 9, 8, 0, 0, false, false, true },
+};
+
+LT_TEST(samples_are_those_within_the_radius)
+{
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        const run *c = &runs[i];
+        seen t = { .c = c, .x = malloc((STEPS + 1) * N * sizeof(double)) };
+        lt_solution *s = solve_function(N, c->p, 0, bowl, (void *)c, options_of(c, &t));
+        const lt_bfgs_counts *u = &s->BFGS_updates;
+        printf("%-30s of %lld iterates %lld have several near, %lld one that is not, %lld are smooth, %lld stayed; %lld of %lld updates\n", c->what,
+               (long long)s->iters, (long long)t.n_several, (long long)t.n_far, (long long)t.n_smooth, (long long)t.n_stayed, (long long)u->updates,
+               (long long)u->requests);
+        LT_CHECK(s->iters == STEPS && t.n_several > 2 && (c->stays ? t.n_stayed == STEPS : t.n_far > 2));
+        if (c->patience) LT_CHECK(t.n_smooth > 2 && t.after_smooth > 2);
+        if (c->careless) LT_CHECK(u->updates < u->requests);
+        lt_solution_destroy(s);
+        free(t.x);
+    }
+}
+
+/* The points are in the file, and go on as points: also those of a full ring, and of one that has lost its oldest already. */
+LT_TEST(samples_go_on_from_a_checkpoint)
+{
+    char path[] = "/tmp/lathe-samples-XXXXXX";
+    LT_CHECK(close(mkstemp(path)) == 0);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        const run *c = &runs[i];
+        lt_solve_options opt = options_of(c, NULL), first = opt, second = opt;
+        lt_solution *whole = solve_function(N, c->p, 0, bowl, (void *)c, opt);
+        first.checkpoint = path;
+        second.resume = path;
+        for (first.maxit = 1; first.maxit < STEPS; first.maxit += 30) {
+            lt_solution_destroy(solve_function(N, c->p, 0, bowl, (void *)c, first));
+            lt_solution *resumed = solve_function(N, c->p, 0, bowl, (void *)c, second);
+            LT_CHECK(!memcmp(whole->final.x, resumed->final.x, N * sizeof(double)));
+            LT_CHECK_EQ_INT(whole->n_history, resumed->n_history);
+            for (int64_t k = 0; k < whole->n_history && k < resumed->n_history; k++)
+                LT_CHECK_EQ_INT(whole->history[k].n_gradients, resumed->history[k].n_gradients);
+            lt_solution_destroy(resumed);
+        }
+        lt_solution_destroy(whole);
+    }
+    unlink(path);
+}
+
+LT_TEST_MAIN()
