@@ -10,9 +10,12 @@
 
 /* The code of a unary op, or the first of the four forms of a binary one. Greater-than is
    less-than with its operands exchanged. */
-static int chain_code(lt_op op)
+static int chain_code(lt_op op, lt_dtype type)
 {
     switch (op) {
+#define X(id, name) case LT_OP_##id: return type == LT_F32 ? LT_CHAIN_##id : NOT_IN_CHAIN;
+    LT_CHAIN_UNARY_F32(X)
+#undef X
 #define X(id, name) case LT_OP_##id: return LT_CHAIN_##id;
     LT_CHAIN_UNARY(X)
 #undef X
@@ -33,7 +36,7 @@ static bool is_element(const emitter *e, int32_t reg) { return e->regs[reg].is_e
 static bool fits_chain(const emitter *e, const lt_fused_step *s)
 {
     if (s->op == LT_OP_CLAMP) return !is_element(e, s->src[0]) && is_element(e, s->src[1]) == is_element(e, s->src[2]);
-    return chain_code(s->op) != NOT_IN_CHAIN;
+    return chain_code(s->op, e->f->type) != NOT_IN_CHAIN;
 }
 
 /* Which operand is the accumulator when the register is in it; -1 when it cannot be. */
@@ -109,7 +112,7 @@ static void link_binary(emitter *e, const lt_fused_step *s, int acc, int32_t *sp
     int32_t other = s->src[1 - acc], slot = other_operand(e, other, true, spread);
     bool swap = s->op == LT_OP_GT || s->op == LT_OP_GE;
     bool acc_first = (acc == 0) != swap;
-    add_link(e, chain_code(s->op) + (acc_first ? 0 : 2) + is_element(e, other), slot, 0);
+    add_link(e, chain_code(s->op, e->f->type) + (acc_first ? 0 : 2) + is_element(e, other), slot, 0);
 }
 
 static void link_where(emitter *e, const lt_fused_step *s, int acc, int32_t *spread)
@@ -173,7 +176,7 @@ static void emit_chain_step(emitter *e, int32_t at)
     const int n = lt_op_arity(s->op);
     int32_t spread[3] = { -1, -1, -1 };
     int acc = load_accumulator(e, s, &spread[0]);
-    if (n == 1) add_link(e, chain_code(s->op), 0, 0);
+    if (n == 1) add_link(e, chain_code(s->op, e->f->type), 0, 0);
     else if (n == 2) link_binary(e, s, acc, &spread[1]);
     else if (s->op == LT_OP_WHERE) link_where(e, s, acc, &spread[1]);
     else link_clamp(e, s, &spread[1]);

@@ -25,6 +25,7 @@ typedef void (*lt_vec_columns_fn)(void *acc, const void *x, int64_t n, int64_t n
    other operands are arrays (V) or one element (S), in the order they are written. */
 #define LT_CHAIN_UNARY(X) X(NEG, neg) X(ABS, abs) X(SIGN, sign) X(SQUARE, square) X(SQRT, sqrt) \
     X(RELU, relu) X(FLOOR, floor) X(RECIP, recip)
+#define LT_CHAIN_UNARY_F32(X) X(EXP, exp) X(SIGMOID, sigmoid) X(GELU, gelu) /* in f32 alone: as f64 they are calls of a library */
 #define LT_CHAIN_BINARY(X) X(ADD, add) X(SUB, sub) X(MUL, mul) X(DIV, div) X(MIN, min) X(MAX, max) \
     X(LT, lt) X(LE, le) X(EQ, eq)
 
@@ -34,7 +35,7 @@ typedef enum lt_chain_code {
     LT_CHAIN_STORE,              /* a = A */
     LT_CHAIN_STREAM,             /* the same past the caches; fence() must follow the chain */
 #define X(id, name) LT_CHAIN_##id,
-    LT_CHAIN_UNARY(X)
+    LT_CHAIN_UNARY(X) LT_CHAIN_UNARY_F32(X)
 #undef X
 #define X(id, name) LT_CHAIN_##id##_AV, LT_CHAIN_##id##_AS, LT_CHAIN_##id##_VA, LT_CHAIN_##id##_SA,
     LT_CHAIN_BINARY(X)

@@ -13,8 +13,10 @@
 /* d may be an operand, element for element: no dependence between iterations all the same. */
 #if defined(__clang__)
 #define VEC_LOOP _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
+#define VEC_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define VEC_LOOP _Pragma("GCC ivdep")
+#define VEC_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 /* Makes streamed stores visible to whoever is told that the work is done. */

@@ -1,6 +1,6 @@
 /* Transcendental functions for one REAL: part of vec_body.h. With a vector instruction set they
-   are libmvec's (within 4 ulp, special values as libm); a tail is padded to a whole vector, so an
-   element's bits do not depend on where it stands. Plain: libm, element by element.
+   are libmvec's (within 4 ulp, special values as libm), but for two in single precision; a tail is padded
+   to a whole vector, so an element's bits do not depend on where it stands. Plain: libm, element by element.
    SPDX-License-Identifier: BSD-3-Clause */
 #if defined(MVEC_F64)
 /* The last n < VEC_WIDTH elements, and copies of the first of them in the other lanes. */
@@ -31,7 +31,12 @@ static inline void FN(vec_store_tail)(REAL *p, VEC v, int64_t n)
 #define MATH_CHOOSE(mask, yes, no) ((mask) ? (yes) : (no))
 #endif
 
-MATH_DECLARE(exp) MATH_DECLARE(expm1) MATH_DECLARE(log) MATH_DECLARE(log1p) MATH_DECLARE(cbrt)
+#if defined(MVEC_F64) && !REAL_IS_F64
+#include "kernels/cpu/vec_math_f32.h"
+#else
+MATH_DECLARE(exp)
+#endif
+MATH_DECLARE(expm1) MATH_DECLARE(log) MATH_DECLARE(log1p) MATH_DECLARE(cbrt)
 MATH_DECLARE(sin) MATH_DECLARE(cos) MATH_DECLARE(tan) MATH_DECLARE(asin) MATH_DECLARE(acos)
 MATH_DECLARE(atan) MATH_DECLARE(sinh) MATH_DECLARE(cosh) MATH_DECLARE(tanh) MATH_DECLARE(erf)
 MATH_DECLARE2(pow) MATH_DECLARE2(atan2) MATH_DECLARE2(hypot)
@@ -52,27 +57,7 @@ static inline MATH_T FN(v_softplus)(MATH_T x)
 
 /* x*Phi(x), Phi(x) = (1+erf(x/sqrt 2))/2: in the left tail, where 1+erf cancels, the error is
    small against |x|, not against the result; erfc would mend that at twice the price. */
-#if defined(MVEC_F64) && !REAL_IS_F64
-static inline VEC FN(vec_fma)(VEC a, VEC b, VEC c)
-{
-    for (int i = 0; i < VEC_WIDTH; i++) a[i] = LIBM(fma)(a[i], b[i], c[i]);
-    return a;
-}
-/* In single precision Phi is 1/2 + x q(w), w = 2 (x/5.4)^2 - 1, with q fitted to 6e-8: at a third of the price of erf.
-   Beyond 5.4 Phi is 0 or 1 to within that. Inlined, the coefficients stay in registers: a third faster. */
-static inline __attribute__((always_inline)) VEC FN(v_gelu)(VEC x)
-{
-    const VEC zero = { 0 }, one = zero + 1;
-    VEC w = FN(vec_fma)(x * x, zero + C(2 / (5.4 * 5.4)), -one), phi = zero + C(0.00039282726);
-#define NEXT(c) phi = FN(vec_fma)(phi, w, zero + C(c))
-    NEXT(-0.0010283566), NEXT(0.00087503786), NEXT(-0.0011864471), NEXT(0.0036587876), NEXT(-0.0067152963), NEXT(0.0096512819), NEXT(-0.013963344);
-    NEXT(0.019645115), NEXT(-0.025746452), NEXT(0.0321166), NEXT(-0.039206814), NEXT(0.048499592), NEXT(-0.065328054), NEXT(0.13092811);
-#undef NEXT
-    phi = FN(vec_fma)(x, phi, zero + C(0.5));
-    phi = FN(vec_choose)(x < C(-5.4), zero, FN(vec_choose)(x > C(5.4), one, phi));
-    return x * phi;
-}
-#else
+#if !defined(MVEC_F64) || REAL_IS_F64
 static inline MATH_T FN(v_gelu)(MATH_T x) { return C(0.5) * x * (1 + FN(v_erf)(x * C(0.70710678118654752440))); }
 #endif
 
@@ -125,6 +110,17 @@ VEC_MATH(sinh) VEC_MATH(cosh) VEC_MATH(tanh) VEC_MATH(erf)
 VEC_MATH(sigmoid) VEC_MATH(softplus) VEC_MATH(gelu)
 VEC_MATH2(pow) VEC_MATH2(atan2) VEC_MATH2(hypot)
 
+/* The same on a whole vector, for chains. */
+#if defined(MVEC_F64)
+#define VEC_WHOLE(name) static inline VEC FN(vec_##name)(VEC x) { return FN(v_##name)(x); }
+#else
+#define VEC_WHOLE(name) static inline VEC FN(vec_##name)(VEC x) { for (int i = 0; i < VEC_WIDTH; i++) x[i] = FN(v_##name)(x[i]); return x; }
+#endif
+#if !REAL_IS_F64
+VEC_WHOLE(exp) VEC_WHOLE(sigmoid) VEC_WHOLE(gelu)
+#endif
+
+#undef VEC_WHOLE
 #undef MATH_DECLARE
 #undef MATH_DECLARE2
 #undef MATH_T

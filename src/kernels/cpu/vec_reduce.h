@@ -27,10 +27,16 @@ static inline REAL FN(one_sum)(REAL acc, REAL x) { return acc + x; }
                 __builtin_prefetch((const char *)(x + i + v * VEC_WIDTH) + PREFETCH_BYTES);  \
                 acc[v] = FN(vec_##name)(acc[v], FN(vec_load)(x + i + v * VEC_WIDTH));        \
             }                                                                                \
-        for (int v = 0; v < RUN_VECS; v++) FN(vec_store)(lane + v * VEC_WIDTH, acc[v]);      \
-        for (int j = 0; i + j < n; j++) lane[j] = FN(one_##name)(lane[j], x[i + j]);         \
-        for (int half = RUN_LANES / 2; half; half /= 2)                                      \
-            for (int j = 0; j < half; j++) lane[j] = FN(one_##name)(lane[j], lane[j + half]); \
+        if (i < n) {                                                                         \
+            for (int v = 0; v < RUN_VECS; v++) FN(vec_store)(lane + v * VEC_WIDTH, acc[v]);  \
+            for (int j = 0; i + j < n; j++) lane[j] = FN(one_##name)(lane[j], x[i + j]);     \
+            for (int v = 0; v < RUN_VECS; v++) acc[v] = FN(vec_load)(lane + v * VEC_WIDTH);  \
+        }                                                                                    \
+        for (int half = RUN_VECS / 2; half; half /= 2)                                       \
+            for (int v = 0; v < half; v++) acc[v] = FN(vec_##name)(acc[v], acc[v + half]);   \
+        FN(vec_store)(lane, acc[0]);                                                         \
+        VEC_UNROLL for (int half = VEC_WIDTH / 2; half; half /= 2)                           \
+            VEC_UNROLL for (int j = 0; j < half; j++) lane[j] = FN(one_##name)(lane[j], lane[j + half]); \
         return lane[0];                                                                      \
     }                                                                                        \
     static void FN(rows_##name)(void *d_, const void *x_, int64_t n, int64_t n_rows)         \

@@ -43,6 +43,9 @@ STEP(STORE, REAL *p = TARGET(s->a); TILE_EACH(DO_STORE, p))
 STEP(STREAM, REAL *p = TARGET(s->a); if ((uintptr_t)p % VEC_BYTES) { TILE_EACH(DO_STORE, p) } else { TILE_EACH(DO_STREAM, p) })
 #define X(id, name) STEP(id, TILE_EACH(DO_UNARY, FN(vec_##name)))
 LT_CHAIN_UNARY(X)
+#if !REAL_IS_F64
+LT_CHAIN_UNARY_F32(X)
+#endif
 #undef X
 #define X(id, name)                                                                          \
     STEP(id##_AV, const REAL *p = ARRAY(s->a); TILE_EACH(DO_AV, FN(vec_##name), p))          \
@@ -72,6 +75,9 @@ static const TILE_FN(step) TILE_FN(steps)[LT_CHAIN_CODE_COUNT] = {
     ROW(LOAD) ROW(LOAD_FAR) ROW(STORE) ROW(STREAM)
 #define X(id, name) ROW(id)
     LT_CHAIN_UNARY(X)
+#if !REAL_IS_F64
+    LT_CHAIN_UNARY_F32(X)
+#endif
 #undef X
 #define X(id, name) ROW(id##_AV) ROW(id##_AS) ROW(id##_VA) ROW(id##_SA)
     LT_CHAIN_BINARY(X)
