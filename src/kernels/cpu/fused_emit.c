@@ -169,13 +169,18 @@ static void load_repeat(emitter *e, const lt_fused_load *l, const fused_view *v)
     lt_emit_set_block(e, l->reg, slot, -1);
 }
 
-static void load_block(emitter *e, const lt_fused_load *l)
+int32_t lt_emit_source(emitter *e, const lt_fused_load *l)
 {
     fused_view v = lt_fused_view_merge(&e->f->domain, &l->view);
     size_t size = lt_dtype_size(l->from);
-    bool dense = lt_fused_view_dense(&v);
-    if (dense || is_located(e, l, &v)) {
-        int32_t from = dense ? lt_emit_slot(e, l->arg, v.offset * (int64_t)size, size) : add_located(e, l, &v);
+    if (lt_fused_view_dense(&v)) return lt_emit_slot(e, l->arg, v.offset * (int64_t)size, size);
+    return is_located(e, l, &v) ? add_located(e, l, &v) : -1;
+}
+
+static void load_block(emitter *e, const lt_fused_load *l)
+{
+    int32_t from = lt_emit_source(e, l);
+    if (from >= 0) {
         if (l->from == e->f->type) {
             lt_emit_set_block(e, l->reg, from, -1);
             return;
@@ -185,6 +190,8 @@ static void load_block(emitter *e, const lt_fused_load *l)
         lt_emit_set_block(e, l->reg, slot, buffer);
         return;
     }
+    fused_view v = lt_fused_view_merge(&e->f->domain, &l->view);
+    size_t size = lt_dtype_size(l->from);
     int32_t base = lt_emit_slot(e, l->arg, 0, 0), buffer = lt_emit_take_buffer(e, false), slot = e->buffer_slot[buffer];
     bool converts = l->from != e->f->type;
     int32_t raw = converts ? lt_emit_take_buffer(e, false) : buffer, raw_slot = e->buffer_slot[raw];
@@ -222,12 +229,12 @@ void lt_emit_release_after(emitter *e, int32_t reg, int32_t position)
 
 /* ---- stores and reductions ---------------------------------------------------- */
 
-const lt_fused_store *lt_emit_dense_store(const emitter *e, int32_t reg)
+const lt_fused_store *lt_emit_dense_store(const emitter *e, int32_t reg, lt_dtype t)
 {
     for (int i = 0; e->goal->stores && i < e->f->n_stores; i++) {
         const lt_fused_store *s = &e->f->stores[i];
         fused_view v = lt_fused_view_merge(&e->f->domain, &s->view);
-        if (s->reg == reg && s->to == e->f->type && lt_fused_view_dense(&v)) return s;
+        if (s->reg == reg && s->to == t && lt_fused_view_dense(&v)) return s;
     }
     return NULL;
 }

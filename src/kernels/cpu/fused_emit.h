@@ -52,8 +52,10 @@ fused_instr *lt_emit_instr(emitter *e, fused_instr in);
 int32_t lt_emit_block(emitter *e, int32_t reg, int32_t *spread);
 void    lt_emit_set_block(emitter *e, int32_t reg, int32_t slot, int32_t buffer);
 void    lt_emit_release_after(emitter *e, int32_t reg, int32_t position);
-/* A store of this register that is dense and of the compute type; NULL none. */
-const lt_fused_store *lt_emit_dense_store(const emitter *e, int32_t reg);
+/* Where a load is read as it lies, whatever its type; -1: its elements must be gathered. */
+int32_t lt_emit_source(emitter *e, const lt_fused_load *l);
+/* A store of this register that is dense and of type t; NULL none. */
+const lt_fused_store *lt_emit_dense_store(const emitter *e, int32_t reg, lt_dtype t);
 int32_t lt_emit_store_slot(emitter *e, const lt_fused_store *s, size_t size);
 bool    lt_emit_has_outputs(const emitter *e, int32_t reg, const lt_fused_store *besides);
 /* Reductions of the register, and its stores but `done`. */

@@ -86,6 +86,26 @@ static void close_chain(emitter *e)
     while (e->free_in_chain.n) e->free.at[e->free.n++] = e->free_in_chain.at[--e->free_in_chain.n];
 }
 
+/* The code for a half type that a chain reads or writes; `codes` are those of bf16 and f16. */
+static int half_code(const emitter *e, lt_dtype t, const int codes[2])
+{
+    return e->f->type != LT_F32 ? NOT_IN_CHAIN : t == LT_BF16 ? codes[0] : t == LT_F16 ? codes[1] : NOT_IN_CHAIN;
+}
+
+/* A value of a half type that is used here only: read where it lies. */
+static bool load_half(emitter *e, int32_t reg)
+{
+    static const int codes[2] = { LT_CHAIN_LOAD_BF16, LT_CHAIN_LOAD_F16 };
+    const reg_info *r = &e->regs[reg];
+    if (r->state != REG_UNSET || r->n_uses != 1) return false;
+    int code = half_code(e, e->f->loads[r->load].from, codes);
+    int32_t slot = code == NOT_IN_CHAIN ? -1 : lt_emit_source(e, &e->f->loads[r->load]);
+    if (slot < 0) return false;
+    open_chain(e);
+    add_link(e, code, slot, 0);
+    return true;
+}
+
 /* Brings an operand of the step into the accumulator; returns which. */
 static int load_accumulator(emitter *e, const lt_fused_step *s, int32_t *spread)
 {
@@ -93,6 +113,7 @@ static int load_accumulator(emitter *e, const lt_fused_step *s, int32_t *spread)
     if (have >= 0) return have;
     int n = s->op == LT_OP_CLAMP ? 1 : lt_op_arity(s->op), first = 0;
     while (first < n - 1 && is_element(e, s->src[first])) first++;
+    if (load_half(e, s->src[first])) return first;
     int32_t slot = lt_emit_block(e, s->src[first], spread);
     open_chain(e);
     bool far = e->pass->streaming && e->pass->slots[slot].step_bytes;
@@ -140,9 +161,18 @@ static void link_clamp(emitter *e, const lt_fused_step *s, int32_t *spread)
    Returns the store this took care of. */
 static const lt_fused_store *link_result(emitter *e, int32_t at, bool may_store)
 {
+    static const int half_codes[2] = { LT_CHAIN_STORE_BF16, LT_CHAIN_STORE_F16 };
     int32_t reg = e->f->steps[at].reg;
-    const lt_fused_store *direct = may_store ? lt_emit_dense_store(e, reg) : NULL;
+    const lt_fused_store *direct = may_store ? lt_emit_dense_store(e, reg, e->f->type) : NULL;
     e->acc_reg = reg;
+    for (int i = 0; i < 2 && may_store && !direct && e->regs[reg].n_uses == 1; i++) {
+        const lt_fused_store *half = lt_emit_dense_store(e, reg, i ? LT_F16 : LT_BF16);
+        int code = half ? half_code(e, half->to, half_codes) : NOT_IN_CHAIN;
+        if (code == NOT_IN_CHAIN) continue;
+        add_link(e, code, lt_emit_store_slot(e, half, lt_dtype_size(half->to)), 0);
+        lt_emit_set_block(e, reg, -1, -1);
+        return half;
+    }
     if (direct) {
         int32_t slot = lt_emit_store_slot(e, direct, e->real_bytes);
         add_link(e, e->pass->streaming ? LT_CHAIN_STREAM : LT_CHAIN_STORE, slot, 0);
@@ -228,7 +258,7 @@ static void emit_call_step(emitter *e, int32_t at)
         lt_emit_release_after(e, s->src[j], at);
     }
     bool may_store = e->last_read <= at;
-    const lt_fused_store *direct = may_store && !e->pass->streaming ? lt_emit_dense_store(e, s->reg) : NULL;
+    const lt_fused_store *direct = may_store && !e->pass->streaming ? lt_emit_dense_store(e, s->reg, e->f->type) : NULL;
     if (direct) {
         lt_emit_set_block(e, s->reg, lt_emit_store_slot(e, direct, e->real_bytes), -1);
     } else {

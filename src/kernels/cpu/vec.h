@@ -34,6 +34,7 @@ typedef enum lt_chain_code {
     LT_CHAIN_LOAD_FAR,           /* the same from memory: asks for later lines ahead of time */
     LT_CHAIN_STORE,              /* a = A */
     LT_CHAIN_STREAM,             /* the same past the caches; fence() must follow the chain */
+    LT_CHAIN_LOAD_BF16, LT_CHAIN_LOAD_F16, LT_CHAIN_STORE_BF16, LT_CHAIN_STORE_F16, /* the same of half types, in f32 alone */
 #define X(id, name) LT_CHAIN_##id,
     LT_CHAIN_UNARY(X) LT_CHAIN_UNARY_F32(X)
 #undef X

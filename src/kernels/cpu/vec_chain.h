@@ -89,6 +89,10 @@ static inline VEC FN(vec_eq)(VEC a, VEC b) { return FN(vec_bool)(a == b); }
 static inline VEC FN(vec_where)(VEC m, VEC a, VEC b) { return FN(vec_choose)(m != 0, a, b); }
 static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(vec_max)(x, lo), hi); }
 
+#if !REAL_IS_F64
+#include "kernels/cpu/vec_half.h"
+#endif
+
 /* A tile of eight vectors, and one vector for what is left. */
 #define TILE_FN(name) FN(tile_##name)
 #define TILE_PARAMETERS VEC a0, VEC a1, VEC a2, VEC a3, VEC a4, VEC a5, VEC a6, VEC a7
@@ -98,6 +102,8 @@ static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(v
     M(4, __VA_ARGS__) M(5, __VA_ARGS__) M(6, __VA_ARGS__) M(7, __VA_ARGS__)
 #define TILE_LOAD(p, k) FN(vec_load)((p) + (k) * VEC_WIDTH)
 #define TILE_STORE(p, k, v) FN(vec_store)((p) + (k) * VEC_WIDTH, (v))
+#define TILE_LOAD_HALF(p, k) vec_half_load((p) + (k) * VEC_WIDTH, VEC_WIDTH)
+#define TILE_STORE_HALF(p, k, v) vec_half_store((p) + (k) * VEC_WIDTH, (v), VEC_WIDTH)
 #define TILE_STREAM(p, k, v) STREAM_VEC((p) + (k) * VEC_WIDTH, (v))
 #define TILE_AHEAD extra
 #include "kernels/cpu/vec_tile.h"
@@ -108,6 +114,8 @@ static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(v
 #define TILE_EACH(M, ...) M(0, __VA_ARGS__)
 #define TILE_LOAD(p, k) FN(vec_load_part)((p), extra)
 #define TILE_STORE(p, k, v) FN(vec_store_part)((p), (v), extra)
+#define TILE_LOAD_HALF(p, k) vec_half_load((p), extra)
+#define TILE_STORE_HALF(p, k, v) vec_half_store((p), (v), extra)
 #define TILE_STREAM(p, k, v) TILE_STORE(p, k, v)
 #define TILE_AHEAD VEC_WIDTH
 #include "kernels/cpu/vec_tile.h"

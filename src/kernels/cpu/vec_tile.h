@@ -8,6 +8,8 @@
 #define DO_FETCH(k, p) __builtin_prefetch((p) + TILE_AHEAD + (k) * VEC_WIDTH);
 #define DO_STORE(k, p) TILE_STORE(p, k, a##k);
 #define DO_STREAM(k, p) TILE_STREAM(p, k, a##k);
+#define DO_LOAD_HALF(k, fn, p) a##k = fn(TILE_LOAD_HALF(p, k));
+#define DO_STORE_HALF(k, fn, p) TILE_STORE_HALF(p, k, fn(a##k));
 #define DO_FORGET(k, p) (void)a##k;
 #define DO_UNARY(k, fn) a##k = fn(a##k);
 #define DO_AV(k, fn, p) a##k = fn(a##k, TILE_LOAD(p, k));
@@ -41,6 +43,12 @@ STEP(LOAD_FAR, const REAL *p = ARRAY(s->a); TILE_EACH(DO_FETCH, p) TILE_EACH(DO_
 STEP(LOAD, const REAL *p = ARRAY(s->a); TILE_EACH(DO_LOAD, p))
 STEP(STORE, REAL *p = TARGET(s->a); TILE_EACH(DO_STORE, p))
 STEP(STREAM, REAL *p = TARGET(s->a); if ((uintptr_t)p % VEC_BYTES) { TILE_EACH(DO_STORE, p) } else { TILE_EACH(DO_STREAM, p) })
+#if !REAL_IS_F64
+STEP(LOAD_BF16, const uint16_t *p = (const uint16_t *)(const void *)addr[s->a] + at; TILE_EACH(DO_LOAD_HALF, vec_from_bf16, p))
+STEP(LOAD_F16, const uint16_t *p = (const uint16_t *)(const void *)addr[s->a] + at; TILE_EACH(DO_LOAD_HALF, vec_from_f16, p))
+STEP(STORE_BF16, uint16_t *p = (uint16_t *)(void *)addr[s->a] + at; TILE_EACH(DO_STORE_HALF, vec_to_bf16, p))
+STEP(STORE_F16, uint16_t *p = (uint16_t *)(void *)addr[s->a] + at; TILE_EACH(DO_STORE_HALF, vec_to_f16, p))
+#endif
 #define X(id, name) STEP(id, TILE_EACH(DO_UNARY, FN(vec_##name)))
 LT_CHAIN_UNARY(X)
 #if !REAL_IS_F64
@@ -77,6 +85,7 @@ static const TILE_FN(step) TILE_FN(steps)[LT_CHAIN_CODE_COUNT] = {
     LT_CHAIN_UNARY(X)
 #if !REAL_IS_F64
     LT_CHAIN_UNARY_F32(X)
+    ROW(LOAD_BF16) ROW(LOAD_F16) ROW(STORE_BF16) ROW(STORE_F16)
 #endif
 #undef X
 #define X(id, name) ROW(id##_AV) ROW(id##_AS) ROW(id##_VA) ROW(id##_SA)
@@ -100,6 +109,8 @@ static inline void TILE_FN(run)(const lt_chain_step *s, char *const *addr, int64
 #undef TILE_START
 #undef TILE_FN
 #undef DO_FORGET
+#undef DO_LOAD_HALF
+#undef DO_STORE_HALF
 #undef ARRAY
 #undef TARGET
 #undef ELEMENT
@@ -123,5 +134,7 @@ static inline void TILE_FN(run)(const lt_chain_step *s, char *const *addr, int64
 #undef TILE_EACH
 #undef TILE_LOAD
 #undef TILE_STORE
+#undef TILE_LOAD_HALF
+#undef TILE_STORE_HALF
 #undef TILE_STREAM
 #undef TILE_AHEAD
