@@ -64,6 +64,7 @@ struct block {
     std::vector<unsigned char> image;
     meeting barrier[BARRIERS], warp[LANES];
     warpgroup group[8];
+    int any = 0; /* of __syncthreads_or */
 };
 
 static std::vector<fiber> fibers; /* of all resident blocks */
@@ -308,6 +309,16 @@ template <auto KERNEL> static void launch(unsigned n_blocks, unsigned cluster, u
 }
 
 static inline void __syncthreads() { shim::meet(shim::blocks[shim::now].barrier[0], "bar.sync", shim::threads); }
+static inline int __syncthreads_or(int x)
+{
+    shim::blocks[shim::now].any |= x;
+    __syncthreads();
+    int any = shim::blocks[shim::now].any;
+    __syncthreads();
+    shim::blocks[shim::now].any = 0;
+    __syncthreads(); /* before the next one begins */
+    return any;
+}
 static inline void __syncwarp() { shim::meet_warp("__syncwarp", nullptr, [](std::vector<void *> &) {}); }
 static inline void __threadfence() {}
 template <class T> static inline T __shfl_sync(unsigned, T x, int from)

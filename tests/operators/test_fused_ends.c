@@ -153,9 +153,12 @@ static void check_output(const output_case *c)
     fill_floats(noise, noise_count(c), 1, 0.5f, &seed);
     for (size_t i = 0; c->act == 0 && i < norm_floats(&m); i++) m.norm[i] = i % 2 == 0;
     lt_kernel *k = NULL;
-    lt_output_job job = { m.map, m.skip, weights, { m.norm, c->channels, c->channels }, c->pixels, c->channels, c->real };
+    uint32_t ended[SAMPLES] = { 0 };
+    int64_t step = 7, failed[SAMPLES] = { -1, -1 };
+    lt_output_job job = { m.map, m.skip, weights, ended, { m.norm, c->channels, c->channels }, c->pixels, c->channels, c->real };
     LT_CHECK_OK(lt_fused_build_output(&device, &(lt_fused_style){ .bf16 = c->bf16, .activation = c->act }, SAMPLES, BLOCKS, c->skip, c->noise, &k));
-    if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job, state, noise, (void *)(uintptr_t)policy, next }));
+    if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job, state, noise, (void *)(uintptr_t)policy, next, &step, failed }));
+    for (int i = 0; i < SAMPLES; i++) LT_CHECK(failed[i] == -1 && ended[i] == 0);
     double bound = c->act == 0 ? (c->bf16 ? 1e-4 : 2e-6) : c->bf16 ? 0x1p-6 : 0x1p-9, worst = 0; /* of numbers around one */
     for (size_t i = 0; i < n; i++) {
         size_t pixel = i % (size_t)c->pixels, out = i / (size_t)c->pixels % 3, sample = i / (size_t)c->pixels / 3;
@@ -180,6 +183,32 @@ LT_TEST(outputs_with_every_noise)
         { false, false, 1, 0, 1033, 96, 96 }, { true, false, 2, 0, 1033, 48, 48 },
     };
     for (size_t i = 0; i < LT_LEN(row); i++) check_output(&row[i]);
+}
+
+/* One number that is not finite ends its realization, and one that is over stays so; the others go on. */
+LT_TEST(outputs_end_what_is_not_finite)
+{
+    if (!host_device_possible()) LT_SKIP("no C++ compiler to run kernels with");
+    enum { PIXELS = 1033, CHANNELS = 16, FIELD = 3 * PIXELS };
+    static const float policy[2] = { 1, 0.5f };
+    static float weights[3 * CHANNELS + 3], state[SAMPLES * FIELD], next[SAMPLES * FIELD];
+    static const struct { float bad; int64_t failed_before, failed_after; } row[] = { { INFINITY, -1, 7 }, { NAN, -1, 7 }, { 3e38f, -1, -1 }, { 1, 4, 4 } };
+    uint64_t seed = 5;
+    maps m = maps_create(PIXELS, CHANNELS, false, &seed);
+    lt_kernel *k = NULL;
+    LT_CHECK_OK(lt_fused_build_output(&device, &(lt_fused_style){ .activation = 1 }, SAMPLES, BLOCKS, false, 0, &k));
+    for (size_t r = 0; k && r < LT_LEN(row); r++) {
+        uint32_t ended[SAMPLES] = { 0 };
+        int64_t step = 7, failed[SAMPLES] = { -1, row[r].failed_before };
+        lt_output_job job = { m.map, NULL, weights, ended, { m.norm, CHANNELS, CHANNELS }, PIXELS, CHANNELS, CHANNELS };
+        fill_floats(state, SAMPLES * FIELD, 0, 1, &seed);
+        state[FIELD + 1234] = row[r].bad;
+        LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job, state, state, (void *)(uintptr_t)policy, next, &step, failed }));
+        LT_CHECK(failed[0] == -1 && failed[1] == row[r].failed_after && ended[0] == 0 && ended[1] == 0);
+        for (int i = 0; i < FIELD; i++) LT_CHECK(isfinite(next[i]) && isnan(next[FIELD + i]) == (row[r].failed_after >= 0));
+    }
+    lt_kernel_destroy(k);
+    maps_destroy(&m);
 }
 
 /* Padding gets zeros; a missing gamma is one, a missing beta zero. */

@@ -10,7 +10,7 @@
 #include "operators/remote/fused.h"
 #include "operators/rollout.h"
 
-enum { SEED = 5, INDEX = 3, STEPS = 2 };
+enum { SEED = 5, INDEX = 3, STEPS = 2, MOST_SAMPLES = 3 };
 
 /* ---- a CPU that says it is a GPU ---- */
 static const lt_backend *cpu;
@@ -72,8 +72,10 @@ static void check_step(lt_device *dev, const lt_operator_spec *spec, lt_precisio
     LT_CHECK_OK(lt_fused_cnn_create(dev, &w->network, precision, samples, &f));
     if (f) {
         LT_CHECK_OK(lt_fused_cnn_set_weights(f, lt_device_stream(dev), w->block));
-        LT_CHECK_OK(lt_fused_cnn_step(f, lt_device_stream(dev), s.x, noise, policy, got));
+        int64_t step = 1, failed[MOST_SAMPLES] = { -1, -1, -1 };
+        LT_CHECK_OK(lt_fused_cnn_step(f, lt_device_stream(dev), s.x, noise, policy, got, (lt_step_end){ &step, failed }));
         LT_CHECK_OK(lt_stream_sync(lt_device_stream(dev)));
+        for (int64_t i = 0; i < samples; i++) LT_CHECK_EQ_INT(failed[i], -1);
         double error = 0, size = 0, bound = precision == LT_PRECISION_FLOAT16 ? 4e-3 : 3e-2;
         for (size_t i = 0; i < s.n; i++) error += pow((double)got[i] - s.x[s.n + i], 2), size += pow(s.x[s.n + i], 2);
         if (!(sqrt(error / size) <= bound)) LT_TEST_FAIL("%s, %s: one step is off by %.2e, at most %.2e", what, lt_precision_name(precision), sqrt(error / size), bound);

@@ -8,6 +8,7 @@
 struct output_job { /* as fused.c writes it */
     const uint4 *map, *skip;   /* [samples, pixels, channels] */
     const float *weights;      /* [3, channels], then three biases */
+    u32 *ended;                /* [samples]: blocks that are done; zero between launches */
     norm_job norm;
     int pixels, channels, real;
 };
@@ -82,7 +83,26 @@ static __device__ __forceinline__ void add_channels(const output_job &j, const w
     }
 }
 
-extern "C" __global__ void __launch_bounds__(OUTPUT_THREADS, 3) output(const output_job *job, const float *state, const float *noise, const float *policy, float *next)
+/* The block that ends a sample last looks whether it is over: what is not finite, or was not before, is NaN from here on. */
+static __device__ __forceinline__ void settle(const output_job &j, int sample, bool finite, const i64 *t, i64 *failed, float *next)
+{
+    enum { NOT_FINITE = 1 << 16 }; /* more than there are blocks */
+    __shared__ bool over;
+    const bool bad = __syncthreads_or(!finite);
+    if (threadIdx.x == 0) {
+        __threadfence();
+        u32 mine = bad ? NOT_FINITE + 1 : 1, sum = atomicAdd(j.ended + sample, mine) + mine;
+        bool last = sum % NOT_FINITE == BLOCKS;
+        over = last && (sum >= NOT_FINITE || failed[sample] >= 0);
+        if (last) j.ended[sample] = 0;
+        if (over && failed[sample] < 0) failed[sample] = *t;
+        __threadfence();
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; over && i < 3 * j.pixels; i += OUTPUT_THREADS) next[(i64)sample * 3 * j.pixels + i] = __uint_as_float(0x7fc00000u);
+}
+
+extern "C" __global__ void __launch_bounds__(OUTPUT_THREADS, 3) output(const output_job *job, const float *state, const float *noise, const float *policy, float *next, const i64 *t, i64 *failed)
 {
     __shared__ half_table norms;
     __shared__ weight_table weights;
@@ -91,6 +111,7 @@ extern "C" __global__ void __launch_bounds__(OUTPUT_THREADS, 3) output(const out
     fill_weights(j, weights, (j.channels + 31) / 32);
     load_half_table<OUTPUT_THREADS>(j.norm, sample, norms);
     float keep = policy[0], gain = policy[1];
+    bool finite = true;
     for (int first = (piece * WARPS + threadIdx.x / 32) * PIXELS; first < j.pixels; first += BLOCKS * WARPS * PIXELS) {
         int own[2] = { first + lane / 4, first + lane / 4 + 8 }, inside[2] = { min(own[0], j.pixels - 1), min(own[1], j.pixels - 1) };
         float c[4] = { 0, 0, 0, 0 };
@@ -105,7 +126,10 @@ extern "C" __global__ void __launch_bounds__(OUTPUT_THREADS, 3) output(const out
             o += j.weights[3 * j.channels + channel];
             if (NOISE == 1) o += noise[at];
             if (NOISE == 2) o *= noise[at];
-            next[at] = fmaf(keep, state[at], gain * o);
+            float x = fmaf(keep, state[at], gain * o);
+            finite = finite && isfinite(x);
+            next[at] = x;
         }
     }
+    settle(j, sample, finite, t, failed, next);
 }

@@ -125,6 +125,12 @@ static lt_status list_tensors(lt_device_rollout *e, lt_drawn_tensor *list, int64
     return LT_OK;
 }
 
+/* Whether a launch of its own ends a step: fused steps know themselves what is not finite. */
+static bool settles(const lt_device_rollout *e)
+{
+    return !lt_application_ends_steps(e->application) || e->job.post || e->job.clamp;
+}
+
 static lt_status make_kernels(lt_device_rollout *e, lt_rollout_info *info)
 {
     const lt_network *n = lt_application_network(e->application);
@@ -139,7 +145,7 @@ static lt_status make_kernels(lt_device_rollout *e, lt_rollout_info *info)
     lt_free(list);
     if (!s) s = lt_rollout_kernels_build(e->dev, &e->job, &e->spec, quads, &e->kernels);
     if (!s && e->noise_at.correlated) s = make_smoothing(e);
-    info->kernels_per_step += 1 + (e->kernels.noise ? 1 : 0) + (e->smooth ? lt_program_get_info(e->smooth).n_kernels + 2 : 0);
+    info->kernels_per_step += settles(e) + (e->kernels.noise ? 1 : 0) + (e->smooth ? lt_program_get_info(e->smooth).n_kernels + 2 : 0);
     info->steps_per_launch = e->opt.apart ? 1 : (int)e->k;
     return s;
 }
@@ -164,8 +170,8 @@ static lt_status draw_noise(lt_device_rollout *e, const int64_t *t)
 /* With noise that is drawn. */
 static lt_status step(lt_device_rollout *e, const float *from, const float *noise, float *to, const int64_t *t)
 {
-    LT_TRY(lt_application_step(e->application, e->stream, from, noise, e->device_job->policy, to));
-    LT_TRY(launch(e, e->kernels.settle, (void *[]){ e->device_job, at(t), to, e->failed }));
+    LT_TRY(lt_application_step(e->application, e->stream, from, noise, e->device_job->policy, to, (lt_step_end){ t, e->failed }));
+    if (settles(e)) LT_TRY(launch(e, e->kernels.settle, (void *[]){ e->device_job, at(t), to, e->failed }));
     if (!e->has_reader) return LT_OK;
     bool snapshot = e->opt.steps == 1;
     return e->reader.step(e->reader.ctx, e->stream, &(lt_state_view){ to, snapshot ? to : from, t, e->failed });

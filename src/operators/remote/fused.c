@@ -54,7 +54,7 @@ struct lt_fused_cnn {
     lt_kernel       *pack_kernel;
     /* One piece of device memory: maps, then what follows by offset. */
     char            *memory;
-    size_t           bytes, map_bytes, output_at, packs_at;
+    size_t           bytes, map_bytes, output_at, ended_at, packs_at;
 };
 
 /* ---- Whether ---- */
@@ -210,6 +210,7 @@ static lt_status plan_memory(lt_fused_cnn *f)
         c->counts_at = take(f, (size_t)f->samples * sizeof(int32_t));
     }
     f->output_at = take(f, (size_t)(LT_FIELD_CHANNELS * output_width(f) + LT_FIELD_CHANNELS) * sizeof(float));
+    f->ended_at = take(f, (size_t)f->samples * sizeof(int32_t));
     for (int i = 0; i < f->n_launches; i++) {
         launch *l = &f->seq[i];
         l->job_at = take(f, job_bytes(l->kind));
@@ -287,7 +288,7 @@ static lt_status send_job(const lt_fused_cnn *f, const launch *l)
                              .norm = norm_job(f, l->map.norm_of), .pixels = (int)pixels(f), .in_c = l->skip.width, .out_c = l->map.width };
         return send(f, l->job_at, &j, sizeof j);
     }
-    lt_output_job j = { .map = map_at(f, l->map.buffer), .skip = map_at(f, l->skip.buffer), .weights = f->memory + f->output_at,
+    lt_output_job j = { .map = map_at(f, l->map.buffer), .skip = map_at(f, l->skip.buffer), .weights = f->memory + f->output_at, .ended = f->memory + f->ended_at,
                         .norm = norm_job(f, l->map.norm_of), .pixels = (int)pixels(f), .channels = l->map.width,
                         .real = (int)lt_cnn_width(&f->spec, f->spec.num_layers - 1) };
     return send(f, l->job_at, &j, sizeof j);
@@ -387,6 +388,12 @@ static int activation_number(const lt_operator_spec *s)
     }
 }
 
+/* Of a number per sample. */
+static lt_status clear_counts(const lt_fused_cnn *f, size_t at)
+{
+    return lt_stream_fill(lt_device_stream(f->dev), f->memory + at, 0, (size_t)f->samples * sizeof(int32_t));
+}
+
 static lt_status create(lt_fused_cnn *f, const lt_network *network)
 {
     lt_device_info info;
@@ -397,8 +404,9 @@ static lt_status create(lt_fused_cnn *f, const lt_network *network)
     LT_TRY(lt_device_alloc(f->dev, NULL, f->bytes, "rollout maps", (void **)&f->memory));
     plan_packing(f, network);
     for (int i = 0; i < f->n_launches; i++) LT_TRY(send_job(f, &f->seq[i]));
+    LT_TRY(clear_counts(f, f->ended_at));
     for (int i = 0; i < f->n_convs; i++)
-        if (f->conv[i].counts_at) LT_TRY(lt_stream_fill(lt_device_stream(f->dev), f->memory + f->conv[i].counts_at, 0, (size_t)f->samples * sizeof(int32_t)));
+        if (f->conv[i].counts_at) LT_TRY(clear_counts(f, f->conv[i].counts_at));
     LT_TRY(send(f, f->packs_at, f->pack, sizeof f->pack));
     LT_TRY(lt_stream_sync(lt_device_stream(f->dev)));
     return build_kernels(f);
@@ -444,13 +452,13 @@ lt_status lt_fused_cnn_set_weights(lt_fused_cnn *f, lt_stream *st, const float *
     return lt_stream_launch(st, &(lt_launch){ f->pack_kernel, (void *[]){ f->memory + f->packs_at, any(block) } });
 }
 
-lt_status lt_fused_cnn_step(lt_fused_cnn *f, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next)
+lt_status lt_fused_cnn_step(lt_fused_cnn *f, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next, lt_step_end end)
 {
     for (int i = 0; i < f->n_launches; i++) {
         const launch *l = &f->seq[i];
         void *job = f->memory + l->job_at;
         if (l->kind == LAUNCH_CONV) LT_TRY(lt_stream_launch(st, &(lt_launch){ f->conv[l->conv].kernel, (void *[]){ job, any(state) } }));
-        else if (l->kind == LAUNCH_OUTPUT) LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job, any(state), any(noise ? noise : state), any(policy), next } }));
+        else if (l->kind == LAUNCH_OUTPUT) LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job, any(state), any(noise ? noise : state), any(policy), next, any(end.t), end.failed } }));
         else LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job } }));
     }
     return LT_OK;

@@ -20,8 +20,11 @@ int64_t   lt_fused_cnn_bytes(const lt_fused_cnn *f);   /* of device memory: acti
 int       lt_fused_cnn_kernels(const lt_fused_cnn *f); /* launches of a step */
 /* block: the drawn weights (lt_operator_weights.block) in device memory; not read after this work is done. */
 lt_status lt_fused_cnn_set_weights(lt_fused_cnn *f, lt_stream *st, const float *block);
+/* Which step this is, and for each realization the one after which it was not finite, or -1: what has failed, or fails
+   now, is NaN. */
+typedef struct lt_step_end { const int64_t *t; int64_t *failed; } lt_step_end;
 /* next = keep state + gain O(state) with noise: states [M, 3, G, G]; noise [M, count] as lt_noise_draw makes
    it, or NULL without; policy: keep and gain. All in device memory. */
-lt_status lt_fused_cnn_step(lt_fused_cnn *f, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next);
+lt_status lt_fused_cnn_step(lt_fused_cnn *f, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next, lt_step_end end);
 
 #endif

@@ -93,7 +93,7 @@ lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int
     define(&t, "BLOCKS", per_sample);
     define(&t, "SKIP", skip);
     define(&t, "NOISE", noise);
-    return build(dev, &t, lt_text_output_cu, (lt_kernel_key){ .name = "rollout output", .entry = "output", .n_args = 5,
+    return build(dev, &t, lt_text_output_cu, (lt_kernel_key){ .name = "rollout output", .entry = "output", .n_args = 7,
                  .grid = { (unsigned)(samples * per_sample), 1, 1 }, .block = { OUTPUT_THREADS, 1, 1 } }, out);
 }
 

@@ -43,6 +43,7 @@ typedef struct lt_project_job {
 
 typedef struct lt_output_job {
     const void *map, *skip, *weights;
+    void       *ended;
     lt_norm_job norm;
     int32_t     pixels, channels, real;
 } lt_output_job;

@@ -2,6 +2,7 @@
 #ifndef LT_OPERATORS_REMOTE_PARTS_H
 #define LT_OPERATORS_REMOTE_PARTS_H
 
+#include "operators/remote/fused.h"
 #include "operators/remote/remote.h"
 
 /* ---- What kernels read; the same struct stands in operators/cuda/rollout_random.cuh ---- */
@@ -36,7 +37,9 @@ void      lt_application_destroy(lt_application *a); /* NULL is allowed; none of
 const lt_network *lt_application_network(const lt_application *a); /* the list of tensors */
 /* All queued on st; pointers are to device memory. block: all weights, read at every step, so it must stay. */
 lt_status lt_application_set_weights(lt_application *a, lt_stream *st, const float *block);
-lt_status lt_application_step(lt_application *a, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next);
+/* What has failed is left to others unless lt_application_ends_steps. */
+lt_status lt_application_step(lt_application *a, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next, lt_step_end end);
+bool      lt_application_ends_steps(const lt_application *a);
 
 /* ---- The whole (engine.c, run.c) ---- */
 enum { LT_USUAL_STEPS_PER_LAUNCH = 8 };

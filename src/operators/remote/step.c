@@ -137,13 +137,16 @@ lt_status lt_application_set_weights(lt_application *a, lt_stream *st, const flo
     return lt_program_queue_held(a->program, st, a->input, (void *[]){ (void *)(uintptr_t)block });
 }
 
+bool lt_application_ends_steps(const lt_application *a) { return a->fused; }
+
 /* The last batch ends with the last realization: where they do not divide, a few are computed twice, alike. */
-lt_status lt_application_step(lt_application *a, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next)
+lt_status lt_application_step(lt_application *a, lt_stream *st, const float *state, const float *noise, const float policy[2], float *next, lt_step_end end)
 {
     for (int64_t done = 0; done < a->realizations; done += a->batch) {
         int64_t first = LT_MIN(done, a->realizations - a->batch);
         if (a->fused) {
-            LT_TRY(lt_fused_cnn_step(a->fused, st, state + first * a->field, a->noise ? noise + first * a->noise : NULL, policy, next + first * a->field));
+            LT_TRY(lt_fused_cnn_step(a->fused, st, state + first * a->field, a->noise ? noise + first * a->noise : NULL, policy, next + first * a->field,
+                                     (lt_step_end){ end.t, end.failed + first }));
             continue;
         }
         a->input[LT_STEP_STATE] = state + first * a->field;
