@@ -253,6 +253,8 @@ typedef struct lt_compile_options { /* zero-initialised = defaults */
     bool      full_first;      /* with low_precision: products whose first operand is an input, or a part of one, stay in f32 */
     int       held_from;       /* > 0: inputs from this number on keep their contents from run to run, until
                                   lt_program_renew; what follows from them alone is computed once (CPU, or on_device) */
+    struct lt_program *held_by; /* not NULL: a program of the same graph, options and held inputs that computes what follows from
+                                  those for this one as well: it must outlive this one and have run, or lt_program_hold, before */
     bool      on_device;       /* inputs and outputs lie in the device's memory: the program is queued on streams
                                   (graph/program.h) and never run with host pointers */
     int       lead_outputs;    /* > 0: the first so many outputs can be had alone and the others later, from what is
@@ -267,6 +269,7 @@ typedef struct lt_program lt_program; /* opaque; one run at a time; independent 
 typedef struct lt_program_info {
     int     n_nodes, n_kernels, n_fused;     /* nodes left after the passes; kernels; fused ones among them */
     size_t  arena_bytes, unplanned_bytes, constant_bytes; /* unplanned: had every value its own memory */
+    size_t  held_bytes;                      /* of the arena: what is computed once from held inputs, for held_by, too */
     double  flops, bytes;                    /* of one run */
     int     n_lead;                          /* kernels of the lead outputs; 0: there are none */
     double  lead_flops, lead_bytes;
@@ -286,6 +289,8 @@ LT_API lt_status lt_program_run_lead(lt_program *p, const void *const *inputs, v
 /* The other outputs, from what lt_program_run_lead left: inputs and outputs that lead must be where and as they were then. */
 LT_API lt_status lt_program_run_rest(lt_program *p, const void *const *inputs, void *const *outputs);
 LT_API bool      lt_program_output_leads(const lt_program *p, int output);
+/* Computes what follows from held inputs, if it is not there yet: programs held_by this one may then run beside it. */
+LT_API lt_status lt_program_hold(lt_program *p, const void *const *inputs, void *const *outputs);
 /* The contents of held inputs changed; another pointer is noticed without being told. */
 LT_API void      lt_program_renew(lt_program *p);
 /* Seconds of one run of the kernels alone, over what the last run left on the device: the mean of `repeats`

@@ -25,6 +25,7 @@ typedef struct compiler {
     int32_t     *scratch_of;     /* per step: interval of its scratch, or -1 */
     size_t       constant_bytes;
     bool        *held;           /* by node: follows from held inputs and constants alone */
+    int          n_held;         /* the first intervals: of what is computed once */
     int32_t     *packed_of;      /* per step: interval of its packed operand, or -1 */
 } compiler;
 
@@ -259,8 +260,19 @@ static lt_status claim_user_outputs(compiler *c)
     return LT_OK;
 }
 
+/* Another program has them: none of ours is planned. */
+static lt_status borrow_held(compiler *c)
+{
+    const lt_program *from = c->opt->held_by;
+    bool same = from->n_held == c->n_held;
+    for (int i = 0; same && i < c->n_held; i++) same = from->interval[i].bytes == c->interval[i].bytes;
+    if (!same) return LT_FAIL(LT_ERR_ARGUMENT, "lt_program_create: held_by is a program of another graph or of other options");
+    for (int i = 0; i < c->n_held; i++) c->interval[i].bytes = 0;
+    return LT_OK;
+}
+
 /* Held values and packed operands come first and live as long as the program. */
-static void plan_held(compiler *c)
+static lt_status plan_held(compiler *c)
 {
     lt_program *p = c->p;
     for (int k = 0; k < p->n_steps; k++) {
@@ -271,7 +283,12 @@ static void plan_held(compiler *c)
         c->packed_of[k] = c->n_intervals;
         c->interval[c->n_intervals++] = (lt_interval){ st->kernel->packed_bytes, 0, 0, -1, 0 };
     }
-    for (int i = 0; i < c->n_intervals; i++) c->interval[i].last = p->n_steps;
+    p->n_held = c->n_held = c->n_intervals;
+    for (int i = 0; i < c->n_held; i++) {
+        c->interval[i].last = p->n_steps;
+        p->info.held_bytes += (c->interval[i].bytes + 63) / 64 * 64;
+    }
+    return c->opt->held_by ? borrow_held(c) : LT_OK;
 }
 
 static lt_status plan_values(compiler *c)
@@ -284,7 +301,7 @@ static lt_status plan_values(compiler *c)
     c->packed_of = temporary(c, (size_t)p->n_steps, sizeof *c->packed_of);
     if (!c->memory || !c->interval || !c->scratch_of || !c->packed_of) return LT_ERR_MEMORY;
     LT_TRY(claim_user_outputs(c));
-    plan_held(c);
+    LT_TRY(plan_held(c));
     for (int k = 0; k < p->n_steps; k++) {
         for (int i = 0; i < p->step[k].n_args; i++) classify(c, c->arg_node[k][i], k);
         c->scratch_of[k] = -1;
@@ -323,10 +340,15 @@ static lt_status upload_constants(compiler *c)
 
 /* ---- binding ---- */
 
+static char *arena_address(const compiler *c, int32_t interval)
+{
+    const lt_program *owner = c->opt->held_by && interval < c->n_held ? c->opt->held_by : c->p;
+    return (char *)owner->arena + owner->interval[interval].offset;
+}
+
 static void *fixed_address(const compiler *c, const lt_memory *mem)
 {
-    if (mem->kind == LT_MEM_CONST) return (char *)c->p->constants + mem->offset;
-    return (char *)c->p->arena + c->interval[mem->index].offset;
+    return mem->kind == LT_MEM_CONST ? (char *)c->p->constants + mem->offset : arena_address(c, mem->index);
 }
 
 static lt_status bind_steps(compiler *c)
@@ -351,12 +373,13 @@ static lt_status bind_steps(compiler *c)
             else
                 st->arg[i] = (char *)fixed_address(c, mem) + offset;
         }
-        if (c->scratch_of[k] >= 0) st->arg[st->n_args] = (char *)p->arena + c->interval[c->scratch_of[k]].offset;
-        if (st->packs) st->kernel->packed = (char *)p->arena + c->interval[c->packed_of[k]].offset;
+        if (c->scratch_of[k] >= 0) st->arg[st->n_args] = arena_address(c, c->scratch_of[k]);
+        if (st->packs) st->kernel->packed = arena_address(c, c->packed_of[k]);
         if (st->held) continue;
         p->launch[p->n_live++] = (lt_launch){ st->kernel, st->arg };
         if (lead) p->n_lead = p->n_live;
     }
+    if (c->opt->held_by) p->held_from = INT32_MAX, p->stale = false; /* its owner sees to that */
     return LT_OK;
 }
 

@@ -44,6 +44,7 @@ struct lt_program {
     int         n_lead;          /* launches that the lead outputs need: the first ones */
     bool        led;             /* they were made, and nothing has been run since */
     int         held_from;       /* inputs from here on are held; n_inputs or more: none */
+    int         n_held;          /* intervals of what is computed once: the first ones */
     bool        on_device;       /* queued, never run with host pointers */
     bool        stale;           /* what follows from held inputs must be computed again */
     lt_patch   *patch;

@@ -45,8 +45,8 @@ static int64_t free_memory(void)
 enum { FEW_THREADS = 4, FEW_PIXELS = 64 * 64 };
 
 /* How many realizations are in flight: as many as there are threads when steps are small, as far as
-   memory allows. What does not fit even once is refused here, before anything runs. */
-static lt_status plan_lanes(lt_rollout *r, int64_t arena)
+   memory allows; `shared` of a step's memory holds weights, for all of them. What does not fit even once is refused here, before anything runs. */
+static lt_status plan_lanes(lt_rollout *r, int64_t arena, int64_t shared)
 {
     const lt_rollout_options *o = &r->opt;
     int64_t budget = o->memory_bytes ? o->memory_bytes : free_memory() / 2;
@@ -57,13 +57,13 @@ static lt_status plan_lanes(lt_rollout *r, int64_t arena)
     bool apart = r->network.flops < LT_SMALL_STEP_FLOPS || r->limited || enough;
     int64_t most = LT_MIN(apart ? threads : 1, o->realizations);
     if (o->micro_batch) most = LT_MIN(most, o->micro_batch);
-    while (most > 1 && most * (arena + noise) > budget) most--;
+    while (most > 1 && shared + most * (arena - shared + noise) > budget) most--;
     if (arena + noise > budget)
         return LT_FAIL(LT_ERR_MEMORY, "rollout: one realization needs %lld bytes for activations and %lld for noise, of %lld allowed",
                        (long long)arena, (long long)noise, (long long)budget);
     r->n_lanes = (int)most;
     r->info.micro_batch = o->micro_batch ? LT_MIN(o->micro_batch, o->realizations) : LT_MIN(o->realizations, LT_MAX(most, 4));
-    while (r->info.micro_batch > most && most * arena + r->info.micro_batch * noise > budget) r->info.micro_batch--;
+    while (r->info.micro_batch > most && shared + most * (arena - shared) + r->info.micro_batch * noise > budget) r->info.micro_batch--;
     return LT_OK;
 }
 
@@ -98,9 +98,10 @@ static lt_status compile(lt_rollout *r)
     if (!(r->lane = lt_calloc((size_t)r->lane_capacity, sizeof *r->lane))) return LT_ERR_MEMORY;
     LT_TRY(make_lane(r, &opt, &r->lane[0]));
     lt_program_info p = lt_program_get_info(r->lane[0].program);
-    LT_TRY(plan_lanes(r, (int64_t)p.arena_bytes));
+    LT_TRY(plan_lanes(r, (int64_t)p.arena_bytes, (int64_t)p.held_bytes));
+    opt.held_by = r->lane[0].program;
     for (int i = 1; i < r->n_lanes; i++) LT_TRY(make_lane(r, &opt, &r->lane[i]));
-    r->info.arena_bytes = (int64_t)p.arena_bytes * r->n_lanes;
+    for (int i = 0; i < r->n_lanes; i++) r->info.arena_bytes += (int64_t)lt_program_get_info(r->lane[i].program).arena_bytes;
     r->info.flops = r->network.flops * (double)r->opt.realizations;
     r->info.kernels_per_step = p.n_kernels;
     return LT_OK;

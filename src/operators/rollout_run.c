@@ -83,17 +83,23 @@ static void settle(run *q, int64_t slot)
 }
 
 /* ---- One step ---------------------------------------------------------------------------------- */
-static lt_status advance(run *q, int64_t slot, lt_step_lane *lane)
+typedef lt_status (*program_fn)(lt_program *p, const void *const *inputs, void *const *outputs);
+
+/* Runs a lane's program on a slot, or holds its weights ready. */
+static lt_status with_arguments(run *q, int64_t slot, lt_step_lane *lane, program_fn fn)
 {
     lt_rollout *r = q->r;
-    if (r->failed[slot] < 0) {
-        int64_t drawn = r->noise.whole_batch ? q->first + slot : slot - q->chunk;
-        lane->input[LT_STEP_STATE] = q->from + slot * r->field;
-        lane->input[LT_STEP_NOISE] = r->noise_block + drawn * r->noise.count;
-        lane->input[LT_STEP_KEEP] = &r->policy[0];
-        lane->input[LT_STEP_GAIN] = &r->policy[1];
-        LT_TRY(lt_program_run(lane->program, lane->input, (void *[]){ q->to + slot * r->field }));
-    }
+    int64_t drawn = r->noise.whole_batch ? q->first + slot : slot - q->chunk;
+    lane->input[LT_STEP_STATE] = q->from + slot * r->field;
+    lane->input[LT_STEP_NOISE] = r->noise_block + drawn * r->noise.count;
+    lane->input[LT_STEP_KEEP] = &r->policy[0];
+    lane->input[LT_STEP_GAIN] = &r->policy[1];
+    return fn(lane->program, lane->input, (void *[]){ q->to + slot * r->field });
+}
+
+static lt_status advance(run *q, int64_t slot, lt_step_lane *lane)
+{
+    if (q->r->failed[slot] < 0) LT_TRY(with_arguments(q, slot, lane, lt_program_run));
     settle(q, slot);
     return LT_OK;
 }
@@ -121,6 +127,7 @@ static lt_status run_chunk(run *q)
     int64_t slot = q->chunk;
     if (r->n_lanes > 1 && together) {
         q->chunk_end = q->chunk + together;
+        LT_TRY(with_arguments(q, slot, &r->lane[0], lt_program_hold)); /* for all lanes, by all threads */
         atomic_store(&q->next, q->chunk);
         LT_TRY(lt_pool_run(r->pool, r->n_lanes, lane_task, q));
         slot = q->chunk_end;

@@ -7,19 +7,24 @@
 enum { SIDE = 13, IN = 17, OUT = 20, X = SIDE * SIDE * IN, WEIGHTS = OUT * IN * 9, Y = SIDE * SIDE * OUT };
 
 /* y = conv(x, 2 w) with channels last: the doubling follows from w alone. */
-static lt_program *make(int held_from, bool low_precision, lt_mode mode)
+static lt_status make_with(const lt_compile_options *opt, lt_program **out)
 {
     lt_graph *g;
-    lt_program *p = NULL;
     lt_conv_options conv = LT_CONV_DEFAULTS;
-    lt_compile_options opt = { .mode = mode, .held_from = held_from, .low_precision = low_precision, .storage_type = LT_BF16 };
     conv.channels_last = true;
     conv.padding[0] = conv.padding[1] = 1;
     LT_CHECK_OK(lt_graph_create(&g));
     lt_node x = lt_input(g, "x", LT_F32, lt_shape4(1, SIDE, SIDE, IN)), w = lt_input(g, "w", LT_F32, lt_shape4(OUT, IN, 3, 3));
     lt_node y = lt_conv2d(g, x, lt_scale(g, w, 2), LT_NONE, &conv);
-    LT_CHECK_OK(lt_program_create(g, &y, 1, &opt, &p));
+    lt_status s = lt_program_create(g, &y, 1, opt, out);
     lt_graph_destroy(g);
+    return s;
+}
+
+static lt_program *make(int held_from, bool low_precision, lt_mode mode)
+{
+    lt_program *p = NULL;
+    LT_CHECK_OK(make_with(&(lt_compile_options){ .mode = mode, .held_from = held_from, .low_precision = low_precision, .storage_type = LT_BF16 }, &p));
     return p;
 }
 
@@ -81,6 +86,33 @@ LT_TEST(new_contents_count_after_renewal_and_new_pointers_at_once)
     LT_CHECK(memcmp(got, want, sizeof got) == 0);
     lt_program_destroy(held);
     lt_program_renew(NULL);
+}
+
+/* A second program reads what the first computed of held inputs, and has no memory for it. */
+LT_TEST(one_program_holds_for_another)
+{
+    for (int low = 0; low < 2; low++) {
+        lt_program *owner = make(1, low, LT_MODE_DEFAULT), *guest = NULL;
+        lt_compile_options opt = { .held_from = 1, .low_precision = low, .storage_type = LT_BF16, .held_by = owner };
+        LT_CHECK_OK(make_with(&opt, &guest));
+        lt_program_info o = lt_program_get_info(owner), g = lt_program_get_info(guest);
+        LT_CHECK(o.held_bytes > 0 && g.arena_bytes + o.held_bytes <= o.arena_bytes + 64 * (size_t)owner->n_held);
+        fill(x, X, 0);
+        for (uint32_t stream = 1; stream < 3; stream++) { /* new contents are the owner's business, too */
+            fill(w, WEIGHTS, stream);
+            lt_program_renew(owner);
+            lt_program_renew(guest);
+            LT_CHECK_OK(lt_program_hold(owner, (const void *[]){ x, w }, (void *[]){ want }));
+            run(guest, w, got);
+            run(owner, w, want);
+            LT_CHECK(memcmp(got, want, sizeof want) == 0);
+        }
+        lt_program_destroy(guest);
+        opt.low_precision = !low; /* other options: other values are held */
+        LT_CHECK_FAILS(make_with(&opt, &guest), LT_ERR_ARGUMENT, "held_by");
+        lt_program_destroy(owner);
+    }
+    LT_CHECK_FAILS(lt_program_hold(NULL, NULL, NULL), LT_ERR_ARGUMENT, "hold");
 }
 
 LT_TEST(captured_programs_hold_nothing)
