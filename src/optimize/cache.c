@@ -104,20 +104,29 @@ static void remeasure_compat(lt_cache *c)
 
 static bool may_have_crossed(const lt_cache *c, int64_t i) { return c->bound[i] > c->radius && c->least[i] <= c->radius; }
 
-static void remeasure_along_trail(lt_cache *c, const double *x)
+static void ask_for_doubtful(lt_cache *c)
 {
-    bool *wanted = c->trail.wanted;
-    for (int64_t i = 0; i < c->count; i++) wanted[i] = may_have_crossed(c, i);
+    for (int64_t i = 0; i < c->count; i++) c->trail.wanted[i] = may_have_crossed(c, i);
+}
+
+/* Better bounds first: these are cheap for samples as young as most that are in doubt. */
+static void remeasure_along_trail(lt_cache *c, const double *x, const double *left)
+{
+    ask_for_doubtful(c);
+    if (left) {
+        lt_trail_look_back(c, x, left);
+        ask_for_doubtful(c);
+    }
     lt_trail_distances(c, x, c->bound);
     for (int64_t i = 0; i < c->count; i++)
-        if (wanted[i]) c->least[i] = c->bound[i];
+        if (c->trail.wanted[i]) c->least[i] = c->bound[i];
 }
 
 /* Only samples that may have crossed the radius, by the bounds on both sides. */
-static void remeasure(lt_cache *c, const double *x)
+static void remeasure(lt_cache *c, const double *x, const double *left)
 {
     if (c->compat) remeasure_compat(c);
-    else if (!c->x) remeasure_along_trail(c, x);
+    else if (!c->x) remeasure_along_trail(c, x, left);
     else {
         for (int64_t i = 0; c->vectors && i < c->count; i++)
             if (may_have_crossed(c, i)) lt_vectors_expect(c->vectors, LT_MEASURE_SQUARES, c->x + i * c->n, x);
@@ -178,7 +187,7 @@ void lt_cache_insert(lt_cache *c, lt_point *p, const double *left)
     if (c->count) {
         c->moved = distance_moved(c, p->x, left);
         move_bounds(c, c->moved);
-        remeasure(c, p->x);
+        remeasure(c, p->x, left);
     }
     c->newest = filling ? c->count++ : (c->newest + 1) % c->capacity;
     c->live = LT_MIN(c->live + 1, c->capacity);

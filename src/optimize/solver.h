@@ -288,7 +288,10 @@ lt_status lt_cache_create(lt_run *r);
 void lt_cache_foresee(const lt_cache *c, const double *x); /* on a device: distances that an insertion may ask for */
 void lt_cache_release(lt_cache *c);
 bool lt_cache_may_take_over(const lt_run *r);
-static inline int64_t lt_cache_slot(const lt_cache *c, int64_t age) { return (c->newest - age + c->capacity) % c->capacity; } /* 0 = newest */
+static inline int64_t lt_cache_slot(const lt_cache *c, int64_t age) /* 0 = newest */
+{
+    return c->newest - age + (age > c->newest ? c->capacity : 0);
+}
 
 bool lt_trail_wanted(const lt_run *r);
 lt_status lt_trail_create(lt_run *r, lt_trail *t);
@@ -298,6 +301,9 @@ void lt_trail_begin(const lt_cache *c, const double *x);   /* the newest sample 
 void lt_trail_add_step(const lt_cache *c, const double *s, bool paired);
 void lt_trail_add_point(const lt_cache *c, int64_t slot, const double *x);
 void lt_trail_leave_oldest(const lt_cache *c);             /* of two or more */
+/* Tightens bounds on distances, of the wanted samples and all that are younger, by the sums of the steps since: fewer rows to read
+   than for the distances, mostly, but not bit for bit. left: the newest sample's point. */
+void lt_trail_look_back(lt_cache *c, const double *x, const double *left);
 void lt_trail_distances(const lt_cache *c, const double *x, double *out); /* of the wanted samples, by slot */
 double lt_trail_distance(const lt_cache *c, const double *x);             /* of the newest */
 /* Numbers first.. of the point before that of this slot become those of its own. */

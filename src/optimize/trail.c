@@ -7,9 +7,12 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #define PART 2048 /* numbers of a point made at a time: they stay in the first cache */
+#define SURELY 1e-9 /* of a distance: far above what rounding does to sums */
 
 bool lt_trail_wanted(const lt_run *r) { return r->opt.limited_mem_size > 0 && lt_cache_may_take_over(r); }
 
@@ -43,8 +46,44 @@ void lt_trail_advance(const lt_cache *c, int64_t slot, int64_t first, int64_t co
         memcpy(z, row, (size_t)count * sizeof *z);
         return;
     }
-    for (int64_t i = 0; i < count; i++) z[i] += row[i];
+    lt_vec_axpy(count, 1, row, z); /* the product with 1 is exact */
     if (t->single) lt_vec_round_f32(count, z);
+}
+
+/* The age up to which the sums of steps since tell something that is wanted. */
+static int64_t look_back_to(const lt_cache *c)
+{
+    int64_t to = 0;
+    for (int64_t age = 1; age < c->live && !c->trail.is_point[lt_cache_slot(c, age - 1)]; age++)
+        if (c->trail.wanted[lt_cache_slot(c, age)]) to = age;
+    return to;
+}
+
+void lt_trail_look_back(lt_cache *c, const double *x, const double *left)
+{
+    const lt_trail *t = &c->trail;
+    const int64_t to = look_back_to(c);
+    if (!to) return;
+    const double unit = t->single ? FLT_EPSILON : DBL_EPSILON;
+    double longest = lt_vec_norm2(c->n, x);
+    for (int64_t age = 1; age <= to; age++) t->sums[lt_cache_slot(c, age)].part[0] = 0;
+    for (int64_t i = 0; i < c->n; i += PART) {
+        const int64_t count = LT_MIN(PART, c->n - i);
+        double way[PART];
+        for (int64_t j = 0; j < count; j++) way[j] = x[i + j] - left[i + j];
+        for (int64_t age = 1; age <= to; age++) {
+            lt_vec_axpy(count, 1, t->hessian->S + t->row[lt_cache_slot(c, age - 1)] * c->n + i, way);
+            t->sums[lt_cache_slot(c, age)].part[0] += lt_vec_dot(count, way, way);
+        }
+    }
+    for (int64_t age = 1; age <= to; age++) {
+        const int64_t slot = lt_cache_slot(c, age);
+        const double distance = sqrt(t->sums[slot].part[0]);
+        longest = fmax(longest, distance);
+        const double margin = SURELY * distance + 4 * (double)(age + 1) * unit * longest;
+        c->least[slot] = fmax(c->least[slot], distance - margin);
+        c->bound[slot] = fmin(c->bound[slot], distance + margin);
+    }
 }
 
 /* Squares of the distances of wanted samples, from the oldest to the newest of these. */
@@ -53,9 +92,8 @@ static void add_squares(const lt_cache *c, const double *x)
     const lt_trail *t = &c->trail;
     int64_t last = 0;
     while (last < c->live && !t->wanted[lt_cache_slot(c, last)]) last++;
-    if (last == c->live) return;
-    memset(t->sums, 0, (size_t)c->capacity * sizeof *t->sums);
-    for (int64_t i = 0; i < c->n; i += PART) {
+    for (int64_t age = last; age < c->live; age++) t->sums[lt_cache_slot(c, age)] = (lt_vec_sums){ { 0 } };
+    for (int64_t i = 0; last < c->live && i < c->n; i += PART) {
         const int64_t count = LT_MIN(PART, c->n - i);
         double z[PART];
         memcpy(z, t->start + i, (size_t)count * sizeof *z);
