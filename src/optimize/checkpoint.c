@@ -308,9 +308,11 @@ lt_status lt_checkpoint_write(lt_run *r, const char *path)
 
 static lt_status check_file(const char *path, const char *data, size_t bytes)
 {
+    static const char any[] = "lathe checkpoint ";
     size_t head = sizeof magic - 1;
-    if (bytes < head || memcmp(data, magic, head))
-        return LT_FAIL(LT_ERR_FORMAT, "'%s' is no checkpoint of this version", path);
+    if (bytes < head || memcmp(data, any, sizeof any - 1)) return LT_FAIL(LT_ERR_FORMAT, "'%s' is no checkpoint", path);
+    if (memcmp(data, magic, head))
+        return LT_FAIL(LT_ERR_FORMAT, "'%s' is a checkpoint of another version of lathe: only that version can go on from it", path);
     if (bytes < head + sizeof(lt_digest)) return LT_FAIL(LT_ERR_FORMAT, "'%s' ends early", path);
     lt_digest digest = lt_sha256_of(data + head, bytes - head - sizeof(lt_digest));
     if (memcmp(&digest, data + bytes - sizeof digest, sizeof digest))

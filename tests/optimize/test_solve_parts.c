@@ -281,6 +281,10 @@ LT_TEST(checkpoints_that_do_not_fit_are_refused)
     fputc('y', f);
     fclose(f);
     LT_CHECK_FAILS(lt_solve(p, &resume, &s), LT_ERR_FORMAT, "damaged");
+    f = fopen(path, "r+");
+    fputs("lathe checkpoint 3\n", f);
+    fclose(f);
+    LT_CHECK_FAILS(lt_solve(p, &resume, &s), LT_ERR_FORMAT, "another version");
     LT_CHECK(!truncate(path, 10));
     LT_CHECK_FAILS(lt_solve(p, &resume, &s), LT_ERR_FORMAT, "no checkpoint");
     resume.resume = "/nonexistent";
