@@ -321,6 +321,37 @@ LT_TEST(chains_end_with_their_page)
     munmap(map, 4 * page);
 }
 
+/* Matrices turned around hold what the op alone makes of each element, whole tiles and edges alike, and touch nothing else. */
+static void check_turn(const lt_vec_set *set, lt_vec_turn way, int64_t rows, int64_t columns)
+{
+    static const lt_op op[LT_TURN_COUNT] = { [LT_TURN_RELU] = LT_OP_RELU, [LT_TURN_GELU] = LT_OP_GELU };
+    enum { MOST = 100 };
+    static float a[MOST][MOST + 3], d[MOST + 1][MOST + 5], want[MOST][MOST];
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < columns; j++) a[i][j] = i * j % 29 == 7 ? NAN : (float)uniform(-6, 6);
+        if (way == LT_TURN_COPY) memcpy(want[i], a[i], (size_t)columns * sizeof(float));
+        else set->op[op[way]][0](want[i], a[i], NULL, NULL, columns);
+    }
+    for (int64_t i = 0; i <= MOST; i++)
+        for (int64_t j = 0; j < MOST + 5; j++) d[i][j] = 77;
+    set->turn[way](d[0], MOST + 5, a[0], MOST + 3, rows, columns);
+    int64_t wrong = 0;
+    for (int64_t j = 0; j <= MOST; j++)
+        for (int64_t i = 0; i < MOST + 5; i++) {
+            float w = j < columns && i < rows ? want[i][j] : 77;
+            wrong += memcmp(&d[j][i], &w, sizeof w) != 0 && !(isnan(w) && isnan(d[j][i]));
+        }
+    if (wrong) LT_TEST_FAIL("way %d of %lld by %lld: %lld wrong", (int)way, (long long)rows, (long long)columns, (long long)wrong);
+}
+
+LT_TEST(matrices_are_turned_around)
+{
+    static const int64_t size[][2] = { { 1, 1 }, { 16, 16 }, { 17, 3 }, { 3, 40 }, { 64, 33 }, { 33, 64 }, { 100, 100 }, { 15, 100 }, { 8, 16 } };
+    for (int isa = 0; isa < LT_ISA_COUNT; isa++)
+        for (int way = 0; way < LT_TURN_COUNT && lt_isa_usable((lt_isa)isa); way++)
+            for (size_t i = 0; i < LT_LEN(size); i++) check_turn(lt_vec_set_of((lt_isa)isa, LT_F32), (lt_vec_turn)way, size[i][0], size[i][1]);
+}
+
 LT_TEST(the_environment_lowers_the_instruction_set)
 {
     setenv("LATHE_ISA", "plain", 1);

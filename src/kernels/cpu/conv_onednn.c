@@ -325,22 +325,21 @@ static lt_status run_part(const conv_job *j, int64_t item, int lane_index)
     char *x = j->x + k * j->x_step, *y = j->y + k * j->y_step;
     char *w = wgrad ? j->scratch + v->blocked_at + (size_t)item * v->w_bytes : j->w;
     int64_t size = v->native ? 2 : 4;
-    int64_t count = part.n_images * part.y_rows * s->ow * s->o;
     if (v->direct) {
         x += ((part.image * s->h + part.x_row) * s->w * s->c) * size;
         y += ((part.image * s->oh + part.y_row) * s->ow * s->o) * size;
         LT_TRY(execute(j, v->variant_of[task], lane_index, x, y, w));
-        if (v->post.own) v->post.own(y, y, NULL, NULL, count);
+        if (v->post.own) v->post.own(y, y, NULL, NULL, part.n_images * part.y_rows * s->ow * s->o);
         return LT_OK;
     }
     float *px = (float *)(void *)lane_part(j, lane_index, 0), *py = (float *)(void *)lane_part(j, lane_index, v->x_bytes);
     float *half = (float *)(void *)lane_part(j, lane_index, v->x_bytes + v->y_bytes);
-    if (!dgrad) lt_conv_slab_pack(&sx, px, x, half);
-    if (p->op != LT_OP_CONV2D) lt_conv_slab_pack(&sy, py, y, half);
+    const lt_vec_set *set = lt_vec_set_of(p->isa, LT_F32);
+    if (!dgrad) lt_conv_slab_pack(&sx, set, px, x, half);
+    if (p->op != LT_OP_CONV2D) lt_conv_slab_pack(&sy, set, py, y, half);
     LT_TRY(execute(j, v->variant_of[task], lane_index, px, py, w));
-    if (v->post.own) v->post.own(py, py, NULL, NULL, count);
-    if (dgrad) lt_conv_slab_unpack(&sx, x, px, half);
-    if (p->op == LT_OP_CONV2D) lt_conv_slab_unpack(&sy, y, py, half);
+    if (dgrad) lt_conv_slab_unpack(&sx, set, LT_TURN_COPY, x, px, half);
+    if (p->op == LT_OP_CONV2D) lt_conv_slab_unpack(&sy, set, v->post.turn, y, py, half);
     return LT_OK;
 }
 

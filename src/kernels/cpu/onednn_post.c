@@ -21,12 +21,14 @@ static bool is_per_channel(const lt_affine *v, const lt_shape *s, int channel)
 static bool set_activation(lt_dnnl_post *post, lt_isa isa, lt_op op)
 {
     switch (op) {
-    case LT_OP_GELU: case LT_OP_RELU: post->own = lt_vec_set_of(isa, LT_F32)->op[op][0]; break;
+    case LT_OP_GELU: post->turn = LT_TURN_GELU; break;
+    case LT_OP_RELU: post->turn = LT_TURN_RELU; break;
     case LT_OP_TANH: post->activation = dnnl_eltwise_tanh; break;
     case LT_OP_SIGMOID: post->activation = dnnl_eltwise_logistic; break;
     default: return false;
     }
-    post->by_library = !post->own;
+    post->by_library = post->turn == LT_TURN_COPY;
+    if (!post->by_library) post->own = lt_vec_set_of(isa, LT_F32)->op[op][0];
     return true;
 }
 

@@ -12,6 +12,7 @@ typedef struct lt_dnnl_post {
     bool by_library;            /* the activation is oneDNN's; else `own` is to be applied to each part while it is near */
     dnnl_alg_kind_t activation;
     lt_vec_fn own;              /* NULL: none */
+    lt_vec_turn turn;           /* `own` where the channels are turned around: on the way */
 } lt_dnnl_post;
 
 /* What a convolution's epilogue does, when it is no more than this. */

@@ -61,6 +61,10 @@ typedef void (*lt_chain_fn)(const lt_chain_step *steps, char *const *addr, int64
 
 typedef enum lt_vec_reduce { LT_VEC_SUM, LT_VEC_MAX, LT_VEC_MIN, LT_VEC_N_REDUCES } lt_vec_reduce;
 
+/* d [columns][d_stride] = f(a [rows][a_stride]) turned around: d[j][i] = f(a[i][j]). Strides in elements; d and a are apart. */
+typedef void (*lt_vec_turn_fn)(float *d, int64_t d_stride, const float *a, int64_t a_stride, int64_t rows, int64_t columns);
+typedef enum lt_vec_turn { LT_TURN_COPY, LT_TURN_RELU, LT_TURN_GELU, LT_TURN_COUNT } lt_vec_turn;
+
 typedef struct lt_vec_set {
     /* Forms say which operands are one element instead of an array. Binary: bit 0 = a, bit 1 = b.
        Ternary: bit 0 = b, bit 1 = c. NULL: this form does not exist, fill the operand first. */
@@ -73,6 +77,7 @@ typedef struct lt_vec_set {
     lt_vec_fn store[LT_DTYPE_COUNT];   /* d (this type) from a (compute type) */
     lt_vec_rows_fn    rows[LT_VEC_N_REDUCES];
     lt_vec_columns_fn columns[LT_VEC_N_REDUCES];
+    lt_vec_turn_fn    turn[LT_TURN_COUNT]; /* f32 alone */
 } lt_vec_set;
 
 /* LT_F32 or LT_F64; NULL when the build does not hold this instruction set. */

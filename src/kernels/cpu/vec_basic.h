@@ -3,6 +3,7 @@
 #define C(value) ((REAL)(value))
 #define VEC FN(vec)
 #define VEC_WIDTH (VEC_BYTES / (int)sizeof(REAL))
+#define VEC_SIDE (VEC_BYTES == 64 ? 8 : 4) /* vectors computed side by side: what the registers hold */
 
 typedef REAL VEC __attribute__((vector_size(VEC_BYTES)));
 typedef REAL_BITS FN(vec_bits) __attribute__((vector_size(VEC_BYTES)));

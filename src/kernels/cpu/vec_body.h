@@ -3,6 +3,7 @@
    compiler vectorises; only libmvec calls name vectors. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/vec.h"
 #include "base/dtype.h"
+#include "base/status.h"
 
 #include <math.h>
 #include <string.h>
@@ -63,5 +64,6 @@ static void stream_fence(void)
 #include "kernels/cpu/vec_convert.h"
 #include "kernels/cpu/vec_reduce.h"
 #include "kernels/cpu/vec_chain.h"
+#include "kernels/cpu/vec_turn.h"
 #define VEC_SET VEC_NAME(f32)
 #include "kernels/cpu/vec_table.h"

@@ -95,6 +95,7 @@ static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(v
 
 /* A tile of eight vectors, and one vector for what is left. */
 #define TILE_FN(name) FN(tile_##name)
+#define TILE_VECTORS 8
 #define TILE_PARAMETERS VEC a0, VEC a1, VEC a2, VEC a3, VEC a4, VEC a5, VEC a6, VEC a7
 #define TILE_ARGUMENTS a0, a1, a2, a3, a4, a5, a6, a7
 #define TILE_START a0, a0, a0, a0, a0, a0, a0, a0
@@ -108,6 +109,7 @@ static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(v
 #define TILE_AHEAD extra
 #include "kernels/cpu/vec_tile.h"
 #define TILE_FN(name) FN(rest_##name)
+#define TILE_VECTORS 1
 #define TILE_PARAMETERS VEC a0
 #define TILE_ARGUMENTS a0
 #define TILE_START a0

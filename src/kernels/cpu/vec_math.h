@@ -62,11 +62,20 @@ static inline MATH_T FN(v_gelu)(MATH_T x) { return C(0.5) * x * (1 + FN(v_erf)(x
 #endif
 
 #if defined(MVEC_F64)
-#define VEC_MATH(name)                                                                       \
+#define VEC_MATH(name) VEC_MATH_AFTER(name, )
+#define VEC_MATH_SIDE(name) VEC_MATH_AFTER(name,                                             \
+        for (; i + VEC_SIDE * VEC_WIDTH <= n; i += VEC_SIDE * VEC_WIDTH) {                   \
+            VEC x[VEC_SIDE];                                                                 \
+            for (int k = 0; k < VEC_SIDE; k++) x[k] = FN(vec_load)(a + i + k * VEC_WIDTH);   \
+            FN(side_##name)(VEC_SIDE, x);                                                    \
+            for (int k = 0; k < VEC_SIDE; k++) FN(vec_store)(d + i + k * VEC_WIDTH, x[k]);   \
+        })
+#define VEC_MATH_AFTER(name, many)                                                           \
     static void FN(name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
     {                                                                                        \
         REAL *d = d_; const REAL *a = a_; (void)b_; (void)c_;                                \
         int64_t i = 0;                                                                       \
+        many                                                                                 \
         for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) FN(vec_store)(d + i, FN(v_##name)(FN(vec_load)(a + i))); \
         if (i < n) FN(vec_store_tail)(d + i, FN(v_##name)(FN(vec_load_tail)(a + i, n - i)), n - i); \
     }
@@ -104,28 +113,39 @@ static inline MATH_T FN(v_gelu)(MATH_T x) { return C(0.5) * x * (1 + FN(v_erf)(x
     VEC_MATH2_FORM(vs_, name, a[i], b0)
 #endif
 
-VEC_MATH(exp) VEC_MATH(expm1) VEC_MATH(log) VEC_MATH(log1p) VEC_MATH(cbrt)
+VEC_MATH(expm1) VEC_MATH(log) VEC_MATH(log1p) VEC_MATH(cbrt)
 VEC_MATH(sin) VEC_MATH(cos) VEC_MATH(tan) VEC_MATH(asin) VEC_MATH(acos) VEC_MATH(atan)
 VEC_MATH(sinh) VEC_MATH(cosh) VEC_MATH(tanh) VEC_MATH(erf)
-VEC_MATH(sigmoid) VEC_MATH(softplus) VEC_MATH(gelu)
+VEC_MATH(sigmoid) VEC_MATH(softplus)
 VEC_MATH2(pow) VEC_MATH2(atan2) VEC_MATH2(hypot)
-
-/* The same on a whole vector, for chains. */
-#if defined(MVEC_F64)
-#define VEC_WHOLE(name) static inline VEC FN(vec_##name)(VEC x) { return FN(v_##name)(x); }
+#if defined(MVEC_F64) && !REAL_IS_F64
+VEC_MATH_SIDE(exp) VEC_MATH_SIDE(gelu)
 #else
-#define VEC_WHOLE(name) static inline VEC FN(vec_##name)(VEC x) { for (int i = 0; i < VEC_WIDTH; i++) x[i] = FN(v_##name)(x[i]); return x; }
-#endif
-#if !REAL_IS_F64
-VEC_WHOLE(exp) VEC_WHOLE(sigmoid) VEC_WHOLE(gelu)
+VEC_MATH(exp) VEC_MATH(gelu)
 #endif
 
-#undef VEC_WHOLE
+/* Vectors side by side, for chains and turned matrices. */
+#if !REAL_IS_F64
+#if defined(MVEC_F64)
+static inline __attribute__((always_inline)) void FN(side_sigmoid)(int n, VEC *x)
+{
+    for (int k = 0; k < n; k++) x[k] = FN(v_sigmoid)(x[k]);
+}
+#else
+#define SIDE(name) \
+    static inline void FN(side_##name)(int n, VEC *x) { for (int k = 0; k < n * VEC_WIDTH; k++) x[k / VEC_WIDTH][k % VEC_WIDTH] = FN(v_##name)(x[k / VEC_WIDTH][k % VEC_WIDTH]); }
+SIDE(exp) SIDE(sigmoid) SIDE(gelu)
+#undef SIDE
+#endif
+#endif
+
 #undef MATH_DECLARE
 #undef MATH_DECLARE2
 #undef MATH_T
 #undef MATH_ABS
 #undef MATH_CHOOSE
 #undef VEC_MATH
+#undef VEC_MATH_SIDE
+#undef VEC_MATH_AFTER
 #undef VEC_MATH2
 #undef VEC_MATH2_FORM

@@ -39,6 +39,9 @@ const lt_vec_set VEC_SET = {
     },
     .rows = { FN(rows_sum), FN(rows_max), FN(rows_min) },
     .columns = { FN(columns_sum), FN(columns_max), FN(columns_min) },
+#if !REAL_IS_F64
+    .turn = { FN(turn_copy), FN(turn_relu), FN(turn_gelu) },
+#endif
 };
 
 #undef ROW1
@@ -47,3 +50,4 @@ const lt_vec_set VEC_SET = {
 #undef C
 #undef VEC
 #undef VEC_WIDTH
+#undef VEC_SIDE

@@ -12,6 +12,8 @@
 #define DO_STORE_HALF(k, fn, p) TILE_STORE_HALF(p, k, fn(a##k));
 #define DO_FORGET(k, p) (void)a##k;
 #define DO_UNARY(k, fn) a##k = fn(a##k);
+#define DO_GIVE(k, x) x[k] = a##k;
+#define DO_TAKE(k, x) a##k = x[k];
 #define DO_AV(k, fn, p) a##k = fn(a##k, TILE_LOAD(p, k));
 #define DO_VA(k, fn, p) a##k = fn(TILE_LOAD(p, k), a##k);
 #define DO_AS(k, fn, s) a##k = fn(a##k, s);
@@ -51,10 +53,15 @@ STEP(STORE_F16, uint16_t *p = (uint16_t *)(void *)addr[s->a] + at; TILE_EACH(DO_
 #endif
 #define X(id, name) STEP(id, TILE_EACH(DO_UNARY, FN(vec_##name)))
 LT_CHAIN_UNARY(X)
-#if !REAL_IS_F64
-LT_CHAIN_UNARY_F32(X)
-#endif
 #undef X
+#if !REAL_IS_F64
+#define X(id, name)                                                                          \
+    STEP(id, VEC x[TILE_VECTORS]; TILE_EACH(DO_GIVE, x)                                      \
+         for (int k = 0; k < TILE_VECTORS; k += VEC_SIDE) FN(side_##name)(TILE_VECTORS < VEC_SIDE ? TILE_VECTORS : VEC_SIDE, x + k); \
+         TILE_EACH(DO_TAKE, x))
+LT_CHAIN_UNARY_F32(X)
+#undef X
+#endif
 #define X(id, name)                                                                          \
     STEP(id##_AV, const REAL *p = ARRAY(s->a); TILE_EACH(DO_AV, FN(vec_##name), p))          \
     STEP(id##_VA, const REAL *p = ARRAY(s->a); TILE_EACH(DO_VA, FN(vec_##name), p))          \
@@ -119,6 +126,8 @@ static inline void TILE_FN(run)(const lt_chain_step *s, char *const *addr, int64
 #undef DO_STORE
 #undef DO_STREAM
 #undef DO_UNARY
+#undef DO_GIVE
+#undef DO_TAKE
 #undef DO_AV
 #undef DO_VA
 #undef DO_AS
@@ -132,6 +141,7 @@ static inline void TILE_FN(run)(const lt_chain_step *s, char *const *addr, int64
 #undef DO_VVA
 #undef DO_VSA
 #undef TILE_EACH
+#undef TILE_VECTORS
 #undef TILE_LOAD
 #undef TILE_STORE
 #undef TILE_LOAD_HALF
