@@ -19,7 +19,7 @@ static void begin(void) { _tile_loadconfig(&shapes); }
 static void end(void) { _tile_release(); }
 
 /* Weights come from the second-level cache; so many steps ahead they are asked for. */
-enum { STEP_BYTES = 2 * LT_TILE_SIDE * LT_TILE_LINE, AHEAD = 4 * STEP_BYTES };
+enum { STEP_BYTES = 2 * LT_TILE_SIDE * LT_TILE_LINE, AHEAD = 2 * STEP_BYTES };
 
 /* Tiles 0 to 3 are sums (pixels by outputs), 4 and 5 pixels, 6 and 7 weights. */
 static inline __attribute__((always_inline)) void multiply(const lt_tile_band *b, const char *x, const char *w, int tall, float *sum)

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
+#include <math.h>
 #include <string.h>
 
 int32_t lt_emit_slot(emitter *e, int32_t arg, int64_t offset_bytes, size_t step_bytes)
@@ -465,12 +466,20 @@ static lt_status allocate(emitter *e, lt_arena *memory, lt_arena *scratch)
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-/* Elements of a block made of rows: whole cache lines, too, where that is possible. */
-static int64_t whole_rows(int64_t block, int64_t row)
+/* Elements of a block made of whole rows, a quarter more than usual at most: whole cache lines where that is possible, and few
+   vectors beyond the tiles that chains take at once, since those cost three times as much. */
+static int64_t whole_rows(int64_t usual, int64_t row)
 {
-    int64_t lines = row;
-    while (lines % 16 && lines + row <= block) lines += row;
-    return block / (lines % 16 ? row : lines) * (lines % 16 ? row : lines);
+    enum { LINE = 16, TILE = 128 };
+    int64_t most = usual + usual * 5 / 16, step = row, best = row;
+    double least = INFINITY;
+    while (step % LINE && step + row <= most) step += row;
+    if (step % LINE) step = row;
+    for (int64_t n = step; n <= most; n += step) {
+        double cost = (double)(n / TILE * (TILE / LINE) + 3 * ((n % TILE + LINE - 1) / LINE) + TILE / LINE) / (double)n;
+        if (cost < least) least = cost, best = n;
+    }
+    return best;
 }
 
 /* Task memory: slot addresses, scalars, fold states, block buffers, rows being folded. */
@@ -485,14 +494,15 @@ static lt_status place(emitter *e)
     }
     size_t n_blocks = (size_t)(e->n_buffers + 2 * e->goal->n_reduces), block_bytes = 0;
     bool pages = p->streaming && !n_blocks; /* nothing to keep in a cache: blocks as chains like to read them */
-    for (p->block = pages ? FUSED_BLOCK_PAGES(lt_dtype_size(p->type)) : FUSED_BLOCK; p->block >= FUSED_BLOCK_SMALL; p->block /= 2) {
-        block_bytes = (size_t)p->block * e->buffer_elem_bytes;
+    bool rows = p->mode == FUSED_MAP && p->n_repeats;
+    for (int64_t usual = pages ? FUSED_BLOCK_PAGES(lt_dtype_size(p->type)) : FUSED_BLOCK; usual >= FUSED_BLOCK_SMALL; usual /= 2) {
+        p->block = rows ? whole_rows(usual, p->repeat) : usual;
+        block_bytes = round_up((size_t)p->block * e->buffer_elem_bytes, 64);
         if (head + n_blocks * block_bytes <= FUSED_TASK_BYTES_MAX) break;
     }
     if (block_bytes * n_blocks + head > FUSED_TASK_BYTES_MAX)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "fused kernel keeps %zu values alive at once: more than %d bytes of blocks",
                        n_blocks, FUSED_TASK_BYTES_MAX);
-    if (p->mode == FUSED_MAP && p->n_repeats) p->block = whole_rows(p->block, p->repeat);
     for (int i = 0; i < p->n_slots; i++) {
         fused_slot *s = &p->slots[i];
         if (s->arg != FUSED_IN_TASK) continue;
