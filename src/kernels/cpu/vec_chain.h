@@ -34,12 +34,13 @@ static inline VEC FN(vec_floor)(VEC x) { for (int i = 0; i < VEC_WIDTH; i++) x[i
 
 /* The first n elements of a vector. Lanes that a mask leaves out cannot fault, but where they lie on a page that is not
    there, the processor takes hundreds of cycles to find out, each time. So near the end of a page the lanes left out are
-   those before the elements, not those after. */
+   those before the elements, not those after. A single element needs no mask. */
 #ifdef MASKED
 static inline int64_t FN(lanes_before)(const REAL *p, int64_t n) { return (uintptr_t)p % 4096 > 4096 - VEC_BYTES ? VEC_WIDTH - n : 0; }
 
 static inline VEC FN(vec_load_part)(const REAL *p, int64_t n)
 {
+    if (n == 1) return (VEC){ p[0] };
     int64_t before = FN(lanes_before)(p, n);
     LANES lanes = (LANES)(((1u << n) - 1) << before);
     NATIVE v = MASKED(maskz_loadu)(lanes, p - before);
@@ -47,6 +48,10 @@ static inline VEC FN(vec_load_part)(const REAL *p, int64_t n)
 }
 static inline void FN(vec_store_part)(REAL *p, VEC v, int64_t n)
 {
+    if (n == 1) {
+        p[0] = v[0];
+        return;
+    }
     int64_t before = FN(lanes_before)(p, n);
     LANES lanes = (LANES)(((1u << n) - 1) << before);
     MASKED(mask_storeu)(p - before, lanes, before ? MASKED(maskz_expand)(lanes, (NATIVE)v) : (NATIVE)v);

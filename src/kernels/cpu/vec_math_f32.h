@@ -21,6 +21,17 @@ INLINE VEC FN(vec_within)(VEC x, VEC low, VEC high)
 #endif
 }
 
+/* The same from -1 to 1, where one instruction does it; NaN may become 1. */
+INLINE VEC FN(vec_within_one)(VEC x)
+{
+#if VEC_BYTES == 64
+    enum { SMALLER_SIZE_SIGN_OF_FIRST = 2 };
+    return (VEC)_mm512_range_ps((__m512)x, (__m512)ALL(1), SMALLER_SIZE_SIGN_OF_FIRST);
+#else
+    return FN(vec_within)(x, ALL(-1), ALL(1));
+#endif
+}
+
 /* x 2^n for whole n from -151 to 129, rounded once. */
 INLINE VEC FN(vec_scale)(VEC x, VEC n)
 {
@@ -59,7 +70,7 @@ INLINE void FN(side_gelu)(int n, VEC *x)
     static const REAL term[] = { C(34.4356041), C(-46.763443), C(21.0229034), C(-13.3228617), C(20.1345997), C(-18.8305492), C(13.553669), C(-9.72311115),
                                  C(6.81922865), C(-4.46409178), C(2.78022194), C(-1.69512331), C(1.04787397), C(-0.705582261), C(0.707014501) };
     VEC u[VEC_SIDE], w[VEC_SIDE], q[VEC_SIDE];
-    EACH u[k] = FN(vec_within)(x[k] * ALL(1 / 5.41), ALL(-1), ALL(1));
+    EACH u[k] = FN(vec_within_one)(x[k] * ALL(1 / 5.41));
     EACH w[k] = FN(vec_fma)(u[k], u[k], ALL(-0.5));
     FN(polynomial)(n, q, w, LT_LEN(term), term);
     EACH x[k] *= FN(vec_fma)(u[k], q[k], ALL(0.5));
