@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every case of every cuda-labelled test under compute-sanitizer, memcheck and racecheck, side by side.
 
-    sanitize-cuda.py BUILD LOG [--jobs N] [--seconds S] [--only EXPRESSION] [--tools A,B]
+    sanitize-cuda.py BUILD LOG [--jobs N] [--seconds S] [--only EXPRESSION] [--tools A,B] [--launches N]
 
 Writes a line per case to LOG and all that was said about those which are not clean. Run `make test-cuda` before:
 kernels are compiled then and only loaded here. Exit status 1 when a case is not clean or did not finish."""
@@ -34,9 +34,10 @@ def cases_of(build, only):
                 yield test["name"], program, name, dict(e.split("=", 1) for e in env)
 
 
-def run(tool, case, seconds):
+def run(tool, case, seconds, launches):
     test, program, name, env = case
-    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "99", *TOOLS[tool], program, name]
+    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "99", *TOOLS[tool],
+               *(["--launch-count", str(launches)] if launches else []), program, name]
     try:
         # A child that dies with its parent's time takes the program under test with it.
         done = subprocess.run(["timeout", "-k", "5", str(seconds), *command], capture_output=True, text=True, errors="replace",
@@ -64,6 +65,7 @@ def main():
     ap.add_argument("--seconds", type=int, default=300, help="for one case")
     ap.add_argument("--only", help="an expression that 'TEST CASE' matches")
     ap.add_argument("--tools", default=",".join(TOOLS))
+    ap.add_argument("--launches", type=int, help="of a case, that are looked at; the others run unchecked (racecheck takes minutes for some)")
     a = ap.parse_args()
     cases = list(cases_of(a.build, a.only))
     bad = 0
@@ -74,7 +76,7 @@ def main():
             log.flush()
         say(first_line(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]))
         say(first_line(["sh", "-c", "compute-sanitizer --version | tail -1"]))
-        waiting = [pool.submit(run, tool, case, a.seconds) for tool in a.tools.split(",") for case in cases if (tool, case[2]) not in ON_PURPOSE]
+        waiting = [pool.submit(run, tool, case, a.seconds, a.launches) for tool in a.tools.split(",") for case in cases if (tool, case[2]) not in ON_PURPOSE]
         for done in concurrent.futures.as_completed(waiting):
             tool, test, name, clean, verdict, text = done.result()
             bad += not clean
