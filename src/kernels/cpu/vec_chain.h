@@ -22,10 +22,37 @@ static inline VEC FN(vec_floor)(VEC x) { return (VEC)_mm512_roundscale_ps((__m51
 static inline VEC FN(vec_sqrt)(VEC x) { return (VEC)_mm256_sqrt_pd((__m256d)x); }
 static inline VEC FN(vec_floor)(VEC x) { return (VEC)_mm256_floor_pd((__m256d)x); }
 #define STREAM_VEC(p, v) _mm256_stream_pd((p), (__m256d)(v))
+static inline __m128d FN(half_load)(const REAL *p, int64_t n) { return n > 1 ? _mm_loadu_pd(p) : n > 0 ? _mm_load_sd(p) : _mm_setzero_pd(); }
+static inline void FN(half_store)(REAL *p, __m128d v, int64_t n)
+{
+    if (n > 1) _mm_storeu_pd(p, v);
+    else if (n > 0) _mm_store_sd(p, v);
+}
+#define JOIN(high, low) _mm256_set_m128d((high), (low))
+#define LOW_HALF(v) _mm256_castpd256_pd128((__m256d)(v))
+#define HIGH_HALF(v) _mm256_extractf128_pd((__m256d)(v), 1)
 #elif VEC_BYTES == 32
 static inline VEC FN(vec_sqrt)(VEC x) { return (VEC)_mm256_sqrt_ps((__m256)x); }
 static inline VEC FN(vec_floor)(VEC x) { return (VEC)_mm256_floor_ps((__m256)x); }
 #define STREAM_VEC(p, v) _mm256_stream_ps((p), (__m256)(v))
+static inline __m128 FN(half_load)(const REAL *p, int64_t n)
+{
+    if (n > 3) return _mm_loadu_ps(p);
+    if (n < 2) return n > 0 ? _mm_load_ss(p) : _mm_setzero_ps();
+    __m128 two = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p));
+    return n > 2 ? _mm_movelh_ps(two, _mm_load_ss(p + 2)) : two;
+}
+static inline void FN(half_store)(REAL *p, __m128 v, int64_t n)
+{
+    if (n > 3) _mm_storeu_ps(p, v);
+    else if (n == 1) _mm_store_ss(p, v);
+    if (n != 2 && n != 3) return;
+    _mm_storel_epi64((__m128i *)(void *)p, _mm_castps_si128(v));
+    if (n > 2) _mm_store_ss(p + 2, _mm_movehl_ps(v, v));
+}
+#define JOIN(high, low) _mm256_set_m128((high), (low))
+#define LOW_HALF(v) _mm256_castps256_ps128((__m256)(v))
+#define HIGH_HALF(v) _mm256_extractf128_ps((__m256)(v), 1)
 #else
 static inline VEC FN(vec_sqrt)(VEC x) { for (int i = 0; i < VEC_WIDTH; i++) x[i] = LIBM(sqrt)(x[i]); return x; }
 static inline VEC FN(vec_floor)(VEC x) { for (int i = 0; i < VEC_WIDTH; i++) x[i] = LIBM(floor)(x[i]); return x; }
@@ -59,6 +86,19 @@ static inline void FN(vec_store_part)(REAL *p, VEC v, int64_t n)
 #undef LANES
 #undef MASKED
 #undef NATIVE
+#elif defined(JOIN)
+static inline VEC FN(vec_load_part)(const REAL *p, int64_t n)
+{
+    return (VEC)JOIN(FN(half_load)(p + VEC_WIDTH / 2, n - VEC_WIDTH / 2), FN(half_load)(p, n));
+}
+static inline void FN(vec_store_part)(REAL *p, VEC v, int64_t n)
+{
+    FN(half_store)(p, LOW_HALF(v), n);
+    FN(half_store)(p + VEC_WIDTH / 2, HIGH_HALF(v), n - VEC_WIDTH / 2);
+}
+#undef JOIN
+#undef LOW_HALF
+#undef HIGH_HALF
 #else
 static inline VEC FN(vec_load_part)(const REAL *p, int64_t n)
 {

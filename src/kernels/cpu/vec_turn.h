@@ -56,11 +56,11 @@ static inline void FN(side_relu)(int n, VEC *x) { for (int k = 0; k < n; k++) x[
 #define VEC_TURN(name, call)                                                                 \
     static inline void FN(turn_tile_##name)(float *d, int64_t d_stride, const float *a, int64_t a_stride) \
     {                                                                                        \
+        VEC column[TURN_COLUMNS]; /* all of them first: what comes from far is on its way during the polynomials */ \
+        for (int c = 0; c < TURN_COLUMNS; c += 4) FN(four_columns)(a + c, a_stride, column + c); \
         for (int c = 0; c < TURN_COLUMNS; c += VEC_SIDE) {                                   \
-            VEC column[VEC_SIDE];                                                            \
-            for (int k = 0; k < VEC_SIDE; k += 4) FN(four_columns)(a + c + k, a_stride, column + k); \
-            FN(side_##name)(VEC_SIDE, column);                                               \
-            for (int k = 0; k < VEC_SIDE; k++) FN(vec_store)(d + (c + k) * d_stride, column[k]); \
+            FN(side_##name)(VEC_SIDE, column + c);                                           \
+            for (int k = c; k < c + VEC_SIDE; k++) FN(vec_store)(d + k * d_stride, column[k]); \
         }                                                                                    \
     }                                                                                        \
     static void FN(turn_##name)(float *d, int64_t d_stride, const float *a, int64_t a_stride, int64_t rows, int64_t columns) \
