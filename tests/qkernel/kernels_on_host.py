@@ -35,12 +35,15 @@ using std::max;
 typedef unsigned long long u64;
 typedef std::complex<double> complex_t;
 struct double2 { double x, y; };
+struct float2 { float x, y; };
 struct uint4 { unsigned x, y, z, w; };
 struct int2 { int x, y; };
 struct index3 { unsigned x; };
 static thread_local index3 threadIdx;
 static index3 blockIdx, gridDim, blockDim;
 static double2 make_double2(double x, double y) { return { x, y }; }
+static float2 make_float2(float x, float y) { return { x, y }; }
+template <class T> static void __stcs(T *to, T v) { *to = v; }
 static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return { x, y, z, w }; }
 static unsigned __float_as_uint(float f) { unsigned u; memcpy(&u, &f, 4); return u; }
 static int __double2hiint(double v) { long long x; memcpy(&x, &v, 8); return (int)(x >> 32); }
