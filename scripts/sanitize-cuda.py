@@ -4,13 +4,14 @@
 
     sanitize-cuda.py BUILD LOG [--jobs N] [--seconds S] [--only EXPRESSION] [--tools A,B] [--launches N]
 
-Writes a line per case to LOG and all that was said about those which are not clean. Run `make test-cuda` before:
-kernels are compiled then and only loaded here. Exit status 1 when a case is not clean or did not finish."""
-import argparse, concurrent.futures, json, os, re, subprocess, sys
+Writes a line per case to LOG and the end of what was said about those which are not clean. Run `make test-cuda` before:
+kernels are compiled then and only loaded here. Exit status 1 when a case is not clean or did not finish, 2 when it cannot begin."""
+import argparse, concurrent.futures, json, os, re, shutil, subprocess, sys
 
 # Calls that tests make fail on purpose (no memory, no such symbol) are not errors of memory.
 TOOLS = {"memcheck": ["--report-api-errors", "no"], "racecheck": []}
 ON_PURPOSE = {("memcheck", "a_stray_write_loses_the_device_with_a_clear_text")}
+SKIPPED, FOUND = 77, 99  # exit statuses: of a test without a GPU, of the sanitizer with errors
 NO_KERNEL = "terminated before first instrumented API call"
 SUMMARY = re.compile(r"(?:ERROR SUMMARY|RACECHECK SUMMARY): (.*)")
 
@@ -28,22 +29,22 @@ def cases_of(build, only):
     for test in listed:
         program, *part = test["command"]
         env = next((p["value"] for p in test["properties"] if p["name"] == "ENVIRONMENT"), [])
-        names = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
-        for name in names:
+        names = subprocess.run([program, "--list"], capture_output=True, text=True)
+        if names.returncode == SKIPPED:  # it looks for a GPU first
+            raise LookupError(f"{test['name']}: {names.stdout.strip()}")
+        names.check_returncode()
+        for name in names.stdout.split():
             if (not part or part[0] in name) and (not only or re.search(only, f"{test['name']} {name}")):
                 yield test["name"], program, name, dict(e.split("=", 1) for e in env)
 
 
 def run(tool, case, seconds, launches):
     test, program, name, env = case
-    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "99", *TOOLS[tool],
+    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(FOUND), *TOOLS[tool],
                *(["--launch-count", str(launches)] if launches else []), program, name]
-    try:
-        # A child that dies with its parent's time takes the program under test with it.
-        done = subprocess.run(["timeout", "-k", "5", str(seconds), *command], capture_output=True, text=True, errors="replace",
-                              env={**os.environ, **env})
-    except OSError as e:
-        return tool, test, name, False, str(e), ""
+    # timeout(1) also ends what the sanitizer has started; a limit of subprocess.run would leave that running.
+    done = subprocess.run(["timeout", "-k", "5", str(seconds), *command], capture_output=True, text=True, errors="replace",
+                          env={**os.environ, **env})
     text = done.stdout + done.stderr
     if done.returncode in (124, 137):
         return tool, test, name, False, f"did not finish in {seconds} s", ""
@@ -51,10 +52,10 @@ def run(tool, case, seconds, launches):
         return tool, test, name, True, "starts nothing on the device", ""
     summary = SUMMARY.search(text)
     verdict = summary.group(1) if summary else "no summary"
-    clean = bool(re.match(r"0 (errors|hazards)", verdict)) and done.returncode in (0, 77)
-    if done.returncode not in (0, 77, 99):
+    clean = bool(re.match(r"0 (errors|hazards)", verdict)) and done.returncode in (0, SKIPPED)
+    if done.returncode not in (0, SKIPPED, FOUND):
         verdict += f"; exit status {done.returncode}"
-    return tool, test, name, clean, verdict + ("; skipped" if done.returncode == 77 else ""), "" if clean else text
+    return tool, test, name, clean, verdict + ("; skipped" if done.returncode == SKIPPED else ""), "" if clean else text
 
 
 def main():
@@ -67,7 +68,14 @@ def main():
     ap.add_argument("--tools", default=",".join(TOOLS))
     ap.add_argument("--launches", type=int, help="of a case, that are looked at; the others run unchecked (racecheck takes minutes for some)")
     a = ap.parse_args()
-    cases = list(cases_of(a.build, a.only))
+    if not shutil.which("compute-sanitizer"):
+        print("sanitize-cuda: compute-sanitizer is not on the PATH; it comes with the CUDA toolkit", file=sys.stderr)
+        return 2
+    try:
+        cases = list(cases_of(a.build, a.only))
+    except LookupError as e:
+        print(f"sanitize-cuda: no test can run here: {e}", file=sys.stderr)
+        return 2
     bad = 0
     with open(a.log, "w") as log, concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
         def say(line):
@@ -76,6 +84,10 @@ def main():
             log.flush()
         say(first_line(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]))
         say(first_line(["sh", "-c", "compute-sanitizer --version | tail -1"]))
+        if a.launches:
+            say(f"the first {a.launches} launches of each case are looked at")
+        for tool, name in sorted(ON_PURPOSE):
+            say(f"not run: {tool} {name}, which faults on purpose")
         waiting = [pool.submit(run, tool, case, a.seconds, a.launches) for tool in a.tools.split(",") for case in cases if (tool, case[2]) not in ON_PURPOSE]
         for done in concurrent.futures.as_completed(waiting):
             tool, test, name, clean, verdict, text = done.result()

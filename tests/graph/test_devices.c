@@ -70,6 +70,7 @@ LT_TEST(a_trace_has_a_track_of_the_device)
     FILE *file = fopen("trace_device.json", "r");
     LT_CHECK(file && fread(text, 1, sizeof text - 1, file) > 0);
     if (file) fclose(file);
+    remove("trace_device.json");
     int spans = 0; /* of kernels and of the whole run */
     for (const char *at = text; (at = strstr(at, "\"ph\":\"X\"")); at++) spans++;
     LT_CHECK_EQ_INT(spans, 1 + 2 * lt_program_get_info(p).n_kernels);
