@@ -12,6 +12,7 @@
 #include "lathe/base.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,9 @@ static const char *lt_test_current = "";
     do { double g_ = (got), w_ = (want);                                                    \
          if (!(fabs(g_ - w_) <= (tol) * fmax(1, fabs(w_))) && !(isnan(g_) && isnan(w_)) && g_ != w_) \
              LT_TEST_FAIL("%s is %.17g, expected %.17g", #got, g_, w_); } while (0)
+/* Set where every launch takes a hundred times as long (scripts/sanitize-cuda.py): the same kernels, in fewer and smaller rounds. */
+static inline bool lt_test_brief(void) { return getenv("LT_TEST_BRIEF") != NULL; }
+
 #define LT_SKIP(...) do { lt_test_skips++; printf("skip %s: ", lt_test_current); printf(__VA_ARGS__); puts(""); return; } while (0)
 
 static inline int lt_test_main(int argc, char **argv)

@@ -98,6 +98,7 @@ LT_TEST(vectors_on_the_gpu_give_the_same_answers_every_time)
     for (int64_t pairs = 0; pairs <= 20; pairs += 20) {
         job j = read_job("example:B2");
         j.opt.limited_mem_size = pairs;
+        if (lt_test_brief()) j.opt.maxit = 8;
         lt_solution *a = solve_on(&j, NULL);
         j.opt.hessian_on = j.opt.vectors_on = LT_HESSIAN_DEVICE;
         lt_solution *b = solve_on(&j, gpu), *again = solve_on(&j, gpu);

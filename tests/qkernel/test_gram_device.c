@@ -91,7 +91,8 @@ LT_TEST(states_of_every_length)
     for (int64_t q = 1; q <= 15; q++)
         for (int64_t layers = 1; layers <= 3; layers++)
             for (int type = 0; type < 2; type++) {
-                setup s = usual(q > 12 ? 70 : 200 + q, 0, q, layers);
+                if (lt_test_brief() && layers != 1 + q % 3) continue;
+                setup s = usual(q > 12 || lt_test_brief() ? 70 : 200 + q, 0, q, layers);
                 s.opt.dtype = type;
                 s.opt.embed_mode = q % 2 ? LT_EMBED_RYRZ : LT_EMBED_RY;
                 compare(&s, "states");
@@ -202,8 +203,8 @@ LT_TEST(normalised_kernels)
 LT_TEST(switches_of_a_device)
 {
     for (int kind = 0; kind < 7; kind++) {
-        setup s = usual(700, 0, kind == 6 ? 13 : 8, 2);
-        if (kind == 6) s.n = 300;
+        setup s = usual(lt_test_brief() ? 300 : 700, 0, kind == 6 ? 13 : 8, 2);
+        if (kind == 6) s.n = lt_test_brief() ? 140 : 300;
         s.opt.streams = kind == 0 ? 1 : kind <= 2 ? 2 + kind : 9;
         s.opt.sync_interval = kind == 3 ? 1 : kind == 4 ? 0 : 32;
         s.opt.pinned = kind != 4;
@@ -212,8 +213,8 @@ LT_TEST(switches_of_a_device)
         s.opt.autotune = s.opt.learn_tiles = kind != 3;
         if (kind >= 2) s.opt.precompute_all_states = false, s.opt.state_tile = 128;
         compare(&s, "switches");
-        s.m = 300;
-        s.n = 500;
+        s.m = lt_test_brief() ? 70 : 300;
+        s.n = lt_test_brief() ? 140 : 500;
         compare(&s, "switches, with other columns");
     }
 }
@@ -252,7 +253,7 @@ LT_TEST(small_calls_are_replayed)
     bool computes;
     lt_device *dev = device(&computes);
     for (int kind = 0; kind < 4; kind++) {
-        setup s = usual(180, kind == 1 ? 120 : 0, kind == 3 ? 13 : 7, 2);
+        setup s = usual(lt_test_brief() ? 70 : 180, kind == 1 ? 60 : 0, kind == 3 ? 13 : 7, 2);
         if (kind == 2) s.opt.method = LT_GRAM_TRANSFER;
         lt_gram *plain, *graphs;
         LT_CHECK_OK(lt_gram_create(dev, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &plain));
@@ -271,7 +272,7 @@ LT_TEST(small_calls_are_replayed)
             LT_CHECK_EQ_INT(info.graph_replays, call);
             LT_CHECK(strstr(info.plan, call ? "this call was a replay" : "runs step by step") != NULL);
         }
-        lt_rows fewer = { x, LT_F64, 100, s.q, 0 };
+        lt_rows fewer = { x, LT_F64, 50, s.q, 0 };
         LT_CHECK_OK(lt_gram_fill(graphs, &fewer, NULL, far));
         LT_CHECK_EQ_INT(lt_gram_get_info(graphs).graph_replays, 3);
         LT_CHECK_EQ_INT(lt_gram_get_profile(graphs).graph_captures, 1);
