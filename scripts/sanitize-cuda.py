@@ -4,7 +4,7 @@
 
     sanitize-cuda.py BUILD LOG [--jobs N] [--seconds S] [--only EXPRESSION] [--tools A,B]
 
-Writes a line per case to LOG and the end of what was said about those which are not clean. Run `make test-cuda` before:
+Writes a line per case to LOG and the beginning of what was said about those which are not clean. Run `make test-cuda` before:
 kernels are compiled then and only loaded here. Exit status 1 when a case is not clean or did not finish, 2 when it cannot begin."""
 import argparse, concurrent.futures, json, os, re, shutil, subprocess, sys
 
@@ -94,7 +94,7 @@ def main():
             bad += not clean
             say(f"{'ok ' if clean else 'BAD'} {tool} {test}: {name}: {verdict}")
             if text:
-                log.write(text[-4000:] + "\n")
+                log.write(text[:6000] + "\n")
         say(f"{len(waiting)} runs of {len(cases)} cases, {bad} not clean")
     return 1 if bad else 0
 
