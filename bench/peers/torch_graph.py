@@ -1,11 +1,13 @@
 """The rows of `lathe bench graph` timed in PyTorch eager; prints the JSON that --peer takes.
 
-    python3 bench/peers/torch_graph.py [--quick] > torch.json
-    lathe bench graph --peer torch.json
+    python3 bench/peers/torch_graph.py [--quick] [--device cuda] > torch.json
+    lathe bench graph [--device cuda] --peer torch.json
 
+On a GPU calls are queued one after the other and waited for together, and f32 is f32 (no TF32).
 Where PyTorch is not installed it says so on standard error and exits with 1.
 SPDX-License-Identifier: BSD-3-Clause
 """
+import argparse
 import json
 import os
 import platform
@@ -18,29 +20,32 @@ try:
 except ImportError as error:
     sys.exit(f"torch_graph.py: PyTorch is not installed ({error}); its rows are left out")
 
-QUICK = "--quick" in sys.argv[1:]
+parser = argparse.ArgumentParser()
+parser.add_argument("--quick", action="store_true")
+parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+asked = parser.parse_args()
+QUICK, CUDA = asked.quick, asked.device == "cuda"
 BUDGET = 0.05 if QUICK else 1.0
 
 
 def median_seconds(call):
     """Doubles the calls per sample until the clock can be trusted, then takes the median."""
-    call()
-    calls = 1
-    while True:
+    def seconds_of(calls):
         start = time.perf_counter()
         for _ in range(calls):
             call()
-        seconds = time.perf_counter() - start
-        if seconds >= 2e-3:
-            break
+        if CUDA:
+            torch.cuda.synchronize()
+        return time.perf_counter() - start
+
+    seconds_of(3)
+    calls = 1
+    while seconds_of(calls) < 2e-3:
         calls *= 2
     samples = []
     begin = time.perf_counter()
     while len(samples) < 5 or (time.perf_counter() - begin < BUDGET and len(samples) < 200):
-        start = time.perf_counter()
-        for _ in range(calls):
-            call()
-        samples.append((time.perf_counter() - start) / calls)
+        samples.append(seconds_of(calls) / calls)
     samples.sort()
     return samples[len(samples) // 2]
 
@@ -140,6 +145,11 @@ ROWS = [
 
 
 def main():
+    if CUDA:
+        if not torch.cuda.is_available():
+            sys.exit("torch_graph.py: PyTorch sees no GPU; its rows are left out")
+        torch.set_default_device("cuda")
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     torch.manual_seed(0)
     threads = os.environ.get("LATHE_THREADS")
     if threads:
@@ -149,7 +159,7 @@ def main():
         rows.append({"name": name, "seconds": median_seconds(make())})
         print(f"{name}: {rows[-1]['seconds']:.3g} s", file=sys.stderr)
     json.dump({"peer": f"PyTorch {torch.__version__.split('+')[0]}", "quick": QUICK, "threads": torch.get_num_threads(),
-               "machine": platform.processor() or platform.machine(), "rows": rows}, sys.stdout, indent=2)
+               "machine": torch.cuda.get_device_name() if CUDA else platform.processor() or platform.machine(), "rows": rows}, sys.stdout, indent=2)
     print()
 
 
