@@ -42,14 +42,11 @@ static const lt_kernel_row rows[] = {
 #endif
     FAST(MATMUL, matmul_packed_any),
     REAL(MATMUL, matmul),
-#if LT_VEC_X86
-    FAST(CONV2D, conv_tiles),
-#endif
 #if LT_HAVE_ONEDNN
     FAST(CONV2D, conv_onednn_bf16),
 #endif
 #if LT_VEC_X86
-    FAST(CONV2D, conv_fourier), FAST(CONV2D, conv_winograd), FAST(CONV2D_DGRAD, conv_winograd), FAST(CONV2D_WGRAD, conv_winograd_grad),
+    FAST(CONV2D, conv_tiles), FAST(CONV2D, conv_fourier), FAST(CONV2D, conv_winograd), FAST(CONV2D_DGRAD, conv_winograd), FAST(CONV2D_WGRAD, conv_winograd_grad),
 #endif
     FAST(CONV2D, conv_direct), FAST(CONV2D_DGRAD, conv_direct), FAST(CONV2D_WGRAD, conv_direct),
 #if LT_HAVE_ONEDNN
