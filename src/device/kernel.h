@@ -13,9 +13,14 @@ struct lt_stream;
 /* A prepared piece of work: everything that depends on shapes and types alone is decided
    when it is made, so running it neither allocates nor looks anything up. arg[] holds the
    tensors in the order the maker documents (inputs, outputs), then the scratch memory. */
+enum { LT_MOST_ABREAST = 4 };     /* runs of one kernel at once */
+
 struct lt_kernel {
     const char *name;             /* the row it came from: "matmul_f64_openblas" */
     lt_status (*run)(const lt_kernel *k, lt_pool *pool, void *const *arg); /* host kernels */
+    /* Host kernels that gain from several runs at once, since one pass over an operand of all of them (that of pack_arg) serves
+       them all: the same as n <= LT_MOST_ABREAST calls of run, to the bit. NULL: nothing is gained. */
+    lt_status (*run_abreast)(const lt_kernel *k, lt_pool *pool, int n, void *const *const *arg);
     /* Device kernels made of several launches or library calls: queues them on st, and nothing else,
        so that it can be captured. NULL for one function of a module. */
     lt_status (*enqueue)(const lt_kernel *k, struct lt_stream *st, void *const *arg);

@@ -276,12 +276,17 @@ void lt_program_renew(lt_program *p)
     if (p) p->stale = p->held_from < p->n_inputs;
 }
 
+lt_status lt_program_bind(lt_program *p, const void *const *inputs, void *const *outputs)
+{
+    LT_TRY(rebind(p, inputs, outputs));
+    return p->stale ? compute_held(p, p->stream) : LT_OK;
+}
+
 lt_status lt_program_hold(lt_program *p, const void *const *inputs, void *const *outputs)
 {
     if (!p || !outputs) return LT_FAIL(LT_ERR_ARGUMENT, "hold: %s is NULL", p ? "outputs" : "program");
     if (p->on_device || p->input_copy) return LT_FAIL(LT_ERR_ARGUMENT, "hold: the program holds nothing for others");
-    LT_TRY(rebind(p, inputs, outputs));
-    return p->stale ? compute_held(p, p->stream) : LT_OK;
+    return lt_program_bind(p, inputs, outputs);
 }
 
 lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *outputs)
@@ -289,8 +294,7 @@ lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *
     if (!p || !outputs) return LT_FAIL(LT_ERR_ARGUMENT, "run: %s is NULL", p ? "outputs" : "program");
     if (p->on_device) return LT_FAIL(LT_ERR_ARGUMENT, "run: the program was compiled for data on the device");
     if (p->input_copy) return run_remote(p, inputs, outputs);
-    LT_TRY(rebind(p, inputs, outputs));
-    if (p->stale) LT_TRY(compute_held(p, p->stream));
+    LT_TRY(lt_program_bind(p, inputs, outputs));
     return launch(p);
 }
 

@@ -78,6 +78,14 @@ bool      lt_program_can_capture(const lt_program *p);
 /* Gives up the room for data from host memory: from now on the program is only queued. */
 void      lt_program_drop_copies(lt_program *p);
 
+/* Points the arguments at inputs and outputs and computes what follows from held inputs, unless it is there. */
+lt_status lt_program_bind(lt_program *p, const void *const *inputs, void *const *outputs);
+
+/* Programs of the CPU that go through their kernels together (program_abreast.c): those that gain from it read what the programs
+   share once for all. p[1] to p[n - 1] are held_by p[0], n <= LT_MOST_ABREAST; the same bits as lt_program_run, one by one. */
+lt_status lt_program_run_abreast(lt_program *const *p, int n, const void *const *const *inputs, void *const *const *outputs);
+bool      lt_program_gains_abreast(const lt_program *p);
+
 /* Launches [first, last) while a trace is recorded; waits for a device that works by itself (program_trace.c). */
 lt_status lt_program_launch_traced(lt_program *p, int first, int last);
 

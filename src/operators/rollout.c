@@ -6,6 +6,7 @@
 #include "base/status.h"
 
 #include "device/backend.h"
+#include "graph/program.h"
 #include "operators/remote/remote.h"
 
 #include <stdio.h>
@@ -44,25 +45,36 @@ static int64_t free_memory(void)
    which was worth a tenth on 64 x 64 with two threads. On 128 x 128 it cost a twelfth: maps push one another out of the cache they share. */
 enum { FEW_THREADS = 4, FEW_PIXELS = 64 * 64 };
 
-/* How many realizations are in flight: as many as there are threads when steps are small, as far as
-   memory allows; `shared` of a step's memory holds weights, for all of them. What does not fit even once is refused here, before anything runs. */
+/* Realizations that would best be in flight: groups of nearly equal size where steps gain from going abreast, else as many as there
+   are threads when steps are small. */
+static int64_t lanes_wanted(const lt_rollout *r, int64_t threads)
+{
+    int64_t n = r->opt.realizations, groups = (n + LT_MOST_ABREAST - 1) / LT_MOST_ABREAST;
+    if (r->abreast) return (n + groups - 1) / groups;
+    bool enough = threads <= FEW_THREADS && threads <= n && r->field <= LT_FIELD_CHANNELS * FEW_PIXELS;
+    bool apart = r->network.flops < LT_SMALL_STEP_FLOPS || r->limited || enough;
+    return LT_MIN(apart ? threads : 1, n);
+}
+
+/* How many are, as far as memory allows; `shared` of a step's memory holds weights, for all of them. What does not fit even once
+   is refused here, before anything runs. */
 static lt_status plan_lanes(lt_rollout *r, int64_t arena, int64_t shared)
 {
     const lt_rollout_options *o = &r->opt;
     int64_t budget = o->memory_bytes ? o->memory_bytes : free_memory() / 2;
-    int64_t noise = r->noise.count * (int64_t)sizeof(float), threads = r->lane_capacity;
+    int64_t noise = r->noise.count * (int64_t)sizeof(float), threads = lt_pool_threads(r->pool);
     if (o->threads) threads = LT_MIN(threads, o->threads);
-    r->limited = threads < r->lane_capacity;
-    bool enough = threads <= FEW_THREADS && threads <= o->realizations && r->field <= LT_FIELD_CHANNELS * FEW_PIXELS;
-    bool apart = r->network.flops < LT_SMALL_STEP_FLOPS || r->limited || enough;
-    int64_t most = LT_MIN(apart ? threads : 1, o->realizations);
+    r->limited = threads < lt_pool_threads(r->pool);
+    r->abreast = !r->limited && lt_program_gains_abreast(r->lane[0].program);
+    int64_t most = lanes_wanted(r, threads);
     if (o->micro_batch) most = LT_MIN(most, o->micro_batch);
     while (most > 1 && shared + most * (arena - shared + noise) > budget) most--;
     if (arena + noise > budget)
         return LT_FAIL(LT_ERR_MEMORY, "rollout: one realization needs %lld bytes for activations and %lld for noise, of %lld allowed",
                        (long long)arena, (long long)noise, (long long)budget);
     r->n_lanes = (int)most;
-    r->info.micro_batch = o->micro_batch ? LT_MIN(o->micro_batch, o->realizations) : LT_MIN(o->realizations, LT_MAX(most, 4));
+    r->abreast = r->abreast && most > 1;
+    r->info.micro_batch = LT_MIN(o->realizations, o->micro_batch ? o->micro_batch : r->abreast ? most : LT_MAX(most, 4));
     while (r->info.micro_batch > most && shared + most * (arena - shared) + r->info.micro_batch * noise > budget) r->info.micro_batch--;
     return LT_OK;
 }
@@ -94,7 +106,7 @@ static lt_status compile(lt_rollout *r)
     lt_compile_options opt = { .device = r->opt.device, .skip_passes = r->opt.skip_passes,
                                .held_from = r->opt.forget_weights ? 0 : LT_STEP_TENSORS };
     LT_TRY(lt_rollout_choose_precision(NULL, r->opt.precision, &r->info, &opt));
-    r->lane_capacity = lt_pool_threads(r->pool);
+    r->lane_capacity = LT_MAX(lt_pool_threads(r->pool), LT_MOST_ABREAST);
     if (!(r->lane = lt_calloc((size_t)r->lane_capacity, sizeof *r->lane))) return LT_ERR_MEMORY;
     LT_TRY(make_lane(r, &opt, &r->lane[0]));
     lt_program_info p = lt_program_get_info(r->lane[0].program);

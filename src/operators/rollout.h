@@ -21,8 +21,9 @@ struct lt_rollout {
     lt_rollout_info    info;
     lt_network         network;   /* without its graph */
     lt_pool           *pool;
-    int                n_lanes;   /* realizations advanced side by side, each on one thread; 1: all threads on one */
+    int                n_lanes;   /* realizations in flight: each on one thread unless abreast; 1: all threads on one */
     int                lane_capacity;
+    bool               abreast;   /* lanes go through a step together, kernel by kernel */
     bool               limited;   /* fewer threads than the pool has: no step uses the pool inside */
     lt_step_lane      *lane;
     lt_noise_maker     noise;

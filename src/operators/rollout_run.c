@@ -2,6 +2,7 @@
 #include "operators/rollout.h"
 
 #include "base/status.h"
+#include "graph/program.h"
 #include "operators/remote/remote.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
@@ -85,8 +86,7 @@ static void settle(run *q, int64_t slot)
 /* ---- One step ---------------------------------------------------------------------------------- */
 typedef lt_status (*program_fn)(lt_program *p, const void *const *inputs, void *const *outputs);
 
-/* Runs a lane's program on a slot, or holds its weights ready. */
-static lt_status with_arguments(run *q, int64_t slot, lt_step_lane *lane, program_fn fn)
+static void set_arguments(run *q, int64_t slot, lt_step_lane *lane)
 {
     lt_rollout *r = q->r;
     int64_t drawn = r->noise.whole_batch ? q->first + slot : slot - q->chunk;
@@ -94,7 +94,13 @@ static lt_status with_arguments(run *q, int64_t slot, lt_step_lane *lane, progra
     lane->input[LT_STEP_NOISE] = r->noise_block + drawn * r->noise.count;
     lane->input[LT_STEP_KEEP] = &r->policy[0];
     lane->input[LT_STEP_GAIN] = &r->policy[1];
-    return fn(lane->program, lane->input, (void *[]){ q->to + slot * r->field });
+}
+
+/* Runs a lane's program on a slot, or holds its weights ready. */
+static lt_status with_arguments(run *q, int64_t slot, lt_step_lane *lane, program_fn fn)
+{
+    set_arguments(q, slot, lane);
+    return fn(lane->program, lane->input, (void *[]){ q->to + slot * q->r->field });
 }
 
 static lt_status advance(run *q, int64_t slot, lt_step_lane *lane)
@@ -117,6 +123,28 @@ static lt_status lane_task(void *ctx, int64_t index, int worker)
     }
 }
 
+/* As many slots that go on as there are lanes, each in one of them; *slot moves behind the last. */
+static lt_status run_abreast(run *q, int64_t *slot)
+{
+    lt_rollout *r = q->r;
+    lt_program *program[LT_MOST_ABREAST];
+    const void *const *input[LT_MOST_ABREAST];
+    void *to[LT_MOST_ABREAST], *const *output[LT_MOST_ABREAST];
+    int n = 0;
+    int64_t first = *slot;
+    for (; *slot < q->chunk_end && n < r->n_lanes; ++*slot) {
+        if (r->failed[*slot] >= 0) continue;
+        lt_step_lane *lane = &r->lane[n];
+        set_arguments(q, *slot, lane);
+        program[n] = lane->program, input[n] = lane->input;
+        to[n] = q->to + *slot * r->field, output[n] = &to[n];
+        n++;
+    }
+    if (n) LT_TRY(lt_program_run_abreast(program, n, input, output));
+    for (int64_t i = first; i < *slot; i++) settle(q, i);
+    return LT_OK;
+}
+
 static lt_status run_chunk(run *q)
 {
     lt_rollout *r = q->r;
@@ -125,6 +153,8 @@ static lt_status run_chunk(run *q)
         LT_TRY(lt_noise_draw(&r->noise, r->pool, q->t, last_t, q->first + q->chunk, q->chunk_end - q->chunk, r->noise_block));
     int64_t together = (q->chunk_end - q->chunk) / r->n_lanes * r->n_lanes, end = q->chunk_end;
     int64_t slot = q->chunk;
+    while (r->abreast && slot < end) LT_TRY(run_abreast(q, &slot));
+    if (r->abreast) return LT_OK;
     if (r->n_lanes > 1 && together) {
         q->chunk_end = q->chunk + together;
         LT_TRY(with_arguments(q, slot, &r->lane[0], lt_program_hold)); /* for all lanes, by all threads */

@@ -115,6 +115,40 @@ LT_TEST(one_program_holds_for_another)
     LT_CHECK_FAILS(lt_program_hold(NULL, NULL, NULL), LT_ERR_ARGUMENT, "hold");
 }
 
+/* gelu(conv(tanh(x), w)) of three fields at once; filters of so many channels are worth reading once for all. */
+LT_TEST(programs_abreast_have_the_same_bits)
+{
+    enum { GRID = 64, CHANNELS = 96, MAP = GRID * GRID * CHANNELS, TAPS = CHANNELS * CHANNELS * 25, RUNS = 3 };
+    lt_graph *g;
+    lt_conv_options conv = LT_CONV_DEFAULTS;
+    conv.channels_last = true;
+    conv.padding[0] = conv.padding[1] = 2;
+    LT_CHECK_OK(lt_graph_create(&g));
+    lt_node in = lt_input(g, "x", LT_F32, lt_shape4(1, GRID, GRID, CHANNELS)), taps = lt_input(g, "w", LT_F32, lt_shape4(CHANNELS, CHANNELS, 5, 5));
+    lt_node y = lt_gelu(g, lt_conv2d(g, lt_tanh(g, in), taps, LT_NONE, &conv));
+    lt_program *p[RUNS] = { NULL };
+    for (int i = 0; i < RUNS; i++) LT_CHECK_OK(lt_program_create(g, &y, 1, &(lt_compile_options){ .held_from = 1, .held_by = i ? p[0] : NULL }, &p[i]));
+    lt_graph_destroy(g);
+    if (lt_isa_best() < LT_ISA_AVX2) LT_CHECK(!lt_program_gains_abreast(p[0]));
+    else LT_CHECK(lt_program_gains_abreast(p[0]));
+    float *weights = malloc(TAPS * sizeof *weights), *maps = malloc((2 * RUNS + 1) * MAP * sizeof *maps), *alone = maps + 2 * RUNS * MAP;
+    fill(weights, TAPS, 1);
+    fill(maps, RUNS * MAP, 2);
+    const void *input[RUNS][2], *const *inputs[RUNS];
+    void *output[RUNS], *const *outputs[RUNS];
+    for (int i = 0; i < RUNS; i++) {
+        input[i][0] = maps + i * MAP, input[i][1] = weights, inputs[i] = input[i];
+        output[i] = maps + (RUNS + i) * MAP, outputs[i] = &output[i];
+    }
+    LT_CHECK_OK(lt_program_run_abreast(p, RUNS, inputs, outputs));
+    for (int i = 0; i < RUNS; i++) {
+        LT_CHECK_OK(lt_program_run(p[0], input[i], (void *[]){ alone }));
+        LT_CHECK(memcmp(alone, output[i], MAP * sizeof *alone) == 0);
+    }
+    for (int i = RUNS - 1; i >= 0; i--) lt_program_destroy(p[i]);
+    free(weights), free(maps);
+}
+
 LT_TEST(captured_programs_hold_nothing)
 {
     lt_program *p = make(1, false, LT_MODE_REDUCE_OVERHEAD);

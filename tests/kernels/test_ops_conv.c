@@ -114,11 +114,59 @@ LT_TEST(conv_tiles_agree)
 
 LT_TEST(conv_of_more_tiles_than_a_block_has)
 {
-    static const conv_case c = { 1, 16, 96, 75, 17, 7, 7, { 1, 1 }, { 3, 2 }, { 1, 1 }, 1 };
-    lt_attr attr;
-    lt_problem_key p = conv_key(&c, LT_OP_CONV2D, LT_F32, true, &attr);
-    ops_walk_random(&p, terms(&c, LT_OP_CONV2D));
+    static const conv_case c[] = { { 1, 16, 96, 75, 17, 7, 7, { 1, 1 }, { 3, 2 }, { 1, 1 }, 1 }, { 1, 16, 9, 1090, 16, 5, 5, { 1, 1 }, { 2, 2 }, { 1, 1 }, 1 } };
+    for (size_t i = 0; i < LT_LEN(c); i++) {
+        lt_attr attr;
+        lt_problem_key p = conv_key(&c[i], LT_OP_CONV2D, LT_F32, true, &attr);
+        ops_walk_random(&p, terms(&c[i], LT_OP_CONV2D));
+    }
 }
+
+#ifndef OPS_CUDA
+/* Several runs of one kernel at once, with filters larger than a cache: to the bit what each gives by itself. */
+static void check_abreast(const lt_problem_key *p, const lt_kernel_row *row)
+{
+    enum { RUNS = 3 };
+    lt_kernel *k = NULL;
+    LT_CHECK_OK(row->prepare(p, &k));
+    LT_CHECK(k->run_abreast != NULL);
+    void *w = ops_random_tensor(&p->in[1]), *arg[RUNS][4], *const *all[RUNS], *want = ops_alloc(&p->out);
+    k->packed = lt_malloc_aligned(k->packed_bytes);
+    LT_CHECK_OK(k->pack(k, ops_pool(2), w, k->packed));
+    for (int i = 0; i < RUNS; i++) {
+        void *each[] = { ops_random_tensor(&p->in[0]), w, ops_alloc(&p->out), lt_malloc_aligned(k->scratch_bytes) };
+        memcpy(arg[i], each, sizeof each);
+        all[i] = arg[i];
+    }
+    for (int threads = 1; threads <= 2; threads++) {
+        for (int i = 0; i < RUNS; i++) memset(arg[i][2], 0xff, lt_tensor_bytes(&p->out));
+        LT_CHECK_OK(k->run_abreast(k, ops_pool(threads), RUNS, all));
+        for (int i = 0; i < RUNS; i++) {
+            void *const alone[] = { arg[i][0], w, want, arg[i][3] };
+            LT_CHECK_OK(k->run(k, ops_pool(1), alone));
+            if (memcmp(want, arg[i][2], lt_tensor_bytes(&p->out))) LT_TEST_FAIL("%s %s: run %d of %d differs", row->name, lt_isa_name(p->isa), i, RUNS);
+        }
+    }
+    for (int i = 0; i < RUNS; i++) free(arg[i][0]), free(arg[i][2]), lt_free_aligned(arg[i][3]);
+    lt_free_aligned(k->packed);
+    lt_kernel_destroy(k);
+    free(w), free(want);
+}
+
+LT_TEST(conv_runs_abreast_have_the_same_bits)
+{
+    static const conv_case c = { 1, 90, 60, 64, 94, 5, 5, { 1, 1 }, { 2, 2 }, { 1, 1 }, 1 };
+    for (int isa = LT_ISA_AVX2; isa < LT_ISA_COUNT; isa++) {
+        if (!walked((lt_isa)isa)) continue;
+        lt_attr attr;
+        lt_problem_key p = conv_key(&c, LT_OP_CONV2D, LT_F32, true, &attr);
+        p.isa = (lt_isa)isa;
+        const lt_kernel_row *row[16];
+        if (lt_kernel_candidates(&p, row, 16)) check_abreast(&p, row[0]);
+        else LT_TEST_FAIL("no row");
+    }
+}
+#endif
 
 LT_TEST(weight_gradients_of_several_seeds)
 {

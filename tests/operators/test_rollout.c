@@ -394,6 +394,29 @@ LT_TEST(bits_do_not_depend_on_micro_batch_threads_or_company)
         }
 }
 
+/* Filters too large for a cache: realizations go through a step together. */
+LT_TEST(realizations_abreast_have_the_bits_of_one)
+{
+    lt_operator_spec s = small(LT_NOISE_GAUSSIAN);
+    s.num_layers = 4, s.base_channels = 24, s.kernel_size = 5, s.grid = 64;
+    lt_rollout_options o = options(5, 3);
+    float *field = random_field(&s);
+    trajectory all = run_with(&s, &o, field, -1, NULL), one = run_with(&s, &o, field, 4, NULL);
+    for (int64_t t = 0; t < 3; t++)
+        LT_CHECK(memcmp(one.states + t * one.per_step, all.states + t * all.per_step + 4 * one.per_step, (size_t)one.per_step * sizeof(float)) == 0);
+    for (int variant = 0; variant < 4; variant++) {
+        lt_rollout_options v = o;
+        if (variant < 2) v.micro_batch = variant ? 5 : 2;
+        if (variant == 2) v.threads = 1;
+        if (variant == 3) LT_CHECK_OK(lt_pool_shared_resize(3));
+        trajectory got = run_with(&s, &v, field, -1, NULL);
+        LT_CHECK(memcmp(got.states, all.states, (size_t)(all.per_step * 3) * sizeof(float)) == 0);
+        free(got.states);
+        if (variant == 3) LT_CHECK_OK(lt_pool_shared_resize(0));
+    }
+    free(all.states), free(one.states), free(field);
+}
+
 LT_TEST(one_rollout_serves_every_operator_of_an_architecture)
 {
     lt_operator_spec s = small(LT_NOISE_GAUSSIAN), other = s;

@@ -1,7 +1,8 @@
 /* The loops of conv_fourier.h; included behind conv_winograd_body.h, whose vectors, pixels and W it uses, by a file that
-   defines FOURIER_NAME. SPDX-License-Identifier: BSD-3-Clause */
+   defines FOURIER_NAME, stream (a store past the caches, to aligned memory) and stream_end. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv_fourier.h"
 
+#include "base/status.h"
 #include "kernels/cpu/loops.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -183,10 +184,20 @@ INLINE void row_in(int n, tile *t, int row, const vec *x)
 }
 
 /* The next vector of channels uses the neighbouring line of every point: far apart, so fetched by hand. */
-INLINE void store_point(float *v, vec x)
+INLINE void store_point(float *v, vec x, bool far)
 {
+    if (far) {
+        stream(v, x);
+        return;
+    }
     store(v, x);
     __builtin_prefetch(v + W, 1, 2);
+}
+
+INLINE void store_result(float *m, vec x, bool far)
+{
+    if (far) stream(m, x);
+    else store(m, x);
 }
 
 INLINE vec load_point(const float *m)
@@ -208,49 +219,61 @@ INLINE int inner_frequency(int n, int k, int i) { return (k - 1) * n + i; }
 INLINE int edge_frequency(int n, int e, int i) { return (n / 2 - 1) * (n + e) + i - 1; }
 
 /* gap: between the factors of a filter; 0 for a tile, which has none. */
-INLINE void store_frequency(float *v, int64_t stride, int64_t gap, int p, vec re, vec im)
+INLINE void store_frequency(float *v, int64_t stride, int64_t gap, bool far, int p, vec re, vec im)
 {
     if (gap) store_factors(v + p * stride, gap, re, im);
-    else store_point(v + 2 * p * stride, re), store_point(v + (2 * p + 1) * stride, im);
+    else store_point(v + 2 * p * stride, re, far), store_point(v + (2 * p + 1) * stride, im, far);
 }
 
 /* Along y, and out. */
-INLINE void columns_out(int n, const tile *t, float *v, int64_t stride, int64_t gap)
+INLINE void columns_out(int n, const tile *t, float *v, int64_t stride, int64_t gap, bool far)
 {
     for (int k = 1; k < n / 2; k++) {
         vec re[MOST], im[MOST];
         complex_of(n, t->re[k - 1], t->im[k - 1], re, im);
-        for (int i = 0; i < n; i++) store_frequency(v, stride, gap, inner_frequency(n, k, i), re[i], im[i]);
+        for (int i = 0; i < n; i++) store_frequency(v, stride, gap, far, inner_frequency(n, k, i), re[i], im[i]);
     }
     for (int e = 0; e < 2; e++) {
         vec re[MOST / 2 + 1], im[MOST / 2 + 1];
         real_of(n, t->edge[e], re, im);
-        for (int i = 1; i < n / 2; i++) store_frequency(v, stride, gap, edge_frequency(n, e, i), re[i], im[i]);
+        for (int i = 1; i < n / 2; i++) store_frequency(v, stride, gap, far, edge_frequency(n, e, i), re[i], im[i]);
         float *last = v + ((gap ? 1 : 2) * edge_frequency(n, 2, 1) + 2 * e) * stride;
         store(last, re[0]);
         store(last + stride, re[n / 2]);
     }
 }
 
-INLINE void fourier_input_of(lt_dtype type, int n, const void *const *pixel, int64_t c, float *v, int64_t stride)
+/* Rows of channels begin anywhere in a line: the end of the next vector is in the one that is not here yet. */
+INLINE void fetch_next(lt_dtype type, const void *pixel, int64_t at, const int writing)
+{
+    const char *next = (const char *)pixel + (size_t)(at + 2 * W - 1) * (type == LT_F32 ? sizeof(float) : sizeof(uint16_t));
+    if (writing) __builtin_prefetch(next, 1, 2);
+    else __builtin_prefetch(next, 0, 2);
+}
+
+INLINE void fourier_input_of(lt_dtype type, int n, const void *const *pixel, int64_t c, float *v, int64_t stride, bool far)
 {
     for (int64_t at = 0; at < c; at += W) {
         tile t;
         for (int i = 0; i < n; i++) {
             vec x[MOST];
-            for (int j = 0; j < n; j++) x[j] = pixel_load(type, pixel[n * i + j], at, c - at);
+            for (int j = 0; j < n; j++) {
+                fetch_next(type, pixel[n * i + j], at, 0);
+                x[j] = pixel_load(type, pixel[n * i + j], at, c - at);
+            }
             row_in(n, &t, i, x);
         }
-        columns_out(n, &t, v + at, stride, 0);
+        columns_out(n, &t, v + at, stride, 0, far);
     }
+    if (far) stream_end();
 }
 
-static void fourier_input(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride)
+static void fourier_input(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride, bool far)
 {
-    if (type == LT_F32 && side == 20) fourier_input_of(LT_F32, 20, pixel, c, v, stride);
-    else if (type == LT_F32) fourier_input_of(LT_F32, 22, pixel, c, v, stride);
-    else if (side == 20) fourier_input_of(type, 20, pixel, c, v, stride);
-    else fourier_input_of(type, 22, pixel, c, v, stride);
+    if (type == LT_F32 && side == 20) fourier_input_of(LT_F32, 20, pixel, c, v, stride, far);
+    else if (type == LT_F32) fourier_input_of(LT_F32, 22, pixel, c, v, stride, far);
+    else if (side == 20) fourier_input_of(type, 20, pixel, c, v, stride, far);
+    else fourier_input_of(type, 22, pixel, c, v, stride, far);
 }
 
 /* The transforms back make everything n * n times too large. */
@@ -265,7 +288,7 @@ INLINE void fourier_filter_of(int n, const float *taps, float *u, int64_t stride
         for (int j = 0; j < k; j++) x[j] = scale * load(taps + (i * k + j) * W);
         row_in(n, &t, i, x);
     }
-    columns_out(n, &t, u, stride, gap);
+    columns_out(n, &t, u, stride, gap, false);
 }
 
 static void fourier_filter(int side, const float *taps, float *u, int64_t stride, int64_t gap)
@@ -308,7 +331,10 @@ INLINE void fourier_output_of(lt_dtype type, int n, const float *m, int64_t stri
             re[0] = t.edge[0][i], re[n / 2] = t.edge[1][i];
             for (int k = 1; k < n / 2; k++) re[k] = t.re[k - 1][i], im[k] = t.im[k - 1][i];
             back_of(n, re, im, x);
-            for (int j = 0; j < SIDE && pixel[SIDE * i + j]; j++) pixel_store(type, pixel[SIDE * i + j], at, o - at, x[j]);
+            for (int j = 0; j < SIDE && pixel[SIDE * i + j]; j++) {
+                fetch_next(type, pixel[SIDE * i + j], at, 1);
+                pixel_store(type, pixel[SIDE * i + j], at, o - at, x[j]);
+            }
         }
     }
 }
@@ -325,75 +351,100 @@ static void fourier_add(int64_t n, const float *a, const float *b, float *sum)
     for (int64_t i = 0; i < n; i += W) store(sum + i, load(a + i) + load(b + i));
 }
 
-/* Sums that the registers hold beside the factors: three products of so many rows and vectors of outputs. */
-enum { WIDE = W == 16 ? 2 : 1, HEIGHT = W == 16 ? 4 : 3, LONE_HEIGHT = W == 16 ? 8 : 3 };
+/* Sums that the registers hold beside the factors: so many rows of WIDE vectors of outputs, or of a lone one. */
+enum { WIDE = 2, HEIGHT = W == 16 ? 12 : 6, LONE_HEIGHT = W == 16 ? 16 : 12, MOST_ROWS = 64 };
 
-/* What a product reads and writes; filters of the outputs that follow are fetched meanwhile, a share with every group of
-   rows: there are more filters than any cache holds. */
+/* One of the three products, of some rows: its filters stay in the first-level cache until all rows have been multiplied. */
 typedef struct product_place {
-    const float *v[3], *u, *ahead;
-    float       *re, *im;
-    int64_t      c, v_stride, m_stride, u_step, ahead_step; /* u_step: floats of a channel */
+    const float *v, *u, *ahead;
+    const float *base;      /* what it is added to, or taken from; NULL: nothing */
+    float       *to;
+    int64_t      c, v_stride, base_stride, to_stride, ahead_step;
+    bool         minus, far;
 } product_place;
 
-INLINE void product_group(int rows, int wide, int parts, const product_place *at)
+/* Filters that come later are fetched meanwhile: there are more than any cache holds. */
+INLINE void product_group(int rows, int wide, const product_place *at)
 {
-    const float *u = at->u, *ahead = at->ahead, *v[3] = { at->v[0], at->v[1], at->v[2] };
-    const int64_t c = at->c, v_stride = at->v_stride, m_stride = at->m_stride, u_step = at->u_step, ahead_step = at->ahead_step;
-    vec sum[LONE_HEIGHT][3][2];
+    const float *u = at->u, *ahead = at->ahead, *v = at->v;
+    const int64_t c = at->c, v_stride = at->v_stride, ahead_step = at->ahead_step;
+    vec sum[LONE_HEIGHT][WIDE];
     LT_UNROLL for (int i = 0; i < rows; i++)
-        LT_UNROLL for (int p = 0; p < parts; p++)
-            LT_UNROLL for (int w = 0; w < wide; w++) sum[i][p][w] = (vec){ 0 };
-    for (int64_t k = 0; k < c; k++, u += u_step, ahead += ahead_step) {
-        vec factor[3][2];
+        LT_UNROLL for (int w = 0; w < wide; w++) sum[i][w] = (vec){ 0 };
+    for (int64_t k = 0; k < c; k++, u += wide * W, ahead += ahead_step) {
+        vec factor[WIDE];
         __builtin_prefetch(ahead, 0, 2);
-        LT_UNROLL for (int p = 0; p < parts; p++)
-            LT_UNROLL for (int w = 0; w < wide; w++) factor[p][w] = load(u + (p * wide + w) * W);
-        LT_UNROLL for (int i = 0; i < rows; i++)
-            LT_UNROLL for (int p = 0; p < parts; p++) {
-                vec x = v[p][i * v_stride + k] - (vec){ 0 };
-                if (wide > 1) LT_KEEP_IN_REGISTER(x); /* else it is loaded for every vector */
-                LT_UNROLL for (int w = 0; w < wide; w++) sum[i][p][w] += x * factor[p][w];
-            }
+        LT_UNROLL for (int w = 0; w < wide; w++) factor[w] = load(u + w * W);
+        LT_UNROLL for (int i = 0; i < rows; i++) {
+            vec x = v[i * v_stride + k] - (vec){ 0 };
+            if (wide > 1) LT_KEEP_IN_REGISTER(x); /* else it is loaded for every vector */
+            LT_UNROLL for (int w = 0; w < wide; w++) sum[i][w] += x * factor[w];
+        }
     }
     LT_UNROLL for (int i = 0; i < rows; i++)
         LT_UNROLL for (int w = 0; w < wide; w++) {
-            vec re = sum[i][0][w];
-            if (parts == 3) re -= sum[i][2][w], store(at->im + i * m_stride + w * W, sum[i][0][w] + sum[i][1][w]);
-            store(at->re + i * m_stride + w * W, re);
+            vec result = sum[i][w];
+            if (at->base) {
+                vec base = load(at->base + i * at->base_stride + w * W);
+                if (at->minus) result = base - result;
+                else result += base;
+            }
+            store_result(at->to + i * at->to_stride + w * W, result, at->far);
         }
 }
 
 typedef void (*group_function)(const product_place *at);
-#define X(n)                                                                                                                       \
-    static void group_##n(const product_place *at) { product_group(n < HEIGHT ? n : HEIGHT, WIDE, 3, at); }                       \
-    static void lone_group_##n(const product_place *at) { product_group(n < LONE_HEIGHT ? n : LONE_HEIGHT, 1, 3, at); }
-X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+#define X(n)                                                                                                                 \
+    static void group_##n(const product_place *at) { product_group(n < HEIGHT ? n : HEIGHT, WIDE, at); }                    \
+    static void lone_group_##n(const product_place *at) { product_group(n < LONE_HEIGHT ? n : LONE_HEIGHT, 1, at); }
+X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
 #undef X
-static const group_function group_of[2][9] = {
-    { NULL, lone_group_1, lone_group_2, lone_group_3, lone_group_4, lone_group_5, lone_group_6, lone_group_7, lone_group_8 },
-    { NULL, group_1, group_2, group_3, group_4, group_5, group_6, group_7, group_8 },
+static const group_function group_of[2][17] = {
+    { NULL, lone_group_1, lone_group_2, lone_group_3, lone_group_4, lone_group_5, lone_group_6, lone_group_7, lone_group_8, lone_group_9,
+      lone_group_10, lone_group_11, lone_group_12, lone_group_13, lone_group_14, lone_group_15, lone_group_16 },
+    { NULL, group_1, group_2, group_3, group_4, group_5, group_6, group_7, group_8, group_9, group_10, group_11, group_12, group_13, group_14,
+      group_15, group_16 },
 };
 
-/* Groups of rows are nearly equally high: a single row left over would take as long as several. */
-static void fourier_product(int64_t rows, int wide, int64_t c, const float *const v[3], int64_t v_stride, const float *u, float *re, float *im, int64_t m_stride)
+/* All rows of one product; `at` is the place of the first. Groups are nearly equally high: a single row left over would take as
+   long as several. What is fetched is two products ahead. */
+static void product_rows_of(const lt_fourier_product *p, int64_t rows, product_place at)
 {
-    int64_t height = wide == WIDE ? HEIGHT : LONE_HEIGHT, groups = (rows + height - 1) / height, step = 3 * W * wide;
+    int64_t height = p->vectors == WIDE ? HEIGHT : LONE_HEIGHT, groups = (rows + height - 1) / height, floats = W * p->vectors * p->c;
+    int64_t parts = p->shares * groups;
+    const product_place all = at;
+    at.ahead_step = (W * p->vectors + parts - 1) / parts;
     for (int64_t g = 0; g < groups; g++) {
         int64_t begin = rows * g / groups, end = rows * (g + 1) / groups;
-        product_place at = { .v = { v[0] + begin * v_stride, v[1] + begin * v_stride, v[2] + begin * v_stride }, .u = u,
-                             .ahead = u + step * c + step * c / groups * g, .re = re + begin * m_stride, .im = im + begin * m_stride, .c = c,
-                             .v_stride = v_stride, .m_stride = m_stride, .u_step = step, .ahead_step = step / groups };
-        group_of[wide == WIDE][end - begin](&at);
+        at.v = all.v + begin * at.v_stride;
+        at.base = all.base ? all.base + begin * at.base_stride : NULL;
+        at.to = all.to + begin * at.to_stride;
+        at.ahead = at.u + 2 * floats + floats * (p->share * groups + g) / parts;
+        group_of[p->vectors == WIDE][end - begin](&at);
     }
 }
 
-static void fourier_real_product(int64_t rows, int wide, int64_t c, const float *v, int64_t v_stride, const float *u, float *m, int64_t m_stride)
+static void fourier_product(const lt_fourier_product *p)
 {
-    for (int w = 0; w < wide; w++) {
-        product_place at = { .v = { v }, .u = u + w * W, .ahead = u, .re = m + w * W, .c = c, .v_stride = v_stride, .m_stride = m_stride, .u_step = 3 * W * wide };
-        for (int64_t row = 0; row < rows; row++, at.v[0] += v_stride, at.re += m_stride) product_group(1, 1, 1, &at);
+    float both[MOST_ROWS * WIDE * W]; /* (a + b) c is part of re and of im */
+    const int64_t floats = W * p->vectors * p->c;
+    for (int64_t row = 0; row < p->rows; row += MOST_ROWS) {
+        int64_t rows = LT_MIN(p->rows - row, MOST_ROWS), v = row * p->v_stride, m = row * p->m_stride;
+        product_place first = { .v = p->sum + row * p->sum_stride, .u = p->u, .to = both, .c = p->c, .v_stride = p->sum_stride, .to_stride = WIDE * W };
+        product_place second = { .v = p->a + v, .u = p->u + floats, .base = both, .to = p->im + m, .c = p->c, .v_stride = p->v_stride,
+                                 .base_stride = WIDE * W, .to_stride = p->m_stride, .far = p->far };
+        product_place third = second;
+        third.v = p->b + v, third.u = p->u + 2 * floats, third.to = p->re + m, third.minus = true;
+        product_rows_of(p, rows, first);
+        product_rows_of(p, rows, second);
+        product_rows_of(p, rows, third);
     }
+    if (p->far) stream_end();
+}
+
+static void fourier_real_product(const lt_fourier_product *p)
+{
+    product_rows_of(p, p->rows, (product_place){ .v = p->a, .u = p->u, .to = p->re, .c = p->c, .v_stride = p->v_stride, .to_stride = p->m_stride });
 }
 
 const lt_fourier_loops FOURIER_NAME = { W, WIDE, fourier_input, fourier_filter, fourier_add, fourier_product, fourier_real_product, fourier_output };
