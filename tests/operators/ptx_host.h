@@ -152,6 +152,18 @@ static inline void ptx_cp_async_bulk_shared__cluster_global_mbarrier__complete_t
     if (shim::how.late) shim::copies.push_back(c);
     else shim::run_copy(c);
 }
+/* To the block itself. */
+static inline void ptx_cp_async_bulk_shared__cluster_global_mbarrier__complete_tx__bytes(unsigned to, const void *from, unsigned bytes, unsigned barrier)
+{
+    shim::copy c = { shim::now, 1, to, barrier, bytes, from };
+    if (((uintptr_t)from | to | bytes) % 16 || !bytes) shim::fail("cp.async.bulk of %u bytes", bytes);
+    if (shim::how.late) shim::copies.push_back(c);
+    else shim::run_copy(c);
+}
+static inline void ptx_createpolicy_fractional_L2__evict_first_b64__cp_async_bulk_shared__cluster_global_mbarrier__complete_tx__bytes_L2__cache_hint(unsigned to, const void *from, unsigned bytes, unsigned barrier)
+{
+    ptx_cp_async_bulk_shared__cluster_global_mbarrier__complete_tx__bytes(to, from, bytes, barrier);
+}
 /* What orders memory has nothing to do here: fibers see what was written. */
 static inline void ptx_fence_proxy_async_shared__cta() {}
 static inline void ptx_fence_mbarrier_init_release_cluster() {}

@@ -27,6 +27,27 @@ LT_TEST(what_does_not_fit_into_shared_memory_is_refused)
     LT_CHECK(!lt_conv_shape_choose(&s));
 }
 
+static void check_pass(lt_pass_shape s, int least_slots)
+{
+    enum { CORE_BYTES = 233472, BESIDES = 12 * 1024 }; /* of a core on sm_90; norms, weights and what the device takes of every block */
+    LT_CHECK(s.threads % 32 == 0 && s.threads >= 32 && s.per_core >= 1 && s.threads * s.per_core <= 1024 && s.parts >= 1);
+    LT_CHECK(s.slots >= least_slots && s.shared_bytes % 16 == 0 && s.shared_bytes + BESIDES < SHARED_BYTES);
+    LT_CHECK((size_t)LT_MIN(s.per_core, 2) * (s.shared_bytes + BESIDES) <= CORE_BYTES);
+}
+
+LT_TEST(passes_over_maps_fit_into_shared_memory)
+{
+    for (int c = 1; c <= LT_FUSED_MAX_CHANNELS; c++) {
+        int width = lt_fused_width(c), wider = lt_fused_width(2 * c);
+        check_pass(lt_join_shape(width), 2);
+        for (int skip = 0; skip < 2; skip++) check_pass(lt_output_shape(width, skip), 1);
+        if (wider > LT_FUSED_MAX_CHANNELS) continue;
+        check_pass(lt_project_shape(width, wider), 2);
+        LT_CHECK(lt_project_shape(width, wider).threads * lt_project_shape(width, wider).parts >= wider);
+    }
+    LT_CHECK(lt_output_shape(256, true).threads == 128 && lt_project_shape(128, 256).slots == 4 && lt_project_shape(256, 512).parts == 2);
+}
+
 /* ---- a device that compiles and nothing else ---- */
 static lt_status compile(lt_device *dev, const lt_kernel_key *key, lt_kernel **out)
 {
@@ -61,14 +82,14 @@ LT_TEST(joins_outputs_and_packing_compile)
     lt_kernel *k = NULL;
     for (int bf16 = 0; bf16 < 2; bf16++) {
         lt_fused_style style = { .bf16 = bf16, .activation = 1 + 4 * bf16 };
-        LT_CHECK_OK(lt_fused_build_join(&device, &style, 3, 10, bf16, &k));
+        LT_CHECK_OK(lt_fused_build_join(&device, &style, 3, 10, bf16 ? 96 : 64, bf16, &k));
         lt_kernel_destroy(k);
         LT_CHECK_OK(lt_fused_build_project(&device, &style, 3, 10, bf16 ? 256 : 48, bf16 ? 512 : 96, &k));
         lt_kernel_destroy(k);
         LT_CHECK_OK(lt_fused_build_pack(&device, &style, 3, 7, &k));
         lt_kernel_destroy(k);
         for (int noise = bf16; noise <= 5; noise += 2) {
-            LT_CHECK_OK(lt_fused_build_output(&device, &style, 3, 10, noise & 1, noise, &k));
+            LT_CHECK_OK(lt_fused_build_output(&device, &style, 3, 10, bf16 ? 512 : 48, noise & 1, noise, &k));
             lt_kernel_destroy(k);
         }
     }

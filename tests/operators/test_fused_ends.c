@@ -55,14 +55,15 @@ LT_TEST(maps_are_joined_in_place)
     for (size_t r = 0; r < LT_LEN(row); r++) {
         uint64_t seed = r;
         bool bf16 = row[r].bf16;
+        host_device_mix(r % 2);
         lt_kernel *k = NULL;
         maps m = maps_create(row[r].pixels, row[r].channels, bf16, &seed);
         double *want = malloc(map_count(&m) * sizeof *want);
         for (size_t i = 0; i < map_count(&m); i++)
             want[i] = normalised(&m, m.map, m.norm, i, bf16, row[r].act) +
                       (row[r].skip_norm ? normalised(&m, m.skip, m.skip_norm, i, bf16, row[r].act) : from_half(m.skip[i], bf16));
-        lt_join_job job = { m.map, m.skip, m.map, { m.norm, m.channels, m.channels }, { m.skip_norm, m.channels, m.channels }, m.pixels, m.channels };
-        LT_CHECK_OK(lt_fused_build_join(&device, &(lt_fused_style){ .bf16 = bf16, .activation = row[r].act }, SAMPLES, BLOCKS, row[r].skip_norm, &k));
+        lt_join_job job = { m.map, m.skip, m.map, { m.norm, m.channels, m.channels }, { m.skip_norm, m.channels, m.channels }, m.pixels };
+        LT_CHECK_OK(lt_fused_build_join(&device, &(lt_fused_style){ .bf16 = bf16, .activation = row[r].act }, SAMPLES, BLOCKS, m.channels, row[r].skip_norm, &k));
         if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job }));
         check_halves(m.map, want, map_count(&m), bf16, true, row[r].skip_norm ? "join of two normalised maps" : "join");
         free(want);
@@ -86,6 +87,7 @@ LT_TEST(maps_are_joined_with_a_projection)
     for (size_t r = 0; r < LT_LEN(row); r++) {
         uint64_t seed = r;
         bool bf16 = row[r].bf16;
+        host_device_mix(r % 2);
         size_t in_c = (size_t)row[r].in_c, out_c = (size_t)row[r].out_c, pixels = (size_t)row[r].pixels;
         lt_kernel *k = NULL;
         maps m = maps_create(row[r].pixels, row[r].out_c, bf16, &seed);
@@ -96,7 +98,7 @@ LT_TEST(maps_are_joined_with_a_projection)
         for (size_t i = 0; i < in_c * out_c; i++) weights[i] = to_half((float)(from_half(weights[i], bf16) / sqrt((double)in_c)), bf16);
         for (size_t i = 0; i < map_count(&m); i++)
             want[i] = normalised(&m, m.map, m.norm, i, bf16, row[r].act) + projected(x, weights, in_c, out_c, i / out_c, i % out_c, bf16);
-        lt_project_job job = { m.map, x, weights, m.map, { m.norm, m.channels, m.channels }, m.pixels, row[r].in_c, row[r].out_c };
+        lt_project_job job = { m.map, x, weights, m.map, { m.norm, m.channels, m.channels }, m.pixels };
         LT_CHECK_OK(lt_fused_build_project(&device, &(lt_fused_style){ .bf16 = bf16, .activation = row[r].act }, SAMPLES, BLOCKS, row[r].in_c, row[r].out_c, &k));
         if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job }));
         check_halves(m.map, want, map_count(&m), bf16, true, "join with a projection");
@@ -155,8 +157,8 @@ static void check_output(const output_case *c)
     lt_kernel *k = NULL;
     uint32_t ended[SAMPLES] = { 0 };
     int64_t step = 7, failed[SAMPLES] = { -1, -1 };
-    lt_output_job job = { m.map, m.skip, weights, ended, { m.norm, c->channels, c->channels }, c->pixels, c->channels, c->real };
-    LT_CHECK_OK(lt_fused_build_output(&device, &(lt_fused_style){ .bf16 = c->bf16, .activation = c->act }, SAMPLES, BLOCKS, c->skip, c->noise, &k));
+    lt_output_job job = { m.map, m.skip, weights, ended, { m.norm, c->channels, c->channels }, c->pixels, c->real };
+    LT_CHECK_OK(lt_fused_build_output(&device, &(lt_fused_style){ .bf16 = c->bf16, .activation = c->act }, SAMPLES, BLOCKS, c->channels, c->skip, c->noise, &k));
     if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job, state, noise, (void *)(uintptr_t)policy, next, &step, failed }));
     for (int i = 0; i < SAMPLES; i++) LT_CHECK(failed[i] == -1 && ended[i] == 0);
     double bound = c->act == 0 ? (c->bf16 ? 1e-4 : 2e-6) : c->bf16 ? 0x1p-6 : 0x1p-9, worst = 0; /* of numbers around one */
@@ -182,7 +184,10 @@ LT_TEST(outputs_with_every_noise)
         { false, true, 3, 4, 1225, 96, 90 },  { true, true, 4, 3, 1033, 96, 96 },  { false, false, 5, 5, 1089, 48, 40 },
         { false, false, 1, 0, 1033, 96, 96 }, { true, false, 2, 0, 1033, 48, 48 },
     };
-    for (size_t i = 0; i < LT_LEN(row); i++) check_output(&row[i]);
+    for (size_t i = 0; i < LT_LEN(row); i++) {
+        host_device_mix(i % 2);
+        check_output(&row[i]);
+    }
 }
 
 /* One number that is not finite ends its realization, and one that is over stays so; the others go on. */
@@ -196,11 +201,11 @@ LT_TEST(outputs_end_what_is_not_finite)
     uint64_t seed = 5;
     maps m = maps_create(PIXELS, CHANNELS, false, &seed);
     lt_kernel *k = NULL;
-    LT_CHECK_OK(lt_fused_build_output(&device, &(lt_fused_style){ .activation = 1 }, SAMPLES, BLOCKS, false, 0, &k));
+    LT_CHECK_OK(lt_fused_build_output(&device, &(lt_fused_style){ .activation = 1 }, SAMPLES, BLOCKS, CHANNELS, false, 0, &k));
     for (size_t r = 0; k && r < LT_LEN(row); r++) {
         uint32_t ended[SAMPLES] = { 0 };
         int64_t step = 7, failed[SAMPLES] = { -1, row[r].failed_before };
-        lt_output_job job = { m.map, NULL, weights, ended, { m.norm, CHANNELS, CHANNELS }, PIXELS, CHANNELS, CHANNELS };
+        lt_output_job job = { m.map, NULL, weights, ended, { m.norm, CHANNELS, CHANNELS }, PIXELS, CHANNELS };
         fill_floats(state, SAMPLES * FIELD, 0, 1, &seed);
         state[FIELD + 1234] = row[r].bad;
         LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job, state, state, (void *)(uintptr_t)policy, next, &step, failed }));

@@ -280,16 +280,16 @@ static lt_status send_job(const lt_fused_cnn *f, const launch *l)
     }
     if (l->kind == LAUNCH_JOIN) {
         lt_join_job j = { .map = map_at(f, l->map.buffer), .skip = map_at(f, l->skip.buffer), .result = map_at(f, l->map.buffer),
-                          .norm = norm_job(f, l->map.norm_of), .skip_norm = norm_job(f, l->skip.norm_of), .pixels = (int)pixels(f), .channels = l->map.width };
+                          .norm = norm_job(f, l->map.norm_of), .skip_norm = norm_job(f, l->skip.norm_of), .pixels = (int)pixels(f) };
         return send(f, l->job_at, &j, sizeof j);
     }
     if (l->kind == LAUNCH_PROJECT) {
         lt_project_job j = { .map = map_at(f, l->map.buffer), .source = map_at(f, l->skip.buffer), .weights = f->memory + l->weights_at, .result = map_at(f, l->map.buffer),
-                             .norm = norm_job(f, l->map.norm_of), .pixels = (int)pixels(f), .in_c = l->skip.width, .out_c = l->map.width };
+                             .norm = norm_job(f, l->map.norm_of), .pixels = (int)pixels(f) };
         return send(f, l->job_at, &j, sizeof j);
     }
     lt_output_job j = { .map = map_at(f, l->map.buffer), .skip = map_at(f, l->skip.buffer), .weights = f->memory + f->output_at, .ended = f->memory + f->ended_at,
-                        .norm = norm_job(f, l->map.norm_of), .pixels = (int)pixels(f), .channels = l->map.width,
+                        .norm = norm_job(f, l->map.norm_of), .pixels = (int)pixels(f),
                         .real = (int)lt_cnn_width(&f->spec, f->spec.num_layers - 1) };
     return send(f, l->job_at, &j, sizeof j);
 }
@@ -346,12 +346,18 @@ static unsigned conv_blocks(const lt_fused_cnn *f, const lt_conv_shape *s)
     return (unsigned)(2 * LT_MAX(1, LT_MIN(turns, f->cores / 2)));
 }
 
-/* Three fit on a core; as many as give all warps the same number of turns. */
-static int output_blocks(const lt_fused_cnn *f)
+/* Blocks per sample of a pass over maps: as many as run at once, or a few times as many where fewer cores are idle then. */
+static int pass_blocks(const lt_fused_cnn *f, lt_pass_shape s)
 {
-    int64_t per_turn = 8 * 16, most = LT_MAX(1, 3 * f->cores / f->samples), blocks = (pixels(f) + per_turn - 1) / per_turn; /* pixels of a block */
-    int64_t turns = (blocks + most - 1) / most;
-    return (int)((blocks + turns - 1) / turns);
+    enum { MOST_TIMES = 4 };
+    int64_t at_once = (int64_t)f->cores * s.per_core, samples = f->samples * s.parts, best = 1;
+    double most = 0; /* share of the cores that works */
+    for (int times = 1; times <= MOST_TIMES; times++) {
+        int64_t blocks = LT_MAX(1, times * at_once / samples);
+        double share = (double)(blocks * samples) / (double)((blocks * samples + at_once - 1) / at_once * at_once);
+        if (share > most + 0.03) most = share, best = blocks;
+    }
+    return (int)LT_MIN(best, (pixels(f) + 15) / 16); /* tiles of 16 */
 }
 
 static double conv_flops(const lt_fused_cnn *f, const conv_layer *c)
@@ -361,18 +367,18 @@ static double conv_flops(const lt_fused_cnn *f, const conv_layer *c)
 
 static lt_status build_kernels(lt_fused_cnn *f)
 {
-    int per_sample = (int)LT_MAX(1, LT_MIN(2 * f->cores / f->samples, pixels(f) / 256));
     for (int i = 0; i < f->n_launches; i++) {
         launch *l = &f->seq[i];
         conv_layer *c = &f->conv[l->conv];
         if (l->kind == LAUNCH_CONV)
             LT_TRY(lt_fused_build_conv(f->dev, &f->style, &c->shape, conv_blocks(f, &c->shape), conv_flops(f, c), &c->kernel));
         else if (l->kind == LAUNCH_JOIN)
-            LT_TRY(lt_fused_build_join(f->dev, &f->style, f->samples, per_sample, l->skip.norm_of != NO_CONV, &l->kernel));
+            LT_TRY(lt_fused_build_join(f->dev, &f->style, f->samples, pass_blocks(f, lt_join_shape(l->map.width)), l->map.width, l->skip.norm_of != NO_CONV, &l->kernel));
         else if (l->kind == LAUNCH_PROJECT)
-            LT_TRY(lt_fused_build_project(f->dev, &f->style, f->samples, per_sample, l->skip.width, l->map.width, &l->kernel));
+            LT_TRY(lt_fused_build_project(f->dev, &f->style, f->samples, pass_blocks(f, lt_project_shape(l->skip.width, l->map.width)), l->skip.width, l->map.width, &l->kernel));
         else
-            LT_TRY(lt_fused_build_output(f->dev, &f->style, f->samples, output_blocks(f), l->skip.buffer >= 0, noise_number(&f->spec), &l->kernel));
+            LT_TRY(lt_fused_build_output(f->dev, &f->style, f->samples, pass_blocks(f, lt_output_shape(l->map.width, l->skip.buffer >= 0)), l->map.width, l->skip.buffer >= 0,
+                                         noise_number(&f->spec), &l->kernel));
     }
     return lt_fused_build_pack(f->dev, &f->style, (unsigned)(4 * f->cores), f->n_packs, &f->pack_kernel);
 }

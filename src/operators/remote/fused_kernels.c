@@ -4,9 +4,9 @@
 #include "base/status.h"
 #include "kernels/cuda/text.h"
 
-extern const char lt_text_half_cuh[], lt_text_norms_cuh[], lt_text_conv_cu[], lt_text_join_cu[], lt_text_project_cu[], lt_text_output_cu[], lt_text_pack_cu[];
+extern const char lt_text_half_cuh[], lt_text_norms_cuh[], lt_text_fetch_cuh[], lt_text_conv_cu[], lt_text_join_cu[], lt_text_project_cu[], lt_text_output_cu[], lt_text_pack_cu[];
 
-enum { JOIN_THREADS = 512, PROJECT_THREADS = 256, OUTPUT_THREADS = 256, PACK_THREADS = 256 }; /* of join.cu … pack.cu */
+enum { PACK_THREADS = 256 }; /* of pack.cu */
 
 static void define(lt_text *t, const char *name, int value) { lt_text_add(t, "#define %s %d\n", name, value); }
 
@@ -62,39 +62,60 @@ lt_status lt_fused_build_conv(lt_device *dev, const lt_fused_style *style, const
                  .block = { LT_FUSED_THREADS, 1, 1 }, .shared_bytes = s->shared_bytes, .flops = flops }, out);
 }
 
-lt_status lt_fused_build_join(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, bool skip_norm, lt_kernel **out)
+/* ---- passes over maps ---- */
+static void begin_pass(lt_text *t, const lt_fused_style *style, const lt_pass_shape *s, int blocks)
+{
+    define(t, "BLOCKS", blocks);
+    define(t, "PER_CORE", s->per_core);
+    define(t, "SLOTS", s->slots);
+    begin(t, style, true);
+    lt_text_add(t, "%s", lt_text_fetch_cuh);
+}
+
+static lt_kernel_key pass_key(const lt_pass_shape *s, int64_t samples, int blocks)
+{
+    return (lt_kernel_key){ .n_args = 1, .grid = { (unsigned)(samples * blocks * s->parts), 1, 1 }, .block = { (unsigned)s->threads, 1, 1 }, .shared_bytes = s->shared_bytes };
+}
+
+lt_status lt_fused_build_join(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip_norm, lt_kernel **out)
 {
     lt_text t = { 0 };
-    begin(&t, style, true);
-    define(&t, "BLOCKS", per_sample);
+    lt_pass_shape s = lt_join_shape(channels);
+    lt_kernel_key key = pass_key(&s, samples, blocks);
+    key.name = "rollout join", key.entry = "join";
+    begin_pass(&t, style, &s, blocks);
+    define(&t, "CHANNELS", channels);
+    define(&t, "JOIN_THREADS", s.threads);
     define(&t, "SKIP_NORM", skip_norm);
-    return build(dev, &t, lt_text_join_cu, (lt_kernel_key){ .name = "rollout join", .entry = "join", .n_args = 1,
-                 .grid = { (unsigned)(samples * per_sample), 1, 1 }, .block = { JOIN_THREADS, 1, 1 } }, out);
+    return build(dev, &t, lt_text_join_cu, key, out);
 }
 
-/* What a warp reads of 16 pixels, and what of it is projected, must fit into its registers: 128 channels of the result at a time, or 64. */
-lt_status lt_fused_build_project(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, int in_c, int out_c, lt_kernel **out)
+lt_status lt_fused_build_project(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int in_c, int out_c, lt_kernel **out)
 {
     lt_text t = { 0 };
-    int in_steps = (in_c + 31) / 32, groups = (out_c + 31) / 32, most = in_steps <= 4 ? 4 : 2, parts = (groups + most - 1) / most;
-    begin(&t, style, true);
-    define(&t, "IN_STEPS", in_steps);
-    define(&t, "GROUPS", (groups + parts - 1) / parts);
-    define(&t, "PARTS", parts);
-    define(&t, "BLOCKS", LT_MAX(1, per_sample / parts));
-    return build(dev, &t, lt_text_project_cu, (lt_kernel_key){ .name = "rollout project", .entry = "project", .n_args = 1,
-                 .grid = { (unsigned)(samples * LT_MAX(1, per_sample / parts) * parts), 1, 1 }, .block = { PROJECT_THREADS, 1, 1 } }, out);
+    lt_pass_shape s = lt_project_shape(in_c, out_c);
+    lt_kernel_key key = pass_key(&s, samples, blocks);
+    key.name = "rollout project", key.entry = "project";
+    begin_pass(&t, style, &s, blocks);
+    define(&t, "IN_C", in_c);
+    define(&t, "OUT_C", out_c);
+    define(&t, "PARTS", s.parts);
+    define(&t, "GROUPS", s.threads / 32);
+    return build(dev, &t, lt_text_project_cu, key, out);
 }
 
-lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, bool skip, int noise, lt_kernel **out)
+lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip, int noise, lt_kernel **out)
 {
     lt_text t = { 0 };
-    begin(&t, style, true);
-    define(&t, "BLOCKS", per_sample);
+    lt_pass_shape s = lt_output_shape(channels, skip);
+    lt_kernel_key key = pass_key(&s, samples, blocks);
+    key.name = "rollout output", key.entry = "output", key.n_args = 7;
+    begin_pass(&t, style, &s, blocks);
+    define(&t, "CHANNELS", channels);
+    define(&t, "WARPS", s.threads / 32);
     define(&t, "SKIP", skip);
     define(&t, "NOISE", noise);
-    return build(dev, &t, lt_text_output_cu, (lt_kernel_key){ .name = "rollout output", .entry = "output", .n_args = 7,
-                 .grid = { (unsigned)(samples * per_sample), 1, 1 }, .block = { OUTPUT_THREADS, 1, 1 } }, out);
+    return build(dev, &t, lt_text_output_cu, key, out);
 }
 
 lt_status lt_fused_build_pack(lt_device *dev, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out)

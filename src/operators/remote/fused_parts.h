@@ -31,21 +31,21 @@ typedef struct lt_join_job {
     const void *map, *skip;
     void       *result;
     lt_norm_job norm, skip_norm;
-    int32_t     pixels, channels;
+    int32_t     pixels;
 } lt_join_job;
 
 typedef struct lt_project_job {
     const void *map, *source, *weights;
     void       *result;
     lt_norm_job norm;
-    int32_t     pixels, in_c, out_c;
+    int32_t     pixels;
 } lt_project_job;
 
 typedef struct lt_output_job {
     const void *map, *skip, *weights;
     void       *ended;
     lt_norm_job norm;
-    int32_t     pixels, channels, real;
+    int32_t     pixels, real;
 } lt_output_job;
 
 typedef enum lt_pack_kind { LT_PACK_CONV, LT_PACK_AFFINE, LT_PACK_OUTPUT } lt_pack_kind;
@@ -76,17 +76,29 @@ int lt_fused_width(int64_t channels);
 /* Fills chunk … shared_bytes from the rest; false when not even the least fits into shared memory. */
 bool lt_conv_shape_choose(lt_conv_shape *s);
 
+/* How a kernel that passes over maps once is cut. */
+typedef struct lt_pass_shape {
+    int    threads, per_core;      /* of a block; blocks on a core at once */
+    int    parts;                  /* of project.cu: so many blocks share a tile, each has some of its channels */
+    int    slots;                  /* for tiles: of a block; of output.cu: of a warp */
+    size_t shared_bytes;           /* dynamic */
+} lt_pass_shape;
+lt_pass_shape lt_join_shape(int channels);
+lt_pass_shape lt_project_shape(int in_c, int out_c);
+lt_pass_shape lt_output_shape(int channels, bool skip);
+
 /* ---- Kernels (fused_kernels.c) ---- */
 typedef struct lt_fused_style { /* what all texts of an operator are compiled with */
     bool bf16, wrap;
     int  activation;               /* as half.cuh numbers them */
 } lt_fused_style;
 lt_status lt_fused_build_conv(lt_device *dev, const lt_fused_style *style, const lt_conv_shape *s, unsigned blocks, double flops, lt_kernel **out);
-lt_status lt_fused_build_join(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, bool skip_norm, lt_kernel **out);
+/* blocks: per sample, and per part where there are several. */
+lt_status lt_fused_build_join(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip_norm, lt_kernel **out);
 /* The same, of a block that widens from in_c to out_c channels. */
-lt_status lt_fused_build_project(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, int in_c, int out_c, lt_kernel **out);
+lt_status lt_fused_build_project(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int in_c, int out_c, lt_kernel **out);
 /* noise: as output.cu numbers it. */
-lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int per_sample, bool skip, int noise, lt_kernel **out);
+lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip, int noise, lt_kernel **out);
 lt_status lt_fused_build_pack(lt_device *dev, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out);
 
 #endif

@@ -1,4 +1,4 @@
-/* How convolutions of fused steps are cut: chunks of channels, tiles, stages of shared memory.
+/* How kernels of fused steps are cut: chunks of channels, tiles, stages of shared memory.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/remote/fused_parts.h"
 
@@ -67,4 +67,44 @@ bool lt_conv_shape_choose(lt_conv_shape *s)
         if (stages_fit(s)) return true;
     }
     return false;
+}
+
+/* ---- passes over maps ---- */
+/* AHEAD_BYTES: what a core asks for before it is read. Less leaves memory idle; more takes the place in the cache of
+   what is still to be read. */
+enum { PASS_TILE = 16 /* pixels */, MOST_SLOTS = 4, MOST_PASS_WARPS = 8, AHEAD_BYTES = 136 * 1024 };
+
+/* As fetch.cuh computes it. */
+static size_t tile_bytes(int channels) { return (size_t)(PASS_TILE * channels * 2 + 128); }
+
+static lt_pass_shape with_slots(lt_pass_shape s, size_t slot)
+{
+    s.slots = (int)LT_MIN((size_t)(AHEAD_BYTES / s.per_core) / slot, (size_t)MOST_SLOTS);
+    s.shared_bytes = (size_t)s.slots * slot;
+    return s;
+}
+
+/* A slot is a cell of both maps for every thread. */
+lt_pass_shape lt_join_shape(int channels)
+{
+    enum { THREADS = 512 };
+    int cells = channels / 8, used = THREADS / cells * cells;
+    return with_slots((lt_pass_shape){ .threads = THREADS, .per_core = 2, .parts = 1 }, (size_t)(2 * used * 16));
+}
+
+/* A warp keeps the weights of 32 channels in its registers: 16 warps fit on a core with up to 128 inputs, else 8. */
+lt_pass_shape lt_project_shape(int in_c, int out_c)
+{
+    int warps = in_c <= 128 ? 16 : 8, all = (out_c + 31) / 32, parts = (all + MOST_PASS_WARPS - 1) / MOST_PASS_WARPS, groups = (all + parts - 1) / parts;
+    lt_pass_shape s = { .threads = 32 * groups, .per_core = warps / groups, .parts = parts };
+    return with_slots(s, tile_bytes(parts == 1 ? out_c : s.threads) + tile_bytes(in_c));
+}
+
+/* Every warp has slots of its own. */
+lt_pass_shape lt_output_shape(int channels, bool skip)
+{
+    enum { PER_CORE = 2 };
+    size_t slot = tile_bytes(channels) * (skip ? 2 : 1);
+    int warps = (int)LT_MIN(AHEAD_BYTES / PER_CORE / slot, (size_t)MOST_PASS_WARPS);
+    return with_slots((lt_pass_shape){ .threads = 32 * warps, .per_core = PER_CORE, .parts = 1 }, slot * (size_t)warps);
 }
