@@ -70,8 +70,8 @@ bool lt_conv_shape_choose(lt_conv_shape *s)
 }
 
 /* ---- passes over maps ---- */
-/* AHEAD_BYTES: what a core asks for before it is read. Less leaves memory idle; more takes the place in the cache of
-   what is still to be read. */
+/* AHEAD_BYTES: what a core asks for before it is read. Half of it keeps memory nearly as busy; projections with 200 KB
+   ahead were measured to be slower. */
 enum { PASS_TILE = 16 /* pixels */, MOST_SLOTS = 4, MOST_PASS_WARPS = 8, AHEAD_BYTES = 136 * 1024 };
 
 /* As fetch.cuh computes it. */
