@@ -41,6 +41,8 @@ lt_status lt_host_run_lanes(lt_pool *pool, int n_lanes, int64_t n_items, lt_lane
 
 /* Sizes, with 64-byte steps so that every part of a scratch block stays aligned. */
 static inline size_t lt_align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
+/* Floats in an odd number of cache lines: what is walked at such a distance lies in different sets of a cache. */
+static inline int64_t lt_odd_lines(int64_t floats) { return ((floats + 15) / 16 | 1) * 16; }
 static inline void *lt_offset(const void *p, size_t bytes) { return (void *)((uintptr_t)p + bytes); }
 int64_t lt_tensor_count(const lt_tensor_type *t);
 size_t  lt_tensor_bytes(const lt_tensor_type *t);

@@ -221,7 +221,6 @@ bool lt_conv_fourier_applies(const lt_problem_key *p)
 }
 
 static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-static int64_t odd_lines(int64_t floats) { return ((floats + LINE - 1) / LINE | 1) * LINE; }
 
 /* By shape alone. Points and tiles are an odd number of lines apart, so that they lie in different sets of a cache. */
 static void cut(fourier_kernel *f)
@@ -235,10 +234,10 @@ static void cut(fourier_kernel *f)
     int64_t rows = LT_MAX(1, MOST_TILES / f->tiles_x), blocks = (f->tiles_y + rows - 1) / rows;
     f->block = (f->tiles_y + blocks - 1) / blocks;
     f->n_blocks = (f->tiles_y + f->block - 1) / f->block;
-    f->v_point = odd_lines(f->v_stride);
-    f->m_point = odd_lines(f->m_stride);
-    f->v_tile = odd_lines(f->side * f->side * f->v_point);
-    f->m_tile = odd_lines(f->side * f->side * f->m_point);
+    f->v_point = lt_odd_lines(f->v_stride);
+    f->m_point = lt_odd_lines(f->m_stride);
+    f->v_tile = lt_odd_lines(f->side * f->side * f->v_point);
+    f->m_tile = lt_odd_lines(f->side * f->side * f->m_point);
     f->host.kernel.packed_bytes = lt_align64((size_t)((f->n_complex + LT_FOURIER_REAL) * frequency_floats(f)) * sizeof(float));
 }
 

@@ -259,8 +259,8 @@ static void cut(wino_kernel *v)
     int64_t blocks = (v->tiles_y + rows - 1) / rows;
     v->block = (v->tiles_y + blocks - 1) / blocks;
     v->n_blocks = (v->tiles_y + v->block - 1) / v->block;
-    v->v_point = (v->block + how->reach - 1) * v->cells_x * v->v_stride;
-    v->m_point = v->block * v->tiles_x * v->m_stride;
+    v->v_point = lt_odd_lines((v->block + how->reach - 1) * v->cells_x * v->v_stride);
+    v->m_point = lt_odd_lines(v->block * v->tiles_x * v->m_stride);
     v->host.kernel.packed_bytes = lt_align64(filters);
 }
 
