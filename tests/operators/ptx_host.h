@@ -144,6 +144,9 @@ static inline void ptx_barrier_cluster_arrive_release__barrier_cluster_wait_acqu
 {
     shim::meet(shim::clusters[shim::blocks[shim::now].cluster], "barrier.cluster", shim::cluster_size * shim::threads);
 }
+/* In two parts: who waits has arrived. */
+static inline void ptx_barrier_cluster_arrive_relaxed() {}
+static inline void ptx_barrier_cluster_wait_acquire() { ptx_barrier_cluster_arrive_release__barrier_cluster_wait_acquire(); }
 /* To the same place in every block of the mask. */
 static inline void ptx_cp_async_bulk_shared__cluster_global_mbarrier__complete_tx__bytes_multicast__cluster(unsigned to, const void *from, unsigned bytes, unsigned barrier, unsigned short mask)
 {

@@ -7,7 +7,7 @@
    One thread fetches the packed weights of a tap; two blocks work side by side on the same channels and share
    what they fetch. Two warpgroups multiply, 8 x 16 pixels each, and leave the result in shared memory, half a
    tile at a time; one to four warps, the finishers, write it out and add it up while the next tile is multiplied. Where that
-   leaves them idle, those who multiply help: they bring part of the first chunk and store the last tile.
+   leaves them idle, those who multiply help: they bring part of the first chunk and finish the last tile.
 
    Shared memory holds cells of 16 bytes, eight channels of a pixel. A plane of cells is all pixels of a
    tile with rim, row after row; the core matrices of the tensor cores are eight cells in a row, and the
@@ -33,14 +33,15 @@
 #define C_CELLS (TILE_N / 8)
 #define C_MOST (32 * FINISHERS / C_CELLS)
 #define C_STRIPES (C_MOST >= 32 ? 32 : C_MOST >= 16 ? 16 : C_MOST >= 8 ? 8 : C_MOST >= 4 ? 4 : 2) /* pixels the finishers write at once */
-enum { THREADS = 512, MULTIPLIERS = 256, CARRIERS = 224 - 32 * FINISHERS };
+enum { THREADS = 512, MULTIPLIERS = 256, CARRIERS = 224 - 32 * FINISHERS, BUT_FETCHER = 480 }; /* the last warp fetches weights */
 #define STRIPES (CARRIERS / PLANES) /* pixels the carriers bring at once */
-/* Of 128 at the launch. */
-#define MULTIPLIER_REGISTERS 168
-#define OTHER_REGISTERS 88
+/* Of 128 at the launch. Sums take TILE_N of them; what they leave lets carriers have more cells on their way. */
+#define MULTIPLIER_REGISTERS (TILE_N <= 64 ? 128 : 160)
+#define OTHER_REGISTERS (256 - MULTIPLIER_REGISTERS)
+#define MOST_BATCH (TILE_N <= 64 ? 10 : 7) /* cells of four registers */
 /* A carrier brings ROUNDS cells of a chunk, two batches in turn: while it puts one away, the other is on its way. */
 #define ROUNDS ((CELLS + STRIPES - 1) / STRIPES)
-#define PAIRS ((ROUNDS + 11) / 12)
+#define PAIRS ((ROUNDS + 2 * MOST_BATCH - 1) / (2 * MOST_BATCH))
 #define BATCH ((ROUNDS + 2 * PAIRS - 1) / (2 * PAIRS))
 
 struct conv_job { /* as fused.c writes it */
@@ -53,7 +54,7 @@ struct conv_job { /* as fused.c writes it */
 };
 
 /* ---- barriers ---- */
-enum { CARRIERS_MEET = 1, FINISHERS_MEET, ALL_STORED, ALL_WRITTEN, MULTIPLIERS_MEET }; /* of threads; 0 is everybody's */
+enum { CARRIERS_MEET = 1, FINISHERS_MEET, ALL_WRITTEN, MULTIPLIERS_MEET, FIRST_MEET }; /* of threads; 0 is everybody's */
 static __device__ __forceinline__ u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
 static __device__ __forceinline__ void barrier_set(u32 at, u32 count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(at), "r"(count)); }
 static __device__ __forceinline__ void barrier_arrive(u32 at) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at) : "memory"); }
@@ -69,6 +70,9 @@ static __device__ __forceinline__ void pair_meets()
 {
     asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
+/* The same in two parts, for what fences have published. Releasing would wait for loads that are on their way. */
+static __device__ __forceinline__ void pair_arrives() { asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory"); }
+static __device__ __forceinline__ void pair_waits() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
 
 struct rings { u32 a, b, c, a_full, a_free, b_full, b_free, c_full, c_free; }; /* addresses in shared memory */
 
@@ -93,7 +97,11 @@ static __device__ __forceinline__ tile_at place(const conv_job &j, int turn)
     return t;
 }
 /* A pair takes neighbours in a row: they mostly belong to one sample, whose norms are known. */
-static __device__ __forceinline__ int first_turn(const conv_job &j, int pair) { return (int)((i64)count_turns(j) * pair / (gridDim.x / 2)); }
+static __device__ __forceinline__ int first_turn(const conv_job &j, int pair)
+{
+    int pairs = (int)gridDim.x / 2, turns = count_turns(j);
+    return turns / pairs * pair + min(turns % pairs, pair);
+}
 #define FOR_TURNS(j, turn) for (int turn = first_turn(j, blockIdx.x / 2), end = first_turn(j, blockIdx.x / 2 + 1); turn < end; turn++)
 
 /* ---- bringing pixels ---- */
@@ -124,16 +132,27 @@ static __device__ __forceinline__ int in_field(int x, int grid)
 /* The state around a tile, three planes of half numbers in the memory that norms have elsewhere. */
 #define SEEN (16 + STEM - 1) /* pixels along one side */
 static_assert(3 * SEEN * SEEN * 2 <= sizeof(norm_table), "up to 11 x 11");
-static __device__ __forceinline__ void see_state(const conv_job &j, const float *state, tile_at t, unsigned short *seen, int carrier)
-{
-    const float *planes = state + (i64)t.sample * 3 * j.grid * j.grid;
-    #pragma unroll 8
-    for (int i = carrier; i < 3 * SEEN * SEEN; i += CARRIERS) {
-        int y = in_field(t.y - STEM / 2 + i / SEEN % SEEN, j.grid), x = in_field(t.x - STEM / 2 + i % SEEN, j.grid);
-        float v = y >= 0 && x >= 0 ? planes[(i / (SEEN * SEEN) * j.grid + y) * j.grid + x] : 0.f;
-        seen[i] = (unsigned short)pack(v, 0.f);
+enum { SEEN_ROUNDS = (3 * SEEN * SEEN + CARRIERS - 1) / CARRIERS };
+struct seen_cells { /* those of a carrier, on their way while the tile before is brought */
+    float v[SEEN_ROUNDS];
+    __device__ void load(const conv_job &j, const float *state, tile_at t, int carrier)
+    {
+        const float *planes = state + (i64)t.sample * 3 * j.grid * j.grid;
+        #pragma unroll
+        for (int n = 0; n < SEEN_ROUNDS; n++) {
+            int i = carrier + n * CARRIERS;
+            int y = in_field(t.y - STEM / 2 + i / SEEN % SEEN, j.grid), x = in_field(t.x - STEM / 2 + i % SEEN, j.grid);
+            v[n] = 0.f;
+            if (i < 3 * SEEN * SEEN && y >= 0 && x >= 0) v[n] = planes[(i / (SEEN * SEEN) * j.grid + y) * j.grid + x];
+        }
     }
-}
+    __device__ void put(unsigned short *seen, int carrier) const
+    {
+        #pragma unroll
+        for (int n = 0; n < SEEN_ROUNDS; n++)
+            if (carrier + n * CARRIERS < 3 * SEEN * SEEN) seen[carrier + n * CARRIERS] = (unsigned short)pack(v[n], 0.f);
+    }
+};
 
 /* A carrier keeps to one cell: eight neighbours of a pixel, at places that do not change from pixel to pixel. */
 static __device__ __forceinline__ void bring_chunk(const unsigned short *seen, int chunk, u32 to, int plane, int first)
@@ -156,11 +175,13 @@ static __device__ __forceinline__ void bring_pixels(const conv_job &j, const flo
 {
     ring<A_STAGES> at;
     unsigned short *seen = (unsigned short *)&table;
+    seen_cells cells;
+    cells.load(j, state, place(j, first_turn(j, blockIdx.x / 2)), carrier);
     FOR_TURNS(j, turn) {
-        tile_at t = place(j, turn);
         meet<CARRIERS_MEET, CARRIERS>();
-        see_state(j, state, t, seen, carrier);
+        cells.put(seen, carrier);
         meet<CARRIERS_MEET, CARRIERS>();
+        if (turn + 1 < end) cells.load(j, state, place(j, turn + 1), carrier);
         for (int chunk = 0; chunk < j.chunks; chunk++, at.step()) {
             barrier_wait(r.a_free + 8 * at.slot, at.parity ^ 1);
             if (carrier < STRIPES * PLANES) bring_chunk(seen, chunk, r.a + at.slot * A_BYTES, carrier % PLANES, carrier / PLANES);
@@ -398,7 +419,7 @@ static __device__ __forceinline__ void add_to_sums(float2 (&s)[8], uint4 v)
 /* Half a tile, 16 lines of 8 pixels, from shared memory to the map. A thread keeps to one cell, and to one pixel of
    every AT_ONCE, four of them at a time. ALL: no pixel lies outside; else so many lines and columns count. */
 struct half_tile { u32 from; char *to; u32 line_bytes, pixel_bytes; int lines, columns; };
-template <bool ALL, bool STORE, bool SUM, int AT_ONCE> static __device__ __forceinline__ void write_half(half_tile h, int first, float2 (&s)[8])
+template <bool ALL, bool SUM, int AT_ONCE> static __device__ __forceinline__ void write_half(half_tile h, int first, float2 (&s)[8])
 {
     h.from += first * C_PITCH;
     h.to += (u64)(first / 8) * h.line_bytes + first % 8 * h.pixel_bytes;
@@ -413,15 +434,15 @@ template <bool ALL, bool STORE, bool SUM, int AT_ONCE> static __device__ __force
         }
         #pragma unroll
         for (int u = 0; u < 4; u++) {
-            if (STORE && in[u]) store_cell(h.to + (u32)(u * AT_ONCE / 8) * h.line_bytes + (u32)(u * AT_ONCE % 8) * h.pixel_bytes, v[u]);
+            if (in[u]) store_cell(h.to + (u32)(u * AT_ONCE / 8) * h.line_bytes + (u32)(u * AT_ONCE % 8) * h.pixel_bytes, v[u]);
             if (SUM && in[u]) add_to_sums(s, v[u]);
         }
     }
 }
-template <bool STORE, bool SUM, int AT_ONCE> static __device__ __forceinline__ void write_part(const half_tile &h, int first, float2 (&s)[8])
+template <bool SUM, int AT_ONCE> static __device__ __forceinline__ void write_part(const half_tile &h, int first, float2 (&s)[8])
 {
-    if (h.lines >= 16 && h.columns >= 8) write_half<true, STORE, SUM, AT_ONCE>(h, first, s);
-    else write_half<false, STORE, SUM, AT_ONCE>(h, first, s);
+    if (h.lines >= 16 && h.columns >= 8) write_half<true, SUM, AT_ONCE>(h, first, s);
+    else write_half<false, SUM, AT_ONCE>(h, first, s);
 }
 
 /* The m-th half of a tile, in a slot of the ring; from the thread's cell on. */
@@ -432,33 +453,35 @@ static __device__ __forceinline__ half_tile half_of(const conv_job &j, tile_at t
     return half_tile{ r.c + slot * C_BYTES + cell * 16, to, (u32)j.grid * pixel_bytes, pixel_bytes, j.grid - t.y, j.grid - t.x - 8 * m };
 }
 
-/* What every finisher has of its channels, added up in the memory the half tile leaves. */
-static __device__ __forceinline__ void write_sums(const conv_job &j, tile_at t, float2 *scratch, int finisher, int cell, int first, const float2 (&s)[8])
+/* What WORKERS threads have of their channels, AT_ONCE of every cell, added up in the memory the half tile leaves. */
+template <int BARRIER, int WORKERS, int AT_ONCE> static __device__ __forceinline__ void write_sums(const conv_job &j, tile_at t, float2 *scratch, int worker, const float2 (&s)[8])
 {
-    meet<FINISHERS_MEET, 32 * FINISHERS>();
-    if (first < C_STRIPES)
+    static_assert(AT_ONCE * TILE_N * 8 <= C_BYTES, "fits into half a tile");
+    int cell = worker % C_CELLS, first = worker / C_CELLS;
+    meet<BARRIER, WORKERS>();
+    if (first < AT_ONCE)
         #pragma unroll
         for (int e = 0; e < 8; e += 2) *(float4 *)&scratch[first * TILE_N + cell * 8 + e] = make_float4(s[e].x, s[e].y, s[e + 1].x, s[e + 1].y);
-    meet<FINISHERS_MEET, 32 * FINISHERS>();
+    meet<BARRIER, WORKERS>();
     float2 *to = j.own.sums + ((i64)t.sample * j.own.tiles + t.index) * j.out_c + t.block_n * TILE_N;
-    for (int n = finisher; n < TILE_N && t.real; n += 32 * FINISHERS) {
+    for (int n = worker; n < TILE_N && t.real; n += WORKERS) {
         float2 all = make_float2(0, 0);
         #pragma unroll
-        for (int i = 0; i < C_STRIPES; i++) all.x += scratch[i * TILE_N + n].x, all.y += scratch[i * TILE_N + n].y;
+        for (int i = 0; i < AT_ONCE; i++) all.x += scratch[i * TILE_N + n].x, all.y += scratch[i * TILE_N + n].y;
         to[n] = all;
     }
 }
 
-/* The last tile is stored by those who multiplied it, while its sums are taken here: nothing else is left to do. */
-#define LAST_BY_ALL (RESULT == 1 && C_STAGES >= 2)
+/* Those who multiplied the last tile finish it too, all of them: nothing else is left to do. Both halves must be there. */
+#define LAST_BY_ALL (C_STAGES >= 2)
 
 static __device__ __forceinline__ void finish(const conv_job &j, const rings &r, unsigned char *halves, int finisher)
 {
     ring<C_STAGES> at;
     int cell = finisher % C_CELLS, first = finisher / C_CELLS;
     FOR_TURNS(j, turn) {
+        if (LAST_BY_ALL && turn + 1 == end) break;
         tile_at t = place(j, turn);
-        bool stored = LAST_BY_ALL && turn + 1 == end; /* by others */
         float2 s[8];
         #pragma unroll
         for (int e = 0; e < 8; e++) s[e] = make_float2(0, 0);
@@ -466,12 +489,8 @@ static __device__ __forceinline__ void finish(const conv_job &j, const rings &r,
         for (int m = 0; m < 2; m++, at.step()) {
             half_tile h = half_of(j, t, r, at.slot, m, cell);
             barrier_wait(r.c_full + 8 * at.slot, at.parity);
-            if (t.real && first < C_STRIPES) {
-                if (stored) write_part<false, RESULT == 1, C_STRIPES>(h, first, s);
-                else write_part<true, RESULT == 1, C_STRIPES>(h, first, s);
-            }
-            if (stored && m == 1) meet<ALL_STORED, MULTIPLIERS + 32 * FINISHERS>(); /* sums are added up in the same memory */
-            if (RESULT == 1 && m == 1) write_sums(j, t, (float2 *)(halves + at.slot * C_BYTES), finisher, cell, first, s);
+            if (t.real && first < C_STRIPES) write_part<RESULT == 1, C_STRIPES>(h, first, s);
+            if (RESULT == 1 && m == 1) write_sums<FINISHERS_MEET, 32 * FINISHERS, C_STRIPES>(j, t, (float2 *)(halves + at.slot * C_BYTES), finisher, s);
             __syncwarp();
             if (finisher % 32 == 0) barrier_arrive(r.c_free + 8 * at.slot);
         }
@@ -480,18 +499,21 @@ static __device__ __forceinline__ void finish(const conv_job &j, const rings &r,
 
 #define LAST_MOST (MULTIPLIERS / C_CELLS)
 #define LAST_AT_ONCE (LAST_MOST >= 32 ? 32 : LAST_MOST >= 16 ? 16 : 8)
-static __device__ __forceinline__ void store_last(const conv_job &j, const rings &r, ring<C_STAGES> at, int t)
+static __device__ __forceinline__ void finish_last(const conv_job &j, const rings &r, unsigned char *halves, ring<C_STAGES> at, int t)
 {
     tile_at last = place(j, first_turn(j, blockIdx.x / 2 + 1) - 1);
     int cell = t % C_CELLS, first = t / C_CELLS;
-    float2 none[8];
+    float2 s[8];
+    #pragma unroll
+    for (int e = 0; e < 8; e++) s[e] = make_float2(0, 0);
     meet<MULTIPLIERS_MEET, MULTIPLIERS>(); /* both groups have handed over */
+    unsigned char *left = halves + at.slot * C_BYTES;
     for (int m = 0; m < 2; m++, at.step())
-        if (last.real && first < LAST_AT_ONCE) write_part<true, false, LAST_AT_ONCE>(half_of(j, last, r, at.slot, m, cell), first, none);
-    meet<ALL_STORED, MULTIPLIERS + 32 * FINISHERS>();
+        if (last.real && first < LAST_AT_ONCE) write_part<RESULT == 1, LAST_AT_ONCE>(half_of(j, last, r, at.slot, m, cell), first, s);
+    if (RESULT == 1) write_sums<MULTIPLIERS_MEET, MULTIPLIERS, LAST_AT_ONCE>(j, last, (float2 *)left, t, s);
 }
 
-static __device__ __forceinline__ void multiply(const conv_job &j, const rings &r)
+static __device__ __forceinline__ void multiply(const conv_job &j, const rings &r, unsigned char *halves)
 {
     ring<A_STAGES> at_a;
     ring<B_STAGES> at_b;
@@ -503,7 +525,7 @@ static __device__ __forceinline__ void multiply(const conv_job &j, const rings &
         last = at_c;
         hand_over(c, group, r, at_c);
     }
-    if (LAST_BY_ALL) store_last(j, r, last, threadIdx.x - 128);
+    if (LAST_BY_ALL) finish_last(j, r, halves, last, threadIdx.x - 128);
 }
 
 #if RESULT == 1
@@ -530,8 +552,8 @@ static __device__ __forceinline__ void settle_norms(const conv_job &j, sums_scra
             int sample = first + t, done = turns_of(j, turn, end, sample);
             __threadfence();
             is_last[t] = done > 0 && atomicAdd(j.own.counts + sample, (u32)done) + done == (u32)(j.own.tiles * j.blocks_n);
-            if (is_last[t]) j.own.counts[sample] = 0;
             __threadfence();
+            if (is_last[t]) j.own.counts[sample] = 0; /* for the next launch: nothing waits for it */
         }
         meet<MULTIPLIERS_MEET, MULTIPLIERS>();
         for (int i = 0; i < n; i++)
@@ -546,6 +568,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 
     extern __shared__ __align__(128) unsigned char shared[];
     __shared__ u64 barriers[2 * (A_STAGES + B_STAGES + C_STAGES)];
     __shared__ norm_table table;
+    unsigned char *halves = shared + A_STAGES * A_BYTES + B_STAGES * B_BYTES;
     rings r;
     r.a = shared_address(shared), r.b = r.a + A_STAGES * A_BYTES, r.c = r.b + B_STAGES * B_BYTES;
     r.a_full = shared_address(barriers), r.a_free = r.a_full + 8 * A_STAGES, r.b_full = r.a_free + 8 * A_STAGES, r.b_free = r.b_full + 8 * B_STAGES;
@@ -556,22 +579,26 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 
         for (int i = 0; i < C_STAGES; i++) barrier_set(r.c_full + 8 * i, 8), barrier_set(r.c_free + 8 * i, FINISHERS);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
+    pair_arrives(); /* to know the barriers of both */
     __shared__ conv_job j;
     if (threadIdx.x < sizeof j / 4) ((u32 *)&j)[threadIdx.x] = ((const u32 *)job)[threadIdx.x];
     __syncthreads();
     int warpgroup = threadIdx.x / 128, other = threadIdx.x - (warpgroup ? 256 : 0);
     bool multiplies = warpgroup == 1 || warpgroup == 2;
 #if SOURCE != 2
-    tile_at first = place(j, first_turn(j, blockIdx.x / 2));
-    first_cells cells;
-    cells.load(j, first, multiplies ? CARRIERS + threadIdx.x - 128 : other < CARRIERS ? other : BRINGERS);
-    if (SOURCE == 1) load_norms<0, THREADS>(j.norm, first.sample, table, threadIdx.x); /* while pixels are on their way */
-    cells.put(table, r);
+    if (threadIdx.x < BUT_FETCHER) {
+        tile_at first = place(j, first_turn(j, blockIdx.x / 2));
+        first_cells cells;
+        cells.load(j, first, multiplies ? CARRIERS + threadIdx.x - 128 : other < CARRIERS ? other : BRINGERS);
+        if (SOURCE == 1) load_norms<FIRST_MEET, BUT_FETCHER>(j.norm, first.sample, table, threadIdx.x); /* while pixels are on their way */
+        cells.put(table, r);
+        meet<FIRST_MEET, BUT_FETCHER>();
+    }
 #endif
-    pair_meets();
+    pair_waits();
     if (multiplies) {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(MULTIPLIER_REGISTERS));
-        multiply(j, r);
+        multiply(j, r, halves);
 #if RESULT == 1
         meet<ALL_WRITTEN, MULTIPLIERS + 32 * FINISHERS>();
         settle_norms(j, *(sums_scratch *)shared, threadIdx.x - 128);
@@ -582,15 +609,15 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 
 #if SOURCE == 2
             bring_pixels(j, state, table, r, other);
 #else
-            barrier_arrive(r.a_full); /* the first chunk is there since the pair has met */
+            barrier_arrive(r.a_full); /* the first chunk is there */
             bring_pixels(j, table, r, other);
 #endif
         } else if (other < CARRIERS + 32 * FINISHERS) {
-            finish(j, r, shared + A_STAGES * A_BYTES + B_STAGES * B_BYTES, other - CARRIERS);
+            finish(j, r, halves, other - CARRIERS);
 #if RESULT == 1
             meet<ALL_WRITTEN, MULTIPLIERS + 32 * FINISHERS>();
 #endif
-        } else if (other == 224) {
+        } else if (threadIdx.x == BUT_FETCHER) {
             bring_weights(j, r);
         }
     }

@@ -65,6 +65,26 @@ static __device__ __forceinline__ float4 load_far(const float4 *from)
     return v;
 }
 
+/* A pair of channels of every step-th tile, from the first on. All loads are on their way before the first is added, which
+   a loop over tiles does not make the compiler do. Four tiles are added in single precision, as the pixels of one are. */
+enum { TILES_AT_ONCE = 16 };
+struct pair_sums { double s0, q0, s1, q1; };
+static __device__ __forceinline__ void add_tiles(pair_sums &all, const float4 *from, int stride, int first, int step, int tiles)
+{
+    float4 v[TILES_AT_ONCE];
+    #pragma unroll
+    for (int i = 0; i < TILES_AT_ONCE; i++) {
+        int tile = first + i * step;
+        v[i] = make_float4(0, 0, 0, 0);
+        if (tile < tiles) v[i] = load_far(from + (i64)tile * stride);
+    }
+    #pragma unroll
+    for (int i = 0; i < TILES_AT_ONCE; i += 4) {
+        all.s0 += (v[i].x + v[i + 1].x) + (v[i + 2].x + v[i + 3].x), all.q0 += (v[i].y + v[i + 1].y) + (v[i + 2].y + v[i + 3].y);
+        all.s1 += (v[i].z + v[i + 1].z) + (v[i + 2].z + v[i + 3].z), all.q1 += (v[i].w + v[i + 1].w) + (v[i + 2].w + v[i + 3].w);
+    }
+}
+
 /* A pair of channels is added up by several threads, each some of the tiles. The launch ends with this: as little as
    possible waits for memory, and nothing twice. */
 template <int BARRIER, int THREADS> static __device__ __forceinline__ void make_norms(const sums_job &n, int sample, sums_scratch &scratch, int t)
@@ -78,13 +98,9 @@ template <int BARRIER, int THREADS> static __device__ __forceinline__ void make_
         if (t + o * THREADS < n.channels) affine[o] = n.affine[t + o * THREADS];
     for (int w = t; w < pairs * parts; w += THREADS) {
         const float4 *from = (const float4 *)(n.sums + (i64)sample * n.tiles * n.channels) + w % pairs;
-        double s0 = 0, q0 = 0, s1 = 0, q1 = 0;
-        #pragma unroll 16
-        for (int i = w / pairs; i < n.tiles; i += parts) {
-            float4 v = load_far(from + (i64)i * pairs);
-            s0 += v.x, q0 += v.y, s1 += v.z, q1 += v.w;
-        }
-        scratch.part[w] = make_float4((float)s0, (float)q0, (float)s1, (float)q1);
+        pair_sums all = { 0, 0, 0, 0 };
+        for (int i = w / pairs; i < n.tiles; i += TILES_AT_ONCE * parts) add_tiles(all, from, pairs, i, parts, n.tiles);
+        scratch.part[w] = make_float4((float)all.s0, (float)all.q0, (float)all.s1, (float)all.q1);
     }
     meet<BARRIER, THREADS>();
     for (int c = t; c < n.channels; c += THREADS) {
