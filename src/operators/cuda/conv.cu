@@ -13,7 +13,7 @@
    tile with rim, row after row; the core matrices of the tensor cores are eight cells in a row, and the
    stride between them is a row of the plane (pixels) or a plane (channels). So a tap only moves the start.
 
-   Follows half.cuh, norms.cuh and the text of wgmma() for TILE_N. Defined by the host:
+   Follows half.cuh, norms.cuh, barriers.cuh and the text of wgmma() for TILE_N. Defined by the host:
    KERNEL (odd), CHUNK (channels, a multiple of 16), TILE_N, A_STAGES, B_STAGES, C_STAGES, FINISHERS (warps, 1, 2 or 4),
    SOURCE: 0 a map as it is, 1 a map to be normalised and activated, 2 the state, STEM x STEM pixels of
            three planes as channels (then KERNEL is 1),
@@ -55,16 +55,10 @@ struct conv_job { /* as fused.c writes it */
 
 /* ---- barriers ---- */
 enum { CARRIERS_MEET = 1, FINISHERS_MEET, ALL_WRITTEN, MULTIPLIERS_MEET, FIRST_MEET }; /* of threads; 0 is everybody's */
-static __device__ __forceinline__ u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
-static __device__ __forceinline__ void barrier_set(u32 at, u32 count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(at), "r"(count)); }
 static __device__ __forceinline__ void barrier_arrive(u32 at) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at) : "memory"); }
 static __device__ __forceinline__ void barrier_arrive_in(u32 at, u32 block) /* of the pair */
 {
     asm volatile("{\n.reg .b32 r;\nmapa.shared::cluster.u32 r, %0, %1;\nmbarrier.arrive.shared::cluster.b64 _, [r];\n}" :: "r"(at), "r"(block) : "memory");
-}
-static __device__ __forceinline__ void barrier_wait(u32 at, u32 parity)
-{
-    asm volatile("{\n.reg .pred p;\nagain: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra done;\nbra again;\ndone:\n}" :: "r"(at), "r"(parity) : "memory");
 }
 static __device__ __forceinline__ void pair_meets()
 {
@@ -319,7 +313,7 @@ static __device__ __forceinline__ void bring_weights(const conv_job &j, const ri
         for (i64 i = 0; i < pieces; i++, at.step()) {
             u32 full = r.b_full + 8 * at.slot;
             barrier_wait(r.b_free + 8 * at.slot, at.parity ^ 1);
-            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(full), "r"(B_BYTES) : "memory");
+            barrier_expect(full, B_BYTES);
             asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;"
                          :: "r"(r.b + at.slot * B_BYTES + half), "l"(from + i * B_BYTES), "r"(B_BYTES / 2), "r"(full), "h"((unsigned short)3) : "memory");
         }
@@ -399,12 +393,6 @@ static __device__ __forceinline__ void hand_over(const sums_of_tile &c, int grou
     }
 }
 
-static __device__ __forceinline__ uint4 get_cell(u32 at)
-{
-    uint4 v;
-    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at) : "memory");
-    return v;
-}
 static __device__ __forceinline__ void add_to_sums(float2 (&s)[8], uint4 v)
 {
     u32 word[4] = { v.x, v.y, v.z, v.w };

@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "kernels/cuda/text.h"
 
-extern const char lt_text_half_cuh[], lt_text_norms_cuh[], lt_text_fetch_cuh[], lt_text_conv_cu[], lt_text_join_cu[], lt_text_project_cu[], lt_text_output_cu[], lt_text_pack_cu[];
+extern const char lt_text_half_cuh[], lt_text_norms_cuh[], lt_text_barriers_cuh[], lt_text_fetch_cuh[], lt_text_conv_cu[], lt_text_join_cu[], lt_text_project_cu[], lt_text_output_cu[], lt_text_pack_cu[];
 
 enum { PACK_THREADS = 256 }; /* of pack.cu */
 
@@ -16,7 +16,7 @@ static void begin(lt_text *t, const lt_fused_style *style, bool norms)
     define(t, "ACT", style->activation);
     define(t, "WRAP", style->wrap);
     lt_text_add(t, "%s", lt_text_half_cuh);
-    if (norms) lt_text_add(t, "%s", lt_text_norms_cuh);
+    if (norms) lt_text_add(t, "%s%s", lt_text_norms_cuh, lt_text_barriers_cuh);
 }
 
 static lt_status build(lt_device *dev, lt_text *t, const char *body, lt_kernel_key key, lt_kernel **out)
