@@ -137,6 +137,19 @@ LT_TEST(window_and_product_texts_compile)
     }
 }
 
+LT_TEST(convolutions_of_f32_compile)
+{
+    OPEN_OR_SKIP();
+    for (int last = 0; last < 2; last++)
+        for (int64_t c = 3; c <= 64; c += 61) {
+            lt_attr attr = { .u.conv = { .kernel = { 3, 3 }, .stride = { 1, 1 }, .pad = { 1, 1 }, .dilation = { 1, 1 }, .size = { 64, 64 }, .groups = 1, .channels_last = last } };
+            lt_tensor_type x = of(LT_F32, last ? lt_shape4(5, 64, 64, c) : lt_shape4(5, c, 64, 64)), w = of(LT_F32, lt_shape4(64, c, 3, 3));
+            lt_tensor_type y = of(LT_F32, lt_shape4(5, 64, 64, 64));
+            prepare(&(lt_problem_key){ .op = LT_OP_CONV2D, .n_in = 2, .attr = &attr, .in = { x, w }, .out = y }, "conv_f32");
+            if (c == 64) prepare(&(lt_problem_key){ .op = LT_OP_CONV2D_DGRAD, .n_in = 2, .attr = &attr, .in = { y, w }, .out = x }, "conv_f32");
+        }
+}
+
 /* One text with three entry points, compiled for each: long, so in the narrowest and the widest type only. */
 LT_TEST(eigenvalue_gradients_compile)
 {

@@ -168,6 +168,24 @@ LT_TEST(conv_runs_abreast_have_the_same_bits)
 }
 #endif
 
+/* Enough channels and pixels for tiles of a GPU, which end inside them: channels that fill slices and such that do not. */
+static const conv_case blocks[] = {
+    { 2, 16, 33, 41, 70, 3, 3, { 1, 1 }, { 1, 1 }, { 1, 1 }, 1 }, { 3, 37, 45, 36, 65, 5, 3, { 1, 1 }, { 2, 0 }, { 1, 2 }, 1 },
+    { 5, 32, 61, 40, 64, 3, 3, { 2, 1 }, { 1, 1 }, { 1, 1 }, 1 }, { 1, 64, 50, 51, 132, 1, 1, { 1, 1 }, { 0, 0 }, { 1, 1 }, 1 },
+    { 2, 40, 48, 40, 33, 3, 3, { 1, 1 }, { 2, 1 }, { 1, 1 }, 1 },
+};
+
+LT_TEST(conv_blocks_agree)
+{
+    for (size_t i = 0; i < LT_LEN(blocks); i += lt_test_brief() ? 3 : 1)
+        for (size_t o = 0; o < 2; o++)
+            for (int last = 0; last < 2; last++) {
+                lt_attr attr;
+                lt_problem_key p = conv_key(&blocks[i], conv_ops[o], LT_F32, last, &attr);
+                ops_walk_random(&p, terms(&blocks[i], conv_ops[o]));
+            }
+}
+
 LT_TEST(weight_gradients_of_several_seeds)
 {
     const conv_case *c = &cases[2];
@@ -313,6 +331,10 @@ LT_TEST(conv_epilogues)
             check_epilogue(&cases[2], LT_F64, last, &e[i]);
         }
     check_epilogue(&cases[10], LT_F32, true, &e[2]);
+    for (int last = 0; last < 2; last++) {
+        check_epilogue(&blocks[0], LT_F32, last, &e[2]);
+        check_epilogue(&blocks[1], LT_F32, last, &e[5]);
+    }
 }
 
 /* Channels that fill packs of 16 bytes: where one kernel may do it all. */
@@ -333,7 +355,8 @@ LT_TEST(conv_epilogues_in_16_bits)
 LT_TEST(every_engine_of_a_convolution_agrees)
 {
     static const conv_case c[] = { { 1, 48, 8, 30, 20, 5, 5, { 1, 1 }, { 0, 3 }, { 1, 1 }, 1 }, { 3, 31, 6, 21, 64, 3, 3, { 1, 1 }, { 1, 1 }, { 1, 1 }, 1 },
-                                   { 2, 18, 13, 9, 33, 7, 7, { 1, 1 }, { 2, 2 }, { 1, 1 }, 1 }, { 4, 32, 16, 16, 32, 3, 3, { 2, 2 }, { 1, 1 }, { 1, 1 }, 1 } };
+                                   { 2, 18, 13, 9, 33, 7, 7, { 1, 1 }, { 2, 2 }, { 1, 1 }, 1 }, { 4, 32, 16, 16, 32, 3, 3, { 2, 2 }, { 1, 1 }, { 1, 1 }, 1 },
+                                   { 2, 40, 48, 40, 33, 3, 3, { 1, 1 }, { 2, 1 }, { 1, 1 }, 1 } };
     for (size_t i = 0; i < LT_LEN(c); i++)
         for (size_t o = 0; o < LT_LEN(conv_ops); o++)
             for (int last = 0; last < 2; last++) {

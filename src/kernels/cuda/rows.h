@@ -14,10 +14,11 @@ LT_CUDA_ROW(cuda_cast) LT_CUDA_ROW(cuda_reshape) LT_CUDA_ROW(cuda_view) LT_CUDA_
 LT_CUDA_ROW(cuda_arg) LT_CUDA_ROW(cuda_cumsum) LT_CUDA_ROW(cuda_topk)
 LT_CUDA_ROW(cuda_take) LT_CUDA_ROW(cuda_put) LT_CUDA_ROW(cuda_take_along) LT_CUDA_ROW(cuda_put_along)
 LT_CUDA_ROW(cuda_pool) LT_CUDA_ROW(cuda_conv) LT_CUDA_ROW(cuda_matmul) LT_CUDA_ROW(cuda_eig_grad) LT_CUDA_ROW(cuda_svd)
-/* Libraries. */
 #define LT_CUDA_VARIED_ROW(name) \
     LT_CUDA_ROW(name)            \
     int lt_##name##_variants(lt_device *dev, const lt_problem_key *p, char (*variant)[LT_CUDA_VARIANT_TEXT], int max);
+LT_CUDA_VARIED_ROW(conv_f32)
+/* Libraries. */
 LT_CUDA_VARIED_ROW(matmul_cublaslt) LT_CUDA_VARIED_ROW(conv_cudnn) LT_CUDA_ROW(fft_cufft)
 LT_CUDA_ROW(linalg_cusolver)
 
