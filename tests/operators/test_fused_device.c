@@ -138,7 +138,8 @@ LT_TEST(steps_of_every_architecture_agree_with_the_cpu)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         char what[64];
-        lt_operator_spec s = variant(row[i].layers, row[i].channels, row[i].kernel, lt_test_brief() ? 32 + 4 * (int)i : row[i].grid);
+        const int channels = lt_test_brief() && row[i].channels > 32 ? 32 : row[i].channels;
+        lt_operator_spec s = variant(row[i].layers, channels, row[i].kernel, lt_test_brief() ? 32 + 4 * (int)i : row[i].grid);
         snprintf(what, sizeof what, "%d layers of %d, %dx%d on %d", row[i].layers, row[i].channels, row[i].kernel, row[i].kernel, row[i].grid);
         compare(dev, what, &s, row[i].realizations);
     }
