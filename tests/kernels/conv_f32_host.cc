@@ -1,6 +1,6 @@
 /* Convolutions in plain f32 as a shared library of the CPU: KERNEL_TEXT is the text that a device would compile.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "../operators/cuda_shim.h"
+#include "../cuda_shim.h"
 
 static float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 float __double2float_rz(double); /* the prelude names it, no kernel here calls it */

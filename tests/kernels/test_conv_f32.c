@@ -1,11 +1,9 @@
 /* Convolutions in plain f32 of the CUDA device, run by the CPU thread by thread: every tile against the plain row, and
    one tile against the other bit by bit. SPDX-License-Identifier: BSD-3-Clause */
+#include "host_library.h"
 #include "ops_test.h"
 
 #include "kernels/cuda/rows.h"
-
-#include <dlfcn.h>
-#include <unistd.h>
 
 /* ---- A device whose kernels are libraries of the CPU ---- */
 typedef void run_launch(int turns, unsigned blocks, unsigned threads, size_t shared_bytes, int backwards, void **arg);
@@ -16,21 +14,9 @@ static void destroy(lt_kernel *k) { lt_free(k); }
 
 static run_launch *compile(const char *source)
 {
-    char folder[] = "/tmp/lathe-kernels-XXXXXX", command[1024], text[64], library[64];
     run_launch *found = NULL;
-    if (!mkdtemp(folder)) return NULL;
-    snprintf(text, sizeof text, "%s/kernel.cu", folder);
-    snprintf(library, sizeof library, "%s/kernel.so", folder);
-    snprintf(command, sizeof command, "'%s' -std=c++17 -O1 -ffp-contract=off -fno-strict-aliasing -w -shared -fPIC '-DKERNEL_TEXT=\"%s\"' '%s/conv_f32_host.cc' -o '%s'", LT_CXX, text,
-             LT_TEST_SOURCES, library);
-    FILE *f = fopen(text, "w");
-    bool built = f && fputs(source, f) >= 0;
-    if (f) built = fclose(f) == 0 && built && system(command) == 0;
-    void *loaded = built ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : NULL; /* stays: kernels come and go */
-    if (loaded) *(void **)&found = dlsym(loaded, "run_launch");
-    unlink(library);
-    unlink(text);
-    rmdir(folder);
+    void *library = host_library_open(source, "-ffp-contract=off -fno-strict-aliasing -w", "conv_f32_host.cc"); /* stays: kernels come and go */
+    if (library) *(void **)&found = dlsym(library, "run_launch");
     return found;
 }
 
@@ -146,7 +132,7 @@ static const conv_case cases[] = {
 
 LT_TEST(every_tile_agrees_with_the_plain_row)
 {
-    if (!LT_CXX[0]) LT_SKIP("no C++ compiler");
+    if (!host_library_possible()) LT_SKIP("no C++ compiler");
     for (size_t i = 0; i < LT_LEN(cases); i++)
         for (int last = 0; last < 2; last++) {
             check(&cases[i], LT_OP_CONV2D, last);

@@ -1,6 +1,6 @@
 /* Feature kernels as a shared library of the CPU: KERNEL_TEXT is the text that a device would compile.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "cuda_shim.h"
+#include "../cuda_shim.h"
 
 #include KERNEL_TEXT
 

@@ -2,6 +2,7 @@
    thread, against the CPU's own loops. Needs no GPU. SPDX-License-Identifier: BSD-3-Clause */
 #include "feature_sides.h"
 #include "guarded_memory.h"
+#include "host_library.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -10,44 +11,22 @@
 #include "operators/remote/feature_kernels.h"
 #include "operators/remote/features.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
 /* ---- Kernels as a library of the CPU -------------------------------------------------------------------- */
 typedef void run_launch(int which, unsigned blocks, unsigned threads, size_t shared_bytes, int backwards, void **arg);
 typedef struct host_kernels { void *library; run_launch *launch; } host_kernels;
 
-static bool write_text(const lt_feature_shape *shape, const char *path)
-{
-    lt_text text = { 0 };
-    lt_feature_kernels_text(shape, &text);
-    FILE *f = text.failed ? NULL : fopen(path, "w");
-    bool written = f && fputs(text.s, f) >= 0;
-    if (f) written = fclose(f) == 0 && written;
-    lt_text_free(&text);
-    return written;
-}
-
 /* False: there is no C++ compiler, or (a failed check) it refuses the text. */
 static bool compile_host(const lt_feature_shape *shape, host_kernels *out)
 {
-    char folder[] = "/tmp/lathe-kernels-XXXXXX", command[1024], text[64], library[64];
+    lt_text text = { 0 };
     *out = (host_kernels){ 0 };
-    if (!LT_CXX[0]) return false;
-    LT_CHECK(mkdtemp(folder) != NULL);
-    snprintf(text, sizeof text, "%s/kernels.cu", folder);
-    snprintf(library, sizeof library, "%s/kernels.so", folder);
-    snprintf(command, sizeof command, "'%s' -std=c++17 -O1 -shared -fPIC '-DKERNEL_TEXT=\"%s\"' '%s/feature_kernels_host.cc' -o '%s'", LT_CXX, text,
-             LT_TEST_SOURCES, library);
-    LT_CHECK(write_text(shape, text));
-    bool built = system(command) == 0;
-    LT_CHECK(built);
-    if (built) out->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (built && !out->library) LT_TEST_FAIL("%s", dlerror());
+    if (!host_library_possible()) return false;
+    lt_feature_kernels_text(shape, &text);
+    LT_CHECK(!text.failed);
+    if (!text.failed) out->library = host_library_open(text.s, "", "feature_kernels_host.cc");
+    lt_text_free(&text);
+    LT_CHECK(out->library != NULL);
     if (out->library) *(void **)&out->launch = dlsym(out->library, "run_launch");
-    unlink(library);
-    unlink(text);
-    rmdir(folder);
     return out->launch != NULL;
 }
 
