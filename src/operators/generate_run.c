@@ -87,6 +87,13 @@ static lt_status start_rollout(lt_generator *g, lt_ready *ready, finished *f, si
     return is_operators_own(s) ? LT_OK : s;
 }
 
+/* A fault may have taken the device along: then the operators to come would all fail for no fault of theirs. */
+static lt_status check_device(const lt_generator *g, const finished *f)
+{
+    if (f->failure != LT_ERR_DEVICE || !g->opt->device) return LT_OK;
+    return lt_stream_sync(lt_device_stream(g->opt->device));
+}
+
 static void note_failure(lt_generator *g, sink_context *k, lt_status s, double seconds)
 {
     k->f->failure = s;
@@ -213,11 +220,12 @@ static lt_status start_operator(lt_generator *g, under_way *u)
     return s ? s : start_rollout(g, u->ready, &u->f, &u->k);
 }
 
-/* The lane gets the operator back, whatever happens. */
+/* The lane gets the operator back, whatever happens. One that lost its device is written as failed, and is the last. */
 static lt_status end_operator(lt_generator *g, under_way *u, lt_status s)
 {
     if (!s) s = end_rollout(g, u->ready, &u->f, &u->k);
     if (!s) s = finish_row(g, &u->f, u->ready->field);
+    if (!s) s = check_device(g, &u->f);
     release_finished(g, &u->f);
     lt_lane_ahead_done(g->ahead, u->ready);
     return s;
@@ -307,7 +315,8 @@ static lt_status run_in_batch(lt_generator *g, lt_ready *ready, finished *f)
     memcpy(f->field, ready->field, bytes);
     sink_context k;
     LT_TRY(start_rollout(g, ready, f, &k));
-    return end_rollout(g, ready, f, &k);
+    LT_TRY(end_rollout(g, ready, f, &k));
+    return check_device(g, f);
 }
 
 static lt_status run_batches(lt_generator *g)

@@ -263,12 +263,16 @@ static lt_status take_beat(watch *w, int64_t row)
     return LT_OK;
 }
 
-/* What ended the worker's run ends ours. */
+/* What ended the worker's run ends ours, but for a device lost under a rollout: that costs the rollout, as a crash does. */
 static lt_status take_failure(watch *w, const lt_worker_head *h)
 {
     char text[LT_ERROR_TEXT_BYTES] = "";
     size_t n = LT_MIN((size_t)h->bytes, sizeof text - 1);
     LT_TRY(lt_worker_receive(w->fd, text, n));
+    if (h->value == LT_ERR_DEVICE && w->n_open) {
+        end_worker(w, true, NULL, 0);
+        return fail_row(w, text);
+    }
     lt_error_set(text);
     return h->value > 0 ? (lt_status)h->value : LT_ERR_INTERNAL;
 }

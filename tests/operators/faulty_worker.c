@@ -1,4 +1,4 @@
-/* A worker of lt_generate that hangs or dies where it is told to: faulty_worker [hang|crash ROW STEP]…
+/* A worker of lt_generate that hangs or dies where it is told to: faulty_worker [hang|crash|lose ROW STEP]…
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/worker.h"
 
@@ -9,12 +9,21 @@
 
 typedef struct faults { int n; char **argument; } faults;
 
+/* What a worker says whose device is gone before its rollout was waited for. */
+static _Noreturn void lose_device(void)
+{
+    const char text[] = "the test's device is lost";
+    (void)lt_worker_send(LT_WORKER_FD, (lt_worker_head){ .word = LT_WORD_FAILED, .value = LT_ERR_DEVICE }, 1, &(lt_worker_piece){ text, sizeof text - 1 });
+    _exit(1);
+}
+
 static void strike(void *ctx, int64_t row, int64_t t)
 {
     const faults *f = ctx;
     for (int i = 0; i + 2 < f->n; i += 3) {
         if (atoll(f->argument[i + 1]) != row || atoll(f->argument[i + 2]) != t) continue;
         if (!strcmp(f->argument[i], "crash")) raise(SIGKILL);
+        if (!strcmp(f->argument[i], "lose")) lose_device();
         for (;;) pause();
     }
 }

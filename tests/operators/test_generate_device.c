@@ -3,10 +3,12 @@
 #include "dataset_main.h"
 
 #include "base/scratch.h"
+#include "base/status.h"
 #include "device/null/null.h"
 
 enum { ROWS = 9 };
 static int grid = 16, rows = ROWS;
+static bool alike; /* one architecture for all rows, compiled once */
 
 static lt_dataset_config *config_of(const char *output, const char *precision, bool trajectories)
 {
@@ -16,8 +18,8 @@ static lt_dataset_config *config_of(const char *output, const char *precision, b
              "version: '1.0'\n"
              "metadata: {name: device}\n"
              "parameter_space:\n"
-             "  architecture: {num_layers: {type: integer, bounds: [2, 4]}, base_channels: {type: integer, bounds: [4, 6]},\n"
-             "    kernel_size: {type: choice, choices: [3, 5]}, activation: {type: choice, choices: [gelu]}}\n"
+             "  architecture: {num_layers: {type: choice, choices: [%s]}, base_channels: {type: choice, choices: [%s]},\n"
+             "    kernel_size: {type: choice, choices: [%s]}, activation: {type: choice, choices: [gelu]}}\n"
              "  stochastic: {noise_type: {type: choice, choices: [gaussian]}, noise_scale: {type: continuous, bounds: [0.001, 0.1], log_scale: true}}\n"
              "  operator: {normalization: {type: choice, choices: [instance]}, grid_size: {type: choice, choices: [%d]}}\n"
              "  evolution: {update_policy: {type: choice, choices: [residual, convex]}}\n"
@@ -25,7 +27,7 @@ static lt_dataset_config *config_of(const char *output, const char *precision, b
              "simulation: {device: cpu, precision: %s, num_realizations: 2, num_timesteps: 12,\n"
              "  input_generation: {method: sampled, ic_type_weights: {structured: 0.5, localized: 0.5}, localized: {num_blobs: 2, min_width: 2, max_width: 4}}}\n"
              "dataset: {output_path: '%s', storage: {chunk_size: 4, store_trajectories: %s}}\n",
-             grid, rows, precision, output, trajectories ? "true" : "false");
+             alike ? "2" : "2, 3, 4", alike ? "4" : "4, 5, 6", alike ? "3" : "3, 5", grid, rows, precision, output, trajectories ? "true" : "false");
     LT_CHECK_OK(lt_dataset_config_parse(text, strlen(text), "test.yaml", NULL, &c));
     return c;
 }
@@ -108,6 +110,60 @@ LT_TEST(a_run_that_is_stopped_with_rollouts_under_way_can_be_resumed)
     LT_CHECK_EQ_INT(info.samples, ROWS - 2);
     lt_dataset_config_destroy(c);
     lt_device_close(dev);
+}
+
+/* The null device's table with waits, launches and replays that fail once it is lost. */
+static struct { lt_backend table; volatile bool lost; } fragile;
+
+static lt_status fragile_check(void) { return fragile.lost ? LT_FAIL(LT_ERR_DEVICE, "the test's device is lost") : LT_OK; }
+static lt_status fragile_sync(lt_stream *st) { LT_TRY(fragile_check()); return lt_backend_null()->sync(st); }
+static lt_status fragile_event_sync(lt_event *e) { LT_TRY(fragile_check()); return lt_backend_null()->event_sync(e); }
+static lt_status fragile_replay(lt_stream *st, lt_capture *c) { LT_TRY(fragile_check()); return lt_backend_null()->replay(st, c); }
+static lt_status fragile_launch(lt_stream *st, const lt_launch *at) { LT_TRY(fragile_check()); return lt_backend_null()->launch(st, at); }
+
+static void lose_after_two(void *ctx, const lt_generate_progress *p)
+{
+    (void)ctx;
+    if (p->rows_done == 2) fragile.lost = true;
+}
+
+/* The operator it happened to fails; those to come are left to a process that has a device. */
+LT_TEST(a_lost_device_ends_the_run_and_keeps_what_was_written)
+{
+    for (int at_once = 1; at_once <= 4; at_once++) {
+        alike = at_once % 2;
+        lt_device *dev;
+        lt_generate_options opt = lt_generate_defaults();
+        lt_generate_info info;
+        const char *path = scratch("lost.h5");
+        LT_CHECK_OK(lt_device_open("null", &dev));
+        fragile.table = *dev->backend;
+        fragile.table.sync = fragile_sync;
+        fragile.table.event_sync = fragile_event_sync;
+        fragile.table.replay = fragile_replay;
+        fragile.table.launch = fragile_launch;
+        fragile.lost = false;
+        dev->backend = &fragile.table;
+        lt_dataset_config *c = config_of(path, "float32", false);
+        opt.device = dev;
+        opt.at_once = at_once;
+        opt.overwrite = true;
+        opt.progress = lose_after_two;
+        LT_CHECK_FAILS(lt_generate(c, &opt, &info), LT_ERR_DEVICE, "the test's device is lost");
+        LT_CHECK(info.samples >= 2 && info.samples <= 3 && info.failed == info.samples - 2);
+        int64_t written = info.samples;
+        fragile.lost = false; /* as in a new process */
+        opt.progress = NULL;
+        opt.overwrite = false;
+        opt.resume = true;
+        LT_CHECK_OK(lt_generate(c, &opt, &info));
+        LT_CHECK_EQ_INT(info.skipped, written);
+        LT_CHECK_EQ_INT(info.samples, ROWS - written);
+        LT_CHECK_EQ_INT(info.failed, 0);
+        lt_dataset_config_destroy(c);
+        lt_device_close(dev);
+    }
+    alike = false;
 }
 
 static void keep_finding(void *ctx, lt_finding_level level, const char *text)

@@ -122,6 +122,19 @@ LT_TEST(a_crash_costs_the_operator_it_happened_to)
     check_status(there, 5, LT_RUN_FAILED, 5);
 }
 
+LT_TEST(a_device_lost_in_a_worker_costs_the_operator_under_way)
+{
+    const char *here = scratch("kept.h5"), *there = scratch("lost.h5");
+    lt_generate_info info;
+    LT_CHECK_OK(generate(here, "", NULL, &info));
+    LT_CHECK_OK(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, "lose", "2", "1", NULL }, &info));
+    LT_CHECK_EQ_INT(info.workers, 2);
+    LT_CHECK_EQ_INT(info.failed, 1);
+    LT_CHECK_EQ_INT(info.samples, ROWS);
+    LT_CHECK(strstr(info.first_failure, "operator 2: the test's device is lost"));
+    LT_CHECK(different_rows(here, there) == 1u << 2);
+}
+
 /* Stops after some operators; the other rows are then made here. */
 typedef struct stopper { volatile int flag; } stopper;
 
