@@ -25,7 +25,7 @@
 using std::isfinite;
 
 struct double2 { double x, y; };
-static struct { unsigned x; } threadIdx, blockIdx;
+static struct { unsigned x; } threadIdx, blockIdx, gridDim;
 alignas(16) double2 memory[1 << 13]; /* what `extern __shared__ double2 memory[]` names */
 enum { UNWRITTEN = 0x7e };           /* in it; as numbers nothing useful */
 
@@ -153,6 +153,7 @@ template <class... A> static void launch(void (*kernel)(A...), unsigned blocks, 
     struct job { void (*kernel)(A...); void **arg; } j = { kernel, arg };
     body = [](void *p) { job *q = (job *)p; call(q->kernel, q->arg, std::index_sequence_for<A...>()); };
     body_arg = &j;
+    gridDim.x = blocks;
     for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
         memset(memory, UNWRITTEN, sizeof memory);
         run_block(threads);

@@ -21,41 +21,40 @@ static lt_device *device(bool *computes)
 }
 
 /* ---- States on the device ------------------------------------------------------------------------------- */
-typedef struct remote_run { lt_device *dev; lt_stream *st; size_t bytes; float *state[2]; int64_t *t; float *staged; } remote_run;
+typedef struct remote_run { lt_device *dev; lt_stream *st; int64_t stride; float *states; int64_t *t; } remote_run;
 
 static remote_run remote_create(lt_device *dev, const run *r)
 {
-    remote_run q = { .dev = dev, .st = lt_device_stream(dev), .bytes = (size_t)r->m * 3 * (size_t)(r->g * r->g) * sizeof(float) };
-    for (int i = 0; i < 2; i++) LT_CHECK_OK(lt_device_alloc(dev, q.st, q.bytes, "states", (void **)&q.state[i]));
-    LT_CHECK_OK(lt_device_alloc(dev, q.st, sizeof *q.t, "step", (void **)&q.t));
-    q.staged = malloc(q.bytes);
+    remote_run q = { .dev = dev, .st = lt_device_stream(dev), .stride = lt_state_stride(r->m, r->g) };
+    size_t floats = (size_t)(q.stride * r->t), steps = (size_t)r->t * sizeof *q.t;
+    float *staged = calloc(floats, sizeof *staged);
+    int64_t *t = malloc(steps);
+    for (int i = 0; i < r->t; i++) {
+        gather_states(r, i, staged + i * q.stride);
+        t[i] = i;
+    }
+    LT_CHECK_OK(lt_device_alloc(dev, q.st, floats * sizeof *staged, "states", (void **)&q.states));
+    LT_CHECK_OK(lt_device_alloc(dev, q.st, steps, "steps", (void **)&q.t));
+    LT_CHECK_OK(lt_stream_copy(q.st, q.states, staged, floats * sizeof *staged, LT_TRANSFER_H2D, false));
+    LT_CHECK_OK(lt_stream_copy(q.st, q.t, t, steps, LT_TRANSFER_H2D, false));
+    LT_CHECK_OK(lt_stream_sync(q.st));
+    free(staged);
+    free(t);
     return q;
 }
 
 static void remote_destroy(remote_run *q)
 {
-    for (int i = 0; i < 2; i++) LT_CHECK_OK(lt_device_free(q->dev, q->st, q->state[i]));
+    LT_CHECK_OK(lt_device_free(q->dev, q->st, q->states));
     LT_CHECK_OK(lt_device_free(q->dev, q->st, q->t));
-    free(q->staged);
 }
 
-static lt_state_view show(remote_run *q, const run *r, int64_t t)
-{
-    gather_states(r, (int)t, q->staged);
-    LT_CHECK_OK(lt_stream_copy(q->st, q->state[t & 1], q->staged, q->bytes, LT_TRANSFER_H2D, false));
-    LT_CHECK_OK(lt_stream_copy(q->st, q->t, &t, sizeof t, LT_TRANSFER_H2D, false));
-    LT_CHECK_OK(lt_stream_sync(q->st));
-    return (lt_state_view){ .now = q->state[t & 1], .before = q->state[t ? (t - 1) & 1 : 0], .t = q->t };
-}
-
-/* All steps of a run, as an engine would show them. */
+/* All steps of a run, as an engine would show them: the first, then the others together. */
 static void roll(const lt_state_reader *reader, remote_run *q, const run *r)
 {
     if (reader->begin) LT_CHECK_OK(reader->begin(reader->ctx, q->st));
-    for (int64_t t = 0; t < r->t; t++) {
-        lt_state_view view = show(q, r, t);
-        LT_CHECK_OK(reader->step(reader->ctx, q->st, &view));
-    }
+    LT_CHECK_OK(reader->states(reader->ctx, q->st, &(lt_state_view){ .n = 1, .now = q->states, .before = q->states, .t = q->t }));
+    LT_CHECK_OK(reader->states(reader->ctx, q->st, &(lt_state_view){ .n = r->t - 1, .now = q->states + q->stride, .before = q->states, .t = q->t + 1 }));
     LT_CHECK_OK(reader->end(reader->ctx, q->st));
     LT_CHECK_OK(lt_stream_sync(q->st));
 }
@@ -88,12 +87,12 @@ static void check(const lt_feature_options *o, const run *r, const char *what)
 
 LT_TEST(features_measured_on_the_device)
 {
-    static const struct { int m, t, g; } size[] = { { 2, 6, 16 }, { 1, 4, 2 }, { 3, 4, 48 }, { 2, 4, 105 }, { 5, 4, 128 }, { 1, 3, 256 } };
+    static const struct { int m, t, g; } size[] = { { 2, 12, 16 }, { 1, 4, 2 }, { 8, 6, 32 }, { 3, 4, 48 }, { 2, 4, 105 }, { 5, 9, 128 }, { 1, 3, 256 } };
     for (size_t i = 0; i < LT_LEN(size); i++)
         for (int k = 0; k < KINDS; k += lt_test_brief() ? 3 : 1) {
             char what[64];
             lt_feature_options o = default_options();
-            run r = lt_test_brief() ? run_create(1, 2, size[i].g) : run_create(size[i].m, size[i].t, size[i].g);
+            run r = lt_test_brief() ? run_create(1, i ? 2 : 10, size[i].g) : run_create(size[i].m, size[i].t, size[i].g);
             o.corrected = k & 1;
             fill(&r, (kind)k, 11 * i + (uint64_t)k);
             snprintf(what, sizeof what, "%dx%d kind %d", r.g, r.g, k);

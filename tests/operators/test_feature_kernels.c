@@ -31,55 +31,62 @@ static bool compile_host(const lt_feature_shape *shape, host_kernels *out)
 }
 
 /* ---- Features by them ------------------------------------------------------------------------------------ */
-typedef struct bench { lt_feature_shape shape; void *buffer[LT_FEATURE_BUFFERS]; int64_t t; } bench;
+typedef struct bench { lt_feature_shape shape; void *buffer[LT_FEATURE_BUFFERS]; } bench;
 
 static size_t buffer_bytes(const bench *b, int i)
 {
-    size_t states = (size_t)b->shape.realizations * 3 * (size_t)(b->shape.grid * b->shape.grid) * sizeof(float);
-    return i == LT_FEATURE_NOW || i == LT_FEATURE_BEFORE ? states : b->shape.bytes[i];
+    size_t state = (size_t)lt_state_stride(b->shape.realizations, b->shape.grid) * sizeof(float);
+    if (i == LT_FEATURE_STEP) return (size_t)b->shape.together * sizeof(int64_t);
+    return i == LT_FEATURE_NOW ? (size_t)b->shape.together * state : i == LT_FEATURE_BEFORE ? state : b->shape.bytes[i];
 }
 
 static void bench_create(const lt_field_plan *plan, const run *r, bench *b)
 {
-    *b = (bench){ .t = 0 };
     lt_feature_shape_make(plan, r->m, r->t, &b->shape);
-    for (int i = 0; i < LT_FEATURE_BUFFERS; i++) b->buffer[i] = i == LT_FEATURE_STEP ? (void *)&b->t : guarded_alloc(buffer_bytes(b, i));
+    for (int i = 0; i < LT_FEATURE_BUFFERS; i++) b->buffer[i] = guarded_alloc(buffer_bytes(b, i));
     lt_feature_tables_fill(plan, b->buffer);
 }
 
 static void bench_destroy(bench *b)
 {
-    for (int i = 0; i < LT_FEATURE_BUFFERS; i++)
-        if (i != LT_FEATURE_STEP) guarded_free(b->buffer[i], buffer_bytes(b, i));
+    for (int i = 0; i < LT_FEATURE_BUFFERS; i++) guarded_free(b->buffer[i], buffer_bytes(b, i));
 }
 
-static void measure(const host_kernels *k, bench *b, int backwards)
+static void measure(const host_kernels *k, bench *b, int states, int backwards)
 {
     for (int i = 0; i < LT_FEATURE_LAUNCHES; i++) {
         void *arg[LT_FEATURE_MAX_ARGS];
         for (int a = 0; a < lt_feature_launches[i].n_args; a++) arg[a] = b->buffer[lt_feature_launches[i].arg[a]];
-        k->launch(i, b->shape.blocks[i], (unsigned)b->shape.threads, b->shape.shared_bytes[i], backwards, arg);
+        k->launch(i, (unsigned)states * b->shape.blocks[i], (unsigned)b->shape.threads, b->shape.shared_bytes[i], backwards, arg);
     }
 }
 
-/* Threads run in order and, once, in reverse: a missing barrier would show. */
+static void gather_some(const sides *s, bench *b, int t, int states)
+{
+    int64_t stride = lt_state_stride(s->r->m, s->r->g);
+    gather_states(s->r, t ? t - 1 : 0, b->buffer[LT_FEATURE_BEFORE]);
+    for (int i = 0; i < states; i++) {
+        gather_states(s->r, t + i, (float *)b->buffer[LT_FEATURE_NOW] + i * stride);
+        ((int64_t *)b->buffer[LT_FEATURE_STEP])[i] = t + i;
+    }
+}
+
+/* The first state alone, then two together and so on, alone and together. Threads run in order and, once, in reverse: a missing
+   barrier would show. */
 static void push_far(sides *s, const host_kernels *k, bench *b, const char *what)
 {
-    size_t bytes = (size_t)s->r->m * sizeof(lt_state_record);
-    lt_state_record *again = malloc(bytes);
-    for (b->t = 0; b->t < s->r->t; b->t++) {
-        lt_state_record *record = (lt_state_record *)b->buffer[LT_FEATURE_RECORDS] + b->t * s->r->m;
-        gather_states(s->r, (int)b->t, b->buffer[LT_FEATURE_NOW]);
-        gather_states(s->r, (int)(b->t ? b->t - 1 : 0), b->buffer[LT_FEATURE_BEFORE]);
-        measure(k, b, 0);
-        if (b->t == 1) {
-            memcpy(again, record, bytes);
-            measure(k, b, 1);
-            if (memcmp(again, record, bytes)) LT_TEST_FAIL("%s: the order of threads changes the record", what);
-        }
-        LT_CHECK_OK(lt_feature_stream_push_records(s->far, b->t, record));
-        if (b->t == s->r->t - 1) check_exact(s, record, what);
+    size_t bytes = 2 * (size_t)s->r->m * sizeof(lt_state_record);
+    lt_state_record *records = b->buffer[LT_FEATURE_RECORDS], *again = malloc(bytes);
+    for (int t = 0, states = 1; t < s->r->t; t += states, states = LT_MIN(3 - states, s->r->t - t)) {
+        gather_some(s, b, t, states);
+        measure(k, b, states, 0);
+        if (t != 1) continue;
+        memcpy(again, records + t * s->r->m, bytes);
+        measure(k, b, states, 1);
+        if (memcmp(again, records + t * s->r->m, bytes)) LT_TEST_FAIL("%s: the order of threads changes the record", what);
     }
+    for (int t = 0; t < s->r->t; t++) LT_CHECK_OK(lt_feature_stream_push_records(s->far, t, records + t * s->r->m));
+    check_exact(s, records + (s->r->t - 1) * s->r->m, what);
     free(again);
 }
 

@@ -168,14 +168,14 @@ LT_TEST(every_kind_of_noise_and_network_is_planned)
 }
 
 /* A reader that queues nothing but counts its calls. */
-typedef struct calls { int begin, step, end, before_is_now; } calls;
+typedef struct calls { int begin, end, before_is_now; int64_t states; } calls;
 static lt_status note_begin(void *ctx, lt_stream *st) { (void)st; ((calls *)ctx)->begin++; return LT_OK; }
 static lt_status note_end(void *ctx, lt_stream *st) { (void)st; ((calls *)ctx)->end++; return LT_OK; }
-static lt_status note_step(void *ctx, lt_stream *st, const lt_state_view *v)
+static lt_status note_states(void *ctx, lt_stream *st, const lt_state_view *v)
 {
     calls *c = ctx;
     LT_CHECK(st && v->t && v->failed);
-    c->step++;
+    c->states += v->n;
     c->before_is_now += v->before == v->now;
     return LT_OK;
 }
@@ -195,14 +195,14 @@ LT_TEST(readers_see_every_step_and_no_state_travels_without_a_sink)
     lt_operator_spec s = small(LT_OPERATOR_CNN, LT_NOISE_GAUSSIAN);
     lt_rollout_options o = options(dev, 3, 20);
     calls c = { 0 };
-    lt_state_reader reader = { &c, note_begin, note_step, note_end };
+    lt_state_reader reader = { &c, note_begin, note_states, note_end };
     bed b;
     make(&b, &s, &o);
     LT_CHECK_OK(lt_rollout_set_reader(b.r, &reader));
-    LT_CHECK_EQ_INT(c.step, 16); /* recorded */
+    LT_CHECK_EQ_INT(c.states, 16); /* recorded */
     lt_null_counts before = lt_null_read(dev);
     LT_CHECK_OK(lt_rollout_run(b.r, b.field, -1, NULL, NULL, &b.result));
-    LT_CHECK_EQ_INT(c.step, 16 + 1 + 3); /* X_0 and what is left over */
+    LT_CHECK_EQ_INT(c.states, 16 + 1 + 3); /* X_0 and what is left over */
     LT_CHECK_EQ_INT(c.before_is_now, 1);
     LT_CHECK(c.begin == 1 && c.end == 1);
     lt_null_counts after = lt_null_read(dev);

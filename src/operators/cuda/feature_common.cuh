@@ -1,12 +1,14 @@
 /* Features of states on a device: sizes, folds over threads, short Fourier transforms, order of numbers.
    SPDX-License-Identifier: BSD-3-Clause
 
-   Fixed when compiled: G (grid), FACTOR_A FACTOR_B (G = A B, both short), REALIZATIONS, THREADS, ROWS (of a slice
-   of a plane), COLUMNS (of a spectrum that a block transforms), RADIUS (of the low-pass filter), SCALES (bands),
+   Fixed when compiled: G (grid), FACTOR_A FACTOR_B (G = A B, both short), REALIZATIONS, STATE_STRIDE (numbers from
+   one state to the next), THREADS, ROWS (of a slice of a plane), COLUMNS (of a spectrum that a block transforms), RADIUS (of the low-pass filter), SCALES (bands),
    ENTROPY_BINS, MI_BINS, LIST (of a bucket gathered for selection), and the bytes of shared memory of each launch:
    SLICES_BYTES, PLANES_BYTES, RECORDS_BYTES.
 
-   A plane is one channel of one realization. Three launches follow each other: feature_slices goes through
+   A plane is one channel of one realization at one time. Several states that follow each other are measured
+   together, as many as the grid has blocks for: one alone would leave most of the device idle. Planes are numbered
+   through, state by state. Three launches follow each other: feature_slices goes through
    parts of planes, feature_planes through whole planes as far as ranges and rows' transforms must be known,
    feature_records puts together what the parts found. Every sum has one order, whatever runs where; atomic
    operations are on integers alone. Planes of a failed realization hold NaN: what is found there means nothing,
@@ -15,7 +17,7 @@
 #define N (G * G)
 #define HALF (G / 2 + 1)
 #define BINS (G * HALF)
-#define PLANES (3 * REALIZATIONS)
+#define PLANES (3 * REALIZATIONS) /* of a state */
 #define SLICES ((G + ROWS - 1) / ROWS)
 #define COLUMN_BLOCKS ((HALF + COLUMNS - 1) / COLUMNS)
 #define WARPS (THREADS / 32)
@@ -32,6 +34,12 @@ enum { BIN_PEAKS = 16 };                                                        
 
 typedef long long i64;
 typedef unsigned char u8;
+
+/* States of all realizations; the one before the first lies elsewhere. */
+static __device__ __forceinline__ const float *state_at(const float *now, const float *before, int state)
+{
+    return state < 0 ? before : now + (i64)state * STATE_STRIDE;
+}
 
 /* ---- folds ---- */
 

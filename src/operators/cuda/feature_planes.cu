@@ -180,6 +180,8 @@ static_assert(sizeof(select_memory) <= PLANES_BYTES, "selection fits");
 static_assert(G * 16 + G * COLUMNS * 24 + WARPS * SUMS * 8 <= PLANES_BYTES, "transforms fit");
 static_assert(sizeof(pixel_memory) <= PLANES_BYTES, "counts fit");
 
+#define PLANE_BLOCKS (1 + COLUMN_BLOCKS + SLICES)
+
 /* The longest blocks come first. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1) feature_planes(
     const float *now, const float *before, const double2 *twiddle, const u8 *band, const int *rank, const double *sums, const double *peaks,
@@ -187,23 +189,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) feature_planes(
     double *pixels, int *counts)
 {
     extern __shared__ double2 memory[];
-    int block = blockIdx.x;
-    if (block < PLANES) {
-        order_plane(now + (i64)block * N, peaks + (i64)block * SLICES * PEAKS, rank, order + block, (select_memory *)memory);
+    int block = blockIdx.x, planes = (int)gridDim.x / PLANE_BLOCKS;
+    if (block < planes) {
+        order_plane(state_at(now, before, block / PLANES) + (i64)(block % PLANES) * N, peaks + (i64)block * SLICES * PEAKS, rank, order + block, (select_memory *)memory);
         return;
     }
-    block -= PLANES;
-    if (block < PLANES * COLUMN_BLOCKS) {
+    block -= planes;
+    if (block < planes * COLUMN_BLOCKS) {
         i64 plane = block / COLUMN_BLOCKS;
         spectrum_columns(spectrum + plane * BINS, block % COLUMN_BLOCKS * COLUMNS, twiddle, band, power + plane * BINS,
                          bin_sums + (i64)block * SUMS, bin_peaks + (i64)block * BIN_PEAKS, memory);
         return;
     }
-    block -= PLANES * COLUMN_BLOCKS;
-    int plane = block / SLICES, c = plane % 3;
-    i64 realization = plane / 3, first = realization * 3;
+    block -= planes * COLUMN_BLOCKS;
+    int plane = block / SLICES, c = plane % 3, state = plane / PLANES;
+    i64 first = plane - c, offset = (i64)(first % PLANES) * N; /* of the realization */
     pixel_memory *m = (pixel_memory *)memory;
     find_ranges(sums + first * SLICES * SUMS, peaks + first * SLICES * PEAKS, &m->ranges);
-    pixel_slice(now + first * N, before + first * N, low + first * N, high + first * N, c, block % SLICES, m, pixels + (i64)block * PIXELS,
+    pixel_slice(state_at(now, before, state) + offset, state_at(now, before, state - 1) + offset, low + first * N, high + first * N, c, block % SLICES, m, pixels + (i64)block * PIXELS,
                 counts + (i64)block * COUNTS);
 }

@@ -200,21 +200,22 @@ static __device__ void write_pairs(const double *pixels, const int *counts, pair
 
 static_assert(sizeof(plane_memory) <= RECORDS_BYTES && sizeof(pair_memory) <= RECORDS_BYTES, "parts fit");
 
-/* records: (T, M); t: the step these states are of. */
+/* records: (T, M); t: the steps these states are of. For three planes there is a block of their realization. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1) feature_records(
     const i64 *t, const double *sums, const double *peaks, const lt_order_record *order, const double *power, const double *bin_sums,
     const double *bin_peaks, const double *pixels, const int *counts, lt_state_record *records)
 {
     extern __shared__ double2 memory[];
-    lt_state_record *out = records + *t * REALIZATIONS;
-    if (blockIdx.x >= PLANES) {
-        i64 m = blockIdx.x - PLANES, first = 3 * m * SLICES;
-        write_pairs(pixels + first * PIXELS, counts + first * COUNTS, (pair_memory *)memory, out + m);
+    int block = blockIdx.x, planes = (int)gridDim.x / 4 * 3;
+    if (block >= planes) {
+        i64 m = block - planes, first = 3 * m * SLICES;
+        write_pairs(pixels + first * PIXELS, counts + first * COUNTS, (pair_memory *)memory, records + t[m / REALIZATIONS] * REALIZATIONS + m % REALIZATIONS);
         return;
     }
-    i64 plane = blockIdx.x, first = plane * SLICES, column = plane * COLUMN_BLOCKS;
+    i64 plane = block, first = plane * SLICES, column = plane * COLUMN_BLOCKS;
     plane_memory *m = (plane_memory *)memory;
     gather_plane(sums + first * SUMS, peaks + first * PEAKS, pixels + first * PIXELS, bin_sums + column * SUMS, bin_peaks + column * BIN_PEAKS,
                  counts + first * COUNTS, m);
-    write_plane(m, power + plane * BINS, order + plane, &out[plane / 3].channel[plane % 3], m->turns, &m->index);
+    lt_state_record *out = records + t[plane / PLANES] * REALIZATIONS + plane % PLANES / 3;
+    write_plane(m, power + plane * BINS, order + plane, &out->channel[plane % 3], m->turns, &m->index);
 }

@@ -124,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) feature_slices(const fl
     double2 *half_done = memory + G, *lines = half_done + (ROWS + 1) / 2 * FACTOR_A * (FACTOR_B + 1);
 
     int plane = blockIdx.x / SLICES, first = blockIdx.x % SLICES * ROWS, rows = G - first < ROWS ? G - first : ROWS;
-    const float *u = now + (i64)plane * N;
+    const float *u = state_at(now, now, plane / PLANES) + (i64)(plane % PLANES) * N;
     double sum[SUMS], peak[PEAKS];
 #pragma unroll
     for (int k = 0; k < SUMS; k++) sum[k] = 0;

@@ -23,7 +23,7 @@ static lt_status set_sizes(lt_device_rollout *e)
     if (m > MAX_REALIZATIONS || (at.correlated && m * at.channels > 65535))
         return LT_FAIL(LT_ERR_ARGUMENT, "rollout: %lld realizations on %s: expected at most %d", (long long)m, e->dev->id,
                        at.correlated ? (int)(65535 / at.channels) : MAX_REALIZATIONS);
-    e->state_bytes = ((size_t)(m * field) * sizeof(float) + 255) / 256 * 256;
+    e->state_bytes = (size_t)lt_state_stride(m, e->spec.grid) * sizeof(float);
     e->k = e->opt.steps_per_launch ? e->opt.steps_per_launch : LT_USUAL_STEPS_PER_LAUNCH;
     e->k = LT_MAX(1, LT_MIN(e->k, e->opt.steps - 1));
     while (e->k > 1 && 2 * (size_t)e->k * e->state_bytes > RING_BYTES) e->k--;
@@ -171,10 +171,15 @@ static lt_status draw_noise(lt_device_rollout *e, const int64_t *t)
 static lt_status step(lt_device_rollout *e, const float *from, const float *noise, float *to, const int64_t *t)
 {
     LT_TRY(lt_application_step(e->application, e->stream, from, noise, e->device_job->policy, to, (lt_step_end){ t, e->failed }));
-    if (settles(e)) LT_TRY(launch(e, e->kernels.settle, (void *[]){ e->device_job, at(t), to, e->failed }));
+    return settles(e) ? launch(e, e->kernels.settle, (void *[]){ e->device_job, at(t), to, e->failed }) : LT_OK;
+}
+
+/* What comes first, X_0 or a snapshot, has nothing before it. */
+lt_status lt_device_rollout_show(lt_device_rollout *e, int64_t place, int64_t n, const int64_t *t)
+{
+    int64_t places = 2 * e->k, before = t == e->steps + e->k ? place : (place + places - 1) % places;
     if (!e->has_reader) return LT_OK;
-    bool snapshot = e->opt.steps == 1;
-    return e->reader.step(e->reader.ctx, e->stream, &(lt_state_view){ to, snapshot ? to : from, t, e->failed });
+    return e->reader.states(e->reader.ctx, e->stream, &(lt_state_view){ n, lt_ring_state(e, place), lt_ring_state(e, before), t, e->failed });
 }
 
 lt_status lt_device_rollout_step(lt_device_rollout *e, const float *from, float *to, const int64_t *t)
@@ -194,6 +199,7 @@ static lt_status record_half(lt_device_rollout *e, int64_t half)
         s = e->kernels.noises ? step(e, from, e->noise + i * e->job.noise_step, lt_ring_state(e, place), e->steps + i)
                               : lt_device_rollout_step(e, from, lt_ring_state(e, place), e->steps + i);
     }
+    if (!s) s = lt_device_rollout_show(e, half * e->k, e->k, e->steps);
     if (!s) s = launch(e, e->kernels.advance, (void *[]){ e->device_job, e->steps });
     if (!s) return lt_capture_end(e->stream, &e->sequence[half]);
     lt_capture_abort(e->stream);

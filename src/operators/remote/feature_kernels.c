@@ -2,6 +2,7 @@
 #include "operators/remote/feature_kernels.h"
 
 #include "base/status.h"
+#include "operators/remote/remote.h"
 
 #include <math.h>
 
@@ -48,12 +49,12 @@ static void size_shared(lt_feature_shape *s)
 
 static void size_buffers(lt_feature_shape *s, const lt_field_plan *p, int64_t steps)
 {
-    size_t planes = 3 * (size_t)s->realizations, n = (size_t)p->n, bins = (size_t)p->n_bins, g = (size_t)s->grid;
-    size_t slices = planes * ((g + (size_t)s->rows - 1) / (size_t)s->rows);
-    size_t columns = planes * (((size_t)p->half + (size_t)s->columns - 1) / (size_t)s->columns);
-    s->blocks[SLICES] = (unsigned)slices;
-    s->blocks[PLANES] = (unsigned)(planes + columns + slices);
-    s->blocks[RECORDS] = (unsigned)(planes + (size_t)s->realizations);
+    size_t of_state = 3 * (size_t)s->realizations, planes = of_state * (size_t)s->together, n = (size_t)p->n, bins = (size_t)p->n_bins, g = (size_t)s->grid;
+    size_t of_plane = (g + (size_t)s->rows - 1) / (size_t)s->rows, slices = planes * of_plane;
+    size_t columns_of_plane = ((size_t)p->half + (size_t)s->columns - 1) / (size_t)s->columns, columns = planes * columns_of_plane;
+    s->blocks[SLICES] = (unsigned)(of_state * of_plane);
+    s->blocks[PLANES] = (unsigned)(of_state * (1 + columns_of_plane + of_plane));
+    s->blocks[RECORDS] = (unsigned)(of_state + (size_t)s->realizations);
     s->bytes[B(WEIGHT)] = (LT_MAX_RADIUS + 1) * sizeof(double);
     s->bytes[B(TWIDDLE)] = 2 * g * sizeof(double);
     s->bytes[B(BAND)] = bins;
@@ -71,13 +72,22 @@ static void size_buffers(lt_feature_shape *s, const lt_field_plan *p, int64_t st
     s->bytes[B(RECORDS)] = (size_t)(steps * s->realizations) * sizeof(lt_state_record);
 }
 
+/* So many that planes of all of them keep the device busy, no more than the usual sequence has. */
+static int64_t states_together(int64_t realizations)
+{
+    enum { ENOUGH_PLANES = 150 };
+    int64_t together = LT_USUAL_STEPS_PER_LAUNCH;
+    while (together > 1 && together * LT_FIELD_CHANNELS * realizations > ENOUGH_PLANES) together /= 2;
+    return together;
+}
+
 void lt_feature_shape_make(const lt_field_plan *p, int64_t realizations, int64_t steps, lt_feature_shape *out)
 {
     const lt_feature_options *o = &p->set->opt;
     int a = (int)sqrt((double)p->g);
     while (p->g % a) a--;
     *out = (lt_feature_shape){
-        .realizations = realizations, .grid = p->g, .factor_a = a, .factor_b = p->g / a, .threads = THREADS,
+        .realizations = realizations, .together = states_together(realizations), .grid = p->g, .factor_a = a, .factor_b = p->g / a, .threads = THREADS,
         /* About 2048 numbers a block: 120 blocks for five realizations of 128 x 128. */
         .rows = p->g > 128 ? 8 : 16, .columns = p->g > 128 ? 8 : 16,
         .radius = p->radius, .scales = o->num_fft_scales, .entropy_bins = o->entropy_num_bins, .mi_bins = o->mi_num_bins,
@@ -125,7 +135,7 @@ void lt_feature_tables_fill(const lt_field_plan *p, void *const table[LT_FEATURE
 void lt_feature_kernels_text(const lt_feature_shape *s, lt_text *out)
 {
     const struct { const char *name; long long value; } constant[] = {
-        { "G", s->grid }, { "FACTOR_A", s->factor_a }, { "FACTOR_B", s->factor_b }, { "REALIZATIONS", s->realizations }, { "THREADS", s->threads },
+        { "G", s->grid }, { "FACTOR_A", s->factor_a }, { "FACTOR_B", s->factor_b }, { "REALIZATIONS", s->realizations }, { "STATE_STRIDE", lt_state_stride(s->realizations, s->grid) }, { "THREADS", s->threads },
         { "ROWS", s->rows }, { "COLUMNS", s->columns }, { "RADIUS", s->radius }, { "SCALES", s->scales }, { "ENTROPY_BINS", s->entropy_bins },
         { "MI_BINS", s->mi_bins }, { "LIST", s->list }, { "SLICES_BYTES", (long long)s->shared_bytes[SLICES] },
         { "PLANES_BYTES", (long long)s->shared_bytes[PLANES] }, { "RECORDS_BYTES", (long long)s->shared_bytes[RECORDS] } };
@@ -134,7 +144,7 @@ void lt_feature_kernels_text(const lt_feature_shape *s, lt_text *out)
                 lt_text_feature_planes_cu, lt_text_feature_records_cu);
 }
 
-lt_status lt_feature_kernels_build(lt_device *dev, const lt_feature_shape *s, lt_kernel *out[LT_FEATURE_LAUNCHES])
+lt_status lt_feature_kernels_build(lt_device *dev, const lt_feature_shape *s, int64_t states, lt_kernel *out[LT_FEATURE_LAUNCHES])
 {
     lt_text text = { 0 };
     for (int i = 0; i < LT_FEATURE_LAUNCHES; i++) out[i] = NULL;
@@ -142,7 +152,7 @@ lt_status lt_feature_kernels_build(lt_device *dev, const lt_feature_shape *s, lt
     lt_status status = text.failed ? LT_FAIL(LT_ERR_MEMORY, "no memory for the text of the feature kernels") : LT_OK;
     for (int i = 0; i < LT_FEATURE_LAUNCHES && !status; i++) {
         const lt_feature_launch *l = &lt_feature_launches[i];
-        lt_kernel_key key = { .name = l->entry, .source = text.s, .entry = l->entry, .n_args = l->n_args, .grid = { s->blocks[i], 1, 1 },
+        lt_kernel_key key = { .name = l->entry, .source = text.s, .entry = l->entry, .n_args = l->n_args, .grid = { (unsigned)states * s->blocks[i], 1, 1 },
                               .block = { (unsigned)s->threads, 1, 1 }, .shared_bytes = s->shared_bytes[i] };
         status = lt_device_build(dev, &key, &out[i]);
     }

@@ -7,7 +7,7 @@
 #include "kernels/cuda/text.h"
 #include "operators/feature_field.h"
 
-/* What kernels are given: states and step of the caller, tables made once, parts that one launch leaves for the
+/* What kernels are given: states and steps of the caller, tables made once, parts that one launch leaves for the
    next, and the records (T, M). */
 typedef enum lt_feature_buffer {
     LT_FEATURE_NOW, LT_FEATURE_BEFORE, LT_FEATURE_STEP,
@@ -29,9 +29,9 @@ extern const lt_feature_launch lt_feature_launches[LT_FEATURE_LAUNCHES];
 
 /* Everything is decided by the set, the grid and the numbers of realizations and steps. */
 typedef struct lt_feature_shape {
-    int64_t  realizations;
+    int64_t  realizations, together;     /* together: states that a launch measures at most */
     int      grid, factor_a, factor_b, threads, rows, columns, radius, scales, entropy_bins, mi_bins, list;
-    unsigned blocks[LT_FEATURE_LAUNCHES];
+    unsigned blocks[LT_FEATURE_LAUNCHES]; /* of a state */
     size_t   shared_bytes[LT_FEATURE_LAUNCHES];
     size_t   bytes[LT_FEATURE_BUFFERS];  /* 0 for what the caller brings */
 } lt_feature_shape;
@@ -44,7 +44,8 @@ void lt_feature_kernels_text(const lt_feature_shape *s, lt_text *out);
 /* Fills the tables: table[LT_FEATURE_WEIGHT] and so on, shape->bytes each. */
 void lt_feature_tables_fill(const lt_field_plan *p, void *const table[LT_FEATURE_BUFFERS]);
 
-lt_status lt_feature_kernels_build(lt_device *dev, const lt_feature_shape *s, lt_kernel *out[LT_FEATURE_LAUNCHES]);
+/* For launches that measure this many states. */
+lt_status lt_feature_kernels_build(lt_device *dev, const lt_feature_shape *s, int64_t states, lt_kernel *out[LT_FEATURE_LAUNCHES]);
 void      lt_feature_kernels_destroy(lt_kernel *k[LT_FEATURE_LAUNCHES]); /* half-made ones too */
 
 #endif

@@ -17,7 +17,7 @@ struct lt_remote_features {
     lt_device        *dev;
     int64_t           realizations, steps;
     lt_feature_shape  shape;
-    lt_kernel        *kernel[LT_FEATURE_LAUNCHES];
+    lt_kernel        *one[LT_FEATURE_LAUNCHES], *several[LT_FEATURE_LAUNCHES]; /* states a launch: one, shape.together */
     void             *memory;                     /* of the device, one piece */
     size_t            memory_bytes;
     void             *buffer[LT_FEATURE_BUFFERS]; /* in it; NULL for what the caller brings */
@@ -90,7 +90,8 @@ lt_status lt_remote_features_create(lt_device *dev, const lt_feature_set *s, int
         f->steps = steps;
         lt_feature_shape_make(plan, realizations, steps, &f->shape);
     }
-    if (!status) status = lt_feature_kernels_build(dev, &f->shape, f->kernel);
+    if (!status) status = lt_feature_kernels_build(dev, &f->shape, 1, f->one);
+    if (!status) status = lt_feature_kernels_build(dev, &f->shape, f->shape.together, f->several);
     if (!status) status = make_memory(f);
     if (!status) status = upload_tables(f, plan);
     lt_field_plan_destroy(plan);
@@ -102,7 +103,8 @@ lt_status lt_remote_features_create(lt_device *dev, const lt_feature_set *s, int
 void lt_remote_features_destroy(lt_remote_features *f)
 {
     if (!f) return;
-    lt_feature_kernels_destroy(f->kernel);
+    lt_feature_kernels_destroy(f->one);
+    lt_feature_kernels_destroy(f->several);
     (void)lt_device_free(f->dev, NULL, f->memory);
     if (f->pinned) (void)f->dev->backend->host_release(f->dev, f->record);
     else lt_free(f->record);
@@ -112,19 +114,31 @@ void lt_remote_features_destroy(lt_remote_features *f)
 int64_t lt_remote_features_bytes(const lt_remote_features *f) { return (int64_t)f->memory_bytes; }
 
 /* ---- A run ----------------------------------------------------------------------------------------------- */
-static lt_status measure_step(void *ctx, lt_stream *st, const lt_state_view *view)
+static lt_status measure(const lt_remote_features *f, lt_stream *st, lt_kernel *const kernel[], const float *now, const float *before, const int64_t *t)
 {
-    lt_remote_features *f = ctx;
     void *buffer[LT_FEATURE_BUFFERS];
     memcpy(buffer, f->buffer, sizeof buffer);
-    buffer[LT_FEATURE_NOW] = (void *)(uintptr_t)view->now;
-    buffer[LT_FEATURE_BEFORE] = (void *)(uintptr_t)view->before;
-    buffer[LT_FEATURE_STEP] = (void *)(uintptr_t)view->t;
+    buffer[LT_FEATURE_NOW] = (void *)(uintptr_t)now;
+    buffer[LT_FEATURE_BEFORE] = (void *)(uintptr_t)before;
+    buffer[LT_FEATURE_STEP] = (void *)(uintptr_t)t;
     for (int i = 0; i < LT_FEATURE_LAUNCHES; i++) {
         const lt_feature_launch *l = &lt_feature_launches[i];
         void *arg[LT_FEATURE_MAX_ARGS];
         for (int k = 0; k < l->n_args; k++) arg[k] = buffer[l->arg[k]];
-        LT_TRY(lt_stream_launch(st, &(lt_launch){ f->kernel[i], arg }));
+        LT_TRY(lt_stream_launch(st, &(lt_launch){ kernel[i], arg }));
+    }
+    return LT_OK;
+}
+
+static lt_status measure_states(void *ctx, lt_stream *st, const lt_state_view *view)
+{
+    const lt_remote_features *f = ctx;
+    int64_t stride = lt_state_stride(f->realizations, f->shape.grid), together = f->shape.together;
+    for (int64_t i = 0; i < view->n;) {
+        bool many = view->n - i >= together;
+        const float *now = view->now + i * stride;
+        LT_TRY(measure(f, st, many ? f->several : f->one, now, i ? now - stride : view->before, view->t + i));
+        i += many ? together : 1;
     }
     return LT_OK;
 }
@@ -137,7 +151,7 @@ static lt_status bring_home(void *ctx, lt_stream *st)
 
 lt_state_reader lt_remote_features_reader(lt_remote_features *f)
 {
-    return (lt_state_reader){ .ctx = f, .step = measure_step, .end = bring_home };
+    return (lt_state_reader){ .ctx = f, .states = measure_states, .end = bring_home };
 }
 
 const lt_state_record *lt_remote_features_records(const lt_remote_features *f) { return f->record; }

@@ -42,7 +42,6 @@ lt_status lt_application_step(lt_application *a, lt_stream *st, const float *sta
 bool      lt_application_ends_steps(const lt_application *a);
 
 /* ---- The whole (engine.c, run.c) ---- */
-enum { LT_USUAL_STEPS_PER_LAUNCH = 8 };
 enum { LT_STATE_SLOTS = 3, LT_AHEAD_WITHOUT_STATES = 64 }; /* sequences queued ahead of the host, with and without states on their way */
 
 typedef struct lt_state_slot {
@@ -94,8 +93,10 @@ struct lt_device_rollout {
 
 /* Records both sequences anew. */
 lt_status lt_device_rollout_record(lt_device_rollout *e);
-/* Queues what step t does: `from` and `to` are places in the ring, t points to the step on the device. */
+/* Queues what step t does: `from` and `to` are states in the ring, t points to the step on the device. */
 lt_status lt_device_rollout_step(lt_device_rollout *e, const float *from, float *to, const int64_t *t);
+/* Queues what the reader, if there is one, does with n states from `place` in the ring on, of steps t. */
+lt_status lt_device_rollout_show(lt_device_rollout *e, int64_t place, int64_t n, const int64_t *t);
 static inline float *lt_ring_state(const lt_device_rollout *e, int64_t place) { return (float *)(void *)(e->ring + (size_t)place * e->state_bytes); }
 
 #endif

@@ -12,23 +12,31 @@
 #include "operators/rollout.h"
 
 /* ---- Consumers of states on the device ---------------------------------------------------------------- */
-/* One step as a consumer sees it; the memory keeps its contents until all work queued by the consumer for this
-   step is done. Realizations that failed hold NaN from their step on. */
+/* States that follow each other, as a consumer sees them; the memory keeps its contents until all work queued by the
+   consumer for them is done. Realizations that failed hold NaN from their step on. */
 typedef struct lt_state_view {
-    const float   *now;          /* X_t, [M, 3, G, G] */
+    int64_t        n;
+    const float   *now;          /* X_t to X_{t+n-1}, [M, 3, G, G] each, lt_state_stride from one to the next */
     const float   *before;       /* X_{t-1}; X_0 itself at t = 0 */
-    const int64_t *t;            /* one number */
-    const int64_t *failed;       /* [M]: the step at which it became non-finite, or -1 */
+    const int64_t *t;            /* [n] */
+    const int64_t *failed;       /* [M]: the step up to the last of them at which it became non-finite, or -1 */
 } lt_state_view;
 
-/* step is called while sequences are recorded, a few times, and the work it queues then runs once for every t:
-   the step must be read from view->t on the device, and nothing of it may depend on the host's order of calls.
+/* Numbers from one state of all realizations to the next. */
+static inline int64_t lt_state_stride(int64_t realizations, int grid)
+{
+    enum { ALIGNED_NUMBERS = 64 };
+    return (realizations * LT_FIELD_CHANNELS * grid * grid + ALIGNED_NUMBERS - 1) / ALIGNED_NUMBERS * ALIGNED_NUMBERS;
+}
+
+/* states is called while sequences are recorded, a few times, and the work it queues then runs once for every
+   sequence: steps must be read from view->t on the device, and nothing of it may depend on the host's order of calls.
    begin and end are called once a run, around all steps; end queues what brings results home, and the run
    waits for it. Nothing may allocate or wait. begin and end may be NULL. */
 typedef struct lt_state_reader {
     void *ctx;
     lt_status (*begin)(void *ctx, lt_stream *st);
-    lt_status (*step)(void *ctx, lt_stream *st, const lt_state_view *view);
+    lt_status (*states)(void *ctx, lt_stream *st, const lt_state_view *view);
     lt_status (*end)(void *ctx, lt_stream *st);
 } lt_state_reader;
 
@@ -40,6 +48,8 @@ lt_status lt_rollout_create_read(const lt_operator_spec *spec, const lt_rollout_
 /* With stay the sink of the next runs gets NULL instead of states, which stay on the device: it only learns which
    steps are done, a few at a time. */
 lt_status lt_rollout_keep_states(lt_rollout *r, bool stay);
+
+enum { LT_USUAL_STEPS_PER_LAUNCH = 8 };
 
 /* ---- What rollout.c hands over to ------------------------------------------------------------------------ */
 typedef struct lt_device_rollout lt_device_rollout;

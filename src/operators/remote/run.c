@@ -36,10 +36,12 @@ static lt_status begin(lt_device_rollout *e, const float *field)
     LT_TRY(lt_stream_copy(e->stream, e->field, e->pinned_field, bytes, LT_TRANSFER_H2D, e->is_pinned));
     LT_TRY(lt_stream_launch(e->stream, &(lt_launch){ e->kernels.begin, (void *[]){ e->device_job, e->field, first, e->failed, e->steps } }));
     if (e->has_reader && e->reader.begin) LT_TRY(e->reader.begin(e->reader.ctx, e->stream));
-    if (e->opt.steps == 1) return lt_device_rollout_step(e, first, lt_ring_state(e, 0), zero);
+    if (e->opt.steps == 1) {
+        LT_TRY(lt_device_rollout_step(e, first, lt_ring_state(e, 0), zero));
+        return lt_device_rollout_show(e, 0, 1, zero);
+    }
     LT_TRY(lt_stream_launch(e->stream, &(lt_launch){ e->kernels.settle, (void *[]){ e->device_job, (void *)(uintptr_t)zero, first, e->failed } }));
-    if (!e->has_reader) return LT_OK;
-    return e->reader.step(e->reader.ctx, e->stream, &(lt_state_view){ first, first, zero, e->failed });
+    return lt_device_rollout_show(e, 2 * e->k - 1, 1, zero);
 }
 
 static lt_status compute(lt_device_rollout *e, const chunk *c)
@@ -47,6 +49,7 @@ static lt_status compute(lt_device_rollout *e, const chunk *c)
     if (c->n == e->k && e->sequence[c->half]) return lt_capture_replay(e->stream, e->sequence[c->half]);
     for (int64_t i = 0; i < c->n; i++)
         LT_TRY(lt_device_rollout_step(e, lt_ring_state(e, (c->place + i + 2 * e->k - 1) % (2 * e->k)), lt_ring_state(e, c->place + i), e->steps + i));
+    LT_TRY(lt_device_rollout_show(e, c->place, c->n, e->steps));
     return lt_stream_launch(e->stream, &(lt_launch){ e->kernels.advance, (void *[]){ e->device_job, e->steps } });
 }
 
