@@ -309,10 +309,22 @@ lt_status lt_far_failure(const lt_far *m)
 
 lt_solve_crossings lt_far_crossings(const lt_far *m) { return m->crossings; }
 
+/* H before its first update, which takes no kernel: what it multiplies by; 0 afterwards. */
+static double multiple_of_identity(const lt_hessian *h)
+{
+    if (h->limited) return h->count ? 0 : h->gamma;
+    return h->far->gamma * h->far->multiple;
+}
+
 void lt_far_apply(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
 {
     lt_far *m = h->far;
+    const double multiple = multiple_of_identity(h);
     m->crossings.calls++;
+    if (multiple != 0 && !m->failure) {
+        for (int64_t j = 0; j < k; j++) lt_space_scaled(m->vectors, h->n, multiple, b[j], out[j]);
+        return;
+    }
     for (int64_t j = 0; j < k && !m->failure; j += m->columns) {
         int64_t some = LT_MIN(k - j, m->columns);
         lt_far_fail(m, h->limited ? lt_far_apply_pairs(h, some, b + j, out + j) : lt_far_apply_full(h, some, b + j, out + j));

@@ -143,6 +143,7 @@ void lt_far_rank2(lt_hessian *h, const double *s, const double *w)
 {
     lt_far *m = h->far;
     m->crossings.calls++;
+    m->multiple = 0;
     if (!m->failure) lt_far_fail(m, m->vectors ? update_there(m, s, w) : update(m, s, w));
 }
 
@@ -164,6 +165,7 @@ static lt_status put_identity(lt_far *m, double scale)
 lt_status lt_far_put_full(lt_hessian *h)
 {
     lt_far *m = h->far;
+    m->multiple = h->diagonal ? h->scale : 0;
     if (h->diagonal) return put_identity(m, h->scale);
     double *band = m->up.at + LT_FAR_HEAD;
     for (int64_t i0 = 0; i0 < h->n; i0 += m->columns) {

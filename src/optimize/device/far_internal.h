@@ -50,6 +50,7 @@ struct lt_far {
     bool       updating;      /* the device may still read `update` */
     bool       tells;         /* what came home last says that it has */
     double     gamma;         /* full memory: H is this times the matrix */
+    double     multiple;      /* full memory: the matrix is this times the identity; 0: it no longer is */
     bool       fresh;         /* limited memory: the newest pair's products are not in the table yet */
     lt_status  failure;
     char       text[400];
