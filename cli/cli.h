@@ -28,14 +28,16 @@ typedef struct cli_context {
     char      **operand;
 } cli_context;
 
-/* What --device auto opens: nothing, the best device here, or the CPU where that is all the command knows. */
-typedef enum cli_need { CLI_NEED_NOTHING, CLI_NEED_DEVICE, CLI_NEED_CPU } cli_need;
+/* What --device auto opens: nothing, the best device here, the CPU where that is all the command knows, or what the
+   command chooses itself, the CPU again where it opened nothing. */
+typedef enum cli_need { CLI_NEED_NOTHING, CLI_NEED_DEVICE, CLI_NEED_CPU, CLI_NEED_CHOSEN } cli_need;
 
 typedef struct cli_command {
     const char            *name;         /* "devices", "bench graph" */
     const lt_option_table *options;
     size_t                 options_bytes;
     cli_need               need;
+    bool                   tells_device; /* its own output says where it computed */
     lt_status            (*run)(cli_context *c);
     const char            *description;  /* for the manual: plain sentences, paragraphs split by \n */
     const char *const   *(*operands)(int *n); /* completion of operands; NULL = none */

@@ -125,7 +125,11 @@ static lt_status choose_device(cli_context *c, const lt_dataset_config *config, 
 {
     const char *wanted = lt_dataset_config_summary(config).device;
     *out = dataset_device(c);
-    if (strcmp(c->common.device, "auto") || !strncmp(wanted, "cpu", 3)) return LT_OK;
+    if (strcmp(c->common.device, "auto")) return LT_OK;
+    if (!strncmp(wanted, "cpu", 3)) {
+        if (!c->common.quiet && !c->json) fprintf(stderr, "lathe: rollouts run on the CPU, as simulation.device says\n");
+        return LT_OK;
+    }
     CLI_TRY(lt_device_open("auto", &c->device));
     lt_device_info d;
     CLI_TRY(lt_device_describe(c->device, &d));
@@ -283,12 +287,12 @@ static lt_status run_cloud(cli_context *c)
 }
 
 const cli_command cli_generate_dataset = {
-    .name = "generate", .options = &table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_NOTHING, .run = run,
+    .name = "generate", .options = &table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .run = run,
     .description = "Draws operators from a parameter space, iterates each from an initial field, accumulates features as it runs and writes one HDF5 "
                    "file. Everything is a function of the configuration and its seed: batch size, threads, shards and interruptions change nothing.\n"
                    "The file can be read at any time, also after a kill; --resume then goes on where it stopped.",
 };
 const cli_command cli_cloud_generate = {
-    .name = "cloud-generate", .options = &cloud_table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_NOTHING, .run = run_cloud,
+    .name = "cloud-generate", .options = &cloud_table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .run = run_cloud,
     .description = "The local provider runs 'lathe generate' here. Others are told what they need: lathe itself talks to no service.",
 };

@@ -228,8 +228,9 @@ static lt_status print_summary(const gram_job *j)
     if (!j->wants_K) printf("states of %lld rows, %lld amplitudes each\n", (long long)j->n, 1LL << j->X.columns);
     if (j->from_cache) printf("K %lld x %lld from %s\n", (long long)j->n, (long long)j->m, j->cached);
     if (!j->wants_K || j->from_cache) return LT_OK;
-    printf("K %lld x %lld, %lld qubit%s, %lld layer%s: %s by %s, %s\n", (long long)i->n, (long long)i->m, (long long)i->n_qubits,
-           i->n_qubits == 1 ? "" : "s", (long long)i->n_layers, i->n_layers == 1 ? "" : "s", lt_gram_method_name(i->method), i->kernel, lt_gram_float_name(i->precision));
+    printf("K %lld x %lld, %lld qubit%s, %lld layer%s: %s by %s on %s, %s\n", (long long)i->n, (long long)i->m, (long long)i->n_qubits,
+           i->n_qubits == 1 ? "" : "s", (long long)i->n_layers, i->n_layers == 1 ? "" : "s", lt_gram_method_name(i->method), i->kernel, i->backend,
+           lt_gram_float_name(i->precision));
     printf("%s (states %s, product %s): %.4g million pairs per second, %s held\n", cli_seconds(i->total_seconds).s,
            cli_seconds(i->states_seconds).s, cli_seconds(i->product_seconds).s, i->mpairs_per_s, cli_bytes((double)i->peak_bytes).s);
     if (i->repaired) printf("%lld entries were not finite and were replaced.\n", (long long)i->repaired);
@@ -274,7 +275,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_gram = {
-    .name = "gram", .options = &table, .options_bytes = sizeof(gram_cli), .need = CLI_NEED_DEVICE, .run = run,
+    .name = "gram", .options = &table, .options_bytes = sizeof(gram_cli), .need = CLI_NEED_DEVICE, .tells_device = true, .run = run,
     .description = "Computes K_ij = |<psi(x_i)|psi(y_j)>|^2 where psi(x) is the state a circuit of one qubit per feature makes of a row. "
                    "Where re-embedding is off, or there is one layer, the weights cancel and K has a closed form; two re-embedded layers "
                    "have one too. Method auto uses them, states computes state vectors in any case; all agree to rounding.\n"

@@ -204,13 +204,23 @@ static lt_status tell_profile(const char *path)
     return LT_OK;
 }
 
+/* Says where it was computed when nobody had named a device, and what results of one that computes nothing are worth. */
+static void tell_device(const cli_command *command, const cli_context *c, bool asked)
+{
+    lt_device_info d;
+    if (command->need == CLI_NEED_NOTHING || c->common.quiet) return;
+    if (c->device ? lt_device_describe(c->device, &d) : lt_device_list(0, &d)) return;
+    if (!d.computes) fprintf(stderr, "lathe: device %s %s: results mean nothing\n", d.id, d.name);
+    else if (!asked && !c->json && !command->tells_device) fprintf(stderr, "lathe: device %s: %s\n", d.id, d.name);
+}
+
 /* Opens what the subcommand needs, runs it under the trace, writes the trace and the JSON. */
 static lt_status run_in_context(const cli_command *command, cli_context *c)
 {
     CLI_TRY(check_outputs(command, c->options));
     bool asked = strcmp(c->common.device, "auto") != 0;
     const char *name = !asked && command->need == CLI_NEED_CPU ? "cpu" : c->common.device;
-    if (command->need != CLI_NEED_NOTHING || asked) CLI_TRY(lt_device_open(name, &c->device));
+    if (command->need == CLI_NEED_DEVICE || command->need == CLI_NEED_CPU || asked) CLI_TRY(lt_device_open(name, &c->device));
     if (c->common.profile) CLI_TRY(lt_trace_start(NULL));
     if (c->json) {
         lt_json_object_begin(c->json);
@@ -218,6 +228,7 @@ static lt_status run_in_context(const cli_command *command, cli_context *c)
         lt_json_field_string(c->json, "version", lt_version());
     }
     lt_status s = command->run(c);
+    if (!s) tell_device(command, c, asked);
     if (c->common.profile) {
         lt_trace_stop();
         lt_status written = lt_trace_write_chrome(c->common.profile);

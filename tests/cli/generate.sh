@@ -36,7 +36,7 @@ fi
 cat "$work/err"
 [ -s "$work/a.h5" ] || fail "the first dataset was not written"
 last="lathe generate"; says out "samples           8 (16 realizations)"; says out "inference"
-run 0 generate --config "$c" --output "$work/a.h5" --resume; says out "8 done before"
+run 0 generate --config "$c" --output "$work/a.h5" --resume; says out "8 done before"; says err "rollouts run on the CPU, as simulation.device says"
 
 # JSON, dry run, report
 run 0 generate --config "$c" --output "$work/j.h5" --json --report "$work/j.html"; is_json "$work/out"; says out '"samples": 8'; silent err

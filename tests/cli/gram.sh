@@ -104,6 +104,8 @@ run 2 gram $in --out "$work/no/such/K.npy"; says err "K.npy"
 run 2 gram $in --method product --re-embed --out "$work/bad.npy"; says err "method product needs"
 run 2 gram $in --vram-fraction 0 --out "$work/bad.npy"; says err "vram-fraction"
 run 2 gram $in --state-tile 0 --out "$work/bad.npy"; says err "state_tile is 0"
+run 0 gram $in --device cpu --out "$work/K.npy"; says out " on cpu, float64"; silent err
+run 0 gram $in --device null --out "$work/two.npy"; says out " on null, float64"; says err "results mean nothing"
 run 0 gram $in --devices null,null --out "$work/two.npy" --json; is_json "$work/out"; says out '"devices": 2'
 run 2 gram $in --devices null,, --out "$work/bad.npy"; says err "cuda:0,cuda:1"
 run 2 gram $in --devices null,cpu --out "$work/bad.npy"; says err "memory of their own"

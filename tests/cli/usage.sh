@@ -38,7 +38,17 @@ run 2 explain matmull; says err "did you mean 'matmul'?"
 run 2 --generate poem; says err "expected man, bash, zsh or fish"
 
 # A device that is not there is an error that says why, never a substitute
-run 1 devices --device cuda:77; says err "cuda"
+if "$lathe" devices | grep -q "^cuda:0"; then
+    run 2 devices --device cuda:77; says err "ordinal 77 is out of range"; says err "cuda:0"
+else
+    for command in devices doctor "solve example:A1" "gram --x X.npy --weights W.npy" "qsvm --synthetic easy" demo tune generate replay extract-features \
+        "bench roofline" "bench transfers" "bench graph" "bench fused" "bench generate" "bench gram" "bench qsvm" "bench solve"; do
+        for device in cuda cuda:77; do
+            run 1 $command --device $device; says err "device '$device' cannot run: "; says err "devices here: cpu, null"; silent out
+        done
+    done
+fi
+for device in cuda:x cuda: cuda:-1 null:1 cpu:1; do run 2 devices --device $device; says err "device '$device'"; done
 "$lathe" demo --device nosuch >/dev/null 2>"$work/err" && fail "demo --device nosuch succeeded"
 grep -q nosuch "$work/err" || fail "demo --device nosuch does not name it"
 

@@ -17,6 +17,11 @@ run 0 bench roofline --quick --json --report "$work/roofline.html"; is_json "$wo
 grep -q "<svg" "$work/roofline.html" || fail "the roofline page has no plot"
 run 0 bench transfers --quick --order 100; says out "staged"
 run 0 bench transfers --quick --order 100 --json; is_json "$work/out"; says out '"speedup"'
+# Where auto led is said, once and to people; results of a device that computes nothing are called that
+run 0 bench fused --quick; says err "lathe: device "
+run 0 bench fused --quick --quiet; silent err
+run 0 bench fused --quick --device cpu; silent err
+run 0 bench fused --quick --device null --json; is_json "$work/out"; says err "device null plans and counts, computes nothing: results mean nothing"
 run 0 bench fused --quick --json --quiet; is_json "$work/out"; says out '"no fusion"'
 
 # Rows of bench graph, and the ratio to a peer's timings
