@@ -73,10 +73,12 @@ static int64_t safe_rows(gram_bench *b, int64_t n, int64_t q)
     return (int64_t)fmax(fmin((double)n, fmin(states, square)), 100);
 }
 
+static bool on_cpu(const gram_bench *b) { return !strncmp(lt_device_id(b->c->device), "cpu", 3); }
+
 static void add_tiles(gram_bench *b, int64_t n, int64_t q)
 {
     add(b, n, q, "defaults");
-    for (int64_t t = 64; t <= 2048; t *= 2) add(b, n, q, "tile size %lld", (long long)t)->opt.tile_size = t;
+    for (int64_t t = 64; t <= 2048 && on_cpu(b); t *= 2) add(b, n, q, "tile size %lld", (long long)t)->opt.tile_size = t; /* a GPU's are the tuner's */
     for (int64_t t = 512; t <= 4096; t *= 2) {
         gram_row *r = add(b, n, q, "no precompute, state tile %lld", (long long)t);
         r->opt.precompute_all_states = false;
@@ -86,14 +88,13 @@ static void add_tiles(gram_bench *b, int64_t n, int64_t q)
     add(b, n, q, "one thread")->opt.n_workers = 1;
 }
 
-static bool on_cpu(const gram_bench *b) { return !strncmp(lt_device_id(b->c->device), "cpu", 3); }
-
 /* What only devices with memory of their own have. */
 static void add_device_switches(gram_bench *b, int64_t n, int64_t q)
 {
     add(b, n, q, "no autotune")->opt.autotune = false;
-    add(b, n, q, "no learned tiles")->opt.learn_tiles = false;
-    gram_row *r = add(b, n, q, "dynamic batch, 1024 rows held");
+    gram_row *r = add(b, n, q, "no precompute, no learned tiles"); /* with all rows held there is nothing to learn */
+    r->opt.precompute_all_states = r->opt.learn_tiles = false;
+    r = add(b, n, q, "dynamic batch, 1024 rows held");
     r->opt.dynamic_batch = true;
     r->opt.precompute_all_states = false;
     r->opt.state_tile = 1024;
@@ -117,7 +118,7 @@ static void add_ablation(gram_bench *b, int64_t n, int64_t q)
     add(b, n, q, "both halves computed")->opt.symmetric = false;
     add(b, n, q, "no precompute")->opt.precompute_all_states = false;
     add(b, n, q, "one thread")->opt.n_workers = 1;
-    add(b, n, q, "smallest tiles")->opt.tile_size = 1;
+    if (on_cpu(b)) add(b, n, q, "smallest tiles")->opt.tile_size = 1;
     gram_row *r = add(b, n, q, "all off");
     r->opt.symmetric = r->opt.precompute_all_states = false;
     r->opt.n_workers = r->opt.tile_size = 1;

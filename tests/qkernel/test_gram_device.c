@@ -404,6 +404,10 @@ LT_TEST(plans_of_matrices_larger_than_the_device)
     }
     s.free_bytes = 1150000000;
     LT_CHECK_FAILS(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }), LT_ERR_MEMORY, "vram_fraction 0.70");
+    s.free_bytes = 400000000; /* others have it all: K comes home anyway, so that is no remedy */
+    LT_CHECK_FAILS(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }), LT_ERR_MEMORY, "the budget is 0 GiB (0.95 of the smaller of 0.373 GiB free");
+    s.keep = true;
+    LT_CHECK_FAILS(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }), LT_ERR_MEMORY, "bring it to the host");
 }
 
 /* Timed once, stored, found again by another handle. */

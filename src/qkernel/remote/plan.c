@@ -24,10 +24,10 @@ static int64_t unit_of(const lt_remote_sizes *s) { return LT_MAX(s->tile_rows, s
 static lt_status too_large(const lt_remote_sizes *s, double budget)
 {
     return LT_FAIL(LT_ERR_MEMORY, "gram: rows of %.3g GiB each do not fit: at least %lld at once, the budget is %.3g GiB (%g of the smaller of "
-                   "%.3g GiB free and %.3g GiB). Lower the need: vram_fraction 0.70 leaves room for others, state_tile 2048 or less holds "
+                   "%.3g GiB free and %.3g GiB, less %.3g GiB for driver and kernels). End other programs on the device, or lower the need: vram_fraction 0.70 leaves room for others, state_tile 2048 or less holds "
                    "fewer states, precompute_all_states off holds one block of them; fewer qubits or float32 halve it",
-                   gib((double)s->row_bytes), (long long)(2 * unit_of(s)), gib(budget), s->opt->vram_fraction, gib((double)s->free_bytes),
-                   gib((double)s->total_bytes));
+                   gib((double)s->row_bytes), (long long)(2 * unit_of(s)), gib(fmax(budget, 0)), s->opt->vram_fraction, gib((double)s->free_bytes),
+                   gib((double)s->total_bytes), gib(RESERVE_BYTES));
 }
 
 /* Rows of K to compute and bring home together where all of it lies on the device. */
@@ -76,7 +76,9 @@ lt_status lt_remote_plan_make(const lt_remote_sizes *s, lt_remote_plan *p)
     *p = (lt_remote_plan){ .n = s->n, .m = s->m, .cross = s->cross, .half = s->half, .shared = s->shared, .keep = s->keep, .row_bytes = s->row_bytes };
     p->whole_k = s->keep || (!s->shared && k + LT_MIN(a + b, budget / 4) <= budget);
     if (p->whole_k) budget -= k;
-    if (budget <= 0) return LT_FAIL(LT_ERR_MEMORY, "gram: K takes %.3g GiB, the device has %.3g GiB free: bring it to the host", gib(k), gib((double)s->free_bytes));
+    if (budget <= 0 && s->keep)
+        return LT_FAIL(LT_ERR_MEMORY, "gram: K takes %.3g GiB, the device has %.3g GiB free: bring it to the host", gib(k), gib((double)s->free_bytes));
+    if (budget <= 0) return too_large(s, budget);
     p->bulk = a + b <= (1 - (p->whole_k ? 0 : SLOT_SHARE)) * budget && s->opt->precompute_all_states;
     p->k_bytes = p->whole_k ? (size_t)k : 0;
     if (p->bulk) {
