@@ -128,13 +128,38 @@ static void check_cache(findings *f)
         row->verdict = BAD;
         SAY(row->text, "%s is not a folder this user can write to", folder);
         SAY(row->remedy, "set LATHE_CACHE to a folder of yours");
+    } else if (st.st_uid != geteuid()) {
+        row->verdict = NOTE;
+        SAY(row->text, "%s belongs to user %u and is not used: every kernel is compiled again", folder, (unsigned)st.st_uid);
+        SAY(row->remedy, "set LATHE_CACHE to a folder of yours");
+    } else if (st.st_mode & 022) {
+        row->verdict = NOTE;
+        SAY(row->text, "%s has mode %03o, which lets others write to it, and is not used: every kernel is compiled again", folder, (unsigned)(st.st_mode & 0777));
+        SAY(row->remedy, "chmod 700 it");
     } else if (st.st_mode & 077) {
         row->verdict = NOTE;
         SAY(row->text, "%s has mode %03o", folder, (unsigned)(st.st_mode & 0777));
-        SAY(row->remedy, "others may read or change it; chmod 700 it");
+        SAY(row->remedy, "others may read it; chmod 700 it");
     } else {
         SAY(row->text, "%s", folder);
     }
+}
+
+/* Runs go on without a tuning file that is refused, and say nothing: here is where one looks. */
+static void check_tuning(findings *f, const char *device)
+{
+    lt_device *dev;
+    lt_tuner *tuner;
+    if (lt_device_open(device, &dev)) return; /* told above */
+    if (!lt_tuner_open(dev, LT_TUNE_ESTIMATE, NULL, &tuner)) {
+        if (lt_tuner_refusal(tuner)[0]) {
+            finding *row = add(f, NOTE, "tuning");
+            SAY(row->text, "%s", lt_tuner_refusal(tuner));
+            SAY(row->remedy, "not used; lathe tune --device %s makes another", device);
+        }
+        lt_tuner_destroy(tuner);
+    }
+    lt_device_close(dev);
 }
 
 static void check_environment(findings *f)
@@ -173,6 +198,8 @@ static lt_status run(cli_context *c)
     check_cuda(&f);
     check_libraries(&f);
     check_cache(&f);
+    check_tuning(&f, "cpu");
+    check_tuning(&f, "cuda");
     check_environment(&f);
     int bad = 0;
     for (int i = 0; i < f.n; i++) {

@@ -43,6 +43,14 @@ done
 run 0 tune --quick --file "$work/tune.txt"; says out "tune.txt"
 run 0 tune --quick --file "$work/tune.txt" --mode stored --json; is_json "$work/out"; says out '"measured": 0'
 run 0 tune --list --file "$work/tune.txt"; says out "entries"
+# What is in the cache and cannot be trusted is told by the doctor; runs go on without
+run 0 tune --quick
+for file in "$work/cache"/tune-*.txt; do echo tampered >"$file"; done
+run 0 bench fused --quick --json --quiet; is_json "$work/out"
+run 0 doctor; says out "tuning "; says out "tampered"; says out "-> not used; lathe tune --device"
+chmod 777 "$work/cache"
+run 0 doctor; says out "lets others write to it, and is not used"; says out "-> chmod 700 it"
+chmod 700 "$work/cache"
 run 0 tune --clear --file "$work/tune.txt"; says out "removed"
 [ ! -e "$work/tune.txt" ] || fail "tune --clear left the file"
 run 0 tune --clear --file "$work/tune.txt"; says out "there was no"
