@@ -21,6 +21,7 @@
 #define SLICES ((G + ROWS - 1) / ROWS)
 #define COLUMN_BLOCKS ((HALF + COLUMNS - 1) / COLUMNS)
 #define WARPS (THREADS / 32)
+#define AT_ONCE 3 /* blocks of a core: while one waits at a barrier, the others go on */
 #define ENTROPY_COUNTS (3 * ENTROPY_BINS)
 #define COUNTS (ENTROPY_COUNTS + MI_BINS * MI_BINS)
 

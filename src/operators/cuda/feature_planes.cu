@@ -183,7 +183,7 @@ static_assert(sizeof(pixel_memory) <= PLANES_BYTES, "counts fit");
 #define PLANE_BLOCKS (1 + COLUMN_BLOCKS + SLICES)
 
 /* The longest blocks come first. */
-extern "C" __global__ void __launch_bounds__(THREADS, 1) feature_planes(
+extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE) feature_planes(
     const float *now, const float *before, const double2 *twiddle, const u8 *band, const int *rank, const double *sums, const double *peaks,
     const double2 *spectrum, const float *low, const float *high, lt_order_record *order, double *power, double *bin_sums, double *bin_peaks,
     double *pixels, int *counts)

@@ -201,7 +201,7 @@ static __device__ void write_pairs(const double *pixels, const int *counts, pair
 static_assert(sizeof(plane_memory) <= RECORDS_BYTES && sizeof(pair_memory) <= RECORDS_BYTES, "parts fit");
 
 /* records: (T, M); t: the steps these states are of. For three planes there is a block of their realization. */
-extern "C" __global__ void __launch_bounds__(THREADS, 1) feature_records(
+extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE) feature_records(
     const i64 *t, const double *sums, const double *peaks, const lt_order_record *order, const double *power, const double *bin_sums,
     const double *bin_peaks, const double *pixels, const int *counts, lt_state_record *records)
 {

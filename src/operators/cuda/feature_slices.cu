@@ -114,7 +114,7 @@ static_assert(G * 16 + FILTERED_ROWS * G * 8 + 2 * (ROWS + 1) * G * 4 <= SLICES_
 static_assert(G * 16 + (ROWS + 1) / 2 * (FACTOR_A * (FACTOR_B + 1) + G) * 16 <= SLICES_BYTES, "transforms fit");
 static_assert(G * 16 + WARPS * SUMS * 8 <= SLICES_BYTES, "folds fit");
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) feature_slices(const float *now, const double *weight, const double2 *twiddle,
+extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE) feature_slices(const float *now, const double *weight, const double2 *twiddle,
                                                                      double2 *spectrum, float *low, float *high, double *sums, double *peaks)
 {
     extern __shared__ double2 memory[];

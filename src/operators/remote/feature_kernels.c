@@ -22,7 +22,7 @@ const lt_feature_launch lt_feature_launches[] = {
 /* As in the texts. */
 enum { SUMS = 32, PEAKS = 8, PIXELS = 8, BIN_PEAKS = 16, BUCKETS = 4096, RANKS = 12, NO_BAND = 15 };
 enum { SLICES, PLANES, RECORDS }; /* launches */
-enum { THREADS = 512, LARGEST_FACTOR = 7 };
+enum { THREADS = 256, LARGEST_FACTOR = 7 };
 
 bool lt_feature_grid_fits(int grid)
 {
@@ -88,7 +88,7 @@ void lt_feature_shape_make(const lt_field_plan *p, int64_t realizations, int64_t
     while (p->g % a) a--;
     *out = (lt_feature_shape){
         .realizations = realizations, .together = states_together(realizations), .grid = p->g, .factor_a = a, .factor_b = p->g / a, .threads = THREADS,
-        /* About 2048 numbers a block: 120 blocks for five realizations of 128 x 128. */
+        /* About 2048 numbers a block: 120 blocks for a state of five realizations of 128 x 128. */
         .rows = p->g > 128 ? 8 : 16, .columns = p->g > 128 ? 8 : 16,
         .radius = p->radius, .scales = o->num_fft_scales, .entropy_bins = o->entropy_num_bins, .mi_bins = o->mi_num_bins,
         .list = p->g > 128 ? 1024 : 512 };
