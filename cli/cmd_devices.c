@@ -58,8 +58,8 @@ static lt_status run(cli_context *c)
         put_device(c, &info);
     } else {
         for (int i = 0; i < lt_device_count(); i++) {
-            CLI_TRY(lt_device_list(i, &info));
-            put_device(c, &info);
+            if (!lt_device_list(i, &info)) put_device(c, &info);
+            else if (!c->common.quiet) fprintf(stderr, "lathe: %s\n", lt_error_text()); /* there, and of no use */
         }
     }
     if (c->json) lt_json_array_end(c->json);

@@ -210,7 +210,7 @@ static void tell_device(const cli_command *command, const cli_context *c, bool a
     lt_device_info d;
     if (command->need == CLI_NEED_NOTHING || c->common.quiet) return;
     if (c->device ? lt_device_describe(c->device, &d) : lt_device_list(0, &d)) return;
-    if (!d.computes) fprintf(stderr, "lathe: device %s %s: results mean nothing\n", d.id, d.name);
+    if (!strcmp(d.id, "null")) fprintf(stderr, "lathe: device %s %s: results mean nothing\n", d.id, d.name);
     else if (!asked && !c->json && !command->tells_device) fprintf(stderr, "lathe: device %s: %s\n", d.id, d.name);
 }
 

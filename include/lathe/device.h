@@ -20,7 +20,7 @@ typedef struct lt_device_info {
     int     cores;                           /* cores this process may use; multiprocessors */
     int64_t memory_total_bytes, memory_free_bytes; /* a container's limit is respected */
     int64_t cache_bytes[3];                  /* L1 data, L2, L3 of one core; 0 = unknown */
-    bool    computes;                        /* false for "null", which plans and counts only */
+    bool    computes;                        /* false for "null", which plans and counts only, and for a GPU without NVRTC */
 } lt_device_info;
 
 /* name: "auto" (the best that computes), "cpu", "null", "cuda" or "cuda:<ordinal>". A device

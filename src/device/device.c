@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Best last: "auto" takes the last one that computes. */
+/* Best last: "auto" takes the last one that opens and computes. */
 static const struct { const char *name; const lt_backend *(*get)(void); bool computes; } registry[] = {
     { "cpu", lt_backend_cpu, true },
     { "null", lt_backend_null, false },
@@ -71,12 +71,6 @@ static lt_status resolve(const char *name, size_t *row, int *ordinal)
 {
     char here[128];
     if (!name || !*name) return LT_FAIL(LT_ERR_ARGUMENT, "no device named; expected auto, cpu, null or cuda[:i]");
-    if (strcmp(name, "auto") == 0) {
-        *ordinal = 0;
-        for (*row = LT_LEN(registry); (*row)-- > 0;)
-            if (registry[*row].computes && count_of(*row) > 0) return LT_OK;
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "no device that computes");
-    }
     LT_TRY(parse_name(name, row, ordinal));
     int n = count_of(*row);
     if (*ordinal < n) return LT_OK;
@@ -106,11 +100,27 @@ static lt_status open_row(size_t row, int ordinal, lt_device **out)
     return LT_OK;
 }
 
+/* A GPU that is there and cannot be used, too old or without a compiler for its kernels, is passed over. */
+static lt_status open_best(lt_device **out)
+{
+    lt_device_info info;
+    for (size_t row = LT_LEN(registry); row-- > 0;) {
+        if (!registry[row].computes || count_of(row) < 1) continue;
+        lt_status s = open_row(row, 0, out);
+        if (!s && !(s = lt_device_describe(*out, &info)) && info.computes) return LT_OK;
+        if (*out) lt_device_close(*out);
+        *out = NULL;
+        if (s && s != LT_ERR_UNSUPPORTED) return s; /* one that failed or is full is not silently replaced */
+    }
+    return LT_FAIL(LT_ERR_UNSUPPORTED, "no device that computes");
+}
+
 lt_status lt_device_open(const char *name, lt_device **out)
 {
     size_t row;
     int ordinal;
     *out = NULL;
+    if (name && strcmp(name, "auto") == 0) return open_best(out);
     LT_TRY(resolve(name, &row, &ordinal));
     return open_row(row, ordinal, out);
 }

@@ -27,18 +27,32 @@ static unsigned answer(void)
     return 0;
 }
 
+/* What a driver that does not fit says otherwise: tests/device/CMakeLists.txt builds some of those too. */
+#ifndef FAKE_VERSION
+#define FAKE_VERSION 13000
+#endif
+#ifndef FAKE_INIT
+#define FAKE_INIT 0
+#endif
+#ifndef FAKE_DEVICES
+#define FAKE_DEVICES 1
+#endif
+#ifndef FAKE_SM_MAJOR
+#define FAKE_SM_MAJOR 9
+#endif
+
 /* ---- Devices ---- */
-unsigned cuInit(unsigned flags) { (void)flags; return 0; }
-unsigned cuDriverGetVersion(int *v) { *v = 13000; return 0; }
+unsigned cuInit(unsigned flags) { (void)flags; return FAKE_INIT; }
+unsigned cuDriverGetVersion(int *v) { *v = FAKE_VERSION; return 0; }
 unsigned cuGetErrorName(unsigned r, const char **s) { static char name[32]; snprintf(name, sizeof name, "FAKE_ERROR_%u", r); *s = name; return 0; }
 unsigned cuGetErrorString(unsigned r, const char **s) { (void)r; *s = "a fault made up by the test"; return 0; }
-unsigned cuDeviceGetCount(int *n) { *n = 1; return 0; }
+unsigned cuDeviceGetCount(int *n) { *n = FAKE_DEVICES; return 0; }
 unsigned cuDeviceGet(int *dev, int ordinal) { *dev = ordinal; return 0; }
 unsigned cuDeviceGetName(char *s, int n, int dev) { (void)dev; snprintf(s, (size_t)n, "fake GPU"); return 0; }
 unsigned cuDeviceGetAttribute(int *v, unsigned which, int dev)
 {
     (void)dev;
-    *v = which == LT_CU_ATTRIBUTE_SM_MAJOR ? 9 : which == LT_CU_ATTRIBUTE_SM_MINOR ? 0 : which == LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN ? 232448 : 100;
+    *v = which == LT_CU_ATTRIBUTE_SM_MAJOR ? FAKE_SM_MAJOR : which == LT_CU_ATTRIBUTE_SM_MINOR ? 0 : which == LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN ? 232448 : 100;
     return 0;
 }
 unsigned cuDevicePrimaryCtxRetain(lt_cu_context *c, int dev) { (void)dev; *c = (lt_cu_context)&fake_state; return 0; }

@@ -101,6 +101,7 @@ static lt_status cuda_open(int ordinal, lt_device *dev)
     c->cu = cu;
     c->dev = dev;
     pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->made, NULL);
     dev->state = c;
     LT_CUDA_TRY(c, "finding the device", cu->cuDeviceGet(&c->device, ordinal));
     LT_TRY(read_limits(c));
@@ -119,20 +120,23 @@ static void cuda_close(lt_device *dev)
     if (dev->stream) lt_cuda_stream_destroy(dev->stream);
     if (c->fault) (void)c->cu->cuMemFreeHost(c->fault);
     if (c->context) (void)c->cu->cuDevicePrimaryCtxRelease_v2(c->device);
+    pthread_cond_destroy(&c->made);
     pthread_mutex_destroy(&c->lock);
     lt_free(c);
 }
 
 /* ---- Describing --------------------------------------------------------------------------- */
-/* "sm_90, 4915 GB/s by clock, nvrtc 13.0" */
-static void describe_features(lt_cuda *c, char *out, size_t bytes)
+/* "sm_90, 4915 GB/s by clock, nvrtc 13.0"; false when its kernels cannot be compiled */
+static bool describe_features(lt_cuda *c, char *out, size_t bytes)
 {
     const lt_nvrtc *rtc;
     int major, minor, n = snprintf(out, bytes, "sm_%d", c->sm);
     int khz = attribute(c, LT_CU_ATTRIBUTE_MEMORY_CLOCK_RATE), bits = attribute(c, LT_CU_ATTRIBUTE_MEMORY_BUS_WIDTH);
     if (khz > 0 && bits > 0) n += snprintf(out + n, bytes - (size_t)n, ", %.0f GB/s by clock", 2e-6 * khz * bits / 8);
-    if (lt_nvrtc_open(&rtc, &major, &minor)) snprintf(out + n, bytes - (size_t)n, ", no nvrtc");
-    else snprintf(out + n, bytes - (size_t)n, ", nvrtc %d.%d", major, minor);
+    bool compiles = !lt_nvrtc_open(&rtc, &major, &minor);
+    if (compiles) snprintf(out + n, bytes - (size_t)n, ", nvrtc %d.%d", major, minor);
+    else snprintf(out + n, bytes - (size_t)n, ", no nvrtc");
+    return compiles;
 }
 
 static lt_status cuda_describe(lt_device *dev, lt_device_info *out)
@@ -142,14 +146,13 @@ static lt_status cuda_describe(lt_device *dev, lt_device_info *out)
     LT_TRY(lt_cuda_enter(c));
     LT_CUDA_TRY(c, "reading its name", c->cu->cuDeviceGetName(out->name, sizeof out->name, c->device));
     LT_CUDA_TRY(c, "reading its memory", c->cu->cuMemGetInfo_v2(&free_bytes, &total));
-    describe_features(c, out->features, sizeof out->features);
+    out->computes = describe_features(c, out->features, sizeof out->features);
     snprintf(out->driver, sizeof out->driver, "CUDA %d.%d", c->driver_version / 1000, c->driver_version % 1000 / 10);
     out->cores = c->n_multiprocessors;
     out->memory_total_bytes = (int64_t)total;
     out->memory_free_bytes = (int64_t)free_bytes;
     out->cache_bytes[0] = attribute(c, LT_CU_ATTRIBUTE_SHARED_BYTES_PER_SM);
     out->cache_bytes[1] = attribute(c, LT_CU_ATTRIBUTE_L2_BYTES);
-    out->computes = true;
     return LT_OK;
 }
 

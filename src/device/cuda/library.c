@@ -94,7 +94,8 @@ static lt_status open_nvrtc(lt_nvrtc *rtc, int version[2])
                                          nvrtc_symbols, (int)LT_LEN(nvrtc_symbols) };
     LT_TRY(lt_cuda_library_open(&lib, rtc, sizeof *rtc));
     if (rtc->nvrtcVersion(&version[0], &version[1])) return LT_FAIL(LT_ERR_UNSUPPORTED, "NVRTC does not tell its version");
-    if (version[0] < 12) return LT_FAIL(LT_ERR_UNSUPPORTED, "NVRTC is %d.%d, expected 12.4 or later", version[0], version[1]);
+    if (version[0] < 12 || (version[0] == 12 && version[1] < 4))
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "NVRTC is %d.%d, expected 12.4 or later: %s", version[0], version[1], lib.remedy);
     return LT_OK;
 }
 

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Drivers and compilers that do not fit, and full devices, as a user meets them: cuda_faults.sh LATHE BUILD. What is wrong is made
+# up by tests/device/fake_cuda.c and fake_nvrtc.c, built in several ways. SPDX-License-Identifier: BSD-3-Clause
+set -u
+lathe=$1
+build=$2
+. "$(dirname "$0")/lib.sh"
+export LATHE_CUDA
+
+# refused FOLDER TEXT: with that driver --device cuda ends with the reason, doctor tells it, and auto computes on the CPU.
+refused() {
+    LATHE_CUDA=$build/$1
+    run 1 solve example:A1 --device cuda; says err "device 'cuda' cannot run: "; says err "$2"; says err "devices here: cpu, null"; silent out
+    run 0 doctor; says out "missing  cuda"; says out "$2"
+    run 0 bench fused --quick; says err "lathe: device cpu: "
+}
+refused fake-old "the CUDA driver supports CUDA 11.2, expected 12.4 or later: update the NVIDIA driver"
+refused fake-idle "the CUDA driver does not start: a fault made up by the test (FAKE_ERROR_100)"
+refused fake-empty "the NVIDIA driver is here, but no GPU"
+refused fake-bare "the NVIDIA driver (libcuda.so.1) lacks the function cuInit: its version does not fit; install the NVIDIA driver"
+
+# A GPU that is too old is found, and refused when opened; auto passes it over.
+LATHE_CUDA=$build/fake-small
+run 1 solve example:A1 --device cuda; says err "cuda:0 has compute capability 7.0, expected 8.0 or later"
+run 0 devices; says out "cpu: "; says err "compute capability 7.0"
+run 0 doctor; says out "missing  cuda"; says out "compute capability 7.0"
+run 0 bench fused --quick; says err "lathe: device cpu: "
+
+# So it does with one whose kernels no compiler here compiles.
+LATHE_CUDA=$build/fake-early
+run 0 doctor; says out "no nvrtc"; says out "missing  NVRTC"; says out "NVRTC is 12.3, expected 12.4 or later"
+run 1 bench fused --quick --device cuda; says err "NVRTC is 12.3, expected 12.4 or later"
+run 0 bench fused --quick; says err "lathe: device cpu: "
+
+# An ordinal that is not there; a device without memory: sizes, and what would help.
+LATHE_CUDA=$build/fake-cuda
+run 2 solve example:A1 --device cuda:9; says err "device 'cuda:9': ordinal 9 is out of range, there is 1; devices here: cpu, null, cuda:0"
+run 0 devices; says out "cuda:0: fake GPU"
+run 1 solve example:A1 --device cuda; says err "does not fit on cuda:0"; says err "0 of 0 bytes are free"; says err "the CPU may hold it"
+finish
