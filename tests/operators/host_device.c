@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,20 +173,31 @@ static void destroy(lt_kernel *base)
     lt_free(base); /* the library stays: another kernel may have the same text */
 }
 
-/* Texts that were compiled before. */
+/* Texts that were compiled before; kernels are built by several threads. */
 static struct { char *source; void *library; } known[MAX_TEXTS];
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* That of this text, or else `made`, which is then known; NULL: neither is there. */
+static lt_status know(const char *source, void *made, void **library)
+{
+    int i = 0;
+    pthread_mutex_lock(&known_lock);
+    while (i < MAX_TEXTS && known[i].source && strcmp(known[i].source, source)) i++;
+    if (made && i < MAX_TEXTS && !known[i].source) known[i].source = strdup(source), known[i].library = made;
+    *library = i < MAX_TEXTS ? known[i].library : NULL;
+    pthread_mutex_unlock(&known_lock);
+    return i < MAX_TEXTS ? LT_OK : LT_FAIL(LT_ERR_UNSUPPORTED, "more than %d texts", MAX_TEXTS);
+}
 
 static lt_status find_or_compile(const lt_kernel_key *key, void **library)
 {
     char folder[] = "/tmp/lathe-kernels-XXXXXX";
-    int i = 0;
-    for (; i < MAX_TEXTS && known[i].source; i++)
-        if (!strcmp(known[i].source, key->source)) return *library = known[i].library, LT_OK;
-    if (i == MAX_TEXTS) return LT_FAIL(LT_ERR_UNSUPPORTED, "more than %d texts", MAX_TEXTS);
-    lt_status s = mkdtemp(folder) ? compile(key, folder, library) : LT_FAIL(LT_ERR_IO, "cannot make a folder");
+    void *made = NULL;
+    LT_TRY(know(key->source, NULL, library));
+    if (*library) return LT_OK;
+    lt_status s = mkdtemp(folder) ? compile(key, folder, &made) : LT_FAIL(LT_ERR_IO, "cannot make a folder");
     rmdir(folder);
-    if (!s) known[i].source = strdup(key->source), known[i].library = *library;
-    return s;
+    return s ? s : know(key->source, made, library);
 }
 
 lt_status host_device_build(lt_device *dev, const lt_kernel_key *key, lt_kernel **out)

@@ -38,13 +38,11 @@ static lt_status get_cubin(lt_cuda *c, const lt_kernel_key *key, const lt_digest
 }
 
 /* ---- Modules -------------------------------------------------------------------------------- */
+/* With the lock held. */
 static lt_cuda_module *find_module(lt_cuda *c, const lt_digest *digest)
 {
-    pthread_mutex_lock(&c->lock);
     lt_cuda_module *m = c->modules;
     while (m && memcmp(&m->digest, digest, sizeof *digest)) m = m->next;
-    if (m) m->n_users++;
-    pthread_mutex_unlock(&c->lock);
     return m;
 }
 
@@ -62,30 +60,50 @@ static void leave_module(lt_cuda *c, lt_cuda_module *m)
     lt_free(m);
 }
 
-static lt_status load_module(lt_cuda *c, const lt_kernel_key *key, lt_cuda_module **out)
+/* A new one, which this thread has to make, unless *made: then it is there, perhaps since another thread has just made it.
+   Kernels are built by several threads at once, and a text that two of them want is compiled once. */
+static lt_cuda_module *claim_module(lt_cuda *c, const lt_digest *digest, bool *made)
+{
+    pthread_mutex_lock(&c->lock);
+    lt_cuda_module *m = find_module(c, digest);
+    for (; m && m->making; m = find_module(c, digest)) pthread_cond_wait(&c->made, &c->lock);
+    *made = m != NULL;
+    if (!m && (m = lt_calloc(1, sizeof *m))) {
+        *m = (lt_cuda_module){ .next = c->modules, .digest = *digest, .making = true };
+        c->modules = m;
+    }
+    if (m) m->n_users++;
+    pthread_mutex_unlock(&c->lock);
+    return m;
+}
+
+static lt_status make_module(lt_cuda *c, const lt_kernel_key *key, lt_cuda_module *m)
 {
     char *cubin, what[96];
     size_t bytes;
-    lt_digest digest = text_digest(key);
-    if ((*out = find_module(c, &digest))) return LT_OK;
-    LT_TRY(get_cubin(c, key, &digest, &cubin, &bytes));
-    lt_cuda_module *m = lt_calloc(1, sizeof *m);
-    unsigned r = m ? c->cu->cuModuleLoadData(&m->handle, cubin) : 0;
+    LT_TRY(get_cubin(c, key, &m->digest, &cubin, &bytes));
+    unsigned r = c->cu->cuModuleLoadData(&m->handle, cubin);
     lt_free(cubin);
-    if (!m) return LT_FAIL(LT_ERR_MEMORY, "%s: no memory for kernel '%s'", c->dev->id, key->name);
-    if (r) {
-        lt_free(m);
-        snprintf(what, sizeof what, "loading kernel '%.60s'", key->name);
-        return lt_cuda_fail(c, r, what, __FILE__, __LINE__);
-    }
-    m->digest = digest;
-    m->n_users = 1;
+    if (!r) return LT_OK;
+    m->handle = NULL;
+    snprintf(what, sizeof what, "loading kernel '%.60s'", key->name);
+    return lt_cuda_fail(c, r, what, __FILE__, __LINE__);
+}
+
+static lt_status load_module(lt_cuda *c, const lt_kernel_key *key, lt_cuda_module **out)
+{
+    bool made;
+    lt_digest digest = text_digest(key);
+    *out = claim_module(c, &digest, &made);
+    if (!*out) return LT_FAIL(LT_ERR_MEMORY, "%s: no memory for kernel '%s'", c->dev->id, key->name);
+    if (made) return LT_OK;
+    lt_status s = make_module(c, key, *out);
+    if (s) leave_module(c, *out), *out = NULL; /* first, so that those who wait find nothing and try for themselves */
     pthread_mutex_lock(&c->lock);
-    m->next = c->modules;
-    c->modules = m;
+    if (*out) (*out)->making = false;
+    pthread_cond_broadcast(&c->made);
     pthread_mutex_unlock(&c->lock);
-    *out = m;
-    return LT_OK;
+    return s;
 }
 
 /* ---- Kernels -------------------------------------------------------------------------------- */

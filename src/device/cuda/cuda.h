@@ -23,10 +23,11 @@ typedef struct lt_cuda {
     size_t        shared_optin_bytes;   /* shared memory a block may ask for */
     bool          early;                /* kernels that wait by themselves are started early */
     pthread_mutex_t lock;               /* of the members below */
+    pthread_cond_t  made;               /* a module is loaded, or has failed to be */
     bool          lost;                 /* a sticky fault: nothing runs any more */
     char          lost_text[400];
     long long    *fault;                /* written by kernels, read at sync: an lt_cuda_fault and what goes with it */
-    struct lt_cuda_module *modules;     /* loaded now */
+    struct lt_cuda_module *modules;     /* loaded now, or being made */
     struct lt_cuda_libraries *libraries; /* cuBLASLt and the like; see libraries.h */
 } lt_cuda;
 
@@ -51,6 +52,7 @@ typedef struct lt_cuda_module {
     lt_digest    digest;
     lt_cu_module handle;
     int          n_users;
+    bool         making;                /* by a thread; others that want it wait */
 } lt_cuda_module;
 
 /* One function of a module, with its geometry. */

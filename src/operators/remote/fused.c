@@ -6,6 +6,7 @@
 #include "operators/remote/fused_parts.h"
 
 #include "base/alloc.h"
+#include "base/pool.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -365,23 +366,27 @@ static double conv_flops(const lt_fused_cnn *f, const conv_layer *c)
     return 2.0 * (double)(f->samples * pixels(f)) * (double)(c->real_in * c->real_out * c->shape.kernel * c->shape.kernel);
 }
 
-static lt_status build_kernels(lt_fused_cnn *f)
+/* That of launch i, or the one that packs weights. */
+static lt_status build_kernel(void *ctx, int64_t i, int worker)
 {
-    for (int i = 0; i < f->n_launches; i++) {
-        launch *l = &f->seq[i];
+    lt_fused_cnn *f = ctx;
+    launch *l = &f->seq[i];
+    (void)worker;
+    if (i == f->n_launches) return lt_fused_build_pack(f->dev, &f->style, (unsigned)(4 * f->cores), f->n_packs, &f->pack_kernel);
+    if (l->kind == LAUNCH_CONV) {
         conv_layer *c = &f->conv[l->conv];
-        if (l->kind == LAUNCH_CONV)
-            LT_TRY(lt_fused_build_conv(f->dev, &f->style, &c->shape, conv_blocks(f, &c->shape), conv_flops(f, c), &c->kernel));
-        else if (l->kind == LAUNCH_JOIN)
-            LT_TRY(lt_fused_build_join(f->dev, &f->style, f->samples, pass_blocks(f, lt_join_shape(l->map.width)), l->map.width, l->skip.norm_of != NO_CONV, &l->kernel));
-        else if (l->kind == LAUNCH_PROJECT)
-            LT_TRY(lt_fused_build_project(f->dev, &f->style, f->samples, pass_blocks(f, lt_project_shape(l->skip.width, l->map.width)), l->skip.width, l->map.width, &l->kernel));
-        else
-            LT_TRY(lt_fused_build_output(f->dev, &f->style, f->samples, pass_blocks(f, lt_output_shape(l->map.width, l->skip.buffer >= 0)), l->map.width, l->skip.buffer >= 0,
-                                         noise_number(&f->spec), &l->kernel));
+        return lt_fused_build_conv(f->dev, &f->style, &c->shape, conv_blocks(f, &c->shape), conv_flops(f, c), &c->kernel);
     }
-    return lt_fused_build_pack(f->dev, &f->style, (unsigned)(4 * f->cores), f->n_packs, &f->pack_kernel);
+    if (l->kind == LAUNCH_JOIN)
+        return lt_fused_build_join(f->dev, &f->style, f->samples, pass_blocks(f, lt_join_shape(l->map.width)), l->map.width, l->skip.norm_of != NO_CONV, &l->kernel);
+    if (l->kind == LAUNCH_PROJECT)
+        return lt_fused_build_project(f->dev, &f->style, f->samples, pass_blocks(f, lt_project_shape(l->skip.width, l->map.width)), l->skip.width, l->map.width, &l->kernel);
+    return lt_fused_build_output(f->dev, &f->style, f->samples, pass_blocks(f, lt_output_shape(l->map.width, l->skip.buffer >= 0)), l->map.width, l->skip.buffer >= 0,
+                                 noise_number(&f->spec), &l->kernel);
 }
+
+/* Side by side: a text takes its compiler a second or two, the first time. */
+static lt_status build_kernels(lt_fused_cnn *f) { return lt_pool_run(lt_device_pool(f->dev), f->n_launches + 1, build_kernel, f); }
 
 static int activation_number(const lt_operator_spec *s)
 {
