@@ -7,7 +7,8 @@
 
 typedef struct fake_cuda {
     size_t   memory_bytes, used_bytes;
-    int      launches, early, modules, loads, instantiated;
+    int      launches, early, instantiated;
+    _Atomic int modules, loads;  /* by several threads */
     void    *last_arg;           /* first argument of the last kernel that ran */
     int      fail_after;         /* the n-th call from now fails with fail_with, and all that follow */
     unsigned fail_with, sticky;

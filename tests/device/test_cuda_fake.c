@@ -1,9 +1,11 @@
 /* The CUDA device over a driver that is none (fake_cuda.c): memory, captures, shared machine code, and every
    fault a GPU would have to be broken for. SPDX-License-Identifier: BSD-3-Clause */
+#include "base/pool.h"
 #include "base/status.h"
 #include "device/cuda/cuda.h"
 #include "fake_cuda.h"
 #include "lt_test.h"
+#include "trace/clock.h"
 
 #include <dlfcn.h>
 
@@ -158,6 +160,45 @@ LT_TEST(kernels_of_one_text_share_their_machine_code)
     lt_kernel_destroy(other);
     LT_CHECK_EQ_INT(fake->modules, 0);
     LT_CHECK_EQ_INT(fake->loads, 2);
+    lt_device_close(dev);
+}
+
+/* Kernels of a few texts, each built by a task. */
+typedef struct builds { lt_device *dev; const char *source[3]; lt_kernel *kernel[24]; } builds;
+static lt_status build_one(void *ctx, int64_t i, int worker)
+{
+    builds *b = ctx;
+    lt_kernel_key key = touch;
+    (void)worker;
+    key.source = b->source[i % 3];
+    return lt_device_build(b->dev, &key, &b->kernel[i]);
+}
+
+LT_TEST(threads_that_want_one_text_compile_it_once)
+{
+    lt_device *dev = open_fake();
+    lt_pool *pool = NULL;
+    lt_kernel *first = NULL;
+    char text[3][200];
+    builds b = { .dev = dev };
+    BUILD_OR_SKIP(dev, &touch, &first);
+    LT_CHECK_OK(lt_pool_create(4, &pool));
+    for (int i = 0; i < 3; i++) {
+        snprintf(text[i], sizeof text[i], "/* %d %lld */ %s", i, (long long)lt_clock_ns(), source); /* in no cache */
+        b.source[i] = text[i];
+    }
+    LT_CHECK_OK(lt_pool_run(pool, LT_LEN(b.kernel), build_one, &b));
+    LT_CHECK_EQ_INT(fake->loads, 1 + 3);
+    for (size_t i = 0; i < LT_LEN(b.kernel); i++) lt_kernel_destroy(b.kernel[i]), b.kernel[i] = NULL;
+    LT_CHECK_EQ_INT(fake->modules, 1);
+    /* One that nobody can compile: whoever waited for it learns that, too, and nothing is left. */
+    for (int i = 0; i < 3; i++) b.source[i] = "nonsense";
+    LT_CHECK_FAILS(lt_pool_run(pool, LT_LEN(b.kernel), build_one, &b), LT_ERR_FORMAT, "nonsense");
+    LT_CHECK_EQ_INT(fake->modules, 1);
+    LT_CHECK_OK(lt_device_build(dev, &touch, &b.kernel[0]));
+    lt_kernel_destroy(b.kernel[0]);
+    lt_kernel_destroy(first);
+    lt_pool_destroy(pool);
     lt_device_close(dev);
 }
 
