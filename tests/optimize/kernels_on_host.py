@@ -81,12 +81,38 @@ static std::vector<double> drawn(size_t n) { std::vector<double> x(n); for (doub
 
 # Statements whose results others read, more words than the first trip fetches, sums of every kind over several chunks.
 VECTORS = r"""
+/* Levels of 1, 2, 3, 5 and 9 statements, by as many lanes of threads as there are; each level adds to what the one before wrote. */
+static void levels(const sizes &z, std::vector<word> list)
+{
+    const int width[] = { 1, 2, 3, 5, 9 };
+    for (unsigned blocks = 1; blocks <= 3; blocks++) {
+        std::vector<std::vector<double>> x;
+        for (int i = 0; i < 10; i++) x.push_back(drawn(z.n));
+        auto want = x;
+        int count = 0, end = 0;
+        word *at = list.data() + HEAD, *term = at + 4 * 20;
+        for (int level = 0; level < 5; level++) {
+            end += width[level];
+            for (int i = 0; count < end; i++, count++) { /* x[9 - i] = 0.5 x[9 - i] + x[0]; the last level writes that, too */
+                const int to = level == 4 ? 9 - i : 9 - i % 9, from = level == 4 ? 9 - i : 0;
+                at[4 * count].p = x[to].data(), at[4 * count + 1].i = 2 * count | (i64)end << 32, at[4 * count + 2].i = 2;
+                term[4 * count].d = 0.5, term[4 * count + 1].p = x[to].data(), term[4 * count + 2].d = 1, term[4 * count + 3].p = x[from].data();
+                for (i64 k = 0; k < z.n; k++) want[to][k] = 0.5 * want[to][k] + 1 * want[from][k];
+            }
+        }
+        list[0].i = count, list[1].i = 2 * count, list[PASSED].i = 0;
+        check(count == 20, "statements", count);
+        launch(blocks, 128, [&] { in_order(&z, list.data()); });
+        check(x == want, "levels", blocks);
+    }
+}
+
 int main()
 {
     const i64 n = 700, chunk = 256, many = 40;
     double passed[4] = { 0 };
     const sizes z = { n, chunk, (n + chunk - 1) / chunk, passed };
-    std::vector<word> list(SUMS + 4 * SUMS, word{ 0 }), there(list);
+    std::vector<word> list(SUMS + 4 * SUMS, word{ 0 });
     std::vector<std::vector<double>> x, want;
     for (i64 i = 0; i < many + 3; i++) x.push_back(drawn(n));
     want = x;
@@ -94,14 +120,14 @@ int main()
     for (i64 s = 0; s <= many; s++) { /* x[s + 2] = 0.5 x[s] - x[s + 1] + x[s + 2]; the last one is a constant */
         const i64 count = s == many ? 0 : 3;
         at[4 * s].p = x[s + 2].data();
-        at[4 * s + 1].i = 3 * s, at[4 * s + 2].i = count, at[4 * s + 3].d = 7.25;
+        at[4 * s + 1].i = 3 * s | (s + 1) << 32, at[4 * s + 2].i = count, at[4 * s + 3].d = 7.25; /* a level for each */
         const double factor[] = { 0.5, -1, 1 };
         for (i64 t = 0; t < count; t++) term[2 * (3 * s + t)].d = factor[t], term[2 * (3 * s + t) + 1].p = x[s + t].data();
         for (i64 i = 0; i < n; i++) want[s + 2][i] = count ? 0.5 * want[s][i] + -1 * want[s + 1][i] + 1 * want[s + 2][i] : 7.25;
     }
     list[0].i = many + 1, list[1].i = 3 * many, list[PASSED].i = 3;
     for (int i = 0; i < 4; i++) list[PASSED + 1 + i].d = 1.5 + i;
-    launch(2, 256, [&] { in_order(&z, list.data(), there.data()); });
+    launch(2, 256, [&] { in_order(&z, list.data()); });
     check(x == want, "in_order", 0);
     check(passed[0] == 1.5 && passed[2] == 3.5 && passed[3] == 0, "numbers passed", passed[2]);
 
@@ -114,8 +140,9 @@ int main()
     w[HEAD + 4].p = d.data(), w[HEAD + 5].i = 2, w[HEAD + 6].i = 1;
     term = w + HEAD + 8;
     term[0].d = 2, term[1].p = c.data(), term[2].d = 3, term[3].p = a.data(), term[4].d = -1, term[5].p = b.data();
-    launch(3, 256, [&] { side_by_side(&z, w, there.data()); });
+    launch(3, 256, [&] { side_by_side(&z, w); });
     check(c == c_want && d == d_want, "side_by_side", 0);
+    levels(z, list);
 
     b[650] = NAN, d[300] = INFINITY;
     struct sum { i64 kind; double *a, *b; };
@@ -128,8 +155,7 @@ int main()
     w[2].i = count | 77ll << 32;
     for (i64 s = 0; s < count; s++) w[SUMS + 4 * s].i = sums[s].kind, w[SUMS + 4 * s + 1].p = sums[s].a, w[SUMS + 4 * s + 2].p = sums[s].b;
     w[0].i = w[1].i = 0;
-    launch(2, 256, [&] { in_order(&z, w, there.data()); });
-    launch(4, 128, [&] { finish(&z, there.data(), results.data(), values.data(), home.data(), home.data() + 4); });
+    launch(4, 128, [&] { finish(&z, w, results.data(), values.data(), home.data(), home.data() + 4); });
     auto number = [](const arrival &a) {
         check(a.ticket == 77 && a.again == 77, "tickets", a.ticket);
         const unsigned long long bits = a.low | (unsigned long long)a.high << 32;
@@ -140,6 +166,7 @@ int main()
     for (int i = 0; i < 5; i++) check(number(home[i]) == values[i], "values", values[i]);
     double dot = 0, squares = 0, largest = 0;
     std::vector<double> got(count);
+    auto fold = [](i64 kind, double sum, double more) { return kind == LARGEST ? larger(sum, more) : sum + more; };
     for (i64 i = 0; i < n; i++) dot += a[i] * c[i], squares += (a[i] - c[i]) * (a[i] - c[i]), largest = std::max(largest, std::fabs(a[i]));
     for (i64 s = 0; s < count; s++)
         for (i64 k = 0; k < z.chunks; k++) got[s] = fold(sums[s].kind, got[s], number(results[s * z.chunks + k]));

@@ -141,19 +141,28 @@ enum { USED, GAMMA, NEWEST, RHO };
 // part[c, row, chunk] = the chunk's share of row times b[c]; pair[row, chunk] the same of row times the newest y.
 template <int C> static __device__ void dots(const sizes *z, const double *P, const double *head, const double *b, double *pair, double *part)
 {
-    const i64 rows = 2 * z->pairs, row = blockIdx.x % rows, chunk = blockIdx.x / rows, half = z->stride / 2;
+    enum { AT_ONCE = C <= 2 ? 8 : C <= 4 ? 4 : 2 }; // loads asked for before the first is used
+    const int pairs = (int)z->pairs, rows = 2 * pairs, chunks = (int)z->chunks, row = blockIdx.x % rows, chunk = blockIdx.x / rows;
+    const i64 stride = z->stride, half = stride / 2, first = chunk * (z->chunk / 2), last = min(first + z->chunk / 2, half);
     wait_for_those_before();
-    if (row % z->pairs >= (i64)head[USED]) return;
-    const bool fresh = head[RHO] != 0;
-    const double2 *p = (const double2 *)(P + row * z->stride), *x = (const double2 *)b, *y = (const double2 *)(P + (z->pairs + (i64)head[NEWEST]) * z->stride);
-    const i64 first = chunk * (z->chunk / 2), last = min(first + z->chunk / 2, half);
+    const double newest = head[NEWEST], rho = head[RHO];
+    if (row % pairs >= (int)head[USED]) return;
+    const double2 *p = (const double2 *)(P + row * stride), *x = (const double2 *)b, *y = (const double2 *)(P + (pairs + (i64)newest) * stride);
     double sum[C + 1] = { };
-#pragma unroll 4
-    for (i64 j = first + threadIdx.x; j < last; j += blockDim.x) {
-        const double2 v = p[j];
+    for (i64 start = first + threadIdx.x; start < last; start += AT_ONCE * blockDim.x) {
+        double2 v[AT_ONCE], w[C + 1][AT_ONCE];
 #pragma unroll
-        for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
-        if (fresh) sum[C] += dot2(v, y[j]);
+        for (int k = 0; k < AT_ONCE; k++) {
+            const i64 j = start + k * blockDim.x;
+            v[k] = j < last ? p[j] : make_double2(0, 0);
+#pragma unroll
+            for (int c = 0; c < C; c++) w[c][k] = j < last ? x[c * half + j] : make_double2(0, 0);
+            w[C][k] = j < last ? y[j] : make_double2(0, 0); // for nothing without a new pair; a condition would part the loads
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+            for (int c = 0; c <= C; c++) sum[c] += dot2(v[k], w[c][k]); // behind the last: zeros
     }
     __shared__ double share[C + 1][32];
 #pragma unroll
@@ -165,8 +174,8 @@ template <int C> static __device__ void dots(const sizes *z, const double *P, co
     if (threadIdx.x > C) return;
     double total = 0;
     for (int i = 0; i < blockDim.x / 32; i++) total += share[threadIdx.x][i];
-    if (threadIdx.x < C) part[((i64)threadIdx.x * rows + row) * z->chunks + chunk] = total;
-    else if (fresh) pair[row * z->chunks + chunk] = total;
+    if (threadIdx.x < C) part[((i64)threadIdx.x * rows + row) * chunks + chunk] = total;
+    else if (rho != 0) pair[(i64)row * chunks + chunk] = total;
 }
 
 static __device__ double folded(const sizes *z, const double *part, i64 row)
@@ -237,37 +246,48 @@ extern "C" __global__ void __launch_bounds__(1024) loops(const sizes *z, const d
 template <int C> static __device__ void combine(const sizes *z, const double *P, const double *head, const double *b, const double *factor,
                                                 double *out)
 {
+    enum { AT_ONCE = C <= 2 ? 16 : C <= 4 ? 8 : 4 }; // rows asked for before the first is used
+    const i64 pairs = z->pairs, rows = 2 * pairs, stride = z->stride, half = stride / 2, j = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     wait_for_those_before();
-    const i64 rows = 2 * z->pairs, half = z->stride / 2, used = (i64)head[USED], j = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    const int used = (int)head[USED];
+    const double gamma = head[GAMMA];
     if (j >= half) return;
     double2 sum[C];
 #pragma unroll
     for (int c = 0; c < C; c++) {
         const double2 v = ((const double2 *)b)[c * half + j];
-        sum[c] = make_double2(head[GAMMA] * v.x, head[GAMMA] * v.y);
+        sum[c] = make_double2(gamma * v.x, gamma * v.y);
     }
-    for (i64 side = 0; side < rows; side += z->pairs)
-#pragma unroll 4
-        for (i64 row = side; row < side + used; row++) {
-            const double2 v = ((const double2 *)(P + row * z->stride))[j];
+    for (i64 side = 0; side < rows; side += pairs)
+        for (int first = 0; first < used; first += AT_ONCE) {
+            double2 v[AT_ONCE];
+            double f[C][AT_ONCE];
 #pragma unroll
-            for (int c = 0; c < C; c++) {
-                const double f = factor[c * rows + row];
-                sum[c].x += f * v.x;
-                sum[c].y += f * v.y;
+            for (int k = 0; k < AT_ONCE; k++) {
+                v[k] = first + k < used ? ((const double2 *)(P + (side + first + k) * stride))[j] : make_double2(0, 0);
+#pragma unroll
+                for (int c = 0; c < C; c++) f[c][k] = first + k < used ? factor[c * rows + side + first + k] : 0;
             }
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++)
+#pragma unroll
+                for (int c = 0; c < C; c++) {
+                    sum[c].x += f[c][k] * v[k].x;
+                    sum[c].y += f[c][k] * v[k].y;
+                }
         }
 #pragma unroll
     for (int c = 0; c < C; c++) ((double2 *)out)[c * half + j] = sum[c];
 }
 
+// One block on a multiprocessor is enough: told that, the compiler spends registers on loads that are in flight.
 #define FOR_COLUMNS(C)                                                                                                            \
     extern "C" __global__ void change##C(const sizes *z, const double *step, double *H, const double *b, double *out)              \
     { change<C>(z, step, H, b, out); }                                                                                            \
     extern "C" __global__ void multiply##C(const sizes *z, const double *H, const double *b, double *out) { multiply<C>(z, H, b, out); } \
-    extern "C" __global__ void dots##C(const sizes *z, const double *P, const double *head, const double *b, double *pair, double *part) \
+    extern "C" __global__ void __launch_bounds__(256, 1) dots##C(const sizes *z, const double *P, const double *head, const double *b, double *pair, double *part) \
     { dots<C>(z, P, head, b, pair, part); }                                                                                       \
-    extern "C" __global__ void combine##C(const sizes *z, const double *P, const double *head, const double *b, const double *factor, \
+    extern "C" __global__ void __launch_bounds__(128, 1) combine##C(const sizes *z, const double *P, const double *head, const double *b, const double *factor, \
                                           double *out)                                                                            \
     { combine<C>(z, P, head, b, factor, out); }
 FOR_COLUMNS(1)

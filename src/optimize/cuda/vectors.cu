@@ -1,10 +1,13 @@
 // Vectors on the device: a list of linear combinations, and a list of sums over vectors whose results go home.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lists lie in page-locked host memory, so that no copy goes before a kernel; a trip over the bus costs as much as a kernel, so
-// the statements' kernel fetches everything in one, and leaves what the sums need in `there`. Words: [0] statements, [1] terms,
-// [2] sums and, in the upper half, the ticket of their results, [3] numbers passed, [4] these; from HEAD on the statements (4 words: to, first term, terms, constant), then the terms
+// Lists lie in page-locked host memory, so that no copy goes before a kernel. A trip over the bus takes as long as a small kernel: the
+// statements' kernel fetches what it needs in one, mostly, and the sums' kernel does so before it waits for the kernels in front of it.
+// Words: [0] statements, [1] terms, [2] sums and, in the upper half, the ticket of their results, [3] numbers passed, [4] these; from
+// HEAD on the statements (4 words: to, first term and, in the upper half, where its level ends, terms, constant), then the terms
 // (2 words: factor, vector); from SUMS on the sums (4 words: kind, a, b, unused). Sums have a fixed order: bits repeat.
+//
+// Vectors here are short, so that kernels last as long as their chains of loads: all loads of a thread are asked for at once.
 
 typedef long long i64;
 union word { i64 i; double d; double *p; };
@@ -13,84 +16,122 @@ struct sizes { i64 n, chunk, chunks; double *passed; }; // passed: where numbers
 // nothing need be waited for here.
 struct alignas(16) arrival { unsigned low, ticket, high, again; };
 
-enum { PASSED = 3, HEAD = 8, SUMS = 1024, FIRST = 64, FIRST_SUMS = 192, SPAN = 1024 };
-#define SUMS_MASK 0xffffffffll
+enum { PASSED = 3, HEAD = 8, SUMS = 1024, FIRST = 128, SPAN = 1024, LANES = 4, BATCH = 4, TERMS = 3, SUM_BATCH = 8 };
+#define LOWER_HALF 0xffffffffll
 enum { DOT, SQUARES, LARGEST, BAD };
+
+// The next kernel may be started from here on, and waits in its turn.
+static __device__ void let_the_next_one_start()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
 
 // The kernel may have been started before the one it follows ended: what that one writes is there from here on.
 static __device__ void wait_for_those_before()
 {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-static __device__ double evaluate(const word *statement, const word *term, i64 i)
+// ---- statements -----------------------------------------------------------------------------------------------------
+// Into w all words of the statements.
+static __device__ void fetch(const sizes *z, const word *list, word *w)
 {
-    const i64 count = statement[2].i;
-    double v = count ? term[0].d * term[1].p[i] : statement[3].d;
-#pragma unroll 4
-    for (i64 t = 1; t < count; t++) v += term[2 * t].d * term[2 * t + 1].p[i];
-    return v;
-}
-
-// Into w all words of the statements; into `there` (where it is another place) those of the sums.
-static __device__ void fetch(const sizes *z, const word *list, word *w, word *there)
-{
-    const bool keeps = blockIdx.x == 0 && there != list;
-    const int sum = (int)threadIdx.x - FIRST;
-    word ahead = { 0 };
+    double *passed = z->passed;
+    let_the_next_one_start();
     if (threadIdx.x < FIRST) w[threadIdx.x] = list[threadIdx.x]; // mostly all: one trip
-    else if (keeps && sum < FIRST_SUMS) ahead = list[SUMS + sum];
     wait_for_those_before();
     __syncthreads();
-    const i64 words = HEAD + 4 * w[0].i + 2 * w[1].i;
-    for (i64 i = FIRST + threadIdx.x; i < words; i += blockDim.x) w[i] = list[i];
-    if (keeps && threadIdx.x < HEAD) there[threadIdx.x] = w[threadIdx.x];
-    if (keeps && sum >= 0 && sum < FIRST_SUMS) there[SUMS + sum] = ahead;
-    for (i64 i = FIRST_SUMS + threadIdx.x; keeps && i < 4 * (w[2].i & SUMS_MASK); i += blockDim.x) there[SUMS + i] = list[SUMS + i];
-    if (keeps && threadIdx.x < w[PASSED].i) z->passed[threadIdx.x] = w[PASSED + 1 + threadIdx.x].d;
-    __syncthreads();
+    const int words = HEAD + 4 * (int)w[0].i + 2 * (int)w[1].i;
+    for (int i = FIRST + threadIdx.x; i < words; i += blockDim.x) w[i] = list[i];
+    if (blockIdx.x == 0 && threadIdx.x < w[PASSED].i) passed[threadIdx.x] = w[PASSED + 1 + threadIdx.x].d;
+    if (words > FIRST) __syncthreads();
 }
 
-// Each thread carries out all statements for its own entries: in order, and without waiting for another.
-extern "C" __global__ void __launch_bounds__(1024) in_order(const sizes *z, const word *list, word *there)
+// One statement for some entries, those below n; mostly all its loads at once.
+static __device__ void carry_out(const word *statement, const word *terms, const i64 (&at)[BATCH], i64 n)
+{
+    const word *term = terms + 2 * (statement[1].i & LOWER_HALF);
+    const int count = (int)statement[2].i;
+    double v[BATCH];
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) v[k] = statement[3].d;
+    for (int first = 0; first < count; first += TERMS) {
+        double x[TERMS][BATCH];
+#pragma unroll
+        for (int t = 0; t < TERMS; t++)
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) x[t][k] = first + t < count && at[k] < n ? term[2 * (first + t) + 1].p[at[k]] : 0;
+#pragma unroll
+        for (int t = 0; t < TERMS; t++)
+#pragma unroll
+            for (int k = 0; k < BATCH; k++)
+                if (first + t < count) v[k] = first + t ? v[k] + term[2 * (first + t)].d * x[t][k] : term[0].d * x[t][k];
+    }
+    double *to = statement[0].p;
+#pragma unroll
+    for (int k = 0; k < BATCH; k++)
+        if (at[k] < n) to[at[k]] = v[k];
+}
+
+// A block carries out all statements for its own entries, level by level: those of one level do not touch what another of it writes,
+// and lanes of threads share them.
+extern "C" __global__ void __launch_bounds__(1024) in_order(const sizes *z, const word *list)
 {
     __shared__ word w[SUMS];
     const i64 n = z->n;
-    fetch(z, list, w, there);
-    const i64 n_statements = w[0].i;
-    const word *term = w + HEAD + 4 * n_statements;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x)
-        for (i64 s = 0; s < n_statements; s++) {
-            const word *statement = w + HEAD + 4 * s;
-            statement[0].p[i] = evaluate(statement, term + 2 * statement[1].i, i);
+    fetch(z, list, w);
+    const int n_statements = (int)w[0].i;
+    const word *terms = w + HEAD + 4 * n_statements;
+    for (int s = 0, end; s < n_statements; s = end) {
+        if (s > 0) __syncthreads();
+        end = (int)(w[HEAD + 4 * s + 1].i >> 32);
+        const int shift = end - s >= LANES ? 2 : end - s >= 2 ? 1 : 0, lanes = 1 << shift; // LANES is 4
+        const int width = blockDim.x >> shift, lane = threadIdx.x / width, me = threadIdx.x - lane * width;
+        for (int q = s + lane; q < end; q += lanes) {
+            i64 at[BATCH] = { 0 };
+            for (int first = 0; at[0] < n; first += BATCH) {
+#pragma unroll
+                for (int k = 0; k < BATCH; k++) {
+                    const int row = (first + k) >> shift, part = (first + k) & (lanes - 1);
+                    at[k] = (blockIdx.x + (i64)row * gridDim.x) * blockDim.x + part * width + me;
+                }
+                if (at[0] < n) carry_out(w + HEAD + 4 * q, terms, at, n);
+            }
         }
-}
-
-// Statements that do not depend on each other: blocks share them, and pieces of SPAN entries.
-extern "C" __global__ void __launch_bounds__(1024) side_by_side(const sizes *z, const word *list, word *there)
-{
-    __shared__ word w[SUMS];
-    fetch(z, list, w, there);
-    const i64 n_statements = w[0].i, pieces = (z->n + SPAN - 1) / SPAN;
-    const word *term = w + HEAD + 4 * n_statements;
-    for (i64 item = blockIdx.x; item < n_statements * pieces; item += gridDim.x) {
-        const word *statement = w + HEAD + 4 * (item / pieces);
-        const i64 first = item % pieces * SPAN, last = min(first + SPAN, z->n);
-        for (i64 i = first + threadIdx.x; i < last; i += blockDim.x)
-            statement[0].p[i] = evaluate(statement, term + 2 * statement[1].i, i);
     }
 }
 
+// Statements that do not depend on each other: blocks share them, and pieces of SPAN entries.
+extern "C" __global__ void __launch_bounds__(1024) side_by_side(const sizes *z, const word *list)
+{
+    __shared__ word w[SUMS];
+    const i64 n = z->n;
+    fetch(z, list, w);
+    const int n_statements = (int)w[0].i, pieces = (int)((n + SPAN - 1) / SPAN);
+    const word *terms = w + HEAD + 4 * n_statements;
+    for (int item = blockIdx.x; item < n_statements * pieces; item += gridDim.x) {
+        const i64 first = (i64)(item % pieces) * SPAN, end = min(first + SPAN, n);
+        for (i64 i = first + threadIdx.x; i < end; i += BATCH * blockDim.x) {
+            i64 at[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) at[k] = i + k * blockDim.x;
+            carry_out(w + HEAD + 4 * (item / pieces), terms, at, end);
+        }
+    }
+}
+
+// ---- sums -----------------------------------------------------------------------------------------------------------
 static __device__ double larger(double a, double b) { return a != a ? a : b != b ? b : fmax(a, b); }
 
-static __device__ double fold(i64 kind, double sum, double more) { return kind == LARGEST ? larger(sum, more) : sum + more; }
+template <int KIND> static __device__ double fold(double sum, double more) { return KIND == LARGEST ? larger(sum, more) : sum + more; }
 
-static __device__ double entry(i64 kind, double a, double b)
+template <int KIND> static __device__ double entry(double a, double b)
 {
-    switch (kind) {
+    switch (KIND) {
     case DOT: return a * b;
     case SQUARES: return (a - b) * (a - b);
     case LARGEST: return fabs(a);
@@ -99,20 +140,44 @@ static __device__ double entry(i64 kind, double a, double b)
 }
 
 // One sum over one chunk, in the first thread.
-static __device__ double share_of(const word *sum, i64 first, i64 end)
+template <int KIND> static __device__ double share_of(const double *a, const double *b, i64 first, i64 end)
 {
-    __shared__ double share[32];
-    const i64 kind = sum[0].i;
-    const double *a = sum[1].p, *b = sum[2].p;
+    enum { MOST_WARPS = 16 };
+    __shared__ double share[MOST_WARPS];
+    const bool both = KIND == DOT || KIND == SQUARES;
     double v = 0;
-#pragma unroll 8
-    for (i64 i = first + threadIdx.x; i < end; i += blockDim.x) v = fold(kind, v, entry(kind, a[i], b[i]));
-    for (int step = 16; step > 0; step /= 2) v = fold(kind, v, __shfl_xor_sync(0xffffffffu, v, step));
+    for (i64 start = first + threadIdx.x; start < end; start += SUM_BATCH * blockDim.x) {
+        double x[SUM_BATCH], y[SUM_BATCH];
+#pragma unroll
+        for (int k = 0; k < SUM_BATCH; k++) {
+            const i64 i = start + k * blockDim.x;
+            x[k] = i < end ? a[i] : 0;
+            y[k] = both && i < end ? b[i] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < SUM_BATCH; k++)
+            if (start + k * blockDim.x < end) v = fold<KIND>(v, entry<KIND>(x[k], y[k]));
+    }
+    for (int step = 16; step > 0; step /= 2) v = fold<KIND>(v, __shfl_xor_sync(0xffffffffu, v, step));
     if (threadIdx.x % 32 == 0) share[threadIdx.x / 32] = v;
     __syncthreads();
-    for (int i = 1; threadIdx.x == 0 && i < blockDim.x / 32; i++) v = fold(kind, v, share[i]);
-    __syncthreads();
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int i = 1; i < MOST_WARPS; i++)
+            if (i < blockDim.x / 32) v = fold<KIND>(v, share[i]);
+    }
     return v;
+}
+
+static __device__ double share_of_kind(const word *sum, i64 first, i64 end)
+{
+    const double *a = sum[1].p, *b = sum[2].p;
+    switch (sum[0].i) {
+    case DOT: return share_of<DOT>(a, b, first, end);
+    case SQUARES: return share_of<SQUARES>(a, b, first, end);
+    case LARGEST: return share_of<LARGEST>(a, b, first, end);
+    default: return share_of<BAD>(a, b, first, end);
+    }
 }
 
 static __device__ void send(arrival *to, double v, unsigned ticket)
@@ -122,19 +187,33 @@ static __device__ void send(arrival *to, double v, unsigned ticket)
     *(volatile unsigned long long *)&to->high = bits >> 32 | (unsigned long long)ticket << 32;
 }
 
-// results[sum, chunk], in host memory; and a few values of the functions, too.
-extern "C" __global__ void __launch_bounds__(512) finish(const sizes *z, const word *there, arrival *results, const double *values, arrival *home,
+// results[sum, chunk], in host memory; and a few values of the functions, too. The list has been there since before the launch.
+extern "C" __global__ void __launch_bounds__(512) finish(const sizes *z, const word *list, arrival *results, const double *values, arrival *home,
                                                          const arrival *last)
 {
-    const i64 n = z->n, chunk = z->chunk, chunks = z->chunks;
+    enum { USED = 3 }; // words of a sum
+    __shared__ word head, sum[USED];
+    const i64 n = z->n, chunk = z->chunk;
+    const int chunks = (int)z->chunks;
+    const word *mine = list + SUMS + threadIdx.x; // what a thread fetches of each
+    let_the_next_one_start();
+    if (threadIdx.x < USED) sum[threadIdx.x] = mine[4 * (blockIdx.x / chunks)];
+    if (threadIdx.x == 32) head = list[2];
     wait_for_those_before();
-    const i64 items = (there[2].i & SUMS_MASK) * chunks;
-    const unsigned ticket = (unsigned)(there[2].i >> 32);
+    __syncthreads();
+    const int items = (int)(head.i & LOWER_HALF) * chunks;
+    const unsigned ticket = (unsigned)(head.i >> 32);
     if (blockIdx.x == gridDim.x - 1 && (const void *)values != home)
         for (i64 i = threadIdx.x; i <= last - home; i += blockDim.x) send(home + i, values[i], ticket);
-    for (i64 item = blockIdx.x; item < items; item += gridDim.x) {
+    for (int item = blockIdx.x; item < items; item += gridDim.x) {
         const i64 first = item % chunks * chunk;
-        const double v = share_of(there + SUMS + 4 * (item / chunks), first, min(first + chunk, n));
+        const int next = item + gridDim.x;
+        word ahead = { 0 };
+        if (threadIdx.x < USED && next < items) ahead = mine[4 * (next / chunks)];
+        const double v = share_of_kind(sum, first, min(first + chunk, n));
         if (threadIdx.x == 0) send(results + item, v, ticket);
+        __syncthreads();
+        if (threadIdx.x < USED) sum[threadIdx.x] = ahead;
+        __syncthreads();
     }
 }

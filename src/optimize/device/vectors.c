@@ -16,8 +16,9 @@ enum { MIN_CHUNK = 4096, MAX_CHUNKS = 16 };
 enum { ARRIVAL = sizeof(lt_arrival) / sizeof(double) };
 enum { LISTS = 16, MAX_PIECES = 48, MAX_KNOWN = 4096, TABLE = 8192, MANY = 8, SUM_TERMS = 96 };
 
-typedef struct list { lt_host_block words, results; double *there; bool in_flight; } list; /* there: of the sums */
-typedef struct statement { double *to; int64_t first, count; double constant; } statement;
+typedef struct list { lt_host_block words, results; bool in_flight; } list;
+/* Statements of one level may run side by side; those of the next one after them. */
+typedef struct statement { double *to; int64_t first, count; double constant; int level; bool dead; } statement;
 typedef struct term { double c; const double *a; } term;
 typedef struct sum_of { double *to; int64_t m; bool onto; double c[SUM_TERMS]; const double *a[SUM_TERMS]; } sum_of;
 /* A number that is known, or wanted (place >= 0: which sum of the next launch). */
@@ -41,6 +42,7 @@ struct lt_vectors {
     statement  statement[LT_LIST_STATEMENTS];
     term       term[LT_LIST_TERMS];
     int64_t    n_statements, n_terms;
+    int        n_levels;
     bool       side_by_side;   /* the statements noted now */
     sum_of     sum;            /* the statement in the making */
     number     known[MAX_KNOWN];
@@ -57,7 +59,7 @@ struct lt_vectors {
 extern const char lt_text_vectors_cu[];
 
 static const struct { const char *name; int n_args; } entries[LT_VECTORS_ENTRY_COUNT] = {
-    [LT_VECTORS_IN_ORDER] = { "in_order", 3 }, [LT_VECTORS_SIDE_BY_SIDE] = { "side_by_side", 3 }, [LT_VECTORS_FINISH] = { "finish", 6 },
+    [LT_VECTORS_IN_ORDER] = { "in_order", 2 }, [LT_VECTORS_SIDE_BY_SIDE] = { "side_by_side", 2 }, [LT_VECTORS_FINISH] = { "finish", 6 },
 };
 
 static lt_status build(lt_vectors *v, lt_vector_entry e)
@@ -108,7 +110,6 @@ static lt_status make(lt_vectors *v)
     for (int i = 0; i < LISTS; i++) {
         LT_TRY(page_locked(v, LT_LIST_WORDS, &v->lists[i].words));
         LT_TRY(page_locked(v, ARRIVAL * LT_LIST_MAX_SUMS * v->z.chunks, &v->lists[i].results));
-        LT_TRY(lt_device_numbers(v->dev, v->stream, LT_LIST_WORDS, "a list of sums", &v->lists[i].there));
     }
     LT_TRY(lt_device_numbers(v->dev, v->stream, LT_VECTORS_MAX_PASSED, "numbers passed", &v->passed));
     v->z.passed = v->passed;
@@ -147,7 +148,6 @@ void lt_vectors_destroy(lt_vectors *v)
     for (int i = 0; i < LISTS; i++) {
         if (v->lists[i].words.at) lt_host_block_release(v->dev, &v->lists[i].words);
         if (v->lists[i].results.at) lt_host_block_release(v->dev, &v->lists[i].results);
-        (void)lt_device_free(v->dev, v->stream, v->lists[i].there);
     }
     (void)lt_device_free(v->dev, v->stream, v->passed);
     for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) lt_kernel_destroy(v->kernel[e]);
@@ -183,6 +183,7 @@ void lt_vectors_reset(lt_vectors *v)
     for (int i = 0; i < LISTS; i++) v->lists[i].in_flight = false;
     v->n_pieces = v->n_home = 0;
     v->n_statements = v->n_terms = v->list_bytes = v->waits = 0;
+    v->n_levels = 0;
     v->side_by_side = false;
     v->deferred = NULL;
     v->failure = LT_OK;
@@ -252,25 +253,36 @@ void lt_vectors_written(lt_vectors *v, const double *first, int64_t count)
 }
 
 /* ---- Launches ----------------------------------------------------------------------------------------------------------- */
+/* Level by level, and without those whose results nobody reads. */
 static void pack_statements(lt_vectors *v, lt_word *w)
 {
-    w[0].i = v->n_statements;
-    w[1].i = v->n_terms;
-    w[2].i = w[LT_LIST_PASSED].i = 0;
+    const statement *order[LT_LIST_STATEMENTS];
     lt_word *at = w + LT_LIST_HEAD;
-    for (int64_t i = 0; i < v->n_statements; i++, at += 4) {
-        const statement *s = &v->statement[i];
+    int64_t count = 0, n_terms = 0;
+    for (int level = 0; level < v->n_levels; level++) {
+        const int64_t first = count;
+        for (int64_t i = 0; i < v->n_statements; i++)
+            if (v->statement[i].level == level && !v->statement[i].dead) order[count++] = &v->statement[i];
+        for (int64_t i = first; i < count; i++) at[4 * i + 1].i = count << 32; /* where the level ends */
+    }
+    lt_word *terms = at + 4 * count;
+    for (int64_t i = 0; i < count; i++, at += 4) {
+        const statement *s = order[i];
         at[0].p = s->to;
-        at[1].i = s->first;
+        at[1].i |= n_terms;
         at[2].i = s->count;
         at[3].d = s->constant;
+        for (const term *t = v->term + s->first; t < v->term + s->first + s->count; t++, n_terms++) {
+            terms[2 * n_terms].d = t->c;
+            terms[2 * n_terms + 1].q = t->a;
+        }
     }
-    for (int64_t i = 0; i < v->n_terms; i++, at += 2) {
-        at[0].d = v->term[i].c;
-        at[1].q = v->term[i].a;
-    }
-    v->list_bytes += (at - w) * (int64_t)sizeof *w;
+    w[0].i = count;
+    w[1].i = n_terms;
+    w[2].i = w[LT_LIST_PASSED].i = 0;
+    v->list_bytes += (LT_LIST_HEAD + 4 * count + 2 * n_terms) * (int64_t)sizeof *w;
     v->n_statements = v->n_terms = 0;
+    v->n_levels = 0;
 }
 
 static void pack_sums(lt_vectors *v, lt_word *w)
@@ -317,13 +329,13 @@ static lt_word *words_of(const list *l) { return (lt_word *)l->words.at; }
 
 static lt_status launch_statements(lt_vectors *v, const list *l, bool side_by_side)
 {
-    void *arg[] = { v->sizes, l->words.at, l->there };
+    void *arg[] = { v->sizes, l->words.at };
     return lt_stream_launch(v->stream, &(lt_launch){ v->kernel[side_by_side ? LT_VECTORS_SIDE_BY_SIDE : LT_VECTORS_IN_ORDER], arg });
 }
 
 static lt_status launch_sums(lt_vectors *v, const list *l, const double *values, int64_t count, double *home)
 {
-    void *arg[] = { v->sizes, l->there, l->results.at, (void *)(uintptr_t)values, home, count ? home + ARRIVAL * (count - 1) : home };
+    void *arg[] = { v->sizes, l->words.at, l->results.at, (void *)(uintptr_t)values, home, count ? home + ARRIVAL * (count - 1) : home };
     return lt_stream_launch(v->stream, &(lt_launch){ v->kernel[LT_VECTORS_FINISH], arg });
 }
 
@@ -445,11 +457,41 @@ void lt_vectors_settle(lt_vectors *v)
 }
 
 /* ---- Arithmetic ----------------------------------------------------------------------------------------------------------- */
+static bool overlap(const lt_vectors *v, const double *a, const double *b)
+{
+    const uintptr_t bytes = (uintptr_t)v->z.n * sizeof *a;
+    return (uintptr_t)a - (uintptr_t)b + bytes - 1 < 2 * bytes - 1;
+}
+
+static bool reads(const lt_vectors *v, const statement *s, const double *a)
+{
+    for (const term *t = v->term + s->first; t < v->term + s->first + s->count; t++)
+        if (overlap(v, t->a, a)) return true;
+    return false;
+}
+
+/* Behind those whose results it needs or replaces; the latter need not be made where nobody reads them in between. */
+static void place(lt_vectors *v, statement *s)
+{
+    bool unread = !reads(v, s, s->to);
+    for (statement *e = s - 1; e >= v->statement; e--) {
+        if (e->dead) continue;
+        e->dead = unread && e->to == s->to;
+        if (e->dead) continue;
+        const bool read = reads(v, e, s->to);
+        unread = unread && !read;
+        if (read || overlap(v, e->to, s->to) || reads(v, s, e->to)) s->level = LT_MAX(s->level, e->level + 1);
+    }
+}
+
 static void note(lt_vectors *v, double *to, int64_t m, const double *c, const double *const *a, double constant)
 {
     if (v->n_statements == LT_LIST_STATEMENTS || v->n_terms + m > LT_LIST_TERMS) lt_vectors_flush(v);
-    v->statement[v->n_statements++] = (statement){ to, v->n_terms, m, constant };
+    statement *s = &v->statement[v->n_statements++];
+    *s = (statement){ .to = to, .first = v->n_terms, .count = m, .constant = constant };
     for (int64_t j = 0; j < m; j++) v->term[v->n_terms++] = (term){ c[j], a[j] };
+    if (!v->side_by_side) place(v, s);
+    v->n_levels = LT_MAX(v->n_levels, s->level + 1);
     lt_vectors_written(v, to, v->z.n);
 }
 

@@ -15,12 +15,9 @@ static lt_status statements(const lt_kernel *k, lt_pool *pool, void *const *arg)
     (void)pool;
     const lt_vector_sizes *z = arg[0];
     const lt_word *list = arg[1], *terms = list + LT_LIST_HEAD + 4 * list[0].i;
-    lt_word *there = arg[2];
-    for (int64_t i = 0; there != list && i < LT_LIST_HEAD; i++) there[i] = list[i];
-    for (int64_t i = 0; there != list && i < 4 * (list[2].i & UINT32_MAX); i++) there[LT_LIST_SUMS + i] = list[LT_LIST_SUMS + i];
-    for (int64_t i = 0; there != list && i < list[LT_LIST_PASSED].i; i++) z->passed[i] = list[LT_LIST_PASSED + 1 + i].d;
+    for (int64_t i = 0; i < list[LT_LIST_PASSED].i; i++) z->passed[i] = list[LT_LIST_PASSED + 1 + i].d;
     for (int64_t s = 0; s < list[0].i; s++) {
-        const lt_word *statement = list + LT_LIST_HEAD + 4 * s, *term = terms + 2 * statement[1].i;
+        const lt_word *statement = list + LT_LIST_HEAD + 4 * s, *term = terms + 2 * (statement[1].i & UINT32_MAX);
         for (int64_t i = 0; i < z->n; i++) {
             double v = statement[2].i ? term[0].d * term[1].q[i] : statement[3].d;
             for (int64_t t = 1; t < statement[2].i; t++) v += term[2 * t].d * term[2 * t + 1].q[i];
@@ -82,6 +79,6 @@ lt_kernel *lt_vectors_host_kernel(lt_vector_entry which, const char *name)
     lt_kernel *k = lt_calloc(1, sizeof *k);
     if (!k) return NULL;
     const bool sums = which == LT_VECTORS_FINISH;
-    *k = (lt_kernel){ .name = name, .run = sums ? finish : statements, .destroy = destroy, .n_args = sums ? 6 : 3 };
+    *k = (lt_kernel){ .name = name, .run = sums ? finish : statements, .destroy = destroy, .n_args = sums ? 6 : 2 };
     return k;
 }
