@@ -96,6 +96,17 @@ static lt_status create(const lt_rollout_cache *c, const lt_operator_spec *spec,
     return s;
 }
 
+/* What would help stands before the device's own words, which may be cut. */
+static lt_status too_large(const lt_rollout_cache *c, const lt_operator_spec *spec)
+{
+    char why[LT_ERROR_TEXT_BYTES];
+    snprintf(why, sizeof why, "%s", lt_error_text());
+    return LT_FAIL(LT_ERR_MEMORY, "generate: %lld realizations of a %s operator (base_channels %d, grid %d, %lld steps, %s) do not fit on %s: fewer realizations "
+                   "(--num-realizations)%s or --device cpu would help; %s", (long long)c->opt.realizations,
+                   lt_operator_kind_name(spec->kind), spec->base_channels, spec->grid, (long long)c->opt.steps, lt_precision_name(c->opt.precision),
+                   c->opt.device->id, c->opt.precision == LT_PRECISION_FLOAT32 ? ", simulation.precision float16" : "", why);
+}
+
 /* A device that is full has room again once rollouts that nobody uses are gone. */
 static lt_status create_in_room(lt_rollout_cache *c, const lt_operator_spec *spec, kept *out)
 {
@@ -105,7 +116,7 @@ static lt_status create_in_room(lt_rollout_cache *c, const lt_operator_spec *spe
         pthread_mutex_lock(&c->lock);
         bool room = s == LT_ERR_MEMORY && lt_rollout_cache_is_remote(c) && evict(c, true, &old);
         pthread_mutex_unlock(&c->lock);
-        if (!room) return s;
+        if (!room) return s == LT_ERR_MEMORY && lt_rollout_cache_is_remote(c) ? too_large(c, spec) : s;
         drop(&old);
     }
 }

@@ -166,6 +166,20 @@ LT_TEST(a_lost_device_ends_the_run_and_keeps_what_was_written)
     alike = false;
 }
 
+LT_TEST(a_full_device_names_the_operator_and_what_would_help)
+{
+    lt_device *dev;
+    lt_generate_options opt = lt_generate_defaults();
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    LT_CHECK_OK(lt_device_memory_limit(dev, 64 << 10));
+    lt_dataset_config *c = config_of(scratch("full.h5"), "float32", false);
+    opt.device = dev;
+    LT_CHECK_FAILS(lt_generate(c, &opt, NULL), LT_ERR_MEMORY, "generate: 2 realizations of a cnn operator (base_channels ");
+    LT_CHECK(strstr(lt_error_text(), "do not fit on null: fewer realizations (--num-realizations), simulation.precision float16 or --device cpu would help"));
+    lt_dataset_config_destroy(c);
+    lt_device_close(dev);
+}
+
 static void keep_finding(void *ctx, lt_finding_level level, const char *text)
 {
     if (strstr(text, "replayed")) snprintf(ctx, 200, "%d %s", (int)level, text);
