@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/pool.h"
 #include "base/status.h"
 #include "graph/evaluate.h"
 #include "graph/program.h"
@@ -176,13 +177,27 @@ static lt_status tuner_of(const lt_compile_options *opt, lt_tuner **out)
     return opt->tuner ? LT_OK : shared_tuner(opt->device, out);
 }
 
-lt_status lt_choose_fused(const lt_fused *f, const lt_compile_options *opt, lt_kernel **out)
+typedef struct fused_batch { lt_device *device; const lt_fused *const *f; lt_kernel **const *out; } fused_batch;
+
+static lt_status prepare_one(void *ctx, int64_t i, int worker)
+{
+    const fused_batch *b = ctx;
+    (void)worker;
+    return lt_fused_prepare_cuda(b->device, b->f[i], b->out[i]);
+}
+
+lt_status lt_choose_fused(const lt_fused *const f[], int n, const lt_compile_options *opt, lt_kernel **const out[])
 {
     lt_tuner *tuner;
-    if (!is_cuda(opt->device)) return lt_fused_prepare_cpu(f, lt_isa_best(), out);
-    if (opt->mode != LT_MODE_MAX_AUTOTUNE) return lt_fused_prepare_cuda(opt->device, f, out);
+    fused_batch b = { opt->device, f, out };
+    if (!is_cuda(opt->device)) {
+        for (int i = 0; i < n; i++) LT_TRY(lt_fused_prepare_cpu(f[i], lt_isa_best(), out[i]));
+        return LT_OK;
+    }
+    if (opt->mode != LT_MODE_MAX_AUTOTUNE) return lt_pool_run(lt_device_pool(opt->device), n, prepare_one, &b);
     LT_TRY(tuner_of(opt, &tuner));
-    return lt_choose_cuda_fused(f, opt->device, tuner, out);
+    for (int i = 0; i < n; i++) LT_TRY(lt_choose_cuda_fused(f[i], opt->device, tuner, out[i]));
+    return LT_OK;
 }
 
 lt_status lt_choose_kernel(const lt_problem_key *key, const lt_compile_options *opt, lt_kernel **out)

@@ -95,16 +95,18 @@ static lt_status build_op(compiler *c, const lt_unit *u, int k, lt_step *st)
     return lt_choose_kernel(&key, c->opt, &st->kernel);
 }
 
-static lt_status build_group(compiler *c, const lt_unit *u, int k, lt_step *st)
+/* Its kernel is built with those of the other groups. */
+static lt_status lower_group(compiler *c, const lt_unit *u, int k, lt_step *st, const lt_fused **out)
 {
-    lt_lowered low;
-    LT_TRY(lt_lower_group(&c->s, u, &c->scratch, &low));
-    c->arg_node[k] = low.arg;
-    c->arg_writes[k] = low.writes;
-    st->n_args = low.fused.n_args;
+    lt_lowered *low = temporary(c, 1, sizeof *low);
+    if (!low) return LT_ERR_MEMORY;
+    LT_TRY(lt_lower_group(&c->s, u, &c->scratch, low));
+    c->arg_node[k] = low->arg;
+    c->arg_writes[k] = low->writes;
+    st->n_args = low->fused.n_args;
     c->arg_offset[k] = temporary(c, (size_t)st->n_args, sizeof **c->arg_offset);
-    if (!c->arg_offset[k]) return LT_ERR_MEMORY;
-    return lt_choose_fused(&low.fused, c->opt, &st->kernel);
+    *out = &low->fused;
+    return c->arg_offset[k] ? LT_OK : LT_ERR_MEMORY;
 }
 
 /* A host kernel becomes one of the device, which may wrap it; others were built for it. */
@@ -119,6 +121,23 @@ static lt_status register_kernel(compiler *c, lt_step *st)
     return s;
 }
 
+/* What stays NULL is not built yet. */
+static lt_status build_steps(compiler *c)
+{
+    const lt_fused **group = temporary(c, (size_t)c->s.n_order, sizeof *group);
+    lt_kernel ***of_group = temporary(c, (size_t)c->s.n_order, sizeof *of_group);
+    int n_groups = 0;
+    if (!group || !of_group) return LT_ERR_MEMORY;
+    c->p->n_steps = c->s.n_order; /* from here on lt_program_destroy releases their kernels */
+    for (int k = 0; k < c->s.n_order; k++) {
+        const lt_unit *u = &c->s.unit[c->s.order[k]];
+        lt_step *st = &c->p->step[k];
+        LT_TRY(u->op >= 0 ? build_op(c, u, k, st) : lower_group(c, u, k, st, &group[n_groups]));
+        if (u->op < 0) of_group[n_groups++] = &st->kernel;
+    }
+    return lt_choose_fused(group, n_groups, c->opt, of_group);
+}
+
 static lt_status build_kernels(compiler *c)
 {
     size_t n = (size_t)c->s.n_order;
@@ -128,11 +147,10 @@ static lt_status build_kernels(compiler *c)
     c->arg_offset = temporary(c, n, sizeof *c->arg_offset);
     c->arg_writes = temporary(c, n, sizeof *c->arg_writes);
     if (!c->p->step || !c->p->launch || !c->arg_node || !c->arg_offset || !c->arg_writes) return LT_ERR_MEMORY;
+    LT_TRY(build_steps(c));
     for (int k = 0; k < c->s.n_order; k++) {
         const lt_unit *u = &c->s.unit[c->s.order[k]];
-        lt_step *st = &c->p->step[c->p->n_steps];
-        LT_TRY(u->op >= 0 ? build_op(c, u, k, st) : build_group(c, u, k, st));
-        c->p->n_steps++; /* from here on lt_program_destroy releases it */
+        lt_step *st = &c->p->step[k];
         LT_TRY(register_kernel(c, st));
         describe_step(c, u, st);
         if (!st->ops) return LT_ERR_MEMORY;
