@@ -129,5 +129,5 @@ product()
 whole_calls()
 cupy_version = in_cupy()
 json.dump({"peer": f"PyTorch {torch.__version__} on {torch.cuda.get_device_name()}" + (f", CuPy {cupy_version}" if cupy_version else ""),
-           "rows": ROWS}, sys.stdout, indent=2)
+           "command": "python3 bench/peers/torch_gram.py", "machine": torch.cuda.get_device_name(), "rows": ROWS}, sys.stdout, indent=2)
 print()

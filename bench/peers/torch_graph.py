@@ -159,7 +159,7 @@ def main():
         rows.append({"name": name, "seconds": median_seconds(make())})
         print(f"{name}: {rows[-1]['seconds']:.3g} s", file=sys.stderr)
     json.dump({"peer": f"PyTorch {torch.__version__.split('+')[0]}", "quick": QUICK, "threads": torch.get_num_threads(),
-               "machine": torch.cuda.get_device_name() if CUDA else platform.processor() or platform.machine(), "rows": rows}, sys.stdout, indent=2)
+               "command": " ".join(["python3", *sys.argv]), "machine": torch.cuda.get_device_name() if CUDA else platform.processor() or platform.machine(), "rows": rows}, sys.stdout, indent=2)
     print()
 
 

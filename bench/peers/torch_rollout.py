@@ -146,7 +146,7 @@ def main():
         types.append(("float16", torch.float16))
     rows = [r for name, dtype in types if a.only in (None, name) for r in rows_of(name, dtype, a, x, b)]
     place = torch.cuda.get_device_name() if a.device == "cuda" else f"{torch.get_num_threads()} threads"
-    print(json.dumps({"peer": f"PyTorch {torch.__version__}, {place}", "rows": rows}, indent=1))
+    print(json.dumps({"peer": f"PyTorch {torch.__version__}, {place}", "command": " ".join(["python3", *sys.argv]), "machine": place, "rows": rows}, indent=1))
 
 
 if __name__ == "__main__":
