@@ -39,7 +39,7 @@ static lt_status add_fold(lt_device *dev, const lt_fused_pass *p, const lt_fused
     lt_kernel *k;
     LT_TRY(lt_fused_pass_plan(&fold, 1u, false, &pass));
     pass.parts = 1; /* parts are at most a thousand: one block each is enough */
-    pass.part_items = pass.walk.reduced;
+    pass.part_items = pass.walk.reduced / pass.vector;
     pass.grid[1] = 1;
     LT_TRY(build(dev, &pass, &k));
     return lt_sequence_add(seq, k, (lt_part_arg[]){ partial, { r->arg, 0 } });

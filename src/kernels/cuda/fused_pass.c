@@ -185,24 +185,43 @@ lt_status lt_fused_pass_reshape(lt_fused_pass *p, lt_fused_shape shape)
     return size_grid(p);
 }
 
+/* The order of a sum follows from items, lanes and parts, and these from shape and type alone: compiled and eager programs,
+   aligned memory and other, give the same bits. */
+static int reduction_vector(const lt_fused *f, int last)
+{
+    int vector = f->type == LT_F64 ? 2 : 4;
+    while (vector > 1 && (last < 0 || f->domain.dim[last] % vector)) vector /= 2;
+    return vector;
+}
+
+/* The same order whatever it is; loads on their way take registers. */
+static int reduction_unroll(const lt_fused_pass *p)
+{
+    const lt_fused *f = p->f;
+    if (n_slow_steps(f) > 2 || f->n_regs > 64) return p->vector > 1 ? 1 : 2;
+    return p->vector * f->n_loads <= 8 ? 4 : p->vector * f->n_loads <= 16 ? 2 : 1;
+}
+
 /* Few results of many elements each are cut into parts, so that every multiprocessor has work. */
 static lt_status plan_reduction(lt_fused_pass *p)
 {
-    enum { ENOUGH_BLOCKS = 528, LEAST_PER_THREAD = 16, MAX_PARTS = 1024 };
+    enum { ENOUGH_BLOCKS = 528, ENOUGH_THREADS = 1 << 18, LEAST_PER_THREAD = 16, MAX_PARTS = 1024 };
     const lt_fused_walk *w = &p->walk;
-    p->vector = 1;
-    p->unroll = 4;
     int last = p->f->domain.rank - 1;
     while (last > 0 && p->f->domain.dim[last] == 1) last--;
     p->inner = last < 0 || (p->axes >> last & 1);
-    int64_t share = p->inner ? power_of_two_from(ceil_div(w->reduced, 8)) : power_of_two_from(ceil_div(w->reduced, 32));
+    p->vector = p->inner ? reduction_vector(p->f, last) : 1;
+    p->unroll = reduction_unroll(p);
+    /* Where results alone give every multiprocessor enough to do, threads take more each: folding takes time, too. */
+    bool many = w->kept * ceil_div(w->reduced, 32) >= ENOUGH_THREADS;
+    int64_t share = power_of_two_from(ceil_div(w->reduced, p->inner && !many ? 8 : 32));
     int64_t most = p->inner ? LT_FUSED_THREADS : LT_FUSED_THREADS / 32;
     if (!p->inner && w->kept < 32) most = LT_FUSED_THREADS / power_of_two_from(w->kept);
     p->lanes = (int)LT_MAX(1, LT_MIN(share, most));
     int64_t results = LT_FUSED_THREADS / p->lanes, blocks = ceil_div(w->kept, results);
     p->parts = LT_MIN(ceil_div(ENOUGH_BLOCKS, LT_MAX(blocks, 1)), w->reduced / ((int64_t)p->lanes * LEAST_PER_THREAD));
     p->parts = LT_MAX(1, LT_MIN(p->parts, MAX_PARTS));
-    p->part_items = ceil_div(w->reduced, p->parts);
+    p->part_items = ceil_div(w->reduced / p->vector, p->parts);
     if (blocks > INT32_MAX) return LT_FAIL(LT_ERR_SHAPE, "fused reduction over %s: too many results for one grid", lt_shape_str(&p->f->domain).s);
     p->grid[0] = (unsigned)blocks;
     p->grid[1] = (unsigned)p->parts;

@@ -26,12 +26,12 @@ typedef struct lt_fused_pass {
     bool     reduces, stores;
     lt_fused_walk walk;
     bool     wide;               /* indices need 64 bits */
-    int      vector;             /* elements per thread and item along the last dim, 1 = no packs */
+    int      vector;             /* elements per item along the last dim, 1 = no packs */
     int      unroll;             /* items per thread (elementwise) or per turn (reductions) */
     bool     inner;              /* reductions: threads lie along the reduced elements */
     int      lanes;              /* threads that share one result */
     int64_t  parts;              /* blocks that share one result: each leaves a partial one in scratch */
-    int64_t  part_items;         /* reduced elements per part */
+    int64_t  part_items;         /* of `vector` reduced elements each, per part */
     unsigned grid[3];
 } lt_fused_pass;
 

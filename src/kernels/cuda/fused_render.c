@@ -4,10 +4,14 @@
    output may lie exactly on an input. */
 #include "kernels/cuda/fused_pass.h"
 
+#include "base/status.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 extern const char lt_text_prelude_cu[];
+
+enum { WARP = 32 };
 
 /* The prelude's names of element types are those of dtype.h. */
 static const char *type_name(const lt_fused_pass *p, lt_dtype t)
@@ -76,7 +80,7 @@ static void add_load(const lt_fused_pass *p, int i, lt_text *o)
     add_offset(p, &l->view, o);
     lt_text_add(o, ");\n");
     switch (lt_fused_pass_access(p, &l->view)) {
-    case LT_ACCESS_PACK: lt_text_add(o, "              w%d[u] = *(const pack<%s, V> *)at; }\n", i, t); break;
+    case LT_ACCESS_PACK: lt_text_add(o, "              w%d[u] = get_pack<PACKED, V>(at); }\n", i); break;
     case LT_ACCESS_SAME: lt_text_add(o, "              %s x = *at; for (int v = 0; v < V; v++) w%d[u].e[v] = x; }\n", t, i); break;
     default:
         lt_text_add(o, "              for (int v = 0; v < V; v++) w%d[u].e[v] = at[v * %" PRId64 "]; }\n", i, last_stride(p, &l->view));
@@ -116,7 +120,7 @@ static void add_store(const lt_fused_pass *p, int i, lt_text *o)
     const char *t = type_name(p, s->to);
     lt_text_add(o, "            { %s *at = a%d + (", t, s->arg);
     add_offset(p, &s->view, o);
-    if (lt_fused_pass_access(p, &s->view) == LT_ACCESS_PACK) lt_text_add(o, ");\n              *(pack<%s, V> *)at = z%d; }\n", t, i);
+    if (lt_fused_pass_access(p, &s->view) == LT_ACCESS_PACK) lt_text_add(o, ");\n              put_pack<PACKED>(z%d, at); }\n", i);
     else lt_text_add(o, ");\n              for (int v = 0; v < V; v++) at[v * %" PRId64 "] = z%d.e[v]; }\n", last_stride(p, &s->view), i);
 }
 
@@ -133,7 +137,6 @@ static void add_turn_arrays(const lt_fused_pass *p, lt_text *o)
     for (int i = 0; i < f->n_loads; i++) lt_text_add(o, "        pack<%s, V> w%d[U];\n", type_name(p, f->loads[i].from), i);
 }
 
-/* ---- Elementwise ---- */
 /* Packs need aligned addresses, which user pointers and offsets do not promise: asked once per thread. */
 static void add_alignment(const lt_fused_pass *p, lt_text *o)
 {
@@ -152,6 +155,7 @@ static void add_arguments(const lt_fused *f, lt_text *o)
     for (int a = 0; a < f->n_args; a++) lt_text_add(o, ", a%d", a);
 }
 
+/* ---- Elementwise ---- */
 /* turn<V, U> computes U items of V elements, THREADS items apart. Blocks at the end, and memory that is
    not aligned, take it element by element: same code, short text. */
 static void add_turn(const lt_fused_pass *p, lt_text *o)
@@ -159,7 +163,7 @@ static void add_turn(const lt_fused_pass *p, lt_text *o)
     const lt_fused *f = p->f;
     lt_text_add(o, "template <int V, int U> void turn(index first%s", f->n_args ? ", " : "");
     add_parameters(p, o);
-    lt_text_add(o, ")\n{\n");
+    lt_text_add(o, ")\n{\n        constexpr bool PACKED = true;\n");
     add_turn_arrays(p, o);
     for (int half = 0; half < 2; half++) {
         lt_text_add(o, "        _Pragma(\"unroll\") for (int u = 0; u < U; u++) {\n");
@@ -204,43 +208,69 @@ static const char *fold_start(lt_op op)
                                                           : "(real)__longlong_as_double(0x7ff0000000000000ll)";
 }
 
-/* One turn of U elements per thread, LANES apart. */
-static void add_reduce_loop(const lt_fused_pass *p, lt_text *o)
+static void add_folds(const lt_fused_pass *p, const char *format, lt_text *o)
+{
+    for (int i = 0; i < p->f->n_reduces; i++)
+        if (p->f->reduces[i].axes == p->axes) lt_text_add(o, format, i);
+}
+
+/* gather<PACKED>: what a thread adds up, in turns of U items of V elements each, LANES items apart. */
+static void add_gather(const lt_fused_pass *p, lt_text *o)
 {
     const lt_fused *f = p->f;
     const lt_fused_walk *w = &p->walk;
-    lt_text_add(o, "    if (result < KEPT) for (index from = begin + lane; from < end; from += LANES * U) {\n");
+    lt_text_add(o, "template <bool PACKED> void gather(int lane, index result, index begin, index end");
+    add_folds(p, ", real &t%d", o);
+    lt_text_add(o, "%s", f->n_args ? ", " : "");
+    add_parameters(p, o);
+    lt_text_add(o, ")\n{\n    for (index from = begin + lane; from < end; from += LANES * U) {\n");
     add_coordinates(p, 0, w->n_kept, "result", "        ", o);
     add_turn_arrays(p, o);
     lt_text_add(o, "        _Pragma(\"unroll\") for (int u = 0; u < U; u++) {\n            if (from + u * LANES >= end) continue;\n");
-    add_coordinates(p, w->n_kept, w->n_dims, "from + u * LANES", "            ", o);
+    add_coordinates(p, w->n_kept, w->n_dims, "(from + u * LANES) * V", "            ", o);
     for (int i = 0; i < f->n_loads; i++) add_load(p, i, o);
     lt_text_add(o, "        }\n        _Pragma(\"unroll\") for (int u = 0; u < U; u++) {\n            if (from + u * LANES >= end) continue;\n");
-    add_coordinates(p, w->n_kept, w->n_dims, "from + u * LANES", "            ", o);
+    add_coordinates(p, w->n_kept, w->n_dims, "(from + u * LANES) * V", "            ", o);
     for (int i = 0; p->stores && i < f->n_stores; i++) lt_text_add(o, "            pack<%s, V> z%d;\n", type_name(p, f->stores[i].to), i);
-    lt_text_add(o, "            const int v = 0; {\n");
+    lt_text_add(o, "            _Pragma(\"unroll\") for (int v = 0; v < V; v++) {\n");
     add_steps(f, o);
     for (int i = 0; p->stores && i < f->n_stores; i++) lt_text_add(o, "                narrow(r%d, z%d.e[v]);\n", f->stores[i].reg, i);
     for (int i = 0; i < f->n_reduces; i++)
         if (f->reduces[i].axes == p->axes) lt_text_add(o, "                t%d = %s(t%d, r%d);\n", i, fold_name(f->reduces[i].op), i, f->reduces[i].reg);
     lt_text_add(o, "            }\n");
     for (int i = 0; p->stores && i < f->n_stores; i++) add_store(p, i, o);
-    lt_text_add(o, "        }\n    }\n");
+    lt_text_add(o, "        }\n    }\n}\n\n");
 }
 
-/* Lanes fold pairwise in shared memory: the order follows from LANES alone. */
+static void add_gather_call(const lt_fused_pass *p, bool packed, lt_text *o)
+{
+    lt_text_add(o, "gather<%s>(lane, result, begin, end", packed ? "true" : "false");
+    add_folds(p, ", t%d", o);
+    add_arguments(p->f, o);
+    lt_text_add(o, "%s);\n", p->parts > 1 ? ", scratch" : "");
+}
+
+/* Lanes of one result fold pairwise, in shared memory until they are of one warp: the order follows from LANES alone. */
+static void add_lane_fold(const lt_fused_pass *p, const char *fold, int i, lt_text *o)
+{
+    int by_warp = p->inner ? LT_MIN(p->lanes, WARP) : 1;
+    if (p->lanes > by_warp)
+        lt_text_add(o, "    pile[lane * RESULTS + column] = t%d;\n    __syncthreads();\n"
+                       "    for (int half = LANES / 2; half >= %d; half /= 2) {\n"
+                       "        if (lane < half) pile[lane * RESULTS + column] = %s(pile[lane * RESULTS + column], pile[(lane + half) * RESULTS + column]);\n"
+                       "        __syncthreads();\n    }\n    t%d = pile[lane %% %d * RESULTS + column];\n    __syncthreads();\n", i, by_warp, fold, i, by_warp);
+    if (by_warp > 1)
+        lt_text_add(o, "    for (int half = %d; half > 0; half /= 2) t%d = %s(t%d, __shfl_down_sync(0xffffffffu, t%d, half, %d));\n",
+                    by_warp / 2, i, fold, i, i, by_warp);
+}
+
 static void add_reduce_tail(const lt_fused_pass *p, lt_text *o)
 {
     const lt_fused *f = p->f;
     int n = 0;
     for (int i = 0; i < f->n_reduces; i++) {
         if (f->reduces[i].axes != p->axes) continue;
-        const char *fold = fold_name(f->reduces[i].op);
-        if (p->lanes > 1)
-            lt_text_add(o, "    pile[lane * RESULTS + column] = t%d;\n    __syncthreads();\n"
-                           "    for (int half = LANES / 2; half > 0; half /= 2) {\n"
-                           "        if (lane < half) pile[lane * RESULTS + column] = %s(pile[lane * RESULTS + column], pile[(lane + half) * RESULTS + column]);\n"
-                           "        __syncthreads();\n    }\n    t%d = pile[column];\n    __syncthreads();\n", i, fold, i);
+        add_lane_fold(p, fold_name(f->reduces[i].op), i, o);
         if (p->parts > 1)
             lt_text_add(o, "    if (lane == 0 && result < KEPT) scratch[((i64)%d * PARTS + blockIdx.y) * KEPT + result] = t%d;\n", n++, i);
         else
@@ -253,20 +283,28 @@ static void render_reduction(const lt_fused_pass *p, lt_text *o)
     const lt_fused *f = p->f;
     const lt_fused_walk *w = &p->walk;
     add_head(p, o);
-    lt_text_add(o, "enum { LANES = %d, RESULTS = THREADS / LANES };\nenum : i64 { KEPT = %" PRId64 ", REDUCED = %" PRId64
-                   ", PARTS = %" PRId64 ", PART = %" PRId64 " };\nenum { V = 1, U = UNROLL };\n\n", p->lanes, w->kept, w->reduced, p->parts, p->part_items);
+    lt_text_add(o, "enum { LANES = %d, RESULTS = THREADS / LANES };\nenum : i64 { KEPT = %" PRId64 ", ITEMS = %" PRId64
+                   ", PARTS = %" PRId64 ", PART = %" PRId64 " };\nenum { V = VECTOR, U = UNROLL };\n\n", p->lanes, w->kept, w->reduced / p->vector, p->parts, p->part_items);
+    add_gather(p, o);
     lt_text_add(o, "extern \"C\" __global__ void __launch_bounds__(THREADS) fused(");
     add_parameters(p, o);
     lt_text_add(o, ")\n{\n");
     lt_text_add(o, "    lt_wait();\n");
-    if (p->lanes > 1) lt_text_add(o, "    __shared__ real pile[THREADS];\n");
+    if (p->lanes > (p->inner ? WARP : 1)) lt_text_add(o, "    __shared__ real pile[THREADS];\n");
     lt_text_add(o, p->inner ? "    const int lane = threadIdx.x %% LANES, column = threadIdx.x / LANES;\n"
                             : "    const int lane = threadIdx.x / RESULTS, column = threadIdx.x %% RESULTS;\n");
     lt_text_add(o, "    const index result = (index)blockIdx.x * RESULTS + column;\n"
-                   "    const index begin = (index)blockIdx.y * PART, end = begin + PART < REDUCED ? begin + PART : REDUCED;\n");
+                   "    const index begin = (index)blockIdx.y * PART, end = begin + PART < ITEMS ? begin + PART : ITEMS;\n");
     for (int i = 0; i < f->n_reduces; i++)
         if (f->reduces[i].axes == p->axes) lt_text_add(o, "    real t%d = %s;\n", i, fold_start(f->reduces[i].op));
-    add_reduce_loop(p, o);
+    if (p->vector > 1) {
+        lt_text_add(o, "    const bool packed = ");
+        add_alignment(p, o);
+        lt_text_add(o, ";\n    if (result < KEPT && packed) ");
+        add_gather_call(p, true, o);
+    }
+    lt_text_add(o, "    if (result < KEPT%s) ", p->vector > 1 ? " && !packed" : "");
+    add_gather_call(p, false, o);
     add_reduce_tail(p, o);
     lt_text_add(o, "}\n");
 }

@@ -138,5 +138,18 @@ inline void lt_wait()
 
 /* ---- Several elements at once ---- */
 template <class T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) pack { T e[N]; };
+template <bool PACKED, int N, class T> pack<T, N> get_pack(const T *from) /* PACKED: it is aligned */
+{
+    if constexpr (PACKED) return *(const pack<T, N> *)from;
+    pack<T, N> p;
+    for (int i = 0; i < N; i++) p.e[i] = from[i];
+    return p;
+}
+template <bool PACKED, class T, int N> void put_pack(pack<T, N> p, T *to)
+{
+    if constexpr (PACKED) *(pack<T, N> *)to = p;
+    else
+        for (int i = 0; i < N; i++) to[i] = p.e[i];
+}
 /* Whether an address suits a pack of N elements. */
 template <class T, int N> bool fits(const T *p) { return (u64)p % alignof(pack<T, N>) == 0; }
