@@ -52,9 +52,8 @@ static void apply_scale(const lt_run *r, lt_point *p, bool values, bool gradient
 static void foresee(lt_run *r, const lt_point *p, bool gradients)
 {
     lt_vectors *v = r->vectors;
-    if (!v) return;
+    if (!v || !gradients) return; /* a trial that fails is asked for its values only */
     lt_space_expect(v, p->x, p->x);
-    if (!gradients) return;
     lt_vectors_written(v, p->grads, r->k * r->n);
     for (int64_t j = 0; j < r->k; j++) lt_space_expect(v, p->grads + j * r->n, r->d);
     if (!r->constrained) lt_space_expect(v, p->grads, p->grads);

@@ -22,7 +22,7 @@ typedef struct statement { double *to; int64_t first, count; double constant; in
 typedef struct term { double c; const double *a; } term;
 typedef struct sum_of { double *to; int64_t m; bool onto; double c[SUM_TERMS]; const double *a[SUM_TERMS]; } sum_of;
 /* A number that is known, or wanted (place >= 0: which sum of the next launch). */
-typedef struct number { lt_measure what; const double *a, *b; double value; int place; bool alive; } number;
+typedef struct number { lt_measure what; const double *a, *b; double value; int place, entry; bool alive; } number; /* entry: in the table */
 
 struct lt_vectors {
     lt_device *dev;
@@ -218,8 +218,8 @@ static uint64_t hash(lt_measure what, const double *a, const double *b)
 
 void lt_vectors_forget(lt_vectors *v)
 {
+    for (int i = 0; i < v->n_known; i++) v->table[v->known[i].entry] = 0;
     v->n_known = v->n_wanted = 0;
-    memset(v->table, 0, sizeof v->table);
 }
 
 /* What a and b are called does not matter, so that either order finds the number. */
@@ -236,7 +236,7 @@ static number *find(lt_vectors *v, lt_measure what, const double *a, const doubl
         if (k->what == what && k->a == a && k->b == b && k->alive) return k;
     }
     if (!make_one) return NULL;
-    v->known[v->n_known] = (number){ .what = what, .a = a, .b = b, .place = -1, .alive = true };
+    v->known[v->n_known] = (number){ .what = what, .a = a, .b = b, .place = -1, .entry = (int)at, .alive = true };
     v->table[at] = (int16_t)++v->n_known;
     return &v->known[v->n_known - 1];
 }
