@@ -6,6 +6,7 @@
 #include "lt_test.h"
 
 #include "base/status.h"
+#include "device/null/null.h"
 #include "qkernel/remote/parts.h"
 #include "qkernel/tuning.h"
 
@@ -245,6 +246,39 @@ LT_TEST(profiles_say_what_happened)
     for (int i = 0; i < p.n_allocations; i++) allocations += p.allocation[i].bytes;
     LT_CHECK(allocations <= p.peak_bytes && 2 * allocations > p.peak_bytes);
     lt_gram_destroy(g);
+}
+
+/* A call like the one before asks the device for nothing: no memory, no page-locked memory, no stream, no kernel. */
+LT_TEST(a_second_call_takes_no_memory)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        bool computes;
+        lt_device *dev = device(&computes); /* which draws x, y and weights; counts are null's */
+        lt_memory_stats before, after;
+        setup s = usual(300, kind == 1 ? 120 : 0, 8, 2);
+        lt_gram *g;
+        if (kind == 2) s.opt.precompute_all_states = false, s.opt.state_tile = 128;
+        if (kind == 3) s.opt.method = LT_GRAM_TRANSFER;
+        s.opt.streams = 1 + kind;
+        lt_rows X = { x, LT_F64, s.n, s.q, 0 }, Y = { y, LT_F64, s.m, s.q, 0 };
+        LT_CHECK_OK(lt_device_open("null", &dev));
+        LT_CHECK_OK(lt_gram_create(dev, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &g));
+        LT_CHECK_OK(lt_gram_fill(g, &X, s.m ? &Y : NULL, far));
+        lt_null_counts first = lt_null_read(dev);
+        LT_CHECK_OK(lt_device_memory(dev, &before));
+        LT_CHECK_OK(lt_gram_fill(g, &X, s.m ? &Y : NULL, far));
+        lt_null_counts second = lt_null_read(dev);
+        LT_CHECK_OK(lt_device_memory(dev, &after));
+        LT_CHECK(first.allocs > 0 && first.host_allocs > 0);
+        LT_CHECK_EQ_INT(after.allocs, before.allocs);
+        LT_CHECK_EQ_INT(second.allocs, first.allocs);
+        LT_CHECK_EQ_INT(second.host_allocs, first.host_allocs);
+        LT_CHECK_EQ_INT(second.builds, first.builds);
+        lt_gram_destroy(g);
+        LT_CHECK_OK(lt_device_memory_trim(dev));
+        LT_CHECK_EQ_INT(lt_null_read(dev).live_bytes, 0);
+        lt_device_close(dev);
+    }
 }
 
 /* The first call runs, the second is captured, the third only replayed; other sizes begin anew. */

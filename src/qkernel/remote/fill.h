@@ -2,6 +2,7 @@
 #ifndef LT_QKERNEL_REMOTE_FILL_H
 #define LT_QKERNEL_REMOTE_FILL_H
 
+#include "device/stream_pool.h"
 #include "qkernel/batch.h"
 #include "qkernel/remote/parts.h"
 
@@ -19,7 +20,7 @@ typedef struct lt_remote_turn {
 } lt_remote_turn;
 
 typedef struct lt_remote_lane {  /* a stream that computes panels */
-    lt_stream *stream;
+    lt_stream *stream;           /* the device's own, or one of the pool */
     int64_t    launches;
     int64_t    outstanding;      /* tiles of launches not known to have ended */
     double     busy_ns;          /* where timed */
@@ -46,6 +47,7 @@ struct lt_remote {
     lt_fetch              *fetch;
     lt_remote_memory       a, b, k, roots[2], faults;
     lt_tile_faults        *faults_home;  /* page-locked */
+    lt_stream_pool        *streams;      /* of further lanes */
     int                    n_lanes, n_turns;
     lt_remote_lane         lane[LT_MAX_LANES];
     lt_remote_turn         turn[LT_MAX_TURNS];

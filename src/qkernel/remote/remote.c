@@ -15,7 +15,8 @@ static lt_status open_lanes(lt_remote *r)
     r->n_lanes = (int)LT_MAX(1, LT_MIN(r->opt->streams - 1, LT_MAX_LANES)); /* one stream is for the way home */
     r->n_turns = r->n_lanes + 1;
     r->lane[0].stream = r->stream;
-    for (int i = 1; i < r->n_lanes; i++) LT_TRY(lt_stream_create(r->dev, &r->lane[i].stream));
+    LT_TRY(lt_stream_pool_create(r->dev, LT_MAX_LANES, &r->streams));
+    for (int i = 1; i < r->n_lanes; i++) LT_TRY(lt_stream_pool_next(r->streams, &r->lane[i].stream));
     for (int i = 0; i < r->n_turns; i++) {
         LT_TRY(lt_event_create(r->dev, &r->turn[i].begun));
         LT_TRY(lt_event_create(r->dev, &r->turn[i].done));
@@ -47,7 +48,7 @@ lt_status lt_remote_create(lt_device *dev, const lt_remote_setup *s, lt_remote *
 
 static void close_lanes(lt_remote *r)
 {
-    for (int i = 1; i < r->n_lanes; i++) lt_stream_destroy(r->lane[i].stream);
+    lt_stream_pool_destroy(r->streams);
     for (int i = 0; i < r->n_turns; i++) {
         lt_remote_turn *t = &r->turn[i];
         lt_event_destroy(t->begun);
