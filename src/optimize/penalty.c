@@ -108,10 +108,10 @@ void lt_penalty_set_mu(lt_run *r, double mu)
 }
 
 /* What has arrived is not overwritten before the next one has. */
-static void turn(lt_record *to, int64_t waits)
+static void turn(lt_record *to, int64_t last)
 {
     lt_record *before = to->before, arrived = *to;
-    if (!to->present || waits <= to->since) return;
+    if (!to->present || to->copy > last) return;
     *to = *before;
     *before = arrived;
     to->before = before;
@@ -121,11 +121,12 @@ static void turn(lt_record *to, int64_t waits)
 void lt_record_keep(const lt_run *r, const lt_point *p, lt_record *to)
 {
     if (r->vectors) {
-        turn(to, lt_vectors_waits(r->vectors));
-        to->since = lt_vectors_waits(r->vectors);
+        turn(to, lt_vectors_arrived(r->vectors));
+        to->copy = lt_vectors_keep(r->vectors, p->x, to->x);
+    } else {
+        memcpy(to->x, p->x, (size_t)r->n * sizeof(double));
     }
     to->present = true;
-    lt_space_copy(r->vectors, r->n, p->x, to->x);
     memcpy(to->c, p->c, (size_t)(r->q + r->p) * sizeof(double));
     to->f = p->f;
     to->mu = p->mu;

@@ -78,7 +78,7 @@ static void bring_home(lt_run *r)
     if (!r->vectors) return;
     lt_vectors_get(r->vectors, r->n, r->cur->x, r->home);
     for (size_t i = 0; lt_vectors_failure(r->vectors) && i < LT_LEN(record); i++)
-        if (record[i]->present && record[i]->since >= lt_vectors_waits(r->vectors)) *record[i] = *record[i]->before;
+        if (record[i]->present && record[i]->copy > lt_vectors_arrived(r->vectors)) *record[i] = *record[i]->before;
 }
 
 static lt_record final_record(const lt_run *r)

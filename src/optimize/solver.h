@@ -33,8 +33,8 @@ typedef struct lt_record {
     double *x, *c;
     double  f, mu, tvi, tve, tv;
     bool    feasible;
-    /* Vectors on a device: x arrives with the next wait. Until then `before` is the one to trust. */
-    int64_t since;           /* waits of the vectors when it was asked for */
+    /* Vectors on a device: x arrives later. Until then `before` is the one to trust. */
+    int64_t copy;            /* the number of its copy: see lt_vectors_keep */
     struct lt_record *before;
 } lt_record;
 

@@ -152,7 +152,10 @@ int main()
     const i64 count = sums.size();
     std::vector<arrival> results(count * z.chunks), home(5);
     std::vector<double> values = drawn(5);
-    w[2].i = count | 77ll << 32;
+    auto kept = std::vector<double>(n, -1), also = kept;
+    w[2].i = (count + 2) | 77ll << 32; /* and two copies */
+    w[SUMS + 4 * count].i = COPY, w[SUMS + 4 * count + 1].p = a.data(), w[SUMS + 4 * count + 2].p = kept.data();
+    w[SUMS + 4 * count + 4].i = COPY, w[SUMS + 4 * count + 5].p = c.data(), w[SUMS + 4 * count + 6].p = also.data();
     for (i64 s = 0; s < count; s++) w[SUMS + 4 * s].i = sums[s].kind, w[SUMS + 4 * s + 1].p = sums[s].a, w[SUMS + 4 * s + 2].p = sums[s].b;
     w[0].i = w[1].i = 0;
     launch(4, 128, [&] { finish(&z, w, results.data(), values.data(), home.data(), home.data() + 4); });
@@ -163,6 +166,7 @@ int main()
         memcpy(&v, &bits, sizeof v);
         return v;
     };
+    check(kept == a && also == c, "copies", 0);
     for (int i = 0; i < 5; i++) check(number(home[i]) == values[i], "values", values[i]);
     double dot = 0, squares = 0, largest = 0;
     std::vector<double> got(count);

@@ -133,6 +133,52 @@ LT_TEST(extremes_are_told_from_each_other)
     close_fixture(&f);
 }
 
+/* Copies go with numbers, in front of what overwrites their vectors, and are told to have arrived one wait later. */
+LT_TEST(copies_arrive_behind_the_numbers_and_before_what_they_show_is_gone)
+{
+    fixture f = open_fixture();
+    double *home[3];
+    for (int i = 0; i < 3; i++) LT_CHECK_OK(lt_vectors_take_home(f.v, N, &home[i]));
+    LT_CHECK_EQ_INT(lt_vectors_keep(f.v, f.there[0], home[0]), 1);
+    (void)lt_space_dot(f.v, N, f.there[0], f.there[1]);
+    LT_CHECK_EQ_INT(lt_vectors_arrived(f.v), 0);
+    (void)lt_space_dot(f.v, N, f.there[0], f.there[2]);
+    LT_CHECK_EQ_INT(lt_vectors_arrived(f.v), 1);
+    LT_CHECK(!memcmp(home[0], f.here[0], sizeof f.here[0]));
+
+    lt_vectors_keep(f.v, f.there[1], home[1]);
+    lt_space_fill(f.v, N, 7, f.there[1]); /* the copy is made first: it is there with the next wait */
+    LT_CHECK(lt_space_dot(f.v, N, f.there[1], f.there[1]) == 49.0 * N);
+    LT_CHECK_EQ_INT(lt_vectors_arrived(f.v), 2);
+    LT_CHECK(!memcmp(home[1], f.here[1], sizeof f.here[1]));
+
+    lt_vectors_keep(f.v, f.there[2], home[2]);
+    LT_CHECK_EQ_INT(lt_vectors_keep(f.v, f.there[3], home[2]), 4); /* instead of that one */
+    lt_vectors_settle(f.v);
+    LT_CHECK_EQ_INT(lt_vectors_arrived(f.v), 4);
+    LT_CHECK(!memcmp(home[2], f.here[3], sizeof f.here[3]));
+    close_fixture(&f);
+}
+
+/* A statement is left out when its result is replaced unread, and only then. */
+LT_TEST(what_nobody_reads_is_not_computed)
+{
+    fixture f = open_fixture();
+    double *const *x = f.there;
+    const int64_t before = lt_vectors_crossings(f.v).bytes_up;
+    lt_space_scaled(f.v, N, 2, x[0], x[1]);
+    lt_space_scaled(f.v, N, 3, x[0], x[1]);
+    (void)lt_space_dot(f.v, N, x[1], x[1]);
+    const int64_t one = lt_vectors_crossings(f.v).bytes_up; /* one statement of one term */
+    lt_space_scaled(f.v, N, 2, x[0], x[1]);
+    lt_space_copy(f.v, N, x[1], x[2]); /* reads it */
+    lt_space_scaled(f.v, N, 3, x[0], x[1]);
+    lt_space_axpy(f.v, N, 1, x[0], x[1]); /* reads what it replaces */
+    LT_CHECK_NEAR(lt_space_dot(f.v, N, x[1], x[2]), 8 * lt_vec_dot(N, f.here[0], f.here[0]), 1e-10);
+    LT_CHECK_EQ_INT(lt_vectors_crossings(f.v).bytes_up - one, one - before + 3 * 32 + 4 * 16); /* four statements of five terms */
+    close_fixture(&f);
+}
+
 /* More statements, terms, numbers and launches than a list, or all lists, hold. */
 LT_TEST(lists_that_overflow_are_launched_in_parts)
 {

@@ -178,14 +178,36 @@ template <int C> static __device__ void dots(const sizes *z, const double *P, co
     else if (rho != 0) pair[(i64)row * chunks + chunk] = total;
 }
 
-static __device__ double folded(const sizes *z, const double *part, i64 row)
+// sum[i] = the chunks' shares of a row of s and one of y, side by side: of the right-hand side, and of the newest y.
+static __device__ void fold(const double *part, const double *pair, int chunks, int row_s, int row_y, double (&sum)[4])
 {
-    double sum = 0;
-    for (i64 i = 0; i < z->chunks; i++) sum += part[row * z->chunks + i];
-    return sum;
+    const double *from[] = { part + (i64)row_s * chunks, part + (i64)row_y * chunks, pair + (i64)row_s * chunks, pair + (i64)row_y * chunks };
+#pragma unroll 4
+    for (int i = 0; i < chunks; i++)
+#pragma unroll
+        for (int k = 0; k < 4; k++) sum[k] += from[k][i];
 }
 
 static __device__ int slot_of_age(int newest, int pairs, int age) { return newest >= age ? newest - age : newest - age + pairs; }
+
+// Loads are asked for some steps ahead, and those of the next steps before these are taken: a step takes less than a load.
+enum { AHEAD = 8 };
+
+// v[k] = entry `me` of the row of t that belongs to age first + k step, for ages between `from` and `to`.
+static __device__ void ask(const double *t, int newest, int pairs, int me, int first, int step, int from, int to, double (&v)[AHEAD])
+{
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+        const int age = first + k * step;
+        v[k] = age >= from && age < to ? t[(i64)slot_of_age(newest, pairs, age) * pairs + me] : 0;
+    }
+}
+
+static __device__ void take_over(double (&v)[AHEAD], const double (&from)[AHEAD])
+{
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) v[k] = from[k];
+}
 
 // What rows are multiplied by in H b: the two loops on inner products, a block for each column, a thread for each pair.
 // table: s_i'y_j by i, the same by j, y_i'y_j, rho. Products of a pair that is new are entered first, by every block: the same
@@ -193,51 +215,57 @@ static __device__ int slot_of_age(int newest, int pairs, int age) { return newes
 extern "C" __global__ void __launch_bounds__(1024) loops(const sizes *z, const double *head, const double *pair, const double *part, double *table,
                                                          double *factor)
 {
-    enum { MOST = 1024, AHEAD = 8 }; // loads are asked for some steps ahead: a step takes less than one
+    enum { MOST = 1024 };
     __shared__ double alpha[MOST], beta[MOST];
-    wait_for_those_before();
-    const int pairs = (int)z->pairs, used = (int)head[USED], newest = (int)head[NEWEST], me = threadIdx.x;
-    const int age = me >= used ? pairs : me <= newest ? newest - me : newest - me + pairs;
-    const double gamma = head[GAMMA];
+    const int pairs = (int)z->pairs, chunks = (int)z->chunks, me = threadIdx.x;
     double *sy = table, *ys = sy + (i64)pairs * pairs, *yy = ys + (i64)pairs * pairs, *rho = yy + (i64)pairs * pairs;
-    part += (i64)blockIdx.x * 2 * pairs * z->chunks;
+    part += (i64)blockIdx.x * 2 * pairs * chunks;
     factor += (i64)blockIdx.x * 2 * pairs;
-    if (head[RHO] != 0 && me < used) {
-        sy[(i64)me * pairs + newest] = ys[(i64)newest * pairs + me] = folded(z, pair, me);
-        yy[(i64)me * pairs + newest] = yy[(i64)newest * pairs + me] = folded(z, pair, pairs + me);
-        if (age == 0) rho[me] = head[RHO];
+    wait_for_those_before();
+    const int used = (int)head[USED], newest = (int)head[NEWEST];
+    const double gamma = head[GAMMA], fresh = head[RHO];
+    const bool mine = me < used;
+    const int age = !mine ? pairs : me <= newest ? newest - me : newest - me + pairs;
+    double dots[4] = { 0 };
+    if (mine) fold(part, pair, chunks, me, pairs + me, dots);
+    if (fresh != 0 && mine) {
+        sy[(i64)me * pairs + newest] = ys[(i64)newest * pairs + me] = dots[2];
+        yy[(i64)me * pairs + newest] = yy[(i64)newest * pairs + me] = dots[3];
+        if (age == 0) rho[me] = fresh;
     }
+    double sb = dots[0], yq = dots[1];
     __syncthreads();
-    const double own = me < used ? rho[me] : 0;
-    double sb = me < used ? folded(z, part, me) : 0, yq = me < used ? folded(z, part, pairs + me) : 0, next[AHEAD];
+    const double own = mine ? rho[me] : 0;
+    double now[AHEAD], then[AHEAD];
+    ask(ys, newest, pairs, me, 0, 1, 0, mine ? age : 0, now);
     for (int first = 0; first < used; first += AHEAD) { // newest to oldest
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            next[k] = first + k < age && me < used ? ys[(i64)slot_of_age(newest, pairs, first + k) * pairs + me] : 0;
+        ask(ys, newest, pairs, me, first + AHEAD, 1, 0, mine ? age : 0, then);
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             if (first + k >= used) break;
             if (age == first + k) alpha[me] = own * sb;
             __syncthreads();
-            if (first + k < age && me < used) sb -= alpha[slot_of_age(newest, pairs, first + k)] * next[k];
+            if (first + k < age && mine) sb -= alpha[slot_of_age(newest, pairs, first + k)] * now[k];
         }
+        take_over(now, then);
     }
 #pragma unroll 8
     for (int j = 0; j < used; j++)
-        if (me < used) yq -= alpha[j] * yy[(i64)j * pairs + me];
+        if (mine) yq -= alpha[j] * yy[(i64)j * pairs + me];
     yq *= gamma;
+    ask(sy, newest, pairs, me, used - 1, -1, age + 1, used, now);
     for (int first = used - 1; first >= 0; first -= AHEAD) { // oldest to newest
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) next[k] = first - k > age ? sy[(i64)slot_of_age(newest, pairs, first - k) * pairs + me] : 0;
+        ask(sy, newest, pairs, me, first - AHEAD, -1, age + 1, used, then);
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             if (first - k < 0) break;
             if (age == first - k) beta[me] = alpha[me] - own * yq;
             __syncthreads();
-            if (first - k > age) yq += beta[slot_of_age(newest, pairs, first - k)] * next[k];
+            if (first - k > age) yq += beta[slot_of_age(newest, pairs, first - k)] * now[k];
         }
+        take_over(now, then);
     }
-    if (me >= used) return;
+    if (!mine) return;
     factor[me] = beta[me];
     factor[pairs + me] = -gamma * alpha[me];
 }

@@ -5,7 +5,8 @@
 // statements' kernel fetches what it needs in one, mostly, and the sums' kernel does so before it waits for the kernels in front of it.
 // Words: [0] statements, [1] terms, [2] sums and, in the upper half, the ticket of their results, [3] numbers passed, [4] these; from
 // HEAD on the statements (4 words: to, first term and, in the upper half, where its level ends, terms, constant), then the terms
-// (2 words: factor, vector); from SUMS on the sums (4 words: kind, a, b, unused). Sums have a fixed order: bits repeat.
+// (2 words: factor, vector); from SUMS on the sums (4 words: kind, a, b, unused), and behind them copies of a to b, which lies in host
+// memory: nobody waits for these. Sums have a fixed order: bits repeat.
 //
 // Vectors here are short, so that kernels last as long as their chains of loads: all loads of a thread are asked for at once.
 
@@ -18,7 +19,7 @@ struct alignas(16) arrival { unsigned low, ticket, high, again; };
 
 enum { PASSED = 3, HEAD = 8, SUMS = 1024, FIRST = 128, SPAN = 1024, LANES = 4, BATCH = 4, TERMS = 3, SUM_BATCH = 8 };
 #define LOWER_HALF 0xffffffffll
-enum { DOT, SQUARES, LARGEST, BAD };
+enum { DOT, SQUARES, LARGEST, BAD, COPY };
 
 // The next kernel may be started from here on, and waits in its turn.
 static __device__ void let_the_next_one_start()
@@ -169,6 +170,18 @@ template <int KIND> static __device__ double share_of(const double *a, const dou
     return v;
 }
 
+static __device__ void copy(const double *a, double *to, i64 first, i64 end)
+{
+    for (i64 start = first + threadIdx.x; start < end; start += SUM_BATCH * blockDim.x) {
+        double x[SUM_BATCH];
+#pragma unroll
+        for (int k = 0; k < SUM_BATCH; k++) x[k] = start + k * blockDim.x < end ? a[start + k * blockDim.x] : 0;
+#pragma unroll
+        for (int k = 0; k < SUM_BATCH; k++)
+            if (start + k * blockDim.x < end) to[start + k * blockDim.x] = x[k];
+    }
+}
+
 static __device__ double share_of_kind(const word *sum, i64 first, i64 end)
 {
     const double *a = sum[1].p, *b = sum[2].p;
@@ -210,8 +223,12 @@ extern "C" __global__ void __launch_bounds__(512) finish(const sizes *z, const w
         const int next = item + gridDim.x;
         word ahead = { 0 };
         if (threadIdx.x < USED && next < items) ahead = mine[4 * (next / chunks)];
-        const double v = share_of_kind(sum, first, min(first + chunk, n));
-        if (threadIdx.x == 0) send(results + item, v, ticket);
+        if (sum[0].i == COPY) {
+            copy(sum[1].p, sum[2].p, first, min(first + chunk, n));
+        } else {
+            const double v = share_of_kind(sum, first, min(first + chunk, n));
+            if (threadIdx.x == 0) send(results + item, v, ticket);
+        }
         __syncthreads();
         if (threadIdx.x < USED) sum[threadIdx.x] = ahead;
         __syncthreads();

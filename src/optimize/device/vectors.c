@@ -20,6 +20,7 @@ typedef struct list { lt_host_block words, results; bool in_flight; } list;
 /* Statements of one level may run side by side; those of the next one after them. */
 typedef struct statement { double *to; int64_t first, count; double constant; int level; bool dead; } statement;
 typedef struct term { double c; const double *a; } term;
+typedef struct copy { const double *from; double *home; } copy;
 typedef struct sum_of { double *to; int64_t m; bool onto; double c[SUM_TERMS]; const double *a[SUM_TERMS]; } sum_of;
 /* A number that is known, or wanted (place >= 0: which sum of the next launch). */
 typedef struct number { lt_measure what; const double *a, *b; double value; int place, entry; bool alive; } number; /* entry: in the table */
@@ -49,7 +50,10 @@ struct lt_vectors {
     int16_t    table[TABLE];   /* by hash: one more than the index in known */
     int        n_known, wanted[LT_LIST_MAX_SUMS], n_wanted;
     int64_t    list_bytes;     /* of launches since the last wait */
-    int64_t    waits;
+    copy       copies[LT_LIST_COPIES]; /* that go with the next sums */
+    int        n_copies;
+    int64_t    n_kept;         /* copies asked for. Up to which one: noted as statements; there when the next wait ends; launched; arrived */
+    int64_t    noted, due, launched, arrived;
     lt_status  failure;
     char       text[400];
     lt_solve_crossings crossings;
@@ -182,8 +186,9 @@ void lt_vectors_reset(lt_vectors *v)
     for (int i = 0; i < v->n_home; i++) lt_host_block_release(v->dev, &v->home[i]);
     for (int i = 0; i < LISTS; i++) v->lists[i].in_flight = false;
     v->n_pieces = v->n_home = 0;
-    v->n_statements = v->n_terms = v->list_bytes = v->waits = 0;
-    v->n_levels = 0;
+    v->n_statements = v->n_terms = v->list_bytes = 0;
+    v->n_kept = v->noted = v->due = v->launched = v->arrived = 0;
+    v->n_levels = v->n_copies = 0;
     v->side_by_side = false;
     v->deferred = NULL;
     v->failure = LT_OK;
@@ -206,7 +211,7 @@ lt_status lt_vectors_failure(const lt_vectors *v)
     return v->failure;
 }
 
-int64_t lt_vectors_waits(const lt_vectors *v) { return v->waits; }
+int64_t lt_vectors_arrived(const lt_vectors *v) { return v->arrived; }
 lt_solve_crossings lt_vectors_crossings(const lt_vectors *v) { return v->crossings; }
 
 /* ---- Numbers that are known ------------------------------------------------------------------------------------------- */
@@ -283,6 +288,7 @@ static void pack_statements(lt_vectors *v, lt_word *w)
     v->list_bytes += (LT_LIST_HEAD + 4 * count + 2 * n_terms) * (int64_t)sizeof *w;
     v->n_statements = v->n_terms = 0;
     v->n_levels = 0;
+    v->due = v->launched = LT_MAX(v->launched, v->noted);
 }
 
 static void pack_sums(lt_vectors *v, lt_word *w)
@@ -300,8 +306,16 @@ static void pack_sums(lt_vectors *v, lt_word *w)
         at += 4;
     }
     v->n_wanted = count;
-    w[2].i = count | (int64_t)++v->ticket << 32;
-    v->list_bytes += 4 * count * (int64_t)sizeof *w;
+    for (int i = 0; i < v->n_copies; i++, at += 4) {
+        at[0].i = LT_LIST_COPY;
+        at[1].q = v->copies[i].from;
+        at[2].p = v->copies[i].home;
+    }
+    w[2].i = (count + v->n_copies) | (int64_t)++v->ticket << 32;
+    v->list_bytes += 4 * (count + v->n_copies) * (int64_t)sizeof *w;
+    v->crossings.bytes_down += v->n_copies * v->z.n * (int64_t)sizeof(double);
+    v->launched = v->n_kept; /* seen when a later kernel has ended: due at the wait after this one */
+    v->n_copies = 0;
 }
 
 static double number_of(const lt_arrival *a)
@@ -343,7 +357,7 @@ static void waited(lt_vectors *v, lt_status s)
 {
     for (int i = 0; i < LISTS; i++) v->lists[i].in_flight = false;
     fail(v, s);
-    if (!s) v->waits++;
+    if (!s) v->arrived = v->due;
 }
 
 /* Results of sums, and values of functions. */
@@ -372,6 +386,7 @@ static void wait_for(lt_vectors *v, const list *sums)
     v->crossings.syncs++;
     v->crossings.bytes_up += v->list_bytes;
     v->list_bytes = 0;
+    if (!sums) v->due = v->launched;
     waited(v, sums ? await_sums(v, sums, NULL, 0) : lt_stream_sync(v->stream));
 }
 
@@ -450,12 +465,6 @@ void lt_vectors_pack(lt_vectors *v, lt_vectors_list where, const double *passed,
 
 lt_status lt_vectors_queue(lt_vectors *v, lt_vectors_list where) { return launch_statements(v, &v->lists[where], false); }
 
-void lt_vectors_settle(lt_vectors *v)
-{
-    lt_vectors_flush(v);
-    wait(v);
-}
-
 /* ---- Arithmetic ----------------------------------------------------------------------------------------------------------- */
 static bool overlap(const lt_vectors *v, const double *a, const double *b)
 {
@@ -484,8 +493,18 @@ static void place(lt_vectors *v, statement *s)
     }
 }
 
+static void note_copies(lt_vectors *v); /* notes in its turn */
+
+/* Copies that have not gone yet would see what is written now. */
+static void spare_copies(lt_vectors *v, const double *written)
+{
+    for (int i = 0; i < v->n_copies; i++)
+        if (overlap(v, v->copies[i].from, written)) note_copies(v);
+}
+
 static void note(lt_vectors *v, double *to, int64_t m, const double *c, const double *const *a, double constant)
 {
+    spare_copies(v, to);
     if (v->n_statements == LT_LIST_STATEMENTS || v->n_terms + m > LT_LIST_TERMS) lt_vectors_flush(v);
     statement *s = &v->statement[v->n_statements++];
     *s = (statement){ .to = to, .first = v->n_terms, .count = m, .constant = constant };
@@ -493,6 +512,24 @@ static void note(lt_vectors *v, double *to, int64_t m, const double *c, const do
     if (!v->side_by_side) place(v, s);
     v->n_levels = LT_MAX(v->n_levels, s->level + 1);
     lt_vectors_written(v, to, v->z.n);
+}
+
+static void note_copies(lt_vectors *v)
+{
+    const int count = v->n_copies;
+    v->n_copies = 0;
+    for (int i = 0; i < count; i++) note(v, v->copies[i].home, 1, (const double[]){ 1 }, &v->copies[i].from, 0);
+    v->noted = v->n_kept;
+}
+
+int64_t lt_vectors_keep(lt_vectors *v, const double *from, double *home)
+{
+    int at = 0;
+    while (at < v->n_copies && v->copies[at].home != home) at++;
+    if (at == LT_LIST_COPIES) note_copies(v), at = 0;
+    v->copies[at] = (copy){ from, home };
+    v->n_copies = LT_MAX(v->n_copies, at + 1);
+    return ++v->n_kept;
 }
 
 /* Terms beyond what a list holds go on top of what the first ones gave. */
@@ -534,6 +571,7 @@ void lt_vectors_fill(lt_vectors *v, double value, double *to) { note(v, to, 0, N
 void lt_vectors_many_begin(lt_vectors *v, int64_t count)
 {
     if (count < MANY) return; /* not worth a launch of their own */
+    note_copies(v);
     lt_vectors_flush(v);
     v->side_by_side = true;
 }
@@ -545,9 +583,17 @@ void lt_vectors_many_end(lt_vectors *v)
 }
 
 /* ---- Whole vectors ----------------------------------------------------------------------------------------------------------- */
+void lt_vectors_settle(lt_vectors *v)
+{
+    note_copies(v);
+    lt_vectors_flush(v);
+    wait(v);
+}
+
 void lt_vectors_put(lt_vectors *v, int64_t count, const double *from_host, double *to)
 {
     const size_t bytes = (size_t)count * sizeof *to;
+    note_copies(v);
     lt_vectors_flush(v);
     lt_vectors_written(v, to, count);
     v->crossings.uploads++;
@@ -559,6 +605,7 @@ void lt_vectors_put(lt_vectors *v, int64_t count, const double *from_host, doubl
 void lt_vectors_get(lt_vectors *v, int64_t count, const double *from, double *to_host)
 {
     const size_t bytes = (size_t)count * sizeof *from;
+    note_copies(v);
     lt_vectors_flush(v);
     v->crossings.downloads++;
     v->crossings.bytes_down += (int64_t)bytes;

@@ -40,6 +40,10 @@ void lt_vectors_sum_end(lt_vectors *v);
 /* Statements between these touch different vectors and read none that another writes: they may run side by side. */
 void lt_vectors_many_begin(lt_vectors *v, int64_t count);
 void lt_vectors_many_end(lt_vectors *v);
+/* A copy in page-locked memory of lt_vectors_take_home: on its way with the next numbers that are waited for, behind them, so that nobody
+   waits for it. Copies are numbered from 1 on, and arrive in that order. */
+int64_t lt_vectors_keep(lt_vectors *v, const double *from, double *home);
+int64_t lt_vectors_arrived(const lt_vectors *v); /* the last that has */
 void lt_vectors_put(lt_vectors *v, int64_t count, const double *from_host, double *to); /* these two wait */
 void lt_vectors_get(lt_vectors *v, int64_t count, const double *from, double *to_host);
 
@@ -76,7 +80,6 @@ void      lt_vectors_evaluation_end(lt_vectors *v, lt_status s, lt_solve_crossin
 
 /* The first failure, its text again in lt_error_text(); LT_OK if none. */
 lt_status lt_vectors_failure(const lt_vectors *v);
-int64_t   lt_vectors_waits(const lt_vectors *v);         /* waits that succeeded */
 lt_solve_crossings lt_vectors_crossings(const lt_vectors *v); /* waits of its own; evaluations count theirs */
 
 #endif

@@ -66,6 +66,10 @@ static lt_status finish(const lt_kernel *k, lt_pool *pool, void *const *arg)
         const lt_measure what = (lt_measure)sum[0].i;
         const int64_t first = item % z->chunks * z->chunk, end = LT_MIN(first + z->chunk, z->n);
         double v = 0;
+        if (sum[0].i == LT_LIST_COPY) {
+            memcpy(sum[2].p + first, sum[1].q + first, (size_t)(end - first) * sizeof v);
+            continue;
+        }
         for (int64_t i = first; i < end; i++) v = lt_vectors_fold(what, v, entry(what, sum[1].q[i], sum[2].q[i]));
         results[item] = arrival(v, ticket);
     }

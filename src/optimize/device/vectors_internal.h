@@ -13,7 +13,8 @@ typedef struct lt_arrival { uint32_t low, ticket, high, again; } lt_arrival; /* 
 /* A list in page-locked memory, as vectors.cu tells it. */
 enum { LT_LIST_PASSED = 3, LT_LIST_HEAD = 8, LT_LIST_SUMS = 1024, LT_LIST_STATEMENTS = 64, LT_LIST_MAX_SUMS = 1024,
        LT_LIST_TERMS = (LT_LIST_SUMS - LT_LIST_HEAD - 4 * LT_LIST_STATEMENTS) / 2,
-       LT_LIST_WORDS = LT_LIST_SUMS + 4 * LT_LIST_MAX_SUMS };
+       LT_LIST_COPIES = 8, LT_LIST_WORDS = LT_LIST_SUMS + 4 * (LT_LIST_MAX_SUMS + LT_LIST_COPIES) };
+enum { LT_LIST_COPY = LT_MEASURE_COUNT }; /* among the sums: b, in page-locked memory, becomes a */
 
 _Static_assert(LT_LIST_PASSED + 1 + LT_VECTORS_MAX_PASSED == LT_LIST_HEAD, "numbers passed stand behind their count");
 
