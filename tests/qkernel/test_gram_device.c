@@ -281,6 +281,57 @@ LT_TEST(a_second_call_takes_no_memory)
     }
 }
 
+/* The null device's table with a number of calls it survives. */
+static struct { lt_backend table; int64_t left; } frail;
+
+static lt_status frail_step(void)
+{
+    if (frail.left > 0) frail.left--;
+    return frail.left == 0 ? LT_FAIL(LT_ERR_DEVICE, "the test's device is lost") : LT_OK; /* negative: it never is */
+}
+static lt_status frail_sync(lt_stream *st) { LT_TRY(frail_step()); return lt_backend_null()->sync(st); }
+static lt_status frail_event_sync(lt_event *e) { LT_TRY(frail_step()); return lt_backend_null()->event_sync(e); }
+static lt_status frail_launch(lt_stream *st, const lt_launch *at) { LT_TRY(frail_step()); return lt_backend_null()->launch(st, at); }
+static lt_status frail_copy(lt_stream *st, void *dst, const void *src, size_t n, lt_transfer dir) { LT_TRY(frail_step()); return lt_backend_null()->copy(st, dst, src, n, dir); }
+static lt_status frail_replay(lt_stream *st, lt_capture *c) { LT_TRY(frail_step()); return lt_backend_null()->replay(st, c); }
+
+/* A device lost at any call: the fault's own text, no crash, everything given back. */
+LT_TEST(a_device_lost_at_any_moment_is_told)
+{
+    bool computes;
+    (void)device(&computes); /* draws x and weights */
+    for (int kind = 0; kind < 3; kind++)
+        for (int64_t calls = 1; calls < 60; calls += 1 + calls / 8) {
+            lt_device *dev;
+            setup s = usual(300, 0, 8, 2);
+            lt_gram *g;
+            if (kind == 1) s.opt.precompute_all_states = false, s.opt.state_tile = 128, s.opt.streams = 4;
+            if (kind == 2) s.n = 100, s.opt.cuda_graphs = true;
+            lt_rows X = { x, LT_F64, s.n, s.q, 0 };
+            LT_CHECK_OK(lt_device_open("null", &dev));
+            frail.table = *dev->backend;
+            frail.table.sync = frail_sync;
+            frail.table.event_sync = frail_event_sync;
+            frail.table.launch = frail_launch;
+            frail.table.copy = frail_copy;
+            frail.table.replay = frail_replay;
+            frail.left = -1;
+            dev->backend = &frail.table;
+            LT_CHECK_OK(lt_gram_create(dev, &s.opt, &(lt_weights){ weights, s.layers, s.q }, &g));
+            frail.left = calls;
+            lt_status status = LT_OK;
+            for (int i = 0; i < 20 && !status; i++) status = lt_gram_fill(g, &X, NULL, far);
+            LT_CHECK_EQ_INT(status, LT_ERR_DEVICE);
+            LT_CHECK(strstr(lt_error_text(), "the test's device is lost"));
+            LT_CHECK_FAILS(lt_gram_fill(g, &X, NULL, far), LT_ERR_DEVICE, "the test's device is lost");
+            lt_gram_destroy(g);
+            frail.left = -1;
+            LT_CHECK_OK(lt_device_memory_trim(dev));
+            LT_CHECK_EQ_INT(lt_null_read(dev).live_bytes, 0);
+            lt_device_close(dev);
+        }
+}
+
 /* The first call runs, the second is captured, the third only replayed; other sizes begin anew. */
 LT_TEST(small_calls_are_replayed)
 {
