@@ -40,6 +40,20 @@ void lt_error_set(const char *text)
     snprintf(error_text, sizeof error_text, "%s", text);
 }
 
+void lt_error_reason(char *out, size_t bytes)
+{
+    const char *text = error_text, *end = text + strlen(text);
+    for (int s = 0; s < LT_STATUS_COUNT; s++) {
+        size_t n = strlen(status_names[s]);
+        if (strncmp(text, status_names[s], n) || strncmp(text + n, ": ", 2)) continue;
+        text += n + 2;
+        break;
+    }
+    const char *place = strrchr(text, '('), *colon = place ? strrchr(place, ':') : NULL;
+    if (colon && place > text && place[-1] == ' ' && end[-1] == ')' && colon + 1 + strspn(colon + 1, "0123456789") == end - 1) end = place - 1;
+    snprintf(out, bytes, "%.*s", (int)(end - text), text);
+}
+
 lt_status lt_fail_at(lt_status s, const char *file, int line, const char *format, ...)
 {
     /* Built aside first: an argument may be the previous error text itself. The place comes

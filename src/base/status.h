@@ -14,6 +14,9 @@ lt_status lt_fail_at(lt_status s, const char *file, int line, const char *format
 /* Sets this thread's text as it stands: the pool hands a worker's failure to its caller. */
 void lt_error_set(const char *text);
 
+/* This thread's text without status and place, for a failure that quotes it. Fits LT_ERROR_TEXT_BYTES. */
+void lt_error_reason(char *out, size_t bytes);
+
 /* Returns from the caller when the call fails; the text is already set. */
 #define LT_TRY(call)                                \
     do {                                            \

@@ -246,8 +246,8 @@ static lt_status out_of_memory(lt_block_cache *c, size_t bytes, const char *owne
         used += (size_t)snprintf(holders + used, sizeof holders - used, "%s%s %s", i ? ", " : "; largest: ",
                                  top[i].name, in_mib(top[i].in_use_bytes).s);
     if (s->limit_bytes) snprintf(limit, sizeof limit, "limit %s", in_mib(s->limit_bytes).s);
-    char why[160];
-    snprintf(why, sizeof why, "%s", lt_error_text());
+    char why[240];
+    lt_error_reason(why, sizeof why);
     return LT_FAIL(LT_ERR_MEMORY, "'%s' asks %s for %s (%zu bytes): %s in use, %s reserved, %s%s; use smaller tiles or "
                    "batches, close other users of the device, or raise the limit (%s)", owner && *owner ? owner : "(unnamed)",
                    c->dev->id, in_mib((int64_t)LT_MIN(bytes, (size_t)INT64_MAX)).s, bytes, in_mib(s->in_use_bytes).s,

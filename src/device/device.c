@@ -75,7 +75,7 @@ static lt_status resolve(const char *name, size_t *row, int *ordinal)
     int n = count_of(*row);
     if (*ordinal < n) return LT_OK;
     char why[480] = "";
-    if (!n) snprintf(why, sizeof why, "%s", lt_error_text());
+    if (!n) lt_error_reason(why, sizeof why);
     list_devices(here, sizeof here);
     if (!n) return LT_FAIL(LT_ERR_UNSUPPORTED, "device '%s' cannot run: %s; devices here: %s", name, why, here);
     return LT_FAIL(LT_ERR_ARGUMENT, "device '%s': ordinal %d is out of range, there %s %d; devices here: %s", name, *ordinal,

@@ -100,7 +100,7 @@ static lt_status create(const lt_rollout_cache *c, const lt_operator_spec *spec,
 static lt_status too_large(const lt_rollout_cache *c, const lt_operator_spec *spec)
 {
     char why[LT_ERROR_TEXT_BYTES];
-    snprintf(why, sizeof why, "%s", lt_error_text());
+    lt_error_reason(why, sizeof why);
     return LT_FAIL(LT_ERR_MEMORY, "generate: %lld realizations of a %s operator (base_channels %d, grid %d, %lld steps, %s) do not fit on %s: fewer realizations "
                    "(--num-realizations)%s or --device cpu would help; %s", (long long)c->opt.realizations,
                    lt_operator_kind_name(spec->kind), spec->base_channels, spec->grid, (long long)c->opt.steps, lt_precision_name(c->opt.precision),

@@ -52,6 +52,29 @@ LT_TEST(long_text_is_cut_but_keeps_its_place)
     LT_CHECK_EQ_INT(strlen(lt_error_text()), LT_ERROR_TEXT_BYTES - 1);
 }
 
+LT_TEST(a_reason_has_neither_status_nor_place)
+{
+    static const struct { const char *text, *reason; } c[] = {
+        { "memory: no room (src/y.c:99)", "no room" },
+        { "no room (src/y.c:99)", "no room" },
+        { "memory: no room (of two kinds: 7 and 8)", "no room (of two kinds: 7 and 8)" }, /* no place */
+        { "memorable: so it is", "memorable: so it is" },
+        { "device: lost (memory: none (a.c:1)): gone (src/b.c:2)", "lost (memory: none (a.c:1)): gone" },
+        { "io: (src/y.c:99)", "(src/y.c:99)" },
+        { "", "" },
+    };
+    for (size_t i = 0; i < LT_LEN(c); i++) {
+        char reason[64];
+        lt_error_set(c[i].text);
+        lt_error_reason(reason, sizeof reason);
+        if (strcmp(reason, c[i].reason)) LT_TEST_FAIL("'%s' of '%s', expected '%s'", reason, c[i].text, c[i].reason);
+    }
+    char small[5];
+    lt_error_set("io: a long story (src/y.c:99)");
+    lt_error_reason(small, sizeof small);
+    LT_CHECK(!strcmp(small, "a lo"));
+}
+
 static void *other_thread(void *out)
 {
     *(bool *)out = lt_error_text()[0] == 0;
