@@ -234,7 +234,7 @@ static lt_status run_config(cli_context *c, const generate_cli *o, const lt_data
     dataset_bar_end(&bar);
     if (s == LT_ERR_CANCELLED && cli_interrupted())
         return cli_fail(LT_ERR_CANCELLED, "interrupted after %lld operators; the same command with --resume goes on", (long long)(info.skipped + info.samples));
-    if ((s == LT_ERR_IO || s == LT_ERR_DEVICE) && info.samples + info.skipped) return cli_fail(s, "%s; what was written stays readable, and --resume goes on", lt_error_text());
+    if ((s == LT_ERR_IO || s == LT_ERR_DEVICE || s == LT_ERR_MEMORY) && info.samples + info.skipped) return cli_fail(s, "%s; what was written stays readable, and --resume goes on", lt_error_text());
     CLI_TRY(s);
     if (info.precision_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.precision_reason);
     if (info.feature_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.feature_reason);
