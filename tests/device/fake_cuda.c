@@ -101,8 +101,16 @@ unsigned cuMemFree_v2(lt_cu_address at)
     return 0;
 }
 
-unsigned cuMemHostAlloc(void **out, size_t bytes, unsigned flags) { (void)flags; *out = calloc(1, bytes); return *out ? 0 : LT_CU_ERROR_OUT_OF_MEMORY; }
-unsigned cuMemFreeHost(void *p) { free(p); return 0; }
+unsigned cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    if (fake_state.most_locked && fake_state.locked >= fake_state.most_locked) return LT_CU_ERROR_OUT_OF_MEMORY;
+    if (!(*out = calloc(1, bytes))) return LT_CU_ERROR_OUT_OF_MEMORY;
+    fake_state.locked++;
+    fake_state.locks++;
+    return 0;
+}
+unsigned cuMemFreeHost(void *p) { free(p); fake_state.locked--; return 0; }
 
 /* ---- Streams: a graph being recorded, or work done at once ---- */
 typedef struct node { lt_cu_function kernel; void *arg; lt_cu_address dst, src; size_t bytes; int byte; } node;

@@ -189,6 +189,28 @@ static lt_status count_told(void *ctx, int64_t t, const float *states, const int
     return LT_OK;
 }
 
+/* Kernels of fused steps, every one that a rollout then builds; no memory, and nothing is queued. */
+LT_TEST(kernels_are_prepared_before_there_is_a_rollout)
+{
+    lt_device *dev = open_null();
+    lt_operator_spec s = lt_operator_defaults(LT_OPERATOR_CNN);
+    lt_rollout_options o = options(dev, 3, 20);
+    s.num_layers = 4, s.base_channels = 16, s.grid = 32, s.noise = LT_NOISE_NONE;
+    o.precision = LT_PRECISION_FLOAT16;
+    LT_CHECK_OK(lt_device_rollout_prepare(&s, &o));
+    lt_null_counts c = lt_null_read(dev);
+    LT_CHECK(c.builds > 12 && c.allocs == 0 && c.host_allocs == 0 && c.launches == 0 && c.copies[LT_TRANSFER_H2D] == 0);
+    lt_rollout *r = NULL;
+    LT_CHECK_OK(lt_rollout_create(&s, &o, &r));
+    if (r) LT_CHECK_EQ_INT(c.builds, lt_rollout_get_info(r).kernels_per_step + 1); /* and the one that packs */
+    lt_rollout_destroy(r);
+    c = lt_null_read(dev);
+    o.precision = LT_PRECISION_FLOAT32; /* no fused step */
+    LT_CHECK_OK(lt_device_rollout_prepare(&s, &o));
+    LT_CHECK_EQ_INT(lt_null_read(dev).builds, c.builds);
+    lt_device_close(dev);
+}
+
 LT_TEST(readers_see_every_step_and_no_state_travels_without_a_sink)
 {
     lt_device *dev = open_null();

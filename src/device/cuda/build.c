@@ -46,18 +46,37 @@ static lt_cuda_module *find_module(lt_cuda *c, const lt_digest *digest)
     return m;
 }
 
+/* With the lock held; m is in the list. */
+static void take_out(lt_cuda *c, lt_cuda_module *m)
+{
+    lt_cuda_module **at = &c->modules;
+    while (*at != m) at = &(*at)->next;
+    *at = m->next;
+}
+
+/* Loading and unloading wait for everything the device has been given, so what nobody uses any more stays loaded. */
 static void leave_module(lt_cuda *c, lt_cuda_module *m)
 {
+    enum { MOST_UNUSED = 1024 };
     if (!m) return;
     pthread_mutex_lock(&c->lock);
-    bool last = --m->n_users == 0;
-    lt_cuda_module **at = &c->modules;
-    while (last && *at && *at != m) at = &(*at)->next;
-    if (last && *at) *at = m->next;
+    bool unused = --m->n_users == 0, keep = unused && c->n_unused_modules < MOST_UNUSED;
+    if (keep) c->n_unused_modules++;
+    else if (unused) take_out(c, m);
     pthread_mutex_unlock(&c->lock);
-    if (!last) return;
-    if (m->handle) (void)c->cu->cuModuleUnload(m->handle);
+    if (!unused || keep) return;
+    (void)c->cu->cuModuleUnload(m->handle);
     lt_free(m);
+}
+
+void lt_cuda_modules_unload(lt_cuda *c)
+{
+    for (lt_cuda_module *m = c->modules, *next; m; m = next) {
+        next = m->next;
+        (void)c->cu->cuModuleUnload(m->handle);
+        lt_free(m);
+    }
+    c->modules = NULL;
 }
 
 /* A new one, which this thread has to make, unless *made: then it is there, perhaps since another thread has just made it.
@@ -72,6 +91,7 @@ static lt_cuda_module *claim_module(lt_cuda *c, const lt_digest *digest, bool *m
         *m = (lt_cuda_module){ .next = c->modules, .digest = *digest, .making = true };
         c->modules = m;
     }
+    if (*made && !m->n_users) c->n_unused_modules--;
     if (m) m->n_users++;
     pthread_mutex_unlock(&c->lock);
     return m;
@@ -85,7 +105,6 @@ static lt_status make_module(lt_cuda *c, const lt_kernel_key *key, lt_cuda_modul
     unsigned r = c->cu->cuModuleLoadData(&m->handle, cubin);
     lt_free(cubin);
     if (!r) return LT_OK;
-    m->handle = NULL;
     snprintf(what, sizeof what, "loading kernel '%.60s'", key->name);
     return lt_cuda_fail(c, r, what, __FILE__, __LINE__);
 }
@@ -98,11 +117,12 @@ static lt_status load_module(lt_cuda *c, const lt_kernel_key *key, lt_cuda_modul
     if (!*out) return LT_FAIL(LT_ERR_MEMORY, "%s: no memory for kernel '%s'", c->dev->id, key->name);
     if (made) return LT_OK;
     lt_status s = make_module(c, key, *out);
-    if (s) leave_module(c, *out), *out = NULL; /* first, so that those who wait find nothing and try for themselves */
     pthread_mutex_lock(&c->lock);
-    if (*out) (*out)->making = false;
+    (*out)->making = false;
+    if (s) take_out(c, *out); /* those who wait find nothing, and try for themselves */
     pthread_cond_broadcast(&c->made);
     pthread_mutex_unlock(&c->lock);
+    if (s) lt_free(*out), *out = NULL;
     return s;
 }
 

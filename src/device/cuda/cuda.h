@@ -1,6 +1,6 @@
 /* The CUDA device from inside. SPDX-License-Identifier: BSD-3-Clause
 
-   device.c opens and describes, memory and streams in stream.c, capture.c records and replays,
+   device.c opens and describes, page-locked memory in host_memory.c, streams in stream.c, capture.c records and replays,
    build.c compiles. Nothing here includes a CUDA header. */
 #ifndef LT_DEVICE_CUDA_CUDA_H
 #define LT_DEVICE_CUDA_CUDA_H
@@ -28,6 +28,8 @@ typedef struct lt_cuda {
     char          lost_text[400];
     long long    *fault;                /* written by kernels, read at sync: an lt_cuda_fault and what goes with it */
     struct lt_cuda_module *modules;     /* loaded now, or being made */
+    int           n_unused_modules;     /* of them */
+    struct lt_cuda_pinned *pinned;      /* page-locked memory, in use and kept (host_memory.c) */
     struct lt_cuda_libraries *libraries; /* cuBLASLt and the like; see libraries.h */
 } lt_cuda;
 
@@ -121,5 +123,11 @@ void      lt_cuda_note_event(lt_cuda_stream *st); /* the capture spans several s
 
 /* ---- build.c ---- */
 lt_status lt_cuda_build(lt_device *dev, const lt_kernel_key *key, lt_kernel **out);
+void      lt_cuda_modules_unload(lt_cuda *c); /* before the device closes */
+
+/* ---- host_memory.c ---- */
+lt_status lt_cuda_host_alloc(lt_device *dev, size_t bytes, void **out);
+lt_status lt_cuda_host_release(lt_device *dev, void *address);
+void      lt_cuda_host_release_all(lt_cuda *c); /* before the device closes */
 
 #endif

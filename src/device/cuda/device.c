@@ -118,6 +118,8 @@ static void cuda_close(lt_device *dev)
     if (!c) return;
     lt_cuda_libraries_close(c);
     if (dev->stream) lt_cuda_stream_destroy(dev->stream);
+    lt_cuda_modules_unload(c);
+    lt_cuda_host_release_all(c);
     if (c->fault) (void)c->cu->cuMemFreeHost(c->fault);
     if (c->context) (void)c->cu->cuDevicePrimaryCtxRelease_v2(c->device);
     pthread_cond_destroy(&c->made);
@@ -189,32 +191,13 @@ static lt_status cuda_release(lt_device *dev, void *address)
     return LT_OK;
 }
 
-static lt_status cuda_host_alloc(lt_device *dev, size_t bytes, void **out)
-{
-    lt_cuda *c = lt_cuda_of(dev);
-    char what[64];
-    LT_TRY(lt_cuda_enter(c));
-    snprintf(what, sizeof what, "page-locking %zu bytes", bytes);
-    LT_CUDA_TRY(c, what, c->cu->cuMemHostAlloc(out, LT_MAX(bytes, 1), LT_CU_HOST_ALLOC_PORTABLE));
-    return LT_OK;
-}
-
-static lt_status cuda_host_release(lt_device *dev, void *address)
-{
-    lt_cuda *c = lt_cuda_of(dev);
-    if (!address) return LT_OK;
-    (void)c->cu->cuCtxSetCurrent(c->context); /* page-locked memory outlives a lost device */
-    unsigned r = c->cu->cuMemFreeHost(address);
-    return r && !c->lost ? lt_cuda_fail(c, r, "releasing page-locked memory", __FILE__, __LINE__) : LT_OK;
-}
-
 /* ---- The table ---------------------------------------------------------------------------- */
 const lt_backend *lt_backend_cuda(void)
 {
     static const lt_backend table = {
         .name = "cuda", .count = cuda_count, .open = cuda_open, .close = cuda_close,
         .describe = cuda_describe, .mem_info = cuda_mem_info,
-        .alloc = cuda_alloc, .release = cuda_release, .host_alloc = cuda_host_alloc, .host_release = cuda_host_release,
+        .alloc = cuda_alloc, .release = cuda_release, .host_alloc = lt_cuda_host_alloc, .host_release = lt_cuda_host_release,
         .stream_create = lt_cuda_stream_create, .stream_destroy = lt_cuda_stream_destroy, .sync = lt_cuda_sync, .await = lt_cuda_await,
         .copy = lt_cuda_copy, .fill = lt_cuda_fill, .build = lt_cuda_build,
         .launch = lt_cuda_launch, .launch_all = lt_cuda_launch_all,

@@ -249,6 +249,11 @@ static lt_status create(lt_device_rollout *e, lt_rollout_info *info)
     return lt_device_rollout_record(e);
 }
 
+lt_status lt_device_rollout_prepare(const lt_operator_spec *spec, const lt_rollout_options *opt)
+{
+    return lt_application_prepare(&(lt_application_request){ .dev = opt->device, .spec = spec, .opt = opt });
+}
+
 lt_status lt_device_rollout_create(const lt_operator_spec *spec, const lt_rollout_options *opt, const lt_state_reader *reader,
                                    lt_device_rollout **out, lt_rollout_info *info)
 {

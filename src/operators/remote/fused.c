@@ -313,6 +313,14 @@ static void add_pack(lt_fused_cnn *f, lt_pack_job j)
     f->pack[f->n_packs++] = j;
 }
 
+static int count_packs(const lt_fused_cnn *f)
+{
+    int n = 2 * f->n_convs + 1;
+    for (int i = 0; i < f->n_launches; i++) n += f->seq[i].kind == LAUNCH_PROJECT;
+    return n;
+}
+
+/* As many as count_packs says. */
 static void plan_packing(lt_fused_cnn *f, const lt_network *n)
 {
     bool none = f->spec.normalization == LT_NORM_NONE, batch = f->spec.normalization == LT_NORM_BATCH;
@@ -372,7 +380,7 @@ static lt_status build_kernel(void *ctx, int64_t i, int worker)
     lt_fused_cnn *f = ctx;
     launch *l = &f->seq[i];
     (void)worker;
-    if (i == f->n_launches) return lt_fused_build_pack(f->dev, &f->style, (unsigned)(4 * f->cores), f->n_packs, &f->pack_kernel);
+    if (i == f->n_launches) return lt_fused_build_pack(f->dev, &f->style, (unsigned)(4 * f->cores), count_packs(f), &f->pack_kernel);
     if (l->kind == LAUNCH_CONV) {
         conv_layer *c = &f->conv[l->conv];
         return lt_fused_build_conv(f->dev, &f->style, &c->shape, conv_blocks(f, &c->shape), conv_flops(f, c), &c->kernel);
@@ -407,11 +415,6 @@ static lt_status clear_counts(const lt_fused_cnn *f, size_t at)
 
 static lt_status create(lt_fused_cnn *f, const lt_network *network)
 {
-    lt_device_info info;
-    LT_TRY(lt_device_describe(f->dev, &info));
-    f->cores = info.cores;
-    lay_out_network(f);
-    LT_TRY(plan_memory(f));
     LT_TRY(lt_device_alloc(f->dev, NULL, f->bytes, "rollout maps", (void **)&f->memory));
     plan_packing(f, network);
     for (int i = 0; i < f->n_launches; i++) LT_TRY(send_job(f, &f->seq[i]));
@@ -423,20 +426,42 @@ static lt_status create(lt_fused_cnn *f, const lt_network *network)
     return build_kernels(f);
 }
 
-lt_status lt_fused_cnn_create(lt_device *dev, const lt_network *network, lt_precision precision, int64_t realizations, lt_fused_cnn **out)
+/* Without memory on the device, and without kernels. */
+static lt_status plan(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, int64_t realizations, lt_fused_cnn **out)
 {
     char why[160];
+    lt_device_info info;
     *out = NULL;
-    if (!lt_fused_cnn_fits(dev, &network->spec, precision, why)) return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: %s", why);
+    if (!lt_fused_cnn_fits(dev, spec, precision, why)) return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: %s", why);
+    LT_TRY(lt_device_describe(dev, &info));
     lt_fused_cnn *f = lt_calloc(1, sizeof *f);
     if (!f) return LT_ERR_MEMORY;
     f->dev = dev;
-    f->spec = network->spec;
+    f->spec = *spec;
     f->samples = realizations;
-    f->style = (lt_fused_style){ .bf16 = precision == LT_PRECISION_BFLOAT16, .wrap = network->spec.circular_padding, .activation = activation_number(&network->spec) };
-    lt_status s = create(f, network);
+    f->cores = info.cores;
+    f->style = (lt_fused_style){ .bf16 = precision == LT_PRECISION_BFLOAT16, .wrap = spec->circular_padding, .activation = activation_number(spec) };
+    lay_out_network(f);
+    lt_status s = plan_memory(f);
     if (s) lt_fused_cnn_destroy(f);
     else *out = f;
+    return s;
+}
+
+lt_status lt_fused_cnn_create(lt_device *dev, const lt_network *network, lt_precision precision, int64_t realizations, lt_fused_cnn **out)
+{
+    LT_TRY(plan(dev, &network->spec, precision, realizations, out));
+    lt_status s = create(*out, network);
+    if (s) lt_fused_cnn_destroy(*out), *out = NULL;
+    return s;
+}
+
+lt_status lt_fused_cnn_prepare(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, int64_t realizations)
+{
+    lt_fused_cnn *f;
+    LT_TRY(plan(dev, spec, precision, realizations, &f));
+    lt_status s = build_kernels(f);
+    lt_fused_cnn_destroy(f);
     return s;
 }
 

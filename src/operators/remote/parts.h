@@ -33,6 +33,8 @@ typedef struct lt_application_request {
 } lt_application_request;
 /* Fills precision, arithmetic, step, micro_batch, arena and kernel counts of info. */
 lt_status lt_application_create(const lt_application_request *q, lt_application **out, lt_rollout_info *info);
+/* Machine code of such a one, as far as it is known before there is one; budget_bytes is not asked. */
+lt_status lt_application_prepare(const lt_application_request *q);
 void      lt_application_destroy(lt_application *a); /* NULL is allowed; none of its work may be under way */
 const lt_network *lt_application_network(const lt_application *a); /* the list of tensors */
 /* All queued on st; pointers are to device memory. block: all weights, read at every step, so it must stay. */

@@ -54,6 +54,9 @@ enum { LT_USUAL_STEPS_PER_LAUNCH = 8 };
 /* ---- What rollout.c hands over to ------------------------------------------------------------------------ */
 typedef struct lt_device_rollout lt_device_rollout;
 
+/* Machine code for such rollouts, made and loaded while the device has nothing to do: loading waits until it is idle, so that
+   rollouts made later could not be made beside others. Safe from several threads. Only fused steps need it; others cost nothing here. */
+lt_status lt_device_rollout_prepare(const lt_operator_spec *spec, const lt_rollout_options *opt);
 /* Fills info. The device must have memory of its own. */
 lt_status lt_device_rollout_create(const lt_operator_spec *spec, const lt_rollout_options *opt, const lt_state_reader *reader,
                                    lt_device_rollout **out, lt_rollout_info *info);

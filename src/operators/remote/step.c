@@ -103,6 +103,16 @@ static lt_status make(lt_application *a, const lt_application_request *q, lt_rol
     return LT_OK;
 }
 
+lt_status lt_application_prepare(const lt_application_request *q)
+{
+    lt_rollout_info info = { 0 };
+    lt_compile_options opt = { .device = q->dev };
+    int64_t all = q->opt->realizations;
+    LT_TRY(lt_rollout_choose_precision(q->dev, q->opt->precision, &info, &opt));
+    if (!use_fused(q, &info)) return LT_OK;
+    return lt_fused_cnn_prepare(q->dev, q->spec, info.precision, q->opt->micro_batch ? LT_MIN(q->opt->micro_batch, all) : all);
+}
+
 lt_status lt_application_create(const lt_application_request *q, lt_application **out, lt_rollout_info *info)
 {
     *out = NULL;
