@@ -27,6 +27,7 @@ SHIM = r"""
 #define __shared__ static
 #define __restrict__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 using std::min;
 using std::max;
 struct double2 { double x, y; };
@@ -84,6 +85,7 @@ VECTORS = r"""
 /* Levels of 1, 2, 3, 5 and 9 statements, by as many lanes of threads as there are; each level adds to what the one before wrote. */
 static void levels(const sizes &z, std::vector<word> list)
 {
+    std::vector<word> there(list);
     const int width[] = { 1, 2, 3, 5, 9 };
     for (unsigned blocks = 1; blocks <= 3; blocks++) {
         std::vector<std::vector<double>> x;
@@ -102,7 +104,7 @@ static void levels(const sizes &z, std::vector<word> list)
         }
         list[0].i = count, list[1].i = 2 * count, list[PASSED].i = 0;
         check(count == 20, "statements", count);
-        launch(blocks, 128, [&] { in_order(&z, list.data()); });
+        launch(blocks, 128, [&] { in_order(&z, list.data(), there.data()); });
         check(x == want, "levels", blocks);
     }
 }
@@ -112,7 +114,7 @@ int main()
     const i64 n = 700, chunk = 256, many = 40;
     double passed[4] = { 0 };
     const sizes z = { n, chunk, (n + chunk - 1) / chunk, passed };
-    std::vector<word> list(SUMS + 4 * SUMS, word{ 0 });
+    std::vector<word> list(5 * MOST, word{ 0 }), there(list);
     std::vector<std::vector<double>> x, want;
     for (i64 i = 0; i < many + 3; i++) x.push_back(drawn(n));
     want = x;
@@ -127,7 +129,7 @@ int main()
     }
     list[0].i = many + 1, list[1].i = 3 * many, list[PASSED].i = 3;
     for (int i = 0; i < 4; i++) list[PASSED + 1 + i].d = 1.5 + i;
-    launch(2, 256, [&] { in_order(&z, list.data()); });
+    launch(2, 256, [&] { in_order(&z, list.data(), there.data()); });
     check(x == want, "in_order", 0);
     check(passed[0] == 1.5 && passed[2] == 3.5 && passed[3] == 0, "numbers passed", passed[2]);
 
@@ -140,7 +142,7 @@ int main()
     w[HEAD + 4].p = d.data(), w[HEAD + 5].i = 2, w[HEAD + 6].i = 1;
     term = w + HEAD + 8;
     term[0].d = 2, term[1].p = c.data(), term[2].d = 3, term[3].p = a.data(), term[4].d = -1, term[5].p = b.data();
-    launch(3, 256, [&] { side_by_side(&z, w); });
+    launch(3, 256, [&] { side_by_side(&z, w, there.data()); });
     check(c == c_want && d == d_want, "side_by_side", 0);
     levels(z, list);
 
@@ -154,11 +156,13 @@ int main()
     std::vector<double> values = drawn(5);
     auto kept = std::vector<double>(n, -1), also = kept;
     w[2].i = (count + 2) | 77ll << 32; /* and two copies */
-    w[SUMS + 4 * count].i = COPY, w[SUMS + 4 * count + 1].p = a.data(), w[SUMS + 4 * count + 2].p = kept.data();
-    w[SUMS + 4 * count + 4].i = COPY, w[SUMS + 4 * count + 5].p = c.data(), w[SUMS + 4 * count + 6].p = also.data();
-    for (i64 s = 0; s < count; s++) w[SUMS + 4 * s].i = sums[s].kind, w[SUMS + 4 * s + 1].p = sums[s].a, w[SUMS + 4 * s + 2].p = sums[s].b;
     w[0].i = w[1].i = 0;
-    launch(4, 128, [&] { finish(&z, w, results.data(), values.data(), home.data(), home.data() + 4); });
+    word *at_sum = w + HEAD;
+    at_sum[4 * count].i = COPY, at_sum[4 * count + 1].p = a.data(), at_sum[4 * count + 2].p = kept.data();
+    at_sum[4 * count + 4].i = COPY, at_sum[4 * count + 5].p = c.data(), at_sum[4 * count + 6].p = also.data();
+    for (i64 s = 0; s < count; s++) at_sum[4 * s].i = sums[s].kind, at_sum[4 * s + 1].p = sums[s].a, at_sum[4 * s + 2].p = sums[s].b;
+    launch(2, 256, [&] { in_order(&z, w, there.data()); });
+    launch(4, 128, [&] { finish(&z, there.data(), results.data(), values.data(), home.data(), home.data() + 4); });
     auto number = [](const arrival &a) {
         check(a.ticket == 77 && a.again == 77, "tickets", a.ticket);
         const unsigned long long bits = a.low | (unsigned long long)a.high << 32;

@@ -438,9 +438,10 @@ extern const char lt_text_vectors_cu[];
 
 LT_TEST(the_kernels_compile_for_every_architecture)
 {
-    static const char *const options[] = { "--fmad=false" };
+    static const char *const options[] = { "--fmad=false", "-DTOGETHER=8" };
     OPEN_OR_SKIP();
-    compile_kernels(&(lt_kernel_key){ .name = "vectors", .source = lt_text_vectors_cu, .entry = "finish", .options = options, .n_options = 1 });
+    for (int n = 1; n <= 2; n++)
+        compile_kernels(&(lt_kernel_key){ .name = "vectors", .source = lt_text_vectors_cu, .entry = "finish", .options = options, .n_options = n });
 }
 
 LT_TEST_MAIN()

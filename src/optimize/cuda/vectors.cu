@@ -1,14 +1,14 @@
 // Vectors on the device: a list of linear combinations, and a list of sums over vectors whose results go home.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lists lie in page-locked host memory, so that no copy goes before a kernel. A trip over the bus takes as long as a small kernel: the
-// statements' kernel fetches what it needs in one, mostly, and the sums' kernel does so before it waits for the kernels in front of it.
-// Words: [0] statements, [1] terms, [2] sums and, in the upper half, the ticket of their results, [3] numbers passed, [4] these; from
-// HEAD on the statements (4 words: to, first term and, in the upper half, where its level ends, terms, constant), then the terms
-// (2 words: factor, vector); from SUMS on the sums (4 words: kind, a, b, unused), and behind them copies of a to b, which lies in host
-// memory: nobody waits for these. Sums have a fixed order: bits repeat.
+// Lists lie in page-locked host memory, so that no copy goes before a kernel. A trip over the bus takes as long as a small kernel, and each
+// 128 bytes that are asked for add to it: one block of a cluster fetches a list for all, in one trip mostly, and leaves the sums' part in
+// `there`. Words: [0] statements, [1] terms, [2] sums and, in the upper half, the ticket of their results, [3] numbers passed, [4] these;
+// from HEAD on the statements (4 words: to, first term and, in the upper half, where its level ends, terms, constant), then the terms
+// (2 words: factor, vector), then the sums (4 words: kind, a, b, unused), and behind them copies of a to b, which lies in host memory:
+// nobody waits for these. In `there` sums begin at HEAD. Sums have a fixed order: bits repeat.
 //
-// Vectors here are short, so that kernels last as long as their chains of loads: all loads of a thread are asked for at once.
+// Vectors here are short, so that kernels last as long as their chains of loads: a thread asks for all it needs at once.
 
 typedef long long i64;
 union word { i64 i; double d; double *p; };
@@ -17,9 +17,18 @@ struct sizes { i64 n, chunk, chunks; double *passed; }; // passed: where numbers
 // nothing need be waited for here.
 struct alignas(16) arrival { unsigned low, ticket, high, again; };
 
-enum { PASSED = 3, HEAD = 8, SUMS = 1024, FIRST = 128, SPAN = 1024, LANES = 4, BATCH = 4, TERMS = 3, SUM_BATCH = 8 };
+enum { PASSED = 3, HEAD = 8, MOST = 1024, FIRST = 128, SPAN = 1024, LANES = 4, BATCH = 2, TERMS = 2, SUM_BATCH = 8, SIDE_TOGETHER = 8 }; // MOST: words of statements
 #define LOWER_HALF 0xffffffffll
 enum { DOT, SQUARES, LARGEST, BAD, COPY };
+
+#ifndef TOGETHER
+#define TOGETHER 1 // blocks of a cluster
+#endif
+#if __CUDA_ARCH__ >= 900
+#define IN_CLUSTERS(n) __cluster_dims__(n)
+#else
+#define IN_CLUSTERS(n)
+#endif
 
 // The next kernel may be started from here on, and waits in its turn.
 static __device__ void let_the_next_one_start()
@@ -38,18 +47,61 @@ static __device__ void wait_for_those_before()
 }
 
 // ---- statements -----------------------------------------------------------------------------------------------------
-// Into w all words of the statements.
-static __device__ void fetch(const sizes *z, const word *list, word *w)
+// Clusters: what the first block has, for all. Between `arrive` and `wait` it must not leave.
+#if __CUDA_ARCH__ >= 900
+static __device__ unsigned rank_in_cluster()
 {
-    double *passed = z->passed;
+    unsigned rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+static __device__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+static __device__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+static __device__ i64 of_the_first(const word *own)
+{
+    const unsigned at = (unsigned)__cvta_generic_to_shared(own);
+    i64 v;
+    asm volatile("{ .reg .u32 first; mapa.shared::cluster.u32 first, %1, 0; ld.shared::cluster.s64 %0, [first]; }" : "=l"(v) : "r"(at) : "memory");
+    return v;
+}
+#else
+static __device__ unsigned rank_in_cluster() { return 0; } // none: each block fetches its list
+static __device__ void cluster_arrive() {}
+static __device__ void cluster_wait() {}
+static __device__ i64 of_the_first(const word *own) { return own->i; }
+#endif
+
+static __device__ int words_of(const word *w) { return HEAD + 4 * (int)w[0].i + 2 * (int)w[1].i; }
+
+// What others need: the sums, and numbers passed.
+static __device__ void leave(const sizes *z, const word *list, const word *w, word *there)
+{
+    const int first = words_of(w), count = 4 * (int)(w[2].i & LOWER_HALF);
+    if (threadIdx.x < HEAD) there[threadIdx.x] = w[threadIdx.x];
+    for (int i = threadIdx.x; i < count; i += blockDim.x) there[HEAD + i] = first + i < FIRST ? w[first + i] : list[first + i];
+    if (threadIdx.x < w[PASSED].i) z->passed[threadIdx.x] = w[PASSED + 1 + threadIdx.x].d;
+}
+
+// Into w all words of the statements. In clusters, `cluster_wait` is to be called at the end.
+template <int BLOCKS> static __device__ void fetch(const sizes *z, const word *list, word *w, word *there)
+{
+    const bool reads = BLOCKS == 1 || rank_in_cluster() == 0;
     let_the_next_one_start();
-    if (threadIdx.x < FIRST) w[threadIdx.x] = list[threadIdx.x]; // mostly all: one trip
+    if (reads && threadIdx.x < FIRST) w[threadIdx.x] = list[threadIdx.x]; // mostly all: one trip
     wait_for_those_before();
     __syncthreads();
-    const int words = HEAD + 4 * (int)w[0].i + 2 * (int)w[1].i;
-    for (int i = FIRST + threadIdx.x; i < words; i += blockDim.x) w[i] = list[i];
-    if (blockIdx.x == 0 && threadIdx.x < w[PASSED].i) passed[threadIdx.x] = w[PASSED + 1 + threadIdx.x].d;
-    if (words > FIRST) __syncthreads();
+    if (reads)
+        for (int i = FIRST + threadIdx.x; i < words_of(w); i += blockDim.x) w[i] = list[i];
+    if (BLOCKS > 1) {
+        cluster_arrive();
+        cluster_wait();
+        if (!reads && threadIdx.x < FIRST) w[threadIdx.x].i = of_the_first(w + threadIdx.x);
+        __syncthreads();
+        for (int i = FIRST + threadIdx.x; !reads && i < words_of(w); i += blockDim.x) w[i].i = of_the_first(w + i);
+        cluster_arrive();
+    }
+    if (blockIdx.x == 0) leave(z, list, w, there);
+    __syncthreads();
 }
 
 // One statement for some entries, those below n; mostly all its loads at once.
@@ -80,11 +132,11 @@ static __device__ void carry_out(const word *statement, const word *terms, const
 
 // A block carries out all statements for its own entries, level by level: those of one level do not touch what another of it writes,
 // and lanes of threads share them.
-extern "C" __global__ void __launch_bounds__(1024) in_order(const sizes *z, const word *list)
+extern "C" __global__ void IN_CLUSTERS(TOGETHER) __launch_bounds__(1024) in_order(const sizes *z, const word *list, word *there)
 {
-    __shared__ word w[SUMS];
+    __shared__ word w[MOST];
     const i64 n = z->n;
-    fetch(z, list, w);
+    fetch<TOGETHER>(z, list, w, there);
     const int n_statements = (int)w[0].i;
     const word *terms = w + HEAD + 4 * n_statements;
     for (int s = 0, end; s < n_statements; s = end) {
@@ -104,14 +156,15 @@ extern "C" __global__ void __launch_bounds__(1024) in_order(const sizes *z, cons
             }
         }
     }
+    if (TOGETHER > 1) cluster_wait();
 }
 
 // Statements that do not depend on each other: blocks share them, and pieces of SPAN entries.
-extern "C" __global__ void __launch_bounds__(1024) side_by_side(const sizes *z, const word *list)
+extern "C" __global__ void IN_CLUSTERS(SIDE_TOGETHER) __launch_bounds__(1024) side_by_side(const sizes *z, const word *list, word *there)
 {
-    __shared__ word w[SUMS];
+    __shared__ word w[MOST];
     const i64 n = z->n;
-    fetch(z, list, w);
+    fetch<SIDE_TOGETHER>(z, list, w, there);
     const int n_statements = (int)w[0].i, pieces = (int)((n + SPAN - 1) / SPAN);
     const word *terms = w + HEAD + 4 * n_statements;
     for (int item = blockIdx.x; item < n_statements * pieces; item += gridDim.x) {
@@ -123,6 +176,7 @@ extern "C" __global__ void __launch_bounds__(1024) side_by_side(const sizes *z, 
             carry_out(w + HEAD + 4 * (item / pieces), terms, at, end);
         }
     }
+    cluster_wait();
 }
 
 // ---- sums -----------------------------------------------------------------------------------------------------------
@@ -200,37 +254,31 @@ static __device__ void send(arrival *to, double v, unsigned ticket)
     *(volatile unsigned long long *)&to->high = bits >> 32 | (unsigned long long)ticket << 32;
 }
 
-// results[sum, chunk], in host memory; and a few values of the functions, too. The list has been there since before the launch.
-extern "C" __global__ void __launch_bounds__(512) finish(const sizes *z, const word *list, arrival *results, const double *values, arrival *home,
+// results[sum, chunk], in host memory; and a few values of the functions, too.
+extern "C" __global__ void __launch_bounds__(512) finish(const sizes *z, const word *there, arrival *results, const double *values, arrival *home,
                                                          const arrival *last)
 {
-    enum { USED = 3 }; // words of a sum
-    __shared__ word head, sum[USED];
     const i64 n = z->n, chunk = z->chunk;
     const int chunks = (int)z->chunks;
-    const word *mine = list + SUMS + threadIdx.x; // what a thread fetches of each
+    const word *sum = there + HEAD + 4 * (blockIdx.x / chunks);
     let_the_next_one_start();
-    if (threadIdx.x < USED) sum[threadIdx.x] = mine[4 * (blockIdx.x / chunks)];
-    if (threadIdx.x == 32) head = list[2];
     wait_for_those_before();
-    __syncthreads();
-    const int items = (int)(head.i & LOWER_HALF) * chunks;
-    const unsigned ticket = (unsigned)(head.i >> 32);
+    const i64 head = there[2].i;
+    word mine[] = { sum[0], sum[1], sum[2] }; // perhaps of no sum
+    const int items = (int)(head & LOWER_HALF) * chunks;
+    const unsigned ticket = (unsigned)(head >> 32);
     if (blockIdx.x == gridDim.x - 1 && (const void *)values != home)
         for (i64 i = threadIdx.x; i <= last - home; i += blockDim.x) send(home + i, values[i], ticket);
     for (int item = blockIdx.x; item < items; item += gridDim.x) {
-        const i64 first = item % chunks * chunk;
-        const int next = item + gridDim.x;
-        word ahead = { 0 };
-        if (threadIdx.x < USED && next < items) ahead = mine[4 * (next / chunks)];
-        if (sum[0].i == COPY) {
-            copy(sum[1].p, sum[2].p, first, min(first + chunk, n));
+        const i64 first = item % chunks * chunk, end = min(first + chunk, n);
+        if (item != blockIdx.x)
+            for (int i = 0; i < 3; i++) mine[i] = there[HEAD + 4 * (item / chunks) + i];
+        if (mine[0].i == COPY) {
+            copy(mine[1].p, mine[2].p, first, end);
         } else {
-            const double v = share_of_kind(sum, first, min(first + chunk, n));
+            const double v = share_of_kind(mine, first, end);
             if (threadIdx.x == 0) send(results + item, v, ticket);
+            __syncthreads(); // before the shares are used again
         }
-        __syncthreads();
-        if (threadIdx.x < USED) sum[threadIdx.x] = ahead;
-        __syncthreads();
     }
 }

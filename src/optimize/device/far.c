@@ -13,6 +13,8 @@
 /* From here on the device is faster, by docs/performance.md: variables of a full H; numbers in the rows s. */
 #define FULL_FROM_VARIABLES 256
 #define PAIRS_FROM_NUMBERS 40000
+/* A pass over an H up to here takes as long as a launch. */
+#define DEFERS_UP_TO_VARIABLES 1024
 
 enum { MAX_COLUMNS = 256, MIN_CHUNK = 8192, MAX_CHUNKS = 16 };
 
@@ -42,7 +44,7 @@ bool lt_far_wanted(const lt_hessian *h, const lt_solve_options *opt)
 /* ---- Making ---------------------------------------------------------------------------------------------------------- */
 static lt_status make_common(lt_far *m, const lt_solve_options *opt)
 {
-    const int64_t in = LT_FAR_HEAD + m->columns * m->z.stride, out = m->columns * m->z.stride;
+    const int64_t in = LT_FAR_HEAD + (LT_FAR_STEP + m->columns) * m->z.stride, out = m->columns * m->z.stride;
     if (m->vectors) m->stream = lt_vectors_stream(m->vectors);
     else LT_TRY(lt_stream_create(m->dev, &m->stream));
     LT_TRY(lt_mover_create(m->stream, opt, &m->mover));
@@ -76,6 +78,7 @@ static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_opti
     m->pinned = opt->pinned_transfers;
     m->by_kernel = opt->small_by_kernel;
     m->gamma = 1;
+    m->defers = !h->limited && !h->vectors && h->n <= DEFERS_UP_TO_VARIABLES;
     m->z = (lt_far_sizes){ h->n, stride, h->limited ? h->capacity : 0, chunk, (stride + chunk - 1) / chunk };
     m->columns = lt_padded(LT_MIN(LT_MAX(columns, LT_FAR_WIDEST), MAX_COLUMNS)); /* whole groups */
     LT_TRY(make_common(m, opt));
@@ -221,8 +224,8 @@ void lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const doub
         lt_vectors_pack(m->vectors, LT_LIST_PRODUCT, head, head ? LT_FAR_HEAD_USED : 0); /* the sequence begins with it */
         return;
     }
-    for (int64_t j = 0; j < k; j++)
-        memcpy(m->up.at + LT_FAR_HEAD + j * m->z.stride, b[j], (size_t)m->z.n * sizeof(double));
+    double *columns = m->up.at + LT_FAR_HEAD + (m->stale ? LT_FAR_STEP * m->z.stride : 0);
+    for (int64_t j = 0; j < k; j++) memcpy(columns + j * m->z.stride, b[j], (size_t)m->z.n * sizeof(double));
 }
 
 void lt_far_take_columns(lt_far *m, int64_t k, double scale, double *const *out)

@@ -25,12 +25,21 @@ static lt_status product(lt_far *m, int width)
     return lt_far_bring(m, &m->down, m->out, count);
 }
 
-/* An update that waits for the next product goes with it. */
+/* An update that waits for the next product goes with it: with vectors there it is in `step`, otherwise it stands before the columns. */
 static lt_status change(lt_far *m, int width)
 {
-    void *arg[] = { m->sizes, m->step, m->matrix, m->in + LT_FAR_HEAD, m->out };
-    LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_PRODUCT));
-    return lt_stream_launch(m->stream, &(lt_launch){ m->change[width], arg });
+    double *const columns = m->in + LT_FAR_HEAD;
+    void *arg[] = { m->sizes, m->step, m->matrix, columns, m->out };
+    if (m->vectors) {
+        LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_PRODUCT));
+        return lt_stream_launch(m->stream, &(lt_launch){ m->change[width], arg });
+    }
+    const int64_t count = (int64_t)(1 << width) * m->z.stride, before = LT_FAR_STEP * m->z.stride;
+    arg[1] = columns;
+    arg[3] = columns + before;
+    LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + before + count));
+    LT_TRY(lt_stream_launch(m->stream, &(lt_launch){ m->change[width], arg }));
+    return lt_far_bring(m, &m->down, m->out, count);
 }
 
 /* The same with an exchange behind. */
@@ -55,7 +64,7 @@ static lt_status record_there(lt_far *m)
 
 lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
 {
-    const int64_t count = 3 * m->z.stride; /* gamma needs one number; as a vector it has a row */
+    const int64_t count = LT_FAR_STEP * m->z.stride;
     LT_TRY(lt_far_make_matrix(m, m->z.n));
     LT_TRY(lt_device_numbers(m->dev, m->stream, count, "an update of H", &m->step));
     LT_TRY(lt_host_block_create(m->dev, opt, count, &m->update));
@@ -63,7 +72,9 @@ lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
     m->first.queue = product;
     m->changing.queue = change;
     if (opt->captured_evaluation && m->vectors) LT_TRY(record_there(m));
-    return opt->captured_evaluation && m->up.pinned && m->down.pinned ? lt_far_record(m, &m->first, product) : LT_OK;
+    if (!opt->captured_evaluation || !m->up.pinned || !m->down.pinned) return LT_OK;
+    if (!m->vectors && m->defers) LT_TRY(lt_far_record(m, &m->changing, change));
+    return lt_far_record(m, &m->first, product);
 }
 
 static lt_status many_products(lt_far *m, int64_t k)
@@ -89,7 +100,10 @@ static lt_status catch_up(lt_far *m)
     if (m->vectors) lt_vectors_flush(m->vectors); /* a product that was put off may hold an update */
     if (!m->stale) return LT_OK;
     m->stale = false;
-    return launch_rank2(m);
+    if (m->vectors) return launch_rank2(m);
+    LT_TRY(lt_far_send(m, m->step, &m->up, LT_FAR_HEAD, LT_FAR_STEP * m->z.stride));
+    LT_TRY(launch_rank2(m));
+    return lt_far_wait(m); /* columns go where it stands */
 }
 
 static lt_status play_there(lt_far *m, int width)
@@ -103,7 +117,8 @@ lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, do
     const bool few = k <= LT_FAR_WIDEST;
     if (!few) LT_TRY(catch_up(m));
     lt_far_put_columns(m, k, b, NULL);
-    LT_TRY(!few ? many_products(m, k) : m->vectors ? play_there(m, lt_far_width(k)) : lt_far_play(m, &m->first, lt_far_width(k)));
+    if (!few) LT_TRY(many_products(m, k));
+    else LT_TRY(m->vectors ? play_there(m, lt_far_width(k)) : lt_far_play(m, m->stale ? &m->changing : &m->first, lt_far_width(k)));
     m->stale = false;
     if (!m->vectors) LT_TRY(lt_far_wait_home(m));
     lt_far_take_columns(m, k, m->gamma, out);
@@ -125,26 +140,41 @@ static lt_status update_there(lt_far *m, const double *s, const double *w)
     return LT_OK;
 }
 
-static lt_status update(lt_far *m, const double *s, const double *w)
+static void put_step(lt_far *m, const double *s, const double *w, double *to)
 {
     const size_t bytes = (size_t)m->z.n * sizeof *s;
-    if (m->updating) LT_TRY(lt_far_wait(m)); /* only when no product came between two updates */
-    memcpy(m->update.at, s, bytes);
-    memcpy(m->update.at + m->z.stride, w, bytes);
-    m->update.at[2 * m->z.stride] = m->gamma;
+    memcpy(to, s, bytes);
+    memcpy(to + m->z.stride, w, bytes);
+    to[2 * m->z.stride] = m->gamma;
     m->gamma = 1;
+}
+
+/* A small H is changed by the next product: that costs it next to nothing, and saves two launches. */
+static lt_status put_off(lt_far *m, const double *s, const double *w)
+{
+    if (m->stale) LT_TRY(catch_up(m));
+    put_step(m, s, w, m->up.at + LT_FAR_HEAD);
+    m->stale = true;
+    return LT_OK;
+}
+
+/* Nobody waits for it: it runs while the host goes on to the next quadratic program and the next evaluation. */
+static lt_status update(lt_far *m, const double *s, const double *w)
+{
+    if (m->updating) LT_TRY(lt_far_wait(m)); /* only when no product came between two updates */
+    put_step(m, s, w, m->update.at);
     m->updating = true;
     LT_TRY(lt_far_send(m, m->step, &m->update, 0, 2 * m->z.stride + 1));
     return launch_rank2(m);
 }
 
-/* Nobody waits for it: it runs while the host goes on to the next quadratic program and the next evaluation. */
 void lt_far_rank2(lt_hessian *h, const double *s, const double *w)
 {
     lt_far *m = h->far;
     m->crossings.calls++;
     m->multiple = 0;
-    if (!m->failure) lt_far_fail(m, m->vectors ? update_there(m, s, w) : update(m, s, w));
+    if (m->failure) return;
+    lt_far_fail(m, m->vectors ? update_there(m, s, w) : m->defers ? put_off(m, s, w) : update(m, s, w));
 }
 
 /* ---- Whole, in bands of rows ------------------------------------------------------------------------------------------ */

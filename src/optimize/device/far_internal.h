@@ -8,6 +8,7 @@
 
 /* Kernels take 1, 2, 4 or 8 vectors; so many numbers stand before the columns that are sent. */
 enum { LT_FAR_WIDTHS = 4, LT_FAR_WIDEST = 8, LT_FAR_HEAD = 8 };
+enum { LT_FAR_STEP = 3 }; /* rows of an update: s, w, and one that begins with gamma */
 /* What limited memory has in them, as in hessian.cu: pairs in use, the factor of the identity, the newest pair's slot, and its
    1 / s'y where it came since the last product (else 0). */
 enum { LT_FAR_USED, LT_FAR_GAMMA, LT_FAR_NEWEST, LT_FAR_RHO, LT_FAR_HEAD_USED };
@@ -35,8 +36,9 @@ struct lt_far {
               *loops[LT_FAR_WIDTHS], *identity, *rank2;
     lt_far_sequence first;    /* a product */
     lt_far_sequence first_with, changing_with; /* with an exchange of numbers behind */
-    lt_far_sequence changing; /* with vectors there: an update and the product after it, in one pass over H */
-    bool       stale;         /* then: the update in `step` is still to be made */
+    lt_far_sequence changing; /* an update and the product after it, in one pass over H */
+    bool       defers;        /* full memory, vectors on the host: an update goes with the next product, too */
+    bool       stale;         /* an update is still to be made: that in `step`, or on the host before the columns in `up` */
     double    *sizes;         /* z, there */
     double    *matrix;        /* n rows, or pairs of s and then as many of y */
     double    *in, *out;      /* there: head and columns; columns */

@@ -10,21 +10,33 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Every block fetches its list over the bus: few large ones for statements. Sums have many: each thread then adds eight products. */
-enum { THREADS = 1024, FEW_BLOCKS = 16, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 64, MAX_SUM_BLOCKS = 264 }; /* SUM_BLOCKS: for each chunk */
+/* Every cluster fetches its list over the bus: few large blocks for statements, and as many of them together as may be. Sums have many:
+   each thread then adds eight products. */
+enum { THREADS = 1024, TOGETHER = 8, FEW_BLOCKS = 16, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 64, MAX_SUM_BLOCKS = 264 }; /* SUM_BLOCKS: for each chunk */
 enum { MIN_CHUNK = 4096, MAX_CHUNKS = 16 };
 
 /* ---- Making ---------------------------------------------------------------------------------------------------------- */
 extern const char lt_text_vectors_cu[];
 
 static const struct { const char *name; int n_args; } entries[LT_VECTORS_ENTRY_COUNT] = {
-    [LT_VECTORS_IN_ORDER] = { "in_order", 2 }, [LT_VECTORS_SIDE_BY_SIDE] = { "side_by_side", 2 }, [LT_VECTORS_FINISH] = { "finish", 6 },
+    [LT_VECTORS_IN_ORDER] = { "in_order", 3 }, [LT_VECTORS_SIDE_BY_SIDE] = { "side_by_side", 3 }, [LT_VECTORS_FINISH] = { "finish", 6 },
 };
+
+/* Whole clusters: 1, 2, 4, 8 blocks, or more of eight each. */
+static unsigned statement_blocks(int64_t n)
+{
+    const int64_t whole = (n + THREADS - 1) / THREADS, most = whole <= 8 * FEW_BLOCKS ? FEW_BLOCKS : MAX_BLOCKS;
+    unsigned blocks = 1;
+    while (blocks < whole && blocks < most) blocks *= 2;
+    return blocks;
+}
 
 static lt_status build(lt_vectors *v, lt_vector_entry e)
 {
-    static const char *const options[] = { "--fmad=false" }; /* what the host would compute */
-    const int64_t whole = (v->z.n + THREADS - 1) / THREADS, blocks = LT_MIN(whole, whole <= 8 * FEW_BLOCKS ? FEW_BLOCKS : MAX_BLOCKS);
+    const unsigned blocks = statement_blocks(v->z.n);
+    char together[24];
+    const char *const options[] = { "--fmad=false" /* what the host would compute */, together };
+    snprintf(together, sizeof together, "-DTOGETHER=%u", LT_MIN(blocks, TOGETHER));
     lt_kernel_key key = { .name = entries[e].name, .n_args = entries[e].n_args };
     if (!strcmp(v->dev->backend->name, "cpu")) {
         key.host = lt_vectors_host_kernel(e, entries[e].name);
@@ -33,7 +45,7 @@ static lt_status build(lt_vectors *v, lt_vector_entry e)
         key.source = lt_text_vectors_cu;
         key.entry = entries[e].name;
         key.options = options;
-        key.n_options = 1;
+        key.n_options = LT_LEN(options);
         key.waits = true;
         const int64_t sum_blocks = LT_MIN(SUM_BLOCKS * v->z.chunks, MAX_SUM_BLOCKS);
         key.grid[0] = (unsigned)(e == LT_VECTORS_IN_ORDER ? blocks : e == LT_VECTORS_FINISH ? sum_blocks : SIDE_BLOCKS);
@@ -69,6 +81,7 @@ static lt_status make(lt_vectors *v)
     for (int i = 0; i < LT_VECTORS_LISTS; i++) {
         LT_TRY(page_locked(v, LT_LIST_WORDS, &v->lists[i].words));
         LT_TRY(page_locked(v, LT_VECTORS_ARRIVAL * LT_LIST_MAX_SUMS * v->z.chunks, &v->lists[i].results));
+        LT_TRY(lt_device_numbers(v->dev, v->stream, LT_LIST_WORDS, "a list of sums", &v->lists[i].there));
     }
     LT_TRY(lt_device_numbers(v->dev, v->stream, LT_VECTORS_MAX_PASSED, "numbers passed", &v->passed));
     v->z.passed = v->passed;
@@ -107,6 +120,7 @@ void lt_vectors_destroy(lt_vectors *v)
     for (int i = 0; i < LT_VECTORS_LISTS; i++) {
         if (v->lists[i].words.at) lt_host_block_release(v->dev, &v->lists[i].words);
         if (v->lists[i].results.at) lt_host_block_release(v->dev, &v->lists[i].results);
+        (void)lt_device_free(v->dev, v->stream, v->lists[i].there);
     }
     (void)lt_device_free(v->dev, v->stream, v->passed);
     for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) lt_kernel_destroy(v->kernel[e]);
@@ -174,13 +188,13 @@ static lt_word *words_of(const lt_list *l) { return (lt_word *)l->words.at; }
 
 static lt_status launch_statements(lt_vectors *v, const lt_list *l, bool side_by_side)
 {
-    void *arg[] = { v->sizes, l->words.at };
+    void *arg[] = { v->sizes, l->words.at, l->there };
     return lt_stream_launch(v->stream, &(lt_launch){ v->kernel[side_by_side ? LT_VECTORS_SIDE_BY_SIDE : LT_VECTORS_IN_ORDER], arg });
 }
 
 static lt_status launch_sums(lt_vectors *v, const lt_list *l, const double *values, int64_t count, double *home)
 {
-    void *arg[] = { v->sizes, l->words.at, l->results.at, (void *)(uintptr_t)values, home, count ? home + LT_VECTORS_ARRIVAL * (count - 1) : home };
+    void *arg[] = { v->sizes, l->there, l->results.at, (void *)(uintptr_t)values, home, count ? home + LT_VECTORS_ARRIVAL * (count - 1) : home };
     return lt_stream_launch(v->stream, &(lt_launch){ v->kernel[LT_VECTORS_FINISH], arg });
 }
 

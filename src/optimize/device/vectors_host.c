@@ -14,7 +14,10 @@ static lt_status statements(const lt_kernel *k, lt_pool *pool, void *const *arg)
     (void)k;
     (void)pool;
     const lt_vector_sizes *z = arg[0];
-    const lt_word *list = arg[1], *terms = list + LT_LIST_HEAD + 4 * list[0].i;
+    const lt_word *list = arg[1], *terms = list + LT_LIST_HEAD + 4 * list[0].i, *sums = list + lt_list_sums(list);
+    lt_word *there = arg[2];
+    memcpy(there, list, LT_LIST_HEAD * sizeof *there);
+    memcpy(there + LT_LIST_HEAD, sums, (size_t)(4 * (list[2].i & UINT32_MAX)) * sizeof *there);
     for (int64_t i = 0; i < list[LT_LIST_PASSED].i; i++) z->passed[i] = list[LT_LIST_PASSED + 1 + i].d;
     for (int64_t s = 0; s < list[0].i; s++) {
         const lt_word *statement = list + LT_LIST_HEAD + 4 * s, *term = terms + 2 * (statement[1].i & UINT32_MAX);
@@ -55,14 +58,14 @@ static lt_status finish(const lt_kernel *k, lt_pool *pool, void *const *arg)
     (void)k;
     (void)pool;
     const lt_vector_sizes *z = arg[0];
-    const lt_word *list = arg[1];
+    const lt_word *there = arg[1];
     lt_arrival *results = arg[2], *home = arg[4];
     const lt_arrival *last = arg[5];
     const double *values = arg[3];
-    const uint32_t ticket = (uint32_t)(list[2].i >> 32);
+    const uint32_t ticket = (uint32_t)(there[2].i >> 32);
     for (int64_t i = 0; arg[3] != arg[4] && i <= last - home; i++) home[i] = arrival(values[i], ticket);
-    for (int64_t item = 0; item < (list[2].i & UINT32_MAX) * z->chunks; item++) {
-        const lt_word *sum = list + LT_LIST_SUMS + 4 * (item / z->chunks);
+    for (int64_t item = 0; item < (there[2].i & UINT32_MAX) * z->chunks; item++) {
+        const lt_word *sum = there + LT_LIST_HEAD + 4 * (item / z->chunks);
         const lt_measure what = (lt_measure)sum[0].i;
         const int64_t first = item % z->chunks * z->chunk, end = LT_MIN(first + z->chunk, z->n);
         double v = 0;
@@ -83,6 +86,6 @@ lt_kernel *lt_vectors_host_kernel(lt_vector_entry which, const char *name)
     lt_kernel *k = lt_calloc(1, sizeof *k);
     if (!k) return NULL;
     const bool sums = which == LT_VECTORS_FINISH;
-    *k = (lt_kernel){ .name = name, .run = sums ? finish : statements, .destroy = destroy, .n_args = sums ? 6 : 2 };
+    *k = (lt_kernel){ .name = name, .run = sums ? finish : statements, .destroy = destroy, .n_args = sums ? 6 : 3 };
     return k;
 }

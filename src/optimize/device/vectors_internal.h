@@ -13,17 +13,19 @@ typedef struct lt_arrival { uint32_t low, ticket, high, again; } lt_arrival; /* 
 typedef enum lt_vector_entry { LT_VECTORS_IN_ORDER, LT_VECTORS_SIDE_BY_SIDE, LT_VECTORS_FINISH, LT_VECTORS_ENTRY_COUNT } lt_vector_entry; /* its functions */
 
 /* A list in page-locked memory, as vectors.cu tells it. */
-enum { LT_LIST_PASSED = 3, LT_LIST_HEAD = 8, LT_LIST_SUMS = 1024, LT_LIST_STATEMENTS = 64, LT_LIST_MAX_SUMS = 1024,
-       LT_LIST_TERMS = (LT_LIST_SUMS - LT_LIST_HEAD - 4 * LT_LIST_STATEMENTS) / 2,
-       LT_LIST_COPIES = 8, LT_LIST_WORDS = LT_LIST_SUMS + 4 * (LT_LIST_MAX_SUMS + LT_LIST_COPIES) };
+enum { LT_LIST_PASSED = 3, LT_LIST_HEAD = 8, LT_LIST_MOST = 1024, LT_LIST_STATEMENTS = 64, LT_LIST_MAX_SUMS = 1024,
+       LT_LIST_TERMS = (LT_LIST_MOST - LT_LIST_HEAD - 4 * LT_LIST_STATEMENTS) / 2,
+       LT_LIST_COPIES = 8, LT_LIST_WORDS = LT_LIST_MOST + 4 * (LT_LIST_MAX_SUMS + LT_LIST_COPIES) };
 enum { LT_LIST_COPY = LT_MEASURE_COUNT }; /* among the sums: b, in page-locked memory, becomes a */
+
+static inline int64_t lt_list_sums(const lt_word *w) { return LT_LIST_HEAD + 4 * w[0].i + 2 * w[1].i; } /* where they begin */
 
 _Static_assert(LT_LIST_PASSED + 1 + LT_VECTORS_MAX_PASSED == LT_LIST_HEAD, "numbers passed stand behind their count");
 
 enum { LT_VECTORS_ARRIVAL = sizeof(lt_arrival) / sizeof(double) };
 enum { LT_VECTORS_LISTS = 16, LT_VECTORS_MAX_PIECES = 48, LT_VECTORS_MAX_KNOWN = 4096, LT_VECTORS_TABLE = 8192, LT_VECTORS_SUM_TERMS = 96 };
 
-typedef struct lt_list { lt_host_block words, results; bool in_flight; } lt_list;
+typedef struct lt_list { lt_host_block words, results; double *there; bool in_flight; } lt_list; /* there: for the sums' kernel */
 /* Statements of one level may run side by side; those of the next one after them. */
 typedef struct lt_statement { double *to; int64_t first, count; double constant; int level; bool dead; } lt_statement;
 typedef struct lt_term { double c; const double *a; } lt_term;

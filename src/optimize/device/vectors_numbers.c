@@ -91,7 +91,7 @@ double lt_vectors_norm2(lt_vectors *v, const double *a)
 /* ---- There and back -------------------------------------------------------------------------------------------------------------- */
 void lt_vectors_pack_sums(lt_vectors *v, lt_word *w)
 {
-    lt_word *at = w + LT_LIST_SUMS;
+    lt_word *at = w + lt_list_sums(w);
     int count = 0;
     for (int i = 0; i < v->n_wanted; i++) {
         lt_number *k = &v->known[v->wanted[i]];
