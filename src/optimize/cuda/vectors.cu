@@ -104,8 +104,8 @@ template <int BLOCKS> static __device__ void fetch(const sizes *z, const word *l
     __syncthreads();
 }
 
-// One statement for some entries, those below n; mostly all its loads at once.
-static __device__ void carry_out(const word *statement, const word *terms, const i64 (&at)[BATCH], i64 n)
+// One statement for entries i, i + step, …, as far as they are below `end`; mostly all its loads at once.
+static __device__ void carry_out(const word *statement, const word *terms, i64 i, int step, i64 end)
 {
     const word *term = terms + 2 * (statement[1].i & LOWER_HALF);
     const int count = (int)statement[2].i;
@@ -117,7 +117,7 @@ static __device__ void carry_out(const word *statement, const word *terms, const
 #pragma unroll
         for (int t = 0; t < TERMS; t++)
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) x[t][k] = first + t < count && at[k] < n ? term[2 * (first + t) + 1].p[at[k]] : 0;
+            for (int k = 0; k < BATCH; k++) x[t][k] = first + t < count && i + k * step < end ? term[2 * (first + t) + 1].p[i + k * step] : 0;
 #pragma unroll
         for (int t = 0; t < TERMS; t++)
 #pragma unroll
@@ -127,7 +127,7 @@ static __device__ void carry_out(const word *statement, const word *terms, const
     double *to = statement[0].p;
 #pragma unroll
     for (int k = 0; k < BATCH; k++)
-        if (at[k] < n) to[at[k]] = v[k];
+        if (i + k * step < end) to[i + k * step] = v[k];
 }
 
 // A block carries out all statements for its own entries, level by level: those of one level do not touch what another of it writes,
@@ -135,26 +135,18 @@ static __device__ void carry_out(const word *statement, const word *terms, const
 extern "C" __global__ void IN_CLUSTERS(TOGETHER) __launch_bounds__(1024) in_order(const sizes *z, const word *list, word *there)
 {
     __shared__ word w[MOST];
-    const i64 n = z->n;
+    const unsigned n = (unsigned)z->n, share = ((n + gridDim.x - 1) / gridDim.x + 31) / 32 * 32;
+    const i64 begin = (i64)blockIdx.x * share, end = min(begin + share, (i64)n);
     fetch<TOGETHER>(z, list, w, there);
     const int n_statements = (int)w[0].i;
     const word *terms = w + HEAD + 4 * n_statements;
-    for (int s = 0, end; s < n_statements; s = end) {
+    for (int s = 0, after; s < n_statements; s = after) {
         if (s > 0) __syncthreads();
-        end = (int)(w[HEAD + 4 * s + 1].i >> 32);
-        const int shift = end - s >= LANES ? 2 : end - s >= 2 ? 1 : 0, lanes = 1 << shift; // LANES is 4
+        after = (int)(w[HEAD + 4 * s + 1].i >> 32);
+        const int shift = after - s >= LANES ? 2 : after - s >= 2 ? 1 : 0; // LANES is 4
         const int width = blockDim.x >> shift, lane = threadIdx.x / width, me = threadIdx.x - lane * width;
-        for (int q = s + lane; q < end; q += lanes) {
-            i64 at[BATCH] = { 0 };
-            for (int first = 0; at[0] < n; first += BATCH) {
-#pragma unroll
-                for (int k = 0; k < BATCH; k++) {
-                    const int row = (first + k) >> shift, part = (first + k) & (lanes - 1);
-                    at[k] = (blockIdx.x + (i64)row * gridDim.x) * blockDim.x + part * width + me;
-                }
-                if (at[0] < n) carry_out(w + HEAD + 4 * q, terms, at, n);
-            }
-        }
+        for (int q = s + lane; q < after; q += 1 << shift)
+            for (i64 i = begin + me; i < end; i += BATCH * width) carry_out(w + HEAD + 4 * q, terms, i, width, end);
     }
     if (TOGETHER > 1) cluster_wait();
 }
@@ -169,12 +161,7 @@ extern "C" __global__ void IN_CLUSTERS(SIDE_TOGETHER) __launch_bounds__(1024) si
     const word *terms = w + HEAD + 4 * n_statements;
     for (int item = blockIdx.x; item < n_statements * pieces; item += gridDim.x) {
         const i64 first = (i64)(item % pieces) * SPAN, end = min(first + SPAN, n);
-        for (i64 i = first + threadIdx.x; i < end; i += BATCH * blockDim.x) {
-            i64 at[BATCH];
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) at[k] = i + k * blockDim.x;
-            carry_out(w + HEAD + 4 * (item / pieces), terms, at, end);
-        }
+        for (i64 i = first + threadIdx.x; i < end; i += BATCH * blockDim.x) carry_out(w + HEAD + 4 * (item / pieces), terms, i, blockDim.x, end);
     }
     cluster_wait();
 }

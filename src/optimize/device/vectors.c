@@ -12,7 +12,7 @@
 
 /* Every cluster fetches its list over the bus: few large blocks for statements, and as many of them together as may be. Sums have many:
    each thread then adds eight products. */
-enum { THREADS = 1024, TOGETHER = 8, FEW_BLOCKS = 16, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 64, MAX_SUM_BLOCKS = 264 }; /* SUM_BLOCKS: for each chunk */
+enum { THREADS = 1024, ENTRIES = 256, TOGETHER = 8, FEW_BLOCKS = 16, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 64, MAX_SUM_BLOCKS = 264 }; /* SUM_BLOCKS: for each chunk */
 enum { MIN_CHUNK = 4096, MAX_CHUNKS = 16 };
 
 /* ---- Making ---------------------------------------------------------------------------------------------------------- */
@@ -22,12 +22,12 @@ static const struct { const char *name; int n_args; } entries[LT_VECTORS_ENTRY_C
     [LT_VECTORS_IN_ORDER] = { "in_order", 3 }, [LT_VECTORS_SIDE_BY_SIDE] = { "side_by_side", 3 }, [LT_VECTORS_FINISH] = { "finish", 6 },
 };
 
-/* Whole clusters: 1, 2, 4, 8 blocks, or more of eight each. */
+/* Whole clusters: 1, 2, 4, 8 blocks, or more of eight each. Four lanes of threads have an entry each, and no more clusters than must be. */
 static unsigned statement_blocks(int64_t n)
 {
-    const int64_t whole = (n + THREADS - 1) / THREADS, most = whole <= 8 * FEW_BLOCKS ? FEW_BLOCKS : MAX_BLOCKS;
+    const int64_t most = n <= TOGETHER * THREADS ? TOGETHER : n <= 8 * FEW_BLOCKS * THREADS ? FEW_BLOCKS : MAX_BLOCKS;
     unsigned blocks = 1;
-    while (blocks < whole && blocks < most) blocks *= 2;
+    while (blocks < most && blocks * ENTRIES < n) blocks *= 2;
     return blocks;
 }
 
