@@ -12,7 +12,7 @@
 
 typedef struct generate_options {
     cli_common  common;
-    bool        quick, ablate, checksum;
+    bool        quick, ablate, checksum, datasets;
     int64_t     realizations, steps, samples, accuracy, ks;
     const char *peer;
 } generate_options;
@@ -26,6 +26,7 @@ static const lt_option rows[] = {
     LT_OPTION_INT(generate_options, accuracy, "accuracy", "0", LT_RANGE_CLOSED(0, 100000), "N", "instead of timings: the error of one step of N random operators against double precision"),
     LT_OPTION_INT(generate_options, ks, "ks", "0", LT_RANGE_CLOSED(0, 100000), "N", "instead of timings: whether features of N operators have the same distribution in every precision"),
     LT_OPTION_BOOL(generate_options, checksum, "checksum", "false", "instead of timings: the checksum of 100 fixed operators that timings end with"),
+    LT_OPTION_BOOL(generate_options, datasets, "datasets", "false", "on a GPU: of all timings only those of whole datasets"),
     LT_OPTION_PATH(generate_options, peer, "peer", NULL, "FILE.json", "timings of PyTorch to compare with, from bench/peers/torch_rollout.py"),
 };
 static const lt_option_group groups[] = CLI_GROUPS(rows);
@@ -404,7 +405,7 @@ static lt_status run_on_device(const bench *b)
 {
     return bench_rollout(&(bench_rollout_request){ .c = b->c, .spec = b->spec, .weights = b->weights, .field = b->field, .peer = &b->peer,
                                                    .realizations = b->o->realizations, .steps = b->o->quick ? 17 : b->o->steps,
-                                                   .samples = b->o->samples, .quick = b->o->quick, .ablate = b->o->ablate });
+                                                   .samples = b->o->samples, .quick = b->o->quick, .ablate = b->o->ablate, .datasets_only = b->o->datasets });
 }
 
 static lt_status run_all(bench *b)
@@ -420,6 +421,7 @@ static lt_status run_all(bench *b)
         lt_json_field_string(b->c->json, "peer", b->peer.peer);
     }
     if (strcmp(lt_device_id(b->c->device), "cpu")) return run_on_device(b);
+    if (b->o->datasets) return cli_fail(LT_ERR_ARGUMENT, "--datasets: whole datasets are timed on a GPU only; this is %s", lt_device_id(b->c->device));
     CLI_TRY(run_layers(b));
     CLI_TRY(run_precisions(b));
     CLI_TRY(run_realizations(b));
@@ -450,7 +452,7 @@ const cli_command cli_bench_generate = {
                    "memory and the error of one step against double precision; the cost per realization for M = 1 to 15; with --ablate, the step "
                    "with one technique left out at a time.\n"
                    "With --device cuda whole rollouts of --steps states are timed on the GPU, in every precision; then 1 to 40 realizations, small operators "
-                   "one at a time and side by side, and with --ablate recorded sequences, their length and the fused step.\n"
+                   "one at a time and side by side, whole datasets with features and without, and with --ablate recorded sequences, their length and the fused step.\n"
                    "Timings end with a checksum of the features of 100 fixed operators in every precision, computed twice, beside the recorded one; --checksum prints it "
                    "alone.\n"
                    "--accuracy and --ks check instead of timing, and fail when a limit is passed: one step of random operators in every precision "

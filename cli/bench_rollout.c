@@ -350,6 +350,7 @@ lt_status bench_rollout(const bench_rollout_request *q)
     lt_device_info info;
     CLI_TRY(lt_device_describe(q->c->device, &info));
     if (!info.computes) return cli_fail(LT_ERR_UNSUPPORTED, "device %s plans and counts only: its times mean nothing", info.id);
+    if (q->datasets_only) return bench_generation(q);
     CLI_TRY(run_precisions(q, &half));
     CLI_TRY(run_realizations(q));
     CLI_TRY(run_small(q));

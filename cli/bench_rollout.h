@@ -11,7 +11,7 @@ typedef struct bench_rollout_request {
     const float                *field;
     const peer_file            *peer;      /* NULL: none */
     int64_t                     realizations, steps, samples;
-    bool                        quick, ablate;
+    bool                        quick, ablate, datasets_only;
 } bench_rollout_request;
 
 /* Whole rollouts in every precision, the number of realizations, small operators side by side, ablations. */
