@@ -460,7 +460,9 @@ lt_status lt_fused_cnn_prepare(lt_device *dev, const lt_operator_spec *spec, lt_
 {
     lt_fused_cnn *f;
     LT_TRY(plan(dev, spec, precision, realizations, &f));
-    lt_status s = build_kernels(f);
+    lt_status s = LT_OK;
+    int n = f->n_launches + 1, begin = spec->base_channels % n; /* threads that prepare neighbours wait for each other less */
+    for (int i = 0; i < n && !s; i++) s = build_kernel(f, (begin + i) % n, 0);
     lt_fused_cnn_destroy(f);
     return s;
 }
