@@ -56,6 +56,7 @@ static void add_methods(gram_bench *b, int64_t n, int64_t q)
 {
     add(b, n, q, "states float64");
     add(b, n, q, "states float32")->opt.dtype = LT_GRAM_FLOAT32;
+    if (!gram_on_cpu(b)) add(b, n, q, "states float16")->opt.dtype = LT_GRAM_FLOAT16;
     if (b->o->layers == 2) add(b, n, q, "transfer")->opt.method = LT_GRAM_TRANSFER;
     gram_row *r = add(b, n, q, "states, no re-embedding");
     r->opt.re_embed_between_layers = false;
@@ -73,12 +74,12 @@ static int64_t safe_rows(gram_bench *b, int64_t n, int64_t q)
     return (int64_t)fmax(fmin((double)n, fmin(states, square)), 100);
 }
 
-static bool on_cpu(const gram_bench *b) { return !strncmp(lt_device_id(b->c->device), "cpu", 3); }
+bool gram_on_cpu(const gram_bench *b) { return !strncmp(lt_device_id(b->c->device), "cpu", 3); }
 
 static void add_tiles(gram_bench *b, int64_t n, int64_t q)
 {
     add(b, n, q, "defaults");
-    for (int64_t t = 64; t <= 2048 && on_cpu(b); t *= 2) add(b, n, q, "tile size %lld", (long long)t)->opt.tile_size = t; /* a GPU's are the tuner's */
+    for (int64_t t = 64; t <= 2048 && gram_on_cpu(b); t *= 2) add(b, n, q, "tile size %lld", (long long)t)->opt.tile_size = t; /* a GPU's are the tuner's */
     for (int64_t t = 512; t <= 4096; t *= 2) {
         gram_row *r = add(b, n, q, "no precompute, state tile %lld", (long long)t);
         r->opt.precompute_all_states = false;
@@ -114,16 +115,17 @@ static void add_device_switches(gram_bench *b, int64_t n, int64_t q)
 static void add_ablation(gram_bench *b, int64_t n, int64_t q)
 {
     add(b, n, q, "all on");
-    if (!on_cpu(b)) add_device_switches(b, n, q);
+    if (!gram_on_cpu(b)) add_device_switches(b, n, q);
     add(b, n, q, "both halves computed")->opt.symmetric = false;
     add(b, n, q, "no precompute")->opt.precompute_all_states = false;
     add(b, n, q, "one thread")->opt.n_workers = 1;
-    if (on_cpu(b)) add(b, n, q, "smallest tiles")->opt.tile_size = 1;
+    if (gram_on_cpu(b)) add(b, n, q, "smallest tiles")->opt.tile_size = 1;
     gram_row *r = add(b, n, q, "all off");
     r->opt.symmetric = r->opt.precompute_all_states = false;
     r->opt.n_workers = r->opt.tile_size = 1;
     add(b, n, q, "normalised too")->opt.normalize = true;
     add(b, n, q, "float32")->opt.dtype = LT_GRAM_FLOAT32;
+    if (!gram_on_cpu(b)) add(b, n, q, "float16")->opt.dtype = LT_GRAM_FLOAT16;
     add(b, n, q, "upper triangle only")->opt.packed = true;
     if (b->o->layers == 2) add(b, n, q, "transfer")->opt.method = LT_GRAM_TRANSFER;
 }
@@ -187,7 +189,7 @@ static double blas_rate(const gram_row *r)
 {
 #if LT_HAVE_OPENBLAS
     int n = 768, D = 1 << (r->q > 14 ? 14 : r->q);
-    bool f32 = r->opt.dtype == LT_GRAM_FLOAT32;
+    bool f32 = r->opt.dtype != LT_GRAM_FLOAT64;
     size_t size = f32 ? 8 : 16;
     void *a = calloc((size_t)n * (size_t)D, size), *c = calloc((size_t)n * (size_t)n, size);
     double best = 0;
@@ -299,7 +301,7 @@ static lt_status measure_one_by_one(gram_bench *b, data *d)
 
 static lt_status measure(gram_bench *b, data *d)
 {
-    CLI_TRY(on_cpu(b) ? measure_in_turns(b, d) : measure_one_by_one(b, d));
+    CLI_TRY(gram_on_cpu(b) ? measure_in_turns(b, d) : measure_one_by_one(b, d));
     for (int i = 0; i < b->n_rows; i++) summarise(&b->row[i], b->repeats);
     return LT_OK;
 }
@@ -329,7 +331,7 @@ static lt_status judge(const gram_bench *b)
 {
     for (int i = 0; i < b->n_rows; i++) {
         const gram_row *r = &b->row[i];
-        double allowed = r->info.precision == LT_GRAM_FLOAT32 ? 2e-5 : 1e-12;
+        double allowed = r->info.error_bound;
         if (r->n_nan + r->n_infinite)
             return cli_fail(LT_ERR_NUMERIC, "%s: %lld entries are NaN, %lld infinite", r->label, (long long)r->n_nan, (long long)r->n_infinite);
         if (r->error > allowed) return cli_fail(LT_ERR_MISMATCH, "%s: differs by %g, allowed %g", r->label, r->error, allowed);

@@ -46,6 +46,7 @@ typedef struct gram_bench {
 double    gram_row_flops(const gram_row *r); /* per second, counted as lt_gram_info says, over the whole call */
 lt_status gram_bench_present(gram_bench *b);
 /* Numbers in [-range, range) from a seed: the same ones with every build. */
+bool      gram_on_cpu(const gram_bench *b);
 void      gram_draw(uint64_t seed, double *v, int64_t n, double range);
 lt_status gram_targets(gram_bench *b);       /* --sweep targets */
 lt_status gram_targets_check(const gram_bench_options *o); /* that --only names rows */

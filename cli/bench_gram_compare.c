@@ -15,6 +15,7 @@ static const char *const pairing_names[] = { "A with A", "B with B", "B with A" 
 typedef struct way { const char *what; bool re_embed; lt_gram_method method; lt_gram_float type; } way;
 static const way ways[] = {
     { "states float64", true, LT_GRAM_STATES, LT_GRAM_FLOAT64 },   { "states float32", true, LT_GRAM_STATES, LT_GRAM_FLOAT32 },
+    { "states float16", true, LT_GRAM_STATES, LT_GRAM_FLOAT16 },
     { "transfer", true, LT_GRAM_TRANSFER, LT_GRAM_FLOAT64 },       { "states, no re-embedding", false, LT_GRAM_STATES, LT_GRAM_FLOAT64 },
     { "product, no re-embedding", false, LT_GRAM_PRODUCT, LT_GRAM_FLOAT64 },
 };
@@ -83,7 +84,7 @@ static void look(const comparison *c, compared *r)
 }
 
 /* Normalising divides by nearly one; centring adds up four numbers. */
-static double allowed(lt_gram_float type, form f) { return (type == LT_GRAM_FLOAT32 ? 2e-5 : 1e-12) * (f == RAW ? 1 : f == NORMALISED ? 2 : 4); }
+static double allowed(lt_gram_float type, form f) { return lt_gram_float_bound(type) * (f == RAW ? 1 : f == NORMALISED ? 2 : 4); }
 
 static lt_status compare_way(comparison *c, const way *y, pairing pair, form f)
 {
@@ -102,6 +103,7 @@ static lt_status compare_all(comparison *c)
 {
     for (int i = 0; i < CLI_LEN(ways); i++) {
         if (ways[i].method == LT_GRAM_TRANSFER && c->b->o->layers != 2) continue;
+        if (ways[i].type == LT_GRAM_FLOAT16 && gram_on_cpu(c->b)) continue;
         for (int p = 0; p < N_PAIRINGS; p++)
             for (int f = 0; f < N_FORMS; f++) CLI_TRY(compare_way(c, &ways[i], (pairing)p, (form)f));
     }

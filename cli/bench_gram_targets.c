@@ -30,12 +30,14 @@ typedef struct target {
                                        .type = LT_GRAM_FLOAT64, .must = limit, .peer = "c128 q" #qubits }
 #define STATES32(qubits, limit) { .id = "", .what = "states float32 q=" #qubits, .n = 20000, .q = qubits, .method = LT_GRAM_STATES, \
                                   .type = LT_GRAM_FLOAT32, .must = limit, .peer = "c64 q" #qubits }
+#define STATES16(qubits) { .id = "", .what = "states float16 q=" #qubits, .n = 20000, .q = qubits, .method = LT_GRAM_STATES, .type = LT_GRAM_FLOAT16 }
 #define CALL(tag, rows, limit, before) { .id = tag, .what = "call q=16 N=" #rows, .n = rows, .q = 16, .method = LT_GRAM_STATES, \
                                          .measured = WHOLE_CALL, .must = limit, .seed = before, .peer = "call q16 n" #rows }
 #define OTHER(tag, text, way, clock) .id = tag, .what = text, .n = 20000, .q = 16, .method = way, .measured = clock
 static const target targets[] = {
     STATES64("T7", 6, 2.5e-3), STATES64("", 8, 10e-3), STATES64("T3", 10, 38e-3), STATES64("T3", 12, 145e-3),
     STATES32(6, 2e-3), STATES32(8, 6e-3), STATES32(10, 22e-3), STATES32(12, 85e-3),
+    STATES16(6), STATES16(8), STATES16(10), STATES16(12),
     CALL("T2", 2000, 0.06, 16.1), CALL("T2", 4000, 0.15, 33.6), CALL("T2", 8000, 0.5, 71.4), CALL("T2", 16000, 1.7, 166), CALL("T1", 20000, 2.5, 218),
     { OTHER("T4", "product q=16", LT_GRAM_PRODUCT, ON_DEVICE), .must = 3e-3, .peer = "product q16" },
     { OTHER("T4", "product q=16, call", LT_GRAM_PRODUCT, WHOLE_CALL), .must = 0.1, .peer = "product q16 call" },
@@ -49,10 +51,11 @@ static const target targets[] = {
 
 static bool is_named(const target *t, const char *only) { return !strcmp(t->id, only) || !strncmp(t->what, only, strlen(only)); }
 
-/* Large rows only where asked for. */
-static bool is_wanted(const target *t, const gram_bench_options *o)
+/* Large rows only where asked for; float16 is nothing for the CPU, which says so to who asks by name. */
+static bool is_wanted(const target *t, const gram_bench *b)
 {
-    bool named = o->only.n == 0;
+    const gram_bench_options *o = b->o;
+    bool named = o->only.n == 0 && !(t->type == LT_GRAM_FLOAT16 && gram_on_cpu(b));
     for (int i = 0; i < o->only.n; i++) named |= is_named(t, o->only.item[i]);
     return named && (!t->large || o->large);
 }
@@ -161,7 +164,7 @@ static void look_at(targets_run *r, lt_gram *g, outcome *o)
     o->copy_rate = p.d2h_seconds > 0 ? (double)p.d2h_bytes / p.d2h_seconds : 0;
     o->states_seconds = o->info.states_seconds;
     if (o->info.method == LT_GRAM_STATES && o->states_seconds > 0)
-        o->states_rate = (double)o->info.states_built * ldexp(o->info.precision == LT_GRAM_FLOAT32 ? 8 : 16, (int)o->q) / o->states_seconds;
+        o->states_rate = (double)o->info.states_built * ldexp(o->t->type == LT_GRAM_FLOAT64 ? 16 : 8, (int)o->q) / o->states_seconds;
     o->must = r->judged ? o->t->must : 0;
     for (int i = 0; o->t->against && r->judged && i < r->n_rows; i++)
         if (!strcmp(r->row[i].t->what, o->t->against)) o->must = o->t->at_most * r->row[i].seconds;
@@ -268,6 +271,7 @@ static void put_row(lt_json *j, const targets_run *r, const outcome *o)
     lt_json_field_int(j, "qubits", o->q);
     lt_json_field_string(j, "method", lt_gram_method_name(o->info.method));
     lt_json_field_string(j, "precision", lt_gram_float_name(o->info.precision));
+    lt_json_field_double(j, "error_bound", o->info.error_bound);
     lt_json_field_string(j, "kernel", o->info.kernel);
     lt_json_field_string(j, "clock", o->t->measured == ON_DEVICE ? "device" : "call");
     lt_json_field_double(j, "seconds", o->seconds);
@@ -306,7 +310,7 @@ static lt_status judge(const targets_run *r)
 {
     for (int i = 0; i < r->n_rows; i++) {
         const outcome *o = &r->row[i];
-        double allowed = o->info.precision == LT_GRAM_FLOAT32 ? 2e-5 : 1e-12;
+        double allowed = o->info.error_bound;
         if (!(o->error <= allowed)) return cli_fail(LT_ERR_MISMATCH, "%s: differs from the CPU by %g, allowed %g", o->t->what, o->error, allowed);
     }
     return LT_OK;
@@ -321,7 +325,7 @@ static lt_status run_all(targets_run *r)
     if (o->peer) CLI_TRY(peer_file_read(o->peer, &r->peer));
     if (r->judged) CLI_TRY(lt_device_bandwidth(r->b->c->device, (int64_t)1 << 30, &r->bandwidth));
     for (int i = 0; i < CLI_LEN(targets); i++)
-        if (is_wanted(&targets[i], o)) CLI_TRY(run_target(r, &targets[i]));
+        if (is_wanted(&targets[i], r->b)) CLI_TRY(run_target(r, &targets[i]));
     CLI_TRY(r->b->c->json ? put_json(r) : print_table(r));
     return judge(r);
 }
@@ -331,7 +335,7 @@ lt_status gram_targets(gram_bench *b)
     targets_run *r = calloc(1, sizeof *r);
     int64_t n = 0, q = 0;
     for (int i = 0; i < CLI_LEN(targets); i++) {
-        if (!is_wanted(&targets[i], b->o)) continue;
+        if (!is_wanted(&targets[i], b)) continue;
         n = targets[i].n > n ? targets[i].n : n;
         q = targets[i].q > q ? targets[i].q : q;
     }

@@ -111,7 +111,7 @@ static lt_status open_outputs(gram_job *j)
     if (!j->o->states_out) return LT_OK;
     if (j->X.columns > 30) return cli_fail(LT_ERR_ARGUMENT, "--states-out: %lld qubits are too many for state vectors (at most 30)", (long long)j->X.columns);
     shape = lt_shape2(j->n, (int64_t)1 << j->X.columns);
-    return blame_input(lt_npy_map_create(j->o->states_out, opt->dtype == LT_GRAM_FLOAT32 ? LT_C64 : LT_C128, &shape, &j->states_map));
+    return blame_input(lt_npy_map_create(j->o->states_out, opt->dtype == LT_GRAM_FLOAT64 ? LT_C128 : LT_C64, &shape, &j->states_map));
 }
 
 static bool show_progress(void *ctx, const lt_gram_progress *p)
@@ -149,7 +149,7 @@ static lt_status open_devices(gram_job *j)
 static void tell_cached(gram_job *j)
 {
     j->info = (lt_gram_info){ .method = j->o->gram.method, .backend = "kernel cache", .precision = j->o->gram.dtype, .n = j->n, .m = j->m,
-                              .n_qubits = j->X.columns, .n_layers = j->w.shape.dim[0] };
+                              .error_bound = lt_gram_float_bound(j->o->gram.dtype), .n_qubits = j->X.columns, .n_layers = j->w.shape.dim[0] };
     snprintf(j->info.note, sizeof j->info.note, "K was computed by an earlier call and taken from the kernel cache");
 }
 
@@ -189,6 +189,7 @@ static void put_json(lt_json *j, const gram_job *job)
     lt_json_field_string(j, "backend", i->backend);
     lt_json_field_string(j, "kernel", i->kernel);
     lt_json_field_string(j, "precision", lt_gram_float_name(i->precision));
+    lt_json_field_double(j, "error_bound", i->error_bound);
     lt_json_field_int(j, "n", i->n);
     lt_json_field_int(j, "m", i->m);
     lt_json_field_int(j, "qubits", i->n_qubits);

@@ -180,6 +180,7 @@ void qsvm_put_json(const qsvm_job *job)
     lt_json_field_string(j, "backend", i->gram.backend);
     lt_json_field_string(j, "kernel", i->gram.kernel);
     lt_json_field_string(j, "precision", lt_gram_float_name(i->gram.precision));
+    lt_json_field_double(j, "error_bound", i->gram.error_bound);
     lt_json_field_int(j, "folds", i->n_folds);
     lt_json_field_int(j, "seed", job->o->common.seed);
     lt_json_key(j, "classes");

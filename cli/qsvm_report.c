@@ -19,8 +19,8 @@ static void put_facts(lt_report *r, const qsvm_job *j)
              (long long)i->n_qubits, lt_qsvm_range_name(i->range));
     snprintf(text[3], sizeof text[3], "%s, angle scale %g, %lld layers, re-embedding %s; largest angle %.3g rad", lt_embed_name(i->embed_mode), i->angle_scale,
              (long long)i->n_layers, i->re_embed ? "on" : "off", i->diagnostics.largest_angle);
-    snprintf(text[4], sizeof text[4], "%s by %s, %s%s", lt_gram_method_name(i->gram.method), i->gram.kernel, lt_gram_float_name(i->gram.precision),
-             j->o->qsvm.center ? ", centred" : "");
+    snprintf(text[4], sizeof text[4], "%s by %s, %s (errors below %g)%s", lt_gram_method_name(i->gram.method), i->gram.kernel,
+             lt_gram_float_name(i->gram.precision), i->gram.error_bound, j->o->qsvm.center ? ", centred" : "");
     snprintf(text[5], sizeof text[5], "%lld stratified folds, seed %lld", (long long)i->n_folds, (long long)j->o->common.seed);
     snprintf(text[6], sizeof text[6], "%s, %lld iterations%s", lt_svm_solver_name(i->machine[0].solver), (long long)i->machine[0].iterations,
              i->machine[0].converged ? "" : ", not converged");

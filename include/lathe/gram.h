@@ -47,6 +47,7 @@ typedef enum lt_gram_method {
 typedef enum lt_gram_float {
     LT_GRAM_FLOAT64,           /* error of an entry below 1e-12 */
     LT_GRAM_FLOAT32,           /* below 2e-5 */
+    LT_GRAM_FLOAT16,           /* below 2e-3; of a GPU, for dtype only: states as in float32, products of half numbers */
     LT_GRAM_FLOAT_COUNT
 } lt_gram_float;
 
@@ -54,6 +55,7 @@ LT_API const char *lt_embed_name(lt_embed e);              /* "ry", …; "?" whe
 LT_API const char *lt_entangler_name(lt_entangler e);
 LT_API const char *lt_gram_method_name(lt_gram_method m);
 LT_API const char *lt_gram_float_name(lt_gram_float f);    /* "float64" */
+LT_API double      lt_gram_float_bound(lt_gram_float f);   /* no entry of K is further off before it is normalised; NaN when out of range */
 
 typedef struct lt_gram_progress {
     int64_t tiles_done, tiles_total, pairs_done, pairs_total;
@@ -71,8 +73,8 @@ typedef struct lt_gram_options {
     bool           re_embed_between_layers;
     lt_entangler   entangler;
     lt_gram_method method;
-    lt_gram_float  dtype;          /* of states and products */
-    lt_gram_float  return_dtype;   /* of K */
+    lt_gram_float  dtype;          /* of states and products; the CPU refuses float16 */
+    lt_gram_float  return_dtype;   /* of K: float64 or float32 */
     bool           symmetric;      /* without Y: compute one half, mirror it; ignored with Y */
     bool           packed;         /* without Y: K is the upper triangle, row by row, N(N+1)/2 entries */
     bool           normalize;      /* K_ij / sqrt(K_ii K_jj) */
@@ -132,7 +134,7 @@ LT_API lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, vo
    until the next fill. NULL where the last fill brought it home. */
 LT_API void     *lt_gram_device_matrix(const lt_gram *g);
 
-/* All layers of psi(x) for each row: out (x->n, 2^q), complex numbers of options.dtype. */
+/* All layers of psi(x) for each row: out (x->n, 2^q), complex numbers of options.dtype (of float32 for float16). */
 LT_API lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out);
 
 typedef struct lt_gram_info {          /* of the last fill */
@@ -140,7 +142,8 @@ typedef struct lt_gram_info {          /* of the last fill */
     const char    *backend;            /* "cpu", "cuda" */
     int            devices;
     char           kernel[48];         /* "overlap3_f64_avx512_24x8" */
-    lt_gram_float  precision;          /* in which K was computed */
+    lt_gram_float  precision;          /* in which K was computed: closed forms are float64, float16 below 4 qubits is float32 */
+    double         error_bound;        /* lt_gram_float_bound of it */
     int64_t        n, m, n_qubits, n_layers;
     int            threads;
     double         states_seconds, product_seconds, post_seconds, total_seconds;

@@ -44,11 +44,19 @@ static lt_status check_weights(const lt_gram_options *opt, const lt_weights *w)
 
 static bool is_cpu(const lt_device *dev) { return !strcmp(dev->backend->name, "cpu"); }
 
+/* Half numbers win where tensor cores multiply them; elsewhere they would cost accuracy and gain nothing. */
+static lt_status check_precision(const lt_gram_options *opt, const lt_device *dev)
+{
+    if (opt->dtype != LT_GRAM_FLOAT16 || !is_cpu(dev)) return LT_OK;
+    return LT_FAIL(LT_ERR_ARGUMENT, "gram: dtype float16 needs a GPU, and device %s is the CPU: use float32 here (errors below %g instead of %g), or a GPU (cuda)",
+                   dev->id, lt_gram_float_bound(LT_GRAM_FLOAT32), lt_gram_float_bound(LT_GRAM_FLOAT16));
+}
+
 /* Timings on this machine, where there are some, decide between two exact methods. */
 static void choose_threshold(lt_gram *g)
 {
     lt_gram_method stored;
-    g->transfer_from = is_cpu(g->dev) ? LT_TRANSFER_FROM_QUBITS : g->opt.dtype == LT_GRAM_FLOAT32 ? LT_TRANSFER_FROM_ON_GPU + 1 : LT_TRANSFER_FROM_ON_GPU;
+    g->transfer_from = is_cpu(g->dev) ? LT_TRANSFER_FROM_QUBITS : g->opt.dtype == LT_GRAM_FLOAT64 ? LT_TRANSFER_FROM_ON_GPU : LT_TRANSFER_FROM_ON_GPU + 1;
     g->transfer_reason = "built in";
     if (g->opt.method != LT_GRAM_AUTO || !g->opt.autotune || !g->circuit.has_transfer) return;
     if (!lt_gram_stored_choice(g->dev, g->circuit.q, g->opt.dtype, &stored)) return;
@@ -109,6 +117,7 @@ lt_status lt_gram_create_on(lt_device *const *devices, int n_devices, const lt_g
     LT_TRY(check_options(opt));
     LT_TRY(check_weights(opt, w));
     LT_TRY(check_devices(devices, n_devices));
+    LT_TRY(check_precision(opt, devices[0]));
     lt_gram *g = lt_calloc(1, sizeof *g);
     if (!g) return LT_ERR_MEMORY;
     g->dev = devices[0];

@@ -28,8 +28,7 @@ lt_status lt_gram_run_on_devices(lt_gram_filling *f)
     LT_TRY(lt_plan_method(&r, &q.method, reason, sizeof reason));
     if (!f->out.K && g->n_remotes > 1) return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: K of %d devices comes home; one device may keep it", g->n_remotes);
     *i = (lt_gram_info){ .method = q.method, .backend = g->dev->backend->name, .devices = g->n_remotes, .n = f->x->n, .m = f->y ? f->y->n : f->x->n,
-                         .n_qubits = g->circuit.q, .n_layers = g->circuit.n_layers, .threads = lt_pool_threads(g->pool),
-                         .precision = q.method == LT_GRAM_STATES ? g->opt.dtype : LT_GRAM_FLOAT64 };
+                         .n_qubits = g->circuit.q, .n_layers = g->circuit.n_layers, .threads = lt_pool_threads(g->pool) };
     lt_gram_choose_copy(f, (double)i->n * (double)i->m);
     choose_state_tile(f, q.method);
     q.out = f->out;

@@ -48,6 +48,7 @@ void lt_gram_report(lt_gram_filling *f, int64_t post_ns, int64_t total_ns)
     i->mpairs_per_s = 1e-6 * (double)i->pairs / fmax(i->total_seconds, 1e-9);
     i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(p->method, g->circuit.q) / fmax(i->product_seconds, 1e-9);
     name_kernel(g, i->kernel, sizeof i->kernel);
+    i->error_bound = lt_gram_float_bound(i->precision);
     memcpy(i->plan, p->text, sizeof i->plan);
     note_collapse(g);
 }
@@ -77,6 +78,7 @@ void lt_gram_report_devices(lt_gram_filling *f, int64_t total_ns)
     lt_gram *g = f->g;
     lt_gram_info *i = &g->info;
     i->total_seconds = 1e-9 * (double)total_ns;
+    i->error_bound = lt_gram_float_bound(i->precision);
     i->mpairs_per_s = 1e-6 * (double)i->pairs / fmax(i->total_seconds, 1e-9);
     i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(i->method, g->circuit.q) / fmax(i->product_seconds, 1e-9);
     g->profile.mpairs_per_s = g->opt.profile_memory ? i->mpairs_per_s : 0;

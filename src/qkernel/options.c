@@ -3,19 +3,28 @@
 
 #include "base/status.h"
 
+#include <math.h>
+
 static const char *const embed_names[] = { "ry", "ryrz", "angle", NULL };
 static const char *const entangler_names[] = { "basic", "strong", NULL };
 static const char *const method_names[] = { "auto", "states", "product", "transfer", NULL };
-static const char *const float_names[] = { "float64", "float32", NULL };
+static const char *const float_names[] = { "float64", "float32", "float16", NULL };
+static const char *const result_names[] = { "float64", "float32", NULL }; /* types of K: the first of the precisions */
 _Static_assert(LT_LEN(embed_names) == LT_EMBED_COUNT + 1, "one name per embedding");
 _Static_assert(LT_LEN(entangler_names) == LT_ENTANGLER_COUNT + 1, "one name per entangler");
 _Static_assert(LT_LEN(method_names) == LT_GRAM_METHOD_COUNT + 1, "one name per method");
 _Static_assert(LT_LEN(float_names) == LT_GRAM_FLOAT_COUNT + 1, "one name per precision");
 
+/* float16: h is the half-precision number nearest to x, within u = 2^-11 of it, so by Cauchy and Schwarz an overlap s of states of
+   length 1 is off by at most d = 2u + u^2, and |s|^2 by d (2 + d) = 4u + 6u^2 + ... = 1.955e-3; float32's own error comes on top. */
+static const double bounds[] = { 1e-12, 2e-5, 2e-3 };
+_Static_assert(LT_LEN(bounds) == LT_GRAM_FLOAT_COUNT, "one bound per precision");
+
 const char *lt_embed_name(lt_embed e) { return (unsigned)e < LT_EMBED_COUNT ? embed_names[e] : "?"; }
 const char *lt_entangler_name(lt_entangler e) { return (unsigned)e < LT_ENTANGLER_COUNT ? entangler_names[e] : "?"; }
 const char *lt_gram_method_name(lt_gram_method m) { return (unsigned)m < LT_GRAM_METHOD_COUNT ? method_names[m] : "?"; }
 const char *lt_gram_float_name(lt_gram_float f) { return (unsigned)f < LT_GRAM_FLOAT_COUNT ? float_names[f] : "?"; }
+double lt_gram_float_bound(lt_gram_float f) { return (unsigned)f < LT_GRAM_FLOAT_COUNT ? bounds[f] : NAN; }
 
 #define G lt_gram_options
 const lt_option lt_gram_option_rows[LT_GRAM_N_OPTIONS] = {
@@ -24,8 +33,8 @@ const lt_option lt_gram_option_rows[LT_GRAM_N_OPTIONS] = {
     LT_OPTION_BOOL(G, re_embed_between_layers, "re-embed", "false", "embed the features before every layer, not only the first"),
     LT_OPTION_ENUM(G, entangler, "entangler", "basic", entangler_names, "layers: RX and a ring, or three rotations and rings of growing range"),
     LT_OPTION_ENUM(G, method, "method", "auto", method_names, "state vectors, or a closed form where it is exact"),
-    LT_OPTION_ENUM(G, dtype, "dtype", "float64", float_names, "precision of states and products"),
-    LT_OPTION_ENUM(G, return_dtype, "return-dtype", "float64", float_names, "element type of K"),
+    LT_OPTION_ENUM(G, dtype, "dtype", "float64", float_names, "precision of states and products; float16 (errors below 2e-3): states as float32, products of half numbers, on a GPU only"),
+    LT_OPTION_ENUM(G, return_dtype, "return-dtype", "float64", result_names, "element type of K"),
     LT_OPTION_BOOL(G, symmetric, "symmetric", "true", "without Y, compute one half and mirror it"),
     LT_OPTION_BOOL(G, packed, "packed", "false", "without Y, K as its upper triangle, row by row"),
     LT_OPTION_BOOL(G, normalize, "normalize", "false", "divide by the square roots of the diagonal"),

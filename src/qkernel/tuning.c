@@ -19,7 +19,7 @@ static const lt_gram_method candidates[] = { LT_GRAM_STATES, LT_GRAM_TRANSFER };
 
 static void name_problem(int q, lt_gram_float type, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "gram re-embedded layers=2 %s q=%d", lt_gram_float_name(type), q);
+    snprintf(text, bytes, "gram re-embedded layers=2 %s q=%d", lt_gram_float_name(lt_gram_timed_as(type)), q);
 }
 
 bool lt_gram_stored_choice(lt_device *dev, int q, lt_gram_float type, lt_gram_method *method)
@@ -99,7 +99,8 @@ lt_status lt_gram_tune(lt_device *dev, lt_tuner *tuner)
     double *x = lt_malloc((size_t)n * sizeof *x), *K = gpu ? NULL : lt_malloc((size_t)(r->rows * r->rows) * sizeof *K);
     lt_status s = x && (gpu || K) ? LT_OK : LT_ERR_MEMORY;
     for (int64_t i = 0; !s && i < n; i++) x[i] = (double)(i * 37 % 101) * 0.06 - 3; /* any angles will do */
-    for (int type = 0; !s && type < LT_GRAM_FLOAT_COUNT; type++) s = tune_type(dev, tuner, r, gpu, type, x, K);
+    for (int type = 0; !s && type < LT_GRAM_FLOAT_COUNT; type++)
+        if ((int)lt_gram_timed_as(type) == type) s = tune_type(dev, tuner, r, gpu, type, x, K);
     lt_free(x);
     lt_free(K);
     return s;

@@ -71,13 +71,13 @@ LT_TEST(kernels_of_every_method_compile)
     static const int wires[] = { 2, 10, 16 }; /* plain tiles and several states a chunk; one; a part of one */
     for (size_t i = 0; i < LT_LEN(wires); i++)
         build((lt_kernel_request){ .method = LT_GRAM_STATES, .q = wires[i], .single = i == 1, .k_single = i == 0 });
-    for (int single = 0; single < 2; single++)
-        build((lt_kernel_request){ .method = LT_GRAM_STATES, .q = 11 + single, .single = single, .two_stages = true, .overlaps = true,
+    for (int type = 0; type < LT_GRAM_FLOAT_COUNT; type++)
+        build((lt_kernel_request){ .method = LT_GRAM_STATES, .q = 11 + (type > 0), .single = type > 0, .one_product = type == LT_GRAM_FLOAT16, .two_stages = true, .overlaps = true,
                                    .normalize = true, .repair = true });
     build((lt_kernel_request){ .method = LT_GRAM_PRODUCT, .q = 16, .components = 3, .normalize = true });
     build((lt_kernel_request){ .method = LT_GRAM_PRODUCT, .q = 3, .components = 2, .k_single = true });
     build((lt_kernel_request){ .method = LT_GRAM_TRANSFER, .q = 16, .components = 8, .parity_ring = true });
-    LT_CHECK_EQ_INT(n_compiled, 2 * (2 * 3 + 3 * 2 + 3));
+    LT_CHECK_EQ_INT(n_compiled, 2 * (2 * 3 + 3 * 3 + 3));
 }
 
 LT_TEST_MAIN()

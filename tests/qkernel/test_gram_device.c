@@ -66,11 +66,15 @@ static void compare(const setup *s, const char *what)
     lt_device *dev = device(&computes);
     int64_t entries = s->opt.packed ? s->n * (s->n + 1) / 2 : s->n * (s->m ? s->m : s->n);
     for (int64_t i = 0; i < entries; i++) far[i] = NAN;
-    fill(NULL, s, near);
+    setup reference = *s;
+    if (s->opt.dtype == LT_GRAM_FLOAT16) reference.opt.dtype = LT_GRAM_FLOAT64;
+    fill(NULL, &reference, near);
     lt_gram_info info = fill(dev, s, far);
+    LT_CHECK(info.precision == (info.method != LT_GRAM_STATES ? LT_GRAM_FLOAT64 : s->q < 4 && s->opt.dtype == LT_GRAM_FLOAT16 ? LT_GRAM_FLOAT32 : s->opt.dtype));
+    LT_CHECK(info.error_bound == lt_gram_float_bound(info.precision));
     LT_CHECK_EQ_INT(info.pairs, s->m ? s->n * s->m : s->opt.symmetric ? s->n * (s->n + 1) / 2 : s->n * s->n);
     if (!computes) return;
-    double limit = s->opt.dtype == LT_GRAM_FLOAT32 && info.method == LT_GRAM_STATES ? 2e-5 : 1e-12, got = worst(entries);
+    double limit = info.error_bound, got = worst(entries);
     if (!(got <= limit)) LT_TEST_FAIL("%s, q %d, n %d, m %d, layers %d, %s %s: off by %g", what, (int)s->q, (int)s->n, (int)s->m, (int)s->layers,
                                       lt_gram_method_name(info.method), lt_gram_float_name(s->opt.dtype), got);
     if (s->m || s->opt.packed || !s->opt.symmetric) return;
@@ -91,13 +95,48 @@ LT_TEST(states_of_every_length)
 {
     for (int64_t q = 1; q <= 15; q++)
         for (int64_t layers = 1; layers <= 3; layers++)
-            for (int type = 0; type < 2; type++) {
+            for (int type = 0; type < LT_GRAM_FLOAT_COUNT; type++) {
                 if (lt_test_brief() && layers != 1 + q % 3) continue;
                 setup s = usual(q > 12 || lt_test_brief() ? 70 : 200 + q, 0, q, layers);
                 s.opt.dtype = type;
                 s.opt.embed_mode = q % 2 ? LT_EMBED_RYRZ : LT_EMBED_RY;
                 compare(&s, "states");
             }
+}
+
+/* The bound that is told holds, the mode is not float32 under another name, and normalised rows are of length 1 again. */
+LT_TEST(half_numbers_are_worse_and_say_so)
+{
+    bool computes;
+    lt_device *dev = device(&computes);
+    double error[LT_GRAM_FLOAT_COUNT];
+    for (int type = 0; type < LT_GRAM_FLOAT_COUNT; type++) {
+        setup s = usual(200, 0, 8, 2);
+        fill(NULL, &s, near);
+        s.opt.dtype = type;
+        lt_gram_info info = fill(dev, &s, far);
+        error[type] = worst(s.n * s.n);
+        LT_CHECK((strstr(info.plan, "precision: float16") != NULL) == (type == LT_GRAM_FLOAT16));
+        LT_CHECK((strstr(info.kernel, "overlap_f16_tensor") != NULL) == (type == LT_GRAM_FLOAT16));
+    }
+    if (!computes) return;
+    printf("errors of K at 8 qubits: %.2g %.2g %.2g\n", error[LT_GRAM_FLOAT64], error[LT_GRAM_FLOAT32], error[LT_GRAM_FLOAT16]);
+    LT_CHECK(error[LT_GRAM_FLOAT16] > 20 * error[LT_GRAM_FLOAT32] && error[LT_GRAM_FLOAT16] <= lt_gram_float_bound(LT_GRAM_FLOAT16));
+}
+
+/* What is stored for float32 counts for float16: neither is timed by itself. */
+LT_TEST(half_numbers_go_by_the_shapes_of_single_ones)
+{
+    bool computes;
+    lt_device *dev = device(&computes);
+    lt_tuner *tuner;
+    lt_tile_shape single = { 0 }, half = { 0 };
+    LT_CHECK_OK(lt_tuner_open(dev, LT_TUNE_MEASURE, NULL, &tuner));
+    LT_CHECK_OK(lt_gram_tune_shapes(dev, tuner, 6, LT_GRAM_FLOAT32, &(lt_rows){ x, LT_F64, 200, 6, 0 }, weights));
+    LT_CHECK_OK(lt_tuner_save(tuner));
+    lt_tuner_destroy(tuner);
+    LT_CHECK(lt_gram_stored_shape(dev, 6, LT_GRAM_FLOAT32, &single) && lt_gram_stored_shape(dev, 6, LT_GRAM_FLOAT16, &half));
+    LT_CHECK(memcmp(&single, &half, sizeof single) == 0);
 }
 
 LT_TEST(other_entanglers)
@@ -185,13 +224,13 @@ LT_TEST(normalised_kernels)
 {
     for (int method = LT_GRAM_STATES; method <= LT_GRAM_TRANSFER; method++)
         for (int cross = 0; cross < 2; cross++)
-            for (int single = 0; single < 2; single++) {
+            for (int type = 0; type < LT_GRAM_FLOAT_COUNT; type++) {
                 setup s = usual(150, cross ? 90 : 0, 7, 2);
                 s.opt.method = method;
                 s.opt.re_embed_between_layers = method != LT_GRAM_PRODUCT;
                 s.opt.normalize = true;
                 s.opt.jitter = 1e-3;
-                s.opt.dtype = single ? LT_GRAM_FLOAT32 : LT_GRAM_FLOAT64;
+                s.opt.dtype = type;
                 s.opt.repair = true; /* nothing to repair: the same result */
                 compare(&s, "normalised");
                 s.opt.precompute_all_states = false;
@@ -423,12 +462,13 @@ LT_TEST(devices_stop_together)
 }
 
 /* Tiles over states of which one row is not a number: counted, and with repair replaced. */
-static void poisoned(lt_device *dev, int q, bool single, bool repair)
+static void poisoned(lt_device *dev, int q, lt_gram_float type, bool repair)
 {
     enum { ROWS = 96, BAD_ROW = 70 };
     lt_remote_kernels k;
     lt_stream *st = lt_device_stream(dev);
-    lt_kernel_request request = { .method = LT_GRAM_STATES, .q = q, .single = single, .overlaps = true, .repair = repair };
+    bool single = type != LT_GRAM_FLOAT64;
+    lt_kernel_request request = { .method = LT_GRAM_STATES, .q = q, .single = single, .one_product = type == LT_GRAM_FLOAT16, .overlaps = true, .repair = repair };
     size_t row_bytes = (size_t)1 << (q + (single ? 3 : 4)), padded = 2 * ROWS;
     char *states, *jobs;
     double *K;
@@ -468,8 +508,8 @@ LT_TEST(numbers_that_are_not_finite_are_found)
     lt_device *dev = device(&computes);
     if (!computes) LT_SKIP("needs a device that computes");
     for (int q = 3; q <= 7; q += 4)
-        for (int single = 0; single < 2; single++)
-            for (int repair = 0; repair < 2; repair++) poisoned(dev, q, single, repair);
+        for (int type = 0; type < LT_GRAM_FLOAT_COUNT; type++)
+            for (int repair = 0; repair < 2; repair++) poisoned(dev, q, type, repair);
 }
 
 /* An H200 and 100000 rows of 16 qubits: K stays on the device, states come in blocks; with more rows K passes in panels. */

@@ -1,10 +1,12 @@
-/* Products of single-precision states on the tensor cores. SPDX-License-Identifier: BSD-3-Clause
+/* Products of single-precision states on the tensor cores, in float32 or float16. SPDX-License-Identifier: BSD-3-Clause
 
    Each number is kept as two half-precision ones, 2^10 x = h + l (split_pairs of states.cu): together 22
    bits, and the factor keeps small amplitudes clear of the end of the range. Three products h h' + h l' +
    l h' leave an error below 2^-20 of |x x'|. The tensor cores cut off sums where they do not fit, which
    would add up, so a stage is summed there and stages are added by ordinary additions.
-   Stands between overlap_shape.cuh and overlap_tiles.cuh; AMPLITUDES and DEPTH count pairs. */
+   In float16 h h' stands alone: its error, below 2^-10 of |x x'|, is the bound of options.c.
+   Stands between overlap_shape.cuh and overlap_tiles.cuh; AMPLITUDES and DEPTH count pairs. Fixed when
+   compiled besides: PRODUCTS (3, or 1 for float16). */
 
 typedef uint4 amplitude_t; /* a pair: re h, im h, re l, im l, each of both amplitudes */
 #define PITCH (DEPTH + 4)  /* of a row of a stage: eight lanes of a 16-byte load meet eight groups of banks */
@@ -15,6 +17,15 @@ static __device__ __forceinline__ void multiply(float c[4], const unsigned a[4],
 {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/* c += a* b of complex numbers. */
+static __device__ __forceinline__ void multiply_complex(float re[4], float im[4], const halves &a, unsigned b0_re, unsigned b1_re, unsigned b0_im, unsigned b1_im)
+{
+    multiply(re, a.re, b0_re, b1_re);
+    multiply(im, a.re, b0_im, b1_im);
+    multiply(re, a.im, b0_im, b1_im);
+    multiply(im, a.less, b0_re, b1_re);
 }
 
 struct sums { float re[FRAGMENTS_M][FRAGMENTS_N][4], im[FRAGMENTS_M][FRAGMENTS_N][4]; };
@@ -40,7 +51,7 @@ static __device__ __forceinline__ void multiply_stage(const uint4 *stage, sums &
             for (int i = 0; i < 4; i++) {
                 uint4 x = a[(16 * m + i % 2 * 8) * PITCH + k + i / 2 * 4];
                 high[m].re[i] = x.x, high[m].im[i] = x.y, high[m].less[i] = x.y ^ 0x80008000u;
-                low[m].re[i] = x.z, low[m].im[i] = x.w, low[m].less[i] = x.w ^ 0x80008000u;
+                if (PRODUCTS == 3) low[m].re[i] = x.z, low[m].im[i] = x.w, low[m].less[i] = x.w ^ 0x80008000u;
             }
 #pragma unroll
         for (int n = 0; n < FRAGMENTS_N; n++) {
@@ -48,18 +59,11 @@ static __device__ __forceinline__ void multiply_stage(const uint4 *stage, sums &
 #pragma unroll
             for (int m = 0; m < FRAGMENTS_M; m++) { /* small ones first */
                 float *re = here.re[m][n], *im = here.im[m][n];
-                multiply(re, low[m].re, y.x, z.x);
-                multiply(im, low[m].re, y.y, z.y);
-                multiply(re, low[m].im, y.y, z.y);
-                multiply(im, low[m].less, y.x, z.x);
-                multiply(re, high[m].re, y.z, z.z);
-                multiply(im, high[m].re, y.w, z.w);
-                multiply(re, high[m].im, y.w, z.w);
-                multiply(im, high[m].less, y.z, z.z);
-                multiply(re, high[m].re, y.x, z.x);
-                multiply(im, high[m].re, y.y, z.y);
-                multiply(re, high[m].im, y.y, z.y);
-                multiply(im, high[m].less, y.x, z.x);
+                if (PRODUCTS == 3) {
+                    multiply_complex(re, im, low[m], y.x, z.x, y.y, z.y);
+                    multiply_complex(re, im, high[m], y.z, z.z, y.w, z.w);
+                }
+                multiply_complex(re, im, high[m], y.x, z.x, y.y, z.y);
             }
         }
     }

@@ -241,7 +241,8 @@ static __device__ __forceinline__ double square_of(unsigned high, unsigned low)
     return sum;
 }
 
-/* sqrt(max(k(x,x) + jitter, 1e-12)) of each row, k(x,x) being its squared norm squared. A warp per row. */
+/* sqrt(max(k(x,x) + jitter, 1e-12)) of each row, k(x,x) being its squared norm squared. A warp per row. Where overlaps leave out
+   what rounding left over, so do norms: K is then that of states of length 1 again. */
 extern "C" __global__ void __launch_bounds__(THREADS) state_roots(const job *where, const double *jitter, const amplitude_t *states, double *roots)
 {
     i64 n = where->n_rows;
@@ -252,6 +253,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) state_roots(const job *whe
         if (SPLIT)
             for (i64 i = lane; i < (i64)1 << Q >> 1; i += 32) {
                 uint4 v = ((const uint4 *)s)[i];
+                if (SPLIT == 1) v.z = v.w = 0;
                 sum += square_of(v.x, v.z) + square_of(v.y, v.w);
             }
         else

@@ -1,6 +1,6 @@
 /* What the texts that make states share. SPDX-License-Identifier: BSD-3-Clause
    Fixed when compiled: Q (wires), REAL_T (float or double), SPLIT (states end as pairs of half-precision
-   numbers, as overlap_f32.cu reads them). */
+   numbers, as overlap_f32.cu reads them: its PRODUCTS; else 0). */
 
 typedef long long i64;
 struct su2 { double ar, ai, br, bi; };       /* [[a, -b*], [b, a*]] */

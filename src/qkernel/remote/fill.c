@@ -198,7 +198,7 @@ static lt_status run_all(lt_call *f)
 static lt_remote_sizes sizes_of(const lt_call *f)
 {
     const lt_remote *r = f->r;
-    size_t single = r->opt->dtype == LT_GRAM_FLOAT32;
+    bool single = r->opt->dtype != LT_GRAM_FLOAT64;
     return (lt_remote_sizes){
         .n = f->q->x->n, .m = f->q->y ? f->q->y->n : f->q->x->n, .cross = f->q->y != NULL, .keep = !f->out.K, .shared = f->q->share != NULL,
         .half = !f->q->y && (r->opt->symmetric || r->opt->packed), .element = f->element, .opt = r->opt, .n_slots = r->n_turns,

@@ -36,6 +36,9 @@ static void define_type(defines *d, const char *name, bool single)
     d->n++;
 }
 
+/* Of half numbers, for one of numbers split in two: overlap_f32.cu. */
+static int products_of(const lt_kernel_request *q) { return q->one_product ? 1 : 3; }
+
 /* What every text that fills tiles of K wants to know. */
 static void define_result(defines *d, const lt_kernel_request *q)
 {
@@ -131,7 +134,7 @@ static lt_status build_states(lt_device *dev, const lt_kernel_request *q, lt_rem
     bool one_pass = q->two_stages && q->q >= TWO_STAGES_FROM && two_stages_shared_bytes(q->q) <= limit;
     define(&d, "Q", q->q);
     define_type(&d, "REAL_T", q->single);
-    define(&d, "SPLIT", split);
+    define(&d, "SPLIT", split ? products_of(q) : 0);
     texts text = { { lt_text_states_cuh, lt_text_states_cu } };
     LT_TRY(build(dev, text, "fuse_gates", "gram fuse gates", &d, (launch_shape){ many, STATES_THREADS, 0, 7 }, &k->fuse_gates));
     LT_TRY(build(dev, text, "permute", "gram permute", &d, (launch_shape){ many, STATES_THREADS, 0, 5 }, &k->permute));
@@ -190,7 +193,10 @@ static lt_status build_tensor_tiles(lt_device *dev, const lt_kernel_request *q, 
     define(d, "STAGES", s.stages);
     define(d, "BLOCKS", s.blocks);
     LT_TRY(resident_blocks(dev, s.blocks, &blocks));
-    snprintf(k->name, sizeof k->name, "%s_tensor_%dx%d", q->single ? "overlap_f32" : "overlap3_f64", k->tile_rows, k->tile_columns);
+    if (q->single) define(d, "PRODUCTS", products_of(q));
+    k->precision = !q->single ? LT_GRAM_FLOAT64 : q->one_product ? LT_GRAM_FLOAT16 : LT_GRAM_FLOAT32;
+    snprintf(k->name, sizeof k->name, "%s_tensor_%dx%d", !q->single ? "overlap3_f64" : q->one_product ? "overlap_f16" : "overlap_f32", k->tile_rows,
+             k->tile_columns);
     return build(dev, overlap_texts(q->single), "overlap", k->name, d,
                  (launch_shape){ blocks, (unsigned)(32 * s.warps_m * s.warps_n), shared_bytes(&s), 6 }, &k->tiles);
 }
@@ -204,6 +210,7 @@ static lt_status build_overlaps(lt_device *dev, const lt_kernel_request *q, lt_r
     define(&d, "AMPLITUDES", 1ll << q->q);
     define_type(&d, "REAL_T", q->single);
     k->tile_rows = k->tile_columns = CLOSED_SIDE;
+    k->precision = q->single ? LT_GRAM_FLOAT32 : LT_GRAM_FLOAT64; /* nothing is split there */
     snprintf(k->name, sizeof k->name, "overlap_%s_plain", q->single ? "f32" : "f64");
     LT_TRY(resident_blocks(dev, 8, &blocks));
     return build(dev, (texts){ { lt_text_tile_job_cuh, lt_text_overlap_plain_cu } }, "overlap", k->name, &d,
@@ -224,6 +231,7 @@ static lt_status build_closed(lt_device *dev, const lt_kernel_request *q, lt_rem
     LT_TRY(resident_blocks(dev, transfer ? 1 : 2, &blocks));
     LT_TRY(resident_blocks(dev, 8, &many));
     k->tile_rows = k->tile_columns = transfer ? CLOSED_SIDE : PRODUCT_TILE;
+    k->precision = LT_GRAM_FLOAT64;
     snprintf(k->name, sizeof k->name, "%s_f64_%dx%d", lt_gram_method_name(q->method), k->tile_rows, k->tile_columns);
     texts t = { { lt_text_tile_job_cuh, lt_text_closed_cu } };
     if (q->normalize) LT_TRY(build(dev, t, "wire_roots", "gram norms", &d, (launch_shape){ many, CLOSED_SIDE * CLOSED_SIDE, 0, 4 }, &k->roots));

@@ -24,6 +24,7 @@ typedef struct lt_remote_kernels {
     lt_kernel *tiles;                                               /* K */
     bool       meets;            /* blocks of `tiles` wait for each other: two such launches must not run side by side */
     int        tile_rows, tile_columns;
+    lt_gram_float precision;     /* in which `tiles` computes */
     char       name[48];
 } lt_remote_kernels;
 
@@ -31,6 +32,7 @@ typedef struct lt_kernel_request {
     lt_gram_method method;
     int            q, components;
     bool           single;       /* states in f32 */
+    bool           one_product;  /* of these: overlaps in float16, by one product of three (overlap_f32.cu) */
     bool           k_single;     /* K in f32 */
     bool           parity_ring;
     bool           two_stages;   /* states in one pass: two stages with a ring of parities between */

@@ -81,13 +81,13 @@ lt_status lt_remote_prepare(lt_remote *r, lt_gram_method method, const lt_stage 
     if (r->prepared && r->method == method && r->maker.stages == stages) return LT_OK;
     const lt_gram_options *opt = r->opt;
     const lt_circuit *c = r->circuit;
-    bool single = opt->dtype == LT_GRAM_FLOAT32;
+    bool single = opt->dtype != LT_GRAM_FLOAT64;
     r->prepared = false;
     lt_captured_drop(r);
     lt_row_maker_close(&r->maker);
     lt_remote_kernels_destroy(&r->kernels);
     lt_kernel_request q = { .method = method, .q = c->q, .components = lt_closed_components(c, method), .single = single,
-                            .k_single = opt->return_dtype == LT_GRAM_FLOAT32, .parity_ring = c->parity_ring, .overlaps = stages == c->overlap,
+                            .one_product = opt->dtype == LT_GRAM_FLOAT16, .k_single = opt->return_dtype == LT_GRAM_FLOAT32, .parity_ring = c->parity_ring, .overlaps = stages == c->overlap,
                             .two_stages = n_stages == 2 && c->parity_ring, .normalize = opt->normalize, .repair = opt->repair,
                             .shape = r->has_shape ? &r->shape : NULL };
     LT_TRY(lt_remote_kernels_build(r->dev, &q, &r->kernels));
@@ -108,7 +108,7 @@ void *lt_remote_matrix(const lt_remote *r) { return r->kept ? r->k.p : NULL; }
 lt_status lt_remote_states(lt_remote *r, const lt_rows *x, void *out)
 {
     const lt_circuit *c = r->circuit;
-    int64_t row_bytes = (int64_t)1 << (c->q + (r->opt->dtype == LT_GRAM_FLOAT32 ? 3 : 4));
+    int64_t row_bytes = (int64_t)1 << (c->q + (r->opt->dtype == LT_GRAM_FLOAT64 ? 4 : 3));
     int64_t at_once = LT_MAX(1, (256 << 20) / row_bytes);
     LT_TRY(lt_remote_prepare(r, LT_GRAM_STATES, c->full, c->n_full));
     lt_captured_drop(r);

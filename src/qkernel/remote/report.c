@@ -3,7 +3,9 @@
 
 #include "base/status.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static int64_t held_bytes(const lt_remote *r)
 {
@@ -29,15 +31,26 @@ static lt_status tell_times(lt_call *f, lt_gram_info *info)
     return LT_OK;
 }
 
+__attribute__((format(printf, 2, 3))) static void add_line(lt_gram_info *info, const char *format, ...)
+{
+    size_t used = strlen(info->plan);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(info->plan + used, sizeof info->plan - used, format, ap);
+    va_end(ap);
+}
+
 static void tell_plan(const lt_call *f, lt_gram_info *info)
 {
     const lt_remote *r = f->r;
-    int n = snprintf(info->plan, sizeof info->plan, "method: %s, %s\n%s\ntiles: %d x %d, %s\nstreams: %d%s; the host waits every %lld launches",
-                     lt_gram_method_name(r->method), f->q->reason, r->plan.text, r->kernels.tile_rows, r->kernels.tile_columns,
-                     r->plan.half ? "upper half, mirrored" : "all of them", (int)r->opt->streams,
-                     r->kernels.meets && r->opt->streams > 2 ? " (launches whose blocks meet take one)" : "", (long long)r->opt->sync_interval);
-    if (r->opt->cuda_graphs && n > 0 && (size_t)n < sizeof info->plan)
-        snprintf(info->plan + n, sizeof info->plan - (size_t)n, "\ngraph: %s; %lld captured, %lld replayed by this handle",
+    snprintf(info->plan, sizeof info->plan, "method: %s, %s\n%s\ntiles: %d x %d, %s\nstreams: %d%s; the host waits every %lld launches",
+             lt_gram_method_name(r->method), f->q->reason, r->plan.text, r->kernels.tile_rows, r->kernels.tile_columns,
+             r->plan.half ? "upper half, mirrored" : "all of them", (int)r->opt->streams,
+             r->kernels.meets && r->opt->streams > 2 ? " (launches whose blocks meet take one)" : "", (long long)r->opt->sync_interval);
+    if (info->precision == LT_GRAM_FLOAT16)
+        add_line(info, "\nprecision: float16, one product of half numbers where float32 takes three: errors of K below %g", lt_gram_float_bound(info->precision));
+    if (r->opt->cuda_graphs)
+        add_line(info, "\ngraph: %s; %lld captured, %lld replayed by this handle",
                  f->replayed ? "this call was a replay" : r->plan_is_new ? "the first call of a size runs step by step" : "too large for one sequence",
                  (long long)r->captured.captures, (long long)r->captured.replays);
 }
@@ -102,6 +115,7 @@ lt_status lt_remote_report(lt_call *f, lt_gram_info *info, lt_gram_profile *prof
 {
     lt_remote *r = f->r;
     LT_TRY(tell_times(f, info));
+    info->precision = r->kernels.precision;
     info->tiles = f->tiles;
     info->states_built = f->rows_made;
     info->pairs = lt_panel_pairs(f, &(lt_panel){ .n_rows = r->plan.n, .n_columns = r->plan.m });

@@ -20,7 +20,7 @@ static const lt_tile_shape single_shapes[] = {
 enum { MAX_SHAPES = 5, NAME_BYTES = 96 };
 _Static_assert(LT_LEN(double_shapes) == MAX_SHAPES && LT_LEN(single_shapes) == MAX_SHAPES, "as many names as shapes");
 
-static const lt_tile_shape *shapes_of(lt_gram_float type) { return type == LT_GRAM_FLOAT32 ? single_shapes : double_shapes; }
+static const lt_tile_shape *shapes_of(lt_gram_float type) { return type == LT_GRAM_FLOAT64 ? double_shapes : single_shapes; }
 
 static void name_shape(const lt_tile_shape *s, char *text)
 {
@@ -31,7 +31,8 @@ static void name_shape(const lt_tile_shape *s, char *text)
 /* Another kernel text is another problem: what was stored for the old one no longer counts. */
 static void name_problem(int q, lt_gram_float type, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "gram tiles %s q=%d text=%08x", lt_gram_float_name(type), q, (unsigned)lt_remote_tiles_digest(type == LT_GRAM_FLOAT32));
+    type = lt_gram_timed_as(type);
+    snprintf(text, bytes, "gram tiles %s q=%d text=%08x", lt_gram_float_name(type), q, (unsigned)lt_remote_tiles_digest(type != LT_GRAM_FLOAT64));
 }
 
 bool lt_gram_stored_shape(lt_device *dev, int q, lt_gram_float type, lt_tile_shape *shape)

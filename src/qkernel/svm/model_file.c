@@ -234,6 +234,13 @@ static lt_status build(lt_qsvm *q, const model *m)
     return LT_OK;
 }
 
+/* A machine trained on a GPU also predicts without one. */
+static lt_gram_float precision_on(lt_device *dev, lt_gram_float trained_in)
+{
+    bool cpu = !dev || !strncmp(lt_device_id(dev), "cpu", 3);
+    return cpu && trained_in == LT_GRAM_FLOAT16 ? LT_GRAM_FLOAT32 : trained_in;
+}
+
 static lt_status from_model(lt_device *dev, const model *m, lt_qsvm **out)
 {
     lt_qsvm_options opt = lt_qsvm_defaults();
@@ -241,7 +248,7 @@ static lt_status from_model(lt_device *dev, const model *m, lt_qsvm **out)
     opt.gram.normalize = m->normalize != 0;
     opt.gram.jitter = m->jitter;
     opt.gram.method = (lt_gram_method)m->method;
-    opt.gram.dtype = (lt_gram_float)m->dtype;
+    opt.gram.dtype = precision_on(dev, (lt_gram_float)m->dtype);
     opt.range = (lt_qsvm_range)m->range;
     opt.class_name[0] = m->class_names.data;
     opt.class_name[1] = opt.class_name[0] + LT_QSVM_CLASS_NAME;
