@@ -181,9 +181,14 @@ static lt_status wait_for_stream(lt_block_cache *c, lt_stream *from, lt_stream *
     return LT_OK;
 }
 
+size_t lt_block_cache_segment_bytes(size_t bytes)
+{
+    return bytes <= SMALL_LIMIT ? SMALL_SEGMENT : (bytes + LARGE_ROUND - 1) / LARGE_ROUND * LARGE_ROUND;
+}
+
 static lt_status add_segment(lt_block_cache *c, size_t bytes, bool small, block **out)
 {
-    size_t take = small ? SMALL_SEGMENT : (bytes + LARGE_ROUND - 1) / LARGE_ROUND * LARGE_ROUND;
+    size_t take = lt_block_cache_segment_bytes(bytes);
     lt_memory_stats *s = &c->stats;
     *out = NULL;
     if (s->limit_bytes && (take > (size_t)s->limit_bytes || s->reserved_bytes > s->limit_bytes - (int64_t)take)) {

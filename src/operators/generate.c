@@ -3,11 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/pool.h"
 #include "base/status.h"
 #include "device/backend.h"
 #include "operators/journal.h"
-#include "operators/remote/remote.h"
 #include "operators/rollout.h"
 #include "operators/sampling.h"
 #include "trace/clock.h"
@@ -198,6 +196,7 @@ lt_status lt_generator_open_file(lt_generator *g)
         return open_store(g, true);
     }
     LT_TRY(check_replaceable(g));
+    LT_TRY(lt_generator_check_memory(g, NULL, g->rows.n));
     LT_TRY(lt_file_make_folders(path, 0777));
     lt_file_content content = content_of(g);
     lt_sampling_metrics metrics;
@@ -255,43 +254,10 @@ static lt_status schedule(lt_generator *g)
 
 /* ---- The whole ----------------------------------------------------------------------------------------------- */
 
-typedef struct preparation { const lt_generator *g; const lt_operator_spec **spec; } preparation;
-
-static lt_status prepare_one(void *ctx, int64_t i, int worker)
-{
-    const preparation *p = ctx;
-    (void)worker;
-    if (p->g->opt->stop && *p->g->opt->stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
-    return lt_device_rollout_prepare(p->spec[i], &p->g->rollout);
-}
-
-static int compare_specs(const void *a, const void *b)
-{
-    return lt_architecture_compare(*(const lt_operator_spec *const *)a, *(const lt_operator_spec *const *)b);
-}
-
-/* Kernels of all architectures, before a GPU has work that loading them would wait for. */
-static lt_status prepare_kernels(lt_generator *g)
-{
-    int64_t start = lt_clock_ns(), n = 0;
-    preparation p = { g, lt_malloc((size_t)LT_MAX(g->n_order, 1) * sizeof *p.spec) };
-    if (!p.spec) return LT_ERR_MEMORY;
-    for (int64_t i = 0; i < g->n_order; i++) p.spec[i] = &g->rows.spec[g->order[i]];
-    qsort(p.spec, (size_t)g->n_order, sizeof *p.spec, compare_specs);
-    for (int64_t i = 0; i < g->n_order; i++)
-        if (!i || lt_architecture_compare(p.spec[n - 1], p.spec[i])) p.spec[n++] = p.spec[i];
-    lt_span span = lt_span_begin("kernels");
-    lt_status s = lt_pool_run(lt_device_pool(g->opt->device), n, prepare_one, &p);
-    lt_span_end(span);
-    lt_free((void *)p.spec);
-    g->info->warmup_seconds += 1e-9 * (double)(lt_clock_ns() - start);
-    return s;
-}
-
 lt_status lt_generator_run_here(lt_generator *g)
 {
     LT_TRY(lt_rollout_cache_create(&g->rollout, LT_KEPT_ROLLOUTS, &g->cache));
-    if (lt_rollout_cache_is_remote(g->cache)) LT_TRY(prepare_kernels(g));
+    if (lt_rollout_cache_is_remote(g->cache)) LT_TRY(lt_generator_prepare_kernels(g));
     if (g->plan.temporal_columns || g->plan.summary_columns) lt_rollout_cache_measure(g->cache, g->set);
     LT_TRY(lt_feature_lane_open(g->c, g->set, g->c->realizations, g->c->steps, g->rows.max_grid, g->c->precision, g->opt->device, g->opt->stop,
                                 &g->features));
@@ -322,6 +288,7 @@ static lt_status run_rows(lt_generator *g)
     LT_TRY(schedule(g));
     g->info->skipped = lt_store_done_count(g->store);
     if (g->n_order == 0) return LT_OK;
+    if (g->opt->resume) LT_TRY(lt_generator_check_memory(g, g->order, g->n_order)); /* a new file was not begun before that */
     return watched ? lt_generator_run_watched(g) : lt_generator_run_here(g);
 }
 

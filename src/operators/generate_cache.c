@@ -97,27 +97,31 @@ static lt_status create(const lt_rollout_cache *c, const lt_operator_spec *spec,
 }
 
 /* What would help stands before the device's own words, which may be cut. */
-static lt_status too_large(const lt_rollout_cache *c, const lt_operator_spec *spec)
+lt_status lt_rollout_refuse_size(const lt_operator_spec *spec, const lt_rollout_options *opt)
 {
     char why[LT_ERROR_TEXT_BYTES];
     lt_error_reason(why, sizeof why);
     return LT_FAIL(LT_ERR_MEMORY, "generate: %lld realizations of a %s operator (base_channels %d, grid %d, %lld steps, %s) do not fit on %s: fewer realizations "
-                   "(--num-realizations)%s or --device cpu would help; %s", (long long)c->opt.realizations,
-                   lt_operator_kind_name(spec->kind), spec->base_channels, spec->grid, (long long)c->opt.steps, lt_precision_name(c->opt.precision),
-                   c->opt.device->id, c->opt.precision == LT_PRECISION_FLOAT32 ? ", simulation.precision float16" : "", why);
+                   "(--num-realizations)%s or --device cpu would help; %s", (long long)opt->realizations,
+                   lt_operator_kind_name(spec->kind), spec->base_channels, spec->grid, (long long)opt->steps, lt_precision_name(opt->precision),
+                   opt->device->id, opt->precision == LT_PRECISION_FLOAT32 ? ", simulation.precision float16" : "", why);
 }
 
-/* A device that is full has room again once rollouts that nobody uses are gone. */
+/* A device that is full has room again once rollouts that nobody uses are gone, and once what its allocator keeps in pieces of other
+   sizes was given back. */
 static lt_status create_in_room(lt_rollout_cache *c, const lt_operator_spec *spec, kept *out)
 {
-    for (;;) {
+    for (bool trimmed = false;;) {
         lt_status s = create(c, spec, out);
         kept old;
+        if (s != LT_ERR_MEMORY || !lt_rollout_cache_is_remote(c)) return s;
         pthread_mutex_lock(&c->lock);
-        bool room = s == LT_ERR_MEMORY && lt_rollout_cache_is_remote(c) && evict(c, true, &old);
+        bool room = evict(c, true, &old);
         pthread_mutex_unlock(&c->lock);
-        if (!room) return s == LT_ERR_MEMORY && lt_rollout_cache_is_remote(c) ? too_large(c, spec) : s;
-        drop(&old);
+        if (room) drop(&old);
+        else if (trimmed) return lt_rollout_refuse_size(spec, &c->opt);
+        else LT_TRY(lt_device_memory_trim(c->opt.device));
+        trimmed = !room;
     }
 }
 

@@ -46,6 +46,34 @@ static lt_status draw_weights(lt_lane_ahead *l, lt_ready *r, const lt_operator_s
     return elsewhere ? lt_operator_weights_draw_output(r->weights, l->c->seed, index) : lt_operator_weights_draw(r->weights, l->c->seed, index);
 }
 
+static int64_t count_given_back(lt_lane_ahead *l)
+{
+    pthread_mutex_lock(&l->lock);
+    int64_t n = l->given_back;
+    pthread_mutex_unlock(&l->lock);
+    return n;
+}
+
+/* Waits until more than `before` operators were given back; false when none is out, or the lane is to stop. */
+static bool wait_for_room(lt_lane_ahead *l, int64_t before)
+{
+    pthread_mutex_lock(&l->lock);
+    while (!l->stop && l->given_back == before && l->made > before) pthread_cond_wait(&l->changed, &l->lock);
+    bool more = !l->stop && l->given_back > before;
+    pthread_mutex_unlock(&l->lock);
+    return more;
+}
+
+/* A device that is full has room for this one when others have ended: only what does not fit alone is refused. */
+static lt_status take_rollout(lt_lane_ahead *l, lt_ready *r, const lt_operator_spec *spec)
+{
+    for (;;) {
+        int64_t before = count_given_back(l);
+        lt_status s = lt_rollout_cache_take(l->cache, spec, &r->rollout);
+        if (s != LT_ERR_MEMORY || !lt_rollout_cache_is_remote(l->cache) || !wait_for_room(l, before)) return s;
+    }
+}
+
 static lt_status make(lt_lane_ahead *l, lt_ready *r, int64_t row)
 {
     const lt_operator_spec *spec = &l->t->spec[row];
@@ -56,7 +84,7 @@ static lt_status make(lt_lane_ahead *l, lt_ready *r, int64_t row)
     if (!s) s = lt_field_makers_draw(&l->makers, l->c, l->t->field[row], l->t->index[row], spec->grid, r->field);
     r->draw_seconds = since(start);
     start = lt_clock_ns();
-    if (!s) s = lt_rollout_cache_take(l->cache, spec, &r->rollout);
+    if (!s) s = take_rollout(l, r, spec);
     r->compile_seconds = since(start);
     lt_span_end(span);
     return s;

@@ -101,6 +101,7 @@ static void estimate_file(const lt_generator *g, lt_generate_plan *out)
 static lt_status make_plan(lt_generator *g, lt_generate_plan *out)
 {
     LT_TRY(lt_generator_prepare(g));
+    LT_TRY(lt_generator_check_memory(g, NULL, g->rows.n));
     int64_t rows = g->rows.n, n = LT_MIN(rows, (int64_t)MAX_COUNTED);
     by_work *list = lt_malloc((size_t)n * sizeof *list);
     if (!list) return LT_ERR_MEMORY;

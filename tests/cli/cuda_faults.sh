@@ -37,4 +37,25 @@ LATHE_CUDA=$build/fake-cuda
 run 2 solve example:A1 --device cuda:9; says err "device 'cuda:9': ordinal 9 is out of range, there is 1; devices here: cpu, null, cuda:0"
 run 0 devices; says out "cuda:0: fake GPU"
 run 1 solve example:A1 --device cuda; says err "does not fit on cuda:0"; says err "0 of 0 bytes are free"; says err "the CPU may hold it"
+
+# A dataset whose operators do not fit is refused before its file is begun, and so is its plan.
+cat > "$work/large.yaml" <<EOF
+metadata: {name: large}
+parameter_space:
+  architecture: {num_layers: {type: choice, choices: [4]}, base_channels: {type: choice, choices: [64]}, kernel_size: {type: choice, choices: [3]},
+    activation: {type: choice, choices: [gelu]}}
+  stochastic: {noise_type: {type: choice, choices: [gaussian]}, noise_scale: {type: continuous, bounds: [0.001, 0.1], log_scale: true}}
+  operator: {normalization: {type: choice, choices: [instance]}, grid_size: {type: choice, choices: [64]}}
+sampling: {total_samples: 4}
+simulation: {device: cuda, num_realizations: 2, num_timesteps: 5, input_generation: {method: structured}}
+dataset: {output_path: $work/new/large.h5}
+EOF
+if "$lathe" doctor | grep -q '^ok       hdf5' && "$lathe" doctor | grep -q '^ok       yaml'; then
+    for plan in "" --dry-run; do
+        run 1 generate --config "$work/large.yaml" --device cuda $plan; silent out
+        says err "generate: 2 realizations of a cnn operator (base_channels 64, grid 64, 5 steps, float16) do not fit on cuda:0: fewer realizations (--num-realizations)"
+        says err "bytes for activations, of 0 allowed"
+        [ ! -e "$work/new" ] || fail "$last: left $(ls "$work/new")"
+    done
+fi
 finish

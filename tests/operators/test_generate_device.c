@@ -6,6 +6,8 @@
 #include "base/status.h"
 #include "device/null/null.h"
 
+#include <unistd.h>
+
 enum { ROWS = 9 };
 static int grid = 16, rows = ROWS;
 static bool alike; /* one architecture for all rows, compiled once */
@@ -166,16 +168,100 @@ LT_TEST(a_lost_device_ends_the_run_and_keeps_what_was_written)
     alike = false;
 }
 
-LT_TEST(a_full_device_names_the_operator_and_what_would_help)
+static bool is_there(const char *path)
+{
+    char journal[512];
+    snprintf(journal, sizeof journal, "%s.journal", path);
+    return access(path, F_OK) == 0 || access(journal, F_OK) == 0;
+}
+
+/* On a null device of so many bytes. */
+static lt_status generate_within(int64_t bytes, const char *path, const char *precision, lt_generate_info *info)
 {
     lt_device *dev;
     lt_generate_options opt = lt_generate_defaults();
     LT_CHECK_OK(lt_device_open("null", &dev));
-    LT_CHECK_OK(lt_device_memory_limit(dev, 64 << 10));
-    lt_dataset_config *c = config_of(scratch("full.h5"), "float32", false);
+    LT_CHECK_OK(lt_device_memory_limit(dev, bytes));
+    lt_dataset_config *c = config_of(path, precision, false);
     opt.device = dev;
-    LT_CHECK_FAILS(lt_generate(c, &opt, NULL), LT_ERR_MEMORY, "generate: 2 realizations of a cnn operator (base_channels ");
+    opt.overwrite = true;
+    lt_status s = lt_generate(c, &opt, info);
+    lt_dataset_config_destroy(c);
+    lt_device_close(dev);
+    return s;
+}
+
+LT_TEST(a_full_device_names_the_operator_and_what_would_help_before_anything_is_written)
+{
+    const char *path = scratch("full.h5");
+    lt_generate_plan plan;
+    LT_CHECK_FAILS(generate_within(64 << 10, path, "float32", NULL), LT_ERR_MEMORY, "generate: 2 realizations of a cnn operator (base_channels 6, grid 16");
     LT_CHECK(strstr(lt_error_text(), "do not fit on null: fewer realizations (--num-realizations), simulation.precision float16 or --device cpu would help"));
+    LT_CHECK(!is_there(path));
+    grid = 64;
+    LT_CHECK_FAILS(generate_within(1 << 20, path, "float16", NULL), LT_ERR_MEMORY, "bytes for activations, of 524288 allowed");
+    LT_CHECK(!is_there(path));
+    lt_device *dev;
+    lt_generate_options opt = lt_generate_defaults();
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    LT_CHECK_OK(lt_device_memory_limit(dev, 1 << 20));
+    lt_dataset_config *c = config_of(path, "float16", false);
+    opt.device = dev;
+    LT_CHECK_FAILS(lt_generate_make_plan(c, &opt, &plan), LT_ERR_MEMORY, "generate: 2 realizations of a cnn operator");
+    lt_dataset_config_destroy(c);
+    lt_device_close(dev);
+    grid = 16;
+}
+
+/* Fused steps: a device of any size either refuses at the start or makes all rows, one operator at a time if need be. */
+LT_TEST(memory_never_runs_out_on_the_way)
+{
+    const char *path = scratch("tight.h5");
+    int refused = 0, made = 0;
+    grid = 64;
+    for (int64_t bytes = 1 << 20; bytes < 64 << 20; bytes += bytes / 16) {
+        lt_generate_info info;
+        lt_status s = generate_within(bytes, path, "float16", &info);
+        if (s) {
+            if (s != LT_ERR_MEMORY || is_there(path)) LT_TEST_FAIL("%lld bytes: %s", (long long)bytes, lt_error_text());
+            LT_CHECK(!made);
+            refused++;
+            continue;
+        }
+        LT_CHECK_EQ_INT(info.samples, ROWS);
+        remove(path);
+        made++;
+    }
+    LT_CHECK(refused > 0 && made > 0);
+    grid = 16;
+}
+
+/* Rows that a larger device did are no reason to refuse what is left. */
+LT_TEST(what_is_left_of_a_run_is_what_has_to_fit)
+{
+    const char *path = scratch("rest.h5");
+    lt_device *dev;
+    lt_generate_options opt = lt_generate_defaults();
+    lt_generate_info info;
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    lt_dataset_config *c = config_of(path, "float32", false);
+    opt.device = dev;
+    opt.stop = &stop;
+    opt.progress = stop_after_two;
+    stop = 0;
+    LT_CHECK_FAILS(lt_generate(c, &opt, &info), LT_ERR_CANCELLED, "stopped");
+    opt.stop = NULL;
+    opt.progress = NULL;
+    opt.resume = true;
+    LT_CHECK_OK(lt_device_memory_trim(dev));
+    LT_CHECK_OK(lt_device_memory_limit(dev, 64 << 10));
+    LT_CHECK_FAILS(lt_generate(c, &opt, &info), LT_ERR_MEMORY, "do not fit on null");
+    LT_CHECK_OK(lt_device_memory_limit(dev, 0));
+    LT_CHECK_OK(lt_generate(c, &opt, &info));
+    LT_CHECK_EQ_INT(info.skipped, 2);
+    LT_CHECK_OK(lt_device_memory_limit(dev, 64 << 10));
+    LT_CHECK_OK(lt_generate(c, &opt, &info)); /* nothing is left */
+    LT_CHECK_EQ_INT(info.skipped, ROWS);
     lt_dataset_config_destroy(c);
     lt_device_close(dev);
 }

@@ -46,9 +46,8 @@ static void *cut(char *base, size_t *used, size_t bytes)
     return p;
 }
 
-static size_t lay_out_device(lt_device_rollout *e, char *base)
+static size_t lay_out_device(lt_device_rollout *e, const lt_network *n, char *base)
 {
-    const lt_network *n = lt_application_network(e->application);
     size_t used = 0, floats = sizeof(float), m = (size_t)e->opt.realizations, noise = m * (size_t)e->job.noise_count * floats;
     size_t side = (size_t)e->spec.grid;
     bool correlated = e->noise_at.correlated;
@@ -85,9 +84,10 @@ static size_t lay_out_host(lt_device_rollout *e, char *base)
 
 static lt_status make_memory(lt_device_rollout *e, lt_rollout_info *info)
 {
-    size_t device = lay_out_device(e, NULL), host = lay_out_host(e, NULL);
+    const lt_network *n = lt_application_network(e->application);
+    size_t device = lay_out_device(e, n, NULL), host = lay_out_host(e, NULL);
     LT_TRY(lt_device_alloc(e->dev, e->stream, device, "rollout states", &e->memory));
-    (void)lay_out_device(e, e->memory);
+    (void)lay_out_device(e, n, e->memory);
     e->is_pinned = e->dev->backend->host_alloc(e->dev, host, &e->pinned) == LT_OK;
     if (!e->is_pinned && !(e->pinned = lt_malloc_aligned(host))) return LT_ERR_MEMORY; /* slower, but it works */
     (void)lay_out_host(e, e->pinned);
@@ -219,26 +219,47 @@ lt_status lt_device_rollout_record(lt_device_rollout *e)
 
 /* ---- Creating ---- */
 
-static lt_status budget(const lt_device_rollout *e, int64_t *out)
+lt_status lt_device_rollout_available(lt_device *dev, int64_t *bytes)
 {
     int64_t total;
-    *out = e->opt.memory_bytes;
-    if (*out) return LT_OK;
-    LT_TRY(e->dev->backend->mem_info(e->dev, out, &total));
-    *out /= 2;
+    lt_memory_stats m;
+    LT_TRY(dev->backend->mem_info(dev, bytes, &total));
+    LT_TRY(lt_device_memory(dev, &m));
+    *bytes += m.reserved_bytes - m.in_use_bytes;
+    if (m.limit_bytes) *bytes = LT_MAX(0, LT_MIN(*bytes, m.limit_bytes - m.in_use_bytes));
+    return LT_OK;
+}
+
+/* For activations. */
+static int64_t budget(const lt_rollout_options *opt, int64_t available) { return opt->memory_bytes ? opt->memory_bytes : available / 2; }
+
+lt_status lt_device_rollout_plan(const lt_operator_spec *spec, const lt_rollout_options *opt, int64_t available, bool graphs, lt_rollout_need *out)
+{
+    lt_device_rollout e = { .dev = opt->device, .opt = *opt, .spec = *spec };
+    lt_network network;
+    LT_TRY(set_sizes(&e));
+    lt_application_request q = { .dev = e.dev, .spec = spec, .opt = opt, .budget_bytes = budget(opt, available) };
+    *out = (lt_rollout_need){ 0 };
+    LT_TRY(lt_application_need(&q, graphs, &out->exact, &out->step_bytes));
+    if (!out->exact && !graphs) return LT_OK;
+    LT_TRY(lt_network_create(spec, &network));
+    out->state_bytes = (int64_t)lay_out_device(&e, &network, NULL);
+    lt_network_release(&network);
     return LT_OK;
 }
 
 static lt_status create(lt_device_rollout *e, lt_rollout_info *info)
 {
     lt_application_request q = { .dev = e->dev, .spec = &e->spec, .opt = &e->opt };
+    int64_t available;
     LT_TRY(set_sizes(e));
     LT_TRY(lt_stream_create(e->dev, &e->stream));
     LT_TRY(lt_stream_create(e->dev, &e->home));
     for (int i = 0; i < LT_AHEAD_WITHOUT_STATES; i++) LT_TRY(lt_event_create(e->dev, &e->arrived[i]));
     lt_event **event[] = { &e->uploaded, &e->begun, &e->computed, &e->done };
     for (size_t i = 0; i < LT_LEN(event); i++) LT_TRY(lt_event_create(e->dev, event[i]));
-    LT_TRY(budget(e, &q.budget_bytes));
+    LT_TRY(lt_device_rollout_available(e->dev, &available));
+    q.budget_bytes = budget(&e->opt, available);
     LT_TRY(lt_application_create(&q, &e->application, info));
     LT_TRY(make_memory(e, info));
     LT_TRY(make_kernels(e, info));

@@ -39,11 +39,29 @@ bool lt_remote_features_fit(const lt_feature_set *s, int grid, int64_t realizati
 }
 
 /* ---- Making one ---------------------------------------------------------------------------------------- */
+static size_t device_bytes(const lt_feature_shape *s)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < LT_FEATURE_BUFFERS; i++) bytes += ALIGNED(s->bytes[i]);
+    return bytes;
+}
+
+lt_status lt_remote_features_need(const lt_feature_set *s, int grid, int64_t realizations, int64_t steps, int64_t *bytes)
+{
+    lt_field_plan *plan;
+    lt_feature_shape shape;
+    LT_TRY(lt_field_plan_create(s, grid, &plan));
+    lt_feature_shape_make(plan, realizations, steps, &shape);
+    lt_field_plan_destroy(plan);
+    *bytes = (int64_t)device_bytes(&shape);
+    return LT_OK;
+}
+
 static lt_status make_memory(lt_remote_features *f)
 {
     void *p = NULL;
     size_t bytes = f->shape.bytes[LT_FEATURE_RECORDS];
-    for (int i = 0; i < LT_FEATURE_BUFFERS; i++) f->memory_bytes += ALIGNED(f->shape.bytes[i]);
+    f->memory_bytes = device_bytes(&f->shape);
     LT_TRY(lt_device_alloc(f->dev, NULL, f->memory_bytes, "features", &f->memory));
     char *at = f->memory;
     for (int i = 0; i < LT_FEATURE_BUFFERS; i++) {

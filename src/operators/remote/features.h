@@ -12,6 +12,8 @@ typedef struct lt_remote_features lt_remote_features; /* one set, grid, M and T;
    CPU: optional per-step categories, channels averaged first, grids above 256 or with a prime factor above 7, and
    runs whose records would take more than 256 MiB. */
 bool      lt_remote_features_fit(const lt_feature_set *s, int grid, int64_t realizations, int64_t steps, char why[static 160]);
+/* Device memory that those would take, before they are made. */
+lt_status lt_remote_features_need(const lt_feature_set *s, int grid, int64_t realizations, int64_t steps, int64_t *bytes);
 lt_status lt_remote_features_create(lt_device *dev, const lt_feature_set *s, int grid, int64_t realizations, int64_t steps,
                                     lt_remote_features **out);
 void      lt_remote_features_destroy(lt_remote_features *f); /* NULL is allowed; none of its work may be under way */

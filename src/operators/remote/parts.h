@@ -35,6 +35,9 @@ typedef struct lt_application_request {
 lt_status lt_application_create(const lt_application_request *q, lt_application **out, lt_rollout_info *info);
 /* Machine code of such a one, as far as it is known before there is one; budget_bytes is not asked. */
 lt_status lt_application_prepare(const lt_application_request *q);
+/* Device memory that such a one takes: exact for fused steps. A graph is planned only with `graphs`, which takes milliseconds, and counts
+   as what one realization takes at least. LT_ERR_MEMORY when that is beyond budget_bytes. Nothing is compiled or allocated. */
+lt_status lt_application_need(const lt_application_request *q, bool graphs, bool *fused, int64_t *bytes);
 void      lt_application_destroy(lt_application *a); /* NULL is allowed; none of its work may be under way */
 const lt_network *lt_application_network(const lt_application *a); /* the list of tensors */
 /* All queued on st; pointers are to device memory. block: all weights, read at every step, so it must stay. */

@@ -57,6 +57,12 @@ typedef struct lt_device_rollout lt_device_rollout;
 /* Machine code for such rollouts, made and loaded while the device has nothing to do: loading waits until it is idle, so that
    rollouts made later could not be made beside others. Safe from several threads. Only fused steps need it; others cost nothing here. */
 lt_status lt_device_rollout_prepare(const lt_operator_spec *spec, const lt_rollout_options *opt);
+/* Memory of the device: free, or kept by its allocator for whoever asks next; a limit is respected. */
+lt_status lt_device_rollout_available(lt_device *dev, int64_t *bytes);
+typedef struct lt_rollout_need { int64_t step_bytes, state_bytes; bool exact; } lt_rollout_need;
+/* What such a rollout takes of `available` bytes, before anything is compiled or allocated: exact for fused steps; graphs, where they
+   are asked for (it takes milliseconds; else 0), count as what they take at least. LT_ERR_MEMORY when one realization's step is too large. */
+lt_status lt_device_rollout_plan(const lt_operator_spec *spec, const lt_rollout_options *opt, int64_t available, bool graphs, lt_rollout_need *out);
 /* Fills info. The device must have memory of its own. */
 lt_status lt_device_rollout_create(const lt_operator_spec *spec, const lt_rollout_options *opt, const lt_state_reader *reader,
                                    lt_device_rollout **out, lt_rollout_info *info);

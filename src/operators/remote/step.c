@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "device/null/null.h"
 #include "graph/program.h"
 #include "operators/remote/fused.h"
 
@@ -59,13 +60,20 @@ static bool use_fused(const lt_application_request *q, lt_rollout_info *info)
     return false;
 }
 
+/* The same for fused steps, whose needs are known before they are made. */
+static lt_status fit_fused(const lt_application_request *q, int64_t *batch, int64_t *needed)
+{
+    for (;; *batch = (*batch + 1) / 2) {
+        LT_TRY(lt_fused_cnn_need(q->spec, *batch, needed));
+        if (*needed <= q->budget_bytes) return LT_OK;
+        if (*batch == 1) return too_large(*needed, q);
+    }
+}
+
 static lt_status make_fused(lt_application *a, const lt_application_request *q, lt_rollout_info *info)
 {
-    for (int64_t needed;; a->batch = (a->batch + 1) / 2) {
-        LT_TRY(lt_fused_cnn_need(q->spec, a->batch, &needed));
-        if (needed <= q->budget_bytes) break;
-        if (a->batch == 1) return too_large(needed, q);
-    }
+    int64_t needed;
+    LT_TRY(fit_fused(q, &a->batch, &needed));
     LT_TRY(lt_network_create(q->spec, &a->network));
     lt_network_drop_graph(&a->network);
     LT_TRY(lt_fused_cnn_create(q->dev, &a->network, info->precision, a->batch, &a->fused));
@@ -86,6 +94,8 @@ static lt_status make_graph(lt_application *a, const lt_application_request *q, 
     return LT_OK;
 }
 
+static int64_t first_batch(const lt_rollout_options *o) { return o->micro_batch ? LT_MIN(o->micro_batch, o->realizations) : o->realizations; }
+
 static lt_status make(lt_application *a, const lt_application_request *q, lt_rollout_info *info)
 {
     lt_compile_options opt = { .device = q->dev, .skip_passes = q->opt->skip_passes, .on_device = true,
@@ -95,7 +105,7 @@ static lt_status make(lt_application *a, const lt_application_request *q, lt_rol
     a->field = (int64_t)LT_FIELD_CHANNELS * q->spec->grid * q->spec->grid;
     lt_noise_shape at = lt_network_noise(q->spec);
     a->noise = at.site == LT_SITE_NONE ? 0 : at.channels * (at.by_channel ? 1 : (int64_t)q->spec->grid * q->spec->grid);
-    a->batch = q->opt->micro_batch ? LT_MIN(q->opt->micro_batch, a->realizations) : a->realizations;
+    a->batch = first_batch(q->opt);
     LT_TRY(use_fused(q, info) ? make_fused(a, q, info) : make_graph(a, q, &opt, info));
     info->micro_batch = a->batch;
     info->weight_bytes = a->network.n_floats * (int64_t)sizeof(float);
@@ -107,10 +117,49 @@ lt_status lt_application_prepare(const lt_application_request *q)
 {
     lt_rollout_info info = { 0 };
     lt_compile_options opt = { .device = q->dev };
-    int64_t all = q->opt->realizations;
     LT_TRY(lt_rollout_choose_precision(q->dev, q->opt->precision, &info, &opt));
     if (!use_fused(q, &info)) return LT_OK;
-    return lt_fused_cnn_prepare(q->dev, q->spec, info.precision, q->opt->micro_batch ? LT_MIN(q->opt->micro_batch, all) : all);
+    return lt_fused_cnn_prepare(q->dev, q->spec, info.precision, first_batch(q->opt));
+}
+
+/* ---- Planning ---- */
+
+/* Memory of the values between kernels, which every device has; what its own kernels take besides is not known before they are built. */
+static int64_t values_bytes(const lt_program *p)
+{
+    size_t scratch = 0;
+    for (int k = 0; k < p->n_steps; k++) scratch = LT_MAX(scratch, p->step[k].kernel->scratch_bytes);
+    lt_program_info info = lt_program_get_info(p);
+    return (int64_t)info.arena_bytes - (int64_t)info.held_bytes - (int64_t)scratch;
+}
+
+/* One realization by its compiled graph, planned on a null device that takes everything. */
+static lt_status plan_graph(const lt_application_request *q, lt_compile_options *opt, int64_t *needed)
+{
+    lt_application a = { .batch = 1 };
+    lt_application_request on_null = *q;
+    LT_TRY(lt_device_open("null", &on_null.dev));
+    lt_null_capacity(on_null.dev, INT64_MAX);
+    opt->device = on_null.dev;
+    lt_status s = compile(&a, &on_null, opt);
+    if (!s) *needed = LT_MAX(values_bytes(a.program), 0);
+    lt_program_destroy(a.program);
+    lt_network_release(&a.network);
+    lt_device_close(on_null.dev);
+    if (!s && *needed > q->budget_bytes) s = too_large(*needed, q);
+    return s;
+}
+
+lt_status lt_application_need(const lt_application_request *q, bool graphs, bool *fused, int64_t *bytes)
+{
+    lt_rollout_info info = { 0 };
+    lt_compile_options opt = { .skip_passes = q->opt->skip_passes, .on_device = true, .held_from = LT_STEP_TENSORS };
+    int64_t batch = first_batch(q->opt);
+    *bytes = 0;
+    LT_TRY(lt_rollout_choose_precision(q->dev, q->opt->precision, &info, &opt));
+    *fused = use_fused(q, &info);
+    if (*fused) return fit_fused(q, &batch, bytes);
+    return graphs ? plan_graph(q, &opt, bytes) : LT_OK;
 }
 
 lt_status lt_application_create(const lt_application_request *q, lt_application **out, lt_rollout_info *info)
