@@ -82,7 +82,7 @@ static std::vector<double> drawn(size_t n) { std::vector<double> x(n); for (doub
 
 # Statements whose results others read, more words than the first trip fetches, sums of every kind over several chunks.
 VECTORS = r"""
-/* Levels of 1, 2, 3, 5 and 9 statements, by as many lanes of threads as there are; each level adds to what the one before wrote. */
+/* Levels of 1, 2, 3, 5 and 9 statements; each level adds to what the one before wrote. */
 static void levels(const sizes &z, std::vector<word> list)
 {
     std::vector<word> there(list);

@@ -37,22 +37,33 @@ static __device__ double dot2(double2 a, double2 b) { return a.x * b.x + a.y * b
 
 // ---- full memory ----------------------------------------------------------------------------------------------------
 // out[c][row] = what the lanes of a warp have of it.
-template <int C> static __device__ void write_row(const sizes *z, const double (&sum)[C], i64 row, double *out)
+template <int C> static __device__ void write_row(i64 stride, const double (&sum)[C], i64 row, double *out)
 {
 #pragma unroll
     for (int c = 0; c < C; c++) {
         const double total = warp_sum(sum[c]);
-        if (threadIdx.x % 32 == 0) out[c * z->stride + row] = total;
+        if (threadIdx.x % 32 == 0) out[c * stride + row] = total;
     }
 }
 
-// Loads of H asked for before the first is used: stores in between would make each wait for the one before.
-enum { BATCH = 4 };
+// Loads of H asked for at once, and before those of the last time are used: stores in between would make each wait for the one before.
+enum { BATCH = 2 };
+
+static __device__ void ask_for_row(const double2 *h, i64 first, i64 half, bool through, double2 (&v)[BATCH])
+{
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) v[k] = first + 32 * k < half ? load(h + first + 32 * k, through) : make_double2(0, 0);
+}
+
+static __device__ void take_over(double2 (&v)[BATCH], const double2 (&from)[BATCH])
+{
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) v[k] = from[k];
+}
 
 // sum[c] += v times entries j of b[c].
 template <int C> static __device__ void add_products(double2 v, const double2 *x, i64 half, i64 j, double (&sum)[C])
 {
-    if (j >= half) return;
 #pragma unroll
     for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
 }
@@ -60,21 +71,23 @@ template <int C> static __device__ void add_products(double2 v, const double2 *x
 // out[c] = H b[c]: one warp per row, which is read once for all C vectors.
 template <int C> static __device__ void multiply(const sizes *z, const double *H, const double *b, double *out)
 {
-    const i64 row = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, half = z->stride / 2;
+    const i64 n = z->n, stride = z->stride, half = stride / 2, row = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     const int lane = threadIdx.x % 32;
     const bool through = passes_through(z);
     wait_for_those_before();
-    if (row >= z->n) return;
-    const double2 *h = (const double2 *)(H + row * z->stride), *x = (const double2 *)b;
+    if (row >= n) return;
+    const double2 *h = (const double2 *)(H + row * stride), *__restrict__ x = (const double2 *)b;
+    double2 v[BATCH], next[BATCH];
     double sum[C] = { };
+    ask_for_row(h, lane, half, through, v);
     for (i64 first = lane; first < half; first += 32 * BATCH) {
-        double2 v[BATCH];
+        ask_for_row(h, first + 32 * BATCH, half, through, next);
 #pragma unroll
-        for (int k = 0; k < BATCH; k++) v[k] = first + 32 * k < half ? load(h + first + 32 * k, through) : make_double2(0, 0);
-#pragma unroll
-        for (int k = 0; k < BATCH; k++) add_products<C>(v[k], x, half, first + 32 * k, sum);
+        for (int k = 0; k < BATCH; k++)
+            if (first + 32 * k < half) add_products<C>(v[k], x, half, first + 32 * k, sum);
+        take_over(v, next);
     }
-    write_row<C>(z, sum, row, out);
+    write_row<C>(stride, sum, row, out);
 }
 
 // H = scale times the identity; rows are zero behind the last variable, too.
@@ -105,32 +118,33 @@ extern "C" __global__ void rank2(const sizes *z, const double *step, double *H)
 // Both in one pass: H is updated as rank2 does, and what is written is multiplied as multiply does.
 template <int C> static __device__ void change(const sizes *z, const double *step, double *H, const double *b, double *out)
 {
-    const i64 row = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, half = z->stride / 2;
+    const i64 n = z->n, stride = z->stride, half = stride / 2, row = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     const int lane = threadIdx.x % 32;
     const bool through = passes_through(z);
     wait_for_those_before();
-    if (row >= z->n) return;
-    const double2 *__restrict__ s = (const double2 *)step, *__restrict__ w = (const double2 *)(step + z->stride), *__restrict__ x = (const double2 *)b;
-    const double si = step[row], wi = step[z->stride + row], gamma = step[2 * z->stride];
-    double2 *__restrict__ h = (double2 *)(H + row * z->stride);
+    if (row >= n) return;
+    const double2 *__restrict__ s = (const double2 *)step, *__restrict__ w = (const double2 *)(step + stride), *__restrict__ x = (const double2 *)b;
+    double2 *h = (double2 *)(H + row * stride), v[BATCH], next[BATCH];
     double sum[C] = { };
+    ask_for_row(h, lane, half, through, v);
+    const double si = step[row], wi = step[stride + row], gamma = step[2 * stride];
     for (i64 first = lane; first < half; first += 32 * BATCH) {
-        double2 v[BATCH];
-#pragma unroll
-        for (int k = 0; k < BATCH; k++) v[k] = first + 32 * k < half ? load(h + first + 32 * k, through) : make_double2(0, 0);
+        ask_for_row(h, first + 32 * BATCH, half, through, next);
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
             const i64 j = first + 32 * k;
             if (j >= half) break;
-            v[k].x = gamma * v[k].x + (si * w[j].x + wi * s[j].x);
-            v[k].y = gamma * v[k].y + (si * w[j].y + wi * s[j].y);
+            const double2 sj = s[j], wj = w[j];
+            v[k].x = gamma * v[k].x + (si * wj.x + wi * sj.x);
+            v[k].y = gamma * v[k].y + (si * wj.y + wi * sj.y);
             add_products<C>(v[k], x, half, j, sum);
         }
 #pragma unroll
         for (int k = 0; k < BATCH; k++)
             if (first + 32 * k < half) store(h + first + 32 * k, v[k], through);
+        take_over(v, next);
     }
-    write_row<C>(z, sum, row, out);
+    write_row<C>(stride, sum, row, out);
 }
 
 // ---- limited memory ------------------------------------------------------------------------------------------------
@@ -310,9 +324,9 @@ template <int C> static __device__ void combine(const sizes *z, const double *P,
 
 // One block on a multiprocessor is enough: told that, the compiler spends registers on loads that are in flight.
 #define FOR_COLUMNS(C)                                                                                                            \
-    extern "C" __global__ void change##C(const sizes *z, const double *step, double *H, const double *b, double *out)              \
+    extern "C" __global__ void __launch_bounds__(256, 1) change##C(const sizes *z, const double *step, double *H, const double *b, double *out)              \
     { change<C>(z, step, H, b, out); }                                                                                            \
-    extern "C" __global__ void multiply##C(const sizes *z, const double *H, const double *b, double *out) { multiply<C>(z, H, b, out); } \
+    extern "C" __global__ void __launch_bounds__(256, 1) multiply##C(const sizes *z, const double *H, const double *b, double *out) { multiply<C>(z, H, b, out); } \
     extern "C" __global__ void __launch_bounds__(256, 1) dots##C(const sizes *z, const double *P, const double *head, const double *b, double *pair, double *part) \
     { dots<C>(z, P, head, b, pair, part); }                                                                                       \
     extern "C" __global__ void __launch_bounds__(128, 1) combine##C(const sizes *z, const double *P, const double *head, const double *b, const double *factor, \

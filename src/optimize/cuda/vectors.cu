@@ -8,7 +8,7 @@
 // (2 words: factor, vector), then the sums (4 words: kind, a, b, unused), and behind them copies of a to b, which lies in host memory:
 // nobody waits for these. In `there` sums begin at HEAD. Sums have a fixed order: bits repeat.
 //
-// Vectors here are short, so that kernels last as long as their chains of loads: a thread asks for all it needs at once.
+// Vectors here are short, so that kernels last as long as their chains of loads: a thread asks for what it can at once.
 
 typedef long long i64;
 union word { i64 i; double d; double *p; };
@@ -17,7 +17,7 @@ struct sizes { i64 n, chunk, chunks; double *passed; }; // passed: where numbers
 // nothing need be waited for here.
 struct alignas(16) arrival { unsigned low, ticket, high, again; };
 
-enum { PASSED = 3, HEAD = 8, MOST = 1024, FIRST = 128, SPAN = 1024, LANES = 4, BATCH = 2, TERMS = 2, SUM_BATCH = 8, SIDE_TOGETHER = 8 }; // MOST: words of statements
+enum { PASSED = 3, HEAD = 8, MOST = 1024, FIRST = 128, SPAN = 1024, GROUP = 4, TERMS = 2, SUM_BATCH = 8, SIDE_TOGETHER = 8 }; // MOST: words of statements
 #define LOWER_HALF 0xffffffffll
 enum { DOT, SQUARES, LARGEST, BAD, COPY };
 
@@ -47,7 +47,7 @@ static __device__ void wait_for_those_before()
 }
 
 // ---- statements -----------------------------------------------------------------------------------------------------
-// Clusters: what the first block has, for all. Between `arrive` and `wait` it must not leave.
+// Clusters: what the first block has, for all. It must not end before all have come to `leave`, which `wait` sees to.
 #if __CUDA_ARCH__ >= 900
 static __device__ unsigned rank_in_cluster()
 {
@@ -56,6 +56,7 @@ static __device__ unsigned rank_in_cluster()
     return rank;
 }
 static __device__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+static __device__ void cluster_leave() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); } // with nothing for the others
 static __device__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 static __device__ i64 of_the_first(const word *own)
 {
@@ -67,6 +68,7 @@ static __device__ i64 of_the_first(const word *own)
 #else
 static __device__ unsigned rank_in_cluster() { return 0; } // none: each block fetches its list
 static __device__ void cluster_arrive() {}
+static __device__ void cluster_leave() {}
 static __device__ void cluster_wait() {}
 static __device__ i64 of_the_first(const word *own) { return own->i; }
 #endif
@@ -98,56 +100,53 @@ template <int BLOCKS> static __device__ void fetch(const sizes *z, const word *l
         if (!reads && threadIdx.x < FIRST) w[threadIdx.x].i = of_the_first(w + threadIdx.x);
         __syncthreads();
         for (int i = FIRST + threadIdx.x; !reads && i < words_of(w); i += blockDim.x) w[i].i = of_the_first(w + i);
-        cluster_arrive();
+        cluster_leave();
     }
     if (blockIdx.x == 0) leave(z, list, w, there);
     __syncthreads();
 }
 
-// One statement for entries i, i + step, …, as far as they are below `end`; mostly all its loads at once.
-static __device__ void carry_out(const word *statement, const word *terms, i64 i, int step, i64 end)
+// Some statements of one level for entry i: all their first terms are asked for at once. The entry stays with this thread, which
+// therefore waits for no other.
+static __device__ void carry_out(const word *statement, int count, const word *terms, i64 i)
 {
-    const word *term = terms + 2 * (statement[1].i & LOWER_HALF);
-    const int count = (int)statement[2].i;
-    double v[BATCH];
+    const word *term[GROUP];
+    int n_terms[GROUP];
+    double x[GROUP][TERMS];
 #pragma unroll
-    for (int k = 0; k < BATCH; k++) v[k] = statement[3].d;
-    for (int first = 0; first < count; first += TERMS) {
-        double x[TERMS][BATCH];
+    for (int q = 0; q < GROUP; q++) {
+        n_terms[q] = q < count ? (int)statement[4 * q + 2].i : 0;
+        term[q] = q < count ? terms + 2 * (statement[4 * q + 1].i & LOWER_HALF) : terms;
 #pragma unroll
-        for (int t = 0; t < TERMS; t++)
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) x[t][k] = first + t < count && i + k * step < end ? term[2 * (first + t) + 1].p[i + k * step] : 0;
-#pragma unroll
-        for (int t = 0; t < TERMS; t++)
-#pragma unroll
-            for (int k = 0; k < BATCH; k++)
-                if (first + t < count) v[k] = first + t ? v[k] + term[2 * (first + t)].d * x[t][k] : term[0].d * x[t][k];
+        for (int t = 0; t < TERMS; t++) x[q][t] = t < n_terms[q] ? term[q][2 * t + 1].p[i] : 0;
     }
-    double *to = statement[0].p;
 #pragma unroll
-    for (int k = 0; k < BATCH; k++)
-        if (i + k * step < end) to[i + k * step] = v[k];
+    for (int q = 0; q < GROUP; q++) {
+        if (q >= count) break;
+        double v = n_terms[q] ? term[q][0].d * x[q][0] : statement[4 * q + 3].d;
+#pragma unroll
+        for (int t = 1; t < TERMS; t++)
+            if (t < n_terms[q]) v += term[q][2 * t].d * x[q][t];
+#pragma unroll 1
+        for (int t = TERMS; t < n_terms[q]; t++) v += term[q][2 * t].d * term[q][2 * t + 1].p[i];
+        statement[4 * q].p[i] = v;
+    }
 }
 
-// A block carries out all statements for its own entries, level by level: those of one level do not touch what another of it writes,
-// and lanes of threads share them.
+// Each thread carries out all statements for its own entries, level by level: those of one level do not touch what another of it writes.
 extern "C" __global__ void IN_CLUSTERS(TOGETHER) __launch_bounds__(1024) in_order(const sizes *z, const word *list, word *there)
 {
     __shared__ word w[MOST];
-    const unsigned n = (unsigned)z->n, share = ((n + gridDim.x - 1) / gridDim.x + 31) / 32 * 32;
-    const i64 begin = (i64)blockIdx.x * share, end = min(begin + share, (i64)n);
+    const i64 n = z->n;
     fetch<TOGETHER>(z, list, w, there);
     const int n_statements = (int)w[0].i;
     const word *terms = w + HEAD + 4 * n_statements;
-    for (int s = 0, after; s < n_statements; s = after) {
-        if (s > 0) __syncthreads();
-        after = (int)(w[HEAD + 4 * s + 1].i >> 32);
-        const int shift = after - s >= LANES ? 2 : after - s >= 2 ? 1 : 0; // LANES is 4
-        const int width = blockDim.x >> shift, lane = threadIdx.x / width, me = threadIdx.x - lane * width;
-        for (int q = s + lane; q < after; q += 1 << shift)
-            for (i64 i = begin + me; i < end; i += BATCH * width) carry_out(w + HEAD + 4 * q, terms, i, width, end);
-    }
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x)
+        for (int s = 0; s < n_statements;) {
+            const int count = min((int)(w[HEAD + 4 * s + 1].i >> 32) - s, (int)GROUP);
+            carry_out(w + HEAD + 4 * s, count, terms, i);
+            s += count;
+        }
     if (TOGETHER > 1) cluster_wait();
 }
 
@@ -161,7 +160,7 @@ extern "C" __global__ void IN_CLUSTERS(SIDE_TOGETHER) __launch_bounds__(1024) si
     const word *terms = w + HEAD + 4 * n_statements;
     for (int item = blockIdx.x; item < n_statements * pieces; item += gridDim.x) {
         const i64 first = (i64)(item % pieces) * SPAN, end = min(first + SPAN, n);
-        for (i64 i = first + threadIdx.x; i < end; i += BATCH * blockDim.x) carry_out(w + HEAD + 4 * (item / pieces), terms, i, blockDim.x, end);
+        for (i64 i = first + threadIdx.x; i < end; i += blockDim.x) carry_out(w + HEAD + 4 * (item / pieces), 1, terms, i);
     }
     cluster_wait();
 }

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Every cluster fetches its list over the bus: few large blocks for statements, and as many of them together as may be. Sums have many:
-   each thread then adds eight products. */
-enum { THREADS = 1024, ENTRIES = 256, TOGETHER = 8, FEW_BLOCKS = 16, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 64, MAX_SUM_BLOCKS = 264 }; /* SUM_BLOCKS: for each chunk */
+/* Every block, or cluster of blocks, fetches its list over the bus: few large ones for statements. Sums have many: each thread then adds
+   eight products. */
+enum { THREADS = 1024, TOGETHER = 8, FEW_BLOCKS = 16, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 64, MAX_SUM_BLOCKS = 264 }; /* SUM_BLOCKS: for each chunk */
 enum { MIN_CHUNK = 4096, MAX_CHUNKS = 16 };
 
 /* ---- Making ---------------------------------------------------------------------------------------------------------- */
@@ -22,13 +22,11 @@ static const struct { const char *name; int n_args; } entries[LT_VECTORS_ENTRY_C
     [LT_VECTORS_IN_ORDER] = { "in_order", 3 }, [LT_VECTORS_SIDE_BY_SIDE] = { "side_by_side", 3 }, [LT_VECTORS_FINISH] = { "finish", 6 },
 };
 
-/* Whole clusters: 1, 2, 4, 8 blocks, or more of eight each. Four lanes of threads have an entry each, and no more clusters than must be. */
+/* Up to half a cluster as many blocks as there must be, on their own; then whole clusters. */
 static unsigned statement_blocks(int64_t n)
 {
-    const int64_t most = n <= TOGETHER * THREADS ? TOGETHER : n <= 8 * FEW_BLOCKS * THREADS ? FEW_BLOCKS : MAX_BLOCKS;
-    unsigned blocks = 1;
-    while (blocks < most && blocks * ENTRIES < n) blocks *= 2;
-    return blocks;
+    const int64_t whole = (n + THREADS - 1) / THREADS, most = whole <= TOGETHER ? TOGETHER : whole <= 8 * FEW_BLOCKS ? FEW_BLOCKS : MAX_BLOCKS;
+    return (unsigned)(whole <= TOGETHER / 2 ? whole : LT_MIN((whole + TOGETHER - 1) / TOGETHER * TOGETHER, most));
 }
 
 static lt_status build(lt_vectors *v, lt_vector_entry e)
@@ -36,7 +34,7 @@ static lt_status build(lt_vectors *v, lt_vector_entry e)
     const unsigned blocks = statement_blocks(v->z.n);
     char together[24];
     const char *const options[] = { "--fmad=false" /* what the host would compute */, together };
-    snprintf(together, sizeof together, "-DTOGETHER=%u", LT_MIN(blocks, TOGETHER));
+    snprintf(together, sizeof together, "-DTOGETHER=%d", blocks < TOGETHER ? 1 : TOGETHER);
     lt_kernel_key key = { .name = entries[e].name, .n_args = entries[e].n_args };
     if (!strcmp(v->dev->backend->name, "cpu")) {
         key.host = lt_vectors_host_kernel(e, entries[e].name);
