@@ -36,6 +36,7 @@ typedef unsigned long long u64;
 typedef std::complex<double> complex_t;
 struct double2 { double x, y; };
 struct float2 { float x, y; };
+struct uint2 { unsigned x, y; };
 struct uint4 { unsigned x, y, z, w; };
 struct int2 { int x, y; };
 struct index3 { unsigned x; };
@@ -45,6 +46,8 @@ static double2 make_double2(double x, double y) { return { x, y }; }
 static float2 make_float2(float x, float y) { return { x, y }; }
 template <class T> static void __stcs(T *to, T v) { *to = v; }
 static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return { x, y, z, w }; }
+static uint2 make_uint2(unsigned x, unsigned y) { return { x, y }; }
+static float __uint_as_float(unsigned u) { float f; memcpy(&f, &u, 4); return f; }
 static unsigned __float_as_uint(float f) { unsigned u; memcpy(&u, &f, 4); return u; }
 static int __double2hiint(double v) { long long x; memcpy(&x, &v, 8); return (int)(x >> 32); }
 static void atomicAdd(u64 *p, u64 v) { std::atomic_ref<u64>(*p) += v; }
@@ -52,7 +55,17 @@ static void atomicMin(u64 *p, u64 v) { std::atomic_ref<u64> r(*p); for (u64 o = 
 static void __nanosleep(int) {}
 static std::barrier<> *block_barrier, *warp_barrier[8];
 static void __syncthreads() { block_barrier->arrive_and_wait(); }
-double2 dynamic_shared[1 << 16];
+static double exchanged[8][32];
+static double __shfl_xor_sync(unsigned, double v, int mask)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    exchanged[warp][lane] = v;
+    warp_barrier[warp]->arrive_and_wait();
+    v = exchanged[warp][lane ^ mask];
+    warp_barrier[warp]->arrive_and_wait();
+    return v;
+}
+alignas(64) double2 dynamic_shared[1 << 16];
 static int failures;
 static void check(bool good, const char *what, double got) { if (!good) printf("FAIL %s: %g\n", what, got), failures++; }
 
@@ -67,6 +80,48 @@ template <class F> static void launch(unsigned blocks, unsigned threads, F body)
         for (unsigned t = 0; t < threads; t++) running.emplace_back([=] { threadIdx = { t }; body(); });
         for (auto &t : running) t.join();
     }
+}
+"""
+
+# A double is cut to a half-precision number; the product of 16 x 16 and 16 x 8 of them, sums cut off as tensor cores do.
+HALF_OF = r"""
+static float value_of(unsigned h)
+{
+    int e = h >> 10 & 31, m = h & 1023;
+    float v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexpf(1024 + m, e - 25) : ldexpf(m, -24);
+    return h >> 15 ? -v : v;
+}
+static unsigned half_of(float x, float *left)
+{
+    int e;
+    if (x != x) return *left = x, 0x7e00;
+    frexpf(x, &e);
+    float unit = ldexpf(1, std::max(e, -13) - 11), v = rintf(fabsf(x) / unit) * unit;
+    frexpf(v, &e);
+    unsigned h = v == 0 ? 0 : e < -13 ? (unsigned)ldexpf(v, 24) : (unsigned)(e + 14) << 10 | ((unsigned)ldexpf(v, 11 - e) & 1023);
+    *left = x - copysignf(v, x);
+    return h | (std::signbit(x) ? 0x8000 : 0);
+}
+"""
+MULTIPLY_HALVES = r"""
+static float value[1 << 16];
+static unsigned of_a[8][32][4], of_b[8][32][2];
+static float cut(double v) { float f = (float)v; return fabs((double)f) > fabs(v) ? nextafterf(f, 0) : f; }
+static void multiply(float c[4], const unsigned a[4], unsigned b0, unsigned b1)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    memcpy(of_a[warp][lane], a, sizeof of_a[warp][lane]);
+    of_b[warp][lane][0] = b0, of_b[warp][lane][1] = b1;
+    warp_barrier[warp]->arrive_and_wait();
+    for (int i = 0; i < 4; i++) {
+        double sum = c[i];
+        for (int k = 0; k < 16; k++) {
+            unsigned x = of_a[warp][lane / 4 * 4 + k % 8 / 2][i / 2 + k / 8 * 2], y = of_b[warp][(2 * (lane % 4) + i % 2) * 4 + k % 8 / 2][k / 8];
+            sum += (double)value[x >> k % 2 * 16 & 0xffff] * value[y >> k % 2 * 16 & 0xffff];
+        }
+        c[i] = cut(sum);
+    }
+    warp_barrier[warp]->arrive_and_wait();
 }
 """
 
@@ -85,20 +140,26 @@ static void multiply(double c[4], const double a[2], double b)
 """
 
 
-def without(text, name, instead):
-    """The text with the definition of one function replaced."""
-    begin = re.search(r"^static __device__ [^\n]*\b" + name + r"\(", text, re.M).start()
+def place_of(text, name):
+    """Where the definition of a function begins and ends."""
+    begin = re.search(r"^(static __device__|extern \"C\" __global__) [^\n]*\b" + name + r"\(", text, re.M).start()
     at, depth = text.index("{", begin), 0
     while True:
         depth += {"{": 1, "}": -1}.get(text[at], 0)
         at += 1
         if depth == 0:
-            return text[:begin] + instead + text[at:]
+            return begin, at
+
+
+def without(text, name, instead):
+    """The text with the definition of one function replaced."""
+    begin, end = place_of(text, name)
+    return text[:begin] + instead + text[end:]
 
 
 def read(*names):
     text = "".join((TEXTS / n).read_text() for n in names)
-    text = re.sub(r"extern __shared__ \w+ (\w+)\[\];", r"static auto &\1 = dynamic_shared;", text)
+    text = re.sub(r"extern __shared__ (\w+) (\w+)\[\];", r"static \1 *const \2 = (\1 *)dynamic_shared;", text)
     return text.replace("__shared__", "static")
 
 
@@ -151,8 +212,17 @@ int main()
 # ---- tiles: every entry written, the right number in it, those that are not finite found and mended ----
 
 TILES = r"""
-static const int n = 100, padded = 128, BAD = 70;
+#ifndef N_ROWS
+#define N_ROWS 100
+#endif
+static const int n = N_ROWS, padded = 128, BAD = 70;
+static double allowed = 1e-13, furthest; /* off by, without and with what was seen */
 static std::vector<double> K;
+
+static double normal(const std::vector<double> &roots, int a, int b, double k)
+{
+    return !NORMALIZE ? k : a == b ? 1 : k / (roots[a] * roots[b]);
+}
 
 template <class F, class G> static void fill(bool half, std::vector<double> &roots, int tile_rows, int tile_columns, F run, G want, bool poisoned)
 {
@@ -172,15 +242,81 @@ template <class F, class G> static void fill(bool half, std::vector<double> &roo
         for (int b = 0; b < n; b++) {
             double v = K[a * n + b], w = want(a, b);
             left_out += v == -7, bad += !std::isfinite(v);
-            if (NORMALIZE) w = a == b ? 1 : w / (roots[a] * roots[b]);
             if (std::isfinite(v) && !(poisoned && (a == BAD || b == BAD))) worst = fmax(worst, fabs(v - w));
         }
     double marked = half ? n : 2 * n - 1; /* a normalised diagonal is 1 in any case */
-    check(worst < 1e-13, "entries off by", worst);
+    check(worst < allowed, "entries off by", worst);
+    furthest = fmax(furthest, worst);
     check(left_out == 0, "entries not written", left_out);
     check((double)faults.count == (poisoned ? marked - NORMALIZE : 0), "entries counted as not finite", (double)faults.count);
     check(!poisoned || faults.first == BAD, "first of them", (double)faults.first);
     check(bad == (poisoned && !REPAIR ? 2 * n - 1 - NORMALIZE : 0), "entries not finite", bad);
+}
+"""
+
+# Rows of circuits, every second one nearly that before it: from single precision through split_pairs and the tiles, against double.
+HALVES = TILES + r"""
+static void turn(std::vector<complex_t> &v, const std::vector<double> &angle, int layer)
+{
+    for (int k = 0; k < Q; k++) {
+        double t = angle[(layer * Q + k) * 2], p = angle[(layer * Q + k) * 2 + 1];
+        complex_t a = cos(t), b = std::polar(sin(t), p);
+        i64 bit = (i64)1 << (Q - 1 - k);
+        for (i64 i = 0; i < (i64)1 << Q; i++) {
+            if (i & bit) continue;
+            complex_t x = v[i], y = v[i | bit];
+            v[i] = a * x - conj(b) * y, v[i | bit] = b * x + a * y;
+        }
+    }
+}
+
+static std::vector<complex_t> state(const std::vector<double> &angle)
+{
+    std::vector<complex_t> v(1 << Q), ring(1 << Q);
+    v[0] = 1;
+    for (int layer = 0; layer < 3; layer++) {
+        turn(v, angle, layer);
+        for (i64 b = 0; b < (i64)1 << Q; b++) {
+            i64 o = b;
+            for (int k = 0; k < Q; k++)
+                if (o >> (Q - 1 - k) & 1) o ^= (i64)1 << (Q - 1 - (k + 1) % Q);
+            ring[o] = v[b];
+        }
+        v = ring;
+    }
+    return v;
+}
+
+int main()
+{
+    std::vector<std::vector<complex_t>> psi;
+    std::vector<double> angle(3 * Q * 2), roots(padded);
+    uint4 *s = (uint4 *)aligned_alloc(64, sizeof(uint4) * padded * AMPLITUDES);
+    memset(s, 0xff, sizeof(uint4) * padded * AMPLITUDES); /* padding may hold anything */
+    for (int w = 0; w < 8; w++) warp_barrier[w] = new std::barrier<>(32);
+    for (int h = 0; h < 1 << 16; h++) value[h] = value_of(h);
+    for (int i = 0; i < n; i++) {
+        for (auto &a : angle) a = i % 2 ? a + 0.02 * rand() / RAND_MAX : 6.3 * rand() / RAND_MAX;
+        psi.push_back(state(angle));
+        for (int k = 0; k < 1 << Q; k++) ((float2 *)s)[(i << Q) + k] = { (float)psi[i][k].real(), (float)psi[i][k].imag() };
+    }
+    states_text::job of_rows = { n };
+    double jitter = 0;
+    launch(1, 256, [&] { states_text::split_pairs(&of_rows, s); });
+    launch(1, 256, [&] { states_text::state_roots(&of_rows, &jitter, (states_text::amplitude_t *)s, roots.data()); });
+    auto want = [&](int a, int b) {
+        complex_t sum = 0;
+        for (int k = 0; k < 1 << Q; k++) sum += conj(psi[a][k]) * psi[b][k];
+        return std::norm(sum); /* normalised or not: states have length 1 */
+    };
+    auto run = [&](tile_job *j, int2 *tiles, double *k) { launch(1, THREADS, [=] { overlap(j, tiles, (amplitude_t *)s, (amplitude_t *)s, k, k); }); };
+    allowed = BOUND;
+    for (int poisoned = 0; poisoned < 1 + (n > BAD); poisoned++) {
+        if (poisoned) memset(s + BAD * AMPLITUDES, 0xff, sizeof *s); /* all bits set: NaN */
+        for (int half = n <= BAD; half < 2; half++) fill(half, roots, TILE_M, TILE_N, run, want, poisoned);
+    }
+    printf("off by %.3g\n", furthest);
+    return failures;
 }
 """
 
@@ -195,7 +331,7 @@ int main()
         complex_t sum = 0;
         for (int k = 0; k < AMPLITUDES; k++)
             sum += conj(complex_t(s[a * AMPLITUDES + k].x, s[a * AMPLITUDES + k].y)) * complex_t(s[b * AMPLITUDES + k].x, s[b * AMPLITUDES + k].y);
-        return std::norm(sum);
+        return normal(roots, a, b, std::norm(sum));
     };
     auto run = [&](tile_job *j, int2 *tiles, double *k) { launch(2, THREADS, [=, &s] { overlap(j, tiles, s.data(), s.data(), k, k); }); };
     for (int poisoned = 0; poisoned < 2; poisoned++) {
@@ -224,7 +360,7 @@ int main()
             double a = x[i * Q + k], b = x[j * Q + k];
             p *= 0.5 * (1 + cos(a) * cos(b) + cos(a - b) * sin(a) * sin(b));
         }
-        return p;
+        return normal(roots, i, j, p);
     };
     auto run = [&](tile_job *j, int2 *tiles, double *k) { launch(2, THREADS, [=, &rows] { product(j, tiles, rows.data(), rows.data(), k, k); }); };
     for (int poisoned = 0; poisoned < 2; poisoned++) {
@@ -243,12 +379,20 @@ def states():
     yield "two stages, float32", text + STATES, {"Q": 9, "REAL_T": "float", "SPLIT": 0}
 
 
-def tiles():
-    overlap = without(read("tile_job.cuh", "overlap_shape.cuh", "overlap_f64.cu", "overlap_tiles.cuh"), "multiply", MULTIPLY)
-    overlap = without(overlap, "copy_16", "static void copy_16(void *to, const void *from) { memcpy(to, from, 16); }\n")
+def overlap_tiles(products, multiply):
+    text = without(read("tile_job.cuh", "overlap_shape.cuh", products, "overlap_tiles.cuh"), "multiply", multiply)
+    text = without(text, "copy_16", "static void copy_16(void *to, const void *from) { memcpy(to, from, 16); }\n")
     for name in ("commit_copies", "wait_copies"):
-        overlap = without(overlap, name, f"static void {name}() {{}}\n")
-    shape = {"WARPS_M": 2, "WARPS_N": 2, "FRAGMENTS_M": 2, "FRAGMENTS_N": 4, "BLOCKS": 2, "AMPLITUDES": 16, "DEPTH": 8, "STAGES": 3}
+        text = without(text, name, f"static void {name}() {{}}\n")
+    return text
+
+
+SHAPE = {"WARPS_M": 2, "WARPS_N": 2, "FRAGMENTS_M": 2, "FRAGMENTS_N": 4, "BLOCKS": 2}
+
+
+def tiles():
+    overlap = overlap_tiles("overlap_f64.cu", MULTIPLY)
+    shape = {**SHAPE, "AMPLITUDES": 16, "DEPTH": 8, "STAGES": 3}
     product = read("tile_job.cuh", "closed.cu")
     for more in (0, 1):
         result = {"K_TYPE": "double", "NORMALIZE": more, "REPAIR": more}
@@ -256,15 +400,42 @@ def tiles():
         yield f"products, normalised {more}", product + PRODUCTS, {"Q": 5, "COMPONENTS": 3, "PARITY_RING": 1, **result}
 
 
+# Of an entry, by the number of products: float32, and lt_gram_float_bound of float16; normalised, half of what h can be off comes from lengths and is gone.
+BOUNDS = {(3, 0): 2e-5, (3, 1): 2e-5, (1, 0): 2e-3, (1, 1): 1e-3}
+
+
+def halves():
+    states = without(read("states.cuh"), "half_of", HALF_OF)
+    text = re.sub(r'asm\("cvt\.f32\.f16[^"]*" : "=f"\((\w+)\) : "h"\((.*)\)\);', r"\1 = value_of(\2);", read("states.cu"))
+    for name in ("square_of", "split_pairs", "state_roots"):
+        begin, end = place_of(text, name)
+        states += ("#define TOGETHER (SPLIT == 1 ? 4 : 1)\n" if name == "split_pairs" else "") + text[begin:end] + "\n"
+    whole = "namespace states_text {\n" + states + "}\nusing states_text::value_of;\n" + overlap_tiles("overlap_f32.cu", MULTIPLY_HALVES) + HALVES
+    for q, normalize in ((4, 0), (4, 1), (6, 0), (7, 1), (8, 0), (10, 0)):
+        for products in (3, 1):
+            depth = min(16 if products == 1 else 8, 1 << q - 1)
+            yield f"{'float16' if products == 1 else 'float32'}, q = {q}, normalised {normalize}", whole, {
+                **SHAPE, "Q": q, "AMPLITUDES": 1 << q - 1, "DEPTH": depth, "STAGES": 2, "REAL_T": "float", "SPLIT": products, "PRODUCTS": products,
+                "K_TYPE": "double", "NORMALIZE": normalize, "REPAIR": normalize, "N_ROWS": 100 if q == 4 else 60, "BOUND": BOUNDS[products, normalize]}
+
+
+def judge(off_by):
+    """Half numbers keep their bound (their programs say so) and are what they say: far worse than those split in two."""
+    bad = [name for name, v in off_by.items() if name.startswith("float16") and not v > 20 * off_by[name.replace("16", "32")]]
+    for name in bad:
+        print(f"{name}: off by {off_by[name]:.3g} only: that is not what one product gives")
+    return len(bad)
+
+
 def main():
     compiler = shutil.which("g++") or shutil.which("c++")
     if not compiler:
         print("no C++ compiler here")
         sys.exit(77)
-    failed = 0
+    failed, off_by = 0, {}
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "kernel.cpp", Path(folder) / "kernel"
-        for name, text, defined in [*states(), *tiles()]:
+        for name, text, defined in [*states(), *tiles(), *halves()]:
             source.write_text(SHIM + text)
             flags = [f"-D{key}={value}" for key, value in defined.items()]
             built = subprocess.run([compiler, "-std=c++20", "-O1", "-w", "-pthread", *flags, source, "-o", program], capture_output=True, text=True)
@@ -275,7 +446,11 @@ def main():
                 sys.exit(f"{name}: does not compile:\n{built.stderr[:2000]}")
             ran = subprocess.run([program], capture_output=True, text=True, timeout=250)
             failed += ran.returncode != 0
+            seen = re.search(r"off by (\S+)$", ran.stdout)
+            if seen and name.startswith("float"):
+                off_by[name] = float(seen[1])
             print(f"{name}: {'ok' if ran.returncode == 0 else 'FAILED'}\n{ran.stdout}", end="")
+    failed += judge(off_by)
     sys.exit(1 if failed else 0)
 
 

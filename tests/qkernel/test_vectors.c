@@ -93,7 +93,7 @@ static int check_all(void)
     for (; case_read(f, &c); n++) {
         bool collapses = !c.re_embed || c.layers == 1;
         if (!strcmp(c.shortcut, "product")) LT_CHECK(collapses);
-        for (int type = 0; type < LT_GRAM_FLOAT_COUNT; type++) {
+        for (int type = LT_GRAM_FLOAT64; type <= LT_GRAM_FLOAT32; type++) { /* what the CPU has */
             check_gram(&c, LT_GRAM_AUTO, type);
             check_gram(&c, LT_GRAM_STATES, type);
             if (c.states_re.v) check_states(&c, type);

@@ -4,12 +4,21 @@
    bits, and the factor keeps small amplitudes clear of the end of the range. Three products h h' + h l' +
    l h' leave an error below 2^-20 of |x x'|. The tensor cores cut off sums where they do not fit, which
    would add up, so a stage is summed there and stages are added by ordinary additions.
-   In float16 h h' stands alone: its error, below 2^-10 of |x x'|, is the bound of options.c.
+   In float16 h h' stands alone: its error, below 2^-10 of |x x'|, is the bound of options.c. Only h is there (put_split of
+   states.cuh), so that memory, copies and loads have half to do; they are what limits that mode.
    Stands between overlap_shape.cuh and overlap_tiles.cuh; AMPLITUDES and DEPTH count pairs. Fixed when
    compiled besides: PRODUCTS (3, or 1 for float16). */
 
+#if PRODUCTS == 3
 typedef uint4 amplitude_t; /* a pair: re h, im h, re l, im l, each of both amplitudes */
-#define PITCH (DEPTH + 4)  /* of a row of a stage: eight lanes of a 16-byte load meet eight groups of banks */
+#define ROW AMPLITUDES
+#define PLACE(k) (k)
+#else
+typedef uint2 amplitude_t; /* a pair: re h, im h */
+#define ROW (2 * AMPLITUDES)
+#define PLACE(k) (2 * (k) - (k) % 4)
+#endif
+#define PITCH (DEPTH + 4)  /* of a row of a stage: lanes of a phase of a load (8 of 16 bytes, 16 of 8) meet different banks */
 
 struct halves { unsigned re[4], im[4], less[4]; }; /* a fragment of rows; less = -im */
 
@@ -36,33 +45,38 @@ static __device__ __forceinline__ double modulus(const sums &s, int m, int n, in
     return (re * re + im * im) * 0x1p-40; /* the factors of both sides, squared */
 }
 
-static __device__ __forceinline__ void multiply_stage(const uint4 *stage, sums &s)
+static __device__ __forceinline__ void multiply_stage(const amplitude_t *stage, sums &s)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint4 *a = stage + (warp / WARPS_N * WARP_M + lane / 4) * PITCH + lane % 4;
-    const uint4 *b = stage + (TILE_M + warp % WARPS_N * WARP_N + lane / 4) * PITCH + lane % 4;
+    const amplitude_t *a = stage + (warp / WARPS_N * WARP_M + lane / 4) * PITCH + lane % 4;
+    const amplitude_t *b = stage + (TILE_M + warp % WARPS_N * WARP_N + lane / 4) * PITCH + lane % 4;
     sums here = {};
 #pragma unroll
     for (int k = 0; k < DEPTH; k += 8) {
-        halves high[FRAGMENTS_M], low[FRAGMENTS_M];
+        halves high[FRAGMENTS_M];
+#if PRODUCTS == 3
+        halves low[FRAGMENTS_M];
+#endif
 #pragma unroll
         for (int m = 0; m < FRAGMENTS_M; m++)
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                uint4 x = a[(16 * m + i % 2 * 8) * PITCH + k + i / 2 * 4];
+                amplitude_t x = a[(16 * m + i % 2 * 8) * PITCH + k + i / 2 * 4];
                 high[m].re[i] = x.x, high[m].im[i] = x.y, high[m].less[i] = x.y ^ 0x80008000u;
-                if (PRODUCTS == 3) low[m].re[i] = x.z, low[m].im[i] = x.w, low[m].less[i] = x.w ^ 0x80008000u;
+#if PRODUCTS == 3
+                low[m].re[i] = x.z, low[m].im[i] = x.w, low[m].less[i] = x.w ^ 0x80008000u;
+#endif
             }
 #pragma unroll
         for (int n = 0; n < FRAGMENTS_N; n++) {
-            uint4 y = b[8 * n * PITCH + k], z = b[8 * n * PITCH + k + 4];
+            amplitude_t y = b[8 * n * PITCH + k], z = b[8 * n * PITCH + k + 4];
 #pragma unroll
             for (int m = 0; m < FRAGMENTS_M; m++) { /* small ones first */
                 float *re = here.re[m][n], *im = here.im[m][n];
-                if (PRODUCTS == 3) {
-                    multiply_complex(re, im, low[m], y.x, z.x, y.y, z.y);
-                    multiply_complex(re, im, high[m], y.z, z.z, y.w, z.w);
-                }
+#if PRODUCTS == 3
+                multiply_complex(re, im, low[m], y.x, z.x, y.y, z.y);
+                multiply_complex(re, im, high[m], y.z, z.z, y.w, z.w);
+#endif
                 multiply_complex(re, im, high[m], y.x, z.x, y.y, z.y);
             }
         }

@@ -5,6 +5,8 @@
 
 typedef double2 amplitude_t;
 #define PITCH (DEPTH + 4) /* of a row of a stage: eight lanes of a 16-byte load meet eight groups of banks */
+#define ROW AMPLITUDES
+#define PLACE(k) (k)
 
 static __device__ __forceinline__ void multiply(double c[4], const double a[2], double b)
 {

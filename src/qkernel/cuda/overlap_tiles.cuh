@@ -19,12 +19,12 @@ static __device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wa
 static __device__ __forceinline__ void fetch(amplitude_t *stage, const amplitude_t *a, const amplitude_t *b, int step)
 {
     int row = threadIdx.x / PIECES, k = threadIdx.x % PIECES * PER_PIECE;
-    i64 offset = (i64)row * AMPLITUDES + step * DEPTH + k;
+    i64 offset = (i64)row * ROW + PLACE(step * DEPTH + k);
     amplitude_t *to = stage + row * PITCH + k;
 #pragma unroll
-    for (int i = 0; i < TILE_M; i += THREADS / PIECES) copy_16(to + i * PITCH, a + offset + (i64)i * AMPLITUDES);
+    for (int i = 0; i < TILE_M; i += THREADS / PIECES) copy_16(to + i * PITCH, a + offset + (i64)i * ROW);
 #pragma unroll
-    for (int i = 0; i < TILE_N; i += THREADS / PIECES) copy_16(to + (TILE_M + i) * PITCH, b + offset + (i64)i * AMPLITUDES);
+    for (int i = 0; i < TILE_N; i += THREADS / PIECES) copy_16(to + (TILE_M + i) * PITCH, b + offset + (i64)i * ROW);
 }
 
 /* Two neighbours in a row, in one piece where the row allows it. K is not read again: it is the first to leave the cache, so
@@ -128,7 +128,7 @@ overlap(tile_job *where, const int2 *tiles, const amplitude_t *a, const amplitud
     if (t >= n_tiles) return;
     int2 at = tiles[t];
     for (int s = 0; s < STAGES - 1; s++) {
-        if (s < STEPS) fetch(stages + s * ROWS * PITCH, a + at.x * (i64)AMPLITUDES, b + at.y * (i64)AMPLITUDES, s);
+        if (s < STEPS) fetch(stages + s * ROWS * PITCH, a + at.x * (i64)ROW, b + at.y * (i64)ROW, s);
         commit_copies();
     }
     int slot = 0; /* of the stage to multiply next */
@@ -150,7 +150,7 @@ overlap(tile_job *where, const int2 *tiles, const amplitude_t *a, const amplitud
             bool this_tile = ahead < STEPS;
             int2 of = this_tile ? at : next;
             if (this_tile || later < n_tiles)
-                fetch(stages + to * ROWS * PITCH, a + of.x * (i64)AMPLITUDES, b + of.y * (i64)AMPLITUDES, this_tile ? ahead : ahead - STEPS);
+                fetch(stages + to * ROWS * PITCH, a + of.x * (i64)ROW, b + of.y * (i64)ROW, this_tile ? ahead : ahead - STEPS);
             commit_copies();
             multiply_stage(stages + slot * ROWS * PITCH, acc);
             slot = slot == STAGES - 1 ? 0 : slot + 1;

@@ -214,14 +214,19 @@ extern "C" __global__ void permute(const job *where, const unsigned *low, const 
 
 /* ---- for products in single precision ---- */
 
+#define TOGETHER (SPLIT == 1 ? 4 : 1) /* pairs whose numbers lie among each other */
+
 /* Pairs of amplitudes, in place, as overlap_f32.cu reads them. */
 extern "C" __global__ void __launch_bounds__(THREADS) split_pairs(const job *where, uint4 *states)
 {
-    i64 total = where->n_rows << (Q - 1);
+    i64 total = (where->n_rows << (Q - 1)) / TOGETHER;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < total; i += gridDim.x * (i64)THREADS) {
-        uint4 v = states[i];
-        float x[4] = { __uint_as_float(v.x), __uint_as_float(v.y), __uint_as_float(v.z), __uint_as_float(v.w) };
-        states[i] = split_pair(x);
+        uint4 v[TOGETHER];
+        for (int k = 0; k < TOGETHER; k++) v[k] = states[i * TOGETHER + k];
+        for (int k = 0; k < TOGETHER; k++) {
+            float x[4] = { __uint_as_float(v[k].x), __uint_as_float(v[k].y), __uint_as_float(v[k].z), __uint_as_float(v[k].w) };
+            put_split(states + i * TOGETHER + k, x);
+        }
     }
 }
 
@@ -252,9 +257,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) state_roots(const job *whe
         double sum = 0;
         if (SPLIT)
             for (i64 i = lane; i < (i64)1 << Q >> 1; i += 32) {
-                uint4 v = ((const uint4 *)s)[i];
-                if (SPLIT == 1) v.z = v.w = 0;
-                sum += square_of(v.x, v.z) + square_of(v.y, v.w);
+                uint2 h = ((const uint2 *)s)[SPLIT == 1 ? 2 * i - i % 4 : 2 * i], l = ((const uint2 *)s)[2 * i + 1];
+                if (SPLIT == 1) l.x = l.y = 0;
+                sum += square_of(h.x, l.x) + square_of(h.y, l.y);
             }
         else
             for (i64 i = lane; i < (i64)1 << Q; i += 32) sum += (double)s[i].x * s[i].x + (double)s[i].y * s[i].y;

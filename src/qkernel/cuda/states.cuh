@@ -39,3 +39,12 @@ static __device__ __forceinline__ uint4 split_pair(const float *x)
     for (int k = 0; k < 4; k++) h[k] = half_of(x[k] * 1024, &left[k]), l[k] = half_of(left[k], &none);
     return make_uint4(h[0] | h[2] << 16, h[1] | h[3] << 16, l[0] | l[2] << 16, l[1] | l[3] << 16);
 }
+
+/* Two amplitudes to where they lie in float32. Where h alone is multiplied (SPLIT 1), those of four pairs lie side by side in the first
+   half of the pairs' 64 bytes: half of the sectors are never read. */
+static __device__ __forceinline__ void put_split(uint4 *to, const float *x)
+{
+    uint4 v = split_pair(x);
+    if (SPLIT == 1) *((uint2 *)to - (unsigned long long)to / sizeof *to % 4) = make_uint2(v.x, v.y);
+    else *to = v;
+}

@@ -82,8 +82,8 @@ static __device__ __forceinline__ void put(amplitude_t *to, const double2 *v)
         return;
     }
     float x[4] = { (float)v[0].x, (float)v[0].y, (float)v[PER_STORE - 1].x, (float)v[PER_STORE - 1].y };
-    *(uint4 *)to = SPLIT ? split_pair(x)
-                         : make_uint4(__float_as_uint(x[0]), __float_as_uint(x[1]), __float_as_uint(x[2]), __float_as_uint(x[3]));
+    if (SPLIT) put_split((uint4 *)to, x);
+    else *(uint4 *)to = make_uint4(__float_as_uint(x[0]), __float_as_uint(x[1]), __float_as_uint(x[2]), __float_as_uint(x[3]));
 }
 
 /* coef: (row, stage, wire), two stages. */

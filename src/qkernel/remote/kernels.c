@@ -152,9 +152,11 @@ static lt_tile_shape usual_shape(const lt_kernel_request *q)
     return (lt_tile_shape){ 2, 2, 2, 4, 16, 2, 2 };
 }
 
-static size_t shared_bytes(const lt_tile_shape *s)
+/* Stages of rows of 16 bytes an amplitude or pair of them, 8 where half numbers stand alone. */
+static size_t shared_bytes(const lt_kernel_request *q, const lt_tile_shape *s)
 {
-    return (size_t)((s->depth + 4) * s->stages * (16 * s->fragments_m * s->warps_m + 8 * s->fragments_n * s->warps_n)) * 16;
+    size_t amplitudes = (size_t)((s->depth + 4) * s->stages * (16 * s->fragments_m * s->warps_m + 8 * s->fragments_n * s->warps_n));
+    return amplitudes * (q->one_product ? 8 : 16);
 }
 
 static texts overlap_texts(bool single)
@@ -182,7 +184,7 @@ static lt_status build_tensor_tiles(lt_device *dev, const lt_kernel_request *q, 
     k->meets = length > SLICE;
     while (s.depth > length) s.depth /= 2;
     s.stages = LT_MAX(2, LT_MIN(s.stages, length / s.depth + 1)); /* overlap_tiles.cuh */
-    while (s.stages > 2 && (size_t)s.blocks * shared_bytes(&s) > limit) s.stages--;
+    while (s.stages > 2 && (size_t)s.blocks * shared_bytes(q, &s) > limit) s.stages--;
     k->tile_rows = 16 * s.fragments_m * s.warps_m;
     k->tile_columns = 8 * s.fragments_n * s.warps_n;
     define(d, "WARPS_M", s.warps_m);
@@ -198,7 +200,7 @@ static lt_status build_tensor_tiles(lt_device *dev, const lt_kernel_request *q, 
     snprintf(k->name, sizeof k->name, "%s_tensor_%dx%d", !q->single ? "overlap3_f64" : q->one_product ? "overlap_f16" : "overlap_f32", k->tile_rows,
              k->tile_columns);
     return build(dev, overlap_texts(q->single), "overlap", k->name, d,
-                 (launch_shape){ blocks, (unsigned)(32 * s.warps_m * s.warps_n), shared_bytes(&s), 6 }, &k->tiles);
+                 (launch_shape){ blocks, (unsigned)(32 * s.warps_m * s.warps_n), shared_bytes(q, &s), 6 }, &k->tiles);
 }
 
 static lt_status build_overlaps(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *k)
