@@ -216,7 +216,7 @@ LT_TEST(single_precision_keeps_its_promise)
             s.opt.method = LT_GRAM_STATES;
             s.opt.dtype = LT_GRAM_FLOAT32;
             lt_gram_info info = fill(&s, NULL, s.K);
-            LT_CHECK(info.precision == LT_GRAM_FLOAT32);
+            LT_CHECK(info.precision == LT_GRAM_FLOAT32 && info.error_bound == lt_gram_float_bound(LT_GRAM_FLOAT32));
             double d = worst_difference(s.K, want, 9);
             if (!(d < 2e-5)) LT_TEST_FAIL("q %d, kind %d: error %g", q, row, d);
             free_setup(&s);
@@ -280,6 +280,9 @@ LT_TEST(digests_cover_what_matters)
     LT_CHECK(!same_digest(&s, NULL, &t, NULL));
     t = s, t.opt.dtype = LT_GRAM_FLOAT32;
     LT_CHECK(!same_digest(&s, NULL, &t, NULL));
+    setup half = s;
+    half.opt.dtype = LT_GRAM_FLOAT16;
+    LT_CHECK(!same_digest(&s, NULL, &half, NULL) && !same_digest(&t, NULL, &half, NULL));
     t = s, t.opt.return_dtype = LT_GRAM_FLOAT32;
     LT_CHECK(!same_digest(&s, NULL, &t, NULL));
     t = s, t.opt.embed_mode = LT_EMBED_RY;
@@ -630,7 +633,8 @@ LT_TEST(bad_options_are_refused)
         { offsetof(lt_gram_options, state_tile), 0, 1, "state_tile" }, { offsetof(lt_gram_options, state_tile), -2, 1, "state-tile" },
         { offsetof(lt_gram_options, tile_size), 0, 1, "tile-size" }, { offsetof(lt_gram_options, n_workers), -1, 1, "workers" },
         { offsetof(lt_gram_options, method), 9, 2, "method" }, { offsetof(lt_gram_options, embed_mode), -1, 2, "embed" },
-        { offsetof(lt_gram_options, dtype), 2, 2, "dtype" },
+        { offsetof(lt_gram_options, dtype), LT_GRAM_FLOAT_COUNT, 2, "dtype" }, { offsetof(lt_gram_options, return_dtype), LT_GRAM_FLOAT16, 2, "return-dtype" },
+        { offsetof(lt_gram_options, dtype), LT_GRAM_FLOAT16, 2, "use float32 here" },
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         lt_gram_options o = lt_gram_defaults();
@@ -642,6 +646,26 @@ LT_TEST(bad_options_are_refused)
         LT_CHECK_FAILS(lt_gram_create(NULL, &o, &W, &g), LT_ERR_ARGUMENT, row[i].part);
         LT_CHECK(g == NULL);
     }
+}
+
+/* float16 is for GPUs, and K itself is never in it; what plans for a GPU takes it. */
+LT_TEST(half_numbers_are_no_precision_of_the_cpu)
+{
+    double w[2] = { 0 };
+    lt_gram_options o = lt_gram_defaults();
+    lt_device *null;
+    lt_gram *g;
+    o.dtype = LT_GRAM_FLOAT16;
+    for (int method = 0; method < LT_GRAM_METHOD_COUNT; method++) { /* whatever computes K */
+        o.method = method;
+        LT_CHECK_FAILS(lt_gram_create(NULL, &o, &(lt_weights){ w, 1, 2 }, &g), LT_ERR_ARGUMENT, "dtype float16 needs a GPU, and device cpu is the CPU: use float32");
+    }
+    LT_CHECK_OK(lt_device_open("null", &null));
+    LT_CHECK_OK(lt_gram_create(null, &o, &(lt_weights){ w, 1, 2 }, &g));
+    lt_gram_destroy(g);
+    lt_device_close(null);
+    LT_CHECK(lt_gram_float_bound(LT_GRAM_FLOAT64) == 1e-12 && lt_gram_float_bound(LT_GRAM_FLOAT16) == 2e-3 && isnan(lt_gram_float_bound(LT_GRAM_FLOAT_COUNT)));
+    LT_CHECK(!strcmp(lt_gram_float_name(LT_GRAM_FLOAT16), "float16"));
 }
 
 LT_TEST(bad_inputs_are_refused)

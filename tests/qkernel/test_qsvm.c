@@ -133,6 +133,32 @@ LT_TEST(a_stored_machine_decides_alike)
     }
 }
 
+/* Trained in float16, on a device that has it; the CPU refuses to train so, and decides in float32. */
+LT_TEST(machines_of_half_numbers_decide_on_the_cpu)
+{
+    clouds c = make_clouds(12);
+    lt_qsvm_options opt = small_options();
+    lt_device *null;
+    lt_qsvm *q, *r;
+    double decided[N];
+    opt.gram.dtype = LT_GRAM_FLOAT16;
+    opt.gram.method = LT_GRAM_STATES;
+    LT_CHECK_OK(lt_qsvm_create(NULL, &opt, &q));
+    LT_CHECK_FAILS(lt_qsvm_fit(q, &(lt_rows){ c.x, LT_F64, N, D, 0 }, c.y), LT_ERR_ARGUMENT, "use float32");
+    lt_qsvm_destroy(q);
+    LT_CHECK_OK(lt_device_open("null", &null));
+    LT_CHECK_OK(lt_qsvm_create(null, &opt, &q));
+    LT_CHECK_OK(lt_qsvm_fit(q, &(lt_rows){ c.x, LT_F64, N, D, 0 }, c.y));
+    LT_CHECK(lt_qsvm_get_info(q)->gram.precision == LT_GRAM_FLOAT16);
+    LT_CHECK_OK(lt_qsvm_save(q, scratch("half.qsvm")));
+    LT_CHECK_OK(lt_qsvm_load(NULL, scratch("half.qsvm"), &r));
+    decide(r, c.x, N, decided);
+    LT_CHECK(isfinite(decided[0]));
+    lt_qsvm_destroy(q);
+    lt_qsvm_destroy(r);
+    lt_device_close(null);
+}
+
 LT_TEST(files_that_are_no_machines_are_refused)
 {
     lt_qsvm *r;
