@@ -165,12 +165,14 @@ static bool length_known(const measure *q, const double *y, const double *(*colu
     return sum > 1e-10 * size && size < 1e280 && sum > 1e-280;
 }
 
-/* On a device: both lengths without a wait, and without the vector, for which a callback would ask. Where the run may end, a
+/* On a device: both lengths without a wait of their own, and without the vector, for which a callback would ask. Where the run may end, a
    combination of its own is measured. */
 static bool lengths_known(const measure *q, const double *y)
 {
     lt_run *r = q->r;
+    const double *first = gradient_of(q, 0);
     if (!r->vectors || r->opt.halt_log_fn || !r->opt.stat_l2_model || q->m > LT_PRODUCTS_FEW) return false;
+    if (lt_vectors_awaited(r->vectors, LT_MEASURE_DOT, first, first)) (void)lt_vectors_norm2(r->vectors, first); /* all come with it */
     return length_known(q, y, gradient_of, &r->stat.unweighted) && length_known(q, y, product_of, &r->stat.value) && r->stat.value > 2 * r->opt.opt_tol;
 }
 

@@ -208,7 +208,8 @@ static void limited()
         double *mine = &part[rows * z.chunks];
         launch(rows * z.chunks, 32, [&] { dots2(&z, P.data(), head, b.data(), part.data(), mine); });
         launch(2, 64, [&] { loops(&z, head, part.data(), mine, table.data(), factor.data()); });
-        launch(1, 64, [&] { combine2(&z, P.data(), head, b.data(), factor.data(), out.data()); });
+        double *const places[] = { out.data(), out.data() + stride };
+        launch(1, 64, [&] { combine2(&z, P.data(), head, b.data(), factor.data(), places); });
         if (push % 7 && push < 39) continue;
         for (i64 c = 0; c < 2; c++) {
             std::vector<double> q(b.begin() + c * stride, b.begin() + c * stride + n), alpha(pairs);
@@ -244,8 +245,10 @@ int main()
         for (i64 i = 0; i < n; i++) b[c * stride + i] = draw();
     auto two = H;
     launch(n, 64, [&] { rank2(&z, step.data(), two.data()); });
-    launch((n + 1) / 2, 64, [&] { multiply4(&z, two.data(), b.data(), want.data()); });
-    launch((n + 1) / 2, 64, [&] { change4(&z, step.data(), H.data(), b.data(), out.data()); });
+    double *const places[] = { out.data(), out.data() + stride, out.data() + 2 * stride, out.data() + 3 * stride };
+    double *const wanted[] = { want.data(), want.data() + stride, want.data() + 2 * stride, want.data() + 3 * stride };
+    launch((n + 1) / 2, 64, [&] { multiply4(&z, two.data(), b.data(), wanted); });
+    launch((n + 1) / 2, 64, [&] { change4(&z, step.data(), H.data(), b.data(), places); });
     check(H == two, "the update", 0);
     check(out == want, "the products", 0);
     for (i64 i = 0; i < n; i++)

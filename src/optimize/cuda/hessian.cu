@@ -36,14 +36,21 @@ static __device__ double warp_sum(double v)
 static __device__ double dot2(double2 a, double2 b) { return a.x * b.x + a.y * b.y; }
 
 // ---- full memory ----------------------------------------------------------------------------------------------------
-// out[c][row] = what the lanes of a warp have of it.
-template <int C> static __device__ void write_row(i64 stride, const double (&sum)[C], i64 row, double *out)
+// to[c][row] = what the lanes of a warp have of it.
+template <int C> static __device__ void write_row(const double (&sum)[C], i64 row, double *const (&to)[C])
 {
 #pragma unroll
     for (int c = 0; c < C; c++) {
         const double total = warp_sum(sum[c]);
-        if (threadIdx.x % 32 == 0) out[c * stride + row] = total;
+        if (threadIdx.x % 32 == 0) to[c][row] = total;
     }
+}
+
+// Where products go: addresses, which lie in memory, since a captured sequence serves all destinations.
+template <int C> static __device__ void find_places(double *const *places, double *(&to)[C])
+{
+#pragma unroll
+    for (int c = 0; c < C; c++) to[c] = places[c];
 }
 
 // Loads of H asked for at once, and before those of the last time are used: stores in between would make each wait for the one before.
@@ -68,8 +75,8 @@ template <int C> static __device__ void add_products(double2 v, const double2 *x
     for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
 }
 
-// out[c] = H b[c]: one warp per row, which is read once for all C vectors.
-template <int C> static __device__ void multiply(const sizes *z, const double *H, const double *b, double *out)
+// places[c] = H b[c]: one warp per row, which is read once for all C vectors.
+template <int C> static __device__ void multiply(const sizes *z, const double *H, const double *b, double *const *places)
 {
     const i64 n = z->n, stride = z->stride, half = stride / 2, row = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     const int lane = threadIdx.x % 32;
@@ -78,8 +85,9 @@ template <int C> static __device__ void multiply(const sizes *z, const double *H
     if (row >= n) return;
     const double2 *h = (const double2 *)(H + row * stride), *__restrict__ x = (const double2 *)b;
     double2 v[BATCH], next[BATCH];
-    double sum[C] = { };
+    double sum[C] = { }, *to[C];
     ask_for_row(h, lane, half, through, v);
+    find_places(places, to);
     for (i64 first = lane; first < half; first += 32 * BATCH) {
         ask_for_row(h, first + 32 * BATCH, half, through, next);
 #pragma unroll
@@ -87,7 +95,7 @@ template <int C> static __device__ void multiply(const sizes *z, const double *H
             if (first + 32 * k < half) add_products<C>(v[k], x, half, first + 32 * k, sum);
         take_over(v, next);
     }
-    write_row<C>(stride, sum, row, out);
+    write_row<C>(sum, row, to);
 }
 
 // H = scale times the identity; rows are zero behind the last variable, too.
@@ -116,7 +124,7 @@ extern "C" __global__ void rank2(const sizes *z, const double *step, double *H)
 }
 
 // Both in one pass: H is updated as rank2 does, and what is written is multiplied as multiply does.
-template <int C> static __device__ void change(const sizes *z, const double *step, double *H, const double *b, double *out)
+template <int C> static __device__ void change(const sizes *z, const double *step, double *H, const double *b, double *const *places)
 {
     const i64 n = z->n, stride = z->stride, half = stride / 2, row = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     const int lane = threadIdx.x % 32;
@@ -125,8 +133,9 @@ template <int C> static __device__ void change(const sizes *z, const double *ste
     if (row >= n) return;
     const double2 *__restrict__ s = (const double2 *)step, *__restrict__ w = (const double2 *)(step + stride), *__restrict__ x = (const double2 *)b;
     double2 *h = (double2 *)(H + row * stride), v[BATCH], next[BATCH];
-    double sum[C] = { };
+    double sum[C] = { }, *to[C];
     ask_for_row(h, lane, half, through, v);
+    find_places(places, to);
     const double si = step[row], wi = step[stride + row], gamma = step[2 * stride];
     for (i64 first = lane; first < half; first += 32 * BATCH) {
         ask_for_row(h, first + 32 * BATCH, half, through, next);
@@ -144,7 +153,7 @@ template <int C> static __device__ void change(const sizes *z, const double *ste
             if (first + 32 * k < half) store(h + first + 32 * k, v[k], through);
         take_over(v, next);
     }
-    write_row<C>(stride, sum, row, out);
+    write_row<C>(sum, row, to);
 }
 
 // ---- limited memory ------------------------------------------------------------------------------------------------
@@ -284,17 +293,19 @@ extern "C" __global__ void __launch_bounds__(1024) loops(const sizes *z, const d
     factor[pairs + me] = -gamma * alpha[me];
 }
 
-// out[c] = gamma b[c] + sum of factor[c, row] times row.
+// places[c] = gamma b[c] + sum of factor[c, row] times row.
 template <int C> static __device__ void combine(const sizes *z, const double *P, const double *head, const double *b, const double *factor,
-                                                double *out)
+                                                double *const *places)
 {
     enum { AT_ONCE = C <= 2 ? 16 : C <= 4 ? 8 : 4 }; // rows asked for before the first is used
-    const i64 pairs = z->pairs, rows = 2 * pairs, stride = z->stride, half = stride / 2, j = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    const i64 n = z->n, pairs = z->pairs, rows = 2 * pairs, stride = z->stride, half = stride / 2, j = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     wait_for_those_before();
     const int used = (int)head[USED];
     const double gamma = head[GAMMA];
     if (j >= half) return;
     double2 sum[C];
+    double *to[C];
+    find_places(places, to);
 #pragma unroll
     for (int c = 0; c < C; c++) {
         const double2 v = ((const double2 *)b)[c * half + j];
@@ -319,19 +330,22 @@ template <int C> static __device__ void combine(const sizes *z, const double *P,
                 }
         }
 #pragma unroll
-    for (int c = 0; c < C; c++) ((double2 *)out)[c * half + j] = sum[c];
+    for (int c = 0; c < C; c++) {
+        if (2 * j < n) to[c][2 * j] = sum[c].x;
+        if (2 * j + 1 < n) to[c][2 * j + 1] = sum[c].y;
+    }
 }
 
 // One block on a multiprocessor is enough: told that, the compiler spends registers on loads that are in flight.
 #define FOR_COLUMNS(C)                                                                                                            \
-    extern "C" __global__ void __launch_bounds__(256, 1) change##C(const sizes *z, const double *step, double *H, const double *b, double *out)              \
-    { change<C>(z, step, H, b, out); }                                                                                            \
-    extern "C" __global__ void __launch_bounds__(256, 1) multiply##C(const sizes *z, const double *H, const double *b, double *out) { multiply<C>(z, H, b, out); } \
+    extern "C" __global__ void __launch_bounds__(256, 1) change##C(const sizes *z, const double *step, double *H, const double *b, double *const *to)        \
+    { change<C>(z, step, H, b, to); }                                                                                             \
+    extern "C" __global__ void __launch_bounds__(256, 1) multiply##C(const sizes *z, const double *H, const double *b, double *const *to) { multiply<C>(z, H, b, to); } \
     extern "C" __global__ void __launch_bounds__(256, 1) dots##C(const sizes *z, const double *P, const double *head, const double *b, double *pair, double *part) \
     { dots<C>(z, P, head, b, pair, part); }                                                                                       \
     extern "C" __global__ void __launch_bounds__(128, 1) combine##C(const sizes *z, const double *P, const double *head, const double *b, const double *factor, \
-                                          double *out)                                                                            \
-    { combine<C>(z, P, head, b, factor, out); }
+                                          double *const *to)                                                                      \
+    { combine<C>(z, P, head, b, factor, to); }
 FOR_COLUMNS(1)
 FOR_COLUMNS(2)
 FOR_COLUMNS(4)

@@ -52,11 +52,15 @@ static lt_status make_common(lt_far *m, const lt_solve_options *opt)
     LT_TRY(lt_device_numbers(m->dev, m->stream, sizeof m->z / sizeof(double), "sizes", &m->sizes));
     LT_TRY(lt_device_numbers(m->dev, m->stream, in, "columns for H", &m->in));
     LT_TRY(lt_device_numbers(m->dev, m->stream, out, "products with H", &m->out));
+    LT_TRY(lt_device_numbers(m->dev, m->stream, m->columns, "places of products", &m->places));
     LT_TRY(lt_host_block_create(m->dev, opt, in, &m->up));
     LT_TRY(lt_host_block_create(m->dev, opt, out, &m->down));
     memset(m->up.at, 0, (size_t)in * sizeof(double)); /* rows stay zero behind the last variable */
     LT_TRY(lt_stream_fill(m->stream, m->in, 0, (size_t)in * sizeof(double)));
     LT_TRY(lt_stream_copy(m->stream, m->sizes, &m->z, sizeof m->z, LT_TRANSFER_H2D, false));
+    double *place[MAX_COLUMNS];
+    for (int64_t j = 0; j < m->columns; j++) place[j] = m->out + j * m->z.stride;
+    LT_TRY(lt_stream_copy(m->stream, m->places, place, (size_t)m->columns * sizeof *place, LT_TRANSFER_H2D, false));
     return lt_stream_sync(m->stream);
 }
 
@@ -158,7 +162,9 @@ void lt_far_destroy(lt_far *m)
     drop_sequence(&m->changing);
     drop_sequence(&m->first_with);
     drop_sequence(&m->changing_with);
-    double *device[] = { m->sizes, m->matrix, m->in, m->out, m->step, m->part, m->factor, m->table };
+    drop_sequence(&m->first_sums);
+    drop_sequence(&m->changing_sums);
+    double *device[] = { m->sizes, m->matrix, m->in, m->out, m->places, m->step, m->part, m->factor, m->table };
     for (size_t i = 0; m->stream && i < LT_LEN(device); i++) (void)lt_device_free(m->dev, m->stream, device[i]);
     lt_host_block *host[] = { &m->up, &m->down, &m->update };
     for (size_t i = 0; i < LT_LEN(host); i++)
@@ -216,21 +222,42 @@ static void move_columns(lt_far *m, int64_t k, double scale, const double *const
     lt_vectors_many_end(m->vectors);
 }
 
-void lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const double *head)
+double *lt_far_places(const lt_far *m)
 {
-    if (head && !m->vectors) memcpy(m->up.at, head, LT_FAR_HEAD_USED * sizeof *head);
+    return m->vectors ? (double *)(uintptr_t)lt_vectors_passed(m->vectors) + LT_FAR_HEAD_USED : m->places;
+}
+
+_Static_assert(LT_FAR_HEAD_USED + LT_FAR_WIDEST <= LT_VECTORS_MAX_PASSED && sizeof(double *) == sizeof(double), "addresses go with the numbers");
+
+/* The sequence begins with their list, which also says where products go. Columns that are there for the width's sake go nowhere. */
+static void put_there(lt_far *m, int64_t k, const double *const *b, const double *head, double *const *out)
+{
+    double passed[LT_VECTORS_MAX_PASSED] = { 0 };
+    if (head) memcpy(passed, head, LT_FAR_HEAD_USED * sizeof *head);
+    for (int64_t j = 0; j < LT_FAR_WIDEST; j++) {
+        double *to = j < k && k <= LT_FAR_WIDEST ? out[j] : m->out + j * m->z.stride;
+        memcpy(&passed[LT_FAR_HEAD_USED + j], &to, sizeof to);
+        if (j < k && k <= LT_FAR_WIDEST) lt_vectors_overwrite(m->vectors, to);
+    }
+    move_columns(m, k, 1, b, m->in + LT_FAR_HEAD, NULL);
+    lt_vectors_pack(m->vectors, LT_LIST_PRODUCT, passed, LT_FAR_HEAD_USED + LT_FAR_WIDEST);
+}
+
+void lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const double *head, double *const *out)
+{
     if (m->vectors) {
-        move_columns(m, k, 1, b, m->in + LT_FAR_HEAD, NULL);
-        lt_vectors_pack(m->vectors, LT_LIST_PRODUCT, head, head ? LT_FAR_HEAD_USED : 0); /* the sequence begins with it */
+        put_there(m, k, b, head, out);
         return;
     }
+    if (head) memcpy(m->up.at, head, LT_FAR_HEAD_USED * sizeof *head);
     double *columns = m->up.at + LT_FAR_HEAD + (m->stale ? LT_FAR_STEP * m->z.stride : 0);
     for (int64_t j = 0; j < k; j++) memcpy(columns + j * m->z.stride, b[j], (size_t)m->z.n * sizeof(double));
 }
 
 void lt_far_take_columns(lt_far *m, int64_t k, double scale, double *const *out)
 {
-    if (m->vectors) move_columns(m, k, scale, NULL, m->out, out);
+    if (m->vectors && k > LT_FAR_WIDEST) move_columns(m, k, scale, NULL, m->out, out);
+    for (int64_t j = 0; m->vectors && k <= LT_FAR_WIDEST && scale != 1 && j < k; j++) lt_space_scale(m->vectors, m->z.n, scale, out[j]);
     for (int64_t j = 0; j < k && !m->vectors; j++) {
         const double *from = m->down.at + j * m->z.stride;
         if (scale == 1) memcpy(out[j], from, (size_t)m->z.n * sizeof(double));
@@ -288,10 +315,10 @@ lt_status lt_far_play(lt_far *m, lt_far_sequence *s, int width)
     return lt_capture_replay(m->stream, s->capture[width]);
 }
 
-lt_status lt_far_play_there(lt_far *m, lt_far_sequence *alone, lt_far_sequence *with, int width)
+lt_status lt_far_play_there(lt_far *m, lt_far_sequence *alone, lt_far_sequence *with, lt_far_sequence *sums, int width)
 {
     if (!alone->capture[width]) return alone->queue(m, width);
-    lt_vectors_defer(m->vectors, alone->capture[width], with->capture[width]);
+    lt_vectors_defer(m->vectors, &(lt_deferred){ alone->capture[width], with->capture[width], sums->capture[width] });
     return LT_OK;
 }
 

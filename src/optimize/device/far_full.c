@@ -6,11 +6,13 @@
 
 #include <string.h>
 
-static lt_status multiply(lt_far *m, int width, int64_t first)
+static lt_status multiply_to(lt_far *m, int width, int64_t first, double *places)
 {
-    void *arg[] = { m->sizes, m->matrix, m->in + LT_FAR_HEAD + first * m->z.stride, m->out + first * m->z.stride };
+    void *arg[] = { m->sizes, m->matrix, m->in + LT_FAR_HEAD + first * m->z.stride, places };
     return lt_stream_launch(m->stream, &(lt_launch){ m->multiply[width], arg });
 }
+
+static lt_status multiply(lt_far *m, int width, int64_t first) { return multiply_to(m, width, first, m->places + first); }
 
 /* Columns there, products, products back: `width` of them. With vectors there, only the product. */
 static lt_status product(lt_far *m, int width)
@@ -18,7 +20,7 @@ static lt_status product(lt_far *m, int width)
     const int64_t count = (int64_t)(1 << width) * m->z.stride;
     if (m->vectors) {
         LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_PRODUCT));
-        return multiply(m, width, 0);
+        return multiply_to(m, width, 0, lt_far_places(m));
     }
     LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + count));
     LT_TRY(multiply(m, width, 0));
@@ -29,7 +31,7 @@ static lt_status product(lt_far *m, int width)
 static lt_status change(lt_far *m, int width)
 {
     double *const columns = m->in + LT_FAR_HEAD;
-    void *arg[] = { m->sizes, m->step, m->matrix, columns, m->out };
+    void *arg[] = { m->sizes, m->step, m->matrix, columns, lt_far_places(m) };
     if (m->vectors) {
         LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_PRODUCT));
         return lt_stream_launch(m->stream, &(lt_launch){ m->change[width], arg });
@@ -55,8 +57,23 @@ static lt_status change_and_numbers(lt_far *m, int width)
     return lt_vectors_queue_exchange(m->vectors);
 }
 
+/* The same with sums behind that are in the product's list. */
+static lt_status product_and_sums(lt_far *m, int width)
+{
+    LT_TRY(product(m, width));
+    return lt_vectors_queue_sums(m->vectors, LT_LIST_PRODUCT);
+}
+
+static lt_status change_and_sums(lt_far *m, int width)
+{
+    LT_TRY(change(m, width));
+    return lt_vectors_queue_sums(m->vectors, LT_LIST_PRODUCT);
+}
+
 static lt_status record_there(lt_far *m)
 {
+    LT_TRY(lt_far_record(m, &m->first_sums, product_and_sums));
+    LT_TRY(lt_far_record(m, &m->changing_sums, change_and_sums));
     LT_TRY(lt_far_record(m, &m->changing, change));
     LT_TRY(lt_far_record(m, &m->changing_with, change_and_numbers));
     return lt_far_record(m, &m->first_with, product_and_numbers);
@@ -108,7 +125,8 @@ static lt_status catch_up(lt_far *m)
 
 static lt_status play_there(lt_far *m, int width)
 {
-    return m->stale ? lt_far_play_there(m, &m->changing, &m->changing_with, width) : lt_far_play_there(m, &m->first, &m->first_with, width);
+    if (m->stale) return lt_far_play_there(m, &m->changing, &m->changing_with, &m->changing_sums, width);
+    return lt_far_play_there(m, &m->first, &m->first_with, &m->first_sums, width);
 }
 
 lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
@@ -116,7 +134,7 @@ lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, do
     lt_far *m = h->far;
     const bool few = k <= LT_FAR_WIDEST;
     if (!few) LT_TRY(catch_up(m));
-    lt_far_put_columns(m, k, b, NULL);
+    lt_far_put_columns(m, k, b, NULL, out);
     if (!few) LT_TRY(many_products(m, k));
     else LT_TRY(m->vectors ? play_there(m, lt_far_width(k)) : lt_far_play(m, m->stale ? &m->changing : &m->first, lt_far_width(k)));
     m->stale = false;

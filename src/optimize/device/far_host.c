@@ -17,9 +17,9 @@ static lt_status multiply(const lt_kernel *k, lt_pool *pool, void *const *arg)
     (void)pool;
     const lt_far_sizes *z = arg[0];
     const double *H = arg[1], *b = arg[2];
-    double *out = arg[3];
+    double *const *to = arg[3];
     for (int c = 0; c < width_of(k); c++)
-        for (int64_t i = 0; i < z->n; i++) out[c * z->stride + i] = lt_vec_dot(z->stride, H + i * z->stride, b + c * z->stride);
+        for (int64_t i = 0; i < z->n; i++) to[c][i] = lt_vec_dot(z->stride, H + i * z->stride, b + c * z->stride);
     return LT_OK;
 }
 
@@ -156,10 +156,10 @@ static lt_status combine(const lt_kernel *k, lt_pool *pool, void *const *arg)
     const double *P = arg[1], *head = arg[2], *b = arg[3], *factor = arg[4];
     const int64_t rows = 2 * z->pairs, used = (int64_t)head[LT_FAR_USED];
     for (int c = 0; c < width_of(k); c++) {
-        double *out = (double *)arg[5] + c * z->stride;
-        for (int64_t i = 0; i < z->stride; i++) out[i] = head[LT_FAR_GAMMA] * b[c * z->stride + i];
+        double *to = ((double *const *)arg[5])[c];
+        for (int64_t i = 0; i < z->n; i++) to[i] = head[LT_FAR_GAMMA] * b[c * z->stride + i];
         for (int64_t row = 0; row < rows; row++)
-            if (row % z->pairs < used) lt_vec_axpy(z->stride, factor[c * rows + row], P + row * z->stride, out);
+            if (row % z->pairs < used) lt_vec_axpy(z->n, factor[c * rows + row], P + row * z->stride, to);
     }
     return LT_OK;
 }

@@ -36,12 +36,14 @@ struct lt_far {
               *loops[LT_FAR_WIDTHS], *identity, *rank2;
     lt_far_sequence first;    /* a product */
     lt_far_sequence first_with, changing_with; /* with an exchange of numbers behind */
+    lt_far_sequence first_sums, changing_sums; /* with sums behind that came with the product's list */
     lt_far_sequence changing; /* an update and the product after it, in one pass over H */
     bool       defers;        /* full memory, vectors on the host: an update goes with the next product, too */
     bool       stale;         /* an update is still to be made: that in `step`, or on the host before the columns in `up` */
     double    *sizes;         /* z, there */
     double    *matrix;        /* n rows, or pairs of s and then as many of y */
     double    *in, *out;      /* there: head and columns; columns */
+    double    *places;        /* there: addresses of the columns of `out` */
     double    *step;          /* there: s, w, gamma of the update */
     double    *part, *factor; /* there, limited memory: shares of inner products, of the newest y first; what rows are multiplied by */
     double    *table;         /* there, limited memory: inner products among pairs, as in hessian.cu */
@@ -71,7 +73,9 @@ lt_status lt_far_wait_home(lt_far *m); /* for work that ended with one lt_far_br
 /* Columns to and from where kernels want them: across, or by arithmetic of the vectors. */
 lt_status lt_far_send(lt_far *m, double *dst, const lt_host_block *from, int64_t first, int64_t count);
 lt_status lt_far_bring(lt_far *m, const lt_host_block *to, const double *src, int64_t count);
-void      lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const double *head); /* into `up` */
+/* Into `up`. With vectors there, and no more than LT_FAR_WIDEST columns, products go to `out` at once. */
+void      lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const double *head, double *const *out);
+double   *lt_far_places(const lt_far *m); /* there: where products of captured sequences go */
 void      lt_far_take_columns(lt_far *m, int64_t k, double scale, double *const *out);          /* from `down` */
 /* Runs `one` on k columns, in groups of the widths there are. */
 typedef lt_status (*lt_far_group)(lt_far *m, int width, int64_t first);
@@ -80,7 +84,7 @@ int       lt_far_width(int64_t k);            /* the index of the least width fo
 lt_status lt_far_record(lt_far *m, lt_far_sequence *s, lt_status (*queue)(lt_far *m, int width));
 lt_status lt_far_play(lt_far *m, lt_far_sequence *s, int width);
 /* The same with vectors there: put off, since numbers about the products are asked for next, mostly: then one launch does both. */
-lt_status lt_far_play_there(lt_far *m, lt_far_sequence *alone, lt_far_sequence *with, int width);
+lt_status lt_far_play_there(lt_far *m, lt_far_sequence *alone, lt_far_sequence *with, lt_far_sequence *sums, int width);
 void      lt_far_fail(lt_far *m, lt_status s); /* keeps the first */
 
 /* ---- The two kinds (far_full.c, far_pairs.c) ---- */

@@ -18,18 +18,20 @@ static double *row_s(const lt_far *m, int64_t slot) { return m->matrix + slot * 
 static double *row_y(const lt_far *m, int64_t slot) { return m->matrix + (m->z.pairs + slot) * m->z.stride; }
 
 /* ---- A product ---------------------------------------------------------------------------------------------------------- */
-static lt_status product_of_group(lt_far *m, int width, int64_t first)
+static lt_status product_to(lt_far *m, int width, int64_t first, double *places)
 {
     const double *b = m->in + LT_FAR_HEAD + first * m->z.stride;
     double *part = m->part + (1 + first) * 2 * m->z.pairs * m->z.chunks, *factor = m->factor + first * 2 * m->z.pairs;
     void *head = (void *)(uintptr_t)m->head, *column = (void *)(uintptr_t)b;
     void *inner[] = { m->sizes, m->matrix, head, column, m->part, part };
     void *loops[] = { m->sizes, head, m->part, part, m->table, factor };
-    void *combine[] = { m->sizes, m->matrix, head, column, factor, m->out + first * m->z.stride };
+    void *combine[] = { m->sizes, m->matrix, head, column, factor, places };
     LT_TRY(lt_stream_launch(m->stream, &(lt_launch){ m->dots[width], inner }));
     LT_TRY(lt_stream_launch(m->stream, &(lt_launch){ m->loops[width], loops }));
     return lt_stream_launch(m->stream, &(lt_launch){ m->combine[width], combine });
 }
+
+static lt_status product_of_group(lt_far *m, int width, int64_t first) { return product_to(m, width, first, m->places + first); }
 
 /* Head and columns there, the kernels, products back; with vectors there, only the kernels. */
 static lt_status begin(lt_far *m, int64_t k)
@@ -43,7 +45,7 @@ static lt_status end(lt_far *m, int64_t k) { return m->vectors ? LT_OK : lt_far_
 static lt_status product(lt_far *m, int width)
 {
     LT_TRY(begin(m, 1 << width));
-    LT_TRY(product_of_group(m, width, 0));
+    LT_TRY(product_to(m, width, 0, lt_far_places(m)));
     return end(m, 1 << width);
 }
 
@@ -51,6 +53,12 @@ static lt_status product_and_numbers(lt_far *m, int width)
 {
     LT_TRY(product(m, width));
     return lt_vectors_queue_exchange(m->vectors);
+}
+
+static lt_status product_and_sums(lt_far *m, int width)
+{
+    LT_TRY(product(m, width));
+    return lt_vectors_queue_sums(m->vectors, LT_LIST_PRODUCT);
 }
 
 static lt_status many_products(lt_far *m, int64_t k)
@@ -74,6 +82,7 @@ lt_status lt_far_make_pairs(lt_far *m, const lt_solve_options *opt)
     m->first.queue = product;
     if (!opt->captured_evaluation || !m->up.pinned || !m->down.pinned) return LT_OK;
     if (m->vectors) LT_TRY(lt_far_record(m, &m->first_with, product_and_numbers));
+    if (m->vectors) LT_TRY(lt_far_record(m, &m->first_sums, product_and_sums));
     return lt_far_record(m, &m->first, product);
 }
 
@@ -82,10 +91,10 @@ lt_status lt_far_apply_pairs(lt_hessian *h, int64_t k, const double *const *b, d
     lt_far *m = h->far;
     const double head[LT_FAR_HEAD_USED] = { (double)h->count, h->gamma, (double)h->newest, m->fresh ? h->rho[h->newest] : 0 };
     const int width = lt_far_width(LT_MIN(k, LT_FAR_WIDEST));
-    lt_far_put_columns(m, k, b, head);
+    lt_far_put_columns(m, k, b, head, out);
     m->fresh = false;
     if (k > LT_FAR_WIDEST) LT_TRY(many_products(m, k));
-    else LT_TRY(m->vectors ? lt_far_play_there(m, &m->first, &m->first_with, width) : lt_far_play(m, &m->first, width));
+    else LT_TRY(m->vectors ? lt_far_play_there(m, &m->first, &m->first_with, &m->first_sums, width) : lt_far_play(m, &m->first, width));
     if (!m->vectors) LT_TRY(lt_far_wait_home(m));
     lt_far_take_columns(m, k, 1, out);
     return LT_OK;
@@ -107,7 +116,7 @@ static lt_status enter_pair(lt_far *m, int64_t used, int64_t slot, double rho)
 {
     const double head[LT_FAR_HEAD_USED] = { (double)used, 1, (double)slot, rho };
     m->fresh = false;
-    lt_far_put_columns(m, 0, NULL, head);
+    lt_far_put_columns(m, 0, NULL, head, NULL);
     LT_TRY(lt_far_play(m, &m->first, 0));
     return lt_far_wait(m); /* the host's head is used again */
 }

@@ -157,7 +157,7 @@ void lt_vectors_reset(lt_vectors *v)
     v->n_kept = v->noted = v->due = v->launched = v->arrived = 0;
     v->n_levels = v->n_copies = 0;
     v->side_by_side = false;
-    v->deferred = NULL;
+    v->deferred.alone = NULL;
     v->failure = LT_OK;
     v->crossings = (lt_solve_crossings){ 0 };
     lt_vectors_forget(v);
@@ -235,17 +235,13 @@ static void wait_for(lt_vectors *v, const lt_list *sums)
 
 static void wait(lt_vectors *v) { wait_for(v, NULL); }
 
-void lt_vectors_defer(lt_vectors *v, lt_capture *alone, lt_capture *with_exchange)
-{
-    v->deferred = alone;
-    v->deferred_with = with_exchange;
-}
+void lt_vectors_defer(lt_vectors *v, const lt_deferred *d) { v->deferred = *d; }
 
 /* Before anything else is launched. */
 static void catch_up(lt_vectors *v)
 {
-    if (v->deferred && !v->failure) fail(v, lt_capture_replay(v->stream, v->deferred));
-    v->deferred = NULL;
+    if (v->deferred.alone && !v->failure) fail(v, lt_capture_replay(v->stream, v->deferred.alone));
+    v->deferred.alone = NULL;
 }
 
 /* A list that no kernel reads any more. */
@@ -275,19 +271,35 @@ lt_status lt_vectors_queue_exchange(lt_vectors *v)
     return launch_sums(v, l, l->results.at, 0, l->results.at);
 }
 
+lt_status lt_vectors_queue_sums(lt_vectors *v, lt_vectors_list where)
+{
+    const lt_list *l = &v->lists[where];
+    return launch_sums(v, l, l->results.at, 0, l->results.at);
+}
+
+/* Which sequence makes an exchange, and the list that holds its sums: a product that was put off may take them along in its own. */
+static lt_capture *choose_sequence(const lt_vectors *v, lt_vectors_list *where)
+{
+    const lt_deferred *d = &v->deferred;
+    const bool along = d->alone && !v->n_statements;
+    *where = along ? LT_LIST_PRODUCT : LT_LIST_EXCHANGE;
+    return along ? d->with_sums : d->alone ? d->with_exchange : v->captured;
+}
+
 /* All numbers wanted until now, in one wait. */
 void lt_vectors_exchange(lt_vectors *v)
 {
-    const lt_list *l = &v->lists[LT_LIST_EXCHANGE];
+    lt_vectors_list where;
     if (v->side_by_side) lt_vectors_flush(v);
-    lt_vectors_pack_statements(v, words_of(l));
+    lt_capture *sequence = choose_sequence(v, &where);
+    const lt_list *l = &v->lists[where];
+    if (where == LT_LIST_EXCHANGE) lt_vectors_pack_statements(v, words_of(l));
     lt_vectors_pack_sums(v, words_of(l));
     v->crossings.calls++;
     v->crossings.uploads++;
     v->crossings.downloads++;
     v->crossings.bytes_down += v->n_wanted * v->z.chunks * (int64_t)sizeof(double);
-    lt_capture *sequence = v->deferred ? v->deferred_with : v->captured;
-    v->deferred = NULL;
+    v->deferred.alone = NULL;
     if (!v->failure) fail(v, sequence ? lt_capture_replay(v->stream, sequence) : lt_vectors_queue_exchange(v));
     wait_for(v, l);
     lt_vectors_take_results(v, l);

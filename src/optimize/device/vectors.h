@@ -8,7 +8,7 @@
 
 typedef struct lt_vectors lt_vectors;
 #define LT_VECTORS_MAX_GRADIENTS 64 /* at one point, for those who lay out lists of them */
-#define LT_VECTORS_MAX_PASSED 4
+#define LT_VECTORS_MAX_PASSED 12
 
 typedef enum lt_measure {
     LT_MEASURE_DOT,      /* a'b */
@@ -52,6 +52,7 @@ void lt_vectors_get(lt_vectors *v, int64_t count, const double *from, double *to
    written makes what is known about it unknown. NaN after a failure. */
 double lt_vectors_measure(lt_vectors *v, lt_measure what, const double *a, const double *b);
 void   lt_vectors_expect(lt_vectors *v, lt_measure what, const double *a, const double *b);
+bool   lt_vectors_awaited(lt_vectors *v, lt_measure what, const double *a, const double *b); /* expected: it comes with the next wait */
 bool   lt_vectors_known(lt_vectors *v, lt_measure what, const double *a, const double *b, double *out); /* false: not without a wait */
 double lt_vectors_norm2(lt_vectors *v, const double *a); /* scaled where squares would overflow */
 void   lt_vectors_written(lt_vectors *v, const double *first, int64_t count); /* by others: no longer known */
@@ -65,9 +66,12 @@ void      lt_vectors_pack(lt_vectors *v, lt_vectors_list where, const double *pa
 const double *lt_vectors_passed(const lt_vectors *v); /* there: where `count` numbers (at most LT_VECTORS_MAX_PASSED) arrive with a list */
 lt_status lt_vectors_queue(lt_vectors *v, lt_vectors_list where);
 lt_status lt_vectors_queue_exchange(lt_vectors *v); /* what a wait for numbers launches */
-/* A captured sequence that is to run before anything noted down from here on: either alone, or with the exchange that
-   follows it behind, in one launch. Both must last until then. */
-void      lt_vectors_defer(lt_vectors *v, lt_capture *alone, lt_capture *with_exchange);
+lt_status lt_vectors_queue_sums(lt_vectors *v, lt_vectors_list where); /* the same after a list that holds them, without statements in between */
+/* A captured sequence, begun by the list of products, that is to run before anything noted down from here on: alone, with the exchange that follows it
+   behind, or, where that has no statements, with its sums behind. All must last until then. */
+typedef struct lt_deferred { lt_capture *alone, *with_exchange, *with_sums; } lt_deferred;
+void      lt_vectors_defer(lt_vectors *v, const lt_deferred *d);
+void      lt_vectors_overwrite(lt_vectors *v, const double *to); /* such a sequence will: to be told before its list is packed */
 void lt_vectors_flush(lt_vectors *v);    /* what was noted down is queued: other kernels may follow it */
 void lt_vectors_settle(lt_vectors *v);   /* and waited for */
 /* An evaluation in between: statements before it, numbers after it, and `count` values home (2 count doubles), all in one sequence.

@@ -13,7 +13,7 @@ typedef struct lt_arrival { uint32_t low, ticket, high, again; } lt_arrival; /* 
 typedef enum lt_vector_entry { LT_VECTORS_IN_ORDER, LT_VECTORS_SIDE_BY_SIDE, LT_VECTORS_FINISH, LT_VECTORS_ENTRY_COUNT } lt_vector_entry; /* its functions */
 
 /* A list in page-locked memory, as vectors.cu tells it. */
-enum { LT_LIST_PASSED = 3, LT_LIST_HEAD = 8, LT_LIST_MOST = 1024, LT_LIST_STATEMENTS = 64, LT_LIST_MAX_SUMS = 1024,
+enum { LT_LIST_PASSED = 3, LT_LIST_HEAD = 16, LT_LIST_MOST = 1024, LT_LIST_STATEMENTS = 64, LT_LIST_MAX_SUMS = 1024,
        LT_LIST_TERMS = (LT_LIST_MOST - LT_LIST_HEAD - 4 * LT_LIST_STATEMENTS) / 2,
        LT_LIST_COPIES = 8, LT_LIST_WORDS = LT_LIST_MOST + 4 * (LT_LIST_MAX_SUMS + LT_LIST_COPIES) };
 enum { LT_LIST_COPY = LT_MEASURE_COUNT }; /* among the sums: b, in page-locked memory, becomes a */
@@ -45,7 +45,7 @@ struct lt_vectors {
     lt_list    lists[LT_VECTORS_LISTS];   /* the first ones belong to captured sequences */
     int        next;           /* list of the next launch */
     lt_capture *captured;      /* statements and sums of an exchange; NULL: launched one by one */
-    lt_capture *deferred, *deferred_with; /* a sequence that goes first; NULL: none */
+    lt_deferred deferred;      /* a sequence that goes first; NULL: none */
     double    *piece[LT_VECTORS_MAX_PIECES];
     lt_host_block home[LT_VECTORS_MAX_PIECES];
     int        n_pieces, n_home;

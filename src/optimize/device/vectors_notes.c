@@ -53,6 +53,12 @@ static void note(lt_vectors *v, double *to, int64_t m, const double *c, const do
     lt_vectors_written(v, to, v->z.n);
 }
 
+void lt_vectors_overwrite(lt_vectors *v, const double *to)
+{
+    spare_copies(v, to);
+    lt_vectors_written(v, to, v->z.n);
+}
+
 void lt_vectors_note_copies(lt_vectors *v)
 {
     const int count = v->n_copies;

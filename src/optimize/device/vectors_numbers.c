@@ -70,6 +70,12 @@ double lt_vectors_measure(lt_vectors *v, lt_measure what, const double *a, const
     return v->failure ? NAN : k->value;
 }
 
+bool lt_vectors_awaited(lt_vectors *v, lt_measure what, const double *a, const double *b)
+{
+    const lt_number *k = find(v, what, a, b, false);
+    return k && k->place >= 0;
+}
+
 bool lt_vectors_known(lt_vectors *v, lt_measure what, const double *a, const double *b, double *out)
 {
     const lt_number *k = find(v, what, a, b, false);
