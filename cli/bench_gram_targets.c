@@ -184,7 +184,7 @@ static lt_status run_target(targets_run *r, const target *t)
     outcome *o = &r->row[r->n_rows];
     lt_gram_options opt = lt_gram_defaults();
     bool quick = r->b->o->quick;
-    lt_gram *g;
+    lt_gram *g = NULL;
     *o = (outcome){ .t = t, .n = quick ? 90 : t->n, .q = quick && t->q > 8 ? 8 : t->q, .peer = t->peer ? peer_file_seconds(&r->peer, t->peer) : NAN };
     opt.re_embed_between_layers = t->method != LT_GRAM_PRODUCT;
     opt.method = t->method;
@@ -194,8 +194,8 @@ static lt_status run_target(targets_run *r, const target *t)
     opt.pinned = !t->pageable;
     opt.profile_memory = t->method == LT_GRAM_PRODUCT && t->measured == WHOLE_CALL; /* rates of the copies */
     opt.learn_tiles = false;
-    CLI_TRY(lt_gram_create(r->b->c->device, &opt, &(lt_weights){ r->w, r->b->o->layers, o->q }, &g));
-    lt_status s = time_calls(r, g, t, o);
+    lt_status s = lt_gram_create(r->b->c->device, &opt, &(lt_weights){ r->w, r->b->o->layers, o->q }, &g);
+    if (!s) s = time_calls(r, g, t, o);
     if (!s) look_at(r, g, o);
     lt_gram_destroy(g);
     r->n_rows += s == LT_OK;

@@ -106,6 +106,13 @@ run 2 gram $in --vram-fraction 0 --out "$work/bad.npy"; says err "vram-fraction"
 run 2 gram $in --state-tile 0 --out "$work/bad.npy"; says err "state_tile is 0"
 run 0 gram $in --device cpu --out "$work/K.npy"; says out " on cpu, float64"; silent err
 run 0 gram $in --device null --out "$work/two.npy"; says out " on null, float64"; says err "results mean nothing"
+run 2 gram $in --device cpu --dtype float16 --out "$work/bad.npy"; says err "use float32 here"; says err "a GPU (cuda)"
+run 2 gram $in --gram-backend numpy --dtype float16 --out "$work/bad.npy"; says err "use float32 here"
+run 2 gram $in --return-dtype float16 --out "$work/bad.npy"; says err "float64, float32"
+run 0 gram $in --device null --dtype float16 --method states --re-embed --out "$work/two.npy" --states-out "$work/psi.npy" --json; is_json "$work/out"
+says out '"precision": "float16"'; says out '"error_bound": 0.002'; says out "errors of K below 0.002"; says out '"kernel": "overlap_f16_tensor'
+python3 -c 'import struct, sys; sys.exit(b"<c8" not in open(sys.argv[1], "rb").read(128))' "$work/psi.npy" || fail "states of float16 are not of single precision"
+run 0 gram $in --device null --dtype float16 --out "$work/two.npy" --json; says out '"method": "product"'; says out '"precision": "float64"'; says out '"error_bound": 1e-12'
 run 0 gram $in --devices null,null --out "$work/two.npy" --json; is_json "$work/out"; says out '"devices": 2'
 run 2 gram $in --devices null,, --out "$work/bad.npy"; says err "cuda:0,cuda:1"
 run 2 gram $in --devices null,cpu --out "$work/bad.npy"; says err "memory of their own"
@@ -122,6 +129,8 @@ echo '{"peer": "test", "rows": [{"name": "c128 q6", "seconds": 0.125}]}' >"$work
 run 0 bench gram --quick --sweep targets --peer "$work/peer.json" --json; is_json "$work/out"; says out '"target": "T9"'; says out '"peer_seconds": 0.125'
 run 0 bench gram --quick --sweep targets --only T4 --only 'states float32 q=6' --json; says out '"product q=16"'; says out '"states float32 q=6"'
 grep -q '"T9"' "$work/out" && fail "--only runs other rows too"
+run 0 bench gram --quick --sweep targets --device cpu --json; grep -q '"states float16' "$work/out" && fail "targets on the CPU try float16"
+run 2 bench gram --quick --sweep targets --device cpu --only 'states float16'; says err "states float16 q=6: "; says err "use float32 here"
 run 2 bench gram --quick --sweep targets --only T99; says err "no row has this name"
 run 2 bench gram --quick --sweep targets --only T8; says err "--large"
 run 2 bench gram --quick --sweep sizes --only T8; says err "--sweep targets"
