@@ -32,7 +32,7 @@ typedef struct lt_term { double c; const double *a; } lt_term;
 typedef struct lt_kept { const double *from; double *home; } lt_kept;
 typedef struct lt_sum_of { double *to; int64_t m; bool onto; double c[LT_VECTORS_SUM_TERMS]; const double *a[LT_VECTORS_SUM_TERMS]; } lt_sum_of;
 /* A number that is known, or wanted (place >= 0: which sum of the next launch). */
-typedef struct lt_number { lt_measure what; const double *a, *b; double value; int place, entry; bool alive; } lt_number; /* entry: in the table */
+typedef struct lt_number { lt_measure what; double value; int place, entry; } lt_number; /* entry: in the table */
 
 struct lt_vectors {
     lt_device *dev;
@@ -56,6 +56,7 @@ struct lt_vectors {
     bool       side_by_side;   /* the statements noted now */
     lt_sum_of  sum;            /* the statement in the making */
     lt_number  known[LT_VECTORS_MAX_KNOWN];
+    const double *about[2][LT_VECTORS_MAX_KNOWN]; /* by number: its vectors; NULL: one was written, and the number is nobody's */
     int16_t    table[LT_VECTORS_TABLE];   /* by hash: one more than the index in known */
     int        n_known, wanted[LT_LIST_MAX_SUMS], n_wanted;
     int64_t    list_bytes;     /* of launches since the last wait */

@@ -18,23 +18,18 @@ void lt_vectors_forget(lt_vectors *v)
     v->n_known = v->n_wanted = 0;
 }
 
-/* What a and b are called does not matter, so that either order finds the number. */
-static lt_number *find(lt_vectors *v, lt_measure what, const double *a, const double *b, bool make_one)
+/* The number, or NULL and the free entry of the table where it would stand. What a and b are called does not matter, so that either
+   order finds it. */
+static lt_number *find(lt_vectors *v, lt_measure what, const double *a, const double *b, uint64_t *entry)
 {
-    if ((uintptr_t)b < (uintptr_t)a) {
-        const double *t = a;
-        a = b;
-        b = t;
-    }
-    uint64_t at = hash(what, a, b) % LT_VECTORS_TABLE;
+    const double *low = (uintptr_t)b < (uintptr_t)a ? b : a, *high = low == a ? b : a;
+    uint64_t at = hash(what, low, high) % LT_VECTORS_TABLE;
     for (; v->table[at]; at = (at + 1) % LT_VECTORS_TABLE) {
-        lt_number *k = &v->known[v->table[at] - 1];
-        if (k->what == what && k->a == a && k->b == b && k->alive) return k;
+        const int i = v->table[at] - 1;
+        if (v->about[0][i] == low && v->about[1][i] == high && v->known[i].what == what) return &v->known[i];
     }
-    if (!make_one) return NULL;
-    v->known[v->n_known] = (lt_number){ .what = what, .a = a, .b = b, .place = -1, .entry = (int)at, .alive = true };
-    v->table[at] = (int16_t)++v->n_known;
-    return &v->known[v->n_known - 1];
+    *entry = at;
+    return NULL;
 }
 
 /* Numbers that are wanted but not launched yet would see what is written now: they are dropped like known ones, since
@@ -42,23 +37,28 @@ static lt_number *find(lt_vectors *v, lt_measure what, const double *a, const do
 void lt_vectors_written(lt_vectors *v, const double *first, int64_t count)
 {
     const uintptr_t from = (uintptr_t)first, bytes = (uintptr_t)count * sizeof *first;
-    for (int i = 0; i < v->n_known; i++) {
-        lt_number *k = &v->known[i];
-        if ((uintptr_t)k->a - from < bytes || (uintptr_t)k->b - from < bytes) k->alive = false;
-    }
+    for (int i = 0; i < v->n_known; i++)
+        if ((uintptr_t)v->about[0][i] - from < bytes || (uintptr_t)v->about[1][i] - from < bytes) v->about[0][i] = v->about[1][i] = NULL;
 }
 
 /* ---- Numbers that are asked for -------------------------------------------------------------------------------------- */
 static lt_number *want(lt_vectors *v, lt_measure what, const double *a, const double *b)
 {
-    lt_number *k = find(v, what, a, b, false);
+    uint64_t entry;
+    lt_number *k = find(v, what, a, b, &entry);
     if (k) return k;
     if (v->n_wanted == LT_LIST_MAX_SUMS) lt_vectors_exchange(v);
-    if (v->n_known == LT_VECTORS_MAX_KNOWN) lt_vectors_forget(v);
-    k = find(v, what, a, b, true);
-    k->place = v->n_wanted;
-    v->wanted[v->n_wanted++] = (int)(k - v->known);
-    return k;
+    if (v->n_known == LT_VECTORS_MAX_KNOWN) {
+        lt_vectors_forget(v);
+        (void)find(v, what, a, b, &entry);
+    }
+    const int i = v->n_known++;
+    v->about[0][i] = (uintptr_t)b < (uintptr_t)a ? b : a;
+    v->about[1][i] = v->about[0][i] == a ? b : a;
+    v->known[i] = (lt_number){ .what = what, .place = v->n_wanted, .entry = (int)entry };
+    v->table[entry] = (int16_t)(i + 1);
+    v->wanted[v->n_wanted++] = i;
+    return &v->known[i];
 }
 
 void lt_vectors_expect(lt_vectors *v, lt_measure what, const double *a, const double *b) { (void)want(v, what, a, b); }
@@ -72,13 +72,15 @@ double lt_vectors_measure(lt_vectors *v, lt_measure what, const double *a, const
 
 bool lt_vectors_awaited(lt_vectors *v, lt_measure what, const double *a, const double *b)
 {
-    const lt_number *k = find(v, what, a, b, false);
+    uint64_t entry;
+    const lt_number *k = find(v, what, a, b, &entry);
     return k && k->place >= 0;
 }
 
 bool lt_vectors_known(lt_vectors *v, lt_measure what, const double *a, const double *b, double *out)
 {
-    const lt_number *k = find(v, what, a, b, false);
+    uint64_t entry;
+    const lt_number *k = find(v, what, a, b, &entry);
     if (!k || k->place >= 0 || v->failure) return false;
     *out = k->value;
     return true;
@@ -100,14 +102,14 @@ void lt_vectors_pack_sums(lt_vectors *v, lt_word *w)
     lt_word *at = w + lt_list_sums(w);
     int count = 0;
     for (int i = 0; i < v->n_wanted; i++) {
-        lt_number *k = &v->known[v->wanted[i]];
-        if (!k->alive) continue;
-        v->wanted[count] = v->wanted[i];
-        k->place = count++;
-        at[0].i = k->what;
-        at[1].q = k->a;
-        at[2].q = k->b;
+        const int k = v->wanted[i];
+        if (!v->about[0][k]) continue; /* a vector was written since */
+        at[0].i = v->known[k].what;
+        at[1].q = v->about[0][k];
+        at[2].q = v->about[1][k];
         at += 4;
+        v->known[k].place = count;
+        v->wanted[count++] = k;
     }
     v->n_wanted = count;
     for (int i = 0; i < v->n_copies; i++, at += 4) {
