@@ -83,7 +83,7 @@ template <class F> static void launch(unsigned blocks, unsigned threads, F body)
 }
 """
 
-# A double is cut to a half-precision number; the product of 16 x 16 and 16 x 8 of them, sums cut off as tensor cores do.
+# The half-precision number nearest to a float; the product of 16 x 16 and 16 x 8 of them, sums cut off as tensor cores do.
 HALF_OF = r"""
 static float value_of(unsigned h)
 {
@@ -216,7 +216,7 @@ TILES = r"""
 #define N_ROWS 100
 #endif
 static const int n = N_ROWS, padded = 128, BAD = 70;
-static double allowed = 1e-13, furthest; /* off by, without and with what was seen */
+static double allowed = 1e-13, furthest; /* that an entry may be off; that one was */
 static std::vector<double> K;
 
 static double normal(const std::vector<double> &roots, int a, int b, double k)
@@ -315,6 +315,7 @@ int main()
         if (poisoned) memset(s + BAD * AMPLITUDES, 0xff, sizeof *s); /* all bits set: NaN */
         for (int half = n <= BAD; half < 2; half++) fill(half, roots, TILE_M, TILE_N, run, want, poisoned);
     }
+    free(s);
     printf("off by %.3g\n", furthest);
     return failures;
 }

@@ -257,8 +257,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) state_roots(const job *whe
         double sum = 0;
         if (SPLIT)
             for (i64 i = lane; i < (i64)1 << Q >> 1; i += 32) {
-                uint2 h = ((const uint2 *)s)[SPLIT == 1 ? 2 * i - i % 4 : 2 * i], l = ((const uint2 *)s)[2 * i + 1];
-                if (SPLIT == 1) l.x = l.y = 0;
+                const uint2 *pair = (const uint2 *)s + 2 * i;
+                uint2 h = SPLIT == 1 ? pair[-(i % 4)] : pair[0], l = SPLIT == 1 ? make_uint2(0, 0) : pair[1];
                 sum += square_of(h.x, l.x) + square_of(h.y, l.y);
             }
         else
