@@ -40,7 +40,8 @@ static lt_status take_state(void *ctx, int64_t t, const float *states, const int
     lt_generator *g = k->g;
     if (stopped(g)) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
     int64_t start = lt_clock_ns();
-    if (k->f->stream && !k->measured) LT_TRY(lt_feature_stream_push(k->f->stream, t, states, failed));
+    if (k->measured) LT_TRY(lt_remote_features_push(k->measured, k->f->stream, t));
+    else if (k->f->stream) LT_TRY(lt_feature_stream_push(k->f->stream, t, states, failed));
     if (k->learned) LT_TRY(lt_learned_push(k->learned, t, states, failed));
     g->feature_seconds += since(start);
     k->steps = t + 1;
@@ -114,7 +115,6 @@ static lt_status end_rollout(lt_generator *g, lt_ready *ready, finished *f, sink
     }
     g->info->device_seconds += f->result.device_seconds;
     int64_t behind = lt_clock_ns();
-    if (!s && !f->failure && k->measured) s = lt_remote_features_push(k->measured, f->stream);
     if (!s && !f->failure && f->stream)
         s = lt_feature_lane_sensitivity(&g->features, spec, ready->weights, ready->field, g->rows.index[ready->row], f->stream);
     if (!s && !f->failure && k->learned) s = lt_learned_finish(k->learned, f->out->part[LT_PART_LEARNED]);

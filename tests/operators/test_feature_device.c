@@ -49,11 +49,12 @@ static void remote_destroy(remote_run *q)
     LT_CHECK_OK(lt_device_free(q->dev, q->st, q->t));
 }
 
-/* All steps of a run, as an engine would show them: the first, then the others together. */
-static void roll(const lt_state_reader *reader, remote_run *q, const run *r)
+/* All steps of a run, as an engine would show them: the first, then the others together. With a sink records come home in between. */
+static void roll(const lt_state_reader *reader, remote_run *q, const run *r, bool sink)
 {
     if (reader->begin) LT_CHECK_OK(reader->begin(reader->ctx, q->st));
     LT_CHECK_OK(reader->states(reader->ctx, q->st, &(lt_state_view){ .n = 1, .now = q->states, .before = q->states, .t = q->t }));
+    if (sink) LT_CHECK_OK(reader->bring(reader->ctx, q->st, 0, 1));
     LT_CHECK_OK(reader->states(reader->ctx, q->st, &(lt_state_view){ .n = r->t - 1, .now = q->states + q->stride, .before = q->states, .t = q->t + 1 }));
     LT_CHECK_OK(reader->end(reader->ctx, q->st));
     LT_CHECK_OK(lt_stream_sync(q->st));
@@ -72,10 +73,10 @@ static void check(const lt_feature_options *o, const run *r, const char *what)
         for (int again = lt_test_brief(); again < 2; again++) { /* nothing is left over from the run before */
             lt_feature_stream_reset(s.near);
             lt_feature_stream_reset(s.far);
-            roll(&reader, &q, r);
+            roll(&reader, &q, r, again);
             if (!computes) continue;
             push_near(&s);
-            LT_CHECK_OK(lt_remote_features_push(f, s.far));
+            for (int64_t t = 0; t < r->t; t++) LT_CHECK_OK(lt_remote_features_push(f, s.far, t));
             check_exact(&s, lt_remote_features_records(f) + (int64_t)(r->t - 1) * r->m, what);
             compare_sides(&s, what);
         }

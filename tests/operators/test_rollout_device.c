@@ -168,7 +168,7 @@ LT_TEST(every_kind_of_noise_and_network_is_planned)
 }
 
 /* A reader that queues nothing but counts its calls. */
-typedef struct calls { int begin, end, before_is_now; int64_t states; } calls;
+typedef struct calls { int begin, end, before_is_now; int64_t states, brought; } calls;
 static lt_status note_begin(void *ctx, lt_stream *st) { (void)st; ((calls *)ctx)->begin++; return LT_OK; }
 static lt_status note_end(void *ctx, lt_stream *st) { (void)st; ((calls *)ctx)->end++; return LT_OK; }
 static lt_status note_states(void *ctx, lt_stream *st, const lt_state_view *v)
@@ -177,6 +177,15 @@ static lt_status note_states(void *ctx, lt_stream *st, const lt_state_view *v)
     LT_CHECK(st && v->t && v->failed);
     c->states += v->n;
     c->before_is_now += v->before == v->now;
+    return LT_OK;
+}
+
+static lt_status note_bring(void *ctx, lt_stream *home, int64_t t, int64_t n)
+{
+    calls *c = ctx;
+    LT_CHECK(home && n > 0);
+    LT_CHECK_EQ_INT(t, c->brought);
+    c->brought = t + n;
     return LT_OK;
 }
 
@@ -217,7 +226,7 @@ LT_TEST(readers_see_every_step_and_no_state_travels_without_a_sink)
     lt_operator_spec s = small(LT_OPERATOR_CNN, LT_NOISE_GAUSSIAN);
     lt_rollout_options o = options(dev, 3, 20);
     calls c = { 0 };
-    lt_state_reader reader = { &c, note_begin, note_states, note_end };
+    lt_state_reader reader = { &c, note_begin, note_states, note_end, note_bring };
     bed b;
     make(&b, &s, &o);
     LT_CHECK_OK(lt_rollout_set_reader(b.r, &reader));
@@ -226,14 +235,14 @@ LT_TEST(readers_see_every_step_and_no_state_travels_without_a_sink)
     LT_CHECK_OK(lt_rollout_run(b.r, b.field, -1, NULL, NULL, &b.result));
     LT_CHECK_EQ_INT(c.states, 16 + 1 + 3); /* X_0 and what is left over */
     LT_CHECK_EQ_INT(c.before_is_now, 1);
-    LT_CHECK(c.begin == 1 && c.end == 1);
+    LT_CHECK(c.begin == 1 && c.end == 1 && c.brought == 0); /* nobody is told of steps */
     lt_null_counts after = lt_null_read(dev);
     LT_CHECK_EQ_INT(after.copies[LT_TRANSFER_D2H] - before.copies[LT_TRANSFER_D2H], 1); /* failures */
     LT_CHECK_EQ_INT(after.syncs, before.syncs);
     int64_t told = 0;
     LT_CHECK_OK(lt_rollout_keep_states(b.r, true));
     LT_CHECK_OK(lt_rollout_run(b.r, b.field, -1, count_told, &told, &b.result));
-    LT_CHECK_EQ_INT(told, 20);
+    LT_CHECK(told == 20 && c.brought == 20);
     LT_CHECK_EQ_INT(lt_null_read(dev).copies[LT_TRANSFER_D2H] - after.copies[LT_TRANSFER_D2H], 1);
     drop(&b);
     o.device = NULL;

@@ -22,6 +22,7 @@ struct lt_remote_features {
     size_t            memory_bytes;
     void             *buffer[LT_FEATURE_BUFFERS]; /* in it; NULL for what the caller brings */
     lt_state_record  *record;                     /* (T, M) on the host */
+    int64_t           brought;                    /* steps whose records are there, or on their way */
     bool              pinned;
 };
 
@@ -161,21 +162,36 @@ static lt_status measure_states(void *ctx, lt_stream *st, const lt_state_view *v
     return LT_OK;
 }
 
-static lt_status bring_home(void *ctx, lt_stream *st)
+static lt_status begin(void *ctx, lt_stream *st)
+{
+    (void)st;
+    ((lt_remote_features *)ctx)->brought = 0;
+    return LT_OK;
+}
+
+static lt_status bring(void *ctx, lt_stream *home, int64_t t, int64_t n)
 {
     lt_remote_features *f = ctx;
-    return lt_stream_copy(st, f->record, f->buffer[LT_FEATURE_RECORDS], f->shape.bytes[LT_FEATURE_RECORDS], LT_TRANSFER_D2H, f->pinned);
+    const lt_state_record *from = f->buffer[LT_FEATURE_RECORDS];
+    f->brought = t + n;
+    return lt_stream_copy(home, f->record + t * f->realizations, from + t * f->realizations, (size_t)(n * f->realizations) * sizeof *from, LT_TRANSFER_D2H, f->pinned);
+}
+
+/* What no sink has asked for. */
+static lt_status bring_rest(void *ctx, lt_stream *st)
+{
+    const lt_remote_features *f = ctx;
+    return f->brought < f->steps ? bring(ctx, st, f->brought, f->steps - f->brought) : LT_OK;
 }
 
 lt_state_reader lt_remote_features_reader(lt_remote_features *f)
 {
-    return (lt_state_reader){ .ctx = f, .states = measure_states, .end = bring_home };
+    return (lt_state_reader){ .ctx = f, .begin = begin, .states = measure_states, .end = bring_rest, .bring = bring };
 }
 
 const lt_state_record *lt_remote_features_records(const lt_remote_features *f) { return f->record; }
 
-lt_status lt_remote_features_push(const lt_remote_features *f, lt_feature_stream *s)
+lt_status lt_remote_features_push(const lt_remote_features *f, lt_feature_stream *s, int64_t t)
 {
-    for (int64_t t = 0; t < f->steps; t++) LT_TRY(lt_feature_stream_push_records(s, t, f->record + t * f->realizations));
-    return LT_OK;
+    return lt_feature_stream_push_records(s, t, f->record + t * f->realizations);
 }

@@ -20,9 +20,9 @@ void      lt_remote_features_destroy(lt_remote_features *f); /* NULL is allowed;
 int64_t   lt_remote_features_bytes(const lt_remote_features *f); /* of device memory */
 /* For lt_rollout_set_reader, while f lives. */
 lt_state_reader lt_remote_features_reader(lt_remote_features *f);
-/* Of the last run: (T, M), until the next one. */
+/* Of the last run, or of the steps a sink has been told of: (T, M), until the next one. */
 const struct lt_state_record *lt_remote_features_records(const lt_remote_features *f);
-/* After a run: gives the records of its states to s, which must stand at its first step. */
-lt_status lt_remote_features_push(const lt_remote_features *f, lt_feature_stream *s);
+/* Gives the records of step t to s, which must stand there: once a sink has been told of it, or after a run. */
+lt_status lt_remote_features_push(const lt_remote_features *f, lt_feature_stream *s, int64_t t);
 
 #endif

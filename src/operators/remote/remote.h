@@ -32,12 +32,15 @@ static inline int64_t lt_state_stride(int64_t realizations, int grid)
 /* states is called while sequences are recorded, a few times, and the work it queues then runs once for every
    sequence: steps must be read from view->t on the device, and nothing of it may depend on the host's order of calls.
    begin and end are called once a run, around all steps; end queues what brings results home, and the run
-   waits for it. Nothing may allocate or wait. begin and end may be NULL. */
+   waits for it. In runs with a sink bring is called for steps t to t + n - 1 when their work is queued, in order, and queues what
+   brings their results home on a stream of its own: they are there when the sink is told of these steps. Nothing may allocate or wait.
+   All but states may be NULL. */
 typedef struct lt_state_reader {
     void *ctx;
     lt_status (*begin)(void *ctx, lt_stream *st);
     lt_status (*states)(void *ctx, lt_stream *st, const lt_state_view *view);
     lt_status (*end)(void *ctx, lt_stream *st);
+    lt_status (*bring)(void *ctx, lt_stream *home, int64_t t, int64_t n);
 } lt_state_reader;
 
 /* The next runs of r show their states to reader (copied; NULL: to none), in addition to the sink. Sequences are

@@ -53,13 +53,16 @@ static lt_status compute(lt_device_rollout *e, const chunk *c)
     return lt_stream_launch(e->stream, &(lt_launch){ e->kernels.advance, (void *[]){ e->device_job, e->steps } });
 }
 
-/* States of a chunk to its slot. One realization: only that one travels. */
+/* States of a chunk to its slot, and what the reader has of them. One realization: only that one travels. */
 static lt_status bring_home(lt_device_rollout *e, const chunk *c, lt_state_slot *s, lt_event *there)
 {
-    if (e->stay) return lt_event_record(there, e->stream);
+    bool reader_brings = e->has_reader && e->reader.bring;
+    if (e->stay && !reader_brings) return lt_event_record(there, e->stream);
     size_t one = (size_t)e->job.field * sizeof(float), bytes = (size_t)e->n * one;
     LT_TRY(lt_event_record(e->computed, e->stream));
     LT_TRY(lt_event_wait(e->home, e->computed));
+    if (reader_brings) LT_TRY(e->reader.bring(e->reader.ctx, e->home, c->t, c->n));
+    if (e->stay) return lt_event_record(there, e->home);
     for (int64_t i = 0; i < c->n; i++)
         LT_TRY(lt_stream_copy(e->home, (char *)s->states + (size_t)i * bytes, (char *)lt_ring_state(e, c->place + i) + (size_t)e->first * one, bytes,
                               LT_TRANSFER_D2H, e->is_pinned));
