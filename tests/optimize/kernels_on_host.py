@@ -48,6 +48,15 @@ static double __shfl_xor_sync(unsigned, double v, int step)
     warp.arrive_and_wait();
     return other;
 }
+static double __shfl_sync(unsigned, double v, int from)
+{
+    std::barrier<> &warp = *warp_barrier[threadIdx.x / 32];
+    lanes[threadIdx.x] = v;
+    warp.arrive_and_wait();
+    const double other = lanes[threadIdx.x / 32 * 32 + from];
+    warp.arrive_and_wait();
+    return other;
+}
 static unsigned long long atomicAdd(unsigned long long *at, unsigned long long v) { return __atomic_fetch_add(at, v, __ATOMIC_SEQ_CST); }
 static long long __double_as_longlong(double v) { long long bits; memcpy(&bits, &v, sizeof bits); return bits; }
 static void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

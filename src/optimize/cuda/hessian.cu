@@ -232,14 +232,95 @@ static __device__ void take_over(double (&v)[AHEAD], const double (&from)[AHEAD]
     for (int k = 0; k < AHEAD; k++) v[k] = from[k];
 }
 
+// One pair's share of the two loops. sb and yq are s'b and y'b at first; `own` is its 1 / s'y.
+struct pair_share { int age; bool mine; double own, sb, yq; };
+
+// The two loops by one warp, which needs no barrier: each lane's alpha is what it has when its turn has passed.
+static __device__ void loops_of_warp(const double *sy, const double *ys, const double *yy, int newest, int pairs, int used, double gamma, pair_share p, double *factor)
+{
+    const unsigned all = 0xffffffffu;
+    const int me = threadIdx.x;
+    double now[AHEAD], then[AHEAD];
+    ask(ys, newest, pairs, me, 0, 1, 0, p.mine ? p.age : 0, now);
+    for (int first = 0; first < used; first += AHEAD) { // newest to oldest
+        ask(ys, newest, pairs, me, first + AHEAD, 1, 0, p.mine ? p.age : 0, then);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (first + k >= used) break;
+            const double alpha = __shfl_sync(all, p.own * p.sb, slot_of_age(newest, pairs, first + k));
+            if (first + k < p.age && p.mine) p.sb -= alpha * now[k];
+        }
+        take_over(now, then);
+    }
+    const double alpha = p.own * p.sb;
+#pragma unroll 8
+    for (int j = 0; j < used; j++) {
+        const double other = __shfl_sync(all, alpha, j);
+        if (p.mine) p.yq -= other * yy[(i64)j * pairs + me];
+    }
+    p.yq *= gamma;
+    ask(sy, newest, pairs, me, used - 1, -1, p.age + 1, used, now);
+    for (int first = used - 1; first >= 0; first -= AHEAD) { // oldest to newest
+        ask(sy, newest, pairs, me, first - AHEAD, -1, p.age + 1, used, then);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (first - k < 0) break;
+            const double beta = __shfl_sync(all, alpha - p.own * p.yq, slot_of_age(newest, pairs, first - k));
+            if (first - k > p.age) p.yq += beta * now[k];
+        }
+        take_over(now, then);
+    }
+    if (!p.mine) return;
+    factor[me] = alpha - p.own * p.yq;
+    factor[pairs + me] = -gamma * alpha;
+}
+
+// The same by a block.
+static __device__ void loops_of_block(const double *sy, const double *ys, const double *yy, int newest, int pairs, int used, double gamma, pair_share p, double *factor)
+{
+    enum { MOST = 1024 };
+    __shared__ double alpha[MOST], beta[MOST];
+    const int me = threadIdx.x;
+    double now[AHEAD], then[AHEAD];
+    ask(ys, newest, pairs, me, 0, 1, 0, p.mine ? p.age : 0, now);
+    for (int first = 0; first < used; first += AHEAD) { // newest to oldest
+        ask(ys, newest, pairs, me, first + AHEAD, 1, 0, p.mine ? p.age : 0, then);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (first + k >= used) break;
+            if (p.age == first + k) alpha[me] = p.own * p.sb;
+            __syncthreads();
+            if (first + k < p.age && p.mine) p.sb -= alpha[slot_of_age(newest, pairs, first + k)] * now[k];
+        }
+        take_over(now, then);
+    }
+#pragma unroll 8
+    for (int j = 0; j < used; j++)
+        if (p.mine) p.yq -= alpha[j] * yy[(i64)j * pairs + me];
+    p.yq *= gamma;
+    ask(sy, newest, pairs, me, used - 1, -1, p.age + 1, used, now);
+    for (int first = used - 1; first >= 0; first -= AHEAD) { // oldest to newest
+        ask(sy, newest, pairs, me, first - AHEAD, -1, p.age + 1, used, then);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (first - k < 0) break;
+            if (p.age == first - k) beta[me] = alpha[me] - p.own * p.yq;
+            __syncthreads();
+            if (first - k > p.age) p.yq += beta[slot_of_age(newest, pairs, first - k)] * now[k];
+        }
+        take_over(now, then);
+    }
+    if (!p.mine) return;
+    factor[me] = beta[me];
+    factor[pairs + me] = -gamma * alpha[me];
+}
+
 // What rows are multiplied by in H b: the two loops on inner products, a block for each column, a thread for each pair.
 // table: s_i'y_j by i, the same by j, y_i'y_j, rho. Products of a pair that is new are entered first, by every block: the same
 // bits. Each sum is made in one order.
 extern "C" __global__ void __launch_bounds__(1024) loops(const sizes *z, const double *head, const double *pair, const double *part, double *table,
                                                          double *factor)
 {
-    enum { MOST = 1024 };
-    __shared__ double alpha[MOST], beta[MOST];
     const int pairs = (int)z->pairs, chunks = (int)z->chunks, me = threadIdx.x;
     double *sy = table, *ys = sy + (i64)pairs * pairs, *yy = ys + (i64)pairs * pairs, *rho = yy + (i64)pairs * pairs;
     part += (i64)blockIdx.x * 2 * pairs * chunks;
@@ -247,50 +328,23 @@ extern "C" __global__ void __launch_bounds__(1024) loops(const sizes *z, const d
     wait_for_those_before();
     const int used = (int)head[USED], newest = (int)head[NEWEST];
     const double gamma = head[GAMMA], fresh = head[RHO];
-    const bool mine = me < used;
-    const int age = !mine ? pairs : me <= newest ? newest - me : newest - me + pairs;
+    pair_share p = { pairs, me < used, 0, 0, 0 };
     double dots[4] = { 0 };
-    if (mine) fold(part, pair, chunks, me, pairs + me, dots);
-    if (fresh != 0 && mine) {
+    if (p.mine) {
+        p.age = me <= newest ? newest - me : newest - me + pairs;
+        fold(part, pair, chunks, me, pairs + me, dots);
+    }
+    if (fresh != 0 && p.mine) {
         sy[(i64)me * pairs + newest] = ys[(i64)newest * pairs + me] = dots[2];
         yy[(i64)me * pairs + newest] = yy[(i64)newest * pairs + me] = dots[3];
-        if (age == 0) rho[me] = fresh;
+        if (p.age == 0) rho[me] = fresh;
     }
-    double sb = dots[0], yq = dots[1];
     __syncthreads();
-    const double own = mine ? rho[me] : 0;
-    double now[AHEAD], then[AHEAD];
-    ask(ys, newest, pairs, me, 0, 1, 0, mine ? age : 0, now);
-    for (int first = 0; first < used; first += AHEAD) { // newest to oldest
-        ask(ys, newest, pairs, me, first + AHEAD, 1, 0, mine ? age : 0, then);
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            if (first + k >= used) break;
-            if (age == first + k) alpha[me] = own * sb;
-            __syncthreads();
-            if (first + k < age && mine) sb -= alpha[slot_of_age(newest, pairs, first + k)] * now[k];
-        }
-        take_over(now, then);
-    }
-#pragma unroll 8
-    for (int j = 0; j < used; j++)
-        if (mine) yq -= alpha[j] * yy[(i64)j * pairs + me];
-    yq *= gamma;
-    ask(sy, newest, pairs, me, used - 1, -1, age + 1, used, now);
-    for (int first = used - 1; first >= 0; first -= AHEAD) { // oldest to newest
-        ask(sy, newest, pairs, me, first - AHEAD, -1, age + 1, used, then);
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            if (first - k < 0) break;
-            if (age == first - k) beta[me] = alpha[me] - own * yq;
-            __syncthreads();
-            if (first - k > age) yq += beta[slot_of_age(newest, pairs, first - k)] * now[k];
-        }
-        take_over(now, then);
-    }
-    if (!mine) return;
-    factor[me] = beta[me];
-    factor[pairs + me] = -gamma * alpha[me];
+    p.own = p.mine ? rho[me] : 0;
+    p.sb = dots[0];
+    p.yq = dots[1];
+    if (used > 32) loops_of_block(sy, ys, yy, newest, pairs, used, gamma, p, factor);
+    else if (me < 32) loops_of_warp(sy, ys, yy, newest, pairs, used, gamma, p, factor);
 }
 
 // places[c] = gamma b[c] + sum of factor[c, row] times row.
