@@ -120,22 +120,52 @@ static lt_status parse_shard(const char *text, lt_generate_options *opt)
     return LT_OK;
 }
 
-/* The device of --device; with auto a GPU where there is one and the configuration does not ask for the CPU. */
-static lt_status choose_device(cli_context *c, const lt_dataset_config *config, lt_device **out)
+/* A device in the place of the one that is open, if any. */
+static lt_status reopen(cli_context *c, const char *name)
+{
+    lt_device_close(c->device);
+    c->device = NULL;
+    return lt_device_open(name, &c->device);
+}
+
+/* With several GPUs: which of them, told once. */
+static void tell_devices(const cli_context *c, const lt_generate_devices *d, const char *gpu)
+{
+    if (c->common.quiet) return;
+    if (d->n > 1) {
+        fprintf(stderr, "lathe: rollouts run on %s", d->name[0]);
+        for (int i = 1; i < d->n; i++) fprintf(stderr, ", %s", d->name[i]);
+        fprintf(stderr, ", each %s\n", gpu);
+    } else fprintf(stderr, "lathe: rollouts run on %s, %s\n", lt_device_id(c->device), gpu);
+    if (d->reason[0]) fprintf(stderr, "lathe: %s\n", d->reason);
+}
+
+/* The device of --device; with auto a GPU where there is one and the configuration does not ask for the CPU. GPUs are those that
+   simulation.parallelism.devices means, the first of them open, unless --device names one. */
+static lt_status choose_device(cli_context *c, const lt_dataset_config *config, lt_generate_devices *d, lt_device **out)
 {
     const char *wanted = lt_dataset_config_summary(config).device;
+    bool chosen = strcmp(c->common.device, "auto") != 0;
     *out = dataset_device(c);
-    if (strcmp(c->common.device, "auto")) return LT_OK;
     if (!strncmp(wanted, "cpu", 3)) {
-        if (!c->common.quiet && !c->json) fprintf(stderr, "lathe: rollouts run on the CPU, as simulation.device says\n");
+        if (!chosen && !c->common.quiet && !c->json) fprintf(stderr, "lathe: rollouts run on the CPU, as simulation.device says\n");
         return LT_OK;
     }
-    CLI_TRY(lt_device_open("auto", &c->device));
-    lt_device_info d;
-    CLI_TRY(lt_device_describe(c->device, &d));
-    bool gpu = strcmp(d.id, "cpu") != 0;
-    if (gpu) *out = c->device;
-    if (!c->common.quiet && gpu) fprintf(stderr, "lathe: rollouts run on %s, %s\n", d.id, d.name);
+    CLI_TRY(lt_generate_choose_devices(config, d));
+    if (chosen && (!d->n || !strcmp(d->name[0], lt_device_id(c->device)))) {
+        if (d->n > 1 || d->reason[0]) {
+            lt_device_info first;
+            CLI_TRY(lt_device_describe(c->device, &first));
+            tell_devices(c, d, first.name);
+        }
+        return LT_OK;
+    }
+    CLI_TRY(reopen(c, d->n ? d->name[0] : "auto"));
+    lt_device_info info;
+    CLI_TRY(lt_device_describe(c->device, &info));
+    bool gpu = strcmp(info.id, "cpu") != 0;
+    *out = gpu ? c->device : NULL;
+    if (gpu) tell_devices(c, d, info.name);
     else if (!c->common.quiet) fprintf(stderr, "lathe: simulation.device is %s; there is no GPU that can be used here, rollouts run on the CPU\n", wanted);
     return LT_OK;
 }
@@ -237,6 +267,7 @@ static lt_status run_config(cli_context *c, const generate_cli *o, const lt_data
     if ((s == LT_ERR_IO || s == LT_ERR_DEVICE || s == LT_ERR_MEMORY) && info.samples + info.skipped) return cli_fail(s, "%s; what was written stays readable, and --resume goes on", lt_error_text());
     CLI_TRY(s);
     if (info.precision_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.precision_reason);
+    if (info.device_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.device_reason);
     if (info.feature_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.feature_reason);
     if (o->report) CLI_TRY(write_report(c, summary.output, o->report, &info));
     if (c->json) {
@@ -264,7 +295,12 @@ static lt_status run(cli_context *c)
     const char *provider = lt_dataset_config_summary(config).provider;
     if (strcmp(provider, "local") && !c->common.quiet) fprintf(stderr, "lathe: cloud.provider.provider is %s; this run is local\n", provider);
     opt.at_once = (int)o->at_once;
-    lt_status s = choose_device(c, config, &opt.device);
+    lt_generate_devices devices = { 0 };
+    const char *names[LT_GENERATE_MAX_DEVICES];
+    lt_status s = choose_device(c, config, &devices, &opt.device);
+    for (int i = 0; i < devices.n; i++) names[i] = devices.name[i];
+    opt.devices = names;
+    opt.n_devices = devices.n > 1 ? devices.n : 0;
     if (!s) s = run_config(c, o, config, &opt);
     lt_dataset_config_destroy(config);
     return s;
@@ -289,7 +325,10 @@ static lt_status run_cloud(cli_context *c)
 const cli_command cli_generate_dataset = {
     .name = "generate", .options = &table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .run = run,
     .description = "Draws operators from a parameter space, iterates each from an initial field, accumulates features as it runs and writes one HDF5 "
-                   "file. Everything is a function of the configuration and its seed: batch size, threads, shards and interruptions change nothing.\n"
+                   "file. Everything is a function of the configuration and its seed: batch size, threads, shards, devices that share the rows and interruptions "
+                   "change nothing.\n"
+                   "All GPUs that are alike share the rows, each in a worker process; simulation.parallelism.devices lists those that are to, --device cuda:N "
+                   "takes one.\n"
                    "The file can be read at any time, also after a kill; --resume then goes on where it stopped.",
 };
 const cli_command cli_cloud_generate = {

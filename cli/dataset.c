@@ -129,7 +129,9 @@ void dataset_print_info(const lt_generate_info *i)
     printf("arithmetic        %s, %s: %.4g GFLOP/s\n", lt_precision_name(i->precision), i->arithmetic, i->gflops);
     printf("memory            %s planned for rollouts, %lld architectures\n", cli_bytes((double)i->peak_bytes).s, (long long)i->signatures);
     printf("file              %s, from %s of arrays written\n", cli_bytes((double)i->file_bytes).s, cli_bytes((double)i->raw_bytes).s);
-    if (i->workers) printf("watchdog          rollouts ran in %lld worker process%s\n", (long long)i->workers, i->workers == 1 ? "" : "es");
+    if (i->workers) printf("watchdog          rollouts ran in %lld worker process%s", (long long)i->workers, i->workers == 1 ? "" : "es");
+    if (i->workers && i->devices > 1) printf(" on %lld devices, whose times are added up", (long long)i->devices);
+    if (i->workers) putchar('\n');
     if (i->non_finite || i->failed)
         printf("operators         %lld became not finite, %lld failed%s%s\n", (long long)i->non_finite, (long long)i->failed, i->first_failure[0] ? ": " : "",
                i->first_failure);
@@ -168,6 +170,8 @@ void dataset_json_info(lt_json *j, const lt_generate_info *i)
     lt_json_field_int(j, "raw_bytes", (int64_t)i->raw_bytes);
     lt_json_field_int(j, "commits", i->commits);
     lt_json_field_int(j, "workers", i->workers);
+    lt_json_field_int(j, "devices", i->devices);
+    lt_json_field_string(j, "device_reason", i->device_reason);
     lt_json_field_double(j, "device_seconds", i->device_seconds);
     lt_json_field_string(j, "first_failure", i->first_failure);
     lt_json_field_string(j, "feature_reason", i->feature_reason);

@@ -76,6 +76,8 @@ typedef struct lt_generate_options {       /* plain data; start from lt_generate
     bool       overwrite;                  /* an unfinished run, or a file that is no dataset, may be replaced */
     int64_t    shard_index, shard_count;   /* rows i, i + n, … only */
     lt_device *device;                     /* NULL: the CPU; borrowed */
+    const char *const *devices;            /* names of n_devices alike, `device` the first of them, that share the rows: a worker process each */
+    int        n_devices;                  /* 0: `device` alone. Results do not depend on it */
     int        threads;                    /* of a rollout; 0 = all */
     int64_t    memory_bytes;               /* for activations; 0 = a share of what is free */
     int        at_once;                    /* operators side by side on a GPU, at most 4; 0 = by their size. Results do not depend on it */
@@ -112,12 +114,25 @@ typedef struct lt_generate_info {          /* the statistics of a run */
     uint64_t file_bytes, raw_bytes;
     int64_t  signatures, commits;
     int64_t  workers;                      /* processes started by the watchdog; 0 = everything ran here */
+    int64_t  devices;                      /* that made rows; seconds of theirs are added up, peak_bytes is the most of one */
     lt_precision precision;
     char     precision_reason[160], arithmetic[96], first_failure[160];
+    char     device_reason[160];           /* why one of several devices was given up on the way; "" when none was */
     char     feature_reason[256];          /* why states leave the device for the sake of features; "" when none does, or on the CPU */
 } lt_generate_info;
 
 LT_API lt_generate_options lt_generate_defaults(void);
+
+/* The GPUs that simulation.device and simulation.parallelism.devices mean on this machine. n = 0: what simulation.device says is to be
+   opened as it is, since there is no GPU, or one and nothing to choose. */
+enum { LT_GENERATE_MAX_DEVICES = 32 };
+typedef struct lt_generate_devices {
+    int  n;
+    char name[LT_GENERATE_MAX_DEVICES][16]; /* "cuda:0" */
+    char reason[256];                      /* why others that are here do not share the rows; "" when all do */
+} lt_generate_devices;
+/* LT_ERR_ARGUMENT when a GPU of a list is missing or unlike the first, or when a run cannot have several. */
+LT_API lt_status lt_generate_choose_devices(const lt_dataset_config *c, lt_generate_devices *out);
 /* What a run of this configuration takes. Writes nothing. */
 LT_API lt_status lt_generate_make_plan(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_plan *out);
 /* Makes the dataset at the configuration's output path. After LT_ERR_CANCELLED and LT_ERR_IO what was

@@ -15,7 +15,7 @@ typedef struct lt_dataset_config lt_dataset_config; /* opaque; never changes onc
 typedef struct lt_dataset_overrides {
     const char *output, *device, *watchdog; /* NULL: as in the file */
     int64_t     total_samples, batch_size, realizations; /* 0: as in the file */
-    bool        has_seed;
+    bool        has_seed, any_devices;   /* any_devices: simulation.parallelism is left out, to compare with another file */
     uint64_t    seed;
     const char *const *names, *const *values; /* ${NAME} substitutions, before the environment */
     int         n_names;

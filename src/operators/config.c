@@ -81,6 +81,7 @@ static lt_status apply_overrides(lt_dataset_config *c, const lt_dataset_override
     LT_TRY(override_number(c, "sampling.batch_size", "--batch-size", o->batch_size, o->batch_size != 0));
     LT_TRY(override_number(c, "simulation.num_realizations", "--num-realizations", o->realizations, o->realizations != 0));
     LT_TRY(override_text(c, "engine.watchdog", "--watchdog", o->watchdog, false));
+    if (o->any_devices) lt_yaml_drop(lt_yaml_member(c->document, "simulation"), "parallelism");
     return override_number(c, "sampling.sobol.seed", "--seed", (int64_t)o->seed, o->has_seed);
 }
 

@@ -71,6 +71,7 @@ struct lt_dataset_config {
     uint32_t *sobol;                /* [space.n][LT_SOBOL_BITS + 1]: scrambled direction numbers, then the shift */
     /* simulation */
     const char      *device;        /* "cuda", "cuda:1", "cpu" */
+    uint32_t         devices;       /* bits of the GPUs that share the rows; 0: all */
     lt_operator_kind kind;
     lt_precision     precision;     /* what applies, given or not */
     bool             precision_given;

@@ -54,14 +54,18 @@ static lt_status read_device(const lt_schema_row *row, const lt_yaml_node *n, vo
     return lt_schema_refuse(n, row->option.name, "cpu, cuda, cuda:N or auto");
 }
 
-/* simulation.parallelism.devices: "auto" or a list of integers; only checked. */
+/* simulation.parallelism.devices: "auto", no bit, or a list of numbers as a bit set. */
 static lt_status read_devices(const lt_schema_row *row, const lt_yaml_node *n, void *into)
 {
-    (void)into;
+    static const char expected[] = "auto or a list of integers in 0..31, each once";
+    uint32_t *bits = (uint32_t *)((char *)into + row->option.offset);
+    *bits = 0;
     if (!n || (n->kind == LT_YAML_TEXT && !strcmp(n->text, "auto"))) return LT_OK;
-    for (const lt_yaml_node *m = n->first; m; m = m->next)
-        if (m->kind != LT_YAML_INT || m->integer < 0) return lt_schema_refuse(m, row->option.name, "auto or a list of integers");
-    return n->kind == LT_YAML_LIST ? LT_OK : lt_schema_refuse(n, row->option.name, "auto or a list of integers");
+    for (const lt_yaml_node *m = n->first; m; m = m->next) {
+        if (m->kind != LT_YAML_INT || m->integer < 0 || m->integer > 31 || *bits >> m->integer & 1) return lt_schema_refuse(m, row->option.name, expected);
+        *bits |= 1u << m->integer;
+    }
+    return *bits && n->kind == LT_YAML_LIST ? LT_OK : lt_schema_refuse(n, row->option.name, expected);
 }
 
 /* A text or a number; only checked. */
@@ -151,7 +155,8 @@ static const lt_schema_row rows[] = {
     KEY(LT_OPTION_INT(C, steps, "simulation.num_timesteps", "1", LT_RANGE_CLOSED(1, 10000), "T", "states per run, the first field included; 1 = snapshots")),
     KEY(LT_OPTION_BOOL(C, operator_features, "simulation.extract_operator_features", "false", "the ten operator-sensitivity columns")),
     CHECKED_ENUM("simulation.parallelism.strategy", "data_parallel", parallels, "work is dealt to all lanes in any case"),
-    CUSTOM(read_devices, LT_KEY_CHECKED, device, "simulation.parallelism.devices", "auto", NULL, "auto or a list of device numbers"),
+    CUSTOM(read_devices, 0, devices, "simulation.parallelism.devices", "auto", NULL,
+           "GPUs that share the rows, a worker process each, with device cuda or auto: auto, all that are alike, or a list of their numbers"),
     CHECKED_BOOL("simulation.performance.compile", "false", "kernels are always compiled"),
     CHECKED_BOOL("simulation.performance.benchmark_cudnn", "true", "kernels are always tuned"),
     CHECKED_BOOL("simulation.performance.deterministic", "false", "runs are always reproducible"),

@@ -93,6 +93,7 @@ lt_status lt_generator_prepare(lt_generator *g)
     lt_file_content content = content_of(g);
     LT_TRY(lt_dataset_file_plan(&content, &g->arena, &g->plan));
     tell_features(g);
+    if (g->opt->n_devices > 1) g->plan.rows_on_the_way = (g->opt->n_devices + 1) * LT_MOST_AT_ONCE; /* some with the writer */
     if (g->c->features.clip_batch) g->plan.rows_on_the_way = (int)LT_MIN(g->c->batch_size, g->plan.rows) + 2;
     g->info->sampling_seconds = 1e-9 * (double)(lt_clock_ns() - start);
     return LT_OK;
@@ -125,11 +126,11 @@ static lt_status refuse_config(const lt_generator *g, const char *file, const ch
                    g->c->output_path, file + at, now + at);
 }
 
-/* Output path, number of the device, batch size and watchdog may change between runs; nothing else may. */
+/* Output path, numbers of devices, batch size and watchdog may change between runs; nothing else may. */
 static lt_status compare_config(const lt_generator *g, const char *stored)
 {
     lt_dataset_config *old = NULL;
-    lt_dataset_overrides over = { .output = g->c->output_path, .device = g->c->device, .batch_size = g->c->batch_size, .watchdog = "auto" };
+    lt_dataset_overrides over = { .output = g->c->output_path, .device = g->c->device, .batch_size = g->c->batch_size, .watchdog = "auto", .any_devices = true };
     LT_TRY(lt_dataset_config_parse(stored, strlen(stored), g->c->output_path, &over, &old));
     lt_dataset_config *now = NULL;
     lt_status s = lt_dataset_config_parse(g->c->json, strlen(g->c->json), g->c->output_path, &over, &now);
@@ -261,30 +262,35 @@ lt_status lt_generator_run_here(lt_generator *g)
     if (g->plan.temporal_columns || g->plan.summary_columns) lt_rollout_cache_measure(g->cache, g->set);
     LT_TRY(lt_feature_lane_open(g->c, g->set, g->c->realizations, g->c->steps, g->rows.max_grid, g->c->precision, g->opt->device, g->opt->stop,
                                 &g->features));
-    LT_TRY(lt_lane_ahead_start(g->c, &g->rows, g->order, g->n_order, g->cache, &g->ahead));
+    if (!g->source.next) g->source = (lt_row_source){ .order = g->order, .n = g->n_order };
+    LT_TRY(lt_lane_ahead_start(g->c, &g->rows, &g->source, g->cache, &g->ahead));
     lt_status s = lt_generator_run(g);
     lt_lane_ahead_stop(g->ahead, &g->info->ahead_seconds);
     g->info->peak_bytes = lt_rollout_cache_peak_bytes(g->cache);
     return s;
 }
 
-/* Whether rollouts run in a process of their own. */
+static lt_status refuse_workers(const lt_generator *g)
+{
+    const char *why = g->opt->worker ? "engine.clip: batch needs all operators of a batch in one process" : "the program gave no worker to start (lt_generate_options.worker)";
+    if (g->opt->n_devices > 1)
+        return LT_FAIL(LT_ERR_ARGUMENT, "%d devices are to share the rows, a worker process each: %s", g->opt->n_devices,
+                       g->c->engine.watchdog == LT_WATCHDOG_OFF ? "engine.watchdog is off" : why);
+    return LT_FAIL(LT_ERR_ARGUMENT, "engine.watchdog is on: %s", why);
+}
+
+/* Whether rollouts run in processes of their own. */
 static lt_status choose_watchdog(const lt_generator *g, bool *on)
 {
     int wanted = g->c->engine.watchdog;
-    lt_device_info device = { .id = "cpu" };
-    if (g->opt->device) LT_TRY(lt_device_describe(g->opt->device, &device));
-    bool asked = wanted == LT_WATCHDOG_ON || (wanted == LT_WATCHDOG_AUTO && !strncmp(device.id, "cuda", 4));
+    bool several = g->opt->n_devices > 1, gpu = !strcmp(kind_of_device(g), "cuda");
+    bool asked = wanted == LT_WATCHDOG_ON || (wanted == LT_WATCHDOG_AUTO && (gpu || several));
     *on = asked && g->opt->worker && !g->c->features.clip_batch;
-    if (wanted != LT_WATCHDOG_ON || *on) return LT_OK;
-    return LT_FAIL(LT_ERR_ARGUMENT, "engine.watchdog is on: %s", g->opt->worker ? "engine.clip: batch needs all operators of a batch in one process"
-                                                                               : "the program gave no worker to start (lt_generate_options.worker)");
+    return *on || (wanted != LT_WATCHDOG_ON && !several) ? LT_OK : refuse_workers(g);
 }
 
-static lt_status run_rows(lt_generator *g)
+static lt_status run_rows(lt_generator *g, bool watched)
 {
-    bool watched;
-    LT_TRY(choose_watchdog(g, &watched));
     LT_TRY(schedule(g));
     g->info->skipped = lt_store_done_count(g->store);
     if (g->n_order == 0) return LT_OK;
@@ -318,12 +324,15 @@ lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt
     int64_t start = lt_clock_ns();
     lt_span span = lt_span_begin("generate");
     *g.info = (lt_generate_info){ 0 };
-    lt_status s = lt_generator_prepare(&g);
+    bool watched = false;
+    lt_status s = choose_watchdog(&g, &watched);
+    if (!s) s = lt_generator_prepare(&g);
     int64_t opening = lt_clock_ns();
     double sampled = g.info->sampling_seconds;
     if (!s) s = lt_generator_open_file(&g);
     g.info->storage_seconds += 1e-9 * (double)(lt_clock_ns() - opening) - (g.info->sampling_seconds - sampled);
-    if (!s) s = close_store(&g, run_rows(&g));
+    if (!s) s = close_store(&g, run_rows(&g, watched));
+    if (!g.info->workers) g.info->devices = g.info->samples > 0;
     g.info->total_seconds = 1e-9 * (double)(lt_clock_ns() - start);
     g.info->samples_per_second = (double)g.info->samples / g.info->total_seconds;
     g.info->gflops = g.info->inference_seconds > 0 ? 1e-9 * g.info->total_flops / g.info->inference_seconds : 0;

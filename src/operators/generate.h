@@ -58,6 +58,7 @@ typedef struct lt_generator {
     lt_store                  *store;
     int64_t                   *order;
     int64_t                    n_order;
+    lt_row_source              source;        /* of the rows that run; its `next` NULL: order, from first to last */
     double                     feature_seconds, storage_seconds; /* inside the rollout now running */
     /* Told before the rollout of a row of the table (t = -1) and after every step; NULL: nobody. */
     void                     (*beat)(void *ctx, int64_t row, int64_t t);
@@ -74,7 +75,7 @@ lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, i
 lt_status lt_generator_prepare_kernels(lt_generator *g);
 /* Opens the file: a new one, or the one to resume. */
 lt_status lt_generator_open_file(lt_generator *g);
-/* Runs the rows of g->order: in this process, or in one that is watched (worker.h). */
+/* Runs the rows of g->order (those that g->source deals, where it is set): in this process, or in some that are watched (worker.h). */
 lt_status lt_generator_run_here(lt_generator *g);
 lt_status lt_generator_run_watched(lt_generator *g);
 /* The loop over rows, once the lanes are there. */

@@ -11,6 +11,7 @@
 #include "trace/clock.h"
 #include "trace/trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,30 +58,52 @@ static lt_status feature_bytes(const lt_generator *g, int grid, int64_t *out)
 /* The device's allocator takes whole segments. */
 static int64_t segment(int64_t bytes) { return bytes ? (int64_t)lt_block_cache_segment_bytes((size_t)bytes) : 0; }
 
-static lt_status check_one(const lt_generator *g, const lt_operator_spec *spec, int64_t features, int64_t available, bool graphs, bool *exact)
+/* The device with the least memory that is free. */
+typedef struct tightest { char name[16]; int64_t available; } tightest;
+
+static lt_status find_tightest(const lt_generator *g, tightest *out)
+{
+    snprintf(out->name, sizeof out->name, "%s", lt_device_id(g->opt->device));
+    LT_TRY(lt_device_rollout_available(g->opt->device, &out->available));
+    for (int i = 1; i < g->opt->n_devices; i++) {
+        lt_device *dev;
+        int64_t available = 0;
+        LT_TRY(lt_device_open(g->opt->devices[i], &dev));
+        lt_status s = lt_device_rollout_available(dev, &available);
+        lt_device_close(dev);
+        if (s) return s;
+        if (available >= out->available) continue;
+        out->available = available;
+        snprintf(out->name, sizeof out->name, "%s", g->opt->devices[i]);
+    }
+    return LT_OK;
+}
+
+static lt_status check_one(const lt_generator *g, const lt_operator_spec *spec, int64_t features, const tightest *on, bool graphs, bool *exact)
 {
     lt_rollout_need need;
-    lt_status s = lt_device_rollout_plan(spec, &g->rollout, available, graphs, &need);
+    lt_status s = lt_device_rollout_plan(spec, &g->rollout, on->available, graphs, &need);
     *exact = s || need.exact;
-    if (!s && segment(need.step_bytes) + segment(need.state_bytes) + segment(features) > available)
+    if (!s && segment(need.step_bytes) + segment(need.state_bytes) + segment(features) > on->available)
         s = LT_FAIL(LT_ERR_MEMORY, "rollout: it needs %s%lld bytes for activations, %lld for states and weights and %lld for features, of %lld that are free",
-                    need.exact ? "" : "at least ", (long long)need.step_bytes, (long long)need.state_bytes, (long long)features, (long long)available);
-    return s == LT_ERR_MEMORY ? lt_rollout_refuse_size(spec, &g->rollout) : s;
+                    need.exact ? "" : "at least ", (long long)need.step_bytes, (long long)need.state_bytes, (long long)features, (long long)on->available);
+    return s == LT_ERR_MEMORY ? lt_rollout_refuse_size(spec, &g->rollout, on->name) : s;
 }
 
 lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, int64_t n)
 {
     const lt_operator_spec **spec;
-    int64_t count, available, features = 0;
+    int64_t count, features = 0;
+    tightest on;
     int grid = 0, graphs = 0;
     if (!g->opt->device || !strcmp(g->opt->device->backend->name, "cpu")) return LT_OK; /* pages that are not there are the system's to find */
-    LT_TRY(lt_device_rollout_available(g->opt->device, &available));
+    LT_TRY(find_tightest(g, &on));
     lt_status s = distinct(g, row, n, &spec, &count);
     if (!s) qsort((void *)spec, (size_t)count, sizeof *spec, compare_sizes);
     for (int64_t i = 0; i < count && !s; i++) {
         bool exact = true;
         if (spec[i]->grid != grid) s = feature_bytes(g, grid = spec[i]->grid, &features);
-        if (!s) s = check_one(g, spec[i], features, available, graphs < PLANNED_GRAPHS, &exact);
+        if (!s) s = check_one(g, spec[i], features, &on, graphs < PLANNED_GRAPHS, &exact);
         graphs += !exact;
     }
     lt_free((void *)spec);

@@ -97,14 +97,14 @@ static lt_status create(const lt_rollout_cache *c, const lt_operator_spec *spec,
 }
 
 /* What would help stands before the device's own words, which may be cut. */
-lt_status lt_rollout_refuse_size(const lt_operator_spec *spec, const lt_rollout_options *opt)
+lt_status lt_rollout_refuse_size(const lt_operator_spec *spec, const lt_rollout_options *opt, const char *device)
 {
     char why[LT_ERROR_TEXT_BYTES];
     lt_error_reason(why, sizeof why);
     return LT_FAIL(LT_ERR_MEMORY, "generate: %lld realizations of a %s operator (base_channels %d, grid %d, %lld steps, %s) do not fit on %s: fewer realizations "
                    "(--num-realizations)%s or --device cpu would help; %s", (long long)opt->realizations,
                    lt_operator_kind_name(spec->kind), spec->base_channels, spec->grid, (long long)opt->steps, lt_precision_name(opt->precision),
-                   opt->device->id, opt->precision == LT_PRECISION_FLOAT32 ? ", simulation.precision float16" : "", why);
+                   device, opt->precision == LT_PRECISION_FLOAT32 ? ", simulation.precision float16" : "", why);
 }
 
 /* A device that is full has room again once rollouts that nobody uses are gone, and once what its allocator keeps in pieces of other
@@ -119,7 +119,7 @@ static lt_status create_in_room(lt_rollout_cache *c, const lt_operator_spec *spe
         bool room = evict(c, true, &old);
         pthread_mutex_unlock(&c->lock);
         if (room) drop(&old);
-        else if (trimmed) return lt_rollout_refuse_size(spec, &c->opt);
+        else if (trimmed) return lt_rollout_refuse_size(spec, &c->opt, c->opt.device->id);
         else LT_TRY(lt_device_memory_trim(c->opt.device));
         trimmed = !room;
     }

@@ -16,8 +16,8 @@ enum { DEPTH = LT_MOST_AT_ONCE + 2 };
 struct lt_lane_ahead {
     const lt_dataset_config *c;
     const lt_row_table      *t;
-    const int64_t           *order;
-    int64_t                  n;
+    lt_row_source            rows;
+    int64_t                  n;                       /* of rows; as many as there can be while the end is not known */
     lt_rollout_cache        *cache;
     lt_field_makers          makers;
     lt_ready                 slot[DEPTH];
@@ -103,21 +103,40 @@ static bool wait_for_slot(lt_lane_ahead *l)
     return go;
 }
 
+static lt_status next_row(lt_lane_ahead *l, int64_t *row)
+{
+    if (l->rows.next) return l->rows.next(l->rows.ctx, row);
+    *row = l->rows.order[l->made];
+    return LT_OK;
+}
+
+/* Makes the next operator, if there is one. */
+static lt_status make_next(lt_lane_ahead *l, bool *last)
+{
+    int64_t row;
+    LT_TRY(next_row(l, &row));
+    *last = row < 0;
+    if (*last) return LT_OK;
+    int64_t start = lt_clock_ns();
+    lt_status s = make(l, &l->slot[l->made % DEPTH], row);
+    l->busy_ns += lt_clock_ns() - start;
+    return s;
+}
+
 static void *run_ahead(void *ctx)
 {
     lt_lane_ahead *l = ctx;
     lt_trace_thread_name("dataset ahead");
-    while (l->made < l->n && wait_for_slot(l)) { /* only this thread changes `made` */
-        int64_t start = lt_clock_ns();
-        lt_ready *r = &l->slot[l->made % DEPTH];
-        lt_status s = make(l, r, l->order[l->made]);
-        l->busy_ns += lt_clock_ns() - start;
+    while (l->made < l->n && wait_for_slot(l)) { /* only this thread changes them */
+        bool last = false;
+        lt_status s = make_next(l, &last);
         pthread_mutex_lock(&l->lock);
         if (s) {
             l->status = s;
             memcpy(l->text, lt_error_text(), sizeof l->text - 1);
             l->stop = true;
-        } else l->made++;
+        } else if (last) l->n = l->made;
+        else l->made++;
         pthread_cond_broadcast(&l->changed);
         pthread_mutex_unlock(&l->lock);
     }
@@ -167,7 +186,7 @@ static void release(lt_lane_ahead *l)
     lt_free(l);
 }
 
-lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t, const int64_t *order, int64_t n, lt_rollout_cache *cache,
+lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t, const lt_row_source *rows, lt_rollout_cache *cache,
                               lt_lane_ahead **out)
 {
     *out = NULL;
@@ -175,8 +194,8 @@ lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t,
     if (!l) return LT_ERR_MEMORY;
     l->c = c;
     l->t = t;
-    l->order = order;
-    l->n = n;
+    l->rows = *rows;
+    l->n = rows->next ? INT64_MAX : rows->n;
     l->cache = cache;
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->changed, NULL);
@@ -198,6 +217,7 @@ void lt_lane_ahead_stop(lt_lane_ahead *l, double *busy_seconds)
     l->stop = true;
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->lock);
+    if (l->rows.cancel) l->rows.cancel(l->rows.ctx);
     pthread_join(l->thread, NULL);
     if (busy_seconds) *busy_seconds = 1e-9 * (double)l->busy_ns;
     release(l);

@@ -17,7 +17,7 @@ void      lt_rollout_cache_measure(lt_rollout_cache *c, const lt_feature_set *se
 /* What measures the states of r on its device; NULL: they must be brought home for that. */
 lt_remote_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r);
 /* LT_ERR_MEMORY: names the operator, the device, what would help, and the reason that was set before. */
-lt_status lt_rollout_refuse_size(const lt_operator_spec *spec, const lt_rollout_options *opt);
+lt_status lt_rollout_refuse_size(const lt_operator_spec *spec, const lt_rollout_options *opt, const char *device);
 bool      lt_rollout_cache_is_remote(const lt_rollout_cache *c); /* on a device with memory of its own */
 /* One that fits spec, compiled when there is none. In use by the caller, alone, until given back. */
 lt_status lt_rollout_cache_take(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out);
@@ -40,8 +40,18 @@ typedef struct lt_ready {              /* an operator about to run */
 
 typedef struct lt_lane_ahead lt_lane_ahead;
 
-/* Rows in this order. Borrows everything. */
-lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t, const int64_t *order, int64_t n, lt_rollout_cache *cache,
+/* Where rows come from, one after the other: a list, or somebody who deals them. next may wait; *row is -1 at the end. cancel makes a
+   next that waits return. Both are called from the lane's thread and from that of lt_lane_ahead_stop. */
+typedef struct lt_row_source {
+    const int64_t *order;     /* n of them, unless next is set */
+    int64_t        n;
+    lt_status    (*next)(void *ctx, int64_t *row);
+    void         (*cancel)(void *ctx);
+    void          *ctx;
+} lt_row_source;
+
+/* Borrows everything. */
+lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t, const lt_row_source *rows, lt_rollout_cache *cache,
                               lt_lane_ahead **out);
 /* The next operator, or NULL at the end; waits for it. Give it back when it has run. */
 lt_status lt_lane_ahead_next(lt_lane_ahead *l, lt_ready **out);

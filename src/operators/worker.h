@@ -1,9 +1,9 @@
-/* Rollouts in a process of their own: what the two sides say to each other. SPDX-License-Identifier: BSD-3-Clause
+/* Rollouts in processes of their own: what the two sides say to each other. SPDX-License-Identifier: BSD-3-Clause
 
-   lt_generate starts the worker and tells it configuration and rows; the worker runs them as lt_generator_run_here does, in a
-   store without a file, and sends every row. The parent alone writes. When a step takes too long, or the worker dies, the
-   parent ends it, marks the row failed and starts another for the rest. Both sides are one program on one machine, so
-   messages are structs as they lie in memory. */
+   lt_generate starts a worker for each device and tells it configuration and rows that may come; workers ask for rows one by one, as
+   far ahead as they draw operators, run them as lt_generator_run_here does, in a store without a file, and send every row. The parent
+   alone writes. When a step takes too long, or a worker dies, the parent ends it, marks the row failed and starts another; rows that
+   were dealt to it are dealt again. Both sides are one program on one machine, so messages are structs as they lie in memory. */
 #ifndef LT_OPERATORS_WORKER_H
 #define LT_OPERATORS_WORKER_H
 
@@ -11,7 +11,9 @@
 
 typedef enum lt_worker_word {
     LT_WORD_SETUP = 1,  /* to the worker: lt_worker_setup, the configuration, the rows */
+    LT_WORD_DEAL,       /* to the worker: `row` is for it; -1: there are no more */
     LT_WORD_READY,      /* from it: version and sizes, lt_worker_ready */
+    LT_WORD_ASK,        /* for a row: one LT_WORD_DEAL answers */
     LT_WORD_BEGIN,      /* the rollout of a row begins */
     LT_WORD_BEAT,       /* a step is done */
     LT_WORD_STATES,     /* states of a step, padded, when the file keeps them */
@@ -26,7 +28,7 @@ typedef struct lt_worker_setup {
     int64_t shard_index, shard_count, memory_bytes, n_rows;
     int64_t threads, at_once;
     char    device[16];     /* "": the CPU */
-    uint64_t config_bytes;  /* JSON; then n_rows numbers of rows */
+    uint64_t config_bytes;  /* JSON; then n_rows numbers of rows, whose kernels are worth having */
 } lt_worker_setup;
 
 typedef struct lt_worker_ready { char version[32]; uint64_t rest_bytes, step_bytes; } lt_worker_ready;
@@ -40,8 +42,6 @@ typedef struct lt_worker_row {
 typedef struct lt_worker_piece { const void *data; size_t bytes; } lt_worker_piece;
 /* A head, its `bytes` filled in, and what follows it. LT_ERR_IO when the other side is gone; never raises SIGPIPE. */
 lt_status lt_worker_send(int fd, lt_worker_head head, int n, const lt_worker_piece *piece);
-/* Waits for a message; gives up after `seconds` (INFINITY: never) or when *stop: *timed_out, *stopped. */
-lt_status lt_worker_wait(int fd, double seconds, const volatile int *stop, bool *timed_out, bool *stopped);
 /* All of it, however long it takes to arrive; LT_ERR_IO when the other side is gone first. */
 lt_status lt_worker_receive(int fd, void *data, size_t bytes);
 

@@ -1,12 +1,9 @@
-/* Messages between lt_generate and its worker. SPDX-License-Identifier: BSD-3-Clause */
+/* Messages between lt_generate and its workers. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/worker.h"
 
 #include "base/status.h"
-#include "trace/clock.h"
 
 #include <errno.h>
-#include <math.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -46,19 +43,4 @@ lt_status lt_worker_receive(int fd, void *data, size_t bytes)
         bytes -= (size_t)n;
     }
     return LT_OK;
-}
-
-lt_status lt_worker_wait(int fd, double seconds, const volatile int *stop, bool *timed_out, bool *stopped)
-{
-    enum { LOOK_MS = 50 }; /* between looks at *stop */
-    int64_t start = lt_clock_ns();
-    *timed_out = *stopped = false;
-    for (;;) {
-        struct pollfd p = { .fd = fd, .events = POLLIN };
-        if ((*stopped = stop && *stop)) return LT_OK;
-        int n = poll(&p, 1, LOOK_MS);
-        if (n > 0) return LT_OK; /* something, or the end */
-        if (n < 0 && errno != EINTR) return gone("cannot wait");
-        if ((*timed_out = 1e-9 * (double)(lt_clock_ns() - start) > seconds)) return LT_OK;
-    }
 }

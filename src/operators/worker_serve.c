@@ -5,7 +5,9 @@
 #include "base/status.h"
 #include "lathe/device.h"
 
+#include <pthread.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* A configuration has at most so many bytes (yaml.h), a dataset so many rows (sobol.h); what is larger is no message of ours. */
 #define MAX_CONFIG_BYTES ((uint64_t)1 << 24)
@@ -13,6 +15,7 @@
 
 typedef struct server {
     int              fd;
+    pthread_mutex_t  sending;     /* the lane ahead asks for rows while the main thread tells of others */
     lt_generator     g;
     lt_generate_info info;
     lt_worker_probe  probe;
@@ -23,18 +26,29 @@ typedef struct server {
 
 /* ---- What is sent ------------------------------------------------------------------------------------- */
 
+static lt_status tell(server *w, lt_worker_head head, int n, const lt_worker_piece *piece)
+{
+    pthread_mutex_lock(&w->sending);
+    lt_status s = lt_worker_send(w->fd, head, n, piece);
+    pthread_mutex_unlock(&w->sending);
+    return s;
+}
+
 static void beat(void *ctx, int64_t row, int64_t t)
 {
     server *w = ctx;
-    lt_status s = lt_worker_send(w->fd, (lt_worker_head){ .word = t < 0 ? LT_WORD_BEGIN : LT_WORD_BEAT, .row = row, .step = t }, 0, NULL);
+    lt_status s = tell(w, (lt_worker_head){ .word = t < 0 ? LT_WORD_BEGIN : LT_WORD_BEAT, .row = row, .step = t }, 0, NULL);
     if (s) w->lost = s;
-    if (w->probe) w->probe(w->probe_ctx, row, t);
+    if (!w->probe) return;
+    pthread_mutex_lock(&w->sending); /* what a probe does is never amid a message */
+    w->probe(w->probe_ctx, row, t);
+    pthread_mutex_unlock(&w->sending);
 }
 
 static lt_status send_states(void *ctx, const lt_store_row *row, const float *states)
 {
     server *w = ctx;
-    return lt_worker_send(w->fd, (lt_worker_head){ .word = LT_WORD_STATES, .row = row->row }, 1, &(lt_worker_piece){ states, w->g.plan.step_bytes });
+    return tell(w, (lt_worker_head){ .word = LT_WORD_STATES, .row = row->row }, 1, &(lt_worker_piece){ states, w->g.plan.step_bytes });
 }
 
 static lt_status send_row(void *ctx, const lt_store_row *row)
@@ -44,10 +58,27 @@ static lt_status send_row(void *ctx, const lt_store_row *row)
     lt_worker_row r = { { .status = (lt_run_status)row->code, .step = row->step, .seconds = (double)row->seconds }, w->info };
     const lt_worker_piece piece[] = { { &r, sizeof r }, { row->record, w->g.plan.rest_bytes } };
     LT_TRY(w->lost);
-    LT_TRY(lt_worker_send(w->fd, (lt_worker_head){ .word = LT_WORD_ROW, .row = row->row }, 2, piece));
+    LT_TRY(tell(w, (lt_worker_head){ .word = LT_WORD_ROW, .row = row->row }, 2, piece));
     w->renew = row->code == LT_RUN_FAILED; /* the device may be left in any state */
     return w->renew ? LT_ERR_CANCELLED : LT_OK;
 }
+
+/* ---- What is received ----------------------------------------------------------------------------------- */
+
+/* On the thread of the lane ahead, which alone receives. */
+static lt_status next_row(void *ctx, int64_t *row)
+{
+    server *w = ctx;
+    lt_worker_head h;
+    LT_TRY(tell(w, (lt_worker_head){ .word = LT_WORD_ASK }, 0, NULL));
+    LT_TRY(lt_worker_receive(w->fd, &h, sizeof h));
+    if (h.word != LT_WORD_DEAL || h.row >= w->g.rows.n) return LT_FAIL(LT_ERR_FORMAT, "worker process: dealt row %lld of %lld", (long long)h.row, (long long)w->g.rows.n);
+    *row = h.row;
+    return LT_OK;
+}
+
+/* Nothing is received any more; what there is to say is still said. */
+static void stop_receiving(void *ctx) { (void)shutdown(((server *)ctx)->fd, SHUT_RD); }
 
 /* ---- A run ----------------------------------------------------------------------------------------------- */
 
@@ -58,7 +89,7 @@ static lt_status run_rows(server *w)
     lt_worker_ready ready = { .rest_bytes = g->plan.rest_bytes, .step_bytes = g->plan.step_bytes };
     snprintf(ready.version, sizeof ready.version, "%s", lt_version());
     LT_TRY(lt_store_open_sink(&g->plan, &sink, &g->store));
-    LT_TRY(lt_worker_send(w->fd, (lt_worker_head){ .word = LT_WORD_READY }, 1, &(lt_worker_piece){ &ready, sizeof ready }));
+    LT_TRY(tell(w, (lt_worker_head){ .word = LT_WORD_READY }, 1, &(lt_worker_piece){ &ready, sizeof ready }));
     lt_status s = lt_generator_run_here(g);
     return w->renew ? LT_OK : s;
 }
@@ -76,7 +107,8 @@ static lt_status run_config(server *w, const lt_worker_setup *u, const char *jso
     opt.threads = (int)u->threads;
     opt.at_once = (int)u->at_once;
     opt.device = device;
-    w->g = (lt_generator){ .c = c, .opt = &opt, .info = &w->info, .order = order, .n_order = u->n_rows, .beat = beat, .beat_ctx = w };
+    w->g = (lt_generator){ .c = c, .opt = &opt, .info = &w->info, .order = order, .n_order = u->n_rows, .beat = beat, .beat_ctx = w,
+                             .source = { .next = next_row, .cancel = stop_receiving, .ctx = w } };
     if (!s) s = lt_generator_prepare(&w->g);
     for (int64_t i = 0; i < u->n_rows && !s; i++)
         if (order[i] < 0 || order[i] >= w->g.rows.n) s = LT_FAIL(LT_ERR_FORMAT, "worker process: row %lld of %lld", (long long)order[i], (long long)w->g.rows.n);
@@ -107,7 +139,7 @@ static lt_status receive_setup(int fd, lt_worker_setup *u, char **json, int64_t 
 
 lt_status lt_worker_serve(int fd, lt_worker_probe probe, void *ctx)
 {
-    server w = { .fd = fd, .probe = probe, .probe_ctx = ctx };
+    server w = { .fd = fd, .sending = PTHREAD_MUTEX_INITIALIZER, .probe = probe, .probe_ctx = ctx };
     lt_worker_setup u;
     char *json = NULL;
     int64_t *order = NULL;

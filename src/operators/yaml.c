@@ -102,6 +102,16 @@ lt_status lt_yaml_set(lt_arena *arena, lt_yaml_node *root, const char *path, lt_
     return LT_OK;
 }
 
+void lt_yaml_drop(lt_yaml_node *map, const char *key)
+{
+    lt_yaml_node *out = map ? lt_yaml_member(map, key) : NULL, *before = NULL;
+    if (!out) return;
+    for (lt_yaml_node *n = map->first; n != out; n = n->next) before = n;
+    *(before ? &before->next : &map->first) = out->next;
+    if (map->last == out) map->last = before;
+    map->count--;
+}
+
 void lt_yaml_merge(lt_yaml_node *base, lt_yaml_node *over)
 {
     for (lt_yaml_node *m = over->first, *next; m; m = next) {

@@ -55,6 +55,7 @@ lt_yaml_node *lt_yaml_put(lt_yaml_node *map, lt_yaml_node *value);
 lt_status lt_yaml_scalar(lt_arena *arena, const char *text, bool plain, const char *source, lt_yaml_node **out);
 /* Puts value at a path of keys, "a.b.c", making mappings on the way; replaces what is there. */
 lt_status lt_yaml_set(lt_arena *arena, lt_yaml_node *root, const char *path, lt_yaml_node *value);
+void      lt_yaml_drop(lt_yaml_node *map, const char *key); /* a member that may be missing, of a mapping that may be NULL */
 /* Mappings merge, everything else replaces. What `over` holds is moved, not copied. */
 void      lt_yaml_merge(lt_yaml_node *base, lt_yaml_node *over);
 void      lt_yaml_json(const lt_yaml_node *n, lt_json *j);

@@ -57,5 +57,24 @@ if "$lathe" doctor | grep -q '^ok       hdf5' && "$lathe" doctor | grep -q '^ok 
         says err "bytes for activations, of 0 allowed"
         [ ! -e "$work/new" ] || fail "$last: left $(ls "$work/new")"
     done
+
+    # Two GPUs share a dataset; lists are checked against what is here, and against what needs one process.
+    LATHE_CUDA=$build/fake-two
+    over() { printf 'simulation: {parallelism: {devices: %s}}\n' "$1" >"$work/over.yaml"; }
+    large="generate --config $work/large.yaml --merge $work/over.yaml --device"
+    over '[0, 3]'; run 2 $large cuda; says err "simulation.parallelism.devices names GPU 3: there are 2 GPUs, numbers 0 to 1"
+    over '[0, 1]'; run 2 $large cuda --watchdog off
+    says err "simulation.parallelism.devices names 2 GPUs, which need a worker process each: engine.watchdog is off"
+    over '[1]'; run 1 $large cuda; says err "rollouts run on cuda:1, fake GPU"; says err "do not fit on cuda:1"
+    over auto; run 1 $large cuda:1; says err "do not fit on cuda:1"
+    if "$lathe" doctor | grep -q '^ok       NVRTC'; then
+        for list in auto '[0, 1]'; do
+            over "$list"; run 1 $large cuda; says err "rollouts run on cuda:0, cuda:1, each fake GPU"; says err "do not fit on cuda:0"
+        done
+        over auto; run 1 $large cuda --watchdog off; says err "1 of 2 GPUs is used, since several need a worker process each: engine.watchdog is off"
+    fi
+    [ ! -e "$work/new" ] || fail "$last: left $(ls "$work/new")"
+    LATHE_CUDA=$build/fake-cuda
+    over '[1]'; run 2 $large cuda; says err "simulation.parallelism.devices names GPU 1: there is 1 GPU, number 0"
 fi
 finish

@@ -1,4 +1,4 @@
-/* A worker of lt_generate that hangs or dies where it is told to: faulty_worker [hang|crash|lose ROW STEP]…
+/* A worker of lt_generate that hangs, dies or is slow where it is told to: faulty_worker [hang|crash|lose|nap ROW STEP]…; row -1 is any.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/worker.h"
 
@@ -21,7 +21,12 @@ static void strike(void *ctx, int64_t row, int64_t t)
 {
     const faults *f = ctx;
     for (int i = 0; i + 2 < f->n; i += 3) {
-        if (atoll(f->argument[i + 1]) != row || atoll(f->argument[i + 2]) != t) continue;
+        int64_t at = atoll(f->argument[i + 1]);
+        if ((at >= 0 && at != row) || atoll(f->argument[i + 2]) != t) continue;
+        if (!strcmp(f->argument[i], "nap")) {
+            usleep(300000);
+            continue;
+        }
         if (!strcmp(f->argument[i], "crash")) raise(SIGKILL);
         if (!strcmp(f->argument[i], "lose")) lose_device();
         for (;;) pause();

@@ -28,9 +28,13 @@ static lt_dataset_config *config_of(const char *output, const char *engine)
     return c;
 }
 
+static int n_devices; /* each is the CPU */
+
 static lt_status generate(const char *output, const char *engine, const char *const *worker, lt_generate_info *info)
 {
     lt_generate_options opt = lt_generate_defaults();
+    opt.devices = (const char *[]){ "cpu", "cpu", "cpu", "cpu" };
+    opt.n_devices = n_devices;
     lt_dataset_config *c = config_of(output, engine);
     opt.worker = worker;
     opt.watchdog_seconds = 0.2;
@@ -135,6 +139,88 @@ LT_TEST(a_device_lost_in_a_worker_costs_the_operator_under_way)
     LT_CHECK(different_rows(here, there) == 1u << 2);
 }
 
+/* As generate, by that many workers. */
+static lt_status generate_by(int n, const char *output, const char *const *worker, lt_generate_info *info)
+{
+    n_devices = n;
+    lt_status s = generate(output, "", worker, info);
+    n_devices = 0;
+    return s;
+}
+
+LT_TEST(rows_do_not_depend_on_who_makes_them)
+{
+    const char *here = scratch("alone.h5"), *there = scratch("shared.h5");
+    lt_generate_info alone, info;
+    LT_CHECK_OK(generate(here, "", NULL, &alone));
+    LT_CHECK_EQ_INT(alone.devices, 1);
+    for (int n = 2; n <= 4; n++) {
+        LT_CHECK_OK(generate_by(n, there, (const char *[]){ LT_WORKER, NULL }, &info));
+        LT_CHECK_EQ_INT(info.workers, n);
+        LT_CHECK(info.devices >= 1 && info.devices <= n);
+        LT_CHECK_EQ_INT(info.samples, ROWS);
+        LT_CHECK_EQ_INT(info.realizations, 2 * ROWS);
+        LT_CHECK(fabs(info.total_flops / alone.total_flops - 1) < 1e-12);
+        LT_CHECK(different_rows(here, there) == 0);
+    }
+}
+
+/* Rows that take a while, so that all workers are up before the rows are gone. */
+LT_TEST(rows_go_to_whoever_is_free)
+{
+    const char *here = scratch("even.h5"), *there = scratch("uneven.h5");
+    lt_generate_info info;
+    LT_CHECK_OK(generate(here, "", NULL, &info));
+    LT_CHECK_OK(generate_by(3, there, (const char *[]){ LT_WORKER, "nap", "-1", "-1", NULL }, &info));
+    LT_CHECK_EQ_INT(info.devices, 3);
+    LT_CHECK_EQ_INT(info.failed, 0);
+    LT_CHECK(different_rows(here, there) == 0);
+}
+
+LT_TEST(a_worker_that_goes_leaves_the_others_at_work)
+{
+    static const struct { const char *fault, *step, *told; } fault[] = { { "hang", "2", "a step took more than" }, { "crash", "-1", "signal 9" },
+                                                                         { "crash", "4", "signal 9" }, { "lose", "1", "the test's device is lost" } };
+    const char *here = scratch("quiet.h5"), *there = scratch("restless.h5");
+    lt_generate_info info;
+    LT_CHECK_OK(generate(here, "", NULL, &info));
+    for (size_t i = 0; i < sizeof fault / sizeof *fault; i++)
+        for (int n = 2; n <= 3; n++) {
+            LT_CHECK_OK(generate_by(n, there, (const char *[]){ LT_WORKER, fault[i].fault, "4", fault[i].step, NULL }, &info));
+            LT_CHECK_EQ_INT(info.failed, 1);
+            LT_CHECK_EQ_INT(info.samples, ROWS);
+            LT_CHECK(strstr(info.first_failure, fault[i].told));
+            LT_CHECK(!info.device_reason[0]);
+            LT_CHECK(different_rows(here, there) == 1u << 4);
+        }
+    LT_CHECK_OK(generate_by(2, there, (const char *[]){ LT_WORKER, "crash", "1", "0", "hang", "3", "1", "crash", "6", "-1", "crash", "8", "4", NULL }, &info));
+    LT_CHECK_EQ_INT(info.failed, 4);
+    LT_CHECK(different_rows(here, there) == (1u << 1 | 1u << 3 | 1u << 6 | 1u << 8));
+}
+
+/* A device that does not open is left out; when none does, the reason is told. */
+LT_TEST(devices_that_do_not_start_are_given_up)
+{
+    const char *here = scratch("whole.h5"), *there = scratch("half.h5");
+    lt_generate_options opt = lt_generate_defaults();
+    lt_generate_info info;
+    LT_CHECK_OK(generate(here, "", NULL, &info));
+    lt_dataset_config *c = config_of(there, "");
+    opt.worker = (const char *[]){ LT_WORKER, NULL };
+    opt.devices = (const char *[]){ "cpu", "cuda:77", "cpu" };
+    opt.n_devices = 3;
+    LT_CHECK_OK(lt_generate(c, &opt, &info));
+    LT_CHECK_EQ_INT(info.samples, ROWS);
+    LT_CHECK(strstr(info.device_reason, "cuda:77 was given up: "));
+    LT_CHECK(different_rows(here, there) == 0);
+    opt.devices = (const char *[]){ "cuda:78", "cuda:77" };
+    opt.n_devices = 2;
+    LT_CHECK(lt_generate(c, &opt, &info) != LT_OK);
+    LT_CHECK(strstr(lt_error_text(), "device 'cuda:7"));
+    LT_CHECK_EQ_INT(info.samples, 0);
+    lt_dataset_config_destroy(c);
+}
+
 /* Stops after some operators; the other rows are then made here. */
 typedef struct stopper { volatile int flag; } stopper;
 
@@ -143,12 +229,15 @@ static void stop_soon(void *ctx, const lt_generate_progress *p)
     if (p->rows_done >= 4) ((stopper *)ctx)->flag = 1;
 }
 
-LT_TEST(a_watched_run_stops_and_resumes_without_a_watchdog)
+static void stop_and_resume(int n)
 {
     const char *here = scratch("once.h5"), *there = scratch("twice.h5");
     lt_generate_info info;
     LT_CHECK_OK(generate(here, "", NULL, &info));
     lt_generate_options opt = lt_generate_defaults();
+    opt.overwrite = true;
+    opt.devices = (const char *[]){ "cpu", "cpu", "cpu" };
+    opt.n_devices = n;
     stopper s = { 0 };
     opt.worker = (const char *[]){ LT_WORKER, NULL };
     opt.stop = &s.flag;
@@ -164,6 +253,22 @@ LT_TEST(a_watched_run_stops_and_resumes_without_a_watchdog)
     LT_CHECK(info.skipped >= 4 && info.skipped < ROWS);
     lt_dataset_config_destroy(c);
     LT_CHECK(different_rows(here, there) == 0);
+}
+
+LT_TEST(a_watched_run_stops_and_resumes_without_a_watchdog)
+{
+    for (int n = 0; n <= 3; n += 3) stop_and_resume(n);
+}
+
+LT_TEST(what_cannot_be_shared_is_told_before_the_file_is_begun)
+{
+    const char *path = scratch("unshared.h5");
+    n_devices = 2;
+    LT_CHECK_FAILS(generate(path, "", NULL, NULL), LT_ERR_ARGUMENT, "2 devices are to share the rows, a worker process each: the program gave no worker");
+    LT_CHECK_FAILS(generate(path, "watchdog: off", (const char *[]){ LT_WORKER, NULL }, NULL), LT_ERR_ARGUMENT, "a worker process each: engine.watchdog is off");
+    LT_CHECK_FAILS(generate(path, "clip: batch", (const char *[]){ LT_WORKER, NULL }, NULL), LT_ERR_ARGUMENT, "a worker process each: engine.clip: batch");
+    n_devices = 0;
+    LT_CHECK(access(path, F_OK) != 0);
 }
 
 LT_TEST(what_cannot_be_watched_is_told)
