@@ -223,6 +223,9 @@ LT_TEST(a_cache_entry_that_was_changed_is_built_again)
     setenv("LATHE_CACHE", folder, 1);
     for (int round = 0; round < 3; round++) { /* built, taken from the cache, tampered with */
         lt_kernel *k = NULL;
+        lt_device_close(dev); /* what an open device has loaded it does not look for */
+        dev = NULL;
+        OPEN_OR_SKIP();
         if (round == 2) LT_CHECK_EQ_INT(tamper(folder), 1);
         LT_CHECK_OK(lt_device_build(dev, &add_key, &k));
         int64_t *x = make(1, 1), *y = make(1, 0);
