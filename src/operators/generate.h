@@ -71,7 +71,7 @@ void      lt_generator_release(lt_generator *g);
 /* Whether operators of these rows (NULL: of all) fit on the device, as far as that is known before any runs. LT_ERR_MEMORY names the
    first that does not, its need and what would help. Compiles and allocates nothing; the CPU is not asked. (generate_architectures.c) */
 lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, int64_t n);
-/* Kernels of all architectures of g->order, before a GPU has work that loading them would wait for. */
+/* Kernels of all architectures of g->order, that of its first row first, before a GPU has work that loading them would wait for. */
 lt_status lt_generator_prepare_kernels(lt_generator *g);
 /* Opens the file: a new one, or the one to resume. */
 lt_status lt_generator_open_file(lt_generator *g);

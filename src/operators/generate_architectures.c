@@ -112,23 +112,24 @@ lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, i
 
 /* ---- Kernels ----------------------------------------------------------------------------------------- */
 
-typedef struct preparation { const lt_generator *g; const lt_operator_spec **spec; } preparation;
+typedef struct preparation { const lt_generator *g; const lt_operator_spec **spec; int64_t n, first; } preparation;
 
 static lt_status prepare_one(void *ctx, int64_t i, int worker)
 {
     const preparation *p = ctx;
     (void)worker;
     if (p->g->opt->stop && *p->g->opt->stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
-    return lt_device_rollout_prepare(p->spec[i], &p->g->rollout);
+    return lt_device_rollout_prepare(p->spec[(p->first + i) % p->n], &p->g->rollout);
 }
 
 lt_status lt_generator_prepare_kernels(lt_generator *g)
 {
-    int64_t start = lt_clock_ns(), n;
+    int64_t start = lt_clock_ns();
     preparation p = { .g = g };
     lt_span span = lt_span_begin("kernels");
-    lt_status s = distinct(g, g->order, g->n_order, &p.spec, &n);
-    if (!s) s = lt_pool_run(lt_device_pool(g->opt->device), n, prepare_one, &p);
+    lt_status s = distinct(g, g->order, g->n_order, &p.spec, &p.n);
+    while (!s && p.first < p.n - 1 && lt_architecture_compare(p.spec[p.first], &g->rows.spec[g->order[0]])) p.first++;
+    if (!s) s = lt_pool_run(lt_device_pool(g->opt->device), p.n, prepare_one, &p);
     lt_span_end(span);
     lt_free((void *)p.spec);
     g->info->warmup_seconds += 1e-9 * (double)(lt_clock_ns() - start);

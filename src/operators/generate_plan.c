@@ -85,6 +85,7 @@ static lt_status measure(lt_generator *g, const by_work *list, int64_t n, double
         for (int64_t i = first; i < last; i++) flops += list[i].flops;
         out->estimated_seconds += flops / (double)n * (double)out->rows * (double)g->c->realizations * passes / speed;
     }
+    out->estimated_seconds /= LT_MAX(g->opt->n_devices, 1); /* timed on the first of them */
     out->gflops = out->estimated_seconds > 0 ? 1e-9 * out->total_flops / out->estimated_seconds : 0;
     return LT_OK;
 }

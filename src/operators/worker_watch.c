@@ -33,14 +33,18 @@ static _Noreturn void become_worker(int fd, const char *const *argv)
     _exit(127);
 }
 
+/* Rows that may come. Each worker's list begins elsewhere, and with it what it compiles first: they then find each other's kernels in the
+   cache. */
 static lt_status send_setup(const lt_worker *w)
 {
-    const lt_generator *g = w->pool->g;
-    lt_worker_setup u = { g->opt->shard_index, g->opt->shard_count, g->opt->memory_bytes, g->n_order - w->pool->next, g->opt->threads, g->opt->at_once, "",
-                          strlen(g->c->json) };
+    const lt_worker_pool *p = w->pool;
+    const lt_generator *g = p->g;
+    const int64_t *left = p->left + p->next, n = g->n_order - p->next, first = n * (w - p->worker) / p->n;
+    lt_worker_setup u = { g->opt->shard_index, g->opt->shard_count, g->opt->memory_bytes, n, g->opt->threads, g->opt->at_once, "", strlen(g->c->json) };
     memcpy(u.device, w->device, sizeof u.device);
-    const lt_worker_piece piece[] = { { &u, sizeof u }, { g->c->json, u.config_bytes }, { w->pool->left + w->pool->next, (size_t)u.n_rows * sizeof(int64_t) } };
-    return lt_worker_send(w->fd, (lt_worker_head){ .word = LT_WORD_SETUP }, 3, piece);
+    const lt_worker_piece piece[] = { { &u, sizeof u }, { g->c->json, u.config_bytes },
+                                      { left + first, (size_t)(n - first) * sizeof *left }, { left, (size_t)first * sizeof *left } };
+    return lt_worker_send(w->fd, (lt_worker_head){ .word = LT_WORD_SETUP }, LT_LEN(piece), piece);
 }
 
 lt_status lt_worker_start(lt_worker *w)

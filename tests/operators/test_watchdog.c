@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 enum { ROWS = 9 };
+static const char *parallelism = ""; /* a key of simulation */
 
 static lt_dataset_config *config_of(const char *output, const char *engine)
 {
@@ -20,10 +21,10 @@ static lt_dataset_config *config_of(const char *output, const char *engine)
              "  stochastic: {noise_type: {type: choice, choices: [gaussian]}, noise_scale: {type: continuous, bounds: [0.001, 0.1], log_scale: true}}\n"
              "  operator: {normalization: {type: choice, choices: [instance]}, grid_size: {type: choice, choices: [12, 16]}}\n"
              "sampling: {total_samples: %d, batch_size: 4, sobol: {seed: 5}}\n"
-             "simulation: {device: cpu, precision: float32, num_realizations: 2, num_timesteps: 5, extract_operator_features: true, input_generation: {method: structured}}\n"
+             "simulation: {device: cpu, precision: float32, num_realizations: 2, num_timesteps: 5, extract_operator_features: true, %sinput_generation: {method: structured}}\n"
              "dataset: {output_path: '%s', storage: {chunk_size: 4, store_trajectories: true}}\n"
              "features: {initial: {enabled: true}}\n"
-             "engine: {%s}\n", ROWS, output, engine);
+             "engine: {%s}\n", ROWS, parallelism, output, engine);
     LT_CHECK_OK(lt_dataset_config_parse(text, strlen(text), "test.yaml", NULL, &c));
     return c;
 }
@@ -258,6 +259,22 @@ static void stop_and_resume(int n)
 LT_TEST(a_watched_run_stops_and_resumes_without_a_watchdog)
 {
     for (int n = 0; n <= 3; n += 3) stop_and_resume(n);
+}
+
+LT_TEST(runs_on_other_devices_go_on_with_a_file)
+{
+    static const char *const keys[] = { "parallelism: {devices: [0, 1]}, ", "", "parallelism: {strategy: ddp, devices: auto}, " };
+    lt_generate_options opt = lt_generate_defaults();
+    opt.resume = true;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        lt_generate_info info = { 0 };
+        parallelism = keys[i];
+        lt_dataset_config *c = config_of(scratch("moved.h5"), "");
+        LT_CHECK_OK(lt_generate(c, &opt, &info));
+        LT_CHECK_EQ_INT(info.skipped, i ? ROWS : 0);
+        lt_dataset_config_destroy(c);
+    }
+    parallelism = "";
 }
 
 LT_TEST(what_cannot_be_shared_is_told_before_the_file_is_begun)
