@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* An operator takes what MANY take longer than FEW: operators overlap, so the times between rows say little, and both have the same
-   beginning and end. */
-enum { FEW = 4, MANY = 12 };
+   beginning and end. FEW are as many as are made before the first one is used again. */
+enum { FEW = 8, MANY = 16 };
 
 typedef struct generation {
     const char *name;
