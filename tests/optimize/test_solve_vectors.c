@@ -171,11 +171,33 @@ LT_TEST(what_nobody_reads_is_not_computed)
     (void)lt_space_dot(f.v, N, x[1], x[1]);
     const int64_t one = lt_vectors_crossings(f.v).bytes_up; /* one statement of one term */
     lt_space_scaled(f.v, N, 2, x[0], x[1]);
-    lt_space_copy(f.v, N, x[1], x[2]); /* reads it */
+    lt_space_scaled(f.v, N, 0.5, x[1], x[2]); /* reads it */
     lt_space_scaled(f.v, N, 3, x[0], x[1]);
     lt_space_axpy(f.v, N, 1, x[0], x[1]); /* reads what it replaces */
-    LT_CHECK_NEAR(lt_space_dot(f.v, N, x[1], x[2]), 8 * lt_vec_dot(N, f.here[0], f.here[0]), 1e-10);
+    LT_CHECK_NEAR(lt_space_dot(f.v, N, x[1], x[2]), 4 * lt_vec_dot(N, f.here[0], f.here[0]), 1e-10);
     LT_CHECK_EQ_INT(lt_vectors_crossings(f.v).bytes_up - one, one - before + 3 * 32 + 4 * 16); /* four statements of five terms */
+    close_fixture(&f);
+}
+
+/* Copies are made of what their vectors are made of, where that is still there: the bits are the same in any case. */
+LT_TEST(a_copy_has_the_bits_of_what_it_copies_whatever_is_written_around_it)
+{
+    fixture f = open_fixture();
+    static double got[N], want[N];
+    double *const *x = f.there;
+    lt_space_step(f.v, N, x[0], 0.3, x[1], x[2]);
+    lt_space_copy(f.v, N, x[2], x[3]);          /* of x[0] and x[1] */
+    lt_space_scale(f.v, N, 0.7, x[1]);
+    lt_space_copy(f.v, N, x[2], x[4]);          /* of x[2]: x[1] is another one now */
+    lt_space_copy(f.v, N, x[1], x[5]);          /* of x[1]: it was made of itself */
+    lt_vec_step(N, f.here[0], 0.3, f.here[1], want);
+    for (int i = 2; i < 5; i++) {
+        lt_vectors_get(f.v, N, x[i], got);
+        LT_CHECK(!memcmp(got, want, sizeof got));
+    }
+    lt_vec_scale(N, 0.7, f.here[1]);
+    lt_vectors_get(f.v, N, x[5], got);
+    LT_CHECK(!memcmp(got, f.here[1], sizeof got));
     close_fixture(&f);
 }
 

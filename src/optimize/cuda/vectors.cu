@@ -17,7 +17,7 @@ struct sizes { i64 n, chunk, chunks; double *passed; }; // passed: where numbers
 // nothing need be waited for here.
 struct alignas(16) arrival { unsigned low, ticket, high, again; };
 
-enum { PASSED = 3, HEAD = 16, MOST = 1024, FIRST = 128, SPAN = 1024, GROUP = 4, TERMS = 2, SUM_BATCH = 8, SIDE_TOGETHER = 8 }; // MOST: words of statements
+enum { PASSED = 3, HEAD = 16, MOST = 1024, FIRST = 128, SPAN = 1024, GROUP = 4, TERMS = 3, SUM_BATCH = 8, SIDE_TOGETHER = 8 }; // MOST: words of statements
 #define LOWER_HALF 0xffffffffll
 enum { DOT, SQUARES, LARGEST, BAD, COPY };
 

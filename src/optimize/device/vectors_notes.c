@@ -41,13 +41,29 @@ static void spare_copies(lt_vectors *v, const double *written)
         if (overlap(v, v->copies[i].from, written)) lt_vectors_note_copies(v);
 }
 
+/* The statement that `a` is the result of, if what it was made of is still there: a copy can then be made of that as well, to the
+   same bits, and need not wait for it. NULL: none. */
+static const lt_statement *maker_of(const lt_vectors *v, const double *a)
+{
+    const lt_statement *end = v->statement + v->n_statements, *maker = end - 1;
+    while (maker >= v->statement && (maker->dead || maker->to != a)) maker--;
+    if (maker < v->statement) return NULL;
+    for (const lt_statement *s = maker; s < end; s++)
+        if (reads(v, maker, s->to)) return NULL;
+    return maker;
+}
+
+static bool has_room(const lt_vectors *v, int64_t terms) { return v->n_statements < LT_LIST_STATEMENTS && v->n_terms + terms <= LT_LIST_TERMS; }
+
 static void note(lt_vectors *v, double *to, int64_t m, const double *c, const double *const *a, double constant)
 {
     spare_copies(v, to);
-    if (v->n_statements == LT_LIST_STATEMENTS || v->n_terms + m > LT_LIST_TERMS) lt_vectors_flush(v);
+    if (!has_room(v, m)) lt_vectors_flush(v);
+    const lt_statement *maker = m == 1 && c[0] == 1 && !v->side_by_side ? maker_of(v, a[0]) : NULL;
+    if (maker && !has_room(v, maker->count)) maker = NULL;
     lt_statement *s = &v->statement[v->n_statements++];
-    *s = (lt_statement){ .to = to, .first = v->n_terms, .count = m, .constant = constant };
-    for (int64_t j = 0; j < m; j++) v->term[v->n_terms++] = (lt_term){ c[j], a[j] };
+    *s = (lt_statement){ .to = to, .first = v->n_terms, .count = maker ? maker->count : m, .constant = maker ? maker->constant : constant };
+    for (int64_t j = 0; j < s->count; j++) v->term[v->n_terms++] = maker ? v->term[maker->first + j] : (lt_term){ c[j], a[j] };
     if (!v->side_by_side) place(v, s);
     v->n_levels = LT_MAX(v->n_levels, s->level + 1);
     lt_vectors_written(v, to, v->z.n);
