@@ -22,7 +22,7 @@ bool      lt_rollout_cache_is_remote(const lt_rollout_cache *c); /* on a device 
 /* One that fits spec, compiled when there is none. In use by the caller, alone, until given back. */
 lt_status lt_rollout_cache_take(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out);
 void      lt_rollout_cache_give(lt_rollout_cache *c, lt_rollout *r);
-int64_t   lt_rollout_cache_peak_bytes(const lt_rollout_cache *c);
+int64_t   lt_rollout_cache_peak_bytes(lt_rollout_cache *c);
 
 enum { LT_MOST_AT_ONCE = 4 }; /* operators under way on a device with memory of its own */
 /* A step of all realizations below this does not fill a GPU. */

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "device/null/null.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 enum { ROWS = 9 };
@@ -115,7 +116,7 @@ LT_TEST(a_run_that_is_stopped_with_rollouts_under_way_can_be_resumed)
 }
 
 /* The null device's table with waits, launches and replays that fail once it is lost. */
-static struct { lt_backend table; volatile bool lost; } fragile;
+static struct { lt_backend table; atomic_bool lost; } fragile;
 
 static lt_status fragile_check(void) { return fragile.lost ? LT_FAIL(LT_ERR_DEVICE, "the test's device is lost") : LT_OK; }
 static lt_status fragile_sync(lt_stream *st) { LT_TRY(fragile_check()); return lt_backend_null()->sync(st); }
