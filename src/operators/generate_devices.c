@@ -12,7 +12,7 @@ enum { NO_GPUS = 2 };
 
 static lt_status missing(int ordinal, int there)
 {
-    char here[48] = "there is no GPU here";
+    char here[64] = "there is no GPU here";
     if (there == 1) snprintf(here, sizeof here, "there is 1 GPU, number 0");
     else if (there > 1) snprintf(here, sizeof here, "there are %d GPUs, numbers 0 to %d", there, there - 1);
     return LT_FAIL(LT_ERR_ARGUMENT, "simulation.parallelism.devices names GPU %d: %s", ordinal, here);
