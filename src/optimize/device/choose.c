@@ -24,6 +24,17 @@ double lt_device_cost(const lt_program_info *i)
     return crossing_seconds + kernel_seconds * i->n_kernels + i->bytes / device_bytes_per_second + i->flops / device_flops;
 }
 
+/* A GPU that opens and has no compiler for its kernels is none. */
+static bool open_gpu(lt_device **out)
+{
+    lt_device_info info;
+    if (lt_device_open("cuda", out)) return false;
+    if (!lt_device_describe(*out, &info) && info.computes) return true;
+    lt_device_close(*out);
+    *out = NULL;
+    return false;
+}
+
 bool lt_device_auto(const lt_program_info *all, lt_device **out, char *reason, size_t size)
 {
     double seconds = all->bytes / host_bytes_per_second + all->flops / host_flops;
@@ -33,8 +44,8 @@ bool lt_device_auto(const lt_program_info *all, lt_device **out, char *reason, s
                  1e6 * auto_from_seconds);
         return false;
     }
-    if (lt_device_open("cuda", out)) {
-        snprintf(reason, size, "auto: an evaluation takes the CPU about %.3g us, but no GPU can be opened here", 1e6 * seconds);
+    if (!open_gpu(out)) {
+        snprintf(reason, size, "auto: an evaluation takes the CPU about %.3g us, but no GPU can be used here", 1e6 * seconds);
         return false;
     }
     snprintf(reason, size, "auto: an evaluation would take the CPU about %.3g us", 1e6 * seconds);
