@@ -49,7 +49,7 @@ static const lt_statement *maker_of(const lt_vectors *v, const double *a)
     while (maker >= v->statement && (maker->dead || maker->to != a)) maker--;
     if (maker < v->statement) return NULL;
     for (const lt_statement *s = maker; s < end; s++)
-        if (reads(v, maker, s->to)) return NULL;
+        if (reads(v, maker, s->to) || (s != maker && overlap(v, s->to, a))) return NULL;
     return maker;
 }
 
