@@ -27,7 +27,12 @@ struct lt_device {
 /* Each backend embeds these as the first member of its own structs. */
 typedef struct lt_stream {
     lt_device *dev;
-    bool       capturing;         /* kept by device/stream.c */
+    /* Kept by device/stream.c: */
+    bool       capturing;
+    struct lt_event  *meeting;    /* of a lane, where it leaves another stream and comes back; NULL: it never did */
+    struct lt_stream *left;       /* by a lane that has not come back yet; NULL: none */
+    struct lt_stream *lanes, *next_lane; /* those that left here */
+    bool       had_lanes;         /* since its capture began */
 } lt_stream;
 
 typedef struct lt_event { lt_device *dev; } lt_event;
@@ -36,6 +41,7 @@ typedef struct lt_event { lt_device *dev; } lt_event;
 typedef struct lt_capture {
     lt_device *dev;
     int        n_launches;        /* for rebind: launches are numbered in order of capture */
+    bool       has_lanes;         /* work of several streams: no rebind */
 } lt_capture;
 
 /* How a kernel is made: from source text (compiled at run time), or a host kernel that is
@@ -95,6 +101,8 @@ struct lt_backend {
 
     /* Between begin and end the stream records instead of running; arguments are copied. */
     lt_status (*capture_begin)(lt_stream *st);
+    /* Work of `lane` is recorded where that of `st` is; st NULL: no longer. Optional: events between the two say it to the device. */
+    void      (*capture_share)(lt_stream *st, lt_stream *lane);
     lt_status (*capture_end)  (lt_stream *st, lt_capture **out);
     void      (*capture_abort)(lt_stream *st);
     lt_status (*replay)       (lt_stream *st, lt_capture *c);

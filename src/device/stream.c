@@ -38,6 +38,21 @@ lt_status lt_device_free(lt_device *dev, lt_stream *st, void *address)
 }
 
 /* ---- Streams ---------------------------------------------------------------------------- */
+static void share_capture(lt_stream *st, lt_stream *lane)
+{
+    if (of(lane)->capture_share) of(lane)->capture_share(st, lane);
+    lane->capturing = st != NULL;
+}
+
+static void come_back(lt_stream *lane)
+{
+    lt_stream **at = &lane->left->lanes;
+    while (*at != lane) at = &(*at)->next_lane;
+    *at = lane->next_lane;
+    lane->left = NULL;
+    if (lane->capturing) share_capture(NULL, lane);
+}
+
 lt_status lt_stream_create(lt_device *dev, lt_stream **out)
 {
     *out = NULL;
@@ -48,9 +63,11 @@ lt_status lt_stream_create(lt_device *dev, lt_stream **out)
 void lt_stream_destroy(lt_stream *st)
 {
     if (!st) return;
+    if (st->left) come_back(st);
     lt_capture_abort(st);
     (void)of(st)->sync(st); /* a late fault has no one left to hear it */
     lt_block_cache_forget_stream(st->dev->cache, st);
+    lt_event_destroy(st->meeting);
     of(st)->stream_destroy(st);
 }
 
@@ -158,27 +175,63 @@ lt_status lt_event_elapsed(lt_event *from, lt_event *to, double *ns)
     return from->dev->backend->event_elapsed(from, to, ns);
 }
 
+/* ---- Side by side -------------------------------------------------------------------------- */
+lt_status lt_stream_branch(lt_stream *st, lt_stream *lane)
+{
+    LT_TRY(check_idle(lane, "branch"));
+    if (!st || st == lane || st->dev != lane->dev || lane->left) return LT_FAIL(LT_ERR_ARGUMENT, "branch: two streams of one device are needed, the second free");
+    if (!lane->meeting) LT_TRY(lt_event_create(lane->dev, &lane->meeting));
+    LT_TRY(lt_event_record(lane->meeting, st));
+    lane->left = st;
+    lane->next_lane = st->lanes;
+    st->lanes = lane;
+    st->had_lanes = true;
+    if (st->capturing) share_capture(st, lane);
+    lt_status s = lt_event_wait(lane, lane->meeting);
+    if (s) come_back(lane);
+    return s;
+}
+
+lt_status lt_stream_join(lt_stream *st, lt_stream *lane)
+{
+    if (!st || !lane || lane->left != st) return LT_FAIL(LT_ERR_ARGUMENT, "join: the second stream did not leave the first one");
+    lt_status s = lt_event_record(lane->meeting, lane);
+    come_back(lane);
+    return s ? s : lt_event_wait(st, lane->meeting);
+}
+
 /* ---- Capture ------------------------------------------------------------------------------ */
+/* Lanes that did not come back, because something failed: what they have recorded ends with the capture. */
+static void forget_lanes(lt_stream *st)
+{
+    while (st->lanes) come_back(st->lanes);
+}
+
 lt_status lt_capture_begin(lt_stream *st)
 {
     LT_TRY(check_idle(st, "capture"));
     LT_TRY(of(st)->capture_begin(st));
     st->capturing = true;
+    st->had_lanes = false;
     return LT_OK;
 }
 
 lt_status lt_capture_end(lt_stream *st, lt_capture **out)
 {
     *out = NULL;
-    if (!st || !st->capturing) return LT_FAIL(LT_ERR_ARGUMENT, "end of capture: the stream is not capturing");
+    if (!st || !st->capturing || st->left) return LT_FAIL(LT_ERR_ARGUMENT, "end of capture: the stream is not capturing");
     st->capturing = false;
-    return of(st)->capture_end(st, out);
+    forget_lanes(st);
+    LT_TRY(of(st)->capture_end(st, out));
+    (*out)->has_lanes = st->had_lanes;
+    return LT_OK;
 }
 
 void lt_capture_abort(lt_stream *st)
 {
-    if (!st || !st->capturing) return;
+    if (!st || !st->capturing || st->left) return;
     st->capturing = false;
+    forget_lanes(st);
     of(st)->capture_abort(st);
 }
 
@@ -195,6 +248,7 @@ lt_status lt_capture_rebind(lt_capture *c, int launch, void *const *arg)
     if (!c || !arg) return LT_FAIL(LT_ERR_ARGUMENT, "rebind: capture or arguments are NULL");
     if (launch < 0 || launch >= c->n_launches)
         return LT_FAIL(LT_ERR_ARGUMENT, "rebind of launch %d: %d were captured", launch, c->n_launches);
+    if (c->has_lanes) return LT_FAIL(LT_ERR_UNSUPPORTED, "rebind: work of several streams was captured, which keeps its arguments");
     return c->dev->backend->rebind(c, launch, arg);
 }
 

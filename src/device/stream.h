@@ -39,6 +39,12 @@ lt_status lt_event_sync(lt_event *ev);                        /* the host waits 
 lt_status lt_event_query(lt_event *ev, bool *done);
 lt_status lt_event_elapsed(lt_event *from, lt_event *to, double *ns);
 
+/* ---- Side by side ------------------------------------------------------------ */
+/* What `lane` is given next begins when what `st` was given so far has ended, and goes on beside what that is given next. After `join`
+   what st is given waits for both. While st captures, the lane's work in between is part of the capture, which then takes no new arguments. */
+lt_status lt_stream_branch(lt_stream *st, lt_stream *lane);
+lt_status lt_stream_join(lt_stream *st, lt_stream *lane);
+
 /* ---- Capture and replay ------------------------------------------------------- */
 lt_status lt_capture_begin(lt_stream *st);
 lt_status lt_capture_end(lt_stream *st, lt_capture **out); /* ends the capture even when it fails */

@@ -116,10 +116,10 @@ unsigned cuMemFreeHost(void *p) { free(p); fake_state.locked--; return 0; }
 typedef struct node { lt_cu_function kernel; void *arg; lt_cu_address dst, src; size_t bytes; int byte; } node;
 struct CUgraph_st { node item[64]; size_t n; };
 struct CUgraphExec_st { struct CUgraph_st graph; };
-struct CUstream_st { struct CUgraph_st *recording; lt_cu_graph_node last; };
+struct CUstream_st { struct CUgraph_st *recording; bool follows; lt_cu_graph_node last; }; /* follows: records into another stream's graph */
 struct CUfunc_st { char name[64]; };
 struct CUmod_st { struct CUfunc_st function; };
-struct CUevent_st { int records; };
+struct CUevent_st { int records; lt_cu_stream at; };
 
 static unsigned run(const node *n)
 {
@@ -146,10 +146,17 @@ unsigned cuMemsetD8Async(lt_cu_address dst, unsigned char byte, size_t n, lt_cu_
 unsigned cuStreamCreate(lt_cu_stream *st, unsigned flags) { (void)flags; *st = calloc(1, sizeof **st); return 0; }
 unsigned cuStreamDestroy_v2(lt_cu_stream st) { free(st); return 0; }
 unsigned cuStreamSynchronize(lt_cu_stream st) { (void)st; return answer(); }
-unsigned cuStreamWaitEvent(lt_cu_stream st, lt_cu_event e, unsigned flags) { (void)st; (void)e; (void)flags; return 0; }
+/* An event of a stream that records makes others record there, too, until that stream waits for one of theirs. */
+unsigned cuStreamWaitEvent(lt_cu_stream st, lt_cu_event e, unsigned flags)
+{
+    (void)flags;
+    if (e->at->recording && !st->recording) st->recording = e->at->recording, st->follows = true;
+    else if (st->recording && e->at->follows) e->at->recording = NULL, e->at->follows = false;
+    return 0;
+}
 unsigned cuEventCreate(lt_cu_event *e, unsigned flags) { (void)flags; *e = calloc(1, sizeof **e); return 0; }
 unsigned cuEventDestroy_v2(lt_cu_event e) { free(e); return 0; }
-unsigned cuEventRecord(lt_cu_event e, lt_cu_stream st) { (void)st; e->records++; return 0; }
+unsigned cuEventRecord(lt_cu_event e, lt_cu_stream st) { e->at = st; e->records++; return 0; }
 unsigned cuEventSynchronize(lt_cu_event e) { (void)e; return answer(); }
 unsigned cuEventQuery(lt_cu_event e) { return e->records % 2 ? LT_CU_ERROR_NOT_READY : 0; }
 unsigned cuEventElapsedTime(float *ms, lt_cu_event a, lt_cu_event b) { (void)a; (void)b; *ms = 1.5f; return 0; }

@@ -18,6 +18,12 @@ lt_status lt_cpu_capture_begin(lt_stream *base)
     return LT_OK;
 }
 
+/* One list, in the order given: what could run side by side runs one after the other. */
+void lt_cpu_capture_share(lt_stream *st, lt_stream *lane)
+{
+    ((lt_cpu_stream *)lane)->capture = st ? ((lt_cpu_stream *)st)->capture : NULL;
+}
+
 lt_status lt_cpu_capture_end(lt_stream *base, lt_capture **out)
 {
     lt_cpu_stream *st = (lt_cpu_stream *)base;

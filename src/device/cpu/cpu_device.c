@@ -64,7 +64,7 @@ const lt_backend *lt_backend_cpu(void)
         .event_create = lt_cpu_event_create, .event_destroy = lt_cpu_event_destroy,
         .event_record = lt_cpu_event_record, .event_wait = lt_cpu_event_wait, .event_sync = lt_cpu_event_sync,
         .event_query = lt_cpu_event_query, .event_elapsed = lt_cpu_event_elapsed,
-        .capture_begin = lt_cpu_capture_begin, .capture_end = lt_cpu_capture_end,
+        .capture_begin = lt_cpu_capture_begin, .capture_share = lt_cpu_capture_share, .capture_end = lt_cpu_capture_end,
         .capture_abort = lt_cpu_capture_abort, .replay = lt_cpu_replay, .rebind = lt_cpu_rebind,
         .capture_destroy = lt_cpu_capture_destroy,
     };

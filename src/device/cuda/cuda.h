@@ -40,6 +40,7 @@ typedef struct lt_cuda_stream {
     lt_cu_stream     handle;
     lt_cuda_capture *capture;           /* being recorded, or NULL */
     int              depth;             /* while recording: inside the enqueue function of a kernel */
+    bool             after_event;       /* the same: the next kernel waits for other streams, which starting early does not */
 } lt_cuda_stream;
 
 typedef struct lt_cuda_event {

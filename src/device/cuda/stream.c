@@ -93,7 +93,9 @@ lt_status lt_cuda_fill(lt_stream *base, void *dst, int byte, size_t bytes)
 
 static unsigned launch_kernel(lt_cuda *c, lt_cuda_stream *st, const lt_cuda_kernel *k, void **param)
 {
-    if (!k->early)
+    const bool after_event = st->base.capturing && st->after_event;
+    if (after_event) st->after_event = false;
+    if (!k->early || after_event)
         return c->cu->cuLaunchKernel(k->function, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->shared_bytes,
                                      st->handle, param, NULL);
     lt_cu_launch_attribute early = { .id = LT_CU_LAUNCH_OVERLAP, .value.programmaticStreamSerializationAllowed = 1 };
@@ -195,6 +197,7 @@ lt_status lt_cuda_event_wait(lt_stream *st, lt_event *ev)
     LT_TRY(enter_recorded(ev, "wait", &c));
     LT_CUDA_TRY(c, "waiting for an event", c->cu->cuStreamWaitEvent(((lt_cuda_stream *)st)->handle, ((lt_cuda_event *)ev)->handle, 0));
     lt_cuda_note_event((lt_cuda_stream *)st);
+    if (st->capturing) ((lt_cuda_stream *)st)->after_event = true;
     return LT_OK;
 }
 

@@ -195,6 +195,11 @@ static lt_status null_capture_begin(lt_stream *st)
     return LT_OK;
 }
 
+static void null_capture_share(lt_stream *st, lt_stream *lane)
+{
+    ((null_stream *)lane)->capture = st ? ((null_stream *)st)->capture : NULL;
+}
+
 static lt_status null_capture_end(lt_stream *st, lt_capture **out)
 {
     null_stream *ns = (null_stream *)st;
@@ -477,7 +482,7 @@ const lt_backend *lt_backend_null(void)
         .event_create = null_event_create, .event_destroy = null_event_destroy,
         .event_record = null_event_record, .event_wait = null_event_wait, .event_sync = null_event_sync,
         .event_query = null_event_query, .event_elapsed = null_event_elapsed,
-        .capture_begin = null_capture_begin, .capture_end = null_capture_end, .capture_abort = null_capture_abort,
+        .capture_begin = null_capture_begin, .capture_share = null_capture_share, .capture_end = null_capture_end, .capture_abort = null_capture_abort,
         .replay = null_replay, .rebind = null_rebind, .capture_destroy = null_capture_destroy,
     };
     return &table;
