@@ -38,6 +38,7 @@ typedef struct cli_command {
     size_t                 options_bytes;
     cli_need               need;
     bool                   tells_device; /* its own output says where it computed */
+    bool                   makes_folders; /* those of --output that are missing */
     lt_status            (*run)(cli_context *c);
     const char            *description;  /* for the manual: plain sentences, paragraphs split by \n */
     const char *const   *(*operands)(int *n); /* completion of operands; NULL = none */
@@ -85,6 +86,10 @@ lt_status cli_blame_input(lt_status s);
 /* Fails early when a file cannot be read, or the folder of an output is missing or read-only. */
 lt_status cli_check_input(const char *path);
 lt_status cli_check_output(const char *path);
+lt_status cli_check_no_folder(const char *path); /* for outputs whose folders are made */
+bool      cli_same_file(const char *a, const char *b); /* also under two names; files that are not there: by name */
+/* All files of a command line: what is written can be, and is neither read nor written for another purpose. Called before any command runs. */
+lt_status cli_check_files(const cli_command *command, const cli_context *c);
 /* A fresh folder for files that are not kept; removing it removes them too. Zeroed, or one that could not be made, is no folder. */
 typedef struct cli_folder { char path[64]; } cli_folder;
 typedef struct cli_folder_path { char s[128]; } cli_folder_path;

@@ -90,6 +90,17 @@ static lt_status split_defines(const generate_cli *o, char *text, size_t size, c
     return LT_OK;
 }
 
+/* The path of the configuration is held to the same as --output, which cli_check_files looks at. */
+static lt_status check_output_path(const generate_cli *o, const char *output)
+{
+    const char *const other[][2] = { { "config", o->config }, { "merge", o->merge }, { "report", o->report }, { "profile", o->common.profile } };
+    CLI_TRY(cli_check_no_folder(output));
+    for (int i = 0; i < CLI_LEN(other); i++)
+        if (cli_same_file(output, other[i][1]))
+            return cli_fail(LT_ERR_ARGUMENT, "the dataset would go to %s, which is also the file of --%s: they must differ", output, other[i][0]);
+    return LT_OK;
+}
+
 static lt_status load(const generate_cli *o, lt_dataset_config **out)
 {
     char text[4096];
@@ -103,6 +114,11 @@ static lt_status load(const generate_cli *o, lt_dataset_config **out)
         .watchdog = o->watchdog ? watchdog_names[o->watchdog] : o->common.profile ? "off" : NULL, /* a trace shows this process alone */
     };
     CLI_TRY(dataset_blame(lt_dataset_config_load(o->config, &over, out)));
+    lt_status s = check_output_path(o, lt_dataset_config_summary(*out).output);
+    if (s) {
+        lt_dataset_config_destroy(*out);
+        return s;
+    }
     for (int i = 0; !o->common.quiet && i < lt_dataset_config_warning_count(*out); i++)
         fprintf(stderr, "lathe: %s\n", lt_dataset_config_warning(*out, i));
     return LT_OK;
@@ -323,7 +339,7 @@ static lt_status run_cloud(cli_context *c)
 }
 
 const cli_command cli_generate_dataset = {
-    .name = "generate", .options = &table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .run = run,
+    .name = "generate", .options = &table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .makes_folders = true, .run = run,
     .description = "Draws operators from a parameter space, iterates each from an initial field, accumulates features as it runs and writes one HDF5 "
                    "file. Everything is a function of the configuration and its seed: batch size, threads, shards, devices that share the rows and interruptions "
                    "change nothing.\n"
@@ -332,6 +348,6 @@ const cli_command cli_generate_dataset = {
                    "The file can be read at any time, also after a kill; --resume then goes on where it stopped.",
 };
 const cli_command cli_cloud_generate = {
-    .name = "cloud-generate", .options = &cloud_table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .run = run_cloud,
+    .name = "cloud-generate", .options = &cloud_table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .makes_folders = true, .run = run_cloud,
     .description = "The local provider runs 'lathe generate' here. Others are told what they need: lathe itself talks to no service.",
 };

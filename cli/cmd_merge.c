@@ -79,7 +79,6 @@ static lt_status extract_from(cli_context *c, const extract_cli *o, lt_dataset *
     e.stop = cli_interrupt_flag();
     e.progress = dataset_bar_set;
     e.progress_ctx = &bar;
-    CLI_TRY(dataset_spare(d, "output", e.output));
     int64_t n = e.max_rows && e.max_rows < i.rows ? e.max_rows : i.rows;
     if ((o->verbose || o->dry_run) && !c->json)
         printf("%lld of %lld operators, %s states, to %s\n", (long long)n, (long long)i.rows, i.has_outputs ? "stored" : "replayed", e.output ? e.output : "the output of --config");

@@ -191,8 +191,6 @@ static lt_status test(qsvm_job *j)
 
 static lt_status run_job(qsvm_job *j)
 {
-    const char *outputs[] = { j->o->model_out, j->o->decision_out, j->o->report };
-    for (int i = 0; i < CLI_LEN(outputs); i++) CLI_TRY(cli_check_output(outputs[i]));
     CLI_TRY(read_rows(j));
     CLI_TRY(train(j));
     CLI_TRY(test(j));

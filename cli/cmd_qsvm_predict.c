@@ -118,8 +118,6 @@ static lt_status run_job(predict_job *j)
     if (!o->x) return cli_fail(LT_ERR_ARGUMENT, "which rows? Give --x X.npy or X.csv");
     if (!o->out && !o->decision_out && !o->labels && !o->label_column && !j->c->json)
         return cli_fail(LT_ERR_ARGUMENT, "nothing to write: give --out y.npy, --decision-out D.npy or labels to score against");
-    CLI_TRY(cli_check_output(o->out));
-    CLI_TRY(cli_check_output(o->decision_out));
     CLI_TRY(cli_blame_input(lt_qsvm_load(j->c->device, o->model, &j->machine)));
     j->info = lt_qsvm_get_info(j->machine);
     CLI_TRY(qsvm_rows_read(o->x, "x", o->labels, o->label_column, &j->rows));

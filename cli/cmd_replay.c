@@ -87,8 +87,6 @@ static lt_status run(cli_context *c)
     if (!s && o->realization >= lt_dataset_config_summary(config).realizations)
         s = cli_fail(LT_ERR_ARGUMENT, "--realization %lld: expected 0..%lld, or -1 for all", (long long)o->realization,
                      (long long)lt_dataset_config_summary(config).realizations - 1);
-    if (!s) s = dataset_spare(d, "out", o->out);
-    if (!s) s = dataset_spare(d, "weights-out", o->weights_out);
     if (!s) s = replay_all(c, o, d, config);
     lt_dataset_config_destroy(config);
     lt_dataset_close(d);

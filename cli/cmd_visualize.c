@@ -146,7 +146,7 @@ static lt_status make_movie(cli_context *c, const movie_cli *o, lt_dataset *d, l
     CLI_TRY(dataset_config(d, path, &config)); /* a file that cannot be replayed is told so */
     lt_dataset_config_destroy(config);
     name_outputs(path, o->output, video, frames, sizeof video);
-    CLI_TRY(dataset_spare(d, "output", video));
+    if (lt_dataset_is_at(d, video)) return cli_fail(LT_ERR_ARGUMENT, "the video would replace the dataset itself, %s: give --output FILE.mp4", video);
     if (!o->dry_run && o->format != FRAMES) m->video = video;
     if (!o->dry_run && o->format != VIDEO) m->frames = frames;
     m->progress = dataset_bar_set;
@@ -231,7 +231,6 @@ static lt_status draw_picture(cli_context *c, const picture_cli *o, lt_dataset *
                                      .seed = (uint64_t)o->seed };
     int64_t rows = lt_dataset_get_info(d).rows;
     if (!o->output && !o->dry_run) return cli_fail(LT_ERR_ARGUMENT, "where to? Give --output FILE.png");
-    CLI_TRY(dataset_spare(d, "output", o->output));
     if (o->operator_indices) {
         CLI_TRY(dataset_indices("operator-indices", o->operator_indices, rows, indices, &p.n_operators));
         p.indices = *indices;

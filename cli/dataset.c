@@ -32,12 +32,6 @@ lt_status dataset_config(lt_dataset *d, const char *path, lt_dataset_config **ou
     return dataset_blame(lt_dataset_config_parse(i.config, strlen(i.config), path, NULL, out));
 }
 
-lt_status dataset_spare(lt_dataset *d, const char *option, const char *output)
-{
-    if (!lt_dataset_is_at(d, output)) return LT_OK;
-    return cli_fail(LT_ERR_ARGUMENT, "--%s %s is the dataset itself; it must differ", option, output);
-}
-
 lt_device *dataset_device(const cli_context *c) { return strcmp(c->common.device, "cpu") && strcmp(c->common.device, "auto") ? c->device : NULL; }
 
 lt_replay_options dataset_replay_options(const cli_context *c, lt_dataset *d)

@@ -10,8 +10,6 @@ lt_status dataset_blame(lt_status s);
 lt_status dataset_open(cli_context *c, const char *option, lt_dataset **out);
 /* The configuration the file carries; LT_ERR_ARGUMENT when it has none of lathe's. */
 lt_status dataset_config(lt_dataset *d, const char *path, lt_dataset_config **out);
-/* Refuses to let what an option names replace the dataset itself. */
-lt_status dataset_spare(lt_dataset *d, const char *option, const char *output);
 const char *dataset_path(const cli_context *c, const char *option);
 /* Where a file was computed: its precision, for replays. */
 lt_replay_options dataset_replay_options(const cli_context *c, lt_dataset *d);

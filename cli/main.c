@@ -173,18 +173,6 @@ static int report_failure(const cli_command *command, lt_status s, bool json)
     return exit_status(s);
 }
 
-/* Pages and traces come last: that they cannot be written is said first, not after an hour of work. */
-static lt_status check_outputs(const cli_command *command, const void *options)
-{
-    static const char *const name[] = { "report", "csv", "profile" };
-    for (int i = 0; i < CLI_LEN(name); i++) {
-        size_t base;
-        const lt_option *row = lt_options_find(command->options, name[i], &base);
-        if (row) CLI_TRY(cli_check_output(*(const char *const *)((const char *)options + base + row->offset)));
-    }
-    return LT_OK;
-}
-
 /* Where the time, the memory and the transfers went, in short; the file has all of it. */
 static lt_status tell_profile(const char *path)
 {
@@ -217,7 +205,7 @@ static void tell_device(const cli_command *command, const cli_context *c, bool a
 /* Opens what the subcommand needs, runs it under the trace, writes the trace and the JSON. */
 static lt_status run_in_context(const cli_command *command, cli_context *c)
 {
-    CLI_TRY(check_outputs(command, c->options));
+    CLI_TRY(cli_check_files(command, c)); /* what cannot be written is said first, not after an hour of work */
     bool asked = strcmp(c->common.device, "auto") != 0;
     const char *name = !asked && command->need == CLI_NEED_CPU ? "cpu" : c->common.device;
     if (command->need == CLI_NEED_DEVICE || command->need == CLI_NEED_CPU || asked) CLI_TRY(lt_device_open(name, &c->device));

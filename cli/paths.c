@@ -23,15 +23,82 @@ lt_status cli_check_input(const char *path)
     return S_ISREG(st.st_mode) ? LT_OK : cli_fail(LT_ERR_ARGUMENT, "%s: not a regular file", path);
 }
 
+lt_status cli_check_no_folder(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode) ? cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: it is a folder", path) : LT_OK;
+}
+
 lt_status cli_check_output(const char *path)
 {
     char folder[4096];
-    struct stat st;
     if (!path) return LT_OK;
-    if (!stat(path, &st) && S_ISDIR(st.st_mode)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: it is a folder", path);
+    CLI_TRY(cli_check_no_folder(path));
     const char *slash = strrchr(path, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + (slash == path) : 1, slash ? path : ".");
     if (access(folder, W_OK)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: folder '%s': %s", path, folder, strerror(errno));
+    return LT_OK;
+}
+
+bool cli_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    if (!a || !b) return false;
+    const bool no_a = stat(a, &x) != 0, no_b = stat(b, &y) != 0;
+    if (no_a && no_b) return !strcmp(a + 2 * !strncmp(a, "./", 2), b + 2 * !strncmp(b, "./", 2));
+    return !no_a && !no_b && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* ---- All files of a command line ---- */
+
+enum { MAX_NAMED = 32 + LT_TEXT_LIST_MAX };
+
+typedef struct named_file { const char *option, *path; bool written; } named_file; /* option NULL: an operand */
+
+static bool is_written(const char *option)
+{
+    static const char *const names[] = { "out", "output", "report", "csv", "profile", "checkpoint", "states-out", "decision-out", "model-out", "weights-out" };
+    for (int i = 0; i < CLI_LEN(names); i++)
+        if (!strcmp(option, names[i])) return true;
+    return false;
+}
+
+static int list_files(const cli_command *command, const cli_context *c, named_file *file)
+{
+    int n = 0;
+    for (int g = 0; g < command->options->n_groups; g++) {
+        const lt_option_group *group = &command->options->groups[g];
+        for (int r = 0; r < group->n_rows && n < MAX_NAMED; r++) {
+            const lt_option *row = &group->rows[r];
+            if (row->type != LT_OPTION_TYPE_PATH) continue;
+            const char *path = *(const char *const *)((const char *)c->options + group->base + row->offset);
+            if (path) file[n++] = (named_file){ row->name, path, is_written(row->name) };
+        }
+    }
+    for (int i = 0; i < c->n_operands && n < MAX_NAMED; i++) file[n++] = (named_file){ NULL, c->operand[i], false };
+    return n;
+}
+
+static lt_status check_apart(const named_file *out, const named_file *other)
+{
+    if (!cli_same_file(out->path, other->path)) return LT_OK;
+    if (!strcmp(out->option, "checkpoint") && other->option && !strcmp(other->option, "resume")) return LT_OK; /* a run that goes on in its file */
+    if (other->written) return cli_fail(LT_ERR_ARGUMENT, "--%s and --%s are the same file, %s: they must differ", out->option, other->option, out->path);
+    return cli_fail(LT_ERR_ARGUMENT, "--%s %s is also what %s%s reads: it must differ", out->option, out->path, other->option ? "--" : "the command",
+                    other->option ? other->option : "");
+}
+
+lt_status cli_check_files(const cli_command *command, const cli_context *c)
+{
+    named_file file[MAX_NAMED];
+    const int n = list_files(command, c, file);
+    for (int i = 0; i < n; i++) {
+        if (!file[i].written) continue;
+        const bool made = command->makes_folders && !strcmp(file[i].option, "output");
+        CLI_TRY(made ? cli_check_no_folder(file[i].path) : cli_check_output(file[i].path));
+        for (int k = 0; k < n; k++)
+            if (k != i) CLI_TRY(check_apart(&file[i], &file[k]));
+    }
     return LT_OK;
 }
 

@@ -80,7 +80,7 @@ run 2 merge --out "$work/bad.h5" "$work/s0.h5"; says err "none of"
 run 2 merge --out "$work/bad.h5" "$work/s0.h5" "$work/s0.h5"; says err "occurs twice"
 run 2 merge "$work/s0.h5"; says err "--out"
 ln "$work/s1.h5" "$work/also_s1.h5"
-run 2 merge --out "$work/also_s1.h5" "$work/s0.h5" "$work/s1.h5"; says err "both a shard"
+run 2 merge --out "$work/also_s1.h5" "$work/s0.h5" "$work/s1.h5"; says err "is also what the command reads"
 run 2 generate --config "$c" --output "$work/bad.h5" --shard 2/2; says err "0 <= i < n"
 
 # What the user got wrong: status 2, nothing half-written
@@ -89,7 +89,26 @@ run 2 generate --config "$work/none.yaml"; says err "none.yaml"
 printf 'metadata: {name: x\n' >"$work/broken.yaml"
 run 2 generate --config "$work/broken.yaml"; says err "broken.yaml"
 run 2 generate --config "$c" --output "$work/a.h5" --resume --num-realizations 3; says err "another configuration"
-run 2 generate --config "$c" --output "$work/c.yaml" --resume; says err "not an HDF5 file"
+cp "$c" "$work/other.yaml"
+run 2 generate --config "$c" --output "$work/other.yaml" --resume; says err "not an HDF5 file"
+
+# What is written is none of what is read, and outputs are no folders and lie in folders that are there: said at once
+run 2 generate --config "$c" --output "$c" --overwrite; says err "is also what --config reads"; silent out
+run 2 generate --config "$c" --merge "$work/other.yaml" --output "$work/other.yaml" --overwrite; says err "is also what --merge reads"
+sed "s|OUT.h5|$work/self.yaml|" "$c" >"$work/self.yaml"
+run 2 generate --config "$work/self.yaml" --overwrite; says err "which is also the file of --config"
+run 2 generate --config "$c" --output "$work/both" --report "$work/both"; says err "are the same file"
+run 2 generate --config "$c" --output "$work"; says err "it is a folder"; silent out
+cmp -s "$c" "$work/other.yaml" || fail "a configuration was written over"
+for request in "replay $work/a.h5 --index 1 --out" "replay $work/a.h5 --index 1 --weights-out" "extract-features $work/a.h5 --output" "visualize-features $work/a.h5 --output" \
+    "visualize-dataset $work/a.h5 --steps 2 --output" "visualize-ic-types --output" "merge $work/s0.h5 $work/s1.h5 --out"; do
+    run 2 $request "$work/nowhere/file.h5"; says err "folder '$work/nowhere'"; silent out
+    case $request in *.h5*) run 2 $request "$work/../${work##*/}/s0.h5" --profile "$work/s0.h5"; says err "must differ"; silent out ;; esac
+done
+run 2 replay "$work/a.h5" --index 1 --out "$work/a.h5"; says err "is also what the command reads"
+run 2 replay --dataset "$work/a.h5" --index 1 --out "$work/a.h5"; says err "is also what --dataset reads"
+cp "$work/a.h5" "$work/film.mp4"
+run 2 visualize-dataset "$work/film.mp4" --steps 2; says err "would replace the dataset itself"
 run 2 info "$work/none.h5"; says err "none.h5"
 run 2 info; says err "--dataset"
 run 2 info "$c"; says err "not an HDF5 file"
@@ -107,7 +126,7 @@ run 2 replay "$work/a.h5" --index 1 --weights-out "$work/a.h5"; says err "differ
 run 2 visualize-features "$work/a.h5" --output "$work/a.h5"; says err "differ"
 run 2 visualize-dataset "$work/a.h5" --output "$work/a.h5"; says err "differ"
 cmp -s "$work/a.h5" "$work/copy_of_a.h5" || fail "a dataset was replaced by what was made from it"
-run 2 generate --config "$c" --output "$c"; says err "no dataset"
+run 2 generate --config "$c" --output "$work/other.yaml"; says err "no dataset"
 head -c 3000 "$work/a.h5" >"$work/torn.h5"
 run 2 generate --config "$c" --output "$work/torn.h5"; says err "--overwrite"
 run 0 generate --config "$c" --output "$work/torn.h5" --overwrite --total-samples 1 --quiet
@@ -119,7 +138,7 @@ run 2 visualize-dataset "$work/a.h5" --colormap nosuch --dry-run; says err "nosu
 [ ! -e "$work/bad.h5" ] || fail "a failed run left a file"
 
 # A place that cannot be written, a disk that is full: status 1, and what was written can be read
-run 1 replay "$work/a.h5" --index 0 --out "$work/no/such/r.h5"; says err "no/such"
+run 2 replay "$work/a.h5" --index 0 --out "$work/no/such/r.h5"; says err "no/such"
 (ulimit -f 400; exec "$lathe" generate --config "$c" --output "$work/full.h5" --total-samples 200) >"$work/out" 2>"$work/err" && fail "a full disk went unnoticed" || got=$?
 [ "$got" -eq 1 ] || { fail "a full disk: status $got, expected 1"; cat "$work/err"; }
 last="generate on a full disk"; says err "too large"; says err "--resume"

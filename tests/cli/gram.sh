@@ -117,6 +117,13 @@ run 0 gram $in --devices null,null --out "$work/two.npy" --json; is_json "$work/
 run 2 gram $in --devices null,, --out "$work/bad.npy"; says err "cuda:0,cuda:1"
 run 2 gram $in --devices null,cpu --out "$work/bad.npy"; says err "memory of their own"
 run 2 gram $in; says err "nothing to write"
+cp "$work/x.npy" "$work/kept.npy"
+run 2 gram $in --out "$work/x.npy"; says err "is also what --x reads"
+ln -s x.npy "$work/link.npy"
+run 2 gram $in --states-out "$work/link.npy"; says err "is also what --x reads"
+run 2 gram $in --out "$work/bad.npy" --states-out "$work/bad.npy"; says err "--out and --states-out are the same file"
+run 2 gram $in --out "$work/bad.npy" --report "$work/x.npy"; says err "is also what --x reads"
+cmp -s "$work/x.npy" "$work/kept.npy" || fail "the rows were written over"
 run 2 gram --weights "$work/w.npy"; says err "--x"
 run 2 gram --x "$work/x.npy"; says err "--weights"
 }

@@ -90,6 +90,12 @@ for option in out report checkpoint; do
     case $option in out) name=x.npy ;; *) name=file ;; esac
     run 2 solve "$work/rosen.lt" --$option "$work/nowhere/$name"; says err "nowhere"; silent out
 done
+cp "$work/rosen.lt" "$work/same.lt"
+for option in report checkpoint profile; do run 2 solve "$work/same.lt" --$option "$work/same.lt"; says err "is also what the command reads"; silent out; done
+cmp -s "$work/rosen.lt" "$work/same.lt" || fail "a problem was written over"
+run 2 solve "$work/rosen.lt" --x0 "$work/x.npy" --out "$work/x.npy"; says err "is also what --x0 reads"
+run 2 solve "$work/rosen.lt" --checkpoint "$work/one.ckpt" --report "$work/one.ckpt"; says err "are the same file"
+run 0 solve example:C2 --quiet --set maxit=30 --resume "$work/c2.ckpt" --checkpoint "$work/c2.ckpt" # a run that goes on in its file
 run 2 solve "$work/rosen.lt" --out "$work/x.txt"; says err ".npz"
 run 2 solve "$work/rosen.lt" --starts 3 --checkpoint "$work/c"; says err "single run"
 run 2 solve "$work/rosen.lt" --starts 3 --resume "$work/c"; says err "single run"
