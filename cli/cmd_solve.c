@@ -84,10 +84,9 @@ static lt_status read_model(solve_job *j, const char *path)
 /* n numbers from an array file. */
 static lt_status read_point(const char *path, int64_t n, lt_array *out)
 {
-    lt_status s = lt_npy_read(path, out);
-    if (!s) s = lt_array_widen(out);
-    if (s) s = cli_blame_input(s);
-    else if (lt_shape_count(&out->shape) != n)
+    lt_status s = cli_blame_input(lt_npy_read(path, out));
+    if (!s && lt_array_widen(out)) s = cli_fail(LT_ERR_ARGUMENT, "%s: %s", path, lt_error_text());
+    else if (!s && lt_shape_count(&out->shape) != n)
         s = cli_fail(LT_ERR_ARGUMENT, "%s holds %s, the problem has %lld variables", path, lt_shape_str(&out->shape).s, (long long)n);
     if (s) lt_array_free(out);
     return s;
@@ -173,19 +172,31 @@ static lt_status evaluate_at(solve_job *j, const char *path)
     return s;
 }
 
+enum { MAX_DIRECTIONS = 200 }; /* up to so many variables each is one of its own, beyond they are drawn */
+
 static lt_status check_gradients(solve_job *j)
 {
     lt_check_result r;
+    lt_array start = { 0 };
     if (j->opt.device) return cli_fail(LT_ERR_ARGUMENT, "--check-gradients runs on the CPU: leave --device out");
-    CLI_TRY(lt_problem_check(j->problem, j->opt.x0, 0, 200, &r));
+    if (j->opt.x0_file) CLI_TRY(read_point(j->opt.x0_file, j->view.n, &start));
+    lt_status s = lt_problem_check(j->problem, start.data, 0, MAX_DIRECTIONS, &r);
+    lt_array_free(&start);
+    CLI_TRY(s);
+    j->c->json_complete = true; /* which gradient is wrong is what was asked for */
     if (j->c->json) {
         lt_json_field_bool(j->c->json, "passed", r.passed);
         lt_json_field_double(j->c->json, "worst", r.worst);
         lt_json_field_int(j->c->json, "checked", r.n_checked);
+        lt_json_field_int(j->c->json, "worst_function", r.worst_function);
+        lt_json_field_int(j->c->json, "worst_direction", r.worst_direction);
+        lt_json_field_double(j->c->json, "gradient", r.gradient);
+        lt_json_field_double(j->c->json, "difference", r.difference);
     } else {
-        printf("%lld derivatives checked, the worst differs by %.2g: %s %lld along %lld has gradient %.10g, difference %.10g\n", (long long)r.n_checked,
-               r.worst, r.worst_function < 0 ? "f" : "constraint", (long long)(r.worst_function < 0 ? 0 : r.worst_function),
-               (long long)r.worst_direction, r.gradient, r.difference);
+        char function[32] = "f";
+        if (r.worst_function >= 0) snprintf(function, sizeof function, "constraint %lld", (long long)r.worst_function);
+        printf("%lld derivatives checked, the worst differs by %.2g: %s along %s %lld has gradient %.10g, difference %.10g\n", (long long)r.n_checked,
+               r.worst, function, j->view.n <= MAX_DIRECTIONS ? "variable" : "random direction", (long long)r.worst_direction, r.gradient, r.difference);
     }
     return r.passed ? LT_OK : cli_fail(LT_ERR_MISMATCH, "gradients and differences disagree (at a kink they may)");
 }
@@ -218,13 +229,20 @@ static lt_status judge(const lt_solution *s)
                     lt_termination_text(s->termination_code), s->error ? ": " : "", s->error ? s->error : "");
 }
 
+/* What the point is, in front of its f. */
+static const char *verdict(const solve_job *j, const lt_solution *s)
+{
+    const bool reached = s->termination_code <= 2 || s->termination_code == 6;
+    if (!solve_result(s)->feasible_to_tol) return "infeasible:";
+    return !reached ? "best found:" : j->view.maximize ? "maximum:" : "minimum:";
+}
+
 static lt_status deliver(solve_job *j, const lt_solution *s, const solve_cli *o)
 {
     const lt_solution_point *p = solve_result(s);
     if (j->c->json) solve_json(j, s);
     else {
-        const char *what = !p->feasible_to_tol ? "infeasible:" : j->view.maximize ? "maximum:" : "minimum:";
-        if (o->common.quiet || j->view.maximize) printf("%s f = %.15g\n", what, j->sign * p->f);
+        if (o->common.quiet || j->view.maximize) printf("%s f = %.15g\n", verdict(j, s), j->sign * p->f);
         solve_print_variables(j, p->x);
         if (!o->common.quiet) solve_print_device(s);
     }
@@ -296,10 +314,9 @@ static lt_status answer(solve_job *j, const solve_cli *o, const char *path)
 {
     CLI_TRY(check_requests(o));
     CLI_TRY(read_model(j, path));
-    if (o->check && !j->c->json) return lt_model_describe(j->model, stdout);
-    if (o->dump_graph) return j->c->json ? cli_fail(LT_ERR_ARGUMENT, "--dump-graph prints text: leave --json out") : dump_graph(j);
     CLI_TRY(set_options(j, o));
-    if (o->check) return solve_json_check(j);
+    if (o->check) return j->c->json ? solve_json_check(j) : lt_model_describe(j->model, stdout);
+    if (o->dump_graph) return j->c->json ? cli_fail(LT_ERR_ARGUMENT, "--dump-graph prints text: leave --json out") : dump_graph(j);
     CLI_TRY(lt_problem_from_model(j->model, &j->problem));
     if (o->eval) return evaluate_at(j, o->eval);
     if (o->check_gradients) return check_gradients(j);

@@ -29,6 +29,18 @@ grep -q "</html>" "$work/rosen.html" || fail "the report is not whole"
 run 0 solve "$work/rosen.lt" --eval "$work/x.npy" --json; is_json "$work/out"; says out '"grad_ci"'; near f 0.0857864376269 1e-4
 run 0 solve "$work/rosen.lt" --quiet --out "$work/sol.npz"; [ -s "$work/sol.npz" ] || fail "no sol.npz"
 run 0 solve "$work/rosen.lt" --check; says out "n = 2"
+run 2 solve "$work/rosen.lt" --check --set foo=1; says err "unknown option 'foo'"; silent out
+run 2 solve "$work/rosen.lt" --dump-graph --set maxit=0; says err "maxit"; silent out
+
+# Gradients are checked where the run would start: the start of the file lies on a kink, (0.5, 2) does not
+printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }" >"$work/apart.npy"
+printf '\000\000\000\000\000\000\340\077\000\000\000\000\000\000\000\100' >>"$work/apart.npy"
+run 1 solve "$work/rosen.lt" --check-gradients; says out "f along variable 0"; says err "at a kink they may"
+run 1 solve "$work/rosen.lt" --check-gradients --json; is_json "$work/out"; says out '"passed": false'; says out '"worst_direction": 0'
+run 0 solve "$work/rosen.lt" --check-gradients --x0 "$work/apart.npy"; says out "derivatives checked"; silent err
+run 2 solve example:B2 --check-gradients --x0 "$work/apart.npy"; says err "300 variables"
+printf '\223NUMPY\001\000\166\000%-117s\n%32s' "{'descr': '<c16', 'fortran_order': False, 'shape': (2,), }" "" >"$work/complex.npy"
+run 2 solve "$work/rosen.lt" --eval "$work/complex.npy"; says err "complex.npy"; says err "expected real numbers"
 run 0 solve "$work/rosen.lt" --dump-graph; says out "as written"; says out "compiled"
 
 # A maximum is told as the user means it
@@ -116,7 +128,8 @@ printf 'var x[2] = 0\nminimize abs(x[1]) + sqrt(x[0])\n' >"$work/kink.lt"
 run 2 solve "$work/kink.lt"; says err "derivative to x[0]"
 
 # Runs that end badly keep their results, in text and JSON
-run 1 solve "$work/unbounded.lt" --quiet; says out "x[2] ="; says err "code 8"
+run 1 solve "$work/unbounded.lt" --quiet; says out "best found: f ="; says out "x[2] ="; says err "code 8"
+run 0 solve "$work/opt.lt" --quiet; says out "best found: f =" # maxit is no minimum
 run 1 solve "$work/unbounded.lt" --json --out "$work/far.npy"; is_json "$work/out"; near termination_code 8 0; says out '"H_final"'; says err "code 8"
 [ -s "$work/far.npy" ] || fail "$last: no result written"
 printf 'var x[2] = 0\nminimize x[0]^2 + x[1]^2\nsubject to\n  x[0] <= 1\n  x[0] >= 2\n' >"$work/torn.lt"
