@@ -92,7 +92,7 @@ typedef struct solve_ablation {
     int64_t     iters_on, iters_off, samples;
 } solve_ablation;
 
-enum { SOLVE_MAX_ABLATIONS = 32 };
+enum { SOLVE_MAX_ABLATIONS = 40 };
 /* How many rows there are on the host (dev NULL) or on a device, and one of them; rows whose run is not wanted are
    left to the caller. */
 int         solve_ablation_count(const lt_device *dev);

@@ -54,6 +54,8 @@ void solve_print_device(const lt_solution *s)
     if (h->calls)
         printf("H on the device: %lld products and updates, %s there, %s back, %lld waits\n", (long long)h->calls,
                cli_bytes((double)h->bytes_up).s, cli_bytes((double)h->bytes_down).s, (long long)h->syncs);
+    if (s->transfers.trials_run)
+        printf("several steps at once: %lld evaluated, %lld of them taken by searches\n", (long long)s->transfers.trials_run, (long long)s->transfers.trials_used);
     if (s->transfers.vectors_on_device)
         printf("vectors on the device: %s there, %s back, %lld waits beside those of evaluations and of H\n", cli_bytes((double)v->bytes_up).s,
                cli_bytes((double)v->bytes_down).s, (long long)v->syncs);
@@ -179,6 +181,8 @@ void solve_json_device(lt_json *json, const lt_solution *s)
     lt_json_field_int(json, "gradient_runs", s->transfers.gradient_runs);
     lt_json_field_int(json, "replays", s->transfers.replays);
     lt_json_field_int(json, "host_copies", s->transfers.host_copies);
+    lt_json_field_int(json, "trials_run", s->transfers.trials_run);
+    lt_json_field_int(json, "trials_used", s->transfers.trials_used);
     lt_json_field_bool(json, "pinned", s->transfers.pinned);
     lt_json_field_bool(json, "hessian_on_device", s->transfers.hessian_on_device);
     lt_json_field_bool(json, "vectors_on_device", s->transfers.vectors_on_device);

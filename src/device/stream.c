@@ -179,12 +179,14 @@ lt_status lt_event_elapsed(lt_event *from, lt_event *to, double *ns)
 lt_status lt_stream_branch(lt_stream *st, lt_stream *lane)
 {
     LT_TRY(check_idle(lane, "branch"));
-    if (!st || st == lane || st->dev != lane->dev || lane->left) return LT_FAIL(LT_ERR_ARGUMENT, "branch: two streams of one device are needed, the second free");
+    if (!st || st == lane || st->dev != lane->dev || (lane->left && lane->left != st)) return LT_FAIL(LT_ERR_ARGUMENT, "branch: two streams of one device are needed, the second free");
     if (!lane->meeting) LT_TRY(lt_event_create(lane->dev, &lane->meeting));
     LT_TRY(lt_event_record(lane->meeting, st));
-    lane->left = st;
-    lane->next_lane = st->lanes;
-    st->lanes = lane;
+    if (!lane->left) { /* else something failed before it could come back */
+        lane->left = st;
+        lane->next_lane = st->lanes;
+        st->lanes = lane;
+    }
     st->had_lanes = true;
     if (st->capturing) share_capture(st, lane);
     lt_status s = lt_event_wait(lane, lane->meeting);

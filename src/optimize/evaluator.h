@@ -80,6 +80,8 @@ struct lt_evaluator {
 lt_status lt_evaluator_acquire(lt_problem *p, const lt_solve_options *opt, lt_evaluator **out);
 void      lt_evaluator_release(lt_evaluator *e); /* back to the problem; NULL is allowed */
 lt_status lt_evaluator_run(lt_evaluator *e, const double *x, const lt_outputs *out);
+/* Another program for the values of a graph problem on a device, with memory of its own. */
+lt_status lt_evaluator_more_values(const lt_evaluator *e, const lt_solve_options *opt, lt_program **out);
 
 extern const lt_problem_kind lt_problem_kind_function, lt_problem_kind_graph;
 lt_status lt_problem_alloc(const lt_problem_kind *kind, int64_t n, int64_t p, int64_t q, lt_problem **out);

@@ -55,6 +55,7 @@ static int judge(search *s)
     p->mu = r->mu;
     if (r->ahead != p) lt_space_step(r->vectors, r->n, r->cur->x, s->t, r->d, p->x);
     if (!r->opt.double_precision) lt_vec_round_f32(r->n, p->x);
+    lt_steps_next(r, s->t, s->alpha, s->evals);
     s->tried = s->t;
     bool first = s->evals++ == 0;
     if (!lt_oracle_values(r, p, first)) return STOPPED;
@@ -114,6 +115,7 @@ lt_line lt_line_search(lt_run *r, double g0, double limit)
     while (goes_on(&s)) {
         if (s.evals && lt_oracle_stopped(r)) break;
         int verdict = judge(&s);
+        r->steps.last = s.evals;
         if (verdict == STOPPED) break;
         if (verdict == ACCEPTED) {
             line = (lt_line){ .fail = LT_LINE_OK, .t = s.t, .at = r->trial };

@@ -66,7 +66,8 @@ static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradien
     lt_span span = lt_span_begin(gradients ? "eval_reverse" : "eval_forward");
     lt_outputs out = outputs_of(r, p, values, gradients);
     foresee(r, p, gradients);
-    lt_status s = lt_evaluator_run(r->evaluator, p->x, &out);
+    lt_status s;
+    if (gradients || !lt_steps_values(r, &out, &s)) s = lt_evaluator_run(r->evaluator, p->x, &out);
     lt_span_end(span);
     r->eval_ns += lt_clock_ns() - begin;
     return s;
@@ -129,6 +130,7 @@ void lt_oracle_ahead(lt_run *r)
     lt_space_expect(r->vectors, r->d, r->d);
     lt_space_expect(r->vectors, r->cur->x, r->cur->x);
     lt_space_step(r->vectors, r->n, r->cur->x, r->opt.init_step_size, r->d, p->x);
+    lt_steps_next(r, r->opt.init_step_size, 0, 0);
     r->ahead_gradients = wants_both(r, true);
     r->ahead_status = run_functions(r, p, true, r->ahead_gradients);
     r->ahead = p;

@@ -153,12 +153,27 @@ static bool values_lead(lt_program_info values, lt_program_info all)
     return all.n_lead && host_cost(lead) <= 1.25 * host_cost(values);
 }
 
+static lt_compile_options compile_options(const lt_solve_options *opt, const lt_evaluator *e)
+{
+    return (lt_compile_options){ .mode = lt_device_mode(opt, e->device), .device = e->device, .low_precision = opt->precision_mixed,
+                                 .storage_type = LT_BF16, .lead_outputs = value_nodes(e->problem) };
+}
+
+lt_status lt_evaluator_more_values(const lt_evaluator *e, const lt_solve_options *opt, lt_program **out)
+{
+    lt_problem *p = e->problem;
+    const lt_compile_options c = compile_options(opt, e);
+    pthread_mutex_lock(&p->lock);
+    lt_status s = lt_program_create(p->graph, p->node, value_nodes(p), &c, out);
+    pthread_mutex_unlock(&p->lock);
+    return s;
+}
+
 /* Programs for e->device; on failure e is as it was. */
 static lt_status compile(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
 {
     int n = value_nodes(p);
-    lt_compile_options c = { .mode = lt_device_mode(opt, e->device), .device = e->device, .low_precision = opt->precision_mixed,
-                             .storage_type = LT_BF16, .lead_outputs = n };
+    const lt_compile_options c = compile_options(opt, e);
     int64_t begin = lt_clock_ns();
     lt_program *values = NULL, *all = NULL;
     lt_status s = lt_program_create(p->graph, p->node, n, &c, &values);

@@ -147,6 +147,7 @@ static lt_status create_parts(lt_run *r)
 {
     LT_TRY(lt_start_hessian(r));
     LT_TRY(choose_place(r));
+    LT_TRY(lt_steps_create(r));
     LT_TRY(lt_cache_create(r));
     LT_TRY(create_vectors(r));
     LT_TRY(create_regular(r));

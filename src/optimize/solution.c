@@ -144,6 +144,7 @@ static void fill_device(const lt_run *r, lt_solution *s)
     snprintf(s->device, sizeof s->device, "%s", e->exchange ? lt_device_id(e->device) : "cpu");
     snprintf(s->device_reason, sizeof s->device_reason, "%s", e->reason);
     if (e->exchange) s->transfers = lt_exchange_read(e->exchange);
+    s->transfers.trials_used = r->steps.used;
     if (r->vectors) {
         s->transfers.vectors_on_device = true;
         s->transfers.vectors = lt_vectors_crossings(r->vectors);

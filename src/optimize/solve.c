@@ -91,6 +91,7 @@ static double classify(lt_run *r, double *slope)
     if (g0 > 0 && r->level == LT_LEVEL_RANDOM) {
         lt_space_scale(r->vectors, r->n, -1, r->d);
         r->ahead = NULL;
+        lt_steps_forget(r);
         g0 = -g0;
     }
     *slope = g0;
@@ -162,6 +163,7 @@ static bool find_step(lt_run *r, lt_line *line)
         r->steering_changed = false;
         lt_penalty_restore(r);
         bool known = choose_direction(r);
+        lt_steps_forget(r);
         if (known) lt_oracle_ahead(r);
         if (!known || (limit = classify(r, &slope)) == 0) {
             if (!raise_level(r) && r->code == LT_RUNNING) {

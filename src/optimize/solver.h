@@ -152,6 +152,15 @@ typedef struct lt_patience { /* opt_patience: what happened since the tolerances
     bool    settled;         /* the run is over, and ends at `met` */
 } lt_patience;
 
+typedef struct lt_steps {    /* of the line search, evaluated several at once on a device (steps.c) */
+    struct lt_fan *fan;    /* NULL: one after the other */
+    double  t[8];            /* along d from cur, whose values are known */
+    int     n;               /* how many of these there are */
+    double  next, lower;     /* the step asked for; the end of the bracket below it */
+    int64_t tried, last;     /* steps tried in this search; in the whole last one */
+    int64_t used;            /* values taken in this run */
+} lt_steps;
+
 typedef struct lt_run {
     lt_solve_options opt;    /* a copy, completed */
     lt_problem   *problem;
@@ -167,6 +176,7 @@ typedef struct lt_run {
     bool      ahead_gradients;
     double    gradient_at_least; /* then: a bound on |grad phi| at cur from the last search; 0: none */
     lt_record reached;       /* then: cur, for when the device is lost */
+    lt_steps  steps;
 
     lt_point  store[3];
     lt_point *cur, *trial;   /* last accepted; being tried */
@@ -222,6 +232,13 @@ bool lt_oracle_gradients(lt_run *r, lt_point *p); /* nothing to do when they are
 /* Vectors on a device: runs the functions where the search along d will begin, so that what must be known about d comes with
    them, in one wait. Counts and records when the search comes by. */
 void lt_oracle_ahead(lt_run *r);
+/* ---- several steps at once (steps.c) ---------------------------------------------------------------- */
+lt_status lt_steps_create(lt_run *r);
+void lt_steps_forget(lt_run *r);                               /* another direction or point */
+void lt_steps_next(lt_run *r, double t, double lower, int64_t tried); /* what values are asked for next */
+/* Values at the next step, known or computed with those that may follow; false: to be evaluated on its own. */
+bool lt_steps_values(lt_run *r, const lt_outputs *out, lt_status *status);
+
 /* The evaluation at the start: failures are the caller's mistakes. Also decides the scaling. */
 lt_status lt_oracle_start(lt_run *r, lt_point *p);
 /* The run was stopped from outside or ran out of time, or had stopped already. */

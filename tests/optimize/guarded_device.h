@@ -8,9 +8,9 @@
 
 #include <sys/mman.h>
 
-enum { GUARDED_BYTES = 1 << 28 };
+enum { GUARDED_BYTES = 1 << 28, GUARDED_STREAMS = 32 };
 
-typedef struct guard { char *pages; size_t used; } guard;
+typedef struct guard { char *pages; size_t used; lt_stream *busy[GUARDED_STREAMS]; int n_busy; } guard;
 
 static guard guarded;
 
@@ -36,34 +36,46 @@ static inline lt_status guarded_release(lt_device *dev, void *address)
     return LT_OK;
 }
 
+static inline void guarded_work(lt_stream *st)
+{
+    int i = 0;
+    guarded_open_pages(true);
+    if (st->capturing) return;
+    while (i < guarded.n_busy && guarded.busy[i] != st) i++;
+    if (i == GUARDED_STREAMS) LT_TEST_FAIL("more than %d streams", i);
+    else guarded.busy[i] = st, guarded.n_busy += i == guarded.n_busy;
+}
+
 static inline lt_status guarded_launch(lt_stream *st, const lt_launch *at)
 {
-    guarded_open_pages(true);
+    guarded_work(st);
     return lt_backend_cpu()->launch(st, at);
 }
 
 static inline lt_status guarded_copy(lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir)
 {
-    guarded_open_pages(true);
+    guarded_work(st);
     return watched_copy(st, dst, src, bytes, dir);
 }
 
 static inline lt_status guarded_fill(lt_stream *st, void *dst, int byte, size_t bytes)
 {
-    guarded_open_pages(true);
+    guarded_work(st);
     return lt_backend_cpu()->fill(st, dst, byte, bytes);
 }
 
 static inline lt_status guarded_replay(lt_stream *st, lt_capture *c)
 {
-    guarded_open_pages(true);
+    guarded_work(st);
     return watched_replay(st, c);
 }
 
 static inline lt_status guarded_sync(lt_stream *st)
 {
     lt_status s = watched_sync(st);
-    guarded_open_pages(false);
+    for (int i = 0; i < guarded.n_busy; i++)
+        if (guarded.busy[i] == st) guarded.busy[i--] = guarded.busy[--guarded.n_busy];
+    if (!guarded.n_busy) guarded_open_pages(false);
     return s;
 }
 
@@ -73,6 +85,7 @@ static inline lt_device *guarded_open(void)
     lt_device *dev = watched_open();
     guarded.pages = mmap(NULL, GUARDED_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     guarded.used = 0;
+    guarded.n_busy = 0;
     LT_CHECK(guarded.pages != MAP_FAILED);
     watched.table.alloc = guarded_alloc;
     watched.table.release = guarded_release;

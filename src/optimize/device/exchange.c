@@ -51,6 +51,7 @@ struct lt_exchange {
     far_point  point[POINTS];
     lt_host_block values;     /* of the last evaluation at one of them */
     lt_vectors *vectors;      /* NULL: not asked for yet */
+    lt_fan     *fan;          /* the same */
     lt_solve_transfers counts;
 };
 
@@ -214,21 +215,10 @@ static bool take_out(const lt_exchange *x, const double *from, const lt_outputs 
 }
 
 /* ---- Running --------------------------------------------------------------------------------------------------------- */
-static void add(lt_solve_crossings *sum, const lt_solve_crossings *one)
-{
-    sum->uploads += one->uploads;
-    sum->downloads += one->downloads;
-    sum->bytes_up += one->bytes_up;
-    sum->bytes_down += one->bytes_down;
-}
-
 static lt_status replay(lt_exchange *x, slot *s, int kind)
 {
-    const lt_solve_crossings *cost = &s->cost[kind];
-    add(&x->counts.evaluation, cost);
+    lt_crossings_replayed(&x->counts.evaluation, &s->cost[kind]);
     x->counts.replays++;
-    if (cost->uploads) lt_trace_transfer(LT_TRANSFER_H2D, true, cost->bytes_up);
-    lt_trace_transfer(LT_TRANSFER_D2H, true, cost->bytes_down);
     return lt_capture_replay(x->stream, s->capture[kind]);
 }
 
@@ -364,6 +354,29 @@ lt_status lt_exchange_run(lt_exchange *x, const double *at, const lt_outputs *ou
     return x->on.timed && !x->timed ? time_function(x, x->inputs, x->outputs) : LT_OK;
 }
 
+/* ---- Several points at once ------------------------------------------------------------------------------------------------- */
+lt_status lt_exchange_fan(lt_exchange *x, const lt_vectors *v, int count, lt_fan **out)
+{
+    *out = NULL;
+    if (x->converts || !x->on.async)
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'trials_at_once' is %d, expected 1 with %s", count,
+                       x->converts ? "variables of single precision" : "async_transfers=false");
+    if (!x->fan || !lt_fan_fit(x->fan, count, v)) {
+        lt_fan_destroy(x->fan);
+        x->fan = NULL;
+        const lt_fan_place at = { x->e, x->stream, &x->mover, v ? x->vectors : NULL };
+        LT_TRY(lt_fan_create(&at, &x->opt, count, &x->fan));
+    }
+    *out = x->fan;
+    return LT_OK;
+}
+
+lt_status lt_exchange_run_fan(lt_exchange *x)
+{
+    x->last = -1; /* others are on the device now */
+    return lt_fan_run(x->fan, &x->counts);
+}
+
 lt_solve_transfers lt_exchange_read(const lt_exchange *x) { return x->counts; }
 
 void lt_exchange_reset(lt_exchange *x)
@@ -408,6 +421,7 @@ void lt_exchange_destroy(lt_exchange *x)
         lt_free(x->point[i].outputs);
     }
     if (x->values.at) lt_host_block_release(dev, &x->values);
+    lt_fan_destroy(x->fan);
     lt_vectors_destroy(x->vectors);
     if (x->stream) (void)lt_device_free(dev, x->stream, x->device);
     lt_mover_release(&x->mover);

@@ -3,7 +3,7 @@
 #ifndef LT_OPTIMIZE_DEVICE_EXCHANGE_H
 #define LT_OPTIMIZE_DEVICE_EXCHANGE_H
 
-#include "optimize/device/vectors.h"
+#include "optimize/device/fan.h"
 #include "optimize/evaluator.h"
 
 typedef struct lt_exchange lt_exchange;
@@ -25,6 +25,9 @@ lt_status lt_exchange_lend(lt_exchange *x, int i, double **at, double **c, doubl
 lt_status lt_exchange_vectors(lt_exchange *x, double *x_of[3], double *grads_of[3], lt_vectors **out);
 
 lt_status lt_exchange_run(lt_exchange *x, const double *at, const lt_outputs *out);
+/* Values at `count` points at once; v: what lt_exchange_vectors gave, if x is there. The exchange keeps them. */
+lt_status lt_exchange_fan(lt_exchange *x, const lt_vectors *v, int count, lt_fan **out);
+lt_status lt_exchange_run_fan(lt_exchange *x); /* lt_fan_run, counted here */
 /* Counts since the last call of reset; the Hessian's part stays zero here. */
 lt_solve_transfers lt_exchange_read(const lt_exchange *x);
 void      lt_exchange_reset(lt_exchange *x);

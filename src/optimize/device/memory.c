@@ -110,6 +110,16 @@ lt_status lt_cross_down(lt_mover *m, double *dst, const double *src, int64_t cou
     return cross(m, dst, src, count, pinned, LT_TRANSFER_D2H);
 }
 
+void lt_crossings_replayed(lt_solve_crossings *sum, const lt_solve_crossings *cost)
+{
+    sum->uploads += cost->uploads;
+    sum->downloads += cost->downloads;
+    sum->bytes_up += cost->bytes_up;
+    sum->bytes_down += cost->bytes_down;
+    if (cost->uploads) lt_trace_transfer(LT_TRANSFER_H2D, true, cost->bytes_up);
+    if (cost->downloads) lt_trace_transfer(LT_TRANSFER_D2H, true, cost->bytes_down);
+}
+
 static bool has_told(void *ctx)
 {
     const lt_mover *m = ctx;

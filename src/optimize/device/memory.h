@@ -33,6 +33,7 @@ void      lt_mover_release(lt_mover *m);
 /* One copy, queued and counted. */
 lt_status lt_cross_up(lt_mover *m, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n);
 lt_status lt_cross_down(lt_mover *m, double *dst, const double *src, int64_t count, bool pinned, lt_solve_crossings *n);
+void      lt_crossings_replayed(lt_solve_crossings *sum, const lt_solve_crossings *cost); /* `cost`, counted when it was captured, once more */
 /* Waits for work that ended with one piece brought home, and perhaps was captured then; tells: as the mover had it then. */
 lt_status lt_mover_wait(lt_mover *m, bool tells);
 

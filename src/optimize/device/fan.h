@@ -1,0 +1,32 @@
+/* Values at several points at once: the steps that a line search will try, one after the other, if each is too long.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_DEVICE_FAN_H
+#define LT_OPTIMIZE_DEVICE_FAN_H
+
+#include "optimize/device/memory.h"
+#include "optimize/device/vectors.h"
+#include "optimize/evaluator.h"
+
+enum { LT_FAN_MOST = 8 };
+typedef struct lt_fan lt_fan;
+
+/* What an exchange lends, and what must outlive them. */
+typedef struct lt_fan_place {
+    const lt_evaluator *e;
+    lt_stream  *stream;
+    lt_mover   *mover;
+    lt_vectors *vectors; /* NULL: x is on the host */
+} lt_fan_place;
+
+lt_status lt_fan_create(const lt_fan_place *at, const lt_solve_options *opt, int count, lt_fan **out);
+void      lt_fan_destroy(lt_fan *f); /* NULL is allowed; nothing of theirs may be in flight */
+bool      lt_fan_fit(const lt_fan *f, int count, const lt_vectors *v); /* were they made for these? */
+
+int       lt_fan_count(const lt_fan *f);
+/* Where point i (0 up to the count) is to be written, on the device if vectors are there, before a run. */
+double   *lt_fan_x(const lt_fan *f, int i);
+/* All values at all points, in one sequence and one wait; numbers about vectors that were asked for come along. */
+lt_status lt_fan_run(lt_fan *f, lt_solve_transfers *moved);
+void      lt_fan_take(const lt_fan *f, int i, const lt_outputs *out); /* values of point i from the last run */
+
+#endif

@@ -1,0 +1,176 @@
+/* Several steps of a line search at once: the same runs to the bit, in fewer waits. The device is the CPU behind a table that closes its
+   memory to the host and fails on demand, or the null device. SPDX-License-Identifier: BSD-3-Clause */
+#include "guarded_device.h"
+#include "solve_job.h"
+
+#include <math.h>
+
+typedef struct way { bool vectors, captured; } way;
+static const way ways[] = { { false, false }, { false, true }, { true, false }, { true, true } };
+
+static job open_job(const char *example, lt_device *dev, way w, int64_t at_once)
+{
+    job j = read_job(example);
+    j.opt.device = dev;
+    j.opt.maxit = 40;
+    j.opt.captured_evaluation = w.captured;
+    j.opt.trials_at_once = at_once;
+    j.opt.gradients = LT_GRADIENTS_ON_DEMAND;
+    j.opt.hessian_on = j.opt.vectors_on = w.vectors ? LT_HESSIAN_DEVICE : LT_HESSIAN_HOST;
+    return j;
+}
+
+static lt_solution *solve_so(const char *example, way w, int64_t at_once)
+{
+    lt_device *dev = guarded_open();
+    job j = open_job(example, dev, w, at_once);
+    lt_solution *s = run(&j);
+    LT_CHECK(s->transfers.vectors_on_device == w.vectors);
+    LT_CHECK_EQ_INT(s->transfers.evaluation.syncs, s->transfers.evaluation.calls);
+    LT_CHECK_EQ_INT(s->loop_allocations, 0);
+    close_job(&j);
+    guarded_close(dev);
+    return s;
+}
+
+static void check_same(const lt_solution *a, const lt_solution *b, const char *example, const way *w, int64_t at_once)
+{
+    if (a->iters != b->iters || a->fn_evals != b->fn_evals || a->gradient_evals != b->gradient_evals || a->termination_code != b->termination_code
+        || memcmp(a->final.x, b->final.x, (size_t)a->n * sizeof *a->final.x) || memcmp(&a->best.f, &b->best.f, sizeof a->best.f))
+        LT_TEST_FAIL("%s, vectors %d, captured %d, %d at once: %lld iterations, %lld evaluations, f %.17g; expected %lld, %lld, %.17g", example, w->vectors,
+                     w->captured, (int)at_once, (long long)a->iters, (long long)a->fn_evals, a->best.f, (long long)b->iters, (long long)b->fn_evals, b->best.f);
+}
+
+LT_TEST(runs_are_the_same_to_the_bit_in_fewer_waits)
+{
+    static const char *const examples[] = { "example:A3", "example:B3", "example:C1", "example:C2" };
+    for (size_t i = 0; i < LT_LEN(examples); i++)
+        for (size_t k = 0; k < LT_LEN(ways); k++) {
+            lt_solution *one = solve_so(examples[i], ways[k], 1);
+            LT_CHECK(!one->transfers.trials_run && !one->transfers.trials_used);
+            for (int64_t at_once = 2; at_once <= 8; at_once *= 2) {
+                lt_solution *s = solve_so(examples[i], ways[k], at_once);
+                const lt_solve_transfers *t = &s->transfers;
+                check_same(s, one, examples[i], &ways[k], at_once);
+                LT_CHECK(t->trials_run > 0 && t->trials_run % at_once == 0 && t->trials_used <= t->trials_run);
+                LT_CHECK(t->trials_used >= t->trials_run / at_once); /* the step that was asked for is always taken */
+                LT_CHECK(t->evaluation.calls < one->transfers.evaluation.calls);
+                /* What is not taken from others is run on its own. */
+                LT_CHECK_EQ_INT(t->values_runs, one->transfers.values_runs - t->trials_used + t->trials_run / at_once);
+                LT_CHECK_EQ_INT(t->gradient_runs, one->transfers.gradient_runs);
+                lt_solution_destroy(s);
+            }
+            lt_solution_destroy(one);
+        }
+}
+
+/* Searches of five steps each: four at once need two waits instead of five. */
+LT_TEST(long_searches_wait_rarely)
+{
+    for (size_t k = 0; k < LT_LEN(ways); k++) {
+        lt_solution *one = solve_so("example:C2", ways[k], 1), *four = solve_so("example:C2", ways[k], 4);
+        LT_CHECK(one->fn_evals > 4 * one->iters);
+        LT_CHECK(4 * four->transfers.values_runs < 2 * one->transfers.values_runs);
+        LT_CHECK(2 * four->transfers.trials_used > four->transfers.trials_run);
+        lt_solution_destroy(one);
+        lt_solution_destroy(four);
+    }
+}
+
+LT_TEST(a_problem_is_solved_again_with_other_counts)
+{
+    lt_device *dev = guarded_open();
+    job j = open_job("example:C1", dev, (way){ true, true }, 4);
+    lt_solution *first = run(&j);
+    static const int64_t counts[] = { 2, 1, 8, 4 };
+    for (size_t i = 0; i < LT_LEN(counts); i++)
+        for (int vectors = 0; vectors < 2; vectors++) {
+            j.opt.trials_at_once = counts[i];
+            j.opt.hessian_on = j.opt.vectors_on = vectors ? LT_HESSIAN_DEVICE : LT_HESSIAN_HOST;
+            lt_solution *s = run(&j);
+            LT_CHECK((s->transfers.trials_run > 0) == (counts[i] > 1));
+            if (vectors) check_same(s, first, "example:C1", &(way){ true, true }, counts[i]);
+            lt_solution_destroy(s);
+        }
+    lt_solution_destroy(first);
+    close_job(&j);
+    guarded_close(dev);
+}
+
+static double value_at(const job *j, const double *x)
+{
+    double f = NAN;
+    lt_solve_options host = lt_solve_options_defaults();
+    LT_CHECK_OK(lt_problem_evaluate_with(j->problem, &host, x, &(lt_outputs){ .f = &f }));
+    return f;
+}
+
+/* At every wait in turn: points that are told have the values that are told with them. */
+LT_TEST(a_loss_at_any_wait_keeps_points_with_their_values)
+{
+    for (size_t k = 0; k < LT_LEN(ways); k++) {
+        lt_device *dev = guarded_open();
+        job j = open_job("example:C2", dev, ways[k], 4);
+        int n_lost = 0;
+        j.opt.maxit = 6;
+        lt_solution_destroy(run(&j));
+        watch_reset();
+        lt_solution_destroy(run(&j));
+        const int64_t waits = watched.syncs;
+        for (int64_t after = 0; after < waits; after++) {
+            lt_solution *s = NULL;
+            watch_reset();
+            watched.syncs_left = after;
+            lt_status status = lt_solve(j.problem, &j.opt, &s);
+            watch_reset();
+            if (status) {
+                LT_CHECK_EQ_INT(status, LT_ERR_DEVICE);
+                continue;
+            }
+            n_lost += s->termination_code == 14;
+            if (s->best.present) LT_CHECK_NEAR(value_at(&j, s->best.x), s->best.f, 1e-12 * fmax(1, fabs(s->best.f)));
+            lt_solution_destroy(s);
+        }
+        LT_CHECK(n_lost > 6);
+        close_job(&j);
+        guarded_close(dev);
+    }
+}
+
+LT_TEST(null_accepts_every_address)
+{
+    lt_device *dev;
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    for (size_t k = 0; k < LT_LEN(ways); k++) {
+        job j = open_job("example:B2", dev, ways[k], 4);
+        lt_solution *s = run(&j); /* zeros come back: stationary at once */
+        LT_CHECK_EQ_INT(s->transfers.evaluation.calls, 1);
+        lt_solution_destroy(s);
+        close_job(&j);
+    }
+    lt_device_close(dev);
+}
+
+LT_TEST(what_stands_in_the_way_is_told)
+{
+    lt_device *dev = guarded_open();
+    job j = open_job("example:C1", dev, ways[1], 4);
+    lt_solution *s;
+    j.opt.async_transfers = false;
+    LT_CHECK_FAILS(lt_solve(j.problem, &j.opt, &s), LT_ERR_UNSUPPORTED, "'trials_at_once' is 4, expected 1 with async_transfers=false");
+    j.opt.async_transfers = true;
+    j.opt.double_precision = false;
+    LT_CHECK_FAILS(lt_solve(j.problem, &j.opt, &s), LT_ERR_UNSUPPORTED, "expected 1 with double_precision=false");
+    LT_CHECK_FAILS(lt_solve_options_set(&j.opt, "trials_at_once", "9"), LT_ERR_ARGUMENT, "trials_at_once");
+    close_job(&j);
+    lt_graph *g;
+    lt_problem *p;
+    LT_CHECK_OK(lt_graph_create(&g));
+    LT_CHECK_OK(lt_problem_from_graph(g, lt_sum(g, lt_square(g, lt_input(g, "x", LT_F32, lt_shape1(3)))), NULL, 0, NULL, 0, &p));
+    LT_CHECK_FAILS(lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .device = dev, .trials_at_once = 2 }, &s), LT_ERR_UNSUPPORTED, "single precision");
+    lt_problem_destroy(p);
+    lt_graph_destroy(g);
+    guarded_close(dev);
+}
+
+LT_TEST_MAIN()
