@@ -87,7 +87,9 @@ static lt_status read_files(qsvm_job *j)
     CLI_TRY(qsvm_classes(&j->train, o->classes, j->name));
     CLI_TRY(qsvm_rows_classify(&j->train, (const qsvm_name *)j->name, !o->classes));
     if (o->test_x) return read_test(j);
-    return o->test_fraction > 0 ? qsvm_rows_split(&j->train, o->test_fraction, (uint64_t)o->common.seed, &j->test) : LT_OK;
+    const int64_t all = j->train.n;
+    if (o->test_fraction > 0) CLI_TRY(qsvm_rows_split(&j->train, o->test_fraction, (uint64_t)o->common.seed, &j->test));
+    return j->train.n ? LT_OK : cli_fail(LT_ERR_ARGUMENT, "--test-fraction %g holds all %lld rows out: none is left to train on", o->test_fraction, (long long)all);
 }
 
 static lt_status read_rows(qsvm_job *j)

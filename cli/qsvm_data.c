@@ -27,6 +27,16 @@ static double element(const lt_array *a, int64_t i)
 
 static bool is_real(lt_dtype t) { return t == LT_F64 || t == LT_F32 || t == LT_I64 || t == LT_I32 || t == LT_U8; }
 
+/* Looked at before rows are chosen and held out: afterwards their numbers are others than in the file. */
+static lt_status check_finite(const qsvm_rows *r, const char *path, const char *option)
+{
+    for (int64_t i = 0; i < r->n * r->n_features; i++)
+        if (!isfinite(r->x[i]))
+            return cli_fail(LT_ERR_ARGUMENT, "--%s %s is %g at row %lld, column %lld (counted from 0): every number must be finite", option, path, r->x[i],
+                            (long long)(i / r->n_features), (long long)(i % r->n_features));
+    return LT_OK;
+}
+
 /* Images and other rows of several axes are rows of many features. */
 static lt_status read_npy(const char *path, const char *option, qsvm_rows *out)
 {
@@ -42,6 +52,7 @@ static lt_status read_npy(const char *path, const char *option, qsvm_rows *out)
         out->n = a.shape.dim[0];
         out->n_features = count / out->n;
         for (int64_t i = 0; i < count; i++) out->x[i] = element(&a, i);
+        s = check_finite(out, path, option);
     }
     lt_array_free(&a);
     return s;
@@ -58,9 +69,9 @@ static lt_status set_label(qsvm_name to, const char *text, const char *path, int
         text = number;
     }
     if (!*text || strlen(text) >= sizeof(qsvm_name))
-        return cli_fail(LT_ERR_ARGUMENT, "%s: the label of row %lld is '%.80s', expected 1 to %zu bytes", path, (long long)row + 1, text, sizeof(qsvm_name) - 1);
+        return cli_fail(LT_ERR_ARGUMENT, "%s: the label of row %lld (counted from 0) is '%.80s', expected 1 to %zu bytes", path, (long long)row, text, sizeof(qsvm_name) - 1);
     for (const char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) return cli_fail(LT_ERR_ARGUMENT, "%s: the label of row %lld holds control characters", path, (long long)row + 1);
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) return cli_fail(LT_ERR_ARGUMENT, "%s: the label of row %lld (counted from 0) holds control characters", path, (long long)row);
     snprintf(to, sizeof(qsvm_name), "%s", text);
     return LT_OK;
 }
@@ -116,7 +127,7 @@ static lt_status read_npy_labels(const char *path, qsvm_rows *out)
         char text[32];
         lt_double_text(element(&a, i), text);
         s = isfinite(element(&a, i)) ? set_label(out->label[i], text, path, i)
-                                     : cli_fail(LT_ERR_ARGUMENT, "%s: the label of row %lld is %s", path, (long long)i + 1, text);
+                                     : cli_fail(LT_ERR_ARGUMENT, "%s: the label of row %lld (counted from 0) is %s", path, (long long)i, text);
     }
     lt_array_free(&a);
     return s;
@@ -229,7 +240,7 @@ lt_status qsvm_rows_classify(qsvm_rows *r, const qsvm_name name[2], bool keep_al
     for (int64_t i = 0; i < r->n; i++) {
         bool first = !strcmp(r->label[i], name[0]), second = !strcmp(r->label[i], name[1]);
         if (!first && !second && keep_all)
-            return cli_fail(LT_ERR_ARGUMENT, "the label of row %lld is '%s', expected '%s' or '%s'", (long long)i + 1, r->label[i], name[0], name[1]);
+            return cli_fail(LT_ERR_ARGUMENT, "the label of row %lld (counted from 0) is '%s', expected '%s' or '%s'", (long long)i, r->label[i], name[0], name[1]);
         if (!first && !second) continue;
         r->y[i] = second;
         move_row(r, kept++, i);

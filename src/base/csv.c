@@ -133,7 +133,8 @@ static lt_status find_label(reader *r, const char *label_column, bool *by_name)
         if (r->label >= 0) return LT_FAIL(LT_ERR_FORMAT, "%s:1: columns %lld and %lld are both called '%.*s'", r->path, (long long)r->label + 1, (long long)k + 1, SHOWN, label_column);
         r->label = k;
     }
-    if (r->label < 0) return LT_FAIL(LT_ERR_FORMAT, "%s:1: no column is called '%.*s'", r->path, SHOWN, label_column);
+    if (r->label < 0) return LT_FAIL(LT_ERR_FORMAT, "%s:1: no column is called '%.*s'; the first of %lld is '%.*s'", r->path, SHOWN, label_column,
+                                      (long long)r->n_fields, SHOWN, r->field[0]);
     return LT_OK;
 }
 
