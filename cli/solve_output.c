@@ -217,7 +217,7 @@ void solve_json(const solve_job *j, const lt_solution *s)
     lt_json_field_double(json, "time_h", s->time_h);
     lt_json_field_int(json, "n_qp", s->n_qp);
     lt_json_field_int(json, "n_mu_reductions", s->n_mu_reductions);
-    put_named(j, &s->final);
+    put_named(j, solve_result(s)); /* the point of the text and of --out */
     solve_json_device(json, s);
     lt_json_field_string(json, "precision", j->opt.double_precision ? "float64" : "float32");
     lt_json_field_int(json, "seed", j->opt.seed);

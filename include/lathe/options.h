@@ -117,6 +117,7 @@ typedef struct lt_option_table {
     const lt_option_group *groups;
     int                    n_groups;
     const char            *example;  /* shown at the end of the help; may be NULL */
+    const char            *listed_by; /* what shows the rows, for messages about names that are none; NULL: --help */
 } lt_option_table;
 
 typedef struct lt_parsed {

@@ -57,7 +57,7 @@ lt_status lt_option_unknown(const lt_option_table *t, const char *name)
         for (int i = 0; i < t->groups[g].n_rows; i++)
             if (!t->groups[g].rows[i].hidden) consider(name, t->groups[g].rows[i].name, &best, &distance);
     if (best) return LT_FAIL(LT_ERR_ARGUMENT, "unknown option '%.100s': did you mean '%s'?", name, best);
-    return LT_FAIL(LT_ERR_ARGUMENT, "unknown option '%.100s': see --help for those there are", name);
+    return LT_FAIL(LT_ERR_ARGUMENT, "unknown option '%.100s': see %s for those there are", name, t->listed_by ? t->listed_by : "--help");
 }
 
 /* ---- Arguments ----------------------------------------------------------------------- */

@@ -140,7 +140,7 @@ static const lt_option_group groups[] = {
     GROUP("Functions", function_rows), GROUP("Devices", device_rows), GROUP("Printing", print_rows), GROUP("Checkpoints", checkpoint_rows),
 };
 static const lt_option_table table = {
-    .program = "lathe solve", .summary = "Options of the optimizer.", .groups = groups, .n_groups = (int)LT_LEN(groups),
+    .program = "lathe solve", .summary = "Options of the optimizer.", .groups = groups, .n_groups = (int)LT_LEN(groups), .listed_by = "'lathe explain'",
 };
 
 const lt_option_table *lt_solve_options_table(void) { return &table; }

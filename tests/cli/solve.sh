@@ -24,12 +24,16 @@ run 0 solve "$work/rosen.lt"; says out "Termination code"; says out "x[2] ="; si
 grep -q "$(printf '\033')" "$work/out" && fail "colours in a pipe"
 run 0 solve "$work/rosen.lt" --json; is_json "$work/out"; silent err; says out '"cap"'; says out '"termination_text"'
 near best.f 0.0857864376269 1e-4
+if command -v python3 >/dev/null 2>&1; then # what has a name is the point that the text shows and --out writes
+    python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); sys.exit(r["best"] == r["final"] or r["variables"]["x"] != r["best"]["x"] or r["constraints"]["cap"] != r["best"]["ci"][1:])' \
+        "$work/out" || fail "$last: variables and constraints are not those of best"
+fi
 run 0 solve "$work/rosen.lt" --quiet --out "$work/x.npy" --report "$work/rosen.html"; says out "minimum: f ="
 grep -q "</html>" "$work/rosen.html" || fail "the report is not whole"
 run 0 solve "$work/rosen.lt" --eval "$work/x.npy" --json; is_json "$work/out"; says out '"grad_ci"'; near f 0.0857864376269 1e-4
 run 0 solve "$work/rosen.lt" --quiet --out "$work/sol.npz"; [ -s "$work/sol.npz" ] || fail "no sol.npz"
 run 0 solve "$work/rosen.lt" --check; says out "n = 2"
-run 2 solve "$work/rosen.lt" --check --set foo=1; says err "unknown option 'foo'"; silent out
+run 2 solve "$work/rosen.lt" --check --set foo=1; says err "unknown option 'foo': see 'lathe explain'"; silent out
 run 2 solve "$work/rosen.lt" --dump-graph --set maxit=0; says err "maxit"; silent out
 
 # Gradients are checked where the run would start: the start of the file lies on a kink, (0.5, 2) does not
