@@ -223,8 +223,16 @@ static lt_status commit_all(lt_store *s)
     return LT_OK;
 }
 
+static bool has_changed(const lt_store *s)
+{
+    for (int64_t b = 0; b < s->n_slabs; b++)
+        if (s->slab[b].dirty) return true;
+    return false;
+}
+
 lt_status lt_store_commit(lt_store *s)
 {
+    if (!has_changed(s)) return LT_OK; /* indexes of what is there already would only lengthen the file */
     lt_span span = lt_span_begin("dataset commit");
     lt_status st = commit_all(s);
     s->stats.commits += !st;

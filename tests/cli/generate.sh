@@ -36,7 +36,9 @@ fi
 cat "$work/err"
 [ -s "$work/a.h5" ] || fail "the first dataset was not written"
 last="lathe generate"; says out "samples           8 (16 realizations)"; says out "inference"
+cp "$work/a.h5" "$work/before.h5"
 run 0 generate --config "$c" --output "$work/a.h5" --resume; says out "8 done before"; says err "rollouts run on the CPU, as simulation.device says"
+cmp -s "$work/a.h5" "$work/before.h5" || fail "$last: a finished dataset was changed"
 
 # JSON, dry run, report
 run 0 generate --config "$c" --output "$work/j.h5" --json --report "$work/j.html"; is_json "$work/out"; says out '"samples": 8'; silent err
