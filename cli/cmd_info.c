@@ -2,6 +2,7 @@
 #include "dataset.h"
 
 #include <string.h>
+#include <unistd.h>
 
 typedef struct info_cli { cli_common common; const char *dataset; bool verbose; } info_cli;
 
@@ -15,6 +16,14 @@ static const lt_option_group groups[] = CLI_GROUPS(rows);
       .example = "lathe " word " small.h5 --verbose" }
 static const lt_option_table info_table = INFO_TABLE("info", "Show what a dataset file holds");
 static const lt_option_table inspect_table = INFO_TABLE("inspect", "The same as info");
+
+/* Rows that a run finished and has not made part of the file yet lie beside it. */
+static bool has_journal(const char *path)
+{
+    char journal[4096];
+    int n = snprintf(journal, sizeof journal, "%s.journal", path);
+    return n < (int)sizeof journal && !access(journal, F_OK);
+}
 
 static lt_status print_item(void *ctx, const lt_dataset_item *i)
 {
@@ -76,6 +85,7 @@ static lt_status put_json(lt_dataset *d, const lt_dataset_info *i, const char *p
     lt_json_field_int(j, "non_finite", i->status[LT_RUN_NON_FINITE]);
     lt_json_field_int(j, "failed", i->status[LT_RUN_FAILED]);
     lt_json_object_end(j);
+    lt_json_field_bool(j, "journal", has_journal(path));
     lt_json_field_string(j, "config", i->config);
     lt_json_field_string(j, "sampling_metrics", i->sampling_metrics);
     lt_json_key(j, "contents");
@@ -109,8 +119,10 @@ static lt_status print_all(lt_dataset *d, const lt_dataset_info *i, const char *
     printf("written by %s%s on %s, %s, seed %llu\n", i->engine_version[0] ? "lathe " : "another program", i->engine_version, i->creation_date,
            i->precision[0] ? i->precision : "precision not recorded", (unsigned long long)i->seed);
     if (i->shard_count > 1) printf("shard %lld of %lld\n", (long long)i->shard_index, (long long)i->shard_count);
-    printf("rows: %lld done, %lld not finite, %lld failed, %lld pending\n\n", (long long)i->status[LT_RUN_DONE], (long long)i->status[LT_RUN_NON_FINITE],
+    printf("rows: %lld done, %lld not finite, %lld failed, %lld pending\n", (long long)i->status[LT_RUN_DONE], (long long)i->status[LT_RUN_NON_FINITE],
            (long long)i->status[LT_RUN_FAILED], (long long)i->status[LT_RUN_PENDING]);
+    if (has_journal(path)) printf("%s.journal: finished rows that are not in the file yet; 'lathe generate --resume' takes them up\n", path);
+    putchar('\n');
     CLI_TRY(lt_dataset_walk(d, print_item, NULL));
     if (i->sampling_metrics[0]) printf("\nsampling metrics: %s\n", i->sampling_metrics);
     if (!verbose) return LT_OK;

@@ -159,6 +159,8 @@ pid=$!
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -e "$work/k.h5.journal" ] && break; sleep 0.1; done
 kill -INT $pid; wait $pid && got=0 || got=$?
 [ "$got" -eq 130 ] || { fail "Ctrl-C: status $got, expected 130"; cat "$work/err"; }
+run 0 info "$work/k.h5"; says out "k.h5.journal: finished rows that are not in the file yet"
+run 0 info "$work/k.h5" --json; says out '"journal": true'
 for wait in 0.13 0.31 0.22 0.47 0.05 0.38; do
     "$lathe" generate $big --output "$work/k.h5" --resume >"$work/out" 2>&1 &
     pid=$!
@@ -167,6 +169,7 @@ for wait in 0.13 0.31 0.22 0.47 0.05 0.38; do
     run 0 info "$work/k.h5"
 done
 run 0 generate $big --output "$work/k.h5" --resume --quiet
+run 0 info "$work/k.h5" --json; says out '"journal": false'
 run 0 extract-features "$work/k.h5" --output "$work/k2.h5" --quiet
 }
 run 0 validate "$work/k.h5" --check-samples --check-metadata; says out "40 done"
