@@ -380,17 +380,23 @@ LT_TEST(products_carry_their_epilogue)
     lt_graph_destroy(g);
 }
 
-/* Reuse must pay: a deep chain of products needs two buffers, not thirty. */
-LT_TEST(memory_is_reused)
+static lt_program_info chain_of_products(int n)
 {
     lt_graph *g;
     LT_CHECK_OK(lt_graph_create(&g));
     lt_node x = lt_input(g, "x", LT_F64, lt_shape2(16, 16)), y = x;
-    for (int i = 0; i < 30; i++) y = lt_tanh(g, lt_matmul(g, y, x));
+    for (int i = 0; i < n; i++) y = lt_tanh(g, lt_matmul(g, y, x));
     lt_program_info info = compiled(g, &y, 1);
-    LT_CHECK(info.arena_bytes <= 4 * 16 * 16 * sizeof(double));
-    LT_CHECK(info.unplanned_bytes >= 29 * 16 * 16 * sizeof(double));
     lt_graph_destroy(g);
+    return info;
+}
+
+/* Reuse must pay: a deep chain of products needs two buffers, not thirty, and what one product works in, which is the machine's affair. */
+LT_TEST(memory_is_reused)
+{
+    lt_program_info few = chain_of_products(3), many = chain_of_products(30);
+    LT_CHECK_EQ_INT(many.arena_bytes, few.arena_bytes);
+    LT_CHECK(many.unplanned_bytes >= 29 * 16 * 16 * sizeof(double));
 }
 
 /* The plan as text names every kernel and what it fuses; the graph's dump has a line per node. */
