@@ -78,7 +78,10 @@ static lt_status add_aggregate(lt_movie_options *m, const char *name, size_t n)
             return LT_OK;
         }
     const char *near = lt_text_nearest(word, lt_aggregate_names, LT_AGGREGATE_COUNT);
-    return cli_fail(LT_ERR_ARGUMENT, "--aggregates %s: no such aggregate%s%s%s", word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    if (near) return cli_fail(LT_ERR_ARGUMENT, "--aggregates %s: no such aggregate; did you mean '%s'?", word, near);
+    char known[256] = "";
+    for (int i = 0; lt_aggregate_names[i]; i++) snprintf(known + strlen(known), sizeof known - strlen(known), "%s, ", lt_aggregate_names[i]);
+    return cli_fail(LT_ERR_ARGUMENT, "--aggregates %s: expected %snone", word, known);
 }
 
 static lt_status read_aggregates(const movie_cli *o, lt_movie_options *m)

@@ -202,9 +202,8 @@ static lt_status write_engine(lt_dataset_config *c, const lt_schema *schema)
 }
 
 /* ---- Loading ------------------------------------------------------------------------------------------ */
-static lt_status load(lt_dataset_config *c, const char *text, size_t n_bytes, const char *name, const lt_dataset_overrides *over)
+static lt_status check_document(lt_dataset_config *c, const lt_dataset_overrides *over)
 {
-    LT_TRY(lt_yaml_read(&c->arena, text, n_bytes, name, &c->notes, &c->document));
     if (c->document->kind != LT_YAML_MAP) return lt_schema_refuse(c->document, "the document", "a mapping");
     if (over && over->merge_path) LT_TRY(merge_file(c, over->merge_path));
     if (over) LT_TRY(apply_overrides(c, over));
@@ -220,19 +219,36 @@ static lt_status load(lt_dataset_config *c, const char *text, size_t n_bytes, co
     return write_engine(c, &schema);
 }
 
+static lt_status create(lt_dataset_config **out)
+{
+    *out = lt_calloc(1, sizeof **out);
+    if (!*out) return LT_FAIL(LT_ERR_MEMORY, "%zu bytes for the configuration", sizeof **out);
+    (*out)->notes.arena = &(*out)->arena;
+    return LT_OK;
+}
+
+/* Nothing is left of one that failed. */
+static lt_status keep_or_drop(lt_status s, lt_dataset_config **c)
+{
+    if (!s) return LT_OK;
+    lt_dataset_config_destroy(*c);
+    *c = NULL;
+    return s;
+}
+
 lt_status lt_dataset_config_parse(const char *text, size_t length, const char *name, const lt_dataset_overrides *over, lt_dataset_config **out)
 {
-    *out = NULL;
-    lt_dataset_config *c = lt_calloc(1, sizeof *c);
-    if (!c) return LT_FAIL(LT_ERR_MEMORY, "%s: %zu bytes for the configuration", name, sizeof *c);
-    c->notes.arena = &c->arena;
-    lt_status s = load(c, text, length, name, over);
-    if (s) {
-        lt_dataset_config_destroy(c);
-        return s;
-    }
-    *out = c;
-    return LT_OK;
+    LT_TRY(create(out));
+    lt_status s = lt_yaml_read(&(*out)->arena, text, length, name, &(*out)->notes, &(*out)->document);
+    if (!s) s = check_document(*out, over);
+    return keep_or_drop(s, out);
+}
+
+lt_status lt_config_from_document(lt_yaml_node *document, const lt_dataset_overrides *over, lt_dataset_config **out)
+{
+    LT_TRY(create(out));
+    (*out)->document = document;
+    return keep_or_drop(check_document(*out, over), out);
 }
 
 lt_status lt_dataset_config_load(const char *path, const lt_dataset_overrides *over, lt_dataset_config **out)

@@ -104,6 +104,9 @@ struct lt_dataset_config {
     lt_notes notes;
 };
 
+/* As lt_dataset_config_parse, from nodes that know their places; they outlive *out, which changes them. */
+lt_status lt_config_from_document(lt_yaml_node *document, const lt_dataset_overrides *over, lt_dataset_config **out);
+
 /* Row i of the dataset: unit parameters, rounded to float32 as the file keeps them; any i, in any
    order. unit has space.n elements. Safe from several threads. */
 lt_status lt_dataset_unit_row(const lt_dataset_config *c, int64_t i, float *unit);

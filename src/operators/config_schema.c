@@ -34,8 +34,13 @@ lt_status lt_schema_refuse(const lt_yaml_node *n, const char *path, const char *
 
 static lt_status refuse_row(const lt_option *row, const lt_yaml_node *n, const char *path)
 {
-    char expected[384];
-    lt_option_expects(row, expected, sizeof expected);
+    char all[384], expected[448];
+    lt_option_expects(row, all, sizeof all);
+    int n_names = 0;
+    while (row->type == LT_OPTION_TYPE_ENUM && row->names[n_names]) n_names++;
+    /* Among many names the nearest stands first: the list may be cut. */
+    const char *near = n_names > 8 && n->kind == LT_YAML_TEXT ? lt_text_nearest(n->text, row->names, n_names) : NULL;
+    snprintf(expected, sizeof expected, "%s%s%s%s", near ? "perhaps '" : "", near ? near : "", near ? "', " : "", all);
     return lt_schema_refuse(n, path, expected);
 }
 
@@ -243,6 +248,12 @@ static lt_status note_level(const lt_schema *s, const lt_yaml_node *map, const c
         if (strlen(below) < PATH_BYTES) LT_TRY(note_level(s, m, below, strict || (row && row->flags & LT_KEY_STRICT), b, notes));
     }
     return LT_OK;
+}
+
+lt_status lt_schema_refuse_unknown(const lt_schema *s, const lt_yaml_node *map, const char *prefix, lt_arena *arena)
+{
+    siblings *b = lt_arena_alloc(arena, sizeof *b);
+    return b ? note_level(s, map, prefix, true, b, NULL) : LT_ERR_MEMORY;
 }
 
 lt_status lt_schema_note_unknown(const lt_schema *s, const lt_yaml_node *root, lt_notes *notes)

@@ -36,6 +36,8 @@ typedef struct lt_schema {
 lt_status lt_schema_read(const lt_schema *s, const lt_yaml_node *root, void *into);
 /* A note for every key without a row, with the nearest that has one; an error in strict sections. */
 lt_status lt_schema_note_unknown(const lt_schema *s, const lt_yaml_node *root, lt_notes *notes);
+/* The first such key of a mapping that stands at prefix ("features.summary."), as an error. */
+lt_status lt_schema_refuse_unknown(const lt_schema *s, const lt_yaml_node *map, const char *prefix, lt_arena *arena);
 
 /* One scalar through an option row; path is for messages. */
 lt_status lt_schema_set(const lt_option *row, const lt_yaml_node *n, const char *path, void *field);

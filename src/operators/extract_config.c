@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "operators/config_schema.h"
+#include "operators/config_rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +32,13 @@ static lt_status check_keys(const char *path, const lt_yaml_node *doc)
                        near ? "'?" : "");
     }
     return LT_OK;
+}
+
+/* Before it is laid over the dataset's configuration, whose unknown keys were told when that was loaded. */
+static lt_status check_part(const lt_yaml_node *part, const char *prefix, lt_arena *arena)
+{
+    lt_schema schema = lt_config_schema();
+    return part && part->kind == LT_YAML_MAP ? lt_schema_refuse_unknown(&schema, part, prefix, arena) : LT_OK;
 }
 
 static lt_status read_count(const lt_yaml_node *doc, const char *name, int64_t most, int64_t *out)
@@ -72,6 +79,8 @@ static lt_status read_document(lt_extract_options *opt, lt_arena *arena, lt_yaml
     LT_TRY(check_keys(opt->config, doc));
     LT_TRY(read_run_keys(opt, doc));
     lt_yaml_node *temporal = lt_yaml_member(doc, "temporal"), *summary = lt_yaml_member(doc, "summary");
+    LT_TRY(check_part(temporal, "features.temporal.", arena));
+    LT_TRY(check_part(summary, "features.summary.", arena));
     if (temporal) LT_TRY(lt_yaml_set(arena, root, "features.temporal", temporal));
     lt_yaml_node *old = lt_schema_find(root, "features.summary");
     if (summary && old && old->kind == LT_YAML_MAP && summary->kind == LT_YAML_MAP) lt_yaml_merge(old, summary);
@@ -101,16 +110,9 @@ lt_status lt_extract_config(lt_dataset *d, lt_extract_options *opt, lt_arena *ar
     lt_dataset_info info = lt_dataset_get_info(d);
     lt_yaml_node *root;
     lt_notes notes = { .arena = arena };
-    lt_json *j = NULL;
     LT_TRY(lt_yaml_read(arena, info.config, strlen(info.config), "the dataset's configuration", &notes, &root));
     if (opt->config) LT_TRY(read_document(opt, arena, root));
     LT_TRY(apply_flags(opt, arena, root));
     LT_TRY(set_text(arena, root, "dataset.storage.store_trajectories", "false"));
-    LT_TRY(lt_json_create(LT_JSON_COMPACT, &j));
-    lt_yaml_json(root, j);
-    lt_status s = lt_json_finish(j);
-    lt_dataset_overrides over = { .output = opt->output };
-    if (!s) s = lt_dataset_config_parse(lt_json_text(j), strlen(lt_json_text(j)), opt->config ? opt->config : "the dataset's configuration", &over, out);
-    lt_json_destroy(j);
-    return s;
+    return lt_config_from_document(root, &(lt_dataset_overrides){ .output = opt->output }, out);
 }

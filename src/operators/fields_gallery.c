@@ -79,11 +79,7 @@ static lt_status check(const lt_field_gallery *g, int *map)
     if (g->channels != 1 && g->channels != LT_FIELD_CHANNELS) return LT_FAIL(LT_ERR_ARGUMENT, "%d channels: expected 1 or 3", g->channels);
     if (g->cell_width < 8 || g->cell_height < 8 || g->cell_width > 1024 || g->cell_height > 1024)
         return LT_FAIL(LT_ERR_ARGUMENT, "cells of %d by %d pixels: expected 8..1024 each way", g->cell_width, g->cell_height);
-    for (*map = 0; *map < LT_COLORMAP_COUNT; ++*map)
-        if (!strcmp(g->colormap, lt_colormap_names[*map])) return LT_OK;
-    const char *near = lt_text_nearest(g->colormap, lt_colormap_names, LT_COLORMAP_COUNT);
-    return LT_FAIL(LT_ERR_ARGUMENT, "colour map '%.60s': expected %s%s%s", g->colormap, near ? "perhaps '" : "viridis, plasma, inferno, magma, cividis, turbo, coolwarm, twilight or gray",
-                   near ? near : "", near ? "'" : "");
+    return lt_colormap_find(g->colormap, map);
 }
 
 /* Sizes follow from the labels of the rows there are. */

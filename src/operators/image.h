@@ -29,6 +29,7 @@ lt_status lt_image_write_png(const lt_image *m, const char *path);
 extern const char *const lt_colormap_names[]; /* "viridis", …; ends with NULL */
 enum { LT_COLORMAP_COUNT = 9 };
 void lt_colormap_table(int which, uint8_t table[256][3]);
+lt_status lt_colormap_find(const char *name, int *which); /* LT_ERR_ARGUMENT names those there are */
 
 /* ---- Fields -------------------------------------------------------------------------- */
 /* The 1 % and 99 % quantiles of n finite values; a constant gives lo = hi. scratch holds n. */

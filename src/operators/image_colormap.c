@@ -6,7 +6,10 @@
 
 #include "base/status.h"
 
+#include "lathe/options.h"
+
 #include <math.h>
+#include <string.h>
 
 enum { POINTS = 33 };
 
@@ -62,6 +65,15 @@ _Static_assert(LT_LEN(maps) == LT_COLORMAP_COUNT, "one row per map");
 const char *const lt_colormap_names[LT_COLORMAP_COUNT + 1] = {
     "viridis", "plasma", "inferno", "magma", "cividis", "turbo", "coolwarm", "twilight", "gray", NULL,
 };
+
+lt_status lt_colormap_find(const char *name, int *which)
+{
+    for (*which = 0; *which < LT_COLORMAP_COUNT; ++*which)
+        if (!strcmp(name, lt_colormap_names[*which])) return LT_OK;
+    const char *near = lt_text_nearest(name, lt_colormap_names, LT_COLORMAP_COUNT);
+    if (near) return LT_FAIL(LT_ERR_ARGUMENT, "colour map '%.60s': expected perhaps '%s'", name, near);
+    return LT_FAIL(LT_ERR_ARGUMENT, "colour map '%.60s': expected viridis, plasma, inferno, magma, cividis, turbo, coolwarm, twilight or gray", name);
+}
 
 void lt_colormap_table(int which, uint8_t table[256][3])
 {

@@ -212,12 +212,10 @@ static lt_status write_frames(movie *v)
 
 static lt_status find_colormap(movie *v)
 {
-    for (int i = 0; lt_colormap_names[i]; i++)
-        if (!strcmp(lt_colormap_names[i], v->opt->colormap)) {
-            lt_colormap_table(i, v->table);
-            return LT_OK;
-        }
-    return LT_FAIL(LT_ERR_ARGUMENT, "no colour map '%s': expected %s, %s, …", v->opt->colormap, lt_colormap_names[0], lt_colormap_names[1]);
+    int which;
+    LT_TRY(lt_colormap_find(v->opt->colormap, &which));
+    lt_colormap_table(which, v->table);
+    return LT_OK;
 }
 
 static lt_status choose_rows(movie *v, lt_dataset *d)

@@ -84,6 +84,7 @@ static const struct { const char *from, *to, *says; } cases[] = {
     { "num_timesteps: 20", "parallelism: {devices: [a]}", "simulation.parallelism.devices is 'a': expected auto or a list of integers in 0..31, each once" },
     { "num_timesteps: 20", "parallelism: {devices: [0, 2, 0]}", "simulation.parallelism.devices is '0': expected auto or a list of integers in 0..31, each once" },
     { "num_timesteps: 20", "parallelism: {devices: []}", "simulation.parallelism.devices is a list: expected auto or a list of integers in 0..31, each once" },
+    { "{method: sampled", "{method: turing", "simulation.input_generation.method is 'turing': expected perhaps 'turing_pattern', one of sampled" },
     { "num_timesteps: 20", "operator_type: mlp", "simulation.operator_type is 'mlp': expected one of cnn, u_afno" },
     { "num_timesteps: 20\n  input_generation: {method: sampled", "operator_type: u_afno\n  input_generation: {method: spiral", "input_generation.method is 'spiral'" },
     { "{structured: 1}", "{structurd: 1}", "ic_type_weights.structurd: no such type of field: did you mean 'structured'?" },
