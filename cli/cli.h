@@ -69,6 +69,8 @@ extern const cli_command cli_bench_roofline, cli_bench_transfers, cli_bench_grap
 /* Sets the command's message and returns s; LT_ERR_ARGUMENT and LT_ERR_FORMAT end with status 2. */
 lt_status   cli_fail(lt_status s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *cli_error_text(void);      /* the command's own message, else the library's */
+/* Where in the library a failure arose, "(src/…)", helps those who mend it, not those who made a slip: left out. */
+void        cli_drop_places(char *text);
 bool        cli_interrupted(void);     /* Ctrl-C was pressed: stop soon, return cli_stopped() */
 lt_status   cli_stopped(void);
 const volatile int *cli_interrupt_flag(void); /* not 0 once Ctrl-C was pressed */

@@ -33,12 +33,13 @@ static finding *add(findings *f, verdict v, const char *about)
 }
 #define SAY(field, ...) snprintf(field, sizeof field, __VA_ARGS__)
 
+/* NULL also for a value that cannot be, which has a row of its own. */
 static const char *variable(const char *name)
 {
     int n;
     const lt_env_row *rows = lt_env_rows(&n);
     for (int i = 0; i < n; i++)
-        if (!strcmp(rows[i].name, name)) return lt_env_value(&rows[i]);
+        if (!strcmp(rows[i].name, name)) return lt_env_check(&rows[i]) ? NULL : lt_env_value(&rows[i]);
     return NULL;
 }
 
@@ -85,6 +86,7 @@ static void check_cuda(findings *f)
     if (lt_device_open("cuda", &dev)) {
         finding *row = add(f, MISSING, "cuda");
         SAY(row->text, "%s", lt_error_text());
+        cli_drop_places(row->text);
         SAY(row->remedy, "only for NVIDIA GPUs; everything runs on the CPU without");
         return;
     }
@@ -169,8 +171,10 @@ static void check_environment(findings *f)
     for (int i = 0; i < n; i++) {
         const char *value = lt_env_value(&rows[i]);
         if (!value || !strcmp(rows[i].name, "HOME")) continue;
-        finding *row = add(f, NOTE, rows[i].name);
+        const bool wrong = lt_env_check(&rows[i]) != LT_OK;
+        finding *row = add(f, wrong ? BAD : NOTE, rows[i].name);
         SAY(row->text, "set to %.160s (%s)", value, rows[i].help);
+        if (wrong) SAY(row->remedy, "expected %s; until then no other command runs", rows[i].metavar);
     }
 }
 

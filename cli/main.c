@@ -142,12 +142,13 @@ static int unknown_command(int argc, char **argv)
 
 /* ---- Running one -------------------------------------------------------------------- */
 
-/* Where in the library a failure arose helps those who mend it, not those who made a slip. */
-static void drop_source_place(char *text)
+void cli_drop_places(char *text)
 {
-    char *place = strstr(text, " (src/");
-    while (place && strstr(place + 1, " (src/")) place = strstr(place + 1, " (src/");
-    if (place && strlen(place) < 80 && place[strlen(place) - 1] == ')') *place = '\0';
+    for (char *at = text; (at = strstr(at, " (src/"));) {
+        char *end = strchr(at, ')');
+        if (!end || end - at > 80) return;
+        memmove(at, end + 1, strlen(end + 1) + 1);
+    }
 }
 
 /* The error goes to standard error; with --json the object on standard output holds it too. */
@@ -156,7 +157,7 @@ static int report_failure(const cli_command *command, lt_status s, bool json)
     char text[1024], brief[1024];
     snprintf(text, sizeof text, "%s", cli_error_text());
     snprintf(brief, sizeof brief, "%s", text);
-    if (s != LT_ERR_INTERNAL) drop_source_place(brief);
+    if (s != LT_ERR_INTERNAL) cli_drop_places(brief);
     fprintf(stderr, "lathe %s: %s\n", command->name, brief);
     if (json) {
         lt_json *j;
@@ -202,9 +203,20 @@ static void tell_device(const cli_command *command, const cli_context *c, bool a
     else if (!asked && !c->json && !command->tells_device) fprintf(stderr, "lathe: device %s: %s\n", d.id, d.name);
 }
 
+/* A value that means nothing would be passed over in silence. Doctor tells of it, explain says what it could be. */
+static lt_status check_environment(const cli_command *command)
+{
+    int n;
+    const lt_env_row *rows = lt_env_rows(&n);
+    if (command == &cli_doctor || command == &cli_explain) return LT_OK;
+    for (int i = 0; i < n; i++) CLI_TRY(lt_env_check(&rows[i]));
+    return LT_OK;
+}
+
 /* Opens what the subcommand needs, runs it under the trace, writes the trace and the JSON. */
 static lt_status run_in_context(const cli_command *command, cli_context *c)
 {
+    CLI_TRY(check_environment(command));
     CLI_TRY(cli_check_files(command, c)); /* what cannot be written is said first, not after an hour of work */
     bool asked = strcmp(c->common.device, "auto") != 0;
     const char *name = !asked && command->need == CLI_NEED_CPU ? "cpu" : c->common.device;

@@ -153,6 +153,9 @@ typedef struct lt_env_row {
 
 LT_API const lt_env_row *lt_env_rows(int *n_rows);           /* every variable the library reads */
 LT_API const char       *lt_env_value(const lt_env_row *row); /* NULL when unset or empty */
+/* LT_ERR_ARGUMENT when a variable is set to what it cannot be, with name, value and what was expected. A library that finds such
+   a value where it cannot say so goes on as if the variable were unset. */
+LT_API lt_status         lt_env_check(const lt_env_row *row);
 
 #ifdef __cplusplus
 }

@@ -64,6 +64,11 @@ lt_status lt_config_int(lt_config_id id, int64_t lo, int64_t hi, int64_t fallbac
     return LT_OK;
 }
 
+static lt_status refuse_choice(lt_config_id id)
+{
+    return LT_FAIL(LT_ERR_ARGUMENT, "environment variable %s is '%.80s': expected one of %s", rows[id].name, lt_config_text(id), rows[id].metavar);
+}
+
 lt_status lt_config_choice(lt_config_id id, const char *const *names, int n, int fallback, int *out)
 {
     *out = fallback;
@@ -74,6 +79,27 @@ lt_status lt_config_choice(lt_config_id id, const char *const *names, int n, int
             *out = i;
             return LT_OK;
         }
-    return LT_FAIL(LT_ERR_ARGUMENT, "environment variable %s is '%.80s': expected one of %s",
-                   rows[id].name, text, rows[id].metavar);
+    return refuse_choice(id);
+}
+
+/* The names stand in the row, as in "plain|avx2|avx512". */
+static bool is_listed(const char *word, const char *names)
+{
+    const size_t n = strlen(word);
+    if (strchr(word, '|')) return false;
+    for (const char *at = names; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (!strncmp(at, word, n) && (at[n] == '|' || !at[n])) return true;
+    }
+    return false;
+}
+
+lt_status lt_env_check(const lt_env_row *row)
+{
+    const lt_config_id id = (lt_config_id)(row - rows);
+    int64_t number;
+    if (!lt_env_value(row)) return LT_OK;
+    if (id == LT_CONFIG_THREADS) return lt_config_int(id, 1, LT_CONFIG_MAX_THREADS, 1, &number);
+    if (id == LT_CONFIG_OOM_AT) return lt_config_int(id, 0, INT64_MAX, 0, &number);
+    return !strchr(row->metavar, '|') || is_listed(lt_env_value(row), row->metavar) ? LT_OK : refuse_choice(id);
 }

@@ -18,6 +18,8 @@ typedef enum lt_config_id {
     LT_CONFIG_COUNT
 } lt_config_id;
 
+enum { LT_CONFIG_MAX_THREADS = 1024 };
+
 /* The value, or NULL when the variable is unset or empty. Borrowed from the environment. */
 const char *lt_config_text(lt_config_id id);
 /* Any variable by its name, for texts of the user's that refer to one; NULL when unset. */

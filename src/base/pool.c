@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_THREADS = 1024, SPIN_NS = 10000, PAUSES_PER_CLOCK = 16 };
+enum { MAX_THREADS = LT_CONFIG_MAX_THREADS, SPIN_NS = 10000, PAUSES_PER_CLOCK = 16 };
 
 /* The job word: number of the job (high 32 bits), whether it is open, how many workers joined. */
 #define JOB_OPEN (1ull << 31)

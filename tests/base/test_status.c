@@ -165,6 +165,26 @@ LT_TEST(environment_rows_are_complete)
     unsetenv("LATHE_CACHE");
 }
 
+LT_TEST(values_of_the_environment_are_judged_by_their_rows)
+{
+    static const struct { lt_config_id id; const char *value; bool right; } cases[] = {
+        { LT_CONFIG_THREADS, "1", true },   { LT_CONFIG_THREADS, "1024", true },  { LT_CONFIG_THREADS, "0", false },  { LT_CONFIG_THREADS, "1025", false },
+        { LT_CONFIG_THREADS, "x", false },  { LT_CONFIG_ISA, "plain", true },     { LT_CONFIG_ISA, "avx2", true },    { LT_CONFIG_ISA, "avx512", true },
+        { LT_CONFIG_ISA, "avx", false },    { LT_CONFIG_ISA, "avx2|avx512", false }, { LT_CONFIG_ISA, "|", false },    { LT_CONFIG_BF16, "widen", true },
+        { LT_CONFIG_BF16, "wide", false },  { LT_CONFIG_CUDA_EARLY, "0", true },  { LT_CONFIG_CUDA_EARLY, "yes", false }, { LT_CONFIG_CACHE, "/any|thing", true },
+    };
+    int n;
+    const lt_env_row *row = lt_env_rows(&n);
+    for (size_t i = 0; i < LT_LEN(cases); i++) {
+        const lt_env_row *r = &row[cases[i].id];
+        setenv(r->name, cases[i].value, 1);
+        if (cases[i].right) LT_CHECK_OK(lt_env_check(r));
+        else LT_CHECK_FAILS(lt_env_check(r), LT_ERR_ARGUMENT, r->name);
+        unsetenv(r->name);
+        LT_CHECK_OK(lt_env_check(r));
+    }
+}
+
 /* ---- Allocation ------------------------------------------------------------------ */
 LT_TEST(chosen_allocation_fails_and_only_that_one)
 {

@@ -140,6 +140,8 @@ run 2 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy" --out "$work/p.npy" 
 run 2 qsvm predict --model "$work/m.qsvm" --x "$work/wide.npy" --out "$work/bad.npy"; says err "7 columns, but the machine was trained on 6"
 run 2 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy" --labels "$work/many.npy" --out "$work/bad.npy"; says err "row 0 (counted from 0) is '0', expected '3' or '8'"
 run 2 qsvm predict --model "$work/missing.qsvm" --x "$work/x.npy" --out "$work/bad.npy"; says err "missing.qsvm"
+run 2 qsvm predict --model "$work/y.csv" --x "$work/x.npy" --out "$work/bad.npy"; says err "expected a zip archive"
+grep -q "(src/" "$work/err" && fail "$last: names a place in the source"
 run 2 qsvm predict --model "$work/x.npy" --x "$work/x.npy" --out "$work/bad.npy"; says err "x.npy"
 }
 # A file cut short, or with one byte turned, is refused or harmless, never a crash

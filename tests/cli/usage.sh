@@ -71,6 +71,17 @@ LATHE_CACHE=$work/open run 0 doctor; says out "chmod 700"
 touch "$work/file"
 LATHE_CACHE=$work/file run 1 doctor; says out "not a folder"
 LATHE_THREADS=1 run 0 doctor; says out "1 by LATHE_THREADS"
+run 0 doctor; grep -q "(src/" "$work/out" && fail "doctor names places in the source"
+
+# Variables set to what they cannot be are no defaults
+LATHE_ISA=sse9 run 1 doctor; says out "bad      LATHE_ISA        set to sse9"; says out "expected plain|avx2|avx512"
+grep -q "limited by LATHE_ISA" "$work/out" && fail "doctor takes sse9 for an instruction set"
+LATHE_ISA=sse9 run 0 explain LATHE_ISA
+for command in devices "solve example:A1"; do
+    LATHE_ISA=sse9 run 2 $command; says err "LATHE_ISA is 'sse9': expected one of plain|avx2|avx512"; silent out
+    LATHE_THREADS=0 run 2 $command; says err "LATHE_THREADS is '0': expected an integer in 1..1024"; silent out
+    LATHE_BF16=yes run 2 $command; says err "LATHE_BF16 is 'yes'"; silent out
+done
 
 # Output that cannot be written is a failure
 "$lathe" devices >/dev/full 2>"$work/err" && fail "devices >/dev/full succeeded"
