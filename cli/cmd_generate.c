@@ -24,14 +24,14 @@ static const char *const watchdog_names[] = { "file", "auto", "on", "off", NULL 
 
 #define O generate_cli
 #define GENERATE_ROWS                                                                                                                     \
-    LT_OPTION_PATH(O, config, "config", NULL, "FILE.yaml", "what to generate; docs/dataset.md lists the keys"),                            \
+    LT_OPTION_PATH(O, config, "config", NULL, "FILE.yaml", "what to generate; docs/dataset-config.md lists the keys"),                     \
     LT_OPTION_PATH(O, output, "output", NULL, "FILE.h5", "instead of dataset.output_path"),                                                \
     LT_OPTION_INT(O, total_samples, "total-samples", "0", LT_AT_LEAST(0), "N", "instead of sampling.total_samples; 0 = as in the file"),    \
     LT_OPTION_INT(O, batch_size, "batch-size", "0", LT_AT_LEAST(0), "N", "instead of sampling.batch_size; results do not depend on it"),     \
     LT_OPTION_INT(O, num_realizations, "num-realizations", "0", LT_AT_LEAST(0), "M", "instead of simulation.num_realizations"),             \
     LT_OPTION_INT(O, seed, "seed", "-1", LT_AT_LEAST(-1), "N", "instead of sampling.sobol.seed; -1 = as in the file"),                       \
     LT_OPTION_PATH(O, merge, "merge", NULL, "OVER.yaml", "a document laid over the configuration: mappings merge, everything else replaces"), \
-    LT_OPTION_LIST(O, define, "define", "NAME=VALUE", "what ${NAME} in the configuration stands for; may be given several times"),          \
+    LT_OPTION_LIST(O, define, "define", "NAME=VALUE", "what ${NAME} in the configuration stands for"),                                      \
     LT_OPTION_INT(O, threads, "threads", "0", LT_RANGE_CLOSED(0, 1024), "N", "threads of a rollout, 0 = all; results do not depend on it"),  \
     LT_OPTION_ENUM(O, watchdog, "watchdog", "file", watchdog_names, "instead of engine.watchdog: whether rollouts run in a process of their own, which is replaced when a step hangs"), \
     LT_OPTION_REAL(O, watchdog_seconds, "watchdog-seconds", "10", LT_ABOVE(0), "S", "what a step may take at least before the watchdog suspects it; it waits for 100 times what is expected"), \

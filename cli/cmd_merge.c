@@ -47,7 +47,7 @@ typedef struct extract_cli { cli_common common; const char *dataset; int64_t bat
 #define O extract_cli
 static const lt_option extract_rows[] = {
     LT_OPTION_PATH(O, dataset, "dataset", NULL, "FILE.h5", "the dataset; may also be given as the operand"),
-    LT_OPTION_PATH(O, e.config, "config", NULL, "FILE.yaml", "which features: temporal, summary.<category>; docs/dataset.md"),
+    LT_OPTION_PATH(O, e.config, "config", NULL, "FILE.yaml", "which features: temporal, summary.<category>; docs/features.md"),
     LT_OPTION_PATH(O, e.output, "output", NULL, "NEW.h5", "must differ from the dataset"),
     LT_OPTION_BOOL(O, e.spatial, "enable-spatial", "false", "only categories so enabled: spatial"),
     LT_OPTION_BOOL(O, e.spectral, "enable-spectral", "false", "only categories so enabled: spectral"),

@@ -174,7 +174,16 @@ static lt_status open_store(lt_generator *g, bool resume)
     return lt_store_open(g->c->output_path, &g->plan, identity, strlen(identity), resume, &g->store);
 }
 
-/* A finished dataset may be made again; a run to go on with, or a file of another kind, is not thrown away unasked. */
+/* Shards of one configuration share its output path unless each is given its own. */
+static lt_status check_shard(const lt_generator *g, const lt_dataset_info *there)
+{
+    if (there->shard_index == g->opt->shard_index && there->shard_count == g->opt->shard_count) return LT_OK;
+    return LT_FAIL(LT_ERR_ARGUMENT, "%s: holds shard %" PRId64 "/%" PRId64 ", and this run makes %" PRId64 "/%" PRId64
+                   ": choose another path (--output), or allow it to be replaced (--overwrite)", g->c->output_path, there->shard_index, there->shard_count,
+                   g->opt->shard_index, g->opt->shard_count);
+}
+
+/* A finished dataset may be made again; a run to go on with, another shard, or a file of another kind, is not thrown away unasked. */
 static lt_status check_replaceable(const lt_generator *g)
 {
     const char *path = g->c->output_path;
@@ -185,8 +194,11 @@ static lt_status check_replaceable(const lt_generator *g)
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: holds an unfinished run: resume it (--resume), or allow it to be replaced (--overwrite)", path);
     if (S_ISREG(st.st_mode) && lt_dataset_open(path, &d))
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: is there already and is no dataset: choose another path, or allow it to be replaced (--overwrite)", path);
-    if (S_ISREG(st.st_mode)) lt_dataset_close(d);
-    return LT_OK;
+    if (!S_ISREG(st.st_mode)) return LT_OK;
+    lt_dataset_info there = lt_dataset_get_info(d);
+    lt_status s = check_shard(g, &there);
+    lt_dataset_close(d);
+    return s;
 }
 
 lt_status lt_generator_open_file(lt_generator *g)

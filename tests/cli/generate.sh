@@ -77,6 +77,12 @@ grep -q "rgb24 -s 32x96 -r 30" "$work/film.mp4.args" || fail "ffmpeg was told $(
 # Shards
 for i in 0 1; do run 0 generate --config "$c" --output "$work/s$i.h5" --shard $i/2 --quiet; done
 run 0 merge --out "$work/m.h5" "$work/s0.h5" "$work/s1.h5"; says out "8 rows from 2 shards"
+cp "$work/s0.h5" "$work/one.h5"
+run 2 generate --config "$c" --output "$work/one.h5" --shard 1/2; says err "holds shard 0/2, and this run makes 1/2"
+run 2 generate --config "$c" --output "$work/one.h5"; says err "holds shard 0/2, and this run makes 0/1"
+cmp -s "$work/one.h5" "$work/s0.h5" || fail "$last: a shard was written over"
+run 0 generate --config "$c" --output "$work/one.h5" --shard 1/2 --overwrite --quiet
+run 0 generate --config "$c" --output "$work/one.h5" --shard 1/2 --quiet
 run 0 validate "$work/m.h5" --check-samples --check-metadata
 run 2 merge --out "$work/bad.h5" "$work/s0.h5"; says err "none of"
 run 2 merge --out "$work/bad.h5" "$work/s0.h5" "$work/s0.h5"; says err "occurs twice"
