@@ -17,8 +17,11 @@ static const lt_option_table table = {
 
 typedef struct tally { cli_context *c; int n[3]; } tally;
 
-static void take_finding(void *ctx, lt_finding_level level, const char *text)
+static void take_finding(void *ctx, lt_finding_level level, const char *finding)
 {
+    char text[512];
+    snprintf(text, sizeof text, "%s", finding);
+    cli_drop_places(text);
     static const char *const words[] = { "ok", "warning", "error" };
     tally *t = ctx;
     t->n[level]++;
@@ -51,8 +54,9 @@ static lt_status run(cli_context *c)
         lt_json_field_int(c->json, "warnings", t.n[LT_FINDING_WARNING]);
     }
     CLI_TRY(s);
+    c->json_complete = true; /* what is wrong is what was asked for */
     if (t.n[LT_FINDING_ERROR]) return cli_fail(LT_ERR_MISMATCH, "%d of %d checks failed", t.n[LT_FINDING_ERROR], t.n[0] + t.n[1] + t.n[2]);
-    if (!c->json) printf("%d checks passed, %d warnings\n", t.n[LT_FINDING_OK], t.n[LT_FINDING_WARNING]);
+    if (!c->json) printf("%d checks passed, %d warning%s\n", t.n[LT_FINDING_OK], t.n[LT_FINDING_WARNING], t.n[LT_FINDING_WARNING] == 1 ? "" : "s");
     return LT_OK;
 }
 

@@ -116,7 +116,7 @@ static lt_status check_features(lt_check *k, const char *path)
     char attribute[160];
     const char *const *names;
     int64_t n_names, per_row = 1;
-    if (shape.rank < 2) return LT_OK;
+    if (shape.rank < 2 || shape.dim[0] != k->info.rows) return LT_OK; /* the structure's finding */
     for (int i = 1; i < shape.rank; i++) per_row *= shape.dim[i];
     int64_t columns = shape.rank == 4 ? 1 : shape.dim[shape.rank - 1]; /* fields have no columns */
     if (per_row < 1 || columns < 1) return LT_OK;
@@ -134,6 +134,7 @@ static lt_status check_features(lt_check *k, const char *path)
 static lt_status check_states(lt_check *k)
 {
     lt_shape shape = lt_dataset_shape(k->d, "/outputs/fields");
+    if (k->info.has_outputs && shape.dim[0] != k->info.rows) return LT_OK; /* the structure's finding */
     if (!k->info.has_outputs) {
         lt_check_tell(k, LT_FINDING_OK, "states are not stored: features only");
         return LT_OK;
@@ -157,6 +158,9 @@ static void tell_status(lt_check *k)
 {
     const int64_t *n = k->info.status;
     lt_finding_level level = n[LT_RUN_PENDING] || n[LT_RUN_FAILED] ? LT_FINDING_WARNING : LT_FINDING_OK;
+    int64_t unknown = 0;
+    for (int64_t i = 0; i < k->info.rows; i++) unknown += k->code[i] < 0 || k->code[i] > LT_RUN_FAILED;
+    if (unknown) lt_check_tell(k, LT_FINDING_ERROR, "/status/code: %" PRId64 " rows have a state that is none (0 to %d)", unknown, LT_RUN_FAILED);
     lt_check_tell(k, level, "rows: %" PRId64 " done, %" PRId64 " not finite, %" PRId64 " failed, %" PRId64 " pending", n[LT_RUN_DONE], n[LT_RUN_NON_FINITE],
                   n[LT_RUN_FAILED], n[LT_RUN_PENDING]);
 }

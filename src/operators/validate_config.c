@@ -114,6 +114,36 @@ static lt_status compare_parameters(lt_check *k, const lt_row_table *t)
     return s;
 }
 
+/* Whether the arrays are there that a run with this configuration writes, with as many columns. */
+static lt_status compare_arrays(lt_check *k, const lt_dataset_config *c, int max_grid)
+{
+    lt_feature_set *set;
+    int learned = 0, wrong = 0;
+    LT_TRY(lt_feature_set_create(&c->features, c->operator_features, &set));
+    const int64_t temporal = c->temporal ? lt_feature_temporal_count(set) : 0, summary = c->summary ? lt_feature_summary_count(set) : 0;
+    lt_feature_set_destroy(set);
+    if (c->learned.enabled) LT_TRY(lt_learned_columns(&c->learned, c->kind, max_grid, &learned));
+    const struct { const char *path; int64_t columns; } arrays[] = {
+        { "/features/temporal/features", temporal },
+        { "/features/summary/per_trajectory/features", summary },
+        { "/features/summary/aggregated/features", 3 * summary },
+        { "/features/summary/learned/features", learned },
+        { "/features/initial/aggregated/features", c->initial ? lt_initial_count(c->initial_variant) : 0 },
+        { "/features/architecture/aggregated/features", c->architecture ? lt_architecture_count(c) : 0 },
+        { "/outputs/fields", c->store_trajectories ? max_grid : 0 },
+    };
+    for (size_t i = 0; i < LT_LEN(arrays); i++) {
+        lt_shape shape = lt_dataset_shape(k->d, arrays[i].path);
+        const int64_t found = shape.rank ? shape.dim[shape.rank - 1] : 0;
+        if (found == arrays[i].columns) continue;
+        wrong++;
+        if (!found) lt_check_tell(k, LT_FINDING_ERROR, "%s is missing: the configuration gives it %" PRId64 " columns", arrays[i].path, arrays[i].columns);
+        else lt_check_tell(k, LT_FINDING_ERROR, "%s has %" PRId64 " columns, the configuration gives it %" PRId64, arrays[i].path, found, arrays[i].columns);
+    }
+    if (!wrong) lt_check_tell(k, LT_FINDING_OK, "features and states: the arrays that the configuration gives");
+    return LT_OK;
+}
+
 lt_status lt_check_metadata(lt_check *k, const lt_dataset_config *c)
 {
     lt_row_table t;
@@ -129,6 +159,7 @@ lt_status lt_check_metadata(lt_check *k, const lt_dataset_config *c)
         if (!s) s = compare_labels(k, "/metadata/ic_types", t.alias, t.n);
         if (!s) s = compare_labels(k, "/metadata/evolution_policies", t.policy, t.n);
         if (!s) s = compare_labels(k, "/metadata/noise_regimes", t.noise, t.n);
+        if (!s) s = compare_arrays(k, c, t.max_grid);
     }
     lt_row_table_release(&t);
     return s;

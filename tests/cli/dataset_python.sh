@@ -70,4 +70,26 @@ w = np.load(folder + "/w.npz")
 assert w["stem.weight"].dtype == np.float32 and w["stem.weight"].ndim == 4 and w["output.bias"].shape == (3,)
 PYTHON
 "$python" "$work/look.py" "$work" 2>"$work/look" || { fail "h5py: $(tail -n 2 "$work/look")"; cat "$work/look"; }
+# What is wrong in a file is found, and all of it told, also as JSON
+"$python" - "$work" <<'PYTHON'
+import shutil, sys, h5py, numpy as np
+folder = sys.argv[1]
+def drop(f): del f["features/summary/aggregated/features"]
+def shorten(f):
+    x = f["inputs/fields"][:4]
+    del f["inputs/fields"]
+    f["inputs/fields"] = x
+def state(f): f["status/code"][3] = 9
+def not_finite(f): f["features/temporal/features"][2, 3, 4] = np.nan
+def config(f): f["metadata"].attrs["config"] = '{"a":'
+for change in (drop, shorten, state, not_finite, config):
+    shutil.copy(folder + "/a.h5", f"{folder}/{change.__name__}.h5")
+    with h5py.File(f"{folder}/{change.__name__}.h5", "r+") as f: change(f)
+PYTHON
+run 0 validate "$work/a.h5" --check-metadata; says out "the arrays that the configuration gives"
+run 1 validate "$work/drop.h5" --check-metadata; says out "/features/summary/aggregated/features is missing: the configuration gives it 330 columns"
+run 1 validate "$work/shorten.h5"; says out "/inputs/fields has 4"; says err "checks failed"
+run 1 validate "$work/state.h5"; says out "1 rows have a state that is none"
+run 1 validate "$work/config.h5"; says out "does not load"; grep -q "(src/" "$work/out" && fail "$last: names a place in the source"
+run 1 validate "$work/not_finite.h5" --json; is_json "$work/out"; says out '"findings"'; says out "1 values not finite in 1 of 63 columns"; says out '"errors": 1'
 finish
