@@ -366,6 +366,7 @@ static lt_status run_bench(gram_bench *b)
     free(d.x), free(d.w), free(d.K), free(d.first);
     if (!s && b->o->sweep == SWEEP_SIZES) fit(b);
     if (!s) s = gram_bench_present(b);
+    b->c->json_complete = !s; /* also when the check fails */
     return s ? s : judge(b);
 }
 

@@ -192,6 +192,7 @@ lt_status gram_compare(gram_bench *b)
         s = compare_all(c);
     }
     if (!s) s = b->c->json ? put_json(c) : print_table(c);
+    b->c->json_complete = !s; /* also when something differs */
     if (!s) s = judge(c);
     free(c->a), free(c->bb), free(c->w), free(c->got), free(c->want), free(c->means), free(c);
     return s;

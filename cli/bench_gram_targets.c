@@ -327,6 +327,7 @@ static lt_status run_all(targets_run *r)
     for (int i = 0; i < CLI_LEN(targets); i++)
         if (is_wanted(&targets[i], r->b)) CLI_TRY(run_target(r, &targets[i]));
     CLI_TRY(r->b->c->json ? put_json(r) : print_table(r));
+    r->b->c->json_complete = true; /* also when a number is wrong */
     return judge(r);
 }
 

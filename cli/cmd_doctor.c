@@ -213,6 +213,7 @@ static lt_status run(cli_context *c)
         if (f.row[i].remedy[0]) printf("%-8s %-16s -> %s\n", "", "", f.row[i].remedy);
     }
     if (c->json) put_json(c->json, &f);
+    c->json_complete = true; /* what is bad is what was asked for */
     if (bad) return cli_fail(LT_ERR_DEVICE, "%d finding%s marked bad", bad, bad == 1 ? " is" : "s are");
     return LT_OK;
 }

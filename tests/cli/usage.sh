@@ -76,6 +76,7 @@ run 0 doctor; grep -q "(src/" "$work/out" && fail "doctor names places in the so
 # Variables set to what they cannot be are no defaults
 LATHE_ISA=sse9 run 1 doctor; says out "bad      LATHE_ISA        set to sse9"; says out "expected plain|avx2|avx512"
 grep -q "limited by LATHE_ISA" "$work/out" && fail "doctor takes sse9 for an instruction set"
+LATHE_ISA=sse9 run 1 doctor --json; is_json "$work/out"; says out '"findings"'; says out '"verdict": "bad"'
 LATHE_ISA=sse9 run 0 explain LATHE_ISA
 for command in devices "solve example:A1"; do
     LATHE_ISA=sse9 run 2 $command; says err "LATHE_ISA is 'sse9': expected one of plain|avx2|avx512"; silent out
