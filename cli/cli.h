@@ -74,6 +74,7 @@ void        cli_drop_places(char *text);
 bool        cli_interrupted(void);     /* Ctrl-C was pressed: stop soon, return cli_stopped() */
 lt_status   cli_stopped(void);
 const volatile int *cli_interrupt_flag(void); /* not 0 once Ctrl-C was pressed */
+void        cli_interrupt_on(int sig); /* this signal means the same from now on; for subcommands that look at the flag all the while */
 
 #define CLI_TRY(call)                                    \
     do {                                                 \

@@ -276,6 +276,7 @@ static lt_status run_config(cli_context *c, const generate_cli *o, const lt_data
     opt->progress_ctx = &bar;
     opt->stop = cli_interrupt_flag();
     signal(SIGXFSZ, SIG_IGN); /* a file size limit then is a failed write, told like a full disk */
+    cli_interrupt_on(SIGTERM); /* what schedulers send before they kill: rows that are done are kept, as with Ctrl-C */
     lt_status s = lt_generate(config, opt, &info);
     dataset_bar_end(&bar);
     if (s == LT_ERR_CANCELLED && cli_interrupted())

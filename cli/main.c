@@ -4,6 +4,7 @@
 
 #include "generate.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -32,11 +33,17 @@ _Static_assert(sizeof(sig_atomic_t) == sizeof(int), "the flag is handed on as an
 const volatile int *cli_interrupt_flag(void) { return &interrupted; }
 lt_status cli_stopped(void) { return cli_fail(LT_ERR_CANCELLED, "interrupted"); }
 
-/* The first Ctrl-C asks the subcommand to stop; the handler is then gone, so a second one kills. */
 static void on_interrupt(int sig)
 {
     (void)sig;
     interrupted = 1;
+}
+
+/* The first one asks the subcommand to stop; the handler is then gone, so a second one kills. */
+void cli_interrupt_on(int sig)
+{
+    struct sigaction stop = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
+    sigaction(sig, &stop, NULL);
 }
 
 static int exit_status(lt_status s)
@@ -309,7 +316,6 @@ static int dispatch(int argc, char **argv)
     }
     if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) return run_help(argc - 1, argv + 1);
     if (!strcmp(argv[0], "help")) return run_help(argc - 1, argv + 1);
-    if (!strcmp(argv[0], CLI_WORKER)) return lt_generate_worker(LT_WORKER_FD) ? EXIT_FAILED : EXIT_OK;
     if (!strcmp(argv[0], "--generate")) return cli_generate(argc > 1 ? argv[1] : "");
     int n_words;
     const cli_command *command = find_command(argc, argv, &n_words);
@@ -329,10 +335,18 @@ static void remember_command_line(int argc, char **argv)
         used += (size_t)snprintf(cli_command_line + used, sizeof cli_command_line - used, " %s", argv[i]);
 }
 
+/* The process of lathe generate in which rollouts run. Signals stay as they are: the command that started it decides what they mean. */
+static int serve_as_worker(void)
+{
+    if (fcntl(LT_WORKER_FD, F_GETFD) >= 0) return lt_generate_worker(LT_WORKER_FD) ? EXIT_FAILED : EXIT_OK;
+    fprintf(stderr, "lathe: " CLI_WORKER " is for 'lathe generate' to start\n");
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
-    struct sigaction stop = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
-    sigaction(SIGINT, &stop, NULL);
+    if (argc > 1 && !strcmp(argv[1], CLI_WORKER)) return serve_as_worker();
+    cli_interrupt_on(SIGINT);
     remember_command_line(argc, argv);
     int code = dispatch(argc - 1, argv + 1);
     /* Output that did not arrive is a failure, even when all else went well. */

@@ -28,9 +28,22 @@ lt_dataset_summary lt_dataset_config_summary(const lt_dataset_config *c)
 
 /* ---- Before the file ------------------------------------------------------------------------------ */
 
+static lt_status check_devices(const lt_generate_options *o)
+{
+    if (o->n_devices < 0 || o->n_devices > LT_GENERATE_MAX_DEVICES)
+        return LT_FAIL(LT_ERR_ARGUMENT, "lt_generate_options.n_devices is %d: expected 0 to %d", o->n_devices, LT_GENERATE_MAX_DEVICES);
+    for (int i = 0; i < o->n_devices; i++) {
+        const char *name = o->devices ? o->devices[i] : NULL;
+        if (!name || !name[0] || strlen(name) >= sizeof ((lt_device_info *)0)->id)
+            return LT_FAIL(LT_ERR_ARGUMENT, "lt_generate_options.devices[%d] is '%.40s': expected a device, as in \"cuda:0\"", i, name ? name : "");
+    }
+    return LT_OK;
+}
+
 static lt_status check_options(const lt_generator *g)
 {
     const lt_generate_options *o = g->opt;
+    LT_TRY(check_devices(o));
     if (o->shard_count < 1 || o->shard_index < 0 || o->shard_index >= o->shard_count)
         return LT_FAIL(LT_ERR_ARGUMENT, "shard %" PRId64 " of %" PRId64 ": expected i/n with 0 <= i < n", o->shard_index, o->shard_count);
     if (o->shard_count > g->c->total_samples)

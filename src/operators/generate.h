@@ -60,7 +60,8 @@ typedef struct lt_generator {
     int64_t                    n_order;
     lt_row_source              source;        /* of the rows that run; its `next` NULL: order, from first to last */
     double                     feature_seconds, storage_seconds; /* inside the rollout now running */
-    /* Told before the rollout of a row of the table (t = -1) and after every step; NULL: nobody. */
+    /* Told before the rollout of a row of the table (t = -1) and after every step, and with row -1 when kernels of an architecture are
+       compiled, from any thread; NULL: nobody. */
     void                     (*beat)(void *ctx, int64_t row, int64_t t);
     void                      *beat_ctx;
 } lt_generator;

@@ -119,7 +119,9 @@ static lt_status prepare_one(void *ctx, int64_t i, int worker)
     const preparation *p = ctx;
     (void)worker;
     if (p->g->opt->stop && *p->g->opt->stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
-    return lt_device_rollout_prepare(p->spec[(p->first + i) % p->n], &p->g->rollout);
+    LT_TRY(lt_device_rollout_prepare(p->spec[(p->first + i) % p->n], &p->g->rollout));
+    if (p->g->beat) p->g->beat(p->g->beat_ctx, -1, 0);
+    return LT_OK;
 }
 
 lt_status lt_generator_prepare_kernels(lt_generator *g)

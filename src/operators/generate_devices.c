@@ -41,25 +41,28 @@ static lt_status describe(const char *name, lt_device_info *out)
     return s;
 }
 
+static bool compute_alike(const lt_device_info *a, const lt_device_info *b) { return !strcmp(a->name, b->name) && !strcmp(a->features, b->features); }
+
 /* Keeps those that compute as the first one does: on others kernels differ, and with them last bits of results. */
 static lt_status keep_alike(bool listed, lt_generate_devices *d)
 {
     int n = d->n;
-    lt_device_info first, info;
+    lt_device_info first = { 0 }, info;
     d->n = 0;
     for (int i = 0; i < n; i++) {
-        char why[200];
+        char why[200] = "";
         lt_status s = describe(d->name[i], &info);
-        bool alike = !s && (!d->n || (!strcmp(info.name, first.name) && !strcmp(info.features, first.features)));
         if (s && (listed || s != LT_ERR_UNSUPPORTED)) return s;
         if (s) lt_error_reason(why, sizeof why);
-        else snprintf(why, sizeof why, "it is a %s, %s a %s, and rows would depend on which made them", info.name, d->n ? d->name[0] : "", first.name);
-        if (alike) {
-            if (!d->n) first = info;
-            if (d->n != i) memcpy(d->name[d->n], d->name[i], sizeof d->name[0]);
-            d->n++;
-        } else if (listed) return LT_FAIL(LT_ERR_ARGUMENT, "simulation.parallelism.devices names %s: %s", d->name[i], why);
-        else if (!d->reason[0]) snprintf(d->reason, sizeof d->reason, "%s does not share the rows: %s", d->name[i], why);
+        else if (d->n && !compute_alike(&info, &first))
+            snprintf(why, sizeof why, "it is a %s, %s a %s, and rows would depend on which made them", info.name, d->name[0], first.name);
+        if (why[0] && listed) return LT_FAIL(LT_ERR_ARGUMENT, "simulation.parallelism.devices names %s: %s", d->name[i], why);
+        if (why[0]) {
+            if (!d->reason[0]) snprintf(d->reason, sizeof d->reason, "%s does not share the rows: %s", d->name[i], why);
+            continue;
+        }
+        if (!d->n) first = info;
+        memmove(d->name[d->n++], d->name[i], sizeof d->name[0]);
     }
     return LT_OK;
 }

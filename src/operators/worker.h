@@ -2,8 +2,9 @@
 
    lt_generate starts a worker for each device and tells it configuration and rows that may come; workers ask for rows one by one, as
    far ahead as they draw operators, run them as lt_generator_run_here does, in a store without a file, and send every row. The parent
-   alone writes. When a step takes too long, or a worker dies, the parent ends it, marks the row failed and starts another; rows that
-   were dealt to it are dealt again. Both sides are one program on one machine, so messages are structs as they lie in memory. */
+   alone writes. When a step takes too long, or a worker dies or says what makes no sense, the parent ends it and starts another. The row
+   to blame is marked failed; where that is not sure, the rows it had are dealt again, each alone. The worker waits for the parent when it
+   sends and receives, the parent for nobody. Both sides are one program on one machine, so messages are structs as they lie in memory. */
 #ifndef LT_OPERATORS_WORKER_H
 #define LT_OPERATORS_WORKER_H
 
@@ -13,6 +14,7 @@ typedef enum lt_worker_word {
     LT_WORD_SETUP = 1,  /* to the worker: lt_worker_setup, the configuration, the rows */
     LT_WORD_DEAL,       /* to the worker: `row` is for it; -1: there are no more */
     LT_WORD_READY,      /* from it: version and sizes, lt_worker_ready */
+    LT_WORD_ALIVE,      /* something that takes a while is done: an architecture's kernels are compiled */
     LT_WORD_ASK,        /* for a row: one LT_WORD_DEAL answers */
     LT_WORD_BEGIN,      /* the rollout of a row begins */
     LT_WORD_BEAT,       /* a step is done */
@@ -38,7 +40,7 @@ typedef struct lt_worker_row {
     lt_generate_info  info;  /* of the worker so far */
 } lt_worker_row;
 
-/* ---- Messages over a socket (worker_channel.c) ----------------------------------------------------------- */
+/* ---- Messages over a socket, from inside the worker (worker_channel.c) ------------------------------------- */
 typedef struct lt_worker_piece { const void *data; size_t bytes; } lt_worker_piece;
 /* A head, its `bytes` filled in, and what follows it. LT_ERR_IO when the other side is gone; never raises SIGPIPE. */
 lt_status lt_worker_send(int fd, lt_worker_head head, int n, const lt_worker_piece *piece);

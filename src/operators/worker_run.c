@@ -15,42 +15,6 @@
 enum { LOOK_MS = 50 };      /* between looks at *stop and at who says nothing */
 #define MOST_SILENCE 0.25   /* seconds counted for a look: what held this process up is nobody's silence */
 
-/* ---- Counts --------------------------------------------------------------------------------------------- */
-
-static void add_times(lt_generate_info *to, const lt_generate_info *a)
-{
-    to->inference_seconds += a->inference_seconds;
-    to->feature_seconds += a->feature_seconds;
-    to->warmup_seconds += a->warmup_seconds;
-    to->input_seconds += a->input_seconds;
-    to->device_seconds += a->device_seconds;
-    to->total_flops += a->total_flops;
-    to->peak_bytes = LT_MAX(to->peak_bytes, a->peak_bytes);
-}
-
-void lt_worker_pool_add_up(lt_worker_pool *p)
-{
-    lt_generate_info sum = p->before, *to = p->g->info;
-    to->devices = 0;
-    for (int i = 0; i < p->n; i++) {
-        add_times(&sum, &p->worker[i].now);
-        to->devices += p->worker[i].rows > 0;
-    }
-    to->inference_seconds = sum.inference_seconds;
-    to->feature_seconds = sum.feature_seconds;
-    to->warmup_seconds = sum.warmup_seconds;
-    to->input_seconds = sum.input_seconds;
-    to->device_seconds = sum.device_seconds;
-    to->total_flops = sum.total_flops;
-    to->peak_bytes = sum.peak_bytes;
-}
-
-void lt_worker_pool_retire(lt_worker *w)
-{
-    add_times(&w->pool->before, &w->now);
-    w->now = (lt_generate_info){ 0 };
-}
-
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
 void lt_worker_pool_return(lt_worker_pool *p, int64_t row) { p->left[--p->next] = row; } /* it was taken from there */
@@ -64,13 +28,20 @@ static int64_t share(const lt_worker_pool *p)
     return p->n == 1 ? LT_WORKER_DEALT : LT_MAX(LT_MIN(left / p->n, LT_WORKER_DEALT), BUSY);
 }
 
+/* Whether it may have the next row. One under suspicion is run alone: if the process is lost again, the row is to blame. */
+static bool may_have_next(const lt_worker_pool *p, const lt_worker *w)
+{
+    if (!w->n_dealt) return true;
+    return !p->suspect[w->dealt[0]] && !p->suspect[p->left[p->next]] && w->n_dealt < share(p);
+}
+
 /* In the order of the list, so that few rows wait for their slab. */
 static lt_status deal_rows(lt_worker_pool *p)
 {
     for (int i = 0; i < p->n; i++) {
         lt_worker *w = &p->worker[i];
         bool none = p->next == p->g->n_order;
-        if (w->pid && w->asks && (none || w->n_dealt < share(p))) LT_TRY(lt_worker_deal(w, none ? -1 : p->left[p->next++]));
+        if (w->pid && w->asks && (none || may_have_next(p, w))) LT_TRY(lt_worker_deal(w, none ? -1 : p->left[p->next++]));
     }
     return LT_OK;
 }
@@ -103,16 +74,20 @@ static lt_status start_missing(lt_worker_pool *p)
 /* Waits until somebody says something, or for a moment; says who does. */
 static lt_status wait_for_any(const lt_worker_pool *p, struct pollfd *poll_of)
 {
-    for (int i = 0; i < p->n; i++) poll_of[i] = (struct pollfd){ .fd = p->worker[i].pid ? p->worker[i].fd : -1, .events = POLLIN };
+    for (int i = 0; i < p->n; i++) {
+        const lt_worker *w = &p->worker[i];
+        poll_of[i] = (struct pollfd){ .fd = w->pid ? w->fd : -1, .events = (short)(w->outbox ? POLLIN | POLLOUT : POLLIN) };
+    }
     if (poll(poll_of, (nfds_t)p->n, LOOK_MS) >= 0) return LT_OK;
     for (int i = 0; i < p->n; i++) poll_of[i].revents = 0;
     return errno == EINTR ? LT_OK : LT_FAIL(LT_ERR_IO, "cannot wait for worker processes: %s", strerror(errno));
 }
 
-static lt_status look_at(lt_worker *w, bool speaks, double seconds)
+static lt_status look_at(lt_worker *w, short events, double seconds)
 {
     if (!w->pid) return LT_OK;
-    if (speaks) return lt_worker_take(w);
+    if (events & POLLOUT) lt_worker_flush(w);
+    if (events & ~POLLOUT) return lt_worker_take(w);
     if (w->silent_seconds == 0) w->limit_seconds = lt_worker_limit(w); /* what is expected must not grow with the wait */
     w->silent_seconds += seconds;
     return w->silent_seconds > w->limit_seconds ? lt_worker_hangs(w) : LT_OK;
@@ -136,44 +111,61 @@ static lt_status watch_rows(lt_worker_pool *p, struct pollfd *poll_of)
 
 /* ---- The whole --------------------------------------------------------------------------------------------- */
 
-static lt_status name_devices(lt_worker_pool *p)
+static void name_devices(lt_worker_pool *p)
 {
     const lt_generate_options *o = p->g->opt;
     for (int i = 0; i < p->n; i++) {
         lt_worker *w = &p->worker[i];
-        const char *name = o->n_devices ? o->devices[i] : o->device ? lt_device_id(o->device) : "";
         w->pool = p;
         w->fd = -1;
-        if (snprintf(w->device, sizeof w->device, "%s", name) >= (int)sizeof w->device) return LT_FAIL(LT_ERR_ARGUMENT, "device '%.40s': no such name", name);
+        snprintf(w->device, sizeof w->device, "%s", o->n_devices ? o->devices[i] : o->device ? lt_device_id(o->device) : "");
     }
+}
+
+static lt_status allocate(lt_worker_pool *p)
+{
+    const lt_generator *g = p->g;
+    size_t field = sizeof(float) * LT_FIELD_CHANNELS * (size_t)g->rows.max_grid * (size_t)g->rows.max_grid;
+    p->message_bytes = LT_MAX(g->plan.step_bytes, sizeof(lt_worker_row) + g->plan.rest_bytes);
+    p->message_bytes = LT_MAX(p->message_bytes, LT_ERROR_TEXT_BYTES);
+    p->block = lt_malloc(LT_MAX(g->plan.step_bytes, field));
+    p->left = lt_malloc((size_t)g->n_order * sizeof *p->left);
+    p->suspect = lt_calloc((size_t)g->rows.n, sizeof *p->suspect);
+    p->worker = lt_calloc((size_t)p->n, sizeof *p->worker);
+    if (!p->block || !p->left || !p->suspect || !p->worker) return LT_ERR_MEMORY;
+    for (int i = 0; i < p->n; i++)
+        if (!(p->worker[i].message = lt_malloc(p->message_bytes))) return LT_ERR_MEMORY;
+    memcpy(p->left, g->order, (size_t)g->n_order * sizeof *p->left);
     return LT_OK;
 }
 
-static lt_status run_pool(lt_worker_pool *p)
+static void release(lt_worker_pool *p)
 {
-    lt_generator *g = p->g;
-    size_t field = sizeof(float) * LT_FIELD_CHANNELS * (size_t)g->rows.max_grid * (size_t)g->rows.max_grid;
-    struct pollfd *poll_of = lt_calloc((size_t)p->n, sizeof *poll_of);
-    p->block = lt_malloc(LT_MAX(g->plan.step_bytes, field));
-    p->left = lt_malloc((size_t)g->n_order * sizeof *p->left);
-    p->worker = lt_calloc((size_t)p->n, sizeof *p->worker);
-    lt_status s = poll_of && p->block && p->left && p->worker ? name_devices(p) : LT_ERR_MEMORY;
-    if (!s) memcpy(p->left, g->order, (size_t)g->n_order * sizeof *p->left);
-    if (!s) s = watch_rows(p, poll_of);
-    lt_free(poll_of);
-    return s;
+    int n = p->worker ? p->n : 0;
+    for (int i = 0; i < n; i++) lt_worker_kill(&p->worker[i]); /* all at once: contexts of GPUs take a while to go */
+    for (int i = 0; i < n; i++) {
+        lt_worker_stop(&p->worker[i]);
+        lt_free(p->worker[i].message);
+    }
+    lt_field_makers_release(&p->makers);
+    lt_free(p->block);
+    lt_free(p->left);
+    lt_free(p->suspect);
+    lt_free(p->worker);
 }
 
 lt_status lt_generator_run_watched(lt_generator *g)
 {
     lt_worker_pool p = { .g = g, .n = LT_MAX(g->opt->n_devices, 1) };
     lt_span span = lt_span_begin("watched rollouts");
-    lt_status s = run_pool(&p);
-    for (int i = 0; p.worker && i < p.n; i++) lt_worker_stop(&p.worker[i]);
-    lt_field_makers_release(&p.makers);
-    lt_free(p.block);
-    lt_free(p.left);
-    lt_free(p.worker);
+    struct pollfd *poll_of = lt_calloc((size_t)p.n, sizeof *poll_of);
+    lt_status s = poll_of ? allocate(&p) : LT_ERR_MEMORY;
+    if (!s) {
+        name_devices(&p);
+        s = watch_rows(&p, poll_of);
+    }
+    lt_free(poll_of);
+    release(&p);
     lt_span_end(span);
     return s;
 }

@@ -21,7 +21,6 @@ typedef struct server {
     lt_worker_probe  probe;
     void            *probe_ctx;
     bool             renew;       /* a row failed: what is left is for a fresh process */
-    lt_status        lost;        /* of a beat that could not be sent */
 } server;
 
 /* ---- What is sent ------------------------------------------------------------------------------------- */
@@ -34,14 +33,14 @@ static lt_status tell(server *w, lt_worker_head head, int n, const lt_worker_pie
     return s;
 }
 
+/* From the main thread during rollouts, from several while kernels are compiled. A parent that is gone shows when the row is sent. */
 static void beat(void *ctx, int64_t row, int64_t t)
 {
     server *w = ctx;
-    lt_status s = tell(w, (lt_worker_head){ .word = t < 0 ? LT_WORD_BEGIN : LT_WORD_BEAT, .row = row, .step = t }, 0, NULL);
-    if (s) w->lost = s;
-    if (!w->probe) return;
-    pthread_mutex_lock(&w->sending); /* what a probe does is never amid a message */
-    w->probe(w->probe_ctx, row, t);
+    lt_worker_word word = row < 0 ? LT_WORD_ALIVE : t < 0 ? LT_WORD_BEGIN : LT_WORD_BEAT;
+    pthread_mutex_lock(&w->sending);
+    (void)lt_worker_send(w->fd, (lt_worker_head){ .word = word, .row = row, .step = t }, 0, NULL);
+    if (w->probe) w->probe(w->probe_ctx, row, t); /* what a probe does is never amid a message */
     pthread_mutex_unlock(&w->sending);
 }
 
@@ -57,7 +56,6 @@ static lt_status send_row(void *ctx, const lt_store_row *row)
     w->info.peak_bytes = lt_rollout_cache_peak_bytes(w->g.cache);
     lt_worker_row r = { { .status = (lt_run_status)row->code, .step = row->step, .seconds = (double)row->seconds }, w->info };
     const lt_worker_piece piece[] = { { &r, sizeof r }, { row->record, w->g.plan.rest_bytes } };
-    LT_TRY(w->lost);
     LT_TRY(tell(w, (lt_worker_head){ .word = LT_WORD_ROW, .row = row->row }, 2, piece));
     w->renew = row->code == LT_RUN_FAILED; /* the device may be left in any state */
     return w->renew ? LT_ERR_CANCELLED : LT_OK;

@@ -8,13 +8,15 @@
 
 enum { ROWS = 9 };
 static const char *parallelism = ""; /* a key of simulation */
+static const char *description = ""; /* in words */
 
 static lt_dataset_config *config_of(const char *output, const char *engine)
 {
-    char text[2048];
+    size_t bytes = 2048 + strlen(description);
+    char *text = malloc(bytes);
     lt_dataset_config *c = NULL;
-    snprintf(text, sizeof text,
-             "metadata: {name: watched}\n"
+    snprintf(text, bytes,
+             "metadata: {name: watched, description: '%s'}\n"
              "parameter_space:\n"
              "  architecture: {num_layers: {type: integer, bounds: [2, 4]}, base_channels: {type: integer, bounds: [4, 6]},\n"
              "    kernel_size: {type: choice, choices: [3, 5]}, activation: {type: choice, choices: [gelu]}}\n"
@@ -24,21 +26,25 @@ static lt_dataset_config *config_of(const char *output, const char *engine)
              "simulation: {device: cpu, precision: float32, num_realizations: 2, num_timesteps: 5, extract_operator_features: true, %sinput_generation: {method: structured}}\n"
              "dataset: {output_path: '%s', storage: {chunk_size: 4, store_trajectories: true}}\n"
              "features: {initial: {enabled: true}}\n"
-             "engine: {%s}\n", ROWS, parallelism, output, engine);
+             "engine: {%s}\n", description, ROWS, parallelism, output, engine);
     LT_CHECK_OK(lt_dataset_config_parse(text, strlen(text), "test.yaml", NULL, &c));
+    free(text);
     return c;
 }
 
 static int n_devices; /* each is the CPU */
+static lt_device *device; /* NULL: the CPU */
+static double suspected_after = 0.2; /* seconds */
 
 static lt_status generate(const char *output, const char *engine, const char *const *worker, lt_generate_info *info)
 {
     lt_generate_options opt = lt_generate_defaults();
     opt.devices = (const char *[]){ "cpu", "cpu", "cpu", "cpu" };
     opt.n_devices = n_devices;
+    opt.device = device;
     lt_dataset_config *c = config_of(output, engine);
     opt.worker = worker;
-    opt.watchdog_seconds = 0.2;
+    opt.watchdog_seconds = suspected_after;
     opt.overwrite = true;
     lt_status s = c ? lt_generate(c, &opt, info) : LT_ERR_ARGUMENT;
     lt_dataset_config_destroy(c);
@@ -119,7 +125,7 @@ LT_TEST(a_crash_costs_the_operator_it_happened_to)
     lt_generate_info info;
     LT_CHECK_OK(generate(here, "", NULL, &info));
     LT_CHECK_OK(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, "crash", "0", "-1", "crash", "5", "4", NULL }, &info));
-    LT_CHECK_EQ_INT(info.workers, 3);
+    LT_CHECK(info.workers >= 3 && info.workers <= 5); /* each strikes twice, unless its process had no other row */
     LT_CHECK_EQ_INT(info.failed, 2);
     LT_CHECK(strstr(info.first_failure, "signal 9"));
     LT_CHECK(different_rows(here, there) == (1u << 0 | 1u << 5));
@@ -133,7 +139,7 @@ LT_TEST(a_device_lost_in_a_worker_costs_the_operator_under_way)
     lt_generate_info info;
     LT_CHECK_OK(generate(here, "", NULL, &info));
     LT_CHECK_OK(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, "lose", "2", "1", NULL }, &info));
-    LT_CHECK_EQ_INT(info.workers, 2);
+    LT_CHECK(info.workers == 2 || info.workers == 3);
     LT_CHECK_EQ_INT(info.failed, 1);
     LT_CHECK_EQ_INT(info.samples, ROWS);
     LT_CHECK(strstr(info.first_failure, "operator 2: the test's device is lost"));
@@ -144,7 +150,7 @@ LT_TEST(a_device_lost_in_a_worker_costs_the_operator_under_way)
 static lt_status generate_by(int n, const char *output, const char *const *worker, lt_generate_info *info)
 {
     n_devices = n;
-    lt_status s = generate(output, "", worker, info);
+    lt_status s = generate(output, "watchdog: on", worker, info);
     n_devices = 0;
     return s;
 }
@@ -197,6 +203,96 @@ LT_TEST(a_worker_that_goes_leaves_the_others_at_work)
     LT_CHECK_OK(generate_by(2, there, (const char *[]){ LT_WORKER, "crash", "1", "0", "hang", "3", "1", "crash", "6", "-1", "crash", "8", "4", NULL }, &info));
     LT_CHECK_EQ_INT(info.failed, 4);
     LT_CHECK(different_rows(here, there) == (1u << 1 | 1u << 3 | 1u << 6 | 1u << 8));
+}
+
+/* The null device runs several operators side by side. Each is dealt again, alone, when their process was lost. */
+LT_TEST(no_row_pays_for_another_that_ran_beside_it)
+{
+    const char *path = scratch("beside.h5");
+    lt_generate_info info;
+    LT_CHECK_OK(lt_device_open("null", &device));
+    for (int r = 0; r < ROWS; r++)
+        for (int step = -1; step < 5; step += 2) {
+            char row[8], at[8];
+            snprintf(row, sizeof row, "%d", r);
+            snprintf(at, sizeof at, "%d", step);
+            LT_CHECK_OK(generate(path, "watchdog: on", (const char *[]){ LT_WORKER, "crash", row, at, NULL }, &info));
+            LT_CHECK_EQ_INT(info.samples, ROWS);
+            LT_CHECK_EQ_INT(info.failed, 1);
+            check_status(path, r, LT_RUN_FAILED, step + 1);
+        }
+    lt_device_close(device);
+    device = NULL;
+}
+
+/* Lost while kernels are compiled, before any row was taken: that is no row's fault, and not tried for ever. */
+LT_TEST(processes_that_are_lost_before_they_take_a_row_end_the_run)
+{
+    lt_generate_info info;
+    LT_CHECK_OK(lt_device_open("null", &device));
+    LT_CHECK_FAILS(generate(scratch("early.h5"), "watchdog: on", (const char *[]){ LT_WORKER, "crash", "-1", "0", NULL }, &info), LT_ERR_DEVICE,
+                   "3 worker processes one after the other were lost before they took a row: the worker process ended: signal 9");
+    LT_CHECK_EQ_INT(info.samples, 0);
+    lt_device_close(device);
+    device = NULL;
+}
+
+/* Amid a message, or with one that makes no sense: nobody waits for the rest of it, and nothing of it counts. */
+LT_TEST(half_a_message_and_nonsense_cost_the_operator_alone)
+{
+    static const struct { const char *fault, *told; } fault[] = { { "cut", "signal 9" }, { "stall", "a step took more than" },
+                                                                  { "lie", "it sent word 99" }, { "leave", "which makes no sense there" } };
+    const char *here = scratch("clear.h5"), *there = scratch("garbled.h5");
+    lt_generate_info info;
+    LT_CHECK_OK(generate(here, "", NULL, &info));
+    for (size_t i = 0; i < sizeof fault / sizeof *fault; i++)
+        for (int n = 1; n <= 2; n++) {
+            bool last = n == 1; /* the last row, slow enough for its worker to know that there are no more */
+            const char *row = last ? "8" : "4";
+            LT_CHECK_OK(generate_by(n, there, (const char *[]){ LT_WORKER, fault[i].fault, row, "2", "nap", row, "-1", "nap", row, "0", NULL }, &info));
+            LT_CHECK_EQ_INT(info.failed, 1);
+            LT_CHECK_EQ_INT(info.samples, ROWS);
+            if (!strstr(info.first_failure, fault[i].told)) LT_TEST_FAIL("%s: %s", fault[i].fault, info.first_failure);
+            LT_CHECK(different_rows(here, there) == 1u << (last ? 8 : 4));
+        }
+}
+
+/* Workers that are done and do not go away are waited for as little as those that hang. */
+LT_TEST(a_worker_that_does_not_end_holds_nobody_up)
+{
+    lt_generate_info info;
+    LT_CHECK_OK(generate_by(2, scratch("lingering.h5"), (const char *[]){ LT_WORKER, "linger", "0", "0", "nap", "-1", "-1", NULL }, &info));
+    LT_CHECK_EQ_INT(info.samples, ROWS);
+    LT_CHECK_EQ_INT(info.failed, 0);
+}
+
+/* What a terminal or a scheduler sends to all processes of a run is for the parent to obey; its files are not theirs. */
+LT_TEST(signals_and_files_of_the_run_are_not_the_workers)
+{
+    const char *here = scratch("calm.h5"), *there = scratch("signalled.h5");
+    int inherited = dup(STDERR_FILENO);
+    lt_generate_info info;
+    LT_CHECK(inherited > 2);
+    LT_CHECK_OK(generate(here, "", NULL, &info));
+    LT_CHECK_OK(generate_by(1, there, (const char *[]){ LT_WORKER, "signal", "4", "2", NULL }, &info));
+    LT_CHECK_EQ_INT(info.workers, 1);
+    LT_CHECK_EQ_INT(info.failed, 0);
+    LT_CHECK(different_rows(here, there) == 0);
+    close(inherited);
+}
+
+/* Rows longer than what a socket takes at once: a worker that does not listen is given up, not waited for. */
+LT_TEST(a_worker_that_does_not_listen_is_told)
+{
+    char *words = malloc(300001);
+    memset(words, 'x', 300000);
+    words[300000] = 0;
+    description = words;
+    suspected_after = 0.02;
+    LT_CHECK_FAILS(generate_by(2, scratch("deaf.h5"), (const char *[]){ LT_WORKER, "deaf", "0", "0", NULL }, NULL), LT_ERR_DEVICE, "did not start: it does not answer");
+    suspected_after = 0.2;
+    description = "";
+    free(words);
 }
 
 /* A device that does not open is left out; when none does, the reason is told. */
@@ -285,6 +381,16 @@ LT_TEST(what_cannot_be_shared_is_told_before_the_file_is_begun)
     LT_CHECK_FAILS(generate(path, "watchdog: off", (const char *[]){ LT_WORKER, NULL }, NULL), LT_ERR_ARGUMENT, "a worker process each: engine.watchdog is off");
     LT_CHECK_FAILS(generate(path, "clip: batch", (const char *[]){ LT_WORKER, NULL }, NULL), LT_ERR_ARGUMENT, "a worker process each: engine.clip: batch");
     n_devices = 0;
+    lt_generate_options opt = lt_generate_defaults();
+    lt_dataset_config *c = config_of(path, "");
+    opt.n_devices = 33;
+    opt.worker = (const char *[]){ LT_WORKER, NULL };
+    LT_CHECK_FAILS(lt_generate(c, &opt, NULL), LT_ERR_ARGUMENT, "n_devices is 33: expected 0 to 32");
+    opt.n_devices = 2;
+    LT_CHECK_FAILS(lt_generate(c, &opt, NULL), LT_ERR_ARGUMENT, "devices[0] is '': expected a device");
+    opt.devices = (const char *[]){ "cpu", "a device of quite some name" };
+    LT_CHECK_FAILS(lt_generate(c, &opt, NULL), LT_ERR_ARGUMENT, "devices[1] is 'a device of quite some name': expected a device");
+    lt_dataset_config_destroy(c);
     LT_CHECK(access(path, F_OK) != 0);
 }
 
