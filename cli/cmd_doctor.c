@@ -53,8 +53,9 @@ static void check_build(findings *f)
     for (int i = 0; i < n; i++) {
         row = add(f, feature[i].built_in ? GOOD : MISSING, feature[i].name);
         SAY(row->text, "%s (%s)", feature[i].purpose, feature[i].configure);
-        if (!feature[i].built_in)
-            SAY(row->remedy, "apt-get install %s, then: make clean && make", feature[i].package);
+        if (feature[i].built_in) continue;
+        if (strstr(feature[i].configure, "=OFF")) SAY(row->remedy, "switched off when this was built; with %s, make clean && make takes it in", feature[i].package);
+        else SAY(row->remedy, "apt-get install %s, then: make clean && make", feature[i].package);
     }
 }
 
