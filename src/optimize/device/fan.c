@@ -19,7 +19,7 @@ typedef struct lane {
 struct lt_fan {
     lt_fan_place at;
     int         count;
-    int64_t     stride, k;          /* numbers from one x to the next; values of one point */
+    int64_t     stride, k;          /* numbers from one x to the next; from the values of one to those of the next: all lie as those of a single point do */
     lane        lane[LT_FAN_MOST]; /* the first has the evaluator's program and the exchange's stream */
     double     *x, *values;         /* there: count strides; count k */
     lt_host_block home;             /* points, then values; with vectors values that say when they have arrived */
@@ -102,6 +102,7 @@ static lt_status make(lt_fan *f, const lt_solve_options *opt)
     const int64_t values = f->count * f->k, home = f->at.vectors ? 2 * values : f->count * f->stride + values;
     LT_TRY(lt_device_numbers(e->device, f->at.stream, f->count * f->stride, "points tried at once", &f->x));
     LT_TRY(lt_device_numbers(e->device, f->at.stream, values, "values of points tried at once", &f->values));
+    LT_TRY(lt_stream_fill(f->at.stream, f->values, 0, (size_t)values * sizeof *f->values));
     LT_TRY(lt_host_block_create(e->device, opt, home, &f->home));
     memset(f->home.at, 0, (size_t)home * sizeof(double));
     LT_TRY(make_lanes(f, opt));
@@ -115,7 +116,7 @@ lt_status lt_fan_create(const lt_fan_place *at, const lt_solve_options *opt, int
     *out = NULL;
     lt_fan *f = lt_calloc(1, sizeof *f);
     if (!f) return LT_ERR_MEMORY;
-    *f = (lt_fan){ .at = *at, .count = count, .stride = lt_padded(p->n), .k = 1 + p->p + p->q };
+    *f = (lt_fan){ .at = *at, .count = count, .stride = lt_padded(p->n), .k = lt_padded(1 + p->p + p->q) };
     lt_status s = make(f, opt);
     if (s) lt_fan_destroy(f);
     else *out = f;
