@@ -315,6 +315,8 @@ static lt_status run(cli_context *c)
     lt_generate_devices devices = { 0 };
     const char *names[LT_GENERATE_MAX_DEVICES];
     lt_status s = choose_device(c, config, &devices, &opt.device);
+    if ((s || devices.reason[0]) && o->common.profile && !o->watchdog && !c->common.quiet)
+        fprintf(stderr, "lathe: engine.watchdog is off for the sake of --profile: a trace shows one process\n");
     for (int i = 0; i < devices.n; i++) names[i] = devices.name[i];
     opt.devices = names;
     opt.n_devices = devices.n > 1 ? devices.n : 0;

@@ -95,17 +95,24 @@ void dataset_bar_end(dataset_bar *b)
     b->bar = NULL;
 }
 
-typedef struct share { const char *name, *key; double seconds; } share;
+typedef struct share { const char *name, *key; double seconds; bool of_devices; } share;
 enum { N_SHARES = 6 };
 
 static void shares_of(const lt_generate_info *i, share out[N_SHARES])
 {
     const share list[N_SHARES] = {
-        { "sampling", "sampling", i->sampling_seconds }, { "warm-up", "warmup", i->warmup_seconds },
-        { "input generation", "input_generation", i->input_seconds }, { "inference", "inference", i->inference_seconds },
-        { "features", "features", i->feature_seconds }, { "storage", "storage", i->storage_seconds },
+        { "sampling", "sampling", i->sampling_seconds, false }, { "warm-up", "warmup", i->warmup_seconds, true },
+        { "input generation", "input_generation", i->input_seconds, true }, { "inference", "inference", i->inference_seconds, true },
+        { "features", "features", i->feature_seconds, true }, { "storage", "storage", i->storage_seconds, false },
     };
     memcpy(out, list, sizeof list);
+}
+
+/* Of the time of all devices, where these are the seconds of all of them. */
+static double share_of(const lt_generate_info *i, const share *s)
+{
+    double all = i->total_seconds * (s->of_devices && i->devices > 1 ? (double)i->devices : 1);
+    return all > 0 ? s->seconds / all : 0;
 }
 
 void dataset_print_info(const lt_generate_info *i)
@@ -116,11 +123,11 @@ void dataset_print_info(const lt_generate_info *i)
     if (i->skipped) printf(", %lld done before", (long long)i->skipped);
     printf("\ntotal time        %s, %.4g samples per second\n", cli_seconds(i->total_seconds).s, i->samples_per_second);
     for (int k = 0; k < N_SHARES; k++)
-        printf("  %-16s  %-10s %5.1f %%\n", s[k].name, cli_seconds(s[k].seconds).s, i->total_seconds > 0 ? 100 * s[k].seconds / i->total_seconds : 0);
+        printf("  %-16s  %-10s %5.1f %%\n", s[k].name, cli_seconds(s[k].seconds).s, 100 * share_of(i, &s[k]));
     printf("beside it         drawing and compiling ahead %s, writing %s (compression %s)\n", cli_seconds(i->ahead_seconds).s,
            cli_seconds(i->writer_seconds).s, cli_seconds(i->compress_seconds).s);
     if (i->device_seconds > 0) printf("device            %s of rollouts by its own clock\n", cli_seconds(i->device_seconds).s);
-    printf("arithmetic        %s, %s: %.4g GFLOP/s\n", lt_precision_name(i->precision), i->arithmetic, i->gflops);
+    printf("arithmetic        %s, %s: %.4g GFLOP/s%s\n", lt_precision_name(i->precision), i->arithmetic, i->gflops, i->devices > 1 ? " a device" : "");
     printf("memory            %s planned for rollouts, %lld architectures\n", cli_bytes((double)i->peak_bytes).s, (long long)i->signatures);
     printf("file              %s, from %s of arrays written\n", cli_bytes((double)i->file_bytes).s, cli_bytes((double)i->raw_bytes).s);
     if (i->workers) printf("watchdog          rollouts ran in %lld worker process%s", (long long)i->workers, i->workers == 1 ? "" : "es");
@@ -151,7 +158,7 @@ void dataset_json_info(lt_json *j, const lt_generate_info *i)
     lt_json_object_end(j);
     lt_json_key(j, "shares");
     lt_json_object_begin(j);
-    for (int k = 0; k < N_SHARES; k++) lt_json_field_double(j, s[k].key, i->total_seconds > 0 ? s[k].seconds / i->total_seconds : 0);
+    for (int k = 0; k < N_SHARES; k++) lt_json_field_double(j, s[k].key, share_of(i, &s[k]));
     lt_json_object_end(j);
     lt_json_field_double(j, "gflops", i->gflops);
     lt_json_field_double(j, "total_flops", i->total_flops);

@@ -109,7 +109,7 @@ typedef struct lt_generate_info {          /* the statistics of a run */
     double   sampling_seconds, warmup_seconds, input_seconds, inference_seconds, feature_seconds, storage_seconds; /* of the main lane */
     double   ahead_seconds, writer_seconds, compress_seconds; /* of the other two, beside it */
     double   device_seconds;               /* of the rollouts by the device's clock, one by one: side by side they overlap; 0 on the CPU */
-    double   total_flops, gflops;          /* gflops: over inference time */
+    double   total_flops, gflops;          /* gflops: over inference time, of one device */
     int64_t  peak_bytes;                   /* planned memory of rollouts and weights */
     uint64_t file_bytes, raw_bytes;
     int64_t  signatures, commits;

@@ -28,7 +28,7 @@ struct lt_lane_ahead {
     bool                     stop;
     lt_status                status;
     char                     text[LT_ERROR_TEXT_BYTES];
-    int64_t                  busy_ns;
+    int64_t                  busy_ns;                 /* under the lock, as all that counts */
 };
 
 static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
@@ -111,7 +111,7 @@ static lt_status next_row(lt_lane_ahead *l, int64_t *row)
 }
 
 /* Makes the next operator, if there is one. */
-static lt_status make_next(lt_lane_ahead *l, bool *last)
+static lt_status make_next(lt_lane_ahead *l, bool *last, int64_t *busy_ns)
 {
     int64_t row;
     LT_TRY(next_row(l, &row));
@@ -119,7 +119,7 @@ static lt_status make_next(lt_lane_ahead *l, bool *last)
     if (*last) return LT_OK;
     int64_t start = lt_clock_ns();
     lt_status s = make(l, &l->slot[l->made % DEPTH], row);
-    l->busy_ns += lt_clock_ns() - start;
+    *busy_ns = lt_clock_ns() - start;
     return s;
 }
 
@@ -129,8 +129,10 @@ static void *run_ahead(void *ctx)
     lt_trace_thread_name("dataset ahead");
     while (l->made < l->n && wait_for_slot(l)) { /* only this thread changes them */
         bool last = false;
-        lt_status s = make_next(l, &last);
+        int64_t busy_ns = 0;
+        lt_status s = make_next(l, &last, &busy_ns);
         pthread_mutex_lock(&l->lock);
+        l->busy_ns += busy_ns;
         if (s) {
             l->status = s;
             memcpy(l->text, lt_error_text(), sizeof l->text - 1);
@@ -161,6 +163,14 @@ bool lt_lane_ahead_ready(lt_lane_ahead *l)
     bool ready = l->taken < l->made || l->made == l->n || l->stop;
     pthread_mutex_unlock(&l->lock);
     return ready;
+}
+
+double lt_lane_ahead_busy_seconds(lt_lane_ahead *l)
+{
+    pthread_mutex_lock(&l->lock);
+    double seconds = 1e-9 * (double)l->busy_ns;
+    pthread_mutex_unlock(&l->lock);
+    return seconds;
 }
 
 void lt_lane_ahead_done(lt_lane_ahead *l, lt_ready *r)
@@ -219,6 +229,6 @@ void lt_lane_ahead_stop(lt_lane_ahead *l, double *busy_seconds)
     pthread_mutex_unlock(&l->lock);
     if (l->rows.cancel) l->rows.cancel(l->rows.ctx);
     pthread_join(l->thread, NULL);
-    if (busy_seconds) *busy_seconds = 1e-9 * (double)l->busy_ns;
+    if (busy_seconds) *busy_seconds = lt_lane_ahead_busy_seconds(l);
     release(l);
 }

@@ -57,6 +57,7 @@ lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t,
 lt_status lt_lane_ahead_next(lt_lane_ahead *l, lt_ready **out);
 bool      lt_lane_ahead_ready(lt_lane_ahead *l); /* the next call of lt_lane_ahead_next will not wait */
 void      lt_lane_ahead_done(lt_lane_ahead *l, lt_ready *r);
+double    lt_lane_ahead_busy_seconds(lt_lane_ahead *l); /* so far */
 void      lt_lane_ahead_stop(lt_lane_ahead *l, double *busy_seconds); /* NULL is allowed */
 
 /* ---- Fields of any grid ---------------------------------------------------------------------------- */

@@ -263,6 +263,7 @@ static void add_times(lt_generate_info *to, const lt_generate_info *before, cons
     to->feature_seconds += now->feature_seconds - before->feature_seconds;
     to->warmup_seconds += now->warmup_seconds - before->warmup_seconds;
     to->input_seconds += now->input_seconds - before->input_seconds;
+    to->ahead_seconds += now->ahead_seconds - before->ahead_seconds;
     to->device_seconds += now->device_seconds - before->device_seconds;
     to->total_flops += now->total_flops - before->total_flops;
     to->peak_bytes = LT_MAX(to->peak_bytes, now->peak_bytes);

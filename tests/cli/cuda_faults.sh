@@ -73,8 +73,22 @@ if "$lathe" doctor | grep -q '^ok       hdf5' && "$lathe" doctor | grep -q '^ok 
             over "$list"; run 1 $large cuda; says err "rollouts run on cuda:0, cuda:1, each fake GPU"; says err "do not fit on cuda:0"
         done
         over auto; run 1 $large cuda --watchdog off; says err "1 of 2 GPUs is used, since several need a worker process each: engine.watchdog is off"
+        over auto; run 1 $large cuda --profile "$work/trace.json"; says err "engine.watchdog is off for the sake of --profile"
+        LATHE_CUDA=$build/fake-unlike
+        over auto; run 1 $large cuda; says err "rollouts run on cuda:0, fake GPU"; says err "cuda:1 does not share the rows: it is a stranger, cuda:0 a fake GPU"
+        over '[1, 0]'; run 2 $large cuda; says err "simulation.parallelism.devices names cuda:1: it is a stranger, cuda:0 a fake GPU"
     fi
     [ ! -e "$work/new" ] || fail "$last: left $(ls "$work/new")"
+
+    # Two with memory, whose kernels only count: the whole way of the rows, if not what is in them.
+    LATHE_CUDA=$build/fake-pair
+    if "$lathe" doctor | grep -q '^ok       NVRTC'; then
+        small="generate --config $work/large.yaml --merge $work/over.yaml --output $work/pair.h5 --device cuda"
+        printf 'parameter_space: {architecture: {num_layers: {type: choice, choices: [2]}, base_channels: {type: choice, choices: [16]}}}\n' >"$work/over.yaml"
+        run 0 $small --total-samples 40; says err "rollouts run on cuda:0, cuda:1, each fake GPU"; says out "rollouts ran in 2 worker processes"
+        run 0 info "$work/pair.h5"; says out "0 failed, 0 pending"
+        run 0 $small --total-samples 40 --resume --device cuda:1; says out "samples           0 (0 realizations), 40 done before"
+    fi
     LATHE_CUDA=$build/fake-cuda
     over '[1]'; run 2 $large cuda; says err "simulation.parallelism.devices names GPU 1: there is 1 GPU, number 0"
 fi

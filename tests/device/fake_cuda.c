@@ -18,7 +18,10 @@ LT_CUDA_DRIVER_FUNCTIONS(X)
 #pragma GCC visibility pop
 #undef X
 
-EXPORT fake_cuda fake_state; /* the test finds it by name */
+#ifndef FAKE_MEMORY_BYTES
+#define FAKE_MEMORY_BYTES 0
+#endif
+EXPORT fake_cuda fake_state = { .memory_bytes = FAKE_MEMORY_BYTES }; /* the test finds it by name */
 
 static unsigned answer(void)
 {
@@ -40,6 +43,9 @@ static unsigned answer(void)
 #ifndef FAKE_SM_MAJOR
 #define FAKE_SM_MAJOR 9
 #endif
+#ifndef FAKE_OTHER /* the name of those after the first */
+#define FAKE_OTHER "fake GPU"
+#endif
 
 /* ---- Devices ---- */
 unsigned cuInit(unsigned flags) { (void)flags; return FAKE_INIT; }
@@ -48,7 +54,7 @@ unsigned cuGetErrorName(unsigned r, const char **s) { static char name[32]; snpr
 unsigned cuGetErrorString(unsigned r, const char **s) { (void)r; *s = "a fault made up by the test"; return 0; }
 unsigned cuDeviceGetCount(int *n) { *n = FAKE_DEVICES; return 0; }
 unsigned cuDeviceGet(int *dev, int ordinal) { *dev = ordinal; return 0; }
-unsigned cuDeviceGetName(char *s, int n, int dev) { (void)dev; snprintf(s, (size_t)n, "fake GPU"); return 0; }
+unsigned cuDeviceGetName(char *s, int n, int dev) { snprintf(s, (size_t)n, "%s", dev ? FAKE_OTHER : "fake GPU"); return 0; }
 unsigned cuDeviceGetAttribute(int *v, unsigned which, int dev)
 {
     (void)dev;
@@ -83,6 +89,7 @@ unsigned cuMemAlloc_v2(lt_cu_address *out, size_t bytes)
     if (bytes > fake_state.memory_bytes - fake_state.used_bytes) return LT_CU_ERROR_OUT_OF_MEMORY;
     header *h = aligned_alloc(256, (bytes + 511) / 256 * 256);
     if (!h) return LT_CU_ERROR_OUT_OF_MEMORY;
+    memset((char *)h + 256, 0, bytes); /* what kernels that only count leave behind is the same each time */
     *h = (header){ allocated, NULL, bytes };
     if (allocated) allocated->before = h;
     allocated = h;

@@ -98,7 +98,7 @@ LT_TEST(a_watched_run_gives_the_same_file)
     LT_CHECK_OK(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, NULL }, &info));
     LT_CHECK_EQ_INT(info.workers, 1);
     LT_CHECK_EQ_INT(info.samples, ROWS);
-    LT_CHECK(info.inference_seconds > 0 && info.feature_seconds > 0 && info.total_flops > 0 && info.peak_bytes > 0);
+    LT_CHECK(info.inference_seconds > 0 && info.feature_seconds > 0 && info.ahead_seconds > 0 && info.total_flops > 0 && info.peak_bytes > 0);
     LT_CHECK(different_rows(here, there) == 0);
     LT_CHECK_OK(generate(there, "watchdog: auto", (const char *[]){ "/nowhere", NULL }, &info)); /* off for the CPU */
     LT_CHECK_EQ_INT(info.workers, 0);
@@ -211,16 +211,16 @@ LT_TEST(no_row_pays_for_another_that_ran_beside_it)
     const char *path = scratch("beside.h5");
     lt_generate_info info;
     LT_CHECK_OK(lt_device_open("null", &device));
-    for (int r = 0; r < ROWS; r++)
-        for (int step = -1; step < 5; step += 2) {
-            char row[8], at[8];
-            snprintf(row, sizeof row, "%d", r);
-            snprintf(at, sizeof at, "%d", step);
-            LT_CHECK_OK(generate(path, "watchdog: on", (const char *[]){ LT_WORKER, "crash", row, at, NULL }, &info));
-            LT_CHECK_EQ_INT(info.samples, ROWS);
-            LT_CHECK_EQ_INT(info.failed, 1);
-            check_status(path, r, LT_RUN_FAILED, step + 1);
-        }
+    for (int r = 0; r < ROWS; r++) {
+        char row[8], at[8];
+        int step = r % 3 * 2 - 1;
+        snprintf(row, sizeof row, "%d", r);
+        snprintf(at, sizeof at, "%d", step);
+        LT_CHECK_OK(generate(path, "watchdog: on", (const char *[]){ LT_WORKER, "crash", row, at, NULL }, &info));
+        LT_CHECK_EQ_INT(info.samples, ROWS);
+        LT_CHECK_EQ_INT(info.failed, 1);
+        check_status(path, r, LT_RUN_FAILED, step + 1);
+    }
     lt_device_close(device);
     device = NULL;
 }
@@ -303,9 +303,9 @@ LT_TEST(devices_that_do_not_start_are_given_up)
     lt_generate_info info;
     LT_CHECK_OK(generate(here, "", NULL, &info));
     lt_dataset_config *c = config_of(there, "");
-    opt.worker = (const char *[]){ LT_WORKER, NULL };
-    opt.devices = (const char *[]){ "cpu", "cuda:77", "cpu" };
-    opt.n_devices = 3;
+    opt.worker = (const char *[]){ LT_WORKER, "nap", "-1", "-1", NULL }; /* so that there are rows left when it does not */
+    opt.devices = (const char *[]){ "cuda:77", "cpu" };
+    opt.n_devices = 2;
     LT_CHECK_OK(lt_generate(c, &opt, &info));
     LT_CHECK_EQ_INT(info.samples, ROWS);
     LT_CHECK(strstr(info.device_reason, "cuda:77 was given up: "));
@@ -326,7 +326,7 @@ static void stop_soon(void *ctx, const lt_generate_progress *p)
     if (p->rows_done >= 4) ((stopper *)ctx)->flag = 1;
 }
 
-static void stop_and_resume(int n)
+static void stop_and_resume(int n, int then)
 {
     const char *here = scratch("once.h5"), *there = scratch("twice.h5");
     lt_generate_info info;
@@ -343,18 +343,22 @@ static void stop_and_resume(int n)
     lt_dataset_config *c = config_of(there, "watchdog: on");
     LT_CHECK_FAILS(lt_generate(c, &opt, NULL), LT_ERR_CANCELLED, "stopped");
     lt_dataset_config_destroy(c);
-    opt = lt_generate_defaults();
+    opt.overwrite = false;
     opt.resume = true;
-    c = config_of(there, "watchdog: off");
+    opt.stop = NULL;
+    opt.n_devices = then;
+    c = config_of(there, then ? "watchdog: on" : "watchdog: off");
     LT_CHECK_OK(lt_generate(c, &opt, &info));
+    LT_CHECK((info.workers > 0) == (then > 0));
     LT_CHECK(info.skipped >= 4 && info.skipped < ROWS);
     lt_dataset_config_destroy(c);
     LT_CHECK(different_rows(here, there) == 0);
 }
 
-LT_TEST(a_watched_run_stops_and_resumes_without_a_watchdog)
+LT_TEST(a_watched_run_stops_and_resumes_with_any_number_of_devices)
 {
-    for (int n = 0; n <= 3; n += 3) stop_and_resume(n);
+    static const int devices[][2] = { { 0, 0 }, { 3, 0 }, { 3, 2 }, { 1, 3 } };
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) stop_and_resume(devices[i][0], devices[i][1]);
 }
 
 LT_TEST(runs_on_other_devices_go_on_with_a_file)
