@@ -16,7 +16,7 @@ run 2 visualize-ic-types --output "$work/a.png" --variations 0; says err "variat
 
 "$lathe" doctor | grep -q '^ok *png' || { echo "skip: built without libpng"; exit 77; }
 
-run 1 visualize-ic-types --output "$work/no/such/a.png" --tiers tier1 --grid-size 8 --cell-size 16x16; says err "no/such"
+run 2 visualize-ic-types --output "$work/no/such/a.png" --tiers tier1 --grid-size 8 --cell-size 16x16; says err "no/such"
 run 0 visualize-ic-types --output "$work/a.png" --tiers baseline,tier1 --ic-types dla_cluster --grid-size 16 --cell-size 20x24 --variations 2
 says out "a.png: 40 by 312 pixels"; silent err
 head -c 8 "$work/a.png" | od -An -c | grep -q 'P *N *G' || fail "not a PNG file"
