@@ -126,7 +126,10 @@ static bool show_progress(void *ctx, const lt_gram_progress *p)
 static lt_status open_devices(gram_job *j)
 {
     const char *backend = backend_devices[j->o->backend];
-    if (backend && j->o->devices) return cli_fail(LT_ERR_ARGUMENT, "--gram-backend and --devices both say where to compute; give one of them");
+    const bool named = strcmp(j->c->common.device, "auto") != 0;
+    if (!!backend + !!j->o->devices + named > 1)
+        return cli_fail(LT_ERR_ARGUMENT, "--%s and --%s both say where to compute; give one of them", backend ? "gram-backend" : "devices",
+                        backend && j->o->devices ? "devices" : "device");
     if (backend) {
         CLI_TRY(lt_device_open(backend, &j->device[0]));
         j->n_devices = 1;

@@ -326,6 +326,7 @@ static lt_status answer(solve_job *j, const solve_cli *o, const char *path)
 static lt_status run(cli_context *c)
 {
     const solve_cli *o = c->options;
+    if (o->list && c->n_operands) return cli_fail(LT_ERR_ARGUMENT, "--list names the examples: leave '%s' out, or --list", c->operand[0]);
     if (o->list) return list_examples(c);
     if (c->n_operands != 1) return cli_fail(LT_ERR_ARGUMENT, "which problem? Give a FILE.lt or example:NAME; --list names the examples");
     if (o->show) return show_text(c, c->operand[0]);

@@ -114,6 +114,9 @@ says out '"precision": "float16"'; says out '"error_bound": 0.002'; says out "er
 python3 -c 'import struct, sys; sys.exit(b"<c8" not in open(sys.argv[1], "rb").read(128))' "$work/psi.npy" || fail "states of float16 are not of single precision"
 run 0 gram $in --device null --dtype float16 --out "$work/two.npy" --json; says out '"method": "product"'; says out '"precision": "float64"'; says out '"error_bound": 1e-12'
 run 0 gram $in --devices null,null --out "$work/two.npy" --json; is_json "$work/out"; says out '"devices": 2'
+run 2 gram $in --devices null,null --device cpu --out "$work/bad.npy"; says err "--devices and --device both say"
+run 2 gram $in --gram-backend numpy --device null --out "$work/bad.npy"; says err "--gram-backend and --device both say"
+run 2 gram $in --gram-backend numpy --devices null,null --out "$work/bad.npy"; says err "--gram-backend and --devices both say"
 run 2 gram $in --devices null,, --out "$work/bad.npy"; says err "cuda:0,cuda:1"
 run 2 gram $in --devices null,cpu --out "$work/bad.npy"; says err "memory of their own"
 run 2 gram $in; says err "nothing to write"

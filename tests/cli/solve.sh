@@ -85,6 +85,7 @@ fi
 
 # Examples and explanations
 run 0 solve --list; says out "A1 "; says out "D3v"
+run 2 solve --list "$work/rosen.lt"; says err "leave '$work/rosen.lt' out"; silent out
 run 0 solve --show example:A1; says out "minimize"
 run 0 solve example:b1 --json; near termination_code 0 0
 run 0 explain code 6; says out "line search"
@@ -96,7 +97,7 @@ run 2 solve "$work/bad.lt"; says err "bad.lt:2:10: error: unknown function 'asb'
 silent out
 run 2 solve; says err "which problem"
 run 2 solve "$work/none.lt"; says err "none.lt"
-run 2 solve example:Z9; says err "Z9"
+run 2 solve example:Z9; says err "Z9"; says err "--list"
 run 2 solve "$work/rosen.lt" --eval "$work/rosen.lt"; says err "rosen.lt"
 run 2 solve "$work/rosen.lt" --x0 "$work/none.npy"; says err "none.npy"
 

@@ -49,7 +49,7 @@ lt_status lt_example_find(const char *name, lt_example *out)
     }
     const char *near = strlen(name) < 60 ? lt_text_nearest(name, names, lt_example_count()) : NULL;
     if (near) return LT_FAIL(LT_ERR_ARGUMENT, "no example '%s'; did you mean '%s'?", name, near);
-    return LT_FAIL(LT_ERR_ARGUMENT, "no example '%.60s'; there are A1 to D3v", name);
+    return LT_FAIL(LT_ERR_ARGUMENT, "no example '%.60s'; there are A1 to D3v, 'lathe solve --list' names them", name);
 }
 
 const char *lt_example_file(const char *name, size_t *n_bytes)
