@@ -251,16 +251,33 @@ static lt_status deliver(solve_job *j, const lt_solution *s, const solve_cli *o)
     return judge(s);
 }
 
-/* A run that cannot begin was asked for wrongly: its files, its options, or its start. */
-static lt_status blame_start(lt_status s)
+/* The statement of the file a message is about: the library counts constraints, users have lines and names. */
+static const lt_model_constraint *constraint_told(const solve_job *j, const char *text)
 {
-    return s == LT_ERR_NUMERIC || s == LT_ERR_MISMATCH ? cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text()) : cli_blame_input(s);
+    long long number;
+    const char *at = strstr(text, "equality constraint ");
+    if (!at || sscanf(at, "equality constraint %lld", &number) != 1) return NULL;
+    const bool equality = at - text < 2 || strncmp(at - 2, "in", 2);
+    for (int i = 0; i < j->view.n_constraints; i++) {
+        const lt_model_constraint *k = &j->view.constraints[i];
+        if (k->equality == equality && number >= k->first && number < k->first + k->count) return k;
+    }
+    return NULL;
+}
+
+/* A run that cannot begin was asked for wrongly: its files, its options, or its start. */
+static lt_status blame_start(const solve_job *j, lt_status s)
+{
+    if (s != LT_ERR_NUMERIC && s != LT_ERR_MISMATCH) return cli_blame_input(s);
+    const lt_model_constraint *k = constraint_told(j, lt_error_text());
+    if (!k) return cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text());
+    return cli_fail(LT_ERR_ARGUMENT, "%s:%d: %s%s%s%s", j->view.name, k->line, k->name ? "'" : "", k->name ? k->name : "", k->name ? "': " : "", lt_error_text());
 }
 
 static lt_status solve_once(solve_job *j, const solve_cli *o)
 {
     lt_solution *s;
-    CLI_TRY(blame_start(lt_solve(j->problem, &j->opt, &s)));
+    CLI_TRY(blame_start(j, lt_solve(j->problem, &j->opt, &s)));
     j->c->json_complete = true; /* a run that ends badly has results, too */
     lt_status status = deliver(j, s, o);
     lt_solution_destroy(s);
@@ -290,7 +307,7 @@ static lt_status solve_many(solve_job *j, const solve_cli *o)
 {
     lt_multistart *m;
     j->opt.print_to = NULL; /* the runs go on side by side */
-    CLI_TRY(blame_start(lt_solve_multistart(j->problem, &j->opt, o->starts, j->opt.num_threads, &m)));
+    CLI_TRY(blame_start(j, lt_solve_multistart(j->problem, &j->opt, o->starts, j->opt.num_threads, &m)));
     print_starts(j, m);
     if (j->c->json) solve_json_starts(j, m);
     j->c->json_complete = true;
