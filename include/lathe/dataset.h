@@ -86,7 +86,9 @@ typedef struct lt_generate_options {       /* plain data; start from lt_generate
     void      *progress_ctx;
     const char *date;                      /* written as creation date; NULL: now */
     /* Program and arguments, NULL at the end, of a process that calls lt_generate_worker(LT_WORKER_FD): where rollouts run when
-       engine.watchdog says so. NULL: there is none, everything runs here. */
+       engine.watchdog says so, or several devices share them. It has standard input and error of this process and no other of its
+       files, ignores SIGINT, SIGTERM, SIGHUP and SIGQUIT, and ends with the thread that called lt_generate. NULL: there is none,
+       everything runs here. */
     const char *const *worker;
     double      watchdog_seconds;          /* a step may take so long, whatever is expected of it; 0 = 10 */
 } lt_generate_options;
@@ -135,8 +137,8 @@ typedef struct lt_generate_devices {
 LT_API lt_status lt_generate_choose_devices(const lt_dataset_config *c, lt_generate_devices *out);
 /* What a run of this configuration takes. Writes nothing. */
 LT_API lt_status lt_generate_make_plan(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_plan *out);
-/* Makes the dataset at the configuration's output path. After LT_ERR_CANCELLED and LT_ERR_IO what was
-   written is readable and can be resumed. info may be NULL. */
+/* Makes the dataset at the configuration's output path. After a failure on the way (LT_ERR_CANCELLED, LT_ERR_IO, LT_ERR_DEVICE,
+   LT_ERR_MEMORY) what was written is readable and can be resumed. info may be NULL. */
 LT_API lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_info *info);
 
 /* The other side of the watchdog: a process started by lt_generate serves it until it is told to end. A step that hangs, or
