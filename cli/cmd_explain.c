@@ -122,6 +122,14 @@ static int explain_solver_option(cli_context *c, const char *name)
     return 1;
 }
 
+static void explain_solver_options(cli_context *c)
+{
+    const lt_option_table *t = lt_solve_options_table();
+    for (int g = 0; g < t->n_groups; g++)
+        for (int i = 0; i < t->groups[g].n_rows; i++)
+            if (!t->groups[g].rows[i].hidden) explain_solver_option(c, t->groups[g].rows[i].name);
+}
+
 enum { N_CODES = 15 };
 
 static int explain_code(cli_context *c, const char *number)
@@ -134,6 +142,15 @@ static int explain_code(cli_context *c, const char *number)
         return 1;
     }
     return 0;
+}
+
+static void explain_all_codes(cli_context *c)
+{
+    char number[8];
+    for (int code = 0; code < N_CODES; code++) {
+        snprintf(number, sizeof number, "%d", code);
+        explain_code(c, number);
+    }
 }
 
 static int explain_variable(cli_context *c, const char *name)
@@ -227,7 +244,11 @@ static lt_status run(cli_context *c)
     }
     for (int i = 0; i < c->n_operands; i++) {
         bool more = i + 1 < c->n_operands;
-        if (more && !strcmp(c->operand[i], "code")) {
+        if (!more && !strcmp(c->operand[i], "code")) {
+            explain_all_codes(c);
+        } else if (!more && !strcmp(c->operand[i], "option")) {
+            explain_solver_options(c);
+        } else if (more && !strcmp(c->operand[i], "code")) {
             if (!explain_code(c, c->operand[++i])) return cli_fail(LT_ERR_ARGUMENT, "there is no termination code '%s'; they go from 0 to %d", c->operand[i], N_CODES - 1);
         } else if (more && !strcmp(c->operand[i], "option")) {
             if (!(explain_option(c, c->operand[i + 1]) + explain_solver_option(c, c->operand[i + 1]))) CLI_TRY(explain(c, c->operand[i + 1]));
@@ -243,7 +264,7 @@ static lt_status run(cli_context *c)
 const cli_command cli_explain = {
     .name = "explain", .options = &table, .options_bytes = sizeof(explain_options), .run = run, .operands = all_names,
     .description = "Explains each name: an op of the graph with its C signature, a status by name, number or constant, "
-                   "an option of any subcommand or of the solver ('option mu0' if the name means other things, too), a termination code "
+                   "an option of any subcommand or of the solver ('option mu0' if the name means other things, too; 'option' alone: all of the solver), a termination code "
                    "('code 6'), an environment variable with its value here. "
                    "Without a name it lists all of them.",
 };

@@ -90,6 +90,8 @@ run 0 solve --show example:A1; says out "minimize"
 run 0 solve example:b1 --json; near termination_code 0 0
 run 0 explain code 6; says out "line search"
 run 0 explain option mu0; says out "penalty"
+run 0 explain code; says out "0 (termination code"; says out "14 (termination code"
+run 0 explain option --json; is_json "$work/out"; says out '"name": "opt_tol"'; says out '"name": "mu0"'
 
 # Mistakes: where, what, what was expected; status 2
 printf 'var x[2]\nminimize asb(x[0])\nsubject to\n  x[0] < 1\n' >"$work/bad.lt"
