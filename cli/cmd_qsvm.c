@@ -74,6 +74,7 @@ static lt_status read_test(qsvm_job *j)
     if (j->test.n_features != j->train.n_features)
         return cli_fail(LT_ERR_ARGUMENT, "--test-x %s has %lld features, but --x %s has %lld", o->test_x, (long long)j->test.n_features, o->x,
                         (long long)j->train.n_features);
+    CLI_TRY(qsvm_rows_expect(&j->test, "test-x", o->test_x, j->train.names));
     return qsvm_rows_classify(&j->test, (const qsvm_name *)j->name, !o->classes);
 }
 
@@ -161,6 +162,7 @@ static lt_status train(qsvm_job *j)
     opt.seed = j->o->common.seed;
     opt.class_name[0] = j->name[0];
     opt.class_name[1] = j->name[1];
+    opt.feature_names = j->train.names;
     if (j->o->weights) CLI_TRY(read_weights(j, &opt));
     else if (j->o->synthetic) CLI_TRY(synthetic_weights(j, &opt));
     lt_rows x = qsvm_rows_view(&j->train);

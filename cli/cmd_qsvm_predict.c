@@ -121,6 +121,7 @@ static lt_status run_job(predict_job *j)
     CLI_TRY(cli_blame_input(lt_qsvm_load(j->c->device, o->model, &j->machine)));
     j->info = lt_qsvm_get_info(j->machine);
     CLI_TRY(qsvm_rows_read(o->x, "x", o->labels, o->label_column, &j->rows));
+    CLI_TRY(qsvm_rows_expect(&j->rows, "x", o->x, j->info->feature_names));
     if (j->rows.label) CLI_TRY(qsvm_rows_classify(&j->rows, (const qsvm_name *)j->info->class_name, true));
     CLI_TRY(decide(j));
     lt_shape shape = lt_shape1(j->rows.n);

@@ -13,6 +13,7 @@ typedef struct qsvm_rows {    /* zero-initialised is empty */
     double    *x;             /* (n, n_features) */
     qsvm_name *label;         /* n; NULL: none */
     uint8_t   *y;             /* n; by qsvm_rows_classify */
+    char      *names;         /* of the features, a line each; NULL: the file has none */
 } qsvm_rows;
 
 /* Features of `path` and labels of `labels`, or of its label column; both may be NULL. option: "x". */
@@ -25,6 +26,8 @@ lt_status qsvm_rows_classify(qsvm_rows *r, const qsvm_name name[2], bool keep_al
 /* Moves a share of either class, drawn by the seed, into *test. */
 lt_status qsvm_rows_split(qsvm_rows *r, double share, uint64_t seed, qsvm_rows *test);
 lt_rows   qsvm_rows_view(const qsvm_rows *r);
+/* Columns of `path` that are called otherwise than in training are refused; names that are not known (NULL) are not compared. */
+lt_status qsvm_rows_expect(const qsvm_rows *r, const char *option, const char *path, const char *trained_names);
 
 /* ---- the command ---- */
 

@@ -89,6 +89,20 @@ static lt_status keep_csv_labels(const lt_csv *c, const char *path, qsvm_rows *o
     return LT_OK;
 }
 
+/* The header as text, a line for each column. */
+static lt_status keep_csv_names(const lt_csv *c, const char *path, qsvm_rows *out)
+{
+    size_t bytes = 0;
+    for (int64_t k = 0; k < c->n_columns; k++) bytes += strlen(c->column_name[k]) + 1;
+    char *to = out->names = malloc(bytes);
+    if (!to) return cli_fail(LT_ERR_MEMORY, "no memory for the header of %s", path);
+    for (int64_t k = 0; k < c->n_columns; k++) {
+        for (const char *from = c->column_name[k]; *from; from++) *to++ = (unsigned char)*from < 0x20 || *from == 0x7f ? ' ' : *from;
+        *to++ = k + 1 < c->n_columns ? '\n' : 0;
+    }
+    return LT_OK;
+}
+
 static lt_status read_csv(const char *path, const char *option, const char *label_column, qsvm_rows *out)
 {
     lt_csv c;
@@ -102,6 +116,7 @@ static lt_status read_csv(const char *path, const char *option, const char *labe
         out->n = c.n_rows;
         out->n_features = c.n_columns;
         if (c.label) s = keep_csv_labels(&c, path, out);
+        if (!s && c.column_name) s = keep_csv_names(&c, path, out);
     }
     lt_csv_free(&c);
     return s;
@@ -166,10 +181,25 @@ void qsvm_rows_free(qsvm_rows *r)
     free(r->x);
     free(r->label);
     free(r->y);
+    free(r->names);
     *r = (qsvm_rows){ 0 };
 }
 
 lt_rows qsvm_rows_view(const qsvm_rows *r) { return (lt_rows){ r->x, LT_F64, r->n, r->n_features, 0 }; }
+
+lt_status qsvm_rows_expect(const qsvm_rows *r, const char *option, const char *path, const char *trained_names)
+{
+    const char *a = r->names, *b = trained_names;
+    for (int column = 1; a && b; column++) {
+        const int in_a = (int)strcspn(a, "\n"), in_b = (int)strcspn(b, "\n");
+        if (in_a != in_b || memcmp(a, b, (size_t)in_a))
+            return cli_fail(LT_ERR_ARGUMENT, "--%s %s: column %d, labels not counted, is '%.*s', expected '%.*s' as in training: columns go by their order", option, path,
+                            column, in_a, a, in_b, b);
+        a = a[in_a] ? a + in_a + 1 : NULL;
+        b = b[in_b] ? b + in_b + 1 : NULL;
+    }
+    return LT_OK;
+}
 
 /* ---- classes ---- */
 

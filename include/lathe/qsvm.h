@@ -50,6 +50,7 @@ typedef struct lt_qsvm_options {
     lt_gram_options gram;          /* packed, return_dtype, profile_memory: only as by default; progress: the one above counts */
     lt_weights      weights;       /* data NULL: normal numbers of deviation weight_std from the seed; copied */
     const char     *class_name[2]; /* of labels 0 and 1; NULL: "0", "1"; copied, at most 63 bytes */
+    const char     *feature_names; /* of the columns of X, a line each: "a\nb\nc"; NULL: none; copied. Kept with the machine, for callers to compare */
     int64_t         n_qubits;      /* fewer than features: PCA; 0 = one per feature up to 16, else 16 */
     int64_t         n_layers;      /* the first of the weights given; 0 = all of them, or 2 drawn ones */
     double          weight_std;
@@ -138,6 +139,7 @@ typedef struct lt_qsvm_info {
     lt_qsvm_range  range;             /* unit, pi or none */
     int64_t        n, n_class[2], n_features, n_qubits, n_layers, n_folds;
     char           class_name[2][LT_QSVM_CLASS_NAME];
+    const char    *feature_names;     /* as in the options; NULL: none */
     bool           has_rbf;
     lt_qsvm_fitted machine[LT_QSVM_MACHINE_COUNT];
     lt_qsvm_diagnostics diagnostics;

@@ -43,6 +43,14 @@ open(folder + "typo.csv", "w").write("\n".join(lines))
 lines = open(folder + "data.csv").read().split("\n")
 lines[7] = lines[7] + ",1"
 open(folder + "ragged.csv", "w").write("\n".join(lines))
+with open(folder + "turned.csv", "w") as f:
+    f.write("animal,a,c,b,d,e,f\n")
+    for row, label in zip(x, y): f.write(name[label] + "," + ",".join(map(repr, [row[0], row[2], row[1]] + row[3:])) + "\n")
+with open(folder + "moved.csv", "w") as f:
+    f.write("animal,a,b,c,d,e,f\n")
+    for row, label in zip(x, y): f.write(name[label] + "," + ",".join(map(repr, row)) + "\n")
+with open(folder + "bare.csv", "w") as f:
+    for row, label in zip(x, y): f.write(",".join(map(repr, row)) + "," + name[label] + "\n")
 PYTHON
 python3 "$work/make.py" "$work" || fail "the inputs could not be made"
 
@@ -93,6 +101,15 @@ PYTHON
 run 0 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy" --json; is_json "$work/out"; holds 'r["n"] == 90 and sum(r["predicted"]) == 90'
 run 0 qsvm --x "$work/data.csv" --label-column animal --model-out "$work/names.qsvm" --quiet
 run 0 qsvm predict --model "$work/names.qsvm" --x "$work/data.csv" --label-column animal --out "$work/p2.npy"; says out "0 is 'cat', 1 is 'dog'"
+
+# Columns go by their order, and their names are compared where both are known; the label's place does not matter
+mixed="column 2, labels not counted, is 'c', expected 'b' as in training"
+run 2 qsvm predict --model "$work/names.qsvm" --x "$work/turned.csv" --label-column animal --out "$work/bad.npy"; says err "$mixed"
+run 2 qsvm --x "$work/data.csv" --label-column animal --test-x "$work/turned.csv" --model-out "$work/bad.qsvm"; says err "--test-x"; says err "$mixed"
+run 0 qsvm predict --model "$work/names.qsvm" --x "$work/moved.csv" --label-column animal --out "$work/p3.npy" --quiet
+cmp -s "$work/p2.npy" "$work/p3.npy" || fail "the label's place changed the answer"
+run 0 qsvm predict --model "$work/names.qsvm" --x "$work/bare.csv" --label-column last --out "$work/p4.npy" --quiet
+cmp -s "$work/p2.npy" "$work/p4.npy" || fail "a file without a header changed the answer"
 
 # Bad input: status 2, a text that names it, nothing left behind
 out="--model-out $work/bad.qsvm --report $work/bad.html --decision-out $work/bad.npy"

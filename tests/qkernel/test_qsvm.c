@@ -133,6 +133,53 @@ LT_TEST(a_stored_machine_decides_alike)
     }
 }
 
+/* A file with other names of features, or (format 1) without that member. */
+static void rewrite_names(const char *from, const char *to, int64_t format, const char *names, int64_t bytes)
+{
+    static const char *const member[] = { "format", "embed", "entangler", "re_embed", "range", "normalize", "method", "dtype", "n_train", "angle_scale", "jitter",
+                                          "bias", "threshold", "C", "weights", "mean", "components", "low", "width", "support", "coefficient", "class_names", "feature_names" };
+    enum { ALL = sizeof member / sizeof *member };
+    lt_array a[ALL];
+    for (int k = 0; k < ALL; k++) LT_CHECK_OK(lt_npz_read(from, member[k], &a[k]));
+    lt_array changed[ALL];
+    memcpy(changed, a, sizeof a);
+    changed[0] = (lt_array){ LT_I64, lt_shape0(), &format };
+    changed[ALL - 1] = (lt_array){ LT_U8, lt_shape1(bytes), (void *)(uintptr_t)names };
+    LT_CHECK_OK(lt_npz_write(to, format == 1 ? ALL - 1 : ALL, member, changed));
+    for (int k = 0; k < ALL; k++) lt_array_free(&a[k]);
+}
+
+LT_TEST(names_of_features_go_with_a_machine)
+{
+    clouds c = make_clouds(13);
+    lt_qsvm_options opt = small_options();
+    lt_qsvm *q, *r;
+    char names[4 * D] = "", *to = names;
+    for (int k = 0; k < D; k++) to += sprintf(to, "%sx%d", k ? "\n" : "", k);
+    opt.feature_names = names;
+    q = fitted(&opt, &c);
+    names[0] = '?'; /* they were copied */
+    LT_CHECK(!strncmp(lt_qsvm_get_info(q)->feature_names, "x0\nx1\n", 6));
+    LT_CHECK_OK(lt_qsvm_save(q, scratch("names.qsvm")));
+    LT_CHECK_OK(lt_qsvm_load(NULL, scratch("names.qsvm"), &r));
+    LT_CHECK(!strcmp(lt_qsvm_get_info(r)->feature_names, lt_qsvm_get_info(q)->feature_names));
+    lt_qsvm_destroy(r);
+    lt_qsvm_destroy(q);
+    rewrite_names(scratch("names.qsvm"), scratch("old.qsvm"), 1, NULL, 0);
+    LT_CHECK_OK(lt_qsvm_load(NULL, scratch("old.qsvm"), &r));
+    LT_CHECK(!lt_qsvm_get_info(r)->feature_names);
+    lt_qsvm_destroy(r);
+    static const struct { const char *text; int64_t bytes; } bad[] = { { "one", 3 }, { "a\0b", 3 }, { "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n", 23 } };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        rewrite_names(scratch("names.qsvm"), scratch("bad.qsvm"), 2, bad[k].text, bad[k].bytes);
+        LT_CHECK_FAILS(lt_qsvm_load(NULL, scratch("bad.qsvm"), &r), LT_ERR_FORMAT, "'feature_names' are not a line for each feature");
+    }
+    opt.feature_names = "a\nb";
+    LT_CHECK_OK(lt_qsvm_create(NULL, &opt, &q));
+    LT_CHECK_FAILS(lt_qsvm_fit(q, &(lt_rows){ c.x, LT_F64, N, D, 0 }, c.y), LT_ERR_ARGUMENT, "feature_names are not");
+    lt_qsvm_destroy(q);
+}
+
 /* Trained in float16, on a device that has it; the CPU refuses to train so, and decides in float32. */
 LT_TEST(machines_of_half_numbers_decide_on_the_cpu)
 {
@@ -163,8 +210,8 @@ LT_TEST(files_that_are_no_machines_are_refused)
 {
     lt_qsvm *r;
     double one = 1;
-    int64_t two = 2;
-    lt_array a[2] = { { LT_I64, lt_shape0(), &two }, { LT_F64, lt_shape0(), &one } };
+    int64_t format = 3;
+    lt_array a[2] = { { LT_I64, lt_shape0(), &format }, { LT_F64, lt_shape0(), &one } };
     LT_CHECK_FAILS(lt_qsvm_load(NULL, scratch("missing"), &r), LT_ERR_IO, "missing");
     LT_CHECK(lt_npy_write(scratch("a.npy"), LT_F64, &a[1].shape, &one) == LT_OK);
     LT_CHECK_FAILS(lt_qsvm_load(NULL, scratch("a.npy"), &r), LT_ERR_FORMAT, "a.npy");
@@ -172,7 +219,7 @@ LT_TEST(files_that_are_no_machines_are_refused)
     LT_CHECK_FAILS(lt_qsvm_load(NULL, scratch("b"), &r), LT_ERR_FORMAT, "'format' is out of range");
     LT_CHECK_OK(lt_npz_write(scratch("b"), 1, (const char *[]){ "format" }, a + 1));
     LT_CHECK_FAILS(lt_qsvm_load(NULL, scratch("b"), &r), LT_ERR_FORMAT, "another type");
-    two = 1;
+    format = 1;
     LT_CHECK_OK(lt_npz_write(scratch("b"), 1, (const char *[]){ "format" }, a));
     LT_CHECK_FAILS(lt_qsvm_load(NULL, scratch("b"), &r), LT_ERR_FORMAT, "embed");
     LT_CHECK(r == NULL);

@@ -267,7 +267,10 @@ lt_status lt_qsvm_fit(lt_qsvm *q, const lt_rows *x, const uint8_t *y)
     lt_qsvm_forget(q);
     lt_qsvm_info fresh = { 0 };
     memcpy(fresh.class_name, q->info.class_name, sizeof fresh.class_name);
+    fresh.feature_names = q->opt.feature_names;
     q->info = fresh;
+    if (!lt_qsvm_names_fit(q->opt.feature_names, x->columns))
+        return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: feature_names are not %lld lines of text, one for each column of X", (long long)x->columns);
     LT_TRY(lt_prepare_rows("X", x, x->columns, &rows));
     fit f = { .q = q, .x = rows, .y = y, .n = x->n };
     lt_span span = lt_trace_span_begin("qsvm");

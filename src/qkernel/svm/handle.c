@@ -61,6 +61,38 @@ static lt_status check_options(const lt_qsvm_options *opt)
     return LT_OK;
 }
 
+bool lt_qsvm_names_fit(const char *names, int64_t n_features)
+{
+    int64_t lines = 1;
+    if (!names) return true;
+    for (const unsigned char *c = (const unsigned char *)names; *c; c++) {
+        if ((*c < 0x20 && *c != '\n') || *c == 0x7f) return false;
+        lines += *c == '\n';
+    }
+    return lines == n_features;
+}
+
+/* What the handle keeps of texts and numbers that are the caller's. */
+static lt_status copy_options(lt_qsvm *q, const lt_qsvm_options *opt)
+{
+    q->opt = *opt;
+    q->opt.weights.data = NULL;
+    q->opt.feature_names = NULL;
+    for (int c = 0; c < 2; c++) {
+        snprintf(q->info.class_name[c], sizeof q->info.class_name[c], "%s", opt->class_name[c] ? opt->class_name[c] : c ? "1" : "0");
+        q->opt.class_name[c] = q->info.class_name[c];
+    }
+    if (opt->feature_names && !(q->opt.feature_names = lt_strdup(opt->feature_names))) return LT_ERR_MEMORY;
+    q->info.feature_names = q->opt.feature_names;
+    if (!opt->weights.data) return LT_OK;
+    int64_t n = opt->weights.n_layers * opt->weights.n_qubits * (opt->gram.entangler == LT_ENTANGLER_STRONG ? 3 : 1);
+    double *copy = lt_malloc((size_t)n * sizeof *copy);
+    if (!copy) return LT_ERR_MEMORY;
+    memcpy(copy, opt->weights.data, (size_t)n * sizeof *copy);
+    q->opt.weights.data = copy;
+    return LT_OK;
+}
+
 lt_status lt_qsvm_create(lt_device *dev, const lt_qsvm_options *opt, lt_qsvm **out)
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: out is NULL");
@@ -73,25 +105,11 @@ lt_status lt_qsvm_create(lt_device *dev, const lt_qsvm_options *opt, lt_qsvm **o
     lt_qsvm *q = lt_calloc(1, sizeof *q);
     if (!q) return LT_ERR_MEMORY;
     q->dev = dev;
-    q->opt = *opt;
     q->solver = solver;
-    q->opt.weights.data = NULL;
-    for (int c = 0; c < 2; c++) {
-        snprintf(q->info.class_name[c], sizeof q->info.class_name[c], "%s", opt->class_name[c] ? opt->class_name[c] : c ? "1" : "0");
-        q->opt.class_name[c] = q->info.class_name[c];
-    }
-    if (opt->weights.data) {
-        int64_t n = opt->weights.n_layers * opt->weights.n_qubits * (opt->gram.entangler == LT_ENTANGLER_STRONG ? 3 : 1);
-        double *copy = lt_malloc((size_t)n * sizeof *copy);
-        if (!copy) {
-            lt_qsvm_destroy(q);
-            return LT_ERR_MEMORY;
-        }
-        memcpy(copy, opt->weights.data, (size_t)n * sizeof *copy);
-        q->opt.weights.data = copy;
-    }
-    *out = q;
-    return LT_OK;
+    lt_status s = copy_options(q, opt);
+    if (s) lt_qsvm_destroy(q);
+    else *out = q;
+    return s;
 }
 
 void lt_qsvm_forget(lt_qsvm *q)
@@ -123,6 +141,7 @@ void lt_qsvm_destroy(lt_qsvm *q)
     if (!q) return;
     lt_qsvm_forget(q);
     lt_free((void *)q->opt.weights.data);
+    lt_free((char *)q->opt.feature_names);
     lt_free(q);
 }
 

@@ -52,7 +52,7 @@ typedef struct lt_decider {    /* what new rows meet */
 
 struct lt_qsvm {
     lt_device      *dev;
-    lt_qsvm_options opt;        /* weights.data is ours */
+    lt_qsvm_options opt;        /* weights.data and feature_names are ours */
     lt_svm_solver   solver;
     double         *weights;    /* (n_layers, n_qubits[, 3]) in use; more layers than used when selecting */
     int64_t         n_weight_layers;
@@ -75,6 +75,8 @@ lt_qsvm_range lt_qsvm_range_of(const lt_qsvm_options *opt, lt_embed embed);
 double        lt_qsvm_range_factor(lt_qsvm_range r);
 lt_status     lt_qsvm_step(const lt_qsvm *q, const char *step, int64_t done, int64_t total); /* LT_ERR_CANCELLED when asked to stop */
 
+/* Whether names are as many lines as there are features, and text; NULL is. */
+bool          lt_qsvm_names_fit(const char *names, int64_t n_features);
 /* Drops what the last fit left. */
 void          lt_qsvm_forget(lt_qsvm *q);
 /* The circuit of the options, with weights given or drawn, for this many qubits. */

@@ -10,19 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FORMAT = 1, MOST_QUBITS = 4096, MOST_LAYERS = 1 << 20 };
+enum { FORMAT = 2, /* 1: without feature_names */ MOST_QUBITS = 4096, MOST_LAYERS = 1 << 20 };
 
 /* ---- the members ---- */
 
 typedef struct model { /* what the file says, before it becomes a handle */
     int64_t format, embed, entangler, re_embed, range, normalize, method, dtype, n_train;
     double  angle_scale, jitter, bias, threshold, C;
-    lt_array weights, mean, components, low, width, support, coefficient, class_names;
+    lt_array weights, mean, components, low, width, support, coefficient, class_names, feature_names;
 } model;
 
 typedef struct whole { const char *name; size_t offset; int64_t least, most; } whole;
 static const whole wholes[] = {
-    { "format", offsetof(model, format), FORMAT, FORMAT },
+    { "format", offsetof(model, format), 1, FORMAT },
     { "embed", offsetof(model, embed), 0, LT_EMBED_COUNT - 1 },
     { "entangler", offsetof(model, entangler), 0, LT_ENTANGLER_COUNT - 1 },
     { "re_embed", offsetof(model, re_embed), 0, 1 },
@@ -43,10 +43,13 @@ static const part parts[] = {
     { "components", offsetof(model, components), LT_F64, 2, 2 }, { "low", offsetof(model, low), LT_F64, 1, 1 },
     { "width", offsetof(model, width), LT_F64, 1, 1 }, { "support", offsetof(model, support), LT_F64, 2, 2 },
     { "coefficient", offsetof(model, coefficient), LT_F64, 1, 1 }, { "class_names", offsetof(model, class_names), LT_U8, 2, 2 },
+    { "feature_names", offsetof(model, feature_names), LT_U8, 1, 1 }, /* the last: older files lack it */
 };
 enum { N_MEMBERS = LT_LEN(wholes) + LT_LEN(reals) + LT_LEN(parts) };
 
 /* ---- writing ---- */
+
+static const char *names_of(const lt_qsvm_info *i) { return i->feature_names ? i->feature_names : ""; }
 
 lt_status lt_qsvm_save(const lt_qsvm *q, const char *path)
 {
@@ -70,6 +73,7 @@ lt_status lt_qsvm_save(const lt_qsvm *q, const char *path)
         .support = { LT_F64, lt_shape2(d->n_support, p->n_outputs), d->support },
         .coefficient = { LT_F64, lt_shape1(d->n_support), d->coefficient },
         .class_names = { LT_U8, lt_shape2(2, LT_QSVM_CLASS_NAME), (void *)i->class_name },
+        .feature_names = { LT_U8, lt_shape1((int64_t)strlen(names_of(i))), (void *)names_of(i) },
     };
     const char *names[N_MEMBERS];
     lt_array arrays[N_MEMBERS];
@@ -136,7 +140,8 @@ static lt_status read_scalars(const char *path, model *m)
 
 static lt_status read_parts(const char *path, model *m)
 {
-    for (size_t k = 0; k < LT_LEN(parts); k++) {
+    const size_t n_parts = LT_LEN(parts) - (m->format < FORMAT);
+    for (size_t k = 0; k < n_parts; k++) {
         lt_array *a = (lt_array *)((char *)m + parts[k].offset);
         LT_TRY(read_member(path, parts[k].name, parts[k].dtype, a));
         if (a->shape.rank < parts[k].rank_low || a->shape.rank > parts[k].rank_high)
@@ -241,7 +246,19 @@ static lt_gram_float precision_on(lt_device *dev, lt_gram_float trained_in)
     return cpu && trained_in == LT_GRAM_FLOAT16 ? LT_GRAM_FLOAT32 : trained_in;
 }
 
-static lt_status from_model(lt_device *dev, const model *m, lt_qsvm **out)
+/* Names as text, which a file does not end with a zero byte; NULL in *out: none. */
+static lt_status take_names(const char *path, const model *m, char **out)
+{
+    const size_t n = m->feature_names.data ? (size_t)m->feature_names.shape.dim[0] : 0;
+    *out = NULL;
+    if (!n) return LT_OK;
+    *out = lt_calloc(n + 1, 1);
+    if (!*out) return LT_ERR_MEMORY;
+    memcpy(*out, m->feature_names.data, n);
+    return strlen(*out) == n && lt_qsvm_names_fit(*out, m->components.shape.dim[1]) ? LT_OK : broken(path, "feature_names", "are not a line for each feature");
+}
+
+static lt_status from_model(lt_device *dev, const model *m, const char *feature_names, lt_qsvm **out)
 {
     lt_qsvm_options opt = lt_qsvm_defaults();
     opt.gram.entangler = (lt_entangler)m->entangler;
@@ -252,6 +269,7 @@ static lt_status from_model(lt_device *dev, const model *m, lt_qsvm **out)
     opt.range = (lt_qsvm_range)m->range;
     opt.class_name[0] = m->class_names.data;
     opt.class_name[1] = opt.class_name[0] + LT_QSVM_CLASS_NAME;
+    opt.feature_names = feature_names;
     LT_TRY(lt_qsvm_create(dev, &opt, out));
     lt_status s = build(*out, m);
     if (s) {
@@ -266,11 +284,14 @@ lt_status lt_qsvm_load(lt_device *dev, const char *path, lt_qsvm **out)
     if (!out || !path) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the path or out is NULL");
     *out = NULL;
     model m = { 0 };
+    char *names = NULL;
     lt_status s = read_scalars(path, &m);
     if (!s) s = read_parts(path, &m);
     if (!s) s = check_shapes(path, &m);
     if (!s) s = check_values(path, &m);
-    if (!s) s = from_model(dev, &m, out);
+    if (!s) s = take_names(path, &m, &names);
+    if (!s) s = from_model(dev, &m, names, out);
+    lt_free(names);
     for (size_t k = 0; k < LT_LEN(parts); k++) lt_array_free((lt_array *)((char *)&m + parts[k].offset));
     return s;
 }
