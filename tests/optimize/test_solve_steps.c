@@ -1,6 +1,7 @@
 /* Several steps of a line search at once: the same runs to the bit, in fewer waits. The device is the CPU behind a table that closes its
    memory to the host and fails on demand, or the null device. SPDX-License-Identifier: BSD-3-Clause */
 #include "guarded_device.h"
+#include "lost_device.h"
 #include "solve_job.h"
 
 #include <math.h>
@@ -97,41 +98,13 @@ LT_TEST(a_problem_is_solved_again_with_other_counts)
     guarded_close(dev);
 }
 
-static double value_at(const job *j, const double *x)
-{
-    double f = NAN;
-    lt_solve_options host = lt_solve_options_defaults();
-    LT_CHECK_OK(lt_problem_evaluate_with(j->problem, &host, x, &(lt_outputs){ .f = &f }));
-    return f;
-}
-
-/* At every wait in turn: points that are told have the values that are told with them. */
 LT_TEST(a_loss_at_any_wait_keeps_points_with_their_values)
 {
     for (size_t k = 0; k < LT_LEN(ways); k++) {
         lt_device *dev = guarded_open();
         job j = open_job("example:C2", dev, ways[k], 4);
-        int n_lost = 0;
         j.opt.maxit = 6;
-        lt_solution_destroy(run(&j));
-        watch_reset();
-        lt_solution_destroy(run(&j));
-        const int64_t waits = watched.syncs;
-        for (int64_t after = 0; after < waits; after++) {
-            lt_solution *s = NULL;
-            watch_reset();
-            watched.syncs_left = after;
-            lt_status status = lt_solve(j.problem, &j.opt, &s);
-            watch_reset();
-            if (status) {
-                LT_CHECK_EQ_INT(status, LT_ERR_DEVICE);
-                continue;
-            }
-            n_lost += s->termination_code == 14;
-            if (s->best.present) LT_CHECK_NEAR(value_at(&j, s->best.x), s->best.f, 1e-12 * fmax(1, fabs(s->best.f)));
-            lt_solution_destroy(s);
-        }
-        LT_CHECK(n_lost > 6);
+        LT_CHECK(lose_at_every_wait(&j) > 6);
         close_job(&j);
         guarded_close(dev);
     }

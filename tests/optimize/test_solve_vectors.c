@@ -3,6 +3,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "solve_job.h"
 #include "guarded_device.h"
+#include "lost_device.h"
 #include "compile_kernels.h"
 
 #include "device/null/null.h"
@@ -380,43 +381,12 @@ LT_TEST(a_run_repeats_and_goes_on_from_its_checkpoint_bit_for_bit)
     }
 }
 
-static double value_at(job *j, const double *x)
-{
-    double f = NAN;
-    lt_solve_options host = lt_solve_options_defaults();
-    LT_CHECK_OK(lt_problem_evaluate_with(j->problem, &host, x, &(lt_outputs){ .f = &f }));
-    return f;
-}
-
-/* At every wait in turn: points that are told have the values that are told with them, though x was on its way. */
 LT_TEST(a_loss_at_any_wait_keeps_points_with_their_values)
 {
     lt_device *dev = guarded_open();
     job j = open_job("example:B3", dev);
-    int n_lost = 0;
     j.opt.maxit = 12;
-    lt_solution_destroy(run(&j));
-    watch_reset();
-    lt_solution_destroy(run(&j));
-    const int64_t waits = watched.syncs;
-    for (int64_t after = 0; after < waits; after++) {
-        lt_solution *s = NULL;
-        watch_reset();
-        watched.syncs_left = after;
-        lt_status status = lt_solve(j.problem, &j.opt, &s);
-        watch_reset();
-        if (status) {
-            LT_CHECK_EQ_INT(status, LT_ERR_DEVICE);
-            continue;
-        }
-        n_lost += s->termination_code == 14;
-        LT_CHECK(s->final.present && s->most_feasible.present && (s->termination_code != 14 || !s->H_final.H));
-        const lt_solution_point *point[] = { &s->final, &s->best, &s->most_feasible };
-        for (int i = 0; i < 3; i++)
-            if (point[i]->present) LT_CHECK_NEAR(value_at(&j, point[i]->x), point[i]->f, 1e-12 * fmax(1, fabs(point[i]->f)));
-        lt_solution_destroy(s);
-    }
-    LT_CHECK(n_lost > 12);
+    LT_CHECK(lose_at_every_wait(&j) > 12);
     close_job(&j);
     guarded_close(dev);
 }
