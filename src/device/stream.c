@@ -53,6 +53,12 @@ static void come_back(lt_stream *lane)
     if (lane->capturing) share_capture(NULL, lane);
 }
 
+/* Lanes that did not come back, because something failed: what they have recorded ends with the capture. */
+static void forget_lanes(lt_stream *st)
+{
+    while (st->lanes) come_back(st->lanes);
+}
+
 lt_status lt_stream_create(lt_device *dev, lt_stream **out)
 {
     *out = NULL;
@@ -65,6 +71,7 @@ void lt_stream_destroy(lt_stream *st)
     if (!st) return;
     if (st->left) come_back(st);
     lt_capture_abort(st);
+    forget_lanes(st);
     (void)of(st)->sync(st); /* a late fault has no one left to hear it */
     lt_block_cache_forget_stream(st->dev->cache, st);
     lt_event_destroy(st->meeting);
@@ -203,12 +210,6 @@ lt_status lt_stream_join(lt_stream *st, lt_stream *lane)
 }
 
 /* ---- Capture ------------------------------------------------------------------------------ */
-/* Lanes that did not come back, because something failed: what they have recorded ends with the capture. */
-static void forget_lanes(lt_stream *st)
-{
-    while (st->lanes) come_back(st->lanes);
-}
-
 lt_status lt_capture_begin(lt_stream *st)
 {
     LT_TRY(check_idle(st, "capture"));

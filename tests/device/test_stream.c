@@ -268,6 +268,12 @@ LT_TEST(lanes_that_do_not_come_back_are_free_again)
     LT_CHECK_OK(lt_stream_launch(lane, &(lt_launch){ &add, (void *[]){ &x, &one } }));
     lt_stream_destroy(lane); /* as it is */
     LT_CHECK_EQ_INT(x, 1);
+    LT_CHECK_OK(lt_stream_create(dev, &lane));
+    LT_CHECK_OK(lt_stream_branch(other, lane));
+    lt_stream_destroy(other); /* with the lane out */
+    LT_CHECK_OK(lt_stream_branch(st, lane));
+    LT_CHECK_OK(lt_stream_join(st, lane));
+    other = lane;
     LT_CHECK_OK(lt_capture_begin(st));
     LT_CHECK_OK(lt_stream_branch(st, other));
     lt_stream_destroy(st); /* while it captures, with a lane out */

@@ -4,6 +4,8 @@
 #include "lost_device.h"
 #include "solve_job.h"
 
+#include "device/null/null.h"
+
 #include <math.h>
 
 typedef struct way { bool vectors, captured; } way;
@@ -121,6 +123,23 @@ LT_TEST(null_accepts_every_address)
         lt_solution_destroy(s);
         close_job(&j);
     }
+    lt_device_close(dev);
+}
+
+LT_TEST(a_full_device_names_the_option)
+{
+    lt_device *dev;
+    lt_solution *s = NULL;
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    bool told = false;
+    for (int64_t bytes = 1 << 20; bytes < (1 << 26) && !s; bytes += 1 << 20) { /* until the problem fits, and then all of it does */
+        lt_null_capacity(dev, bytes);
+        job j = open_job("example:B2", dev, ways[1], 8);
+        if (lt_solve(j.problem, &j.opt, &s)) told = told || (strstr(lt_error_text(), "8 points at once do not fit on null") && strstr(lt_error_text(), "a smaller trials_at_once needs less"));
+        close_job(&j);
+    }
+    LT_CHECK(told && s);
+    lt_solution_destroy(s);
     lt_device_close(dev);
 }
 

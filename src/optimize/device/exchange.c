@@ -10,6 +10,7 @@
 #include "trace/clock.h"
 #include "trace/trace.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What one evaluation asks for. GRADIENTS follows VALUES at the same x, which is still there. */
@@ -355,6 +356,15 @@ lt_status lt_exchange_run(lt_exchange *x, const double *at, const lt_outputs *ou
 }
 
 /* ---- Several points at once ------------------------------------------------------------------------------------------------- */
+static lt_status make_fan(lt_exchange *x, lt_vectors *v, int count)
+{
+    char text[400];
+    lt_status s = lt_fan_create(&(lt_fan_place){ x->e, x->stream, &x->mover, v }, &x->opt, count, &x->fan);
+    if (s != LT_ERR_MEMORY) return s;
+    snprintf(text, sizeof text, "%s", lt_error_text());
+    return LT_FAIL(s, "solve: programs for %d points at once do not fit on %s: %s; a smaller trials_at_once needs less", count, lt_device_id(x->e->device), text);
+}
+
 lt_status lt_exchange_fan(lt_exchange *x, const lt_vectors *v, int count, lt_fan **out)
 {
     *out = NULL;
@@ -364,8 +374,7 @@ lt_status lt_exchange_fan(lt_exchange *x, const lt_vectors *v, int count, lt_fan
     if (!x->fan || !lt_fan_fit(x->fan, count, v)) {
         lt_fan_destroy(x->fan);
         x->fan = NULL;
-        const lt_fan_place at = { x->e, x->stream, &x->mover, v ? x->vectors : NULL };
-        LT_TRY(lt_fan_create(&at, &x->opt, count, &x->fan));
+        LT_TRY(make_fan(x, v ? x->vectors : NULL, count));
     }
     *out = x->fan;
     return LT_OK;
