@@ -55,6 +55,7 @@ enum { MAX_NAMED = 32 + LT_TEXT_LIST_MAX };
 
 typedef struct named_file { const char *option, *path; bool written; } named_file; /* option NULL: an operand */
 
+/* Options of all commands that name what is written, apart from caches: a new one belongs here. */
 static bool is_written(const char *option)
 {
     static const char *const names[] = { "out", "output", "report", "csv", "profile", "checkpoint", "states-out", "decision-out", "model-out", "weights-out" };
