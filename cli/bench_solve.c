@@ -231,14 +231,6 @@ typedef struct bench {
     result         results[64];
 } bench;
 
-/* Those of --set. */
-static lt_status set_options(const bench *b, solve_run *run)
-{
-    for (int k = 0; k < run->n_parts; k++)
-        for (int i = 0; i < b->o->set.n; i++) CLI_TRY(solve_case_set(&run->part[k].opt, b->o->set.item[i]));
-    return LT_OK;
-}
-
 /* Where the peer ended lower: the time until this run is there too, going on past its own tolerance. */
 static lt_status measure_reach(const bench *b, result *r)
 {
@@ -253,7 +245,7 @@ static lt_status measure_reach(const bench *b, result *r)
     solve_timing t = { 0 };
     snprintf(set, sizeof set, "fvalquit=%.17g opt_patience=20 maxclocktime=%.3g", f, fmax(always, TIMES_AS_LONG * r->t.time.median));
     lt_status s = solve_case_open(r->what, false, set, &run);
-    if (!s) s = set_options(b, &run);
+    if (!s) s = solve_case_set_all(&run, &b->o->set);
     if (!s) s = solve_case_set(&run.part[0].opt, set); /* these win */
     if (!s) s = solve_case_measure(&run, 1, &t);
     r->peer_f = f;
@@ -268,7 +260,7 @@ static lt_status measure_run(bench *b, const solve_case *what, result *r)
     lt_status s = solve_case_open(what, b->o->quick, NULL, &run);
     *r = (result){ .what = what, .read = run.read_seconds, .judged = !(b->o->quick && what->quick) };
     if (!s) r->size = lt_problem_get_size(run.part[0].problem);
-    if (!s) s = set_options(b, &run);
+    if (!s) s = solve_case_set_all(&run, &b->o->set);
     if (!s) s = solve_case_measure(&run, b->o->quick ? 0.05 : 1, &r->t);
     r->peer = peer_file_seconds(&b->peer, what->name);
     solve_case_close(&run);
@@ -343,10 +335,7 @@ static lt_status measure_all(bench *b)
         cli_json_machine(b->c);
         lt_json_field_string(b->c->json, "peer", b->peer.peer);
         lt_json_field_bool(b->c->json, "quick", b->o->quick);
-        lt_json_key(b->c->json, "set");
-        lt_json_array_begin(b->c->json);
-        for (int i = 0; i < b->o->set.n; i++) lt_json_string(b->c->json, b->o->set.item[i]);
-        lt_json_array_end(b->c->json);
+        solve_put_set(b->c->json, &b->o->set);
         lt_json_key(b->c->json, b->o->ablate ? "ablation" : "rows");
         lt_json_array_begin(b->c->json);
     }
@@ -361,21 +350,21 @@ static void print_notes(const bench *b)
     if (b->o->ablate) printf("gain: time without the technique over time with it; below one it costs\n");
     else printf("published: PyGRANSO 2.0 on two cores of another machine\n");
     if (b->o->quick) printf("quick: long runs are cut short\n");
-    for (int i = 0; i < b->o->set.n; i++) printf("all runs with %s\n", b->o->set.item[i]);
+    solve_tell_set(&b->o->set);
 }
 
 static lt_status run(cli_context *c)
 {
     const bench_options *o = c->options;
     CLI_TRY(check_only(o));
-    if (o->set.n && (o->ablate || device_of(c))) return cli_fail(LT_ERR_ARGUMENT, "--set %s: leave %s out", o->set.item[0], o->ablate ? "--ablate" : "--device");
+    if (o->set.n && o->ablate) return cli_fail(LT_ERR_ARGUMENT, "--set %s: leave --ablate out", o->set.item[0]);
     if (o->starts) {
         if (o->ablate || device_of(c)) return cli_fail(LT_ERR_ARGUMENT, "--starts: leave %s out", o->ablate ? "--ablate" : "--device");
         return bench_solve_starts(c, &(solve_starts){ o->starts, o->quick, &o->set, wanted_row, o, o->peer, o->report });
     }
     if (device_of(c) && !o->ablate) {
         if (o->peer) return cli_fail(LT_ERR_ARGUMENT, "--peer: PyGRANSO's times are of the CPU; leave --device out");
-        return bench_solve_device(c, o->quick, wanted_row, o, o->report);
+        return bench_solve_device(c, &(solve_there){ o->quick, &o->set, wanted_row, o, o->report });
     }
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail(LT_ERR_MEMORY, "out of memory for the results");

@@ -76,15 +76,16 @@ static lt_status take_samples(solve_run *run, double budget, row_result *r)
     return LT_OK;
 }
 
-static lt_status measure(cli_context *c, int row, bool quick, row_result *r)
+static lt_status measure(cli_context *c, int row, const solve_there *o, row_result *r)
 {
     solve_run run;
     *r = (row_result){ .what = solve_case_find(rows[row].run) };
-    lt_status s = solve_case_open(r->what, quick, quick ? NULL : rows[row].set, &run);
+    lt_status s = solve_case_open(r->what, o->quick, o->quick ? NULL : rows[row].set, &run);
+    if (!s) s = solve_case_set_all(&run, o->set);
     if (!s) {
         solve_case_place(&run, c->device);
         r->size = lt_problem_get_size(run.part[0].problem);
-        s = take_samples(&run, quick ? 0.05 : 0.5, r);
+        s = take_samples(&run, o->quick ? 0.05 : 0.5, r);
     }
     if (s == LT_ERR_UNSUPPORTED) {
         snprintf(r->refused, sizeof r->refused, "%.90s", lt_error_text());
@@ -160,28 +161,28 @@ static void fill_row(cli_table *t, const row_result *r, bool quick)
     cli_table_cell(t, 12, "%s", verdict(r, quick));
 }
 
-static lt_status measure_all(cli_context *c, bool quick, solve_wanted wanted, const void *ctx, cli_table *t)
+static lt_status measure_all(cli_context *c, const solve_there *o, cli_table *t)
 {
     int total = 0, done = 0;
     lt_progress *bar;
-    for (int i = 0; i < CLI_LEN(rows); i++) total += wanted(ctx, rows[i].run);
+    for (int i = 0; i < CLI_LEN(rows); i++) total += o->wanted(o->ctx, rows[i].run);
     if (!total) return cli_fail(LT_ERR_ARGUMENT, "--device has no row for the runs chosen with --only");
     CLI_TRY(lt_progress_create("bench solve", "run", total, c->common.quiet || c->json, &bar));
     lt_status s = LT_OK;
     for (int i = 0; i < CLI_LEN(rows) && !s; i++) {
         row_result r;
-        if (!wanted(ctx, rows[i].run)) continue;
-        s = measure(c, i, quick, &r);
+        if (!o->wanted(o->ctx, rows[i].run)) continue;
+        s = measure(c, i, o, &r);
         if (s) break;
-        if (c->json) put_row(c->json, &r, quick);
-        fill_row(t, &r, quick);
+        if (c->json) put_row(c->json, &r, o->quick);
+        fill_row(t, &r, o->quick);
         lt_progress_set(bar, ++done);
     }
     lt_progress_destroy(bar);
     return s;
 }
 
-lt_status bench_solve_device(cli_context *c, bool quick, solve_wanted wanted, const void *ctx, const char *report)
+lt_status bench_solve_device(cli_context *c, const solve_there *o)
 {
     static const char *const columns[] = { "run", "n / constraints", "its / evals", "f", "us per it", "function", "overhead", "beyond calls", "us per exchange",
                                            "QP / H us", "waits, bytes per it", "H, vectors on", "<= 60 us" };
@@ -190,20 +191,23 @@ lt_status bench_solve_device(cli_context *c, bool quick, solve_wanted wanted, co
     if (c->json) {
         cli_json_machine(c);
         lt_json_field_string(c->json, "device", lt_device_id(c->device));
-        lt_json_field_bool(c->json, "quick", quick);
+        lt_json_field_bool(c->json, "quick", o->quick);
+        solve_put_set(c->json, o->set);
         lt_json_key(c->json, "rows");
         lt_json_array_begin(c->json);
     }
-    lt_status s = measure_all(c, quick, wanted, ctx, t);
+    lt_status s = measure_all(c, o, t);
     if (c->json) lt_json_array_end(c->json);
     if (!s && !c->json) {
         cli_table_print(t, stdout);
-        if (!c->common.quiet)
+        if (!c->common.quiet) {
             printf("per iteration: the whole, the kernels of the functions alone (captured, by the device's clock), and the difference;\n"
                    "beyond calls: beyond functions launched and waited for one by one, without a solver;\n"
                    "an exchange is what one evaluation takes beyond its kernels: copies, launch, wait\n");
+            solve_tell_set(o->set);
+        }
     }
-    if (!s && report) s = cli_table_page(c, t, "What the optimizer adds to functions on a device", report);
+    if (!s && o->report) s = cli_table_page(c, t, "What the optimizer adds to functions on a device", o->report);
     cli_table_destroy(t);
     return s;
 }

@@ -131,6 +131,26 @@ lt_status solve_case_set(lt_solve_options *opt, const char *set)
     return LT_OK;
 }
 
+lt_status solve_case_set_all(solve_run *r, const lt_text_list *set)
+{
+    for (int k = 0; k < r->n_parts; k++)
+        for (int i = 0; i < set->n; i++) CLI_TRY(solve_case_set(&r->part[k].opt, set->item[i]));
+    return LT_OK;
+}
+
+void solve_put_set(lt_json *j, const lt_text_list *set)
+{
+    lt_json_key(j, "set");
+    lt_json_array_begin(j);
+    for (int i = 0; i < set->n; i++) lt_json_string(j, set->item[i]);
+    lt_json_array_end(j);
+}
+
+void solve_tell_set(const lt_text_list *set)
+{
+    for (int i = 0; i < set->n; i++) printf("all runs with %s\n", set->item[i]);
+}
+
 static bool count_call(void *ctx, const lt_iterate *it)
 {
     (void)it;

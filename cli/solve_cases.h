@@ -56,6 +56,10 @@ void      solve_case_close(solve_run *r);
 void      solve_case_place(solve_run *r, lt_device *dev);
 /* Options written as "mu0=100 maxit=10"; NULL = none. */
 lt_status solve_case_set(lt_solve_options *opt, const char *set);
+/* Those of --set, for every part. */
+lt_status solve_case_set_all(solve_run *r, const lt_text_list *set);
+void      solve_put_set(lt_json *j, const lt_text_list *set);
+void      solve_tell_set(const lt_text_list *set);
 
 /* What one solve of all parts gave; sums over the parts. */
 typedef struct solve_sample {
@@ -120,7 +124,14 @@ lt_status   bench_solve_starts(cli_context *c, const solve_starts *o);
 
 /* ---- On a device ------------------------------------------------------------------------------ */
 
+typedef struct solve_there {
+    bool         quick;
+    const lt_text_list *set;     /* options of the solver, NAME=VALUE */
+    solve_wanted wanted;
+    const void  *ctx;            /* of wanted */
+    const char  *report;         /* a file; NULL = none */
+} solve_there;
 /* bench solve --device: the solver's own time per iteration beside functions on the device. */
-lt_status   bench_solve_device(cli_context *c, bool quick, solve_wanted wanted, const void *ctx, const char *report);
+lt_status   bench_solve_device(cli_context *c, const solve_there *o);
 
 #endif

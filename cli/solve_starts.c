@@ -239,7 +239,7 @@ static lt_status measure(study *s, const solve_case *what)
     solve_run run;
     ends ours = { 0 }, theirs = { 0 };
     lt_status status = solve_case_open(what, s->o->quick, NULL, &run);
-    for (int i = 0; i < s->o->set->n && !status; i++) status = solve_case_set(&run.part[0].opt, s->o->set->item[i]);
+    if (!status) status = solve_case_set_all(&run, s->o->set);
     if (!status && own_start(&run, lt_problem_get_size(run.part[0].problem).n)) {
         status = solve_all(&run, s->o->n_starts, &ours);
         take_peer(s->peer, &run, &theirs);
