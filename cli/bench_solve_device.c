@@ -47,7 +47,7 @@ static double bytes_of(const solve_sample *s)
 static double exchange_of(const solve_sample *s)
 {
     int64_t calls = s->moved.evaluation.calls;
-    double kernels = (double)s->moved.values_runs * s->moved.values_seconds + (double)s->moved.gradient_runs * s->moved.all_seconds;
+    const double kernels = solve_function_seconds(&s->moved, s->moved.values_seconds, s->moved.all_seconds);
     return calls ? (s->eval - kernels) / (double)calls : 0;
 }
 

@@ -42,14 +42,14 @@ _Static_assert(CLI_LEN(techniques) <= SOLVE_MAX_ABLATIONS, "more rows than calle
 #define H_THERE(run, both)   { "H on the device", run, both, "hessian_on=device", "hessian_on=host" }
 
 #define THERE(run, both)     { "vectors on the device", run, both, "vectors_on=device", "vectors_on=host" }
-#define AT_ONCE(run, both)   { "four steps of a search at once", run, both, "trials_at_once=4", "trials_at_once=1" }
+#define AT_ONCE(run, both)   { "steps of a search at once", run, both, "trials_at_once=0", "trials_at_once=1" }
 
 static const technique device_techniques[] = {
     PINNED("A3", NULL), PINNED("D1v128", "maxit=20"), ONE_WAIT("A3", NULL), ONE_WAIT("D2v", NULL), DIRECT("A3", NULL), DIRECT("D1v128", "maxit=20"),
     BY_KERNEL("A1a", NULL), BY_KERNEL("A3", NULL), BY_KERNEL("B2", NULL), CAPTURED("A3", NULL), CAPTURED("D2v", NULL), CAPTURED("D3v", "maxit=10"), TOGETHER("A3", NULL), TOGETHER("C1", NULL),
     H_THERE("B2", NULL), H_THERE("C2", NULL), H_THERE("B2wide", "maxit=40"), H_THERE("D1v128", "maxit=20"),
     THERE("B2", NULL), THERE("B2wide", "maxit=40"), THERE("D1v", NULL), THERE("D1v128", "maxit=20"), THERE("D3v", "maxit=10"),
-    AT_ONCE("C1", NULL), AT_ONCE("C2", NULL), AT_ONCE("A3", NULL), AT_ONCE("D1v", NULL), AT_ONCE("D1v128", "maxit=20"),
+    AT_ONCE("C1", NULL), AT_ONCE("C2", NULL), AT_ONCE("A3", NULL), AT_ONCE("D1v", NULL), AT_ONCE("D1v128", "maxit=20"), AT_ONCE("D3v", "maxit=30"),
     CARRIED("B2", NULL), CARRIED("B2wide", "maxit=40"), WARM("C1", NULL), WARM("A3", NULL), COMPILED("A3", NULL), COMPILED("D2v", NULL), ONE_PASS("C1", NULL), ONE_PASS("B3d2", NULL),
 };
 _Static_assert(CLI_LEN(device_techniques) <= SOLVE_MAX_ABLATIONS, "more rows than callers expect");

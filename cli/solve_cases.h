@@ -75,6 +75,8 @@ typedef struct solve_sample {
 } solve_sample;
 
 lt_status solve_case_solve(solve_run *r, solve_sample *out);
+/* Of evaluations one after the other wherever searches came to, by what one of values and one of everything takes. */
+double    solve_function_seconds(const lt_solve_transfers *t, double values, double all);
 
 /* Median, quartiles and the sum of several solves. */
 typedef struct solve_timing {

@@ -181,6 +181,7 @@ void solve_json_device(lt_json *json, const lt_solution *s)
     lt_json_field_int(json, "gradient_runs", s->transfers.gradient_runs);
     lt_json_field_int(json, "replays", s->transfers.replays);
     lt_json_field_int(json, "host_copies", s->transfers.host_copies);
+    lt_json_field_int(json, "shared_runs", s->transfers.shared_runs);
     lt_json_field_int(json, "trials_run", s->transfers.trials_run);
     lt_json_field_int(json, "trials_used", s->transfers.trials_used);
     lt_json_field_bool(json, "pinned", s->transfers.pinned);

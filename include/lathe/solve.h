@@ -210,7 +210,7 @@ typedef struct lt_solve_options {
     bool   pinned_transfers, async_transfers, direct_assembly, captured_evaluation, small_by_kernel; /* the same, of devices */
     int64_t pin_max_bytes;         /* page-lock no more than this in one piece */
     lt_hessian_place hessian_on, vectors_on; /* vectors: gradients, samples, directions; there only where H is */
-    int64_t trials_at_once;        /* steps of a line search whose values a device computes together; 1: one after the other */
+    int64_t trials_at_once;        /* steps of a line search whose values a device computes together; 1: one after the other, 0: four as long as that pays */
     bool   time_function;          /* time the kernels of an evaluation alone: lt_solve_transfers */
     const char *checkpoint;        /* file; NULL = none */
     int64_t checkpoint_every;      /* iterations; 0 = by time only */
@@ -242,7 +242,7 @@ typedef struct lt_solve_options {
     .qp_tol = 1e-12, .ls_eval_cap = 100, .qp_warm_start = true,              \
     .incremental_products = true, .blocked_lbfgs = true, .in_place_bfgs = true, .checkpoint_every = 50, \
     .checkpoint_seconds = 60, .pinned_transfers = true, .async_transfers = true, .direct_assembly = true, \
-    .captured_evaluation = true, .small_by_kernel = true, .pin_max_bytes = 100000000, .trials_at_once = 1
+    .captured_evaluation = true, .small_by_kernel = true, .pin_max_bytes = 100000000, .trials_at_once = 0
 #endif
 
 LT_API lt_solve_options lt_solve_options_defaults(void);
@@ -288,9 +288,10 @@ typedef struct lt_solve_transfers {
     lt_solve_crossings evaluation, hessian;
     lt_solve_crossings vectors;    /* waits for numbers about vectors on the device, beside evaluations */
     int64_t values_runs, gradient_runs; /* evaluations of values alone; of everything */
+    int64_t shared_runs;           /* of values_runs: those of several steps at once */
     int64_t replays;               /* evaluations that were one captured sequence */
     int64_t host_copies;           /* evaluations whose numbers the host copied once more */
-    int64_t trials_run, trials_used; /* points of runs of several at once; and those that a search came to */
+    int64_t trials_run, trials_used; /* steps that shared_runs were about; and those that a search came to */
     bool    pinned;                /* the host's memory of them is page-locked */
     bool    hessian_on_device, vectors_on_device;
     double  values_seconds, all_seconds; /* kernels alone, by the device's clock; with time_function, else 0 */

@@ -112,7 +112,7 @@ static const lt_option device_rows[] = {
     BOOL(small_by_kernel, "true", "a kernel moves what is small through page-locked memory; else copies do"),
     LT_OPTION_ENUM(lt_solve_options, hessian_on, "hessian_on", "auto", place_names, "where H lives when the functions run on a device"),
     LT_OPTION_ENUM(lt_solve_options, vectors_on, "vectors_on", "auto", place_names, "where vectors live when H is on a device"),
-    INT(trials_at_once, "1", LT_RANGE_CLOSED(1, 8), "values of up to this many steps of a line search together on a device, once searches take several"),
+    INT(trials_at_once, "0", LT_RANGE_CLOSED(0, 8), "values of so many steps of a line search together on a device, once searches take several; 0 = four, as long as that pays"),
     BOOL(time_function, "false", "time the kernels of an evaluation alone, for reports"),
 };
 static const lt_option print_rows[] = {

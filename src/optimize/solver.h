@@ -153,7 +153,8 @@ typedef struct lt_patience { /* opt_patience: what happened since the tolerances
 } lt_patience;
 
 typedef struct lt_steps {    /* of the line search, evaluated several at once on a device (steps.c) */
-    struct lt_fan *fan;    /* NULL: one after the other */
+    struct lt_fan *fan;      /* NULL: one after the other */
+    bool    must_pay;        /* by the clock, or it is given up */
     double  t[8];            /* along d from cur, whose values are known */
     int     n;               /* how many of these there are */
     double  next, lower;     /* the step asked for; the end of the bracket below it */

@@ -7,11 +7,22 @@
 
 _Static_assert(LT_LEN(((lt_steps *)0)->t) == LT_FAN_MOST, "as many as a device evaluates at once");
 
+/* Nobody asked for it: a device that is full, or has no room for it, does without. */
+static lt_status create_if_possible(lt_run *r, lt_exchange *x)
+{
+    const int count = r->opt.double_precision && r->opt.gradients != LT_GRADIENTS_ALWAYS ? lt_exchange_fan_auto(x) : 1;
+    if (count < 2) return LT_OK;
+    lt_status s = lt_exchange_fan(x, r->vectors, count, &r->steps.fan);
+    r->steps.must_pay = true;
+    return s == LT_ERR_MEMORY || s == LT_ERR_UNSUPPORTED ? LT_OK : s;
+}
+
 lt_status lt_steps_create(lt_run *r)
 {
     lt_exchange *x = r->evaluator->exchange;
     const int count = (int)r->opt.trials_at_once;
-    if (!x || count < 2) return LT_OK;
+    if (!x || count == 1) return LT_OK;
+    if (!count) return create_if_possible(r, x);
     if (!r->opt.double_precision) return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'trials_at_once' is %d, expected 1 with double_precision=false", count);
     return lt_exchange_fan(x, r->vectors, count, &r->steps.fan);
 }
@@ -26,7 +37,10 @@ void lt_steps_next(lt_run *r, double t, double lower, int64_t tried)
 }
 
 /* At least one more than the next, going by the last search; or this one has gone on for a while. */
-static bool expects_several(const lt_steps *s) { return LT_MAX(s->last, 2 * s->tried) - s->tried >= 2; }
+static bool expects_several(const lt_steps *s)
+{
+    return LT_MAX(s->last, 2 * s->tried) - s->tried >= 2 && (!s->must_pay || lt_fan_pays(lt_fan_so_far(s->fan)));
+}
 
 static int index_of(const lt_steps *s, double t)
 {

@@ -119,21 +119,25 @@ LT_TEST(several_steps_at_once_give_the_same_runs)
 {
     OPEN_OR_SKIP();
     static const struct { const char *name; bool vectors; } runs[] = { { "example:C1", false }, { "example:C2", false }, { "example:C2", true }, { "example:D1v", true } };
-    for (size_t i = 0; i < LT_LEN(runs); i++) {
+    for (size_t i = 0; i < LT_LEN(runs) - lt_test_brief(); i++) { /* the last one's kernels are not of the optimizer */
         job j = read_job(runs[i].name);
         j.opt.maxit = lt_test_brief() ? 4 : 20;
         j.opt.gradients = LT_GRADIENTS_ON_DEMAND;
         j.opt.hessian_on = j.opt.vectors_on = runs[i].vectors ? LT_HESSIAN_DEVICE : LT_HESSIAN_HOST;
+        j.opt.trials_at_once = 1;
         lt_solution *one = solve_on(&j, gpu);
-        j.opt.trials_at_once = 4;
-        lt_solution *four = solve_on(&j, gpu);
-        LT_CHECK(four->transfers.trials_run > 0 && four->transfers.vectors_on_device == runs[i].vectors);
-        LT_CHECK(four->transfers.evaluation.calls < one->transfers.evaluation.calls);
-        LT_CHECK_EQ_INT(four->loop_allocations, 0);
-        if (four->fn_evals != one->fn_evals || memcmp(four->final.x, one->final.x, (size_t)one->n * sizeof(double)))
-            LT_TEST_FAIL("%s: f is %.17g after %d evaluations, one by one %.17g after %d", runs[i].name, four->final.f, (int)four->fn_evals, one->final.f, (int)one->fn_evals);
+        for (int at_once = 0; at_once <= 4; at_once += 4) { /* as long as it pays; always */
+            j.opt.trials_at_once = at_once;
+            lt_solution *four = solve_on(&j, gpu);
+            LT_CHECK(four->transfers.trials_run > 0 && four->transfers.vectors_on_device == runs[i].vectors);
+            if (at_once && !lt_test_brief()) LT_CHECK(four->transfers.evaluation.calls < one->transfers.evaluation.calls);
+            LT_CHECK_EQ_INT(four->loop_allocations, 0);
+            if (four->fn_evals != one->fn_evals || memcmp(four->final.x, one->final.x, (size_t)one->n * sizeof(double)))
+                LT_TEST_FAIL("%s: f is %.17g after %d evaluations, one by one %.17g after %d", runs[i].name, four->final.f, (int)four->fn_evals, one->final.f,
+                             (int)one->fn_evals);
+            lt_solution_destroy(four);
+        }
         lt_solution_destroy(one);
-        lt_solution_destroy(four);
         close_job(&j);
     }
 }

@@ -5,6 +5,7 @@
 #include "solve_job.h"
 
 #include "device/null/null.h"
+#include "optimize/device/fan.h"
 
 #include <math.h>
 
@@ -56,6 +57,7 @@ LT_TEST(runs_are_the_same_to_the_bit_in_fewer_waits)
                 const lt_solve_transfers *t = &s->transfers;
                 check_same(s, one, examples[i], &ways[k], at_once);
                 LT_CHECK(t->trials_run > 0 && t->trials_run % at_once == 0 && t->trials_used <= t->trials_run);
+                LT_CHECK_EQ_INT(t->shared_runs, t->trials_run / at_once);
                 LT_CHECK(t->trials_used >= t->trials_run / at_once); /* the step that was asked for is always taken */
                 LT_CHECK(t->evaluation.calls < one->transfers.evaluation.calls);
                 /* What is not taken from others is run on its own. */
@@ -131,16 +133,46 @@ LT_TEST(a_full_device_names_the_option)
     lt_device *dev;
     lt_solution *s = NULL;
     LT_CHECK_OK(lt_device_open("null", &dev));
-    bool told = false;
+    bool told = false, spared = false;
     for (int64_t bytes = 1 << 20; bytes < (1 << 26) && !s; bytes += 1 << 20) { /* until the problem fits, and then all of it does */
         lt_null_capacity(dev, bytes);
         job j = open_job("example:B2", dev, ways[1], 8);
-        if (lt_solve(j.problem, &j.opt, &s)) told = told || (strstr(lt_error_text(), "8 points at once do not fit on null") && strstr(lt_error_text(), "a smaller trials_at_once needs less"));
+        const bool full = lt_solve(j.problem, &j.opt, &s) != LT_OK;
+        if (full) told = told || (strstr(lt_error_text(), "8 points at once do not fit on null") && strstr(lt_error_text(), "a smaller trials_at_once needs less"));
+        close_job(&j);
+        if (!full) continue;
+        j = open_job("example:B2", dev, ways[1], 0); /* where nobody asked for it, it is left out */
+        spared = spared || !lt_solve(j.problem, &j.opt, &s);
+        lt_solution_destroy(s);
+        s = NULL;
         close_job(&j);
     }
-    LT_CHECK(told && s);
+    LT_CHECK(told && spared && s);
     lt_solution_destroy(s);
     lt_device_close(dev);
+}
+
+/* By the shortest times of several at once and of one, and by how many of the values searches came to. */
+LT_TEST(several_at_once_are_given_up_when_they_do_not_pay)
+{
+    LT_CHECK(lt_fan_pays(&(lt_fan_record){ 0 }));
+    LT_CHECK(lt_fan_pays(&(lt_fan_record){ .runs = 2, .taken = 2, .run_ns = 400, .single_ns = 100 })); /* too early to tell */
+    LT_CHECK(lt_fan_pays(&(lt_fan_record){ .runs = 3, .taken = 3, .run_ns = 400 }));                   /* nothing to compare with */
+    LT_CHECK(!lt_fan_pays(&(lt_fan_record){ .runs = 3, .taken = 12, .run_ns = 400, .single_ns = 100 }));
+    LT_CHECK(lt_fan_pays(&(lt_fan_record){ .runs = 3, .taken = 5, .run_ns = 400, .single_ns = 300 }));
+    LT_CHECK(!lt_fan_pays(&(lt_fan_record){ .runs = 3, .taken = 4, .run_ns = 400, .single_ns = 300 }));
+}
+
+/* Where lanes wait for each other nobody takes them unasked. */
+LT_TEST(a_host_in_place_of_a_device_takes_one_step_at_a_time)
+{
+    lt_device *dev = guarded_open();
+    job j = open_job("example:C2", dev, ways[1], 0);
+    lt_solution *s = run(&j);
+    LT_CHECK(!s->transfers.trials_run && !s->transfers.shared_runs);
+    lt_solution_destroy(s);
+    close_job(&j);
+    guarded_close(dev);
 }
 
 LT_TEST(what_stands_in_the_way_is_told)

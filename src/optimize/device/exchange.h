@@ -27,6 +27,8 @@ lt_status lt_exchange_vectors(lt_exchange *x, double *x_of[3], double *grads_of[
 lt_status lt_exchange_run(lt_exchange *x, const double *at, const lt_outputs *out);
 /* Values at `count` points at once; v: what lt_exchange_vectors gave, if x is there. The exchange keeps them. */
 lt_status lt_exchange_fan(lt_exchange *x, const lt_vectors *v, int count, lt_fan **out);
+/* How many that would be where nobody says: 1 where it could not pay, or takes much memory to find out. */
+int       lt_exchange_fan_auto(const lt_exchange *x);
 lt_status lt_exchange_run_fan(lt_exchange *x); /* lt_fan_run, counted here */
 /* Counts since the last call of reset; the Hessian's part stays zero here. */
 lt_solve_transfers lt_exchange_read(const lt_exchange *x);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "graph/program.h"
+#include "trace/clock.h"
 
 #include <string.h>
 
@@ -26,6 +27,7 @@ struct lt_fan {
     lt_capture *capture;            /* NULL: queued one by one */
     lt_solve_crossings cost;        /* of one replay */
     bool        tells;              /* that it has ended: see lt_mover */
+    lt_fan_record so_far;
 };
 
 int     lt_fan_count(const lt_fan *f) { return f->count; }
@@ -173,13 +175,23 @@ static lt_status run_from_here(lt_fan *f, lt_solve_crossings *n)
     return lt_mover_wait(f->at.mover, f->capture ? f->tells : f->at.mover->tells);
 }
 
+static void keep_shortest(int64_t *known, int64_t ns)
+{
+    if (!*known || ns < *known) *known = ns;
+}
+
 lt_status lt_fan_run(lt_fan *f, lt_solve_transfers *moved)
 {
     moved->evaluation.calls++;
     moved->values_runs++;
     moved->trials_run += f->count;
+    moved->shared_runs++;
     if (f->capture) moved->replays++;
-    return f->at.vectors ? run_there(f, &moved->evaluation) : run_from_here(f, &moved->evaluation);
+    const int64_t begin = lt_clock_ns();
+    LT_TRY(f->at.vectors ? run_there(f, &moved->evaluation) : run_from_here(f, &moved->evaluation));
+    f->so_far.runs++;
+    keep_shortest(&f->so_far.run_ns, lt_clock_ns() - begin);
+    return LT_OK;
 }
 
 static void take(const lt_fan *f, int64_t first, int64_t count, double *to)
@@ -188,11 +200,22 @@ static void take(const lt_fan *f, int64_t first, int64_t count, double *to)
     else if (to) memcpy(to, values_home(f) + first, (size_t)count * sizeof *to);
 }
 
-void lt_fan_take(const lt_fan *f, int i, const lt_outputs *out)
+void lt_fan_take(lt_fan *f, int i, const lt_outputs *out)
 {
     const lt_problem *p = f->at.e->problem;
     const int64_t first = i * f->k;
     take(f, first, 1, out->f);
     take(f, first + 1, p->q, out->ce);
     take(f, first + 1 + p->q, p->p, out->ci);
+    f->so_far.taken++;
 }
+
+/* ---- Whether it pays ------------------------------------------------------------------------------------------------------------------ */
+bool lt_fan_pays(const lt_fan_record *r)
+{
+    enum { ENOUGH = 3 }; /* runs, before it is judged */
+    return r->runs < ENOUGH || !r->single_ns || r->taken * r->single_ns > r->runs * r->run_ns;
+}
+
+const lt_fan_record *lt_fan_so_far(const lt_fan *f) { return &f->so_far; }
+void lt_fan_single(lt_fan *f, int64_t ns) { keep_shortest(&f->so_far.single_ns, ns); }

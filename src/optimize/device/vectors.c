@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Every block, or cluster of blocks, fetches its list over the bus: few large ones for statements. Sums have many: each thread then adds
-   eight products. */
-enum { THREADS = 1024, TOGETHER = 8, FEW_BLOCKS = 16, MAX_BLOCKS = 128, SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 64, MAX_SUM_BLOCKS = 264 }; /* SUM_BLOCKS: for each chunk */
+/* Statements: reading them takes a thread longer than what they say, so that few threads share a multiprocessor; but every cluster of
+   blocks fetches its list over the bus, so that there are few of these. Sums have many blocks: each thread then adds eight products. */
+enum { FEW_THREADS = 256, MANY_THREADS = 1024, MANY_FROM = 8192, TOGETHER = 8, FEW_BLOCKS = 32, MAX_BLOCKS = 128, BLOCKS_FROM = 1 << 17,
+       SIDE_BLOCKS = 32, SUM_THREADS = 512, SUM_BLOCKS = 64 /* for each chunk */, MAX_SUM_BLOCKS = 264 };
 enum { MIN_CHUNK = 4096, MAX_CHUNKS = 16 };
 
 /* ---- Making ---------------------------------------------------------------------------------------------------------- */
@@ -22,19 +23,29 @@ static const struct { const char *name; int n_args; } entries[LT_VECTORS_ENTRY_C
     [LT_VECTORS_IN_ORDER] = { "in_order", 3 }, [LT_VECTORS_SIDE_BY_SIDE] = { "side_by_side", 3 }, [LT_VECTORS_FINISH] = { "finish", 6 },
 };
 
-/* Up to half a cluster as many blocks as there must be, on their own; then whole clusters. */
-static unsigned statement_blocks(int64_t n)
+typedef struct shape { unsigned blocks, threads; } shape;
+
+/* One or two blocks on their own, or whole clusters. */
+static shape statement_shape(int64_t n)
 {
-    const int64_t whole = (n + THREADS - 1) / THREADS, most = whole <= TOGETHER ? TOGETHER : whole <= 8 * FEW_BLOCKS ? FEW_BLOCKS : MAX_BLOCKS;
-    return (unsigned)(whole <= TOGETHER / 2 ? whole : LT_MIN((whole + TOGETHER - 1) / TOGETHER * TOGETHER, most));
+    const int64_t threads = n <= MANY_FROM ? FEW_THREADS : MANY_THREADS, whole = (n + threads - 1) / threads;
+    const int64_t rounded = (whole + TOGETHER - 1) / TOGETHER * TOGETHER;
+    return (shape){ (unsigned)(whole <= 2 ? whole : LT_MIN(rounded, n <= BLOCKS_FROM ? FEW_BLOCKS : MAX_BLOCKS)), (unsigned)threads };
+}
+
+static shape shape_of(const lt_vectors *v, lt_vector_entry e)
+{
+    if (e == LT_VECTORS_IN_ORDER) return statement_shape(v->z.n);
+    if (e == LT_VECTORS_SIDE_BY_SIDE) return (shape){ SIDE_BLOCKS, MANY_THREADS };
+    return (shape){ (unsigned)LT_MIN(SUM_BLOCKS * v->z.chunks, MAX_SUM_BLOCKS), SUM_THREADS };
 }
 
 static lt_status build(lt_vectors *v, lt_vector_entry e)
 {
-    const unsigned blocks = statement_blocks(v->z.n);
+    const shape at = shape_of(v, e);
     char together[24];
     const char *const options[] = { "--fmad=false" /* what the host would compute */, together };
-    snprintf(together, sizeof together, "-DTOGETHER=%d", blocks < TOGETHER ? 1 : TOGETHER);
+    snprintf(together, sizeof together, "-DTOGETHER=%d", statement_shape(v->z.n).blocks < TOGETHER ? 1 : TOGETHER);
     lt_kernel_key key = { .name = entries[e].name, .n_args = entries[e].n_args };
     if (!strcmp(v->dev->backend->name, "cpu")) {
         key.host = lt_vectors_host_kernel(e, entries[e].name);
@@ -45,9 +56,8 @@ static lt_status build(lt_vectors *v, lt_vector_entry e)
         key.options = options;
         key.n_options = LT_LEN(options);
         key.waits = true;
-        const int64_t sum_blocks = LT_MIN(SUM_BLOCKS * v->z.chunks, MAX_SUM_BLOCKS);
-        key.grid[0] = (unsigned)(e == LT_VECTORS_IN_ORDER ? blocks : e == LT_VECTORS_FINISH ? sum_blocks : SIDE_BLOCKS);
-        key.block[0] = e == LT_VECTORS_FINISH ? SUM_THREADS : THREADS;
+        key.grid[0] = at.blocks;
+        key.block[0] = at.threads;
         key.grid[1] = key.grid[2] = key.block[1] = key.block[2] = 1;
     }
     lt_status s = lt_device_build(v->dev, &key, &v->kernel[e]);
