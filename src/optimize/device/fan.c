@@ -200,21 +200,20 @@ static void take(const lt_fan *f, int64_t first, int64_t count, double *to)
     else if (to) memcpy(to, values_home(f) + first, (size_t)count * sizeof *to);
 }
 
-void lt_fan_take(lt_fan *f, int i, const lt_outputs *out)
+void lt_fan_take(const lt_fan *f, int i, const lt_outputs *out)
 {
     const lt_problem *p = f->at.e->problem;
     const int64_t first = i * f->k;
     take(f, first, 1, out->f);
     take(f, first + 1, p->q, out->ce);
     take(f, first + 1 + p->q, p->p, out->ci);
-    f->so_far.taken++;
 }
 
 /* ---- Whether it pays ------------------------------------------------------------------------------------------------------------------ */
 bool lt_fan_pays(const lt_fan_record *r)
 {
-    enum { ENOUGH = 3 }; /* runs, before it is judged */
-    return r->runs < ENOUGH || !r->single_ns || r->taken * r->single_ns > r->runs * r->run_ns;
+    enum { ENOUGH = 2, EXPECTED = 2 }; /* runs before it is judged, since the first one takes longer; values of each that will be wanted, at least */
+    return r->runs < ENOUGH || !r->single_ns || r->run_ns < EXPECTED * r->single_ns;
 }
 
 const lt_fan_record *lt_fan_so_far(const lt_fan *f) { return &f->so_far; }

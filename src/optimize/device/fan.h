@@ -27,11 +27,11 @@ int       lt_fan_count(const lt_fan *f);
 double   *lt_fan_x(const lt_fan *f, int i);
 /* All values at all points, in one sequence and one wait; numbers about vectors that were asked for come along. */
 lt_status lt_fan_run(lt_fan *f, lt_solve_transfers *moved);
-void      lt_fan_take(lt_fan *f, int i, const lt_outputs *out); /* values of point i from the last run */
+void      lt_fan_take(const lt_fan *f, int i, const lt_outputs *out); /* values of point i from the last run */
 
-/* What several at once took and what was taken of it, beside single evaluations of values: the shortest of each. */
-typedef struct lt_fan_record { int64_t runs, taken, run_ns, single_ns; } lt_fan_record;
-/* Not known to be a loss. Bits of results do not depend on it, so that a clock may have a say. */
+/* What several at once and single evaluations of values took: the shortest of each, 0 before the first. */
+typedef struct lt_fan_record { int64_t runs, run_ns, single_ns; } lt_fan_record;
+/* Not known to take as long as the two that a search is expected to come to. Bits of results do not depend on it, so that a clock may have a say. */
 bool      lt_fan_pays(const lt_fan_record *r);
 const lt_fan_record *lt_fan_so_far(const lt_fan *f);
 void      lt_fan_single(lt_fan *f, int64_t ns); /* what one evaluation of values on its own took */
