@@ -209,10 +209,7 @@ lt_status solve_case_open(const solve_case *c, bool quick, const char *set, solv
 
 void solve_case_place(solve_run *r, lt_device *dev)
 {
-    for (int k = 0; k < r->n_parts; k++) {
-        r->part[k].opt.device = dev;
-        r->part[k].opt.time_function = dev != NULL;
-    }
+    for (int k = 0; k < r->n_parts; k++) r->part[k].opt.device = dev;
 }
 
 void solve_case_close(solve_run *r)
@@ -234,17 +231,6 @@ static bool accepted(const solve_case *c, const lt_solution *s)
     return in_bounds && s->termination_code <= 9 && strchr(c->codes, '0' + s->termination_code);
 }
 
-double solve_function_seconds(const lt_solve_transfers *t, double values, double all)
-{
-    return (double)(t->values_runs - t->shared_runs + t->trials_used) * values + (double)t->gradient_runs * all;
-}
-
-/* The evaluation at the start comes before the loop. */
-static double loop_seconds(const lt_solve_transfers *t, double values, double all)
-{
-    return solve_function_seconds(t, values, all) - (t->gradient_runs > 0 ? all : 0);
-}
-
 lt_status solve_case_solve(solve_run *r, solve_sample *out)
 {
     *out = (solve_sample){ .accepted = true };
@@ -258,8 +244,6 @@ lt_status solve_case_solve(solve_run *r, solve_sample *out)
         out->h += s->time_h;
         out->compile += s->time_compile;
         out->loop += s->time_total;
-        out->function += loop_seconds(&s->transfers, s->transfers.values_seconds, s->transfers.all_seconds);
-        out->called += loop_seconds(&s->transfers, s->transfers.values_call_seconds, s->transfers.all_call_seconds);
         out->moved = s->transfers;
         out->iters += s->iters;
         out->evals += s->fn_evals;

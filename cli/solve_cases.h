@@ -52,7 +52,7 @@ typedef struct solve_run {
 /* set: options that win over the case's; NULL = none. Release also after a failure. */
 lt_status solve_case_open(const solve_case *c, bool quick, const char *set, solve_run *out);
 void      solve_case_close(solve_run *r);
-/* Has the functions run on this device from now on, their kernels timed alone once; NULL: on the host. */
+/* Has the functions run on this device from now on; NULL: on the host. */
 void      solve_case_place(solve_run *r, lt_device *dev);
 /* Options written as "mu0=100 maxit=10"; NULL = none. */
 lt_status solve_case_set(lt_solve_options *opt, const char *set);
@@ -69,14 +69,10 @@ typedef struct solve_sample {
     double  f, violation;     /* of the last part: the best feasible point, else the final one */
     bool    accepted;         /* every part, by value and code */
     double  loop;             /* seconds of the runs without setting up */
-    double  function;         /* of these, kernels of the functions on the device */
-    double  called;           /* or the functions launched and waited for one by one */
     lt_solve_transfers moved; /* of the last part */
 } solve_sample;
 
 lt_status solve_case_solve(solve_run *r, solve_sample *out);
-/* Of evaluations one after the other wherever searches came to, by what one of values and one of everything takes. */
-double    solve_function_seconds(const lt_solve_transfers *t, double values, double all);
 
 /* Median, quartiles and the sum of several solves. */
 typedef struct solve_timing {
