@@ -64,6 +64,7 @@ struct lt_evaluator {
     double   *led_at;         /* then: the x whose values `all` gave last, and their intermediate results holds */
     bool      led;
     double    value_share;    /* cost of values alone in the cost of everything */
+    bool      idles;          /* a device waits most of the time that values take */
     double    compile_seconds;
     lt_port  *port;           /* n_inputs of the variables, then 2 n_values of the outputs */
     int       n_inputs, n_values;

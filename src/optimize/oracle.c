@@ -107,10 +107,11 @@ bool lt_oracle_stopped(lt_run *r)
 static bool expects_to_pass(const lt_run *r, bool first_trial)
 {
     if (r->opt.gradients != LT_GRADIENTS_AUTO) return r->opt.gradients == LT_GRADIENTS_ALWAYS;
+    const double chance = (double)(r->first_passed + 1) / (double)(r->first_tried + 2), share = r->evaluator->value_share;
+    const bool several = r->evaluator->idles && lt_steps_planned(r); /* values of the next ones come along for little */
     /* Later trials pass about every fourth time: too rarely, unless values alone save little more than a wait. */
-    if (!first_trial) return r->evaluator->exchange && r->evaluator->value_share > 0.75;
-    double chance = (double)(r->first_passed + 1) / (double)(r->first_tried + 2);
-    return chance > 1 - r->evaluator->value_share;
+    if (!first_trial) return !several && r->evaluator->exchange && share > 0.75;
+    return chance > (several ? 0.75 : 1 - share);
 }
 
 /* A device that is gone is not the fault of the user's function. */

@@ -188,6 +188,7 @@ static lt_status compile(lt_problem *p, const lt_solve_options *opt, lt_evaluato
     lt_program_info v = lt_program_get_info(values), a = lt_program_get_info(all);
     double cost_v = e->device ? lt_device_cost(&v) : host_cost(v), cost_a = e->device ? lt_device_cost(&a) : host_cost(a);
     e->value_share = cost_a > 0 ? LT_MIN(cost_v / cost_a, 1) : 1;
+    e->idles = e->device && lt_device_idles(&v);
     if (e->device || !values_lead(v, a)) return LT_OK;
     lt_program_destroy(values);
     e->values = NULL;

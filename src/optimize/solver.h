@@ -155,8 +155,11 @@ typedef struct lt_patience { /* opt_patience: what happened since the tolerances
 typedef struct lt_steps {    /* of the line search, evaluated several at once on a device (steps.c) */
     struct lt_fan *fan;      /* NULL: one after the other */
     bool    must_pay;        /* by the clock, or it is given up */
-    double  t[8];            /* along d from cur, whose values are known */
+    int     count;           /* at once; 1: never several */
+    double  t[8];            /* the plan: steps along d from cur, each for the case that those before are too long */
     int     n;               /* how many of these there are */
+    bool    begun;           /* values were asked for since it was made; */
+    bool    known;           /* and all of them are there */
     double  next, lower;     /* the step asked for; the end of the bracket below it */
     int64_t tried, last;     /* steps tried in this search; in the whole last one */
     int64_t used;            /* values taken in this run */
@@ -237,6 +240,8 @@ void lt_oracle_ahead(lt_run *r);
 lt_status lt_steps_create(lt_run *r);
 void lt_steps_forget(lt_run *r);                               /* another direction or point */
 void lt_steps_next(lt_run *r, double t, double lower, int64_t tried); /* what values are asked for next */
+/* Is that step part of a plan? Goes by searches alone, whether or not the plan is carried out: what a run computes never depends on a clock. */
+bool lt_steps_planned(const lt_run *r);
 /* Values at the next step, known or computed with those that may follow; false: to be evaluated on its own. */
 bool lt_steps_values(lt_run *r, const lt_outputs *out, lt_status *status);
 

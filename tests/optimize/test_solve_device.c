@@ -111,9 +111,9 @@ LT_TEST(an_evaluation_is_one_copy_each_way_and_one_wait)
     static const char *const policies[] = { "auto", "on-demand", "always" };
     for (size_t i = 0; i < LT_LEN(policies); i++)
         for (int captured = 0; captured < 2; captured++) {
-            const char *set[] = { "gradients", policies[i], "captured_evaluation", captured ? "true" : "false", "maxit", "40" };
+            const char *set[] = { "gradients", policies[i], "captured_evaluation", captured ? "true" : "false", "maxit", "40", "trials_at_once", "1" };
             lt_device *dev = watched_open();
-            job j = open_job("example:C1", set, 6);
+            job j = open_job("example:C1", set, 8);
             j.opt.device = dev;
             lt_solution_destroy(run(&j)); /* compiles and captures */
             watch_reset();

@@ -161,16 +161,50 @@ LT_TEST(several_at_once_are_given_up_when_they_do_not_pay)
     LT_CHECK(lt_fan_pays(&(lt_fan_record){ .runs = 2, .run_ns = 400, .single_ns = 201 }));
 }
 
-/* Where lanes wait for each other nobody takes them unasked. */
-LT_TEST(a_host_in_place_of_a_device_takes_one_step_at_a_time)
+/* Here lanes wait for each other, so that several at once are soon given up: which trials come with gradients, and all bits, stay what they are. */
+LT_TEST(what_the_clock_says_changes_no_bit)
 {
-    lt_device *dev = guarded_open();
-    job j = open_job("example:C2", dev, ways[1], 0);
-    lt_solution *s = run(&j);
-    LT_CHECK(!s->transfers.trials_run && !s->transfers.shared_runs);
-    lt_solution_destroy(s);
-    close_job(&j);
-    guarded_close(dev);
+    static const char *const examples[] = { "example:A3", "example:B3", "example:C1", "example:C2" };
+    for (size_t i = 0; i < LT_LEN(examples); i++)
+        for (int vectors = 0; vectors < 2; vectors++) {
+            const way w = { vectors, true };
+            lt_device *dev = guarded_open();
+            lt_solution *s[2];
+            for (int always = 0; always < 2; always++) {
+                job j = open_job(examples[i], dev, w, always ? 4 : 0);
+                j.opt.gradients = LT_GRADIENTS_AUTO;
+                s[always] = run(&j);
+                close_job(&j);
+            }
+            check_same(s[0], s[1], examples[i], &w, 0);
+            LT_CHECK(s[0]->transfers.shared_runs > 0 && s[0]->transfers.shared_runs <= s[1]->transfers.shared_runs);
+            LT_CHECK_EQ_INT(s[0]->loop_allocations, 0);
+            lt_solution_destroy(s[0]);
+            lt_solution_destroy(s[1]);
+            guarded_close(dev);
+        }
+}
+
+/* Searches that go on for a while ask for values only, since those of the next steps come along. */
+LT_TEST(long_searches_do_without_gradients)
+{
+    for (int i = 0; i < 2; i++) {
+        lt_solution *s[2];
+        for (int four = 0; four < 2; four++) {
+            lt_device *dev = guarded_open();
+            job j = open_job(i ? "example:C2" : "example:A3", dev, ways[1], four ? 4 : 1);
+            j.opt.gradients = LT_GRADIENTS_AUTO;
+            j.opt.maxit = 120;
+            s[four] = run(&j);
+            close_job(&j);
+            guarded_close(dev);
+        }
+        LT_CHECK(10 * s[1]->transfers.evaluation.calls < 7 * s[0]->transfers.evaluation.calls);
+        LT_CHECK(2 * s[1]->gradient_evals < s[0]->gradient_evals);
+        LT_CHECK(fabs(s[1]->best.f - s[0]->best.f) <= 1e-9 * fabs(s[0]->best.f));
+        lt_solution_destroy(s[0]);
+        lt_solution_destroy(s[1]);
+    }
 }
 
 LT_TEST(what_stands_in_the_way_is_told)

@@ -19,10 +19,11 @@ lt_mode lt_device_mode(const lt_solve_options *opt, const lt_device *dev)
     return opt->captured_evaluation ? LT_MODE_REDUCE_OVERHEAD : LT_MODE_DEFAULT;
 }
 
-double lt_device_cost(const lt_program_info *i)
-{
-    return crossing_seconds + kernel_seconds * i->n_kernels + i->bytes / device_bytes_per_second + i->flops / device_flops;
-}
+static double waiting(const lt_program_info *i) { return crossing_seconds + kernel_seconds * i->n_kernels; }
+static double working(const lt_program_info *i) { return i->bytes / device_bytes_per_second + i->flops / device_flops; }
+
+double lt_device_cost(const lt_program_info *i) { return waiting(i) + working(i); }
+bool   lt_device_idles(const lt_program_info *i) { return waiting(i) > working(i); }
 
 /* A GPU that opens and has no compiler for its kernels is none. */
 static bool open_gpu(lt_device **out)

@@ -8,6 +8,8 @@
 lt_mode lt_device_mode(const lt_solve_options *opt, const lt_device *dev);
 /* Seconds of one evaluation on a device, about: what decides the order of values and gradients. */
 double  lt_device_cost(const lt_program_info *i);
+/* A device spends most of such an evaluation waiting, and several take little longer than one. */
+bool    lt_device_idles(const lt_program_info *i);
 
 /* torch_device=auto: true when one evaluation (all: its program on the CPU) is large enough for a GPU and one is
    here, which is then opened. The reason is told either way. */

@@ -405,8 +405,7 @@ int lt_exchange_fan_auto(const lt_exchange *x)
     enum { COUNT = 4 };
     const size_t most_bytes = 64 << 20;
     const lt_program_info info = lt_program_get_info(x->e->values);
-    const bool in_turns = !strcmp(x->e->device->backend->name, "cpu"); /* there lanes wait for each other */
-    const bool possible = x->capturable && x->on.pinned && !x->converts && !in_turns;
+    const bool possible = x->capturable && x->on.pinned && !x->converts;
     return possible && (COUNT - 1) * (info.arena_bytes + info.constant_bytes) <= most_bytes ? COUNT : 1;
 }
 
