@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-static const char magic[] = "lathe checkpoint 4\n";
+static const char magic[] = "lathe checkpoint 5\n";
 #define FILE_LIMIT ((size_t)1 << 40)
 
 typedef struct stream {
@@ -75,7 +75,7 @@ static void walk_counts(stream *io, lt_run *r)
 {
     int64_t elapsed = lt_clock_ns() - r->start_ns;
     int64_t *whole[] = { &r->iter, &r->evals, &r->gradient_evals, &r->ls_evals, &r->n_mu_reductions, &r->random_attempts,
-                         &r->first_tried, &r->first_passed, &r->eval_ns, &r->hessian_ns, &elapsed,
+                         &r->first_tried, &r->first_passed, &r->steps.last, &r->eval_ns, &r->hessian_ns, &elapsed,
                          &r->steering.sub.n_solved, &r->steering.sub.n_failed, &r->steering.sub.time_ns,
                          &r->stat.sub.n_solved, &r->stat.sub.n_failed, &r->stat.sub.time_ns, &r->stat.n_samples };
     double *real[] = { &r->mu_lowest, &r->rel_diff, &r->alpha, &r->stat.value, &r->stat.unweighted, &r->stat.normalised };

@@ -107,25 +107,27 @@ static lt_line failed(const search *s)
     return line;
 }
 
+static lt_line find(search *s)
+{
+    lt_run *r = s->r;
+    while (goes_on(s)) {
+        if (s->evals && lt_oracle_stopped(r)) break;
+        int verdict = judge(s);
+        if (verdict == STOPPED) break;
+        if (verdict == ACCEPTED) return (lt_line){ .fail = LT_LINE_OK, .t = s->t, .at = r->trial };
+        if (verdict == TOO_FAR) s->beta = s->t;
+        else keep_as_lower(s);
+        if (!next_step(s)) break;
+    }
+    return r->code == LT_RUNNING ? failed(s) : (lt_line){ .fail = LT_LINE_STOPPED };
+}
+
 lt_line lt_line_search(lt_run *r, double g0, double limit)
 {
     lt_span span = lt_span_begin("linesearch");
     search s = begin(r, g0, limit);
-    lt_line line = { .fail = LT_LINE_STOPPED };
-    while (goes_on(&s)) {
-        if (s.evals && lt_oracle_stopped(r)) break;
-        int verdict = judge(&s);
-        r->steps.last = s.evals;
-        if (verdict == STOPPED) break;
-        if (verdict == ACCEPTED) {
-            line = (lt_line){ .fail = LT_LINE_OK, .t = s.t, .at = r->trial };
-            lt_span_end(span);
-            return line;
-        }
-        if (verdict == TOO_FAR) s.beta = s.t;
-        else keep_as_lower(&s);
-        if (!next_step(&s)) break;
-    }
+    const lt_line line = find(&s);
+    r->steps.last = s.evals;
     lt_span_end(span);
-    return r->code == LT_RUNNING ? failed(&s) : line;
+    return line;
 }

@@ -111,7 +111,7 @@ static bool expects_to_pass(const lt_run *r, bool first_trial)
     const bool several = r->evaluator->idles && lt_steps_planned(r); /* values of the next ones come along for little */
     /* Later trials pass about every fourth time: too rarely, unless values alone save little more than a wait. */
     if (!first_trial) return !several && r->evaluator->exchange && share > 0.75;
-    return chance > (several ? 0.75 : 1 - share);
+    return chance > (several ? fmax(0.75, 1 - share) : 1 - share);
 }
 
 /* A device that is gone is not the fault of the user's function. */

@@ -12,7 +12,7 @@ static lt_pause get(const lt_run *r)
     const lt_subproblem *sub = &r->steering.sub;
     return (lt_pause){ .evals = r->evals, .gradient_evals = r->gradient_evals, .ls_evals = r->ls_evals,
                        .n_mu_reductions = r->n_mu_reductions, .random_attempts = r->random_attempts, .first_tried = r->first_tried,
-                       .first_passed = r->first_passed, .n_solved = sub->n_solved, .n_failed = sub->n_failed, .alpha = r->alpha,
+                       .first_passed = r->first_passed, .last_search = r->steps.last, .n_solved = sub->n_solved, .n_failed = sub->n_failed, .alpha = r->alpha,
                        .mu_lowest = r->mu_lowest, .rng = r->rng, .warm = r->steering.warm, .y = r->pause.y };
 }
 
@@ -26,6 +26,7 @@ static void put(lt_run *r, const lt_pause *p)
     r->random_attempts = p->random_attempts;
     r->first_tried = p->first_tried;
     r->first_passed = p->first_passed;
+    r->steps.last = p->last_search;
     r->alpha = p->alpha;
     r->mu_lowest = p->mu_lowest;
     r->rng = p->rng;

@@ -130,7 +130,7 @@ typedef struct lt_regular {  /* H for the QPs with bounded condition, n x n; use
 } lt_regular;
 
 typedef struct lt_pause {    /* what looking for a step changes, as it was before (pause.c) */
-    int64_t evals, gradient_evals, ls_evals, n_mu_reductions, random_attempts, first_tried, first_passed;
+    int64_t evals, gradient_evals, ls_evals, n_mu_reductions, random_attempts, first_tried, first_passed, last_search;
     int64_t n_solved, n_failed; /* QPs of steering */
     double  alpha, mu_lowest;
     lt_rng  rng;

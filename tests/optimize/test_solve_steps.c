@@ -8,6 +8,8 @@
 #include "optimize/device/fan.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 typedef struct way { bool vectors, captured; } way;
 static const way ways[] = { { false, false }, { false, true }, { true, false }, { true, true } };
@@ -205,6 +207,32 @@ LT_TEST(long_searches_do_without_gradients)
         lt_solution_destroy(s[0]);
         lt_solution_destroy(s[1]);
     }
+}
+
+/* Whether a trial comes with gradients follows from the search before it, which a checkpoint has to know. */
+LT_TEST(a_run_that_goes_on_plans_what_it_would_have_planned)
+{
+    char path[] = "/tmp/lathe-steps-XXXXXX";
+    close(mkstemp(path));
+    static const char *const examples[] = { "example:A1", "example:A3", "example:C2" };
+    for (size_t i = 0; i < LT_LEN(examples); i++)
+        for (int64_t stop = 3; stop < 12; stop++) {
+            lt_device *dev = guarded_open();
+            lt_solution *s[3]; /* without a stop; up to it; from there */
+            for (int k = 0; k < 3; k++) {
+                job j = open_job(examples[i], dev, ways[1], 4);
+                j.opt.gradients = LT_GRADIENTS_AUTO;
+                j.opt.maxit = k == 1 ? stop : 15;
+                j.opt.checkpoint = k == 1 ? path : NULL;
+                j.opt.resume = k == 2 ? path : NULL;
+                s[k] = run(&j);
+                close_job(&j);
+            }
+            check_same(s[2], s[0], examples[i], &ways[1], 4);
+            for (int k = 0; k < 3; k++) lt_solution_destroy(s[k]);
+            guarded_close(dev);
+        }
+    unlink(path);
 }
 
 LT_TEST(what_stands_in_the_way_is_told)
