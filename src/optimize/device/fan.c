@@ -213,7 +213,7 @@ void lt_fan_take(const lt_fan *f, int i, const lt_outputs *out)
 bool lt_fan_pays(const lt_fan_record *r)
 {
     enum { ENOUGH = 2, EXPECTED = 2 }; /* runs before it is judged, since the first one takes longer; values of each that will be wanted, at least */
-    return r->runs < ENOUGH || !r->single_ns || r->run_ns < EXPECTED * r->single_ns;
+    return r->runs < ENOUGH || r->run_ns < EXPECTED * r->single_ns;
 }
 
 const lt_fan_record *lt_fan_so_far(const lt_fan *f) { return &f->so_far; }

@@ -31,7 +31,8 @@ void      lt_fan_take(const lt_fan *f, int i, const lt_outputs *out); /* values 
 
 /* What several at once and single evaluations of values took: the shortest of each, 0 before the first. */
 typedef struct lt_fan_record { int64_t runs, run_ns, single_ns; } lt_fan_record;
-/* Not known to take as long as the two that a search is expected to come to. Bits of results do not depend on it, so that a clock may have a say. */
+/* Takes less than the two that a search is expected to come to, or is too young to tell. Where no single one has been timed by then it is none, so
+   that the next plan times some. Bits of results do not depend on it, so that a clock may have a say. */
 bool      lt_fan_pays(const lt_fan_record *r);
 const lt_fan_record *lt_fan_so_far(const lt_fan *f);
 void      lt_fan_single(lt_fan *f, int64_t ns); /* what one evaluation of values on its own took */
