@@ -3,7 +3,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "base/status.h"
 #include "kernels/cuda/cuda_table.h"
-#include "kernels/cuda/fused_pass.h"
+#include "kernels/cuda/fused/pass.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/pool.h"
 #include "base/status.h"
-#include "kernels/cpu/vec.h"
+#include "kernels/cpu/vec/vec.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -95,6 +95,39 @@ function(lt_layer name)
     set_property(GLOBAL APPEND PROPERTY LT_LAYERS ${name})
 endfunction()
 
+# lt_isa_sources(OUT BODY header.h [OPTIONS flag…] [DEFINITIONS D=v…] [PLAIN] [AVX2 flag…] [AVX512 flag…]):
+# loops compiled once per instruction set. For each set a source in the build folder defines LT_ISA (plain, avx2, avx512),
+# LT_ISA_NAME(x) (x_plain, …) and LT_ISA_BYTES (of a vector) and includes BODY, named from src/. Appends the sources to OUT.
+# AVX2 and AVX512 are left out on other processors; lt_isa_best (kernels/cpu/isa.c) chooses at run time.
+function(lt_isa_sources out)
+    cmake_parse_arguments(I "PLAIN" "BODY" "OPTIONS;DEFINITIONS;AVX2;AVX512" ${ARGN})
+    set(sources ${${out}})
+    string(MAKE_C_IDENTIFIER ${I_BODY} id)
+    foreach(set "plain|16|PLAIN" "avx2|32|AVX2" "avx512|64|AVX512")
+        string(REPLACE "|" ";" set ${set})
+        list(GET set 0 isa)
+        list(GET set 1 bytes)
+        list(GET set 2 argument)
+        if(NOT I_${argument} OR (NOT isa STREQUAL "plain" AND NOT LT_VEC_X86))
+            continue()
+        endif()
+        set(flags ${I_OPTIONS})
+        if(NOT isa STREQUAL "plain")
+            list(APPEND flags ${I_${argument}})
+        endif()
+        set(file ${CMAKE_CURRENT_BINARY_DIR}/isa/${id}_${isa}.c)
+        file(CONFIGURE OUTPUT ${file} CONTENT [[/* @I_BODY@ for @isa@; written by lt_isa_sources (cmake/lathe_helpers.cmake). */
+#define LT_ISA @isa@
+#define LT_ISA_NAME(x) x##_@isa@
+#define LT_ISA_BYTES @bytes@
+#include "@I_BODY@"
+]] @ONLY)
+        set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${flags}" COMPILE_DEFINITIONS "${I_DEFINITIONS}")
+        list(APPEND sources ${file})
+    endforeach()
+    set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
 # lt_embed(LAYER file…): puts files of the current folder into the layer as they stand, between the
 # symbols lt_text_NAME and lt_text_NAME_end (the file's name, '_' for every other sign).
 function(lt_embed layer)

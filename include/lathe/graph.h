@@ -256,7 +256,7 @@ typedef struct lt_compile_options { /* zero-initialised = defaults */
     struct lt_program *held_by; /* not NULL: a program of the same graph, options and held inputs that computes what follows from
                                   those for this one as well: it must outlive this one and have run, or lt_program_hold, before */
     bool      on_device;       /* inputs and outputs lie in the device's memory: the program is queued on streams
-                                  (graph/program.h) and never run with host pointers */
+                                  (graph/program/program.h) and never run with host pointers */
     int       lead_outputs;    /* > 0: the first so many outputs can be had alone and the others later, from what is
                                   there already: lt_program_run_lead (CPU only) */
 } lt_compile_options;

@@ -56,7 +56,7 @@ typedef struct lt_kernel_key {
     unsigned    grid[3], block[3]; /* launch geometry; fixed, as shapes are */
     size_t      shared_bytes, scratch_bytes;
     double      flops, bytes;     /* cost of one run */
-    /* The text waits for the work before it by itself (lt_wait() of kernels/cuda/prelude.cu) before it touches
+    /* The text waits for the work before it by itself (lt_wait() of kernels/cuda/fused/prelude.cu) before it touches
        memory: the device may start it early, so that starting costs nothing. */
     bool        waits;
 } lt_kernel_key;

@@ -5,10 +5,10 @@
 #include "kernels/host_kernel.h"
 #include "kernels/rows.h"
 #if LT_VEC_X86
-#include "kernels/cpu/conv_tiles.h"
+#include "kernels/cpu/conv/tiles/tiles.h"
 #endif
 #if LT_HAVE_ONEDNN
-#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/conv/onednn/onednn.h"
 #endif
 
 #include "base/config.h"

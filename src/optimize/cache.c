@@ -1,7 +1,7 @@
 /* The last iterates and their gradients: a ring, with bounds on each sample's distance so that few
    distances have to be computed. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
-#include "optimize/vector.h"
+#include "optimize/vectors/vector.h"
 
 #include "base/alloc.h"
 #include "base/status.h"

@@ -2,7 +2,7 @@
    evaluated first; gradients only where the decrease test passed.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
-#include "optimize/vector.h"
+#include "optimize/vectors/vector.h"
 
 #include "trace/trace.h"
 

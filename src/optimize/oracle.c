@@ -1,7 +1,7 @@
 /* Evaluations: counted, timed, scaled, recorded; gradients only when somebody needs them.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
-#include "optimize/vector.h"
+#include "optimize/vectors/vector.h"
 
 #include "base/status.h"
 #include "trace/clock.h"

@@ -1,7 +1,7 @@
 /* The exact penalty function phi = mu f + v1 and the measures of violation.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
-#include "optimize/vector.h"
+#include "optimize/vectors/vector.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "optimize/device/exchange.h"
 #include "optimize/device/far.h"
 #include "optimize/solver.h"
-#include "optimize/vector.h"
+#include "optimize/vectors/vector.h"
 
 #include "base/alloc.h"
 #include "base/pool.h"

@@ -2,7 +2,7 @@
    description. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far.h"
 #include "optimize/solver.h"
-#include "optimize/vector.h"
+#include "optimize/vectors/vector.h"
 
 #include "base/alloc.h"
 #include "base/status.h"

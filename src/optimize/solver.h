@@ -7,12 +7,12 @@
 #include "lathe/qp.h"
 #include "lathe/rng.h"
 #include "lathe/solve.h"
-#include "optimize/columns.h"
-#include "optimize/evaluator.h"
-#include "optimize/hessian.h"
-#include "optimize/merge.h"
-#include "optimize/space.h"
-#include "optimize/sparse.h"
+#include "optimize/vectors/columns.h"
+#include "optimize/problem/evaluator.h"
+#include "optimize/hessian/hessian.h"
+#include "optimize/vectors/merge.h"
+#include "optimize/vectors/space.h"
+#include "optimize/vectors/sparse.h"
 
 /* Everything known at one x. Gradients lie one after the other: f, then equalities, then
    inequalities. */

@@ -1,7 +1,7 @@
 /* The stationarity measure: the smallest W-weighted combination of nearby gradients.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/products.h"
-#include "optimize/vector.h"
+#include "optimize/vectors/products.h"
+#include "optimize/vectors/vector.h"
 
 #include "base/alloc.h"
 #include "base/status.h"

@@ -1,7 +1,7 @@
 /* Steering: a direction that makes enough progress towards feasibility, by lowering mu where the
    dual QP at the current mu does not. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
-#include "optimize/vector.h"
+#include "optimize/vectors/vector.h"
 
 #include "trace/trace.h"
 

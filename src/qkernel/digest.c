@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/status.h"
-#include "qkernel/rows.h"
+#include "qkernel/rows/rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "device/stream.h"
-#include "graph/program.h"
-#include "qkernel/rows.h"
+#include "graph/program/program.h"
+#include "qkernel/rows/rows.h"
 #include "qkernel/tuning.h"
 
 #include <string.h>

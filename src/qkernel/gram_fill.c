@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "device/backend.h"
-#include "qkernel/closed.h"
+#include "qkernel/rows/closed.h"
 #include "qkernel/post.h"
 #include "trace/clock.h"
 

@@ -3,10 +3,10 @@
 #define LT_QKERNEL_GRAM_INSIDE_H
 
 #include "lathe/gram.h"
-#include "qkernel/batch.h"
+#include "qkernel/rows/batch.h"
 #include "qkernel/history.h"
 #include "qkernel/plan.h"
-#include "qkernel/remote/remote.h"
+#include "qkernel/device/device.h"
 #include "qkernel/tiles.h"
 
 typedef struct lt_gram_buffer { void *p; size_t bytes; } lt_gram_buffer;

@@ -2,7 +2,7 @@
 #include "qkernel/history.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "qkernel/plan.h"
 
 #include "base/status.h"
-#include "qkernel/closed.h"
+#include "qkernel/rows/closed.h"
 
 #include <math.h>
 #include <stdarg.h>

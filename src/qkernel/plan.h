@@ -3,9 +3,9 @@
 #ifndef LT_QKERNEL_PLAN_H
 #define LT_QKERNEL_PLAN_H
 
-#include "qkernel/circuit.h"
-#include "qkernel/loops.h"
-#include "qkernel/states.h"
+#include "qkernel/rows/circuit.h"
+#include "qkernel/loops/loops.h"
+#include "qkernel/rows/states.h"
 
 /* Transfer matrices take over from states at this many qubits where no timing is stored: measured
    with AVX-512, where both take the same time between 9 and 10 qubits (docs/gram.md), and on an H200 in

@@ -2,7 +2,7 @@
 #ifndef LT_QKERNEL_TILES_H
 #define LT_QKERNEL_TILES_H
 
-#include "kernels/cpu/vec.h"
+#include "kernels/cpu/vec/vec.h"
 #include "qkernel/plan.h"
 
 #include <stdatomic.h>

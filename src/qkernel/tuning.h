@@ -2,7 +2,7 @@
 #ifndef LT_QKERNEL_TUNING_H
 #define LT_QKERNEL_TUNING_H
 
-#include "qkernel/remote/remote.h"
+#include "qkernel/device/device.h"
 
 /* Precisions that are timed are float64 and float32; float16, whose states and tiles are those of float32, goes by its answers. */
 static inline lt_gram_float lt_gram_timed_as(lt_gram_float type) { return type == LT_GRAM_FLOAT16 ? LT_GRAM_FLOAT32 : type; }

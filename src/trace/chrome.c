@@ -1,7 +1,7 @@
 /* The timeline as Chrome trace-event JSON. SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/recorder.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "lathe/json.h"
 

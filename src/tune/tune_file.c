@@ -7,7 +7,7 @@
 #include "tune/tune_table.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "lathe/json.h"
 

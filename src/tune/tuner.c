@@ -3,7 +3,7 @@
 #include "lathe/tune.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "trace/clock.h"

@@ -4,7 +4,7 @@
 #include "scratch.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 
 #include <fcntl.h>

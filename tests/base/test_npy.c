@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
-#include "base/file.h"
-#include "base/npy.h"
+#include "base/files/file.h"
+#include "base/files/npy.h"
 #include "base/status.h"
 
 #ifdef LT_HAVE_ZLIB

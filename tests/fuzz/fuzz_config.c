@@ -1,7 +1,7 @@
 /* Fuzz target: any bytes as a dataset configuration. SPDX-License-Identifier: BSD-3-Clause */
 #include "fuzz.h"
 
-#include "operators/fields.h"
+#include "operators/fields/fields.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "base/alloc.h"
-#include "base/npy.h"
+#include "base/files/npy.h"
 #include "base/scratch.h"
 #include "memory_file.h"
 

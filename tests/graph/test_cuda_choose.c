@@ -1,6 +1,6 @@
 /* Convolutions on a GPU: engines chosen by timing and stored, epilogues in the same kernel, weights turned once.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "graph/program.h"
+#include "graph/program/program.h"
 #include "lathe/rng.h"
 #include "lathe/tune.h"
 #include "lt_test.h"

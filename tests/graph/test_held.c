@@ -1,6 +1,6 @@
 /* Held inputs: what follows from them alone is computed once, with the same bits as every time.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "graph/program.h"
+#include "graph/program/program.h"
 #include "lathe/rng.h"
 #include "lt_test.h"
 

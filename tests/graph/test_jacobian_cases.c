@@ -1,7 +1,7 @@
 /* Jacobians in one sweep: every differentiable case against differences, random graphs against
    reverse passes one at a time, and the structure that must stay sparse.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "graph/build.h"
+#include "graph/build/build.h"
 #include "graph/case.h"
 #include "graph/random_graph.h"
 #include "lt_test.h"

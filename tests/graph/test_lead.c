@@ -1,7 +1,7 @@
 /* Lead outputs: had alone first, the others later from what is there, with the bits of a whole run.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "base/status.h"
-#include "graph/program.h"
+#include "graph/program/program.h"
 #include "lathe/rng.h"
 #include "lathe/trace.h"
 #include "lt_test.h"

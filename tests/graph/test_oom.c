@@ -1,7 +1,7 @@
 /* Memory: every allocation of building, compiling and running made to fail in turn, and none at
    all made by the second run. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/alloc.h"
-#include "graph/program.h"
+#include "graph/program/program.h"
 #include "heap_calls.h"
 #include "lathe/graph.h"
 #include "lt_test.h"

@@ -2,7 +2,7 @@
    mode, with one thread and with two. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/dtype.h"
 #include "base/pool.h"
-#include "graph/build.h"
+#include "graph/build/build.h"
 #include "graph/case.h"
 #include "graph/test_device.h"
 #include "lathe/rng.h"

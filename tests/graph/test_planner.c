@@ -1,9 +1,9 @@
 /* The memory planner, affine views, the IR checker, and what passes and fusion are expected to
    achieve on known graphs. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/status.h"
-#include "graph/build.h"
-#include "graph/passes.h"
-#include "graph/planner.h"
+#include "graph/build/build.h"
+#include "graph/passes/passes.h"
+#include "graph/lower/planner.h"
 #include "lathe/rng.h"
 #include "lt_test.h"
 

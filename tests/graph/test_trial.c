@@ -2,7 +2,7 @@
    left out. On the null device, which runs nothing and checks every address. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/status.h"
 #include "device/null/null.h"
-#include "graph/trial.h"
+#include "graph/lower/trial.h"
 #include "lt_test.h"
 
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #include "base/dtype.h"
 #include "base/pool.h"
 #include "base/status.h"
-#include "kernels/cpu/vec.h"
+#include "kernels/cpu/vec/vec.h"
 #include "kernels/ref/elementwise.h"
 
 #include <float.h>

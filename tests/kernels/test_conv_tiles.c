@@ -2,7 +2,7 @@
    loops that walk the same memory. SPDX-License-Identifier: BSD-3-Clause */
 #include "ops_test.h"
 
-#include "kernels/cpu/conv_tiles.h"
+#include "kernels/cpu/conv/tiles/tiles.h"
 #include "kernels/window.h"
 
 static lt_status prepare_plain(const lt_problem_key *p, lt_kernel **out) { return lt_conv_tiles_prepare_with(p, &lt_tiles_plain, out); }

@@ -4,7 +4,7 @@
 #include "fused_program.h"
 
 #include "kernels/cuda/cuda_table.h"
-#include "kernels/cuda/fused_pass.h"
+#include "kernels/cuda/fused/pass.h"
 #include "kernels/cuda/text_kernel.h"
 
 static void compile_pass(const lt_fused *f, uint32_t axes, bool stores)

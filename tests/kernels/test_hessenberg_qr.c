@@ -2,7 +2,7 @@
    shifts. SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
-#include "kernels/cpu/hessenberg_qr.h"
+#include "kernels/cpu/linalg/hessenberg_qr.h"
 #include "lathe/rng.h"
 
 #include <complex.h>

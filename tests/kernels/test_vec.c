@@ -4,7 +4,7 @@
 #include "lt_test.h"
 
 #include "base/status.h"
-#include "kernels/cpu/vec.h"
+#include "kernels/cpu/vec/vec.h"
 #include "kernels/ref/elementwise.h"
 
 #include <float.h>

@@ -2,7 +2,7 @@
 #ifndef LT_CONFIG_TEXT_H
 #define LT_CONFIG_TEXT_H
 
-#include "operators/config.h"
+#include "operators/config/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "lt_test.h"
 
 #include "lathe/dataset.h"
-#include "operators/store.h"
+#include "operators/file/store.h"
 
 /* Whether a library without which there are no datasets was left out; lt_error_text() says which. */
 static inline bool dataset_library_missing(void)

@@ -2,7 +2,7 @@
    lose: says that its device is lost; cut, stall: dies or hangs amid a message; lie: says what nobody can; leave: ends unasked;
    signal: gets those that a whole group of processes gets; linger: hangs when all is done; deaf: does not even listen.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "operators/worker.h"
+#include "operators/generate/worker/worker.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
 
 #include "feature_runs.h"
 #include "lt_test.h"
-#include "operators/feature_stream.h"
+#include "operators/features/stream.h"
 
 typedef struct sides { lt_feature_set *set; lt_feature_stream *near, *far; const run *r; } sides;
 

@@ -1,7 +1,7 @@
 /* Operators in double precision by plain loops. SPDX-License-Identifier: BSD-3-Clause */
 #include "oracle.h"
 
-#include "operators/weights.h"
+#include "operators/network/weights.h"
 
 #include <complex.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #include "lt_test.h"
 
 #include "config_text.h"
-#include "operators/config_rows.h"
-#include "operators/fields_types.h"
+#include "operators/config/keys.h"
+#include "operators/fields/types.h"
 
 #include <dirent.h>
 #include <unistd.h>

@@ -3,8 +3,8 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
-#include "operators/config_rows.h"
-#include "operators/fields_types.h"
+#include "operators/config/keys.h"
+#include "operators/fields/types.h"
 
 #include <stdarg.h>
 

@@ -3,11 +3,11 @@
 #include "dataset_main.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/scratch.h"
 #include "base/status.h"
 #include "lathe/rng.h"
-#include "operators/journal.h"
+#include "operators/file/journal.h"
 
 /* The HDF5 library forgets some of its own memory when it fails on damaged texts. */
 const char *__lsan_default_suppressions(void);

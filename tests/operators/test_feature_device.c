@@ -3,7 +3,7 @@
 #include "feature_sides.h"
 
 #include "base/status.h"
-#include "operators/remote/features.h"
+#include "operators/features/device/device.h"
 
 static lt_device *device(bool *computes)
 {

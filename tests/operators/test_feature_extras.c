@@ -2,7 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
-#include "operators/features.h"
+#include "operators/features/features.h"
 
 #include <complex.h>
 

@@ -8,8 +8,8 @@
 #include "base/status.h"
 #include "device/cuda/compile.h"
 #include "device/cuda/library.h"
-#include "operators/remote/feature_kernels.h"
-#include "operators/remote/features.h"
+#include "operators/features/device/kernels.h"
+#include "operators/features/device/device.h"
 
 /* ---- Kernels as a library of the CPU -------------------------------------------------------------------- */
 typedef void run_launch(int which, unsigned blocks, unsigned threads, size_t shared_bytes, int backwards, void **arg);

@@ -2,7 +2,7 @@
 #include "lt_test.h"
 
 #include "base/alloc.h"
-#include "operators/features.h"
+#include "operators/features/features.h"
 
 #include <complex.h>
 

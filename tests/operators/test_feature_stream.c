@@ -6,7 +6,7 @@
 #include "feature_oracle.h"
 #include "feature_runs.h"
 #include "heap_calls.h"
-#include "operators/features.h"
+#include "operators/features/features.h"
 
 /* ---- Streams ---------------------------------------------------------------------------------- */
 static lt_feature_options defaults(void)

@@ -2,8 +2,8 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
-#include "operators/feature_table.h"
-#include "operators/features.h"
+#include "operators/features/table.h"
+#include "operators/features/features.h"
 
 static lt_feature_options defaults(void)
 {

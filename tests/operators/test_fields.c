@@ -4,7 +4,7 @@
 
 #include "config_text.h"
 #include "fields_oracle.h"
-#include "operators/fields_draw.h"
+#include "operators/fields/draw.h"
 
 #include "base/alloc.h"
 

@@ -1,7 +1,7 @@
 /* Fused steps: how their convolutions are cut, and that their texts compile. Needs NVRTC for the second, no GPU.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "compile_device.h"
-#include "operators/remote/fused_parts.h"
+#include "operators/rollout/fused/parts.h"
 
 enum { SHARED_BYTES = 232448 }; /* of a block on sm_90 */
 

@@ -3,7 +3,7 @@
 #include "lt_test.h"
 
 #include "lathe/rng.h"
-#include "operators/rollout.h"
+#include "operators/rollout/rollout.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include "guarded_memory.h"
 #include "half_maps.h"
 #include "host_device.h"
-#include "operators/remote/fused_parts.h"
+#include "operators/rollout/fused/parts.h"
 
 static const lt_backend backend = { .name = "host", .build = host_device_build };
 static lt_device device = { .backend = &backend, .id = "host" };

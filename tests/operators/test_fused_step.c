@@ -6,9 +6,9 @@
 #include "half_maps.h"
 #include "host_device.h"
 #include "lathe/rng.h"
-#include "operators/noise.h"
-#include "operators/remote/fused.h"
-#include "operators/rollout.h"
+#include "operators/rollout/noise.h"
+#include "operators/rollout/fused/fused.h"
+#include "operators/rollout/rollout.h"
 
 enum { SEED = 5, INDEX = 3, STEPS = 2, MOST_SAMPLES = 3 };
 

@@ -3,7 +3,7 @@
 #include "dataset_main.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/pool.h"
 #include "base/scratch.h"
 

@@ -2,7 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
-#include "operators/image.h"
+#include "operators/tools/pictures/image.h"
 
 #include <unistd.h>
 

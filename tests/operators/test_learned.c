@@ -5,8 +5,8 @@
 
 #include "base/pool.h"
 #include "lathe/rng.h"
-#include "operators/learned.h"
-#include "operators/weights.h"
+#include "operators/features/learned.h"
+#include "operators/network/weights.h"
 
 enum { SEED = 11, M = 2, T = 4, MAX_ROW = 1 << 15 };
 

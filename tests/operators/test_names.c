@@ -1,6 +1,6 @@
 /* Names of the enumerations. SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
-#include "operators/names.h"
+#include "operators/config/names.h"
 
 #include <string.h>
 

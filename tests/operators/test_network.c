@@ -4,8 +4,8 @@
 #include "oracle.h"
 
 #include "lathe/rng.h"
-#include "operators/network.h"
-#include "operators/weights.h"
+#include "operators/network/network.h"
+#include "operators/network/weights.h"
 
 #define SEED 7
 

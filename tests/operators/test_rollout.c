@@ -6,9 +6,9 @@
 
 #include "base/alloc.h"
 #include "base/pool.h"
-#include "graph/program.h"
+#include "graph/program/program.h"
 #include "lathe/rng.h"
-#include "operators/noise.h"
+#include "operators/rollout/noise.h"
 
 #define SEED 21
 #define INDEX 6

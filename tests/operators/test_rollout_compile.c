@@ -1,7 +1,7 @@
 /* Every kernel text of rollouts compiles for the architectures lathe is made for. Needs NVRTC, no GPU.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "compile_device.h"
-#include "operators/remote/parts.h"
+#include "operators/rollout/device/parts.h"
 
 static const int architectures[] = { 89, 90 };
 static char compiled[32][32]; /* entries that were seen */

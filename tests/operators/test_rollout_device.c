@@ -7,8 +7,8 @@
 #include "base/status.h"
 #include "device/null/null.h"
 #include "lathe/rng.h"
-#include "operators/noise.h"
-#include "operators/remote/parts.h"
+#include "operators/rollout/noise.h"
+#include "operators/rollout/device/parts.h"
 
 #define SEED 21
 #define INDEX 6

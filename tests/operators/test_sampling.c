@@ -2,8 +2,8 @@
 #include "lt_test.h"
 
 #include "config_text.h"
-#include "operators/sampling.h"
-#include "operators/sobol.h"
+#include "operators/sample/quality.h"
+#include "operators/sample/sobol.h"
 
 #include "base/alloc.h"
 #include "lathe/rng.h"

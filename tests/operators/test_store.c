@@ -3,13 +3,13 @@
 #include "lt_test.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/scratch.h"
 #include "lathe/rng.h"
-#include "operators/hdf5_file.h"
-#include "operators/journal.h"
-#include "operators/lzf.h"
-#include "operators/store.h"
+#include "operators/file/hdf5.h"
+#include "operators/file/journal.h"
+#include "operators/file/lzf.h"
+#include "operators/file/store.h"
 
 #include <fcntl.h>
 #include <signal.h>

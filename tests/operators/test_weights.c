@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "lathe/npy.h"
 #include "lathe/rng.h"
-#include "operators/noise_loops.h"
-#include "operators/weights.h"
+#include "operators/rollout/noise_loops.h"
+#include "operators/network/weights.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* YAML trees: scalars, places, anchors, limits. SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
-#include "operators/yaml.h"
+#include "operators/config/yaml.h"
 
 #include "base/status.h"
 

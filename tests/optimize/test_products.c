@@ -4,12 +4,12 @@
 
 #include "base/status.h"
 #include "lathe/rng.h"
-#include "optimize/columns.h"
-#include "optimize/dense.h"
-#include "optimize/hessian.h"
-#include "optimize/merge.h"
-#include "optimize/sparse.h"
-#include "optimize/vector.h"
+#include "optimize/vectors/columns.h"
+#include "optimize/vectors/dense.h"
+#include "optimize/hessian/hessian.h"
+#include "optimize/vectors/merge.h"
+#include "optimize/vectors/sparse.h"
+#include "optimize/vectors/vector.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What a run prints: numbers in their columns, the table in all its forms. SPDX-License-Identifier: BSD-3-Clause */
 #include "solve_tools.h"
 
-#include "optimize/console.h"
+#include "optimize/output/console.h"
 
 #include <stdlib.h>
 

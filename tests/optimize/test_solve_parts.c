@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "optimize/solver.h"
-#include "optimize/vector.h"
+#include "optimize/vectors/vector.h"
 
 #include <pthread.h>
 #include <unistd.h>

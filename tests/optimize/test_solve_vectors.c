@@ -7,7 +7,7 @@
 #include "compile_kernels.h"
 
 #include "device/null/null.h"
-#include "optimize/space.h"
+#include "optimize/vectors/space.h"
 
 #include "base/alloc.h"
 

@@ -5,10 +5,10 @@
 #include "base/alloc.h"
 #include "base/pool.h"
 #include "lathe/gram.h"
-#include "qkernel/circuit.h"
-#include "qkernel/loops.h"
+#include "qkernel/rows/circuit.h"
+#include "qkernel/loops/loops.h"
 #include "qkernel/plan.h"
-#include "qkernel/states.h"
+#include "qkernel/rows/states.h"
 
 #include <pthread.h>
 

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "device/cuda/compile.h"
 #include "device/cuda/library.h"
-#include "qkernel/remote/parts.h"
+#include "qkernel/device/parts.h"
 
 static const int architectures[] = { 89, 90 };
 static const lt_nvrtc *rtc;

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "device/null/null.h"
-#include "qkernel/remote/parts.h"
+#include "qkernel/device/parts.h"
 #include "qkernel/tuning.h"
 
 enum { MAX_N = 700, MAX_Q = 15, MAX_LAYERS = 3 };

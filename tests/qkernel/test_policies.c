@@ -3,7 +3,7 @@
 #include "lathe/gram.h"
 #include "lathe/rng.h"
 #include "lt_test.h"
-#include "qkernel/batch.h"
+#include "qkernel/rows/batch.h"
 #include "qkernel/history.h"
 #include "qkernel/tiles.h"
 #include "vector_file.h"

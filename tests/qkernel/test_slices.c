@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "lathe/gram.h"
-#include "qkernel/circuit.h"
+#include "qkernel/rows/circuit.h"
 #include "qkernel/plan.h"
 
 enum { N = 75, M = 31, Q = 16, LAYERS = 2 }; /* 120 to 180 MB of states, of which a slice is 16 */

@@ -3,7 +3,7 @@
 #include "device/cuda/cuda.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "device/cuda/compile.h"
 

@@ -1,7 +1,7 @@
 /* Which instruction sets are compiled in and run here. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/config.h"
 #include "base/status.h"
-#include "kernels/cpu/vec.h"
+#include "kernels/cpu/vec/vec.h"
 
 static const char *const isa_names[] = {
     [LT_ISA_PLAIN] = "plain", [LT_ISA_AVX2] = "avx2", [LT_ISA_AVX512] = "avx512",

@@ -1,6 +1,14 @@
 # CUDA kernels of the kernels layer: sources that need no CUDA to build, texts compiled at run time.
 # SPDX-License-Identifier: BSD-3-Clause
-foreach(source conv_cudnn conv_f32 cuda_table cudnn_graph cudnn_plan eig_grad epilogue fft_cufft fused_cuda fused_pass fused_render index linalg_calls linalg_cusolver matmul matmul_cublaslt movement sequence svd text text_kernel through window)
+foreach(source
+        cuda_table sequence text text_kernel through
+        fused/fused fused/pass fused/render fused/epilogue
+        conv/conv_cudnn conv/conv_f32 conv/cudnn_graph conv/cudnn_plan conv/window
+        linalg/eig_grad linalg/fft_cufft linalg/linalg_calls linalg/linalg_cusolver linalg/matmul linalg/matmul_cublaslt linalg/svd
+        move/index move/movement)
     target_sources(lt_kernels_obj PRIVATE cuda/${source}.c)
 endforeach()
-lt_embed(kernels cuda/prelude.cu cuda/cast.cu cuda/conv_f32.cu cuda/eig_grad.cu cuda/index.cu cuda/linalg.cu cuda/matmul.cu cuda/place.cu cuda/spectrum.cu cuda/svd.cu cuda/window.cu)
+lt_embed(kernels
+    cuda/fused/prelude.cu cuda/fused/cast.cu cuda/conv/conv_f32.cu cuda/conv/window.cu
+    cuda/linalg/eig_grad.cu cuda/linalg/linalg.cu cuda/linalg/matmul.cu cuda/linalg/spectrum.cu cuda/linalg/svd.cu
+    cuda/move/index.cu cuda/move/place.cu)

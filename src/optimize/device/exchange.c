@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "graph/program.h"
+#include "graph/program/program.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
 

@@ -4,7 +4,7 @@
 #define LT_OPTIMIZE_DEVICE_EXCHANGE_H
 
 #include "optimize/device/fan.h"
-#include "optimize/evaluator.h"
+#include "optimize/problem/evaluator.h"
 
 typedef struct lt_exchange lt_exchange;
 

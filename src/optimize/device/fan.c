@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "graph/program.h"
+#include "graph/program/program.h"
 #include "trace/clock.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "optimize/device/memory.h"
 #include "optimize/device/vectors.h"
-#include "optimize/evaluator.h"
+#include "optimize/problem/evaluator.h"
 
 enum { LT_FAN_MOST = 8 };
 typedef struct lt_fan lt_fan;

@@ -1,6 +1,6 @@
 /* H on the device: making it, moving vectors, failures. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far_internal.h"
-#include "optimize/space.h"
+#include "optimize/vectors/space.h"
 
 #include "base/alloc.h"
 #include "base/status.h"

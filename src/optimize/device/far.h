@@ -4,7 +4,7 @@
 #define LT_OPTIMIZE_DEVICE_FAR_H
 
 #include "device/stream.h"
-#include "optimize/hessian.h"
+#include "optimize/hessian/hessian.h"
 
 typedef struct lt_far lt_far;
 

@@ -1,6 +1,6 @@
 /* Full memory on the device: H as an n x n matrix. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far_internal.h"
-#include "optimize/space.h"
+#include "optimize/vectors/space.h"
 
 #include "base/status.h"
 

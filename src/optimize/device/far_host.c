@@ -1,7 +1,7 @@
-/* The kernels of optimize/cuda/hessian.cu in C: what they compute, for a device that is the host.
+/* The kernels of optimize/device/hessian.cu in C: what they compute, for a device that is the host.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far_internal.h"
-#include "optimize/vector.h"
+#include "optimize/vectors/vector.h"
 
 #include "base/alloc.h"
 #include "base/status.h"

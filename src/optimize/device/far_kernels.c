@@ -1,4 +1,4 @@
-/* The kernels of H on a device: from optimize/cuda/hessian.cu, or in C where the device is the host.
+/* The kernels of H on a device: from optimize/device/hessian.cu, or in C where the device is the host.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far_internal.h"
 

@@ -2,7 +2,7 @@
    over the pairs gives those with the new vectors, one block runs the loops on them, and a second pass combines the rows. Nobody waits
    in between. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far_internal.h"
-#include "optimize/space.h"
+#include "optimize/vectors/space.h"
 
 #include "base/alloc.h"
 #include "base/status.h"

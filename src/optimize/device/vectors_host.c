@@ -1,4 +1,4 @@
-/* The kernels of optimize/cuda/vectors.cu in C: what they compute, for a device that is the host.
+/* The kernels of optimize/device/vectors.cu in C: what they compute, for a device that is the host.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/vectors_internal.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "lathe/npy.h"

@@ -1,7 +1,7 @@
 /* A model in words, for --check. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/alloc.h"
 #include "base/status.h"
-#include "graph/build.h"
+#include "graph/build/build.h"
 #include "lathe/problem.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The functions of the problem language: one table row each. SPDX-License-Identifier: BSD-3-Clause */
-#ifndef LT_LANGUAGE_FUNCTIONS_H
-#define LT_LANGUAGE_FUNCTIONS_H
+#ifndef LT_OPTIMIZE_LANGUAGE_FUNCTIONS_H
+#define LT_OPTIMIZE_LANGUAGE_FUNCTIONS_H
 
 #include "optimize/language/reader.h"
 

@@ -2,9 +2,9 @@
 #include "optimize/language/reader.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
-#include "graph/build.h"
+#include "graph/build/build.h"
 
 #include <math.h>
 #include <stdio.h>

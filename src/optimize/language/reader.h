@@ -4,8 +4,8 @@
    A value is a constant, computed while reading, or a node of the problem's graph. Inside a
    comprehension values are lifted: they carry the comprehension's axes in front ("lead" axes, each
    as long as its loop or 1), so that the body is built once for all values of the indices. */
-#ifndef LT_LANGUAGE_READER_H
-#define LT_LANGUAGE_READER_H
+#ifndef LT_OPTIMIZE_LANGUAGE_READER_H
+#define LT_OPTIMIZE_LANGUAGE_READER_H
 
 #include "lathe/problem.h"
 #include "lathe/rng.h"

@@ -1,7 +1,7 @@
 /* Syntax trees of the problem language, and the parser that makes them.
    SPDX-License-Identifier: BSD-3-Clause */
-#ifndef LT_LANGUAGE_SYNTAX_H
-#define LT_LANGUAGE_SYNTAX_H
+#ifndef LT_OPTIMIZE_LANGUAGE_SYNTAX_H
+#define LT_OPTIMIZE_LANGUAGE_SYNTAX_H
 
 #include "optimize/language/token.h"
 

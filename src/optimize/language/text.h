@@ -1,7 +1,7 @@
 /* The text of a problem and what is said about it: places, errors, warnings, carets.
    SPDX-License-Identifier: BSD-3-Clause */
-#ifndef LT_LANGUAGE_TEXT_H
-#define LT_LANGUAGE_TEXT_H
+#ifndef LT_OPTIMIZE_LANGUAGE_TEXT_H
+#define LT_OPTIMIZE_LANGUAGE_TEXT_H
 
 #include "base/arena.h"
 

@@ -1,6 +1,6 @@
 /* Words of the problem language. SPDX-License-Identifier: BSD-3-Clause */
-#ifndef LT_LANGUAGE_TOKEN_H
-#define LT_LANGUAGE_TOKEN_H
+#ifndef LT_OPTIMIZE_LANGUAGE_TOKEN_H
+#define LT_OPTIMIZE_LANGUAGE_TOKEN_H
 
 #include "optimize/language/text.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "device/cpu/cpu.h"
-#include "graph/build.h"
+#include "graph/build/build.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "graph/program.h"
+#include "graph/program/program.h"
 #include "lathe/rng.h"
 
 #include <math.h>

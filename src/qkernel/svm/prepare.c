@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "lathe/graph.h"
-#include "qkernel/rows.h"
+#include "qkernel/rows/rows.h"
 
 #include <float.h>
 #include <math.h>

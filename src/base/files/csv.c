@@ -1,0 +1,262 @@
+/* Reading CSV files: strict, so that a shifted column or a stray text is found and named.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "lathe/csv.h"
+
+#include "base/alloc.h"
+#include "base/files/file.h"
+#include "base/options.h"
+#include "base/status.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_COLUMNS = 1 << 20, SHOWN = 60 };
+static const size_t limit_bytes = (size_t)1 << 34;
+
+typedef struct reader {
+    const char *path;
+    lt_csv     *out;
+    char       *at, *end;      /* of the text not yet read */
+    int64_t     line;          /* number of the line in `field` */
+    int64_t     n_fields;      /* per line, once the first is read */
+    int64_t     label;         /* position of the label column; -1 = none */
+    char      **field;         /* of the current line */
+    int64_t     n_found, field_capacity, row_capacity;
+} reader;
+
+/* ---- lines and fields ---- */
+
+/* Takes quotes off in place; *text then points behind the field and its closing quote. */
+static lt_status unquote(const reader *r, char **text, char **field)
+{
+    char *from = *text + 1, *to = from;
+    *field = from;
+    for (;; from++) {
+        if (!*from) return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: a field opened with '\"' does not end on its line", r->path, (long long)r->line);
+        if (*from == '"' && *++from != '"') break;
+        *to++ = *from;
+    }
+    from += strspn(from, " \t");
+    if (*from && *from != ',')
+        return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: '%.*s' follows a closing '\"', expected a comma", r->path, (long long)r->line, SHOWN, from);
+    *to = 0;
+    *text = from;
+    return LT_OK;
+}
+
+static lt_status add_field(reader *r, char *field)
+{
+    if (r->n_found == r->field_capacity) {
+        if (r->n_found >= MOST_COLUMNS) return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: more than %d columns", r->path, (long long)r->line, MOST_COLUMNS);
+        int64_t capacity = LT_MAX(2 * r->field_capacity, 16);
+        char **grown = lt_realloc(r->field, (size_t)capacity * sizeof *grown);
+        if (!grown) return LT_ERR_MEMORY;
+        r->field = grown;
+        r->field_capacity = capacity;
+    }
+    r->field[r->n_found++] = field;
+    return LT_OK;
+}
+
+/* The fields of a line that ends with a zero byte, blanks around them removed. */
+static lt_status split(reader *r, char *text)
+{
+    r->n_found = 0;
+    for (;; text++) {
+        char *field, *stop;
+        text += strspn(text, " \t");
+        if (*text == '"') {
+            LT_TRY(unquote(r, &text, &field));
+            stop = text;
+        } else {
+            field = text;
+            text += strcspn(text, ",");
+            for (stop = text; stop > field && strchr(" \t", stop[-1]); stop--) { }
+        }
+        LT_TRY(add_field(r, field));
+        bool more = *text == ',';
+        *stop = 0;
+        if (!more) return LT_OK;
+    }
+}
+
+static bool only_blanks(const char *from, const char *to)
+{
+    while (from < to && strchr(" \t\r\n", *from)) from++;
+    return from == to;
+}
+
+/* The next line into r->field; false in *more at the end. Empty lines may only stand at the end. */
+static lt_status next_line(reader *r, bool *more)
+{
+    *more = r->at < r->end && !only_blanks(r->at, r->end);
+    if (!*more) return LT_OK;
+    char *start = r->at, *stop = memchr(start, '\n', (size_t)(r->end - start));
+    r->line++;
+    r->at = stop ? stop + 1 : r->end;
+    if (!stop) stop = r->end;
+    if (stop > start && stop[-1] == '\r') stop--;
+    *stop = 0;
+    if (strlen(start) != (size_t)(stop - start)) return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: a zero byte, expected text", r->path, (long long)r->line);
+    if (only_blanks(start, stop)) return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: an empty line before the end of the file", r->path, (long long)r->line);
+    return split(r, start);
+}
+
+/* ---- the first line ---- */
+
+static bool is_number(const char *text)
+{
+    double v;
+    return lt_text_real(text, &v);
+}
+
+/* The label column by position. Leaves -1 when only a header can tell. */
+static lt_status find_label(reader *r, const char *label_column, bool *by_name)
+{
+    int64_t number;
+    *by_name = false;
+    r->label = -1;
+    if (!label_column) return LT_OK;
+    if (!strcmp(label_column, "last")) {
+        r->label = r->n_fields - 1;
+        return LT_OK;
+    }
+    if (lt_text_int(label_column, &number)) {
+        if (number < 1 || number > r->n_fields)
+            return LT_FAIL(LT_ERR_FORMAT, "%s: label column %lld, but the file has columns 1 to %lld", r->path, (long long)number, (long long)r->n_fields);
+        r->label = number - 1;
+        return LT_OK;
+    }
+    *by_name = true;
+    for (int64_t k = 0; k < r->n_fields; k++) {
+        if (strcmp(r->field[k], label_column)) continue;
+        if (r->label >= 0) return LT_FAIL(LT_ERR_FORMAT, "%s:1: columns %lld and %lld are both called '%.*s'", r->path, (long long)r->label + 1, (long long)k + 1, SHOWN, label_column);
+        r->label = k;
+    }
+    if (r->label < 0) return LT_FAIL(LT_ERR_FORMAT, "%s:1: no column is called '%.*s'; the first of %lld is '%.*s'", r->path, SHOWN, label_column,
+                                      (long long)r->n_fields, SHOWN, r->field[0]);
+    return LT_OK;
+}
+
+static lt_status judge_header(const reader *r, bool by_name, bool *header)
+{
+    int64_t numbers = 0, others = 0, odd = -1;
+    for (int64_t k = 0; k < r->n_fields; k++) {
+        if (k == r->label) continue;
+        if (is_number(r->field[k])) numbers++;
+        else others++, odd = k;
+    }
+    *header = by_name || (others > 0 && numbers == 0);
+    if (*header || others == 0) return LT_OK;
+    return LT_FAIL(LT_ERR_FORMAT, "%s:1: column %lld is '%.*s' where other columns hold numbers: expected numbers only, or a header without any%s",
+                   r->path, (long long)odd + 1, SHOWN, r->field[odd], strpbrk(r->field[odd], ";\t") ? "; columns are separated by commas" : "");
+}
+
+static lt_status keep_names(reader *r)
+{
+    lt_csv *c = r->out;
+    c->column_name = lt_malloc((size_t)LT_MAX(c->n_columns, 1) * sizeof *c->column_name);
+    if (!c->column_name) return LT_ERR_MEMORY;
+    for (int64_t k = 0, to = 0; k < r->n_fields; k++)
+        if (k != r->label) c->column_name[to++] = r->field[k];
+    return LT_OK;
+}
+
+/* ---- rows ---- */
+
+static lt_status reserve_row(reader *r)
+{
+    lt_csv *c = r->out;
+    if (c->n_rows < r->row_capacity) return LT_OK;
+    int64_t capacity = LT_MAX(2 * r->row_capacity, 64);
+    double *values = lt_realloc(c->values, (size_t)(capacity * LT_MAX(c->n_columns, 1)) * sizeof *values);
+    if (!values) return LT_ERR_MEMORY;
+    c->values = values;
+    if (r->label >= 0) {
+        char **label = lt_realloc(c->label, (size_t)capacity * sizeof *label);
+        if (!label) return LT_ERR_MEMORY;
+        c->label = label;
+    }
+    r->row_capacity = capacity;
+    return LT_OK;
+}
+
+static lt_status bad_field(const reader *r, int64_t k, int64_t column, const char *expected)
+{
+    const char *name = r->out->column_name && column >= 0 ? r->out->column_name[column] : NULL;
+    return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: column %lld%s%.*s%s is '%.*s', expected %s", r->path, (long long)r->line, (long long)k + 1,
+                   name ? " ('" : "", SHOWN, name ? name : "", name ? "')" : "", SHOWN, r->field[k], expected);
+}
+
+static lt_status add_row(reader *r)
+{
+    lt_csv *c = r->out;
+    if (r->n_found != r->n_fields)
+        return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: %lld columns, expected %lld as in line 1", r->path, (long long)r->line, (long long)r->n_found, (long long)r->n_fields);
+    LT_TRY(reserve_row(r));
+    for (int64_t k = 0, to = 0; k < r->n_fields; k++) {
+        if (k == r->label) {
+            if (!*r->field[k]) return bad_field(r, k, -1, "a label");
+            c->label[c->n_rows] = r->field[k];
+            continue;
+        }
+        double v;
+        if (!lt_text_real(r->field[k], &v) || !isfinite(v)) return bad_field(r, k, to, "a finite number");
+        c->values[c->n_rows * c->n_columns + to++] = v;
+    }
+    c->n_rows++;
+    return LT_OK;
+}
+
+/* A lone column of labels has no numbers to tell a header by: a text above numbers is one. */
+static void drop_lone_header(lt_csv *c)
+{
+    if (c->n_columns > 0 || c->n_rows < 2 || is_number(c->label[0]) || !is_number(c->label[1])) return;
+    memmove(c->label, c->label + 1, (size_t)--c->n_rows * sizeof *c->label);
+}
+
+static lt_status read_all(reader *r, const char *label_column)
+{
+    bool more, by_name, header;
+    LT_TRY(next_line(r, &more));
+    if (!more) return LT_FAIL(LT_ERR_FORMAT, "%s: the file is empty", r->path);
+    r->n_fields = r->n_found;
+    LT_TRY(find_label(r, label_column, &by_name));
+    LT_TRY(judge_header(r, by_name, &header));
+    r->out->n_columns = r->n_fields - (r->label >= 0);
+    if (header) LT_TRY(keep_names(r));
+    else LT_TRY(add_row(r));
+    for (;;) {
+        LT_TRY(next_line(r, &more));
+        if (!more) break;
+        LT_TRY(add_row(r));
+    }
+    if (r->out->n_rows == 0) return LT_FAIL(LT_ERR_FORMAT, "%s: a header, but no rows", r->path);
+    drop_lone_header(r->out);
+    return LT_OK;
+}
+
+lt_status lt_csv_read(const char *path, const char *label_column, lt_csv *out)
+{
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "csv: out is NULL");
+    *out = (lt_csv){ 0 };
+    if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "csv: the path is NULL");
+    size_t n;
+    LT_TRY(lt_file_read(path, limit_bytes, &out->text, &n));
+    reader r = { .path = path, .out = out, .at = out->text, .end = out->text + n };
+    if (n >= 3 && !memcmp(r.at, "\xef\xbb\xbf", 3)) r.at += 3; /* a byte order mark */
+    lt_status s = read_all(&r, label_column);
+    lt_free(r.field);
+    if (s) lt_csv_free(out);
+    return s;
+}
+
+void lt_csv_free(lt_csv *c)
+{
+    if (!c) return;
+    lt_free(c->values);
+    lt_free(c->column_name);
+    lt_free(c->label);
+    lt_free(c->text);
+    *c = (lt_csv){ 0 };
+}

@@ -1,0 +1,219 @@
+/* Files: whole reads with a limit, replacement in one step, and locks.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "base/files/file.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Reading ----------------------------------------------------------------------- */
+lt_status lt_file_open(const char *path, int *fd, uint64_t *n_bytes)
+{
+    struct stat st;
+    *fd = -1;
+    *n_bytes = 0;
+    if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "path of a file to read is NULL");
+    /* Not blocking: opening a pipe that nobody writes to must not hang. */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    if (fstat(*fd, &st) || !S_ISREG(st.st_mode)) {
+        close(*fd);
+        *fd = -1;
+        return LT_FAIL(LT_ERR_IO, "%s: not a regular file", path);
+    }
+    *n_bytes = (uint64_t)st.st_size;
+    return LT_OK;
+}
+
+lt_status lt_file_read_at(int fd, const char *path, uint64_t offset, void *data, size_t n_bytes)
+{
+    char *at = data;
+    while (n_bytes) {
+        ssize_t got = pread(fd, at, LT_MIN(n_bytes, (size_t)1 << 30), (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot read at byte %" PRIu64 ": %s", path, offset, strerror(errno));
+        if (got == 0)
+            return LT_FAIL(LT_ERR_IO, "%s: ends at byte %" PRIu64 ", expected %zu more", path, offset, n_bytes);
+        at += got;
+        offset += (uint64_t)got;
+        n_bytes -= (size_t)got;
+    }
+    return LT_OK;
+}
+
+lt_status lt_file_write_at(int fd, const char *path, uint64_t offset, const void *data, size_t n_bytes)
+{
+    const char *at = data;
+    while (n_bytes) {
+        ssize_t put = pwrite(fd, at, LT_MIN(n_bytes, (size_t)1 << 30), (off_t)offset);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0)
+            return LT_FAIL(LT_ERR_IO, "%s: cannot write %zu bytes at byte %" PRIu64 ": %s", path, n_bytes, offset, strerror(errno));
+        at += put;
+        offset += (uint64_t)put;
+        n_bytes -= (size_t)put;
+    }
+    return LT_OK;
+}
+
+lt_status lt_file_read(const char *path, size_t limit_bytes, char **data, size_t *n_bytes)
+{
+    *data = NULL;
+    *n_bytes = 0;
+    int fd;
+    uint64_t size;
+    LT_TRY(lt_file_open(path, &fd, &size));
+    lt_status s = LT_OK;
+    char *buffer = NULL;
+    if (size > limit_bytes)
+        s = LT_FAIL(LT_ERR_FORMAT, "%s: %" PRIu64 " bytes, expected at most %zu", path, size, limit_bytes);
+    else if (!(buffer = lt_malloc((size_t)size + 1))) s = LT_ERR_MEMORY;
+    else s = lt_file_read_at(fd, path, 0, buffer, (size_t)size);
+    close(fd);
+    if (s) {
+        lt_free(buffer);
+        return s;
+    }
+    buffer[size] = 0;
+    *data = buffer;
+    *n_bytes = (size_t)size;
+    return LT_OK;
+}
+
+/* ---- Replacing ---------------------------------------------------------------------- */
+static void make_idle(lt_atomic_file *f)
+{
+    if (f->path && f->fd >= 0) close(f->fd);
+    lt_free(f->path);
+    lt_free(f->temporary);
+    *f = (lt_atomic_file){ .fd = -1 };
+}
+
+/* Opens a name nobody uses: process number and a counter, past leftovers of killed processes. */
+static lt_status open_temporary(lt_atomic_file *f, size_t bytes)
+{
+    static atomic_uint counter;
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        snprintf(f->temporary, bytes, "%s.%ld-%u.tmp", f->path, (long)getpid(), atomic_fetch_add(&counter, 1));
+        f->fd = open(f->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (f->fd >= 0) return LT_OK;
+        if (errno != EEXIST) break;
+    }
+    return LT_FAIL(LT_ERR_IO, "%s: cannot write beside it: %s", f->path, strerror(errno));
+}
+
+lt_status lt_atomic_open(const char *path, lt_atomic_file *f)
+{
+    *f = (lt_atomic_file){ .fd = -1 };
+    struct stat st;
+    if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "path of a file to write is NULL");
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* a rename would put a file in its place */
+        return LT_FAIL(LT_ERR_IO, "%s: not a regular file, and cannot be replaced by one", path);
+    size_t bytes = strlen(path) + 48;
+    f->path = lt_strdup(path);
+    f->temporary = f->path ? lt_malloc(bytes) : NULL;
+    lt_status s = f->temporary ? open_temporary(f, bytes) : LT_ERR_MEMORY;
+    if (s) make_idle(f);
+    return s;
+}
+
+lt_status lt_atomic_write(lt_atomic_file *f, const void *data, size_t n_bytes)
+{
+    const char *at = data;
+    while (n_bytes) {
+        ssize_t put = write(f->fd, at, LT_MIN(n_bytes, (size_t)1 << 30));
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot write %zu bytes: %s", f->path, n_bytes, strerror(errno));
+        at += put;
+        n_bytes -= (size_t)put;
+    }
+    return LT_OK;
+}
+
+/* Makes the rename itself last; a file system that cannot sync folders has nothing to add. */
+static void sync_folder_of(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash) slash[slash == path] = 0;
+    int fd = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    fsync(fd);
+    close(fd);
+}
+
+lt_status lt_atomic_commit(lt_atomic_file *f)
+{
+    lt_status s = LT_OK;
+    if (fsync(f->fd)) s = LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", f->path, strerror(errno));
+    else if (rename(f->temporary, f->path))
+        s = LT_FAIL(LT_ERR_IO, "%s: cannot rename into place: %s", f->path, strerror(errno));
+    if (s) unlink(f->temporary);
+    else sync_folder_of(f->path);
+    make_idle(f);
+    return s;
+}
+
+void lt_atomic_cancel(lt_atomic_file *f)
+{
+    if (f->temporary) unlink(f->temporary);
+    make_idle(f);
+}
+
+lt_status lt_file_write(const char *path, const void *data, size_t n_bytes)
+{
+    lt_atomic_file f;
+    LT_TRY(lt_atomic_open(path, &f));
+    lt_status s = lt_atomic_write(&f, data, n_bytes);
+    if (s) lt_atomic_cancel(&f);
+    else s = lt_atomic_commit(&f);
+    return s;
+}
+
+/* One that is there already, made by us or not, is left as it is. */
+lt_status lt_file_make_folders(const char *path, mode_t mode)
+{
+    char *part = lt_strdup(path);
+    if (!part) return LT_ERR_MEMORY;
+    lt_status s = LT_OK;
+    for (char *at = part[0] ? strchr(part + 1, '/') : NULL; at && !s; at = strchr(at + 1, '/')) {
+        *at = 0;
+        if (mkdir(part, mode) && errno != EEXIST) s = LT_FAIL(LT_ERR_IO, "folder '%s': cannot be made: %s", part, strerror(errno));
+        *at = '/';
+    }
+    lt_free(part);
+    return s;
+}
+
+/* ---- Locks -------------------------------------------------------------------------- */
+lt_status lt_file_lock_take(const char *path, bool wait, lt_file_lock *lock, bool *taken)
+{
+    *taken = false;
+    lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (lock->fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open lock: %s", path, strerror(errno));
+    int result;
+    do result = flock(lock->fd, LOCK_EX | (wait ? 0 : LOCK_NB));
+    while (result && errno == EINTR);
+    if (result == 0) {
+        *taken = true;
+        return LT_OK;
+    }
+    int error = errno;
+    lt_file_lock_release(lock);
+    if (error == EWOULDBLOCK) return LT_OK;
+    return LT_FAIL(LT_ERR_IO, "%s: cannot lock: %s", path, strerror(error));
+}
+
+void lt_file_lock_release(lt_file_lock *lock)
+{
+    if (lock->fd >= 0) close(lock->fd); /* closing gives the lock up */
+    lock->fd = -1;
+}

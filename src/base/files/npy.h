@@ -1,0 +1,49 @@
+/* Inside the array files: the .npy header, and arrays read from any source of bytes.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_BASE_FILES_NPY_H
+#define LT_BASE_FILES_NPY_H
+
+#include "lathe/npy.h"
+
+/* Headers of plain arrays are about a hundred bytes; longer ones than this are refused. */
+#define LT_NPY_HEADER_MAX 16384
+#define LT_NPY_PREFIX_MAX 12 /* magic, version, length of the text */
+
+typedef struct lt_npy_header {
+    char     kind;          /* NumPy's letter: f c i u b */
+    int      item_bytes;
+    bool     swapped;       /* not this machine's byte order */
+    bool     fortran_order;
+    lt_dtype dtype;         /* what it is read as */
+    lt_shape shape;
+} lt_npy_header;
+
+/* The length of prefix and header text, from the first n bytes of a file (12 are enough). */
+lt_status lt_npy_header_bytes(const char *what, const uint8_t *prefix, size_t n, size_t *header_bytes);
+/* The header text after the prefix; `what` names the file in messages. */
+lt_status lt_npy_header_parse(const char *what, const char *text, size_t n, lt_npy_header *out);
+/* Bytes of data the header asks for; LT_ERR_FORMAT when that overflows. */
+lt_status lt_npy_header_data_bytes(const char *what, const lt_npy_header *h, uint64_t *bytes);
+
+typedef struct lt_npy_head { char s[320]; size_t n; } lt_npy_head;
+/* The header NumPy would write: version 1.0, padded to a multiple of 64. bf16 is described as f32. */
+lt_npy_head lt_npy_header_format(lt_dtype dtype, const lt_shape *shape);
+/* Checks what a caller wants written; *n is the number of elements. */
+lt_status lt_npy_check_array(const char *what, lt_dtype dtype, const lt_shape *shape, const void *data, int64_t *n);
+
+/* Bytes in order, from a file or a member of an archive. */
+typedef struct lt_source lt_source;
+struct lt_source {
+    lt_status (*read)(lt_source *s, void *data, size_t n_bytes);
+    uint64_t    left_bytes; /* exactly this many remain */
+    const char *what;       /* "x.npy", "x.npz: member 'a'" */
+};
+lt_status lt_npy_read_header(lt_source *s, lt_npy_header *out);
+lt_status lt_npy_read_source(lt_source *s, lt_array *out);
+
+/* As lt_npz_write, with zip64 records for sizes and offsets from `zip64_from` on: tests need not
+   write four gigabytes. */
+lt_status lt_npz_write_with(const char *path, int n, const char *const *names, const lt_array *arrays,
+                            uint64_t zip64_from);
+
+#endif

@@ -1,0 +1,147 @@
+/* Arithmetic, comparisons and choices, rounded once each, for one REAL: part of cpu/vec/body.h.
+   SPDX-License-Identifier: BSD-3-Clause */
+#define C(value) ((REAL)(value))
+#define VEC FN(vec)
+#define VEC_WIDTH (VEC_BYTES / (int)sizeof(REAL))
+#define VEC_SIDE (VEC_BYTES == 64 ? 8 : 4) /* vectors computed side by side: what the registers hold */
+
+typedef REAL VEC __attribute__((vector_size(VEC_BYTES)));
+typedef REAL_BITS FN(vec_bits) __attribute__((vector_size(VEC_BYTES)));
+
+static inline VEC FN(vec_load)(const REAL *p) { VEC v; memcpy(&v, p, sizeof v); return v; }
+static inline void FN(vec_store)(REAL *p, VEC v) { memcpy(p, &v, sizeof v); }
+static inline VEC FN(vec_choose)(FN(vec_bits) mask, VEC yes, VEC no)
+{
+    return (VEC)((mask & (FN(vec_bits))yes) | (~mask & (FN(vec_bits))no));
+}
+static inline VEC FN(vec_abs)(VEC x)
+{
+    const REAL_BITS all_but_sign = sizeof(REAL) == 8 ? (REAL_BITS)INT64_MAX : (REAL_BITS)INT32_MAX;
+    return (VEC)((FN(vec_bits))x & all_but_sign);
+}
+/* A NaN is passed on from either side. The instructions return b when they cannot tell, so only a NaN in a must be put back. */
+#if VEC_BYTES == 64 && REAL_IS_F64
+#define EXTREME(max, a, b) (VEC)_mm512_mask_##max##_pd((__m512d)(a), _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(a), _CMP_ORD_Q), (__m512d)(a), (__m512d)(b))
+#elif VEC_BYTES == 64
+#define EXTREME(max, a, b) (VEC)_mm512_mask_##max##_ps((__m512)(a), _mm512_cmp_ps_mask((__m512)(a), (__m512)(a), _CMP_ORD_Q), (__m512)(a), (__m512)(b))
+#elif VEC_BYTES == 32 && REAL_IS_F64
+#define EXTREME(max, a, b) \
+    (VEC)_mm256_blendv_pd(_mm256_##max##_pd((__m256d)(a), (__m256d)(b)), (__m256d)(a), _mm256_cmp_pd((__m256d)(a), (__m256d)(a), _CMP_UNORD_Q))
+#elif VEC_BYTES == 32
+#define EXTREME(max, a, b) \
+    (VEC)_mm256_blendv_ps(_mm256_##max##_ps((__m256)(a), (__m256)(b)), (__m256)(a), _mm256_cmp_ps((__m256)(a), (__m256)(a), _CMP_UNORD_Q))
+#endif
+#ifdef EXTREME
+static inline VEC FN(vec_max)(VEC a, VEC b) { return EXTREME(max, a, b); }
+static inline VEC FN(vec_min)(VEC a, VEC b) { return EXTREME(min, a, b); }
+#undef EXTREME
+#else
+static inline VEC FN(vec_max)(VEC a, VEC b) { return FN(vec_choose)((a > b) | (a != a), a, b); }
+static inline VEC FN(vec_min)(VEC a, VEC b) { return FN(vec_choose)((a < b) | (a != a), a, b); }
+#endif
+
+/* The scalar meaning of each op. NaN: min, max, clamp and relu pass it on. */
+static inline REAL FN(one_neg)(REAL x) { return -x; }
+static inline REAL FN(one_abs)(REAL x) { return LIBM(fabs)(x); }
+static inline REAL FN(one_sign)(REAL x) { return x > 0 ? C(1) : x < 0 ? C(-1) : x != x ? x : C(0); }
+static inline REAL FN(one_square)(REAL x) { return x * x; }
+static inline REAL FN(one_sqrt)(REAL x) { return LIBM(sqrt)(x); }
+static inline REAL FN(one_relu)(REAL x) { return x < 0 ? C(0) : x; }
+static inline REAL FN(one_floor)(REAL x) { return LIBM(floor)(x); }
+static inline REAL FN(one_recip)(REAL x) { return 1 / x; }
+static inline REAL FN(one_add)(REAL a, REAL b) { return a + b; }
+static inline REAL FN(one_sub)(REAL a, REAL b) { return a - b; }
+static inline REAL FN(one_mul)(REAL a, REAL b) { return a * b; }
+static inline REAL FN(one_div)(REAL a, REAL b) { return a / b; }
+static inline REAL FN(one_min)(REAL a, REAL b) { return ((a < b) | (a != a)) ? a : b; }
+static inline REAL FN(one_max)(REAL a, REAL b) { return ((a > b) | (a != a)) ? a : b; }
+static inline REAL FN(one_lt)(REAL a, REAL b) { return a < b ? C(1) : C(0); }
+static inline REAL FN(one_le)(REAL a, REAL b) { return a <= b ? C(1) : C(0); }
+static inline REAL FN(one_gt)(REAL a, REAL b) { return a > b ? C(1) : C(0); }
+static inline REAL FN(one_ge)(REAL a, REAL b) { return a >= b ? C(1) : C(0); }
+static inline REAL FN(one_eq)(REAL a, REAL b) { return a == b ? C(1) : C(0); }
+static inline REAL FN(one_where)(REAL m, REAL a, REAL b) { return m != 0 ? a : b; }
+/* min(max(x, lo), hi), in a shape that compilers turn into selects. */
+static inline REAL FN(one_clamp)(REAL x, REAL lo, REAL hi)
+{
+    REAL raised = ((x > lo) | (x != x)) ? x : lo, nan_or_hi = raised != raised ? raised : hi;
+    return raised < hi ? raised : nan_or_hi;
+}
+
+#define VEC_UNARY(name)                                                                      \
+    static void FN(name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
+    {                                                                                        \
+        REAL *d = d_; const REAL *a = a_; (void)b_; (void)c_;                                \
+        VEC_LOOP for (int64_t i = 0; i < n; i++) d[i] = FN(one_##name)(a[i]);                \
+    }
+
+#define VEC_BINARY_FORM(id, name, x, y)                                                      \
+    static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
+    {                                                                                        \
+        REAL *d = d_; const REAL *a = a_, *b = b_, a0 = a[0], b0 = b[0];                      \
+        (void)c_; (void)a0; (void)b0;                                                        \
+        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = FN(one_##name)(x, y);          \
+    }
+#define VEC_BINARY(name)                                                                     \
+    VEC_BINARY_FORM(vv_, name, a[i], b[i])                                                   \
+    VEC_BINARY_FORM(sv_, name, a0, b[i])                                                     \
+    VEC_BINARY_FORM(vs_, name, a[i], b0)
+
+#define VEC_TERNARY_FORM(id, name, y, z)                                                     \
+    static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
+    {                                                                                        \
+        REAL *d = d_; const REAL *a = a_, *b = b_, *c = c_, b0 = b[0], c0 = c[0];             \
+        (void)b0; (void)c0;                                                                  \
+        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = FN(one_##name)(a[i], y, z);    \
+    }
+#define VEC_TERNARY(name)                                                                    \
+    VEC_TERNARY_FORM(vv_, name, b[i], c[i])                                                  \
+    VEC_TERNARY_FORM(sv_, name, b0, c[i])                                                    \
+    VEC_TERNARY_FORM(vs_, name, b[i], c0)                                                    \
+    VEC_TERNARY_FORM(ss_, name, b0, c0)
+
+VEC_UNARY(neg) VEC_UNARY(abs) VEC_UNARY(sign) VEC_UNARY(square) VEC_UNARY(sqrt)
+VEC_UNARY(relu) VEC_UNARY(floor) VEC_UNARY(recip)
+VEC_BINARY(add) VEC_BINARY(sub) VEC_BINARY(mul) VEC_BINARY(div) VEC_BINARY(min) VEC_BINARY(max)
+VEC_BINARY(lt) VEC_BINARY(le) VEC_BINARY(gt) VEC_BINARY(ge) VEC_BINARY(eq)
+VEC_TERNARY(where) VEC_TERNARY(clamp)
+
+static void FN(fill)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n)
+{
+    REAL *d = d_, value = *(const REAL *)a_;
+    (void)b_; (void)c_;
+    for (int64_t i = 0; i < n; i++) d[i] = value;
+}
+
+static void FN(copy)(void *d, const void *a, const void *b, const void *c, int64_t n)
+{
+    (void)b; (void)c;
+    if (d != a) memcpy(d, a, (size_t)n * sizeof(REAL));
+}
+
+/* Writes past the caches what nothing will read soon; the caller fences. */
+static void FN(copy_streaming)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n)
+{
+    (void)b_; (void)c_;
+    char *d = d_;
+    const char *a = a_;
+    size_t bytes = (size_t)n * sizeof(REAL), i = 0;
+#if VEC_BYTES > 16
+    size_t head = -(uintptr_t)d % VEC_BYTES;
+    if (head > bytes) head = bytes;
+    memcpy(d, a, head);
+    for (i = head; i + VEC_BYTES <= bytes; i += VEC_BYTES)
+#if VEC_BYTES == 64
+        _mm512_stream_si512((void *)(d + i), _mm512_loadu_si512(a + i));
+#else
+        _mm256_stream_si256((__m256i *)(void *)(d + i), _mm256_loadu_si256((const __m256i *)(const void *)(a + i)));
+#endif
+#endif
+    memcpy(d + i, a + i, bytes - i);
+}
+
+#undef VEC_UNARY
+#undef VEC_BINARY
+#undef VEC_BINARY_FORM
+#undef VEC_TERNARY
+#undef VEC_TERNARY_FORM

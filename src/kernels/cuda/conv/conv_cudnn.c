@@ -1,0 +1,224 @@
+/* Convolutions by cuDNN's backend graph API, with what follows them in the same kernel where an engine does that.
+   SPDX-License-Identifier: BSD-3-Clause
+
+   One plan per problem, chosen by cuDNN's heuristics, or by name, among the engines that neither round inputs (TF32)
+   nor give other bits from run to run. Weights of channels-last problems are turned to cuDNN's own order first: once
+   where they stay the same (queue_pack). */
+#include "kernels/cuda/conv/cudnn_graph.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "kernels/cuda/rows.h"
+#include "kernels/cuda/text_kernel.h"
+#include "kernels/host_kernel.h"
+
+#include <string.h>
+
+#define FUSED "fused " /* names of variants that compute the epilogue begin with it */
+
+typedef struct convolution {
+    lt_kernel base;
+    lt_device *dev;
+    const lt_cudnn *api;
+    lt_cudnn_handle handle;
+    lt_cudnn_descriptor plan;
+    lt_conv_shape s;
+    lt_op     op;
+    bool      fused;
+    lt_epilogue_chain chain;                 /* with `fused` */
+    size_t    workspace_bytes, weight_bytes; /* weight_bytes: of the turned copy, 0 when weights stay as they are */
+    size_t    x_bytes, y_bytes, w_bytes;     /* of one of k gradients */
+    lt_kernel *turn;                         /* weights to cuDNN's order, or back */
+    lt_kernel *plain;                        /* for addresses that are not multiples of 16 bytes */
+} convolution;
+
+/* ---- Running -------------------------------------------------------------------------------------- */
+static bool aligned(const void *p) { return (uintptr_t)p % LT_CUDNN_ALIGNMENT == 0; }
+
+typedef struct tensors { int64_t id[LT_CUDNN_IDS]; void *at[LT_CUDNN_IDS]; int n; } tensors;
+
+static void add_tensor(tensors *t, int64_t id, void *at)
+{
+    t->id[t->n] = id;
+    t->at[t->n++] = at;
+}
+
+static lt_status execute(const convolution *c, lt_stream *st, const tensors *t, void *workspace)
+{
+    lt_cudnn_descriptor pack = NULL;
+    lt_cuda_libraries_lock(c->dev);
+    unsigned r = c->api->cudnnSetStream(c->handle, lt_cuda_handle(st));
+    if (!r) r = c->api->cudnnBackendCreateDescriptor(LT_CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);
+    if (!r) r = c->api->cudnnBackendSetAttribute(pack, LT_CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, LT_CUDNN_TYPE_INT64, t->n, t->id);
+    if (!r) r = c->api->cudnnBackendSetAttribute(pack, LT_CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, LT_CUDNN_TYPE_VOID_PTR, t->n, t->at);
+    if (!r) r = c->api->cudnnBackendSetAttribute(pack, LT_CUDNN_ATTR_VARIANT_PACK_WORKSPACE, LT_CUDNN_TYPE_VOID_PTR, 1, &workspace);
+    if (!r) r = c->api->cudnnBackendFinalize(pack);
+    if (!r) r = c->api->cudnnBackendExecute(c->handle, c->plan, pack);
+    if (pack) (void)c->api->cudnnBackendDestroyDescriptor(pack);
+    lt_cuda_libraries_unlock(c->dev);
+    return r ? lt_cudnn_failed(c->api, r, "convolution") : LT_OK;
+}
+
+static lt_status turn_weights(const convolution *c, lt_stream *st, const void *from, void *to)
+{
+    return lt_stream_launch(st, &(lt_launch){ c->turn, (void *[]){ (void *)(uintptr_t)from, to } });
+}
+
+static lt_status queue_pack(const lt_kernel *k, lt_stream *st, const void *operand, void *packed)
+{
+    return turn_weights((const convolution *)k, st, operand, packed);
+}
+
+static lt_status run_one(const convolution *c, lt_stream *st, char *x, char *w, char *y, void *const *arg, char *scratch)
+{
+    bool makes_weights = c->op == LT_OP_CONV2D_WGRAD, packed = c->base.packed && !makes_weights;
+    char *turned = packed ? c->base.packed : c->turn ? scratch : w;
+    tensors t = { .n = 0 };
+    add_tensor(&t, LT_CUDNN_ID_X, x);
+    add_tensor(&t, LT_CUDNN_ID_W, turned);
+    add_tensor(&t, LT_CUDNN_ID_Y, y);
+    for (int i = 0; i < c->chain.n_steps; i++)
+        if (c->chain.step[i].arg >= 0) add_tensor(&t, LT_CUDNN_ID_OPERAND + i, arg[c->chain.step[i].arg]);
+    if (c->turn && !makes_weights && !packed) LT_TRY(turn_weights(c, st, w, turned));
+    LT_TRY(execute(c, st, &t, scratch + c->weight_bytes));
+    return c->turn && makes_weights ? turn_weights(c, st, turned, w) : LT_OK;
+}
+
+static bool all_aligned(const convolution *c, void *const *arg)
+{
+    bool good = aligned(arg[0]) && aligned(arg[1]) && aligned(arg[c->fused ? c->chain.result : 2]);
+    for (int i = 0; i < c->chain.n_steps; i++) good = good && (c->chain.step[i].arg < 0 || aligned(arg[c->chain.step[i].arg]));
+    return good;
+}
+
+static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
+{
+    const convolution *c = (const convolution *)k;
+    if (!all_aligned(c, arg)) return lt_stream_launch(st, &(lt_launch){ c->plain, (void **)(uintptr_t)arg });
+    int out = c->fused ? c->chain.result : 2;
+    char *x = arg[c->op == LT_OP_CONV2D_DGRAD ? 2 : 0], *y = arg[c->op == LT_OP_CONV2D ? out : c->op == LT_OP_CONV2D_DGRAD ? 0 : 1];
+    char *w = arg[c->op == LT_OP_CONV2D_WGRAD ? 2 : 1], *scratch = (char *)(((uintptr_t)arg[k->n_args] + 255) / 256 * 256);
+    for (int64_t i = 0; i < c->s.k; i++)
+        LT_TRY(run_one(c, st, x + (c->s.k_in_x ? (size_t)i * c->x_bytes : 0), w + (size_t)i * c->w_bytes,
+                       y + (c->s.k_in_y ? (size_t)i * c->y_bytes : 0), arg, scratch));
+    return LT_OK;
+}
+
+static void destroy(lt_kernel *k)
+{
+    convolution *c = (convolution *)k;
+    if (c->plan) (void)c->api->cudnnBackendDestroyDescriptor(c->plan);
+    lt_kernel_destroy(c->turn);
+    lt_kernel_destroy(c->plain);
+    lt_free(c);
+}
+
+/* ---- Making ---------------------------------------------------------------------------------------- */
+/* Weights [o, c, kh, kw] as [o, kh, kw, c], or back. */
+static lt_status build_turn(convolution *c, lt_dtype t)
+{
+    int64_t o = c->s.o, cg = c->s.c / c->s.groups, kh = c->s.win.kernel[0], kw = c->s.win.kernel[1];
+    bool back = c->op == LT_OP_CONV2D_WGRAD;
+    lt_attr attr = { .u.view = back ? (lt_affine){ 0, { kh * kw * cg, 1, kw * cg, cg } } : (lt_affine){ 0, { cg * kh * kw, kw, 1, kh * kw } } };
+    lt_shape ours = lt_shape4(o, cg, kh, kw), theirs = lt_shape4(o, kh, kw, cg);
+    lt_problem_key p = { .op = LT_OP_VIEW, .n_in = 1, .attr = &attr, .in = { { t, back ? theirs : ours } }, .out = { t, back ? ours : theirs } };
+    c->weight_bytes = ((size_t)(o * cg * kh * kw) * lt_dtype_size(t) + 255) / 256 * 256;
+    if (!back && c->s.k == 1) {
+        c->base.queue_pack = queue_pack;
+        c->base.pack_arg = 1;
+        c->base.packed_bytes = c->weight_bytes;
+    }
+    return lt_cuda_view_prepare(c->dev, &p, &c->turn);
+}
+
+static lt_status make(convolution *c, const lt_problem_key *p)
+{
+    const lt_conv_shape *s = &c->s;
+    lt_problem_key own = *p; /* what this kernel computes: with the epilogue, or without */
+    if (!c->fused) own.epilogue = NULL;
+    size_t element = lt_dtype_size(p->out.dtype);
+    int64_t cg = s->c / s->groups, kh = s->win.kernel[0], kw = s->win.kernel[1];
+    lt_cudnn_problem problem = { p, s, c->fused ? &c->chain : NULL };
+    const char *config = p->variant && c->fused ? p->variant + strlen(FUSED) : p->variant;
+    c->x_bytes = (size_t)(s->n * s->c * s->h * s->w) * element;
+    c->y_bytes = (size_t)(s->n * s->o * s->oh * s->ow) * element;
+    c->w_bytes = (size_t)(s->o * cg * kh * kw) * element;
+    LT_TRY(lt_cuda_dnn(c->dev, &c->api, &c->handle));
+    LT_TRY(lt_cudnn_plan(c->api, c->handle, &problem, config, &c->plan, &c->workspace_bytes));
+    if (s->win.channels_last) LT_TRY(build_turn(c, p->out.dtype));
+    LT_TRY(lt_cuda_conv_prepare(c->dev, &own, &c->plain));
+    c->base.scratch_bytes = LT_MAX(c->weight_bytes + c->workspace_bytes + 256, c->plain->scratch_bytes);
+    return LT_OK;
+}
+
+static lt_status prepare_one(lt_device *dev, const lt_problem_key *p, const lt_epilogue_chain *chain, lt_kernel **out)
+{
+    convolution *c = lt_calloc(1, sizeof *c);
+    *out = NULL;
+    if (!c) return LT_FAIL(LT_ERR_MEMORY, "no memory for a convolution");
+    c->dev = dev;
+    c->op = p->op;
+    c->s = lt_conv_shape_of(p);
+    c->fused = chain != NULL;
+    if (chain) c->chain = *chain;
+    c->base = (lt_kernel){ .name = chain ? "conv2d_cudnn_fused" : "conv2d_cudnn", .enqueue = enqueue, .destroy = destroy, .module = dev->state,
+                           .n_args = p->n_in + (chain ? p->epilogue->n_args : 1), .flops = lt_conv_flops(&c->s), .bytes = lt_problem_bytes(p) };
+    lt_status s = make(c, p);
+    if (s) destroy(&c->base);
+    else *out = &c->base;
+    return s;
+}
+
+/* Several gradients follow each other without gaps: each must begin where cuDNN can. */
+static bool gradients_align(const lt_conv_shape *s, size_t element)
+{
+    int64_t weights = s->o * (s->c / s->groups) * s->win.kernel[0] * s->win.kernel[1];
+    return s->k == 1 || ((size_t)(s->n * s->c * s->h * s->w) * element % LT_CUDNN_ALIGNMENT == 0
+                         && (size_t)(s->n * s->o * s->oh * s->ow) * element % LT_CUDNN_ALIGNMENT == 0
+                         && (size_t)weights * element % LT_CUDNN_ALIGNMENT == 0);
+}
+
+bool lt_conv_cudnn_applies(const lt_problem_key *p)
+{
+    lt_dtype t = p->out.dtype;
+    if (!lt_key_is_real(p)) return false;
+    lt_conv_shape s = lt_conv_shape_of(p);
+    return lt_key_is_all(p, t) && (t == LT_F16 || t == LT_BF16 || t == LT_F32 || t == LT_F64)
+        && gradients_align(&s, lt_dtype_size(t)) && s.k > 0 && s.n > 0 && s.c > 0 && s.h > 0 && s.w > 0 && s.o > 0 && s.oh > 0 && s.ow > 0;
+}
+
+/* Engines that fuse round to TF32 with f32, and what they take for erf is made for 16 bits. */
+static bool may_fuse(const lt_problem_key *p, lt_epilogue_chain *chain)
+{
+    int channel = p->attr->u.conv.channels_last ? 3 : 1;
+    return p->op == LT_OP_CONV2D && (p->out.dtype == LT_F16 || p->out.dtype == LT_BF16) && p->out.shape.rank == 4 && lt_epilogue_is_chain(p, channel, chain);
+}
+
+lt_status lt_conv_cudnn_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
+{
+    lt_epilogue_chain chain;
+    lt_kernel *k;
+    bool asked = p->variant && strncmp(p->variant, FUSED, strlen(FUSED)) == 0;
+    if (may_fuse(p, &chain) && (asked || !p->variant)) {
+        lt_status s = prepare_one(dev, p, &chain, out);
+        if (s != LT_ERR_UNSUPPORTED || asked) return s;
+    }
+    LT_TRY(prepare_one(dev, p, NULL, &k));
+    return lt_epilogue_wrap(dev, p, "conv2d_cudnn+epilogue", k, out);
+}
+
+int lt_conv_cudnn_variants(lt_device *dev, const lt_problem_key *p, char (*variant)[LT_CUDA_VARIANT_TEXT], int max)
+{
+    const lt_cudnn *api;
+    lt_cudnn_handle handle;
+    lt_epilogue_chain chain;
+    lt_conv_shape s = lt_conv_shape_of(p);
+    int n = 0;
+    if (lt_cuda_dnn(dev, &api, &handle)) return 0;
+    if (may_fuse(p, &chain)) n = lt_cudnn_configurations(api, handle, &(lt_cudnn_problem){ p, &s, &chain }, variant, max);
+    for (int i = 0; i < n; i++) { /* names leave room for the prefix */
+        memmove(variant[i] + strlen(FUSED), variant[i], strlen(variant[i]) + 1);
+        memcpy(variant[i], FUSED, strlen(FUSED));
+    }
+    return n + lt_cudnn_configurations(api, handle, &(lt_cudnn_problem){ p, &s, NULL }, variant + n, max - n);
+}

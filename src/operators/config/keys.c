@@ -1,0 +1,261 @@
+/* The schema of dataset configurations: one row per key drives defaults, checks, notes and
+   documentation. SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/config/keys.h"
+
+#include "base/status.h"
+#include "operators/config/config.h"
+#include "operators/fields/types.h"
+#include "operators/config/names.h"
+#include "operators/sample/sobol.h"
+
+#include <string.h>
+
+/* ---- Values no option type holds --------------------------------------------------- */
+/* Two names as a bool: the second one is true. */
+static lt_status read_second(const lt_schema_row *row, const lt_yaml_node *n, void *into)
+{
+    const char *text = n ? n->text : row->option.default_text;
+    bool *field = (bool *)((char *)into + row->option.offset);
+    for (int i = 0; text && i < 2; i++)
+        if (!strcmp(text, row->option.names[i])) {
+            *field = i == 1;
+            return LT_OK;
+        }
+    char expected[128];
+    snprintf(expected, sizeof expected, "%s or %s", row->option.names[0], row->option.names[1]);
+    return lt_schema_refuse(n, row->option.name, expected);
+}
+
+/* Small integers as a bit set. */
+static lt_status read_bits(const lt_schema_row *row, const lt_yaml_node *n, void *into)
+{
+    uint32_t *bits = (uint32_t *)((char *)into + row->option.offset);
+    if (!n) {
+        *bits = row->option.default_text ? 7 : 0; /* [0, 1, 2], or null: all */
+        return LT_OK;
+    }
+    *bits = 0;
+    for (const lt_yaml_node *m = n->first; m; m = m->next) {
+        if (m->kind != LT_YAML_INT || m->integer < 0 || m->integer > 31) return lt_schema_refuse(m, row->option.name, "integers in 0..31");
+        *bits |= 1u << m->integer;
+    }
+    return n->kind == LT_YAML_LIST ? LT_OK : lt_schema_refuse(n, row->option.name, "a list of integers");
+}
+
+static lt_status read_device(const lt_schema_row *row, const lt_yaml_node *n, void *into)
+{
+    const char **field = (const char **)((char *)into + row->option.offset), *text = n ? n->text : row->option.default_text;
+    *field = text;
+    if (text) {
+        size_t digits = strncmp(text, "cuda:", 5) ? 0 : strspn(text + 5, "0123456789");
+        if (!strcmp(text, "cpu") || !strcmp(text, "cuda") || !strcmp(text, "auto")) return LT_OK;
+        if (digits && digits < 4 && !text[5 + digits]) return LT_OK;
+    }
+    return lt_schema_refuse(n, row->option.name, "cpu, cuda, cuda:N or auto");
+}
+
+/* simulation.parallelism.devices: "auto", no bit, or a list of numbers as a bit set. */
+static lt_status read_devices(const lt_schema_row *row, const lt_yaml_node *n, void *into)
+{
+    static const char expected[] = "auto or a list of integers in 0..31, each once";
+    uint32_t *bits = (uint32_t *)((char *)into + row->option.offset);
+    *bits = 0;
+    if (!n || (n->kind == LT_YAML_TEXT && !strcmp(n->text, "auto"))) return LT_OK;
+    for (const lt_yaml_node *m = n->first; m; m = m->next) {
+        if (m->kind != LT_YAML_INT || m->integer < 0 || m->integer > 31 || *bits >> m->integer & 1) return lt_schema_refuse(m, row->option.name, expected);
+        *bits |= 1u << m->integer;
+    }
+    return *bits && n->kind == LT_YAML_LIST ? LT_OK : lt_schema_refuse(n, row->option.name, expected);
+}
+
+/* A text or a number; only checked. */
+static lt_status read_scalar(const lt_schema_row *row, const lt_yaml_node *n, void *into)
+{
+    (void)into;
+    return !n || n->text ? LT_OK : lt_schema_refuse(n, row->option.name, "a text or a number");
+}
+
+/* ---- Names ---------------------------------------------------------------------------- */
+static const char *const strategies[] = { "sobol_stratified", NULL }, *const scrambles[] = { "owen", "lms_shift", NULL },
+    *const strata[] = { "adaptive", "uniform", "variance_based", NULL }, *const parallels[] = { "data_parallel", "ddp", NULL },
+    *const compile_modes[] = { "reduce-overhead", "max-autotune", "default", NULL }, *const inputs[] = { "gaussian", "uniform", NULL },
+    *const backends[] = { "hdf5", NULL }, *const compressions[] = { "gzip", "lzf", "none", NULL },
+    *const summary_modes[] = { "manual", "learned", "hybrid", NULL },
+    *const learned_from[] = { "all", "bottleneck", "skips", "early", "mid", "pre_output", NULL },
+    *const temporal_aggs[] = { "mean_max", "mean", "max", "std", NULL }, *const spatial_aggs[] = { "gap", "flatten", NULL },
+    *const schedulers[] = { "constant", "cosine", NULL }, *const initial_variants[] = { "manual14", "basic38", NULL },
+    *const architecture_variants[] = { "unit", "named", "products", NULL },
+    *const levels[] = { "DEBUG", "INFO", "WARNING", "ERROR", NULL }, *const formats[] = { "structured", "plain", NULL },
+    *const providers[] = { "lambda_labs", "runpod", "aws", "local", NULL }, *const paddings[] = { "zeros", "circular", NULL },
+    *const gelus[] = { "erf", "tanh", NULL }, *const semantics[] = { "reference", "full", NULL },
+    *const grfs[] = { "reference", "physical", NULL }, *const clips[] = { "none", "batch", NULL },
+    *const feature_modes[] = { "reference", "corrected", NULL }, *const alias_blocks[] = { "use", "ignore", NULL }, *const watchdogs[] = { "auto", "on", "off", NULL };
+
+/* ---- Rows ------------------------------------------------------------------------------ */
+#define C lt_dataset_config
+/* Fields of checked values have only a type. */
+typedef struct checked { int64_t integer; double real; bool flag; int name; const char *text; lt_text_list list; } checked;
+
+#define SECTION(path, flags_, help_) { .option = { .name = path, .help = help_ }, .flags = flags_ }
+#define KEY(...) { .option = __VA_ARGS__ }
+#define KEY_WITH(flags_, ...) { .option = __VA_ARGS__, .flags = flags_ }
+#define CHECKED(type_, field_, path, default_, ...) \
+    { .option = { .name = path, .type = LT_OPTION_TYPE_##type_, LT_OPTION_FIELD_(checked, field_), .default_text = default_, __VA_ARGS__ }, .flags = LT_KEY_CHECKED }
+#define CHECKED_BOOL(path, default_, help_) CHECKED(BOOL, flag, path, default_, .help = help_)
+#define CHECKED_INT(path, default_, help_, ...) CHECKED(INT, integer, path, default_, .help = help_, .range = __VA_ARGS__)
+#define CHECKED_REAL(path, default_, help_, ...) CHECKED(REAL, real, path, default_, .help = help_, .range = __VA_ARGS__)
+#define CHECKED_ENUM(path, default_, names_, help_) CHECKED(ENUM, name, path, default_, .help = help_, .names = names_)
+#define CHECKED_TEXT(path, default_, flags_, help_) { .option = LT_OPTION_STRING(checked, text, path, default_, "TEXT", help_), .flags = LT_KEY_CHECKED | (flags_) }
+#define CHECKED_LIST(path, help_) CHECKED(LIST, list, path, NULL, .help = help_)
+#define CUSTOM(reader, flags_, field_, path, default_, names_, help_) \
+    { .option = { .name = path, .type = LT_OPTION_TYPE_STRING, LT_OPTION_FIELD_(C, field_), .default_text = default_, .names = names_, .help = help_ }, \
+      .flags = flags_, .read = reader }
+
+static const lt_schema_row rows[] = {
+    CHECKED_TEXT("version", "1.0", 0, "version of the format"),
+
+    SECTION("metadata", LT_KEY_SECTION | LT_KEY_REQUIRED, "what the dataset is"),
+    KEY_WITH(LT_KEY_REQUIRED, LT_OPTION_STRING(C, name, "metadata.name", NULL, "TEXT", "name of the dataset")),
+    CHECKED_TEXT("metadata.description", "", LT_KEY_NULL, "in words"),
+    CHECKED_TEXT("metadata.author", "", LT_KEY_NULL, "who made it"),
+    CHECKED_TEXT("metadata.created", "", LT_KEY_NULL, "when"),
+    CHECKED_TEXT("metadata.purpose", "", LT_KEY_NULL, "what it is for"),
+
+    SECTION("parameter_space", LT_KEY_SECTION | LT_KEY_REQUIRED, "which operators there are"),
+    SECTION("parameter_space.architecture", LT_KEY_OPEN | LT_KEY_REQUIRED, "parameters of the network"),
+    SECTION("parameter_space.stochastic", LT_KEY_OPEN | LT_KEY_REQUIRED, "parameters of the noise"),
+    SECTION("parameter_space.operator", LT_KEY_OPEN | LT_KEY_REQUIRED, "normalisation and grid"),
+    SECTION("parameter_space.evolution", LT_KEY_OPEN, "update policy"),
+    SECTION("parameter_space.u_afno", LT_KEY_OPEN, "parameters of U-AFNO operators; those left out have default bounds"),
+
+    SECTION("sampling", LT_KEY_SECTION | LT_KEY_REQUIRED, "how rows are drawn"),
+    CHECKED_ENUM("sampling.strategy", "sobol_stratified", strategies, "the only one there is"),
+    KEY(LT_OPTION_BOOL(C, scramble, "sampling.sobol.scramble", "true", "random matrix and digital shift per column")),
+    CHECKED_ENUM("sampling.sobol.scramble_method", "owen", scrambles, "both mean matrix and shift"),
+    KEY(LT_OPTION_INT(C, seed, "sampling.sobol.seed", "42", LT_AT_LEAST(0), "N", "seed of everything: rows, weights, fields, noise")),
+    CHECKED_ENUM("sampling.stratification.method", "adaptive", strata, "Sobol points are stratified as they are"),
+    CHECKED_INT("sampling.stratification.num_strata_per_dim", "4", "see method", LT_RANGE_CLOSED(2, 10)),
+    CHECKED_INT("sampling.stratification.min_samples_per_stratum", "10", "see method", LT_AT_LEAST(1)),
+    CHECKED_BOOL("sampling.refinement.enabled", "true", "no refinement follows: rows depend on the seed alone"),
+    CHECKED_REAL("sampling.refinement.pilot_fraction", "0.01", "see enabled", LT_RANGE_OPEN_LO(0, 0.1)),
+    CHECKED_REAL("sampling.refinement.variance_threshold", "0.1", "see enabled", LT_ABOVE(0)),
+    CHECKED_INT("sampling.refinement.max_iterations", "3", "see enabled", LT_RANGE_CLOSED(1, 10)),
+    KEY(LT_OPTION_BOOL(C, check_discrepancy, "sampling.validation.check_discrepancy", "true", "judge the discrepancy")),
+    KEY(LT_OPTION_REAL(C, max_discrepancy, "sampling.validation.max_discrepancy", "0.01", LT_ABOVE(0), "X", "passes below it")),
+    KEY(LT_OPTION_BOOL(C, check_correlation, "sampling.validation.check_correlation", "true", "judge the correlations")),
+    KEY(LT_OPTION_REAL(C, max_correlation, "sampling.validation.max_pairwise_correlation", "0.05", LT_RANGE_OPEN(0, 1), "X", "passes below it")),
+    KEY_WITH(LT_KEY_REQUIRED, LT_OPTION_INT(C, total_samples, "sampling.total_samples", NULL, LT_RANGE_CLOSED(1, LT_SOBOL_MAX_POINTS), "N", "operators in the dataset")),
+    KEY(LT_OPTION_INT(C, batch_size, "sampling.batch_size", "1000", LT_AT_LEAST(1), "N", "operators handed on together; results do not depend on it")),
+
+    SECTION("simulation", LT_KEY_SECTION | LT_KEY_REQUIRED, "how operators are run"),
+    CUSTOM(read_device, 0, device, "simulation.device", "cuda", NULL, "cpu, cuda, cuda:N or auto"),
+    KEY(LT_OPTION_ENUM(C, kind, "simulation.operator_type", "cnn", lt_operator_kind_names, "kind of operator")),
+    KEY(LT_OPTION_ENUM(C, precision, "simulation.precision", "float32", lt_precision_names, "arithmetic of the network; left out: float16 when num_timesteps > 1")),
+    KEY(LT_OPTION_INT(C, realizations, "simulation.num_realizations", "10", LT_RANGE_CLOSED(1, 100), "M", "runs of each operator")),
+    KEY(LT_OPTION_INT(C, steps, "simulation.num_timesteps", "1", LT_RANGE_CLOSED(1, 10000), "T", "states per run, the first field included; 1 = snapshots")),
+    KEY(LT_OPTION_BOOL(C, operator_features, "simulation.extract_operator_features", "false", "the ten operator-sensitivity columns")),
+    CHECKED_ENUM("simulation.parallelism.strategy", "data_parallel", parallels, "work is dealt to all lanes in any case"),
+    CUSTOM(read_devices, 0, devices, "simulation.parallelism.devices", "auto", NULL,
+           "GPUs that share the rows, a worker process each, with device cuda or auto: auto, all that are alike, or a list of their numbers"),
+    CHECKED_BOOL("simulation.performance.compile", "false", "kernels are always compiled"),
+    CHECKED_BOOL("simulation.performance.benchmark_cudnn", "true", "kernels are always tuned"),
+    CHECKED_BOOL("simulation.performance.deterministic", "false", "runs are always reproducible"),
+    CHECKED_BOOL("simulation.performance.partition_by_architecture", "true", "plans are always shared by architecture"),
+    CHECKED_BOOL("simulation.performance.warmup_templates", "false", "nothing needs warming up"),
+    CHECKED_INT("simulation.performance.channel_bucket_size", "16", "widths are exact", LT_AT_LEAST(1)),
+    CHECKED_ENUM("simulation.performance.compile_mode", "reduce-overhead", compile_modes, "see compile"),
+    CHECKED_BOOL("simulation.performance.batched_execution", "false", "small operators share the device in any case"),
+    CHECKED_INT("simulation.performance.max_batch_size", "32", "see batched_execution", LT_AT_LEAST(1)),
+    SECTION("simulation.input_generation", LT_KEY_OPEN, "initial fields: one parameter block per type or alias"),
+    KEY(LT_OPTION_ENUM(C, method, "simulation.input_generation.method", "random", lt_field_method_names, "type of all fields, or sampled")),
+    CHECKED_ENUM("simulation.input_generation.distribution", "gaussian", inputs, "fields are what their type says"),
+    CHECKED_INT("simulation.input_generation.num_samples_per_operator", "100", "every operator has one field", LT_AT_LEAST(1)),
+    CUSTOM(read_scalar, LT_KEY_CHECKED, device, "simulation.input_generation.spatial_size", "from_operator", NULL, "fields have the operator's grid"),
+    KEY(LT_OPTION_REAL(C, length_scale, "simulation.input_generation.length_scale", "0.1", LT_RANGE_OPEN_LO(0, 1), "L", "of gaussian_random_field, unless its block says otherwise")),
+    KEY(LT_OPTION_REAL(C, variance, "simulation.input_generation.variance", "1", LT_ABOVE(0), "V", "of gaussian_random_field, unless its block says otherwise")),
+    SECTION("simulation.input_generation.ic_type_weights", LT_KEY_OPEN, "name: weight, with method sampled"),
+
+    SECTION("dataset", LT_KEY_SECTION | LT_KEY_REQUIRED, "the file"),
+    KEY_WITH(LT_KEY_REQUIRED, LT_OPTION_PATH(C, output_path, "dataset.output_path", NULL, "F.h5", "where it goes")),
+    CHECKED_ENUM("dataset.storage.backend", "hdf5", backends, "format of the file"),
+    KEY(LT_OPTION_ENUM(C, compression, "dataset.storage.compression", "gzip", compressions, "of chunks")),
+    KEY(LT_OPTION_INT(C, compression_level, "dataset.storage.compression_level", "4", LT_RANGE_CLOSED(0, 9), "N", "of gzip")),
+    KEY(LT_OPTION_INT(C, chunk_rows, "dataset.storage.chunk_size", "1000", LT_AT_LEAST(1), "K", "operators per chunk, at most all of them")),
+    KEY(LT_OPTION_BOOL(C, store_trajectories, "dataset.storage.store_trajectories", "false", "keep every state")),
+    CHECKED_LIST("dataset.data_to_store", "parts of the file; all are written"),
+    CHECKED_BOOL("dataset.metadata.include_config", "true", "always written"),
+    CHECKED_BOOL("dataset.metadata.include_sampling_metrics", "true", "always written"),
+    CHECKED_BOOL("dataset.metadata.include_timestamps", "true", "always written"),
+
+    KEY(LT_OPTION_BOOL(C, temporal, "features.temporal.enabled", "true", "per-step features")),
+    KEY(LT_OPTION_BOOL(C, summary, "features.summary.enabled", "true", "per-trajectory features")),
+    KEY(LT_OPTION_BOOL(C, summary_operator_features, "features.summary.extract_operator_features", "false", "as simulation.extract_operator_features")),
+    KEY(LT_OPTION_BOOL(C, initial, "features.initial.enabled", "false", "features of the initial field")),
+    KEY(LT_OPTION_ENUM(C, initial_variant, "features.initial.variant", "manual14", initial_variants, "which of them")),
+    KEY(LT_OPTION_BOOL(C, architecture, "features.architecture.enabled", "false", "what the operator is, as features")),
+    KEY(LT_OPTION_ENUM(C, architecture_variant, "features.architecture.variant", "unit", architecture_variants,
+                       "the unit row; named columns; the unit row and products of pairs")),
+    KEY(LT_OPTION_ENUM(C, summary_mode, "features.summary.summary_mode", "manual", summary_modes, "statistics, learned features or both")),
+    KEY(LT_OPTION_BOOL(C, learned.enabled, "features.summary.learned.enabled", "false", "learned features")),
+    KEY(LT_OPTION_ENUM(C, learned.from, "features.summary.learned.extract_from", "all", learned_from, "which latents")),
+    CUSTOM(read_bits, 0, learned.skip_levels, "features.summary.learned.skip_levels", "[0, 1, 2]", NULL, "with skips"),
+    CUSTOM(read_bits, LT_KEY_NULL, learned.layer_indices, "features.summary.learned.layer_indices", NULL, NULL, "with mid; null = all"),
+    KEY(LT_OPTION_ENUM(C, learned.temporal_agg, "features.summary.learned.temporal_agg", "mean_max", temporal_aggs, "over time")),
+    CUSTOM(read_second, 0, learned.flatten, "features.summary.learned.spatial_agg", "gap", spatial_aggs, "over the grid: gap or flatten"),
+    KEY_WITH(LT_KEY_NULL, LT_OPTION_INT(C, learned.projection_dim, "features.summary.learned.projection_dim", "0", LT_RANGE_CLOSED(0, 512), "N",
+                                        "8..512; null or 0 = none")),
+    KEY(LT_OPTION_INT(C, learned.training_epochs, "features.summary.learned.training_epochs", "100", LT_RANGE_CLOSED(1, 500), "N", "at most")),
+    KEY(LT_OPTION_REAL(C, learned.learning_rate, "features.summary.learned.learning_rate", "0.001", LT_ABOVE(0), "R", "of Adam")),
+    CUSTOM(read_second, 0, learned.cosine, "features.summary.learned.lr_scheduler", "cosine", schedulers, "constant or cosine"),
+    KEY(LT_OPTION_INT(C, learned.patience, "features.summary.learned.early_stopping_patience", "20", LT_RANGE_CLOSED(1, 100), "N", "epochs without progress")),
+
+    CHECKED_ENUM("logging.level", "INFO", levels, "the command has --quiet and --verbose"),
+    CHECKED_ENUM("logging.format", "structured", formats, "the command has --json"),
+    CHECKED_TEXT("logging.output", "stdout", 0, "see format"),
+    CHECKED_BOOL("logging.metrics.track_gpu_memory", "true", "always reported"),
+    CHECKED_BOOL("logging.metrics.track_sampling_time", "true", "always reported"),
+    CHECKED_BOOL("logging.metrics.track_simulation_time", "true", "always reported"),
+
+    SECTION("cloud", LT_KEY_STRICT, "where else a dataset could be made"),
+    CHECKED_BOOL("cloud.provider.enabled", "false", "use a provider"),
+    KEY(LT_OPTION_ENUM(C, provider, "cloud.provider.provider", "local", providers, "of lathe cloud-generate")),
+    CHECKED_TEXT("cloud.lambda_labs.api_key", NULL, LT_KEY_REQUIRED, "better as ${NAME}"),
+    CHECKED_TEXT("cloud.lambda_labs.gpu_type", "A100", 0, "kind of device"),
+    CHECKED_TEXT("cloud.lambda_labs.region", "us-west-1", 0, "where"),
+    CHECKED_TEXT("cloud.lambda_labs.instance_type", "gpu_1x_a100_sxm4", 0, "kind of machine"),
+    CHECKED_TEXT("cloud.lambda_labs.ssh_key_name", "spinlock-key", 0, "key for it"),
+    CHECKED_REAL("cloud.lambda_labs.max_cost_per_hour", "2", "limit", LT_ABOVE(0)),
+    CHECKED_BOOL("cloud.lambda_labs.auto_shutdown_on_completion", "true", "end it afterwards"),
+    CHECKED_TEXT("cloud.lambda_labs.remote_working_dir", "", LT_KEY_NULL, "folder there"),
+    CHECKED_TEXT("cloud.lambda_labs.setup_script", NULL, LT_KEY_NULL, "run first"),
+    CHECKED_TEXT("cloud.runpod.api_key", NULL, LT_KEY_REQUIRED, "better as ${NAME}"),
+    CHECKED_TEXT("cloud.runpod.gpu_type", "RTX4090", 0, "kind of device"),
+    CHECKED_TEXT("cloud.runpod.network_volume_id", NULL, LT_KEY_NULL, "disk"),
+    CHECKED_REAL("cloud.runpod.max_bid_per_hour", "1", "limit", LT_ABOVE(0)),
+    CHECKED_BOOL("cloud.runpod.auto_shutdown_on_completion", "true", "end it afterwards"),
+    CHECKED_TEXT("cloud.lambda_labs_storage.remote_path", "", LT_KEY_NULL, "folder there"),
+    CHECKED_TEXT("cloud.lambda_labs_storage.local_download_path", NULL, LT_KEY_NULL, "folder here"),
+    CHECKED_TEXT("cloud.s3.bucket", NULL, LT_KEY_REQUIRED, "name"),
+    CHECKED_TEXT("cloud.s3.prefix", "datasets/", 0, "before the name of the file"),
+    CHECKED_TEXT("cloud.s3.region", "us-west-2", 0, "where"),
+    CHECKED_TEXT("cloud.s3.access_key_id", NULL, LT_KEY_NULL, "better as ${NAME}"),
+    CHECKED_TEXT("cloud.s3.secret_access_key", NULL, LT_KEY_NULL, "better as ${NAME}"),
+    CHECKED_TEXT("cloud.s3.storage_class", "STANDARD", 0, "price class"),
+
+    SECTION("engine", LT_KEY_SECTION, "keys of lathe, which other readers ignore"),
+    KEY(LT_OPTION_ENUM(C, engine.padding, "engine.padding", "zeros", paddings, "of convolutions")),
+    KEY(LT_OPTION_ENUM(C, engine.gelu, "engine.gelu", "erf", gelus, "exact, or the tanh form")),
+    KEY(LT_OPTION_ENUM(C, engine.noise_semantics, "engine.noise_semantics", "reference", semantics, "full: schedule and correlation are applied")),
+    KEY(LT_OPTION_ENUM(C, engine.grf, "engine.grf", "reference", grfs, "physical: length scales are fractions of the grid, variances hold")),
+    KEY(LT_OPTION_ENUM(C, engine.clip, "engine.clip", "none", clips, "of features, by the quartiles of a batch")),
+    KEY(LT_OPTION_ENUM(C, engine.features, "engine.features", "reference", feature_modes, "corrected: replacements of degenerate formulas")),
+    KEY(LT_OPTION_ENUM(C, engine.alias_blocks, "engine.alias_blocks", "use", alias_blocks, "ignore: aliases and structured have default parameters")),
+    KEY(LT_OPTION_ENUM(C, engine.watchdog, "engine.watchdog", "auto", watchdogs,
+                       "on: rollouts run in a process of their own, which is replaced when a step hangs; auto: on for cuda; results do not depend on it")),
+};
+
+lt_schema lt_config_schema(void)
+{
+    return (lt_schema){ .rows = rows, .n_rows = (int)LT_LEN(rows), .more = lt_feature_options_table(),
+                        .more_prefix = "features.summary.", .more_base = offsetof(C, features) };
+}

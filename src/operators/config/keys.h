@@ -1,0 +1,10 @@
+/* The schema of dataset configurations. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPERATORS_CONFIG_KEYS_H
+#define LT_OPERATORS_CONFIG_KEYS_H
+
+#include "operators/config/schema.h"
+
+/* Reads into struct lt_dataset_config. Rows in the order of the documentation. */
+lt_schema lt_config_schema(void);
+
+#endif

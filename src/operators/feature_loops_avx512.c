@@ -1,3 +1,0 @@
-/* Feature loops, avx512. SPDX-License-Identifier: BSD-3-Clause */
-#define LT_LOOPS lt_feature_loops_avx512
-#include "operators/feature_loops_body.h"

@@ -1,0 +1,243 @@
+/* Errors, attributes and the LZF filter over the HDF5 library. SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/file/hdf5.h"
+
+#include "base/alloc.h"
+#include "operators/file/lzf.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An attribute larger than this is not one of ours. */
+enum { MAX_TEXTS = 100000, MAX_TEXT_BYTES = 1 << 26 };
+
+/* ---- LZF as a filter ------------------------------------------------------------------------ */
+
+/* The library frees and reallocates the buffer with the C library's functions, so they are used here. */
+static size_t lzf_filter(unsigned flags, size_t n_values, const unsigned *values, size_t n_bytes, size_t *buffer_bytes, void **buffer)
+{
+    size_t capacity = n_values > 2 && values[2] ? values[2] : *buffer_bytes;
+    if (capacity > UINT32_MAX) return 0;
+    void *out = malloc(capacity); /* released by the HDF5 library */
+    if (!out) return 0;
+    size_t n = flags & H5Z_FLAG_REVERSE ? lt_lzf_unpack(*buffer, n_bytes, out, capacity) : lt_lzf_pack(*buffer, n_bytes, out, capacity);
+    if (n == 0) {
+        free(out); /* from malloc above */
+        return 0;
+    }
+    free(*buffer); /* the HDF5 library's own */
+    *buffer = out;
+    *buffer_bytes = capacity;
+    return n;
+}
+
+static const H5Z_class2_t lzf_class = { H5Z_CLASS_T_VERS, LT_FILTER_LZF, 1, 1, "lzf", NULL, NULL, lzf_filter };
+
+/* ---- The library as a whole -------------------------------------------------------------------- */
+
+static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
+
+void lt_hdf5_lock(void)
+{
+    static bool ready;
+    pthread_mutex_lock(&library);
+    if (ready) return;
+    H5dont_atexit();
+    H5open();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    H5Zregister(&lzf_class);
+    ready = true;
+}
+
+void lt_hdf5_unlock(void) { pthread_mutex_unlock(&library); }
+
+/* The innermost reason, one line of it; of failed writes the system's own words. */
+static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *text)
+{
+    static const char words[] = "error message = '";
+    if (n || !error->desc) return 0;
+    const char *from = strstr(error->desc, words);
+    from = from ? from + sizeof words - 1 : error->desc;
+    snprintf(text, 160, "%.*s", (int)strcspn(from, "'\n"), from);
+    return 0;
+}
+
+lt_status lt_hdf5_fail(lt_status status, const char *path, const char *what)
+{
+    char reason[160] = "";
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, reason);
+    H5Eclear2(H5E_DEFAULT);
+    return LT_FAIL(status, "%s: %s%s%s", path, what, reason[0] ? ": " : "", reason);
+}
+
+/* ---- Writing attributes ---------------------------------------------------------------------------- */
+
+static hid_t text_type(void)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    if (type >= 0 && (H5Tset_size(type, H5T_VARIABLE) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0)) {
+        H5Tclose(type);
+        return -1;
+    }
+    return type;
+}
+
+/* n < 0: a scalar. */
+static int put_attribute(hid_t at, const char *name, hid_t type, int n, const void *data)
+{
+    hsize_t extent = n < 0 ? 1 : (hsize_t)n;
+    hid_t space = n < 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &extent, NULL);
+    hid_t a = space < 0 || type < 0 ? -1 : H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    int r = a < 0 ? -1 : H5Awrite(a, type, data);
+    if (a >= 0 && H5Aclose(a) < 0) r = -1;
+    if (space >= 0) H5Sclose(space);
+    return r;
+}
+
+int lt_hdf5_put_texts(hid_t at, const char *name, int n, const char *const *texts)
+{
+    hid_t type = text_type();
+    int r = put_attribute(at, name, type, n, texts);
+    if (type >= 0) H5Tclose(type);
+    return r;
+}
+
+int lt_hdf5_put_bytes(hid_t at, const char *name, int n, const char *const *texts)
+{
+    size_t length = 1;
+    for (int i = 0; i < n; i++) length = LT_MAX(length, strlen(texts[i]));
+    char *data = lt_calloc((size_t)n, length);
+    hid_t type = H5Tcopy(H5T_C_S1);
+    if (data)
+        for (int i = 0; i < n; i++) memcpy(data + (size_t)i * length, texts[i], strlen(texts[i]));
+    int r = data && type >= 0 && H5Tset_size(type, length) >= 0 && H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0
+                ? put_attribute(at, name, type, n, data) : -1;
+    if (type >= 0) H5Tclose(type);
+    lt_free(data);
+    return r;
+}
+
+int lt_hdf5_put_text(hid_t at, const char *name, const char *text) { return lt_hdf5_put_texts(at, name, -1, &text); }
+int lt_hdf5_put_int(hid_t at, const char *name, int64_t value) { return put_attribute(at, name, H5T_STD_I64LE, -1, &value); }
+
+int lt_hdf5_put_bool(hid_t at, const char *name, bool value)
+{
+    int8_t v = value, no = 0, yes = 1;
+    hid_t type = H5Tenum_create(H5T_STD_I8LE);
+    int r = type < 0 || H5Tenum_insert(type, "FALSE", &no) < 0 || H5Tenum_insert(type, "TRUE", &yes) < 0
+                ? -1 : put_attribute(at, name, type, -1, &v);
+    if (type >= 0) H5Tclose(type);
+    return r;
+}
+
+/* ---- Reading attributes ------------------------------------------------------------------------------ */
+
+/* Opens the attribute when it is text with this many elements at most; else -1. */
+static hid_t open_texts(hid_t at, const char *name, hid_t *type, hsize_t *n)
+{
+    if (H5Aexists(at, name) <= 0) return -1;
+    hid_t a = H5Aopen(at, name, H5P_DEFAULT), space = a < 0 ? -1 : H5Aget_space(a);
+    *type = a < 0 ? -1 : H5Aget_type(a);
+    hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+    if (space >= 0) H5Sclose(space);
+    if (*type >= 0 && H5Tget_class(*type) == H5T_STRING && count >= 1 && count <= MAX_TEXTS && H5Tget_size(*type) <= MAX_TEXT_BYTES / (size_t)count) {
+        *n = (hsize_t)count;
+        return a;
+    }
+    if (*type >= 0) H5Tclose(*type);
+    if (a >= 0) H5Aclose(a);
+    return -1;
+}
+
+/* Copies n texts of at most `limit` bytes each into one block: pointers, then characters. */
+static lt_status copy_texts(char *const *from, size_t limit, int n, char ***out)
+{
+    size_t bytes = (size_t)n * sizeof(char *);
+    for (int i = 0; i < n; i++) bytes += (from[i] ? strnlen(from[i], limit) : 0) + 1;
+    char **list = lt_malloc(bytes);
+    if (!list) return LT_ERR_MEMORY;
+    char *at = (char *)(list + n);
+    for (int i = 0; i < n; i++) {
+        size_t length = from[i] ? strnlen(from[i], limit) : 0;
+        list[i] = at;
+        if (length) memcpy(at, from[i], length);
+        at[length] = '\0';
+        at += length + 1;
+    }
+    *out = list;
+    return LT_OK;
+}
+
+static lt_status read_variable(hid_t a, hid_t type, const char *path, const char *name, int n, char ***out)
+{
+    char **texts = lt_calloc((size_t)n, sizeof *texts);
+    if (!texts) return LT_ERR_MEMORY;
+    hid_t space = H5Aget_space(a);
+    lt_status s = H5Aread(a, type, texts) < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, path, name) : copy_texts(texts, MAX_TEXT_BYTES, n, out);
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, texts);
+    H5Sclose(space);
+    lt_free(texts);
+    return s;
+}
+
+static lt_status read_fixed(hid_t a, hid_t type, const char *path, const char *name, int n, char ***out)
+{
+    size_t size = H5Tget_size(type);
+    char **texts = lt_malloc((size_t)n * (sizeof *texts + size));
+    if (!texts) return LT_ERR_MEMORY;
+    char *data = (char *)(texts + n);
+    for (int i = 0; i < n; i++) texts[i] = data + (size_t)i * size;
+    lt_status s = H5Aread(a, type, data) < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, path, name) : copy_texts(texts, size, n, out);
+    lt_free(texts);
+    return s;
+}
+
+lt_status lt_hdf5_get_texts(hid_t at, const char *path, const char *name, int *n, char ***out)
+{
+    hid_t type;
+    hsize_t count = 0;
+    *n = 0;
+    *out = NULL;
+    hid_t a = open_texts(at, name, &type, &count);
+    if (a < 0) return LT_OK;
+    lt_status s = H5Tis_variable_str(type) > 0 ? read_variable(a, type, path, name, (int)count, out)
+                                               : read_fixed(a, type, path, name, (int)count, out);
+    if (!s) *n = (int)count;
+    H5Tclose(type);
+    H5Aclose(a);
+    return s;
+}
+
+lt_status lt_hdf5_get_text(hid_t at, const char *path, const char *name, char **out)
+{
+    int n;
+    char **list;
+    *out = NULL;
+    LT_TRY(lt_hdf5_get_texts(at, path, name, &n, &list));
+    if (n == 1 && !(*out = lt_strdup(list[0]))) {
+        lt_free(list);
+        return LT_ERR_MEMORY;
+    }
+    lt_free(list);
+    return LT_OK;
+}
+
+bool lt_hdf5_get_int(hid_t at, const char *name, int64_t *out)
+{
+    if (H5Aexists(at, name) <= 0) return false;
+    hid_t a = H5Aopen(at, name, H5P_DEFAULT);
+    hid_t type = a < 0 ? -1 : H5Aget_type(a), space = a < 0 ? -1 : H5Aget_space(a);
+    bool ok = type >= 0 && space >= 0 && (H5Tget_class(type) == H5T_INTEGER || H5Tget_class(type) == H5T_ENUM)
+              && H5Sget_simple_extent_npoints(space) == 1;
+    if (ok && H5Tget_class(type) == H5T_ENUM) {
+        hid_t base = H5Tget_super(type);
+        int8_t v = 0;
+        ok = base >= 0 && H5Tget_size(base) == 1 && H5Aread(a, type, &v) >= 0;
+        *out = v;
+        if (base >= 0) H5Tclose(base);
+    } else if (ok) ok = H5Aread(a, H5T_NATIVE_INT64, out) >= 0;
+    if (type >= 0) H5Tclose(type);
+    if (space >= 0) H5Sclose(space);
+    if (a >= 0) H5Aclose(a);
+    return ok;
+}

@@ -1,0 +1,220 @@
+/* The journal of a dataset being written. SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/file/journal.h"
+
+#include "base/alloc.h"
+#include "base/files/file.h"
+#include "base/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HEAD_BYTES = 4096, SLOT_HEAD = 64 };
+static const char suffix[] = ".journal";
+static const char head_magic[8] = "LATHEJ01";
+static const char slot_magic[8] = "LTJSLOT1";
+
+typedef struct journal_head { /* this machine's byte order: a journal does not travel */
+    char      magic[8];
+    lt_digest identity;
+    int64_t   n_rows, n_steps;
+    uint64_t  step_bytes, rest_bytes;
+    uint64_t  check;
+} journal_head;
+
+typedef struct slot_head {
+    char     magic[8];
+    int64_t  row;
+    uint64_t hash, check;
+} slot_head;
+_Static_assert(sizeof(journal_head) <= HEAD_BYTES && sizeof(slot_head) <= SLOT_HEAD, "heads fit their places");
+
+static char *journal_path(const char *dataset)
+{
+    size_t n = strlen(dataset) + sizeof suffix;
+    char *path = lt_malloc(n);
+    if (path) snprintf(path, n, "%s%s", dataset, suffix);
+    return path;
+}
+
+bool lt_journal_exists(const char *dataset)
+{
+    char *path = journal_path(dataset);
+    struct stat st;
+    bool there = path && stat(path, &st) == 0;
+    lt_free(path);
+    return there;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------- */
+
+static uint64_t slot_offset(const lt_journal *j, int64_t slot) { return HEAD_BYTES + (uint64_t)slot * j->slot_bytes; }
+
+/* Room in the list of free slots for every slot there is, so that releasing one cannot fail. */
+static lt_status reserve(lt_journal *j, int64_t n_slots)
+{
+    if (n_slots <= j->capacity) return LT_OK;
+    int64_t capacity = LT_MAX(n_slots, 2 * j->capacity + 16);
+    int64_t *list = lt_realloc(j->free_slot, (size_t)capacity * sizeof *list);
+    if (!list) return LT_ERR_MEMORY;
+    j->free_slot = list;
+    j->capacity = capacity;
+    return LT_OK;
+}
+
+lt_status lt_journal_begin(lt_journal *j, lt_journal_row *r)
+{
+    *r = (lt_journal_row){ .slot = 0, .at = 0, .hash = 0 };
+    pthread_mutex_lock(&j->lock);
+    lt_status s = LT_OK;
+    if (j->n_free) r->slot = j->free_slot[--j->n_free];
+    else if (!(s = reserve(j, j->n_slots + 1))) r->slot = j->n_slots++;
+    pthread_mutex_unlock(&j->lock);
+    return s;
+}
+
+void lt_journal_release(lt_journal *j, int64_t slot)
+{
+    pthread_mutex_lock(&j->lock);
+    j->free_slot[j->n_free++] = slot;
+    pthread_mutex_unlock(&j->lock);
+}
+
+lt_status lt_journal_add(lt_journal *j, lt_journal_row *r, const void *data, size_t n_bytes)
+{
+    LT_TRY(lt_file_write_at(j->fd, j->path, slot_offset(j, r->slot) + SLOT_HEAD + r->at, data, n_bytes));
+    r->hash = lt_hash64(data, n_bytes, r->hash);
+    r->at += n_bytes;
+    return LT_OK;
+}
+
+lt_status lt_journal_end(lt_journal *j, lt_journal_row *r, int64_t row)
+{
+    if (r->at != (uint64_t)j->n_steps * j->step_bytes + j->rest_bytes)
+        return LT_FAIL(LT_ERR_INTERNAL, "%s: row %" PRId64 " has %" PRIu64 " bytes", j->path, row, r->at);
+    slot_head h = { .row = row, .hash = r->hash };
+    memcpy(h.magic, slot_magic, sizeof h.magic);
+    h.check = lt_hash64(&h, offsetof(slot_head, check), 0);
+    return lt_file_write_at(j->fd, j->path, slot_offset(j, r->slot), &h, sizeof h);
+}
+
+lt_status lt_journal_read(const lt_journal *j, int64_t slot, uint64_t offset, void *data, size_t n_bytes)
+{
+    return lt_file_read_at(j->fd, j->path, slot_offset(j, slot) + SLOT_HEAD + offset, data, n_bytes);
+}
+
+/* ---- Finding rows again --------------------------------------------------------------------- */
+
+/* Whether slot holds a whole row. */
+static lt_status check_slot(lt_journal *j, int64_t slot, void *piece, int64_t n_rows, int64_t *row, bool *whole)
+{
+    slot_head h;
+    *whole = false;
+    LT_TRY(lt_file_read_at(j->fd, j->path, slot_offset(j, slot), &h, sizeof h));
+    if (memcmp(h.magic, slot_magic, sizeof h.magic) || h.check != lt_hash64(&h, offsetof(slot_head, check), 0)) return LT_OK;
+    if (h.row < 0 || h.row >= n_rows) return LT_OK;
+    uint64_t hash = 0, at = 0;
+    for (int64_t t = 0; t <= j->n_steps; t++) {
+        size_t bytes = t < j->n_steps ? j->step_bytes : j->rest_bytes;
+        LT_TRY(lt_journal_read(j, slot, at, piece, bytes));
+        hash = lt_hash64(piece, bytes, hash);
+        at += bytes;
+    }
+    *row = h.row;
+    *whole = hash == h.hash;
+    return LT_OK;
+}
+
+static lt_status find_rows(lt_journal *j, uint64_t file_bytes, int64_t n_rows, lt_journal_found found, void *ctx)
+{
+    uint64_t used = SLOT_HEAD + (uint64_t)j->n_steps * j->step_bytes + j->rest_bytes, room = file_bytes - HEAD_BYTES;
+    int64_t n = room < used ? 0 : (int64_t)((room - used) / j->slot_bytes) + 1; /* the last one has no padding */
+    LT_TRY(reserve(j, n));
+    j->n_slots = n;
+    void *piece = lt_malloc(LT_MAX(j->step_bytes, j->rest_bytes));
+    if (!piece) return LT_ERR_MEMORY;
+    lt_status s = LT_OK;
+    for (int64_t i = 0; i < n && !s; i++) {
+        int64_t row = 0;
+        bool whole = false;
+        s = check_slot(j, i, piece, n_rows, &row, &whole);
+        if (!s && whole) s = found(ctx, row, i);
+        else if (!s) lt_journal_release(j, i); /* torn */
+    }
+    lt_free(piece);
+    return s;
+}
+
+/* ---- Opening and closing ---------------------------------------------------------------------- */
+
+static journal_head make_head(const lt_journal_shape *shape)
+{
+    journal_head h;
+    memset(&h, 0, sizeof h);
+    memcpy(h.magic, head_magic, sizeof h.magic);
+    h.identity = shape->identity;
+    h.n_rows = shape->n_rows;
+    h.n_steps = shape->n_steps;
+    h.step_bytes = shape->step_bytes;
+    h.rest_bytes = shape->rest_bytes;
+    h.check = lt_hash64(&h, offsetof(journal_head, check), 0);
+    return h;
+}
+
+static lt_status start_empty(lt_journal *j, const journal_head *h)
+{
+    if (ftruncate(j->fd, 0)) return LT_FAIL(LT_ERR_IO, "%s: cannot empty it: %s", j->path, strerror(errno));
+    LT_TRY(lt_file_write_at(j->fd, j->path, 0, h, sizeof *h));
+    if (ftruncate(j->fd, HEAD_BYTES)) return LT_FAIL(LT_ERR_IO, "%s: cannot size it: %s", j->path, strerror(errno));
+    return LT_OK;
+}
+
+static lt_status open_file(lt_journal *j, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx)
+{
+    j->fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (j->fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open: %s", j->path, strerror(errno));
+    if (flock(j->fd, LOCK_EX | LOCK_NB))
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: another process is writing this dataset", j->path);
+    struct stat st;
+    if (fstat(j->fd, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot read: %s", j->path, strerror(errno));
+    journal_head want = make_head(shape), got;
+    /* A journal shorter than its head died while it was being started: it held nothing yet. */
+    if (!keep || (uint64_t)st.st_size < HEAD_BYTES) return start_empty(j, &want);
+    LT_TRY(lt_file_read_at(j->fd, j->path, 0, &got, sizeof got));
+    if (memcmp(&got, &want, sizeof got))
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: belongs to a run with another configuration; remove it to start again", j->path);
+    return find_rows(j, (uint64_t)st.st_size, shape->n_rows, found, ctx);
+}
+
+lt_status lt_journal_open(const char *dataset, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx, lt_journal *j)
+{
+    *j = (lt_journal){ .fd = -1, .n_steps = shape->n_steps, .step_bytes = shape->step_bytes, .rest_bytes = shape->rest_bytes };
+    j->slot_bytes = (SLOT_HEAD + (size_t)shape->n_steps * shape->step_bytes + shape->rest_bytes + 63) / 64 * 64;
+    j->path = journal_path(dataset);
+    if (!j->path) return LT_ERR_MEMORY;
+    pthread_mutex_init(&j->lock, NULL);
+    lt_status s = open_file(j, shape, keep, found, ctx);
+    if (s) lt_journal_close(j);
+    return s;
+}
+
+void lt_journal_close(lt_journal *j)
+{
+    if (!j->path) return;
+    if (j->fd >= 0) close(j->fd);
+    pthread_mutex_destroy(&j->lock);
+    lt_free(j->free_slot);
+    lt_free(j->path);
+    *j = (lt_journal){ .fd = -1 };
+}
+
+void lt_journal_remove(lt_journal *j)
+{
+    if (j->path && j->fd >= 0) unlink(j->path);
+    lt_journal_close(j);
+}

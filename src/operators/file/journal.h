@@ -1,0 +1,56 @@
+/* The journal of a dataset being written: finished rows, each whole or absent, until they are in the
+   file proper. SPDX-License-Identifier: BSD-3-Clause
+
+   FILE.h5.journal is a header and slots of one size. A row is written into its slot front to back
+   and counts once the slot's head, with a digest of everything behind it, has been written too.
+   A slot is used again when its row is in the dataset; what it still holds then is a second copy. */
+#ifndef LT_OPERATORS_FILE_JOURNAL_H
+#define LT_OPERATORS_FILE_JOURNAL_H
+
+#include "base/hash.h"
+
+#include <pthread.h>
+
+typedef struct lt_journal {
+    char          *path;
+    int            fd;
+    int64_t        n_steps;              /* pieces written one by one, then the rest in one */
+    size_t         step_bytes, rest_bytes, slot_bytes;
+    pthread_mutex_t lock;                /* of what follows */
+    int64_t         n_slots, n_free, capacity;
+    int64_t        *free_slot;
+} lt_journal;
+
+/* A row being written. Several may be open at a time, each used by one thread. */
+typedef struct lt_journal_row {
+    int64_t  slot;
+    uint64_t at, hash;
+} lt_journal_row;
+
+typedef lt_status (*lt_journal_found)(void *ctx, int64_t row, int64_t slot);
+
+/* What the slots hold and for which dataset; a journal with another identity is not read. */
+typedef struct lt_journal_shape {
+    lt_digest identity;
+    int64_t   n_rows, n_steps;
+    size_t    step_bytes, rest_bytes;
+} lt_journal_shape;
+
+/* Opens the journal beside `dataset`, exclusively: LT_ERR_ARGUMENT when another process writes this
+   dataset. With `keep`, rows found whole are told to `found` in the order of their slots, and a
+   journal of another identity is LT_ERR_ARGUMENT; otherwise it is emptied. */
+lt_status lt_journal_open(const char *dataset, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx, lt_journal *j);
+void      lt_journal_close(lt_journal *j);   /* a closed or zeroed one is allowed */
+/* As close, and the file goes away. */
+void      lt_journal_remove(lt_journal *j);
+bool      lt_journal_exists(const char *dataset);
+
+lt_status lt_journal_begin(lt_journal *j, lt_journal_row *r);
+lt_status lt_journal_add(lt_journal *j, lt_journal_row *r, const void *data, size_t n_bytes); /* one step, or the rest */
+lt_status lt_journal_end(lt_journal *j, lt_journal_row *r, int64_t row);
+/* The slot's row is in the dataset, synced. */
+void      lt_journal_release(lt_journal *j, int64_t slot);
+/* n bytes of a slot's content. */
+lt_status lt_journal_read(const lt_journal *j, int64_t slot, uint64_t offset, void *data, size_t n_bytes);
+
+#endif

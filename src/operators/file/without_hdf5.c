@@ -1,0 +1,77 @@
+/* Stands in for the files that need the HDF5 library in a build without it.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "base/status.h"
+#include "lathe/dataset.h"
+#include "operators/file/store_internal.h"
+
+static lt_status unsupported(const char *path)
+{
+    return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: lathe was built without HDF5 (Debian package libhdf5-dev), so it neither writes nor reads datasets", path);
+}
+
+lt_status lt_store_skeleton(const char *path, const lt_store_plan *p, const lt_store_labels *l, const lt_store_texts *t)
+{
+    (void)p, (void)l, (void)t;
+    return unsupported(path);
+}
+
+lt_status lt_store_attach(lt_store *s) { return unsupported(s->path); }
+
+lt_status lt_dataset_open(const char *path, lt_dataset **out)
+{
+    *out = NULL;
+    return unsupported(path);
+}
+
+/* No dataset is ever open, so the others are not reached. */
+void lt_dataset_close(lt_dataset *d) { (void)d; }
+
+lt_dataset_info lt_dataset_get_info(const lt_dataset *d)
+{
+    (void)d;
+    return (lt_dataset_info){ .config = "", .engine_config = "", .engine_version = "", .precision = "", .creation_date = "", .sampling_metrics = "", .device = "" };
+}
+
+bool lt_dataset_is_at(const lt_dataset *d, const char *path)
+{
+    (void)d, (void)path;
+    return false;
+}
+
+lt_status lt_dataset_walk(lt_dataset *d, lt_status (*item)(void *ctx, const lt_dataset_item *item), void *ctx)
+{
+    (void)d, (void)item, (void)ctx;
+    return unsupported("walk");
+}
+
+lt_shape lt_dataset_shape(lt_dataset *d, const char *path)
+{
+    (void)d, (void)path;
+    return lt_shape0();
+}
+
+lt_status lt_dataset_read(lt_dataset *d, const char *path, int64_t first, int64_t n, float *out)
+{
+    (void)d, (void)first, (void)n, (void)out;
+    return unsupported(path);
+}
+
+lt_status lt_dataset_read_step(lt_dataset *d, int64_t first, int64_t n, int64_t t, float *out)
+{
+    (void)d, (void)first, (void)n, (void)t, (void)out;
+    return unsupported("states");
+}
+
+lt_status lt_dataset_read_ints(lt_dataset *d, const char *path, int64_t first, int64_t n, int64_t *out)
+{
+    (void)d, (void)first, (void)n, (void)out;
+    return unsupported(path);
+}
+
+lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const char *const **out)
+{
+    (void)d;
+    *n = 0;
+    *out = NULL;
+    return unsupported(path);
+}

@@ -1,0 +1,51 @@
+/* The rows of a dataset before they run: unit parameters, what they mean, labels.
+   SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPERATORS_GENERATE_ROW_TABLE_H
+#define LT_OPERATORS_GENERATE_ROW_TABLE_H
+
+#include "operators/features/features.h"
+#include "operators/fields/fields.h"
+#include "operators/file/store.h"
+
+typedef struct lt_row_table {
+    int64_t            n, parameters;
+    int64_t           *index;     /* [n] of the whole dataset */
+    float             *unit;      /* [n, parameters] */
+    lt_operator_spec  *spec;      /* [n] */
+    int               *field;     /* [n]: which of the configuration's recipes */
+    const char       **alias, **policy, **noise; /* [n]: labels, borrowed */
+    int32_t           *grid;      /* [n] */
+    int                max_grid;
+} lt_row_table;
+
+/* Rows first, first + stride, … below total. Errors name the row. */
+lt_status lt_row_table_create(const lt_dataset_config *c, int64_t first, int64_t stride, int64_t total, lt_row_table *out);
+void      lt_row_table_release(lt_row_table *t);
+
+/* Orders rows so that those of one architecture are neighbours; equal ones compare 0. */
+int lt_architecture_compare(const lt_operator_spec *a, const lt_operator_spec *b);
+/* Distinct architectures among rows. */
+lt_status lt_row_table_signatures(const lt_row_table *t, int64_t *out);
+
+/* ---- From a configuration to a file --------------------------------------------------------- */
+typedef struct lt_file_content {       /* what lt_dataset_file_create is told beside the rows */
+    const lt_dataset_config *config;
+    const char              *config_json; /* NULL: the configuration's own */
+    const lt_feature_set    *features;
+    const lt_row_table      *rows;
+    int64_t                  total, shard_index, shard_count;
+    int64_t                  realizations, steps;
+    bool                     outputs;
+    bool                     all_features; /* false: none, a file of states */
+    lt_precision             precision;    /* what runs */
+    const char              *device;       /* the kind it runs on; NULL: the CPU */
+    const char              *metrics;      /* JSON; NULL: {} */
+    const char              *date;         /* NULL: now */
+} lt_file_content;
+
+/* The plan such a file has. Names of columns are borrowed from the feature set. */
+lt_status lt_dataset_file_plan(const lt_file_content *f, lt_arena *arena, lt_store_plan *out);
+/* Creates the file with this plan, all rows pending. */
+lt_status lt_dataset_file_create(const char *path, const lt_file_content *f, const lt_store_plan *plan);
+
+#endif

@@ -1,0 +1,55 @@
+/* Rollouts in processes of their own: what the two sides say to each other. SPDX-License-Identifier: BSD-3-Clause
+
+   lt_generate starts a worker for each device and tells it configuration and rows that may come; workers ask for rows one by one, as
+   far ahead as they draw operators, run them as lt_generator_run_here does, in a store without a file, and send every row. The parent
+   alone writes. When a step takes too long, or a worker dies or says what makes no sense, the parent ends it and starts another. The row
+   to blame is marked failed; where that is not sure, the rows it had are dealt again, each alone. The worker waits for the parent when it
+   sends and receives, the parent for nobody. Both sides are one program on one machine, so messages are structs as they lie in memory. */
+#ifndef LT_OPERATORS_GENERATE_WORKER_WORKER_H
+#define LT_OPERATORS_GENERATE_WORKER_WORKER_H
+
+#include "operators/generate/generate.h"
+
+typedef enum lt_worker_word {
+    LT_WORD_SETUP = 1,  /* to the worker: lt_worker_setup, the configuration, the rows */
+    LT_WORD_DEAL,       /* to the worker: `row` is for it; -1: there are no more */
+    LT_WORD_READY,      /* from it: version and sizes, lt_worker_ready */
+    LT_WORD_ALIVE,      /* something that takes a while is done: an architecture's kernels are compiled */
+    LT_WORD_ASK,        /* for a row: one LT_WORD_DEAL answers */
+    LT_WORD_BEGIN,      /* the rollout of a row begins */
+    LT_WORD_BEAT,       /* a step is done */
+    LT_WORD_STATES,     /* states of a step, padded, when the file keeps them */
+    LT_WORD_ROW,        /* lt_worker_row, then the record of the row */
+    LT_WORD_END,        /* no more: all rows are done, or a fault of the device calls for a fresh process */
+    LT_WORD_FAILED      /* what ended the run: a text; `value` is its status */
+} lt_worker_word;
+
+typedef struct lt_worker_head { int64_t word, row, step, value; uint64_t bytes; } lt_worker_head; /* bytes: of what follows */
+
+typedef struct lt_worker_setup {
+    int64_t shard_index, shard_count, memory_bytes, n_rows;
+    int64_t threads, at_once;
+    char    device[16];     /* "": the CPU */
+    uint64_t config_bytes;  /* JSON; then n_rows numbers of rows, whose kernels are worth having */
+} lt_worker_setup;
+
+typedef struct lt_worker_ready { char version[32]; uint64_t rest_bytes, step_bytes; } lt_worker_ready;
+
+typedef struct lt_worker_row {
+    lt_rollout_result result;
+    lt_generate_info  info;  /* of the worker so far */
+} lt_worker_row;
+
+/* ---- Messages over a socket, from inside the worker (generate/worker/channel.c) ------------------------------------- */
+typedef struct lt_worker_piece { const void *data; size_t bytes; } lt_worker_piece;
+/* A head, its `bytes` filled in, and what follows it. LT_ERR_IO when the other side is gone; never raises SIGPIPE. */
+lt_status lt_worker_send(int fd, lt_worker_head head, int n, const lt_worker_piece *piece);
+/* All of it, however long it takes to arrive; LT_ERR_IO when the other side is gone first. */
+lt_status lt_worker_receive(int fd, void *data, size_t bytes);
+
+/* ---- The worker's side (generate/worker/serve.c) -------------------------------------------------------------------- */
+/* As lt_generate_worker; probe is called at every beat. */
+typedef void (*lt_worker_probe)(void *ctx, int64_t row, int64_t t);
+lt_status lt_worker_serve(int fd, lt_worker_probe probe, void *ctx);
+
+#endif

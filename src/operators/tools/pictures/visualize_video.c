@@ -1,0 +1,165 @@
+/* Where frames go: PNG files in a folder, or an ffmpeg process. SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/tools/pictures/visualize.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct lt_frame_sink {
+    char    *video, *folder;      /* NULL: not that */
+    int      width, height;
+    int64_t  n_frames;
+    pid_t    child;               /* ffmpeg; 0: none */
+    int      to_child;
+};
+
+/* ---- ffmpeg ---------------------------------------------------------------------------------------- */
+
+/* In the child, after fork: nothing but what is safe there. The second pipe tells whether exec worked. */
+static _Noreturn void become_ffmpeg(int frames, int told, const char *size, const char *rate, const char *path)
+{
+    int nowhere = open("/dev/null", O_RDWR);
+    dup2(frames, 0);
+    dup2(nowhere, 1);
+    dup2(nowhere, 2);
+    char *const argv[] = { "ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", (char *)size, "-r", (char *)rate,
+                           "-i", "-", "-pix_fmt", "yuv420p", (char *)path, NULL };
+    execvp(argv[0], argv);
+    int error = errno;
+    if (write(told, &error, sizeof error) < 0) _exit(126);
+    _exit(127);
+}
+
+/* Starts ffmpeg; *found false when there is none. A socket, since a write to it can be told not to raise
+   SIGPIPE when ffmpeg ends early. */
+static lt_status start_ffmpeg(lt_frame_sink *s, int fps, bool *found)
+{
+    int frames[2], told[2], error = 0;
+    char size[32], rate[16];
+    *found = false;
+    snprintf(size, sizeof size, "%dx%d", s->width, s->height);
+    snprintf(rate, sizeof rate, "%d", fps);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, frames)) return LT_FAIL(LT_ERR_IO, "no socket for ffmpeg: %s", strerror(errno));
+    if (pipe2(told, O_CLOEXEC)) {
+        close(frames[0]);
+        close(frames[1]);
+        return LT_FAIL(LT_ERR_IO, "no pipe for ffmpeg: %s", strerror(errno));
+    }
+    pid_t child = fork();
+    if (child == 0) become_ffmpeg(frames[1], told[1], size, rate, s->video);
+    close(frames[1]);
+    close(told[1]);
+    bool failed = child < 0 || read(told[0], &error, sizeof error) > 0;
+    close(told[0]);
+    if (failed) {
+        close(frames[0]);
+        if (child > 0) waitpid(child, NULL, 0);
+        return child < 0 ? LT_FAIL(LT_ERR_IO, "no process for ffmpeg: %s", strerror(errno)) : LT_OK;
+    }
+    s->child = child;
+    s->to_child = frames[0];
+    *found = true;
+    return LT_OK;
+}
+
+static lt_status send_frame(lt_frame_sink *s, const lt_image *frame)
+{
+    const uint8_t *at = frame->rgb;
+    size_t left = (size_t)frame->width * (size_t)frame->height * 3;
+    while (left) {
+        ssize_t n = send(s->to_child, at, left, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return LT_FAIL(LT_ERR_IO, "%s: ffmpeg stopped reading frames: %s", s->video, strerror(errno));
+        at += n;
+        left -= (size_t)n;
+    }
+    return LT_OK;
+}
+
+/* ---- Frames --------------------------------------------------------------------------------------------- */
+
+static lt_status make_folder(const char *path)
+{
+    struct stat st;
+    if (mkdir(path, 0777) == 0) return LT_OK;
+    if (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return LT_OK;
+    return LT_FAIL(LT_ERR_IO, "%s: cannot make the folder: %s", path, strerror(errno));
+}
+
+/* The video's name without its ending, with _frames. */
+static char *folder_beside(const char *video)
+{
+    const char *slash = strrchr(video, '/'), *dot = strrchr(video, '.');
+    size_t n = dot && (!slash || dot > slash + 1) && dot > video ? (size_t)(dot - video) : strlen(video);
+    char *path = lt_malloc(n + 8);
+    if (path) snprintf(path, n + 8, "%.*s_frames", (int)n, video);
+    return path;
+}
+
+static void release(lt_frame_sink *s)
+{
+    lt_free(s->video);
+    lt_free(s->folder);
+    lt_free(s);
+}
+
+lt_status lt_frame_sink_open(const char *video, const char *frames, int width, int height, int fps, char *note, size_t note_bytes, lt_frame_sink **out)
+{
+    *out = NULL;
+    note[0] = '\0';
+    lt_frame_sink *s = lt_calloc(1, sizeof *s);
+    if (!s) return LT_ERR_MEMORY;
+    s->width = width;
+    s->height = height;
+    bool found = true;
+    lt_status st = (video && !(s->video = lt_strdup(video))) || (frames && !(s->folder = lt_strdup(frames))) ? LT_ERR_MEMORY : LT_OK;
+    if (!st && video) st = start_ffmpeg(s, fps, &found);
+    if (!st && !found && !s->folder && !(s->folder = folder_beside(video))) st = LT_ERR_MEMORY;
+    if (!st && !found) snprintf(note, note_bytes, "ffmpeg was not found, so there is no video; frames are in %.100s", s->folder);
+    if (!st && s->folder) st = make_folder(s->folder);
+    if (st) {
+        bool ignored;
+        lt_frame_sink_close(s, &ignored);
+    } else *out = s;
+    return st;
+}
+
+lt_status lt_frame_sink_put(lt_frame_sink *s, const lt_image *frame)
+{
+    if (s->folder) {
+        size_t bytes = strlen(s->folder) + 32;
+        char *path = lt_malloc(bytes);
+        if (!path) return LT_ERR_MEMORY;
+        snprintf(path, bytes, "%s/frame_%05lld.png", s->folder, (long long)s->n_frames);
+        lt_status st = lt_image_write_png(frame, path);
+        lt_free(path);
+        LT_TRY(st);
+    }
+    s->n_frames++;
+    return s->child ? send_frame(s, frame) : LT_OK;
+}
+
+lt_status lt_frame_sink_close(lt_frame_sink *s, bool *video)
+{
+    lt_status st = LT_OK;
+    *video = false;
+    if (!s) return LT_OK;
+    if (s->child) {
+        int status = 0;
+        close(s->to_child);
+        while (waitpid(s->child, &status, 0) < 0 && errno == EINTR) { }
+        *video = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        if (!*video) st = LT_FAIL(LT_ERR_IO, "%s: ffmpeg could not write it", s->video);
+    }
+    release(s);
+    return st;
+}

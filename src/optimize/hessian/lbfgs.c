@@ -1,0 +1,104 @@
+/* Limited-memory BFGS: a ring of pairs, products by the two-loop recursion on all right-hand sides
+   at once. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/device/far.h"
+#include "optimize/vectors/space.h"
+
+#include <math.h>
+#include <string.h>
+
+static int64_t slot(const lt_hessian *h, int64_t age) /* 0 = newest */
+{
+    int64_t at = h->newest - age;
+    return at < 0 ? at + h->capacity : at;
+}
+
+/* The first free one, so that no more memory is touched than is in use. There is one: see create_limited. */
+int64_t lt_hessian_take_row(lt_hessian *h)
+{
+    int64_t row = 0;
+    while (h->users[row]) row++;
+    h->users[row] = 1;
+    return row;
+}
+
+int64_t lt_hessian_share_row(lt_hessian *h, int64_t at)
+{
+    h->users[h->row[at]]++;
+    return h->row[at];
+}
+
+void lt_hessian_leave_row(lt_hessian *h, int64_t row) { h->users[row]--; }
+
+lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, double sty)
+{
+    int64_t n = h->n;
+    lt_update_code code = LT_UPDATE_DONE;
+    if (!(sty > 0)) return LT_UPDATE_NO_CURVATURE;
+    if (!lt_space_finite(h->vectors, n, s) || !lt_space_finite(h->vectors, n, y) || !isfinite(1 / sty)) return LT_UPDATE_NOT_FINITE;
+    if (h->scale_pending) {
+        double gamma = sty / lt_space_dot(h->vectors, n, y, y);
+        if (isfinite(gamma)) {
+            h->gamma = gamma;
+            if (h->fixed_scaling) h->scale_pending = false;
+        } else {
+            code = LT_UPDATE_NOT_SCALED;
+        }
+    }
+    const bool full = h->count == h->capacity;
+    h->newest = (h->newest + 1) % h->capacity;
+    if (!full) h->count++;
+    if (h->far) lt_far_push(h, s, y);
+    else {
+        if (full) lt_hessian_leave_row(h, h->row[h->newest]);
+        h->row[h->newest] = lt_hessian_take_row(h);
+        memcpy(lt_hessian_step(h, h->newest), s, (size_t)n * sizeof *s);
+        memcpy(h->Y + h->newest * n, y, (size_t)n * sizeof *y);
+    }
+    h->rho[h->newest] = 1 / sty;
+    return code;
+}
+
+static void apply_base(const lt_hessian *h, double *b)
+{
+    if (h->base_lower) {
+        const double *from = b;
+        double *to = h->h;
+        lt_packed_apply_rows(h->n, h->base_lower, 1, &from, &to, NULL);
+        memcpy(b, h->h, (size_t)h->n * sizeof *b);
+    } else if (h->base_diagonal) {
+        for (int64_t i = 0; i < h->n; i++) b[i] *= h->base_diagonal[i];
+    }
+    if (h->gamma != 1) lt_vec_scale(h->n, h->gamma, b);
+}
+
+/* Each of the 2m steps is one pass over a pair for all k right-hand sides; the pair stays in cache. */
+static void two_loops(lt_hessian *h, int64_t k, double *const *b)
+{
+    int64_t n = h->n;
+    for (int64_t age = 0; age < h->count; age++) {
+        int64_t at = slot(h, age);
+        const double *s = lt_hessian_step(h, at), *y = h->Y + at * n;
+        for (int64_t j = 0; j < k; j++) {
+            double a = h->rho[at] * lt_vec_dot(n, s, b[j]);
+            h->coefficient[age * LT_LBFGS_BLOCK + j] = a;
+            lt_vec_axpy(n, -a, y, b[j]);
+        }
+    }
+    for (int64_t j = 0; j < k; j++) apply_base(h, b[j]);
+    for (int64_t age = h->count - 1; age >= 0; age--) {
+        int64_t at = slot(h, age);
+        const double *s = lt_hessian_step(h, at), *y = h->Y + at * n;
+        for (int64_t j = 0; j < k; j++) {
+            double c = h->coefficient[age * LT_LBFGS_BLOCK + j] - h->rho[at] * lt_vec_dot(n, y, b[j]);
+            lt_vec_axpy(n, c, s, b[j]);
+        }
+    }
+}
+
+void lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
+{
+    int64_t most = h->blocked ? LT_LBFGS_BLOCK : 1;
+    for (int64_t j = 0; j < k; j++)
+        if (out[j] != b[j]) memcpy(out[j], b[j], (size_t)h->n * sizeof(double));
+    for (int64_t j = 0; j < k; j += most) two_loops(h, k - j < most ? k - j : most, out + j);
+}

@@ -1,0 +1,412 @@
+/* Products of the QPs' H with the sampled gradients. A BFGS update changes them by rank two, so they
+   are updated instead of computed again: with v = G's and u = G'h
+       HG+ = gamma HG - rho (h v' + s u') + b s v',   Q+ = gamma Q - rho (u v' + v u') + b v v'.
+   Every 50 updates, or when the check below fails, all are computed from scratch.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/vectors/products.h"
+
+#include "optimize/vectors/vector.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "trace/trace.h"
+
+#include <math.h>
+#include <string.h>
+
+#define UPDATES_KEPT 50
+#define DRIFT_ALLOWED 1e-10
+#define Q_COLUMNS_MAX 1024 /* the stored Q takes at most 8 MiB */
+#define Q_UNTIL_ITERATION 2 /* nothing is allocated later */
+#define BLOCK_NUMBERS ((int64_t)1 << 20) /* of products that are not kept: 8 MiB */
+
+/* H y where the update of H wants it. */
+static lt_status take_there(lt_run *r, int64_t columns)
+{
+    lt_products *p = &r->products;
+    p->Hy = r->hessian.h;
+    LT_TRY(lt_vectors_take(r->vectors, r->n, "H s", &p->Hs));
+    return lt_vectors_take(r->vectors, columns * r->n, "products with H", &p->HG);
+}
+
+static lt_status take_Q(lt_products *p, int64_t columns)
+{
+    p->Q = lt_malloc_aligned((size_t)(columns * columns) * sizeof(double));
+    p->Q_columns = p->Q ? columns : 0;
+    return p->Q ? LT_OK : LT_ERR_MEMORY;
+}
+
+lt_status lt_products_create(lt_run *r)
+{
+    lt_products *p = &r->products;
+    int64_t slots = r->cache.capacity, columns = slots * r->k;
+    p->incremental = r->opt.incremental_products && !r->hessian.limited && !isfinite(r->opt.regularize_threshold);
+    p->slot = -1;
+    p->valid = lt_calloc((size_t)slots, sizeof *p->valid);
+    p->place = lt_malloc((size_t)slots * sizeof *p->place);
+    p->taken = lt_calloc((size_t)slots, sizeof *p->taken);
+    p->block_columns = LT_MAX(LT_MIN(BLOCK_NUMBERS / r->n, LT_LBFGS_BLOCK), 1);
+    bool kept = !r->hessian.limited || r->evaluator->exchange; /* pairs may still go to the device */
+    if (r->vectors) LT_TRY(take_there(r, columns));
+    else {
+        p->HG = lt_malloc_aligned((size_t)((kept ? columns : p->block_columns) * r->n) * sizeof(double));
+        p->Hy = lt_malloc_aligned((size_t)(2 * r->n) * sizeof(double));
+        p->Hs = p->Hy ? p->Hy + r->n : NULL;
+    }
+    p->from = lt_malloc((size_t)(columns + 2) * sizeof *p->from);
+    p->to = lt_malloc((size_t)(columns + 2) * sizeof *p->to);
+    p->u = lt_malloc((size_t)(2 * columns) * sizeof(double));
+    p->column = lt_malloc((size_t)columns * sizeof *p->column);
+    if (!p->place || !p->taken) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < slots; i++) p->place[i] = i;
+    LT_TRY(lt_columns_create(r->k, slots, &p->columns));
+    LT_TRY(lt_sparse_create(r->k, r->n, &p->sparse));
+    if (!p->valid || !p->HG || !p->Hy || !p->from || !p->to || !p->u || !p->column) return LT_ERR_MEMORY;
+    p->v = p->u + columns;
+    return p->incremental && columns <= Q_COLUMNS_MAX ? take_Q(p, columns) : LT_OK;
+}
+
+void lt_products_release(lt_run *r)
+{
+    lt_products *p = &r->products;
+    lt_free(p->valid);
+    lt_free(p->place);
+    lt_free(p->taken);
+    lt_columns_release(&p->columns);
+    lt_sparse_release(&p->sparse);
+    if (!r->vectors) { /* else they go with the vectors */
+        lt_free_aligned(p->HG);
+        lt_free_aligned(p->Hy);
+    }
+    lt_free(p->from);
+    lt_free(p->to);
+    lt_free(p->u);
+    lt_free(p->column);
+    lt_free_aligned(p->Q);
+    *p = (lt_products){ 0 };
+}
+
+void lt_products_forget(lt_run *r)
+{
+    memset(r->products.valid, 0, (size_t)r->cache.capacity * sizeof *r->products.valid);
+    memset(r->products.taken, 0, (size_t)r->cache.capacity * sizeof *r->products.taken);
+    r->products.shared_valid = false;
+    r->products.slot = -1;
+}
+
+static bool is_valid(const lt_products *p, int64_t column)
+{
+    return column < p->columns.n_shared ? p->shared_valid : p->valid[lt_columns_slot(&p->columns, column)];
+}
+
+/* Columns there may be products of: no slot after the last in use has any. */
+static int64_t columns_in_use(const lt_run *r) { return lt_columns_first(&r->products.columns, r->cache.count); }
+
+/* Q between some columns, whose products are fresh, and all valid ones. */
+static void fill_rows(lt_run *r, int64_t first, int64_t count)
+{
+    int64_t in_use = columns_in_use(r);
+    for (int64_t i = first; i < first + count; i++)
+        for (int64_t j = 0; j < in_use; j++) {
+            if (!is_valid(&r->products, j) || (j > i && j < first + count)) continue;
+            *lt_entry_Q(r, i, j) = *lt_entry_Q(r, j, i) = lt_space_dot(r->vectors, r->n, lt_column_G(r, j), lt_column_HG(r, i));
+        }
+}
+
+/* The newest products are fresh: g_a'(H g_new) must agree with (H g_a)'g_new of each carried column. */
+static double disagreement(const lt_run *r)
+{
+    const lt_columns *c = &r->products.columns;
+    int64_t at = lt_columns_first(c, r->cache.newest);
+    double worst = 0;
+    for (int64_t i = 0; i < r->cache.n_near; i++) {
+        int64_t j = lt_columns_first(c, r->cache.near_[i]);
+        double off = fabs(lt_space_dot(r->vectors, r->n, lt_column_G(r, at), lt_column_HG(r, j)) - *lt_entry_Q(r, at, j));
+        if (!(off <= worst)) worst = off;
+    }
+    return worst;
+}
+
+/* As far as the QP can tell, whose scale is the largest diagonal entry; and not when products computed
+   from scratch disagree nearly as much, as they do when H is ill-conditioned. */
+static bool has_drifted(const lt_run *r)
+{
+    const lt_columns *c = &r->products.columns;
+    double scale = 0, off = disagreement(r);
+    for (int64_t i = 0; i < c->n_shared + r->cache.n_near * c->n_own; i++) {
+        int64_t j = lt_columns_pick(c, r->cache.near_, i);
+        scale = fmax(scale, *lt_entry_Q(r, j, j));
+    }
+    return !(off <= DRIFT_ALLOWED * scale || off <= 16 * r->products.noise);
+}
+
+/* The coming update needs H y, and perhaps H s: taken along in the same pass over H. */
+static int64_t add_update(lt_run *r, int64_t at)
+{
+    lt_products *p = &r->products;
+    p->has_Hy = p->has_Hs = false;
+    if (!r->iter || (r->hessian.limited && !r->hessian.far) || r->regular.active) return at;
+    if (!r->hessian.limited) at = lt_products_add(p, at, r->y, p->Hy);
+    p->has_Hy = !r->hessian.limited;
+    if (r->vectors ? !(r->hessian.damping > 0) : !lt_hessian_wants_Hs(&r->hessian, r->s, r->y)) return at; /* there it costs less than asking */
+    p->has_Hs = true;
+    return lt_products_add(p, at, r->s, p->Hs);
+}
+
+void lt_products_take_place(lt_products *p, int64_t slot)
+{
+    int64_t at = 0;
+    while (p->taken[at]) at++;
+    p->taken[at] = true;
+    p->place[slot] = at;
+}
+
+const lt_sparse *lt_products_sparse(lt_run *r)
+{
+    lt_sparse *s = &r->products.sparse;
+    if (!s->k || r->hessian.limited || r->regular.active || r->vectors) return NULL;
+    if (s->iter != r->iter) lt_sparse_describe(s, r->cur->grads);
+    s->iter = r->iter;
+    return s->n_sparse ? s : NULL;
+}
+
+/* Columns whose products are to be made, of the gradients at cur or of a slot: those that are to be multiplied as dense vectors are
+   added, sparse ones at cur are multiplied here. */
+static int64_t add_columns(lt_run *r, int64_t first, int64_t count, bool of_cur, int64_t at)
+{
+    lt_products *p = &r->products;
+    bool cheap = of_cur && !r->hessian.diagonal && !r->hessian.far; /* a multiple of the identity costs nothing as it is */
+    const lt_sparse *sparse = cheap ? lt_products_sparse(r) : NULL;
+    double **to = p->to + at; /* the added ones come after these, and are written when these are done with */
+    if (sparse) {
+        memset(to, 0, (size_t)r->k * sizeof *to);
+        for (int64_t i = first; i < first + count; i++) to[lt_columns_gradient(&p->columns, i)] = lt_column_HG(r, i);
+        lt_sparse_apply(sparse, r->hessian.lower, to);
+    }
+    for (int64_t i = first; i < first + count; i++)
+        if (!sparse || !sparse->is_sparse[lt_columns_gradient(&p->columns, i)]) at = lt_products_add(p, at, lt_column_G(r, i), lt_column_HG(r, i));
+    return at;
+}
+
+/* Gradients of one slot times products of another. */
+static void expect_slots(lt_run *r, int64_t gradients, int64_t products)
+{
+    int64_t k = r->k; /* on a device no gradient is shared */
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = 0; j < k; j++) lt_space_expect(r->vectors, lt_column_G(r, gradients * k + i), lt_column_HG(r, products * k + j));
+}
+
+/* Vectors on a device: the inner products that Q, its check and the update of H are about to ask for, in one wait. */
+static void foresee_Q(lt_run *r)
+{
+    const lt_cache *c = &r->cache;
+    const lt_products *p = &r->products;
+    for (int64_t a = 0; a < c->n_near; a++) {
+        lt_space_expect(r->vectors, lt_column_G(r, c->newest * r->k), lt_column_HG(r, c->near_[a] * r->k)); /* the check */
+        for (int64_t b = 0; b < c->n_near; b++)
+            if (lt_products_carries_Q(p) ? !p->valid[c->near_[b]] : b <= a) expect_slots(r, c->near_[a], c->near_[b]);
+    }
+}
+
+static void foresee_update(lt_run *r)
+{
+    const lt_products *p = &r->products;
+    const double *const pair[][2] = { { r->s, r->y }, { r->s, r->s }, { r->y, r->y }, { r->y, p->Hy }, { r->s, p->Hy }, { r->s, p->Hs } };
+    for (size_t i = 0; i < LT_LEN(pair); i++)
+        if (i < 3 || (i < 5 ? p->has_Hy : p->has_Hs)) lt_space_expect(r->vectors, pair[i][0], pair[i][1]);
+    lt_vectors_expect(r->vectors, LT_MEASURE_BAD, r->s, r->s);
+    lt_vectors_expect(r->vectors, LT_MEASURE_BAD, p->has_Hy ? p->Hy : r->y, p->has_Hy ? p->Hy : r->y);
+    for (int64_t i = 0; p->incremental && p->has_Hy && i < r->cache.n_near * r->k; i++) {
+        const double *g = lt_column_G(r, lt_columns_pick(&p->columns, r->cache.near_, i));
+        lt_space_expect(r->vectors, g, r->s);
+        lt_space_expect(r->vectors, g, p->Hy);
+    }
+}
+
+/* What the lengths of combinations of few columns are made of: see lt_stationarity_measure. */
+static void foresee_lengths(lt_run *r)
+{
+    const lt_columns *c = &r->products.columns;
+    const int64_t m = r->cache.n_near * r->k;
+    for (int64_t i = 0; m <= LT_PRODUCTS_FEW && i < m; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            const int64_t a = lt_columns_pick(c, r->cache.near_, i), b = lt_columns_pick(c, r->cache.near_, j);
+            lt_space_expect(r->vectors, lt_column_G(r, a), lt_column_G(r, b));
+            lt_space_expect(r->vectors, lt_column_HG(r, a), lt_column_HG(r, b));
+        }
+}
+
+static void foresee(lt_run *r, bool with_update)
+{
+    foresee_Q(r);
+    if (!r->opt.halt_log_fn && r->opt.stat_l2_model) foresee_lengths(r);
+    if (with_update && r->iter) foresee_update(r);
+}
+
+static void compute(lt_run *r, bool with_update)
+{
+    lt_products *p = &r->products;
+    const lt_columns *c = &p->columns;
+    int64_t n_columns = 0;
+    const bool shared = c->n_shared && !p->shared_valid;
+    if (shared) n_columns = add_columns(r, 0, c->n_shared, true, n_columns);
+    for (int64_t i = 0; i < r->cache.n_near; i++) {
+        int64_t slot = r->cache.near_[i];
+        if (p->valid[slot]) continue;
+        lt_products_take_place(p, slot);
+        n_columns = add_columns(r, lt_columns_first(c, slot), c->n_own, slot == r->cache.newest, n_columns);
+    }
+    if (with_update) n_columns = add_update(r, n_columns);
+    lt_qp_hessian_apply(r, n_columns, p->from, p->to);
+    if (r->vectors) foresee(r, with_update);
+    if (shared) {
+        p->shared_valid = true;
+        fill_rows(r, 0, c->n_shared);
+    }
+    for (int64_t i = 0; i < r->cache.n_near; i++) {
+        int64_t slot = r->cache.near_[i];
+        if (p->valid[slot]) continue;
+        p->valid[slot] = true;
+        if (lt_products_carries_Q(p)) fill_rows(r, lt_columns_first(c, slot), c->n_own);
+    }
+}
+
+lt_status lt_products_make_room(lt_run *r)
+{
+    lt_products *p = &r->products;
+    if (!p->columns.n_shared || p->Q) return LT_OK;
+    if (!p->incremental || p->columns.count > Q_COLUMNS_MAX) return LT_FAIL(LT_ERR_FORMAT, "columns of gradients: %lld", (long long)p->columns.count);
+    return take_Q(p, Q_COLUMNS_MAX);
+}
+
+/* True when columns moved, so that no product is where it belongs. Only where Q is carried: there it pays. */
+static bool follow_columns(lt_run *r)
+{
+    lt_products *p = &r->products;
+    const lt_cache *c = &r->cache;
+    if (!p->incremental || r->vectors || c->count < 2 || (!p->Q && r->iter > Q_UNTIL_ITERATION)) return false;
+    bool moved = lt_columns_follow(&p->columns, r->n, c->grads[lt_cache_slot(c, 1)], c->grads[c->newest], Q_COLUMNS_MAX);
+    if (lt_products_make_room(r)) lt_columns_share_none(&p->columns);
+    return moved;
+}
+
+void lt_products_leave(lt_run *r, int64_t slot)
+{
+    lt_products *p = &r->products;
+    if (p->valid[slot]) p->taken[p->place[slot]] = false;
+    p->valid[slot] = false;
+}
+
+void lt_products_sample(lt_run *r)
+{
+    lt_products *p = &r->products;
+    if (lt_products_keeps_none(r)) return;
+    lt_span span = lt_span_begin("h_apply");
+    int64_t at = 0;
+    bool anew = follow_columns(r);
+    if (anew) lt_products_forget(r);
+    for (int64_t slot = 0; slot < r->cache.count; slot++) {
+        bool is_near = at < r->cache.n_near && r->cache.near_[at] == slot;
+        at += is_near;
+        if (!(is_near && slot != r->cache.newest && p->incremental)) lt_products_leave(r, slot); /* it left the ball, or was overwritten */
+    }
+    compute(r, true);
+    if (!anew && (p->n_updates >= UPDATES_KEPT || (lt_products_carries_Q(p) && p->n_updates && has_drifted(r)))) {
+        lt_products_forget(r);
+        compute(r, false);
+        anew = true;
+    }
+    if (anew) {
+        p->n_updates = 0;
+        p->noise = lt_products_carries_Q(p) ? disagreement(r) : 0;
+    }
+    p->slot = r->cache.newest;
+    lt_span_end(span);
+}
+
+/* u and v stay zero for slots that are not carried, so that whole rows of Q can be updated at once. */
+static void update_columns(lt_run *r, const lt_rank2 *z)
+{
+    lt_products *p = &r->products;
+    int64_t columns = columns_in_use(r);
+    for (int64_t j = 0; j < columns; j++) {
+        p->u[j] = p->v[j] = 0;
+        if (!is_valid(p, j)) continue;
+        double *HG = lt_column_HG(r, j);
+        double v = p->v[j] = lt_vec_dot(r->n, lt_column_G(r, j), z->s);
+        double u = p->u[j] = lt_vec_dot(r->n, lt_column_G(r, j), z->h);
+        if (z->gamma != 1) lt_vec_scale(r->n, z->gamma, HG);
+        lt_vec_axpy(r->n, -z->rho * v, z->h, HG);
+        lt_vec_axpy(r->n, z->b * v - z->rho * u, z->s, HG);
+    }
+}
+
+/* The same on a device: numbers first, then all columns side by side. */
+static void update_columns_there(lt_run *r, const lt_rank2 *z)
+{
+    lt_products *p = &r->products;
+    int64_t columns = columns_in_use(r), n_valid = 0;
+    for (int64_t j = 0; j < columns; j++) /* known already unless this update scaled H */
+        if (is_valid(p, j)) lt_space_expect(r->vectors, lt_column_G(r, j), z->h);
+    for (int64_t j = 0; j < columns; j++) {
+        bool valid = is_valid(p, j);
+        p->v[j] = valid ? lt_space_dot(r->vectors, r->n, lt_column_G(r, j), z->s) : 0;
+        p->u[j] = valid ? lt_space_dot(r->vectors, r->n, lt_column_G(r, j), z->h) : 0;
+        n_valid += valid;
+    }
+    lt_vectors_forget(r->vectors);
+    lt_vectors_many_begin(r->vectors, n_valid);
+    for (int64_t j = 0; j < columns; j++) {
+        if (!is_valid(p, j)) continue;
+        double *HG = lt_column_HG(r, j);
+        const double factor[] = { z->gamma, -z->rho * p->v[j], z->b * p->v[j] - z->rho * p->u[j] };
+        lt_vectors_combine(r->vectors, 3, factor, (const double *const[]){ HG, z->h, z->s }, HG);
+    }
+    lt_vectors_many_end(r->vectors);
+}
+
+static void update_Q(lt_run *r, const lt_rank2 *z)
+{
+    const lt_products *p = &r->products;
+    int64_t columns = columns_in_use(r);
+    for (int64_t i = 0; i < columns; i++) {
+        if (!is_valid(p, i)) continue;
+        double *row = lt_entry_Q(r, i, 0);
+        if (z->gamma != 1) lt_vec_scale(columns, z->gamma, row);
+        lt_vec_axpy(columns, z->b * p->v[i] - z->rho * p->u[i], p->v, row);
+        lt_vec_axpy(columns, -z->rho * p->v[i], p->u, row);
+    }
+}
+
+void lt_products_updated(lt_run *r)
+{
+    const lt_rank2 *z = &r->hessian.last;
+    if (r->products.incremental && !z->done && z->gamma == 1) return; /* H is as it was */
+    if (!r->products.incremental || !z->done) {
+        lt_products_forget(r);
+        if (r->vectors) lt_vectors_forget(r->vectors); /* what was asked about the last step */
+        return;
+    }
+    if (r->vectors) update_columns_there(r, z);
+    else update_columns(r, z);
+    if (lt_products_carries_Q(&r->products)) update_Q(r, z);
+    r->products.n_updates++;
+}
+
+/* Shared ones stand elsewhere; those who ask want all k in order. */
+static const double *gather_current(lt_run *r, double *out)
+{
+    for (int64_t j = 0; j < r->k; j++)
+        memcpy(out + j * r->n, lt_column_HG(r, lt_columns_of(&r->products.columns, r->products.slot, j)), (size_t)r->n * sizeof *out);
+    return out;
+}
+
+const double *lt_products_current(lt_run *r)
+{
+    lt_products *p = &r->products;
+    double *out = r->trial->grads; /* as many, and not needed before the step that these lead to */
+    if (p->slot >= 0 && p->valid[p->slot]) return p->columns.n_shared ? gather_current(r, out) : lt_column_HG(r, lt_columns_first(&p->columns, p->slot));
+    for (int64_t j = 0; j < r->k; j++) lt_products_add(p, j, r->cur->grads + j * r->n, out + j * r->n);
+    lt_qp_hessian_apply(r, r->k, p->from, p->to);
+    return out;
+}

@@ -1,0 +1,24 @@
+/* How many rows of states to hold at once, learnt while running. SPDX-License-Identifier: BSD-3-Clause
+
+   Memory above target + 5 % shrinks the batch by a quarter; memory below target - 10 % and five
+   steady times let it grow by a quarter. */
+#ifndef LT_QKERNEL_ROWS_BATCH_H
+#define LT_QKERNEL_ROWS_BATCH_H
+
+#include "lathe/base.h"
+
+enum { LT_BATCH_WINDOW = 5 };
+
+typedef struct lt_batch_sizer {
+    int64_t batch, min, max;
+    double  target;                    /* share of the memory to use */
+    int64_t adjustments, calls;        /* an adjustment counts even where a bound held it */
+    double  recent[LT_BATCH_WINDOW];   /* times of the last calls, oldest first once full */
+    double  used_min, used_max, seconds_sum;
+} lt_batch_sizer;
+
+lt_batch_sizer lt_batch_start(int64_t batch, int64_t min, int64_t max, double target);
+/* One batch took `seconds` with `used` of the memory in use. Returns the next batch. */
+int64_t        lt_batch_step(lt_batch_sizer *s, double used, double seconds);
+
+#endif
