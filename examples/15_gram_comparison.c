@@ -1,4 +1,4 @@
-/* Times of the methods side by side, and how far they agree. `lathe bench gram` does this at length.
+/* Times of the methods side by side, and how far they agree. `lathe-bench gram` does this at length.
    SPDX-License-Identifier: BSD-3-Clause */
 enum { ROWS = 300, QUBITS = 11 };
 #include "gram_data.h"

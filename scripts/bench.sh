@@ -3,7 +3,7 @@
 # PyTorch's rows join where it is installed. SPDX-License-Identifier: BSD-3-Clause
 set -eu
 build=$1
-lathe=$build/bin/lathe
+bench=$build/bin/lathe-bench
 shift
 out=bench/results
 mkdir -p "$out"
@@ -17,9 +17,9 @@ fi
 cmake --build "$build" --target layer_benchmarks >/dev/null
 for name in trace device fused; do "$build/bin/bench_$name"; done
 for name in roofline transfers fused qsvm; do
-    "$lathe" bench $name "$@"
-    "$lathe" bench $name "$@" --json >"$out/$name.json"
+    "$bench" $name "$@"
+    "$bench" $name "$@" --json >"$out/$name.json"
 done
-"$lathe" bench graph "$@" $peer
-"$lathe" bench graph "$@" $peer --json >"$out/graph.json"
+"$bench" graph "$@" $peer
+"$bench" graph "$@" $peer --json >"$out/graph.json"
 echo "JSON in $out/"

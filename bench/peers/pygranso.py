@@ -1,7 +1,7 @@
-"""The rows of `lathe bench solve` run in PyGRANSO; prints the JSON that --peer takes.
+"""The rows of `lathe-bench solve` run in PyGRANSO; prints the JSON that --peer takes.
 
     python3 bench/peers/pygranso.py [--quick] [--long] [--only NAME]... [--starts N] > pygranso.json
-    lathe bench solve --peer pygranso.json [--starts N]
+    lathe-bench solve --peer pygranso.json [--starts N]
 
 Written against PyGRANSO's documented interface (https://ncvx.org): pygranso(var_spec=, combined_fn=, user_opts=).
 PyGRANSO 1.2.0 of PyPI needs NumPy below 2, osqp and gurobipy beside PyTorch. Where it cannot be imported, that is said on
@@ -12,7 +12,7 @@ A time is that of the call of pygranso() with printing off, the median of up to 
 
 --starts N solves each problem from N starts instead: its own, and others that differ from it by about one part in 10^9. Where
 the rounding decides the late iterations, one end says little; the ends of all of them say where a run ends. The starts are
-those of `lathe bench solve --starts N`, number by number. The time is then the processor's, per run.
+those of `lathe-bench solve --starts N`, number by number. The time is then the processor's, per run.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import json
@@ -322,7 +322,7 @@ def measure(name, make):
            "evaluations": evals, "code": max(int(e.termination_code) for e in ends),
            "f": scalar(best.f if best is not None else ends[-1].final.f), "final_f": scalar(ends[-1].final.f),
            "final_violation": scalar(getattr(ends[-1].final, "tv", 0.0))}
-    if name == "A2full":  # told per evaluation, as `lathe bench solve` does
+    if name == "A2full":  # told per evaluation, as `lathe-bench solve` does
         row["run_seconds"] = row["seconds"]
         row["seconds"] /= evals
     return row

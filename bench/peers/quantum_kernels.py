@@ -3,7 +3,7 @@
     python3 bench/peers/quantum_kernels.py BUILD/bin/lathe [--quick] > quantum.json
 
 Peers that are not installed are left out, with a word on standard error. Whole kernels are first calls
-of a fresh `lathe gram`, K checked against the peer's; states are those of `lathe bench gram`.
+of a fresh `lathe gram`, K checked against the peer's; states are those of `lathe-bench gram`.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import json
@@ -55,7 +55,7 @@ def lathe(x, weights, *flags):
 
 
 def lathe_preparation(n, q):
-    """Seconds for the states of n rows, memory at hand, as `lathe bench gram` measures them."""
+    """Seconds for the states of n rows, memory at hand, as `lathe-bench gram` measures them."""
     command = [LATHE, "bench", "gram", "--device", "cpu", "--sweep", "methods", "--n", str(n), "--qubits", str(q), "--repeats", "5", "--json"]
     rows = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["rows"]
     return next(r["states_s"] for r in rows if r["label"] == "states float64")

@@ -1,7 +1,7 @@
-"""The rows of `lathe bench gram --sweep targets` on a GPU in PyTorch, and in CuPy where it is installed.
+"""The rows of `lathe-bench gram --sweep targets` on a GPU in PyTorch, and in CuPy where it is installed.
 
     python3 bench/peers/torch_gram.py [--quick] > torch.json
-    lathe bench gram --device cuda --sweep targets --peer torch.json
+    lathe-bench gram --device cuda --sweep targets --peer torch.json
 
 States are given (random, normalised): only products, squared moduli and the copy home are timed, which
 flatters the peer. Where PyTorch or a GPU is missing it says so on standard error and exits with 1.

@@ -1,7 +1,7 @@
-"""The rows of `lathe bench graph` timed in PyTorch eager; prints the JSON that --peer takes.
+"""The rows of `lathe-bench graph` timed in PyTorch eager; prints the JSON that --peer takes.
 
     python3 bench/peers/torch_graph.py [--quick] [--device cuda] > torch.json
-    lathe bench graph [--device cuda] --peer torch.json
+    lathe-bench graph [--device cuda] --peer torch.json
 
 On a GPU calls are queued one after the other and waited for together, and f32 is f32 (no TF32).
 Where PyTorch is not installed it says so on standard error and exits with 1.

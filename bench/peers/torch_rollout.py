@@ -1,7 +1,7 @@
-"""The step of `lathe bench generate` timed in PyTorch; prints the JSON that --peer takes.
+"""The step of `lathe-bench generate` timed in PyTorch; prints the JSON that --peer takes.
 
     python3 bench/peers/torch_rollout.py [--quick] [--compile] [--realizations 5] [--device cuda] [--budget 20] [--steps 500] > torch.json
-    lathe bench generate --peer torch.json
+    lathe-bench generate --peer torch.json
 
 Rows: float32_eager (channels first, as the reference system runs), float32_best (the fastest of eager,
 channels last and, with --compile, torch.compile), and the same for bfloat16; on a GPU also for float16, with

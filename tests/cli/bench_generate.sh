@@ -1,8 +1,8 @@
-# lathe bench generate as a user meets it: bench_generate.sh COMMAND. SPDX-License-Identifier: BSD-3-Clause
+# lathe-bench generate as a user meets it: bench_generate.sh COMMAND. SPDX-License-Identifier: BSD-3-Clause
 lathe=$1
 . "$(dirname "$0")/lib.sh"
 
-run 0 bench generate --quick --samples 2 --realizations 2 --json
+bench 0 generate --quick --samples 2 --realizations 2 --json
 is_json "$work/out"
 for key in '"commit"' '"layers"' '"precisions"' '"one_step_error"' '"realizations"' '"monotone"' '"arithmetic"'; do says out "$key"; done
 if command -v python3 >/dev/null 2>&1; then
@@ -13,14 +13,14 @@ sys.exit(not (len(r["precisions"]) == 3 and all(0 < p["one_step_error"] <= p["er
 PY
 fi
 
-run 0 bench generate --quick --samples 1 --realizations 1 --ablate --quiet
+bench 0 generate --quick --samples 1 --realizations 1 --ablate --quiet
 says out "packed_weights"
 says out "Cost per realization"
 
 echo '{"peer": "test", "rows": [{"name": "float32_eager", "seconds": 1}, {"name": "float32_best", "seconds": 0.5}]}' >"$work/peer.json"
-run 0 bench generate --quick --samples 1 --peer "$work/peer.json" --json
+bench 0 generate --quick --samples 1 --peer "$work/peer.json" --json
 says out '"torch_eager_ratio"'
-run 0 bench generate --quick --accuracy 6 --ks 40 --json
+bench 0 generate --quick --accuracy 6 --ks 40 --json
 is_json "$work/out"
 if command -v python3 >/dev/null 2>&1; then
     python3 - "$work/out" <<'PY' || fail "$last: not what was asked for"
@@ -32,12 +32,12 @@ sys.exit(not (r["judged"] == 173 and r["operators"] == 6 and len(errors) == 6 an
 PY
 fi
 
-run 0 bench generate --checksum --json
+bench 0 generate --checksum --json
 is_json "$work/out"
 [ "$(grep -c '"checksum": "[0-9a-f]\{16\}"' "$work/out")" -eq 3 ] || fail "$last: not three checksums"
-run 2 bench generate --samples 0
+bench 2 generate --samples 0
 says err "samples"
-run 2 bench generate --quick --peer "$work/none.json"
+bench 2 generate --quick --peer "$work/none.json"
 says err "none.json"
 
 finish

@@ -12,7 +12,7 @@ refused() {
     LATHE_CUDA=$build/$1
     run 1 solve example:A1 --device cuda; says err "device 'cuda' cannot run: "; says err "$2"; says err "devices here: cpu, null"; silent out
     run 0 doctor; says out "missing  cuda"; says out "$2"
-    run 0 bench fused --quick; says err "lathe: device cpu: "
+    bench 0 fused --quick; says err "lathe-bench: device cpu: "
 }
 refused fake-old "the CUDA driver supports CUDA 11.2, expected 12.4 or later: update the NVIDIA driver"
 refused fake-idle "the CUDA driver does not start: a fault made up by the test (FAKE_ERROR_100)"
@@ -24,13 +24,13 @@ LATHE_CUDA=$build/fake-small
 run 1 solve example:A1 --device cuda; says err "cuda:0 has compute capability 7.0, expected 8.0 or later"
 run 0 devices; says out "cpu: "; says err "compute capability 7.0"
 run 0 doctor; says out "missing  cuda"; says out "compute capability 7.0"
-run 0 bench fused --quick; says err "lathe: device cpu: "
+bench 0 fused --quick; says err "lathe-bench: device cpu: "
 
 # So it does with one whose kernels no compiler here compiles.
 LATHE_CUDA=$build/fake-early
 run 0 doctor; says out "no nvrtc"; says out "missing  NVRTC"; says out "NVRTC is 12.3, expected 12.4 or later"
-run 1 bench fused --quick --device cuda; says err "NVRTC is 12.3, expected 12.4 or later"
-run 0 bench fused --quick; says err "lathe: device cpu: "
+bench 1 fused --quick --device cuda; says err "NVRTC is 12.3, expected 12.4 or later"
+bench 0 fused --quick; says err "lathe-bench: device cpu: "
 run 0 solve example:D1v --set maxit=1; says out "but no GPU can be used here"
 
 # An ordinal that is not there; a device without memory: sizes, and what would help.

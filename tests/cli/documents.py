@@ -33,8 +33,9 @@ def check_files(page, text):
 
 
 def help_of(words, known={}):
+    """The help of ("lathe", "gram") or ("lathe-bench", "gram")."""
     if words not in known:
-        run = subprocess.run([lathe, *words, "--help"], capture_output=True, text=True)
+        run = subprocess.run([pathlib.Path(lathe).with_name(words[0]), *words[1:], "--help"], capture_output=True, text=True)
         known[words] = run.stdout if run.returncode == 0 else None
     return known[words]
 
@@ -42,14 +43,14 @@ def help_of(words, known={}):
 def check_command(page, line):
     try: words = shlex.split(line.replace("$ ", ""), comments=True)
     except ValueError: return  # prose between backticks
-    words = words[1:]
+    program, words = words[0], words[1:]
     if words[:1] in (["help"], ["explain"]) or not words or not re.fullmatch(r"[a-z][a-z-]*", words[0]): return
-    command = tuple(words[:2]) if len(words) > 1 and re.fullmatch(r"[a-z]+", words[1]) and help_of(tuple(words[:2])) and words[0] in ("bench", "qsvm") else (words[0],)
+    command = (program, *words[:2]) if words[:2] == ["qsvm", "predict"] else (program, words[0])
     text = help_of(command)
-    if text is None: return fail(page, f"shows 'lathe {' '.join(command)}', which is no subcommand: {line}")
+    if text is None: return fail(page, f"shows '{' '.join(command)}', which is no subcommand: {line}")
     for word in words:
         option = re.match(r"--([a-z0-9-]+)", word)
-        if option and not re.search(rf"--(\[no-\])?{re.sub('^no-', '', option[1])}\b", text) and option[1] != "help": fail(page, f"'lathe {' '.join(command)}' has no option --{option[1]}: {line}")
+        if option and not re.search(rf"--(\[no-\])?{re.sub('^no-', '', option[1])}\b", text) and option[1] != "help": fail(page, f"'{' '.join(command)}' has no option --{option[1]}: {line}")
 
 
 def indented(text, first, last):
@@ -86,8 +87,8 @@ for page in pages:
     check_links(page, text)
     check_files(page, text)
     lines = [l.strip().lstrip("$ ") for l in text.split("\n")]
-    for line in [l for l in lines if l.startswith("lathe ") or "bin/lathe " in l.split("#")[0]] + re.findall(r"`(lathe [^`]*)`", text):
-        check_command(page, line[line.index("lathe "):])
+    for line in [l for l in lines if re.match(r"lathe(-bench)? ", l) or re.search(r"bin/lathe(-bench)? ", l.split("#")[0])] + re.findall(r"`(lathe(?:-bench)? [^`]*)`", text):
+        check_command(page, line[re.search(r"lathe(-bench)? ", line).start():])
         shown += 1
 check_first_page(source / "README.md")
 assert shown > 100, f"only {shown} commands found: the search is broken"

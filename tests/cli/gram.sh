@@ -131,28 +131,28 @@ run 2 gram --weights "$work/w.npy"; says err "--x"
 run 2 gram --x "$work/x.npy"; says err "--weights"
 }
 for sweep in methods sizes qubits tiles ablation check; do
-    run 0 bench gram --sweep $sweep --quick --csv "$work/$sweep.csv" --report "$work/$sweep.html"
+    bench 0 gram --sweep $sweep --quick --csv "$work/$sweep.csv" --report "$work/$sweep.html"
     head -n 1 "$work/$sweep.csv" | grep -q "^device,n_samples,.*,max_vram_gb$" || fail "$last: its CSV has no header"
     grep -q "</html>" "$work/$sweep.html" || fail "$last: its report is not whole"
 done
 echo '{"peer": "test", "rows": [{"name": "c128 q6", "seconds": 0.125}]}' >"$work/peer.json"
-run 0 bench gram --quick --sweep targets --peer "$work/peer.json" --json; is_json "$work/out"; says out '"target": "T9"'; says out '"peer_seconds": 0.125'
-run 0 bench gram --quick --sweep targets --only T4 --only 'states float32 q=6' --json; says out '"product q=16"'; says out '"states float32 q=6"'
+bench 0 gram --quick --sweep targets --peer "$work/peer.json" --json; is_json "$work/out"; says out '"target": "T9"'; says out '"peer_seconds": 0.125'
+bench 0 gram --quick --sweep targets --only T4 --only 'states float32 q=6' --json; says out '"product q=16"'; says out '"states float32 q=6"'
 grep -q '"T9"' "$work/out" && fail "--only runs other rows too"
-run 0 bench gram --quick --sweep targets --device cpu --json; grep -q '"states float16' "$work/out" && fail "targets on the CPU try float16"
-run 2 bench gram --quick --sweep targets --device cpu --only 'states float16'; says err "states float16 q=6: "; says err "use float32 here"
-run 2 bench gram --quick --sweep targets --only T99; says err "no row has this name"
-run 2 bench gram --quick --sweep targets --only T8; says err "--large"
-run 2 bench gram --quick --sweep sizes --only T8; says err "--sweep targets"
-run 0 bench gram --quick --sweep limits --device cpu --json; is_json "$work/out"; says out '"share_of_peak"'; says out '"share_of_writing"'
-run 0 bench gram --quick --sweep limits --device cpu; says out "whole call, K on large pages"; says out "memory written at"
-run 0 bench gram --quick --sweep compare --json; is_json "$work/out"; says out '"diagonal_mean_abs"'; says out '"B with A"'; says out '"centred"'
-run 0 bench gram --quick --sweep check --json; is_json "$work/out"; says out '"median"'; says out '"nan": 0'; says out '"p95_s"'
-run 2 bench gram --quick --sweep compare --report "$work/bad.html"; says err "--json"
-run 2 bench gram --quick --sweep targets --csv "$work/bad.csv"; says err "--json"
-run 2 bench gram --quick --sweep sizes --large; says err "--sweep targets"
-run 0 bench gram --quick --sweep sizes --json; is_json "$work/out"; says out '"seconds_per_row_squared"'; says out '"commit"'
-run 2 bench gram --quick --csv "$work/no/such/file.csv"; says err "file.csv"
+bench 0 gram --quick --sweep targets --device cpu --json; grep -q '"states float16' "$work/out" && fail "targets on the CPU try float16"
+bench 2 gram --quick --sweep targets --device cpu --only 'states float16'; says err "states float16 q=6: "; says err "use float32 here"
+bench 2 gram --quick --sweep targets --only T99; says err "no row has this name"
+bench 2 gram --quick --sweep targets --only T8; says err "--large"
+bench 2 gram --quick --sweep sizes --only T8; says err "--sweep targets"
+bench 0 gram --quick --sweep limits --device cpu --json; is_json "$work/out"; says out '"share_of_peak"'; says out '"share_of_writing"'
+bench 0 gram --quick --sweep limits --device cpu; says out "whole call, K on large pages"; says out "memory written at"
+bench 0 gram --quick --sweep compare --json; is_json "$work/out"; says out '"diagonal_mean_abs"'; says out '"B with A"'; says out '"centred"'
+bench 0 gram --quick --sweep check --json; is_json "$work/out"; says out '"median"'; says out '"nan": 0'; says out '"p95_s"'
+bench 2 gram --quick --sweep compare --report "$work/bad.html"; says err "--json"
+bench 2 gram --quick --sweep targets --csv "$work/bad.csv"; says err "--json"
+bench 2 gram --quick --sweep sizes --large; says err "--sweep targets"
+bench 0 gram --quick --sweep sizes --json; is_json "$work/out"; says out '"seconds_per_row_squared"'; says out '"commit"'
+bench 2 gram --quick --csv "$work/no/such/file.csv"; says err "file.csv"
 
 [ ! -e "$work/bad.npy" ] || fail "a failed run left a file"
 for left in "$work"/*bad.npy*; do [ ! -e "$left" ] || fail "a failed run left $left"; done

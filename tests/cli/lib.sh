@@ -10,16 +10,19 @@ fail() {
     echo "FAIL: $*"
 }
 
-# run STATUS ARGUMENTS…: runs the command; its output lies in $work/out and $work/err.
-run() {
-    expected=$1
-    shift
-    "$lathe" "$@" >"$work/out" 2>"$work/err" && got=0 || got=$?
+# run STATUS ARGUMENTS…: runs the command; its output lies in $work/out and $work/err. bench: the same for lathe-bench.
+run() { run_program "$lathe" "$@"; }
+bench() { run_program "$(dirname "$lathe")/lathe-bench" "$@"; }
+run_program() {
+    program=$1
+    expected=$2
+    shift 2
+    last="${program##*/} $*"
+    "$program" "$@" >"$work/out" 2>"$work/err" && got=0 || got=$?
     [ "$got" -eq "$expected" ] || {
-        fail "lathe $*: status $got, expected $expected"
+        fail "$last: status $got, expected $expected"
         head -n 5 "$work/out" "$work/err"
     }
-    last="lathe $*"
 }
 
 says() { grep -qF -- "$2" "$work/$1" || { fail "$last: its $1 lacks '$2'"; head -n 5 "$work/$1"; }; } # says out|err TEXT

@@ -6,7 +6,7 @@ lathe=$1
 for form in man bash zsh fish; do
     run 0 --generate $form
     cp "$work/out" "$work/lathe.$form"
-    for word in doctor roofline profile; do grep -q "$word" "$work/lathe.$form" || fail "$form lacks '$word'"; done
+    for word in doctor devices profile; do grep -q "$word" "$work/lathe.$form" || fail "$form lacks '$word'"; done
 done
 if command -v mandoc >/dev/null 2>&1; then
     mandoc -Tlint -W warning "$work/lathe.man" >"$work/lint" || { fail "mandoc has remarks"; cat "$work/lint"; }
@@ -25,8 +25,6 @@ complete() {
     [ "$got" = "$expected" ] || fail "completing '$*': '$got', expected '$expected'"
 }
 complete "devices" lathe dev
-complete "bench" lathe b
-complete "graph" lathe bench grap
 complete "predict" lathe qsvm pre
 complete "--model-out" lathe qsvm --model
 complete "--model" lathe qsvm predict --mod
@@ -34,7 +32,6 @@ complete "--synthetic" lathe qsvm --x a.npy --synt
 complete "--mode" lathe tune --mo
 complete "measure" lathe tune --mode m
 complete "cpu cuda" lathe devices --device c
-complete "--peer" lathe bench graph --pe
 complete "generate" lathe gen
 complete "visualize-dataset visualize-features visualize-ic-types" lathe visual
 complete "--shard" lathe generate --sha
@@ -43,5 +40,5 @@ complete "doctor" lathe help doc
 complete "matmul" lathe explain matm
 complete "" lathe nosuch x
 cd "$work"
-complete "lathe.bash" lathe bench graph --report lathe.b
+complete "lathe.bash" lathe gram --report lathe.b
 finish

@@ -167,7 +167,7 @@ says out "Termination code:        3"; says err "interrupted"; [ -s "$work/stop.
 run 0 solve example:A2full --resume "$work/stop.ckpt" --json --set maxclocktime=0.001; near termination_code 5 0
 
 # The benchmark: runs by name or family, every field a program needs, mistakes named
-run 0 bench solve --quick --only A1 --json; is_json "$work/out"; silent err
+bench 0 solve --quick --only A1 --json; is_json "$work/out"; silent err
 for name in A1a A1b A1c A1d A1e A1f; do says out "\"name\": \"$name\""; done
 for key in seconds first_seconds own_microseconds_per_iteration share_qp loop_allocations published_ratio required_ratio verdict; do says out "\"$key\""; done
 if command -v python3 >/dev/null 2>&1; then
@@ -175,22 +175,22 @@ if command -v python3 >/dev/null 2>&1; then
         "$work/out" || fail "$last: a run of A1 ends elsewhere or allocates"
 fi
 printf '{"peer": "Other 1.0", "rows": [{"name": "B1", "seconds": 1000}]}' >"$work/peer.json"
-run 0 bench solve --quick --only B1 --peer "$work/peer.json" --report "$work/bench.html" --quiet; says out "Other 1.0"; says out "B1"
+bench 0 solve --quick --only B1 --peer "$work/peer.json" --report "$work/bench.html" --quiet; says out "Other 1.0"; says out "B1"
 grep -q "</html>" "$work/bench.html" || fail "the benchmark's report is not whole"
 printf '{"peer": "Other 1.0", "rows": [{"name": "A1c", "seconds": 1000, "f": 0.08580}, {"name": "A1f", "seconds": 1000, "f": 0.05}]}' >"$work/lower.json"
-run 0 bench solve --only A1c --only A1f --peer "$work/lower.json"; says out "x to its f"; says out "its f not reached"
-run 0 bench solve --quick --ablate --only A1a --json; is_json "$work/out"; says out "gradients on demand"; says out '"gain_per_iteration"'
-run 2 bench solve --only C9; says err "no such run"
+bench 0 solve --only A1c --only A1f --peer "$work/lower.json"; says out "x to its f"; says out "its f not reached"
+bench 0 solve --quick --ablate --only A1a --json; is_json "$work/out"; says out "gradients on demand"; says out '"gain_per_iteration"'
+bench 2 solve --only C9; says err "no such run"
 printf '{"peer": "Other 1.0", "rows": [{"name": "B1", "seconds": 1, "f": [0, 1, 2], "violation": [0, 0, 5]}]}' > "$work/ends.json"
-run 0 bench solve --starts 3 --only B1 --peer "$work/ends.json" --report "$work/ends.html"; says out "Other 1.0"; says out "1 infeasible"; says out "83 %"; says out ", met"
-run 0 bench solve --starts 3 --only A1a --set opt_tol=1e-6 --json; is_json "$work/out"; says out '"upper_quartile"'
-run 2 bench solve --starts 3 --only C3; says err "a start of its own"
-run 2 bench solve --starts 101; says err "starts"
-run 2 bench solve --ablate --set opt_tol=1e-6; says err "leave --ablate out"
-run 0 bench solve --quick --only A1a --set opt_patience=2 --json; is_json "$work/out"; says out "opt_patience=2"
-run 2 bench solve --starts 2 --ablate; says err "--ablate"
-run 2 bench solve --ablate --only A1b; says err "--ablate"
-run 2 bench solve --only B1 --peer "$work/none.json"; says err "none.json"
+bench 0 solve --starts 3 --only B1 --peer "$work/ends.json" --report "$work/ends.html"; says out "Other 1.0"; says out "1 infeasible"; says out "83 %"; says out ", met"
+bench 0 solve --starts 3 --only A1a --set opt_tol=1e-6 --json; is_json "$work/out"; says out '"upper_quartile"'
+bench 2 solve --starts 3 --only C3; says err "a start of its own"
+bench 2 solve --starts 101; says err "starts"
+bench 2 solve --ablate --set opt_tol=1e-6; says err "leave --ablate out"
+bench 0 solve --quick --only A1a --set opt_patience=2 --json; is_json "$work/out"; says out "opt_patience=2"
+bench 2 solve --starts 2 --ablate; says err "--ablate"
+bench 2 solve --ablate --only A1b; says err "--ablate"
+bench 2 solve --only B1 --peer "$work/none.json"; says err "none.json"
 
 # Devices: auto says what it took, null counts copies and waits, what a device cannot do is refused.
 run 0 solve "$work/rosen.lt"; says out "device: cpu (auto: an evaluation takes the CPU about"
@@ -202,9 +202,9 @@ run 0 solve "$work/rosen.lt" --device null --eval "$work/x.npy" --json; near f 0
 run 2 solve "$work/rosen.lt" --device null --check-gradients; says err "--device"
 run 2 solve "$work/rosen.lt" --device tpu; says err "no device 'tpu'"
 run 0 explain code 14; says out "device failed"
-run 0 bench solve --quick --device null --only A1a --json; is_json "$work/out"; says out '"waits_per_evaluation"'
-run 0 bench solve --quick --device null --ablate --only C1; says out "constraint gradients in one pass"
-run 2 bench solve --quick --device null --only B1; says err "no row"
-run 2 bench solve --quick --only B2wide; says err "--device"
-run 2 bench solve --quick --device null --only A1a --peer "$work/peer.json"; says err "--peer"
+bench 0 solve --quick --device null --only A1a --json; is_json "$work/out"; says out '"waits_per_evaluation"'
+bench 0 solve --quick --device null --ablate --only C1; says out "constraint gradients in one pass"
+bench 2 solve --quick --device null --only B1; says err "no row"
+bench 2 solve --quick --only B2wide; says err "--device"
+bench 2 solve --quick --device null --only A1a --peer "$work/peer.json"; says err "--peer"
 finish

@@ -15,13 +15,19 @@ while read -r command; do
     run 0 $command --help; says out "usage: lathe $command"; says out "Example:"; says out "--json"; silent err
     run 0 help $command; says out "usage: lathe $command"
 done <"$work/commands"
-run 0 bench --help; says out "roofline"
+bench 0 --help; says out "usage: lathe-bench"; says out "roofline"
+bench 0 --version; says out "lathe-bench "
+for command in roofline transfers graph fused generate gram qsvm solve; do bench 0 $command --help; says out "usage: lathe-bench $command"; done
 
 # Misspellings and bad values: what, and what was meant
 run 2 devcies; says err "no subcommand 'devcies'; did you mean 'devices'?"
 run 2 zzzzzz; says err "no subcommand 'zzzzzz'"
-run 2 bench; says err "needs one of these"
-run 2 bench grpah; says err "no subcommand 'bench grpah'; did you mean 'bench graph'?"
+bench 2 grpah; says err "lathe-bench: no subcommand 'grpah'; did you mean 'graph'?"
+bench 2 --generate man; says err "the subcommand comes first"
+# Subcommands of earlier versions: what to use instead
+run 2 bench graph; says err "'bench' is gone: use the program lathe-bench"
+run 2 inspect small.h5; says err "'inspect' is gone: use 'lathe info'"
+run 2 cloud-generate --config c.yaml; says err "use 'lathe generate'"
 run 2 help nothing; says err "no subcommand 'nothing'"
 run 2 --json devices; says err "the subcommand comes first"
 run 2 devices --jsn; says err "unknown option 'jsn': did you mean 'json'?"
@@ -29,11 +35,11 @@ run 2 devices surplus; says err "surplus"
 run 2 devices --seed -1; says err "-1"
 run 2 devices --seed many; says err "many"
 run 2 devices --device; says err "device"
-run 2 bench transfers --order 0; says err "order"; says err "0"
+bench 2 transfers --order 0; says err "order"; says err "0"
 run 2 tune --mode fast; says err "fast"; says err "measure"
 run 2 tune --list --clear; says err "exclude each other"
-run 2 bench graph --only nosuch; says err "no such row"
-run 2 bench graph --only chian; says err "did you mean 'chain'?"
+bench 2 graph --only nosuch; says err "no such row"
+bench 2 graph --only chian; says err "did you mean 'chain'?"
 run 2 explain matmull; says err "did you mean 'matmul'?"
 run 2 --generate poem; says err "expected man, bash, zsh or fish"
 
@@ -41,11 +47,13 @@ run 2 --generate poem; says err "expected man, bash, zsh or fish"
 if "$lathe" devices | grep -q "^cuda:0"; then
     run 2 devices --device cuda:77; says err "ordinal 77 is out of range"; says err "cuda:0"
 else
-    for command in devices doctor "solve example:A1" "gram --x X.npy --weights W.npy" "qsvm --synthetic easy" demo tune generate replay extract-features \
-        "bench roofline" "bench transfers" "bench graph" "bench fused" "bench generate" "bench gram" "bench qsvm" "bench solve"; do
+    for command in devices doctor "solve example:A1" "gram --x X.npy --weights W.npy" "qsvm --synthetic easy" demo tune generate replay extract-features; do
         for device in cuda cuda:77; do
             run 1 $command --device $device; says err "device '$device' cannot run: "; says err "devices here: cpu, null"; silent out
         done
+    done
+    for command in roofline transfers graph fused generate gram qsvm solve; do
+        bench 1 $command --device cuda; says err "device 'cuda' cannot run: "; says err "devices here: cpu, null"; silent out
     done
 fi
 for device in cuda:x cuda: cuda:-1 null:1 cpu:1; do run 2 devices --device $device; says err "device '$device'"; done
@@ -89,7 +97,7 @@ done
 grep -q "standard output" "$work/err" || fail "devices >/dev/full does not say why"
 # … and said before any work is done
 run 2 demo --report "$work/no/such/folder.html"; says err "no/such"; silent out
-run 2 bench graph --report "$work"; says err "it is a folder"; silent out
+bench 2 graph --report "$work"; says err "it is a folder"; silent out
 run 2 devices --profile "$work/no/such/trace.json"; says err "no/such"; silent out
 
 finish

@@ -13,30 +13,30 @@ grep -q "</html>" "$work/demo.html" || fail "the demo's report is not whole"
 run 0 demo --json; is_json "$work/out"; silent err
 for part in optimizer operators qkernel rosenbrock lenet chain; do says out "\"$part\""; done
 
-run 0 bench roofline --quick --json --report "$work/roofline.html"; is_json "$work/out"; says out '"flops_per_second_f64"'; says out '"commit"'; silent err
+bench 0 roofline --quick --json --report "$work/roofline.html"; is_json "$work/out"; says out '"flops_per_second_f64"'; says out '"commit"'; silent err
 grep -q "<svg" "$work/roofline.html" || fail "the roofline page has no plot"
-run 0 bench transfers --quick --order 100; says out "staged"
-run 0 bench transfers --quick --order 100 --json; is_json "$work/out"; says out '"speedup"'
+bench 0 transfers --quick --order 100; says out "staged"
+bench 0 transfers --quick --order 100 --json; is_json "$work/out"; says out '"speedup"'
 # Where auto led is said, once and to people; results of a device that computes nothing are called that
-run 0 bench fused --quick; says err "lathe: device "
-run 0 bench fused --quick --quiet; silent err
-run 0 bench fused --quick --device cpu; silent err
-run 0 bench fused --quick --device null --json; is_json "$work/out"; says err "device null plans and counts, computes nothing: results mean nothing"
-run 0 bench fused --quick --json --quiet; is_json "$work/out"; says out '"no fusion"'
+bench 0 fused --quick; says err "lathe-bench: device "
+bench 0 fused --quick --quiet; silent err
+bench 0 fused --quick --device cpu; silent err
+bench 0 fused --quick --device null --json; is_json "$work/out"; says err "device null plans and counts, computes nothing: results mean nothing"
+bench 0 fused --quick --json --quiet; is_json "$work/out"; says out '"no fusion"'
 
 # Rows of bench graph, and the ratio to a peer's timings
 cat >"$work/peer.json" <<'JSON'
 {"peer": "a \"peer\"", "machine": {"cores": [1, 2, null, true]}, "rows": [{"name": "rosenbrock", "seconds": 1.0, "note": "slow"}]}
 JSON
-run 0 bench graph --quick --only rosenbrock --only sum_exp --peer "$work/peer.json" --report "$work/graph.html"
+bench 0 graph --quick --only rosenbrock --only sum_exp --peer "$work/peer.json" --report "$work/graph.html"
 says out "Rosenbrock"; says out 'a "peer"'
-run 0 bench graph --quick --only rosenbrock --peer "$work/peer.json" --json; is_json "$work/out"; says out '"peer_ratio"'; says out '"verdict"'
-run 0 bench graph --quick --json; is_json "$work/out"; says out '"compile_10k"'; says out '"jacobian"'
-run 2 bench graph --peer "$work/missing.json"; says err "missing.json"
+bench 0 graph --quick --only rosenbrock --peer "$work/peer.json" --json; is_json "$work/out"; says out '"peer_ratio"'; says out '"verdict"'
+bench 0 graph --quick --json; is_json "$work/out"; says out '"compile_10k"'; says out '"jacobian"'
+bench 2 graph --peer "$work/missing.json"; says err "missing.json"
 for text in '' '[1]' '{"rows": [{"name": "x"}]}' '{"rows": [{"name": "x", "seconds": -1}]}' '{"rows": []}' '{"rows": [{"name": "x", "seconds": 1}' \
             '{"a": {"a": {"a": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[['; do
     printf '%s' "$text" >"$work/bad.json"
-    run 2 bench graph --peer "$work/bad.json"; says err "bad.json"
+    bench 2 graph --peer "$work/bad.json"; says err "bad.json"
 done
 
 # Tuning: measured once, then found; cleared
@@ -46,7 +46,7 @@ run 0 tune --list --file "$work/tune.txt"; says out "entries"
 # What is in the cache and cannot be trusted is told by the doctor; runs go on without
 run 0 tune --quick
 for file in "$work/cache"/tune-*.txt; do echo tampered >"$file"; done
-run 0 bench fused --quick --json --quiet; is_json "$work/out"
+bench 0 fused --quick --json --quiet; is_json "$work/out"
 run 0 doctor; says out "tuning "; says out "tampered"; says out "-> not used; lathe tune --device"
 chmod 777 "$work/cache"
 run 0 doctor; says out "lets others write to it, and is not used"; says out "-> chmod 700 it"
@@ -56,7 +56,7 @@ run 0 tune --clear --file "$work/tune.txt"; says out "removed"
 run 0 tune --clear --file "$work/tune.txt"; says out "there was no"
 
 # Ctrl-C ends with 130
-"$lathe" bench graph --quiet >/dev/null 2>"$work/err" &
+"$(dirname "$lathe")/lathe-bench" graph --quiet >/dev/null 2>"$work/err" &
 pid=$!
 sleep 0.5
 kill -INT $pid

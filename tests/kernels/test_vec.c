@@ -373,7 +373,7 @@ static int print_table(void)
          "denormal and not-a-number values), and a list of special values, in all pairs for binary ops.\n"
          "Special values give what libm gives: NaN, infinities and signed zeros included. With AVX2 and AVX-512 the\n"
          "functions are glibc's libmvec, but for exp and gelu in f32, which are ours; `plain` is libm. Ops not listed are correctly rounded (at most 0.5).\n"
-         "The error of gelu is measured against max(|result|, |x|/2): see src/kernels/cpu/vec_math.h.\n\n"
+         "The error of gelu is measured against max(|result|, |x|/2): see src/kernels/cpu/vec/math.h.\n\n"
          "Made by `test_vec --table`; the test suite asserts the bound.\n\n"
          "| function | bound | plain f64 | avx2 f64 | avx512 f64 | plain f32 | avx2 f32 | avx512 f32 |\n"
          "| --- | --- | --- | --- | --- | --- | --- | --- |");

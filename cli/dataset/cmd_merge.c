@@ -1,0 +1,113 @@
+/* lathe merge and extract-features: new datasets from old ones. SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/dataset/dataset.h"
+
+#include <stdlib.h>
+
+/* ---- merge ---- */
+
+typedef struct merge_cli { cli_common common; const char *out; } merge_cli;
+
+static const lt_option merge_rows[] = { LT_OPTION_PATH(merge_cli, out, "out", NULL, "FILE.h5", "the whole dataset") };
+static const lt_option_group merge_groups[] = CLI_GROUPS(merge_rows);
+static const lt_option_table merge_table = {
+    .program = "lathe merge", .summary = "Assemble shards of a dataset", .operands = "SHARD.h5...", .min_operands = 1, .max_operands = -1,
+    .groups = merge_groups, .n_groups = 2, .example = "lathe merge --out all.h5 shard0.h5 shard1.h5",
+};
+
+static lt_status run_merge(cli_context *c)
+{
+    const merge_cli *o = c->options;
+    lt_dataset *d;
+    if (!o->out) return cli_fail(LT_ERR_ARGUMENT, "where to? Give --out FILE.h5");
+    for (int i = 0; i < c->n_operands; i++) { /* a shard that cannot be read is the user's to mend, a disk that fails is not */
+        CLI_TRY(dataset_blame(lt_dataset_open(c->operand[i], &d)));
+        lt_dataset_close(d);
+    }
+    CLI_TRY(lt_dataset_merge(o->out, c->n_operands, (const char *const *)c->operand));
+    CLI_TRY(lt_dataset_open(o->out, &d));
+    lt_dataset_info i = lt_dataset_get_info(d);
+    if (c->json) {
+        lt_json_field_string(c->json, "output", o->out);
+        lt_json_field_int(c->json, "rows", i.rows);
+        lt_json_field_int(c->json, "file_bytes", (int64_t)i.file_bytes);
+    } else printf("%s: %lld rows from %d shards, %s\n", o->out, (long long)i.rows, c->n_operands, cli_bytes((double)i.file_bytes).s);
+    lt_dataset_close(d);
+    return LT_OK;
+}
+
+const cli_command cli_merge = {
+    .name = "merge", .options = &merge_table, .options_bytes = sizeof(merge_cli), .need = CLI_NEED_NOTHING, .run = run_merge,
+    .description = "Checks that configuration, seed, precision and engine version of the shards agree and that every row occurs once, then writes one file.",
+};
+
+/* ---- extract-features ---- */
+
+typedef struct extract_cli { cli_common common; const char *dataset; int64_t batch_size, max_samples, num_fft_scales; bool dry_run, verbose; lt_extract_options e; } extract_cli;
+
+#define O extract_cli
+static const lt_option extract_rows[] = {
+    LT_OPTION_PATH(O, dataset, "dataset", NULL, "FILE.h5", "the dataset; may also be given as the operand"),
+    LT_OPTION_PATH(O, e.config, "config", NULL, "FILE.yaml", "which features: temporal, summary.<category>; docs/features.md"),
+    LT_OPTION_PATH(O, e.output, "output", NULL, "NEW.h5", "must differ from the dataset"),
+    LT_OPTION_BOOL(O, e.spatial, "enable-spatial", "false", "only categories so enabled: spatial"),
+    LT_OPTION_BOOL(O, e.spectral, "enable-spectral", "false", "only categories so enabled: spectral"),
+    LT_OPTION_BOOL(O, e.temporal, "enable-temporal", "false", "only categories so enabled: temporal dynamics"),
+    LT_OPTION_INT(O, num_fft_scales, "num-fft-scales", "0", LT_RANGE_CLOSED(0, 10), "N", "bands of the spectrum; 0 = as configured"),
+    LT_OPTION_INT(O, batch_size, "batch-size", "0", LT_RANGE_CLOSED(0, 1000), "N", "operators read at a time; 0 = 32"),
+    LT_OPTION_INT(O, max_samples, "max-samples", "0", LT_AT_LEAST(0), "N", "only the first N operators; 0 = all"),
+    LT_OPTION_BOOL(O, e.overwrite, "overwrite", "false", "the output may be replaced"),
+    LT_OPTION_BOOL(O, dry_run, "dry-run", "false", "say what would be done; write nothing"),
+    LT_OPTION_BOOL(O, verbose, "verbose", "false", "say where the states come from"),
+};
+#undef O
+static const lt_option_group extract_groups[] = CLI_GROUPS(extract_rows);
+static const lt_option_table extract_table = {
+    .program = "lathe extract-features", .summary = "Compute features of an existing dataset", .operands = "[FILE.h5]", .max_operands = 1,
+    .groups = extract_groups, .n_groups = 2, .example = "lathe extract-features small.h5 --output features.h5 --enable-spatial --enable-spectral",
+};
+
+static lt_status extract_from(cli_context *c, const extract_cli *o, lt_dataset *d)
+{
+    lt_dataset_info i = lt_dataset_get_info(d);
+    dataset_bar bar = { c, "features", NULL };
+    lt_generate_info info;
+    lt_extract_options e = o->e;
+    e.batch_size = o->batch_size;
+    e.max_rows = o->max_samples;
+    e.num_fft_scales = (int)o->num_fft_scales;
+    e.device = dataset_device(c);
+    e.stop = cli_interrupt_flag();
+    e.progress = dataset_bar_set;
+    e.progress_ctx = &bar;
+    int64_t n = e.max_rows && e.max_rows < i.rows ? e.max_rows : i.rows;
+    if ((o->verbose || o->dry_run) && !c->json)
+        printf("%lld of %lld operators, %s states, to %s\n", (long long)n, (long long)i.rows, i.has_outputs ? "stored" : "replayed", e.output ? e.output : "the output of --config");
+    if (o->dry_run) {
+        if (c->json) lt_json_field_int(c->json, "rows", n);
+        return LT_OK;
+    }
+    lt_status s = lt_dataset_extract(d, &e, &info);
+    dataset_bar_end(&bar);
+    if (s == LT_ERR_CANCELLED && cli_interrupted()) return cli_stopped();
+    CLI_TRY(s);
+    if (c->json) dataset_json_info(c->json, &info);
+    else printf("%lld operators in %s, %.4g per second; %s\n", (long long)info.samples, cli_seconds(info.total_seconds).s, info.samples_per_second,
+                cli_bytes((double)info.file_bytes).s);
+    return LT_OK;
+}
+
+static lt_status run_extract(cli_context *c)
+{
+    const extract_cli *o = c->options;
+    lt_dataset *d;
+    if (!o->e.output && !o->e.config) return cli_fail(LT_ERR_ARGUMENT, "where to? Give --output NEW.h5");
+    CLI_TRY(dataset_open(c, o->dataset, &d));
+    lt_status s = extract_from(c, o, d);
+    lt_dataset_close(d);
+    return s;
+}
+
+const cli_command cli_extract_features = {
+    .name = "extract-features", .options = &extract_table, .options_bytes = sizeof(extract_cli), .need = CLI_NEED_CHOSEN, .run = run_extract,
+    .description = "Computes features from the states in the file, or, where they were not stored, from replayed ones: the same bits. Writes a new dataset.",
+};

@@ -1,0 +1,39 @@
+/* What the files of `lathe gram` share. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATHE_CLI_GRAM_GRAM_H
+#define LATHE_CLI_GRAM_GRAM_H
+
+#include "cli/frame/cli.h"
+
+typedef struct gram_cli {
+    cli_common      common;
+    lt_gram_options gram;
+    int             backend;
+    const char     *x, *y, *weights, *out, *states_out, *report, *devices, *kernel_cache;
+} gram_cli;
+enum { GRAM_MAX_DEVICES = 16 };
+
+typedef struct gram_job {
+    cli_context    *c;
+    const gram_cli *o;
+    lt_array        x, y, w;
+    lt_rows         X, Y;
+    double         *weights;
+    lt_npy_map     *map, *states_map;
+    void           *K, *own_K;     /* K: in the map, or own_K */
+    int64_t         n, m;
+    lt_device      *device[GRAM_MAX_DEVICES]; /* of --devices */
+    int             n_devices;
+    lt_gram        *gram;
+    lt_progress    *bar;
+    lt_gram_info    info;
+    bool            wants_K;       /* not only states */
+    char           *cached;        /* the file of the kernel cache; NULL = none asked for */
+    bool            from_cache;    /* K was there */
+} gram_job;
+
+lt_status gram_report(gram_job *j);
+/* The kernel cache (gram_cache.c): K from its file where there is one that fits; K into it. */
+lt_status gram_cache_load(gram_job *j);
+lt_status gram_cache_store(const gram_job *j);
+
+#endif

@@ -1,0 +1,327 @@
+/* Rows and labels from .npy and CSV files; classes; a part held out for tests. SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/gram/qsvm.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_csv(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 4 && !strcasecmp(path + n - 4, ".csv");
+}
+
+/* ---- reading ---- */
+
+static double element(const lt_array *a, int64_t i)
+{
+    switch (a->dtype) {
+    case LT_F64: return ((const double *)a->data)[i];
+    case LT_F32: return (double)((const float *)a->data)[i];
+    case LT_I64: return (double)((const int64_t *)a->data)[i];
+    case LT_I32: return (double)((const int32_t *)a->data)[i];
+    default:     return (double)((const uint8_t *)a->data)[i];
+    }
+}
+
+static bool is_real(lt_dtype t) { return t == LT_F64 || t == LT_F32 || t == LT_I64 || t == LT_I32 || t == LT_U8; }
+
+/* Looked at before rows are chosen and held out: afterwards their numbers are others than in the file. */
+static lt_status check_finite(const qsvm_rows *r, const char *path, const char *option)
+{
+    for (int64_t i = 0; i < r->n * r->n_features; i++)
+        if (!isfinite(r->x[i]))
+            return cli_fail(LT_ERR_ARGUMENT, "--%s %s is %g at row %lld, column %lld (counted from 0): every number must be finite", option, path, r->x[i],
+                            (long long)(i / r->n_features), (long long)(i % r->n_features));
+    return LT_OK;
+}
+
+/* Images and other rows of several axes are rows of many features. */
+static lt_status read_npy(const char *path, const char *option, qsvm_rows *out)
+{
+    lt_array a = { 0 };
+    CLI_TRY(cli_blame_input(lt_npy_read(path, &a)));
+    lt_status s = LT_OK;
+    int64_t count = lt_shape_count(&a.shape);
+    if (!is_real(a.dtype)) s = cli_fail(LT_ERR_ARGUMENT, "--%s %s holds %s, expected real numbers", option, path, lt_dtype_name(a.dtype));
+    else if (a.shape.rank < 2 || count < 1)
+        s = cli_fail(LT_ERR_ARGUMENT, "--%s %s has shape %s, expected rows by features, at least one of each", option, path, lt_shape_str(&a.shape).s);
+    if (!s && !(out->x = malloc((size_t)count * sizeof *out->x))) s = cli_fail(LT_ERR_MEMORY, "no memory for %s", path);
+    if (!s) {
+        out->n = a.shape.dim[0];
+        out->n_features = count / out->n;
+        for (int64_t i = 0; i < count; i++) out->x[i] = element(&a, i);
+        s = check_finite(out, path, option);
+    }
+    lt_array_free(&a);
+    return s;
+}
+
+/* The shortest text of a number, so that 1 and 1.0 are the same class; other texts as they are. */
+static lt_status set_label(qsvm_name to, const char *text, const char *path, int64_t row)
+{
+    char *end, number[32];
+    double v = strtod(text, &end);
+    if (end != text && !*end && isfinite(v)) {
+        if (v == floor(v) && fabs(v) < 1e15) snprintf(number, sizeof number, "%lld", (long long)v);
+        else lt_double_text(v, number);
+        text = number;
+    }
+    if (!*text || strlen(text) >= sizeof(qsvm_name))
+        return cli_fail(LT_ERR_ARGUMENT, "%s: the label of row %lld (counted from 0) is '%.80s', expected 1 to %zu bytes", path, (long long)row, text, sizeof(qsvm_name) - 1);
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) return cli_fail(LT_ERR_ARGUMENT, "%s: the label of row %lld (counted from 0) holds control characters", path, (long long)row);
+    snprintf(to, sizeof(qsvm_name), "%s", text);
+    return LT_OK;
+}
+
+static lt_status make_labels(qsvm_rows *out, const char *path)
+{
+    out->label = calloc((size_t)out->n, sizeof *out->label);
+    return out->label ? LT_OK : cli_fail(LT_ERR_MEMORY, "no memory for the labels of %s", path);
+}
+
+static lt_status keep_csv_labels(const lt_csv *c, const char *path, qsvm_rows *out)
+{
+    CLI_TRY(make_labels(out, path));
+    for (int64_t i = 0; i < c->n_rows; i++) CLI_TRY(set_label(out->label[i], c->label[i], path, i));
+    return LT_OK;
+}
+
+/* The header as text, a line for each column. */
+static lt_status keep_csv_names(const lt_csv *c, const char *path, qsvm_rows *out)
+{
+    size_t bytes = 0;
+    for (int64_t k = 0; k < c->n_columns; k++) bytes += strlen(c->column_name[k]) + 1;
+    char *to = out->names = malloc(bytes);
+    if (!to) return cli_fail(LT_ERR_MEMORY, "no memory for the header of %s", path);
+    for (int64_t k = 0; k < c->n_columns; k++) {
+        for (const char *from = c->column_name[k]; *from; from++) *to++ = (unsigned char)*from < 0x20 || *from == 0x7f ? ' ' : *from;
+        *to++ = k + 1 < c->n_columns ? '\n' : 0;
+    }
+    return LT_OK;
+}
+
+static lt_status read_csv(const char *path, const char *option, const char *label_column, qsvm_rows *out)
+{
+    lt_csv c;
+    CLI_TRY(cli_blame_input(lt_csv_read(path, label_column, &c)));
+    lt_status s = LT_OK;
+    if (c.n_columns < 1) s = cli_fail(LT_ERR_ARGUMENT, "--%s %s has no column of features", option, path);
+    size_t bytes = (size_t)(c.n_rows * c.n_columns) * sizeof *out->x;
+    if (!s && !(out->x = malloc(bytes))) s = cli_fail(LT_ERR_MEMORY, "no memory for %s", path);
+    if (!s) {
+        memcpy(out->x, c.values, bytes);
+        out->n = c.n_rows;
+        out->n_features = c.n_columns;
+        if (c.label) s = keep_csv_labels(&c, path, out);
+        if (!s && c.column_name) s = keep_csv_names(&c, path, out);
+    }
+    lt_csv_free(&c);
+    return s;
+}
+
+static lt_status expect_labels(int64_t n, const char *path, const qsvm_rows *rows)
+{
+    if (n == rows->n) return LT_OK;
+    return cli_fail(LT_ERR_ARGUMENT, "%s holds %lld labels, but there are %lld rows", path, (long long)n, (long long)rows->n);
+}
+
+static lt_status read_npy_labels(const char *path, qsvm_rows *out)
+{
+    lt_array a = { 0 };
+    CLI_TRY(cli_blame_input(lt_npy_read(path, &a)));
+    lt_status s = LT_OK;
+    int64_t n = lt_shape_count(&a.shape);
+    if (!is_real(a.dtype) || a.shape.rank < 1 || n != a.shape.dim[0])
+        s = cli_fail(LT_ERR_ARGUMENT, "%s holds %s %s, expected one number per row", path, lt_dtype_name(a.dtype), lt_shape_str(&a.shape).s);
+    if (!s) s = expect_labels(n, path, out);
+    if (!s) s = make_labels(out, path);
+    for (int64_t i = 0; !s && i < n; i++) {
+        char text[32];
+        lt_double_text(element(&a, i), text);
+        s = isfinite(element(&a, i)) ? set_label(out->label[i], text, path, i)
+                                     : cli_fail(LT_ERR_ARGUMENT, "%s: the label of row %lld (counted from 0) is %s", path, (long long)i, text);
+    }
+    lt_array_free(&a);
+    return s;
+}
+
+static lt_status read_csv_labels(const char *path, qsvm_rows *out)
+{
+    lt_csv c;
+    CLI_TRY(cli_blame_input(lt_csv_read(path, "1", &c)));
+    lt_status s = c.n_columns > 0 ? cli_fail(LT_ERR_ARGUMENT, "%s has %lld columns, expected one of labels", path, (long long)c.n_columns + 1) : LT_OK;
+    if (!s) s = expect_labels(c.n_rows, path, out);
+    if (!s) s = keep_csv_labels(&c, path, out);
+    lt_csv_free(&c);
+    return s;
+}
+
+static lt_status read_parts(const char *path, const char *option, const char *labels, const char *label_column, qsvm_rows *out)
+{
+    if (labels && label_column) return cli_fail(LT_ERR_ARGUMENT, "labels come from a file of their own or from a column of --%s, not from both", option);
+    if (label_column && !is_csv(path)) return cli_fail(LT_ERR_ARGUMENT, "--label-column goes with CSV files, and %s is none", path);
+    CLI_TRY(is_csv(path) ? read_csv(path, option, label_column, out) : read_npy(path, option, out));
+    if (!labels) return LT_OK;
+    return is_csv(labels) ? read_csv_labels(labels, out) : read_npy_labels(labels, out);
+}
+
+lt_status qsvm_rows_read(const char *path, const char *option, const char *labels, const char *label_column, qsvm_rows *out)
+{
+    *out = (qsvm_rows){ 0 };
+    lt_status s = read_parts(path, option, labels, label_column, out);
+    if (s) qsvm_rows_free(out);
+    return s;
+}
+
+void qsvm_rows_free(qsvm_rows *r)
+{
+    free(r->x);
+    free(r->label);
+    free(r->y);
+    free(r->names);
+    *r = (qsvm_rows){ 0 };
+}
+
+lt_rows qsvm_rows_view(const qsvm_rows *r) { return (lt_rows){ r->x, LT_F64, r->n, r->n_features, 0 }; }
+
+lt_status qsvm_rows_expect(const qsvm_rows *r, const char *option, const char *path, const char *trained_names)
+{
+    const char *a = r->names, *b = trained_names;
+    for (int column = 1; a && b; column++) {
+        const int in_a = (int)strcspn(a, "\n"), in_b = (int)strcspn(b, "\n");
+        if (in_a != in_b || memcmp(a, b, (size_t)in_a))
+            return cli_fail(LT_ERR_ARGUMENT, "--%s %s: column %d, labels not counted, is '%.*s', expected '%.*s' as in training: columns go by their order", option, path,
+                            column, in_a, a, in_b, b);
+        a = a[in_a] ? a + in_a + 1 : NULL;
+        b = b[in_b] ? b + in_b + 1 : NULL;
+    }
+    return LT_OK;
+}
+
+/* ---- classes ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    char *end_a, *end_b;
+    double x = strtod(a, &end_a), y = strtod(b, &end_b);
+    if (!*end_a && !*end_b && x != y) return x < y ? -1 : 1;
+    return strcmp(a, b);
+}
+
+static bool has_label(const qsvm_rows *r, const char *label)
+{
+    for (int64_t i = 0; i < r->n; i++)
+        if (!strcmp(r->label[i], label)) return true;
+    return false;
+}
+
+static lt_status named_classes(const qsvm_rows *r, const char *asked, qsvm_name name[2])
+{
+    const char *comma = strchr(asked, ',');
+    char first[2 * sizeof(qsvm_name)];
+    if (!comma || comma == asked || !comma[1] || strchr(comma + 1, ',') || (size_t)(comma - asked) >= sizeof first)
+        return cli_fail(LT_ERR_ARGUMENT, "--classes is '%.100s', expected two names A,B: B is the positive class", asked);
+    snprintf(first, sizeof first, "%.*s", (int)(comma - asked), asked);
+    CLI_TRY(set_label(name[0], first, "--classes", 0));
+    CLI_TRY(set_label(name[1], comma + 1, "--classes", 1));
+    if (!strcmp(name[0], name[1])) return cli_fail(LT_ERR_ARGUMENT, "--classes names '%s' twice", name[0]);
+    for (int i = 0; i < 2; i++)
+        if (!has_label(r, name[i])) return cli_fail(LT_ERR_ARGUMENT, "--classes names '%s', which is the label of no row", name[i]);
+    return LT_OK;
+}
+
+lt_status qsvm_classes(const qsvm_rows *r, const char *asked, qsvm_name name[2])
+{
+    enum { SHOWN = 5 };
+    if (asked) return named_classes(r, asked, name);
+    qsvm_name found[SHOWN];
+    int n = 0;
+    for (int64_t i = 0; i < r->n && n < SHOWN; i++) {
+        int k = 0;
+        while (k < n && strcmp(found[k], r->label[i])) k++;
+        if (k == n) memcpy(found[n++], r->label[i], sizeof found[0]);
+    }
+    if (n == 1) return cli_fail(LT_ERR_ARGUMENT, "all %lld labels are '%s': a machine needs rows of two classes", (long long)r->n, found[0]);
+    qsort(found, (size_t)n, sizeof found[0], by_value);
+    if (n > 2)
+        return cli_fail(LT_ERR_ARGUMENT, "labels hold %s%d classes ('%s', '%s', '%s', ...): name two of them with --classes A,B", n == SHOWN ? "at least " : "",
+                        n, found[0], found[1], found[2]);
+    memcpy(name, found, 2 * sizeof found[0]);
+    return LT_OK;
+}
+
+/* Row i takes the place of row `to`. */
+static void move_row(qsvm_rows *r, int64_t to, int64_t i)
+{
+    if (to == i) return;
+    memcpy(r->x + to * r->n_features, r->x + i * r->n_features, (size_t)r->n_features * sizeof *r->x);
+    memcpy(r->label[to], r->label[i], sizeof r->label[0]);
+    r->y[to] = r->y[i];
+}
+
+lt_status qsvm_rows_classify(qsvm_rows *r, const qsvm_name name[2], bool keep_all)
+{
+    int64_t kept = 0;
+    r->y = malloc((size_t)r->n);
+    if (!r->y) return cli_fail(LT_ERR_MEMORY, "no memory for labels");
+    for (int64_t i = 0; i < r->n; i++) {
+        bool first = !strcmp(r->label[i], name[0]), second = !strcmp(r->label[i], name[1]);
+        if (!first && !second && keep_all)
+            return cli_fail(LT_ERR_ARGUMENT, "the label of row %lld (counted from 0) is '%s', expected '%s' or '%s'", (long long)i, r->label[i], name[0], name[1]);
+        if (!first && !second) continue;
+        r->y[i] = second;
+        move_row(r, kept++, i);
+    }
+    if (kept == 0) return cli_fail(LT_ERR_ARGUMENT, "no row is of class '%s' or '%s'", name[0], name[1]);
+    r->n = kept;
+    return LT_OK;
+}
+
+/* ---- a part for tests ---- */
+
+static void mark_share(const qsvm_rows *r, double share, uint64_t seed, int64_t *order, bool *is_test)
+{
+    lt_rng g = { lt_draws_make(seed, "qsvm split", 0, 0, 0), 0 };
+    for (int c = 0; c < 2; c++) {
+        int64_t count = 0;
+        for (int64_t i = 0; i < r->n; i++)
+            if (r->y[i] == c) order[count++] = i;
+        int64_t take = (int64_t)(share * (double)count + 0.5);
+        for (int64_t k = 0; k < take; k++) { /* the first of a shuffle */
+            int64_t other = k + (int64_t)lt_rng_below(&g, (uint64_t)(count - k)), t = order[k];
+            order[k] = order[other];
+            order[other] = t;
+            is_test[order[k]] = true;
+        }
+    }
+}
+
+lt_status qsvm_rows_split(qsvm_rows *r, double share, uint64_t seed, qsvm_rows *test)
+{
+    int64_t *order = malloc((size_t)r->n * sizeof *order), n = 0, kept = 0;
+    bool *is_test = calloc((size_t)r->n, sizeof *is_test);
+    *test = (qsvm_rows){ .n_features = r->n_features };
+    if (order && is_test) mark_share(r, share, seed, order, is_test);
+    for (int64_t i = 0; is_test && i < r->n; i++) n += is_test[i];
+    test->x = malloc((size_t)(n * r->n_features + 1) * sizeof *test->x);
+    test->y = malloc((size_t)n + 1);
+    test->label = calloc((size_t)n + 1, sizeof *test->label);
+    bool ok = order && is_test && test->x && test->y && test->label;
+    for (int64_t i = 0; ok && i < r->n; i++) {
+        if (!is_test[i]) {
+            move_row(r, kept++, i);
+            continue;
+        }
+        memcpy(test->x + test->n * r->n_features, r->x + i * r->n_features, (size_t)r->n_features * sizeof *r->x);
+        memcpy(test->label[test->n], r->label[i], sizeof r->label[0]);
+        test->y[test->n++] = r->y[i];
+    }
+    free(order);
+    free(is_test);
+    if (!ok) return cli_fail(LT_ERR_MEMORY, "no memory to hold rows out");
+    r->n = kept;
+    return LT_OK;
+}

@@ -1,0 +1,133 @@
+/* Parts of the record of `lathe solve` that are large or rarely looked at, and its array files.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/solve/solve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_STATE = 1000000 }; /* numbers of H in JSON; beyond, the text would be larger than anything that reads it */
+
+/* ---- JSON ------------------------------------------------------------------------------ */
+
+static void put_tensor(lt_json *json, const char *key, lt_shape shape, const double *x)
+{
+    lt_json_key(json, key);
+    solve_json_tensor(json, &shape, x);
+}
+
+static void put_hessian(lt_json *json, const lt_hessian_state *h)
+{
+    lt_json_key(json, "H_final");
+    if (h->H && h->n * h->n <= MAX_STATE) {
+        lt_shape square = lt_shape2(h->n, h->n);
+        solve_json_tensor(json, &square, h->H);
+        return;
+    }
+    lt_json_object_begin(json);
+    if (h->H || 2 * h->m * h->n > MAX_STATE) {
+        lt_json_field_string(json, "left_out", "more than a million numbers; programs find them in lt_solution.H_final");
+    } else {
+        put_tensor(json, "S", lt_shape2(h->m, h->n), h->S);
+        put_tensor(json, "Y", lt_shape2(h->m, h->n), h->Y);
+        put_tensor(json, "rho", lt_shape1(h->m), h->rho);
+        lt_json_field_double(json, "gamma", h->gamma);
+    }
+    lt_json_object_end(json);
+}
+
+void solve_json_state(lt_json *json, const lt_solution *s)
+{
+    if (s->scalings.f || s->scalings.ci || s->scalings.ce) {
+        lt_json_key(json, "scalings");
+        lt_json_object_begin(json);
+        if (s->scalings.f) lt_json_field_double(json, "f", *s->scalings.f);
+        if (s->scalings.ci) put_tensor(json, "ci", lt_shape1(s->p), s->scalings.ci);
+        if (s->scalings.ce) put_tensor(json, "ce", lt_shape1(s->q), s->scalings.ce);
+        lt_json_object_end(json);
+    }
+    put_hessian(json, &s->H_final);
+}
+
+void solve_json_starts(const solve_job *j, const lt_multistart *m)
+{
+    lt_json *json = j->c->json;
+    lt_json_key(json, "starts");
+    lt_json_array_begin(json);
+    for (int64_t i = 0; i < m->n_starts; i++) {
+        const lt_solution *s = m->solution[i];
+        lt_json_object_begin(json);
+        lt_json_field_int(json, "start", m->start[i]);
+        lt_json_field_bool(json, "failed", !s);
+        if (s) {
+            lt_json_field_double(json, "f", j->sign * solve_result(s)->f);
+            lt_json_field_double(json, "tv", solve_result(s)->tv);
+            lt_json_field_int(json, "termination_code", s->termination_code);
+            lt_json_field_int(json, "iters", s->iters);
+            lt_json_field_int(json, "fn_evals", s->fn_evals);
+        }
+        lt_json_object_end(json);
+    }
+    lt_json_array_end(json);
+}
+
+lt_status solve_json_check(const solve_job *j)
+{
+    lt_json *json = j->c->json;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&text, &length);
+    if (!to) return cli_fail(LT_ERR_MEMORY, "out of memory for the description");
+    lt_status s = lt_model_describe(j->model, to);
+    if (fclose(to) && !s) s = cli_fail(LT_ERR_MEMORY, "out of memory for the description");
+    if (!s) {
+        lt_json_field_int(json, "n", j->view.n);
+        lt_json_field_int(json, "p", j->view.p);
+        lt_json_field_int(json, "q", j->view.q);
+        lt_json_field_string(json, "sense", j->view.maximize ? "maximize" : "minimize");
+        lt_json_field_string(json, "description", text);
+        lt_json_field_string(json, "warnings", lt_model_messages(j->model));
+    }
+    free(text);
+    return s;
+}
+
+/* ---- Files -------------------------------------------------------------------------------- */
+
+static lt_array view_of(lt_shape s, const double *x) { return (lt_array){ .dtype = LT_F64, .shape = s, .data = (void *)(uintptr_t)x }; }
+
+/* A variable may have the name of a result, which then gets an underscore behind it. */
+static const char *free_name(const solve_job *j, const char *const *pair)
+{
+    for (int i = 0; i < j->view.n_variables; i++)
+        if (!strcmp(j->view.variables[i].name, pair[0])) return pair[1];
+    return pair[0];
+}
+
+lt_status solve_write(const solve_job *j, const lt_solution *s, const char *path)
+{
+    const lt_solution_point *p = solve_result(s);
+    static const char *const f_names[] = { "f", "f_" }, *const mu_names[] = { "mu", "mu_" }, *const ci_names[] = { "ci", "ci_" },
+                      *const ce_names[] = { "ce", "ce_" };
+    if (strcmp(strrchr(path, '.'), ".npz")) return lt_npy_write(path, LT_F64, &(lt_shape){ .rank = 1, .dim = { j->view.n } }, p->x);
+    int n = j->view.n_variables;
+    const char **names = calloc((size_t)n + 4, sizeof *names);
+    lt_array *arrays = calloc((size_t)n + 4, sizeof *arrays);
+    if (!names || !arrays) {
+        free(names);
+        free(arrays);
+        return cli_fail(LT_ERR_MEMORY, "out of memory for %s", path);
+    }
+    double f = j->sign * p->f;
+    for (int i = 0; i < n; i++) {
+        names[i] = j->view.variables[i].name;
+        arrays[i] = view_of(j->view.variables[i].shape, p->x + j->view.variables[i].offset);
+    }
+    names[n] = free_name(j, f_names), arrays[n++] = view_of(lt_shape0(), &f);
+    names[n] = free_name(j, mu_names), arrays[n++] = view_of(lt_shape0(), &p->mu);
+    if (j->view.p) names[n] = free_name(j, ci_names), arrays[n++] = view_of(lt_shape1(j->view.p), p->ci);
+    if (j->view.q) names[n] = free_name(j, ce_names), arrays[n++] = view_of(lt_shape1(j->view.q), p->ce);
+    lt_status status = lt_npz_write(path, n, names, arrays);
+    free(names);
+    free(arrays);
+    return status;
+}

@@ -1,0 +1,166 @@
+/* The page `lathe solve --report` writes. SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/solve/solve.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_HEAT = 512 };
+
+/* A column of the run's history. */
+typedef double (*column_fn)(const solve_job *j, const lt_history_row *h);
+static double get_f(const solve_job *j, const lt_history_row *h) { return j->sign * h->f; }
+static double get_mu(const solve_job *j, const lt_history_row *h) { return (void)j, h->mu; }
+static double get_tv(const solve_job *j, const lt_history_row *h) { return (void)j, fmax(h->tvi, h->tve); }
+static double get_stat(const solve_job *j, const lt_history_row *h) { return (void)j, h->stat; }
+static double get_unweighted(const solve_job *j, const lt_history_row *h) { return (void)j, h->stat_unweighted; }
+static double get_step(const solve_job *j, const lt_history_row *h) { return (void)j, h->t; }
+static double get_evals(const solve_job *j, const lt_history_row *h) { return (void)j, (double)h->evals; }
+static double get_level(const solve_job *j, const lt_history_row *h) { return (void)j, (double)h->level; }
+
+static void fill(const solve_job *j, const lt_solution *s, column_fn get, double *to)
+{
+    for (int64_t i = 0; i < s->n_history; i++) to[i] = get(j, &s->history[i]);
+}
+
+/* One or two columns over the iterations. */
+static void plot(lt_report *r, const solve_job *j, const lt_solution *s, const char *title, bool log, bool points,
+                 const char *name_a, column_fn a, const char *name_b, column_fn b)
+{
+    double *y = malloc(2 * (size_t)(s->n_history + 1) * sizeof *y);
+    if (!y) return;
+    fill(j, s, a, y);
+    if (b) fill(j, s, b, y + s->n_history);
+    lt_series series[2] = { { name_a, NULL, y, s->n_history }, { name_b, NULL, y + s->n_history, s->n_history } };
+    lt_report_plot(r, &(lt_plot){ .title = title, .x_label = "iteration", .y_log = log, .points = points, .n_series = b ? 2 : 1, .series = series });
+    free(y);
+}
+
+static void put_facts(lt_report *r, const solve_job *j, const lt_solution *s)
+{
+    char text[13][192];
+    const lt_solution_point *p = solve_result(s);
+    const char *names[13] = { "problem", "variables", "inequalities, equalities", "result", "f", "largest violation", "stationarity",
+                              "iterations", "evaluations", "with gradients", "quadratic programs", "time", "device" };
+    const char *values[13];
+    snprintf(text[0], sizeof text[0], "%s", j->view.name);
+    snprintf(text[1], sizeof text[1], "%lld", (long long)j->view.n);
+    snprintf(text[2], sizeof text[2], "%lld, %lld", (long long)j->view.p, (long long)j->view.q);
+    snprintf(text[3], sizeof text[3], "code %d: %.80s", s->termination_code, lt_termination_text(s->termination_code));
+    snprintf(text[4], sizeof text[4], "%.15g", j->sign * p->f);
+    snprintf(text[5], sizeof text[5], "%.3g", p->tv);
+    snprintf(text[6], sizeof text[6], "%.3g", s->stat_value);
+    snprintf(text[7], sizeof text[7], "%lld", (long long)s->iters);
+    snprintf(text[8], sizeof text[8], "%lld", (long long)s->fn_evals);
+    snprintf(text[9], sizeof text[9], "%lld", (long long)s->gradient_evals);
+    snprintf(text[10], sizeof text[10], "%lld, %.1f %% failed", (long long)s->n_qp, s->quadprog_failure_rate);
+    snprintf(text[11], sizeof text[11], "%s", cli_seconds(s->time_total).s);
+    snprintf(text[12], sizeof text[12], "%s (%s)", s->device, s->device_reason);
+    for (int i = 0; i < 13; i++) values[i] = text[i];
+    lt_report_facts(r, 13, names, values);
+}
+
+static void put_times(lt_report *r, const lt_solution *s)
+{
+    double rest = s->time_total - s->time_eval - s->time_qp - s->time_h;
+    lt_report_bars(r, "Where the time went", "ms", 4, (const char *[]){ "evaluation", "quadratic programs", "inverse Hessian", "rest" },
+                   (double[]){ 1e3 * s->time_eval, 1e3 * s->time_qp, 1e3 * s->time_h, 1e3 * fmax(rest, 0) });
+}
+
+/* Constraints at the result: inequalities that touch their bound, equalities with their residual. */
+static void put_constraints(lt_report *r, const solve_job *j, const lt_solution *s)
+{
+    const lt_solution_point *p = solve_result(s);
+    cli_table *t;
+    if (!j->view.n_constraints || cli_table_create("Constraints at the result", 5,
+        (const char *[]){ "constraint", "line", "kind", "elements", "largest value" }, &t)) return;
+    for (int i = 0; i < j->view.n_constraints && i < CLI_MAX_ROWS; i++) {
+        const lt_model_constraint *k = &j->view.constraints[i];
+        const double *v = (k->equality ? p->ce : p->ci) + k->first;
+        double worst = -INFINITY;
+        int64_t active = 0;
+        for (int64_t e = 0; e < k->count; e++) {
+            worst = fmax(worst, k->equality ? fabs(v[e]) : v[e]);
+            active += k->equality || v[e] >= -1e-6;
+        }
+        cli_table_row(t);
+        if (k->name) cli_table_cell(t, 0, "%s", k->name); else cli_table_cell(t, 0, "%d", i);
+        cli_table_cell(t, 1, "%d", k->line);
+        cli_table_cell(t, 2, "%s", k->equality ? "equality" : active ? "inequality, active" : "inequality");
+        cli_table_cell(t, 3, "%lld, %lld active", (long long)k->count, (long long)active);
+        cli_table_cell(t, 4, "%.3g", worst);
+    }
+    cli_table_report(t, r);
+    cli_table_destroy(t);
+}
+
+static void put_variables(lt_report *r, const solve_job *j, const lt_solution *s)
+{
+    const lt_solution_point *p = solve_result(s);
+    lt_report_heading(r, "Variables at the result");
+    for (int i = 0; i < j->view.n_variables; i++) {
+        const lt_model_variable *v = &j->view.variables[i];
+        const double *x = p->x + v->offset;
+        int64_t count = lt_shape_count(&v->shape), columns = v->shape.rank ? v->shape.dim[v->shape.rank - 1] : 1;
+        int64_t rows = columns ? count / columns : 0;
+        if (v->shape.rank >= 2 && rows > 1 && columns > 1 && rows <= MAX_HEAT && columns <= MAX_HEAT)
+            lt_report_heatmap(r, &(lt_heatmap){ .title = v->name, .rows = rows, .columns = columns, .values = x, .diverging = true });
+        else if (count > 8)
+            lt_report_plot(r, &(lt_plot){ .title = v->name, .x_label = "element", .n_series = 1, .series = &(lt_series){ v->name, NULL, x, count } });
+        else {
+            char text[8][32];
+            const char *names[8], *values[8];
+            char label[8][64];
+            for (int64_t e = 0; e < count; e++) {
+                snprintf(label[e], sizeof label[e], count > 1 ? "%s, element %lld" : "%s", v->name, (long long)e);
+                snprintf(text[e], sizeof text[e], "%.15g", x[e]);
+                names[e] = label[e];
+                values[e] = text[e];
+            }
+            lt_report_facts(r, (int)count, names, values);
+        }
+    }
+}
+
+static void put_options(lt_report *r, const solve_job *j)
+{
+    const lt_option_table *table = lt_solve_options_table();
+    lt_solve_options defaults = lt_solve_options_defaults();
+    char now[128], usual[128];
+    lt_report_heading(r, "Options that differ from their defaults");
+    int found = 0;
+    for (int g = 0; g < table->n_groups; g++)
+        for (int i = 0; i < table->groups[g].n_rows; i++) {
+            const lt_option *row = &table->groups[g].rows[i];
+            lt_options_get(table, row->name, &j->opt, now, sizeof now);
+            lt_options_get(table, row->name, &defaults, usual, sizeof usual);
+            if (!strcmp(now, usual)) continue;
+            lt_report_facts(r, 1, &row->name, (const char *const[]){ now });
+            found++;
+        }
+    if (!found) lt_report_paragraph(r, "None.");
+}
+
+lt_status solve_report(const solve_job *j, const lt_solution *s, const char *path)
+{
+    lt_report *r;
+    char title[160];
+    bool constrained = j->view.p + j->view.q > 0;
+    snprintf(title, sizeof title, "lathe solve %s", j->view.name);
+    CLI_TRY(lt_report_create(title, &r));
+    put_facts(r, j, s);
+    lt_report_heading(r, "Convergence");
+    plot(r, j, s, "Objective", false, false, "f", get_f, NULL, NULL);
+    if (constrained) plot(r, j, s, "Violation and penalty parameter", true, false, "largest violation", get_tv, "mu", get_mu);
+    plot(r, j, s, "Stationarity", true, false, "measure", get_stat, "unweighted", get_unweighted);
+    plot(r, j, s, "Step lengths and evaluations", true, true, "accepted step", get_step, "evaluations", get_evals);
+    plot(r, j, s, "Direction: 0 steering, 1 steering with identity, 2 quasi-Newton, 3 gradient, 4 random", false, true, "level", get_level, NULL, NULL);
+    put_times(r, s);
+    put_constraints(r, j, s);
+    put_variables(r, j, s);
+    put_options(r, j);
+    cli_report_machine(j->c, r);
+    lt_status status = lt_report_write(r, path);
+    lt_report_destroy(r);
+    return status;
+}

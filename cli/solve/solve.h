@@ -1,0 +1,40 @@
+/* What the parts of `lathe solve` share. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATHE_CLI_SOLVE_SOLVE_H
+#define LATHE_CLI_SOLVE_SOLVE_H
+
+#include "cli/frame/cli.h"
+
+/* A problem with what was made of it. */
+typedef struct solve_job {
+    cli_context      *c;
+    lt_model         *model;
+    lt_model_view     view;
+    lt_problem       *problem;
+    lt_solve_options  opt;
+    double            sign;      /* -1 for "maximize": f as the user means it is sign times ours */
+} solve_job;
+
+/* The point a user wants: the best feasible one, else the last. */
+const lt_solution_point *solve_result(const lt_solution *s);
+/* Values of every variable by name; long tensors are shortened. */
+void      solve_print_variables(const solve_job *j, const double *x);
+/* Where the functions ran and, on a device, what an evaluation moved. */
+void      solve_print_device(const lt_solution *s);
+/* The record of a run as fields of the open JSON object. */
+void      solve_json(const solve_job *j, const lt_solution *s);
+/* Device, why there, and the counts of transfers. */
+void      solve_json_device(lt_json *json, const lt_solution *s);
+/* Multipliers of prescaling and H_final. */
+void      solve_json_state(lt_json *json, const lt_solution *s);
+/* The table of --starts. */
+void      solve_json_starts(const solve_job *j, const lt_multistart *m);
+/* --check --json: sizes, the description as text, warnings. */
+lt_status solve_json_check(const solve_job *j);
+/* Vectors and tensors as nested lists. */
+void      solve_json_tensor(lt_json *json, const lt_shape *shape, const double *x);
+/* --out: x.npy holds the packed x, sol.npz every variable by name with f, mu, ci, ce. */
+lt_status solve_write(const solve_job *j, const lt_solution *s, const char *path);
+/* --report. */
+lt_status solve_report(const solve_job *j, const lt_solution *s, const char *path);
+
+#endif
