@@ -24,7 +24,7 @@ usage() { sed -n 's/^#   \(.*\)/\1/p' "$0"; }
 
 # ---- one case: a process of its own, started by record ------------------------------------------------------------------------
 
-mask() { sed -E -e "s#($GOLDEN_WORK|$GOLDEN_CACHE)(/[A-Za-z0-9_.]*)?#WORK#g" -e "s|$root|ROOT|g" -e "s|$GOLDEN_BUILD|BUILD|g" -f "$golden/mask.sed"; }
+mask() { sed -E -e "s#\b$GOLDEN_VERSION\b#VERSION#g" -e "s#($GOLDEN_WORK|$GOLDEN_CACHE)(/[A-Za-z0-9_.]*)?#WORK#g" -e "s|$root|ROOT|g" -e "s|$GOLDEN_BUILD|BUILD|g" -f "$golden/mask.sed"; }
 
 # call SHOWN PROGRAM ARGUMENTS...: runs it and prints the call, both streams and the status; the last streams stay in the folder $streams.
 call() {
@@ -83,24 +83,27 @@ find_digest() {
 
 record() {
     GOLDEN_DIR=$1
+    started=$(date +%s)
     GOLDEN_BUILD=$(cd "$build" 2>/dev/null && pwd) || stop "no build folder $build"
     [ -x "$GOLDEN_BUILD/bin/lathe" ] || stop "no bin/lathe in $GOLDEN_BUILD"
+    GOLDEN_VERSION=$("$GOLDEN_BUILD/bin/lathe" --version | awk '{ gsub(/\./, "\\."); print $2 }')
     find_digest
     mkdir -p "$GOLDEN_DIR"
     GOLDEN_DIR=$(cd "$GOLDEN_DIR" && pwd)
+    [ -e "$GOLDEN_DIR/sets" ] || [ -z "$(ls "$GOLDEN_DIR")" ] || stop "$GOLDEN_DIR holds something else than a recording"
     rm -f "$GOLDEN_DIR"/*.txt
     GOLDEN_WORK=$(mktemp -d)
-    trap 'rm -rf "$GOLDEN_WORK"' EXIT
+    temporary="$temporary $GOLDEN_WORK"
     GOLDEN_BATCH=$batch
     GOLDEN_CACHE=${cache:-$GOLDEN_WORK}
     mkdir -p "$GOLDEN_CACHE"
     unset LATHE_ISA LATHE_BF16 LT_OOM_AT 2>/dev/null || :
-    export GOLDEN_DIR GOLDEN_BUILD GOLDEN_DIGEST GOLDEN_WORK GOLDEN_BATCH GOLDEN_CACHE
+    export GOLDEN_DIR GOLDEN_BUILD GOLDEN_VERSION GOLDEN_DIGEST GOLDEN_WORK GOLDEN_BATCH GOLDEN_CACHE
     echo "$sets" >"$GOLDEN_DIR/sets"
     names "$sets" | while read -r name; do
         case $name in $only) echo "$name" ;; esac
     done | xargs -P "$jobs" -n 1 sh "$0" case
-    echo "golden: $(ls "$GOLDEN_DIR" | grep -c '\.txt$') cases in $GOLDEN_DIR"
+    echo "golden: $(ls "$GOLDEN_DIR" | grep -c '\.txt$') cases in $GOLDEN_DIR, $(($(date +%s) - started)) s"
 }
 
 # One case of two recordings: prints where they part.
@@ -131,6 +134,7 @@ compare() {
     a=$1 b=$2 differ=0 same=0
     [ -d "$a" ] && [ -d "$b" ] || stop "compare needs two folders, got '$a' and '$b'"
     scratch=$(mktemp -d)
+    temporary="$temporary $scratch"
     for case in $( (cd "$a" && ls; cd "$b" && ls) 2>/dev/null | grep '\.txt$' | sort -u); do
         case ${case%.txt} in $only) ;; *) continue ;; esac
         if [ ! -e "$a/$case" ] || [ ! -e "$b/$case" ]; then
@@ -144,17 +148,26 @@ compare() {
             sed -n '3,20p' "$scratch/diff" | narrow
         fi
     done
-    rm -r "$scratch"
     echo "golden: $same cases agree, $differ differ"
     [ "$differ" -eq 0 ] && [ "$same" -gt 0 ]
+}
+
+accept() {
+    sets=t
+    again=$(mktemp -d)
+    temporary="$temporary $again"
+    record "$again"
+    mkdir -p "$golden/text"
+    rm -f "$golden"/text/*.txt
+    cp "$again"/*.txt "$golden/text"
 }
 
 check() {
     [ -f "$1/sets" ] || stop "$1 is no recording"
     sets=$(cat "$1/sets")
     again=$(mktemp -d)
+    temporary="$temporary $again"
     record "$again"
-    trap 'rm -rf "$GOLDEN_WORK" "$again"' EXIT
     compare "$1" "$again"
 }
 
@@ -165,6 +178,9 @@ action=$1
 shift
 [ "$action" = case ] && { run_case "$1"; exit; }
 
+temporary=
+trap 'rm -rf $temporary' EXIT
+trap 'exit 130' INT TERM
 build=$root/build sets=st- batch=2 jobs=2 only='*' cache= settings= dirs=
 while [ $# -gt 0 ]; do
     case $1 in
@@ -184,6 +200,6 @@ case $action:$dirs in
     record:x) record "$first" ;;
     compare:xx) compare "$first" "$second" ;;
     check:x) check "$first" ;;
-    accept:) sets=t; record "$golden/text"; rm "$golden/text/sets" ;;
+    accept:) accept ;;
     *) usage; exit 2 ;;
 esac

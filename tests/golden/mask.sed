@@ -1,10 +1,11 @@
 # What differs between two runs of one build, and between two commits that compute the same: times, rates, dates, commits, free memory,
 # sizes that follow from times, places in the source. Applied with sed -E to every text that scripts/golden.sh records; the script itself
-# replaces paths. A rule that is too wide hides faults: name the field or the words around the number.
+# replaces paths and the version. A rule that is too wide hides faults: name the field or the words around the number.
 
 # ---- everywhere -----------------------------------------------------------------------------------------------------------------
 # dates, places in the source, commits
 s/20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-9:]+(Z|[+-][0-9:]+)/DATE/g
+s/^(\.Dd ).*/\1DATE/
 s/\(src\/[a-z0-9_/]+\.[ch]:[0-9]+\)/(PLACE)/g
 s/(commit )[0-9a-f]{7,40}(-dirty)?/\1COMMIT/g
 s/^(lathe [0-9.]+ )\([0-9a-f]{7,40}(-dirty)?\)/\1(COMMIT)/
@@ -24,7 +25,7 @@ s/(became a file of )[0-9.]+ [kKMG]i?B/\1SIZE/
 # ---- JSON -----------------------------------------------------------------------------------------------------------------------
 s/("([a-z_]*_)?(time|seconds|ns|ms)(_[a-z_]*)?": )[-+.0-9e]+/\1TIME/
 s/("[a-z_]*(gflops|tflops|per_second|per_s)": )[-+.0-9e]+/\1RATE/
-s/("(commits|file_bytes|free_bytes)": )[0-9]+/\1SIZE/
+s/("(commits|file_bytes|memory_free_bytes)": )[0-9]+/\1SIZE/
 s/("commit": )"[^"]*"/\1"COMMIT"/
 /^ *"(seconds|shares)": \{/,/\}/ s/(": )[-+.0-9e]+/\1TIME/
 
