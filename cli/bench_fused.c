@@ -125,7 +125,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_bench_fused = {
-    .name = "bench fused", .options = &table, .options_bytes = sizeof(fused_options), .need = CLI_NEED_DEVICE, .run = run,
+    .name = "bench fused", .options = &table, .options_bytes = sizeof(fused_options), .need = CLI_NEED_DEVICE, .stops = true, .run = run,
     .description = "Runs the same graphs with every pass, without fusion, without memory reuse, and op by op, and prints how many times "
                    "slower each is than the full compiler.",
 };
