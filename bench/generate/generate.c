@@ -447,7 +447,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command bench_generate = {
-    .name = "generate", .options = &table, .options_bytes = sizeof(generate_options), .need = CLI_NEED_CPU, .run = run,
+    .name = "generate", .options = &table, .options_bytes = sizeof(generate_options), .need = CLI_NEED_CPU, .stops = true, .run = run,
     .description = "Times the rollout of one operator of the reference workload (4 residual blocks, 64 channels, 3x3, 128x128, five realizations): "
                    "its convolutions alone, in lathe and in oneDNN, as a share of the multiply-adds the cores can do; a whole step in each precision with "
                    "memory and the error of one step against double precision; the cost per realization for M = 1 to 15; with --ablate, the step "

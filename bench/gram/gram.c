@@ -396,7 +396,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command bench_gram = {
-    .name = "gram", .options = &table, .options_bytes = sizeof(gram_bench_options), .need = CLI_NEED_DEVICE, .run = run,
+    .name = "gram", .options = &table, .options_bytes = sizeof(gram_bench_options), .need = CLI_NEED_DEVICE, .stops = true, .run = run,
     .description = "Computes the same Gram matrix in several ways, in turns, and compares times and results. The states path is the "
                    "headline; closed forms are rows of their own. Beside each rate stands that of OpenBLAS's complex matrix product "
                    "of the same depth, measured in the same run; sizes are fitted by a N + b N^2. Targets are the promised times of a GPU "

@@ -192,7 +192,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command bench_qsvm = {
-    .name = "qsvm", .options = &table, .options_bytes = sizeof(qsvm_bench_options), .need = CLI_NEED_CPU, .run = run,
+    .name = "qsvm", .options = &table, .options_bytes = sizeof(qsvm_bench_options), .need = CLI_NEED_CPU, .stops = true, .run = run,
     .description = "Trains on 400 synthetic images of 256 pixels and tests on 400 more, for several circuits and both solvers, and says how long "
                    "the kernel, the fit and the search of C took.",
 };

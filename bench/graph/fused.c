@@ -126,7 +126,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command bench_fused = {
-    .name = "fused", .options = &table, .options_bytes = sizeof(fused_options), .need = CLI_NEED_DEVICE, .run = run,
+    .name = "fused", .options = &table, .options_bytes = sizeof(fused_options), .need = CLI_NEED_DEVICE, .stops = true, .run = run,
     .description = "Runs the same graphs with every pass, without fusion, without memory reuse, and op by op, and prints how many times "
                    "slower each is than the full compiler.",
 };

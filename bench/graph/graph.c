@@ -315,7 +315,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command bench_graph = {
-    .name = "graph", .options = &table, .options_bytes = sizeof(graph_options), .need = CLI_NEED_DEVICE, .run = run,
+    .name = "graph", .options = &table, .options_bytes = sizeof(graph_options), .need = CLI_NEED_DEVICE, .stops = true, .run = run,
     .description = "Times compiled graphs: each row gives the median of many samples, the spread between their quartiles, and the ratio to "
                    "what it is held against in the same run: a memory copy of the same bytes, OpenBLAS or oneDNN called directly. "
                    "A ratio above one means lathe is faster.\n"

@@ -161,7 +161,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command bench_transfers = {
-    .name = "transfers", .options = &table, .options_bytes = sizeof(transfer_options), .need = CLI_NEED_DEVICE, .tells_device = true, .run = run,
+    .name = "transfers", .options = &table, .options_bytes = sizeof(transfer_options), .need = CLI_NEED_DEVICE, .tells_device = true, .stops = true, .run = run,
     .description = "Copies a matrix and a vector from the device to the host, multiplies them there and copies the product back, once with "
                    "ordinary pageable memory and once through the page-locked staging ring, and prints both rates and the speedup.",
 };

@@ -385,7 +385,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command bench_solve = {
-    .name = "solve", .options = &table, .options_bytes = sizeof(bench_options), .need = CLI_NEED_CHOSEN, .run = run,
+    .name = "solve", .options = &table, .options_bytes = sizeof(bench_options), .need = CLI_NEED_CHOSEN, .stops = true, .run = run,
     .description = "Solves the built-in examples to their tolerances, several times each, and prints the median time of a run with its graphs "
                    "compiled, the spread between quartiles, iterations and evaluations, the time of an iteration and its shares: evaluation, "
                    "quadratic programs, the Hessian, the rest. Allocations are those after the second iteration.\n"

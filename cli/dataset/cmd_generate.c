@@ -2,7 +2,6 @@
 #include "cli/dataset/dataset.h"
 #include "cli/system/machine.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -254,12 +253,10 @@ static lt_status run_config(cli_context *c, const generate_cli *o, const lt_data
     opt->progress = dataset_bar_set;
     opt->progress_ctx = &bar;
     opt->stop = cli_interrupt_flag();
-    signal(SIGXFSZ, SIG_IGN); /* a file size limit then is a failed write, told like a full disk */
-    cli_interrupt_on(SIGTERM); /* what schedulers send before they kill: rows that are done are kept, as with Ctrl-C */
     lt_status s = lt_generate(config, opt, &info);
     dataset_bar_end(&bar);
     if (s == LT_ERR_CANCELLED && cli_interrupted())
-        return cli_fail(LT_ERR_CANCELLED, "interrupted after %lld operators; the same command with --resume goes on", (long long)(info.skipped + info.samples));
+        return cli_fail(LT_ERR_CANCELLED, "%s after %lld operators; the same command with --resume goes on", cli_stop_reason(), (long long)(info.skipped + info.samples));
     if ((s == LT_ERR_IO || s == LT_ERR_DEVICE || s == LT_ERR_MEMORY) && info.samples + info.skipped) return cli_fail(s, "%s; what was written stays readable, and --resume goes on", lt_error_text());
     CLI_TRY(s);
     if (info.precision_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.precision_reason);
@@ -305,7 +302,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_generate_dataset = {
-    .name = "generate", .options = &table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .makes_folders = true, .run = run,
+    .name = "generate", .options = &table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .makes_folders = true, .stops = true, .run = run,
     .description = "Draws operators from a parameter space, iterates each from an initial field, accumulates features as it runs and writes one HDF5 "
                    "file. Everything is a function of the configuration and its seed: batch size, threads, shards, devices that share the rows and interruptions "
                    "change nothing.\n"

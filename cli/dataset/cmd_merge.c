@@ -108,6 +108,6 @@ static lt_status run_extract(cli_context *c)
 }
 
 const cli_command cli_extract_features = {
-    .name = "extract-features", .options = &extract_table, .options_bytes = sizeof(extract_cli), .need = CLI_NEED_CHOSEN, .run = run_extract,
+    .name = "extract-features", .options = &extract_table, .options_bytes = sizeof(extract_cli), .need = CLI_NEED_CHOSEN, .stops = true, .run = run_extract,
     .description = "Computes features from the states in the file, or, where they were not stored, from replayed ones: the same bits. Writes a new dataset.",
 };

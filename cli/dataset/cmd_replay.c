@@ -94,7 +94,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_replay = {
-    .name = "replay", .options = &table, .options_bytes = sizeof(replay_cli), .need = CLI_NEED_CHOSEN, .run = run,
+    .name = "replay", .options = &table, .options_bytes = sizeof(replay_cli), .need = CLI_NEED_CHOSEN, .stops = true, .run = run,
     .description = "Weights, initial field and noise are functions of seed and operator number, so the states of any stored operator can be computed again "
                    "bit for bit: at the same precision and engine version. Nothing but the configuration in the file is needed.",
 };

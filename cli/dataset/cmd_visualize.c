@@ -192,7 +192,7 @@ static lt_status run_movie(cli_context *c)
 }
 
 const cli_command cli_visualize_dataset = {
-    .name = "visualize-dataset", .options = &movie_table, .options_bytes = sizeof(movie_cli), .need = CLI_NEED_CHOSEN, .run = run_movie,
+    .name = "visualize-dataset", .options = &movie_table, .options_bytes = sizeof(movie_cli), .need = CLI_NEED_CHOSEN, .stops = true, .run = run_movie,
     .description = "Replays chosen operators, exactly as they were generated, and draws one row for each: realizations side by side, then aggregates over all of "
                    "them. Frames are PNG files; a video is made by an ffmpeg process where there is one.",
 };

@@ -40,6 +40,7 @@ typedef struct cli_command {
     bool                   tells_device; /* its own output says where it computed */
     bool                   makes_folders; /* those of --output that are missing */
     bool                   any_environment; /* runs whatever the environment variables are set to: it reports them */
+    bool                   stops;        /* looks at the interrupt flag all the while; without it a signal ends the process at once */
     lt_status            (*run)(cli_context *c);
     const char            *description;  /* for the manual: plain sentences, paragraphs split by \n */
     const char *const   *(*operands)(int *n); /* completion of operands; NULL = none */
@@ -83,10 +84,14 @@ lt_status   cli_fail(lt_status s, const char *format, ...) __attribute__((format
 const char *cli_error_text(void);      /* the command's own message, else the library's */
 /* Where in the library a failure arose, "(src/…)", helps those who mend it, not those who made a slip: left out. */
 void        cli_drop_places(char *text);
-bool        cli_interrupted(void);     /* Ctrl-C was pressed: stop soon, return cli_stopped() */
+/* Ctrl-C and other signals that end a run (signals.c). */
+void        cli_catch_signals(void);
+void        cli_stop_politely(bool politely); /* the first signal sets the flag from here on, and only a second one ends the process */
+bool        cli_interrupted(void);     /* one came: stop soon, return cli_stopped() */
 lt_status   cli_stopped(void);
-const volatile int *cli_interrupt_flag(void); /* not 0 once Ctrl-C was pressed */
-void        cli_interrupt_on(int sig); /* this signal means the same from now on; for subcommands that look at the flag all the while */
+const volatile int *cli_interrupt_flag(void); /* not 0 once one came */
+const char *cli_stop_reason(void);     /* "interrupted by SIGTERM" */
+int         cli_stop_status(void);     /* what the process exits with */
 
 #define CLI_TRY(call)                                    \
     do {                                                 \

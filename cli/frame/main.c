@@ -3,18 +3,16 @@
 #include "cli/frame/cli.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/* ---- Failures and interruption -------------------------------------------------- */
+/* ---- Failures -------------------------------------------------------------------- */
 
 static char own_message[1024];
-static volatile sig_atomic_t interrupted;
 
 lt_status cli_fail(lt_status s, const char *format, ...)
 {
@@ -26,23 +24,6 @@ lt_status cli_fail(lt_status s, const char *format, ...)
 }
 
 const char *cli_error_text(void) { return own_message[0] ? own_message : lt_error_text(); }
-bool cli_interrupted(void) { return interrupted; }
-_Static_assert(sizeof(sig_atomic_t) == sizeof(int), "the flag is handed on as an int");
-const volatile int *cli_interrupt_flag(void) { return &interrupted; }
-lt_status cli_stopped(void) { return cli_fail(LT_ERR_CANCELLED, "interrupted"); }
-
-static void on_interrupt(int sig)
-{
-    (void)sig;
-    interrupted = 1;
-}
-
-/* The first one asks the subcommand to stop; the handler is then gone, so a second one kills. */
-void cli_interrupt_on(int sig)
-{
-    struct sigaction stop = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
-    sigaction(sig, &stop, NULL);
-}
 
 static int exit_status(lt_status s)
 {
@@ -50,7 +31,7 @@ static int exit_status(lt_status s)
     case LT_OK:            return EXIT_OK;
     case LT_ERR_ARGUMENT:
     case LT_ERR_FORMAT:    return EXIT_USAGE;
-    case LT_ERR_CANCELLED: return EXIT_INTERRUPTED;
+    case LT_ERR_CANCELLED: return cli_stop_status();
     default:               return EXIT_FAILED;
     }
 }
@@ -245,6 +226,7 @@ static lt_status run_in_context(const cli_command *command, cli_context *c)
         lt_json_field_string(c->json, "command", command->name);
         lt_json_field_string(c->json, "version", lt_version());
     }
+    cli_stop_politely(command->stops);
     lt_status s = command->run(c);
     if (!s) tell_device(command, c, asked);
     if (c->common.profile) {
@@ -356,7 +338,7 @@ static int serve_as_worker(void)
 int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], CLI_WORKER)) return serve_as_worker();
-    cli_interrupt_on(SIGINT);
+    cli_catch_signals();
     remember_command_line(argc, argv);
     int code = dispatch(argc - 1, argv + 1);
     /* Output that did not arrive is a failure, even when all else went well. */

@@ -33,7 +33,9 @@ lt_status cli_check_output(const char *path)
 {
     char folder[4096];
     if (!path) return LT_OK;
+    struct stat st;
     CLI_TRY(cli_check_no_folder(path));
+    if (!stat(path, &st) && !S_ISREG(st.st_mode)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: it is not a regular file", path);
     const char *slash = strrchr(path, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + (slash == path) : 1, slash ? path : ".");
     if (access(folder, W_OK)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: folder '%s': %s", path, folder, strerror(errno));

@@ -34,17 +34,10 @@ static const lt_option_table table = {
 
 /* ---- input ---- */
 
-/* What is wrong with a file the user named is the user's to mend: status 2. */
-static lt_status blame_input(lt_status s)
-{
-    if (s == LT_ERR_IO || s == LT_ERR_TYPE || s == LT_ERR_SHAPE) return cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text());
-    return s;
-}
-
 /* A matrix of real numbers, as f64 or f32. */
 static lt_status read_rows(const char *path, const char *option, lt_array *a)
 {
-    CLI_TRY(blame_input(lt_npy_read(path, a)));
+    CLI_TRY(cli_blame_input(lt_npy_read(path, a)));
     if (a->dtype != LT_F64 && a->dtype != LT_F32)
         return cli_fail(LT_ERR_ARGUMENT, "--%s %s holds %s, expected float64 or float32", option, path, lt_dtype_name(a->dtype));
     if (a->shape.rank < 2 || a->shape.rank > 3 || lt_shape_count(&a->shape) < 1)
@@ -101,7 +94,7 @@ static lt_status open_outputs(gram_job *j)
     lt_shape shape = opt->packed ? lt_shape1(j->n * (j->n + 1) / 2) : lt_shape2(j->n, j->m);
     j->wants_K = j->o->out || j->o->report || !j->o->states_out;
     if (j->o->out) {
-        CLI_TRY(blame_input(lt_npy_map_create(j->o->out, type, &shape, &j->map)));
+        CLI_TRY(lt_npy_map_create(j->o->out, type, &shape, &j->map));
         j->K = lt_npy_map_data(j->map);
     } else if (j->wants_K) {
         size_t bytes = (size_t)lt_shape_count(&shape) * lt_dtype_size(type);
@@ -111,7 +104,7 @@ static lt_status open_outputs(gram_job *j)
     if (!j->o->states_out) return LT_OK;
     if (j->X.columns > 30) return cli_fail(LT_ERR_ARGUMENT, "--states-out: %lld qubits are too many for state vectors (at most 30)", (long long)j->X.columns);
     shape = lt_shape2(j->n, (int64_t)1 << j->X.columns);
-    return blame_input(lt_npy_map_create(j->o->states_out, opt->dtype == LT_GRAM_FLOAT64 ? LT_C128 : LT_C64, &shape, &j->states_map));
+    return lt_npy_map_create(j->o->states_out, opt->dtype == LT_GRAM_FLOAT64 ? LT_C128 : LT_C64, &shape, &j->states_map);
 }
 
 static bool show_progress(void *ctx, const lt_gram_progress *p)
@@ -252,7 +245,7 @@ static lt_status run_job(gram_job *j)
     CLI_TRY(read_all(j));
     CLI_TRY(open_outputs(j));
     CLI_TRY(compute(j));
-    if (j->o->report) CLI_TRY(blame_input(gram_report(j)));
+    if (j->o->report) CLI_TRY(gram_report(j));
     CLI_TRY(commit(&j->map));
     CLI_TRY(commit(&j->states_map));
     if (j->c->json) put_json(j->c->json, j);
@@ -279,7 +272,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_gram = {
-    .name = "gram", .options = &table, .options_bytes = sizeof(gram_cli), .need = CLI_NEED_DEVICE, .tells_device = true, .run = run,
+    .name = "gram", .options = &table, .options_bytes = sizeof(gram_cli), .need = CLI_NEED_DEVICE, .tells_device = true, .stops = true, .run = run,
     .description = "Computes K_ij = |<psi(x_i)|psi(y_j)>|^2 where psi(x) is the state a circuit of one qubit per feature makes of a row. "
                    "Where re-embedding is off, or there is one layer, the weights cancel and K has a closed form; two re-embedded layers "
                    "have one too. Method auto uses them, states computes state vectors in any case; all agree to rounding.\n"

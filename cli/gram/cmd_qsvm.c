@@ -198,10 +198,10 @@ static lt_status run_job(qsvm_job *j)
     CLI_TRY(read_rows(j));
     CLI_TRY(train(j));
     CLI_TRY(test(j));
-    if (j->o->report) CLI_TRY(cli_blame_input(qsvm_report(j)));
+    if (j->o->report) CLI_TRY(qsvm_report(j));
     lt_shape shape = lt_shape1(j->test.n);
-    if (j->o->decision_out) CLI_TRY(cli_blame_input(lt_npy_write(j->o->decision_out, LT_F64, &shape, j->result[LT_QSVM_QUANTUM].decision)));
-    if (j->o->model_out) CLI_TRY(cli_blame_input(lt_qsvm_save(j->machine, j->o->model_out)));
+    if (j->o->decision_out) CLI_TRY(lt_npy_write(j->o->decision_out, LT_F64, &shape, j->result[LT_QSVM_QUANTUM].decision));
+    if (j->o->model_out) CLI_TRY(lt_qsvm_save(j->machine, j->o->model_out));
     if (j->c->json) qsvm_put_json(j);
     else qsvm_print(j);
     return LT_OK;
@@ -221,7 +221,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_qsvm = {
-    .name = "qsvm", .options = &table, .options_bytes = sizeof(qsvm_cli), .need = CLI_NEED_CPU, .run = run,
+    .name = "qsvm", .options = &table, .options_bytes = sizeof(qsvm_cli), .need = CLI_NEED_CPU, .stops = true, .run = run,
     .description = "Reduces features to qubits by principal components, scales them, computes the kernel of a quantum feature map, finds C by "
                    "stratified cross-validation, trains, and tests on rows held out. Components, ranges and C are learnt from training rows "
                    "only. Diagnostics say why a kernel fails: too little spread, too much, or none that has to do with the labels.\n"

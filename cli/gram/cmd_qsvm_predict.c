@@ -125,8 +125,8 @@ static lt_status run_job(predict_job *j)
     if (j->rows.label) CLI_TRY(qsvm_rows_classify(&j->rows, (const qsvm_name *)j->info->class_name, true));
     CLI_TRY(decide(j));
     lt_shape shape = lt_shape1(j->rows.n);
-    if (o->decision_out) CLI_TRY(cli_blame_input(lt_npy_write(o->decision_out, LT_F64, &shape, j->decision)));
-    if (o->out) CLI_TRY(cli_blame_input(write_labels(j)));
+    if (o->decision_out) CLI_TRY(lt_npy_write(o->decision_out, LT_F64, &shape, j->decision));
+    if (o->out) CLI_TRY(write_labels(j));
     if (j->c->json) put_json(j);
     else print(j);
     return LT_OK;

@@ -355,7 +355,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_solve = {
-    .name = "solve", .options = &table, .options_bytes = sizeof(solve_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .run = run,
+    .name = "solve", .options = &table, .options_bytes = sizeof(solve_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .stops = true, .run = run,
     .description = "Reads a problem in lathe's own text format (docs/problem-language.md) and minimises its objective subject to its constraints by "
                    "BFGS-SQP with an exact penalty function: no smoothness and no convexity is needed, only values and gradients almost everywhere.\n"
                    "Prints a table of the iterations, then the variables. Options of the solver are set in the file (option NAME = VALUE) or with "

@@ -208,7 +208,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_demo = {
-    .name = "demo", .options = &table, .options_bytes = sizeof(demo_options), .need = CLI_NEED_CPU, .run = run,
+    .name = "demo", .options = &table, .options_bytes = sizeof(demo_options), .need = CLI_NEED_CPU, .stops = true, .run = run,
     .description = "Gives each engine a small problem: a nonsmooth function is minimised, a random neural operator is rolled out from a field, and a "
                    "support vector machine is trained on a quantum kernel. Then shows the compiler they stand on: value and gradient of a nonsmooth "
                    "function under steepest descent, a small convolutional network learning a few images, and a fused chain of elementwise operations "

@@ -130,7 +130,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_tune = {
-    .name = "tune", .options = &table, .options_bytes = sizeof(tune_options), .need = CLI_NEED_CPU, .run = run,
+    .name = "tune", .options = &table, .options_bytes = sizeof(tune_options), .need = CLI_NEED_CPU, .stops = true, .run = run,
     .description = "Compiles the graphs of the benchmarks with every kernel timed where there is a choice, and stores the answers in the tuning "
                    "file, one line each. A problem already stored is not timed again; --mode stored fails on one that is not.\n"
                    "On a GPU the candidates are engines of cuDNN, algorithms of cuBLASLt and shapes of generated kernels, for graphs in the types "

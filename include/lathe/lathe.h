@@ -9,6 +9,7 @@
 #include "lathe/device.h"
 #include "lathe/features.h"
 #include "lathe/fields.h"
+#include "lathe/files.h"
 #include "lathe/gram.h"
 #include "lathe/graph.h"
 #include "lathe/json.h"

@@ -17,7 +17,7 @@ static const lt_env_row rows[] = {
     [LT_CONFIG_ISA] = { "LATHE_ISA", "plain|avx2|avx512", "the best this processor has",
                         "highest instruction set the CPU kernels may use" },
     [LT_CONFIG_CUDA] = { "LATHE_CUDA", "DIR", "where the system finds them",
-                         "folder that holds the CUDA libraries (NVRTC, cuBLASLt, cuDNN, ...)" },
+                         "folder that holds the CUDA libraries (NVRTC, cuBLASLt, cuDNN, ...); begins with /" },
     [LT_CONFIG_BF16] = { "LATHE_BF16", "auto|native|widen", "native where matrix tiles (AMX) work, else widen",
                          "bfloat16 convolutions: products of bfloat16, or of float32 on the rounded values" },
     [LT_CONFIG_CUDA_EARLY] = { "LATHE_CUDA_EARLY", "0|1", "1",
@@ -94,6 +94,13 @@ static bool is_listed(const char *word, const char *names)
     return false;
 }
 
+/* Libraries are loaded from there. */
+static lt_status check_absolute(lt_config_id id)
+{
+    const char *text = lt_config_text(id);
+    return text[0] == '/' ? LT_OK : LT_FAIL(LT_ERR_ARGUMENT, "environment variable %s is '%.80s': expected a path that begins with /", rows[id].name, text);
+}
+
 lt_status lt_env_check(const lt_env_row *row)
 {
     const lt_config_id id = (lt_config_id)(row - rows);
@@ -101,5 +108,6 @@ lt_status lt_env_check(const lt_env_row *row)
     if (!lt_env_value(row)) return LT_OK;
     if (id == LT_CONFIG_THREADS) return lt_config_int(id, 1, LT_CONFIG_MAX_THREADS, 1, &number);
     if (id == LT_CONFIG_OOM_AT) return lt_config_int(id, 0, INT64_MAX, 0, &number);
+    if (id == LT_CONFIG_CUDA) return check_absolute(id);
     return !strchr(row->metavar, '|') || is_listed(lt_env_value(row), row->metavar) ? LT_OK : refuse_choice(id);
 }

@@ -35,7 +35,7 @@ static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
     lt_plan_request r = {
         .opt = &g->used, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
         .cross = y != NULL, .free_bytes = free_bytes + lt_gram_held_bytes(g), .total_bytes = total_bytes,
-        .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason,
+        .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason, .large = g->large,
     };
     lt_gram_method method;
     char reason[160];
@@ -198,6 +198,51 @@ static lt_status compute_block(lt_gram_filling *f, const lt_gram_block *b, bool 
     return LT_OK;
 }
 
+/* ---- bands ---- */
+
+/* Bands of rows of K, one after the other, each written whole: what lies left of the diagonal is the mirror image of tiles above it, which
+   were computed before and are computed again. Bits are those of a matrix that is mirrored. */
+static lt_status each_band(lt_gram_filling *f, block_fn visit)
+{
+    const int64_t n = f->g->plan.n;
+    for (int64_t row = 0, n_rows; row < n; row += n_rows) {
+        n_rows = LT_MIN(f->g->plan.band_rows, n - row);
+        const int64_t end = row + n_rows;
+        const lt_gram_block part[] = {
+            { .written = LT_BLOCK_MIRROR_ONLY, .first_row = 0, .n_rows = row, .first_column = row, .n_columns = n_rows },
+            { .written = LT_BLOCK_MIRRORED, .first_row = row, .n_rows = n_rows, .first_column = row, .n_columns = n_rows },
+            { .written = LT_BLOCK_AS_IT_IS, .first_row = row, .n_rows = n_rows, .first_column = end, .n_columns = n - end },
+        };
+        for (size_t i = 0; i < LT_LEN(part); i++)
+            if (part[i].n_rows && part[i].n_columns) LT_TRY(visit(f, &part[i], false));
+    }
+    return LT_OK;
+}
+
+static lt_status compute_in_band(lt_gram_filling *f, const lt_gram_block *b, bool first)
+{
+    const lt_gram *g = f->g;
+    (void)first;
+    lt_gram_buffer a = g->a, columns = g->a;
+    a.p = (char *)a.p + (size_t)(b->first_row / g->plan.panel) * g->plan.panel_bytes;
+    columns.p = (char *)columns.p + (size_t)(b->first_column / g->plan.panel) * g->plan.panel_bytes;
+    return run_block(f, &a, &columns, *b);
+}
+
+static lt_status compute_bands(lt_gram_filling *f)
+{
+    LT_TRY(each_band(f, count_block));
+    LT_TRY(pack(f, f->x, 0, f->g->plan.n, &f->g->a, NULL, 0));
+    return each_band(f, compute_in_band);
+}
+
+static lt_status compute_blocks(lt_gram_filling *f)
+{
+    const lt_gram_plan *p = &f->g->plan;
+    LT_TRY(each_block(f, 0, count_block, NULL));
+    return each_block(f, 0, compute_block, p->batch_max > p->batch_min ? resize_batch : NULL);
+}
+
 /* ---- the call ---- */
 
 static lt_status normalize(lt_gram_filling *f)
@@ -243,6 +288,7 @@ lt_status lt_gram_run(lt_gram_filling *f)
     f->out.n_columns = g->plan.m;
     double entries = g->opt.packed ? 0.5 * (double)g->plan.n * (double)(g->plan.n + 1) : (double)g->plan.n * (double)g->plan.m;
     lt_gram_choose_copy(f, entries);
+    f->out.lines &= !g->plan.by_bands;
     prefer_large_pages(&f->out, entries);
     if (g->opt.normalize && f->y) {
         f->left = g->norms.p;
@@ -253,8 +299,7 @@ lt_status lt_gram_run(lt_gram_filling *f)
     f->rows = f->least_rows = f->most_rows = g->plan.block_rows;
     f->batch = lt_batch_start(f->rows, g->plan.batch_min, g->plan.batch_max, g->opt.vram_fraction);
     f->block_ns = lt_clock_ns();
-    LT_TRY(each_block(f, 0, count_block, NULL));
-    LT_TRY(each_block(f, 0, compute_block, g->plan.batch_max > g->plan.batch_min ? resize_batch : NULL));
+    LT_TRY(g->plan.by_bands ? compute_bands(f) : compute_blocks(f));
     int64_t post = lt_clock_ns();
     if (g->opt.normalize) LT_TRY(normalize(f));
     int64_t end = lt_clock_ns();

@@ -29,6 +29,7 @@ struct lt_gram {
     lt_pool        *remote_pool[LT_REMOTE_MAX_DEVICES]; /* of their own where there are several; else NULL */
     bool            history_read;
     lt_tile_history *history;         /* with learn_tiles, once a plan was made */
+    lt_large_matrix large;            /* zero, but in tests */
     lt_tile_record  best;             /* the fastest fill so far; n 0 = none worth remembering */
 };
 

@@ -60,6 +60,9 @@ static int64_t round_up(int64_t v, int64_t unit) { return (v + unit - 1) / unit 
    amplitudes of three planes are 590 KB in double. */
 enum { TILE_ROWS = 96 };
 enum { BAND_ROWS = 2048 };
+/* A symmetric matrix beyond this share of the free memory is written band by band. Mirroring tiles would scatter pages over the whole
+   file, which a disk takes many times longer for than computing every pair twice; how often memory holds them anyway is not known. */
+static const double LARGE_FROM = 0.75;
 /* Products are computed so fast that it matters how often the addresses of K's pages are looked up. Tiles below each other write
    to the same pages of the mirror image, if the same thread computes them. */
 enum { TASK_TILES = 4 };
@@ -215,12 +218,15 @@ static lt_status choose_memory(const lt_plan_request *r, lt_gram_plan *p, text *
     /* A mirrored tile touches a page of every row of K it writes to. Where pages cannot all stay, a band of
        tiles fills them one after the other, so that each is written to the file once or twice, not once per tile. */
     p->band_tiles = K > (double)r->free_bytes / 2 ? LT_MAX(1, BAND_ROWS / p->tile_rows) : p->task_tiles;
+    double from = r->large.from_bytes ? (double)r->large.from_bytes : LARGE_FROM * (double)r->free_bytes;
     choose_slots(r, budget, p);
     if (choose_slices(r, budget, p, t)) return LT_OK;
     double a = panels_bytes(p, p->n), b = p->cross ? panels_bytes(p, p->m) : 0;
     double all = a + b + (double)p->work_bytes + (double)r->threads * (double)p->scratch_bytes;
     if (all <= budget && (r->opt->precompute_all_states || p->method != LT_GRAM_STATES)) {
         hold_all(p);
+        p->by_bands = p->half && !r->opt->packed && K > from;
+        p->band_rows = round_up(r->large.band_rows ? r->large.band_rows : BAND_ROWS, p->tile_rows);
         say(t, "memory: all rows packed once, %.3g GiB of a budget of %.3g GiB (%g of %.3g GiB free, less K)\n",
             gib(all), gib(budget), r->opt->vram_fraction, gib((double)r->free_bytes));
         return LT_OK;
@@ -268,7 +274,7 @@ lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *p)
     choose_tiles(r, p);
     LT_TRY(choose_memory(r, p, &t));
     say(&t, "tiles: %lld x %lld of %lld x %lld, %s; %d thread%s", (long long)p->tile_rows, (long long)p->tile_columns,
-        (long long)p->n, (long long)p->m, p->half ? "upper half, mirrored" : "all of them", r->threads, r->threads == 1 ? "" : "s");
+        (long long)p->n, (long long)p->m, p->by_bands ? "upper half, computed again for the lower one" : p->half ? "upper half, mirrored" : "all of them", r->threads, r->threads == 1 ? "" : "s");
     if (r->learned) say(&t, "; learnt from earlier runs");
     if (p->batch_max > p->batch_min) say(&t, "\nbatch: %lld to %lld rows, as memory and times allow", (long long)p->batch_min, (long long)p->batch_max);
     if (p->method == LT_GRAM_STATES)

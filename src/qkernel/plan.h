@@ -26,6 +26,8 @@ typedef struct lt_gram_plan {
     bool    half;                  /* the upper half is computed and mirrored */
     int64_t tile_rows, tile_columns;
     int64_t band_tiles;            /* rows of tiles computed together: several where K lives in a file, or is soon computed */
+    bool    by_bands;              /* half is computed, but K does not stay in memory: each band of its rows is written whole before the next */
+    int64_t band_rows;
     int64_t task_tiles;            /* tiles, one below the other, that a thread takes at once */
     bool    bulk;                  /* everything is packed once */
     int64_t slice, n_slices;       /* amplitudes packed at once: all 2^q, or whole chunks of them one after the other */
@@ -38,6 +40,9 @@ typedef struct lt_gram_plan {
     char    text[1024];
 } lt_gram_plan;
 
+/* For tests: when K is too large to stay in memory, and how many of its rows are then written together. 0 = as chosen. */
+typedef struct lt_large_matrix { int64_t from_bytes, band_rows; } lt_large_matrix;
+
 typedef struct lt_plan_request {
     const lt_gram_options *opt;
     const lt_circuit      *circuit;
@@ -49,6 +54,7 @@ typedef struct lt_plan_request {
     int     transfer_from;         /* qubits */
     const char *transfer_reason;   /* "built in", "stored timings" */
     bool    learned;               /* opt's tiles come from earlier runs */
+    lt_large_matrix large;
 } lt_plan_request;
 
 /* Which method, and the reason in words. LT_ERR_ARGUMENT when the one asked for is not exact here. */

@@ -196,6 +196,14 @@ static tile trimmed(const tile *t, double **v, int64_t step)
                    .n_columns = t->n_columns - t->skip_columns };
 }
 
+/* Its mirror image alone: the tile itself was written, and counted where it was repaired, with another band of rows. */
+static void write_mirror_only(work *w, const tile *t, double *v, int64_t step)
+{
+    const lt_gram_block *b = w->b;
+    if (w->meter->repair && count_bad(w->p, b, t, v, step)) repair_bad(t, v, step);
+    write_mirror(w->out, b->first_row + t->row, t->n_rows, b->first_column + t->column, t->n_columns, v, step);
+}
+
 /* What was computed to where it belongs. The sum tells at no cost whether anything may be wrong: what lies below the
    diagonal was perhaps never computed, so only counting knows. */
 static lt_status write_tile(work *w, const tile *all, double *v, int64_t step)
@@ -206,10 +214,14 @@ static lt_status write_tile(work *w, const tile *all, double *v, int64_t step)
     tile t = trimmed(all, &v, step);
     int64_t row = b->first_row + t.row, column = b->first_column + t.column;
     bool again = false;
+    if (b->written == LT_BLOCK_MIRROR_ONLY) {
+        write_mirror_only(w, &t, v, step);
+        return LT_OK;
+    }
     double sum = write_rows(isa, w->out, row, t.n_rows, column, t.n_columns, v, step, readable);
     if (!isfinite(sum)) LT_TRY(check_tile(w, &t, b, v, step, &again));
     if (again) (void)write_rows(isa, w->out, row, t.n_rows, column, t.n_columns, v, step, readable);
-    if (w->p->half && !w->out->packed) write_mirror(w->out, row, t.n_rows, column, t.n_columns, v, step);
+    if (w->p->half && !w->out->packed && b->written == LT_BLOCK_MIRRORED) write_mirror(w->out, row, t.n_rows, column, t.n_columns, v, step);
     return LT_OK;
 }
 

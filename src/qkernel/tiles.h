@@ -32,6 +32,7 @@ typedef struct lt_gram_meter {    /* shared by all tiles of a fill */
 /* One block of K: packed rows of both sides and where they stand in the matrix. */
 typedef struct lt_gram_block {
     const void *a, *b;            /* panels */
+    enum { LT_BLOCK_MIRRORED, LT_BLOCK_AS_IT_IS, LT_BLOCK_MIRROR_ONLY } written; /* of half a matrix: what of the block goes to K */
     int64_t first_row, n_rows, first_column, n_columns; /* what lies before the first row or column of K is packed, but not there */
     int64_t slice;                /* of plan.n_slices; the block is then the whole matrix */
     char   *sums;                 /* plan.sums_bytes: what the slices before this one came to; NULL where there is one */

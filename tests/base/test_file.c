@@ -6,8 +6,10 @@
 #include "base/alloc.h"
 #include "base/files/file.h"
 #include "base/status.h"
+#include "lathe/files.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 LT_TEST(whole_files_round_trip_within_a_limit)
@@ -80,6 +82,104 @@ LT_TEST(two_writers_do_not_meet)
     LT_CHECK_OK(lt_file_read(path, 100, &data, &n));
     LT_CHECK(!strcmp(data, "bb"));
     lt_free(data);
+}
+
+/* A process that is killed while it writes `path`; with wait, not before the caller says so. */
+static pid_t die_writing(const char *path, int wait_fd, int ready_fd)
+{
+    pid_t child = fork();
+    if (child) return child;
+    lt_atomic_file f;
+    char byte = 0;
+    if (lt_atomic_open(path, &f) || lt_atomic_write(&f, "half", 4) || write(ready_fd, &byte, 1) != 1) _exit(1);
+    if (wait_fd >= 0 && read(wait_fd, &byte, 1) < 0) _exit(1);
+    raise(SIGKILL);
+    _exit(1);
+}
+
+static void expect_killed(pid_t child)
+{
+    int status;
+    LT_CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+LT_TEST(leftovers_of_killed_writers_go_with_the_next_one)
+{
+    mkdir(scratch("killed"), 0700);
+    const char *path = scratch("killed/f");
+    int hold[2], ready[2];
+    char byte;
+    LT_CHECK(!pipe(hold) && !pipe(ready));
+    LT_CHECK_OK(lt_file_write(path, "old", 3));
+    pid_t living = die_writing(path, hold[0], ready[1]);
+    LT_CHECK(read(ready[0], &byte, 1) == 1);
+    expect_killed(die_writing(path, -1, ready[1]));
+    LT_CHECK_EQ_INT(scratch_count(scratch("killed")), 3);
+    LT_CHECK_OK(lt_file_write(path, "new", 3));
+    LT_CHECK_EQ_INT(scratch_count(scratch("killed")), 2); /* the one that is being written stays */
+    LT_CHECK(!access(scratch("killed/f.lathe-0.tmp"), F_OK));
+    LT_CHECK(write(hold[1], "", 1) == 1);
+    expect_killed(living);
+    LT_CHECK_OK(lt_file_write(scratch("killed/other"), "x", 1));
+    LT_CHECK_EQ_INT(scratch_count(scratch("killed")), 3); /* of another file: not ours to judge */
+    LT_CHECK_OK(lt_file_write(path, "newer", 5));
+    LT_CHECK_EQ_INT(scratch_count(scratch("killed")), 2);
+    for (int i = 0; i < 2; i++) close(hold[i]), close(ready[i]);
+}
+
+LT_TEST(leftovers_with_higher_numbers_go_too)
+{
+    mkdir(scratch("several"), 0700);
+    LT_CHECK_OK(lt_file_write(scratch("several/f.lathe-1.tmp"), "x", 1));
+    LT_CHECK_OK(lt_file_write(scratch("several/f.lathe-2.tmp"), "x", 1));
+    LT_CHECK(!symlink("/nowhere", scratch("several/f.lathe-3.tmp")));
+    LT_CHECK_OK(lt_file_write(scratch("several/f.lathe-4.tmp"), "x", 1));
+    LT_CHECK_OK(lt_file_write(scratch("several/f"), "new", 3));
+    LT_CHECK_EQ_INT(scratch_count(scratch("several")), 3); /* a link is none of ours, and what is behind a gap waits */
+    LT_CHECK_OK(lt_file_write(scratch("several/f.lathe-0.tmp"), "x", 1));
+    LT_CHECK_OK(lt_file_write(scratch("several/f"), "new", 3));
+    LT_CHECK_EQ_INT(scratch_count(scratch("several")), 3);
+}
+
+/* What a signal handler does before it ends the process. */
+LT_TEST(abandoned_files_are_removed_by_their_process_alone)
+{
+    mkdir(scratch("abandoned"), 0700);
+    lt_atomic_file a, b;
+    LT_CHECK_OK(lt_atomic_open(scratch("abandoned/a"), &a));
+    LT_CHECK_OK(lt_atomic_open(scratch("abandoned/b"), &b));
+    LT_CHECK_OK(lt_file_write(scratch("abandoned/c"), "c", 1));
+    pid_t child = fork();
+    if (child == 0) {
+        lt_files_abandon();
+        _exit(0);
+    }
+    LT_CHECK(waitpid(child, NULL, 0) == child);
+    LT_CHECK_EQ_INT(scratch_count(scratch("abandoned")), 3);
+    child = fork();
+    if (child == 0) {
+        lt_atomic_file own;
+        if (lt_atomic_open(scratch("abandoned/own"), &own)) _exit(1);
+        lt_files_abandon();
+        _exit(lt_atomic_commit(&own) == LT_ERR_IO ? 0 : 1);
+    }
+    int status;
+    LT_CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    LT_CHECK_EQ_INT(scratch_count(scratch("abandoned")), 3);
+    LT_CHECK_OK(lt_atomic_commit(&a));
+    lt_atomic_cancel(&b);
+    LT_CHECK_EQ_INT(scratch_count(scratch("abandoned")), 2);
+}
+
+LT_TEST(more_writers_than_are_listed_work_too)
+{
+    enum { N = 40 };
+    mkdir(scratch("many"), 0700);
+    lt_atomic_file f[N];
+    for (int i = 0; i < N; i++) LT_CHECK_OK(lt_atomic_open(scratch("many/f"), &f[i]));
+    LT_CHECK_EQ_INT(scratch_count(scratch("many")), N);
+    for (int i = 0; i < N; i++) lt_atomic_cancel(&f[i]);
+    LT_CHECK_EQ_INT(scratch_count(scratch("many")), 0);
 }
 
 LT_TEST(files_survive_each_failing_allocation)

@@ -4,11 +4,11 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/files/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -93,22 +93,10 @@ lt_status lt_file_read(const char *path, size_t limit_bytes, char **data, size_t
 static void make_idle(lt_atomic_file *f)
 {
     if (f->path && f->fd >= 0) close(f->fd);
+    lt_temporary_unlist(f->place);
     lt_free(f->path);
     lt_free(f->temporary);
     *f = (lt_atomic_file){ .fd = -1 };
-}
-
-/* Opens a name nobody uses: process number and a counter, past leftovers of killed processes. */
-static lt_status open_temporary(lt_atomic_file *f, size_t bytes)
-{
-    static atomic_uint counter;
-    for (int attempt = 0; attempt < 1000; attempt++) {
-        snprintf(f->temporary, bytes, "%s.%ld-%u.tmp", f->path, (long)getpid(), atomic_fetch_add(&counter, 1));
-        f->fd = open(f->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (f->fd >= 0) return LT_OK;
-        if (errno != EEXIST) break;
-    }
-    return LT_FAIL(LT_ERR_IO, "%s: cannot write beside it: %s", f->path, strerror(errno));
 }
 
 lt_status lt_atomic_open(const char *path, lt_atomic_file *f)
@@ -118,10 +106,10 @@ lt_status lt_atomic_open(const char *path, lt_atomic_file *f)
     if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "path of a file to write is NULL");
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* a rename would put a file in its place */
         return LT_FAIL(LT_ERR_IO, "%s: not a regular file, and cannot be replaced by one", path);
-    size_t bytes = strlen(path) + 48;
+    size_t bytes = strlen(path) + LT_TEMPORARY_SUFFIX;
     f->path = lt_strdup(path);
     f->temporary = f->path ? lt_malloc(bytes) : NULL;
-    lt_status s = f->temporary ? open_temporary(f, bytes) : LT_ERR_MEMORY;
+    lt_status s = f->temporary ? lt_temporary_open(path, f->temporary, bytes, &f->fd, &f->place) : LT_ERR_MEMORY;
     if (s) make_idle(f);
     return s;
 }
@@ -156,6 +144,8 @@ lt_status lt_atomic_commit(lt_atomic_file *f)
     if (fsync(f->fd)) s = LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", f->path, strerror(errno));
     else if (rename(f->temporary, f->path))
         s = LT_FAIL(LT_ERR_IO, "%s: cannot rename into place: %s", f->path, strerror(errno));
+    close(f->fd); /* with its lock: readers of the file may want one */
+    f->fd = -1;
     if (s) unlink(f->temporary);
     else sync_folder_of(f->path);
     make_idle(f);

@@ -19,10 +19,12 @@ lt_status lt_file_write_at(int fd, const char *path, uint64_t offset, const void
 
 /* ---- Replacing files --------------------------------------------------------- */
 /* A file being written beside `path`. Nothing is seen under the name before commit, which syncs
-   and renames; cancel removes what was written. Zero-initialised is idle. */
+   and renames; cancel removes what was written. Zero-initialised is idle. What a killed process left is removed by
+   the next that writes `path` (temporary.h). */
 typedef struct lt_atomic_file {
     int   fd;
     char *path, *temporary; /* both NULL when idle */
+    int   place;            /* among those that lt_files_abandon removes; 0 = none */
 } lt_atomic_file;
 
 lt_status lt_atomic_open(const char *path, lt_atomic_file *f);

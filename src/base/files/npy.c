@@ -242,7 +242,9 @@ static lt_status map_file(lt_npy_map *m, const lt_npy_head *head)
 {
     LT_TRY(lt_atomic_write(&m->file, head->s, head->n));
     /* Reserved now: a full disk must be an error here, not a fault at some later store. */
-    int error = posix_fallocate(m->file.fd, 0, (off_t)m->bytes);
+    int error;
+    do error = posix_fallocate(m->file.fd, 0, (off_t)m->bytes);
+    while (error == EINTR);
     if (error)
         return LT_FAIL(LT_ERR_IO, "%s: cannot reserve %zu bytes: %s", m->file.path, m->bytes, strerror(error));
     void *base = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->file.fd, 0);

@@ -23,6 +23,7 @@ static void *open_in(const char *folder, const char *file)
 static void *open_any(const lt_cuda_library *lib, char *why, size_t bytes)
 {
     const char *own = lt_config_text(LT_CONFIG_CUDA);
+    if (own && own[0] != '/') own = NULL; /* the current folder may be anybody's; lt_env_check says so */
     why[0] = 0;
     for (const char *const *file = lib->files; *file; file++) {
         void *h = own ? open_in(own, *file) : NULL;

@@ -289,7 +289,7 @@ static hid_t create_file(const char *path)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), create = H5Pcreate(H5P_FILE_CREATE), file = -1;
     if (access >= 0 && create >= 0 && H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0
-        && H5Pset_obj_track_times(create, false) >= 0)
+        && H5Pset_obj_track_times(create, false) >= 0 && H5Pset_file_locking(access, false, true) >= 0) /* the lock on it is ours (base/files/temporary.c) */
         file = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
     if (access >= 0) H5Pclose(access);
     if (create >= 0) H5Pclose(create);

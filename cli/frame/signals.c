@@ -1,0 +1,67 @@
+/* Signals that end a run: the first asks the subcommand to stop, a second ends the process at once; either way no temporary file
+   stays. SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/frame/cli.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_FAILED = 1, EXIT_INTERRUPTED = 130 };
+
+typedef struct stop_signal {
+    int         number, exit_status;
+    const char *reason;
+    bool        repeats; /* by itself: each second of processor time, each write to the closed pipe */
+} stop_signal;
+
+static const stop_signal stop_signals[] = {
+    { SIGINT, EXIT_INTERRUPTED, "interrupted", false },
+    { SIGTERM, EXIT_INTERRUPTED, "interrupted by SIGTERM", false },
+    { SIGHUP, EXIT_INTERRUPTED, "interrupted by SIGHUP", false },
+    { SIGXCPU, EXIT_FAILED, "the limit of processor time (ulimit -t) was reached", true },
+    { SIGPIPE, EXIT_FAILED, "standard output was closed", true },
+};
+
+_Static_assert(sizeof(sig_atomic_t) == sizeof(int), "the flag is handed on as an int");
+static volatile sig_atomic_t stopped_by; /* 1 + index of stop_signals; 0 = none */
+static volatile sig_atomic_t looking;    /* a subcommand looks at the flag */
+static pid_t own;
+
+bool cli_interrupted(void) { return stopped_by; }
+const volatile int *cli_interrupt_flag(void) { return &stopped_by; }
+const char *cli_stop_reason(void) { return stop_signals[stopped_by ? stopped_by - 1 : 0].reason; }
+int cli_stop_status(void) { return stop_signals[stopped_by ? stopped_by - 1 : 0].exit_status; }
+lt_status cli_stopped(void) { return cli_fail(LT_ERR_CANCELLED, "%s", cli_stop_reason()); }
+void cli_stop_politely(bool politely) { looking = politely; }
+
+/* Everything here is safe in a handler. */
+static _Noreturn void end_at_once(const stop_signal *s)
+{
+    lt_files_abandon();
+    if (write(STDERR_FILENO, "lathe: ", 7) < 0 || write(STDERR_FILENO, s->reason, strlen(s->reason)) < 0 || write(STDERR_FILENO, "\n", 1) < 0) { }
+    _exit(s->exit_status);
+}
+
+static void on_stop(int number)
+{
+    size_t i = 0;
+    while (stop_signals[i].number != number) i++;
+    const stop_signal *s = &stop_signals[i];
+    if (getpid() != own) return; /* a child that has not become another program yet: its parent decides */
+    if (s->repeats) signal(number, SIG_IGN);
+    if (!looking || (stopped_by && !s->repeats)) end_at_once(s);
+    if (!stopped_by) stopped_by = (int)i + 1;
+}
+
+/* What the parent ignores stays ignored (nohup), except Ctrl-C, which shells ignore for whatever runs in the background. */
+void cli_catch_signals(void)
+{
+    own = getpid();
+    signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is a failed write, reported like a full disk */
+    for (int i = 0; i < CLI_LEN(stop_signals); i++) {
+        struct sigaction now, stop = { .sa_handler = on_stop };
+        sigfillset(&stop.sa_mask);
+        if (stop_signals[i].number == SIGINT || sigaction(stop_signals[i].number, NULL, &now) || now.sa_handler != SIG_IGN)
+            sigaction(stop_signals[i].number, &stop, NULL);
+    }
+}

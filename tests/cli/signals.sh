@@ -1,0 +1,91 @@
+#!/bin/sh
+# Signals and limits that end a run: no temporary file stays, a sentence says why: signals.sh LATHE. SPDX-License-Identifier: BSD-3-Clause
+set -u
+lathe=$1
+. "$(dirname "$0")/lib.sh"
+command -v python3 >/dev/null 2>&1 || { echo "python3 makes the inputs of this test"; exit 77; }
+cat >"$work/make.py" <<'PYTHON'
+import struct, sys
+def write(path, n, m):
+    head = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }" % (n, m)
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    values = [(i * 7919 % 1009) / 400 for i in range(n * m)]
+    open(path, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<%dd" % (n * m), *values))
+write(sys.argv[1] + "/x.npy", 3000, 11)
+write(sys.argv[1] + "/w.npy", 3, 11)
+write(sys.argv[1] + "/small.npy", 20, 11)
+PYTHON
+python3 "$work/make.py" "$work" || fail "the inputs could not be made"
+LATHE_THREADS=1
+export LATHE_THREADS
+K=$work/K.npy
+tmp=$K.lathe-0.tmp
+long="gram --x $work/x.npy --weights $work/w.npy --re-embed --method states --device cpu --out $K" # seconds of work
+short="gram --x $work/small.npy --weights $work/w.npy --re-embed --device cpu --quiet --out $K"
+
+# begin [COMMAND…]: starts the long run and stops it as soon as its temporary file is there; $pid is the process.
+begin() {
+    rm -f "$K"
+    # shellcheck disable=SC2086
+    "$@" "$lathe" $long >"$work/out" 2>"$work/err" &
+    pid=$!
+    last="lathe $long"
+    for _ in $(seq 2000); do [ -e "$tmp" ] && break; sleep 0.01; done
+    kill -STOP $pid
+    [ -e "$tmp" ] || fail "no temporary file was seen"
+}
+ends() { # ends STATUS: lets it go on, and waits
+    kill -CONT $pid
+    wait $pid && got=0 || got=$?
+    [ "$got" -eq "$1" ] || { fail "$last: status $got, expected $1"; cat "$work/err"; }
+    [ -z "$(find "$work" -name '*.tmp')" ] || { fail "$last: a temporary file stayed"; rm -f "$work"/*.tmp; }
+    [ "$1" -eq 0 ] || [ ! -e "$K" ] || fail "$last: half a matrix was put in place"
+}
+
+# One signal asks; a second one does not wait, and removes the file too.
+begin env; kill -INT $pid; ends 130; says err "lathe gram: interrupted"
+begin env; kill -TERM $pid; ends 130; says err "lathe gram: interrupted by SIGTERM"
+begin env; kill -HUP $pid; ends 130; says err "lathe gram: interrupted by SIGHUP"
+begin env; kill -INT $pid; kill -TERM $pid; ends 130; says err "lathe: interrupted"
+begin nohup; kill -HUP $pid; ends 0
+
+# Nothing can be done about kill -9: the next run does it.
+begin env; kill -9 $pid; wait $pid 2>/dev/null
+[ -e "$tmp" ] || fail "kill -9: no temporary file, so nothing is tested"
+# shellcheck disable=SC2086
+run 0 $short
+[ -z "$(find "$work" -name '*.tmp')" ] || fail "a killed run's temporary file outlived the next run"
+# But not while somebody writes it.
+begin env
+# shellcheck disable=SC2086
+run 0 $short
+[ -e "$tmp" ] || fail "the file of a run that lives was taken for a leftover"
+rm -f "$K"; kill -TERM $pid; last="lathe $long"; ends 130
+
+# Limits: status 1, with what was reached.
+limited() { # limited OPTION VALUE ARGUMENTS…
+    (ulimit -S "$1" "$2"; shift 2; exec "$lathe" "$@") >"$work/out" 2>"$work/err" && got=0 || got=$?
+    shift 2
+    last="lathe $* under a limit"
+    [ "$got" -eq 1 ] || { fail "$last: status $got, expected 1"; cat "$work/err"; }
+    [ -z "$(find "$work" -name '*.tmp')" ] || fail "$last: a temporary file stayed"
+}
+rm -f "$K"
+# shellcheck disable=SC2086
+{
+limited -t 1 $long; says err "lathe gram: the limit of processor time (ulimit -t) was reached"
+limited -f 100 $long; says err "K.npy: cannot reserve 72000128 bytes: File too large"
+}
+limited -f 1 solve example:A1 --quiet --report "$work/r.html"; says err "r.html: cannot write "; says err " bytes: File too large"
+[ ! -e "$K" ] && [ ! -e "$work/r.html" ] || fail "a limit left a file"
+
+# Nobody reads the output: said once, and nothing goes on.
+{ sleep 0.5; "$lathe" explain --quiet 2>"$work/err" && got=0 || got=$?; echo "$got" >"$work/status"; } | true
+last="lathe explain into a closed pipe"
+[ "$(cat "$work/status")" = 1 ] || fail "$last: status $(cat "$work/status"), expected 1"
+says err "lathe: standard output was closed"
+{ sleep 0.5; "$lathe" solve example:A1 2>"$work/err" && got=0 || got=$?; echo "$got" >"$work/status"; } | true
+last="lathe solve into a closed pipe"
+[ "$(cat "$work/status")" = 1 ] || fail "$last: status $(cat "$work/status"), expected 1"
+grep -q "standard output" "$work/err" || fail "$last: no sentence"
+finish
