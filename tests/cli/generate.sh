@@ -51,6 +51,14 @@ run 0 cloud-generate --config "$c" --output "$work/cloud.h5" --provider local --
 run 2 cloud-generate --config "$c" --provider lambda_labs; says err "api_key"
 run 2 cloud-generate --config "$c" --storage-backend s3; says err "bucket"
 
+# An override of nothing is no override: it would run the whole configuration
+for option in total-samples batch-size num-realizations; do
+    for command in generate cloud-generate; do
+        run 2 $command --config "$c" --output "$work/zero.h5" --$option 0; says err "option '$option' is '0': expected an integer of at least 1"
+    done
+done
+[ ! -e "$work/zero.h5" ] || fail "$last: a refused run wrote a file"
+
 # Looking at files
 run 0 info "$work/a.h5" --verbose; says out "8 operators x 2 realizations x 12 steps"; says out "/features/temporal/features"; says out "spatial_mean"
 run 0 inspect --dataset "$work/a.h5" --json; is_json "$work/out"; says out '"rows": 8'
