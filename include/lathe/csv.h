@@ -16,8 +16,8 @@ typedef struct lt_csv {   /* zero-initialised is an empty one */
     char   *text;         /* what the names and labels point into */
 } lt_csv;
 
-/* Fields are separated by commas and may stand in double quotes; every field but labels is a finite number with a
-   decimal point. The first line is a header when none of its fields is a number, or when the label column is given by
+/* Fields are separated by commas, or by semicolons or tabs where the first line has these and no comma, and may stand in double
+   quotes; every field but labels is a finite decimal number with a point: no 0x10, no inf, no nan. The first line is a header when none of its fields is a number, or when the label column is given by
    name. label_column: NULL for none, a name of the header, a number counted from 1, or "last". A file that does not
    follow this is LT_ERR_FORMAT, with file, line, column, what was found and what was expected; *out is then empty. */
 LT_API lt_status lt_csv_read(const char *path, const char *label_column, lt_csv *out);
