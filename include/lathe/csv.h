@@ -23,6 +23,10 @@ typedef struct lt_csv {   /* zero-initialised is an empty one */
 LT_API lt_status lt_csv_read(const char *path, const char *label_column, lt_csv *out);
 LT_API void      lt_csv_free(lt_csv *c); /* NULL and empty are allowed; leaves *c empty */
 
+/* Rows of texts, separated by commas, without a header; quoted where a reader needs it. A cell is one line. Written beside the
+   target, then renamed over it. */
+LT_API lt_status lt_csv_write(const char *path, int64_t n_rows, int64_t n_columns, const char *const *cell);
+
 #ifdef __cplusplus
 }
 #endif

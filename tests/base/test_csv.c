@@ -114,6 +114,21 @@ LT_TEST(mistakes_are_named)
     LT_CHECK_FAILS(lt_csv_read(NULL, NULL, &c), LT_ERR_ARGUMENT, "NULL");
 }
 
+LT_TEST(what_is_written_is_read_back)
+{
+    const char *const cell[] = { "1", "a, \"b\"", "2.5", " c;d\te ", "-3", "\"" };
+    const char *path = scratch("w.csv");
+    LT_CHECK_OK(lt_csv_write(path, 3, 2, cell));
+    LT_CHECK_OK(lt_csv_read(path, "2", &c));
+    LT_CHECK(c.n_rows == 3 && c.n_columns == 1 && c.values[1] == 2.5);
+    for (int i = 0; i < 3; i++) LT_CHECK(!strcmp(c.label[i], cell[2 * i + 1]));
+    lt_csv_free(&c);
+    LT_CHECK_FAILS(lt_csv_write(path, 1, 1, (const char *[]){ "a\nb" }), LT_ERR_ARGUMENT, "several lines");
+    LT_CHECK_FAILS(lt_csv_write(path, 1, 0, cell), LT_ERR_ARGUMENT, "missing");
+    LT_CHECK_OK(lt_csv_read(path, "2", &c)); /* a refused write leaves the old file */
+    lt_csv_free(&c);
+}
+
 LT_TEST(failing_allocations_leave_nothing)
 {
     static const char text[] = "a,b,c\n1,2,x\n3,4,y\n5,6,x\n";
