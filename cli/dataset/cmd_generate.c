@@ -21,9 +21,9 @@ static const char *const watchdog_names[] = { "file", "auto", "on", "off", NULL 
 static const lt_option rows[] = {
     LT_OPTION_PATH(O, config, "config", NULL, "FILE.yaml", "what to generate; docs/dataset-config.md lists the keys"),
     LT_OPTION_PATH(O, output, "output", NULL, "FILE.h5", "instead of dataset.output_path"),
-    LT_OPTION_INT(O, total_samples, "total-samples", "0", LT_AT_LEAST(0), "N", "instead of sampling.total_samples; 0 = as in the file"),
-    LT_OPTION_INT(O, batch_size, "batch-size", "0", LT_AT_LEAST(0), "N", "instead of sampling.batch_size; results do not depend on it"),
-    LT_OPTION_INT(O, num_realizations, "num-realizations", "0", LT_AT_LEAST(0), "M", "instead of simulation.num_realizations"),
+    LT_OPTION_INT(O, total_samples, "total-samples", NULL, LT_AT_LEAST(1), "N", "instead of sampling.total_samples"),
+    LT_OPTION_INT(O, batch_size, "batch-size", NULL, LT_AT_LEAST(1), "N", "instead of sampling.batch_size; results do not depend on it"),
+    LT_OPTION_INT(O, num_realizations, "num-realizations", NULL, LT_AT_LEAST(1), "M", "instead of simulation.num_realizations"),
     LT_OPTION_INT(O, seed, "seed", "-1", LT_AT_LEAST(-1), "N", "instead of sampling.sobol.seed; -1 = as in the file"),
     LT_OPTION_PATH(O, merge, "merge", NULL, "OVER.yaml", "a document laid over the configuration: mappings merge, everything else replaces"),
     LT_OPTION_LIST(O, define, "define", "NAME=VALUE", "what ${NAME} in the configuration stands for"),

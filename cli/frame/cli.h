@@ -107,6 +107,9 @@ lt_status cli_blame_input(lt_status s);
 lt_status cli_check_input(const char *path);
 lt_status cli_check_output(const char *path);
 lt_status cli_check_no_folder(const char *path); /* for outputs whose folders are made */
+bool      cli_ends_in(const char *path, const char *ending); /* ".csv", in capitals or not */
+/* An output whose name says what it holds: ".npy", and ".csv" where csv; other endings are refused. */
+lt_status cli_check_ending(const char *option, const char *path, bool csv);
 bool      cli_same_file(const char *a, const char *b); /* also under two names; files that are not there: by name */
 /* All files of a command line: what is written can be, and is neither read nor written for another purpose. Called before any command runs. */
 lt_status cli_check_files(const cli_command *command, const cli_context *c);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,18 @@ lt_status cli_check_output(const char *path)
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + (slash == path) : 1, slash ? path : ".");
     if (access(folder, W_OK)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: folder '%s': %s", path, folder, strerror(errno));
     return LT_OK;
+}
+
+bool cli_ends_in(const char *path, const char *ending)
+{
+    size_t n = strlen(path), k = strlen(ending);
+    return n > k && !strcasecmp(path + n - k, ending);
+}
+
+lt_status cli_check_ending(const char *option, const char *path, bool csv)
+{
+    if (!path || cli_ends_in(path, ".npy") || (csv && cli_ends_in(path, ".csv"))) return LT_OK;
+    return cli_fail(LT_ERR_ARGUMENT, "--%s %s: expected a name that ends in .npy%s", option, path, csv ? " or .csv" : "");
 }
 
 bool cli_same_file(const char *a, const char *b)

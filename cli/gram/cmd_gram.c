@@ -242,6 +242,8 @@ static lt_status print_summary(const gram_job *j)
 
 static lt_status run_job(gram_job *j)
 {
+    CLI_TRY(cli_check_ending("out", j->o->out, false));
+    CLI_TRY(cli_check_ending("states-out", j->o->states_out, false));
     CLI_TRY(read_all(j));
     CLI_TRY(open_outputs(j));
     CLI_TRY(compute(j));

@@ -12,7 +12,7 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(O, x, "x", NULL, "X.npy|X.csv", "features, one row per sample; further axes of a .npy are flattened"),
     LT_OPTION_PATH(O, labels, "labels", NULL, "y.npy|y.csv", "one label per row"),
     LT_OPTION_STRING(O, label_column, "label-column", NULL, "NAME|N|last", "where the labels stand in CSV files: a name of the header, or a number from 1"),
-    LT_OPTION_STRING(O, classes, "classes", NULL, "A,B", "keep the rows of these two; B is the positive class"),
+    LT_OPTION_STRING(O, classes, "classes", NULL, "A,B", "of several classes keep the rows of these two; B is the positive class"),
     LT_OPTION_PATH(O, test_x, "test-x", NULL, "T.npy|T.csv", "rows to test on"),
     LT_OPTION_PATH(O, test_labels, "test-labels", NULL, "t.npy|t.csv", "their labels, unless they stand in the label column"),
     LT_OPTION_REAL(O, test_fraction, "test-fraction", "0.25", LT_RANGE_OPEN_HI(0, 1), "F", "without --test-x: share of either class held out for tests"),
@@ -20,7 +20,7 @@ static const lt_option rows[] = {
     LT_OPTION_ENUM(O, synthetic, "synthetic", "no", synthetic_names, "built-in images instead of files: 400 to train, 400 to test"),
     LT_OPTION_PATH(O, weights, "weights", NULL, "W.npy", "layers by qubits (by 3 with --entangler strong); drawn from the seed when not given"),
     LT_OPTION_PATH(O, model_out, "model-out", NULL, "FILE", "keep the machine for 'lathe qsvm predict'"),
-    LT_OPTION_PATH(O, decision_out, "decision-out", NULL, "D.npy", "decision values of the test rows"),
+    LT_OPTION_PATH(O, decision_out, "decision-out", NULL, "D.npy|D.csv", "decision values of the test rows"),
     LT_OPTION_PATH(O, report, "report", NULL, "FILE.html", "write a page about kernel, search and scores"),
 };
 #undef O
@@ -195,12 +195,12 @@ static lt_status test(qsvm_job *j)
 
 static lt_status run_job(qsvm_job *j)
 {
+    CLI_TRY(cli_check_ending("decision-out", j->o->decision_out, true));
     CLI_TRY(read_rows(j));
     CLI_TRY(train(j));
     CLI_TRY(test(j));
     if (j->o->report) CLI_TRY(qsvm_report(j));
-    lt_shape shape = lt_shape1(j->test.n);
-    if (j->o->decision_out) CLI_TRY(lt_npy_write(j->o->decision_out, LT_F64, &shape, j->result[LT_QSVM_QUANTUM].decision));
+    if (j->o->decision_out) CLI_TRY(cli_blame_input(qsvm_write_numbers(j->o->decision_out, j->test.n, j->result[LT_QSVM_QUANTUM].decision)));
     if (j->o->model_out) CLI_TRY(lt_qsvm_save(j->machine, j->o->model_out));
     if (j->c->json) qsvm_put_json(j);
     else qsvm_print(j);

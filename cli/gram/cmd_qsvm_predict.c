@@ -1,9 +1,7 @@
 /* lathe qsvm predict: a stored machine on new rows. SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/gram/qsvm.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct predict_cli {
     cli_common  common;
@@ -16,8 +14,8 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(O, x, "x", NULL, "X.npy|X.csv", "rows with the features the machine was trained on"),
     LT_OPTION_PATH(O, labels, "labels", NULL, "y.npy|y.csv", "their labels, to score the machine"),
     LT_OPTION_STRING(O, label_column, "label-column", NULL, "NAME|N|last", "a column of a CSV file that holds labels, not features"),
-    LT_OPTION_PATH(O, out, "out", NULL, "y.npy", "predicted labels: numbers where both classes are, else 0 and 1"),
-    LT_OPTION_PATH(O, decision_out, "decision-out", NULL, "D.npy", "decision values: above the threshold is the second class"),
+    LT_OPTION_PATH(O, out, "out", NULL, "y.npy|y.csv", "predicted labels, as the machine was trained on them"),
+    LT_OPTION_PATH(O, decision_out, "decision-out", NULL, "D.npy|D.csv", "decision values: above the threshold is the second class"),
 };
 #undef O
 static const lt_option_group groups[] = CLI_GROUPS(rows);
@@ -32,51 +30,39 @@ typedef struct predict_job {
     qsvm_rows          rows;
     lt_qsvm           *machine;
     const lt_qsvm_info *info;
-    double            *decision, *predicted; /* predicted: as numbers */
+    double            *decision;
+    bool              *is_second; /* what is predicted */
     int64_t            n_second;
-    bool               numeric;              /* both classes are called by numbers */
     lt_qsvm_scores     scores;
 } predict_job;
 
-static bool is_number(const char *text, double *v)
-{
-    char *end;
-    *v = strtod(text, &end);
-    return end != text && !*end && isfinite(*v);
-}
-
 static lt_status decide(predict_job *j)
 {
-    double value[2], threshold = j->info->machine[LT_QSVM_QUANTUM].threshold;
+    double threshold = j->info->machine[LT_QSVM_QUANTUM].threshold;
     lt_rows x = qsvm_rows_view(&j->rows);
-    j->decision = malloc(2 * (size_t)j->rows.n * sizeof *j->decision);
-    if (!j->decision) return cli_fail(LT_ERR_MEMORY, "no memory for decision values");
-    j->predicted = j->decision + j->rows.n;
+    j->decision = malloc((size_t)j->rows.n * sizeof *j->decision);
+    j->is_second = malloc((size_t)j->rows.n * sizeof *j->is_second);
+    if (!j->decision || !j->is_second) return cli_fail(LT_ERR_MEMORY, "no memory for decision values");
     CLI_TRY(lt_qsvm_decide(j->machine, LT_QSVM_QUANTUM, &x, j->decision));
-    bool first = is_number(j->info->class_name[0], &value[0]), second = is_number(j->info->class_name[1], &value[1]);
-    j->numeric = first && second;
-    if (!j->numeric) value[0] = 0, value[1] = 1;
     for (int64_t i = 0; i < j->rows.n; i++) {
-        bool is_second = j->decision[i] > threshold;
-        j->n_second += is_second;
-        j->predicted[i] = value[is_second];
+        j->is_second[i] = j->decision[i] > threshold;
+        j->n_second += j->is_second[i];
     }
     return j->rows.label ? lt_qsvm_score(j->rows.y, j->decision, j->rows.n, threshold, &j->scores) : LT_OK;
 }
 
-/* Whole numbers as int64, others as they are. */
-static lt_status write_labels(const predict_job *j)
+/* Every row's class, numbers where the machine knows them as numbers. */
+static void put_labels(const predict_job *j)
 {
-    lt_shape shape = lt_shape1(j->rows.n);
-    bool whole = true;
-    for (int64_t i = 0; i < j->rows.n; i++) whole = whole && j->predicted[i] == floor(j->predicted[i]) && fabs(j->predicted[i]) < 0x1p53;
-    if (!whole) return lt_npy_write(j->o->out, LT_F64, &shape, j->predicted);
-    int64_t *v = malloc((size_t)j->rows.n * sizeof *v);
-    if (!v) return cli_fail(LT_ERR_MEMORY, "no memory for labels");
-    for (int64_t i = 0; i < j->rows.n; i++) v[i] = (int64_t)j->predicted[i];
-    lt_status s = lt_npy_write(j->o->out, LT_I64, &shape, v);
-    free(v);
-    return s;
+    double value[2];
+    bool numbers = qsvm_class_numbers(j->info->class_name, value);
+    lt_json_key(j->c->json, "labels");
+    lt_json_array_begin(j->c->json);
+    for (int64_t i = 0; i < j->rows.n; i++) {
+        if (numbers) lt_json_double(j->c->json, value[j->is_second[i]]);
+        else lt_json_string(j->c->json, j->info->class_name[j->is_second[i]]);
+    }
+    lt_json_array_end(j->c->json);
 }
 
 static void put_json(const predict_job *j)
@@ -94,6 +80,7 @@ static void put_json(const predict_job *j)
     lt_json_int(w, j->rows.n - j->n_second);
     lt_json_int(w, j->n_second);
     lt_json_array_end(w);
+    put_labels(j);
     if (j->rows.label) qsvm_put_scores(w, "scores", &j->scores);
 }
 
@@ -108,7 +95,6 @@ static void print(const predict_job *j)
     if (j->c->common.quiet) return;
     printf("by %lld support vectors of %lld rows, %lld qubits, %s, %lld layers%s\n", (long long)(i->machine[0].n_support[0] + i->machine[0].n_support[1]),
            (long long)i->n, (long long)i->n_qubits, lt_embed_name(i->embed_mode), (long long)i->n_layers, i->re_embed ? " re-embedded" : "");
-    if (j->o->out && !j->numeric) printf("in %s: 0 is '%s', 1 is '%s'\n", j->o->out, i->class_name[0], i->class_name[1]);
 }
 
 static lt_status run_job(predict_job *j)
@@ -117,16 +103,17 @@ static lt_status run_job(predict_job *j)
     if (!o->model) return cli_fail(LT_ERR_ARGUMENT, "which machine? Give --model FILE");
     if (!o->x) return cli_fail(LT_ERR_ARGUMENT, "which rows? Give --x X.npy or X.csv");
     if (!o->out && !o->decision_out && !o->labels && !o->label_column && !j->c->json)
-        return cli_fail(LT_ERR_ARGUMENT, "nothing to write: give --out y.npy, --decision-out D.npy or labels to score against");
+        return cli_fail(LT_ERR_ARGUMENT, "nothing to write: give --out y.npy or y.csv, --decision-out D.npy or labels to score against");
+    CLI_TRY(cli_check_ending("out", o->out, true));
+    CLI_TRY(cli_check_ending("decision-out", o->decision_out, true));
     CLI_TRY(cli_blame_input(lt_qsvm_load(j->c->device, o->model, &j->machine)));
     j->info = lt_qsvm_get_info(j->machine);
     CLI_TRY(qsvm_rows_read(o->x, "x", o->labels, o->label_column, &j->rows));
     CLI_TRY(qsvm_rows_expect(&j->rows, "x", o->x, j->info->feature_names));
     if (j->rows.label) CLI_TRY(qsvm_rows_classify(&j->rows, (const qsvm_name *)j->info->class_name, true));
     CLI_TRY(decide(j));
-    lt_shape shape = lt_shape1(j->rows.n);
-    if (o->decision_out) CLI_TRY(lt_npy_write(o->decision_out, LT_F64, &shape, j->decision));
-    if (o->out) CLI_TRY(write_labels(j));
+    if (o->decision_out) CLI_TRY(cli_blame_input(qsvm_write_numbers(o->decision_out, j->rows.n, j->decision)));
+    if (o->out) CLI_TRY(cli_blame_input(qsvm_write_labels(o->out, j->rows.n, j->info->class_name, j->is_second)));
     if (j->c->json) put_json(j);
     else print(j);
     return LT_OK;
@@ -139,6 +126,7 @@ static lt_status run(cli_context *c)
     lt_qsvm_destroy(j.machine);
     qsvm_rows_free(&j.rows);
     free(j.decision);
+    free(j.is_second);
     return s;
 }
 

@@ -10,6 +10,7 @@ typedef char qsvm_name[LT_QSVM_CLASS_NAME];
 
 typedef struct qsvm_rows {    /* zero-initialised is empty */
     int64_t    n, n_features;
+    int64_t    n_left_out;    /* rows of other classes, by qsvm_rows_classify */
     double    *x;             /* (n, n_features) */
     qsvm_name *label;         /* n; NULL: none */
     uint8_t   *y;             /* n; by qsvm_rows_classify */
@@ -19,6 +20,8 @@ typedef struct qsvm_rows {    /* zero-initialised is empty */
 /* Features of `path` and labels of `labels`, or of its label column; both may be NULL. option: "x". */
 lt_status qsvm_rows_read(const char *path, const char *option, const char *labels, const char *label_column, qsvm_rows *out);
 void      qsvm_rows_free(qsvm_rows *r);
+/* A label as classes are compared: numbers in their shortest form. path and row: where it stands, for messages. */
+lt_status qsvm_set_label(qsvm_name to, const char *text, const char *path, int64_t row);
 /* The two classes of the rows, or those of "A,B"; the second is the positive one. */
 lt_status qsvm_classes(const qsvm_rows *r, const char *asked, qsvm_name name[2]);
 /* Fills y. Rows of other classes are dropped, or refused when keep_all. */
@@ -28,6 +31,15 @@ lt_status qsvm_rows_split(qsvm_rows *r, double share, uint64_t seed, qsvm_rows *
 lt_rows   qsvm_rows_view(const qsvm_rows *r);
 /* Columns of `path` that are called otherwise than in training are refused; names that are not known (NULL) are not compared. */
 lt_status qsvm_rows_expect(const qsvm_rows *r, const char *option, const char *path, const char *trained_names);
+
+/* ---- results as files, by what their names end in: .npy or .csv ---- */
+lt_status qsvm_write_numbers(const char *path, int64_t n, const double *value);
+/* Row i is of class is_second[i]: numbers where both classes are called by numbers, else texts. */
+lt_status qsvm_write_labels(const char *path, int64_t n, const char (*class_name)[LT_QSVM_CLASS_NAME], const bool *is_second);
+/* Whether it is a finite decimal number. */
+bool      qsvm_is_number(const char *text, double *v);
+/* Whether both are called by numbers. */
+bool      qsvm_class_numbers(const char (*class_name)[LT_QSVM_CLASS_NAME], double value[2]);
 
 /* ---- the command ---- */
 

@@ -1,16 +1,9 @@
-/* Rows and labels from .npy and CSV files; classes; a part held out for tests. SPDX-License-Identifier: BSD-3-Clause */
+/* Rows and labels from .npy and CSV files. SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/gram/qsvm.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-static bool is_csv(const char *path)
-{
-    size_t n = strlen(path);
-    return n > 4 && !strcasecmp(path + n - 4, ".csv");
-}
 
 /* ---- reading ---- */
 
@@ -59,11 +52,11 @@ static lt_status read_npy(const char *path, const char *option, qsvm_rows *out)
 }
 
 /* The shortest text of a number, so that 1 and 1.0 are the same class; other texts as they are. */
-static lt_status set_label(qsvm_name to, const char *text, const char *path, int64_t row)
+lt_status qsvm_set_label(qsvm_name to, const char *text, const char *path, int64_t row)
 {
-    char *end, number[32];
-    double v = strtod(text, &end);
-    if (end != text && !*end && isfinite(v)) {
+    char number[32];
+    double v;
+    if (qsvm_is_number(text, &v)) {
         if (v == floor(v) && fabs(v) < 1e15) snprintf(number, sizeof number, "%lld", (long long)v);
         else lt_double_text(v, number);
         text = number;
@@ -85,7 +78,7 @@ static lt_status make_labels(qsvm_rows *out, const char *path)
 static lt_status keep_csv_labels(const lt_csv *c, const char *path, qsvm_rows *out)
 {
     CLI_TRY(make_labels(out, path));
-    for (int64_t i = 0; i < c->n_rows; i++) CLI_TRY(set_label(out->label[i], c->label[i], path, i));
+    for (int64_t i = 0; i < c->n_rows; i++) CLI_TRY(qsvm_set_label(out->label[i], c->label[i], path, i));
     return LT_OK;
 }
 
@@ -108,7 +101,8 @@ static lt_status read_csv(const char *path, const char *option, const char *labe
     lt_csv c;
     CLI_TRY(cli_blame_input(lt_csv_read(path, label_column, &c)));
     lt_status s = LT_OK;
-    if (c.n_columns < 1) s = cli_fail(LT_ERR_ARGUMENT, "--%s %s has no column of features", option, path);
+    if (c.n_columns < 1) s = cli_fail(LT_ERR_ARGUMENT, "--%s %s has %s: no column of features is left", option, path,
+                                          label_column ? "one column, that of the labels" : "no column");
     size_t bytes = (size_t)(c.n_rows * c.n_columns) * sizeof *out->x;
     if (!s && !(out->x = malloc(bytes))) s = cli_fail(LT_ERR_MEMORY, "no memory for %s", path);
     if (!s) {
@@ -128,20 +122,34 @@ static lt_status expect_labels(int64_t n, const char *path, const qsvm_rows *row
     return cli_fail(LT_ERR_ARGUMENT, "%s holds %lld labels, but there are %lld rows", path, (long long)n, (long long)rows->n);
 }
 
+static lt_status read_npy_texts(const char *path, qsvm_rows *out)
+{
+    lt_npy_texts t;
+    CLI_TRY(cli_blame_input(lt_npy_read_texts(path, &t)));
+    lt_status s = expect_labels(t.n, path, out);
+    if (!s) s = make_labels(out, path);
+    for (int64_t i = 0; !s && i < t.n; i++) s = qsvm_set_label(out->label[i], t.text[i], path, i);
+    lt_npy_texts_free(&t);
+    return s;
+}
+
 static lt_status read_npy_labels(const char *path, qsvm_rows *out)
 {
+    bool texts;
+    CLI_TRY(cli_blame_input(lt_npy_holds_text(path, &texts)));
+    if (texts) return read_npy_texts(path, out);
     lt_array a = { 0 };
     CLI_TRY(cli_blame_input(lt_npy_read(path, &a)));
     lt_status s = LT_OK;
     int64_t n = lt_shape_count(&a.shape);
     if (!is_real(a.dtype) || a.shape.rank < 1 || n != a.shape.dim[0])
-        s = cli_fail(LT_ERR_ARGUMENT, "%s holds %s %s, expected one number per row", path, lt_dtype_name(a.dtype), lt_shape_str(&a.shape).s);
+        s = cli_fail(LT_ERR_ARGUMENT, "%s holds %s %s, expected one number or text per row", path, lt_dtype_name(a.dtype), lt_shape_str(&a.shape).s);
     if (!s) s = expect_labels(n, path, out);
     if (!s) s = make_labels(out, path);
     for (int64_t i = 0; !s && i < n; i++) {
         char text[32];
         lt_double_text(element(&a, i), text);
-        s = isfinite(element(&a, i)) ? set_label(out->label[i], text, path, i)
+        s = isfinite(element(&a, i)) ? qsvm_set_label(out->label[i], text, path, i)
                                      : cli_fail(LT_ERR_ARGUMENT, "%s: the label of row %lld (counted from 0) is %s", path, (long long)i, text);
     }
     lt_array_free(&a);
@@ -162,10 +170,10 @@ static lt_status read_csv_labels(const char *path, qsvm_rows *out)
 static lt_status read_parts(const char *path, const char *option, const char *labels, const char *label_column, qsvm_rows *out)
 {
     if (labels && label_column) return cli_fail(LT_ERR_ARGUMENT, "labels come from a file of their own or from a column of --%s, not from both", option);
-    if (label_column && !is_csv(path)) return cli_fail(LT_ERR_ARGUMENT, "--label-column goes with CSV files, and %s is none", path);
-    CLI_TRY(is_csv(path) ? read_csv(path, option, label_column, out) : read_npy(path, option, out));
+    if (label_column && !cli_ends_in(path, ".csv")) return cli_fail(LT_ERR_ARGUMENT, "--label-column goes with CSV files, and %s is none", path);
+    CLI_TRY(cli_ends_in(path, ".csv") ? read_csv(path, option, label_column, out) : read_npy(path, option, out));
     if (!labels) return LT_OK;
-    return is_csv(labels) ? read_csv_labels(labels, out) : read_npy_labels(labels, out);
+    return cli_ends_in(labels, ".csv") ? read_csv_labels(labels, out) : read_npy_labels(labels, out);
 }
 
 lt_status qsvm_rows_read(const char *path, const char *option, const char *labels, const char *label_column, qsvm_rows *out)
@@ -198,130 +206,5 @@ lt_status qsvm_rows_expect(const qsvm_rows *r, const char *option, const char *p
         a = a[in_a] ? a + in_a + 1 : NULL;
         b = b[in_b] ? b + in_b + 1 : NULL;
     }
-    return LT_OK;
-}
-
-/* ---- classes ---- */
-
-static int by_value(const void *a, const void *b)
-{
-    char *end_a, *end_b;
-    double x = strtod(a, &end_a), y = strtod(b, &end_b);
-    if (!*end_a && !*end_b && x != y) return x < y ? -1 : 1;
-    return strcmp(a, b);
-}
-
-static bool has_label(const qsvm_rows *r, const char *label)
-{
-    for (int64_t i = 0; i < r->n; i++)
-        if (!strcmp(r->label[i], label)) return true;
-    return false;
-}
-
-static lt_status named_classes(const qsvm_rows *r, const char *asked, qsvm_name name[2])
-{
-    const char *comma = strchr(asked, ',');
-    char first[2 * sizeof(qsvm_name)];
-    if (!comma || comma == asked || !comma[1] || strchr(comma + 1, ',') || (size_t)(comma - asked) >= sizeof first)
-        return cli_fail(LT_ERR_ARGUMENT, "--classes is '%.100s', expected two names A,B: B is the positive class", asked);
-    snprintf(first, sizeof first, "%.*s", (int)(comma - asked), asked);
-    CLI_TRY(set_label(name[0], first, "--classes", 0));
-    CLI_TRY(set_label(name[1], comma + 1, "--classes", 1));
-    if (!strcmp(name[0], name[1])) return cli_fail(LT_ERR_ARGUMENT, "--classes names '%s' twice", name[0]);
-    for (int i = 0; i < 2; i++)
-        if (!has_label(r, name[i])) return cli_fail(LT_ERR_ARGUMENT, "--classes names '%s', which is the label of no row", name[i]);
-    return LT_OK;
-}
-
-lt_status qsvm_classes(const qsvm_rows *r, const char *asked, qsvm_name name[2])
-{
-    enum { SHOWN = 5 };
-    if (asked) return named_classes(r, asked, name);
-    qsvm_name found[SHOWN];
-    int n = 0;
-    for (int64_t i = 0; i < r->n && n < SHOWN; i++) {
-        int k = 0;
-        while (k < n && strcmp(found[k], r->label[i])) k++;
-        if (k == n) memcpy(found[n++], r->label[i], sizeof found[0]);
-    }
-    if (n == 1) return cli_fail(LT_ERR_ARGUMENT, "all %lld labels are '%s': a machine needs rows of two classes", (long long)r->n, found[0]);
-    qsort(found, (size_t)n, sizeof found[0], by_value);
-    if (n > 2)
-        return cli_fail(LT_ERR_ARGUMENT, "labels hold %s%d classes ('%s', '%s', '%s', ...): name two of them with --classes A,B", n == SHOWN ? "at least " : "",
-                        n, found[0], found[1], found[2]);
-    memcpy(name, found, 2 * sizeof found[0]);
-    return LT_OK;
-}
-
-/* Row i takes the place of row `to`. */
-static void move_row(qsvm_rows *r, int64_t to, int64_t i)
-{
-    if (to == i) return;
-    memcpy(r->x + to * r->n_features, r->x + i * r->n_features, (size_t)r->n_features * sizeof *r->x);
-    memcpy(r->label[to], r->label[i], sizeof r->label[0]);
-    r->y[to] = r->y[i];
-}
-
-lt_status qsvm_rows_classify(qsvm_rows *r, const qsvm_name name[2], bool keep_all)
-{
-    int64_t kept = 0;
-    r->y = malloc((size_t)r->n);
-    if (!r->y) return cli_fail(LT_ERR_MEMORY, "no memory for labels");
-    for (int64_t i = 0; i < r->n; i++) {
-        bool first = !strcmp(r->label[i], name[0]), second = !strcmp(r->label[i], name[1]);
-        if (!first && !second && keep_all)
-            return cli_fail(LT_ERR_ARGUMENT, "the label of row %lld (counted from 0) is '%s', expected '%s' or '%s'", (long long)i, r->label[i], name[0], name[1]);
-        if (!first && !second) continue;
-        r->y[i] = second;
-        move_row(r, kept++, i);
-    }
-    if (kept == 0) return cli_fail(LT_ERR_ARGUMENT, "no row is of class '%s' or '%s'", name[0], name[1]);
-    r->n = kept;
-    return LT_OK;
-}
-
-/* ---- a part for tests ---- */
-
-static void mark_share(const qsvm_rows *r, double share, uint64_t seed, int64_t *order, bool *is_test)
-{
-    lt_rng g = { lt_draws_make(seed, "qsvm split", 0, 0, 0), 0 };
-    for (int c = 0; c < 2; c++) {
-        int64_t count = 0;
-        for (int64_t i = 0; i < r->n; i++)
-            if (r->y[i] == c) order[count++] = i;
-        int64_t take = (int64_t)(share * (double)count + 0.5);
-        for (int64_t k = 0; k < take; k++) { /* the first of a shuffle */
-            int64_t other = k + (int64_t)lt_rng_below(&g, (uint64_t)(count - k)), t = order[k];
-            order[k] = order[other];
-            order[other] = t;
-            is_test[order[k]] = true;
-        }
-    }
-}
-
-lt_status qsvm_rows_split(qsvm_rows *r, double share, uint64_t seed, qsvm_rows *test)
-{
-    int64_t *order = malloc((size_t)r->n * sizeof *order), n = 0, kept = 0;
-    bool *is_test = calloc((size_t)r->n, sizeof *is_test);
-    *test = (qsvm_rows){ .n_features = r->n_features };
-    if (order && is_test) mark_share(r, share, seed, order, is_test);
-    for (int64_t i = 0; is_test && i < r->n; i++) n += is_test[i];
-    test->x = malloc((size_t)(n * r->n_features + 1) * sizeof *test->x);
-    test->y = malloc((size_t)n + 1);
-    test->label = calloc((size_t)n + 1, sizeof *test->label);
-    bool ok = order && is_test && test->x && test->y && test->label;
-    for (int64_t i = 0; ok && i < r->n; i++) {
-        if (!is_test[i]) {
-            move_row(r, kept++, i);
-            continue;
-        }
-        memcpy(test->x + test->n * r->n_features, r->x + i * r->n_features, (size_t)r->n_features * sizeof *r->x);
-        memcpy(test->label[test->n], r->label[i], sizeof r->label[0]);
-        test->y[test->n++] = r->y[i];
-    }
-    free(order);
-    free(is_test);
-    if (!ok) return cli_fail(LT_ERR_MEMORY, "no memory to hold rows out");
-    r->n = kept;
     return LT_OK;
 }

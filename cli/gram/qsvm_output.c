@@ -167,6 +167,7 @@ void qsvm_put_json(const qsvm_job *job)
     lt_json *j = job->c->json;
     lt_json_field_int(j, "n_train", i->n);
     lt_json_field_int(j, "n_test", job->test.n);
+    lt_json_field_int(j, "n_left_out", job->train.n_left_out + job->test.n_left_out);
     lt_json_field_int(j, "features", i->n_features);
     lt_json_field_bool(j, "reduced", i->reduced);
     lt_json_field_int(j, "qubits", i->n_qubits);
@@ -247,6 +248,8 @@ void qsvm_print(const qsvm_job *j)
         printf("%lld rows to train ('%s' %lld, '%s' %lld), %lld to test; %lld features, %s %lld qubits\n", (long long)i->n, i->class_name[0],
                (long long)i->n_class[0], i->class_name[1], (long long)i->n_class[1], (long long)j->test.n, (long long)i->n_features,
                i->reduced ? "by PCA" : "on", (long long)i->n_qubits);
+        if (j->train.n_left_out + j->test.n_left_out > 0)
+            printf("%lld rows of other classes are left out\n", (long long)(j->train.n_left_out + j->test.n_left_out));
         printf("%s, angle scale %g, %lld layers%s: K by %s, off the diagonal %.6f +- %.6f, alignment %.3f, effective rank %.1f\n",
                lt_embed_name(i->embed_mode), i->angle_scale, (long long)i->n_layers, i->re_embed ? " re-embedded" : "",
                lt_gram_method_name(i->gram.method), d->off_diagonal.mean, d->off_diagonal.std, d->alignment, d->effective_rank);

@@ -21,7 +21,7 @@ LT_API lt_status lt_array_widen(lt_array *a);
 /* ---- .npy ------------------------------------------------------------------- */
 /* Read: format versions 1 to 3, C and Fortran order, either byte order. bool becomes u8; int8,
    int16 and uint16 become i32; uint32 becomes i64, and so does uint64 when every value fits. Other
-   types are LT_ERR_TYPE. The header is checked against the size of the file before anything is
+   types, texts among them, are LT_ERR_TYPE. The header is checked against the size of the file before anything is
    allocated; a file that does not follow the format is LT_ERR_FORMAT, with file, what was found and
    what was expected. On failure *out is empty. */
 LT_API lt_status lt_npy_read(const char *path, lt_array *out);
@@ -30,6 +30,16 @@ LT_API lt_status lt_npy_info(const char *path, lt_dtype *dtype, lt_shape *shape)
 /* Written beside the target, then renamed over it: a reader sees the old file or the new one.
    bf16, which NumPy has no name for, is written as float32: exact, and every reader knows it. */
 LT_API lt_status lt_npy_write(const char *path, lt_dtype dtype, const lt_shape *shape, const void *data);
+
+/* Texts ('<U5' or '|S5' of NumPy) along one axis, as UTF-8; those of 'S' are the bytes of the file. */
+typedef struct lt_npy_texts { /* zero-initialised is empty */
+    int64_t n;
+    char  **text;  /* n; owned */
+} lt_npy_texts;
+LT_API lt_status lt_npy_holds_text(const char *path, bool *out); /* by the header alone */
+LT_API lt_status lt_npy_read_texts(const char *path, lt_npy_texts *out); /* numbers are LT_ERR_TYPE */
+LT_API void      lt_npy_texts_free(lt_npy_texts *t); /* NULL and empty are allowed; leaves *t empty */
+LT_API lt_status lt_npy_write_texts(const char *path, int64_t n, const char *const *text); /* as 'U' */
 
 /* A .npy file as writable memory, for results larger than the machine's memory. Its space is
    reserved at once; bf16 is LT_ERR_TYPE, as its values would need another size. */

@@ -12,11 +12,21 @@
 
 /* ---- method ---- */
 
-static lt_status refuse(const char *method, const char *needs, const lt_plan_request *r)
+static lt_status refuse_product(const lt_circuit *c)
 {
-    return LT_FAIL(LT_ERR_ARGUMENT, "gram: method %s needs %s; here: %lld layer%s, re-embedding %s, %s entangler; use auto or states",
-                   method, needs, (long long)r->circuit->n_layers, r->circuit->n_layers == 1 ? "" : "s",
-                   r->opt->re_embed_between_layers ? "on" : "off", lt_entangler_name(r->opt->entangler));
+    return LT_FAIL(LT_ERR_ARGUMENT, "gram: method product needs re-embedding off, or one layer: here %lld layers are re-embedded; use auto or states",
+                   (long long)c->n_layers);
+}
+
+/* What is asked for and not given, and nothing else. */
+static lt_status refuse_transfer(const lt_circuit *c, bool re_embeds)
+{
+    char layers[64] = "";
+    if (c->n_layers != 2) snprintf(layers, sizeof layers, "two layers (here: %lld)", (long long)c->n_layers);
+    if (re_embeds && c->n_layers == 2)
+        return LT_FAIL(LT_ERR_ARGUMENT, "gram: method transfer does not know the strong entangler on two qubits; use auto or states");
+    return LT_FAIL(LT_ERR_ARGUMENT, "gram: method transfer needs %s%s%s; use auto or states", re_embeds ? "" : "re-embedding (here: off)",
+                   !re_embeds && layers[0] ? " and " : "", layers);
 }
 
 lt_status lt_plan_method(const lt_plan_request *r, lt_gram_method *method, char *reason, size_t bytes)
@@ -26,9 +36,9 @@ lt_status lt_plan_method(const lt_plan_request *r, lt_gram_method *method, char 
     snprintf(reason, bytes, "asked for");
     switch (r->opt->method) {
     case LT_GRAM_PRODUCT:
-        return c->collapses ? LT_OK : refuse("product", "no re-embedding, or one layer", r);
+        return c->collapses ? LT_OK : refuse_product(c);
     case LT_GRAM_TRANSFER:
-        return c->has_transfer ? LT_OK : refuse("transfer", "re-embedding and two layers", r);
+        return c->has_transfer ? LT_OK : refuse_transfer(c, r->opt->re_embed_between_layers);
     case LT_GRAM_STATES:
         if (c->q <= LT_STATES_MAX_QUBITS) return LT_OK;
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits are too many for state vectors (at most %d)", c->q, LT_STATES_MAX_QUBITS);
@@ -114,16 +124,6 @@ __attribute__((format(printf, 2, 3))) static void say(text *t, const char *forma
 
 static double gib(double bytes) { return bytes / (1024.0 * 1024 * 1024); }
 
-static lt_status too_large(const lt_plan_request *r, const lt_gram_plan *p, double budget)
-{
-    double state = ldexp(p->planes * (double)p->element, r->circuit->q);
-    return LT_FAIL(LT_ERR_MEMORY, "gram: states of %d qubits do not fit: %.3g GiB each, at least %lld at once beside %.3g GiB of "
-                   "workspace, the budget is %.3g GiB (%g of %.3g GiB free). Lower the need: vram_fraction 0.70 leaves room for "
-                   "others, state_tile 2048 or less holds fewer states, precompute_all_states off holds one block of them; "
-                   "fewer qubits or float32 halve it", r->circuit->q, gib(state), (long long)(2 * p->panel),
-                   gib((double)p->work_bytes), gib(budget), r->opt->vram_fraction, gib((double)r->free_bytes));
-}
-
 static double panels_bytes(const lt_gram_plan *p, int64_t rows)
 {
     return (double)((rows + p->panel - 1) / p->panel) * (double)p->panel_bytes;
@@ -144,7 +144,7 @@ static void choose_slots(const lt_plan_request *r, double budget, lt_gram_plan *
 static lt_status choose_blocks(const lt_plan_request *r, double budget, lt_gram_plan *p)
 {
     double left = (budget - (double)p->work_bytes - (double)r->threads * (double)p->scratch_bytes) / (double)p->panel_bytes;
-    if (left < 2) return too_large(r, p, budget);
+    if (left < 2) return LT_ERR_MEMORY; /* lt_gram_plan_make says what is missing */
     int64_t fit = left > 1e15 ? (int64_t)1e15 : (int64_t)left; /* panels */
     int64_t columns = LT_MAX(1, LT_MIN(4 * p->tile_columns / p->panel, fit / 4));
     int64_t rows = fit - columns;
@@ -209,12 +209,21 @@ static bool choose_slices(const lt_plan_request *r, double budget, lt_gram_plan 
     return true;
 }
 
-static lt_status choose_memory(const lt_plan_request *r, lt_gram_plan *p, text *t)
+static double bytes_of_K(const lt_plan_request *r, const lt_gram_plan *p)
+{
+    return (double)p->n * (double)p->m * (r->opt->return_dtype == LT_GRAM_FLOAT32 ? 4 : 8);
+}
+
+/* K is filled as we go and takes memory too, unless it is so large that it must live in a file. */
+static double budget_of(const lt_plan_request *r, const lt_gram_plan *p)
 {
     double budget = r->opt->vram_fraction * (double)r->free_bytes;
-    /* K is filled as we go and takes memory too, unless it is so large that it must live in a file. */
-    double K = (double)p->n * (double)p->m * (r->opt->return_dtype == LT_GRAM_FLOAT32 ? 4 : 8);
-    budget -= LT_MIN(K, budget / 2);
+    return budget - LT_MIN(bytes_of_K(r, p), budget / 2);
+}
+
+static lt_status choose_memory(const lt_plan_request *r, lt_gram_plan *p, text *t)
+{
+    double K = bytes_of_K(r, p), budget = budget_of(r, p);
     /* A mirrored tile touches a page of every row of K it writes to. Where pages cannot all stay, a band of
        tiles fills them one after the other, so that each is written to the file once or twice, not once per tile. */
     p->band_tiles = K > (double)r->free_bytes / 2 ? LT_MAX(1, BAND_ROWS / p->tile_rows) : p->task_tiles;
@@ -237,6 +246,33 @@ static lt_status choose_memory(const lt_plan_request *r, lt_gram_plan *p, text *
         all > budget ? "not all rows fit" : "precomputing is off", (long long)n_blocks, n_blocks == 1 ? "" : "s",
         (long long)p->block_rows, (long long)p->block_columns, gib((double)(p->a_bytes + p->b_bytes + p->work_bytes)), gib(budget));
     return LT_OK;
+}
+
+/* ---- when it does not fit ---- */
+
+/* Which share of the memory would be enough, in steps of a twentieth; 0: not even all of it. */
+static double enough(const lt_plan_request *r, const lt_gram_plan *p)
+{
+    for (int k = 1; k <= 20; k++) {
+        lt_gram_options opt = *r->opt;
+        lt_plan_request larger = *r;
+        lt_gram_plan plan = *p;
+        opt.vram_fraction = k / 20.0;
+        larger.opt = &opt;
+        if (opt.vram_fraction > r->opt->vram_fraction && !choose_memory(&larger, &plan, &(text){ plan.text, sizeof plan.text, 0 })) return opt.vram_fraction;
+    }
+    return 0;
+}
+
+static lt_status too_large(const lt_plan_request *r, const lt_gram_plan *p)
+{
+    char remedy[96] = "Lower the need: vram_fraction 0.70 leaves room for others";
+    double state = ldexp(p->planes * (double)p->element, r->circuit->q), share = enough(r, p);
+    if (share > 0) snprintf(remedy, sizeof remedy, "Raise vram_fraction to %.2f or more, or lower the need", share);
+    return LT_FAIL(LT_ERR_MEMORY, "gram: states of %d qubits do not fit: %.3g GiB each, at least %lld at once beside %.3g GiB of "
+                   "workspace, the budget is %.3g GiB (%g of %.3g GiB free). %s%s state_tile 2048 or less holds fewer states, precompute_all_states off "
+                   "holds one block of them; fewer qubits or float32 halve it", r->circuit->q, gib(state), (long long)(2 * p->panel),
+                   gib((double)p->work_bytes), gib(budget_of(r, p)), r->opt->vram_fraction, gib((double)r->free_bytes), remedy, share > 0 ? ":" : ",");
 }
 
 /* ---- all of it ---- */
@@ -272,7 +308,7 @@ lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *p)
     say(&t, "method: %s, %s\n", lt_gram_method_name(p->method), reason);
     choose_kernel(r, p);
     choose_tiles(r, p);
-    LT_TRY(choose_memory(r, p, &t));
+    if (choose_memory(r, p, &t)) return too_large(r, p);
     say(&t, "tiles: %lld x %lld of %lld x %lld, %s; %d thread%s", (long long)p->tile_rows, (long long)p->tile_columns,
         (long long)p->n, (long long)p->m, p->by_bands ? "upper half, computed again for the lower one" : p->half ? "upper half, mirrored" : "all of them", r->threads, r->threads == 1 ? "" : "s");
     if (r->learned) say(&t, "; learnt from earlier runs");

@@ -49,6 +49,20 @@ LT_TEST(header_and_labels_by_name_number_and_place)
     lt_csv_free(&c);
 }
 
+LT_TEST(semicolons_and_tabs_separate_where_the_first_line_has_no_comma)
+{
+    const char *const texts[] = { "w;kind;h\n1;cat;2\n3;a,b;4\n", "w\tkind\th\n1\tcat\t 2\n3\t\"a,b\"\t4 \n", "\"w\",kind,h\n1,cat,2\n3,\"a,b\",4\n" };
+    for (int k = 0; k < 3; k++) {
+        LT_CHECK_OK(lt_csv_read(file_of(texts[k], strlen(texts[k])), "kind", &c));
+        LT_CHECK(c.n_rows == 2 && c.n_columns == 2 && !strcmp(c.label[1], "a,b") && c.values[1] == 2 && c.values[3] == 4);
+        lt_csv_free(&c);
+    }
+    LT_CHECK_OK(lt_csv_read(FILE_OF("\"a;b\",c\n1,2\n"), NULL, &c)); /* a separator in quotes is text */
+    LT_CHECK(c.n_columns == 2 && !strcmp(c.column_name[0], "a;b"));
+    lt_csv_free(&c);
+    LT_CHECK_FAILS(lt_csv_read(FILE_OF("1\t\t2\n"), NULL, &c), LT_ERR_FORMAT, "column 2 is ''");
+}
+
 LT_TEST(a_lone_column_of_labels)
 {
     LT_CHECK_OK(lt_csv_read(FILE_OF("class\n0\n1\n"), "1", &c));
@@ -68,13 +82,20 @@ LT_TEST(mistakes_are_named)
         BAD("a,b\n", NULL, "no rows"),
         BAD("1,2\n3\n", NULL, ":2: 1 columns, expected 2"),
         BAD("1,2\n3,4,5\n", NULL, ":2: 3 columns, expected 2"),
-        BAD("w,h\n1,2\n3,x\n", NULL, ":3: column 2 ('h') is 'x', expected a finite number"),
-        BAD("1,2\n3,\n", NULL, ":2: column 2 is '', expected a finite number"),
+        BAD("w,h\n1,2\n3,x\n", NULL, ":3: column 2 ('h') is 'x', expected a finite decimal number"),
+        BAD("1,2\n3,\n", NULL, ":2: column 2 is '', expected a finite decimal number"),
         BAD("1,2\n3,nan\n", NULL, "'nan'"),
         BAD("1,2\n3,inf\n", NULL, "'inf'"),
         BAD("1,2\n3,1e999\n", NULL, "'1e999'"),
         BAD("1,two\n3,4\n", NULL, ":1: column 2 is 'two'"),
         BAD("1,2;3\n", NULL, "separated by commas"),
+        BAD("1;2\n3,4\n", NULL, ":2: 1 columns, expected 2"),
+        BAD("a;b\n1,5;2\n", NULL, ":2: column 1 ('a') is '1,5', expected a finite decimal number; columns of this file are separated by semicolons"),
+        BAD("a b\n1 2\n", NULL, ":2: column 1 ('a b') is '1 2', expected a finite decimal number; columns of this file are separated by commas"),
+        BAD("1,2\n3,0x10\n", NULL, ":2: column 2 is '0x10', expected a finite decimal number"),
+        BAD("0x10,0x11\n", NULL, ":1: column 1 is '0x10'"),
+        BAD("nan,nan\n1,2\n", NULL, ":1: column 1 is 'nan'"), /* no header */
+        BAD("1;\"2\"x\n", NULL, "expected semicolons between fields"),
         BAD("1,2\n\n3,4\n", NULL, ":2: an empty line"),
         BAD("1,\"2\n3,4\n", NULL, "does not end on its line"),
         BAD("1,\"2\"x\n", NULL, "follows a closing"),
@@ -91,6 +112,21 @@ LT_TEST(mistakes_are_named)
     }
     LT_CHECK_FAILS(lt_csv_read(scratch("missing.csv"), NULL, &c), LT_ERR_IO, "missing.csv");
     LT_CHECK_FAILS(lt_csv_read(NULL, NULL, &c), LT_ERR_ARGUMENT, "NULL");
+}
+
+LT_TEST(what_is_written_is_read_back)
+{
+    const char *const cell[] = { "1", "a, \"b\"", "2.5", " c;d\te ", "-3", "\"" };
+    const char *path = scratch("w.csv");
+    LT_CHECK_OK(lt_csv_write(path, 3, 2, cell));
+    LT_CHECK_OK(lt_csv_read(path, "2", &c));
+    LT_CHECK(c.n_rows == 3 && c.n_columns == 1 && c.values[1] == 2.5);
+    for (int i = 0; i < 3; i++) LT_CHECK(!strcmp(c.label[i], cell[2 * i + 1]));
+    lt_csv_free(&c);
+    LT_CHECK_FAILS(lt_csv_write(path, 1, 1, (const char *[]){ "a\nb" }), LT_ERR_ARGUMENT, "several lines");
+    LT_CHECK_FAILS(lt_csv_write(path, 1, 0, cell), LT_ERR_ARGUMENT, "missing");
+    LT_CHECK_OK(lt_csv_read(path, "2", &c)); /* a refused write leaves the old file */
+    lt_csv_free(&c);
 }
 
 LT_TEST(failing_allocations_leave_nothing)

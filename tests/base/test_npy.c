@@ -205,6 +205,62 @@ LT_TEST(headers_of_other_writers_are_understood)
         }
 }
 
+/* ---- Texts ------------------------------------------------------------------------------------ */
+LT_TEST(texts_of_both_kinds_and_byte_orders)
+{
+    static const char wide[] = "\0\0\0h\0\0\0\xe9\0\1\xf6\0\0\0\x20\xac\0\0\0\0\0\0\0\0"; /* h e-acute smile, euro sign */
+    bytes f = npy_file(1, "{'descr': '>U3', 'fortran_order': False, 'shape': (2,), }", 0);
+    add(&f, wide, 24);
+    lt_npy_texts t;
+    bool text = false;
+    const char *path = save(&f, "wide.npy");
+    LT_CHECK_OK(lt_npy_holds_text(path, &text));
+    LT_CHECK_OK(lt_npy_read_texts(path, &t));
+    LT_CHECK(text && t.n == 2 && !strcmp(t.text[0], "h\xc3\xa9\xf0\x9f\x98\x80") && !strcmp(t.text[1], "\xe2\x82\xac"));
+    lt_npy_texts_free(&t);
+    f = npy_file(1, "{'descr': '|S3', 'fortran_order': False, 'shape': (2,), }", 0);
+    add(&f, "catdo\0", 6);
+    LT_CHECK_OK(lt_npy_read_texts(save(&f, "bytes.npy"), &t));
+    LT_CHECK(t.n == 2 && !strcmp(t.text[0], "cat") && !strcmp(t.text[1], "do"));
+    lt_npy_texts_free(&t);
+}
+
+LT_TEST(texts_written_are_read_back)
+{
+    const char *const words[] = { "", "cat", "h\xc3\xa9\xf0\x9f\x98\x80", "\xe2\x82\xac" };
+    const char *path = scratch("words.npy");
+    lt_npy_texts t;
+    LT_CHECK_OK(lt_npy_write_texts(path, 4, words));
+    LT_CHECK_OK(lt_npy_read_texts(path, &t));
+    LT_CHECK_EQ_INT(t.n, 4);
+    for (int i = 0; i < 4; i++) LT_CHECK(!strcmp(t.text[i], words[i]));
+    lt_npy_texts_free(&t);
+    LT_CHECK_OK(lt_npy_write_texts(path, 0, NULL));
+    LT_CHECK_OK(lt_npy_read_texts(path, &t));
+    LT_CHECK_EQ_INT(t.n, 0);
+    lt_npy_texts_free(&t);
+    const char *const bad[] = { "ok", "\xc3(" };
+    LT_CHECK_FAILS(lt_npy_write_texts(path, 2, bad), LT_ERR_ARGUMENT, "text 1 (counted from 0) is not UTF-8");
+}
+
+LT_TEST(bad_texts_are_refused)
+{
+    static const struct { const char *text, *data; size_t n; lt_status status; const char *part; } bad[] = {
+        { "{'descr': '<U2', 'fortran_order': False, 'shape': (1,), }", "\0\xd8\0\0\0\0\0\0", 8, LT_ERR_FORMAT, "text 0 (counted from 0) holds a number that is no Unicode character" },
+        { "{'descr': '<U2', 'fortran_order': False, 'shape': (1,), }", "\0\0\0\0a\0\0\0", 8, LT_ERR_FORMAT, "has a zero before its end" },
+        { "{'descr': '<U1', 'fortran_order': False, 'shape': (1, 1), }", "a\0\0\0", 4, LT_ERR_SHAPE, "expected one axis" },
+        { "{'descr': '<U1', 'fortran_order': False, 'shape': (2,), }", "a\0\0\0", 4, LT_ERR_FORMAT, "4 bytes of data, expected 8" },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "a\0\0\0", 4, LT_ERR_TYPE, "holds numbers, expected texts" },
+    };
+    for (size_t i = 0; i < LT_LEN(bad); i++) {
+        bytes f = npy_file(1, bad[i].text, 0);
+        lt_npy_texts t;
+        add(&f, bad[i].data, bad[i].n);
+        LT_CHECK_FAILS(lt_npy_read_texts(save(&f, "bad.npy"), &t), bad[i].status, bad[i].part);
+        LT_CHECK(!t.text && !t.n);
+    }
+}
+
 /* ---- Hostile files --------------------------------------------------------------------- */
 #define PLAIN "'fortran_order': False, 'shape': (2,), }"
 
@@ -252,8 +308,10 @@ LT_TEST(hostile_npy_files_are_refused_with_reasons)
         { "{'descr': 4, " PLAIN, 8, LT_ERR_FORMAT, "a quoted text" },
         { "{'descr': '<f16', " PLAIN, 32, LT_ERR_TYPE, "element type '<f16'" },
         { "{'descr': '<f99999999999999999999', " PLAIN, 32, LT_ERR_TYPE, "element type '<f9999" },
-        { "{'descr': '|O8', " PLAIN, 16, LT_ERR_TYPE, "element type '|O8'" },
-        { "{'descr': '<U3', " PLAIN, 24, LT_ERR_TYPE, "element type '<U3'" },
+        { "{'descr': '|O8', " PLAIN, 16, LT_ERR_TYPE, "holds Python objects" },
+        { "{'descr': '<U3', " PLAIN, 24, LT_ERR_TYPE, "holds texts, expected numbers" },
+        { "{'descr': '<U0', " PLAIN, 0, LT_ERR_TYPE, "texts of no characters" },
+        { "{'descr': '|O', " PLAIN, 24, LT_ERR_TYPE, "holds Python objects (dtype object, which NumPy pickles), and only Python can read those; save a plain array instead: x.astype(float)" },
         { "{'descr': '|V2', " PLAIN, 4, LT_ERR_TYPE, "element type '|V2'" },
         { "{'descr': '<M8[ns]', " PLAIN, 16, LT_ERR_TYPE, "element type '<M8[ns]'" },
         { "{'descr': [('x', '<f4')], " PLAIN, 8, LT_ERR_TYPE, "structured" },
@@ -508,14 +566,19 @@ LT_TEST(readers_and_writers_survive_each_failing_allocation)
     two_arrays(a);
     bytes fortran = npy_file(1, "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }", 12), packed = { .n = 0 };
     add(&packed, compressed, sizeof compressed);
-    const char *npy = save(&fortran, "f.npy"), *npz = save(&packed, "p.npz"), *out = scratch("o.npz");
+    const char *npy = save(&fortran, "f.npy"), *npz = save(&packed, "p.npz"), *out = scratch("o.npz"), *texts = scratch("t.npy");
+    LT_CHECK_OK(lt_npy_write_texts(texts, 2, two_names));
     bool all_passed = false;
     for (int at = 1; !all_passed && at < 60; at++) {
         int64_t live = lt_alloc_live();
         lt_alloc_fail_at(at);
         lt_npz_names names;
         lt_npy_map *map;
-        lt_status s[5] = { lt_npy_read(npy, &got) };
+        lt_npy_texts words;
+        lt_status s[7] = { lt_npy_read(npy, &got) };
+        s[5] = lt_npy_write_texts(texts, 2, two_names);
+        s[6] = lt_npy_read_texts(texts, &words);
+        lt_npy_texts_free(&words);
         lt_array_free(&got);
         s[1] = lt_npz_list(npz, &names);
         lt_npz_names_free(&names);
@@ -526,7 +589,7 @@ LT_TEST(readers_and_writers_survive_each_failing_allocation)
         lt_array_free(&got);
         lt_alloc_fail_at(0);
         int failed = 0;
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 7; i++) {
             bool unsupported = i == 4 && s[i] == LT_ERR_UNSUPPORTED; /* without zlib */
             LT_CHECK(s[i] == LT_OK || s[i] == LT_ERR_MEMORY || unsupported);
             failed += s[i] == LT_ERR_MEMORY;

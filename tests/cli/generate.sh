@@ -48,6 +48,14 @@ run 0 generate --config "$c" --output "$work/dry.h5" --dry-run; says out "TFLOP"
 run 0 generate --config "$c" --output "$work/dry.h5" --dry-run --json; is_json "$work/out"; says out '"estimated_seconds"'
 run 0 generate --config "$c" --output "$work/v.h5" --verbose --total-samples 5 --num-realizations 1 --batch-size 2 --seed 9 --threads 1; says out "cli: 5 operators"
 
+# An override of nothing is no override: it would run the whole configuration
+for option in total-samples batch-size num-realizations; do
+    for command in generate cloud-generate; do
+        run 2 $command --config "$c" --output "$work/zero.h5" --$option 0; says err "option '$option' is '0': expected an integer of at least 1"
+    done
+done
+[ ! -e "$work/zero.h5" ] || fail "$last: a refused run wrote a file"
+
 # Looking at files
 run 0 info "$work/a.h5" --verbose; says out "8 operators x 2 realizations x 12 steps"; says out "/features/temporal/features"; says out "spatial_mean"
 run 0 validate "$work/a.h5" --check-samples --check-metadata; says out "0 warnings"; says out "features of 0 differ"

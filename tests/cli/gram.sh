@@ -102,6 +102,8 @@ run 2 gram --x "$work/make.py" --weights "$work/w.npy" --out "$work/bad.npy"; sa
 run 2 gram --x "$work/x40.npy" --weights "$work/w40.npy" --re-embed --out "$work/bad.npy"; says err "stop at 30 qubits"
 run 2 gram $in --out "$work/no/such/K.npy"; says err "K.npy"
 run 2 gram $in --method product --re-embed --out "$work/bad.npy"; says err "method product needs"
+run 2 gram $in --out "$work/K.csv"; says err "--out $work/K.csv: expected a name that ends in .npy"
+run 2 gram $in --states-out "$work/S.txt"; says err "expected a name that ends in .npy"
 run 2 gram $in --vram-fraction 0 --out "$work/bad.npy"; says err "vram-fraction"
 run 2 gram $in --state-tile 0 --out "$work/bad.npy"; says err "state_tile is 0"
 run 0 gram $in --device cpu --out "$work/K.npy"; says out " on cpu, float64"; silent err

@@ -49,6 +49,16 @@ with open(folder + "turned.csv", "w") as f:
 with open(folder + "moved.csv", "w") as f:
     f.write("animal,a,b,c,d,e,f\n")
     for row, label in zip(x, y): f.write(name[label] + "," + ",".join(map(repr, row)) + "\n")
+with open(folder + "still.csv", "w") as f:
+    f.write("dead,a,b,c,off,d,e,f,animal\n")
+    for row, label in zip(x, y): f.write("1.5," + ",".join(map(repr, row[:3])) + ",0," + ",".join(map(repr, row[3:])) + "," + name[label] + "\n")
+open(folder + "semi.csv", "w").write(open(folder + "data.csv").read().replace(",", ";"))
+lines = open(folder + "data.csv").read().split("\n")
+lines[89] = lines[89].replace("dog", "cow").replace("cat", "cow"); lines[90] = lines[90].replace("dog", "cow").replace("cat", "cow")
+open(folder + "three.csv", "w").write("\n".join(lines))
+write(folder + "dead.npy", (90, 6), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] * 90)
+write(folder + "pickle.npy", (3,), [0, 0, 0], "|O", "q")
+write(folder + "bytes.npy", (90,), [ord(c) for v in y for c in name[v]], "|S3", "B")
 with open(folder + "bare.csv", "w") as f:
     for row, label in zip(x, y): f.write(",".join(map(repr, row)) + "," + name[label] + "\n")
 PYTHON
@@ -100,7 +110,39 @@ sys.exit(0 if set(struct.unpack("<90q", b[-720:])) == {3, 8} else 1)
 PYTHON
 run 0 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy" --json; is_json "$work/out"; holds 'r["n"] == 90 and sum(r["predicted"]) == 90'
 run 0 qsvm --x "$work/data.csv" --label-column animal --model-out "$work/names.qsvm" --quiet
-run 0 qsvm predict --model "$work/names.qsvm" --x "$work/data.csv" --label-column animal --out "$work/p2.npy"; says out "0 is 'cat', 1 is 'dog'"
+run 0 qsvm predict --model "$work/names.qsvm" --x "$work/data.csv" --label-column animal --out "$work/p2.npy"; says out "90 rows"
+# Classes come back by their names: texts in .npy, lines in CSV, strings in JSON; all of them are read back as labels
+python3 - "$work/p2.npy" <<'PYTHON' || fail "predicted names are not texts"
+import sys
+b = open(sys.argv[1], "rb").read()
+n = 10 + b[8] + 256 * b[9]
+words = b[n:].decode("utf-32-le").replace("\0", "")
+sys.exit(0 if b"'descr': '<U3'" in b[:n] and len(words) == 270 and set(words[k:k + 3] for k in range(0, 270, 3)) == {"cat", "dog"} else 1)
+PYTHON
+run 0 qsvm predict --model "$work/names.qsvm" --x "$work/data.csv" --label-column animal --out "$work/p2.csv" --decision-out "$work/d2.csv"
+[ "$(sort -u "$work/p2.csv" | tr '\n' ' ')" = "cat dog " ] && [ "$(wc -l <"$work/p2.csv")" -eq 90 ] || fail "$last: $(head -n 2 "$work/p2.csv")"
+[ "$(wc -l <"$work/d2.csv")" -eq 90 ] && head -n 1 "$work/d2.csv" | grep -qE '^-?[0-9.]+(e-?[0-9]+)?$' || fail "$last: decision values are no CSV"
+run 0 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy" --out "$work/p.csv" --quiet
+[ "$(sort -u "$work/p.csv" | tr '\n' ' ')" = "3 8 " ] || fail "$last: $(head -n 2 "$work/p.csv")"
+run 0 qsvm predict --model "$work/names.qsvm" --x "$work/data.csv" --label-column animal --json; holds 'set(r["labels"]) == {"cat", "dog"} and len(r["labels"]) == 90'
+run 0 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy" --json; holds 'set(r["labels"]) == {3, 8}'
+for labels in p2.npy p2.csv bytes.npy; do run 0 qsvm --x "$work/x.npy" --labels "$work/$labels" --qubits 2 --c 1 --json; holds 'r["classes"][1]["name"] == "dog"'; done
+for path in p.txt p.npz p; do
+    run 2 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy" --out "$work/$path"; says err "--out $work/$path: expected a name that ends in .npy or .csv"
+    run 2 qsvm $in --decision-out "$work/$path"; says err "--decision-out $work/$path: expected a name that ends in .npy or .csv"
+    [ ! -e "$work/$path" ] || fail "$last wrote $path"
+done
+# Features that never change are named; rows without any other are refused
+run 0 qsvm --x "$work/still.csv" --label-column animal --c 1; says out "2 of 8 features never change in the training rows and tell nothing: 'dead', 'off'"
+run 2 qsvm --x "$work/dead.npy" --labels "$work/y.npy" --model-out "$work/bad.qsvm"; says err "have the same features"
+# Other separators, and three classes: which, where, and how to go on
+run 0 qsvm --x "$work/semi.csv" --label-column animal --c 1 --json; holds 'r["classes"][1]["name"] == "dog" and r["features"] == 6'
+run 2 qsvm --x "$work/three.csv" --label-column animal; says err "3 classes, first met as 'cat' in row 0, 'cow' in row 88, 'dog' in row 1 (rows counted from 0): name two of them, as in --classes cat,cow"
+run 0 qsvm --x "$work/three.csv" --label-column animal --classes cat,dog --c 1; says out "2 rows of other classes are left out"
+run 0 qsvm --x "$work/three.csv" --label-column animal --classes cat,dog --c 1 --json; holds 'r["n_left_out"] == 2 and r["n_train"] + r["n_test"] == 88'
+run 2 qsvm --x "$work/y.csv" --label-column last; says err "has one column, that of the labels: no column of features is left"
+run 2 qsvm --x "$work/pickle.npy" --labels "$work/y.npy"; says err "holds Python objects"; says err "x.astype(float)"
+run 2 qsvm --x "$work/bytes.npy" --labels "$work/y.npy"; says err "holds texts, expected numbers"
 
 # Columns go by their order, and their names are compared where both are known; the label's place does not matter
 mixed="column 2, labels not counted, is 'c', expected 'b' as in training"

@@ -32,6 +32,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         for (size_t i = 0; i < (size_t)n * lt_dtype_size(a.dtype); i++) sum = (uint8_t)(sum + ((uint8_t *)a.data)[i]);
     }
     lt_array_free(&a);
+    memory_source again = { { read_memory, n_bytes, "input" }, data };
+    lt_npy_texts texts;
+    if (lt_npy_read_texts_source(&again.base, &texts)) LT_FUZZ_REQUIRE(!texts.text);
+    size_t length = 0;
+    for (int64_t i = 0; i < texts.n; i++) length += strlen(texts.text[i]);
+    LT_FUZZ_REQUIRE(length <= n_bytes);
+    lt_npy_texts_free(&texts);
     LT_FUZZ_REQUIRE(lt_alloc_live() == live);
     return 0;
 }
@@ -43,6 +50,8 @@ size_t lt_fuzz_seed(int index, uint8_t *out, size_t capacity)
         { 2, "{'descr': '>c16', 'fortran_order': True, 'shape': (2, 1, 2), }", 64 },
         { 3, "{'descr': '<u8', 'fortran_order': False, 'shape': (), }", 8 },
         { 1, "{'descr': '|b1', 'fortran_order': True, 'shape': (3, 0, 5), }", 0 },
+        { 1, "{'descr': '<U2', 'fortran_order': False, 'shape': (2,), }", 16 },
+        { 1, "{'descr': '|S3', 'fortran_order': False, 'shape': (2,), }", 6 },
         { 1, "{'descr': '>i2', 'fortran_order': True, 'shape': (1, 2, 1, 2, 1, 2, 1, 2), }", 32 },
     };
     if (index >= (int)(sizeof seeds / sizeof *seeds)) return 0;

@@ -70,6 +70,7 @@ static const struct { const char *from, *to, *says; } cases[] = {
     { "bounds: [1e-5, 1.0]", "bounds: [0, 1.0]", "noise_scale.bounds begins at 0: expected lo > 0 with log_scale" },
     { "bounds: [1e-5, 1.0], log_scale: true", "bounds: [1e-5, 1.0], log_scale: 3", "noise_scale.log_scale is '3': expected true or false" },
     { "choices: [gaussian]}\n    noise_scale: {type: continuous, bounds: [1e-5, 1.0]", "choices: [dropout]}\n    noise_scale: {type: continuous, bounds: [1e-5, 2.0]", "noise_scale can be 2 with noise_type dropout" },
+    { "choices: [gaussian]}\n    noise_scale: {type: continuous, bounds: [1e-5, 1.0]", "choices: [dropout]}\n    noise_scale: {type: continuous, bounds: [1e-5, 1.0]", "noise_scale can be 1 with noise_type dropout" },
     { "grid_size: {type: choice, choices: [64]}", "num_layers: {type: choice, choices: [3]}", "operator.num_layers: another block has a parameter of this name" },
     { "alpha: {type: continuous, bounds: [0, 1]}", "alpha: {type: continuous, bounds: [0, 1.5]}", "evolution.alpha can be 1.5" },
     { "alpha: {type: continuous, bounds: [0, 1]}", "alpha: {type: choice, choices: [0, 1]}", "evolution.alpha can be 1: expected a number in [0, 1)" },

@@ -708,7 +708,17 @@ LT_TEST(methods_that_are_not_exact_are_refused)
     lt_gram_destroy(g);
     s.opt.method = LT_GRAM_TRANSFER;
     g = open_gram(&s);
-    LT_CHECK_FAILS(lt_gram_fill(g, &s.X, NULL, s.K), LT_ERR_ARGUMENT, "method transfer needs");
+    LT_CHECK_FAILS(lt_gram_fill(g, &s.X, NULL, s.K), LT_ERR_ARGUMENT, "method transfer needs two layers (here: 3); use auto");
+    lt_gram_destroy(g);
+    s.opt.re_embed_between_layers = false;
+    g = open_gram(&s);
+    LT_CHECK_FAILS(lt_gram_fill(g, &s.X, NULL, s.K), LT_ERR_ARGUMENT, "method transfer needs re-embedding (here: off) and two layers (here: 3); use auto");
+    lt_gram_destroy(g);
+    free_setup(&s);
+    s = make_setup(4, 3, 2, false);
+    s.opt.method = LT_GRAM_TRANSFER;
+    g = open_gram(&s);
+    LT_CHECK_FAILS(lt_gram_fill(g, &s.X, NULL, s.K), LT_ERR_ARGUMENT, "method transfer needs re-embedding (here: off); use auto");
     lt_gram_destroy(g);
     free_setup(&s);
     s = make_setup(2, 31, 3, true);
@@ -740,6 +750,12 @@ LT_TEST(plans_follow_the_memory)
     r.free_bytes = INT64_C(1) << 20;
     LT_CHECK_FAILS(lt_gram_plan_make(&r, &p), LT_ERR_MEMORY, "vram_fraction 0.70");
     LT_CHECK(strstr(lt_error_text(), "state_tile 2048") && strstr(lt_error_text(), "precompute_all_states"));
+    r.free_bytes = INT64_C(1) << 30; /* a share that would do is named, and does */
+    s.opt.vram_fraction = 1e-6;
+    LT_CHECK_FAILS(lt_gram_plan_make(&r, &p), LT_ERR_MEMORY, "Raise vram_fraction to 0.");
+    LT_CHECK(!strstr(lt_error_text(), "0.70"));
+    s.opt.vram_fraction = strtod(strstr(lt_error_text(), "to 0.") + 3, NULL);
+    LT_CHECK_OK(lt_gram_plan_make(&r, &p));
     lt_circuit_destroy(&c);
     free_setup(&s);
 }

@@ -529,6 +529,12 @@ LT_TEST(plans_of_matrices_larger_than_the_device)
     }
     s.free_bytes = 1150000000;
     LT_CHECK_FAILS(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }), LT_ERR_MEMORY, "vram_fraction 0.70");
+    s.free_bytes = 149000000000;
+    opt.vram_fraction = 1e-6;
+    LT_CHECK_FAILS(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }), LT_ERR_MEMORY, "Raise vram_fraction to 0.05 or more");
+    opt.vram_fraction = 0.05;
+    LT_CHECK_OK(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }));
+    opt = lt_gram_defaults();
     s.free_bytes = 400000000; /* others have it all: K comes home anyway, so that is no remedy */
     LT_CHECK_FAILS(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }), LT_ERR_MEMORY, "the budget is 0 GiB (0.95 of the smaller of 0.373 GiB free");
     s.keep = true;

@@ -283,6 +283,10 @@ LT_TEST(rows_and_labels_that_make_no_sense_are_refused)
     LT_CHECK_FAILS(lt_qsvm_fit(q, &x, one), LT_ERR_ARGUMENT, "all 60 training labels are 'left'");
     LT_CHECK_FAILS(lt_qsvm_fit(q, &x, three), LT_ERR_ARGUMENT, "row 2 is 2");
     LT_CHECK_FAILS(lt_qsvm_fit(q, &x, few), LT_ERR_ARGUMENT, "class '1' has 1 training rows, too few for 3 folds");
+    double still[N * D];
+    for (int i = 0; i < N * D; i++) still[i] = c.x[i % D];
+    lt_rows same = rows_of(still, N, D);
+    LT_CHECK_FAILS(lt_qsvm_fit(q, &same, c.y), LT_ERR_ARGUMENT, "all 60 training rows have the same features");
     LT_CHECK_OK(lt_qsvm_fit(q, &x, c.y));
     LT_CHECK_FAILS(lt_qsvm_decide(q, LT_QSVM_QUANTUM, &narrow, d), LT_ERR_ARGUMENT, "3 columns, but the machine was trained on 6");
     LT_CHECK_FAILS(lt_qsvm_decide(q, LT_QSVM_RBF, &x, d), LT_ERR_ARGUMENT, "no such machine");

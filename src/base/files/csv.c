@@ -8,7 +8,9 @@
 #include "base/status.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MOST_COLUMNS = 1 << 20, SHOWN = 60 };
 static const size_t limit_bytes = (size_t)1 << 34;
@@ -17,6 +19,7 @@ typedef struct reader {
     const char *path;
     lt_csv     *out;
     char       *at, *end;      /* of the text not yet read */
+    char        separator;     /* between fields: ',', ';' or a tab */
     int64_t     line;          /* number of the line in `field` */
     int64_t     n_fields;      /* per line, once the first is read */
     int64_t     label;         /* position of the label column; -1 = none */
@@ -25,6 +28,25 @@ typedef struct reader {
 } reader;
 
 /* ---- lines and fields ---- */
+
+static const char *separator_name(const reader *r) { return r->separator == '\t' ? "tabs" : r->separator == ';' ? "semicolons" : "commas"; }
+
+/* A tab that separates fields is no blank beside them. */
+static const char *blanks(const reader *r) { return r->separator == '\t' ? " " : " \t"; }
+
+/* Commas, unless the first line has none but has semicolons or tabs; what stands in quotes does not count. */
+static char find_separator(const char *at, const char *end)
+{
+    bool quoted = false, semicolon = false, tab = false;
+    for (; at < end && *at != '\n'; at++) {
+        if (*at == '"') quoted = !quoted;
+        if (quoted) continue;
+        if (*at == ',') return ',';
+        semicolon = semicolon || *at == ';';
+        tab = tab || *at == '\t';
+    }
+    return semicolon ? ';' : tab ? '\t' : ',';
+}
 
 /* Takes quotes off in place; *text then points behind the field and its closing quote. */
 static lt_status unquote(const reader *r, char **text, char **field)
@@ -36,9 +58,9 @@ static lt_status unquote(const reader *r, char **text, char **field)
         if (*from == '"' && *++from != '"') break;
         *to++ = *from;
     }
-    from += strspn(from, " \t");
-    if (*from && *from != ',')
-        return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: '%.*s' follows a closing '\"', expected a comma", r->path, (long long)r->line, SHOWN, from);
+    from += strspn(from, blanks(r));
+    if (*from && *from != r->separator)
+        return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: '%.*s' follows a closing '\"', expected %s between fields", r->path, (long long)r->line, SHOWN, from, separator_name(r));
     *to = 0;
     *text = from;
     return LT_OK;
@@ -61,20 +83,21 @@ static lt_status add_field(reader *r, char *field)
 /* The fields of a line that ends with a zero byte, blanks around them removed. */
 static lt_status split(reader *r, char *text)
 {
+    const char separator[] = { r->separator, 0 };
     r->n_found = 0;
     for (;; text++) {
         char *field, *stop;
-        text += strspn(text, " \t");
+        text += strspn(text, blanks(r));
         if (*text == '"') {
             LT_TRY(unquote(r, &text, &field));
             stop = text;
         } else {
             field = text;
-            text += strcspn(text, ",");
-            for (stop = text; stop > field && strchr(" \t", stop[-1]); stop--) { }
+            text += strcspn(text, separator);
+            for (stop = text; stop > field && strchr(blanks(r), stop[-1]); stop--) { }
         }
         LT_TRY(add_field(r, field));
-        bool more = *text == ',';
+        bool more = *text == r->separator;
         *stop = 0;
         if (!more) return LT_OK;
     }
@@ -104,10 +127,25 @@ static lt_status next_line(reader *r, bool *more)
 
 /* ---- the first line ---- */
 
+/* Decimal digits: what other readers of numbers take beside them (0x10, inf) is a mistake in a table. */
+static bool read_number(const char *text, double *v)
+{
+    return !text[strspn(text, "0123456789+-.eE")] && lt_text_real(text, v) && isfinite(*v);
+}
+
+/* Numbers of every kind, those that are refused too: they make no header. */
 static bool is_number(const char *text)
 {
     double v;
-    return lt_text_real(text, &v);
+    return lt_text_real(text, &v) || !strcasecmp(text, "nan") || !strcasecmp(text, "-nan");
+}
+
+/* What to say about a field that was meant to be several. */
+static const char *separator_hint(const reader *r, const char *field, char out[64])
+{
+    out[0] = 0;
+    if (strpbrk(field, ",; \t")) snprintf(out, 64, "; columns of this file are separated by %s", separator_name(r));
+    return out;
 }
 
 /* The label column by position. Leaves -1 when only a header can tell. */
@@ -148,8 +186,9 @@ static lt_status judge_header(const reader *r, bool by_name, bool *header)
     }
     *header = by_name || (others > 0 && numbers == 0);
     if (*header || others == 0) return LT_OK;
+    char hint[64];
     return LT_FAIL(LT_ERR_FORMAT, "%s:1: column %lld is '%.*s' where other columns hold numbers: expected numbers only, or a header without any%s",
-                   r->path, (long long)odd + 1, SHOWN, r->field[odd], strpbrk(r->field[odd], ";\t") ? "; columns are separated by commas" : "");
+                   r->path, (long long)odd + 1, SHOWN, r->field[odd], separator_hint(r, r->field[odd], hint));
 }
 
 static lt_status keep_names(reader *r)
@@ -184,8 +223,9 @@ static lt_status reserve_row(reader *r)
 static lt_status bad_field(const reader *r, int64_t k, int64_t column, const char *expected)
 {
     const char *name = r->out->column_name && column >= 0 ? r->out->column_name[column] : NULL;
-    return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: column %lld%s%.*s%s is '%.*s', expected %s", r->path, (long long)r->line, (long long)k + 1,
-                   name ? " ('" : "", SHOWN, name ? name : "", name ? "')" : "", SHOWN, r->field[k], expected);
+    char hint[64];
+    return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: column %lld%s%.*s%s is '%.*s', expected %s%s", r->path, (long long)r->line, (long long)k + 1,
+                   name ? " ('" : "", SHOWN, name ? name : "", name ? "')" : "", SHOWN, r->field[k], expected, separator_hint(r, r->field[k], hint));
 }
 
 static lt_status add_row(reader *r)
@@ -201,7 +241,7 @@ static lt_status add_row(reader *r)
             continue;
         }
         double v;
-        if (!lt_text_real(r->field[k], &v) || !isfinite(v)) return bad_field(r, k, to, "a finite number");
+        if (!read_number(r->field[k], &v)) return bad_field(r, k, to, "a finite decimal number");
         c->values[c->n_rows * c->n_columns + to++] = v;
     }
     c->n_rows++;
@@ -245,6 +285,7 @@ lt_status lt_csv_read(const char *path, const char *label_column, lt_csv *out)
     LT_TRY(lt_file_read(path, limit_bytes, &out->text, &n));
     reader r = { .path = path, .out = out, .at = out->text, .end = out->text + n };
     if (n >= 3 && !memcmp(r.at, "\xef\xbb\xbf", 3)) r.at += 3; /* a byte order mark */
+    r.separator = find_separator(r.at, r.end);
     lt_status s = read_all(&r, label_column);
     lt_free(r.field);
     if (s) lt_csv_free(out);

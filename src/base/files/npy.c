@@ -37,7 +37,7 @@ lt_status lt_array_widen(lt_array *a)
 }
 
 /* ---- From a source ------------------------------------------------------------------- */
-static lt_status take(lt_source *s, void *data, size_t n_bytes)
+lt_status lt_source_take(lt_source *s, void *data, size_t n_bytes)
 {
     if (n_bytes > s->left_bytes)
         return LT_FAIL(LT_ERR_FORMAT, "%s: %" PRIu64 " bytes left, expected %zu", s->what, s->left_bytes, n_bytes);
@@ -46,18 +46,18 @@ static lt_status take(lt_source *s, void *data, size_t n_bytes)
     return LT_OK;
 }
 
-lt_status lt_npy_read_header(lt_source *s, lt_npy_header *out)
+lt_status lt_npy_read_any_header(lt_source *s, lt_npy_header *out)
 {
     char text[LT_NPY_PREFIX_MAX + LT_NPY_HEADER_MAX];
     size_t prefix = (size_t)LT_MIN(s->left_bytes, (uint64_t)LT_NPY_PREFIX_MAX), header;
-    LT_TRY(take(s, text, prefix));
+    LT_TRY(lt_source_take(s, text, prefix));
     LT_TRY(lt_npy_header_bytes(s->what, (const uint8_t *)text, prefix, &header));
     if (header < prefix)
         return LT_FAIL(LT_ERR_FORMAT, "%s: header text of %zu bytes, expected a dictionary", s->what, header - 10);
     if (header - prefix > s->left_bytes)
         return LT_FAIL(LT_ERR_FORMAT, "%s: %" PRIu64 " bytes, expected a header of %zu", s->what,
                        s->left_bytes + prefix, header);
-    LT_TRY(take(s, text + prefix, header - prefix));
+    LT_TRY(lt_source_take(s, text + prefix, header - prefix));
     size_t skip = text[6] == 1 ? 10 : 12;
     LT_TRY(lt_npy_header_parse(s->what, text + skip, header - skip, out));
     uint64_t data;
@@ -65,6 +65,13 @@ lt_status lt_npy_read_header(lt_source *s, lt_npy_header *out)
     if (data != s->left_bytes)
         return LT_FAIL(LT_ERR_FORMAT, "%s: %" PRIu64 " bytes of data, expected %" PRIu64 " for shape %s", s->what,
                        s->left_bytes, data, lt_shape_str(&out->shape).s);
+    return LT_OK;
+}
+
+lt_status lt_npy_read_header(lt_source *s, lt_npy_header *out)
+{
+    LT_TRY(lt_npy_read_any_header(s, out));
+    if (lt_npy_is_text(out)) return LT_FAIL(LT_ERR_TYPE, "%s: holds texts, expected numbers", s->what);
     return LT_OK;
 }
 
@@ -150,7 +157,7 @@ lt_status lt_npy_read_source(lt_source *s, lt_array *out)
     size_t bytes = (size_t)s->left_bytes;
     void *data = lt_malloc_aligned(bytes);
     if (!data) return LT_ERR_MEMORY;
-    lt_status status = take(s, data, bytes);
+    lt_status status = lt_source_take(s, data, bytes);
     if (!status) status = to_native(&h, s->what, &data);
     if (status) {
         lt_free_aligned(data);
@@ -161,31 +168,25 @@ lt_status lt_npy_read_source(lt_source *s, lt_array *out)
 }
 
 /* ---- From a file --------------------------------------------------------------------------- */
-typedef struct file_source {
-    lt_source base;
-    int       fd;
-    uint64_t  offset;
-} file_source;
-
 static lt_status read_from_file(lt_source *s, void *data, size_t n_bytes)
 {
-    file_source *f = (file_source *)s;
+    lt_file_source *f = (lt_file_source *)s;
     LT_TRY(lt_file_read_at(f->fd, s->what, f->offset, data, n_bytes));
     f->offset += n_bytes;
     return LT_OK;
 }
 
-static lt_status open_source(const char *path, file_source *f)
+lt_status lt_file_source_open(const char *path, lt_file_source *f)
 {
-    *f = (file_source){ .base = { .read = read_from_file, .what = path } };
+    *f = (lt_file_source){ .base = { .read = read_from_file, .what = path } };
     return lt_file_open(path, &f->fd, &f->base.left_bytes);
 }
 
 lt_status lt_npy_read(const char *path, lt_array *out)
 {
     *out = (lt_array){ 0 };
-    file_source f;
-    LT_TRY(open_source(path, &f));
+    lt_file_source f;
+    LT_TRY(lt_file_source_open(path, &f));
     lt_status s = lt_npy_read_source(&f.base, out);
     close(f.fd);
     return s;
@@ -193,9 +194,9 @@ lt_status lt_npy_read(const char *path, lt_array *out)
 
 lt_status lt_npy_info(const char *path, lt_dtype *dtype, lt_shape *shape)
 {
-    file_source f;
+    lt_file_source f;
     lt_npy_header h;
-    LT_TRY(open_source(path, &f));
+    LT_TRY(lt_file_source_open(path, &f));
     lt_status s = lt_npy_read_header(&f.base, &h);
     close(f.fd);
     LT_TRY(s);

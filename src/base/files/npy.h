@@ -10,7 +10,7 @@
 #define LT_NPY_PREFIX_MAX 12 /* magic, version, length of the text */
 
 typedef struct lt_npy_header {
-    char     kind;          /* NumPy's letter: f c i u b */
+    char     kind;          /* NumPy's letter: f c i u b; of texts: U (4-byte characters) S (bytes) */
     int      item_bytes;
     bool     swapped;       /* not this machine's byte order */
     bool     fortran_order;
@@ -28,6 +28,7 @@ lt_status lt_npy_header_data_bytes(const char *what, const lt_npy_header *h, uin
 typedef struct lt_npy_head { char s[320]; size_t n; } lt_npy_head;
 /* The header NumPy would write: version 1.0, padded to a multiple of 64. bf16 is described as f32. */
 lt_npy_head lt_npy_header_format(lt_dtype dtype, const lt_shape *shape);
+lt_npy_head lt_npy_header_format_text(int n_characters, const lt_shape *shape);
 /* Checks what a caller wants written; *n is the number of elements. */
 lt_status lt_npy_check_array(const char *what, lt_dtype dtype, const lt_shape *shape, const void *data, int64_t *n);
 
@@ -38,8 +39,19 @@ struct lt_source {
     uint64_t    left_bytes; /* exactly this many remain */
     const char *what;       /* "x.npy", "x.npz: member 'a'" */
 };
-lt_status lt_npy_read_header(lt_source *s, lt_npy_header *out);
+lt_status lt_npy_read_any_header(lt_source *s, lt_npy_header *out);
+lt_status lt_npy_read_header(lt_source *s, lt_npy_header *out); /* of numbers: texts are LT_ERR_TYPE */
+lt_status lt_source_take(lt_source *s, void *data, size_t n_bytes); /* LT_ERR_FORMAT when fewer are left */
+static inline bool lt_npy_is_text(const lt_npy_header *h) { return h->kind == 'U' || h->kind == 'S'; }
 lt_status lt_npy_read_source(lt_source *s, lt_array *out);
+lt_status lt_npy_read_texts_source(lt_source *s, lt_npy_texts *out);
+
+typedef struct lt_file_source {
+    lt_source base;
+    int       fd;           /* the caller closes it */
+    uint64_t  offset;
+} lt_file_source;
+lt_status lt_file_source_open(const char *path, lt_file_source *f);
 
 /* As lt_npz_write, with zip64 records for sizes and offsets from `zip64_from` on: tests need not
    write four gigabytes. */

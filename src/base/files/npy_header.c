@@ -108,6 +108,17 @@ static const struct { char kind; int bytes; lt_dtype dtype; } known[] = {
     { 'u', 1, LT_U8 }, { 'u', 2, LT_I32 }, { 'u', 4, LT_I64 }, { 'u', 8, LT_I64 },
 };
 
+/* 'U' counts characters of four bytes, 'S' bytes. */
+static lt_status take_text(parser *p, char kind, int length, bool swapped)
+{
+    if (length < 1) return LT_FAIL(LT_ERR_TYPE, "%s: texts of no characters, expected at least 1", p->what);
+    p->out->kind = kind;
+    p->out->item_bytes = kind == 'U' ? 4 * length : length;
+    p->out->dtype = LT_U8;
+    p->out->swapped = swapped && kind == 'U';
+    return LT_OK;
+}
+
 static lt_status parse_descr(parser *p)
 {
     skip_blanks(p);
@@ -116,6 +127,9 @@ static lt_status parse_descr(parser *p)
     char text[32];
     LT_TRY(parse_string(p, text, sizeof text));
     char order = text[0];
+    if (order == '|' && text[1] == 'O')
+        return LT_FAIL(LT_ERR_TYPE, "%s: holds Python objects (dtype object, which NumPy pickles), and only Python can read those; save a plain array instead: "
+                       "x.astype(float) for numbers, x.astype(str) for texts", p->what);
     if (!order || !strchr("<>=|", order) || !text[1] || !isdigit((unsigned char)text[2]))
         return LT_FAIL(LT_ERR_FORMAT, "%s: descr '%s', expected byte order, letter and size as in '<f8'", p->what, text);
     int bytes = 0;
@@ -132,6 +146,7 @@ static lt_status parse_descr(parser *p)
             p->out->swapped = (order == '<' || order == '>') && order != NATIVE && bytes > 1;
             return LT_OK;
         }
+    if (text[1] == 'U' || text[1] == 'S') return take_text(p, text[1], bytes, (order == '<' || order == '>') && order != NATIVE);
     return LT_FAIL(LT_ERR_TYPE, "%s: element type '%s', expected a float, complex or integer type of at most 8 bytes a part",
                    p->what, text);
 }
@@ -233,17 +248,11 @@ lt_status lt_npy_header_data_bytes(const char *what, const lt_npy_header *h, uin
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------ */
-lt_npy_head lt_npy_header_format(lt_dtype dtype, const lt_shape *shape)
+static lt_npy_head format_header(const char *descr, const lt_shape *shape)
 {
-    static const char *const code[] = {
-        [LT_F16] = "f2", [LT_BF16] = "f4", [LT_F32] = "f4", [LT_F64] = "f8", [LT_C64] = "c8",
-        [LT_C128] = "c16", [LT_I32] = "i4", [LT_I64] = "i8", [LT_U8] = "u1",
-    };
-    _Static_assert(LT_LEN(code) == LT_DTYPE_COUNT, "one code per element type");
     lt_npy_head h = { .s = "\x93NUMPY\x01" };
     size_t n = 10, room = sizeof h.s;
-    n += (size_t)snprintf(h.s + n, room - n, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
-                          dtype == LT_U8 ? '|' : NATIVE, code[dtype]);
+    n += (size_t)snprintf(h.s + n, room - n, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (int i = 0; i < shape->rank; i++)
         n += (size_t)snprintf(h.s + n, room - n, "%s%" PRId64, i ? ", " : "", shape->dim[i]);
     n += (size_t)snprintf(h.s + n, room - n, "%s), }", shape->rank == 1 ? "," : "");
@@ -254,6 +263,25 @@ lt_npy_head lt_npy_header_format(lt_dtype dtype, const lt_shape *shape)
     h.s[9] = (char)((padded - 10) >> 8);
     h.n = padded;
     return h;
+}
+
+lt_npy_head lt_npy_header_format_text(int n_characters, const lt_shape *shape)
+{
+    char descr[16];
+    snprintf(descr, sizeof descr, "%cU%d", NATIVE, n_characters);
+    return format_header(descr, shape);
+}
+
+lt_npy_head lt_npy_header_format(lt_dtype dtype, const lt_shape *shape)
+{
+    static const char *const code[] = {
+        [LT_F16] = "f2", [LT_BF16] = "f4", [LT_F32] = "f4", [LT_F64] = "f8", [LT_C64] = "c8",
+        [LT_C128] = "c16", [LT_I32] = "i4", [LT_I64] = "i8", [LT_U8] = "u1",
+    };
+    _Static_assert(LT_LEN(code) == LT_DTYPE_COUNT, "one code per element type");
+    char descr[16];
+    snprintf(descr, sizeof descr, "%c%s", dtype == LT_U8 ? '|' : NATIVE, code[dtype]);
+    return format_header(descr, shape);
 }
 
 lt_status lt_npy_check_array(const char *what, lt_dtype dtype, const lt_shape *shape, const void *data, int64_t *n)

@@ -248,7 +248,7 @@ static lt_status check_dropout(const lt_space *s, const lt_yaml_node *root)
 {
     const lt_param *type = lt_space_find(s, "noise_type", NULL), *scale = lt_space_find(s, "noise_scale", NULL);
     for (int i = 0; type && scale && i < type->n_choices; i++)
-        if (!strcmp(type->choices[i].text, "dropout") && largest(scale) > 1)
+        if (!strcmp(type->choices[i].text, "dropout") && largest(scale) >= 1)
             return LT_FAIL(LT_ERR_ARGUMENT, "%s: parameter_space.stochastic.noise_scale can be %g with noise_type dropout: expected probabilities below 1",
                            root->source, largest(scale));
     return LT_OK;

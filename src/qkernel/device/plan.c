@@ -21,13 +21,35 @@ static int64_t round_down(double v, int64_t unit) { return (int64_t)(v / (double
 /* Both kinds of tiles fit into a row of blocks. */
 static int64_t unit_of(const lt_remote_sizes *s) { return LT_MAX(s->tile_rows, s->tile_columns); }
 
-static lt_status too_large(const lt_remote_sizes *s, double budget)
+static lt_status make_plan(const lt_remote_sizes *s, lt_remote_plan *p, bool *fits);
+
+static double budget_of(const lt_remote_sizes *s) { return s->opt->vram_fraction * (double)LT_MIN(s->free_bytes, s->total_bytes) - RESERVE_BYTES; }
+
+/* Which share of the memory would be enough, in steps of a twentieth; 0: not even all of it. */
+static double enough(const lt_remote_sizes *s)
 {
+    for (int k = 1; k <= 20; k++) {
+        lt_gram_options opt = *s->opt;
+        lt_remote_sizes larger = *s;
+        lt_remote_plan plan;
+        bool fits;
+        opt.vram_fraction = k / 20.0;
+        larger.opt = &opt;
+        if (opt.vram_fraction > s->opt->vram_fraction && !make_plan(&larger, &plan, &fits) && fits) return opt.vram_fraction;
+    }
+    return 0;
+}
+
+static lt_status too_large(const lt_remote_sizes *s)
+{
+    char remedy[128] = "End other programs on the device, or lower the need: vram_fraction 0.70 leaves room for others";
+    double share = enough(s);
+    if (share > 0) snprintf(remedy, sizeof remedy, "Raise vram_fraction to %.2f or more, or lower the need", share);
     return LT_FAIL(LT_ERR_MEMORY, "gram: rows of %.3g GiB each do not fit: at least %lld at once, the budget is %.3g GiB (%g of the smaller of "
-                   "%.3g GiB free and %.3g GiB, less %.3g GiB for driver and kernels). End other programs on the device, or lower the need: vram_fraction 0.70 leaves room for others, state_tile 2048 or less holds "
+                   "%.3g GiB free and %.3g GiB, less %.3g GiB for driver and kernels). %s%s state_tile 2048 or less holds "
                    "fewer states, precompute_all_states off holds one block of them; fewer qubits or float32 halve it",
-                   gib((double)s->row_bytes), (long long)(2 * unit_of(s)), gib(fmax(budget, 0)), s->opt->vram_fraction, gib((double)s->free_bytes),
-                   gib((double)s->total_bytes), gib(RESERVE_BYTES));
+                   gib((double)s->row_bytes), (long long)(2 * unit_of(s)), gib(fmax(budget_of(s), 0)), s->opt->vram_fraction, gib((double)s->free_bytes),
+                   gib((double)s->total_bytes), gib(RESERVE_BYTES), remedy, share > 0 ? ":" : ",");
 }
 
 /* Rows of K to compute and bring home together where all of it lies on the device. */
@@ -48,11 +70,12 @@ static void choose_panels(const lt_remote_sizes *s, double budget, lt_remote_pla
     p->slot_bytes = (size_t)((double)p->panel_rows * row);
 }
 
-static lt_status choose_blocks(const lt_remote_sizes *s, double budget, lt_remote_plan *p)
+/* False where not even the fewest rows fit. */
+static bool choose_blocks(const lt_remote_sizes *s, double budget, lt_remote_plan *p)
 {
     int64_t unit = unit_of(s), tile = s->opt->state_tile;
     double left = (1 - SLOT_SHARE) * budget / (double)s->row_bytes; /* rows */
-    if (left < (double)(2 * unit)) return too_large(s, budget);
+    if (left < (double)(2 * unit)) return false;
     int64_t columns = LT_MAX(unit, round_down(left / 4, unit)), rows = round_down(left - (double)columns, unit);
     if (tile < 0 && !s->opt->precompute_all_states) tile = lt_gram_state_tile(s->total_bytes, s->opt->vram_fraction, (int)log2((double)s->row_bytes / 16), 16);
     if (tile > 0) rows = LT_MIN(rows, round_up(tile, unit)), columns = LT_MIN(columns, rows);
@@ -64,13 +87,13 @@ static lt_status choose_blocks(const lt_remote_sizes *s, double budget, lt_remot
     }
     p->a_bytes = (size_t)p->batch_max * s->row_bytes;
     p->b_bytes = (size_t)p->block_columns * s->row_bytes;
-    return LT_OK;
+    return true;
 }
 
-lt_status lt_remote_plan_make(const lt_remote_sizes *s, lt_remote_plan *p)
+static lt_status make_plan(const lt_remote_sizes *s, lt_remote_plan *p, bool *fits)
 {
     int64_t unit = unit_of(s), padded_n = round_up(s->n, unit), padded_m = round_up(s->m, unit);
-    double budget = s->opt->vram_fraction * (double)LT_MIN(s->free_bytes, s->total_bytes) - RESERVE_BYTES;
+    double budget = budget_of(s);
     double k = (double)s->n * (double)s->m * (double)s->element, a = (double)padded_n * (double)s->row_bytes;
     double b = s->cross ? (double)padded_m * (double)s->row_bytes : 0;
     *p = (lt_remote_plan){ .n = s->n, .m = s->m, .cross = s->cross, .half = s->half, .shared = s->shared, .keep = s->keep, .row_bytes = s->row_bytes };
@@ -78,7 +101,8 @@ lt_status lt_remote_plan_make(const lt_remote_sizes *s, lt_remote_plan *p)
     if (p->whole_k) budget -= k;
     if (budget <= 0 && s->keep)
         return LT_FAIL(LT_ERR_MEMORY, "gram: K takes %.3g GiB, the device has %.3g GiB free: bring it to the host", gib(k), gib((double)s->free_bytes));
-    if (budget <= 0) return too_large(s, budget);
+    *fits = budget > 0;
+    if (!*fits) return LT_OK;
     p->bulk = a + b <= (1 - (p->whole_k ? 0 : SLOT_SHARE)) * budget && s->opt->precompute_all_states;
     p->k_bytes = p->whole_k ? (size_t)k : 0;
     if (p->bulk) {
@@ -87,7 +111,8 @@ lt_status lt_remote_plan_make(const lt_remote_sizes *s, lt_remote_plan *p)
         p->a_bytes = (size_t)a;
         p->b_bytes = (size_t)b;
     } else {
-        LT_TRY(choose_blocks(s, budget, p));
+        *fits = choose_blocks(s, budget, p);
+        if (!*fits) return LT_OK;
     }
     if (!p->whole_k) choose_panels(s, budget, p);
     else p->panel_rows = s->keep ? p->block_rows : rows_together(s, p, unit);
@@ -96,4 +121,11 @@ lt_status lt_remote_plan_make(const lt_remote_sizes *s, lt_remote_plan *p)
              p->whole_k ? "K on the device" : "K in panels", gib((double)(p->a_bytes + p->b_bytes + p->k_bytes) + s->n_slots * (double)p->slot_bytes),
              gib(budget + (p->whole_k ? k : 0)), (long long)p->panel_rows);
     return LT_OK;
+}
+
+lt_status lt_remote_plan_make(const lt_remote_sizes *s, lt_remote_plan *p)
+{
+    bool fits;
+    LT_TRY(make_plan(s, p, &fits));
+    return fits ? LT_OK : too_large(s);
 }

@@ -1,9 +1,13 @@
 /* Sentences about a fit: why it is poor, and what to try. SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/svm/machine.h"
 
+#include "base/alloc.h"
+#include "base/status.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static void say(lt_qsvm_info *i, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void say(lt_qsvm_info *i, const char *format, ...)
@@ -14,6 +18,45 @@ static void say(lt_qsvm_info *i, const char *format, ...)
     vsnprintf(i->advice[i->n_advice++], sizeof i->advice[0], format, ap);
     va_end(ap);
 }
+
+/* ---- features ---- */
+
+/* The first few of the features that are marked: by name where they have one, else by number. */
+static void list_features(const char *names, const bool *marked, int64_t n, char *text, size_t bytes)
+{
+    enum { SHOWN = 6 };
+    size_t used = 0;
+    int shown = 0;
+    text[0] = 0;
+    for (int64_t k = 0; k < n && shown < SHOWN && used < bytes; k++) {
+        int length = names ? (int)strcspn(names, "\n") : 0;
+        if (marked[k] && names) used += (size_t)snprintf(text + used, bytes - used, "%s'%.*s'", shown ? ", " : "", LT_MIN(length, 30), names);
+        else if (marked[k]) used += (size_t)snprintf(text + used, bytes - used, "%s%lld", shown ? ", " : "", (long long)k);
+        shown += marked[k];
+        if (names) names += length + (names[length] == '\n');
+    }
+}
+
+static void about_features(lt_qsvm *q, const bool *constant, int64_t count, int64_t n_features)
+{
+    char list[256];
+    list_features(q->opt.feature_names, constant, n_features, list, sizeof list);
+    say(&q->info, "%lld of %lld features never change in the training rows and tell nothing: %s%s%s", (long long)count, (long long)n_features,
+        q->opt.feature_names ? "" : "columns (counted from 0) ", list, count > 6 ? ", ..." : "");
+}
+
+lt_status lt_qsvm_check_features(lt_qsvm *q, const double *x, int64_t n, int64_t n_features)
+{
+    bool *constant = lt_malloc((size_t)n_features * sizeof *constant);
+    if (!constant) return LT_ERR_MEMORY;
+    int64_t count = lt_prepare_find_constant(x, n, n_features, constant);
+    if (count > 0) about_features(q, constant, count, n_features);
+    lt_free(constant);
+    if (count < n_features) return LT_OK;
+    return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: all %lld training rows have the same features: there is nothing to learn from", (long long)n);
+}
+
+/* ---- kernel and machine ---- */
 
 /* Kernels that tell no rows apart, and kernels that tell all rows apart. */
 static void about_kernel(lt_qsvm_info *i)

@@ -275,6 +275,7 @@ lt_status lt_qsvm_fit(lt_qsvm *q, const lt_rows *x, const uint8_t *y)
     fit f = { .q = q, .x = rows, .y = y, .n = x->n };
     lt_span span = lt_trace_span_begin("qsvm");
     lt_status s = check_labels(q, y, x->n);
+    if (!s) s = lt_qsvm_check_features(q, rows, x->n, x->columns);
     if (!s) s = run(&f, x->columns);
     lt_trace_span_end(span);
     lt_folds_release(&f.folds);

@@ -77,6 +77,8 @@ lt_status     lt_qsvm_step(const lt_qsvm *q, const char *step, int64_t done, int
 
 /* Whether names are as many lines as there are features, and text; NULL is. */
 bool          lt_qsvm_names_fit(const char *names, int64_t n_features);
+/* Features that never change in the training rows: all of them are refused, some are mentioned in the advice. */
+lt_status     lt_qsvm_check_features(lt_qsvm *q, const double *x, int64_t n, int64_t n_features);
 /* Drops what the last fit left. */
 void          lt_qsvm_forget(lt_qsvm *q);
 /* The circuit of the options, with weights given or drawn, for this many qubits. */

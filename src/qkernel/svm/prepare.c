@@ -38,6 +38,16 @@ lt_status lt_prepare_rows(const char *name, const lt_rows *x, int64_t n_features
     return LT_OK;
 }
 
+int64_t lt_prepare_find_constant(const double *x, int64_t n, int64_t n_features, bool *is_constant)
+{
+    int64_t count = 0;
+    for (int64_t k = 0; k < n_features; k++) is_constant[k] = true;
+    for (int64_t i = 1; i < n; i++)
+        for (int64_t k = 0; k < n_features; k++) is_constant[k] = is_constant[k] && x[i * n_features + k] == x[k];
+    for (int64_t k = 0; k < n_features; k++) count += is_constant[k];
+    return count;
+}
+
 /* ---- principal components ---- */
 
 /* Eigenvalues (ascending) and vectors (in columns) of x'x or xx' over n - 1; x (n, d) is centred. */

@@ -20,6 +20,9 @@ void      lt_prepare_release(lt_prepare *p);
 /* z: (n, n_outputs); training rows come to lie in [0, 1], others may leave it. */
 void      lt_prepare_apply(const lt_prepare *p, const double *x, int64_t n, double *z);
 
+/* Which of the features of x (n, n_features) have one value in all rows; returns how many. */
+int64_t   lt_prepare_find_constant(const double *x, int64_t n, int64_t n_features, bool *is_constant);
+
 /* Rows of any accepted type as doubles, checked to be finite. */
 lt_status lt_prepare_rows(const char *name, const lt_rows *x, int64_t n_features, double **out);
 
