@@ -200,7 +200,7 @@ static lt_status run_job(qsvm_job *j)
     CLI_TRY(train(j));
     CLI_TRY(test(j));
     if (j->o->report) CLI_TRY(qsvm_report(j));
-    if (j->o->decision_out) CLI_TRY(cli_blame_input(qsvm_write_numbers(j->o->decision_out, j->test.n, j->result[LT_QSVM_QUANTUM].decision)));
+    if (j->o->decision_out) CLI_TRY(qsvm_write_numbers(j->o->decision_out, j->test.n, j->result[LT_QSVM_QUANTUM].decision));
     if (j->o->model_out) CLI_TRY(lt_qsvm_save(j->machine, j->o->model_out));
     if (j->c->json) qsvm_put_json(j);
     else qsvm_print(j);

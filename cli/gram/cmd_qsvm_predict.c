@@ -112,8 +112,8 @@ static lt_status run_job(predict_job *j)
     CLI_TRY(qsvm_rows_expect(&j->rows, "x", o->x, j->info->feature_names));
     if (j->rows.label) CLI_TRY(qsvm_rows_classify(&j->rows, (const qsvm_name *)j->info->class_name, true));
     CLI_TRY(decide(j));
-    if (o->decision_out) CLI_TRY(cli_blame_input(qsvm_write_numbers(o->decision_out, j->rows.n, j->decision)));
-    if (o->out) CLI_TRY(cli_blame_input(qsvm_write_labels(o->out, j->rows.n, j->info->class_name, j->is_second)));
+    if (o->decision_out) CLI_TRY(qsvm_write_numbers(o->decision_out, j->rows.n, j->decision));
+    if (o->out) CLI_TRY(qsvm_write_labels(o->out, j->rows.n, j->info->class_name, j->is_second));
     if (j->c->json) put_json(j);
     else print(j);
     return LT_OK;

@@ -1,52 +1,23 @@
 /* Checkpoints: everything a run needs to go on as if it had never stopped, bit for bit. One walk over
-   the state serves both directions, so that what is written is what is read.
+   the state serves both directions, so that what is written is what is read; each field states its range.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/output/checkpoint_fields.h"
 #include "optimize/device/far.h"
 #include "optimize/vectors/products.h"
 
-#include "base/alloc.h"
-#include "base/files/file.h"
-#include "base/hash.h"
 #include "base/status.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
 
 #include <string.h>
 
-static const char magic[] = "lathe checkpoint 5\n";
-#define FILE_LIMIT ((size_t)1 << 40)
-
-typedef struct stream {
-    bool   writing;
-    lt_status status;      /* the first failure; later items are skipped */
-    lt_atomic_file file;   /* writing */
-    lt_sha256 hash;
-    const char *at, *end;  /* reading: what is left of the body */
-} stream;
-
-static void item(stream *io, void *data, size_t bytes)
-{
-    if (io->status || !bytes) return;
-    if (io->writing) {
-        lt_sha256_add(&io->hash, data, bytes);
-        io->status = lt_atomic_write(&io->file, data, bytes);
-    } else if ((size_t)(io->end - io->at) < bytes) {
-        io->status = LT_FAIL(LT_ERR_FORMAT, "checkpoint: it ends early");
-    } else {
-        memcpy(data, io->at, bytes);
-        io->at += bytes;
-    }
-}
-
-static void numbers(stream *io, double *v, int64_t count) { item(io, v, (size_t)count * sizeof *v); }
-
 /* Rows of n numbers, wherever vectors are. */
-static void vectors(stream *io, lt_run *r, double *v, int64_t rows)
+static void vectors(lt_saved *io, lt_run *r, const char *name, double *v, int64_t rows, lt_saved_rule rule)
 {
-    if (!r->vectors) numbers(io, v, rows * r->n);
+    if (!r->vectors) lt_saved_reals(io, name, v, rows * r->n, rule);
     for (int64_t i = 0; r->vectors && !io->status && i < rows; i++) {
         if (io->writing) lt_vectors_get(r->vectors, r->n, v + i * r->n, r->home);
-        numbers(io, r->home, r->n);
+        lt_saved_reals(io, name, r->home, r->n, rule);
         if (!io->writing) lt_vectors_put(r->vectors, r->n, r->home, v + i * r->n);
         if (!io->status) io->status = lt_vectors_failure(r->vectors);
     }
@@ -57,103 +28,133 @@ typedef struct shape_of_run {
     int64_t n, p, q, ngrad, pairs, compat, single, incremental;
 } shape_of_run;
 
-static void walk_shape(stream *io, const lt_run *r)
+static void walk_shape(lt_saved *io, const lt_run *r)
 {
-    shape_of_run own = { r->n, r->p, r->q, r->opt.ngrad, r->opt.limited_mem_size, r->opt.compat,
-                         !r->opt.double_precision, r->products.incremental }, stored = own;
-    item(io, &stored, sizeof stored);
-    if (!io->status && memcmp(&own, &stored, sizeof own))
+    const shape_of_run own = { r->n, r->p, r->q, r->opt.ngrad, r->opt.limited_mem_size, r->opt.compat,
+                               !r->opt.double_precision, r->products.incremental };
+    shape_of_run t = own;
+    lt_saved_counts(io, (lt_saved_count[]){ { "n", &t.n, INT64_MIN, INT64_MAX }, { "p", &t.p, INT64_MIN, INT64_MAX },
+                                            { "q", &t.q, INT64_MIN, INT64_MAX }, { "ngrad", &t.ngrad, INT64_MIN, INT64_MAX },
+                                            { "limited_mem_size", &t.pairs, INT64_MIN, INT64_MAX }, { "compat", &t.compat, INT64_MIN, INT64_MAX },
+                                            { "single", &t.single, INT64_MIN, INT64_MAX }, { "incremental", &t.incremental, INT64_MIN, INT64_MAX } }, 8);
+    if (!io->status && memcmp(&own, &t, sizeof own))
         io->status = LT_FAIL(LT_ERR_MISMATCH,
-                             "checkpoint: made with n %lld, p %lld, q %lld, ngrad %lld, limited_mem_size %lld, compat %lld; "
-                             "this run has %lld, %lld, %lld, %lld, %lld, %lld",
-                             (long long)stored.n, (long long)stored.p, (long long)stored.q, (long long)stored.ngrad,
-                             (long long)stored.pairs, (long long)stored.compat, (long long)own.n, (long long)own.p,
-                             (long long)own.q, (long long)own.ngrad, (long long)own.pairs, (long long)own.compat);
+                             "checkpoint: made with n %lld, p %lld, q %lld, ngrad %lld, limited_mem_size %lld, compat %lld, "
+                             "single precision %lld, incremental products %lld; this run has %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld",
+                             (long long)t.n, (long long)t.p, (long long)t.q, (long long)t.ngrad, (long long)t.pairs, (long long)t.compat,
+                             (long long)t.single, (long long)t.incremental, (long long)own.n, (long long)own.p, (long long)own.q,
+                             (long long)own.ngrad, (long long)own.pairs, (long long)own.compat, (long long)own.single, (long long)own.incremental);
 }
 
-static void walk_counts(stream *io, lt_run *r)
+static void walk_counts(lt_saved *io, lt_run *r)
 {
     int64_t elapsed = lt_clock_ns() - r->start_ns;
-    int64_t *whole[] = { &r->iter, &r->evals, &r->gradient_evals, &r->ls_evals, &r->n_mu_reductions, &r->random_attempts,
-                         &r->first_tried, &r->first_passed, &r->steps.last, &r->eval_ns, &r->hessian_ns, &elapsed,
-                         &r->steering.sub.n_solved, &r->steering.sub.n_failed, &r->steering.sub.time_ns,
-                         &r->stat.sub.n_solved, &r->stat.sub.n_failed, &r->stat.sub.time_ns, &r->stat.n_samples };
-    double *real[] = { &r->mu_lowest, &r->rel_diff, &r->alpha, &r->stat.value, &r->stat.unweighted, &r->stat.normalised };
-    for (size_t i = 0; i < LT_LEN(whole); i++) item(io, whole[i], sizeof *whole[i]);
-    for (size_t i = 0; i < LT_LEN(real); i++) item(io, real[i], sizeof *real[i]);
-    item(io, &r->last_level, sizeof r->last_level);
-    item(io, &r->stat.attempts, sizeof r->stat.attempts);
-    item(io, &r->prescaled, sizeof r->prescaled);
-    item(io, &r->rng.position, sizeof r->rng.position);
-    numbers(io, r->scale, r->k);
+    const int64_t most = LT_SAVED_MOST;
+    const lt_saved_count count[] = {
+        { "iterations", &r->iter, 0, most }, { "evaluations", &r->evals, 0, most }, { "evaluations of gradients", &r->gradient_evals, 0, most },
+        { "evaluations of the last search", &r->ls_evals, 0, most }, { "reductions of mu", &r->n_mu_reductions, 0, most },
+        { "random directions", &r->random_attempts, 0, most }, { "first trials", &r->first_tried, 0, most },
+        { "first trials that passed", &r->first_passed, 0, most }, { "steps of the last search", &r->steps.last, 0, most },
+        { "ns of evaluations", &r->eval_ns, 0, most }, { "ns of updates", &r->hessian_ns, 0, most }, { "ns of the run", &elapsed, 0, most },
+        { "QPs of steering", &r->steering.sub.n_solved, 0, most }, { "failed QPs of steering", &r->steering.sub.n_failed, 0, most },
+        { "ns of steering", &r->steering.sub.time_ns, 0, most }, { "QPs of stationarity", &r->stat.sub.n_solved, 0, most },
+        { "failed QPs of stationarity", &r->stat.sub.n_failed, 0, most }, { "ns of stationarity", &r->stat.sub.time_ns, 0, most },
+        { "samples measured", &r->stat.n_samples, 0, most } };
+    const lt_saved_number number[] = {
+        { "the lowest mu", &r->mu_lowest, LT_SAVED_NUMBER }, { "the relative change", &r->rel_diff, LT_SAVED_NUMBER },
+        { "the last step", &r->alpha, LT_SAVED_FINITE }, { "stationarity", &r->stat.value, LT_SAVED_ANY },
+        { "stationarity without weight", &r->stat.unweighted, LT_SAVED_ANY }, { "stationarity by mu", &r->stat.normalised, LT_SAVED_ANY } };
+    lt_saved_counts(io, count, LT_LEN(count));
+    lt_saved_numbers(io, number, LT_LEN(number));
+    lt_saved_int(io, "the level of the last step", &r->last_level, LT_LEVEL_STEERING, LT_LEVEL_RANDOM);
+    lt_saved_int(io, "attempts at the last QP", &r->stat.attempts, 0, 4);
+    lt_saved_flags(io, "prescaled", &r->prescaled, 1);
+    lt_saved_word(io, &r->rng.position);
+    lt_saved_reals(io, "a scale", r->scale, r->k, LT_SAVED_FINITE);
     if (!io->writing) r->start_ns = lt_clock_ns() - elapsed;
 }
 
-static void walk_point(stream *io, lt_run *r)
+static void walk_point(lt_saved *io, lt_run *r)
 {
     lt_point *x = r->cur;
-    numbers(io, &x->f, 1);
-    numbers(io, &x->mu, 1);
-    vectors(io, r, x->x, 1);
-    numbers(io, x->c, r->q + r->p);
-    vectors(io, r, x->grads, r->k);
-    item(io, &x->sampled, sizeof x->sampled);
+    lt_saved_reals(io, "f", &x->f, 1, LT_SAVED_FINITE);
+    lt_saved_reals(io, "mu", &x->mu, 1, LT_SAVED_FINITE);
+    vectors(io, r, "an entry of x", x->x, 1, LT_SAVED_FINITE);
+    lt_saved_reals(io, "a constraint", x->c, r->q + r->p, LT_SAVED_FINITE);
+    vectors(io, r, "a gradient", x->grads, r->k, LT_SAVED_ANY);
+    lt_saved_flags(io, "sampled", &x->sampled, 1);
     x->sampled = x->sampled && r->cache.takes_over;
 }
 
-static void walk_record(stream *io, const lt_run *r, lt_record *m)
+/* Nothing has been written yet into a record that is not present. */
+static void walk_record(lt_saved *io, const lt_run *r, lt_record *m)
 {
-    item(io, &m->present, sizeof m->present);
-    item(io, &m->feasible, sizeof m->feasible);
-    double *real[] = { &m->f, &m->mu, &m->tvi, &m->tve, &m->tv };
-    for (size_t i = 0; i < LT_LEN(real); i++) numbers(io, real[i], 1);
-    numbers(io, m->x, r->n);
-    numbers(io, m->c, r->q + r->p);
+    lt_saved_flags(io, "a record's presence", &m->present, 1);
+    lt_saved_flags(io, "a record's feasibility", &m->feasible, 1);
+    const lt_saved_rule rule = m->present ? LT_SAVED_FINITE : LT_SAVED_ANY;
+    const lt_saved_number number[] = { { "a record's f", &m->f, rule }, { "a record's mu", &m->mu, rule },
+                                       { "a record's tvi", &m->tvi, rule }, { "a record's tve", &m->tve, rule }, { "a record's tv", &m->tv, rule } };
+    lt_saved_numbers(io, number, LT_LEN(number));
+    lt_saved_reals(io, "a record's x", m->x, r->n, rule);
+    lt_saved_reals(io, "a record's constraint", m->c, r->q + r->p, rule);
 }
 
 /* A run may go on with more patience, or with none: what it has no use for is read into memory that nothing is in yet. */
-static void walk_patience(stream *io, lt_run *r)
+static void walk_patience(lt_saved *io, lt_run *r)
 {
     lt_patience unused = { .met = { .x = r->vectors ? r->home : r->trial->x, .c = r->trial->c } };
     lt_patience *p = r->opt.opt_patience ? &r->patience : &unused;
     bool kept = r->opt.opt_patience > 0;
-    item(io, &kept, sizeof kept);
-    if (!kept) return;
+    lt_saved_flags(io, "patience", &kept, 1);
+    if (io->status || !kept) return;
     walk_record(io, r, &p->met);
-    item(io, &p->stat, sizeof p->stat);
-    numbers(io, &p->f, 1);
-    numbers(io, &p->violation, 1);
-    item(io, &p->idle, sizeof p->idle);
-    item(io, &p->met_since, sizeof p->met_since);
+    const lt_saved_rule rule = p->met.present ? LT_SAVED_FINITE : LT_SAVED_ANY;
+    const lt_saved_number number[] = { { "stationarity there", &p->stat.value, LT_SAVED_ANY },
+                                       { "stationarity without weight there", &p->stat.unweighted, LT_SAVED_ANY },
+                                       { "stationarity by mu there", &p->stat.normalised, LT_SAVED_ANY },
+                                       { "f there", &p->f, rule }, { "the violation there", &p->violation, rule } };
+    lt_saved_numbers(io, number, LT_LEN(number));
+    lt_saved_counts(io, &(lt_saved_count){ "idle steps", &p->idle, 0, LT_SAVED_MOST }, 1);
+    lt_saved_flags(io, "met since", &p->met_since, 1);
 }
 
-static void walk_hessian(stream *io, lt_hessian *h)
+static void walk_pairs(lt_saved *io, lt_hessian *h)
 {
-    item(io, &h->counts, sizeof h->counts);
-    item(io, &h->scale_pending, sizeof h->scale_pending);
-    numbers(io, &h->gamma, 1);
-    if (!h->limited) {
-        numbers(io, &h->trace, 1);
-        lt_hessian_fill(h);
-        numbers(io, h->lower, lt_packed_row(h->n));
-        return;
-    }
-    item(io, &h->count, sizeof h->count);
-    item(io, &h->newest, sizeof h->newest);
-    if (!io->status && (h->count < 0 || h->count > h->capacity || h->newest < 0 || h->newest >= h->capacity))
-        io->status = LT_FAIL(LT_ERR_FORMAT, "checkpoint: %lld pairs of %lld", (long long)h->count, (long long)h->capacity);
-    if (io->status) return;
-    for (int64_t age = 0; age < h->count; age++) {
+    const lt_saved_count count[] = { { "pairs", &h->count, 0, h->capacity }, { "the newest pair", &h->newest, 0, h->capacity - 1 } };
+    lt_saved_counts(io, count, LT_LEN(count));
+    lt_saved_expect(io, h->count == h->capacity || h->newest == (h->count - 1 + h->capacity) % h->capacity,
+                    "the newest of %lld pairs is %lld", (long long)h->count, (long long)h->newest);
+    for (int64_t age = 0; age < h->count && !io->status; age++) {
         int64_t at = (h->newest - age + h->capacity) % h->capacity;
         if (!io->writing) h->row[at] = at, h->users[at] = 1;
-        numbers(io, lt_hessian_step(h, at), h->n);
-        numbers(io, h->Y + at * h->n, h->n);
-        numbers(io, h->rho + at, 1);
+        lt_saved_reals(io, "a pair's step", lt_hessian_step(h, at), h->n, LT_SAVED_FINITE);
+        lt_saved_reals(io, "a pair's change", h->Y + at * h->n, h->n, LT_SAVED_FINITE);
+        lt_saved_reals(io, "a pair's rho", h->rho + at, 1, LT_SAVED_FINITE);
     }
+}
+
+static void walk_hessian(lt_saved *io, lt_hessian *h)
+{
+    const int64_t most = LT_SAVED_MOST;
+    lt_bfgs_counts *c = &h->counts;
+    const lt_saved_count count[] = { { "updates asked for", &c->requests, 0, most }, { "updates", &c->updates, 0, most },
+                                     { "damped requests", &c->damped_requests, 0, most }, { "damped updates", &c->damped_updates, 0, most },
+                                     { "scalings skipped", &c->scaling_skips, 0, most }, { "updates without curvature", &c->sty_fails, 0, most },
+                                     { "updates that were not finite", &c->infnan_fails, 0, most } };
+    lt_saved_counts(io, count, LT_LEN(count));
+    lt_saved_flags(io, "scaling pending", &h->scale_pending, 1);
+    lt_saved_reals(io, "the scale of H", &h->gamma, 1, LT_SAVED_FINITE);
+    if (h->limited) {
+        walk_pairs(io, h);
+        return;
+    }
+    lt_saved_reals(io, "the trace of H", &h->trace, 1, LT_SAVED_ANY);
+    lt_hessian_fill(h);
+    lt_saved_reals(io, "an entry of H", h->lower, lt_packed_row(h->n), LT_SAVED_ANY);
 }
 
 /* Reading comes before H goes to a device; writing takes a copy from there. */
-static void walk_host_hessian(stream *io, lt_run *r)
+static void walk_host_hessian(lt_saved *io, lt_run *r)
 {
     lt_hessian host;
     if (!r->hessian.far) walk_hessian(io, &r->hessian);
@@ -164,26 +165,31 @@ static void walk_host_hessian(stream *io, lt_run *r)
 }
 
 /* Where columns stand, and those that stand once. */
-static void walk_columns(stream *io, lt_run *r)
+static void walk_columns(lt_saved *io, lt_run *r)
 {
     lt_products *p = &r->products;
     lt_columns *c = &p->columns;
-    item(io, c->is_shared, (size_t)r->k * sizeof *c->is_shared);
-    item(io, &c->decided, sizeof c->decided);
-    item(io, &c->n_changes, sizeof c->n_changes);
-    item(io, &p->shared_valid, sizeof p->shared_valid);
+    lt_saved_flags(io, "a shared gradient", c->is_shared, r->k);
+    lt_saved_flags(io, "shared gradients known", &c->decided, 1);
+    lt_saved_int(io, "changes of shared gradients", &c->n_changes, 0, INT32_MAX / 2);
+    lt_saved_flags(io, "products of shared gradients", &p->shared_valid, 1);
+    lt_saved_expect(io, !c->is_shared[0], "the objective's gradient is called shared");
     if (io->status) return;
     if (!io->writing) {
-        c->is_shared[0] = false;
         lt_columns_arrange(c);
-        io->status = lt_products_make_room(r);
+        lt_saved_expect(io, !c->n_shared || r->cache.count, "gradients of no sample are called shared");
+        lt_saved_expect(io, !p->shared_valid || !lt_products_keeps_none(r), "products that limited memory does not keep");
+        if (!io->status && c->n_shared && r->vectors)
+            io->status = LT_FAIL(LT_ERR_MISMATCH, "checkpoint: some gradients are kept once for all samples; with vectors on a device that is not "
+                                 "done: go on with vectors_on=host");
+        if (!io->status) io->status = lt_products_make_room(r);
     }
-    if (p->shared_valid) numbers(io, p->HG, c->n_shared * r->n);
+    if (p->shared_valid && !io->status) lt_saved_reals(io, "a product", p->HG, c->n_shared * r->n, LT_SAVED_ANY);
 }
 
 /* Points that steps tell are written as points, since the run that goes on may keep them otherwise; in one that does not, their
    steps are gone. */
-static void walk_told_point(stream *io, lt_run *r, int64_t age)
+static void walk_told_point(lt_saved *io, lt_run *r, int64_t age)
 {
     const lt_cache *c = &r->cache;
     const int64_t slot = lt_cache_slot(c, age);
@@ -193,87 +199,134 @@ static void walk_told_point(stream *io, lt_run *r, int64_t age)
         if (oldest) memcpy(z, c->trail.start, (size_t)r->n * sizeof *z);
         else lt_trail_advance(c, slot, 0, r->n, z);
     }
-    numbers(io, z, r->n);
+    lt_saved_reals(io, "a sample's point", z, r->n, LT_SAVED_ANY);
     if (io->writing || io->status) return;
     if (oldest) lt_trail_begin(c, z);
     else lt_trail_add_point(c, slot, z);
 }
 
 /* From the oldest sample that is still needed to the newest. */
-static void walk_sample_vectors(stream *io, lt_run *r)
+static void walk_sample_vectors(lt_saved *io, lt_run *r)
 {
     lt_cache *c = &r->cache;
     for (int64_t age = c->live - 1; age >= 0 && !io->status; age--) {
         const int64_t slot = lt_cache_slot(c, age);
-        if (c->x) vectors(io, r, c->x + slot * r->n, 1);
+        if (c->x) vectors(io, r, "a sample's point", c->x + slot * r->n, 1, LT_SAVED_ANY);
         else walk_told_point(io, r, age);
         if (c->takes_over && !io->writing) c->grads[slot] = !age && r->cur->sampled ? r->cur->grads : lt_cache_lend(c);
-        vectors(io, r, c->grads[slot], r->k);
+        vectors(io, r, "a sample's gradient", c->grads[slot], r->k, LT_SAVED_ANY);
     }
 }
 
-static void walk_samples(stream *io, lt_run *r)
+/* A ring that is not full was filled from its first slot. Where samples take over, the oldest of a full one may have left. */
+static bool ring_is_whole(const lt_cache *c)
+{
+    if (c->count < c->capacity) return c->newest == c->count - 1 && c->live == c->count;
+    return c->newest >= 0 && (c->live == c->count || c->live == c->count - 1);
+}
+
+static bool is_live(const lt_cache *c, int64_t slot) { return (c->newest - slot + c->capacity) % c->capacity < c->live; }
+
+static void walk_ring(lt_saved *io, lt_run *r)
 {
     lt_cache *c = &r->cache;
     lt_products *p = &r->products;
-    int64_t *whole[] = { &c->count, &c->live, &c->newest, &c->n_near, &p->n_updates, &p->slot };
-    for (size_t i = 0; i < LT_LEN(whole); i++) item(io, whole[i], sizeof *whole[i]);
-    if (!io->status && (c->count < 0 || c->count > c->capacity || c->live < 0 || c->live > c->count || c->n_near < 0 || c->n_near > c->count
-                        || c->newest < -1 || c->newest >= c->count || p->slot < -1 || p->slot >= c->count))
-        io->status = LT_FAIL(LT_ERR_FORMAT, "checkpoint: %lld samples of %lld", (long long)c->count, (long long)c->capacity);
-    if (io->status) return;
-    numbers(io, &p->noise, 1);
-    walk_sample_vectors(io, r);
-    numbers(io, c->bound, c->count);
-    numbers(io, c->least, c->count);
-    item(io, c->near_, (size_t)c->n_near * sizeof *c->near_);
-    numbers(io, r->stat.y_of_slot, c->count * r->k);
-    item(io, p->valid, (size_t)c->count * sizeof *p->valid);
-    walk_columns(io, r);
-    for (int64_t slot = 0; slot < c->count && !io->status; slot++) {
+    const lt_saved_count count[] = { { "samples", &c->count, 0, c->capacity }, { "samples still needed", &c->live, 0, c->capacity },
+                                     { "the newest sample", &c->newest, -1, c->capacity - 1 }, { "samples near", &c->n_near, 0, c->capacity },
+                                     { "updates of products", &p->n_updates, 0, LT_SAVED_MOST }, { "the current sample", &p->slot, -1, c->capacity - 1 } };
+    lt_saved_counts(io, count, LT_LEN(count));
+    lt_saved_expect(io, ring_is_whole(c), "the newest of %lld samples is %lld, and %lld are needed", (long long)c->count, (long long)c->newest,
+                    (long long)c->live);
+    lt_saved_expect(io, c->n_near <= c->count, "%lld of %lld samples are near", (long long)c->n_near, (long long)c->count);
+    lt_saved_expect(io, p->slot < 0 || p->slot == c->newest, "the current sample is %lld, the newest %lld", (long long)p->slot, (long long)c->newest);
+    lt_saved_expect(io, c->live || !r->cur->sampled, "the current point is called a sample, of which there is none");
+}
+
+/* Products are kept of samples that are needed, and not at all in limited memory on the host. */
+static void walk_valid(lt_saved *io, lt_run *r)
+{
+    lt_products *p = &r->products;
+    lt_saved_flags(io, "a sample's products", p->valid, r->cache.count);
+    for (int64_t slot = 0; slot < r->cache.count && !io->status; slot++)
+        lt_saved_expect(io, !p->valid[slot] || (is_live(&r->cache, slot) && !lt_products_keeps_none(r)), "products of sample %lld, which has none",
+                        (long long)slot);
+}
+
+static void walk_products(lt_saved *io, lt_run *r)
+{
+    lt_products *p = &r->products;
+    for (int64_t slot = 0; slot < r->cache.count && !io->status; slot++) {
         if (!p->valid[slot]) continue;
         if (!io->writing) lt_products_take_place(p, slot); /* laid out anew, in order */
-        vectors(io, r, lt_column_HG(r, lt_columns_first(&p->columns, slot)), p->columns.n_own);
+        vectors(io, r, "a product", lt_column_HG(r, lt_columns_first(&p->columns, slot)), p->columns.n_own, LT_SAVED_ANY);
     }
-    const int64_t columns = lt_columns_first(&p->columns, c->count);
-    for (int64_t i = 0; lt_products_carries_Q(p) && i < columns && !io->status; i++) numbers(io, lt_entry_Q(r, i, 0), columns);
+    const int64_t columns = lt_columns_first(&p->columns, r->cache.count);
+    for (int64_t i = 0; lt_products_carries_Q(p) && i < columns && !io->status; i++)
+        lt_saved_reals(io, "an entry of Q", lt_entry_Q(r, i, 0), columns, LT_SAVED_ANY);
 }
 
-static void walk_history(stream *io, lt_run *r)
+static void walk_samples(lt_saved *io, lt_run *r)
 {
-    int64_t count = r->n_history, step = r->history_step;
-    item(io, &count, sizeof count);
-    item(io, &step, sizeof step);
-    if (io->status || io->writing) {
-        item(io, r->history, (size_t)count * sizeof *r->history);
-        return;
-    }
-    if (count < 0 || step < 1 || (size_t)(io->end - io->at) / sizeof *r->history < (size_t)count) {
-        io->status = LT_FAIL(LT_ERR_FORMAT, "checkpoint: a history of %lld rows", (long long)count);
-        return;
-    }
-    /* This run may keep fewer rows (another maxit): the first ones then. */
-    int64_t kept = LT_MIN(count, r->history_capacity);
-    r->n_history = kept;
-    r->history_step = step;
-    item(io, r->history, (size_t)kept * sizeof *r->history);
-    io->at += (size_t)(count - kept) * sizeof *r->history;
+    lt_cache *c = &r->cache;
+    walk_ring(io, r);
+    lt_saved_reals(io, "the noise of products", &r->products.noise, 1, LT_SAVED_ANY);
+    if (io->status) return;
+    walk_sample_vectors(io, r);
+    lt_saved_reals(io, "a bound", c->bound, c->count, LT_SAVED_ANY);
+    lt_saved_reals(io, "a bound", c->least, c->count, LT_SAVED_ANY);
+    lt_saved_ascending(io, "a sample near", c->near_, c->n_near, c->count);
+    lt_saved_reals(io, "an answer", r->stat.y_of_slot, c->count * r->k, LT_SAVED_FINITE);
+    walk_valid(io, r);
+    walk_columns(io, r);
+    walk_products(io, r);
 }
 
-static void walk_linear(stream *io, lt_run *r)
+static void walk_row(lt_saved *io, lt_history_row *h)
+{
+    const int64_t most = LT_SAVED_MOST;
+    const lt_saved_count count[] = { { "a row's iteration", &h->iter, 0, most }, { "a row's evaluations", &h->evals, 0, most } };
+    const lt_saved_number number[] = { { "a row's mu", &h->mu, LT_SAVED_FINITE }, { "a row's phi", &h->phi, LT_SAVED_FINITE },
+                                       { "a row's f", &h->f, LT_SAVED_FINITE }, { "a row's tvi", &h->tvi, LT_SAVED_FINITE },
+                                       { "a row's tve", &h->tve, LT_SAVED_FINITE }, { "a row's step", &h->t, LT_SAVED_FINITE },
+                                       { "a row's stationarity", &h->stat, LT_SAVED_ANY },
+                                       { "a row's stationarity without weight", &h->stat_unweighted, LT_SAVED_ANY } };
+    lt_saved_counts(io, count, LT_LEN(count));
+    lt_saved_numbers(io, number, LT_LEN(number));
+    lt_saved_int(io, "a row's level", &h->level, LT_LEVEL_STEERING, LT_LEVEL_RANDOM);
+    lt_saved_int(io, "a row's attempts", &h->qp_attempts, 0, 4);
+    lt_saved_counts(io, &(lt_saved_count){ "a row's samples", &h->n_gradients, 0, most }, 1);
+    lt_saved_reals(io, "a row's seconds", &h->seconds, 1, LT_SAVED_FINITE);
+}
+
+/* This run may keep fewer rows (another maxit): the first ones then. */
+static void walk_history(lt_saved *io, lt_run *r)
+{
+    int64_t count = r->n_history;
+    const int64_t most = io->writing ? count : (io->end - io->at) / (int64_t)sizeof *r->history;
+    const lt_saved_count field[] = { { "rows of history", &count, 0, most }, { "iterations of a row", &r->history_step, 1, LT_SAVED_MOST } };
+    lt_saved_counts(io, field, LT_LEN(field));
+    if (io->status) return;
+    const int64_t kept = LT_MIN(count, r->history_capacity);
+    for (int64_t i = 0; i < kept; i++) walk_row(io, &r->history[i]);
+    if (io->writing) return;
+    r->n_history = kept;
+    lt_saved_skip(io, (size_t)(count - kept) * sizeof *r->history);
+}
+
+static void walk_linear(lt_saved *io, lt_run *r)
 {
     lt_evaluator *e = r->evaluator;
     const int64_t rows[2] = { r->p, r->q };
     for (int k = 0; k < 2; k++) {
         bool known = e->linear_known[k];
-        item(io, &known, sizeof known);
-        if (!known || !e->linear[k]) continue;
-        numbers(io, e->linear[k], rows[k] * r->n);
-        e->linear_known[k] = true;
+        lt_saved_flags(io, "linear gradients known", &known, 1);
+        if (io->status || !known || !e->linear[k]) continue;
+        lt_saved_reals(io, "a linear gradient", e->linear[k], rows[k] * r->n, LT_SAVED_ANY);
+        e->linear_known[k] = !io->status;
     }
 }
 
-static void walk(stream *io, lt_run *r)
+static void walk(lt_saved *io, lt_run *r)
 {
     if (io->writing && r->vectors) lt_vectors_settle(r->vectors); /* records arrive with a wait */
     walk_shape(io, r);
@@ -283,8 +336,8 @@ static void walk(stream *io, lt_run *r)
     walk_record(io, r, &r->most_feasible);
     walk_patience(io, r);
     walk_host_hessian(io, r);
-    item(io, &r->steering.warm, sizeof r->steering.warm);
-    if (r->constrained) numbers(io, r->steering.sub.y, r->q + r->p);
+    lt_saved_flags(io, "an answer of steering", &r->steering.warm, 1);
+    if (r->constrained) lt_saved_reals(io, "steering's answer", r->steering.sub.y, r->q + r->p, r->steering.warm ? LT_SAVED_FINITE : LT_SAVED_ANY);
     walk_samples(io, r);
     walk_linear(io, r);
     walk_history(io, r);
@@ -293,44 +346,20 @@ static void walk(stream *io, lt_run *r)
 lt_status lt_checkpoint_write(lt_run *r, const char *path)
 {
     lt_span span = lt_span_begin("checkpoint");
-    stream io = { .writing = true };
-    lt_sha256_start(&io.hash);
-    io.status = lt_atomic_open(path, &io.file);
-    if (!io.status) io.status = lt_atomic_write(&io.file, magic, sizeof magic - 1);
+    lt_saved io;
+    lt_saved_create(&io, path);
     walk(&io, r);
-    lt_digest digest = lt_sha256_finish(&io.hash);
-    if (!io.status) io.status = lt_atomic_write(&io.file, &digest, sizeof digest);
-    if (!io.status) io.status = lt_atomic_commit(&io.file);
-    else lt_atomic_cancel(&io.file);
+    lt_status s = lt_saved_commit(&io);
     lt_span_end(span);
-    return io.status;
-}
-
-static lt_status check_file(const char *path, const char *data, size_t bytes)
-{
-    static const char any[] = "lathe checkpoint ";
-    size_t head = sizeof magic - 1;
-    if (bytes < head || memcmp(data, any, sizeof any - 1)) return LT_FAIL(LT_ERR_FORMAT, "'%s' is no checkpoint", path);
-    if (memcmp(data, magic, head))
-        return LT_FAIL(LT_ERR_FORMAT, "'%s' is a checkpoint of another version of lathe: only that version can go on from it", path);
-    if (bytes < head + sizeof(lt_digest)) return LT_FAIL(LT_ERR_FORMAT, "'%s' ends early", path);
-    lt_digest digest = lt_sha256_of(data + head, bytes - head - sizeof(lt_digest));
-    if (memcmp(&digest, data + bytes - sizeof digest, sizeof digest))
-        return LT_FAIL(LT_ERR_FORMAT, "'%s' is damaged: its digest does not match", path);
-    return LT_OK;
+    return s;
 }
 
 lt_status lt_checkpoint_read(lt_run *r, const char *path)
 {
-    char *data;
-    size_t bytes;
-    LT_TRY(lt_file_read(path, FILE_LIMIT, &data, &bytes));
-    stream io = { .status = check_file(path, data, bytes), .at = data + sizeof magic - 1 };
-    io.end = io.status ? io.at : data + bytes - sizeof(lt_digest);
+    lt_saved io;
+    lt_saved_open(&io, path);
     walk(&io, r);
-    if (!io.status && io.at != io.end) io.status = LT_FAIL(LT_ERR_FORMAT, "'%s' is longer than expected", path);
-    lt_free(data);
-    if (io.status) return io.status;
+    LT_TRY(lt_saved_close(&io));
     lt_sample_retire(r); /* unless the run that wrote it has */
     r->cur->has_gradients = true;
     lt_point_measure(r, r->cur);
