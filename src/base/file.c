@@ -99,16 +99,25 @@ static void make_idle(lt_atomic_file *f)
 }
 
 /* Opens a name nobody uses: process number and a counter, past leftovers of killed processes. */
-static lt_status open_temporary(lt_atomic_file *f, size_t bytes)
+static lt_status open_temporary(lt_atomic_file *f, size_t bytes, mode_t mode)
 {
     static atomic_uint counter;
     for (int attempt = 0; attempt < 1000; attempt++) {
         snprintf(f->temporary, bytes, "%s.%ld-%u.tmp", f->path, (long)getpid(), atomic_fetch_add(&counter, 1));
-        f->fd = open(f->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        f->fd = open(f->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
         if (f->fd >= 0) return LT_OK;
         if (errno != EEXIST) break;
     }
     return LT_FAIL(LT_ERR_IO, "%s: cannot write beside it: %s", f->path, strerror(errno));
+}
+
+/* What replaces a file may be read and written by those who might before; of another group's rights nothing is passed on. */
+static lt_status keep_mode(const lt_atomic_file *f, const struct stat *old)
+{
+    struct stat st;
+    mode_t mode = old->st_mode & 0777;
+    if (fstat(f->fd, &st) || (st.st_gid != old->st_gid && fchown(f->fd, (uid_t)-1, old->st_gid))) mode &= ~(mode_t)070;
+    return fchmod(f->fd, mode) ? LT_FAIL(LT_ERR_IO, "%s: cannot set its mode: %s", f->temporary, strerror(errno)) : LT_OK;
 }
 
 lt_status lt_atomic_open(const char *path, lt_atomic_file *f)
@@ -116,13 +125,19 @@ lt_status lt_atomic_open(const char *path, lt_atomic_file *f)
     *f = (lt_atomic_file){ .fd = -1 };
     struct stat st;
     if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "path of a file to write is NULL");
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* a rename would put a file in its place */
+    bool replaces = stat(path, &st) == 0;
+    if (replaces && !S_ISREG(st.st_mode)) /* a rename would put a file in its place */
         return LT_FAIL(LT_ERR_IO, "%s: not a regular file, and cannot be replaced by one", path);
     size_t bytes = strlen(path) + 48;
     f->path = lt_strdup(path);
     f->temporary = f->path ? lt_malloc(bytes) : NULL;
-    lt_status s = f->temporary ? open_temporary(f, bytes) : LT_ERR_MEMORY;
-    if (s) make_idle(f);
+    lt_status s = f->temporary ? open_temporary(f, bytes, replaces ? st.st_mode & 0777 : 0666) : LT_ERR_MEMORY;
+    if (s) {
+        make_idle(f);
+        return s;
+    }
+    s = replaces ? keep_mode(f, &st) : LT_OK;
+    if (s) lt_atomic_cancel(f);
     return s;
 }
 
