@@ -174,6 +174,21 @@ static lt_status start_empty(lt_journal *j, const journal_head *h)
     return LT_OK;
 }
 
+/* Whether the journal is that of this run. One shorter than its head died while it was being started, and holds nothing yet. */
+static lt_status check_head(const lt_journal *j, const journal_head *want, uint64_t file_bytes, bool *empty)
+{
+    journal_head got;
+    size_t n = (size_t)LT_MIN(file_bytes, (uint64_t)sizeof got);
+    *empty = file_bytes < HEAD_BYTES;
+    memset(&got, 0, sizeof got);
+    LT_TRY(lt_file_read_at(j->fd, j->path, 0, &got, n));
+    if (memcmp(&got, want, n) == 0) return LT_OK;
+    if (memcmp(got.magic, head_magic, sizeof head_magic) || got.check != lt_hash64(&got, offsetof(journal_head, check), 0))
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: damaged: it does not begin as a journal does, so that the rows in it are lost; the dataset itself keeps those "
+                       "it has: remove this file and resume, or start again (--overwrite)", j->path);
+    return LT_FAIL(LT_ERR_ARGUMENT, "%s: belongs to a run with another configuration: resume with that one, or start again (--overwrite)", j->path);
+}
+
 /* The lock counts only while the path leads to the locked file: the holder before may have removed it after we opened it. */
 static bool is_in_place(const lt_journal *j)
 {
@@ -237,13 +252,10 @@ lt_status lt_journal_open(lt_journal *j, const lt_journal_shape *shape, bool kee
     j->slot_bytes = (SLOT_HEAD + (size_t)shape->n_steps * shape->step_bytes + shape->rest_bytes + 63) / 64 * 64;
     struct stat st;
     if (fstat(j->fd, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot read: %s", j->path, strerror(errno));
-    journal_head want = make_head(shape), got;
-    /* A journal shorter than its head died while it was being started: it held nothing yet. */
-    if (!keep || (uint64_t)st.st_size < HEAD_BYTES) return start_empty(j, &want);
-    LT_TRY(lt_file_read_at(j->fd, j->path, 0, &got, sizeof got));
-    if (memcmp(&got, &want, sizeof got))
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: belongs to a run with another configuration; remove it to start again", j->path);
-    return find_rows(j, (uint64_t)st.st_size, shape->n_rows, found, ctx);
+    journal_head want = make_head(shape);
+    bool empty = true;
+    if (keep) LT_TRY(check_head(j, &want, (uint64_t)st.st_size, &empty));
+    return empty ? start_empty(j, &want) : find_rows(j, (uint64_t)st.st_size, shape->n_rows, found, ctx);
 }
 
 /* The file is removed while the lock is held, so that whoever opened it meanwhile finds that it is gone (is_in_place). */

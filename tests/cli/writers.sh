@@ -56,7 +56,21 @@ kill -INT $pid; wait $pid && got=0 || got=$?
 [ "$got" -eq 130 ] || { fail "the first writer: status $got, expected 130"; cat "$work/first"; }
 run 0 validate "$d"; says out "pending"
 run 2 generate --config "$c" --output "$d"; says err "holds an unfinished run"
+
+# What is wrong with a journal is said, with the way out
+for bytes in 4096 3; do
+    cp "$d.journal" "$work/journal"
+    head -c $bytes /dev/zero | dd of="$d.journal" conv=notrunc 2>/dev/null
+    # shellcheck disable=SC2086
+    run 2 generate $long --resume; says err "d.h5.journal: damaged"; says err "remove this file and resume"
+    cp "$work/journal" "$d.journal"
+done
+
+# A private dataset stays private, and so does its journal
+chmod 600 "$d"
+rm "$d.journal"
 run 0 generate --config "$c" --output "$d" --overwrite --quiet
+case $(ls -l "$d") in -rw-------*) ;; *) fail "$last: $(ls -l "$d")" ;; esac
 
 # Two plain runs close together: one of them makes the dataset, the other makes it anew or is refused
 for wait in 0 0.01 0.02 0.03 0.05 0.08; do

@@ -273,6 +273,40 @@ LT_TEST(journals_of_other_runs_are_refused)
     LT_CHECK_OK(lt_store_close(s, NULL));
 }
 
+/* Not "another configuration": nothing is known of what it was. */
+LT_TEST(damaged_journals_are_called_so)
+{
+    const char *path = scratch("zeroed.h5");
+    lt_store_plan p = plan_of(6, 4, false, LT_COMPRESS_GZIP);
+    lt_store *s;
+    char journal[400], *data;
+    size_t n;
+    snprintf(journal, sizeof journal, "%s.journal", path);
+    LT_CHECK_OK(make_skeleton(path, &p));
+    LT_CHECK_OK(write_all(path, &p, false, 5));
+    LT_CHECK_OK(lt_file_read(journal, 1 << 20, &data, &n));
+    for (int kind = 0; kind < 4; kind++) {
+        char *bad = malloc(n);
+        memcpy(bad, data, n);
+        if (kind == 0) memset(bad, 0, n);
+        else if (kind == 1) memset(bad, 'x', n);
+        else bad[kind == 2 ? 3 : 40] ^= 1;
+        LT_CHECK_OK(lt_file_write(journal, bad, kind == 1 ? 30 : n));
+        LT_CHECK_FAILS(open_store(path, &p, "id", true, &s), LT_ERR_ARGUMENT, "damaged");
+        LT_CHECK(strstr(lt_error_text(), "remove this file and resume") != NULL);
+        char *now;
+        size_t m;
+        LT_CHECK_OK(lt_file_read(journal, 1 << 20, &now, &m)); /* left for whoever wants to look at it */
+        LT_CHECK(m == (kind == 1 ? 30 : n) && memcmp(now, bad, m) == 0);
+        lt_free(now);
+        free(bad);
+    }
+    LT_CHECK(unlink(journal) == 0);
+    LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
+    LT_CHECK_EQ_INT(check_file(path, &p), 6);
+    lt_free(data);
+}
+
 static void must_be_unchanged(const char *path, const char *data, size_t n)
 {
     char *now;
