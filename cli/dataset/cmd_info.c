@@ -2,7 +2,7 @@
 #include "cli/dataset/dataset.h"
 
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 typedef struct info_cli { cli_common common; const char *dataset; bool verbose; } info_cli;
 
@@ -20,8 +20,9 @@ static const lt_option_table table = {
 static bool has_journal(const char *path)
 {
     char journal[4096];
+    struct stat st;
     int n = snprintf(journal, sizeof journal, "%s.journal", path);
-    return n < (int)sizeof journal && !access(journal, F_OK);
+    return n < (int)sizeof journal && !stat(journal, &st) && st.st_size > 0; /* an empty one is a lock */
 }
 
 static lt_status print_item(void *ctx, const lt_dataset_item *i)

@@ -67,6 +67,29 @@ LT_TEST(replacement_is_all_or_nothing)
     LT_CHECK_EQ_INT(scratch_count(scratch("atomic")), 1);
 }
 
+LT_TEST(a_replaced_file_hands_its_mode_on)
+{
+    const char *path = scratch("private"), *fresh = scratch("fresh");
+    const mode_t modes[] = { 0600, 0640, 0664, 0444 };
+    lt_atomic_file f;
+    struct stat st;
+    LT_CHECK_OK(lt_file_write(path, "old", 3));
+    for (int i = 0; i < 4; i++) {
+        LT_CHECK(chmod(path, modes[i]) == 0);
+        LT_CHECK_OK(lt_atomic_open(path, &f));
+        LT_CHECK(stat(f.temporary, &st) == 0);
+        LT_CHECK_EQ_INT(st.st_mode & 0777, modes[i]); /* from the start: nobody opens it meanwhile */
+        LT_CHECK_OK(lt_atomic_commit(&f));
+        LT_CHECK(stat(path, &st) == 0);
+        LT_CHECK_EQ_INT(st.st_mode & 0777, modes[i]);
+    }
+    mode_t mask = umask(027);
+    LT_CHECK_OK(lt_file_write(fresh, "new", 3));
+    umask(mask);
+    LT_CHECK(stat(fresh, &st) == 0);
+    LT_CHECK_EQ_INT(st.st_mode & 0777, 0640);
+}
+
 LT_TEST(two_writers_do_not_meet)
 {
     lt_atomic_file a, b;

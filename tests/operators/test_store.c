@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { MAX_ROWS = 5000 };
@@ -49,7 +50,19 @@ static lt_status make_skeleton(const char *path, const lt_store_plan *p)
     static const char *const dims[] = { "num_layers", "noise_scale", "grid_size" };
     lt_store_texts t = { .config = "{}", .engine_config = "{}", .sampling_metrics = "{}", .precision = "float32", .date = "2026-01-01T00:00:00",
                          .registry = "{}", .extraction_config = "{}", .dimension_names = dims, .seed = 42 };
-    return lt_store_skeleton(path, p, &l, &t);
+    lt_store_claim *claim;
+    lt_status s = lt_store_claim_take(path, &claim);
+    if (s) return s;
+    s = lt_store_skeleton(claim, p, &l, &t);
+    lt_store_claim_release(claim);
+    return s;
+}
+
+static lt_status open_store(const char *path, const lt_store_plan *p, const char *identity, bool resume, lt_store **out)
+{
+    lt_store_claim *claim;
+    lt_status s = lt_store_claim_take(path, &claim);
+    return s ? s : lt_store_open(claim, p, identity, strlen(identity), resume, out);
 }
 
 /* What element k of a part of a row holds: any function of the three. */
@@ -90,7 +103,7 @@ static int64_t shuffled(int64_t i, int64_t n) { return i * 7919 % n; }
 static lt_status write_all(const char *path, const lt_store_plan *p, bool resume, int64_t limit)
 {
     lt_store *s;
-    lt_status st = lt_store_open(path, p, "id", 2, resume, &s);
+    lt_status st = open_store(path, p, "id", resume, &s);
     if (st) return st;
     int64_t put = 0;
     for (int64_t i = 0; i < p->rows && !st && put < limit; i++) {
@@ -237,7 +250,7 @@ LT_TEST(a_torn_journal_loses_one_row_at_most)
         size_t slot = (n - 4096) / 5, keep = 4096 + slot * 5 * (size_t)cut / 40;
         LT_CHECK(truncate(journal, (off_t)keep) == 0);
         lt_store *s;
-        LT_CHECK_OK(lt_store_open(path, &p, "id", 2, true, &s));
+        LT_CHECK_OK(open_store(path, &p, "id", true, &s));
         LT_CHECK(lt_store_done_count(s) + 1 >= (int64_t)((keep - 4096) / slot));
         LT_CHECK_OK(lt_store_close(s, NULL));
         check_file(path, &p);
@@ -252,12 +265,133 @@ LT_TEST(journals_of_other_runs_are_refused)
     lt_store *s, *second;
     LT_CHECK_OK(make_skeleton(path, &p));
     LT_CHECK_OK(write_all(path, &p, false, 2));
-    LT_CHECK_FAILS(lt_store_open(path, &p, "other", 5, true, &s), LT_ERR_ARGUMENT, "another configuration");
+    LT_CHECK_FAILS(open_store(path, &p, "other", true, &s), LT_ERR_ARGUMENT, "another configuration");
     lt_store_plan q = plan_of(7, 4, false, LT_COMPRESS_GZIP);
-    LT_CHECK_FAILS(lt_store_open(path, &q, "id", 2, true, &s), LT_ERR_FORMAT, "extents");
-    LT_CHECK_OK(lt_store_open(path, &p, "id", 2, true, &s));
-    LT_CHECK_FAILS(lt_store_open(path, &p, "id", 2, true, &second), LT_ERR_ARGUMENT, "another process");
+    LT_CHECK_FAILS(open_store(path, &q, "id", true, &s), LT_ERR_FORMAT, "extents");
+    LT_CHECK_OK(open_store(path, &p, "id", true, &s));
+    LT_CHECK_FAILS(open_store(path, &p, "id", true, &second), LT_ERR_ARGUMENT, "another process");
     LT_CHECK_OK(lt_store_close(s, NULL));
+}
+
+/* Not "another configuration": nothing is known of what it was. */
+LT_TEST(damaged_journals_are_called_so)
+{
+    const char *path = scratch("zeroed.h5");
+    lt_store_plan p = plan_of(6, 4, false, LT_COMPRESS_GZIP);
+    lt_store *s;
+    char journal[400], *data;
+    size_t n;
+    snprintf(journal, sizeof journal, "%s.journal", path);
+    LT_CHECK_OK(make_skeleton(path, &p));
+    LT_CHECK_OK(write_all(path, &p, false, 5));
+    LT_CHECK_OK(lt_file_read(journal, 1 << 20, &data, &n));
+    for (int kind = 0; kind < 4; kind++) {
+        char *bad = malloc(n);
+        memcpy(bad, data, n);
+        if (kind == 0) memset(bad, 0, n);
+        else if (kind == 1) memset(bad, 'x', n);
+        else bad[kind == 2 ? 3 : 40] ^= 1;
+        LT_CHECK_OK(lt_file_write(journal, bad, kind == 1 ? 30 : n));
+        LT_CHECK_FAILS(open_store(path, &p, "id", true, &s), LT_ERR_ARGUMENT, "damaged");
+        LT_CHECK(strstr(lt_error_text(), "remove this file and resume") != NULL);
+        char *now;
+        size_t m;
+        LT_CHECK_OK(lt_file_read(journal, 1 << 20, &now, &m)); /* left for whoever wants to look at it */
+        LT_CHECK(m == (kind == 1 ? 30 : n) && memcmp(now, bad, m) == 0);
+        lt_free(now);
+        free(bad);
+    }
+    LT_CHECK(unlink(journal) == 0);
+    LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
+    LT_CHECK_EQ_INT(check_file(path, &p), 6);
+    lt_free(data);
+}
+
+static void must_be_unchanged(const char *path, const char *data, size_t n)
+{
+    char *now;
+    size_t m;
+    LT_CHECK_OK(lt_file_read(path, 1 << 24, &now, &m));
+    LT_CHECK(m == n && memcmp(now, data, n) == 0);
+    lt_free(now);
+}
+
+/* Whoever comes second changes neither the file nor the journal, and leaves nothing beside them. */
+LT_TEST(one_process_writes_at_a_time)
+{
+    const char *path = scratch("two.h5");
+    lt_store_plan p = plan_of(6, 4, false, LT_COMPRESS_GZIP);
+    lt_store *s;
+    lt_store_claim *claim;
+    char *data, *rows, journal[400];
+    size_t n, m;
+    snprintf(journal, sizeof journal, "%s.journal", path);
+    LT_CHECK_OK(make_skeleton(path, &p));
+    LT_CHECK(access(journal, F_OK) != 0); /* a claim that came to nothing leaves none */
+    LT_CHECK_OK(write_all(path, &p, false, 5));
+    LT_CHECK_OK(open_store(path, &p, "id", true, &s));
+    LT_CHECK_OK(lt_file_read(path, 1 << 24, &data, &n));
+    LT_CHECK_OK(lt_file_read(journal, 1 << 24, &rows, &m));
+    LT_CHECK_FAILS(make_skeleton(path, &p), LT_ERR_ARGUMENT, "another process is writing this dataset");
+    LT_CHECK_FAILS(lt_store_claim_take(path, &claim), LT_ERR_ARGUMENT, "another process is writing this dataset");
+    must_be_unchanged(path, data, n);
+    must_be_unchanged(journal, rows, m);
+    LT_CHECK_OK(put_row(s, &p, shuffled(5, 6)));
+    LT_CHECK_OK(lt_store_close(s, NULL));
+    LT_CHECK_EQ_INT(check_file(path, &p), 6);
+    LT_CHECK(access(journal, F_OK) != 0);
+    LT_CHECK_OK(lt_store_claim_take(path, &claim));
+    lt_store_claim_release(claim);
+    lt_free(data);
+    lt_free(rows);
+}
+
+/* Processes that take turns as fast as they can: each finds the journal that the one before it is about to remove. */
+LT_TEST(a_removed_lock_is_no_lock)
+{
+    enum { CHILDREN = 4, TURNS = 300 };
+    const char *path = scratch("turns.h5");
+    pid_t child[CHILDREN];
+    int status;
+    fflush(stdout);
+    for (int i = 0; i < CHILDREN; i++) {
+        if ((child[i] = fork())) continue;
+        int wrong = 0;
+        char alone[400];
+        snprintf(alone, sizeof alone, "%s.alone", path);
+        for (int turn = 0; turn < TURNS; turn++) {
+            lt_store_claim *claim;
+            while (lt_store_claim_take(path, &claim)) usleep(50);
+            int fd = open(alone, O_CREAT | O_EXCL | O_WRONLY, 0600); /* fails when another is inside */
+            wrong += fd < 0;
+            if (fd >= 0) wrong += unlink(alone) != 0;
+            close(fd);
+            lt_store_claim_release(claim);
+        }
+        _exit(wrong != 0);
+    }
+    for (int i = 0; i < CHILDREN; i++) LT_CHECK(waitpid(child[i], &status, 0) == child[i] && status == 0);
+}
+
+LT_TEST(links_lead_to_one_dataset)
+{
+    const char *path = scratch("real.h5"), *link = scratch("link.h5"), *dangling = scratch("dangling.h5"), *pipe = scratch("pipe.h5");
+    lt_store_plan p = plan_of(6, 4, false, LT_COMPRESS_GZIP);
+    lt_store *s;
+    lt_store_claim *claim;
+    struct stat st;
+    LT_CHECK_OK(make_skeleton(path, &p));
+    LT_CHECK(symlink(path, link) == 0 && symlink(scratch("nothing.h5"), dangling) == 0 && mkfifo(pipe, 0600) == 0);
+    LT_CHECK_OK(open_store(path, &p, "id", true, &s));
+    LT_CHECK_FAILS(lt_store_claim_take(link, &claim), LT_ERR_ARGUMENT, "another process");
+    LT_CHECK_OK(lt_store_close(s, NULL));
+    LT_CHECK_OK(make_skeleton(link, &p)); /* the file is made anew, the link stays one */
+    LT_CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+    LT_CHECK_OK(write_all(link, &p, false, INT64_MAX));
+    LT_CHECK_EQ_INT(check_file(path, &p), 6);
+    LT_CHECK_FAILS(lt_store_claim_take(dangling, &claim), LT_ERR_ARGUMENT, "leads to no file");
+    LT_CHECK_FAILS(lt_store_claim_take(pipe, &claim), LT_ERR_ARGUMENT, "not a regular file");
+    LT_CHECK_FAILS(lt_store_claim_take("/tmp", &claim), LT_ERR_ARGUMENT, "not a regular file");
 }
 
 /* A file size limit stands in for a full disk. */
@@ -290,9 +424,9 @@ LT_TEST(damaged_files_are_refused)
     LT_CHECK_OK(make_skeleton(path, &p));
     LT_CHECK_OK(write_all(path, &p, false, INT64_MAX));
     LT_CHECK(truncate(path, 3000) == 0);
-    LT_CHECK_FAILS(lt_store_open(path, &p, "id", 2, true, &s), LT_ERR_FORMAT, "truncated");
+    LT_CHECK_FAILS(open_store(path, &p, "id", true, &s), LT_ERR_FORMAT, "truncated");
     LT_CHECK_OK(lt_file_write(path, "plain text, and more than ninety-six bytes of it, so that a whole superblock could be read from here", 100));
-    LT_CHECK_FAILS(lt_store_open(path, &p, "id", 2, true, &s), LT_ERR_FORMAT, "not an HDF5 file");
+    LT_CHECK_FAILS(open_store(path, &p, "id", true, &s), LT_ERR_FORMAT, "not an HDF5 file");
 }
 
 /* Equal runs, equal bytes: no times anywhere in the file. */

@@ -99,18 +99,33 @@ static void make_idle(lt_atomic_file *f)
     *f = (lt_atomic_file){ .fd = -1 };
 }
 
+/* What replaces a file may be read and written by those who might before; of another group's rights nothing is passed on. */
+static lt_status keep_mode(const lt_atomic_file *f, const struct stat *old)
+{
+    struct stat st;
+    mode_t mode = old->st_mode & 0777;
+    if (fstat(f->fd, &st) || (st.st_gid != old->st_gid && fchown(f->fd, (uid_t)-1, old->st_gid))) mode &= ~(mode_t)070;
+    return fchmod(f->fd, mode) ? LT_FAIL(LT_ERR_IO, "%s: cannot set its mode: %s", f->temporary, strerror(errno)) : LT_OK;
+}
+
 lt_status lt_atomic_open(const char *path, lt_atomic_file *f)
 {
     *f = (lt_atomic_file){ .fd = -1 };
     struct stat st;
     if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "path of a file to write is NULL");
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* a rename would put a file in its place */
+    bool replaces = stat(path, &st) == 0;
+    if (replaces && !S_ISREG(st.st_mode)) /* a rename would put a file in its place */
         return LT_FAIL(LT_ERR_IO, "%s: not a regular file, and cannot be replaced by one", path);
     size_t bytes = strlen(path) + LT_TEMPORARY_SUFFIX;
     f->path = lt_strdup(path);
     f->temporary = f->path ? lt_malloc(bytes) : NULL;
-    lt_status s = f->temporary ? lt_temporary_open(path, f->temporary, bytes, &f->fd, &f->place) : LT_ERR_MEMORY;
-    if (s) make_idle(f);
+    lt_status s = f->temporary ? lt_temporary_open(path, replaces ? st.st_mode & 0777 : 0666, f->temporary, bytes, &f->fd, &f->place) : LT_ERR_MEMORY;
+    if (s) {
+        make_idle(f);
+        return s;
+    }
+    s = replaces ? keep_mode(f, &st) : LT_OK;
+    if (s) lt_atomic_cancel(f);
     return s;
 }
 

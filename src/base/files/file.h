@@ -19,7 +19,7 @@ lt_status lt_file_write_at(int fd, const char *path, uint64_t offset, const void
 
 /* ---- Replacing files --------------------------------------------------------- */
 /* A file being written beside `path`. Nothing is seen under the name before commit, which syncs
-   and renames; cancel removes what was written. Zero-initialised is idle. What a killed process left is removed by
+   and renames; cancel removes what was written. A file that is replaced hands its mode on. Zero-initialised is idle. What a killed process left is removed by
    the next that writes `path` (temporary.h). */
 typedef struct lt_atomic_file {
     int   fd;

@@ -104,9 +104,9 @@ static bool remove_leftover(const char *name)
 }
 
 /* A new file of that name, locked; -1 with EEXIST when there is one, or another writer just took this one for a leftover. */
-static int create_locked(const char *name)
+static int create_locked(const char *name, mode_t mode)
 {
-    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd < 0) return -1;
     bool taken = !lock(fd) && errno == EWOULDBLOCK; /* other reasons: this file system has no locks, and nobody removes what it holds */
     if (!taken && is_still_named(fd, name)) return fd;
@@ -125,12 +125,12 @@ static void sweep(const char *path, int from, char *name, size_t bytes)
     }
 }
 
-static lt_status open_unlisted(const char *path, char *name, size_t bytes, int *fd)
+static lt_status open_unlisted(const char *path, mode_t mode, char *name, size_t bytes, int *fd)
 {
     int n = 0;
     for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         name_temporary(path, n, name, bytes);
-        *fd = create_locked(name);
+        *fd = create_locked(name, mode);
         if (*fd < 0 && errno != EEXIST) break;
         if (*fd >= 0) {
             sweep(path, n + 1, name, bytes);
@@ -145,13 +145,13 @@ static lt_status open_unlisted(const char *path, char *name, size_t bytes, int *
 }
 
 /* A signal between opening and listing would leave the file. */
-lt_status lt_temporary_open(const char *path, char *name, size_t bytes, int *fd, int *place)
+lt_status lt_temporary_open(const char *path, mode_t mode, char *name, size_t bytes, int *fd, int *place)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     *place = claim_place();
-    lt_status s = open_unlisted(path, name, bytes, fd);
+    lt_status s = open_unlisted(path, mode, name, bytes, fd);
     fill_place(*place, s ? NULL : name);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return s;

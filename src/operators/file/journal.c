@@ -46,7 +46,7 @@ bool lt_journal_exists(const char *dataset)
 {
     char *path = journal_path(dataset);
     struct stat st;
-    bool there = path && stat(path, &st) == 0;
+    bool there = path && stat(path, &st) == 0 && st.st_size > 0;
     lt_free(path);
     return there;
 }
@@ -174,38 +174,57 @@ static lt_status start_empty(lt_journal *j, const journal_head *h)
     return LT_OK;
 }
 
-static lt_status open_file(lt_journal *j, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx)
+/* Whether the journal is that of this run. One shorter than its head died while it was being started, and holds nothing yet. */
+static lt_status check_head(const lt_journal *j, const journal_head *want, uint64_t file_bytes, bool *empty)
 {
-    j->fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (j->fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open: %s", j->path, strerror(errno));
-    if (flock(j->fd, LOCK_EX | LOCK_NB))
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: another process is writing this dataset", j->path);
+    journal_head got;
+    size_t n = (size_t)LT_MIN(file_bytes, (uint64_t)sizeof got);
+    *empty = file_bytes < HEAD_BYTES;
+    memset(&got, 0, sizeof got);
+    LT_TRY(lt_file_read_at(j->fd, j->path, 0, &got, n));
+    if (memcmp(&got, want, n) == 0) return LT_OK;
+    if (memcmp(got.magic, head_magic, sizeof head_magic) || got.check != lt_hash64(&got, offsetof(journal_head, check), 0))
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: damaged: it does not begin as a journal does, so that the rows in it are lost; the dataset itself keeps those "
+                       "it has: remove this file and resume, or start again (--overwrite)", j->path);
+    return LT_FAIL(LT_ERR_ARGUMENT, "%s: belongs to a run with another configuration: resume with that one, or start again (--overwrite)", j->path);
+}
+
+/* The lock counts only while the path leads to the locked file: the holder before may have removed it after we opened it. */
+static bool is_in_place(const lt_journal *j)
+{
+    struct stat open_one, named;
+    return !fstat(j->fd, &open_one) && !lstat(j->path, &named) && open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+static lt_status lock_file(lt_journal *j)
+{
+    int result;
+    do result = flock(j->fd, LOCK_EX | LOCK_NB);
+    while (result && errno == EINTR);
+    if (result == 0) return LT_OK;
+    if (errno == EWOULDBLOCK) return LT_FAIL(LT_ERR_ARGUMENT, "%s: another process is writing this dataset", j->path);
+    return LT_FAIL(LT_ERR_IO, "%s: cannot lock: %s", j->path, strerror(errno));
+}
+
+static lt_status open_locked(lt_journal *j, mode_t mode)
+{
+    enum { ATTEMPTS = 100 };
     struct stat st;
-    if (fstat(j->fd, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot read: %s", j->path, strerror(errno));
-    journal_head want = make_head(shape), got;
-    /* A journal shorter than its head died while it was being started: it held nothing yet. */
-    if (!keep || (uint64_t)st.st_size < HEAD_BYTES) return start_empty(j, &want);
-    LT_TRY(lt_file_read_at(j->fd, j->path, 0, &got, sizeof got));
-    if (memcmp(&got, &want, sizeof got))
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: belongs to a run with another configuration; remove it to start again", j->path);
-    return find_rows(j, (uint64_t)st.st_size, shape->n_rows, found, ctx);
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        j->fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
+        if (j->fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open: %s", j->path, strerror(errno));
+        if (fstat(j->fd, &st) || !S_ISREG(st.st_mode)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: not a regular file, and cannot be the journal of a dataset", j->path);
+        LT_TRY(lock_file(j));
+        if (is_in_place(j)) return LT_OK;
+        close(j->fd);
+        j->fd = -1;
+    }
+    return LT_FAIL(LT_ERR_ARGUMENT, "%s: other processes keep writing this dataset", j->path);
 }
 
-lt_status lt_journal_open(const char *dataset, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx, lt_journal *j)
+/* Of the lock alone: what stands in the file is another matter. */
+static void drop_lock(lt_journal *j)
 {
-    *j = (lt_journal){ .fd = -1, .n_steps = shape->n_steps, .step_bytes = shape->step_bytes, .rest_bytes = shape->rest_bytes };
-    j->slot_bytes = (SLOT_HEAD + (size_t)shape->n_steps * shape->step_bytes + shape->rest_bytes + 63) / 64 * 64;
-    j->path = journal_path(dataset);
-    if (!j->path) return LT_ERR_MEMORY;
-    pthread_mutex_init(&j->lock, NULL);
-    lt_status s = open_file(j, shape, keep, found, ctx);
-    if (s) lt_journal_close(j);
-    return s;
-}
-
-void lt_journal_close(lt_journal *j)
-{
-    if (!j->path) return;
     if (j->fd >= 0) close(j->fd);
     pthread_mutex_destroy(&j->lock);
     lt_free(j->free_slot);
@@ -213,8 +232,44 @@ void lt_journal_close(lt_journal *j)
     *j = (lt_journal){ .fd = -1 };
 }
 
+lt_status lt_journal_claim(const char *dataset, lt_journal *j)
+{
+    struct stat st;
+    mode_t mode = stat(dataset, &st) ? 0666 : st.st_mode & 0666; /* rows of a private dataset are private too */
+    *j = (lt_journal){ .fd = -1, .path = journal_path(dataset) };
+    if (!j->path) return LT_ERR_MEMORY;
+    pthread_mutex_init(&j->lock, NULL);
+    lt_status s = open_locked(j, mode);
+    if (s) drop_lock(j);
+    return s;
+}
+
+lt_status lt_journal_open(lt_journal *j, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx)
+{
+    j->n_steps = shape->n_steps;
+    j->step_bytes = shape->step_bytes;
+    j->rest_bytes = shape->rest_bytes;
+    j->slot_bytes = (SLOT_HEAD + (size_t)shape->n_steps * shape->step_bytes + shape->rest_bytes + 63) / 64 * 64;
+    struct stat st;
+    if (fstat(j->fd, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot read: %s", j->path, strerror(errno));
+    journal_head want = make_head(shape);
+    bool empty = true;
+    if (keep) LT_TRY(check_head(j, &want, (uint64_t)st.st_size, &empty));
+    return empty ? start_empty(j, &want) : find_rows(j, (uint64_t)st.st_size, shape->n_rows, found, ctx);
+}
+
+/* The file is removed while the lock is held, so that whoever opened it meanwhile finds that it is gone (is_in_place). */
+void lt_journal_close(lt_journal *j)
+{
+    struct stat st;
+    if (!j->path) return;
+    if (!fstat(j->fd, &st) && st.st_size == 0) unlink(j->path);
+    drop_lock(j);
+}
+
 void lt_journal_remove(lt_journal *j)
 {
-    if (j->path && j->fd >= 0) unlink(j->path);
-    lt_journal_close(j);
+    if (!j->path) return;
+    unlink(j->path);
+    drop_lock(j);
 }

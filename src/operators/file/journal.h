@@ -36,13 +36,19 @@ typedef struct lt_journal_shape {
     size_t    step_bytes, rest_bytes;
 } lt_journal_shape;
 
-/* Opens the journal beside `dataset`, exclusively: LT_ERR_ARGUMENT when another process writes this
-   dataset. With `keep`, rows found whole are told to `found` in the order of their slots, and a
-   journal of another identity is LT_ERR_ARGUMENT; otherwise it is emptied. */
-lt_status lt_journal_open(const char *dataset, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx, lt_journal *j);
-void      lt_journal_close(lt_journal *j);   /* a closed or zeroed one is allowed */
+/* Takes the right to write `dataset`: a lock on its journal, which is made, empty, where there is none.
+   Only the process that has it may change the dataset, its journal or their temporary files.
+   LT_ERR_ARGUMENT when another process has it; nothing was changed then. */
+lt_status lt_journal_claim(const char *dataset, lt_journal *j);
+/* Reads or starts a claimed journal. With `keep`, rows found whole are reported to `found` in the order of
+   their slots, and a journal of another identity is LT_ERR_ARGUMENT; otherwise it is emptied. A failure
+   leaves the claim in force. */
+lt_status lt_journal_open(lt_journal *j, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx);
+/* Gives the claim up; a journal in which nothing was ever written goes away. A closed or zeroed one is allowed. */
+void      lt_journal_close(lt_journal *j);
 /* As close, and the file goes away. */
 void      lt_journal_remove(lt_journal *j);
+/* Whether a run has left a journal; one that is only claimed does not count. */
 bool      lt_journal_exists(const char *dataset);
 
 lt_status lt_journal_begin(lt_journal *j, lt_journal_row *r);

@@ -301,7 +301,7 @@ static lt_status open_parts(lt_store *s, const void *identity, size_t identity_b
     LT_TRY(lt_store_attach(s));
     LT_TRY(read_status(s));
     lt_journal_shape shape = { lt_sha256_of(identity, identity_bytes), s->p.rows, s->p.n_steps, s->p.step_bytes, s->p.rest_bytes };
-    LT_TRY(lt_journal_open(s->path, &shape, resume, row_found, s, &s->journal));
+    LT_TRY(lt_journal_open(&s->journal, &shape, resume, row_found, s));
     for (int64_t r = 0; r < s->p.rows; r++) s->done[r] = s->slab[r / s->p.chunk_rows].written || s->slot[r] >= 0;
     return make_rows(s);
 }
@@ -330,21 +330,34 @@ static void release(lt_store *s)
     lt_free(s);
 }
 
-lt_status lt_store_open(const char *path, const lt_store_plan *p, const void *identity, size_t identity_bytes, bool resume, lt_store **out)
+/* The store owns path and journal of the claim, of which nothing is left. */
+static void take_over(lt_store *s, lt_store_claim *c)
+{
+    s->path = c->path;
+    s->journal = c->journal;
+    c->path = NULL;
+    c->journal = (lt_journal){ .fd = -1 };
+    lt_store_claim_release(c);
+}
+
+lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *identity, size_t identity_bytes, bool resume, lt_store **out)
 {
     *out = NULL;
     lt_store *s = lt_calloc(1, sizeof *s);
-    if (!s) return LT_ERR_MEMORY;
-    s->fd = s->journal.fd = -1;
+    if (!s) {
+        lt_store_claim_release(c);
+        return LT_ERR_MEMORY;
+    }
+    take_over(s, c);
+    s->fd = -1;
     s->p = *p;
     s->last = &s->first;
     s->committed_ns = lt_clock_ns();
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->work, NULL);
     pthread_cond_init(&s->room, NULL);
-    s->path = lt_strdup(path);
-    lt_status st = s->path ? open_parts(s, identity, identity_bytes, resume) : LT_ERR_MEMORY;
-    if (!st && pthread_create(&s->writer, NULL, write_rows, s)) st = LT_FAIL(LT_ERR_MEMORY, "%s: no thread for the writer", path);
+    lt_status st = open_parts(s, identity, identity_bytes, resume);
+    if (!st && pthread_create(&s->writer, NULL, write_rows, s)) st = LT_FAIL(LT_ERR_MEMORY, "%s: no thread for the writer", s->path);
     if (st) {
         release(s);
         return st;

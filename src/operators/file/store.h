@@ -68,15 +68,24 @@ typedef struct lt_store_texts {
     uint64_t    seed;
 } lt_store_texts;
 
+/* The right to write the dataset at `path`. One process has it at a time, and nothing of a dataset (the file, its journal, what lies
+   beside them) is created, changed or removed without it. LT_ERR_ARGUMENT when another process has it, or when the path leads to
+   something that is no file. */
+typedef struct lt_store_claim lt_store_claim;
+lt_status   lt_store_claim_take(const char *path, lt_store_claim **out);
+void        lt_store_claim_release(lt_store_claim *c); /* NULL is allowed */
+const char *lt_store_claim_path(const lt_store_claim *c); /* symbolic links resolved */
+
 /* Creates the file at its place, all rows pending; replaces one that is there. */
-lt_status lt_store_skeleton(const char *path, const lt_store_plan *p, const lt_store_labels *l, const lt_store_texts *t);
+lt_status lt_store_skeleton(const lt_store_claim *c, const lt_store_plan *p, const lt_store_labels *l, const lt_store_texts *t);
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 typedef struct lt_store lt_store;
 
 /* Opens a file made by lt_store_skeleton with this plan. Rows that an earlier run finished are kept
-   when `resume`; lt_store_row_done says which. identity ties the journal to the configuration. */
-lt_status lt_store_open(const char *path, const lt_store_plan *p, const void *identity, size_t identity_bytes, bool resume, lt_store **out);
+   when `resume`; lt_store_row_done says which. identity ties the journal to the configuration. The claim
+   belongs to the store from here on, and is given up when the call fails. */
+lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *identity, size_t identity_bytes, bool resume, lt_store **out);
 bool      lt_store_row_done(const lt_store *s, int64_t row); /* before this run */
 int64_t   lt_store_done_count(const lt_store *s);
 

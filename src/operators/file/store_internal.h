@@ -18,6 +18,11 @@ typedef struct lt_store_slab {
     bool    written, dirty;    /* chunks appended; since the last commit */
 } lt_store_slab;
 
+struct lt_store_claim {
+    char      *path;
+    lt_journal journal;        /* claimed, until a store takes it over */
+};
+
 struct lt_store {
     char          *path;
     int            fd;

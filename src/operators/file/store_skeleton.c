@@ -320,11 +320,11 @@ static lt_status create_at(skeleton *k, const char *temporary)
     return s;
 }
 
-lt_status lt_store_skeleton(const char *path, const lt_store_plan *p, const lt_store_labels *l, const lt_store_texts *t)
+lt_status lt_store_skeleton(const lt_store_claim *c, const lt_store_plan *p, const lt_store_labels *l, const lt_store_texts *t)
 {
-    skeleton k = { .path = path, .p = p, .l = l, .t = t, .file = -1 };
+    skeleton k = { .path = c->path, .p = p, .l = l, .t = t, .file = -1 };
     lt_atomic_file f;
-    LT_TRY(lt_atomic_open(path, &f));
+    LT_TRY(lt_atomic_open(c->path, &f));
     lt_status s = create_at(&k, f.temporary);
     if (s) lt_atomic_cancel(&f);
     else s = lt_atomic_commit(&f);

@@ -9,10 +9,10 @@ static lt_status unsupported(const char *path)
     return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: lathe was built without HDF5 (Debian package libhdf5-dev), so it neither writes nor reads datasets", path);
 }
 
-lt_status lt_store_skeleton(const char *path, const lt_store_plan *p, const lt_store_labels *l, const lt_store_texts *t)
+lt_status lt_store_skeleton(const lt_store_claim *c, const lt_store_plan *p, const lt_store_labels *l, const lt_store_texts *t)
 {
     (void)p, (void)l, (void)t;
-    return unsupported(path);
+    return unsupported(c->path);
 }
 
 lt_status lt_store_attach(lt_store *s) { return unsupported(s->path); }

@@ -179,12 +179,12 @@ static bool file_exists(const char *path)
 }
 
 /* What ties a journal to its dataset; batch size and device may differ between the runs. */
-static lt_status open_store(lt_generator *g, bool resume)
+static lt_status open_store(lt_generator *g, lt_store_claim *claim, bool resume)
 {
     char identity[256];
     snprintf(identity, sizeof identity, "%s %s %" PRIu64 " %" PRId64 "/%" PRId64 " %" PRId64 " %" PRId64 " %s", lt_version(), g->c->name, g->c->seed,
              g->opt->shard_index, g->opt->shard_count, g->plan.rows, g->plan.steps, lt_precision_name(g->info->precision));
-    return lt_store_open(g->c->output_path, &g->plan, identity, strlen(identity), resume, &g->store);
+    return lt_store_open(claim, &g->plan, identity, strlen(identity), resume, &g->store);
 }
 
 /* Shards of one configuration share its output path unless each is given its own. */
@@ -197,33 +197,23 @@ static lt_status check_shard(const lt_generator *g, const lt_dataset_info *there
 }
 
 /* A finished dataset may be made again; a run to go on with, another shard, or a file of another kind, is not thrown away unasked. */
-static lt_status check_replaceable(const lt_generator *g)
+static lt_status check_replaceable(const lt_generator *g, const char *path)
 {
-    const char *path = g->c->output_path;
     struct stat st;
     lt_dataset *d;
-    if (g->opt->overwrite || stat(path, &st) || (S_ISREG(st.st_mode) && st.st_size == 0)) return LT_OK;
+    if (g->opt->overwrite || stat(path, &st) || st.st_size == 0) return LT_OK;
     if (lt_journal_exists(path))
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: holds an unfinished run: resume it (--resume), or allow it to be replaced (--overwrite)", path);
-    if (S_ISREG(st.st_mode) && lt_dataset_open(path, &d))
+    if (lt_dataset_open(path, &d))
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: is there already and is no dataset: choose another path, or allow it to be replaced (--overwrite)", path);
-    if (!S_ISREG(st.st_mode)) return LT_OK;
     lt_dataset_info there = lt_dataset_get_info(d);
     lt_status s = check_shard(g, &there);
     lt_dataset_close(d);
     return s;
 }
 
-lt_status lt_generator_open_file(lt_generator *g)
+static lt_status create_file(lt_generator *g, const lt_store_claim *claim)
 {
-    const char *path = g->c->output_path;
-    if (g->opt->resume && file_exists(path)) {
-        LT_TRY(check_resumable(g));
-        return open_store(g, true);
-    }
-    LT_TRY(check_replaceable(g));
-    LT_TRY(lt_generator_check_memory(g, NULL, g->rows.n));
-    LT_TRY(lt_file_make_folders(path, 0777));
     lt_file_content content = content_of(g);
     lt_sampling_metrics metrics;
     char *json = NULL;
@@ -232,9 +222,27 @@ lt_status lt_generator_open_file(lt_generator *g)
     LT_TRY(lt_sampling_json(&metrics, &json));
     g->info->sampling_seconds += 1e-9 * (double)(lt_clock_ns() - start);
     content.metrics = json;
-    lt_status s = lt_dataset_file_create(path, &content, &g->plan);
+    lt_status s = lt_dataset_file_create(claim, &content, &g->plan);
     lt_free(json);
-    return s ? s : open_store(g, false);
+    return s;
+}
+
+/* Looks at what is there only once nobody else may change it, and changes it only then. */
+lt_status lt_generator_open_file(lt_generator *g)
+{
+    const char *path = g->c->output_path;
+    lt_store_claim *claim;
+    if (!g->opt->resume || !file_exists(path)) {
+        LT_TRY(lt_generator_check_memory(g, NULL, g->rows.n));
+        LT_TRY(lt_file_make_folders(path, 0777));
+    }
+    LT_TRY(lt_store_claim_take(path, &claim));
+    bool resume = g->opt->resume && file_exists(path);
+    lt_status s = resume ? check_resumable(g) : check_replaceable(g, lt_store_claim_path(claim));
+    if (!s && !resume) s = create_file(g, claim);
+    if (!s) return open_store(g, claim, resume);
+    lt_store_claim_release(claim);
+    return s;
 }
 
 /* ---- Scheduling ---------------------------------------------------------------------------------------- */

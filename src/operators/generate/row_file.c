@@ -118,7 +118,7 @@ static lt_status extraction_json(const lt_dataset_config *c, lt_json **out)
     return s;
 }
 
-lt_status lt_dataset_file_create(const char *path, const lt_file_content *f, const lt_store_plan *plan)
+lt_status lt_dataset_file_create(const lt_store_claim *claim, const lt_file_content *f, const lt_store_plan *plan)
 {
     const lt_dataset_config *c = f->config;
     const lt_row_table *t = f->rows;
@@ -140,8 +140,19 @@ lt_status lt_dataset_file_create(const char *path, const lt_file_content *f, con
         .registry = f->features ? lt_feature_registry_json(f->features) : "{}", .extraction_config = lt_json_text(extraction),
         .learned = latents, .dimension_names = names, .seed = c->seed,
     };
-    lt_status s = lt_store_skeleton(path, plan, &labels, &texts);
+    lt_status s = lt_store_skeleton(claim, plan, &labels, &texts);
     lt_free((void *)names);
     lt_json_destroy(extraction);
+    return s;
+}
+
+lt_status lt_dataset_file_begin(const char *path, const lt_file_content *f, const lt_store_plan *plan, const char *identity, lt_store **out)
+{
+    lt_store_claim *claim;
+    *out = NULL;
+    LT_TRY(lt_store_claim_take(path, &claim));
+    lt_status s = lt_dataset_file_create(claim, f, plan);
+    if (!s) return lt_store_open(claim, plan, identity, strlen(identity), false, out);
+    lt_store_claim_release(claim);
     return s;
 }

@@ -46,6 +46,8 @@ typedef struct lt_file_content {       /* what lt_dataset_file_create is told be
 /* The plan such a file has. Names of columns are borrowed from the feature set. */
 lt_status lt_dataset_file_plan(const lt_file_content *f, lt_arena *arena, lt_store_plan *out);
 /* Creates the file with this plan, all rows pending. */
-lt_status lt_dataset_file_create(const char *path, const lt_file_content *f, const lt_store_plan *plan);
+lt_status lt_dataset_file_create(const lt_store_claim *claim, const lt_file_content *f, const lt_store_plan *plan);
+/* A new file at `path`, claimed, created and open for all of its rows. */
+lt_status lt_dataset_file_begin(const char *path, const lt_file_content *f, const lt_store_plan *plan, const char *identity, lt_store **out);
 
 #endif

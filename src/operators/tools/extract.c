@@ -204,8 +204,7 @@ static lt_status open_output(extract *e, const char *output)
     lt_replay_options replay = lt_replay_defaults();
     replay.device = e->opt->device;
     LT_TRY(lt_replay_create(c, &replay, &e->replay));
-    LT_TRY(lt_dataset_file_create(output, &f, &e->plan));
-    return lt_store_open(output, &e->plan, "extract", 7, false, &e->store);
+    return lt_dataset_file_begin(output, &f, &e->plan, "extract", &e->store);
 }
 
 static lt_status extract_all(extract *e)

@@ -201,8 +201,7 @@ static lt_status make_file(merge *m, const char *out_path)
     for (int i = 0; i < LT_PART_OUTPUT; i++) largest = LT_MAX(largest, m->plan.part[i].row_bytes);
     m->block = lt_malloc(largest * (size_t)LT_MIN(m->plan.chunk_rows, (int64_t)MAX_BLOCK));
     if (!m->block) return LT_ERR_MEMORY;
-    LT_TRY(lt_dataset_file_create(out_path, &f, &m->plan));
-    return lt_store_open(out_path, &m->plan, "merge", 5, false, &m->store);
+    return lt_dataset_file_begin(out_path, &f, &m->plan, "merge", &m->store);
 }
 
 static lt_status merge_all(merge *m, const char *out_path, const char *const *paths)

@@ -1,0 +1,54 @@
+/* The right to write a dataset: one process has it at a time, from before anything is touched.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/file/store_internal.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The file that a name leads to. Two names of one file (a link and its target) must lead to one journal, and replacing a
+   file must not put another one in the place of the link. */
+static lt_status resolve(const char *path, char **out)
+{
+    char found[PATH_MAX];
+    struct stat st;
+    bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    if (link && !realpath(path, found))
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: is a symbolic link that leads to no file (%s): give the path of the file itself", path, strerror(errno));
+    *out = lt_strdup(link ? found : path);
+    return *out ? LT_OK : LT_ERR_MEMORY;
+}
+
+static lt_status claim(const char *path, lt_store_claim *c)
+{
+    struct stat st;
+    LT_TRY(resolve(path, &c->path));
+    if (stat(c->path, &st) == 0 && !S_ISREG(st.st_mode))
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: not a regular file, and cannot be replaced by one", path);
+    return lt_journal_claim(c->path, &c->journal);
+}
+
+lt_status lt_store_claim_take(const char *path, lt_store_claim **out)
+{
+    *out = NULL;
+    lt_store_claim *c = lt_calloc(1, sizeof *c);
+    if (!c) return LT_ERR_MEMORY;
+    lt_status s = claim(path, c);
+    if (s) lt_store_claim_release(c);
+    else *out = c;
+    return s;
+}
+
+void lt_store_claim_release(lt_store_claim *c)
+{
+    if (!c) return;
+    lt_journal_close(&c->journal);
+    lt_free(c->path);
+    lt_free(c);
+}
+
+const char *lt_store_claim_path(const lt_store_claim *c) { return c->path; }

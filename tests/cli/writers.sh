@@ -1,0 +1,104 @@
+#!/bin/sh
+# Several commands at one dataset, and paths that are no plain files: writers.sh LATHE. SPDX-License-Identifier: BSD-3-Clause
+set -u
+lathe=$1
+. "$(dirname "$0")/lib.sh"
+
+cat >"$work/c.yaml" <<'YAML'
+metadata: {name: writers}
+parameter_space:
+  architecture:
+    num_layers: {type: integer, bounds: [2, 3]}
+    base_channels: {type: integer, bounds: [4, 8]}
+    kernel_size: {type: choice, choices: [3]}
+    activation: {type: choice, choices: [gelu]}
+  stochastic:
+    noise_type: {type: choice, choices: [gaussian]}
+    noise_scale: {type: continuous, bounds: [0.001, 0.1], log_scale: true}
+  operator:
+    normalization: {type: choice, choices: [instance]}
+    grid_size: {type: choice, choices: [16]}
+  evolution: {update_policy: {type: choice, choices: [residual, convex]}}
+sampling: {total_samples: 8, batch_size: 4, sobol: {seed: 3}}
+simulation:
+  device: cpu
+  precision: float32
+  num_realizations: 2
+  num_timesteps: 12
+  input_generation: {method: structured}
+dataset: {output_path: OUT.h5, storage: {chunk_size: 3}}
+YAML
+c="$work/c.yaml"
+if ! "$lathe" generate --config "$c" --output "$work/a.h5" >"$work/out" 2>"$work/err" && grep -q "built without" "$work/err"; then
+    echo "this lathe was $(grep -o 'built without [A-Za-z0-9]*' "$work/err")"
+    exit 77
+fi
+for i in 0 1; do run 0 generate --config "$c" --output "$work/s$i.h5" --shard $i/2 --quiet; done
+
+# While one command writes, no other touches the file: --overwrite and --resume neither, nor any command that makes datasets
+mkdir "$work/d"
+d="$work/d/d.h5"
+printf 'simulation: {num_timesteps: 300}\n' >"$work/long.yaml"
+long="--config $c --merge $work/long.yaml --total-samples 2000 --output $d"
+# shellcheck disable=SC2086
+"$lathe" generate $long >"$work/first" 2>&1 &
+pid=$!
+for _ in $(seq 100); do [ -e "$d" ] && [ -s "$d.journal" ] && break; sleep 0.1; done
+before=$(ls -i "$d")
+for request in "generate --config $c --output $d" "generate --config $c --output $d --overwrite" "generate $long --resume" \
+    "merge --out $d $work/s0.h5 $work/s1.h5" "extract-features $work/a.h5 --overwrite --output $d" "replay $work/a.h5 --index 1 --out $d"; do
+    # shellcheck disable=SC2086
+    run 2 $request; says err "another process is writing this dataset"; silent out
+done
+[ "$(ls -i "$d")" = "$before" ] || fail "a dataset was replaced under the command that wrote it"
+[ "$(ls "$work/d" | tr '\n' ' ')" = "d.h5 d.h5.journal " ] || fail "beside the dataset lies $(ls "$work/d")"
+kill -INT $pid; wait $pid && got=0 || got=$?
+[ "$got" -eq 130 ] || { fail "the first writer: status $got, expected 130"; cat "$work/first"; }
+run 0 validate "$d"; says out "pending"
+run 2 generate --config "$c" --output "$d"; says err "holds an unfinished run"
+
+# What is wrong with a journal is said, with the way out
+for bytes in 4096 3; do
+    cp "$d.journal" "$work/journal"
+    head -c $bytes /dev/zero | dd of="$d.journal" conv=notrunc 2>/dev/null
+    # shellcheck disable=SC2086
+    run 2 generate $long --resume; says err "d.h5.journal: damaged"; says err "remove this file and resume"
+    cp "$work/journal" "$d.journal"
+done
+
+# A private dataset stays private, and so does its journal
+chmod 600 "$d"
+rm "$d.journal"
+run 0 generate --config "$c" --output "$d" --overwrite --quiet
+case $(ls -l "$d") in -rw-------*) ;; *) fail "$last: $(ls -l "$d")" ;; esac
+
+# Two plain runs close together: one of them makes the dataset, the other makes it anew or is refused
+for wait in 0 0.01 0.02 0.03 0.05 0.08; do
+    rm -f "$work/d/"*
+    "$lathe" generate --config "$c" --output "$d" --quiet >"$work/first" 2>&1 &
+    pid=$!
+    sleep $wait
+    "$lathe" generate --config "$c" --output "$d" --quiet >"$work/out" 2>"$work/err" && second=0 || second=$?
+    wait $pid && first=0 || first=$?
+    case "$first $second" in "0 0" | "0 2" | "2 0") ;; *) fail "two runs $wait s apart: status $first and $second"; cat "$work/first" "$work/err" ;; esac
+    last="two runs $wait s apart"
+    [ "$second" -eq 0 ] || says err "another process is writing this dataset"
+    [ "$(ls "$work/d")" = d.h5 ] || fail "$last: left $(ls "$work/d")"
+    run 0 validate "$d"; says out "8 done"
+done
+
+# Not plain files: refused before anything is made, or written through
+ln -s d.h5 "$work/d/link.h5"
+ln -s nothing.h5 "$work/d/dangling.h5"
+mkfifo "$work/d/pipe.h5"
+run 0 generate --config "$c" --output "$work/d/link.h5" --total-samples 4 --quiet
+[ -L "$work/d/link.h5" ] || fail "$last: the link was replaced"
+run 0 validate "$d"; says out "4 done"
+for option in "" --overwrite --resume; do
+    # shellcheck disable=SC2086
+    { run 2 generate --config "$c" --output "$work/d/dangling.h5" $option; says err "leads to no file"
+      run 2 generate --config "$c" --output "$work/d/pipe.h5" $option; says err "not a regular file"; }
+done
+run 2 merge --out "$work/d/pipe.h5" "$work/s0.h5" "$work/s1.h5"; says err "not a regular file"
+[ "$(ls "$work/d" | tr '\n' ' ')" = "d.h5 dangling.h5 link.h5 pipe.h5 " ] || fail "beside the dataset lies $(ls "$work/d")"
+finish
