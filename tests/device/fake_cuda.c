@@ -5,6 +5,7 @@
 
 #include "device/cuda/api_driver.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +122,7 @@ unsigned cuMemFreeHost(void *p) { free(p); fake_state.locked--; return 0; }
 
 /* ---- Streams: a graph being recorded, or work done at once ---- */
 typedef struct node { lt_cu_function kernel; void *arg; lt_cu_address dst, src; size_t bytes; int byte; } node;
-struct CUgraph_st { node item[64]; size_t n; };
+struct CUgraph_st { node item[64]; size_t n; uint64_t id; };
 struct CUgraphExec_st { struct CUgraph_st graph; };
 struct CUstream_st { struct CUgraph_st *recording; bool follows; lt_cu_graph_node last; }; /* follows: records into another stream's graph */
 struct CUfunc_st { char name[64]; };
@@ -194,12 +195,51 @@ unsigned cuLaunchKernelEx(const lt_cu_launch_config *at, lt_cu_function f, void 
 }
 
 /* ---- Graphs ---- */
-unsigned cuStreamBeginCapture_v2(lt_cu_stream st, unsigned mode) { (void)mode; st->recording = calloc(1, sizeof *st->recording); return 0; }
-unsigned cuStreamEndCapture(lt_cu_stream st, lt_cu_graph *g) { *g = st->recording; st->recording = NULL; return 0; }
+/* Captures have numbers, as the driver's have; those that are open are known to whoever asks. */
+enum { MAX_CAPTURES = 64 };
+static uint64_t captures, open_capture[MAX_CAPTURES];
+static pthread_mutex_t capture_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void replace_capture(uint64_t from, uint64_t to)
+{
+    pthread_mutex_lock(&capture_lock);
+    for (int i = 0; i < MAX_CAPTURES; i++)
+        if (open_capture[i] == from) {
+            open_capture[i] = to;
+            break;
+        }
+    pthread_mutex_unlock(&capture_lock);
+}
+
+EXPORT bool fake_capture_is_open(uint64_t id);
+bool fake_capture_is_open(uint64_t id)
+{
+    bool there = false;
+    pthread_mutex_lock(&capture_lock);
+    for (int i = 0; i < MAX_CAPTURES; i++) there = there || (id && open_capture[i] == id);
+    pthread_mutex_unlock(&capture_lock);
+    return there;
+}
+
+unsigned cuStreamBeginCapture_v2(lt_cu_stream st, unsigned mode)
+{
+    (void)mode;
+    st->recording = calloc(1, sizeof *st->recording);
+    st->recording->id = __atomic_add_fetch(&captures, 1, __ATOMIC_RELAXED);
+    replace_capture(0, st->recording->id);
+    return 0;
+}
+unsigned cuStreamEndCapture(lt_cu_stream st, lt_cu_graph *g)
+{
+    replace_capture(st->recording->id, 0);
+    *g = st->recording;
+    st->recording = NULL;
+    return 0;
+}
 unsigned cuStreamGetCaptureInfo_v3(lt_cu_stream st, unsigned *state, uint64_t *id, lt_cu_graph *g, const lt_cu_graph_node **node_out,
                                    const lt_cu_edge_data **edge, size_t *n)
 {
-    *state = 1, *id = 1, *g = st->recording, *node_out = &st->last, *edge = NULL, *n = 1;
+    *state = st->recording != NULL, *id = st->recording ? st->recording->id : 0, *g = st->recording, *node_out = &st->last, *edge = NULL, *n = 1;
     return 0;
 }
 unsigned cuGraphInstantiateWithFlags(lt_cu_graph_exec *e, lt_cu_graph g, unsigned long long flags)

@@ -290,13 +290,17 @@ LT_TEST(libraries_start)
     const lt_cufft *fft;
     const lt_cusolver *solver;
     cublasLtHandle_t blas_handle;
-    lt_cudnn_handle dnn_handle;
-    lt_cusolver_handle solver_handle;
-    lt_cusolver_params params;
+    const lt_library_handle *dnn_handle, *solver_handle;
     LT_CHECK_OK(lt_cuda_blaslt(dev, &blas, &blas_handle));
-    LT_CHECK_OK(lt_cuda_dnn(dev, &dnn, &dnn_handle));
+    LT_CHECK_OK(lt_cuda_dnn_api(&dnn));
     LT_CHECK_OK(lt_cuda_fft(&fft));
-    LT_CHECK_OK(lt_cuda_solver(dev, &solver, &solver_handle, &params));
+    LT_CHECK_OK(lt_cuda_solver_api(&solver));
+    lt_stream *st = lt_device_stream(dev);
+    LT_CHECK_OK(lt_cuda_stream_lock(st, LT_LIBRARY_DNN, &dnn_handle));
+    lt_cuda_stream_unlock(st);
+    LT_CHECK_OK(lt_cuda_stream_lock(st, LT_LIBRARY_SOLVER, &solver_handle));
+    lt_cuda_stream_unlock(st);
+    LT_CHECK(dnn_handle->dnn && solver_handle->solver && solver_handle->params);
 }
 
 LT_TEST(libraries_are_listed_with_version_or_reason)

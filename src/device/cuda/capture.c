@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "device/cuda/libraries.h"
 
 #include <string.h>
 
@@ -102,6 +103,7 @@ lt_status lt_cuda_capture_begin(lt_stream *base)
     lt_cuda *c = lt_cuda_of(base->dev);
     lt_cuda_stream *st = (lt_cuda_stream *)base;
     LT_TRY(lt_cuda_enter(c));
+    LT_TRY(lt_cuda_stream_equip(st));
     lt_cuda_capture *g = lt_calloc(1, sizeof *g);
     if (!g) return LT_FAIL(LT_ERR_MEMORY, "cuda: %zu bytes for a capture", sizeof *g);
     g->base.dev = base->dev;
@@ -182,6 +184,7 @@ static lt_status queue_step(lt_cuda *c, lt_cuda_stream *st, step *s)
 
 static lt_status record_steps(lt_cuda *c, lt_cuda_stream *st, lt_cuda_capture *g)
 {
+    LT_TRY(lt_cuda_stream_equip(st));
     LT_CUDA_TRY(c, "beginning a capture", c->cu->cuStreamBeginCapture_v2(st->handle, LT_CU_CAPTURE_RELAXED));
     lt_status s = LT_OK;
     for (int i = 0; i < g->n_steps && !s; i++) s = queue_step(c, st, &g->step[i]);

@@ -41,6 +41,8 @@ typedef struct lt_cuda_stream {
     lt_cuda_capture *capture;           /* being recorded, or NULL */
     int              depth;             /* while recording: inside the enqueue function of a kernel */
     bool             after_event;       /* the same: the next kernel waits for other streams, which starting early does not */
+    pthread_mutex_t  library_lock;      /* of library[], and held while one of them is used */
+    struct lt_library_handle *library[2]; /* of cuDNN and cuSOLVER, by lt_library_kind (libraries.h); NULL: not used so far */
 } lt_cuda_stream;
 
 typedef struct lt_cuda_event {

@@ -116,8 +116,8 @@ static void cuda_close(lt_device *dev)
 {
     lt_cuda *c = dev->state;
     if (!c) return;
-    lt_cuda_libraries_close(c);
     if (dev->stream) lt_cuda_stream_destroy(dev->stream);
+    lt_cuda_libraries_close(c);
     lt_cuda_modules_unload(c);
     lt_cuda_host_release_all(c);
     if (c->fault) (void)c->cu->cuMemFreeHost(c->fault);

@@ -1,18 +1,9 @@
 /* The vendor's mathematical libraries, opened when first needed. SPDX-License-Identifier: BSD-3-Clause */
 #include "device/cuda/libraries.h"
 
-#include "base/alloc.h"
 #include "base/status.h"
 
 #include <stdio.h>
-
-struct lt_cuda_libraries {
-    pthread_mutex_t    use;              /* of handles that carry a stream */
-    cublasLtHandle_t   blaslt;
-    lt_cudnn_handle    dnn;
-    lt_cusolver_handle solver;
-    lt_cusolver_params solver_params;
-};
 
 /* ---- The files --------------------------------------------------------------------------- */
 #define X(result, name, args) #name,
@@ -69,81 +60,10 @@ static lt_status open_row(int i)
     return r->status;
 }
 
-/* ---- Handles of a device -------------------------------------------------------------------- */
-static lt_status of_device(lt_device *dev, struct lt_cuda_libraries **out)
-{
-    lt_cuda *c = lt_cuda_of(dev);
-    LT_TRY(lt_cuda_enter(c));
-    pthread_mutex_lock(&c->lock);
-    if (!c->libraries && (c->libraries = lt_calloc(1, sizeof *c->libraries))) pthread_mutex_init(&c->libraries->use, NULL);
-    *out = c->libraries;
-    pthread_mutex_unlock(&c->lock);
-    return *out ? LT_OK : LT_FAIL(LT_ERR_MEMORY, "%s: no memory for library handles", dev->id);
-}
-
-lt_status lt_cuda_blaslt(lt_device *dev, const lt_cublaslt **api, cublasLtHandle_t *handle)
-{
-    struct lt_cuda_libraries *l;
-    LT_TRY(open_row(BLASLT));
-    LT_TRY(of_device(dev, &l));
-    *api = &table.blaslt;
-    pthread_mutex_lock(&l->use);
-    unsigned r = l->blaslt ? 0 : table.blaslt.cublasLtCreate(&l->blaslt);
-    *handle = l->blaslt;
-    pthread_mutex_unlock(&l->use);
-    return r ? LT_FAIL(LT_ERR_DEVICE, "%s: cuBLASLt does not start: %s", dev->id, table.blaslt.cublasLtGetStatusString(r)) : LT_OK;
-}
-
-lt_status lt_cuda_dnn(lt_device *dev, const lt_cudnn **api, lt_cudnn_handle *handle)
-{
-    struct lt_cuda_libraries *l;
-    LT_TRY(open_row(DNN));
-    LT_TRY(of_device(dev, &l));
-    *api = &table.dnn;
-    pthread_mutex_lock(&l->use);
-    unsigned r = l->dnn ? 0 : table.dnn.cudnnCreate(&l->dnn);
-    *handle = l->dnn;
-    pthread_mutex_unlock(&l->use);
-    return r ? LT_FAIL(LT_ERR_DEVICE, "%s: cuDNN does not start: %s", dev->id, table.dnn.cudnnGetErrorString(r)) : LT_OK;
-}
-
-lt_status lt_cuda_fft(const lt_cufft **api)
-{
-    *api = &table.fft;
-    return open_row(FFT);
-}
-
-lt_status lt_cuda_solver(lt_device *dev, const lt_cusolver **api, lt_cusolver_handle *handle, lt_cusolver_params *params)
-{
-    struct lt_cuda_libraries *l;
-    LT_TRY(open_row(SOLVER));
-    LT_TRY(of_device(dev, &l));
-    *api = &table.solver;
-    pthread_mutex_lock(&l->use);
-    unsigned r = l->solver ? 0 : table.solver.cusolverDnCreate(&l->solver);
-    if (!r && !l->solver_params) r = table.solver.cusolverDnCreateParams(&l->solver_params);
-    *handle = l->solver;
-    *params = l->solver_params;
-    pthread_mutex_unlock(&l->use);
-    return r ? LT_FAIL(LT_ERR_DEVICE, "%s: cuSOLVER does not start (status %u)", dev->id, r) : LT_OK;
-}
-
-void lt_cuda_libraries_lock(lt_device *dev) { pthread_mutex_lock(&lt_cuda_of(dev)->libraries->use); }
-void lt_cuda_libraries_unlock(lt_device *dev) { pthread_mutex_unlock(&lt_cuda_of(dev)->libraries->use); }
-
-void lt_cuda_libraries_close(lt_cuda *c)
-{
-    struct lt_cuda_libraries *l = c->libraries;
-    if (!l) return;
-    (void)c->cu->cuCtxSetCurrent(c->context);
-    if (l->blaslt) (void)table.blaslt.cublasLtDestroy(l->blaslt);
-    if (l->dnn) (void)table.dnn.cudnnDestroy(l->dnn);
-    if (l->solver_params) (void)table.solver.cusolverDnDestroyParams(l->solver_params);
-    if (l->solver) (void)table.solver.cusolverDnDestroy(l->solver);
-    pthread_mutex_destroy(&l->use);
-    lt_free(l);
-    c->libraries = NULL;
-}
+lt_status lt_cuda_blaslt_api(const lt_cublaslt **api) { *api = &table.blaslt; return open_row(BLASLT); }
+lt_status lt_cuda_dnn_api(const lt_cudnn **api) { *api = &table.dnn; return open_row(DNN); }
+lt_status lt_cuda_fft(const lt_cufft **api) { *api = &table.fft; return open_row(FFT); }
+lt_status lt_cuda_solver_api(const lt_cusolver **api) { *api = &table.solver; return open_row(SOLVER); }
 
 /* ---- What is here --------------------------------------------------------------------------- */
 static void put_version(int i, char *out, size_t bytes)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "device/cuda/libraries.h"
 #include "trace/clock.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ lt_status lt_cuda_stream_create(lt_device *dev, lt_stream **out)
         lt_free(st);
         return lt_cuda_fail(c, r, "creating a stream", __FILE__, __LINE__);
     }
+    pthread_mutex_init(&st->library_lock, NULL);
     *out = &st->base;
     return LT_OK;
 }
@@ -33,7 +35,9 @@ void lt_cuda_stream_destroy(lt_stream *base)
     lt_cuda_capture_abort(base);
     (void)c->cu->cuCtxSetCurrent(c->context);
     if (!c->lost) (void)c->cu->cuStreamSynchronize(st->handle);
+    lt_cuda_stream_strip(st);
     (void)c->cu->cuStreamDestroy_v2(st->handle);
+    pthread_mutex_destroy(&st->library_lock);
     lt_free(st);
 }
 

@@ -20,8 +20,8 @@ typedef struct convolution {
     lt_kernel base;
     lt_device *dev;
     const lt_cudnn *api;
-    lt_cudnn_handle handle;
     lt_cudnn_descriptor plan;
+    pthread_mutex_t use;                     /* of the plan: not every engine's bears two threads */
     lt_conv_shape s;
     lt_op     op;
     bool      fused;
@@ -43,20 +43,31 @@ static void add_tensor(tensors *t, int64_t id, void *at)
     t->at[t->n++] = at;
 }
 
-static lt_status execute(const convolution *c, lt_stream *st, const tensors *t, void *workspace)
+static unsigned call(const convolution *c, lt_cudnn_handle handle, const tensors *t, void *workspace)
 {
     lt_cudnn_descriptor pack = NULL;
-    lt_cuda_libraries_lock(c->dev);
-    unsigned r = c->api->cudnnSetStream(c->handle, lt_cuda_handle(st));
-    if (!r) r = c->api->cudnnBackendCreateDescriptor(LT_CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);
+    unsigned r = c->api->cudnnBackendCreateDescriptor(LT_CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);
     if (!r) r = c->api->cudnnBackendSetAttribute(pack, LT_CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, LT_CUDNN_TYPE_INT64, t->n, t->id);
     if (!r) r = c->api->cudnnBackendSetAttribute(pack, LT_CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, LT_CUDNN_TYPE_VOID_PTR, t->n, t->at);
     if (!r) r = c->api->cudnnBackendSetAttribute(pack, LT_CUDNN_ATTR_VARIANT_PACK_WORKSPACE, LT_CUDNN_TYPE_VOID_PTR, 1, &workspace);
     if (!r) r = c->api->cudnnBackendFinalize(pack);
-    if (!r) r = c->api->cudnnBackendExecute(c->handle, c->plan, pack);
+    if (!r) r = c->api->cudnnBackendExecute(handle, c->plan, pack);
     if (pack) (void)c->api->cudnnBackendDestroyDescriptor(pack);
-    lt_cuda_libraries_unlock(c->dev);
-    return r ? lt_cudnn_failed(c->api, r, "convolution") : LT_OK;
+    return r;
+}
+
+/* By the stream's own handle: a plan runs with any handle of the device it was made for. */
+static lt_status execute(const convolution *c, lt_stream *st, const tensors *t, void *workspace)
+{
+    pthread_mutex_t *use = (pthread_mutex_t *)(uintptr_t)&c->use; /* what is locked is not part of what const promises */
+    const lt_library_handle *h;
+    LT_TRY(lt_cuda_stream_lock(st, LT_LIBRARY_DNN, &h));
+    pthread_mutex_lock(use);
+    unsigned r = call(c, h->dnn, t, workspace);
+    lt_status s = r ? lt_cudnn_failed(c->api, r, "convolution") : LT_OK; /* here: the library's text is that of its last failure */
+    pthread_mutex_unlock(use);
+    lt_cuda_stream_unlock(st);
+    return s;
 }
 
 static lt_status turn_weights(const convolution *c, lt_stream *st, const void *from, void *to)
@@ -110,6 +121,7 @@ static void destroy(lt_kernel *k)
     if (c->plan) (void)c->api->cudnnBackendDestroyDescriptor(c->plan);
     lt_kernel_destroy(c->turn);
     lt_kernel_destroy(c->plain);
+    pthread_mutex_destroy(&c->use);
     lt_free(c);
 }
 
@@ -131,6 +143,16 @@ static lt_status build_turn(convolution *c, lt_dtype t)
     return lt_cuda_view_prepare(c->dev, &p, &c->turn);
 }
 
+static lt_status make_plan(convolution *c, const lt_cudnn_problem *problem, const char *config)
+{
+    lt_library_handle *h;
+    LT_TRY(lt_cuda_dnn_api(&c->api));
+    LT_TRY(lt_cuda_library_take(c->dev, LT_LIBRARY_DNN, &h));
+    lt_status s = lt_cudnn_plan(c->api, h->dnn, problem, config, &c->plan, &c->workspace_bytes);
+    lt_cuda_library_give(c->dev, h);
+    return s;
+}
+
 static lt_status make(convolution *c, const lt_problem_key *p)
 {
     const lt_conv_shape *s = &c->s;
@@ -143,8 +165,7 @@ static lt_status make(convolution *c, const lt_problem_key *p)
     c->x_bytes = (size_t)(s->n * s->c * s->h * s->w) * element;
     c->y_bytes = (size_t)(s->n * s->o * s->oh * s->ow) * element;
     c->w_bytes = (size_t)(s->o * cg * kh * kw) * element;
-    LT_TRY(lt_cuda_dnn(c->dev, &c->api, &c->handle));
-    LT_TRY(lt_cudnn_plan(c->api, c->handle, &problem, config, &c->plan, &c->workspace_bytes));
+    LT_TRY(make_plan(c, &problem, config));
     if (s->win.channels_last) LT_TRY(build_turn(c, p->out.dtype));
     LT_TRY(lt_cuda_conv_prepare(c->dev, &own, &c->plain));
     c->base.scratch_bytes = LT_MAX(c->weight_bytes + c->workspace_bytes + 256, c->plain->scratch_bytes);
@@ -156,6 +177,7 @@ static lt_status prepare_one(lt_device *dev, const lt_problem_key *p, const lt_e
     convolution *c = lt_calloc(1, sizeof *c);
     *out = NULL;
     if (!c) return LT_FAIL(LT_ERR_MEMORY, "no memory for a convolution");
+    pthread_mutex_init(&c->use, NULL);
     c->dev = dev;
     c->op = p->op;
     c->s = lt_conv_shape_of(p);
@@ -207,18 +229,25 @@ lt_status lt_conv_cudnn_prepare(lt_device *dev, const lt_problem_key *p, lt_kern
     return lt_epilogue_wrap(dev, p, "conv2d_cudnn+epilogue", k, out);
 }
 
-int lt_conv_cudnn_variants(lt_device *dev, const lt_problem_key *p, char (*variant)[LT_CUDA_VARIANT_TEXT], int max)
+static int list_variants(const lt_cudnn *api, lt_cudnn_handle handle, const lt_problem_key *p, char (*variant)[LT_CUDA_VARIANT_TEXT], int max)
 {
-    const lt_cudnn *api;
-    lt_cudnn_handle handle;
     lt_epilogue_chain chain;
     lt_conv_shape s = lt_conv_shape_of(p);
     int n = 0;
-    if (lt_cuda_dnn(dev, &api, &handle)) return 0;
     if (may_fuse(p, &chain)) n = lt_cudnn_configurations(api, handle, &(lt_cudnn_problem){ p, &s, &chain }, variant, max);
     for (int i = 0; i < n; i++) { /* names leave room for the prefix */
         memmove(variant[i] + strlen(FUSED), variant[i], strlen(variant[i]) + 1);
         memcpy(variant[i], FUSED, strlen(FUSED));
     }
     return n + lt_cudnn_configurations(api, handle, &(lt_cudnn_problem){ p, &s, NULL }, variant + n, max - n);
+}
+
+int lt_conv_cudnn_variants(lt_device *dev, const lt_problem_key *p, char (*variant)[LT_CUDA_VARIANT_TEXT], int max)
+{
+    const lt_cudnn *api;
+    lt_library_handle *h;
+    if (lt_cuda_dnn_api(&api) || lt_cuda_library_take(dev, LT_LIBRARY_DNN, &h)) return 0;
+    int n = list_variants(api, h->dnn, p, variant, max);
+    lt_cuda_library_give(dev, h);
+    return n;
 }

@@ -17,9 +17,21 @@ typedef struct transform {
     const lt_cufft *api;
     lt_kernel *hermitian;       /* the inverse overwrites its input, and wants it Hermitian: it works on such a copy */
     int    plan;                /* -1: none, nothing to compute */
+    pthread_mutex_t use;        /* of the plan, which holds stream and work area: two threads must not set them at a time */
     bool   forward, wide;       /* wide: f64 */
     size_t work_bytes;
 } transform;
+
+static unsigned execute(transform *f, const lt_stream *st, void *in, void *out, void *work)
+{
+    pthread_mutex_lock(&f->use);
+    unsigned r = f->api->cufftSetStream(f->plan, lt_cuda_handle(st));
+    if (!r && f->work_bytes) r = f->api->cufftSetWorkArea(f->plan, work);
+    if (!r && f->forward) r = f->wide ? f->api->cufftExecD2Z(f->plan, in, out) : f->api->cufftExecR2C(f->plan, in, out);
+    else if (!r) r = f->wide ? f->api->cufftExecZ2D(f->plan, in, out) : f->api->cufftExecC2R(f->plan, in, out);
+    pthread_mutex_unlock(&f->use);
+    return r;
+}
 
 static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
 {
@@ -28,10 +40,7 @@ static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
     char *scratch = (char *)(((uintptr_t)arg[k->n_args] + 255) / 256 * 256);
     void *in = f->forward ? arg[0] : scratch + f->work_bytes;
     if (!f->forward) LT_TRY(lt_stream_launch(st, &(lt_launch){ f->hermitian, (void *[]){ arg[0], in } }));
-    unsigned r = f->api->cufftSetStream(f->plan, lt_cuda_handle(st));
-    if (!r && f->work_bytes) r = f->api->cufftSetWorkArea(f->plan, scratch);
-    if (!r && f->forward) r = f->wide ? f->api->cufftExecD2Z(f->plan, in, arg[1]) : f->api->cufftExecR2C(f->plan, in, arg[1]);
-    else if (!r) r = f->wide ? f->api->cufftExecZ2D(f->plan, in, arg[1]) : f->api->cufftExecC2R(f->plan, in, arg[1]);
+    unsigned r = execute((transform *)(uintptr_t)f, st, in, arg[1], scratch); /* what is locked is not part of what const promises */
     return r ? LT_FAIL(LT_ERR_DEVICE, "cuFFT: transform: status %u", r) : LT_OK;
 }
 
@@ -40,6 +49,7 @@ static void destroy(lt_kernel *k)
     transform *f = (transform *)k;
     if (f->plan >= 0) (void)f->api->cufftDestroy(f->plan);
     lt_kernel_destroy(f->hermitian);
+    pthread_mutex_destroy(&f->use);
     lt_free(f);
 }
 
@@ -76,6 +86,7 @@ static lt_status prepare_real(lt_device *dev, const lt_problem_key *p, lt_kernel
     transform *f = lt_calloc(1, sizeof *f);
     *out = NULL;
     if (!f) return LT_FAIL(LT_ERR_MEMORY, "no memory for a Fourier transform");
+    pthread_mutex_init(&f->use, NULL);
     f->plan = -1;
     f->forward = p->op == LT_OP_RFFT2;
     f->wide = p->out.dtype == LT_F64;

@@ -9,8 +9,6 @@ typedef struct lt_solver {
     lt_kernel base;
     lt_device *dev;
     const lt_cusolver *api;
-    lt_cusolver_handle handle;
-    lt_cusolver_params params;
     lt_op    op;
     size_t   element;                  /* 4 or 8 bytes */
     int64_t  count, count_a;           /* calls; matrices a there are */
@@ -23,14 +21,15 @@ typedef struct lt_solver {
     size_t   at[6];                    /* into the scratch: work, second, third, pivot, state, device workspace */
     size_t   device_bytes, host_bytes;
     void    *host;
+    pthread_mutex_t use;               /* of host */
 } lt_solver;
 
 /* Memory of one call on the device. */
 typedef struct lt_solver_places { char *work, *second, *third; int64_t *pivot; int *state; char *device; } lt_solver_places;
 
-/* The library's part of one call; cuSOLVER's status. */
-unsigned lt_solver_call(const lt_solver *v, const lt_solver_places *p, char *out);
+/* The library's part of one call, by handle h; cuSOLVER's status. */
+unsigned lt_solver_call(const lt_solver *v, const lt_library_handle *h, const lt_solver_places *p, char *out);
 /* Asks for device_bytes and host_bytes. */
-unsigned lt_solver_sizes(lt_solver *v);
+unsigned lt_solver_sizes(lt_solver *v, const lt_library_handle *h);
 
 #endif

@@ -20,12 +20,16 @@ static lt_status launch(lt_stream *st, const lt_kernel *k, void *a, void *b, voi
     return k ? lt_stream_launch(st, &(lt_launch){ k, arg }) : LT_OK;
 }
 
+/* The kernel's host memory is one call's at a time; what the call queues reads it before the call returns. */
 static lt_status call_locked(const lt_solver *v, lt_stream *st, const lt_solver_places *p, char *out)
 {
-    lt_cuda_libraries_lock(v->dev);
-    unsigned r = v->api->cusolverDnSetStream(v->handle, lt_cuda_handle(st));
-    if (!r) r = lt_solver_call(v, p, out);
-    lt_cuda_libraries_unlock(v->dev);
+    pthread_mutex_t *use = (pthread_mutex_t *)(uintptr_t)&v->use; /* what is locked is not part of what const promises */
+    const lt_library_handle *h;
+    LT_TRY(lt_cuda_stream_lock(st, LT_LIBRARY_SOLVER, &h));
+    pthread_mutex_lock(use);
+    unsigned r = lt_solver_call(v, h, p, out);
+    pthread_mutex_unlock(use);
+    lt_cuda_stream_unlock(st);
     if (!r) return LT_OK;
     return LT_FAIL(LT_ERR_DEVICE, "cuSOLVER: %s of [%lld, %lld]: status %u", lt_op_name(v->op), (long long)v->m, (long long)v->n, r);
 }
@@ -78,6 +82,7 @@ static void destroy(lt_kernel *k)
     lt_kernel *part[] = { v->copy_in, v->finish, v->spoil, v->identity, v->turn[0], v->turn[1] };
     for (size_t i = 0; i < LT_LEN(part); i++) lt_kernel_destroy(part[i]);
     lt_free(v->host);
+    pthread_mutex_destroy(&v->use);
     lt_free(v);
 }
 
@@ -120,13 +125,23 @@ static lt_status build_parts(lt_solver *v)
     return build(v, "spoil", 2, 0, 0, 1, &v->spoil);
 }
 
+static lt_status ask_sizes(lt_solver *v)
+{
+    lt_library_handle *h;
+    LT_TRY(lt_cuda_solver_api(&v->api));
+    LT_TRY(lt_cuda_library_take(v->dev, LT_LIBRARY_SOLVER, &h));
+    unsigned r = lt_solver_sizes(v, h);
+    lt_cuda_library_give(v->dev, h);
+    if (!r) return LT_OK;
+    return LT_FAIL(LT_ERR_DEVICE, "cuSOLVER: sizes for %s of [%lld, %lld]: status %u", lt_op_name(v->op), (long long)v->m, (long long)v->n, r);
+}
+
 static lt_status size_scratch(lt_solver *v)
 {
     size_t second = v->op == LT_OP_SOLVE ? (size_t)v->out_count : v->op == LT_OP_EIG ? (size_t)(2 * v->n) : (size_t)(v->m * v->r);
     size_t bytes[] = { (size_t)(v->m * v->n) * v->element, second * v->element, (size_t)(v->r * v->n) * v->element, (size_t)v->n * sizeof(int64_t),
                        4 * sizeof(int), 0 };
-    unsigned r = lt_solver_sizes(v);
-    if (r) return LT_FAIL(LT_ERR_DEVICE, "cuSOLVER: sizes for %s of [%lld, %lld]: status %u", lt_op_name(v->op), (long long)v->m, (long long)v->n, r);
+    LT_TRY(ask_sizes(v));
     bytes[5] = v->device_bytes;
     size_t at = 0;
     for (int i = 0; i < 6; i++) {
@@ -143,6 +158,7 @@ static lt_solver *create(lt_device *dev, const lt_problem_key *p)
     lt_solver *v = lt_calloc(1, sizeof *v);
     if (!v) return NULL;
     const lt_shape *s = &p->in[0].shape;
+    pthread_mutex_init(&v->use, NULL);
     v->dev = dev;
     v->op = p->op;
     v->element = lt_dtype_size(p->out.dtype);
@@ -172,8 +188,7 @@ static lt_status prepare_real(lt_device *dev, const lt_problem_key *p, lt_kernel
     if (!v) return LT_FAIL(LT_ERR_MEMORY, "no memory for %s", lt_op_name(p->op));
     lt_status s = LT_OK;
     if (v->out_count && v->m && v->n) {
-        s = lt_cuda_solver(dev, &v->api, &v->handle, &v->params);
-        if (!s) s = size_scratch(v);
+        s = size_scratch(v);
         if (!s) s = build_parts(v);
     } else {
         v->count = 0; /* nothing to compute */

@@ -29,6 +29,7 @@ typedef struct product {
     size_t  element;                              /* bytes */
     bool    wide;                                 /* f64: scale factors are doubles */
     int     bias, out;                            /* arguments; bias -1: none */
+    pthread_mutex_t use;                          /* of desc, which holds where the bias of a launch lies */
 } product;
 
 static lt_status failed(const product *m, unsigned r, const char *what)
@@ -50,11 +51,10 @@ static lt_status run_one(const product *m, lt_stream *st, const char *a, const c
     return LT_OK;
 }
 
-static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
+static lt_status run_all(const product *m, lt_stream *st, void *const *arg)
 {
-    const product *m = (const product *)k;
     const lt_matmul_shape *s = &m->s;
-    char *workspace = k->scratch_bytes ? (char *)(((uintptr_t)arg[k->n_args] + 255) / 256 * 256) : NULL;
+    char *workspace = m->base.scratch_bytes ? (char *)(((uintptr_t)arg[m->base.n_args] + 255) / 256 * 256) : NULL;
     int64_t n = 1;
     for (int d = 0; d < s->rank; d++) n *= s->dim[d];
     int64_t group = s->batch / n;
@@ -69,6 +69,15 @@ static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
     return LT_OK;
 }
 
+static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
+{
+    product *m = (product *)(uintptr_t)k; /* what is locked is not part of what const promises */
+    pthread_mutex_lock(&m->use);
+    lt_status s = run_all(m, st, arg);
+    pthread_mutex_unlock(&m->use);
+    return s;
+}
+
 static void destroy(lt_kernel *k)
 {
     product *m = (product *)k;
@@ -76,6 +85,7 @@ static void destroy(lt_kernel *k)
     if (m->first) (void)m->api->cublasLtMatrixLayoutDestroy(m->first);
     if (m->second) (void)m->api->cublasLtMatrixLayoutDestroy(m->second);
     if (m->result) (void)m->api->cublasLtMatrixLayoutDestroy(m->result);
+    pthread_mutex_destroy(&m->use);
     lt_free(m);
 }
 
@@ -216,6 +226,7 @@ static lt_status create(lt_device *dev, const lt_problem_key *p, product **out)
     product *m = lt_calloc(1, sizeof *m);
     *out = NULL;
     if (!m) return LT_FAIL(LT_ERR_MEMORY, "no memory for a matrix product");
+    pthread_mutex_init(&m->use, NULL);
     m->s = lt_matmul_shape_of(p);
     double n = (double)m->s.batch * (double)m->s.m * (double)m->s.n;
     bool fused = is_bias(p, &chain);
