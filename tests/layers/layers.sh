@@ -45,3 +45,10 @@ bad=$(grep -rnE '(^|[^_a-z])(malloc|calloc|realloc|free|strdup|aligned_alloc|pos
     echo "$bad"
     exit 1
 }
+
+# Rooms: no folder of sources grows beyond what one can look over, and each says who lives there.
+find src cli bench -type d ! -path 'bench/results*' | LC_ALL=C sort | while read -r room; do
+    n=$(find "$room" -maxdepth 1 -type f | wc -l)
+    [ "$n" -le 30 ] || { echo "$room has $n files: find rooms for them"; exit 1; }
+    case $room in src/*) [ "$n" -eq 0 ] || [ -f "$room/README.md" ] || { echo "$room has no README.md"; exit 1; } ;; esac
+done
