@@ -183,6 +183,7 @@ static lt_status open_source(const char *path, file_source *f)
 
 lt_status lt_npy_read(const char *path, lt_array *out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "npy: out is NULL");
     *out = (lt_array){ 0 };
     file_source f;
     LT_TRY(open_source(path, &f));
@@ -193,6 +194,7 @@ lt_status lt_npy_read(const char *path, lt_array *out)
 
 lt_status lt_npy_info(const char *path, lt_dtype *dtype, lt_shape *shape)
 {
+    if (!dtype || !shape) return LT_FAIL(LT_ERR_ARGUMENT, "npy: %s is NULL", dtype ? "shape" : "dtype");
     file_source f;
     lt_npy_header h;
     LT_TRY(open_source(path, &f));
@@ -256,6 +258,7 @@ static lt_status map_file(lt_npy_map *m, const lt_npy_head *head)
 
 lt_status lt_npy_map_create(const char *path, lt_dtype dtype, const lt_shape *shape, lt_npy_map **out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "npy: out is NULL");
     *out = NULL;
     int64_t n;
     LT_TRY(lt_npy_check_array(path, dtype, shape, path, &n)); /* any pointer: the data is the file's */

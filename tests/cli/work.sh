@@ -33,6 +33,10 @@ says out "Rosenbrock"; says out 'a "peer"'
 run 0 bench graph --quick --only rosenbrock --peer "$work/peer.json" --json; is_json "$work/out"; says out '"peer_ratio"'; says out '"verdict"'
 run 0 bench graph --quick --json; is_json "$work/out"; says out '"compile_10k"'; says out '"jacobian"'
 run 2 bench graph --peer "$work/missing.json"; says err "missing.json"
+mkfifo "$work/pipe"
+run 2 bench graph --peer "$work/pipe"; says err "pipe: not a regular file" # and does not wait for a writer
+run 0 bench graph --quick --only rosenbrock --peer /dev/fd/3 3<"$work/peer.json"; says out 'a "peer"'
+cat "$work/peer.json" | run 0 bench graph --quick --only rosenbrock --peer /dev/stdin; says out 'a "peer"'
 for text in '' '[1]' '{"rows": [{"name": "x"}]}' '{"rows": [{"name": "x", "seconds": -1}]}' '{"rows": []}' '{"rows": [{"name": "x", "seconds": 1}' \
             '{"a": {"a": {"a": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[['; do
     printf '%s' "$text" >"$work/bad.json"
