@@ -2,7 +2,6 @@
 #include "bench/peer/peers.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,8 +162,8 @@ lt_status peer_file_read(const char *path, peer_file *out)
 {
     static char text[1 << 20];
     memset(out, 0, sizeof *out);
-    FILE *f = fopen(path, "r");
-    if (!f) return cli_fail(LT_ERR_ARGUMENT, "--peer %s: %s", path, strerror(errno));
+    FILE *f;
+    CLI_TRY(cli_open_input(path, &f));
     size_t n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     if (n == sizeof text - 1) return cli_fail(LT_ERR_FORMAT, "%s: more than %zu bytes", path, sizeof text - 1);

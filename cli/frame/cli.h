@@ -105,6 +105,8 @@ int         cli_stop_status(void);     /* what the process exits with */
 lt_status cli_blame_input(lt_status s);
 /* Fails early when a file cannot be read, or the folder of an output is missing or read-only. */
 lt_status cli_check_input(const char *path);
+/* A file, or what the shell has opened for us (/dev/fd/N); a pipe by its name is refused, since nobody may ever write to it. */
+lt_status cli_open_input(const char *path, FILE **out);
 lt_status cli_check_output(const char *path);
 lt_status cli_check_no_folder(const char *path); /* for outputs whose folders are made */
 bool      cli_ends_in(const char *path, const char *ending); /* ".csv", in capitals or not */

@@ -24,6 +24,14 @@ lt_status cli_check_input(const char *path)
     return S_ISREG(st.st_mode) ? LT_OK : cli_fail(LT_ERR_ARGUMENT, "%s: not a regular file", path);
 }
 
+lt_status cli_open_input(const char *path, FILE **out)
+{
+    const bool opened = !strncmp(path, "/dev/fd/", 8) || !strcmp(path, "/dev/stdin");
+    if (!opened) CLI_TRY(cli_check_input(path));
+    *out = fopen(path, "r");
+    return *out ? LT_OK : cli_fail(LT_ERR_ARGUMENT, "%s: cannot open: %s", path, strerror(errno));
+}
+
 lt_status cli_check_no_folder(const char *path)
 {
     struct stat st;

@@ -29,6 +29,7 @@ size_t lt_dtype_size(lt_dtype t) { return (unsigned)t < LT_DTYPE_COUNT ? types[t
 
 bool lt_dtype_parse(const char *name, lt_dtype *out)
 {
+    if (!out) return false;
     for (int t = 0; name && t < LT_DTYPE_COUNT; t++)
         if (!strcmp(name, types[t].name) || !strcmp(name, types[t].numpy_name)) {
             *out = (lt_dtype)t;

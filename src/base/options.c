@@ -218,6 +218,7 @@ lt_status lt_options_set(const lt_option_table *t, const char *name, const char 
 
 lt_status lt_options_defaults(const lt_option_table *t, void *options)
 {
+    if (!t || !options) return LT_FAIL(LT_ERR_ARGUMENT, "options: %s is NULL", t ? "the struct" : "the table");
     for (int g = 0; g < t->n_groups; g++)
         for (int i = 0; i < t->groups[g].n_rows; i++) {
             const lt_option *row = &t->groups[g].rows[i];
@@ -279,6 +280,7 @@ lt_status lt_options_get(const lt_option_table *t, const char *name, const void 
 {
     size_t base;
     if (!name) return LT_FAIL(LT_ERR_ARGUMENT, "name of an option to read is NULL");
+    if (!options || (!text && text_bytes)) return LT_FAIL(LT_ERR_ARGUMENT, "options: %s is NULL", options ? "text" : "the struct");
     const lt_option *row = lt_options_find(t, name, &base);
     if (!row) return lt_option_unknown(t, name);
     if (text_bytes) field_to_text(row, (const char *)options + base + row->offset, text, text_bytes);

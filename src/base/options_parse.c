@@ -159,6 +159,7 @@ static lt_status check_operands(const lt_option_table *t, const lt_parsed *p)
 
 lt_status lt_options_parse(const lt_option_table *t, int argc, char **argv, void *options, lt_parsed *out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "options: out is NULL");
     *out = (lt_parsed){ .operand = argv };
     LT_TRY(lt_options_defaults(t, options));
     reader r = { .table = t, .argc = argc, .argv = argv, .options = options };

@@ -113,10 +113,18 @@ static lt_status check_range(int64_t first, int64_t n, int64_t limit)
     return LT_OK;
 }
 
+/* No numbers need no place. */
+static lt_status check_pointers(const lt_draws *s, int64_t n, const void *out)
+{
+    if (s && (out || !n)) return LT_OK;
+    return LT_FAIL(LT_ERR_ARGUMENT, "draws: %s is NULL", s ? "out" : "the stream");
+}
+
 static lt_status fill_f32(const lt_draws *s, int64_t first, int64_t n, float *out,
                           void (*turn)(const uint32_t word[4], float value[4]))
 {
     LT_TRY(check_range(first, n, LT_STREAM_MAX_F32));
+    LT_TRY(check_pointers(s, n, out));
     int64_t i = first, end = first + n;
     while (i < end) {
         uint32_t word[LANES][4];
@@ -138,6 +146,7 @@ static lt_status fill_f64(const lt_draws *s, int64_t first, int64_t n, double *o
                           void (*turn)(const uint32_t word[4], double value[2]))
 {
     LT_TRY(check_range(first, n, LT_STREAM_MAX_F64));
+    LT_TRY(check_pointers(s, n, out));
     int64_t i = first, end = first + n;
     while (i < end) {
         uint32_t word[LANES][4];

@@ -40,6 +40,7 @@ static lt_status measure(lt_device *dev, size_t bytes, void **memory, lt_event *
 
 lt_status lt_device_bandwidth(lt_device *dev, int64_t bytes, double *bytes_per_second)
 {
+    if (!bytes_per_second) return LT_FAIL(LT_ERR_ARGUMENT, "bandwidth: bytes_per_second is NULL");
     void *memory[2] = { NULL };
     lt_event *event[2] = { NULL };
     double ns[ROUNDS];

@@ -117,6 +117,7 @@ static lt_status open_best(lt_device **out)
 
 lt_status lt_device_open(const char *name, lt_device **out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "device: out is NULL");
     size_t row;
     int ordinal;
     *out = NULL;
@@ -136,6 +137,7 @@ void lt_device_close(lt_device *dev)
 
 lt_status lt_device_list(int index, lt_device_info *out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "device: out is NULL");
     int at = index;
     for (size_t i = 0; index >= 0 && i < LT_LEN(registry); i++) {
         int n = count_of(i);
@@ -156,6 +158,7 @@ static lt_status check_open(const lt_device *dev)
 
 lt_status lt_device_describe(lt_device *dev, lt_device_info *out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "device: out is NULL");
     LT_TRY(check_open(dev));
     *out = (lt_device_info){ .id = "" };
     snprintf(out->id, sizeof out->id, "%s", dev->id);
@@ -166,6 +169,7 @@ const char *lt_device_id(const lt_device *dev) { return dev ? dev->id : ""; }
 
 lt_status lt_device_memory(lt_device *dev, lt_memory_stats *out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "device memory: out is NULL");
     LT_TRY(check_open(dev));
     lt_block_cache_stats(dev->cache, out);
     return LT_OK;

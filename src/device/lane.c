@@ -15,6 +15,7 @@ struct lt_lane {
 
 lt_status lt_lane_create(lt_device *dev, size_t bytes, lt_lane_way way, lt_lane **out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lane: out is NULL");
     *out = NULL;
     if (!dev || !bytes) return LT_FAIL(LT_ERR_ARGUMENT, "lane: %s", dev ? "0 bytes, expected at least 1" : "the device is NULL");
     lt_lane *l = lt_calloc(1, sizeof *l);
@@ -44,7 +45,7 @@ void lt_lane_destroy(lt_lane *l)
 
 static lt_status check(const lt_lane *l, const void *host, size_t n_bytes)
 {
-    if (!l || !host) return LT_FAIL(LT_ERR_ARGUMENT, "lane: %s is NULL", l ? "the host memory" : "the lane");
+    if (!l || (!host && n_bytes)) return LT_FAIL(LT_ERR_ARGUMENT, "lane: %s is NULL", l ? "the host memory" : "the lane");
     if (n_bytes > l->bytes) return LT_FAIL(LT_ERR_ARGUMENT, "lane: %zu bytes, but it holds %zu", n_bytes, l->bytes);
     return LT_OK;
 }

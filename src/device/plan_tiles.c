@@ -40,6 +40,7 @@ static lt_status check_request(const lt_tile_request *r)
 
 lt_status lt_plan_tiles(const lt_tile_request *req, lt_tile_plan *out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "plan_tiles: out is NULL");
     *out = (lt_tile_plan){ .tile_rows = 0 };
     if (!req) return LT_FAIL(LT_ERR_ARGUMENT, "plan_tiles: the request is NULL");
     LT_TRY(check_request(req));

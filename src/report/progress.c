@@ -93,6 +93,7 @@ int lt_progress_text(const char *label, const char *unit, int64_t done, int64_t 
 
 lt_status lt_progress_create(const char *label, const char *unit, int64_t total, bool quiet, lt_progress **out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "progress: out is NULL");
     *out = NULL;
     if (total < 0) return LT_FAIL(LT_ERR_ARGUMENT, "progress: a total of %lld, expected 0 or more", (long long)total);
     lt_progress *p = lt_calloc(1, sizeof *p);

@@ -11,6 +11,7 @@ extern const char lt_text_page_css[], lt_text_page_css_end[];
 
 lt_status lt_report_create(const char *title, lt_report **out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "report: out is NULL");
     *out = NULL;
     if (!title) return LT_FAIL(LT_ERR_ARGUMENT, "report: the title is NULL");
     lt_report *r = lt_calloc(1, sizeof *r);

@@ -205,6 +205,7 @@ void lt_json_field_bool(lt_json *j, const char *key, bool value) { lt_json_key(j
 
 lt_status lt_json_create_file(FILE *file, int style, lt_json **out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "json: out is NULL");
     *out = NULL;
     lt_json *j = lt_calloc(1, sizeof *j);
     if (!j) return LT_FAIL(LT_ERR_MEMORY, "json: %zu bytes for the writer", sizeof *j);

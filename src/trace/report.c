@@ -21,6 +21,7 @@ const char *lt_trace_column_name(lt_trace_column c)
 
 bool lt_trace_column_parse(const char *name, lt_trace_column *out)
 {
+    if (!out) return false;
     for (int c = 0; c < LT_TRACE_COLUMN_COUNT; c++)
         if (name && strcmp(name, column_name[c]) == 0) { *out = (lt_trace_column)c; return true; }
     return false;

@@ -3,6 +3,7 @@
 #include "lathe/tune.h"
 
 #include "base/alloc.h"
+#include "base/callback.h"
 #include "base/files/file.h"
 #include "base/hash.h"
 #include "base/status.h"
@@ -39,6 +40,7 @@ const char *lt_tune_mode_name(lt_tune_mode m) { return (unsigned)m < LT_TUNE_MOD
 
 bool lt_tune_mode_parse(const char *name, lt_tune_mode *out)
 {
+    if (!out) return false;
     for (int m = 0; m < LT_TUNE_MODE_COUNT; m++)
         if (name && strcmp(name, mode_name[m]) == 0) { *out = (lt_tune_mode)m; return true; }
     return false;
@@ -94,6 +96,7 @@ static lt_status read_first(lt_tuner *t)
 
 lt_status lt_tuner_create(const lt_tuner_options *opt, lt_tuner **out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "tuner: out is NULL");
     *out = NULL;
     lt_tuner_options o = opt ? *opt : lt_tuner_defaults();
     LT_TRY(check_options(&o));
@@ -132,7 +135,7 @@ typedef struct candidate { int64_t repeats; double best_ns; bool out; } candidat
 static lt_status time_once(lt_tune_run run, void *ctx, int which, candidate *c, int64_t *took_ns)
 {
     int64_t start = lt_clock_ns();
-    LT_TRY(run(ctx, which, c->repeats));
+    LT_TRY(lt_callback_status("tune: the function", run(ctx, which, c->repeats)));
     *took_ns = lt_clock_ns() - start;
     double each = (double)LT_MAX(*took_ns, 1) / (double)c->repeats;
     if (c->best_ns == 0 || each < c->best_ns) c->best_ns = each;
@@ -144,7 +147,7 @@ static lt_status time_once(lt_tune_run run, void *ctx, int which, candidate *c, 
 static lt_status find_repeats(const lt_tuner *t, lt_tune_run run, void *ctx, int which, candidate *c)
 {
     int64_t took = 0;
-    LT_TRY(run(ctx, which, 1));
+    LT_TRY(lt_callback_status("tune: the function", run(ctx, which, 1)));
     for (c->repeats = 1;; c->repeats *= 2) {
         LT_TRY(time_once(run, ctx, which, c, &took));
         if (took >= t->trust_ns || c->repeats >= INT64_C(1) << 40) break;
@@ -233,6 +236,7 @@ static lt_status choose(lt_tuner *t, const char *problem, int n, const char *con
 
 lt_status lt_tuner_choose(lt_tuner *t, const char *problem, int n_candidates, const char *const *names, lt_tune_run run, void *ctx, int *choice)
 {
+    if (!choice) return LT_FAIL(LT_ERR_ARGUMENT, "tune: choice is NULL");
     *choice = 0;
     if (!t) return LT_FAIL(LT_ERR_ARGUMENT, "tune: the tuner is NULL");
     LT_TRY(check_problem(problem, n_candidates, names, run, t->mode));

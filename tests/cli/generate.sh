@@ -72,11 +72,14 @@ run 0 visualize-dataset "$work/a.h5" --n-operators 2 --steps 4 --stride 2 --form
 run 0 visualize-dataset "$work/a.h5" --dry-run --json; is_json "$work/out"; says out '"operators": 8'
 # A stand-in for ffmpeg: what it is told, and the bytes of the frames
 mkdir "$work/bin"
-printf '#!/bin/sh\nfor last; do :; done\necho "$@" >"$last.args"\ncat >"$last"\n' >"$work/bin/ffmpeg"
+printf '#!/bin/sh\nfor last; do :; done\nfile=${last#file:}\necho "$@" >"$file.args"\ncat >"$file"\n' >"$work/bin/ffmpeg"
 chmod +x "$work/bin/ffmpeg"
 PATH="$work/bin:$PATH" run 0 visualize-dataset "$work/a.h5" --n-operators 1 --steps 3 --output "$work/film.mp4" --size 16x16 --aggregates none --no-spacing; says out "film.mp4"
 grep -q "rgb24 -s 32x96 -r 30" "$work/film.mp4.args" || fail "ffmpeg was told $(cat "$work/film.mp4.args")"
 [ "$(wc -c <"$work/film.mp4")" -eq $((32 * 96 * 3 * 3)) ] || fail "ffmpeg got $(wc -c <"$work/film.mp4") bytes"
+# A name that looks like an option is a file all the same
+(cd "$work" && PATH="$work/bin:$PATH" run 0 visualize-dataset a.h5 --n-operators 1 --steps 3 --output=-x.mp4 --size 16x16 --aggregates none)
+grep -q " file:-x.mp4$" "$work/-x.mp4.args" || fail "ffmpeg was told $(cat "$work/-x.mp4.args")"
 
 # Shards
 for i in 0 1; do run 0 generate --config "$c" --output "$work/s$i.h5" --shard $i/2 --quiet; done

@@ -33,6 +33,10 @@ says out "Rosenbrock"; says out 'a "peer"'
 bench 0 graph --quick --only rosenbrock --peer "$work/peer.json" --json; is_json "$work/out"; says out '"peer_ratio"'; says out '"verdict"'
 bench 0 graph --quick --json; is_json "$work/out"; says out '"compile_10k"'; says out '"jacobian"'
 bench 2 graph --peer "$work/missing.json"; says err "missing.json"
+mkfifo "$work/pipe"
+bench 2 graph --peer "$work/pipe"; says err "pipe: not a regular file" # and does not wait for a writer
+bench 0 graph --quick --only rosenbrock --peer /dev/fd/3 3<"$work/peer.json"; says out 'a "peer"'
+cat "$work/peer.json" | bench 0 graph --quick --only rosenbrock --peer /dev/stdin; says out 'a "peer"'
 for text in '' '[1]' '{"rows": [{"name": "x"}]}' '{"rows": [{"name": "x", "seconds": -1}]}' '{"rows": []}' '{"rows": [{"name": "x", "seconds": 1}' \
             '{"a": {"a": {"a": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[['; do
     printf '%s' "$text" >"$work/bad.json"

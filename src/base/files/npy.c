@@ -184,6 +184,7 @@ lt_status lt_file_source_open(const char *path, lt_file_source *f)
 
 lt_status lt_npy_read(const char *path, lt_array *out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "npy: out is NULL");
     *out = (lt_array){ 0 };
     lt_file_source f;
     LT_TRY(lt_file_source_open(path, &f));
@@ -194,6 +195,7 @@ lt_status lt_npy_read(const char *path, lt_array *out)
 
 lt_status lt_npy_info(const char *path, lt_dtype *dtype, lt_shape *shape)
 {
+    if (!dtype || !shape) return LT_FAIL(LT_ERR_ARGUMENT, "npy: %s is NULL", dtype ? "shape" : "dtype");
     lt_file_source f;
     lt_npy_header h;
     LT_TRY(lt_file_source_open(path, &f));
@@ -257,6 +259,7 @@ static lt_status map_file(lt_npy_map *m, const lt_npy_head *head)
 
 lt_status lt_npy_map_create(const char *path, lt_dtype dtype, const lt_shape *shape, lt_npy_map **out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "npy: out is NULL");
     *out = NULL;
     int64_t n;
     LT_TRY(lt_npy_check_array(path, dtype, shape, path, &n)); /* any pointer: the data is the file's */

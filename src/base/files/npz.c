@@ -56,6 +56,7 @@ static lt_status find_member(const lt_zip *z, const char *name, lt_zip_member *m
 
 lt_status lt_npz_list(const char *path, lt_npz_names *out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "npz: out is NULL");
     *out = (lt_npz_names){ 0 };
     lt_zip z;
     LT_TRY(lt_zip_open(path, &z));
@@ -218,6 +219,7 @@ static lt_status read_member(const lt_zip *z, lt_zip_member *m, lt_array *out)
 
 lt_status lt_npz_read(const char *path, const char *name, lt_array *out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "npz: out is NULL");
     *out = (lt_array){ 0 };
     lt_zip z;
     lt_zip_member m;

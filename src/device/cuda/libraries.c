@@ -81,6 +81,7 @@ static void put_version(int i, char *out, size_t bytes)
 
 bool lt_device_library(int index, lt_device_library_info *out)
 {
+    if (!out) return false;
     static const char *const purpose[] = { "matrix products", "convolution", "Fourier transforms", "eigenvalues, factorisations" };
     *out = (lt_device_library_info){ .name = "" };
     if (index == 0) {

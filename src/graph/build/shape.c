@@ -149,7 +149,7 @@ lt_node lt_flip(lt_graph *g, lt_node x, int axis) { return lt_slice(g, x, axis, 
 lt_node lt_permute(lt_graph *g, lt_node x, const int *axes)
 {
     if (!lt_operand_ok(g, "permute", x)) return LT_NONE;
-    if (!axes) return lt_graph_fail(g, LT_FAIL(LT_ERR_ARGUMENT, "permute of %s %s: axes is NULL", LABEL(x), SHAPE(x)));
+    if (!axes && lt_shape_at(g, x)->rank) return lt_graph_fail(g, LT_FAIL(LT_ERR_ARGUMENT, "permute of %s %s: axes is NULL", LABEL(x), SHAPE(x)));
     const lt_shape from = *lt_shape_at(g, x);
     lt_affine dense = dense_view(g, x), view = { .offset = 0 };
     lt_shape s = from;

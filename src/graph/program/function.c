@@ -1,6 +1,7 @@
 /* Functions: programs compiled on demand for the shapes and types they are called with.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "base/alloc.h"
+#include "base/callback.h"
 #include "base/status.h"
 #include "graph/build/build.h"
 
@@ -123,7 +124,7 @@ static lt_status build_graph(lt_function *f, const lt_tensor *inputs, lt_graph *
     }
     for (int j = 0; j < f->n_outputs; j++) out[j] = LT_NONE;
     LT_TRY(lt_graph_status(g));
-    LT_TRY(f->build(f->ctx, g, in, f->n_inputs, out, f->n_outputs));
+    LT_TRY(lt_callback_status("function: the builder", f->build(f->ctx, g, in, f->n_inputs, out, f->n_outputs)));
     LT_TRY(lt_graph_status(g));
     return lt_operands_ok(g, "function output", f->n_outputs, out) ? LT_OK : lt_graph_status(g);
 }

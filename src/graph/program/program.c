@@ -121,13 +121,15 @@ static lt_status missing(lt_program *p, const char *what, int i)
     return LT_FAIL(LT_ERR_ARGUMENT, "run: %s %d %s%s%sis NULL", what, i, name[0] ? "'" : "", name, name[0] ? "' " : "");
 }
 
+static max_align_t no_elements; /* where tensors without elements may be */
+
 /* Points the arguments at the caller's memory where that changed since the last run. */
 static lt_status rebind_some(lt_program *p, const void *const *inputs, void *const *outputs, bool lead_only)
 {
     bool changed = false;
     for (int i = 0; i < p->n_inputs; i++) {
         if (!p->needs_input[i]) continue;
-        const void *given = inputs ? inputs[i] : NULL;
+        const void *given = inputs && inputs[i] ? inputs[i] : p->input_bytes[i] ? NULL : &no_elements;
         if (!given) return missing(p, "input", i);
         changed = changed || given != p->input[i];
         p->stale = p->stale || (i >= p->held_from && given != p->input[i]);
@@ -135,9 +137,10 @@ static lt_status rebind_some(lt_program *p, const void *const *inputs, void *con
     }
     for (int j = 0; j < p->n_outputs; j++) {
         if (lead_only && !p->leads[j]) continue;
-        if (!outputs[j]) return missing(p, "output", j);
-        changed = changed || outputs[j] != p->output[j];
-        p->output[j] = outputs[j];
+        void *given = outputs[j] ? outputs[j] : p->output_bytes[j] ? NULL : &no_elements;
+        if (!given) return missing(p, "output", j);
+        changed = changed || given != p->output[j];
+        p->output[j] = given;
     }
     if (!changed) return LT_OK;
     for (int i = 0; i < p->n_patches; i++) {
@@ -259,12 +262,13 @@ static lt_status run_remote(lt_program *p, const void *const *inputs, void *cons
 {
     LT_TRY(rebind(p, (const void *const *)p->input_copy, p->output_copy));
     for (int i = 0; i < p->n_inputs; i++) {
-        if (!p->needs_input[i]) continue;
+        if (!p->needs_input[i] || !p->input_bytes[i]) continue;
         if (!inputs || !inputs[i]) return missing(p, "input", i);
         LT_TRY(lt_stream_copy(p->stream, p->input_copy[i], inputs[i], p->input_bytes[i], LT_TRANSFER_H2D, false));
     }
     LT_TRY(launch(p));
     for (int j = 0; j < p->n_outputs; j++) {
+        if (!p->output_bytes[j]) continue;
         if (!outputs[j]) return missing(p, "output", j);
         LT_TRY(lt_stream_copy(p->stream, outputs[j], p->output_copy[j], p->output_bytes[j], LT_TRANSFER_D2H, false));
     }
@@ -356,6 +360,7 @@ lt_status lt_program_time(lt_program *p, int repeats, double *seconds)
 {
     lt_event *start = NULL, *end = NULL;
     double ns = 0;
+    if (!seconds) return LT_FAIL(LT_ERR_ARGUMENT, "time: seconds is NULL");
     *seconds = 0;
     if (!p || repeats < 1) return LT_FAIL(LT_ERR_ARGUMENT, "time: %s", p ? "expected at least one repeat" : "program is NULL");
     if (!p->output[0]) return LT_FAIL(LT_ERR_ARGUMENT, "time: the program has not run yet");

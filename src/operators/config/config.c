@@ -238,8 +238,9 @@ static lt_status keep_or_drop(lt_status s, lt_dataset_config **c)
 
 lt_status lt_dataset_config_parse(const char *text, size_t length, const char *name, const lt_dataset_overrides *over, lt_dataset_config **out)
 {
+    if (!out || !name || (!text && length)) return LT_FAIL(LT_ERR_ARGUMENT, "config: %s is NULL", !out ? "out" : !name ? "name" : "text");
     LT_TRY(create(out));
-    lt_status s = lt_yaml_read(&(*out)->arena, text, length, name, &(*out)->notes, &(*out)->document);
+    lt_status s = lt_yaml_read(&(*out)->arena, text ? text : "", length, name, &(*out)->notes, &(*out)->document);
     if (!s) s = check_document(*out, over);
     return keep_or_drop(s, out);
 }
@@ -253,6 +254,7 @@ lt_status lt_config_from_document(lt_yaml_node *document, const lt_dataset_overr
 
 lt_status lt_dataset_config_load(const char *path, const lt_dataset_overrides *over, lt_dataset_config **out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "config: out is NULL");
     *out = NULL;
     char *text;
     size_t n_bytes;

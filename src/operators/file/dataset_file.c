@@ -199,6 +199,7 @@ static lt_status check_signature(const char *path, uint64_t *file_bytes)
 
 lt_status lt_dataset_open(const char *path, lt_dataset **out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "dataset: out is NULL");
     uint64_t bytes;
     *out = NULL;
     LT_TRY(check_signature(path, &bytes));

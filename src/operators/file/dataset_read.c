@@ -3,6 +3,7 @@
 #include "operators/file/dataset_file.h"
 
 #include "base/alloc.h"
+#include "base/callback.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -301,7 +302,7 @@ static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *
         if (type >= 0) H5Tclose(type);
         if (array >= 0) H5Dclose(array);
     }
-    w->status = w->item(w->ctx, &item);
+    w->status = lt_callback_status("dataset walk: the function", w->item(w->ctx, &item));
     return w->status ? 1 : 0;
 }
 

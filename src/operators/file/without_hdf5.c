@@ -19,6 +19,7 @@ lt_status lt_store_attach(lt_store *s) { return unsupported(s->path); }
 
 lt_status lt_dataset_open(const char *path, lt_dataset **out)
 {
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "dataset: out is NULL");
     *out = NULL;
     return unsupported(path);
 }

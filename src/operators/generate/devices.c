@@ -69,6 +69,7 @@ static lt_status keep_alike(bool listed, lt_generate_devices *d)
 
 lt_status lt_generate_choose_devices(const lt_dataset_config *c, lt_generate_devices *out)
 {
+    if (!c || !out) return LT_FAIL(LT_ERR_ARGUMENT, "generate: %s is NULL", c ? "out" : "the configuration");
     int there = LT_MAX(lt_device_count() - NO_GPUS, 0);
     const char *alone = one_process(c);
     *out = (lt_generate_devices){ 0 };

@@ -125,6 +125,7 @@ static lt_status make_plan(lt_generator *g, lt_generate_plan *out)
 
 lt_status lt_generate_make_plan(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_plan *out)
 {
+    if (!c || !opt || !out) return LT_FAIL(LT_ERR_ARGUMENT, "generate: %s is NULL", !c ? "the configuration" : !opt ? "opt" : "out");
     lt_generate_info info = { 0 };
     lt_generator g = { .c = c, .opt = opt, .info = &info };
     lt_status s = make_plan(&g, out);

@@ -1,6 +1,7 @@
 /* Running rollouts: the loop over steps. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/rollout/rollout.h"
 
+#include "base/callback.h"
 #include "base/status.h"
 #include "graph/program/program.h"
 #include "operators/rollout/device/device.h"
@@ -197,7 +198,7 @@ static void start(run *q, const float *field)
 static lt_status show(const run *q, int64_t t)
 {
     const lt_rollout *r = q->r;
-    return r->run_sink ? r->run_sink(r->run_ctx, t, q->to, r->failed) : LT_OK;
+    return r->run_sink ? lt_callback_status("rollout: the sink", r->run_sink(r->run_ctx, t, q->to, r->failed)) : LT_OK;
 }
 
 static lt_status run_steps(run *q, const float *field)

@@ -21,6 +21,7 @@ lt_replay_options lt_replay_defaults(void) { return (lt_replay_options){ .policy
 
 lt_status lt_replay_create(const lt_dataset_config *c, const lt_replay_options *opt, lt_replay **out)
 {
+    if (!c || !opt || !out) return LT_FAIL(LT_ERR_ARGUMENT, "replay: %s is NULL", !c ? "the configuration" : !opt ? "opt" : "out");
     *out = NULL;
     lt_replay *r = lt_calloc(1, sizeof *r);
     if (!r) return LT_ERR_MEMORY;

@@ -3,6 +3,7 @@
 #include "optimize/device/exchange.h"
 
 #include "base/alloc.h"
+#include "base/callback.h"
 #include "base/status.h"
 #include "trace/trace.h"
 
@@ -90,11 +91,12 @@ lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kind, cons
     LT_TRY(check_kind(p, kind));
     if (p->kind != &lt_problem_kind_function)
         return LT_FAIL(LT_ERR_ARGUMENT, "problem: the pattern of a graph's gradients is found by itself");
-    if (!start || !column) return LT_FAIL(LT_ERR_ARGUMENT, "problem: the pattern is NULL");
+    if (!start) return LT_FAIL(LT_ERR_ARGUMENT, "problem: the pattern is NULL");
     int64_t rows = kind == LT_CONSTRAINT_EQUALITY ? p->q : p->p;
     if (start[0] != 0) return LT_FAIL(LT_ERR_ARGUMENT, "pattern: start[0] is %lld, expected 0", (long long)start[0]);
     for (int64_t i = 0; i < rows; i++) {
         if (start[i + 1] < start[i]) return LT_FAIL(LT_ERR_ARGUMENT, "pattern: start[%lld] falls", (long long)i + 1);
+        if (start[i + 1] && !column) return LT_FAIL(LT_ERR_ARGUMENT, "problem: the pattern is NULL");
         for (int64_t e = start[i]; e < start[i + 1]; e++)
             if (column[e] < 0 || column[e] >= p->n || (e > start[i] && column[e] <= column[e - 1]))
                 return LT_FAIL(LT_ERR_ARGUMENT, "pattern: constraint %lld, column %lld is out of range or order",
@@ -107,7 +109,7 @@ lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kind, cons
         return LT_ERR_MEMORY;
     }
     memcpy(copy.start, start, (size_t)(rows + 1) * sizeof *start);
-    memcpy(copy.column, column, (size_t)start[rows] * sizeof *column);
+    if (column) memcpy(copy.column, column, (size_t)start[rows] * sizeof *column);
     lt_free(p->pattern[kind].start);
     lt_free(p->pattern[kind].column);
     p->pattern[kind] = copy;
@@ -234,7 +236,8 @@ static lt_status function_open(lt_problem *p, const lt_solve_options *opt, lt_ev
 
 static lt_status function_run(lt_evaluator *e, const double *x, const lt_outputs *out)
 {
-    lt_status s = e->problem->fn(e->problem->ctx, x, out);
+    lt_status got = e->problem->fn(e->problem->ctx, x, out), s = lt_callback_status("the problem's function", got);
+    if (s != got) return s;
     return s ? LT_FAIL(s, "the problem's function returned '%s'", lt_status_name(s)) : LT_OK;
 }
 
@@ -274,8 +277,10 @@ lt_status lt_variables_pack(const lt_variable *v, int n_variables, const double 
 {
     if (n_variables && (!v || !tensors || !x)) return LT_FAIL(LT_ERR_ARGUMENT, "variables_pack: an argument is NULL");
     for (int i = 0; i < n_variables; i++) {
+        const int64_t count = lt_shape_count(&v[i].shape);
+        if (!count) continue;
         if (!tensors[i]) return LT_FAIL(LT_ERR_ARGUMENT, "variables_pack: no tensor for '%s'", v[i].name ? v[i].name : "?");
-        memcpy(x + v[i].offset, tensors[i], (size_t)lt_shape_count(&v[i].shape) * sizeof *x);
+        memcpy(x + v[i].offset, tensors[i], (size_t)count * sizeof *x);
     }
     return LT_OK;
 }

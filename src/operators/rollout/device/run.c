@@ -5,6 +5,7 @@
    ring. While the device fills one half, the other is copied home on a stream of its own. */
 #include "operators/rollout/device/parts.h"
 
+#include "base/callback.h"
 #include "base/status.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
@@ -104,9 +105,9 @@ static lt_status queue_ahead(lt_device_rollout *e)
 /* The device is ahead: failures of later steps are not shown yet. */
 static lt_status show(lt_device_rollout *e, int64_t t, const float *states, const int64_t *failed)
 {
-    if (e->stay) return e->sink(e->sink_ctx, t, NULL, NULL);
+    if (e->stay) return lt_callback_status("rollout: the sink", e->sink(e->sink_ctx, t, NULL, NULL));
     for (int64_t i = 0; i < e->n; i++) e->shown[i] = failed[e->first + i] <= t ? failed[e->first + i] : -1;
-    return e->sink(e->sink_ctx, t, states, e->shown);
+    return lt_callback_status("rollout: the sink", e->sink(e->sink_ctx, t, states, e->shown));
 }
 
 static lt_status show_chunk(lt_device_rollout *e)

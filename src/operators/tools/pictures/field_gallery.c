@@ -22,6 +22,7 @@ static lt_status find_type(const char *name, lt_field_type *out)
 
 lt_status lt_field_sample(const char *type, int grid, uint64_t seed, int64_t index, bool physical, float *field)
 {
+    if (!field) return LT_FAIL(LT_ERR_ARGUMENT, "field: field is NULL");
     lt_field_recipe recipe;
     lt_field_maker *m;
     lt_field_type t;

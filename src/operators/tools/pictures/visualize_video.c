@@ -16,6 +16,7 @@
 
 struct lt_frame_sink {
     char    *video, *folder;      /* NULL: not that */
+    char    *target;              /* the video as ffmpeg is told it */
     int      width, height;
     int64_t  n_frames;
     pid_t    child;               /* ffmpeg; 0: none */
@@ -25,14 +26,14 @@ struct lt_frame_sink {
 /* ---- ffmpeg ---------------------------------------------------------------------------------------- */
 
 /* In the child, after fork: nothing but what is safe there. The second pipe tells whether exec worked. */
-static _Noreturn void become_ffmpeg(int frames, int told, const char *size, const char *rate, const char *path)
+static _Noreturn void become_ffmpeg(int frames, int told, const char *size, const char *rate, const char *file)
 {
     int nowhere = open("/dev/null", O_RDWR);
     dup2(frames, 0);
     dup2(nowhere, 1);
     dup2(nowhere, 2);
     char *const argv[] = { "ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", (char *)size, "-r", (char *)rate,
-                           "-i", "-", "-pix_fmt", "yuv420p", (char *)path, NULL };
+                           "-i", "-", "-pix_fmt", "yuv420p", (char *)file, NULL };
     execvp(argv[0], argv);
     int error = errno;
     if (write(told, &error, sizeof error) < 0) _exit(126);
@@ -55,7 +56,7 @@ static lt_status start_ffmpeg(lt_frame_sink *s, int fps, bool *found)
         return LT_FAIL(LT_ERR_IO, "no pipe for ffmpeg: %s", strerror(errno));
     }
     pid_t child = fork();
-    if (child == 0) become_ffmpeg(frames[1], told[1], size, rate, s->video);
+    if (child == 0) become_ffmpeg(frames[1], told[1], size, rate, s->target);
     close(frames[1]);
     close(told[1]);
     bool failed = child < 0 || read(told[0], &error, sizeof error) > 0;
@@ -105,9 +106,20 @@ static char *folder_beside(const char *video)
     return path;
 }
 
+/* To ffmpeg "-x.mp4" would be an option and "a:b.mp4" a protocol; with this before it, it is a file whatever its name. */
+static char *as_file(const char *video)
+{
+    static const char protocol[] = "file:";
+    size_t bytes = sizeof protocol + strlen(video);
+    char *target = lt_malloc(bytes);
+    if (target) snprintf(target, bytes, "%s%s", protocol, video);
+    return target;
+}
+
 static void release(lt_frame_sink *s)
 {
     lt_free(s->video);
+    lt_free(s->target);
     lt_free(s->folder);
     lt_free(s);
 }
@@ -121,7 +133,7 @@ lt_status lt_frame_sink_open(const char *video, const char *frames, int width, i
     s->width = width;
     s->height = height;
     bool found = true;
-    lt_status st = (video && !(s->video = lt_strdup(video))) || (frames && !(s->folder = lt_strdup(frames))) ? LT_ERR_MEMORY : LT_OK;
+    lt_status st = (video && (!(s->video = lt_strdup(video)) || !(s->target = as_file(video)))) || (frames && !(s->folder = lt_strdup(frames))) ? LT_ERR_MEMORY : LT_OK;
     if (!st && video) st = start_ffmpeg(s, fps, &found);
     if (!st && !found && !s->folder && !(s->folder = folder_beside(video))) st = LT_ERR_MEMORY;
     if (!st && !found) snprintf(note, note_bytes, "ffmpeg was not found, so there is no video; frames are in %.100s", s->folder);
