@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 #   scripts/golden.sh record DIR [--build BUILD] [--small] [--batch N] [--cache DIR] [--jobs N] [--only PATTERN]
-#       runs the cases of tests/golden/cases.txt and writes DIR/NAME.txt for each; PATTERN is a shell pattern of names;
-#       --cache keeps the caches of the cases, so that a second recording finds what the first has compiled and timed
+#       runs the cases of tests/golden/cases.txt and writes DIR/NAME.txt for each; PATTERN is a shell pattern of names, the texts of
+#       other cases stay; --cache keeps the caches of the cases, so that a second recording finds what the first has compiled and timed
 #   scripts/golden.sh compare DIR_A DIR_B [--settings]
 #       exit status 1 and the first differences of every case if the recordings differ; --settings: made with other batch sizes or threads
 #   scripts/golden.sh check DIR [--build BUILD] [--jobs N] [--only PATTERN]
@@ -91,7 +91,7 @@ record() {
     mkdir -p "$GOLDEN_DIR"
     GOLDEN_DIR=$(cd "$GOLDEN_DIR" && pwd)
     [ -e "$GOLDEN_DIR/sets" ] || [ -z "$(ls "$GOLDEN_DIR")" ] || stop "$GOLDEN_DIR holds something else than a recording"
-    rm -f "$GOLDEN_DIR"/*.txt
+    [ "$only" != '*' ] || rm -f "$GOLDEN_DIR"/*.txt
     GOLDEN_WORK=$(mktemp -d)
     temporary="$temporary $GOLDEN_WORK"
     GOLDEN_BATCH=$batch

@@ -8,7 +8,7 @@ s/20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-9:]+(Z|[+-][0-9:]+)/DATE/g
 s/^(\.Dd ).*/\1DATE/
 s/\(src\/[a-z0-9_/]+\.[ch]:[0-9]+\)/(PLACE)/g
 s/(commit )[0-9a-f]{7,40}(-dirty)?/\1COMMIT/g
-s/^(lathe [0-9.]+ )\([0-9a-f]{7,40}(-dirty)?\)/\1(COMMIT)/
+s/^(lathe VERSION )\([0-9a-f]{7,40}(-dirty)?\)/\1(COMMIT)/
 # times with a unit, columns of them with their share, rates, what follows from two times
 s/ *\b[0-9][0-9.]*(e[-+]?[0-9]+)? (ns|us|ms|s)\b/ TIME/g
 s/ TIME +[0-9.]+ %/ TIME SHARE/
