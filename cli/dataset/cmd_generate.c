@@ -243,6 +243,35 @@ static lt_status write_report(cli_context *c, const char *dataset, const char *p
     return s;
 }
 
+/* What a run that wrote all rows has to say. */
+static lt_status tell_run(cli_context *c, const generate_cli *o, const char *output, const lt_generate_info *info)
+{
+    const char *const remarks[] = { info->precision_reason, info->device_reason, info->feature_reason };
+    for (int i = 0; i < CLI_LEN(remarks); i++)
+        if (remarks[i][0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", remarks[i]);
+    if (o->report) CLI_TRY(write_report(c, output, o->report, info));
+    if (c->json) {
+        lt_json_field_string(c->json, "output", output);
+        dataset_json_info(c->json, info);
+        return cli_json_machine(c);
+    }
+    dataset_print_info(info);
+    printf("%s\n", output);
+    return LT_OK;
+}
+
+static lt_status fail_resumable(lt_status s, const char *text) { return cli_fail(s, "%s; what was written stays readable, and --resume goes on", text); }
+
+/* All rows are written, some of them as lost: told as a run that ended, and a failure. */
+static lt_status tell_lost(cli_context *c, const generate_cli *o, const char *output, const lt_generate_info *info)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "%s", lt_error_text());
+    CLI_TRY(tell_run(c, o, output, info));
+    c->json_complete = true;
+    return fail_resumable(LT_ERR_DEVICE, text);
+}
+
 static lt_status run_config(cli_context *c, const generate_cli *o, const lt_dataset_config *config, lt_generate_options *opt)
 {
     dataset_bar bar = { c, "generate", NULL };
@@ -257,20 +286,10 @@ static lt_status run_config(cli_context *c, const generate_cli *o, const lt_data
     dataset_bar_end(&bar);
     if (s == LT_ERR_CANCELLED && cli_interrupted())
         return cli_fail(LT_ERR_CANCELLED, "%s after %lld operators; the same command with --resume goes on", cli_stop_reason(), (long long)(info.skipped + info.samples));
-    if ((s == LT_ERR_IO || s == LT_ERR_DEVICE || s == LT_ERR_MEMORY) && info.samples + info.skipped) return cli_fail(s, "%s; what was written stays readable, and --resume goes on", lt_error_text());
+    if (s == LT_ERR_DEVICE && info.complete) return tell_lost(c, o, summary.output, &info);
+    if ((s == LT_ERR_IO || s == LT_ERR_DEVICE || s == LT_ERR_MEMORY) && info.samples + info.skipped) return fail_resumable(s, lt_error_text());
     CLI_TRY(s);
-    if (info.precision_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.precision_reason);
-    if (info.device_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.device_reason);
-    if (info.feature_reason[0] && !c->common.quiet) fprintf(stderr, "lathe: %s\n", info.feature_reason);
-    if (o->report) CLI_TRY(write_report(c, summary.output, o->report, &info));
-    if (c->json) {
-        lt_json_field_string(c->json, "output", summary.output);
-        dataset_json_info(c->json, &info);
-        return cli_json_machine(c);
-    }
-    dataset_print_info(&info);
-    printf("%s\n", summary.output);
-    return LT_OK;
+    return tell_run(c, o, summary.output, &info);
 }
 
 static lt_status run(cli_context *c)
@@ -308,5 +327,7 @@ const cli_command cli_generate_dataset = {
                    "change nothing.\n"
                    "All GPUs that are alike share the rows, each in a worker process; simulation.parallelism.devices lists those that are to, --device cuda:N "
                    "takes one.\n"
-                   "The file can be read at any time, also after a kill; --resume then goes on where it stopped.",
+                   "The file can be read at any time, also after a kill; --resume then goes on where it stopped.\n"
+                   "An operator whose device, driver or library fails is run again: alone, then with everything made anew, then in a fresh process. "
+                   "When some stay lost all others are kept, the command names them and ends with status 1, and --resume makes them.",
 };

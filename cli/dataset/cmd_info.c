@@ -84,6 +84,7 @@ static lt_status put_json(lt_dataset *d, const lt_dataset_info *i, const char *p
     lt_json_field_int(j, "done", i->status[LT_RUN_DONE]);
     lt_json_field_int(j, "non_finite", i->status[LT_RUN_NON_FINITE]);
     lt_json_field_int(j, "failed", i->status[LT_RUN_FAILED]);
+    lt_json_field_int(j, "lost", i->status[LT_RUN_LOST]);
     lt_json_object_end(j);
     lt_json_field_bool(j, "journal", has_journal(path));
     lt_json_field_string(j, "config", i->config);
@@ -119,8 +120,10 @@ static lt_status print_all(lt_dataset *d, const lt_dataset_info *i, const char *
     printf("written by %s%s on %s, %s, seed %llu\n", i->engine_version[0] ? "lathe " : "another program", i->engine_version, i->creation_date,
            i->precision[0] ? i->precision : "precision not recorded", (unsigned long long)i->seed);
     if (i->shard_count > 1) printf("shard %lld of %lld\n", (long long)i->shard_index, (long long)i->shard_count);
-    printf("rows: %lld done, %lld not finite, %lld failed, %lld pending\n", (long long)i->status[LT_RUN_DONE], (long long)i->status[LT_RUN_NON_FINITE],
+    printf("rows: %lld done, %lld not finite, %lld failed, %lld pending", (long long)i->status[LT_RUN_DONE], (long long)i->status[LT_RUN_NON_FINITE],
            (long long)i->status[LT_RUN_FAILED], (long long)i->status[LT_RUN_PENDING]);
+    if (i->status[LT_RUN_LOST]) printf(", %lld lost to faults of the device", (long long)i->status[LT_RUN_LOST]);
+    putchar('\n');
     if (has_journal(path)) printf("%s.journal: finished rows that are not in the file yet; 'lathe generate --resume' takes them up\n", path);
     putchar('\n');
     CLI_TRY(lt_dataset_walk(d, print_item, NULL));

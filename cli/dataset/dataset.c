@@ -136,6 +136,9 @@ void dataset_print_info(const lt_generate_info *i)
     if (i->non_finite || i->failed)
         printf("operators         %lld became not finite, %lld failed%s%s\n", (long long)i->non_finite, (long long)i->failed, i->first_failure[0] ? ": " : "",
                i->first_failure);
+    if (i->retries)
+        printf("tried again       %lld time%s for the device's sake, %lld operators stay lost; first: %s\n", (long long)i->retries, i->retries == 1 ? "" : "s",
+               (long long)i->lost, i->retry_reason);
 }
 
 void dataset_json_info(lt_json *j, const lt_generate_info *i)
@@ -147,6 +150,13 @@ void dataset_json_info(lt_json *j, const lt_generate_info *i)
     lt_json_field_int(j, "skipped", i->skipped);
     lt_json_field_int(j, "non_finite", i->non_finite);
     lt_json_field_int(j, "failed", i->failed);
+    lt_json_field_int(j, "lost", i->lost);
+    lt_json_key(j, "lost_operators");
+    lt_json_array_begin(j);
+    for (int64_t k = 0; k < i->lost && k < LT_LOST_NAMED; k++) lt_json_int(j, i->lost_operators[k]);
+    lt_json_array_end(j);
+    lt_json_field_int(j, "retries", i->retries);
+    lt_json_field_string(j, "retry_reason", i->retry_reason);
     lt_json_field_double(j, "total_time", i->total_seconds);
     lt_json_field_double(j, "samples_per_second", i->samples_per_second);
     lt_json_key(j, "seconds");

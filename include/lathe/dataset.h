@@ -25,7 +25,7 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
     const char *config, *engine_config, *engine_version, *precision, *creation_date, *sampling_metrics;
     const char *device;                    /* kind its rollouts ran on: "cpu", "cuda"; "several" after a merge; "" unknown */
     uint64_t    seed, file_bytes;
-    int64_t     status[4];                 /* rows by lt_run_status; all done in files that keep none */
+    int64_t     status[LT_RUN_STATUS_COUNT]; /* rows by lt_run_status; all done in files that keep none */
 } lt_dataset_info;
 
 /* LT_ERR_FORMAT for what is not such a file, damaged ones included: a child process reads it first, so
@@ -103,10 +103,15 @@ typedef struct lt_generate_plan {          /* what a run will take; estimates ar
     char     precision_reason[160], arithmetic[96];
 } lt_generate_plan;
 
+enum { LT_LOST_NAMED = 16 };
 typedef struct lt_generate_info {          /* the statistics of a run */
     int64_t  samples, realizations;        /* by this run */
     int64_t  skipped;                      /* done before it */
     int64_t  non_finite, failed;
+    bool     complete;                     /* every row was written, if only as failed or lost */
+    int64_t  lost;                         /* to faults of the device, driver or a library, also when tried again */
+    int64_t  lost_operators[LT_LOST_NAMED]; /* the first of them, in order */
+    int64_t  retries;                      /* runs of operators beyond their first, for the sake of such faults */
     double   total_seconds, samples_per_second;
     double   sampling_seconds, warmup_seconds, input_seconds, inference_seconds, feature_seconds, storage_seconds; /* of the main lane */
     double   ahead_seconds, writer_seconds, compress_seconds; /* of the other two, beside it */
@@ -119,6 +124,7 @@ typedef struct lt_generate_info {          /* the statistics of a run */
     int64_t  devices;                      /* that made rows; seconds of theirs are added up, peak_bytes is the most of one */
     lt_precision precision;
     char     precision_reason[160], arithmetic[96], first_failure[160];
+    char     retry_reason[160];            /* the first fault that made an operator run again; "" when none did */
     char     device_reason[160];           /* why one of several devices was given up on the way; "" when none was */
     char     feature_reason[256];          /* why states leave the device for the sake of features; "" when none does, or on the CPU */
 } lt_generate_info;
@@ -138,7 +144,9 @@ LT_API lt_status lt_generate_choose_devices(const lt_dataset_config *c, lt_gener
 /* What a run of this configuration takes. Writes nothing. */
 LT_API lt_status lt_generate_make_plan(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_plan *out);
 /* Makes the dataset at the configuration's output path. After a failure on the way (LT_ERR_CANCELLED, LT_ERR_IO, LT_ERR_DEVICE,
-   LT_ERR_MEMORY) what was written is readable and can be resumed. info may be NULL. */
+   LT_ERR_MEMORY) what was written is readable and can be resumed. An operator that fails for the sake of its device is run again: alone, by
+   a rollout made anew, in a fresh worker process where there are workers. LT_ERR_DEVICE at the end of a run that wrote all rows names
+   those that stayed lost; a run that resumes makes them. info may be NULL. */
 LT_API lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_info *info);
 
 /* The other side of the watchdog: a process started by lt_generate serves it until it is told to end. A step that hangs, or

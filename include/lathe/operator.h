@@ -113,7 +113,13 @@ typedef struct lt_rollout_info {
    non-finite, or -1; its states from there on are NaN. Returning other than LT_OK stops the run. */
 typedef lt_status (*lt_rollout_sink)(void *ctx, int64_t t, const float *states, const int64_t *failed);
 
-typedef enum lt_run_status { LT_RUN_PENDING, LT_RUN_DONE, LT_RUN_NON_FINITE, LT_RUN_FAILED } lt_run_status; /* /status/code */
+typedef enum lt_run_status { /* /status/code */
+    LT_RUN_PENDING, LT_RUN_DONE,
+    LT_RUN_NON_FINITE,               /* a realization left the finite numbers: a property of the operator */
+    LT_RUN_FAILED,                   /* the operator could not be computed */
+    LT_RUN_LOST,                     /* device, library or process failed under it, also when tried again: a run that resumes makes it */
+    LT_RUN_STATUS_COUNT
+} lt_run_status;
 
 typedef struct lt_rollout_result {
     lt_run_status status;

@@ -1,6 +1,7 @@
 /* A worker of lt_generate that goes wrong where it is told to: faulty_worker [FAULT ROW STEP]…; row -1 is any. hang: for ever; crash; nap: is slow;
    lose: says that its device is lost; cut, stall: dies or hangs amid a message; lie: says what nobody can; leave: ends unasked;
    signal: gets those that a whole group of processes gets; linger: hangs when all is done; deaf: does not even listen.
+   Where FAULTY_ONCE names a file, faults strike as long as it is there, and the first of all processes removes it.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/generate/worker/worker.h"
 
@@ -44,12 +45,18 @@ static void strike_with(const char *fault, int64_t row)
         for (size_t i = 0; i < 4; i++) raise((const int[]){ SIGINT, SIGTERM, SIGHUP, SIGQUIT }[i]);
 }
 
+static bool strikes(void)
+{
+    const char *once = getenv("FAULTY_ONCE");
+    return !once || unlink(once) == 0;
+}
+
 static void strike(void *ctx, int64_t row, int64_t t)
 {
     const faults *f = ctx;
     for (int i = 0; i + 2 < f->n; i += 3) {
         int64_t at = atoll(f->argument[i + 1]);
-        if ((at < 0 || at == row) && atoll(f->argument[i + 2]) == t) strike_with(f->argument[i], row);
+        if ((at < 0 || at == row) && atoll(f->argument[i + 2]) == t && strikes()) strike_with(f->argument[i], row);
     }
 }
 

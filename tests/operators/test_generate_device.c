@@ -115,14 +115,45 @@ LT_TEST(a_run_that_is_stopped_with_rollouts_under_way_can_be_resumed)
     lt_device_close(dev);
 }
 
-/* The null device's table with waits, launches and replays that fail once it is lost. */
-static struct { lt_backend table; atomic_bool lost; } fragile;
+/* The null device's table with waits, launches and replays that fail once it is lost, or for a while: the calls from number `first` on,
+   `n` of them (-1: for ever), as a library's do. */
+static struct { lt_backend table; atomic_bool lost; atomic_int calls, first, n; } fragile;
 
 static lt_status fragile_check(void) { return fragile.lost ? LT_FAIL(LT_ERR_DEVICE, "the test's device is lost") : LT_OK; }
 static lt_status fragile_sync(lt_stream *st) { LT_TRY(fragile_check()); return lt_backend_null()->sync(st); }
 static lt_status fragile_event_sync(lt_event *e) { LT_TRY(fragile_check()); return lt_backend_null()->event_sync(e); }
-static lt_status fragile_replay(lt_stream *st, lt_capture *c) { LT_TRY(fragile_check()); return lt_backend_null()->replay(st, c); }
-static lt_status fragile_launch(lt_stream *st, const lt_launch *at) { LT_TRY(fragile_check()); return lt_backend_null()->launch(st, at); }
+
+static lt_status fragile_call(void)
+{
+    int call = ++fragile.calls;
+    LT_TRY(fragile_check());
+    if (!fragile.first || call < fragile.first || (fragile.n >= 0 && call >= fragile.first + fragile.n)) return LT_OK;
+    return LT_FAIL(LT_ERR_DEVICE, "cuDNN: convolution: a fault made up by the test");
+}
+static lt_status fragile_replay(lt_stream *st, lt_capture *c) { LT_TRY(fragile_call()); return lt_backend_null()->replay(st, c); }
+static lt_status fragile_launch(lt_stream *st, const lt_launch *at) { LT_TRY(fragile_call()); return lt_backend_null()->launch(st, at); }
+
+static void strike(int first, int n)
+{
+    fragile.calls = 0;
+    fragile.first = first;
+    fragile.n = n;
+}
+
+static lt_device *open_fragile(void)
+{
+    lt_device *dev;
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    fragile.table = *dev->backend;
+    fragile.table.sync = fragile_sync;
+    fragile.table.event_sync = fragile_event_sync;
+    fragile.table.replay = fragile_replay;
+    fragile.table.launch = fragile_launch;
+    fragile.lost = false;
+    strike(0, 0);
+    dev->backend = &fragile.table;
+    return dev;
+}
 
 static void lose_after_two(void *ctx, const lt_generate_progress *p)
 {
@@ -130,43 +161,118 @@ static void lose_after_two(void *ctx, const lt_generate_progress *p)
     if (p->rows_done == 2) fragile.lost = true;
 }
 
-/* The operator it happened to fails; those to come are left to a process that has a device. */
+/* The operator it happened to is lost; those to come are left to a process that has a device. Both are made when the run goes on. */
 LT_TEST(a_lost_device_ends_the_run_and_keeps_what_was_written)
 {
     for (int at_once = 1; at_once <= 4; at_once++) {
         alike = at_once % 2;
-        lt_device *dev;
         lt_generate_options opt = lt_generate_defaults();
         lt_generate_info info;
         const char *path = scratch("lost.h5");
-        LT_CHECK_OK(lt_device_open("null", &dev));
-        fragile.table = *dev->backend;
-        fragile.table.sync = fragile_sync;
-        fragile.table.event_sync = fragile_event_sync;
-        fragile.table.replay = fragile_replay;
-        fragile.table.launch = fragile_launch;
-        fragile.lost = false;
-        dev->backend = &fragile.table;
+        lt_device *dev = open_fragile();
         lt_dataset_config *c = config_of(path, "float32", false);
         opt.device = dev;
         opt.at_once = at_once;
         opt.overwrite = true;
         opt.progress = lose_after_two;
         LT_CHECK_FAILS(lt_generate(c, &opt, &info), LT_ERR_DEVICE, "the test's device is lost");
-        LT_CHECK(info.samples >= 2 && info.samples <= 3 && info.failed == info.samples - 2);
-        int64_t written = info.samples;
+        LT_CHECK(info.samples >= 2 && info.samples <= 3 && info.lost == info.samples - 2 && !info.failed && !info.complete);
         fragile.lost = false; /* as in a new process */
         opt.progress = NULL;
         opt.overwrite = false;
         opt.resume = true;
         LT_CHECK_OK(lt_generate(c, &opt, &info));
-        LT_CHECK_EQ_INT(info.skipped, written);
-        LT_CHECK_EQ_INT(info.samples, ROWS - written);
-        LT_CHECK_EQ_INT(info.failed, 0);
+        LT_CHECK_EQ_INT(info.skipped, 2);
+        LT_CHECK_EQ_INT(info.samples, ROWS - 2);
+        LT_CHECK(info.failed == 0 && info.lost == 0 && info.complete);
         lt_dataset_config_destroy(c);
         lt_device_close(dev);
     }
     alike = false;
+}
+
+/* Rows that ran to their end, and lost ones; others there must not be. What the null device computes may be finite or not. */
+static void check_codes(const char *path, int64_t made, int64_t lost)
+{
+    lt_dataset *d = NULL;
+    LT_CHECK_OK(lt_dataset_open(path, &d));
+    lt_dataset_info i = lt_dataset_get_info(d);
+    LT_CHECK_EQ_INT(i.status[LT_RUN_DONE] + i.status[LT_RUN_NON_FINITE], made);
+    LT_CHECK_EQ_INT(i.status[LT_RUN_LOST], lost);
+    LT_CHECK_EQ_INT(made + lost, i.rows);
+    lt_dataset_close(d);
+}
+
+/* A device that fails at its k-th launch, once or for a while, whatever runs beside: the operator is run again, and no row is the worse. */
+LT_TEST(what_fails_once_is_run_again)
+{
+    lt_generate_options opt = lt_generate_defaults();
+    const char *path = scratch("again.h5");
+    lt_device *dev = open_fragile();
+    lt_dataset_config *c = config_of(path, "float32", true);
+    lt_generate_info info;
+    opt.device = dev;
+    opt.overwrite = true;
+    LT_CHECK_OK(lt_generate(c, &opt, &info));
+    LT_CHECK_EQ_INT(info.retries, 0);
+    int all = fragile.calls, struck = 0;
+    LT_CHECK(all > 100);
+    for (int at_once = 1; at_once <= 4; at_once += 3)
+        for (int n = 1; n <= 2; n++) /* one fault; one in the operator's second run, too, if nothing else is called */
+            for (int first = 1; first <= all; first += LT_MAX(all / 12, 1)) {
+                strike(first, n);
+                opt.at_once = at_once;
+                LT_CHECK_OK(lt_generate(c, &opt, &info));
+                LT_CHECK(info.samples == ROWS && info.lost == 0 && info.failed == 0 && info.complete);
+                LT_CHECK(!info.retries == !info.retry_reason[0]);
+                struck += info.retries > 0;
+                check_codes(path, ROWS, 0);
+            }
+    LT_CHECK(struck > 20);
+    lt_dataset_config_destroy(c);
+    lt_device_close(dev);
+}
+
+static void keep_error(void *ctx, lt_finding_level level, const char *text)
+{
+    if (level == LT_FINDING_ERROR) snprintf(ctx, 200, "%s", text);
+}
+
+/* For ever: every operator is tried a few times, marked and named, nothing else; the next run has all of them to make. */
+LT_TEST(what_fails_for_ever_is_marked_named_and_made_later)
+{
+    lt_generate_options opt = lt_generate_defaults();
+    const char *path = scratch("never.h5");
+    char told[200] = "";
+    lt_device *dev = open_fragile();
+    lt_dataset *d = NULL;
+    lt_generate_info info;
+    lt_dataset_config *c = config_of(path, "float32", true);
+    opt.device = dev;
+    LT_CHECK_OK(lt_generate(c, &opt, &info));
+    int all = fragile.calls;
+    strike(all / 2, -1);
+    opt.overwrite = true;
+    opt.at_once = 1;
+    LT_CHECK_FAILS(lt_generate(c, &opt, &info), LT_ERR_DEVICE, "of 9 operators were lost to faults of the device, also when tried again: ");
+    LT_CHECK(strstr(lt_error_text(), "a fault made up by the test"));
+    LT_CHECK(info.lost > 1 && info.lost < ROWS && info.samples == ROWS && info.complete && info.failed == 0);
+    LT_CHECK_EQ_INT(info.retries, 2 * info.lost);
+    for (int64_t i = 1; i < info.lost; i++) LT_CHECK(info.lost_operators[i] > info.lost_operators[i - 1]);
+    check_codes(path, ROWS - info.lost, info.lost);
+    LT_CHECK_OK(lt_dataset_open(path, &d));
+    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ false, false, 1, NULL }, keep_error, told));
+    LT_CHECK(strstr(told, "operators were lost to faults of the device: "));
+    lt_dataset_close(d);
+    int64_t lost = info.lost;
+    strike(0, 0);
+    opt.overwrite = false;
+    opt.resume = true;
+    LT_CHECK_OK(lt_generate(c, &opt, &info));
+    LT_CHECK(info.samples == lost && info.skipped == ROWS - lost && info.lost == 0);
+    check_codes(path, ROWS, 0);
+    lt_dataset_config_destroy(c);
+    lt_device_close(dev);
 }
 
 static bool is_there(const char *path)

@@ -90,7 +90,7 @@ static lt_status count_status(lt_dataset *d)
     uint8_t *code = lt_malloc((size_t)n);
     if (!code) return LT_ERR_MEMORY;
     lt_status s = lt_dataset_read_rows(d, "/status/code", 0, n, H5T_NATIVE_UINT8, code);
-    for (int64_t r = 0; r < n && !s; r++) d->info.status[code[r] <= LT_RUN_FAILED ? code[r] : LT_RUN_FAILED]++;
+    for (int64_t r = 0; r < n && !s; r++) d->info.status[code[r] < LT_RUN_STATUS_COUNT ? code[r] : LT_RUN_FAILED]++;
     lt_free(code);
     return s;
 }

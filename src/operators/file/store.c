@@ -145,7 +145,7 @@ static void mark_row(lt_store *s, int64_t row, int64_t slot, const record_head *
     s->code[row] = h->code;
     s->step[row] = h->step;
     s->seconds[row] = h->seconds;
-    s->slab[row / s->p.chunk_rows].left--;
+    if (h->code != LT_RUN_LOST) s->slab[row / s->p.chunk_rows].left--; /* a lost row is shown, and its slab waits for another run */
 }
 
 static bool commit_due(const lt_store *s)
@@ -167,7 +167,7 @@ static lt_status store_row(lt_store *s, lt_store_row *r)
     int64_t slab = r->row / s->p.chunk_rows;
     mark_row(s, r->row, r->slot, &h);
     pthread_mutex_lock(&s->lock);
-    s->n_done++;
+    s->n_done += h.code != LT_RUN_LOST;
     pthread_mutex_unlock(&s->lock);
     if (s->slab[slab].left == 0) LT_TRY(lt_store_write_slab(s, slab));
     return commit_due(s) ? lt_store_commit(s) : LT_OK;
@@ -257,7 +257,7 @@ static lt_status read_status(lt_store *s)
     LT_TRY(lt_file_read_at(s->fd, s->path, s->status_at[2], s->seconds, (size_t)n * 4));
     for (int64_t b = 0; b < s->n_slabs; b++) {
         int64_t first = b * k, last = LT_MIN(first + k, n), pending = 0;
-        for (int64_t r = first; r < last; r++) pending += s->code[r] == LT_RUN_PENDING;
+        for (int64_t r = first; r < last; r++) pending += s->code[r] == LT_RUN_PENDING || s->code[r] == LT_RUN_LOST;
         s->slab[b].written = pending == 0;
         s->slab[b].left = pending ? (int32_t)(last - first) : 0;
         s->n_done += pending ? 0 : last - first;
@@ -275,6 +275,8 @@ static lt_status row_found(void *ctx, int64_t row, int64_t slot)
         return LT_OK;
     }
     LT_TRY(lt_journal_read(&s->journal, slot, (uint64_t)s->p.n_steps * s->p.step_bytes, &h, sizeof h));
+    if (h.code == LT_RUN_LOST) lt_journal_release(&s->journal, slot); /* this run makes it */
+    if (h.code == LT_RUN_LOST) return LT_OK;
     mark_row(s, row, slot, &h);
     s->n_done++;
     return LT_OK;

@@ -108,7 +108,8 @@ typedef struct lt_store_row {
 lt_status lt_store_row_take(lt_store *s, int64_t row, lt_store_row **out);
 /* States [M, 3, G, G] of step t = 0, 1, …; padded to the file's grid. Only with outputs. */
 lt_status lt_store_row_step(lt_store *s, lt_store_row *r, const float *states, int grid);
-/* Hands the row over, whatever happens. A failure of the writer surfaces here or in the next call. */
+/* Hands the row over, whatever happens. A failure of the writer surfaces here or in the next call. A row with code LT_RUN_LOST can be
+   read afterwards but does not count as done: its slab stays in the journal for a run that resumes. */
 lt_status lt_store_row_put(lt_store *s, lt_store_row *r);
 void      lt_store_row_drop(lt_store *s, lt_store_row *r); /* not put: forgotten */
 

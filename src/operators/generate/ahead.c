@@ -26,6 +26,7 @@ struct lt_lane_ahead {
     pthread_cond_t           changed;
     int64_t                  made, taken, given_back; /* operators, counted from the start */
     bool                     stop;
+    bool                     makes, held;             /* an operator is being made; none may be */
     lt_status                status;
     char                     text[LT_ERROR_TEXT_BYTES];
     int64_t                  busy_ns;                 /* under the lock, as all that counts */
@@ -46,6 +47,35 @@ static lt_status draw_weights(lt_lane_ahead *l, lt_ready *r, const lt_operator_s
     return elsewhere ? lt_operator_weights_draw_output(r->weights, l->c->seed, index) : lt_operator_weights_draw(r->weights, l->c->seed, index);
 }
 
+/* Under the lock: what is made waits as long as the lane is held. */
+static void begin_making(lt_lane_ahead *l)
+{
+    while (l->held) pthread_cond_wait(&l->changed, &l->lock);
+    l->makes = true;
+}
+
+static void rest(lt_lane_ahead *l)
+{
+    l->makes = false;
+    pthread_cond_broadcast(&l->changed);
+}
+
+void lt_lane_ahead_hold(lt_lane_ahead *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->held = true;
+    while (l->makes) pthread_cond_wait(&l->changed, &l->lock);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void lt_lane_ahead_resume(lt_lane_ahead *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->held = false;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+}
+
 static int64_t count_given_back(lt_lane_ahead *l)
 {
     pthread_mutex_lock(&l->lock);
@@ -58,8 +88,10 @@ static int64_t count_given_back(lt_lane_ahead *l)
 static bool wait_for_room(lt_lane_ahead *l, int64_t before)
 {
     pthread_mutex_lock(&l->lock);
+    rest(l);
     while (!l->stop && l->given_back == before && l->made > before) pthread_cond_wait(&l->changed, &l->lock);
     bool more = !l->stop && l->given_back > before;
+    begin_making(l);
     pthread_mutex_unlock(&l->lock);
     return more;
 }
@@ -84,7 +116,9 @@ static lt_status make(lt_lane_ahead *l, lt_ready *r, int64_t row)
     if (!s) s = lt_field_makers_draw(&l->makers, l->c, l->t->field[row], l->t->index[row], spec->grid, r->field);
     r->draw_seconds = since(start);
     start = lt_clock_ns();
-    if (!s) s = take_rollout(l, r, spec);
+    r->failure = s ? LT_OK : take_rollout(l, r, spec);
+    if (r->failure == LT_ERR_DEVICE) snprintf(r->why, sizeof r->why, "%.150s", lt_error_text()); /* whoever runs it tries again */
+    else if (!s) s = r->failure;
     r->compile_seconds = since(start);
     lt_span_end(span);
     return s;
@@ -117,9 +151,15 @@ static lt_status make_next(lt_lane_ahead *l, bool *last, int64_t *busy_ns)
     LT_TRY(next_row(l, &row));
     *last = row < 0;
     if (*last) return LT_OK;
+    pthread_mutex_lock(&l->lock);
+    begin_making(l);
+    pthread_mutex_unlock(&l->lock);
     int64_t start = lt_clock_ns();
     lt_status s = make(l, &l->slot[l->made % DEPTH], row);
     *busy_ns = lt_clock_ns() - start;
+    pthread_mutex_lock(&l->lock);
+    rest(l);
+    pthread_mutex_unlock(&l->lock);
     return s;
 }
 

@@ -22,6 +22,8 @@ bool      lt_rollout_cache_is_remote(const lt_rollout_cache *c); /* on a device 
 /* One that fits spec, compiled when there is none. In use by the caller, alone, until given back. */
 lt_status lt_rollout_cache_take(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out);
 void      lt_rollout_cache_give(lt_rollout_cache *c, lt_rollout *r);
+/* In the place of *r, which the caller uses or which is NULL, one made now; *r is NULL after a failure. */
+lt_status lt_rollout_cache_renew(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **r);
 int64_t   lt_rollout_cache_peak_bytes(lt_rollout_cache *c);
 
 enum { LT_MOST_AT_ONCE = 4 }; /* operators under way on a device with memory of its own */
@@ -34,7 +36,9 @@ typedef struct lt_ready {              /* an operator about to run */
     lt_operator_weights *weights;
     lt_operator_spec     weights_spec; /* what the memory of the weights was made for */
     float               *field;        /* [3, G, G] */
-    lt_rollout          *rollout;
+    lt_rollout          *rollout;      /* NULL: the device failed while it was made … */
+    lt_status            failure;      /* … so, LT_ERR_DEVICE … */
+    char                 why[160];     /* … and for this reason */
     double               compile_seconds, draw_seconds;
 } lt_ready;
 
@@ -57,6 +61,9 @@ lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t,
 lt_status lt_lane_ahead_next(lt_lane_ahead *l, lt_ready **out);
 bool      lt_lane_ahead_ready(lt_lane_ahead *l); /* the next call of lt_lane_ahead_next will not wait */
 void      lt_lane_ahead_done(lt_lane_ahead *l, lt_ready *r);
+/* Waits until the lane makes nothing, which it then does not until it is told to go on. */
+void      lt_lane_ahead_hold(lt_lane_ahead *l);
+void      lt_lane_ahead_resume(lt_lane_ahead *l);
 double    lt_lane_ahead_busy_seconds(lt_lane_ahead *l); /* so far */
 void      lt_lane_ahead_stop(lt_lane_ahead *l, double *busy_seconds); /* NULL is allowed */
 

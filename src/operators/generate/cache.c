@@ -58,6 +58,15 @@ bool lt_rollout_cache_is_remote(const lt_rollout_cache *c) { return c->opt.devic
 
 static bool is_full(const lt_rollout_cache *c) { return c->n >= c->capacity || (c->bytes > KEPT_BYTES && !lt_rollout_cache_is_remote(c)); }
 
+/* Under the lock. */
+static kept remove_item(lt_rollout_cache *c, int i)
+{
+    kept old = c->item[i];
+    c->item[i] = c->item[--c->n];
+    c->bytes -= bytes_of(&old);
+    return old;
+}
+
 /* Removes the one unused for longest, when it is full or, with `any`, at all; false when there is none. Under the lock. */
 static bool evict(lt_rollout_cache *c, bool any, kept *out)
 {
@@ -65,9 +74,7 @@ static bool evict(lt_rollout_cache *c, bool any, kept *out)
     for (int i = 0; i < c->n; i++)
         if (!c->item[i].in_use && (oldest < 0 || c->item[i].last_use < c->item[oldest].last_use)) oldest = i;
     if (oldest < 0 || (!any && !is_full(c))) return false;
-    *out = c->item[oldest];
-    c->item[oldest] = c->item[--c->n];
-    c->bytes -= bytes_of(out);
+    *out = remove_item(c, oldest);
     return true;
 }
 
@@ -125,17 +132,10 @@ static lt_status create_in_room(lt_rollout_cache *c, const lt_operator_spec *spe
     }
 }
 
-lt_status lt_rollout_cache_take(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out)
+/* One more, in use by the caller. */
+static lt_status make(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out)
 {
-    kept old, made;
-    for (bool evicted = true; evicted;) {
-        pthread_mutex_lock(&c->lock);
-        *out = find(c, spec);
-        evicted = !*out && evict(c, false, &old);
-        pthread_mutex_unlock(&c->lock);
-        if (*out) return LT_OK;
-        if (evicted) drop(&old);
-    }
+    kept made;
     LT_TRY(create_in_room(c, spec, &made));
     pthread_mutex_lock(&c->lock);
     bool room = c->n < MAX_KEPT;
@@ -151,6 +151,32 @@ lt_status lt_rollout_cache_take(lt_rollout_cache *c, const lt_operator_spec *spe
     if (room) return LT_OK;
     drop(&made);
     return LT_FAIL(LT_ERR_INTERNAL, "more than %d rollouts in use", MAX_KEPT);
+}
+
+lt_status lt_rollout_cache_take(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out)
+{
+    kept old;
+    for (bool evicted = true; evicted;) {
+        pthread_mutex_lock(&c->lock);
+        *out = find(c, spec);
+        evicted = !*out && evict(c, false, &old);
+        pthread_mutex_unlock(&c->lock);
+        if (*out) return LT_OK;
+        if (evicted) drop(&old);
+    }
+    return make(c, spec, out);
+}
+
+lt_status lt_rollout_cache_renew(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **r)
+{
+    kept old = { 0 };
+    pthread_mutex_lock(&c->lock);
+    for (int i = 0; i < c->n && *r && !old.rollout; i++)
+        if (c->item[i].rollout == *r) old = remove_item(c, i);
+    pthread_mutex_unlock(&c->lock);
+    if (old.rollout) drop(&old);
+    *r = NULL;
+    return make(c, spec, r);
 }
 
 lt_remote_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r)

@@ -350,6 +350,19 @@ static lt_status close_store(lt_generator *g, lt_status s)
     return s;
 }
 
+/* What stayed lost is no success, though the file has all rows. */
+static lt_status tell_lost(const lt_generate_info *info, int64_t rows)
+{
+    char list[256] = "";
+    int64_t named = LT_MIN(info->lost, (int64_t)LT_LOST_NAMED);
+    for (int64_t i = 0; i < named; i++) {
+        size_t at = strlen(list);
+        snprintf(list + at, sizeof list - at, "%s%" PRId64, i ? ", " : "", info->lost_operators[i]);
+    }
+    return LT_FAIL(LT_ERR_DEVICE, "%" PRId64 " of %" PRId64 " operators were lost to faults of the device, also when tried again: %s%s (%s)", info->lost, rows, list,
+                   info->lost > named ? ", ..." : "", info->first_failure);
+}
+
 lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_info *info)
 {
     lt_generate_info own;
@@ -365,6 +378,8 @@ lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt
     if (!s) s = lt_generator_open_file(&g);
     g.info->storage_seconds += 1e-9 * (double)(lt_clock_ns() - opening) - (g.info->sampling_seconds - sampled);
     if (!s) s = close_store(&g, run_rows(&g, watched));
+    g.info->complete = !s;
+    if (!s && g.info->lost) s = tell_lost(g.info, g.plan.rows);
     if (!g.info->workers) g.info->devices = g.info->samples > 0;
     g.info->total_seconds = 1e-9 * (double)(lt_clock_ns() - start);
     g.info->samples_per_second = (double)g.info->samples / g.info->total_seconds;

@@ -125,7 +125,7 @@ static lt_status put_row(extract *e, int64_t row, lt_feature_stream *s)
         lt_store_row_drop(e->store, out);
         return st;
     }
-    out->code = (uint8_t)e->code[row];
+    out->code = (uint8_t)(e->code[row] == LT_RUN_LOST ? LT_RUN_PENDING : e->code[row]); /* no run goes on with this file to make it */
     out->step = (int32_t)e->step[row];
     out->seconds = (float)since(start);
     e->info->samples++;

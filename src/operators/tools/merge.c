@@ -101,6 +101,8 @@ static lt_status check_rows(const merge *m)
             int64_t row = m->s[i].row[r];
             if (row < 0 || row >= m->total) s = LT_FAIL(LT_ERR_FORMAT, "%s: row %" PRId64 ", expected 0..%" PRId64, m->s[i].path, row, m->total - 1);
             else if (from[row]) s = LT_FAIL(LT_ERR_ARGUMENT, "row %" PRId64 " occurs twice: in %s and %s", row, from[row], m->s[i].path);
+            else if (m->s[i].code[r] == LT_RUN_LOST)
+                s = LT_FAIL(LT_ERR_ARGUMENT, "%s: row %" PRId64 " was lost to a fault of its device: make it first (lathe generate --resume)", m->s[i].path, row);
             else from[row] = m->s[i].path;
         }
     for (int64_t r = 0; r < m->total && !s; r++)

@@ -30,8 +30,9 @@ static void put_facts(const page *p)
     snprintf(text[4], sizeof text[4], "lathe %.40s, %.40s", i->engine_version, i->creation_date);
     snprintf(text[5], sizeof text[5], "%.40s", i->precision);
     snprintf(text[6], sizeof text[6], "%" PRIu64, i->seed);
-    snprintf(text[7], sizeof text[7], "%" PRId64 " done, %" PRId64 " not finite, %" PRId64 " failed, %" PRId64 " pending", i->status[LT_RUN_DONE],
-             i->status[LT_RUN_NON_FINITE], i->status[LT_RUN_FAILED], i->status[LT_RUN_PENDING]);
+    int n = snprintf(text[7], sizeof text[7], "%" PRId64 " done, %" PRId64 " not finite, %" PRId64 " failed, %" PRId64 " pending", i->status[LT_RUN_DONE],
+                     i->status[LT_RUN_NON_FINITE], i->status[LT_RUN_FAILED], i->status[LT_RUN_PENDING]);
+    if (i->status[LT_RUN_LOST]) snprintf(text[7] + n, sizeof text[7] - (size_t)n, ", %" PRId64 " lost", i->status[LT_RUN_LOST]);
     for (size_t k = 0; k < LT_LEN(names); k++) values[k] = text[k];
     lt_report_facts(p->r, (int)LT_LEN(names), names, values);
 }
@@ -251,7 +252,10 @@ static void put_failures(const page *p, const lt_generate_info *g)
 {
     const int64_t *n = p->i.status;
     lt_report_heading(p->r, "Failures");
-    if (!n[LT_RUN_NON_FINITE] && !n[LT_RUN_FAILED]) lt_report_paragraph(p->r, "None: every finished rollout stayed finite.");
+    if (n[LT_RUN_LOST])
+        lt_report_paragraph(p->r, "%" PRId64 " operators were lost to faults of the device, also when tried again; lathe generate --resume makes them.", n[LT_RUN_LOST]);
+    if (g && g->retries) lt_report_paragraph(p->r, "Operators were run again %" PRId64 " times for such faults. First: %s", g->retries, g->retry_reason);
+    if (!n[LT_RUN_NON_FINITE] && !n[LT_RUN_FAILED] && !n[LT_RUN_LOST]) lt_report_paragraph(p->r, "None: every finished rollout stayed finite.");
     else lt_report_paragraph(p->r, "%" PRId64 " operators became not finite, %" PRId64 " failed of %" PRId64 ".%s%s", n[LT_RUN_NON_FINITE], n[LT_RUN_FAILED],
                              p->i.rows, g && g->first_failure[0] ? " First: " : "", g ? g->first_failure : "");
 }

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 64, SAMPLED_ROWS = 16, NAMED_COLUMNS = 8 };
+enum { BLOCK_ROWS = 64, SAMPLED_ROWS = 16, NAMED_COLUMNS = 8, NAMED_ROWS = 16 };
 
 void lt_check_tell(lt_check *k, lt_finding_level level, const char *format, ...)
 {
@@ -154,13 +154,29 @@ static lt_status check_states(lt_check *k)
     return s;
 }
 
+/* Rows that device or driver failed under are no data, and a run that resumes makes them. */
+static void tell_lost(lt_check *k)
+{
+    char list[256] = "";
+    int64_t n = 0;
+    for (int64_t i = 0; i < k->info.rows; i++) {
+        size_t at = strlen(list);
+        if (k->code[i] != LT_RUN_LOST || n++ >= NAMED_ROWS) continue;
+        snprintf(list + at, sizeof list - at, "%s%" PRId64, at ? ", " : "", k->info.shard_index + i * LT_MAX(k->info.shard_count, 1));
+    }
+    if (n)
+        lt_check_tell(k, LT_FINDING_ERROR, "%" PRId64 " operators were lost to faults of the device: %s%s; lathe generate --resume makes them", n, list,
+                      n > NAMED_ROWS ? ", ..." : "");
+}
+
 static void tell_status(lt_check *k)
 {
     const int64_t *n = k->info.status;
-    lt_finding_level level = n[LT_RUN_PENDING] || n[LT_RUN_FAILED] ? LT_FINDING_WARNING : LT_FINDING_OK;
+    lt_finding_level level = n[LT_RUN_PENDING] || n[LT_RUN_FAILED] || n[LT_RUN_LOST] ? LT_FINDING_WARNING : LT_FINDING_OK;
     int64_t unknown = 0;
-    for (int64_t i = 0; i < k->info.rows; i++) unknown += k->code[i] < 0 || k->code[i] > LT_RUN_FAILED;
-    if (unknown) lt_check_tell(k, LT_FINDING_ERROR, "/status/code: %" PRId64 " rows have a state that is none (0 to %d)", unknown, LT_RUN_FAILED);
+    for (int64_t i = 0; i < k->info.rows; i++) unknown += k->code[i] < 0 || k->code[i] >= LT_RUN_STATUS_COUNT;
+    if (unknown) lt_check_tell(k, LT_FINDING_ERROR, "/status/code: %" PRId64 " rows have a state that is none (0 to %d)", unknown, LT_RUN_STATUS_COUNT - 1);
+    tell_lost(k);
     lt_check_tell(k, level, "rows: %" PRId64 " done, %" PRId64 " not finite, %" PRId64 " failed, %" PRId64 " pending", n[LT_RUN_DONE], n[LT_RUN_NON_FINITE],
                   n[LT_RUN_FAILED], n[LT_RUN_PENDING]);
 }

@@ -52,6 +52,7 @@ struct lt_worker_pool {
     int64_t         *left, next;     /* rows to deal: from left[next] on */
     int64_t          n_done;
     bool            *suspect;        /* of the table's rows: a process that had it among others was lost */
+    bool            *renewed;        /* the same: it has had a fresh process to itself, after a fault that was its own or its device's */
     size_t           message_bytes;  /* of the longest message of a worker, without its head */
     lt_field_makers  makers;
     float           *block;          /* states of a step that never came, or a field */

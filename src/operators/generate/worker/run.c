@@ -131,8 +131,9 @@ static lt_status allocate(lt_worker_pool *p)
     p->block = lt_malloc(LT_MAX(g->plan.step_bytes, field));
     p->left = lt_malloc((size_t)g->n_order * sizeof *p->left);
     p->suspect = lt_calloc((size_t)g->rows.n, sizeof *p->suspect);
+    p->renewed = lt_calloc((size_t)g->rows.n, sizeof *p->renewed);
     p->worker = lt_calloc((size_t)p->n, sizeof *p->worker);
-    if (!p->block || !p->left || !p->suspect || !p->worker) return LT_ERR_MEMORY;
+    if (!p->block || !p->left || !p->suspect || !p->renewed || !p->worker) return LT_ERR_MEMORY;
     for (int i = 0; i < p->n; i++)
         if (!(p->worker[i].message = lt_malloc(p->message_bytes))) return LT_ERR_MEMORY;
     memcpy(p->left, g->order, (size_t)g->n_order * sizeof *p->left);
@@ -151,6 +152,7 @@ static void release(lt_worker_pool *p)
     lt_free(p->block);
     lt_free(p->left);
     lt_free(p->suspect);
+    lt_free(p->renewed);
     lt_free(p->worker);
 }
 

@@ -69,13 +69,16 @@ static void close_row(lt_worker *w, const lt_worker_open *o)
     memmove(w->open + at, w->open + at + 1, (size_t)(--w->n_open - at) * sizeof *w->open);
 }
 
+/* One that had begun begins again: what came of it is dropped, its place in the order stays. */
 static lt_status begin_row(lt_worker *w, int64_t row)
 {
-    lt_worker_open *o = &w->open[w->n_open];
-    *o = (lt_worker_open){ .row = row, .begun_ns = lt_clock_ns() };
-    LT_TRY(lt_store_row_take(w->pool->g->store, row, &o->out));
-    w->n_open++;
-    return LT_OK;
+    lt_worker_open *o = find_open(w, row), *place = o ? o : &w->open[w->n_open];
+    if (o) lt_store_row_drop(w->pool->g->store, o->out);
+    *place = (lt_worker_open){ .row = row, .begun_ns = lt_clock_ns() };
+    lt_status s = lt_store_row_take(w->pool->g->store, row, &place->out);
+    if (!s && !o) w->n_open++;
+    if (s && o) close_row(w, o);
+    return s;
 }
 
 /* Handed to the writer, whatever became of it. */
@@ -116,7 +119,7 @@ static lt_status put_failed(lt_worker *w, lt_worker_open o, const char *why)
     lt_worker_pool *p = w->pool;
     lt_generator *g = p->g;
     int grid = g->rows.spec[o.row].grid;
-    lt_rollout_result result = { .status = LT_RUN_FAILED, .step = o.beats, .seconds = 1e-9 * (double)(lt_clock_ns() - o.begun_ns) };
+    lt_rollout_result result = { .status = LT_RUN_LOST, .step = o.beats, .seconds = 1e-9 * (double)(lt_clock_ns() - o.begun_ns) };
     lt_feature_lane known = { .c = g->c };
     lt_status s = LT_OK;
     note_failure(g, o.row, why);
@@ -129,9 +132,24 @@ static lt_status put_failed(lt_worker *w, lt_worker_open o, const char *why)
     return s;
 }
 
-/* The oldest row is marked failed, whether it has begun or not; the others run again. */
+/* The row gets a fresh process to itself before it is lost, once. */
+static bool gets_another(lt_worker_pool *p, int64_t row, const char *why)
+{
+    lt_generate_info *info = p->g->info;
+    if (p->renewed[row]) return false;
+    p->renewed[row] = p->suspect[row] = true;
+    info->retries++;
+    if (!info->retry_reason[0]) snprintf(info->retry_reason, sizeof info->retry_reason, "operator %lld: %.120s", (long long)p->g->rows.index[row], why);
+    return true;
+}
+
+/* The oldest row runs again or is marked lost, whether it has begun or not; the others run again. */
 static lt_status fail_oldest(lt_worker *w, const char *why)
 {
+    if (gets_another(w->pool, w->n_open ? w->open[0].row : w->dealt[0], why)) {
+        return_rows(w);
+        return LT_OK;
+    }
     if (!w->n_open) LT_TRY(begin_row(w, w->dealt[0]));
     lt_worker_open oldest = w->open[0];
     close_row(w, &w->open[0]);
@@ -213,7 +231,7 @@ static bool is_done(const lt_worker *w, const lt_worker_open *o)
 {
     lt_worker_row r;
     memcpy(&r, w->message, sizeof r);
-    return o && o->states == w->pool->g->plan.n_steps && (r.result.status == LT_RUN_DONE || r.result.status == LT_RUN_NON_FINITE || r.result.status == LT_RUN_FAILED);
+    return o && o->states == w->pool->g->plan.n_steps && r.result.status > LT_RUN_PENDING && r.result.status < LT_RUN_STATUS_COUNT;
 }
 
 /* Whether a worker in its state can say this, with so many bytes. A process that cannot be right is lost, and nothing else. */
@@ -228,7 +246,7 @@ static lt_status check_message(lt_worker *w)
     case LT_WORD_READY: fits = !w->ready, bytes = sizeof(lt_worker_ready); break;
     case LT_WORD_ALIVE: fits = w->ready; break;
     case LT_WORD_ASK: fits = w->ready && !w->asks && !w->dismissed; break;
-    case LT_WORD_BEGIN: fits = w->n_open < LT_WORKER_OPEN && !o && find_dealt(w, h->row) >= 0; break;
+    case LT_WORD_BEGIN: fits = o || (w->n_open < LT_WORKER_OPEN && find_dealt(w, h->row) >= 0); break;
     case LT_WORD_BEAT: fits = o; break;
     case LT_WORD_STATES: fits = o && o->states < plan->n_steps, bytes = plan->step_bytes; break;
     case LT_WORD_ROW: bytes = sizeof(lt_worker_row) + plan->rest_bytes, fits = h->bytes == bytes && is_done(w, o); break;
@@ -266,6 +284,8 @@ static void add_times(lt_generate_info *to, const lt_generate_info *before, cons
     to->ahead_seconds += now->ahead_seconds - before->ahead_seconds;
     to->device_seconds += now->device_seconds - before->device_seconds;
     to->total_flops += now->total_flops - before->total_flops;
+    to->retries += now->retries - before->retries;
+    if (!to->retry_reason[0]) memcpy(to->retry_reason, now->retry_reason, sizeof to->retry_reason);
     to->peak_bytes = LT_MAX(to->peak_bytes, now->peak_bytes);
 }
 
@@ -281,8 +301,12 @@ static lt_status take_row(lt_worker *w)
     g->info->devices += w->rows++ == 0;
     add_times(g->info, &w->now, &r.info);
     w->now = r.info;
-    w->renews = r.result.status == LT_RUN_FAILED;
+    w->renews = r.result.status == LT_RUN_FAILED || r.result.status == LT_RUN_LOST;
     memcpy(g->info->feature_reason, r.info.feature_reason, sizeof r.info.feature_reason);
+    if (r.result.status == LT_RUN_LOST && gets_another(w->pool, w->head.row, r.info.first_failure)) {
+        lt_store_row_drop(g->store, out); /* still dealt: it runs again when this process has ended */
+        return LT_OK;
+    }
     if (w->renews) note_failure(g, w->head.row, r.info.first_failure);
     return put_row(w, w->head.row, out, &r.result);
 }

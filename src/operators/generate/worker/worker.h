@@ -3,7 +3,8 @@
    lt_generate starts a worker for each device and tells it configuration and rows that may come; workers ask for rows one by one, as
    far ahead as they draw operators, run them as lt_generator_run_here does, in a store without a file, and send every row. The parent
    alone writes. When a step takes too long, or a worker dies or says what makes no sense, the parent ends it and starts another. The row
-   to blame is marked failed; where that is not sure, the rows it had are dealt again, each alone. The worker waits for the parent when it
+   to blame gets a fresh process to itself once, and is then marked lost; where that is not sure, the rows it had are dealt again, each
+   alone. The worker waits for the parent when it
    sends and receives, the parent for nobody. Both sides are one program on one machine, so messages are structs as they lie in memory. */
 #ifndef LT_OPERATORS_GENERATE_WORKER_WORKER_H
 #define LT_OPERATORS_GENERATE_WORKER_WORKER_H
@@ -16,7 +17,7 @@ typedef enum lt_worker_word {
     LT_WORD_READY,      /* from it: version and sizes, lt_worker_ready */
     LT_WORD_ALIVE,      /* something that takes a while is done: an architecture's kernels are compiled */
     LT_WORD_ASK,        /* for a row: one LT_WORD_DEAL answers */
-    LT_WORD_BEGIN,      /* the rollout of a row begins */
+    LT_WORD_BEGIN,      /* the rollout of a row begins, or begins again: what was said of it before is void */
     LT_WORD_BEAT,       /* a step is done */
     LT_WORD_STATES,     /* states of a step, padded, when the file keeps them */
     LT_WORD_ROW,        /* lt_worker_row, then the record of the row */

@@ -122,6 +122,16 @@ static lt_status show_chunk(lt_device_rollout *e)
     return status;
 }
 
+/* After a failure: what is queued still writes to memory of this run. Its text stays. */
+static void let_settle(lt_device_rollout *e)
+{
+    char text[LT_ERROR_TEXT_BYTES];
+    snprintf(text, sizeof text, "%s", lt_error_text());
+    (void)lt_stream_sync(e->stream);
+    (void)lt_stream_sync(e->home);
+    lt_error_set(text);
+}
+
 lt_status lt_device_rollout_start(lt_device_rollout *e, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx)
 {
     int64_t steps = e->opt.steps;
@@ -132,9 +142,11 @@ lt_status lt_device_rollout_start(lt_device_rollout *e, const float *field, int6
     e->queued = e->shown_chunks = 0;
     e->n_chunks = 1 + (steps > 1 ? (steps - 1 + e->k - 1) / e->k : 0);
     e->begin_ns = lt_clock_ns();
-    LT_TRY(lt_event_record(e->begun, e->stream));
-    LT_TRY(begin(e, field));
-    return queue_ahead(e);
+    lt_status s = lt_event_record(e->begun, e->stream);
+    if (!s) s = begin(e, field);
+    if (!s) s = queue_ahead(e);
+    if (s) let_settle(e);
+    return s;
 }
 
 static lt_status finish(lt_device_rollout *e)
@@ -149,12 +161,8 @@ static lt_status finish(lt_device_rollout *e)
 lt_status lt_device_rollout_wait(lt_device_rollout *e, lt_rollout_result *out)
 {
     lt_status s = finish(e);
-    if (s) { /* what is queued still writes to memory of this run */
-        char text[LT_ERROR_TEXT_BYTES];
-        snprintf(text, sizeof text, "%s", lt_error_text());
-        (void)lt_stream_sync(e->stream);
-        (void)lt_stream_sync(e->home);
-        lt_error_set(text);
+    if (s) {
+        let_settle(e);
         return s;
     }
     double ns = 0;
