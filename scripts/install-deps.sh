@@ -7,6 +7,8 @@ set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
 have_hdf5() { have_header hdf5.h || have_header hdf5/serial/hdf5.h; } # Debian's folder needs a path
+# Opened at run time: the library itself, since the header may be another BLAS's.
+have_library() { case $(cc -print-file-name="$1" 2>/dev/null) in /*) ;; *) return 1 ;; esac; }
 have_header() { printf '#include <%s>\n' "$1" | cc -E - >/dev/null 2>&1; }
 
 # Without the needed ones there is no build; without the wanted ones lathe falls back to its own,
@@ -17,7 +19,7 @@ have cc && have c++ && have_header stdio.h || needed="$needed build-essential"
 have cmake                                 || needed="$needed cmake"
 have ninja                                 || wanted="$wanted ninja-build"
 have pkg-config                            || wanted="$wanted pkg-config"
-have_header cblas.h                        || wanted="$wanted libopenblas-dev"
+have_library libopenblas.so.0              || wanted="$wanted libopenblas0"
 have_header dnnl.h                         || wanted="$wanted libdnnl-dev"
 have_header fftw3.h                        || wanted="$wanted libfftw3-dev"
 have_header zlib.h                         || wanted="$wanted zlib1g-dev"

@@ -3,14 +3,12 @@
 #include "bench/commands.h"
 #include "bench/gram/gram.h"
 
+#include "bench/peer/peers.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if LT_HAVE_OPENBLAS
-#include <cblas.h>
-#endif
 
 typedef enum sweep { SWEEP_METHODS, SWEEP_SIZES, SWEEP_QUBITS, SWEEP_TILES, SWEEP_ABLATION, SWEEP_CHECK, SWEEP_TARGETS, SWEEP_LIMITS, SWEEP_COMPARE } sweep;
 static const char *const sweep_names[] = { "methods", "sizes", "qubits", "tiles", "ablation", "check", "targets", "limits", "compare", NULL };
@@ -188,27 +186,24 @@ static lt_status call(gram_bench *b, gram_row *r, data *d, double *seconds)
 /* One complex product of 768 rows in OpenBLAS on the same threads: flops per second; NaN without it. */
 static double blas_rate(const gram_row *r)
 {
-#if LT_HAVE_OPENBLAS
+    void (*gemm)(int, int, int, int, int, int, const void *, const void *, int, const void *, int, const void *, void *, int) = NULL;
     int n = 768, D = 1 << (r->q > 14 ? 14 : r->q);
     bool f32 = r->opt.dtype != LT_GRAM_FLOAT64;
     size_t size = f32 ? 8 : 16;
     void *a = calloc((size_t)n * (size_t)D, size), *c = calloc((size_t)n * (size_t)n, size);
     double best = 0;
-    openblas_set_num_threads(r->info.threads);
-    for (int i = 0; a && c && i < 3; i++) {
+    const void *one = f32 ? (const void *)(const float[]){ 1, 0 } : (const double[]){ 1, 0 }, *zero = (const double[]){ 0, 0 };
+    *(void **)&gemm = lt_openblas_function(f32 ? "cblas_cgemm" : "cblas_zgemm");
+    peer_openblas_threads(r->info.threads);
+    for (int i = 0; gemm && a && c && i < 3; i++) {
         double start = cli_now();
-        if (f32) cblas_cgemm(CblasRowMajor, CblasNoTrans, CblasConjTrans, n, n, D, (float[]){ 1, 0 }, a, D, a, D, (float[]){ 0, 0 }, c, n);
-        else cblas_zgemm(CblasRowMajor, CblasNoTrans, CblasConjTrans, n, n, D, (double[]){ 1, 0 }, a, D, a, D, (double[]){ 0, 0 }, c, n);
+        gemm(PEER_ROWS, PEER_PLAIN, PEER_CONJUGATE, n, n, D, one, a, D, a, D, zero, c, n);
         best = fmax(best, 8.0 * n * n * D / (cli_now() - start));
     }
-    openblas_set_num_threads(1);
+    peer_openblas_threads(1);
     free(a);
     free(c);
     return best > 0 ? best : NAN;
-#else
-    (void)r;
-    return NAN;
-#endif
 }
 
 static int by_size(const void *a, const void *b)

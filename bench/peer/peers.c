@@ -3,19 +3,24 @@
 
 #include <stdlib.h>
 
-/* ---- OpenBLAS ---------------------------------------------------------------------------- */
-#if LT_HAVE_OPENBLAS
-#include <cblas.h>
+/* ---- OpenBLAS: the one that lathe opens -------------------------------------------------- */
+typedef void gemm_f32(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
+typedef void gemm_f64(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
 
-typedef struct product { lt_dtype t; int n; void *a, *b, *c; } product;
+typedef struct product { lt_dtype t; int n; void *a, *b, *c; gemm_f32 *sgemm; gemm_f64 *dgemm; } product;
+
+void peer_openblas_threads(int n)
+{
+    void (*set)(int) = NULL;
+    *(void **)&set = lt_openblas_function("openblas_set_num_threads");
+    if (set) set(n);
+}
 
 static lt_status multiply(void *ctx)
 {
     product *p = ctx;
-    if (p->t == LT_F32)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->n, p->n, p->n, 1, p->a, p->n, p->b, p->n, 0, p->c, p->n);
-    else
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->n, p->n, p->n, 1, p->a, p->n, p->b, p->n, 0, p->c, p->n);
+    if (p->t == LT_F32) p->sgemm(PEER_ROWS, PEER_PLAIN, PEER_PLAIN, p->n, p->n, p->n, 1, p->a, p->n, p->b, p->n, 0, p->c, p->n);
+    else p->dgemm(PEER_ROWS, PEER_PLAIN, PEER_PLAIN, p->n, p->n, p->n, 1, p->a, p->n, p->b, p->n, 0, p->c, p->n);
     return LT_OK;
 }
 
@@ -32,26 +37,21 @@ lt_status peer_openblas_matmul(lt_dtype t, int64_t n, int n_threads, double budg
     size_t bytes = ((size_t)(n * n) * lt_dtype_size(t) + 63) / 64 * 64;
     product p = { .t = t, .n = (int)n, .a = aligned_alloc(64, bytes), .b = aligned_alloc(64, bytes), .c = aligned_alloc(64, bytes) };
     lt_status s = p.a && p.b && p.c ? LT_OK : cli_fail(LT_ERR_MEMORY, "out of memory for OpenBLAS's matrices");
+    *(void **)&p.sgemm = lt_openblas_function("cblas_sgemm");
+    *(void **)&p.dgemm = lt_openblas_function("cblas_dgemm");
+    if (!s && (!p.sgemm || !p.dgemm)) s = LT_ERR_UNSUPPORTED;
     if (!s) {
         fill_halves(t, n * n, p.a);
         fill_halves(t, n * n, p.b);
-        int before = openblas_get_num_threads();
-        openblas_set_num_threads(n_threads);
+        peer_openblas_threads(n_threads);
         s = cli_time(multiply, &p, budget, out);
-        openblas_set_num_threads(before);
+        peer_openblas_threads(1);
     }
     free(p.a);
     free(p.b);
     free(p.c);
     return s;
 }
-#else
-lt_status peer_openblas_matmul(lt_dtype t, int64_t n, int n_threads, double budget, cli_timing *out)
-{
-    (void)t, (void)n, (void)n_threads, (void)budget, (void)out;
-    return cli_fail(LT_ERR_UNSUPPORTED, "built without OpenBLAS");
-}
-#endif
 
 /* ---- oneDNN ------------------------------------------------------------------------------- */
 #if LT_HAVE_ONEDNN

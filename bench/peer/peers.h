@@ -5,8 +5,11 @@
 
 #include "cli/frame/cli.h"
 
-/* Seconds of one square matmul in OpenBLAS; LT_ERR_UNSUPPORTED when not built in. */
+enum { PEER_ROWS = 101, PEER_PLAIN = 111, PEER_CONJUGATE = 113 }; /* as CBLAS numbers them */
+
+/* Seconds of one square matmul in OpenBLAS; LT_ERR_UNSUPPORTED where there is none. */
 lt_status peer_openblas_matmul(lt_dtype t, int64_t n, int n_threads, double budget, cli_timing *out);
+void      peer_openblas_threads(int n); /* of its own, for what follows; lathe wants 1 */
 /* A square convolution that keeps the size of its images. */
 typedef struct peer_layer { int64_t batch, in, out, kernel, side; } peer_layer;
 /* Seconds of it in oneDNN, on tensors laid out as PyTorch's are or, with own_layout, in the layout it

@@ -110,7 +110,7 @@ static lt_status open_outputs(gram_job *j)
 static bool show_progress(void *ctx, const lt_gram_progress *p)
 {
     gram_job *j = ctx;
-    if (!j->bar && lt_progress_create("gram", "pair", p->pairs_total, j->c->common.quiet || j->c->json, &j->bar)) return false;
+    if (!j->bar) (void)lt_progress_create("gram", "pair", p->pairs_total, j->c->common.quiet || j->c->json, &j->bar); /* goes on without a bar */
     lt_progress_set(j->bar, p->pairs_done);
     return !cli_interrupted();
 }
@@ -162,7 +162,6 @@ static lt_status compute(gram_job *j)
     lt_progress_destroy(j->bar);
     j->bar = NULL;
     if (s == LT_ERR_CANCELLED && cli_interrupted()) return cli_stopped();
-    if (s == LT_ERR_MEMORY) return cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text()); /* sizes and remedies are named */
     CLI_TRY(s);
     j->info = lt_gram_get_info(j->gram);
     if (j->from_cache) tell_cached(j);

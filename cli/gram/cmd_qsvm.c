@@ -149,7 +149,7 @@ static bool show_progress(void *ctx, const char *step, int64_t done, int64_t tot
         j->bar = NULL;
     }
     j->step = step;
-    if (!j->bar && done < total && lt_progress_create(step, "step", total, j->c->common.quiet || j->c->json, &j->bar)) return false;
+    if (!j->bar && done < total) (void)lt_progress_create(step, "step", total, j->c->common.quiet || j->c->json, &j->bar); /* goes on without a bar */
     lt_progress_set(j->bar, done);
     return !cli_interrupted();
 }
@@ -171,7 +171,6 @@ static lt_status train(qsvm_job *j)
     lt_progress_destroy(j->bar);
     j->bar = NULL;
     if (s == LT_ERR_CANCELLED && cli_interrupted()) return cli_stopped();
-    if (s == LT_ERR_MEMORY) return cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text()); /* sizes and remedies are named */
     CLI_TRY(s);
     j->info = lt_qsvm_get_info(j->machine);
     return LT_OK;

@@ -43,6 +43,21 @@ static const char *variable(const char *name)
     return NULL;
 }
 
+/* It is looked for at run time: here is where it is known. */
+static void check_openblas(finding *row, const lt_feature *feature)
+{
+    const char *(*config)(void) = NULL;
+    *(void **)&config = lt_openblas_function("openblas_get_config");
+    if (config) {
+        SAY(row->text, "%s (%s): %s", feature->purpose, feature->configure, config());
+        return;
+    }
+    row->verdict = MISSING;
+    const char *reason = lt_error_text(), *place = strstr(reason, " (src/");
+    SAY(row->text, "%s: %.*s", feature->purpose, place ? (int)(place - reason) : 200, reason);
+    SAY(row->remedy, "apt-get install %s, or set LATHE_OPENBLAS to the library's file", feature->package);
+}
+
 static void check_build(findings *f)
 {
     finding *row = add(f, !strcmp(lt_build_type(), "Debug") ? NOTE : GOOD, "library");
@@ -53,6 +68,7 @@ static void check_build(findings *f)
     for (int i = 0; i < n; i++) {
         row = add(f, feature[i].built_in ? GOOD : MISSING, feature[i].name);
         SAY(row->text, "%s (%s)", feature[i].purpose, feature[i].configure);
+        if (feature[i].built_in && !strcmp(feature[i].name, "openblas")) check_openblas(row, &feature[i]);
         if (feature[i].built_in) continue;
         if (strstr(feature[i].configure, "=OFF")) SAY(row->remedy, "switched off when this was built; with %s, make clean && make takes it in", feature[i].package);
         else SAY(row->remedy, "apt-get install %s, then: make clean && make", feature[i].package);

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* One outside library the build can use. */
+/* One outside library the build can use. OpenBLAS is opened at run time: `built_in` says that lathe looks for it. */
 typedef struct lt_feature {
     const char *name;      /* "openblas" */
     const char *purpose;   /* what it is for, in words */
@@ -19,6 +19,9 @@ typedef struct lt_feature {
 
 /* All of them, in a fixed order; the table lives as long as the program. */
 LT_API const lt_feature *lt_features(int *n_features);
+/* A function of the OpenBLAS that lathe uses, for programs that compare with it; opens the library. NULL, and lt_error_text() says
+   why: there is none here, it finds no room, or it lacks that function. */
+LT_API void *lt_openblas_function(const char *name);
 LT_API const char *lt_build_compiler(void); /* "GNU 12.2.0" */
 LT_API const char *lt_build_type(void);     /* "Release", … */
 

@@ -20,6 +20,8 @@ static const lt_env_row rows[] = {
                          "folder that holds the CUDA libraries (NVRTC, cuBLASLt, cuDNN, ...); begins with /" },
     [LT_CONFIG_BF16] = { "LATHE_BF16", "auto|native|widen", "native where matrix tiles (AMX) work, else widen",
                          "bfloat16 convolutions: products of bfloat16, or of float32 on the rounded values" },
+    [LT_CONFIG_OPENBLAS] = { "LATHE_OPENBLAS", "FILE", "libopenblas.so.0, where the system finds it",
+                             "the OpenBLAS library to open" },
     [LT_CONFIG_CUDA_EARLY] = { "LATHE_CUDA_EARLY", "0|1", "1",
                                "start GPU kernels before the one they follow has ended (sm_90 and later)" },
     [LT_CONFIG_OOM_AT] = { "LT_OOM_AT", "N", "off",

@@ -51,23 +51,27 @@ void lt_hdf5_lock(void)
 
 void lt_hdf5_unlock(void) { pthread_mutex_unlock(&library); }
 
-/* The innermost reason, one line of it; of failed writes the system's own words. */
-static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *text)
+typedef struct failure { char text[160]; bool lacks_memory; } failure;
+
+/* The innermost reason, one line of it; of failed writes the system's own words. Anywhere on the way, that memory was refused. */
+static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *ctx)
 {
     static const char words[] = "error message = '";
+    failure *f = ctx;
+    f->lacks_memory |= error->maj_num == H5E_RESOURCE && (error->min_num == H5E_NOSPACE || error->min_num == H5E_CANTALLOC);
     if (n || !error->desc) return 0;
     const char *from = strstr(error->desc, words);
     from = from ? from + sizeof words - 1 : error->desc;
-    snprintf(text, 160, "%.*s", (int)strcspn(from, "'\n"), from);
+    snprintf(f->text, sizeof f->text, "%.*s", (int)strcspn(from, "'\n"), from);
     return 0;
 }
 
 lt_status lt_hdf5_fail(lt_status status, const char *path, const char *what)
 {
-    char reason[160] = "";
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, reason);
+    failure f = { "", false };
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &f);
     H5Eclear2(H5E_DEFAULT);
-    return LT_FAIL(status, "%s: %s%s%s", path, what, reason[0] ? ": " : "", reason);
+    return LT_FAIL(f.lacks_memory ? LT_ERR_MEMORY : status, "%s: %s%s%s", path, what, f.text[0] ? ": " : "", f.text);
 }
 
 /* ---- Writing attributes ---------------------------------------------------------------------------- */

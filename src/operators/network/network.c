@@ -2,6 +2,8 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/network/network.h"
 
+#include "graph/build/build.h"
+
 #include "base/alloc.h"
 #include "base/status.h"
 
@@ -131,7 +133,7 @@ lt_node lt_network_tensor_next(lt_network *n, const char *prefix, const char *su
     if (n->n_tensors == n->capacity) {
         int capacity = n->capacity ? 2 * n->capacity : 64;
         lt_network_tensor *t = lt_realloc(n->tensor, (size_t)capacity * sizeof *t);
-        if (!t) return LT_NONE; /* noticed by lt_network_create: the list is short of an input */
+        if (!t) return lt_graph_fail(n->graph, LT_ERR_MEMORY); /* recorded, or its absence would be what is reported */
         n->tensor = t;
         n->capacity = capacity;
     }
@@ -169,7 +171,7 @@ static lt_status build(lt_network *n)
     if (at.site == LT_SITE_OUTPUT) out = lt_add(g, out, noise);
     else if (at.site == LT_SITE_OUTPUT_FACTOR) out = lt_mul(g, out, noise);
     n->next = lt_add(g, lt_mul(g, state, keep), lt_mul(g, out, gain));
-    return lt_is_none(n->next) && !lt_graph_status(g) ? LT_ERR_MEMORY : lt_graph_status(g);
+    return lt_graph_status(g);
 }
 
 lt_status lt_network_create_batch(const lt_operator_spec *spec, int64_t batch, lt_network *out)

@@ -196,11 +196,13 @@ static lt_status check_all(lt_check *k, const lt_validate_options *opt)
     for (size_t i = 0; i < LT_LEN(features); i++) LT_TRY(check_features(k, features[i]));
     LT_TRY(check_states(k));
     if (!k->info.config[0]) return LT_OK;
-    if (lt_dataset_config_parse(k->info.config, strlen(k->info.config), "the configuration in the file", NULL, &c)) {
+    lt_status s = lt_dataset_config_parse(k->info.config, strlen(k->info.config), "the configuration in the file", NULL, &c);
+    if (s == LT_ERR_MEMORY) return s; /* says nothing about the file */
+    if (s) {
         lt_check_tell(k, LT_FINDING_ERROR, "the configuration in the file does not load: %s", lt_error_text());
         return LT_OK;
     }
-    lt_status s = lt_check_shares(k, c);
+    s = lt_check_shares(k, c);
     if (!s && opt->check_metadata) s = lt_check_metadata(k, c);
     if (!s && opt->check_samples) s = lt_check_replays(k, c, opt->replays, opt->device);
     lt_dataset_config_destroy(c);

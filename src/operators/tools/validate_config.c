@@ -148,11 +148,12 @@ lt_status lt_check_metadata(lt_check *k, const lt_dataset_config *c)
 {
     lt_row_table t;
     if (!k->info.engine_version[0]) return LT_OK; /* another program's rows */
-    if (lt_row_table_create(c, k->info.shard_index, k->info.shard_count, c->total_samples, &t)) {
+    lt_status s = lt_row_table_create(c, k->info.shard_index, k->info.shard_count, c->total_samples, &t);
+    if (s == LT_ERR_MEMORY) return s; /* says nothing about the file */
+    if (s) {
         lt_check_tell(k, LT_FINDING_ERROR, "rows of the configuration: %s", lt_error_text());
         return LT_OK;
     }
-    lt_status s = LT_OK;
     if (t.n != k->info.rows) lt_check_tell(k, LT_FINDING_ERROR, "the configuration gives %" PRId64 " rows, the file has %" PRId64, t.n, k->info.rows);
     else {
         s = compare_parameters(k, &t);

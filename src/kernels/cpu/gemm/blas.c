@@ -2,17 +2,11 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/gemm/blas.h"
 
+#include "kernels/cpu/openblas.h"
+
 #include "base/status.h"
 
-#include <cblas.h>
-#include <pthread.h>
 #include <string.h>
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void stay_single_threaded(void) { openblas_set_num_threads(1); }
-
-void lt_blas_init(void) { pthread_once(&once, stay_single_threaded); }
 
 /* Below this a call to OpenBLAS costs more than the product itself. */
 enum { TINY = 8 };
@@ -59,9 +53,9 @@ static void vector_product(const lt_gemm *g, const void *a, const void *b, void 
     int step_y = (int)(column ? g->ldc : 1);
     clear(g, c);
     double beta = g->beta != 0 ? g->beta : 1;
-    CBLAS_TRANSPOSE op = trans ? CblasTrans : CblasNoTrans;
-    if (g->t == LT_F32) cblas_sgemv(CblasRowMajor, op, rows, columns, 1, mat, (int)ld, x, step_x, (float)beta, c, step_y);
-    else cblas_dgemv(CblasRowMajor, op, rows, columns, 1, mat, (int)ld, x, step_x, beta, c, step_y);
+    int op = trans ? LT_BLAS_TRANSPOSED : LT_BLAS_PLAIN;
+    if (g->t == LT_F32) LT_OPENBLAS_CALL(cblas_sgemv, LT_BLAS_ROWS, op, rows, columns, 1, mat, (int)ld, x, step_x, (float)beta, c, step_y);
+    else LT_OPENBLAS_CALL(cblas_dgemv, LT_BLAS_ROWS, op, rows, columns, 1, mat, (int)ld, x, step_x, beta, c, step_y);
 }
 
 void lt_gemm_run(const lt_gemm *g, const void *a, const void *b, void *c)
@@ -79,8 +73,8 @@ void lt_gemm_run(const lt_gemm *g, const void *a, const void *b, void *c)
         vector_product(g, a, b, c);
         return;
     }
-    CBLAS_TRANSPOSE ta = g->trans_a ? CblasTrans : CblasNoTrans, tb = g->trans_b ? CblasTrans : CblasNoTrans;
+    int ta = g->trans_a ? LT_BLAS_TRANSPOSED : LT_BLAS_PLAIN, tb = g->trans_b ? LT_BLAS_TRANSPOSED : LT_BLAS_PLAIN;
     int m = (int)g->m, n = (int)g->n, k = (int)g->k, lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
-    if (g->t == LT_F32) cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, (float)g->beta, c, ldc);
-    else cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, g->beta, c, ldc);
+    if (g->t == LT_F32) LT_OPENBLAS_CALL(cblas_sgemm, LT_BLAS_ROWS, ta, tb, m, n, k, 1, a, lda, b, ldb, (float)g->beta, c, ldc);
+    else LT_OPENBLAS_CALL(cblas_dgemm, LT_BLAS_ROWS, ta, tb, m, n, k, 1, a, lda, b, ldb, g->beta, c, ldc);
 }

@@ -1,12 +1,9 @@
-/* Matrix products on the calling thread through OpenBLAS. SPDX-License-Identifier: BSD-3-Clause */
+/* Matrix products on the calling thread through OpenBLAS, which must be open (openblas.h): the pool shares out the work, by shape
+   only, so that results do not depend on the number of threads. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_KERNELS_CPU_GEMM_BLAS_H
 #define LT_KERNELS_CPU_GEMM_BLAS_H
 
 #include "kernels/kernel_table.h"
-
-/* Tells OpenBLAS, once, to stay on the calling thread: the pool shares out the work, by shape
-   only, so that results do not depend on the number of threads. */
-void lt_blas_init(void);
 
 /* One row-major product: c (m x n) = op(a) op(b) + beta c. lda, ldb, ldc are the row steps of the
    stored matrices. t is LT_F32 or LT_F64; m, n, k and steps must fit an int (lt_blas_fits). */

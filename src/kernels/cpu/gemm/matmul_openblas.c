@@ -2,6 +2,7 @@
    single-threaded product per tile. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/gemm/blas.h"
 #include "kernels/cpu/gemm/matmul_wide.h"
+#include "kernels/cpu/openblas.h"
 #include "kernels/host_kernel.h"
 #include "kernels/matmul_shape.h"
 #include "kernels/rows.h"
@@ -183,15 +184,16 @@ bool lt_matmul_openblas_applies(const lt_problem_key *p)
 {
     lt_dtype t = p->out.dtype;
     lt_matmul_shape s = lt_matmul_shape_of(p);
-    return lt_key_is_all(p, t) && lt_dtype_is_float(t) && lt_blas_fits(s.batch * s.m) && lt_blas_fits(s.n) && lt_blas_fits(s.k);
+    return lt_key_is_all(p, t) && lt_dtype_is_float(t) && lt_blas_fits(s.batch * s.m) && lt_blas_fits(s.n) && lt_blas_fits(s.k) &&
+           lt_openblas_is_here();
 }
 
 lt_status lt_matmul_openblas_prepare(const lt_problem_key *p, lt_kernel **out)
 {
     *out = NULL;
+    LT_TRY(lt_openblas_open());
     matmul_kernel *v = lt_host_kernel_create(p, sizeof *v, "matmul_openblas", matmul_run);
     if (!v) return LT_ERR_MEMORY;
-    lt_blas_init();
     v->s = lt_matmul_shape_of(p);
     v->host.kernel.flops = lt_matmul_flops(&v->s);
     plan_tasks(v, p->epilogue != NULL);

@@ -52,9 +52,9 @@ static int asked(lt_dtype t, const double *answer)
 
 static eig_kernel *create(const lt_problem_key *p, const char *name, double flops_factor)
 {
+    if (lt_openblas_open()) return NULL;
     eig_kernel *v = lt_host_kernel_create(p, sizeof *v, name, eig_run);
     if (!v) return NULL;
-    lt_blas_init();
     const lt_shape *s = &p->in[0].shape;
     v->t = p->out.dtype;
     v->m = s->dim[s->rank - 2];
@@ -94,8 +94,8 @@ static bool is_moderate(const eig_kernel *v, const double *a)
 static bool eig_moderate(const eig_kernel *v, double *a, double *out, double *work)
 {
     int n = (int)v->n, low, high, info = 0, rest = v->lwork - 2 * n;
-    dgebal_("B", &n, a, &n, &low, &high, work, &info, 1);
-    dgehrd_(&n, &low, &high, a, &n, work + n, work + 2 * n, &rest, &info);
+    LT_OPENBLAS_CALL(dgebal_, "B", &n, a, &n, &low, &high, work, &info, (size_t)1);
+    LT_OPENBLAS_CALL(dgehrd_, &n, &low, &high, a, &n, work + n, work + 2 * n, &rest, &info);
     for (int64_t j = 0; j + 2 < n; j++) memset(a + j * n + j + 2, 0, (size_t)(n - j - 2) * sizeof *a);
     return lt_hessenberg_qr(n, a, out, out + n);
 }

@@ -176,9 +176,9 @@ static size_t take(size_t *end, int64_t count, size_t size)
 lt_status lt_eig_grad_lapack_prepare(const lt_problem_key *p, lt_kernel **out)
 {
     *out = NULL;
+    LT_TRY(lt_openblas_open());
     grad_kernel *v = lt_host_kernel_create(p, sizeof *v, "eig_grad_lapack", grad_run);
     if (!v) return LT_ERR_MEMORY;
-    lt_blas_init();
     const lt_shape *m = &p->in[0].shape, *g = &p->in[2].shape;
     v->t = p->out.dtype;
     v->n = m->dim[m->rank - 1];

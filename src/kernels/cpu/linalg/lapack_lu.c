@@ -42,7 +42,7 @@ bool lt_lapack_applies(const lt_problem_key *p)
     if ((t != LT_F32 && t != LT_F64) || !lt_key_is_all(p, t)) return false;
     for (int i = 0; i < p->n_in; i++)
         if (!lt_blas_fits(lt_tensor_count(&p->in[i]))) return false;
-    return true;
+    return lt_openblas_is_here();
 }
 
 /* ---- One matrix per item --------------------------------------------------------------------- */
@@ -64,9 +64,9 @@ static char *lane_memory(const lu_job *j, int lane)
 
 static lu_kernel *create(const lt_problem_key *p, const char *name, lt_host_run run, double flops_factor)
 {
+    if (lt_openblas_open()) return NULL;
     lu_kernel *v = lt_host_kernel_create(p, sizeof *v, name, run);
     if (!v) return NULL;
-    lt_blas_init();
     const lt_shape *s = &p->in[0].shape;
     v->t = p->out.dtype;
     v->n = s->dim[s->rank - 1];
