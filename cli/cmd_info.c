@@ -117,7 +117,8 @@ static lt_status print_all(lt_dataset *d, const lt_dataset_info *i, const char *
 {
     printf("%s: %s, %lld operators x %lld realizations x %lld steps, grid %lld\n", path, cli_bytes((double)i->file_bytes).s, (long long)i->rows,
            (long long)i->realizations, (long long)i->steps, (long long)i->grid);
-    printf("written by %s%s on %s, %s, seed %llu\n", i->engine_version[0] ? "lathe " : "another program", i->engine_version, i->creation_date,
+    bool dated = i->creation_date[0] && strcmp(i->creation_date, LT_DATE_NOT_RECORDED);
+    printf("written by %s%s%s%s, %s, seed %llu\n", i->engine_version[0] ? "lathe " : "another program", i->engine_version, dated ? " on " : "", dated ? i->creation_date : "",
            i->precision[0] ? i->precision : "precision not recorded", (unsigned long long)i->seed);
     if (i->shard_count > 1) printf("shard %lld of %lld\n", (long long)i->shard_index, (long long)i->shard_count);
     printf("rows: %lld done, %lld not finite, %lld failed, %lld pending\n", (long long)i->status[LT_RUN_DONE], (long long)i->status[LT_RUN_NON_FINITE],

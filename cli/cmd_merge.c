@@ -56,6 +56,7 @@ static const lt_option extract_rows[] = {
     LT_OPTION_INT(O, batch_size, "batch-size", "0", LT_RANGE_CLOSED(0, 1000), "N", "operators read at a time; 0 = 32"),
     LT_OPTION_INT(O, max_samples, "max-samples", "0", LT_AT_LEAST(0), "N", "only the first N operators; 0 = all"),
     LT_OPTION_BOOL(O, e.overwrite, "overwrite", "false", "the output may be replaced"),
+    LT_OPTION_BOOL(O, e.record_times, "record-times", "false", "keep the date and the seconds of each row in the file"),
     LT_OPTION_BOOL(O, dry_run, "dry-run", "false", "say what would be done; write nothing"),
     LT_OPTION_BOOL(O, verbose, "verbose", "false", "say where the states come from"),
 };

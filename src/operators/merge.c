@@ -193,7 +193,7 @@ static lt_status make_file(merge *m, const char *out_path)
     LT_TRY(lt_row_table_create(c, 0, 1, m->total, &m->rows));
     lt_file_content f = { .config = c, .features = m->set, .rows = &m->rows, .total = m->total, .shard_count = 1, .realizations = c->realizations,
                           .steps = c->steps, .outputs = c->store_trajectories, .all_features = true, .precision = (lt_precision)precision,
-                          .device = device_of(m),
+                          .device = device_of(m), .date = m->s[0].info.creation_date[0] ? m->s[0].info.creation_date : NULL,
                           .metrics = m->s[0].info.sampling_metrics[0] ? m->s[0].info.sampling_metrics : NULL };
     LT_TRY(lt_dataset_file_plan(&f, &m->arena, &m->plan));
     m->plan.rows_on_the_way = MAX_BLOCK + 2;

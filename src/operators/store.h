@@ -3,9 +3,10 @@
 
    The HDF5 library creates the whole file at the start (store_skeleton.c): every group, attribute and
    dataset, labels and parameters included, all rows pending. Finished rows go to the journal
-   (journal.h). When all rows of a slab (chunk_rows of them) are there, its chunks are assembled from the
-   journal, compressed and appended to the file; a commit makes them part of it (store_index.h). One
-   thread, the store's own, writes the file. */
+   (journal.h). When all rows of a slab (chunk_rows of them) and of those before it are there, its chunks are
+   assembled from the journal, compressed and appended to the file; a commit makes them part of it (store_index.h).
+   Finished files are a function of their rows, whatever happened on the way (store_order.c). One thread, the store's
+   own, writes the file. */
 #ifndef LT_OPERATORS_STORE_H
 #define LT_OPERATORS_STORE_H
 
