@@ -23,7 +23,8 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
     int64_t     shard_index, shard_count;  /* 0, 1 unless a shard */
     bool        has_outputs;
     const char *config, *engine_config, *engine_version, *precision, *creation_date, *sampling_metrics;
-    const char *device;                    /* kind its rollouts ran on: "cpu", "cuda"; "several" after a merge; "" unknown */
+    const char *device;                    /* kind its rollouts ran on: "cpu", "cuda"; "several" after a merge, and then /status/device has
+                                              that of each row; "" unknown */
     uint64_t    seed, file_bytes;
     int64_t     status[4];                 /* rows by lt_run_status; all done in files that keep none */
 } lt_dataset_info;
@@ -150,7 +151,8 @@ LT_API lt_status lt_generate(const lt_dataset_config *c, const lt_generate_optio
 enum { LT_WORKER_FD = 3 };
 LT_API lt_status lt_generate_worker(int fd);
 
-/* Assembles shards: configuration, seed, engine and precision agree, every row occurs once. */
+/* Assembles shards: configuration, seed, engine and precision agree, every row occurs once. They may come from devices of different
+   kinds, whose rows differ in the last bits: the file then keeps the device of each row. */
 LT_API lt_status lt_dataset_merge(const char *out_path, int n, const char *const *paths);
 
 /* ---- Replay: rows to states, no file access --------------------------------------- */

@@ -200,6 +200,9 @@ static lt_status open_output(extract *e, const char *output)
                           .shard_count = e->in.shard_count, .realizations = e->in.realizations, .steps = e->in.steps, .all_features = true,
                           .precision = (lt_precision)precision, .device = e->in.device[0] ? e->in.device : NULL, .metrics = e->in.sampling_metrics[0] ? e->in.sampling_metrics : NULL,
                           .record_times = e->opt->record_times };
+    int64_t n_devices;
+    LT_TRY(lt_dataset_texts(e->d, "/status/device", &n_devices, &f.row_device));
+    if (n_devices < n) f.row_device = NULL;
     LT_TRY(lt_dataset_file_plan(&f, &e->arena, &e->plan));
     LT_TRY(lt_feature_lane_open(c, e->set, e->in.realizations, e->in.steps, (int)e->in.grid, c->precision, e->opt->device, e->opt->stop, &e->features));
     lt_replay_options replay = lt_replay_defaults();

@@ -134,7 +134,7 @@ lt_status lt_dataset_file_create(const lt_store_claim *claim, const lt_file_cont
     for (int i = 0; i < c->space.n; i++) names[i] = c->space.param[i].name;
     if (f->record_times) date_now(now);
     if (plan->learned_columns) lt_learned_describe(&c->learned, c->kind, latents, sizeof latents);
-    lt_store_labels labels = { t->unit, t->alias, t->policy, t->noise, t->grid, t->index };
+    lt_store_labels labels = { t->unit, t->alias, t->policy, t->noise, t->grid, t->index, f->row_device };
     lt_store_texts texts = {
         .config = f->config_json ? f->config_json : c->record_json, .engine_config = c->engine_json, .sampling_metrics = f->metrics ? f->metrics : "{}",
         .precision = lt_precision_name(f->precision), .device = f->device ? f->device : "cpu", .date = f->date ? f->date : now,

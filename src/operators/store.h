@@ -58,6 +58,7 @@ typedef struct lt_store_labels {
     const char *const *field, *const *policy, *const *noise; /* [rows] */
     const int32_t     *grid;             /* [rows] */
     const int64_t     *row;              /* [rows]: global index */
+    const char *const *device;           /* [rows] where they ran on several kinds of device; else NULL */
 } lt_store_labels;
 
 /* Texts of the file's attributes. */

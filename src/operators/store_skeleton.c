@@ -171,6 +171,7 @@ static void put_status(skeleton *k)
     close_dataset(make_dataset(k, "/status/step", H5T_STD_I32LE, 1, &n, NULL, false, NULL));
     close_dataset(make_dataset(k, "/status/seconds", H5T_IEEE_F32LE, 1, &n, NULL, false, NULL));
     close_dataset(make_dataset(k, "/status/row", H5T_STD_I64LE, 1, &n, NULL, false, k->l->row));
+    if (k->l->device) put_texts(k, "/status/device", k->l->device);
 }
 
 /* ---- Arrays that rows fill ------------------------------------------------------------------------- */

@@ -47,7 +47,7 @@ static lt_status make_skeleton(const char *path, const lt_store_plan *p)
         grid[i] = 6;
         row[i] = i;
     }
-    lt_store_labels l = { unit, text, text, text, grid, row };
+    lt_store_labels l = { unit, text, text, text, grid, row, NULL };
     static const char *const dims[] = { "num_layers", "noise_scale", "grid_size" };
     lt_store_texts t = { .config = "{}", .engine_config = "{}", .sampling_metrics = "{}", .precision = "float32", .date = "2026-01-01T00:00:00",
                          .registry = "{}", .extraction_config = "{}", .dimension_names = dims, .seed = 42 };
