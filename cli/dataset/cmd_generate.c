@@ -10,7 +10,7 @@ typedef struct generate_cli {
     const char *config, *output, *merge, *shard, *report;
     int64_t     total_samples, batch_size, num_realizations, seed, threads, at_once;
     lt_text_list define;
-    bool        dry_run, verbose, resume, overwrite;
+    bool        dry_run, verbose, resume, overwrite, record_times;
     int         watchdog;
     double      watchdog_seconds;
 } generate_cli;
@@ -33,6 +33,7 @@ static const lt_option rows[] = {
     LT_OPTION_INT(O, at_once, "at-once", "0", LT_RANGE_CLOSED(0, 4), "N", "operators side by side on a GPU, 0 = by their size; results do not depend on it"),
     LT_OPTION_BOOL(O, resume, "resume", "false", "go on with a file where an earlier run stopped"),
     LT_OPTION_BOOL(O, overwrite, "overwrite", "false", "an unfinished run, or a file that is no dataset, may be replaced"),
+    LT_OPTION_BOOL(O, record_times, "record-times", "false", "keep the date of the run and the seconds of each row in the file; without, equal runs give equal files, byte for byte"),
     LT_OPTION_PATH(O, report, "report", NULL, "FILE.html", "write a page about the dataset and the run"),
     LT_OPTION_BOOL(O, dry_run, "dry-run", "false", "print the plan: memory, work, estimated time and size; write nothing"),
     LT_OPTION_BOOL(O, verbose, "verbose", "false", "say what the configuration amounts to before the run"),
@@ -301,6 +302,7 @@ static lt_status run(cli_context *c)
     CLI_TRY(load(o, &config));
     opt.resume = o->resume;
     opt.overwrite = o->overwrite;
+    opt.record_times = o->record_times;
     opt.threads = (int)o->threads;
     opt.worker = (const char *const[]){ "/proc/self/exe", CLI_WORKER, NULL };
     opt.watchdog_seconds = o->watchdog_seconds;

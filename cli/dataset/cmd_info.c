@@ -73,6 +73,9 @@ static lt_status put_json(lt_dataset *d, const lt_dataset_info *i, const char *p
     lt_json_field_string(j, "engine_version", i->engine_version);
     lt_json_field_string(j, "precision", i->precision);
     lt_json_field_string(j, "device", i->device);
+    dataset_devices devices = { 0 };
+    CLI_TRY(dataset_count_devices(d, &devices));
+    dataset_json_devices(j, &devices);
     lt_json_field_string(j, "creation_date", i->creation_date);
     lt_json_field_int(j, "seed", (int64_t)i->seed);
     lt_json_field_int(j, "shard_index", i->shard_index);
@@ -117,8 +120,13 @@ static lt_status print_all(lt_dataset *d, const lt_dataset_info *i, const char *
 {
     printf("%s: %s, %lld operators x %lld realizations x %lld steps, grid %lld\n", path, cli_bytes((double)i->file_bytes).s, (long long)i->rows,
            (long long)i->realizations, (long long)i->steps, (long long)i->grid);
-    printf("written by %s%s on %s, %s, seed %llu\n", i->engine_version[0] ? "lathe " : "another program", i->engine_version, i->creation_date,
+    bool dated = i->creation_date[0] && strcmp(i->creation_date, LT_DATE_NOT_RECORDED);
+    printf("written by %s%s%s%s, %s, seed %llu\n", i->engine_version[0] ? "lathe " : "another program", i->engine_version, dated ? " on " : "", dated ? i->creation_date : "",
            i->precision[0] ? i->precision : "precision not recorded", (unsigned long long)i->seed);
+    dataset_devices devices = { 0 };
+    char text[256];
+    CLI_TRY(dataset_count_devices(d, &devices));
+    printf("rows were made: %s\n", dataset_list_devices(&devices, text));
     if (i->shard_count > 1) printf("shard %lld of %lld\n", (long long)i->shard_index, (long long)i->shard_count);
     printf("rows: %lld done, %lld not finite, %lld failed, %lld pending", (long long)i->status[LT_RUN_DONE], (long long)i->status[LT_RUN_NON_FINITE],
            (long long)i->status[LT_RUN_FAILED], (long long)i->status[LT_RUN_PENDING]);

@@ -14,15 +14,30 @@ static const lt_option_table merge_table = {
     .groups = merge_groups, .n_groups = 2, .example = "lathe merge --out all.h5 shard0.h5 shard1.h5",
 };
 
+/* A shard that cannot be read is the user's to mend, a disk that fails is not. */
+static lt_status look_at_shards(cli_context *c, dataset_devices *devices)
+{
+    char text[256];
+    for (int i = 0; i < c->n_operands; i++) {
+        lt_dataset *d;
+        CLI_TRY(dataset_blame(lt_dataset_open(c->operand[i], &d)));
+        lt_status s = dataset_blame(dataset_count_devices(d, devices));
+        lt_dataset_close(d);
+        CLI_TRY(s);
+    }
+    if (devices->n > 1 && !c->common.quiet)
+        fprintf(stderr, "lathe: the shards were made on different devices (rows: %s), which differ in the last bits: no single one would give this file; "
+                        "/status/device keeps the device of each row\n", dataset_list_devices(devices, text));
+    return LT_OK;
+}
+
 static lt_status run_merge(cli_context *c)
 {
     const merge_cli *o = c->options;
     lt_dataset *d;
+    dataset_devices devices = { 0 };
     if (!o->out) return cli_fail(LT_ERR_ARGUMENT, "where to? Give --out FILE.h5");
-    for (int i = 0; i < c->n_operands; i++) { /* a shard that cannot be read is the user's to mend, a disk that fails is not */
-        CLI_TRY(dataset_blame(lt_dataset_open(c->operand[i], &d)));
-        lt_dataset_close(d);
-    }
+    CLI_TRY(look_at_shards(c, &devices));
     CLI_TRY(lt_dataset_merge(o->out, c->n_operands, (const char *const *)c->operand));
     CLI_TRY(lt_dataset_open(o->out, &d));
     lt_dataset_info i = lt_dataset_get_info(d);
@@ -30,6 +45,8 @@ static lt_status run_merge(cli_context *c)
         lt_json_field_string(c->json, "output", o->out);
         lt_json_field_int(c->json, "rows", i.rows);
         lt_json_field_int(c->json, "file_bytes", (int64_t)i.file_bytes);
+        lt_json_field_string(c->json, "device", i.device);
+        dataset_json_devices(c->json, &devices);
     } else printf("%s: %lld rows from %d shards, %s\n", o->out, (long long)i.rows, c->n_operands, cli_bytes((double)i.file_bytes).s);
     lt_dataset_close(d);
     return LT_OK;
@@ -56,6 +73,7 @@ static const lt_option extract_rows[] = {
     LT_OPTION_INT(O, batch_size, "batch-size", "0", LT_RANGE_CLOSED(0, 1000), "N", "operators read at a time; 0 = 32"),
     LT_OPTION_INT(O, max_samples, "max-samples", "0", LT_AT_LEAST(0), "N", "only the first N operators; 0 = all"),
     LT_OPTION_BOOL(O, e.overwrite, "overwrite", "false", "the output may be replaced"),
+    LT_OPTION_BOOL(O, e.record_times, "record-times", "false", "keep the date and the seconds of each row in the file"),
     LT_OPTION_BOOL(O, dry_run, "dry-run", "false", "say what would be done; write nothing"),
     LT_OPTION_BOOL(O, verbose, "verbose", "false", "say where the states come from"),
 };

@@ -50,6 +50,48 @@ lt_replay_options dataset_replay_options(const cli_context *c, lt_dataset *d)
     return o;
 }
 
+/* ---- Devices of rows ---- */
+
+static void count_device(dataset_devices *d, const char *name, int64_t rows)
+{
+    int i = 0;
+    while (i < d->n && strncmp(d->kind[i].name, name, sizeof d->kind[i].name - 1)) i++;
+    if (i == DATASET_MAX_DEVICES) i--; /* there are fewer kinds than that */
+    if (i == d->n) {
+        snprintf(d->kind[i].name, sizeof d->kind[i].name, "%s", name);
+        d->kind[d->n++].rows = 0;
+    }
+    d->kind[i].rows += rows;
+}
+
+lt_status dataset_count_devices(lt_dataset *d, dataset_devices *add_to)
+{
+    lt_dataset_info i = lt_dataset_get_info(d);
+    const char *const *device;
+    int64_t n;
+    CLI_TRY(lt_dataset_texts(d, "/status/device", &n, &device));
+    for (int64_t r = 0; r < n; r++) count_device(add_to, device[r], 1);
+    if (n == 0) count_device(add_to, i.device[0] ? i.device : "unknown", i.rows);
+    return LT_OK;
+}
+
+const char *dataset_list_devices(const dataset_devices *d, char text[256])
+{
+    size_t at = 0;
+    text[0] = 0;
+    for (int i = 0; i < d->n && at < 256; i++)
+        at += (size_t)snprintf(text + at, 256 - at, "%s%lld on %s", i ? ", " : "", (long long)d->kind[i].rows, d->kind[i].name);
+    return text;
+}
+
+void dataset_json_devices(lt_json *j, const dataset_devices *d)
+{
+    lt_json_key(j, "devices");
+    lt_json_object_begin(j);
+    for (int i = 0; i < d->n; i++) lt_json_field_int(j, d->kind[i].name, d->kind[i].rows);
+    lt_json_object_end(j);
+}
+
 /* ---- Lists of numbers ---- */
 
 static const char *read_number(const char *at, int64_t *out)

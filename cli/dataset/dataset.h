@@ -13,6 +13,13 @@ lt_status dataset_config(lt_dataset *d, const char *path, lt_dataset_config **ou
 const char *dataset_path(const cli_context *c, const char *option);
 /* Where a file was computed: its precision, for replays. */
 lt_replay_options dataset_replay_options(const cli_context *c, lt_dataset *d);
+/* On which kinds of device how many rows were made. */
+enum { DATASET_MAX_DEVICES = 8 };
+typedef struct dataset_devices { int n; struct { char name[16]; int64_t rows; } kind[DATASET_MAX_DEVICES]; } dataset_devices;
+lt_status dataset_count_devices(lt_dataset *d, dataset_devices *add_to);
+const char *dataset_list_devices(const dataset_devices *d, char text[256]); /* "12 on cuda, 8 on cpu" */
+void dataset_json_devices(lt_json *j, const dataset_devices *d);           /* the field "devices": rows by kind */
+
 /* The device to compute on: NULL is the CPU. */
 lt_device *dataset_device(const cli_context *c);
 

@@ -57,6 +57,7 @@ typedef struct cli_program_row {
     int           (*generate)(const char *form); /* --generate; NULL = this program has no such option */
 } cli_program_row;
 extern const cli_program_row cli_program;
+int cli_main(int argc, char **argv); /* all of main(): the exit status */
 extern const cli_command *const cli_commands[];
 extern const int cli_n_commands;
 

@@ -335,7 +335,7 @@ static int serve_as_worker(void)
     return EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+int cli_main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], CLI_WORKER)) return serve_as_worker();
     cli_catch_signals();

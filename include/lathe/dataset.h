@@ -23,7 +23,8 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
     int64_t     shard_index, shard_count;  /* 0, 1 unless a shard */
     bool        has_outputs;
     const char *config, *engine_config, *engine_version, *precision, *creation_date, *sampling_metrics;
-    const char *device;                    /* kind its rollouts ran on: "cpu", "cuda"; "several" after a merge; "" unknown */
+    const char *device;                    /* kind its rollouts ran on: "cpu", "cuda"; "several" after a merge, and then /status/device has
+                                              that of each row; "" unknown */
     uint64_t    seed, file_bytes;
     int64_t     status[LT_RUN_STATUS_COUNT]; /* rows by lt_run_status; all done in files that keep none */
 } lt_dataset_info;
@@ -69,6 +70,8 @@ typedef struct lt_dataset_summary {        /* texts belong to the configuration 
 LT_API lt_dataset_summary lt_dataset_config_summary(const lt_dataset_config *c);
 
 /* ---- Making -------------------------------------------------------------------- */
+#define LT_DATE_NOT_RECORDED "1970-01-01T00:00:00+00:00" /* what files without a date have in its place, for readers that expect one */
+
 typedef struct lt_generate_progress { int64_t rows_done, rows_total; int64_t steps_done; } lt_generate_progress;
 
 typedef struct lt_generate_options {       /* plain data; start from lt_generate_defaults() */
@@ -84,7 +87,9 @@ typedef struct lt_generate_options {       /* plain data; start from lt_generate
     const volatile int *stop;              /* not 0: stop soon, LT_ERR_CANCELLED, the file resumable; NULL: never */
     void     (*progress)(void *ctx, const lt_generate_progress *p); /* NULL: none; after each operator */
     void      *progress_ctx;
-    const char *date;                      /* written as creation date; NULL: now */
+    bool       record_times;               /* the file has the date of the run and the seconds of each row; otherwise nothing of the clock, so
+                                              that equal runs give equal files */
+    const char *date;                      /* written as creation date instead; NULL: LT_DATE_NOT_RECORDED, or with record_times now */
     /* Program and arguments, NULL at the end, of a process that calls lt_generate_worker(LT_WORKER_FD): where rollouts run when
        engine.watchdog says so, or several devices share them. It has standard input and error of this process and no other of its
        files, ignores SIGINT, SIGTERM, SIGHUP and SIGQUIT, and ends with the thread that called lt_generate. NULL: there is none,
@@ -154,7 +159,8 @@ LT_API lt_status lt_generate(const lt_dataset_config *c, const lt_generate_optio
 enum { LT_WORKER_FD = 3 };
 LT_API lt_status lt_generate_worker(int fd);
 
-/* Assembles shards: configuration, seed, engine and precision agree, every row occurs once. */
+/* Assembles shards: configuration, seed, engine and precision agree, every row occurs once. They may come from devices of different
+   kinds, whose rows differ in the last bits: the file then keeps the device of each row. */
 LT_API lt_status lt_dataset_merge(const char *out_path, int n, const char *const *paths);
 
 /* ---- Replay: rows to states, no file access --------------------------------------- */
@@ -207,7 +213,7 @@ typedef struct lt_extract_options {        /* plain data; zeros: the dataset's o
     const char *config;                    /* YAML of the offline extractor; NULL: none */
     const char *output;                    /* must differ from the dataset */
     int64_t     max_rows, batch_size;      /* 0: all; 32 */
-    bool        overwrite;
+    bool        overwrite, record_times;   /* record_times: as in lt_generate_options */
     bool        spatial, spectral, temporal; /* with any of them set, only these TEMPORAL categories are on */
     int         num_fft_scales;            /* 0: the configuration's */
     lt_device  *device;

@@ -83,7 +83,19 @@ grep -q " file:-x.mp4$" "$work/-x.mp4.args" || fail "ffmpeg was told $(cat "$wor
 
 # Shards
 for i in 0 1; do run 0 generate --config "$c" --output "$work/s$i.h5" --shard $i/2 --quiet; done
-run 0 merge --out "$work/m.h5" "$work/s0.h5" "$work/s1.h5"; says out "8 rows from 2 shards"
+run 0 merge --out "$work/m.h5" "$work/s0.h5" "$work/s1.h5"; says out "8 rows from 2 shards"; silent err
+run 0 info "$work/m.h5"; says out "rows were made: 8 on cpu"
+# One that says it comes from elsewhere
+LC_ALL=C sed 's/\x00cpu\x00/\x00xpu\x00/' "$work/s1.h5" >"$work/x1.h5"
+cmp -s "$work/s1.h5" "$work/x1.h5" && fail "the device of a shard was not found in it"
+run 0 merge --out "$work/mx.h5" "$work/s0.h5" "$work/x1.h5"; says err "made on different devices (rows: 4 on cpu, 4 on xpu)"; says out "8 rows"
+run 0 merge --out "$work/mx.h5" "$work/s0.h5" "$work/x1.h5" --json --quiet; is_json "$work/out"; says out '"device": "several"'; says out '"xpu": 4'; silent err
+run 0 info "$work/mx.h5"; says out "rows were made: 4 on cpu, 4 on xpu"; says out "/status/device"
+run 0 info "$work/mx.h5" --json; is_json "$work/out"; says out '"xpu": 4'
+run 0 merge --out "$work/mm.h5" "$work/mx.h5"; cmp "$work/mx.h5" "$work/mm.h5" || fail "$last: the devices of rows were not kept"
+run 0 extract-features "$work/mx.h5" --output "$work/ex.h5" --quiet --max-samples 3
+run 0 info "$work/ex.h5"; says out "rows were made: 2 on cpu, 1 on xpu"
+run 0 validate "$work/mx.h5" --check-metadata
 cp "$work/s0.h5" "$work/one.h5"
 run 2 generate --config "$c" --output "$work/one.h5" --shard 1/2; says err "holds shard 0/2, and this run makes 1/2"
 run 2 generate --config "$c" --output "$work/one.h5"; says err "holds shard 0/2, and this run makes 0/1"

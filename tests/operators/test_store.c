@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -46,7 +47,7 @@ static lt_status make_skeleton(const char *path, const lt_store_plan *p)
         grid[i] = 6;
         row[i] = i;
     }
-    lt_store_labels l = { unit, text, text, text, grid, row };
+    lt_store_labels l = { unit, text, text, text, grid, row, NULL };
     static const char *const dims[] = { "num_layers", "noise_scale", "grid_size" };
     lt_store_texts t = { .config = "{}", .engine_config = "{}", .sampling_metrics = "{}", .precision = "float32", .date = "2026-01-01T00:00:00",
                          .registry = "{}", .extraction_config = "{}", .dimension_names = dims, .seed = 42 };
@@ -212,25 +213,126 @@ LT_TEST(a_stopped_run_shows_its_rows_and_goes_on)
     }
 }
 
-/* A child writes rows and is killed after a random time; the file opens every time. */
+static void must_be_equal(const char *a, const char *b)
+{
+    char *x, *y;
+    size_t n, m;
+    LT_CHECK_OK(lt_file_read(a, 1 << 26, &x, &n));
+    LT_CHECK_OK(lt_file_read(b, 1 << 26, &y, &m));
+    LT_CHECK_EQ_INT(n, m);
+    LT_CHECK(n == m && memcmp(x, y, n) == 0);
+    lt_free(x);
+    lt_free(y);
+}
+
+static void kill_after(pid_t child, useconds_t us)
+{
+    int status;
+    usleep(us);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+}
+
+/* A child writes rows and is killed after a random time; the file opens every time, and is in the end that of a run nobody disturbed:
+   with a commit at the end alone, and with some on the way. */
 LT_TEST(kills_at_any_instant)
 {
-    const char *path = scratch("killed.h5");
+    const char *path = scratch("killed.h5"), *whole = scratch("whole.h5");
     lt_store_plan p = plan_of(400, 3, true, LT_COMPRESS_GZIP);
     lt_rng rng = lt_rng_seed(7);
-    LT_CHECK_OK(make_skeleton(path, &p));
-    for (int i = 0; i < 12; i++) {
-        fflush(stdout);
-        pid_t child = fork();
-        if (child == 0) _exit(write_all(path, &p, true, INT64_MAX) ? 1 : 0);
-        usleep((useconds_t)(1000 + lt_rng_below(&rng, 12000)));
-        kill(child, SIGKILL);
-        int status;
-        waitpid(child, &status, 0);
-        LT_CHECK(check_file(path, &p) >= 0);
+    for (int round = 0; round < 2; round++) {
+        p.commit_bytes = round ? 60000 : 0;
+        LT_CHECK_OK(make_skeleton(whole, &p));
+        LT_CHECK_OK(write_all(whole, &p, false, INT64_MAX));
+        LT_CHECK_OK(make_skeleton(path, &p));
+        for (int i = 0; i < 12; i++) {
+            fflush(stdout);
+            pid_t child = fork();
+            if (child == 0) _exit(write_all(path, &p, true, i % 3 ? INT64_MAX : 20) ? 1 : 0); /* some of them stop before they are killed */
+            kill_after(child, (useconds_t)(1000 + lt_rng_below(&rng, 12000)));
+            LT_CHECK(check_file(path, &p) >= 0);
+        }
+        LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
+        LT_CHECK_EQ_INT(check_file(path, &p), 400);
+        must_be_equal(path, whole);
     }
+}
+
+/* Stopped anywhere, and a stop shows what there is: the file ends up the same all the same. */
+LT_TEST(stopped_runs_end_in_equal_files)
+{
+    const char *path = scratch("stops.h5"), *whole = scratch("whole.h5");
+    for (int compression = 0; compression < 3; compression++)
+        for (int64_t step = 4; step < 12; step += 3) {
+            lt_store_plan p = plan_of(23, 4, compression == 1, (lt_compression)compression);
+            p.commit_bytes = (uint64_t)(step % 2 ? 1 : 3000);
+            LT_CHECK_OK(make_skeleton(whole, &p));
+            LT_CHECK_OK(write_all(whole, &p, false, INT64_MAX));
+            struct stat before, now;
+            LT_CHECK_OK(make_skeleton(path, &p));
+            LT_CHECK(stat(path, &before) == 0);
+            for (int64_t done = 0; done < 23; done += step) {
+                LT_CHECK_OK(write_all(path, &p, true, step));
+                LT_CHECK_EQ_INT(check_file(path, &p), done + step < 23 ? done + step : 23);
+            }
+            LT_CHECK(stat(path, &now) == 0 && now.st_ino == before.st_ino); /* without a copy */
+            must_be_equal(path, whole);
+        }
+}
+
+/* What somebody still reads is not written over: the run goes on behind it, and the finished file replaces the old one in order. */
+LT_TEST(readers_keep_what_they_read)
+{
+    const char *path = scratch("read.h5"), *whole = scratch("whole.h5");
+    lt_store_plan p = plan_of(20, 4, true, LT_COMPRESS_NONE);
+    p.commit_bytes = 1;
+    LT_CHECK_OK(make_skeleton(whole, &p));
+    LT_CHECK_OK(write_all(whole, &p, false, INT64_MAX));
+    LT_CHECK_OK(make_skeleton(path, &p));
+    LT_CHECK_OK(write_all(path, &p, false, 9));
+    lt_hdf5_lock();
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    lt_hdf5_unlock();
+    LT_CHECK(file >= 0);
+    int fd = open(path, O_RDONLY); /* in this process the library gives one file for two names of it */
+    LT_CHECK(fd >= 0 && flock(fd, LOCK_SH) == 0);
+    size_t n = (size_t)(p.part[LT_PART_OUTPUT].row_bytes / 4) * 20;
     LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
-    LT_CHECK_EQ_INT(check_file(path, &p), 400);
+    lt_hdf5_lock();
+    float *x = read_array(file, "/outputs/fields", n);
+    H5Fclose(file);
+    lt_hdf5_unlock();
+    for (int64_t i = 0; i < 9; i++) LT_CHECK_EQ_INT(wrong_outputs(x + shuffled(i, 20) * (int64_t)(n / 20), shuffled(i, 20), &p), 0);
+    free(x);
+    close(fd);
+    LT_CHECK_EQ_INT(check_file(path, &p), 20);
+    LT_CHECK(!lt_journal_exists(path));
+    must_be_equal(path, whole);
+}
+
+/* Without its journal a stopped file keeps its whole slabs, and is put in order at the end. */
+LT_TEST(a_lost_journal_costs_its_rows_alone)
+{
+    const char *path = scratch("lost.h5"), *whole = scratch("whole.h5");
+    lt_store_plan p = plan_of(20, 4, true, LT_COMPRESS_GZIP);
+    char journal[400];
+    snprintf(journal, sizeof journal, "%s.journal", path);
+    LT_CHECK_OK(make_skeleton(whole, &p));
+    LT_CHECK_OK(write_all(whole, &p, false, INT64_MAX));
+    for (int64_t rows = 1; rows < 20; rows += 3) {
+        lt_store *s;
+        LT_CHECK_OK(make_skeleton(path, &p));
+        LT_CHECK_OK(write_all(path, &p, false, rows));
+        int64_t slab[5] = { 0 }, kept = 0;
+        for (int64_t i = 0; i < rows; i++) kept += ++slab[shuffled(i, 20) / 4] == 4;
+        LT_CHECK(unlink(journal) == 0);
+        LT_CHECK_OK(open_store(path, &p, "id", true, &s));
+        LT_CHECK_EQ_INT(lt_store_done_count(s), 4 * kept);
+        LT_CHECK_OK(lt_store_close(s, NULL));
+        LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
+        LT_CHECK_EQ_INT(check_file(path, &p), 20);
+        must_be_equal(path, whole);
+    }
 }
 
 /* Every prefix of the bytes a run writes is a state a kill can leave behind: cut the journal anywhere. */

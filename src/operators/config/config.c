@@ -85,6 +85,33 @@ static lt_status apply_overrides(lt_dataset_config *c, const lt_dataset_override
     return override_number(c, "sampling.sobol.seed", "--seed", (int64_t)o->seed, o->has_seed);
 }
 
+/* Where a file goes and how it is made is not part of it: the document it keeps has what the configuration says of these, not what options
+   said, so that runs that differ in them alone give equal files. */
+enum { OWN_OUTPUT, OWN_DEVICE, OWN_BATCH, OWN_WATCHDOG, OWN_COUNT };
+static const char *const own_path[OWN_COUNT] = { "dataset.output_path", "simulation.device", "sampling.batch_size", "engine.watchdog" };
+
+static void find_own(const lt_dataset_config *c, lt_yaml_node *own[OWN_COUNT])
+{
+    char name[128];
+    for (int i = 0; i < OWN_COUNT; i++) {
+        own[i] = lt_schema_find(c->document, own_path[i]);
+        if (own[i] && own[i]->kind == LT_YAML_TEXT && placeholder(own[i]->text, name, sizeof name)) own[i] = NULL; /* the environment's */
+    }
+}
+
+static lt_status put_own_back(lt_dataset_config *c, int i, lt_yaml_node *own)
+{
+    char section[32];
+    const char *dot = strchr(own_path[i], '.');
+    if (!own && i == OWN_OUTPUT) LT_TRY(lt_yaml_scalar(&c->arena, "dataset.h5", false, "a name", &own)); /* the key is required */
+    if (own) return lt_yaml_set(&c->arena, c->document, own_path[i], own);
+    snprintf(section, sizeof section, "%.*s", (int)(dot - own_path[i]), own_path[i]);
+    lt_yaml_node *map = lt_yaml_member(c->document, section);
+    lt_yaml_drop(map, dot + 1);
+    if (map && map->count == 0) lt_yaml_drop(c->document, section); /* made for the option */
+    return LT_OK;
+}
+
 static lt_status merge_file(lt_dataset_config *c, const char *path)
 {
     char *text;
@@ -178,13 +205,23 @@ static void withhold_secrets(const lt_yaml_node *cloud)
         }
 }
 
-static lt_status write_document(lt_dataset_config *c)
+static lt_status write_document(lt_dataset_config *c, char **out)
 {
     lt_json *j;
     withhold_secrets(lt_yaml_member(c->document, "cloud"));
     LT_TRY(lt_json_create(LT_JSON_COMPACT, &j));
     lt_yaml_json(c->document, j);
-    return keep_json(c, j, &c->json);
+    return keep_json(c, j, out);
+}
+
+/* The last to look at the document, which it changes. With engine.clip: batch rows depend on the batch size. */
+static lt_status write_record(lt_dataset_config *c, const lt_dataset_overrides *o, lt_yaml_node *own[OWN_COUNT])
+{
+    bool given[OWN_COUNT] = { false };
+    if (o) given[OWN_OUTPUT] = o->output, given[OWN_DEVICE] = o->device, given[OWN_BATCH] = o->batch_size && !c->features.clip_batch, given[OWN_WATCHDOG] = o->watchdog;
+    for (int i = 0; i < OWN_COUNT; i++)
+        if (given[i]) LT_TRY(put_own_back(c, i, own[i]));
+    return write_document(c, &c->record_json);
 }
 
 static lt_status write_engine(lt_dataset_config *c, const lt_schema *schema)
@@ -206,6 +243,8 @@ static lt_status check_document(lt_dataset_config *c, const lt_dataset_overrides
 {
     if (c->document->kind != LT_YAML_MAP) return lt_schema_refuse(c->document, "the document", "a mapping");
     if (over && over->merge_path) LT_TRY(merge_file(c, over->merge_path));
+    lt_yaml_node *own[OWN_COUNT];
+    find_own(c, own);
     if (over) LT_TRY(apply_overrides(c, over));
     LT_TRY(substitute(&c->arena, c->document, over));
     lt_schema schema = lt_config_schema();
@@ -215,8 +254,9 @@ static lt_status check_document(lt_dataset_config *c, const lt_dataset_overrides
     LT_TRY(lt_space_read(&c->arena, c->document, c->kind, &c->notes, &c->space));
     LT_TRY(lt_config_read_fields(c, c->document, &c->notes));
     LT_TRY(derive_sampling(c));
-    LT_TRY(write_document(c));
-    return write_engine(c, &schema);
+    LT_TRY(write_document(c, &c->json));
+    LT_TRY(write_engine(c, &schema));
+    return write_record(c, over, own);
 }
 
 static lt_status create(lt_dataset_config **out)

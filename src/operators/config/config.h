@@ -59,6 +59,7 @@ struct lt_dataset_config {
     lt_arena  arena;                /* holds everything below */
     lt_yaml_node *document;
     char     *json;                 /* the whole document, substitutions, merges and overrides done */
+    char     *record_json;          /* the same for the file: as if options that change no row had not been given */
     char     *engine_json;          /* the engine: mapping with defaults filled in */
     const char *name;               /* metadata.name */
     lt_space  space;

@@ -258,6 +258,11 @@ lt_status lt_journal_open(lt_journal *j, const lt_journal_shape *shape, bool kee
     return empty ? start_empty(j, &want) : find_rows(j, (uint64_t)st.st_size, shape->n_rows, found, ctx);
 }
 
+lt_status lt_journal_sync(lt_journal *j)
+{
+    return fdatasync(j->fd) ? LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", j->path, strerror(errno)) : LT_OK;
+}
+
 /* The file is removed while the lock is held, so that whoever opened it meanwhile finds that it is gone (is_in_place). */
 void lt_journal_close(lt_journal *j)
 {

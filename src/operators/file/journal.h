@@ -44,6 +44,8 @@ lt_status lt_journal_claim(const char *dataset, lt_journal *j);
    their slots, and a journal of another identity is LT_ERR_ARGUMENT; otherwise it is emptied. A failure
    leaves the claim in force. */
 lt_status lt_journal_open(lt_journal *j, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx);
+/* What was written so far survives a power failure. */
+lt_status lt_journal_sync(lt_journal *j);
 /* Gives the claim up; a journal in which nothing was ever written goes away. A closed or zeroed one is allowed. */
 void      lt_journal_close(lt_journal *j);
 /* As close, and the file goes away. */

@@ -13,14 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A commit costs two syncs and fresh indexes: not after every slab, and never more index than data. */
-#define COMMIT_NS (5 * INT64_C(1000000000))
-#define JOURNAL_LIMIT_BYTES ((uint64_t)4 << 30)
+#define SYNC_NS (30 * INT64_C(1000000000)) /* what a power failure may cost; as long as systems keep written data in memory anyway */
 
 /* ---- Rows and records -------------------------------------------------------------------------- */
-
-typedef struct record_head { uint8_t code, unused[3]; int32_t step; float seconds, unused2; } record_head;
-_Static_assert(sizeof(record_head) == 16, "lt_store_plan_finish counts 16 bytes");
 
 static void point_parts(const lt_store_plan *p, lt_store_row *r)
 {
@@ -117,7 +112,7 @@ void lt_store_row_drop(lt_store *s, lt_store_row *r)
 
 lt_status lt_store_row_put(lt_store *s, lt_store_row *r)
 {
-    record_head h = { .code = r->code, .step = r->step, .seconds = r->seconds };
+    lt_record_head h = { .code = r->code, .step = r->step, .seconds = r->seconds };
     memcpy(r->record, &h, sizeof h);
     if (s->sink.put) {
         lt_status sent = s->sink.put(s->sink.ctx, r);
@@ -139,50 +134,38 @@ lt_status lt_store_row_put(lt_store *s, lt_store_row *r)
 
 /* ---- The writer ------------------------------------------------------------------------------------- */
 
-static void mark_row(lt_store *s, int64_t row, int64_t slot, const record_head *h)
+/* Slabs whose rows are all in the journal, in their order; one that is complete waits for those before it. */
+static lt_status write_ready_slabs(lt_store *s)
 {
-    s->slot[row] = slot;
-    s->code[row] = h->code;
-    s->step[row] = h->step;
-    s->seconds[row] = h->seconds;
-    if (h->code != LT_RUN_LOST) s->slab[row / s->p.chunk_rows].left--; /* a lost row is shown, and its slab waits for another run */
+    for (; s->next < s->n_slabs && s->slab[s->next].left == 0; s->next++) {
+        if (s->slab[s->next].written) continue;
+        LT_TRY(lt_store_write_slab(s, s->next));
+        if (lt_store_commit_due(s, s->committed_end, s->end)) LT_TRY(lt_store_commit(s));
+    }
+    return LT_OK;
 }
 
-static bool commit_due(const lt_store *s)
+static lt_status sync_journal(lt_store *s)
 {
-    uint64_t index = 0;
-    for (int i = 0; i < LT_PART_COUNT; i++)
-        if (s->p.part[i].rank) index += lt_chunk_index_bytes(&s->index[i]);
-    if (s->since_commit_bytes > JOURNAL_LIMIT_BYTES) return true;
-    return s->since_commit_bytes > 4 * index && lt_clock_ns() - s->committed_ns > COMMIT_NS;
+    int64_t now = lt_clock_ns();
+    if (now - s->synced_ns < SYNC_NS) return LT_OK;
+    s->synced_ns = now;
+    return lt_journal_sync(&s->journal);
 }
 
 static lt_status store_row(lt_store *s, lt_store_row *r)
 {
-    record_head h;
+    lt_record_head h;
     memcpy(&h, r->record, sizeof h);
     LT_TRY(add_to_journal(s, r, r->record, s->p.rest_bytes));
     lt_journal_row j = journal_row_of(r);
     LT_TRY(lt_journal_end(&s->journal, &j, r->row));
-    int64_t slab = r->row / s->p.chunk_rows;
-    mark_row(s, r->row, r->slot, &h);
+    lt_store_mark_row(s, r->row, r->slot, &h);
     pthread_mutex_lock(&s->lock);
     s->n_done += h.code != LT_RUN_LOST;
     pthread_mutex_unlock(&s->lock);
-    if (s->slab[slab].left == 0) LT_TRY(lt_store_write_slab(s, slab));
-    return commit_due(s) ? lt_store_commit(s) : LT_OK;
-}
-
-/* Slabs that the journal of an earlier run completes. */
-static lt_status write_found_slabs(lt_store *s)
-{
-    bool any = false;
-    for (int64_t b = 0; b < s->n_slabs; b++) {
-        if (s->slab[b].left || s->slab[b].written) continue;
-        LT_TRY(lt_store_write_slab(s, b));
-        any = true;
-    }
-    return any ? lt_store_commit(s) : LT_OK;
+    LT_TRY(write_ready_slabs(s));
+    return sync_journal(s);
 }
 
 static void note_failure(lt_store *s, lt_status st)
@@ -211,7 +194,7 @@ static void *write_rows(void *ctx)
 {
     lt_store *s = ctx;
     lt_trace_thread_name("dataset writer");
-    note_failure(s, write_found_slabs(s));
+    note_failure(s, write_ready_slabs(s)); /* that the journal of an earlier run completes */
     for (lt_store_row *r; (r = next_row(s));) {
         int64_t start = lt_clock_ns();
         if (s->status == LT_OK) note_failure(s, store_row(s, r)); /* only this thread changes it */
@@ -248,40 +231,6 @@ static lt_status allocate(lt_store *s)
     return LT_OK;
 }
 
-/* Reads which rows are done. A slab counts only as a whole: its other rows are in the journal. */
-static lt_status read_status(lt_store *s)
-{
-    int64_t n = s->p.rows, k = s->p.chunk_rows;
-    LT_TRY(lt_file_read_at(s->fd, s->path, s->status_at[0], s->code, (size_t)n));
-    LT_TRY(lt_file_read_at(s->fd, s->path, s->status_at[1], s->step, (size_t)n * 4));
-    LT_TRY(lt_file_read_at(s->fd, s->path, s->status_at[2], s->seconds, (size_t)n * 4));
-    for (int64_t b = 0; b < s->n_slabs; b++) {
-        int64_t first = b * k, last = LT_MIN(first + k, n), pending = 0;
-        for (int64_t r = first; r < last; r++) pending += s->code[r] == LT_RUN_PENDING || s->code[r] == LT_RUN_LOST;
-        s->slab[b].written = pending == 0;
-        s->slab[b].left = pending ? (int32_t)(last - first) : 0;
-        s->n_done += pending ? 0 : last - first;
-        if (pending) memset(s->code + first, 0, (size_t)(last - first));
-    }
-    return LT_OK;
-}
-
-static lt_status row_found(void *ctx, int64_t row, int64_t slot)
-{
-    lt_store *s = ctx;
-    record_head h;
-    if (s->slab[row / s->p.chunk_rows].written || s->slot[row] >= 0) { /* a copy */
-        lt_journal_release(&s->journal, slot);
-        return LT_OK;
-    }
-    LT_TRY(lt_journal_read(&s->journal, slot, (uint64_t)s->p.n_steps * s->p.step_bytes, &h, sizeof h));
-    if (h.code == LT_RUN_LOST) lt_journal_release(&s->journal, slot); /* this run makes it */
-    if (h.code == LT_RUN_LOST) return LT_OK;
-    mark_row(s, row, slot, &h);
-    s->n_done++;
-    return LT_OK;
-}
-
 static lt_status make_rows(lt_store *s)
 {
     for (int i = 0; i < s->p.rows_on_the_way; i++) {
@@ -301,10 +250,8 @@ static lt_status open_parts(lt_store *s, const void *identity, size_t identity_b
     s->fd = open(s->path, O_RDWR | O_CLOEXEC);
     if (s->fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open for writing: %s", s->path, strerror(errno));
     LT_TRY(lt_store_attach(s));
-    LT_TRY(read_status(s));
     lt_journal_shape shape = { lt_sha256_of(identity, identity_bytes), s->p.rows, s->p.n_steps, s->p.step_bytes, s->p.rest_bytes };
-    LT_TRY(lt_journal_open(&s->journal, &shape, resume, row_found, s));
-    for (int64_t r = 0; r < s->p.rows; r++) s->done[r] = s->slab[r / s->p.chunk_rows].written || s->slot[r] >= 0;
+    LT_TRY(lt_store_take_up(s, &shape, resume));
     return make_rows(s);
 }
 
@@ -354,7 +301,7 @@ lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *i
     s->fd = -1;
     s->p = *p;
     s->last = &s->first;
-    s->committed_ns = lt_clock_ns();
+    s->synced_ns = lt_clock_ns();
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->work, NULL);
     pthread_cond_init(&s->room, NULL);
@@ -431,6 +378,15 @@ void lt_store_discard(lt_store *s)
     release(s);
 }
 
+/* A complete file is put in order where it is not, and needs its journal no longer. */
+static lt_status finish(lt_store *s)
+{
+    if (s->n_done < s->p.rows) return LT_OK;
+    if (s->scattered && s->skeleton_bytes) LT_TRY(lt_store_write_in_order(s));
+    lt_journal_remove(&s->journal);
+    return LT_OK;
+}
+
 lt_status lt_store_close(lt_store *s, lt_store_stats *stats)
 {
     int64_t start = lt_clock_ns();
@@ -443,7 +399,7 @@ lt_status lt_store_close(lt_store *s, lt_store_stats *stats)
     struct { char text[LT_ERROR_TEXT_BYTES]; } failure;
     memcpy(failure.text, s->text, sizeof failure.text);
     if (!committed && ftruncate(s->fd, (off_t)s->end) && !st) st = LT_FAIL(LT_ERR_IO, "%s: cannot set its size: %s", s->path, strerror(errno));
-    if (!st && s->n_done == s->p.rows) lt_journal_remove(&s->journal);
+    if (!st) st = finish(s);
     s->stats.file_bytes = s->end;
     s->stats.wait_seconds = 1e-9 * (double)(s->wait_ns + lt_clock_ns() - start);
     if (stats) *stats = s->stats;

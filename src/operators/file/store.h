@@ -3,9 +3,10 @@
 
    The HDF5 library creates the whole file at the start (store_skeleton.c): every group, attribute and
    dataset, labels and parameters included, all rows pending. Finished rows go to the journal
-   (journal.h). When all rows of a slab (chunk_rows of them) are there, its chunks are assembled from the
-   journal, compressed and appended to the file; a commit makes them part of it (store_index.h). One
-   thread, the store's own, writes the file. */
+   (journal.h). When all rows of a slab (chunk_rows of them) and of those before it are there, its chunks are
+   assembled from the journal, compressed and appended to the file; a commit makes them part of it (store_index.h).
+   Finished files are a function of their rows, whatever happened on the way (store_order.c). One thread, the store's
+   own, writes the file. */
 #ifndef LT_OPERATORS_FILE_STORE_H
 #define LT_OPERATORS_FILE_STORE_H
 
@@ -39,6 +40,7 @@ typedef struct lt_store_plan {           /* fill in the first block, then lt_sto
     int     level;
     int     first_operator_column, operator_columns; /* SUMMARY columns that are the operator's, also kept as arrays of one value a row; 0 = none */
     int     rows_on_the_way;             /* rows that may be taken and not yet written; 0 = 4 */
+    uint64_t commit_bytes;               /* what lies between two commits; 0 = by the sizes of indexes and file */
     /* derived */
     lt_part_plan part[LT_PART_COUNT];
     int64_t n_steps;                     /* T with outputs, else 0 */
@@ -56,6 +58,7 @@ typedef struct lt_store_labels {
     const char *const *field, *const *policy, *const *noise; /* [rows] */
     const int32_t     *grid;             /* [rows] */
     const int64_t     *row;              /* [rows]: global index */
+    const char *const *device;           /* [rows] where they ran on several kinds of device; else NULL */
 } lt_store_labels;
 
 /* Texts of the file's attributes. */

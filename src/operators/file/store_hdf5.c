@@ -30,9 +30,8 @@ static lt_status attach_part(lt_store *s, hid_t file, int i, uint64_t file_bytes
     H5Dclose(d);
     if (!same) return LT_FAIL(LT_ERR_FORMAT, "%s: %s has other extents than this configuration gives", s->path, part->path);
     if (!found) return lt_hdf5_fail(LT_ERR_FORMAT, s->path, part->path);
-    uint64_t root;
-    LT_TRY(lt_chunk_index_locate(s->fd, s->path, info.addr, &s->index[i], &root));
-    return lt_chunk_index_load(s->fd, s->path, root, file_bytes, &s->index[i]);
+    LT_TRY(lt_chunk_index_locate(s->fd, s->path, info.addr, &s->index[i], &s->root[i]));
+    return lt_chunk_index_load(s->fd, s->path, s->root[i], file_bytes, &s->index[i]);
 }
 
 /* Where an array of one value a row lies, in one piece. */
@@ -62,8 +61,19 @@ static lt_status attach_columns(lt_store *s, hid_t file, uint64_t file_bytes)
     return LT_OK;
 }
 
+/* Files of early versions do not say. */
+static void read_skeleton_bytes(lt_store *s, hid_t file)
+{
+    int64_t bytes = 0;
+    hid_t g = H5Gopen2(file, "/status", H5P_DEFAULT);
+    if (g < 0) return;
+    if (lt_hdf5_get_int(g, "skeleton_bytes", &bytes) && bytes > 0 && (uint64_t)bytes <= s->end) s->skeleton_bytes = (uint64_t)bytes;
+    H5Gclose(g);
+}
+
 static lt_status attach_open(lt_store *s, hid_t file, uint64_t file_bytes)
 {
+    read_skeleton_bytes(s, file);
     for (int i = 0; i < LT_PART_COUNT; i++)
         if (s->p.part[i].rank) LT_TRY(attach_part(s, file, i, file_bytes));
     return attach_columns(s, file, file_bytes);
@@ -76,7 +86,7 @@ lt_status lt_store_attach(lt_store *s)
     LT_TRY(lt_hdf5_get_end(s->fd, s->path, &s->end));
     if (s->end > (uint64_t)st.st_size)
         return LT_FAIL(LT_ERR_FORMAT, "%s: truncated: %" PRIu64 " bytes, its head says %" PRIu64, s->path, (uint64_t)st.st_size, s->end);
-    s->end = (s->end + 7) / 8 * 8;
+    s->end = s->committed_end = (s->end + 7) / 8 * 8;
     lt_hdf5_lock();
     hid_t file = H5Fopen(s->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     lt_status status = file < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, "cannot open as HDF5") : attach_open(s, file, (uint64_t)st.st_size);

@@ -147,9 +147,16 @@ static size_t node_bytes(const lt_chunk_index *x)
     return NODE_HEAD + LT_HDF5_NODE_ENTRIES * 8 + (LT_HDF5_NODE_ENTRIES + 1) * key_bytes(x);
 }
 
-uint64_t lt_chunk_index_bytes(const lt_chunk_index *x)
+uint64_t lt_chunk_index_node_bytes(const lt_chunk_index *x) { return node_bytes(x); }
+
+uint64_t lt_chunk_index_bytes(const lt_chunk_index *x, int64_t n_chunks)
 {
-    return (uint64_t)(x->n_chunks / LT_HDF5_NODE_ENTRIES + 2) * node_bytes(x);
+    int64_t nodes = 0, n = n_chunks;
+    for (int level = 0; n > 0 && (level == 0 || n > 1); level++) {
+        n = (n + LT_HDF5_NODE_ENTRIES - 1) / LT_HDF5_NODE_ENTRIES;
+        nodes += n;
+    }
+    return (uint64_t)nodes * node_bytes(x);
 }
 
 /* The key of chunk `number`; beyond = 1 gives one past it along every axis: the right end of a tree. */

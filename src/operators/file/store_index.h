@@ -38,7 +38,9 @@ lt_status lt_chunk_index_load(int fd, const char *path, uint64_t root, uint64_t 
    there are no chunks. Nothing refers to it until lt_chunk_index_point. */
 lt_status lt_chunk_index_write(int fd, const char *path, const lt_chunk_index *x, uint64_t *end, uint64_t *root);
 lt_status lt_chunk_index_point(int fd, const char *path, const lt_chunk_index *x, uint64_t root);
-uint64_t  lt_chunk_index_bytes(const lt_chunk_index *x); /* of a full index, about */
+/* What the index of so many chunks takes; its root is the last node of it. */
+uint64_t  lt_chunk_index_bytes(const lt_chunk_index *x, int64_t n_chunks);
+uint64_t  lt_chunk_index_node_bytes(const lt_chunk_index *x);
 
 /* The end of the file as its superblock (version 0) tells it. */
 lt_status lt_hdf5_get_end(int fd, const char *path, uint64_t *end);

@@ -13,8 +13,12 @@ enum { LT_STORE_STATUS_ARRAYS = 3, LT_STORE_OPERATOR_ARRAYS = 24 /* two lists of
 /* Where the array of an operator's i-th value is. */
 void lt_store_operator_path(const lt_store_plan *p, int i, char path[160]);
 
+typedef struct lt_record_head { uint8_t code, unused[3]; int32_t step; float seconds, unused2; } lt_record_head; /* of a row in the journal */
+_Static_assert(sizeof(lt_record_head) == 16, "lt_store_plan_finish counts 16 bytes");
+
 typedef struct lt_store_slab {
     int32_t left;              /* rows neither in the journal nor in the file */
+    bool    whole;             /* the file had all its rows when it was opened */
     bool    written, dirty;    /* chunks appended; since the last commit */
 } lt_store_slab;
 
@@ -32,7 +36,10 @@ struct lt_store {
     lt_chunk_index index[LT_PART_COUNT];
     uint64_t       status_at[LT_STORE_STATUS_ARRAYS]; /* of /status/code, step, seconds in the file */
     uint64_t       operator_at[LT_STORE_OPERATOR_ARRAYS]; /* of the arrays of operators' values */
-    uint64_t       end;        /* of what was appended */
+    uint64_t       root[LT_PART_COUNT]; /* of the indexes in force */
+    uint64_t       skeleton_bytes; /* what the file had when it was created; 0: not recorded */
+    uint64_t       end, committed_end; /* of what was appended; at the last commit */
+    bool           scattered;  /* not as an undisturbed run would have written it: see store_order.c */
     lt_pool       *pool;
     /* per row; slot -1: not in the journal */
     uint8_t       *code;
@@ -40,7 +47,7 @@ struct lt_store {
     float         *seconds;
     int64_t       *slot;
     bool          *done;       /* before this run; never changes */
-    int64_t        n_slabs;
+    int64_t        n_slabs, next; /* the first slab that is not in the file: slabs are appended in order */
     lt_store_slab *slab;
     /* the writer and its queue */
     pthread_t       writer;
@@ -52,8 +59,7 @@ struct lt_store {
     char            text[LT_ERROR_TEXT_BYTES];
     int64_t         n_done;
     /* of the writer alone */
-    int64_t         committed_ns;
-    uint64_t        since_commit_bytes;
+    int64_t         synced_ns; /* the journal */
     lt_store_stats  stats;
     int64_t         wait_ns;   /* guarded by lock */
 };
@@ -63,6 +69,29 @@ struct lt_store {
 lt_status lt_store_write_slab(lt_store *s, int64_t slab);
 /* Makes everything appended part of the file. */
 lt_status lt_store_commit(lt_store *s);
+
+/* ---- Where an earlier run left it (store_resume.c) ------------------------------------------------- */
+/* Notes what the journal has of a row. */
+void      lt_store_mark_row(lt_store *s, int64_t row, int64_t slot, const lt_record_head *h);
+/* Reads file and journal, and takes up the work at the last commit that an undisturbed run would have made too. */
+lt_status lt_store_take_up(lt_store *s, const lt_journal_shape *shape, bool resume);
+
+/* ---- The order of things in the file (store_order.c) --------------------------------------------- */
+/* A commit of an undisturbed run: how many slabs it has, where it ends, where its indexes are. */
+typedef struct lt_store_place {
+    int64_t  slabs;
+    uint64_t end, root[LT_PART_COUNT];
+} lt_store_place;
+
+/* Whether a commit is due that far behind the last one. */
+bool           lt_store_commit_due(const lt_store *s, uint64_t committed, uint64_t end);
+/* The last commit of an undisturbed run that the file holds, by the places of its chunks. */
+lt_store_place lt_store_last_place(const lt_store *s);
+bool           lt_store_is_at(const lt_store *s, const lt_store_place *p);
+/* Makes the file what it was after that commit; rows behind it must be in the journal. *done false: somebody reads the file. */
+lt_status      lt_store_go_back(lt_store *s, const lt_store_place *p, bool *done);
+/* Replaces the finished file by one with the same content in order. The store can only be closed then. */
+lt_status      lt_store_write_in_order(lt_store *s);
 
 /* ---- What needs the HDF5 library (store_hdf5.c) ------------------------------------------------ */
 /* Opens the file, checks its arrays against the plan, finds indexes and status arrays. */

@@ -164,11 +164,14 @@ static void put_parameters(skeleton *k)
 static void put_status(skeleton *k)
 {
     hsize_t n = (hsize_t)k->p->rows;
-    close_group(make_group(k, "/status"));
+    hid_t g = make_group(k, "/status");
+    if (g >= 0) note(k, lt_hdf5_put_int(g, "skeleton_bytes", 0)); /* record_size knows */
+    close_group(g);
     close_dataset(make_dataset(k, "/status/code", H5T_STD_U8LE, 1, &n, NULL, false, NULL));
     close_dataset(make_dataset(k, "/status/step", H5T_STD_I32LE, 1, &n, NULL, false, NULL));
     close_dataset(make_dataset(k, "/status/seconds", H5T_IEEE_F32LE, 1, &n, NULL, false, NULL));
     close_dataset(make_dataset(k, "/status/row", H5T_STD_I64LE, 1, &n, NULL, false, k->l->row));
+    if (k->l->device) put_texts(k, "/status/device", k->l->device);
 }
 
 /* ---- Arrays that rows fill ------------------------------------------------------------------------- */
@@ -309,12 +312,28 @@ static lt_status fill_file(skeleton *k)
     return k->failed ? lt_hdf5_fail(LT_ERR_IO, k->path, "cannot create the dataset") : LT_OK;
 }
 
-static lt_status create_at(skeleton *k, const char *temporary)
+/* Writes into the closed file how many bytes it has: what is appended begins there. The attribute keeps its place, the file its size. */
+static lt_status record_size(skeleton *k, const lt_atomic_file *f)
+{
+    uint64_t end;
+    LT_TRY(lt_hdf5_get_end(f->fd, k->path, &end));
+    int64_t bytes = (int64_t)end;
+    hid_t file = H5Fopen(f->temporary, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t g = file < 0 ? -1 : H5Gopen2(file, "/status", H5P_DEFAULT), a = g < 0 ? -1 : H5Aopen(g, "skeleton_bytes", H5P_DEFAULT);
+    int r = a < 0 ? -1 : H5Awrite(a, H5T_NATIVE_INT64, &bytes);
+    if (a >= 0 && H5Aclose(a) < 0) r = -1;
+    close_group(g);
+    if (file >= 0 && H5Fclose(file) < 0) r = -1;
+    return r < 0 ? lt_hdf5_fail(LT_ERR_IO, k->path, "cannot write the file") : LT_OK;
+}
+
+static lt_status create_at(skeleton *k, const lt_atomic_file *f)
 {
     lt_hdf5_lock();
-    k->file = create_file(temporary);
+    k->file = create_file(f->temporary);
     lt_status s = k->file < 0 ? lt_hdf5_fail(LT_ERR_IO, k->path, "cannot create the file") : fill_file(k);
     if (k->file >= 0 && H5Fclose(k->file) < 0 && !s) s = lt_hdf5_fail(LT_ERR_IO, k->path, "cannot write the file");
+    if (!s) s = record_size(k, f);
     H5Eclear2(H5E_DEFAULT);
     lt_hdf5_unlock();
     return s;
@@ -325,7 +344,7 @@ lt_status lt_store_skeleton(const lt_store_claim *c, const lt_store_plan *p, con
     skeleton k = { .path = c->path, .p = p, .l = l, .t = t, .file = -1 };
     lt_atomic_file f;
     LT_TRY(lt_atomic_open(c->path, &f));
-    lt_status s = create_at(&k, f.temporary);
+    lt_status s = create_at(&k, &f);
     if (s) lt_atomic_cancel(&f);
     else s = lt_atomic_commit(&f);
     return s;

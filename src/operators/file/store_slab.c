@@ -19,7 +19,7 @@
 #endif
 
 /* Chunks in the works at a time: enough for every thread, as long as their memory is modest. */
-enum { MAX_BATCH = 32 };
+enum { MAX_BATCH = 32, PADDING = 8 /* behind each buffer, up to where the next chunk begins */ };
 #define BATCH_BYTES ((size_t)256 << 20)
 
 typedef struct chunk_job {
@@ -100,12 +100,13 @@ static lt_status make_chunk(void *ctx, int64_t index, int worker)
 
 static lt_status append_chunk(lt_store *s, const chunk_job *j, int64_t slab, int64_t chunks_per_slab)
 {
-    LT_TRY(lt_file_write_at(s->fd, s->path, s->end, j->packed, j->packed_bytes));
+    size_t padded = (j->packed_bytes + 7) / 8 * 8; /* the buffer has room, and nothing of what lay here before shows between chunks */
+    memset(j->packed + j->packed_bytes, 0, padded - j->packed_bytes);
+    LT_TRY(lt_file_write_at(s->fd, s->path, s->end, j->packed, padded));
     s->index[j->part].place[slab * chunks_per_slab + j->chunk] =
         (lt_chunk_place){ s->end, (uint32_t)j->packed_bytes, j->filter_mask };
-    s->end = (s->end + j->packed_bytes + 7) / 8 * 8;
+    s->end += padded;
     s->stats.raw_bytes += j->raw_bytes;
-    s->since_commit_bytes += j->packed_bytes;
     return LT_OK;
 }
 
@@ -114,8 +115,8 @@ static lt_status write_batch(slab_job *w, int part, int64_t from, int n, uint8_t
 {
     lt_store *s = w->s;
     for (int i = 0; i < n; i++) {
-        uint8_t *at = memory + (size_t)i * (raw + packed);
-        w->job[i] = (chunk_job){ .part = part, .chunk = from + i, .raw_bytes = raw, .raw = at, .packed = at + raw };
+        uint8_t *at = memory + (size_t)i * (raw + packed + 2 * PADDING);
+        w->job[i] = (chunk_job){ .part = part, .chunk = from + i, .raw_bytes = raw, .raw = at, .packed = at + raw + PADDING };
     }
     int64_t start = lt_clock_ns();
     LT_TRY(lt_pool_run(s->pool, n, make_chunk, w));
@@ -132,7 +133,7 @@ static lt_status write_part(slab_job *w, int part)
     size_t packed = packed_capacity(&s->p, raw);
     int64_t n_chunks = s->index[part].n_chunks / s->n_slabs;
     int batch = (int)LT_MIN(LT_MIN((int64_t)MAX_BATCH, n_chunks), (int64_t)LT_MAX(BATCH_BYTES / (raw + packed), (size_t)1));
-    uint8_t *memory = lt_malloc((size_t)batch * (raw + packed));
+    uint8_t *memory = lt_malloc((size_t)batch * (raw + packed + 2 * PADDING));
     if (!memory) return LT_ERR_MEMORY;
     lt_status st = LT_OK;
     for (int64_t from = 0; from < n_chunks && !st; from += batch)
@@ -209,7 +210,7 @@ static lt_status commit_all(lt_store *s)
     for (int i = 0; i < LT_PART_COUNT; i++)
         if (s->p.part[i].rank) LT_TRY(lt_chunk_index_write(s->fd, s->path, &s->index[i], &end, &root[i]));
     LT_TRY(sync_file(s));
-    s->end = end;
+    s->end = s->committed_end = end;
     LT_TRY(lt_hdf5_set_end(s->fd, s->path, end));
     for (int i = 0; i < LT_PART_COUNT; i++)
         if (s->p.part[i].rank) LT_TRY(lt_chunk_index_point(s->fd, s->path, &s->index[i], root[i]));
@@ -236,8 +237,6 @@ lt_status lt_store_commit(lt_store *s)
     lt_span span = lt_span_begin("dataset commit");
     lt_status st = commit_all(s);
     s->stats.commits += !st;
-    s->committed_ns = lt_clock_ns();
-    s->since_commit_bytes = 0;
     lt_span_end(span);
     return st;
 }

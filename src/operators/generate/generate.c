@@ -92,6 +92,7 @@ static lt_file_content content_of(const lt_generator *g)
         .config = g->c, .features = g->set, .rows = &g->rows, .total = g->c->total_samples, .shard_index = g->opt->shard_index,
         .shard_count = g->opt->shard_count, .realizations = g->c->realizations, .steps = g->c->steps, .outputs = g->c->store_trajectories,
         .all_features = true, .precision = g->info->precision, .device = kind_of_device(g), .date = g->opt->date,
+        .record_times = g->opt->record_times,
     };
 }
 
@@ -146,7 +147,7 @@ static lt_status compare_config(const lt_generator *g, const char *stored)
     lt_dataset_overrides over = { .output = g->c->output_path, .device = g->c->device, .batch_size = g->c->batch_size, .watchdog = "auto", .any_devices = true };
     LT_TRY(lt_dataset_config_parse(stored, strlen(stored), g->c->output_path, &over, &old));
     lt_dataset_config *now = NULL;
-    lt_status s = lt_dataset_config_parse(g->c->json, strlen(g->c->json), g->c->output_path, &over, &now);
+    lt_status s = lt_dataset_config_parse(g->c->record_json, strlen(g->c->record_json), g->c->output_path, &over, &now);
     if (!s && strcmp(old->json, now->json)) s = refuse_config(g, old->json, now->json);
     lt_dataset_config_destroy(old);
     lt_dataset_config_destroy(now);

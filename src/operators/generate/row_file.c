@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/status.h"
+#include "lathe/dataset.h"
 #include "lathe/json.h"
 #include "operators/features/learned.h"
 
@@ -122,7 +123,7 @@ lt_status lt_dataset_file_create(const lt_store_claim *claim, const lt_file_cont
 {
     const lt_dataset_config *c = f->config;
     const lt_row_table *t = f->rows;
-    char now[40], latents[512] = "";
+    char now[40] = LT_DATE_NOT_RECORDED, latents[512] = "";
     lt_json *extraction = NULL;
     LT_TRY(extraction_json(c, &extraction));
     const char **names = lt_malloc((size_t)c->space.n * sizeof *names);
@@ -131,11 +132,11 @@ lt_status lt_dataset_file_create(const lt_store_claim *claim, const lt_file_cont
         return LT_ERR_MEMORY;
     }
     for (int i = 0; i < c->space.n; i++) names[i] = c->space.param[i].name;
-    date_now(now);
+    if (f->record_times) date_now(now);
     if (plan->learned_columns) lt_learned_describe(&c->learned, c->kind, latents, sizeof latents);
-    lt_store_labels labels = { t->unit, t->alias, t->policy, t->noise, t->grid, t->index };
+    lt_store_labels labels = { t->unit, t->alias, t->policy, t->noise, t->grid, t->index, f->row_device };
     lt_store_texts texts = {
-        .config = f->config_json ? f->config_json : c->json, .engine_config = c->engine_json, .sampling_metrics = f->metrics ? f->metrics : "{}",
+        .config = f->config_json ? f->config_json : c->record_json, .engine_config = c->engine_json, .sampling_metrics = f->metrics ? f->metrics : "{}",
         .precision = lt_precision_name(f->precision), .device = f->device ? f->device : "cpu", .date = f->date ? f->date : now,
         .registry = f->features ? lt_feature_registry_json(f->features) : "{}", .extraction_config = lt_json_text(extraction),
         .learned = latents, .dimension_names = names, .seed = c->seed,

@@ -39,8 +39,10 @@ typedef struct lt_file_content {       /* what lt_dataset_file_create is told be
     bool                     all_features; /* false: none, a file of states */
     lt_precision             precision;    /* what runs */
     const char              *device;       /* the kind it runs on; NULL: the CPU */
+    const char *const       *row_device;   /* [rows] where they differ in it; NULL: all ran on `device` */
     const char              *metrics;      /* JSON; NULL: {} */
-    const char              *date;         /* NULL: now */
+    const char              *date;         /* NULL: LT_DATE_NOT_RECORDED, or now */
+    bool                     record_times;
 } lt_file_content;
 
 /* The plan such a file has. Names of columns are borrowed from the feature set. */

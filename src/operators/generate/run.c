@@ -33,7 +33,7 @@ lt_status lt_generator_put_row(lt_generator *g, lt_store_row *row, const lt_roll
 {
     row->code = (uint8_t)result->status;
     row->step = (int32_t)result->step;
-    row->seconds = (float)result->seconds;
+    row->seconds = g->opt->record_times ? (float)result->seconds : 0;
     g->info->samples++;
     g->info->realizations += g->plan.realizations;
     g->info->non_finite += result->status == LT_RUN_NON_FINITE;

@@ -127,7 +127,7 @@ static lt_status put_row(extract *e, int64_t row, lt_feature_stream *s)
     }
     out->code = (uint8_t)(e->code[row] == LT_RUN_LOST ? LT_RUN_PENDING : e->code[row]); /* no run goes on with this file to make it */
     out->step = (int32_t)e->step[row];
-    out->seconds = (float)since(start);
+    out->seconds = e->opt->record_times ? (float)since(start) : 0;
     e->info->samples++;
     e->info->realizations += e->plan.realizations;
     return lt_store_row_put(e->store, out);
@@ -198,7 +198,11 @@ static lt_status open_output(extract *e, const char *output)
     e->rows.max_grid = (int)e->in.grid;
     lt_file_content f = { .config = c, .features = e->set, .rows = &e->rows, .total = c->total_samples, .shard_index = e->in.shard_index,
                           .shard_count = e->in.shard_count, .realizations = e->in.realizations, .steps = e->in.steps, .all_features = true,
-                          .precision = (lt_precision)precision, .device = e->in.device[0] ? e->in.device : NULL, .metrics = e->in.sampling_metrics[0] ? e->in.sampling_metrics : NULL };
+                          .precision = (lt_precision)precision, .device = e->in.device[0] ? e->in.device : NULL, .metrics = e->in.sampling_metrics[0] ? e->in.sampling_metrics : NULL,
+                          .record_times = e->opt->record_times };
+    int64_t n_devices;
+    LT_TRY(lt_dataset_texts(e->d, "/status/device", &n_devices, &f.row_device));
+    if (n_devices < n) f.row_device = NULL;
     LT_TRY(lt_dataset_file_plan(&f, &e->arena, &e->plan));
     LT_TRY(lt_feature_lane_open(c, e->set, e->in.realizations, e->in.steps, (int)e->in.grid, c->precision, e->opt->device, e->opt->stop, &e->features));
     lt_replay_options replay = lt_replay_defaults();

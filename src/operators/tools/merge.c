@@ -16,6 +16,7 @@ typedef struct shard {
     lt_dataset_info info;
     int64_t        *row, *code, *step; /* [rows] */
     float          *seconds;
+    const char *const *device;         /* [rows], of a file that was merged from several; else NULL */
 } shard;
 
 typedef struct merge {
@@ -30,6 +31,7 @@ typedef struct merge {
     lt_store          *store;
     float             *block;          /* one part of MAX_BLOCK rows, or one step of them */
     lt_store_row      *open[MAX_BLOCK];
+    const char       **device;         /* [total] where they differ; else NULL */
 } merge;
 
 /* ---- Opening and checking ------------------------------------------------------------------------- */
@@ -50,6 +52,9 @@ static lt_status open_shard(shard *s, const char *path)
     LT_TRY(lt_dataset_read_ints(s->d, "/status/code", 0, s->info.rows, s->code));
     LT_TRY(lt_dataset_read_ints(s->d, "/status/step", 0, s->info.rows, s->step));
     LT_TRY(lt_dataset_read(s->d, "/status/seconds", 0, s->info.rows, s->seconds));
+    int64_t n_devices;
+    LT_TRY(lt_dataset_texts(s->d, "/status/device", &n_devices, &s->device));
+    if (n_devices != s->info.rows) s->device = NULL;
     if (s->info.status[LT_RUN_PENDING])
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: %" PRId64 " of its %" PRId64 " rows are still pending; finish it with generate --resume", path,
                        s->info.status[LT_RUN_PENDING], s->info.rows);
@@ -186,6 +191,21 @@ static const char *device_of(const merge *m)
     return m->s[0].info.device[0] ? m->s[0].info.device : NULL;
 }
 
+/* Rows of different devices differ in the last bits: the file says which is from where. */
+static lt_status list_devices(merge *m)
+{
+    const char *all = device_of(m);
+    if (!all || strcmp(all, "several")) return LT_OK;
+    m->device = lt_malloc((size_t)m->total * sizeof *m->device);
+    if (!m->device) return LT_ERR_MEMORY;
+    for (int i = 0; i < m->n; i++)
+        for (int64_t r = 0; r < m->s[i].info.rows; r++) {
+            const char *name = m->s[i].device ? m->s[i].device[r] : m->s[i].info.device;
+            m->device[m->s[i].row[r]] = name[0] ? name : "unknown";
+        }
+    return LT_OK;
+}
+
 static lt_status make_file(merge *m, const char *out_path)
 {
     const lt_dataset_config *c = m->config;
@@ -195,7 +215,7 @@ static lt_status make_file(merge *m, const char *out_path)
     LT_TRY(lt_row_table_create(c, 0, 1, m->total, &m->rows));
     lt_file_content f = { .config = c, .features = m->set, .rows = &m->rows, .total = m->total, .shard_count = 1, .realizations = c->realizations,
                           .steps = c->steps, .outputs = c->store_trajectories, .all_features = true, .precision = (lt_precision)precision,
-                          .device = device_of(m),
+                          .device = device_of(m), .row_device = m->device, .date = m->s[0].info.creation_date[0] ? m->s[0].info.creation_date : NULL,
                           .metrics = m->s[0].info.sampling_metrics[0] ? m->s[0].info.sampling_metrics : NULL };
     LT_TRY(lt_dataset_file_plan(&f, &m->arena, &m->plan));
     m->plan.rows_on_the_way = MAX_BLOCK + 2;
@@ -216,6 +236,7 @@ static lt_status merge_all(merge *m, const char *out_path, const char *const *pa
     m->total = m->config->total_samples;
     for (int i = 1; i < m->n; i++) LT_TRY(check_agreement(m, &m->s[i], out_path));
     LT_TRY(check_rows(m));
+    LT_TRY(list_devices(m));
     LT_TRY(make_file(m, out_path));
     lt_status s = copy_all(m);
     if (s) lt_store_discard(m->store);
@@ -238,6 +259,7 @@ lt_status lt_dataset_merge(const char *out_path, int n, const char *const *paths
     }
     lt_free(m.s);
     lt_free(m.block);
+    lt_free((void *)m.device);
     lt_row_table_release(&m.rows);
     lt_feature_set_destroy(m.set);
     lt_arena_release(&m.arena);

@@ -30,7 +30,6 @@ static lt_status run_into(lt_replay *r, int64_t index, int64_t realization, lt_s
     }
     sink.row->code = (uint8_t)out->status;
     sink.row->step = (int32_t)out->step;
-    sink.row->seconds = (float)out->seconds;
     return lt_store_row_put(store, sink.row);
 }
 

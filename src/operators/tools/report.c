@@ -27,7 +27,8 @@ static void put_facts(const page *p)
     snprintf(text[1], sizeof text[1], "%" PRId64 " x %" PRId64, i->realizations, i->steps);
     snprintf(text[2], sizeof text[2], "%" PRId64 " x %" PRId64 " x 3 channels%s", i->grid, i->grid, i->has_outputs ? ", states stored" : ", features only");
     snprintf(text[3], sizeof text[3], "%.4g MB", 1e-6 * (double)i->file_bytes);
-    snprintf(text[4], sizeof text[4], "lathe %.40s, %.40s", i->engine_version, i->creation_date);
+    bool dated = strcmp(i->creation_date, LT_DATE_NOT_RECORDED) != 0;
+    snprintf(text[4], sizeof text[4], "lathe %.40s%s%.40s", i->engine_version, dated ? ", " : "", dated ? i->creation_date : "");
     snprintf(text[5], sizeof text[5], "%.40s", i->precision);
     snprintf(text[6], sizeof text[6], "%" PRIu64, i->seed);
     int n = snprintf(text[7], sizeof text[7], "%" PRId64 " done, %" PRId64 " not finite, %" PRId64 " failed, %" PRId64 " pending", i->status[LT_RUN_DONE],

@@ -1,0 +1,115 @@
+/* Taking up a dataset where an earlier run left it: what the file has, what the journal has, where to go on.
+   SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/file/store_internal.h"
+
+#include "base/files/file.h"
+
+void lt_store_mark_row(lt_store *s, int64_t row, int64_t slot, const lt_record_head *h)
+{
+    s->slot[row] = slot;
+    s->code[row] = h->code;
+    s->step[row] = h->step;
+    s->seconds[row] = h->seconds;
+    if (h->code != LT_RUN_LOST) s->slab[row / s->p.chunk_rows].left--; /* a lost row is shown, and its slab waits for another run */
+}
+
+static int64_t end_row(const lt_store *s, int64_t slab) { return LT_MIN((slab + 1) * s->p.chunk_rows, s->p.rows); }
+
+/* Reads which rows are done. A slab counts only as a whole: its other rows are in the journal. */
+static lt_status read_status(lt_store *s)
+{
+    int64_t n = s->p.rows;
+    LT_TRY(lt_file_read_at(s->fd, s->path, s->status_at[0], s->code, (size_t)n));
+    LT_TRY(lt_file_read_at(s->fd, s->path, s->status_at[1], s->step, (size_t)n * 4));
+    LT_TRY(lt_file_read_at(s->fd, s->path, s->status_at[2], s->seconds, (size_t)n * 4));
+    for (int64_t b = 0; b < s->n_slabs; b++) {
+        s->slab[b].whole = true;
+        for (int64_t r = b * s->p.chunk_rows; r < end_row(s, b); r++)
+            s->slab[b].whole = s->slab[b].whole && s->code[r] != LT_RUN_PENDING && s->code[r] != LT_RUN_LOST;
+    }
+    return LT_OK;
+}
+
+/* Takes slabs below `kept`, and with `all` every whole one, for written; the others are to come from the journal. */
+static void keep_slabs(lt_store *s, int64_t kept, bool all)
+{
+    s->n_done = 0;
+    for (int64_t b = 0; b < s->n_slabs; b++) {
+        int64_t n = end_row(s, b) - b * s->p.chunk_rows;
+        s->slab[b].written = s->slab[b].whole && (all || b < kept);
+        s->slab[b].left = s->slab[b].written ? 0 : (int32_t)n;
+        s->n_done += s->slab[b].written ? n : 0;
+    }
+}
+
+static lt_status read_head(lt_store *s, int64_t slot, lt_record_head *h)
+{
+    return lt_journal_read(&s->journal, slot, (uint64_t)s->p.n_steps * s->p.step_bytes, h, sizeof *h);
+}
+
+static lt_status row_found(void *ctx, int64_t row, int64_t slot)
+{
+    lt_store *s = ctx;
+    lt_record_head h;
+    if (s->slab[row / s->p.chunk_rows].written || s->slot[row] >= 0) { /* a copy */
+        lt_journal_release(&s->journal, slot);
+        return LT_OK;
+    }
+    LT_TRY(read_head(s, slot, &h));
+    if (h.code == LT_RUN_LOST) { /* this run makes it */
+        lt_journal_release(&s->journal, slot);
+        return LT_OK;
+    }
+    lt_store_mark_row(s, row, slot, &h);
+    s->n_done++;
+    return LT_OK;
+}
+
+/* Whether slabs that are whole in the file, but not kept, can be had from the journal. */
+static bool journal_has_rest(const lt_store *s)
+{
+    for (int64_t r = 0; r < s->p.rows; r++) {
+        const lt_store_slab *slab = &s->slab[r / s->p.chunk_rows];
+        if (slab->whole && !slab->written && s->slot[r] < 0) return false;
+    }
+    return true;
+}
+
+/* The file as it is: what is whole in it stays, and what the journal has of that is a copy. */
+static lt_status keep_as_it_is(lt_store *s)
+{
+    s->scattered = true;
+    LT_TRY(read_status(s));
+    keep_slabs(s, 0, true);
+    for (int64_t r = 0; r < s->p.rows; r++) {
+        int64_t slot = s->slot[r];
+        lt_store_slab *slab = &s->slab[r / s->p.chunk_rows];
+        lt_record_head h;
+        if (slot < 0) continue;
+        s->slot[r] = -1;
+        if (slab->written) {
+            lt_journal_release(&s->journal, slot);
+            continue;
+        }
+        LT_TRY(read_head(s, slot, &h));
+        lt_store_mark_row(s, r, slot, &h);
+        s->n_done++;
+    }
+    return LT_OK;
+}
+
+lt_status lt_store_take_up(lt_store *s, const lt_journal_shape *shape, bool resume)
+{
+    LT_TRY(read_status(s));
+    lt_store_place place = lt_store_last_place(s);
+    bool there = lt_store_is_at(s, &place), back = false;
+    keep_slabs(s, place.slabs, false);
+    LT_TRY(lt_journal_open(&s->journal, shape, resume, row_found, s));
+    if (!there && s->skeleton_bytes && journal_has_rest(s)) LT_TRY(lt_store_go_back(s, &place, &back));
+    if (!there && !back) LT_TRY(keep_as_it_is(s));
+    for (int64_t r = 0; r < s->p.rows; r++) {
+        s->done[r] = s->slab[r / s->p.chunk_rows].written || s->slot[r] >= 0;
+        if (!s->done[r]) s->code[r] = LT_RUN_PENDING;
+    }
+    return LT_OK;
+}
