@@ -37,11 +37,11 @@ demo: configure
 	@"$(BUILD)/bin/lathe" demo --report demo-report.html
 
 test: all
-	@ctest --test-dir "$(BUILD)" --output-on-failure --parallel $(JOBS)
+	@sh scripts/run-tests.sh "$(BUILD)" $(JOBS)
 
 # Skips, with the reason, where there is no GPU.
 test-cuda: all
-	@ctest --test-dir "$(BUILD)" --label-regex cuda --output-on-failure --parallel $(JOBS)
+	@sh scripts/run-tests.sh "$(BUILD)" $(JOBS) --label-regex cuda
 
 sanitize-cuda: test-cuda
 	@python3 scripts/sanitize-cuda.py "$(BUILD)" "$(BUILD)/sanitizer-cuda.txt"

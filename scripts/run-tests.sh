@@ -1,0 +1,28 @@
+#!/bin/sh
+# All tests of a build folder, then what was skipped and why: run-tests.sh BUILD JOBS [CTEST-ARGUMENT...].
+# SPDX-License-Identifier: BSD-3-Clause
+set -u
+build=$1 jobs=$2
+shift 2
+LATHE_TEST_PYTHON=$(sh "$(dirname "$0")/test-python.sh")
+export LATHE_TEST_PYTHON
+ctest --test-dir "$build" --output-on-failure --parallel "$jobs" "$@"
+status=$?
+log=$build/Testing/Temporary/LastTest.log
+[ -f "$log" ] || exit $status
+# A test that skips prints its reason last.
+awk '
+/^[0-9]+\/[0-9]+ Testing: / { name = $3; reason = "" }
+/^-+$/ { next }
+/^<end of output>/ { inside = 0 }
+inside && NF { if ($0 !~ /^[0-9]+ cases, /) reason = $0 }
+/^Output:$/ { inside = 1 }
+/^Test Passed\./ { passed++ }
+/^Test (Failed|timed out)/ || /^Test Timeout/ { failed++ }
+/^Test Skipped|^Test skipped/ { skipped++; why[skipped] = "  " name ": " reason }
+END {
+    if (skipped) print "\nSkipped here:"
+    for (i = 1; i <= skipped; i++) print why[i]
+    printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
+}' "$log"
+exit $status
