@@ -450,4 +450,28 @@ LT_TEST(features_of_a_gpu_are_close_to_the_cpus_and_independent_of_what_runs_bes
     lt_device_close(dev);
 }
 
+/* Many small operators side by side, while others are made: none is lost, none is run again, and two runs agree in every bit. */
+LT_TEST(small_operators_side_by_side_lose_no_row)
+{
+    const char *path[] = { scratch("first.h5"), scratch("second.h5") };
+    lt_device *dev;
+    if (lt_device_open("cuda", &dev)) LT_SKIP("%s", lt_error_text());
+    for (int i = 0; i < 2; i++) {
+        lt_generate_options opt = lt_generate_defaults();
+        lt_generate_info info;
+        lt_dataset_config *c = NULL;
+        lt_dataset_overrides over = { .output = path[i], .total_samples = lt_test_brief() ? 48 : 0 };
+        LT_CHECK_OK(lt_dataset_config_load(LT_SIDE_BY_SIDE, &over, &c));
+        opt.device = dev;
+        opt.at_once = 4;
+        LT_CHECK_OK(lt_generate(c, &opt, &info));
+        LT_CHECK_EQ_INT(info.samples, lt_dataset_config_summary(c).total_samples);
+        LT_CHECK(info.lost == 0 && info.failed == 0 && info.retries == 0);
+        if (info.retries) LT_TEST_FAIL("run again: %s", info.retry_reason);
+        lt_dataset_config_destroy(c);
+    }
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) LT_CHECK(share_apart(path[0], path[1], arrays[i], 0) == 0);
+    lt_device_close(dev);
+}
+
 LT_DATASET_TEST_MAIN()
