@@ -25,6 +25,7 @@ faults() { head -c "$1" /dev/zero >"$work/faults"; }
 
 faults 0
 run 0 $generate $few --output "$work/calm.h5"; says out "rollouts ran in 1 worker process"
+! grep "tried again" "$work/out" || fail "$last: handles are shared"
 run 0 validate "$work/calm.h5"
 
 # Once, and a few times: run again, and said so. No row is lost.
