@@ -12,12 +12,14 @@ for part in hdf5 yaml NVRTC; do
     "$lathe" doctor | grep -q "^ok       $part" || { echo "skip: no $part here"; exit 77; }
 done
 
-# Two architectures, so that little is compiled; several operators run side by side while the lane ahead records sequences.
+# Two architectures, so that little is compiled; several operators run side by side while the lane ahead records sequences. States are
+# stored, so that a row that begins again leaves those of its first run behind.
 cat >"$work/over.yaml" <<END
 parameter_space:
   architecture: {num_layers: {type: choice, choices: [2]}, base_channels: {type: choice, choices: [8]}, kernel_size: {type: choice, choices: [3]},
     activation: {type: choice, choices: [gelu]}}
   operator: {normalization: {type: choice, choices: [instance, none]}}
+dataset: {storage: {store_trajectories: true}}
 END
 generate="generate --config $3/tests/operators/side_by_side.yaml --merge $work/over.yaml --device cuda"
 few="--total-samples 24"
