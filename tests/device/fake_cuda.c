@@ -122,7 +122,8 @@ unsigned cuMemFreeHost(void *p) { free(p); fake_state.locked--; return 0; }
 
 /* ---- Streams: a graph being recorded, or work done at once ---- */
 typedef struct node { lt_cu_function kernel; void *arg; lt_cu_address dst, src; size_t bytes; int byte; } node;
-struct CUgraph_st { node item[64]; size_t n; uint64_t id; };
+enum { MAX_NODES = 2048 }; /* of a graph */
+struct CUgraph_st { node item[MAX_NODES]; size_t n; uint64_t id; };
 struct CUgraphExec_st { struct CUgraph_st graph; };
 struct CUstream_st { struct CUgraph_st *recording; bool follows; lt_cu_graph_node last; }; /* follows: records into another stream's graph */
 struct CUfunc_st { char name[64]; };
@@ -143,7 +144,7 @@ static unsigned give(lt_cu_stream st, node n)
 {
     unsigned r = answer();
     if (r || !st->recording) return r ? r : run(&n);
-    if (st->recording->n == 64) return LT_CU_ERROR_INVALID_VALUE;
+    if (st->recording->n == MAX_NODES) return LT_CU_ERROR_INVALID_VALUE;
     st->recording->item[st->recording->n++] = n;
     st->last = (lt_cu_graph_node)st->recording->n; /* its number, from 1 */
     return 0;

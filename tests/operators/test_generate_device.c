@@ -12,6 +12,7 @@
 enum { ROWS = 9 };
 static int grid = 16, rows = ROWS;
 static bool alike; /* one architecture for all rows, compiled once */
+static const char *engine = ""; /* keys of the engine's section */
 
 static lt_dataset_config *config_of(const char *output, const char *precision, bool trajectories)
 {
@@ -29,8 +30,9 @@ static lt_dataset_config *config_of(const char *output, const char *precision, b
              "sampling: {total_samples: %d, batch_size: 3, sobol: {seed: 5}}\n"
              "simulation: {device: cpu, precision: %s, num_realizations: 2, num_timesteps: 12,\n"
              "  input_generation: {method: sampled, ic_type_weights: {structured: 0.5, localized: 0.5}, localized: {num_blobs: 2, min_width: 2, max_width: 4}}}\n"
-             "dataset: {output_path: '%s', storage: {chunk_size: 4, store_trajectories: %s}}\n",
-             alike ? "2" : "2, 3, 4", alike ? "4" : "4, 5, 6", alike ? "3" : "3, 5", grid, rows, precision, output, trajectories ? "true" : "false");
+             "dataset: {output_path: '%s', storage: {chunk_size: 4, store_trajectories: %s}}\n"
+             "engine: {%s}\n",
+             alike ? "2" : "2, 3, 4", alike ? "4" : "4, 5, 6", alike ? "3" : "3, 5", grid, rows, precision, output, trajectories ? "true" : "false", engine);
     LT_CHECK_OK(lt_dataset_config_parse(text, strlen(text), "test.yaml", NULL, &c));
     return c;
 }
@@ -275,6 +277,35 @@ LT_TEST(what_fails_for_ever_is_marked_named_and_made_later)
     lt_device_close(dev);
 }
 
+/* Bounds of a batch without one of its operators would be others: all of it is lost, and all of it is made again. */
+LT_TEST(a_batch_that_is_clipped_together_is_lost_together)
+{
+    lt_generate_options opt = lt_generate_defaults();
+    const char *path = scratch("batch.h5");
+    lt_device *dev = open_fragile();
+    lt_generate_info info;
+    engine = "clip: batch";
+    lt_dataset_config *c = config_of(path, "float32", true);
+    engine = "";
+    opt.device = dev;
+    LT_CHECK_OK(lt_generate(c, &opt, &info));
+    strike(fragile.calls / 2, -1);
+    opt.overwrite = true;
+    LT_CHECK_FAILS(lt_generate(c, &opt, &info), LT_ERR_DEVICE, "operators were lost to faults of the device");
+    LT_CHECK(info.lost > 0 && info.lost < ROWS && info.lost % 3 == 0); /* batches of three */
+    for (int64_t i = 0; i < info.lost; i += 3) LT_CHECK(info.lost_operators[i] % 3 == 0 && info.lost_operators[i + 2] == info.lost_operators[i] + 2);
+    check_codes(path, ROWS - info.lost, info.lost);
+    int64_t lost = info.lost;
+    strike(0, 0);
+    opt.overwrite = false;
+    opt.resume = true;
+    LT_CHECK_OK(lt_generate(c, &opt, &info));
+    LT_CHECK(info.samples == lost && info.skipped == ROWS - lost);
+    check_codes(path, ROWS, 0);
+    lt_dataset_config_destroy(c);
+    lt_device_close(dev);
+}
+
 static bool is_there(const char *path)
 {
     char journal[512];
@@ -447,6 +478,30 @@ LT_TEST(features_of_a_gpu_are_close_to_the_cpus_and_independent_of_what_runs_bes
     LT_CHECK(strstr(told, "0 3 rows replayed, features of 0 differ") != NULL);
     rows = ROWS;
     lt_dataset_close(d);
+    lt_device_close(dev);
+}
+
+/* Many small operators side by side, while others are made: none is lost, none is run again, and two runs agree in every bit. */
+LT_TEST(small_operators_side_by_side_lose_no_row)
+{
+    const char *path[] = { scratch("first.h5"), scratch("second.h5") };
+    lt_device *dev;
+    if (lt_device_open("cuda", &dev)) LT_SKIP("%s", lt_error_text());
+    for (int i = 0; i < 2; i++) {
+        lt_generate_options opt = lt_generate_defaults();
+        lt_generate_info info;
+        lt_dataset_config *c = NULL;
+        lt_dataset_overrides over = { .output = path[i], .total_samples = lt_test_brief() ? 48 : 0 };
+        LT_CHECK_OK(lt_dataset_config_load(LT_SIDE_BY_SIDE, &over, &c));
+        opt.device = dev;
+        opt.at_once = 4;
+        LT_CHECK_OK(lt_generate(c, &opt, &info));
+        LT_CHECK_EQ_INT(info.samples, lt_dataset_config_summary(c).total_samples);
+        LT_CHECK(info.lost == 0 && info.failed == 0 && info.retries == 0);
+        if (info.retries) LT_TEST_FAIL("run again: %s", info.retry_reason);
+        lt_dataset_config_destroy(c);
+    }
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) LT_CHECK(share_apart(path[0], path[1], arrays[i], 0) == 0);
     lt_device_close(dev);
 }
 
