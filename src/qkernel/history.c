@@ -76,10 +76,14 @@ static key key_of(const char *device, lt_gram_method m, lt_gram_float f)
     return k;
 }
 
+static bool within(int64_t v, int64_t least, int64_t most) { return v >= least && v <= most; }
+
+/* The digest of a cache entry has no key: what it says becomes options, and is held to their ranges. */
 static bool sensible(const lt_tile_record *r)
 {
-    return r->n >= 1 && r->n_qubits >= 1 && (r->state_tile == -1 || r->state_tile >= 1) && r->tile_size >= 1 &&
-           r->pairs_per_second > 0 && r->peak_bytes >= 0;
+    const int64_t rows = INT64_C(1) << 40;
+    return within(r->n, 1, rows) && within(r->n_qubits, 1, 4096) && (r->state_tile == -1 || within(r->state_tile, 1, rows)) &&
+           within(r->tile_size, 1, 65536) && r->pairs_per_second > 0 && r->peak_bytes >= 0;
 }
 
 lt_status lt_history_load(const char *device, lt_gram_method m, lt_gram_float f, lt_tile_history *out)

@@ -1,5 +1,6 @@
 /* What adapts a Gram matrix to its machine: batch sizes, learnt tiles, the memory profile, repair.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "base/files/file.h"
 #include "lathe/gram.h"
 #include "lathe/rng.h"
 #include "lt_test.h"
@@ -97,6 +98,20 @@ LT_TEST(a_history_survives_its_file)
     LT_CHECK(memcmp(h.record, back.record, 7 * sizeof *h.record) == 0);
     LT_CHECK_OK(lt_history_load("another device", LT_GRAM_STATES, LT_GRAM_FLOAT32, &back));
     LT_CHECK_EQ_INT(back.n_records, 0);
+}
+
+/* An entry of the cache whose digest fits, but which no run has written. */
+LT_TEST(a_history_is_held_to_the_ranges_of_options)
+{
+    static const char text[] = "100 8 -1 9223372036854775807 5 5\n100 8 9223372036854775807 128 5 5\n100 8 0 128 5 5\n9223372036854775807 8 -1 128 5 5\n"
+                               "100 0 -1 128 5 5\n100 8 -1 -128 5 5\n100 8 -1 128 5 -5\n100 8 -1 64 5 5\n";
+    static lt_tile_history back;
+    char key[160];
+    snprintf(key, sizeof key, "gram tiles a crafted device %s %s", lt_gram_method_name(LT_GRAM_STATES), lt_gram_float_name(LT_GRAM_FLOAT32));
+    LT_CHECK_OK(lt_cache_put(key, text, sizeof text - 1));
+    LT_CHECK_OK(lt_history_load("a crafted device", LT_GRAM_STATES, LT_GRAM_FLOAT32, &back));
+    LT_CHECK_EQ_INT(back.n_records, 1);
+    LT_CHECK_EQ_INT(back.record[0].tile_size, 64);
 }
 
 /* ---- whole matrices ---- */

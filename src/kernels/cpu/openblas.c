@@ -125,9 +125,9 @@ static int reserve_buffers(int wanted)
 
 static lt_status make_room(void)
 {
-    lt_pool *pool = lt_pool_shared();
     limited = address_space_is_limited();
     if (!limited) return LT_OK;
+    lt_pool *pool = lt_pool_shared();
     if (!pool) return LT_ERR_MEMORY;
     const int n = reserve_buffers(LT_MIN(lt_pool_threads(pool), BUFFERS_MAX));
     if (!n) return LT_FAIL(LT_ERR_MEMORY, "no memory for OpenBLAS: a buffer of %zu bytes does not fit into the address space (ulimit -v)", BUFFER_BYTES);

@@ -68,8 +68,10 @@ static int read_selection(hid_t array, const lt_shape *shape, int64_t first, int
     hid_t from = H5Dget_space(array), to = H5Screate_simple(shape->rank, count, NULL);
     int r = from < 0 || to < 0 || H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) < 0
                 ? -1 : H5Dread(array, type, to, from, H5P_DEFAULT, out);
+    hid_t why = r < 0 ? H5Eget_current_stack() : -1; /* every call clears what the last one said */
     if (from >= 0) H5Sclose(from);
     if (to >= 0) H5Sclose(to);
+    if (why >= 0) H5Eset_current_stack(why);
     return r;
 }
 

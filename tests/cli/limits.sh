@@ -1,0 +1,41 @@
+#!/bin/sh
+# Commands with little address space: limits.sh LATHE. Each ends in time, with status 0, or with status 1 and a sentence that names memory.
+# Below what the loader needs for the shared libraries nothing of lathe runs, and the loader says so. SPDX-License-Identifier: BSD-3-Clause
+set -u
+lathe=$1
+. "$(dirname "$0")/lib.sh"
+
+(ulimit -v 4000000) 2>/dev/null || { echo "no limit of address space can be set here"; exit 77; }
+(ulimit -v 4000000; "$lathe" --version >"$work/out" 2>"$work/err") || { echo "lathe does not start in 4 GB: sanitizers take more"; exit 77; }
+command -v timeout >/dev/null 2>&1 || { echo "no timeout(1)"; exit 77; }
+
+# within KIB ARGUMENTS…
+n_failed=0
+within() {
+    limit=$1
+    shift
+    (ulimit -c 0; ulimit -v "$limit"; exec timeout -s KILL 60 "$lathe" "$@") >"$work/out" 2>"$work/err" && got=0 || got=$?
+    case $got in
+    0) ;;
+    1) n_failed=$((n_failed + 1)); grep -q memory "$work/err" || { fail "lathe $* in $limit KiB: says nothing of memory"; head -n 3 "$work/err"; } ;;
+    127) grep -q "loading shared libraries" "$work/err" || fail "lathe $* in $limit KiB: status 127" ;;
+    *) fail "lathe $* in $limit KiB: status $got"; head -n 3 "$work/err" ;;
+    esac
+}
+
+sed -n '/^metadata:/,/^YAML/p' "$(dirname "$0")/generate.sh" | grep -v '^YAML' >"$work/c.yaml"
+has_datasets=yes
+"$lathe" generate --config "$work/c.yaml" --output "$work/a.h5" --total-samples 2 --quiet >"$work/out" 2>"$work/err" || has_datasets=no
+# 150000 and 200000 are where OpenBLAS's own thread once looked for memory for ever.
+for limit in 84000 100000 150000 200000 400000; do
+    within $limit solve example:A2 --quiet --set maxit=2
+    within $limit qsvm --synthetic easy --qubits 4 --c 1 --train-subset 60 --quiet
+    [ $has_datasets = yes ] || continue
+    within $limit generate --config "$work/c.yaml" --output "$work/g.h5" --overwrite --total-samples 2 --quiet
+    within $limit validate "$work/a.h5"
+    within $limit info "$work/a.h5"
+    within $limit replay "$work/a.h5" --index 1
+    within $limit extract-features "$work/a.h5" --output "$work/e.h5" --enable-spatial --overwrite --quiet
+done
+[ $n_failed -gt 0 ] || fail "no limit was too low: these do not test anything"
+finish
