@@ -143,6 +143,8 @@ void      cli_table_report(const cli_table *t, lt_report *r);
 void      cli_table_destroy(cli_table *t);
 
 typedef struct cli_text { char s[48]; } cli_text;
+double   cli_plain(double v);          /* NaN without a sign, which C libraries print */
+cli_text cli_number(double v);         /* all its digits and no more: reads back as v */
 cli_text cli_bytes(double bytes);      /* "1.50 GiB" */
 cli_text cli_seconds(double seconds);  /* "12.3 us" */
 

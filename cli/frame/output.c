@@ -4,12 +4,22 @@
 
 #include "commit.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 char cli_command_line[1024];
+
+double cli_plain(double v) { return isnan(v) ? (double)NAN : v; }
+
+cli_text cli_number(double v)
+{
+    cli_text t;
+    lt_double_text(v, t.s);
+    return t;
+}
 
 const char *cli_commit(void) { return CLI_COMMIT; }
 

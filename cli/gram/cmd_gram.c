@@ -110,7 +110,19 @@ static lt_status open_outputs(gram_job *j)
 static bool show_progress(void *ctx, const lt_gram_progress *p)
 {
     gram_job *j = ctx;
-    if (!j->bar) (void)lt_progress_create("gram", "pair", p->pairs_total, j->c->common.quiet || j->c->json, &j->bar); /* goes on without a bar */
+    bool states = p->states_total > 0;
+    if (states && p->pairs_done > 0) return !cli_interrupted(); /* between pairs: their bar stays */
+    if (j->bar && states != j->bar_of_states) { /* the states are done */
+        lt_progress_destroy(j->bar);
+        j->bar = NULL;
+    }
+    j->bar_of_states = states;
+    if (states) {
+        if (!j->bar) (void)lt_progress_create("states", "state", p->states_total, j->c->common.quiet || j->c->json, &j->bar); /* goes on without a bar */
+        lt_progress_set(j->bar, p->states_done);
+        return !cli_interrupted();
+    }
+    if (!j->bar) (void)lt_progress_create("gram", "pair", p->pairs_total, j->c->common.quiet || j->c->json, &j->bar);
     lt_progress_set(j->bar, p->pairs_done);
     return !cli_interrupted();
 }

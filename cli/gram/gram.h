@@ -25,6 +25,7 @@ typedef struct gram_job {
     int             n_devices;
     lt_gram        *gram;
     lt_progress    *bar;
+    bool            bar_of_states; /* it shows states being prepared, not pairs */
     lt_gram_info    info;
     bool            wants_K;       /* not only states */
     char           *cached;        /* the file of the kernel cache; NULL = none asked for */

@@ -25,7 +25,7 @@ static lt_status check_finite(const qsvm_rows *r, const char *path, const char *
 {
     for (int64_t i = 0; i < r->n * r->n_features; i++)
         if (!isfinite(r->x[i]))
-            return cli_fail(LT_ERR_ARGUMENT, "--%s %s is %g at row %lld, column %lld (counted from 0): every number must be finite", option, path, r->x[i],
+            return cli_fail(LT_ERR_ARGUMENT, "--%s %s is %g at row %lld, column %lld (counted from 0): every number must be finite", option, path, cli_plain(r->x[i]),
                             (long long)(i / r->n_features), (long long)(i % r->n_features));
     return LT_OK;
 }

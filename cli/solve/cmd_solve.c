@@ -1,6 +1,7 @@
 /* lathe solve: nonsmooth, constrained optimization of a problem file. SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/solve/solve.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,6 +102,62 @@ static void set_device(solve_job *j)
     else j->opt.device = j->c->device;
 }
 
+/* One NAME=VALUE; its failure in `why`. */
+static lt_status set_one(solve_job *j, const char *item, char *why, size_t bytes)
+{
+    char name[64];
+    const char *equals = strchr(item, '=');
+    lt_status s = LT_ERR_ARGUMENT;
+    if (!equals || equals == item || (size_t)(equals - item) >= sizeof name) snprintf(why, bytes, "--set '%s': expected NAME=VALUE", item);
+    else {
+        snprintf(name, sizeof name, "%.*s", (int)(equals - item), item);
+        s = lt_solve_options_set(&j->opt, name, equals + 1);
+        if (s) snprintf(why, bytes, "--set %s: %s", item, lt_error_text());
+    }
+    cli_drop_places(why);
+    return s;
+}
+
+/* All of --set, so that every mistake is told at once. */
+static lt_status set_all(solve_job *j, const solve_cli *o)
+{
+    char why[LT_TEXT_LIST_MAX][512];
+    int wrong = 0;
+    lt_status s, first = LT_OK;
+    for (int i = 0; i < o->set.n; i++) {
+        why[wrong][0] = 0;
+        if (!(s = set_one(j, o->set.item[i], why[wrong], sizeof why[0]))) continue;
+        if (!wrong++) first = s;
+    }
+    if (wrong < 2) return wrong ? cli_fail(first, "%s", why[0]) : LT_OK;
+    for (int i = 0; i < wrong; i++) fprintf(stderr, "lathe solve: %s\n", why[i]);
+    return cli_fail(first, "%d of the values of --set are wrong", wrong);
+}
+
+/* Whether `text` speaks of the option: its name as a whole word. */
+static bool mentions(const char *text, const char *name, size_t n)
+{
+    for (const char *at = text; (at = strstr(at, name)); at += n)
+        if ((at == text || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[n]) && at[n] != '_') return true;
+    return false;
+}
+
+/* Options that do not go together: where one of them was set. */
+static lt_status blame_option(const solve_job *j, const solve_cli *o, lt_status s)
+{
+    if (!s) return s;
+    for (int i = o->set.n - 1; i >= 0; i--) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(o->set.item[i], "="), o->set.item[i]);
+        if (mentions(lt_error_text(), name, strlen(name))) return cli_fail(s, "--set %s: %s", o->set.item[i], lt_error_text());
+    }
+    for (int i = j->view.n_options - 1; i >= 0; i--) {
+        const lt_model_option *option = &j->view.options[i];
+        if (mentions(lt_error_text(), option->name, strlen(option->name))) return cli_fail(s, "%s:%d:%d: %s", j->view.name, option->line, option->column, lt_error_text());
+    }
+    return s;
+}
+
 static lt_status set_options(solve_job *j, const solve_cli *o)
 {
     CLI_TRY(cli_check_input(o->x0));
@@ -109,14 +166,7 @@ static lt_status set_options(solve_job *j, const solve_cli *o)
     j->opt.seed = o->common.seed;
     j->opt.torch_device = "auto";
     CLI_TRY(lt_solve_options_from_model(&j->opt, j->model));
-    for (int i = 0; i < o->set.n; i++) {
-        char name[64];
-        const char *equals = strchr(o->set.item[i], '=');
-        if (!equals || equals == o->set.item[i] || (size_t)(equals - o->set.item[i]) >= sizeof name)
-            return cli_fail(LT_ERR_ARGUMENT, "--set '%s': expected NAME=VALUE", o->set.item[i]);
-        snprintf(name, sizeof name, "%.*s", (int)(equals - o->set.item[i]), o->set.item[i]);
-        CLI_TRY(lt_solve_options_set(&j->opt, name, equals + 1));
-    }
+    CLI_TRY(set_all(j, o));
     j->opt.x0_file = o->x0 ? o->x0 : j->opt.x0_file;
     j->opt.checkpoint = o->checkpoint ? o->checkpoint : j->opt.checkpoint;
     j->opt.resume = o->resume ? o->resume : j->opt.resume;
@@ -124,13 +174,10 @@ static lt_status set_options(solve_job *j, const solve_cli *o)
     if (!isatty(STDOUT_FILENO)) j->opt.print_use_orange = false; /* colours are for people */
     j->opt.interrupt = cli_interrupt_flag();
     set_device(j);
-    return lt_solve_options_check(&j->opt);
+    return blame_option(j, o, lt_solve_options_check(&j->opt));
 }
 
 /* ---- Other questions than "solve it" ------------------------------------------------------- */
-
-/* Without the sign that some libraries print. */
-static double plain(double v) { return isnan(v) ? (double)NAN : v; }
 
 static void put_values(solve_job *j, const char *name, const double *v, int64_t count, int64_t each)
 {
@@ -142,7 +189,7 @@ static void put_values(solve_job *j, const char *name, const double *v, int64_t 
     }
     for (int64_t i = 0; i < count; i++) {
         printf("%s[%lld] =", name, (long long)i);
-        for (int64_t k = 0; k < each; k++) printf(" %.17g", plain(v[i * each + k]));
+        for (int64_t k = 0; k < each; k++) printf(" %s", cli_number(v[i * each + k]).s);
         printf("\n");
     }
 }
@@ -160,7 +207,7 @@ static lt_status evaluate_at(solve_job *j, const char *path)
     if (!s) {
         f *= j->sign;
         for (int64_t i = 0; i < n; i++) grad[i] *= j->sign;
-        if (j->c->json) lt_json_field_double(j->c->json, "f", f); else printf("f = %.17g\n", plain(f));
+        if (j->c->json) lt_json_field_double(j->c->json, "f", f); else printf("f = %s\n", cli_number(f).s);
         put_values(j, "grad_f", grad, n, 1);
         put_values(j, "ci", ci, p, 1);
         put_values(j, "grad_ci", grad_ci, p, n);
@@ -196,7 +243,7 @@ static lt_status check_gradients(solve_job *j)
         char function[32] = "f";
         if (r.worst_function >= 0) snprintf(function, sizeof function, "constraint %lld", (long long)r.worst_function);
         printf("%lld derivatives checked, the worst differs by %.2g: %s along %s %lld has gradient %.10g, difference %.10g\n", (long long)r.n_checked,
-               r.worst, function, j->view.n <= MAX_DIRECTIONS ? "variable" : "random direction", (long long)r.worst_direction, r.gradient, r.difference);
+               r.worst, function, j->view.n <= MAX_DIRECTIONS ? "variable" : "random direction", (long long)r.worst_direction, cli_plain(r.gradient), cli_plain(r.difference));
     }
     return r.passed ? LT_OK : cli_fail(LT_ERR_MISMATCH, "gradients and differences disagree (at a kink they may)");
 }
@@ -242,7 +289,7 @@ static lt_status deliver(solve_job *j, const lt_solution *s, const solve_cli *o)
     const lt_solution_point *p = solve_result(s);
     if (j->c->json) solve_json(j, s);
     else {
-        if (o->common.quiet || j->view.maximize) printf("%s f = %.15g\n", verdict(j, s), j->sign * p->f);
+        if (o->common.quiet || j->view.maximize) printf("%s f = %.15g\n", verdict(j, s), cli_plain(j->sign * p->f));
         solve_print_variables(j, p->x);
         if (!o->common.quiet) solve_print_device(s);
     }
@@ -270,6 +317,8 @@ static lt_status blame_start(const solve_job *j, lt_status s)
 {
     if (s != LT_ERR_NUMERIC && s != LT_ERR_MISMATCH) return cli_blame_input(s);
     const lt_model_constraint *k = constraint_told(j, lt_error_text());
+    if (!k && !strncmp(lt_error_text(), "numeric: the objective", 22))
+        return cli_fail(LT_ERR_ARGUMENT, "%s:%d: %s", j->view.name, j->view.objective_line, lt_error_text());
     if (!k) return cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text());
     return cli_fail(LT_ERR_ARGUMENT, "%s:%d: %s%s%s%s", j->view.name, k->line, k->name ? "'" : "", k->name ? k->name : "", k->name ? "': " : "", lt_error_text());
 }
@@ -293,7 +342,7 @@ static void print_starts(solve_job *j, const lt_multistart *m)
         cli_table_row(t);
         cli_table_cell(t, 0, "%lld", (long long)m->start[i]);
         if (!s) { cli_table_cell(t, 1, "failed"); continue; }
-        cli_table_cell(t, 1, "%.12g", j->sign * solve_result(s)->f);
+        cli_table_cell(t, 1, "%.12g", cli_plain(j->sign * solve_result(s)->f));
         cli_table_cell(t, 2, "%.2g", solve_result(s)->tv);
         cli_table_cell(t, 3, "%d", s->termination_code);
         cli_table_cell(t, 4, "%lld", (long long)s->iters);

@@ -12,7 +12,7 @@ const lt_solution_point *solve_result(const lt_solution *s) { return s->best.pre
 
 static void print_row(const double *x, int64_t n)
 {
-    for (int64_t i = 0; i < n && i < SHOWN_COLUMNS; i++) printf(" %.10g", x[i]);
+    for (int64_t i = 0; i < n && i < SHOWN_COLUMNS; i++) printf(" %.10g", cli_plain(x[i]));
     if (n > SHOWN_COLUMNS) printf(" … (%lld)", (long long)n);
 }
 

@@ -80,6 +80,11 @@ LT_API bool     lt_shape_equal(const lt_shape *a, const lt_shape *b);
 LT_API int64_t  lt_shape_count(const lt_shape *s);
 LT_API lt_shape_text lt_shape_str(const lt_shape *s);          /* "[3, 4]" */
 
+/* ---- Numbers as text ------------------------------------------------------------ */
+/* The shortest decimal text that reads back as value, with a point whatever the locale; not
+   finite: "nan", "inf", "-inf". Returns its length; buffer holds at least 32 bytes. */
+LT_API int lt_double_text(double value, char *buffer);
+
 #ifdef __cplusplus
 }
 #endif

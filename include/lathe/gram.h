@@ -60,6 +60,7 @@ LT_API double      lt_gram_float_bound(lt_gram_float f);   /* no entry of K is f
 typedef struct lt_gram_progress {
     int64_t tiles_done, tiles_total, pairs_done, pairs_total;
     double  seconds;
+    int64_t states_done, states_total; /* of the rows being prepared for the next pairs; 0 and 0 while pairs are computed */
 } lt_gram_progress;
 /* Called now and then on the thread that called lt_gram_fill, and once at the end. False asks it to stop. */
 typedef bool (*lt_gram_progress_fn)(void *ctx, const lt_gram_progress *p);

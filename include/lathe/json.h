@@ -59,10 +59,6 @@ LT_API void lt_json_field_double(lt_json *j, const char *key, double value);
 LT_API void lt_json_field_int(lt_json *j, const char *key, int64_t value);
 LT_API void lt_json_field_bool(lt_json *j, const char *key, bool value);
 
-/* The shortest decimal text that reads back as value, with a point whatever the locale; not
-   finite: "nan", "inf", "-inf". Returns its length; buffer holds at least 32 bytes. */
-LT_API int lt_double_text(double value, char *buffer);
-
 #ifdef __cplusplus
 }
 #endif

@@ -41,6 +41,7 @@ typedef struct lt_model_view {
     const lt_model_option     *options;     int n_options;
     const double *x0;      /* n values; NaN where the file gives no start */
     const char   *name;    /* of the file, for messages */
+    int           objective_line; /* where it says minimize or maximize */
 } lt_model_view;
 
 /* Reads and checks a problem: a file, or "example:NAME". When the text is wrong (LT_ERR_FORMAT) *out

@@ -79,7 +79,9 @@ LT_API void lt_report_heatmap(lt_report *r, const lt_heatmap *m);
 
 /* ---- Progress ---------------------------------------------------------------- */
 /* A bar on standard error with rate and time left, as wide as the terminal. Silent when that is
-   not a terminal, or when quiet. Drawn at most ten times a second, so calling often is cheap. */
+   not a terminal, or when quiet. Drawn at most ten times a second, so calling often is cheap. Rates
+   count from the first lt_progress_set on (what was done before is no work of this run) and are
+   shown once half a second has passed. */
 typedef struct lt_progress lt_progress; /* opaque */
 
 /* total 0 = unknown: count and rate only. unit names one step ("iteration"); NULL = "step". */

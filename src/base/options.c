@@ -233,13 +233,9 @@ lt_status lt_options_defaults(const lt_option_table *t, void *options)
 /* ---- Reading back -------------------------------------------------------------------- */
 static void real_to_text(double v, char *text, size_t bytes)
 {
-    pthread_once(&c_locale_made, make_c_locale);
-    locale_t before = c_locale ? uselocale(c_locale) : (locale_t)0;
-    for (int digits = 15; digits <= 17; digits++) { /* the shortest that reads back the same */
-        snprintf(text, bytes, "%.*g", digits, v);
-        if (strtod(text, NULL) == v) break;
-    }
-    if (before) uselocale(before);
+    char digits[32];
+    lt_double_text(v, digits);
+    snprintf(text, bytes, "%s", digits);
 }
 
 static void list_to_text(const lt_text_list *list, char *text, size_t bytes)

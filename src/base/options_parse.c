@@ -9,7 +9,9 @@
 /* ---- Nearest names ---------------------------------------------------------------- */
 enum { LONGEST_WORD = 63 };
 
-/* Insertions, deletions, replacements and swaps of neighbours that turn a into b. */
+static char lower(char c) { return (char)tolower((unsigned char)c); }
+
+/* Insertions, deletions, replacements and swaps of neighbours that turn a into b; capitals count as their letters. */
 static int edit_distance(const char *a, const char *b)
 {
     int row[3][LONGEST_WORD + 1];
@@ -19,13 +21,22 @@ static int edit_distance(const char *a, const char *b)
         int *now = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
         now[0] = i;
         for (int j = 1; j <= n_b; j++) {
-            int best = up[j - 1] + (a[i - 1] != b[j - 1]);
+            int best = up[j - 1] + (lower(a[i - 1]) != lower(b[j - 1]));
             best = LT_MIN(best, LT_MIN(up[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) best = LT_MIN(best, up2[j - 2] + 1);
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1])) best = LT_MIN(best, up2[j - 2] + 1);
             now[j] = best;
         }
     }
     return row[n_a % 3][n_b];
+}
+
+/* Whether `word` is one of the words that make up `name`: "tol" of "opt_tol". */
+static bool is_part(const char *word, const char *name)
+{
+    size_t n = strlen(word);
+    for (const char *at = name; *at; at += strcspn(at, "-_"), at += strspn(at, "-_"))
+        if (strcspn(at, "-_") == n && !strncmp(at, word, n)) return true;
+    return false;
 }
 
 /* Updates *best with `name` when it is nearer to `word` and near enough to be meant. */
@@ -35,6 +46,8 @@ static void consider(const char *word, const char *name, const char **best, int 
     if (n_word > LONGEST_WORD || n_name > LONGEST_WORD) return;
     int distance = edit_distance(word, name), limit = LT_MAX(1, (int)LT_MAX(n_word, n_name) / 3);
     if (n_word >= 3 && !strncmp(word, name, n_word)) distance = 1; /* the beginning of a longer name */
+    bool longer = n_name >= 4 && !strncmp(word, name, n_name); /* "opt_tolerance" for "opt_tol" */
+    if (distance > limit && ((n_word >= 3 && is_part(word, name)) || longer)) distance = limit;
     if (distance <= limit && (!*best || distance < *best_distance)) {
         *best = name;
         *best_distance = distance;

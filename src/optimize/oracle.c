@@ -3,6 +3,7 @@
 #include "optimize/solver.h"
 #include "optimize/vectors/vector.h"
 
+#include "base/number.h"
 #include "base/status.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
@@ -153,14 +154,12 @@ bool lt_oracle_gradients(lt_run *r, lt_point *p)
 }
 
 /* ---- The start ----------------------------------------------------------------------------------------- */
-static double plain(double v) { return isnan(v) ? NAN : v; } /* without the sign some libraries print */
-
 /* The first entry of gradient j that is not finite, told with the function it belongs to. */
 static lt_status refuse_gradient(const lt_run *r, const double *grads, int64_t j)
 {
     int64_t i = 0;
     while (isfinite(grads[j * r->n + i])) i++;
-    double v = plain(grads[j * r->n + i]);
+    double v = lt_plain(grads[j * r->n + i]);
     const char *advice = "choose a start where the gradient exists";
     if (!j) return LT_FAIL(LT_ERR_NUMERIC, "the objective's derivative to x[%lld] is %g at x0: %s", (long long)i, v, advice);
     return LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld has the derivative %g to x[%lld] at x0: %s", j <= r->q ? "equality" : "inequality",
@@ -169,11 +168,11 @@ static lt_status refuse_gradient(const lt_run *r, const double *grads, int64_t j
 
 static lt_status check_start(const lt_run *r, const lt_point *p, const double *grads)
 {
-    if (!isfinite(p->f)) return LT_FAIL(LT_ERR_NUMERIC, "the objective is %g at x0, expected a finite number", plain(p->f));
+    if (!isfinite(p->f)) return LT_FAIL(LT_ERR_NUMERIC, "the objective is %g at x0, expected a finite number", lt_plain(p->f));
     for (int64_t j = 0; j < r->q + r->p; j++)
         if (!isfinite(p->c[j]))
             return LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld is %g at x0, expected a finite number",
-                           j < r->q ? "equality" : "inequality", (long long)(j < r->q ? j : j - r->q), plain(p->c[j]));
+                           j < r->q ? "equality" : "inequality", (long long)(j < r->q ? j : j - r->q), lt_plain(p->c[j]));
     for (int64_t j = 0; j < r->k; j++)
         if (!lt_vec_finite(r->n, grads + j * r->n)) return refuse_gradient(r, grads, j);
     return LT_OK;

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/pool.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "trace/clock.h"
 
@@ -171,7 +172,7 @@ static lt_status choose_start(lt_run *r, double *x)
             if (!isnan(r->problem->x0[i])) x[i] = r->problem->x0[i];
     if (!opt->double_precision) lt_vec_round_f32(r->n, x);
     for (int64_t i = 0; i < r->n; i++)
-        if (!isfinite(x[i])) return LT_FAIL(LT_ERR_ARGUMENT, "x0[%lld] is %g: expected a finite number", (long long)i, x[i]);
+        if (!isfinite(x[i])) return LT_FAIL(LT_ERR_ARGUMENT, "x0[%lld] is %g: expected a finite number", (long long)i, lt_plain(x[i]));
     return LT_OK;
 }
 

@@ -49,6 +49,14 @@ static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
 
 /* ---- blocks ---- */
 
+static bool tell_states(void *ctx, int64_t rows_done, int64_t rows)
+{
+    const lt_gram_meter *m = ctx;
+    lt_gram_progress now = { .tiles_done = atomic_load(&m->tiles_done), .tiles_total = m->tiles_total, .pairs_done = atomic_load(&m->pairs_done),
+                             .pairs_total = m->pairs_total, .seconds = 1e-9 * (double)(lt_clock_ns() - m->start_ns), .states_done = rows_done, .states_total = rows };
+    return m->fn(m->ctx, &now);
+}
+
 /* States of rows first..first+n-1, or a slice of them. Slices stay in the caches; whole states would not. */
 static lt_status pack_states(lt_gram_filling *f, const lt_rows *x, int64_t first, int64_t n, lt_gram_buffer *to, double *diagonal, int64_t slice)
 {
@@ -59,6 +67,7 @@ static lt_status pack_states(lt_gram_filling *f, const lt_rows *x, int64_t first
                          .begin = slice * p->slice, .amplitudes = p->slice };
     if (p->n_slices > 1)
         job.tables = (char *)g->tables.p + (to == &g->b ? (size_t)lt_state_groups(p->loops, p->n) * p->maker.table_bytes : 0);
+    if (f->meter.fn) job.tell = tell_states, job.tell_ctx = &f->meter;
     LT_TRY(lt_states_pack(&p->maker, g->pool, &job));
     if (slice + 1 < p->n_slices) return LT_OK;
     for (int64_t i = 0; diagonal && i < n; i++) diagonal[i] *= diagonal[i];

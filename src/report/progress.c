@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "lathe/report.h"
+#include "report/progress_rate.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +16,8 @@ enum { MIN_BAR = 8, MAX_BAR = 40, MAX_WIDTH = 200 };
 struct lt_progress {
     char    label[48], unit[24];
     int64_t total, done;
-    double  started, drawn;       /* seconds */
+    double  drawn;                /* seconds */
+    lt_progress_rate rate;
     bool    on;
     bool    line_open;            /* something was drawn that a newline must end */
 };
@@ -54,19 +56,23 @@ static void rate_text(double rate, char out[16])
     snprintf(out, 16, rate < 9.995 ? "%.2f%.1s" : rate < 99.95 ? "%.1f%.1s" : "%.0f%.1s", rate, k ? letter + k : "");
 }
 
-int lt_progress_text(const char *label, const char *unit, int64_t done, int64_t total,
-                     double seconds, int width, char *text, size_t capacity)
+/* How much is done, how fast and how long it will take; of the last two what is known. */
+static void tail_text(const char *unit, int64_t done, int64_t total, double rate, char *tail, size_t bytes)
 {
-    if (!text || !capacity) return 0;
-    double rate = seconds > 0 ? (double)done / seconds : 0;
-    char per_second[16], left[16], tail[128];
+    char per_second[16], left[16], speed[64] = "";
     rate_text(rate, per_second);
+    if (rate >= 0) snprintf(speed, sizeof speed, ", %s %s/s", per_second, unit);
     duration_text(total > 0 && rate > 0 ? (double)(total - done) / rate : INFINITY, left);
-    if (total > 0)
-        snprintf(tail, sizeof tail, " %lld/%lld, %s %s/s%s%s", (long long)done, (long long)total, per_second,
-                 unit ? unit : "step", left[0] ? ", left " : "", left);
-    else
-        snprintf(tail, sizeof tail, " %lld, %s %s/s", (long long)done, per_second, unit ? unit : "step");
+    if (total > 0) snprintf(tail, bytes, " %lld/%lld%s%s%s", (long long)done, (long long)total, speed, left[0] ? ", left " : "", left);
+    else snprintf(tail, bytes, " %lld%s", (long long)done, speed);
+}
+
+/* rate < 0: not known yet. */
+static int line_text(const char *label, const char *unit, int64_t done, int64_t total, double rate, int width, char *text, size_t capacity)
+{
+    char tail[160];
+    if (!text || !capacity) return 0;
+    tail_text(unit ? unit : "step", done, total, rate, tail, sizeof tail);
 
     char bar[MAX_BAR + 8] = "";
     int room = width - (int)strlen(label ? label : "") - (int)strlen(tail) - 9; /* " [", "] ", "100 %" */
@@ -91,6 +97,12 @@ int lt_progress_text(const char *label, const char *unit, int64_t done, int64_t 
     return n;
 }
 
+int lt_progress_text(const char *label, const char *unit, int64_t done, int64_t total,
+                     double seconds, int width, char *text, size_t capacity)
+{
+    return line_text(label, unit, done, total, seconds >= LT_PROGRESS_LEAST_SECONDS ? (double)done / seconds : -1, width, text, capacity);
+}
+
 lt_status lt_progress_create(const char *label, const char *unit, int64_t total, bool quiet, lt_progress **out)
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "progress: out is NULL");
@@ -101,7 +113,6 @@ lt_status lt_progress_create(const char *label, const char *unit, int64_t total,
     snprintf(p->label, sizeof p->label, "%s", label ? label : "");
     snprintf(p->unit, sizeof p->unit, "%s", unit ? unit : "step");
     p->total = total;
-    p->started = now();
     p->on = !quiet && isatty(STDERR_FILENO);
     *out = p;
     return LT_OK;
@@ -111,7 +122,7 @@ static void draw(lt_progress *p, double at)
 {
     char text[MAX_WIDTH + 1];
     /* One column less than the terminal has: a full line would wrap. */
-    lt_progress_text(p->label, p->unit, p->done, p->total, at - p->started, terminal_width() - 1, text, sizeof text);
+    line_text(p->label, p->unit, p->done, p->total, lt_progress_rate_at(&p->rate, p->done, at), terminal_width() - 1, text, sizeof text);
     fprintf(stderr, "\r%s\033[K", text);
     fflush(stderr);
     p->drawn = at;
@@ -124,6 +135,7 @@ void lt_progress_set(lt_progress *p, int64_t done)
     p->done = done;
     if (!p->on) return;
     double at = now();
+    (void)lt_progress_rate_at(&p->rate, done, at); /* the first report begins the clock */
     if (at - p->drawn >= 0.1) draw(p, at);
 }
 

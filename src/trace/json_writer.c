@@ -160,20 +160,6 @@ void lt_json_string(lt_json *j, const char *text)
     if (before_value(j)) put_quoted(j, text);
 }
 
-int lt_double_text(double value, char *buffer)
-{
-    if (isnan(value)) return snprintf(buffer, 32, "nan");
-    if (isinf(value)) return snprintf(buffer, 32, value < 0 ? "-inf" : "inf");
-    int n = 0;
-    for (int digits = 15; digits <= 17; digits++) {
-        n = snprintf(buffer, 32, "%.*g", digits, value);
-        if (strtod(buffer, NULL) == value) break;
-    }
-    for (char *p = buffer; *p; p++) /* the locale's decimal sign */
-        if (!strchr("0123456789+-e", *p)) *p = '.';
-    return n;
-}
-
 void lt_json_double(lt_json *j, double value)
 {
     if (!isfinite(value)) {

@@ -61,7 +61,21 @@ run 0 solve "$work/opt.lt" --json; near termination_code 4 0; near iters 3 0
 run 0 solve "$work/opt.lt" --json --set maxit=5; near iters 5 0
 run 2 solve "$work/opt.lt" --set maxit=0; says err "maxit"
 run 2 solve "$work/opt.lt" --set maxit; says err "NAME=VALUE"
-run 2 solve "$work/opt.lt" --set opt_tolerance=1; says err "opt_tol"
+run 2 solve "$work/opt.lt" --set opt_tolerance=1; says err "did you mean 'opt_tol'?"
+run 2 solve "$work/opt.lt" --set MaxIt=3; says err "--set MaxIt=3: argument: unknown option 'MaxIt': did you mean 'maxit'?"
+run 2 solve "$work/opt.lt" --set maxt=3 --set opt_tol=x --set wolfe1; says err "did you mean 'maxit'?"; says err "'opt_tol' is 'x'"; says err "NAME=VALUE"; says err "3 of the values"
+# What is wrong at the start, or with two options together, has a place
+printf 'var x = 1\n\nminimize log(-x)\n' >"$work/nan.lt"
+run 2 solve "$work/nan.lt"; says err "nan.lt:3: numeric: the objective is nan at x0"
+printf 'var x = 0\nminimize sqrt(x)\n' >"$work/nan.lt"
+run 2 solve "$work/nan.lt"; says err "nan.lt:2: numeric: the objective's derivative"
+printf 'var x = 1\noption wolfe1 = 0.4\noption wolfe2 = 0.1\nminimize x^2\n' >"$work/wolfe.lt"
+run 2 solve "$work/wolfe.lt"; says err "wolfe.lt:3:8: argument: option 'wolfe2' is 0.1: expected at least wolfe1 = 0.4"
+run 2 solve "$work/wolfe.lt" --set wolfe2=0.2; says err "--set wolfe2=0.2: argument: option 'wolfe2' is 0.2"
+# Numbers have the digits that are theirs
+printf 'var x[2] = 1\nminimize 0.3*x[1] - 0.1*x[0]\nsubject to\n  0/0*x[0] <= 1\n' >"$work/digits.lt"
+printf "\223NUMPY\001\000v\000{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }                                                            \n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" >"$work/zero.npy"
+run 0 solve "$work/digits.lt" --eval "$work/zero.npy"; says out "grad_f[0] = -0.1"; says out "ci[0] = nan"; grep -qE -- "-nan|00000000" "$work/out" && fail "$last: $(cat "$work/out")"
 
 # Checkpoints: stopped after 5 and gone on, the end is that of an uninterrupted run
 run 0 solve example:C2 --json --set maxit=40; cp "$work/out" "$work/whole"

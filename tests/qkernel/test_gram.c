@@ -546,6 +546,7 @@ LT_TEST(second_call_allocates_nothing)
 static bool stop_at_second(void *ctx, const lt_gram_progress *p)
 {
     int *calls = ctx;
+    if (p->states_total) return true;
     LT_CHECK(p->tiles_done >= 1 && p->tiles_done <= p->tiles_total && p->pairs_done <= p->pairs_total && p->seconds >= 0);
     return ++*calls < 2;
 }
@@ -568,6 +569,28 @@ LT_TEST(progress_and_cancel)
     LT_CHECK_EQ_INT(fill(&s, NULL, s.K).pairs, s.n * (s.n + 1) / 2);
     LT_CHECK_EQ_INT(last.tiles_done, last.tiles_total);
     LT_CHECK_EQ_INT(last.pairs_done, s.n * (s.n + 1) / 2);
+    free_setup(&s);
+}
+
+static bool stop_at_third_state(void *ctx, const lt_gram_progress *p)
+{
+    int *calls = ctx;
+    LT_CHECK(p->states_total == 700 && p->states_done > 0 && p->states_done <= 700 && p->pairs_done == 0 && p->pairs_total == 700 * 701 / 2);
+    return ++*calls < 3;
+}
+
+LT_TEST(preparing_states_is_reported_and_can_be_stopped)
+{
+    setup s = make_setup(700, 5, 2, true);
+    int calls = 0;
+    s.opt.method = LT_GRAM_STATES;
+    s.opt.progress = stop_at_third_state;
+    s.opt.progress_ctx = &calls;
+    s.opt.n_workers = 1;
+    lt_gram *g = open_gram(&s);
+    LT_CHECK_FAILS(lt_gram_fill(g, &s.X, NULL, s.K), LT_ERR_CANCELLED, "of 700 states");
+    LT_CHECK_EQ_INT(calls, 3);
+    lt_gram_destroy(g);
     free_setup(&s);
 }
 

@@ -1,5 +1,6 @@
 /* Reports: escaping, tables, figures, images, failures. SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
+#include "report/progress_rate.h"
 
 #include "base/alloc.h"
 #include "lathe/report.h"
@@ -304,6 +305,18 @@ LT_TEST(progress_fits_its_width_and_says_what_is_left)
     }
     LT_CHECK_EQ_INT(lt_progress_text("x", NULL, 9, 7, 1, 80, t, 4), 3);  /* more than all, tiny buffer */
     LT_CHECK_EQ_INT(lt_progress_text("x", NULL, 0, 7, 0, 80, t, sizeof t), (int)strlen(t)); /* no time yet */
+}
+
+LT_TEST(rates_are_of_this_run_and_of_some_time)
+{
+    char t[256];
+    lt_progress_text("gram", "pair", 200000000, 1000000000, 0.1, 100, t, sizeof t);
+    LT_CHECK(strstr(t, "200000000/1000000000") && !strstr(t, "pair/s") && !strstr(t, "left"));
+    lt_progress_rate r = { 0 };
+    LT_CHECK(lt_progress_rate_at(&r, 900, 100) < 0); /* rows of an earlier run */
+    LT_CHECK(lt_progress_rate_at(&r, 901, 100.01) < 0);
+    LT_CHECK(lt_progress_rate_at(&r, 900, 101) < 0); /* nothing done yet */
+    LT_CHECK(lt_progress_rate_at(&r, 904, 102) == 2);
 }
 
 LT_TEST(progress_is_silent_away_from_a_terminal)

@@ -1,6 +1,6 @@
 /* Comprehensions: built once for all values of their indices where the body allows it, else written
    out. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/language/reader.h"
+#include "optimize/language/functions.h"
 
 #include "base/status.h"
 
@@ -8,25 +8,54 @@
 
 typedef struct range { int64_t from, step, length; } range;
 
+/* An index hides outer values of its name; a function it would hide could no longer be called, or would be called by mistake. */
+static bool check_name(lt_reader *r, const lt_loop *loop)
+{
+    const lt_symbol *s = lt_reader_find(r, loop->name);
+    if (lt_function_find(loop->name)) lt_reader_error(r, loop->where, "'%.60s' is a function of the language and cannot be the name of an index", loop->name);
+    else if (s && s->kind == LT_SYMBOL_FN) lt_reader_error(r, loop->where, "'%.60s' is a function of this file and cannot be the name of an index", loop->name);
+    else return true;
+    return false;
+}
+
+static bool read_range(lt_reader *r, const lt_loop *loop, range *out)
+{
+    int64_t to;
+    out->step = 1;
+    bool good = lt_expr_integer(r, loop->from, "the start of a range", &out->from);
+    good &= lt_expr_integer(r, loop->to, "the end of a range", &to);
+    if (loop->step) good &= lt_expr_integer(r, loop->step, "the step of a range", &out->step);
+    if (!good) return false;
+    if (!out->step) { lt_reader_error(r, loop->step->where, "the step of a range is 0"); return false; }
+    out->length = lt_range_length(out->from, to, out->step);
+    if (out->length <= r->limits.elements) return true;
+    lt_reader_error(r, loop->where, "a range of %lld values is too long; %lld are the most", (long long)out->length, (long long)r->limits.elements);
+    return false;
+}
+
 /* The ranges are the same for all elements: they are read before any index has its name. */
 static bool read_ranges(lt_reader *r, const lt_expr *e, range *ranges)
 {
+    bool good = true;
     for (int i = 0; i < e->n; i++) {
-        const lt_loop *loop = &e->loop[i];
-        int64_t to;
-        ranges[i].step = 1;
-        if (!lt_expr_integer(r, loop->from, "the start of a range", &ranges[i].from)) return false;
-        if (!lt_expr_integer(r, loop->to, "the end of a range", &to)) return false;
-        if (loop->step && !lt_expr_integer(r, loop->step, "the step of a range", &ranges[i].step)) return false;
-        if (!ranges[i].step) { lt_reader_error(r, loop->step->where, "the step of a range is 0"); return false; }
-        ranges[i].length = lt_range_length(ranges[i].from, to, ranges[i].step);
-        if (ranges[i].length > r->limits.elements) {
-            lt_reader_error(r, loop->where, "a range of %lld values is too long; %lld are the most", (long long)ranges[i].length,
-                            (long long)r->limits.elements);
-            return false;
-        }
+        good &= check_name(r, &e->loop[i]);
+        good &= read_range(r, &e->loop[i], &ranges[i]);
     }
-    return true;
+    return good;
+}
+
+/* Without ranges there are no values, but the body may have mistakes of its own: its indices are none, which is not told again. */
+static lt_value look_through(lt_reader *r, const lt_expr *e)
+{
+    const lt_local *outer = r->locals;
+    lt_local locals[LT_MAX_RANK];
+    for (int i = 0; i < e->n; i++) {
+        locals[i] = (lt_local){ e->loop[i].name, lt_value_none(), r->locals };
+        r->locals = &locals[i];
+    }
+    lt_expr_evaluate(r, e->a);
+    r->locals = outer;
+    return lt_value_none();
 }
 
 /* ---- lifted ---- */
@@ -135,7 +164,7 @@ lt_value lt_expr_comprehension(lt_reader *r, const lt_expr *e)
         lt_reader_error(r, e->where, "%d loops; %d are the most", e->n, LT_MAX_RANK);
         return lt_value_none();
     }
-    if (!read_ranges(r, e, ranges)) return lt_value_none();
+    if (!read_ranges(r, e, ranges)) return r->unliftable ? lt_value_none() : look_through(r, e);
     lt_value v = evaluate_lifted(r, e, ranges);
     if (!r->unliftable) return v;
     const char *why = r->unliftable;

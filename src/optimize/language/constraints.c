@@ -2,6 +2,7 @@
 #include "optimize/language/reader.h"
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -25,8 +26,8 @@ static void check_constants(lt_reader *r, const lt_statement *s, const lt_value 
     if (wide_a.kind == LT_VALUE_NONE || wide_b.kind == LT_VALUE_NONE) return;
     for (int64_t i = 0; i < lt_value_count(&difference); i++)
         if (!holds(relation, wide_a.data[i], wide_b.data[i])) {
-            lt_text_error(&r->text, s->where, "a constraint without variables that does not hold: %.10g %s %.10g", wide_a.data[i],
-                          sign_of[relation], wide_b.data[i]);
+            lt_text_error(&r->text, s->where, "a constraint without variables that does not hold: %.10g %s %.10g", lt_plain(wide_a.data[i]),
+                          sign_of[relation], lt_plain(wide_b.data[i]));
             return;
         }
     lt_text_warn(&r->text, s->where, "a constraint without variables always holds; it is left out");
@@ -54,7 +55,7 @@ static bool drop_infinite(lt_reader *r, const lt_statement *s, const lt_value *b
         double x = wide.data[i];
         if (isfinite(x)) keep[n++] = i;
         else if (x != vacuous) {
-            lt_text_error(&r->text, s->where, "a constraint that cannot hold: one side is %g", x);
+            lt_text_error(&r->text, s->where, "a constraint that cannot hold: one side is %g", lt_plain(x));
             return false;
         }
     }

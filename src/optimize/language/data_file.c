@@ -103,7 +103,7 @@ static bool read_cell(const char *at, const char *end, double *out)
     if (end == at || end - at >= LONGEST_CELL) return false;
     memcpy(cell, at, (size_t)(end - at));
     cell[end - at] = 0;
-    return lt_text_real(cell, out);
+    return !strpbrk(cell, "xX") && lt_text_real(cell, out); /* no 0x10 */
 }
 
 /* One row into out (all columns, or the one wanted); false after reporting. */
@@ -152,7 +152,11 @@ static lt_value read_rows(csv *c, int64_t column, int64_t skip)
         if (is_blank(at, end)) continue;
         if (!n_rows++) n_columns = count_cells(at, end);
     }
-    if (column >= n_columns && n_rows) {
+    if (!n_rows) {
+        lt_reader_error(c->r, c->where, first > c->text ? "%.100s has a heading, but no rows of numbers" : "%.100s is empty: there are no rows of numbers", c->file);
+        return lt_value_none();
+    }
+    if (column >= n_columns) {
         lt_reader_error(c->r, c->where, "%.100s has %lld columns; column %lld is outside 0..%lld", c->file, (long long)n_columns,
                         (long long)column, (long long)n_columns - 1);
         return lt_value_none();

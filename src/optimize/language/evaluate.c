@@ -1,6 +1,7 @@
 /* Expressions to values. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/language/reader.h"
 
+#include "base/number.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -34,7 +35,7 @@ bool lt_value_integer(lt_reader *r, lt_text_span where, const lt_value *v, const
         return false;
     }
     if (x != floor(x) || fabs(x) > 0x1p53) {
-        lt_reader_error(r, where, "%s is %.10g; an integer is needed", what, x);
+        lt_reader_error(r, where, "%s is %.10g; an integer is needed", what, lt_plain(x));
         return false;
     }
     *out = (int64_t)x;
@@ -127,11 +128,18 @@ static lt_value evaluate_list(lt_reader *r, const lt_expr *e)
 
 /* ---- operators ---- */
 
+/* A tensor, or none after the error has been pointed out. */
+static lt_value evaluate_operand(lt_reader *r, const lt_expr *e)
+{
+    lt_value v = lt_expr_evaluate(r, e);
+    return v.kind == LT_VALUE_NONE || lt_expect_tensor(r, e->where, &v) ? v : lt_value_none();
+}
+
 static lt_value evaluate_chain(lt_reader *r, const lt_expr *e)
 {
-    lt_value v = lt_expr_evaluate(r, e->a);
+    lt_value v = evaluate_operand(r, e->a);
     for (int i = 0; i < e->n; i++) { /* all operands are looked at, so that each mistake is found */
-        lt_value next = lt_expr_evaluate(r, e->link[i].operand);
+        lt_value next = evaluate_operand(r, e->link[i].operand);
         v = lt_value_binary(r, e->link[i].where, e->link[i].sign, &v, &next);
         if (r->text.no_memory || r->text.more_errors) return lt_value_none();
     }
@@ -142,8 +150,8 @@ static lt_node build_negate(void *ctx, lt_graph *g, const lt_node *in) { (void)c
 
 static lt_value evaluate_negate(lt_reader *r, const lt_expr *e)
 {
-    lt_value v = lt_expr_evaluate(r, e->a);
-    if (v.kind == LT_VALUE_NONE || !lt_expect_tensor(r, e->where, &v)) return lt_value_none();
+    lt_value v = evaluate_operand(r, e->a);
+    if (v.kind == LT_VALUE_NONE) return v;
     if (v.kind == LT_VALUE_NODE) return lt_value_build(r, e->where, &v, 1, v.lead, build_negate, NULL);
     double *data = lt_value_alloc(r, e->where, &v.shape);
     if (!data) return lt_value_none();
@@ -157,15 +165,15 @@ static lt_node build_transpose(void *ctx, lt_graph *g, const lt_node *in) { (voi
 
 static lt_value evaluate_transpose(lt_reader *r, const lt_expr *e)
 {
-    lt_value v = lt_expr_evaluate(r, e->a);
-    if (v.kind == LT_VALUE_NONE || !lt_expect_tensor(r, e->where, &v)) return lt_value_none();
+    lt_value v = evaluate_operand(r, e->a);
+    if (v.kind == LT_VALUE_NONE) return v;
     if (v.shape.rank - v.lead < 2) return v;
     return lt_value_build(r, e->point, &v, 1, v.lead, build_transpose, NULL);
 }
 
 static lt_value evaluate_power(lt_reader *r, const lt_expr *e)
 {
-    lt_value a = lt_expr_evaluate(r, e->a), b = lt_expr_evaluate(r, e->b);
+    lt_value a = evaluate_operand(r, e->a), b = evaluate_operand(r, e->b);
     return lt_value_binary(r, e->point, '^', &a, &b);
 }
 

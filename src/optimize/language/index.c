@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/language/reader.h"
 
+#include "base/number.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ static bool check_starts(lookup *l, const lt_part *part, selection *s, int axis)
     for (int64_t i = 0; i < count; i++) {
         double x = s->start.data[i];
         if (x != floor(x)) {
-            lt_reader_error(l->r, part->where, "an index is %.10g; an integer is needed", x);
+            lt_reader_error(l->r, part->where, "an index is %.10g; an integer is needed", lt_plain(x));
             return false;
         }
         if (x < (double)-n || x >= (double)n) {
@@ -80,37 +81,51 @@ static bool read_range(lookup *l, const lt_part *part, selection *s, int axis)
     int64_t n = l->element.dim[axis], from, to;
     s->keeps = true;
     s->step = 1;
-    if (part->step && !lt_expr_integer(l->r, part->step, "the step of a range", &s->step)) return false;
-    if (s->step == 0) { lt_reader_error(l->r, part->where, "the step of a range is 0"); return false; }
+    bool good = !part->step || lt_expr_integer(l->r, part->step, "the step of a range", &s->step); /* each mistake is found */
+    if (good && s->step == 0) { lt_reader_error(l->r, part->where, "the step of a range is 0"); good = false; }
     int64_t low = s->step > 0 ? 0 : -1, high = s->step > 0 ? n : n - 1;
     from = s->step > 0 ? 0 : n - 1;
     to = s->step > 0 ? n : -1;
     if (part->at) {
-        if (!lt_expr_integer(l->r, part->at, "the start of a range", &from)) return false;
+        good &= lt_expr_integer(l->r, part->at, "the start of a range", &from);
         from = clip(from, n, low, high);
     }
     if (part->to) {
-        if (!lt_expr_integer(l->r, part->to, "the end of a range", &to)) return false;
+        good &= lt_expr_integer(l->r, part->to, "the end of a range", &to);
         to = clip(to, n, low, high);
     }
+    if (!good) return false;
     s->length = lt_range_length(from, to, LT_MIN(LT_MAX(s->step, -n - 1), n + 1));
     s->start = lt_value_number(l->r, (double)from);
     return s->start.kind != LT_VALUE_NONE;
 }
 
+/* Parts that select nothing may have mistakes of their own. */
+static void look_through(lt_reader *r, const lt_expr *e)
+{
+    for (int i = 0; i < e->n; i++) {
+        const lt_expr *const all[] = { e->part[i].at, e->part[i].to, e->part[i].step };
+        for (size_t k = 0; k < LT_LEN(all); k++)
+            if (all[k]) lt_expr_evaluate(r, all[k]);
+    }
+}
+
 static bool read_parts(lookup *l)
 {
     if (l->e->n > l->element.rank) {
+        look_through(l->r, l->e);
         lt_reader_error(l->r, l->e->point, "%d indices for a tensor %s of %d axes", l->e->n, lt_shape_str(&l->element).s, l->element.rank);
         return false;
     }
     l->lead = l->base->lead;
     static const lt_part all = { .is_range = true };
+    bool good = true;
     for (int i = 0; i < l->element.rank; i++) {
         const lt_part *part = i < l->e->n ? &l->e->part[i] : &all;
-        if (!(part->is_range ? read_range(l, part, &l->axis[i], i) : read_single(l, part, &l->axis[i], i))) return false;
+        good &= part->is_range ? read_range(l, part, &l->axis[i], i) : read_single(l, part, &l->axis[i], i);
         l->lead = LT_MAX(l->lead, l->axis[i].start.lead);
     }
+    if (!good) return false;
     l->shape = (lt_shape){ .rank = l->lead };
     for (int k = 0; k < l->lead; k++) {
         l->shape.dim[k] = k < l->base->lead ? l->base->shape.dim[k] : 1;
@@ -253,12 +268,11 @@ static bool can_slice(const lookup *l)
 
 lt_value lt_expr_index(lt_reader *r, const lt_expr *e, const lt_value *base)
 {
-    if (base->kind == LT_VALUE_NONE) { /* its parts may have mistakes of their own */
-        for (int i = 0; i < e->n; i++)
-            if (!e->part[i].is_range) lt_expr_evaluate(r, e->part[i].at);
+    if (base->kind == LT_VALUE_NONE) {
+        look_through(r, e);
         return lt_value_none();
     }
-    if (!lt_expect_tensor(r, e->where, base)) return lt_value_none();
+    if (!lt_expect_tensor(r, e->a->where, base)) return lt_value_none();
     lookup l = { .r = r, .e = e, .base = base, .element = lt_value_element(base) };
     if (!read_parts(&l)) return lt_value_none();
     if (base->kind == LT_VALUE_CONSTANT) return pick_constants(&l);

@@ -102,6 +102,8 @@ static lt_status hand_over(lt_reader *r, lt_model *m)
     v->constraints = m->constraints, v->n_constraints = r->n_lines;
     v->options = m->options, v->n_options = r->n_options;
     v->x0 = m->x0;
+    int column;
+    lt_text_locate(&r->text, r->objective_at.at, &v->objective_line, &column);
     return LT_OK;
 }
 

@@ -256,6 +256,17 @@ static void recover(lt_parser *p)
     skip_to_next_line(p);
 }
 
+/* After "vr x[2]" the name x exists, with nothing more to be said about it, and after "subjct to" constraints follow. */
+static void take_as_meant(lt_parser *p, lt_statement *s, const char *keyword)
+{
+    lt_token_kind kind = lt_keyword_kind(keyword);
+    if (kind == LT_TOKEN_SUBJECT) p->in_constraints = true;
+    if (kind != LT_TOKEN_VAR && kind != LT_TOKEN_DATA && kind != LT_TOKEN_LET && kind != LT_TOKEN_FN && kind != LT_TOKEN_RNG) return;
+    lt_parser_advance(p);
+    if (p->token.kind != LT_TOKEN_NAME) return;
+    *s = (lt_statement){ .kind = LT_TOKEN_LET, .where = s->where, .line = s->line, .name = p->token.text, .name_at = p->token.where, .value = &error_expr };
+}
+
 static void parse_other(lt_parser *p, lt_statement *s)
 {
     if (p->in_constraints) { parse_constraint(p, s); return; }
@@ -266,6 +277,7 @@ static void parse_other(lt_parser *p, lt_statement *s)
                        "this is not a statement\nexpected var, data, let, fn, rng, option, minimize, maximize or subject to");
     p->broken = true;
     s->kind = LT_TOKEN_BAD;
+    if (near) take_as_meant(p, s, near);
 }
 
 static void parse_body(lt_parser *p, lt_statement *s)

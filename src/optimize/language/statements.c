@@ -2,6 +2,7 @@
 #include "optimize/language/functions.h"
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "lathe/solve.h"
 
@@ -50,7 +51,7 @@ static double *read_start(lt_reader *r, const lt_statement *s, const lt_value *v
     }
     for (int64_t i = 0; i < lt_value_count(v); i++)
         if (!isfinite(v->data[i])) {
-            lt_text_error(&r->text, s->value->where, "the start has the value %g; it must be finite", v->data[i]);
+            lt_text_error(&r->text, s->value->where, "the start has the value %g; it must be finite", lt_plain(v->data[i]));
             return NULL;
         }
     lt_shape aligned = lt_value_aligned(v, 0, LT_MAX(v->shape.rank, shape->rank));
@@ -163,6 +164,11 @@ static void execute_fn(lt_reader *r, const lt_statement *s)
 {
     if (!s->name) return;
     bool good = s->value->kind != LT_EXPR_ERROR;
+    for (int i = 0; good && i < s->n_extents; i++) /* a list that could not be read is not there */
+        if (lt_function_find(s->parameter[i].text)) {
+            lt_text_error(&r->text, s->parameter[i].where, "'%.60s' is a function of the language and cannot be the name of a parameter", s->parameter[i].text);
+            good = false;
+        }
     lt_symbol *symbol = lt_reader_define(r, s->name, s->name_at, good ? LT_SYMBOL_FN : LT_SYMBOL_ERROR);
     if (!symbol) return;
     symbol->n_parameters = s->n_extents;
@@ -196,7 +202,7 @@ static void execute_objective(lt_reader *r, const lt_statement *s)
         return;
     }
     if (v.kind == LT_VALUE_CONSTANT) { /* a feasibility problem */
-        if (!isfinite(v.data[0])) { lt_text_error(&r->text, s->value->where, "the objective is %g everywhere", v.data[0]); return; }
+        if (!isfinite(v.data[0])) { lt_text_error(&r->text, s->value->where, "the objective is %g everywhere", lt_plain(v.data[0])); return; }
         r->f = lt_scalar(r->graph, LT_F64, r->maximize ? -v.data[0] : v.data[0]);
     } else r->f = lt_value_build(r, s->where, &v, 1, 0, build_objective, &r->maximize).node;
 }
@@ -232,7 +238,8 @@ static void execute_option(lt_reader *r, const lt_statement *s)
             return;
         }
         double x = v.data[0];
-        snprintf(text, sizeof text, x == floor(x) && fabs(x) < 1e15 ? "%.0f" : "%.17g", x);
+        if (x == floor(x) && fabs(x) < 1e15) snprintf(text, sizeof text, "%.0f", x);
+        else lt_double_text(x, text);
         if (s->value->kind == LT_EXPR_NUMBER && s->value->where.end - s->value->where.at < sizeof text) /* as written: true, 1e-6 */
             snprintf(text, sizeof text, "%.*s", (int)(s->value->where.end - s->value->where.at), r->text.bytes + s->value->where.at);
     }

@@ -115,6 +115,8 @@ typedef struct work {
     lt_state_job job;
     void        *out;
     atomic_llong next; /* group to take */
+    atomic_llong done;         /* groups */
+    atomic_bool  stop;
 } work;
 
 /* Two stages, chunk by chunk, from tables that serve all slices. */
@@ -158,10 +160,16 @@ static void pack_group(work *w, int64_t group, slot *s)
 static lt_status pack_task(void *ctx, int64_t index, int worker)
 {
     work *w = ctx;
-    (void)worker;
-    int64_t n_groups = lt_state_groups(w->m->loops, w->job.n);
-    slot s = slot_at(w->m, w->job.workspace, index);
-    for (int64_t g; (g = atomic_fetch_add(&w->next, 1)) < n_groups;) pack_group(w, g, &s);
+    const lt_state_job *j = &w->job;
+    int64_t n_groups = lt_state_groups(w->m->loops, j->n);
+    slot s = slot_at(w->m, j->workspace, index);
+    for (int64_t g; (g = atomic_fetch_add(&w->next, 1)) < n_groups;) {
+        pack_group(w, g, &s);
+        int64_t done = LT_MIN((atomic_fetch_add(&w->done, 1) + 1) * w->m->loops->lanes, j->n);
+        /* Worker 0 is the calling thread. */
+        if (worker == 0 && j->tell && !j->tell(j->tell_ctx, done, j->n)) atomic_store(&w->stop, true);
+        if (atomic_load(&w->stop)) return LT_FAIL(LT_ERR_CANCELLED, "gram: stopped by the progress function after %lld of %lld states", (long long)done, (long long)j->n);
+    }
     return LT_OK;
 }
 

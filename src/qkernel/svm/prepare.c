@@ -2,6 +2,7 @@
 #include "qkernel/svm/prepare.h"
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "lathe/graph.h"
 #include "qkernel/rows/rows.h"
@@ -31,7 +32,7 @@ lt_status lt_prepare_rows(const char *name, const lt_rows *x, int64_t n_features
             double value = v[i * x->columns + k] = lt_rows_at(x, i, k);
             if (isfinite(value)) continue;
             lt_free(v);
-            return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %s is %g at row %lld, column %lld: every number must be finite", name, value,
+            return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %s is %g at row %lld, column %lld: every number must be finite", name, lt_plain(value),
                            (long long)i, (long long)k);
         }
     *out = v;

@@ -97,7 +97,7 @@ static const struct { const char *text, *want; int n; } rows[] = {
     { "var x[2] = 1\nminimize sum(x, axis=2)", "2:22: error: sum of [2]: axis 2 is outside -1..0", 1 },
     { "var x = 1\nminimize sum(zeros(1,1,1,1,1,1,1,1,1))", "2:14: error: a tensor has at most 8 axes", 1 },
     { "var x = 1\nminimize abs(\"a\")", "2:14: error: a string cannot be computed with", 1 },
-    { "rng g = mt19937(0)\nvar x = 1\nminimize x + g", "3:12: error: 'g' is a stream of random numbers; draw from it with normal(", 1 },
+    { "rng g = mt19937(0)\nvar x = 1\nminimize x + g", "3:14: error: 'g' is a stream of random numbers; draw from it with normal(", 1 },
     { "var x[2] = 1\nminimize x[x]", "2:12: error: an index depends on a variable; it must be known when the file is read", 1 },
     { "var x[2] = 1\nminimize x[[0, 1]]", "2:12: error: an index is a tensor [2]; one integer is needed", 1 },
     { "var x[2] = 1\nminimize x[0.5]", "2:12: error: an index is 0.5; an integer is needed", 1 },
@@ -186,7 +186,23 @@ static const struct { const char *text, *want; int n; } rows[] = {
     { "var x = 1\n", "error: the problem has no 'minimize' or 'maximize'", 1 },
     { "minimize 1\n", "error: the problem has no variables; 'var x[2]' makes two", 1 },
     { "", "t.lt:1:1: error: the problem has no 'minimize' or 'maximize'", 1 },
+    { "rng g = philox(0)\nvar x = -g\nminimize 1", "2:10: error: 'g' is a stream of random numbers", 1 },
+    { "rng g = philox(0)\nvar x = 1\nminimize x + 2^g", "3:16: error: 'g' is a stream of random numbers", 1 },
+    { "rng g = philox(0)\nvar x = 1\nminimize g*x", "3:10: error: 'g' is a stream of random numbers", 1 },
+    { "var x[2] = 1\nminimize sum([x[sin] for sin in 0:2])", "2:26: error: 'sin' is a function of the language and cannot be the name of an index", 1 },
+    { "var x[2] = 1\nfn f(a) = a\nminimize sum([x[f] for f in 0:2])", "3:24: error: 'f' is a function of this file and cannot be the name of an index", 1 },
+    { "var x = 1\nfn f(a, exp) = a\nminimize f(x, 2)", "2:9: error: 'exp' is a function of the language and cannot be the name of a parameter", 1 },
+    { "var x = 0/0\nminimize 1", "1:9: error: the start has the value nan; it must be finite", 1 },
+    { "var x = 1\nminimize 0*inf", "error: the objective is nan everywhere", 1 },
+    /* each mistake, its message */
+    { "var x[2] = 1\nminimize sum([aa + bb*i for i in cc:dd:ee])", "2:15: error: unknown name 'aa'", 5 },
+    { "var x[2] = 1\nminimize sum([i for i in aa:2 for j in 0:bb])", "2:26: error: unknown name 'aa'", 2 },
+    { "var x[2,2] = 1\nminimize x[aa, bb] + x[cc:dd:ee, ff]", "2:12: error: unknown name 'aa'", 6 },
+    { "var x[2] = 1\nminimize x[aa, bb]", "2:11: error: 2 indices for a tensor [2] of 1 axes", 3 },
+    { "var x[2] = 1\nminimize y[aa:bb]", "2:10: error: unknown name 'y'", 3 },
     /* one mistake, one message */
+    { "vr x[2] = 1\nminimize sum(x)\nsubjct to\n  x[0] <= 1\n  2*x[1] >= x[0]", "1:1: error: unknown statement 'vr'; did you mean 'var'?", 2 },
+    { "dta A = [1, 2]\nrgn g = philox(0)\nfnn f(a) = a\nvar x = 1\nminimize f(x)*A[0] + normal(rng=g)", "1:1: error: unknown statement 'dta'; did you mean 'data'?", 3 },
     { "data A = foo\nlet B = A + 1\nvar x[2] = A\nminimize sum(x) + B + A\nsubject to\n  B <= x\n", "1:10: error: unknown name 'foo'", 1 },
     { "var x = 1\nminimize y + y*y\nsubject to\n  y <= 1", "2:10: error: unknown name 'y'", 1 },
     { "var x = 1\nminimize asb(x) + asb(x)", "2:10: error: unknown function 'asb'", 1 },
@@ -342,7 +358,11 @@ LT_TEST(data_files)
     check_in_folder("var x = 1\nminimize csv(\"y.csv\", column=1)[2]*x", NULL, -30);
     check_in_folder("var x = 1\nminimize csv(\"y.csv\", skip=1)[1, 0]*x + size(csv(\"y.csv\"))", NULL, 7);
     check_in_folder("var x = 1\nminimize sum(csv(\"one.csv\"))*x", NULL, 6);
-    check_in_folder("var x = 1\nminimize size(csv(\"empty.csv\"))*x", NULL, 0);
+    check_in_folder("var x = 1\nminimize size(csv(\"empty.csv\"))*x", "2:19: error: empty.csv is empty: there are no rows of numbers", 0);
+    write_file("empty.csv", "a,b\n\n");
+    check_in_folder("var x = 1\nminimize size(csv(\"empty.csv\"))*x", "2:19: error: empty.csv has a heading, but no rows of numbers", 0);
+    write_file("empty.csv", "1,0x10\n");
+    check_in_folder("var x = 1\nminimize size(csv(\"empty.csv\"))*x", "empty.csv:1: column 1 is '0x10', not a number", 0);
     check_in_folder("var x = 1\nminimize load(\"none.npy\")", "2:15: error: ", 0);
     check_in_folder("var x = 1\nminimize load(\"bad.npy\")", "bad.npy", 0);
     check_in_folder("var x = 1\nminimize load(\"\")", "2:15: error: '' is not the name of a file", 0);

@@ -1,0 +1,12 @@
+/* Numbers as people read them; lt_double_text is in lathe/base.h. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_BASE_NUMBER_H
+#define LT_BASE_NUMBER_H
+
+#include "lathe/base.h"
+
+#include <math.h>
+
+/* NaN without a sign, which C libraries print. */
+static inline double lt_plain(double v) { return isnan(v) ? (double)NAN : v; }
+
+#endif
