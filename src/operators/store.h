@@ -41,6 +41,7 @@ typedef struct lt_store_plan {           /* fill in the first block, then lt_sto
     int     first_operator_column, operator_columns; /* SUMMARY columns that are the operator's, also kept as arrays of one value a row; 0 = none */
     int     rows_on_the_way;             /* rows that may be taken and not yet written; 0 = 4 */
     uint64_t commit_bytes;               /* what lies between two commits; 0 = by the sizes of indexes and file */
+    int64_t  waiting_slabs;              /* complete ones that wait in the journal for one before them; 0 = 16 GiB, and 32 at least */
     /* derived */
     lt_part_plan part[LT_PART_COUNT];
     int64_t n_steps;                     /* T with outputs, else 0 */
