@@ -79,6 +79,8 @@ typedef struct lt_store_claim lt_store_claim;
 lt_status   lt_store_claim_take(const char *path, lt_store_claim **out);
 void        lt_store_claim_release(lt_store_claim *c); /* NULL is allowed */
 const char *lt_store_claim_path(const lt_store_claim *c); /* symbolic links resolved */
+/* LT_ERR_ARGUMENT when an unfinished run of another identity lies there, whose rows would be lost. */
+lt_status   lt_store_claim_check(const lt_store_claim *c, const void *identity, size_t identity_bytes);
 
 /* Creates the file at its place, all rows pending; replaces one that is there. */
 lt_status lt_store_skeleton(const lt_store_claim *c, const lt_store_plan *p, const lt_store_labels *l, const lt_store_texts *t);
