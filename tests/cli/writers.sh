@@ -43,7 +43,7 @@ long="--config $c --merge $work/long.yaml --total-samples 2000 --output $d"
 # shellcheck disable=SC2086
 "$lathe" generate $long >"$work/first" 2>&1 &
 pid=$!
-for _ in $(seq 100); do [ -e "$d" ] && [ -s "$d.journal" ] && break; sleep 0.1; done
+for _ in $(seq 600); do [ -e "$d" ] && [ -s "$d.journal" ] && break; sleep 0.1; done
 before=$(ls -i "$d")
 for request in "generate --config $c --output $d" "generate --config $c --output $d --overwrite" "generate $long --resume" \
     "merge --out $d $work/s0.h5 $work/s1.h5" "extract-features $work/a.h5 --overwrite --output $d" "replay $work/a.h5 --index 1 --out $d"; do
