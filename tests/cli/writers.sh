@@ -43,7 +43,7 @@ long="--config $c --merge $work/long.yaml --total-samples 2000 --output $d"
 # shellcheck disable=SC2086
 "$lathe" generate $long >"$work/first" 2>&1 &
 pid=$!
-for _ in $(seq 100); do [ -e "$d" ] && [ -s "$d.journal" ] && break; sleep 0.1; done
+for _ in $(seq 600); do [ -e "$d" ] && [ -s "$d.journal" ] && break; sleep 0.1; done
 before=$(ls -i "$d")
 for request in "generate --config $c --output $d" "generate --config $c --output $d --overwrite" "generate $long --resume" \
     "merge --out $d $work/s0.h5 $work/s1.h5" "extract-features $work/a.h5 --overwrite --output $d" "replay $work/a.h5 --index 1 --out $d"; do
@@ -56,6 +56,26 @@ kill -INT $pid; wait $pid && got=0 || got=$?
 [ "$got" -eq 130 ] || { fail "the first writer: status $got, expected 130"; cat "$work/first"; }
 run 0 validate "$d"; says out "pending"
 run 2 generate --config "$c" --output "$d"; says err "holds an unfinished run"
+
+# Nor is it thrown away by a command that makes another file there
+cp "$d.journal" "$work/journal"
+run 2 merge --out "$d" "$work/s0.h5" "$work/s1.h5"; says err "holds an unfinished run"
+run 2 replay "$work/a.h5" --index 1 --out "$d"; says err "holds an unfinished run"
+cmp "$d.journal" "$work/journal" || fail "$last: the journal was changed"
+run 0 merge --out "$work/m.h5" "$work/s0.h5" "$work/s1.h5"
+run 0 merge --out "$work/m.h5" "$work/s0.h5" "$work/s1.h5"
+
+# No room for the file at all: nothing is left, and a file that was there stays
+for old in none there; do
+    mkdir "$work/$old"
+    [ $old = none ] || cp "$work/a.h5" "$work/$old/f.h5"
+    (ulimit -f 8; exec "$lathe" generate --config "$c" --output "$work/$old/f.h5") >"$work/out" 2>"$work/err" && got=0 || got=$?
+    last="generate without room"
+    [ "$got" -eq 1 ] || { fail "$last: status $got, expected 1"; cat "$work/err"; }
+    says err "too large"
+    [ "$(ls "$work/$old")" = "$([ $old = none ] || echo f.h5)" ] || fail "$last: left $(ls "$work/$old")"
+    [ $old = none ] || cmp "$work/a.h5" "$work/$old/f.h5" || fail "$last: the old file was changed"
+done
 
 # What is wrong with a journal is said, with the way out
 for bytes in 4096 3; do

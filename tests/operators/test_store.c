@@ -310,6 +310,31 @@ LT_TEST(readers_keep_what_they_read)
     must_be_equal(path, whole);
 }
 
+/* One row that all others overtake: the journal does not grow without end, and the file ends up the same. */
+LT_TEST(slabs_do_not_wait_for_ever)
+{
+    const char *path = scratch("late.h5"), *whole = scratch("whole.h5");
+    lt_store_plan p = plan_of(40, 4, true, LT_COMPRESS_GZIP);
+    char journal[400];
+    struct stat st;
+    snprintf(journal, sizeof journal, "%s.journal", path);
+    LT_CHECK_OK(make_skeleton(whole, &p));
+    LT_CHECK_OK(write_all(whole, &p, false, INT64_MAX));
+    p.waiting_slabs = 2;
+    p.commit_bytes = 1;
+    LT_CHECK_OK(make_skeleton(path, &p));
+    lt_store *s;
+    LT_CHECK_OK(open_store(path, &p, "id", false, &s));
+    for (int64_t r = 1; r < 40; r++) LT_CHECK_OK(put_row(s, &p, r));
+    LT_CHECK_OK(lt_store_close(s, NULL));
+    LT_CHECK_EQ_INT(check_file(path, &p), 39);
+    LT_CHECK(stat(journal, &st) == 0 && st.st_size < 4096 + 24 * (off_t)(p.rest_bytes + (size_t)p.n_steps * p.step_bytes + 128));
+    p.commit_bytes = 0;
+    LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
+    LT_CHECK_EQ_INT(check_file(path, &p), 40);
+    must_be_equal(path, whole);
+}
+
 /* Without its journal a stopped file keeps its whole slabs, and is put in order at the end. */
 LT_TEST(a_lost_journal_costs_its_rows_alone)
 {

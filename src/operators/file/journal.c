@@ -258,6 +258,18 @@ lt_status lt_journal_open(lt_journal *j, const lt_journal_shape *shape, bool kee
     return empty ? start_empty(j, &want) : find_rows(j, (uint64_t)st.st_size, shape->n_rows, found, ctx);
 }
 
+lt_status lt_journal_is_foreign(const lt_journal *j, const lt_digest *identity, bool *foreign)
+{
+    struct stat st;
+    journal_head h;
+    if (fstat(j->fd, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot read: %s", j->path, strerror(errno));
+    *foreign = st.st_size > 0;
+    if ((uint64_t)st.st_size < sizeof h) return LT_OK;
+    LT_TRY(lt_file_read_at(j->fd, j->path, 0, &h, sizeof h));
+    *foreign = memcmp(h.magic, head_magic, sizeof head_magic) || memcmp(&h.identity, identity, sizeof *identity);
+    return LT_OK;
+}
+
 lt_status lt_journal_sync(lt_journal *j)
 {
     return fdatasync(j->fd) ? LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", j->path, strerror(errno)) : LT_OK;

@@ -44,6 +44,8 @@ lt_status lt_journal_claim(const char *dataset, lt_journal *j);
    their slots, and a journal of another identity is LT_ERR_ARGUMENT; otherwise it is emptied. A failure
    leaves the claim in force. */
 lt_status lt_journal_open(lt_journal *j, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx);
+/* Whether a claimed journal holds a run of another identity, or none that can be told. */
+lt_status lt_journal_is_foreign(const lt_journal *j, const lt_digest *identity, bool *foreign);
 /* What was written so far survives a power failure. */
 lt_status lt_journal_sync(lt_journal *j);
 /* Gives the claim up; a journal in which nothing was ever written goes away. A closed or zeroed one is allowed. */

@@ -134,14 +134,29 @@ lt_status lt_store_row_put(lt_store *s, lt_store_row *r)
 
 /* ---- The writer ------------------------------------------------------------------------------------- */
 
+static lt_status write_ready_slab(lt_store *s, int64_t slab)
+{
+    if (s->slab[slab].written || s->slab[slab].left) return LT_OK;
+    LT_TRY(lt_store_write_slab(s, slab));
+    s->n_ready--;
+    return lt_store_commit_due(s, s->committed_end, s->end) ? lt_store_commit(s) : LT_OK;
+}
+
+/* Whether the journal has become so large that order is left to the end of the run: a row that many others overtook. */
+static bool waits_too_long(const lt_store *s)
+{
+    const uint64_t most_bytes = (uint64_t)16 << 30, slab_bytes = (uint64_t)s->p.chunk_rows * s->journal.slot_bytes;
+    int64_t most = s->p.waiting_slabs ? s->p.waiting_slabs : LT_MAX((int64_t)(most_bytes / slab_bytes), 32);
+    return s->n_ready > most;
+}
+
 /* Slabs whose rows are all in the journal, in their order; one that is complete waits for those before it. */
 static lt_status write_ready_slabs(lt_store *s)
 {
-    for (; s->next < s->n_slabs && s->slab[s->next].left == 0; s->next++) {
-        if (s->slab[s->next].written) continue;
-        LT_TRY(lt_store_write_slab(s, s->next));
-        if (lt_store_commit_due(s, s->committed_end, s->end)) LT_TRY(lt_store_commit(s));
-    }
+    for (; s->next < s->n_slabs && s->slab[s->next].left == 0; s->next++) LT_TRY(write_ready_slab(s, s->next));
+    if (!waits_too_long(s)) return LT_OK;
+    s->scattered = true;
+    for (int64_t b = s->next; b < s->n_slabs; b++) LT_TRY(write_ready_slab(s, b));
     return LT_OK;
 }
 

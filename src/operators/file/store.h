@@ -41,6 +41,7 @@ typedef struct lt_store_plan {           /* fill in the first block, then lt_sto
     int     first_operator_column, operator_columns; /* SUMMARY columns that are the operator's, also kept as arrays of one value a row; 0 = none */
     int     rows_on_the_way;             /* rows that may be taken and not yet written; 0 = 4 */
     uint64_t commit_bytes;               /* what lies between two commits; 0 = by the sizes of indexes and file */
+    int64_t  waiting_slabs;              /* complete ones that wait in the journal for one before them; 0 = 16 GiB, and 32 at least */
     /* derived */
     lt_part_plan part[LT_PART_COUNT];
     int64_t n_steps;                     /* T with outputs, else 0 */
@@ -78,6 +79,8 @@ typedef struct lt_store_claim lt_store_claim;
 lt_status   lt_store_claim_take(const char *path, lt_store_claim **out);
 void        lt_store_claim_release(lt_store_claim *c); /* NULL is allowed */
 const char *lt_store_claim_path(const lt_store_claim *c); /* symbolic links resolved */
+/* LT_ERR_ARGUMENT when an unfinished run of another identity lies there, whose rows would be lost. */
+lt_status   lt_store_claim_check(const lt_store_claim *c, const void *identity, size_t identity_bytes);
 
 /* Creates the file at its place, all rows pending; replaces one that is there. */
 lt_status lt_store_skeleton(const lt_store_claim *c, const lt_store_plan *p, const lt_store_labels *l, const lt_store_texts *t);

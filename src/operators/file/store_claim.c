@@ -52,3 +52,12 @@ void lt_store_claim_release(lt_store_claim *c)
 }
 
 const char *lt_store_claim_path(const lt_store_claim *c) { return c->path; }
+
+lt_status lt_store_claim_check(const lt_store_claim *c, const void *identity, size_t identity_bytes)
+{
+    bool foreign;
+    lt_digest digest = lt_sha256_of(identity, identity_bytes);
+    LT_TRY(lt_journal_is_foreign(&c->journal, &digest, &foreign));
+    return foreign ? LT_FAIL(LT_ERR_ARGUMENT, "%s: holds an unfinished run: finish it (lathe generate --resume), choose another path, or remove %s", c->path,
+                             c->journal.path) : LT_OK;
+}

@@ -48,6 +48,7 @@ struct lt_store {
     int64_t       *slot;
     bool          *done;       /* before this run; never changes */
     int64_t        n_slabs, next; /* the first slab that is not in the file: slabs are appended in order */
+    int64_t        n_ready;    /* slabs that are complete, but not in the file */
     lt_store_slab *slab;
     /* the writer and its queue */
     pthread_t       writer;

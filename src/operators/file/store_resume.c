@@ -10,7 +10,8 @@ void lt_store_mark_row(lt_store *s, int64_t row, int64_t slot, const lt_record_h
     s->code[row] = h->code;
     s->step[row] = h->step;
     s->seconds[row] = h->seconds;
-    if (h->code != LT_RUN_LOST) s->slab[row / s->p.chunk_rows].left--; /* a lost row is shown, and its slab waits for another run */
+    if (h->code == LT_RUN_LOST) return; /* it is shown, and its slab waits for another run */
+    if (--s->slab[row / s->p.chunk_rows].left == 0) s->n_ready++;
 }
 
 static int64_t end_row(const lt_store *s, int64_t slab) { return LT_MIN((slab + 1) * s->p.chunk_rows, s->p.rows); }
@@ -79,6 +80,7 @@ static bool journal_has_rest(const lt_store *s)
 static lt_status keep_as_it_is(lt_store *s)
 {
     s->scattered = true;
+    s->n_ready = 0;
     LT_TRY(read_status(s));
     keep_slabs(s, 0, true);
     for (int64_t r = 0; r < s->p.rows; r++) {

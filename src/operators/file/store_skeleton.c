@@ -318,12 +318,14 @@ static lt_status record_size(skeleton *k, const lt_atomic_file *f)
     uint64_t end;
     LT_TRY(lt_hdf5_get_end(f->fd, k->path, &end));
     int64_t bytes = (int64_t)end;
-    hid_t file = H5Fopen(f->temporary, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+    if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0) file = H5Fopen(f->temporary, H5F_ACC_RDWR, access); /* nobody else knows the file */
     hid_t g = file < 0 ? -1 : H5Gopen2(file, "/status", H5P_DEFAULT), a = g < 0 ? -1 : H5Aopen(g, "skeleton_bytes", H5P_DEFAULT);
     int r = a < 0 ? -1 : H5Awrite(a, H5T_NATIVE_INT64, &bytes);
     if (a >= 0 && H5Aclose(a) < 0) r = -1;
     close_group(g);
     if (file >= 0 && H5Fclose(file) < 0) r = -1;
+    if (access >= 0) H5Pclose(access);
     return r < 0 ? lt_hdf5_fail(LT_ERR_IO, k->path, "cannot write the file") : LT_OK;
 }
 

@@ -147,12 +147,13 @@ lt_status lt_dataset_file_create(const lt_store_claim *claim, const lt_file_cont
     return s;
 }
 
-lt_status lt_dataset_file_begin(const char *path, const lt_file_content *f, const lt_store_plan *plan, const char *identity, lt_store **out)
+lt_status lt_dataset_file_begin(const char *path, const lt_file_content *f, const lt_store_plan *plan, const char *identity, bool overwrite, lt_store **out)
 {
     lt_store_claim *claim;
     *out = NULL;
     LT_TRY(lt_store_claim_take(path, &claim));
-    lt_status s = lt_dataset_file_create(claim, f, plan);
+    lt_status s = overwrite ? LT_OK : lt_store_claim_check(claim, identity, strlen(identity));
+    if (!s) s = lt_dataset_file_create(claim, f, plan);
     if (!s) return lt_store_open(claim, plan, identity, strlen(identity), false, out);
     lt_store_claim_release(claim);
     return s;

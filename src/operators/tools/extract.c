@@ -208,7 +208,7 @@ static lt_status open_output(extract *e, const char *output)
     lt_replay_options replay = lt_replay_defaults();
     replay.device = e->opt->device;
     LT_TRY(lt_replay_create(c, &replay, &e->replay));
-    return lt_dataset_file_begin(output, &f, &e->plan, "extract", &e->store);
+    return lt_dataset_file_begin(output, &f, &e->plan, "extract", e->opt->overwrite, &e->store);
 }
 
 static lt_status extract_all(extract *e)

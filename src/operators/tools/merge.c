@@ -223,7 +223,7 @@ static lt_status make_file(merge *m, const char *out_path)
     for (int i = 0; i < LT_PART_OUTPUT; i++) largest = LT_MAX(largest, m->plan.part[i].row_bytes);
     m->block = lt_malloc(largest * (size_t)LT_MIN(m->plan.chunk_rows, (int64_t)MAX_BLOCK));
     if (!m->block) return LT_ERR_MEMORY;
-    return lt_dataset_file_begin(out_path, &f, &m->plan, "merge", &m->store);
+    return lt_dataset_file_begin(out_path, &f, &m->plan, "merge", false, &m->store);
 }
 
 static lt_status merge_all(merge *m, const char *out_path, const char *const *paths)

@@ -54,7 +54,7 @@ static lt_status write_file(const lt_dataset_config *c, const lt_replay_options 
     LT_TRY(precision_of(c, opt, &f.precision));
     LT_TRY(lt_dataset_file_plan(&f, arena, &plan));
     LT_TRY(lt_replay_create(c, opt, &r));
-    lt_status s = lt_dataset_file_begin(path, &f, &plan, "replay", &store);
+    lt_status s = lt_dataset_file_begin(path, &f, &plan, "replay", false, &store);
     if (!s) {
         s = run_into(r, index, realization, store, out);
         if (s) lt_store_discard(store);
