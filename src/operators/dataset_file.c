@@ -58,8 +58,9 @@ static lt_status receive_contents(lt_dataset *d)
     d->n_items = h.n_items;
     LT_TRY(receive_texts(d, &h));
     LT_TRY(lt_dataset_check_layout(d, &h));
+    LT_TRY(lt_dataset_check_stored(d, true, d->info.rows));
     LT_TRY(count_codes(d));
-    return lt_dataset_check_stored(d, d->info.rows - d->info.status[LT_RUN_PENDING]);
+    return lt_dataset_check_stored(d, false, d->info.rows - d->info.status[LT_RUN_PENDING]);
 }
 
 /* ---- Opening and closing ---------------------------------------------------------------------------- */

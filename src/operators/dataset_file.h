@@ -25,8 +25,9 @@ lt_shape            lt_dataset_item_shape(const lt_file_item *item);
 
 /* Every array that we know has the shape and type it must have; fills in the sizes of d->info. */
 lt_status lt_dataset_check_layout(lt_dataset *d, const lt_file_head *head);
-/* What the file claims of finished rows is in it, up to what compression can do. */
-lt_status lt_dataset_check_stored(const lt_dataset *d, int64_t finished);
+/* What the file claims is in it, up to what compression can do: of arrays that hold all rows from the beginning, or of the others so many
+   finished rows. Reading takes as long as a file is large, not as long as it says. */
+lt_status lt_dataset_check_stored(const lt_dataset *d, bool all, int64_t rows);
 /* The state of every row, [rows]; all done where the file keeps none. */
 lt_status lt_dataset_read_codes(lt_dataset *d, uint8_t *code);
 

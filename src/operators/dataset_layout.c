@@ -31,35 +31,38 @@ typedef enum kind { FLOATS, INTEGERS, TEXTS } kind;
 typedef enum extent { ANY, N, P, M, T, G, D, S, THREE, EXTENTS } extent;
 static const char *const extent_names[] = { "any", "N", "P", "M", "T", "G", "D", "S", "3" };
 
+/* What of it the file must hold: nothing, finished rows, or all rows, which are written when the file is made. */
+typedef enum stored { NONE, FINISHED, ALL } stored;
+
 typedef struct layout {
     const char *path;     /* ending in '/': every array below it */
     kind        kind;
     int         rank;
     extent      dim[6];
-    bool        by_rows;  /* rows finished are in it */
+    stored      stored;
 } layout;
 
 static const layout table[] = { /* those that give N and the rest come first */
-    { "/parameters/params", FLOATS, 2, { N, P }, true },
-    { "/inputs/fields", FLOATS, 4, { N, THREE, G, G }, true },
-    { "/outputs/fields", FLOATS, 6, { N, M, T, THREE, G, G }, true },
-    { "/outputs/fields", FLOATS, 5, { N, M, THREE, G, G }, true }, /* T = 1 */
-    { "/features/temporal/features", FLOATS, 3, { N, T, D }, true },
-    { "/features/summary/per_trajectory/features", FLOATS, 3, { N, M, S }, true },
-    { "/features/summary/aggregated/features", FLOATS, 2, { N, ANY }, true },
-    { "/features/summary/learned/features", FLOATS, 2, { N, ANY }, true },
-    { "/features/initial/aggregated/features", FLOATS, 2, { N, ANY }, true },
-    { "/features/architecture/aggregated/features", FLOATS, 2, { N, ANY }, true },
-    { "/features/summary/operator_sensitivity_inline/", FLOATS, 1, { N }, true },
-    { "/features/summary/aggregated/metadata/extraction_time", FLOATS, 1, { N }, false },
-    { "/metadata/ic_types", TEXTS, 1, { N }, true },
-    { "/metadata/evolution_policies", TEXTS, 1, { N }, true },
-    { "/metadata/noise_regimes", TEXTS, 1, { N }, true },
-    { "/metadata/grid_sizes", INTEGERS, 1, { N }, true },
-    { "/status/code", INTEGERS, 1, { N }, true },
-    { "/status/step", INTEGERS, 1, { N }, true },
-    { "/status/seconds", FLOATS, 1, { N }, true },
-    { "/status/row", INTEGERS, 1, { N }, true },
+    { "/parameters/params", FLOATS, 2, { N, P }, ALL },
+    { "/inputs/fields", FLOATS, 4, { N, THREE, G, G }, FINISHED },
+    { "/outputs/fields", FLOATS, 6, { N, M, T, THREE, G, G }, FINISHED },
+    { "/outputs/fields", FLOATS, 5, { N, M, THREE, G, G }, FINISHED }, /* T = 1 */
+    { "/features/temporal/features", FLOATS, 3, { N, T, D }, FINISHED },
+    { "/features/summary/per_trajectory/features", FLOATS, 3, { N, M, S }, FINISHED },
+    { "/features/summary/aggregated/features", FLOATS, 2, { N, ANY }, FINISHED },
+    { "/features/summary/learned/features", FLOATS, 2, { N, ANY }, FINISHED },
+    { "/features/initial/aggregated/features", FLOATS, 2, { N, ANY }, FINISHED },
+    { "/features/architecture/aggregated/features", FLOATS, 2, { N, ANY }, FINISHED },
+    { "/features/summary/operator_sensitivity_inline/", FLOATS, 1, { N }, ALL },
+    { "/features/summary/aggregated/metadata/extraction_time", FLOATS, 1, { N }, NONE },
+    { "/metadata/ic_types", TEXTS, 1, { N }, ALL },
+    { "/metadata/evolution_policies", TEXTS, 1, { N }, ALL },
+    { "/metadata/noise_regimes", TEXTS, 1, { N }, ALL },
+    { "/metadata/grid_sizes", INTEGERS, 1, { N }, ALL },
+    { "/status/code", INTEGERS, 1, { N }, ALL },
+    { "/status/step", INTEGERS, 1, { N }, ALL },
+    { "/status/seconds", FLOATS, 1, { N }, ALL },
+    { "/status/row", INTEGERS, 1, { N }, ALL },
 };
 
 static bool is_kind(int element, kind k)
@@ -198,18 +201,25 @@ lt_status lt_dataset_check_layout(lt_dataset *d, const lt_file_head *head)
     return LT_OK;
 }
 
-lt_status lt_dataset_check_stored(const lt_dataset *d, int64_t finished)
+static stored stored_of(const char *path)
 {
-    for (int k = 0; k < d->n_items; k++) {
-        const lt_file_item *item = &d->item[k];
-        bool by_rows = false;
-        double bytes = (double)item->element_bytes * (double)finished;
-        for (size_t l = 0; l < LT_LEN(table); l++) by_rows = by_rows || (table[l].by_rows && is_at(&table[l], item->path));
-        for (int r = 1; r < item->rank; r++) bytes *= (double)item->dim[r];
-        if (by_rows && item->lzf_wrong) return LT_FAIL(LT_ERR_FORMAT, "%s: %s: its LZF filter unpacks to other sizes than its chunks have", d->path, item->path);
-        if (by_rows && bytes > (double)item->stored_bytes * MOST_COMPRESSED)
-            return LT_FAIL(LT_ERR_FORMAT, "%s: %s claims %.0f bytes for %" PRId64 " finished rows, the file stores %" PRIu64, d->path,
-                           item->path, bytes, finished, item->stored_bytes);
-    }
+    for (size_t l = 0; l < LT_LEN(table); l++)
+        if (is_at(&table[l], path)) return table[l].stored;
+    return NONE;
+}
+
+static lt_status check_stored(const lt_dataset *d, const lt_file_item *item, int64_t rows)
+{
+    double bytes = (double)item->element_bytes * (double)rows;
+    for (int r = 1; r < item->rank; r++) bytes *= (double)item->dim[r];
+    if (item->lzf_wrong) return LT_FAIL(LT_ERR_FORMAT, "%s: %s: its LZF filter unpacks to other sizes than its chunks have", d->path, item->path);
+    if (bytes <= (double)item->stored_bytes * MOST_COMPRESSED) return LT_OK;
+    return LT_FAIL(LT_ERR_FORMAT, "%s: %s claims %.0f bytes for %" PRId64 " rows, the file stores %" PRIu64, d->path, item->path, bytes, rows, item->stored_bytes);
+}
+
+lt_status lt_dataset_check_stored(const lt_dataset *d, bool all, int64_t rows)
+{
+    for (int k = 0; k < d->n_items; k++)
+        if (stored_of(d->item[k].path) == (all ? ALL : FINISHED)) LT_TRY(check_stored(d, &d->item[k], rows));
     return LT_OK;
 }

@@ -77,6 +77,13 @@ static lt_status check_parameters(lt_check *k)
     return LT_OK;
 }
 
+static bool any_done(const lt_check *k, int64_t first, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (k->code[first + i] == LT_RUN_DONE) return true;
+    return false;
+}
+
 /* Counts numbers that are not finite by column, in rows whose run was finite; reads block by block. */
 static lt_status count_not_finite(lt_check *k, const char *path, int64_t columns, int64_t per_row, int64_t *bad)
 {
@@ -85,6 +92,7 @@ static lt_status count_not_finite(lt_check *k, const char *path, int64_t columns
     lt_status s = LT_OK;
     for (int64_t first = 0; first < k->info.rows && !s; first += BLOCK_ROWS) {
         int64_t n = LT_MIN((int64_t)BLOCK_ROWS, k->info.rows - first);
+        if (!any_done(k, first, n)) continue;
         s = lt_dataset_read(k->d, path, first, n, x, n * per_row);
         for (int64_t i = 0; i < n * per_row && !s; i++)
             bad[i % columns] += k->code[first + i / per_row] == LT_RUN_DONE && !isfinite(x[i]);
