@@ -169,7 +169,7 @@ static lt_status read_features(lt_dataset *d, features *f)
         const char *const *names;
         char attribute[80];
         float *x = malloc((size_t)(n * deep * width) * sizeof *x);
-        lt_status s = x && f->value && f->name ? lt_dataset_read(d, path[a], 0, n, x) : cli_fail(LT_ERR_MEMORY, "no memory for features");
+        lt_status s = x && f->value && f->name ? lt_dataset_read(d, path[a], 0, n, x, n * deep * width) : cli_fail(LT_ERR_MEMORY, "no memory for features");
         snprintf(attribute, sizeof attribute, "%s@column_names", path[a]);
         if (!s) s = lt_dataset_texts(d, attribute, &n_names, &names);
         for (int64_t r = 0; r < n && !s; r++)

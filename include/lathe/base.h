@@ -22,6 +22,8 @@ extern "C" {
 #define LT_VERSION_PATCH 0
 
 LT_API const char *lt_version(void); /* "0.1.0" */
+/* What holds the processes in which files are parsed (HDF5, YAML) on this system: "seccomp, landlock, memory and time limits". */
+LT_API const char *lt_jail_walls(void);
 
 /* ---- Status -------------------------------------------------------------- */
 /* Every function that can fail returns one. The library never prints and never

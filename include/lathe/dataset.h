@@ -29,8 +29,9 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
     int64_t     status[LT_RUN_STATUS_COUNT]; /* rows by lt_run_status; all done in files that keep none */
 } lt_dataset_info;
 
-/* LT_ERR_FORMAT for what is not such a file, damaged ones included: a child process reads it first, so
-   that no file can bring this one down. LT_ERR_IO when it cannot be read. */
+/* LT_ERR_FORMAT for what is not such a file, damaged ones included, and for arrays that do not have the shapes and types of
+   docs/dataset.md. The HDF5 library reads the file in a process of its own, without rights (lt_jail_walls), that lives until the dataset is
+   closed: no file can bring this process down. LT_ERR_IO when it cannot be read. */
 LT_API lt_status       lt_dataset_open(const char *path, lt_dataset **out);
 LT_API void            lt_dataset_close(lt_dataset *d); /* NULL is allowed */
 LT_API lt_dataset_info lt_dataset_get_info(const lt_dataset *d);
@@ -50,11 +51,12 @@ LT_API lt_status lt_dataset_walk(lt_dataset *d, lt_status (*item)(void *ctx, con
 
 /* Shape of an array; rank 0 when there is none. */
 LT_API lt_shape  lt_dataset_shape(lt_dataset *d, const char *path);
-/* Rows first..first+n-1, as float32; LT_ERR_ARGUMENT names what is out of range. */
-LT_API lt_status lt_dataset_read(lt_dataset *d, const char *path, int64_t first, int64_t n, float *out);
+/* Rows first..first+n-1, as float32; LT_ERR_ARGUMENT names what is out of range. `out` has room for n_values, and the rows must be exactly
+   so many: LT_ERR_FORMAT when the array of the file has other extents than the caller thinks. */
+LT_API lt_status lt_dataset_read(lt_dataset *d, const char *path, int64_t first, int64_t n, float *out, int64_t n_values);
 /* States of step t of these rows: [n, M, 3, G, G]; only where the file has them. */
-LT_API lt_status lt_dataset_read_step(lt_dataset *d, int64_t first, int64_t n, int64_t t, float *out);
-LT_API lt_status lt_dataset_read_ints(lt_dataset *d, const char *path, int64_t first, int64_t n, int64_t *out);
+LT_API lt_status lt_dataset_read_step(lt_dataset *d, int64_t first, int64_t n, int64_t t, float *out, int64_t n_values);
+LT_API lt_status lt_dataset_read_ints(lt_dataset *d, const char *path, int64_t first, int64_t n, int64_t *out, int64_t n_values);
 /* The texts of a label array, [rows], or of an attribute "path@name". The dataset keeps them; *n is 0
    when there is none. */
 LT_API lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const char *const **out);

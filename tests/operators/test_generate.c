@@ -78,7 +78,7 @@ static float *read_all(lt_dataset *d, const char *path, int64_t *n)
     lt_shape shape = lt_dataset_shape(d, path);
     *n = shape.rank ? lt_shape_count(&shape) : 0;
     float *x = *n ? malloc((size_t)*n * sizeof *x) : NULL;
-    if (x) LT_CHECK_OK(lt_dataset_read(d, path, 0, shape.dim[0], x));
+    if (x) LT_CHECK_OK(lt_dataset_read(d, path, 0, shape.dim[0], x, *n));
     return x;
 }
 
@@ -295,7 +295,7 @@ static lt_status compare_state(void *ctx, int64_t t, const float *x, const int64
     compare *c = ctx;
     int64_t low = (c->from_grid - c->grid) / 2;
     (void)failed;
-    LT_CHECK_OK(lt_dataset_read_step(c->d, c->row, 1, t, c->stored));
+    LT_CHECK_OK(lt_dataset_read_step(c->d, c->row, 1, t, c->stored, c->m * 3 * c->from_grid * c->from_grid));
     for (int64_t p = 0; p < c->m * 3; p++)
         for (int64_t y = 0; y < c->grid; y++)
             c->wrong += memcmp(x + (p * c->grid + y) * c->grid, c->stored + (p * c->from_grid + low + y) * c->from_grid + low, (size_t)c->grid * sizeof *x) != 0;
@@ -392,8 +392,8 @@ LT_TEST(operators_that_diverge_are_marked_and_the_run_goes_on)
     check_valid(path);
     lt_dataset *d = open_ok(path);
     int64_t code[9], step[9], n;
-    LT_CHECK_OK(lt_dataset_read_ints(d, "/status/code", 0, 9, code));
-    LT_CHECK_OK(lt_dataset_read_ints(d, "/status/step", 0, 9, step));
+    LT_CHECK_OK(lt_dataset_read_ints(d, "/status/code", 0, 9, code, 9));
+    LT_CHECK_OK(lt_dataset_read_ints(d, "/status/step", 0, 9, step, 9));
     float *x = read_all(d, "/features/temporal/features", &n);
     for (int r = 0; r < 9; r++) {
         bool nan = false;

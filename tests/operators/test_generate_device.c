@@ -435,7 +435,7 @@ static float *read_all(const char *file, const char *path, int64_t *n)
     lt_shape shape = lt_dataset_shape(d, path);
     *n = shape.rank ? lt_shape_count(&shape) : 0;
     float *x = malloc((size_t)(*n + 1) * sizeof *x);
-    if (*n) LT_CHECK_OK(lt_dataset_read(d, path, 0, shape.dim[0], x));
+    if (*n) LT_CHECK_OK(lt_dataset_read(d, path, 0, shape.dim[0], x, *n));
     lt_dataset_close(d);
     return x;
 }

@@ -66,8 +66,8 @@ static unsigned different_rows(const char *path_a, const char *path_b)
         LT_CHECK(shape.rank > 0 && lt_shape_count(&shape) == lt_shape_count(&other));
         size_t n = (size_t)(lt_shape_count(&shape) / ROWS);
         float *x = malloc(2 * n * ROWS * sizeof *x), *y = x + n * ROWS;
-        LT_CHECK_OK(lt_dataset_read(a, arrays[i], 0, ROWS, x));
-        LT_CHECK_OK(lt_dataset_read(b, arrays[i], 0, ROWS, y));
+        LT_CHECK_OK(lt_dataset_read(a, arrays[i], 0, ROWS, x, (int64_t)n * ROWS));
+        LT_CHECK_OK(lt_dataset_read(b, arrays[i], 0, ROWS, y, (int64_t)n * ROWS));
         for (int r = 0; r < ROWS; r++)
             if (memcmp(x + (size_t)r * n, y + (size_t)r * n, n * sizeof *x)) rows |= 1u << r;
         free(x);
@@ -82,8 +82,8 @@ static void check_status(const char *path, int64_t row, int64_t code, int64_t st
     lt_dataset *d = NULL;
     int64_t codes[ROWS], steps[ROWS];
     LT_CHECK_OK(lt_dataset_open(path, &d));
-    LT_CHECK_OK(lt_dataset_read_ints(d, "/status/code", 0, ROWS, codes));
-    LT_CHECK_OK(lt_dataset_read_ints(d, "/status/step", 0, ROWS, steps));
+    LT_CHECK_OK(lt_dataset_read_ints(d, "/status/code", 0, ROWS, codes, ROWS));
+    LT_CHECK_OK(lt_dataset_read_ints(d, "/status/step", 0, ROWS, steps, ROWS));
     LT_CHECK_EQ_INT(codes[row], code);
     LT_CHECK_EQ_INT(steps[row], step);
     lt_dataset_close(d);

@@ -2,26 +2,34 @@
 #ifndef LT_OPERATORS_FILE_DATASET_FILE_H
 #define LT_OPERATORS_FILE_DATASET_FILE_H
 
+#include "base/jail.h"
 #include "lathe/dataset.h"
-#include "operators/file/hdf5.h"
+#include "operators/file/dataset_reader.h"
 
 typedef struct lt_dataset_texts_kept { struct lt_dataset_texts_kept *next; char *path; int64_t n; char **list; } lt_dataset_texts_kept;
 
 struct lt_dataset {
     char           *path;
-    hid_t           file;
+    lt_jail         reader;             /* the process that has the file open */
+    lt_dataset_source source;
+    int             n_items;
+    lt_file_item   *item;
     lt_dataset_info info;
-    char           *text[7];            /* of info, owned */
+    uint64_t        skeleton_bytes;     /* of the file before its first row (store_order.c); 0: it does not say */
+    char           *text[LT_FILE_TEXTS]; /* of info, owned */
     lt_dataset_texts_kept *kept;
 };
 
-/* Under the library's lock: opens an array when it exists and is one; else -1. */
-hid_t lt_dataset_open_array(const lt_dataset *d, const char *path);
-/* Rank 0 when it is none we could hold. */
-lt_shape lt_dataset_array_shape(hid_t array);
-/* As lt_dataset_texts, for label arrays. */
-lt_status lt_dataset_read_labels(lt_dataset *d, const char *path, int64_t *n, const char *const **out);
-/* Rows of an array of any numeric type, converted to `type`. */
-lt_status lt_dataset_read_rows(const lt_dataset *d, const char *path, int64_t first, int64_t n, hid_t type, void *out);
+/* An object of the file, or NULL. */
+const lt_file_item *lt_dataset_find(const lt_dataset *d, const char *path);
+lt_shape            lt_dataset_item_shape(const lt_file_item *item);
+
+/* Every array that we know has the shape and type it must have; fills in the sizes of d->info. */
+lt_status lt_dataset_check_layout(lt_dataset *d, const lt_file_head *head);
+/* What the file claims is in it, up to what compression can do: of arrays that hold all rows from the beginning, or of the others so many
+   finished rows. Reading takes as long as a file is large, not as long as it says. */
+lt_status lt_dataset_check_stored(const lt_dataset *d, bool all, int64_t rows);
+/* The state of every row, [rows]; all done where the file keeps none. */
+lt_status lt_dataset_read_codes(lt_dataset *d, uint8_t *code);
 
 #endif

@@ -51,21 +51,21 @@ lt_shape lt_dataset_shape(lt_dataset *d, const char *path)
     return lt_shape0();
 }
 
-lt_status lt_dataset_read(lt_dataset *d, const char *path, int64_t first, int64_t n, float *out)
+lt_status lt_dataset_read(lt_dataset *d, const char *path, int64_t first, int64_t n, float *out, int64_t n_values)
 {
-    (void)d, (void)first, (void)n, (void)out;
+    (void)d, (void)first, (void)n, (void)out, (void)n_values;
     return unsupported(path);
 }
 
-lt_status lt_dataset_read_step(lt_dataset *d, int64_t first, int64_t n, int64_t t, float *out)
+lt_status lt_dataset_read_step(lt_dataset *d, int64_t first, int64_t n, int64_t t, float *out, int64_t n_values)
 {
-    (void)d, (void)first, (void)n, (void)t, (void)out;
+    (void)d, (void)first, (void)n, (void)t, (void)out, (void)n_values;
     return unsupported("states");
 }
 
-lt_status lt_dataset_read_ints(lt_dataset *d, const char *path, int64_t first, int64_t n, int64_t *out)
+lt_status lt_dataset_read_ints(lt_dataset *d, const char *path, int64_t first, int64_t n, int64_t *out, int64_t n_values)
 {
-    (void)d, (void)first, (void)n, (void)out;
+    (void)d, (void)first, (void)n, (void)out, (void)n_values;
     return unsupported(path);
 }
 

@@ -64,7 +64,7 @@ static lt_status push_stored(extract *e, int64_t first, int n, lt_feature_stream
     int64_t m = e->in.realizations, g = e->in.grid, row = m * LT_FIELD_CHANNELS * g * g;
     for (int64_t i = 0; i < n * m; i++) e->failed[i] = -1;
     for (int64_t t = 0; t < e->in.steps; t++) {
-        LT_TRY(lt_dataset_read_step(e->d, first, n, t, e->states));
+        LT_TRY(lt_dataset_read_step(e->d, first, n, t, e->states, n * row));
         for (int k = 0; k < n; k++) {
             int grid = e->rows.spec[first + k].grid;
             const float *x = e->states + k * row;
@@ -186,6 +186,24 @@ static lt_status allocate(extract *e)
     return e->code && e->step && e->failed && e->states && e->small && e->field ? LT_OK : LT_ERR_MEMORY;
 }
 
+/* The dataset's sizes and rows against its configuration, by which rows are replayed. */
+static lt_status check_sizes(extract *e)
+{
+    const lt_dataset_info *i = &e->in;
+    if (!i->has_outputs && !i->steps) e->in.steps = e->c->steps; /* a file without TEMPORAL features does not say */
+    bool agrees = i->has_outputs || (i->realizations == e->c->realizations && i->steps == e->c->steps);
+    if (!agrees || i->realizations < 1 || i->grid < 1)
+        return LT_FAIL(LT_ERR_FORMAT, "the dataset holds %" PRId64 " realizations, %" PRId64 " steps, grid %" PRId64 "; its configuration gives %" PRId64
+                       " realizations and %" PRId64 " steps", i->realizations, i->steps, i->grid, e->c->realizations, e->c->steps);
+    for (int64_t r = 0; r < e->rows.n; r++) {
+        if (e->rows.spec[r].grid > i->grid)
+            return LT_FAIL(LT_ERR_FORMAT, "the dataset has grid %" PRId64 ", its configuration gives row %" PRId64 " grid %d", i->grid, r, e->rows.spec[r].grid);
+        if (e->code[r] < LT_RUN_PENDING || e->code[r] > LT_RUN_FAILED || e->step[r] < INT32_MIN || e->step[r] > INT32_MAX)
+            return LT_FAIL(LT_ERR_FORMAT, "/status has code %" PRId64 " and step %" PRId64 " for row %" PRId64, e->code[r], e->step[r], r);
+    }
+    return LT_OK;
+}
+
 static lt_status open_output(extract *e, const char *output)
 {
     const lt_dataset_config *c = e->c;
@@ -195,6 +213,7 @@ static lt_status open_output(extract *e, const char *output)
     while (precision < LT_PRECISION_COUNT - 1 && strcmp(lt_precision_name((lt_precision)precision), e->in.precision)) precision++;
     LT_TRY(lt_feature_set_create(&c->features, c->operator_features, &e->set));
     LT_TRY(lt_row_table_create(c, e->in.shard_index, e->in.shard_count, end, &e->rows));
+    LT_TRY(check_sizes(e));
     e->rows.max_grid = (int)e->in.grid;
     lt_file_content f = { .config = c, .features = e->set, .rows = &e->rows, .total = c->total_samples, .shard_index = e->in.shard_index,
                           .shard_count = e->in.shard_count, .realizations = e->in.realizations, .steps = e->in.steps, .all_features = true,
@@ -217,8 +236,8 @@ static lt_status extract_all(extract *e)
     LT_TRY(lt_extract_config(e->d, e->opt, &e->arena, &e->c));
     LT_TRY(check_request(e, e->opt->output));
     LT_TRY(allocate(e));
-    LT_TRY(lt_dataset_read_ints(e->d, "/status/code", 0, e->in.rows, e->code));
-    LT_TRY(lt_dataset_read_ints(e->d, "/status/step", 0, e->in.rows, e->step));
+    LT_TRY(lt_dataset_read_ints(e->d, "/status/code", 0, e->in.rows, e->code, e->in.rows));
+    LT_TRY(lt_dataset_read_ints(e->d, "/status/step", 0, e->in.rows, e->step, e->in.rows));
     LT_TRY(open_output(e, e->opt->output));
     lt_status s = run_all(e);
     if (s) {

@@ -48,16 +48,29 @@ static lt_status open_shard(shard *s, const char *path)
     s->seconds = lt_malloc(n * sizeof *s->seconds);
     if (!s->row || !s->code || !s->step || !s->seconds) return LT_ERR_MEMORY;
     if (!s->info.engine_version[0]) return LT_FAIL(LT_ERR_FORMAT, "%s: lathe did not write it, so it is no shard", path);
-    LT_TRY(lt_dataset_read_ints(s->d, "/status/row", 0, s->info.rows, s->row));
-    LT_TRY(lt_dataset_read_ints(s->d, "/status/code", 0, s->info.rows, s->code));
-    LT_TRY(lt_dataset_read_ints(s->d, "/status/step", 0, s->info.rows, s->step));
-    LT_TRY(lt_dataset_read(s->d, "/status/seconds", 0, s->info.rows, s->seconds));
+    LT_TRY(lt_dataset_read_ints(s->d, "/status/row", 0, s->info.rows, s->row, s->info.rows));
+    LT_TRY(lt_dataset_read_ints(s->d, "/status/code", 0, s->info.rows, s->code, s->info.rows));
+    LT_TRY(lt_dataset_read_ints(s->d, "/status/step", 0, s->info.rows, s->step, s->info.rows));
+    LT_TRY(lt_dataset_read(s->d, "/status/seconds", 0, s->info.rows, s->seconds, s->info.rows));
     int64_t n_devices;
     LT_TRY(lt_dataset_texts(s->d, "/status/device", &n_devices, &s->device));
     if (n_devices != s->info.rows) s->device = NULL;
     if (s->info.status[LT_RUN_PENDING])
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: %" PRId64 " of its %" PRId64 " rows are still pending; finish it with generate --resume", path,
                        s->info.status[LT_RUN_PENDING], s->info.rows);
+    return LT_OK;
+}
+
+/* A shard of these sizes can be copied into the merged file; extents of single arrays are checked as they are read. */
+static lt_status check_sizes(const merge *m, const shard *s)
+{
+    const lt_dataset_info *i = &s->info;
+    if (i->grid < 1 || i->grid > m->plan.grid || i->realizations != m->plan.realizations || (i->steps && i->steps != m->plan.steps))
+        return LT_FAIL(LT_ERR_FORMAT, "%s: holds %" PRId64 " realizations, %" PRId64 " steps, grid %" PRId64 "; its configuration gives %" PRId64 ", %" PRId64
+                       " and at most %" PRId64, s->path, i->realizations, i->steps, i->grid, m->plan.realizations, m->plan.steps, m->plan.grid);
+    for (int64_t r = 0; r < i->rows; r++)
+        if (s->code[r] < LT_RUN_DONE || s->code[r] >= LT_RUN_STATUS_COUNT || s->step[r] < INT32_MIN || s->step[r] > INT32_MAX)
+            return LT_FAIL(LT_ERR_FORMAT, "%s: /status has code %" PRId64 " and step %" PRId64 " for row %" PRId64, s->path, s->code[r], s->step[r], r);
     return LT_OK;
 }
 
@@ -98,19 +111,24 @@ static lt_status check_agreement(const merge *m, const shard *b, const char *out
 
 static lt_status check_rows(const merge *m)
 {
-    const char **from = lt_calloc((size_t)m->total, sizeof *from);
+    /* Of more rows than the shards hold one is missing among the first of them: no need to look further. */
+    int64_t held = 0;
+    for (int i = 0; i < m->n; i++) held += m->s[i].info.rows;
+    const int64_t looked = LT_MIN(m->total, held + 1);
+    const char **from = lt_calloc((size_t)looked, sizeof *from);
     if (!from) return LT_ERR_MEMORY;
     lt_status s = LT_OK;
     for (int i = 0; i < m->n && !s; i++)
         for (int64_t r = 0; r < m->s[i].info.rows && !s; r++) {
             int64_t row = m->s[i].row[r];
             if (row < 0 || row >= m->total) s = LT_FAIL(LT_ERR_FORMAT, "%s: row %" PRId64 ", expected 0..%" PRId64, m->s[i].path, row, m->total - 1);
+            else if (row >= looked) continue;
             else if (from[row]) s = LT_FAIL(LT_ERR_ARGUMENT, "row %" PRId64 " occurs twice: in %s and %s", row, from[row], m->s[i].path);
             else if (m->s[i].code[r] == LT_RUN_LOST)
                 s = LT_FAIL(LT_ERR_ARGUMENT, "%s: row %" PRId64 " was lost to a fault of its device: make it first (lathe generate --resume)", m->s[i].path, row);
             else from[row] = m->s[i].path;
         }
-    for (int64_t r = 0; r < m->total && !s; r++)
+    for (int64_t r = 0; r < looked && !s; r++)
         if (!from[r]) s = LT_FAIL(LT_ERR_ARGUMENT, "row %" PRId64 " of %" PRId64 " is in none of the %d files", r, m->total, m->n);
     lt_free((void *)from);
     return s;
@@ -126,7 +144,7 @@ static lt_status copy_parts(merge *m, shard *s, int64_t first, int n)
         /* A shard may hold smaller grids only: its fields lie in the middle of ours. */
         int64_t grid = i == LT_PART_FIELD ? s->info.grid : 0;
         size_t row = grid ? sizeof(float) * LT_FIELD_CHANNELS * (size_t)(grid * grid) : part->row_bytes;
-        LT_TRY(lt_dataset_read(s->d, part->path, first, n, m->block));
+        LT_TRY(lt_dataset_read(s->d, part->path, first, n, m->block, n * (int64_t)(row / sizeof(float))));
         for (int k = 0; k < n; k++) {
             const char *from = (const char *)m->block + (size_t)k * row;
             if (grid) lt_store_pad((const float *)from, LT_FIELD_CHANNELS, (int)grid, (int)m->plan.grid, m->open[k]->part[i]);
@@ -140,7 +158,7 @@ static lt_status copy_steps(merge *m, shard *s, int64_t first, int n)
 {
     size_t row = (size_t)m->plan.realizations * LT_FIELD_CHANNELS * (size_t)(s->info.grid * s->info.grid);
     for (int64_t t = 0; t < m->plan.n_steps; t++) {
-        LT_TRY(lt_dataset_read_step(s->d, first, n, t, m->block));
+        LT_TRY(lt_dataset_read_step(s->d, first, n, t, m->block, n * (int64_t)row));
         for (int k = 0; k < n; k++) LT_TRY(lt_store_row_step(m->store, m->open[k], m->block + (size_t)k * row, (int)s->info.grid));
     }
     return LT_OK;
@@ -219,6 +237,7 @@ static lt_status make_file(merge *m, const char *out_path)
                           .metrics = m->s[0].info.sampling_metrics[0] ? m->s[0].info.sampling_metrics : NULL };
     LT_TRY(lt_dataset_file_plan(&f, &m->arena, &m->plan));
     m->plan.rows_on_the_way = MAX_BLOCK + 2;
+    for (int i = 0; i < m->n; i++) LT_TRY(check_sizes(m, &m->s[i]));
     size_t largest = m->plan.step_bytes;
     for (int i = 0; i < LT_PART_OUTPUT; i++) largest = LT_MAX(largest, m->plan.part[i].row_bytes);
     m->block = lt_malloc(largest * (size_t)LT_MIN(m->plan.chunk_rows, (int64_t)MAX_BLOCK));

@@ -68,6 +68,9 @@ static void put_metrics(const page *p)
     lt_arena_release(&arena);
 }
 
+/* A file may hold anything, numbers outside the unit cube included. */
+static int bin_of(float x) { return x > 0 ? x < 1 ? (int)(x * BINS) : BINS - 1 : 0; }
+
 static lt_status put_coverage(const page *p)
 {
     int64_t n = LT_MIN(p->i.rows, (int64_t)MAX_READ_ROWS), columns = p->i.parameters;
@@ -77,8 +80,8 @@ static lt_status put_coverage(const page *p)
     if (columns < 1) return LT_OK;
     float *x = lt_malloc((size_t)(n * columns) * sizeof *x);
     double *bins = lt_calloc((size_t)(columns * BINS), sizeof *bins);
-    lt_status s = x && bins ? lt_dataset_read(p->d, "/parameters/params", 0, n, x) : LT_ERR_MEMORY;
-    for (int64_t i = 0; i < n * columns && !s; i++) bins[i % columns * BINS + LT_MIN((int)(x[i] * BINS), BINS - 1)]++;
+    lt_status s = x && bins ? lt_dataset_read(p->d, "/parameters/params", 0, n, x, n * columns) : LT_ERR_MEMORY;
+    for (int64_t i = 0; i < n * columns && !s; i++) bins[i % columns * BINS + bin_of(x[i])]++;
     if (!s) s = lt_dataset_texts(p->d, "/parameters@dimension_names", &n_names, &names);
     if (!s) {
         for (int64_t k = 0; k < n_names; k++) {
@@ -239,7 +242,7 @@ static lt_status put_features(const page *p)
     if (n_names != shape.dim[1]) return LT_OK;
     float *x = lt_malloc((size_t)(n * shape.dim[1]) * sizeof *x);
     double *v = lt_malloc((size_t)n * sizeof *v);
-    lt_status s = x && v ? lt_dataset_read(p->d, path, 0, n, x) : LT_ERR_MEMORY;
+    lt_status s = x && v ? lt_dataset_read(p->d, path, 0, n, x, n * shape.dim[1]) : LT_ERR_MEMORY;
     if (!s) {
         lt_report_heading(p->r, "Features");
         s = put_columns(p, x, n, shape.dim[1], names, v);

@@ -68,13 +68,20 @@ static lt_status check_parameters(lt_check *k)
     }
     float *x = lt_malloc((size_t)(n * p) * sizeof *x);
     if (!x) return LT_ERR_MEMORY;
-    lt_status s = lt_dataset_read(k->d, "/parameters/params", 0, n, x);
+    lt_status s = lt_dataset_read(k->d, "/parameters/params", 0, n, x, n * p);
     for (int64_t i = 0; i < n * p && !s; i++) outside += !(x[i] >= 0 && x[i] <= 1);
     lt_free(x);
     LT_TRY(s);
     if (outside) lt_check_tell(k, LT_FINDING_ERROR, "%" PRId64 " unit parameters outside [0, 1]", outside);
     else lt_check_tell(k, LT_FINDING_OK, "%" PRId64 " x %" PRId64 " unit parameters, all in [0, 1]", n, p);
     return LT_OK;
+}
+
+static bool any_done(const lt_check *k, int64_t first, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (k->code[first + i] == LT_RUN_DONE) return true;
+    return false;
 }
 
 /* Counts numbers that are not finite by column, in rows whose run was finite; reads block by block. */
@@ -85,7 +92,8 @@ static lt_status count_not_finite(lt_check *k, const char *path, int64_t columns
     lt_status s = LT_OK;
     for (int64_t first = 0; first < k->info.rows && !s; first += BLOCK_ROWS) {
         int64_t n = LT_MIN((int64_t)BLOCK_ROWS, k->info.rows - first);
-        s = lt_dataset_read(k->d, path, first, n, x);
+        if (!any_done(k, first, n)) continue;
+        s = lt_dataset_read(k->d, path, first, n, x, n * per_row);
         for (int64_t i = 0; i < n * per_row && !s; i++)
             bad[i % columns] += k->code[first + i / per_row] == LT_RUN_DONE && !isfinite(x[i]);
     }
@@ -146,7 +154,7 @@ static lt_status check_states(lt_check *k)
     lt_status s = LT_OK;
     for (int64_t i = 0; i < looked && !s; i++) {
         int64_t row = i * k->info.rows / looked, t = k->info.steps - 1;
-        s = lt_dataset_read_step(k->d, row, 1, t, x);
+        s = lt_dataset_read_step(k->d, row, 1, t, x, per_step);
         for (int64_t e = 0; e < per_step && !s && k->code[row] == LT_RUN_DONE; e++) wrong += !isfinite(x[e]);
     }
     lt_free(x);
@@ -215,8 +223,7 @@ lt_status lt_dataset_validate(lt_dataset *d, const lt_validate_options *opt, lt_
     k.code = lt_malloc((size_t)k.info.rows * sizeof *k.code);
     if (!k.code) return LT_ERR_MEMORY;
     for (int64_t i = 0; i < k.info.rows; i++) k.code[i] = LT_RUN_DONE;
-    lt_shape shape = lt_dataset_shape(d, "/status/code");
-    lt_status s = shape.rank == 1 && shape.dim[0] == k.info.rows ? lt_dataset_read_ints(d, "/status/code", 0, k.info.rows, k.code) : LT_OK;
+    lt_status s = lt_dataset_shape(d, "/status/code").rank ? lt_dataset_read_ints(d, "/status/code", 0, k.info.rows, k.code, k.info.rows) : LT_OK;
     if (!s) s = check_all(&k, opt);
     lt_free(k.code);
     return s;

@@ -107,7 +107,7 @@ static lt_status compare_parameters(lt_check *k, const lt_row_table *t)
     }
     float *x = lt_malloc((size_t)(t->n * t->parameters) * sizeof *x);
     if (!x) return LT_ERR_MEMORY;
-    lt_status s = lt_dataset_read(k->d, "/parameters/params", 0, t->n, x);
+    lt_status s = lt_dataset_read(k->d, "/parameters/params", 0, t->n, x, t->n * t->parameters);
     for (int64_t i = 0; i < t->n * t->parameters && !s; i++) wrong += x[i] != t->unit[i];
     lt_free(x);
     if (!s) lt_check_tell(k, wrong ? LT_FINDING_ERROR : LT_FINDING_OK, "unit parameters: %" PRId64 " differ from what seed and configuration give", wrong);
@@ -147,21 +147,23 @@ static lt_status compare_arrays(lt_check *k, const lt_dataset_config *c, int max
 lt_status lt_check_metadata(lt_check *k, const lt_dataset_config *c)
 {
     lt_row_table t;
+    int64_t n = (c->total_samples - k->info.shard_index + k->info.shard_count - 1) / k->info.shard_count;
     if (!k->info.engine_version[0]) return LT_OK; /* another program's rows */
+    if (n != k->info.rows) { /* before as many are drawn */
+        lt_check_tell(k, LT_FINDING_ERROR, "the configuration gives %" PRId64 " rows, the file has %" PRId64, LT_MAX(n, 0), k->info.rows);
+        return LT_OK;
+    }
     lt_status s = lt_row_table_create(c, k->info.shard_index, k->info.shard_count, c->total_samples, &t);
     if (s == LT_ERR_MEMORY) return s; /* says nothing about the file */
     if (s) {
         lt_check_tell(k, LT_FINDING_ERROR, "rows of the configuration: %s", lt_error_text());
         return LT_OK;
     }
-    if (t.n != k->info.rows) lt_check_tell(k, LT_FINDING_ERROR, "the configuration gives %" PRId64 " rows, the file has %" PRId64, t.n, k->info.rows);
-    else {
-        s = compare_parameters(k, &t);
-        if (!s) s = compare_labels(k, "/metadata/ic_types", t.alias, t.n);
-        if (!s) s = compare_labels(k, "/metadata/evolution_policies", t.policy, t.n);
-        if (!s) s = compare_labels(k, "/metadata/noise_regimes", t.noise, t.n);
-        if (!s) s = compare_arrays(k, c, t.max_grid);
-    }
+    s = compare_parameters(k, &t);
+    if (!s) s = compare_labels(k, "/metadata/ic_types", t.alias, t.n);
+    if (!s) s = compare_labels(k, "/metadata/evolution_policies", t.policy, t.n);
+    if (!s) s = compare_labels(k, "/metadata/noise_regimes", t.noise, t.n);
+    if (!s) s = compare_arrays(k, c, t.max_grid);
     lt_row_table_release(&t);
     return s;
 }
@@ -198,7 +200,7 @@ static lt_status replay_row(lt_check *k, const lt_dataset_config *c, lt_replay *
     if (!st) st = lt_feature_stream_create(set, c->realizations, c->steps, spec.grid, lt_pool_shared(), &s);
     if (!st) st = lt_replay_run(r, index, -1, push_state, s, NULL);
     if (!st) st = lt_feature_stream_finish(s, again, NULL, NULL);
-    if (!st) st = lt_dataset_read(k->d, path, row, 1, stored);
+    if (!st) st = lt_dataset_read(k->d, path, row, 1, stored, n);
     if (!st) *same = same_features(stored, again, n, strcmp(made_on(k), "cpu") == 0);
     lt_feature_stream_destroy(s);
     lt_free(stored);

@@ -46,16 +46,16 @@ static lt_status draw_operator(picture *p, int64_t row, int y)
     lt_image_text(&p->image, MARGIN, y, p->scale, INK, text);
     y += p->line;
     float lo, hi;
-    LT_TRY(lt_dataset_read(p->d, "/inputs/fields", row, 1, p->x));
+    LT_TRY(lt_dataset_read(p->d, "/inputs/fields", row, 1, p->x, LT_FIELD_CHANNELS * g * g));
     lt_image_quantiles(p->x, LT_FIELD_CHANNELS * g * g, p->scratch, &lo, &hi);
     lt_image_colour_planes(&p->image, (lt_rect){ MARGIN, y, w, w }, p->x, (int)g, (int)g, lo, hi);
     if (c > 0) {
-        LT_TRY(lt_dataset_read(p->d, temporal_path, row, 1, p->x));
+        LT_TRY(lt_dataset_read(p->d, temporal_path, row, 1, p->x, t * c));
         scale_columns(p->x, t, c, p->plane);
         lt_image_plane(&p->image, (lt_rect){ 2 * MARGIN + w, y, 2 * w, w }, p->plane, (int)c, (int)t, 0, 1, p->table);
     }
     if (s > 0) {
-        LT_TRY(lt_dataset_read(p->d, summary_path, row, 1, p->x));
+        LT_TRY(lt_dataset_read(p->d, summary_path, row, 1, p->x, m * s));
         scale_columns(p->x, m, s, p->plane);
         lt_image_plane(&p->image, (lt_rect){ 3 * MARGIN + 3 * w, y, w, w }, p->plane, (int)s, (int)m, 0, 1, p->table);
     }

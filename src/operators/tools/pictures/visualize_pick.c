@@ -67,7 +67,7 @@ static lt_status read_vectors(lt_dataset *d, int64_t n, float **out, int64_t *co
     if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "the dataset has neither features nor parameters to tell its operators apart");
     float *x = *out = lt_malloc((size_t)(n * *columns) * sizeof *x);
     if (!x) return LT_ERR_MEMORY;
-    LT_TRY(lt_dataset_read(d, path, 0, n, x));
+    LT_TRY(lt_dataset_read(d, path, 0, n, x, n * *columns));
     for (int64_t c = 0; c < *columns; c++) {
         double sum = 0, square = 0;
         for (int64_t r = 0; r < n; r++) {
@@ -86,8 +86,8 @@ static double histogram_entropy(const float *x, int64_t n)
 {
     double count[SCORE_BINS] = { 0 }, sum = 0;
     for (int64_t i = 0; i < n; i++) {
-        int b = (int)((x[i] + 3) / 6 * SCORE_BINS);
-        count[b < 0 ? 0 : b >= SCORE_BINS ? SCORE_BINS - 1 : b]++;
+        float place = (x[i] + 3) / 6 * SCORE_BINS;
+        count[!(place > 0) ? 0 : place >= SCORE_BINS ? SCORE_BINS - 1 : (int)place]++;
     }
     for (int b = 0; b < SCORE_BINS; b++)
         if (count[b] > 0) sum -= count[b] / (double)n * log(count[b] / (double)n);

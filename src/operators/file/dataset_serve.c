@@ -1,0 +1,231 @@
+/* The jailed process that has a dataset file open: the only code through which the HDF5 library reads one. SPDX-License-Identifier: BSD-3-Clause */
+#include "operators/file/dataset_scan.h"
+
+#include "base/alloc.h"
+#include "base/jail.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+enum { BYTES_A_SECOND = 1 << 26 }; /* the slowest that chunks are unpacked; beyond it the file does not come to an end */
+
+/* ---- Opening --------------------------------------------------------------------------------------------- */
+
+static const struct { const char *object, *name; } texts[LT_FILE_TEXTS] = {
+    [LT_FILE_CONFIG] = { "/metadata", "config" }, [LT_FILE_ENGINE_CONFIG] = { "/", "engine_config" }, [LT_FILE_ENGINE_VERSION] = { "/", "engine_version" },
+    [LT_FILE_PRECISION] = { "/", "precision" }, [LT_FILE_DATE] = { "/metadata", "creation_date" }, [LT_FILE_METRICS] = { "/metadata", "sampling_metrics" },
+    [LT_FILE_DEVICE] = { "/", "device" },
+}, ints[LT_FILE_INTS] = {
+    [LT_FILE_ROWS] = { "/metadata", "num_parameter_sets" }, [LT_FILE_REALIZATIONS] = { "/metadata", "num_realizations" },
+    [LT_FILE_GRID] = { "/metadata", "grid_size" }, [LT_FILE_SHARD_INDEX] = { "/", "shard_index" }, [LT_FILE_SHARD_COUNT] = { "/", "shard_count" },
+    [LT_FILE_SEED] = { "/", "seed" }, [LT_FILE_SKELETON] = { "/status", "skeleton_bytes" },
+};
+
+/* An object of the list: its path leads over hard links alone. */
+static hid_t open_listed(const lt_file_scan *s, const char *path)
+{
+    for (int i = 0; i < s->n; i++)
+        if (!strcmp(s->item[i].path, path)) return H5Oopen(s->file, path, H5P_DEFAULT);
+    return -1;
+}
+
+static lt_status read_text(const lt_file_scan *s, int which, lt_file_head *h, char **out)
+{
+    hid_t at = open_listed(s, texts[which].object);
+    *out = NULL;
+    h->text_bytes[which] = UINT64_MAX;
+    if (at < 0 || H5Aexists(at, texts[which].name) <= 0) {
+        if (at >= 0) H5Oclose(at);
+        return LT_OK;
+    }
+    lt_status st = lt_hdf5_get_text(at, s->path, texts[which].name, out);
+    H5Oclose(at);
+    if (!st && !*out) st = LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s of %s is not a text", s->path, texts[which].name, texts[which].object);
+    if (!st) h->text_bytes[which] = strlen(*out);
+    return st;
+}
+
+static lt_status read_int(const lt_file_scan *s, int which, lt_file_head *h)
+{
+    hid_t at = open_listed(s, ints[which].object);
+    bool there = at >= 0 && H5Aexists(at, ints[which].name) > 0;
+    h->has_int[which] = there && lt_hdf5_get_int(at, ints[which].name, &h->value[which]);
+    if (at >= 0) H5Oclose(at);
+    if (there && !h->has_int[which]) return LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s of %s is not an integer", s->path, ints[which].name, ints[which].object);
+    return LT_OK;
+}
+
+/* The path may have come to lead elsewhere since the parent looked. */
+static lt_status check_identity(const lt_file_scan *s, const lt_dataset_source *source)
+{
+    struct stat st;
+    int *fd = NULL;
+    if (H5Fget_vfd_handle(s->file, H5P_DEFAULT, (void **)&fd) < 0 || !fd || fstat(*fd, &st)) return lt_hdf5_fail(LT_ERR_FORMAT, s->path, "cannot open as HDF5");
+    if (st.st_dev != source->device || st.st_ino != source->inode) return LT_FAIL(LT_ERR_IO, "%s: was replaced while it was being opened", s->path);
+    return LT_OK;
+}
+
+/* The plain way to read files, whatever HDF5_DRIVER says; no code but what is linked. */
+static hid_t open_plainly(const char *path)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t file = access < 0 || H5Pset_fapl_sec2(access) < 0 || H5PLset_loading_state(0) < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
+    if (access >= 0) H5Pclose(access);
+    return file;
+}
+
+static lt_status open_file(lt_file_scan *s, const lt_dataset_source *source, lt_file_head *h, char **text)
+{
+    s->file = open_plainly(source->path);
+    if (s->file < 0) return lt_hdf5_fail(LT_ERR_FORMAT, s->path, "cannot open as HDF5");
+    lt_jail_shut();
+    LT_TRY(check_identity(s, source));
+    LT_TRY(lt_file_scan_all(s));
+    for (int i = 0; i < LT_FILE_INTS; i++) LT_TRY(read_int(s, i, h));
+    for (int i = 0; i < LT_FILE_TEXTS; i++) LT_TRY(read_text(s, i, h, &text[i]));
+    h->n_items = s->n;
+    return LT_OK;
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------------------------ */
+
+static size_t out_bytes(int what) { return what == LT_READ_U8 ? 1 : what == LT_READ_I64 ? 8 : 4; }
+
+size_t lt_read_row_bytes(const lt_file_item *item, const lt_read_request *q)
+{
+    size_t bytes = out_bytes(q->what);
+    for (int k = 1; k < item->rank; k++) bytes *= (size_t)q->count[k];
+    return bytes;
+}
+
+int64_t lt_read_piece(const lt_file_item *item, const lt_read_request *q, int64_t row)
+{
+    enum { PIECE_BYTES = 1 << 22 };
+    int64_t left = q->start[0] + q->count[0] - row, chunk = item->chunk_rank ? item->chunk[0] : 1;
+    int64_t rows = PIECE_BYTES / (int64_t)LT_MIN(lt_read_row_bytes(item, q), (size_t)PIECE_BYTES);
+    rows = LT_MAX(rows / chunk, 1) * chunk - row % chunk; /* ends where a chunk ends */
+    return LT_MIN(rows, left);
+}
+
+static lt_status read_piece(const lt_file_scan *s, const lt_file_item *item, const lt_read_request *q, hid_t array, int64_t row, int64_t n, void *out)
+{
+    const hid_t types[] = { [LT_READ_F32] = H5T_NATIVE_FLOAT, [LT_READ_I64] = H5T_NATIVE_INT64, [LT_READ_U8] = H5T_NATIVE_UINT8 };
+    hsize_t start[LT_MAX_RANK], count[LT_MAX_RANK];
+    for (int k = 0; k < item->rank; k++) start[k] = (hsize_t)(k ? q->start[k] : row), count[k] = (hsize_t)(k ? q->count[k] : n);
+    hid_t from = H5Dget_space(array), to = H5Screate_simple(item->rank, count, NULL);
+    int r = from < 0 || to < 0 || H5Sget_simple_extent_ndims(from) != item->rank || H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) < 0
+                ? -1 : H5Dread(array, types[q->what], to, from, H5P_DEFAULT, out);
+    if (from >= 0) H5Sclose(from);
+    if (to >= 0) H5Sclose(to);
+    return r < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, item->path) : LT_OK;
+}
+
+static lt_status serve_numbers(const lt_file_scan *s, const lt_read_request *q, int fd)
+{
+    const lt_file_item *item = &s->item[q->item];
+    size_t row_bytes = lt_read_row_bytes(item, q), capacity = 0;
+    char *out = NULL;
+    hid_t array = H5Dopen2(s->file, item->path, H5P_DEFAULT);
+    lt_status st = array < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, item->path) : LT_OK;
+    for (int64_t row = q->start[0], n; row < q->start[0] + q->count[0] && !st; row += n) {
+        n = lt_read_piece(item, q, row);
+        size_t bytes = (size_t)n * row_bytes;
+        lt_jail_allow_seconds(2 + (unsigned)(bytes / BYTES_A_SECOND));
+        if (bytes > capacity) {
+            lt_free(out);
+            out = lt_malloc(capacity = bytes);
+        }
+        st = out ? read_piece(s, item, q, array, row, n, out) : LT_ERR_MEMORY;
+        if (!st) lt_jail_answer(fd, LT_OK, out, bytes);
+    }
+    if (array >= 0) H5Dclose(array);
+    lt_free(out);
+    return st;
+}
+
+/* ---- Texts ----------------------------------------------------------------------------------------------------- */
+
+static lt_status answer_texts(int fd, char *const *list, int64_t n)
+{
+    size_t bytes = 0;
+    for (int64_t i = 0; i < n; i++) bytes += (list[i] ? strlen(list[i]) : 0) + 1;
+    char *block = lt_malloc(bytes), *at = block;
+    if (!block) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++) {
+        size_t length = list[i] ? strlen(list[i]) : 0;
+        if (length) memcpy(at, list[i], length);
+        at[length] = '\0';
+        at += length + 1;
+    }
+    lt_jail_answer(fd, LT_OK, block, bytes);
+    lt_free(block);
+    return LT_OK;
+}
+
+/* All rows of a label array: texts of variable length. */
+static lt_status read_labels(const lt_file_scan *s, const lt_file_item *item, hid_t array, hid_t type, int fd)
+{
+    if (type < 0 || H5Tis_variable_str(type) <= 0 || item->rank != 1) return answer_texts(fd, NULL, 0);
+    char **raw = lt_calloc((size_t)item->dim[0], sizeof *raw);
+    hid_t space = H5Dget_space(array);
+    if (!raw || space < 0 || H5Sget_simple_extent_npoints(space) != item->dim[0]) {
+        lt_free(raw);
+        return raw ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, item->path) : LT_ERR_MEMORY;
+    }
+    lt_status st = H5Dread(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw) < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, item->path)
+                                                                               : answer_texts(fd, raw, item->dim[0]);
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw);
+    H5Sclose(space);
+    lt_free(raw);
+    return st;
+}
+
+static lt_status serve_labels(const lt_file_scan *s, const lt_read_request *q, int fd)
+{
+    const lt_file_item *item = &s->item[q->item];
+    lt_jail_allow_seconds(2 + (unsigned)(item->dim[0] / (1 << 20)));
+    hid_t array = H5Dopen2(s->file, item->path, H5P_DEFAULT), type = array < 0 ? -1 : H5Dget_type(array);
+    lt_status st = array < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, item->path) : read_labels(s, item, array, type, fd);
+    if (type >= 0) H5Tclose(type);
+    if (array >= 0) H5Dclose(array);
+    return st;
+}
+
+static lt_status serve_attribute(const lt_file_scan *s, const lt_read_request *q, int fd)
+{
+    int n = 0;
+    char **list = NULL;
+    lt_jail_allow_seconds(2);
+    hid_t at = H5Oopen(s->file, s->item[q->item].path, H5P_DEFAULT);
+    if (at < 0) return lt_hdf5_fail(LT_ERR_FORMAT, s->path, s->item[q->item].path);
+    lt_status st = lt_hdf5_get_texts(at, s->path, q->attribute, &n, &list);
+    H5Oclose(at);
+    if (!st) st = answer_texts(fd, list, n);
+    lt_free(list);
+    return st;
+}
+
+/* ---- The process -------------------------------------------------------------------------------------------------- */
+
+static void serve_requests(const lt_file_scan *s, int fd)
+{
+    for (lt_read_request q; lt_jail_request(fd, &q, sizeof q);) {
+        lt_status st = q.what == LT_READ_LABELS ? serve_labels(s, &q, fd) : q.what == LT_READ_ATTRIBUTE ? serve_attribute(s, &q, fd) : serve_numbers(s, &q, fd);
+        if (st) lt_jail_answer(fd, st, NULL, 0);
+        H5Eclear2(H5E_DEFAULT);
+    }
+}
+
+void lt_dataset_serve(void *source, int fd)
+{
+    lt_file_scan s = { .path = ((lt_dataset_source *)source)->path, .file = -1 };
+    lt_file_head h = { 0 };
+    char *text[LT_FILE_TEXTS] = { NULL };
+    lt_status st = open_file(&s, source, &h, text);
+    lt_jail_answer(fd, st, &h, sizeof h);
+    if (st) return;
+    lt_jail_answer(fd, LT_OK, s.item, (size_t)s.n * sizeof *s.item);
+    for (int i = 0; i < LT_FILE_TEXTS; i++)
+        if (text[i]) lt_jail_answer(fd, LT_OK, text[i], (size_t)h.text_bytes[i]);
+    serve_requests(&s, fd);
+}

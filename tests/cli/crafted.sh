@@ -1,0 +1,62 @@
+#!/bin/sh
+# Crafted dataset files: no command crashes, hangs, follows a way out of the file or lets control characters through.
+# crafted.sh LATHE CRAFT. SPDX-License-Identifier: BSD-3-Clause
+set -eu
+lathe=$1
+craft=$2
+. "$(dirname "$0")/lib.sh"
+
+c=$work/c.yaml
+cat >"$c" <<'CONFIG'
+metadata: {name: crafted}
+parameter_space:
+  architecture: {num_layers: {type: integer, bounds: [2, 3]}, base_channels: {type: integer, bounds: [4, 5]}, kernel_size: {type: choice, choices: [3]}}
+  stochastic: {noise_type: {type: choice, choices: [gaussian]}}
+  operator: {normalization: {type: choice, choices: [none]}, grid_size: {type: choice, choices: [8]}}
+sampling: {total_samples: 3, batch_size: 2}
+simulation: {device: cpu, precision: float32, num_realizations: 2, num_timesteps: 3}
+dataset: {output_path: OUT.h5, storage: {chunk_size: 2, store_trajectories: true}}
+CONFIG
+run 0 generate --config "$c" --output "$work/good.h5" --quiet
+
+# soon ARGUMENTS...: status 0, 1 or 2, in less than 10 s.
+soon() {
+    timeout -k 1 60 "$lathe" "$@" >"$work/out" 2>"$work/err" && got=0 || got=$?
+    [ "$got" -le 2 ] || { fail "lathe $*: status $got"; head -n 5 "$work/err"; }
+    last="lathe $*"
+}
+
+# all FILE: every command that reads datasets.
+all() {
+    soon info "$1" --verbose
+    soon validate "$1" --check-samples --check-metadata
+    soon replay "$1" --index 0 --out "$work/r.h5"
+    soon merge --out "$work/m.h5" "$1"
+    soon extract-features "$1" --output "$work/e.h5" --overwrite
+    soon visualize-dataset "$1" --n-operators 1 --steps 2 --format frames --output "$work/film" --size 8x8 --sampling-method diverse
+    soon visualize-features "$1" --output "$work/f.png" --width-px 16 --n-operators 1
+    soon generate --config "$c" --output "$1" --resume --quiet
+}
+
+while read -r where change; do
+    "$craft" "$work/good.h5" "$work/bad.h5" "$where" "$change" || fail "cannot craft $where $change"
+    all "$work/bad.h5"
+done <<'CASES'
+/status/code rank-more
+/status/seconds wider
+/parameters/params wider
+/inputs/fields huge-chunk
+rows 268435456
+CASES
+
+# Refused by name, nothing followed: a FIFO would hang whoever opens it.
+"$craft" "$work/good.h5" "$work/bad.h5" /inputs/fields external-storage
+run 2 info "$work/bad.h5"; says err "/inputs/fields is in external storage"
+"$craft" "$work/good.h5" "$work/bad.h5" /inputs/fields external-link
+run 2 validate "$work/bad.h5"; says err "/inputs/fields is an external link"
+mkfifo "$work/fifo"
+for command in info validate "replay --index 0" "merge --out $work/m.h5" "extract-features --output $work/e.h5" visualize-dataset visualize-features; do
+    run 2 $command "$work/fifo"; says err "not a regular file"
+done
+run 2 generate --config "$work/fifo"; says err "not a regular file"
+finish
