@@ -154,11 +154,11 @@ void lt_gram_destroy(lt_gram *g)
     lt_free(g);
 }
 
-/* At least this many bytes; what was there is lost when it must grow. */
+/* At least this many bytes; the contents are lost when it must grow. */
 lt_status lt_gram_reserve(lt_gram *g, lt_gram_buffer *b, size_t bytes, const char *owner)
 {
     if (b->bytes >= bytes) return LT_OK;
-    g->planned = false; /* until all buffers are there */
+    g->planned = false; /* until all buffers are made */
     release(g, b);
     LT_TRY(lt_device_alloc(g->dev, g->dev->stream, bytes, owner, &b->p));
     b->bytes = bytes;

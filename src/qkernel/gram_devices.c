@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "trace/clock.h"
 
-/* Rows held at once, where the caller leaves them to us and not all are. Tiles of K are the tuner's there. */
+/* Rows held at once, where the caller leaves them to us and not all are. The tuner chooses tiles of K on a device. */
 static void choose_state_tile(lt_gram_filling *f, lt_gram_method method)
 {
     lt_gram *g = f->g;
@@ -25,7 +25,7 @@ lt_status lt_gram_run_on_devices(lt_gram_filling *f)
     int64_t start = lt_clock_ns();
     f->meter.start_ns = start;
     LT_TRY(lt_plan_method(&r, &q.method, reason, sizeof reason));
-    if (!f->out.K && g->n_devices > 1) return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: K of %d devices comes home; one device may keep it", g->n_devices);
+    if (!f->out.K && g->n_devices > 1) return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: K of %d devices is copied to the host; only one device alone may keep it", g->n_devices);
     *i = (lt_gram_info){ .method = q.method, .backend = lt_device_kind(g->dev), .devices = g->n_devices, .n = f->x->n, .m = f->y ? f->y->n : f->x->n,
                          .n_qubits = g->circuit.q, .n_layers = g->circuit.n_layers, .threads = lt_pool_threads(g->pool) };
     lt_gram_choose_copy(f, (double)i->n * (double)i->m);

@@ -50,7 +50,7 @@ typedef struct lt_gram_filling {
 /* Results and packed rows larger than this leave the second-level cache anyway. */
 #define LT_STREAM_FROM_BYTES 4e6
 
-/* At least this many bytes; what was there is lost when it must grow (gram.c). */
+/* At least this many bytes; the contents are lost when it must grow (gram.c). */
 lt_status lt_gram_reserve(lt_gram *g, lt_gram_buffer *b, size_t bytes, const char *owner);
 int64_t   lt_gram_held_bytes(const lt_gram *g);
 

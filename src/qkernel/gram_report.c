@@ -1,4 +1,4 @@
-/* What a call tells about itself. SPDX-License-Identifier: BSD-3-Clause */
+/* What a call reports about itself. SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/gram_inside.h"
 
 #include "base/status.h"

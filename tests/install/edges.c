@@ -58,7 +58,6 @@ static lt_status prepare(void)
     X(lt_device_describe, lt_device_describe(cpu, NULL))                                                  \
     X(lt_device_memory, lt_device_memory(cpu, NULL))                                                      \
     X(lt_device_bandwidth, lt_device_bandwidth(cpu, 1 << 16, NULL))                                       \
-    X(lt_plan_tiles, lt_plan_tiles(&(lt_tile_request){ .rows = 1, .free_bytes = 1, .fraction = 1 }, NULL)) \
     X(lt_device_transfer_seconds, lt_device_transfer_seconds(cpu, 64, true, 1, NULL, NULL, NULL))          \
     X(lt_graph_create, lt_graph_create(NULL))                                                             \
     X(lt_grad, lt_grad(graph, f, &x, 1, NULL))                                                            \

@@ -430,7 +430,7 @@ LT_TEST(several_devices)
         LT_CHECK(strstr(info.plan, "devices: 2") != NULL);
         double got = worst(entries);
         if (computes ? !(got <= 1e-12) : !isfinite(got)) LT_TEST_FAIL("devices, kind %d: off by %g", kind, got); /* null writes zeros: everywhere */
-        LT_CHECK_FAILS(lt_gram_fill(g, &X, NULL, NULL), LT_ERR_UNSUPPORTED, "comes home");
+        LT_CHECK_FAILS(lt_gram_fill(g, &X, NULL, NULL), LT_ERR_UNSUPPORTED, "only one device alone may keep it");
         lt_gram_destroy(g);
     }
     lt_device_close(dev[1]);

@@ -24,7 +24,7 @@ lt_status lt_call_rows(lt_call *f, const lt_rows *x, int64_t first, int64_t n, b
     return d->opt->normalize ? lt_row_maker_roots(&d->maker, n, padded, to, !d->plan.cross, d->roots[columns].at) : LT_OK;
 }
 
-/* The panels that read what was there before are waited for, and those to come wait for this. */
+/* New rows wait for the panels that read the old ones, and the panels to come wait for the new ones. */
 static lt_status replace_rows(lt_call *f, const lt_rows *x, int64_t first, int64_t n, bool columns, int64_t padded)
 {
     LT_TRY(lt_panels_join(f));
@@ -162,7 +162,7 @@ static lt_status resize_batch(lt_call *f)
                                   (double)(now - f->block_ns) / (double)LT_MAX(1, pairs - f->block_pairs));
     f->block_ns = now;
     f->block_pairs = pairs;
-    f->rows = LT_MIN(LT_MAX(unit, batch / unit * unit), d->plan.batch_max);
+    f->rows = LT_MIN(LT_MAX(unit, batch / unit * unit), d->plan.batch.max);
     f->least_rows = LT_MIN(f->least_rows, f->rows);
     f->most_rows = LT_MAX(f->most_rows, f->rows);
     return LT_OK;
@@ -172,11 +172,11 @@ static lt_status run_all(lt_call *f)
 {
     lt_device_gram *d = f->d;
     const lt_gram_device_plan *p = &d->plan;
-    bool dealt = !p->bulk, dynamic = p->batch_max > p->batch_min;
+    bool dealt = !p->bulk, dynamic = p->batch.max > p->batch.min;
     for (int i = 0; i < LT_GRAM_MARKS; i++) LT_TRY(lt_event_record(d->mark[i], d->stream)); /* other devices may leave no rows to this one */
     d->maker.begin = d->mark[0];
     f->rows = f->least_rows = f->most_rows = p->block_rows;
-    f->batch = lt_batch_start(f->rows, p->batch_min, p->batch_max, d->opt->vram_fraction);
+    f->batch = lt_batch_start(f->rows, p->batch, d->opt->vram_fraction);
     f->block_ns = lt_clock_ns();
     LT_TRY(lt_call_begin_faults(f));
     if (d->n_panel_streams > 1) LT_TRY(lt_event_record(d->rows_ready, d->stream));
@@ -215,7 +215,7 @@ static lt_status reserve_all(lt_device_gram *d)
     LT_TRY(lt_device_block_reserve(d->dev, &d->a, p->a_bytes, "gram rows"));
     LT_TRY(lt_device_block_reserve(d->dev, &d->b, p->b_bytes, "gram columns"));
     LT_TRY(lt_device_block_reserve(d->dev, &d->k, p->k_bytes, "gram K"));
-    LT_TRY(lt_device_block_reserve(d->dev, &d->roots[0], roots * (size_t)p->batch_max, "gram norms"));
+    LT_TRY(lt_device_block_reserve(d->dev, &d->roots[0], roots * (size_t)p->batch.max, "gram norms"));
     LT_TRY(lt_device_block_reserve(d->dev, &d->roots[1], roots * (size_t)p->block_columns, "gram norms"));
     for (int i = 0; i < d->n_turns; i++) LT_TRY(lt_device_block_reserve(d->dev, &d->turn[i].slot, p->slot_bytes, "gram panels"));
     return LT_OK;

@@ -3,7 +3,6 @@
 #define LT_QKERNEL_DEVICE_FILL_H
 
 #include "device/stream_pool.h"
-#include "qkernel/rows/batch.h"
 #include "qkernel/device/parts.h"
 
 enum { LT_GRAM_MARKS = 3, LT_MAX_PANEL_STREAMS = 8, LT_MAX_TURNS = LT_MAX_PANEL_STREAMS + 1 };
@@ -53,7 +52,7 @@ struct lt_device_gram {
     lt_event              *rows_ready;
     lt_event              *mark[LT_GRAM_MARKS]; /* first kernel, last one, first rows made */
     lt_gram_device_plan    plan;
-    bool                   plan_is_new;  /* its memory was not all there before this call */
+    bool                   plan_is_new;  /* this call had to make it, and to reserve its memory */
     lt_captured_call       captured;
 };
 

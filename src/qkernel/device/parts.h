@@ -6,6 +6,7 @@
 #include "device/recording.h"
 #include "qkernel/device/device.h"
 #include "qkernel/device/tile_job.h"
+#include "qkernel/rows/batch.h"
 
 /* ---- kernels ---- */
 typedef struct lt_gram_kernels {
@@ -42,7 +43,7 @@ typedef struct lt_gram_device_plan {
     bool    whole_k;             /* all of K lies on the device */
     bool    bulk;                /* all rows are made once */
     int64_t panel_rows;          /* of K computed by one launch and copied to the host together */
-    int64_t batch_min, batch_max; /* bounds of block_rows, with dynamic_batch */
+    lt_batch_bounds batch;       /* of block_rows, with dynamic_batch */
     int64_t block_rows, block_columns; /* of states held at once */
     size_t  row_bytes;           /* of one row of states or wire numbers */
     size_t  a_bytes, b_bytes, k_bytes, slot_bytes;

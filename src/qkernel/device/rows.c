@@ -191,7 +191,7 @@ static lt_status launch(lt_row_maker *m, const lt_kernel *k, void **arg)
     return lt_stream_launch(m->stream, &(lt_launch){ k, arg });
 }
 
-/* The device's own clock starts with the first kernel, when the features are there. */
+/* The device's own clock starts with the first kernel, once the features are on the device. */
 static lt_status note_begin(lt_row_maker *m)
 {
     lt_event *begin = m->begin;
@@ -269,7 +269,7 @@ static lt_status make_groups(lt_row_maker *m, int64_t n, int64_t at_once, void *
     return LT_OK;
 }
 
-/* Rows whose gates are there. job: of all of them. */
+/* Rows whose gates are on the device. job: of all of them. */
 static lt_status make_states(lt_row_maker *m, int64_t n, void *job, void *to)
 {
     const lt_gram_kernels *k = m->kernels;

@@ -63,7 +63,7 @@ static void say_who(const part *all, int n, lt_gram_info *info)
         used += (size_t)snprintf(info->plan + used, sizeof info->plan - used, " %lld", (long long)all[i].info.tiles);
 }
 
-/* The first one that failed by itself; one that was only told to stop says less. */
+/* The first one that failed by itself; one that stopped with the others says less. */
 static lt_status first_failure(const part *all, int n)
 {
     const part *worst = NULL;
