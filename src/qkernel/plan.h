@@ -3,6 +3,7 @@
 #ifndef LT_QKERNEL_PLAN_H
 #define LT_QKERNEL_PLAN_H
 
+#include "qkernel/rows/batch.h"
 #include "qkernel/rows/circuit.h"
 #include "qkernel/loops/loops.h"
 #include "qkernel/rows/states.h"
@@ -33,7 +34,7 @@ typedef struct lt_gram_plan {
     int64_t slice, n_slices;       /* amplitudes packed at once: all 2^q, or whole chunks of them one after the other */
     size_t  tables_bytes, sums_bytes; /* with several slices: from which all are made; overlaps so far, of all tiles */
     int64_t block_rows, block_columns; /* held at once otherwise */
-    int64_t batch_min, batch_max;  /* with dynamic_batch: what block_rows may become */
+    lt_batch_bounds batch;         /* with dynamic_batch: what block_rows may become */
     int     n_slots;               /* groups of rows prepared at the same time */
     size_t  a_bytes, b_bytes;      /* packed rows of X; of Y, or of the second block */
     size_t  work_bytes, scratch_bytes; /* all slots; one worker */
