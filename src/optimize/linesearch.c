@@ -119,7 +119,7 @@ static lt_line find(search *s)
         else keep_as_lower(s);
         if (!next_step(s)) break;
     }
-    return r->code == LT_RUNNING ? failed(s) : (lt_line){ .fail = LT_LINE_STOPPED };
+    return r->code == LT_TERMINATION_NONE ? failed(s) : (lt_line){ .fail = LT_LINE_STOPPED };
 }
 
 lt_line lt_line_search(lt_run *r, double g0, double limit)

@@ -95,12 +95,12 @@ static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
 
 bool lt_oracle_stopped(lt_run *r)
 {
-    if (r->code == LT_RUNNING && r->opt.interrupt && *r->opt.interrupt) {
+    if (r->code == LT_TERMINATION_NONE && r->opt.interrupt && *r->opt.interrupt) {
         r->interrupted = true;
-        lt_stop(r, 3);
+        lt_stop(r, LT_TERMINATION_HALTED);
     }
-    if (isfinite(r->opt.maxclocktime) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.maxclocktime) lt_stop(r, 5);
-    return r->code != LT_RUNNING;
+    if (isfinite(r->opt.maxclocktime) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.maxclocktime) lt_stop(r, LT_TERMINATION_MAX_TIME);
+    return r->code != LT_TERMINATION_NONE;
 }
 
 /* Everything at once costs `all`; values first costs share * all, and `all` again if the trial passes.
@@ -118,7 +118,7 @@ static bool expects_to_pass(const lt_run *r, bool first_trial)
 /* A device that is gone is not the fault of the user's function. */
 static bool failed(lt_run *r, lt_status s)
 {
-    if (s) lt_stop_error(r, s == LT_ERR_DEVICE && r->evaluator->exchange ? LT_CODE_DEVICE : LT_CODE_FUNCTION);
+    if (s) lt_stop_error(r, s == LT_ERR_DEVICE && r->evaluator->exchange ? LT_TERMINATION_DEVICE_LOST : LT_TERMINATION_FUNCTION_FAILED);
     return s != LT_OK;
 }
 

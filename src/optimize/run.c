@@ -202,7 +202,7 @@ static lt_status start(lt_run *r)
 static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
 {
     *r = (lt_run){ .opt = *opt, .problem = p, .n = p->n, .p = p->p, .q = p->q, .k = 1 + p->p + p->q,
-                   .constrained = p->p + p->q > 0, .code = LT_RUNNING, .mu_lowest = INFINITY, .rel_diff = INFINITY,
+                   .constrained = p->p + p->q > 0, .code = LT_TERMINATION_NONE, .mu_lowest = INFINITY, .rel_diff = INFINITY,
                    .rng = lt_rng_seed((uint64_t)opt->seed), .allocations_at_2 = -1 };
     complete_options(r);
     if (opt->num_threads) {

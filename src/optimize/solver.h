@@ -139,7 +139,6 @@ typedef struct lt_pause {    /* what looking for a step changes, as it was befor
 } lt_pause;
 
 enum { LT_LEVEL_STEERING, LT_LEVEL_STEERING_IDENTITY, LT_LEVEL_QUASI_NEWTON, LT_LEVEL_GRADIENT, LT_LEVEL_RANDOM };
-enum { LT_RUNNING = -1, LT_CODE_FUNCTION = 11, LT_CODE_DEVICE = 14 };
 
 typedef struct lt_stat_values { double value, unweighted, normalised; } lt_stat_values;
 
@@ -211,7 +210,7 @@ typedef struct lt_run {
     int64_t last_checkpoint_ns;
     lt_pause pause;
     int64_t allocations_at_2;
-    int     code;            /* LT_RUNNING, or why it stopped */
+    lt_termination code;     /* why it stopped */
     bool    interrupted, mu_changed; /* mu_changed: since the last accepted step */
     bool    steering_changed;
     double  phi_before;      /* phi at cur->x before the line search */
@@ -360,8 +359,8 @@ void      lt_run_destroy(lt_run *r);
 lt_status lt_start_read(const char *path, const char *member, const char *what, int64_t count, double *out);
 lt_status lt_start_hessian(lt_run *r);               /* creates H from the options or their files */
 lt_status lt_solution_create(lt_run *r, lt_solution **out);
-void      lt_stop(lt_run *r, int code);
-void      lt_stop_error(lt_run *r, int code);        /* keeps lt_error_text() */
+void      lt_stop(lt_run *r, lt_termination code);
+void      lt_stop_error(lt_run *r, lt_termination code);        /* keeps lt_error_text() */
 void      lt_stop_if_lost(lt_run *r);                /* when the device that holds H failed */
 lt_status lt_checkpoint_write(lt_run *r, const char *path);
 void      lt_pause_note(lt_run *r);                  /* before a step is looked for */

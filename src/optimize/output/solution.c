@@ -10,29 +10,29 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const code_texts[] = {
-    [0] = "converged to stationarity and feasibility tolerances",
-    [1] = "relative decrease in penalty function is below tolerance, at a feasible point",
-    [2] = "objective target value reached at a feasible point",
-    [3] = "halt requested by the user",
-    [4] = "maximum number of iterations reached",
-    [5] = "clock time limit reached",
-    [6] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at a feasible point; "
+static const char *const code_texts[LT_TERMINATION_COUNT] = {
+    [LT_TERMINATION_CONVERGED] = "converged to stationarity and feasibility tolerances",
+    [LT_TERMINATION_SMALL_DECREASE] = "relative decrease in penalty function is below tolerance, at a feasible point",
+    [LT_TERMINATION_TARGET] = "objective target value reached at a feasible point",
+    [LT_TERMINATION_HALTED] = "halt requested by the user",
+    [LT_TERMINATION_MAX_ITERATIONS] = "maximum number of iterations reached",
+    [LT_TERMINATION_MAX_TIME] = "clock time limit reached",
+    [LT_TERMINATION_BRACKET_FEASIBLE] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at a feasible point; "
           "this often means practical optimality",
-    [7] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at an infeasible point",
-    [8] = "line search failed to bracket a minimizer: the penalty function may be unbounded below; "
+    [LT_TERMINATION_BRACKET_INFEASIBLE] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at an infeasible point",
+    [LT_TERMINATION_UNBOUNDED] = "line search failed to bracket a minimizer: the penalty function may be unbounded below; "
           "if there are constraints, try a smaller mu0",
-    [9] = "failed to produce a descent direction",
-    [10] = "retired code, never produced",
-    [11] = "user-supplied function failed",
-    [12] = "a quadratic program failed and no other direction was left",
-    [13] = "internal error",
-    [14] = "the device failed; the best point found before is kept",
+    [LT_TERMINATION_NO_DESCENT] = "failed to produce a descent direction",
+    [LT_TERMINATION_RETIRED] = "retired code, never produced",
+    [LT_TERMINATION_FUNCTION_FAILED] = "user-supplied function failed",
+    [LT_TERMINATION_QP_FAILED] = "a quadratic program failed and no other direction was left",
+    [LT_TERMINATION_INTERNAL] = "internal error",
+    [LT_TERMINATION_DEVICE_LOST] = "the device failed; the best point found before is kept",
 };
 
-const char *lt_termination_text(int code)
+const char *lt_termination_text(lt_termination code)
 {
-    return code >= 0 && code < (int)LT_LEN(code_texts) ? code_texts[code] : "?";
+    return code >= 0 && code < LT_TERMINATION_COUNT ? code_texts[code] : "?";
 }
 
 static double *copy(const double *from, int64_t count)
@@ -127,7 +127,7 @@ static void fill_numbers(const lt_run *r, lt_solution *s)
     s->BFGS_updates = r->hessian.counts;
     s->termination_code = r->code;
     s->quadprog_failure_rate = qps ? 100.0 * (double)failed / (double)qps : 0;
-    s->mu_lowest = r->code == 8 && r->constrained ? fmin(r->mu_lowest, r->cur->mu) : NAN;
+    s->mu_lowest = r->code == LT_TERMINATION_UNBOUNDED && r->constrained ? fmin(r->mu_lowest, r->cur->mu) : NAN;
     s->time_total = (double)(lt_clock_ns() - r->start_ns) * 1e-9;
     s->time_eval = (double)r->eval_ns * 1e-9;
     s->time_qp = (double)(r->steering.sub.time_ns + r->stat.sub.time_ns) * 1e-9;
