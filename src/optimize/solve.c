@@ -25,7 +25,7 @@ void lt_stop_error(lt_run *r, lt_termination code)
 
 void lt_stop_if_lost(lt_run *r)
 {
-    if ((r->hessian.far && lt_far_failure(r->hessian.far)) || lt_vectors_failure(r->vectors)) lt_stop_error(r, LT_TERMINATION_DEVICE_LOST);
+    if ((r->hessian.far && lt_far_failure(r->hessian.far)) || lt_vectors_failure(&r->vectors)) lt_stop_error(r, LT_TERMINATION_DEVICE_LOST);
 }
 
 /* ---- Directions ---------------------------------------------------------------------------------------- */
@@ -54,15 +54,15 @@ static void quasi_newton(lt_run *r)
     const double *Hg = r->d;
     if (r->constrained || r->regular.active) lt_hessian_apply(&r->hessian, r->grad_phi, r->d);
     else Hg = lt_products_current(r); /* phi = f: known already */
-    lt_space_scaled(r->vectors, r->n, -1, Hg, r->d);
+    lt_vectors_scaled(&r->vectors, -1, Hg, r->d);
     lt_stop_if_lost(r);
 }
 
 static void draw_direction(lt_run *r)
 {
-    double *d = r->vectors ? r->home : r->d;
+    double *d = lt_vectors_stage(&r->vectors, r->d);
     for (int64_t i = 0; i < r->n; i++) d[i] = lt_rng_normal(&r->rng);
-    lt_space_put(r->vectors, r->n, d, r->d);
+    lt_vectors_put(&r->vectors, r->n, d, r->d);
     r->random_attempts++;
 }
 
@@ -74,11 +74,11 @@ static bool choose_direction(lt_run *r)
     case LT_LEVEL_STEERING_IDENTITY: ok = steer(r, true); break;
     case LT_LEVEL_QUASI_NEWTON: quasi_newton(r); break;
     case LT_LEVEL_GRADIENT:
-        lt_space_scaled(r->vectors, r->n, -1, r->grad_phi, r->d);
+        lt_vectors_scaled(&r->vectors, -1, r->grad_phi, r->d);
         break;
     default: draw_direction(r);
     }
-    if (ok && r->opt.search_direction_rescaling) lt_space_scale(r->vectors, r->n, 1 / lt_space_norm2(r->vectors, r->n, r->d), r->d);
+    if (ok && r->opt.search_direction_rescaling) lt_vectors_scale(&r->vectors, 1 / lt_vectors_norm2(&r->vectors, r->d), r->d);
     if (ok && !r->opt.double_precision) lt_vec_round_f32(r->n, r->d);
     return ok;
 }
@@ -89,7 +89,7 @@ static double classify(lt_run *r, double *slope)
     double g0 = lt_point_slope(r, r->cur, r->mu);
     lt_stop_if_lost(r);
     if (g0 > 0 && r->level == LT_LEVEL_RANDOM) {
-        lt_space_scale(r->vectors, r->n, -1, r->d);
+        lt_vectors_scale(&r->vectors, -1, r->d);
         r->ahead = NULL;
         lt_steps_forget(r);
         g0 = -g0;
@@ -215,8 +215,8 @@ static bool move(lt_run *r, const lt_line *line)
     else if (to == r->lower) swap_points(&r->cur, &r->lower);
     r->left = line->at && from->sampled ? from->x : NULL;
     r->y = r->change ? r->change : r->trial->grad_phi;
-    lt_space_scaled(r->vectors, r->n, r->alpha, r->d, r->s);
-    lt_space_difference(r->vectors, r->n, to->grad_phi, line->at ? r->grad_phi : to->grad_phi, r->y);
+    lt_vectors_scaled(&r->vectors, r->alpha, r->d, r->s);
+    lt_vectors_difference(&r->vectors, to->grad_phi, line->at ? r->grad_phi : to->grad_phi, r->y);
     if (line->at) r->mu_changed = false; /* that was the gradient at the point left */
     lt_penalty_restore(r);
     r->last_level = r->level;
@@ -278,30 +278,20 @@ static void log_history(lt_run *r)
         .seconds = (double)(lt_clock_ns() - r->start_ns) * 1e-9 };
 }
 
-/* The vectors of cur where a callback can read them. */
-static lt_point look(lt_run *r)
-{
-    const int64_t n = r->n;
-    const lt_point *x = r->cur;
-    if (!r->vectors) return *x;
-    lt_point seen = { .grads = r->home, .x = r->home + r->k * n, .grad_phi = r->home + (r->k + 1) * n };
-    lt_vectors_get(r->vectors, r->k * n, x->grads, seen.grads);
-    lt_vectors_get(r->vectors, n, x->x, seen.x);
-    lt_vectors_get(r->vectors, n, x->grad_phi, seen.grad_phi);
-    return seen;
-}
-
 static bool callback_wants_halt(lt_run *r)
 {
     if (!r->opt.halt_log_fn) return false;
-    const lt_point *x = r->cur, seen = look(r);
+    const lt_vectors *s = &r->vectors;
+    const lt_point *x = r->cur;
+    const int64_t n = r->n;
+    const double *grads = lt_vectors_look(s, r->k * n, x->grads, 0);
     lt_iterate it = {
-        .iter = r->iter, .n = r->n, .p = r->p, .q = r->q, .x = seen.x, .f = x->f, .mu = x->mu, .phi = x->phi,
-        .grad_f = seen.grads, .grad_phi = seen.grad_phi, .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
-        .grad_ce = r->q ? seen.grads + r->n : NULL, .grad_ci = r->p ? seen.grads + (1 + r->q) * r->n : NULL,
+        .iter = r->iter, .n = n, .p = r->p, .q = r->q, .x = lt_vectors_look(s, n, x->x, r->k), .f = x->f, .mu = x->mu, .phi = x->phi,
+        .grad_f = grads, .grad_phi = lt_vectors_look(s, n, x->grad_phi, r->k + 1), .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
+        .grad_ce = r->q ? grads + n : NULL, .grad_ci = r->p ? grads + (1 + r->q) * n : NULL,
         .tvi = x->tvi, .tve = x->tve, .tv = x->tv, .tvi_l1 = x->tvi_l1, .tve_l1 = x->tve_l1, .tv_l1 = x->tv_l1,
-        .feasible_to_tol = x->feasible, .d = lt_space_look(r->vectors, r->n, r->d, seen.grad_phi + r->n), .alpha = r->alpha, .ls_evals = r->ls_evals,
-        .n_gradients = r->stat.n_samples, .stat_vec = lt_space_look(r->vectors, r->n, r->stat.vector, seen.grad_phi + 2 * r->n), .stat_val = r->stat.value,
+        .feasible_to_tol = x->feasible, .d = lt_vectors_look(s, n, r->d, r->k + 2), .alpha = r->alpha, .ls_evals = r->ls_evals,
+        .n_gradients = r->stat.n_samples, .stat_vec = lt_vectors_look(s, n, r->stat.vector, r->k + 3), .stat_val = r->stat.value,
         .fallback_level = r->iter ? r->last_level : 0, .H_regularised = r->regular.active ? r->regular.H : NULL,
         .hessian = &r->hessian };
     return r->opt.halt_log_fn(r->opt.halt_log_ctx, &it);
@@ -333,7 +323,7 @@ static void check_state(lt_run *r)
     const lt_point *x = r->cur;
     double phi = x->mu * x->f + x->tv_l1;
     if (!r->opt.debug_mode) return;
-    if (!isfinite(x->phi) || x->phi != phi || !lt_space_finite(r->vectors, r->n, x->x)) {
+    if (!isfinite(x->phi) || x->phi != phi || !lt_vectors_finite(&r->vectors, x->x)) {
         LT_FAIL(LT_ERR_INTERNAL, "iteration %lld: phi is %.17g, but mu f + v is %.17g", (long long)r->iter, x->phi, phi);
         lt_stop_error(r, LT_TERMINATION_INTERNAL);
     } else if (!r->cache.x && x->sampled && lt_trail_distance(&r->cache, x->x) != 0) {

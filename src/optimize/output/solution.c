@@ -72,27 +72,29 @@ static lt_status fill_unscaled(lt_run *r, const lt_record *from, lt_solution_poi
 }
 
 /* What has arrived is what there is when the device was lost on the way. */
-static void bring_home(lt_run *r)
+static void trust_what_arrived(lt_run *r)
 {
     lt_record *record[] = { &r->best, &r->most_feasible, &r->patience.met, &r->reached };
-    if (!r->vectors) return;
-    lt_vectors_get(r->vectors, r->n, r->cur->x, r->home);
-    for (size_t i = 0; lt_vectors_failure(r->vectors) && i < LT_LEN(record); i++)
-        if (record[i]->present && record[i]->copy > lt_vectors_arrived(r->vectors)) *record[i] = *record[i]->before;
+    if (!lt_vectors_failure(&r->vectors)) return;
+    for (size_t i = 0; i < LT_LEN(record); i++)
+        if (record[i]->present && record[i]->copy > lt_vectors_arrived(&r->vectors)) *record[i] = *record[i]->before;
 }
 
-static lt_record final_record(const lt_run *r)
+static lt_record final_record(const lt_run *r, double *at)
 {
     const lt_point *x = r->cur;
-    if (lt_vectors_failure(r->vectors)) return r->reached;
+    if (lt_vectors_failure(&r->vectors)) return r->reached;
     if (r->patience.settled) return r->patience.met;
-    return (lt_record){ .present = true, .x = r->vectors ? r->home : x->x, .c = x->c, .f = x->f, .mu = x->mu, .tvi = x->tvi, .tve = x->tve,
+    return (lt_record){ .present = true, .x = at, .c = x->c, .f = x->f, .mu = x->mu, .tvi = x->tvi, .tve = x->tve,
                         .tv = x->tv, .feasible = x->feasible };
 }
 
 static lt_status fill_points(lt_run *r, lt_solution *s)
 {
-    lt_record final = final_record(r);
+    double *x = lt_vectors_stage(&r->vectors, r->cur->x);
+    lt_vectors_get(&r->vectors, r->n, r->cur->x, x);
+    trust_what_arrived(r);
+    lt_record final = final_record(r, x);
     LT_TRY(fill_point(r, &final, &s->final));
     LT_TRY(fill_point(r, &r->best, &s->best));
     LT_TRY(fill_point(r, &r->most_feasible, &s->most_feasible));
@@ -145,10 +147,7 @@ static void fill_device(const lt_run *r, lt_solution *s)
     snprintf(s->device_reason, sizeof s->device_reason, "%s", e->reason);
     if (e->exchange) s->transfers = lt_exchange_read(e->exchange);
     s->transfers.trials_used = r->steps.used;
-    if (r->vectors) {
-        s->transfers.vectors_on_device = true;
-        s->transfers.vectors = lt_vectors_crossings(r->vectors);
-    }
+    r->vectors.on->report(&r->vectors, &s->transfers);
     if (!r->hessian.far) return;
     s->transfers.hessian_on_device = true;
     s->transfers.hessian = lt_far_crossings(r->hessian.far);
@@ -173,7 +172,6 @@ lt_status lt_solution_create(lt_run *r, lt_solution **out)
     fill_numbers(r, s);
     fill_device(r, s);
     s->loop_allocations = in_loop;
-    bring_home(r);
     lt_status status = fill_points(r, s);
     if (!status) status = fill_scale(r, 0, 1, &s->scalings.f);
     if (!status) status = fill_scale(r, 1, r->q, &s->scalings.ce);
