@@ -7,6 +7,7 @@
 #include "base/files/file.h"
 #include "base/status.h"
 #include "operators/config/field_blocks.h"
+#include "operators/config/idle.h"
 #include "operators/config/keys.h"
 #include "operators/sample/sobol.h"
 
@@ -253,6 +254,7 @@ static lt_status check_document(lt_dataset_config *c, const lt_dataset_overrides
     LT_TRY(derive(c));
     LT_TRY(lt_space_read(&c->arena, c->document, c->kind, &c->notes, &c->space));
     LT_TRY(lt_config_read_fields(c, c->document, &c->notes));
+    LT_TRY(lt_config_find_idle(c));
     LT_TRY(derive_sampling(c));
     LT_TRY(write_document(c, &c->json));
     LT_TRY(write_engine(c, &schema));
@@ -313,4 +315,5 @@ void lt_dataset_config_destroy(lt_dataset_config *c)
 
 int         lt_dataset_config_warning_count(const lt_dataset_config *c) { return c->notes.n; }
 const char *lt_dataset_config_warning(const lt_dataset_config *c, int i) { return i >= 0 && i < c->notes.n ? c->notes.line[i] : ""; }
+const lt_idle_key *lt_dataset_config_idle(const lt_dataset_config *c, int i) { return i >= 0 && i < c->notes.n_idle ? &c->notes.idle[i].shown : NULL; }
 const char *lt_dataset_config_json(const lt_dataset_config *c) { return c->json; }
