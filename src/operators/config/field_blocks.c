@@ -109,7 +109,7 @@ static const lt_field_param *find_param(const lt_field_type_row *row, const char
     return NULL;
 }
 
-/* `lenient`: keys of other types are left alone, for a block that several types share. */
+/* `lenient`: unknown keys are not reported, because several types share the block and each reads its own keys. */
 static lt_status read_block(const lt_yaml_node *block, bool lenient, lt_notes *notes, lt_field_recipe *recipe)
 {
     char path[PATH_BYTES];

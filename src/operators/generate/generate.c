@@ -69,8 +69,8 @@ static lt_status choose_precision(lt_generator *g)
     return LT_OK;
 }
 
-/* Which rows bring their states to the CPU for features, and why the first of them does. */
-static void tell_features(lt_generator *g)
+/* Reports for which rows the host computes features from copied states, and why. */
+static void report_features(lt_generator *g)
 {
     char why[160], first[160] = "";
     int64_t n = 0;
@@ -106,7 +106,7 @@ lt_status lt_generator_prepare(lt_generator *g)
     LT_TRY(lt_row_table_signatures(&g->rows, &g->info->signatures));
     lt_file_content content = content_of(g);
     LT_TRY(lt_dataset_file_plan(&content, &g->arena, &g->plan));
-    tell_features(g);
+    report_features(g);
     if (g->opt->n_devices > 1) g->plan.rows_on_the_way = (g->opt->n_devices + 1) * LT_MOST_AT_ONCE; /* some with the writer */
     if (g->c->features.clip_batch) g->plan.rows_on_the_way = (int)LT_MIN(g->c->batch_size, g->plan.rows) + 2;
     g->info->sampling_seconds = 1e-9 * (double)(lt_clock_ns() - start);
@@ -115,7 +115,7 @@ lt_status lt_generator_prepare(lt_generator *g)
 
 void lt_generator_release(lt_generator *g)
 {
-    lt_feature_lane_close(&g->features);
+    lt_row_features_close(&g->features);
     lt_rollout_cache_destroy(g->cache);
     lt_row_table_release(&g->rows);
     lt_feature_set_destroy(g->set);
@@ -130,7 +130,7 @@ static lt_status refuse(const lt_generator *g, const char *what, const char *fil
     return LT_FAIL(LT_ERR_ARGUMENT, "%s: cannot be resumed: its %s is %s, now it is %s", g->c->output_path, what, file, now);
 }
 
-/* The texts differ from this place on; shows a little of each. */
+/* Shows the two texts from their first difference on. */
 static lt_status refuse_config(const lt_generator *g, const char *file, const char *now)
 {
     size_t at = 0;
@@ -140,7 +140,7 @@ static lt_status refuse_config(const lt_generator *g, const char *file, const ch
                    g->c->output_path, file + at, now + at);
 }
 
-/* Output path, numbers of devices, batch size and watchdog may change between runs; nothing else may. */
+/* A resumed run may change the output path, the devices, the batch size and the watchdog, and nothing else. */
 static lt_status compare_config(const lt_generator *g, const char *stored)
 {
     lt_dataset_config *old = NULL;
@@ -179,7 +179,7 @@ static bool file_exists(const char *path)
     return stat(path, &st) == 0;
 }
 
-/* What ties a journal to its dataset; batch size and device may differ between the runs. */
+/* The identity that ties a journal to its dataset. Batch size and device may differ between runs. */
 static lt_status open_store(lt_generator *g, lt_store_claim *claim, bool resume)
 {
     char identity[256];
@@ -189,15 +189,15 @@ static lt_status open_store(lt_generator *g, lt_store_claim *claim, bool resume)
 }
 
 /* Shards of one configuration share its output path unless each is given its own. */
-static lt_status check_shard(const lt_generator *g, const lt_dataset_info *there)
+static lt_status check_shard(const lt_generator *g, const lt_dataset_info *old)
 {
-    if (there->shard_index == g->opt->shard_index && there->shard_count == g->opt->shard_count) return LT_OK;
+    if (old->shard_index == g->opt->shard_index && old->shard_count == g->opt->shard_count) return LT_OK;
     return LT_FAIL(LT_ERR_ARGUMENT, "%s: holds shard %" PRId64 "/%" PRId64 ", and this run makes %" PRId64 "/%" PRId64
-                   ": choose another path (--output), or allow it to be replaced (--overwrite)", g->c->output_path, there->shard_index, there->shard_count,
+                   ": choose another path (--output), or allow it to be replaced (--overwrite)", g->c->output_path, old->shard_index, old->shard_count,
                    g->opt->shard_index, g->opt->shard_count);
 }
 
-/* A finished dataset may be made again; a run to go on with, another shard, or a file of another kind, is not thrown away unasked. */
+/* A finished dataset may be replaced. An unfinished run, another shard or a file of another kind is not replaced without --overwrite. */
 static lt_status check_replaceable(const lt_generator *g, const char *path)
 {
     struct stat st;
@@ -207,8 +207,8 @@ static lt_status check_replaceable(const lt_generator *g, const char *path)
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: holds an unfinished run: resume it (--resume), or allow it to be replaced (--overwrite)", path);
     if (lt_dataset_open(path, &d))
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: is there already and is no dataset: choose another path, or allow it to be replaced (--overwrite)", path);
-    lt_dataset_info there = lt_dataset_get_info(d);
-    lt_status s = check_shard(g, &there);
+    lt_dataset_info old = lt_dataset_get_info(d);
+    lt_status s = check_shard(g, &old);
     lt_dataset_close(d);
     return s;
 }
@@ -228,7 +228,7 @@ static lt_status create_file(lt_generator *g, const lt_store_claim *claim)
     return s;
 }
 
-/* Looks at what is there only once nobody else may change it, and changes it only then. */
+/* Takes the claim first, so that no other process can change the file while it is examined or replaced. */
 lt_status lt_generator_open_file(lt_generator *g)
 {
     const char *path = g->c->output_path;
@@ -267,8 +267,8 @@ static bool needs_run(const lt_generator *g, int64_t row)
     return false;
 }
 
-/* Pending rows, window by window: neighbours in a window share an architecture where they can, and a
-   window ends with a slab, so that few rows wait in the journal. */
+/* Orders pending rows, window by window. Inside a window, rows of one architecture are neighbours where possible. A window ends with a
+   slab, so that few rows wait in the journal. */
 static lt_status schedule(lt_generator *g)
 {
     int64_t k = g->plan.chunk_rows, n = g->plan.rows;
@@ -292,14 +292,14 @@ static lt_status schedule(lt_generator *g)
 lt_status lt_generator_run_here(lt_generator *g)
 {
     LT_TRY(lt_rollout_cache_create(&g->rollout, LT_KEPT_ROLLOUTS, &g->cache));
-    if (lt_rollout_cache_is_remote(g->cache)) LT_TRY(lt_generator_prepare_kernels(g));
+    if (lt_rollout_cache_has_device(g->cache)) LT_TRY(lt_generator_prepare_kernels(g));
     if (g->plan.temporal_columns || g->plan.summary_columns) lt_rollout_cache_measure(g->cache, g->set);
-    LT_TRY(lt_feature_lane_open(g->c, g->set, g->c->realizations, g->c->steps, g->rows.max_grid, g->c->precision, g->opt->device, g->opt->stop,
+    LT_TRY(lt_row_features_open(g->c, g->set, g->c->realizations, g->c->steps, g->rows.max_grid, g->c->precision, g->opt->device, g->opt->stop,
                                 &g->features));
     if (!g->source.next) g->source = (lt_row_source){ .order = g->order, .n = g->n_order };
-    LT_TRY(lt_lane_ahead_start(g->c, &g->rows, &g->source, g->cache, &g->ahead));
+    LT_TRY(lt_prefetch_start(g->c, &g->rows, &g->source, g->cache, &g->ahead));
     lt_status s = lt_generator_run(g);
-    lt_lane_ahead_stop(g->ahead, &g->info->ahead_seconds);
+    lt_prefetch_stop(g->ahead, &g->info->ahead_seconds);
     g->info->peak_bytes = lt_rollout_cache_peak_bytes(g->cache);
     return s;
 }
@@ -332,7 +332,7 @@ static lt_status run_rows(lt_generator *g, bool watched)
     return watched ? lt_generator_run_watched(g) : lt_generator_run_here(g);
 }
 
-/* The first failure counts; its text must survive the closing. */
+/* Closes the store. The first failure counts, so its text is saved across the closing. */
 static lt_status close_store(lt_generator *g, lt_status s)
 {
     char text[LT_ERROR_TEXT_BYTES];
@@ -351,8 +351,8 @@ static lt_status close_store(lt_generator *g, lt_status s)
     return s;
 }
 
-/* What stayed lost is no success, though the file has all rows. */
-static lt_status tell_lost(const lt_generate_info *info, int64_t rows)
+/* A run with lost rows is a failure, although the file has all rows. */
+static lt_status report_lost(const lt_generate_info *info, int64_t rows)
 {
     char list[256] = "";
     int64_t named = LT_MIN(info->lost, (int64_t)LT_LOST_NAMED);
@@ -380,7 +380,7 @@ lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt
     g.info->storage_seconds += 1e-9 * (double)(lt_clock_ns() - opening) - (g.info->sampling_seconds - sampled);
     if (!s) s = close_store(&g, run_rows(&g, watched));
     g.info->complete = !s;
-    if (!s && g.info->lost) s = tell_lost(g.info, g.plan.rows);
+    if (!s && g.info->lost) s = report_lost(g.info, g.plan.rows);
     if (!g.info->workers) g.info->devices = g.info->samples > 0;
     g.info->total_seconds = 1e-9 * (double)(lt_clock_ns() - start);
     g.info->samples_per_second = (double)g.info->samples / g.info->total_seconds;
