@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "base/files/file.h"
 #include "base/status.h"
+#include "lathe/dataset.h"
 #include "operators/config/field_blocks.h"
 #include "operators/config/idle.h"
 #include "operators/config/keys.h"
@@ -317,3 +318,11 @@ int         lt_dataset_config_warning_count(const lt_dataset_config *c) { return
 const char *lt_dataset_config_warning(const lt_dataset_config *c, int i) { return i >= 0 && i < c->notes.n ? c->notes.line[i] : ""; }
 const lt_idle_key *lt_dataset_config_idle(const lt_dataset_config *c, int i) { return i >= 0 && i < c->notes.n_idle ? &c->notes.idle[i].shown : NULL; }
 const char *lt_dataset_config_json(const lt_dataset_config *c) { return c->json; }
+
+lt_dataset_summary lt_dataset_config_summary(const lt_dataset_config *c)
+{
+    static const char *const providers[] = { "lambda_labs", "runpod", "aws", "local" }; /* in the order of keys.c */
+    return (lt_dataset_summary){ .name = c->name, .output = c->output_path, .device = c->device, .provider = providers[c->provider],
+                                 .total_samples = c->total_samples, .batch_size = c->batch_size, .realizations = c->realizations, .steps = c->steps,
+                                 .seed = c->seed, .store_trajectories = c->store_trajectories, .precision = c->precision };
+}

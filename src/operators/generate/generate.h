@@ -54,7 +54,7 @@ typedef struct lt_generator {
     lt_rollout_options         rollout;
     lt_rollout_cache          *cache;
     lt_row_features            features;
-    lt_prefetch             *ahead;
+    lt_prefetch               *ahead;
     lt_store                  *store;
     int64_t                   *order;
     int64_t                    n_order;
@@ -66,9 +66,13 @@ typedef struct lt_generator {
     void                      *beat_ctx;
 } lt_generator;
 
+/* Whether rollouts run in worker processes. */
+lt_status lt_generator_choose_watchdog(const lt_generator *g, bool *on);
 /* Everything but the file: rows, features, plan, precision. */
 lt_status lt_generator_prepare(lt_generator *g);
 void      lt_generator_release(lt_generator *g);
+const char     *lt_generator_device(const lt_generator *g);  /* the kind: "cpu", "cuda" */
+lt_file_content lt_generator_content(const lt_generator *g); /* what the file is created from */
 /* Whether operators of these rows (NULL: all) fit on the device, as well as can be known before any runs (decision 136). LT_ERR_MEMORY
    names the first that does not, its need and what would help. Compiles and allocates nothing; does not check the CPU.
    (generate/architectures.c) */
@@ -78,6 +82,8 @@ lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, i
 lt_status lt_generator_prepare_kernels(lt_generator *g);
 /* Opens the file: a new one, or the one to resume. */
 lt_status lt_generator_open_file(lt_generator *g);
+/* Fills g->order: the pending rows, in the order they run. */
+lt_status lt_generator_schedule(lt_generator *g);
 /* Runs the rows of g->order (or those that g->source deals): in this process, or in watched worker processes (worker/worker.h). */
 lt_status lt_generator_run_here(lt_generator *g);
 lt_status lt_generator_run_watched(lt_generator *g);
