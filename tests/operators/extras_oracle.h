@@ -14,6 +14,8 @@ enum { G = 16, N = G * G, T = 60, C = 3 };
 double mean_of(const double *x, int n);
 double std_of(const double *x, int n);                 /* unbiased; 0 for a single number */
 int    ascending(const void *a, const void *b);        /* of doubles, for qsort */
+void   in_double(const float *u, double *x);
+void   bins_of(const float *u, int n_bins, int *bin);  /* of equal width over the range of u */
 void   spectrum_of(const float *u, double complex *s); /* G x G, orthonormal */
 
 /* ---- Of one channel of one state; `out` in the order of the names in test_feature_extras.c ---- */
