@@ -26,8 +26,8 @@ static const lt_env_row rows[] = {
                                "start GPU kernels before the one they follow has ended (sm_90 and later)" },
     [LT_CONFIG_OOM_AT] = { "LT_OOM_AT", "N", "off",
                            "for tests: the N-th allocation of the process fails" },
-    [LT_CONFIG_XDG_CACHE_HOME] = { "XDG_CACHE_HOME", "DIR", "~/.cache", "see LATHE_CACHE" },
-    [LT_CONFIG_HOME] = { "HOME", "DIR", "none", "see LATHE_CACHE" },
+    [LT_CONFIG_XDG_CACHE] = { "XDG_CACHE_HOME", "DIR", "~/.cache", "see LATHE_CACHE" },
+    [LT_CONFIG_USER_FOLDER] = { "HOME", "DIR", "none", "see LATHE_CACHE" },
 };
 _Static_assert(LT_LEN(rows) == LT_CONFIG_COUNT, "one row per variable");
 

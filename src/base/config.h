@@ -14,8 +14,8 @@ typedef enum lt_config_id {
     LT_CONFIG_BF16,
     LT_CONFIG_OPENBLAS,
     LT_CONFIG_OOM_AT,
-    LT_CONFIG_XDG_CACHE_HOME,
-    LT_CONFIG_HOME,
+    LT_CONFIG_XDG_CACHE,
+    LT_CONFIG_USER_FOLDER,
     LT_CONFIG_COUNT
 } lt_config_id;
 

@@ -1,5 +1,5 @@
-/* Trajectories to rows of the file: averages over channels, statistics over realizations, and the
-   reference's clipping by batch. SPDX-License-Identifier: BSD-3-Clause */
+/* Trajectories to rows of the file: averages over channels, statistics over realizations, and Spinlock's clipping by batch.
+   SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/features/stream.h"
 
 #include "base/alloc.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Memory of the process: what the library takes for any file, and more for larger ones, up to a few of the largest chunks there can be. */
+/* Memory of the jailed process: what the library takes for any file, and more for larger ones, up to a few of the largest possible chunks. */
 #define READER_BYTES (UINT64_C(512) << 20)
 #define READER_BYTES_MOST (UINT64_C(13) << 30)
 
@@ -74,7 +74,7 @@ static lt_status check_signature(int fd, const char *path, uint64_t bytes)
     return LT_OK;
 }
 
-/* The library's lock is held over the fork, so that the child finds the library at rest. */
+/* Holds the lock of the HDF5 library during the fork, so that no other thread is inside the library when the child copies it. */
 static lt_status start_reader(lt_dataset *d, int fd)
 {
     struct stat st;

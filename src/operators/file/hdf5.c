@@ -53,7 +53,7 @@ void lt_hdf5_unlock(void) { pthread_mutex_unlock(&library); }
 
 typedef struct failure { char text[160]; bool lacks_memory; } failure;
 
-/* The innermost reason, one line of it; of failed writes the system's own words. Anywhere on the way, that memory was refused. */
+/* Keeps the innermost reason, one line; for failed writes the text of the system. Notes whether memory was refused at any level. */
 static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *ctx)
 {
     static const char words[] = "error message = '";

@@ -72,7 +72,7 @@ static lt_status add_to_journal(lt_store *s, lt_store_row *r, const void *data, 
     lt_journal_row j = journal_row_of(r);
     if (!r->begun) LT_TRY(lt_journal_begin(&s->journal, &j));
     r->begun = true;
-    r->slot = j.slot; /* known from here on, so that a row that fails gives it back */
+    r->slot = j.slot; /* noted now, so that a row that fails gives its slot back */
     lt_status st = lt_journal_add(&s->journal, &j, data, bytes);
     r->at = j.at;
     r->hash = j.hash;
@@ -142,7 +142,8 @@ static lt_status write_ready_slab(lt_store *s, int64_t slab)
     return lt_store_commit_due(s, s->committed_end, s->end) ? lt_store_commit(s) : LT_OK;
 }
 
-/* Whether the journal has become so large that order is left to the end of the run: a row that many others overtook. */
+/* Whether the journal has become so large that slabs are no longer written in order: a slow row holds up many others. The file is then put
+   in order at the end of the run. */
 static bool waits_too_long(const lt_store *s)
 {
     const uint64_t most_bytes = (uint64_t)16 << 30, slab_bytes = (uint64_t)s->p.chunk_rows * s->journal.slot_bytes;
@@ -150,7 +151,7 @@ static bool waits_too_long(const lt_store *s)
     return s->n_ready > most;
 }
 
-/* Slabs whose rows are all in the journal, in their order; one that is complete waits for those before it. */
+/* Writes slabs whose rows are all in the journal, in order: a complete slab waits for those before it. */
 static lt_status write_ready_slabs(lt_store *s)
 {
     for (; s->next < s->n_slabs && s->slab[s->next].left == 0; s->next++) LT_TRY(write_ready_slab(s, s->next));
@@ -240,8 +241,8 @@ static lt_status allocate(lt_store *s)
         memcpy(dims + 1, part->dim, (size_t)part->rank * sizeof *dims);
         memcpy(chunk + 1, part->chunk, (size_t)part->rank * sizeof *chunk);
         lt_chunk_index_shape(&s->index[i], part->rank + 1, dims, chunk);
-        s->index[i].place = lt_malloc((size_t)s->index[i].n_chunks * sizeof *s->index[i].place);
-        if (!s->index[i].place) return LT_ERR_MEMORY;
+        s->index[i].span = lt_malloc((size_t)s->index[i].n_chunks * sizeof *s->index[i].span);
+        if (!s->index[i].span) return LT_ERR_MEMORY;
     }
     return LT_OK;
 }
@@ -277,7 +278,7 @@ static void release(lt_store *s)
         lt_free(r->record);
         lt_free(r);
     }
-    for (int i = 0; i < LT_PART_COUNT; i++) lt_free(s->index[i].place);
+    for (int i = 0; i < LT_PART_COUNT; i++) lt_free(s->index[i].span);
     if (s->fd >= 0) close(s->fd);
     lt_journal_close(&s->journal);
     lt_pool_destroy(s->pool);
@@ -294,7 +295,7 @@ static void release(lt_store *s)
     lt_free(s);
 }
 
-/* The store owns path and journal of the claim, of which nothing is left. */
+/* Moves path and journal from the claim to the store; the claim is empty afterwards. */
 static void take_over(lt_store *s, lt_store_claim *c)
 {
     s->path = c->path;
@@ -365,7 +366,7 @@ int64_t lt_store_done_count(const lt_store *cs)
 
 /* ---- Closing ----------------------------------------------------------------------------------------------- */
 
-/* What is in the journal only becomes visible: slabs with rows missing are written with zeros there. */
+/* Writes what is only in the journal: slabs with missing rows get zeros for those. */
 static lt_status write_rest(lt_store *s)
 {
     for (int64_t b = 0; b < s->n_slabs; b++) {
@@ -393,7 +394,7 @@ void lt_store_discard(lt_store *s)
     release(s);
 }
 
-/* A complete file is put in order where it is not, and needs its journal no longer. */
+/* Puts a complete file in order if it is not, and removes its journal. */
 static lt_status finish(lt_store *s)
 {
     if (s->n_done < s->p.rows) return LT_OK;
@@ -409,7 +410,7 @@ lt_status lt_store_close(lt_store *s, lt_store_stats *stats)
     lt_status st = s->status;
     if (!st) st = write_rest(s);
     if (st && !s->status) note_failure(s, st);
-    lt_status committed = lt_store_commit(s); /* also after a failure: slabs that were appended whole count */
+    lt_status committed = lt_store_commit(s); /* also after a failure, so that slabs that were appended whole are part of the file */
     if (!st && committed) note_failure(s, st = committed);
     struct { char text[LT_ERROR_TEXT_BYTES]; } failure;
     memcpy(failure.text, s->text, sizeof failure.text);

@@ -1,12 +1,11 @@
-/* A dataset file being written: rows in any order, kill-safe, compressed on worker threads.
+/* A dataset file being written: rows arrive in any order, a kill loses none that is finished, chunks are compressed on worker threads.
    SPDX-License-Identifier: BSD-3-Clause
 
-   The HDF5 library creates the whole file at the start (store_skeleton.c): every group, attribute and
-   dataset, labels and parameters included, all rows pending. Finished rows go to the journal
-   (journal.h). When all rows of a slab (chunk_rows of them) and of those before it are there, its chunks are
-   assembled from the journal, compressed and appended to the file; a commit makes them part of it (store_index.h).
-   Finished files are a function of their rows, whatever happened on the way (store_order.c). One thread, the store's
-   own, writes the file. */
+   The HDF5 library creates the whole file at the start (store_skeleton.c): every group, attribute and dataset, labels and parameters
+   included, with all rows pending. Finished rows go to the journal (journal.h). When all rows of a slab (chunk_rows of them) and of the
+   slabs before it are finished, its chunks are assembled from the journal, compressed and appended to the file. A commit makes them part of
+   it (store_index.h). A finished file depends on its rows alone, not on what happened during the run (store_order.c, decision 148). One
+   thread, owned by the store, writes the file. */
 #ifndef LT_OPERATORS_FILE_STORE_H
 #define LT_OPERATORS_FILE_STORE_H
 
@@ -72,14 +71,14 @@ typedef struct lt_store_texts {
     uint64_t    seed;
 } lt_store_texts;
 
-/* The right to write the dataset at `path`. One process has it at a time, and nothing of a dataset (the file, its journal, what lies
-   beside them) is created, changed or removed without it. LT_ERR_ARGUMENT when another process has it, or when the path leads to
-   something that is no file. */
+/* The right to write the dataset at `path` (decision 147). One process has it at a time; nothing of a dataset (the file, its journal,
+   temporary files) is created, changed or removed without it. LT_ERR_ARGUMENT when another process has it, or when the path leads to
+   something that is not a file. */
 typedef struct lt_store_claim lt_store_claim;
 lt_status   lt_store_claim_take(const char *path, lt_store_claim **out);
 void        lt_store_claim_release(lt_store_claim *c); /* NULL is allowed */
 const char *lt_store_claim_path(const lt_store_claim *c); /* symbolic links resolved */
-/* LT_ERR_ARGUMENT when an unfinished run of another identity lies there, whose rows would be lost. */
+/* LT_ERR_ARGUMENT when the path holds an unfinished run of another identity, whose rows would be lost. */
 lt_status   lt_store_claim_check(const lt_store_claim *c, const void *identity, size_t identity_bytes);
 
 /* Creates the file at its place, all rows pending; replaces one that is there. */
@@ -123,8 +122,7 @@ void      lt_store_row_drop(lt_store *s, lt_store_row *r); /* not put: forgotten
 void lt_store_pad(const float *field, int planes, int grid, int to_grid, float *out);
 
 /* ---- Rows that go elsewhere ------------------------------------------------------------------------ */
-/* What becomes of rows when there is no file: states of a step, padded; a row handed over, with its record of plan.rest_bytes
-   in which its parts lie. */
+/* Where rows go when there is no file: padded states of a step, and finished rows with their record of plan.rest_bytes. */
 typedef struct lt_store_sink {
     lt_status (*step)(void *ctx, const lt_store_row *row, const float *states);
     lt_status (*put)(void *ctx, const lt_store_row *row);

@@ -46,7 +46,8 @@ static int set_compression(hid_t create, const lt_store_plan *p, size_t chunk_by
     return H5Pset_filter(create, LT_FILTER_LZF, H5Z_FLAG_OPTIONAL, 3, values);
 }
 
-/* Texts are converted in a buffer that the library clears first: by default a megabyte, whose pages cost more than the labels of a small file. */
+/* The library converts texts in a buffer that it clears first, by default a megabyte. A smaller one is faster for the labels of a small
+   file. */
 static int write_whole(hid_t dataset, hid_t type, const void *data)
 {
     enum { BUFFER_BYTES = 1 << 16 };
@@ -99,7 +100,7 @@ static void put_texts(skeleton *k, const char *path, const char *const *texts)
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-/* The root attribute `metadata`: what the reference's info and validate look for. */
+/* The root attribute `metadata`, which Spinlock's info and validate read. */
 static char *metadata_json(const skeleton *k)
 {
     static const char format[] = "{\"version\": \"%s\", \"creation_date\": \"%s\", \"grid_size\": %lld, \"num_parameter_sets\": %lld, "
@@ -207,7 +208,7 @@ static void put_outputs(skeleton *k)
     put_part(k, LT_PART_OUTPUT);
 }
 
-/* What the operator's sensitivity is, once more as an array of its own each, as readers of the reference expect. */
+/* The sensitivity of the operators once more, as one array per column, as readers of Spinlock's files expect. */
 static void put_operator_arrays(skeleton *k)
 {
     hsize_t n = (hsize_t)k->p->rows;
@@ -319,7 +320,7 @@ static lt_status record_size(skeleton *k, const lt_atomic_file *f)
     LT_TRY(lt_hdf5_get_end(f->fd, k->path, &end));
     int64_t bytes = (int64_t)end;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
-    if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0) file = H5Fopen(f->temporary, H5F_ACC_RDWR, access); /* nobody else knows the file */
+    if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0) file = H5Fopen(f->temporary, H5F_ACC_RDWR, access); /* no other process knows the file */
     hid_t g = file < 0 ? -1 : H5Gopen2(file, "/status", H5P_DEFAULT), a = g < 0 ? -1 : H5Aopen(g, "skeleton_bytes", H5P_DEFAULT);
     int r = a < 0 ? -1 : H5Awrite(a, H5T_NATIVE_INT64, &bytes);
     if (a >= 0 && H5Aclose(a) < 0) r = -1;

@@ -35,7 +35,7 @@ static lt_status distinct(const lt_generator *g, const int64_t *row, int64_t n, 
 
 /* ---- Memory ------------------------------------------------------------------------------------------ */
 
-enum { PLANNED_GRAPHS = 4 }; /* planning one takes milliseconds: the largest stand for all */
+enum { PLANNED_GRAPHS = 4 }; /* planning one takes milliseconds, so only the largest are planned */
 
 /* The largest maps first. */
 static int compare_sizes(const void *a, const void *b)
@@ -96,7 +96,7 @@ lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, i
     int64_t count, features = 0;
     tightest on;
     int grid = 0, graphs = 0;
-    if (!g->opt->device || !strcmp(g->opt->device->backend->name, "cpu")) return LT_OK; /* pages that are not there are the system's to find */
+    if (!g->opt->device || !strcmp(g->opt->device->backend->name, "cpu")) return LT_OK; /* on the CPU the system provides memory as it is used */
     LT_TRY(find_tightest(g, &on));
     lt_status s = distinct(g, row, n, &spec, &count);
     if (!s) qsort((void *)spec, (size_t)count, sizeof *spec, compare_sizes);

@@ -113,7 +113,7 @@ lt_noise_shape lt_network_noise(const lt_operator_spec *s)
     if (s->noise == LT_NOISE_NONE) return n;
     bool factor = s->noise == LT_NOISE_MULTIPLICATIVE || s->noise == LT_NOISE_DROPOUT;
     n.by_channel = s->noise == LT_NOISE_DROPOUT;
-    /* The reference hands the correlation to U-AFNO only. */
+    /* Spinlock applies the correlation to U-AFNO only. */
     n.correlated = !n.by_channel && s->spatial_correlation > 0 && (s->full_noise || !cnn);
     if (!cnn) {
         n.site = factor ? LT_SITE_OUTPUT_FACTOR : LT_SITE_OUTPUT;

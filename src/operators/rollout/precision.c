@@ -42,7 +42,7 @@ lt_status lt_rollout_choose_precision(lt_device *dev, lt_precision wanted, lt_ro
         return LT_OK;
     }
     out->low_precision = true;
-    out->full_first = true; /* the state is never rounded: the first normalisation would blow that up where a field is nearly flat */
+    out->full_first = true; /* the state is not rounded: where a field is nearly flat, the first normalisation would magnify the rounding */
     out->storage_type = wanted == LT_PRECISION_FLOAT16 ? LT_F16 : LT_BF16;
     if (wanted == LT_PRECISION_BFLOAT16 && lt_kernel_bf16_is_native())
         snprintf(info->arithmetic, sizeof info->arithmetic, "bfloat16 products, float32 sums");
