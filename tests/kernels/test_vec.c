@@ -59,7 +59,7 @@ static long double exact_unary(lt_op op, long double x)
 static long double exact(lt_op op, double a, double b, double c)
 {
     long double x = a, y = b;
-    if (lt_op_is_unary(op)) return exact_unary(op, x);
+    if (lt_op_arity(op) == 1) return exact_unary(op, x);
     switch (op) {
     case LT_OP_ADD: return x + y;
     case LT_OP_SUB: return x - y;
@@ -175,7 +175,7 @@ static void check_accuracy(lt_dtype t)
 {
     for (int isa = 0; isa < LT_ISA_COUNT; isa++) {
         if (!lt_isa_usable((lt_isa)isa)) continue;
-        for (int op = 0; op < LT_VEC_N_OPS; op++) {
+        for (int op = 0; op < LT_N_ELEMENTWISE; op++) {
             rng_state = 7;
             worst w = measure((lt_op)op, t, lt_vec_set_of((lt_isa)isa, t), 40);
             if (!(w.ulps <= bound_of((lt_op)op)))
@@ -245,7 +245,7 @@ LT_TEST(bits_do_not_depend_on_position)
 {
     for (int isa = 0; isa < LT_ISA_COUNT; isa++)
         for (int t = LT_F32; t <= LT_F64; t++)
-            for (int op = 0; op < LT_VEC_N_OPS && lt_isa_usable((lt_isa)isa); op++) {
+            for (int op = 0; op < LT_N_ELEMENTWISE && lt_isa_usable((lt_isa)isa); op++) {
                 rng_state = 11;
                 const lt_vec_set *set = lt_vec_set_of((lt_isa)isa, (lt_dtype)t);
                 check_position((lt_op)op, (lt_dtype)t, set);
@@ -377,7 +377,7 @@ static int print_table(void)
          "Made by `test_vec --table`; the test suite asserts the bound.\n\n"
          "| function | bound | plain f64 | avx2 f64 | avx512 f64 | plain f32 | avx2 f32 | avx512 f32 |\n"
          "| --- | --- | --- | --- | --- | --- | --- | --- |");
-    for (int op = 0; op < LT_VEC_N_OPS; op++) {
+    for (int op = 0; op < LT_N_ELEMENTWISE; op++) {
         if (bound_of((lt_op)op) <= 0.5) continue;
         printf("| %s | %.1f |", lt_op_name((lt_op)op), bound_of((lt_op)op));
         for (int t = LT_F64; t >= LT_F32; t--)
