@@ -51,7 +51,7 @@ static lt_node aligned(lt_graph *g, const lt_term *t, lt_node x, const int *axis
 static void pull_elementwise(lt_graph *g, lt_node y, int i, lt_term *t)
 {
     static const int identity[LT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-    lt_node slope = lt_op_get((lt_op)lt_get(g, y)->op)->deriv(g, y, i);
+    lt_node slope = lt_op_slope(g, y, i);
     double c;
     if (lt_is_none(slope) || lt_is_full(g, slope, &c)) t->core = lt_grad_scale(g, t->core, lt_is_none(slope) ? slope : lt_scalar(g, lt_dtype_at(g, slope), c));
     else t->core = lt_mul(g, t->core, aligned(g, t, slope, identity));

@@ -198,6 +198,7 @@ static lt_node build_call(void *ctx, lt_graph *g, const lt_node *in)
     lt_call *c = ctx;
     if (c->fn->unary) return c->fn->unary(g, in[0]);
     if (c->fn->binary) return c->fn->binary(g, in[0], in[1]);
+    if (c->fn->ternary) return c->fn->ternary(g, in[0], in[1], in[2]);
     return c->fn->build(c, g, in);
 }
 
@@ -309,7 +310,7 @@ static lt_value expand(lt_reader *r, const lt_expr *e, lt_symbol *fn)
 static lt_value not_callable(lt_reader *r, const lt_expr *e, const lt_symbol *s)
 {
     for (int i = 0; i < e->n; i++) lt_expr_evaluate(r, e->argument[i].value); /* mistakes of their own */
-    if (!s) lt_function_report_unknown(r, e);
+    if (!s) lt_builtin_report_unknown(r, e);
     else if (s->kind != LT_SYMBOL_ERROR)
         lt_reader_error(r, e->point, "'%.60s' is not a function; elements are taken with %.60s[…]", e->text, e->text);
     return lt_value_none();
@@ -319,7 +320,7 @@ lt_value lt_expr_call(lt_reader *r, const lt_expr *e)
 {
     lt_symbol *s = lt_reader_find(r, e->text);
     if (s && s->kind == LT_SYMBOL_FN) return expand(r, e, s);
-    const lt_function *fn = lt_function_find(e->text);
+    const lt_builtin *fn = lt_builtin_find(e->text);
     if (!fn) return not_callable(r, e, s);
     lt_call c = { .r = r, .e = e, .fn = fn };
     read_signature(&c);

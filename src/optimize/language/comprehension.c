@@ -12,7 +12,7 @@ typedef struct range { int64_t from, step, length; } range;
 static bool check_name(lt_reader *r, const lt_loop *loop)
 {
     const lt_symbol *s = lt_reader_find(r, loop->name);
-    if (lt_function_find(loop->name)) lt_reader_error(r, loop->where, "'%.60s' is a function of the language and cannot be the name of an index", loop->name);
+    if (lt_builtin_find(loop->name)) lt_reader_error(r, loop->where, "'%.60s' is a function of the language and cannot be the name of an index", loop->name);
     else if (s && s->kind == LT_SYMBOL_FN) lt_reader_error(r, loop->where, "'%.60s' is a function of this file and cannot be the name of an index", loop->name);
     else return true;
     return false;

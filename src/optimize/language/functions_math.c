@@ -1,4 +1,4 @@
-/* Functions: elementwise ones with several arguments, reductions, norms, folds. Builders see tensors
+/* Functions: reductions, norms, folds. Builders see tensors
    with call->lead axes of a comprehension in front. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/language/functions.h"
 
@@ -9,8 +9,6 @@
 
 enum { X, AXIS, KEEPDIMS }; /* parameters of reductions */
 
-lt_node lt_fn_clamp(lt_call *c, lt_graph *g, const lt_node *in) { (void)c; return lt_clamp(g, in[0], in[1], in[2]); }
-lt_node lt_fn_where(lt_call *c, lt_graph *g, const lt_node *in) { (void)c; return lt_where(g, in[0], in[1], in[2]); }
 lt_value lt_fn_pow(lt_call *c) { return lt_value_binary(c->r, c->e->point, '^', &c->value[0], &c->value[1]); }
 
 /* ---- reductions ---- */

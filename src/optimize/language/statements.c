@@ -107,7 +107,7 @@ static void execute_var(lt_reader *r, const lt_statement *s)
         }
     }
     if (s->name && lt_reader_define(r, s->name, s->name_at, LT_SYMBOL_ERROR) && good && lt_reader_find(r, s->name)->where.end == s->name_at.end &&
-        !lt_function_find(s->name))
+        !lt_builtin_find(s->name))
         add_variable(r, s, &shape, start);
 }
 
@@ -165,7 +165,7 @@ static void execute_fn(lt_reader *r, const lt_statement *s)
     if (!s->name) return;
     bool good = s->value->kind != LT_EXPR_ERROR;
     for (int i = 0; good && i < s->n_extents; i++) /* a list that could not be read is not there */
-        if (lt_function_find(s->parameter[i].text)) {
+        if (lt_builtin_find(s->parameter[i].text)) {
             lt_text_error(&r->text, s->parameter[i].where, "'%.60s' is a function of the language and cannot be the name of a parameter", s->parameter[i].text);
             good = false;
         }

@@ -173,6 +173,5 @@ void lt_fused_fold_partials(const fused_pass *p, char *const *arg); /* after all
 
 
 lt_status lt_fused_run(const lt_kernel *k, lt_pool *pool, void *const *arg);
-double    lt_fused_op_cost(lt_op op);      /* floating-point operations, roughly */
 
 #endif

@@ -13,15 +13,11 @@
 static int chain_code(lt_op op, lt_dtype type)
 {
     switch (op) {
-#define X(id, name) case LT_OP_##id: return type == LT_F32 ? LT_CHAIN_##id : NOT_IN_CHAIN;
-    LT_CHAIN_UNARY_F32(X)
-#undef X
-#define X(id, name) case LT_OP_##id: return LT_CHAIN_##id;
-    LT_CHAIN_UNARY(X)
-#undef X
-#define X(id, name) case LT_OP_##id: return LT_CHAIN_##id##_AV;
-    LT_CHAIN_BINARY(X)
-#undef X
+#define ROW1_CHAIN(ID, name) case LT_OP_##ID: return LT_CHAIN_##ID;
+#define ROW1_OWN_CHAIN(ID, name) case LT_OP_##ID: return type == LT_F32 ? LT_CHAIN_##ID : NOT_IN_CHAIN;
+#define ROW1_OWN_SIDE(ID, name) case LT_OP_##ID: return type == LT_F32 ? LT_CHAIN_##ID : NOT_IN_CHAIN;
+#define ROW2_CHAIN(ID, name) case LT_OP_##ID: return LT_CHAIN_##ID##_AV;
+#include "kernels/cpu/vec/rows.def"
     case LT_OP_GT: return LT_CHAIN_LT_AV;
     case LT_OP_GE: return LT_CHAIN_LE_AV;
     case LT_OP_WHERE: return LT_CHAIN_WHERE_AVV;

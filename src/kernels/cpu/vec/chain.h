@@ -132,7 +132,7 @@ static inline VEC FN(vec_lt)(VEC a, VEC b) { return FN(vec_bool)(a < b); }
 static inline VEC FN(vec_le)(VEC a, VEC b) { return FN(vec_bool)(a <= b); }
 static inline VEC FN(vec_eq)(VEC a, VEC b) { return FN(vec_bool)(a == b); }
 static inline VEC FN(vec_where)(VEC m, VEC a, VEC b) { return FN(vec_choose)(m != 0, a, b); }
-static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(vec_max)(x, lo), hi); }
+static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_minimum)(FN(vec_maximum)(x, lo), hi); }
 
 #if !REAL_IS_F64
 #include "kernels/cpu/vec/half.h"

@@ -36,10 +36,9 @@ static inline void FN(vec_store_tail)(REAL *p, VEC v, int64_t n)
 #else
 MATH_DECLARE(exp)
 #endif
-MATH_DECLARE(expm1) MATH_DECLARE(log) MATH_DECLARE(log1p) MATH_DECLARE(cbrt)
-MATH_DECLARE(sin) MATH_DECLARE(cos) MATH_DECLARE(tan) MATH_DECLARE(asin) MATH_DECLARE(acos)
-MATH_DECLARE(atan) MATH_DECLARE(sinh) MATH_DECLARE(cosh) MATH_DECLARE(tanh) MATH_DECLARE(erf)
-MATH_DECLARE2(pow) MATH_DECLARE2(atan2) MATH_DECLARE2(hypot)
+#define ROW1_MVEC(ID, name) MATH_DECLARE(name)
+#define ROW2_MVEC(ID, name) MATH_DECLARE2(name)
+#include "kernels/cpu/vec/rows.def"
 
 /* 1/(1+exp(-x)), written so that exp only sees -|x|: tiny results keep their digits. */
 static inline MATH_T FN(v_sigmoid)(MATH_T x)
@@ -113,16 +112,16 @@ static inline MATH_T FN(v_gelu)(MATH_T x) { return C(0.5) * x * (1 + FN(v_erf)(x
     VEC_MATH2_FORM(vs_, name, a[i], b0)
 #endif
 
-VEC_MATH(expm1) VEC_MATH(log) VEC_MATH(log1p) VEC_MATH(cbrt)
-VEC_MATH(sin) VEC_MATH(cos) VEC_MATH(tan) VEC_MATH(asin) VEC_MATH(acos) VEC_MATH(atan)
-VEC_MATH(sinh) VEC_MATH(cosh) VEC_MATH(tanh) VEC_MATH(erf)
-VEC_MATH(sigmoid) VEC_MATH(softplus)
-VEC_MATH2(pow) VEC_MATH2(atan2) VEC_MATH2(hypot)
+#define ROW1_MVEC(ID, name) VEC_MATH(name)
+#define ROW1_OWN(ID, name) VEC_MATH(name)
+#define ROW1_OWN_CHAIN(ID, name) VEC_MATH(name)
 #if defined(MVEC_F64) && !REAL_IS_F64
-VEC_MATH_SIDE(exp) VEC_MATH_SIDE(gelu)
+#define ROW1_OWN_SIDE(ID, name) VEC_MATH_SIDE(name)
 #else
-VEC_MATH(exp) VEC_MATH(gelu)
+#define ROW1_OWN_SIDE(ID, name) VEC_MATH(name)
 #endif
+#define ROW2_MVEC(ID, name) VEC_MATH2(name)
+#include "kernels/cpu/vec/rows.def"
 
 /* Vectors side by side, for chains and turned matrices. */
 #if !REAL_IS_F64

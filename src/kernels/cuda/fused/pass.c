@@ -98,14 +98,10 @@ static size_t narrowest(const lt_fused *f)
     return bytes;
 }
 
-/* Steps that take long enough to hide memory's latency behind. */
 static int n_slow_steps(const lt_fused *f)
 {
     int n = 0;
-    for (int i = 0; i < f->n_steps; i++) {
-        lt_op op = f->steps[i].op;
-        n += (op >= LT_OP_CBRT && op <= LT_OP_SOFTPLUS) || op == LT_OP_GELU || op == LT_OP_ERF || op == LT_OP_POW || op == LT_OP_ATAN2 || op == LT_OP_HYPOT;
-    }
+    for (int i = 0; i < f->n_steps; i++) n += lt_op_is_slow(f->steps[i].op);
     return n;
 }
 
