@@ -55,7 +55,7 @@ static bool x_ascends(const lt_series *s)
 }
 
 /* Long series: of all points in one column of pixels only first, lowest, highest and last can be
-   seen, so only those are written; gaps stay gaps. */
+   seen, so only those are written (decision 11); gaps stay gaps. */
 static void thin_path(pen *p, const lt_axis *x, const lt_axis *y, const lt_series *s)
 {
     int64_t i = 0;

@@ -1,5 +1,5 @@
 /* Temporary files beside what they will replace. They are removed when a signal ends the process (lt_files_abandon), and by the next
-   writer of the same file when the process was killed. SPDX-License-Identifier: BSD-3-Clause */
+   writer of the same file when the process was killed (decision 142). SPDX-License-Identifier: BSD-3-Clause */
 #include "base/files/temporary.h"
 
 #include "base/status.h"

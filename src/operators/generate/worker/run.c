@@ -1,4 +1,4 @@
-/* The workers of a run, one per device. Rows are dealt to workers that ask and come back in any order; rows of a lost worker are dealt
+/* The workers of a run, one per device. Rows are dealt to workers that ask (decision 137) and come back in any order; rows of a lost worker are dealt
    again. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/generate/worker/pool.h"
 

@@ -159,7 +159,7 @@ static lt_status fail_oldest(lt_worker *w, const char *why)
 }
 
 /* Decides which row to blame for a lost process. A row is to blame when its step hangs, or when the process had no other row; a row that
-   had not begun gets a second try. When several may be to blame, each of them runs again alone. */
+   had not begun gets a second try. When several may be to blame, each of them runs again alone (decision 90). */
 static lt_status blame(lt_worker *w, bool oldest_hangs, const char *why)
 {
     lt_worker_pool *p = w->pool;
