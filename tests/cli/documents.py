@@ -19,7 +19,7 @@ def anchors(page):
 
 
 def check_links(page, text):
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+    for target in re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'<img src="([^"]+)"', text):
         if re.match(r"[a-z]+:", target): continue
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
