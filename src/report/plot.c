@@ -8,8 +8,8 @@
 enum {
     MAX_SERIES = 16,
     N_COLOURS = 8,          /* as many as the style sheet knows; later series are dashed */
-    MAX_MARKED = 40,        /* up to so many points each gets a visible mark */
-    MAX_HOVER = 200,        /* at most so many places that show their value */
+    MAX_MARKED = 40,        /* up to this many points, each gets a visible mark */
+    MAX_HOVER = 200,        /* at most this many points show their value */
     COLUMNS = LT_FIGURE_WIDTH /* longer series are thinned to the extremes of each column */
 };
 
