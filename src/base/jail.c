@@ -135,7 +135,7 @@ bool lt_jail_request(int fd, void *request, size_t bytes)
 void lt_jail_answer(int fd, lt_status s, const void *data, size_t bytes)
 {
     head h = { .status = (uint32_t)s, .bytes = s ? strlen(lt_error_text()) : bytes };
-    if (!send_all(fd, &h, sizeof h) || !send_all(fd, s ? lt_error_text() : data, (size_t)h.bytes)) _exit(0); /* nobody hears it */
+    if (!send_all(fd, &h, sizeof h) || !send_all(fd, s ? lt_error_text() : data, (size_t)h.bytes)) _exit(0); /* the parent is gone */
 }
 
 /* ---- The parent ------------------------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ lt_status lt_jail_start(const lt_jail_rules *rules, void (*work)(void *ctx, int 
     return LT_OK;
 }
 
-/* Ends the child; its wait status, or -1 when somebody else waited for it. */
+/* Ends the child; its wait status, or -1 when another part of the program waited for it. */
 static int end_child(lt_jail *j)
 {
     int status = -1;

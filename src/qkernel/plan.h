@@ -9,7 +9,7 @@
 #include "qkernel/rows/states.h"
 
 /* Transfer matrices take over from states at this many qubits where no timing is stored: measured
-   with AVX-512, where both take the same time between 9 and 10 qubits (docs/gram.md), and on an H200 in
+   with AVX-512, where both take the same time between 9 and 10 qubits (docs/guide-kernels.md), and on an H200 in
    float64; its float32 states are faster by a qubit (docs/performance.md). */
 enum { LT_TRANSFER_FROM_QUBITS = 10, LT_TRANSFER_FROM_ON_GPU = 12 };
 

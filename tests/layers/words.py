@@ -2,7 +2,9 @@
 """Words that docs/words.md says not to use do not occur: words.py SOURCE. SPDX-License-Identifier: BSD-3-Clause
 
 The words are those in backquotes in the columns "not" of docs/words.md; the folders are those of tests/layers/clean_rooms.txt. A name of
-the library (lt_...) that rooms outside that list use too is theirs: it counts once they are listed."""
+the library (lt_...) that rooms outside that list use too is theirs: it counts once they are listed.
+
+Decisions too: a number that a comment cites is in docs/decisions.md, and one that names a room of the list is cited in that room."""
 import pathlib, re, sys
 
 ENDINGS = {".c", ".h", ".cu", ".cuh", ".cc"}
@@ -50,6 +52,20 @@ def list_rooms(source):
     return [source / l for l in lines if l[0] != "-"], [source / l[1:] for l in lines if l[0] == "-"]
 
 
+def check_decisions(source, files, clean):
+    text = (source / "docs/decisions.md").read_text()
+    rooms = {int(n): room for n, room in re.findall(r"^- \*\*(\d+)\. .*?\*In\*\s+(\S+)$", text, re.M | re.S)}
+    assert len(rooms) > 100 and len(rooms) == len(re.findall(r"^- \*\*\d+\.", text, re.M)), f"docs/decisions.md was not understood: {len(rooms)} rooms"
+    cited = {}
+    for file in files:
+        for _, comment in split(file.read_text())[1]:
+            for n in re.findall(r"\bdecision (\d+)", comment): cited.setdefault(int(n), []).append(file)
+    for n in sorted(set(cited) - set(rooms)): yield f"{cited[n][0].relative_to(source)}: cites decision {n}, which docs/decisions.md does not have"
+    for n, room in sorted(rooms.items()):
+        of_room = [f for f in clean if source / room in f.parents]
+        if of_room and not set(of_room) & set(cited.get(n, [])): yield f"{room}: decision {n} is not cited in any comment"
+
+
 def main(source):
     names, phrases = read_words(source / "docs/words.md")
     assert {"home", "remote", "told", "fan"} <= names and "the reference" in phrases, f"docs/words.md was not understood: {names}, {phrases}"
@@ -68,6 +84,7 @@ def main(source):
             if name not in others and parts(name) & names: found.append(f"{where}:{line}: {name}")
         for line, text in comments:
             for word in pattern.findall(text): found.append(f"{where}:{line}: '{word}' in a comment: {text[:100]}")
+    found += check_decisions(source, files, clean)
     print("\n".join(dict.fromkeys(found)) or f"{len(clean)} files of {len(rooms)} rooms, {len(names | phrases)} words: none occurs")
     return bool(found) or len(clean) < 100
 

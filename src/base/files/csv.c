@@ -34,7 +34,7 @@ static const char *separator_name(const reader *r) { return r->separator == '\t'
 /* A tab that separates fields is no blank beside them. */
 static const char *blanks(const reader *r) { return r->separator == '\t' ? " " : " \t"; }
 
-/* Commas, unless the first line has none but has semicolons or tabs; what stands in quotes does not count. */
+/* Commas, unless the first line has none but has semicolons or tabs; what stands in quotes does not count (decision 150). */
 static char find_separator(const char *at, const char *end)
 {
     bool quoted = false, semicolon = false, tab = false;

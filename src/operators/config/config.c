@@ -194,7 +194,7 @@ static lt_status keep_json(lt_dataset_config *c, lt_json *j, char **out)
     return s;
 }
 
-/* The document is stored in files that people share, so it must not hold account keys. */
+/* The document is stored in files that people share, so it must not hold account keys (decision 40). */
 static void withhold_secrets(const lt_yaml_node *cloud)
 {
     static const char *const secret[] = { "api_key", "access_key_id", "secret_access_key" };

@@ -91,16 +91,17 @@ static lt_status find_switched_off(lt_dataset_config *c)
 static lt_status find_unlearned(lt_dataset_config *c)
 {
     static const char prefix[] = "features.summary.learned.";
+    const char *why = c->summary_mode == LT_SUMMARY_MANUAL ? "features.summary.summary_mode is manual" : "features.summary.enabled is false";
     lt_schema schema = lt_config_schema();
     for (int i = 0; !c->learned.enabled && i < schema.n_rows; i++) {
         const char *key = schema.rows[i].option.name;
         const lt_yaml_node *n = strncmp(key, prefix, strlen(prefix)) ? NULL : lt_schema_find(c->document, key);
-        if (n) LT_TRY(lt_note_idle(&c->notes, n, key, "%s", c->summary_mode == LT_SUMMARY_MANUAL ? "features.summary.summary_mode is manual" : "features.summary.enabled is false"));
+        if (n) LT_TRY(lt_note_idle(&c->notes, n, key, "%s", why));
     }
-    if (!c->learned.enabled) return LT_OK;
+    if (!c->learned.enabled || c->learned.from == LT_LEARNED_ALL) return LT_OK;
     const condition list[] = {
-        { "features.summary.learned.skip_levels", c->learned.from != LT_LEARNED_ALL && c->learned.from != LT_LEARNED_SKIPS, "features.summary.learned.extract_from is neither all nor skips" },
-        { "features.summary.learned.layer_indices", c->learned.from != LT_LEARNED_ALL && c->learned.from != LT_LEARNED_MID, "features.summary.learned.extract_from is neither all nor mid" },
+        { "features.summary.learned.skip_levels", c->learned.from != LT_LEARNED_SKIPS, "features.summary.learned.extract_from is neither all nor skips" },
+        { "features.summary.learned.layer_indices", c->learned.from != LT_LEARNED_MID, "features.summary.learned.extract_from is neither all nor mid" },
     };
     return find_conditions(c, list, (int)LT_LEN(list));
 }

@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The operator that gives the array its width: rows of wider operators are cut, rows of narrower ones filled with zeros. */
+/* The operator that gives the array its width: rows of wider operators are cut, rows of narrower ones filled with zeros (decision 69). */
 enum { REFERENCE_BASE = 32, REFERENCE_LEVELS = 3, REFERENCE_GRID = 64 };
 
-/* One compiled network that ends at the latents, for one realization at a time. */
+/* One compiled network that ends at the latents, for one realization at a time (decision 68). */
 typedef struct latent_lane { lt_program *program; const void **input; float *latent; } latent_lane;
 
 struct lt_learned {

@@ -297,7 +297,7 @@ lt_status lt_feature_stream_push(lt_feature_stream *f, int64_t t, const float *s
     return LT_OK;
 }
 
-/* ---- States measured elsewhere ------------------------------------------------------------------- */
+/* ---- States measured on a device----------------------------------------------------------------- */
 bool lt_feature_set_takes_records(const lt_feature_set *s, char why[static 160])
 {
     const char *reason = s->channels == 1              ? "per_channel: false averages the channels first"

@@ -142,7 +142,7 @@ static lt_status check_words(const lt_dataset *d, lt_file_item *item)
         per_row *= holds ? item->dim[k] : 1;
     }
     for (int k = 0; k < item->chunk_rank && holds; k++) holds = item->chunk[k] > 0;
-    if (!holds) item->rank = item->chunk_rank = 0, item->element = LT_ELEMENT_OTHER; /* none that we could hold: listed, never read */
+    if (!holds) item->rank = item->chunk_rank = 0, item->element = LT_ELEMENT_OTHER; /* too large for our limits: listed, never read */
     return LT_OK;
 }
 

@@ -1,5 +1,5 @@
 /* The journal of a dataset being written: finished rows, each whole or absent, until they are in the
-   file proper. SPDX-License-Identifier: BSD-3-Clause
+   file proper (decision 61). SPDX-License-Identifier: BSD-3-Clause
 
    FILE.h5.journal is a header and slots of one size. A row is written into its slot front to back
    and counts once the slot's head, with a digest of everything behind it, has been written too.

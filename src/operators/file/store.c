@@ -210,7 +210,7 @@ static void *write_rows(void *ctx)
 {
     lt_store *s = ctx;
     lt_trace_thread_name("dataset writer");
-    note_failure(s, write_ready_slabs(s)); /* that the journal of an earlier run completes */
+    note_failure(s, write_ready_slabs(s)); /* slabs that rows in the journal of an earlier run complete */
     for (lt_store_row *r; (r = next_row(s));) {
         int64_t start = lt_clock_ns();
         if (s->status == LT_OK) note_failure(s, store_row(s, r)); /* only this thread changes it */

@@ -121,7 +121,7 @@ void      lt_store_row_drop(lt_store *s, lt_store_row *r); /* not put: forgotten
 /* Copies [3, G, G] into the middle of [3, Gmax, Gmax], the extra cell on the high side. */
 void lt_store_pad(const float *field, int planes, int grid, int to_grid, float *out);
 
-/* ---- Rows that go elsewhere ------------------------------------------------------------------------ */
+/* ---- Rows without a file -------------------------------------------------------------------------- */
 /* Where rows go when there is no file: padded states of a step, and finished rows with their record of plan.rest_bytes. */
 typedef struct lt_store_sink {
     lt_status (*step)(void *ctx, const lt_store_row *row, const float *states);

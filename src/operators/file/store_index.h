@@ -4,7 +4,7 @@
    The library creates the file; what is added later is raw chunks at its end, then a new index
    (a version-1 B-tree, HDF5 File Format Specification 3.0, III.A.1) beside the old one, then one
    eight-byte pointer in the dataset's layout message. A process killed anywhere in between leaves
-   the old index or the new one in force, never half of either. */
+   the old index or the new one in force, never half of either (decision 60). */
 #ifndef LT_OPERATORS_FILE_STORE_INDEX_H
 #define LT_OPERATORS_FILE_STORE_INDEX_H
 

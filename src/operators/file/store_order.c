@@ -137,7 +137,7 @@ typedef struct copy {
     const lt_store *s;
     int             fd;
     const char     *path;
-    lt_chunk_index  index[LT_PART_COUNT]; /* with places of their own */
+    lt_chunk_index  index[LT_PART_COUNT]; /* with spans of its own */
     uint64_t        end, committed;
     uint8_t        *block;
     size_t          block_bytes;

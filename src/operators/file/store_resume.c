@@ -10,7 +10,7 @@ void lt_store_mark_row(lt_store *s, int64_t row, int64_t slot, const lt_record_h
     s->code[row] = h->code;
     s->step[row] = h->step;
     s->seconds[row] = h->seconds;
-    if (h->code == LT_RUN_LOST) return; /* it is shown, and its slab waits for another run */
+    if (h->code == LT_RUN_LOST) return; /* the row can be read, and its slab stays in the journal for another run */
     if (--s->slab[row / s->p.chunk_rows].left == 0) s->n_ready++;
 }
 
@@ -57,7 +57,7 @@ static lt_status row_found(void *ctx, int64_t row, int64_t slot)
         return LT_OK;
     }
     LT_TRY(read_head(s, slot, &h));
-    if (h.code == LT_RUN_LOST) { /* this run makes it */
+    if (h.code == LT_RUN_LOST) { /* this run makes the row */
         lt_journal_release(&s->journal, slot);
         return LT_OK;
     }

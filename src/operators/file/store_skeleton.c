@@ -166,7 +166,7 @@ static void put_status(skeleton *k)
 {
     hsize_t n = (hsize_t)k->p->rows;
     hid_t g = make_group(k, "/status");
-    if (g >= 0) note(k, lt_hdf5_put_int(g, "skeleton_bytes", 0)); /* record_size knows */
+    if (g >= 0) note(k, lt_hdf5_put_int(g, "skeleton_bytes", 0)); /* record_size fills it in */
     close_group(g);
     close_dataset(make_dataset(k, "/status/code", H5T_STD_U8LE, 1, &n, NULL, false, NULL));
     close_dataset(make_dataset(k, "/status/step", H5T_STD_I32LE, 1, &n, NULL, false, NULL));
@@ -293,7 +293,7 @@ static hid_t create_file(const char *path)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), create = H5Pcreate(H5P_FILE_CREATE), file = -1;
     if (access >= 0 && create >= 0 && H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0
-        && H5Pset_obj_track_times(create, false) >= 0 && H5Pset_file_locking(access, false, true) >= 0) /* the lock on it is ours (base/files/temporary.c) */
+        && H5Pset_obj_track_times(create, false) >= 0 && H5Pset_file_locking(access, false, true) >= 0) /* we hold a lock on it ourselves (base/files/temporary.c) */
         file = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
     if (access >= 0) H5Pclose(access);
     if (create >= 0) H5Pclose(create);

@@ -31,7 +31,7 @@ static int64_t bytes_of(const kept *k)
 static void drop(kept *k)
 {
     lt_rollout_destroy(k->rollout);
-    lt_remote_features_destroy(k->features); /* it read the rollout's states */
+    lt_remote_features_destroy(k->features); /* before the rollout, whose states it reads */
 }
 
 lt_status lt_rollout_cache_create(const lt_rollout_options *opt, int capacity, lt_rollout_cache **out)
@@ -131,7 +131,7 @@ static lt_status create_in_room(lt_rollout_cache *c, const lt_operator_spec *spe
     }
 }
 
-/* One more, in use by the caller. */
+/* Adds a rollout that the caller uses. */
 static lt_status make(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out)
 {
     kept made;

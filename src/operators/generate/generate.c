@@ -39,7 +39,7 @@ static lt_status run_rows(lt_generator *g, bool watched)
     LT_TRY(lt_generator_schedule(g));
     g->info->skipped = lt_store_done_count(g->store);
     if (g->n_order == 0) return LT_OK;
-    if (g->opt->resume) LT_TRY(lt_generator_check_memory(g, g->order, g->n_order)); /* a new file was not begun before that */
+    if (g->opt->resume) LT_TRY(lt_generator_check_memory(g, g->order, g->n_order)); /* for a new file this was checked before it was begun */
     return watched ? lt_generator_run_watched(g) : lt_generator_run_here(g);
 }
 

@@ -58,8 +58,8 @@ static lt_status fill_steps(lt_operator_run *o)
 /* Faults of one operator mark its row and the run goes on; anything else ends it. */
 static bool is_operators_own(lt_status s) { return s == LT_ERR_NUMERIC || s == LT_ERR_DEVICE || s == LT_ERR_MISMATCH; }
 
-/* Row and features, empty. */
-static lt_status take_places(lt_operator_run *o)
+/* Takes an empty row and an empty feature stream. */
+static lt_status take_row_and_stream(lt_operator_run *o)
 {
     lt_generator *g = o->g;
     int64_t start = lt_clock_ns();
@@ -100,7 +100,7 @@ static void note_reason(lt_operator_run *o)
     if (!o->why[0]) snprintf(o->why, sizeof o->why, "%.150s", lt_error_text());
 }
 
-/* With its places taken, from the first state on. */
+/* Starts the rollout when row and feature stream are ready. */
 static lt_status start(lt_operator_run *o)
 {
     lt_generator *g = o->g;
@@ -119,7 +119,7 @@ static lt_status start(lt_operator_run *o)
 lt_status lt_operator_run_start(lt_generator *g, lt_ready *ready, lt_operator_run *o)
 {
     *o = (lt_operator_run){ .g = g, .ready = ready, .row = ready->row };
-    LT_TRY(take_places(o));
+    LT_TRY(take_row_and_stream(o));
     return start(o);
 }
 
@@ -180,7 +180,7 @@ static lt_status run_once_more(lt_operator_run *o, bool anew)
     lt_generator *g = o->g;
     lt_ready *r = o->ready;
     give_places(o);
-    LT_TRY(take_places(o));
+    LT_TRY(take_row_and_stream(o));
     if (anew || !r->rollout) r->failure = lt_rollout_cache_renew(g->cache, spec_of(o), &r->rollout);
     if (r->failure) snprintf(r->why, sizeof r->why, "%.150s", lt_error_text());
     if (r->failure && !is_operators_own(r->failure)) return r->failure;

@@ -70,7 +70,7 @@ static lt_status check_shard(const lt_generator *g, const lt_dataset_info *old)
                    g->opt->shard_index, g->opt->shard_count);
 }
 
-/* A finished dataset may be replaced. An unfinished run, another shard or a file of another kind is not replaced without --overwrite. */
+/* A finished dataset may be replaced. An unfinished run, another shard or a file of another kind is not replaced without --overwrite (decision 64). */
 static lt_status check_replaceable(const lt_generator *g, const char *path)
 {
     struct stat st;

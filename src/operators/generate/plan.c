@@ -13,7 +13,7 @@
 enum { TIMED_STEPS = 4, TIMED_SIZES = 4 };
 
 /* Counting the work of an architecture means building its network. In larger datasets the first rows represent all, because Sobol points
-   fill the space evenly from the start (every k-th point does not). */
+   fill the space evenly from the start (every k-th point does not) (decision 95). */
 enum { MAX_COUNTED = 5000 };
 
 typedef struct by_work { double flops; const lt_operator_spec *spec; int64_t row; } by_work;

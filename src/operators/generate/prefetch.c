@@ -29,7 +29,7 @@ struct lt_prefetch {
     bool                     makes, held;             /* an operator is being made; none may be */
     lt_status                status;
     char                     text[LT_ERROR_TEXT_BYTES];
-    int64_t                  busy_ns;                 /* under the lock, as all that counts */
+    int64_t                  busy_ns;                 /* read and written under the lock */
 };
 
 static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }

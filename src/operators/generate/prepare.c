@@ -112,7 +112,7 @@ lt_status lt_generator_prepare(lt_generator *g)
     lt_file_content content = lt_generator_content(g);
     LT_TRY(lt_dataset_file_plan(&content, &g->arena, &g->plan));
     report_features(g);
-    if (g->opt->n_devices > 1) g->plan.rows_on_the_way = (g->opt->n_devices + 1) * LT_MOST_AT_ONCE; /* some with the writer */
+    if (g->opt->n_devices > 1) g->plan.rows_on_the_way = (g->opt->n_devices + 1) * LT_MOST_AT_ONCE; /* some rows are with the writer */
     if (g->c->features.clip_batch) g->plan.rows_on_the_way = (int)LT_MIN(g->c->batch_size, g->plan.rows) + 2;
     g->info->sampling_seconds = 1e-9 * (double)(lt_clock_ns() - start);
     return LT_OK;

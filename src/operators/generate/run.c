@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "trace/clock.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
@@ -18,7 +19,7 @@ static void report_progress(lt_generator *g)
     g->opt->progress(g->opt->progress_ctx, &p);
 }
 
-/* Keeps the lowest row number, in whatever order rows are lost. */
+/* Keeps the LT_LOST_NAMED lowest row numbers, in whatever order rows are lost. */
 static void note_lost(lt_generate_info *info, int64_t index)
 {
     int64_t last = info->lost < LT_LOST_NAMED ? info->lost : LT_LOST_NAMED, at = last;
@@ -59,9 +60,50 @@ static lt_status next_operator(lt_generator *g, lt_ready **out)
     return LT_OK;
 }
 
+/* ---- The order of rows ----------------------------------------------------------------------------------- */
+
+typedef struct scheduled { int64_t row; const lt_operator_spec *spec; } scheduled;
+
+static int compare_scheduled(const void *a, const void *b)
+{
+    const scheduled *x = a, *y = b;
+    int order = lt_architecture_compare(x->spec, y->spec);
+    return order ? order : x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* With batch clipping a batch runs whole or not at all. */
+static bool needs_run(const lt_generator *g, int64_t row)
+{
+    if (!g->c->features.clip_batch) return !lt_store_row_done(g->store, row);
+    int64_t first = row / g->c->batch_size * g->c->batch_size, last = LT_MIN(first + g->c->batch_size, g->plan.rows);
+    for (int64_t r = first; r < last; r++)
+        if (!lt_store_row_done(g->store, r)) return true;
+    return false;
+}
+
+/* Orders pending rows, window by window (decision 63). Inside a window, rows of one architecture are neighbours where possible. A window ends with a
+   slab, so that few rows wait in the journal. */
+lt_status lt_generator_schedule(lt_generator *g)
+{
+    int64_t k = g->plan.chunk_rows, n = g->plan.rows;
+    int64_t window = g->c->features.clip_batch ? g->c->batch_size : (g->c->batch_size + k - 1) / k * k;
+    g->order = lt_malloc((size_t)n * sizeof *g->order);
+    scheduled *list = lt_malloc((size_t)LT_MIN(window, n) * sizeof *list);
+    lt_status s = g->order && list ? LT_OK : LT_ERR_MEMORY;
+    for (int64_t first = 0; first < n && !s; first += window) {
+        int64_t count = 0;
+        for (int64_t r = first; r < LT_MIN(first + window, n); r++)
+            if (needs_run(g, r)) list[count++] = (scheduled){ r, &g->rows.spec[r] };
+        qsort(list, (size_t)count, sizeof *list, compare_scheduled);
+        for (int64_t i = 0; i < count; i++) g->order[g->n_order++] = list[i].row;
+    }
+    lt_free(list);
+    return s;
+}
+
 /* ---- Several at once ------------------------------------------------------------------------------------ */
 
-/* Small steps do not fill a GPU, so several operators run side by side; with two the GPU never waits for the host. The CPU runs one
+/* Small steps do not fill a GPU, so several operators run side by side; with two the GPU never waits for the host (decision 76). The CPU runs one
    operator at a time, and so does a run with learned features, which keep maps of the network. Rows do not depend on this. */
 static int at_once(const lt_generator *g, const lt_ready *ready)
 {

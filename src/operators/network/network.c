@@ -133,7 +133,7 @@ lt_node lt_network_tensor_next(lt_network *n, const char *prefix, const char *su
     if (n->n_tensors == n->capacity) {
         int capacity = n->capacity ? 2 * n->capacity : 64;
         lt_network_tensor *t = lt_realloc(n->tensor, (size_t)capacity * sizeof *t);
-        if (!t) return lt_graph_fail(n->graph, LT_ERR_MEMORY); /* recorded, or its absence would be what is reported */
+        if (!t) return lt_graph_fail(n->graph, LT_ERR_MEMORY); /* recorded as a lack of memory; otherwise a missing tensor would be reported */
         n->tensor = t;
         n->capacity = capacity;
     }

@@ -31,7 +31,7 @@ static lt_status choose_on_device(lt_device *dev, lt_precision wanted, lt_rollou
 }
 
 /* Half precisions always run: where the processor has no fast arithmetic for them, products are taken in
-   float32 of values that were rounded, which is faster than its slow one and has the same meaning. */
+   float32 of values that were rounded, which is faster than its slow one and has the same meaning (decision 58). */
 lt_status lt_rollout_choose_precision(lt_device *dev, lt_precision wanted, lt_rollout_info *info, lt_compile_options *out)
 {
     if (dev && strcmp(dev->backend->name, "cpu")) return choose_on_device(dev, wanted, info, out);
@@ -42,7 +42,7 @@ lt_status lt_rollout_choose_precision(lt_device *dev, lt_precision wanted, lt_ro
         return LT_OK;
     }
     out->low_precision = true;
-    out->full_first = true; /* the state is not rounded: where a field is nearly flat, the first normalisation would magnify the rounding */
+    out->full_first = true; /* the state is not rounded: where a field is nearly flat, the first normalisation would magnify the rounding (decision 91) */
     out->storage_type = wanted == LT_PRECISION_FLOAT16 ? LT_F16 : LT_BF16;
     if (wanted == LT_PRECISION_BFLOAT16 && lt_kernel_bf16_is_native())
         snprintf(info->arithmetic, sizeof info->arithmetic, "bfloat16 products, float32 sums");

@@ -57,7 +57,7 @@ static int64_t lanes_wanted(const lt_rollout *r, int64_t threads)
 }
 
 /* Limits that number by memory; `shared` bytes of a step hold weights that all lanes share. Refuses what does not fit even once, before
-   anything runs. */
+   anything runs (decision 55). */
 static lt_status plan_lanes(lt_rollout *r, int64_t arena, int64_t shared)
 {
     const lt_rollout_options *o = &r->opt;

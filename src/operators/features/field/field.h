@@ -80,7 +80,7 @@ bool lt_field_measure(const lt_field_plan *p, lt_field_work *w, const float *u, 
 /* Measures what involves several channels of a state; the records of single channels are in out already. */
 void lt_state_measure(const lt_field_plan *p, const float *u, const uint8_t *mi_bin, lt_state_record *out);
 
-/* ---- From records to values: the same whoever measured ------------------------------------------------- */
+/* ---- From records to values, on the host and for devices ----------------------------------------------- */
 /* All per-step values of one channel. last: what was found one step ago, or NULL. */
 void lt_field_values(const lt_field_plan *p, const lt_channel_record *r, const lt_channel *last, double *value, lt_channel *now);
 /* Those of all channels together. */

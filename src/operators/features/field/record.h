@@ -1,5 +1,5 @@
 /* What the features of a state are computed from: sums, order statistics and counts of its channels, measured by the loops of the CPU or by
-   kernels of a device. SPDX-License-Identifier: BSD-3-Clause
+   kernels of a device (decision 81). SPDX-License-Identifier: BSD-3-Clause
 
    Kernel texts (features/device) include this file too: plain types only, no includes. All sums are in double, so that cancellation between
    large fields and small differences loses no digits of the data. */

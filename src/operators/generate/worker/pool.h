@@ -29,15 +29,15 @@ typedef struct lt_worker {
     lt_worker_head   head;           /* of the message that arrives … */
     char            *message;        /* … what follows it, at most pool->message_bytes … */
     size_t           arrived;        /* … and bytes of both that are here */
-    char            *outbox;         /* a message that does not go at once; NULL: none */
+    char            *outbox;         /* the rest of a message that the socket did not take; NULL: none */
     size_t           outbox_bytes, outbox_sent;
     bool             ready, asks;    /* asks: waits for a row */
     bool             dismissed;      /* was sent the end of the rows */
     bool             renews;         /* its last row failed: the process ends and a new one continues */
-    bool             ended;          /* said so; its process is about to */
+    bool             ended;          /* it has reported its end */
     bool             given_up;       /* its device cannot be started again, and other devices remain */
     int              idle_losses;    /* processes lost one after the other before they finished any row */
-    double           silent_seconds, limit_seconds; /* since it last said something; how long that may be */
+    double           silent_seconds, limit_seconds; /* since its last message; how long that may be */
     int              n_dealt, n_open;
     int64_t          dealt[LT_WORKER_DEALT]; /* not done yet, oldest first */
     lt_worker_open   open[LT_WORKER_OPEN];   /* of those, what has begun; oldest first */
@@ -55,7 +55,7 @@ struct lt_worker_pool {
     bool            *renewed;        /* the row has had a fresh process of its own after a fault */
     size_t           message_bytes;  /* of the longest message of a worker, without its head */
     lt_field_makers  makers;
-    float           *block;          /* states of a step that never came, or a field */
+    float           *block;          /* NaN for the states of a missing step, or a field */
 };
 
 /* ---- A process and the socket to it (generate/worker/process.c) ----------------------------------------------------- */
@@ -75,7 +75,7 @@ lt_status lt_worker_start(lt_worker *w);
 void      lt_worker_stop(lt_worker *w);
 /* Handles at most one message of the worker. The end of the connection is the end of the process. */
 lt_status lt_worker_take(lt_worker *w);
-/* How long it may say nothing. */
+/* How long it may be silent. */
 double    lt_worker_limit(const lt_worker *w);
 lt_status lt_worker_hangs(lt_worker *w);
 /* Answers a worker that asks: with a row, or -1 when there is none. */

@@ -26,7 +26,7 @@ static _Noreturn void become_worker(int fd, pid_t parent, const char *const *arg
 {
     static const int of_the_run[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(125); /* it was gone before that */
+    if (getppid() != parent) _exit(125); /* the parent has ended already */
     for (size_t i = 0; i < LT_LEN(of_the_run); i++) signal(of_the_run[i], SIG_IGN);
     dup2(STDERR_FILENO, STDOUT_FILENO);
     if (fd == LT_WORKER_FD ? fcntl(fd, F_SETFD, 0) < 0 : dup2(fd, LT_WORKER_FD) < 0) _exit(126);
@@ -129,7 +129,7 @@ lt_status lt_worker_read(lt_worker *w, bool *whole)
     const size_t head = sizeof w->head;
     *whole = false;
     for (;;) {
-        bool known = w->arrived >= head; /* how much there is to come */
+        bool known = w->arrived >= head; /* the length of the message is known */
         size_t all = known ? head + w->head.bytes : head;
         if (known && w->head.bytes > w->pool->message_bytes)
             return LT_FAIL(LT_ERR_FORMAT, "it sent word %lld with %llu bytes", (long long)w->head.word, (unsigned long long)w->head.bytes);

@@ -1,4 +1,4 @@
-/* The workers of a run, one per device. Rows are dealt to workers that ask and come back in any order; rows of a lost worker are dealt
+/* The workers of a run, one per device. Rows are dealt to workers that ask (decision 137) and come back in any order; rows of a lost worker are dealt
    again. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/generate/worker/pool.h"
 
@@ -12,7 +12,7 @@
 #include <poll.h>
 #include <string.h>
 
-enum { LOOK_MS = 50 };      /* between looks at *stop and at who says nothing */
+enum { LOOK_MS = 50 };      /* between checks of *stop and of silent workers */
 #define MOST_SILENCE 0.25   /* seconds of silence counted per wait at most: a longer wait means that this process was held up, not that workers were silent */
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static lt_status look_at(lt_worker *w, short events, double seconds)
     if (!w->pid) return LT_OK;
     if (events & POLLOUT) lt_worker_flush(w);
     if (events & ~POLLOUT) return lt_worker_take(w);
-    if (w->silent_seconds == 0) w->limit_seconds = lt_worker_limit(w); /* what is expected must not grow with the wait */
+    if (w->silent_seconds == 0) w->limit_seconds = lt_worker_limit(w); /* fixed when the silence begins, so that it does not grow with the wait */
     w->silent_seconds += seconds;
     return w->silent_seconds > w->limit_seconds ? lt_worker_hangs(w) : LT_OK;
 }
@@ -143,7 +143,7 @@ static lt_status allocate(lt_worker_pool *p)
 static void release(lt_worker_pool *p)
 {
     int n = p->worker ? p->n : 0;
-    for (int i = 0; i < n; i++) lt_worker_kill(&p->worker[i]); /* all at once: contexts of GPUs take a while to go */
+    for (int i = 0; i < n; i++) lt_worker_kill(&p->worker[i]); /* all before the first wait: ending a GPU context takes a while */
     for (int i = 0; i < n; i++) {
         lt_worker_stop(&p->worker[i]);
         lt_free(p->worker[i].message);

@@ -41,7 +41,7 @@ static void beat(void *ctx, int64_t row, int64_t t)
     lt_worker_word word = row < 0 ? LT_WORD_ALIVE : t < 0 ? LT_WORD_BEGIN : LT_WORD_BEAT;
     pthread_mutex_lock(&w->sending);
     (void)lt_worker_send(w->fd, (lt_worker_head){ .word = word, .row = row, .step = t }, 0, NULL);
-    if (w->probe) w->probe(w->probe_ctx, row, t); /* what a probe does is never amid a message */
+    if (w->probe) w->probe(w->probe_ctx, row, t); /* between messages, never inside one */
     pthread_mutex_unlock(&w->sending);
 }
 

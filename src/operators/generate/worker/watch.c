@@ -1,4 +1,4 @@
-/* One worker, watched: what it says, and what becomes of its rows when it hangs or dies. SPDX-License-Identifier: BSD-3-Clause */
+/* One worker as the parent sees it: its messages, and what happens to its rows when it hangs or dies. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/generate/worker/pool.h"
 
 #include "base/status.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define SLOWER 100      /* a step that takes this many times its expected time hangs */
-#define LEAST_SECONDS 10 /* but no step is suspected before … */
+#define LEAST_SECONDS 10 /* but at least this many seconds; */
 #define FIRST_STEP 12   /* … the first step has no expected time and gets this many times the least, */
 #define BETWEEN 60      /* … and work between rollouts (compiling, drawing, finishing) this many */
 enum { IDLE_TRIES = 3 }; /* processes lost one after the other before they had any row */
@@ -81,7 +81,7 @@ static lt_status begin_row(lt_worker *w, int64_t row)
     return s;
 }
 
-/* Handed to the writer, whatever became of it. */
+/* Hands the row to the writer, whether or not it succeeded. */
 static lt_status put_row(lt_worker *w, int64_t row, lt_store_row *out, const lt_rollout_result *result)
 {
     forget_dealt(w, row);
@@ -89,7 +89,7 @@ static lt_status put_row(lt_worker *w, int64_t row, lt_store_row *out, const lt_
     return lt_generator_put_row(w->pool->g, out, result);
 }
 
-/* What it had begun or was dealt runs again. */
+/* Returns all rows of the worker, so that they are dealt again. */
 static void return_rows(lt_worker *w)
 {
     while (w->n_open > 0) lt_store_row_drop(w->pool->g->store, w->open[--w->n_open].out);
@@ -159,7 +159,7 @@ static lt_status fail_oldest(lt_worker *w, const char *why)
 }
 
 /* Decides which row to blame for a lost process. A row is to blame when its step hangs, or when the process had no other row; a row that
-   had not begun gets a second try. When several may be to blame, each of them runs again alone. */
+   had not begun gets a second try. When several may be to blame, each of them runs again alone (decision 90). */
 static lt_status blame(lt_worker *w, bool oldest_hangs, const char *why)
 {
     lt_worker_pool *p = w->pool;
@@ -218,7 +218,7 @@ double lt_worker_limit(const lt_worker *w)
     double least = g->opt->watchdog_seconds > 0 ? g->opt->watchdog_seconds : LEAST_SECONDS;
     if (!w->n_open) return BETWEEN * least;
     const lt_worker_open *o = &w->open[0];
-    if (o->beats >= g->plan.steps) return g->c->learned.enabled ? INFINITY : BETWEEN * least; /* training takes what it takes */
+    if (o->beats >= g->plan.steps) return g->c->learned.enabled ? INFINITY : BETWEEN * least; /* training has no expected time */
     if (o->beats > 1) return fmax(least, SLOWER * expected_seconds(o));
     double mean = g->info->samples ? g->info->inference_seconds / (double)g->info->samples : 0;
     return fmax(FIRST_STEP * least, SLOWER * mean);
