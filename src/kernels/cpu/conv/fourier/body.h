@@ -170,12 +170,12 @@ INLINE void back_of(int n, const vec *re, const vec *im, vec *x)
 
 /* ---- Tiles ------------------------------------------------------------------------------------------ */
 /* Frequencies of a tile of n x n: columns 0 and n / 2 along x are real before they are transformed along y. */
-typedef struct tile {
+typedef struct fourier_tile {
     vec edge[2][MOST];                          /* column 0, column n / 2 */
     vec re[MOST / 2 - 1][MOST], im[MOST / 2 - 1][MOST]; /* those between */
-} tile;
+} fourier_tile;
 
-INLINE void row_in(int n, tile *t, int row, const vec *x)
+INLINE void row_in(int n, fourier_tile *t, int row, const vec *x)
 {
     vec re[MOST / 2 + 1], im[MOST / 2 + 1];
     real_of(n, x, re, im);
@@ -226,7 +226,7 @@ INLINE void store_frequency(float *v, int64_t stride, int64_t gap, bool far, int
 }
 
 /* Along y, and out. */
-INLINE void columns_out(int n, const tile *t, float *v, int64_t stride, int64_t gap, bool far)
+INLINE void columns_out(int n, const fourier_tile *t, float *v, int64_t stride, int64_t gap, bool far)
 {
     for (int k = 1; k < n / 2; k++) {
         vec re[MOST], im[MOST];
@@ -254,7 +254,7 @@ INLINE void fetch_next(lt_dtype type, const void *pixel, int64_t at, const int w
 INLINE void fourier_input_of(lt_dtype type, int n, const void *const *pixel, int64_t c, float *v, int64_t stride, bool far)
 {
     for (int64_t at = 0; at < c; at += W) {
-        tile t;
+        fourier_tile t;
         for (int i = 0; i < n; i++) {
             vec x[MOST];
             for (int j = 0; j < n; j++) {
@@ -281,7 +281,7 @@ INLINE void fourier_filter_of(int n, const float *taps, float *u, int64_t stride
 {
     const int k = n + 1 - LT_FOURIER_TILE;
     const vec scale = 1.0f / (float)(n * n) - (vec){ 0 };
-    tile t;
+    fourier_tile t;
     memset(&t, 0, sizeof t);
     for (int i = 0; i < k; i++) {
         vec x[MOST] = { { 0 } };
@@ -304,7 +304,7 @@ INLINE void load_frequency(const float *m, int64_t stride, int p, vec *re, vec *
     *im = load_point(m + (2 * p + 1) * stride);
 }
 
-INLINE void columns_in(int n, tile *t, const float *m, int64_t stride)
+INLINE void columns_in(int n, fourier_tile *t, const float *m, int64_t stride)
 {
     for (int k = 1; k < n / 2; k++) {
         vec re[MOST], im[MOST];
@@ -324,7 +324,7 @@ INLINE void fourier_output_of(lt_dtype type, int n, const float *m, int64_t stri
 {
     enum { SIDE = LT_FOURIER_TILE };
     for (int64_t at = 0; at < o; at += W) {
-        tile t;
+        fourier_tile t;
         columns_in(n, &t, m + at, stride);
         for (int i = 0; i < SIDE && pixel[SIDE * i]; i++) {
             vec x[MOST], re[MOST / 2 + 1], im[MOST / 2 + 1];

@@ -21,7 +21,7 @@ enum { LINE = 16, MOST_KERNEL = 7, MOST_PIXELS = LT_FOURIER_MOST_SIDE * LT_FOURI
 typedef struct fourier_kernel {
     lt_host_kernel host;
     const lt_fourier_loops *loops;
-    lt_conv_shape s;
+    lt_conv_sizes s;
     int     side;               /* of a tile; it has side^2 points and so many complex frequencies: */
     int64_t n_complex;
     int64_t tiles_x, tiles_y;   /* of one image */
@@ -34,11 +34,11 @@ typedef struct fourier_kernel {
 } fourier_kernel;
 
 /* ---- Filters -------------------------------------------------------------------------------------- */
-typedef struct packing {
+typedef struct fourier_packing {
     const fourier_kernel *f;
     const void *weights;
     float *to;
-} packing;
+} fourier_packing;
 
 /* Floats of all filters of one frequency. */
 static int64_t frequency_floats(const fourier_kernel *f) { return 3 * f->s.c * f->m_stride; }
@@ -54,7 +54,7 @@ static int vectors_with(const fourier_kernel *f, int64_t vector)
    frequencies have one factor in the room of three: they are 4 of hundreds. */
 static lt_status pack_task(void *ctx, int64_t vector, int worker)
 {
-    const packing *p = ctx;
+    const fourier_packing *p = ctx;
     const fourier_kernel *f = p->f;
     (void)worker;
     const int k = (int)f->s.win.kernel[0], width = f->loops->width;
@@ -75,7 +75,7 @@ static lt_status pack_task(void *ctx, int64_t vector, int worker)
 static lt_status pack(const lt_kernel *k, lt_pool *pool, const void *weights, void *packed)
 {
     const fourier_kernel *f = (const fourier_kernel *)k;
-    packing p = { .f = f, .weights = weights, .to = packed };
+    fourier_packing p = { .f = f, .weights = weights, .to = packed };
     return lt_pool_run(pool, f->m_stride / f->loops->width, pack_task, &p);
 }
 
@@ -108,7 +108,7 @@ static lt_status input_task(void *ctx, int64_t task, int worker)
 {
     const fourier_job *job = ctx;
     const fourier_kernel *f = job->f;
-    const lt_conv_shape *s = &f->s;
+    const lt_conv_sizes *s = &f->s;
     const fourier_part *part = &job->part[task / tiles_of(job)];
     (void)worker;
     const void *pixel[MOST_PIXELS];
@@ -157,7 +157,7 @@ static lt_status output_task(void *ctx, int64_t task, int worker)
 {
     const fourier_job *job = ctx;
     const fourier_kernel *f = job->f;
-    const lt_conv_shape *s = &f->s;
+    const lt_conv_sizes *s = &f->s;
     const fourier_part *part = &job->part[task / job->rows];
     (void)worker;
     size_t bytes = lt_dtype_size(f->host.key.out.dtype);
@@ -214,7 +214,7 @@ bool lt_conv_fourier_applies(const lt_problem_key *p)
     if (!w->channels_last || w->groups != 1 || w->kernel[0] != w->kernel[1] || (w->kernel[0] != 5 && w->kernel[0] != 7)) return false;
     for (int i = 0; i < 2; i++)
         if (w->stride[i] != 1 || w->dilation[i] != 1) return false;
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     int64_t tiles = tiles_along(s.oh) * tiles_along(s.ow), side = side_of(w->kernel[0]);
     bool small = side * side * 3 / 2 * s.c * s.o * (int64_t)sizeof(float) <= SMALL_FILTERS;
     return s.n > 0 && s.c >= ENOUGH_CHANNELS && s.o >= ENOUGH_CHANNELS && tiles >= (small ? FEW_TILES : ENOUGH_TILES);
@@ -259,7 +259,7 @@ lt_status lt_conv_fourier_prepare(const lt_problem_key *p, lt_kernel **out)
     f->host.kernel.pack = pack;
     f->host.kernel.pack_arg = 1;
     f->loops = p->isa == LT_ISA_AVX512 ? &lt_fourier_avx512 : &lt_fourier_avx2;
-    f->s = lt_conv_shape_of(p);
+    f->s = lt_conv_sizes_of(p);
     f->host.kernel.flops = lt_conv_flops(&f->s);
     cut(f);
     f->n_lanes = lt_host_lanes(f->n_complex);
