@@ -30,8 +30,8 @@ static lt_digest_text kernels_digest(const lt_device *device)
     const lt_kernel_row *row = lt_kernel_rows(&n);
     lt_sha256_start(&h);
     if (is_cuda(device)) {
-        lt_digest there = lt_cuda_table_digest();
-        lt_sha256_add(&h, &there, sizeof there);
+        lt_digest table = lt_cuda_table_digest();
+        lt_sha256_add(&h, &table, sizeof table);
         n = 0;
     }
     for (int i = 0; i < n; i++) lt_sha256_add(&h, row[i].name, strlen(row[i].name) + 1);

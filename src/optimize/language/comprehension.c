@@ -44,7 +44,7 @@ static bool read_ranges(lt_reader *r, const lt_expr *e, loop_range *ranges)
     return good;
 }
 
-/* Without ranges there are no values, but the body may have mistakes of its own: its indices are none, which is not told again. */
+/* Without ranges there are no values, but the body may have mistakes of its own: its indices have no value, which is reported once only. */
 static lt_value look_through(lt_reader *r, const lt_expr *e)
 {
     const lt_local *outer = r->locals;

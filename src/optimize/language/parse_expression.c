@@ -151,7 +151,7 @@ static const lt_expr *parse_group(lt_parser *p)
     return p->broken ? &error_expr : e;
 }
 
-/* A named argument is told from a value by the '=' after the name. */
+/* A named argument differs from a value by the '=' after the name. */
 static lt_argument parse_argument(lt_parser *p)
 {
     lt_argument a = { .name = NULL };

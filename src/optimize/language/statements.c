@@ -164,7 +164,7 @@ static void execute_fn(lt_reader *r, const lt_parsed_statement *s)
 {
     if (!s->name) return;
     bool good = s->value->kind != LT_EXPR_ERROR;
-    for (int i = 0; good && i < s->n_extents; i++) /* a list that could not be read is not there */
+    for (int i = 0; good && i < s->n_extents; i++) /* a list that could not be read is NULL */
         if (lt_builtin_find(s->parameter[i].text)) {
             lt_text_error(&r->text, s->parameter[i].where, "'%.60s' is a function of the language and cannot be the name of a parameter", s->parameter[i].text);
             good = false;

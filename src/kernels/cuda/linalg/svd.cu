@@ -1,4 +1,4 @@
-/* The SVD of small matrices by one-sided Jacobi rotations, as kernels/ref/jacobi.c tells it; a warp for each matrix, a lane for each
+/* The SVD of small matrices by one-sided Jacobi rotations, as in kernels/ref/jacobi.c; a warp for each matrix, a lane for each
    entry of a row. SPDX-License-Identifier: BSD-3-Clause
 
    R = min(M, N) rows g of L = max(M, N) entries are made orthogonal by rotations, which z gathers: A = Z' diag(s) G when wide,

@@ -15,14 +15,14 @@
 #define FEW_TILES 4        /* … unless they stay in a cache */
 #define SMALL_FILTERS (16 << 20)
 #define MOST_TILES 64      /* of a block: transforms and products of all its points are kept */
-#define FAR_BYTES (16 << 20) /* more of them do not stay in a cache until they are read */
+#define CACHED_BYTES (16 << 20) /* more of them do not stay in a cache until they are read */
 enum { LINE = 16, MOST_KERNEL = 7, MOST_PIXELS = LT_FOURIER_MOST_SIDE * LT_FOURIER_MOST_SIDE, TILE = LT_FOURIER_TILE }; /* LINE: floats of a cache line */
 
 typedef struct fourier_kernel {
     lt_host_kernel host;
     const lt_fourier_loops *loops;
     lt_conv_sizes s;
-    int     side;               /* of a tile; it has side^2 points and so many complex frequencies: */
+    int     side;               /* of a tile; it has side^2 points and this many complex frequencies: */
     int64_t n_complex;
     int64_t tiles_x, tiles_y;   /* of one image */
     int64_t block, n_blocks;    /* rows of tiles computed together; blocks per image */
@@ -95,7 +95,7 @@ typedef struct fourier_job {
     fourier_part part[LT_MOST_ABREAST];
     const float *u;
     int64_t      image, first, rows; /* of the block: rows of tiles */
-    bool         far;                /* transforms and products pass the caches */
+    bool         streams;                /* transforms and products pass the caches */
 } fourier_job;
 
 static int64_t tiles_of(const fourier_job *job) { return job->rows * job->f->tiles_x; }
@@ -120,7 +120,7 @@ static lt_status input_task(void *ctx, int64_t task, int worker)
         bool inside = row >= 0 && row < s->h && column >= 0 && column < s->w;
         pixel[p] = inside ? part->x + (size_t)(((job->image * s->h + row) * s->w + column) * s->c) * bytes : part->zeros;
     }
-    f->loops->input(f->host.key.in[0].dtype, f->side, pixel, s->c, part->v + at * f->v_tile, f->v_point, job->far);
+    f->loops->input(f->host.key.in[0].dtype, f->side, pixel, s->c, part->v + at * f->v_tile, f->v_point, job->streams);
     return LT_OK;
 }
 
@@ -132,7 +132,7 @@ static lt_status product_item(void *ctx, int64_t frequency, int lane)
     const int width = f->loops->width;
     bool real = frequency >= f->n_complex;
     int64_t point = real ? f->n_complex + frequency : 2 * frequency;
-    lt_fourier_product p = { .rows = tiles_of(job), .c = f->s.c, .u = job->u + frequency * frequency_floats(f), .far = job->far, .shares = job->n_parts,
+    lt_fourier_product p = { .rows = tiles_of(job), .c = f->s.c, .u = job->u + frequency * frequency_floats(f), .streams = job->streams, .shares = job->n_parts,
                              .sum_stride = f->v_stride, .v_stride = f->v_tile, .m_stride = f->m_tile };
     for (int i = 0; i < job->n_parts && !real; i++) {
         const float *a = job->part[i].v + point * f->v_point;
@@ -186,7 +186,7 @@ static lt_status fourier_run_abreast(const lt_kernel *k, lt_pool *pool, int n, v
     const fourier_kernel *f = (const fourier_kernel *)k;
     char *packed = (char *)arg[0][k->n_args] + f->packed_at;
     fourier_job job = { .f = f, .n_parts = n, .u = k->packed ? k->packed : (void *)packed };
-    job.far = f->loops->width == LINE && n * f->block * f->tiles_x * (f->v_tile + f->m_tile) * (int64_t)sizeof(float) > FAR_BYTES;
+    job.streams = f->loops->width == LINE && n * f->block * f->tiles_x * (f->v_tile + f->m_tile) * (int64_t)sizeof(float) > CACHED_BYTES;
     for (int i = 0; i < n; i++) job.part[i] = part_of(f, arg[i]);
     if (!k->packed) LT_TRY(pack(k, pool, arg[0][1], packed));
     for (int64_t b = 0; b < f->s.n * f->n_blocks; b++) {

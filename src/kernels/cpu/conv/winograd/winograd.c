@@ -13,7 +13,7 @@
 
 #define ENOUGH_CHANNELS 16   /* below, the transforms cost more than they save */
 #define WORK_BYTES (2 << 20) /* of one lane: transformed tiles and their products … */
-#define ENOUGH_TILES 120     /* … but at least so many, to make a pass over the filters pay; twice that when … */
+#define ENOUGH_TILES 120     /* … but at least this many, to make a pass over the filters pay; twice that when … */
 #define LARGE_FILTERS (16 << 20) /* … the filters do not stay in any cache */
 
 /* How a window of this size is filtered. */
