@@ -221,14 +221,14 @@ LT_TEST(bits_do_not_depend_on_position)
 }
 
 /* ---- chains ---------------------------------------------------------------------------- */
-enum { FAR_N = 3 * LT_CHAIN_FAR_PAGES * 1024 + 777 }; /* groups of pages in either type, whole tiles, and a rest */
+enum { STREAM_N = 3 * LT_CHAIN_PAGES * 1024 + 777 }; /* groups of pages in either type, whole tiles, and a rest */
 
 /* One read, NaNs among the data, and one write: from memory and past the caches, or not. */
-static void run_chain(const lt_vec_set *set, bool far, char *x, char *y, char *bounds, int64_t element, int64_t n)
+static void run_chain(const lt_vec_set *set, bool streams, char *x, char *y, char *bounds, int64_t element, int64_t n)
 {
     const lt_chain_step steps[] = {
-        { far ? LT_CHAIN_LOAD_FAR : LT_CHAIN_LOAD, 0, 0 }, { LT_CHAIN_SQUARE, 0, 0 }, { LT_CHAIN_SUB_AV, 0, 0 },
-        { LT_CHAIN_MIN_AS, 2, 0 }, { LT_CHAIN_MAX_SA, 3, 0 }, { LT_CHAIN_MAX_AV, 0, 0 }, { far ? LT_CHAIN_STREAM : LT_CHAIN_STORE, 1, 0 },
+        { streams ? LT_CHAIN_LOAD_AHEAD : LT_CHAIN_LOAD, 0, 0 }, { LT_CHAIN_SQUARE, 0, 0 }, { LT_CHAIN_SUB_AV, 0, 0 },
+        { LT_CHAIN_MIN_AS, 2, 0 }, { LT_CHAIN_MAX_SA, 3, 0 }, { LT_CHAIN_MAX_AV, 0, 0 }, { streams ? LT_CHAIN_STREAM : LT_CHAIN_STORE, 1, 0 },
         { LT_CHAIN_END, 0, 0 },
     };
     char *addr[] = { x, y, bounds, bounds + element };
@@ -238,12 +238,12 @@ static void run_chain(const lt_vec_set *set, bool far, char *x, char *y, char *b
 
 LT_TEST(chains_from_memory_have_the_bits_of_others)
 {
-    static _Alignas(64) char x[FAR_N * 8 + 64], near[FAR_N * 8 + 64], far[FAR_N * 8 + 64];
+    static _Alignas(64) char x[STREAM_N * 8 + 64], near[STREAM_N * 8 + 64], streamed[STREAM_N * 8 + 64];
     static const double bounds_f64[] = { 3, -0.125 };
     static const float bounds_f32[] = { 3, -0.125f };
     for (int t = LT_F32; t <= LT_F64; t++) {
         int64_t element = t == LT_F64 ? 8 : 4;
-        for (int64_t i = 0; i < FAR_N + 8; i++) {
+        for (int64_t i = 0; i < STREAM_N + 8; i++) {
             double v = i % 11 == 3 ? NAN : 0.01 * (double)(i % 999) - 5;
             if (t == LT_F64) memcpy(x + i * 8, &v, 8);
             else memcpy(x + i * 4, &(float){ (float)v }, 4);
@@ -251,13 +251,13 @@ LT_TEST(chains_from_memory_have_the_bits_of_others)
         for (int isa = 0; isa < LT_ISA_COUNT; isa++)
             for (int64_t shift = 0; shift < 3 && lt_isa_usable((lt_isa)isa); shift++) {
                 const lt_vec_set *set = lt_vec_set_of((lt_isa)isa, (lt_dtype)t);
-                char *bounds = t == LT_F64 ? (char *)bounds_f64 : (char *)bounds_f32, *y = far + shift * element;
+                char *bounds = t == LT_F64 ? (char *)bounds_f64 : (char *)bounds_f32, *y = streamed + shift * element;
                 memset(near, 0, sizeof near);
-                memset(far, 0, sizeof far);
-                run_chain(set, false, x, near, bounds, element, FAR_N);
-                run_chain(set, true, x, y, bounds, element, FAR_N);
-                LT_CHECK(memcmp(near, y, (size_t)(FAR_N * element)) == 0);
-                LT_CHECK(memcmp(y + FAR_N * element, near + FAR_N * element, 8) == 0); /* nothing behind the end */
+                memset(streamed, 0, sizeof streamed);
+                run_chain(set, false, x, near, bounds, element, STREAM_N);
+                run_chain(set, true, x, y, bounds, element, STREAM_N);
+                LT_CHECK(memcmp(near, y, (size_t)(STREAM_N * element)) == 0);
+                LT_CHECK(memcmp(y + STREAM_N * element, near + STREAM_N * element, 8) == 0); /* nothing behind the end */
             }
     }
 }

@@ -79,7 +79,7 @@ static lt_status list_constraints(const lt_reader *r, lt_model *m)
     if (!m->constraints) return LT_ERR_MEMORY;
     int64_t next[2] = { 0, 0 };
     for (int i = 0; i < r->n_lines; i++) {
-        const lt_line *l = &r->lines[i];
+        const lt_read_constraint *l = &r->lines[i];
         m->constraints[i] = (lt_model_constraint){ l->name, l->line, l->equality, next[l->equality], l->count };
         next[l->equality] += l->count;
     }
@@ -124,7 +124,7 @@ static lt_status read_statements(lt_reader *r)
     LT_TRY(lt_graph_status(r->graph));
     lt_parser_start(&r->parser, &r->text, &r->syntax, &r->kept);
     for (;;) {
-        lt_statement s = lt_parser_statement(&r->parser);
+        lt_parsed_statement s = lt_parser_statement(&r->parser);
         if (s.kind == LT_TOKEN_END || r->text.no_memory || r->text.more_errors) break;
         lt_reader_execute(r, &s);
         lt_arena_release(&r->temporary);

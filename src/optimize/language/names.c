@@ -82,7 +82,7 @@ lt_symbol *lt_reader_define(lt_reader *r, const char *name, lt_text_span where, 
     return s;
 }
 
-/* Names of constraints and options live beside the others, told apart by a sign in front. */
+/* Names of constraints and options live beside the others, with a sign in front. */
 int lt_reader_claim(lt_reader *r, char sign, const char *name, lt_text_span where, int line)
 {
     size_t n = strlen(name);

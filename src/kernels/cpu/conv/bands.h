@@ -19,7 +19,7 @@ typedef struct lt_conv_part {
 } lt_conv_part;
 
 /* max_tasks bounds n_tasks (weight gradients keep one partial sum per task). */
-lt_conv_bands lt_conv_bands_of(const lt_conv_shape *s, lt_op op, double task_flops, int64_t max_tasks);
-lt_conv_part  lt_conv_part_of(const lt_conv_shape *s, lt_op op, const lt_conv_bands *b, int64_t task);
+lt_conv_bands lt_conv_bands_of(const lt_conv_sizes *s, lt_op op, double task_flops, int64_t max_tasks);
+lt_conv_part  lt_conv_part_of(const lt_conv_sizes *s, lt_op op, const lt_conv_bands *b, int64_t task);
 
 #endif

@@ -112,8 +112,8 @@ static int load_accumulator(emitter *e, const lt_fused_step *s, int32_t *spread)
     if (load_half(e, s->src[first])) return first;
     int32_t slot = lt_emit_block(e, s->src[first], spread);
     open_chain(e);
-    bool far = e->pass->streaming && e->pass->slots[slot].step_bytes;
-    add_link(e, far ? LT_CHAIN_LOAD_FAR : LT_CHAIN_LOAD, slot, 0);
+    bool ahead = e->pass->streaming && e->pass->slots[slot].step_bytes;
+    add_link(e, ahead ? LT_CHAIN_LOAD_AHEAD : LT_CHAIN_LOAD, slot, 0);
     return first;
 }
 

@@ -19,7 +19,7 @@ static inline VEC FN(vec_abs)(VEC x)
     const REAL_BITS all_but_sign = sizeof(REAL) == 8 ? (REAL_BITS)INT64_MAX : (REAL_BITS)INT32_MAX;
     return (VEC)((FN(vec_bits))x & all_but_sign);
 }
-/* A NaN is passed on from either side. The instructions return b when they cannot tell, so only a NaN in a must be put back. */
+/* A NaN is passed on from either side. The instructions return b if one is NaN, so only a NaN in a must be put back. */
 #if VEC_BYTES == 64 && REAL_IS_F64
 #define EXTREME(max, a, b) (VEC)_mm512_mask_##max##_pd((__m512d)(a), _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(a), _CMP_ORD_Q), (__m512d)(a), (__m512d)(b))
 #elif VEC_BYTES == 64

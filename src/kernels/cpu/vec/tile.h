@@ -42,7 +42,7 @@ static const TILE_FN(step) TILE_FN(steps)[LT_CHAIN_CODE_COUNT];
         s++;                                                                                 \
         TILE_FN(steps)[s->code](s, addr, at, extra, TILE_ARGUMENTS);                         \
     }
-STEP(LOAD_FAR, const REAL *p = ARRAY(s->a); TILE_EACH(DO_FETCH, p) TILE_EACH(DO_LOAD, p))
+STEP(LOAD_AHEAD, const REAL *p = ARRAY(s->a); TILE_EACH(DO_FETCH, p) TILE_EACH(DO_LOAD, p))
 STEP(LOAD, const REAL *p = ARRAY(s->a); TILE_EACH(DO_LOAD, p))
 STEP(STORE, REAL *p = TARGET(s->a); TILE_EACH(DO_STORE, p))
 STEP(STREAM, REAL *p = TARGET(s->a); if ((uintptr_t)p % VEC_BYTES) { TILE_EACH(DO_STORE, p) } else { TILE_EACH(DO_STREAM, p) })
@@ -85,7 +85,7 @@ static void TILE_FN(END)(PARAMETERS) { (void)s, (void)addr, (void)at, (void)extr
 
 static const TILE_FN(step) TILE_FN(steps)[LT_CHAIN_CODE_COUNT] = {
 #define ROW(id) [LT_CHAIN_##id] = TILE_FN(id),
-    ROW(LOAD) ROW(LOAD_FAR) ROW(STORE) ROW(STREAM)
+    ROW(LOAD) ROW(LOAD_AHEAD) ROW(STORE) ROW(STREAM)
 #define ROW1_CHAIN(ID, name) ROW(ID)
 #define ROW2_CHAIN(ID, name) ROW(ID##_AV) ROW(ID##_AS) ROW(ID##_VA) ROW(ID##_SA)
 #if !REAL_IS_F64

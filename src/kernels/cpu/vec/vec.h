@@ -24,7 +24,7 @@ typedef void (*lt_vec_columns_fn)(void *acc, const void *x, int64_t n, int64_t n
    other operands are arrays (V) or one element (S), in the order they are written. */
 typedef enum lt_chain_code {
     LT_CHAIN_LOAD,               /* A = a */
-    LT_CHAIN_LOAD_FAR,           /* the same from memory: asks for later lines ahead of time */
+    LT_CHAIN_LOAD_AHEAD,           /* the same from memory: asks for later lines ahead of time */
     LT_CHAIN_STORE,              /* a = A */
     LT_CHAIN_STREAM,             /* the same past the caches; fence() must follow the chain */
     LT_CHAIN_LOAD_BF16, LT_CHAIN_LOAD_F16, LT_CHAIN_STORE_BF16, LT_CHAIN_STORE_F16, /* the same of half types, in f32 alone */
@@ -45,8 +45,8 @@ typedef struct lt_chain_step {
     int32_t a, b;                /* operands other than A: positions in addr */
 } lt_chain_step;
 
-/* Pages that a chain which begins with LT_CHAIN_LOAD_FAR reads side by side, where it is given so many at once. */
-#define LT_CHAIN_FAR_PAGES 8
+/* Pages that a chain which begins with LT_CHAIN_LOAD_AHEAD reads side by side, if it gets that many at once. */
+#define LT_CHAIN_PAGES 8
 
 /* Runs the steps, up to LT_CHAIN_END, over n elements of the arrays at addr[]. */
 typedef void (*lt_chain_fn)(const lt_chain_step *steps, char *const *addr, int64_t n);
