@@ -43,7 +43,7 @@ static lt_status draw_weights(lt_lane_ahead *l, lt_ready *r, const lt_operator_s
         r->weights_spec = *spec;
     }
     int64_t index = l->t->index[r->row];
-    bool elsewhere = lt_rollout_cache_is_remote(l->cache) && !l->c->learned.enabled; /* devices draw weights themselves */
+    bool elsewhere = lt_rollout_cache_on_device(l->cache) && !l->c->learned.enabled; /* devices draw weights themselves */
     return elsewhere ? lt_operator_weights_draw_output(r->weights, l->c->seed, index) : lt_operator_weights_draw(r->weights, l->c->seed, index);
 }
 
@@ -102,7 +102,7 @@ static lt_status take_rollout(lt_lane_ahead *l, lt_ready *r, const lt_operator_s
     for (;;) {
         int64_t before = count_given_back(l);
         lt_status s = lt_rollout_cache_take(l->cache, spec, &r->rollout);
-        if (s != LT_ERR_MEMORY || !lt_rollout_cache_is_remote(l->cache) || !wait_for_room(l, before)) return s;
+        if (s != LT_ERR_MEMORY || !lt_rollout_cache_on_device(l->cache) || !wait_for_room(l, before)) return s;
     }
 }
 
@@ -125,7 +125,7 @@ static lt_status make(lt_lane_ahead *l, lt_ready *r, int64_t row)
 }
 
 /* On the CPU one operator runs at a time, and fewer are kept ahead. */
-static int64_t depth_of(const lt_lane_ahead *l) { return lt_rollout_cache_is_remote(l->cache) ? DEPTH : 3; }
+static int64_t depth_of(const lt_lane_ahead *l) { return lt_rollout_cache_on_device(l->cache) ? DEPTH : 3; }
 
 /* Waits for a free slot; false when there is nothing more to do. */
 static bool wait_for_slot(lt_lane_ahead *l)

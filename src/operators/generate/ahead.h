@@ -15,10 +15,10 @@ void      lt_rollout_cache_destroy(lt_rollout_cache *c); /* NULL is allowed; non
 /* Rollouts made from now on measure these features (borrowed) on their device, where they can. */
 void      lt_rollout_cache_measure(lt_rollout_cache *c, const lt_feature_set *set);
 /* What measures the states of r on its device; NULL: they must be brought home for that. */
-lt_remote_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r);
+lt_device_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r);
 /* LT_ERR_MEMORY: names the operator, the device, what would help, and the reason that was set before. */
 lt_status lt_rollout_refuse_size(const lt_operator_spec *spec, const lt_rollout_options *opt, const char *device);
-bool      lt_rollout_cache_is_remote(const lt_rollout_cache *c); /* on a device with memory of its own */
+bool      lt_rollout_cache_on_device(const lt_rollout_cache *c); /* on a device with memory of its own */
 /* One that fits spec, compiled when there is none. In use by the caller, alone, until given back. */
 lt_status lt_rollout_cache_take(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out);
 void      lt_rollout_cache_give(lt_rollout_cache *c, lt_rollout *r);

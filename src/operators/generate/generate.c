@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/files/file.h"
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/flags.h"
 #include "operators/file/journal.h"
 #include "operators/rollout/rollout.h"
 #include "operators/sample/quality.h"
@@ -74,9 +74,9 @@ static void tell_features(lt_generator *g)
 {
     char why[160], first[160] = "";
     int64_t n = 0;
-    if (!g->opt->device || !strcmp(g->opt->device->backend->name, "cpu") || (!g->plan.temporal_columns && !g->plan.summary_columns)) return;
+    if (!lt_device_has(g->opt->device, LT_DEVICE_OWN_MEMORY) || (!g->plan.temporal_columns && !g->plan.summary_columns)) return;
     for (int64_t i = 0; i < g->rows.n; i++) {
-        if (lt_remote_features_fit(g->set, g->rows.spec[i].grid, g->c->realizations, g->c->steps, why)) continue;
+        if (lt_device_features_fit(g->set, g->rows.spec[i].grid, g->c->realizations, g->c->steps, why)) continue;
         if (n++ == 0) snprintf(first, sizeof first, "%s", why);
     }
     if (n)
@@ -84,7 +84,7 @@ static void tell_features(lt_generator *g)
                  g->rows.n, first);
 }
 
-static const char *kind_of_device(const lt_generator *g) { return g->opt->device ? g->opt->device->backend->name : "cpu"; }
+static const char *kind_of_device(const lt_generator *g) { return lt_device_kind(g->opt->device); }
 
 static lt_file_content content_of(const lt_generator *g)
 {
@@ -292,7 +292,7 @@ static lt_status schedule(lt_generator *g)
 lt_status lt_generator_run_here(lt_generator *g)
 {
     LT_TRY(lt_rollout_cache_create(&g->rollout, LT_KEPT_ROLLOUTS, &g->cache));
-    if (lt_rollout_cache_is_remote(g->cache)) LT_TRY(lt_generator_prepare_kernels(g));
+    if (lt_rollout_cache_on_device(g->cache)) LT_TRY(lt_generator_prepare_kernels(g));
     if (g->plan.temporal_columns || g->plan.summary_columns) lt_rollout_cache_measure(g->cache, g->set);
     LT_TRY(lt_feature_lane_open(g->c, g->set, g->c->realizations, g->c->steps, g->rows.max_grid, g->c->precision, g->opt->device, g->opt->stop,
                                 &g->features));
@@ -317,7 +317,7 @@ static lt_status refuse_workers(const lt_generator *g)
 static lt_status choose_watchdog(const lt_generator *g, bool *on)
 {
     int wanted = g->c->engine.watchdog;
-    bool several = g->opt->n_devices > 1, gpu = !strcmp(kind_of_device(g), "cuda");
+    bool several = g->opt->n_devices > 1, gpu = lt_device_has(g->opt->device, LT_DEVICE_OWN_MEMORY | LT_DEVICE_COMPUTES);
     bool asked = wanted == LT_WATCHDOG_ON || (wanted == LT_WATCHDOG_AUTO && (gpu || several));
     *on = asked && g->opt->worker && !g->c->features.clip_batch;
     return *on || (wanted != LT_WATCHDOG_ON && !several) ? LT_OK : refuse_workers(g);

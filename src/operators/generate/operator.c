@@ -24,7 +24,7 @@ static lt_status take_state(void *ctx, int64_t t, const float *states, const int
     lt_generator *g = o->g;
     if (g->opt->stop && *g->opt->stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
     int64_t start = lt_clock_ns();
-    if (o->measured) LT_TRY(lt_remote_features_push(o->measured, o->stream, t));
+    if (o->measured) LT_TRY(lt_device_features_push(o->measured, o->stream, t));
     else if (o->stream) LT_TRY(lt_feature_stream_push(o->stream, t, states, failed));
     if (o->learned) LT_TRY(lt_learned_push(o->learned, t, states, failed));
     g->feature_seconds += since(start);
@@ -91,7 +91,7 @@ static lt_status start_rollout(lt_operator_run *o)
     LT_TRY(lt_rollout_set_operator(r, spec_of(o), o->ready->weights));
     if (o->learned) LT_TRY(lt_learned_begin(o->learned, spec_of(o), o->ready->weights));
     bool stay = (o->measured || !o->stream) && !o->learned && !(g->plan.outputs && o->out);
-    if (lt_rollout_cache_is_remote(g->cache)) LT_TRY(lt_rollout_keep_states(r, stay));
+    if (lt_rollout_cache_on_device(g->cache)) LT_TRY(lt_rollout_keep_states(r, stay));
     return lt_rollout_start(r, o->ready->field, -1, take_state, o);
 }
 

@@ -12,7 +12,7 @@ typedef struct lt_operator_run {
     lt_store_row       *out;           /* NULL: in the file already, it runs for the sake of its batch */
     float              *field;         /* a copy when finishing waits for the batch */
     lt_learned         *learned;
-    lt_remote_features *measured;      /* features are measured on the device; NULL: here, from the states */
+    lt_device_features *measured;      /* features are measured on the device; NULL: here, from the states */
     int64_t             steps;         /* shown so far */
     lt_rollout_result   result;
     bool                ended;

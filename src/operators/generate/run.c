@@ -65,7 +65,7 @@ static lt_status next_operator(lt_generator *g, lt_ready **out)
    CPU runs one, and so does everybody who keeps maps of the network. What a row holds does not depend on this. */
 static int at_once(const lt_generator *g, const lt_ready *ready)
 {
-    if (!lt_rollout_cache_is_remote(g->cache) || g->features.learned || !ready->rollout) return 1;
+    if (!lt_rollout_cache_on_device(g->cache) || g->features.learned || !ready->rollout) return 1;
     if (g->opt->at_once) return LT_MIN(g->opt->at_once, LT_MOST_AT_ONCE);
     return lt_rollout_get_info(ready->rollout).flops < LT_SMALL_DEVICE_STEP_FLOPS ? LT_MOST_AT_ONCE : 2;
 }

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-#include "device/backend.h"
+#include "device/flags.h"
 #include "graph/program/program.h"
 #include "operators/rollout/device/device.h"
 
@@ -123,7 +123,7 @@ static lt_status create(lt_rollout *r, const lt_operator_spec *spec, const lt_ro
 {
     r->spec = *spec;
     r->opt = *opt;
-    if (opt->device && strcmp(opt->device->backend->name, "cpu")) return lt_device_rollout_create(spec, opt, reader, &r->remote, &r->info);
+    if (lt_device_has(opt->device, LT_DEVICE_OWN_MEMORY)) return lt_device_rollout_create(spec, opt, reader, &r->on_device, &r->info);
     r->field = (int64_t)LT_FIELD_CHANNELS * spec->grid * spec->grid;
     r->pool = opt->device ? opt->device->pool : lt_pool_shared();
     if (!r->pool) return LT_ERR_MEMORY;
@@ -156,7 +156,7 @@ lt_status lt_rollout_create_read(const lt_operator_spec *spec, const lt_rollout_
 void lt_rollout_destroy(lt_rollout *r)
 {
     if (!r) return;
-    lt_device_rollout_destroy(r->remote);
+    lt_device_rollout_destroy(r->on_device);
     for (int i = 0; r->lane && i < r->lane_capacity; i++) {
         lt_program_destroy(r->lane[i].program);
         lt_free(r->lane[i].input);
@@ -226,7 +226,7 @@ lt_status lt_rollout_set_operator(lt_rollout *r, const lt_operator_spec *spec, c
     if (!same_signature(&w->network.spec, spec)) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: the weights are of another architecture");
     r->weights = w;
     set_policy(r, spec);
-    if (r->remote) return lt_device_rollout_set(r->remote, spec, w, r->policy);
+    if (r->on_device) return lt_device_rollout_set(r->on_device, spec, w, r->policy);
     lt_noise_set(&r->noise, spec, w);
     for (int i = 0; i < r->n_lanes; i++) {
         for (int k = 0; k < r->network.n_tensors; k++)
@@ -238,13 +238,13 @@ lt_status lt_rollout_set_operator(lt_rollout *r, const lt_operator_spec *spec, c
 
 lt_status lt_rollout_set_reader(lt_rollout *r, const lt_state_reader *reader)
 {
-    if (!r || !r->remote) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: states are read on devices with memory of their own only");
-    return lt_device_rollout_set_reader(r->remote, reader);
+    if (!r || !r->on_device) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: states are read on devices with memory of their own only");
+    return lt_device_rollout_set_reader(r->on_device, reader);
 }
 
 lt_status lt_rollout_keep_states(lt_rollout *r, bool stay)
 {
-    if (!r || !r->remote) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: states stay on devices with memory of their own only");
-    lt_device_rollout_keep_states(r->remote, stay);
+    if (!r || !r->on_device) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: states stay on devices with memory of their own only");
+    lt_device_rollout_keep_states(r->on_device, stay);
     return LT_OK;
 }

@@ -14,7 +14,7 @@ typedef struct lt_step_lane {
 } lt_step_lane;
 
 struct lt_rollout {
-    struct lt_device_rollout *remote; /* the one that runs, on devices with memory of their own; NULL on the CPU,
+    struct lt_device_rollout *on_device; /* the one that runs, on devices with memory of their own; NULL on the CPU,
                                          where the rest below runs */
     lt_operator_spec   spec;      /* of the creation: its architecture is what runs */
     lt_rollout_options opt;

@@ -229,7 +229,7 @@ lt_status lt_rollout_start(lt_rollout *r, const float *field, int64_t realizatio
     if (!r->weights) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: no operator is set");
     if (realization < -1 || realization >= r->opt.realizations)
         return LT_FAIL(LT_ERR_ARGUMENT, "rollout: realization %lld: expected 0..%lld, or -1 for all", (long long)realization, (long long)(r->opt.realizations - 1));
-    if (r->remote) return lt_device_rollout_start(r->remote, field, realization, sink, ctx);
+    if (r->on_device) return lt_device_rollout_start(r->on_device, field, realization, sink, ctx);
     r->run_field = field;
     r->run_realization = realization;
     r->run_sink = sink;
@@ -242,7 +242,7 @@ lt_status lt_rollout_wait(lt_rollout *r, lt_rollout_result *out)
     lt_rollout_result none;
     if (!out) out = &none;
     *out = (lt_rollout_result){ .status = LT_RUN_FAILED };
-    if (r->remote) return lt_device_rollout_wait(r->remote, out);
+    if (r->on_device) return lt_device_rollout_wait(r->on_device, out);
     run q = { .r = r, .first = LT_MAX(r->run_realization, 0), .n = r->run_realization < 0 ? r->opt.realizations : 1 };
     int64_t begin = lt_clock_ns();
     LT_TRY(run_steps(&q, r->run_field));
