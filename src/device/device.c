@@ -162,6 +162,7 @@ lt_status lt_device_describe(lt_device *dev, lt_device_info *out)
     LT_TRY(check_open(dev));
     *out = (lt_device_info){ .id = "" };
     snprintf(out->id, sizeof out->id, "%s", dev->id);
+    out->own_memory = lt_device_has(dev, LT_DEVICE_OWN_MEMORY);
     return dev->backend->describe(dev, out);
 }
 
