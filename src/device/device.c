@@ -99,7 +99,7 @@ static lt_status open_row(size_t row, int ordinal, lt_device **out)
     return LT_OK;
 }
 
-/* A GPU that is there and cannot be used, too old or without a compiler for its kernels, is passed over. */
+/* A GPU that cannot be used, too old or without a compiler for its kernels, is passed over. */
 static lt_status open_best(lt_device **out)
 {
     lt_device_info info;

@@ -1,4 +1,4 @@
-/* The lane ahead of the rollouts. SPDX-License-Identifier: BSD-3-Clause */
+/* The thread ahead of the rollouts. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/generate/ahead.h"
 
 #include "base/alloc.h"
@@ -13,7 +13,7 @@
 /* As many run as LT_MOST_AT_ONCE, one waits for them, one is being made. */
 enum { DEPTH = LT_MOST_AT_ONCE + 2 };
 
-struct lt_lane_ahead {
+struct lt_ahead {
     const lt_dataset_config *c;
     const lt_row_table      *t;
     lt_row_source            rows;
@@ -34,7 +34,7 @@ struct lt_lane_ahead {
 
 static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
 
-static lt_status draw_weights(lt_lane_ahead *l, lt_ready *r, const lt_operator_spec *spec)
+static lt_status draw_weights(lt_ahead *l, lt_ready *r, const lt_operator_spec *spec)
 {
     if (!r->weights || lt_architecture_compare(&r->weights_spec, spec)) {
         lt_operator_weights_destroy(r->weights);
@@ -47,20 +47,20 @@ static lt_status draw_weights(lt_lane_ahead *l, lt_ready *r, const lt_operator_s
     return elsewhere ? lt_operator_weights_draw_output(r->weights, l->c->seed, index) : lt_operator_weights_draw(r->weights, l->c->seed, index);
 }
 
-/* Under the lock: what is made waits as long as the lane is held. */
-static void begin_making(lt_lane_ahead *l)
+/* Under the lock: what is made waits as long as the thread is held. */
+static void begin_making(lt_ahead *l)
 {
     while (l->held) pthread_cond_wait(&l->changed, &l->lock);
     l->makes = true;
 }
 
-static void rest(lt_lane_ahead *l)
+static void rest(lt_ahead *l)
 {
     l->makes = false;
     pthread_cond_broadcast(&l->changed);
 }
 
-void lt_lane_ahead_hold(lt_lane_ahead *l)
+void lt_ahead_hold(lt_ahead *l)
 {
     pthread_mutex_lock(&l->lock);
     l->held = true;
@@ -68,7 +68,7 @@ void lt_lane_ahead_hold(lt_lane_ahead *l)
     pthread_mutex_unlock(&l->lock);
 }
 
-void lt_lane_ahead_resume(lt_lane_ahead *l)
+void lt_ahead_resume(lt_ahead *l)
 {
     pthread_mutex_lock(&l->lock);
     l->held = false;
@@ -76,7 +76,7 @@ void lt_lane_ahead_resume(lt_lane_ahead *l)
     pthread_mutex_unlock(&l->lock);
 }
 
-static int64_t count_given_back(lt_lane_ahead *l)
+static int64_t count_given_back(lt_ahead *l)
 {
     pthread_mutex_lock(&l->lock);
     int64_t n = l->given_back;
@@ -84,8 +84,8 @@ static int64_t count_given_back(lt_lane_ahead *l)
     return n;
 }
 
-/* Waits until more than `before` operators were given back; false when none is out, or the lane is to stop. */
-static bool wait_for_room(lt_lane_ahead *l, int64_t before)
+/* Waits until more than `before` operators were given back; false when none is out, or the thread is to stop. */
+static bool wait_for_room(lt_ahead *l, int64_t before)
 {
     pthread_mutex_lock(&l->lock);
     rest(l);
@@ -97,7 +97,7 @@ static bool wait_for_room(lt_lane_ahead *l, int64_t before)
 }
 
 /* A device that is full has room for this one when others have ended: only what does not fit alone is refused. */
-static lt_status take_rollout(lt_lane_ahead *l, lt_ready *r, const lt_operator_spec *spec)
+static lt_status take_rollout(lt_ahead *l, lt_ready *r, const lt_operator_spec *spec)
 {
     for (;;) {
         int64_t before = count_given_back(l);
@@ -106,7 +106,7 @@ static lt_status take_rollout(lt_lane_ahead *l, lt_ready *r, const lt_operator_s
     }
 }
 
-static lt_status make(lt_lane_ahead *l, lt_ready *r, int64_t row)
+static lt_status make(lt_ahead *l, lt_ready *r, int64_t row)
 {
     const lt_operator_spec *spec = &l->t->spec[row];
     lt_span span = lt_span_begin("draw ahead");
@@ -125,10 +125,10 @@ static lt_status make(lt_lane_ahead *l, lt_ready *r, int64_t row)
 }
 
 /* On the CPU one operator runs at a time, and fewer are kept ahead. */
-static int64_t depth_of(const lt_lane_ahead *l) { return lt_rollout_cache_on_device(l->cache) ? DEPTH : 3; }
+static int64_t depth_of(const lt_ahead *l) { return lt_rollout_cache_on_device(l->cache) ? DEPTH : 3; }
 
 /* Waits for a free slot; false when there is nothing more to do. */
-static bool wait_for_slot(lt_lane_ahead *l)
+static bool wait_for_slot(lt_ahead *l)
 {
     pthread_mutex_lock(&l->lock);
     while (!l->stop && l->made - l->given_back >= depth_of(l)) pthread_cond_wait(&l->changed, &l->lock);
@@ -137,7 +137,7 @@ static bool wait_for_slot(lt_lane_ahead *l)
     return go;
 }
 
-static lt_status next_row(lt_lane_ahead *l, int64_t *row)
+static lt_status next_row(lt_ahead *l, int64_t *row)
 {
     if (l->rows.next) return l->rows.next(l->rows.ctx, row);
     *row = l->rows.order[l->made];
@@ -145,7 +145,7 @@ static lt_status next_row(lt_lane_ahead *l, int64_t *row)
 }
 
 /* Makes the next operator, if there is one. */
-static lt_status make_next(lt_lane_ahead *l, bool *last, int64_t *busy_ns)
+static lt_status make_next(lt_ahead *l, bool *last, int64_t *busy_ns)
 {
     int64_t row;
     LT_TRY(next_row(l, &row));
@@ -165,7 +165,7 @@ static lt_status make_next(lt_lane_ahead *l, bool *last, int64_t *busy_ns)
 
 static void *run_ahead(void *ctx)
 {
-    lt_lane_ahead *l = ctx;
+    lt_ahead *l = ctx;
     lt_trace_thread_name("dataset ahead");
     while (l->made < l->n && wait_for_slot(l)) { /* only this thread changes them */
         bool last = false;
@@ -185,7 +185,7 @@ static void *run_ahead(void *ctx)
     return NULL;
 }
 
-lt_status lt_lane_ahead_next(lt_lane_ahead *l, lt_ready **out)
+lt_status lt_ahead_next(lt_ahead *l, lt_ready **out)
 {
     *out = NULL;
     pthread_mutex_lock(&l->lock);
@@ -197,7 +197,7 @@ lt_status lt_lane_ahead_next(lt_lane_ahead *l, lt_ready **out)
     return s;
 }
 
-bool lt_lane_ahead_ready(lt_lane_ahead *l)
+bool lt_ahead_ready(lt_ahead *l)
 {
     pthread_mutex_lock(&l->lock);
     bool ready = l->taken < l->made || l->made == l->n || l->stop;
@@ -205,7 +205,7 @@ bool lt_lane_ahead_ready(lt_lane_ahead *l)
     return ready;
 }
 
-double lt_lane_ahead_busy_seconds(lt_lane_ahead *l)
+double lt_ahead_busy_seconds(lt_ahead *l)
 {
     pthread_mutex_lock(&l->lock);
     double seconds = 1e-9 * (double)l->busy_ns;
@@ -213,7 +213,7 @@ double lt_lane_ahead_busy_seconds(lt_lane_ahead *l)
     return seconds;
 }
 
-void lt_lane_ahead_done(lt_lane_ahead *l, lt_ready *r)
+void lt_ahead_done(lt_ahead *l, lt_ready *r)
 {
     lt_rollout_cache_give(l->cache, r->rollout);
     r->rollout = NULL;
@@ -223,7 +223,7 @@ void lt_lane_ahead_done(lt_lane_ahead *l, lt_ready *r)
     pthread_mutex_unlock(&l->lock);
 }
 
-static void release(lt_lane_ahead *l)
+static void release(lt_ahead *l)
 {
     for (int i = 0; i < DEPTH; i++) {
         if (l->slot[i].rollout) lt_rollout_cache_give(l->cache, l->slot[i].rollout);
@@ -236,11 +236,11 @@ static void release(lt_lane_ahead *l)
     lt_free(l);
 }
 
-lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t, const lt_row_source *rows, lt_rollout_cache *cache,
-                              lt_lane_ahead **out)
+lt_status lt_ahead_start(const lt_dataset_config *c, const lt_row_table *t, const lt_row_source *rows, lt_rollout_cache *cache,
+                              lt_ahead **out)
 {
     *out = NULL;
-    lt_lane_ahead *l = lt_calloc(1, sizeof *l);
+    lt_ahead *l = lt_calloc(1, sizeof *l);
     if (!l) return LT_ERR_MEMORY;
     l->c = c;
     l->t = t;
@@ -260,7 +260,7 @@ lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t,
     return s;
 }
 
-void lt_lane_ahead_stop(lt_lane_ahead *l, double *busy_seconds)
+void lt_ahead_stop(lt_ahead *l, double *busy_seconds)
 {
     if (!l) return;
     pthread_mutex_lock(&l->lock);
@@ -269,6 +269,6 @@ void lt_lane_ahead_stop(lt_lane_ahead *l, double *busy_seconds)
     pthread_mutex_unlock(&l->lock);
     if (l->rows.cancel) l->rows.cancel(l->rows.ctx);
     pthread_join(l->thread, NULL);
-    if (busy_seconds) *busy_seconds = lt_lane_ahead_busy_seconds(l);
+    if (busy_seconds) *busy_seconds = lt_ahead_busy_seconds(l);
     release(l);
 }

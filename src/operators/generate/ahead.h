@@ -1,4 +1,4 @@
-/* The lane ahead of the rollouts: a thread that compiles architectures, draws weights and fields for the next
+/* The thread ahead of the rollouts: compiles architectures, draws weights and fields for the next
    operators. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_OPERATORS_GENERATE_AHEAD_H
 #define LT_OPERATORS_GENERATE_AHEAD_H
@@ -14,7 +14,7 @@ lt_status lt_rollout_cache_create(const lt_rollout_options *opt, int capacity, l
 void      lt_rollout_cache_destroy(lt_rollout_cache *c); /* NULL is allowed; none may be in use */
 /* Rollouts made from now on measure these features (borrowed) on their device, where they can. */
 void      lt_rollout_cache_measure(lt_rollout_cache *c, const lt_feature_set *set);
-/* What measures the states of r on its device; NULL: they must be brought home for that. */
+/* What measures the states of r on its device; NULL: they must be copied to the host for that. */
 lt_device_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r);
 /* LT_ERR_MEMORY: names the operator, the device, what would help, and the reason that was set before. */
 lt_status lt_rollout_refuse_size(const lt_operator_spec *spec, const lt_rollout_options *opt, const char *device);
@@ -30,7 +30,7 @@ enum { LT_MOST_AT_ONCE = 4 }; /* operators under way on a device with memory of 
 /* A step of all realizations below this does not fill a GPU. */
 #define LT_SMALL_DEVICE_STEP_FLOPS 4e10
 
-/* ---- The lane ----------------------------------------------------------------------------------- */
+/* ---- The thread --------------------------------------------------------------------------------- */
 typedef struct lt_ready {              /* an operator about to run */
     int64_t              row;          /* of the table */
     lt_operator_weights *weights;
@@ -42,10 +42,10 @@ typedef struct lt_ready {              /* an operator about to run */
     double               compile_seconds, draw_seconds;
 } lt_ready;
 
-typedef struct lt_lane_ahead lt_lane_ahead;
+typedef struct lt_ahead lt_ahead;
 
 /* Where rows come from, one after the other: a list, or somebody who deals them. next may wait; *row is -1 at the end. cancel makes a
-   next that waits return. Both are called from the lane's thread and from that of lt_lane_ahead_stop. */
+   next that waits return. Both are called from the thread and from that of lt_ahead_stop. */
 typedef struct lt_row_source {
     const int64_t *order;     /* n of them, unless next is set */
     int64_t        n;
@@ -55,17 +55,17 @@ typedef struct lt_row_source {
 } lt_row_source;
 
 /* Borrows everything. */
-lt_status lt_lane_ahead_start(const lt_dataset_config *c, const lt_row_table *t, const lt_row_source *rows, lt_rollout_cache *cache,
-                              lt_lane_ahead **out);
+lt_status lt_ahead_start(const lt_dataset_config *c, const lt_row_table *t, const lt_row_source *rows, lt_rollout_cache *cache,
+                              lt_ahead **out);
 /* The next operator, or NULL at the end; waits for it. Give it back when it has run. */
-lt_status lt_lane_ahead_next(lt_lane_ahead *l, lt_ready **out);
-bool      lt_lane_ahead_ready(lt_lane_ahead *l); /* the next call of lt_lane_ahead_next will not wait */
-void      lt_lane_ahead_done(lt_lane_ahead *l, lt_ready *r);
-/* Waits until the lane makes nothing, which it then does not until it is told to go on. */
-void      lt_lane_ahead_hold(lt_lane_ahead *l);
-void      lt_lane_ahead_resume(lt_lane_ahead *l);
-double    lt_lane_ahead_busy_seconds(lt_lane_ahead *l); /* so far */
-void      lt_lane_ahead_stop(lt_lane_ahead *l, double *busy_seconds); /* NULL is allowed */
+lt_status lt_ahead_next(lt_ahead *l, lt_ready **out);
+bool      lt_ahead_ready(lt_ahead *l); /* the next call of lt_ahead_next will not wait */
+void      lt_ahead_done(lt_ahead *l, lt_ready *r);
+/* Waits until the thread makes nothing; it then rests until lt_ahead_resume. */
+void      lt_ahead_hold(lt_ahead *l);
+void      lt_ahead_resume(lt_ahead *l);
+double    lt_ahead_busy_seconds(lt_ahead *l); /* so far */
+void      lt_ahead_stop(lt_ahead *l, double *busy_seconds); /* NULL is allowed */
 
 /* ---- Fields of any grid ---------------------------------------------------------------------------- */
 typedef struct lt_field_makers { int n; struct { int grid; lt_field_maker *maker; } item[16]; } lt_field_makers;

@@ -199,7 +199,7 @@ void lt_rollout_cache_give(lt_rollout_cache *c, lt_rollout *r)
 
 int64_t lt_rollout_cache_peak_bytes(lt_rollout_cache *c)
 {
-    pthread_mutex_lock(&c->lock); /* the lane ahead may be making one */
+    pthread_mutex_lock(&c->lock); /* the thread ahead may be making one */
     int64_t bytes = c->peak_bytes;
     pthread_mutex_unlock(&c->lock);
     return bytes;

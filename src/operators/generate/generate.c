@@ -297,9 +297,9 @@ lt_status lt_generator_run_here(lt_generator *g)
     LT_TRY(lt_feature_lane_open(g->c, g->set, g->c->realizations, g->c->steps, g->rows.max_grid, g->c->precision, g->opt->device, g->opt->stop,
                                 &g->features));
     if (!g->source.next) g->source = (lt_row_source){ .order = g->order, .n = g->n_order };
-    LT_TRY(lt_lane_ahead_start(g->c, &g->rows, &g->source, g->cache, &g->ahead));
+    LT_TRY(lt_ahead_start(g->c, &g->rows, &g->source, g->cache, &g->ahead));
     lt_status s = lt_generator_run(g);
-    lt_lane_ahead_stop(g->ahead, &g->info->ahead_seconds);
+    lt_ahead_stop(g->ahead, &g->info->ahead_seconds);
     g->info->peak_bytes = lt_rollout_cache_peak_bytes(g->cache);
     return s;
 }

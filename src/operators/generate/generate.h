@@ -1,6 +1,6 @@
 /* Making a dataset: what the files generate*.c share. SPDX-License-Identifier: BSD-3-Clause
 
-   Three lanes: operators drawn ahead (generate/ahead.h), rollouts with features on the calling thread,
+   Three threads: operators drawn ahead (generate/ahead.h), rollouts with features on the calling thread,
    rows written behind (store.h). What a row holds depends on nothing but the configuration and its index. */
 #ifndef LT_OPERATORS_GENERATE_GENERATE_H
 #define LT_OPERATORS_GENERATE_GENERATE_H
@@ -54,7 +54,7 @@ typedef struct lt_generator {
     lt_rollout_options         rollout;
     lt_rollout_cache          *cache;
     lt_feature_lane            features;
-    lt_lane_ahead             *ahead;
+    lt_ahead             *ahead;
     lt_store                  *store;
     int64_t                   *order;
     int64_t                    n_order;
@@ -79,7 +79,7 @@ lt_status lt_generator_open_file(lt_generator *g);
 /* Runs the rows of g->order (those that g->source deals, where it is set): in this process, or in some that are watched (worker.h). */
 lt_status lt_generator_run_here(lt_generator *g);
 lt_status lt_generator_run_watched(lt_generator *g);
-/* The loop over rows, once the lanes are there. */
+/* The loop over rows, once the threads run. */
 lt_status lt_generator_run(lt_generator *g);
 /* Hands a filled row to the writer and counts it. The row is gone afterwards, whatever happens. */
 lt_status lt_generator_put_row(lt_generator *g, lt_store_row *row, const lt_rollout_result *result);

@@ -130,7 +130,7 @@ static void note_failure(lt_operator_run *o, lt_status s, double seconds)
     o->result = (lt_rollout_result){ .status = s == LT_ERR_DEVICE ? LT_RUN_LOST : LT_RUN_FAILED, .step = o->steps, .seconds = seconds };
 }
 
-/* What of the features is computed when all states are there. */
+/* What of the features is computed from all states together. */
 static lt_status end_features(lt_operator_run *o)
 {
     lt_generator *g = o->g;
@@ -193,12 +193,12 @@ lt_status lt_operator_run_again(lt_operator_run *o)
     lt_generate_info *info = o->g->info;
     lt_status s = LT_OK;
     if (!info->retry_reason[0]) snprintf(info->retry_reason, sizeof info->retry_reason, "operator %lld: %.120s", (long long)o->g->rows.index[o->row], o->why);
-    lt_lane_ahead_hold(o->g->ahead);
+    lt_ahead_hold(o->g->ahead);
     for (int i = 0; i < TRIES_AGAIN && !s && lt_operator_run_is_lost(o) && !lt_operator_run_check_device(o); i++) {
         info->retries++;
         s = run_once_more(o, i > 0);
     }
-    lt_lane_ahead_resume(o->g->ahead);
+    lt_ahead_resume(o->g->ahead);
     return s;
 }
 

@@ -6,7 +6,7 @@
 
 typedef struct lt_operator_run {
     lt_generator       *g;
-    lt_ready           *ready;         /* what runs; the lane's, until it is done */
+    lt_ready           *ready;         /* what runs; lt_ahead's, until it is done */
     int64_t             row;           /* of the table */
     lt_feature_stream  *stream;        /* until its features are finished; NULL: none are wanted */
     lt_store_row       *out;           /* NULL: in the file already, it runs for the sake of its batch */
@@ -27,7 +27,7 @@ lt_status lt_operator_run_end(lt_operator_run *o);
 /* Whether it failed for the sake of the device: a fault of driver or library says nothing about the operator. */
 static inline bool lt_operator_run_is_lost(const lt_operator_run *o) { return o->failure == LT_ERR_DEVICE; }
 /* Runs one that is lost again, as long as the device can be used: by its rollout, then by one made anew, with streams and library handles
-   of its own. Nothing else may be under way; the lane ahead rests meanwhile. */
+   of its own. Nothing else may be under way; the thread ahead rests meanwhile. */
 lt_status lt_operator_run_again(lt_operator_run *o);
 /* Features to their arrays, the row to the writer, whatever became of it. The row is gone afterwards. */
 lt_status lt_operator_run_finish(lt_operator_run *o, const float *field);

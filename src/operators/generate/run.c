@@ -46,11 +46,11 @@ lt_status lt_generator_put_row(lt_generator *g, lt_store_row *row, const lt_roll
     return s;
 }
 
-/* Takes the next operator from the lane; the wait counts as compiling and drawing, as it was spent. */
+/* Takes the next operator from the thread ahead; the wait counts as compiling and drawing, as it was spent. */
 static lt_status next_operator(lt_generator *g, lt_ready **out)
 {
     int64_t start = lt_clock_ns();
-    LT_TRY(lt_lane_ahead_next(g->ahead, out));
+    LT_TRY(lt_ahead_next(g->ahead, out));
     if (!*out) return LT_OK;
     double waited = since(start), spent = (*out)->compile_seconds + (*out)->draw_seconds;
     double compiling = spent > 0 ? (*out)->compile_seconds / spent : 0;
@@ -79,7 +79,7 @@ static lt_status try_alone(queue *q, lt_operator_run *o)
     return lt_operator_run_again(o);
 }
 
-/* The lane gets the operator back, whatever happens. One that lost its device is written as lost, and is the last. */
+/* The thread ahead gets the operator back, whatever happens. One that lost its device is written as lost, and is the last. */
 static lt_status end_operator(queue *q, lt_operator_run *o, lt_status s)
 {
     lt_generator *g = o->g;
@@ -89,15 +89,15 @@ static lt_status end_operator(queue *q, lt_operator_run *o, lt_status s)
     if (!s) s = lt_operator_run_finish(o, ready->field);
     if (!s) s = lt_operator_run_check_device(o);
     lt_operator_run_release(o);
-    lt_lane_ahead_done(g->ahead, ready);
+    lt_ahead_done(g->ahead, ready);
     return s;
 }
 
-/* Starts what fits beside those under way; waits for the lane only when nothing is under way. */
+/* Starts what fits beside those under way; waits for the thread ahead only when nothing is under way. */
 static lt_status fill_queue(lt_generator *g, queue *q)
 {
     while (q->n < LT_MOST_AT_ONCE && !q->no_more) {
-        if (!q->next && q->n > 0 && !lt_lane_ahead_ready(g->ahead)) return LT_OK;
+        if (!q->next && q->n > 0 && !lt_ahead_ready(g->ahead)) return LT_OK;
         if (!q->next) LT_TRY(next_operator(g, &q->next));
         q->no_more = !q->next;
         if (q->no_more || q->n >= at_once(g, q->next)) return LT_OK;
@@ -126,12 +126,12 @@ static void abandon(lt_generator *g, queue *q)
 {
     char text[LT_ERROR_TEXT_BYTES];
     snprintf(text, sizeof text, "%s", lt_error_text());
-    for (int i = 0; i < q->n; i++) { /* in order: the lane's places are used in turn */
+    for (int i = 0; i < q->n; i++) { /* in order: the slots of lt_ahead are used in turn */
         lt_operator_run *o = q->at[i];
         if (!o->started && !o->ended) (void)lt_rollout_wait(o->ready->rollout, NULL);
         (void)end_operator(q, o, LT_ERR_CANCELLED);
     }
-    if (q->next) lt_lane_ahead_done(g->ahead, q->next);
+    if (q->next) lt_ahead_done(g->ahead, q->next);
     lt_error_set(text);
 }
 
@@ -202,7 +202,7 @@ static lt_status run_batches(lt_generator *g)
         lt_ready *ready;
         if ((s = next_operator(g, &ready))) break;
         s = run_in_batch(g, ready, &batch[n++]);
-        lt_lane_ahead_done(g->ahead, ready);
+        lt_ahead_done(g->ahead, ready);
         bool last = i + 1 == g->n_order || g->order[i + 1] / g->c->batch_size != g->order[i] / g->c->batch_size;
         if (!s && last) s = finish_batch(batch, n);
         if (last || s)

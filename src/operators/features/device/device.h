@@ -1,5 +1,5 @@
-/* Features of rollouts measured where their states are: a device's kernels make a record of each state, the
-   records travel home instead of the states. SPDX-License-Identifier: BSD-3-Clause */
+/* Features of rollouts measured where their states are: a device's kernels make a record of each state, and
+   records are copied to the host instead of states. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_OPERATORS_FEATURES_DEVICE_DEVICE_H
 #define LT_OPERATORS_FEATURES_DEVICE_DEVICE_H
 
@@ -20,9 +20,9 @@ void      lt_device_features_destroy(lt_device_features *f); /* NULL is allowed;
 int64_t   lt_device_features_bytes(const lt_device_features *f); /* of device memory */
 /* For lt_rollout_set_reader, while f lives. */
 lt_state_reader lt_device_features_reader(lt_device_features *f);
-/* Of the last run, or of the steps a sink has been told of: (T, M), until the next one. */
+/* Of the last run, or of the steps a sink was called for: (T, M), until the next one. */
 const struct lt_state_record *lt_device_features_records(const lt_device_features *f);
-/* Gives the records of step t to s, which must stand there: once a sink has been told of it, or after a run. */
+/* Gives the records of step t to s, which must have come to it: once a sink was called for it, or after a run. */
 lt_status lt_device_features_push(const lt_device_features *f, lt_feature_stream *s, int64_t t);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-/* Rows whose rollouts have begun, as devices run a few side by side; rows dealt, which the lane ahead draws. */
+/* Rows whose rollouts have begun, as devices run a few side by side; rows dealt, which the thread ahead draws. */
 enum { LT_WORKER_OPEN = LT_MOST_AT_ONCE, LT_WORKER_DEALT = 12 };
 
 typedef struct lt_worker_open {

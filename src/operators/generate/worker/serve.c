@@ -15,7 +15,7 @@
 
 typedef struct server {
     int              fd;
-    pthread_mutex_t  sending;     /* the lane ahead asks for rows while the main thread tells of others */
+    pthread_mutex_t  sending;     /* the thread ahead asks for rows while the main thread reports others */
     lt_generator     g;
     lt_generate_info info;
     lt_worker_probe  probe;
@@ -54,7 +54,7 @@ static lt_status send_row(void *ctx, const lt_store_row *row)
 {
     server *w = ctx;
     w->info.peak_bytes = lt_rollout_cache_peak_bytes(w->g.cache);
-    w->info.ahead_seconds = lt_lane_ahead_busy_seconds(w->g.ahead);
+    w->info.ahead_seconds = lt_ahead_busy_seconds(w->g.ahead);
     lt_worker_row r = { { .status = (lt_run_status)row->code, .step = row->step, .seconds = (double)row->seconds }, w->info };
     const lt_worker_piece piece[] = { { &r, sizeof r }, { row->record, w->g.plan.rest_bytes } };
     LT_TRY(tell(w, (lt_worker_head){ .word = LT_WORD_ROW, .row = row->row }, 2, piece));
@@ -64,7 +64,7 @@ static lt_status send_row(void *ctx, const lt_store_row *row)
 
 /* ---- What is received ----------------------------------------------------------------------------------- */
 
-/* On the thread of the lane ahead, which alone receives. */
+/* On the thread ahead, which alone receives. */
 static lt_status next_row(void *ctx, int64_t *row)
 {
     server *w = ctx;
