@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "device/stream.h"
-#include "device/stream_pool.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
 
@@ -338,26 +337,6 @@ LT_TEST(bad_arguments_are_refused)
     lt_event_destroy(ev);
     lt_device_close(dev);
     lt_device_close(other);
-}
-
-LT_TEST(the_pool_deals_streams_in_turn)
-{
-    lt_device *dev = open_cpu();
-    lt_stream_pool *pool;
-    lt_stream *s[5];
-    LT_CHECK_FAILS(lt_stream_pool_create(dev, 0, &pool), LT_ERR_ARGUMENT, "0 streams");
-    LT_CHECK_OK(lt_stream_pool_create(dev, 2, &pool));
-    LT_CHECK_EQ_INT(lt_stream_pool_made(pool), 0);
-    for (int i = 0; i < 5; i++) LT_CHECK_OK(lt_stream_pool_next(pool, &s[i]));
-    LT_CHECK(s[0] == s[2] && s[1] == s[3] && s[0] != s[1] && s[4] == s[0]);
-    LT_CHECK_EQ_INT(lt_stream_pool_made(pool), 2);
-    int64_t x = 0, one = 1;
-    LT_CHECK_OK(lt_stream_launch(s[0], &(lt_launch){ &slow, (void *[]){ &x, &one } }));
-    LT_CHECK_OK(lt_stream_launch(s[1], &(lt_launch){ &fails, (void *[]){ &x, &one } }));
-    LT_CHECK_FAILS(lt_stream_pool_sync(pool), LT_ERR_NUMERIC, "on purpose");
-    LT_CHECK_EQ_INT(x, 1);
-    lt_stream_pool_destroy(pool);
-    lt_device_close(dev);
 }
 
 /* Everything above once more, with each allocation failing in turn. */
