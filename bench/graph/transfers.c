@@ -76,7 +76,7 @@ static lt_status present(cli_context *c, const outcome *o)
     } else {
         printf("%s: a %d x %d matrix (%s)\n", lt_device_id(c->device), opt->order, opt->order, cli_bytes((double)bytes).s);
         cli_table_print(t, stdout);
-        if (!c->common.quiet && !strcmp(lt_device_id(c->device), "cpu"))
+        if (!c->common.quiet && cli_on_cpu(c->device))
             printf("On the CPU both ways copy within the same memory; the ring pays off with a GPU.\n");
     }
     if (!s && opt->report) s = cli_table_page(c, t, "Copies between host and device", opt->report);

@@ -159,7 +159,7 @@ static lt_status choose_device(cli_context *c, const lt_dataset_config *config, 
     CLI_TRY(reopen(c, d->n ? d->name[0] : "auto"));
     lt_device_info info;
     CLI_TRY(lt_device_describe(c->device, &info));
-    bool gpu = strcmp(info.id, "cpu") != 0;
+    bool gpu = info.own_memory;
     *out = gpu ? c->device : NULL;
     if (gpu) tell_devices(c, d, info.name);
     else if (!c->common.quiet) fprintf(stderr, "lathe: simulation.device is %s; there is no GPU that can be used here, rollouts run on the CPU\n", wanted);

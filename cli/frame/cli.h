@@ -78,6 +78,10 @@ extern const cli_command cli_generate_dataset, cli_info, cli_validate, cli_repla
 /* The word that makes the command a worker of its own `lathe generate` (lt_generate_worker). */
 #define CLI_WORKER "--dataset-worker"
 
+/* Where a device computes: in the host's memory (NULL is the CPU), or on a GPU; "null" does neither. */
+bool cli_on_cpu(lt_device *dev);
+bool cli_on_gpu(lt_device *dev);
+
 /* ---- Failures and interruption -------------------------------------------------- */
 
 /* Sets the command's message and returns s; LT_ERR_ARGUMENT and LT_ERR_FORMAT end with status 2. */

@@ -97,8 +97,7 @@ static lt_status read_point(const char *path, int64_t n, lt_array *out)
 static void set_device(solve_job *j)
 {
     if (!j->c->device) return;
-    const bool host = !strcmp(lt_device_id(j->c->device), "cpu");
-    if (host) j->opt.torch_device = "cpu";
+    if (cli_on_cpu(j->c->device)) j->opt.torch_device = "cpu";
     else j->opt.device = j->c->device;
 }
 

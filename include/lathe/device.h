@@ -21,6 +21,7 @@ typedef struct lt_device_info {
     int64_t memory_total_bytes, memory_free_bytes; /* a container's limit is respected */
     int64_t cache_bytes[3];                  /* L1 data, L2, L3 of one core; 0 = unknown */
     bool    computes;                        /* false for "null", which plans and counts only, and for a GPU without NVRTC */
+    bool    own_memory;                      /* false for "cpu", which works in the caller's */
 } lt_device_info;
 
 /* name: "auto" (the best that computes), "cpu", "null", "cuda" or "cuda:<ordinal>". A device

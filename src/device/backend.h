@@ -33,11 +33,11 @@ typedef struct lt_stream {
     lt_device *dev;
     /* Kept by device/stream.c: */
     bool       capturing;
-    struct lt_event  *meeting;    /* of a lane, where it leaves another stream and comes back; NULL: it never did */
-    struct lt_stream *left;       /* by a lane that has not come back yet; NULL: none */
-    struct lt_stream *lanes, *next_lane; /* those that left here */
-    bool       had_lanes;         /* since its capture began */
-    lt_copy_count captured_copies; /* the same: of this stream and its lanes */
+    struct lt_event  *meeting;    /* of a branch, where it leaves another stream and comes back; NULL: it never did */
+    struct lt_stream *left;       /* by a branch that has not come back yet; NULL: none */
+    struct lt_stream *branches, *next_branch; /* those that left here */
+    bool       branched;          /* since its capture began */
+    lt_copy_count captured_copies; /* the same: of this stream and its branches */
 } lt_stream;
 
 typedef struct lt_event { lt_device *dev; } lt_event;
@@ -46,7 +46,7 @@ typedef struct lt_event { lt_device *dev; } lt_event;
 typedef struct lt_capture {
     lt_device *dev;
     int        n_launches;        /* for rebind: launches are numbered in order of capture */
-    bool       has_lanes;         /* work of several streams: no rebind */
+    bool       branched;          /* work of several streams: no rebind */
 } lt_capture;
 
 /* How a kernel is made: from source text (compiled at run time), or a host kernel that is
@@ -85,7 +85,7 @@ struct lt_backend {
     lt_status (*stream_create) (lt_device *dev, lt_stream **out);
     void      (*stream_destroy)(lt_stream *st);                   /* waits for its work */
     lt_status (*sync)        (lt_stream *st);                     /* late faults surface here */
-    /* Optional, else sync: waits until arrived(ctx), which looks in page-locked memory for what work given to st before writes there. */
+    /* Optional, else sync: waits until arrived(ctx), which looks in page-locked memory for what work given to st before writes to it. */
     lt_status (*await)       (lt_stream *st, bool (*arrived)(void *ctx), void *ctx);
 
     lt_status (*copy)        (lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir);
@@ -107,8 +107,8 @@ struct lt_backend {
 
     /* Between begin and end the stream records instead of running; arguments are copied. */
     lt_status (*capture_begin)(lt_stream *st);
-    /* Work of `lane` is recorded where that of `st` is; st NULL: no longer. Optional: events between the two say it to the device. */
-    void      (*capture_share)(lt_stream *st, lt_stream *lane);
+    /* Work of `branch` is recorded where that of `st` is; st NULL: no longer. Optional: events between the two say it to the device. */
+    void      (*capture_share)(lt_stream *st, lt_stream *branch);
     lt_status (*capture_end)  (lt_stream *st, lt_capture **out);
     void      (*capture_abort)(lt_stream *st);
     lt_status (*replay)       (lt_stream *st, lt_capture *c);

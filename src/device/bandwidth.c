@@ -35,7 +35,7 @@ static lt_status measure(lt_device *dev, size_t bytes, void **memory, lt_event *
     lt_stream *st = lt_device_stream(dev);
     for (int i = 0; i < 2; i++) {
         LT_TRY(lt_device_alloc(dev, st, bytes, "bandwidth", &memory[i]));
-        LT_TRY(lt_stream_fill(st, memory[i], i, bytes)); /* pages that were never written may not be there */
+        LT_TRY(lt_stream_fill(st, memory[i], i, bytes)); /* pages that were never written may not exist */
         LT_TRY(lt_event_create(dev, &event[i]));
     }
     return time_copies(st, memory[1], memory[0], bytes, event[0], event[1], ns);

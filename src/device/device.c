@@ -99,7 +99,7 @@ static lt_status open_row(size_t row, int ordinal, lt_device **out)
     return LT_OK;
 }
 
-/* A GPU that is there and cannot be used, too old or without a compiler for its kernels, is passed over. */
+/* A GPU that cannot be used, too old or without a compiler for its kernels, is passed over. */
 static lt_status open_best(lt_device **out)
 {
     lt_device_info info;
@@ -162,6 +162,7 @@ lt_status lt_device_describe(lt_device *dev, lt_device_info *out)
     LT_TRY(check_open(dev));
     *out = (lt_device_info){ .id = "" };
     snprintf(out->id, sizeof out->id, "%s", dev->id);
+    out->own_memory = lt_device_has(dev, LT_DEVICE_OWN_MEMORY);
     return dev->backend->describe(dev, out);
 }
 

@@ -197,16 +197,16 @@ LT_TEST(rings_without_memory_are_events)
 }
 
 /* ---- Recordings ---- */
-typedef struct trip { lt_host_memory host; char *device; lt_stream *lane; bool fails; } trip;
+typedef struct trip { lt_host_memory host; char *device; lt_stream *branch; bool fails; } trip;
 
 static lt_status queue_trip(void *ctx, lt_stream *st)
 {
     trip *t = ctx;
     LT_TRY(lt_stream_copy(st, t->device, t->host.at, 40, LT_TRANSFER_H2D, t->host.pinned));
-    LT_TRY(lt_stream_branch(st, t->lane));
-    LT_TRY(lt_stream_copy(t->lane, t->device + 40, t->device, 40, LT_TRANSFER_D2D, false));
-    lt_stream_note_copy(t->lane, LT_TRANSFER_H2D, true, 2); /* as by a kernel */
-    LT_TRY(lt_stream_join(st, t->lane));
+    LT_TRY(lt_stream_branch(st, t->branch));
+    LT_TRY(lt_stream_copy(t->branch, t->device + 40, t->device, 40, LT_TRANSFER_D2D, false));
+    lt_stream_note_copy(t->branch, LT_TRANSFER_H2D, true, 2); /* as by a kernel */
+    LT_TRY(lt_stream_join(st, t->branch));
     if (t->fails) return LT_FAIL(LT_ERR_INTERNAL, "as asked");
     return lt_stream_copy(st, (char *)t->host.at + 40, t->device + 40, 40, LT_TRANSFER_D2H, t->host.pinned);
 }
@@ -217,12 +217,12 @@ static void check_recording(lt_device *dev)
     trip t = { .fails = true };
     lt_stream *st;
     LT_CHECK_OK(lt_stream_create(dev, &st));
-    LT_CHECK_OK(lt_stream_create(dev, &t.lane));
+    LT_CHECK_OK(lt_stream_create(dev, &t.branch));
     LT_CHECK_OK(lt_host_memory_create(dev, 80, LT_PIN_ALWAYS, &t.host));
     LT_CHECK_OK(lt_device_alloc(dev, NULL, 80, "x", (void **)&t.device));
     memset(t.host.at, 0, 80);
     LT_CHECK_FAILS(lt_recording_make(&r, st, queue_trip, &t), LT_ERR_INTERNAL, "as asked");
-    LT_CHECK(!lt_recording_is_made(&r) && !st->capturing && !t.lane->capturing);
+    LT_CHECK(!lt_recording_is_made(&r) && !st->capturing && !t.branch->capturing);
     t.fails = false;
     LT_CHECK_OK(lt_trace_start(NULL));
     LT_CHECK_OK(lt_recording_make(&r, st, queue_trip, &t));
@@ -243,7 +243,7 @@ static void check_recording(lt_device *dev)
     LT_CHECK_FAILS(lt_recording_replay(&r, st), LT_ERR_ARGUMENT, "nothing captured");
     LT_CHECK_OK(lt_device_free(dev, NULL, t.device));
     lt_host_memory_release(&t.host);
-    lt_stream_destroy(t.lane);
+    lt_stream_destroy(t.branch);
     lt_stream_destroy(st);
 }
 LT_TEST(recordings_count_their_copies_at_each_replay) { on_each_device(check_recording); }

@@ -195,9 +195,9 @@ static lt_status null_capture_begin(lt_stream *st)
     return LT_OK;
 }
 
-static void null_capture_share(lt_stream *st, lt_stream *lane)
+static void null_capture_share(lt_stream *st, lt_stream *branch)
 {
-    ((null_stream *)lane)->capture = st ? ((null_stream *)st)->capture : NULL;
+    ((null_stream *)branch)->capture = st ? ((null_stream *)st)->capture : NULL;
 }
 
 static lt_status null_capture_end(lt_stream *st, lt_capture **out)

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/flags.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 enum { MAX_KEPT = 64 };
 #define KEPT_BYTES ((int64_t)2 << 30) /* of host memory: operators come sorted by architecture, so few are wanted again */
 
-typedef struct kept { lt_rollout *rollout; lt_remote_features *features; bool in_use; int64_t last_use; } kept;
+typedef struct kept { lt_rollout *rollout; lt_device_features *features; bool in_use; int64_t last_use; } kept;
 
 struct lt_rollout_cache {
     lt_rollout_options opt;
@@ -25,13 +25,13 @@ struct lt_rollout_cache {
 static int64_t bytes_of(const kept *k)
 {
     lt_rollout_info i = lt_rollout_get_info(k->rollout);
-    return i.arena_bytes + i.weight_bytes + i.state_bytes + (k->features ? lt_remote_features_bytes(k->features) : 0);
+    return i.arena_bytes + i.weight_bytes + i.state_bytes + (k->features ? lt_device_features_bytes(k->features) : 0);
 }
 
 static void drop(kept *k)
 {
     lt_rollout_destroy(k->rollout);
-    lt_remote_features_destroy(k->features); /* before the rollout, whose states it reads */
+    lt_device_features_destroy(k->features); /* before the rollout, whose states it reads */
 }
 
 lt_status lt_rollout_cache_create(const lt_rollout_options *opt, int capacity, lt_rollout_cache **out)
@@ -54,7 +54,7 @@ void lt_rollout_cache_destroy(lt_rollout_cache *c)
 
 void lt_rollout_cache_measure(lt_rollout_cache *c, const lt_feature_set *set) { c->set = set; }
 
-bool lt_rollout_cache_has_device(const lt_rollout_cache *c) { return c->opt.device && strcmp(c->opt.device->backend->name, "cpu"); }
+bool lt_rollout_cache_has_device(const lt_rollout_cache *c) { return lt_device_has(c->opt.device, LT_DEVICE_OWN_MEMORY); }
 
 static bool is_full(const lt_rollout_cache *c) { return c->n >= c->capacity || (c->bytes > KEPT_BYTES && !lt_rollout_cache_has_device(c)); }
 
@@ -94,9 +94,9 @@ static lt_status create(const lt_rollout_cache *c, const lt_operator_spec *spec,
     char why[160];
     lt_state_reader reader;
     *out = (kept){ 0 };
-    if (c->set && lt_rollout_cache_has_device(c) && lt_remote_features_fit(c->set, spec->grid, c->opt.realizations, c->opt.steps, why)) {
-        LT_TRY(lt_remote_features_create(c->opt.device, c->set, spec->grid, c->opt.realizations, c->opt.steps, &out->features));
-        reader = lt_remote_features_reader(out->features);
+    if (c->set && lt_rollout_cache_has_device(c) && lt_device_features_fit(c->set, spec->grid, c->opt.realizations, c->opt.steps, why)) {
+        LT_TRY(lt_device_features_create(c->opt.device, c->set, spec->grid, c->opt.realizations, c->opt.steps, &out->features));
+        reader = lt_device_features_reader(out->features);
     }
     lt_status s = lt_rollout_create_read(spec, &c->opt, out->features ? &reader : NULL, &out->rollout);
     if (s) drop(out);
@@ -178,9 +178,9 @@ lt_status lt_rollout_cache_renew(lt_rollout_cache *c, const lt_operator_spec *sp
     return make(c, spec, r);
 }
 
-lt_remote_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r)
+lt_device_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r)
 {
-    lt_remote_features *found = NULL;
+    lt_device_features *found = NULL;
     pthread_mutex_lock(&c->lock);
     for (int i = 0; i < c->n; i++)
         if (c->item[i].rollout == r) found = c->item[i].features;

@@ -24,7 +24,7 @@ static lt_status take_state(void *ctx, int64_t t, const float *states, const int
     lt_generator *g = o->g;
     if (g->opt->stop && *g->opt->stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
     int64_t start = lt_clock_ns();
-    if (o->measured) LT_TRY(lt_remote_features_push(o->measured, o->stream, t));
+    if (o->measured) LT_TRY(lt_device_features_push(o->measured, o->stream, t));
     else if (o->stream) LT_TRY(lt_feature_stream_push(o->stream, t, states, failed));
     if (o->learned) LT_TRY(lt_learned_push(o->learned, t, states, failed));
     g->feature_seconds += since(start);

@@ -12,7 +12,7 @@ typedef struct lt_operator_run {
     lt_store_row       *out;           /* the row is in the file already and runs only because its batch is clipped together */
     float              *field;         /* a copy when finishing waits for the batch */
     lt_learned         *learned;
-    lt_remote_features *measured;      /* measures features on the device; NULL: the host computes them from the states */
+    lt_device_features *measured;      /* measures features on the device; NULL: the host computes them from the states */
     int64_t             steps;         /* states received so far */
     lt_rollout_result   result;
     bool                ended;

@@ -1,4 +1,4 @@
-/* The lane ahead of the rollouts: a thread that compiles architectures, draws weights and fields for the next
+/* The thread ahead of the rollouts: compiles architectures, draws weights and fields for the next
    operators. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_OPERATORS_GENERATE_PREFETCH_H
 #define LT_OPERATORS_GENERATE_PREFETCH_H
@@ -15,7 +15,7 @@ void      lt_rollout_cache_destroy(lt_rollout_cache *c); /* NULL is allowed; non
 /* Rollouts made from now on measure these features (borrowed) on their device, where they can. */
 void      lt_rollout_cache_measure(lt_rollout_cache *c, const lt_feature_set *set);
 /* Measures the states of r on its device; NULL: the states must be copied to the host for that. */
-lt_remote_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r);
+lt_device_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r);
 /* LT_ERR_MEMORY: names the operator, the device, what would help, and the reason that was set before. */
 lt_status lt_rollout_refuse_size(const lt_operator_spec *spec, const lt_rollout_options *opt, const char *device);
 bool      lt_rollout_cache_has_device(const lt_rollout_cache *c); /* on a device with memory of its own */
@@ -30,7 +30,7 @@ enum { LT_MOST_AT_ONCE = 4 }; /* operators that run side by side on a device */
 /* A step of all realizations below this does not fill a GPU. */
 #define LT_SMALL_DEVICE_STEP_FLOPS 4e10
 
-/* ---- The lane ----------------------------------------------------------------------------------- */
+/* ---- The thread --------------------------------------------------------------------------------- */
 typedef struct lt_ready {              /* an operator about to run */
     int64_t              row;          /* of the table */
     lt_operator_weights *weights;

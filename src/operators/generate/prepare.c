@@ -3,7 +3,7 @@
 #include "operators/generate/generate.h"
 
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/flags.h"
 #include "operators/rollout/rollout.h"
 #include "trace/clock.h"
 
@@ -79,9 +79,9 @@ static void report_features(lt_generator *g)
 {
     char why[160], first[160] = "";
     int64_t n = 0;
-    if (!g->opt->device || !strcmp(g->opt->device->backend->name, "cpu") || (!g->plan.temporal_columns && !g->plan.summary_columns)) return;
+    if (!lt_device_has(g->opt->device, LT_DEVICE_OWN_MEMORY) || (!g->plan.temporal_columns && !g->plan.summary_columns)) return;
     for (int64_t i = 0; i < g->rows.n; i++) {
-        if (lt_remote_features_fit(g->set, g->rows.spec[i].grid, g->c->realizations, g->c->steps, why)) continue;
+        if (lt_device_features_fit(g->set, g->rows.spec[i].grid, g->c->realizations, g->c->steps, why)) continue;
         if (n++ == 0) snprintf(first, sizeof first, "%s", why);
     }
     if (n)
@@ -89,7 +89,7 @@ static void report_features(lt_generator *g)
                  g->rows.n, first);
 }
 
-const char *lt_generator_device(const lt_generator *g) { return g->opt->device ? g->opt->device->backend->name : "cpu"; }
+const char *lt_generator_device(const lt_generator *g) { return lt_device_kind(g->opt->device); }
 
 lt_file_content lt_generator_content(const lt_generator *g)
 {

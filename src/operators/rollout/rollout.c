@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-#include "device/backend.h"
+#include "device/flags.h"
 #include "graph/program/program.h"
 #include "operators/rollout/device/device.h"
 
@@ -123,7 +123,7 @@ static lt_status create(lt_rollout *r, const lt_operator_spec *spec, const lt_ro
 {
     r->spec = *spec;
     r->opt = *opt;
-    if (opt->device && strcmp(opt->device->backend->name, "cpu")) return lt_device_rollout_create(spec, opt, reader, &r->on_device, &r->info);
+    if (lt_device_has(opt->device, LT_DEVICE_OWN_MEMORY)) return lt_device_rollout_create(spec, opt, reader, &r->on_device, &r->info);
     r->field = (int64_t)LT_FIELD_CHANNELS * spec->grid * spec->grid;
     r->pool = opt->device ? opt->device->pool : lt_pool_shared();
     if (!r->pool) return LT_ERR_MEMORY;

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/flags.h"
 #include "operators/fields/types.h"
 
 #include <inttypes.h>
@@ -226,7 +226,7 @@ lt_status lt_check_replays(lt_check *k, const lt_dataset_config *c, int replays,
 {
     lt_feature_set *set = NULL;
     lt_replay *r = NULL;
-    const char *kind = device ? device->backend->name : "cpu";
+    const char *kind = lt_device_kind(device);
     if (strcmp(kind, made_on(k))) {
         lt_check_report(k, LT_FINDING_WARNING, "rows were not replayed: the file was made on %s, this is %s (--device)", made_on(k), kind);
         return LT_OK;

@@ -13,8 +13,7 @@ static lt_status open_streams(lt_device_gram *d)
     d->n_panel_streams = (int)LT_MAX(1, LT_MIN(d->opt->streams - 1, LT_MAX_PANEL_STREAMS)); /* one stream copies to the host */
     d->n_turns = d->n_panel_streams + 1;
     d->panel_stream[0].stream = d->stream;
-    LT_TRY(lt_stream_pool_create(d->dev, LT_MAX_PANEL_STREAMS, &d->streams));
-    for (int i = 1; i < d->n_panel_streams; i++) LT_TRY(lt_stream_pool_next(d->streams, &d->panel_stream[i].stream));
+    for (int i = 1; i < d->n_panel_streams; i++) LT_TRY(lt_stream_create(d->dev, &d->panel_stream[i].stream));
     for (int i = 0; i < d->n_turns; i++) {
         LT_TRY(lt_event_create(d->dev, &d->turn[i].begun));
         LT_TRY(lt_event_create(d->dev, &d->turn[i].done));
@@ -43,7 +42,7 @@ lt_status lt_device_gram_create(lt_device *dev, const lt_device_gram_setup *s, l
 
 static void close_streams(lt_device_gram *d)
 {
-    lt_stream_pool_destroy(d->streams);
+    for (int i = 1; i < d->n_panel_streams; i++) lt_stream_destroy(d->panel_stream[i].stream);
     for (int i = 0; i < d->n_turns; i++) {
         lt_panel_turn *t = &d->turn[i];
         lt_event_destroy(t->begun);

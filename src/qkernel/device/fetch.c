@@ -10,10 +10,11 @@ enum { SLOT_BYTES = 32 << 20, SLOTS = 4 };
 lt_status lt_fetch_open(lt_device *dev, const lt_fetch_options *opt, lt_fetch *f)
 {
     *f = (lt_fetch){ .pool = opt->pool };
-    LT_TRY(lt_host_ring_open(dev, &(lt_ring_options){ SLOT_BYTES, SLOTS, opt->page_locked ? LT_PIN_ALWAYS : LT_PIN_NEVER, opt->timed }, &f->ring));
-    if (!opt->stream) LT_TRY(lt_stream_create(dev, &f->own));
+    lt_status s = lt_host_ring_open(dev, &(lt_ring_options){ SLOT_BYTES, SLOTS, opt->page_locked ? LT_PIN_ALWAYS : LT_PIN_NEVER, opt->timed }, &f->ring);
+    if (!s && !opt->stream) s = lt_stream_create(dev, &f->own);
     f->stream = opt->stream ? opt->stream : f->own;
-    return LT_OK;
+    if (s) lt_fetch_close(f);
+    return s;
 }
 
 void lt_fetch_close(lt_fetch *f)

@@ -2,7 +2,6 @@
 #ifndef LT_QKERNEL_DEVICE_FILL_H
 #define LT_QKERNEL_DEVICE_FILL_H
 
-#include "device/stream_pool.h"
 #include "qkernel/device/parts.h"
 
 enum { LT_GRAM_MARKS = 3, LT_MAX_PANEL_STREAMS = 8, LT_MAX_TURNS = LT_MAX_PANEL_STREAMS + 1 };
@@ -18,7 +17,7 @@ typedef struct lt_panel_turn {
 } lt_panel_turn;
 
 typedef struct lt_panel_stream { /* a stream that computes panels */
-    lt_stream *stream;           /* the device's own, or one of the pool */
+    lt_stream *stream;           /* the first: the device's own; others belong to the handle */
     int64_t    launches;
     int64_t    outstanding;      /* tiles of launches not known to have ended */
     double     busy_ns;          /* where timed */
@@ -45,7 +44,6 @@ struct lt_device_gram {
     lt_fetch               fetch;
     lt_device_block        a, b, k, roots[2], faults;
     lt_host_memory         host_faults;
-    lt_stream_pool        *streams;      /* of further panel streams */
     int                    n_panel_streams, n_turns;
     lt_panel_stream        panel_stream[LT_MAX_PANEL_STREAMS];
     lt_panel_turn          turn[LT_MAX_TURNS];

@@ -122,7 +122,7 @@ typedef struct lt_fetch {        /* zero-initialised is closed */
     lt_host_ring ring;           /* its copy_ns: copying, by the device's clock, where timed */
     int64_t      bytes, ns;      /* since the last reset: copied; spreading, by the host's clock */
 } lt_fetch;
-lt_status lt_fetch_open(lt_device *dev, const lt_fetch_options *opt, lt_fetch *out); /* after a failure still to be closed */
+lt_status lt_fetch_open(lt_device *dev, const lt_fetch_options *opt, lt_fetch *out); /* on failure it is closed */
 void      lt_fetch_close(lt_fetch *f);
 /* Copies a part of K to the host (pitch entries a row, packed where wanted). Returns when it is in K. */
 lt_status lt_fetch_run(lt_fetch *f, const lt_fetch_job *j, const lt_gram_out *out, size_t element);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "device/flags.h"
 #include "lathe/npy.h"
 
 #include <math.h>
@@ -242,7 +243,7 @@ static lt_status build(lt_qsvm *q, const model *m)
 /* A machine trained on a GPU also predicts without one. */
 static lt_gram_float precision_on(lt_device *dev, lt_gram_float trained_in)
 {
-    bool cpu = !dev || !strncmp(lt_device_id(dev), "cpu", 3);
+    bool cpu = !lt_device_has(dev, LT_DEVICE_OWN_MEMORY);
     return cpu && trained_in == LT_GRAM_FLOAT16 ? LT_GRAM_FLOAT32 : trained_in;
 }
 
