@@ -99,14 +99,14 @@ static bool expects_to_pass(const lt_run *r, bool first_trial)
     const double chance = (double)(r->first_passed + 1) / (double)(r->first_tried + 2), share = r->evaluator->value_share;
     const bool several = r->evaluator->idles && lt_steps_planned(r); /* values of the next ones come along for little */
     /* Later trials pass about every fourth time: too rarely, unless values alone save little more than a wait. */
-    if (!first_trial) return !several && r->evaluator->exchange && share > 0.75;
+    if (!first_trial) return !several && r->evaluator->on_device && share > 0.75;
     return chance > (several ? fmax(0.75, 1 - share) : 1 - share);
 }
 
 /* A device that is gone is not the fault of the user's function. */
 static bool failed(lt_run *r, lt_status s)
 {
-    if (s) lt_stop_error(r, s == LT_ERR_DEVICE && r->evaluator->exchange ? LT_TERMINATION_DEVICE_LOST : LT_TERMINATION_FUNCTION_FAILED);
+    if (s) lt_stop_error(r, s == LT_ERR_DEVICE && r->evaluator->on_device ? LT_TERMINATION_DEVICE_LOST : LT_TERMINATION_FUNCTION_FAILED);
     return s != LT_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Setting up a run: memory, start, first evaluation. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/exchange.h"
-#include "optimize/device/far.h"
+#include "optimize/device/functions.h"
+#include "optimize/device/hessian.h"
 #include "optimize/solver.h"
 #include "optimize/vectors/vector.h"
 
@@ -29,7 +29,7 @@ static lt_status take_vector(lt_run *r, const char *what, double **out) { return
 static lt_status create_point(lt_run *r, int i)
 {
     lt_point *p = &r->store[i];
-    if (r->evaluator->exchange) LT_TRY(lt_exchange_lend(r->evaluator->exchange, r->vectors.device, i, &p->x, &p->c, &p->grads));
+    if (r->evaluator->on_device) LT_TRY(lt_device_functions_lend(r->evaluator->on_device, r->vectors.device, i, &p->x, &p->c, &p->grads));
     if (!p->x) p->x = take(r, r->n);
     if (!p->c) p->c = take(r, r->q + r->p);
     if (!p->grads) p->grads = r->cache.takes_over ? lt_cache_lend(&r->cache) : take(r, r->k * r->n);
@@ -110,8 +110,8 @@ static const char *obstacle(const lt_run *r)
 {
     const lt_solve_options *o = &r->opt;
     const lt_problem *p = r->problem;
-    if (!r->evaluator->exchange) return "functions on the host";
-    if (!lt_far_wanted(&r->hessian, o)) return "H on the host";
+    if (!r->evaluator->on_device) return "functions on the host";
+    if (!lt_device_hessian_wanted(&r->hessian, o)) return "H on the host";
     if (o->compat) return "compat=1";
     if (!o->pinned_transfers || !o->async_transfers) return "transfers that are not page-locked and asynchronous";
     if (p->linear[0] || p->linear[1] || p->pattern[0].start || p->pattern[1].start) return "constraints stated as linear or sparse";
@@ -126,7 +126,7 @@ static lt_status choose_place(lt_run *r)
     lt_device_vectors *vectors;
     if (r->opt.vectors_on == LT_HESSIAN_HOST || (!asked && (why || r->n < VECTORS_FROM_VARIABLES))) return LT_OK;
     if (why) return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'vectors_on' is device: with %s they stay on the host", why);
-    lt_status s = lt_exchange_vectors(r->evaluator->exchange, &vectors);
+    lt_status s = lt_device_functions_vectors(r->evaluator->on_device, &vectors);
     if (s == LT_ERR_UNSUPPORTED && !asked) return LT_OK;
     LT_TRY(s);
     LT_TRY(lt_vectors_on_device(vectors, r->n, r->k + 4, &r->arena, &r->vectors)); /* a callback sees so many at once */
@@ -205,8 +205,8 @@ static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
     LT_TRY(opt->resume ? lt_checkpoint_read(r, opt->resume) : start(r));
     int64_t begin = lt_clock_ns();
-    LT_TRY(lt_far_take(&r->hessian, r->evaluator->exchange ? r->evaluator->device : NULL, opt, r->k + 2,
-                       &r->evaluator->far));
+    LT_TRY(lt_device_hessian_take(&r->hessian, r->evaluator->on_device ? r->evaluator->device : NULL, opt, r->k + 2,
+                       &r->evaluator->hessian));
     r->start_ns += lt_clock_ns() - begin; /* setting up, as compiling is */
     return LT_OK;
 }
@@ -225,7 +225,7 @@ void lt_run_destroy(lt_run *r)
 {
     if (!r) return;
     lt_console_destroy(r->console);
-    if (r->evaluator) lt_far_keep(&r->hessian, &r->evaluator->far);
+    if (r->evaluator) lt_device_hessian_keep(&r->hessian, &r->evaluator->hessian);
     r->vectors.on->end_run(&r->vectors);
     lt_evaluator_release(r->evaluator);
     lt_subproblem_release(&r->stat.sub);

@@ -1,6 +1,6 @@
 /* The main loop: steering, line search, stationarity, update. Reads like section 2.4 of the method's
    description. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/far.h"
+#include "optimize/device/hessian.h"
 #include "optimize/solver.h"
 #include "optimize/vectors/vector.h"
 
@@ -25,7 +25,7 @@ void lt_stop_error(lt_run *r, lt_termination code)
 
 void lt_stop_if_lost(lt_run *r)
 {
-    if ((r->hessian.far && lt_far_failure(r->hessian.far)) || lt_vectors_failure(&r->vectors)) lt_stop_error(r, LT_TERMINATION_DEVICE_LOST);
+    if ((r->hessian.device && lt_device_hessian_failure(r->hessian.device)) || lt_vectors_failure(&r->vectors)) lt_stop_error(r, LT_TERMINATION_DEVICE_LOST);
 }
 
 /* ---- Directions ---------------------------------------------------------------------------------------- */

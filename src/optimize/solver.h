@@ -153,7 +153,7 @@ typedef struct lt_patience { /* opt_patience: what happened since the tolerances
 } lt_patience;
 
 typedef struct lt_steps {    /* of the line search, evaluated several at once on a device (steps.c) */
-    struct lt_fan *fan;      /* NULL: one after the other */
+    struct lt_batch *batch;     /* NULL: one after the other */
     bool    must_pay;        /* by the clock, or it is given up */
     int     count;           /* at once; 1: never several */
     double  t[8];            /* the plan: steps along d from cur, each for the case that those before are too long */

@@ -2,7 +2,7 @@
    the state serves both directions, so that what is written is what is read; each field states its range.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/output/checkpoint_fields.h"
-#include "optimize/device/far.h"
+#include "optimize/device/hessian.h"
 #include "optimize/vectors/products.h"
 
 #include "base/status.h"
@@ -158,10 +158,10 @@ static void walk_hessian(lt_saved *io, lt_hessian *h)
 static void walk_host_hessian(lt_saved *io, lt_run *r)
 {
     lt_hessian host;
-    if (!r->hessian.far) walk_hessian(io, &r->hessian);
-    else if (!io->status && !(io->status = lt_far_borrow(&r->hessian, &host))) {
+    if (!r->hessian.device) walk_hessian(io, &r->hessian);
+    else if (!io->status && !(io->status = lt_device_hessian_borrow(&r->hessian, &host))) {
         walk_hessian(io, &host);
-        lt_far_return(&host);
+        lt_device_hessian_return(&host);
     }
 }
 

@@ -1,6 +1,6 @@
 /* The record of a run. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/exchange.h"
-#include "optimize/device/far.h"
+#include "optimize/device/functions.h"
+#include "optimize/device/hessian.h"
 #include "optimize/solver.h"
 
 #include "base/alloc.h"
@@ -143,21 +143,21 @@ static void fill_numbers(const lt_run *r, lt_solution *s)
 static void fill_device(const lt_run *r, lt_solution *s)
 {
     const lt_evaluator *e = r->evaluator;
-    snprintf(s->device, sizeof s->device, "%s", e->exchange ? lt_device_id(e->device) : "cpu");
+    snprintf(s->device, sizeof s->device, "%s", e->on_device ? lt_device_id(e->device) : "cpu");
     snprintf(s->device_reason, sizeof s->device_reason, "%s", e->reason);
-    if (e->exchange) s->transfers = lt_exchange_read(e->exchange);
+    if (e->on_device) s->transfers = lt_device_functions_read(e->on_device);
     s->transfers.trials_used = r->steps.used;
     r->vectors.on->report(&r->vectors, &s->transfers);
-    if (!r->hessian.far) return;
+    if (!r->hessian.device) return;
     s->transfers.hessian_on_device = true;
-    s->transfers.hessian = lt_far_crossings(r->hessian.far);
+    s->transfers.hessian = lt_device_hessian_crossings(r->hessian.device);
 }
 
 /* An H that was lost with its device must not take the solution along. */
 static lt_status give_hessian(lt_run *r, lt_hessian_state *out)
 {
     lt_status s = lt_hessian_give(&r->hessian, out);
-    if (!s || s == LT_ERR_MEMORY || !r->hessian.far) return s;
+    if (!s || s == LT_ERR_MEMORY || !r->hessian.device) return s;
     *out = (lt_hessian_state){ .n = r->n };
     return LT_OK;
 }

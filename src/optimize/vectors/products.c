@@ -39,7 +39,7 @@ lt_status lt_products_create(lt_run *r)
     p->place = lt_malloc((size_t)slots * sizeof *p->place);
     p->taken = lt_calloc((size_t)slots, sizeof *p->taken);
     p->block_columns = LT_MAX(LT_MIN(BLOCK_NUMBERS / r->n, LT_LBFGS_BLOCK), 1);
-    bool kept = !r->hessian.limited || r->evaluator->exchange; /* pairs may still go to the device */
+    bool kept = !r->hessian.limited || r->evaluator->on_device; /* pairs may still go to the device */
     p->Hy = r->hessian.h; /* where the update of H wants it */
     LT_TRY(v->on->take_block(v, r->n, "H s", &p->Hs));
     LT_TRY(v->on->take_block(v, (kept ? columns : p->block_columns) * r->n, "products with H", &p->HG));
@@ -133,7 +133,7 @@ static int64_t add_update(lt_run *r, int64_t at)
 {
     lt_products *p = &r->products;
     p->has_Hy = p->has_Hs = false;
-    if (!r->iter || (r->hessian.limited && !r->hessian.far) || r->regular.active) return at;
+    if (!r->iter || (r->hessian.limited && !r->hessian.device) || r->regular.active) return at;
     if (!r->hessian.limited) at = lt_products_add(p, at, r->y, p->Hy);
     p->has_Hy = !r->hessian.limited;
     if (!lt_hessian_may_want_Hs(&r->hessian, r->s, r->y)) return at;
@@ -163,7 +163,7 @@ const lt_sparse *lt_products_sparse(lt_run *r)
 static int64_t add_columns(lt_run *r, int64_t first, int64_t count, bool of_cur, int64_t at)
 {
     lt_products *p = &r->products;
-    bool cheap = of_cur && !r->hessian.diagonal && !r->hessian.far; /* a multiple of the identity costs nothing as it is */
+    bool cheap = of_cur && !r->hessian.diagonal && !r->hessian.device; /* a multiple of the identity costs nothing as it is */
     const lt_sparse *sparse = cheap ? lt_products_sparse(r) : NULL;
     double **to = p->to + at; /* the added ones come after these, and are written when these are done with */
     if (sparse) {

@@ -30,7 +30,7 @@ static inline double *lt_entry_Q(const lt_run *r, int64_t i, int64_t j) { return
 static inline bool lt_products_carries_Q(const lt_products *p) { return p->Q && p->columns.count <= p->Q_columns; }
 
 /* Limited memory on the host: products are as cheap as reading the pairs, and cannot be carried. None is kept. */
-static inline bool lt_products_keeps_none(const lt_run *r) { return r->hessian.limited && !r->hessian.far; }
+static inline bool lt_products_keeps_none(const lt_run *r) { return r->hessian.limited && !r->hessian.device; }
 
 /* One more vector to multiply, as number `at`; returns the next number. */
 static inline int64_t lt_products_add(lt_products *p, int64_t at, const double *from, double *to)
