@@ -63,8 +63,8 @@ static lt_status fill_unscaled(lt_run *r, const lt_record *from, lt_solution_poi
 {
     lt_point *w = r->trial; /* no longer needed */
     w->mu = from->mu;
-    w->f = from->f / r->scale[0];
-    for (int64_t j = 0; j < r->q + r->p; j++) w->c[j] = from->c[j] / r->scale[1 + j];
+    w->f = from->f / r->oracle.scale[0];
+    for (int64_t j = 0; j < r->q + r->p; j++) w->c[j] = from->c[j] / r->oracle.scale[1 + j];
     lt_point_measure(r, w);
     lt_record plain = { .present = from->present, .x = from->x, .c = w->c, .f = w->f, .mu = w->mu, .tvi = w->tvi,
                         .tve = w->tve, .tv = w->tv, .feasible = w->feasible };
@@ -98,7 +98,7 @@ static lt_status fill_points(lt_run *r, lt_solution *s)
     LT_TRY(fill_point(r, &final, &s->final));
     LT_TRY(fill_point(r, &r->best, &s->best));
     LT_TRY(fill_point(r, &r->most_feasible, &s->most_feasible));
-    if (!r->prescaled) return LT_OK;
+    if (!r->oracle.prescaled) return LT_OK;
     LT_TRY(fill_unscaled(r, &final, &s->final_unscaled));
     LT_TRY(fill_unscaled(r, &r->best, &s->best_unscaled));
     return fill_unscaled(r, &r->most_feasible, &s->most_feasible_unscaled);
@@ -107,9 +107,9 @@ static lt_status fill_points(lt_run *r, lt_solution *s)
 static lt_status fill_scale(const lt_run *r, int64_t first, int64_t count, double **out)
 {
     bool used = false;
-    for (int64_t j = first; j < first + count; j++) used = used || r->scale[j] != 1;
+    for (int64_t j = first; j < first + count; j++) used = used || r->oracle.scale[j] != 1;
     if (!used) return LT_OK;
-    *out = copy(r->scale + first, count);
+    *out = copy(r->oracle.scale + first, count);
     return *out ? LT_OK : LT_ERR_MEMORY;
 }
 
@@ -124,19 +124,19 @@ static void fill_numbers(const lt_run *r, lt_solution *s)
     s->stat_unweighted = r->stat.unweighted;
     s->stat_mu_normalised = r->stat.normalised;
     s->iters = r->iter;
-    s->fn_evals = r->evals;
-    s->gradient_evals = r->gradient_evals;
+    s->fn_evals = r->oracle.evals;
+    s->gradient_evals = r->oracle.gradient_evals;
     s->BFGS_updates = r->hessian.counts;
     s->termination_code = r->code;
     s->quadprog_failure_rate = qps ? 100.0 * (double)failed / (double)qps : 0;
-    s->mu_lowest = r->code == LT_TERMINATION_UNBOUNDED && r->constrained ? fmin(r->mu_lowest, r->cur->mu) : NAN;
+    s->mu_lowest = r->code == LT_TERMINATION_UNBOUNDED && r->constrained ? fmin(r->penalty.lowest, r->cur->mu) : NAN;
     s->time_total = (double)(lt_clock_ns() - r->start_ns) * 1e-9;
-    s->time_eval = (double)r->eval_ns * 1e-9;
+    s->time_eval = (double)r->oracle.time_ns * 1e-9;
     s->time_qp = (double)(r->steering.sub.time_ns + r->stat.sub.time_ns) * 1e-9;
     s->time_h = (double)r->hessian_ns * 1e-9;
     s->time_compile = r->evaluator->compile_seconds;
     s->n_qp = qps;
-    s->n_mu_reductions = r->n_mu_reductions;
+    s->n_mu_reductions = r->penalty.n_reductions;
     s->interrupted = r->interrupted;
 }
 
@@ -178,9 +178,9 @@ lt_status lt_solution_create(lt_run *r, lt_solution **out)
     if (!status) status = fill_scale(r, 1 + r->q, r->p, &s->scalings.ci);
     if (!status) status = give_hessian(r, &s->H_final);
     if (!status && r->error[0] && !(s->error = lt_strdup(r->error))) status = LT_ERR_MEMORY;
-    s->history = r->history; /* handed over */
-    s->n_history = r->n_history;
-    r->history = NULL;
+    s->history = r->history.row; /* handed over */
+    s->n_history = r->history.n;
+    r->history.row = NULL;
     if (status) lt_solution_destroy(s);
     else *out = s;
     return status;
