@@ -12,7 +12,7 @@
 /* ---- Memory ------------------------------------------------------------------------------------- */
 /* Not where a device writes gradients into memory of its own choice, nor where PyGRANSO's rule looks at
    samples already replaced; and a single sample would give its memory away while it is the current point. */
-bool lt_cache_may_take_over(const lt_run *r) { return !r->evaluator->exchange && !r->opt.compat && r->opt.ngrad > 1; }
+bool lt_cache_may_take_over(const lt_run *r) { return !r->evaluator->on_device && !r->opt.compat && r->opt.ngrad > 1; }
 
 /* Taken whole: one for each sample, and three for points that are none. Their pages are used as they fill. */
 static lt_status create_blocks(lt_cache *c)

@@ -102,15 +102,15 @@ static void expect_lengths(const lt_run *r)
 static void expect_update(const lt_run *r)
 {
     const lt_products *p = &r->products;
-    const double *const pair[][2] = { { r->s, r->y }, { r->s, r->s }, { r->y, r->y }, { r->y, p->Hy }, { r->s, p->Hy }, { r->s, p->Hs } };
-    const double *last = p->has_Hy ? p->Hy : r->y;
+    const double *const pair[][2] = { { r->last.s, r->last.y }, { r->last.s, r->last.s }, { r->last.y, r->last.y }, { r->last.y, p->Hy }, { r->last.s, p->Hy }, { r->last.s, p->Hs } };
+    const double *last = p->has_Hy ? p->Hy : r->last.y;
     for (size_t i = 0; i < LT_LEN(pair); i++)
         if (i < 3 || (i < 5 ? p->has_Hy : p->has_Hs)) expect(r, pair[i][0], pair[i][1]);
-    lt_vectors_expect(&r->vectors, LT_MEASURE_BAD, r->s, r->s);
+    lt_vectors_expect(&r->vectors, LT_MEASURE_BAD, r->last.s, r->last.s);
     lt_vectors_expect(&r->vectors, LT_MEASURE_BAD, last, last);
     for (int64_t i = 0; p->incremental && p->has_Hy && i < r->cache.n_near * r->k; i++) {
         const double *g = lt_column_G(r, lt_columns_pick(&p->columns, r->cache.near_, i));
-        expect(r, g, r->s);
+        expect(r, g, r->last.s);
         expect(r, g, p->Hy);
     }
 }

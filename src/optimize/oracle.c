@@ -39,14 +39,14 @@ static void round_state(const lt_run *r, lt_point *p, bool values, bool gradient
 
 static void apply_scale(const lt_run *r, lt_point *p, bool values, bool gradients)
 {
-    if (!r->prescaled) return;
+    if (!r->oracle.prescaled) return;
     if (values) {
-        p->f *= r->scale[0];
-        for (int64_t j = 0; j < r->q + r->p; j++) p->c[j] *= r->scale[1 + j];
+        p->f *= r->oracle.scale[0];
+        for (int64_t j = 0; j < r->q + r->p; j++) p->c[j] *= r->oracle.scale[1 + j];
     }
     if (gradients)
         for (int64_t j = 0; j < r->k; j++)
-            if (r->scale[j] != 1) lt_vectors_scale(&r->vectors, r->scale[j], p->grads + j * r->n);
+            if (r->oracle.scale[j] != 1) lt_vectors_scale(&r->vectors, r->oracle.scale[j], p->grads + j * r->n);
 }
 
 static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradients)
@@ -58,23 +58,23 @@ static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradien
     lt_status s;
     if (gradients || !lt_steps_values(r, &out, &s)) s = lt_evaluator_run(r->evaluator, p->x, &out);
     lt_span_end(span);
-    r->eval_ns += lt_clock_ns() - begin;
+    r->oracle.time_ns += lt_clock_ns() - begin;
     return s;
 }
 
 static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
 {
-    const bool done = p == r->ahead && values && gradients == r->ahead_gradients;
-    r->ahead = NULL;
-    LT_TRY(done ? r->ahead_status : run_functions(r, p, values, gradients));
+    const bool done = p == r->oracle.ahead && values && gradients == r->oracle.ahead_gradients;
+    r->oracle.ahead = NULL;
+    LT_TRY(done ? r->oracle.ahead_status : run_functions(r, p, values, gradients));
     apply_scale(r, p, values, gradients);
     round_state(r, p, values, gradients);
     if (values) {
-        r->evals++;
+        r->oracle.evals++;
         lt_point_measure(r, p);
     }
     if (gradients) {
-        r->gradient_evals++;
+        r->oracle.gradient_evals++;
         p->has_gradients = true;
         lt_point_gradients(r, p);
     }
@@ -96,17 +96,17 @@ bool lt_oracle_stopped(lt_run *r)
 static bool expects_to_pass(const lt_run *r, bool first_trial)
 {
     if (r->opt.gradients != LT_GRADIENTS_AUTO) return r->opt.gradients == LT_GRADIENTS_ALWAYS;
-    const double chance = (double)(r->first_passed + 1) / (double)(r->first_tried + 2), share = r->evaluator->value_share;
+    const double chance = (double)(r->oracle.first_passed + 1) / (double)(r->oracle.first_tried + 2), share = r->evaluator->value_share;
     const bool several = r->evaluator->idles && lt_steps_planned(r); /* values of the next ones come along for little */
     /* Later trials pass about every fourth time: too rarely, unless values alone save little more than a wait. */
-    if (!first_trial) return !several && r->evaluator->exchange && share > 0.75;
+    if (!first_trial) return !several && r->evaluator->on_device && share > 0.75;
     return chance > (several ? fmax(0.75, 1 - share) : 1 - share);
 }
 
 /* A device that is gone is not the fault of the user's function. */
 static bool failed(lt_run *r, lt_status s)
 {
-    if (s) lt_stop_error(r, s == LT_ERR_DEVICE && r->evaluator->exchange ? LT_TERMINATION_DEVICE_LOST : LT_TERMINATION_FUNCTION_FAILED);
+    if (s) lt_stop_error(r, s == LT_ERR_DEVICE && r->evaluator->on_device ? LT_TERMINATION_DEVICE_LOST : LT_TERMINATION_FUNCTION_FAILED);
     return s != LT_OK;
 }
 
@@ -119,9 +119,9 @@ void lt_oracle_ahead(lt_run *r)
     lt_foresee_direction(r);
     lt_vectors_step(&r->vectors, r->cur->x, r->opt.init_step_size, r->d, p->x);
     lt_steps_next(r, r->opt.init_step_size, 0, 0);
-    r->ahead_gradients = wants_both(r, true);
-    r->ahead_status = run_functions(r, p, true, r->ahead_gradients);
-    r->ahead = p;
+    r->oracle.ahead_gradients = wants_both(r, true);
+    r->oracle.ahead_status = run_functions(r, p, true, r->oracle.ahead_gradients);
+    r->oracle.ahead = p;
 }
 
 bool lt_oracle_values(lt_run *r, lt_point *p, bool first_trial)
@@ -169,8 +169,8 @@ static void choose_scale(lt_run *r, const double *grads)
     double limit = r->opt.prescaling_threshold;
     for (int64_t j = 0; j < r->k; j++) {
         double norm = lt_vec_norm2(r->n, grads + j * r->n);
-        r->scale[j] = norm > limit ? limit / norm : 1;
-        if (r->scale[j] != 1) r->prescaled = true;
+        r->oracle.scale[j] = norm > limit ? limit / norm : 1;
+        if (r->oracle.scale[j] != 1) r->oracle.prescaled = true;
     }
 }
 
@@ -181,7 +181,7 @@ lt_status lt_oracle_start(lt_run *r, lt_point *p)
     LT_TRY(lt_vectors_failure(&r->vectors));
     LT_TRY(check_start(r, p, grads));
     choose_scale(r, grads);
-    if (r->prescaled) {
+    if (r->oracle.prescaled) {
         apply_scale(r, p, true, true);
         lt_point_measure(r, p);
         lt_point_gradients(r, p);

@@ -68,9 +68,9 @@ static void gradient_at(const lt_run *r, const lt_point *p, double mu, double *o
 
 double lt_point_slope(const lt_run *r, const lt_point *p, double mu)
 {
-    const double *grad_phi = p == r->cur ? r->grad_phi : p->grad_phi;
-    double *factor = r->phi_factor;
-    const double **gradient = r->phi_gradient;
+    const double *grad_phi = p == r->cur ? r->penalty.grad_phi : p->grad_phi;
+    double *factor = r->penalty.factor;
+    const double **gradient = r->penalty.gradient;
     int64_t m = 0;
     if (!r->constrained) return lt_vectors_dot(&r->vectors, grad_phi, r->d);
     for (int64_t j = 0; j < r->q + r->p; j++) {
@@ -87,20 +87,20 @@ void lt_point_gradients(const lt_run *r, lt_point *p) { gradient_at(r, p, p->mu,
 
 void lt_penalty_restore(lt_run *r)
 {
-    if (r->mu_changed) lt_point_gradients(r, r->cur);
-    r->mu = r->cur->mu;
-    r->phi = r->cur->phi;
-    r->grad_phi = r->cur->grad_phi;
-    r->mu_changed = false;
+    if (r->penalty.changed) lt_point_gradients(r, r->cur);
+    r->penalty.mu = r->cur->mu;
+    r->penalty.phi = r->cur->phi;
+    r->penalty.grad_phi = r->cur->grad_phi;
+    r->penalty.changed = false;
 }
 
 void lt_penalty_set_mu(lt_run *r, double mu)
 {
     if (!r->constrained) return;
-    r->mu = mu;
-    r->phi = mu * r->cur->f + r->cur->tv_l1;
-    r->mu_changed = true;
-    gradient_at(r, r->cur, mu, r->grad_phi); /* in the point's own memory, until it is left or restored */
+    r->penalty.mu = mu;
+    r->penalty.phi = mu * r->cur->f + r->cur->tv_l1;
+    r->penalty.changed = true;
+    gradient_at(r, r->cur, mu, r->penalty.grad_phi); /* in the point's own memory, until it is left or restored */
 }
 
 /* What has arrived is not overwritten before the next one has. */

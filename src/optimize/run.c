@@ -1,6 +1,6 @@
 /* Setting up a run: memory, start, first evaluation. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/exchange.h"
-#include "optimize/device/far.h"
+#include "optimize/device/functions.h"
+#include "optimize/device/hessian.h"
 #include "optimize/solver.h"
 #include "optimize/vectors/vector.h"
 
@@ -12,8 +12,6 @@
 
 #include <math.h>
 #include <string.h>
-
-#define HISTORY_MAX 65536
 
 static int64_t default_ngrad(int64_t n) { return LT_MIN(100, LT_MIN(2 * n, n + 10)); }
 
@@ -29,7 +27,7 @@ static lt_status take_vector(lt_run *r, const char *what, double **out) { return
 static lt_status create_point(lt_run *r, int i)
 {
     lt_point *p = &r->store[i];
-    if (r->evaluator->exchange) LT_TRY(lt_exchange_lend(r->evaluator->exchange, r->vectors.device, i, &p->x, &p->c, &p->grads));
+    if (r->evaluator->on_device) LT_TRY(lt_device_functions_lend(r->evaluator->on_device, r->vectors.device, i, &p->x, &p->c, &p->grads));
     if (!p->x) p->x = take(r, r->n);
     if (!p->c) p->c = take(r, r->q + r->p);
     if (!p->grads) p->grads = r->cache.takes_over ? lt_cache_lend(&r->cache) : take(r, r->k * r->n);
@@ -75,30 +73,27 @@ static lt_status create_regular(lt_run *r)
 static lt_status create_vectors(lt_run *r)
 {
     LT_TRY(take_vector(r, "a direction", &r->d));
-    r->s = r->d;
-    if (r->opt.halt_log_fn) LT_TRY(take_vector(r, "a step", &r->s));
-    if (r->cache.takes_over && !r->constrained && !(r->change = take(r, r->n))) return LT_ERR_MEMORY;
+    r->last.s = r->d;
+    if (r->opt.halt_log_fn) LT_TRY(take_vector(r, "a step", &r->last.s));
+    if (r->cache.takes_over && !r->constrained && !(r->last.change = take(r, r->n))) return LT_ERR_MEMORY;
     if (r->opt.halt_log_fn || r->vectors.on->queues) LT_TRY(take_vector(r, "a stationarity vector", &r->stat.vector));
-    r->scale = take(r, r->k);
+    r->oracle.scale = take(r, r->k);
     r->steering.u = take(r, r->q + r->p);
     r->steering.Cd = take(r, r->k);
     r->steering.factor = take(r, r->k);
-    r->phi_factor = take(r, r->k);
+    r->penalty.factor = take(r, r->k);
     r->pause.y = take(r, r->q + r->p);
     r->steering.of = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->steering.of);
-    r->phi_gradient = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->phi_gradient);
-    if (!r->scale || !r->steering.u || !r->steering.Cd || !r->steering.factor || !r->phi_factor || !r->pause.y || !r->steering.of || !r->phi_gradient) return LT_ERR_MEMORY;
-    for (int64_t j = 0; j < r->k; j++) r->scale[j] = 1;
+    r->penalty.gradient = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->penalty.gradient);
+    if (!r->oracle.scale || !r->steering.u || !r->steering.Cd || !r->steering.factor || !r->penalty.factor || !r->pause.y || !r->steering.of || !r->penalty.gradient) return LT_ERR_MEMORY;
+    for (int64_t j = 0; j < r->k; j++) r->oracle.scale[j] = 1;
     bool has_lower = r->opt.disable_terminationcode_6; /* otherwise no step is taken to a bracket's lower end */
     for (int i = 0; i < 2 + has_lower; i++) LT_TRY(create_point(r, i));
     r->cur = &r->store[0];
     r->trial = &r->store[1];
     if (has_lower) r->lower = &r->store[2];
     LT_TRY(create_records(r));
-    r->history_step = 1;
-    r->history_capacity = LT_MIN(r->opt.maxit + 1, HISTORY_MAX);
-    r->history = lt_malloc((size_t)r->history_capacity * sizeof *r->history);
-    return r->history ? LT_OK : LT_ERR_MEMORY;
+    return lt_history_create(r);
 }
 
 /* ---- Where vectors live ------------------------------------------------------------------------------------- */
@@ -110,8 +105,8 @@ static const char *obstacle(const lt_run *r)
 {
     const lt_solve_options *o = &r->opt;
     const lt_problem *p = r->problem;
-    if (!r->evaluator->exchange) return "functions on the host";
-    if (!lt_far_wanted(&r->hessian, o)) return "H on the host";
+    if (!r->evaluator->on_device) return "functions on the host";
+    if (!lt_device_hessian_wanted(&r->hessian, o)) return "H on the host";
     if (o->compat) return "compat=1";
     if (!o->pinned_transfers || !o->async_transfers) return "transfers that are not page-locked and asynchronous";
     if (p->linear[0] || p->linear[1] || p->pattern[0].start || p->pattern[1].start) return "constraints stated as linear or sparse";
@@ -119,14 +114,14 @@ static const char *obstacle(const lt_run *r)
     return NULL;
 }
 
-static lt_status choose_place(lt_run *r)
+static lt_status choose_vectors(lt_run *r)
 {
     const bool asked = r->opt.vectors_on == LT_HESSIAN_DEVICE;
     const char *why = obstacle(r);
     lt_device_vectors *vectors;
     if (r->opt.vectors_on == LT_HESSIAN_HOST || (!asked && (why || r->n < VECTORS_FROM_VARIABLES))) return LT_OK;
     if (why) return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'vectors_on' is device: with %s they stay on the host", why);
-    lt_status s = lt_exchange_vectors(r->evaluator->exchange, &vectors);
+    lt_status s = lt_device_functions_vectors(r->evaluator->on_device, &vectors);
     if (s == LT_ERR_UNSUPPORTED && !asked) return LT_OK;
     LT_TRY(s);
     LT_TRY(lt_vectors_on_device(vectors, r->n, r->k + 4, &r->arena, &r->vectors)); /* a callback sees so many at once */
@@ -136,7 +131,7 @@ static lt_status choose_place(lt_run *r)
 static lt_status create_parts(lt_run *r)
 {
     LT_TRY(lt_start_hessian(r));
-    LT_TRY(choose_place(r));
+    LT_TRY(choose_vectors(r));
     LT_TRY(lt_steps_create(r));
     LT_TRY(lt_cache_create(r));
     LT_TRY(create_vectors(r));
@@ -191,7 +186,7 @@ static lt_status start(lt_run *r)
 static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
 {
     *r = (lt_run){ .opt = *opt, .problem = p, .n = p->n, .p = p->p, .q = p->q, .k = 1 + p->p + p->q,
-                   .constrained = p->p + p->q > 0, .code = LT_TERMINATION_NONE, .mu_lowest = INFINITY, .rel_diff = INFINITY,
+                   .constrained = p->p + p->q > 0, .code = LT_TERMINATION_NONE, .penalty.lowest = INFINITY, .last.rel_diff = INFINITY,
                    .rng = lt_rng_seed((uint64_t)opt->seed), .allocations_at_2 = -1 };
     r->vectors = lt_vectors_on_host(r->n, &r->arena);
     complete_options(r);
@@ -205,8 +200,8 @@ static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
     LT_TRY(opt->resume ? lt_checkpoint_read(r, opt->resume) : start(r));
     int64_t begin = lt_clock_ns();
-    LT_TRY(lt_far_take(&r->hessian, r->evaluator->exchange ? r->evaluator->device : NULL, opt, r->k + 2,
-                       &r->evaluator->far));
+    LT_TRY(lt_device_hessian_take(&r->hessian, r->evaluator->on_device ? r->evaluator->device : NULL, opt, r->k + 2,
+                       &r->evaluator->hessian));
     r->start_ns += lt_clock_ns() - begin; /* setting up, as compiling is */
     return LT_OK;
 }
@@ -225,7 +220,7 @@ void lt_run_destroy(lt_run *r)
 {
     if (!r) return;
     lt_console_destroy(r->console);
-    if (r->evaluator) lt_far_keep(&r->hessian, &r->evaluator->far);
+    if (r->evaluator) lt_device_hessian_keep(&r->hessian, &r->evaluator->hessian);
     r->vectors.on->end_run(&r->vectors);
     lt_evaluator_release(r->evaluator);
     lt_subproblem_release(&r->stat.sub);
@@ -234,7 +229,7 @@ void lt_run_destroy(lt_run *r)
     lt_hessian_release(&r->hessian);
     lt_cache_release(&r->cache);
     lt_free(r->stat.y_of_slot);
-    lt_free(r->history);
+    lt_free(r->history.row);
     lt_arena_release(&r->arena);
     lt_free(r);
 }

@@ -35,7 +35,7 @@ static void describe(const measure *q)
         sub->member[i] = j == 0;
         sub->linear[i] = j == 0 ? 0 : -r->cur->c[j - 1];
         sub->lower[i] = j >= 1 && j <= r->q ? -copies : 0;
-        sub->upper[i] = j == 0 ? r->mu : copies;
+        sub->upper[i] = j == 0 ? r->penalty.mu : copies;
         sub->gradient[i] = gradient_of(q, i);
     }
 }
@@ -111,17 +111,17 @@ static bool solve_ladder(const measure *q)
     r->stat.attempts = 1;
     lt_gram_view gram = lt_products_gram(r, q->l, q->slot, sub->Q);
     lt_subproblem_set(sub, q->m, gram.Q, gram.stride, sub->linear);
-    if (lt_subproblem_solve(sub, r->mu, start_of(q))) return true;
+    if (lt_subproblem_solve(sub, r->penalty.mu, start_of(q))) return true;
     lt_console_note(r, 3, "Stationarity: QP 1 failed in iteration %lld.", (long long)r->iter);
     r->stat.attempts = 2;
     unweighted_gram(q, sub->Q);
     lt_subproblem_set(sub, q->m, sub->Q, q->m, sub->linear);
-    if (lt_subproblem_solve(sub, r->mu, NULL)) return true;
+    if (lt_subproblem_solve(sub, r->penalty.mu, NULL)) return true;
     lt_console_note(r, 3, "Stationarity: QP 2 failed in iteration %lld.", (long long)r->iter);
     r->stat.attempts = 4;
     gram = lt_products_gram(r, q->l, q->slot, sub->Q);
     return clip_negative(q, gram, sub->Q) && lt_subproblem_set(sub, q->m, sub->Q, q->m, sub->linear)
-           && lt_subproblem_solve(sub, r->mu, NULL);
+           && lt_subproblem_solve(sub, r->penalty.mu, NULL);
 }
 
 static double *vector_of(const lt_run *r) { return r->stat.vector ? r->stat.vector : lt_run_work(r); }
@@ -196,7 +196,7 @@ static lt_status measure_samples(lt_run *r)
     r->stat.n_samples = r->cache.n_near;
     if (q.m == 1) { /* unconstrained, one sample: the sum constraint leaves no choice */
         r->stat.attempts = 1;
-        combine(&q, &r->mu);
+        combine(&q, &r->penalty.mu);
         return LT_OK;
     }
     LT_TRY(lt_subproblem_reserve(&r->stat.sub, q.m, r->opt.qp_tol));
@@ -219,9 +219,9 @@ void lt_sample_retire(lt_run *r)
 /* Where a number costs a wait a lower bound will do, if it says that the gradient is not small. */
 static double gradient_norm(lt_run *r)
 {
-    const double known = r->vectors.on->queues ? r->gradient_at_least : 0;
-    r->gradient_at_least = 0;
-    return known > r->opt.opt_tol && isfinite(known) ? known : lt_vectors_norm2(&r->vectors, r->grad_phi);
+    const double known = r->vectors.on->queues ? r->last.gradient_at_least : 0;
+    r->last.gradient_at_least = 0;
+    return known > r->opt.opt_tol && isfinite(known) ? known : lt_vectors_norm2(&r->vectors, r->penalty.grad_phi);
 }
 
 lt_status lt_stationarity_measure(lt_run *r)
@@ -231,18 +231,18 @@ lt_status lt_stationarity_measure(lt_run *r)
     double norm = gradient_norm(r);
     lt_status s = LT_OK;
     if (norm <= r->opt.opt_tol) { /* smooth and stationary: no sample is kept */
-        lt_vectors_copy(&r->vectors, 1, r->grad_phi, vector_of(r));
+        lt_vectors_copy(&r->vectors, 1, r->penalty.grad_phi, vector_of(r));
         st->value = st->unweighted = norm;
         st->n_samples = 1;
         st->attempts = 0;
         r->products.slot = -1;
     } else {
-        lt_cache_insert(&r->cache, r->cur, r->left);
+        lt_cache_insert(&r->cache, r->cur, r->last.left);
         memset(st->y_of_slot + r->cache.newest * r->k, 0, (size_t)r->k * sizeof(double));
         lt_products_sample(r);
         s = measure_samples(r);
     }
-    st->normalised = r->mu > 0 ? st->value / r->mu : st->value;
+    st->normalised = r->penalty.mu > 0 ? st->value / r->penalty.mu : st->value;
     lt_span_end(span);
     return s;
 }

@@ -23,7 +23,7 @@ typedef struct steer {
 static void form_matrix(const steer *s)
 {
     lt_run *r = s->r;
-    lt_steering_work *w = &r->steering;
+    lt_steering *w = &r->steering;
     int64_t n = r->n, m = s->m;
     double *Q = w->sub.Q;
     lt_span span = lt_span_begin("gram");
@@ -55,7 +55,7 @@ static void describe(const steer *s)
 static bool direction(steer *s, double mu, double *d)
 {
     lt_run *r = s->r;
-    lt_steering_work *w = &r->steering;
+    lt_steering *w = &r->steering;
     for (int64_t i = 0; i < s->m; i++) w->sub.linear[i] = mu * w->u[i] - s->c[i];
     bool warm = w->warm && r->opt.qp_warm_start;
     if (!lt_subproblem_solve(&w->sub, 0, warm ? w->sub.y : NULL)) return false;
@@ -121,7 +121,7 @@ static bool procedure(steer *s, double *d, double *mu)
     double wanted = share * reduction(s) - s->slack;
     for (int64_t i = 0; got < wanted && i < r->opt.steering_maxit; i++) {
         *mu *= r->opt.steering_c_mu;
-        r->n_mu_reductions++;
+        r->penalty.n_reductions++;
         if (!direction(s, *mu, d)) return false;
         got = reduction(s);
     }

@@ -5,7 +5,7 @@
 #include "solve_job.h"
 
 #include "device/null/null.h"
-#include "optimize/device/fan.h"
+#include "optimize/device/batch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -156,11 +156,11 @@ LT_TEST(a_full_device_names_the_option)
 
 LT_TEST(several_at_once_are_given_up_when_they_do_not_pay)
 {
-    LT_CHECK(lt_fan_pays(&(lt_fan_record){ 0 }));
-    LT_CHECK(lt_fan_pays(&(lt_fan_record){ .runs = 1, .run_ns = 400, .single_ns = 100 })); /* too early to tell */
-    LT_CHECK(!lt_fan_pays(&(lt_fan_record){ .runs = 2, .run_ns = 400 }));                  /* nothing to compare with: the next plan goes one by one */
-    LT_CHECK(!lt_fan_pays(&(lt_fan_record){ .runs = 2, .run_ns = 400, .single_ns = 200 }));
-    LT_CHECK(lt_fan_pays(&(lt_fan_record){ .runs = 2, .run_ns = 400, .single_ns = 201 }));
+    LT_CHECK(lt_batch_pays(&(lt_batch_record){ 0 }));
+    LT_CHECK(lt_batch_pays(&(lt_batch_record){ .runs = 1, .run_ns = 400, .single_ns = 100 })); /* too early to tell */
+    LT_CHECK(!lt_batch_pays(&(lt_batch_record){ .runs = 2, .run_ns = 400 }));                  /* nothing to compare with: the next plan goes one by one */
+    LT_CHECK(!lt_batch_pays(&(lt_batch_record){ .runs = 2, .run_ns = 400, .single_ns = 200 }));
+    LT_CHECK(lt_batch_pays(&(lt_batch_record){ .runs = 2, .run_ns = 400, .single_ns = 201 }));
 }
 
 /* Here lanes wait for each other, so that several at once are soon given up: which trials come with gradients, and all bits, stay what they are. */

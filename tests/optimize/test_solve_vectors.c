@@ -7,6 +7,7 @@
 #include "compile_kernels.h"
 
 #include "device/null/null.h"
+#include "kernels/cuda/builder.h"
 #include "optimize/device/vectors.h"
 #include "optimize/vectors/vector.h"
 
@@ -431,14 +432,21 @@ LT_TEST(null_accepts_every_address)
     lt_device_close(dev);
 }
 
-extern const char lt_text_vectors_cu[];
+extern const char lt_text_measure_h[], lt_text_vectors_job_h[], lt_text_vectors_cu[];
 
 LT_TEST(the_kernels_compile_for_every_architecture)
 {
-    static const char *const options[] = { "--fmad=false", "-DTOGETHER=8" };
+    static const char *const options[] = { "--fmad=false" };
     OPEN_OR_SKIP();
-    for (int n = 1; n <= 2; n++)
-        compile_kernels(&(lt_kernel_key){ .name = "vectors", .source = lt_text_vectors_cu, .entry = "finish", .options = options, .n_options = n });
+    for (int together = 1; together <= 8; together += 7) {
+        lt_text text = { 0 };
+        lt_text_define(&text, "TOGETHER", together);
+        lt_text_part(&text, lt_text_measure_h);
+        lt_text_part(&text, lt_text_vectors_job_h);
+        lt_text_part(&text, lt_text_vectors_cu);
+        compile_kernels(&(lt_kernel_key){ .name = "vectors", .source = text.s, .entry = "finish", .options = options, .n_options = 1 });
+        lt_text_free(&text);
+    }
 }
 
 LT_TEST_MAIN()

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "kernels/cuda/builder.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ enum { FEW_THREADS = 256, MANY_THREADS = 1024, MANY_FROM = 8192, TOGETHER = 8, F
 enum { MIN_CHUNK = 4096, MAX_CHUNKS = 16 };
 
 /* ---- Making ---------------------------------------------------------------------------------------------------------- */
-extern const char lt_text_vectors_cu[];
+extern const char lt_text_measure_h[], lt_text_vectors_job_h[], lt_text_vectors_cu[];
 
 static const struct { const char *name; int n_args; } entries[LT_VECTORS_ENTRY_COUNT] = {
     [LT_VECTORS_IN_ORDER] = { "in_order", 3 }, [LT_VECTORS_SIDE_BY_SIDE] = { "side_by_side", 3 }, [LT_VECTORS_FINISH] = { "finish", 6 },
@@ -40,56 +41,60 @@ static shape shape_of(const lt_device_vectors *v, lt_vector_entry e)
     return (shape){ (unsigned)LT_MIN(SUM_BLOCKS * v->z.chunks, MAX_SUM_BLOCKS), SUM_THREADS };
 }
 
-static lt_status build(lt_device_vectors *v, lt_vector_entry e)
+static lt_status build_on_host(lt_device_vectors *v, lt_vector_entry e)
 {
-    const shape at = shape_of(v, e);
-    char together[24];
-    const char *const options[] = { "--fmad=false" /* what the host would compute */, together };
-    snprintf(together, sizeof together, "-DTOGETHER=%d", statement_shape(v->z.n).blocks < TOGETHER ? 1 : TOGETHER);
-    lt_kernel_key key = { .name = entries[e].name, .n_args = entries[e].n_args };
-    if (!strcmp(v->dev->backend->name, "cpu")) {
-        key.host = lt_device_vectors_host_kernel(e, entries[e].name);
-        if (!key.host) return LT_ERR_MEMORY;
-    } else {
-        key.source = lt_text_vectors_cu;
-        key.entry = entries[e].name;
-        key.options = options;
-        key.n_options = LT_LEN(options);
-        key.waits = true;
-        key.grid[0] = at.blocks;
-        key.block[0] = at.threads;
-        key.grid[1] = key.grid[2] = key.block[1] = key.block[2] = 1;
-    }
+    lt_kernel_key key = { .name = entries[e].name, .n_args = entries[e].n_args, .host = lt_device_vectors_host_kernel(e, entries[e].name) };
+    if (!key.host) return LT_ERR_MEMORY;
     lt_status s = lt_device_build(v->dev, &key, &v->kernel[e]);
     if (s) lt_kernel_destroy(key.host);
     return s;
 }
 
-static lt_status page_locked(lt_device_vectors *v, int64_t count, lt_host_block *out)
+static void add_kernel(lt_builder *b, const lt_text *t, lt_device_vectors *v, lt_vector_entry e)
 {
-    LT_TRY(lt_host_block_create(v->dev, &v->opt, count, out));
-    memset(out->at, 0, (size_t)count * sizeof(double));
-    if (out->pinned) return LT_OK;
-    lt_host_block_release(v->dev, out);
-    return LT_FAIL(LT_ERR_UNSUPPORTED, "vectors on %s need page-locked host memory, which is switched off, too small or refused", v->dev->id);
+    static const char *const options[] = { "--fmad=false" }; /* what the host would compute */
+    const shape at = shape_of(v, e);
+    lt_builder_add(b, t, &(lt_kernel_key){ .name = entries[e].name, .entry = entries[e].name, .n_args = entries[e].n_args, .options = options, .n_options = 1,
+                                           .waits = true, .grid = { at.blocks }, .block = { at.threads } }, &v->kernel[e]);
 }
 
-static lt_status capture_exchange(lt_device_vectors *v)
+static lt_status build(lt_device_vectors *v)
 {
-    LT_TRY(lt_capture_begin(v->stream));
-    lt_status s = lt_device_vectors_queue_exchange(v);
-    if (!s) return lt_capture_end(v->stream, &v->captured);
-    lt_capture_abort(v->stream);
-    return s;
+    if (!lt_device_has(v->dev, LT_DEVICE_TEXT_KERNELS)) {
+        for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) LT_TRY(build_on_host(v, (lt_vector_entry)e));
+        return LT_OK;
+    }
+    lt_builder b = lt_builder_begin(v->dev);
+    lt_text *t = lt_builder_text(&b);
+    lt_text_define(t, "TOGETHER", statement_shape(v->z.n).blocks < TOGETHER ? 1 : TOGETHER);
+    lt_text_part(t, lt_text_measure_h);
+    lt_text_part(t, lt_text_vectors_job_h);
+    lt_text_part(t, lt_text_vectors_cu);
+    for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) add_kernel(&b, t, v, (lt_vector_entry)e);
+    return lt_builder_finish(&b, NULL);
+}
+
+static lt_status page_locked(lt_device_vectors *v, int64_t count, lt_host_memory *out)
+{
+    LT_TRY(lt_host_numbers(v->dev, &v->opt, count, out));
+    if (out->pinned) return LT_OK;
+    lt_host_memory_release(out);
+    return LT_FAIL(LT_ERR_UNSUPPORTED, "vectors on %s need page-locked host memory, which is switched off, too small or refused", lt_device_id(v->dev));
+}
+
+static lt_status queue_exchange(void *ctx, lt_stream *st)
+{
+    (void)st; /* v->stream */
+    return lt_device_vectors_queue_exchange(ctx);
 }
 
 static lt_status make(lt_device_vectors *v)
 {
-    for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) LT_TRY(build(v, (lt_vector_entry)e));
+    LT_TRY(build(v));
     for (int i = 0; i < LT_VECTORS_LISTS; i++) {
         LT_TRY(page_locked(v, LT_LIST_WORDS, &v->lists[i].words));
         LT_TRY(page_locked(v, LT_VECTORS_ARRIVAL * LT_LIST_MAX_SUMS * v->z.chunks, &v->lists[i].results));
-        LT_TRY(lt_device_numbers(v->dev, v->stream, LT_LIST_WORDS, "a list of sums", &v->lists[i].there));
+        LT_TRY(lt_device_numbers(v->dev, v->stream, LT_LIST_WORDS, "a list of sums", &v->lists[i].rest));
     }
     LT_TRY(lt_device_numbers(v->dev, v->stream, LT_VECTORS_MAX_PASSED, "numbers passed", &v->passed));
     v->z.passed = v->passed;
@@ -97,7 +102,7 @@ static lt_status make(lt_device_vectors *v)
     LT_TRY(lt_device_numbers(v->dev, v->stream, v->z.n, "scratch", &v->scratch));
     LT_TRY(lt_stream_copy(v->stream, v->sizes, &v->z, sizeof v->z, LT_TRANSFER_H2D, false));
     LT_TRY(lt_stream_sync(v->stream));
-    return v->opt.captured_evaluation ? capture_exchange(v) : LT_OK;
+    return v->opt.captured_evaluation ? lt_recording_make(&v->exchange, v->stream, queue_exchange, v) : LT_OK;
 }
 
 lt_status lt_device_vectors_create(lt_device *dev, lt_stream *st, const lt_solve_options *opt, int64_t n, lt_device_vectors **out)
@@ -124,11 +129,11 @@ void lt_device_vectors_destroy(lt_device_vectors *v)
 {
     if (!v) return;
     lt_device_vectors_reset(v);
-    lt_capture_destroy(v->captured);
+    lt_recording_drop(&v->exchange);
     for (int i = 0; i < LT_VECTORS_LISTS; i++) {
-        if (v->lists[i].words.at) lt_host_block_release(v->dev, &v->lists[i].words);
-        if (v->lists[i].results.at) lt_host_block_release(v->dev, &v->lists[i].results);
-        (void)lt_device_free(v->dev, v->stream, v->lists[i].there);
+        lt_host_memory_release(&v->lists[i].words);
+        lt_host_memory_release(&v->lists[i].results);
+        (void)lt_device_free(v->dev, v->stream, v->lists[i].rest);
     }
     (void)lt_device_free(v->dev, v->stream, v->passed);
     for (int e = 0; e < LT_VECTORS_ENTRY_COUNT; e++) lt_kernel_destroy(v->kernel[e]);
@@ -150,19 +155,19 @@ lt_status lt_device_vectors_take(lt_device_vectors *v, int64_t count, const char
 lt_status lt_device_vectors_take_host(lt_device_vectors *v, int64_t count, double **out)
 {
     *out = NULL;
-    if (v->n_home == LT_VECTORS_MAX_PIECES) return LT_FAIL(LT_ERR_INTERNAL, "vectors: more than %d pieces at home", LT_VECTORS_MAX_PIECES);
-    LT_TRY(page_locked(v, LT_MAX(count, 1), &v->home[v->n_home]));
-    *out = v->home[v->n_home++].at;
+    if (v->n_host_pieces == LT_VECTORS_MAX_PIECES) return LT_FAIL(LT_ERR_INTERNAL, "vectors: more than %d pieces on the host", LT_VECTORS_MAX_PIECES);
+    LT_TRY(page_locked(v, LT_MAX(count, 1), &v->host_piece[v->n_host_pieces]));
+    *out = v->host_piece[v->n_host_pieces++].at;
     return LT_OK;
 }
 
 void lt_device_vectors_reset(lt_device_vectors *v)
 {
-    (void)lt_stream_sync(v->stream); /* a fault was told before; memory must not be used any more */
+    (void)lt_stream_sync(v->stream); /* a fault was reported before; memory must not be used any more */
     for (int i = 0; i < v->n_pieces; i++) (void)lt_device_free(v->dev, v->stream, v->piece[i]);
-    for (int i = 0; i < v->n_home; i++) lt_host_block_release(v->dev, &v->home[i]);
+    for (int i = 0; i < v->n_host_pieces; i++) lt_host_memory_release(&v->host_piece[i]);
     for (int i = 0; i < LT_VECTORS_LISTS; i++) v->lists[i].in_flight = false;
-    v->n_pieces = v->n_home = 0;
+    v->n_pieces = v->n_host_pieces = 0;
     v->n_statements = v->n_terms = v->list_bytes = 0;
     v->n_kept = v->noted = v->due = v->launched = v->arrived = 0;
     v->n_levels = v->n_copies = 0;
@@ -196,13 +201,13 @@ static lt_word *words_of(const lt_list *l) { return (lt_word *)l->words.at; }
 
 static lt_status launch_statements(lt_device_vectors *v, const lt_list *l, bool side_by_side)
 {
-    void *arg[] = { v->sizes, l->words.at, l->there };
+    void *arg[] = { v->sizes, l->words.at, l->rest };
     return lt_stream_launch(v->stream, &(lt_launch){ v->kernel[side_by_side ? LT_VECTORS_SIDE_BY_SIDE : LT_VECTORS_IN_ORDER], arg });
 }
 
-static lt_status launch_sums(lt_device_vectors *v, const lt_list *l, const double *values, int64_t count, double *home)
+static lt_status launch_sums(lt_device_vectors *v, const lt_list *l, const double *values, int64_t count, double *host)
 {
-    void *arg[] = { v->sizes, l->there, l->results.at, (void *)(uintptr_t)values, home, count ? home + LT_VECTORS_ARRIVAL * (count - 1) : home };
+    void *arg[] = { v->sizes, l->rest, l->results.at, (void *)(uintptr_t)values, host, count ? host + LT_VECTORS_ARRIVAL * (count - 1) : host };
     return lt_stream_launch(v->stream, &(lt_launch){ v->kernel[LT_VECTORS_FINISH], arg });
 }
 
@@ -250,7 +255,7 @@ void lt_device_vectors_defer(lt_device_vectors *v, const lt_deferred *d) { v->de
 /* Before anything else is launched. */
 static void catch_up(lt_device_vectors *v)
 {
-    if (v->deferred.alone && !v->failure) fail(v, lt_capture_replay(v->stream, v->deferred.alone));
+    if (v->deferred.alone && !v->failure) fail(v, lt_recording_replay(v->deferred.alone, v->stream));
     v->deferred.alone = NULL;
 }
 
@@ -288,12 +293,12 @@ lt_status lt_device_vectors_queue_sums(lt_device_vectors *v, lt_device_vectors_l
 }
 
 /* Which sequence makes an exchange, and the list that holds its sums: a product that was put off may take them along in its own. */
-static lt_capture *choose_sequence(const lt_device_vectors *v, lt_device_vectors_list *where)
+static const lt_recording *choose_sequence(const lt_device_vectors *v, lt_device_vectors_list *where)
 {
     const lt_deferred *d = &v->deferred;
     const bool along = d->alone && !v->n_statements;
     *where = along ? LT_LIST_PRODUCT : LT_LIST_EXCHANGE;
-    return along ? d->with_sums : d->alone ? d->with_exchange : v->captured;
+    return along ? d->with_sums : d->alone ? d->with_exchange : &v->exchange;
 }
 
 /* All numbers wanted until now, in one wait. */
@@ -301,7 +306,7 @@ void lt_device_vectors_exchange(lt_device_vectors *v)
 {
     lt_device_vectors_list where;
     if (v->side_by_side) lt_device_vectors_flush(v);
-    lt_capture *sequence = choose_sequence(v, &where);
+    const lt_recording *sequence = choose_sequence(v, &where);
     const lt_list *l = &v->lists[where];
     if (where == LT_LIST_EXCHANGE) lt_device_vectors_pack_statements(v, words_of(l));
     lt_device_vectors_pack_sums(v, words_of(l));
@@ -310,7 +315,7 @@ void lt_device_vectors_exchange(lt_device_vectors *v)
     v->crossings.downloads++;
     v->crossings.bytes_down += v->n_wanted * v->z.chunks * (int64_t)sizeof(double);
     v->deferred.alone = NULL;
-    if (!v->failure) fail(v, sequence ? lt_capture_replay(v->stream, sequence) : lt_device_vectors_queue_exchange(v));
+    if (!v->failure) fail(v, lt_recording_is_made(sequence) ? lt_recording_replay(sequence, v->stream) : lt_device_vectors_queue_exchange(v));
     wait_for(v, l);
     lt_device_vectors_take_results(v, l);
 }
@@ -371,19 +376,19 @@ void lt_device_vectors_evaluation_begin(lt_device_vectors *v)
     lt_device_vectors_pack_sums(v, w);
 }
 
-lt_status lt_device_vectors_queue_after(lt_device_vectors *v, const double *values, int64_t count, double *home)
+lt_status lt_device_vectors_queue_after(lt_device_vectors *v, const double *values, int64_t count, double *host)
 {
-    return launch_sums(v, &v->lists[LT_LIST_EVALUATION], values, count, home);
+    return launch_sums(v, &v->lists[LT_LIST_EVALUATION], values, count, host);
 }
 
-lt_status lt_device_vectors_evaluation_wait(lt_device_vectors *v, const double *home, int64_t count)
+lt_status lt_device_vectors_evaluation_wait(lt_device_vectors *v, const double *host, int64_t count)
 {
-    return await_sums(v, &v->lists[LT_LIST_EVALUATION], home, count);
+    return await_sums(v, &v->lists[LT_LIST_EVALUATION], host, count);
 }
 
-void lt_device_vectors_values(const double *home, int64_t first, int64_t count, double *to)
+void lt_device_vectors_values(const double *host, int64_t first, int64_t count, double *to)
 {
-    for (int64_t i = 0; to && i < count; i++) to[i] = lt_arrival_number((const lt_arrival *)home + first + i);
+    for (int64_t i = 0; to && i < count; i++) to[i] = lt_arrival_number((const lt_arrival *)host + first + i);
 }
 
 void lt_device_vectors_evaluation_end(lt_device_vectors *v, lt_status s, lt_solve_crossings *n)

@@ -1,9 +1,9 @@
-/* A run's vectors on the device: arithmetic is noted down and carried out in few launches, inner products come home as
+/* A run's vectors on the device: arithmetic is noted down and carried out in few launches, inner products come to the host as
    single numbers, many in one wait. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_OPTIMIZE_DEVICE_VECTORS_H
 #define LT_OPTIMIZE_DEVICE_VECTORS_H
 
-#include "device/stream.h"
+#include "device/recording.h"
 #include "lathe/solve.h"
 #include "optimize/vectors/vectors.h"
 
@@ -18,7 +18,7 @@ void      lt_device_vectors_destroy(lt_device_vectors *v); /* NULL is allowed; w
 lt_stream *lt_device_vectors_stream(const lt_device_vectors *v);
 
 /* ---- Memory: until lt_device_vectors_reset ---- */
-lt_status lt_device_vectors_take(lt_device_vectors *v, int64_t count, const char *what, double **out); /* there; zeros */
+lt_status lt_device_vectors_take(lt_device_vectors *v, int64_t count, const char *what, double **out); /* on the device; zeros */
 lt_status lt_device_vectors_take_host(lt_device_vectors *v, int64_t count, double **out); /* page-locked: both sides reach it */
 void      lt_device_vectors_reset(lt_device_vectors *v);   /* waits; gives all of it back, forgets everything */
 
@@ -35,7 +35,7 @@ void lt_device_vectors_many_begin(lt_device_vectors *v, int64_t count);
 void lt_device_vectors_many_end(lt_device_vectors *v);
 /* A copy in page-locked memory of lt_device_vectors_take_host: on its way with the next numbers that are waited for, behind them, so that nobody
    waits for it. Copies are numbered from 1 on, and arrive in that order. */
-int64_t lt_device_vectors_keep(lt_device_vectors *v, const double *from, double *home);
+int64_t lt_device_vectors_keep(lt_device_vectors *v, const double *from, double *host);
 int64_t lt_device_vectors_arrived(const lt_device_vectors *v); /* the last that has */
 void lt_device_vectors_put(lt_device_vectors *v, int64_t count, const double *from_host, double *to); /* these two wait */
 void lt_device_vectors_get(lt_device_vectors *v, int64_t count, const double *from, double *to_host);
@@ -56,23 +56,23 @@ void   lt_device_vectors_forget(lt_device_vectors *v); /* all that is known: che
    with what `queue` launches. */
 typedef enum lt_device_vectors_list { LT_LIST_EVALUATION, LT_LIST_EXCHANGE, LT_LIST_PRODUCT, LT_LIST_FIRST_FREE } lt_device_vectors_list;
 void      lt_device_vectors_pack(lt_device_vectors *v, lt_device_vectors_list where, const double *passed, int count);
-const double *lt_device_vectors_passed(const lt_device_vectors *v); /* there: where `count` numbers (at most LT_VECTORS_MAX_PASSED) arrive with a list */
+const double *lt_device_vectors_passed(const lt_device_vectors *v); /* on the device: where `count` numbers (at most LT_VECTORS_MAX_PASSED) arrive with a list */
 lt_status lt_device_vectors_queue(lt_device_vectors *v, lt_device_vectors_list where);
 lt_status lt_device_vectors_queue_exchange(lt_device_vectors *v); /* what a wait for numbers launches */
 lt_status lt_device_vectors_queue_sums(lt_device_vectors *v, lt_device_vectors_list where); /* the same after a list that holds them, without statements in between */
 /* A captured sequence, begun by the list of products, that is to run before anything noted down from here on: alone, with the exchange that follows it
    behind, or, where that has no statements, with its sums behind. All must last until then. */
-typedef struct lt_deferred { lt_capture *alone, *with_exchange, *with_sums; } lt_deferred;
+typedef struct lt_deferred { const lt_recording *alone, *with_exchange, *with_sums; } lt_deferred;
 void      lt_device_vectors_defer(lt_device_vectors *v, const lt_deferred *d);
-void      lt_device_vectors_overwrite(lt_device_vectors *v, const double *to); /* such a sequence will: to be told before its list is packed */
+void      lt_device_vectors_overwrite(lt_device_vectors *v, const double *to); /* such a sequence will: to be called before its list is packed */
 void lt_device_vectors_flush(lt_device_vectors *v);    /* what was noted down is queued: other kernels may follow it */
 void lt_device_vectors_settle(lt_device_vectors *v);   /* and waited for */
-/* An evaluation in between: statements before it, numbers after it, and `count` values home (2 count doubles), all in one sequence.
+/* An evaluation in between: statements before it, numbers after it, and `count` values to the host (2 count doubles), all in one sequence.
    `begin` fills the list, `end` reads after the wait for what `queue_after` launched. */
 void      lt_device_vectors_evaluation_begin(lt_device_vectors *v);
-lt_status lt_device_vectors_queue_after(lt_device_vectors *v, const double *values, int64_t count, double *home);
-lt_status lt_device_vectors_evaluation_wait(lt_device_vectors *v, const double *home, int64_t count);
-void      lt_device_vectors_values(const double *home, int64_t first, int64_t count, double *to); /* to NULL: nothing */
+lt_status lt_device_vectors_queue_after(lt_device_vectors *v, const double *values, int64_t count, double *host);
+lt_status lt_device_vectors_evaluation_wait(lt_device_vectors *v, const double *host, int64_t count);
+void      lt_device_vectors_values(const double *host, int64_t first, int64_t count, double *to); /* to NULL: nothing */
 void      lt_device_vectors_evaluation_end(lt_device_vectors *v, lt_status s, lt_solve_crossings *n);
 
 /* The first failure, its text again in lt_error_text(); LT_OK if none. */

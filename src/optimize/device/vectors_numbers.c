@@ -1,4 +1,4 @@
-/* Numbers about vectors on the device: which are known, which are wanted, and how they come home.
+/* Numbers about vectors on the device: which are known, which are wanted, and how they come to the host.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/vectors_internal.h"
 
@@ -96,7 +96,7 @@ double lt_device_vectors_norm2(lt_device_vectors *v, const double *a)
     return most * sqrt(lt_device_vectors_measure(v, LT_MEASURE_DOT, v->scratch, v->scratch));
 }
 
-/* ---- There and back -------------------------------------------------------------------------------------------------------------- */
+/* ---- To the device and back -------------------------------------------------------------------------------------------------------------- */
 void lt_device_vectors_pack_sums(lt_device_vectors *v, lt_word *w)
 {
     lt_word *at = w + lt_list_sums(w);
@@ -115,7 +115,7 @@ void lt_device_vectors_pack_sums(lt_device_vectors *v, lt_word *w)
     for (int i = 0; i < v->n_copies; i++, at += 4) {
         at[0].i = LT_LIST_COPY;
         at[1].q = v->copies[i].from;
-        at[2].p = v->copies[i].home;
+        at[2].p = v->copies[i].host;
     }
     w[2].i = (count + v->n_copies) | (int64_t)++v->ticket << 32;
     v->list_bytes += 4 * (count + v->n_copies) * (int64_t)sizeof *w;

@@ -1,7 +1,7 @@
 /* Full-memory BFGS: one packed triangle of H, updated in place by a symmetric rank-2 pass.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/vectors/dense.h"
-#include "optimize/device/far.h"
+#include "optimize/device/hessian.h"
 #include "optimize/vectors/vector.h"
 
 #include "base/pool.h"
@@ -99,8 +99,8 @@ static lt_status rank2_part(void *ctx, int64_t part, int worker)
 
 static void rank2(lt_hessian *h, const double *s, const double *w)
 {
-    if (h->far) {
-        lt_far_rank2(h, s, w);
+    if (h->device) {
+        lt_device_hessian_rank2(h, s, w);
         return;
     }
     rank2_job m = { h->n, s, w, h->lower, h->diagonal, h->scale };
@@ -143,7 +143,7 @@ static bool rank2_in_copy(lt_hessian *h, const double *s, const double *w)
 
 static void scale_first(lt_hessian *h, double gamma)
 {
-    if (h->far) lt_far_scale(h, gamma);
+    if (h->device) lt_device_hessian_scale(h, gamma);
     else if (h->diagonal) h->scale *= gamma;
     else lt_vec_scale(lt_packed_row(h->n), gamma, h->lower);
     h->trace *= gamma;

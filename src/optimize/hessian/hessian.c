@@ -1,6 +1,6 @@
 /* Creating H, products with it, damping. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/vectors/dense.h"
-#include "optimize/device/far.h"
+#include "optimize/device/hessian.h"
 #include "optimize/vectors/vectors.h"
 #include "optimize/vectors/vector.h"
 
@@ -19,7 +19,7 @@ static void apply_identity(const lt_hessian *h, int64_t k, const double *const *
 
 void lt_hessian_apply_rows(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
 {
-    if (h->far) lt_far_apply(h, k, b, out);
+    if (h->device) lt_device_hessian_apply(h, k, b, out);
     else if (h->limited) lt_lbfgs_apply(h, k, b, out);
     else if (h->diagonal) apply_identity(h, k, b, out);
     else lt_packed_apply_rows(h->n, h->lower, k, b, out, h->partial);
@@ -205,7 +205,7 @@ lt_status lt_hessian_move(lt_hessian *h, const lt_vectors *s)
 
 void lt_hessian_release(lt_hessian *h)
 {
-    lt_far_destroy(h->far);
+    lt_device_hessian_destroy(h->device);
     lt_free_aligned(h->memory);
     lt_free_aligned(h->lower);
     lt_free_aligned(h->partial);

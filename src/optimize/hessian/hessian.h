@@ -42,7 +42,7 @@ typedef struct lt_hessian {
     double *coefficient;      /* capacity times LT_LBFGS_BLOCK: work of the two loops */
     double *Hs, *h;           /* n each: work of updates; whoever calls them may set Hs to memory of their own */
     double *memory;           /* of work */
-    struct lt_far *far; /* H on a device: lower, or S and Y, are NULL; see device/far.h */
+    struct lt_device_hessian *device; /* H on a device: lower, or S and Y, are NULL; see device/hessian.h */
     lt_bfgs_counts counts;
 } lt_hessian;
 
@@ -63,7 +63,7 @@ void           lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, 
 
 lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *h);
 void      lt_hessian_release(lt_hessian *h);
-/* Vectors given to it and its own are there from here on, H itself from lt_far_take on. */
+/* Vectors given to it and its own are there from here on, H itself from lt_device_hessian_take on. */
 lt_status lt_hessian_move(lt_hessian *h, const lt_vectors *s);
 /* Writes an H that is still a multiple of the identity out into `lower`. */
 void      lt_hessian_fill(lt_hessian *h);

@@ -1,6 +1,6 @@
 /* Limited-memory BFGS: a ring of pairs, products by the two-loop recursion on all right-hand sides
    at once. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/far.h"
+#include "optimize/device/hessian.h"
 #include "optimize/vectors/vector.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, 
     const bool full = h->count == h->capacity;
     h->newest = (h->newest + 1) % h->capacity;
     if (!full) h->count++;
-    if (h->far) lt_far_push(h, s, y);
+    if (h->device) lt_device_hessian_push(h, s, y);
     else {
         if (full) lt_hessian_leave_row(h, h->row[h->newest]);
         h->row[h->newest] = lt_hessian_take_row(h);

@@ -2,7 +2,7 @@
    the state serves both directions, so that what is written is what is read; each field states its range.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/output/checkpoint_fields.h"
-#include "optimize/device/far.h"
+#include "optimize/device/hessian.h"
 #include "optimize/vectors/products.h"
 
 #include "base/status.h"
@@ -52,26 +52,26 @@ static void walk_counts(lt_saved *io, lt_run *r)
     int64_t elapsed = lt_clock_ns() - r->start_ns;
     const int64_t most = LT_SAVED_MOST;
     const lt_saved_count count[] = {
-        { "iterations", &r->iter, 0, most }, { "evaluations", &r->evals, 0, most }, { "evaluations of gradients", &r->gradient_evals, 0, most },
-        { "evaluations of the last search", &r->ls_evals, 0, most }, { "reductions of mu", &r->n_mu_reductions, 0, most },
-        { "random directions", &r->random_attempts, 0, most }, { "first trials", &r->first_tried, 0, most },
-        { "first trials that passed", &r->first_passed, 0, most }, { "steps of the last search", &r->steps.last, 0, most },
-        { "ns of evaluations", &r->eval_ns, 0, most }, { "ns of updates", &r->hessian_ns, 0, most }, { "ns of the run", &elapsed, 0, most },
+        { "iterations", &r->iter, 0, most }, { "evaluations", &r->oracle.evals, 0, most }, { "evaluations of gradients", &r->oracle.gradient_evals, 0, most },
+        { "evaluations of the last search", &r->last.evals, 0, most }, { "reductions of mu", &r->penalty.n_reductions, 0, most },
+        { "random directions", &r->fallback.random_attempts, 0, most }, { "first trials", &r->oracle.first_tried, 0, most },
+        { "first trials that passed", &r->oracle.first_passed, 0, most }, { "steps of the last search", &r->steps.last, 0, most },
+        { "ns of evaluations", &r->oracle.time_ns, 0, most }, { "ns of updates", &r->hessian_ns, 0, most }, { "ns of the run", &elapsed, 0, most },
         { "QPs of steering", &r->steering.sub.n_solved, 0, most }, { "failed QPs of steering", &r->steering.sub.n_failed, 0, most },
         { "ns of steering", &r->steering.sub.time_ns, 0, most }, { "QPs of stationarity", &r->stat.sub.n_solved, 0, most },
         { "failed QPs of stationarity", &r->stat.sub.n_failed, 0, most }, { "ns of stationarity", &r->stat.sub.time_ns, 0, most },
         { "samples measured", &r->stat.n_samples, 0, most } };
     const lt_saved_number number[] = {
-        { "the lowest mu", &r->mu_lowest, LT_SAVED_NUMBER }, { "the relative change", &r->rel_diff, LT_SAVED_NUMBER },
-        { "the last step", &r->alpha, LT_SAVED_FINITE }, { "stationarity", &r->stat.value, LT_SAVED_ANY },
+        { "the lowest mu", &r->penalty.lowest, LT_SAVED_NUMBER }, { "the relative change", &r->last.rel_diff, LT_SAVED_NUMBER },
+        { "the last step", &r->last.alpha, LT_SAVED_FINITE }, { "stationarity", &r->stat.value, LT_SAVED_ANY },
         { "stationarity without weight", &r->stat.unweighted, LT_SAVED_ANY }, { "stationarity by mu", &r->stat.normalised, LT_SAVED_ANY } };
     lt_saved_counts(io, count, LT_LEN(count));
     lt_saved_numbers(io, number, LT_LEN(number));
-    lt_saved_int(io, "the level of the last step", &r->last_level, LT_LEVEL_STEERING, LT_LEVEL_RANDOM);
+    lt_saved_int(io, "the level of the last step", &r->last.level, LT_LEVEL_STEERING, LT_LEVEL_RANDOM);
     lt_saved_int(io, "attempts at the last QP", &r->stat.attempts, 0, 4);
-    lt_saved_flags(io, "prescaled", &r->prescaled, 1);
+    lt_saved_flags(io, "prescaled", &r->oracle.prescaled, 1);
     lt_saved_word(io, &r->rng.position);
-    lt_saved_reals(io, "a scale", r->scale, r->k, LT_SAVED_FINITE);
+    lt_saved_reals(io, "a scale", r->oracle.scale, r->k, LT_SAVED_FINITE);
     if (!io->writing) r->start_ns = lt_clock_ns() - elapsed;
 }
 
@@ -158,10 +158,10 @@ static void walk_hessian(lt_saved *io, lt_hessian *h)
 static void walk_host_hessian(lt_saved *io, lt_run *r)
 {
     lt_hessian host;
-    if (!r->hessian.far) walk_hessian(io, &r->hessian);
-    else if (!io->status && !(io->status = lt_far_borrow(&r->hessian, &host))) {
+    if (!r->hessian.device) walk_hessian(io, &r->hessian);
+    else if (!io->status && !(io->status = lt_device_hessian_borrow(&r->hessian, &host))) {
         walk_hessian(io, &host);
-        lt_far_return(&host);
+        lt_device_hessian_return(&host);
     }
 }
 
@@ -258,7 +258,7 @@ static void walk_products(lt_saved *io, lt_run *r)
     lt_products *p = &r->products;
     for (int64_t slot = 0; slot < r->cache.count && !io->status; slot++) {
         if (!p->valid[slot]) continue;
-        if (!io->writing) lt_products_take_place(p, slot); /* laid out anew, in order */
+        if (!io->writing) lt_products_take_block(p, slot); /* laid out anew, in order */
         vectors(io, r, "a product", lt_column_HG(r, lt_columns_first(&p->columns, slot)), p->columns.n_own, LT_SAVED_ANY);
     }
     const int64_t columns = lt_columns_first(&p->columns, r->cache.count);
@@ -302,16 +302,16 @@ static void walk_row(lt_saved *io, lt_history_row *h)
 /* This run may keep fewer rows (another maxit): the first ones then. */
 static void walk_history(lt_saved *io, lt_run *r)
 {
-    int64_t count = r->n_history;
-    const int64_t most = io->writing ? count : (io->end - io->at) / (int64_t)sizeof *r->history;
-    const lt_saved_count field[] = { { "rows of history", &count, 0, most }, { "iterations of a row", &r->history_step, 1, LT_SAVED_MOST } };
+    int64_t count = r->history.n;
+    const int64_t most = io->writing ? count : (io->end - io->at) / (int64_t)sizeof *r->history.row;
+    const lt_saved_count field[] = { { "rows of history", &count, 0, most }, { "iterations of a row", &r->history.step, 1, LT_SAVED_MOST } };
     lt_saved_counts(io, field, LT_LEN(field));
     if (io->status) return;
-    const int64_t kept = LT_MIN(count, r->history_capacity);
-    for (int64_t i = 0; i < kept; i++) walk_row(io, &r->history[i]);
+    const int64_t kept = LT_MIN(count, r->history.capacity);
+    for (int64_t i = 0; i < kept; i++) walk_row(io, &r->history.row[i]);
     if (io->writing) return;
-    r->n_history = kept;
-    lt_saved_skip(io, (size_t)(count - kept) * sizeof *r->history);
+    r->history.n = kept;
+    lt_saved_skip(io, (size_t)(count - kept) * sizeof *r->history.row);
 }
 
 static void walk_linear(lt_saved *io, lt_run *r)

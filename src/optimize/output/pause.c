@@ -10,25 +10,25 @@
 static lt_pause get(const lt_run *r)
 {
     const lt_subproblem *sub = &r->steering.sub;
-    return (lt_pause){ .evals = r->evals, .gradient_evals = r->gradient_evals, .ls_evals = r->ls_evals,
-                       .n_mu_reductions = r->n_mu_reductions, .random_attempts = r->random_attempts, .first_tried = r->first_tried,
-                       .first_passed = r->first_passed, .last_search = r->steps.last, .n_solved = sub->n_solved, .n_failed = sub->n_failed, .alpha = r->alpha,
-                       .mu_lowest = r->mu_lowest, .rng = r->rng, .warm = r->steering.warm, .y = r->pause.y };
+    return (lt_pause){ .evals = r->oracle.evals, .gradient_evals = r->oracle.gradient_evals, .ls_evals = r->last.evals,
+                       .n_mu_reductions = r->penalty.n_reductions, .random_attempts = r->fallback.random_attempts, .first_tried = r->oracle.first_tried,
+                       .first_passed = r->oracle.first_passed, .last_search = r->steps.last, .n_solved = sub->n_solved, .n_failed = sub->n_failed, .alpha = r->last.alpha,
+                       .mu_lowest = r->penalty.lowest, .rng = r->rng, .warm = r->steering.warm, .y = r->pause.y };
 }
 
 static void put(lt_run *r, const lt_pause *p)
 {
     lt_subproblem *sub = &r->steering.sub;
-    r->evals = p->evals;
-    r->gradient_evals = p->gradient_evals;
-    r->ls_evals = p->ls_evals;
-    r->n_mu_reductions = p->n_mu_reductions;
-    r->random_attempts = p->random_attempts;
-    r->first_tried = p->first_tried;
-    r->first_passed = p->first_passed;
+    r->oracle.evals = p->evals;
+    r->oracle.gradient_evals = p->gradient_evals;
+    r->last.evals = p->ls_evals;
+    r->penalty.n_reductions = p->n_mu_reductions;
+    r->fallback.random_attempts = p->random_attempts;
+    r->oracle.first_tried = p->first_tried;
+    r->oracle.first_passed = p->first_passed;
     r->steps.last = p->last_search;
-    r->alpha = p->alpha;
-    r->mu_lowest = p->mu_lowest;
+    r->last.alpha = p->alpha;
+    r->penalty.lowest = p->mu_lowest;
     r->rng = p->rng;
     r->steering.warm = p->warm;
     sub->n_solved = p->n_solved;

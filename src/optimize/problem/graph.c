@@ -1,8 +1,8 @@
 /* Problems written as graphs: derivatives are added to the graph once, and two programs compiled:
    values alone, and everything. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/choose.h"
-#include "optimize/device/exchange.h"
-#include "optimize/device/far.h"
+#include "optimize/device/functions.h"
+#include "optimize/device/hessian.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -204,7 +204,7 @@ static lt_status compile_where_it_pays(lt_problem *p, const lt_solve_options *op
     if (!lt_device_auto(&all, &e->device, e->reason, sizeof e->reason)) return LT_OK;
     lt_evaluator host = *e;
     lt_status s = compile(p, opt, e);
-    if (!s) s = lt_exchange_create(e, opt, &e->exchange);
+    if (!s) s = lt_device_functions_create(e, opt, &e->on_device);
     if (s) {
         lt_device_auto_refused(e->device, e->reason, sizeof e->reason);
         host.compile_seconds = e->compile_seconds;
@@ -265,7 +265,7 @@ static lt_status describe_ports(lt_problem *p, lt_evaluator *e)
 static lt_status open_there(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
 {
     lt_status s = compile(p, opt, e);
-    if (!s) s = lt_exchange_create(e, opt, &e->exchange);
+    if (!s) s = lt_device_functions_create(e, opt, &e->on_device);
     if (s != LT_ERR_MEMORY) return s;
     char text[400];
     snprintf(text, sizeof text, "%s", lt_error_text());
@@ -288,7 +288,7 @@ static lt_status graph_open(lt_problem *p, const lt_solve_options *opt, lt_evalu
         if (!opt->device && strcmp(opt->torch_device, "cpu")) LT_TRY(lt_device_open(opt->torch_device, &e->device));
         LT_TRY(e->device ? open_there(p, opt, e) : compile(p, opt, e));
     }
-    if (e->exchange) return LT_OK;
+    if (e->on_device) return LT_OK;
     for (int i = 0; !e->values && i < 2 * e->n_values; i++)
         if (lt_program_output_leads(e->all, i)) e->early[e->port[e->n_inputs + i].block] = true;
     e->led_at = lt_malloc((size_t)p->n * sizeof *e->led_at);
@@ -298,8 +298,8 @@ static lt_status graph_open(lt_problem *p, const lt_solve_options *opt, lt_evalu
 
 static void graph_close(lt_evaluator *e)
 {
-    lt_far_destroy(e->far);
-    lt_exchange_destroy(e->exchange);
+    lt_device_hessian_destroy(e->hessian);
+    lt_device_functions_destroy(e->on_device);
     lt_program_destroy(e->values);
     lt_program_destroy(e->all);
     lt_free(e->port);
@@ -384,7 +384,7 @@ static lt_status run_programs(lt_evaluator *e, const double *x, bool values, boo
 
 static lt_status graph_run(lt_evaluator *e, const double *x, const lt_outputs *out)
 {
-    if (e->exchange) return lt_exchange_run(e->exchange, x, out);
+    if (e->on_device) return lt_device_functions_run(e->on_device, x, out);
     bool values = out->f || out->ce || out->ci, gradients = out->grad_f || out->grad_ce || out->grad_ci;
     blocks b = list_blocks(e, out);
     bind(e, x, &b);

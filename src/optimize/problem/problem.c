@@ -1,6 +1,6 @@
 /* Problems: creation, structure stated by the user, the pool of evaluators, packing of named tensors.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/exchange.h"
+#include "optimize/device/functions.h"
 
 #include "base/alloc.h"
 #include "base/callback.h"
@@ -121,7 +121,7 @@ static bool fits(const lt_evaluator *e, const lt_solve_options *opt)
 {
     bool there = opt->device ? e->device == opt->device : !e->borrowed && !strcmp(e->device_name, opt->torch_device);
     return there && e->mode == opt->compile_mode && e->mixed == opt->precision_mixed
-           && (!e->exchange || lt_exchange_fits(e->exchange, opt));
+           && (!e->on_device || lt_device_functions_fits(e->on_device, opt));
 }
 
 static lt_evaluator *take_idle(lt_problem *p, const lt_solve_options *opt)
@@ -131,7 +131,7 @@ static lt_evaluator *take_idle(lt_problem *p, const lt_solve_options *opt)
             lt_evaluator *e = *at;
             *at = e->next;
             e->compile_seconds = 0; /* paid by an earlier run */
-            if (e->exchange) lt_exchange_reset(e->exchange);
+            if (e->on_device) lt_device_functions_reset(e->on_device);
             return e;
         }
     return NULL;

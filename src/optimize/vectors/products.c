@@ -36,10 +36,10 @@ lt_status lt_products_create(lt_run *r)
     p->incremental = r->opt.incremental_products && !r->hessian.limited && !isfinite(r->opt.regularize_threshold);
     p->slot = -1;
     p->valid = lt_calloc((size_t)slots, sizeof *p->valid);
-    p->place = lt_malloc((size_t)slots * sizeof *p->place);
+    p->block = lt_malloc((size_t)slots * sizeof *p->block);
     p->taken = lt_calloc((size_t)slots, sizeof *p->taken);
     p->block_columns = LT_MAX(LT_MIN(BLOCK_NUMBERS / r->n, LT_LBFGS_BLOCK), 1);
-    bool kept = !r->hessian.limited || r->evaluator->exchange; /* pairs may still go to the device */
+    bool kept = !r->hessian.limited || r->evaluator->on_device; /* pairs may still go to the device */
     p->Hy = r->hessian.h; /* where the update of H wants it */
     LT_TRY(v->on->take_block(v, r->n, "H s", &p->Hs));
     LT_TRY(v->on->take_block(v, (kept ? columns : p->block_columns) * r->n, "products with H", &p->HG));
@@ -47,8 +47,8 @@ lt_status lt_products_create(lt_run *r)
     p->to = lt_malloc((size_t)(columns + 2) * sizeof *p->to);
     p->u = lt_malloc((size_t)(2 * columns) * sizeof(double));
     p->column = lt_malloc((size_t)columns * sizeof *p->column);
-    if (!p->place || !p->taken) return LT_ERR_MEMORY;
-    for (int64_t i = 0; i < slots; i++) p->place[i] = i;
+    if (!p->block || !p->taken) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < slots; i++) p->block[i] = i;
     LT_TRY(lt_columns_create(r->k, slots, &p->columns));
     LT_TRY(lt_sparse_create(lt_vectors_reads(v) ? r->k : 0, r->n, &p->sparse));
     if (!p->valid || !p->from || !p->to || !p->u || !p->column) return LT_ERR_MEMORY;
@@ -60,7 +60,7 @@ void lt_products_release(lt_run *r)
 {
     lt_products *p = &r->products;
     lt_free(p->valid);
-    lt_free(p->place);
+    lt_free(p->block);
     lt_free(p->taken);
     lt_columns_release(&p->columns);
     lt_sparse_release(&p->sparse);
@@ -133,20 +133,20 @@ static int64_t add_update(lt_run *r, int64_t at)
 {
     lt_products *p = &r->products;
     p->has_Hy = p->has_Hs = false;
-    if (!r->iter || (r->hessian.limited && !r->hessian.far) || r->regular.active) return at;
-    if (!r->hessian.limited) at = lt_products_add(p, at, r->y, p->Hy);
+    if (!r->iter || (r->hessian.limited && !r->hessian.device) || r->regular.active) return at;
+    if (!r->hessian.limited) at = lt_products_add(p, at, r->last.y, p->Hy);
     p->has_Hy = !r->hessian.limited;
-    if (!lt_hessian_may_want_Hs(&r->hessian, r->s, r->y)) return at;
+    if (!lt_hessian_may_want_Hs(&r->hessian, r->last.s, r->last.y)) return at;
     p->has_Hs = true;
-    return lt_products_add(p, at, r->s, p->Hs);
+    return lt_products_add(p, at, r->last.s, p->Hs);
 }
 
-void lt_products_take_place(lt_products *p, int64_t slot)
+void lt_products_take_block(lt_products *p, int64_t slot)
 {
     int64_t at = 0;
     while (p->taken[at]) at++;
     p->taken[at] = true;
-    p->place[slot] = at;
+    p->block[slot] = at;
 }
 
 const lt_sparse *lt_products_sparse(lt_run *r)
@@ -163,7 +163,7 @@ const lt_sparse *lt_products_sparse(lt_run *r)
 static int64_t add_columns(lt_run *r, int64_t first, int64_t count, bool of_cur, int64_t at)
 {
     lt_products *p = &r->products;
-    bool cheap = of_cur && !r->hessian.diagonal && !r->hessian.far; /* a multiple of the identity costs nothing as it is */
+    bool cheap = of_cur && !r->hessian.diagonal && !r->hessian.device; /* a multiple of the identity costs nothing as it is */
     const lt_sparse *sparse = cheap ? lt_products_sparse(r) : NULL;
     double **to = p->to + at; /* the added ones come after these, and are written when these are done with */
     if (sparse) {
@@ -186,7 +186,7 @@ static void compute(lt_run *r, bool with_update)
     for (int64_t i = 0; i < r->cache.n_near; i++) {
         int64_t slot = r->cache.near_[i];
         if (p->valid[slot]) continue;
-        lt_products_take_place(p, slot);
+        lt_products_take_block(p, slot);
         n_columns = add_columns(r, lt_columns_first(c, slot), c->n_own, slot == r->cache.newest, n_columns);
     }
     if (with_update) n_columns = add_update(r, n_columns);
@@ -226,7 +226,7 @@ static bool follow_columns(lt_run *r)
 void lt_products_leave(lt_run *r, int64_t slot)
 {
     lt_products *p = &r->products;
-    if (p->valid[slot]) p->taken[p->place[slot]] = false;
+    if (p->valid[slot]) p->taken[p->block[slot]] = false;
     p->valid[slot] = false;
 }
 

@@ -1,20 +1,13 @@
 /* The solver's vectors, wherever they live: one table of functions, filled for the host (host_vectors.c) and for a device
-   (../device/device_vectors.c). The algorithm calls these and never asks where it runs. SPDX-License-Identifier: BSD-3-Clause */
+   (../device/vectors_table.c). The algorithm calls these and never asks where it runs. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_OPTIMIZE_VECTORS_VECTORS_H
 #define LT_OPTIMIZE_VECTORS_VECTORS_H
 
 #include "base/arena.h"
 #include "lathe/solve.h"
+#include "optimize/vectors/measure.h"
 
 typedef struct lt_vectors lt_vectors;
-
-typedef enum lt_measure {
-    LT_MEASURE_DOT,      /* a'b */
-    LT_MEASURE_SQUARES,  /* |a - b| squared */
-    LT_MEASURE_LARGEST,  /* the largest |a_i|; NaN when there is one. b is a */
-    LT_MEASURE_BAD,      /* how many a_i are not finite. b is a */
-    LT_MEASURE_COUNT
-} lt_measure;
 
 /* A vector that was formed as c[0] a[0] + c[1] a[1] + …, and stands in `whole`. */
 typedef struct lt_combination { int64_t m; const double *c; const double *const *a; const double *whole; } lt_combination;

@@ -1,6 +1,6 @@
-/* The kernels of optimize/device/hessian.cu in C: what they compute, for a device that is the host.
+/* The kernels of hessian.cu in C: what they compute, for a device that is the host.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/far_internal.h"
+#include "optimize/device/hessian_internal.h"
 #include "optimize/vectors/vector.h"
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@ static int width_of(const lt_kernel *k) { return ((const host_kernel *)k)->width
 static lt_status multiply(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     (void)pool;
-    const lt_far_sizes *z = arg[0];
+    const lt_hessian_sizes *z = arg[0];
     const double *H = arg[1], *b = arg[2];
     double *const *to = arg[3];
     for (int c = 0; c < width_of(k); c++)
@@ -27,7 +27,7 @@ static lt_status identity(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     (void)k;
     (void)pool;
-    const lt_far_sizes *z = arg[0];
+    const lt_hessian_sizes *z = arg[0];
     const double *scale = arg[1];
     double *H = arg[2];
     memset(H, 0, (size_t)(z->n * z->stride) * sizeof *H);
@@ -39,7 +39,7 @@ static lt_status rank2(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     (void)k;
     (void)pool;
-    const lt_far_sizes *z = arg[0];
+    const lt_hessian_sizes *z = arg[0];
     const double *s = arg[1], *w = s + z->stride, gamma = s[2 * z->stride];
     for (int64_t i = 0; i < z->n; i++) {
         double *row = (double *)arg[2] + i * z->stride;
@@ -55,7 +55,7 @@ static lt_status change(const lt_kernel *k, lt_pool *pool, void *const *arg)
 }
 
 /* Shares of all rows in use times x. */
-static void shares(const lt_far_sizes *z, const double *P, int64_t used, const double *x, double *part)
+static void shares(const lt_hessian_sizes *z, const double *P, int64_t used, const double *x, double *part)
 {
     for (int64_t row = 0; row < 2 * z->pairs; row++)
         for (int64_t chunk = 0; row % z->pairs < used && chunk < z->chunks; chunk++) {
@@ -67,16 +67,16 @@ static void shares(const lt_far_sizes *z, const double *P, int64_t used, const d
 static lt_status dots(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     (void)pool;
-    const lt_far_sizes *z = arg[0];
+    const lt_hessian_sizes *z = arg[0];
     const double *P = arg[1], *head = arg[2], *b = arg[3];
     double *pair = arg[4], *part = arg[5];
-    const int64_t used = (int64_t)head[LT_FAR_USED];
+    const int64_t used = (int64_t)head[LT_HEAD_USED];
     for (int c = 0; c < width_of(k); c++) shares(z, P, used, b + c * z->stride, part + c * 2 * z->pairs * z->chunks);
-    if (head[LT_FAR_RHO] != 0) shares(z, P, used, P + (z->pairs + (int64_t)head[LT_FAR_NEWEST]) * z->stride, pair);
+    if (head[LT_HEAD_RHO] != 0) shares(z, P, used, P + (z->pairs + (int64_t)head[LT_HEAD_NEWEST]) * z->stride, pair);
     return LT_OK;
 }
 
-static double folded(const lt_far_sizes *z, const double *part, int64_t row)
+static double folded(const lt_hessian_sizes *z, const double *part, int64_t row)
 {
     double sum = 0;
     for (int64_t i = 0; i < z->chunks; i++) sum += part[row * z->chunks + i];
@@ -85,15 +85,15 @@ static double folded(const lt_far_sizes *z, const double *part, int64_t row)
 
 typedef struct table { int64_t pairs, used, newest; double *sy, *ys, *yy, *rho; } table;
 
-static table table_of(const lt_far_sizes *z, const double *head, double *at)
+static table table_of(const lt_hessian_sizes *z, const double *head, double *at)
 {
     const int64_t n = z->pairs, square = n * n;
-    return (table){ n, (int64_t)head[LT_FAR_USED], (int64_t)head[LT_FAR_NEWEST], at, at + square, at + 2 * square, at + 3 * square };
+    return (table){ n, (int64_t)head[LT_HEAD_USED], (int64_t)head[LT_HEAD_NEWEST], at, at + square, at + 2 * square, at + 3 * square };
 }
 
 static int64_t slot_of_age(const table *t, int64_t age) { return (t->newest - age + t->pairs) % t->pairs; }
 
-static void enter(const lt_far_sizes *z, const table *t, const double *pair, double rho)
+static void enter(const lt_hessian_sizes *z, const table *t, const double *pair, double rho)
 {
     const int64_t at = t->newest, n = t->pairs;
     for (int64_t i = 0; i < t->used; i++) {
@@ -134,17 +134,17 @@ static void two_loops(const table *t, double gamma, double *s, double *y)
 static lt_status loops(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     (void)pool;
-    const lt_far_sizes *z = arg[0];
+    const lt_hessian_sizes *z = arg[0];
     const double *head = arg[1], *pair = arg[2], *part = arg[3];
     const table t = table_of(z, head, arg[4]);
-    if (head[LT_FAR_RHO] != 0) enter(z, &t, pair, head[LT_FAR_RHO]);
+    if (head[LT_HEAD_RHO] != 0) enter(z, &t, pair, head[LT_HEAD_RHO]);
     for (int c = 0; c < width_of(k); c++) {
         double *factor = (double *)arg[5] + c * 2 * z->pairs;
         for (int64_t i = 0; i < t.used; i++) {
             factor[i] = folded(z, part + c * 2 * z->pairs * z->chunks, i);
             factor[z->pairs + i] = folded(z, part + c * 2 * z->pairs * z->chunks, z->pairs + i);
         }
-        two_loops(&t, head[LT_FAR_GAMMA], factor, factor + z->pairs);
+        two_loops(&t, head[LT_HEAD_GAMMA], factor, factor + z->pairs);
     }
     return LT_OK;
 }
@@ -152,12 +152,12 @@ static lt_status loops(const lt_kernel *k, lt_pool *pool, void *const *arg)
 static lt_status combine(const lt_kernel *k, lt_pool *pool, void *const *arg)
 {
     (void)pool;
-    const lt_far_sizes *z = arg[0];
+    const lt_hessian_sizes *z = arg[0];
     const double *P = arg[1], *head = arg[2], *b = arg[3], *factor = arg[4];
-    const int64_t rows = 2 * z->pairs, used = (int64_t)head[LT_FAR_USED];
+    const int64_t rows = 2 * z->pairs, used = (int64_t)head[LT_HEAD_USED];
     for (int c = 0; c < width_of(k); c++) {
         double *to = ((double *const *)arg[5])[c];
-        for (int64_t i = 0; i < z->n; i++) to[i] = head[LT_FAR_GAMMA] * b[c * z->stride + i];
+        for (int64_t i = 0; i < z->n; i++) to[i] = head[LT_HEAD_GAMMA] * b[c * z->stride + i];
         for (int64_t row = 0; row < rows; row++)
             if (row % z->pairs < used) lt_vec_axpy(z->n, factor[c * rows + row], P + row * z->stride, to);
     }
@@ -166,16 +166,15 @@ static lt_status combine(const lt_kernel *k, lt_pool *pool, void *const *arg)
 
 static void destroy(lt_kernel *k) { lt_free(k); }
 
-lt_kernel *lt_far_host_kernel(lt_far_entry entry, int width, const char *name)
+lt_kernel *lt_device_hessian_host_kernel(lt_hessian_entry entry, int width, const char *name, int n_args)
 {
-    static const struct { lt_status (*run)(const lt_kernel *, lt_pool *, void *const *); int n_args; } row[LT_FAR_ENTRY_COUNT] = {
-        [LT_FAR_MULTIPLY] = { multiply, 4 }, [LT_FAR_IDENTITY] = { identity, 3 }, [LT_FAR_RANK2] = { rank2, 3 }, [LT_FAR_DOTS] = { dots, 6 },
-        [LT_FAR_COMBINE] = { combine, 6 }, [LT_FAR_CHANGE] = { change, 5 },
-        [LT_FAR_LOOPS] = { loops, 6 },
+    static lt_status (*const run[LT_HESSIAN_ENTRY_COUNT])(const lt_kernel *, lt_pool *, void *const *) = {
+        [LT_HESSIAN_MULTIPLY] = multiply, [LT_HESSIAN_IDENTITY] = identity, [LT_HESSIAN_RANK2] = rank2, [LT_HESSIAN_DOTS] = dots,
+        [LT_HESSIAN_COMBINE] = combine, [LT_HESSIAN_CHANGE] = change, [LT_HESSIAN_LOOPS] = loops,
     };
     host_kernel *k = lt_calloc(1, sizeof *k);
     if (!k) return NULL;
-    k->base = (lt_kernel){ .name = name, .run = row[entry].run, .destroy = destroy, .n_args = row[entry].n_args };
+    k->base = (lt_kernel){ .name = name, .run = run[entry], .destroy = destroy, .n_args = n_args };
     k->width = width;
     return &k->base;
 }

@@ -1,4 +1,4 @@
-/* The kernels of optimize/device/vectors.cu in C: what they compute, for a device that is the host.
+/* The kernels of vectors.cu in C: what they compute, for a device that is the host.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/vectors_internal.h"
 
@@ -15,9 +15,9 @@ static lt_status statements(const lt_kernel *k, lt_pool *pool, void *const *arg)
     (void)pool;
     const lt_vector_sizes *z = arg[0];
     const lt_word *list = arg[1], *terms = list + LT_LIST_HEAD + 4 * list[0].i, *sums = list + lt_list_sums(list);
-    lt_word *there = arg[2];
-    memcpy(there, list, LT_LIST_HEAD * sizeof *there);
-    memcpy(there + LT_LIST_HEAD, sums, (size_t)(4 * (list[2].i & UINT32_MAX)) * sizeof *there);
+    lt_word *rest = arg[2];
+    memcpy(rest, list, LT_LIST_HEAD * sizeof *rest);
+    memcpy(rest + LT_LIST_HEAD, sums, (size_t)(4 * (list[2].i & UINT32_MAX)) * sizeof *rest);
     for (int64_t i = 0; i < list[LT_LIST_PASSED].i; i++) z->passed[i] = list[LT_LIST_PASSED + 1 + i].d;
     for (int64_t s = 0; s < list[0].i; s++) {
         const lt_word *statement = list + LT_LIST_HEAD + 4 * s, *term = terms + 2 * (statement[1].i & UINT32_MAX);
@@ -58,14 +58,14 @@ static lt_status finish(const lt_kernel *k, lt_pool *pool, void *const *arg)
     (void)k;
     (void)pool;
     const lt_vector_sizes *z = arg[0];
-    const lt_word *there = arg[1];
-    lt_arrival *results = arg[2], *home = arg[4];
+    const lt_word *rest = arg[1];
+    lt_arrival *results = arg[2], *host = arg[4];
     const lt_arrival *last = arg[5];
     const double *values = arg[3];
-    const uint32_t ticket = (uint32_t)(there[2].i >> 32);
-    for (int64_t i = 0; arg[3] != arg[4] && i <= last - home; i++) home[i] = arrival(values[i], ticket);
-    for (int64_t item = 0; item < (there[2].i & UINT32_MAX) * z->chunks; item++) {
-        const lt_word *sum = there + LT_LIST_HEAD + 4 * (item / z->chunks);
+    const uint32_t ticket = (uint32_t)(rest[2].i >> 32);
+    for (int64_t i = 0; arg[3] != arg[4] && i <= last - host; i++) host[i] = arrival(values[i], ticket);
+    for (int64_t item = 0; item < (rest[2].i & UINT32_MAX) * z->chunks; item++) {
+        const lt_word *sum = rest + LT_LIST_HEAD + 4 * (item / z->chunks);
         const lt_measure what = (lt_measure)sum[0].i;
         const int64_t first = item % z->chunks * z->chunk, end = LT_MIN(first + z->chunk, z->n);
         double v = 0;

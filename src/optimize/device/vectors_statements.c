@@ -13,18 +13,18 @@ static bool overlap(const lt_device_vectors *v, const double *a, const double *b
     return (uintptr_t)a - (uintptr_t)b + bytes - 1 < 2 * bytes - 1;
 }
 
-static bool reads(const lt_device_vectors *v, const lt_statement *s, const double *a)
+static bool reads(const lt_device_vectors *v, const lt_vector_statement *s, const double *a)
 {
-    for (const lt_term *t = v->term + s->first; t < v->term + s->first + s->count; t++)
+    for (const lt_vector_term *t = v->term + s->first; t < v->term + s->first + s->count; t++)
         if (overlap(v, t->a, a)) return true;
     return false;
 }
 
 /* Behind those whose results it needs or replaces; the latter need not be made where nobody reads them in between. */
-static void place(lt_device_vectors *v, lt_statement *s)
+static void place(lt_device_vectors *v, lt_vector_statement *s)
 {
     bool unread = !reads(v, s, s->to);
-    for (lt_statement *e = s - 1; e >= v->statement; e--) {
+    for (lt_vector_statement *e = s - 1; e >= v->statement; e--) {
         if (e->dead) continue;
         e->dead = unread && e->to == s->to;
         if (e->dead) continue;
@@ -43,12 +43,12 @@ static void spare_copies(lt_device_vectors *v, const double *written)
 
 /* The statement that `a` is the result of, if what it was made of is still there: a copy can then be made of that as well, to the
    same bits, and need not wait for it. NULL: none. */
-static const lt_statement *maker_of(const lt_device_vectors *v, const double *a)
+static const lt_vector_statement *maker_of(const lt_device_vectors *v, const double *a)
 {
-    const lt_statement *end = v->statement + v->n_statements, *maker = end - 1;
+    const lt_vector_statement *end = v->statement + v->n_statements, *maker = end - 1;
     while (maker >= v->statement && (maker->dead || maker->to != a)) maker--;
     if (maker < v->statement) return NULL;
-    for (const lt_statement *s = maker; s < end; s++)
+    for (const lt_vector_statement *s = maker; s < end; s++)
         if (reads(v, maker, s->to) || (s != maker && overlap(v, s->to, a))) return NULL;
     return maker;
 }
@@ -59,11 +59,11 @@ static void note(lt_device_vectors *v, double *to, int64_t m, const double *c, c
 {
     spare_copies(v, to);
     if (!has_room(v, m)) lt_device_vectors_flush(v);
-    const lt_statement *maker = m == 1 && c[0] == 1 && !v->side_by_side ? maker_of(v, a[0]) : NULL;
+    const lt_vector_statement *maker = m == 1 && c[0] == 1 && !v->side_by_side ? maker_of(v, a[0]) : NULL;
     if (maker && !has_room(v, maker->count)) maker = NULL;
-    lt_statement *s = &v->statement[v->n_statements++];
-    *s = (lt_statement){ .to = to, .first = v->n_terms, .count = maker ? maker->count : m, .constant = maker ? maker->constant : constant };
-    for (int64_t j = 0; j < s->count; j++) v->term[v->n_terms++] = maker ? v->term[maker->first + j] : (lt_term){ c[j], a[j] };
+    lt_vector_statement *s = &v->statement[v->n_statements++];
+    *s = (lt_vector_statement){ .to = to, .first = v->n_terms, .count = maker ? maker->count : m, .constant = maker ? maker->constant : constant };
+    for (int64_t j = 0; j < s->count; j++) v->term[v->n_terms++] = maker ? v->term[maker->first + j] : (lt_vector_term){ c[j], a[j] };
     if (!v->side_by_side) place(v, s);
     v->n_levels = LT_MAX(v->n_levels, s->level + 1);
     lt_device_vectors_written(v, to, v->z.n);
@@ -79,16 +79,16 @@ void lt_device_vectors_note_copies(lt_device_vectors *v)
 {
     const int count = v->n_copies;
     v->n_copies = 0;
-    for (int i = 0; i < count; i++) note(v, v->copies[i].home, 1, (const double[]){ 1 }, &v->copies[i].from, 0);
+    for (int i = 0; i < count; i++) note(v, v->copies[i].host, 1, (const double[]){ 1 }, &v->copies[i].from, 0);
     v->noted = v->n_kept;
 }
 
-int64_t lt_device_vectors_keep(lt_device_vectors *v, const double *from, double *home)
+int64_t lt_device_vectors_keep(lt_device_vectors *v, const double *from, double *host)
 {
     int at = 0;
-    while (at < v->n_copies && v->copies[at].home != home) at++;
+    while (at < v->n_copies && v->copies[at].host != host) at++;
     if (at == LT_LIST_COPIES) lt_device_vectors_note_copies(v), at = 0;
-    v->copies[at] = (lt_kept){ from, home };
+    v->copies[at] = (lt_kept){ from, host };
     v->n_copies = LT_MAX(v->n_copies, at + 1);
     return ++v->n_kept;
 }
@@ -147,7 +147,7 @@ void lt_device_vectors_many_end(lt_device_vectors *v)
 /* Level by level, and without those whose results nobody reads. */
 void lt_device_vectors_pack_statements(lt_device_vectors *v, lt_word *w)
 {
-    const lt_statement *order[LT_LIST_STATEMENTS];
+    const lt_vector_statement *order[LT_LIST_STATEMENTS];
     lt_word *at = w + LT_LIST_HEAD;
     int64_t count = 0, n_terms = 0;
     for (int level = 0; level < v->n_levels; level++) {
@@ -158,12 +158,12 @@ void lt_device_vectors_pack_statements(lt_device_vectors *v, lt_word *w)
     }
     lt_word *terms = at + 4 * count;
     for (int64_t i = 0; i < count; i++, at += 4) {
-        const lt_statement *s = order[i];
+        const lt_vector_statement *s = order[i];
         at[0].p = s->to;
         at[1].i |= n_terms;
         at[2].i = s->count;
         at[3].d = s->constant;
-        for (const lt_term *t = v->term + s->first; t < v->term + s->first + s->count; t++, n_terms++) {
+        for (const lt_vector_term *t = v->term + s->first; t < v->term + s->first + s->count; t++, n_terms++) {
             terms[2 * n_terms].d = t->c;
             terms[2 * n_terms + 1].q = t->a;
         }

@@ -4,7 +4,8 @@
 #include "compile_kernels.h"
 
 #include "device/null/null.h"
-#include "optimize/device/far.h"
+#include "kernels/cuda/builder.h"
+#include "optimize/device/hessian.h"
 
 #include "base/alloc.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static lt_far *kept; /* nothing: every test makes its own */
+static lt_device_hessian *kept; /* nothing: every test makes its own */
 
 enum { N = 37, MOST = 11 }; /* odd sizes: rows are padded */
 
@@ -34,17 +35,17 @@ static void draw_pair(uint64_t *state, double *s, double *y)
     for (int i = 0; i < N; i++) y[i] = (1 + i) * s[i] + 0.1 * s[(i + 1) % N] + 0.1 * s[(i + N - 1) % N];
 }
 
-static void check_products(lt_hessian *host, lt_hessian *there, uint64_t *state, int k)
+static void check_products(lt_hessian *host, lt_hessian *on_device, uint64_t *state, int k)
 {
     static double b[MOST][N], want[MOST][N], got[MOST][N];
     const double *from[MOST];
-    double *to_host[MOST], *to_there[MOST], largest = 0, off = 0;
+    double *to_host[MOST], *to_device[MOST], largest = 0, off = 0;
     for (int j = 0; j < k; j++) {
         draw_vector(state, b[j]);
-        from[j] = b[j], to_host[j] = want[j], to_there[j] = got[j];
+        from[j] = b[j], to_host[j] = want[j], to_device[j] = got[j];
     }
     lt_hessian_apply_rows(host, k, from, to_host);
-    lt_hessian_apply_rows(there, k, from, to_there);
+    lt_hessian_apply_rows(on_device, k, from, to_device);
     for (int j = 0; j < k; j++)
         for (int i = 0; i < N; i++) {
             largest = fmax(largest, fabs(want[j][i]));
@@ -57,24 +58,24 @@ static void compare(int64_t pairs, int updates)
 {
     lt_device *dev = watched_open();
     lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = pairs, .hessian_on = LT_HESSIAN_DEVICE };
-    lt_hessian host, there;
+    lt_hessian host, on_device;
     uint64_t state = 7;
     LT_CHECK_OK(lt_hessian_create(N, &opt, &host));
-    LT_CHECK_OK(lt_hessian_create(N, &opt, &there));
-    LT_CHECK_OK(lt_far_take(&there, dev, &opt, 3, &kept));
-    LT_CHECK(there.far && !there.lower && !there.S);
+    LT_CHECK_OK(lt_hessian_create(N, &opt, &on_device));
+    LT_CHECK_OK(lt_device_hessian_take(&on_device, dev, &opt, 3, &kept));
+    LT_CHECK(on_device.device && !on_device.lower && !on_device.S);
     for (int u = 0; u < updates; u++) {
         double s[N], y[N], Hy[N], Hs[N];
         draw_pair(&state, s, y);
-        if (u % 3 < 2) check_products(&host, &there, &state, 1 + u % MOST); /* else two updates come one after the other */
+        if (u % 3 < 2) check_products(&host, &on_device, &state, 1 + u % MOST); /* else two updates come one after the other */
         lt_hessian_apply(&host, y, Hy);
         lt_hessian_apply(&host, s, Hs);
-        LT_CHECK_EQ_INT(lt_hessian_update(&there, s, y, Hs, Hy), lt_hessian_update(&host, s, y, Hs, Hy));
+        LT_CHECK_EQ_INT(lt_hessian_update(&on_device, s, y, Hs, Hy), lt_hessian_update(&host, s, y, Hs, Hy));
     }
-    check_products(&host, &there, &state, MOST);
+    check_products(&host, &on_device, &state, MOST);
     lt_hessian_state a, b;
     LT_CHECK_OK(lt_hessian_export(&host, &a));
-    LT_CHECK_OK(lt_hessian_export(&there, &b));
+    LT_CHECK_OK(lt_hessian_export(&on_device, &b));
     LT_CHECK(a.m == b.m && a.gamma == b.gamma);
     for (int i = 0; a.H && i < N * N; i++) LT_CHECK_NEAR(b.H[i], a.H[i], 1e-12);
     for (int i = 0; b.H && i < N * N; i++) LT_CHECK(b.H[i] == b.H[i % N * N + i / N]); /* symmetric to the bit */
@@ -82,7 +83,7 @@ static void compare(int64_t pairs, int updates)
     lt_hessian_state_release(&a);
     lt_hessian_state_release(&b);
     lt_hessian_release(&host);
-    lt_hessian_release(&there);
+    lt_hessian_release(&on_device);
     lt_device_close(dev);
 }
 
@@ -98,7 +99,7 @@ LT_TEST(an_update_goes_with_the_next_product_which_is_one_copy_each_way_and_one_
     uint64_t state = 1;
     double s[N], y[N], out[N];
     LT_CHECK_OK(lt_hessian_create(N, &opt, &h));
-    LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3, &kept));
+    LT_CHECK_OK(lt_device_hessian_take(&h, dev, &opt, 3, &kept));
     for (int i = 0; i < 4; i++) {
         draw_pair(&state, s, y);
         lt_hessian_apply(&h, y, out);
@@ -106,7 +107,7 @@ LT_TEST(an_update_goes_with_the_next_product_which_is_one_copy_each_way_and_one_
         lt_hessian_update(&h, s, y, NULL, out); /* its product is given */
         LT_CHECK_EQ_INT(watched.syncs, before);
     }
-    lt_solve_crossings c = lt_far_crossings(h.far);
+    lt_solve_crossings c = lt_device_hessian_crossings(h.device);
     LT_CHECK_EQ_INT(c.calls, 8);
     LT_CHECK_EQ_INT(c.syncs, 3); /* the first product is one with the identity */
     LT_CHECK_EQ_INT(c.uploads, 3); /* the last update has not gone */
@@ -124,7 +125,7 @@ LT_TEST(a_pair_is_sent_without_waiting_and_a_product_of_pairs_waits_once)
     uint64_t state = 1;
     double s[N], y[N], out[N];
     LT_CHECK_OK(lt_hessian_create(N, &opt, &h));
-    LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3, &kept));
+    LT_CHECK_OK(lt_device_hessian_take(&h, dev, &opt, 3, &kept));
     for (int i = 0; i < 4; i++) {
         draw_pair(&state, s, y);
         int64_t waited = watched.syncs + (i > 0); /* without a pair H is a multiple of the identity */
@@ -133,9 +134,9 @@ LT_TEST(a_pair_is_sent_without_waiting_and_a_product_of_pairs_waits_once)
         lt_hessian_update(&h, s, y, out, NULL); /* H s is given */
         LT_CHECK_EQ_INT(watched.syncs, waited);
     }
-    LT_CHECK_EQ_INT(lt_far_crossings(h.far).syncs, 3);
-    LT_CHECK_EQ_INT(lt_far_crossings(h.far).uploads, 3 + 4 * 2);
-    LT_CHECK_EQ_INT(lt_far_crossings(h.far).downloads, 3);
+    LT_CHECK_EQ_INT(lt_device_hessian_crossings(h.device).syncs, 3);
+    LT_CHECK_EQ_INT(lt_device_hessian_crossings(h.device).uploads, 3 + 4 * 2);
+    LT_CHECK_EQ_INT(lt_device_hessian_crossings(h.device).downloads, 3);
     lt_hessian_release(&h);
     lt_device_close(dev);
 }
@@ -150,15 +151,15 @@ LT_TEST(null_accepts_every_address)
         lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = pairs, .hessian_on = LT_HESSIAN_DEVICE };
         LT_CHECK_OK(lt_device_open("null", &dev));
         LT_CHECK_OK(lt_hessian_create(N, &opt, &h));
-        LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3, &kept));
+        LT_CHECK_OK(lt_device_hessian_take(&h, dev, &opt, 3, &kept));
         lt_null_counts before = lt_null_read(dev);
         for (int i = 0; i < 5; i++) {
             draw_pair(&state, s, y);
             lt_hessian_apply(&h, y, out);
             lt_hessian_update(&h, s, y, s, s);
         }
-        LT_CHECK_OK(lt_far_failure(h.far));
-        LT_CHECK_EQ_INT(lt_null_read(dev).syncs - before.syncs, lt_far_crossings(h.far).syncs);
+        LT_CHECK_OK(lt_device_hessian_failure(h.device));
+        LT_CHECK_EQ_INT(lt_null_read(dev).syncs - before.syncs, lt_device_hessian_crossings(h.device).syncs);
         LT_CHECK_EQ_INT(lt_null_read(dev).allocs, before.allocs);
         lt_hessian_release(&h);
         LT_CHECK_EQ_INT(lt_null_read(dev).builds, before.builds);
@@ -201,7 +202,7 @@ LT_TEST(runs_end_where_they_end_with_h_on_the_host)
     }
 }
 
-/* The second run takes over what the first one made: nothing is allocated there, and the answer has the same bits. */
+/* The second run takes over what the first one made: nothing is allocated on the device, and the answer has the same bits. */
 LT_TEST(runs_of_one_problem_share_the_room_for_h)
 {
     for (int64_t pairs = 0; pairs <= 5; pairs += 5) {
@@ -239,7 +240,7 @@ LT_TEST(small_problems_keep_h_on_the_host)
     lt_device_close(dev);
 }
 
-LT_TEST(a_run_with_h_there_goes_on_from_its_checkpoint_bit_for_bit)
+LT_TEST(a_run_with_h_on_a_device_goes_on_from_its_checkpoint_bit_for_bit)
 {
     for (int64_t pairs = 0; pairs <= 4; pairs += 4) {
         lt_device *dev = watched_open();
@@ -311,11 +312,11 @@ LT_TEST(what_only_the_host_does_is_refused)
     lt_hessian h;
     lt_solve_options opt = { LT_SOLVE_DEFAULTS, .hessian_on = LT_HESSIAN_DEVICE, .regularize_threshold = 1e6 };
     LT_CHECK_OK(lt_hessian_create(N, &opt, &h));
-    LT_CHECK_FAILS(lt_far_take(&h, dev, &opt, 3, &kept), LT_ERR_UNSUPPORTED, "regularize_threshold");
-    LT_CHECK(!h.far && h.lower);
+    LT_CHECK_FAILS(lt_device_hessian_take(&h, dev, &opt, 3, &kept), LT_ERR_UNSUPPORTED, "regularize_threshold");
+    LT_CHECK(!h.device && h.lower);
     opt.hessian_on = LT_HESSIAN_AUTO;
-    LT_CHECK_OK(lt_far_take(&h, dev, &opt, 3, &kept)); /* stays */
-    LT_CHECK(!h.far);
+    LT_CHECK_OK(lt_device_hessian_take(&h, dev, &opt, 3, &kept)); /* stays */
+    LT_CHECK(!h.device);
     lt_hessian_release(&h);
     lt_device_close(dev);
 }
@@ -328,21 +329,25 @@ LT_TEST(an_h_that_does_not_fit_says_what_would_help)
     LT_CHECK_OK(lt_device_open("null", &dev));
     lt_null_capacity(dev, 1 << 20);
     LT_CHECK_OK(lt_hessian_create(4000, &opt, &h));
-    LT_CHECK_FAILS(lt_far_take(&h, dev, &opt, 3, &kept), LT_ERR_MEMORY, "hessian_on=host");
-    LT_CHECK(!h.far && h.lower);
+    LT_CHECK_FAILS(lt_device_hessian_take(&h, dev, &opt, 3, &kept), LT_ERR_MEMORY, "hessian_on=host");
+    LT_CHECK(!h.device && h.lower);
     lt_hessian_release(&h);
     lt_device_close(dev);
 }
 
 /* ---- Text ------------------------------------------------------------------------------------------------------------------ */
-extern const char lt_text_hessian_cu[], lt_text_move_cu[];
+extern const char lt_text_hessian_job_h[], lt_text_hessian_cu[], lt_text_move_cu[];
 
 LT_TEST(the_kernels_compile_for_every_architecture)
 {
     static const char *const options[] = { "--fmad=false" };
     OPEN_OR_SKIP();
-    compile_kernels(&(lt_kernel_key){ .name = "hessian", .source = lt_text_hessian_cu, .entry = "multiply1", .options = options, .n_options = 1 });
-    compile_kernels(&(lt_kernel_key){ .name = "move", .source = lt_text_move_cu, .entry = "move" });
+    lt_text text = { 0 };
+    lt_text_part(&text, lt_text_hessian_job_h);
+    lt_text_part(&text, lt_text_hessian_cu);
+    compile_kernels(&(lt_kernel_key){ .name = "hessian", .source = text.s, .entry = "multiply1", .options = options, .n_options = 1 });
+    compile_kernels(&(lt_kernel_key){ .name = "move", .source = lt_text_move_cu, .entry = "move_to_host" });
+    lt_text_free(&text);
 }
 
 LT_TEST_MAIN()
