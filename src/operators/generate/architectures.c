@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "device/block_cache.h"
+#include "device/flags.h"
 #include "device/memory.h"
 #include "operators/features/device/device.h"
 #include "operators/rollout/device/device.h"

@@ -49,7 +49,7 @@ static lt_status refuse_workers(const lt_generator *g)
 lt_status lt_generator_choose_watchdog(const lt_generator *g, bool *on)
 {
     int wanted = g->c->engine.watchdog;
-    bool several = g->opt->n_devices > 1, gpu = !strcmp(lt_generator_device(g), "cuda");
+    bool several = g->opt->n_devices > 1, gpu = lt_device_has(g->opt->device, LT_DEVICE_OWN_MEMORY | LT_DEVICE_COMPUTES);
     bool asked = wanted == LT_WATCHDOG_ON || (wanted == LT_WATCHDOG_AUTO && (gpu || several));
     *on = asked && g->opt->worker && !g->c->features.clip_batch;
     return *on || (wanted != LT_WATCHDOG_ON && !several) ? LT_OK : refuse_workers(g);
