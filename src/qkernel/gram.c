@@ -72,7 +72,7 @@ static lt_status open_parts(lt_gram *g, const lt_weights *w)
         g->pool = g->own_pool;
     }
     g->isa = lt_gram_isa_of(lt_isa_best());
-    LT_TRY(lt_circuit_create(&g->opt, w, &g->circuit));
+    LT_TRY(lt_layers_create(&g->opt, w, &g->circuit));
     choose_threshold(g);
     return LT_OK;
 }
@@ -148,7 +148,7 @@ void lt_gram_destroy(lt_gram *g)
         lt_remote_destroy(g->remote[i]);
         lt_pool_destroy(g->remote_pool[i]);
     }
-    lt_circuit_destroy(&g->circuit);
+    lt_layers_destroy(&g->circuit);
     lt_pool_destroy(g->own_pool);
     lt_free(g->history);
     lt_free(g);

@@ -15,7 +15,7 @@ struct lt_gram {
     lt_device      *dev;
     lt_pool        *pool, *own_pool;  /* own_pool NULL: the device's */
     lt_gram_options opt, used;        /* as given; as planned, with learnt tiles */
-    lt_circuit      circuit;
+    lt_layers      circuit;
     const lt_gram_isa *isa;
     int             transfer_from;    /* qubits; where auto takes transfer matrices */
     const char     *transfer_reason;

@@ -12,14 +12,14 @@
 
 /* ---- method ---- */
 
-static lt_status refuse_product(const lt_circuit *c)
+static lt_status refuse_product(const lt_layers *c)
 {
     return LT_FAIL(LT_ERR_ARGUMENT, "gram: method product needs re-embedding off, or one layer: here %lld layers are re-embedded; use auto or states",
                    (long long)c->n_layers);
 }
 
 /* What is asked for and not given, and nothing else. */
-static lt_status refuse_transfer(const lt_circuit *c, bool re_embeds)
+static lt_status refuse_transfer(const lt_layers *c, bool re_embeds)
 {
     char layers[64] = "";
     if (c->n_layers != 2) snprintf(layers, sizeof layers, "two layers (here: %lld)", (long long)c->n_layers);
@@ -31,7 +31,7 @@ static lt_status refuse_transfer(const lt_circuit *c, bool re_embeds)
 
 lt_status lt_plan_method(const lt_plan_request *r, lt_gram_method *method, char *reason, size_t bytes)
 {
-    const lt_circuit *c = r->circuit;
+    const lt_layers *c = r->circuit;
     *method = r->opt->method;
     snprintf(reason, bytes, "asked for");
     switch (r->opt->method) {
@@ -279,7 +279,7 @@ static lt_status too_large(const lt_plan_request *r, const lt_gram_plan *p)
 
 static void choose_kernel(const lt_plan_request *r, lt_gram_plan *p)
 {
-    const lt_circuit *c = r->circuit;
+    const lt_layers *c = r->circuit;
     if (p->method == LT_GRAM_STATES) {
         p->loops = lt_states_loops(r->isa, r->opt->dtype, c->q);
         p->maker = lt_state_maker_of_overlaps(c, p->loops, r->opt->dtype);

@@ -45,7 +45,7 @@ typedef struct lt_large_matrix { int64_t from_bytes, band_rows; } lt_large_matri
 
 typedef struct lt_plan_request {
     const lt_gram_options *opt;
-    const lt_circuit      *circuit;
+    const lt_layers      *circuit;
     const lt_gram_isa     *isa;
     int     threads;
     int64_t n, m;                  /* m = n without Y */

@@ -138,7 +138,7 @@ static void repair_bad(const tile *t, double *v, int64_t step)
 /* ---- computing ---- */
 
 /* Returns a number that is finite where all entries are, if they went straight to K. */
-static double compute(const lt_gram_plan *p, const lt_circuit *c, lt_overlap_job *job, char *scratch)
+static double compute(const lt_gram_plan *p, const lt_layers *c, lt_overlap_job *job, char *scratch)
 {
     size_t tile_bytes = (size_t)(p->tile_rows * p->tile_columns) * sizeof(double);
     job->k = (double *)scratch;
@@ -158,7 +158,7 @@ static double compute(const lt_gram_plan *p, const lt_circuit *c, lt_overlap_job
 
 typedef struct work {
     const lt_gram_plan *p;
-    const lt_circuit *c;
+    const lt_layers *c;
     const lt_gram_block *b;
     const lt_gram_out *out;
     char *scratch;
@@ -301,7 +301,7 @@ static lt_status run_task(void *ctx, int64_t index, int worker)
     return LT_OK;
 }
 
-lt_status lt_tiles_run(const lt_gram_plan *p, const lt_circuit *c, lt_pool *pool, const lt_gram_block *b,
+lt_status lt_tiles_run(const lt_gram_plan *p, const lt_layers *c, lt_pool *pool, const lt_gram_block *b,
                        const lt_gram_out *out, void *scratch, lt_gram_meter *meter)
 {
     work w = { p, c, b, out, scratch, meter };
@@ -310,7 +310,7 @@ lt_status lt_tiles_run(const lt_gram_plan *p, const lt_circuit *c, lt_pool *pool
     return s;
 }
 
-lt_status lt_tiles_diagonal(const lt_gram_plan *p, const lt_circuit *c, const void *panels, int64_t n, void *scratch, double *out)
+lt_status lt_tiles_diagonal(const lt_gram_plan *p, const lt_layers *c, const void *panels, int64_t n, void *scratch, double *out)
 {
     int64_t columns = LT_MIN(p->panel, p->tile_columns);
     for (int64_t first = 0; first < n; first += p->panel) {

@@ -80,7 +80,7 @@ lt_status lt_remote_prepare(lt_remote *r, lt_gram_method method, const lt_stage 
 {
     if (r->prepared && r->method == method && r->maker.stages == stages) return LT_OK;
     const lt_gram_options *opt = r->opt;
-    const lt_circuit *c = r->circuit;
+    const lt_layers *c = r->circuit;
     bool single = opt->dtype != LT_GRAM_FLOAT64;
     r->prepared = false;
     lt_captured_drop(r);
@@ -107,7 +107,7 @@ void *lt_remote_matrix(const lt_remote *r) { return r->kept ? r->k.p : NULL; }
 
 lt_status lt_remote_states(lt_remote *r, const lt_rows *x, void *out)
 {
-    const lt_circuit *c = r->circuit;
+    const lt_layers *c = r->circuit;
     int64_t row_bytes = (int64_t)1 << (c->q + (r->opt->dtype == LT_GRAM_FLOAT64 ? 4 : 3));
     int64_t at_once = LT_MAX(1, (256 << 20) / row_bytes);
     LT_TRY(lt_remote_prepare(r, LT_GRAM_STATES, c->full, c->n_full));

@@ -30,7 +30,7 @@ static lt_state_maker finish_maker(lt_state_maker m, size_t state_amplitudes, si
     return m;
 }
 
-lt_state_maker lt_state_maker_of(const lt_circuit *c, const lt_gram_loops *loops, lt_gram_float type)
+lt_state_maker lt_state_maker_of(const lt_layers *c, const lt_gram_loops *loops, lt_gram_float type)
 {
     lt_state_maker m = { .circuit = c, .loops = loops, .element = type == LT_GRAM_FLOAT32 ? 4 : 8, .n_buffers = 1 };
     int low_bits = c->rings[0].low_bits;
@@ -42,7 +42,7 @@ lt_state_maker lt_state_maker_of(const lt_circuit *c, const lt_gram_loops *loops
 /* Tables of this many bits stay in the first-level cache. */
 enum { MAX_BOND_BITS = 6 };
 
-lt_state_maker lt_state_maker_of_overlaps(const lt_circuit *c, const lt_gram_loops *loops, lt_gram_float type)
+lt_state_maker lt_state_maker_of_overlaps(const lt_layers *c, const lt_gram_loops *loops, lt_gram_float type)
 {
     lt_state_maker m = lt_state_maker_of(c, loops, type);
     if (c->n_overlap != 2 || !c->parity_ring) return m;
@@ -74,7 +74,7 @@ static slot slot_at(const lt_state_maker *m, void *workspace, int64_t index)
 /* Sines and cosines of the embedding's half angles, by wire (slow) and lane; lanes without a row embed zeros. */
 static void embed_rows(const lt_state_maker *m, const lt_rows *x, int64_t first, int64_t n_rows, const slot *s)
 {
-    const lt_circuit *c = m->circuit;
+    const lt_layers *c = m->circuit;
     int lanes = m->loops->lanes;
     for (int k = 0; k < c->q; k++)
         for (int r = 0; r < lanes; r++)
@@ -123,7 +123,7 @@ typedef struct work {
 static void pack_bonds(const work *w, void *panel, int part, const slot *s, double *norm)
 {
     const lt_gram_loops *l = w->m->loops;
-    const lt_circuit *c = w->m->circuit;
+    const lt_layers *c = w->m->circuit;
     const lt_state_job *j = &w->job;
     int64_t chunk = LT_MIN(j->amplitudes, LT_CHUNK);
     if (j->begin == 0) {
@@ -140,7 +140,7 @@ static void pack_bonds(const work *w, void *panel, int part, const slot *s, doub
 static void pack_group(work *w, int64_t group, slot *s)
 {
     const lt_gram_loops *l = w->m->loops;
-    const lt_circuit *c = w->m->circuit;
+    const lt_layers *c = w->m->circuit;
     const lt_state_job *j = &w->job;
     int parts = l->panel / l->lanes, part = (int)(group % parts);
     int64_t row = group * l->lanes, n_rows = LT_MIN(j->n - row, l->lanes);
@@ -185,7 +185,7 @@ static lt_status unpack_task(void *ctx, int64_t index, int worker)
     work *w = ctx;
     (void)worker;
     const lt_gram_loops *l = w->m->loops;
-    const lt_circuit *c = w->m->circuit;
+    const lt_layers *c = w->m->circuit;
     const lt_ring *ring = c->full[c->n_full - 1].ring;
     int64_t n = w->job.n, n_groups = (n + l->lanes - 1) / l->lanes;
     size_t row_bytes = (2 * w->m->element) << c->q;

@@ -11,7 +11,7 @@
 enum { LT_NARROW_FROM_QUBITS = 22 };
 
 typedef struct lt_state_maker {
-    const lt_circuit    *circuit;
+    const lt_layers    *circuit;
     const lt_gram_loops *loops;
     size_t               element;    /* bytes of a real number: 4 or 8 */
     size_t               slot_bytes; /* workspace of one group of rows at work */
@@ -23,9 +23,9 @@ typedef struct lt_state_maker {
 /* The tables of this type and number of qubits. */
 const lt_gram_loops *lt_states_loops(const lt_gram_isa *isa, lt_gram_float type, int q);
 /* For lt_states_unpack: all layers. */
-lt_state_maker lt_state_maker_of(const lt_circuit *c, const lt_gram_loops *loops, lt_gram_float type);
+lt_state_maker lt_state_maker_of(const lt_layers *c, const lt_gram_loops *loops, lt_gram_float type);
 /* For lt_states_pack: what does not cancel in overlaps. */
-lt_state_maker lt_state_maker_of_overlaps(const lt_circuit *c, const lt_gram_loops *loops, lt_gram_float type);
+lt_state_maker lt_state_maker_of_overlaps(const lt_layers *c, const lt_gram_loops *loops, lt_gram_float type);
 
 /* Elements of one panel of packed states, whole or in slices. */
 static inline int64_t lt_panel_elements(const lt_gram_loops *l, int64_t amplitudes, int planes)
