@@ -37,6 +37,8 @@ typedef struct lt_gram_plan {
     int     n_slots;               /* groups of rows prepared at the same time */
     size_t  a_bytes, b_bytes;      /* packed rows of X; of Y, or of the second block */
     size_t  work_bytes, scratch_bytes; /* all slots; one worker */
+    const struct lt_compiled *program; /* a circuit of any gates: its factors lie one after the other in a panel; NULL = layers */
+    bool    real_part;             /* K is the real part of overlaps, not their square */
     char    text[1024];
 } lt_gram_plan;
 
@@ -55,6 +57,7 @@ typedef struct lt_plan_request {
     const char *transfer_reason;   /* "built in", "stored timings" */
     bool    learned;               /* opt's tiles come from earlier runs */
     lt_large_matrix large;
+    bool    real_part;             /* as in the plan */
 } lt_plan_request;
 
 /* Which method, and the reason in words. LT_ERR_ARGUMENT when the one asked for is not exact here. */

@@ -1,38 +1,13 @@
 /* Circuits: gates, angles and named maps against stored vectors and a dense simulator written apart. SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
-#include "vector_file.h"
-
 #include "dense.h"
+#include "map_file.h"
 
 #include "kernels/fused.h"
 #include "lathe/circuit.h"
 #include "lathe/rng.h"
 
 /* ---- stored vectors ---- */
-
-typedef struct map_case { char map[256]; matrix X, W, K, re, im; } map_case;
-
-static bool map_read(FILE *f, map_case *c)
-{
-    char line[256], word[32];
-    memset(c, 0, sizeof *c);
-    do
-        if (!fgets(line, sizeof line, f)) return false;
-    while (line[0] == '\n');
-    line[strcspn(line, "\n")] = 0;
-    if (strncmp(line, "case ", 5)) vectors_broken(line);
-    snprintf(c->map, sizeof c->map, "%s", line + 5);
-    struct { const char *name; matrix *to; } part[] = { { "X", &c->X }, { "W", &c->W }, { "K", &c->K }, { "re", &c->re }, { "im", &c->im } };
-    while (fscanf(f, "%31s", word) == 1 && strcmp(word, "end")) {
-        size_t i = 0;
-        while (i < sizeof part / sizeof *part && strcmp(word, part[i].name)) i++;
-        if (i == sizeof part / sizeof *part) vectors_broken(word);
-        *part[i].to = matrix_read(f);
-    }
-    return true;
-}
-
-static void map_free(map_case *c) { free(c->X.v), free(c->W.v), free(c->K.v), free(c->re.v), free(c->im.v); }
 
 static lt_circuit *circuit_of(const char *map, int64_t n_features)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct work {
-    lt_program *p;
+    lt_compiled *p;
     lt_compile_for what;
     lt_prims    prims;
     lt_bound   *bound;
@@ -21,7 +21,7 @@ typedef struct work {
 
 static lt_status make_tape(work *k)
 {
-    lt_program *p = k->p;
+    lt_compiled *p = k->p;
     int32_t *wanted = lt_malloc((size_t)LT_MAX(1, k->prims.n) * sizeof *wanted), n = 0;
     if (!wanted) return LT_ERR_MEMORY;
     for (int64_t i = 0; i < k->prims.n; i++)
@@ -33,7 +33,7 @@ static lt_status make_tape(work *k)
 
 static void bind(work *k)
 {
-    const lt_program *p = k->p;
+    const lt_compiled *p = k->p;
     for (int64_t i = 0; i < k->prims.n; i++) {
         const lt_angle *a = &k->prims.prim[i].angle;
         lt_bound b = { .prim = k->prims.prim[i], .step = -1, .factor = a->factor, .offset = a->offset };
@@ -52,7 +52,7 @@ static void bind(work *k)
 /* Backwards: a primitive without x whose wires are touched by nothing that stays behind it is part of a unitary that all rows share. */
 static void drop_suffix(work *k)
 {
-    lt_program *p = k->p;
+    lt_compiled *p = k->p;
     int32_t *blocked = k->local; /* not used before factors are made */
     for (int64_t i = k->prims.n - 1; i >= 0; i--) {
         lt_bound *b = &k->bound[i];
@@ -68,7 +68,7 @@ static void drop_suffix(work *k)
 /* Global phases leave the list: they cancel in fidelities, and where they do not depend on x in all overlaps. */
 static lt_status take_phases(work *k)
 {
-    lt_program *p = k->p;
+    lt_compiled *p = k->p;
     int32_t n = 0;
     for (int64_t i = 0; i < k->prims.n; i++) n += k->bound[i].prim.op == LT_PRIM_PHASE;
     p->phase = lt_malloc((size_t)LT_MAX(1, n) * sizeof *p->phase);
@@ -106,12 +106,12 @@ static void join_wires(work *k)
 }
 
 /* The factor of the wires with this root, of the n primitives `which`; wires that none touches are in no factor. */
-static lt_status make_factor(work *k, int32_t root, const int64_t *which, int64_t n)
+static lt_status make_factor(work *k, int32_t root, const int64_t *which, int64_t n, bool wanted)
 {
-    lt_program *p = k->p;
+    lt_compiled *p = k->p;
     const int64_t q = p->circuit->n_qubits;
     int n_wires = 0;
-    if (n == 0 && !p->whole && !p->circuit->amplitudes) return LT_OK;
+    if (n == 0 && !wanted) return LT_OK;
     lt_factor *f = &p->factor[p->n_factors++];
     for (int32_t w = 0; w < q; w++) n_wires += root_of(k->root, w) == root;
     f->wire = lt_malloc((size_t)n_wires * sizeof *f->wire);
@@ -128,7 +128,7 @@ static int32_t root_of_prim(work *k, int64_t i) { return root_of(k->root, k->pri
 /* Primitives sorted by factor, in their order inside each: first[root] begins a factor's. */
 static lt_status make_factors(work *k)
 {
-    lt_program *p = k->p;
+    lt_compiled *p = k->p;
     const int64_t q = p->circuit->n_qubits;
     int64_t *first = lt_calloc((size_t)q + 1, sizeof *first);
     p->factor = lt_calloc((size_t)q, sizeof *p->factor);
@@ -141,7 +141,8 @@ static lt_status make_factors(work *k)
         if (!k->bound[i].dropped) k->which[first[root_of_prim(k, i)]++] = i;
     for (int32_t w = 0; !s && w < q; w++) { /* filling moved each beginning to its end */
         int64_t begin = w ? first[w - 1] : 0;
-        if (root_of(k->root, w) == w) s = make_factor(k, w, k->which + begin, first[w] - begin);
+        bool wanted = p->whole || p->circuit->amplitudes || (w == q - 1 && p->n_factors == 0); /* a circuit without x has one too */
+        if (root_of(k->root, w) == w) s = make_factor(k, w, k->which + begin, first[w] - begin, wanted);
     }
     lt_free(first);
     return s;
@@ -158,34 +159,39 @@ static bool turns_are_real(const lt_factor *f, const lt_wire_gate *g)
     return true;
 }
 
-static bool pass_is_real(const lt_program *p, const lt_factor *f, const lt_pass *a)
+static bool pass_is_real(const lt_compiled *p, const lt_factor *f, const lt_state_pass *a)
 {
-    if (a->kind == LT_PASS_PHASES) return false;
-    for (int32_t i = 0; a->kind == LT_PASS_PRODUCT && i < a->n; i++)
+    if (a->kind == LT_STATE_PASS_PHASES) return false;
+    for (int32_t i = 0; a->kind == LT_STATE_PASS_PRODUCT && i < a->n; i++)
         if (!turns_are_real(f, &f->gate[a->first + i])) return false;
-    for (int32_t i = 0; a->kind == LT_PASS_GATES && i < a->n; i++)
+    for (int32_t i = 0; a->kind == LT_STATE_PASS_GATES && i < a->n; i++)
         if (!turns_are_real(f, &f->gate[a->first + i])) return false;
-    for (int64_t i = 0; a->kind == LT_PASS_MATRIX && i < INT64_C(1) << (2 * a->n_bits); i++)
+    for (int64_t i = 0; a->kind == LT_STATE_PASS_MATRIX && i < INT64_C(1) << (2 * a->n_bits); i++)
         if (p->circuit->number[a->matrix + 2 * i + 1] != 0) return false;
     return true;
 }
 
 /* Operations of one row, counted as real ones: a gate 14 for each amplitude, a Hadamard 2, a phase 8 for its sum, 30 for sine and cosine and 6. */
-static double pass_flops(const lt_factor *f, const lt_pass *a)
+static double pass_flops(const lt_factor *f, const lt_state_pass *a)
 {
     double amplitudes = ldexp(1, f->q);
     switch (a->kind) {
-    case LT_PASS_PRODUCT: return 8 * amplitudes;
-    case LT_PASS_GATES: return 14 * amplitudes * a->n;
-    case LT_PASS_HADAMARDS: return 2 * amplitudes * a->n;
-    case LT_PASS_PHASES: return 44 * amplitudes;
-    case LT_PASS_MATRIX: return 8 * amplitudes * ldexp(1, a->n_bits);
+    case LT_STATE_PASS_PRODUCT: return 8 * amplitudes;
+    case LT_STATE_PASS_GATES: return 14 * amplitudes * a->n;
+    case LT_STATE_PASS_HADAMARDS: return 2 * amplitudes * a->n;
+    case LT_STATE_PASS_PHASES: return 44 * amplitudes;
+    case LT_STATE_PASS_MATRIX: return 8 * amplitudes * ldexp(1, a->n_bits);
     default: return 2 * amplitudes;
     }
 }
 
-static void summarise(lt_program *p)
+static void summarise(work *k)
 {
+    lt_compiled *p = k->p;
+    for (int64_t i = 0; i < k->prims.n; i++) {
+        const lt_prim *prim = &k->bound[i].prim;
+        p->weights_matter |= !k->bound[i].dropped && prim->angle.node >= 0 && (p->circuit->exprs.node[prim->angle.node].needs & LT_EXPR_NEEDS_W);
+    }
     p->product = !p->whole && !p->circuit->amplitudes;
     p->real = p->n_phases == 0;
     for (int i = 0; i < p->n_factors; i++) {
@@ -202,7 +208,7 @@ static void summarise(lt_program *p)
 
 static lt_status compile(work *k)
 {
-    lt_program *p = k->p;
+    lt_compiled *p = k->p;
     const size_t q = (size_t)p->circuit->n_qubits;
     LT_TRY(lt_prims_of(p->circuit, &k->prims));
     LT_TRY(make_tape(k));
@@ -217,14 +223,14 @@ static lt_status compile(work *k)
     if (!p->whole) drop_suffix(k);
     LT_TRY(take_phases(k));
     LT_TRY(make_factors(k));
-    summarise(p);
+    summarise(k);
     return LT_OK;
 }
 
-lt_status lt_program_create(const lt_circuit *c, const double *weights, lt_compile_for what, bool keep_weights, lt_program **out)
+lt_status lt_compiled_create(const lt_circuit *c, const double *weights, lt_compile_for what, bool keep_weights, lt_compiled **out)
 {
     *out = NULL;
-    lt_program *p = lt_calloc(1, sizeof *p);
+    lt_compiled *p = lt_calloc(1, sizeof *p);
     if (!p) return LT_ERR_MEMORY;
     work k = { .p = p, .what = what };
     p->keep_weights = keep_weights;
@@ -239,14 +245,14 @@ lt_status lt_program_create(const lt_circuit *c, const double *weights, lt_compi
     lt_free(k.root);
     lt_free(k.local);
     if (s) {
-        lt_program_destroy(p);
+        lt_compiled_destroy(p);
         return s;
     }
     *out = p;
     return LT_OK;
 }
 
-void lt_program_destroy(lt_program *p)
+void lt_compiled_destroy(lt_compiled *p)
 {
     if (!p) return;
     for (int i = 0; i < p->n_factors; i++) {
@@ -269,16 +275,16 @@ void lt_program_destroy(lt_program *p)
     lt_free(p);
 }
 
-void lt_program_describe(const lt_program *p, char *text, size_t bytes)
+void lt_compiled_describe(const lt_compiled *p, char *text, size_t bytes)
 {
     static const char *const names[] = { "product", "amplitudes", "gates", "Hadamards", "phases", "permutation", "matrix" };
-    _Static_assert(LT_LEN(names) == LT_PASS_COUNT, "one name per pass");
-    int64_t n_passes = 0, count[LT_PASS_COUNT] = { 0 };
+    _Static_assert(LT_LEN(names) == LT_STATE_PASS_COUNT, "one name per pass");
+    int64_t n_passes = 0, count[LT_STATE_PASS_COUNT] = { 0 };
     for (int i = 0; i < p->n_factors; i++)
         for (int32_t a = 0; a < p->factor[i].n_passes; a++) n_passes++, count[p->factor[i].pass[a].kind]++;
     int used = snprintf(text, bytes, "circuit: %lld gates, %lld primitives of which %lld cancel; %lld pass%s over states", (long long)p->n_gates,
                         (long long)p->n_prims, (long long)p->n_dropped, (long long)n_passes, n_passes == 1 ? "" : "es");
-    for (int k = 0, first = 1; k < LT_PASS_COUNT && used > 0 && (size_t)used < bytes; k++) {
+    for (int k = 0, first = 1; k < LT_STATE_PASS_COUNT && used > 0 && (size_t)used < bytes; k++) {
         if (!count[k]) continue;
         used += snprintf(text + used, bytes - (size_t)used, "%s %lld %s", first ? " (" : ",", (long long)count[k], names[k]);
         first = 0;

@@ -5,7 +5,7 @@
 #ifndef LT_QKERNEL_CIRCUIT_EXPR_H
 #define LT_QKERNEL_CIRCUIT_EXPR_H
 
-#include "qkernel/circuit/words.h"
+#include "qkernel/circuit/script.h"
 
 typedef enum lt_expr_op {
     LT_EXPR_NUMBER, LT_EXPR_PI, LT_EXPR_X, LT_EXPR_W,
@@ -36,11 +36,11 @@ int32_t lt_expr_binary(lt_exprs *e, lt_expr_op op, int32_t a, int32_t b);
 
 /* What names stand for; *node is -1 when the name is unknown. The source stands behind the name and may be read on, as for x[3]. */
 typedef struct lt_expr_names {
-    lt_status (*look_up)(void *ctx, lt_source *s, const lt_word *name, lt_exprs *e, int32_t *node);
+    lt_status (*look_up)(void *ctx, lt_script *s, const lt_script_word *name, lt_exprs *e, int32_t *node);
     void *ctx;
     bool  caret_is_power; /* as in angles and OpenQASM 2; in OpenQASM 3 ** is */
 } lt_expr_names;
-lt_status lt_expr_read(lt_source *s, lt_exprs *e, const lt_expr_names *names, int32_t *node);
+lt_status lt_expr_read(lt_script *s, lt_exprs *e, const lt_expr_names *names, int32_t *node);
 /* A whole text over x[0..n_features-1], w[0..n_weights-1], pi. */
 lt_status lt_expr_parse(const char *text, lt_exprs *e, int64_t n_features, int64_t n_weights, int32_t *node);
 

@@ -14,7 +14,7 @@
 typedef struct waiting { lt_turn *turn; int32_t n, capacity; } waiting;
 
 typedef struct schedule {
-    lt_program *p;
+    lt_compiled *p;
     lt_factor  *f;
     waiting     wait[LT_STATES_MAX_QUBITS];
     uint32_t    row[LT_STATES_MAX_QUBITS]; /* bits at the run's beginning whose parity the wire now is … */
@@ -37,7 +37,7 @@ static lt_status grow(void *list, int32_t n, int32_t *capacity, size_t element)
     return LT_OK;
 }
 
-static lt_status add_pass(lt_factor *f, lt_pass pass, lt_pass **out)
+static lt_status add_pass(lt_factor *f, lt_state_pass pass, lt_state_pass **out)
 {
     LT_TRY(grow(&f->pass, f->n_passes, &f->pass_capacity, sizeof *f->pass));
     f->pass[f->n_passes++] = pass;
@@ -179,12 +179,12 @@ static lt_status add_permutation(schedule *s)
 {
     const int q = s->f->q;
     uint32_t column[LT_STATES_MAX_QUBITS] = { 0 }, inverse[LT_STATES_MAX_QUBITS];
-    lt_pass *pass;
+    lt_state_pass *pass;
     for (int w = 0; w < q; w++)
         for (int b = 0; b < q; b++)
             if (s->row[w] >> b & 1) column[b] |= bit_of(s, w);
     invert(q, column, inverse);
-    LT_TRY(add_pass(s->f, (lt_pass){ .kind = LT_PASS_PERMUTE }, &pass));
+    LT_TRY(add_pass(s->f, (lt_state_pass){ .kind = LT_STATE_PASS_PERMUTE }, &pass));
     LT_TRY(make_ring(q, inverse, apply_map(q, inverse, s->flipped), &pass->ring));
     return make_ring(q, column, s->flipped, &pass->back);
 }
@@ -193,7 +193,7 @@ static lt_status end_run(schedule *s)
 {
     lt_factor *f = s->f;
     if (f->n_terms > s->first_term)
-        LT_TRY(add_pass(f, (lt_pass){ .kind = LT_PASS_PHASES, .first = s->first_term, .n = f->n_terms - s->first_term }, NULL));
+        LT_TRY(add_pass(f, (lt_state_pass){ .kind = LT_STATE_PASS_PHASES, .first = s->first_term, .n = f->n_terms - s->first_term }, NULL));
     if (permutes(s)) LT_TRY(add_permutation(s));
     begin_run(s);
     return LT_OK;
@@ -211,10 +211,10 @@ static bool is_hadamard(const waiting *w)
 static lt_status begin_state(schedule *s)
 {
     lt_factor *f = s->f;
-    lt_pass *pass;
+    lt_state_pass *pass;
     s->begun = true;
-    if (s->p->circuit->amplitudes) return add_pass(f, (lt_pass){ .kind = LT_PASS_AMPLITUDES }, NULL);
-    LT_TRY(add_pass(f, (lt_pass){ .kind = LT_PASS_PRODUCT, .first = f->n_gates, .n = f->q }, &pass));
+    if (s->p->circuit->amplitudes) return add_pass(f, (lt_state_pass){ .kind = LT_STATE_PASS_AMPLITUDES }, NULL);
+    LT_TRY(add_pass(f, (lt_state_pass){ .kind = LT_STATE_PASS_PRODUCT, .first = f->n_gates, .n = f->q }, &pass));
     LT_TRY(lt_ring_create(f->q, 0, 1, &pass->ring));
     for (int w = 0; w < f->q; w++) LT_TRY(add_gate(s, w));
     return LT_OK;
@@ -231,7 +231,7 @@ static lt_status add_waiting(schedule *s, bool hadamards)
             if (hadamards) add_phase(s, -M_PI / 2); /* that pass needs no factor i */
         }
     if (f->n_gates == first) return LT_OK;
-    return add_pass(f, (lt_pass){ .kind = hadamards ? LT_PASS_HADAMARDS : LT_PASS_GATES, .first = first, .n = f->n_gates - first }, NULL);
+    return add_pass(f, (lt_state_pass){ .kind = hadamards ? LT_STATE_PASS_HADAMARDS : LT_STATE_PASS_GATES, .first = first, .n = f->n_gates - first }, NULL);
 }
 
 /* Rotations about Z at the end of a fixed gate join the phases that follow anyway. */
@@ -331,7 +331,7 @@ static lt_status add_small_matrix(schedule *s, int wire, const double *m)
 static lt_status add_matrix(schedule *s, const int32_t *wire, const lt_bound *b)
 {
     if (b->prim.n == 1) return add_small_matrix(s, wire[0], s->p->circuit->number + b->prim.matrix);
-    lt_pass pass = { .kind = LT_PASS_MATRIX, .n_bits = b->prim.n, .matrix = b->prim.matrix };
+    lt_state_pass pass = { .kind = LT_STATE_PASS_MATRIX, .n_bits = b->prim.n, .matrix = b->prim.matrix };
     for (int i = 0; i < b->prim.n; i++) pass.bits[i] = s->f->q - 1 - wire[i];
     LT_TRY(settle(s, false));
     return add_pass(s->f, pass, NULL);
@@ -360,14 +360,14 @@ static void drop_end(schedule *s)
 {
     lt_factor *f = s->f;
     for (bool again = true; again && f->n_passes > 1;) {
-        lt_pass *last = &f->pass[f->n_passes - 1];
+        lt_state_pass *last = &f->pass[f->n_passes - 1];
         again = false;
-        if (last->kind == LT_PASS_PERMUTE) {
+        if (last->kind == LT_STATE_PASS_PERMUTE) {
             lt_ring_destroy(&last->ring);
             lt_ring_destroy(&last->back);
             f->n_passes--;
             again = true;
-        } else if (last->kind == LT_PASS_PHASES) {
+        } else if (last->kind == LT_STATE_PASS_PHASES) {
             int32_t kept = 0;
             for (int32_t i = 0; i < last->n; i++)
                 if (f->term[last->first + i].step >= 0) f->term[last->first + kept++] = f->term[last->first + i];
@@ -380,7 +380,7 @@ static void drop_end(schedule *s)
 /* A permutation right behind the product is read through. */
 static void join_ring(lt_factor *f)
 {
-    if (f->n_passes < 2 || f->pass[0].kind != LT_PASS_PRODUCT || f->pass[1].kind != LT_PASS_PERMUTE) return;
+    if (f->n_passes < 2 || f->pass[0].kind != LT_STATE_PASS_PRODUCT || f->pass[1].kind != LT_STATE_PASS_PERMUTE) return;
     lt_ring_destroy(&f->pass[0].ring);
     f->pass[0].ring = f->pass[1].ring;
     f->pass[0].back = f->pass[1].back;
@@ -403,7 +403,7 @@ static lt_status schedule_all(schedule *s, const lt_bound *prim, const int64_t *
     return LT_OK;
 }
 
-lt_status lt_schedule(lt_program *p, lt_factor *f, const lt_bound *prim, const int64_t *which, int64_t n, const int32_t *wires, const int32_t *local)
+lt_status lt_schedule(lt_compiled *p, lt_factor *f, const lt_bound *prim, const int64_t *which, int64_t n, const int32_t *wires, const int32_t *local)
 {
     schedule s = { .p = p, .f = f };
     lt_status status = schedule_all(&s, prim, which, n, wires, local);

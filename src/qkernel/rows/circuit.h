@@ -34,6 +34,7 @@ typedef struct lt_stage {
 
 typedef struct lt_layers {
     int        q;
+    const struct lt_compiled *program; /* a circuit of any gates instead of layers (simulate/program.h); NULL = layers */
     int64_t    n_layers;
     lt_embed   embed;
     double     scale;

@@ -7,7 +7,7 @@
 int lt_closed_components(const lt_layers *c, lt_gram_method method)
 {
     if (method == LT_GRAM_TRANSFER) return LT_TRANSFER_REALS;
-    return c->embed == LT_EMBED_RYRZ ? LT_CLOSED_BLOCH : LT_CLOSED_RY;
+    return c->program || c->embed == LT_EMBED_RYRZ ? LT_CLOSED_BLOCH : LT_CLOSED_RY;
 }
 
 /* The numbers of one wire of one row, for transfer matrices. */

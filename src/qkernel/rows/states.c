@@ -42,8 +42,16 @@ lt_state_maker lt_state_maker_of(const lt_layers *c, const lt_gram_loops *loops,
 /* Tables of this many bits stay in the first-level cache. */
 enum { MAX_BOND_BITS = 6 };
 
+static lt_state_maker maker_of_program(const lt_layers *c, const lt_gram_loops *loops, lt_gram_float type)
+{
+    lt_state_maker m = { .circuit = c, .loops = loops, .element = type == LT_GRAM_FLOAT32 ? 4 : 8, .simulator = lt_simulator_of(c->program, lt_isa_best(), type) };
+    m.slot_bytes = m.simulator.slot_bytes;
+    return m;
+}
+
 lt_state_maker lt_state_maker_of_overlaps(const lt_layers *c, const lt_gram_loops *loops, lt_gram_float type)
 {
+    if (c->program) return maker_of_program(c, loops, type);
     lt_state_maker m = lt_state_maker_of(c, loops, type);
     if (c->n_overlap != 2 || !c->parity_ring) return m;
     m.n_buffers = 1;
@@ -157,14 +165,38 @@ static void pack_group(work *w, int64_t group, slot *s)
     for (int64_t r = 0; norm && r < n_rows; r++) j->norms[row + r] = norm[r];
 }
 
+/* A group of any circuit: its factors one after the other in the panel; the squared norm is the product of theirs. */
+static void pack_program(work *w, int64_t group, lt_slot *s)
+{
+    const lt_gram_loops *l = w->m->loops;
+    const lt_compiled *p = w->m->simulator.program;
+    const lt_state_job *j = &w->job;
+    int parts = l->panel / l->lanes, part = (int)(group % parts);
+    int64_t row = group * l->lanes, n_rows = LT_MIN(j->n - row, l->lanes);
+    char *panel = (char *)j->panels + (size_t)(lt_panel_elements(l, j->amplitudes, j->planes) * (group / parts)) * w->m->element;
+    for (int64_t r = 0; j->norms && r < n_rows; r++) j->norms[row + r] = 1;
+    lt_simulate_rows(&w->m->simulator, s, j->x, j->first + row);
+    for (int i = 0; i < p->n_factors; i++) {
+        int64_t amplitudes = INT64_C(1) << p->factor[i].q;
+        double sums[MAX_LANES] = { 0 };
+        lt_simulate_factor(&w->m->simulator, s, &p->factor[i]);
+        l->pack(panel, part, j->planes, s->state, 0, amplitudes, amplitudes, j->norms ? sums : NULL, j->streaming);
+        panel += (size_t)lt_panel_elements(l, amplitudes, j->planes) * w->m->element;
+        for (int64_t r = 0; j->norms && r < n_rows; r++) j->norms[row + r] *= sums[r];
+    }
+}
+
 static lt_status pack_task(void *ctx, int64_t index, int worker)
 {
     work *w = ctx;
     const lt_state_job *j = &w->job;
     int64_t n_groups = lt_state_groups(w->m->loops, j->n);
+    const bool any = w->m->simulator.program != NULL;
     slot s = slot_at(w->m, j->workspace, index);
+    lt_slot of_any = any ? lt_slot_at(&w->m->simulator, j->workspace, index) : (lt_slot){ 0 };
     for (int64_t g; (g = atomic_fetch_add(&w->next, 1)) < n_groups;) {
-        pack_group(w, g, &s);
+        if (any) pack_program(w, g, &of_any);
+        else pack_group(w, g, &s);
         int64_t done = LT_MIN((atomic_fetch_add(&w->done, 1) + 1) * w->m->loops->lanes, j->n);
         /* Worker 0 is the calling thread. */
         if (worker == 0 && j->tell && !j->tell(j->tell_ctx, done, j->n)) atomic_store(&w->stop, true);

@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "qkernel/rows/circuit.h"
 #include "qkernel/loops/loops.h"
+#include "qkernel/simulate/simulate.h"
 
 /* From this many qubits on, rows are prepared one by one: a vector of rows would be too large. The
    rule looks at q alone, so that results do not depend on the memory at hand. */
@@ -18,6 +19,7 @@ typedef struct lt_state_maker {
     size_t               state_bytes, table_bytes, coef_bytes, angle_bytes; /* parts of a slot */
     int                  n_buffers;  /* states in a slot: 2 where a ring stands between gates */
     int                  bond_bits;  /* two stages made chunk by chunk from tables of 2^bond_bits; 0 = wire by wire */
+    lt_simulator         simulator;  /* of a circuit of any gates; its program is NULL for layers */
 } lt_state_maker;
 
 /* The tables of this type and number of qubits. */

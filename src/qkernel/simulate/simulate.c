@@ -29,7 +29,7 @@ typedef struct sizes { size_t table, coef, x, value, angle, scratch; } sizes;
 
 static sizes sizes_of(const lt_simulator *m)
 {
-    const lt_program *p = m->program;
+    const lt_compiled *p = m->program;
     const size_t lanes = (size_t)m->loops->lanes, vector = lanes * sizeof(double), amplitude = 2 * lanes * m->element;
     int32_t turns = LT_MAX(1, p->n_phases), gates = 0;
     int q = LT_MAX(1, p->widest), bits = LT_MIN(q, LT_PHASE_BLOCK_BITS), low = (q + 1) / 2;
@@ -42,13 +42,13 @@ static sizes sizes_of(const lt_simulator *m)
                     .angle = aligned(vector * (size_t)turns), .scratch = aligned(3 * (vector << bits)) };
 }
 
-lt_simulator lt_simulator_of(const lt_program *p, lt_isa isa, lt_gram_float type)
+lt_simulator lt_simulator_of(const lt_compiled *p, lt_isa isa, lt_gram_float type)
 {
     lt_simulator m = { .program = p, .loops = lt_simulate_loops_of(isa, type, p->widest), .states = lt_states_loops(lt_gram_isa_of(isa), type, p->widest),
                        .element = type == LT_GRAM_FLOAT32 ? 4 : 8, .n_buffers = 1 };
     for (int i = 0; i < p->n_factors; i++)
         for (int32_t a = 0; a < p->factor[i].n_passes; a++)
-            if (p->factor[i].pass[a].kind == LT_PASS_PERMUTE) m.n_buffers = 2;
+            if (p->factor[i].pass[a].kind == LT_STATE_PASS_PERMUTE) m.n_buffers = 2;
     sizes z = sizes_of(&m);
     m.state_bytes = aligned((2 * (size_t)m.loops->lanes * m.element) << p->widest);
     m.slot_bytes = (size_t)m.n_buffers * m.state_bytes + z.table + z.coef + z.x + z.value + 3 * z.angle + z.scratch;
@@ -87,7 +87,7 @@ static double length_of(const lt_rows *x, int64_t row)
     return largest * sqrt(sum);
 }
 
-static lt_status check_shape(const lt_program *p, const char *name, const lt_rows *x)
+static lt_status check_shape(const lt_compiled *p, const char *name, const lt_rows *x)
 {
     const lt_circuit *c = p->circuit;
     if (!x->data) return LT_FAIL(LT_ERR_ARGUMENT, "circuit: %s has no data", name);
@@ -101,7 +101,7 @@ static lt_status check_shape(const lt_program *p, const char *name, const lt_row
     return LT_OK;
 }
 
-static lt_status check_row(const lt_program *p, const char *name, const lt_rows *x, int64_t i, double *row, double *value)
+static lt_status check_row(const lt_compiled *p, const char *name, const lt_rows *x, int64_t i, double *row, double *value)
 {
     for (int64_t k = 0; k < x->columns; k++) {
         row[k] = lt_rows_at(x, i, k);
@@ -114,7 +114,7 @@ static lt_status check_row(const lt_program *p, const char *name, const lt_rows 
     return lt_tape_check(&p->tape, &p->circuit->exprs, name, i, row, value);
 }
 
-lt_status lt_program_check_rows(const lt_program *p, const char *name, const lt_rows *x)
+lt_status lt_compiled_check_rows(const lt_compiled *p, const char *name, const lt_rows *x)
 {
     LT_TRY(check_shape(p, name, x));
     double *row = lt_malloc((size_t)(x->columns + p->tape.n + 1) * sizeof *row);
@@ -124,12 +124,12 @@ lt_status lt_program_check_rows(const lt_program *p, const char *name, const lt_
     return s;
 }
 
-void lt_simulate_rows(const lt_simulator *m, const lt_slot *s, const lt_rows *x, int64_t first, int64_t n)
+void lt_simulate_rows(const lt_simulator *m, const lt_slot *s, const lt_rows *x, int64_t first)
 {
-    const lt_program *p = m->program;
+    const lt_compiled *p = m->program;
     const int lanes = m->loops->lanes;
     for (int r = 0; r < lanes; r++) {
-        int64_t row = LT_MIN(first + LT_MIN(r, LT_MAX(n, 1) - 1), x->n - 1);
+        int64_t row = LT_MAX(0, LT_MIN(first + r, x->n - 1));
         double length = p->circuit->amplitudes ? length_of(x, row) : 1;
         for (int64_t k = 0; k < x->columns; k++) s->x[k * lanes + r] = p->circuit->amplitudes ? lt_rows_at(x, row, k) / length : lt_rows_at(x, row, k);
     }
@@ -154,7 +154,7 @@ void lt_simulate_turns(const lt_simulator *m, const lt_slot *s, const lt_factor 
     m->loops->sincos(s->sine, s->cosine, s->angle, (int64_t)f->n_turns * m->loops->lanes);
 }
 
-void lt_simulate_terms(const lt_simulator *m, const lt_slot *s, const lt_factor *f, const lt_pass *a)
+void lt_simulate_terms(const lt_simulator *m, const lt_slot *s, const lt_factor *f, const lt_state_pass *a)
 {
     for (int32_t i = 0; i < a->n; i++) {
         const lt_phase_term *t = &f->term[a->first + i];
@@ -164,7 +164,7 @@ void lt_simulate_terms(const lt_simulator *m, const lt_slot *s, const lt_factor 
 
 bool lt_simulate_global_phase(const lt_simulator *m, const lt_slot *s)
 {
-    const lt_program *p = m->program;
+    const lt_compiled *p = m->program;
     const int lanes = m->loops->lanes;
     if (p->n_phases == 0 && !p->whole) return false;
     double sum[64];
@@ -185,11 +185,11 @@ static const char *coef_at(const lt_simulator *m, const lt_slot *s, int32_t gate
     return (const char *)s->coef + (size_t)gate * 4 * (size_t)m->loops->lanes * m->element;
 }
 
-static void run_gates(const lt_simulator *m, lt_slot *s, const lt_factor *f, const lt_pass *a, bool undo)
+static void run_gates(const lt_simulator *m, lt_slot *s, const lt_factor *f, const lt_state_pass *a, bool undo)
 {
     int bit[LT_STATES_MAX_QUBITS];
     for (int32_t i = 0; i < a->n; i++) bit[i] = f->gate[a->first + i].bit;
-    if (a->kind == LT_PASS_HADAMARDS) m->loops->hadamards(s->state, f->q, a->n, bit);
+    if (a->kind == LT_STATE_PASS_HADAMARDS) m->loops->hadamards(s->state, f->q, a->n, bit);
     else m->loops->gates(s->state, f->q, a->n, bit, coef_at(m, s, a->first), undo);
 }
 
@@ -201,24 +201,24 @@ static void permute(const lt_simulator *m, lt_slot *s, int q, const lt_ring *rin
     s->other = from;
 }
 
-void lt_simulate_pass(const lt_simulator *m, lt_slot *s, const lt_factor *f, const lt_pass *a, bool undo)
+void lt_simulate_pass(const lt_simulator *m, lt_slot *s, const lt_factor *f, const lt_state_pass *a, bool undo)
 {
     switch (a->kind) {
-    case LT_PASS_GATES: case LT_PASS_HADAMARDS: run_gates(m, s, f, a, undo); return;
-    case LT_PASS_PERMUTE: permute(m, s, f->q, undo ? &a->back : &a->ring); return;
-    case LT_PASS_PHASES: {
+    case LT_STATE_PASS_GATES: case LT_STATE_PASS_HADAMARDS: run_gates(m, s, f, a, undo); return;
+    case LT_STATE_PASS_PERMUTE: permute(m, s, f->q, undo ? &a->back : &a->ring); return;
+    case LT_STATE_PASS_PHASES: {
         lt_simulate_terms(m, s, f, a);
         m->loops->phases(s->state, f->q, &(lt_phase_job){ a->n, f->term + a->first, s->angle, s->scratch }, undo);
         return;
     }
-    case LT_PASS_MATRIX: m->loops->matrix(s->state, f->q, a->n_bits, a->bits, m->program->circuit->number + a->matrix, undo); return;
+    case LT_STATE_PASS_MATRIX: m->loops->matrix(s->state, f->q, a->n_bits, a->bits, m->program->circuit->number + a->matrix, undo); return;
     default: return;
     }
 }
 
-static void begin(const lt_simulator *m, lt_slot *s, const lt_factor *f, const lt_pass *a)
+static void begin(const lt_simulator *m, lt_slot *s, const lt_factor *f, const lt_state_pass *a)
 {
-    if (a->kind == LT_PASS_AMPLITUDES) m->loops->load(s->state, (int64_t)1 << f->q, s->x, m->program->circuit->n_features);
+    if (a->kind == LT_STATE_PASS_AMPLITUDES) m->loops->load(s->state, (int64_t)1 << f->q, s->x, m->program->circuit->n_features);
     else m->states->product_state(s->state, coef_at(m, s, a->first), f->q, a->ring.low_bits, a->ring.low, a->ring.high, s->table);
 }
 

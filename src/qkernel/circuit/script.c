@@ -1,5 +1,5 @@
 /* Cuts circuit texts into words. SPDX-License-Identifier: BSD-3-Clause */
-#include "qkernel/circuit/words.h"
+#include "qkernel/circuit/script.h"
 
 #include "base/options.h"
 #include "base/status.h"
@@ -10,16 +10,16 @@
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static char ahead(const lt_source *s, size_t n) { return s->at + n < s->n_bytes ? s->text[s->at + n] : 0; }
+static char ahead(const lt_script *s, size_t n) { return s->at + n < s->n_bytes ? s->text[s->at + n] : 0; }
 
-static void step(lt_source *s)
+static void step(lt_script *s)
 {
     if (s->text[s->at++] == '\n') s->line++, s->column = 1;
     else s->column++;
 }
 
 /* Blanks and comments. False when a comment does not end. */
-static bool skip_blanks(lt_source *s)
+static bool skip_blanks(lt_script *s)
 {
     while (s->at < s->n_bytes) {
         char c = s->text[s->at];
@@ -35,10 +35,10 @@ static bool skip_blanks(lt_source *s)
     return true;
 }
 
-static void read_number(lt_source *s, lt_word *w)
+static void read_number(lt_script *s, lt_script_word *w)
 {
     char copy[64];
-    w->kind = LT_WORD_NUMBER;
+    w->kind = LT_SCRIPT_NUMBER;
     w->whole = true;
     while (is_digit(ahead(s, 0)) || ahead(s, 0) == '_') step(s);
     if (ahead(s, 0) == '.' && ahead(s, 1) != '.') {
@@ -56,24 +56,24 @@ static void read_number(lt_source *s, lt_word *w)
     for (int i = 0; i < w->length && n < (int)sizeof copy - 1; i++)
         if (w->text[i] != '_') copy[n++] = w->text[i];
     copy[n] = 0;
-    if (n == (int)sizeof copy - 1 || !lt_text_real(copy, &w->value)) w->kind = LT_WORD_BAD;
+    if (n == (int)sizeof copy - 1 || !lt_text_real(copy, &w->value)) w->kind = LT_SCRIPT_BAD;
 }
 
-static void read_string(lt_source *s, lt_word *w)
+static void read_string(lt_script *s, lt_script_word *w)
 {
     char quote = s->text[s->at];
     step(s);
     w->text = s->text + s->at;
     while (s->at < s->n_bytes && s->text[s->at] != quote && s->text[s->at] != '\n') step(s);
     w->length = (int)(s->text + s->at - w->text);
-    w->kind = ahead(s, 0) == quote ? LT_WORD_STRING : LT_WORD_BAD;
-    if (w->kind == LT_WORD_STRING) step(s);
+    w->kind = ahead(s, 0) == quote ? LT_SCRIPT_STRING : LT_SCRIPT_BAD;
+    if (w->kind == LT_SCRIPT_STRING) step(s);
 }
 
-static void read_sign(lt_source *s, lt_word *w)
+static void read_sign(lt_script *s, lt_script_word *w)
 {
     static const struct { char text[3]; int sign; } two[] = { { "**", LT_SIGN_POWER }, { "->", LT_SIGN_ARROW }, { "==", LT_SIGN_EQUAL } };
-    w->kind = LT_WORD_SIGN;
+    w->kind = LT_SCRIPT_SIGN;
     w->sign = (unsigned char)s->text[s->at];
     for (size_t i = 0; i < LT_LEN(two); i++)
         if (s->text[s->at] == two[i].text[0] && ahead(s, 1) == two[i].text[1]) {
@@ -83,17 +83,17 @@ static void read_sign(lt_source *s, lt_word *w)
         }
     step(s);
     w->length = (int)(s->text + s->at - w->text);
-    if (w->sign < 32 || w->sign == 127) w->kind = LT_WORD_BAD;
+    if (w->sign < 32 || w->sign == 127) w->kind = LT_SCRIPT_BAD;
 }
 
-void lt_source_next(lt_source *s)
+void lt_script_next(lt_script *s)
 {
     bool ended = skip_blanks(s);
-    lt_word w = { .kind = LT_WORD_END, .text = s->text + s->at, .line = s->line, .column = s->column };
-    if (!ended) w.kind = LT_WORD_BAD;
-    else if (s->at >= s->n_bytes) w.kind = LT_WORD_END;
+    lt_script_word w = { .kind = LT_SCRIPT_END, .text = s->text + s->at, .line = s->line, .column = s->column };
+    if (!ended) w.kind = LT_SCRIPT_BAD;
+    else if (s->at >= s->n_bytes) w.kind = LT_SCRIPT_END;
     else if (is_letter(s->text[s->at])) {
-        w.kind = LT_WORD_NAME;
+        w.kind = LT_SCRIPT_NAME;
         while (is_letter(ahead(s, 0)) || is_digit(ahead(s, 0))) step(s);
         w.length = (int)(s->text + s->at - w.text);
     } else if (is_digit(s->text[s->at]) || (s->text[s->at] == '.' && is_digit(ahead(s, 1)))) read_number(s, &w);
@@ -102,39 +102,39 @@ void lt_source_next(lt_source *s)
     s->word = w;
 }
 
-void lt_source_open(lt_source *s, const char *name, const char *text, size_t n_bytes)
+void lt_script_open(lt_script *s, const char *name, const char *text, size_t n_bytes)
 {
-    *s = (lt_source){ .name = name, .text = text, .n_bytes = n_bytes, .line = 1, .column = 1 };
-    lt_source_next(s);
+    *s = (lt_script){ .name = name, .text = text, .n_bytes = n_bytes, .line = 1, .column = 1 };
+    lt_script_next(s);
 }
 
-bool lt_word_is(const lt_word *w, const char *name)
+bool lt_script_word_is(const lt_script_word *w, const char *name)
 {
-    return w->kind == LT_WORD_NAME && strlen(name) == (size_t)w->length && !memcmp(w->text, name, (size_t)w->length);
+    return w->kind == LT_SCRIPT_NAME && strlen(name) == (size_t)w->length && !memcmp(w->text, name, (size_t)w->length);
 }
 
-bool lt_source_sees(const lt_source *s, int sign) { return s->word.kind == LT_WORD_SIGN && s->word.sign == sign; }
+bool lt_script_sees(const lt_script *s, int sign) { return s->word.kind == LT_SCRIPT_SIGN && s->word.sign == sign; }
 
-bool lt_source_takes(lt_source *s, int sign)
+bool lt_script_takes(lt_script *s, int sign)
 {
-    if (!lt_source_sees(s, sign)) return false;
-    lt_source_next(s);
+    if (!lt_script_sees(s, sign)) return false;
+    lt_script_next(s);
     return true;
 }
 
-lt_status lt_source_expect(lt_source *s, int sign, const char *where)
+lt_status lt_script_expect(lt_script *s, int sign, const char *where)
 {
-    if (lt_source_takes(s, sign)) return LT_OK;
-    return lt_source_fail(s, &s->word, "%s, expected '%c' %s", lt_word_str(&s->word).s, sign, where);
+    if (lt_script_takes(s, sign)) return LT_OK;
+    return lt_script_fail(s, &s->word, "%s, expected '%c' %s", lt_script_word_str(&s->word).s, sign, where);
 }
 
-lt_status lt_source_deeper(lt_source *s)
+lt_status lt_script_deeper(lt_script *s)
 {
-    if (++s->depth <= LT_SOURCE_MAX_DEPTH) return LT_OK;
-    return lt_source_fail(s, &s->word, "more than %d levels inside each other", LT_SOURCE_MAX_DEPTH);
+    if (++s->depth <= LT_SCRIPT_MAX_DEPTH) return LT_OK;
+    return lt_script_fail(s, &s->word, "more than %d levels inside each other", LT_SCRIPT_MAX_DEPTH);
 }
 
-lt_status lt_source_fail(const lt_source *s, const lt_word *at, const char *format, ...)
+lt_status lt_script_fail(const lt_script *s, const lt_script_word *at, const char *format, ...)
 {
     char text[512];
     va_list ap;
@@ -144,14 +144,14 @@ lt_status lt_source_fail(const lt_source *s, const lt_word *at, const char *form
     return LT_FAIL(LT_ERR_FORMAT, "%s, line %d, column %d: %s", s->name, at->line, at->column, text);
 }
 
-lt_word_text lt_word_str(const lt_word *w)
+lt_script_word_text lt_script_word_str(const lt_script_word *w)
 {
-    lt_word_text t;
+    lt_script_word_text t;
     int n = LT_MIN(w->length, 32);
     for (int i = 0; i < n; i++)
         if ((unsigned char)w->text[i] < 32 || w->text[i] == 127) n = i;
-    if (w->kind == LT_WORD_END) snprintf(t.s, sizeof t.s, "the end of the text");
-    else if (w->kind == LT_WORD_BAD && n == 0) snprintf(t.s, sizeof t.s, "unreadable text");
+    if (w->kind == LT_SCRIPT_END) snprintf(t.s, sizeof t.s, "the end of the text");
+    else if (w->kind == LT_SCRIPT_BAD && n == 0) snprintf(t.s, sizeof t.s, "unreadable text");
     else snprintf(t.s, sizeof t.s, "'%.*s%s'", n, w->text, n < w->length ? "..." : "");
     return t;
 }
