@@ -3,6 +3,7 @@
 #define LATHE_LATHE_H
 
 #include "lathe/base.h"
+#include "lathe/circuit.h"
 #include "lathe/csv.h"
 #include "lathe/dataset.h"
 #include "lathe/dataset_config.h"

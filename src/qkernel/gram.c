@@ -64,7 +64,9 @@ static void choose_threshold(lt_gram *g)
     g->transfer_reason = "stored timings";
 }
 
-static lt_status open_parts(lt_gram *g, const lt_weights *w)
+static lt_status make_layers(lt_gram *g, const void *weights) { return lt_layers_create(&g->opt, weights, &g->circuit); }
+
+static lt_status open_parts(lt_gram *g, lt_gram_circuit_fn make, const void *from)
 {
     g->pool = g->dev->pool;
     if (g->opt.n_workers > 0) {
@@ -72,7 +74,7 @@ static lt_status open_parts(lt_gram *g, const lt_weights *w)
         g->pool = g->own_pool;
     }
     g->isa = lt_gram_isa_of(lt_isa_best());
-    LT_TRY(lt_circuit_create(&g->opt, w, &g->circuit));
+    LT_TRY(make(g, from));
     choose_threshold(g);
     return LT_OK;
 }
@@ -111,18 +113,25 @@ lt_status lt_gram_create(lt_device *dev, const lt_gram_options *opt, const lt_we
 
 lt_status lt_gram_create_on(lt_device *const *devices, int n_devices, const lt_gram_options *opt, const lt_weights *w, lt_gram **out)
 {
+    if (out) *out = NULL;
+    if (opt) LT_TRY(check_options(opt));
+    if (opt) LT_TRY(check_weights(opt, w));
+    return lt_gram_open(devices, n_devices, opt, make_layers, w, out);
+}
+
+lt_status lt_gram_open(lt_device *const *devices, int n_devices, const lt_gram_options *opt, lt_gram_circuit_fn make, const void *from, lt_gram **out)
+{
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: out is NULL");
     *out = NULL;
     if (!opt) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the options are NULL; start from lt_gram_defaults()");
     LT_TRY(check_options(opt));
-    LT_TRY(check_weights(opt, w));
     LT_TRY(check_devices(devices, n_devices));
     LT_TRY(check_precision(opt, devices[0]));
     lt_gram *g = lt_calloc(1, sizeof *g);
     if (!g) return LT_ERR_MEMORY;
     g->dev = devices[0];
     g->opt = *opt;
-    lt_status s = open_parts(g, w);
+    lt_status s = open_parts(g, make, from);
     if (!s && !is_cpu(g->dev)) s = open_devices(g, devices, n_devices);
     if (s) {
         lt_gram_destroy(g);
@@ -148,7 +157,8 @@ void lt_gram_destroy(lt_gram *g)
         lt_device_gram_destroy(g->on_device[i]);
         lt_pool_destroy(g->device_pool[i]);
     }
-    lt_circuit_destroy(&g->circuit);
+    lt_layers_destroy(&g->circuit);
+    lt_compiled_destroy(g->program);
     lt_pool_destroy(g->own_pool);
     lt_free(g->history);
     lt_free(g);
@@ -172,16 +182,27 @@ int64_t lt_gram_held_bytes(const lt_gram *g)
 
 /* ---- calls ---- */
 
+static lt_status check_rows(const lt_gram *g, const char *name, const lt_rows *x)
+{
+    return g->program ? lt_compiled_check_rows(g->program, name, x) : lt_rows_check(name, x, g->circuit.q, g->opt.angle_scale);
+}
+
+static lt_status run(lt_gram_filling *f)
+{
+    if (f->g->similarity.kind == LT_SIMILARITY_PROJECTED) return lt_gram_run_projected(f);
+    return f->g->n_devices ? lt_gram_run_on_devices(f) : lt_gram_run(f);
+}
+
 lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K)
 {
     if (!g || !x || (!K && !g->n_devices)) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or K is NULL");
-    LT_TRY(lt_rows_check("X", x, g->circuit.q, g->opt.angle_scale));
-    if (y) LT_TRY(lt_rows_check("Y", y, g->circuit.q, g->opt.angle_scale));
+    LT_TRY(check_rows(g, "X", x));
+    if (y) LT_TRY(check_rows(g, "Y", y));
     if (y && g->opt.packed) return LT_FAIL(LT_ERR_ARGUMENT, "gram: a packed triangle was asked for, but with Y the matrix is not symmetric");
     lt_gram_filling f = { .g = g, .x = x, .y = y, .meter = { .fn = g->opt.progress, .ctx = g->opt.progress_ctx, .repair = g->opt.repair, .profile = g->opt.profile_memory },
                .out = { .K = K, .f32 = g->opt.return_dtype == LT_GRAM_FLOAT32, .packed = g->opt.packed } };
     lt_span span = lt_trace_span_begin("gram");
-    lt_status s = g->n_devices ? lt_gram_run_on_devices(&f) : lt_gram_run(&f);
+    lt_status s = run(&f);
     lt_trace_span_end(span);
     return s;
 }
@@ -189,7 +210,8 @@ lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K)
 lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
 {
     if (!g || !x || !out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or the output is NULL");
-    LT_TRY(lt_rows_check("X", x, g->circuit.q, g->opt.angle_scale));
+    LT_TRY(check_rows(g, "X", x));
+    if (g->program) return lt_circuit_states(g->program->circuit, g->program->weights, g->program->circuit->n_weights, x, g->opt.dtype, out);
     if (g->circuit.q > LT_STATES_MAX_QUBITS)
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits are too many for state vectors (at most %d)", g->circuit.q, LT_STATES_MAX_QUBITS);
     if (g->n_devices) return lt_device_gram_states(g->on_device[0], x, out);

@@ -36,6 +36,7 @@ static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
         .opt = &g->used, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
         .cross = y != NULL, .free_bytes = free_bytes + lt_gram_held_bytes(g), .total_bytes = total_bytes,
         .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason, .large = g->large,
+        .real_part = g->similarity.kind == LT_SIMILARITY_REAL,
     };
     lt_gram_method method;
     char reason[160];
@@ -70,7 +71,7 @@ static lt_status pack_states(lt_gram_filling *f, const lt_rows *x, int64_t first
     if (f->meter.fn) job.report = report_states, job.report_ctx = &f->meter;
     LT_TRY(lt_states_pack(&p->maker, g->pool, &job));
     if (slice + 1 < p->n_slices) return LT_OK;
-    for (int64_t i = 0; diagonal && i < n; i++) diagonal[i] *= diagonal[i];
+    for (int64_t i = 0; diagonal && !p->real_part && i < n; i++) diagonal[i] *= diagonal[i];
     f->states_built += n;
     return LT_OK;
 }
@@ -86,7 +87,8 @@ static lt_status pack(lt_gram_filling *f, const lt_rows *x, int64_t first, int64
     if (p->method == LT_GRAM_STATES) s = pack_states(f, x, first, n, to, diagonal, slice);
     else {
         int64_t whole = p->bulk && p->method == LT_GRAM_PRODUCT ? (n + LT_SQUARE - 1) / LT_SQUARE * LT_SQUARE : n;
-        s = lt_closed_pack(&g->circuit, p->closed, p->method, g->pool, x, first, whole, to->p);
+        s = g->program ? lt_simulate_closed(&p->maker.simulator, g->pool, p->closed, x, first, whole, g->work.p, to->p)
+                       : lt_closed_pack(&g->circuit, p->closed, p->method, g->pool, x, first, whole, to->p);
         if (!s && diagonal) s = lt_tiles_diagonal(p, &g->circuit, to->p, n, g->scratch.p, diagonal);
     }
     lt_trace_span_end(span);
@@ -310,6 +312,7 @@ lt_status lt_gram_run(lt_gram_filling *f)
     f->block_ns = lt_clock_ns();
     LT_TRY(g->plan.by_bands ? compute_bands(f) : compute_blocks(f));
     int64_t post = lt_clock_ns();
+    LT_TRY(lt_similarity_disturb(f));
     if (g->opt.normalize) LT_TRY(normalize(f));
     int64_t end = lt_clock_ns();
     lt_gram_report(f, end - post, end - start);

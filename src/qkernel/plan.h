@@ -38,6 +38,8 @@ typedef struct lt_gram_plan {
     int     n_slots;               /* groups of rows prepared at the same time */
     size_t  a_bytes, b_bytes;      /* packed rows of X; of Y, or of the second block */
     size_t  work_bytes, scratch_bytes; /* all slots; one worker */
+    const struct lt_compiled *program; /* a circuit of any gates: its factors lie one after the other in a panel; NULL = layers */
+    bool    real_part;             /* K is the real part of overlaps, not their square */
     char    text[1024];
 } lt_gram_plan;
 
@@ -46,7 +48,7 @@ typedef struct lt_large_matrix { int64_t from_bytes, band_rows; } lt_large_matri
 
 typedef struct lt_plan_request {
     const lt_gram_options *opt;
-    const lt_circuit      *circuit;
+    const lt_layers      *circuit;
     const lt_gram_isa     *isa;
     int     threads;
     int64_t n, m;                  /* m = n without Y */
@@ -56,6 +58,7 @@ typedef struct lt_plan_request {
     const char *transfer_reason;   /* "built in", "stored timings" */
     bool    learned;               /* opt's tiles come from earlier runs */
     lt_large_matrix large;
+    bool    real_part;             /* as in the plan */
 } lt_plan_request;
 
 /* Which method, and the reason in words. LT_ERR_ARGUMENT when the one asked for is not exact here. */

@@ -74,7 +74,7 @@ lt_status lt_device_gram_prepare(lt_device_gram *d, lt_gram_method method, const
 {
     if (d->prepared && d->method == method && d->maker.stages == stages) return LT_OK;
     const lt_gram_options *opt = d->opt;
-    const lt_circuit *c = d->circuit;
+    const lt_layers *c = d->circuit;
     bool single = opt->dtype != LT_GRAM_FLOAT64;
     d->prepared = false;
     lt_captured_drop(d);
@@ -100,7 +100,7 @@ void *lt_device_gram_matrix(const lt_device_gram *d) { return d->kept ? d->k.at 
 
 lt_status lt_device_gram_states(lt_device_gram *d, const lt_rows *x, void *out)
 {
-    const lt_circuit *c = d->circuit;
+    const lt_layers *c = d->circuit;
     int64_t row_bytes = (int64_t)1 << (c->q + (d->opt->dtype == LT_GRAM_FLOAT64 ? 4 : 3));
     int64_t at_once = LT_MAX(1, (256 << 20) / row_bytes);
     LT_TRY(lt_device_gram_prepare(d, LT_GRAM_STATES, c->full, c->n_full));

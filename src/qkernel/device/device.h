@@ -19,7 +19,7 @@ typedef struct lt_tile_shape {  /* of the tensor-core kernels; what tuning choos
 
 typedef struct lt_device_gram_setup {  /* borrowed, with what it points to, but for shape */
     const lt_gram_options *opt;
-    const lt_circuit      *circuit;
+    const lt_layers      *circuit;
     lt_pool               *pool;  /* spreads K over host memory */
     const lt_tile_shape   *shape; /* NULL: the built-in choice */
 } lt_device_gram_setup;

@@ -35,7 +35,7 @@ struct lt_device_gram {
     lt_stream             *stream;       /* rows are made here; also the first panel stream */
     lt_pool               *pool;
     const lt_gram_options *opt;          /* the handle's; borrowed */
-    const lt_circuit      *circuit;      /* likewise */
+    const lt_layers      *circuit;      /* likewise */
     bool                   prepared, kept, has_shape;
     lt_tile_shape          shape;
     lt_gram_method         method;

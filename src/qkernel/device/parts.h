@@ -70,7 +70,7 @@ enum { LT_CHUNK_WIRES = 12, LT_WIRES_AT_ONCE = 4 };
 typedef struct lt_row_maker {
     lt_device   *dev;
     lt_stream   *stream;
-    const lt_circuit *circuit;
+    const lt_layers *circuit;
     const lt_gram_kernels *kernels;
     lt_circuit_tables tables;
     const lt_stage *stages;      /* circuit->overlap or ->full */
@@ -90,7 +90,7 @@ typedef struct lt_row_maker {
     double       sent_ns;
 } lt_row_maker;
 typedef struct lt_row_maker_options { bool single, page_locked, timed; double jitter; } lt_row_maker_options;
-lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, const lt_circuit *c, const lt_gram_kernels *k,
+lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, const lt_layers *c, const lt_gram_kernels *k,
                             const lt_row_maker_options *opt);
 void      lt_row_maker_close(lt_row_maker *m);
 /* States of rows first..first+n-1 to `to`, row after row, as the kernel of tiles reads them. */

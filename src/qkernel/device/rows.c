@@ -78,7 +78,7 @@ static lt_status lay_out(lt_row_maker *m)
 
 static lt_status upload_circuit(lt_row_maker *m)
 {
-    const lt_circuit *c = m->circuit;
+    const lt_layers *c = m->circuit;
     int ryrz = c->embed == LT_EMBED_RYRZ, bits[8];
     for (int i = 0; i < 8; i++) bits[i] = LT_CHUNK_WIRES + LT_WIRES_AT_ONCE * i;
     LT_TRY(lay_out(m));
@@ -99,7 +99,7 @@ static lt_status upload_circuit(lt_row_maker *m)
     return s;
 }
 
-lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, const lt_circuit *c, const lt_gram_kernels *k,
+lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, const lt_layers *c, const lt_gram_kernels *k,
                             const lt_row_maker_options *opt)
 {
     m->dev = dev;

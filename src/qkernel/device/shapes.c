@@ -57,7 +57,7 @@ bool lt_gram_stored_shape(lt_device *dev, int q, lt_gram_float type, lt_tile_sha
 
 typedef struct trial {
     lt_gram_options opt;
-    lt_circuit      circuit;
+    lt_layers      circuit;
     lt_device_gram      *candidate[MAX_SHAPES];
     lt_rows         x;
 } trial;
@@ -96,9 +96,9 @@ lt_status lt_gram_tune_shapes(lt_device *dev, lt_tuner *tuner, int q, lt_gram_fl
     t.opt.re_embed_between_layers = true;
     t.opt.dtype = type;
     t.x.columns = q;
-    lt_status s = lt_circuit_create(&t.opt, &(lt_weights){ weights, 2, q }, &t.circuit);
+    lt_status s = lt_layers_create(&t.opt, &(lt_weights){ weights, 2, q }, &t.circuit);
     if (!s) s = choose(tuner, dev, &t);
     for (int i = 0; i < MAX_SHAPES; i++) lt_device_gram_destroy(t.candidate[i]);
-    lt_circuit_destroy(&t.circuit);
+    lt_layers_destroy(&t.circuit);
     return s;
 }
