@@ -124,7 +124,7 @@ static lt_status choose_vectors(lt_run *r)
     lt_status s = lt_device_functions_vectors(r->evaluator->on_device, &vectors);
     if (s == LT_ERR_UNSUPPORTED && !asked) return LT_OK;
     LT_TRY(s);
-    LT_TRY(lt_vectors_on_device(vectors, r->n, r->k + 4, &r->arena, &r->vectors)); /* a callback sees so many at once */
+    LT_TRY(lt_vectors_on_device(vectors, r->n, r->k + 4, &r->arena, &r->vectors)); /* a callback sees that many vectors at once */
     return lt_hessian_move(&r->hessian, &r->vectors);
 }
 

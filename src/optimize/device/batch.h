@@ -31,7 +31,7 @@ void      lt_batch_take(const lt_batch *b, int i, const lt_outputs *out); /* val
 
 /* What several at once and single evaluations of values took: the shortest of each, 0 before the first. */
 typedef struct lt_batch_record { int64_t runs, run_ns, single_ns; } lt_batch_record;
-/* Takes less than the two that a search is expected to come to, or is too young to tell. Where no single one has been timed by then it is none, so
+/* Takes less than the two that a search is expected to come to, or has run too rarely to say. Where no single one has been timed by then it is none, so
    that the next plan times some. Bits of results do not depend on it, so that a clock may have a say. */
 bool      lt_batch_pays(const lt_batch_record *r);
 const lt_batch_record *lt_batch_so_far(const lt_batch *b);

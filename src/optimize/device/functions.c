@@ -22,7 +22,7 @@ typedef struct slot {
     lt_sequence    sequence[N_KINDS];
 } slot;
 
-/* A point that stays on the device: programs read and write it there, values alone come to the host. */
+/* A point that stays on the device: programs read and write it, values alone come to the host. */
 typedef struct resident {
     double      *at;      /* count numbers on the device; NULL: not made yet */
     const void **inputs;

@@ -118,7 +118,7 @@ static int width_of(int64_t k)
     return w;
 }
 
-/* Columns to the device, in front of kernels; their products back, behind them. Vectors on the device are there already. */
+/* Columns to the device, in front of kernels; their products back, behind them. Vectors on the device need not cross. */
 static lt_status begin(lt_device_hessian *m, int64_t k, bool changes)
 {
     if (m->resident) return lt_device_vectors_queue(m->resident, LT_LIST_PRODUCT);

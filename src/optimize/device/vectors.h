@@ -52,7 +52,7 @@ void   lt_device_vectors_written(lt_device_vectors *v, const double *first, int6
 void   lt_device_vectors_forget(lt_device_vectors *v); /* all that is known: cheaper than one by one */
 
 /* ---- Launches ---- */
-/* Lists of a fixed place, for sequences that are captured: `pack` puts what was noted down there, the captured sequence begins
+/* Lists of a fixed place, for sequences that are recorded: `pack` puts what was noted down into the list, the recorded sequence begins
    with what `queue` launches. */
 typedef enum lt_device_vectors_list { LT_LIST_EVALUATION, LT_LIST_EXCHANGE, LT_LIST_PRODUCT, LT_LIST_FIRST_FREE } lt_device_vectors_list;
 void      lt_device_vectors_pack(lt_device_vectors *v, lt_device_vectors_list where, const double *passed, int count);

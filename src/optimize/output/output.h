@@ -5,7 +5,7 @@
 #include "lathe/rng.h"
 #include "optimize/point.h"
 
-typedef struct lt_history { lt_history_row *row; int64_t n, capacity, step; } lt_history; /* step: every so many iterations */
+typedef struct lt_history { lt_history_row *row; int64_t n, capacity, step; } lt_history; /* step: iterations from row to row */
 lt_status lt_history_create(lt_run *r);
 void      lt_history_log(lt_run *r);
 

@@ -14,7 +14,7 @@ typedef struct lt_combination { int64_t m; const double *c; const double *const 
 
 typedef struct lt_vectors_table {
     /* Work is queued, a number costs a wait of the host, and only these functions reach a vector. Otherwise the host reads vectors
-       where they are, and everything is there at once. */
+       where they are, and everything is done at once. */
     bool queues;
 
     /* ---- memory ---- */
@@ -130,7 +130,7 @@ static inline const double *lt_vectors_look(const lt_vectors *s, int64_t count, 
 static inline double *lt_vectors_stage(const lt_vectors *s, double *vector) { return s->on->stage(s, vector); }
 
 /* A copy in memory of take_kept, which nobody waits for: on a device it is on its way behind the next numbers. Copies are numbered, and
-   arrive in that order; on the host they are there at once. */
+   arrive in that order; on the host they have arrived at once. */
 static inline int64_t lt_vectors_keep(const lt_vectors *s, const double *from, double *kept) { return s->on->keep(s, from, kept); }
 static inline int64_t lt_vectors_arrived(const lt_vectors *s) { return s->on->arrived(s); } /* the last that has */
 static inline void lt_vectors_settle(const lt_vectors *s) { s->on->settle(s); }             /* waits for everything */
