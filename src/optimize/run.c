@@ -221,7 +221,7 @@ void lt_run_destroy(lt_run *r)
     if (!r) return;
     lt_console_destroy(r->console);
     if (r->evaluator) lt_device_hessian_keep(&r->hessian, &r->evaluator->hessian);
-    r->vectors.on->end_run(&r->vectors);
+    lt_vectors_end_run(&r->vectors);
     lt_evaluator_release(r->evaluator);
     lt_subproblem_release(&r->stat.sub);
     lt_subproblem_release(&r->steering.sub);

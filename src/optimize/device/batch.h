@@ -22,7 +22,6 @@ lt_status lt_batch_create(const lt_batch_place *at, const lt_solve_options *opt,
 void      lt_batch_destroy(lt_batch *b); /* NULL is allowed; nothing of theirs may be in flight */
 bool      lt_batch_fit(const lt_batch *b, int count, const lt_device_vectors *v); /* were they made for these? */
 
-int       lt_batch_count(const lt_batch *b);
 /* Where point i (0 up to the count) is to be written, on the device if vectors are, before a run. */
 double   *lt_batch_x(const lt_batch *b, int i);
 /* All values at all points, in one sequence and one wait; numbers about vectors that were asked for come along. */
