@@ -55,10 +55,10 @@ static int judge(search *s)
     p->mu = r->penalty.mu;
     if (r->oracle.ahead != p) lt_vectors_step(&r->vectors, r->cur->x, s->t, r->d, p->x);
     if (!r->opt.double_precision) lt_vec_round_f32(r->n, p->x);
-    lt_steps_next(r, s->t, s->alpha, s->evals);
+    const lt_line_trial at = { s->t, s->alpha, s->evals };
+    const bool first = s->evals++ == 0;
     s->tried = s->t;
-    bool first = s->evals++ == 0;
-    if (!lt_oracle_values(r, p, first)) return STOPPED;
+    if (!lt_oracle_values(r, p, &at)) return STOPPED;
     r->last.evals++;
     if (reaches_target(r, p)) {
         if (r->opt.compat) r->oracle.evals++, r->last.evals++; /* PyGRANSO evaluates this point again */

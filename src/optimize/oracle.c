@@ -112,21 +112,28 @@ static bool failed(lt_run *r, lt_status s)
 
 static bool wants_both(const lt_run *r, bool first_trial) { return expects_to_pass(r, first_trial) && !r->opt.is_backtrack_linesearch; }
 
+void lt_oracle_forget(lt_run *r)
+{
+    r->oracle.ahead = NULL;
+    r->steps.n = 0;
+}
+
 void lt_oracle_ahead(lt_run *r)
 {
     lt_point *p = r->trial;
     if (!r->vectors.on->queues) return; /* nothing would be saved */
     lt_foresee_direction(r);
     lt_vectors_step(&r->vectors, r->cur->x, r->opt.init_step_size, r->d, p->x);
-    lt_steps_next(r, r->opt.init_step_size, 0, 0);
+    lt_steps_next(r, &(lt_line_trial){ .t = r->opt.init_step_size });
     r->oracle.ahead_gradients = wants_both(r, true);
     r->oracle.ahead_status = run_functions(r, p, true, r->oracle.ahead_gradients);
     r->oracle.ahead = p;
 }
 
-bool lt_oracle_values(lt_run *r, lt_point *p, bool first_trial)
+bool lt_oracle_values(lt_run *r, lt_point *p, const lt_line_trial *at)
 {
-    bool both = wants_both(r, first_trial);
+    lt_steps_next(r, at);
+    const bool both = wants_both(r, at->tried == 0);
     p->has_gradients = false;
     if (failed(r, evaluate(r, p, true, both))) return false;
     lt_record_update(r, p);

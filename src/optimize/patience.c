@@ -38,7 +38,7 @@ bool lt_patience_over(lt_run *r, bool meets)
     return p->met_since && p->idle >= r->opt.opt_patience;
 }
 
-/* Not where the run was stopped from outside, or something broke: that is what has to be told then. */
+/* Not where the run was stopped from outside, or something broke: that is what has to be reported then. */
 static bool ran_its_course(lt_termination code)
 {
     switch (code) {

@@ -124,7 +124,7 @@ static lt_status choose_vectors(lt_run *r)
     lt_status s = lt_device_functions_vectors(r->evaluator->on_device, &vectors);
     if (s == LT_ERR_UNSUPPORTED && !asked) return LT_OK;
     LT_TRY(s);
-    LT_TRY(lt_vectors_on_device(vectors, r->n, r->k + 4, &r->arena, &r->vectors)); /* a callback sees so many at once */
+    LT_TRY(lt_vectors_on_device(vectors, r->n, r->k + 4, &r->arena, &r->vectors)); /* a callback sees that many vectors at once */
     return lt_hessian_move(&r->hessian, &r->vectors);
 }
 
@@ -221,7 +221,7 @@ void lt_run_destroy(lt_run *r)
     if (!r) return;
     lt_console_destroy(r->console);
     if (r->evaluator) lt_device_hessian_keep(&r->hessian, &r->evaluator->hessian);
-    r->vectors.on->end_run(&r->vectors);
+    lt_vectors_end_run(&r->vectors);
     lt_evaluator_release(r->evaluator);
     lt_subproblem_release(&r->stat.sub);
     lt_subproblem_release(&r->steering.sub);

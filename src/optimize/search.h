@@ -16,19 +16,21 @@ typedef struct lt_oracle {
     bool    ahead_gradients;
 } lt_oracle;
 
-/* Values at p->x with p->mu; gradients too where that is thought cheaper. False: the user's function
+typedef struct lt_line_trial { double t, lower; int64_t tried; } lt_line_trial; /* a step along d; the bracket's lower end; trials before it */
+/* Values at p->x, which is cur->x + t d, with p->mu; gradients too where that is thought cheaper. False: the user's function
    failed, and the run stops. */
-bool lt_oracle_values(lt_run *r, lt_point *p, bool first_trial);
+bool lt_oracle_values(lt_run *r, lt_point *p, const lt_line_trial *at);
 bool lt_oracle_gradients(lt_run *r, lt_point *p); /* nothing to do when they are known */
 /* Where a number costs a wait: runs the functions where the search along d will begin, so that what must be known about d comes with
    them, in one wait. Counts and records when the search comes by. */
 void lt_oracle_ahead(lt_run *r);
+void lt_oracle_forget(lt_run *r); /* another direction: what was planned or run ahead does not hold */
 /* The evaluation at the start: failures are the caller's mistakes. Also decides the scaling. */
 lt_status lt_oracle_start(lt_run *r, lt_point *p);
 /* The run was stopped from outside or ran out of time, or had stopped already. */
 bool lt_oracle_stopped(lt_run *r);
 
-/* ---- several steps at once on a device (steps.c) ----------------------------------------------------- */
+/* ---- several steps at once on a device (steps.c): the oracle alone asks for them ---------------------- */
 typedef struct lt_steps {
     struct lt_batch *batch;  /* NULL: one after the other */
     bool    must_pay;        /* by the clock, or it is given up */
@@ -43,8 +45,7 @@ typedef struct lt_steps {
 } lt_steps;
 
 lt_status lt_steps_create(lt_run *r);
-void lt_steps_forget(lt_run *r);                               /* another direction or point */
-void lt_steps_next(lt_run *r, double t, double lower, int64_t tried); /* what values are asked for next */
+void lt_steps_next(lt_run *r, const lt_line_trial *at);        /* what values are asked for next */
 /* Is that step part of a plan? Goes by searches alone, whether or not the plan is carried out: what a run computes never depends on a clock. */
 bool lt_steps_planned(const lt_run *r);
 /* Values at the next step, known or computed with those that may follow; false: to be evaluated on its own. */
@@ -74,7 +75,7 @@ lt_line_result lt_line_search(lt_run *r, double g0, double limit);
 /* The step taken last (solve.c). */
 typedef struct lt_last_step {
     double *s, *y;           /* until the next search: s in d unless a callback is to see that, y in trial or `change` */
-    double *change;          /* n; NULL: phi's gradient at a point that was left is free, and y stands there */
+    double *change;          /* n; NULL: phi's gradient at a point that was left is free, and y stands in its memory */
     const double *left;      /* where it began, if that is a sample; NULL: it is not */
     double  alpha, rel_diff;
     double  phi_before;      /* phi at cur->x before the line search */

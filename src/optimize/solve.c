@@ -90,8 +90,7 @@ static double classify(lt_run *r, double *slope)
     lt_stop_if_lost(r);
     if (g0 > 0 && r->fallback.level == LT_LEVEL_RANDOM) {
         lt_vectors_scale(&r->vectors, -1, r->d);
-        r->oracle.ahead = NULL;
-        lt_steps_forget(r);
+        lt_oracle_forget(r);
         g0 = -g0;
     }
     *slope = g0;
@@ -163,7 +162,7 @@ static bool find_step(lt_run *r, lt_line_result *line)
         r->fallback.steering_changed = false;
         lt_penalty_restore(r);
         bool known = choose_direction(r);
-        lt_steps_forget(r);
+        lt_oracle_forget(r);
         if (known) lt_oracle_ahead(r);
         if (!known || (limit = classify(r, &slope)) == 0) {
             if (!raise_level(r) && r->code == LT_TERMINATION_NONE) {
@@ -319,7 +318,7 @@ static void saved(lt_run *r, lt_status s)
 {
     r->last_checkpoint_ns = lt_clock_ns();
     if (!s) return;
-    r->code = LT_TERMINATION_NONE; /* whatever ended the run, losing the checkpoint is what must be told */
+    r->code = LT_TERMINATION_NONE; /* whatever ended the run, losing the checkpoint is what must be reported */
     lt_stop_error(r, LT_TERMINATION_INTERNAL);
 }
 

@@ -30,8 +30,6 @@ lt_status lt_steps_create(lt_run *r)
 }
 
 /* ---- Planning ----------------------------------------------------------------------------------------- */
-void lt_steps_forget(lt_run *r) { r->steps.n = 0; }
-
 /* At least one more than the next, going by the last search; or this one has gone on for a while. */
 static bool expects_several(const lt_steps *s) { return LT_MAX(s->last, 2 * s->tried) - s->tried >= 2; }
 
@@ -51,13 +49,13 @@ static void plan(lt_steps *s)
     s->begun = s->known = false;
 }
 
-void lt_steps_next(lt_run *r, double t, double lower, int64_t tried)
+void lt_steps_next(lt_run *r, const lt_line_trial *at)
 {
     lt_steps *s = &r->steps;
-    s->next = t;
-    s->lower = lower;
-    s->tried = tried;
-    if (s->count < 2 || index_of(s, t) >= 0) return;
+    s->next = at->t;
+    s->lower = at->lower;
+    s->tried = at->tried;
+    if (s->count < 2 || index_of(s, at->t) >= 0) return;
     if (expects_several(s)) plan(s);
     else s->n = 0;
 }

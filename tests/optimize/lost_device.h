@@ -15,7 +15,7 @@ static inline double value_on_the_host(const job *j, const double *x)
     return f;
 }
 
-/* Points that are told have the values that are told with them, though x was on its way. Returns how many runs ended by the loss. */
+/* Points that are reported have the values that are reported with them, though x was on its way. Returns how many runs ended by the loss. */
 static inline int lose_at_every_wait(job *j)
 {
     int n_lost = 0;

@@ -117,7 +117,7 @@ LT_TEST(feasibility_problem_ends_in_three_steps)
     LT_CHECK_NEAR(s->final.x[1], -2.486619, 1e-6);
     lt_solution_destroy(s);
     s = solve_example(example_feasibility(-3), (lt_solve_options){ LT_SOLVE_DEFAULTS, .compat = 1 }, false);
-    LT_CHECK_EQ_INT(row_of(s, 1)->n_gradients, 2); /* the reference's cache lets the origin in */
+    LT_CHECK_EQ_INT(row_of(s, 1)->n_gradients, 2); /* PyGRANSO's cache lets the origin in */
     lt_solution_destroy(s);
 }
 

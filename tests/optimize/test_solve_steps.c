@@ -135,12 +135,12 @@ LT_TEST(a_full_device_names_the_option)
     lt_device *dev;
     lt_solution *s = NULL;
     LT_CHECK_OK(lt_device_open("null", &dev));
-    bool told = false, spared = false;
+    bool reported = false, spared = false;
     for (int64_t bytes = 1 << 20; bytes < (1 << 26) && !s; bytes += 1 << 20) { /* until the problem fits, and then all of it does */
         lt_null_capacity(dev, bytes);
         job j = open_job("example:B2", dev, ways[1], 8);
         const bool full = lt_solve(j.problem, &j.opt, &s) != LT_OK;
-        if (full) told = told || (strstr(lt_error_text(), "8 points at once do not fit on null") && strstr(lt_error_text(), "a smaller trials_at_once needs less"));
+        if (full) reported = reported || (strstr(lt_error_text(), "8 points at once do not fit on null") && strstr(lt_error_text(), "a smaller trials_at_once needs less"));
         close_job(&j);
         if (!full) continue;
         j = open_job("example:B2", dev, ways[1], 0); /* where nobody asked for it, it is left out */
@@ -149,7 +149,7 @@ LT_TEST(a_full_device_names_the_option)
         s = NULL;
         close_job(&j);
     }
-    LT_CHECK(told && spared && s);
+    LT_CHECK(reported && spared && s);
     lt_solution_destroy(s);
     lt_device_close(dev);
 }

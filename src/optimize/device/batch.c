@@ -28,7 +28,6 @@ struct lt_batch {
     lt_batch_record so_far;
 };
 
-int     lt_batch_count(const lt_batch *b) { return b->count; }
 bool    lt_batch_fit(const lt_batch *b, int count, const lt_device_vectors *v) { return b->count == count && b->at.vectors == v; }
 double *lt_batch_x(const lt_batch *b, int i) { return (b->at.vectors ? b->x : (double *)b->host.at) + i * b->stride; }
 static double *values_on_host(const lt_batch *b) { return (double *)b->host.at + (b->at.vectors ? 0 : b->count * b->stride); }
@@ -134,27 +133,10 @@ void lt_batch_destroy(lt_batch *b)
 }
 
 /* ---- Running ------------------------------------------------------------------------------------------------------------------------- */
-static lt_status start(lt_batch *b) { return lt_sequence_is_made(&b->sequence) ? lt_sequence_replay(&b->sequence, b->at.mover) : queue(b, b->at.stream); }
-
-static lt_status run_on_device(lt_batch *b, lt_solve_crossings *n)
+static lt_status run(lt_batch *b, lt_solve_crossings *n)
 {
-    lt_device_vectors *v = b->at.vectors;
-    const int64_t count = b->count * b->k;
-    n->uploads++;
-    n->downloads++;
-    n->bytes_down += count * (int64_t)sizeof(double);
-    lt_device_vectors_evaluation_begin(v);
-    lt_status s = lt_device_vectors_failure(v);
-    if (!s) s = start(b);
-    if (!s) n->syncs++;
-    if (!s) s = lt_device_vectors_evaluation_wait(v, b->host.at, count);
-    lt_device_vectors_evaluation_end(v, s, n);
-    return s;
-}
-
-static lt_status run_from_host(lt_batch *b)
-{
-    LT_TRY(start(b));
+    if (b->at.vectors) return lt_device_vectors_evaluate(b->at.vectors, &b->sequence.recording, queue, b, b->host.at, b->count * b->k, n);
+    LT_TRY(lt_sequence_run(&b->sequence, b->at.mover, queue, b));
     return lt_mover_await_last(b->at.mover);
 }
 
@@ -171,7 +153,7 @@ lt_status lt_batch_run(lt_batch *b, lt_solve_transfers *moved)
     moved->shared_runs++;
     if (lt_sequence_is_made(&b->sequence)) moved->replays++;
     const int64_t begin = lt_clock_ns();
-    LT_TRY(b->at.vectors ? run_on_device(b, &moved->evaluation) : run_from_host(b));
+    LT_TRY(run(b, &moved->evaluation));
     b->so_far.runs++;
     keep_shortest(&b->so_far.run_ns, lt_clock_ns() - begin);
     return LT_OK;

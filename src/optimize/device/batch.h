@@ -22,7 +22,6 @@ lt_status lt_batch_create(const lt_batch_place *at, const lt_solve_options *opt,
 void      lt_batch_destroy(lt_batch *b); /* NULL is allowed; nothing of theirs may be in flight */
 bool      lt_batch_fit(const lt_batch *b, int count, const lt_device_vectors *v); /* were they made for these? */
 
-int       lt_batch_count(const lt_batch *b);
 /* Where point i (0 up to the count) is to be written, on the device if vectors are, before a run. */
 double   *lt_batch_x(const lt_batch *b, int i);
 /* All values at all points, in one sequence and one wait; numbers about vectors that were asked for come along. */
@@ -31,7 +30,7 @@ void      lt_batch_take(const lt_batch *b, int i, const lt_outputs *out); /* val
 
 /* What several at once and single evaluations of values took: the shortest of each, 0 before the first. */
 typedef struct lt_batch_record { int64_t runs, run_ns, single_ns; } lt_batch_record;
-/* Takes less than the two that a search is expected to come to, or is too young to tell. Where no single one has been timed by then it is none, so
+/* Takes less than the two that a search is expected to come to, or has run too rarely to say. Where no single one has been timed by then it is none, so
    that the next plan times some. Bits of results do not depend on it, so that a clock may have a say. */
 bool      lt_batch_pays(const lt_batch_record *r);
 const lt_batch_record *lt_batch_so_far(const lt_batch *b);

@@ -22,7 +22,7 @@ typedef struct slot {
     lt_sequence    sequence[N_KINDS];
 } slot;
 
-/* A point that stays on the device: programs read and write it there, values alone come to the host. */
+/* A point that stays on the device: programs read and write it, values alone come to the host. */
 typedef struct resident {
     double      *at;      /* count numbers on the device; NULL: not made yet */
     const void **inputs;
@@ -30,14 +30,11 @@ typedef struct resident {
     lt_recording recording[N_KINDS];
 } resident;
 
-typedef struct switches { bool pinned, async, direct, captured, by_kernel, timed; int64_t pin_max_bytes; } switches;
-
 struct lt_device_functions {
     const lt_evaluator *e;
     lt_stream *stream;        /* its own: evaluators of several threads may share the device */
     lt_mover   mover;
-    switches   on;
-    lt_solve_options opt;     /* for memory; pointers in it are not followed */
+    lt_solve_options opt;     /* switches and limits; pointers in it are not followed */
     bool       converts;      /* some numbers are f32 on the device: the spare slot holds them on the way */
     bool       capturable, timed;
     int64_t    values_at, grads_at, count; /* in numbers from x; of a whole point */
@@ -53,17 +50,12 @@ struct lt_device_functions {
     lt_solve_transfers counts;
 };
 
-static switches switches_of(const lt_solve_options *o)
-{
-    return (switches){ o->pinned_transfers, o->async_transfers, o->direct_assembly, o->captured_evaluation, o->small_by_kernel,
-                       o->time_function, o->pin_max_bytes };
-}
-
 bool lt_device_functions_fits(const lt_device_functions *x, const lt_solve_options *opt)
 {
-    switches a = x->on, b = switches_of(opt);
-    return a.pinned == b.pinned && a.async == b.async && a.direct == b.direct && a.captured == b.captured
-           && a.by_kernel == b.by_kernel && a.timed == b.timed && a.pin_max_bytes == b.pin_max_bytes;
+    const lt_solve_options *own = &x->opt;
+    return own->pinned_transfers == opt->pinned_transfers && own->async_transfers == opt->async_transfers && own->direct_assembly == opt->direct_assembly
+           && own->captured_evaluation == opt->captured_evaluation && own->small_by_kernel == opt->small_by_kernel
+           && own->time_function == opt->time_function && own->pin_max_bytes == opt->pin_max_bytes;
 }
 
 /* ---- Layout ------------------------------------------------------------------------------------------------------- */
@@ -109,7 +101,7 @@ static lt_status lay_out(lt_device_functions *x)
 static lt_program *program_of(const lt_device_functions *x, int kind) { return kind == VALUES ? x->e->values : x->e->all; }
 
 /* Without async, the host waits after each part: only to know what that costs. */
-static lt_status part_done(lt_device_functions *x) { return x->on.async ? LT_OK : lt_mover_wait(&x->mover); }
+static lt_status part_done(lt_device_functions *x) { return x->opt.async_transfers ? LT_OK : lt_mover_wait(&x->mover); }
 
 static lt_status send(lt_device_functions *x, const slot *s)
 {
@@ -163,7 +155,7 @@ lt_status lt_device_functions_lend(lt_device_functions *x, const lt_device_vecto
         *grads = x->point[i].at + x->grads_at;
         return LT_OK;
     }
-    if (!x->on.direct || x->converts) return LT_OK;
+    if (!x->opt.direct_assembly || x->converts) return LT_OK;
     if (!s->memory.at) LT_TRY(make_slot(x, s));
     *at = s->memory.at;
     *c = *at + x->values_at + 1;
@@ -207,14 +199,13 @@ static bool take_out(const lt_device_functions *x, const double *from, const lt_
 static lt_status evaluate(lt_device_functions *x, int at, int kind)
 {
     slot *s = &x->slot[at];
-    const bool recorded = lt_sequence_is_made(&s->sequence[kind]);
     x->counts.evaluation.calls++;
     if (kind == VALUES) x->counts.values_runs++;
     else x->counts.gradient_runs++;
-    x->counts.replays += recorded;
+    x->counts.replays += lt_sequence_is_made(&s->sequence[kind]);
     if (kind == GRADIENTS && x->last != at) LT_TRY(send(x, s));
     x->last = -1;
-    LT_TRY(recorded ? lt_sequence_replay(&s->sequence[kind], &x->mover) : queue(&(job){ .x = x, .s = s, .kind = kind }, x->stream));
+    LT_TRY(lt_sequence_run(&s->sequence[kind], &x->mover, queue, &(job){ .x = x, .s = s, .kind = kind }));
     LT_TRY(lt_mover_await_last(&x->mover));
     x->last = at;
     return LT_OK;
@@ -295,28 +286,16 @@ lt_status lt_device_functions_vectors(lt_device_functions *x, lt_device_vectors 
 static lt_status run_resident(lt_device_functions *x, const resident *p, int kind, const lt_outputs *out)
 {
     const lt_problem *problem = x->e->problem;
-    lt_solve_crossings *n = &x->counts.evaluation;
-    n->calls++;
-    n->uploads++;
-    n->downloads++;
-    n->bytes_down += (1 + problem->p + problem->q) * (int64_t)sizeof(double);
+    const int64_t count = 1 + problem->p + problem->q;
+    x->counts.evaluation.calls++;
     if (kind == VALUES) x->counts.values_runs++;
     else x->counts.gradient_runs++;
-    const lt_recording *recording = &p->recording[kind];
-    x->counts.replays += lt_recording_is_made(recording);
-    lt_device_vectors_evaluation_begin(x->vectors);
-    lt_status s = lt_device_vectors_failure(x->vectors);
-    if (!s) s = lt_recording_is_made(recording) ? lt_recording_replay(recording, x->stream) : queue_resident(&(job){ .x = x, .p = p, .kind = kind }, x->stream);
-    if (!s) {
-        n->syncs++;
-        s = lt_device_vectors_evaluation_wait(x->vectors, x->values.at, 1 + problem->p + problem->q);
-    }
-    lt_device_vectors_evaluation_end(x->vectors, s, n);
-    LT_TRY(s);
+    x->counts.replays += lt_recording_is_made(&p->recording[kind]);
+    LT_TRY(lt_device_vectors_evaluate(x->vectors, &p->recording[kind], queue_resident, &(job){ .x = x, .p = p, .kind = kind }, x->values.at, count, &x->counts.evaluation));
     lt_device_vectors_values(x->values.at, 0, 1, out->f);
     lt_device_vectors_values(x->values.at, 1, problem->q, out->ce);
     lt_device_vectors_values(x->values.at, 1 + problem->q, problem->p, out->ci);
-    return x->on.timed && !x->timed ? time_function(x, p->inputs, p->outputs) : LT_OK;
+    return x->opt.time_function && !x->timed ? time_function(x, p->inputs, p->outputs) : LT_OK;
 }
 
 static lt_status run(lt_device_functions *x, const double *at, int kind, const lt_outputs *out)
@@ -332,7 +311,7 @@ static lt_status run(lt_device_functions *x, const double *at, int kind, const l
     }
     LT_TRY(evaluate(x, i, kind));
     if (take_out(x, s->memory.at, out)) x->counts.host_copies++;
-    return x->on.timed && !x->timed ? time_function(x, x->inputs, x->outputs) : LT_OK;
+    return x->opt.time_function && !x->timed ? time_function(x, x->inputs, x->outputs) : LT_OK;
 }
 
 lt_status lt_device_functions_run(lt_device_functions *x, const double *at, const lt_outputs *out)
@@ -358,7 +337,7 @@ static lt_status make_batch(lt_device_functions *x, lt_device_vectors *v, int co
 lt_status lt_device_functions_batch(lt_device_functions *x, const lt_device_vectors *v, int count, lt_batch **out)
 {
     *out = NULL;
-    if (x->converts || !x->on.async)
+    if (x->converts || !x->opt.async_transfers)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'trials_at_once' is %d, expected 1 with %s", count,
                        x->converts ? "variables of single precision" : "async_transfers=false");
     if (!x->batch || !lt_batch_fit(x->batch, count, v)) {
@@ -375,7 +354,7 @@ int lt_device_functions_batch_auto(const lt_device_functions *x)
     enum { COUNT = 4 };
     const size_t most_bytes = 64 << 20;
     const lt_program_info info = lt_program_get_info(x->e->values);
-    const bool possible = x->capturable && x->on.pinned && !x->converts;
+    const bool possible = x->capturable && x->opt.pinned_transfers && !x->converts;
     return possible && (COUNT - 1) * (info.arena_bytes + info.constant_bytes) <= most_bytes ? COUNT : 1;
 }
 
@@ -400,7 +379,7 @@ lt_status lt_device_functions_create(const lt_evaluator *e, const lt_solve_optio
     *out = NULL;
     lt_device_functions *x = lt_calloc(1, sizeof *x);
     if (!x) return LT_ERR_MEMORY;
-    *x = (lt_device_functions){ .e = e, .on = switches_of(opt), .opt = *opt, .last = -1 };
+    *x = (lt_device_functions){ .e = e, .opt = *opt, .last = -1 };
     x->capturable = opt->captured_evaluation && opt->async_transfers && lt_program_can_capture(e->values)
                     && lt_program_can_capture(e->all);
     lt_program_drop_copies(e->values);

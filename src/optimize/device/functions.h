@@ -14,12 +14,12 @@ void      lt_device_functions_destroy(lt_device_functions *x); /* NULL is allowe
 /* Made with the same switches? */
 bool      lt_device_functions_fits(const lt_device_functions *x, const lt_solve_options *opt);
 
-/* Vectors on the device beside the solver's points, which then stay there: evaluations move values only. They belong to the functions.
+/* Vectors on the device beside the solver's points, which then stay on it: evaluations move values only. They belong to the functions.
    LT_ERR_UNSUPPORTED where page-locked memory or double precision are missing. */
 lt_status lt_device_functions_vectors(lt_device_functions *x, lt_device_vectors **out);
 /* Memory for point number i (0, 1, 2) of the solver, where evaluations at `at` arrive without another copy: x, then constraint
    values (equalities first), then all gradients; with v, what lt_device_functions_vectors gave, x and gradients on the device. What is not lent
-   is left as it is: the solver takes its own, and results are copied there. */
+   is left as it is: the solver takes its own, and results are copied into that. */
 lt_status lt_device_functions_lend(lt_device_functions *x, const lt_device_vectors *v, int i, double **at, double **c, double **grads);
 
 lt_status lt_device_functions_run(lt_device_functions *x, const double *at, const lt_outputs *out);

@@ -118,7 +118,7 @@ static int width_of(int64_t k)
     return w;
 }
 
-/* Columns to the device, in front of kernels; their products back, behind them. Vectors on the device are there already. */
+/* Columns to the device, in front of kernels; their products back, behind them. Vectors on the device need not cross. */
 static lt_status begin(lt_device_hessian *m, int64_t k, bool changes)
 {
     if (m->resident) return lt_device_vectors_queue(m->resident, LT_LIST_PRODUCT);
@@ -155,8 +155,7 @@ static lt_status record(lt_device_hessian *m)
 
 static lt_status play(lt_device_hessian *m, int width)
 {
-    const lt_sequence *s = &m->sequence[m->stale][LT_BEHIND_NOTHING][width];
-    return lt_sequence_is_made(s) ? lt_sequence_replay(s, &m->mover) : queue(&(product){ m, width, LT_BEHIND_NOTHING, m->stale }, m->stream);
+    return lt_sequence_run(&m->sequence[m->stale][LT_BEHIND_NOTHING][width], &m->mover, queue, &(product){ m, width, LT_BEHIND_NOTHING, m->stale });
 }
 
 /* With vectors on the device a product is put off: numbers about it are asked for next, mostly, and one launch then does both. */

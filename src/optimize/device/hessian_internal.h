@@ -7,7 +7,7 @@
 #include "optimize/device/mover.h"
 #include "optimize/device/vectors.h"
 
-/* Kernels take 1, 2, 4 or 8 vectors; so many numbers stand before the columns that are sent. */
+/* Kernels take 1, 2, 4 or 8 vectors; LT_HESSIAN_HEAD numbers stand before the columns that are sent. */
 enum { LT_HESSIAN_WIDTHS = 4, LT_HESSIAN_WIDEST = 8, LT_HESSIAN_HEAD = 8 };
 enum { LT_HESSIAN_STEP = 3 };         /* rows of an update: s, w, and one that begins with gamma */
 enum { LT_HESSIAN_MAX_PAIRS = 1024 }; /* a thread for each in the two loops */

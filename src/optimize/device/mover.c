@@ -143,8 +143,9 @@ lt_status lt_sequence_make(lt_sequence *s, lt_mover *m, lt_record_fn fn, void *c
     return LT_OK;
 }
 
-lt_status lt_sequence_replay(const lt_sequence *s, lt_mover *m)
+lt_status lt_sequence_run(const lt_sequence *s, lt_mover *m, lt_record_fn fn, void *ctx)
 {
+    if (!lt_sequence_is_made(s)) return fn(ctx, m->stream);
     const lt_transfer_row *up = s->recording.cost.of[LT_TRANSFER_H2D], *down = s->recording.cost.of[LT_TRANSFER_D2H];
     count(m, up[0].count + up[1].count, up[0].bytes + up[1].bytes, down[0].count + down[1].count, down[0].bytes + down[1].bytes);
     m->reports = s->reports;

@@ -33,7 +33,7 @@ lt_status lt_mover_await_last(lt_mover *m); /* for work that ended with lt_mover
 /* Work with a mover's pieces in it, recorded once. Zero-initialised is empty. */
 typedef struct lt_sequence { lt_recording recording; bool reports; } lt_sequence;
 lt_status lt_sequence_make(lt_sequence *s, lt_mover *m, lt_record_fn fn, void *ctx);
-lt_status lt_sequence_replay(const lt_sequence *s, lt_mover *m);
+lt_status lt_sequence_run(const lt_sequence *s, lt_mover *m, lt_record_fn fn, void *ctx); /* replays it; an empty one: queues what fn does */
 static inline bool lt_sequence_is_made(const lt_sequence *s) { return lt_recording_is_made(&s->recording); }
 static inline void lt_sequence_drop(lt_sequence *s) { lt_recording_drop(&s->recording); }
 

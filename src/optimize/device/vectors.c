@@ -368,34 +368,33 @@ void lt_device_vectors_get(lt_device_vectors *v, int64_t count, const double *fr
 }
 
 /* ---- Evaluations ----------------------------------------------------------------------------------------------------------------- */
-void lt_device_vectors_evaluation_begin(lt_device_vectors *v)
-{
-    lt_word *w = words_of(&v->lists[LT_LIST_EVALUATION]);
-    catch_up(v);
-    lt_device_vectors_pack_statements(v, w);
-    lt_device_vectors_pack_sums(v, w);
-}
-
 lt_status lt_device_vectors_queue_after(lt_device_vectors *v, const double *values, int64_t count, double *host)
 {
     return launch_sums(v, &v->lists[LT_LIST_EVALUATION], values, count, host);
 }
 
-lt_status lt_device_vectors_evaluation_wait(lt_device_vectors *v, const double *host, int64_t count)
+lt_status lt_device_vectors_evaluate(lt_device_vectors *v, const lt_recording *recorded, lt_record_fn queue, void *ctx, const double *host, int64_t count,
+                                     lt_solve_crossings *n)
 {
-    return await_sums(v, &v->lists[LT_LIST_EVALUATION], host, count);
+    const lt_list *l = &v->lists[LT_LIST_EVALUATION];
+    catch_up(v);
+    lt_device_vectors_pack_statements(v, words_of(l));
+    lt_device_vectors_pack_sums(v, words_of(l));
+    n->uploads++;
+    n->downloads++;
+    n->bytes_up += v->list_bytes;
+    n->bytes_down += (count + v->n_wanted * v->z.chunks) * (int64_t)sizeof(double);
+    v->list_bytes = 0;
+    lt_status s = lt_device_vectors_failure(v);
+    if (!s) s = lt_recording_is_made(recorded) ? lt_recording_replay(recorded, v->stream) : queue(ctx, v->stream);
+    if (!s) n->syncs++;
+    if (!s) s = await_sums(v, l, host, count);
+    waited(v, s);
+    lt_device_vectors_take_results(v, l);
+    return s;
 }
 
 void lt_device_vectors_values(const double *host, int64_t first, int64_t count, double *to)
 {
     for (int64_t i = 0; to && i < count; i++) to[i] = lt_arrival_number((const lt_arrival *)host + first + i);
-}
-
-void lt_device_vectors_evaluation_end(lt_device_vectors *v, lt_status s, lt_solve_crossings *n)
-{
-    n->bytes_up += v->list_bytes;
-    n->bytes_down += v->n_wanted * v->z.chunks * (int64_t)sizeof(double);
-    v->list_bytes = 0;
-    waited(v, s);
-    lt_device_vectors_take_results(v, &v->lists[LT_LIST_EVALUATION]);
 }

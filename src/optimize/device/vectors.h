@@ -52,7 +52,7 @@ void   lt_device_vectors_written(lt_device_vectors *v, const double *first, int6
 void   lt_device_vectors_forget(lt_device_vectors *v); /* all that is known: cheaper than one by one */
 
 /* ---- Launches ---- */
-/* Lists of a fixed place, for sequences that are captured: `pack` puts what was noted down there, the captured sequence begins
+/* Lists of a fixed place, for sequences that are recorded: `pack` puts what was noted down into the list, the recorded sequence begins
    with what `queue` launches. */
 typedef enum lt_device_vectors_list { LT_LIST_EVALUATION, LT_LIST_EXCHANGE, LT_LIST_PRODUCT, LT_LIST_FIRST_FREE } lt_device_vectors_list;
 void      lt_device_vectors_pack(lt_device_vectors *v, lt_device_vectors_list where, const double *passed, int count);
@@ -67,13 +67,12 @@ void      lt_device_vectors_defer(lt_device_vectors *v, const lt_deferred *d);
 void      lt_device_vectors_overwrite(lt_device_vectors *v, const double *to); /* such a sequence will: to be called before its list is packed */
 void lt_device_vectors_flush(lt_device_vectors *v);    /* what was noted down is queued: other kernels may follow it */
 void lt_device_vectors_settle(lt_device_vectors *v);   /* and waited for */
-/* An evaluation in between: statements before it, numbers after it, and `count` values to the host (2 count doubles), all in one sequence.
-   `begin` fills the list, `end` reads after the wait for what `queue_after` launched. */
-void      lt_device_vectors_evaluation_begin(lt_device_vectors *v);
+/* An evaluation, recorded or queued by `queue`, which begins with the list of evaluations and ends with lt_device_vectors_queue_after: statements
+   before it, numbers after it, and `count` values to the host (2 count doubles), in one wait. */
+lt_status lt_device_vectors_evaluate(lt_device_vectors *v, const lt_recording *recorded, lt_record_fn queue, void *ctx, const double *host, int64_t count,
+                                     lt_solve_crossings *n);
 lt_status lt_device_vectors_queue_after(lt_device_vectors *v, const double *values, int64_t count, double *host);
-lt_status lt_device_vectors_evaluation_wait(lt_device_vectors *v, const double *host, int64_t count);
 void      lt_device_vectors_values(const double *host, int64_t first, int64_t count, double *to); /* to NULL: nothing */
-void      lt_device_vectors_evaluation_end(lt_device_vectors *v, lt_status s, lt_solve_crossings *n);
 
 /* The first failure, its text again in lt_error_text(); LT_OK if none. */
 lt_status lt_device_vectors_failure(const lt_device_vectors *v);

@@ -15,7 +15,7 @@ enum { LT_LIST_STATEMENTS = 64, LT_LIST_MAX_SUMS = 1024,
 
 static inline int64_t lt_list_sums(const lt_word *w) { return LT_LIST_HEAD + 4 * w[0].i + 2 * w[1].i; } /* where they begin */
 
-_Static_assert((int)LT_LIST_COPY == (int)LT_MEASURE_COUNT, "copies are told from sums by their kind");
+_Static_assert((int)LT_LIST_COPY == (int)LT_MEASURE_COUNT, "copies differ from sums by their kind");
 _Static_assert(LT_LIST_PASSED + 1 + LT_VECTORS_MAX_PASSED == LT_LIST_HEAD, "numbers passed stand behind their count");
 
 enum { LT_VECTORS_ARRIVAL = sizeof(lt_arrival) / sizeof(double) };

@@ -41,7 +41,7 @@ static void spare_copies(lt_device_vectors *v, const double *written)
         if (overlap(v, v->copies[i].from, written)) lt_device_vectors_note_copies(v);
 }
 
-/* The statement that `a` is the result of, if what it was made of is still there: a copy can then be made of that as well, to the
+/* The statement that `a` is the result of, if what it was made of has not changed: a copy can then be made of that as well, to the
    same bits, and need not wait for it. NULL: none. */
 static const lt_vector_statement *maker_of(const lt_device_vectors *v, const double *a)
 {

@@ -63,7 +63,7 @@ void           lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, 
 
 lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *h);
 void      lt_hessian_release(lt_hessian *h);
-/* Vectors given to it and its own are there from here on, H itself from lt_device_hessian_take on. */
+/* Vectors given to it and its own are of this kind from here on, H itself is on the device from lt_device_hessian_take on. */
 lt_status lt_hessian_move(lt_hessian *h, const lt_vectors *s);
 /* Writes an H that is still a multiple of the identity out into `lower`. */
 void      lt_hessian_fill(lt_hessian *h);
@@ -72,9 +72,9 @@ lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out);
 lt_status lt_hessian_give(lt_hessian *h, lt_hessian_state *out);
 
 /* ---- Steps: rows of S -------------------------------------------------------------------------- */
-static inline double *lt_hessian_step(const lt_hessian *h, int64_t at) { return h->S + h->row[at] * h->n; } /* of the pair there */
+static inline double *lt_hessian_step(const lt_hessian *h, int64_t at) { return h->S + h->row[at] * h->n; } /* of the pair at ring position `at` */
 int64_t lt_hessian_take_row(lt_hessian *h);             /* that nobody uses */
-int64_t lt_hessian_share_row(lt_hessian *h, int64_t at); /* of the pair there */
+int64_t lt_hessian_share_row(lt_hessian *h, int64_t at); /* of the pair at ring position `at` */
 void    lt_hessian_leave_row(lt_hessian *h, int64_t row);
 
 /* ---- Packed triangles ------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A packed triangle at the front of an n x n block becomes the whole matrix there. From the last rows
+/* A packed triangle at the front of an n x n block becomes the whole matrix in that block. From the last rows
    to the first, since a row's place in the matrix is never before its place in the triangle; a band of rows at
    a time, so that what is written stays in cache. */
 static void unpack(int64_t n, double *H)

@@ -110,10 +110,10 @@ static void walk_patience(lt_saved *io, lt_run *r)
     if (io->status || !kept) return;
     walk_record(io, r, &p->met);
     const lt_saved_rule rule = p->met.present ? LT_SAVED_FINITE : LT_SAVED_ANY;
-    const lt_saved_number number[] = { { "stationarity there", &p->stat.value, LT_SAVED_ANY },
-                                       { "stationarity without weight there", &p->stat.unweighted, LT_SAVED_ANY },
-                                       { "stationarity by mu there", &p->stat.normalised, LT_SAVED_ANY },
-                                       { "f there", &p->f, rule }, { "the violation there", &p->violation, rule } };
+    const lt_saved_number number[] = { { "stationarity where met", &p->stat.value, LT_SAVED_ANY },
+                                       { "stationarity without weight where met", &p->stat.unweighted, LT_SAVED_ANY },
+                                       { "stationarity by mu where met", &p->stat.normalised, LT_SAVED_ANY },
+                                       { "f at the last fall", &p->f, rule }, { "the violation at the last fall", &p->violation, rule } };
     lt_saved_numbers(io, number, LT_LEN(number));
     lt_saved_counts(io, &(lt_saved_count){ "idle steps", &p->idle, 0, LT_SAVED_MOST }, 1);
     lt_saved_flags(io, "met since", &p->met_since, 1);
@@ -154,7 +154,7 @@ static void walk_hessian(lt_saved *io, lt_hessian *h)
     lt_saved_reals(io, "an entry of H", h->lower, lt_packed_row(h->n), LT_SAVED_ANY);
 }
 
-/* Reading comes before H goes to a device; writing takes a copy from there. */
+/* Reading comes before H goes to a device; writing takes a copy from the device. */
 static void walk_host_hessian(lt_saved *io, lt_run *r)
 {
     lt_hessian host;
@@ -188,9 +188,9 @@ static void walk_columns(lt_saved *io, lt_run *r)
     if (p->shared_valid && !io->status) lt_saved_reals(io, "a product", p->HG, c->n_shared * r->n, LT_SAVED_ANY);
 }
 
-/* Points that steps tell are written as points, since the run that goes on may keep them otherwise; in one that does not, their
+/* Points that steps describe are written as points, since the run that goes on may keep them otherwise; in one that does not, their
    steps are gone. */
-static void walk_told_point(lt_saved *io, lt_run *r, int64_t age)
+static void walk_trail_point(lt_saved *io, lt_run *r, int64_t age)
 {
     const lt_cache *c = &r->cache;
     const int64_t slot = lt_cache_slot(c, age);
@@ -213,7 +213,7 @@ static void walk_sample_vectors(lt_saved *io, lt_run *r)
     for (int64_t age = c->live - 1; age >= 0 && !io->status; age--) {
         const int64_t slot = lt_cache_slot(c, age);
         if (c->x) vectors(io, r, "a sample's point", c->x + slot * r->n, 1, LT_SAVED_ANY);
-        else walk_told_point(io, r, age);
+        else walk_trail_point(io, r, age);
         if (c->takes_over && !io->writing) c->grads[slot] = !age && r->cur->sampled ? r->cur->grads : lt_cache_lend(c);
         vectors(io, r, "a sample's gradient", c->grads[slot], r->k, LT_SAVED_ANY);
     }

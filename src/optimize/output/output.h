@@ -3,9 +3,9 @@
 #define LT_OPTIMIZE_OUTPUT_OUTPUT_H
 
 #include "lathe/rng.h"
-#include "optimize/point.h"
+#include "optimize/search.h"
 
-typedef struct lt_history { lt_history_row *row; int64_t n, capacity, step; } lt_history; /* step: every so many iterations */
+typedef struct lt_history { lt_history_row *row; int64_t n, capacity, step; } lt_history; /* step: iterations from row to row */
 lt_status lt_history_create(lt_run *r);
 void      lt_history_log(lt_run *r);
 
@@ -20,10 +20,12 @@ void lt_console_end(lt_run *r, const lt_solution *s);
 
 /* ---- checkpoint.c, pause.c, start_files.c ---- */
 typedef struct lt_pause {    /* what looking for a step changes, as it was before */
-    int64_t evals, gradient_evals, ls_evals, n_mu_reductions, random_attempts, first_tried, first_passed, last_search;
-    int64_t n_solved, n_failed; /* QPs of steering */
-    double  alpha, mu_lowest;
+    lt_oracle    oracle;
+    lt_penalty   penalty;
+    lt_fallback  fallback;
+    lt_last_step last;
     lt_rng  rng;
+    int64_t last_search, n_solved, n_failed; /* steps of the last search; QPs of steering */
     bool    warm;
     double *y;               /* q + p: steering's last answer */
 } lt_pause;

@@ -147,7 +147,7 @@ static void fill_device(const lt_run *r, lt_solution *s)
     snprintf(s->device_reason, sizeof s->device_reason, "%s", e->reason);
     if (e->on_device) s->transfers = lt_device_functions_read(e->on_device);
     s->transfers.trials_used = r->steps.used;
-    r->vectors.on->report(&r->vectors, &s->transfers);
+    lt_vectors_report(&r->vectors, &s->transfers);
     if (!r->hessian.device) return;
     s->transfers.hessian_on_device = true;
     s->transfers.hessian = lt_device_hessian_crossings(r->hessian.device);

@@ -119,8 +119,8 @@ lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kind, cons
 /* ---- Evaluators ------------------------------------------------------------------------------------- */
 static bool fits(const lt_evaluator *e, const lt_solve_options *opt)
 {
-    bool there = opt->device ? e->device == opt->device : !e->borrowed && !strcmp(e->device_name, opt->torch_device);
-    return there && e->mode == opt->compile_mode && e->mixed == opt->precision_mixed
+    const bool same_device = opt->device ? e->device == opt->device : !e->borrowed && !strcmp(e->device_name, opt->torch_device);
+    return same_device && e->mode == opt->compile_mode && e->mixed == opt->precision_mixed
            && (!e->on_device || lt_device_functions_fits(e->on_device, opt));
 }
 

@@ -99,66 +99,11 @@ static int64_t keep(const lt_vectors *s, const double *from, double *kept)
     return 0;
 }
 
-/* ---- What only a device does -------------------------------------------------------------------- */
-static void nothing(const lt_vectors *s) { (void)s; }
-
-static void many_begin(const lt_vectors *s, int64_t count)
-{
-    (void)s;
-    (void)count;
-}
-
-static void expect(const lt_vectors *s, lt_measure what, const double *a, const double *b)
-{
-    (void)s;
-    (void)what;
-    (void)a;
-    (void)b;
-}
-
-static bool awaited(const lt_vectors *s, lt_measure what, const double *a, const double *b)
-{
-    expect(s, what, a, b);
-    return false;
-}
-
-static bool known(const lt_vectors *s, lt_measure what, const double *a, const double *b, double *out)
-{
-    (void)out;
-    return awaited(s, what, a, b);
-}
-
-static void written(const lt_vectors *s, const double *first, int64_t count)
-{
-    (void)s;
-    (void)first;
-    (void)count;
-}
-
-static int64_t arrived(const lt_vectors *s)
-{
-    (void)s;
-    return 0;
-}
-
-static lt_status failure(const lt_vectors *s)
-{
-    (void)s;
-    return LT_OK;
-}
-
-static void report(const lt_vectors *s, lt_solve_transfers *to)
-{
-    (void)s;
-    (void)to;
-}
-
+/* What only a device does is left out. */
 static const lt_vectors_table table = {
-    .take = take, .take_kept = take_kept, .take_block = take_block, .give_block = give_block, .end_run = nothing, .combine = combine,
-    .copy = copy, .fill = fill, .sum_begin = sum_begin, .sum_add = sum_add, .sum_end = nothing, .many_begin = many_begin,
-    .many_end = nothing, .dot = dot, .dot_sum = dot_sum, .norm2 = norm2, .max_abs = max_abs, .distance = distance, .finite = finite_,
-    .expect = expect, .awaited = awaited, .known = known, .forget = nothing, .written = written, .put = put, .get = put, .look = look, .stage = stage,
-    .keep = keep, .arrived = arrived, .settle = nothing, .failure = failure, .report = report,
+    .take = take, .take_kept = take_kept, .take_block = take_block, .give_block = give_block, .combine = combine, .copy = copy, .fill = fill,
+    .sum_begin = sum_begin, .sum_add = sum_add, .dot = dot, .dot_sum = dot_sum, .norm2 = norm2, .max_abs = max_abs, .distance = distance,
+    .finite = finite_, .put = put, .get = put, .look = look, .stage = stage, .keep = keep,
 };
 
 lt_vectors lt_vectors_on_host(int64_t n, lt_arena *arena)

@@ -115,7 +115,7 @@ static double disagreement(const lt_run *r)
     return worst;
 }
 
-/* As far as the QP can tell, whose scale is the largest diagonal entry; and not when products computed
+/* As far as it matters to the QP, whose scale is the largest diagonal entry; and not when products computed
    from scratch disagree nearly as much, as they do when H is ill-conditioned. */
 static bool has_drifted(const lt_run *r)
 {
@@ -212,7 +212,7 @@ lt_status lt_products_make_room(lt_run *r)
     return take_Q(p, Q_COLUMNS_MAX);
 }
 
-/* True when columns moved, so that no product is where it belongs. Only where Q is carried: there it pays. */
+/* True when columns moved, so that no product is where it belongs. Only where Q is carried, since it pays then. */
 static bool follow_columns(lt_run *r)
 {
     lt_products *p = &r->products;
