@@ -1,5 +1,9 @@
-/* The elementwise ops in plain C over libm: the bodies of ops.def in double. SPDX-License-Identifier: BSD-3-Clause */
+/* The elementwise ops in plain C over libm: the bodies of ops.def in double, one element at a time, with broadcasting.
+   SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/ref/elementwise.h"
+
+#include "kernels/ref/ref.h"
+#include "kernels/rows.h"
 
 #include <math.h>
 
@@ -24,4 +28,35 @@ double lt_ref_elementwise(lt_op op, double a, double b, double c)
 double lt_ref_fold(lt_op op, double acc, double x)
 {
     return op == LT_OP_SUM ? acc + x : op == LT_OP_RMAX ? one_maximum(acc, x) : one_minimum(acc, x);
+}
+
+/* ---- the plain row of every elementwise op ---- */
+
+/* Where element i of the output (row major in shape out) lies in a tensor of shape s. */
+static int64_t broadcast_index(const lt_shape *s, const lt_shape *out, int64_t i)
+{
+    int64_t at = 0, step = 1;
+    for (int d = out->rank - 1, e = s->rank - 1; e >= 0; d--, e--) {
+        at += s->dim[e] == 1 ? 0 : i % out->dim[d] * step;
+        step *= s->dim[e];
+        i /= out->dim[d];
+    }
+    return at;
+}
+
+static lt_status elementwise(const lt_problem_key *p, const double *const *in, double *out, double *work)
+{
+    (void)work;
+    int64_t n = lt_tensor_count(&p->out);
+    for (int64_t i = 0; i < n; i++) {
+        double x[3] = { 0 };
+        for (int a = 0; a < p->n_in; a++) x[a] = in[a][broadcast_index(&p->in[a].shape, &p->out.shape, i)];
+        out[i] = lt_ref_elementwise(p->op, x[0], x[1], x[2]);
+    }
+    return LT_OK;
+}
+
+lt_status lt_elementwise_ref_prepare(const lt_problem_key *p, lt_kernel **out)
+{
+    return lt_ref_prepare(p, "elementwise_ref", elementwise, 0, (double)lt_tensor_count(&p->out), out);
 }

@@ -48,45 +48,46 @@ static inline VEC FN(vec_minimum)(VEC a, VEC b) { return FN(vec_choose)((a < b) 
 #include "kernels/ops.def"
 #undef R
 
-#define VEC_UNARY(name)                                                                      \
+/* Loops over fn, for arrays and for operands that are one element. */
+#define VEC_UNARY(name, fn)                                                                  \
     static void FN(name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
     {                                                                                        \
         REAL *d = d_; const REAL *a = a_; (void)b_; (void)c_;                                \
-        VEC_LOOP for (int64_t i = 0; i < n; i++) d[i] = FN(one_##name)(a[i]);                \
+        VEC_LOOP for (int64_t i = 0; i < n; i++) d[i] = fn(a[i]);                            \
     }
 
-#define VEC_BINARY_FORM(id, name, x, y)                                                      \
+#define VEC_BINARY_FORM(id, name, fn, x, y)                                                  \
     static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
     {                                                                                        \
         REAL *d = d_; const REAL *a = a_, *b = b_, a0 = a[0], b0 = b[0];                      \
         (void)c_; (void)a0; (void)b0;                                                        \
-        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = FN(one_##name)(x, y);          \
+        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = fn(x, y);                      \
     }
-#define VEC_BINARY(name)                                                                     \
-    VEC_BINARY_FORM(vv_, name, a[i], b[i])                                                   \
-    VEC_BINARY_FORM(sv_, name, a0, b[i])                                                     \
-    VEC_BINARY_FORM(vs_, name, a[i], b0)
+#define VEC_BINARY(name, fn)                                                                 \
+    VEC_BINARY_FORM(vv_, name, fn, a[i], b[i])                                               \
+    VEC_BINARY_FORM(sv_, name, fn, a0, b[i])                                                 \
+    VEC_BINARY_FORM(vs_, name, fn, a[i], b0)
 
-#define VEC_TERNARY_FORM(id, name, y, z)                                                     \
+#define VEC_TERNARY_FORM(id, name, fn, y, z)                                                 \
     static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
     {                                                                                        \
         REAL *d = d_; const REAL *a = a_, *b = b_, *c = c_, b0 = b[0], c0 = c[0];             \
         (void)b0; (void)c0;                                                                  \
-        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = FN(one_##name)(a[i], y, z);    \
+        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = fn(a[i], y, z);                \
     }
-#define VEC_TERNARY(name)                                                                    \
-    VEC_TERNARY_FORM(vv_, name, b[i], c[i])                                                  \
-    VEC_TERNARY_FORM(sv_, name, b0, c[i])                                                    \
-    VEC_TERNARY_FORM(vs_, name, b[i], c0)                                                    \
-    VEC_TERNARY_FORM(ss_, name, b0, c0)
+#define VEC_TERNARY(name, fn)                                                                \
+    VEC_TERNARY_FORM(vv_, name, fn, b[i], c[i])                                              \
+    VEC_TERNARY_FORM(sv_, name, fn, b0, c[i])                                                \
+    VEC_TERNARY_FORM(vs_, name, fn, b[i], c0)                                                \
+    VEC_TERNARY_FORM(ss_, name, fn, b0, c0)
 
 /* Rows whose body the compiler vectorises; the others are in math.h. */
-#define ROW1_LOOP(ID, name) VEC_UNARY(name)
-#define ROW1_CHAIN(ID, name) VEC_UNARY(name)
-#define ROW2_LOOP(ID, name) VEC_BINARY(name)
-#define ROW2_CHAIN(ID, name) VEC_BINARY(name)
-#define ROW3_LOOP(ID, name) VEC_TERNARY(name)
-#define ROW3_CHAIN(ID, name) VEC_TERNARY(name)
+#define ROW1_LOOP(ID, name) VEC_UNARY(name, FN(one_##name))
+#define ROW1_CHAIN(ID, name) VEC_UNARY(name, FN(one_##name))
+#define ROW2_LOOP(ID, name) VEC_BINARY(name, FN(one_##name))
+#define ROW2_CHAIN(ID, name) VEC_BINARY(name, FN(one_##name))
+#define ROW3_LOOP(ID, name) VEC_TERNARY(name, FN(one_##name))
+#define ROW3_CHAIN(ID, name) VEC_TERNARY(name, FN(one_##name))
 #include "kernels/cpu/vec/rows.def"
 
 static void FN(fill)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n)
@@ -123,8 +124,5 @@ static void FN(copy_streaming)(void *d_, const void *a_, const void *b_, const v
     memcpy(d + i, a + i, bytes - i);
 }
 
-#undef VEC_UNARY
-#undef VEC_BINARY
-#undef VEC_BINARY_FORM
 #undef VEC_TERNARY
 #undef VEC_TERNARY_FORM

@@ -93,23 +93,8 @@ static inline MATH_T FN(v_gelu)(MATH_T x) { return C(0.5) * x * (1 + FN(v_erf)(x
     VEC_MATH2_FORM(sv_, name, a0, FN(vec_load)(b + i), a0, FN(vec_load_tail)(b + i, n - i))  \
     VEC_MATH2_FORM(vs_, name, FN(vec_load)(a + i), b0, FN(vec_load_tail)(a + i, n - i), b0)
 #else
-#define VEC_MATH(name)                                                                       \
-    static void FN(name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
-    {                                                                                        \
-        REAL *d = d_; const REAL *a = a_; (void)b_; (void)c_;                                \
-        for (int64_t i = 0; i < n; i++) d[i] = FN(v_##name)(a[i]);                           \
-    }
-#define VEC_MATH2_FORM(id, name, x, y)                                                       \
-    static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
-    {                                                                                        \
-        REAL *d = d_; const REAL *a = a_, *b = b_, a0 = a[0], b0 = b[0];                      \
-        (void)c_; (void)a0; (void)b0;                                                        \
-        for (int64_t i = 0; i < n; i++) d[i] = FN(v_##name)(x, y);                           \
-    }
-#define VEC_MATH2(name)                                                                      \
-    VEC_MATH2_FORM(vv_, name, a[i], b[i])                                                    \
-    VEC_MATH2_FORM(sv_, name, a0, b[i])                                                      \
-    VEC_MATH2_FORM(vs_, name, a[i], b0)
+#define VEC_MATH(name) VEC_UNARY(name, FN(v_##name))
+#define VEC_MATH2(name) VEC_BINARY(name, FN(v_##name))
 #endif
 
 #define ROW1_MVEC(ID, name) VEC_MATH(name)
@@ -148,3 +133,6 @@ SIDE(exp) SIDE(sigmoid) SIDE(gelu)
 #undef VEC_MATH_AFTER
 #undef VEC_MATH2
 #undef VEC_MATH2_FORM
+#undef VEC_UNARY
+#undef VEC_BINARY
+#undef VEC_BINARY_FORM
