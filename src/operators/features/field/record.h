@@ -1,7 +1,7 @@
 /* What the features of a state are made from: sums, order statistics and counts of its channels, found by the
    CPU's loops or by a device's kernels. SPDX-License-Identifier: BSD-3-Clause
 
-   This text is also the head of the kernels' source (operators/cuda): plain types only, no includes. All sums
+   This text is also the head of the kernels' source (features/device): plain types only, no includes. All sums
    are taken in double, so that cancellation between large fields and small differences costs no digits that the
    data had. */
 #ifndef LT_OPERATORS_FEATURES_FIELD_RECORD_H
