@@ -1,4 +1,4 @@
-/* lathe-bench transfers: copies between host and device, pageable against the staging ring.
+/* lathe-bench transfers: copies between host and device, pageable against a ring of page-locked memory.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/commands.h"
 
