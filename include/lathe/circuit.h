@@ -52,6 +52,9 @@ LT_API lt_status lt_circuit_from_qasm(const char *text, size_t n_bytes, const ch
 /* OpenQASM 3; *text is to be released with lt_circuit_text_free. */
 LT_API lt_status lt_circuit_to_qasm(const lt_circuit *c, char **text);
 LT_API void      lt_circuit_text_free(char *text);
+/* The same of a file, which is replaced whole. */
+LT_API lt_status lt_circuit_read(const char *path, lt_circuit **out);
+LT_API lt_status lt_circuit_write(const lt_circuit *c, const char *path);
 
 typedef struct lt_circuit_info {
     int64_t  n_qubits, n_features, n_weights, n_gates;
@@ -82,8 +85,8 @@ typedef struct lt_similarity_options { /* plain data; start from lt_similarity_d
     double        depolarizing; /* p: (1 - p) K + p / 2^q, before the draws; fidelity only */
 } lt_similarity_options;
 LT_API lt_similarity_options  lt_similarity_defaults(void);
-enum { LT_SIMILARITY_N_OPTIONS = 5 };
-extern LT_API const lt_option lt_similarity_option_rows[LT_SIMILARITY_N_OPTIONS]; /* for tables of other programs */
+enum { LT_SIMILARITY_N_OPTIONS = 4 };
+extern LT_API const lt_option lt_similarity_option_rows[LT_SIMILARITY_N_OPTIONS]; /* for tables of other programs; all but the seed */
 
 /* A Gram handle of any circuit, on the CPU. options.embed_mode, angle_scale, re_embed_between_layers and entangler are not used.
    similarity NULL: fidelity. The circuit and the weights are copied. */
@@ -95,6 +98,10 @@ LT_API lt_status lt_gram_set_weights(lt_gram *g, const double *weights, int64_t 
 /* sum_ij loss_ij dK_ij by the weights (dw, n_weights) and the features (dx, x->n by columns; may be NULL): one backward sweep,
    two states per row in flight. loss: x->n by x->n, need not be symmetric. Fidelity and real kernels, without draws and noise. */
 LT_API lt_status lt_gram_gradient(lt_gram *g, const lt_rows *x, const double *loss, double *dw, double *dx);
+
+/* As lt_gram_digest, of a circuit's kernel. */
+LT_API lt_status lt_gram_digest_circuit(const lt_gram_options *opt, const lt_similarity_options *similarity, const lt_circuit *c, const double *weights,
+                                        const lt_rows *x, const lt_rows *y, char text[LT_GRAM_DIGEST_BYTES]);
 
 /* How the circuit of g was compiled and what it costs for n rows: gates before and after, operations, bytes, method and why. Lines of text. */
 LT_API lt_status lt_gram_explain(lt_gram *g, int64_t n, int64_t m, char *text, size_t bytes);

@@ -286,7 +286,7 @@ void lt_compiled_describe(const lt_compiled *p, char *text, size_t bytes)
                         (long long)p->n_prims, (long long)p->n_dropped, (long long)n_passes, n_passes == 1 ? "" : "es");
     for (int k = 0, first = 1; k < LT_STATE_PASS_COUNT && used > 0 && (size_t)used < bytes; k++) {
         if (!count[k]) continue;
-        used += snprintf(text + used, bytes - (size_t)used, "%s %lld %s", first ? " (" : ",", (long long)count[k], names[k]);
+        used += snprintf(text + used, bytes - (size_t)used, "%s%lld %s", first ? " (" : ", ", (long long)count[k], names[k]);
         first = 0;
     }
     if (used > 0 && (size_t)used < bytes)

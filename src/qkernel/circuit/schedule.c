@@ -21,6 +21,9 @@ typedef struct schedule {
     uint32_t    flipped;                   /* … or its opposite: a bit for each wire */
     int32_t     first_term;                /* of the run */
     bool        begun;                     /* the state has its beginning */
+    const lt_bound *prim;                  /* all of them … */
+    const int64_t  *which;                 /* … those of this factor, in order … */
+    int64_t     n, at;                     /* … and the one at hand */
 } schedule;
 
 /* ---- lists ---- */
@@ -246,8 +249,19 @@ static lt_status leave_phases(schedule *s, int wire)
     return LT_OK;
 }
 
-/* Ends the run and does all that waits. phases_follow: what asks for this is a rotation of several wires. */
-static lt_status settle(schedule *s, bool phases_follow)
+/* Whether the run that begins here will have phases: a rotation about Zs comes before the next gate of one wire. */
+static bool phases_follow(const schedule *s)
+{
+    for (int64_t i = s->at; i < s->n; i++) {
+        int op = s->prim[s->which[i]].prim.op;
+        if (op == LT_PRIM_PARITY) return true;
+        if (op == LT_PRIM_ROTATE || op == LT_PRIM_H || op == LT_PRIM_MATRIX) return false;
+    }
+    return false;
+}
+
+/* Ends the run and does all that waits. */
+static lt_status settle(schedule *s)
 {
     if (!s->begun && s->f->n_terms == s->first_term && !permutes(s)) LT_TRY(begin_state(s));
     else {
@@ -261,7 +275,8 @@ static lt_status settle(schedule *s, bool phases_follow)
         }
         LT_TRY(end_run(s));
     }
-    for (int w = 0; phases_follow && w < s->f->q; w++) LT_TRY(leave_phases(s, w));
+    if (phases_follow(s))
+        for (int w = 0; w < s->f->q; w++) LT_TRY(leave_phases(s, w));
     /* Phases of the new run are behind gates that are still to be added: both lists keep their order. */
     LT_TRY(add_waiting(s, true));
     return add_waiting(s, false);
@@ -283,7 +298,7 @@ static lt_status add_parity(schedule *s, const int32_t *wire, const lt_bound *b)
     if (b->prim.n == 1 && (s->f->q == 1 || s->wait[wire[0]].n)) {
         return wait_for(s, wire[0], (lt_turn){ .axis = LT_AXIS_Z, .step = b->step, .factor = b->factor, .offset = b->offset });
     }
-    if (waits(s, wire, b->prim.n)) LT_TRY(settle(s, true));
+    if (waits(s, wire, b->prim.n)) LT_TRY(settle(s));
     for (int i = 0; i < b->prim.n; i++) {
         mask ^= s->row[wire[i]];
         opposite ^= (s->flipped & bit_of(s, wire[i])) != 0;
@@ -303,7 +318,7 @@ static lt_status add_flip(schedule *s, int wire)
 
 static lt_status add_not(schedule *s, const int32_t *wire)
 {
-    if (waits(s, wire, 2)) LT_TRY(settle(s, false));
+    if (waits(s, wire, 2)) LT_TRY(settle(s));
     s->row[wire[1]] ^= s->row[wire[0]];
     if (s->flipped & bit_of(s, wire[0])) s->flipped ^= bit_of(s, wire[1]);
     return LT_OK;
@@ -333,7 +348,7 @@ static lt_status add_matrix(schedule *s, const int32_t *wire, const lt_bound *b)
     if (b->prim.n == 1) return add_small_matrix(s, wire[0], s->p->circuit->number + b->prim.matrix);
     lt_state_pass pass = { .kind = LT_STATE_PASS_MATRIX, .n_bits = b->prim.n, .matrix = b->prim.matrix };
     for (int i = 0; i < b->prim.n; i++) pass.bits[i] = s->f->q - 1 - wire[i];
-    LT_TRY(settle(s, false));
+    LT_TRY(settle(s));
     return add_pass(s->f, pass, NULL);
 }
 
@@ -395,9 +410,11 @@ static lt_status schedule_all(schedule *s, const lt_bound *prim, const int64_t *
         const lt_bound *b = &prim[which[i]];
         int32_t wire[LT_STATES_MAX_QUBITS];
         for (int j = 0; j < b->prim.n; j++) wire[j] = local[wires[b->prim.first + j]];
+        s->at = i;
         LT_TRY(add_prim(s, b, wire));
     }
-    LT_TRY(settle(s, false));
+    s->at = n;
+    LT_TRY(settle(s));
     if (!s->p->whole) drop_end(s);
     join_ring(s->f);
     return LT_OK;
@@ -405,7 +422,7 @@ static lt_status schedule_all(schedule *s, const lt_bound *prim, const int64_t *
 
 lt_status lt_schedule(lt_compiled *p, lt_factor *f, const lt_bound *prim, const int64_t *which, int64_t n, const int32_t *wires, const int32_t *local)
 {
-    schedule s = { .p = p, .f = f };
+    schedule s = { .p = p, .f = f, .prim = prim, .which = which, .n = n };
     lt_status status = schedule_all(&s, prim, which, n, wires, local);
     for (int w = 0; w < f->q; w++) lt_free(s.wait[w].turn);
     return status;

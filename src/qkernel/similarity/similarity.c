@@ -22,7 +22,6 @@ const lt_option lt_similarity_option_rows[LT_SIMILARITY_N_OPTIONS] = {
     LT_OPTION_ENUM(S, kind, "similarity", "fidelity", kind_names, "of states: |<x,y>|^2, exp(-gamma sum |rho(x) - rho(y)|^2) of one-qubit states, or Re <x,y>"),
     LT_OPTION_REAL(S, gamma, "gamma", "0", LT_AT_LEAST(0), "G", "of projected; 0 = 1 / (qubits times the median over pairs of rows)"),
     LT_OPTION_INT(S, shots, "shots", "0", LT_AT_LEAST(0), "N", "each entry a binomial mean of N draws, by --seed; 0 = exact"),
-    LT_OPTION_INT(S, seed, "shots-seed", "0", LT_AT_LEAST(0), "N", "of the draws; 0 = that of --seed"),
     LT_OPTION_REAL(S, depolarizing, "depolarizing", "0", LT_RANGE_CLOSED(0, 1), "P", "(1 - P) K + P / 2^qubits"),
 };
 #undef S
