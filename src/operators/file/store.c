@@ -385,11 +385,16 @@ static void stop_writer(lt_store *s)
     pthread_join(s->writer, NULL);
 }
 
+static void remove_files(lt_store *s)
+{
+    unlink(s->path);
+    lt_journal_remove(&s->journal);
+}
+
 void lt_store_discard(lt_store *s)
 {
     stop_writer(s);
-    unlink(s->path);
-    lt_journal_remove(&s->journal);
+    remove_files(s);
     release(s);
 }
 
@@ -402,7 +407,7 @@ static lt_status finish(lt_store *s)
     return LT_OK;
 }
 
-lt_status lt_store_close(lt_store *s, lt_store_stats *stats)
+static lt_status close_store(lt_store *s, bool only_whole, lt_store_stats *stats)
 {
     int64_t start = lt_clock_ns();
     stop_writer(s);
@@ -418,7 +423,11 @@ lt_status lt_store_close(lt_store *s, lt_store_stats *stats)
     s->stats.file_bytes = s->end;
     s->stats.wait_seconds = 1e-9 * (double)(s->wait_ns + lt_clock_ns() - start);
     if (stats) *stats = s->stats;
+    if (st && only_whole) remove_files(s);
     release(s);
     if (st && failure.text[0]) lt_error_set(failure.text);
     return st;
 }
+
+lt_status lt_store_close(lt_store *s, lt_store_stats *stats) { return close_store(s, false, stats); }
+lt_status lt_store_close_whole(lt_store *s, lt_store_stats *stats) { return close_store(s, true, stats); }

@@ -143,7 +143,8 @@ typedef struct lt_store_stats {
 /* Waits for the writer, makes everything handed over part of the file and closes. The journal goes
    away when no row is pending. The store is gone, even on failure. */
 lt_status lt_store_close(lt_store *s, lt_store_stats *stats);
-/* Closes and removes file and journal: for files that are worth nothing unless whole. */
+/* For files that are worth nothing unless whole: lt_store_close that removes file and journal when it fails, and one that always does. */
+lt_status lt_store_close_whole(lt_store *s, lt_store_stats *stats);
 void      lt_store_discard(lt_store *s);
 
 #endif
