@@ -87,7 +87,7 @@ static lt_status start_reader(lt_dataset *d, int fd)
     lt_jail_rules rules = { .memory_bytes = READER_BYTES + more, .file = fd };
     if (fstat(fd, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot read its state", d->path);
     d->source = (lt_dataset_source){ d->path, st.st_dev, st.st_ino };
-    lt_hdf5_lock();
+    LT_TRY(lt_hdf5_lock());
     lt_status s = lt_jail_start(&rules, lt_dataset_serve, &d->source, &d->reader);
     lt_hdf5_unlock();
     return s ? s : receive_contents(d);

@@ -294,6 +294,12 @@ static void release(lt_store *s)
     lt_free(s);
 }
 
+static void remove_files(lt_store *s)
+{
+    unlink(s->path);
+    lt_journal_remove(&s->journal);
+}
+
 /* The store owns path and journal of the claim, of which nothing is left. */
 static void take_over(lt_store *s, lt_store_claim *c)
 {
@@ -309,6 +315,7 @@ lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *i
     *out = NULL;
     lt_store *s = lt_calloc(1, sizeof *s);
     if (!s) {
+        if (!resume) unlink(c->path);
         lt_store_claim_release(c);
         return LT_ERR_MEMORY;
     }
@@ -323,6 +330,7 @@ lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *i
     lt_status st = open_parts(s, identity, identity_bytes, resume);
     if (!st && pthread_create(&s->writer, NULL, write_rows, s)) st = LT_FAIL(LT_ERR_MEMORY, "%s: no thread for the writer", s->path);
     if (st) {
+        if (!resume) remove_files(s); /* just made, and nothing in it */
         release(s);
         return st;
     }
@@ -383,12 +391,6 @@ static void stop_writer(lt_store *s)
     pthread_cond_signal(&s->work);
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->writer, NULL);
-}
-
-static void remove_files(lt_store *s)
-{
-    unlink(s->path);
-    lt_journal_remove(&s->journal);
 }
 
 void lt_store_discard(lt_store *s)

@@ -89,7 +89,7 @@ lt_status lt_store_skeleton(const lt_store_claim *c, const lt_store_plan *p, con
 typedef struct lt_store lt_store;
 
 /* Opens a file made by lt_store_skeleton with this plan. Rows that an earlier run finished are kept
-   when `resume`; lt_store_row_done says which. identity ties the journal to the configuration. The claim
+   when `resume`, else the file is removed when it cannot be opened; lt_store_row_done says which. identity ties the journal to the configuration. The claim
    belongs to the store from here on, and is given up when the call fails. */
 lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *identity, size_t identity_bytes, bool resume, lt_store **out);
 bool      lt_store_row_done(const lt_store *s, int64_t row); /* before this run */
