@@ -100,7 +100,7 @@ static lt_status load(const generate_cli *o, lt_dataset_config **out)
         return s;
     }
     for (int i = 0; !o->common.quiet && !o->explain_config && i < lt_dataset_config_warning_count(*out); i++)
-        fprintf(stderr, "lathe: %s\n", lt_dataset_config_warning(*out, i));
+        fprintf(stderr, "lathe: %s\n", cli_shown(lt_dataset_config_warning(*out, i)).s);
     return LT_OK;
 }
 
@@ -202,14 +202,14 @@ static lt_status explain_config(const cli_context *c, const lt_dataset_config *c
 
 static void print_plan(const lt_dataset_summary *s, const lt_generate_plan *p)
 {
-    printf("%s: %lld operators of %lld architectures, %lld realizations, %lld steps, grids up to %lld\n", s->name, (long long)p->rows, (long long)p->signatures,
+    printf("%s: %lld operators of %lld architectures, %lld realizations, %lld steps, grids up to %lld\n", cli_shown(s->name).s, (long long)p->rows, (long long)p->signatures,
            (long long)p->realizations, (long long)p->steps, (long long)p->grid);
     printf("memory            %s activations, %s weights, %s states, %s rows on their way\n", cli_bytes((double)p->arena_bytes).s,
            cli_bytes((double)p->weight_bytes).s, cli_bytes((double)p->state_bytes).s, cli_bytes((double)p->host_bytes).s);
     printf("work              %.4g TFLOP in %s, %s\n", 1e-12 * p->total_flops, lt_precision_name(p->precision), p->arithmetic);
     if (p->precision_reason[0]) printf("precision         %s\n", p->precision_reason);
     printf("time, estimated   %s at %.4g GFLOP/s (networks alone, timed on operators of four sizes)\n", cli_seconds(p->estimated_seconds).s, p->gflops);
-    printf("file, estimated   %s (%s before compression): %s\n", cli_bytes((double)p->estimated_file_bytes).s, cli_bytes((double)p->raw_bytes).s, s->output);
+    printf("file, estimated   %s (%s before compression): %s\n", cli_bytes((double)p->estimated_file_bytes).s, cli_bytes((double)p->raw_bytes).s, cli_shown(s->output).s);
 }
 
 static void json_plan(lt_json *j, const lt_dataset_summary *s, const lt_generate_plan *p)
@@ -290,7 +290,7 @@ static lt_status tell_run(cli_context *c, const generate_cli *o, const char *out
         return cli_json_machine(c);
     }
     dataset_print_info(info);
-    printf("%s\n", output);
+    printf("%s\n", cli_shown(output).s);
     return LT_OK;
 }
 

@@ -151,6 +151,8 @@ double   cli_plain(double v);          /* NaN without a sign, which C libraries 
 cli_text cli_number(double v);         /* all its digits and no more: reads back as v */
 cli_text cli_bytes(double bytes);      /* "1.50 GiB" */
 cli_text cli_seconds(double seconds);  /* "12.3 us" */
+typedef struct cli_line { char s[1024]; } cli_line;
+cli_line cli_shown(const char *text);  /* text of a file, with nothing in it that steers a terminal */
 
 /* Command line, commit, machine: what every stored measurement carries. */
 lt_status cli_json_machine(cli_context *c);

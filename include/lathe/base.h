@@ -49,6 +49,9 @@ LT_API const char *lt_status_name(lt_status s); /* "shape", "memory", … */
 /* The last failure of this thread: "shape: matmul 'w' [512, 64] by … (src/…:27)".
    Never NULL; empty before the first failure. Valid until the thread's next failure. */
 LT_API const char *lt_error_text(void);
+/* Puts '?' for every byte of a control character, line ends and tabs excepted, and of the characters that turn the direction of
+   writing: text from a file or an argument must not steer the terminal it is shown on. Error texts have been through it. */
+LT_API void lt_text_disarm(char *text);
 
 /* ---- Element types -------------------------------------------------------- */
 typedef enum lt_dtype {

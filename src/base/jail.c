@@ -2,6 +2,7 @@
 #include "base/jail.h"
 
 #include "base/alloc.h"
+#include "base/files/file.h"
 #include "base/jail_filter.h"
 #include "base/status.h"
 
@@ -144,7 +145,7 @@ lt_status lt_jail_start(const lt_jail_rules *rules, void (*work)(void *ctx, int 
 {
     int pair[2], room = SOCKET_BYTES;
     *out = (lt_jail){ 0 };
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) return LT_FAIL(LT_ERR_IO, "no socket to a process that parses: %s", strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) return LT_FAIL(lt_file_status(errno), "no socket to a process that parses: %s", strerror(errno));
     for (int i = 0; i < 2; i++) (void)setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* only speed */
     pid_t pid = fork();
     if (pid == 0) live_in_jail(rules, work, ctx, pair[1]);
@@ -152,7 +153,7 @@ lt_status lt_jail_start(const lt_jail_rules *rules, void (*work)(void *ctx, int 
     close(pair[1]);
     if (pid < 0) {
         close(pair[0]);
-        return LT_FAIL(LT_ERR_IO, "no process to parse in: %s", strerror(error));
+        return LT_FAIL(lt_file_status(error), "no process to parse in: %s", strerror(error));
     }
     *out = (lt_jail){ pid, pair[0] };
     return LT_OK;

@@ -109,7 +109,7 @@ static lt_status list_texts(const lt_dataset *d, const char *block, size_t bytes
     if (!list) return LT_ERR_MEMORY;
     char *at = (char *)(list + *n);
     if (bytes) memcpy(at, block, bytes);
-    for (int64_t i = 0; i < *n; i++, at += strlen(at) + 1) list[i] = at;
+    for (int64_t i = 0; i < *n; i++, at += strlen(at) + 1) lt_text_disarm(list[i] = at);
     *out = list;
     return LT_OK;
 }

@@ -208,13 +208,16 @@ static lt_status lock_file(lt_journal *j)
     return LT_FAIL(LT_ERR_IO, "%s: cannot lock: %s", j->path, strerror(errno));
 }
 
+/* Whether another path would have done: the user's to mend, not the machine's. */
+static bool is_of_path(int error) { return error == EACCES || error == EPERM || error == EROFS || error == ENOTDIR || error == ENAMETOOLONG; }
+
 static lt_status open_locked(lt_journal *j, mode_t mode)
 {
     enum { ATTEMPTS = 100 };
     struct stat st;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         j->fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
-        if (j->fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open: %s", j->path, strerror(errno));
+        if (j->fd < 0) return LT_FAIL(is_of_path(errno) ? LT_ERR_ARGUMENT : LT_ERR_IO, "%s: cannot open: %s", j->path, strerror(errno));
         if (fstat(j->fd, &st) || !S_ISREG(st.st_mode)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: not a regular file, and cannot be the journal of a dataset", j->path);
         LT_TRY(lock_file(j));
         if (is_in_place(j)) return LT_OK;

@@ -295,6 +295,12 @@ static void release(lt_store *s)
     lt_free(s);
 }
 
+static void remove_files(lt_store *s)
+{
+    unlink(s->path);
+    lt_journal_remove(&s->journal);
+}
+
 /* Moves path and journal from the claim to the store; the claim is empty afterwards. */
 static void take_over(lt_store *s, lt_store_claim *c)
 {
@@ -310,6 +316,7 @@ lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *i
     *out = NULL;
     lt_store *s = lt_calloc(1, sizeof *s);
     if (!s) {
+        if (!resume) unlink(c->path);
         lt_store_claim_release(c);
         return LT_ERR_MEMORY;
     }
@@ -324,6 +331,7 @@ lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *i
     lt_status st = open_parts(s, identity, identity_bytes, resume);
     if (!st && pthread_create(&s->writer, NULL, write_rows, s)) st = LT_FAIL(LT_ERR_MEMORY, "%s: no thread for the writer", s->path);
     if (st) {
+        if (!resume) remove_files(s); /* just made, and nothing in it */
         release(s);
         return st;
     }
@@ -389,8 +397,7 @@ static void stop_writer(lt_store *s)
 void lt_store_discard(lt_store *s)
 {
     stop_writer(s);
-    unlink(s->path);
-    lt_journal_remove(&s->journal);
+    remove_files(s);
     release(s);
 }
 
@@ -403,7 +410,7 @@ static lt_status finish(lt_store *s)
     return LT_OK;
 }
 
-lt_status lt_store_close(lt_store *s, lt_store_stats *stats)
+static lt_status close_store(lt_store *s, bool only_whole, lt_store_stats *stats)
 {
     int64_t start = lt_clock_ns();
     stop_writer(s);
@@ -419,7 +426,11 @@ lt_status lt_store_close(lt_store *s, lt_store_stats *stats)
     s->stats.file_bytes = s->end;
     s->stats.wait_seconds = 1e-9 * (double)(s->wait_ns + lt_clock_ns() - start);
     if (stats) *stats = s->stats;
+    if (st && only_whole) remove_files(s);
     release(s);
     if (st && failure.text[0]) lt_error_set(failure.text);
     return st;
 }
+
+lt_status lt_store_close(lt_store *s, lt_store_stats *stats) { return close_store(s, false, stats); }
+lt_status lt_store_close_whole(lt_store *s, lt_store_stats *stats) { return close_store(s, true, stats); }

@@ -88,7 +88,7 @@ lt_status lt_store_skeleton(const lt_store_claim *c, const lt_store_plan *p, con
 typedef struct lt_store lt_store;
 
 /* Opens a file made by lt_store_skeleton with this plan. Rows that an earlier run finished are kept
-   when `resume`; lt_store_row_done says which. identity ties the journal to the configuration. The claim
+   when `resume`, else the file is removed when it cannot be opened; lt_store_row_done says which. identity ties the journal to the configuration. The claim
    belongs to the store from here on, and is given up when the call fails. */
 lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *identity, size_t identity_bytes, bool resume, lt_store **out);
 bool      lt_store_row_done(const lt_store *s, int64_t row); /* before this run */
@@ -141,7 +141,8 @@ typedef struct lt_store_stats {
 /* Waits for the writer, makes everything handed over part of the file and closes. The journal goes
    away when no row is pending. The store is gone, even on failure. */
 lt_status lt_store_close(lt_store *s, lt_store_stats *stats);
-/* Closes and removes file and journal: for files that are worth nothing unless whole. */
+/* For files that are worth nothing unless whole: lt_store_close that removes file and journal when it fails, and one that always does. */
+lt_status lt_store_close_whole(lt_store *s, lt_store_stats *stats);
 void      lt_store_discard(lt_store *s);
 
 #endif

@@ -244,7 +244,7 @@ static lt_status extract_all(extract *e)
         lt_store_discard(e->store);
         return s;
     }
-    LT_TRY(lt_store_close(e->store, &stats));
+    LT_TRY(lt_store_close_whole(e->store, &stats));
     e->info->file_bytes = stats.file_bytes;
     e->info->raw_bytes = stats.raw_bytes;
     return LT_OK;

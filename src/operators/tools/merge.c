@@ -259,7 +259,7 @@ static lt_status merge_all(merge *m, const char *out_path, const char *const *pa
     LT_TRY(make_file(m, out_path));
     lt_status s = copy_all(m);
     if (s) lt_store_discard(m->store);
-    else s = lt_store_close(m->store, NULL);
+    else s = lt_store_close_whole(m->store, NULL);
     return s;
 }
 

@@ -58,7 +58,7 @@ static lt_status write_file(const lt_dataset_config *c, const lt_replay_options 
     if (!s) {
         s = run_into(r, index, realization, store, out);
         if (s) lt_store_discard(store);
-        else s = lt_store_close(store, NULL);
+        else s = lt_store_close_whole(store, NULL);
     }
     lt_replay_destroy(r);
     return s;

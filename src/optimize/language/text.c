@@ -41,6 +41,7 @@ static void note(lt_problem_text *t, lt_text_span where, bool is_error, const ch
 {
     char message[600];
     vsnprintf(message, sizeof message, format, args);
+    lt_text_disarm(message);
     if (where.at > t->n_bytes) where.at = t->n_bytes;
     if (where.end <= where.at) where.end = where.at + 1;
     if (noted_here(t, where, is_error)) return;

@@ -105,7 +105,7 @@ static lt_status broken(const char *path, const char *name, const char *what)
 static lt_status read_member(const char *path, const char *name, lt_dtype dtype, lt_array *a)
 {
     lt_status s = lt_npz_read(path, name, a);
-    if (s == LT_ERR_MEMORY || s == LT_ERR_IO) return s;
+    if (s == LT_ERR_MEMORY || s == LT_ERR_IO || s == LT_ERR_DEVICE) return s;
     if (s) {
         char text[512];
         snprintf(text, sizeof text, "%s", lt_error_text());

@@ -289,6 +289,12 @@ static void add_times(lt_generate_info *to, const lt_generate_info *before, cons
     to->peak_bytes = LT_MAX(to->peak_bytes, now->peak_bytes);
 }
 
+/* Texts of a process that may have gone wrong end where their places do. */
+static void end_texts(lt_generate_info *i)
+{
+    i->first_failure[sizeof i->first_failure - 1] = i->retry_reason[sizeof i->retry_reason - 1] = i->feature_reason[sizeof i->feature_reason - 1] = 0;
+}
+
 static lt_status take_row(lt_worker *w)
 {
     lt_generator *g = w->pool->g;
@@ -296,6 +302,7 @@ static lt_status take_row(lt_worker *w)
     lt_worker_open *o = find_open(w, w->head.row);
     lt_store_row *out = o->out;
     memcpy(&r, w->message, sizeof r);
+    end_texts(&r.info);
     memcpy(out->record, w->message + sizeof r, g->plan.rest_bytes);
     close_row(w, o);
     g->info->devices += w->rows++ == 0;
@@ -331,6 +338,7 @@ static lt_status take_failure(lt_worker *w)
     char text[LT_ERROR_TEXT_BYTES] = "";
     lt_status s = (lt_status)w->head.value;
     memcpy(text, w->message, LT_MIN((size_t)w->head.bytes, sizeof text - 1));
+    if (!text[0]) snprintf(text, sizeof text, "%s: a worker process failed and did not say why", lt_status_name(s));
     bool own = !w->ready || s == LT_ERR_DEVICE, worked = w->now.samples > 0;
     lt_worker_end_process(w, NULL, 0);
     if (s == LT_ERR_DEVICE && w->n_open) return blame(w, false, text);

@@ -1,6 +1,6 @@
 /* Fuzz target: any bytes as a problem, read and, when it is good, described. With small limits, so that
    one input takes little time. SPDX-License-Identifier: BSD-3-Clause */
-#include "fuzz/fuzz.h"
+#include "fuzz.h"
 
 #include "base/alloc.h"
 #include "lathe/problem.h"
