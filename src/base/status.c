@@ -40,6 +40,12 @@ void lt_error_set(const char *text)
     snprintf(error_text, sizeof error_text, "%s", text);
 }
 
+lt_status lt_fail(lt_status s, const char *text)
+{
+    lt_error_set(text);
+    return s;
+}
+
 void lt_error_reason(char *out, size_t bytes)
 {
     const char *text = error_text, *end = text + strlen(text);
