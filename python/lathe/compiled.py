@@ -125,32 +125,24 @@ class Function:
     def __init__(self, f, mode, device, capture):
         self.f, self.mode, self.device, self.capture = f, mode, device, capture
         self.plans, self.lock = {}, threading.Lock()
+        self.fast, self.fast_single, self.fast_tree = None, False, None
         self.compiles, self.hits, self.evictions, self.last_reason = 0, 0, 0, ""
         self.grad, self.jacobian = Derivative(self, "grad"), Derivative(self, "jacobian")
         self.__doc__, self.__name__ = f.__doc__, getattr(f, "__name__", type(f).__name__)
 
     def __call__(self, *arguments):
-        plan = self._known(arguments)
-        if plan is None:
-            plan, arguments_in = self._plan(arguments)
-        else:
-            arguments_in = arguments
+        fast = self.fast
+        if fast is not None:
+            made = fast.exact(*arguments)  # NumPy arrays of the form of the last call
+            if made is not None:
+                self.hits += 1
+                return made[0] if self.fast_single else unflatten(self.fast_tree, list(made))
+        plan, arrays = self._plan(arguments)
         if plan.captured is None:
             return self.f(*arguments)
-        made = plan.values(*arguments_in)
-        if plan.single:
-            return made[0] if type(arguments[0]) is np.ndarray else like(made[0], arguments[0])
-        return unflatten(plan.captured.tree, [like(m, arguments[0]) if arguments else m for m in made])
-
-    def _known(self, arguments):
-        """The plan for plain NumPy arrays of a form that was seen, quickly; else None."""
-        try:
-            plan = self.plans.get(tuple([(a.shape, a.dtype) for a in arguments]))
-        except (AttributeError, TypeError):
-            return None
-        if plan is not None:
-            self.hits += 1
-        return plan
+        self.fast, self.fast_single, self.fast_tree = plan.values, plan.single, plan.captured.tree
+        made = [like(m, arguments[0]) if arguments else m for m in plan.values(*arrays)]
+        return made[0] if plan.single else unflatten(plan.captured.tree, made)
 
     def _plan(self, arguments):
         """(plan, arrays) for these arguments, made where there is none yet."""
@@ -167,6 +159,8 @@ class Function:
                 if len(self.plans) > MAX_PLANS:
                     self.plans.pop(next(iter(self.plans)))
                     self.evictions += 1
+            else:
+                self.hits += 1
         return plan, arrays
 
     def _reason(self, key):

@@ -7,7 +7,7 @@
 
 int PyObject_GetBuffer(PyObject *obj, core_buffer *view, int flags);
 void PyBuffer_Release(core_buffer *view);
-enum { BUFFER_STRIDES = 0x0010 | 0x0008, BUFFER_FORMAT = 0x0004 }; /* PyBUF_STRIDES, PyBUF_FORMAT */
+enum { BUFFER_WRITABLE = 0x0001, BUFFER_FORMAT = 0x0004, BUFFER_STRIDES = 0x0010 | 0x0008 }; /* PyBUF_WRITABLE, … */
 
 /* ---- What was copied ------------------------------------------------------------------------- */
 enum { MAX_COPIES = 16, COPY_TEXT = 200 };
@@ -117,6 +117,12 @@ int core_array_take(PyObject *obj, lt_dtype want, const char *what, core_array *
     return rc;
 }
 
+int core_array_take_exact(PyObject *obj, lt_dtype want, core_array *out)
+{
+    *out = (core_array){ 0 };
+    return (PyObject *)Py_TYPE(obj) == core.ndarray && take_buffer(obj, want, out);
+}
+
 void core_array_release(core_array *a)
 {
     if (a->view.obj) PyBuffer_Release(&a->view);
@@ -160,19 +166,28 @@ PyObject *core_shape_tuple(const lt_shape *s)
     return t;
 }
 
-PyObject *core_array_new(lt_dtype t, const lt_shape *s, void **data)
+PyObject *core_array_arguments(lt_dtype t, const lt_shape *s)
+{
+    return Py_BuildValue("(NO)", core_shape_tuple(s), core.dtype[t == LT_BF16 ? LT_F32 : t]);
+}
+
+PyObject *core_array_call(PyObject *arguments, void **data)
 {
     core_buffer view;
-    PyObject *shape = core_shape_tuple(s);
-    PyObject *array = shape ? PyObject_CallFunctionObjArgs(core.empty, shape, core.dtype[t == LT_BF16 ? LT_F32 : t], NULL) : NULL;
-    Py_XDECREF(shape);
-    if (!array) return NULL;
-    if (PyObject_GetBuffer(array, &view, BUFFER_STRIDES)) {
-        Py_DECREF(array);
+    PyObject *array = PyObject_Call(core.empty, arguments, NULL);
+    if (!array || PyObject_GetBuffer(array, &view, BUFFER_WRITABLE)) {
+        Py_XDECREF(array);
         return NULL;
     }
     *data = view.buf; /* stays where it is as long as the array lives */
     PyBuffer_Release(&view);
+    return array;
+}
+
+PyObject *core_array_new(lt_dtype t, const lt_shape *s, void **data)
+{
+    PyObject *arguments = core_array_arguments(t, s), *array = arguments ? core_array_call(arguments, data) : NULL;
+    Py_XDECREF(arguments);
     return array;
 }
 
@@ -204,7 +219,8 @@ int core_arrays_init(void)
     };
     PyObject *numpy = PyImport_ImportModule("numpy"), *arrays = numpy ? PyImport_ImportModule("lathe.arrays") : NULL;
     core.empty = arrays ? PyObject_GetAttrString(numpy, "empty") : NULL;
-    core.convert = core.empty ? PyObject_GetAttrString(arrays, "convert") : NULL;
+    core.ndarray = core.empty ? PyObject_GetAttrString(numpy, "ndarray") : NULL;
+    core.convert = core.ndarray ? PyObject_GetAttrString(arrays, "convert") : NULL;
     for (int t = 0; core.convert && t < LT_DTYPE_COUNT; t++)
         if (names[t] && !(core.dtype[t] = PyObject_CallMethod(numpy, "dtype", "s", names[t]))) break;
     Py_XDECREF(numpy);

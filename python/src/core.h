@@ -15,7 +15,7 @@ typedef struct core_globals {
     PyObject *error[LT_STATUS_COUNT]; /* exception classes of lathe.errors */
     PyObject *describe;               /* lathe.errors.describe(exception) -> text with the user's file and line */
     PyObject *convert;                /* lathe.arrays.convert(object, type, what) -> (array, why it was copied or None) */
-    PyObject *empty;                  /* numpy.empty */
+    PyObject *empty, *ndarray;        /* of numpy */
     PyObject *dtype[LT_DTYPE_COUNT];  /* numpy.dtype objects; NULL for bf16 */
     PyTypeObject *node, *graph, *program, *problem;
 } core_globals;
@@ -68,10 +68,14 @@ typedef struct core_array { /* zero-initialised: none */
    `what` names it in messages. */
 int  core_array_take(PyObject *obj, lt_dtype want, const char *what, core_array *out);
 void core_array_release(core_array *a);
+/* 1: obj is a numpy.ndarray that fits as it is; 0: it is not, and nothing was taken. Never raises. */
+int  core_array_take_exact(PyObject *obj, lt_dtype want, core_array *out);
 int64_t core_array_count(const core_array *a);
 PyObject *core_shape_tuple(const lt_shape *s);
 /* A new NumPy array and its memory; dims are copied. */
 PyObject *core_array_new(lt_dtype t, const lt_shape *s, void **data);
+PyObject *core_array_arguments(lt_dtype t, const lt_shape *s); /* of core_array_call, for arrays that are made often */
+PyObject *core_array_call(PyObject *arguments, void **data);
 PyObject *core_array_copy(lt_dtype t, const lt_shape *s, const void *data);
 PyObject *core_vector(const double *data, int64_t n);           /* None where data is NULL */
 PyObject *core_matrix(const double *data, int64_t rows, int64_t columns);
@@ -140,6 +144,7 @@ bool core_iterate_call(void *callback, const lt_iterate *it); /* an lt_halt_log_
 int core_gram_init(PyObject *module);
 int core_qsvm_init(PyObject *module);
 int core_dataset_init(PyObject *module);
+int core_report_init(PyObject *module);
 int core_device_open(const char *name, lt_device **out); /* NULL in *out for the CPU */
 PyObject *core_generate(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_replay(PyObject *self, PyObject *args, PyObject *kwargs);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct port { lt_dtype dtype; lt_shape shape; PyObject *shape_tuple; char name[32]; } port;
+typedef struct port { lt_dtype dtype; lt_shape shape; PyObject *how_made; char name[32]; } port; /* how_made: what numpy.empty is called with */
 
 typedef struct core_program {
     PyObject_HEAD
@@ -24,7 +24,7 @@ static void program_dealloc(PyObject *self)
     lt_program_destroy(p->handle);
     lt_device_close(p->device);
     if (p->lock) PyThread_free_lock(p->lock);
-    for (int i = 0; p->ports && i < p->n_inputs + p->n_outputs; i++) Py_CLEAR(p->ports[i].shape_tuple);
+    for (int i = 0; p->ports && i < p->n_inputs + p->n_outputs; i++) Py_CLEAR(p->ports[i].how_made);
     PyMem_Free(p->ports);
     PyMem_Free(p->taken);
     PyMem_Free(p->pointers);
@@ -37,8 +37,8 @@ static int describe_port(core_graph *g, lt_node n, const char *kind, int i, port
     out->dtype = lt_node_dtype(g->handle, n);
     out->shape = lt_node_shape(g->handle, n);
     snprintf(out->name, sizeof out->name, "%s %d", kind, i);
-    out->shape_tuple = core_shape_tuple(&out->shape);
-    return out->shape_tuple ? 0 : -1;
+    out->how_made = core_array_arguments(out->dtype, &out->shape);
+    return out->how_made ? 0 : -1;
 }
 
 static int describe_ports(core_program *p, core_graph *g, const lt_node *outputs)
@@ -113,24 +113,36 @@ static PyObject *make_outputs(core_program *p)
     PyObject *t = PyTuple_New(p->n_outputs);
     for (int i = 0; t && i < p->n_outputs; i++) {
         const port *o = &p->ports[p->n_inputs + i];
-        PyObject *a = core_array_new(o->dtype, &o->shape, &p->pointers[p->n_inputs + i]);
+        PyObject *a = core_array_call(o->how_made, &p->pointers[p->n_inputs + i]);
         if (!a || PyTuple_SetItem(t, i, a)) Py_CLEAR(t);
     }
     return t;
 }
 
-static PyObject *run(core_program *p, PyObject *args)
+static PyObject *run(core_program *p)
 {
-    PyObject *made = take_inputs(p, args) ? NULL : make_outputs(p);
-    if (made) {
-        lt_status s;
-        Py_BEGIN_ALLOW_THREADS
-        s = lt_program_run(p->handle, (const void *const *)p->pointers, p->pointers + p->n_inputs);
-        Py_END_ALLOW_THREADS
-        if (core_check(s)) Py_CLEAR(made);
-    }
-    for (int i = 0; i < p->n_inputs; i++) core_array_release(&p->taken[i]);
+    PyObject *made = make_outputs(p);
+    if (!made) return NULL;
+    lt_status s;
+    Py_BEGIN_ALLOW_THREADS
+    s = lt_program_run(p->handle, (const void *const *)p->pointers, p->pointers + p->n_inputs);
+    Py_END_ALLOW_THREADS
+    if (core_check(s)) Py_CLEAR(made);
     return made;
+}
+
+static void lock_program(core_program *p)
+{
+    if (PyThread_acquire_lock(p->lock, NOWAIT_LOCK)) return;
+    Py_BEGIN_ALLOW_THREADS
+    PyThread_acquire_lock(p->lock, WAIT_LOCK);
+    Py_END_ALLOW_THREADS
+}
+
+static void finish_run(core_program *p)
+{
+    for (int i = 0; i < p->n_inputs; i++) core_array_release(&p->taken[i]);
+    PyThread_release_lock(p->lock);
 }
 
 static PyObject *program_call(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -138,13 +150,30 @@ static PyObject *program_call(PyObject *self, PyObject *args, PyObject *kwargs)
     core_program *p = (core_program *)self;
     if (kwargs && PyDict_Size(kwargs)) return PyErr_Format(core.error[LT_ERR_ARGUMENT], "a program takes no keywords");
     core_copies_clear();
-    if (!PyThread_acquire_lock(p->lock, NOWAIT_LOCK)) {
-        Py_BEGIN_ALLOW_THREADS
-        PyThread_acquire_lock(p->lock, WAIT_LOCK);
-        Py_END_ALLOW_THREADS
+    lock_program(p);
+    PyObject *made = take_inputs(p, args) ? NULL : run(p);
+    finish_run(p);
+    return made;
+}
+
+static bool take_exact(core_program *p, PyObject *const *args, Py_ssize_t n_args)
+{
+    if (n_args != p->n_inputs) return false;
+    for (int i = 0; i < p->n_inputs; i++) {
+        core_array *a = &p->taken[i];
+        if (!core_array_take_exact(args[i], p->ports[i].dtype, a) || !lt_shape_equal(&a->shape, &p->ports[i].shape)) return false;
+        p->pointers[i] = a->data;
     }
-    PyObject *made = run(p, args);
-    PyThread_release_lock(p->lock);
+    return true;
+}
+
+static PyObject *call_exact(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    core_program *p = (core_program *)self;
+    core_copies_clear();
+    lock_program(p);
+    PyObject *made = take_exact(p, args, n_args) ? run(p) : Py_NewRef(Py_None);
+    finish_run(p);
     return made;
 }
 
@@ -172,7 +201,12 @@ static PyObject *program_info(PyObject *self, void *unused)
                          "constant_bytes", (Py_ssize_t)i.constant_bytes, "flops", i.flops, "bytes", i.bytes, "compile_seconds", i.compile_seconds);
 }
 
-static PyMethodDef program_methods[] = { { "plan", program_plan, METH_NOARGS, "Every kernel with what it fuses, bytes and FLOPs; then memory." }, { 0 } };
+static PyMethodDef program_methods[] = {
+    { "exact", (PyCFunction)(void (*)(void))call_exact, METH_FASTCALL,
+      "exact(*arrays): the results, or None unless every argument is a dense numpy.ndarray of the very type and shape." },
+    { "plan", program_plan, METH_NOARGS, "Every kernel with what it fuses, bytes and FLOPs; then memory." },
+    { 0 },
+};
 static PyGetSetDef program_fields[] = { { "info", program_info, NULL, "Kernels, memory, FLOPs and bytes of one run.", NULL }, { 0 } };
 static PyType_Slot program_slots[] = {
     { Py_tp_dealloc, program_dealloc }, { Py_tp_call, program_call }, { Py_tp_methods, program_methods }, { Py_tp_getset, program_fields },
