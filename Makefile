@@ -4,6 +4,7 @@
 #   make demo       build, run a demo, leave demo-report.html make bench     timings against this machine's limits
 #   make test       build and run the whole test suite       make clean     remove build folders and the report
 #   make test-cuda  the tests that need a GPU                make asan, make tsan, make coverage   the suite under that preset
+#   make python     a wheel of the Python package in dist/   pip install .   the same, installed
 #   make sanitize-cuda  those tests under compute-sanitizer, memcheck and racecheck; the log is sanitizer-cuda.txt in the build folder
 #
 # DEPS=0 skips the check for missing packages; CMAKE_ARGS is handed to CMake (CMAKE_ARGS=-DLT_ONEDNN=OFF).
@@ -16,7 +17,7 @@ DEPS       ?= 1
 CMAKE_ARGS ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all deps configure demo test test-cuda sanitize-cuda install bench asan tsan coverage clean
+.PHONY: all deps configure demo test test-cuda sanitize-cuda install bench python asan tsan coverage clean
 .NOTPARALLEL:
 
 all: configure
@@ -52,6 +53,9 @@ install: all
 bench: all
 	@sh scripts/bench.sh "$(BUILD)"
 
+python: deps
+	@sh scripts/make-wheel.sh dist
+
 asan tsan coverage: deps
 	@cmake --preset $@
 	@cmake --build --preset $@ --parallel $(JOBS)
@@ -59,4 +63,4 @@ asan tsan coverage: deps
 	@if [ $@ = coverage ]; then sh scripts/coverage.sh build-coverage; fi
 
 clean:
-	@rm -rf "$(BUILD)" build-dev build-release build-asan build-tsan build-coverage demo-report.html
+	@rm -rf "$(BUILD)" build-dev build-release build-asan build-tsan build-coverage dist demo-report.html

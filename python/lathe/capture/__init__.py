@@ -30,7 +30,7 @@ from .. import _core
 from ..errors import CaptureError, describe, place
 from ..tree import flatten, unflatten
 
-FRONTS = ("numpy", "torch", "jax")
+FRONTS = ("numpy",)
 MODES = ("verify", "always", "never")
 
 
@@ -95,12 +95,23 @@ def trace(module, function, arrays, names=None) -> Captured:
     except CaptureError:
         raise
     except Exception as error:
-        raise CaptureError(describe(error)) from error
+        raise refusal_behind(error) or CaptureError(describe(error)) from error
     if random_state() != drawn:
         raise CaptureError("the function draws random numbers")
     leaves, tree = flatten(made)
+    if not leaves:
+        raise CaptureError("the function returned nothing")
     outputs = [as_node(graph, leaf) for leaf in leaves]
     return Captured(graph, nodes, outputs, tree, module, f"captured from {module.NAME}, {graph.node_count} nodes")
+
+
+def refusal_behind(error):
+    """NumPy wraps what a tracer raises (float(x) while it writes into an array): the refusal says more."""
+    while error is not None:
+        if isinstance(error, CaptureError):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def array_type(a):

@@ -11,9 +11,12 @@ from ..errors import CaptureError, describe
 from ..tree import flatten
 
 
-def tolerance(arrays) -> float:
-    """Relative to the largest element: what another order of summation may change."""
-    return 1e-3 if any(a.dtype == np.float32 for a in arrays) else 1e-8
+def tolerance(arrays, expected) -> float:
+    """What another order of summation may change: relative to the largest element, and for sums that cancel, to the arguments."""
+    single = any(a.dtype == np.float32 for a in arrays)
+    largest = np.max(np.abs(expected[np.isfinite(expected)]), initial=0.0)
+    of_arguments = max((float(np.max(np.abs(a), initial=0.0)) for a in arrays if a.dtype.kind == "f"), default=0.0)
+    return (1e-3 if single else 1e-8) * largest + (1e-5 if single else 1e-14) * (1 + of_arguments)
 
 
 def original(front, function, arrays):
@@ -56,11 +59,11 @@ def compare_values(captured, program, function, arrays, where, expected=None):
         if a.shape != b.shape and a.size != b.size:
             raise CaptureError(f"result {i} has shape {b.shape} {where}, and {a.shape} as a graph")
         a, b = a.ravel(), b.ravel()
-        scale = max(1e-300, np.max(np.abs(b[np.isfinite(b)]), initial=0.0))
-        same = (np.abs(a - b) <= tolerance(arrays) * scale) | (a == b) | (np.isnan(a) & np.isnan(b))
+        with np.errstate(invalid="ignore"):
+            same = (np.abs(a - b) <= tolerance(arrays, b)) | (a == b) | (np.isnan(a) & np.isnan(b))
         if not same.all():
             k = int(np.argmin(same))
-            raise CaptureError(f"element {k} of result {i} {where} is {a[k]!r} as a graph, {b[k]!r} by the function")
+            raise CaptureError(f"element {k} of result {i} {where} is {float(a[k])!r} as a graph, {float(b[k])!r} by the function")
 
 
 def compare_gradients(captured, function, arrays, expected):
