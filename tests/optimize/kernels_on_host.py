@@ -368,7 +368,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as folder:
         results = [run(compiler, Path(folder), "vectors.cu", VECTORS), run(compiler, Path(folder), "hessian.cu", HESSIAN), run(compiler, Path(folder), "move.cu", MOVE),
-                   run(compiler, Path(folder), "../../kernels/cuda/svd.cu", SVD, svd_text)]
+                   run(compiler, Path(folder), "../../kernels/cuda/linalg/svd.cu", SVD, svd_text)]
     return 0 if all(results) else 1
 
 
