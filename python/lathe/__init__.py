@@ -3,9 +3,9 @@
 >>> import lathe, numpy as np
 >>> def rosenbrock(x):
 ...     return 8 * np.abs(x[0]**2 - x[1]) + (1 - x[0])**2, [np.sqrt(2) * x[0] - 1, 2 * x[1] - 1]
->>> solution = lathe.solve(rosenbrock, x0=[5.0, 5.0], opt_tol=1e-6)
->>> print(np.round(solution.x, 4), round(solution.f, 4))
-[0.7071 0.5   ] 0.0858
+>>> solution = lathe.solve(rosenbrock, x0=[5.5, 5.5], mu0=100)
+>>> print(np.round(solution.x, 3), round(solution.f, 3))
+[0.707 0.5  ] 0.086
 
 The functions are imported on first use: ``import lathe`` alone loads neither NumPy nor the library.
 """

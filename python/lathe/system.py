@@ -28,7 +28,7 @@ def options(of: str = "solve") -> list[dict]:
 
     >>> import lathe
     >>> next(o["expects"] for o in lathe.options("solve") if o["name"] == "opt_tol")
-    'a number >= 0'
+    'a number in [0, inf]'
     """
     return _core.option_rows(of)
 

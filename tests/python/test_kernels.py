@@ -71,7 +71,7 @@ class Machines(unittest.TestCase):
     def test_fit_decide_save_load(self):
         x = RNG.uniform(0, 1, (60, 4))
         y = (x[:, 0] + x[:, 1] > 1).astype(int)
-        machine = _core.QSVM({"folds": 0, "C": 1.0, "seed": 3})
+        machine = _core.QSVM({"folds": 0, "c": 1.0, "seed": 3})
         machine.fit(x, y)
         decision = machine.decide(x)
         self.assertGreater(np.mean((decision > machine.info["quantum"]["threshold"]) == y), 0.8)

@@ -4,6 +4,7 @@ import importlib
 import os
 import pathlib
 import pkgutil
+import subprocess
 import unittest
 
 import harness
@@ -84,7 +85,7 @@ class Command(unittest.TestCase):
     def test_the_command_is_found_and_runs(self):
         from lathe.__main__ import command
         self.assertTrue(os.access(command(), os.X_OK))
-        self.assertIn("lathe", os.popen(f"'{command()}' --version").read())
+        self.assertIn("lathe", subprocess.run([command(), "--version"], capture_output=True, text=True).stdout)
 
 
 if __name__ == "__main__":
