@@ -50,11 +50,12 @@ for package in $missing; do
     install "$python" "$package" || echo "lathe: $package could not be installed ($(reason)): tests that need it are skipped" >&2
 done
 
-if [ "${LATHE_TEST_TORCH:-1}" != 0 ] && ! has "$python" torch; then
+works=$folder/torch-works # importing it takes seconds: once is enough
+if [ "${LATHE_TEST_TORCH:-1}" != 0 ] && [ ! -f "$works" ] && ! { has "$python" torch && : >"$works"; }; then
     echo "lathe: installing PyTorch for the tests, about 0.5 GB" >&2
     # The registry's wheel is built for CUDA and asks for 4 GB of NVIDIA's libraries, which tests on the CPU do not call.
     install "$python" "--no-deps torch" && install "$python" "$torch_needs" &&
-        { has "$python" torch || "$python" "$here/torch-without-cuda.py" >>"$log" 2>&1; } && has "$python" torch ||
+        { has "$python" torch || "$python" "$here/torch-without-cuda.py" >>"$log" 2>&1; } && has "$python" torch && : >"$works" ||
         echo "lathe: PyTorch could not be installed ($(reason)): tests that need it are skipped" >&2
 fi
 found "$python"
