@@ -7,6 +7,7 @@
 #   make fuzz [SECONDS=60]      every reader under libFuzzer, so long each    make faults [PART=gram]   every call of every command failing in turn: hours
 #   make torture [MINUTES=5]    commands killed at random moments             make soak [MINUTES=60]    everything in one process, again and again
 #   make mutants [SAMPLE=50 LAYERS=base]   how many small faults in src the tests find
+#   make python     a wheel of the Python package in dist/   pip install .   the same, installed
 #   make sanitize-cuda  those tests under compute-sanitizer, memcheck and racecheck; the log is sanitizer-cuda.txt in the build folder
 #
 # DEPS=0 skips the check for missing packages; CMAKE_ARGS is handed to CMake (CMAKE_ARGS=-DLT_ONEDNN=OFF).
@@ -19,7 +20,7 @@ DEPS       ?= 1
 CMAKE_ARGS ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all deps configure demo test test-cuda sanitize-cuda install bench asan tsan coverage fuzz faults torture soak mutants clean
+.PHONY: all deps configure demo test test-cuda sanitize-cuda install bench python asan tsan coverage fuzz faults torture soak mutants clean
 .NOTPARALLEL:
 
 all: configure
@@ -55,6 +56,9 @@ install: all
 bench: all
 	@sh scripts/bench.sh "$(BUILD)"
 
+python: deps
+	@sh scripts/make-wheel.sh dist
+
 asan tsan coverage: deps
 	@cmake --preset $@
 	@cmake --build --preset $@ --parallel $(JOBS)
@@ -78,4 +82,4 @@ mutants: all
 	@python3 scripts/mutate.py --build "$(BUILD)" --sample $(or $(SAMPLE),50) $(LAYERS)
 
 clean:
-	@rm -rf "$(BUILD)" build-dev build-release build-asan build-tsan build-coverage build-fuzz demo-report.html
+	@rm -rf "$(BUILD)" build-dev build-release build-asan build-tsan build-coverage build-fuzz dist demo-report.html

@@ -67,6 +67,12 @@ void lt_error_set(const char *text)
     lt_text_disarm(error_text);
 }
 
+lt_status lt_fail(lt_status s, const char *text)
+{
+    lt_error_set(text);
+    return s;
+}
+
 void lt_error_reason(char *out, size_t bytes)
 {
     const char *text = error_text, *end = text + strlen(text);

@@ -277,4 +277,10 @@ LT_TEST(arena_survives_each_failing_allocation)
     }
 }
 
+LT_TEST(a_callbacks_text_stands_as_it_is)
+{
+    LT_CHECK_EQ_INT(lt_fail(LT_ERR_NUMERIC, "ValueError: no (user.py:3)"), LT_ERR_NUMERIC);
+    LT_CHECK(!strcmp(lt_error_text(), "ValueError: no (user.py:3)"));
+}
+
 LT_TEST_MAIN()

@@ -151,6 +151,12 @@ static lt_status fails_later(void *ctx, const double *x, const lt_outputs *o)
     return bowl(&f->n, x, o);
 }
 
+static lt_status fails_with_words(void *ctx, const double *x, const lt_outputs *o)
+{
+    lt_status s = fails_later(ctx, x, o);
+    return s ? lt_fail(s, "the sensor is off") : s;
+}
+
 LT_TEST(code_11_the_function_fails)
 {
     faulty f = { .n = 4, .fail_at = 3 };
@@ -159,6 +165,10 @@ LT_TEST(code_11_the_function_fails)
     lt_solution *s = solve_function(4, 0, 0, fails_later, &f, opt);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_FUNCTION_FAILED);
     LT_CHECK(s->error && s->best.present && isfinite(s->final.f));
+    LT_CHECK(strstr(s->error, "the problem's function returned 'cancelled'"));
+    lt_solution_destroy(s);
+    s = solve_function(4, 0, 0, fails_with_words, &(faulty){ .n = 4, .fail_at = 3 }, opt);
+    LT_CHECK(s->termination_code == 11 && !strcmp(s->error, "the sensor is off"));
     lt_solution_destroy(s);
     f = (faulty){ .n = 4, .fail_at = 1 }; /* at x0: the caller's mistake */
     lt_problem *p;

@@ -234,11 +234,13 @@ static lt_status function_open(lt_problem *p, const lt_solve_options *opt, lt_ev
     return LT_OK;
 }
 
+/* The text of a function that failed is its own, where it set one (lt_fail). */
 static lt_status function_run(lt_evaluator *e, const double *x, const lt_outputs *out)
 {
+    lt_error_set("");
     lt_status got = e->problem->fn(e->problem->ctx, x, out), s = lt_callback_status("the problem's function", got);
     if (s != got) return s;
-    return s ? LT_FAIL(s, "the problem's function returned '%s'", lt_status_name(s)) : LT_OK;
+    return s && !*lt_error_text() ? LT_FAIL(s, "the problem's function returned '%s'", lt_status_name(s)) : s;
 }
 
 const lt_problem_kind lt_problem_kind_function = { "function", function_open, NULL, function_run };
