@@ -271,15 +271,15 @@ static lt_status dump_graph(solve_job *j)
 static lt_status judge(const lt_solution *s)
 {
     if (s->interrupted) return cli_stopped();
-    if (s->termination_code <= 6) return LT_OK;
-    return cli_fail(s->termination_code == 11 ? LT_ERR_NUMERIC : LT_ERR_MISMATCH, "code %d: %s%s%s", s->termination_code,
+    if (s->termination_code <= LT_TERMINATION_BRACKET_FEASIBLE) return LT_OK;
+    return cli_fail(s->termination_code == LT_TERMINATION_FUNCTION_FAILED ? LT_ERR_NUMERIC : LT_ERR_MISMATCH, "code %d: %s%s%s", s->termination_code,
                     lt_termination_text(s->termination_code), s->error ? ": " : "", s->error ? s->error : "");
 }
 
 /* What the point is, in front of its f. */
 static const char *verdict(const solve_job *j, const lt_solution *s)
 {
-    const bool reached = s->termination_code <= 2 || s->termination_code == 6;
+    const bool reached = s->termination_code <= LT_TERMINATION_TARGET || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE;
     if (!solve_result(s)->feasible_to_tol) return "infeasible:";
     return !reached ? "best found:" : j->view.maximize ? "maximum:" : "minimum:";
 }

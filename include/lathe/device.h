@@ -60,6 +60,9 @@ LT_API lt_status lt_device_memory_trim(lt_device *dev); /* gives unused memory b
 /* Bytes read plus bytes written per second by a copy of `bytes` within the device's memory: the limit that
    kernels which only stream are held against. The median of several copies; takes twice the memory. */
 LT_API lt_status lt_device_bandwidth(lt_device *dev, int64_t bytes, double *bytes_per_second);
+/* Seconds that a copy of `bytes` takes from ordinary host memory to the device, and back: in one piece, or staged through
+   page-locked memory, some pieces under way at once. Medians of `rounds` copies. pinned: the staging memory is page-locked. */
+LT_API lt_status lt_device_transfer_seconds(lt_device *dev, int64_t bytes, bool staged, int rounds, double *to_device, double *to_host, bool *pinned);
 
 /* ---- Tiles ----------------------------------------------------------------- */
 /* Pairs of rows are worked on in square tiles of t rows by t rows, which need

@@ -90,13 +90,24 @@ lt_status lt_stream_await(lt_stream *st, bool (*arrived)(void *ctx), void *ctx)
     return of(st)->await ? of(st)->await(st, arrived, ctx) : of(st)->sync(st);
 }
 
+void lt_stream_note_copy(lt_stream *st, lt_transfer dir, bool pinned, size_t bytes)
+{
+    if (!st->capturing) {
+        lt_trace_transfer(dir, pinned, (int64_t)bytes);
+        return;
+    }
+    while (st->left) st = st->left;
+    st->captured_copies.of[dir][pinned].count++;
+    st->captured_copies.of[dir][pinned].bytes += (int64_t)bytes;
+}
+
 lt_status lt_stream_copy(lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir, bool pinned)
 {
     if (!st) return LT_FAIL(LT_ERR_ARGUMENT, "copy: the stream is NULL");
     if ((unsigned)dir >= LT_TRANSFER_COUNT) return LT_FAIL(LT_ERR_ARGUMENT, "copy: no direction number %d", (int)dir);
     if (!bytes) return LT_OK;
     if (!dst || !src) return LT_FAIL(LT_ERR_ARGUMENT, "copy of %zu bytes: %s is NULL", bytes, dst ? "source" : "destination");
-    lt_trace_transfer(dir, pinned, (int64_t)bytes);
+    lt_stream_note_copy(st, dir, pinned, bytes);
     return of(st)->copy(st, dst, src, bytes, dir);
 }
 
@@ -216,6 +227,7 @@ lt_status lt_capture_begin(lt_stream *st)
     LT_TRY(of(st)->capture_begin(st));
     st->capturing = true;
     st->had_lanes = false;
+    st->captured_copies = (lt_copy_count){ 0 };
     return LT_OK;
 }
 

@@ -22,6 +22,8 @@ lt_status lt_stream_sync(lt_stream *st);
    tells sooner than the driver does. Nothing else need have ended. It may not be asked at all. */
 lt_status lt_stream_await(lt_stream *st, bool (*arrived)(void *ctx), void *ctx);
 lt_status lt_stream_copy(lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir, bool pinned);
+/* Counts a copy that a kernel does: in the trace, or while st captures in what lt_recording calls its cost. lt_stream_copy does it by itself. */
+void      lt_stream_note_copy(lt_stream *st, lt_transfer dir, bool pinned, size_t bytes);
 lt_status lt_stream_fill(lt_stream *st, void *dst, int byte, size_t bytes);
 
 /* ---- Kernels ----------------------------------------------------------------- */

@@ -29,7 +29,7 @@ static double evaluation_cap(const lt_run *r, double limit)
 static search begin(lt_run *r, double g0, double limit)
 {
     search s = { .r = r, .f0 = r->phi, .g0 = g0, .beta = INFINITY, .t = r->opt.init_step_size,
-                 .norm_d = lt_space_norm2(r->vectors, r->n, r->d), .norm_lower = lt_space_norm2(r->vectors, r->n, r->cur->x),
+                 .norm_d = lt_vectors_norm2(&r->vectors, r->d), .norm_lower = lt_vectors_norm2(&r->vectors, r->cur->x),
                  .cap = evaluation_cap(r, limit) };
     double doublings = nearbyint(log2(1e5 / s.norm_d));
     s.max_expansions = doublings > 10 ? (int64_t)fmin(doublings, 1e6) : 10;
@@ -53,7 +53,7 @@ static int judge(search *s)
     lt_run *r = s->r;
     lt_point *p = r->trial;
     p->mu = r->mu;
-    if (r->ahead != p) lt_space_step(r->vectors, r->n, r->cur->x, s->t, r->d, p->x);
+    if (r->ahead != p) lt_vectors_step(&r->vectors, r->cur->x, s->t, r->d, p->x);
     if (!r->opt.double_precision) lt_vec_round_f32(r->n, p->x);
     lt_steps_next(r, s->t, s->alpha, s->evals);
     s->tried = s->t;
@@ -61,7 +61,7 @@ static int judge(search *s)
     if (!lt_oracle_values(r, p, first)) return STOPPED;
     r->ls_evals++;
     if (reaches_target(r, p)) {
-        if (r->opt.compat) r->evals++, r->ls_evals++; /* the reference evaluates this point again */
+        if (r->opt.compat) r->evals++, r->ls_evals++; /* PyGRANSO evaluates this point again */
         return lt_oracle_gradients(r, p) ? ACCEPTED : STOPPED;
     }
     bool decreases = isfinite(p->phi) && !(p->phi >= s->f0 + r->opt.wolfe1 * s->t * s->g0);
@@ -71,7 +71,7 @@ static int judge(search *s)
     if (!lt_oracle_gradients(r, p)) return STOPPED;
     if (r->opt.is_backtrack_linesearch) return ACCEPTED;
     double slope = lt_point_slope(r, p, p->mu);
-    if (r->vectors) r->gradient_at_least = fabs(slope) / s->norm_d;
+    r->gradient_at_least = fabs(slope) / s->norm_d;
     return isfinite(slope) && slope > r->opt.wolfe2 * s->g0 ? ACCEPTED : TOO_SHORT;
 }
 
@@ -80,7 +80,7 @@ static void keep_as_lower(search *s)
     lt_run *r = s->r;
     lt_point *kept = r->trial;
     s->alpha = s->t;
-    s->norm_lower = lt_space_norm2(r->vectors, r->n, kept->x);
+    s->norm_lower = lt_vectors_norm2(&r->vectors, kept->x);
     s->has_lower = r->lower != NULL;
     if (!s->has_lower) return;
     r->trial = r->lower;
@@ -119,7 +119,7 @@ static lt_line find(search *s)
         else keep_as_lower(s);
         if (!next_step(s)) break;
     }
-    return r->code == LT_RUNNING ? failed(s) : (lt_line){ .fail = LT_LINE_STOPPED };
+    return r->code == LT_TERMINATION_NONE ? failed(s) : (lt_line){ .fail = LT_LINE_STOPPED };
 }
 
 lt_line lt_line_search(lt_run *r, double g0, double limit)

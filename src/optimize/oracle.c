@@ -46,19 +46,7 @@ static void apply_scale(const lt_run *r, lt_point *p, bool values, bool gradient
     }
     if (gradients)
         for (int64_t j = 0; j < r->k; j++)
-            if (r->scale[j] != 1) lt_space_scale(r->vectors, r->n, r->scale[j], p->grads + j * r->n);
-}
-
-/* Vectors on a device: what is asked about the point afterwards, whichever way the search goes on, comes home with its values. */
-static void foresee(lt_run *r, const lt_point *p, bool gradients)
-{
-    lt_vectors *v = r->vectors;
-    if (!v || !gradients) return; /* a trial that fails is asked for its values only */
-    lt_space_expect(v, p->x, p->x);
-    lt_vectors_written(v, p->grads, r->k * r->n);
-    for (int64_t j = 0; j < r->k; j++) lt_space_expect(v, p->grads + j * r->n, r->d);
-    if (!r->constrained) lt_space_expect(v, p->grads, p->grads);
-    lt_cache_foresee(&r->cache, p->x);
+            if (r->scale[j] != 1) lt_vectors_scale(&r->vectors, r->scale[j], p->grads + j * r->n);
 }
 
 static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradients)
@@ -66,7 +54,7 @@ static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradien
     int64_t begin = lt_clock_ns();
     lt_span span = lt_span_begin(gradients ? "eval_reverse" : "eval_forward");
     lt_outputs out = outputs_of(r, p, values, gradients);
-    foresee(r, p, gradients);
+    if (gradients) lt_foresee_trial(r, p); /* a trial that fails is asked for its values only */
     lt_status s;
     if (gradients || !lt_steps_values(r, &out, &s)) s = lt_evaluator_run(r->evaluator, p->x, &out);
     lt_span_end(span);
@@ -95,12 +83,12 @@ static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
 
 bool lt_oracle_stopped(lt_run *r)
 {
-    if (r->code == LT_RUNNING && r->opt.interrupt && *r->opt.interrupt) {
+    if (r->code == LT_TERMINATION_NONE && r->opt.interrupt && *r->opt.interrupt) {
         r->interrupted = true;
-        lt_stop(r, 3);
+        lt_stop(r, LT_TERMINATION_HALTED);
     }
-    if (isfinite(r->opt.maxclocktime) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.maxclocktime) lt_stop(r, 5);
-    return r->code != LT_RUNNING;
+    if (isfinite(r->opt.maxclocktime) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.maxclocktime) lt_stop(r, LT_TERMINATION_MAX_TIME);
+    return r->code != LT_TERMINATION_NONE;
 }
 
 /* Everything at once costs `all`; values first costs share * all, and `all` again if the trial passes.
@@ -118,7 +106,7 @@ static bool expects_to_pass(const lt_run *r, bool first_trial)
 /* A device that is gone is not the fault of the user's function. */
 static bool failed(lt_run *r, lt_status s)
 {
-    if (s) lt_stop_error(r, s == LT_ERR_DEVICE && r->evaluator->exchange ? LT_CODE_DEVICE : LT_CODE_FUNCTION);
+    if (s) lt_stop_error(r, s == LT_ERR_DEVICE && r->evaluator->exchange ? LT_TERMINATION_DEVICE_LOST : LT_TERMINATION_FUNCTION_FAILED);
     return s != LT_OK;
 }
 
@@ -127,11 +115,9 @@ static bool wants_both(const lt_run *r, bool first_trial) { return expects_to_pa
 void lt_oracle_ahead(lt_run *r)
 {
     lt_point *p = r->trial;
-    if (!r->vectors) return;
-    for (int64_t j = 0; j < r->k; j++) lt_space_expect(r->vectors, r->cur->grads + j * r->n, r->d);
-    lt_space_expect(r->vectors, r->d, r->d);
-    lt_space_expect(r->vectors, r->cur->x, r->cur->x);
-    lt_space_step(r->vectors, r->n, r->cur->x, r->opt.init_step_size, r->d, p->x);
+    if (!r->vectors.on->queues) return; /* nothing would be saved */
+    lt_foresee_direction(r);
+    lt_vectors_step(&r->vectors, r->cur->x, r->opt.init_step_size, r->d, p->x);
     lt_steps_next(r, r->opt.init_step_size, 0, 0);
     r->ahead_gradients = wants_both(r, true);
     r->ahead_status = run_functions(r, p, true, r->ahead_gradients);
@@ -154,7 +140,7 @@ bool lt_oracle_gradients(lt_run *r, lt_point *p)
 }
 
 /* ---- The start ----------------------------------------------------------------------------------------- */
-/* The first entry of gradient j that is not finite, told with the function it belongs to. */
+/* The first entry of gradient j that is not finite, named with the function it belongs to. */
 static lt_status refuse_gradient(const lt_run *r, const double *grads, int64_t j)
 {
     int64_t i = 0;
@@ -191,8 +177,8 @@ static void choose_scale(lt_run *r, const double *grads)
 lt_status lt_oracle_start(lt_run *r, lt_point *p)
 {
     LT_TRY(evaluate(r, p, true, true));
-    const double *grads = lt_space_look(r->vectors, r->k * r->n, p->grads, r->home);
-    if (lt_vectors_failure(r->vectors)) return lt_vectors_failure(r->vectors);
+    const double *grads = lt_vectors_look(&r->vectors, r->k * r->n, p->grads, 0);
+    LT_TRY(lt_vectors_failure(&r->vectors));
     LT_TRY(check_start(r, p, grads));
     choose_scale(r, grads);
     if (r->prescaled) {

@@ -12,20 +12,20 @@
 #include <math.h>
 #include <string.h>
 
-void lt_stop(lt_run *r, int code)
+void lt_stop(lt_run *r, lt_termination code)
 {
-    if (r->code == LT_RUNNING) r->code = code;
+    if (r->code == LT_TERMINATION_NONE) r->code = code;
 }
 
-void lt_stop_error(lt_run *r, int code)
+void lt_stop_error(lt_run *r, lt_termination code)
 {
-    if (r->code == LT_RUNNING) snprintf(r->error, sizeof r->error, "%s", lt_error_text());
+    if (r->code == LT_TERMINATION_NONE) snprintf(r->error, sizeof r->error, "%s", lt_error_text());
     lt_stop(r, code);
 }
 
 void lt_stop_if_lost(lt_run *r)
 {
-    if ((r->hessian.far && lt_far_failure(r->hessian.far)) || lt_vectors_failure(r->vectors)) lt_stop_error(r, LT_CODE_DEVICE);
+    if ((r->hessian.far && lt_far_failure(r->hessian.far)) || lt_vectors_failure(&r->vectors)) lt_stop_error(r, LT_TERMINATION_DEVICE_LOST);
 }
 
 /* ---- Directions ---------------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static bool steer(lt_run *r, bool identity)
         LT_FAIL(LT_ERR_NUMERIC, "steering: a QP of %lld variables failed in iteration %lld", (long long)(r->p + r->q),
                 (long long)r->iter + 1);
         lt_console_note(r, 3, "Steering: a QP failed in iteration %lld.", (long long)r->iter + 1);
-        if (r->opt.halt_on_quadprog_error) lt_stop_error(r, 12);
+        if (r->opt.halt_on_quadprog_error) lt_stop_error(r, LT_TERMINATION_QP_FAILED);
         return false;
     }
     if (mu != r->mu) {
@@ -54,15 +54,15 @@ static void quasi_newton(lt_run *r)
     const double *Hg = r->d;
     if (r->constrained || r->regular.active) lt_hessian_apply(&r->hessian, r->grad_phi, r->d);
     else Hg = lt_products_current(r); /* phi = f: known already */
-    lt_space_scaled(r->vectors, r->n, -1, Hg, r->d);
+    lt_vectors_scaled(&r->vectors, -1, Hg, r->d);
     lt_stop_if_lost(r);
 }
 
 static void draw_direction(lt_run *r)
 {
-    double *d = r->vectors ? r->home : r->d;
+    double *d = lt_vectors_stage(&r->vectors, r->d);
     for (int64_t i = 0; i < r->n; i++) d[i] = lt_rng_normal(&r->rng);
-    lt_space_put(r->vectors, r->n, d, r->d);
+    lt_vectors_put(&r->vectors, r->n, d, r->d);
     r->random_attempts++;
 }
 
@@ -74,11 +74,11 @@ static bool choose_direction(lt_run *r)
     case LT_LEVEL_STEERING_IDENTITY: ok = steer(r, true); break;
     case LT_LEVEL_QUASI_NEWTON: quasi_newton(r); break;
     case LT_LEVEL_GRADIENT:
-        lt_space_scaled(r->vectors, r->n, -1, r->grad_phi, r->d);
+        lt_vectors_scaled(&r->vectors, -1, r->grad_phi, r->d);
         break;
     default: draw_direction(r);
     }
-    if (ok && r->opt.search_direction_rescaling) lt_space_scale(r->vectors, r->n, 1 / lt_space_norm2(r->vectors, r->n, r->d), r->d);
+    if (ok && r->opt.search_direction_rescaling) lt_vectors_scale(&r->vectors, 1 / lt_vectors_norm2(&r->vectors, r->d), r->d);
     if (ok && !r->opt.double_precision) lt_vec_round_f32(r->n, r->d);
     return ok;
 }
@@ -89,7 +89,7 @@ static double classify(lt_run *r, double *slope)
     double g0 = lt_point_slope(r, r->cur, r->mu);
     lt_stop_if_lost(r);
     if (g0 > 0 && r->level == LT_LEVEL_RANDOM) {
-        lt_space_scale(r->vectors, r->n, -1, r->d);
+        lt_vectors_scale(&r->vectors, -1, r->d);
         r->ahead = NULL;
         lt_steps_forget(r);
         g0 = -g0;
@@ -141,12 +141,12 @@ static bool overlook_failure(lt_run *r, const lt_line *line)
     if (r->opt.disable_terminationcode_6 && r->level == LT_LEVEL_GRADIENT) return true;
     switch (line->fail) {
     case LT_LINE_BRACKETED:
-        if (r->opt.halt_on_linesearch_bracket && feasible && !r->opt.disable_terminationcode_6) lt_stop(r, 6);
-        else if (!raise_level(r)) lt_stop(r, feasible ? 6 : 7);
+        if (r->opt.halt_on_linesearch_bracket && feasible && !r->opt.disable_terminationcode_6) lt_stop(r, LT_TERMINATION_BRACKET_FEASIBLE);
+        else if (!raise_level(r)) lt_stop(r, feasible ? LT_TERMINATION_BRACKET_FEASIBLE : LT_TERMINATION_BRACKET_INFEASIBLE);
         break;
-    case LT_LINE_UNBOUNDED: lt_stop(r, 8); break;
+    case LT_LINE_UNBOUNDED: lt_stop(r, LT_TERMINATION_UNBOUNDED); break;
     default:
-        if (!raise_level(r)) lt_stop(r, 9);
+        if (!raise_level(r)) lt_stop(r, LT_TERMINATION_NO_DESCENT);
     }
     return false;
 }
@@ -158,7 +158,7 @@ static bool find_step(lt_run *r, lt_line *line)
     r->random_attempts = 0;
     lt_pause_note(r);
     r->ls_evals = 0;
-    while (r->code == LT_RUNNING) {
+    while (r->code == LT_TERMINATION_NONE) {
         double slope, limit;
         r->steering_changed = false;
         lt_penalty_restore(r);
@@ -166,9 +166,9 @@ static bool find_step(lt_run *r, lt_line *line)
         lt_steps_forget(r);
         if (known) lt_oracle_ahead(r);
         if (!known || (limit = classify(r, &slope)) == 0) {
-            if (!raise_level(r) && r->code == LT_RUNNING) {
-                if (known) lt_stop(r, 9);
-                else lt_stop_error(r, 12);
+            if (!raise_level(r) && r->code == LT_TERMINATION_NONE) {
+                if (known) lt_stop(r, LT_TERMINATION_NO_DESCENT);
+                else lt_stop_error(r, LT_TERMINATION_QP_FAILED);
             }
             continue;
         }
@@ -215,8 +215,8 @@ static bool move(lt_run *r, const lt_line *line)
     else if (to == r->lower) swap_points(&r->cur, &r->lower);
     r->left = line->at && from->sampled ? from->x : NULL;
     r->y = r->change ? r->change : r->trial->grad_phi;
-    lt_space_scaled(r->vectors, r->n, r->alpha, r->d, r->s);
-    lt_space_difference(r->vectors, r->n, to->grad_phi, line->at ? r->grad_phi : to->grad_phi, r->y);
+    lt_vectors_scaled(&r->vectors, r->alpha, r->d, r->s);
+    lt_vectors_difference(&r->vectors, to->grad_phi, line->at ? r->grad_phi : to->grad_phi, r->y);
     if (line->at) r->mu_changed = false; /* that was the gradient at the point left */
     lt_penalty_restore(r);
     r->last_level = r->level;
@@ -278,30 +278,20 @@ static void log_history(lt_run *r)
         .seconds = (double)(lt_clock_ns() - r->start_ns) * 1e-9 };
 }
 
-/* The vectors of cur where a callback can read them. */
-static lt_point look(lt_run *r)
-{
-    const int64_t n = r->n;
-    const lt_point *x = r->cur;
-    if (!r->vectors) return *x;
-    lt_point seen = { .grads = r->home, .x = r->home + r->k * n, .grad_phi = r->home + (r->k + 1) * n };
-    lt_vectors_get(r->vectors, r->k * n, x->grads, seen.grads);
-    lt_vectors_get(r->vectors, n, x->x, seen.x);
-    lt_vectors_get(r->vectors, n, x->grad_phi, seen.grad_phi);
-    return seen;
-}
-
 static bool callback_wants_halt(lt_run *r)
 {
     if (!r->opt.halt_log_fn) return false;
-    const lt_point *x = r->cur, seen = look(r);
+    const lt_vectors *s = &r->vectors;
+    const lt_point *x = r->cur;
+    const int64_t n = r->n;
+    const double *grads = lt_vectors_look(s, r->k * n, x->grads, 0);
     lt_iterate it = {
-        .iter = r->iter, .n = r->n, .p = r->p, .q = r->q, .x = seen.x, .f = x->f, .mu = x->mu, .phi = x->phi,
-        .grad_f = seen.grads, .grad_phi = seen.grad_phi, .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
-        .grad_ce = r->q ? seen.grads + r->n : NULL, .grad_ci = r->p ? seen.grads + (1 + r->q) * r->n : NULL,
+        .iter = r->iter, .n = n, .p = r->p, .q = r->q, .x = lt_vectors_look(s, n, x->x, r->k), .f = x->f, .mu = x->mu, .phi = x->phi,
+        .grad_f = grads, .grad_phi = lt_vectors_look(s, n, x->grad_phi, r->k + 1), .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
+        .grad_ce = r->q ? grads + n : NULL, .grad_ci = r->p ? grads + (1 + r->q) * n : NULL,
         .tvi = x->tvi, .tve = x->tve, .tv = x->tv, .tvi_l1 = x->tvi_l1, .tve_l1 = x->tve_l1, .tv_l1 = x->tv_l1,
-        .feasible_to_tol = x->feasible, .d = lt_space_look(r->vectors, r->n, r->d, seen.grad_phi + r->n), .alpha = r->alpha, .ls_evals = r->ls_evals,
-        .n_gradients = r->stat.n_samples, .stat_vec = lt_space_look(r->vectors, r->n, r->stat.vector, seen.grad_phi + 2 * r->n), .stat_val = r->stat.value,
+        .feasible_to_tol = x->feasible, .d = lt_vectors_look(s, n, r->d, r->k + 2), .alpha = r->alpha, .ls_evals = r->ls_evals,
+        .n_gradients = r->stat.n_samples, .stat_vec = lt_vectors_look(s, n, r->stat.vector, r->k + 3), .stat_val = r->stat.value,
         .fallback_level = r->iter ? r->last_level : 0, .H_regularised = r->regular.active ? r->regular.H : NULL,
         .hessian = &r->hessian };
     return r->opt.halt_log_fn(r->opt.halt_log_ctx, &it);
@@ -318,12 +308,12 @@ static void report(lt_run *r, bool *halt)
 
 static void test_convergence(lt_run *r, bool halt)
 {
-    if (lt_patience_over(r, r->cur->feasible && r->stat.value <= r->opt.opt_tol)) lt_stop(r, 0);
+    if (lt_patience_over(r, r->cur->feasible && r->stat.value <= r->opt.opt_tol)) lt_stop(r, LT_TERMINATION_CONVERGED);
     if (r->cur->feasible) {
-        if (r->rel_diff <= r->opt.rel_tol) lt_stop(r, 1);
-        else if (r->cur->f <= r->opt.fvalquit) lt_stop(r, 2);
+        if (r->rel_diff <= r->opt.rel_tol) lt_stop(r, LT_TERMINATION_SMALL_DECREASE);
+        else if (r->cur->f <= r->opt.fvalquit) lt_stop(r, LT_TERMINATION_TARGET);
     }
-    if (halt) lt_stop(r, 3);
+    if (halt) lt_stop(r, LT_TERMINATION_HALTED);
     lt_oracle_stopped(r);
 }
 
@@ -333,12 +323,12 @@ static void check_state(lt_run *r)
     const lt_point *x = r->cur;
     double phi = x->mu * x->f + x->tv_l1;
     if (!r->opt.debug_mode) return;
-    if (!isfinite(x->phi) || x->phi != phi || !lt_space_finite(r->vectors, r->n, x->x)) {
+    if (!isfinite(x->phi) || x->phi != phi || !lt_vectors_finite(&r->vectors, x->x)) {
         LT_FAIL(LT_ERR_INTERNAL, "iteration %lld: phi is %.17g, but mu f + v is %.17g", (long long)r->iter, x->phi, phi);
-        lt_stop_error(r, 13);
+        lt_stop_error(r, LT_TERMINATION_INTERNAL);
     } else if (!r->cache.x && x->sampled && lt_trail_distance(&r->cache, x->x) != 0) {
         LT_FAIL(LT_ERR_INTERNAL, "iteration %lld: the steps between samples do not lead to x", (long long)r->iter);
-        lt_stop_error(r, 13);
+        lt_stop_error(r, LT_TERMINATION_INTERNAL);
     }
 }
 
@@ -346,43 +336,45 @@ static void saved(lt_run *r, lt_status s)
 {
     r->last_checkpoint_ns = lt_clock_ns();
     if (!s) return;
-    r->code = LT_RUNNING; /* whatever ended the run, losing the checkpoint is what must be told */
-    lt_stop_error(r, 13);
+    r->code = LT_TERMINATION_NONE; /* whatever ended the run, losing the checkpoint is what must be told */
+    lt_stop_error(r, LT_TERMINATION_INTERNAL);
 }
+
+static bool was_stopped(const lt_run *r) { return r->code == LT_TERMINATION_HALTED || r->code == LT_TERMINATION_MAX_TIME; }
 
 /* Between iterations, where the state is whole. A run that was stopped from outside is saved too, so that
    it can go on. */
 static void save_if_due(lt_run *r)
 {
-    if (!r->opt.checkpoint || r->code == LT_CODE_DEVICE) return; /* H is gone: the last checkpoint stands */
+    if (!r->opt.checkpoint || r->code == LT_TERMINATION_DEVICE_LOST) return; /* H is gone: the last checkpoint stands */
     bool due = (r->opt.checkpoint_every && r->iter % r->opt.checkpoint_every == 0)
                || (double)(lt_clock_ns() - r->last_checkpoint_ns) * 1e-9 >= r->opt.checkpoint_seconds
-               || (r->code >= 3 && r->code <= 5) || r->iter == r->opt.maxit;
+               || was_stopped(r) || r->code == LT_TERMINATION_MAX_ITERATIONS || r->iter == r->opt.maxit;
     if (due) saved(r, lt_checkpoint_write(r, r->opt.checkpoint));
 }
 
 /* A run that was stopped while it looked for a step. */
 static void save_if_stopped(lt_run *r)
 {
-    if (r->opt.checkpoint && (r->code == 3 || r->code == 5)) saved(r, lt_pause_write(r, r->opt.checkpoint));
+    if (r->opt.checkpoint && was_stopped(r)) saved(r, lt_pause_write(r, r->opt.checkpoint));
 }
 
 /* ---- The run ------------------------------------------------------------------------------------------------------ */
 static void iterate(lt_run *r)
 {
-    while (r->code == LT_RUNNING) {
+    while (r->code == LT_TERMINATION_NONE) {
         lt_line line;
         bool halt;
         if (r->iter == 2) r->allocations_at_2 = lt_alloc_count();
         if (r->iter >= r->opt.maxit) {
-            lt_stop(r, 4);
+            lt_stop(r, LT_TERMINATION_MAX_ITERATIONS);
         } else if (find_step(r, &line) && move(r, &line)) {
-            if (lt_stationarity_measure(r)) lt_stop_error(r, 13); /* uses H before the update */
+            if (lt_stationarity_measure(r)) lt_stop_error(r, LT_TERMINATION_INTERNAL); /* uses H before the update */
             update_hessian(r);
             report(r, &halt);
             check_state(r);
             test_convergence(r, halt);
-            if (r->code == LT_RUNNING && r->iter < r->opt.maxit) lt_regularize(r);
+            if (r->code == LT_TERMINATION_NONE && r->iter < r->opt.maxit) lt_regularize(r);
             save_if_due(r);
         } else {
             save_if_stopped(r);
@@ -403,7 +395,7 @@ static lt_status begin(lt_run *r)
     report(r, &halt);
     r->rel_diff = INFINITY;
     test_convergence(r, halt);
-    if (r->code != LT_RUNNING) save_if_due(r);
+    if (r->code != LT_TERMINATION_NONE) save_if_due(r);
     return LT_OK;
 }
 

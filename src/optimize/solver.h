@@ -11,8 +11,8 @@
 #include "optimize/problem/evaluator.h"
 #include "optimize/hessian/hessian.h"
 #include "optimize/vectors/merge.h"
-#include "optimize/vectors/space.h"
 #include "optimize/vectors/sparse.h"
+#include "optimize/vectors/vector.h"
 
 /* Everything known at one x. Gradients lie one after the other: f, then equalities, then
    inequalities. */
@@ -33,9 +33,8 @@ typedef struct lt_record {
     double *x, *c;
     double  f, mu, tvi, tve, tv;
     bool    feasible;
-    /* Vectors on a device: x arrives later. Until then `before` is the one to trust. */
-    int64_t copy;            /* the number of its copy: see lt_vectors_keep */
-    struct lt_record *before;
+    int64_t copy;            /* the number of x's copy: see lt_vectors_keep */
+    struct lt_record *before; /* where x arrives later: the one to trust until then; else NULL */
 } lt_record;
 
 typedef struct lt_trail {    /* where samples are, told by the steps between them (trail.c) */
@@ -62,7 +61,7 @@ typedef struct lt_cache {
     int64_t block, n_fresh;  /* numbers of a block; the first block that was never used */
     double **spare;          /* blocks that were, and are not in use */
     int64_t n_spare;
-    lt_vectors *vectors;     /* where these are; NULL: on the host */
+    const lt_vectors *vectors;   /* where these are */
     double *bound, *least;   /* capacity: upper and lower bound of the distance to the newest */
     int64_t n_near, *near_;  /* slots within the radius, ascending */
 } lt_cache;
@@ -88,7 +87,8 @@ typedef struct lt_steering_work {
     double *Cd;              /* 1 + q + p: gradients at cur times a direction */
     lt_subproblem sub;
     bool    warm;            /* sub.y holds the last answer */
-    double  mu;              /* of the direction formed last */
+    double *factor;          /* 1 + q + p: of what the direction formed last is made */
+    const double **of;
 } lt_steering_work;
 
 typedef struct lt_stationarity {
@@ -103,6 +103,7 @@ typedef struct lt_stationarity {
 /* Products with the H of the QPs, by cache slot, carried through the updates of H. */
 typedef struct lt_products {
     bool    incremental;     /* else everything is computed anew in every iteration */
+    bool    shares;          /* looks for gradients that are the same in all samples */
     int64_t n_updates;       /* since all were computed from scratch */
     double  noise;           /* by how much such products disagree among themselves */
     bool   *valid;           /* by slot */
@@ -139,7 +140,6 @@ typedef struct lt_pause {    /* what looking for a step changes, as it was befor
 } lt_pause;
 
 enum { LT_LEVEL_STEERING, LT_LEVEL_STEERING_IDENTITY, LT_LEVEL_QUASI_NEWTON, LT_LEVEL_GRADIENT, LT_LEVEL_RANDOM };
-enum { LT_RUNNING = -1, LT_CODE_FUNCTION = 11, LT_CODE_DEVICE = 14 };
 
 typedef struct lt_stat_values { double value, unweighted, normalised; } lt_stat_values;
 
@@ -173,19 +173,20 @@ typedef struct lt_run {
     bool    constrained, prescaled;
     double *scale;           /* k multipliers: f, equalities, inequalities */
     lt_arena arena;          /* all small vectors */
-    lt_vectors *vectors;     /* where vectors live: those of points, samples, products and H; NULL: on the host */
-    double   *home;          /* then: x and all gradients of one point on the host, for whoever looks at them */
-    lt_point *ahead;         /* then: where functions were run before the direction was judged; NULL: nowhere */
+    lt_vectors vectors;          /* of vectors: those of points, samples, products and H */
+    lt_point *ahead;         /* where functions were run before the direction was judged; NULL: nowhere */
     lt_status ahead_status;  /* and how that went */
     bool      ahead_gradients;
-    double    gradient_at_least; /* then: a bound on |grad phi| at cur from the last search; 0: none */
-    lt_record reached;       /* then: cur, for when the device is lost */
+    double    gradient_at_least; /* a bound on |grad phi| at cur from the last search; 0: none */
+    lt_record reached;       /* cur, for when the device is lost; on the host not made */
     lt_steps  steps;
 
     lt_point  store[3];
     lt_point *cur, *trial;   /* last accepted; being tried */
     lt_point *lower;         /* lower end of the bracket; NULL: nobody will ask for it */
     double    mu, phi, *grad_phi;   /* the penalty function at cur->x as this iteration sees it */
+    double   *phi_factor;    /* k: work of lt_point_slope */
+    const double **phi_gradient;
     double   *d;
     double   *s, *y;         /* of the step taken last, until the next search: s in d unless a callback is to see that, y in trial or `change` */
     double   *change;        /* n; NULL: phi's gradient at a point that was left is free, and y stands there */
@@ -211,7 +212,7 @@ typedef struct lt_run {
     int64_t last_checkpoint_ns;
     lt_pause pause;
     int64_t allocations_at_2;
-    int     code;            /* LT_RUNNING, or why it stopped */
+    lt_termination code;     /* why it stopped */
     bool    interrupted, mu_changed; /* mu_changed: since the last accepted step */
     bool    steering_changed;
     double  phi_before;      /* phi at cur->x before the line search */
@@ -233,7 +234,7 @@ void lt_point_renew(lt_run *r, lt_point *p);
    failed, and the run stops with code 11. */
 bool lt_oracle_values(lt_run *r, lt_point *p, bool first_trial);
 bool lt_oracle_gradients(lt_run *r, lt_point *p); /* nothing to do when they are there */
-/* Vectors on a device: runs the functions where the search along d will begin, so that what must be known about d comes with
+/* Where a number costs a wait: runs the functions where the search along d will begin, so that what must be known about d comes with
    them, in one wait. Counts and records when the search comes by. */
 void lt_oracle_ahead(lt_run *r);
 /* ---- several steps at once (steps.c) ---------------------------------------------------------------- */
@@ -277,10 +278,10 @@ void lt_products_updated(lt_run *r);          /* H has had its update, or was sk
 void lt_products_forget(lt_run *r);           /* H for the QPs changed in another way */
 /* W times the gradients at cur: k times n, perhaps in the memory of the point to be tried next. */
 const double *lt_products_current(lt_run *r);
-/* out = -W G y for the m columns of these slots, as lt_columns_pick has them; out holds G y before. */
-void lt_products_combine(lt_run *r, int64_t m, const int64_t *slot, const double *y, double *out);
+/* out = -W G y for the m columns of these slots, as lt_columns_pick has them; plain is G y, perhaps in the same memory. */
+void lt_products_combine(lt_run *r, int64_t m, const int64_t *slot, const double *y, const double *plain, double *out);
 /* out[j] = gradient j at cur times x, for j = first..k-1. */
-void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out);
+void lt_products_dots(lt_run *r, int64_t first, const lt_combination *x, double *out);
 /* Gradients at cur from `skip` on, as rows first.. of Q (m squared), times x[0..m-1]; both triangles of Q. */
 void lt_products_rows(lt_run *r, int64_t skip, int64_t first, int64_t m, const double *const *x, double *Q);
 bool lt_products_current_gram(lt_run *r, double *Q); /* C'WC at cur, if it is carried */
@@ -289,6 +290,15 @@ bool lt_products_carried(const lt_run *r, int64_t first, double c_0, const doubl
 typedef struct lt_gram_view { const double *Q; int64_t stride; } lt_gram_view;
 /* G'HG of these valid slots, ascending: where it lies already, or in work. Valid until H changes. */
 lt_gram_view lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double *work);
+
+/* ---- numbers that will be asked for (foresight.c): on the host nothing ------------------------------------------------------- */
+void lt_foresee_trial(const lt_run *r, const lt_point *p);  /* whichever way the search goes on; p's gradients are about to be written */
+void lt_foresee_direction(const lt_run *r);
+void lt_foresee_distances(const lt_cache *c, const double *x); /* of samples in doubt */
+void lt_foresee_steering(const lt_run *r, const double *WG);
+void lt_foresee_rows(const lt_run *r, int64_t skip, int64_t first, int64_t m, const double *const *x); /* of lt_products_rows */
+void lt_foresee_gram(const lt_run *r, int64_t m, const double *const *G);
+void lt_foresee_products(const lt_run *r, bool with_update);
 
 /* ---- patience ----------------------------------------------------------------------------------------- */
 /* Whether the run ends, cur having met its tolerances or not; without opt_patience they decide alone. */
@@ -308,9 +318,12 @@ void lt_cache_insert(lt_cache *c, lt_point *p, const double *left);
 int64_t lt_cache_retire(lt_cache *c);
 double *lt_cache_lend(lt_cache *c);                        /* memory for the gradients of a point, where samples take over */
 lt_status lt_cache_create(lt_run *r);
-void lt_cache_foresee(const lt_cache *c, const double *x); /* on a device: distances that an insertion may ask for */
 void lt_cache_release(lt_cache *c);
 bool lt_cache_may_take_over(const lt_run *r);
+static inline bool lt_cache_doubts(const lt_cache *c, int64_t i) /* sample i may have crossed the radius, by the bounds on both sides */
+{
+    return c->bound[i] > c->radius && c->least[i] <= c->radius;
+}
 static inline int64_t lt_cache_slot(const lt_cache *c, int64_t age) /* 0 = newest */
 {
     return c->newest - age + (age > c->newest ? c->capacity : 0);
@@ -360,8 +373,8 @@ void      lt_run_destroy(lt_run *r);
 lt_status lt_start_read(const char *path, const char *member, const char *what, int64_t count, double *out);
 lt_status lt_start_hessian(lt_run *r);               /* creates H from the options or their files */
 lt_status lt_solution_create(lt_run *r, lt_solution **out);
-void      lt_stop(lt_run *r, int code);
-void      lt_stop_error(lt_run *r, int code);        /* keeps lt_error_text() */
+void      lt_stop(lt_run *r, lt_termination code);
+void      lt_stop_error(lt_run *r, lt_termination code);        /* keeps lt_error_text() */
 void      lt_stop_if_lost(lt_run *r);                /* when the device that holds H failed */
 lt_status lt_checkpoint_write(lt_run *r, const char *path);
 void      lt_pause_note(lt_run *r);                  /* before a step is looked for */

@@ -13,7 +13,7 @@ static lt_status create_if_possible(lt_run *r, lt_exchange *x)
     r->steps.count = r->opt.double_precision && r->opt.gradients != LT_GRADIENTS_ALWAYS ? lt_exchange_fan_auto(x) : 1;
     r->steps.must_pay = true;
     if (r->steps.count < 2) return LT_OK;
-    lt_status s = lt_exchange_fan(x, r->vectors, r->steps.count, &r->steps.fan);
+    lt_status s = lt_exchange_fan(x, r->vectors.device, r->steps.count, &r->steps.fan);
     return s == LT_ERR_MEMORY ? LT_OK : s;
 }
 
@@ -26,7 +26,7 @@ lt_status lt_steps_create(lt_run *r)
     if (!count) return create_if_possible(r, x);
     if (!r->opt.double_precision) return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'trials_at_once' is %d, expected 1 with double_precision=false", count);
     r->steps.count = count;
-    return lt_exchange_fan(x, r->vectors, count, &r->steps.fan);
+    return lt_exchange_fan(x, r->vectors.device, count, &r->steps.fan);
 }
 
 /* ---- Planning ----------------------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static bool pays(const lt_steps *s) { return s->fan && (!s->must_pay || lt_fan_p
 static lt_status run_together(lt_run *r)
 {
     lt_steps *s = &r->steps;
-    for (int i = 0; i < s->n; i++) lt_space_step(r->vectors, r->n, r->cur->x, s->t[i], r->d, lt_fan_x(s->fan, i));
+    for (int i = 0; i < s->n; i++) lt_vectors_step(&r->vectors, r->cur->x, s->t[i], r->d, lt_fan_x(s->fan, i));
     LT_TRY(lt_exchange_run_fan(r->evaluator->exchange));
     s->known = true;
     return LT_OK;

@@ -2,7 +2,7 @@
 #include "qkernel/gram_inside.h"
 
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/memory.h"
 #include "qkernel/rows/closed.h"
 #include "qkernel/post.h"
 #include "trace/clock.h"
@@ -30,7 +30,7 @@ static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
     if (g->planned && g->plan.n == x->n && g->plan.m == (y ? y->n : x->n) && g->plan.cross == (y != NULL)) return LT_OK;
     g->planned = false;
     int64_t free_bytes, total_bytes;
-    LT_TRY(g->dev->backend->mem_info(g->dev, &free_bytes, &total_bytes));
+    LT_TRY(lt_device_free_memory(g->dev, &free_bytes, &total_bytes));
     g->used = g->opt;
     lt_plan_request r = {
         .opt = &g->used, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
@@ -176,7 +176,7 @@ static lt_status resize_batch(lt_gram_filling *f, int64_t next_row)
 {
     const lt_gram_plan *p = &f->g->plan;
     int64_t free_bytes, total_bytes, now = lt_clock_ns(), pairs = atomic_load(&f->meter.pairs_done);
-    LT_TRY(f->g->dev->backend->mem_info(f->g->dev, &free_bytes, &total_bytes));
+    LT_TRY(lt_device_free_memory(f->g->dev, &free_bytes, &total_bytes));
     double used = 1 - (double)free_bytes / (double)LT_MAX(1, total_bytes);
     /* Times per pair, since blocks below the diagonal grow shorter. */
     int64_t batch = lt_batch_step(&f->batch, used, (double)(now - f->block_ns) / (double)LT_MAX(1, pairs - f->block_pairs));

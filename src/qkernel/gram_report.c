@@ -2,7 +2,7 @@
 #include "qkernel/gram_inside.h"
 
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ lt_status lt_gram_report_memory(lt_gram_filling *f)
         p->allocation[p->n_allocations].name = all[i].name;
         p->allocation[p->n_allocations++].bytes = (int64_t)all[i].b->bytes;
     }
-    return g->dev->backend->mem_info(g->dev, &free_bytes, &p->total_bytes);
+    return lt_device_free_memory(g->dev, &free_bytes, &p->total_bytes);
 }
 
 void lt_gram_report_devices(lt_gram_filling *f, int64_t total_ns)

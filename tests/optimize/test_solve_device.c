@@ -249,7 +249,7 @@ LT_TEST(a_device_lost_in_the_middle_keeps_the_best_point)
     lt_solution *whole = run(&j);
     watched.syncs_left = whole->fn_evals / 2;
     lt_solution *s = run(&j);
-    LT_CHECK_EQ_INT(s->termination_code, 14);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_DEVICE_LOST);
     LT_CHECK(s->error && strstr(s->error, "lost"));
     LT_CHECK(s->iters > 0 && s->iters < whole->iters);
     LT_CHECK(s->final.present && isfinite(s->final.f) && s->most_feasible.present);

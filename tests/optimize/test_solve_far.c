@@ -292,10 +292,10 @@ LT_TEST(a_loss_at_any_wait_keeps_what_was_found)
             n_refused++;
             continue;
         }
-        LT_CHECK(s->final.present && isfinite(s->final.f) && s->most_feasible.present && (s->termination_code != 14 || !s->H_final.H));
-        if (s->termination_code == 14) n_lost++;
+        LT_CHECK(s->final.present && isfinite(s->final.f) && s->most_feasible.present && (s->termination_code != LT_TERMINATION_DEVICE_LOST || !s->H_final.H));
+        if (s->termination_code == LT_TERMINATION_DEVICE_LOST) n_lost++;
         else n_late++;
-        LT_CHECK(s->termination_code == 14 ? s->error && strstr(s->error, "lost") : s->termination_code == last);
+        LT_CHECK(s->termination_code == LT_TERMINATION_DEVICE_LOST ? s->error && strstr(s->error, "lost") : s->termination_code == last);
         lt_solution_destroy(s);
     }
     LT_CHECK(n_refused > 0 && n_lost > 12 && n_late > 0);

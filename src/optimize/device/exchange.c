@@ -51,7 +51,7 @@ struct lt_exchange {
     int        last;          /* the slot whose x is on the device; -1: none */
     far_point  point[POINTS];
     lt_host_block values;     /* of the last evaluation at one of them */
-    lt_vectors *vectors;      /* NULL: not asked for yet */
+    lt_device_vectors *vectors;      /* NULL: not asked for yet */
     lt_fan     *fan;          /* the same */
     lt_solve_transfers counts;
 };
@@ -171,11 +171,15 @@ static lt_status slot_of(lt_exchange *x, const double *at, int *out)
     return x->slot[SPARE].memory.at ? LT_OK : make_slot(x, &x->slot[SPARE]);
 }
 
-lt_status lt_exchange_lend(lt_exchange *x, int i, double **at, double **c, double **grads, bool *lent)
+lt_status lt_exchange_lend(lt_exchange *x, const lt_device_vectors *v, int i, double **at, double **c, double **grads)
 {
     slot *s = &x->slot[i];
-    *lent = x->on.direct && !x->converts;
-    if (!*lent) return LT_OK;
+    if (v) {
+        *at = x->point[i].at;
+        *grads = x->point[i].at + x->grads_at;
+        return LT_OK;
+    }
+    if (!x->on.direct || x->converts) return LT_OK;
     if (!s->memory.at) LT_TRY(make_slot(x, s));
     *at = s->memory.at;
     *c = s->memory.at + x->values_at + 1;
@@ -280,9 +284,9 @@ static lt_status time_function(lt_exchange *x, const void **inputs, void **outpu
 static lt_status queue_there(lt_exchange *x, const far_point *p, int kind)
 {
     const lt_problem *problem = x->e->problem;
-    LT_TRY(lt_vectors_queue(x->vectors, LT_LIST_EVALUATION));
+    LT_TRY(lt_device_vectors_queue(x->vectors, LT_LIST_EVALUATION));
     LT_TRY(lt_program_queue(program_of(x, kind), x->stream, p->inputs, p->outputs));
-    return lt_vectors_queue_after(x->vectors, p->at + x->values_at, 1 + problem->p + problem->q, x->values.at);
+    return lt_device_vectors_queue_after(x->vectors, p->at + x->values_at, 1 + problem->p + problem->q, x->values.at);
 }
 
 static lt_status capture_there(lt_exchange *x, far_point *p, int kind)
@@ -303,7 +307,7 @@ static lt_status make_point(lt_exchange *x, far_point *p)
     return LT_OK;
 }
 
-lt_status lt_exchange_vectors(lt_exchange *x, double *x_of[3], double *grads_of[3], lt_vectors **out)
+lt_status lt_exchange_vectors(lt_exchange *x, lt_device_vectors **out)
 {
     const lt_problem *p = x->e->problem;
     *out = NULL;
@@ -312,12 +316,8 @@ lt_status lt_exchange_vectors(lt_exchange *x, double *x_of[3], double *grads_of[
         LT_TRY(lt_host_block_create(x->e->device, &x->opt, 2 * (1 + p->p + p->q), &x->values));
         memset(x->values.at, 0, (size_t)(2 * (1 + p->p + p->q)) * sizeof(double));
     }
-    if (!x->vectors) LT_TRY(lt_vectors_create(x->e->device, x->stream, &x->opt, p->n, &x->vectors));
-    for (int i = 0; i < POINTS; i++) {
-        LT_TRY(make_point(x, &x->point[i]));
-        x_of[i] = x->point[i].at;
-        grads_of[i] = x->point[i].at + x->grads_at;
-    }
+    if (!x->vectors) LT_TRY(lt_device_vectors_create(x->e->device, x->stream, &x->opt, p->n, &x->vectors));
+    for (int i = 0; i < POINTS; i++) LT_TRY(make_point(x, &x->point[i]));
     x->counts.pinned = true;
     *out = x->vectors;
     return LT_OK;
@@ -334,18 +334,18 @@ static lt_status run_there(lt_exchange *x, const far_point *p, int kind, const l
     if (kind == VALUES) x->counts.values_runs++;
     else x->counts.gradient_runs++;
     if (p->capture[kind]) x->counts.replays++;
-    lt_vectors_evaluation_begin(x->vectors);
-    lt_status s = lt_vectors_failure(x->vectors);
+    lt_device_vectors_evaluation_begin(x->vectors);
+    lt_status s = lt_device_vectors_failure(x->vectors);
     if (!s) s = p->capture[kind] ? lt_capture_replay(x->stream, p->capture[kind]) : queue_there(x, p, kind);
     if (!s) {
         n->syncs++;
-        s = lt_vectors_evaluation_wait(x->vectors, x->values.at, 1 + problem->p + problem->q);
+        s = lt_device_vectors_evaluation_wait(x->vectors, x->values.at, 1 + problem->p + problem->q);
     }
-    lt_vectors_evaluation_end(x->vectors, s, n);
+    lt_device_vectors_evaluation_end(x->vectors, s, n);
     LT_TRY(s);
-    lt_vectors_values(x->values.at, 0, 1, out->f);
-    lt_vectors_values(x->values.at, 1, problem->q, out->ce);
-    lt_vectors_values(x->values.at, 1 + problem->q, problem->p, out->ci);
+    lt_device_vectors_values(x->values.at, 0, 1, out->f);
+    lt_device_vectors_values(x->values.at, 1, problem->q, out->ce);
+    lt_device_vectors_values(x->values.at, 1 + problem->q, problem->p, out->ci);
     return x->on.timed && !x->timed ? time_function(x, p->inputs, p->outputs) : LT_OK;
 }
 
@@ -376,7 +376,7 @@ lt_status lt_exchange_run(lt_exchange *x, const double *at, const lt_outputs *ou
 }
 
 /* ---- Several points at once ------------------------------------------------------------------------------------------------- */
-static lt_status make_fan(lt_exchange *x, lt_vectors *v, int count)
+static lt_status make_fan(lt_exchange *x, lt_device_vectors *v, int count)
 {
     char text[400];
     lt_status s = lt_fan_create(&(lt_fan_place){ x->e, x->stream, &x->mover, v }, &x->opt, count, &x->fan);
@@ -385,7 +385,7 @@ static lt_status make_fan(lt_exchange *x, lt_vectors *v, int count)
     return LT_FAIL(s, "solve: programs for %d points at once do not fit on %s: %s; a smaller trials_at_once needs less", count, lt_device_id(x->e->device), text);
 }
 
-lt_status lt_exchange_fan(lt_exchange *x, const lt_vectors *v, int count, lt_fan **out)
+lt_status lt_exchange_fan(lt_exchange *x, const lt_device_vectors *v, int count, lt_fan **out)
 {
     *out = NULL;
     if (x->converts || !x->on.async)
@@ -460,7 +460,7 @@ void lt_exchange_destroy(lt_exchange *x)
     }
     if (x->values.at) lt_host_block_release(dev, &x->values);
     lt_fan_destroy(x->fan);
-    lt_vectors_destroy(x->vectors);
+    lt_device_vectors_destroy(x->vectors);
     if (x->stream) (void)lt_device_free(dev, x->stream, x->device);
     lt_mover_release(&x->mover);
     lt_stream_destroy(x->stream);

@@ -14,19 +14,17 @@ void      lt_exchange_destroy(lt_exchange *x); /* NULL is allowed; waits for wor
 /* Made with the same switches? */
 bool      lt_exchange_fits(const lt_exchange *x, const lt_solve_options *opt);
 
-/* Memory for point number i (0, 1, 2) of the solver, where evaluations at `at` arrive without another copy:
-   x, then constraint values (equalities first), then all gradients. False when there is none to lend: the solver
-   then takes its own, and results are copied there. */
-lt_status lt_exchange_lend(lt_exchange *x, int i, double **at, double **c, double **grads, bool *lent);
-
-/* The solver's points on the device instead, and vectors beside them: evaluations at x_of[i] (grads_of[i]: all gradients)
-   then move values only. The vectors belong to the exchange. LT_ERR_UNSUPPORTED where page-locked memory or double
-   precision are missing. */
-lt_status lt_exchange_vectors(lt_exchange *x, double *x_of[3], double *grads_of[3], lt_vectors **out);
+/* Vectors on the device beside the solver's points, which then stay there: evaluations move values only. They belong to the exchange.
+   LT_ERR_UNSUPPORTED where page-locked memory or double precision are missing. */
+lt_status lt_exchange_vectors(lt_exchange *x, lt_device_vectors **out);
+/* Memory for point number i (0, 1, 2) of the solver, where evaluations at `at` arrive without another copy: x, then constraint
+   values (equalities first), then all gradients; with v, what lt_exchange_vectors gave, x and gradients on the device. What is not lent
+   is left as it is: the solver takes its own, and results are copied there. */
+lt_status lt_exchange_lend(lt_exchange *x, const lt_device_vectors *v, int i, double **at, double **c, double **grads);
 
 lt_status lt_exchange_run(lt_exchange *x, const double *at, const lt_outputs *out);
 /* Values at `count` points at once; v: what lt_exchange_vectors gave, if x is there. The exchange keeps them. */
-lt_status lt_exchange_fan(lt_exchange *x, const lt_vectors *v, int count, lt_fan **out);
+lt_status lt_exchange_fan(lt_exchange *x, const lt_device_vectors *v, int count, lt_fan **out);
 /* How many that would be where nobody says: 1 where it could not pay, or takes much memory to find out. */
 int       lt_exchange_fan_auto(const lt_exchange *x);
 lt_status lt_exchange_run_fan(lt_exchange *x); /* lt_fan_run, counted here */

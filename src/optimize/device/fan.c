@@ -31,7 +31,7 @@ struct lt_fan {
 };
 
 int     lt_fan_count(const lt_fan *f) { return f->count; }
-bool    lt_fan_fit(const lt_fan *f, int count, const lt_vectors *v) { return f->count == count && f->at.vectors == v; }
+bool    lt_fan_fit(const lt_fan *f, int count, const lt_device_vectors *v) { return f->count == count && f->at.vectors == v; }
 double *lt_fan_x(const lt_fan *f, int i) { return (f->at.vectors ? f->x : f->home.at) + i * f->stride; }
 static double *values_home(const lt_fan *f) { return f->at.vectors ? f->home.at : f->home.at + f->count * f->stride; }
 
@@ -76,7 +76,7 @@ static lt_status queue(lt_fan *f, lt_solve_crossings *n)
 {
     const lt_fan_place *at = &f->at;
     const int64_t count = f->count * f->k;
-    if (at->vectors) LT_TRY(lt_vectors_queue(at->vectors, LT_LIST_EVALUATION));
+    if (at->vectors) LT_TRY(lt_device_vectors_queue(at->vectors, LT_LIST_EVALUATION));
     else LT_TRY(lt_cross_up(at->mover, f->x, f->home.at, f->count * f->stride, f->home.pinned, n));
     for (int i = f->count; i-- > 0;) {
         const lane *l = &f->lane[i];
@@ -84,7 +84,7 @@ static lt_status queue(lt_fan *f, lt_solve_crossings *n)
         LT_TRY(lt_program_queue(l->values, l->stream, l->inputs, l->outputs));
     }
     for (int i = 1; i < f->count; i++) LT_TRY(lt_stream_join(at->stream, f->lane[i].stream));
-    if (at->vectors) return lt_vectors_queue_after(at->vectors, f->values, count, f->home.at);
+    if (at->vectors) return lt_device_vectors_queue_after(at->vectors, f->values, count, f->home.at);
     return lt_cross_down(at->mover, values_home(f), f->values, count, f->home.pinned, n);
 }
 
@@ -154,17 +154,17 @@ static lt_status start(lt_fan *f, lt_solve_crossings *n)
 
 static lt_status run_there(lt_fan *f, lt_solve_crossings *n)
 {
-    lt_vectors *v = f->at.vectors;
+    lt_device_vectors *v = f->at.vectors;
     const int64_t count = f->count * f->k;
     n->uploads++;
     n->downloads++;
     n->bytes_down += count * (int64_t)sizeof(double);
-    lt_vectors_evaluation_begin(v);
-    lt_status s = lt_vectors_failure(v);
+    lt_device_vectors_evaluation_begin(v);
+    lt_status s = lt_device_vectors_failure(v);
     if (!s) s = start(f, n);
     if (!s) n->syncs++;
-    if (!s) s = lt_vectors_evaluation_wait(v, f->home.at, count);
-    lt_vectors_evaluation_end(v, s, n);
+    if (!s) s = lt_device_vectors_evaluation_wait(v, f->home.at, count);
+    lt_device_vectors_evaluation_end(v, s, n);
     return s;
 }
 
@@ -196,7 +196,7 @@ lt_status lt_fan_run(lt_fan *f, lt_solve_transfers *moved)
 
 static void take(const lt_fan *f, int64_t first, int64_t count, double *to)
 {
-    if (f->at.vectors) lt_vectors_values(f->home.at, first, count, to);
+    if (f->at.vectors) lt_device_vectors_values(f->home.at, first, count, to);
     else if (to) memcpy(to, values_home(f) + first, (size_t)count * sizeof *to);
 }
 

@@ -15,12 +15,12 @@ typedef struct lt_fan_place {
     const lt_evaluator *e;
     lt_stream  *stream;
     lt_mover   *mover;
-    lt_vectors *vectors; /* NULL: x is on the host */
+    lt_device_vectors *vectors; /* NULL: x is on the host */
 } lt_fan_place;
 
 lt_status lt_fan_create(const lt_fan_place *at, const lt_solve_options *opt, int count, lt_fan **out);
 void      lt_fan_destroy(lt_fan *f); /* NULL is allowed; nothing of theirs may be in flight */
-bool      lt_fan_fit(const lt_fan *f, int count, const lt_vectors *v); /* were they made for these? */
+bool      lt_fan_fit(const lt_fan *f, int count, const lt_device_vectors *v); /* were they made for these? */
 
 int       lt_fan_count(const lt_fan *f);
 /* Where point i (0 up to the count) is to be written, on the device if vectors are there, before a run. */

@@ -1,6 +1,5 @@
 /* H on the device: making it, moving vectors, failures. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far_internal.h"
-#include "optimize/vectors/space.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -45,7 +44,7 @@ bool lt_far_wanted(const lt_hessian *h, const lt_solve_options *opt)
 static lt_status make_common(lt_far *m, const lt_solve_options *opt)
 {
     const int64_t in = LT_FAR_HEAD + (LT_FAR_STEP + m->columns) * m->z.stride, out = m->columns * m->z.stride;
-    if (m->vectors) m->stream = lt_vectors_stream(m->vectors);
+    if (m->resident) m->stream = lt_device_vectors_stream(m->resident);
     else LT_TRY(lt_stream_create(m->dev, &m->stream));
     LT_TRY(lt_mover_create(m->stream, opt, &m->mover));
     LT_TRY(lt_far_build(m));
@@ -78,11 +77,12 @@ static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_opti
     int64_t stride = lt_padded(h->n), chunk = LT_MAX(MIN_CHUNK, lt_padded((stride + MAX_CHUNKS - 1) / MAX_CHUNKS));
     m->dev = dev;
     m->vectors = h->vectors;
+    m->resident = h->vectors.device;
     m->captured = opt->captured_evaluation;
     m->pinned = opt->pinned_transfers;
     m->by_kernel = opt->small_by_kernel;
     m->gamma = 1;
-    m->defers = !h->limited && !h->vectors && h->n <= DEFERS_UP_TO_VARIABLES;
+    m->defers = !h->limited && !m->resident && h->n <= DEFERS_UP_TO_VARIABLES;
     m->z = (lt_far_sizes){ h->n, stride, h->limited ? h->capacity : 0, chunk, (stride + chunk - 1) / chunk };
     m->columns = lt_padded(LT_MIN(LT_MAX(columns, LT_FAR_WIDEST), MAX_COLUMNS)); /* whole groups */
     LT_TRY(make_common(m, opt));
@@ -90,8 +90,9 @@ static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_opti
 }
 
 /* One of an earlier run, as new. */
-static lt_status renew(lt_far *m)
+static lt_status renew(lt_far *m, const lt_vectors *s)
 {
+    m->vectors = *s;
     m->gamma = 1;
     m->stale = m->fresh = false;
     LT_TRY(lt_far_wait(m));
@@ -102,7 +103,7 @@ static lt_status renew(lt_far *m)
 static bool fits(const lt_far *m, const lt_hessian *h, const lt_device *dev, const lt_solve_options *opt, int64_t columns)
 {
     const bool same = m->dev == dev && m->z.n == h->n && m->z.pairs == (h->limited ? h->capacity : 0) && m->columns >= columns;
-    return same && m->vectors == h->vectors && m->captured == opt->captured_evaluation && m->pinned == opt->pinned_transfers && m->by_kernel == opt->small_by_kernel;
+    return same && m->resident == h->vectors.device && m->captured == opt->captured_evaluation && m->pinned == opt->pinned_transfers && m->by_kernel == opt->small_by_kernel;
 }
 
 void lt_far_keep(lt_hessian *h, lt_far **kept)
@@ -135,7 +136,7 @@ lt_status lt_far_take(lt_hessian *h, lt_device *dev, const lt_solve_options *opt
     lt_far *m = *kept;
     const bool again = m && fits(m, h, dev, opt, LT_MIN(columns, MAX_COLUMNS));
     if (again) *kept = NULL;
-    lt_status s = again ? renew(m) : create(h, dev, opt, columns, &m);
+    lt_status s = again ? renew(m, &h->vectors) : create(h, dev, opt, columns, &m);
     h->far = m;
     if (!s) s = h->limited ? lt_far_put_pairs(h) : lt_far_put_full(h);
     if (s) {
@@ -179,7 +180,7 @@ void lt_far_destroy(lt_far *m)
     lt_kernel_destroy(m->identity);
     lt_kernel_destroy(m->rank2);
     lt_mover_release(&m->mover);
-    if (!m->vectors) lt_stream_destroy(m->stream);
+    if (!m->resident) lt_stream_destroy(m->stream);
     lt_free(m);
 }
 
@@ -213,18 +214,18 @@ lt_status lt_far_bring(lt_far *m, const lt_host_block *to, const double *src, in
 /* Between vectors there and columns there: `from` into columns, or (from NULL) out of them. */
 static void move_columns(lt_far *m, int64_t k, double scale, const double *const *from, double *columns, double *const *to)
 {
-    lt_vectors_many_begin(m->vectors, k);
+    lt_device_vectors_many_begin(m->resident, k);
     for (int64_t j = 0; j < k; j++) {
         double *column = columns + j * m->z.stride;
         const double *a = from ? from[j] : column;
-        lt_vectors_combine(m->vectors, 1, &scale, &a, from ? column : to[j]);
+        lt_device_vectors_combine(m->resident, 1, &scale, &a, from ? column : to[j]);
     }
-    lt_vectors_many_end(m->vectors);
+    lt_device_vectors_many_end(m->resident);
 }
 
 double *lt_far_places(const lt_far *m)
 {
-    return m->vectors ? (double *)(uintptr_t)lt_vectors_passed(m->vectors) + LT_FAR_HEAD_USED : m->places;
+    return m->resident ? (double *)(uintptr_t)lt_device_vectors_passed(m->resident) + LT_FAR_HEAD_USED : m->places;
 }
 
 _Static_assert(LT_FAR_HEAD_USED + LT_FAR_WIDEST <= LT_VECTORS_MAX_PASSED && sizeof(double *) == sizeof(double), "addresses go with the numbers");
@@ -237,15 +238,15 @@ static void put_there(lt_far *m, int64_t k, const double *const *b, const double
     for (int64_t j = 0; j < LT_FAR_WIDEST; j++) {
         double *to = j < k && k <= LT_FAR_WIDEST ? out[j] : m->out + j * m->z.stride;
         memcpy(&passed[LT_FAR_HEAD_USED + j], &to, sizeof to);
-        if (j < k && k <= LT_FAR_WIDEST) lt_vectors_overwrite(m->vectors, to);
+        if (j < k && k <= LT_FAR_WIDEST) lt_device_vectors_overwrite(m->resident, to);
     }
     move_columns(m, k, 1, b, m->in + LT_FAR_HEAD, NULL);
-    lt_vectors_pack(m->vectors, LT_LIST_PRODUCT, passed, LT_FAR_HEAD_USED + LT_FAR_WIDEST);
+    lt_device_vectors_pack(m->resident, LT_LIST_PRODUCT, passed, LT_FAR_HEAD_USED + LT_FAR_WIDEST);
 }
 
 void lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const double *head, double *const *out)
 {
-    if (m->vectors) {
+    if (m->resident) {
         put_there(m, k, b, head, out);
         return;
     }
@@ -256,9 +257,9 @@ void lt_far_put_columns(lt_far *m, int64_t k, const double *const *b, const doub
 
 void lt_far_take_columns(lt_far *m, int64_t k, double scale, double *const *out)
 {
-    if (m->vectors && k > LT_FAR_WIDEST) move_columns(m, k, scale, NULL, m->out, out);
-    for (int64_t j = 0; m->vectors && k <= LT_FAR_WIDEST && scale != 1 && j < k; j++) lt_space_scale(m->vectors, m->z.n, scale, out[j]);
-    for (int64_t j = 0; j < k && !m->vectors; j++) {
+    if (m->resident && k > LT_FAR_WIDEST) move_columns(m, k, scale, NULL, m->out, out);
+    for (int64_t j = 0; m->resident && k <= LT_FAR_WIDEST && scale != 1 && j < k; j++) lt_vectors_scale(&m->vectors, scale, out[j]);
+    for (int64_t j = 0; j < k && !m->resident; j++) {
         const double *from = m->down.at + j * m->z.stride;
         if (scale == 1) memcpy(out[j], from, (size_t)m->z.n * sizeof(double));
         for (int64_t i = 0; scale != 1 && i < m->z.n; i++) out[j][i] = scale * from[i];
@@ -318,7 +319,7 @@ lt_status lt_far_play(lt_far *m, lt_far_sequence *s, int width)
 lt_status lt_far_play_there(lt_far *m, lt_far_sequence *alone, lt_far_sequence *with, lt_far_sequence *sums, int width)
 {
     if (!alone->capture[width]) return alone->queue(m, width);
-    lt_vectors_defer(m->vectors, &(lt_deferred){ alone->capture[width], with->capture[width], sums->capture[width] });
+    lt_device_vectors_defer(m->resident, &(lt_deferred){ alone->capture[width], with->capture[width], sums->capture[width] });
     return LT_OK;
 }
 
@@ -352,14 +353,14 @@ void lt_far_apply(lt_hessian *h, int64_t k, const double *const *b, double *cons
     const double multiple = multiple_of_identity(h);
     m->crossings.calls++;
     if (multiple != 0 && !m->failure) {
-        for (int64_t j = 0; j < k; j++) lt_space_scaled(m->vectors, h->n, multiple, b[j], out[j]);
+        for (int64_t j = 0; j < k; j++) lt_vectors_scaled(&m->vectors, multiple, b[j], out[j]);
         return;
     }
     for (int64_t j = 0; j < k && !m->failure; j += m->columns) {
         int64_t some = LT_MIN(k - j, m->columns);
         lt_far_fail(m, h->limited ? lt_far_apply_pairs(h, some, b + j, out + j) : lt_far_apply_full(h, some, b + j, out + j));
     }
-    for (int64_t j = 0; m->failure && j < k; j++) lt_space_fill(m->vectors, h->n, NAN, out[j]);
+    for (int64_t j = 0; m->failure && j < k; j++) lt_vectors_fill(&m->vectors, NAN, out[j]);
 }
 
 /* ---- A copy on the host --------------------------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@ typedef struct lt_far lt_far;
 
 /* Moves H to the device where the options and its size say so; otherwise h stays as it is. columns: right-hand sides
    of a usual product. *kept is used where it fits, and then NULL. LT_ERR_UNSUPPORTED when hessian_on=device asks for
-   what only the host does. With h->vectors, vectors are theirs from then on, and nothing but numbers crosses. */
+   what only the host does. With vectors on the device nothing but numbers crosses from then on. */
 lt_status lt_far_take(lt_hessian *h, lt_device *dev, const lt_solve_options *opt, int64_t columns, lt_far **kept);
 bool      lt_far_wanted(const lt_hessian *h, const lt_solve_options *opt); /* whether lt_far_take would */
 /* Keeps memory, kernels and sequences for the next run on the same device; h has no H afterwards. */

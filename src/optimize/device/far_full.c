@@ -1,6 +1,5 @@
 /* Full memory on the device: H as an n x n matrix. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far_internal.h"
-#include "optimize/vectors/space.h"
 
 #include "base/status.h"
 
@@ -18,8 +17,8 @@ static lt_status multiply(lt_far *m, int width, int64_t first) { return multiply
 static lt_status product(lt_far *m, int width)
 {
     const int64_t count = (int64_t)(1 << width) * m->z.stride;
-    if (m->vectors) {
-        LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_PRODUCT));
+    if (m->resident) {
+        LT_TRY(lt_device_vectors_queue(m->resident, LT_LIST_PRODUCT));
         return multiply_to(m, width, 0, lt_far_places(m));
     }
     LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + count));
@@ -32,8 +31,8 @@ static lt_status change(lt_far *m, int width)
 {
     double *const columns = m->in + LT_FAR_HEAD;
     void *arg[] = { m->sizes, m->step, m->matrix, columns, lt_far_places(m) };
-    if (m->vectors) {
-        LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_PRODUCT));
+    if (m->resident) {
+        LT_TRY(lt_device_vectors_queue(m->resident, LT_LIST_PRODUCT));
         return lt_stream_launch(m->stream, &(lt_launch){ m->change[width], arg });
     }
     const int64_t count = (int64_t)(1 << width) * m->z.stride, before = LT_FAR_STEP * m->z.stride;
@@ -48,26 +47,26 @@ static lt_status change(lt_far *m, int width)
 static lt_status product_and_numbers(lt_far *m, int width)
 {
     LT_TRY(product(m, width));
-    return lt_vectors_queue_exchange(m->vectors);
+    return lt_device_vectors_queue_exchange(m->resident);
 }
 
 static lt_status change_and_numbers(lt_far *m, int width)
 {
     LT_TRY(change(m, width));
-    return lt_vectors_queue_exchange(m->vectors);
+    return lt_device_vectors_queue_exchange(m->resident);
 }
 
 /* The same with sums behind that are in the product's list. */
 static lt_status product_and_sums(lt_far *m, int width)
 {
     LT_TRY(product(m, width));
-    return lt_vectors_queue_sums(m->vectors, LT_LIST_PRODUCT);
+    return lt_device_vectors_queue_sums(m->resident, LT_LIST_PRODUCT);
 }
 
 static lt_status change_and_sums(lt_far *m, int width)
 {
     LT_TRY(change(m, width));
-    return lt_vectors_queue_sums(m->vectors, LT_LIST_PRODUCT);
+    return lt_device_vectors_queue_sums(m->resident, LT_LIST_PRODUCT);
 }
 
 static lt_status record_there(lt_far *m)
@@ -88,16 +87,16 @@ lt_status lt_far_make_full(lt_far *m, const lt_solve_options *opt)
     memset(m->update.at, 0, (size_t)count * sizeof(double));
     m->first.queue = product;
     m->changing.queue = change;
-    if (opt->captured_evaluation && m->vectors) LT_TRY(record_there(m));
+    if (opt->captured_evaluation && m->resident) LT_TRY(record_there(m));
     if (!opt->captured_evaluation || !m->up.pinned || !m->down.pinned) return LT_OK;
-    if (!m->vectors && m->defers) LT_TRY(lt_far_record(m, &m->changing, change));
+    if (!m->resident && m->defers) LT_TRY(lt_far_record(m, &m->changing, change));
     return lt_far_record(m, &m->first, product);
 }
 
 static lt_status many_products(lt_far *m, int64_t k)
 {
-    if (m->vectors) {
-        LT_TRY(lt_vectors_queue(m->vectors, LT_LIST_PRODUCT));
+    if (m->resident) {
+        LT_TRY(lt_device_vectors_queue(m->resident, LT_LIST_PRODUCT));
         return lt_far_groups(m, k, multiply);
     }
     LT_TRY(lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + k * m->z.stride));
@@ -114,10 +113,10 @@ static lt_status launch_rank2(lt_far *m)
 /* The update alone, for whoever wants H itself. */
 static lt_status catch_up(lt_far *m)
 {
-    if (m->vectors) lt_vectors_flush(m->vectors); /* a product that was put off may hold an update */
+    if (m->resident) lt_device_vectors_flush(m->resident); /* a product that was put off may hold an update */
     if (!m->stale) return LT_OK;
     m->stale = false;
-    if (m->vectors) return launch_rank2(m);
+    if (m->resident) return launch_rank2(m);
     LT_TRY(lt_far_send(m, m->step, &m->up, LT_FAR_HEAD, LT_FAR_STEP * m->z.stride));
     LT_TRY(launch_rank2(m));
     return lt_far_wait(m); /* columns go where it stands */
@@ -136,9 +135,9 @@ lt_status lt_far_apply_full(lt_hessian *h, int64_t k, const double *const *b, do
     if (!few) LT_TRY(catch_up(m));
     lt_far_put_columns(m, k, b, NULL, out);
     if (!few) LT_TRY(many_products(m, k));
-    else LT_TRY(m->vectors ? play_there(m, lt_far_width(k)) : lt_far_play(m, m->stale ? &m->changing : &m->first, lt_far_width(k)));
+    else LT_TRY(m->resident ? play_there(m, lt_far_width(k)) : lt_far_play(m, m->stale ? &m->changing : &m->first, lt_far_width(k)));
     m->stale = false;
-    if (!m->vectors) LT_TRY(lt_far_wait_home(m));
+    if (!m->resident) LT_TRY(lt_far_wait_home(m));
     lt_far_take_columns(m, k, m->gamma, out);
     return LT_OK;
 }
@@ -150,9 +149,9 @@ void lt_far_scale(lt_hessian *h, double gamma) { h->far->gamma *= gamma; }
 static lt_status update_there(lt_far *m, const double *s, const double *w)
 {
     if (m->stale) LT_TRY(catch_up(m));
-    lt_space_copy(m->vectors, m->z.n, s, m->step);
-    lt_space_copy(m->vectors, m->z.n, w, m->step + m->z.stride);
-    lt_vectors_fill(m->vectors, m->gamma, m->step + 2 * m->z.stride);
+    lt_vectors_copy(&m->vectors, 1, s, m->step);
+    lt_vectors_copy(&m->vectors, 1, w, m->step + m->z.stride);
+    lt_device_vectors_fill(m->resident, m->gamma, m->step + 2 * m->z.stride);
     m->gamma = 1;
     m->stale = true;
     return LT_OK;
@@ -192,7 +191,7 @@ void lt_far_rank2(lt_hessian *h, const double *s, const double *w)
     m->crossings.calls++;
     m->multiple = 0;
     if (m->failure) return;
-    lt_far_fail(m, m->vectors ? update_there(m, s, w) : m->defers ? put_off(m, s, w) : update(m, s, w));
+    lt_far_fail(m, m->resident ? update_there(m, s, w) : m->defers ? put_off(m, s, w) : update(m, s, w));
 }
 
 /* ---- Whole, in bands of rows ------------------------------------------------------------------------------------------ */

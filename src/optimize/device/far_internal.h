@@ -28,7 +28,8 @@ typedef struct lt_far_sequence {
 struct lt_far {
     lt_device *dev;
     lt_stream *stream;        /* its own: an update runs beside the next evaluation; or that of the vectors */
-    lt_vectors *vectors;      /* where the columns and products are; NULL: on the host, and they cross */
+    lt_vectors   vectors;       /* of the columns and products */
+    lt_device_vectors *resident;     /* where they are; NULL: on the host, and they cross */
     lt_mover   mover;
     bool       captured, pinned, by_kernel; /* the switches it was made with */
     lt_far_sizes z;

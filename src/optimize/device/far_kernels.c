@@ -60,7 +60,7 @@ lt_status lt_far_build(lt_far *m)
     if (!m->z.pairs) LT_TRY(build(m, LT_FAR_RANK2, 0, &m->rank2));
     for (int w = 0; w < LT_FAR_WIDTHS; w++) {
         if (!m->z.pairs) LT_TRY(build(m, LT_FAR_MULTIPLY, 1 << w, &m->multiply[w]));
-        if (!m->z.pairs && (m->vectors || m->defers)) LT_TRY(build(m, LT_FAR_CHANGE, 1 << w, &m->change[w]));
+        if (!m->z.pairs && (m->resident || m->defers)) LT_TRY(build(m, LT_FAR_CHANGE, 1 << w, &m->change[w]));
         if (m->z.pairs) LT_TRY(build(m, LT_FAR_DOTS, 1 << w, &m->dots[w]));
         if (m->z.pairs) LT_TRY(build(m, LT_FAR_LOOPS, 1 << w, &m->loops[w]));
         if (m->z.pairs) LT_TRY(build(m, LT_FAR_COMBINE, 1 << w, &m->combine[w]));

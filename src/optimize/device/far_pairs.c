@@ -2,7 +2,6 @@
    over the pairs gives those with the new vectors, one block runs the loops on them, and a second pass combines the rows. Nobody waits
    in between. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/far_internal.h"
-#include "optimize/vectors/space.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -36,11 +35,11 @@ static lt_status product_of_group(lt_far *m, int width, int64_t first) { return 
 /* Head and columns there, the kernels, products back; with vectors there, only the kernels. */
 static lt_status begin(lt_far *m, int64_t k)
 {
-    if (m->vectors) return lt_vectors_queue(m->vectors, LT_LIST_PRODUCT);
+    if (m->resident) return lt_device_vectors_queue(m->resident, LT_LIST_PRODUCT);
     return lt_far_send(m, m->in, &m->up, 0, LT_FAR_HEAD + k * m->z.stride);
 }
 
-static lt_status end(lt_far *m, int64_t k) { return m->vectors ? LT_OK : lt_far_bring(m, &m->down, m->out, k * m->z.stride); }
+static lt_status end(lt_far *m, int64_t k) { return m->resident ? LT_OK : lt_far_bring(m, &m->down, m->out, k * m->z.stride); }
 
 static lt_status product(lt_far *m, int width)
 {
@@ -52,13 +51,13 @@ static lt_status product(lt_far *m, int width)
 static lt_status product_and_numbers(lt_far *m, int width)
 {
     LT_TRY(product(m, width));
-    return lt_vectors_queue_exchange(m->vectors);
+    return lt_device_vectors_queue_exchange(m->resident);
 }
 
 static lt_status product_and_sums(lt_far *m, int width)
 {
     LT_TRY(product(m, width));
-    return lt_vectors_queue_sums(m->vectors, LT_LIST_PRODUCT);
+    return lt_device_vectors_queue_sums(m->resident, LT_LIST_PRODUCT);
 }
 
 static lt_status many_products(lt_far *m, int64_t k)
@@ -78,11 +77,11 @@ lt_status lt_far_make_pairs(lt_far *m, const lt_solve_options *opt)
     LT_TRY(lt_stream_fill(m->stream, m->table, 0, (size_t)table * sizeof(double)));
     LT_TRY(lt_host_block_create(m->dev, opt, 2 * m->z.stride, &m->update));
     memset(m->update.at, 0, (size_t)(2 * m->z.stride) * sizeof(double));
-    m->head = m->vectors ? lt_vectors_passed(m->vectors) : m->in;
+    m->head = m->resident ? lt_device_vectors_passed(m->resident) : m->in;
     m->first.queue = product;
     if (!opt->captured_evaluation || !m->up.pinned || !m->down.pinned) return LT_OK;
-    if (m->vectors) LT_TRY(lt_far_record(m, &m->first_with, product_and_numbers));
-    if (m->vectors) LT_TRY(lt_far_record(m, &m->first_sums, product_and_sums));
+    if (m->resident) LT_TRY(lt_far_record(m, &m->first_with, product_and_numbers));
+    if (m->resident) LT_TRY(lt_far_record(m, &m->first_sums, product_and_sums));
     return lt_far_record(m, &m->first, product);
 }
 
@@ -94,8 +93,8 @@ lt_status lt_far_apply_pairs(lt_hessian *h, int64_t k, const double *const *b, d
     lt_far_put_columns(m, k, b, head, out);
     m->fresh = false;
     if (k > LT_FAR_WIDEST) LT_TRY(many_products(m, k));
-    else LT_TRY(m->vectors ? lt_far_play_there(m, &m->first, &m->first_with, &m->first_sums, width) : lt_far_play(m, &m->first, width));
-    if (!m->vectors) LT_TRY(lt_far_wait_home(m));
+    else LT_TRY(m->resident ? lt_far_play_there(m, &m->first, &m->first_with, &m->first_sums, width) : lt_far_play(m, &m->first, width));
+    if (!m->resident) LT_TRY(lt_far_wait_home(m));
     lt_far_take_columns(m, k, 1, out);
     return LT_OK;
 }
@@ -127,9 +126,9 @@ static lt_status push(lt_hessian *h, const double *s, const double *y)
     const int64_t before = slot_of_age(h, 1);
     if (m->fresh) LT_TRY(enter_pair(m, h->count, before, h->rho[before]));
     m->fresh = true;
-    if (!m->vectors) return send_pair(m, h->newest, s, y);
-    lt_space_copy(m->vectors, m->z.n, s, row_s(m, h->newest)); /* goes with the next product */
-    lt_space_copy(m->vectors, m->z.n, y, row_y(m, h->newest));
+    if (!m->resident) return send_pair(m, h->newest, s, y);
+    lt_vectors_copy(&m->vectors, 1, s, row_s(m, h->newest)); /* goes with the next product */
+    lt_vectors_copy(&m->vectors, 1, y, row_y(m, h->newest));
     return LT_OK;
 }
 
@@ -156,7 +155,7 @@ lt_status lt_far_get_pairs(const lt_hessian *h, double *S, double *Y)
 {
     lt_far *m = h->far;
     const size_t bytes = (size_t)h->n * sizeof *S;
-    if (m->vectors) lt_vectors_flush(m->vectors); /* the newest pair may still be a statement */
+    if (m->resident) lt_device_vectors_flush(m->resident); /* the newest pair may still be a statement */
     for (int64_t slot = 0; slot < h->count; slot++) {
         LT_TRY(lt_far_bring(m, &m->down, row_s(m, slot), m->z.stride));
         LT_TRY(lt_far_wait(m));

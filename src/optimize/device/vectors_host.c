@@ -30,7 +30,7 @@ static lt_status statements(const lt_kernel *k, lt_pool *pool, void *const *arg)
     return LT_OK;
 }
 
-double lt_vectors_fold(lt_measure what, double sum, double more)
+double lt_device_vectors_fold(lt_measure what, double sum, double more)
 {
     if (what != LT_MEASURE_LARGEST) return sum + more;
     return isnan(sum) ? sum : isnan(more) ? more : fmax(sum, more);
@@ -73,7 +73,7 @@ static lt_status finish(const lt_kernel *k, lt_pool *pool, void *const *arg)
             memcpy(sum[2].p + first, sum[1].q + first, (size_t)(end - first) * sizeof v);
             continue;
         }
-        for (int64_t i = first; i < end; i++) v = lt_vectors_fold(what, v, entry(what, sum[1].q[i], sum[2].q[i]));
+        for (int64_t i = first; i < end; i++) v = lt_device_vectors_fold(what, v, entry(what, sum[1].q[i], sum[2].q[i]));
         results[item] = arrival(v, ticket);
     }
     return LT_OK;
@@ -81,7 +81,7 @@ static lt_status finish(const lt_kernel *k, lt_pool *pool, void *const *arg)
 
 static void destroy(lt_kernel *k) { lt_free(k); }
 
-lt_kernel *lt_vectors_host_kernel(lt_vector_entry which, const char *name)
+lt_kernel *lt_device_vectors_host_kernel(lt_vector_entry which, const char *name)
 {
     lt_kernel *k = lt_calloc(1, sizeof *k);
     if (!k) return NULL;

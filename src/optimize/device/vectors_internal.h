@@ -34,7 +34,7 @@ typedef struct lt_sum_of { double *to; int64_t m; bool onto; double c[LT_VECTORS
 /* A number that is known, or wanted (place >= 0: which sum of the next launch). */
 typedef struct lt_number { lt_measure what; double value; int place, entry; } lt_number; /* entry: in the table */
 
-struct lt_vectors {
+struct lt_device_vectors {
     lt_device *dev;
     lt_stream *stream;
     lt_solve_options opt;      /* for memory; pointers in it are not followed */
@@ -71,16 +71,16 @@ struct lt_vectors {
 
 /* ---- What the files about them share ---- */
 /* What was noted down, into a list: statements, then sums and copies. */
-void lt_vectors_pack_statements(lt_vectors *v, lt_word *w);
-void lt_vectors_pack_sums(lt_vectors *v, lt_word *w);
-void lt_vectors_note_copies(lt_vectors *v);  /* those not gone yet become statements */
-void lt_vectors_exchange(lt_vectors *v);     /* all numbers wanted until now, in one wait */
-void lt_vectors_take_results(lt_vectors *v, const lt_list *l);
+void lt_device_vectors_pack_statements(lt_device_vectors *v, lt_word *w);
+void lt_device_vectors_pack_sums(lt_device_vectors *v, lt_word *w);
+void lt_device_vectors_note_copies(lt_device_vectors *v);  /* those not gone yet become statements */
+void lt_device_vectors_exchange(lt_device_vectors *v);     /* all numbers wanted until now, in one wait */
+void lt_device_vectors_take_results(lt_device_vectors *v, const lt_list *l);
 double lt_arrival_number(const lt_arrival *a);
 
 /* The same in C for a device that is the host. */
-lt_kernel *lt_vectors_host_kernel(lt_vector_entry entry, const char *name); /* NULL: no memory */
+lt_kernel *lt_device_vectors_host_kernel(lt_vector_entry entry, const char *name); /* NULL: no memory */
 /* Shares of one sum, folded; also of the shares themselves. */
-double     lt_vectors_fold(lt_measure what, double sum, double more);
+double     lt_device_vectors_fold(lt_measure what, double sum, double more);
 
 #endif

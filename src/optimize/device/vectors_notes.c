@@ -7,13 +7,13 @@
 enum { MANY = 8 }; /* statements that are worth a launch of their own */
 
 /* ---- Arithmetic ----------------------------------------------------------------------------------------------------------- */
-static bool overlap(const lt_vectors *v, const double *a, const double *b)
+static bool overlap(const lt_device_vectors *v, const double *a, const double *b)
 {
     const uintptr_t bytes = (uintptr_t)v->z.n * sizeof *a;
     return (uintptr_t)a - (uintptr_t)b + bytes - 1 < 2 * bytes - 1;
 }
 
-static bool reads(const lt_vectors *v, const lt_statement *s, const double *a)
+static bool reads(const lt_device_vectors *v, const lt_statement *s, const double *a)
 {
     for (const lt_term *t = v->term + s->first; t < v->term + s->first + s->count; t++)
         if (overlap(v, t->a, a)) return true;
@@ -21,7 +21,7 @@ static bool reads(const lt_vectors *v, const lt_statement *s, const double *a)
 }
 
 /* Behind those whose results it needs or replaces; the latter need not be made where nobody reads them in between. */
-static void place(lt_vectors *v, lt_statement *s)
+static void place(lt_device_vectors *v, lt_statement *s)
 {
     bool unread = !reads(v, s, s->to);
     for (lt_statement *e = s - 1; e >= v->statement; e--) {
@@ -35,15 +35,15 @@ static void place(lt_vectors *v, lt_statement *s)
 }
 
 /* Copies that have not gone yet would see what is written now. */
-static void spare_copies(lt_vectors *v, const double *written)
+static void spare_copies(lt_device_vectors *v, const double *written)
 {
     for (int i = 0; i < v->n_copies; i++)
-        if (overlap(v, v->copies[i].from, written)) lt_vectors_note_copies(v);
+        if (overlap(v, v->copies[i].from, written)) lt_device_vectors_note_copies(v);
 }
 
 /* The statement that `a` is the result of, if what it was made of is still there: a copy can then be made of that as well, to the
    same bits, and need not wait for it. NULL: none. */
-static const lt_statement *maker_of(const lt_vectors *v, const double *a)
+static const lt_statement *maker_of(const lt_device_vectors *v, const double *a)
 {
     const lt_statement *end = v->statement + v->n_statements, *maker = end - 1;
     while (maker >= v->statement && (maker->dead || maker->to != a)) maker--;
@@ -53,12 +53,12 @@ static const lt_statement *maker_of(const lt_vectors *v, const double *a)
     return maker;
 }
 
-static bool has_room(const lt_vectors *v, int64_t terms) { return v->n_statements < LT_LIST_STATEMENTS && v->n_terms + terms <= LT_LIST_TERMS; }
+static bool has_room(const lt_device_vectors *v, int64_t terms) { return v->n_statements < LT_LIST_STATEMENTS && v->n_terms + terms <= LT_LIST_TERMS; }
 
-static void note(lt_vectors *v, double *to, int64_t m, const double *c, const double *const *a, double constant)
+static void note(lt_device_vectors *v, double *to, int64_t m, const double *c, const double *const *a, double constant)
 {
     spare_copies(v, to);
-    if (!has_room(v, m)) lt_vectors_flush(v);
+    if (!has_room(v, m)) lt_device_vectors_flush(v);
     const lt_statement *maker = m == 1 && c[0] == 1 && !v->side_by_side ? maker_of(v, a[0]) : NULL;
     if (maker && !has_room(v, maker->count)) maker = NULL;
     lt_statement *s = &v->statement[v->n_statements++];
@@ -66,16 +66,16 @@ static void note(lt_vectors *v, double *to, int64_t m, const double *c, const do
     for (int64_t j = 0; j < s->count; j++) v->term[v->n_terms++] = maker ? v->term[maker->first + j] : (lt_term){ c[j], a[j] };
     if (!v->side_by_side) place(v, s);
     v->n_levels = LT_MAX(v->n_levels, s->level + 1);
-    lt_vectors_written(v, to, v->z.n);
+    lt_device_vectors_written(v, to, v->z.n);
 }
 
-void lt_vectors_overwrite(lt_vectors *v, const double *to)
+void lt_device_vectors_overwrite(lt_device_vectors *v, const double *to)
 {
     spare_copies(v, to);
-    lt_vectors_written(v, to, v->z.n);
+    lt_device_vectors_written(v, to, v->z.n);
 }
 
-void lt_vectors_note_copies(lt_vectors *v)
+void lt_device_vectors_note_copies(lt_device_vectors *v)
 {
     const int count = v->n_copies;
     v->n_copies = 0;
@@ -83,34 +83,34 @@ void lt_vectors_note_copies(lt_vectors *v)
     v->noted = v->n_kept;
 }
 
-int64_t lt_vectors_keep(lt_vectors *v, const double *from, double *home)
+int64_t lt_device_vectors_keep(lt_device_vectors *v, const double *from, double *home)
 {
     int at = 0;
     while (at < v->n_copies && v->copies[at].home != home) at++;
-    if (at == LT_LIST_COPIES) lt_vectors_note_copies(v), at = 0;
+    if (at == LT_LIST_COPIES) lt_device_vectors_note_copies(v), at = 0;
     v->copies[at] = (lt_kept){ from, home };
     v->n_copies = LT_MAX(v->n_copies, at + 1);
     return ++v->n_kept;
 }
 
 /* Terms beyond what a list holds go on top of what the first ones gave. */
-void lt_vectors_sum_begin(lt_vectors *v, double *to)
+void lt_device_vectors_sum_begin(lt_device_vectors *v, double *to)
 {
     v->sum.to = to;
     v->sum.m = 0;
     v->sum.onto = false;
 }
 
-void lt_vectors_sum_end(lt_vectors *v)
+void lt_device_vectors_sum_end(lt_device_vectors *v)
 {
     if (v->sum.m || !v->sum.onto) note(v, v->sum.to, v->sum.m, v->sum.c, v->sum.a, 0);
 }
 
-void lt_vectors_sum_add(lt_vectors *v, double c, const double *a)
+void lt_device_vectors_sum_add(lt_device_vectors *v, double c, const double *a)
 {
     lt_sum_of *s = &v->sum;
     if (s->m == LT_VECTORS_SUM_TERMS) {
-        lt_vectors_sum_end(v);
+        lt_device_vectors_sum_end(v);
         s->onto = true;
         s->m = 1;
         s->c[0] = 1;
@@ -120,32 +120,32 @@ void lt_vectors_sum_add(lt_vectors *v, double c, const double *a)
     s->a[s->m++] = a;
 }
 
-void lt_vectors_combine(lt_vectors *v, int64_t m, const double *c, const double *const *a, double *to)
+void lt_device_vectors_combine(lt_device_vectors *v, int64_t m, const double *c, const double *const *a, double *to)
 {
-    lt_vectors_sum_begin(v, to);
-    for (int64_t j = 0; j < m; j++) lt_vectors_sum_add(v, c[j], a[j]);
-    lt_vectors_sum_end(v);
+    lt_device_vectors_sum_begin(v, to);
+    for (int64_t j = 0; j < m; j++) lt_device_vectors_sum_add(v, c[j], a[j]);
+    lt_device_vectors_sum_end(v);
 }
 
-void lt_vectors_fill(lt_vectors *v, double value, double *to) { note(v, to, 0, NULL, NULL, value); }
+void lt_device_vectors_fill(lt_device_vectors *v, double value, double *to) { note(v, to, 0, NULL, NULL, value); }
 
-void lt_vectors_many_begin(lt_vectors *v, int64_t count)
+void lt_device_vectors_many_begin(lt_device_vectors *v, int64_t count)
 {
     if (count < MANY) return; /* not worth a launch of their own */
-    lt_vectors_note_copies(v);
-    lt_vectors_flush(v);
+    lt_device_vectors_note_copies(v);
+    lt_device_vectors_flush(v);
     v->side_by_side = true;
 }
 
-void lt_vectors_many_end(lt_vectors *v)
+void lt_device_vectors_many_end(lt_device_vectors *v)
 {
-    if (v->side_by_side) lt_vectors_flush(v);
+    if (v->side_by_side) lt_device_vectors_flush(v);
     v->side_by_side = false;
 }
 
 /* ---- Lists ------------------------------------------------------------------------------------------------------------------- */
 /* Level by level, and without those whose results nobody reads. */
-void lt_vectors_pack_statements(lt_vectors *v, lt_word *w)
+void lt_device_vectors_pack_statements(lt_device_vectors *v, lt_word *w)
 {
     const lt_statement *order[LT_LIST_STATEMENTS];
     lt_word *at = w + LT_LIST_HEAD;

@@ -14,12 +14,13 @@
 /* Rows of n numbers, wherever vectors are. */
 static void vectors(lt_saved *io, lt_run *r, const char *name, double *v, int64_t rows, lt_saved_rule rule)
 {
-    if (!r->vectors) lt_saved_reals(io, name, v, rows * r->n, rule);
-    for (int64_t i = 0; r->vectors && !io->status && i < rows; i++) {
-        if (io->writing) lt_vectors_get(r->vectors, r->n, v + i * r->n, r->home);
-        lt_saved_reals(io, name, r->home, r->n, rule);
-        if (!io->writing) lt_vectors_put(r->vectors, r->n, r->home, v + i * r->n);
-        if (!io->status) io->status = lt_vectors_failure(r->vectors);
+    const lt_vectors *s = &r->vectors;
+    for (int64_t i = 0; !io->status && i < rows; i++) {
+        double *vector = v + i * r->n, *at = lt_vectors_stage(s, vector);
+        if (io->writing) lt_vectors_get(s, r->n, vector, at);
+        lt_saved_reals(io, name, at, r->n, rule);
+        if (!io->writing) lt_vectors_put(s, r->n, at, vector);
+        if (!io->status) io->status = lt_vectors_failure(s);
     }
 }
 
@@ -102,7 +103,7 @@ static void walk_record(lt_saved *io, const lt_run *r, lt_record *m)
 /* A run may go on with more patience, or with none: what it has no use for is read into memory that nothing is in yet. */
 static void walk_patience(lt_saved *io, lt_run *r)
 {
-    lt_patience unused = { .met = { .x = r->vectors ? r->home : r->trial->x, .c = r->trial->c } };
+    lt_patience unused = { .met = { .x = lt_vectors_stage(&r->vectors, r->trial->x), .c = r->trial->c } };
     lt_patience *p = r->opt.opt_patience ? &r->patience : &unused;
     bool kept = r->opt.opt_patience > 0;
     lt_saved_flags(io, "patience", &kept, 1);
@@ -179,7 +180,7 @@ static void walk_columns(lt_saved *io, lt_run *r)
         lt_columns_arrange(c);
         lt_saved_expect(io, !c->n_shared || r->cache.count, "gradients of no sample are called shared");
         lt_saved_expect(io, !p->shared_valid || !lt_products_keeps_none(r), "products that limited memory does not keep");
-        if (!io->status && c->n_shared && r->vectors)
+        if (!io->status && c->n_shared && !p->shares)
             io->status = LT_FAIL(LT_ERR_MISMATCH, "checkpoint: some gradients are kept once for all samples; with vectors on a device that is not "
                                  "done: go on with vectors_on=host");
         if (!io->status) io->status = lt_products_make_room(r);
@@ -328,7 +329,7 @@ static void walk_linear(lt_saved *io, lt_run *r)
 
 static void walk(lt_saved *io, lt_run *r)
 {
-    if (io->writing && r->vectors) lt_vectors_settle(r->vectors); /* records arrive with a wait */
+    if (io->writing) lt_vectors_settle(&r->vectors); /* records arrive with a wait */
     walk_shape(io, r);
     walk_counts(io, r);
     walk_point(io, r);

@@ -10,29 +10,29 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const code_texts[] = {
-    [0] = "converged to stationarity and feasibility tolerances",
-    [1] = "relative decrease in penalty function is below tolerance, at a feasible point",
-    [2] = "objective target value reached at a feasible point",
-    [3] = "halt requested by the user",
-    [4] = "maximum number of iterations reached",
-    [5] = "clock time limit reached",
-    [6] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at a feasible point; "
+static const char *const code_texts[LT_TERMINATION_COUNT] = {
+    [LT_TERMINATION_CONVERGED] = "converged to stationarity and feasibility tolerances",
+    [LT_TERMINATION_SMALL_DECREASE] = "relative decrease in penalty function is below tolerance, at a feasible point",
+    [LT_TERMINATION_TARGET] = "objective target value reached at a feasible point",
+    [LT_TERMINATION_HALTED] = "halt requested by the user",
+    [LT_TERMINATION_MAX_ITERATIONS] = "maximum number of iterations reached",
+    [LT_TERMINATION_MAX_TIME] = "clock time limit reached",
+    [LT_TERMINATION_BRACKET_FEASIBLE] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at a feasible point; "
           "this often means practical optimality",
-    [7] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at an infeasible point",
-    [8] = "line search failed to bracket a minimizer: the penalty function may be unbounded below; "
+    [LT_TERMINATION_BRACKET_INFEASIBLE] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at an infeasible point",
+    [LT_TERMINATION_UNBOUNDED] = "line search failed to bracket a minimizer: the penalty function may be unbounded below; "
           "if there are constraints, try a smaller mu0",
-    [9] = "failed to produce a descent direction",
-    [10] = "retired code, never produced",
-    [11] = "user-supplied function failed",
-    [12] = "a quadratic program failed and no other direction was left",
-    [13] = "internal error",
-    [14] = "the device failed; the best point found before is kept",
+    [LT_TERMINATION_NO_DESCENT] = "failed to produce a descent direction",
+    [LT_TERMINATION_RETIRED] = "retired code, never produced",
+    [LT_TERMINATION_FUNCTION_FAILED] = "user-supplied function failed",
+    [LT_TERMINATION_QP_FAILED] = "a quadratic program failed and no other direction was left",
+    [LT_TERMINATION_INTERNAL] = "internal error",
+    [LT_TERMINATION_DEVICE_LOST] = "the device failed; the best point found before is kept",
 };
 
-const char *lt_termination_text(int code)
+const char *lt_termination_text(lt_termination code)
 {
-    return code >= 0 && code < (int)LT_LEN(code_texts) ? code_texts[code] : "?";
+    return code >= 0 && code < LT_TERMINATION_COUNT ? code_texts[code] : "?";
 }
 
 static double *copy(const double *from, int64_t count)
@@ -72,27 +72,29 @@ static lt_status fill_unscaled(lt_run *r, const lt_record *from, lt_solution_poi
 }
 
 /* What has arrived is what there is when the device was lost on the way. */
-static void bring_home(lt_run *r)
+static void trust_what_arrived(lt_run *r)
 {
     lt_record *record[] = { &r->best, &r->most_feasible, &r->patience.met, &r->reached };
-    if (!r->vectors) return;
-    lt_vectors_get(r->vectors, r->n, r->cur->x, r->home);
-    for (size_t i = 0; lt_vectors_failure(r->vectors) && i < LT_LEN(record); i++)
-        if (record[i]->present && record[i]->copy > lt_vectors_arrived(r->vectors)) *record[i] = *record[i]->before;
+    if (!lt_vectors_failure(&r->vectors)) return;
+    for (size_t i = 0; i < LT_LEN(record); i++)
+        if (record[i]->present && record[i]->copy > lt_vectors_arrived(&r->vectors)) *record[i] = *record[i]->before;
 }
 
-static lt_record final_record(const lt_run *r)
+static lt_record final_record(const lt_run *r, double *at)
 {
     const lt_point *x = r->cur;
-    if (lt_vectors_failure(r->vectors)) return r->reached;
+    if (lt_vectors_failure(&r->vectors)) return r->reached;
     if (r->patience.settled) return r->patience.met;
-    return (lt_record){ .present = true, .x = r->vectors ? r->home : x->x, .c = x->c, .f = x->f, .mu = x->mu, .tvi = x->tvi, .tve = x->tve,
+    return (lt_record){ .present = true, .x = at, .c = x->c, .f = x->f, .mu = x->mu, .tvi = x->tvi, .tve = x->tve,
                         .tv = x->tv, .feasible = x->feasible };
 }
 
 static lt_status fill_points(lt_run *r, lt_solution *s)
 {
-    lt_record final = final_record(r);
+    double *x = lt_vectors_stage(&r->vectors, r->cur->x);
+    lt_vectors_get(&r->vectors, r->n, r->cur->x, x);
+    trust_what_arrived(r);
+    lt_record final = final_record(r, x);
     LT_TRY(fill_point(r, &final, &s->final));
     LT_TRY(fill_point(r, &r->best, &s->best));
     LT_TRY(fill_point(r, &r->most_feasible, &s->most_feasible));
@@ -127,7 +129,7 @@ static void fill_numbers(const lt_run *r, lt_solution *s)
     s->BFGS_updates = r->hessian.counts;
     s->termination_code = r->code;
     s->quadprog_failure_rate = qps ? 100.0 * (double)failed / (double)qps : 0;
-    s->mu_lowest = r->code == 8 && r->constrained ? fmin(r->mu_lowest, r->cur->mu) : NAN;
+    s->mu_lowest = r->code == LT_TERMINATION_UNBOUNDED && r->constrained ? fmin(r->mu_lowest, r->cur->mu) : NAN;
     s->time_total = (double)(lt_clock_ns() - r->start_ns) * 1e-9;
     s->time_eval = (double)r->eval_ns * 1e-9;
     s->time_qp = (double)(r->steering.sub.time_ns + r->stat.sub.time_ns) * 1e-9;
@@ -145,10 +147,7 @@ static void fill_device(const lt_run *r, lt_solution *s)
     snprintf(s->device_reason, sizeof s->device_reason, "%s", e->reason);
     if (e->exchange) s->transfers = lt_exchange_read(e->exchange);
     s->transfers.trials_used = r->steps.used;
-    if (r->vectors) {
-        s->transfers.vectors_on_device = true;
-        s->transfers.vectors = lt_vectors_crossings(r->vectors);
-    }
+    r->vectors.on->report(&r->vectors, &s->transfers);
     if (!r->hessian.far) return;
     s->transfers.hessian_on_device = true;
     s->transfers.hessian = lt_far_crossings(r->hessian.far);
@@ -173,7 +172,6 @@ lt_status lt_solution_create(lt_run *r, lt_solution **out)
     fill_numbers(r, s);
     fill_device(r, s);
     s->loop_allocations = in_loop;
-    bring_home(r);
     lt_status status = fill_points(r, s);
     if (!status) status = fill_scale(r, 0, 1, &s->scalings.f);
     if (!status) status = fill_scale(r, 1, r->q, &s->scalings.ce);

@@ -19,19 +19,19 @@ static int64_t round_up(int64_t v, int64_t unit) { return (v + unit - 1) / unit 
 static int64_t round_down(double v, int64_t unit) { return (int64_t)(v / (double)unit) * unit; }
 
 /* Both kinds of tiles fit into a row of blocks. */
-static int64_t unit_of(const lt_remote_sizes *s) { return LT_MAX(s->tile_rows, s->tile_columns); }
+static int64_t unit_of(const lt_gram_device_sizes *s) { return LT_MAX(s->tile_rows, s->tile_columns); }
 
-static lt_status make_plan(const lt_remote_sizes *s, lt_remote_plan *p, bool *fits);
+static lt_status make_plan(const lt_gram_device_sizes *s, lt_gram_device_plan *p, bool *fits);
 
-static double budget_of(const lt_remote_sizes *s) { return s->opt->vram_fraction * (double)LT_MIN(s->free_bytes, s->total_bytes) - RESERVE_BYTES; }
+static double budget_of(const lt_gram_device_sizes *s) { return s->opt->vram_fraction * (double)LT_MIN(s->free_bytes, s->total_bytes) - RESERVE_BYTES; }
 
 /* Which share of the memory would be enough, in steps of a twentieth; 0: not even all of it. */
-static double enough(const lt_remote_sizes *s)
+static double enough(const lt_gram_device_sizes *s)
 {
     for (int k = 1; k <= 20; k++) {
         lt_gram_options opt = *s->opt;
-        lt_remote_sizes larger = *s;
-        lt_remote_plan plan;
+        lt_gram_device_sizes larger = *s;
+        lt_gram_device_plan plan;
         bool fits;
         opt.vram_fraction = k / 20.0;
         larger.opt = &opt;
@@ -40,7 +40,7 @@ static double enough(const lt_remote_sizes *s)
     return 0;
 }
 
-static lt_status too_large(const lt_remote_sizes *s)
+static lt_status too_large(const lt_gram_device_sizes *s)
 {
     char remedy[128] = "End other programs on the device, or lower the need: vram_fraction 0.70 leaves room for others";
     double share = enough(s);
@@ -53,7 +53,7 @@ static lt_status too_large(const lt_remote_sizes *s)
 }
 
 /* Rows of K to compute and bring home together where all of it lies on the device. */
-static int64_t rows_together(const lt_remote_sizes *s, const lt_remote_plan *p, int64_t unit)
+static int64_t rows_together(const lt_gram_device_sizes *s, const lt_gram_device_plan *p, int64_t unit)
 {
     int64_t wanted = s->row_bytes >= LONG_STATE_BYTES ? PANELS_OF_LONG_STATES : PANELS_WANTED;
     int64_t share = (s->n - 1) / wanted + 1, least = (int64_t)(PANEL_MIN_BYTES / ((double)s->m * (double)s->element)) + 1;
@@ -61,7 +61,7 @@ static int64_t rows_together(const lt_remote_sizes *s, const lt_remote_plan *p, 
 }
 
 /* Panels of K: some on the device at a time, each with its mirror image. */
-static void choose_panels(const lt_remote_sizes *s, double budget, lt_remote_plan *p)
+static void choose_panels(const lt_gram_device_sizes *s, double budget, lt_gram_device_plan *p)
 {
     int64_t unit = s->tile_rows, widest = p->cross ? p->block_columns : LT_MAX(p->block_columns, p->batch_max); /* a block of rows is its own columns too */
     double row = (double)(p->half ? 2 : 1) * (double)widest * (double)s->element;
@@ -71,7 +71,7 @@ static void choose_panels(const lt_remote_sizes *s, double budget, lt_remote_pla
 }
 
 /* False where not even the fewest rows fit. */
-static bool choose_blocks(const lt_remote_sizes *s, double budget, lt_remote_plan *p)
+static bool choose_blocks(const lt_gram_device_sizes *s, double budget, lt_gram_device_plan *p)
 {
     int64_t unit = unit_of(s), tile = s->opt->state_tile;
     double left = (1 - SLOT_SHARE) * budget / (double)s->row_bytes; /* rows */
@@ -90,13 +90,13 @@ static bool choose_blocks(const lt_remote_sizes *s, double budget, lt_remote_pla
     return true;
 }
 
-static lt_status make_plan(const lt_remote_sizes *s, lt_remote_plan *p, bool *fits)
+static lt_status make_plan(const lt_gram_device_sizes *s, lt_gram_device_plan *p, bool *fits)
 {
     int64_t unit = unit_of(s), padded_n = round_up(s->n, unit), padded_m = round_up(s->m, unit);
     double budget = budget_of(s);
     double k = (double)s->n * (double)s->m * (double)s->element, a = (double)padded_n * (double)s->row_bytes;
     double b = s->cross ? (double)padded_m * (double)s->row_bytes : 0;
-    *p = (lt_remote_plan){ .n = s->n, .m = s->m, .cross = s->cross, .half = s->half, .shared = s->shared, .keep = s->keep, .row_bytes = s->row_bytes };
+    *p = (lt_gram_device_plan){ .n = s->n, .m = s->m, .cross = s->cross, .half = s->half, .shared = s->shared, .keep = s->keep, .row_bytes = s->row_bytes };
     p->whole_k = s->keep || (!s->shared && k + LT_MIN(a + b, budget / 4) <= budget);
     if (p->whole_k) budget -= k;
     if (budget <= 0 && s->keep)
@@ -123,7 +123,7 @@ static lt_status make_plan(const lt_remote_sizes *s, lt_remote_plan *p, bool *fi
     return LT_OK;
 }
 
-lt_status lt_remote_plan_make(const lt_remote_sizes *s, lt_remote_plan *p)
+lt_status lt_gram_device_plan_make(const lt_gram_device_sizes *s, lt_gram_device_plan *p)
 {
     bool fits;
     LT_TRY(make_plan(s, p, &fits));
