@@ -70,6 +70,7 @@ typedef struct lt_nl {
     double  *breakpoints;     /* slopes and breakpoints of piecewise-linear terms, in turns */
     int64_t  n_breakpoints, breakpoints_capacity;
     bool     has_bounds, has_ranges;
+    int64_t  n_terms[2], terms_expected[2]; /* linear terms of constraints and objectives: read, and promised by the header */
 } lt_nl;
 
 /* ---- A place in the file ------------------------------------------------------------------------- */

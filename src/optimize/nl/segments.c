@@ -104,6 +104,7 @@ static lt_status read_header(lt_nl_cursor *c, lt_nl *nl)
     nl->n = line[2][0];
     nl->m = line[2][1];
     nl->n_objectives = line[2][2];
+    nl->terms_expected[0] = line[8][0], nl->terms_expected[1] = line[8][1];
     for (int k = 0; k < 5; k++) nl->n_defined += line[10][k];
     if (nl->n_defined > c->end - c->begin) return lt_nl_fail(c, "%" PRId64 " defined variables in a file of %zu bytes", nl->n_defined, (size_t)(c->end - c->begin));
     return allocate(nl);
@@ -179,6 +180,7 @@ static lt_status read_linear_part(lt_nl_cursor *c, lt_nl *nl, bool of_objective)
     lt_nl_end_line(c);
     lt_nl_linear *to = of_objective ? (i == 0 ? &nl->objective.linear : &skipped) : &nl->constraint[i].linear;
     if (to != &skipped && to->variable) return lt_nl_fail(c, "segment %c%" PRId64 " stands there twice", of_objective ? 'G' : 'J', i);
+    nl->n_terms[of_objective] += n;
     return read_linear(c, nl, n, to);
 }
 
@@ -285,6 +287,9 @@ lt_status lt_nl_read(lt_nl_cursor *c, lt_nl *nl)
         LT_TRY(read_segment(c, nl, letter));
         lt_nl_end_line(c);
     }
+    for (int k = 0; k < 2; k++)
+        if (nl->n_terms[k] < nl->terms_expected[k])
+            return lt_nl_fail(c, "the file ends after %" PRId64 " of %" PRId64 " linear terms of the %s", nl->n_terms[k], nl->terms_expected[k], k ? "objective" : "constraints");
     if (!nl->has_bounds) return lt_nl_fail(c, "the file ends without a segment b, the bounds of the variables");
     if (!nl->has_ranges && nl->m) return lt_nl_fail(c, "the file ends without a segment r, the right-hand sides of the constraints");
     if (nl->n_objectives && !nl->objective.given) return lt_nl_fail(c, "the file ends without a segment O, the objective");
