@@ -32,7 +32,7 @@ static const lt_option rows[] = {
 static const lt_option_group groups[] = CLI_GROUPS(rows);
 static const lt_option_table table = {
     .program = "lathe solve", .summary = "Minimise a function subject to constraints, all possibly nonsmooth and nonconvex",
-    .operands = "FILE.lt|example:NAME", .max_operands = 1, .groups = groups, .n_groups = CLI_LEN(groups),
+    .operands = "FILE.lt|FILE.nl|example:NAME", .max_operands = 1, .groups = groups, .n_groups = CLI_LEN(groups),
     .example = "lathe solve example:A1 --set opt_tol=1e-6 --report a1.html",
 };
 

@@ -1,5 +1,7 @@
 /* Problems read from text: the public functions. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/language/model.h"
 #include "optimize/language/reader.h"
+#include "optimize/nl/ampl.h"
 
 #include "base/alloc.h"
 #include "base/files/file.h"
@@ -9,17 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-struct lt_model {
-    lt_arena arena;              /* names, constraints, options, text of the name */
-    char    *messages;           /* NULL: none */
-    int      n_errors;
-    lt_model_view view;
-    lt_model_variable   *variables;
-    lt_model_constraint *constraints;
-    lt_model_option     *options;
-    double  *x0;
-};
 
 void lt_model_destroy(lt_model *m)
 {
@@ -210,6 +201,7 @@ lt_status lt_model_read(const char *path, lt_model **out)
         LT_TRY(lt_example_find(path + 8, &example));
         return lt_model_parse(path, NULL, example.text, strlen(example.text), out);
     }
+    if (lt_ampl_is_path(path)) return lt_ampl_read(path, out);
     char *text, *folder;
     size_t n;
     LT_TRY(lt_file_read(path, LT_TEXT_MAX_BYTES, &text, &n));
