@@ -79,6 +79,7 @@ typedef struct lt_subproblem {
     lt_merge merge;          /* of the matrix set last, where merged */
     int64_t m;
     bool    merged, matrix_ok;
+    bool    mends;           /* a Q that rounding made nonconvex or unsymmetric is mended, not refused */
     int64_t n_solved, n_failed;
     int64_t time_ns;
 } lt_subproblem;
@@ -333,7 +334,7 @@ double lt_trail_distance(const lt_cache *c, const double *x);             /* of 
 void lt_trail_advance(const lt_cache *c, int64_t slot, int64_t first, int64_t count, double *z);
 lt_status lt_stationarity_measure(lt_run *r);
 void lt_sample_retire(lt_run *r);             /* lt_cache_retire; its products, too */
-lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance);
+lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, const lt_solve_options *o);
 void lt_subproblem_release(lt_subproblem *s);
 /* Sets the matrix of the solves that follow; false when it is refused (then they fail). s->lower, upper,
    member and gradient are set already. Variables of one value and gradient will have one linear term.
