@@ -137,9 +137,9 @@ static lt_status create_parts(lt_run *r)
     LT_TRY(create_vectors(r));
     LT_TRY(create_regular(r));
     LT_TRY(lt_products_create(r));
-    if (r->constrained) LT_TRY(lt_subproblem_reserve(&r->steering.sub, r->q + r->p, r->opt.qp_tol));
+    if (r->constrained) LT_TRY(lt_subproblem_reserve(&r->steering.sub, r->q + r->p, &r->opt));
     int64_t columns = LT_MIN(r->opt.ngrad * r->k, LT_MAX(1024, 2 * r->k));
-    if (columns > 1) LT_TRY(lt_subproblem_reserve(&r->stat.sub, columns, r->opt.qp_tol));
+    if (columns > 1) LT_TRY(lt_subproblem_reserve(&r->stat.sub, columns, &r->opt));
     return lt_console_create(r);
 }
 

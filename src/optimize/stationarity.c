@@ -199,7 +199,7 @@ static lt_status measure_samples(lt_run *r)
         combine(&q, &r->penalty.mu);
         return LT_OK;
     }
-    LT_TRY(lt_subproblem_reserve(&r->stat.sub, q.m, r->opt.qp_tol));
+    LT_TRY(lt_subproblem_reserve(&r->stat.sub, q.m, &r->opt));
     describe(&q);
     if (!solve_ladder(&q)) {
         no_answer(r);

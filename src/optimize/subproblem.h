@@ -17,11 +17,12 @@ typedef struct lt_subproblem {
     lt_merge merge;          /* of the matrix set last, where merged */
     int64_t m;
     bool    merged, matrix_ok;
+    bool    mends;           /* a Q that rounding made nonconvex or unsymmetric is mended, not refused */
     int64_t n_solved, n_failed;
     int64_t time_ns;
 } lt_subproblem;
 
-lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance);
+lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, const lt_solve_options *o);
 void lt_subproblem_release(lt_subproblem *s);
 /* Sets the matrix of the solves that follow; false when it is refused (then they fail). s->lower, upper,
    member and gradient are set already. Variables of one value and gradient will have one linear term.
