@@ -1,7 +1,16 @@
-/* Cutting convolutions into tasks. SPDX-License-Identifier: BSD-3-Clause */
+/* The beginning of a convolution, and its cut into tasks. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv/bands.h"
 
 #include "base/status.h"
+
+lt_conv_sizes lt_conv_begin(lt_host_kernel *host, const lt_problem_key *p, lt_conv_pack pack)
+{
+    lt_conv_sizes s = lt_conv_sizes_of(p);
+    host->kernel.flops = lt_conv_flops(&s);
+    host->kernel.pack = pack;
+    host->kernel.pack_arg = 1;
+    return s;
+}
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

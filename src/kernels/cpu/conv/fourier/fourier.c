@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "base/status.h"
+#include "kernels/cpu/conv/bands.h"
 #include "kernels/host_kernel.h"
 #include "kernels/rows.h"
 #include "kernels/window.h"
@@ -256,11 +257,8 @@ lt_status lt_conv_fourier_prepare(const lt_problem_key *p, lt_kernel **out)
     *out = NULL;
     fourier_kernel *f = lt_host_kernel_create(p, sizeof *f, "conv_fourier", fourier_run);
     if (!f) return LT_ERR_MEMORY;
-    f->host.kernel.pack = pack;
-    f->host.kernel.pack_arg = 1;
+    f->s = lt_conv_begin(&f->host, p, pack);
     f->loops = p->isa == LT_ISA_AVX512 ? &lt_fourier_avx512 : &lt_fourier_avx2;
-    f->s = lt_conv_sizes_of(p);
-    f->host.kernel.flops = lt_conv_flops(&f->s);
     cut(f);
     f->n_lanes = lt_host_lanes(f->n_complex);
     bool few_tiles = 2 * f->tiles_x * f->tiles_y <= MOST_TILES; /* for filters that come from memory each time */

@@ -2,6 +2,7 @@
 #include "kernels/cpu/conv/tiles/tiles.h"
 
 #include "base/status.h"
+#include "kernels/cpu/conv/bands.h"
 #include "kernels/cpu/trial.h"
 #include "kernels/host_kernel.h"
 #include "kernels/rows.h"
@@ -147,13 +148,10 @@ lt_status lt_conv_tiles_prepare_with(const lt_problem_key *p, const lt_tile_loop
     tiles_kernel *t = lt_host_kernel_create(p, sizeof *t, "conv_tiles", tiles_run);
     if (!t) return LT_ERR_MEMORY;
     t->loops = loops;
-    t->s = lt_conv_sizes_of(p);
-    t->host.kernel.flops = lt_conv_flops(&t->s);
+    t->s = lt_conv_begin(&t->host, p, pack);
     cut(t);
     t->n_lanes = lt_host_lanes(t->s.n * t->n_bands);
     t->packed_at = (size_t)t->n_lanes * t->lane_bytes;
-    t->host.kernel.pack = pack;
-    t->host.kernel.pack_arg = 1;
     t->host.kernel.packed_bytes = (size_t)(t->n_outputs * t->n_blocks * t->s.win.kernel[0] * t->s.win.kernel[1] * 2 * LT_TILE_SIDE * LT_TILE_LINE);
     t->host.kernel.scratch_bytes = t->packed_at + t->host.kernel.packed_bytes;
     return lt_host_kernel_finish(&t->host, lt_host_epilogue_prepare(&t->host, p), out);

@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/status.h"
+#include "kernels/cpu/conv/bands.h"
 #include "kernels/host_kernel.h"
 #include "kernels/rows.h"
 #include "kernels/window.h"
@@ -279,12 +280,9 @@ lt_status lt_conv_winograd_prepare(const lt_problem_key *p, lt_kernel **out)
     *out = NULL;
     wino_kernel *v = lt_host_kernel_create(p, sizeof *v, "conv_winograd", wino_run);
     if (!v) return LT_ERR_MEMORY;
-    v->host.kernel.pack = pack;
-    v->host.kernel.pack_arg = 1;
+    v->s = lt_conv_begin(&v->host, p, pack);
     v->loops = p->isa == LT_ISA_AVX512 ? &lt_wino_avx512 : &lt_wino_avx2;
-    v->s = lt_conv_sizes_of(p);
     v->how = *scheme_for(v->s.win.kernel[0]);
-    v->host.kernel.flops = lt_conv_flops(&v->s);
     v->turned = p->op == LT_OP_CONV2D_DGRAD;
     if (v->turned) v->s = turn(v->s);
     cut(v);
