@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -151,7 +152,10 @@ void lt_yaml_json(const lt_yaml_node *n, lt_json *j)
     case LT_YAML_NULL: lt_json_null(j); break;
     case LT_YAML_BOOL: lt_json_bool(j, n->integer != 0); break;
     case LT_YAML_INT: lt_json_int(j, n->integer); break;
-    case LT_YAML_REAL: lt_json_double(j, n->real); break;
+    case LT_YAML_REAL: /* JSON has no infinities and no NaN; where a text is expected, .nan is one */
+        if (isfinite(n->real)) lt_json_double(j, n->real);
+        else lt_json_string(j, n->text);
+        break;
     case LT_YAML_LIST:
         lt_json_array_begin(j);
         for (const lt_yaml_node *m = n->first; m; m = m->next) lt_yaml_json(m, j);
