@@ -70,7 +70,7 @@ extern const lt_option cli_common_rows[CLI_N_COMMON_ROWS];
       { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS } }
 #define CLI_COMMON_GROUP { { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS } }
 
-extern const cli_command cli_solve, cli_gram, cli_qsvm, cli_qsvm_predict, cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
+extern const cli_command cli_solve, cli_gram, cli_qsvm, cli_qsvm_predict, cli_train_kernel, cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
 extern const cli_command cli_visualize_ic_types;
 extern const cli_command cli_generate_dataset, cli_info, cli_validate, cli_replay, cli_merge, cli_extract_features,
     cli_visualize_dataset, cli_visualize_features;

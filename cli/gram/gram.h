@@ -37,9 +37,9 @@ typedef struct gram_job {
     int64_t         qubits;
 } gram_job;
 
-/* Circuits (gram_circuit.c): whether the options ask for one; made, with its weights; a handle of it; its plan. */
+/* Circuits (gram_circuit.c): whether the options ask for one; made, with its weights, or with none where that is all right; a handle of it; its plan. */
 bool      gram_has_circuit(const gram_cli *o);
-lt_status gram_circuit_make(const char *map, const char *file, const char *weights, int64_t n_features, lt_circuit **out, double **w);
+lt_status gram_circuit_make(const char *map, const char *file, const char *weights, int64_t n_features, bool without_weights, lt_circuit **out, double **w);
 lt_status gram_read_circuit(gram_job *j);
 lt_status gram_refuse_circuit_options(const gram_job *j);
 lt_status gram_open_circuit(gram_job *j, const lt_gram_options *opt);

@@ -54,7 +54,7 @@ static lt_status copy_weights(const lt_circuit *c, const char *path, const lt_ar
     return LT_OK;
 }
 
-lt_status gram_circuit_make(const char *map, const char *file, const char *weights, int64_t n_features, lt_circuit **out, double **w)
+lt_status gram_circuit_make(const char *map, const char *file, const char *weights, int64_t n_features, bool without_weights, lt_circuit **out, double **w)
 {
     lt_array a = { 0 };
     *out = NULL;
@@ -62,7 +62,7 @@ lt_status gram_circuit_make(const char *map, const char *file, const char *weigh
     if (map && file) return cli_fail(LT_ERR_ARGUMENT, "--map and --circuit both name a circuit; give one of them");
     lt_status s = weights ? read_numbers(weights, &a) : LT_OK;
     if (!s) s = make(map, file, &a, n_features, out);
-    if (!s) s = copy_weights(*out, weights, &a, w);
+    if (!s && !without_weights) s = copy_weights(*out, weights, &a, w);
     lt_array_free(&a);
     return s;
 }
@@ -89,7 +89,7 @@ static lt_status check_options(const gram_job *j)
 lt_status gram_read_circuit(gram_job *j)
 {
     CLI_TRY(check_options(j));
-    CLI_TRY(gram_circuit_make(j->o->map, j->o->circuit, j->o->weights, j->X.columns, &j->circuit, &j->weights));
+    CLI_TRY(gram_circuit_make(j->o->map, j->o->circuit, j->o->weights, j->X.columns, false, &j->circuit, &j->weights));
     j->qubits = lt_circuit_describe(j->circuit).n_qubits;
     return LT_OK;
 }

@@ -99,6 +99,17 @@ LT_API lt_status lt_gram_set_weights(lt_gram *g, const double *weights, int64_t 
    two states per row in flight. loss: x->n by x->n, need not be symmetric. Fidelity and real kernels, without draws and noise. */
 LT_API lt_status lt_gram_gradient(lt_gram *g, const lt_rows *x, const double *loss, double *dw, double *dx);
 
+typedef enum lt_kernel_loss {
+    LT_KERNEL_LOSS_ALIGNMENT,         /* -<K, T> / (|K| |T|), T_ij = 1 inside a class and -1/(classes - 1) between two */
+    LT_KERNEL_LOSS_CENTRED_ALIGNMENT, /* the same of K and T centred */
+    LT_KERNEL_LOSS_SVM_MARGIN,        /* the optimum of the support vector machine's dual: small where the margin is wide; two classes */
+    LT_KERNEL_LOSS_COUNT
+} lt_kernel_loss;
+LT_API const char *lt_kernel_loss_name(lt_kernel_loss k); /* "alignment"; "?" when out of range */
+/* How badly K (n by n, symmetric) fits labels, numbers of classes from 0, and its derivatives by K (n by n; may be NULL), which
+   lt_gram_gradient takes further. cost: of the machine's errors; not used by alignments. */
+LT_API lt_status lt_kernel_loss_evaluate(lt_kernel_loss kind, const double *K, int64_t n, const int32_t *label, double cost, double *value, double *dK);
+
 /* As lt_gram_digest, of a circuit's kernel. */
 LT_API lt_status lt_gram_digest_circuit(const lt_gram_options *opt, const lt_similarity_options *similarity, const lt_circuit *c, const double *weights,
                                         const lt_rows *x, const lt_rows *y, char text[LT_GRAM_DIGEST_BYTES]);
