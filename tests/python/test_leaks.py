@@ -27,11 +27,12 @@ def fails(call):
 
 class Leaks(unittest.TestCase):
     def check(self, call, calls=CALLS, limit=4 << 20):
-        """The least growth of three rounds: tables of the interpreter grow once in a while, a leak in every round."""
+        """The least growth of three rounds: tables of the interpreter grow once in a while, a leak in every round. No object has
+        less than 32 bytes, so less than half of that per call is none."""
         for _ in range(calls // 10):
             call()
         rounds = [self.growth(call, calls // 3) for _ in range(3)]
-        self.assertLess(min(kept for kept, _ in rounds), 4 << 10, "Python objects")
+        self.assertLess(min(kept for kept, _ in rounds), 16 * (calls // 3), "Python objects")
         self.assertLess(min(grown for _, grown in rounds), limit // 3, "resident memory")
 
     def growth(self, call, calls):
@@ -56,11 +57,11 @@ class Leaks(unittest.TestCase):
             g = _core.Graph()
             x = g.input("x", "float64", (4,))
             g.compile(list(g.grad(g.op("sum", g.op("square", x)), [x])))(np.ones(4))
-        self.check(call, CALLS // 10)
+        self.check(call, CALLS // 3)
 
     def test_solves(self):
         problem = lathe.Problem("example:A1")
-        self.check(lambda: lathe.solve(problem), CALLS // 10)
+        self.check(lambda: lathe.solve(problem), CALLS // 3)
 
     def test_callbacks(self):
         core = _core.Problem.from_functions(3, 1, 0, lambda x: (float(x @ x), x[:1], None), lambda x: (2 * x, np.eye(3)[:1], None), [("x", (3,))])
@@ -76,12 +77,12 @@ class Leaks(unittest.TestCase):
             except ZeroDivisionError:
                 pass
         self.check(call)
-        self.check(lambda: fails(lambda: lathe.solve("example:A1", opt_toll=1)), CALLS // 10)
-        self.check(lambda: fails(lambda: _core.Gram(np.ones((1, 2)), {"nothing": 1})), CALLS // 10)
+        self.check(lambda: fails(lambda: lathe.solve("example:A1", opt_toll=1)), CALLS // 3)
+        self.check(lambda: fails(lambda: _core.Gram(np.ones((1, 2)), {"nothing": 1})), CALLS // 3)
 
     def test_gram(self):
         kernel, X = lathe.QuantumKernel(np.zeros((1, 3))), np.ones((5, 3))
-        self.check(lambda: kernel(X), CALLS // 10)
+        self.check(lambda: kernel(X), CALLS // 3)
 
     def test_references_are_given_back(self):
         x, options = np.ones(3), {"maxit": 3}
