@@ -64,7 +64,7 @@ static inline bool lt_test_brief(void) { return getenv("LT_TEST_BRIEF") != NULL;
 
 /* What caches, opened libraries and pools of threads hold. A test that must leave more defines it before including this. */
 #ifndef LT_TEST_KEPT_BLOCKS
-#define LT_TEST_KEPT_BLOCKS 16
+#define LT_TEST_KEPT_BLOCKS 32
 #endif
 extern int64_t lt_alloc_live(void) __attribute__((weak)); /* base/alloc.h; absent in programs that see the public library only */
 

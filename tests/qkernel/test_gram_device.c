@@ -3,6 +3,7 @@
 #include "lathe/gram.h"
 #include "lathe/graph.h"
 #include "lathe/rng.h"
+#define LT_TEST_KEPT_BLOCKS 64 /* kernels of a device stay loaded */
 #include "lt_test.h"
 
 #include "base/status.h"
