@@ -67,7 +67,7 @@ bool lt_steps_planned(const lt_run *r)
 }
 
 /* ---- Computing ---------------------------------------------------------------------------------------- */
-static bool pays(const lt_steps *s) { return s->batch && (!s->must_pay || lt_batch_pays(lt_batch_so_far(s->batch))); }
+static bool pays(const lt_steps *s) { return s->batch && (!s->must_pay || lt_batch_pays(lt_batch_measured(s->batch))); }
 
 static lt_status run_together(lt_run *r)
 {

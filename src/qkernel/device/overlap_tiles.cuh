@@ -52,7 +52,7 @@ static __device__ void mend_stored(const lt_tile_job &j, K_TYPE *k, K_TYPE *mirr
     }
 }
 
-/* Both places of a thread's entries, all of them wanted. The largest exponent tells whether one is not finite. */
+/* Both places of a thread's entries, all of them wanted. The largest exponent shows whether one is not finite. */
 static __device__ __forceinline__ void put_all(const lt_tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
 {
     K_TYPE *to = k + row * j.pitch + column, *turned = mirrored + column * j.mirror_pitch + row;
