@@ -110,7 +110,7 @@ static bool raise_level(lt_run *r)
 
 /* ---- Line search ------------------------------------------------------------------------------------------ */
 /* A search that never brackets means phi falls without end along d: mu is lowered and the same d
-   searched again, while it is a descent direction. Unless that finds a step, "without end" stands. */
+   searched again, while it is a descent direction. Unless that finds a step, "without end" stands (decision 45). */
 static lt_line_result search(lt_run *r, double g0, double limit)
 {
     bool first = r->iter == 0;

@@ -1,4 +1,4 @@
-/* Steps of a line search whose values are computed together on a device: the one asked for, and those that follow if each is too long.
+/* Steps of a line search whose values are computed together on a device: the one asked for, and those that follow if each is too long (decision 141).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
 

@@ -41,7 +41,7 @@ void lt_cuda_stream_destroy(lt_stream *base)
     lt_free(st);
 }
 
-/* Says what a kernel noted, once. */
+/* Reports what a kernel noted, once: it cannot return an error (decision 52). */
 static lt_status take_fault(lt_cuda *c)
 {
     long long index = c->fault[1], extent = c->fault[2], fault = __atomic_exchange_n(c->fault, LT_CUDA_FAULT_NONE, __ATOMIC_RELAXED);

@@ -278,7 +278,7 @@ static lt_status claim_user_outputs(compiler *c)
     return LT_OK;
 }
 
-/* Another program has them: none of ours is planned. */
+/* Another program has them: none of ours is planned (decision 127). */
 static lt_status borrow_held(compiler *c)
 {
     const lt_program *from = c->opt->held_by;

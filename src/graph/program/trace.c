@@ -55,7 +55,7 @@ static lt_status launch_on_device(lt_program *p, int first, int n)
 lt_status lt_program_launch_traced(lt_program *p, int first, int last)
 {
     lt_span all = lt_span_begin("program");
-    bool marks_itself = strcmp(p->device->backend->name, "cpu") == 0; /* each kernel as it runs */
+    bool marks_itself = strcmp(p->device->backend->name, "cpu") == 0; /* each kernel as it runs: here it would be counted twice (decision 103) */
     lt_status s = marks_itself || first == last ? lt_stream_launch_all(p->stream, p->launch + first, last - first)
                                                 : launch_on_device(p, first, last - first);
     lt_span_end(all);

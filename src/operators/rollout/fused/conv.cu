@@ -1,4 +1,4 @@
-/* Convolutions of half-precision maps on the tensor cores of sm_90, with what surrounds them inside.
+/* Convolutions of half-precision maps on the tensor cores of sm_90, with what surrounds them inside (decision 96).
    SPDX-License-Identifier: BSD-3-Clause
 
    A block makes 16 x 16 pixels of TILE_N channels, tile after tile. Three to six warps, the carriers, bring the
@@ -6,7 +6,7 @@
    channels, not once per tap, since the rim lies so that every tap is the same matrix at another address.
    One thread fetches the packed weights of a tap; two blocks work side by side on the same channels and share
    what they fetch. Two warpgroups multiply, 8 x 16 pixels each, and leave the result in shared memory, half a
-   tile at a time; one to four warps, the finishers, write it out and add it up while the next tile is multiplied. Where that
+   tile at a time; one to four warps, the finishers, write it out and add it up while the next tile is multiplied (decision 114). Where that
    leaves them idle, those who multiply help: they bring part of the first chunk and finish the last tile.
 
    Shared memory holds cells of 16 bytes, eight channels of a pixel. A plane of cells is all pixels of a

@@ -1,7 +1,7 @@
 /* Scale and shift of a sample's channels, from the sums its tiles left. SPDX-License-Identifier: BSD-3-Clause
 
    Who writes a sample's last tile makes them, who reads the map loads them. Sums are added in an order that does not
-   depend on what ran beside them: runs repeat to the bit. Follows half.cuh. */
+   depend on what ran beside them: runs repeat to the bit (decision 97). Follows half.cuh. */
 #define MAX_CHANNELS 512 /* of a map */
 #define EPSILON 1e-5f
 
