@@ -12,7 +12,7 @@ typedef enum lt_device_flag {
     LT_DEVICE_HOST_KERNELS  = 1 << 1, /* lt_device_build takes kernels in C */
     LT_DEVICE_TEXT_KERNELS  = 1 << 2, /* lt_device_build takes source text */
     LT_DEVICE_COMPUTES      = 1 << 3, /* kernels run; else they are checked and counted */
-    LT_DEVICE_TRACES_ITSELF = 1 << 4, /* the trace gets a span of each kernel without events around it and a wait (decision 125) */
+    LT_DEVICE_TRACES_ITSELF = 1 << 4, /* the trace gets a span of each kernel without events around it */
 } lt_device_flag;
 
 /* Whether the device has all of `flags`. */

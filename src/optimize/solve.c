@@ -381,6 +381,7 @@ static lt_status begin(lt_run *r)
     return LT_OK;
 }
 
+/* What fails before the first step is bad input, and there is no solution (decision 87); what happens later is a code of the solution. */
 static lt_status run(lt_problem *p, const lt_solve_options *opt, lt_solution **out)
 {
     lt_run *r;

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* Launches with marks in between: mark[i] is reached before the i-th kernel begins, mark[n] when the last has ended. */
+/* Launches with marks in between: mark[i] is reached before the i-th kernel begins, mark[n] when the last has ended.
+   The host waits for that one: the time of each kernel is worth more here than overlap (decision 125). */
 static lt_status launch_marked(lt_program *p, int first, int n, lt_event *const *mark)
 {
     LT_TRY(lt_event_record(mark[0], p->stream));
