@@ -1,6 +1,7 @@
 /* A ring: slots of host memory that copies between host and device use in turn. SPDX-License-Identifier: BSD-3-Clause
 
-   A slot is taken, copied to or from, and free again once its copy has ended, which an event reports. One thread at a time. */
+   A slot is taken, copied to or from, and free again once its copy has ended, which an event reports. One thread at a time.
+   Private to the library; memory that cannot be page-locked is ordinary memory (decision 19). */
 #ifndef LT_DEVICE_HOST_RING_H
 #define LT_DEVICE_HOST_RING_H
 

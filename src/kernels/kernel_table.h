@@ -42,7 +42,7 @@ bool lt_kernel_bf16_is_native(void);
 /* What LATHE_BF16 says of a way to do so: taken where it pays, always, or never. */
 bool lt_kernel_bf16_choice(bool pays);
 
-/* The type a kernel computes in: f64 for f64 and the wide integers, f32 for the rest. */
+/* The type a kernel computes in: f64 for f64 and the wide integers (decision 28), f32 for the rest. */
 static inline lt_dtype lt_compute_type(lt_dtype t)
 {
     return t == LT_F64 || t == LT_I32 || t == LT_I64 ? LT_F64 : LT_F32;

@@ -18,7 +18,7 @@ typedef struct search {
     bool    has_lower;
 } search;
 
-enum { TOO_FAR, TOO_SHORT, ACCEPTED, STOPPED };
+enum { TOO_LONG, TOO_SHORT, ACCEPTED, STOPPED };
 
 static double evaluation_cap(const lt_run *r, double limit)
 {
@@ -67,7 +67,7 @@ static int judge(search *s)
     bool decreases = isfinite(p->phi) && !(p->phi >= s->f0 + r->opt.wolfe1 * s->t * s->g0);
     r->oracle.first_tried += first;
     r->oracle.first_passed += first && decreases;
-    if (!decreases) return TOO_FAR;
+    if (!decreases) return TOO_LONG;
     if (!lt_oracle_gradients(r, p)) return STOPPED;
     if (r->opt.is_backtrack_linesearch) return ACCEPTED;
     double slope = lt_point_slope(r, p, p->mu);
@@ -115,7 +115,7 @@ static lt_line_result find(search *s)
         int verdict = judge(s);
         if (verdict == STOPPED) break;
         if (verdict == ACCEPTED) return (lt_line_result){ .fail = LT_LINE_OK, .t = s->t, .at = r->trial };
-        if (verdict == TOO_FAR) s->beta = s->t;
+        if (verdict == TOO_LONG) s->beta = s->t;
         else keep_as_lower(s);
         if (!next_step(s)) break;
     }

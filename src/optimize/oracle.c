@@ -103,7 +103,7 @@ static bool expects_to_pass(const lt_run *r, bool first_trial)
     return chance > (several ? fmax(0.75, 1 - share) : 1 - share);
 }
 
-/* A device that is gone is not the fault of the user's function. */
+/* A device that is gone is not the fault of the user's function (decision 71). */
 static bool failed(lt_run *r, lt_status s)
 {
     if (s) lt_stop_error(r, s == LT_ERR_DEVICE && r->evaluator->on_device ? LT_TERMINATION_DEVICE_LOST : LT_TERMINATION_FUNCTION_FAILED);

@@ -36,7 +36,7 @@ void lt_point_renew(lt_run *r, lt_point *p)
 
 /* One full step makes an affine equality zero up to rounding, and from then on its sign is noise: each
    change of sign would put twice its gradient into y, unrelated to the step, and ruin H. Values this
-   small are the kink itself. */
+   small are the kink itself (decision 33). */
 #define EQUALITY_IS_ZERO 1e-12
 
 /* At a kink an inequality of value 0 counts as active and an equality of value 0 has sign +1. */

@@ -19,7 +19,7 @@ typedef struct lt_point {
     bool    sampled;         /* grads are those of a sample, in its memory: see lt_cache_insert */
 } lt_point;
 
-/* A point worth remembering: x and values only. */
+/* A point worth remembering: x and values only, on the host at once (decision 111). */
 typedef struct lt_record {
     bool    present;
     double *x, *c;

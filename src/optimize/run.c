@@ -164,7 +164,7 @@ static void complete_options(lt_run *r)
 {
     lt_solve_options *o = &r->opt;
     if (!o->ngrad) o->ngrad = default_ngrad(r->n);
-    if (r->problem->maximize && o->fvalquit != -INFINITY) o->fvalquit = -o->fvalquit; /* given in the user's sense */
+    if (r->problem->maximize && o->fvalquit != -INFINITY) o->fvalquit = -o->fvalquit; /* given in the user's sense (decision 47) */
     if (!r->constrained) o->min_fallback_level = LT_MAX(o->min_fallback_level, LT_LEVEL_QUASI_NEWTON);
     o->max_fallback_level = LT_MAX(o->max_fallback_level, o->min_fallback_level);
 }

@@ -27,7 +27,7 @@ typedef struct lt_cache {
     int64_t live;            /* samples that are still needed: all, or all but the one that the next will replace */
     double  radius, moved;   /* moved: the way from the sample before the newest to it */
     bool    compat;
-    bool    takes_over;      /* gradients are not copied: a sample takes the memory in which they were computed */
+    bool    takes_over;      /* gradients are not copied: a sample takes the memory in which they were computed (decision 104) */
     double *x;               /* capacity times n; NULL: `trail` has them */
     lt_trail trail;
     double **grads;          /* capacity: k times n numbers each */

@@ -110,7 +110,7 @@ static bool raise_level(lt_run *r)
 
 /* ---- Line search ------------------------------------------------------------------------------------------ */
 /* A search that never brackets means phi falls without end along d: mu is lowered and the same d
-   searched again, while it is a descent direction. Unless that finds a step, "without end" stands. */
+   searched again, while it is a descent direction. Unless that finds a step, "without end" stands (decision 45). */
 static lt_line_result search(lt_run *r, double g0, double limit)
 {
     bool first = r->iter == 0;
@@ -381,6 +381,7 @@ static lt_status begin(lt_run *r)
     return LT_OK;
 }
 
+/* What fails before the first step is bad input, and there is no solution (decision 87); what happens later is a code of the solution. */
 static lt_status run(lt_problem *p, const lt_solve_options *opt, lt_solution **out)
 {
     lt_run *r;

@@ -1,4 +1,4 @@
-/* The stationarity measure: the smallest W-weighted combination of nearby gradients.
+/* The stationarity measure: the smallest W-weighted combination of nearby gradients (decision 44).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/vectors/products.h"
 #include "optimize/vectors/vector.h"

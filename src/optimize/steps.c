@@ -1,4 +1,4 @@
-/* Steps of a line search whose values are computed together on a device: the one asked for, and those that follow if each is too long.
+/* Steps of a line search whose values are computed together on a device: the one asked for, and those that follow if each is too long (decision 141).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
 
@@ -67,7 +67,7 @@ bool lt_steps_planned(const lt_run *r)
 }
 
 /* ---- Computing ---------------------------------------------------------------------------------------- */
-static bool pays(const lt_steps *s) { return s->batch && (!s->must_pay || lt_batch_pays(lt_batch_so_far(s->batch))); }
+static bool pays(const lt_steps *s) { return s->batch && (!s->must_pay || lt_batch_pays(lt_batch_measured(s->batch))); }
 
 static lt_status run_together(lt_run *r)
 {

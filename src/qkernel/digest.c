@@ -23,7 +23,7 @@ static void add(digest *d, const void *bytes, size_t n)
 static void add_int(digest *d, int64_t v) { add(d, &v, sizeof v); }
 static void add_real(digest *d, double v) { v += 0.0; add(d, &v, sizeof v); } /* -0 is 0 */
 
-/* Values, not where they lie: neither single precision nor gaps between rows make another matrix. */
+/* Values, not where they lie: neither single precision nor gaps between rows make another matrix (decision 101). */
 static void add_rows(digest *d, const lt_rows *x)
 {
     add_int(d, x->n);

@@ -212,7 +212,7 @@ static lt_status compute_block(lt_gram_filling *f, const lt_gram_block *b, bool 
 /* ---- bands ---- */
 
 /* Bands of rows of K, one after the other, each written whole: what lies left of the diagonal is the mirror image of tiles above it, which
-   were computed before and are computed again. Bits are those of a matrix that is mirrored. */
+   were computed before and are computed again (decision 149). Bits are those of a matrix that is mirrored. */
 static lt_status each_band(lt_gram_filling *f, block_fn visit)
 {
     const int64_t n = f->g->plan.n;
@@ -274,7 +274,7 @@ void lt_gram_choose_copy(lt_gram_filling *f, double entries)
     f->out.fence = vec->fence;
 }
 
-/* What the caller has not touched of a large K then comes in large pages: a first call of q = 6 spends half of its time in faults
+/* What the caller has not touched of a large K then comes in large pages (decision 113): a first call of q = 6 spends half of its time in faults
    otherwise. Only advice, so a refusal, as for a file, does not matter. */
 static void prefer_large_pages(const lt_gram_out *o, double entries)
 {

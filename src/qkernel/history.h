@@ -2,7 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause
 
    Records live in the cache folder, one list per device, method and precision, the newest
-   LT_HISTORY_MAX of them. Tiles never change a result, so a bad record costs time only. */
+   LT_HISTORY_MAX of them (decision 34). Tiles never change a result, so a bad record costs time only. */
 #ifndef LT_QKERNEL_HISTORY_H
 #define LT_QKERNEL_HISTORY_H
 

@@ -199,7 +199,7 @@ static void hold_all(lt_gram_plan *p)
 enum { SLICE_BYTES = 16 << 20, SLICE_AMPLITUDES = 1024 };
 
 /* States of two stages can be made in slices of amplitudes, from tables. Overlaps of all pairs are then summed slice by slice,
-   in the same order, to the same bits; what was never touched is a gain only where sums, tables and a slice are small beside the states. */
+   in the same order, to the same bits; what was never touched is a gain only where sums, tables and a slice are small beside the states (decision 112). */
 static bool choose_slices(const lt_plan_request *r, double budget, lt_gram_plan *p, text *t)
 {
     if (p->method != LT_GRAM_STATES || !p->maker.bond_bits || !r->opt->precompute_all_states) return false;

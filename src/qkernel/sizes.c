@@ -1,4 +1,4 @@
-/* Tile sizes of the reference, as a public function. SPDX-License-Identifier: BSD-3-Clause */
+/* Tile sizes of the quantum pipeline, as a public function. SPDX-License-Identifier: BSD-3-Clause */
 #include "lathe/gram.h"
 
 #include "base/status.h"

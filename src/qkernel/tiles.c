@@ -127,7 +127,7 @@ static int64_t count_bad(const lt_gram_plan *p, const lt_gram_block *b, const ti
     return bad;
 }
 
-/* What the reference did without a word: NaN to 0, infinity to 1. Squares are never -Inf. */
+/* What the quantum pipeline did without a word: NaN to 0, infinity to 1. Squares are never -Inf. */
 static void repair_bad(const tile *t, double *v, int64_t step)
 {
     for (int64_t j = 0; j < t->n_columns; j++)
@@ -249,7 +249,7 @@ static void write_mirror_only(work *w, const tile *t, double *v, int64_t step)
     write_mirror(w->out, b->first_row + t->row, t->n_rows, b->first_column + t->column, t->n_columns, v, step);
 }
 
-/* What was computed to where it belongs. The sum tells at no cost whether anything may be wrong: what lies below the
+/* What was computed to where it belongs. The sum shows at no cost whether anything may be wrong: what lies below the
    diagonal was perhaps never computed, so only counting knows. */
 static lt_status write_tile(work *w, const tile *all, double *v, int64_t step)
 {

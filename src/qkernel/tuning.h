@@ -7,7 +7,8 @@
 /* Precisions that are timed are float64 and float32; float16, whose states and tiles are those of float32, goes by its answers. */
 static inline lt_gram_float lt_gram_timed_as(lt_gram_float type) { return type == LT_GRAM_FLOAT16 ? LT_GRAM_FLOAT32 : type; }
 
-/* What the device's tuning file says for this many qubits: false when it says nothing. */
+/* What the device's tuning file says for this many qubits: false when it says nothing. Tuning files of the quantum pipeline are not
+   read (decision 140). */
 bool lt_gram_stored_choice(lt_device *dev, int q, lt_gram_float type, lt_gram_method *method);
 /* The same for the shape of tiles of overlaps, on devices that have a choice. */
 bool lt_gram_stored_shape(lt_device *dev, int q, lt_gram_float type, lt_tile_shape *shape);

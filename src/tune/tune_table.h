@@ -8,7 +8,7 @@ enum { LT_TUNE_TEXT_MAX = 400, LT_TUNE_HEADER_MAX = 512, LT_TUNE_ENTRIES_MAX = 2
 #define LT_TUNE_FILE_MAX_BYTES ((size_t)64 << 20)
 
 typedef struct lt_tune_item {
-    char  *problem, *choice;          /* one allocation: choice lies behind problem */
+    char  *problem, *choice;          /* one allocation: choice lies behind problem; a name, not a position in a list (decision 107) */
     double time_us;
     bool   measured;                  /* by this process: wins over what a file says */
 } lt_tune_item;

@@ -154,7 +154,7 @@ lt_status lt_cpu_sync(lt_stream *base)
     uint64_t until = st->given;
     while (st->taken < until) pthread_cond_wait(&st->done, &st->lock);
     lt_status s = LT_OK;
-    if (st->given == st->taken) { /* else the thread may be changing it; the next sync tells */
+    if (st->given == st->taken) { /* else the thread may be changing it; the next sync reports it */
         s = st->failure;
         st->failure = LT_OK;
         if (s) lt_error_set(st->text);

@@ -1,5 +1,5 @@
 /* The part of the CUDA driver API that lathe calls, in our own words: no CUDA header is needed to
-   build. tests/device/check_cuda_*.c compares all of it with the real headers where they exist.
+   build. tests/device/check_cuda_*.c compares all of it with the real headers where they exist (decision 49).
    SPDX-License-Identifier: BSD-3-Clause
 
    Enumerations are passed as unsigned, which is what compilers give those without negative values. */

@@ -54,7 +54,7 @@ static void take_out(lt_cuda *c, lt_cuda_module *m)
     *at = m->next;
 }
 
-/* Loading and unloading wait for everything the device has been given, so what nobody uses any more stays loaded. */
+/* Loading and unloading wait for everything the device has been given, so what nobody uses any more stays loaded (decision 133). */
 static void leave_module(lt_cuda *c, lt_cuda_module *m)
 {
     enum { MOST_UNUSED = 1024 };

@@ -43,7 +43,7 @@ lt_status lt_cuda_compile(const lt_nvrtc *rtc, const lt_kernel_key *key, int sm,
     if (key->n_options > MAX_OPTIONS)
         return LT_FAIL(LT_ERR_ARGUMENT, "kernel '%s': %d options, at most %d", key->name, key->n_options, MAX_OPTIONS);
     /* Machine code is made for the device at hand, so that what only its generation has (wgmma) may be used. */
-    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d%s", sm, sm == 90 ? "a" : "");
+    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d%s", sm, sm == 90 ? "a" : ""); /* for the device at hand only (decision 98) */
     for (int i = 0; i < key->n_options; i++) option[n++] = key->options[i];
     lt_nvrtc_program p = NULL;
     unsigned r = rtc->nvrtcCreateProgram(&p, key->source, key->name, 0, NULL, NULL);

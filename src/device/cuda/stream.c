@@ -41,7 +41,7 @@ void lt_cuda_stream_destroy(lt_stream *base)
     lt_free(st);
 }
 
-/* Says what a kernel noted, once. */
+/* Reports what a kernel noted, once: it cannot return an error (decision 52). */
 static lt_status take_fault(lt_cuda *c)
 {
     long long index = c->fault[1], extent = c->fault[2], fault = __atomic_exchange_n(c->fault, LT_CUDA_FAULT_NONE, __ATOMIC_RELAXED);
@@ -60,7 +60,7 @@ lt_status lt_cuda_sync(lt_stream *base)
     return *(volatile long long *)c->fault ? take_fault(c) : LT_OK;
 }
 
-/* Looks for a while: work that takes longer can bear the driver's way, and so can work that failed, which the driver reports. */
+/* Looks for a while: work that takes longer can bear the driver's way, and so can work that failed, which the driver reports (decision 116). */
 lt_status lt_cuda_await(lt_stream *base, bool (*arrived)(void *ctx), void *ctx)
 {
     enum { LOOKS = 1 << 8 };

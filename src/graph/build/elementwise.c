@@ -70,7 +70,7 @@ static lt_node binary(lt_graph *g, lt_op op, lt_node a, lt_node b) { return broa
 #include "kernels/ops.def"
 
 /* If x is exp(t), or 1 + exp(t) with plus_one, t; none otherwise. log(1 + exp(t)) must be made
-   stable here and not in a pass, because its derivative is taken before any pass runs. */
+   stable here and not in a pass, because its derivative is taken before any pass runs (decision 23). */
 static lt_node exponent_of(lt_graph *g, lt_node x, bool plus_one)
 {
     double v;

@@ -65,6 +65,7 @@ lt_node lt_det(lt_graph *g, lt_node m) { return lt_emit_simple(g, LT_OP_DET, 1, 
 lt_node lt_logdet(lt_graph *g, lt_node m) { return lt_emit_simple(g, LT_OP_LOGDET, 1, &m, NULL); }
 lt_node lt_cholesky(lt_graph *g, lt_node m) { return lt_emit_simple(g, LT_OP_CHOLESKY, 1, &m, NULL); }
 
+/* lt_solve is the optimizer (decision 31). */
 lt_node lt_linsolve(lt_graph *g, lt_node a, lt_node b)
 {
     if (!lt_operands_ok(g, "solve", 2, (lt_node[]){ a, b })) return LT_NONE;
@@ -74,7 +75,7 @@ lt_node lt_linsolve(lt_graph *g, lt_node a, lt_node b)
     return vector && !lt_is_none(x) ? lt_squeeze(g, x, 1) : x;
 }
 
-/* ---- eigenvalues and singular values: packed results, taken apart by views ---- */
+/* ---- eigenvalues and singular values: packed results, taken apart by views (decision 21) ---- */
 
 static bool is_matrix(lt_graph *g, const char *op, lt_node m)
 {

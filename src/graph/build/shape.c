@@ -1,5 +1,5 @@
 /* Public builders: shapes, slices, concatenation, gathering. Every movement of elements is an
-   affine view or its transpose, so passes and fusion know only two ops.
+   affine view or its transpose, so passes and fusion know only two ops (decision 20).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "base/alloc.h"
 #include "base/dtype.h"

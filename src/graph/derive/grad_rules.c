@@ -1,5 +1,5 @@
 /* Derivative rules of movement, reductions, indexing and products. Every rule accepts adjoints
-   with extra leading axes. SPDX-License-Identifier: BSD-3-Clause */
+   with extra leading axes (decision 22). SPDX-License-Identifier: BSD-3-Clause */
 #include "base/dtype.h"
 #include "base/status.h"
 #include "graph/build/build.h"

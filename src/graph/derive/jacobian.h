@@ -13,7 +13,7 @@
    The core has all seed axes first, then all node axes. An extent of 1 means "the same for all",
    and is all that following and fixed axes have. Elementwise ops, slices, transposes, sums and
    matrix products map terms to terms, so k elementwise constraints cost one elementwise pass and
-   not k sweeps; any other op makes the block dense first. */
+   not k sweeps; any other op makes the block dense first (decision 22). */
 #ifndef LT_GRAPH_DERIVE_JACOBIAN_H
 #define LT_GRAPH_DERIVE_JACOBIAN_H
 

@@ -278,7 +278,7 @@ static int32_t pop_ready(const lt_schedule *s, ready *q)
 }
 
 /* The order in which the nodes were built, as far as dependencies allow: it is the order a person
-   thought of, and a reverse sweep uses adjoints as soon as it has made them. */
+   thought of, and a reverse sweep uses adjoints as soon as it has made them (decision 26). */
 static lt_status order_units(lt_schedule *s)
 {
     users w = { 0 };

@@ -1,7 +1,7 @@
 /* Fusion: which elementwise nodes and reductions share a kernel. SPDX-License-Identifier: BSD-3-Clause
 
    Nodes are visited in order. A node that is used once and made only from values that lie in
-   memory anyway waits for its user and is computed there: a relu's mask, say, is never stored.
+   memory anyway waits for its user and is computed there: a relu's mask, say, is never stored (decision 25).
    Every other node joins the group of an operand, or a new one. Depths keep groups from depending
    on each other in a circle: whatever a group reads from memory has a smaller depth. */
 #include "graph/lower/schedule_internal.h"

@@ -1,4 +1,4 @@
-/* Several programs of one graph kernel by kernel, so that filters too large for a cache are read once for all of them.
+/* Several programs of one graph kernel by kernel, so that filters too large for a cache are read once for all of them (decision 130).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "graph/program/program.h"
 

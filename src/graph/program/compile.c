@@ -278,7 +278,7 @@ static lt_status claim_user_outputs(compiler *c)
     return LT_OK;
 }
 
-/* Another program has them: none of ours is planned. */
+/* Another program has them: none of ours is planned (decision 127). */
 static lt_status borrow_held(compiler *c)
 {
     const lt_program *from = c->opt->held_by;
@@ -404,7 +404,7 @@ static lt_status bind_steps(compiler *c)
 static lt_status compile(compiler *c)
 {
     lt_program *p = c->p;
-    bool eager = c->opt->mode == LT_MODE_EAGER;
+    bool eager = c->opt->mode == LT_MODE_EAGER; /* a kernel for each node, no pass and no fusion (decision 27) */
     if (eager) LT_TRY(lt_ir_check(c->m, "building"));
     else LT_TRY(lt_passes_run(c->m, c->opt));
     LT_TRY(lt_schedule_make(c->m, !eager && !(c->opt->skip_passes >> LT_PASS_FUSE & 1), &c->s));

@@ -41,7 +41,7 @@ struct lt_program {
     lt_step    *step;
     lt_launch  *launch;          /* the n_live steps that every run makes, in order */
     int         n_steps, n_live;
-    int         n_lead;          /* launches that the lead outputs need: the first ones */
+    int         n_lead;          /* launches that the lead outputs need: the first ones (decision 85) */
     bool        led;             /* they were made, and nothing has been run since */
     int         held_from;       /* inputs from here on are held; n_inputs or more: none */
     int         n_held;          /* intervals of what is computed once: the first ones */

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* Launches with marks in between: mark[i] is reached before the i-th kernel begins, mark[n] when the last has ended. */
+/* Launches with marks in between: mark[i] is reached before the i-th kernel begins, mark[n] when the last has ended.
+   The host waits for that one: the time of each kernel is worth more here than overlap (decision 125). */
 static lt_status launch_marked(lt_program *p, int first, int n, lt_event *const *mark)
 {
     LT_TRY(lt_event_record(mark[0], p->stream));
@@ -55,7 +56,7 @@ static lt_status launch_on_device(lt_program *p, int first, int n)
 lt_status lt_program_launch_traced(lt_program *p, int first, int last)
 {
     lt_span all = lt_span_begin("program");
-    bool marks_itself = strcmp(p->device->backend->name, "cpu") == 0; /* each kernel as it runs */
+    bool marks_itself = strcmp(p->device->backend->name, "cpu") == 0; /* each kernel as it runs: here it would be counted twice (decision 103) */
     lt_status s = marks_itself || first == last ? lt_stream_launch_all(p->stream, p->launch + first, last - first)
                                                 : launch_on_device(p, first, last - first);
     lt_span_end(all);

@@ -1,5 +1,5 @@
 /* OpenBLAS, opened when the first kernel needs it: a program that multiplies nothing large never loads it, one binary runs with
-   it and without, and no thread of its own is ever started. Its LAPACK keeps the Fortran names; matrices are column major there,
+   it and without, and no thread of its own is ever started (decision 146). Its LAPACK keeps the Fortran names; matrices are column major there,
    so a row-major matrix passed as it is reads as its transpose. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_KERNELS_CPU_OPENBLAS_H
 #define LT_KERNELS_CPU_OPENBLAS_H

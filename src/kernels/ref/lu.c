@@ -1,6 +1,6 @@
 /* Plain SOLVE, INV, DET, LOGDET (LU with partial pivoting) and CHOLESKY.
    A singular matrix is an answer, not an error: SOLVE and INV are then filled with NaN, so that
-   a line search can reject the point; CHOLESKY of a matrix that is not positive definite too.
+   a line search can reject the point; CHOLESKY of a matrix that is not positive definite too (decision 29).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/ref/ref.h"
 #include "kernels/rows.h"

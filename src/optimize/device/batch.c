@@ -25,7 +25,7 @@ struct lt_batch {
     double     *x, *values;         /* on the device: count strides; count k */
     lt_host_memory host;            /* points, then values; with vectors values that say when they have arrived */
     lt_sequence sequence;           /* empty: queued one by one */
-    lt_batch_record so_far;
+    lt_batch_record measured;
 };
 
 bool    lt_batch_fit(const lt_batch *b, int count, const lt_device_vectors *v) { return b->count == count && b->at.vectors == v; }
@@ -154,8 +154,8 @@ lt_status lt_batch_run(lt_batch *b, lt_solve_transfers *moved)
     if (lt_sequence_is_made(&b->sequence)) moved->replays++;
     const int64_t begin = lt_clock_ns();
     LT_TRY(run(b, &moved->evaluation));
-    b->so_far.runs++;
-    keep_shortest(&b->so_far.run_ns, lt_clock_ns() - begin);
+    b->measured.runs++;
+    keep_shortest(&b->measured.run_ns, lt_clock_ns() - begin);
     return LT_OK;
 }
 
@@ -181,5 +181,5 @@ bool lt_batch_pays(const lt_batch_record *r)
     return r->runs < ENOUGH || r->run_ns < EXPECTED * r->single_ns;
 }
 
-const lt_batch_record *lt_batch_so_far(const lt_batch *b) { return &b->so_far; }
-void lt_batch_note_single(lt_batch *b, int64_t ns) { keep_shortest(&b->so_far.single_ns, ns); }
+const lt_batch_record *lt_batch_measured(const lt_batch *b) { return &b->measured; }
+void lt_batch_note_single(lt_batch *b, int64_t ns) { keep_shortest(&b->measured.single_ns, ns); }

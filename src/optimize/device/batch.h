@@ -33,7 +33,7 @@ typedef struct lt_batch_record { int64_t runs, run_ns, single_ns; } lt_batch_rec
 /* Takes less than the two that a search is expected to come to, or has run too rarely to say. Where no single one has been timed by then it is none, so
    that the next plan times some. Bits of results do not depend on it, so that a clock may have a say. */
 bool      lt_batch_pays(const lt_batch_record *r);
-const lt_batch_record *lt_batch_so_far(const lt_batch *b);
+const lt_batch_record *lt_batch_measured(const lt_batch *b);
 void      lt_batch_note_single(lt_batch *b, int64_t ns); /* what one evaluation of values on its own took */
 
 #endif

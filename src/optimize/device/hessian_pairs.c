@@ -1,5 +1,5 @@
 /* Limited memory on the device. The two loops need only inner products among s, y and the right-hand sides: one pass
-   over the pairs gives those with the new vectors, one block runs the loops on them, and a second pass combines the rows. Nobody waits
+   over the pairs gives those with the new vectors, one block runs the loops on them (decision 117), and a second pass combines the rows. Nobody waits
    in between. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/hessian_internal.h"
 

@@ -218,7 +218,7 @@ static void waited(lt_device_vectors *v, lt_status s)
     if (!s) v->arrived = v->due;
 }
 
-/* Results of sums, and values of functions. */
+/* Results of sums, and values of functions, as they arrive in page-locked memory (decision 116). */
 typedef struct arrivals { const lt_arrival *at[2]; int64_t count[2]; uint32_t ticket; } arrivals;
 
 /* Looks on from where it stopped: what has arrived stays. */

@@ -120,7 +120,7 @@ static lt_status create_full(const lt_solve_options *opt, lt_hessian *h)
     h->diagonal = !opt->H0;
     h->scale = 1;
     h->trace = h->diagonal ? (double)n : 0;
-    if (h->diagonal) return LT_OK; /* written by the first update: many runs are short, and memory is slow the first time */
+    if (h->diagonal) return LT_OK; /* written by the first update: many runs are short, and memory is slow the first time (decision 86) */
     LT_TRY(pack(n, opt->H0, h->lower));
     if (opt->checkH0) LT_TRY(check_definite(n, h->lower));
     for (int64_t i = 0; i < n; i++) h->trace += h->lower[lt_packed_row(i) + i];

@@ -50,7 +50,7 @@ static lt_status export_limited(const lt_hessian *h, lt_hessian_state *out)
 }
 
 /* Through a copy on the host, which has only the large arrays to itself. */
-static lt_status export_far(const lt_hessian *h, lt_hessian_state *out)
+static lt_status export_from_device(const lt_hessian *h, lt_hessian_state *out)
 {
     lt_hessian host;
     LT_TRY(lt_device_hessian_borrow(h, &host));
@@ -61,7 +61,7 @@ static lt_status export_far(const lt_hessian *h, lt_hessian_state *out)
 
 lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out)
 {
-    if (h->device) return export_far(h, out);
+    if (h->device) return export_from_device(h, out);
     *out = (lt_hessian_state){ .n = h->n, .gamma = h->gamma };
     lt_status s = h->limited ? export_limited(h, out) : export_full(h, out);
     if (s) lt_hessian_state_release(out);

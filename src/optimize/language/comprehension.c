@@ -8,7 +8,7 @@
 
 typedef struct loop_range { int64_t from, step, length; } loop_range;
 
-/* An index hides outer values of its name; a function it would hide could no longer be called, or would be called by mistake. */
+/* An index hides outer values of its name; a function it would hide could no longer be called, or would be called by mistake (decision 152). */
 static bool check_name(lt_reader *r, const lt_loop *loop)
 {
     const lt_symbol *s = lt_reader_find(r, loop->name);

@@ -175,9 +175,9 @@ static lt_node build_linear(const lt_nl_scope *s, const lt_nl_item *items, int64
     for (int64_t k = 0; k < n; k++)
         for (int64_t j = 0; j < width; j++) {
             const lt_nl_linear *l = items[k].linear;
-            bool there = j < l->n;
-            position[k * width + j] = s->position[l->variable[there ? j : 0]];
-            coefficient[k * width + j] = there ? l->coefficient[j] : 0;
+            bool present = j < l->n;
+            position[k * width + j] = s->position[l->variable[present ? j : 0]];
+            coefficient[k * width + j] = present ? l->coefficient[j] : 0;
         }
     lt_node terms = lt_mul(s->g, lt_nl_pick(s, position, n * width), lt_nl_vector(s->g, coefficient, n * width));
     if (n == 1) return width == 1 ? terms : lt_sum(s->g, terms);

@@ -1,4 +1,4 @@
-/* AMPL models: what a .nl file holds, before it becomes a graph (D. M. Gay, "Writing .nl files", 2005).
+/* AMPL models: what a .nl file holds, before it becomes a graph (D. M. Gay, "Writing .nl files", 2005; a reader of our own, decision 159).
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_OPTIMIZE_NL_NL_H
 #define LT_OPTIMIZE_NL_NL_H

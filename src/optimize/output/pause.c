@@ -1,5 +1,5 @@
 /* Stopping in the middle of an iteration: a checkpoint then holds the last accepted point as it was before
-   the search for the next one began, so that going on repeats the search, bit for bit.
+   the search for the next one began, so that going on repeats the search, bit for bit (decision 88).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
 

@@ -19,7 +19,7 @@ static double pivot_floor(const lt_qp *w, int j)
 
 /* A pivot far below zero shows a direction v (1 at j, minus the dependence on the free entries) of
    negative curvature, or only that v is long and rounding was amplified: the curvature per squared
-   length tells. x = L^-1 times column j. */
+   length decides. x = L^-1 times column j. */
 static void note_pivot(lt_qp *w, int j, const double *x, double pivot)
 {
     if (pivot >= -1e-9 * fmax(lt_qp_entry(w, j, j), w->max_diagonal)) return;

@@ -157,7 +157,7 @@ static double norm_of(const lt_qp *w)
     return most;
 }
 
-/* Adds at least `least` to the diagonal, in steps that soon suffice; false when all that is allowed was not enough. */
+/* Adds at least `least` to the diagonal, in steps that soon suffice (decision 158); false when all that is allowed was not enough. */
 static bool raise_shift(lt_qp *w, double least)
 {
     double most = w->opt.max_shift > 0 ? w->opt.max_shift * norm_of(w) : 0;

@@ -5,7 +5,7 @@
 #include "lathe/base.h"
 
 /* Bounds and other linear constraints have the same gradient in every sample. Such gradients are columns that stand once, before
-   all others; then come the columns of each slot of the cache. With none of them a slot's columns are its k gradients in order. */
+   all others (decision 115); then come the columns of each slot of the cache. With none of them a slot's columns are its k gradients in order. */
 typedef struct lt_columns {
     int64_t  k, slots;
     int64_t  n_shared, n_own;  /* together k */

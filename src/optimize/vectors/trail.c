@@ -1,5 +1,5 @@
 /* The points of samples, known by the steps between them. Limited memory keeps the steps of its pairs anyway, and adding a step
-   to a point is what the line search did: points come out bit for bit, and only the oldest has to be kept.
+   to a point is what the line search did: points come out bit for bit, and only the oldest has to be kept (decision 104).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
 #include "optimize/vectors/vector.h"

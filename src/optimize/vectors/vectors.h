@@ -1,5 +1,5 @@
 /* The solver's vectors, wherever they live: one table of functions, filled for the host (host_vectors.c) and for a device
-   (../device/vectors_table.c). The algorithm calls these and never asks where it runs. SPDX-License-Identifier: BSD-3-Clause */
+   (../device/vectors_table.c). The algorithm calls these and never asks where it runs (decision 110). SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_OPTIMIZE_VECTORS_VECTORS_H
 #define LT_OPTIMIZE_VECTORS_VECTORS_H
 

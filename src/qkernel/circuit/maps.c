@@ -36,7 +36,7 @@ static int32_t times(builder *b, double factor, int32_t node)
 }
 static int32_t binary(builder *b, lt_expr_op op, int32_t x, int32_t y) { return lt_expr_binary(&b->c->exprs, op, x, y); }
 
-/* The feature of a wire in upload number `upload`; -1 when the last block does not reach so far. */
+/* The feature of a wire in upload number `upload`; -1 when the last block does not reach so far (decision 166). */
 static int64_t feature(const builder *b, int64_t upload, int64_t wire)
 {
     int64_t at = upload % b->n_blocks * b->q + wire;

@@ -2,7 +2,7 @@
 
    Gates of one wire wait, multiplied together, until something that joins wires needs theirs done. Meanwhile a run collects what joins
    wires: each wire's value as a parity of the bits at the run's beginning, and rotations about such parities. When a waiting gate is needed,
-   the run ends (phases, then a permutation), all that waits becomes one pass of gates, and a new run begins. */
+   the run ends (phases, then a permutation), all that waits becomes one pass of gates, and a new run begins (decision 163). */
 #include "qkernel/circuit/compile.h"
 
 #include "base/alloc.h"

@@ -2,7 +2,7 @@
 
    The first call of a size runs step by step, which brings all memory it needs; the second is recorded and
    replayed, later ones of the same size are replayed. What differs between them, the numbers of X and Y, passes
-   through the same page-locked memory. */
+   through the same page-locked memory. Only calls of one launch of tiles are recorded, whole (decision 77). */
 #include "qkernel/device/fill.h"
 
 #include "base/status.h"

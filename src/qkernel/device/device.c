@@ -10,7 +10,7 @@
 
 static lt_status open_streams(lt_device_gram *d)
 {
-    d->n_panel_streams = (int)LT_MAX(1, LT_MIN(d->opt->streams - 1, LT_MAX_PANEL_STREAMS)); /* one stream copies to the host */
+    d->n_panel_streams = (int)LT_MAX(1, LT_MIN(d->opt->streams - 1, LT_MAX_PANEL_STREAMS)); /* one stream copies to the host (decision 80) */
     d->n_turns = d->n_panel_streams + 1;
     d->panel_stream[0].stream = d->stream;
     for (int i = 1; i < d->n_panel_streams; i++) LT_TRY(lt_stream_create(d->dev, &d->panel_stream[i].stream));

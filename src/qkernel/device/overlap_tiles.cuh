@@ -52,7 +52,7 @@ static __device__ void mend_stored(const lt_tile_job &j, K_TYPE *k, K_TYPE *mirr
     }
 }
 
-/* Both places of a thread's entries, all of them wanted. The largest exponent tells whether one is not finite. */
+/* Both places of a thread's entries, all of them wanted. The largest exponent shows whether one is not finite. */
 static __device__ __forceinline__ void put_all(const lt_tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
 {
     K_TYPE *to = k + row * j.pitch + column, *turned = mirrored + column * j.mirror_pitch + row;
@@ -101,7 +101,7 @@ static __device__ void put_wanted(const lt_tile_job &j, K_TYPE *k, K_TYPE *mirro
 /* Long states: blocks that share rows or columns drift apart until what one reads has left the cache
    when the next one wants it. So all blocks of a round wait for each other after every SLICE. They are
    resident together, so they do meet, unless other work holds a part of the device: a block that has waited
-   for some milliseconds goes on alone, which costs time but never the result. */
+   for some milliseconds goes on alone, which costs time but never the result (decision 79). */
 #define SLICE 4096
 #define PATIENCE 65536
 static __device__ __forceinline__ void meet(lt_tile_job *where, unsigned long long expected, bool &alone)

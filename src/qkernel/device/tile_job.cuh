@@ -25,6 +25,7 @@ static __device__ __forceinline__ double mend(const lt_tile_job &j, i64 row, i64
     return !REPAIR ? v : v != v ? 0 : 1;
 }
 
+/* Divided here, no pass over K is needed (decision 78). */
 static __device__ __forceinline__ double normalized(const lt_tile_job &j, i64 row, i64 column, double v)
 {
     if (!NORMALIZE) return v;

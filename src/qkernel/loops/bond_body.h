@@ -4,7 +4,7 @@
    Behind the ring the amplitude of o is the product of a_k(o_k ^ o_{k-1}) over the wires, where o_{-1} and, in wire 1 too,
    o_{q-1} join the ends of the ring. So the first wires and the last ones know of each other by two bits only: m, the last of
    the first wires, and e, the last of all. For each of the four values the second stage acts on either part alone, and an
-   amplitude of the whole is a sum of four products: 16 multiply-adds instead of 8 per wire. */
+   amplitude of the whole is a sum of four products: 16 multiply-adds instead of 8 per wire (decision 99). */
 
 enum { FN(N_BONDS) = 4 }; /* i = 2 m + e */
 

@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) void FN(product_wire)(const V *a, c
 
 /* A panel of rows by LT_LINE_DOUBLES columns on its way to K: its columns are lines of the mirror image, its rows are turned. It
    leaves in as many steps as it has columns, while the next block is computed: sent at once, its lines fill the store buffer,
-   and the arithmetic waits for memory (docs/performance.md). */
+   and the arithmetic waits for memory (decision 120). */
 typedef struct FN(block) {
     V       column[LT_LINE_DOUBLES * MV];
     T      *rows, *mirror; /* NULL: not there */
@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) void FN(put_step)(const FN(block) *
 
 /* cos((a-b)/2) = c c' + s s', squared at the end; 2 |<a|b>|^2 = 1 + n.n' with Bloch vectors: scaled first by 2^-1 for each wire
    of a run, so that nothing can overflow. before (may be NULL) leaves meanwhile, in steps from first_step on. Returns the sum of
-   one row and one column of vectors: it is finite where all entries are, for what is wrong with a row shows in all its entries. */
+   one row and one column of vectors: it is finite where all entries are, for what is wrong with a row shows in all its entries (decision 100). */
 static inline __attribute__((always_inline)) V FN(product_kernel)(const V *a, const T *b, int64_t wires, const T scale[2], int components,
                                                                   V *k, int64_t step, const FN(block) *before, int first_step)
 {

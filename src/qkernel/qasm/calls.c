@@ -13,7 +13,7 @@ static const struct { const char *name; lt_gate_kind kind; } others[] = {
     { "ryy", LT_GATE_RYY }, { "rzz", LT_GATE_RZZ }, { "iswap", LT_GATE_ISWAP }, { "sxdg", LT_GATE_SXDG },
 };
 
-/* Gates known in every program; the rest needs the include. u3 is not U3 here: its phase differs, see add_standard. */
+/* Gates known in every program; the rest needs the include. u3 is not U3 here: its phase differs, see add_standard (decision 167). */
 static lt_gate_kind standard_gate(const lt_qasm *r, const lt_script_word *w)
 {
     if (lt_script_word_is(w, "gphase") && r->version == 3) return LT_GATE_GPHASE;

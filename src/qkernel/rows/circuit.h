@@ -1,4 +1,4 @@
-/* Circuits as stages of fused one-wire gates and address maps. SPDX-License-Identifier: BSD-3-Clause */
+/* Circuits of named embeddings (decision 164) as stages of fused one-wire gates and address maps. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_QKERNEL_ROWS_CIRCUIT_H
 #define LT_QKERNEL_ROWS_CIRCUIT_H
 

@@ -1,4 +1,4 @@
-/* Kernels of states beside exact fidelities: projected ones, draws, noise. SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels of states beside exact fidelities: projected ones, draws, noise (decision 165). SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/gram_inside.h"
 
 #include "base/alloc.h"

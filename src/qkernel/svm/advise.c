@@ -58,7 +58,7 @@ lt_status lt_qsvm_check_features(lt_qsvm *q, const double *x, int64_t n, int64_t
 
 /* ---- kernel and machine ---- */
 
-/* Kernels that tell no rows apart, and kernels that tell all rows apart. */
+/* Kernels for which all rows are alike, and kernels for which no two rows are. */
 static void about_kernel(lt_qsvm_info *i)
 {
     const lt_qsvm_diagnostics *d = &i->diagnostics;

@@ -65,7 +65,7 @@ static lt_status count_qubits(const lt_qsvm *q, int64_t n_features, int64_t *out
 
 /* ---- one machine ---- */
 
-/* Keeps the support vectors. Centring only moves the bias: coefficients sum to zero, so of
+/* Keeps the support vectors only (decision 37). Centring only moves the bias: coefficients sum to zero, so of
    K - row mean - column means + mean the first and the last cancel. */
 static lt_status keep(fit *f, lt_qsvm_machine which, const double *beta, double bias, const double *column_means)
 {
@@ -86,7 +86,7 @@ static lt_status keep(fit *f, lt_qsvm_machine which, const double *beta, double 
     return LT_OK;
 }
 
-/* Fits on f->work, the kernel of all training rows, with the C of machine `which`. */
+/* Fits on f->work, the kernel of all training rows, with the C of machine `which` (decision 36). */
 static lt_status solve(fit *f, lt_qsvm_machine which, double *beta)
 {
     lt_qsvm *q = f->q;

@@ -12,7 +12,7 @@
 
 #define LIBSVM_LEAST_LIMIT INT64_C(10000000) /* of iterations; more for more than 10^5 rows */
 
-/* LIBSVM reports on standard output unless told otherwise. What it says is the only place to learn how many iterations
+/* LIBSVM reports on standard output unless it is given a function to print with. Only its text says how many iterations
    it took; it says so on the thread that trains. */
 static _Thread_local int64_t n_iterations;
 static void listen(const char *text)

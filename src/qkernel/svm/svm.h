@@ -23,7 +23,7 @@ typedef struct lt_svm {        /* plain data; zero-initialised is empty */
     void          *nodes;      /* LIBSVM's form of K */
 } lt_svm;
 
-/* What auto stands for; LT_ERR_UNSUPPORTED for LIBSVM in a build without. */
+/* What auto stands for, LIBSVM where it is built in (decision 38); LT_ERR_UNSUPPORTED for LIBSVM in a build without. */
 lt_status lt_svm_resolve(lt_svm_solver asked, int64_t max_iterations, lt_svm_solver *out);
 
 /* Makes the form of K the solver reads. lt_svm_fit may then run on several threads at once. */

@@ -14,7 +14,7 @@
 /* gamma is searched over these multiples of 1 / (features x variance), what scikit-learn calls "scale". */
 static const double gamma_low = 0.01, gamma_high = 10;
 
-/* The point of cell `cell` of n equal cells of [log low, log high]. */
+/* The point of cell `cell` of n equal cells of [log low, log high] (decision 35). */
 static double in_cell(lt_rng *r, double low, double high, int64_t cell, int64_t n)
 {
     double share = ((double)cell + lt_rng_uniform(r)) / (double)n;

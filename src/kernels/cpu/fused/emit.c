@@ -160,6 +160,7 @@ static void load_element(emitter *e, const lt_fused_load *l, const fused_view *v
 }
 
 /* Emitted before anything else, so that no other value has had its buffers. */
+/* Spread once per task, not for every block (decision 128). */
 static void load_repeat(emitter *e, const lt_fused_load *l, const fused_view *v)
 {
     fused_pass *p = e->pass;

@@ -1,6 +1,6 @@
 /* MATMUL by our own packed product, for every float type and without any library: a large product is shared
    out by all threads, a batch of small ones goes product by product. Bits depend on the instruction set, not on
-   the number of threads. SPDX-License-Identifier: BSD-3-Clause */
+   the number of threads (decision 48). SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/gemm/packed.h"
 #include "kernels/cpu/gemm/matmul_wide.h"
 #include "kernels/matmul_shape.h"

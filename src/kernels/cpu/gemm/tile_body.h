@@ -36,7 +36,7 @@ NAME(tile)(const lt_gemm_block *g, const NAME(place) *at, const int rows, const 
         LT_UNROLL for (int j = 0; j < wide; j++) acc[i][j] = (VECTOR){ 0 };
     const T *soon = c;
     for (int64_t from = 0; from < k; from += STRIDE) {
-        if (from < rows * STRIDE) { /* a row of c at a time: all at once would keep a and b waiting */
+        if (from < rows * STRIDE) { /* a row of c at a time: all at once would keep a and b waiting (decision 123) */
             LT_UNROLL for (int j = 0; j < wide; j++) __builtin_prefetch(soon + j * LANES, 1);
             soon += ldc;
         }

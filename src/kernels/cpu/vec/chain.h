@@ -172,7 +172,7 @@ static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_minimum)(
 #define PAGES LT_CHAIN_PAGES
 
 /* Data from memory is read from a few pages in turn: to the processor's prefetchers, which stop at the end of
-   a page, each is a stream of its own, and what a page needs next is on its way while the others are computed. */
+   a page, each is a stream of its own, and what a page needs next is on its way while the others are computed (decision 102). */
 static int64_t FN(chain_pages)(const lt_chain_step *steps, char *const *addr, int64_t n)
 {
     int64_t at = 0;

@@ -1,4 +1,4 @@
-/* exp and GELU of our own in single precision, at a third of libmvec's price: part of cpu/vec/math.h, with AVX2 and AVX-512.
+/* exp and GELU of our own in single precision, at a third of libmvec's price (decision 129): part of cpu/vec/math.h, with AVX2 and AVX-512.
    Each multiply-add of a polynomial waits for the one before, so several vectors are computed side by side: n of them, a
    number the compiler knows. SPDX-License-Identifier: BSD-3-Clause */
 #define ALL(c) ((VEC){ 0 } + C(c))

@@ -34,7 +34,7 @@ typedef void (*TILE_FN(step))(PARAMETERS);
 static const TILE_FN(step) TILE_FN(steps)[LT_CHAIN_CODE_COUNT];
 
 /* A step goes on to the next by a jump, the tile in the registers of arguments: each then has a jump of its own,
-   which processors predict better than one that all share. */
+   which processors predict better than one that all share (decision 124). */
 #define STEP(id, ...)                                                                        \
     static void TILE_FN(id)(PARAMETERS)                                                      \
     {                                                                                        \

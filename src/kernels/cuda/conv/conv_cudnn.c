@@ -2,7 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause
 
    One plan per problem, chosen by cuDNN's heuristics, or by name, among the engines that neither round inputs (TF32)
-   nor give other bits from run to run. Weights of channels-last problems are turned to cuDNN's own order first: once
+   nor give other bits from run to run (decision 51). Weights of channels-last problems are turned to cuDNN's own order first: once
    where they stay the same (queue_pack). */
 #include "kernels/cuda/conv/cudnn_graph.h"
 

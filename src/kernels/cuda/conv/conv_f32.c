@@ -1,4 +1,4 @@
-/* Convolutions in plain f32 by text of our own: cuDNN's engines that neither round nor transform are slow.
+/* Convolutions in plain f32 by text of our own: cuDNN's engines that neither round nor transform are slow (decision 132).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/window.h"
 

@@ -11,7 +11,7 @@
 /* ---- One pass -------------------------------------------------------------------------------- */
 static lt_status build(lt_device *dev, const lt_fused_pass *p, lt_kernel **out)
 {
-    static const char *const options[] = { "--fmad=false" }; /* compiled and eager give the same bits */
+    static const char *const options[] = { "--fmad=false" }; /* compiled and eager give the same bits (decision 50) */
     const lt_fused *f = p->f;
     lt_text text = { 0 };
     char name[64];

@@ -182,7 +182,7 @@ lt_status lt_fused_pass_reshape(lt_fused_pass *p, lt_fused_shape shape)
 }
 
 /* The order of a sum follows from items, lanes and parts, and these from shape and type alone: compiled and eager programs,
-   aligned memory and other, give the same bits. */
+   aligned memory and other, give the same bits (decision 135). */
 static int reduction_vector(const lt_fused *f, int last)
 {
     int vector = f->type == LT_F64 ? 2 : 4;

@@ -1,4 +1,4 @@
-/* EIG_GRAD on the CUDA device, by texts of its own: cuSOLVER has no left eigenvectors.
+/* EIG_GRAD on the CUDA device, by texts of its own: cuSOLVER has no left eigenvectors (decision 109).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cuda/rows.h"
 #include "kernels/cuda/sequence.h"

@@ -1,7 +1,8 @@
 /* Factorisations and eigenvalues by cuSOLVER. SPDX-License-Identifier: BSD-3-Clause
 
    As on the CPU a matrix without an answer (singular, not positive definite, not finite) gives NaN, so that a
-   line search can reject the point. cuSOLVER's matrices are columns of ours: it sees the transpose. */
+   line search can reject the point. cuSOLVER's matrices are columns of ours: it sees the transpose.
+   It waits for the device inside, so that nothing around it is captured (decision 54). */
 #include "kernels/cuda/linalg/linalg.h"
 
 #include "base/alloc.h"

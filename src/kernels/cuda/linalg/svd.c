@@ -1,4 +1,4 @@
-/* The SVD of small matrices in one kernel: cuSOLVER's waits for the device several times, so that nothing around it can be captured.
+/* The SVD of small matrices in one kernel: cuSOLVER's waits for the device several times, so that nothing around it can be captured (decision 119).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cuda/rows.h"
 #include "kernels/cuda/text_kernel.h"

@@ -143,6 +143,7 @@ static lt_status measure(const lt_device_features *f, lt_stream *st, lt_kernel *
     return LT_OK;
 }
 
+/* st is the rollout's own stream (decision 83). */
 static lt_status measure_states(void *ctx, lt_stream *st, const lt_state_view *view)
 {
     const lt_device_features *f = ctx;
@@ -173,7 +174,7 @@ static lt_status copy_records(void *ctx, lt_stream *copies, int64_t t, int64_t n
     return lt_stream_copy(copies, records_of(f, t), from + t * f->realizations, (size_t)(n * f->realizations) * sizeof *from, LT_TRANSFER_D2H, f->records.pinned);
 }
 
-/* What no sink has asked for. */
+/* What no sink has asked for: without one, all records at the end (decision 82). */
 static lt_status copy_rest(void *ctx, lt_stream *st)
 {
     const lt_device_features *f = ctx;

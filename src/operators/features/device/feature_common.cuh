@@ -7,7 +7,7 @@
    SLICES_BYTES, PLANES_BYTES, RECORDS_BYTES.
 
    A plane is one channel of one realization at one time. Several states that follow each other are measured
-   together, as many as the grid has blocks for: one alone would leave most of the device idle. Planes are numbered
+   together, as many as the grid has blocks for: one alone would leave most of the device idle (decision 134). Planes are numbered
    through, state by state. Three launches follow each other: feature_slices goes through
    parts of planes, feature_planes through whole planes as far as ranges and rows' transforms must be known,
    feature_records puts together what the parts found. Every sum has one order, whatever runs where; atomic

@@ -1,5 +1,5 @@
 /* Philox streams and the numbers made of them, with the bits of operators/rollout/noise_loops_body.h: every product and
-   sum is rounded by itself. SPDX-License-Identifier: BSD-3-Clause */
+   sum is rounded by itself (decision 73). SPDX-License-Identifier: BSD-3-Clause */
 
 struct words { u32 w[4]; };
 struct quad { f32 v[4]; };

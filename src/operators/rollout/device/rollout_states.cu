@@ -14,7 +14,7 @@ extern "C" __global__ void begin_run(const lt_rollout_job *job, const f32 *field
     if (i <= j.steps_per_launch) steps[i] = i < j.steps_per_launch ? 1 + i : 0;
 }
 
-/* Behind a sequence: its steps are those of the next one. */
+/* Behind a sequence: its steps are those of the next one. So no argument changes from replay to replay (decision 72). */
 extern "C" __global__ void advance(const lt_rollout_job *job, i64 *steps)
 {
     lt_wait();
@@ -72,7 +72,7 @@ __device__ __forceinline__ void zscore(f32 *x, i64 n)
     for (i64 i = threadIdx.x; i < n; i += THREADS) x[i] = (f32)((x[i] - mean) / spread);
 }
 
-/* Behind every step, one block for each realization: one that is not finite is over, others are post-processed. */
+/* Behind every step, one block for each realization: one that is not finite is over, others are post-processed (decision 74). */
 extern "C" __global__ void __launch_bounds__(THREADS) settle(const lt_rollout_job *job, const i64 *t, f32 *state, i64 *failed)
 {
     lt_wait();

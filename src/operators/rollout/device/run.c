@@ -2,7 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause
 
    Chunk 0 is X_0; chunk c > 0 holds the states of t = 1 + (c - 1) k and the k - 1 behind it, in one half of the
-   ring. While the device fills one half, the other is copied to the host on a stream of its own. */
+   ring. While the device fills one half, the other is copied to the host on a stream of its own (decision 75). */
 #include "operators/rollout/device/parts.h"
 
 #include "base/callback.h"

@@ -1,4 +1,4 @@
-/* Convolutions of half-precision maps on the tensor cores of sm_90, with what surrounds them inside.
+/* Convolutions of half-precision maps on the tensor cores of sm_90, with what surrounds them inside (decision 96).
    SPDX-License-Identifier: BSD-3-Clause
 
    A block makes 16 x 16 pixels of TILE_N channels, tile after tile. Three to six warps, the carriers, bring the
@@ -6,7 +6,7 @@
    channels, not once per tap, since the rim lies so that every tap is the same matrix at another address.
    One thread fetches the packed weights of a tap; two blocks work side by side on the same channels and share
    what they fetch. Two warpgroups multiply, 8 x 16 pixels each, and leave the result in shared memory, half a
-   tile at a time; one to four warps, the finishers, write it out and add it up while the next tile is multiplied. Where that
+   tile at a time; one to four warps, the finishers, write it out and add it up while the next tile is multiplied (decision 114). Where that
    leaves them idle, those who multiply help: they bring part of the first chunk and finish the last tile.
 
    Shared memory holds cells of 16 bytes, eight channels of a pixel. A plane of cells is all pixels of a
@@ -90,7 +90,7 @@ static __device__ __forceinline__ int first_turn(const lt_conv_job &j, int pair)
 #define FOR_TURNS(j, turn) for (int turn = first_turn(j, blockIdx.x / 2), end = first_turn(j, blockIdx.x / 2 + 1); turn < end; turn++)
 
 /* ---- bringing pixels ---- */
-/* Read once: nothing is kept near. The job lies in shared memory, so the compiler cannot tell where its pointers go. */
+/* Read once: nothing is kept near. The job lies in shared memory, so the compiler does not know where its pointers go. */
 static __device__ __forceinline__ uint4 load_cell(const uint4 *base, u32 index, u32 stride) /* in bytes */
 {
     const char *from = (const char *)base + (u64)index * stride;
@@ -313,7 +313,7 @@ static __device__ __forceinline__ void bring_weights(const lt_conv_job &j, const
 
 /* ---- multiplying ---- */
 /* A matrix of cells: where it starts, the stride between eights of channels and between eights of rows. High
-   bits of an address tell the block of the pair, which the instruction does not want to know. */
+   bits of an address name the block of the pair, which the instruction does not want to know. */
 static __device__ __forceinline__ u64 matrix_at(u32 start, u32 channels, u32 rows)
 {
     return (u64)(start >> 4 & 0x3fff) | (u64)(channels >> 4) << 16 | (u64)(rows >> 4) << 32;
@@ -335,7 +335,7 @@ static __device__ __forceinline__ void multiply_tap(sums_of_tile &c, u64 pixels,
 
 static __device__ __forceinline__ void multiply_tile(const lt_conv_job &j, sums_of_tile &c, int group, const rings &r, ring<A_STAGES> &at_a, ring<B_STAGES> &at_b)
 {
-    int lane = threadIdx.x % 128; /* the first two tell the two blocks, the first also the carriers */
+    int lane = threadIdx.x % 128; /* the first two signal the two blocks, the first also the carriers */
     u32 last_a = 0, last_b = 0;   /* barriers of what the unfinished products read; 0: none */
     u64 corner = matrix_at(r.a + group * 8 * PITCH * 16, PLANE, PITCH * 16), weights = matrix_at(r.b, TILE_N * 16, 128);
     int chunks = j.chunks;

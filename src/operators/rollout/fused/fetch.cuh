@@ -2,7 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause
 
    Kernels that only pass over maps are limited by memory: what is on its way must not depend on how many registers
-   there are to wait in. Follows barriers.cuh. Defined by the host: BLOCKS per sample. */
+   there are to wait in (decision 131). Follows barriers.cuh. Defined by the host: BLOCKS per sample. */
 /* Where the share of a sample's piece-th block begins. */
 static __device__ __forceinline__ int share_begin(int count, int piece) { return (int)((i64)count * piece / BLOCKS); }
 

@@ -1,7 +1,7 @@
 /* Scale and shift of a sample's channels, from the sums its tiles left. SPDX-License-Identifier: BSD-3-Clause
 
    Who writes a sample's last tile makes them, who reads the map loads them. Sums are added in an order that does not
-   depend on what ran beside them: runs repeat to the bit. Follows half.cuh. */
+   depend on what ran beside them: runs repeat to the bit (decision 97). Follows half.cuh. */
 #define MAX_CHANNELS 512 /* of a map */
 #define EPSILON 1e-5f
 
@@ -44,8 +44,8 @@ static __device__ __forceinline__ float2 group_moments(const lt_sums_job &n, con
     return make_float2((float)m, (float)(v / n.group));
 }
 
-/* Other blocks wrote them in this launch: not from the cache that is near. */
-static __device__ __forceinline__ float4 load_far(const float4 *from)
+/* Other blocks wrote them in this launch: not from the cache of this multiprocessor. */
+static __device__ __forceinline__ float4 load_past_l1(const float4 *from)
 {
     float4 v;
     asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(from));
@@ -63,7 +63,7 @@ static __device__ __forceinline__ void add_tiles(pair_sums &all, const float4 *f
     for (int i = 0; i < TILES_AT_ONCE; i++) {
         int tile = first + i * step;
         v[i] = make_float4(0, 0, 0, 0);
-        if (tile < tiles) v[i] = load_far(from + (i64)tile * stride);
+        if (tile < tiles) v[i] = load_past_l1(from + (i64)tile * stride);
     }
     #pragma unroll
     for (int i = 0; i < TILES_AT_ONCE; i += 4) {

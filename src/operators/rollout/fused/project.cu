@@ -1,4 +1,4 @@
-/* The end of a residual block that widens: act(norm(map)) + a projection of what the block read.
+/* The end of a residual block that widens: act(norm(map)) + a projection of what the block read (decision 122).
    SPDX-License-Identifier: BSD-3-Clause
 
    A warp makes 32 channels, whose weights and norms stay in its registers. All warps of a block read the same tile of

@@ -1,4 +1,4 @@
-/* CONV2D of 5x5 and 7x7 windows of step one by Fourier transforms of tiles, over channels that lie side by side.
+/* CONV2D of 5x5 and 7x7 windows of step one by Fourier transforms of tiles, over channels that lie side by side (decision 121).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv/fourier/fourier.h"
 

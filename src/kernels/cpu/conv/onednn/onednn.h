@@ -1,5 +1,5 @@
 /* oneDNN on the calling thread only: the pool shares out the work, so that results do not depend
-   on the number of threads and no second set of threads competes for the cores.
+   on the number of threads and no second set of threads competes for the cores (decision 30).
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_KERNELS_CPU_CONV_ONEDNN_ONEDNN_H
 #define LT_KERNELS_CPU_CONV_ONEDNN_ONEDNN_H

@@ -1,4 +1,4 @@
-/* CONV2D of bfloat16 maps by matrix tiles, over channels that lie side by side. SPDX-License-Identifier: BSD-3-Clause */
+/* CONV2D of bfloat16 maps by matrix tiles, over channels that lie side by side, where oneDNN's cannot be used (decision 126). SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv/tiles/tiles.h"
 
 #include "base/status.h"

@@ -1,5 +1,5 @@
 /* CONV2D by Winograd's minimal filtering: 3x3, 5x5 and 7x7 windows of step one over channels that lie
-   side by side; and its data gradient, which is the same convolution of gy with the kernel turned around.
+   side by side (decision 56); and its data gradient, which is the same convolution of gy with the kernel turned around.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv/winograd/winograd.h"
 

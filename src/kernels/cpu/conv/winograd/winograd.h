@@ -10,7 +10,7 @@
    the fewest digits, about two bits against the plain sum. Every tile is computed by itself, its terms
    in order, so bits depend on nothing but the data.
 
-   The gradient of the filter is the transpose of the same map, a sum over tiles instead of channels:
+   The gradient of the filter is the transpose of the same map (decision 93), a sum over tiles instead of channels:
        dg = G' [ sum over tiles of (B' d B) .* (A dY A') ] G */
 #ifndef LT_KERNELS_CPU_CONV_WINOGRAD_WINOGRAD_H
 #define LT_KERNELS_CPU_CONV_WINOGRAD_WINOGRAD_H
