@@ -38,8 +38,8 @@ static void draw_pair(uint64_t *state, double *s, double *y)
 static void check_products(lt_hessian *host, lt_hessian *on_device, uint64_t *state, int k)
 {
     static double b[MOST][N], want[MOST][N], got[MOST][N];
-    const double *from[MOST];
-    double *to_host[MOST], *to_device[MOST], largest = 0, off = 0;
+    const double *from[MOST] = { 0 };
+    double *to_host[MOST] = { 0 }, *to_device[MOST] = { 0 }, largest = 0, off = 0;
     for (int j = 0; j < k; j++) {
         draw_vector(state, b[j]);
         from[j] = b[j], to_host[j] = want[j], to_device[j] = got[j];
