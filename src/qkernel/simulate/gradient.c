@@ -54,14 +54,17 @@ static double *turned_at(const gradient *g, const factor_panels *f, int64_t b, i
 static void turn_states(const gradient *g, const factor_panels *f, const double *state, int64_t row)
 {
     const int lanes = g->m.loops->lanes;
+    const int64_t n_rows = LT_MIN(lanes, g->n - row);
     int64_t plane;
-    for (int64_t b = 0; b < f->amplitudes; b++, state += 2 * lanes)
-        for (int64_t r = 0; r < lanes && row + r < g->n; r++) {
-            double *to = turned_at(g, f, b, row + r, &plane), re = state[r], im = state[lanes + r];
+    for (int64_t b = 0; b < f->amplitudes; b++, state += 2 * lanes) {
+        double *to = turned_at(g, f, b, row, &plane); /* a group of rows lies inside one chunk */
+        for (int64_t r = 0; r < n_rows; r++, to += lanes) {
+            double re = state[r], im = state[lanes + r];
             to[0] = re;
             to[plane] = re + 2 * im;
             to[2 * plane] = re - 2 * im;
         }
+    }
 }
 
 /* One group of rows: all factors. */
@@ -105,28 +108,38 @@ static void overlaps(const gradient *g, const block *b)
     }
 }
 
-/* What phi_i of factor `which` is multiplied by in lambda_j. */
-static void weight_of(const gradient *g, const block *b, int which, int64_t j, int64_t i, double *re, double *im)
+/* The product of the overlaps of row i with row j of the panel in all factors but one. */
+static void others_of(const gradient *g, const block *b, int which, int64_t j, int64_t i, double *re, double *im)
 {
-    const int64_t panel = g->m.states->panel, row = b->first + j;
-    double pr = 1, pi = 0, sum;
-    *re = *im = 0;
-    if (row >= g->n || i >= g->n) return;
+    *re = 1;
+    *im = 0;
     for (int f = 0; f < g->p->n_factors; f++) {
+        int64_t at = (f * g->m.states->panel + j) * g->n_padded + i;
         if (f == which) continue;
-        double r = b->re[(f * panel + j) * g->n_padded + i], t = b->im[(f * panel + j) * g->n_padded + i], next = pr * r - pi * t;
-        pi = pr * t + pi * r;
-        pr = next;
+        double next = *re * b->re[at] - *im * b->im[at];
+        *im = *re * b->im[at] + *im * b->re[at];
+        *re = next;
     }
-    sum = g->loss[i * g->n + row] + g->loss[row * g->n + i];
-    if (g->real_part) {
-        *re = sum * pr;
-        *im = -sum * pi;
-        return;
+}
+
+/* What rows are multiplied by in lambda of row j of the panel, conjugated, into lane r of `to`. */
+static void weights_of(const gradient *g, const block *b, int which, int64_t j, double *to)
+{
+    const int64_t lanes = g->m.states->lanes, row = b->first + j;
+    const double *re = b->re + (which * g->m.states->panel + j) * g->n_padded, *im = b->im + (which * g->m.states->panel + j) * g->n_padded;
+    const bool alone = g->p->n_factors == 1;
+    double pr = 1, pi = 0;
+    for (int64_t i = 0; i < g->depth; i++, to += 2 * lanes) {
+        if (row >= g->n || i >= g->n) {
+            to[0] = to[lanes] = 0;
+            continue;
+        }
+        const double sum = g->loss[i * g->n + row] + g->loss[row * g->n + i];
+        if (!alone) others_of(g, b, which, j, i, &pr, &pi);
+        double others = 2 * sum * (pr * pr + pi * pi);
+        to[0] = g->real_part ? sum * pr : others * re[i];
+        to[lanes] = g->real_part ? sum * pi : -others * im[i];
     }
-    double others = 2 * sum * (pr * pr + pi * pi);
-    *re = others * b->re[(which * panel + j) * g->n_padded + i];
-    *im = others * b->im[(which * panel + j) * g->n_padded + i];
 }
 
 /* lambda (amplitudes, panel) of the panel's rows: sums over all rows, through the loops of overlaps <a|b> with a the conjugate weights. */
@@ -136,13 +149,7 @@ static void make_lambda(const gradient *g, const block *b, int which)
     const factor_panels *f = &g->factor[which];
     const int lanes = l->lanes;
     for (int part = 0; part < l->panel / lanes; part++) {
-        for (int64_t i = 0; i < g->depth; i++)
-            for (int r = 0; r < lanes; r++) {
-                double re, im;
-                weight_of(g, b, which, part * lanes + r, i, &re, &im);
-                b->weight[2 * i * lanes + r] = re;
-                b->weight[(2 * i + 1) * lanes + r] = -im;
-            }
+        for (int r = 0; r < lanes; r++) weights_of(g, b, which, part * lanes + r, b->weight + r);
         l->pack(b->weights_packed, part, PLANES, b->weight, 0, g->depth, g->depth, NULL, false);
     }
     l->overlap(&(lt_overlap_job){ .a = b->weights_packed, .b = f->columns, .a_step = 0, .b_step = f->column_elements, .n_a = 1, .n_columns = f->amplitudes,
