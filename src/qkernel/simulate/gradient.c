@@ -28,6 +28,7 @@ typedef struct gradient {
     bool           real_part;
     int64_t        n, n_padded, depth; /* rows; in whole panels; their number as the length of sums, in whole chunks */
     factor_panels *factor;
+    double        *re, *im;         /* (n_padded, n_padded): all overlaps, of one factor; NULL = each panel makes its own */
     char          *scratch;
     size_t         scratch_bytes;   /* of one worker */
     double        *dw_parts;        /* (blocks, n_weights) */
@@ -106,6 +107,28 @@ static void overlaps(const gradient *g, const block *b)
                                       .n_a = g->n_padded / l->panel, .n_columns = l->panel, .amplitudes = f->amplitudes, .planes = PLANES,
                                       .diagonal = INT64_MAX / 4, .k = b->re + at, .im = b->im + at, .unfinished = true });
     }
+}
+
+/* Overlaps of the rows before a panel, and its own, with those of the panel: the rest are their conjugates. */
+static lt_status half_overlaps(void *ctx, int64_t index, int worker)
+{
+    const gradient *g = ctx;
+    const lt_gram_loops *l = g->m.states;
+    const factor_panels *f = &g->factor[0];
+    const int64_t n = (index + 1) * l->panel;
+    double *re = (double *)(g->scratch + (size_t)worker * g->scratch_bytes), *im = re + n * l->panel;
+    l->overlap(&(lt_overlap_job){ .a = f->rows, .b = f->rows + index * f->row_elements, .a_step = f->row_elements, .b_step = f->row_elements, .n_a = index + 1,
+                                  .n_columns = l->panel, .amplitudes = f->amplitudes, .planes = PLANES, .diagonal = INT64_MAX / 4, .k = re, .im = im, .unfinished = true });
+    for (int64_t j = 0; j < l->panel; j++) {
+        const int64_t row = index * l->panel + j;
+        memcpy(g->re + row * g->n_padded, re + j * n, (size_t)n * sizeof *re);
+        memcpy(g->im + row * g->n_padded, im + j * n, (size_t)n * sizeof *im);
+        for (int64_t i = 0; i < index * l->panel; i++) {
+            g->re[i * g->n_padded + row] = re[j * n + i];
+            g->im[i * g->n_padded + row] = -im[j * n + i];
+        }
+    }
+    return LT_OK;
 }
 
 /* The product of the overlaps of row i with row j of the panel in all factors but one. */
@@ -321,7 +344,8 @@ static lt_status differentiate(void *ctx, int64_t index, int worker)
     b.slope = (double *)(p += z.lambda);
     b.dx = (double *)(p += z.slope);
     double *transform = (double *)(p += z.dx), *out = (double *)(p + z.transform);
-    overlaps(g, &b);
+    if (g->re) b.re = g->re + b.first * g->n_padded, b.im = g->im + b.first * g->n_padded;
+    else overlaps(g, &b);
     for (int i = 0; i < g->p->n_factors; i++) {
         make_lambda(g, &b, i);
         for (int64_t part = 0; part < l->panel / l->lanes; part++) differentiate_group(g, &b, i, part, dw, transform, out);
@@ -351,6 +375,18 @@ static lt_status make_panels(gradient *g)
     return LT_OK;
 }
 
+enum { MOST_HELD = 1 << 30 }; /* bytes of overlaps that are held to compute half of them only */
+
+static lt_status hold_overlaps(gradient *g, lt_pool *pool)
+{
+    const size_t bytes = (size_t)(g->n_padded * g->n_padded) * sizeof *g->re;
+    if (g->p->n_factors != 1 || g->n_padded > 1 << 15 || 2 * bytes > MOST_HELD) return LT_OK;
+    g->re = lt_malloc_aligned(2 * bytes);
+    if (!g->re) return LT_ERR_MEMORY;
+    g->im = g->re + g->n_padded * g->n_padded;
+    return lt_pool_run(pool, g->n_padded / g->m.states->panel, half_overlaps, g);
+}
+
 static lt_status run(gradient *g, lt_pool *pool, double *dw)
 {
     const lt_gram_loops *l = g->m.states;
@@ -361,6 +397,7 @@ static lt_status run(gradient *g, lt_pool *pool, double *dw)
     if (!g->scratch || !g->dw_parts) return LT_ERR_MEMORY;
     LT_TRY(make_panels(g));
     LT_TRY(lt_pool_run(pool, g->n_padded / l->lanes, pack_group, g));
+    LT_TRY(hold_overlaps(g, pool));
     LT_TRY(lt_pool_run(pool, n_blocks, differentiate, g));
     for (int64_t k = 0; k < n_weights; k++) {
         dw[k] = 0;
@@ -397,6 +434,7 @@ lt_status lt_gram_gradient(lt_gram *h, const lt_rows *x, const double *loss, dou
     }
     lt_free(g.factor);
     lt_free_aligned(g.scratch);
+    lt_free_aligned(g.re);
     lt_free(g.dw_parts);
     lt_compiled_destroy(p);
     return s;
