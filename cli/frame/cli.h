@@ -78,6 +78,10 @@ extern const cli_command cli_generate_dataset, cli_info, cli_validate, cli_repla
 /* The word that makes the command a worker of its own `lathe generate` (lt_generate_worker). */
 #define CLI_WORKER "--dataset-worker"
 
+/* Where a device computes: in the host's memory (NULL is the CPU), or on a GPU; "null" does neither. */
+bool cli_on_cpu(lt_device *dev);
+bool cli_on_gpu(lt_device *dev);
+
 /* ---- Failures and interruption -------------------------------------------------- */
 
 /* Sets the command's message and returns s; LT_ERR_ARGUMENT and LT_ERR_FORMAT end with status 2. */
@@ -147,6 +151,8 @@ double   cli_plain(double v);          /* NaN without a sign, which C libraries 
 cli_text cli_number(double v);         /* all its digits and no more: reads back as v */
 cli_text cli_bytes(double bytes);      /* "1.50 GiB" */
 cli_text cli_seconds(double seconds);  /* "12.3 us" */
+typedef struct cli_line { char s[1024]; } cli_line;
+cli_line cli_shown(const char *text);  /* text of a file, with nothing in it that steers a terminal */
 
 /* Command line, commit, machine: what every stored measurement carries. */
 lt_status cli_json_machine(cli_context *c);

@@ -14,7 +14,6 @@
 #include "lathe/gram.h"
 #include "lathe/graph.h"
 #include "lathe/json.h"
-#include "lathe/lane.h"
 #include "lathe/npy.h"
 #include "lathe/operator.h"
 #include "lathe/options.h"

@@ -42,7 +42,7 @@ static lt_status check_weights(const lt_gram_options *opt, const lt_weights *w)
     return LT_OK;
 }
 
-static bool is_cpu(const lt_device *dev) { return !strcmp(dev->backend->name, "cpu"); }
+static bool is_cpu(const lt_device *dev) { return !lt_device_has(dev, LT_DEVICE_OWN_MEMORY); }
 
 /* Half numbers win where tensor cores multiply them; elsewhere they would cost accuracy and gain nothing. */
 static lt_status check_precision(const lt_gram_options *opt, const lt_device *dev)
@@ -79,23 +79,23 @@ static lt_status open_parts(lt_gram *g, lt_gram_circuit_fn make, const void *fro
     return LT_OK;
 }
 
-/* Host threads are dealt out too: each device brings its part of K home with its own. */
-static lt_status open_remotes(lt_gram *g, lt_device *const *devices, int n)
+/* Host threads are dealt out too: each device spreads its part of K with its own. */
+static lt_status open_devices(lt_gram *g, lt_device *const *devices, int n)
 {
     lt_tile_shape shape;
     g->used = g->opt;
     for (int i = 0; i < n; i++) {
         bool tuned = g->opt.autotune && lt_gram_stored_shape(devices[i], g->circuit.q, g->opt.dtype, &shape);
-        if (n > 1) LT_TRY(lt_pool_create(LT_MAX(1, lt_pool_threads(g->pool) / n), &g->remote_pool[i]));
-        LT_TRY(lt_remote_create(devices[i], &(lt_remote_setup){ &g->used, &g->circuit, n > 1 ? g->remote_pool[i] : g->pool, tuned ? &shape : NULL },
-                                &g->remote[g->n_remotes++]));
+        if (n > 1) LT_TRY(lt_pool_create(LT_MAX(1, lt_pool_threads(g->pool) / n), &g->device_pool[i]));
+        LT_TRY(lt_device_gram_create(devices[i], &(lt_device_gram_setup){ &g->used, &g->circuit, n > 1 ? g->device_pool[i] : g->pool, tuned ? &shape : NULL },
+                                &g->on_device[g->n_devices++]));
     }
     return LT_OK;
 }
 
 static lt_status check_devices(lt_device *const *devices, int n)
 {
-    if (n < 1 || n > LT_REMOTE_MAX_DEVICES) return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d devices, expected 1 to %d", n, LT_REMOTE_MAX_DEVICES);
+    if (n < 1 || n > LT_GRAM_MAX_DEVICES) return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d devices, expected 1 to %d", n, LT_GRAM_MAX_DEVICES);
     for (int i = 0; i < n; i++) {
         if (!devices[i]) return LT_FAIL(LT_ERR_ARGUMENT, "gram: device %d of %d is NULL", i, n);
         if (n > 1 && is_cpu(devices[i])) return LT_FAIL(LT_ERR_ARGUMENT, "gram: device %d of %d is the CPU; several devices must have memory of their own", i, n);
@@ -132,7 +132,7 @@ lt_status lt_gram_open(lt_device *const *devices, int n_devices, const lt_gram_o
     g->dev = devices[0];
     g->opt = *opt;
     lt_status s = open_parts(g, make, from);
-    if (!s && !is_cpu(g->dev)) s = open_remotes(g, devices, n_devices);
+    if (!s && !is_cpu(g->dev)) s = open_devices(g, devices, n_devices);
     if (s) {
         lt_gram_destroy(g);
         return s;
@@ -153,9 +153,9 @@ void lt_gram_destroy(lt_gram *g)
     lt_gram_buffer *all[] = { &g->a, &g->b, &g->work, &g->scratch, &g->norms, &g->tables, &g->sums };
     for (size_t i = 0; i < LT_LEN(all); i++) release(g, all[i]);
     lt_gram_remember_tiles(g);
-    for (int i = 0; i < LT_REMOTE_MAX_DEVICES; i++) {
-        lt_remote_destroy(g->remote[i]);
-        lt_pool_destroy(g->remote_pool[i]);
+    for (int i = 0; i < LT_GRAM_MAX_DEVICES; i++) {
+        lt_device_gram_destroy(g->on_device[i]);
+        lt_pool_destroy(g->device_pool[i]);
     }
     lt_layers_destroy(&g->circuit);
     lt_compiled_destroy(g->program);
@@ -164,11 +164,11 @@ void lt_gram_destroy(lt_gram *g)
     lt_free(g);
 }
 
-/* At least this many bytes; what was there is lost when it must grow. */
+/* At least this many bytes; the contents are lost when it must grow. */
 lt_status lt_gram_reserve(lt_gram *g, lt_gram_buffer *b, size_t bytes, const char *owner)
 {
     if (b->bytes >= bytes) return LT_OK;
-    g->planned = false; /* until all buffers are there */
+    g->planned = false; /* until all buffers are made */
     release(g, b);
     LT_TRY(lt_device_alloc(g->dev, g->dev->stream, bytes, owner, &b->p));
     b->bytes = bytes;
@@ -190,12 +190,12 @@ static lt_status check_rows(const lt_gram *g, const char *name, const lt_rows *x
 static lt_status run(lt_gram_filling *f)
 {
     if (f->g->similarity.kind == LT_SIMILARITY_PROJECTED) return lt_gram_run_projected(f);
-    return f->g->n_remotes ? lt_gram_run_on_devices(f) : lt_gram_run(f);
+    return f->g->n_devices ? lt_gram_run_on_devices(f) : lt_gram_run(f);
 }
 
 lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K)
 {
-    if (!g || !x || (!K && !g->n_remotes)) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or K is NULL");
+    if (!g || !x || (!K && !g->n_devices)) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or K is NULL");
     LT_TRY(check_rows(g, "X", x));
     if (y) LT_TRY(check_rows(g, "Y", y));
     if (y && g->opt.packed) return LT_FAIL(LT_ERR_ARGUMENT, "gram: a packed triangle was asked for, but with Y the matrix is not symmetric");
@@ -214,7 +214,7 @@ lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
     if (g->program) return lt_circuit_states(g->program->circuit, g->program->weights, g->program->circuit->n_weights, x, g->opt.dtype, out);
     if (g->circuit.q > LT_STATES_MAX_QUBITS)
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits are too many for state vectors (at most %d)", g->circuit.q, LT_STATES_MAX_QUBITS);
-    if (g->n_remotes) return lt_remote_states(g->remote[0], x, out);
+    if (g->n_devices) return lt_device_gram_states(g->on_device[0], x, out);
     const lt_gram_loops *loops = lt_states_loops(g->isa, g->opt.dtype, g->circuit.q);
     lt_state_maker m = lt_state_maker_of(&g->circuit, loops, g->opt.dtype);
     int n_slots = (int)LT_MIN((int64_t)lt_pool_threads(g->pool), (x->n - 1) / loops->lanes + 1);
@@ -223,5 +223,5 @@ lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
 }
 
 lt_gram_info lt_gram_get_info(const lt_gram *g) { return g->info; }
-void *lt_gram_device_matrix(const lt_gram *g) { return g->n_remotes == 1 ? lt_remote_matrix(g->remote[0]) : NULL; }
+void *lt_gram_device_matrix(const lt_gram *g) { return g->n_devices == 1 ? lt_device_gram_matrix(g->on_device[0]) : NULL; }
 lt_gram_profile lt_gram_get_profile(const lt_gram *g) { return g->profile; }

@@ -27,9 +27,9 @@ struct lt_gram {
     bool            planned;          /* plan holds, with its memory */
     lt_gram_info    info;
     lt_gram_profile profile;
-    int             n_remotes;        /* devices with memory of their own; 0 = the CPU */
-    lt_remote      *remote[LT_REMOTE_MAX_DEVICES];
-    lt_pool        *remote_pool[LT_REMOTE_MAX_DEVICES]; /* of their own where there are several; else NULL */
+    int             n_devices;        /* devices with memory of their own; 0 = the CPU */
+    lt_device_gram      *on_device[LT_GRAM_MAX_DEVICES];
+    lt_pool        *device_pool[LT_GRAM_MAX_DEVICES]; /* of their own where there are several; else NULL */
     bool            history_read;
     lt_tile_history *history;         /* with learn_tiles, once a plan was made */
     lt_large_matrix large;            /* zero, but in tests */
@@ -53,7 +53,7 @@ typedef struct lt_gram_filling {
 /* Results and packed rows larger than this leave the second-level cache anyway. */
 #define LT_STREAM_FROM_BYTES 4e6
 
-/* At least this many bytes; what was there is lost when it must grow (gram.c). */
+/* At least this many bytes; the contents are lost when it must grow (gram.c). */
 lt_status lt_gram_reserve(lt_gram *g, lt_gram_buffer *b, size_t bytes, const char *owner);
 int64_t   lt_gram_held_bytes(const lt_gram *g);
 

@@ -1,8 +1,8 @@
-/* What a call tells about itself. SPDX-License-Identifier: BSD-3-Clause */
+/* What a call reports about itself. SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/gram_inside.h"
 
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ lt_status lt_gram_report_memory(lt_gram_filling *f)
         p->allocation[p->n_allocations].name = all[i].name;
         p->allocation[p->n_allocations++].bytes = (int64_t)all[i].b->bytes;
     }
-    return g->dev->backend->mem_info(g->dev, &free_bytes, &p->total_bytes);
+    return lt_device_free_memory(g->dev, &free_bytes, &p->total_bytes);
 }
 
 void lt_gram_report_devices(lt_gram_filling *f, int64_t total_ns)

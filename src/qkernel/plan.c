@@ -94,7 +94,6 @@ static const double LARGE_FROM = 0.75;
 /* Products are computed so fast that it matters how often the addresses of K's pages are looked up. Tiles below each other write
    to the same pages of the mirror image, if the same thread computes them. */
 enum { TASK_TILES = 4 };
-enum { BATCH_MIN = 64, BATCH_MAX = 16384 }; /* bounds of dynamic_batch */
 
 static int64_t n_tiles(const lt_gram_plan *p) { return ((p->n - 1) / p->tile_rows + 1) * ((p->m - 1) / p->tile_columns + 1); }
 
@@ -177,12 +176,8 @@ static lt_status choose_blocks(const lt_plan_request *r, double budget, lt_gram_
     }
     p->block_rows = LT_MIN(rows * p->panel, round_up(p->n, p->panel));
     p->block_columns = LT_MIN(columns * p->panel, round_up(p->m, p->panel));
-    p->batch_min = p->batch_max = p->block_rows;
-    if (r->opt->dynamic_batch) {
-        p->batch_min = LT_MIN(p->block_rows, LT_MAX(BATCH_MIN, p->block_rows / 4));
-        p->batch_max = LT_MAX(p->block_rows, LT_MIN(LT_MIN(2 * p->block_rows, BATCH_MAX), (fit - columns) * p->panel));
-    }
-    p->a_bytes = (size_t)((p->batch_max + p->panel - 1) / p->panel) * p->panel_bytes;
+    p->batch = lt_batch_bounds_of(r->opt->dynamic_batch, p->block_rows, (fit - columns) * p->panel, 1);
+    p->a_bytes = (size_t)((p->batch.max + p->panel - 1) / p->panel) * p->panel_bytes;
     p->b_bytes = (size_t)(p->block_columns / p->panel) * p->panel_bytes;
     return LT_OK;
 }
@@ -197,7 +192,7 @@ static void hold_all(lt_gram_plan *p)
     p->b_bytes = p->cross ? (size_t)panels_bytes(p, round_up(p->m + lead, unit)) : 0;
     p->block_rows = round_up(p->n, p->panel);
     p->block_columns = round_up(p->m, p->panel);
-    p->batch_min = p->batch_max = p->block_rows;
+    p->batch = (lt_batch_bounds){ p->block_rows, p->block_rows };
 }
 
 /* A slice stays in the caches that cores share; shorter ones would read and write sums for too little work. */
@@ -335,7 +330,7 @@ lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *p)
     say(&t, "tiles: %lld x %lld of %lld x %lld, %s; %d thread%s", (long long)p->tile_rows, (long long)p->tile_columns,
         (long long)p->n, (long long)p->m, p->by_bands ? "upper half, computed again for the lower one" : p->half ? "upper half, mirrored" : "all of them", r->threads, r->threads == 1 ? "" : "s");
     if (r->learned) say(&t, "; learnt from earlier runs");
-    if (p->batch_max > p->batch_min) say(&t, "\nbatch: %lld to %lld rows, as memory and times allow", (long long)p->batch_min, (long long)p->batch_max);
+    if (p->batch.max > p->batch.min) say(&t, "\nbatch: %lld to %lld rows, as memory and times allow", (long long)p->batch.min, (long long)p->batch.max);
     if (p->program) {
         char circuit[400];
         lt_compiled_describe(p->program, circuit, sizeof circuit);

@@ -3,12 +3,13 @@
 #ifndef LT_QKERNEL_PLAN_H
 #define LT_QKERNEL_PLAN_H
 
+#include "qkernel/rows/batch.h"
 #include "qkernel/rows/circuit.h"
 #include "qkernel/loops/loops.h"
 #include "qkernel/rows/states.h"
 
 /* Transfer matrices take over from states at this many qubits where no timing is stored: measured
-   with AVX-512, where both take the same time between 9 and 10 qubits (docs/gram.md), and on an H200 in
+   with AVX-512, where both take the same time between 9 and 10 qubits (docs/guide-kernels.md), and on an H200 in
    float64; its float32 states are faster by a qubit (docs/performance.md). */
 enum { LT_TRANSFER_FROM_QUBITS = 10, LT_TRANSFER_FROM_ON_GPU = 12 };
 
@@ -33,7 +34,7 @@ typedef struct lt_gram_plan {
     int64_t slice, n_slices;       /* amplitudes packed at once: all 2^q, or whole chunks of them one after the other */
     size_t  tables_bytes, sums_bytes; /* with several slices: from which all are made; overlaps so far, of all tiles */
     int64_t block_rows, block_columns; /* held at once otherwise */
-    int64_t batch_min, batch_max;  /* with dynamic_batch: what block_rows may become */
+    lt_batch_bounds batch;         /* with dynamic_batch: what block_rows may become */
     int     n_slots;               /* groups of rows prepared at the same time */
     size_t  a_bytes, b_bytes;      /* packed rows of X; of Y, or of the second block */
     size_t  work_bytes, scratch_bytes; /* all slots; one worker */

@@ -210,7 +210,7 @@ typedef struct work {
     lt_gram_meter *meter;
 } work;
 
-static void tell(lt_gram_meter *m)
+static void report_progress(lt_gram_meter *m)
 {
     lt_gram_progress now = { .tiles_done = atomic_load(&m->tiles_done), .tiles_total = m->tiles_total,
                              .pairs_done = atomic_load(&m->pairs_done), .pairs_total = m->pairs_total,
@@ -333,7 +333,7 @@ static lt_status run_tile(work *w, int64_t index, int worker)
     atomic_fetch_add(&m->tiles_done, 1);
     int64_t pairs = pairs_of(p, b, &t); /* counted as slices pass */
     atomic_fetch_add(&m->pairs_done, pairs * (b->slice + 1) / p->n_slices - pairs * b->slice / p->n_slices);
-    if (worker == 0 && m->fn) tell(m); /* worker 0 is the calling thread */
+    if (worker == 0 && m->fn) report_progress(m); /* worker 0 is the calling thread */
     return LT_OK;
 }
 
@@ -351,7 +351,7 @@ lt_status lt_tiles_run(const lt_gram_plan *p, const lt_layers *c, lt_pool *pool,
 {
     work w = { p, c, b, out, scratch, meter };
     lt_status s = lt_pool_run(pool, (tiles_of(p, b) - 1) / p->task_tiles + 1, run_task, &w);
-    if (!s && meter->fn) tell(meter); /* the other threads may have taken every tile; and the last call says all is done */
+    if (!s && meter->fn) report_progress(meter); /* the other threads may have taken every tile; and the last call says all is done */
     return s;
 }
 

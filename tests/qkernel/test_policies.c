@@ -18,7 +18,7 @@ LT_TEST(batches_follow_the_stored_traces)
     double target, used, seconds;
     int n, traces = 0;
     for (; fscanf(f, " trace %lld %lld %lld %lf %d %lld", &initial, &min, &max, &target, &n, &adjustments) == 6; traces++) {
-        lt_batch_sizer s = lt_batch_start(initial, min, max, target);
+        lt_batch_sizer s = lt_batch_start(initial, (lt_batch_bounds){ min, max }, target);
         for (int i = 0; i < n; i++) {
             LT_CHECK(fscanf(f, "%lf %lf %lld", &used, &seconds, &after) == 3);
             LT_CHECK_EQ_INT(lt_batch_step(&s, used, seconds), after);
@@ -32,7 +32,7 @@ LT_TEST(batches_follow_the_stored_traces)
 
 LT_TEST(unsteady_times_hold_the_batch)
 {
-    lt_batch_sizer s = lt_batch_start(1000, 64, 4000, 0.9);
+    lt_batch_sizer s = lt_batch_start(1000, (lt_batch_bounds){ 64, 4000 }, 0.9);
     for (int i = 0; i < 30; i++) LT_CHECK_EQ_INT(lt_batch_step(&s, 0.2, i % 2 ? 1 : 2), 1000);
     LT_CHECK(s.used_min == 0.2 && s.used_max == 0.2 && s.adjustments == 0);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { BYTES_A_SECOND = 1 << 26 }; /* the slowest that chunks are unpacked; beyond it the file does not come to an end */
+enum { BYTES_A_SECOND = 1 << 26 }; /* the slowest rate at which chunks unpack; a file that takes longer is taken to be malicious */
 
 /* ---- Opening --------------------------------------------------------------------------------------------- */
 
@@ -48,14 +48,14 @@ static lt_status read_text(const lt_file_scan *s, int which, lt_file_head *h, ch
 static lt_status read_int(const lt_file_scan *s, int which, lt_file_head *h)
 {
     hid_t at = open_listed(s, ints[which].object);
-    bool there = at >= 0 && H5Aexists(at, ints[which].name) > 0;
-    h->has_int[which] = there && lt_hdf5_get_int(at, ints[which].name, &h->value[which]);
+    bool exists = at >= 0 && H5Aexists(at, ints[which].name) > 0;
+    h->has_int[which] = exists && lt_hdf5_get_int(at, ints[which].name, &h->value[which]);
     if (at >= 0) H5Oclose(at);
-    if (there && !h->has_int[which]) return LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s of %s is not an integer", s->path, ints[which].name, ints[which].object);
+    if (exists && !h->has_int[which]) return LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s of %s is not an integer", s->path, ints[which].name, ints[which].object);
     return LT_OK;
 }
 
-/* The path may have come to lead elsewhere since the parent looked. */
+/* The path may lead to another file by now. */
 static lt_status check_identity(const lt_file_scan *s, const lt_dataset_source *source)
 {
     struct stat st;
@@ -66,8 +66,8 @@ static lt_status check_identity(const lt_file_scan *s, const lt_dataset_source *
     return LT_OK;
 }
 
-/* The plain way to read files, whatever HDF5_DRIVER says; no code but what is linked. Files that the parent's program has open are
-   open here too, without descriptors; for the same file opened again in the same way the library would hand one of them out. */
+/* Opens with a plain driver, whatever HDF5_DRIVER says, and loads no plugin. A file that the parent's program has open is open in this
+   process too, without a descriptor. The library would hand out that one if the same file were opened with the same driver again. */
 static void open_plainly(lt_file_scan *s)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);

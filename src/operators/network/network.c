@@ -113,7 +113,7 @@ lt_noise_shape lt_network_noise(const lt_operator_spec *s)
     if (s->noise == LT_NOISE_NONE) return n;
     bool factor = s->noise == LT_NOISE_MULTIPLICATIVE || s->noise == LT_NOISE_DROPOUT;
     n.by_channel = s->noise == LT_NOISE_DROPOUT;
-    /* The reference hands the correlation to U-AFNO only. */
+    /* Spinlock applies the correlation to U-AFNO only. */
     n.correlated = !n.by_channel && s->spatial_correlation > 0 && (s->full_noise || !cnn);
     if (!cnn) {
         n.site = factor ? LT_SITE_OUTPUT_FACTOR : LT_SITE_OUTPUT;
@@ -133,7 +133,7 @@ lt_node lt_network_tensor_next(lt_network *n, const char *prefix, const char *su
     if (n->n_tensors == n->capacity) {
         int capacity = n->capacity ? 2 * n->capacity : 64;
         lt_network_tensor *t = lt_realloc(n->tensor, (size_t)capacity * sizeof *t);
-        if (!t) return lt_graph_fail(n->graph, LT_ERR_MEMORY); /* recorded, or its absence would be what is reported */
+        if (!t) return lt_graph_fail(n->graph, LT_ERR_MEMORY); /* recorded as a lack of memory; otherwise a missing tensor would be reported */
         n->tensor = t;
         n->capacity = capacity;
     }

@@ -75,7 +75,7 @@ lt_status lt_gram_set_weights(lt_gram *g, const double *weights, int64_t n_weigh
 lt_status lt_gram_explain(lt_gram *g, int64_t n, int64_t m, char *text, size_t bytes)
 {
     if (!g || !text || bytes < 1) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle or the text is NULL");
-    if (g->n_remotes) return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: a device with memory of its own plans while it fills; lt_gram_get_info tells afterwards");
+    if (g->n_devices) return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: a device with memory of its own plans while it fills; lt_gram_get_info tells afterwards");
     if (n < 1 || m < 0) return LT_FAIL(LT_ERR_ARGUMENT, "gram: %lld rows and %lld columns, expected at least one row", (long long)n, (long long)m);
     int64_t free_bytes, total_bytes;
     lt_gram_plan *p = lt_malloc(sizeof *p);

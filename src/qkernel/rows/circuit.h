@@ -3,12 +3,10 @@
 #define LT_QKERNEL_ROWS_CIRCUIT_H
 
 #include "lathe/gram.h"
+#include "qkernel/device/rows_job.h" /* lt_su2 */
 
 /* Qubits for which state vectors are considered at all: addresses of amplitudes are 32 bits. */
 enum { LT_STATES_MAX_QUBITS = 30 };
-
-/* The first column (alpha, beta) of [[alpha, -conj beta], [beta, conj alpha]]; every gate here is one. */
-typedef struct lt_su2 { double ar, ai, br, bi; } lt_su2;
 
 lt_su2 lt_su2_embed(lt_embed mode, double angle);
 lt_su2 lt_su2_rx(double angle);

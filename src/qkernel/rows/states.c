@@ -199,7 +199,7 @@ static lt_status pack_task(void *ctx, int64_t index, int worker)
         else pack_group(w, g, &s);
         int64_t done = LT_MIN((atomic_fetch_add(&w->done, 1) + 1) * w->m->loops->lanes, j->n);
         /* Worker 0 is the calling thread. */
-        if (worker == 0 && j->tell && !j->tell(j->tell_ctx, done, j->n)) atomic_store(&w->stop, true);
+        if (worker == 0 && j->report && !j->report(j->report_ctx, done, j->n)) atomic_store(&w->stop, true);
         if (atomic_load(&w->stop)) return LT_FAIL(LT_ERR_CANCELLED, "gram: stopped by the progress function after %lld of %lld states", (long long)done, (long long)j->n);
     }
     return LT_OK;

@@ -50,8 +50,8 @@ typedef struct lt_state_job {
     int64_t begin, amplitudes;
     void   *tables;            /* table_bytes for each group: what the first slice leaves for the others */
     /* Called on the calling thread now and then with the rows that are done; false stops. May be NULL. */
-    bool  (*tell)(void *ctx, int64_t rows_done, int64_t rows);
-    void   *tell_ctx;
+    bool  (*report)(void *ctx, int64_t rows_done, int64_t rows);
+    void   *report_ctx;
 } lt_state_job;
 
 /* Rows into panels. Those that pad the last panel hold the state of a zero row. */
