@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum sweep { SWEEP_METHODS, SWEEP_SIZES, SWEEP_QUBITS, SWEEP_TILES, SWEEP_ABLATION, SWEEP_CHECK, SWEEP_TARGETS, SWEEP_LIMITS, SWEEP_COMPARE } sweep;
-static const char *const sweep_names[] = { "methods", "sizes", "qubits", "tiles", "ablation", "check", "targets", "limits", "compare", NULL };
+typedef enum sweep { SWEEP_METHODS, SWEEP_SIZES, SWEEP_QUBITS, SWEEP_TILES, SWEEP_ABLATION, SWEEP_CHECK, SWEEP_TARGETS, SWEEP_LIMITS, SWEEP_COMPARE, SWEEP_CIRCUITS } sweep;
+static const char *const sweep_names[] = { "methods", "sizes", "qubits", "tiles", "ablation", "check", "targets", "limits", "compare", "circuits", NULL };
 
 static const lt_option rows[] = {
     LT_OPTION_ENUM(gram_bench_options, sweep, "sweep", "methods", sweep_names,
                    "what changes from row to row; check compares methods and looks for numbers that are not finite; targets are the promised times of a GPU; limits "
                    "set the product method against the cores' arithmetic and the memory's writing; compare sets every method against states on "
-                   "the CPU: squares and cross kernels, raw, normalised, centred"),
+                   "the CPU: squares and cross kernels, raw, normalised, centred; circuits: states, kernels and gradients of named maps, on the CPU"),
     LT_OPTION_INT(gram_bench_options, n, "n", "1000", LT_RANGE_CLOSED(1, 100000), "N", "rows of X"),
     LT_OPTION_INT(gram_bench_options, qubits, "qubits", "10", LT_RANGE_CLOSED(1, 24), "Q", "qubits"),
     LT_OPTION_INT(gram_bench_options, layers, "layers", "2", LT_RANGE_CLOSED(1, 100), "L", "layers, re-embedded"),
@@ -144,7 +144,7 @@ static void add_rows(gram_bench *b)
         break;
     case SWEEP_TILES: add_tiles(b, n, q); break;
     case SWEEP_ABLATION: add_ablation(b, n, q); break;
-    case SWEEP_TARGETS: case SWEEP_LIMITS: case SWEEP_COMPARE: break; /* have tables of their own */
+    case SWEEP_TARGETS: case SWEEP_LIMITS: case SWEEP_COMPARE: case SWEEP_CIRCUITS: break; /* have tables of their own */
     }
 }
 
@@ -369,7 +369,7 @@ static lt_status run_bench(gram_bench *b)
 static lt_status check_options(const gram_bench_options *o)
 {
     bool targets = o->sweep == SWEEP_TARGETS;
-    if ((targets || o->sweep == SWEEP_LIMITS || o->sweep == SWEEP_COMPARE) && (o->csv || o->report))
+    if ((targets || o->sweep == SWEEP_LIMITS || o->sweep == SWEEP_COMPARE || o->sweep == SWEEP_CIRCUITS) && (o->csv || o->report))
         return cli_fail(LT_ERR_ARGUMENT, "--sweep %s has no %s; use --json", sweep_names[o->sweep], o->csv ? "--csv" : "--report");
     if (!targets && (o->large || o->peer || o->only.n)) return cli_fail(LT_ERR_ARGUMENT, "%s is for --sweep targets", o->large ? "--large" : o->peer ? "--peer" : "--only");
     return targets ? gram_targets_check(o) : LT_OK;
@@ -385,7 +385,7 @@ static lt_status run(cli_context *c)
     b->sweep = sweep_names[b->o->sweep];
     b->repeats = b->o->quick ? 2 : b->o->repeats;
     lt_status s = b->o->sweep == SWEEP_TARGETS ? gram_targets(b) : b->o->sweep == SWEEP_LIMITS ? gram_limits(b)
-                : b->o->sweep == SWEEP_COMPARE ? gram_compare(b) : run_bench(b);
+                : b->o->sweep == SWEEP_COMPARE ? gram_compare(b) : b->o->sweep == SWEEP_CIRCUITS ? gram_circuits(b) : run_bench(b);
     free(b);
     return s;
 }

@@ -52,6 +52,7 @@ lt_status gram_targets(gram_bench *b);       /* --sweep targets */
 lt_status gram_targets_check(const gram_bench_options *o); /* that --only names rows */
 lt_status gram_limits(gram_bench *b);        /* --sweep limits */
 lt_status gram_compare(gram_bench *b);       /* --sweep compare */
+lt_status gram_circuits(gram_bench *b);      /* --sweep circuits */
 void      gram_number_cell(cli_table *t, int column, const char *format, double v); /* "-" where it is not a number */
 /* The middle of n numbers, which are sorted. */
 double    gram_median(double *v, int n);

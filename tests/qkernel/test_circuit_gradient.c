@@ -137,6 +137,41 @@ LT_TEST(many_rows_agree_with_differences)
     lt_circuit_destroy(c);
 }
 
+/* Losses by entries of K, each with its mirror image, since K is symmetric. */
+LT_TEST(losses_agree_with_differences)
+{
+    enum { N = 12 };
+    double K[N * N], dK[N * N], value, above, below;
+    int32_t label[N];
+    const double h = 1e-6;
+    make_data(N, 4, 0, 9);
+    for (int i = 0; i < N * N; i++) {
+        double d = 0;
+        for (int k = 0; k < 4; k++) d += (X[i / N * 4 + k] - X[i % N * 4 + k]) * (X[i / N * 4 + k] - X[i % N * 4 + k]);
+        K[i] = exp(-d);
+    }
+    for (int loss = 0; loss < LT_KERNEL_LOSS_COUNT; loss++)
+        for (int classes = 2; classes <= (loss == LT_KERNEL_LOSS_SVM_MARGIN ? 2 : 3); classes++) {
+            for (int i = 0; i < N; i++) label[i] = i % classes;
+            LT_CHECK_OK(lt_kernel_loss_evaluate(loss, K, N, label, 0.7, &value, dK));
+            for (int at = 0; at < N * N; at += 17) {
+                int mirror = at % N * N + at / N;
+                double kept = K[at];
+                K[at] = K[mirror] = kept + h;
+                LT_CHECK_OK(lt_kernel_loss_evaluate(loss, K, N, label, 0.7, &above, NULL));
+                K[at] = K[mirror] = kept - h;
+                LT_CHECK_OK(lt_kernel_loss_evaluate(loss, K, N, label, 0.7, &below, NULL));
+                K[at] = K[mirror] = kept;
+                double want = (above - below) / (2 * h), got = at == mirror ? dK[at] : dK[at] + dK[mirror];
+                if (!(fabs(got - want) < 1e-5)) LT_TEST_FAIL("%s, %d classes: by entry %d %.9g, differences say %.9g", lt_kernel_loss_name(loss), classes, at, got, want);
+            }
+        }
+    label[3] = 2;
+    LT_CHECK_FAILS(lt_kernel_loss_evaluate(LT_KERNEL_LOSS_SVM_MARGIN, K, N, label, 1, &value, NULL), LT_ERR_ARGUMENT, "of two classes");
+    for (int i = 0; i < N; i++) label[i] = 0;
+    LT_CHECK_FAILS(lt_kernel_loss_evaluate(LT_KERNEL_LOSS_CENTRED_ALIGNMENT, K, N, label, 1, &value, NULL), LT_ERR_NUMERIC, "constant");
+}
+
 LT_TEST(what_has_no_gradient_is_refused)
 {
     lt_map_options map = lt_map_defaults();

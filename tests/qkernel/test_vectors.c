@@ -1,5 +1,6 @@
 /* Every stored vector, by every method that applies, in both precisions, on every instruction set.
    A new case is a block in tests/data/qkernel/circuits.txt. SPDX-License-Identifier: BSD-3-Clause */
+#define LT_TEST_KEPT_BLOCKS 40 /* the device keeps blocks of every size for reuse */
 #include "lt_test.h"
 #include "vector_file.h"
 

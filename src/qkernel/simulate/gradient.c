@@ -28,6 +28,7 @@ typedef struct gradient {
     bool           real_part;
     int64_t        n, n_padded, depth; /* rows; in whole panels; their number as the length of sums, in whole chunks */
     factor_panels *factor;
+    double        *re, *im;         /* (n_padded, n_padded): all overlaps, of one factor; NULL = each panel makes its own */
     char          *scratch;
     size_t         scratch_bytes;   /* of one worker */
     double        *dw_parts;        /* (blocks, n_weights) */
@@ -54,14 +55,17 @@ static double *turned_at(const gradient *g, const factor_panels *f, int64_t b, i
 static void turn_states(const gradient *g, const factor_panels *f, const double *state, int64_t row)
 {
     const int lanes = g->m.loops->lanes;
+    const int64_t n_rows = LT_MIN(lanes, g->n - row);
     int64_t plane;
-    for (int64_t b = 0; b < f->amplitudes; b++, state += 2 * lanes)
-        for (int64_t r = 0; r < lanes && row + r < g->n; r++) {
-            double *to = turned_at(g, f, b, row + r, &plane), re = state[r], im = state[lanes + r];
+    for (int64_t b = 0; b < f->amplitudes; b++, state += 2 * lanes) {
+        double *to = turned_at(g, f, b, row, &plane); /* a group of rows lies inside one chunk */
+        for (int64_t r = 0; r < n_rows; r++, to += lanes) {
+            double re = state[r], im = state[lanes + r];
             to[0] = re;
             to[plane] = re + 2 * im;
             to[2 * plane] = re - 2 * im;
         }
+    }
 }
 
 /* One group of rows: all factors. */
@@ -105,28 +109,60 @@ static void overlaps(const gradient *g, const block *b)
     }
 }
 
-/* What phi_i of factor `which` is multiplied by in lambda_j. */
-static void weight_of(const gradient *g, const block *b, int which, int64_t j, int64_t i, double *re, double *im)
+/* Overlaps of the rows before a panel, and its own, with those of the panel: the rest are their conjugates. */
+static lt_status half_overlaps(void *ctx, int64_t index, int worker)
 {
-    const int64_t panel = g->m.states->panel, row = b->first + j;
-    double pr = 1, pi = 0, sum;
-    *re = *im = 0;
-    if (row >= g->n || i >= g->n) return;
+    const gradient *g = ctx;
+    const lt_gram_loops *l = g->m.states;
+    const factor_panels *f = &g->factor[0];
+    const int64_t n = (index + 1) * l->panel;
+    double *re = (double *)(g->scratch + (size_t)worker * g->scratch_bytes), *im = re + n * l->panel;
+    l->overlap(&(lt_overlap_job){ .a = f->rows, .b = f->rows + index * f->row_elements, .a_step = f->row_elements, .b_step = f->row_elements, .n_a = index + 1,
+                                  .n_columns = l->panel, .amplitudes = f->amplitudes, .planes = PLANES, .diagonal = INT64_MAX / 4, .k = re, .im = im, .unfinished = true });
+    for (int64_t j = 0; j < l->panel; j++) {
+        const int64_t row = index * l->panel + j;
+        memcpy(g->re + row * g->n_padded, re + j * n, (size_t)n * sizeof *re);
+        memcpy(g->im + row * g->n_padded, im + j * n, (size_t)n * sizeof *im);
+        for (int64_t i = 0; i < index * l->panel; i++) {
+            g->re[i * g->n_padded + row] = re[j * n + i];
+            g->im[i * g->n_padded + row] = -im[j * n + i];
+        }
+    }
+    return LT_OK;
+}
+
+/* The product of the overlaps of row i with row j of the panel in all factors but one. */
+static void others_of(const gradient *g, const block *b, int which, int64_t j, int64_t i, double *re, double *im)
+{
+    *re = 1;
+    *im = 0;
     for (int f = 0; f < g->p->n_factors; f++) {
+        int64_t at = (f * g->m.states->panel + j) * g->n_padded + i;
         if (f == which) continue;
-        double r = b->re[(f * panel + j) * g->n_padded + i], t = b->im[(f * panel + j) * g->n_padded + i], next = pr * r - pi * t;
-        pi = pr * t + pi * r;
-        pr = next;
+        double next = *re * b->re[at] - *im * b->im[at];
+        *im = *re * b->im[at] + *im * b->re[at];
+        *re = next;
     }
-    sum = g->loss[i * g->n + row] + g->loss[row * g->n + i];
-    if (g->real_part) {
-        *re = sum * pr;
-        *im = -sum * pi;
-        return;
+}
+
+/* What rows are multiplied by in lambda of row j of the panel, conjugated, into lane r of `to`. */
+static void weights_of(const gradient *g, const block *b, int which, int64_t j, double *to)
+{
+    const int64_t lanes = g->m.states->lanes, row = b->first + j;
+    const double *re = b->re + (which * g->m.states->panel + j) * g->n_padded, *im = b->im + (which * g->m.states->panel + j) * g->n_padded;
+    const bool alone = g->p->n_factors == 1;
+    double pr = 1, pi = 0;
+    for (int64_t i = 0; i < g->depth; i++, to += 2 * lanes) {
+        if (row >= g->n || i >= g->n) {
+            to[0] = to[lanes] = 0;
+            continue;
+        }
+        const double sum = g->loss[i * g->n + row] + g->loss[row * g->n + i];
+        if (!alone) others_of(g, b, which, j, i, &pr, &pi);
+        double others = 2 * sum * (pr * pr + pi * pi);
+        to[0] = g->real_part ? sum * pr : others * re[i];
+        to[lanes] = g->real_part ? sum * pi : -others * im[i];
     }
-    double others = 2 * sum * (pr * pr + pi * pi);
-    *re = others * b->re[(which * panel + j) * g->n_padded + i];
-    *im = others * b->im[(which * panel + j) * g->n_padded + i];
 }
 
 /* lambda (amplitudes, panel) of the panel's rows: sums over all rows, through the loops of overlaps <a|b> with a the conjugate weights. */
@@ -136,13 +172,7 @@ static void make_lambda(const gradient *g, const block *b, int which)
     const factor_panels *f = &g->factor[which];
     const int lanes = l->lanes;
     for (int part = 0; part < l->panel / lanes; part++) {
-        for (int64_t i = 0; i < g->depth; i++)
-            for (int r = 0; r < lanes; r++) {
-                double re, im;
-                weight_of(g, b, which, part * lanes + r, i, &re, &im);
-                b->weight[2 * i * lanes + r] = re;
-                b->weight[(2 * i + 1) * lanes + r] = -im;
-            }
+        for (int r = 0; r < lanes; r++) weights_of(g, b, which, part * lanes + r, b->weight + r);
         l->pack(b->weights_packed, part, PLANES, b->weight, 0, g->depth, g->depth, NULL, false);
     }
     l->overlap(&(lt_overlap_job){ .a = b->weights_packed, .b = f->columns, .a_step = 0, .b_step = f->column_elements, .n_a = 1, .n_columns = f->amplitudes,
@@ -314,7 +344,8 @@ static lt_status differentiate(void *ctx, int64_t index, int worker)
     b.slope = (double *)(p += z.lambda);
     b.dx = (double *)(p += z.slope);
     double *transform = (double *)(p += z.dx), *out = (double *)(p + z.transform);
-    overlaps(g, &b);
+    if (g->re) b.re = g->re + b.first * g->n_padded, b.im = g->im + b.first * g->n_padded;
+    else overlaps(g, &b);
     for (int i = 0; i < g->p->n_factors; i++) {
         make_lambda(g, &b, i);
         for (int64_t part = 0; part < l->panel / l->lanes; part++) differentiate_group(g, &b, i, part, dw, transform, out);
@@ -344,6 +375,18 @@ static lt_status make_panels(gradient *g)
     return LT_OK;
 }
 
+enum { MOST_HELD = 1 << 30 }; /* bytes of overlaps that are held to compute half of them only */
+
+static lt_status hold_overlaps(gradient *g, lt_pool *pool)
+{
+    const size_t bytes = (size_t)(g->n_padded * g->n_padded) * sizeof *g->re;
+    if (g->p->n_factors != 1 || g->n_padded > 1 << 15 || 2 * bytes > MOST_HELD) return LT_OK;
+    g->re = lt_malloc_aligned(2 * bytes);
+    if (!g->re) return LT_ERR_MEMORY;
+    g->im = g->re + g->n_padded * g->n_padded;
+    return lt_pool_run(pool, g->n_padded / g->m.states->panel, half_overlaps, g);
+}
+
 static lt_status run(gradient *g, lt_pool *pool, double *dw)
 {
     const lt_gram_loops *l = g->m.states;
@@ -354,6 +397,7 @@ static lt_status run(gradient *g, lt_pool *pool, double *dw)
     if (!g->scratch || !g->dw_parts) return LT_ERR_MEMORY;
     LT_TRY(make_panels(g));
     LT_TRY(lt_pool_run(pool, g->n_padded / l->lanes, pack_group, g));
+    LT_TRY(hold_overlaps(g, pool));
     LT_TRY(lt_pool_run(pool, n_blocks, differentiate, g));
     for (int64_t k = 0; k < n_weights; k++) {
         dw[k] = 0;
@@ -390,6 +434,7 @@ lt_status lt_gram_gradient(lt_gram *h, const lt_rows *x, const double *loss, dou
     }
     lt_free(g.factor);
     lt_free_aligned(g.scratch);
+    lt_free_aligned(g.re);
     lt_free(g.dw_parts);
     lt_compiled_destroy(p);
     return s;
