@@ -1,0 +1,1 @@
+"""What scripts import from PyGRANSO's private package, and how a run is set up."""
