@@ -8,6 +8,8 @@ import tempfile
 import numpy as np
 
 from . import _core
+from .data.lazy import LazyArray
+from .data.readers import Readers
 from .errors import ArgumentError
 from .progress import bar
 
@@ -76,122 +78,192 @@ def replay(path, row: int, *, realization=None, device="cpu", weights_out=None) 
                             precision=info["precision"], device=device, weights_out=None if weights_out is None else os.fspath(weights_out))
 
 
-class LazyArray:
-    """An array of the file, read when it is indexed. np.asarray reads it all."""
-
-    def __init__(self, dataset, path, shape, dtype):
-        self.dataset, self.path, self.shape, self.stored = dataset, path, shape, dtype
-        self.dtype = np.dtype("int64") if np.dtype(dtype).kind in "iub" else np.dtype("float32")
-        self.ndim, self.size = len(shape), int(np.prod(shape, dtype=np.int64))
-
-    def __len__(self):
-        return self.shape[0]
-
-    def read(self, first, n):
-        return self.dataset._file().read(self.path, first, n, self.dtype.kind == "i")
-
-    def __getitem__(self, index):
-        rest = ()
-        if isinstance(index, tuple):
-            index, rest = index[0], index[1:]
-        if index is Ellipsis:
-            return self.read(0, len(self))[(Ellipsis, *rest)]
-        if isinstance(index, slice):
-            start, stop, step = index.indices(len(self))
-            rows = range(start, stop, step)
-            if not len(rows):
-                return np.empty((0, *self.shape[1:]), self.dtype)[(slice(None), *rest)]
-            low, high = min(rows[0], rows[-1]), max(rows[0], rows[-1])
-            made = self.read(low, high - low + 1)
-            made = made[::step] if step > 0 else made[::-1][::-step]
-            return made[(slice(None), *rest)] if rest else made
-        if isinstance(index, (list, np.ndarray)):
-            which = np.asarray(index)
-            which = np.flatnonzero(which) if which.dtype.kind == "b" else which
-            made = np.stack([self.read(self.row(i), 1)[0] for i in which]) if len(which) else np.empty((0, *self.shape[1:]), self.dtype)
-            return made[(slice(None), *rest)] if rest else made
-        made = self.read(self.row(index), 1)[0]
-        return made[rest] if rest else made
-
-    def row(self, i):
-        i = int(i)
-        if not -len(self) <= i < len(self):
-            raise IndexError(f"row {i} of {len(self)}")
-        return i % len(self)
-
-    def __array__(self, dtype=None, copy=None):
-        made = self.read(0, len(self))
-        return made if dtype is None else made.astype(dtype)
-
-    def __iter__(self):
-        return (self[i] for i in range(len(self)))
-
-    def __repr__(self):
-        return f"<{self.path} {self.shape} {self.dtype}>"
-
-
 class Dataset:
-    """A dataset file, read lazily: ``d["/features/…"]`` is an array of the file under its own name. ``len(d)`` counts operators.
+    """A dataset file, read lazily: ``d["/features/…"]`` is an array of the file under its own name.
 
-    Picklable, and safe to use after a fork: the file is opened again in each process.
+    ``len(d)`` counts operators; ``d[3]``, ``d[2:5]`` and iteration give dicts of what the file has of them. Picklable, and safe to use after
+    a fork: the file is opened again in each process. Several threads may read.
     """
 
     def __init__(self, path):
         self.path = os.fspath(path)
-        self._handle, self._pid, self._items = None, None, None
-        self._file()
+        self._forget()
+        self._readers()
 
-    def _file(self):
-        if self._handle is None or self._pid != os.getpid():
-            self._handle, self._pid = _core.DatasetFile(self.path), os.getpid()
-        return self._handle
+    def _forget(self):
+        self._open, self._items, self._texts = None, None, {}
+
+    def _readers(self) -> Readers:
+        if self._open is None or self._open.pid != os.getpid():
+            self._open = Readers(self.path)
+        return self._open
 
     @property
     def info(self) -> dict:
         """Sizes and metadata of the file."""
-        return self._file().info
+        return self._readers().first.info
 
+    # ---- Arrays ----------------------------------------------------------------------------------------------------------------------
     def items(self) -> list[dict]:
         """Every group and array: path, dtype, shape, compression, stored bytes."""
+        return list(self._by_path().values())
+
+    def _by_path(self) -> dict[str, dict]:
         if self._items is None:
-            self._items = self._file().items()
+            self._items = {i["path"]: i for i in self._readers().first.items()}
         return self._items
+
+    def item(self, path) -> dict | None:
+        """What ``items`` says of one group or array."""
+        return self._by_path().get("/" + str(path).strip("/"))
 
     def keys(self) -> list[str]:
         """Paths of the arrays."""
         return [i["path"] for i in self.items() if not i["group"]]
 
+    def array_path(self, name) -> str:
+        """Path of an array by its path, by "parameters", "inputs" or "outputs", or by its family of features."""
+        from .data.columns import families
+        short = {"parameters": "/parameters/params", "inputs": "/inputs/fields", "outputs": "/outputs/fields", **families(self)}
+        path = short.get(str(name), "/" + str(name).strip("/"))
+        if (found := self.item(path)) is None or found["group"]:
+            raise ArgumentError(f"{self.path}: no array {name!r}; it has {', '.join(k for k, p in short.items() if self.item(p))} and the paths of keys()")
+        return path
+
     def __getitem__(self, key):
         if isinstance(key, str):
-            found = next((i for i in self.items() if i["path"].strip("/") == key.strip("/") and not i["group"]), None)
-            if found is None:
+            found = self.item(key)
+            if found is None or found["group"]:
                 raise KeyError(key)
-            return self.texts(found["path"]) if found["dtype"] == "text" else LazyArray(self, found["path"], found["shape"], found["dtype"])
+            return self.texts(found["path"]) if found["dtype"] == "text" else LazyArray(self, found)
+        if isinstance(key, slice):
+            return {path: self[path][key] for path in self._by_operator()}
         if not -len(self) <= int(key) < len(self):
             raise IndexError(f"operator {key} of {len(self)}")
-        row = int(key) % len(self)
-        return {path: self[path][row] for path in self.keys() if (i := self._item(path)) and i["shape"] and i["shape"][0] == len(self)}
+        return {path: self[path][int(key) % len(self)] for path in self._by_operator()}
 
-    def _item(self, path):
-        return next((i for i in self.items() if i["path"] == path), None)
+    def _by_operator(self):
+        """Arrays with one row per operator."""
+        n = len(self)
+        return [i["path"] for i in self.items() if not i["group"] and i["shape"][:1] == (n,)]
 
     def texts(self, path) -> list[str]:
-        """Labels, or an attribute 'path@name'."""
-        return self._file().texts(path)
+        """Labels, or an attribute 'path@name'; [] where there is none."""
+        if path not in self._texts:
+            self._texts[path] = self._readers().first.texts(path)
+        return self._texts[path]
 
     def __len__(self):
         return self.info["rows"]
 
     def __iter__(self):
-        return (self[i] for i in range(len(self)))
+        paths, n = self._by_operator(), len(self)
+        row_bytes = sum(a.size // n * a.dtype.itemsize for p in paths if isinstance(a := self[p], LazyArray))
+        step = max(1, (16 << 20) // max(1, row_bytes))
+        for first in range(0, n, step):
+            block = self[first:first + step]
+            yield from ({path: values[i] for path, values in block.items()} for i in range(min(step, n - first)))
 
     def __contains__(self, key):
-        return any(i["path"].strip("/") == str(key).strip("/") for i in self.items())
+        return self.item(key) is not None
+
+    # ---- As tables and tensors -------------------------------------------------------------------------------------------------------
+    def families(self) -> list[str]:
+        """Families of features: "summary" (aggregated over realizations), "summary.per_trajectory", "temporal", …"""
+        from .data.columns import families
+        return list(families(self))
+
+    def features(self, family="summary", rows=None, *, frame=False):
+        """Features with column names: a structured array, ``f["energy_growth_rate_mean"]``, or with frame=True a pandas DataFrame.
+
+        rows: a slice, list or mask; None for all. Families with a value per step or realization have a second dimension, or in a frame a
+        second level of the index. The numbers of a structured array as a plain one: numpy.lib.recfunctions.structured_to_unstructured.
+        """
+        from .data.tables import features
+        return features(self, family, rows, frame)
+
+    def to_pandas(self, *, unit=False):
+        """One row per operator: parameters by value (unit=True: as stored, in [0, 1]), features, labels and status."""
+        from .data.tables import to_pandas
+        return to_pandas(self, unit)
+
+    def to_parquet(self, path, *, unit=False, **options):
+        """The table of to_pandas as a Parquet file (pyarrow); options are those of DataFrame.to_parquet."""
+        from .data.tables import to_parquet
+        to_parquet(self, path, unit, **options)
+
+    def to_xarray(self, arrays=None):
+        """An xarray.Dataset in memory, with named dimensions and columns: these arrays, or all but stored states."""
+        from .data.tables import to_xarray
+        return to_xarray(self, arrays)
+
+    def to_zarr(self, path, arrays=None, *, progress=None):
+        """A new Zarr group with the names of the file: these arrays, or all but stored states."""
+        from .data.tables import to_zarr
+        to_zarr(self, path, arrays, progress)
+
+    def torch(self, *arrays, rows=None, normalize=None, transform=None):
+        """A torch.utils.data.Dataset of these arrays, by path or family; parameters and summary features where none is named.
+
+        rows: those of a split, say; None for all. normalize: "standard" or "robust", by the statistics of these rows, for arrays with
+        columns; a Statistics for those of other rows. transform: a function of each sample.
+        """
+        try:
+            from .data.torch import TorchDataset
+        except ImportError as error:
+            raise ImportError("Dataset.torch needs torch: pip install torch") from error
+        paths = [self.array_path(name) for name in arrays or ("parameters", "summary")]
+        if texts := [p for p in paths if self.item(p)["dtype"] == "text"]:
+            raise ArgumentError(f"{texts[0]} holds texts, which are no tensor")
+        chosen = np.arange(len(self)) if rows is None else np.asarray(self["/parameters/params"].chosen(rows), dtype=np.int64)
+        return TorchDataset(self, paths, chosen, transform, *self._normalizing(normalize, rows))
+
+    def _normalizing(self, normalize, rows):
+        """(statistics, their names by path) and how, or None and ""."""
+        if normalize is None:
+            return None, ""
+        from .data.columns import families
+        names = {path: name for name, path in {"parameters": "/parameters/params", **families(self)}.items()}
+        if isinstance(normalize, str):
+            if normalize not in ("standard", "robust"):
+                raise ArgumentError(f"normalize = {normalize!r}: expected 'standard', 'robust' or a Statistics")
+            return (self.statistics(rows, save=False), names), normalize
+        return (normalize, names), "standard"
+
+    # ---- About it --------------------------------------------------------------------------------------------------------------------
+    def split(self, train=0.8, val=0.1, test=0.1, *, seed=0, status=("done",), save=False):
+        """Rows for training, validation and test: shares of the rows with this status, or counts.
+
+        The rule: rows in the order of SHA-256("lathe split SEED ROW"), cut in this order; the same on every machine. save=True
+        writes it beside the file, as FILE.split.json.
+        """
+        from .data import split
+        made = split.split(self, train, val, test, seed, status)
+        if save:
+            split.save(self, made)
+        return made
+
+    def statistics(self, rows=None, *, save=True, progress=None):
+        """Mean, deviation, quartiles and robust deviation of each column of parameters and features, over these rows (None: all).
+
+        Kept beside the file as FILE.statistics.json and read from there while file and rows are the same; save=False keeps them out of it.
+        """
+        from .data.statistics import statistics
+        return statistics(self, rows, save, progress)
+
+    def card(self, path=None):
+        """The dataset described in Markdown, from its own metadata; with a path also written there."""
+        from .data.card import card
+        made = card(self)
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(made)
+        return made
 
     def close(self):
-        if self._handle is not None and self._pid == os.getpid():
-            self._handle.close()
-        self._handle = None
+        if self._open is not None and self._open.pid == os.getpid():
+            self._open.close()
+        self._open = None
 
     def __enter__(self):
         return self
@@ -203,7 +275,8 @@ class Dataset:
         return {"path": self.path}
 
     def __setstate__(self, state):
-        self.__dict__.update(state, _handle=None, _pid=None, _items=None)
+        self.__dict__.update(state)
+        self._forget()
 
     def __repr__(self):
         i = self.info

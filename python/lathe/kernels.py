@@ -67,7 +67,16 @@ class QuantumKernel:
         return self._handle().info
 
     def get_params(self, deep=True) -> dict:
+        """As scikit-learn asks for them; those left at their defaults are not listed."""
         return {"weights": self.weights, "device": self.device, **self.options}
+
+    def set_params(self, **params) -> QuantumKernel:
+        """Changes weights, device or options; after a failure nothing has changed. For ``kernel__embed`` in a grid search."""
+        self.__dict__.update(QuantumKernel(**{**self.get_params(), **params}).__dict__)
+        return self
+
+    def __sklearn_clone__(self):
+        return QuantumKernel(**self.get_params())
 
     def __getstate__(self):
         return {"weights": self.weights, "device": self.device, "options": self.options}

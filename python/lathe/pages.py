@@ -46,3 +46,13 @@ def dataset_page(d) -> str:
     info = d.info
     r.facts({name: str(info[name]) for name in ("rows", "parameters", "realizations", "steps", "grid", "precision", "device", "creation_date", "engine_version")})
     return framed(r, 360)
+
+
+def statistics_page(statistics) -> str:
+    r = _core.Report("Statistics")
+    for name, of in statistics.items():
+        r.heading(name)
+        r.facts({"columns": str(len(of["columns"])), "values of the first": str(of["count"][0]) if of["count"] else "0"})
+        series = {field: np.array([np.nan if v is None else v for v in of[field]]) for field in ("mean", "median", "std", "robust")}
+        r.plot("By column", "column", False, {field: values for field, values in series.items() if np.isfinite(values).any()})
+    return framed(r, 620)
