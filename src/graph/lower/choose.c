@@ -1,5 +1,6 @@
 /* Choosing between the kernels that can compute an op: by order, or by timing them.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "device/flags.h"
 #include "graph/lower/choose.h"
 
 #include "base/alloc.h"
@@ -20,7 +21,7 @@
 
 /* ---- the tuner ---- */
 
-static bool is_cuda(const lt_device *device) { return device && strcmp(device->backend->name, "cuda") == 0; }
+static bool is_cuda(const lt_device *device) { return lt_device_has(device, LT_DEVICE_TEXT_KERNELS | LT_DEVICE_COMPUTES); }
 
 /* Names of all rows: another list of kernels makes stored choices worthless. */
 static lt_digest_text kernels_digest(const lt_device *device)

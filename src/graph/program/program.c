@@ -1,4 +1,5 @@
 /* Programs: creating, running, describing. SPDX-License-Identifier: BSD-3-Clause */
+#include "device/flags.h"
 #include "graph/program/program.h"
 
 #include "base/alloc.h"
@@ -101,7 +102,7 @@ static lt_status remember_inputs(lt_program *p, const lt_graph *g)
 /* A device with memory of its own gets room for what the caller passes in host memory. */
 static lt_status make_copies(lt_program *p)
 {
-    if (strcmp(p->device->backend->name, "cpu") == 0) return LT_OK;
+    if (!lt_device_has(p->device, LT_DEVICE_OWN_MEMORY)) return LT_OK;
     p->input_copy = lt_arena_alloc(&p->memory, ((size_t)p->n_inputs + 1) * sizeof *p->input_copy);
     p->output_copy = lt_arena_alloc(&p->memory, ((size_t)p->n_outputs + 1) * sizeof *p->output_copy);
     if (!p->input_copy || !p->output_copy) return LT_ERR_MEMORY;
@@ -216,7 +217,7 @@ static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int 
     if (!p->device) LT_TRY(lt_default_device(&p->device));
     p->stream = lt_device_stream(p->device);
     LT_TRY(remember_inputs(p, g));
-    bool host = strcmp(p->device->backend->name, "cpu") == 0; /* elsewhere a run is one sequence */
+    bool host = !lt_device_has(p->device, LT_DEVICE_OWN_MEMORY); /* elsewhere a run is one sequence */
     lt_status s = extract(g, outputs, n_outputs, host ? opt->lead_outputs : 0, &arena, &m);
     if (!s) s = lt_program_build(p, &m, opt);
     if (!s) s = pack_constants(p);

@@ -1,5 +1,6 @@
 /* Runs of programs while a trace is recorded: a span for each kernel, and on a device that works by itself another
    for the time it took on the device. SPDX-License-Identifier: BSD-3-Clause */
+#include "device/flags.h"
 #include "graph/program/program.h"
 
 #include "base/alloc.h"
@@ -56,7 +57,7 @@ static lt_status launch_on_device(lt_program *p, int first, int n)
 lt_status lt_program_launch_traced(lt_program *p, int first, int last)
 {
     lt_span all = lt_span_begin("program");
-    bool marks_itself = strcmp(p->device->backend->name, "cpu") == 0; /* each kernel as it runs: here it would be counted twice (decision 103) */
+    bool marks_itself = lt_device_has(p->device, LT_DEVICE_TRACES_ITSELF); /* each kernel as it runs: here it would be counted twice (decision 103) */
     lt_status s = marks_itself || first == last ? lt_stream_launch_all(p->stream, p->launch + first, last - first)
                                                 : launch_on_device(p, first, last - first);
     lt_span_end(all);

@@ -3,7 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/flags.h"
+#include "device/memory.h"
 #include "graph/program/program.h"
 
 #include <math.h>
@@ -60,7 +61,7 @@ lt_status lt_gram_create_circuit(lt_device *dev, const lt_gram_options *opt, con
     LT_TRY(check_similarity(similarity));
     LT_TRY(lt_circuit_check_weights(c, weights, n_weights));
     if (!dev) LT_TRY(lt_default_device(&dev));
-    if (strcmp(dev->backend->name, "cpu"))
+    if (lt_device_has(dev, LT_DEVICE_OWN_MEMORY))
         return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: circuits run on the CPU so far, and device %s is not: give --device cpu", dev->id);
     return lt_gram_open(&dev, 1, opt, make_circuit, &(circuit_request){ c, weights, n_weights, similarity }, out);
 }
@@ -80,7 +81,7 @@ lt_status lt_gram_explain(lt_gram *g, int64_t n, int64_t m, char *text, size_t b
     int64_t free_bytes, total_bytes;
     lt_gram_plan *p = lt_malloc(sizeof *p);
     if (!p) return LT_ERR_MEMORY;
-    lt_status s = g->dev->backend->mem_info(g->dev, &free_bytes, &total_bytes);
+    lt_status s = lt_device_free_memory(g->dev, &free_bytes, &total_bytes);
     lt_plan_request r = { .opt = &g->opt, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = n, .m = m ? m : n, .cross = m > 0,
                           .free_bytes = s ? 0 : free_bytes, .total_bytes = s ? 0 : total_bytes, .transfer_from = g->transfer_from,
                           .transfer_reason = g->transfer_reason, .real_part = g->similarity.kind == LT_SIMILARITY_REAL };
