@@ -74,7 +74,7 @@ class QSVC(ClassifierMixin, BaseEstimator):
     Features are reduced to qubits by PCA where there are more, scaled to angles, and compared by ``lathe.gram``. scikit-learn's SVC solves
     the dual problem on the finished matrix, several classes one against one, and so C, class_weight, sample_weight, tol, shrinking,
     max_iter, decision_function_shape and break_ties mean what they mean there. tol is 1e-8, not 1e-3, so that a row of weight 2 and a row
-    given twice lead to the same machine; the matrix takes longer than the last digits.
+    given twice lead to the same machine; where C is large that takes several times the iterations, and tol=1e-3 saves them.
 
     weights: layers by qubits (by 3 for ``entangler="strong"``); None draws ``layers`` of them from random_state, of deviation weight_std.
     qubits: None for one per feature, at most 16. range: where training features are scaled to: "unit" is [0, 1], "pi" is [0, pi], "none"

@@ -125,8 +125,14 @@ class Features(Case):
         np.testing.assert_array_equal(root["features/temporal/features"][...], np.asarray(self.d["features/temporal/features"]))
         self.assertEqual(root["metadata/ic_types"][...].tolist(), self.d["metadata/ic_types"])
         self.assertEqual(root["parameters/params"].attrs["column_names"][0], "num_layers")
-        with self.assertRaises(Exception):
+        with self.assertRaisesRegex(OSError, "exists already"):
             self.d.to_zarr("out.zarr")
+
+        def fails(done, total):
+            raise LookupError("mine")
+        with self.assertRaisesRegex(LookupError, "mine"):
+            self.d.to_zarr("half.zarr", progress=fails)
+        self.assertEqual(list(pathlib.Path().glob("half.zarr*")), [])
 
     @harness.needs("xarray")
     def test_xarray(self):

@@ -23,6 +23,12 @@ class Estimator(unittest.TestCase):
                 warnings.simplefilter("ignore")
                 check_estimator(model)
 
+    def test_the_example_of_the_module(self):
+        import doctest
+        import lathe.sklearn as module
+        result = doctest.testmod(module)
+        self.assertEqual((result.failed, result.attempted > 3), (0, True))
+
     def test_it_is_svc_on_the_matrix_of_gram(self):
         from lathe.sklearn import QSVC
         from sklearn.preprocessing import MinMaxScaler

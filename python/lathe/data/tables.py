@@ -1,11 +1,14 @@
 """Features and whole datasets in the forms that other packages read."""
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
+import shutil
 
 import numpy as np
 
+from ..errors import FileError
 from ..progress import bar
 from . import columns
 
@@ -57,13 +60,24 @@ def to_pandas(dataset, unit=False):
 
 def to_parquet(dataset, path, unit=False, **options):
     package("pyarrow", "to_parquet")
-    to_pandas(dataset, unit).to_parquet(beside(path), engine="pyarrow", **options)
-    os.replace(beside(path), path)
+    table = to_pandas(dataset, unit)
+    with whole(path) as part:
+        table.to_parquet(part, engine="pyarrow", **options)
 
 
-def beside(path):
-    """A name to write under before the file takes its place."""
-    return f"{os.fspath(path)}.part"
+@contextlib.contextmanager
+def whole(path):
+    """A name beside the path to write under; what is there takes its place in the end, or is removed after a failure."""
+    part = f"{os.fspath(path)}.part"
+    try:
+        yield part
+        os.replace(part, path)
+    except BaseException:
+        if os.path.isdir(part):
+            shutil.rmtree(part)
+        elif os.path.exists(part):
+            os.unlink(part)
+        raise
 
 
 def dimensions(dataset, path) -> list[str]:
@@ -107,10 +121,12 @@ def to_xarray(dataset, arrays=None):
 def to_zarr(dataset, path, arrays=None, progress=None):
     """Groups and arrays under the names of the file, block by block."""
     zarr = package("zarr", "to_zarr")
-    root = zarr.open_group(os.fspath(path), mode="w-", zarr_format=2)
-    root.attrs.update({name: value for name, value in dataset.info.items() if name not in ("file_bytes", "status")})
+    if os.path.exists(path):
+        raise FileError(f"{os.fspath(path)}: exists already; to_zarr makes a new group")
     paths = chosen_arrays(dataset, arrays)
-    with bar(progress, "zarr", "array") as step:
+    with bar(progress, "zarr", "array") as step, whole(path) as part:
+        root = zarr.open_group(part, mode="w", zarr_format=2)
+        root.attrs.update({name: value for name, value in dataset.info.items() if name not in ("file_bytes", "status")})
         for done, name in enumerate(paths, 1):
             copy_array(dataset, root, name)
             if step:
