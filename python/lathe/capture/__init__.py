@@ -30,7 +30,7 @@ from .. import _core
 from ..errors import CaptureError, describe, place
 from ..tree import flatten, unflatten
 
-FRONTS = ("numpy",)
+FRONTS = ("numpy", "torch")
 MODES = ("verify", "always", "never")
 
 

@@ -23,15 +23,17 @@ def pygranso(var_spec, combined_fn, user_opts=None) -> pygransoStruct:
     given = options.take(user_opts)
     points = points_of(var_spec, given.device, given.double)
     x0 = options.start(given, points.n)
-    made = problem.build(points, combined_fn, x0, given)
+    made, captured = problem.build(points, combined_fn, x0, given)
     tensors = results.Tensors(given.device, points.dtype)
     log = results.HaltLog(given.halt_log_fn, tensors) if given.halt_log_fn is not None else None
     try:
-        solved = lathe.solve(made, x0, on_error="stop", halt_log_fn=log, **given.objects, **given.solver)
+        solved = lathe.solve(made, x0, device=str(given.device) if captured else "cpu", on_error="stop", halt_log_fn=log, **given.objects, **given.solver)
     except KeyboardInterrupt as stopped:
         if getattr(stopped, "solution", None) is not None:
             stopped.solution = stopped.partial = results.solution(stopped.solution, tensors)
         raise
+    if captured:
+        points.leave(solved.final.x)
     soln = results.solution(solved, tensors)
     if log is not None and log.failure is not None:
         raise log.failure

@@ -31,7 +31,7 @@ class Named:
     def stand_in(self, combined_fn):
         """combined_fn as a function of one tensor per variable."""
         from ..pygransoStruct import struct
-        return lambda *tensors: combined_fn(struct(**dict(zip(self.names, tensors))))
+        return lambda *tensors: combined_fn(struct(**{n: t.to(self.device) for n, t in zip(self.names, tensors)}))
 
     def leave(self, x):
         """Nothing stays behind."""
@@ -61,7 +61,7 @@ class Module:
                 return combined_fn(self.model)
 
         caller = Caller(self.model)
-        return lambda *tensors: torch.func.functional_call(caller, {f"model.{n}": t for n, t in zip(self.names, tensors)}, ())
+        return lambda *tensors: torch.func.functional_call(caller, {f"model.{n}": t.to(self.device) for n, t in zip(self.names, tensors)}, ())
 
     def leave(self, x):
         import torch

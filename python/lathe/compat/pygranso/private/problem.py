@@ -6,26 +6,60 @@ import numbers
 import numpy as np
 
 import lathe
-from lathe import _core
+from lathe import _core, capture as capturing
 from lathe.capture.reverse import jacobian
-from lathe.errors import ArgumentError, ShapeError
+from lathe.console import say_once
+from lathe.errors import ArgumentError, CaptureError, ShapeError
+from lathe.problem import from_captured
 from ..pygransoStruct import fields_of
 
 
 def build(points, combined_fn, x0, given):
-    """lathe.Problem of combined_fn; x0 a vector of NumPy, ``given`` the options of this layer."""
+    """(lathe.Problem of combined_fn, whether it was captured); x0 a vector of NumPy, ``given`` the options of this layer."""
     called = (Called if given.globalAD else CalledWithGradients)(points, combined_fn)
     called(x0)  # an error at x0 is the caller's; how many constraints there are is decided here
+    why = "globalAD = False" if not given.globalAD else "capture = 'never'" if given.capture == "never" else None
+    if why is None:
+        try:
+            return captured(points, combined_fn, x0, called.sizes), True
+        except CaptureError as error:
+            if given.capture == "always":
+                raise
+            why = str(error)
     core = _core.Problem.from_functions(points.n, *called.sizes, called, called.gradients, [("x", (points.n,))])
     problem = lathe.Problem(core)
-    problem.how = "called from C, gradients by " + ("PyTorch's reverse mode" if given.globalAD else "the function (globalAD = False)")
+    problem.how = f"called from C, gradients by {called.source}: {why}"
+    if given.globalAD and given.capture != "never":
+        say_once(combined_fn, problem.how)
+    return problem, False
+
+
+def captured(points, combined_fn, x0, sizes):
+    """combined_fn as a graph over its variables, or CaptureError."""
+    import torch
+    vector = torch.from_numpy(x0.copy()).to(points.dtype)
+    arrays, at = [], 0
+    for shape in points.shapes:
+        count = int(np.prod(shape, dtype=np.int64))
+        arrays.append(vector[at:at + count].reshape(shape).numpy())
+        at += count
+    function = points.stand_in(combined_fn)
+
+    def parts(*tensors):
+        f, ci, ce = function(*tensors)
+        return f, tensors_of(ci, "ci"), tensors_of(ce, "ce")
+    made = capturing.capture(parts, arrays, [torch.from_numpy(a) for a in arrays], points.names, verify=True)
+    problem = lathe.Problem(from_captured(made))
+    if (problem.p, problem.q) != sizes:
+        raise CaptureError(f"the graph has {problem.p} inequalities and {problem.q} equalities, the function {sizes[0]} and {sizes[1]}")
+    problem.how = made.how
     return problem
 
 
 class Called:
     """values(x) and gradients(x): gradients are always asked for at the last x for which values were."""
 
-    expected = "[f, ci, ce]"
+    expected, source = "[f, ci, ce]", "PyTorch's reverse mode"
 
     def __init__(self, points, combined_fn):
         self.points, self.combined_fn, self.sizes = points, combined_fn, None
@@ -67,7 +101,7 @@ class Called:
 class CalledWithGradients(Called):
     """globalAD = False: combined_fn returns the gradients as well, n x 1 and one column per constraint."""
 
-    expected = "[f, f_grad, ci, ci_grad, ce, ce_grad]"
+    expected, source = "[f, f_grad, ci, ci_grad, ce, ce_grad]", "the function"
 
     def take(self, made):
         f, df, ci, dci, ce, dce = made
