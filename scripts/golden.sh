@@ -40,7 +40,7 @@ call() {
 }
 lathe() { call lathe "$GOLDEN_BUILD/bin/lathe" ${1+"$@"}; }
 lathe_quietly() { "$GOLDEN_BUILD/bin/lathe" "$@" </dev/null; }
-program() { call "$1" "$GOLDEN_BUILD/bin/$1"; }
+program() { name=$1; shift; call "$name" "$GOLDEN_BUILD/bin/$name" ${1+"$@"}; }
 with() { (export "$1"; shift; "$@"); }
 
 record_file() {

@@ -195,7 +195,7 @@ static lt_status tell_profile(const char *path)
 /* Says where it was computed when nobody had named a device, and what results of one that computes nothing are worth. */
 static void tell_device(const cli_command *command, const cli_context *c, bool asked)
 {
-    lt_device_info d;
+    lt_device_info d = { .size = sizeof d };
     if (command->need == CLI_NEED_NOTHING || c->common.quiet) return;
     if (c->device ? lt_device_describe(c->device, &d) : lt_device_list(0, &d)) return;
     if (!strcmp(d.id, "null")) fprintf(stderr, "%s: device %s %s: results mean nothing\n", cli_program.name, d.id, d.name);

@@ -126,7 +126,7 @@ static void describe_device(cli_context *c, lt_device_info *info)
 
 lt_status cli_json_machine(cli_context *c)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     struct utsname os;
     describe_device(c, &info);
     uname(&os);
@@ -149,7 +149,7 @@ lt_status cli_json_machine(cli_context *c)
 
 void cli_report_machine(cli_context *c, lt_report *r)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     describe_device(c, &info);
     char device[200], version[200];
     snprintf(device, sizeof device, "%s: %s, %d cores", info.id, info.name, info.cores);

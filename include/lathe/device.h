@@ -13,6 +13,7 @@ extern "C" {
 typedef struct lt_device lt_device;          /* opaque: made by lt_device_open */
 
 typedef struct lt_device_info {
+    size_t  size;
     char    id[16];                          /* what lt_device_open takes: "cpu", "cuda:0" */
     char    name[64];                        /* "Intel(R) Xeon(R) Processor @ 2.80GHz" */
     char    features[192];                   /* "sse4.2 avx avx2 fma …", "sm_90" */
@@ -36,6 +37,7 @@ LT_API const char *lt_device_id(const lt_device *dev);   /* "cpu"; valid while t
 
 /* ---- Libraries a GPU works with ---------------------------------------------- */
 typedef struct lt_device_library_info {
+    size_t size;
     char name[16], purpose[40], version[32]; /* "cuDNN", "convolution", "9.13.0" */
     bool usable;                             /* opened, with every function that is needed */
     char reason[400];                        /* when not: why, and what to do */
@@ -45,6 +47,7 @@ LT_API bool lt_device_library(int index, lt_device_library_info *out);
 
 /* ---- Memory ---------------------------------------------------------------- */
 typedef struct lt_memory_stats {             /* of the device's caching allocator */
+    size_t  size;
     int64_t in_use_bytes, reserved_bytes;    /* handed out; taken from the device */
     int64_t peak_in_use_bytes, peak_reserved_bytes;
     int64_t limit_bytes;                     /* of reserved; 0 = none */
@@ -64,7 +67,8 @@ LT_API lt_status lt_device_bandwidth(lt_device *dev, int64_t bytes, double *byte
 /* ---- Tiles ----------------------------------------------------------------- */
 /* Pairs of rows are worked on in square tiles of t rows by t rows, which need
    fixed_bytes + t bytes_per_row + t^2 bytes_per_pair. */
-typedef struct lt_tile_request {
+typedef struct lt_tile_request {             /* start from lt_tile_request_defaults() */
+    size_t  size;
     int64_t rows;                            /* of the whole problem, >= 1 */
     int64_t bytes_per_row, bytes_per_pair;   /* >= 0; both panels of rows count: pass their sum */
     int64_t fixed_bytes;                     /* needed or kept free whatever the tile, >= 0 */
@@ -72,8 +76,11 @@ typedef struct lt_tile_request {
     double  fraction;                        /* of free_bytes to use: in (0, 1] */
     int64_t min_tile, max_tile;              /* 0 = 1 and no limit; else powers of two */
 } lt_tile_request;
+LT_API void lt_tile_request_defaults_into(lt_tile_request *out); /* fraction 1, the rest 0 */
+static inline lt_tile_request lt_tile_request_defaults(void) { lt_tile_request sized; sized.size = sizeof sized; lt_tile_request_defaults_into(&sized); return sized; }
 
 typedef struct lt_tile_plan {
+    size_t  size;
     int64_t tile_rows, n_tiles;              /* tiles along one side */
     int64_t budget_bytes, tile_bytes;
     char    reason[256];                     /* "tile 1024: 2048 would need … of a budget of …" */

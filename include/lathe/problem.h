@@ -30,6 +30,7 @@ typedef struct lt_model_option { const char *name, *value; int line, column; } l
 
 /* Everything a solver needs; pointers live as long as the model. */
 typedef struct lt_model_view {
+    size_t     size;
     lt_graph   *graph;
     lt_node     x;         /* the packed variables: the graph's only input, f64 [n] */
     lt_node     f;         /* to be minimised (already negated for "maximize") */
@@ -51,7 +52,8 @@ LT_API lt_status lt_model_read(const char *path, lt_model **out);
    examples only; name: how messages call the text. */
 LT_API lt_status lt_model_parse(const char *name, const char *folder, const char *text, size_t length, lt_model **out);
 LT_API void      lt_model_destroy(lt_model *m); /* NULL is allowed */
-LT_API lt_model_view lt_model_get(const lt_model *m);
+LT_API void lt_model_get_into(const lt_model *m, lt_model_view *out);
+static inline lt_model_view lt_model_get(const lt_model *m) { lt_model_view sized; sized.size = sizeof sized; lt_model_get_into(m, &sized); return sized; }
 /* Errors and warnings in order, each with source line and caret, newline separated; "" if none. */
 LT_API const char *lt_model_messages(const lt_model *m);
 LT_API int       lt_model_error_count(const lt_model *m);
@@ -61,6 +63,7 @@ LT_API lt_status lt_model_describe(const lt_model *m, FILE *to);
 
 /* ---- Built-in examples -------------------------------------------------------- */
 typedef struct lt_example {
+    size_t     size;
     const char *name;      /* "A1": read it with lt_model_read("example:A1", …) */
     const char *text;      /* the problem; terminated */
     char        title[120]; /* "nonsmooth Rosenbrock function with two bounds" */

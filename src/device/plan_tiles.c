@@ -1,6 +1,7 @@
 /* How large a tile fits into a share of the free memory. SPDX-License-Identifier: BSD-3-Clause */
 #include "lathe/device.h"
 
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <stdio.h>
@@ -38,11 +39,13 @@ static lt_status check_request(const lt_tile_request *r)
     return LT_OK;
 }
 
-lt_status lt_plan_tiles(const lt_tile_request *req, lt_tile_plan *out)
+void lt_tile_request_defaults_into(lt_tile_request *out)
 {
-    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "plan_tiles: out is NULL");
-    *out = (lt_tile_plan){ .tile_rows = 0 };
-    if (!req) return LT_FAIL(LT_ERR_ARGUMENT, "plan_tiles: the request is NULL");
+    LT_GIVE(out, &(lt_tile_request){ .size = sizeof(lt_tile_request), .fraction = 1 });
+}
+
+static lt_status plan(const lt_tile_request *req, lt_tile_plan *out)
+{
     LT_TRY(check_request(req));
     int64_t least = req->min_tile ? req->min_tile : 1;
     int64_t most = req->max_tile ? req->max_tile : INT64_C(1) << 62;
@@ -74,4 +77,17 @@ lt_status lt_plan_tiles(const lt_tile_request *req, lt_tile_plan *out)
     snprintf(out->reason, sizeof out->reason, "tile %lld: %lld bytes of a budget of %lld (%g of %lld free); %s",
              (long long)t, (long long)out->tile_bytes, (long long)budget, req->fraction, (long long)req->free_bytes, stop);
     return LT_OK;
+}
+
+lt_status lt_plan_tiles(const lt_tile_request *req, lt_tile_plan *out)
+{
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "plan_tiles: out is NULL");
+    if (!req) return LT_FAIL(LT_ERR_ARGUMENT, "plan_tiles: the request is NULL");
+    LT_TRY(LT_CHECK_SIZE(lt_tile_plan, out));
+    lt_tile_request own = lt_tile_request_defaults();
+    lt_tile_plan found = { .size = sizeof found };
+    lt_status s = LT_TAKE(lt_tile_request, req, &own);
+    if (!s) s = plan(&own, &found);
+    LT_GIVE(out, &found);
+    return s;
 }

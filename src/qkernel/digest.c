@@ -2,6 +2,7 @@
 #include "lathe/gram.h"
 
 #include "base/hash.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "qkernel/rows/rows.h"
 
@@ -31,9 +32,11 @@ static void add_rows(digest *d, const lt_rows *x)
         for (int64_t k = 0; k < x->columns; k++) add_real(d, lt_rows_at(x, i, k));
 }
 
-lt_status lt_gram_digest(const lt_gram_options *opt, const lt_weights *w, const lt_rows *x, const lt_rows *y, char text[LT_GRAM_DIGEST_BYTES])
+lt_status lt_gram_digest(const lt_gram_options *options, const lt_weights *w, const lt_rows *x, const lt_rows *y, char text[LT_GRAM_DIGEST_BYTES])
 {
-    if (!opt || !w || !w->data || !x || !x->data || (y && !y->data) || !text)
+    lt_gram_options own = lt_gram_defaults(), *opt = &own;
+    LT_TRY(LT_TAKE(lt_gram_options, options, opt));
+    if (!options || !w || !w->data || !x || !x->data || (y && !y->data) || !text)
         return LT_FAIL(LT_ERR_ARGUMENT, "gram_digest: the options, weights, X or the text are NULL");
     digest d = { 0x6772616d, 0x6b65726e };
     bool strong = opt->entangler == LT_ENTANGLER_STRONG;

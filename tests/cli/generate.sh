@@ -50,9 +50,7 @@ run 0 generate --config "$c" --output "$work/v.h5" --verbose --total-samples 5 -
 
 # An override of nothing is no override: it would run the whole configuration
 for option in total-samples batch-size num-realizations; do
-    for command in generate cloud-generate; do
-        run 2 $command --config "$c" --output "$work/zero.h5" --$option 0; says err "option '$option' is '0': expected an integer of at least 1"
-    done
+    run 2 generate --config "$c" --output "$work/zero.h5" --$option 0; says err "option '$option' is '0': expected an integer of at least 1"
 done
 [ ! -e "$work/zero.h5" ] || fail "$last: a refused run wrote a file"
 

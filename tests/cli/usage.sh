@@ -25,7 +25,7 @@ run 2 zzzzzz; says err "no subcommand 'zzzzzz'"
 bench 2 grpah; says err "lathe-bench: no subcommand 'grpah'; did you mean 'graph'?"
 bench 2 --generate man; says err "the subcommand comes first"
 # Subcommands of earlier versions: what to use instead
-bench 2 graph; says err "'bench' is gone: use the program lathe-bench"
+run 2 bench graph; says err "'bench' is gone: use the program lathe-bench"
 run 2 inspect small.h5; says err "'inspect' is gone: use 'lathe info'"
 run 2 cloud-generate --config c.yaml; says err "use 'lathe generate'"
 run 2 help nothing; says err "no subcommand 'nothing'"

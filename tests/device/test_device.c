@@ -61,7 +61,7 @@ LT_TEST(the_list_describes_each)
     int n = lt_device_count();
     LT_CHECK(n >= 2);
     for (int i = 0; i < n; i++) {
-        lt_device_info info;
+        lt_device_info info = { .size = sizeof info };
         LT_CHECK_OK(lt_device_list(i, &info));
         LT_CHECK(info.id[0] && info.name[0] && info.cores >= 1);
         LT_CHECK(info.memory_total_bytes > 0 && info.memory_free_bytes > 0 && info.memory_free_bytes <= info.memory_total_bytes);
@@ -70,7 +70,7 @@ LT_TEST(the_list_describes_each)
             LT_CHECK(info.memory_total_bytes > INT64_C(64) << 20);
         }
     }
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     LT_CHECK_FAILS(lt_device_list(-1, &info), LT_ERR_ARGUMENT, "device number -1");
     LT_CHECK_FAILS(lt_device_list(n, &info), LT_ERR_ARGUMENT, "there are");
     LT_CHECK_FAILS(lt_device_describe(NULL, &info), LT_ERR_ARGUMENT, "NULL");
@@ -107,9 +107,9 @@ LT_TEST(tiles_are_the_largest_power_of_two_that_fits)
     int64_t row[] = { 0, 16, 4096 }, pair[] = { 0, 8 }, space[] = { 1 << 16, 1 << 20, 1 << 30 }, rows[] = { 1, 3, 1000, 1 << 20 };
     double fraction[] = { 0.1, 0.5, 1 };
     for (int a = 0; a < 3; a++) for (int b = 0; b < 2; b++) for (int c = 0; c < 3; c++) for (int d = 0; d < 4; d++) for (int e = 0; e < 3; e++) {
-        lt_tile_request r = { .rows = rows[d], .bytes_per_row = row[a], .bytes_per_pair = pair[b], .fixed_bytes = 100,
+        lt_tile_request r = { .size = sizeof r, .rows = rows[d], .bytes_per_row = row[a], .bytes_per_pair = pair[b], .fixed_bytes = 100,
                               .free_bytes = space[c], .fraction = fraction[e] };
-        lt_tile_plan p;
+        lt_tile_plan p = { .size = sizeof p };
         LT_CHECK_OK(lt_plan_tiles(&r, &p));
         int64_t t = p.tile_rows, budget = (int64_t)((double)space[c] * fraction[e]);
         LT_CHECK(t > 0 && (t & (t - 1)) == 0);
@@ -123,8 +123,8 @@ LT_TEST(tiles_are_the_largest_power_of_two_that_fits)
 
 LT_TEST(tiles_keep_to_their_limits)
 {
-    lt_tile_request r = { .rows = 1 << 20, .bytes_per_row = 16, .free_bytes = INT64_C(1) << 40, .fraction = 0.9, .min_tile = 256, .max_tile = 32768 };
-    lt_tile_plan p;
+    lt_tile_request r = { .size = sizeof r, .rows = 1 << 20, .bytes_per_row = 16, .free_bytes = INT64_C(1) << 40, .fraction = 0.9, .min_tile = 256, .max_tile = 32768 };
+    lt_tile_plan p = { .size = sizeof p };
     LT_CHECK_OK(lt_plan_tiles(&r, &p));
     LT_CHECK_EQ_INT(p.tile_rows, 32768);
     LT_CHECK(strstr(p.reason, "largest allowed"));
@@ -132,21 +132,21 @@ LT_TEST(tiles_keep_to_their_limits)
     LT_CHECK_OK(lt_plan_tiles(&r, &p));
     LT_CHECK_EQ_INT(p.tile_rows, 256);
     LT_CHECK(strstr(p.reason, "covers all rows"));
-    r = (lt_tile_request){ .rows = INT64_C(1) << 40, .bytes_per_row = INT64_MAX / 4, .bytes_per_pair = INT64_MAX / 4, .free_bytes = INT64_MAX, .fraction = 1 };
+    r = (lt_tile_request){ .size = sizeof(lt_tile_request), .rows = INT64_C(1) << 40, .bytes_per_row = INT64_MAX / 4, .bytes_per_pair = INT64_MAX / 4, .free_bytes = INT64_MAX, .fraction = 1 };
     LT_CHECK_OK(lt_plan_tiles(&r, &p)); /* no overflow */
     LT_CHECK_EQ_INT(p.tile_rows, 1);
 }
 
 LT_TEST(bad_tile_requests_name_the_number)
 {
-    const lt_tile_request ok = { .rows = 10, .bytes_per_row = 8, .bytes_per_pair = 8, .free_bytes = 1 << 20, .fraction = 0.5 };
+    const lt_tile_request ok = { .size = sizeof ok, .rows = 10, .bytes_per_row = 8, .bytes_per_pair = 8, .free_bytes = 1 << 20, .fraction = 0.5 };
     lt_tile_request bad[10];
     for (int i = 0; i < 10; i++) bad[i] = ok;
     bad[0].rows = 0; bad[1].bytes_per_row = -1; bad[2].fraction = 0; bad[3].fraction = 1.5; bad[4].fraction = NAN;
     bad[5].min_tile = 3; bad[6].max_tile = 100; bad[7].min_tile = 64; bad[7].max_tile = 32; bad[8].free_bytes = -5; bad[9].fixed_bytes = -1;
     static const char *const text[] = { "rows is 0", "row -1", "fraction is 0", "fraction is 1.5", "fraction is nan", "min_tile is 3",
                                         "max_tile is 100", "max_tile is 32", "free -5", "fixed -1" };
-    lt_tile_plan p;
+    lt_tile_plan p = { .size = sizeof p };
     for (int i = 0; i < 10; i++) LT_CHECK_FAILS(lt_plan_tiles(&bad[i], &p), LT_ERR_ARGUMENT, text[i]);
     LT_CHECK_FAILS(lt_plan_tiles(NULL, &p), LT_ERR_ARGUMENT, "NULL");
     lt_tile_request big = ok;

@@ -31,7 +31,7 @@ static void round_trip(lt_device *dev, lt_lane_way way)
 LT_TEST(bytes_arrive_both_ways)
 {
     for (int i = 0; i < lt_device_count(); i++) {
-        lt_device_info info;
+        lt_device_info info = { .size = sizeof info };
         lt_device *dev;
         LT_CHECK_OK(lt_device_list(i, &info));
         if (!info.computes) continue;

@@ -198,7 +198,7 @@ static bool step_packs(const compiler *c, int k)
 static lt_status find_held(compiler *c)
 {
     lt_program *p = c->p;
-    bool stays = c->opt->on_device || strcmp(p->device->backend->name, "cpu") == 0;
+    bool stays = p->on_device || strcmp(p->device->backend->name, "cpu") == 0;
     bool able = c->opt->held_from > 0 && c->opt->mode < LT_MODE_REDUCE_OVERHEAD && stays;
     p->held_from = able ? c->opt->held_from : INT32_MAX;
     p->stale = able;

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/config.h"
 #include "base/files/file.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "operators/config/field_blocks.h"
 #include "operators/config/keys.h"
@@ -38,7 +39,7 @@ static lt_status substitute_text(lt_arena *arena, lt_yaml_node *n, const lt_data
     bool given = text != NULL;
     if (!given) text = lt_config_variable(name);
     if (!text)
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s stands for nothing: expected a parameter or an environment variable %s", lt_yaml_place(n).s, n->text, name);
+        return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: %s stands for nothing: expected a parameter or an environment variable %s", lt_yaml_place(n).s, n->text, name), n);
     LT_TRY(lt_yaml_scalar(arena, text, given, n->source, &value)); /* from the environment it stays a text */
     n->kind = value->kind;
     n->text = value->text;
@@ -276,12 +277,20 @@ static lt_status keep_or_drop(lt_status s, lt_dataset_config **c)
     return s;
 }
 
-lt_status lt_dataset_config_parse(const char *text, size_t length, const char *name, const lt_dataset_overrides *over, lt_dataset_config **out)
+void lt_dataset_overrides_defaults_into(lt_dataset_overrides *out)
+{
+    LT_GIVE(out, &(lt_dataset_overrides){ .size = sizeof(lt_dataset_overrides) });
+}
+
+lt_status lt_dataset_config_parse(const char *text, size_t length, const char *name, const lt_dataset_overrides *overrides, lt_dataset_config **out)
 {
     if (!out || !name || (!text && length)) return LT_FAIL(LT_ERR_ARGUMENT, "config: %s is NULL", !out ? "out" : !name ? "name" : "text");
+    *out = NULL;
+    lt_dataset_overrides over = lt_dataset_overrides_defaults();
+    LT_TRY(LT_TAKE(lt_dataset_overrides, overrides, &over));
     LT_TRY(create(out));
     lt_status s = lt_yaml_read(&(*out)->arena, text ? text : "", length, name, &(*out)->notes, &(*out)->document);
-    if (!s) s = check_document(*out, over);
+    if (!s) s = check_document(*out, &over);
     return keep_or_drop(s, out);
 }
 

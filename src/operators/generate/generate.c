@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/files/file.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "device/backend.h"
 #include "operators/file/journal.h"
@@ -16,14 +17,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-lt_generate_options lt_generate_defaults(void) { return (lt_generate_options){ .shard_count = 1 }; }
+void lt_generate_defaults_into(lt_generate_options *out)
+{
+    LT_GIVE(out, &(lt_generate_options){ .size = sizeof(lt_generate_options), .shard_count = 1 });
+}
 
-lt_dataset_summary lt_dataset_config_summary(const lt_dataset_config *c)
+void lt_dataset_config_summary_into(const lt_dataset_config *c, lt_dataset_summary *out)
 {
     static const char *const providers[] = { "lambda_labs", "runpod", "aws", "local" }; /* as config/keys.c lists them */
-    return (lt_dataset_summary){ .name = c->name, .output = c->output_path, .device = c->device, .provider = providers[c->provider],
+    const lt_dataset_summary s = { .size = sizeof s, .name = c->name, .output = c->output_path, .device = c->device, .provider = providers[c->provider],
                                  .total_samples = c->total_samples, .batch_size = c->batch_size, .realizations = c->realizations, .steps = c->steps,
                                  .seed = c->seed, .store_trajectories = c->store_trajectories, .precision = c->precision };
+    LT_GIVE(out, &s);
 }
 
 /* ---- Before the file ------------------------------------------------------------------------------ */
@@ -53,8 +58,8 @@ static lt_status check_options(const lt_generator *g)
 
 static lt_status choose_precision(lt_generator *g)
 {
-    lt_rollout_info info = { .precision = g->c->precision };
-    lt_compile_options compile;
+    lt_rollout_info info = { .size = sizeof info, .precision = g->c->precision };
+    lt_compile_options compile = { .size = sizeof compile };
     LT_TRY(lt_rollout_choose_precision(g->opt->device, g->c->precision, &info, &compile));
     g->info->precision = info.precision;
     snprintf(g->info->precision_reason, sizeof g->info->precision_reason, "%s", info.precision_reason);
@@ -144,7 +149,7 @@ static lt_status refuse_config(const lt_generator *g, const char *file, const ch
 static lt_status compare_config(const lt_generator *g, const char *stored)
 {
     lt_dataset_config *old = NULL;
-    lt_dataset_overrides over = { .output = g->c->output_path, .device = g->c->device, .batch_size = g->c->batch_size, .watchdog = "auto", .any_devices = true };
+    lt_dataset_overrides over = { .size = sizeof over, .output = g->c->output_path, .device = g->c->device, .batch_size = g->c->batch_size, .watchdog = "auto", .any_devices = true };
     LT_TRY(lt_dataset_config_parse(stored, strlen(stored), g->c->output_path, &over, &old));
     lt_dataset_config *now = NULL;
     lt_status s = lt_dataset_config_parse(g->c->record_json, strlen(g->c->record_json), g->c->output_path, &over, &now);
@@ -364,13 +369,15 @@ static lt_status tell_lost(const lt_generate_info *info, int64_t rows)
                    info->lost > named ? ", ..." : "", info->first_failure);
 }
 
-lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_info *info)
+lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *options, lt_generate_info *out)
 {
-    lt_generate_info own;
-    lt_generator g = { .c = c, .opt = opt, .info = info ? info : &own };
+    lt_generate_options opt = lt_generate_defaults();
+    lt_generate_info info = { .size = sizeof info };
+    lt_generator g = { .c = c, .opt = &opt, .info = &info };
+    LT_TRY(LT_TAKE(lt_generate_options, options, &opt));
+    LT_TRY(LT_CHECK_SIZE(lt_generate_info, out));
     int64_t start = lt_clock_ns();
     lt_span span = lt_span_begin("generate");
-    *g.info = (lt_generate_info){ 0 };
     bool watched = false;
     lt_status s = choose_watchdog(&g, &watched);
     if (!s) s = lt_generator_prepare(&g);
@@ -387,5 +394,6 @@ lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt
     g.info->gflops = g.info->inference_seconds > 0 ? 1e-9 * g.info->total_flops / g.info->inference_seconds : 0;
     lt_generator_release(&g);
     lt_span_end(span);
+    LT_GIVE(out, &info);
     return s;
 }

@@ -12,7 +12,7 @@
 /* On a GPU: products of halves on tensor cores; float32 is never rounded to TF32. bfloat16 needs capability 8. */
 static lt_status choose_on_device(lt_device *dev, lt_precision wanted, lt_rollout_info *info, lt_compile_options *out)
 {
-    lt_device_info d;
+    lt_device_info d = { .size = sizeof d };
     LT_TRY(lt_device_describe(dev, &d));
     int sm = 0;
     const char *at = strstr(d.features, "sm_");

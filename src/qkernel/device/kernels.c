@@ -70,7 +70,7 @@ static lt_status build(lt_device *dev, texts t, const char *entry, const char *n
 /* Blocks that stay and take work until there is none: all that fit at once. */
 static lt_status resident_blocks(lt_device *dev, int per_multiprocessor, unsigned *out)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     LT_TRY(lt_device_describe(dev, &info));
     *out = (unsigned)(LT_MAX(1, info.cores) * per_multiprocessor);
     return LT_OK;
@@ -79,7 +79,7 @@ static lt_status resident_blocks(lt_device *dev, int per_multiprocessor, unsigne
 /* What all blocks of a multiprocessor have together: 227 KiB from compute capability 9 on, 99 KiB on 8.9. */
 static lt_status shared_limit(lt_device *dev, size_t *out)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     LT_TRY(lt_device_describe(dev, &info));
     *out = (size_t)(strstr(info.features, "sm_8") ? 99 : 227) << 10;
     return LT_OK;

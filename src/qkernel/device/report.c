@@ -92,7 +92,7 @@ static lt_status tell_profile(lt_call *f, const lt_gram_info *info, lt_gram_prof
     size_t panels = 0, lists = 0;
     for (int i = 0; i < r->n_turns; i++) panels += r->turn[i].slot.bytes, lists += r->turn[i].jobs.bytes;
     LT_TRY(lt_row_maker_sent(&r->maker));
-    *p = (lt_gram_profile){ .peak_bytes = info->peak_bytes, .d2h_bytes = lt_fetch_bytes(r->fetch), .d2h_seconds = lt_fetch_copy_seconds(r->fetch),
+    *p = (lt_gram_profile){ .size = sizeof(lt_gram_profile), .peak_bytes = info->peak_bytes, .d2h_bytes = lt_fetch_bytes(r->fetch), .d2h_seconds = lt_fetch_copy_seconds(r->fetch),
                             .h2d_bytes = r->maker.sent_bytes, .h2d_seconds = 1e-9 * r->maker.sent_ns,
                             .kernel_launches = f->launches + r->maker.launches, .kernel_seconds = info->device_seconds,
                             .batch_calls = f->batch.calls, .batch_adjustments = f->batch.adjustments, .batch_min = f->least_rows,

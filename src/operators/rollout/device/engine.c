@@ -102,12 +102,12 @@ static lt_status make_smoothing(lt_device_rollout *e)
 {
     lt_graph *g;
     int64_t side = e->spec.grid;
-    lt_compile_options opt = { .device = e->dev, .on_device = true };
+    lt_compile_options opt = { .size = sizeof opt, .device = e->dev };
     LT_TRY(lt_graph_create(&g));
     lt_node white = lt_input(g, "white", LT_F32, lt_shape3(e->job.realizations * e->job.channels, side, side));
     lt_node gain = lt_input(g, "gain", LT_F32, lt_shape3(side, side / 2 + 1, 1));
     lt_node y = lt_irfft2(g, lt_mul(g, lt_rfft2(g, white), gain), side);
-    lt_status s = lt_program_create(g, &y, 1, &opt, &e->smooth);
+    lt_status s = lt_program_create_on_device(g, &y, 1, &opt, &e->smooth);
     lt_graph_destroy(g);
     return s;
 }
@@ -222,7 +222,7 @@ lt_status lt_device_rollout_record(lt_device_rollout *e)
 lt_status lt_device_rollout_available(lt_device *dev, int64_t *bytes)
 {
     int64_t total;
-    lt_memory_stats m;
+    lt_memory_stats m = { .size = sizeof m };
     LT_TRY(dev->backend->mem_info(dev, bytes, &total));
     LT_TRY(lt_device_memory(dev, &m));
     *bytes += m.reserved_bytes - m.in_use_bytes;
