@@ -148,6 +148,13 @@ def breaks_layout(old, new):
 # ---- The page -----------------------------------------------------------------------------------------------------------
 
 
+def escaped(line):
+    """Signs that Markdown would take for its own, outside `code`."""
+    parts = line.split("`")
+    parts[::2] = [re.sub(r"([*_])(?=\w)|(?<=\w)([*])", r"\\\1\2", p).replace("<", "&lt;") if "*" in p or "<" in p else p for p in parts[::2]]
+    return "`".join(parts)
+
+
 def plain(comment):
     """The text of a comment in Markdown; indented lines in it are code."""
     lines = [line.rstrip() for line in comment.strip()[2:-2].strip("\n").split("\n")]
@@ -159,8 +166,8 @@ def plain(comment):
         if indented != code and line.strip():
             out.append("```" if code else "```c")
             code = indented
-        out.append(line[7:] if indented else line)
-    return "\n".join(out + (["```"] if code else [])).replace("\n\n```\n", "\n```\n")
+        out.append(line[7:] if indented else escaped(line))
+    return "\n".join(out + (["```"] if code else [])).replace("\n\n```\n", "\n```\n").replace("\n```\n", "\n```\n\n")
 
 
 def pieces(text):
@@ -174,7 +181,7 @@ def pieces(text):
     code, at, found = [], 0, []
 
     def flush():
-        block = "\n".join(code).strip("\n")
+        block = re.sub(r"\n{3,}", "\n\n", "\n".join(code)).strip("\n")
         if block.strip():
             found.append(("code", block))
         code.clear()
@@ -194,8 +201,6 @@ def pieces(text):
                 block = ["/* " + block[1].strip()] + block[2:] if len(block) > 1 else []
             if block:
                 found.append(("comment", plain("\n".join(block))))
-        elif not line.strip():
-            flush()
         else:
             code.append(line)
         at += 1

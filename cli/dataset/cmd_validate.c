@@ -21,7 +21,7 @@ static void take_finding(void *ctx, lt_finding_level level, const char *finding)
 {
     char text[512];
     snprintf(text, sizeof text, "%s", finding);
-    cli_drop_places(text);
+    cli_drop_sources(text);
     static const char *const words[] = { "ok", "warning", "error" };
     tally *t = ctx;
     t->n[level]++;

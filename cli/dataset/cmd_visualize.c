@@ -73,7 +73,7 @@ static lt_status add_aggregate(lt_movie_options *m, const char *name, size_t n)
     if (!strcmp(word, "none")) return LT_OK;
     for (int i = 0; lt_aggregate_names()[i]; i++)
         if (!strcmp(lt_aggregate_names()[i], word)) {
-            if (m->n_aggregates == LT_AGGREGATE_COUNT) return cli_fail(LT_ERR_ARGUMENT, "--aggregates names more than %d", LT_AGGREGATE_COUNT);
+            if (m->n_aggregates == LT_AGGREGATE_ROOM) return cli_fail(LT_ERR_ARGUMENT, "--aggregates names more than %d", LT_AGGREGATE_ROOM);
             m->aggregate[m->n_aggregates++] = (lt_aggregate)i;
             return LT_OK;
         }

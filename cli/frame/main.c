@@ -141,7 +141,7 @@ static int unknown_command(int argc, char **argv)
 
 /* ---- Running one -------------------------------------------------------------------- */
 
-void cli_drop_places(char *text)
+void cli_drop_sources(char *text)
 {
     for (char *at = text; (at = strstr(at, " (src/"));) {
         char *end = strchr(at, ')');
@@ -156,7 +156,7 @@ static int report_failure(const cli_command *command, lt_status s, bool json)
     char text[1024], brief[1024];
     snprintf(text, sizeof text, "%s", cli_error_text());
     snprintf(brief, sizeof brief, "%s", text);
-    if (s != LT_ERR_INTERNAL) cli_drop_places(brief);
+    if (s != LT_ERR_INTERNAL) cli_drop_sources(brief);
     fprintf(stderr, "%s %s: %s\n", cli_program.name, command->name, brief);
     if (json) {
         lt_json *j;

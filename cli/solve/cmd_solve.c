@@ -114,7 +114,7 @@ static lt_status set_one(solve_job *j, const char *item, char *why, size_t bytes
         s = lt_solve_options_set(&j->opt, name, equals + 1);
         if (s) snprintf(why, bytes, "--set %s: %s", item, lt_error_text());
     }
-    cli_drop_places(why);
+    cli_drop_sources(why);
     return s;
 }
 

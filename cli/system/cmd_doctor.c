@@ -102,7 +102,7 @@ static void check_cuda(findings *f)
     if (lt_device_open("cuda", &dev)) {
         finding *row = add(f, MISSING, "cuda");
         SAY(row->text, "%s", lt_error_text());
-        cli_drop_places(row->text);
+        cli_drop_sources(row->text);
         SAY(row->remedy, "only for NVIDIA GPUs; everything runs on the CPU without");
         return;
     }

@@ -27,7 +27,7 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
     const char *device;                    /* kind its rollouts ran on: "cpu", "cuda"; "several" after a merge, and then /status/device has
                                               that of each row; "" unknown */
     uint64_t    seed, file_bytes;
-    int64_t     status[LT_RUN_STATUS_COUNT]; /* rows by lt_run_status; all done in files that keep none */
+    int64_t     status[LT_RUN_STATUS_ROOM]; /* rows by lt_run_status; all done in files that keep none */
 } lt_dataset_info;
 
 /* LT_ERR_FORMAT for what is not such a file, damaged ones included, and for arrays that do not have the shapes and types of
@@ -41,7 +41,7 @@ static inline lt_dataset_info lt_dataset_get_info(const lt_dataset *d) { lt_data
 LT_API bool            lt_dataset_is_at(const lt_dataset *d, const char *path);
 
 typedef struct lt_dataset_item {
-    size_t     size;
+    size_t      size;
     const char *path;
     bool        group;
     const char *dtype;                     /* "float32", "text"; "" for groups */
@@ -66,7 +66,7 @@ LT_API lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, c
 
 /* ---- Configurations, in short ------------------------------------------------------ */
 typedef struct lt_dataset_summary {        /* texts belong to the configuration */
-    size_t     size;
+    size_t      size;
     const char *name, *output, *device, *provider; /* provider: of the cloud section, "local" by default */
     int64_t     total_samples, batch_size, realizations, steps;
     uint64_t    seed;
@@ -227,7 +227,7 @@ LT_API lt_status lt_dataset_validate(lt_dataset *d, const lt_validate_options *o
 
 /* ---- Features of an existing dataset --------------------------------------------- */
 typedef struct lt_extract_options {        /* plain data; start from lt_extract_defaults(): the dataset's own features again */
-    size_t     size;
+    size_t      size;
     const char *config;                    /* YAML of the offline extractor; NULL: none */
     const char *output;                    /* must differ from the dataset */
     int64_t     max_rows, batch_size;      /* 0: all; 32 */
@@ -252,13 +252,14 @@ typedef enum lt_aggregate {
     LT_AGGREGATE_MEAN, LT_AGGREGATE_ENVELOPE, LT_AGGREGATE_ENTROPY, LT_AGGREGATE_VARIANCE, LT_AGGREGATE_STDDEV, LT_AGGREGATE_OVERLAY,
     LT_AGGREGATE_PCA, LT_AGGREGATE_SSIM, LT_AGGREGATE_SPECTRAL, LT_AGGREGATE_COUNT
 } lt_aggregate;
+enum { LT_AGGREGATE_ROOM = 16 };           /* of arrays with one entry each, so that there may be more of them */
 /* Names as the command writes them, in the order of the enums; each ends with NULL. */
 LT_API const char *const *lt_pick_names(void);
 LT_API const char *const *lt_color_norm_names(void);
 LT_API const char *const *lt_aggregate_names(void);
 
 typedef struct lt_movie_options {          /* plain data; start from lt_movie_defaults() */
-    size_t       size;
+    size_t        size;
     const char   *video, *frames;          /* a file for ffmpeg; a folder of PNG files; NULL: not that */
     int           fps;
     int           n_operators, realizations, shown; /* realizations 0: the dataset's */
@@ -267,7 +268,7 @@ typedef struct lt_movie_options {          /* plain data; start from lt_movie_de
     const char   *colormap;
     lt_color_norm norm;
     int           n_aggregates;
-    lt_aggregate  aggregate[LT_AGGREGATE_COUNT];
+    lt_aggregate  aggregate[LT_AGGREGATE_ROOM];
     bool          spacing;
     lt_pick       pick;
     const int64_t *indices;                /* n_operators of them instead of picking; NULL: pick */
@@ -288,7 +289,7 @@ static inline lt_movie_options lt_movie_defaults(void) { lt_movie_options sized;
 LT_API lt_status lt_dataset_movie(lt_dataset *d, const lt_movie_options *opt, lt_movie_info *info);
 
 typedef struct lt_feature_picture_options { /* plain data; start from lt_feature_picture_defaults() */
-    size_t        size;
+    size_t         size;
     const char    *output;                 /* FILE.png */
     int            n_operators, width, dpi;
     const int64_t *indices;                /* n_operators of them; NULL: chosen, alpha between far apart (1) and typical (0) */

@@ -13,7 +13,7 @@ typedef struct lt_dataset_config lt_dataset_config; /* opaque; never changes onc
 
 /* What the command line overrides; start from lt_dataset_overrides_defaults(): nothing. Checked like the file. */
 typedef struct lt_dataset_overrides {
-    size_t     size;
+    size_t      size;
     const char *output, *device, *watchdog; /* NULL: as in the file */
     int64_t     total_samples, batch_size, realizations; /* 0: as in the file */
     bool        has_seed, any_devices;   /* any_devices: simulation.parallelism is left out, to compare with another file */

@@ -10,7 +10,7 @@ extern "C" {
 
 /* One outside library the build can use. OpenBLAS is opened at run time: `built_in` says that lathe looks for it. */
 typedef struct lt_feature {
-    size_t     size;
+    size_t      size;
     const char *name;      /* "openblas" */
     const char *purpose;   /* what it is for, in words */
     const char *package;   /* the Debian and Ubuntu package that brings it */

@@ -21,7 +21,7 @@ LT_API const char *lt_colormap_name(int which);
 
 /* ---- A picture of all types ------------------------------------------------------- */
 typedef struct lt_field_gallery {   /* plain data; start from lt_field_gallery_defaults() */
-    size_t     size;
+    size_t             size;
     const char *const *type;        /* which types, or NULL … */
     int                n_types;
     const char *const *tier;        /* … and all of which tiers; both NULL: every type */

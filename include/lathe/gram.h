@@ -68,7 +68,7 @@ typedef bool (*lt_gram_progress_fn)(void *ctx, const lt_gram_progress *p);
 
 /* Plain data: start from lt_gram_defaults(). lt_options_help(lt_gram_options_table()) lists it. */
 typedef struct lt_gram_options {
-    size_t              size;
+    size_t         size;
     lt_gram_progress_fn progress;  /* may be NULL */
     void          *progress_ctx;
     lt_embed       embed_mode;

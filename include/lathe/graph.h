@@ -321,7 +321,7 @@ typedef struct lt_function lt_function;
 typedef lt_status (*lt_function_builder)(void *ctx, lt_graph *g, const lt_node *inputs, int n_inputs,
                                          lt_node *outputs, int n_outputs);
 typedef struct lt_function_options { /* plain data; start from lt_function_defaults() */
-    size_t             size;
+    size_t size;
     const lt_compile_options *compile; /* copied; NULL: lt_compile_defaults() */
     int max_plans;        /* plans kept, least recently used leaves first; 0 = 8 */
     int max_compiles;     /* after so many compilations, run eagerly; 0 = 16 */

@@ -124,6 +124,7 @@ typedef enum lt_run_status { /* /status/code */
     LT_RUN_LOST,                     /* device, library or process failed under it, also when tried again: a run that resumes makes it */
     LT_RUN_STATUS_COUNT
 } lt_run_status;
+enum { LT_RUN_STATUS_ROOM = 8 };     /* of arrays with one entry each, so that there may be more of them */
 
 typedef struct lt_rollout_result {
     size_t        size;

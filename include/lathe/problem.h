@@ -30,7 +30,7 @@ typedef struct lt_model_option { const char *name, *value; int line, column; } l
 
 /* Everything a solver needs; pointers live as long as the model. */
 typedef struct lt_model_view {
-    size_t     size;
+    size_t      size;
     lt_graph   *graph;
     lt_node     x;         /* the packed variables: the graph's only input, f64 [n] */
     lt_node     f;         /* to be minimised (already negated for "maximize") */
@@ -63,7 +63,7 @@ LT_API lt_status lt_model_describe(const lt_model *m, FILE *to);
 
 /* ---- Built-in examples -------------------------------------------------------- */
 typedef struct lt_example {
-    size_t     size;
+    size_t      size;
     const char *name;      /* "A1": read it with lt_model_read("example:A1", …) */
     const char *text;      /* the problem; terminated */
     char        title[120]; /* "nonsmooth Rosenbrock function with two bounds" */

@@ -45,7 +45,7 @@ typedef bool (*lt_qsvm_progress_fn)(void *ctx, const char *step, int64_t done, i
 
 /* Plain data: start from lt_qsvm_defaults(). lt_options_help(lt_qsvm_options_table()) lists it. */
 typedef struct lt_qsvm_options {
-    size_t              size;
+    size_t          size;
     lt_qsvm_progress_fn progress;  /* may be NULL */
     void           *progress_ctx;
     const lt_gram_options *gram;   /* copied; NULL: lt_gram_defaults(). packed, return_dtype, profile_memory: only as by default; progress: the one above counts */

@@ -51,7 +51,7 @@ typedef struct lt_series {
 } lt_series;
 
 typedef struct lt_plot {         /* start from lt_plot_defaults(), or from { .size = sizeof(lt_plot) }: other fields are 0 by default */
-    size_t     size;
+    size_t      size;
     const char *title, *x_label, *y_label; /* NULL = none */
     bool        x_log, y_log;    /* values <= 0 are left out, and the page says how many */
     bool        points;          /* marks without lines */
@@ -70,7 +70,7 @@ LT_API void lt_report_histogram(lt_report *r, const char *title, const char *x_l
                                 const double *values, int n_bins);
 
 typedef struct lt_heatmap {      /* as a plot: lt_heatmap_defaults() */
-    size_t       size;
+    size_t        size;
     const char   *title, *x_label, *y_label, *unit; /* NULL = none */
     int64_t       rows, columns; /* each 1..4096 */
     const double *values;        /* (rows, columns); not finite = left blank */

@@ -22,7 +22,7 @@ LT_API bool        lt_tune_mode_parse(const char *name, lt_tune_mode *out);
 typedef struct lt_tuner lt_tuner;     /* opaque; safe to use from several threads */
 
 typedef struct lt_tuner_options {     /* start from lt_tuner_defaults(); text is copied */
-    size_t      size;
+    size_t       size;
     const char  *device;              /* "cpu Intel(R) Xeon(R) … avx512f", without quotes or controls */
     const char  *driver;              /* "580.95 nvrtc=13.0"; "none" on the CPU */
     const char  *kernels;             /* digest of the kernels there are to choose from */

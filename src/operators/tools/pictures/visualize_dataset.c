@@ -243,6 +243,8 @@ static lt_status check_options(const movie *v)
     const lt_movie_options *o = v->opt;
     if (o->steps < 1 || o->stride < 1 || o->cell_width < 8 || o->cell_height < 8 || o->fps < 1 || v->m < 1)
         return LT_FAIL(LT_ERR_ARGUMENT, "steps, stride, frames per second and realizations are at least 1, cells at least 8 by 8");
+    if (o->n_aggregates < 0 || o->n_aggregates > LT_AGGREGATE_ROOM)
+        return LT_FAIL(LT_ERR_ARGUMENT, "%d aggregates: expected 0 to %d", o->n_aggregates, LT_AGGREGATE_ROOM);
     if (o->shown < 0 || o->shown > v->m || o->shown + o->n_aggregates < 1)
         return LT_FAIL(LT_ERR_ARGUMENT, "%d realizations shown of %d", o->shown, v->m);
     return LT_OK;
