@@ -119,7 +119,7 @@ cli_text cli_seconds(double seconds)
 /* The device in use, or the CPU when the subcommand opened none. */
 static void describe_device(cli_context *c, lt_device_info *info)
 {
-    memset(info, 0, sizeof *info);
+    *info = (lt_device_info){ .size = sizeof *info };
     if (c->device) lt_device_describe(c->device, info);
     else lt_device_list(0, info);
 }
