@@ -4,6 +4,10 @@
 #   make demo       build, run a demo, leave demo-report.html make bench     timings against this machine's limits
 #   make test       build and run the whole test suite       make clean     remove build folders and the report
 #   make test-cuda  the tests that need a GPU                make asan, make tsan, make coverage   the suite under that preset
+#   make fuzz [SECONDS=60]      every reader under libFuzzer, so long each    make faults [PART=gram]   every call of every command failing in turn: hours
+#   make torture [MINUTES=5]    commands killed at random moments             make soak [MINUTES=60]    everything in one process, again and again
+#   make mutants [SAMPLE=50 LAYERS=base]   how many small faults in src the tests find
+#   make python     a wheel of the Python package in dist/   pip install .   the same, installed
 #   make sanitize-cuda  those tests under compute-sanitizer, memcheck and racecheck; the log is sanitizer-cuda.txt in the build folder
 #
 # DEPS=0 skips the check for missing packages; CMAKE_ARGS is handed to CMake (CMAKE_ARGS=-DLT_ONEDNN=OFF).
@@ -16,7 +20,7 @@ DEPS       ?= 1
 CMAKE_ARGS ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all deps configure demo test test-cuda sanitize-cuda install bench asan tsan coverage clean
+.PHONY: all deps configure demo test test-cuda sanitize-cuda install bench python asan tsan coverage fuzz faults torture soak mutants clean
 .NOTPARALLEL:
 
 all: configure
@@ -52,11 +56,30 @@ install: all
 bench: all
 	@sh scripts/bench.sh "$(BUILD)"
 
+python: deps
+	@sh scripts/make-wheel.sh dist
+
 asan tsan coverage: deps
 	@cmake --preset $@
 	@cmake --build --preset $@ --parallel $(JOBS)
 	@ctest --preset $@
 	@if [ $@ = coverage ]; then sh scripts/coverage.sh build-coverage; fi
 
+SECONDS ?= 60
+fuzz: deps
+	@sh scripts/fuzz.sh $(SECONDS)
+
+faults: all
+	@"$(BUILD)/bin/test_faults" all $(PART)
+
+torture: all
+	@sh scripts/torture.sh "$(BUILD)" $(or $(MINUTES),5)
+
+soak: all
+	@sh scripts/soak.sh "$(BUILD)" $(or $(MINUTES),60)
+
+mutants: all
+	@python3 scripts/mutate.py --build "$(BUILD)" --sample $(or $(SAMPLE),50) $(LAYERS)
+
 clean:
-	@rm -rf "$(BUILD)" build-dev build-release build-asan build-tsan build-coverage demo-report.html
+	@rm -rf "$(BUILD)" build-dev build-release build-asan build-tsan build-coverage build-fuzz dist demo-report.html

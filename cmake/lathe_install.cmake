@@ -5,7 +5,11 @@ include(CMakePackageConfigHelpers)
 
 # One search path of libraries, built and installed. Otherwise CMake ends the first with an empty entry, so that it can be replaced
 # by the second: the loader takes that for the current folder.
-set_target_properties(lathe lathe_command PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+foreach(target lathe lathe_command lathe_bench)
+    if(TARGET ${target})
+        set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+    endif()
+endforeach()
 
 install(TARGETS lathe lathe_static EXPORT lathe-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

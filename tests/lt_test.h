@@ -1,6 +1,7 @@
 /* The test harness: cases register themselves; the program runs them all, or those whose name
    contains its argument, and exits 1 when any check failed, 77 when every case was skipped.
-   With --list it prints their names instead.
+   With --list it prints their names instead. Where the program is linked with src/base, blocks of ours that are still
+   allocated at the end fail it, but for the few that lathe keeps as long as the process lives (LT_TEST_KEPT_BLOCKS).
 
        LT_TEST(name) { LT_CHECK(1 + 1 == 2); LT_CHECK_OK(lt_something()); }
        LT_TEST_MAIN()
@@ -61,6 +62,20 @@ static inline bool lt_test_brief(void) { return getenv("LT_TEST_BRIEF") != NULL;
 
 #define LT_SKIP(...) do { lt_test_skips++; printf("skip %s: ", lt_test_current); printf(__VA_ARGS__); puts(""); return; } while (0)
 
+/* What caches, opened libraries and pools of threads hold. A test that must leave more defines it before including this. */
+#ifndef LT_TEST_KEPT_BLOCKS
+#define LT_TEST_KEPT_BLOCKS 16
+#endif
+extern int64_t lt_alloc_live(void) __attribute__((weak)); /* base/alloc.h; absent in programs that see the public library only */
+
+static inline void lt_test_count_leaks(void)
+{
+    int64_t live = lt_alloc_live ? lt_alloc_live() : 0;
+    lt_test_current = "blocks that stay allocated";
+    if (live > LT_TEST_KEPT_BLOCKS) LT_TEST_FAIL("%lld, expected at most %d", (long long)live, LT_TEST_KEPT_BLOCKS);
+    if (getenv("LT_TEST_SHOW_BLOCKS")) printf("%lld blocks stay allocated\n", (long long)live);
+}
+
 static inline int lt_test_main(int argc, char **argv)
 {
     int n_run = 0;
@@ -76,6 +91,7 @@ static inline int lt_test_main(int argc, char **argv)
         n_run++;
         if (lt_test_failures > before) printf("FAIL %s\n", c->name);
     }
+    lt_test_count_leaks();
     printf("%d cases, %d failed checks, %d skipped\n", n_run, lt_test_failures, lt_test_skips);
     if (lt_test_failures) return 1;
     if (!n_run) { printf("no case matches\n"); return 1; }

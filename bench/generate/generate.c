@@ -421,7 +421,7 @@ static lt_status run_all(bench *b)
         lt_json_field_int(b->c->json, "realizations_timed", b->o->realizations);
         lt_json_field_string(b->c->json, "peer", b->peer.peer);
     }
-    if (strcmp(lt_device_id(b->c->device), "cpu")) return run_on_device(b);
+    if (!cli_on_cpu(b->c->device)) return run_on_device(b);
     if (b->o->datasets) return cli_fail(LT_ERR_ARGUMENT, "--datasets: whole datasets are timed on a GPU only; this is %s", lt_device_id(b->c->device));
     CLI_TRY(run_layers(b));
     CLI_TRY(run_precisions(b));

@@ -73,7 +73,7 @@ static int64_t safe_rows(gram_bench *b, int64_t n, int64_t q)
     return (int64_t)fmax(fmin((double)n, fmin(states, square)), 100);
 }
 
-bool gram_on_cpu(const gram_bench *b) { return !strncmp(lt_device_id(b->c->device), "cpu", 3); }
+bool gram_on_cpu(const gram_bench *b) { return cli_on_cpu(b->c->device); }
 
 static void add_tiles(gram_bench *b, int64_t n, int64_t q)
 {

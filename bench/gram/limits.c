@@ -203,7 +203,7 @@ static lt_status put_json(const limits *l)
 lt_status gram_limits(gram_bench *b)
 {
     limits l = { .b = b, .n = b->o->quick ? 200 : b->o->n, .q = b->o->qubits };
-    if (strncmp(lt_device_id(b->c->device), "cpu", 3)) return cli_fail(LT_ERR_ARGUMENT, "--sweep limits is about the CPU, not %s", lt_device_id(b->c->device));
+    if (!cli_on_cpu(b->c->device)) return cli_fail(LT_ERR_ARGUMENT, "--sweep limits is about the CPU, not %s", lt_device_id(b->c->device));
     l.x = malloc((size_t)(2 * l.n * l.q) * sizeof *l.x);
     l.w = calloc((size_t)(2 * l.q), sizeof *l.w);
     lt_status s = l.x && l.w ? LT_OK : cli_fail(LT_ERR_MEMORY, "no memory for %lld rows", (long long)l.n);

@@ -96,7 +96,7 @@ static lt_status check_only(const graph_options *o)
 
 /* ---- Measuring -------------------------------------------------------------------------- */
 
-static bool on_gpu(const cli_context *c) { return !strncmp(lt_device_id(c->device), "cuda", 4); }
+static bool on_gpu(const cli_context *c) { return cli_on_gpu(c->device); }
 
 /* On a GPU the yardstick is its own copy rate; the CPU's libraries are no measure for it. */
 static lt_status measure_gpu_yardstick(cli_context *c, const plan_row *p, case_run *alone, double budget, result *r)
@@ -178,7 +178,7 @@ static lt_status measure_row(cli_context *c, const plan_row *p, double budget, r
     const graph_options *o = c->options;
     lt_compile_options opt = { .size = sizeof opt, .mode = (lt_mode)o->mode, .device = c->device, .skip_passes = p->skip };
     r->name = row_name(p);
-    r->idle = !strcmp(lt_device_id(c->device), "null");
+    r->idle = !cli_on_cpu(c->device) && !cli_on_gpu(c->device);
     r->yard_seconds = r->peer_seconds = NAN;
     if (!p->graph) {
         double sample[5];

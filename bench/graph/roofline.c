@@ -165,7 +165,7 @@ static lt_status run(cli_context *c)
     const roofline_options *o = c->options;
     double budget = o->quick ? 0.1 : 1;
     roofline r = { .n_threads = cli_core_count() };
-    bool gpu = !strncmp(lt_device_id(c->device), "cuda", 4);
+    bool gpu = cli_on_gpu(c->device);
     if (gpu) CLI_TRY(measure_gpu(&r, c));
     else CLI_TRY(measure_memory(&r, budget));
     if (!gpu) CLI_TRY(measure_cores(&r, budget));

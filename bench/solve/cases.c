@@ -228,7 +228,7 @@ static bool accepted(const solve_case *c, const lt_solution *s)
 {
     const double f = solve_result(s)->f;
     const bool in_bounds = (c->lowest == 0 && c->highest == 0) || (f >= c->lowest && f <= c->highest);
-    return in_bounds && s->termination_code <= 9 && strchr(c->codes, '0' + s->termination_code);
+    return in_bounds && s->termination_code <= LT_TERMINATION_NO_DESCENT && strchr(c->codes, '0' + s->termination_code);
 }
 
 lt_status solve_case_solve(solve_run *r, solve_sample *out)

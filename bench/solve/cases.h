@@ -65,7 +65,7 @@ void      solve_tell_set(const lt_text_list *set);
 typedef struct solve_sample {
     double  seconds, eval, qp, h, compile;
     int64_t iters, evals, gradient_evals, n_qp, allocations;
-    int     code;             /* the largest of the parts */
+    lt_termination code;      /* the largest of the parts */
     double  f, violation;     /* of the last part: the best feasible point, else the final one */
     bool    accepted;         /* every part, by value and code */
     double  loop;             /* seconds of the runs without setting up */

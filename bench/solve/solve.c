@@ -62,7 +62,7 @@ static bool wanted_row(const void *ctx, const char *name) { return wanted(ctx, n
 /* The device of --device, when that is not the host. */
 static lt_device *device_of(const cli_context *c)
 {
-    return c->device && strcmp(lt_device_id(c->device), "cpu") ? c->device : NULL;
+    return !cli_on_cpu(c->device) ? c->device : NULL;
 }
 
 static lt_status check_only(const bench_options *o)

@@ -10,7 +10,7 @@ typedef struct generate_cli {
     const char *config, *output, *merge, *shard, *report;
     int64_t     total_samples, batch_size, num_realizations, seed, threads, at_once;
     lt_text_list define;
-    bool        dry_run, verbose, resume, overwrite, record_times;
+    bool        dry_run, explain_config, verbose, resume, overwrite, record_times;
     int         watchdog;
     double      watchdog_seconds;
 } generate_cli;
@@ -36,6 +36,7 @@ static const lt_option rows[] = {
     LT_OPTION_BOOL(O, record_times, "record-times", "false", "keep the date of the run and the seconds of each row in the file; without, equal runs give equal files, byte for byte"),
     LT_OPTION_PATH(O, report, "report", NULL, "FILE.html", "write a page about the dataset and the run"),
     LT_OPTION_BOOL(O, dry_run, "dry-run", "false", "print the plan: memory, work, estimated time and size; write nothing"),
+    LT_OPTION_BOOL(O, explain_config, "explain-config", "false", "print which keys of the configuration have no effect, and why; write nothing"),
     LT_OPTION_BOOL(O, verbose, "verbose", "false", "say what the configuration amounts to before the run"),
     LT_OPTION_STRING(O, shard, "shard", NULL, "i/n", "rows i, i + n, ... only, as a file of their own; see lathe merge"),
 };
@@ -96,8 +97,8 @@ static lt_status load(const generate_cli *o, lt_dataset_config **out)
         lt_dataset_config_destroy(*out);
         return s;
     }
-    for (int i = 0; !o->common.quiet && i < lt_dataset_config_warning_count(*out); i++)
-        fprintf(stderr, "lathe: %s\n", lt_dataset_config_warning(*out, i));
+    for (int i = 0; !o->common.quiet && !o->explain_config && i < lt_dataset_config_warning_count(*out); i++)
+        fprintf(stderr, "lathe: %s\n", cli_shown(lt_dataset_config_warning(*out, i)).s);
     return LT_OK;
 }
 
@@ -156,10 +157,42 @@ static lt_status choose_device(cli_context *c, const lt_dataset_config *config, 
     CLI_TRY(reopen(c, d->n ? d->name[0] : "auto"));
     lt_device_info info = { .size = sizeof info };
     CLI_TRY(lt_device_describe(c->device, &info));
-    bool gpu = strcmp(info.id, "cpu") != 0;
+    bool gpu = info.own_memory;
     *out = gpu ? c->device : NULL;
     if (gpu) tell_devices(c, d, info.name);
     else if (!c->common.quiet) fprintf(stderr, "lathe: simulation.device is %s; there is no GPU that can be used here, rollouts run on the CPU\n", wanted);
+    return LT_OK;
+}
+
+/* ---- Keys without effect ---- */
+
+static void json_idle_keys(lt_json *j, const lt_dataset_config *config)
+{
+    const lt_idle_key *k;
+    lt_json_key(j, "without_effect");
+    lt_json_array_begin(j);
+    for (int i = 0; (k = lt_dataset_config_idle(config, i)); i++) {
+        lt_json_object_begin(j);
+        lt_json_field_string(j, "key", k->key);
+        lt_json_field_string(j, "place", k->place);
+        lt_json_field_string(j, "reason", k->reason);
+        lt_json_object_end(j);
+    }
+    lt_json_array_end(j);
+}
+
+static void print_idle_keys(const lt_dataset_config *config)
+{
+    const lt_idle_key *k;
+    int n = 0;
+    for (; (k = lt_dataset_config_idle(config, n)); n++) printf("%s: %s: %s\n", k->place, k->key, k->reason);
+    printf("%d %s no effect\n", n, n == 1 ? "key has" : "keys have");
+}
+
+static lt_status explain_config(const cli_context *c, const lt_dataset_config *config)
+{
+    if (c->json) json_idle_keys(c->json, config);
+    else print_idle_keys(config);
     return LT_OK;
 }
 
@@ -167,14 +200,14 @@ static lt_status choose_device(cli_context *c, const lt_dataset_config *config, 
 
 static void print_plan(const lt_dataset_summary *s, const lt_generate_plan *p)
 {
-    printf("%s: %lld operators of %lld architectures, %lld realizations, %lld steps, grids up to %lld\n", s->name, (long long)p->rows, (long long)p->signatures,
+    printf("%s: %lld operators of %lld architectures, %lld realizations, %lld steps, grids up to %lld\n", cli_shown(s->name).s, (long long)p->rows, (long long)p->signatures,
            (long long)p->realizations, (long long)p->steps, (long long)p->grid);
     printf("memory            %s activations, %s weights, %s states, %s rows on their way\n", cli_bytes((double)p->arena_bytes).s,
            cli_bytes((double)p->weight_bytes).s, cli_bytes((double)p->state_bytes).s, cli_bytes((double)p->host_bytes).s);
     printf("work              %.4g TFLOP in %s, %s\n", 1e-12 * p->total_flops, lt_precision_name(p->precision), p->arithmetic);
     if (p->precision_reason[0]) printf("precision         %s\n", p->precision_reason);
     printf("time, estimated   %s at %.4g GFLOP/s (networks alone, timed on operators of four sizes)\n", cli_seconds(p->estimated_seconds).s, p->gflops);
-    printf("file, estimated   %s (%s before compression): %s\n", cli_bytes((double)p->estimated_file_bytes).s, cli_bytes((double)p->raw_bytes).s, s->output);
+    printf("file, estimated   %s (%s before compression): %s\n", cli_bytes((double)p->estimated_file_bytes).s, cli_bytes((double)p->raw_bytes).s, cli_shown(s->output).s);
 }
 
 static void json_plan(lt_json *j, const lt_dataset_summary *s, const lt_generate_plan *p)
@@ -255,7 +288,7 @@ static lt_status tell_run(cli_context *c, const generate_cli *o, const char *out
         return cli_json_machine(c);
     }
     dataset_print_info(info);
-    printf("%s\n", output);
+    printf("%s\n", cli_shown(output).s);
     return LT_OK;
 }
 
@@ -291,13 +324,8 @@ static lt_status run_config(cli_context *c, const generate_cli *o, const lt_data
     return tell_run(c, o, summary.output, &info);
 }
 
-static lt_status run(cli_context *c)
+static lt_status generate(cli_context *c, const generate_cli *o, const lt_dataset_config *config, lt_generate_options opt)
 {
-    const generate_cli *o = c->options;
-    lt_dataset_config *config = NULL;
-    lt_generate_options opt = lt_generate_defaults();
-    CLI_TRY(parse_shard(o->shard, &opt));
-    CLI_TRY(load(o, &config));
     opt.resume = o->resume;
     opt.overwrite = o->overwrite;
     opt.record_times = o->record_times;
@@ -315,7 +343,17 @@ static lt_status run(cli_context *c)
     for (int i = 0; i < devices.n; i++) names[i] = devices.name[i];
     opt.devices = names;
     opt.n_devices = devices.n > 1 ? devices.n : 0;
-    if (!s) s = run_config(c, o, config, &opt);
+    return s ? s : run_config(c, o, config, &opt);
+}
+
+static lt_status run(cli_context *c)
+{
+    const generate_cli *o = c->options;
+    lt_dataset_config *config = NULL;
+    lt_generate_options opt = lt_generate_defaults();
+    CLI_TRY(parse_shard(o->shard, &opt));
+    CLI_TRY(load(o, &config));
+    lt_status s = o->explain_config ? explain_config(c, config) : generate(c, o, config, opt);
     lt_dataset_config_destroy(config);
     return s;
 }

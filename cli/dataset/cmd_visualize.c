@@ -183,8 +183,8 @@ static lt_status run_movie(cli_context *c)
 {
     const movie_cli *o = c->options;
     lt_dataset *d;
-    lt_movie_options m;
-    lt_replay_options replay;
+    lt_movie_options m = { .size = sizeof m };
+    lt_replay_options replay = { .size = sizeof replay };
     int64_t *indices = NULL;
     CLI_TRY(dataset_open(c, o->dataset, &d));
     lt_status s = movie_options(c, o, d, &indices, &replay, &m);

@@ -70,13 +70,17 @@ extern const lt_option cli_common_rows[CLI_N_COMMON_ROWS];
       { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS } }
 #define CLI_COMMON_GROUP { { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS } }
 
-extern const cli_command cli_solve, cli_gram, cli_qsvm, cli_qsvm_predict, cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
+extern const cli_command cli_solve, cli_gram, cli_qsvm, cli_qsvm_predict, cli_train_kernel, cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
 extern const cli_command cli_visualize_ic_types;
 extern const cli_command cli_generate_dataset, cli_info, cli_validate, cli_replay, cli_merge, cli_extract_features,
     cli_visualize_dataset, cli_visualize_features;
 
 /* The word that makes the command a worker of its own `lathe generate` (lt_generate_worker). */
 #define CLI_WORKER "--dataset-worker"
+
+/* Where a device computes: in the host's memory (NULL is the CPU), or on a GPU; "null" does neither. */
+bool cli_on_cpu(lt_device *dev);
+bool cli_on_gpu(lt_device *dev);
 
 /* ---- Failures and interruption -------------------------------------------------- */
 
@@ -147,6 +151,8 @@ double   cli_plain(double v);          /* NaN without a sign, which C libraries 
 cli_text cli_number(double v);         /* all its digits and no more: reads back as v */
 cli_text cli_bytes(double bytes);      /* "1.50 GiB" */
 cli_text cli_seconds(double seconds);  /* "12.3 us" */
+typedef struct cli_line { char s[1024]; } cli_line;
+cli_line cli_shown(const char *text);  /* text of a file, with nothing in it that steers a terminal */
 
 /* Command line, commit, machine: what every stored measurement carries. */
 lt_status cli_json_machine(cli_context *c);

@@ -1,4 +1,4 @@
-/* The options that every subcommand has. SPDX-License-Identifier: BSD-3-Clause */
+/* The options that every subcommand has, and the kinds of devices they name. SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/frame/cli.h"
 
 const lt_option cli_common_rows[CLI_N_COMMON_ROWS] = {
@@ -8,3 +8,15 @@ const lt_option cli_common_rows[CLI_N_COMMON_ROWS] = {
     LT_OPTION_PATH(cli_common, profile, "profile", NULL, "FILE.json", "record a trace of the run for Perfetto or chrome://tracing"),
     LT_OPTION_INT(cli_common, seed, "seed", "0", LT_AT_LEAST(0), "N", "seed of all random inputs"),
 };
+
+bool cli_on_cpu(lt_device *dev)
+{
+    lt_device_info info = { .size = sizeof info };
+    return !dev || (!lt_device_describe(dev, &info) && !info.own_memory);
+}
+
+bool cli_on_gpu(lt_device *dev)
+{
+    lt_device_info info = { .size = sizeof info };
+    return dev && !lt_device_describe(dev, &info) && info.own_memory && info.computes;
+}

@@ -20,6 +20,7 @@ lt_status cli_fail(lt_status s, const char *format, ...)
     va_start(ap, format);
     vsnprintf(own_message, sizeof own_message, format, ap);
     va_end(ap);
+    lt_text_disarm(own_message);
     return s;
 }
 

@@ -21,6 +21,14 @@ cli_text cli_number(double v)
     return t;
 }
 
+cli_line cli_shown(const char *text)
+{
+    cli_line l;
+    snprintf(l.s, sizeof l.s, "%s", text);
+    lt_text_disarm(l.s);
+    return l;
+}
+
 const char *cli_commit(void) { return CLI_COMMIT; }
 
 lt_status cli_table_create(const char *title, int n_columns, const char *const *columns, cli_table **out)

@@ -12,7 +12,11 @@ _Static_assert(CLI_LEN(backend_names) == CLI_LEN(backend_devices) + 1, "one devi
 
 static const lt_option rows[] = {
     LT_OPTION_PATH(gram_cli, x, "x", NULL, "X.npy", "features: rows by qubits"),
-    LT_OPTION_PATH(gram_cli, weights, "weights", NULL, "W.npy", "layers by qubits, or layers by qubits by 3 with --entangler strong"),
+    LT_OPTION_PATH(gram_cli, weights, "weights", NULL, "W.npy", "layers by qubits, or layers by qubits by 3 with --entangler strong; of a map or circuit, in its shape"),
+    LT_OPTION_STRING(gram_cli, map, "map", NULL, "MAP", "a named map instead of layers, as 'zz(reps=2, entanglement=linear)'"),
+    LT_OPTION_PATH(gram_cli, circuit, "circuit", NULL, "F.qasm", "a circuit in OpenQASM 3 or 2 instead"),
+    LT_OPTION_PATH(gram_cli, circuit_out, "circuit-out", NULL, "F.qasm", "write the map or circuit as OpenQASM 3"),
+    LT_OPTION_BOOL(gram_cli, plan, "plan", "false", "say how it would be computed and what that costs, and compute nothing"),
     LT_OPTION_PATH(gram_cli, y, "y", NULL, "Y.npy", "columns of K; otherwise the rows of X again"),
     LT_OPTION_PATH(gram_cli, out, "out", NULL, "K.npy", "where K goes; may be larger than memory"),
     LT_OPTION_PATH(gram_cli, states_out, "states-out", NULL, "S.npy", "where the states of X go: rows by 2^qubits complex numbers"),
@@ -23,6 +27,7 @@ static const lt_option rows[] = {
 };
 static const lt_option_group groups[] = {
     { .title = "Files", .rows = rows, .n_rows = CLI_LEN(rows) },
+    { .title = "Kernel of a map or circuit", LT_OPTIONS_OF(gram_cli, similarity, lt_similarity_options_table) },
     { .title = "Kernel", LT_OPTIONS_OF(gram_cli, gram, lt_gram_options_table) },
     { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS },
 };
@@ -74,11 +79,14 @@ static lt_status read_weights(gram_job *j)
 static lt_status read_all(gram_job *j)
 {
     if (!j->o->x) return cli_fail(LT_ERR_ARGUMENT, "which rows? Give --x X.npy");
-    if (!j->o->weights) return cli_fail(LT_ERR_ARGUMENT, "which circuit? Give --weights W.npy: layers by qubits");
-    if (!j->o->out && !j->o->states_out && !j->o->report && !j->c->json)
+    if (!j->o->weights && !gram_has_circuit(j->o)) return cli_fail(LT_ERR_ARGUMENT, "which circuit? Give --weights W.npy: layers by qubits; or --map, or --circuit F.qasm");
+    if (!j->o->out && !j->o->states_out && !j->o->report && !j->o->circuit_out && !j->o->plan && !j->c->json)
         return cli_fail(LT_ERR_ARGUMENT, "nothing to write: give --out K.npy, --states-out S.npy or --report FILE.html");
     CLI_TRY(read_features(j->o->x, "x", &j->x, &j->X));
     if (j->o->y) CLI_TRY(read_features(j->o->y, "y", &j->y, &j->Y));
+    j->qubits = j->X.columns;
+    if (gram_has_circuit(j->o)) return gram_read_circuit(j);
+    CLI_TRY(gram_refuse_circuit_options(j));
     return read_weights(j);
 }
 
@@ -92,7 +100,7 @@ static lt_status open_outputs(gram_job *j)
     j->n = j->X.n;
     j->m = j->o->y ? j->Y.n : j->X.n;
     lt_shape shape = opt->packed ? lt_shape1(j->n * (j->n + 1) / 2) : lt_shape2(j->n, j->m);
-    j->wants_K = j->o->out || j->o->report || !j->o->states_out;
+    j->wants_K = j->o->out || j->o->report || (!j->o->states_out && !j->o->circuit_out);
     if (j->o->out) {
         CLI_TRY(lt_npy_map_create(j->o->out, type, &shape, &j->map));
         j->K = lt_npy_map_data(j->map);
@@ -102,8 +110,8 @@ static lt_status open_outputs(gram_job *j)
         if (!j->K) return cli_fail(LT_ERR_MEMORY, "no memory for K, %s: give --out, which keeps it in a file", lt_shape_str(&shape).s);
     }
     if (!j->o->states_out) return LT_OK;
-    if (j->X.columns > 30) return cli_fail(LT_ERR_ARGUMENT, "--states-out: %lld qubits are too many for state vectors (at most 30)", (long long)j->X.columns);
-    shape = lt_shape2(j->n, (int64_t)1 << j->X.columns);
+    if (j->qubits > 30) return cli_fail(LT_ERR_ARGUMENT, "--states-out: %lld qubits are too many for state vectors (at most 30)", (long long)j->qubits);
+    shape = lt_shape2(j->n, (int64_t)1 << j->qubits);
     return lt_npy_map_create(j->o->states_out, opt->dtype == LT_GRAM_FLOAT64 ? LT_C128 : LT_C64, &shape, &j->states_map);
 }
 
@@ -157,7 +165,7 @@ static lt_status open_devices(gram_job *j)
 static void tell_cached(gram_job *j)
 {
     j->info = (lt_gram_info){ .size = sizeof(lt_gram_info), .method = j->o->gram.method, .backend = "kernel cache", .precision = j->o->gram.dtype, .n = j->n, .m = j->m,
-                              .error_bound = lt_gram_float_bound(j->o->gram.dtype), .n_qubits = j->X.columns, .n_layers = j->w.shape.dim[0] };
+                              .error_bound = lt_gram_float_bound(j->o->gram.dtype), .n_qubits = j->qubits, .n_layers = j->circuit ? 0 : j->w.shape.dim[0] };
     snprintf(j->info.note, sizeof j->info.note, "K was computed by an earlier call and taken from the kernel cache");
 }
 
@@ -169,7 +177,8 @@ static lt_status compute(gram_job *j)
     opt.progress_ctx = j;
     if (j->wants_K) CLI_TRY(gram_cache_load(j));
     CLI_TRY(open_devices(j));
-    CLI_TRY(j->n_devices ? lt_gram_create_on(j->device, j->n_devices, &opt, &w, &j->gram) : lt_gram_create(j->c->device, &opt, &w, &j->gram));
+    if (j->circuit) CLI_TRY(gram_open_circuit(j, &opt));
+    else CLI_TRY(j->n_devices ? lt_gram_create_on(j->device, j->n_devices, &opt, &w, &j->gram) : lt_gram_create(j->c->device, &opt, &w, &j->gram));
     lt_status s = j->wants_K && !j->from_cache ? lt_gram_fill(j->gram, &j->X, j->o->y ? &j->Y : NULL, j->K) : LT_OK;
     lt_progress_destroy(j->bar);
     j->bar = NULL;
@@ -233,12 +242,14 @@ static void put_json(lt_json *j, const gram_job *job)
 static lt_status print_summary(const gram_job *j)
 {
     const lt_gram_info *i = &j->info;
-    if (!j->wants_K) printf("states of %lld rows, %lld amplitudes each\n", (long long)j->n, 1LL << j->X.columns);
+    if (!j->wants_K && j->states_map) printf("states of %lld rows, %lld amplitudes each\n", (long long)j->n, 1LL << j->qubits);
+    if (!j->wants_K && j->o->circuit_out) printf("circuit of %lld gates in %s\n", (long long)lt_circuit_describe(j->circuit).n_gates, j->o->circuit_out);
     if (j->from_cache) printf("K %lld x %lld from %s\n", (long long)j->n, (long long)j->m, j->cached);
     if (!j->wants_K || j->from_cache) return LT_OK;
-    printf("K %lld x %lld, %lld qubit%s, %lld layer%s: %s by %s on %s, %s\n", (long long)i->n, (long long)i->m, (long long)i->n_qubits,
-           i->n_qubits == 1 ? "" : "s", (long long)i->n_layers, i->n_layers == 1 ? "" : "s", lt_gram_method_name(i->method), i->kernel, i->backend,
-           lt_gram_float_name(i->precision));
+    char layers[48] = "";
+    if (!j->circuit) snprintf(layers, sizeof layers, ", %lld layer%s", (long long)i->n_layers, i->n_layers == 1 ? "" : "s");
+    printf("K %lld x %lld, %lld qubit%s%s: %s by %s on %s, %s\n", (long long)i->n, (long long)i->m, (long long)i->n_qubits, i->n_qubits == 1 ? "" : "s", layers,
+           lt_gram_method_name(i->method), i->kernel, i->backend, lt_gram_float_name(i->precision));
     printf("%s (states %s, product %s): %.4g million pairs per second, %s held\n", cli_seconds(i->total_seconds).s,
            cli_seconds(i->states_seconds).s, cli_seconds(i->product_seconds).s, i->mpairs_per_s, cli_bytes((double)i->peak_bytes).s);
     if (i->repaired) printf("%lld entries were not finite and were replaced.\n", (long long)i->repaired);
@@ -256,11 +267,13 @@ static lt_status run_job(gram_job *j)
     CLI_TRY(cli_check_ending("out", j->o->out, false));
     CLI_TRY(cli_check_ending("states-out", j->o->states_out, false));
     CLI_TRY(read_all(j));
+    if (j->o->plan) return gram_print_plan(j);
     CLI_TRY(open_outputs(j));
     CLI_TRY(compute(j));
     if (j->o->report) CLI_TRY(gram_report(j));
     CLI_TRY(commit(&j->map));
     CLI_TRY(commit(&j->states_map));
+    if (j->o->circuit_out) CLI_TRY(lt_circuit_write(j->circuit, j->o->circuit_out));
     if (j->c->json) put_json(j->c->json, j);
     else CLI_TRY(print_summary(j));
     return LT_OK;
@@ -272,6 +285,7 @@ static lt_status run(cli_context *c)
     lt_status s = run_job(&j);
     lt_progress_destroy(j.bar);
     lt_gram_destroy(j.gram);
+    lt_circuit_destroy(j.circuit);
     for (int i = 0; i < j.n_devices; i++) lt_device_close(j.device[i]);
     lt_npy_map_destroy(j.map);
     lt_npy_map_destroy(j.states_map);
@@ -289,6 +303,8 @@ const cli_command cli_gram = {
     .description = "Computes K_ij = |<psi(x_i)|psi(y_j)>|^2 where psi(x) is the state a circuit of one qubit per feature makes of a row. "
                    "Where re-embedding is off, or there is one layer, the weights cancel and K has a closed form; two re-embedded layers "
                    "have one too. Method auto uses them, states computes state vectors in any case; all agree to rounding.\n"
+                   "--map takes a named map (z, zz, pauli, iqp, angle, basic, strong, qaoa, amplitude, demo), --circuit a circuit in OpenQASM, whose inputs named "
+                   "w... are weights and all others features; both run on the CPU so far. --plan says what their compiler made of them.\n"
                    "K is written beside its place and renamed when it is whole; a matrix larger than memory is computed in its file. "
                    "--states-out alone computes no K.\n"
                    "--kernel-cache keeps matrices in FOLDER/kernel_DIGEST.npy, where DIGEST stands for the values of X, Y and the weights, the circuit, "

@@ -9,6 +9,9 @@ typedef struct gram_cli {
     lt_gram_options gram;
     int             backend;
     const char     *x, *y, *weights, *out, *states_out, *report, *devices, *kernel_cache;
+    const char     *map, *circuit, *circuit_out;
+    bool            plan;
+    lt_similarity_options similarity;
 } gram_cli;
 enum { GRAM_MAX_DEVICES = 16 };
 
@@ -30,7 +33,18 @@ typedef struct gram_job {
     bool            wants_K;       /* not only states */
     char           *cached;        /* the file of the kernel cache; NULL = none asked for */
     bool            from_cache;    /* K was there */
+    lt_circuit     *circuit;       /* of --map or --circuit; NULL = layers of --weights */
+    int64_t         qubits;
 } gram_job;
+
+/* Circuits (gram_circuit.c): whether the options ask for one; made, with its weights, or with none where that is all right; a handle of it; its plan. */
+bool      gram_has_circuit(const gram_cli *o);
+lt_status gram_circuit_make(const char *map, const char *file, const char *weights, int64_t n_features, bool without_weights, lt_circuit **out, double **w);
+lt_status gram_read_circuit(gram_job *j);
+lt_status gram_refuse_circuit_options(const gram_job *j);
+lt_status gram_open_circuit(gram_job *j, const lt_gram_options *opt);
+lt_status gram_print_plan(gram_job *j);
+lt_similarity_options gram_similarity(const gram_job *j);
 
 lt_status gram_report(gram_job *j);
 /* The kernel cache (gram_cache.c): K from its file where there is one that fits; K into it. */

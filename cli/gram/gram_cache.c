@@ -13,7 +13,9 @@ static lt_status name_file(gram_job *j)
     struct stat there;
     lt_weights w = { j->weights, j->w.shape.dim[0], j->w.shape.dim[1] };
     if (stat(folder, &there) || !S_ISDIR(there.st_mode)) return cli_fail(LT_ERR_ARGUMENT, "--kernel-cache %s: there is no such folder", folder);
-    CLI_TRY(lt_gram_digest(&j->o->gram, &w, &j->X, j->o->y ? &j->Y : NULL, digest));
+    lt_similarity_options similarity = gram_similarity(j);
+    if (j->circuit) CLI_TRY(lt_gram_digest_circuit(&j->o->gram, &similarity, j->circuit, j->weights, &j->X, j->o->y ? &j->Y : NULL, digest));
+    else CLI_TRY(lt_gram_digest(&j->o->gram, &w, &j->X, j->o->y ? &j->Y : NULL, digest));
     j->cached = malloc(bytes);
     if (!j->cached) return cli_fail(LT_ERR_MEMORY, "no memory for a file name");
     snprintf(j->cached, bytes, "%s/kernel_%s.npy", folder, digest);

@@ -27,6 +27,10 @@ static void put_facts(lt_report *r, const gram_job *j)
              (long long)i->n_layers, i->n_layers == 1 ? "" : "s", lt_entangler_name(j->o->gram.entangler));
     snprintf(text[2], sizeof text[2], "%s, angles are features times %g, re-embedding %s", lt_embed_name(j->o->gram.embed_mode),
              j->o->gram.angle_scale, j->o->gram.re_embed_between_layers ? "on" : "off");
+    if (j->circuit) {
+        snprintf(text[1], sizeof text[1], "%lld qubit%s, %lld gates", (long long)i->n_qubits, i->n_qubits == 1 ? "" : "s", (long long)lt_circuit_describe(j->circuit).n_gates);
+        snprintf(text[2], sizeof text[2], "%.60s; kernel: %s", j->o->map ? j->o->map : j->o->circuit, lt_similarity_name(j->o->similarity.kind));
+    }
     snprintf(text[3], sizeof text[3], "%s, in %s: errors below %g", lt_gram_method_name(i->method), lt_gram_float_name(i->precision), i->error_bound);
     snprintf(text[4], sizeof text[4], "%s on %d threads", i->kernel, i->threads);
     snprintf(text[5], sizeof text[5], "%.4g million pairs per second, %.4g TFLOP/s in the product", i->mpairs_per_s, i->tflops);

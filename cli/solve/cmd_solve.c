@@ -32,7 +32,7 @@ static const lt_option rows[] = {
 static const lt_option_group groups[] = CLI_GROUPS(rows);
 static const lt_option_table table = {
     .program = "lathe solve", .summary = "Minimise a function subject to constraints, all possibly nonsmooth and nonconvex",
-    .operands = "FILE.lt|example:NAME", .max_operands = 1, .groups = groups, .n_groups = CLI_LEN(groups),
+    .operands = "FILE.lt|FILE.nl|example:NAME", .max_operands = 1, .groups = groups, .n_groups = CLI_LEN(groups),
     .example = "lathe solve example:A1 --set opt_tol=1e-6 --report a1.html",
 };
 
@@ -97,8 +97,7 @@ static lt_status read_point(const char *path, int64_t n, lt_array *out)
 static void set_device(solve_job *j)
 {
     if (!j->c->device) return;
-    const bool host = !strcmp(lt_device_id(j->c->device), "cpu");
-    if (host) j->opt.torch_device = "cpu";
+    if (cli_on_cpu(j->c->device)) j->opt.torch_device = "cpu";
     else j->opt.device = j->c->device;
 }
 
@@ -271,15 +270,15 @@ static lt_status dump_graph(solve_job *j)
 static lt_status judge(const lt_solution *s)
 {
     if (s->interrupted) return cli_stopped();
-    if (s->termination_code <= 6) return LT_OK;
-    return cli_fail(s->termination_code == 11 ? LT_ERR_NUMERIC : LT_ERR_MISMATCH, "code %d: %s%s%s", s->termination_code,
+    if (s->termination_code <= LT_TERMINATION_BRACKET_FEASIBLE) return LT_OK;
+    return cli_fail(s->termination_code == LT_TERMINATION_FUNCTION_FAILED ? LT_ERR_NUMERIC : LT_ERR_MISMATCH, "code %d: %s%s%s", s->termination_code,
                     lt_termination_text(s->termination_code), s->error ? ": " : "", s->error ? s->error : "");
 }
 
 /* What the point is, in front of its f. */
 static const char *verdict(const solve_job *j, const lt_solution *s)
 {
-    const bool reached = s->termination_code <= 2 || s->termination_code == 6;
+    const bool reached = s->termination_code <= LT_TERMINATION_TARGET || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE;
     if (!solve_result(s)->feasible_to_tol) return "infeasible:";
     return !reached ? "best found:" : j->view.maximize ? "maximum:" : "minimum:";
 }

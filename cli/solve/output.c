@@ -211,7 +211,7 @@ void solve_json(const solve_job *j, const lt_solution *s)
     lt_json_field_string(json, "termination_text", lt_termination_text(s->termination_code));
     lt_json_field_string(json, "error", s->error);
     lt_json_field_double(json, "quadprog_failure_rate", s->quadprog_failure_rate);
-    if (s->termination_code == 8 && j->view.p + j->view.q > 0) lt_json_field_double(json, "mu_lowest", s->mu_lowest);
+    if (s->termination_code == LT_TERMINATION_UNBOUNDED && j->view.p + j->view.q > 0) lt_json_field_double(json, "mu_lowest", s->mu_lowest);
     lt_json_field_double(json, "time_total", s->time_total);
     lt_json_field_double(json, "time_eval", s->time_eval);
     lt_json_field_double(json, "time_qp", s->time_qp);

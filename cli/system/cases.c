@@ -234,7 +234,7 @@ lt_status case_measure(case_run *r, lt_device *dev, double budget, cli_timing *o
 {
     enum { SAMPLES = 15 };
     double sample[SAMPLES], once;
-    if (!dev || strncmp(lt_device_id(dev), "cuda", 4)) return cli_time(case_call, r, budget, out);
+    if (!cli_on_gpu(dev)) return cli_time(case_call, r, budget, out);
     CLI_TRY(case_call(r));
     CLI_TRY(lt_program_time(r->program, 1, &once));
     double wanted = budget / SAMPLES / (once > 1e-6 ? once : 1e-6);

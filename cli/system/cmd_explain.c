@@ -130,13 +130,11 @@ static void explain_solver_options(cli_context *c)
             if (!t->groups[g].rows[i].hidden) explain_solver_option(c, t->groups[g].rows[i].name);
 }
 
-enum { N_CODES = 15 };
-
 static int explain_code(cli_context *c, const char *number)
 {
     char text[8];
-    for (int code = 0; code < N_CODES; code++) {
-        snprintf(text, sizeof text, "%d", code);
+    for (lt_termination code = LT_TERMINATION_CONVERGED; code < LT_TERMINATION_COUNT; code++) {
+        snprintf(text, sizeof text, "%d", (int)code);
         if (strcmp(text, number)) continue;
         answer(c, "termination code of lathe solve", text, lt_termination_text(code), "");
         return 1;
@@ -147,7 +145,7 @@ static int explain_code(cli_context *c, const char *number)
 static void explain_all_codes(cli_context *c)
 {
     char number[8];
-    for (int code = 0; code < N_CODES; code++) {
+    for (lt_termination code = LT_TERMINATION_CONVERGED; code < LT_TERMINATION_COUNT; code++) {
         snprintf(number, sizeof number, "%d", code);
         explain_code(c, number);
     }
@@ -249,7 +247,7 @@ static lt_status run(cli_context *c)
         } else if (!more && !strcmp(c->operand[i], "option")) {
             explain_solver_options(c);
         } else if (more && !strcmp(c->operand[i], "code")) {
-            if (!explain_code(c, c->operand[++i])) return cli_fail(LT_ERR_ARGUMENT, "there is no termination code '%s'; they go from 0 to %d", c->operand[i], N_CODES - 1);
+            if (!explain_code(c, c->operand[++i])) return cli_fail(LT_ERR_ARGUMENT, "there is no termination code '%s'; they go from 0 to %d", c->operand[i], LT_TERMINATION_COUNT - 1);
         } else if (more && !strcmp(c->operand[i], "option")) {
             if (!(explain_option(c, c->operand[i + 1]) + explain_solver_option(c, c->operand[i + 1]))) CLI_TRY(explain(c, c->operand[i + 1]));
             i++;

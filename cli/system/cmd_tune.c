@@ -50,7 +50,7 @@ static lt_status tune_all(cli_context *c, lt_tuner *tuner)
     const tune_options *o = c->options;
     lt_progress *bar;
     /* A GPU runs networks in 16 bits as well. */
-    int n = CLI_LEN(problems), n_runs = strncmp(lt_device_id(c->device), "cuda", 4) == 0 ? 2 * n : n;
+    int n = CLI_LEN(problems), n_runs = cli_on_gpu(c->device) ? 2 * n : n;
     CLI_TRY(lt_progress_create("tune", "problem", n_runs, c->common.quiet || c->json, &bar));
     lt_status s = LT_OK;
     for (int i = 0; i < n_runs && !s; i++) {

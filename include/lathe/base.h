@@ -57,6 +57,17 @@ LT_API const char *lt_status_name(lt_status s); /* "shape", "memory", … */
 /* The last failure of this thread: "shape: matmul 'w' [512, 64] by … (src/…:27)".
    Never NULL; empty before the first failure. Valid until the thread's next failure. */
 LT_API const char *lt_error_text(void);
+/* Puts '?' for every byte of a control character, line ends and tabs excepted, and of the characters that turn the direction of
+   writing: text from a file or an argument must not steer the terminal it is shown on. Error texts have been through it. */
+LT_API void lt_text_disarm(char *text);
+/* For callbacks that fail: text becomes this thread's lt_error_text() as it stands, cut where it is too long; returns s. */
+LT_API lt_status   lt_fail(lt_status s, const char *text);
+
+/* ---- Threads -------------------------------------------------------------- */
+/* Of the library's pool. 0 = LATHE_THREADS or the cores this process may use. LT_ERR_ARGUMENT while the pool works.
+   A process that was forked has one until it asks for more: threads do not survive a fork. */
+LT_API lt_status lt_set_threads(int n_threads);
+LT_API int       lt_get_threads(void);
 
 /* What the last failure of this thread is about, so that nobody reads it out of the sentence. */
 typedef enum lt_place_kind {

@@ -1,7 +1,7 @@
 /* Operator datasets: making, reading, checking and replaying them.
    SPDX-License-Identifier: BSD-3-Clause
 
-   A dataset is one HDF5 file; docs/dataset.md says what is where. A build without HDF5 has all these
+   A dataset is one HDF5 file; docs/guide-datasets.md says what is where. A build without HDF5 has all these
    functions but the replays return LT_ERR_UNSUPPORTED. */
 #ifndef LATHE_DATASET_H
 #define LATHE_DATASET_H
@@ -31,7 +31,7 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
 } lt_dataset_info;
 
 /* LT_ERR_FORMAT for what is not such a file, damaged ones included, and for arrays that do not have the shapes and types of
-   docs/dataset.md. The HDF5 library reads the file in a process of its own, without rights (lt_jail_walls), that lives until the dataset is
+   docs/guide-datasets.md. The HDF5 library reads the file in a process of its own, without rights (lt_jail_walls), that lives until the dataset is
    closed: no file can bring this process down. LT_ERR_IO when it cannot be read. */
 LT_API lt_status       lt_dataset_open(const char *path, lt_dataset **out);
 LT_API void            lt_dataset_close(lt_dataset *d); /* NULL is allowed */

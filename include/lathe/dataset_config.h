@@ -34,6 +34,15 @@ LT_API void      lt_dataset_config_destroy(lt_dataset_config *c); /* NULL is all
 
 LT_API int         lt_dataset_config_warning_count(const lt_dataset_config *c);
 LT_API const char *lt_dataset_config_warning(const lt_dataset_config *c, int i); /* one line, without a full stop */
+
+/* A key of the file that has no effect on the run. The texts live as long as the configuration. */
+typedef struct lt_idle_key {
+    const char *key;    /* the path from the root, "sampling.refinement.enabled" */
+    const char *place;  /* "FILE:LINE:COLUMN" */
+    const char *reason; /* one line, without a full stop */
+} lt_idle_key;
+LT_API const lt_idle_key *lt_dataset_config_idle(const lt_dataset_config *c, int i); /* in the order of the file; NULL past the last */
+
 LT_API const char *lt_dataset_config_json(const lt_dataset_config *c);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Devices: what is here, opening one, its memory, and how large a tile fits.
+/* Devices: what is here, opening one, its memory, how fast it copies.
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LATHE_DEVICE_H
 #define LATHE_DEVICE_H
@@ -22,6 +22,7 @@ typedef struct lt_device_info {
     int64_t memory_total_bytes, memory_free_bytes; /* a container's limit is respected */
     int64_t cache_bytes[3];                  /* L1 data, L2, L3 of one core; 0 = unknown */
     bool    computes;                        /* false for "null", which plans and counts only, and for a GPU without NVRTC */
+    bool    own_memory;                      /* false for "cpu", which works in the caller's */
 } lt_device_info;
 
 /* name: "auto" (the best that computes), "cpu", "null", "cuda" or "cuda:<ordinal>". A device
@@ -63,32 +64,9 @@ LT_API lt_status lt_device_memory_trim(lt_device *dev); /* gives unused memory b
 /* Bytes read plus bytes written per second by a copy of `bytes` within the device's memory: the limit that
    kernels which only stream are held against. The median of several copies; takes twice the memory. */
 LT_API lt_status lt_device_bandwidth(lt_device *dev, int64_t bytes, double *bytes_per_second);
-
-/* ---- Tiles ----------------------------------------------------------------- */
-/* Pairs of rows are worked on in square tiles of t rows by t rows, which need
-   fixed_bytes + t bytes_per_row + t^2 bytes_per_pair. */
-typedef struct lt_tile_request {             /* start from lt_tile_request_defaults() */
-    size_t  size;
-    int64_t rows;                            /* of the whole problem, >= 1 */
-    int64_t bytes_per_row, bytes_per_pair;   /* >= 0; both panels of rows count: pass their sum */
-    int64_t fixed_bytes;                     /* needed or kept free whatever the tile, >= 0 */
-    int64_t free_bytes;                      /* of the device, now */
-    double  fraction;                        /* of free_bytes to use: in (0, 1] */
-    int64_t min_tile, max_tile;              /* 0 = 1 and no limit; else powers of two */
-} lt_tile_request;
-LT_API void lt_tile_request_defaults_into(lt_tile_request *out); /* fraction 1, the rest 0 */
-static inline lt_tile_request lt_tile_request_defaults(void) { lt_tile_request sized; sized.size = sizeof sized; lt_tile_request_defaults_into(&sized); return sized; }
-
-typedef struct lt_tile_plan {
-    size_t  size;
-    int64_t tile_rows, n_tiles;              /* tiles along one side */
-    int64_t budget_bytes, tile_bytes;
-    char    reason[256];                     /* "tile 1024: 2048 would need … of a budget of …" */
-} lt_tile_plan;
-
-/* The largest power of two that fits and covers no more than the rows need. LT_ERR_MEMORY,
-   naming the numbers, when not even min_tile fits. */
-LT_API lt_status lt_plan_tiles(const lt_tile_request *req, lt_tile_plan *out);
+/* Seconds that a copy of `bytes` takes from ordinary host memory to the device, and back: in one piece, or staged through
+   page-locked memory, some pieces under way at once. Medians of `rounds` copies. pinned: the staging memory is page-locked. */
+LT_API lt_status lt_device_transfer_seconds(lt_device *dev, int64_t bytes, bool staged, int rounds, double *to_device, double *to_host, bool *pinned);
 
 #ifdef __cplusplus
 }

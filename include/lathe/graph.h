@@ -60,50 +60,51 @@ LT_API lt_node lt_arange(lt_graph *g, lt_dtype t, double start, double step, int
 LT_API lt_node lt_linspace(lt_graph *g, lt_dtype t, double first, double last, int64_t n);
 
 /* ---- Elementwise -------------------------------------------------------------- */
-LT_API lt_node lt_neg(lt_graph *g, lt_node x);
-LT_API lt_node lt_abs(lt_graph *g, lt_node x);      /* gradient 0 at 0 */
-LT_API lt_node lt_sign(lt_graph *g, lt_node x);
-LT_API lt_node lt_square(lt_graph *g, lt_node x);
-LT_API lt_node lt_sqrt(lt_graph *g, lt_node x);
-LT_API lt_node lt_cbrt(lt_graph *g, lt_node x);
-LT_API lt_node lt_exp(lt_graph *g, lt_node x);
-LT_API lt_node lt_expm1(lt_graph *g, lt_node x);
-LT_API lt_node lt_log(lt_graph *g, lt_node x);
-LT_API lt_node lt_log1p(lt_graph *g, lt_node x);
-LT_API lt_node lt_sin(lt_graph *g, lt_node x);
-LT_API lt_node lt_cos(lt_graph *g, lt_node x);
-LT_API lt_node lt_tan(lt_graph *g, lt_node x);
-LT_API lt_node lt_asin(lt_graph *g, lt_node x);
-LT_API lt_node lt_acos(lt_graph *g, lt_node x);
-LT_API lt_node lt_atan(lt_graph *g, lt_node x);
-LT_API lt_node lt_sinh(lt_graph *g, lt_node x);
-LT_API lt_node lt_cosh(lt_graph *g, lt_node x);
-LT_API lt_node lt_tanh(lt_graph *g, lt_node x);
-LT_API lt_node lt_sigmoid(lt_graph *g, lt_node x);
+/* Rows of src/kernels/ops.def, written by `ninja op_files`: */
+LT_API lt_node lt_neg(lt_graph *g, lt_node x);      /* -x */
+LT_API lt_node lt_abs(lt_graph *g, lt_node x);      /* |x|; gradient 0 at 0 */
+LT_API lt_node lt_sign(lt_graph *g, lt_node x);     /* -1, 0 or 1; no gradient */
+LT_API lt_node lt_square(lt_graph *g, lt_node x);   /* x^2 */
+LT_API lt_node lt_sqrt(lt_graph *g, lt_node x);     /* square root */
+LT_API lt_node lt_cbrt(lt_graph *g, lt_node x);     /* cube root */
+LT_API lt_node lt_exp(lt_graph *g, lt_node x);      /* e^x */
+LT_API lt_node lt_expm1(lt_graph *g, lt_node x);    /* e^x - 1, accurate near 0 */
+LT_API lt_node lt_log(lt_graph *g, lt_node x);      /* natural logarithm; log(1 + exp(t)) becomes softplus(t) */
+LT_API lt_node lt_log1p(lt_graph *g, lt_node x);    /* log(1 + x), accurate near 0 */
+LT_API lt_node lt_sin(lt_graph *g, lt_node x);      /* sine */
+LT_API lt_node lt_cos(lt_graph *g, lt_node x);      /* cosine */
+LT_API lt_node lt_tan(lt_graph *g, lt_node x);      /* tangent */
+LT_API lt_node lt_asin(lt_graph *g, lt_node x);     /* arc sine */
+LT_API lt_node lt_acos(lt_graph *g, lt_node x);     /* arc cosine */
+LT_API lt_node lt_atan(lt_graph *g, lt_node x);     /* arc tangent */
+LT_API lt_node lt_sinh(lt_graph *g, lt_node x);     /* hyperbolic sine */
+LT_API lt_node lt_cosh(lt_graph *g, lt_node x);     /* hyperbolic cosine */
+LT_API lt_node lt_tanh(lt_graph *g, lt_node x);     /* hyperbolic tangent */
+LT_API lt_node lt_sigmoid(lt_graph *g, lt_node x);  /* 1 / (1 + exp(-x)) */
 LT_API lt_node lt_softplus(lt_graph *g, lt_node x); /* log(1 + exp(x)), stable */
-LT_API lt_node lt_relu(lt_graph *g, lt_node x);     /* gradient 0 at 0 */
+LT_API lt_node lt_relu(lt_graph *g, lt_node x);     /* max(x, 0); gradient 0 at 0 */
 LT_API lt_node lt_gelu(lt_graph *g, lt_node x);     /* exact: x Phi(x) */
-LT_API lt_node lt_erf(lt_graph *g, lt_node x);
-LT_API lt_node lt_floor(lt_graph *g, lt_node x);    /* no gradient */
-LT_API lt_node lt_recip(lt_graph *g, lt_node x);
-LT_API lt_node lt_add(lt_graph *g, lt_node a, lt_node b);
-LT_API lt_node lt_sub(lt_graph *g, lt_node a, lt_node b);
-LT_API lt_node lt_mul(lt_graph *g, lt_node a, lt_node b);
-LT_API lt_node lt_div(lt_graph *g, lt_node a, lt_node b);
-LT_API lt_node lt_pow(lt_graph *g, lt_node a, lt_node b);
-LT_API lt_node lt_atan2(lt_graph *g, lt_node y, lt_node x);
-LT_API lt_node lt_hypot(lt_graph *g, lt_node a, lt_node b);
-LT_API lt_node lt_mod(lt_graph *g, lt_node a, lt_node b);      /* a - b floor(a/b) */
-LT_API lt_node lt_minimum(lt_graph *g, lt_node a, lt_node b);  /* ties share the gradient */
-LT_API lt_node lt_maximum(lt_graph *g, lt_node a, lt_node b);
-LT_API lt_node lt_lt(lt_graph *g, lt_node a, lt_node b);       /* masks: 1 or 0, no gradient */
-LT_API lt_node lt_le(lt_graph *g, lt_node a, lt_node b);
-LT_API lt_node lt_gt(lt_graph *g, lt_node a, lt_node b);
-LT_API lt_node lt_ge(lt_graph *g, lt_node a, lt_node b);
-LT_API lt_node lt_eq(lt_graph *g, lt_node a, lt_node b);
-LT_API lt_node lt_where(lt_graph *g, lt_node mask, lt_node a, lt_node b); /* a where mask is not 0 */
-/* min(max(x, lo), hi); the gradient passes where lo <= x <= hi. */
-LT_API lt_node lt_clamp(lt_graph *g, lt_node x, lt_node lo, lt_node hi);
+LT_API lt_node lt_erf(lt_graph *g, lt_node x);      /* error function */
+LT_API lt_node lt_floor(lt_graph *g, lt_node x);    /* largest integer <= x; no gradient */
+LT_API lt_node lt_recip(lt_graph *g, lt_node x);    /* 1 / x */
+LT_API lt_node lt_add(lt_graph *g, lt_node a, lt_node b);     /* a + b */
+LT_API lt_node lt_sub(lt_graph *g, lt_node a, lt_node b);     /* a - b */
+LT_API lt_node lt_mul(lt_graph *g, lt_node a, lt_node b);     /* a b */
+LT_API lt_node lt_div(lt_graph *g, lt_node a, lt_node b);     /* a / b */
+LT_API lt_node lt_pow(lt_graph *g, lt_node a, lt_node b);     /* a^b; exact for a < 0 where b is a small integer */
+LT_API lt_node lt_atan2(lt_graph *g, lt_node y, lt_node x);   /* angle of the point (x, y) */
+LT_API lt_node lt_hypot(lt_graph *g, lt_node a, lt_node b);   /* sqrt(a^2 + b^2); gradient 0 at the origin */
+LT_API lt_node lt_minimum(lt_graph *g, lt_node a, lt_node b); /* the smaller one; ties share the gradient */
+LT_API lt_node lt_maximum(lt_graph *g, lt_node a, lt_node b); /* the larger one; ties share the gradient */
+LT_API lt_node lt_lt(lt_graph *g, lt_node a, lt_node b);      /* mask: 1 where a < b, else 0; no gradient */
+LT_API lt_node lt_le(lt_graph *g, lt_node a, lt_node b);      /* mask: a <= b */
+LT_API lt_node lt_gt(lt_graph *g, lt_node a, lt_node b);      /* mask: a > b */
+LT_API lt_node lt_ge(lt_graph *g, lt_node a, lt_node b);      /* mask: a >= b */
+LT_API lt_node lt_eq(lt_graph *g, lt_node a, lt_node b);      /* mask: a == b */
+LT_API lt_node lt_where(lt_graph *g, lt_node mask, lt_node a, lt_node b); /* a where mask is not 0, else b */
+LT_API lt_node lt_clamp(lt_graph *g, lt_node x, lt_node lo, lt_node hi); /* min(max(x, lo), hi); the gradient passes where lo <= x <= hi */
+/* End of these rows. */
+LT_API lt_node lt_mod(lt_graph *g, lt_node a, lt_node b);     /* a - b floor(a/b) */
 /* With a plain number on one side. */
 LT_API lt_node lt_scale(lt_graph *g, lt_node a, double c);         /* c a */
 LT_API lt_node lt_shift(lt_graph *g, lt_node a, double c);         /* a + c */

@@ -3,6 +3,7 @@
 #define LATHE_LATHE_H
 
 #include "lathe/base.h"
+#include "lathe/circuit.h"
 #include "lathe/csv.h"
 #include "lathe/dataset.h"
 #include "lathe/dataset_config.h"
@@ -13,7 +14,6 @@
 #include "lathe/gram.h"
 #include "lathe/graph.h"
 #include "lathe/json.h"
-#include "lathe/lane.h"
 #include "lathe/npy.h"
 #include "lathe/operator.h"
 #include "lathe/options.h"

@@ -45,7 +45,8 @@ typedef struct lt_model_view {
     int           objective_line; /* where it says minimize or maximize */
 } lt_model_view;
 
-/* Reads and checks a problem: a file, or "example:NAME". When the text is wrong (LT_ERR_FORMAT) *out
+/* Reads and checks a problem: a file, or "example:NAME". A name that ends in .nl is a model of AMPL's, as text or binary; names of its
+   variables and constraints come from the files .col and .row beside it, where they are. When the text is wrong (LT_ERR_FORMAT) *out
    holds no graph but all messages, so that they can be printed; destroy it in any case. */
 LT_API lt_status lt_model_read(const char *path, lt_model **out);
 /* folder: where load("…") and csv("…") look, "" for the current one, NULL for the data of the built-in
@@ -60,6 +61,20 @@ LT_API int       lt_model_error_count(const lt_model *m);
 /* What `lathe solve --check` prints: sizes, variables, constraints, options, the ops of the graph and
    how often each occurs. LT_ERR_ARGUMENT for a model with errors. */
 LT_API lt_status lt_model_describe(const lt_model *m, FILE *to);
+
+/* ---- Answers for AMPL ------------------------------------------------------------ */
+typedef struct lt_ampl_answer { /* start from lt_ampl_answer_defaults(), or from { .size = sizeof(lt_ampl_answer) }: other fields are 0 by default */
+    size_t        size;
+    const char   *message;     /* lines for people */
+    int           code;        /* AMPL's solve_result_num: 0 to 99 solved, 200 infeasible, 300 unbounded, 400 limit, 500 failure */
+    const double *x;           /* n numbers; NULL: no point */
+    const double *ci_multipliers, *ce_multipliers; /* p and q numbers, of f + l'ci + m'ce; NULL: none are written */
+} lt_ampl_answer;
+LT_API void lt_ampl_answer_defaults_into(lt_ampl_answer *out);
+static inline lt_ampl_answer lt_ampl_answer_defaults(void) { lt_ampl_answer sized; sized.size = sizeof sized; lt_ampl_answer_defaults_into(&sized); return sized; }
+/* Writes FILE.sol for a model that was read from FILE.nl, whole or not at all; multipliers as AMPL has them: what f gains by one unit more
+   of a right-hand side. LT_ERR_ARGUMENT for a model that was not. */
+LT_API lt_status lt_model_write_sol(const lt_model *m, const char *path, const lt_ampl_answer *answer);
 
 /* ---- Built-in examples -------------------------------------------------------- */
 typedef struct lt_example {

@@ -30,6 +30,8 @@ typedef struct lt_qp_options {    /* start from lt_qp_defaults() */
     int          max_iterations;  /* 0 = 100 + 10 m; changes of the active set in one solve */
     int          interior_above;  /* 300: AUTO considers the interior point for m above this */
     lt_qp_method method;
+    double       max_shift;       /* 0, in [0, 1]: 0 refuses a Q that is not convex; above, for a Q that is so by rounding alone, up to
+                                     this share of its norm (largest sum of |entries| in a row) goes to the diagonal until it is */
 } lt_qp_options;
 
 typedef enum lt_qp_status {
@@ -64,7 +66,7 @@ typedef struct lt_qp_problem {
    largest of |r_i| over entries strictly between their bounds, -r_i over those at the lower bound
    and r_i over those at the upper bound, divided by sigma. The status is OK when it is at most the
    tolerance, not counting what rounding y to double may do to r: that matters where entries of y
-   are far above 1 (from about 1e3 for the default tolerance). */
+   are far above 1 (from about 1e3 for the default tolerance). With a shift, Q stands for Q + shift I. */
 typedef struct lt_qp_info {
     size_t       size;
     lt_qp_status status;
@@ -74,6 +76,7 @@ typedef struct lt_qp_info {
     double       nu;           /* multiplier of the sum constraint; 0 without members */
     double       sigma;
     double       objective;
+    double       shift;        /* what was added to the diagonal of Q: see max_shift */
     int          n_free;       /* entries strictly between their bounds */
     int          iterations;   /* active-set rounds and steps */
     int          interior_iterations;
@@ -93,7 +96,7 @@ LT_API void      lt_qp_destroy(lt_qp *qp);   /* NULL is allowed */
 
 /* Sets Q (m x m, both triangles, entry (i, j) at q[i + j * stride], stride >= m). Borrowed: q must
    stay as it is until the next call. Refused when an entry is not finite, a diagonal entry is
-   clearly negative, or the triangles differ by more than rounding. The last answer stays, for
+   clearly negative (and max_shift is 0), or the triangles differ by more than rounding. The last answer stays, for
    warm starts. */
 LT_API lt_status lt_qp_set_matrix(lt_qp *qp, int64_t m, const double *q, int64_t stride);
 

@@ -298,6 +298,28 @@ typedef struct lt_solve_transfers {
     double  values_call_seconds, all_call_seconds; /* the same as the host sees it: launched and waited for, x and results on the device */
 } lt_solve_transfers;
 
+/* Why a run ended. The numbers are those of PyGRANSO up to 12, and stay as they are. */
+typedef enum lt_termination {
+    LT_TERMINATION_NONE = -1,               /* still running: never of a solution */
+    LT_TERMINATION_CONVERGED = 0,           /* stationary and feasible to the tolerances */
+    LT_TERMINATION_SMALL_DECREASE = 1,      /* rel_tol, at a feasible point */
+    LT_TERMINATION_TARGET = 2,              /* fvalquit, at a feasible point */
+    LT_TERMINATION_HALTED = 3,              /* by halt_log_fn or interrupt */
+    LT_TERMINATION_MAX_ITERATIONS = 4,
+    LT_TERMINATION_MAX_TIME = 5,
+    LT_TERMINATION_BRACKET_FEASIBLE = 6,    /* a line search failed in a bracket; often practical optimality */
+    LT_TERMINATION_BRACKET_INFEASIBLE = 7,
+    LT_TERMINATION_UNBOUNDED = 8,           /* a line search found no bracket */
+    LT_TERMINATION_NO_DESCENT = 9,
+    LT_TERMINATION_RETIRED = 10,            /* never produced */
+    LT_TERMINATION_FUNCTION_FAILED = 11,
+    LT_TERMINATION_QP_FAILED = 12,
+    LT_TERMINATION_INTERNAL = 13,
+    LT_TERMINATION_DEVICE_LOST = 14,
+    LT_TERMINATION_COUNT
+} lt_termination;
+LT_API const char *lt_termination_text(lt_termination code); /* one sentence; "?" for a code that does not exist */
+
 typedef struct lt_solution {
     int64_t n, p, q;
     lt_solution_point final, best, most_feasible;
@@ -307,7 +329,7 @@ typedef struct lt_solution {
     double  stat_value, stat_unweighted, stat_mu_normalised;
     int64_t iters, fn_evals, gradient_evals;
     lt_bfgs_counts BFGS_updates;
-    int     termination_code;
+    lt_termination termination_code;
     double  quadprog_failure_rate; /* percent of the QPs */
     const char *error;             /* codes 11 to 14; else NULL */
     double  mu_lowest;             /* code 8, constrained; else NaN */
@@ -327,7 +349,6 @@ typedef struct lt_solution {
    by the solution's termination code. */
 LT_API lt_status lt_solve(lt_problem *p, const lt_solve_options *opt, lt_solution **out);
 LT_API void      lt_solution_destroy(lt_solution *s); /* NULL is allowed */
-LT_API const char *lt_termination_text(int code); /* one sentence; "?" for a code that does not exist */
 
 /* Runs from n_starts seeded random starts (the first from the given x0, if any) in n_threads
    threads (0 = as many as cores). Solutions come ordered: feasible first, then by f, then by violation,

@@ -24,10 +24,11 @@ static const lt_env_row rows[] = {
                              "the OpenBLAS library to open" },
     [LT_CONFIG_CUDA_EARLY] = { "LATHE_CUDA_EARLY", "0|1", "1",
                                "start GPU kernels before the one they follow has ended (sm_90 and later)" },
+    [LT_CONFIG_AMPL_OPTIONS] = { "lathe_options", "'NAME=VALUE ...'", "none", "options of lathe-ampl, as AMPL hands them on" },
     [LT_CONFIG_OOM_AT] = { "LT_OOM_AT", "N", "off",
                            "for tests: the N-th allocation of the process fails" },
-    [LT_CONFIG_XDG_CACHE_HOME] = { "XDG_CACHE_HOME", "DIR", "~/.cache", "see LATHE_CACHE" },
-    [LT_CONFIG_HOME] = { "HOME", "DIR", "none", "see LATHE_CACHE" },
+    [LT_CONFIG_XDG_CACHE] = { "XDG_CACHE_HOME", "DIR", "~/.cache", "see LATHE_CACHE" },
+    [LT_CONFIG_USER_FOLDER] = { "HOME", "DIR", "none", "see LATHE_CACHE" },
 };
 _Static_assert(LT_LEN(rows) == LT_CONFIG_COUNT, "one row per variable");
 

@@ -36,7 +36,7 @@ uint64_t lt_hash64(const void *data, size_t n_bytes, uint64_t seed)
     uint8_t tail[16] = { 0 };
     if (left) memcpy(tail, p, left);
     h = fold(load_le64(tail) ^ odd[1], load_le64(tail + 8) ^ h);
-    return lt_hash_mix(h ^ (uint64_t)n_bytes * odd[2]); /* the length tells "a" from "a\0" */
+    return lt_hash_mix(h ^ (uint64_t)n_bytes * odd[2]); /* the length separates "a" from "a\0" */
 }
 
 /* ---- SHA-256 -------------------------------------------------------------------- */

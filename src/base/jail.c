@@ -2,6 +2,7 @@
 #include "base/jail.h"
 
 #include "base/alloc.h"
+#include "base/files/file.h"
 #include "base/jail_filter.h"
 #include "base/status.h"
 
@@ -135,7 +136,7 @@ bool lt_jail_request(int fd, void *request, size_t bytes)
 void lt_jail_answer(int fd, lt_status s, const void *data, size_t bytes)
 {
     head h = { .status = (uint32_t)s, .bytes = s ? strlen(lt_error_text()) : bytes };
-    if (!send_all(fd, &h, sizeof h) || !send_all(fd, s ? lt_error_text() : data, (size_t)h.bytes)) _exit(0); /* nobody hears it */
+    if (!send_all(fd, &h, sizeof h) || !send_all(fd, s ? lt_error_text() : data, (size_t)h.bytes)) _exit(0); /* the parent is gone */
 }
 
 /* ---- The parent ------------------------------------------------------------------------------------------- */
@@ -144,7 +145,7 @@ lt_status lt_jail_start(const lt_jail_rules *rules, void (*work)(void *ctx, int 
 {
     int pair[2], room = SOCKET_BYTES;
     *out = (lt_jail){ 0 };
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) return LT_FAIL(LT_ERR_IO, "no socket to a process that parses: %s", strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) return LT_FAIL(lt_file_status(errno), "no socket to a process that parses: %s", strerror(errno));
     for (int i = 0; i < 2; i++) (void)setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* only speed */
     pid_t pid = fork();
     if (pid == 0) live_in_jail(rules, work, ctx, pair[1]);
@@ -152,13 +153,13 @@ lt_status lt_jail_start(const lt_jail_rules *rules, void (*work)(void *ctx, int 
     close(pair[1]);
     if (pid < 0) {
         close(pair[0]);
-        return LT_FAIL(LT_ERR_IO, "no process to parse in: %s", strerror(error));
+        return LT_FAIL(lt_file_status(error), "no process to parse in: %s", strerror(error));
     }
     *out = (lt_jail){ pid, pair[0] };
     return LT_OK;
 }
 
-/* Ends the child; its wait status, or -1 when somebody else waited for it. */
+/* Ends the child; its wait status, or -1 when another part of the program waited for it. */
 static int end_child(lt_jail *j)
 {
     int status = -1;

@@ -109,7 +109,7 @@ static void install(const struct sock_filter *filter, size_t n)
 void lt_jail_seccomp(void) { install(calls, LT_LEN(calls)); }
 void lt_jail_seccomp_shut(void) { install(opening, LT_LEN(opening)); }
 
-static bool seccomp_there(void)
+static bool has_seccomp(void)
 {
     uint32_t action = SECCOMP_RET_ERRNO;
     return !syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action);
@@ -119,7 +119,7 @@ static bool seccomp_there(void)
 
 void lt_jail_seccomp(void) { }
 void lt_jail_seccomp_shut(void) { }
-static bool seccomp_there(void) { return false; }
+static bool has_seccomp(void) { return false; }
 
 #endif
 
@@ -127,5 +127,5 @@ const char *lt_jail_walls(void)
 {
     static const char *const words[] = { "memory and time limits", "seccomp, memory and time limits", "landlock, memory and time limits",
                                          "seccomp, landlock, memory and time limits" };
-    return words[(seccomp_there() ? 1 : 0) + (landlock_version() >= 1 ? 2 : 0)];
+    return words[(has_seccomp() ? 1 : 0) + (landlock_version() >= 1 ? 2 : 0)];
 }

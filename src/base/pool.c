@@ -298,6 +298,24 @@ int lt_pool_threads(const lt_pool *p) { return p ? atomic_load(&p->n_threads) : 
 static _Atomic(lt_pool *) shared_pool;
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* In a forked child, which has the forking thread alone: workers are gone, locks may be held by nobody. */
+static void forget_workers(void)
+{
+    lt_pool *p = atomic_load(&shared_pool);
+    pthread_mutex_init(&shared_lock, NULL);
+    if (!p) return;
+    atomic_store(&p->n_threads, 1);
+    atomic_store(&p->in_use, false);
+    atomic_store(&p->stopping, false);
+    atomic_store(&p->caller_sleeps, false);
+    atomic_store(&p->n_sleeping, 0);
+    atomic_store(&p->job, 0);
+    p->workers = NULL; /* not freed: the heap may be anyone's */
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->finished, NULL);
+}
+
 lt_pool *lt_pool_shared(void)
 {
     lt_pool *p = atomic_load(&shared_pool);
@@ -305,7 +323,10 @@ lt_pool *lt_pool_shared(void)
     /* A lock rather than pthread_once: a first attempt that failed may be tried again. */
     pthread_mutex_lock(&shared_lock);
     p = atomic_load(&shared_pool);
-    if (!p && lt_pool_create(0, &p) == LT_OK) atomic_store(&shared_pool, p);
+    if (!p && lt_pool_create(0, &p) == LT_OK) {
+        pthread_atfork(NULL, NULL, forget_workers);
+        atomic_store(&shared_pool, p);
+    }
     pthread_mutex_unlock(&shared_lock);
     return p;
 }
@@ -322,3 +343,7 @@ lt_status lt_pool_shared_resize(int n_threads)
     atomic_store(&p->in_use, false);
     return s;
 }
+
+lt_status lt_set_threads(int n_threads) { return lt_pool_shared_resize(n_threads); }
+
+int lt_get_threads(void) { return lt_pool_threads(lt_pool_shared()); }

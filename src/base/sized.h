@@ -1,4 +1,4 @@
-/* Public structs that begin with their size (lathe/base.h says why): read from and written to what a program of another version has.
+/* Public structs that begin with their size (lathe/base.h, decision 170): read from and written to what a program of another version has.
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_BASE_SIZED_H
 #define LT_BASE_SIZED_H

@@ -39,10 +39,43 @@ const char *lt_error_text(void)
     return error_text;
 }
 
+/* Bytes of the UTF-8 character at `s`; 0 where none begins. */
+static size_t character_bytes(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    return n;
+}
+
+static bool steers_terminal(const unsigned char *s, size_t n)
+{
+    if (n == 1) return (s[0] < 0x20 && s[0] != '\n' && s[0] != '\t') || s[0] == 0x7f;
+    if (n == 2) return s[0] == 0xc2 && s[1] < 0xa0;                                      /* U+0080 to U+009F */
+    if (n == 3 && s[0] == 0xe2 && s[1] == 0x80) return s[2] >= 0xaa && s[2] <= 0xae;     /* U+202A to U+202E */
+    return n == 3 && s[0] == 0xe2 && s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9;       /* U+2066 to U+2069 */
+}
+
+void lt_text_disarm(char *text)
+{
+    for (unsigned char *s = (unsigned char *)text; *s;) {
+        size_t n = character_bytes(s);
+        if (!n ? *s >= 0x80 && *s < 0xa0 : steers_terminal(s, n)) memset(s, '?', n ? n : 1);
+        s += n ? n : 1;
+    }
+}
+
 void lt_error_set(const char *text)
 {
     snprintf(error_text, sizeof error_text, "%s", text);
+    lt_text_disarm(error_text);
     error_place = (lt_error_place)NO_PLACE;
+}
+
+lt_status lt_fail(lt_status s, const char *text)
+{
+    lt_error_set(text);
+    return s;
 }
 
 void lt_error_keep(lt_error *out)

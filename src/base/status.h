@@ -11,7 +11,7 @@ lt_status lt_fail_at(lt_status s, const char *file, int line, const char *format
     __attribute__((format(printf, 4, 5)));
 #define LT_FAIL(status, ...) lt_fail_at((status), __FILE__, __LINE__, __VA_ARGS__)
 
-/* What the failure just recorded is about; each returns s: return lt_place_option(LT_FAIL(…), row->name). */
+/* What the failure just recorded is about (decision 171); each returns s: return lt_place_option(LT_FAIL(…), row->name). */
 lt_status lt_place_argument(lt_status s, const char *name);
 lt_status lt_place_option(lt_status s, const char *name);
 lt_status lt_place_file(lt_status s, const char *path);

@@ -7,8 +7,8 @@
 #ifndef LT_DEVICE_BACKEND_H
 #define LT_DEVICE_BACKEND_H
 
+#include "device/flags.h"
 #include "device/kernel.h"
-#include "lathe/device.h"
 #include "lathe/trace.h"
 
 typedef struct lt_backend lt_backend;
@@ -17,6 +17,7 @@ typedef struct lt_block_cache lt_block_cache;
 struct lt_device {
     const lt_backend *backend;
     int       ordinal;
+    int       generation;         /* set by open: see lt_device_generation */
     char      id[16];
     void     *state;              /* the backend's own */
     lt_pool  *pool;               /* host kernels run on it; borrowed */
@@ -24,15 +25,19 @@ struct lt_device {
     struct lt_stream *stream;     /* the default stream */
 };
 
+/* Copies by direction, and by whether their host memory is page-locked. */
+typedef struct lt_copy_count { lt_transfer_row of[LT_TRANSFER_COUNT][2]; } lt_copy_count;
+
 /* Each backend embeds these as the first member of its own structs. */
 typedef struct lt_stream {
     lt_device *dev;
     /* Kept by device/stream.c: */
     bool       capturing;
-    struct lt_event  *meeting;    /* of a lane, where it leaves another stream and comes back; NULL: it never did */
-    struct lt_stream *left;       /* by a lane that has not come back yet; NULL: none */
-    struct lt_stream *lanes, *next_lane; /* those that left here */
-    bool       had_lanes;         /* since its capture began */
+    struct lt_event  *meeting;    /* of a branch, where it leaves another stream and comes back; NULL: it never did */
+    struct lt_stream *left;       /* by a branch that has not come back yet; NULL: none */
+    struct lt_stream *branches, *next_branch; /* those that left here */
+    bool       branched;          /* since its capture began */
+    lt_copy_count captured_copies; /* the same: of this stream and its branches */
 } lt_stream;
 
 typedef struct lt_event { lt_device *dev; } lt_event;
@@ -41,7 +46,7 @@ typedef struct lt_event { lt_device *dev; } lt_event;
 typedef struct lt_capture {
     lt_device *dev;
     int        n_launches;        /* for rebind: launches are numbered in order of capture */
-    bool       has_lanes;         /* work of several streams: no rebind */
+    bool       branched;          /* work of several streams: no rebind */
 } lt_capture;
 
 /* How a kernel is made: from source text (compiled at run time), or a host kernel that is
@@ -65,6 +70,7 @@ typedef struct lt_kernel_key {
    the order given; calls return when the work is queued. */
 struct lt_backend {
     const char *name;                                             /* "cpu", "cuda", "null" */
+    unsigned  flags;                                              /* lt_device_flag */
     int       (*count)       (void);                              /* devices here; text set when 0 */
     lt_status (*open)        (int ordinal, lt_device *dev);
     void      (*close)       (lt_device *dev);                    /* accepts a half-opened device */
@@ -79,7 +85,7 @@ struct lt_backend {
     lt_status (*stream_create) (lt_device *dev, lt_stream **out);
     void      (*stream_destroy)(lt_stream *st);                   /* waits for its work */
     lt_status (*sync)        (lt_stream *st);                     /* late faults surface here */
-    /* Optional, else sync: waits until arrived(ctx), which looks in page-locked memory for what work given to st before writes there. */
+    /* Optional, else sync: waits until arrived(ctx), which looks in page-locked memory for what work given to st before writes to it. */
     lt_status (*await)       (lt_stream *st, bool (*arrived)(void *ctx), void *ctx);
 
     lt_status (*copy)        (lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir);
@@ -101,14 +107,25 @@ struct lt_backend {
 
     /* Between begin and end the stream records instead of running; arguments are copied. */
     lt_status (*capture_begin)(lt_stream *st);
-    /* Work of `lane` is recorded where that of `st` is; st NULL: no longer. Optional: events between the two say it to the device. */
-    void      (*capture_share)(lt_stream *st, lt_stream *lane);
+    /* Work of `branch` is recorded where that of `st` is; st NULL: no longer. Optional: events between the two say it to the device. */
+    void      (*capture_share)(lt_stream *st, lt_stream *branch);
     lt_status (*capture_end)  (lt_stream *st, lt_capture **out);
     void      (*capture_abort)(lt_stream *st);
     lt_status (*replay)       (lt_stream *st, lt_capture *c);
     lt_status (*rebind)       (lt_capture *c, int launch, void *const *arg); /* new arguments; not while it runs */
     void      (*capture_destroy)(lt_capture *c);
 };
+
+/* The slots that a back end fills with functions named after them: LT_BACKEND_SLOTS(lt_cpu) takes lt_cpu_open, lt_cpu_copy, … */
+#define LT_BACKEND_SLOTS(own)                                                                                              \
+    .count = own##_count, .open = own##_open, .close = own##_close, .describe = own##_describe, .mem_info = own##_mem_info, \
+    .alloc = own##_alloc, .release = own##_release, .host_alloc = own##_host_alloc, .host_release = own##_host_release,     \
+    .stream_create = own##_stream_create, .stream_destroy = own##_stream_destroy, .sync = own##_sync,                       \
+    .copy = own##_copy, .fill = own##_fill, .build = own##_build, .launch = own##_launch,                                   \
+    .event_create = own##_event_create, .event_destroy = own##_event_destroy, .event_record = own##_event_record,           \
+    .event_wait = own##_event_wait, .event_sync = own##_event_sync, .event_query = own##_event_query,                       \
+    .event_elapsed = own##_event_elapsed, .capture_begin = own##_capture_begin, .capture_end = own##_capture_end,           \
+    .capture_abort = own##_capture_abort, .replay = own##_replay, .rebind = own##_rebind, .capture_destroy = own##_capture_destroy
 
 /* The table, or NULL when this build has no such device; the reason is in lt_error_text(). */
 const lt_backend *lt_backend_cpu(void), *lt_backend_null(void), *lt_backend_cuda(void);

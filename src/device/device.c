@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* Best last: "auto" takes the last one that opens and computes. */
-static const struct { const char *name; const lt_backend *(*get)(void); bool computes; } registry[] = {
-    { "cpu", lt_backend_cpu, true },
+static const struct { const char *name; const lt_backend *(*get)(void); bool numbered; } registry[] = {
+    { "cpu", lt_backend_cpu, false },
     { "null", lt_backend_null, false },
     { "cuda", lt_backend_cuda, true },
 };
@@ -39,7 +39,7 @@ static void list_devices(char *out, size_t bytes)
         int n = count_of(i);
         for (int k = 0; k < n && used < bytes; k++) {
             const char *comma = used ? ", " : "";
-            used += (size_t)(n > 1 || strcmp(registry[i].name, "cuda") == 0
+            used += (size_t)(registry[i].numbered
                                  ? snprintf(out + used, bytes - used, "%s%s:%d", comma, registry[i].name, k)
                                  : snprintf(out + used, bytes - used, "%s%s", comma, registry[i].name));
         }
@@ -89,8 +89,7 @@ static lt_status open_row(size_t row, int ordinal, lt_device **out)
     if (!dev) return LT_FAIL(LT_ERR_MEMORY, "device: %zu bytes for the handle", sizeof *dev);
     dev->backend = registry[row].get();
     dev->ordinal = ordinal;
-    bool numbered = strcmp(registry[row].name, "cuda") == 0;
-    snprintf(dev->id, sizeof dev->id, numbered ? "%s:%d" : "%s", registry[row].name, ordinal);
+    snprintf(dev->id, sizeof dev->id, registry[row].numbered ? "%s:%d" : "%s", registry[row].name, ordinal);
     lt_status s = LT_OK;
     dev->pool = lt_pool_shared();
     if (!dev->pool) s = LT_ERR_MEMORY; /* its text is set */
@@ -101,12 +100,13 @@ static lt_status open_row(size_t row, int ordinal, lt_device **out)
     return LT_OK;
 }
 
-/* A GPU that is there and cannot be used, too old or without a compiler for its kernels, is passed over. */
+/* A GPU that cannot be used, too old or without a compiler for its kernels, is passed over. */
 static lt_status open_best(lt_device **out)
 {
     lt_device_info info = { .size = sizeof info };
     for (size_t row = LT_LEN(registry); row-- > 0;) {
-        if (!registry[row].computes || count_of(row) < 1) continue;
+        const lt_backend *be = registry[row].get();
+        if (!be || !(be->flags & LT_DEVICE_COMPUTES) || be->count() < 1) continue;
         lt_status s = open_row(row, 0, out);
         if (!s && !(s = lt_device_describe(*out, &info)) && info.computes) return LT_OK;
         if (*out) lt_device_close(*out);
@@ -164,10 +164,17 @@ lt_status lt_device_describe(lt_device *dev, lt_device_info *out)
     LT_TRY(check_open(dev));
     lt_device_info info = { .size = sizeof info };
     snprintf(info.id, sizeof info.id, "%s", dev->id);
+    info.own_memory = lt_device_has(dev, LT_DEVICE_OWN_MEMORY);
     LT_TRY(dev->backend->describe(dev, &info));
     LT_GIVE(out, &info);
     return LT_OK;
 }
+
+static const lt_backend *backend_of(const lt_device *dev) { return dev ? dev->backend : lt_backend_cpu(); }
+
+bool        lt_device_has(const lt_device *dev, unsigned flags) { return (backend_of(dev)->flags & flags) == flags; }
+const char *lt_device_kind(const lt_device *dev) { return backend_of(dev)->name; }
+int         lt_device_generation(const lt_device *dev) { return dev ? dev->generation : 0; }
 
 const char *lt_device_id(const lt_device *dev) { return dev ? dev->id : ""; }
 
@@ -176,7 +183,7 @@ lt_status lt_device_memory(lt_device *dev, lt_memory_stats *out)
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "device memory: out is NULL");
     LT_TRY(LT_CHECK_SIZE(lt_memory_stats, out));
     LT_TRY(check_open(dev));
-    lt_memory_stats stats;
+    lt_memory_stats stats = { .size = sizeof stats };
     lt_block_cache_stats(dev->cache, &stats);
     stats.size = sizeof stats;
     LT_GIVE(out, &stats);

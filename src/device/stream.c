@@ -38,25 +38,25 @@ lt_status lt_device_free(lt_device *dev, lt_stream *st, void *address)
 }
 
 /* ---- Streams ---------------------------------------------------------------------------- */
-static void share_capture(lt_stream *st, lt_stream *lane)
+static void share_capture(lt_stream *st, lt_stream *branch)
 {
-    if (of(lane)->capture_share) of(lane)->capture_share(st, lane);
-    lane->capturing = st != NULL;
+    if (of(branch)->capture_share) of(branch)->capture_share(st, branch);
+    branch->capturing = st != NULL;
 }
 
-static void come_back(lt_stream *lane)
+static void rejoin(lt_stream *branch)
 {
-    lt_stream **at = &lane->left->lanes;
-    while (*at != lane) at = &(*at)->next_lane;
-    *at = lane->next_lane;
-    lane->left = NULL;
-    if (lane->capturing) share_capture(NULL, lane);
+    lt_stream **at = &branch->left->branches;
+    while (*at != branch) at = &(*at)->next_branch;
+    *at = branch->next_branch;
+    branch->left = NULL;
+    if (branch->capturing) share_capture(NULL, branch);
 }
 
-/* Lanes that did not come back, because something failed: what they have recorded ends with the capture. */
-static void forget_lanes(lt_stream *st)
+/* Branches that did not come back, because something failed: what they have recorded ends with the capture. */
+static void forget_branches(lt_stream *st)
 {
-    while (st->lanes) come_back(st->lanes);
+    while (st->branches) rejoin(st->branches);
 }
 
 lt_status lt_stream_create(lt_device *dev, lt_stream **out)
@@ -69,9 +69,9 @@ lt_status lt_stream_create(lt_device *dev, lt_stream **out)
 void lt_stream_destroy(lt_stream *st)
 {
     if (!st) return;
-    if (st->left) come_back(st);
+    if (st->left) rejoin(st);
     lt_capture_abort(st);
-    forget_lanes(st);
+    forget_branches(st);
     (void)of(st)->sync(st); /* a late fault has no one left to hear it */
     lt_block_cache_forget_stream(st->dev->cache, st);
     lt_event_destroy(st->meeting);
@@ -90,13 +90,24 @@ lt_status lt_stream_await(lt_stream *st, bool (*arrived)(void *ctx), void *ctx)
     return of(st)->await ? of(st)->await(st, arrived, ctx) : of(st)->sync(st);
 }
 
+void lt_stream_note_copy(lt_stream *st, lt_transfer dir, bool pinned, size_t bytes)
+{
+    if (!st->capturing) {
+        lt_trace_transfer(dir, pinned, (int64_t)bytes);
+        return;
+    }
+    while (st->left) st = st->left;
+    st->captured_copies.of[dir][pinned].count++;
+    st->captured_copies.of[dir][pinned].bytes += (int64_t)bytes;
+}
+
 lt_status lt_stream_copy(lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir, bool pinned)
 {
     if (!st) return LT_FAIL(LT_ERR_ARGUMENT, "copy: the stream is NULL");
     if ((unsigned)dir >= LT_TRANSFER_COUNT) return LT_FAIL(LT_ERR_ARGUMENT, "copy: no direction number %d", (int)dir);
     if (!bytes) return LT_OK;
     if (!dst || !src) return LT_FAIL(LT_ERR_ARGUMENT, "copy of %zu bytes: %s is NULL", bytes, dst ? "source" : "destination");
-    lt_trace_transfer(dir, pinned, (int64_t)bytes);
+    lt_stream_note_copy(st, dir, pinned, bytes);
     return of(st)->copy(st, dst, src, bytes, dir);
 }
 
@@ -183,30 +194,30 @@ lt_status lt_event_elapsed(lt_event *from, lt_event *to, double *ns)
 }
 
 /* ---- Side by side -------------------------------------------------------------------------- */
-lt_status lt_stream_branch(lt_stream *st, lt_stream *lane)
+lt_status lt_stream_branch(lt_stream *st, lt_stream *branch)
 {
-    LT_TRY(check_idle(lane, "branch"));
-    if (!st || st == lane || st->dev != lane->dev || (lane->left && lane->left != st)) return LT_FAIL(LT_ERR_ARGUMENT, "branch: two streams of one device are needed, the second free");
-    if (!lane->meeting) LT_TRY(lt_event_create(lane->dev, &lane->meeting));
-    LT_TRY(lt_event_record(lane->meeting, st));
-    if (!lane->left) { /* else something failed before it could come back */
-        lane->left = st;
-        lane->next_lane = st->lanes;
-        st->lanes = lane;
+    LT_TRY(check_idle(branch, "branch"));
+    if (!st || st == branch || st->dev != branch->dev || (branch->left && branch->left != st)) return LT_FAIL(LT_ERR_ARGUMENT, "branch: two streams of one device are needed, the second free");
+    if (!branch->meeting) LT_TRY(lt_event_create(branch->dev, &branch->meeting));
+    LT_TRY(lt_event_record(branch->meeting, st));
+    if (!branch->left) { /* else something failed before it could come back */
+        branch->left = st;
+        branch->next_branch = st->branches;
+        st->branches = branch;
     }
-    st->had_lanes = true;
-    if (st->capturing) share_capture(st, lane);
-    lt_status s = lt_event_wait(lane, lane->meeting);
-    if (s) come_back(lane);
+    st->branched = true;
+    if (st->capturing) share_capture(st, branch);
+    lt_status s = lt_event_wait(branch, branch->meeting);
+    if (s) rejoin(branch);
     return s;
 }
 
-lt_status lt_stream_join(lt_stream *st, lt_stream *lane)
+lt_status lt_stream_join(lt_stream *st, lt_stream *branch)
 {
-    if (!st || !lane || lane->left != st) return LT_FAIL(LT_ERR_ARGUMENT, "join: the second stream did not leave the first one");
-    lt_status s = lt_event_record(lane->meeting, lane);
-    come_back(lane);
-    return s ? s : lt_event_wait(st, lane->meeting);
+    if (!st || !branch || branch->left != st) return LT_FAIL(LT_ERR_ARGUMENT, "join: the second stream did not leave the first one");
+    lt_status s = lt_event_record(branch->meeting, branch);
+    rejoin(branch);
+    return s ? s : lt_event_wait(st, branch->meeting);
 }
 
 /* ---- Capture ------------------------------------------------------------------------------ */
@@ -215,7 +226,8 @@ lt_status lt_capture_begin(lt_stream *st)
     LT_TRY(check_idle(st, "capture"));
     LT_TRY(of(st)->capture_begin(st));
     st->capturing = true;
-    st->had_lanes = false;
+    st->branched = false;
+    st->captured_copies = (lt_copy_count){ 0 };
     return LT_OK;
 }
 
@@ -224,9 +236,9 @@ lt_status lt_capture_end(lt_stream *st, lt_capture **out)
     *out = NULL;
     if (!st || !st->capturing || st->left) return LT_FAIL(LT_ERR_ARGUMENT, "end of capture: the stream is not capturing");
     st->capturing = false;
-    forget_lanes(st);
+    forget_branches(st);
     LT_TRY(of(st)->capture_end(st, out));
-    (*out)->has_lanes = st->had_lanes;
+    (*out)->branched = st->branched;
     return LT_OK;
 }
 
@@ -234,7 +246,7 @@ void lt_capture_abort(lt_stream *st)
 {
     if (!st || !st->capturing || st->left) return;
     st->capturing = false;
-    forget_lanes(st);
+    forget_branches(st);
     of(st)->capture_abort(st);
 }
 
@@ -251,7 +263,7 @@ lt_status lt_capture_rebind(lt_capture *c, int launch, void *const *arg)
     if (!c || !arg) return LT_FAIL(LT_ERR_ARGUMENT, "rebind: capture or arguments are NULL");
     if (launch < 0 || launch >= c->n_launches)
         return LT_FAIL(LT_ERR_ARGUMENT, "rebind of launch %d: %d were captured", launch, c->n_launches);
-    if (c->has_lanes) return LT_FAIL(LT_ERR_UNSUPPORTED, "rebind: work of several streams was captured, which keeps its arguments");
+    if (c->branched) return LT_FAIL(LT_ERR_UNSUPPORTED, "rebind: work of several streams was captured, which keeps its arguments");
     return c->dev->backend->rebind(c, launch, arg);
 }
 

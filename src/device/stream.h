@@ -18,10 +18,12 @@ static inline lt_pool   *lt_device_pool(lt_device *dev) { return dev->pool; }
 lt_status lt_stream_create(lt_device *dev, lt_stream **out);
 void      lt_stream_destroy(lt_stream *st);                   /* NULL is allowed; waits for its work */
 lt_status lt_stream_sync(lt_stream *st);
-/* The same for results that can be seen to have arrived in page-locked memory: `arrived` looks there with acquiring loads, which
-   tells sooner than the driver does. Nothing else need have ended. It may not be asked at all. */
+/* The same for results that can be seen to have arrived in page-locked memory: `arrived` looks for them with acquiring loads, which
+   is sooner than the driver reports them. Other work need not have ended. It may not be called at all. */
 lt_status lt_stream_await(lt_stream *st, bool (*arrived)(void *ctx), void *ctx);
 lt_status lt_stream_copy(lt_stream *st, void *dst, const void *src, size_t bytes, lt_transfer dir, bool pinned);
+/* Counts a copy that a kernel does: in the trace, or while st captures in what lt_recording calls its cost. lt_stream_copy does it by itself. */
+void      lt_stream_note_copy(lt_stream *st, lt_transfer dir, bool pinned, size_t bytes);
 lt_status lt_stream_fill(lt_stream *st, void *dst, int byte, size_t bytes);
 
 /* ---- Kernels ----------------------------------------------------------------- */
@@ -40,17 +42,17 @@ lt_status lt_event_query(lt_event *ev, bool *done);
 lt_status lt_event_elapsed(lt_event *from, lt_event *to, double *ns);
 
 /* ---- Side by side ------------------------------------------------------------ */
-/* What `lane` is given next begins when what `st` was given so far has ended, and goes on beside what that is given next. After `join`
-   what st is given waits for both. While st captures, the lane's work in between is part of the capture, which then takes no new arguments. */
-lt_status lt_stream_branch(lt_stream *st, lt_stream *lane);
-lt_status lt_stream_join(lt_stream *st, lt_stream *lane);
+/* Work given to `branch` from here on begins when the work given to `st` so far has ended, and runs beside what st is given next. After
+   `join`, work given to st waits for both. While st captures, the branch's work in between is part of the capture, which then takes no new arguments. */
+lt_status lt_stream_branch(lt_stream *st, lt_stream *branch);
+lt_status lt_stream_join(lt_stream *st, lt_stream *branch);
 
 /* ---- Capture and replay ------------------------------------------------------- */
 lt_status lt_capture_begin(lt_stream *st);
 lt_status lt_capture_end(lt_stream *st, lt_capture **out); /* ends the capture even when it fails */
 void      lt_capture_abort(lt_stream *st);
 /* No allocation and no lock on the CPU's default stream. The kernels and the memory captured
-   must still be there. */
+   must still exist. */
 lt_status lt_capture_replay(lt_stream *st, lt_capture *c);
 /* Gives captured launch number `launch` new arguments (as many as its kernel has). */
 lt_status lt_capture_rebind(lt_capture *c, int launch, void *const *arg);

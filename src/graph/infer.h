@@ -1,4 +1,4 @@
-/* Shape and type rules, one per family of ops; ops.c says which op uses which.
+/* Shape and type rules, one per family of ops; kernels/ops.def says which op uses which.
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_GRAPH_INFER_H
 #define LT_GRAPH_INFER_H
@@ -7,28 +7,7 @@
 
 lt_status lt_infer_source(lt_infer *x);
 lt_status lt_infer_elementwise(lt_infer *x);
-lt_status lt_infer_cast(lt_infer *x);
-lt_status lt_infer_reshape(lt_infer *x);
-lt_status lt_infer_view(lt_infer *x);
-lt_status lt_infer_place(lt_infer *x);
-lt_status lt_infer_reduce(lt_infer *x);
-lt_status lt_infer_arg(lt_infer *x);
-lt_status lt_infer_cumsum(lt_infer *x);
-lt_status lt_infer_topk(lt_infer *x);
-lt_status lt_infer_take(lt_infer *x);
-lt_status lt_infer_put(lt_infer *x);
-lt_status lt_infer_take_along(lt_infer *x);
-lt_status lt_infer_put_along(lt_infer *x);
-lt_status lt_infer_matmul(lt_infer *x);
-lt_status lt_infer_square_matrix(lt_infer *x);
-lt_status lt_infer_eig_grad(lt_infer *x);
-lt_status lt_infer_svd(lt_infer *x);
-lt_status lt_infer_solve(lt_infer *x);
-lt_status lt_infer_conv(lt_infer *x);
-lt_status lt_infer_conv_dgrad(lt_infer *x);
-lt_status lt_infer_conv_wgrad(lt_infer *x);
-lt_status lt_infer_pool(lt_infer *x);
-lt_status lt_infer_pool_grad(lt_infer *x);
-lt_status lt_infer_fft(lt_infer *x);
+#define LT_OTHER(ID, name, n, infer, ...) lt_status infer(lt_infer *x);
+#include "kernels/ops.def"
 
 #endif

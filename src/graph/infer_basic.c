@@ -29,23 +29,11 @@ lt_status lt_infer_source(lt_infer *x)
     return LT_OK;
 }
 
-/* Integers may be added, compared and chosen between; the rest is for real numbers. */
-static bool takes_integers(lt_op op)
-{
-    switch (op) {
-    case LT_OP_NEG: case LT_OP_ABS: case LT_OP_SIGN: case LT_OP_SQUARE: case LT_OP_FLOOR:
-    case LT_OP_ADD: case LT_OP_SUB: case LT_OP_MUL: case LT_OP_MIN: case LT_OP_MAX:
-    case LT_OP_LT: case LT_OP_LE: case LT_OP_GT: case LT_OP_GE: case LT_OP_EQ:
-    case LT_OP_WHERE: case LT_OP_CLAMP: return true;
-    default: return false;
-    }
-}
-
 lt_status lt_infer_elementwise(lt_infer *x)
 {
     const lt_ir_node *a = operand(x, 0);
     lt_dtype t = (lt_dtype)a->dtype;
-    if (lt_dtype_is_complex(t) || (lt_dtype_is_integer(t) && !takes_integers(x->op)))
+    if (lt_dtype_is_complex(t) || (lt_dtype_is_integer(t) && lt_op_kind_of(x->op) == LT_KIND_REAL))
         return LT_FAIL(LT_ERR_TYPE, "%s of %s %s: needs a real floating type", NAME, LABEL(0), lt_dtype_name(t));
     for (int i = 1; i < x->n_in; i++) {
         if (operand(x, i)->dtype != a->dtype)

@@ -119,7 +119,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
     return h ^ (h >> 29);
 }
 
-/* Attributes need not all enter the hash: nodes that differ only there are told apart by lt_ir_same. */
+/* Attributes need not all enter the hash: nodes that differ only there are distinguished by lt_ir_same. */
 uint64_t lt_ir_hash(const lt_ir_node *n)
 {
     uint64_t h = mix(n->op * 64u + n->dtype, n->n_in);

@@ -32,7 +32,7 @@ typedef struct lt_module {
     lt_ir    ir;
     int32_t *output;
     int      n_outputs;
-    int      n_lead;           /* the first so many outputs are to be had before the others */
+    int      n_lead;           /* this many outputs, the first ones, can be computed before the others */
 } lt_module;
 
 void lt_ir_free(lt_ir *ir);    /* the node array only; the arena is the owner's */

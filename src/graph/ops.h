@@ -1,4 +1,4 @@
-/* The op table: for every op its shape and type rule, its derivative rule and its cost.
+/* Rules of the ops: for each its shape and type rule and its derivative rule, from kernels/ops.def.
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_GRAPH_OPS_H
 #define LT_GRAPH_OPS_H
@@ -19,7 +19,7 @@ typedef struct lt_infer {
 } lt_infer;
 
 typedef enum lt_diff {
-    LT_DIFF_LOCAL,   /* elementwise: deriv() gives the diagonal of the Jacobian */
+    LT_DIFF_LOCAL,   /* elementwise: lt_op_slope gives the diagonal of the Jacobian */
     LT_DIFF_RULE,    /* vjp() */
     LT_DIFF_ZERO,    /* piecewise constant or not a float: contributes nothing */
     LT_DIFF_MISSING  /* differentiable, but no rule: an error that says so */
@@ -28,27 +28,21 @@ typedef enum lt_diff {
 typedef struct lt_op_row {
     lt_status (*infer)(lt_infer *x);
     lt_diff    diff;
-    /* d y / d input i, elementwise, of y's shape; none where it is zero. */
-    lt_node  (*deriv)(lt_graph *g, lt_node y, int i);
     /* The adjoint of input i from y's adjoint. adj may have one more, leading axis than y
        (many adjoints at once); rules therefore count axes from the end. None: zero. */
     lt_node  (*vjp)(lt_graph *g, lt_node y, int i, lt_node adj);
-    double     flops_per_element; /* of the output; ops with real cost functions: 0 */
 } lt_op_row;
 
 const lt_op_row *lt_op_get(lt_op op);
 lt_status lt_op_infer(lt_infer *x);
-/* FLOPs and bytes of one evaluation of the node by itself. */
-void lt_op_cost(const lt_ir *ir, int32_t id, double *flops, double *bytes);
 
 /* How messages call a node: its name in quotes or its number. */
 typedef struct lt_node_text { char s[64]; } lt_node_text;
 lt_node_text lt_node_label(const lt_ir *ir, int32_t id);
 
-/* Derivative rules, by group (grad_*.c). */
-lt_node lt_deriv_unary(lt_graph *g, lt_node y, int i);
-lt_node lt_deriv_binary(lt_graph *g, lt_node y, int i);
-lt_node lt_deriv_ternary(lt_graph *g, lt_node y, int i);
+/* d y / d input i of an elementwise op, of y's shape; none where it is zero (derive/slopes.c). */
+lt_node lt_op_slope(lt_graph *g, lt_node y, int i);
+/* Derivative rules of the others, by group (grad_*.c). */
 lt_node lt_vjp_shape(lt_graph *g, lt_node y, int i, lt_node adj);
 lt_node lt_vjp_reduce(lt_graph *g, lt_node y, int i, lt_node adj);
 lt_node lt_vjp_index(lt_graph *g, lt_node y, int i, lt_node adj);

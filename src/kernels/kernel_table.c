@@ -21,9 +21,8 @@ static bool always(const lt_problem_key *p) { (void)p; return true; }
 #define ANY(op, name)  { #name "_ref", LT_OP_##op, always, lt_##name##_ref_prepare }
 
 static const lt_kernel_row rows[] = {
-#define X(id, name) FAST(id, elementwise_fused), REAL(id, elementwise),
-    LT_OPS_UNARY(X) LT_OPS_BINARY(X) LT_OPS_TERNARY(X)
-#undef X
+#define LT_ELEMENTWISE(ID, name, n) FAST(ID, elementwise_fused), REAL(ID, elementwise),
+#include "kernels/ops.def"
     FAST(CAST, cast_threaded),       ANY(CAST, cast),
     FAST(RESHAPE, reshape_threaded), ANY(RESHAPE, reshape),
     FAST(VIEW, view_affine),         ANY(VIEW, view),

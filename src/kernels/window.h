@@ -7,24 +7,24 @@
 
 /* x is (n, c, h, w) and y (n, o, oh, ow), each with its own steps in elements; groups of
    c/groups input and o/groups output channels do not mix. */
-typedef struct lt_conv_shape {
+typedef struct lt_conv_sizes {
     int64_t k;                     /* WGRAD: number of independent gradients; else 1 */
     bool    k_in_x, k_in_y;        /* whether x and gy have that axis, or are shared by all */
     int64_t n, c, h, w, o, oh, ow, groups;
     int64_t xs[4], ys[4];          /* steps of x and y along n, channel, row, column */
     lt_window win;
-} lt_conv_shape;
+} lt_conv_sizes;
 
-lt_conv_shape lt_conv_shape_of(const lt_problem_key *p); /* CONV2D, CONV2D_DGRAD, CONV2D_WGRAD */
-double        lt_conv_flops(const lt_conv_shape *s);
+lt_conv_sizes lt_conv_sizes_of(const lt_problem_key *p); /* CONV2D, CONV2D_DGRAD, CONV2D_WGRAD */
+double        lt_conv_flops(const lt_conv_sizes *s);
 
-typedef struct lt_pool_shape {
+typedef struct lt_pool_sizes {
     int64_t planes, h, w, oh, ow;  /* planes: product of the extents before the rows */
     int64_t c;                     /* channels beside each other; 1 unless channels_last */
     lt_window win;
-} lt_pool_shape;
+} lt_pool_sizes;
 
-lt_pool_shape lt_pool_shape_of(const lt_problem_key *p); /* MAXPOOL_INDEX, AVGPOOL, AVGPOOL_GRAD */
+lt_pool_sizes lt_pool_sizes_of(const lt_problem_key *p); /* MAXPOOL_INDEX, AVGPOOL, AVGPOOL_GRAD */
 
 /* The part of 0..n_out-1 whose source position i*stride + shift lies inside 0..n_in-1. */
 static inline void lt_window_range(int64_t n_out, int64_t n_in, int64_t stride, int64_t shift,

@@ -10,9 +10,9 @@
 #include <string.h>
 
 /* ---- Memory ------------------------------------------------------------------------------------- */
-/* Not where a device writes gradients into memory of its own choice, nor where the rule of the reference looks at
+/* Not where a device writes gradients into memory of its own choice, nor where PyGRANSO's rule looks at
    samples already replaced; and a single sample would give its memory away while it is the current point. */
-bool lt_cache_may_take_over(const lt_run *r) { return !r->evaluator->exchange && !r->opt.compat && r->opt.ngrad > 1; }
+bool lt_cache_may_take_over(const lt_run *r) { return !r->evaluator->on_device && !r->opt.compat && r->opt.ngrad > 1; }
 
 /* Taken whole: one for each sample, and three for points that are none. Their pages are used as they fill. */
 static lt_status create_blocks(lt_cache *c)
@@ -21,9 +21,8 @@ static lt_status create_blocks(lt_cache *c)
     c->block = c->takes_over ? (c->k * c->n + 7) / 8 * 8 : c->k * c->n;
     c->grads = lt_malloc((size_t)c->capacity * sizeof *c->grads);
     c->spare = lt_malloc((size_t)blocks * sizeof *c->spare);
-    if (c->vectors) LT_TRY(lt_vectors_take(c->vectors, blocks * c->block, "gradients of samples", &c->memory));
-    else c->memory = lt_malloc_aligned((size_t)(blocks * c->block) * sizeof(double));
-    if (!c->grads || !c->spare || !c->memory) return LT_ERR_MEMORY;
+    if (!c->grads || !c->spare) return LT_ERR_MEMORY;
+    LT_TRY(c->vectors->on->take_block(c->vectors, blocks * c->block, "gradients of samples", &c->memory));
     for (int64_t i = 0; i < c->capacity; i++) c->grads[i] = c->takes_over ? NULL : c->memory + i * c->block;
     return LT_OK;
 }
@@ -31,9 +30,7 @@ static lt_status create_blocks(lt_cache *c)
 static lt_status create_points(lt_run *r, lt_cache *c)
 {
     if (lt_trail_wanted(r)) return lt_trail_create(r, &c->trail);
-    if (r->vectors) return lt_vectors_take(r->vectors, c->capacity * c->n, "samples", &c->x);
-    c->x = lt_malloc_aligned((size_t)(c->capacity * c->n) * sizeof(double));
-    return c->x ? LT_OK : LT_ERR_MEMORY;
+    return c->vectors->on->take_block(c->vectors, c->capacity * c->n, "samples", &c->x);
 }
 
 lt_status lt_cache_create(lt_run *r)
@@ -41,7 +38,7 @@ lt_status lt_cache_create(lt_run *r)
     lt_cache *c = &r->cache;
     const int64_t slots = r->opt.ngrad;
     *c = (lt_cache){ .n = r->n, .k = r->k, .capacity = slots, .newest = -1, .radius = r->opt.evaldist, .compat = r->opt.compat,
-                     .takes_over = lt_cache_may_take_over(r), .vectors = r->vectors };
+                     .takes_over = lt_cache_may_take_over(r), .vectors = &r->vectors };
     LT_TRY(create_points(r, c));
     LT_TRY(create_blocks(c));
     c->bound = lt_arena_alloc(&r->arena, (size_t)(2 * slots) * sizeof *c->bound);
@@ -54,10 +51,9 @@ lt_status lt_cache_create(lt_run *r)
 
 void lt_cache_release(lt_cache *c)
 {
-    if (!c->vectors) { /* else it goes with them */
-        lt_free_aligned(c->x);
-        lt_free_aligned(c->memory);
-    }
+    if (!c->vectors) return; /* not made yet */
+    c->vectors->on->give_block(c->vectors, c->x);
+    c->vectors->on->give_block(c->vectors, c->memory);
     lt_trail_release(&c->trail);
     lt_free(c->grads);
     lt_free(c->spare);
@@ -89,7 +85,7 @@ static void move_bounds(lt_cache *c, double moved)
     }
 }
 
-/* The reference measures all samples that seem to have left at once, as the Frobenius norm of their
+/* PyGRANSO measures all samples that seem to have left at once, as the Frobenius norm of their
    stored points. Those are wrong while the ring fills (see place), and so is the way moved since the
    last of them: rarely right, but it decides published runs. */
 static void remeasure_compat(lt_cache *c)
@@ -102,11 +98,9 @@ static void remeasure_compat(lt_cache *c)
         if (c->bound[i] > c->radius) c->bound[i] = norm;
 }
 
-static bool may_have_crossed(const lt_cache *c, int64_t i) { return c->bound[i] > c->radius && c->least[i] <= c->radius; }
-
 static void ask_for_doubtful(lt_cache *c)
 {
-    for (int64_t i = 0; i < c->count; i++) c->trail.wanted[i] = may_have_crossed(c, i);
+    for (int64_t i = 0; i < c->count; i++) c->trail.wanted[i] = lt_cache_doubts(c, i);
 }
 
 /* Better bounds first: these are cheap for samples as young as most that are in doubt. */
@@ -128,43 +122,28 @@ static void remeasure(lt_cache *c, const double *x, const double *left)
     if (c->compat) remeasure_compat(c);
     else if (!c->x) remeasure_along_trail(c, x, left);
     else {
-        for (int64_t i = 0; c->vectors && i < c->count; i++)
-            if (may_have_crossed(c, i)) lt_vectors_expect(c->vectors, LT_MEASURE_SQUARES, c->x + i * c->n, x);
+        lt_foresee_distances(c, x);
         for (int64_t i = 0; i < c->count; i++)
-            if (may_have_crossed(c, i)) c->bound[i] = c->least[i] = lt_space_distance(c->vectors, c->n, c->x + i * c->n, x);
+            if (lt_cache_doubts(c, i)) c->bound[i] = c->least[i] = lt_vectors_distance(c->vectors, c->x + i * c->n, x);
     }
 }
 
 /* The way from the newest sample to x. */
 static double distance_moved(const lt_cache *c, const double *x, const double *left)
 {
-    if (c->x) return lt_space_distance(c->vectors, c->n, x, c->x + c->newest * c->n);
+    if (c->x) return lt_vectors_distance(c->vectors, x, c->x + c->newest * c->n);
     return left ? lt_vec_distance(c->n, x, left) : lt_trail_distance(c, x);
-}
-
-/* The next step is likely not much longer than the last one. Sums over this many numbers cost next to nothing. */
-void lt_cache_foresee(const lt_cache *c, const double *x)
-{
-    const int64_t numbers = 1 << 19;
-    int64_t left = LT_MAX(numbers / c->n, 4);
-    if (!c->count) return;
-    lt_vectors_expect(c->vectors, LT_MEASURE_SQUARES, x, c->x + c->newest * c->n);
-    for (int64_t i = 0; i < c->count && left; i++)
-        if (i != c->newest && c->least[i] <= c->radius + 2 * c->moved && c->bound[i] + 2 * c->moved > c->radius) {
-            lt_vectors_expect(c->vectors, LT_MEASURE_SQUARES, x, c->x + i * c->n);
-            left--;
-        }
 }
 
 /* ---- Samples ------------------------------------------------------------------------------------ */
 static void place_point(lt_cache *c, const double *x, bool filling)
 {
-    if (!c->x) { /* how it was reached is told when the step has found its place */
+    if (!c->x) { /* how it was reached is recorded when the step has found its place */
         if (c->live == 1) lt_trail_begin(c, x);
         return;
     }
     double *at = c->x + c->newest * c->n;
-    lt_space_copy(c->vectors, c->n, x, at);
+    lt_vectors_copy(c->vectors, 1, x, at);
     if (c->compat && filling && c->newest > 0)
         for (int64_t i = 0; i < c->n; i++) at[i] = x[0];
 }
@@ -176,9 +155,7 @@ static void place_gradients(lt_cache *c, lt_point *p)
         p->sampled = true;
         return;
     }
-    double *to = c->grads[c->newest];
-    if (!c->vectors) memcpy(to, p->grads, (size_t)(c->k * c->n) * sizeof *to);
-    for (int64_t j = 0; c->vectors && j < c->k; j++) lt_space_copy(c->vectors, c->n, p->grads + j * c->n, to + j * c->n);
+    lt_vectors_copy(c->vectors, c->k, p->grads, c->grads[c->newest]);
 }
 
 void lt_cache_insert(lt_cache *c, lt_point *p, const double *left)

@@ -28,8 +28,8 @@ static double evaluation_cap(const lt_run *r, double limit)
 
 static search begin(lt_run *r, double g0, double limit)
 {
-    search s = { .r = r, .f0 = r->phi, .g0 = g0, .beta = INFINITY, .t = r->opt.init_step_size,
-                 .norm_d = lt_space_norm2(r->vectors, r->n, r->d), .norm_lower = lt_space_norm2(r->vectors, r->n, r->cur->x),
+    search s = { .r = r, .f0 = r->penalty.phi, .g0 = g0, .beta = INFINITY, .t = r->opt.init_step_size,
+                 .norm_d = lt_vectors_norm2(&r->vectors, r->d), .norm_lower = lt_vectors_norm2(&r->vectors, r->cur->x),
                  .cap = evaluation_cap(r, limit) };
     double doublings = nearbyint(log2(1e5 / s.norm_d));
     s.max_expansions = doublings > 10 ? (int64_t)fmin(doublings, 1e6) : 10;
@@ -52,26 +52,26 @@ static int judge(search *s)
 {
     lt_run *r = s->r;
     lt_point *p = r->trial;
-    p->mu = r->mu;
-    if (r->ahead != p) lt_space_step(r->vectors, r->n, r->cur->x, s->t, r->d, p->x);
+    p->mu = r->penalty.mu;
+    if (r->oracle.ahead != p) lt_vectors_step(&r->vectors, r->cur->x, s->t, r->d, p->x);
     if (!r->opt.double_precision) lt_vec_round_f32(r->n, p->x);
-    lt_steps_next(r, s->t, s->alpha, s->evals);
+    const lt_line_trial at = { s->t, s->alpha, s->evals };
+    const bool first = s->evals++ == 0;
     s->tried = s->t;
-    bool first = s->evals++ == 0;
-    if (!lt_oracle_values(r, p, first)) return STOPPED;
-    r->ls_evals++;
+    if (!lt_oracle_values(r, p, &at)) return STOPPED;
+    r->last.evals++;
     if (reaches_target(r, p)) {
-        if (r->opt.compat) r->evals++, r->ls_evals++; /* the reference evaluates this point again */
+        if (r->opt.compat) r->oracle.evals++, r->last.evals++; /* PyGRANSO evaluates this point again */
         return lt_oracle_gradients(r, p) ? ACCEPTED : STOPPED;
     }
     bool decreases = isfinite(p->phi) && !(p->phi >= s->f0 + r->opt.wolfe1 * s->t * s->g0);
-    r->first_tried += first;
-    r->first_passed += first && decreases;
+    r->oracle.first_tried += first;
+    r->oracle.first_passed += first && decreases;
     if (!decreases) return TOO_FAR;
     if (!lt_oracle_gradients(r, p)) return STOPPED;
     if (r->opt.is_backtrack_linesearch) return ACCEPTED;
     double slope = lt_point_slope(r, p, p->mu);
-    if (r->vectors) r->gradient_at_least = fabs(slope) / s->norm_d;
+    r->last.gradient_at_least = fabs(slope) / s->norm_d;
     return isfinite(slope) && slope > r->opt.wolfe2 * s->g0 ? ACCEPTED : TOO_SHORT;
 }
 
@@ -80,7 +80,7 @@ static void keep_as_lower(search *s)
     lt_run *r = s->r;
     lt_point *kept = r->trial;
     s->alpha = s->t;
-    s->norm_lower = lt_space_norm2(r->vectors, r->n, kept->x);
+    s->norm_lower = lt_vectors_norm2(&r->vectors, kept->x);
     s->has_lower = r->lower != NULL;
     if (!s->has_lower) return;
     r->trial = r->lower;
@@ -95,10 +95,10 @@ static bool next_step(search *s)
     return true;
 }
 
-static lt_line failed(const search *s)
+static lt_line_result failed(const search *s)
 {
     const lt_run *r = s->r;
-    lt_line line = { .fail = isinf(s->beta) ? LT_LINE_UNBOUNDED : LT_LINE_BRACKETED, .t = s->alpha,
+    lt_line_result line = { .fail = isinf(s->beta) ? LT_LINE_UNBOUNDED : LT_LINE_BRACKETED, .t = s->alpha,
                      .at = s->has_lower ? r->lower : NULL };
     if (r->opt.is_backtrack_linesearch && s->evals && r->trial->finite) {
         line.t = s->tried; /* the shortest step tried, and the point that belongs to it */
@@ -107,26 +107,26 @@ static lt_line failed(const search *s)
     return line;
 }
 
-static lt_line find(search *s)
+static lt_line_result find(search *s)
 {
     lt_run *r = s->r;
     while (goes_on(s)) {
         if (s->evals && lt_oracle_stopped(r)) break;
         int verdict = judge(s);
         if (verdict == STOPPED) break;
-        if (verdict == ACCEPTED) return (lt_line){ .fail = LT_LINE_OK, .t = s->t, .at = r->trial };
+        if (verdict == ACCEPTED) return (lt_line_result){ .fail = LT_LINE_OK, .t = s->t, .at = r->trial };
         if (verdict == TOO_FAR) s->beta = s->t;
         else keep_as_lower(s);
         if (!next_step(s)) break;
     }
-    return r->code == LT_RUNNING ? failed(s) : (lt_line){ .fail = LT_LINE_STOPPED };
+    return r->code == LT_TERMINATION_NONE ? failed(s) : (lt_line_result){ .fail = LT_LINE_STOPPED };
 }
 
-lt_line lt_line_search(lt_run *r, double g0, double limit)
+lt_line_result lt_line_search(lt_run *r, double g0, double limit)
 {
     lt_span span = lt_span_begin("linesearch");
     search s = begin(r, g0, limit);
-    const lt_line line = find(&s);
+    const lt_line_result line = find(&s);
     r->steps.last = s.evals;
     lt_span_end(span);
     return line;

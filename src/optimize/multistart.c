@@ -17,7 +17,7 @@ typedef struct batch {
     lt_error_place first; /* what error[0] is about */
 } batch;
 
-/* A start that cannot begin (its functions are not finite there) is no failure of the whole. */
+/* A start that cannot begin (its functions are not finite at it) is no failure of the whole. */
 static lt_status run_one(void *ctx, int64_t i, int worker)
 {
     (void)worker;

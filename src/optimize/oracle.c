@@ -39,26 +39,14 @@ static void round_state(const lt_run *r, lt_point *p, bool values, bool gradient
 
 static void apply_scale(const lt_run *r, lt_point *p, bool values, bool gradients)
 {
-    if (!r->prescaled) return;
+    if (!r->oracle.prescaled) return;
     if (values) {
-        p->f *= r->scale[0];
-        for (int64_t j = 0; j < r->q + r->p; j++) p->c[j] *= r->scale[1 + j];
+        p->f *= r->oracle.scale[0];
+        for (int64_t j = 0; j < r->q + r->p; j++) p->c[j] *= r->oracle.scale[1 + j];
     }
     if (gradients)
         for (int64_t j = 0; j < r->k; j++)
-            if (r->scale[j] != 1) lt_space_scale(r->vectors, r->n, r->scale[j], p->grads + j * r->n);
-}
-
-/* Vectors on a device: what is asked about the point afterwards, whichever way the search goes on, comes home with its values. */
-static void foresee(lt_run *r, const lt_point *p, bool gradients)
-{
-    lt_vectors *v = r->vectors;
-    if (!v || !gradients) return; /* a trial that fails is asked for its values only */
-    lt_space_expect(v, p->x, p->x);
-    lt_vectors_written(v, p->grads, r->k * r->n);
-    for (int64_t j = 0; j < r->k; j++) lt_space_expect(v, p->grads + j * r->n, r->d);
-    if (!r->constrained) lt_space_expect(v, p->grads, p->grads);
-    lt_cache_foresee(&r->cache, p->x);
+            if (r->oracle.scale[j] != 1) lt_vectors_scale(&r->vectors, r->oracle.scale[j], p->grads + j * r->n);
 }
 
 static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradients)
@@ -66,27 +54,27 @@ static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradien
     int64_t begin = lt_clock_ns();
     lt_span span = lt_span_begin(gradients ? "eval_reverse" : "eval_forward");
     lt_outputs out = outputs_of(r, p, values, gradients);
-    foresee(r, p, gradients);
+    if (gradients) lt_foresee_trial(r, p); /* a trial that fails is asked for its values only */
     lt_status s;
     if (gradients || !lt_steps_values(r, &out, &s)) s = lt_evaluator_run(r->evaluator, p->x, &out);
     lt_span_end(span);
-    r->eval_ns += lt_clock_ns() - begin;
+    r->oracle.time_ns += lt_clock_ns() - begin;
     return s;
 }
 
 static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
 {
-    const bool done = p == r->ahead && values && gradients == r->ahead_gradients;
-    r->ahead = NULL;
-    LT_TRY(done ? r->ahead_status : run_functions(r, p, values, gradients));
+    const bool done = p == r->oracle.ahead && values && gradients == r->oracle.ahead_gradients;
+    r->oracle.ahead = NULL;
+    LT_TRY(done ? r->oracle.ahead_status : run_functions(r, p, values, gradients));
     apply_scale(r, p, values, gradients);
     round_state(r, p, values, gradients);
     if (values) {
-        r->evals++;
+        r->oracle.evals++;
         lt_point_measure(r, p);
     }
     if (gradients) {
-        r->gradient_evals++;
+        r->oracle.gradient_evals++;
         p->has_gradients = true;
         lt_point_gradients(r, p);
     }
@@ -95,12 +83,12 @@ static lt_status evaluate(lt_run *r, lt_point *p, bool values, bool gradients)
 
 bool lt_oracle_stopped(lt_run *r)
 {
-    if (r->code == LT_RUNNING && r->opt.interrupt && *r->opt.interrupt) {
+    if (r->code == LT_TERMINATION_NONE && r->opt.interrupt && *r->opt.interrupt) {
         r->interrupted = true;
-        lt_stop(r, 3);
+        lt_stop(r, LT_TERMINATION_HALTED);
     }
-    if (isfinite(r->opt.maxclocktime) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.maxclocktime) lt_stop(r, 5);
-    return r->code != LT_RUNNING;
+    if (isfinite(r->opt.maxclocktime) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.maxclocktime) lt_stop(r, LT_TERMINATION_MAX_TIME);
+    return r->code != LT_TERMINATION_NONE;
 }
 
 /* Everything at once costs `all`; values first costs share * all, and `all` again if the trial passes.
@@ -108,39 +96,44 @@ bool lt_oracle_stopped(lt_run *r)
 static bool expects_to_pass(const lt_run *r, bool first_trial)
 {
     if (r->opt.gradients != LT_GRADIENTS_AUTO) return r->opt.gradients == LT_GRADIENTS_ALWAYS;
-    const double chance = (double)(r->first_passed + 1) / (double)(r->first_tried + 2), share = r->evaluator->value_share;
+    const double chance = (double)(r->oracle.first_passed + 1) / (double)(r->oracle.first_tried + 2), share = r->evaluator->value_share;
     const bool several = r->evaluator->idles && lt_steps_planned(r); /* values of the next ones come along for little */
     /* Later trials pass about every fourth time: too rarely, unless values alone save little more than a wait. */
-    if (!first_trial) return !several && r->evaluator->exchange && share > 0.75;
+    if (!first_trial) return !several && r->evaluator->on_device && share > 0.75;
     return chance > (several ? fmax(0.75, 1 - share) : 1 - share);
 }
 
 /* A device that is gone is not the fault of the user's function. */
 static bool failed(lt_run *r, lt_status s)
 {
-    if (s) lt_stop_error(r, s == LT_ERR_DEVICE && r->evaluator->exchange ? LT_CODE_DEVICE : LT_CODE_FUNCTION);
+    if (s) lt_stop_error(r, s == LT_ERR_DEVICE && r->evaluator->on_device ? LT_TERMINATION_DEVICE_LOST : LT_TERMINATION_FUNCTION_FAILED);
     return s != LT_OK;
 }
 
 static bool wants_both(const lt_run *r, bool first_trial) { return expects_to_pass(r, first_trial) && !r->opt.is_backtrack_linesearch; }
 
+void lt_oracle_forget(lt_run *r)
+{
+    r->oracle.ahead = NULL;
+    r->steps.n = 0;
+}
+
 void lt_oracle_ahead(lt_run *r)
 {
     lt_point *p = r->trial;
-    if (!r->vectors) return;
-    for (int64_t j = 0; j < r->k; j++) lt_space_expect(r->vectors, r->cur->grads + j * r->n, r->d);
-    lt_space_expect(r->vectors, r->d, r->d);
-    lt_space_expect(r->vectors, r->cur->x, r->cur->x);
-    lt_space_step(r->vectors, r->n, r->cur->x, r->opt.init_step_size, r->d, p->x);
-    lt_steps_next(r, r->opt.init_step_size, 0, 0);
-    r->ahead_gradients = wants_both(r, true);
-    r->ahead_status = run_functions(r, p, true, r->ahead_gradients);
-    r->ahead = p;
+    if (!r->vectors.on->queues) return; /* nothing would be saved */
+    lt_foresee_direction(r);
+    lt_vectors_step(&r->vectors, r->cur->x, r->opt.init_step_size, r->d, p->x);
+    lt_steps_next(r, &(lt_line_trial){ .t = r->opt.init_step_size });
+    r->oracle.ahead_gradients = wants_both(r, true);
+    r->oracle.ahead_status = run_functions(r, p, true, r->oracle.ahead_gradients);
+    r->oracle.ahead = p;
 }
 
-bool lt_oracle_values(lt_run *r, lt_point *p, bool first_trial)
+bool lt_oracle_values(lt_run *r, lt_point *p, const lt_line_trial *at)
 {
-    bool both = wants_both(r, first_trial);
+    lt_steps_next(r, at);
+    const bool both = wants_both(r, at->tried == 0);
     p->has_gradients = false;
     if (failed(r, evaluate(r, p, true, both))) return false;
     lt_record_update(r, p);
@@ -154,7 +147,7 @@ bool lt_oracle_gradients(lt_run *r, lt_point *p)
 }
 
 /* ---- The start ----------------------------------------------------------------------------------------- */
-/* The first entry of gradient j that is not finite, told with the function it belongs to. */
+/* The first entry of gradient j that is not finite, named with the function it belongs to. */
 static lt_status refuse_gradient(const lt_run *r, const double *grads, int64_t j)
 {
     int64_t i = 0;
@@ -188,19 +181,19 @@ static void choose_scale(lt_run *r, const double *grads)
     double limit = r->opt.prescaling_threshold;
     for (int64_t j = 0; j < r->k; j++) {
         double norm = lt_vec_norm2(r->n, grads + j * r->n);
-        r->scale[j] = norm > limit ? limit / norm : 1;
-        if (r->scale[j] != 1) r->prescaled = true;
+        r->oracle.scale[j] = norm > limit ? limit / norm : 1;
+        if (r->oracle.scale[j] != 1) r->oracle.prescaled = true;
     }
 }
 
 lt_status lt_oracle_start(lt_run *r, lt_point *p)
 {
     LT_TRY(evaluate(r, p, true, true));
-    const double *grads = lt_space_look(r->vectors, r->k * r->n, p->grads, r->home);
-    if (lt_vectors_failure(r->vectors)) return lt_vectors_failure(r->vectors);
+    const double *grads = lt_vectors_look(&r->vectors, r->k * r->n, p->grads, 0);
+    LT_TRY(lt_vectors_failure(&r->vectors));
     LT_TRY(check_start(r, p, grads));
     choose_scale(r, grads);
-    if (r->prescaled) {
+    if (r->oracle.prescaled) {
         apply_scale(r, p, true, true);
         lt_point_measure(r, p);
         lt_point_gradients(r, p);

@@ -38,14 +38,25 @@ bool lt_patience_over(lt_run *r, bool meets)
     return p->met_since && p->idle >= r->opt.opt_patience;
 }
 
-/* Not where the run was stopped from outside, or something broke: that is what has to be told then. */
-static bool ran_its_course(int code) { return code == 0 || code == 4 || code == 6 || code == 7 || code == 9 || code == 12; }
+/* Not where the run was stopped from outside, or something broke: that is what has to be reported then. */
+static bool ran_its_course(lt_termination code)
+{
+    switch (code) {
+    case LT_TERMINATION_CONVERGED:
+    case LT_TERMINATION_MAX_ITERATIONS:
+    case LT_TERMINATION_BRACKET_FEASIBLE:
+    case LT_TERMINATION_BRACKET_INFEASIBLE:
+    case LT_TERMINATION_NO_DESCENT:
+    case LT_TERMINATION_QP_FAILED: return true;
+    default: return false;
+    }
+}
 
 void lt_patience_settle(lt_run *r)
 {
     lt_patience *p = &r->patience;
     if (!p->met.present || !p->met_since || !ran_its_course(r->code)) return;
-    r->code = 0;
+    r->code = LT_TERMINATION_CONVERGED;
     r->error[0] = 0;
     p->settled = true;
     r->stat.value = p->stat.value;

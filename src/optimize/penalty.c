@@ -46,72 +46,68 @@ static double weight(const lt_run *r, const lt_point *p, int64_t j)
     return p->c[j] >= (r->opt.compat ? -0.0 : -EQUALITY_IS_ZERO) ? 1 : -1;
 }
 
-static void gradient_there(const lt_run *r, const lt_point *p, double mu, double *out)
+/* Which function comes as number i in the sum that grad phi is. Its bits depend on the order: a device sums them as they lie, the host
+   ends with the equalities and f. */
+static int64_t summand(const lt_run *r, int64_t i)
 {
-    double factor[LT_VECTORS_MAX_GRADIENTS] = { mu };
-    const double *from[LT_VECTORS_MAX_GRADIENTS] = { p->grads };
-    int64_t m = 1;
-    for (int64_t j = 0; j < r->q + r->p; j++) {
-        factor[m] = weight(r, p, j);
-        from[m] = p->grads + (1 + j) * r->n;
-        if (factor[m] != 0) m++;
-    }
-    lt_vectors_combine(r->vectors, m, factor, from, out);
-}
-
-/* On a device from numbers that came with the evaluation: the gradients times d. */
-double lt_point_slope(const lt_run *r, const lt_point *p, double mu)
-{
-    if (!r->vectors || !r->constrained) return lt_space_dot(r->vectors, r->n, p == r->cur ? r->grad_phi : p->grad_phi, r->d);
-    double slope = 0;
-    for (int64_t j = 0; j < r->q + r->p; j++) {
-        double w = weight(r, p, j);
-        if (w != 0) slope += w * lt_space_dot(r->vectors, r->n, p->grads + (1 + j) * r->n, r->d);
-    }
-    return slope + mu * lt_space_dot(r->vectors, r->n, p->grads, r->d);
+    if (r->vectors.on->queues) return i;
+    return i < r->p ? 1 + r->q + i : i < r->p + r->q ? 1 + i - r->p : 0;
 }
 
 static void gradient_at(const lt_run *r, const lt_point *p, double mu, double *out)
 {
-    int64_t n = r->n;
-    const double *ci = p->c + r->q, *grad_ce = p->grads + n, *grad_ci = grad_ce + r->q * n;
     if (!r->constrained) return; /* phi is f, and their gradients are one */
-    if (r->vectors) {
-        gradient_there(r, p, mu, out);
-        return;
+    lt_vectors_sum(&r->vectors, out);
+    for (int64_t i = 0; i < r->k; i++) {
+        const int64_t j = summand(r, i);
+        const double w = j ? weight(r, p, j - 1) : mu;
+        if (!j || w != 0) lt_vectors_add(&r->vectors, w, p->grads + j * r->n, out);
     }
-    memset(out, 0, (size_t)n * sizeof(double));
-    for (int64_t j = 0; j < r->p; j++)
-        if (ci[j] >= 0) lt_vec_axpy(n, 1, grad_ci + j * n, out);
-    for (int64_t j = 0; j < r->q; j++) lt_vec_axpy(n, weight(r, p, j), grad_ce + j * n, out);
-    lt_vec_step(n, out, mu, p->grads, out);
+    lt_vectors_sum_end(&r->vectors);
+}
+
+double lt_point_slope(const lt_run *r, const lt_point *p, double mu)
+{
+    const double *grad_phi = p == r->cur ? r->penalty.grad_phi : p->grad_phi;
+    double *factor = r->penalty.factor;
+    const double **gradient = r->penalty.gradient;
+    int64_t m = 0;
+    if (!r->constrained) return lt_vectors_dot(&r->vectors, grad_phi, r->d);
+    for (int64_t j = 0; j < r->q + r->p; j++) {
+        factor[m] = weight(r, p, j);
+        gradient[m] = p->grads + (1 + j) * r->n;
+        if (factor[m] != 0) m++;
+    }
+    factor[m] = mu;
+    gradient[m++] = p->grads;
+    return lt_vectors_dot_sum(&r->vectors, r->d, &(lt_combination){ m, factor, gradient, grad_phi });
 }
 
 void lt_point_gradients(const lt_run *r, lt_point *p) { gradient_at(r, p, p->mu, p->grad_phi); }
 
 void lt_penalty_restore(lt_run *r)
 {
-    if (r->mu_changed) lt_point_gradients(r, r->cur);
-    r->mu = r->cur->mu;
-    r->phi = r->cur->phi;
-    r->grad_phi = r->cur->grad_phi;
-    r->mu_changed = false;
+    if (r->penalty.changed) lt_point_gradients(r, r->cur);
+    r->penalty.mu = r->cur->mu;
+    r->penalty.phi = r->cur->phi;
+    r->penalty.grad_phi = r->cur->grad_phi;
+    r->penalty.changed = false;
 }
 
 void lt_penalty_set_mu(lt_run *r, double mu)
 {
     if (!r->constrained) return;
-    r->mu = mu;
-    r->phi = mu * r->cur->f + r->cur->tv_l1;
-    r->mu_changed = true;
-    gradient_at(r, r->cur, mu, r->grad_phi); /* in the point's own memory, until it is left or restored */
+    r->penalty.mu = mu;
+    r->penalty.phi = mu * r->cur->f + r->cur->tv_l1;
+    r->penalty.changed = true;
+    gradient_at(r, r->cur, mu, r->penalty.grad_phi); /* in the point's own memory, until it is left or restored */
 }
 
 /* What has arrived is not overwritten before the next one has. */
 static void turn(lt_record *to, int64_t last)
 {
     lt_record *before = to->before, arrived = *to;
-    if (!to->present || to->copy > last) return;
+    if (!before || !to->present || to->copy > last) return;
     *to = *before;
     *before = arrived;
     to->before = before;
@@ -120,12 +116,8 @@ static void turn(lt_record *to, int64_t last)
 
 void lt_record_keep(const lt_run *r, const lt_point *p, lt_record *to)
 {
-    if (r->vectors) {
-        turn(to, lt_vectors_arrived(r->vectors));
-        to->copy = lt_vectors_keep(r->vectors, p->x, to->x);
-    } else {
-        memcpy(to->x, p->x, (size_t)r->n * sizeof(double));
-    }
+    turn(to, lt_vectors_arrived(&r->vectors));
+    to->copy = lt_vectors_keep(&r->vectors, p->x, to->x);
     to->present = true;
     memcpy(to->c, p->c, (size_t)(r->q + r->p) * sizeof(double));
     to->f = p->f;
@@ -138,15 +130,14 @@ void lt_record_keep(const lt_run *r, const lt_point *p, lt_record *to)
 
 void lt_record_reach(lt_run *r)
 {
-    if (r->vectors) lt_record_keep(r, r->cur, &r->reached);
+    if (r->reached.x) lt_record_keep(r, r->cur, &r->reached);
 }
 
 lt_status lt_record_start(lt_run *r)
 {
-    if (!r->vectors) return LT_OK;
     lt_record_reach(r);
-    lt_vectors_settle(r->vectors);
-    return lt_vectors_failure(r->vectors);
+    lt_vectors_settle(&r->vectors);
+    return lt_vectors_failure(&r->vectors);
 }
 
 /* Comparisons are strict, so that NaN never replaces a record. */

@@ -1,6 +1,6 @@
 /* Setting up a run: memory, start, first evaluation. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/exchange.h"
-#include "optimize/device/far.h"
+#include "optimize/device/functions.h"
+#include "optimize/device/hessian.h"
 #include "optimize/solver.h"
 #include "optimize/vectors/vector.h"
 
@@ -13,8 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-#define HISTORY_MAX 65536
-
 static int64_t default_ngrad(int64_t n) { return LT_MIN(100, LT_MIN(2 * n, n + 10)); }
 
 static double *take(lt_run *r, int64_t count)
@@ -22,52 +20,38 @@ static double *take(lt_run *r, int64_t count)
     return lt_arena_alloc(&r->arena, (size_t)LT_MAX(count, 1) * sizeof(double));
 }
 
-/* A vector for arithmetic, wherever the run's vectors are. */
-static lt_status take_vector(lt_run *r, int64_t count, const char *what, double **out)
-{
-    if (r->vectors) return lt_vectors_take(r->vectors, count, what, out);
-    *out = take(r, count);
-    return *out ? LT_OK : LT_ERR_MEMORY;
-}
+/* A vector, wherever the run's vectors are. */
+static lt_status take_vector(lt_run *r, const char *what, double **out) { return r->vectors.on->take(&r->vectors, r->n, what, out); }
 
 /* A device lends memory into which it writes itself. */
 static lt_status create_point(lt_run *r, int i)
 {
     lt_point *p = &r->store[i];
-    bool lent = false;
-    if (r->vectors) { /* x and gradients are there already */
-        p->c = take(r, r->q + r->p);
-        p->grad_phi = p->grads;
-        if (r->constrained) LT_TRY(take_vector(r, r->n, "a gradient of the penalty function", &p->grad_phi));
-        return p->c ? LT_OK : LT_ERR_MEMORY;
-    }
-    if (r->evaluator->exchange) LT_TRY(lt_exchange_lend(r->evaluator->exchange, i, &p->x, &p->c, &p->grads, &lent));
-    if (!lent) {
-        p->x = take(r, r->n);
-        p->c = take(r, r->q + r->p);
-        p->grads = r->cache.takes_over ? lt_cache_lend(&r->cache) : take(r, r->k * r->n);
-    }
-    p->grad_phi = r->constrained ? take(r, r->n) : p->grads;
-    return p->x && p->c && p->grads && p->grad_phi ? LT_OK : LT_ERR_MEMORY;
+    if (r->evaluator->on_device) LT_TRY(lt_device_functions_lend(r->evaluator->on_device, r->vectors.device, i, &p->x, &p->c, &p->grads));
+    if (!p->x) p->x = take(r, r->n);
+    if (!p->c) p->c = take(r, r->q + r->p);
+    if (!p->grads) p->grads = r->cache.takes_over ? lt_cache_lend(&r->cache) : take(r, r->k * r->n);
+    p->grad_phi = p->grads;
+    if (r->constrained) LT_TRY(take_vector(r, "a gradient of the penalty function", &p->grad_phi));
+    return p->x && p->c && p->grads ? LT_OK : LT_ERR_MEMORY;
 }
 
 static lt_status create_record(lt_run *r, lt_record *m)
 {
     m->c = take(r, r->q + r->p);
-    if (r->vectors) LT_TRY(lt_vectors_take_home(r->vectors, r->n, &m->x));
-    else m->x = take(r, r->n);
-    return m->x && m->c ? LT_OK : LT_ERR_MEMORY;
+    return m->c ? r->vectors.on->take_kept(&r->vectors, &m->x) : LT_ERR_MEMORY;
 }
 
-/* Two of each, so that one has arrived at any time. */
+/* Two of each where x arrives later, so that one has arrived at any time. */
 static lt_status create_records(lt_run *r)
 {
+    const bool late = r->vectors.on->queues;
     lt_record *record[] = { &r->best, &r->most_feasible, &r->patience.met, &r->reached };
-    const bool used[] = { true, true, r->opt.opt_patience > 0, r->vectors };
+    const bool used[] = { true, true, r->opt.opt_patience > 0, late };
     for (size_t i = 0; i < LT_LEN(record); i++) {
         if (!used[i]) continue;
         LT_TRY(create_record(r, record[i]));
-        if (!r->vectors) continue;
+        if (!late) continue;
         record[i]->before = lt_arena_alloc(&r->arena, sizeof(lt_record));
         if (!record[i]->before) return LT_ERR_MEMORY;
         *record[i]->before = (lt_record){ 0 };
@@ -88,28 +72,28 @@ static lt_status create_regular(lt_run *r)
 
 static lt_status create_vectors(lt_run *r)
 {
-    LT_TRY(take_vector(r, r->n, "a direction", &r->d));
-    r->s = r->d;
-    if (r->opt.halt_log_fn) LT_TRY(take_vector(r, r->n, "a step", &r->s));
-    if (r->cache.takes_over && !r->constrained && !(r->change = take(r, r->n))) return LT_ERR_MEMORY;
-    if (r->opt.halt_log_fn || r->vectors) LT_TRY(take_vector(r, r->n, "a stationarity vector", &r->stat.vector));
-    if (r->vectors && !(r->home = take(r, (r->k + 4) * r->n))) return LT_ERR_MEMORY;
-    r->scale = take(r, r->k);
+    LT_TRY(take_vector(r, "a direction", &r->d));
+    r->last.s = r->d;
+    if (r->opt.halt_log_fn) LT_TRY(take_vector(r, "a step", &r->last.s));
+    if (r->cache.takes_over && !r->constrained && !(r->last.change = take(r, r->n))) return LT_ERR_MEMORY;
+    if (r->opt.halt_log_fn || r->vectors.on->queues) LT_TRY(take_vector(r, "a stationarity vector", &r->stat.vector));
+    r->oracle.scale = take(r, r->k);
     r->steering.u = take(r, r->q + r->p);
     r->steering.Cd = take(r, r->k);
+    r->steering.factor = take(r, r->k);
+    r->penalty.factor = take(r, r->k);
     r->pause.y = take(r, r->q + r->p);
-    if (!r->scale || !r->steering.u || !r->steering.Cd || !r->pause.y) return LT_ERR_MEMORY;
-    for (int64_t j = 0; j < r->k; j++) r->scale[j] = 1;
+    r->steering.of = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->steering.of);
+    r->penalty.gradient = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->penalty.gradient);
+    if (!r->oracle.scale || !r->steering.u || !r->steering.Cd || !r->steering.factor || !r->penalty.factor || !r->pause.y || !r->steering.of || !r->penalty.gradient) return LT_ERR_MEMORY;
+    for (int64_t j = 0; j < r->k; j++) r->oracle.scale[j] = 1;
     bool has_lower = r->opt.disable_terminationcode_6; /* otherwise no step is taken to a bracket's lower end */
     for (int i = 0; i < 2 + has_lower; i++) LT_TRY(create_point(r, i));
     r->cur = &r->store[0];
     r->trial = &r->store[1];
     if (has_lower) r->lower = &r->store[2];
     LT_TRY(create_records(r));
-    r->history_step = 1;
-    r->history_capacity = LT_MIN(r->opt.maxit + 1, HISTORY_MAX);
-    r->history = lt_malloc((size_t)r->history_capacity * sizeof *r->history);
-    return r->history ? LT_OK : LT_ERR_MEMORY;
+    return lt_history_create(r);
 }
 
 /* ---- Where vectors live ------------------------------------------------------------------------------------- */
@@ -121,8 +105,8 @@ static const char *obstacle(const lt_run *r)
 {
     const lt_solve_options *o = &r->opt;
     const lt_problem *p = r->problem;
-    if (!r->evaluator->exchange) return "functions on the host";
-    if (!lt_far_wanted(&r->hessian, o)) return "H on the host";
+    if (!r->evaluator->on_device) return "functions on the host";
+    if (!lt_device_hessian_wanted(&r->hessian, o)) return "H on the host";
     if (o->compat) return "compat=1";
     if (!o->pinned_transfers || !o->async_transfers) return "transfers that are not page-locked and asynchronous";
     if (p->linear[0] || p->linear[1] || p->pattern[0].start || p->pattern[1].start) return "constraints stated as linear or sparse";
@@ -130,32 +114,32 @@ static const char *obstacle(const lt_run *r)
     return NULL;
 }
 
-static lt_status choose_place(lt_run *r)
+static lt_status choose_vectors(lt_run *r)
 {
     const bool asked = r->opt.vectors_on == LT_HESSIAN_DEVICE;
     const char *why = obstacle(r);
-    double *x[3], *grads[3];
+    lt_device_vectors *vectors;
     if (r->opt.vectors_on == LT_HESSIAN_HOST || (!asked && (why || r->n < VECTORS_FROM_VARIABLES))) return LT_OK;
     if (why) return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'vectors_on' is device: with %s they stay on the host", why);
-    lt_status s = lt_exchange_vectors(r->evaluator->exchange, x, grads, &r->vectors);
+    lt_status s = lt_device_functions_vectors(r->evaluator->on_device, &vectors);
     if (s == LT_ERR_UNSUPPORTED && !asked) return LT_OK;
     LT_TRY(s);
-    for (int i = 0; i < 3; i++) r->store[i].x = x[i], r->store[i].grads = grads[i];
-    return lt_hessian_move(&r->hessian, r->vectors);
+    LT_TRY(lt_vectors_on_device(vectors, r->n, r->k + 4, &r->arena, &r->vectors)); /* a callback sees that many vectors at once */
+    return lt_hessian_move(&r->hessian, &r->vectors);
 }
 
 static lt_status create_parts(lt_run *r)
 {
     LT_TRY(lt_start_hessian(r));
-    LT_TRY(choose_place(r));
+    LT_TRY(choose_vectors(r));
     LT_TRY(lt_steps_create(r));
     LT_TRY(lt_cache_create(r));
     LT_TRY(create_vectors(r));
     LT_TRY(create_regular(r));
     LT_TRY(lt_products_create(r));
-    if (r->constrained) LT_TRY(lt_subproblem_reserve(&r->steering.sub, r->q + r->p, r->opt.qp_tol));
+    if (r->constrained) LT_TRY(lt_subproblem_reserve(&r->steering.sub, r->q + r->p, &r->opt));
     int64_t columns = LT_MIN(r->opt.ngrad * r->k, LT_MAX(1024, 2 * r->k));
-    if (columns > 1) LT_TRY(lt_subproblem_reserve(&r->stat.sub, columns, r->opt.qp_tol));
+    if (columns > 1) LT_TRY(lt_subproblem_reserve(&r->stat.sub, columns, &r->opt));
     return lt_console_create(r);
 }
 
@@ -188,9 +172,9 @@ static void complete_options(lt_run *r)
 static lt_status start(lt_run *r)
 {
     lt_point *x = r->cur;
-    double *x0 = r->vectors ? r->home : x->x;
+    double *x0 = lt_vectors_stage(&r->vectors, x->x);
     LT_TRY(choose_start(r, x0));
-    lt_space_put(r->vectors, r->n, x0, x->x);
+    lt_vectors_put(&r->vectors, r->n, x0, x->x);
     x->mu = r->constrained ? r->opt.mu0 : 1;
     LT_TRY(lt_oracle_start(r, x));
     LT_TRY(lt_record_start(r));
@@ -202,8 +186,9 @@ static lt_status start(lt_run *r)
 static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
 {
     *r = (lt_run){ .opt = *opt, .problem = p, .n = p->n, .p = p->p, .q = p->q, .k = 1 + p->p + p->q,
-                   .constrained = p->p + p->q > 0, .code = LT_RUNNING, .mu_lowest = INFINITY, .rel_diff = INFINITY,
+                   .constrained = p->p + p->q > 0, .code = LT_TERMINATION_NONE, .penalty.lowest = INFINITY, .last.rel_diff = INFINITY,
                    .rng = lt_rng_seed((uint64_t)opt->seed), .allocations_at_2 = -1 };
+    r->vectors = lt_vectors_on_host(r->n, &r->arena);
     complete_options(r);
     if (opt->num_threads) {
         lt_pool *pool = lt_pool_shared();
@@ -215,8 +200,8 @@ static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
     LT_TRY(opt->resume ? lt_checkpoint_read(r, opt->resume) : start(r));
     int64_t begin = lt_clock_ns();
-    LT_TRY(lt_far_take(&r->hessian, r->evaluator->exchange ? r->evaluator->device : NULL, opt, r->k + 2,
-                       &r->evaluator->far));
+    LT_TRY(lt_device_hessian_take(&r->hessian, r->evaluator->on_device ? r->evaluator->device : NULL, opt, r->k + 2,
+                       &r->evaluator->hessian));
     r->start_ns += lt_clock_ns() - begin; /* setting up, as compiling is */
     return LT_OK;
 }
@@ -235,8 +220,8 @@ void lt_run_destroy(lt_run *r)
 {
     if (!r) return;
     lt_console_destroy(r->console);
-    if (r->evaluator) lt_far_keep(&r->hessian, &r->evaluator->far);
-    if (r->vectors) lt_vectors_reset(r->vectors);
+    if (r->evaluator) lt_device_hessian_keep(&r->hessian, &r->evaluator->hessian);
+    lt_vectors_end_run(&r->vectors);
     lt_evaluator_release(r->evaluator);
     lt_subproblem_release(&r->stat.sub);
     lt_subproblem_release(&r->steering.sub);
@@ -244,7 +229,7 @@ void lt_run_destroy(lt_run *r)
     lt_hessian_release(&r->hessian);
     lt_cache_release(&r->cache);
     lt_free(r->stat.y_of_slot);
-    lt_free(r->history);
+    lt_free(r->history.row);
     lt_arena_release(&r->arena);
     lt_free(r);
 }

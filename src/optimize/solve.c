@@ -1,6 +1,6 @@
 /* The main loop: steering, line search, stationarity, update. Reads like section 2.4 of the method's
    description. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/far.h"
+#include "optimize/device/hessian.h"
 #include "optimize/solver.h"
 #include "optimize/vectors/vector.h"
 
@@ -12,26 +12,26 @@
 #include <math.h>
 #include <string.h>
 
-void lt_stop(lt_run *r, int code)
+void lt_stop(lt_run *r, lt_termination code)
 {
-    if (r->code == LT_RUNNING) r->code = code;
+    if (r->code == LT_TERMINATION_NONE) r->code = code;
 }
 
-void lt_stop_error(lt_run *r, int code)
+void lt_stop_error(lt_run *r, lt_termination code)
 {
-    if (r->code == LT_RUNNING) snprintf(r->error, sizeof r->error, "%s", lt_error_text());
+    if (r->code == LT_TERMINATION_NONE) snprintf(r->error, sizeof r->error, "%s", lt_error_text());
     lt_stop(r, code);
 }
 
 void lt_stop_if_lost(lt_run *r)
 {
-    if ((r->hessian.far && lt_far_failure(r->hessian.far)) || lt_vectors_failure(r->vectors)) lt_stop_error(r, LT_CODE_DEVICE);
+    if ((r->hessian.device && lt_device_hessian_failure(r->hessian.device)) || lt_vectors_failure(&r->vectors)) lt_stop_error(r, LT_TERMINATION_DEVICE_LOST);
 }
 
 /* ---- Directions ---------------------------------------------------------------------------------------- */
 static bool steer(lt_run *r, bool identity)
 {
-    double mu = r->mu;
+    double mu = r->penalty.mu;
     lt_span span = lt_span_begin("steering");
     bool ok = lt_steer(r, identity, r->d, &mu);
     lt_span_end(span);
@@ -39,12 +39,12 @@ static bool steer(lt_run *r, bool identity)
         LT_FAIL(LT_ERR_NUMERIC, "steering: a QP of %lld variables failed in iteration %lld", (long long)(r->p + r->q),
                 (long long)r->iter + 1);
         lt_console_note(r, 3, "Steering: a QP failed in iteration %lld.", (long long)r->iter + 1);
-        if (r->opt.halt_on_quadprog_error) lt_stop_error(r, 12);
+        if (r->opt.halt_on_quadprog_error) lt_stop_error(r, LT_TERMINATION_QP_FAILED);
         return false;
     }
-    if (mu != r->mu) {
+    if (mu != r->penalty.mu) {
         lt_penalty_set_mu(r, mu);
-        r->steering_changed = true;
+        r->fallback.steering_changed = true;
     }
     return true;
 }
@@ -52,33 +52,33 @@ static bool steer(lt_run *r, bool identity)
 static void quasi_newton(lt_run *r)
 {
     const double *Hg = r->d;
-    if (r->constrained || r->regular.active) lt_hessian_apply(&r->hessian, r->grad_phi, r->d);
+    if (r->constrained || r->regular.active) lt_hessian_apply(&r->hessian, r->penalty.grad_phi, r->d);
     else Hg = lt_products_current(r); /* phi = f: known already */
-    lt_space_scaled(r->vectors, r->n, -1, Hg, r->d);
+    lt_vectors_scaled(&r->vectors, -1, Hg, r->d);
     lt_stop_if_lost(r);
 }
 
 static void draw_direction(lt_run *r)
 {
-    double *d = r->vectors ? r->home : r->d;
+    double *d = lt_vectors_stage(&r->vectors, r->d);
     for (int64_t i = 0; i < r->n; i++) d[i] = lt_rng_normal(&r->rng);
-    lt_space_put(r->vectors, r->n, d, r->d);
-    r->random_attempts++;
+    lt_vectors_put(&r->vectors, r->n, d, r->d);
+    r->fallback.random_attempts++;
 }
 
 static bool choose_direction(lt_run *r)
 {
     bool ok = true;
-    switch (r->level) {
+    switch (r->fallback.level) {
     case LT_LEVEL_STEERING: ok = steer(r, false); break;
     case LT_LEVEL_STEERING_IDENTITY: ok = steer(r, true); break;
     case LT_LEVEL_QUASI_NEWTON: quasi_newton(r); break;
     case LT_LEVEL_GRADIENT:
-        lt_space_scaled(r->vectors, r->n, -1, r->grad_phi, r->d);
+        lt_vectors_scaled(&r->vectors, -1, r->penalty.grad_phi, r->d);
         break;
     default: draw_direction(r);
     }
-    if (ok && r->opt.search_direction_rescaling) lt_space_scale(r->vectors, r->n, 1 / lt_space_norm2(r->vectors, r->n, r->d), r->d);
+    if (ok && r->opt.search_direction_rescaling) lt_vectors_scale(&r->vectors, 1 / lt_vectors_norm2(&r->vectors, r->d), r->d);
     if (ok && !r->opt.double_precision) lt_vec_round_f32(r->n, r->d);
     return ok;
 }
@@ -86,12 +86,11 @@ static bool choose_direction(lt_run *r)
 /* The slope along d, and how many evaluations it is worth: 0 when the direction is of no use. */
 static double classify(lt_run *r, double *slope)
 {
-    double g0 = lt_point_slope(r, r->cur, r->mu);
+    double g0 = lt_point_slope(r, r->cur, r->penalty.mu);
     lt_stop_if_lost(r);
-    if (g0 > 0 && r->level == LT_LEVEL_RANDOM) {
-        lt_space_scale(r->vectors, r->n, -1, r->d);
-        r->ahead = NULL;
-        lt_steps_forget(r);
+    if (g0 > 0 && r->fallback.level == LT_LEVEL_RANDOM) {
+        lt_vectors_scale(&r->vectors, -1, r->d);
+        lt_oracle_forget(r);
         g0 = -g0;
     }
     *slope = g0;
@@ -102,30 +101,30 @@ static double classify(lt_run *r, double *slope)
 static bool raise_level(lt_run *r)
 {
     lt_penalty_restore(r);
-    if (r->level < r->opt.max_fallback_level) {
-        r->level++;
+    if (r->fallback.level < r->opt.max_fallback_level) {
+        r->fallback.level++;
         return true;
     }
-    return r->level == LT_LEVEL_RANDOM && r->random_attempts < r->opt.max_random_attempts;
+    return r->fallback.level == LT_LEVEL_RANDOM && r->fallback.random_attempts < r->opt.max_random_attempts;
 }
 
 /* ---- Line search ------------------------------------------------------------------------------------------ */
 /* A search that never brackets means phi falls without end along d: mu is lowered and the same d
    searched again, while it is a descent direction. Unless that finds a step, "without end" stands. */
-static lt_line search(lt_run *r, double g0, double limit)
+static lt_line_result search(lt_run *r, double g0, double limit)
 {
     bool first = r->iter == 0;
     int64_t reattempts = first ? r->opt.linesearch_reattempts_x0 : r->opt.linesearch_reattempts;
     double factor = first ? r->opt.linesearch_c_mu_x0 : r->opt.linesearch_c_mu;
-    r->phi_before = r->phi;
-    lt_line line = lt_line_search(r, g0, limit);
+    r->last.phi_before = r->penalty.phi;
+    lt_line_result line = lt_line_search(r, g0, limit);
     if (line.fail == LT_LINE_UNBOUNDED && r->constrained)
         for (int64_t i = 0; line.fail != LT_LINE_OK && line.fail != LT_LINE_STOPPED && i < reattempts; i++) {
-            lt_penalty_set_mu(r, factor * r->mu);
-            r->n_mu_reductions++;
-            double slope = lt_point_slope(r, r->cur, r->mu);
+            lt_penalty_set_mu(r, factor * r->penalty.mu);
+            r->penalty.n_reductions++;
+            double slope = lt_point_slope(r, r->cur, r->penalty.mu);
             if (slope >= 0) break;
-            lt_console_note(r, 2, "Line search: no bracket in iteration %lld, again with mu = %g.", (long long)r->iter + 1, r->mu);
+            lt_console_note(r, 2, "Line search: no bracket in iteration %lld, again with mu = %g.", (long long)r->iter + 1, r->penalty.mu);
             line = lt_line_search(r, slope, limit);
             if (line.fail == LT_LINE_BRACKETED) line.fail = LT_LINE_UNBOUNDED;
         }
@@ -134,41 +133,41 @@ static lt_line search(lt_run *r, double g0, double limit)
 }
 
 /* True when the step is to be taken all the same; otherwise the level was raised or the run stopped. */
-static bool overlook_failure(lt_run *r, const lt_line *line)
+static bool overlook_failure(lt_run *r, const lt_line_result *line)
 {
     bool feasible = r->cur->feasible;
-    r->mu_lowest = fmin(r->mu_lowest, r->mu);
-    if (r->opt.disable_terminationcode_6 && r->level == LT_LEVEL_GRADIENT) return true;
+    r->penalty.lowest = fmin(r->penalty.lowest, r->penalty.mu);
+    if (r->opt.disable_terminationcode_6 && r->fallback.level == LT_LEVEL_GRADIENT) return true;
     switch (line->fail) {
     case LT_LINE_BRACKETED:
-        if (r->opt.halt_on_linesearch_bracket && feasible && !r->opt.disable_terminationcode_6) lt_stop(r, 6);
-        else if (!raise_level(r)) lt_stop(r, feasible ? 6 : 7);
+        if (r->opt.halt_on_linesearch_bracket && feasible && !r->opt.disable_terminationcode_6) lt_stop(r, LT_TERMINATION_BRACKET_FEASIBLE);
+        else if (!raise_level(r)) lt_stop(r, feasible ? LT_TERMINATION_BRACKET_FEASIBLE : LT_TERMINATION_BRACKET_INFEASIBLE);
         break;
-    case LT_LINE_UNBOUNDED: lt_stop(r, 8); break;
+    case LT_LINE_UNBOUNDED: lt_stop(r, LT_TERMINATION_UNBOUNDED); break;
     default:
-        if (!raise_level(r)) lt_stop(r, 9);
+        if (!raise_level(r)) lt_stop(r, LT_TERMINATION_NO_DESCENT);
     }
     return false;
 }
 
 /* Walks the levels until a step is found; false when the run has stopped. */
-static bool find_step(lt_run *r, lt_line *line)
+static bool find_step(lt_run *r, lt_line_result *line)
 {
-    r->level = r->opt.min_fallback_level;
-    r->random_attempts = 0;
+    r->fallback.level = r->opt.min_fallback_level;
+    r->fallback.random_attempts = 0;
     lt_pause_note(r);
-    r->ls_evals = 0;
-    while (r->code == LT_RUNNING) {
+    r->last.evals = 0;
+    while (r->code == LT_TERMINATION_NONE) {
         double slope, limit;
-        r->steering_changed = false;
+        r->fallback.steering_changed = false;
         lt_penalty_restore(r);
         bool known = choose_direction(r);
-        lt_steps_forget(r);
+        lt_oracle_forget(r);
         if (known) lt_oracle_ahead(r);
         if (!known || (limit = classify(r, &slope)) == 0) {
-            if (!raise_level(r) && r->code == LT_RUNNING) {
-                if (known) lt_stop(r, 9);
-                else lt_stop_error(r, 12);
+            if (!raise_level(r) && r->code == LT_TERMINATION_NONE) {
+                if (known) lt_stop(r, LT_TERMINATION_NO_DESCENT);
+                else lt_stop_error(r, LT_TERMINATION_QP_FAILED);
             }
             continue;
         }
@@ -182,8 +181,8 @@ static bool find_step(lt_run *r, lt_line *line)
 /* ---- Steps -------------------------------------------------------------------------------------------------- */
 static double relative_change(const lt_run *r, double phi)
 {
-    bool changed = r->opt.compat ? r->steering_changed : r->mu_changed;
-    return changed || r->phi_before == 0 ? INFINITY : fabs(phi - r->phi_before) / fabs(r->phi_before);
+    bool changed = r->opt.compat ? r->fallback.steering_changed : r->penalty.changed;
+    return changed || r->last.phi_before == 0 ? INFINITY : fabs(phi - r->last.phi_before) / fabs(r->last.phi_before);
 }
 
 static void swap_points(lt_point **a, lt_point **b)
@@ -204,22 +203,22 @@ static void stay(lt_run *r)
 
 /* The new point takes the snapshot's place. s and y are formed with one and the same mu, y in the memory of a point no longer
    needed: mostly the snapshot's, whose gradient it is made of entry by entry. */
-static bool move(lt_run *r, const lt_line *line)
+static bool move(lt_run *r, const lt_line_result *line)
 {
     lt_point *from = r->cur, *to = line->at ? line->at : r->cur;
     if (!lt_oracle_gradients(r, to)) return false;
     if (!line->at) stay(r);
-    r->alpha = line->at ? line->t : 0;
-    r->rel_diff = relative_change(r, to->phi);
+    r->last.alpha = line->at ? line->t : 0;
+    r->last.rel_diff = relative_change(r, to->phi);
     if (to == r->trial) swap_points(&r->cur, &r->trial);
     else if (to == r->lower) swap_points(&r->cur, &r->lower);
-    r->left = line->at && from->sampled ? from->x : NULL;
-    r->y = r->change ? r->change : r->trial->grad_phi;
-    lt_space_scaled(r->vectors, r->n, r->alpha, r->d, r->s);
-    lt_space_difference(r->vectors, r->n, to->grad_phi, line->at ? r->grad_phi : to->grad_phi, r->y);
-    if (line->at) r->mu_changed = false; /* that was the gradient at the point left */
+    r->last.left = line->at && from->sampled ? from->x : NULL;
+    r->last.y = r->last.change ? r->last.change : r->trial->grad_phi;
+    lt_vectors_scaled(&r->vectors, r->last.alpha, r->d, r->last.s);
+    lt_vectors_difference(&r->vectors, to->grad_phi, line->at ? r->penalty.grad_phi : to->grad_phi, r->last.y);
+    if (line->at) r->penalty.changed = false; /* that was the gradient at the point left */
     lt_penalty_restore(r);
-    r->last_level = r->level;
+    r->last.level = r->fallback.level;
     r->iter++;
     lt_record_reach(r);
     return true;
@@ -232,7 +231,7 @@ static void settle_sample(lt_run *r, bool paired)
     lt_point *free_to_try[] = { r->trial, r->lower };
     if (!c->takes_over) return;
     if (!c->x && r->cur->sampled && c->live > 1) {
-        if (r->left) lt_trail_add_step(c, r->s, paired);
+        if (r->last.left) lt_trail_add_step(c, r->last.s, paired);
         else lt_trail_add_point(c, c->newest, r->cur->x);
     }
     lt_sample_retire(r);
@@ -250,7 +249,7 @@ static void update_hessian(lt_run *r)
     lt_span span = lt_span_begin("bfgs");
     lt_products *p = &r->products;
     r->hessian.Hs = lt_run_work(r);
-    lt_update_code code = lt_hessian_update(&r->hessian, r->s, r->y, p->has_Hs ? p->Hs : NULL, p->has_Hy ? p->Hy : NULL);
+    lt_update_code code = lt_hessian_update(&r->hessian, r->last.s, r->last.y, p->has_Hs ? p->Hs : NULL, p->has_Hy ? p->Hy : NULL);
     p->has_Hy = p->has_Hs = false;
     lt_products_updated(r);
     lt_stop_if_lost(r);
@@ -261,55 +260,28 @@ static void update_hessian(lt_run *r)
 }
 
 /* ---- What happens after a step ---------------------------------------------------------------------------------- */
-static void log_history(lt_run *r)
-{
-    if (r->iter % r->history_step) return;
-    if (r->n_history == r->history_capacity) { /* keep every second row from here on */
-        for (int64_t i = 0; 2 * i < r->n_history; i++) r->history[i] = r->history[2 * i];
-        r->n_history = (r->n_history + 1) / 2;
-        r->history_step *= 2;
-        if (r->iter % r->history_step) return;
-    }
-    const lt_point *x = r->cur;
-    r->history[r->n_history++] = (lt_history_row){
-        .iter = r->iter, .evals = r->ls_evals, .mu = x->mu, .phi = x->phi, .f = x->f, .tvi = x->tvi, .tve = x->tve,
-        .t = r->alpha, .stat = r->stat.value, .stat_unweighted = r->stat.unweighted, .level = r->last_level,
-        .qp_attempts = r->stat.attempts, .n_gradients = r->stat.n_samples,
-        .seconds = (double)(lt_clock_ns() - r->start_ns) * 1e-9 };
-}
-
-/* The vectors of cur where a callback can read them. */
-static lt_point look(lt_run *r)
-{
-    const int64_t n = r->n;
-    const lt_point *x = r->cur;
-    if (!r->vectors) return *x;
-    lt_point seen = { .grads = r->home, .x = r->home + r->k * n, .grad_phi = r->home + (r->k + 1) * n };
-    lt_vectors_get(r->vectors, r->k * n, x->grads, seen.grads);
-    lt_vectors_get(r->vectors, n, x->x, seen.x);
-    lt_vectors_get(r->vectors, n, x->grad_phi, seen.grad_phi);
-    return seen;
-}
-
 static bool callback_wants_halt(lt_run *r)
 {
     if (!r->opt.halt_log_fn) return false;
-    const lt_point *x = r->cur, seen = look(r);
+    const lt_vectors *s = &r->vectors;
+    const lt_point *x = r->cur;
+    const int64_t n = r->n;
+    const double *grads = lt_vectors_look(s, r->k * n, x->grads, 0);
     lt_iterate it = {
-        .iter = r->iter, .n = r->n, .p = r->p, .q = r->q, .x = seen.x, .f = x->f, .mu = x->mu, .phi = x->phi,
-        .grad_f = seen.grads, .grad_phi = seen.grad_phi, .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
-        .grad_ce = r->q ? seen.grads + r->n : NULL, .grad_ci = r->p ? seen.grads + (1 + r->q) * r->n : NULL,
+        .iter = r->iter, .n = n, .p = r->p, .q = r->q, .x = lt_vectors_look(s, n, x->x, r->k), .f = x->f, .mu = x->mu, .phi = x->phi,
+        .grad_f = grads, .grad_phi = lt_vectors_look(s, n, x->grad_phi, r->k + 1), .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
+        .grad_ce = r->q ? grads + n : NULL, .grad_ci = r->p ? grads + (1 + r->q) * n : NULL,
         .tvi = x->tvi, .tve = x->tve, .tv = x->tv, .tvi_l1 = x->tvi_l1, .tve_l1 = x->tve_l1, .tv_l1 = x->tv_l1,
-        .feasible_to_tol = x->feasible, .d = lt_space_look(r->vectors, r->n, r->d, seen.grad_phi + r->n), .alpha = r->alpha, .ls_evals = r->ls_evals,
-        .n_gradients = r->stat.n_samples, .stat_vec = lt_space_look(r->vectors, r->n, r->stat.vector, seen.grad_phi + 2 * r->n), .stat_val = r->stat.value,
-        .fallback_level = r->iter ? r->last_level : 0, .H_regularised = r->regular.active ? r->regular.H : NULL,
+        .feasible_to_tol = x->feasible, .d = lt_vectors_look(s, n, r->d, r->k + 2), .alpha = r->last.alpha, .ls_evals = r->last.evals,
+        .n_gradients = r->stat.n_samples, .stat_vec = lt_vectors_look(s, n, r->stat.vector, r->k + 3), .stat_val = r->stat.value,
+        .fallback_level = r->iter ? r->last.level : 0, .H_regularised = r->regular.active ? r->regular.H : NULL,
         .hessian = &r->hessian };
     return r->opt.halt_log_fn(r->opt.halt_log_ctx, &it);
 }
 
 static void report(lt_run *r, bool *halt)
 {
-    log_history(r);
+    lt_history_log(r);
     *halt = callback_wants_halt(r);
     lt_span span = lt_span_begin("print");
     lt_console_row(r);
@@ -318,12 +290,12 @@ static void report(lt_run *r, bool *halt)
 
 static void test_convergence(lt_run *r, bool halt)
 {
-    if (lt_patience_over(r, r->cur->feasible && r->stat.value <= r->opt.opt_tol)) lt_stop(r, 0);
+    if (lt_patience_over(r, r->cur->feasible && r->stat.value <= r->opt.opt_tol)) lt_stop(r, LT_TERMINATION_CONVERGED);
     if (r->cur->feasible) {
-        if (r->rel_diff <= r->opt.rel_tol) lt_stop(r, 1);
-        else if (r->cur->f <= r->opt.fvalquit) lt_stop(r, 2);
+        if (r->last.rel_diff <= r->opt.rel_tol) lt_stop(r, LT_TERMINATION_SMALL_DECREASE);
+        else if (r->cur->f <= r->opt.fvalquit) lt_stop(r, LT_TERMINATION_TARGET);
     }
-    if (halt) lt_stop(r, 3);
+    if (halt) lt_stop(r, LT_TERMINATION_HALTED);
     lt_oracle_stopped(r);
 }
 
@@ -333,12 +305,12 @@ static void check_state(lt_run *r)
     const lt_point *x = r->cur;
     double phi = x->mu * x->f + x->tv_l1;
     if (!r->opt.debug_mode) return;
-    if (!isfinite(x->phi) || x->phi != phi || !lt_space_finite(r->vectors, r->n, x->x)) {
+    if (!isfinite(x->phi) || x->phi != phi || !lt_vectors_finite(&r->vectors, x->x)) {
         LT_FAIL(LT_ERR_INTERNAL, "iteration %lld: phi is %.17g, but mu f + v is %.17g", (long long)r->iter, x->phi, phi);
-        lt_stop_error(r, 13);
+        lt_stop_error(r, LT_TERMINATION_INTERNAL);
     } else if (!r->cache.x && x->sampled && lt_trail_distance(&r->cache, x->x) != 0) {
         LT_FAIL(LT_ERR_INTERNAL, "iteration %lld: the steps between samples do not lead to x", (long long)r->iter);
-        lt_stop_error(r, 13);
+        lt_stop_error(r, LT_TERMINATION_INTERNAL);
     }
 }
 
@@ -346,43 +318,45 @@ static void saved(lt_run *r, lt_status s)
 {
     r->last_checkpoint_ns = lt_clock_ns();
     if (!s) return;
-    r->code = LT_RUNNING; /* whatever ended the run, losing the checkpoint is what must be told */
-    lt_stop_error(r, 13);
+    r->code = LT_TERMINATION_NONE; /* whatever ended the run, losing the checkpoint is what must be reported */
+    lt_stop_error(r, LT_TERMINATION_INTERNAL);
 }
+
+static bool was_stopped(const lt_run *r) { return r->code == LT_TERMINATION_HALTED || r->code == LT_TERMINATION_MAX_TIME; }
 
 /* Between iterations, where the state is whole. A run that was stopped from outside is saved too, so that
    it can go on. */
 static void save_if_due(lt_run *r)
 {
-    if (!r->opt.checkpoint || r->code == LT_CODE_DEVICE) return; /* H is gone: the last checkpoint stands */
+    if (!r->opt.checkpoint || r->code == LT_TERMINATION_DEVICE_LOST) return; /* H is gone: the last checkpoint stands */
     bool due = (r->opt.checkpoint_every && r->iter % r->opt.checkpoint_every == 0)
                || (double)(lt_clock_ns() - r->last_checkpoint_ns) * 1e-9 >= r->opt.checkpoint_seconds
-               || (r->code >= 3 && r->code <= 5) || r->iter == r->opt.maxit;
+               || was_stopped(r) || r->code == LT_TERMINATION_MAX_ITERATIONS || r->iter == r->opt.maxit;
     if (due) saved(r, lt_checkpoint_write(r, r->opt.checkpoint));
 }
 
 /* A run that was stopped while it looked for a step. */
 static void save_if_stopped(lt_run *r)
 {
-    if (r->opt.checkpoint && (r->code == 3 || r->code == 5)) saved(r, lt_pause_write(r, r->opt.checkpoint));
+    if (r->opt.checkpoint && was_stopped(r)) saved(r, lt_pause_write(r, r->opt.checkpoint));
 }
 
 /* ---- The run ------------------------------------------------------------------------------------------------------ */
 static void iterate(lt_run *r)
 {
-    while (r->code == LT_RUNNING) {
-        lt_line line;
+    while (r->code == LT_TERMINATION_NONE) {
+        lt_line_result line;
         bool halt;
         if (r->iter == 2) r->allocations_at_2 = lt_alloc_count();
         if (r->iter >= r->opt.maxit) {
-            lt_stop(r, 4);
+            lt_stop(r, LT_TERMINATION_MAX_ITERATIONS);
         } else if (find_step(r, &line) && move(r, &line)) {
-            if (lt_stationarity_measure(r)) lt_stop_error(r, 13); /* uses H before the update */
+            if (lt_stationarity_measure(r)) lt_stop_error(r, LT_TERMINATION_INTERNAL); /* uses H before the update */
             update_hessian(r);
             report(r, &halt);
             check_state(r);
             test_convergence(r, halt);
-            if (r->code == LT_RUNNING && r->iter < r->opt.maxit) lt_regularize(r);
+            if (r->code == LT_TERMINATION_NONE && r->iter < r->opt.maxit) lt_regularize(r);
             save_if_due(r);
         } else {
             save_if_stopped(r);
@@ -397,13 +371,13 @@ static lt_status begin(lt_run *r)
 {
     bool halt;
     lt_console_header(r);
-    r->ls_evals = 1;
+    r->last.evals = 1;
     lt_regularize(r);
     LT_TRY(lt_stationarity_measure(r));
     report(r, &halt);
-    r->rel_diff = INFINITY;
+    r->last.rel_diff = INFINITY;
     test_convergence(r, halt);
-    if (r->code != LT_RUNNING) save_if_due(r);
+    if (r->code != LT_TERMINATION_NONE) save_if_due(r);
     return LT_OK;
 }
 

@@ -28,14 +28,14 @@ static void describe(const measure *q)
     const lt_run *r = q->r;
     lt_subproblem *sub = &q->r->stat.sub;
     sub->members = true;
-    sub->n = r->vectors ? 0 : r->n;
+    sub->n = lt_vectors_reads(&r->vectors) ? r->n : 0;
     for (int64_t i = 0; i < q->m; i++) {
         const int64_t j = lt_columns_gradient(q->c, i);
         const double copies = i < q->c->n_shared ? (double)q->l : 1;
         sub->member[i] = j == 0;
         sub->linear[i] = j == 0 ? 0 : -r->cur->c[j - 1];
         sub->lower[i] = j >= 1 && j <= r->q ? -copies : 0;
-        sub->upper[i] = j == 0 ? r->mu : copies;
+        sub->upper[i] = j == 0 ? r->penalty.mu : copies;
         sub->gradient[i] = gradient_of(q, i);
     }
 }
@@ -72,11 +72,10 @@ static void unweighted_gram(const measure *q, double *Q)
 {
     const lt_run *r = q->r;
     const double *const *G = r->stat.sub.gradient;
-    for (int64_t a = 0; r->vectors && a < q->m; a++)
-        for (int64_t b = 0; b <= a; b++) lt_space_expect(r->vectors, G[a], G[b]);
+    lt_foresee_gram(r, q->m, G);
     for (int64_t a = 0; a < q->m; a++)
         for (int64_t b = 0; b <= a; b++) {
-            double v = lt_space_dot(r->vectors, r->n, G[a], G[b]);
+            double v = lt_vectors_dot(&r->vectors, G[a], G[b]);
             Q[a * q->m + b] = Q[b * q->m + a] = v;
         }
 }
@@ -112,17 +111,17 @@ static bool solve_ladder(const measure *q)
     r->stat.attempts = 1;
     lt_gram_view gram = lt_products_gram(r, q->l, q->slot, sub->Q);
     lt_subproblem_set(sub, q->m, gram.Q, gram.stride, sub->linear);
-    if (lt_subproblem_solve(sub, r->mu, start_of(q))) return true;
+    if (lt_subproblem_solve(sub, r->penalty.mu, start_of(q))) return true;
     lt_console_note(r, 3, "Stationarity: QP 1 failed in iteration %lld.", (long long)r->iter);
     r->stat.attempts = 2;
     unweighted_gram(q, sub->Q);
     lt_subproblem_set(sub, q->m, sub->Q, q->m, sub->linear);
-    if (lt_subproblem_solve(sub, r->mu, NULL)) return true;
+    if (lt_subproblem_solve(sub, r->penalty.mu, NULL)) return true;
     lt_console_note(r, 3, "Stationarity: QP 2 failed in iteration %lld.", (long long)r->iter);
     r->stat.attempts = 4;
     gram = lt_products_gram(r, q->l, q->slot, sub->Q);
     return clip_negative(q, gram, sub->Q) && lt_subproblem_set(sub, q->m, sub->Q, q->m, sub->linear)
-           && lt_subproblem_solve(sub, r->mu, NULL);
+           && lt_subproblem_solve(sub, r->penalty.mu, NULL);
 }
 
 static double *vector_of(const lt_run *r) { return r->stat.vector ? r->stat.vector : lt_run_work(r); }
@@ -130,22 +129,10 @@ static double *vector_of(const lt_run *r) { return r->stat.vector ? r->stat.vect
 static void add_columns(const measure *q, const double *y, double *out)
 {
     const lt_run *r = q->r;
-    lt_space_sum(r->vectors, r->n, out);
+    lt_vectors_sum(&r->vectors, out);
     for (int64_t i = 0; i < q->m; i++)
-        if (y[i] != 0) lt_space_add(r->vectors, r->n, y[i], gradient_of(q, i), out);
-    lt_space_sum_end(r->vectors);
-}
-
-/* On a device in two places, so that both lengths come home in one wait. */
-static double *measure_there(const measure *q, const double *y)
-{
-    lt_run *r = q->r;
-    double *plain = lt_run_work(r);
-    add_columns(q, y, plain);
-    lt_products_combine(r, q->m, q->slot, y, r->stat.vector);
-    lt_vectors_expect(r->vectors, LT_MEASURE_DOT, plain, plain);
-    lt_vectors_expect(r->vectors, r->opt.stat_l2_model ? LT_MEASURE_DOT : LT_MEASURE_LARGEST, r->stat.vector, r->stat.vector);
-    return plain;
+        if (y[i] != 0) lt_vectors_add(&r->vectors, y[i], gradient_of(q, i), out);
+    lt_vectors_sum_end(&r->vectors);
 }
 
 static const double *product_of(const measure *q, int64_t i) { return lt_column_HG(q->r, lt_columns_pick(q->c, q->slot, i)); }
@@ -157,7 +144,7 @@ static bool length_known(const measure *q, const double *y, const double *(*colu
     double sum = 0, size = 0, dot;
     for (int64_t i = 0; i < q->m; i++)
         for (int64_t j = 0; j < q->m; j++) {
-            if (!lt_vectors_known(q->r->vectors, LT_MEASURE_DOT, column(q, i), column(q, j), &dot)) return false;
+            if (!lt_vectors_known(&q->r->vectors, LT_MEASURE_DOT, column(q, i), column(q, j), &dot)) return false;
             sum += y[i] * y[j] * dot;
             size += fabs(y[i] * y[j] * dot);
         }
@@ -165,34 +152,37 @@ static bool length_known(const measure *q, const double *y, const double *(*colu
     return sum > 1e-10 * size && size < 1e280 && sum > 1e-280;
 }
 
-/* On a device: both lengths without a wait of their own, and without the vector, for which a callback would ask. Where the run may end, a
-   combination of its own is measured. */
+/* Both lengths without a wait of their own, and without the vector, for which a callback would ask. Where the run may end, a combination of
+   its own is measured. */
 static bool lengths_known(const measure *q, const double *y)
 {
     lt_run *r = q->r;
     const double *first = gradient_of(q, 0);
-    if (!r->vectors || r->opt.halt_log_fn || !r->opt.stat_l2_model || q->m > LT_PRODUCTS_FEW) return false;
-    if (lt_vectors_awaited(r->vectors, LT_MEASURE_DOT, first, first)) (void)lt_vectors_norm2(r->vectors, first); /* all come with it */
+    if (r->opt.halt_log_fn || !r->opt.stat_l2_model || q->m > LT_PRODUCTS_FEW) return false;
+    if (lt_vectors_awaited(&r->vectors, LT_MEASURE_DOT, first, first)) (void)lt_vectors_norm2(&r->vectors, first); /* all come with it */
     return length_known(q, y, gradient_of, &r->stat.unweighted) && length_known(q, y, product_of, &r->stat.value) && r->stat.value > 2 * r->opt.opt_tol;
 }
 
-/* d = -W G y, and the length of G y without the weight. */
+/* d = -W G y, and the length of G y without the weight. In memory of its own the vector is measured with it, in one wait. */
 static void combine(const measure *q, const double *y)
 {
     lt_run *r = q->r;
     lt_stationarity *st = &r->stat;
+    const lt_vectors *v = &r->vectors;
     if (lengths_known(q, y)) return;
-    double *vector = vector_of(r), *plain = vector;
-    if (r->vectors) plain = measure_there(q, y);
-    else add_columns(q, y, plain);
-    st->unweighted = lt_space_norm2(r->vectors, r->n, plain);
-    if (!r->vectors) lt_products_combine(r, q->m, q->slot, y, vector);
-    st->value = r->opt.stat_l2_model ? lt_space_norm2(r->vectors, r->n, vector) : lt_space_max_abs(r->vectors, r->n, vector);
+    double *vector = vector_of(r), *plain = lt_run_work(r);
+    add_columns(q, y, plain);
+    if (plain == vector) st->unweighted = lt_vectors_norm2(v, plain);
+    lt_products_combine(r, q->m, q->slot, y, plain, vector);
+    lt_vectors_expect(v, LT_MEASURE_DOT, plain, plain);
+    lt_vectors_expect(v, r->opt.stat_l2_model ? LT_MEASURE_DOT : LT_MEASURE_LARGEST, vector, vector);
+    if (plain != vector) st->unweighted = lt_vectors_norm2(v, plain);
+    st->value = r->opt.stat_l2_model ? lt_vectors_norm2(v, vector) : lt_vectors_max_abs(v, vector);
 }
 
 static void no_answer(lt_run *r)
 {
-    lt_space_fill(r->vectors, r->n, INFINITY, vector_of(r));
+    lt_vectors_fill(&r->vectors, INFINITY, vector_of(r));
     r->stat.value = r->stat.unweighted = INFINITY;
 }
 
@@ -206,10 +196,10 @@ static lt_status measure_samples(lt_run *r)
     r->stat.n_samples = r->cache.n_near;
     if (q.m == 1) { /* unconstrained, one sample: the sum constraint leaves no choice */
         r->stat.attempts = 1;
-        combine(&q, &r->mu);
+        combine(&q, &r->penalty.mu);
         return LT_OK;
     }
-    LT_TRY(lt_subproblem_reserve(&r->stat.sub, q.m, r->opt.qp_tol));
+    LT_TRY(lt_subproblem_reserve(&r->stat.sub, q.m, &r->opt));
     describe(&q);
     if (!solve_ladder(&q)) {
         no_answer(r);
@@ -226,12 +216,12 @@ void lt_sample_retire(lt_run *r)
     if (slot >= 0) lt_products_leave(r, slot);
 }
 
-/* On a device a lower bound will do, where it says that the gradient is not small: that saves a wait. */
+/* Where a number costs a wait a lower bound will do, if it says that the gradient is not small. */
 static double gradient_norm(lt_run *r)
 {
-    const double known = r->gradient_at_least;
-    r->gradient_at_least = 0;
-    return known > r->opt.opt_tol && isfinite(known) ? known : lt_space_norm2(r->vectors, r->n, r->grad_phi);
+    const double known = r->vectors.on->queues ? r->last.gradient_at_least : 0;
+    r->last.gradient_at_least = 0;
+    return known > r->opt.opt_tol && isfinite(known) ? known : lt_vectors_norm2(&r->vectors, r->penalty.grad_phi);
 }
 
 lt_status lt_stationarity_measure(lt_run *r)
@@ -241,18 +231,18 @@ lt_status lt_stationarity_measure(lt_run *r)
     double norm = gradient_norm(r);
     lt_status s = LT_OK;
     if (norm <= r->opt.opt_tol) { /* smooth and stationary: no sample is kept */
-        lt_space_copy(r->vectors, r->n, r->grad_phi, vector_of(r));
+        lt_vectors_copy(&r->vectors, 1, r->penalty.grad_phi, vector_of(r));
         st->value = st->unweighted = norm;
         st->n_samples = 1;
         st->attempts = 0;
         r->products.slot = -1;
     } else {
-        lt_cache_insert(&r->cache, r->cur, r->left);
+        lt_cache_insert(&r->cache, r->cur, r->last.left);
         memset(st->y_of_slot + r->cache.newest * r->k, 0, (size_t)r->k * sizeof(double));
         lt_products_sample(r);
         s = measure_samples(r);
     }
-    st->normalised = r->mu > 0 ? st->value / r->mu : st->value;
+    st->normalised = r->penalty.mu > 0 ? st->value / r->penalty.mu : st->value;
     lt_span_end(span);
     return s;
 }

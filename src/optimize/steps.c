@@ -3,35 +3,33 @@
 #include "optimize/solver.h"
 
 #include "base/status.h"
-#include "optimize/device/exchange.h"
+#include "optimize/device/functions.h"
 
-_Static_assert(LT_LEN(((lt_steps *)0)->t) == LT_FAN_MOST, "as many as a device evaluates at once");
+_Static_assert(LT_LEN(((lt_steps *)0)->t) == LT_BATCH_MOST, "as many as a device evaluates at once");
 
 /* Nobody asked for it: a device that is full does without, and the plans stay what they are. */
-static lt_status create_if_possible(lt_run *r, lt_exchange *x)
+static lt_status create_if_possible(lt_run *r, lt_device_functions *x)
 {
-    r->steps.count = r->opt.double_precision && r->opt.gradients != LT_GRADIENTS_ALWAYS ? lt_exchange_fan_auto(x) : 1;
+    r->steps.count = r->opt.double_precision && r->opt.gradients != LT_GRADIENTS_ALWAYS ? lt_device_functions_batch_auto(x) : 1;
     r->steps.must_pay = true;
     if (r->steps.count < 2) return LT_OK;
-    lt_status s = lt_exchange_fan(x, r->vectors, r->steps.count, &r->steps.fan);
+    lt_status s = lt_device_functions_batch(x, r->vectors.device, r->steps.count, &r->steps.batch);
     return s == LT_ERR_MEMORY ? LT_OK : s;
 }
 
 lt_status lt_steps_create(lt_run *r)
 {
-    lt_exchange *x = r->evaluator->exchange;
+    lt_device_functions *x = r->evaluator->on_device;
     const int count = (int)r->opt.trials_at_once;
     r->steps.count = 1;
     if (!x || count == 1) return LT_OK;
     if (!count) return create_if_possible(r, x);
     if (!r->opt.double_precision) return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'trials_at_once' is %d, expected 1 with double_precision=false", count);
     r->steps.count = count;
-    return lt_exchange_fan(x, r->vectors, count, &r->steps.fan);
+    return lt_device_functions_batch(x, r->vectors.device, count, &r->steps.batch);
 }
 
 /* ---- Planning ----------------------------------------------------------------------------------------- */
-void lt_steps_forget(lt_run *r) { r->steps.n = 0; }
-
 /* At least one more than the next, going by the last search; or this one has gone on for a while. */
 static bool expects_several(const lt_steps *s) { return LT_MAX(s->last, 2 * s->tried) - s->tried >= 2; }
 
@@ -51,13 +49,13 @@ static void plan(lt_steps *s)
     s->begun = s->known = false;
 }
 
-void lt_steps_next(lt_run *r, double t, double lower, int64_t tried)
+void lt_steps_next(lt_run *r, const lt_line_trial *at)
 {
     lt_steps *s = &r->steps;
-    s->next = t;
-    s->lower = lower;
-    s->tried = tried;
-    if (s->count < 2 || index_of(s, t) >= 0) return;
+    s->next = at->t;
+    s->lower = at->lower;
+    s->tried = at->tried;
+    if (s->count < 2 || index_of(s, at->t) >= 0) return;
     if (expects_several(s)) plan(s);
     else s->n = 0;
 }
@@ -69,13 +67,13 @@ bool lt_steps_planned(const lt_run *r)
 }
 
 /* ---- Computing ---------------------------------------------------------------------------------------- */
-static bool pays(const lt_steps *s) { return s->fan && (!s->must_pay || lt_fan_pays(lt_fan_so_far(s->fan))); }
+static bool pays(const lt_steps *s) { return s->batch && (!s->must_pay || lt_batch_pays(lt_batch_so_far(s->batch))); }
 
 static lt_status run_together(lt_run *r)
 {
     lt_steps *s = &r->steps;
-    for (int i = 0; i < s->n; i++) lt_space_step(r->vectors, r->n, r->cur->x, s->t[i], r->d, lt_fan_x(s->fan, i));
-    LT_TRY(lt_exchange_run_fan(r->evaluator->exchange));
+    for (int i = 0; i < s->n; i++) lt_vectors_step(&r->vectors, r->cur->x, s->t[i], r->d, lt_batch_x(s->batch, i));
+    LT_TRY(lt_device_functions_run_batch(r->evaluator->on_device));
     s->known = true;
     return LT_OK;
 }
@@ -92,7 +90,7 @@ bool lt_steps_values(lt_run *r, const lt_outputs *out, lt_status *status)
     }
     if (*status) return true;
     if (!s->known) return false;
-    lt_fan_take(s->fan, index_of(s, s->next), out);
+    lt_batch_take(s->batch, index_of(s, s->next), out);
     s->used++;
     return true;
 }

@@ -27,7 +27,7 @@ void lt_subproblem_release(lt_subproblem *s)
 }
 
 /* Contents are not kept: callers fill everything after reserving. */
-lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance)
+lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, const lt_solve_options *o)
 {
     if (m <= s->capacity) return LT_OK;
     if (m > LT_QP_MAX_SIZE)
@@ -36,7 +36,8 @@ lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance)
     int64_t size = LT_MIN(LT_MAX(m, 2 * s->capacity), LT_QP_MAX_SIZE);
     lt_subproblem_release(s);
     lt_qp_options opt = lt_qp_defaults();
-    opt.tolerance = tolerance;
+    opt.tolerance = o->qp_tol;
+    opt.max_shift = o->compat ? 0 : 1; /* Q is a product of gradients and H: only rounding makes it other than convex */
     LT_TRY(lt_qp_create(size, &opt, &s->qp));
     s->Q = lt_malloc_aligned((size_t)(size * size) * sizeof(double));
     s->linear = lt_malloc((size_t)(10 * size) * sizeof(double));
@@ -51,7 +52,15 @@ lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, double tolerance)
     s->y = s->linear + 3 * size;
     s->start = s->linear + 4 * size;
     s->capacity = size;
+    s->mends = !o->compat;
     return LT_OK;
+}
+
+/* Where H has lost its digits the two triangles of Q are rounded apart; the lower one stands for both. */
+static void mirror(double *Q, int64_t m)
+{
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < i; j++) Q[i * m + j] = Q[j * m + i];
 }
 
 bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t stride, const double *value)
@@ -72,6 +81,10 @@ bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t str
         m = stride = s->merge.n_groups;
     }
     s->matrix_ok = lt_qp_set_matrix(s->qp, m, Q, stride) == LT_OK;
+    if (!s->matrix_ok && s->mends && Q == s->Q) {
+        mirror(s->Q, m);
+        s->matrix_ok = lt_qp_set_matrix(s->qp, m, Q, stride) == LT_OK;
+    }
     lt_span_end(span);
     s->time_ns += lt_clock_ns() - begin;
     return s->matrix_ok;

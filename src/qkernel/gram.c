@@ -43,7 +43,7 @@ static lt_status check_weights(const lt_gram_options *opt, const lt_weights *w)
     return LT_OK;
 }
 
-static bool is_cpu(const lt_device *dev) { return !strcmp(dev->backend->name, "cpu"); }
+static bool is_cpu(const lt_device *dev) { return !lt_device_has(dev, LT_DEVICE_OWN_MEMORY); }
 
 /* Half numbers win where tensor cores multiply them; elsewhere they would cost accuracy and gain nothing. */
 static lt_status check_precision(const lt_gram_options *opt, const lt_device *dev)
@@ -65,7 +65,9 @@ static void choose_threshold(lt_gram *g)
     g->transfer_reason = "stored timings";
 }
 
-static lt_status open_parts(lt_gram *g, const lt_weights *w)
+static lt_status make_layers(lt_gram *g, const void *weights) { return lt_layers_create(&g->opt, weights, &g->circuit); }
+
+static lt_status open_parts(lt_gram *g, lt_gram_circuit_fn make, const void *from)
 {
     g->pool = g->dev->pool;
     if (g->opt.n_workers > 0) {
@@ -73,28 +75,28 @@ static lt_status open_parts(lt_gram *g, const lt_weights *w)
         g->pool = g->own_pool;
     }
     g->isa = lt_gram_isa_of(lt_isa_best());
-    LT_TRY(lt_circuit_create(&g->opt, w, &g->circuit));
+    LT_TRY(make(g, from));
     choose_threshold(g);
     return LT_OK;
 }
 
-/* Host threads are dealt out too: each device brings its part of K home with its own. */
-static lt_status open_remotes(lt_gram *g, lt_device *const *devices, int n)
+/* Host threads are dealt out too: each device spreads its part of K with its own. */
+static lt_status open_devices(lt_gram *g, lt_device *const *devices, int n)
 {
     lt_tile_shape shape;
     g->used = g->opt;
     for (int i = 0; i < n; i++) {
         bool tuned = g->opt.autotune && lt_gram_stored_shape(devices[i], g->circuit.q, g->opt.dtype, &shape);
-        if (n > 1) LT_TRY(lt_pool_create(LT_MAX(1, lt_pool_threads(g->pool) / n), &g->remote_pool[i]));
-        LT_TRY(lt_remote_create(devices[i], &(lt_remote_setup){ &g->used, &g->circuit, n > 1 ? g->remote_pool[i] : g->pool, tuned ? &shape : NULL },
-                                &g->remote[g->n_remotes++]));
+        if (n > 1) LT_TRY(lt_pool_create(LT_MAX(1, lt_pool_threads(g->pool) / n), &g->device_pool[i]));
+        LT_TRY(lt_device_gram_create(devices[i], &(lt_device_gram_setup){ &g->used, &g->circuit, n > 1 ? g->device_pool[i] : g->pool, tuned ? &shape : NULL },
+                                &g->on_device[g->n_devices++]));
     }
     return LT_OK;
 }
 
 static lt_status check_devices(lt_device *const *devices, int n)
 {
-    if (n < 1 || n > LT_REMOTE_MAX_DEVICES) return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d devices, expected 1 to %d", n, LT_REMOTE_MAX_DEVICES);
+    if (n < 1 || n > LT_GRAM_MAX_DEVICES) return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d devices, expected 1 to %d", n, LT_GRAM_MAX_DEVICES);
     for (int i = 0; i < n; i++) {
         if (!devices[i]) return LT_FAIL(LT_ERR_ARGUMENT, "gram: device %d of %d is NULL", i, n);
         if (n > 1 && is_cpu(devices[i])) return LT_FAIL(LT_ERR_ARGUMENT, "gram: device %d of %d is the CPU; several devices must have memory of their own", i, n);
@@ -112,12 +114,21 @@ lt_status lt_gram_create(lt_device *dev, const lt_gram_options *opt, const lt_we
 
 lt_status lt_gram_create_on(lt_device *const *devices, int n_devices, const lt_gram_options *opt, const lt_weights *w, lt_gram **out)
 {
+    if (out) *out = NULL;
+    lt_gram_options own = lt_gram_defaults();
+    LT_TRY(LT_TAKE(lt_gram_options, opt, &own));
+    LT_TRY(check_options(&own));
+    LT_TRY(check_weights(&own, w));
+    return lt_gram_open(devices, n_devices, &own, make_layers, w, out);
+}
+
+lt_status lt_gram_open(lt_device *const *devices, int n_devices, const lt_gram_options *opt, lt_gram_circuit_fn make, const void *from, lt_gram **out)
+{
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: out is NULL");
     *out = NULL;
     lt_gram_options own = lt_gram_defaults();
     LT_TRY(LT_TAKE(lt_gram_options, opt, &own));
     LT_TRY(check_options(&own));
-    LT_TRY(check_weights(&own, w));
     LT_TRY(check_devices(devices, n_devices));
     LT_TRY(check_precision(&own, devices[0]));
     lt_gram *g = lt_calloc(1, sizeof *g);
@@ -126,8 +137,8 @@ lt_status lt_gram_create_on(lt_device *const *devices, int n_devices, const lt_g
     g->opt = own;
     g->info.size = sizeof g->info;
     g->profile.size = sizeof g->profile;
-    lt_status s = open_parts(g, w);
-    if (!s && !is_cpu(g->dev)) s = open_remotes(g, devices, n_devices);
+    lt_status s = open_parts(g, make, from);
+    if (!s && !is_cpu(g->dev)) s = open_devices(g, devices, n_devices);
     if (s) {
         lt_gram_destroy(g);
         return s;
@@ -148,21 +159,22 @@ void lt_gram_destroy(lt_gram *g)
     lt_gram_buffer *all[] = { &g->a, &g->b, &g->work, &g->scratch, &g->norms, &g->tables, &g->sums };
     for (size_t i = 0; i < LT_LEN(all); i++) release(g, all[i]);
     lt_gram_remember_tiles(g);
-    for (int i = 0; i < LT_REMOTE_MAX_DEVICES; i++) {
-        lt_remote_destroy(g->remote[i]);
-        lt_pool_destroy(g->remote_pool[i]);
+    for (int i = 0; i < LT_GRAM_MAX_DEVICES; i++) {
+        lt_device_gram_destroy(g->on_device[i]);
+        lt_pool_destroy(g->device_pool[i]);
     }
-    lt_circuit_destroy(&g->circuit);
+    lt_layers_destroy(&g->circuit);
+    lt_compiled_destroy(g->program);
     lt_pool_destroy(g->own_pool);
     lt_free(g->history);
     lt_free(g);
 }
 
-/* At least this many bytes; what was there is lost when it must grow. */
+/* At least this many bytes; the contents are lost when it must grow. */
 lt_status lt_gram_reserve(lt_gram *g, lt_gram_buffer *b, size_t bytes, const char *owner)
 {
     if (b->bytes >= bytes) return LT_OK;
-    g->planned = false; /* until all buffers are there */
+    g->planned = false; /* until all buffers are made */
     release(g, b);
     LT_TRY(lt_device_alloc(g->dev, g->dev->stream, bytes, owner, &b->p));
     b->bytes = bytes;
@@ -176,16 +188,27 @@ int64_t lt_gram_held_bytes(const lt_gram *g)
 
 /* ---- calls ---- */
 
+static lt_status check_rows(const lt_gram *g, const char *name, const lt_rows *x)
+{
+    return g->program ? lt_compiled_check_rows(g->program, name, x) : lt_rows_check(name, x, g->circuit.q, g->opt.angle_scale);
+}
+
+static lt_status run(lt_gram_filling *f)
+{
+    if (f->g->similarity.kind == LT_SIMILARITY_PROJECTED) return lt_gram_run_projected(f);
+    return f->g->n_devices ? lt_gram_run_on_devices(f) : lt_gram_run(f);
+}
+
 lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K)
 {
-    if (!g || !x || (!K && !g->n_remotes)) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or K is NULL");
-    LT_TRY(lt_rows_check("X", x, g->circuit.q, g->opt.angle_scale));
-    if (y) LT_TRY(lt_rows_check("Y", y, g->circuit.q, g->opt.angle_scale));
+    if (!g || !x || (!K && !g->n_devices)) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or K is NULL");
+    LT_TRY(check_rows(g, "X", x));
+    if (y) LT_TRY(check_rows(g, "Y", y));
     if (y && g->opt.packed) return LT_FAIL(LT_ERR_ARGUMENT, "gram: a packed triangle was asked for, but with Y the matrix is not symmetric");
     lt_gram_filling f = { .g = g, .x = x, .y = y, .meter = { .fn = g->opt.progress, .ctx = g->opt.progress_ctx, .repair = g->opt.repair, .profile = g->opt.profile_memory },
                .out = { .K = K, .f32 = g->opt.return_dtype == LT_GRAM_FLOAT32, .packed = g->opt.packed } };
     lt_span span = lt_trace_span_begin("gram");
-    lt_status s = g->n_remotes ? lt_gram_run_on_devices(&f) : lt_gram_run(&f);
+    lt_status s = run(&f);
     lt_trace_span_end(span);
     return s;
 }
@@ -193,10 +216,11 @@ lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K)
 lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
 {
     if (!g || !x || !out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or the output is NULL");
-    LT_TRY(lt_rows_check("X", x, g->circuit.q, g->opt.angle_scale));
+    LT_TRY(check_rows(g, "X", x));
+    if (g->program) return lt_circuit_states(g->program->circuit, g->program->weights, g->program->circuit->n_weights, x, g->opt.dtype, out);
     if (g->circuit.q > LT_STATES_MAX_QUBITS)
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits are too many for state vectors (at most %d)", g->circuit.q, LT_STATES_MAX_QUBITS);
-    if (g->n_remotes) return lt_remote_states(g->remote[0], x, out);
+    if (g->n_devices) return lt_device_gram_states(g->on_device[0], x, out);
     const lt_gram_loops *loops = lt_states_loops(g->isa, g->opt.dtype, g->circuit.q);
     lt_state_maker m = lt_state_maker_of(&g->circuit, loops, g->opt.dtype);
     int n_slots = (int)LT_MIN((int64_t)lt_pool_threads(g->pool), (x->n - 1) / loops->lanes + 1);
@@ -205,5 +229,5 @@ lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
 }
 
 void lt_gram_get_info_into(const lt_gram *g, lt_gram_info *out) { LT_GIVE(out, &g->info); }
-void *lt_gram_device_matrix(const lt_gram *g) { return g->n_remotes == 1 ? lt_remote_matrix(g->remote[0]) : NULL; }
+void *lt_gram_device_matrix(const lt_gram *g) { return g->n_devices == 1 ? lt_device_gram_matrix(g->on_device[0]) : NULL; }
 void lt_gram_get_profile_into(const lt_gram *g, lt_gram_profile *out) { LT_GIVE(out, &g->profile); }

@@ -2,7 +2,7 @@
 #include "qkernel/gram_inside.h"
 
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/memory.h"
 #include "qkernel/rows/closed.h"
 #include "qkernel/post.h"
 #include "trace/clock.h"
@@ -30,12 +30,13 @@ static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
     if (g->planned && g->plan.n == x->n && g->plan.m == (y ? y->n : x->n) && g->plan.cross == (y != NULL)) return LT_OK;
     g->planned = false;
     int64_t free_bytes, total_bytes;
-    LT_TRY(g->dev->backend->mem_info(g->dev, &free_bytes, &total_bytes));
+    LT_TRY(lt_device_free_memory(g->dev, &free_bytes, &total_bytes));
     g->used = g->opt;
     lt_plan_request r = {
         .opt = &g->used, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
         .cross = y != NULL, .free_bytes = free_bytes + lt_gram_held_bytes(g), .total_bytes = total_bytes,
         .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason, .large = g->large,
+        .real_part = g->similarity.kind == LT_SIMILARITY_REAL,
     };
     lt_gram_method method;
     char reason[160];
@@ -49,7 +50,7 @@ static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
 
 /* ---- blocks ---- */
 
-static bool tell_states(void *ctx, int64_t rows_done, int64_t rows)
+static bool report_states(void *ctx, int64_t rows_done, int64_t rows)
 {
     const lt_gram_meter *m = ctx;
     lt_gram_progress now = { .size = sizeof now, .tiles_done = atomic_load(&m->tiles_done), .tiles_total = m->tiles_total, .pairs_done = atomic_load(&m->pairs_done),
@@ -67,10 +68,10 @@ static lt_status pack_states(lt_gram_filling *f, const lt_rows *x, int64_t first
                          .begin = slice * p->slice, .amplitudes = p->slice };
     if (p->n_slices > 1)
         job.tables = (char *)g->tables.p + (to == &g->b ? (size_t)lt_state_groups(p->loops, p->n) * p->maker.table_bytes : 0);
-    if (f->meter.fn) job.tell = tell_states, job.tell_ctx = &f->meter;
+    if (f->meter.fn) job.report = report_states, job.report_ctx = &f->meter;
     LT_TRY(lt_states_pack(&p->maker, g->pool, &job));
     if (slice + 1 < p->n_slices) return LT_OK;
-    for (int64_t i = 0; diagonal && i < n; i++) diagonal[i] *= diagonal[i];
+    for (int64_t i = 0; diagonal && !p->real_part && i < n; i++) diagonal[i] *= diagonal[i];
     f->states_built += n;
     return LT_OK;
 }
@@ -86,7 +87,8 @@ static lt_status pack(lt_gram_filling *f, const lt_rows *x, int64_t first, int64
     if (p->method == LT_GRAM_STATES) s = pack_states(f, x, first, n, to, diagonal, slice);
     else {
         int64_t whole = p->bulk && p->method == LT_GRAM_PRODUCT ? (n + LT_SQUARE - 1) / LT_SQUARE * LT_SQUARE : n;
-        s = lt_closed_pack(&g->circuit, p->closed, p->method, g->pool, x, first, whole, to->p);
+        s = g->program ? lt_simulate_closed(&p->maker.simulator, g->pool, p->closed, x, first, whole, g->work.p, to->p)
+                       : lt_closed_pack(&g->circuit, p->closed, p->method, g->pool, x, first, whole, to->p);
         if (!s && diagonal) s = lt_tiles_diagonal(p, &g->circuit, to->p, n, g->scratch.p, diagonal);
     }
     lt_trace_span_end(span);
@@ -176,7 +178,7 @@ static lt_status resize_batch(lt_gram_filling *f, int64_t next_row)
 {
     const lt_gram_plan *p = &f->g->plan;
     int64_t free_bytes, total_bytes, now = lt_clock_ns(), pairs = atomic_load(&f->meter.pairs_done);
-    LT_TRY(f->g->dev->backend->mem_info(f->g->dev, &free_bytes, &total_bytes));
+    LT_TRY(lt_device_free_memory(f->g->dev, &free_bytes, &total_bytes));
     double used = 1 - (double)free_bytes / (double)LT_MAX(1, total_bytes);
     /* Times per pair, since blocks below the diagonal grow shorter. */
     int64_t batch = lt_batch_step(&f->batch, used, (double)(now - f->block_ns) / (double)LT_MAX(1, pairs - f->block_pairs));
@@ -249,7 +251,7 @@ static lt_status compute_blocks(lt_gram_filling *f)
 {
     const lt_gram_plan *p = &f->g->plan;
     LT_TRY(each_block(f, 0, count_block, NULL));
-    return each_block(f, 0, compute_block, p->batch_max > p->batch_min ? resize_batch : NULL);
+    return each_block(f, 0, compute_block, p->batch.max > p->batch.min ? resize_batch : NULL);
 }
 
 /* ---- the call ---- */
@@ -306,10 +308,11 @@ lt_status lt_gram_run(lt_gram_filling *f)
     if (g->plan.method == LT_GRAM_PRODUCT && g->plan.bulk && f->out.lines && !f->left)
         f->lead = (int64_t)((uintptr_t)f->out.K % LT_LINE_BYTES / sizeof(double));
     f->rows = f->least_rows = f->most_rows = g->plan.block_rows;
-    f->batch = lt_batch_start(f->rows, g->plan.batch_min, g->plan.batch_max, g->opt.vram_fraction);
+    f->batch = lt_batch_start(f->rows, g->plan.batch, g->opt.vram_fraction);
     f->block_ns = lt_clock_ns();
     LT_TRY(g->plan.by_bands ? compute_bands(f) : compute_blocks(f));
     int64_t post = lt_clock_ns();
+    LT_TRY(lt_similarity_disturb(f));
     if (g->opt.normalize) LT_TRY(normalize(f));
     int64_t end = lt_clock_ns();
     lt_gram_report(f, end - post, end - start);

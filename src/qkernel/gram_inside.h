@@ -2,6 +2,7 @@
 #ifndef LT_QKERNEL_GRAM_INSIDE_H
 #define LT_QKERNEL_GRAM_INSIDE_H
 
+#include "lathe/circuit.h"
 #include "lathe/gram.h"
 #include "qkernel/rows/batch.h"
 #include "qkernel/history.h"
@@ -15,7 +16,9 @@ struct lt_gram {
     lt_device      *dev;
     lt_pool        *pool, *own_pool;  /* own_pool NULL: the device's */
     lt_gram_options opt, used;        /* as given; as planned, with learnt tiles */
-    lt_circuit      circuit;
+    lt_layers      circuit;
+    lt_compiled     *program;          /* of a circuit of any gates, which g->circuit points to; else NULL */
+    lt_similarity_options similarity;
     const lt_gram_isa *isa;
     int             transfer_from;    /* qubits; where auto takes transfer matrices */
     const char     *transfer_reason;
@@ -24,9 +27,9 @@ struct lt_gram {
     bool            planned;          /* plan holds, with its memory */
     lt_gram_info    info;
     lt_gram_profile profile;
-    int             n_remotes;        /* devices with memory of their own; 0 = the CPU */
-    lt_remote      *remote[LT_REMOTE_MAX_DEVICES];
-    lt_pool        *remote_pool[LT_REMOTE_MAX_DEVICES]; /* of their own where there are several; else NULL */
+    int             n_devices;        /* devices with memory of their own; 0 = the CPU */
+    lt_device_gram      *on_device[LT_GRAM_MAX_DEVICES];
+    lt_pool        *device_pool[LT_GRAM_MAX_DEVICES]; /* of their own where there are several; else NULL */
     bool            history_read;
     lt_tile_history *history;         /* with learn_tiles, once a plan was made */
     lt_large_matrix large;            /* zero, but in tests */
@@ -50,9 +53,17 @@ typedef struct lt_gram_filling {
 /* Results and packed rows larger than this leave the second-level cache anyway. */
 #define LT_STREAM_FROM_BYTES 4e6
 
-/* At least this many bytes; what was there is lost when it must grow (gram.c). */
+/* At least this many bytes; the contents are lost when it must grow (gram.c). */
 lt_status lt_gram_reserve(lt_gram *g, lt_gram_buffer *b, size_t bytes, const char *owner);
 int64_t   lt_gram_held_bytes(const lt_gram *g);
+
+/* A handle on devices, whose circuit `make` fills in (gram.c). */
+typedef lt_status (*lt_gram_circuit_fn)(lt_gram *g, const void *from);
+lt_status lt_gram_open(lt_device *const *devices, int n_devices, const lt_gram_options *opt, lt_gram_circuit_fn make, const void *from, lt_gram **out);
+
+/* Kernels other than exact fidelities (similarity.c): all of K from reduced states; draws and noise, on K and on diagonals as they were. */
+lt_status lt_gram_run_projected(lt_gram_filling *f);
+lt_status lt_similarity_disturb(lt_gram_filling *f);
 
 /* Fills K on the CPU, by blocks (gram_fill.c); on devices with memory of their own (gram_devices.c). */
 lt_status lt_gram_run(lt_gram_filling *f);

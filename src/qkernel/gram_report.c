@@ -1,17 +1,17 @@
-/* What a call tells about itself. SPDX-License-Identifier: BSD-3-Clause */
+/* What a call reports about itself. SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/gram_inside.h"
 
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/memory.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static double flops_per_pair(lt_gram_method method, int q)
+static double flops_per_pair(lt_gram_method method, const lt_layers *c)
 {
-    if (method == LT_GRAM_STATES) return ldexp(8, q);
-    return method == LT_GRAM_PRODUCT ? 8.0 * q : 370.0 * (q - 1);
+    if (method == LT_GRAM_STATES) return c->program ? 8.0 * (double)c->program->amplitudes : ldexp(8, c->q);
+    return method == LT_GRAM_PRODUCT ? 8.0 * c->q : 370.0 * (c->q - 1);
 }
 
 static void name_kernel(const lt_gram *g, char *name, size_t bytes)
@@ -27,7 +27,10 @@ static void name_kernel(const lt_gram *g, char *name, size_t bytes)
 
 static void note_collapse(lt_gram *g)
 {
-    if (g->circuit.collapses)
+    if (g->program) {
+        if (g->program->circuit->n_weights && !g->program->weights_matter)
+            snprintf(g->info.note, sizeof g->info.note, "weights cannot influence this kernel: the gates that hold them follow all that hold features, and cancel");
+    } else if (g->circuit.collapses)
         snprintf(g->info.note, sizeof g->info.note, "weights, layers and entangler cannot influence this kernel: %s, so one fixed unitary "
                  "follows the embedding and cancels", g->opt.re_embed_between_layers ? "there is one layer" : "re-embedding is off");
 }
@@ -45,7 +48,7 @@ void lt_gram_report(lt_gram_filling *f, int64_t post_ns, int64_t total_ns)
         .peak_bytes = lt_gram_held_bytes(g), .repaired = f->meter.repaired,
     };
     i->mpairs_per_s = 1e-6 * (double)i->pairs / fmax(i->total_seconds, 1e-9);
-    i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(p->method, g->circuit.q) / fmax(i->product_seconds, 1e-9);
+    i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(p->method, &g->circuit) / fmax(i->product_seconds, 1e-9);
     name_kernel(g, i->kernel, sizeof i->kernel);
     i->error_bound = lt_gram_float_bound(i->precision);
     memcpy(i->plan, p->text, sizeof i->plan);
@@ -69,7 +72,7 @@ lt_status lt_gram_report_memory(lt_gram_filling *f)
         p->allocation[p->n_allocations].name = all[i].name;
         p->allocation[p->n_allocations++].bytes = (int64_t)all[i].b->bytes;
     }
-    return g->dev->backend->mem_info(g->dev, &free_bytes, &p->total_bytes);
+    return lt_device_free_memory(g->dev, &free_bytes, &p->total_bytes);
 }
 
 void lt_gram_report_devices(lt_gram_filling *f, int64_t total_ns)
@@ -79,7 +82,7 @@ void lt_gram_report_devices(lt_gram_filling *f, int64_t total_ns)
     i->total_seconds = 1e-9 * (double)total_ns;
     i->error_bound = lt_gram_float_bound(i->precision);
     i->mpairs_per_s = 1e-6 * (double)i->pairs / fmax(i->total_seconds, 1e-9);
-    i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(i->method, g->circuit.q) / fmax(i->product_seconds, 1e-9);
+    i->tflops = 1e-12 * (double)i->pairs * flops_per_pair(i->method, &g->circuit) / fmax(i->product_seconds, 1e-9);
     g->profile.mpairs_per_s = g->opt.profile_memory ? i->mpairs_per_s : 0;
     note_collapse(g);
 }

@@ -54,5 +54,5 @@ void lt_gram_remember_tiles(lt_gram *g)
     /* Read again: other handles may have added theirs. */
     if (lt_history_load(device, g->info.method, g->opt.dtype, g->history)) return;
     lt_history_append(g->history, &g->best);
-    (void)lt_history_save(device, g->info.method, g->opt.dtype, g->history); /* nobody is left to tell */
+    (void)lt_history_save(device, g->info.method, g->opt.dtype, g->history); /* nobody is left to report it to */
 }

@@ -50,7 +50,7 @@ static const lt_option rows[] = {
     LT_OPTION_BOOL(G, profile_memory, "profile-memory", "false", "record memory, transfers and kernel times"),
     LT_OPTION_BOOL(G, repair, "repair", "false", "replace numbers that are not finite (NaN and -Inf by 0, +Inf by 1) and count them, instead of failing"),
     LT_OPTION_INT(G, n_workers, "workers", "0", LT_RANGE_CLOSED(0, 4096), "N", "threads; 0 = all the device has"),
-    LT_OPTION_INT(G, streams, "streams", "2", LT_RANGE_CLOSED(1, 9), "N", "GPU: 1 all in order, 2 K comes home beside computing, more compute side by side"),
+    LT_OPTION_INT(G, streams, "streams", "2", LT_RANGE_CLOSED(1, 9), "N", "GPU: 1 all in order, 2 K is copied to the host beside computing, more compute side by side"),
     LT_OPTION_BOOL(G, pinned, "pinned", "true", "GPU: page-locked memory for X and K on their way"),
     LT_OPTION_INT(G, sync_interval, "sync-interval", "32", LT_AT_LEAST(0), "N", "GPU: the host waits after N launches; 0 = never before the end"),
     LT_OPTION_BOOL(G, cuda_graphs, "cuda-graphs", "false", "GPU: repeated small calls are captured once and replayed"),

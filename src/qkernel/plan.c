@@ -12,16 +12,22 @@
 
 /* ---- method ---- */
 
-static lt_status refuse_product(const lt_circuit *c)
+/* Wires whose states are held together: of the widest factor of a circuit of any gates. */
+static int widest(const lt_layers *c) { return c->program ? c->program->widest : c->q; }
+
+static lt_status refuse_product(const lt_layers *c)
 {
+    if (c->program)
+        return LT_FAIL(LT_ERR_ARGUMENT, "gram: method product needs wires that never meet, and %d of this circuit do; use auto or states", widest(c));
     return LT_FAIL(LT_ERR_ARGUMENT, "gram: method product needs re-embedding off, or one layer: here %lld layers are re-embedded; use auto or states",
                    (long long)c->n_layers);
 }
 
 /* What is asked for and not given, and nothing else. */
-static lt_status refuse_transfer(const lt_circuit *c, bool re_embeds)
+static lt_status refuse_transfer(const lt_layers *c, bool re_embeds)
 {
     char layers[64] = "";
+    if (c->program) return LT_FAIL(LT_ERR_ARGUMENT, "gram: method transfer is for two re-embedded layers of today's embeddings, not for circuits; use auto or states");
     if (c->n_layers != 2) snprintf(layers, sizeof layers, "two layers (here: %lld)", (long long)c->n_layers);
     if (re_embeds && c->n_layers == 2)
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: method transfer does not know the strong entangler on two qubits; use auto or states");
@@ -29,22 +35,34 @@ static lt_status refuse_transfer(const lt_circuit *c, bool re_embeds)
                    !re_embeds && layers[0] ? " and " : "", layers);
 }
 
+/* Real parts need overlaps, which products over wires do not keep. */
+static void choose_for_program(const lt_plan_request *r, lt_gram_method *method, char *reason, size_t bytes)
+{
+    const lt_compiled *p = r->circuit->program;
+    *method = p->product && !r->real_part ? LT_GRAM_PRODUCT : LT_GRAM_STATES;
+    if (*method == LT_GRAM_PRODUCT) snprintf(reason, bytes, "exact: no gate that matters joins wires, so K is a product over them");
+    else if (p->n_factors > 1) snprintf(reason, bytes, "K is a product over %d groups of wires that never meet, the largest of %d", p->n_factors, p->widest);
+    else snprintf(reason, bytes, "its gates join all %d wires", p->widest);
+}
+
 lt_status lt_plan_method(const lt_plan_request *r, lt_gram_method *method, char *reason, size_t bytes)
 {
-    const lt_circuit *c = r->circuit;
+    const lt_layers *c = r->circuit;
     *method = r->opt->method;
     snprintf(reason, bytes, "asked for");
     switch (r->opt->method) {
     case LT_GRAM_PRODUCT:
-        return c->collapses ? LT_OK : refuse_product(c);
+        return c->collapses && !r->real_part ? LT_OK : refuse_product(c);
     case LT_GRAM_TRANSFER:
         return c->has_transfer ? LT_OK : refuse_transfer(c, r->opt->re_embed_between_layers);
     case LT_GRAM_STATES:
-        if (c->q <= LT_STATES_MAX_QUBITS) return LT_OK;
+        if (widest(c) <= LT_STATES_MAX_QUBITS) return LT_OK;
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits are too many for state vectors (at most %d)", c->q, LT_STATES_MAX_QUBITS);
     default: break;
     }
-    if (c->collapses) {
+    if (c->program) {
+        choose_for_program(r, method, reason, bytes);
+    } else if (c->collapses) {
         *method = LT_GRAM_PRODUCT;
         snprintf(reason, bytes, "exact: all rows are turned by the same unitary, which cancels");
     } else if (c->has_transfer && (c->q >= r->transfer_from || c->q > LT_STATES_MAX_QUBITS)) {
@@ -76,7 +94,6 @@ static const double LARGE_FROM = 0.75;
 /* Products are computed so fast that it matters how often the addresses of K's pages are looked up. Tiles below each other write
    to the same pages of the mirror image, if the same thread computes them. */
 enum { TASK_TILES = 4 };
-enum { BATCH_MIN = 64, BATCH_MAX = 16384 }; /* bounds of dynamic_batch */
 
 static int64_t n_tiles(const lt_gram_plan *p) { return ((p->n - 1) / p->tile_rows + 1) * ((p->m - 1) / p->tile_columns + 1); }
 
@@ -92,6 +109,7 @@ static void choose_tiles(const lt_plan_request *r, lt_gram_plan *p)
     p->task_tiles = p->method == LT_GRAM_PRODUCT ? LT_MAX(1, LT_MIN(TASK_TILES, n_tiles(p) / (4 * want))) : 1;
     size_t tile = (size_t)(p->tile_rows * p->tile_columns) * sizeof(double);
     p->scratch_bytes = p->planes == LT_PLANES_COMPLEX ? 2 * tile : tile;
+    if (p->method == LT_GRAM_STATES && p->program && p->program->n_factors > 1) p->scratch_bytes *= 2; /* the product so far */
     if (p->method == LT_GRAM_TRANSFER)
         p->scratch_bytes += (size_t)(12 * p->closed->lanes) * (size_t)r->circuit->q * sizeof(double);
     p->scratch_bytes = (p->scratch_bytes + 63) / 64 * 64;
@@ -133,6 +151,7 @@ static double panels_bytes(const lt_gram_plan *p, int64_t rows)
 static void choose_slots(const lt_plan_request *r, double budget, lt_gram_plan *p)
 {
     p->n_slots = 0;
+    if (p->method == LT_GRAM_PRODUCT && p->program) p->work_bytes = (size_t)r->threads * p->maker.slot_bytes;
     if (p->method != LT_GRAM_STATES) return;
     int64_t groups = (LT_MAX(p->n, p->m) + p->loops->lanes - 1) / p->loops->lanes;
     p->n_slots = (int)LT_MIN((int64_t)r->threads, groups);
@@ -150,19 +169,15 @@ static lt_status choose_blocks(const lt_plan_request *r, double budget, lt_gram_
     int64_t rows = fit - columns;
     int64_t tile = r->opt->state_tile;
     if (tile < 0 && !r->opt->precompute_all_states)
-        tile = lt_gram_state_tile(r->total_bytes, r->opt->vram_fraction, r->circuit->q, 2 * (int)p->element);
+        tile = lt_gram_state_tile(r->total_bytes, r->opt->vram_fraction, widest(r->circuit), 2 * (int)p->element);
     if (tile > 0) {
         rows = LT_MIN(rows, (tile + p->panel - 1) / p->panel);
         columns = LT_MIN(columns, rows);
     }
     p->block_rows = LT_MIN(rows * p->panel, round_up(p->n, p->panel));
     p->block_columns = LT_MIN(columns * p->panel, round_up(p->m, p->panel));
-    p->batch_min = p->batch_max = p->block_rows;
-    if (r->opt->dynamic_batch) {
-        p->batch_min = LT_MIN(p->block_rows, LT_MAX(BATCH_MIN, p->block_rows / 4));
-        p->batch_max = LT_MAX(p->block_rows, LT_MIN(LT_MIN(2 * p->block_rows, BATCH_MAX), (fit - columns) * p->panel));
-    }
-    p->a_bytes = (size_t)((p->batch_max + p->panel - 1) / p->panel) * p->panel_bytes;
+    p->batch = lt_batch_bounds_of(r->opt->dynamic_batch, p->block_rows, (fit - columns) * p->panel, 1);
+    p->a_bytes = (size_t)((p->batch.max + p->panel - 1) / p->panel) * p->panel_bytes;
     p->b_bytes = (size_t)(p->block_columns / p->panel) * p->panel_bytes;
     return LT_OK;
 }
@@ -177,7 +192,7 @@ static void hold_all(lt_gram_plan *p)
     p->b_bytes = p->cross ? (size_t)panels_bytes(p, round_up(p->m + lead, unit)) : 0;
     p->block_rows = round_up(p->n, p->panel);
     p->block_columns = round_up(p->m, p->panel);
-    p->batch_min = p->batch_max = p->block_rows;
+    p->batch = (lt_batch_bounds){ p->block_rows, p->block_rows };
 }
 
 /* A slice stays in the caches that cores share; shorter ones would read and write sums for too little work. */
@@ -267,11 +282,11 @@ static double enough(const lt_plan_request *r, const lt_gram_plan *p)
 static lt_status too_large(const lt_plan_request *r, const lt_gram_plan *p)
 {
     char remedy[96] = "Lower the need: vram_fraction 0.70 leaves room for others";
-    double state = ldexp(p->planes * (double)p->element, r->circuit->q), share = enough(r, p);
+    double state = p->planes * (double)p->element * (double)p->slice, share = enough(r, p);
     if (share > 0) snprintf(remedy, sizeof remedy, "Raise vram_fraction to %.2f or more, or lower the need", share);
     return LT_FAIL(LT_ERR_MEMORY, "gram: states of %d qubits do not fit: %.3g GiB each, at least %lld at once beside %.3g GiB of "
                    "workspace, the budget is %.3g GiB (%g of %.3g GiB free). %s%s state_tile 2048 or less holds fewer states, precompute_all_states off "
-                   "holds one block of them; fewer qubits or float32 halve it", r->circuit->q, gib(state), (long long)(2 * p->panel),
+                   "holds one block of them; fewer qubits or float32 halve it", widest(r->circuit), gib(state), (long long)(2 * p->panel),
                    gib((double)p->work_bytes), gib(budget_of(r, p)), r->opt->vram_fraction, gib((double)r->free_bytes), remedy, share > 0 ? ":" : ",");
 }
 
@@ -279,18 +294,19 @@ static lt_status too_large(const lt_plan_request *r, const lt_gram_plan *p)
 
 static void choose_kernel(const lt_plan_request *r, lt_gram_plan *p)
 {
-    const lt_circuit *c = r->circuit;
+    const lt_layers *c = r->circuit;
     if (p->method == LT_GRAM_STATES) {
-        p->loops = lt_states_loops(r->isa, r->opt->dtype, c->q);
+        p->loops = lt_states_loops(r->isa, r->opt->dtype, widest(c));
         p->maker = lt_state_maker_of_overlaps(c, p->loops, r->opt->dtype);
         p->planes = c->real ? LT_PLANES_REAL : LT_PLANES_COMPLEX;
         p->panel = p->loops->panel;
         p->element = p->maker.element;
-        p->slice = (int64_t)1 << c->q;
+        p->slice = c->program ? c->program->amplitudes : (int64_t)1 << c->q;
         p->panel_bytes = (size_t)lt_panel_elements(p->loops, p->slice, p->planes) * p->element;
     } else {
         p->closed = &r->isa->closed;
         p->components = lt_closed_components(c, p->method);
+        if (c->program) p->maker = lt_state_maker_of_overlaps(c, lt_states_loops(r->isa, LT_GRAM_FLOAT64, 1), LT_GRAM_FLOAT64);
         p->planes = LT_PLANES_REAL;
         p->panel = p->closed->panel;
         p->element = sizeof(double);
@@ -304,6 +320,8 @@ lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *p)
     text t = { p->text, sizeof p->text, 0 };
     *p = (lt_gram_plan){ .isa = r->isa, .n = r->n, .m = r->m, .cross = r->cross, .n_slices = 1 };
     p->half = !r->cross && (r->opt->symmetric || r->opt->packed);
+    p->program = r->circuit->program;
+    p->real_part = r->real_part;
     LT_TRY(lt_plan_method(r, &p->method, reason, sizeof reason));
     say(&t, "method: %s, %s\n", lt_gram_method_name(p->method), reason);
     choose_kernel(r, p);
@@ -312,8 +330,12 @@ lt_status lt_gram_plan_make(const lt_plan_request *r, lt_gram_plan *p)
     say(&t, "tiles: %lld x %lld of %lld x %lld, %s; %d thread%s", (long long)p->tile_rows, (long long)p->tile_columns,
         (long long)p->n, (long long)p->m, p->by_bands ? "upper half, computed again for the lower one" : p->half ? "upper half, mirrored" : "all of them", r->threads, r->threads == 1 ? "" : "s");
     if (r->learned) say(&t, "; learnt from earlier runs");
-    if (p->batch_max > p->batch_min) say(&t, "\nbatch: %lld to %lld rows, as memory and times allow", (long long)p->batch_min, (long long)p->batch_max);
-    if (p->method == LT_GRAM_STATES)
+    if (p->batch.max > p->batch.min) say(&t, "\nbatch: %lld to %lld rows, as memory and times allow", (long long)p->batch.min, (long long)p->batch.max);
+    if (p->program) {
+        char circuit[400];
+        lt_compiled_describe(p->program, circuit, sizeof circuit);
+        say(&t, "\n%s", circuit);
+    } else if (p->method == LT_GRAM_STATES)
         say(&t, "\nstates: %d real plane%s of 2^%d amplitudes; %s", p->planes, p->planes == 1 ? " (amplitudes are real)" : "s",
             r->circuit->q, "the last layer cancels and is left out");
     if (r->opt->jitter > 0 && !r->opt->normalize) say(&t, "\njitter: has no effect without normalize");

@@ -3,12 +3,13 @@
 #ifndef LT_QKERNEL_PLAN_H
 #define LT_QKERNEL_PLAN_H
 
+#include "qkernel/rows/batch.h"
 #include "qkernel/rows/circuit.h"
 #include "qkernel/loops/loops.h"
 #include "qkernel/rows/states.h"
 
 /* Transfer matrices take over from states at this many qubits where no timing is stored: measured
-   with AVX-512, where both take the same time between 9 and 10 qubits (docs/gram.md), and on an H200 in
+   with AVX-512, where both take the same time between 9 and 10 qubits (docs/guide-kernels.md), and on an H200 in
    float64; its float32 states are faster by a qubit (docs/performance.md). */
 enum { LT_TRANSFER_FROM_QUBITS = 10, LT_TRANSFER_FROM_ON_GPU = 12 };
 
@@ -33,10 +34,12 @@ typedef struct lt_gram_plan {
     int64_t slice, n_slices;       /* amplitudes packed at once: all 2^q, or whole chunks of them one after the other */
     size_t  tables_bytes, sums_bytes; /* with several slices: from which all are made; overlaps so far, of all tiles */
     int64_t block_rows, block_columns; /* held at once otherwise */
-    int64_t batch_min, batch_max;  /* with dynamic_batch: what block_rows may become */
+    lt_batch_bounds batch;         /* with dynamic_batch: what block_rows may become */
     int     n_slots;               /* groups of rows prepared at the same time */
     size_t  a_bytes, b_bytes;      /* packed rows of X; of Y, or of the second block */
     size_t  work_bytes, scratch_bytes; /* all slots; one worker */
+    const struct lt_compiled *program; /* a circuit of any gates: its factors lie one after the other in a panel; NULL = layers */
+    bool    real_part;             /* K is the real part of overlaps, not their square */
     char    text[1024];
 } lt_gram_plan;
 
@@ -45,7 +48,7 @@ typedef struct lt_large_matrix { int64_t from_bytes, band_rows; } lt_large_matri
 
 typedef struct lt_plan_request {
     const lt_gram_options *opt;
-    const lt_circuit      *circuit;
+    const lt_layers      *circuit;
     const lt_gram_isa     *isa;
     int     threads;
     int64_t n, m;                  /* m = n without Y */
@@ -55,6 +58,7 @@ typedef struct lt_plan_request {
     const char *transfer_reason;   /* "built in", "stored timings" */
     bool    learned;               /* opt's tiles come from earlier runs */
     lt_large_matrix large;
+    bool    real_part;             /* as in the plan */
 } lt_plan_request;
 
 /* Which method, and the reason in words. LT_ERR_ARGUMENT when the one asked for is not exact here. */

@@ -137,14 +137,59 @@ static void repair_bad(const tile *t, double *v, int64_t step)
 
 /* ---- computing ---- */
 
+/* ---- circuits of any gates ---- */
+
+static void multiply(double *re, double *im, const double *by_re, const double *by_im, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double r = re[i] * by_re[i] - im[i] * by_im[i];
+        im[i] = re[i] * by_im[i] + im[i] * by_re[i];
+        re[i] = r;
+    }
+}
+
+static void multiply_real(double *re, const double *by, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) re[i] *= by[i];
+}
+
+/* The overlap is the product of those of factors, which lie one after the other in a panel; its square or real part ends up in k. */
+static void overlap_factors(const lt_gram_plan *p, lt_overlap_job *job, size_t tile_bytes)
+{
+    const bool complex_planes = p->planes == LT_PLANES_COMPLEX;
+    const int64_t columns = p->loops->columns, n = job->n_a * p->panel * ((job->n_columns + columns - 1) / columns * columns);
+    double *re = job->k, *im = job->im, *next = (double *)((char *)job->k + (complex_planes ? 2 : 1) * tile_bytes);
+    const char *a = job->a, *b = job->b;
+    job->unfinished = true;
+    for (int i = 0; i < p->program->n_factors; i++) {
+        job->amplitudes = INT64_C(1) << p->program->factor[i].q;
+        job->k = i ? next : re;
+        job->im = (double *)((char *)job->k + (complex_planes ? tile_bytes : 0));
+        p->loops->overlap(job);
+        if (i && complex_planes) multiply(re, im, job->k, job->im, n);
+        if (i && !complex_planes) multiply_real(re, job->k, n);
+        size_t bytes = (size_t)lt_panel_elements(p->loops, job->amplitudes, p->planes) * p->element;
+        job->a = a += bytes;
+        job->b = b += bytes;
+    }
+    for (int64_t i = 0; !p->real_part && i < n; i++) re[i] = re[i] * re[i] + (complex_planes ? im[i] * im[i] : 0);
+    job->k = re;
+    job->im = im;
+    job->unfinished = false;
+}
+
 /* Returns a number that is finite where all entries are, if they went straight to K. */
-static double compute(const lt_gram_plan *p, const lt_circuit *c, lt_overlap_job *job, char *scratch)
+static double compute(const lt_gram_plan *p, const lt_layers *c, lt_overlap_job *job, char *scratch)
 {
     size_t tile_bytes = (size_t)(p->tile_rows * p->tile_columns) * sizeof(double);
     job->k = (double *)scratch;
     job->im = (double *)(scratch + (p->planes == LT_PLANES_COMPLEX ? tile_bytes : 0));
     job->planes = p->planes;
     job->a_step = job->b_step = (int64_t)(p->panel_bytes / p->element);
+    if (p->method == LT_GRAM_STATES && p->program && (p->program->n_factors > 1 || p->real_part)) {
+        overlap_factors(p, job, tile_bytes);
+        return NAN;
+    }
     if (p->method == LT_GRAM_STATES) {
         job->amplitudes = p->slice;
         p->loops->overlap(job);
@@ -158,14 +203,14 @@ static double compute(const lt_gram_plan *p, const lt_circuit *c, lt_overlap_job
 
 typedef struct work {
     const lt_gram_plan *p;
-    const lt_circuit *c;
+    const lt_layers *c;
     const lt_gram_block *b;
     const lt_gram_out *out;
     char *scratch;
     lt_gram_meter *meter;
 } work;
 
-static void tell(lt_gram_meter *m)
+static void report_progress(lt_gram_meter *m)
 {
     lt_gram_progress now = { .size = sizeof now, .tiles_done = atomic_load(&m->tiles_done), .tiles_total = m->tiles_total,
                              .pairs_done = atomic_load(&m->pairs_done), .pairs_total = m->pairs_total,
@@ -288,7 +333,7 @@ static lt_status run_tile(work *w, int64_t index, int worker)
     atomic_fetch_add(&m->tiles_done, 1);
     int64_t pairs = pairs_of(p, b, &t); /* counted as slices pass */
     atomic_fetch_add(&m->pairs_done, pairs * (b->slice + 1) / p->n_slices - pairs * b->slice / p->n_slices);
-    if (worker == 0 && m->fn) tell(m); /* worker 0 is the calling thread */
+    if (worker == 0 && m->fn) report_progress(m); /* worker 0 is the calling thread */
     return LT_OK;
 }
 
@@ -301,16 +346,16 @@ static lt_status run_task(void *ctx, int64_t index, int worker)
     return LT_OK;
 }
 
-lt_status lt_tiles_run(const lt_gram_plan *p, const lt_circuit *c, lt_pool *pool, const lt_gram_block *b,
+lt_status lt_tiles_run(const lt_gram_plan *p, const lt_layers *c, lt_pool *pool, const lt_gram_block *b,
                        const lt_gram_out *out, void *scratch, lt_gram_meter *meter)
 {
     work w = { p, c, b, out, scratch, meter };
     lt_status s = lt_pool_run(pool, (tiles_of(p, b) - 1) / p->task_tiles + 1, run_task, &w);
-    if (!s && meter->fn) tell(meter); /* the other threads may have taken every tile; and the last call says all is done */
+    if (!s && meter->fn) report_progress(meter); /* the other threads may have taken every tile; and the last call says all is done */
     return s;
 }
 
-lt_status lt_tiles_diagonal(const lt_gram_plan *p, const lt_circuit *c, const void *panels, int64_t n, void *scratch, double *out)
+lt_status lt_tiles_diagonal(const lt_gram_plan *p, const lt_layers *c, const void *panels, int64_t n, void *scratch, double *out)
 {
     int64_t columns = LT_MIN(p->panel, p->tile_columns);
     for (int64_t first = 0; first < n; first += p->panel) {

@@ -41,9 +41,9 @@ typedef struct lt_gram_block {
 /* Tiles of the block that hold pairs to compute, and how many pairs; for totals. */
 int64_t lt_tiles_count(const lt_gram_plan *p, const lt_gram_block *b, int64_t *pairs);
 /* Computes the block, or adds a slice of amplitudes to it. scratch: plan.scratch_bytes per worker of the pool, 64-byte aligned. */
-lt_status lt_tiles_run(const lt_gram_plan *p, const lt_circuit *c, lt_pool *pool, const lt_gram_block *b,
+lt_status lt_tiles_run(const lt_gram_plan *p, const lt_layers *c, lt_pool *pool, const lt_gram_block *b,
                        const lt_gram_out *out, void *scratch, lt_gram_meter *meter);
 /* k(x,x) of n packed rows, by the method of the plan. */
-lt_status lt_tiles_diagonal(const lt_gram_plan *p, const lt_circuit *c, const void *panels, int64_t n, void *scratch, double *out);
+lt_status lt_tiles_diagonal(const lt_gram_plan *p, const lt_layers *c, const void *panels, int64_t n, void *scratch, double *out);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "device/flags.h"
 #include "lathe/graph.h"
 
 #include <stdio.h>
@@ -93,7 +94,7 @@ lt_status lt_gram_tune(lt_device *dev, lt_tuner *tuner)
     lt_device_info info = { .size = sizeof info, .computes = true };
     if (dev) LT_TRY(lt_device_describe(dev, &info));
     if (!info.computes) return LT_OK; /* nothing to time */
-    bool gpu = dev && strncmp(lt_device_id(dev), "cpu", 3);
+    bool gpu = lt_device_has(dev, LT_DEVICE_OWN_MEMORY);
     const range *r = gpu ? &on_gpu : &on_cpu;
     int64_t n = (r->rows + 2) * MOST_QUBITS;
     double *x = lt_malloc((size_t)n * sizeof *x), *K = gpu ? NULL : lt_malloc((size_t)(r->rows * r->rows) * sizeof *K);

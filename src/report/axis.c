@@ -34,7 +34,7 @@ static void power_label(int exponent, char *out, size_t capacity)
         strncat(out, digit[*p - '0'], capacity - strlen(out) - 1);
 }
 
-/* Just enough digits to tell neighbours apart; powers of ten only where plain digits get long. */
+/* Just enough digits to distinguish neighbours; powers of ten only where plain digits get long. */
 static void linear_label(double value, double step, double largest, char out[40])
 {
     if (fabs(value) < step / 2) value = 0;

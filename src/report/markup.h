@@ -7,7 +7,7 @@
 #include <stdarg.h>
 
 /* ---- Text ------------------------------------------------------------------ */
-/* The first failure is kept and every later call does nothing. */
+/* The first failure is kept and every later call does nothing (decision 10). */
 typedef struct lt_markup {
     char     *text;               /* zero terminated once anything was added */
     size_t    length, capacity;

@@ -9,8 +9,8 @@
 enum {
     MAX_SERIES = 16,
     N_COLOURS = 8,          /* as many as the style sheet knows; later series are dashed */
-    MAX_MARKED = 40,        /* up to so many points each gets a visible mark */
-    MAX_HOVER = 200,        /* at most so many places that show their value */
+    MAX_MARKED = 40,        /* up to this many points, each gets a visible mark */
+    MAX_HOVER = 200,        /* at most this many points show their value */
     COLUMNS = LT_FIGURE_WIDTH /* longer series are thinned to the extremes of each column */
 };
 
@@ -56,7 +56,7 @@ static bool x_ascends(const lt_series *s)
 }
 
 /* Long series: of all points in one column of pixels only first, lowest, highest and last can be
-   seen, so only those are written; gaps stay gaps. */
+   seen, so only those are written (decision 11); gaps stay gaps. */
 static void thin_path(pen *p, const lt_axis *x, const lt_axis *y, const lt_series *s)
 {
     int64_t i = 0;

@@ -1,4 +1,4 @@
-/* The page: create, sections, paragraphs, facts, tables, write. SPDX-License-Identifier: BSD-3-Clause */
+/* The page: create, sections, paragraphs, facts, tables, write (decision 9). SPDX-License-Identifier: BSD-3-Clause */
 #include "report/markup.h"
 
 #include "base/alloc.h"

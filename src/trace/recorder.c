@@ -144,8 +144,8 @@ static inline lt_trace_thread *current_thread(void)
     do { if ((to) > atomic_load_explicit(&(field), memory_order_relaxed))                    \
              atomic_store_explicit(&(field), (to), memory_order_relaxed); } while (0)
 
-/* Where the next entry goes; NULL (and one more is lost) when there is no room. Fields are written there rather than copied,
-   since a copy would wait for them; lines further on are asked for, since they come from memory. */
+/* Where the next entry goes; NULL (and one more is lost) when there is no room. Fields are written in place, because a copy would wait for
+   them. Later cache lines are prefetched, because they come from memory. */
 static inline lt_trace_event *next_entry(lt_trace_thread *t)
 {
     int64_t n = atomic_load_explicit(&t->n_events, memory_order_relaxed);
@@ -163,14 +163,14 @@ static inline void publish_entry(lt_trace_thread *t)
 }
 
 /* ---- Spans ------------------------------------------------------------------- */
-/* From place `at` on, where another name is or none: the name's own place, taken if need be; NULL when others have all. */
+/* Searches from entry `at` on: the entry of this name, or a free one that it takes; NULL when all are taken by other names. */
 static __attribute__((noinline)) lt_trace_total *search_total(lt_trace_thread *t, const char *name, unsigned at)
 {
     for (unsigned i = 0; i < LT_TRACE_NAMES; i++) {
         lt_trace_total *s = &t->total[(at + i) % LT_TRACE_NAMES];
-        const char *there = atomic_load_explicit(&s->name, memory_order_relaxed);
-        if (there == name) return s;
-        if (there) continue;
+        const char *taken_by = atomic_load_explicit(&s->name, memory_order_relaxed);
+        if (taken_by == name) return s;
+        if (taken_by) continue;
         atomic_store_explicit(&s->detail, NULL, memory_order_relaxed);
         atomic_store_explicit(&s->calls, 0, memory_order_relaxed);
         atomic_store_explicit(&s->bytes, 0, memory_order_relaxed);

@@ -22,7 +22,7 @@ typedef struct lt_tune_table {        /* zero-initialised is empty */
 
 void          lt_tune_table_release(lt_tune_table *t);
 lt_tune_item *lt_tune_table_find(const lt_tune_table *t, const char *problem);
-/* Adds, or replaces the answer of a problem there already. */
+/* Adds a problem, or replaces its answer. */
 lt_status     lt_tune_table_put(lt_tune_table *t, const char *problem, const char *choice, double time_us, bool measured);
 
 /* Printable ASCII, no " : ", neither empty nor with spaces at its ends, not too long. */

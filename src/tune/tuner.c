@@ -264,10 +264,10 @@ bool lt_tuner_lookup(lt_tuner *t, const char *problem, lt_tune_entry *out)
 bool lt_tuner_entry(lt_tuner *t, int64_t index, lt_tune_entry *out)
 {
     pthread_mutex_lock(&t->lock);
-    bool there = index >= 0 && index < t->table.n;
-    if (there) fill(&t->table.item[index], out);
+    bool found = index >= 0 && index < t->table.n;
+    if (found) fill(&t->table.item[index], out);
     pthread_mutex_unlock(&t->lock);
-    return there;
+    return found;
 }
 
 int64_t lt_tuner_count(lt_tuner *t)

@@ -30,7 +30,9 @@ LT_TEST(defaults_have_the_size_of_this_program)
     X(lt_tuner_options, lt_tuner_defaults());
     X(lt_plot, lt_plot_defaults());
     X(lt_heatmap, lt_heatmap_defaults());
-    X(lt_tile_request, lt_tile_request_defaults());
+    X(lt_map_options, lt_map_defaults());
+    X(lt_similarity_options, lt_similarity_defaults());
+    X(lt_ampl_answer, lt_ampl_answer_defaults());
 #undef X
 }
 

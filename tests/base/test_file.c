@@ -8,8 +8,10 @@
 #include "base/status.h"
 #include "lathe/files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 LT_TEST(whole_files_round_trip_within_a_limit)
@@ -40,6 +42,27 @@ LT_TEST(what_cannot_be_opened_is_named)
     LT_CHECK_FAILS(lt_file_read(pipe, 10, &data, &n), LT_ERR_IO, "not a regular file"); /* and does not hang */
     LT_CHECK_FAILS(lt_file_write(pipe, "x", 1), LT_ERR_IO, "not a regular file");
     LT_CHECK_FAILS(lt_file_write(scratch("no/such/folder"), "x", 1), LT_ERR_IO, "cannot write beside it");
+}
+
+/* A caller may blame LT_ERR_IO on whoever gave the path; limits and disks are not the path's. */
+LT_TEST(limits_and_broken_disks_are_not_the_paths_fault)
+{
+    const char *path = scratch("limit");
+    struct rlimit old;
+    char *data;
+    size_t n;
+    LT_CHECK_OK(lt_file_write(path, "x", 1));
+    LT_CHECK(getrlimit(RLIMIT_NOFILE, &old) == 0);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 3, old.rlim_max });
+    LT_CHECK_FAILS(lt_file_read(path, 1, &data, &n), LT_ERR_MEMORY, "cannot open: Too many open files");
+    setrlimit(RLIMIT_NOFILE, &old);
+    LT_CHECK_OK(lt_file_read(path, 1, &data, &n));
+    lt_free(data);
+    LT_CHECK_EQ_INT(lt_file_status(EIO), LT_ERR_DEVICE);
+    LT_CHECK_EQ_INT(lt_file_status(EMFILE), LT_ERR_MEMORY);
+    LT_CHECK_EQ_INT(lt_file_status(EAGAIN), LT_ERR_MEMORY);
+    LT_CHECK_EQ_INT(lt_file_status(ENOENT), LT_ERR_IO);
+    LT_CHECK_EQ_INT(lt_file_status(ENOSPC), LT_ERR_IO);
 }
 
 LT_TEST(replacement_is_all_or_nothing)

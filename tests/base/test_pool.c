@@ -8,7 +8,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MOST = 5000 };
 typedef struct tally { lt_pool *pool; _Atomic int hits[MOST]; int64_t fail_from; atomic_int bad_worker; } tally;
@@ -216,6 +218,26 @@ LT_TEST(splits_cover_the_range_in_order)
             }
             LT_CHECK(at == n && largest - smallest <= 1);
         }
+}
+
+/* A forked child has one thread: the pool computes inline there, and takes more when asked. */
+LT_TEST(the_shared_pool_survives_a_fork)
+{
+    static tally t;
+    LT_CHECK_OK(lt_set_threads(3));
+    LT_CHECK_EQ_INT(lt_get_threads(), 3);
+    pid_t child = fork();
+    if (child == 0) {
+        t = (tally){ .pool = lt_pool_shared(), .fail_from = MOST };
+        bool good = lt_get_threads() == 1 && lt_pool_run(t.pool, MOST, count_task, &t) == LT_OK && t.hits[MOST - 1] == 1;
+        good = good && lt_set_threads(2) == LT_OK && lt_get_threads() == 2 && lt_pool_run(t.pool, MOST, count_task, &t) == LT_OK;
+        _exit(good && t.hits[0] == 2 ? 0 : 1);
+    }
+    int status = -1;
+    LT_CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    LT_CHECK_EQ_INT(status, 0);
+    LT_CHECK_EQ_INT(lt_get_threads(), 3);
+    LT_CHECK_FAILS(lt_set_threads(-1), LT_ERR_ARGUMENT, "-1 threads");
 }
 
 LT_TEST_MAIN()

@@ -32,6 +32,17 @@ LT_TEST(text_says_status_message_and_place)
     LT_CHECK(!strcmp(lt_error_text(), "shape: got 3, expected 4 (src/x.c:27)"));
 }
 
+LT_TEST(text_from_outside_does_not_steer_a_terminal)
+{
+    char text[] = "a\x1b[31m\x07\x7f\tb\n\xc2\x9b \x9b \xe2\x80\xae \xe2\x81\xa6 \xe2\x80\x93 \xc3\xa9 \xff";
+    lt_text_disarm(text);
+    LT_CHECK(!strcmp(text, "a?[31m??\tb\n?? ? ??? ??? \xe2\x80\x93 \xc3\xa9 \xff"));
+    lt_fail_at(LT_ERR_IO, "a.c", 1, "\x1b]0;title\x07: cannot open");
+    LT_CHECK(!strcmp(lt_error_text(), "io: ?]0;title?: cannot open (a.c:1)"));
+    lt_error_set("\x1b[2J");
+    LT_CHECK(!strcmp(lt_error_text(), "?[2J"));
+}
+
 LT_TEST(text_may_quote_the_previous_text)
 {
     lt_fail_at(LT_ERR_IO, "a.c", 1, "inner");
@@ -281,6 +292,12 @@ LT_TEST(arena_survives_each_failing_allocation)
         lt_arena_release(&arena);
         LT_CHECK_EQ_INT(lt_alloc_live(), live);
     }
+}
+
+LT_TEST(a_callbacks_text_stands_as_it_is)
+{
+    LT_CHECK_EQ_INT(lt_fail(LT_ERR_NUMERIC, "ValueError: no (user.py:3)"), LT_ERR_NUMERIC);
+    LT_CHECK(!strcmp(lt_error_text(), "ValueError: no (user.py:3)"));
 }
 
 LT_TEST_MAIN()

@@ -49,6 +49,30 @@ done <<'CASES'
 rows 268435456
 CASES
 
+# Control characters stay in the file: whatever it says of itself, in a dataset, a configuration, a problem, a table.
+escape=$(printf '\033')
+tame() { # tame ARGUMENTS...
+    soon "$@"
+    ! grep -q "$escape" "$work/out" "$work/err" || { fail "$last: an escape sequence reaches the terminal"; cat -v "$work/out" "$work/err" | head -n 5; }
+}
+for where in /metadata@config /metadata@sampling_metrics /@engine_version /@precision /@device /parameters@dimension_names; do
+    "$craft" "$work/good.h5" "$work/bad.h5" "$where" attribute-garbage || fail "cannot craft $where"
+    tame info "$work/bad.h5" --verbose
+    tame validate "$work/bad.h5"
+    tame replay "$work/bad.h5" --index 0
+done
+sed 's/name: crafted/name: "c\\e[31m"/; s/OUT.h5/"OUT\\e.h5"/' "$c" >"$work/name.yaml"
+tame generate --config "$work/name.yaml" --dry-run
+[ "$got" -eq 0 ] || fail "$last: status $got"
+tame generate --config "$work/name.yaml" --output "$work/named.h5" --verbose
+sed 's/choices: \[gaussian\]/choices: ["g\\e"]/' "$c" >"$work/choice.yaml"
+tame generate --config "$work/choice.yaml"
+printf 'var x[1] = [1]\ndata A = load("%s[31m.csv") # %s\nminimize foo(x)\n' "$escape" "$escape" >"$work/e.lt"
+tame solve "$work/e.lt"
+printf 'a,b,k\n1,%s[31m,x\n2,3,y\n' "$escape" >"$work/e.csv"
+tame qsvm --x "$work/e.csv" --label-column k
+tame info "$work/$escape"
+
 # Refused by name, nothing followed: a FIFO would hang whoever opens it.
 "$craft" "$work/good.h5" "$work/bad.h5" /inputs/fields external-storage
 run 2 info "$work/bad.h5"; says err "/inputs/fields is in external storage"

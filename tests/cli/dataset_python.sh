@@ -88,7 +88,7 @@ for change in (drop, shorten, state, not_finite, config):
 PYTHON
 run 0 validate "$work/a.h5" --check-metadata; says out "the arrays that the configuration gives"
 run 1 validate "$work/drop.h5" --check-metadata; says out "/features/summary/aggregated/features is missing: the configuration gives it 330 columns"
-run 1 validate "$work/shorten.h5"; says out "/inputs/fields has 4"; says err "checks failed"
+run 2 validate "$work/shorten.h5"; says err "/inputs/fields is float32 [4, 3, 32, 32], expected numbers [6, 3, G, G]"
 run 1 validate "$work/state.h5"; says out "1 rows have a state that is none"
 run 1 validate "$work/config.h5"; says out "does not load"; grep -q "(src/" "$work/out" && fail "$last: names a place in the source"
 run 1 validate "$work/not_finite.h5" --json; is_json "$work/out"; says out '"findings"'; says out "1 values not finite in 1 of 63 columns"; says out '"errors": 1'

@@ -48,6 +48,14 @@ run 0 generate --config "$c" --output "$work/dry.h5" --dry-run; says out "TFLOP"
 run 0 generate --config "$c" --output "$work/dry.h5" --dry-run --json; is_json "$work/out"; says out '"estimated_seconds"'
 run 0 generate --config "$c" --output "$work/v.h5" --verbose --total-samples 5 --num-realizations 1 --batch-size 2 --seed 9 --threads 1; says out "cli: 5 operators"
 
+# Keys without effect
+sed 's/^metadata: {name: cli}/metadata: {name: cli, author: me}/; s/batch_size: 4/bacth_size: 4/' "$c" >"$work/idle.yaml"
+run 0 generate --config "$work/idle.yaml" --output "$work/idle.h5" --explain-config; silent err
+says out "idle.yaml:1:31: metadata.author: a note for people"; says out "sampling.bacth_size: unknown: did you mean 'batch_size'?"; says out "2 keys have no effect"
+run 0 generate --config "$work/idle.yaml" --output "$work/idle.h5" --explain-config --json; is_json "$work/out"; says out '"without_effect"'; says out '"key": "metadata.author"'
+[ ! -e "$work/idle.h5" ] || fail "--explain-config wrote a file"
+run 2 generate --config "$work/none.yaml" --explain-config
+
 # An override of nothing is no override: it would run the whole configuration
 for option in total-samples batch-size num-realizations; do
     run 2 generate --config "$c" --output "$work/zero.h5" --$option 0; says err "option '$option' is '0': expected an integer of at least 1"

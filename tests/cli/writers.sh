@@ -77,6 +77,25 @@ for old in none there; do
     [ $old = none ] || cmp "$work/a.h5" "$work/$old/f.h5" || fail "$last: the old file was changed"
 done
 
+# Room for a part of it: commands that cannot resume leave nothing behind; an unfinished run of generate stays, and goes on
+mkdir "$work/part"
+run 0 generate --config "$c" --output "$work/whole.h5" --quiet
+for blocks in 140 160 180 200 220 240 260; do
+    for request in "merge --out $work/part/f.h5 $work/s0.h5 $work/s1.h5" "replay $work/a.h5 --index 1 --out $work/part/f.h5" \
+        "extract-features $work/a.h5 --output $work/part/f.h5 --enable-spatial"; do
+        # shellcheck disable=SC2086
+        (ulimit -f $blocks; exec "$lathe" $request) >"$work/out" 2>"$work/err" && got=0 || got=$?
+        last="$request in $blocks blocks"
+        [ "$got" -le 1 ] || { fail "$last: status $got, expected 0 or 1"; cat "$work/err"; }
+        [ "$got" -eq 0 ] || [ -z "$(ls "$work/part")" ] || fail "$last: left $(ls "$work/part")"
+        rm -f "$work/part/"*
+    done
+    (ulimit -f $blocks; exec "$lathe" generate --config "$c" --output "$work/part/f.h5") >"$work/out" 2>"$work/err" && got=0 || got=$?
+    [ "$got" -eq 0 ] || run 0 generate --config "$c" --output "$work/part/f.h5" --resume --quiet
+    cmp "$work/whole.h5" "$work/part/f.h5" || fail "resumed after $blocks blocks: not the bytes of an undisturbed run"
+    rm -f "$work/part/"*
+done
+
 # What is wrong with a journal is said, with the way out
 for bytes in 4096 3; do
     cp "$d.journal" "$work/journal"

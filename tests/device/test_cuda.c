@@ -165,7 +165,7 @@ LT_TEST(lanes_of_a_capture_run_side_by_side)
 {
     OPEN_OR_SKIP();
     enum { LANES = 3, STEPS = 200 };
-    lt_stream *st, *lane[LANES];
+    lt_stream *st, *branch[LANES];
     lt_kernel *k = NULL;
     lt_capture *c = NULL;
     int64_t *x = make(1, 1), *sum = make(0, 0), *part_of[LANES];
@@ -173,17 +173,17 @@ LT_TEST(lanes_of_a_capture_run_side_by_side)
     LT_CHECK_OK(lt_stream_create(dev, &st));
     for (int i = 0; i < LANES; i++) {
         part_of[i] = make(0, 0);
-        LT_CHECK_OK(lt_stream_create(dev, &lane[i]));
+        LT_CHECK_OK(lt_stream_create(dev, &branch[i]));
     }
     LT_CHECK_OK(lt_stream_sync(lt_device_stream(dev)));
     LT_CHECK_OK(lt_capture_begin(st));
     LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ k, (void *[]){ x, x } }));
     for (int i = 0; i < LANES; i++) {
-        LT_CHECK_OK(lt_stream_branch(st, lane[i]));
-        for (int r = 0; r <= STEPS * i; r++) LT_CHECK_OK(lt_stream_launch(lane[i], &(lt_launch){ k, (void *[]){ x, part_of[i] } }));
+        LT_CHECK_OK(lt_stream_branch(st, branch[i]));
+        for (int r = 0; r <= STEPS * i; r++) LT_CHECK_OK(lt_stream_launch(branch[i], &(lt_launch){ k, (void *[]){ x, part_of[i] } }));
     }
     LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ k, (void *[]){ x, sum } }));
-    for (int i = 0; i < LANES; i++) LT_CHECK_OK(lt_stream_join(st, lane[i]));
+    for (int i = 0; i < LANES; i++) LT_CHECK_OK(lt_stream_join(st, branch[i]));
     for (int i = 0; i < LANES; i++) LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ k, (void *[]){ part_of[i], sum } }));
     LT_CHECK_OK(lt_capture_end(st, &c));
     int64_t unit = 0, total = 0, part_total = 0; /* x doubles with each replay; parts and sum grow by what they were given */
@@ -197,7 +197,7 @@ LT_TEST(lanes_of_a_capture_run_side_by_side)
     lt_capture_destroy(c);
     for (int i = 0; i < LANES; i++) {
         drop(part_of[i]);
-        lt_stream_destroy(lane[i]);
+        lt_stream_destroy(branch[i]);
     }
     drop(x), drop(sum);
     lt_stream_destroy(st);

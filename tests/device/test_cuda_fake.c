@@ -302,10 +302,10 @@ LT_TEST(kernels_that_wait_start_early_unless_told_otherwise)
 }
 
 /* Beside each other as well: what follows an event waits for more than the kernel before it. */
-LT_TEST(lanes_are_captured_and_do_not_start_early)
+LT_TEST(branches_are_captured_and_do_not_start_early)
 {
     lt_device *dev = open_fake();
-    lt_stream *st, *lane;
+    lt_stream *st, *branch;
     lt_kernel *k = NULL;
     lt_capture *c = NULL;
     lt_kernel_key key = touch;
@@ -314,24 +314,24 @@ LT_TEST(lanes_are_captured_and_do_not_start_early)
     key.waits = true;
     BUILD_OR_SKIP(dev, &key, &k);
     LT_CHECK_OK(lt_stream_create(dev, &st));
-    LT_CHECK_OK(lt_stream_create(dev, &lane));
+    LT_CHECK_OK(lt_stream_create(dev, &branch));
     LT_CHECK_OK(lt_capture_begin(st));
     LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ k, &p }));   /* early */
-    LT_CHECK_OK(lt_stream_branch(st, lane));
-    LT_CHECK_OK(lt_stream_launch(lane, &(lt_launch){ k, &p })); /* after an event */
-    LT_CHECK_OK(lt_stream_launch(lane, &(lt_launch){ k, &p })); /* early */
+    LT_CHECK_OK(lt_stream_branch(st, branch));
+    LT_CHECK_OK(lt_stream_launch(branch, &(lt_launch){ k, &p })); /* after an event */
+    LT_CHECK_OK(lt_stream_launch(branch, &(lt_launch){ k, &p })); /* early */
     LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ k, &p }));   /* early */
-    LT_CHECK_OK(lt_stream_join(st, lane));
+    LT_CHECK_OK(lt_stream_join(st, branch));
     LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ k, &p }));   /* after an event */
     LT_CHECK_OK(lt_capture_end(st, &c));
     LT_CHECK(c && fake->launches == 0 && fake->early == 3);
     LT_CHECK_OK(lt_capture_replay(st, c));
     LT_CHECK_EQ_INT(fake->launches, 5);
-    LT_CHECK_OK(lt_stream_launch(lane, &(lt_launch){ k, &p })); /* no longer recorded */
+    LT_CHECK_OK(lt_stream_launch(branch, &(lt_launch){ k, &p })); /* no longer recorded */
     LT_CHECK(fake->launches == 6 && fake->early == 4);
     LT_CHECK_FAILS(lt_capture_rebind(c, 0, &p), LT_ERR_UNSUPPORTED, "several streams");
     lt_capture_destroy(c);
-    lt_stream_destroy(lane);
+    lt_stream_destroy(branch);
     lt_stream_destroy(st);
     lt_kernel_destroy(k);
     lt_device_close(dev);

@@ -1,4 +1,4 @@
-/* The caching allocator and the staging ring, on the CPU and on the null device.
+/* The caching allocator on the CPU and on the null device.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "device/block_cache.h"
 #include "device/null/null.h"
-#include "device/staging.h"
+#include "device/stream.h"
 #include "trace/trace.h"
 
 #include <pthread.h>
@@ -228,78 +228,6 @@ LT_TEST(failing_allocations_leave_the_cache_whole)
         LT_CHECK_OK(lt_device_free(dev, NULL, a));
         LT_CHECK_OK(lt_device_free(dev, NULL, b));
         LT_CHECK_OK(lt_device_memory_trim(dev));
-        LT_CHECK_EQ_INT(lt_alloc_live(), live);
-    }
-    lt_device_close(dev);
-}
-
-/* ---- Staging ------------------------------------------------------------------------------------ */
-LT_TEST(staging_moves_every_byte)
-{
-    lt_device *dev = open_device("cpu");
-    lt_stream *st;
-    lt_staging *ring;
-    LT_CHECK_OK(lt_stream_create(dev, &st));
-    LT_CHECK_OK(lt_staging_create(dev, &(lt_staging_options){ .slot_bytes = 100, .n_slots = 3, .pin_max_bytes = 1000 }, &ring));
-    static const size_t size[] = { 0, 1, 99, 100, 101, 300, 301, 5000 };
-    unsigned char from[5000], back[5000];
-    for (size_t i = 0; i < sizeof from; i++) from[i] = (unsigned char)(i * 7 + i / 256);
-    void *mem;
-    LT_CHECK_OK(lt_device_alloc(dev, st, sizeof from, "x", &mem));
-    for (size_t i = 0; i < LT_LEN(size); i++) {
-        memset(back, 0xee, sizeof back);
-        unsigned char scratch[5000];
-        memcpy(scratch, from, size[i]);
-        LT_CHECK_OK(lt_staging_upload(ring, st, mem, scratch, size[i]));
-        memset(scratch, 0, sizeof scratch); /* the source is free again */
-        LT_CHECK_OK(lt_staging_download(ring, st, back, mem, size[i]));
-        LT_CHECK(memcmp(back, from, size[i]) == 0);
-        LT_CHECK(size[i] == sizeof back || back[size[i]] == 0xee);
-    }
-    lt_staging_stats s = lt_staging_read(ring);
-    LT_CHECK(s.pinned && s.pageable_fallbacks == 0 && s.bytes_up == s.bytes_down && s.bytes_up == 1 + 99 + 100 + 101 + 300 + 301 + 5000);
-    LT_CHECK_OK(lt_device_free(dev, st, mem));
-    lt_staging_destroy(ring);
-    lt_stream_destroy(st);
-    lt_device_close(dev);
-}
-
-LT_TEST(staging_falls_back_to_pageable_memory)
-{
-    lt_device *dev = open_device("null");
-    lt_staging *ring;
-    lt_staging_options o = { .slot_bytes = 1000, .n_slots = 2, .pin_max_bytes = 1999 };
-    LT_CHECK_OK(lt_staging_create(dev, &o, &ring)); /* larger than may be pinned */
-    LT_CHECK(!lt_staging_read(ring).pinned && lt_staging_read(ring).pageable_fallbacks == 1);
-    lt_staging_destroy(ring);
-    o.pin_max_bytes = 2000;
-    LT_CHECK_OK(lt_staging_create(dev, &o, &ring));
-    LT_CHECK(lt_staging_read(ring).pinned && lt_null_read(dev).host_allocs == 1);
-    lt_staging_destroy(ring);
-    lt_null_refuse_pinning(dev, true);
-    LT_CHECK_OK(lt_staging_create(dev, &o, &ring)); /* pinning fails */
-    LT_CHECK(!lt_staging_read(ring).pinned && lt_staging_read(ring).pageable_fallbacks == 1);
-    void *mem;
-    char host[2500] = "x";
-    LT_CHECK_OK(lt_device_alloc(dev, NULL, sizeof host, "x", &mem));
-    LT_CHECK_OK(lt_staging_upload(ring, lt_device_stream(dev), mem, host, sizeof host));
-    LT_CHECK_EQ_INT(lt_null_read(dev).copies[LT_TRANSFER_H2D], 3);
-    LT_CHECK_EQ_INT(lt_null_read(dev).copy_bytes[LT_TRANSFER_H2D], 2500);
-    LT_CHECK_FAILS(lt_staging_upload(ring, NULL, mem, host, 1), LT_ERR_ARGUMENT, "NULL");
-    lt_staging_destroy(ring);
-    o.n_slots = 0;
-    LT_CHECK_FAILS(lt_staging_create(dev, &o, &ring), LT_ERR_ARGUMENT, "n_slots is 0");
-    o = (lt_staging_options){ .slot_bytes = 1, .n_slots = 2 };
-    LT_CHECK_FAILS(lt_staging_create(dev, &o, &ring), LT_ERR_ARGUMENT, "slot_bytes 1");
-    lt_staging_options d = lt_staging_defaults();
-    LT_CHECK_EQ_INT(d.pin_max_bytes, 100000000);
-    int64_t live = lt_alloc_live();
-    for (int64_t at = 1; at < 12; at++) {
-        lt_alloc_fail_at(at);
-        lt_status s = lt_staging_create(dev, &(lt_staging_options){ .slot_bytes = 64, .n_slots = 4 }, &ring);
-        lt_alloc_fail_at(0);
-        LT_CHECK(s == LT_OK || s == LT_ERR_MEMORY);
-        lt_staging_destroy(ring);
         LT_CHECK_EQ_INT(lt_alloc_live(), live);
     }
     lt_device_close(dev);

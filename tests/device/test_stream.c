@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "device/stream.h"
-#include "device/stream_pool.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
 
@@ -199,84 +198,84 @@ LT_TEST(captures_hold_events_of_their_own_only)
 }
 
 /* total = 2 (x + 1) by two streams, which both need x and are both waited for. */
-static void add_side_by_side(lt_stream *st, lt_stream *lane, int64_t *number)
+static void add_side_by_side(lt_stream *st, lt_stream *branch, int64_t *number)
 {
     int64_t *one = &number[0], *x = &number[1], *here = &number[2], *there = &number[3], *total = &number[4];
     LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &slow, (void *[]){ x, one } }));
-    LT_CHECK_OK(lt_stream_branch(st, lane));
-    LT_CHECK_OK(lt_stream_launch(lane, &(lt_launch){ &slow, (void *[]){ there, x } }));
+    LT_CHECK_OK(lt_stream_branch(st, branch));
+    LT_CHECK_OK(lt_stream_launch(branch, &(lt_launch){ &slow, (void *[]){ there, x } }));
     LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &add, (void *[]){ here, x } }));
-    LT_CHECK_OK(lt_stream_join(st, lane));
+    LT_CHECK_OK(lt_stream_join(st, branch));
     LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &add, (void *[]){ total, here } }));
     LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &add, (void *[]){ total, there } }));
 }
 
-LT_TEST(lanes_leave_a_stream_and_come_back)
+LT_TEST(lanes_leave_a_stream_and_rejoin)
 {
     lt_device *dev = open_cpu();
-    lt_stream *st, *lane;
+    lt_stream *st, *branch;
     lt_capture *c;
     int64_t number[5] = { 1 };
     LT_CHECK_OK(lt_stream_create(dev, &st));
-    LT_CHECK_OK(lt_stream_create(dev, &lane));
-    add_side_by_side(st, lane, number);
+    LT_CHECK_OK(lt_stream_create(dev, &branch));
+    add_side_by_side(st, branch, number);
     LT_CHECK_OK(lt_stream_sync(st));
     LT_CHECK_EQ_INT(number[4], 2);
     LT_CHECK_OK(lt_capture_begin(st));
-    add_side_by_side(st, lane, number);
+    add_side_by_side(st, branch, number);
     LT_CHECK_OK(lt_capture_end(st, &c));
-    LT_CHECK_OK(lt_stream_sync(lane));
-    LT_CHECK(number[1] == 1 && number[4] == 2); /* nothing ran: the lane recorded, too */
+    LT_CHECK_OK(lt_stream_sync(branch));
+    LT_CHECK(number[1] == 1 && number[4] == 2); /* nothing ran: the branch recorded, too */
     for (int i = 0; i < 2; i++) LT_CHECK_OK(lt_capture_replay(st, c));
     LT_CHECK_OK(lt_stream_sync(st));
     LT_CHECK(number[1] == 3 && number[2] == 1 + 2 + 3 && number[3] == 6 && number[4] == 2 + 6 + 12);
     LT_CHECK_FAILS(lt_capture_rebind(c, 0, (void *[]){ number, number }), LT_ERR_UNSUPPORTED, "several streams");
     lt_capture_destroy(c);
-    lt_stream_destroy(lane);
+    lt_stream_destroy(branch);
     lt_stream_destroy(st);
     lt_device_close(dev);
 }
 
-LT_TEST(lanes_that_do_not_come_back_are_free_again)
+LT_TEST(lanes_that_do_not_rejoin_are_free_again)
 {
     lt_device *dev = open_cpu();
-    lt_stream *st, *lane, *other;
+    lt_stream *st, *branch, *other;
     lt_capture *c;
     int64_t x = 0, one = 1;
     LT_CHECK_OK(lt_stream_create(dev, &st));
-    LT_CHECK_OK(lt_stream_create(dev, &lane));
+    LT_CHECK_OK(lt_stream_create(dev, &branch));
     LT_CHECK_OK(lt_stream_create(dev, &other));
-    LT_CHECK_FAILS(lt_stream_join(st, lane), LT_ERR_ARGUMENT, "did not leave");
+    LT_CHECK_FAILS(lt_stream_join(st, branch), LT_ERR_ARGUMENT, "did not leave");
     LT_CHECK_FAILS(lt_stream_branch(st, st), LT_ERR_ARGUMENT, "two streams");
     for (int aborted = 0; aborted < 2; aborted++) {
         LT_CHECK_OK(lt_capture_begin(st));
-        LT_CHECK_OK(lt_stream_branch(st, lane));
-        LT_CHECK_FAILS(lt_stream_branch(other, lane), LT_ERR_ARGUMENT, "while the stream captures");
-        LT_CHECK_FAILS(lt_capture_end(lane, &c), LT_ERR_ARGUMENT, "not capturing");
-        LT_CHECK_FAILS(lt_stream_join(other, lane), LT_ERR_ARGUMENT, "did not leave");
-        LT_CHECK_OK(lt_stream_launch(lane, &(lt_launch){ &add, (void *[]){ &x, &one } }));
+        LT_CHECK_OK(lt_stream_branch(st, branch));
+        LT_CHECK_FAILS(lt_stream_branch(other, branch), LT_ERR_ARGUMENT, "while the stream captures");
+        LT_CHECK_FAILS(lt_capture_end(branch, &c), LT_ERR_ARGUMENT, "not capturing");
+        LT_CHECK_FAILS(lt_stream_join(other, branch), LT_ERR_ARGUMENT, "did not leave");
+        LT_CHECK_OK(lt_stream_launch(branch, &(lt_launch){ &add, (void *[]){ &x, &one } }));
         if (aborted) lt_capture_abort(st);
         else {
             LT_CHECK_OK(lt_capture_end(st, &c));
             lt_capture_destroy(c);
         }
-        LT_CHECK_OK(lt_stream_sync(lane));
+        LT_CHECK_OK(lt_stream_sync(branch));
         LT_CHECK_EQ_INT(x, 0);
     }
-    LT_CHECK_OK(lt_stream_branch(st, lane));
-    LT_CHECK_FAILS(lt_stream_branch(other, lane), LT_ERR_ARGUMENT, "the second free");
-    LT_CHECK_OK(lt_stream_launch(lane, &(lt_launch){ &add, (void *[]){ &x, &one } }));
-    lt_stream_destroy(lane); /* as it is */
+    LT_CHECK_OK(lt_stream_branch(st, branch));
+    LT_CHECK_FAILS(lt_stream_branch(other, branch), LT_ERR_ARGUMENT, "the second free");
+    LT_CHECK_OK(lt_stream_launch(branch, &(lt_launch){ &add, (void *[]){ &x, &one } }));
+    lt_stream_destroy(branch); /* as it is */
     LT_CHECK_EQ_INT(x, 1);
-    LT_CHECK_OK(lt_stream_create(dev, &lane));
-    LT_CHECK_OK(lt_stream_branch(other, lane));
-    lt_stream_destroy(other); /* with the lane out */
-    LT_CHECK_OK(lt_stream_branch(st, lane));
-    LT_CHECK_OK(lt_stream_join(st, lane));
-    other = lane;
+    LT_CHECK_OK(lt_stream_create(dev, &branch));
+    LT_CHECK_OK(lt_stream_branch(other, branch));
+    lt_stream_destroy(other); /* with the branch out */
+    LT_CHECK_OK(lt_stream_branch(st, branch));
+    LT_CHECK_OK(lt_stream_join(st, branch));
+    other = branch;
     LT_CHECK_OK(lt_capture_begin(st));
     LT_CHECK_OK(lt_stream_branch(st, other));
-    lt_stream_destroy(st); /* while it captures, with a lane out */
+    lt_stream_destroy(st); /* while it captures, with a branch out */
     LT_CHECK_OK(lt_stream_sync(other));
     lt_stream_destroy(other);
     lt_device_close(dev);
@@ -338,26 +337,6 @@ LT_TEST(bad_arguments_are_refused)
     lt_event_destroy(ev);
     lt_device_close(dev);
     lt_device_close(other);
-}
-
-LT_TEST(the_pool_deals_streams_in_turn)
-{
-    lt_device *dev = open_cpu();
-    lt_stream_pool *pool;
-    lt_stream *s[5];
-    LT_CHECK_FAILS(lt_stream_pool_create(dev, 0, &pool), LT_ERR_ARGUMENT, "0 streams");
-    LT_CHECK_OK(lt_stream_pool_create(dev, 2, &pool));
-    LT_CHECK_EQ_INT(lt_stream_pool_made(pool), 0);
-    for (int i = 0; i < 5; i++) LT_CHECK_OK(lt_stream_pool_next(pool, &s[i]));
-    LT_CHECK(s[0] == s[2] && s[1] == s[3] && s[0] != s[1] && s[4] == s[0]);
-    LT_CHECK_EQ_INT(lt_stream_pool_made(pool), 2);
-    int64_t x = 0, one = 1;
-    LT_CHECK_OK(lt_stream_launch(s[0], &(lt_launch){ &slow, (void *[]){ &x, &one } }));
-    LT_CHECK_OK(lt_stream_launch(s[1], &(lt_launch){ &fails, (void *[]){ &x, &one } }));
-    LT_CHECK_FAILS(lt_stream_pool_sync(pool), LT_ERR_NUMERIC, "on purpose");
-    LT_CHECK_EQ_INT(x, 1);
-    lt_stream_pool_destroy(pool);
-    lt_device_close(dev);
 }
 
 /* Everything above once more, with each allocation failing in turn. */

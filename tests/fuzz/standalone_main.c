@@ -1,20 +1,22 @@
-/* Runs a fuzz target without libFuzzer: the files given, then mutations of its seeds for a bounded
+/* Runs a fuzz target without libFuzzer: the files given (of a folder: those in it), then mutations of its seeds for a bounded
    time. SPDX-License-Identifier: BSD-3-Clause
 
-       fuzz_npy [seconds [file…]]
+       fuzz_npy [seconds [file or folder…]]
+       fuzz_npy --seeds FOLDER      writes the seeds there, one file each, for libFuzzer to begin with
 
    An input that crashes is left in fuzz-last-input.bin. */
 #include "fuzz.h"
 
 #include "lathe/rng.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { CAPACITY = 4096, MOST_SEEDS = 32 };
+enum { CAPACITY = 16384, MOST_SEEDS = 32 };
 
 static uint8_t current[CAPACITY];
 static size_t current_bytes;
@@ -37,6 +39,34 @@ static int run_file(const char *path)
     current_bytes = fread(current, 1, CAPACITY, f);
     fclose(f);
     run_current();
+    return 0;
+}
+
+static int n_files;
+
+static int run_path(const char *path)
+{
+    DIR *d = opendir(path);
+    int failed = 0;
+    if (!d) { n_files++; return run_file(path); }
+    for (struct dirent *e; !failed && (e = readdir(d));) {
+        char file[4096];
+        if (e->d_name[0] == '.') continue;
+        snprintf(file, sizeof file, "%s/%s", path, e->d_name);
+        failed = run_path(file);
+    }
+    closedir(d);
+    return failed;
+}
+
+static int write_seeds(const char *folder)
+{
+    for (int i = 0; (current_bytes = lt_fuzz_seed(i, current, CAPACITY)); i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/seed-%d", folder, i);
+        FILE *f = fopen(path, "wb");
+        if (!f || fwrite(current, 1, current_bytes, f) != current_bytes || fclose(f)) { perror(path); return 1; }
+    }
     return 0;
 }
 
@@ -107,8 +137,9 @@ int main(int argc, char **argv)
 {
     static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL };
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) signal(fatal[i], on_crash);
+    if (argc == 3 && !strcmp(argv[1], "--seeds")) return write_seeds(argv[2]);
     for (int i = 2; i < argc; i++)
-        if (run_file(argv[i])) return 1;
+        if (run_path(argv[i])) return 1;
 
     static struct { uint8_t data[CAPACITY]; size_t n; } seeds[MOST_SEEDS];
     int n_seeds = 0;
@@ -129,6 +160,6 @@ int main(int argc, char **argv)
         mutate(&r);
         run_current();
     }
-    printf("%d seeds, %ld mutated inputs\n", n_seeds, n_runs);
+    printf("%d seeds, %d files, %ld mutated inputs\n", n_seeds, n_files, n_runs);
     return 0;
 }

@@ -6,7 +6,7 @@
 /* ---- unary ---- */
 
 /* The oracle works in long double; size is the result, or what was subtracted to get it. */
-#define UNARY(name, expression, magnitude)                                       \
+#define UNARY(name, lo, hi, n, flags, expression, magnitude)                     \
     static lt_node build_##name(lt_graph *g, const lt_node *x) { return lt_##name(g, x[0]); } \
     static void oracle_##name(case_run *c)                                       \
     {                                                                            \
@@ -21,18 +21,41 @@ static long double phi(long double x) { return erfcl(-x / sqrtl(2)) / 2; }
 static long double sigmoid(long double x) { return x >= 0 ? 1 / (1 + expl(-x)) : expl(x) / (1 + expl(x)); }
 static long double softplus(long double x) { return x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x)); }
 
-UNARY(neg, -x, fabsl(y)) UNARY(abs, fabsl(x), fabsl(y)) UNARY(sign, (x > 0) - (x < 0), 1) UNARY(square, x * x, y)
-UNARY(sqrt, sqrtl(x), y) UNARY(cbrt, cbrtl(x), fabsl(y)) UNARY(exp, expl(x), y) UNARY(expm1, expm1l(x), fabsl(y))
-UNARY(log, logl(x), fabsl(y)) UNARY(log1p, log1pl(x), fabsl(y)) UNARY(sin, sinl(x), fabsl(y)) UNARY(cos, cosl(x), fabsl(y))
-UNARY(tan, tanl(x), fabsl(y)) UNARY(asin, asinl(x), fabsl(y)) UNARY(acos, acosl(x), fabsl(y)) UNARY(atan, atanl(x), fabsl(y))
-UNARY(sinh, sinhl(x), fabsl(y)) UNARY(cosh, coshl(x), y) UNARY(tanh, tanhl(x), fabsl(y)) UNARY(sigmoid, sigmoid(x), y)
-UNARY(softplus, softplus(x), y) UNARY(relu, x > 0 ? x : 0, y) UNARY(gelu, x * phi(x), fabsl(x)) UNARY(erf, erfl(x), fabsl(y))
-UNARY(floor, floorl(x), fabsl(y)) UNARY(recip, 1 / x, fabsl(y))
+/* X(name, from, to, roundings, flags, expression of x, magnitude): the arguments lie between from and to. */
+#define ALL (CASE_SMALL | CASE_GRAD | CASE_GRAD2)
+#define UNARY_CASES(X) \
+    X(neg, -3, 3, 0.5, ALL, -x, fabsl(y)) \
+    X(abs, -3, 3, 0.5, ALL, fabsl(x), fabsl(y)) \
+    X(sign, -3, 3, 0, CASE_SMALL, (x > 0) - (x < 0), 1) \
+    X(square, -3, 3, 1, ALL, x * x, y) \
+    X(sqrt, 0.2, 5, 2, ALL, sqrtl(x), y) \
+    X(cbrt, 0.3, 3, 8, ALL, cbrtl(x), fabsl(y)) \
+    X(exp, -4, 4, 9, ALL, expl(x), y) \
+    X(expm1, -2, 2, 9, ALL, expm1l(x), fabsl(y)) \
+    X(log, 0.2, 9, 9, ALL, logl(x), fabsl(y)) \
+    X(log1p, -0.6, 4, 9, ALL, log1pl(x), fabsl(y)) \
+    X(sin, -7, 7, 9, ALL, sinl(x), fabsl(y)) \
+    X(cos, -7, 7, 9, ALL, cosl(x), fabsl(y)) \
+    X(tan, -1.2, 1.2, 9, ALL, tanl(x), fabsl(y)) \
+    X(asin, -0.9, 0.9, 9, ALL, asinl(x), fabsl(y)) \
+    X(acos, -0.9, 0.9, 9, ALL, acosl(x), fabsl(y)) \
+    X(atan, -5, 5, 9, ALL, atanl(x), fabsl(y)) \
+    X(sinh, -3, 3, 9, ALL, sinhl(x), fabsl(y)) \
+    X(cosh, -3, 3, 9, ALL, coshl(x), y) \
+    X(tanh, -3, 3, 9, ALL, tanhl(x), fabsl(y)) \
+    X(sigmoid, -6, 6, 12, ALL, sigmoid(x), y) \
+    X(softplus, -6, 6, 16, ALL, softplus(x), y) \
+    X(relu, -3, 3, 0.5, CASE_SMALL | CASE_GRAD, x > 0 ? x : 0, y) \
+    X(gelu, -4, 4, 12, ALL, x * phi(x), fabsl(x)) \
+    X(erf, -3, 3, 9, ALL, erfl(x), fabsl(y)) \
+    X(floor, -3, 3, 0, CASE_SMALL, floorl(x), fabsl(y)) \
+    X(recip, 0.3, 3, 2, ALL, 1 / x, fabsl(y))
+UNARY_CASES(UNARY)
 
 /* ---- binary and ternary, broadcast ---- */
 
 #define AT(k) c->x[k][case_broadcast_at(&c->out_shape, i, &c->in_shape[k])]
-#define BINARY(name, expression, magnitude)                                      \
+#define BINARY(name, lo, hi, n, flags, expression, magnitude)                    \
     static lt_node build_##name(lt_graph *g, const lt_node *x) { return lt_##name(g, x[0], x[1]); } \
     static void oracle_##name(case_run *c)                                       \
     {                                                                            \
@@ -43,11 +66,23 @@ UNARY(floor, floorl(x), fabsl(y)) UNARY(recip, 1 / x, fabsl(y))
         }                                                                        \
     }
 
-BINARY(add, a + b, fabsl(y)) BINARY(sub, a - b, fabsl(y)) BINARY(mul, a * b, fabsl(y)) BINARY(div, a / b, fabsl(y))
-BINARY(pow, powl(a, b), fabsl(y)) BINARY(atan2, atan2l(a, b), fabsl(y)) BINARY(hypot, hypotl(a, b), y)
-BINARY(mod, a - b * floorl(a / b), fabsl(a) + fabsl(b)) BINARY(minimum, a < b ? a : b, fabsl(y))
-BINARY(maximum, a > b ? a : b, fabsl(y)) BINARY(lt, a < b, 0) BINARY(le, a <= b, 0) BINARY(gt, a > b, 0)
-BINARY(ge, a >= b, 0) BINARY(eq, a == b, 0)
+#define BINARY_CASES(X) /* the same, of a and b */ \
+    X(add, -3, 3, 1, ALL, a + b, fabsl(y)) \
+    X(sub, -3, 3, 1, ALL, a - b, fabsl(y)) \
+    X(mul, -3, 3, 1, ALL, a * b, fabsl(y)) \
+    X(div, 0.5, 3, 1, ALL, a / b, fabsl(y)) \
+    X(pow, 0.4, 2.5, 18, ALL, powl(a, b), fabsl(y)) \
+    X(atan2, 0.3, 3, 9, ALL, atan2l(a, b), fabsl(y)) \
+    X(hypot, 0.3, 3, 4, ALL, hypotl(a, b), y) \
+    X(mod, 0.5, 7, 4, 0, a - b * floorl(a / b), fabsl(a) + fabsl(b)) \
+    X(minimum, -3, 3, 0.5, CASE_SMALL | CASE_GRAD, a < b ? a : b, fabsl(y)) \
+    X(maximum, -3, 3, 0.5, CASE_SMALL | CASE_GRAD, a > b ? a : b, fabsl(y)) \
+    X(lt, -3, 3, 0, CASE_SMALL, a < b, 0) \
+    X(le, -3, 3, 0, CASE_SMALL, a <= b, 0) \
+    X(gt, -3, 3, 0, CASE_SMALL, a > b, 0) \
+    X(ge, -3, 3, 0, CASE_SMALL, a >= b, 0) \
+    X(eq, -3, 3, 0, CASE_SMALL, a == b, 0)
+BINARY_CASES(BINARY)
 
 #define TERNARY(name, expression)                                                \
     static lt_node build_##name(lt_graph *g, const lt_node *x) { return lt_##name(g, x[0], x[1], x[2]); } \
@@ -145,13 +180,12 @@ SOURCE(linspace_1, lt_linspace(g, t, -1, 2, 1), -1)
 SOURCE(constant, lt_cast(g, lt_constant(g, LT_F64, lt_shape2(2, 4), eight), t), eight[i])
 SOURCE(constant_folded, lt_exp(g, lt_log(g, lt_abs(g, lt_cast(g, lt_constant(g, LT_F64, lt_shape2(2, 4), eight), t)))), fabs(eight[i]))
 
-#define ALL (CASE_SMALL | CASE_GRAD | CASE_GRAD2)
-#define U(name, lo, hi, n, flags)                                                \
+#define U(name, lo, hi, n, flags)                                                  \
     { #name, build_##name, oracle_##name, 1, { S2(3, 7) }, lo, hi, n, flags, 0 },    \
     { #name " of a scalar", build_##name, oracle_##name, 1, { S0 }, lo, hi, n, flags, 0 }, \
     { #name " of many", build_##name, oracle_##name, 1, { S3(13, 1, 191) }, lo, hi, n, (flags) & CASE_SMALL, 0 }, \
     { #name " of none", build_##name, oracle_##name, 1, { S2(3, 0) }, lo, hi, n, (flags) & CASE_SMALL, 0 }
-#define B(name, lo, hi, n, flags)                                                \
+#define B(name, lo, hi, n, flags)                                                  \
     { #name, build_##name, oracle_##name, 2, { S2(3, 5), S2(3, 5) }, lo, hi, n, flags, 0 }, \
     { #name " broadcast", build_##name, oracle_##name, 2, { S3(2, 1, 5), S2(3, 1) }, lo, hi, n, flags, 0 }, \
     { #name " by a scalar", build_##name, oracle_##name, 2, { S0, S5(2, 1, 3, 1, 2) }, lo, hi, n, (flags) & CASE_SMALL, 0 }, \
@@ -159,17 +193,11 @@ SOURCE(constant_folded, lt_exp(g, lt_log(g, lt_abs(g, lt_cast(g, lt_constant(g, 
 
 /* Elementary functions: 4 ulp = 8 roundings is what libmvec promises; ours add a few operations. */
 const op_case cases_elementwise[] = {
-    U(neg, -3, 3, 0.5, ALL), U(abs, -3, 3, 0.5, ALL), U(sign, -3, 3, 0, CASE_SMALL), U(square, -3, 3, 1, ALL),
-    U(sqrt, 0.2, 5, 2, ALL), U(cbrt, 0.3, 3, 8, ALL), { "cbrt of negative", build_cbrt, oracle_cbrt, 1, { S1(33) }, -9, -0.1, 8, CASE_SMALL, 0 },
-    U(exp, -4, 4, 9, ALL), U(expm1, -2, 2, 9, ALL), U(log, 0.2, 9, 9, ALL), U(log1p, -0.6, 4, 9, ALL), U(sin, -7, 7, 9, ALL),
-    U(cos, -7, 7, 9, ALL), U(tan, -1.2, 1.2, 9, ALL), U(asin, -0.9, 0.9, 9, ALL), U(acos, -0.9, 0.9, 9, ALL), U(atan, -5, 5, 9, ALL),
-    U(sinh, -3, 3, 9, ALL), U(cosh, -3, 3, 9, ALL), U(tanh, -3, 3, 9, ALL), U(sigmoid, -6, 6, 12, ALL), U(softplus, -6, 6, 16, ALL),
-    U(relu, -3, 3, 0.5, CASE_SMALL | CASE_GRAD), U(gelu, -4, 4, 12, ALL), U(erf, -3, 3, 9, ALL), U(floor, -3, 3, 0, CASE_SMALL),
-    U(recip, 0.3, 3, 2, ALL),
-    B(add, -3, 3, 1, ALL), B(sub, -3, 3, 1, ALL), B(mul, -3, 3, 1, ALL), B(div, 0.5, 3, 1, ALL), B(pow, 0.4, 2.5, 18, ALL),
-    B(atan2, 0.3, 3, 9, ALL), { "atan2 all round", build_atan2, oracle_atan2, 2, { S1(61), S1(61) }, -3, 3, 9, CASE_SMALL, 0 },
-    B(hypot, 0.3, 3, 4, ALL), B(mod, 0.5, 7, 4, 0), B(minimum, -3, 3, 0.5, CASE_SMALL | CASE_GRAD), B(maximum, -3, 3, 0.5, CASE_SMALL | CASE_GRAD),
-    B(lt, -3, 3, 0, CASE_SMALL), B(le, -3, 3, 0, CASE_SMALL), B(gt, -3, 3, 0, CASE_SMALL), B(ge, -3, 3, 0, CASE_SMALL), B(eq, -3, 3, 0, CASE_SMALL),
+#define U_ROW(name, lo, hi, n, flags, ...) U(name, lo, hi, n, flags),
+#define B_ROW(name, lo, hi, n, flags, ...) B(name, lo, hi, n, flags),
+    UNARY_CASES(U_ROW) BINARY_CASES(B_ROW)
+    { "cbrt of negative", build_cbrt, oracle_cbrt, 1, { S1(33) }, -9, -0.1, 8, CASE_SMALL, 0 },
+    { "atan2 all round", build_atan2, oracle_atan2, 2, { S1(61), S1(61) }, -3, 3, 9, CASE_SMALL, 0 },
     B(eq_floor, -2, 2, 0, CASE_SMALL), B(le_floor, -2, 2, 0, CASE_SMALL), B(gt_floor, -2, 2, 0, CASE_SMALL),
     { "where", build_where, oracle_where, 3, { S2(3, 5), S2(3, 5), S2(3, 5) }, -2, 2, 0.5, CASE_SMALL, 0 },
     { "where floor", build_where_floor, oracle_where_floor, 3, { S2(4, 1), S3(2, 4, 3), S1(3) }, -2, 2, 0.5, CASE_SMALL | CASE_GRAD, 0 },

@@ -145,6 +145,23 @@ static void walk(const op_case *table, void (*check)(const op_case *))
     for (const op_case *c = table; c->name; c++) check(c);
 }
 
+/* Of an op's cases: those called after it, alone or with more words. */
+static unsigned flags_of_cases(const char *name)
+{
+    unsigned flags = 0;
+    size_t length = strlen(name);
+    for (const op_case *c = cases_elementwise; c->name; c++)
+        if (!strncmp(c->name, name, length) && strchr(" _", c->name[length])) flags |= c->flags; /* strchr finds the end, too */
+    return flags;
+}
+
+LT_TEST(every_slope_has_a_case)
+{
+    for (int op = 0; op < LT_N_ELEMENTWISE; op++)
+        if (lt_op_kind_of((lt_op)op) != LT_KIND_STEP && !(flags_of_cases(lt_op_name((lt_op)op)) & CASE_GRAD))
+            LT_TEST_FAIL("no case of %s in cases_elementwise.c has CASE_GRAD", lt_op_name((lt_op)op));
+}
+
 LT_TEST(elementwise) { walk(cases_elementwise, check_case); }
 LT_TEST(reductions) { walk(cases_reduce, check_case); }
 LT_TEST(shapes) { walk(cases_shape, check_case); }

@@ -58,8 +58,7 @@ static lt_status prepare(void)
     X(lt_device_describe, lt_device_describe(cpu, NULL))                                                  \
     X(lt_device_memory, lt_device_memory(cpu, NULL))                                                      \
     X(lt_device_bandwidth, lt_device_bandwidth(cpu, 1 << 16, NULL))                                       \
-    X(lt_plan_tiles, lt_plan_tiles(&(lt_tile_request){ .size = sizeof(lt_tile_request), .rows = 1, .free_bytes = 1, .fraction = 1 }, NULL)) \
-    X(lt_lane_create, lt_lane_create(cpu, 64, LT_LANE_DIRECT, NULL))                                      \
+    X(lt_device_transfer_seconds, lt_device_transfer_seconds(cpu, 64, true, 1, NULL, NULL, NULL))          \
     X(lt_graph_create, lt_graph_create(NULL))                                                             \
     X(lt_grad, lt_grad(graph, f, &x, 1, NULL))                                                            \
     X(lt_vjp, lt_vjp(graph, f, lt_scalar(graph, LT_F64, 1), &x, 1, NULL))                                 \
@@ -199,14 +198,6 @@ static lt_status run_on_nothing(void)
     return s ? s : sum == 0 ? LT_OK : LT_ERR_MISMATCH;
 }
 
-static lt_status copy_nothing(void)
-{
-    lt_lane *lane = NULL;
-    lt_status s = lt_lane_create(cpu, 64, LT_LANE_DIRECT, &lane);
-    if (!s) s = lt_lane_upload(lane, NULL, 0);
-    return s ? s : lt_lane_download(lane, NULL, 0);
-}
-
 static lt_status declare_nothing(void)
 {
     lt_problem *p = NULL;
@@ -223,7 +214,6 @@ static lt_status parse_nothing(void)
 
 #define NOTHINGS(X)                                                                                          \
     X(run_on_nothing, run_on_nothing())                                                                      \
-    X(copy_nothing, copy_nothing())                                                                          \
     X(declare_nothing, declare_nothing())                                                                    \
     X(parse_nothing, parse_nothing())                                                                        \
     X(draw_nothing, lt_draws_normal_f64(&(lt_draws){ 0 }, 0, 0, NULL))                                       \

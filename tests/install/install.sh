@@ -10,9 +10,24 @@ stage="$work/a stage"
 "$cmake" --install "$build" --prefix "$stage" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 
 for file in bin/lathe include/lathe/lathe.h share/man/man1/lathe.1 share/bash-completion/completions/lathe \
-            share/zsh/site-functions/_lathe share/fish/vendor_completions.d/lathe.fish share/doc/lathe/LICENSE; do
+            share/zsh/site-functions/_lathe share/fish/vendor_completions.d/lathe.fish share/doc/lathe/LICENSE share/lathe/lathe.spdx.json; do
     [ -e "$stage/$file" ] || { echo "not installed: $file"; exit 1; }
 done
+# The bill of materials names what the command says it is built with, and nothing more.
+if command -v python3 >/dev/null 2>&1; then
+    "$stage/bin/lathe" doctor --json >"$work/doctor.json" 2>/dev/null || true
+    python3 - "$stage/share/lathe/lathe.spdx.json" "$work/doctor.json" <<'EOF' || exit 1
+import json, sys
+spdx, doctor = json.load(open(sys.argv[1])), open(sys.argv[2]).read()
+names = {p["name"] for p in spdx["packages"]}
+ids = {p["SPDXID"] for p in spdx["packages"]} | {"SPDXRef-DOCUMENT"}
+assert spdx["spdxVersion"] == "SPDX-2.3" and "lathe" in names, names
+assert all(r["spdxElementId"] in ids and r["relatedSpdxElement"] in ids for r in spdx["relationships"]), "a relation to nothing"
+assert all(p["licenseDeclared"] for p in spdx["packages"]), "a package without a licence"
+missing = [n for n in names if n.islower() and n != "lathe" and n not in doctor]
+assert not missing, "doctor does not know %s" % missing
+EOF
+fi
 "$stage/bin/lathe" --version >"$work/version"
 version=$(cut -d ' ' -f 2 "$work/version")
 

@@ -32,7 +32,7 @@ for file in $(find "$build/bin" "$build/lib" -type f); do
 done
 [ "$n" -gt 1 ] || { echo "$n files were looked at, expected the command and the library"; failed=1; }
 
-# Two files open libraries at run time, and by bare names: those of CUDA, and OpenBLAS.
+# Two places open libraries at run time, the vendor's of CUDA and OpenBLAS, and by bare names.
 others=$(grep -rlw dlopen "$source/src" "$source/cli" | grep -v -e /device/cuda/library.c -e /kernels/cpu/openblas.c || true)
 [ -z "$others" ] || { echo "dlopen outside device/cuda/library.c and kernels/cpu/openblas.c: $others"; failed=1; }
 paths=$(grep -rhoE '"[^" ]*/[^" ]*\.so[.0-9]*"' "$source/src" || true)

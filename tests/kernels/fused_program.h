@@ -135,7 +135,7 @@ static inline void random_steps(program *p, const lt_op *ops, int n_ops)
     f->n_steps = pick(MAX_STEPS + 1);
     for (int i = 0; i < f->n_steps; i++) {
         lt_fused_step *s = &p->steps[i];
-        s->op = ops ? ops[pick(n_ops)] : (lt_op)pick(LT_VEC_N_OPS);
+        s->op = ops ? ops[pick(n_ops)] : (lt_op)pick(LT_N_ELEMENTWISE);
         for (int j = 0; j < 3; j++) s->src[j] = chance(50) ? pick(f->n_regs) : f->n_regs - 1 - pick(LT_MIN(f->n_regs, 4));
         s->reg = f->n_regs++;
     }

@@ -41,7 +41,7 @@ LT_TEST(random_programs_compile)
 LT_TEST(every_op_compiles_with_wide_indices)
 {
     OPEN_OR_SKIP();
-    enum { N = LT_OP_CLAMP + 1 };
+    enum { N = LT_N_ELEMENTWISE };
     static const lt_dtype types[] = { LT_F32, LT_F64 };
     for (size_t t = 0; t < LT_LEN(types); t++) {
         lt_fused_step step[N];

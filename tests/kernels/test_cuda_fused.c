@@ -12,11 +12,11 @@ static const lt_op exact[] = { LT_OP_NEG, LT_OP_ABS, LT_OP_SIGN, LT_OP_SQUARE, L
                                LT_OP_WHERE, LT_OP_CLAMP };
 
 /* The program's memory on the device, each argument shifted by some elements. */
-typedef struct remote { void *base[MAX_ARGS + 1], *arg[MAX_ARGS + 1]; } remote;
+typedef struct uploaded { void *base[MAX_ARGS + 1], *arg[MAX_ARGS + 1]; } uploaded;
 
-static remote upload(const program *p, const memory *m, size_t scratch_bytes)
+static uploaded upload(const program *p, const memory *m, size_t scratch_bytes)
 {
-    remote r = { 0 };
+    uploaded r = { 0 };
     lt_stream *st = lt_device_stream(dev);
     for (int a = 0; a < p->f.n_args; a++) {
         if (p->alias[a] >= 0) { r.arg[a] = r.arg[p->alias[a]]; continue; }
@@ -31,7 +31,7 @@ static remote upload(const program *p, const memory *m, size_t scratch_bytes)
     return r;
 }
 
-static void download(const program *p, const remote *r, memory *m)
+static void download(const program *p, const uploaded *r, memory *m)
 {
     lt_stream *st = lt_device_stream(dev);
     for (int a = 0; a < p->f.n_args; a++)
@@ -39,7 +39,7 @@ static void download(const program *p, const remote *r, memory *m)
     LT_CHECK_OK(lt_stream_sync(st));
 }
 
-static void release(const program *p, const remote *r)
+static void release(const program *p, const uploaded *r)
 {
     for (int a = 0; a <= p->f.n_args; a++) LT_CHECK_OK(lt_device_free(dev, NULL, r->base[a]));
 }
@@ -67,7 +67,7 @@ static void check_program(const program *p)
     evaluate(p, lt_vec_set_of(LT_ISA_PLAIN, p->f.type), &in, &want, folds);
     memory *result[] = { &got, &again };
     for (int run = 0; run < 2; run++) {
-        remote r = upload(p, &in, k->scratch_bytes);
+        uploaded r = upload(p, &in, k->scratch_bytes);
         LT_CHECK_OK(lt_stream_launch(lt_device_stream(dev), &(lt_launch){ k, r.arg }));
         download(p, &r, result[run]);
         release(p, &r);

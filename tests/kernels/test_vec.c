@@ -5,7 +5,6 @@
 
 #include "base/status.h"
 #include "kernels/cpu/vec/vec.h"
-#include "kernels/ref/elementwise.h"
 
 #include <float.h>
 #include <sys/mman.h>
@@ -16,59 +15,27 @@
    half a unit more against the exact one; ops composed of two functions add theirs up. */
 static double bound_of(lt_op op)
 {
-    switch (op) {
-    case LT_OP_EXP: case LT_OP_EXPM1: case LT_OP_LOG: case LT_OP_LOG1P: case LT_OP_SIN: case LT_OP_COS: case LT_OP_TAN:
-    case LT_OP_ASIN: case LT_OP_ACOS: case LT_OP_ATAN: case LT_OP_SINH: case LT_OP_COSH: case LT_OP_TANH: case LT_OP_ERF:
-    case LT_OP_CBRT: case LT_OP_POW: case LT_OP_ATAN2: case LT_OP_HYPOT: return 4.5;
-    case LT_OP_SIGMOID: return 6;
-    case LT_OP_SOFTPLUS: return 6;
-    case LT_OP_GELU: return 4.5; /* against max(|result|, |x|/2) */
-    default: return 0.5;
-    }
+    if (op == LT_OP_SIGMOID || op == LT_OP_SOFTPLUS) return 6;
+    return lt_op_is_slow(op) ? 4.5 : 0.5; /* gelu: against max(|result|, |x|/2) */
 }
 
-/* ---- exact values ------------------------------------------------------------------ */
-static long double exact_unary(lt_op op, long double x)
-{
-    switch (op) {
-    case LT_OP_SQUARE: return x * x;
-    case LT_OP_SQRT: return sqrtl(x);
-    case LT_OP_CBRT: return cbrtl(x);
-    case LT_OP_EXP: return expl(x);
-    case LT_OP_EXPM1: return expm1l(x);
-    case LT_OP_LOG: return logl(x);
-    case LT_OP_LOG1P: return log1pl(x);
-    case LT_OP_SIN: return sinl(x);
-    case LT_OP_COS: return cosl(x);
-    case LT_OP_TAN: return tanl(x);
-    case LT_OP_ASIN: return asinl(x);
-    case LT_OP_ACOS: return acosl(x);
-    case LT_OP_ATAN: return atanl(x);
-    case LT_OP_SINH: return sinhl(x);
-    case LT_OP_COSH: return coshl(x);
-    case LT_OP_TANH: return tanhl(x);
-    case LT_OP_SIGMOID: return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
-    case LT_OP_SOFTPLUS: return (x < 0 ? 0 : x) + log1pl(expl(-fabsl(x)));
-    case LT_OP_GELU: return isinf(x) && x < 0 ? NAN : x * erfcl(-x * 0.70710678118654752440084436210485L) / 2;
-    case LT_OP_ERF: return erfl(x);
-    case LT_OP_RECIP: return 1 / x;
-    default: return lt_ref_elementwise(op, (double)x, 0, 0);
-    }
-}
+/* ---- exact values: the bodies of ops.def in long double ------------------------------- */
+#define R long double
+#define LIBM(name) name##l
+#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, body, ...) static R exact_##name(R x) body
+#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, body, ...) static R exact_##name(R a, R b) body
+#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, body, ...) static R exact_##name(R x, R y, R z) body
+#include "kernels/ops.def"
 
 static long double exact(lt_op op, double a, double b, double c)
 {
-    long double x = a, y = b;
-    if (lt_op_is_unary(op)) return exact_unary(op, x);
+    if (op == LT_OP_GELU && isinf(a) && a < 0) return NAN; /* -inf * 0 */
     switch (op) {
-    case LT_OP_ADD: return x + y;
-    case LT_OP_SUB: return x - y;
-    case LT_OP_MUL: return x * y;
-    case LT_OP_DIV: return x / y;
-    case LT_OP_POW: return powl(x, y);
-    case LT_OP_ATAN2: return atan2l(x, y);
-    case LT_OP_HYPOT: return hypotl(x, y);
-    default: return lt_ref_elementwise(op, a, b, c);
+#define LT_UNARY(ID, name, ...) case LT_OP_##ID: return exact_##name(a);
+#define LT_BINARY(ID, name, ...) case LT_OP_##ID: return exact_##name(a, b);
+#define LT_TERNARY(ID, name, ...) case LT_OP_##ID: return exact_##name(a, b, c);
+#include "kernels/ops.def"
+    default: return NAN;
     }
 }
 
@@ -175,7 +142,7 @@ static void check_accuracy(lt_dtype t)
 {
     for (int isa = 0; isa < LT_ISA_COUNT; isa++) {
         if (!lt_isa_usable((lt_isa)isa)) continue;
-        for (int op = 0; op < LT_VEC_N_OPS; op++) {
+        for (int op = 0; op < LT_N_ELEMENTWISE; op++) {
             rng_state = 7;
             worst w = measure((lt_op)op, t, lt_vec_set_of((lt_isa)isa, t), 40);
             if (!(w.ulps <= bound_of((lt_op)op)))
@@ -245,7 +212,7 @@ LT_TEST(bits_do_not_depend_on_position)
 {
     for (int isa = 0; isa < LT_ISA_COUNT; isa++)
         for (int t = LT_F32; t <= LT_F64; t++)
-            for (int op = 0; op < LT_VEC_N_OPS && lt_isa_usable((lt_isa)isa); op++) {
+            for (int op = 0; op < LT_N_ELEMENTWISE && lt_isa_usable((lt_isa)isa); op++) {
                 rng_state = 11;
                 const lt_vec_set *set = lt_vec_set_of((lt_isa)isa, (lt_dtype)t);
                 check_position((lt_op)op, (lt_dtype)t, set);
@@ -254,14 +221,14 @@ LT_TEST(bits_do_not_depend_on_position)
 }
 
 /* ---- chains ---------------------------------------------------------------------------- */
-enum { FAR_N = 3 * LT_CHAIN_FAR_PAGES * 1024 + 777 }; /* groups of pages in either type, whole tiles, and a rest */
+enum { STREAM_N = 3 * LT_CHAIN_PAGES * 1024 + 777 }; /* groups of pages in either type, whole tiles, and a rest */
 
 /* One read, NaNs among the data, and one write: from memory and past the caches, or not. */
-static void run_chain(const lt_vec_set *set, bool far, char *x, char *y, char *bounds, int64_t element, int64_t n)
+static void run_chain(const lt_vec_set *set, bool streams, char *x, char *y, char *bounds, int64_t element, int64_t n)
 {
     const lt_chain_step steps[] = {
-        { far ? LT_CHAIN_LOAD_FAR : LT_CHAIN_LOAD, 0, 0 }, { LT_CHAIN_SQUARE, 0, 0 }, { LT_CHAIN_SUB_AV, 0, 0 },
-        { LT_CHAIN_MIN_AS, 2, 0 }, { LT_CHAIN_MAX_SA, 3, 0 }, { LT_CHAIN_MAX_AV, 0, 0 }, { far ? LT_CHAIN_STREAM : LT_CHAIN_STORE, 1, 0 },
+        { streams ? LT_CHAIN_LOAD_AHEAD : LT_CHAIN_LOAD, 0, 0 }, { LT_CHAIN_SQUARE, 0, 0 }, { LT_CHAIN_SUB_AV, 0, 0 },
+        { LT_CHAIN_MIN_AS, 2, 0 }, { LT_CHAIN_MAX_SA, 3, 0 }, { LT_CHAIN_MAX_AV, 0, 0 }, { streams ? LT_CHAIN_STREAM : LT_CHAIN_STORE, 1, 0 },
         { LT_CHAIN_END, 0, 0 },
     };
     char *addr[] = { x, y, bounds, bounds + element };
@@ -271,12 +238,12 @@ static void run_chain(const lt_vec_set *set, bool far, char *x, char *y, char *b
 
 LT_TEST(chains_from_memory_have_the_bits_of_others)
 {
-    static _Alignas(64) char x[FAR_N * 8 + 64], near[FAR_N * 8 + 64], far[FAR_N * 8 + 64];
+    static _Alignas(64) char x[STREAM_N * 8 + 64], near[STREAM_N * 8 + 64], streamed[STREAM_N * 8 + 64];
     static const double bounds_f64[] = { 3, -0.125 };
     static const float bounds_f32[] = { 3, -0.125f };
     for (int t = LT_F32; t <= LT_F64; t++) {
         int64_t element = t == LT_F64 ? 8 : 4;
-        for (int64_t i = 0; i < FAR_N + 8; i++) {
+        for (int64_t i = 0; i < STREAM_N + 8; i++) {
             double v = i % 11 == 3 ? NAN : 0.01 * (double)(i % 999) - 5;
             if (t == LT_F64) memcpy(x + i * 8, &v, 8);
             else memcpy(x + i * 4, &(float){ (float)v }, 4);
@@ -284,13 +251,13 @@ LT_TEST(chains_from_memory_have_the_bits_of_others)
         for (int isa = 0; isa < LT_ISA_COUNT; isa++)
             for (int64_t shift = 0; shift < 3 && lt_isa_usable((lt_isa)isa); shift++) {
                 const lt_vec_set *set = lt_vec_set_of((lt_isa)isa, (lt_dtype)t);
-                char *bounds = t == LT_F64 ? (char *)bounds_f64 : (char *)bounds_f32, *y = far + shift * element;
+                char *bounds = t == LT_F64 ? (char *)bounds_f64 : (char *)bounds_f32, *y = streamed + shift * element;
                 memset(near, 0, sizeof near);
-                memset(far, 0, sizeof far);
-                run_chain(set, false, x, near, bounds, element, FAR_N);
-                run_chain(set, true, x, y, bounds, element, FAR_N);
-                LT_CHECK(memcmp(near, y, (size_t)(FAR_N * element)) == 0);
-                LT_CHECK(memcmp(y + FAR_N * element, near + FAR_N * element, 8) == 0); /* nothing behind the end */
+                memset(streamed, 0, sizeof streamed);
+                run_chain(set, false, x, near, bounds, element, STREAM_N);
+                run_chain(set, true, x, y, bounds, element, STREAM_N);
+                LT_CHECK(memcmp(near, y, (size_t)(STREAM_N * element)) == 0);
+                LT_CHECK(memcmp(y + STREAM_N * element, near + STREAM_N * element, 8) == 0); /* nothing behind the end */
             }
     }
 }
@@ -377,7 +344,7 @@ static int print_table(void)
          "Made by `test_vec --table`; the test suite asserts the bound.\n\n"
          "| function | bound | plain f64 | avx2 f64 | avx512 f64 | plain f32 | avx2 f32 | avx512 f32 |\n"
          "| --- | --- | --- | --- | --- | --- | --- | --- |");
-    for (int op = 0; op < LT_VEC_N_OPS; op++) {
+    for (int op = 0; op < LT_N_ELEMENTWISE; op++) {
         if (bound_of((lt_op)op) <= 0.5) continue;
         printf("| %s | %.1f |", lt_op_name((lt_op)op), bound_of((lt_op)op));
         for (int t = LT_F64; t >= LT_F32; t--)

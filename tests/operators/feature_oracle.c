@@ -15,7 +15,7 @@ static int ascending(const void *a, const void *b)
 static double *sorted_copy(const double *x, int n)
 {
     double *s = malloc((size_t)n * sizeof *s);
-    memcpy(s, x, (size_t)n * sizeof *s);
+    for (int i = 0; i < n; i++) s[i] = x[i];
     qsort(s, (size_t)n, sizeof *s, ascending);
     return s;
 }

@@ -269,15 +269,67 @@ LT_TEST(keys_of_accounts_do_not_reach_the_json)
     lt_dataset_config_destroy(c);
 }
 
+/* ---- Keys without effect ------------------------------------------------------------------ */
+static const lt_idle_key *find_idle(const lt_dataset_config *c, const char *key)
+{
+    const lt_idle_key *k;
+    for (int i = 0; (k = lt_dataset_config_idle(c, i)); i++)
+        if (!strcmp(k->key, key)) return k;
+    return NULL;
+}
+
+/* Loads the small configuration with one change; `key` must then have no effect for a reason that holds `why`. */
+static void check_idle(const char *from, const char *to, const char *key, const char *why)
+{
+    lt_dataset_config *c = load_ok(from, to);
+    const lt_idle_key *k = c ? find_idle(c, key) : NULL;
+    if (!k) LT_TEST_FAIL("%s is not listed after '%s'", key, to);
+    else if (!strstr(k->reason, why)) LT_TEST_FAIL("%s: '%s' does not say '%s'", key, k->reason, why);
+    lt_dataset_config_destroy(c);
+}
+
+LT_TEST(keys_without_effect_are_listed_with_their_reasons)
+{
+    check_idle("metadata: {name: small", "metadata: {name: small, author: me", "metadata.author", "people");
+    check_idle("batch_size: 7", "refinement: {enabled: false}", "sampling.refinement.enabled", "seed alone");
+    check_idle("batch_size: 7", "bacth_size: 7", "sampling.bacth_size", "did you mean 'batch_size'");
+    check_idle("num_layers:", "num_leyers:", "parameter_space.architecture.num_leyers", "no operator reads");
+    check_idle("    kernel_size:", "    dropout_rate: {type: continuous, bounds: [0, 0.2]}\n    kernel_size:", "parameter_space.architecture.dropout_rate", "dropout is off");
+    check_idle("method: sampled", "method: structured", "simulation.input_generation.ic_type_weights", "not sampled");
+    check_idle("{method: sampled", "{turing_pattern: {}, method: sampled", "simulation.input_generation.turing_pattern", "no field of this type");
+    check_idle("{output_path: out.h5", "{output_path: out.h5, storage: {compression: lzf, compression_level: 9}", "dataset.storage.compression_level", "not gzip");
+    check_idle("dataset: {", "features: {summary: {learned: {patience: 3, training_epochs: 5}}}\ndataset: {", "features.summary.learned.training_epochs", "manual");
+    check_idle("dataset: {", "features: {summary: {nonlinear: {enabled: false, rqa_epsilon: 0.2}}}\ndataset: {", "features.summary.nonlinear.rqa_epsilon",
+               "features.summary.nonlinear.enabled is false");
+}
+
+LT_TEST(keys_with_effect_are_not_listed_and_the_order_is_that_of_the_file)
+{
+    lt_dataset_config *c = load_ok("metadata: {name: small}", "version: 1\nmetadata: {purpose: p, name: small, author: me}");
+    if (!c) return;
+    static const char *const want[][2] = { { "version", "test.yaml:1:10" }, { "metadata.purpose", "test.yaml:2:21" }, { "metadata.author", "test.yaml:2:45" } };
+    for (int i = 0; i < 3; i++) {
+        const lt_idle_key *k = lt_dataset_config_idle(c, i);
+        LT_CHECK(k && !strcmp(k->key, want[i][0]) && !strcmp(k->place, want[i][1]));
+    }
+    LT_CHECK(!lt_dataset_config_idle(c, 3) && !lt_dataset_config_idle(c, -1));
+    lt_dataset_config_destroy(c);
+}
+
+/* Row i of both lists. */
+static const lt_schema_row *row_of(const lt_schema *s, int i) { return i < s->n_rows ? &s->rows[i] : &s->unused[i - s->n_rows]; }
+
 LT_TEST(the_schema_has_no_path_twice_and_every_default_fits_its_row)
 {
     lt_schema s = lt_config_schema();
-    for (int i = 0; i < s.n_rows; i++) {
-        LT_CHECK(s.rows[i].option.help && *s.rows[i].option.help);
+    for (int i = 0; i < s.n_rows + s.n_unused; i++) {
+        const lt_schema_row *row = row_of(&s, i);
+        LT_CHECK(row->option.help && *row->option.help);
+        LT_CHECK((row->why != NULL) == (i >= s.n_rows)); /* a reason for all keys without effect, and for no other */
         for (int k = 0; k < i; k++)
-            if (!strcmp(s.rows[i].option.name, s.rows[k].option.name)) LT_TEST_FAIL("twice: %s", s.rows[i].option.name);
+            if (!strcmp(row->option.name, row_of(&s, k)->option.name)) LT_TEST_FAIL("twice: %s", row->option.name);
     }
-    LT_CHECK(s.n_rows > 120);
+    LT_CHECK(s.n_rows + s.n_unused > 120);
 }
 
 LT_TEST_MAIN()

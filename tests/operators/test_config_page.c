@@ -45,7 +45,21 @@ static void put_keys(void)
         const char *required = row->flags & LT_KEY_REQUIRED ? " (required)" : "";
         if (row->flags & (LT_KEY_SECTION | LT_KEY_OPEN | LT_KEY_STRICT))
             put("| **`%s`** | a mapping%s | | %s%s |\n", row->option.name, row->flags & LT_KEY_STRICT ? ", unknown keys are errors" : "", row->option.help, required);
-        else put_option(&row->option, row->flags & LT_KEY_CHECKED ? " (checked only)" : required);
+        else put_option(&row->option, required);
+    }
+}
+
+/* Keys without effect: the meaning they had, and why it is not followed. */
+static void put_unused(void)
+{
+    put("\n| key | value | meaning | why it has no effect |\n| --- | --- | --- | --- |\n");
+    for (int i = 0; i < lt_accepted_unused_count; i++) {
+        const lt_option *o = &lt_accepted_unused[i].option;
+        char expects[512] = "a value";
+        if (o->type != LT_OPTION_TYPE_STRING) lt_option_expects(o, expects, sizeof expects);
+        put("| `%s` | ", o->name);
+        put_cell(expects);
+        put(" | %s | %s |\n", o->help, lt_accepted_unused[i].why);
     }
 }
 
@@ -80,6 +94,7 @@ static void put_types(void)
 LT_TEST(the_page_is_that_of_the_schema)
 {
     put_keys();
+    put_unused();
     put_types();
     LT_CHECK(used < sizeof made - 1);
     FILE *f = fopen(LT_CONFIG_PAGE, "rb");

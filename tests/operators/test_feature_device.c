@@ -21,11 +21,11 @@ static lt_device *device(bool *computes)
 }
 
 /* ---- States on the device ------------------------------------------------------------------------------- */
-typedef struct remote_run { lt_device *dev; lt_stream *st; int64_t stride; float *states; int64_t *t; } remote_run;
+typedef struct device_run { lt_device *dev; lt_stream *st; int64_t stride; float *states; int64_t *t; } device_run;
 
-static remote_run remote_create(lt_device *dev, const run *r)
+static device_run device_run_create(lt_device *dev, const run *r)
 {
-    remote_run q = { .dev = dev, .st = lt_device_stream(dev), .stride = lt_state_stride(r->m, r->g) };
+    device_run q = { .dev = dev, .st = lt_device_stream(dev), .stride = lt_state_stride(r->m, r->g) };
     size_t floats = (size_t)(q.stride * r->t), steps = (size_t)r->t * sizeof *q.t;
     float *staged = calloc(floats, sizeof *staged);
     int64_t *t = malloc(steps);
@@ -43,18 +43,18 @@ static remote_run remote_create(lt_device *dev, const run *r)
     return q;
 }
 
-static void remote_destroy(remote_run *q)
+static void device_run_destroy(device_run *q)
 {
     LT_CHECK_OK(lt_device_free(q->dev, q->st, q->states));
     LT_CHECK_OK(lt_device_free(q->dev, q->st, q->t));
 }
 
 /* All steps of a run, as an engine would show them: the first, then the others together. With a sink records come home in between. */
-static void roll(const lt_state_reader *reader, remote_run *q, const run *r, bool sink)
+static void roll(const lt_state_reader *reader, device_run *q, const run *r, bool sink)
 {
     if (reader->begin) LT_CHECK_OK(reader->begin(reader->ctx, q->st));
     LT_CHECK_OK(reader->states(reader->ctx, q->st, &(lt_state_view){ .n = 1, .now = q->states, .before = q->states, .t = q->t }));
-    if (sink) LT_CHECK_OK(reader->bring(reader->ctx, q->st, 0, 1));
+    if (sink) LT_CHECK_OK(reader->copy(reader->ctx, q->st, 0, 1));
     LT_CHECK_OK(reader->states(reader->ctx, q->st, &(lt_state_view){ .n = r->t - 1, .now = q->states + q->stride, .before = q->states, .t = q->t + 1 }));
     LT_CHECK_OK(reader->end(reader->ctx, q->st));
     LT_CHECK_OK(lt_stream_sync(q->st));
@@ -64,24 +64,24 @@ static void check(const lt_feature_options *o, const run *r, const char *what)
 {
     bool computes;
     lt_device *dev = device(&computes);
-    lt_remote_features *f;
+    lt_device_features *f;
     sides s = sides_create(o, r);
-    LT_CHECK_OK(lt_remote_features_create(dev, s.set, r->g, r->m, r->t, &f));
+    LT_CHECK_OK(lt_device_features_create(dev, s.set, r->g, r->m, r->t, &f));
     if (f) {
-        remote_run q = remote_create(dev, r);
-        lt_state_reader reader = lt_remote_features_reader(f);
+        device_run q = device_run_create(dev, r);
+        lt_state_reader reader = lt_device_features_reader(f);
         for (int again = lt_test_brief(); again < 2; again++) { /* nothing is left over from the run before */
             lt_feature_stream_reset(s.near);
             lt_feature_stream_reset(s.far);
             roll(&reader, &q, r, again);
             if (!computes) continue;
             push_near(&s);
-            for (int64_t t = 0; t < r->t; t++) LT_CHECK_OK(lt_remote_features_push(f, s.far, t));
-            check_exact(&s, lt_remote_features_records(f) + (int64_t)(r->t - 1) * r->m, what);
+            for (int64_t t = 0; t < r->t; t++) LT_CHECK_OK(lt_device_features_push(f, s.far, t));
+            check_exact(&s, lt_device_features_records(f) + (int64_t)(r->t - 1) * r->m, what);
             compare_sides(&s, what);
         }
-        remote_destroy(&q);
-        lt_remote_features_destroy(f);
+        device_run_destroy(&q);
+        lt_device_features_destroy(f);
     }
     sides_destroy(&s);
 }

@@ -212,17 +212,17 @@ LT_TEST(what_stays_on_the_cpu_says_why)
     lt_feature_set *set;
     char why[160];
     LT_CHECK_OK(lt_feature_set_create(&o, false, &set));
-    LT_CHECK(lt_remote_features_fit(set, 128, 5, 500, why) && !why[0]);
-    LT_CHECK(!lt_remote_features_fit(set, 121, 5, 500, why) && strstr(why, "prime factor above 7"));
-    LT_CHECK(!lt_remote_features_fit(set, 512, 5, 500, why) && strstr(why, "up to 256"));
-    LT_CHECK(!lt_remote_features_fit(set, 64, 1000, 5000, why) && strstr(why, "256 MiB"));
+    LT_CHECK(lt_device_features_fit(set, 128, 5, 500, why) && !why[0]);
+    LT_CHECK(!lt_device_features_fit(set, 121, 5, 500, why) && strstr(why, "prime factor above 7"));
+    LT_CHECK(!lt_device_features_fit(set, 512, 5, 500, why) && strstr(why, "up to 256"));
+    LT_CHECK(!lt_device_features_fit(set, 64, 1000, 5000, why) && strstr(why, "256 MiB"));
     lt_feature_set_destroy(set);
     static const char *const on[] = { "spatial.include_histogram", "cross_channel.include_coherence", "multiscale.enabled" };
     for (size_t i = 0; i < LT_LEN(on); i++) {
         o = default_options();
         LT_CHECK_OK(lt_options_set(lt_feature_options_table(), on[i], "true", &o));
         LT_CHECK_OK(lt_feature_set_create(&o, false, &set));
-        LT_CHECK(!lt_remote_features_fit(set, 64, 2, 10, why) && strstr(why, i == 1 ? "coherence" : "optional"));
+        LT_CHECK(!lt_device_features_fit(set, 64, 2, 10, why) && strstr(why, i == 1 ? "coherence" : "optional"));
         lt_feature_set_destroy(set);
     }
 }

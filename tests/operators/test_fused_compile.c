@@ -1,7 +1,7 @@
 /* Fused steps: how their convolutions are cut, and that their texts compile. Needs NVRTC for the second, no GPU.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "compile_device.h"
-#include "operators/rollout/fused/parts.h"
+#include "build_kernel.h"
 
 enum { SHARED_BYTES = 232448 }; /* of a block on sm_90 */
 
@@ -71,7 +71,7 @@ LT_TEST(convolutions_compile)
         lt_fused_style style = { .bf16 = row[i].bf16, .wrap = row[i].wrap, .activation = row[i].act };
         lt_kernel *k = NULL;
         LT_CHECK(lt_conv_shape_choose(&s));
-        LT_CHECK_OK(lt_fused_build_conv(&device, &style, &s, 2, 0, &k));
+        BUILD_KERNEL(&device, lt_fused_add_conv, &style, &s, 2, 0, &k);
         lt_kernel_destroy(k);
     }
 }
@@ -82,14 +82,14 @@ LT_TEST(joins_outputs_and_packing_compile)
     lt_kernel *k = NULL;
     for (int bf16 = 0; bf16 < 2; bf16++) {
         lt_fused_style style = { .bf16 = bf16, .activation = 1 + 4 * bf16 };
-        LT_CHECK_OK(lt_fused_build_join(&device, &style, 3, 10, bf16 ? 96 : 64, bf16, &k));
+        BUILD_KERNEL(&device, lt_fused_add_join, &style, 3, 10, bf16 ? 96 : 64, bf16, &k);
         lt_kernel_destroy(k);
-        LT_CHECK_OK(lt_fused_build_project(&device, &style, 3, 10, bf16 ? 256 : 48, bf16 ? 512 : 96, &k));
+        BUILD_KERNEL(&device, lt_fused_add_project, &style, 3, 10, bf16 ? 256 : 48, bf16 ? 512 : 96, &k);
         lt_kernel_destroy(k);
-        LT_CHECK_OK(lt_fused_build_pack(&device, &style, 3, 7, &k));
+        BUILD_KERNEL(&device, lt_fused_add_pack, &style, 3, 7, &k);
         lt_kernel_destroy(k);
         for (int noise = bf16; noise <= 5; noise += 2) {
-            LT_CHECK_OK(lt_fused_build_output(&device, &style, 3, 10, bf16 ? 512 : 48, noise & 1, noise, &k));
+            BUILD_KERNEL(&device, lt_fused_add_output, &style, 3, 10, bf16 ? 512 : 48, noise & 1, noise, &k);
             lt_kernel_destroy(k);
         }
     }

@@ -7,7 +7,7 @@
 #include "guarded_memory.h"
 #include "half_maps.h"
 #include "host_device.h"
-#include "operators/rollout/fused/parts.h"
+#include "build_kernel.h"
 
 static const lt_backend backend = { .name = "host", .build = host_device_build };
 static lt_device device = { .backend = &backend, .id = "host" };
@@ -62,8 +62,8 @@ LT_TEST(maps_are_joined_in_place)
         for (size_t i = 0; i < map_count(&m); i++)
             want[i] = normalised(&m, m.map, m.norm, i, bf16, row[r].act) +
                       (row[r].skip_norm ? normalised(&m, m.skip, m.skip_norm, i, bf16, row[r].act) : from_half(m.skip[i], bf16));
-        lt_join_job job = { m.map, m.skip, m.map, { m.norm, m.channels, m.channels }, { m.skip_norm, m.channels, m.channels }, m.pixels };
-        LT_CHECK_OK(lt_fused_build_join(&device, &(lt_fused_style){ .bf16 = bf16, .activation = row[r].act }, SAMPLES, BLOCKS, m.channels, row[r].skip_norm, &k));
+        lt_join_job job = { ANY(m.map), ANY(m.skip), ANY(m.map), { ANY(m.norm), m.channels, m.channels }, { ANY(m.skip_norm), m.channels, m.channels }, m.pixels };
+        BUILD_KERNEL(&device, lt_fused_add_join, &(lt_fused_style){ .bf16 = bf16, .activation = row[r].act }, SAMPLES, BLOCKS, m.channels, row[r].skip_norm, &k);
         if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job }));
         check_halves(m.map, want, map_count(&m), bf16, true, row[r].skip_norm ? "join of two normalised maps" : "join");
         free(want);
@@ -98,8 +98,8 @@ LT_TEST(maps_are_joined_with_a_projection)
         for (size_t i = 0; i < in_c * out_c; i++) weights[i] = to_half((float)(from_half(weights[i], bf16) / sqrt((double)in_c)), bf16);
         for (size_t i = 0; i < map_count(&m); i++)
             want[i] = normalised(&m, m.map, m.norm, i, bf16, row[r].act) + projected(x, weights, in_c, out_c, i / out_c, i % out_c, bf16);
-        lt_project_job job = { m.map, x, weights, m.map, { m.norm, m.channels, m.channels }, m.pixels };
-        LT_CHECK_OK(lt_fused_build_project(&device, &(lt_fused_style){ .bf16 = bf16, .activation = row[r].act }, SAMPLES, BLOCKS, row[r].in_c, row[r].out_c, &k));
+        lt_project_job job = { ANY(m.map), ANY(x), ANY(weights), ANY(m.map), { ANY(m.norm), m.channels, m.channels }, m.pixels };
+        BUILD_KERNEL(&device, lt_fused_add_project, &(lt_fused_style){ .bf16 = bf16, .activation = row[r].act }, SAMPLES, BLOCKS, row[r].in_c, row[r].out_c, &k);
         if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job }));
         check_halves(m.map, want, map_count(&m), bf16, true, "join with a projection");
         free(want);
@@ -157,8 +157,8 @@ static void check_output(const output_case *c)
     lt_kernel *k = NULL;
     uint32_t ended[SAMPLES] = { 0 };
     int64_t step = 7, failed[SAMPLES] = { -1, -1 };
-    lt_output_job job = { m.map, m.skip, weights, ended, { m.norm, c->channels, c->channels }, c->pixels, c->real };
-    LT_CHECK_OK(lt_fused_build_output(&device, &(lt_fused_style){ .bf16 = c->bf16, .activation = c->act }, SAMPLES, BLOCKS, c->channels, c->skip, c->noise, &k));
+    lt_output_job job = { ANY(m.map), ANY(m.skip), weights, ended, { ANY(m.norm), c->channels, c->channels }, c->pixels, c->real };
+    BUILD_KERNEL(&device, lt_fused_add_output, &(lt_fused_style){ .bf16 = c->bf16, .activation = c->act }, SAMPLES, BLOCKS, c->channels, c->skip, c->noise, &k);
     if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job, state, noise, (void *)(uintptr_t)policy, next, &step, failed }));
     for (int i = 0; i < SAMPLES; i++) LT_CHECK(failed[i] == -1 && ended[i] == 0);
     double bound = c->act == 0 ? (c->bf16 ? 1e-4 : 2e-6) : c->bf16 ? 0x1p-6 : 0x1p-9, worst = 0; /* of numbers around one */
@@ -201,11 +201,11 @@ LT_TEST(outputs_end_what_is_not_finite)
     uint64_t seed = 5;
     maps m = maps_create(PIXELS, CHANNELS, false, &seed);
     lt_kernel *k = NULL;
-    LT_CHECK_OK(lt_fused_build_output(&device, &(lt_fused_style){ .activation = 1 }, SAMPLES, BLOCKS, CHANNELS, false, 0, &k));
+    BUILD_KERNEL(&device, lt_fused_add_output, &(lt_fused_style){ .activation = 1 }, SAMPLES, BLOCKS, CHANNELS, false, 0, &k);
     for (size_t r = 0; k && r < LT_LEN(row); r++) {
         uint32_t ended[SAMPLES] = { 0 };
         int64_t step = 7, failed[SAMPLES] = { -1, row[r].failed_before };
-        lt_output_job job = { m.map, NULL, weights, ended, { m.norm, CHANNELS, CHANNELS }, PIXELS, CHANNELS };
+        lt_output_job job = { ANY(m.map), NULL, weights, ended, { ANY(m.norm), CHANNELS, CHANNELS }, PIXELS, CHANNELS };
         fill_floats(state, SAMPLES * FIELD, 0, 1, &seed);
         state[FIELD + 1234] = row[r].bad;
         LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job, state, state, (void *)(uintptr_t)policy, next, &step, failed }));
@@ -230,7 +230,7 @@ LT_TEST(affine_and_output_weights_are_packed)
         { .first = WIDTH, .count = WIDTH, .from = -1, .second = -1, .to = affine[1], .kind = LT_PACK_AFFINE, .outputs = REAL, .scale = 1 },
         { .first = 2 * WIDTH, .count = OUT, .from = 20, .second = 50, .to = output, .kind = LT_PACK_OUTPUT, .inputs = REAL, .chunk = WIDTH },
     };
-    LT_CHECK_OK(lt_fused_build_pack(&device, &(lt_fused_style){ 0 }, 2, LT_LEN(job), &k));
+    BUILD_KERNEL(&device, lt_fused_add_pack, &(lt_fused_style){ 0 }, 2, LT_LEN(job), &k);
     if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ job, block }));
     for (int i = 0; i < WIDTH; i++) {
         LT_CHECK(affine[0][i][0] == (i < REAL ? 0.5f * block[2 + i] : 0) && affine[0][i][1] == (i < REAL ? block[9 + i] : 0));

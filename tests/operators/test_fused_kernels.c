@@ -7,7 +7,7 @@
 #include "guarded_memory.h"
 #include "half_maps.h"
 #include "host_device.h"
-#include "operators/rollout/fused/parts.h"
+#include "build_kernel.h"
 
 static const lt_backend backend = { .name = "host", .build = host_device_build };
 static lt_device device = { .backend = &backend, .id = "host" };
@@ -95,7 +95,7 @@ static void conv_pack(conv_bench *b)
     lt_kernel *k = NULL;
     lt_pack_job job = { .count = (int64_t)weight_count(b) / 2, .second = -1, .to = b->packed, .kind = LT_PACK_CONV, .inputs = b->inputs, .outputs = b->c.out_c,
                         .taps = b->s.kernel * b->s.kernel, .chunk = b->s.chunk, .tile = b->s.tile_n, .chunks = b->s.in_c / b->s.chunk };
-    LT_CHECK_OK(lt_fused_build_pack(&device, &style, 3, 1, &k));
+    BUILD_KERNEL(&device, lt_fused_add_pack, &style, 3, 1, &k);
     launch(k, (void *[]){ &job, b->weights });
     lt_kernel_destroy(k);
 }
@@ -103,8 +103,8 @@ static void conv_pack(conv_bench *b)
 static lt_conv_job conv_job(const conv_bench *b)
 {
     const conv_case *c = &b->c;
-    return (lt_conv_job){ .source = b->source, .weights = b->packed, .result = b->result, .norm = { b->norms_in, c->in_c, c->in_c },
-        .own = { b->sums, b->affine, b->norms, b->counts, b->tiles_wide * b->tiles_wide, c->out_c, c->out_c, c->group, (float)pixels(b) },
+    return (lt_conv_job){ .source = ANY(b->source), .weights = ANY(b->packed), .result = ANY(b->result), .norm = { ANY(b->norms_in), c->in_c, c->in_c },
+        .own = { ANY(b->sums), ANY(b->affine), ANY(b->norms), ANY(b->counts), b->tiles_wide * b->tiles_wide, c->out_c, c->out_c, c->group, (float)pixels(b) },
         .samples = c->samples, .grid = c->grid, .tiles_wide = b->tiles_wide, .in_c = c->in_c, .out_c = c->out_c, .chunks = c->in_c / b->s.chunk, .blocks_n = b->s.blocks_n };
 }
 
@@ -193,7 +193,7 @@ static void check_conv(const conv_case *c)
     conv_fill(&b);
     conv_pack(&b);
     describe(&b, what, sizeof what);
-    LT_CHECK_OK(lt_fused_build_conv(&device, &style, &b.s, 2 * (unsigned)c->pairs, 0, &k));
+    BUILD_KERNEL(&device, lt_fused_add_conv, &style, &b.s, 2 * (unsigned)c->pairs, 0, &k);
     double *want = convolve(&b);
     uint16_t *before = malloc(b.map_out * 2);
     lt_conv_job job = conv_job(&b);

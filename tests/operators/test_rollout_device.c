@@ -428,7 +428,7 @@ LT_TEST(noise_and_weights_have_the_bits_of_the_cpu)
                 lt_rollout_options o = options(cuda(), 3, 2); /* one step: its noise stays on the device */
                 make(&b, &s, &o);
                 run(&b, -1);
-                const lt_device_rollout *e = b.r->remote;
+                const lt_device_rollout *e = b.r->on_device;
                 LT_CHECK_OK(lt_noise_create(&s, &maker));
                 lt_noise_set(&maker, &s, b.w);
                 size_t count = (size_t)(3 * maker.count);

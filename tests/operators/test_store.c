@@ -117,14 +117,16 @@ static lt_status write_all(const char *path, const lt_store_plan *p, bool resume
     return st ? st : closed;
 }
 
-static float *read_array(hid_t file, const char *path, size_t n)
+/* Closes the array. */
+static float *read_open_array(hid_t array, size_t n)
 {
     float *x = malloc(n * sizeof *x);
-    hid_t d = H5Dopen2(file, path, H5P_DEFAULT);
-    LT_CHECK(d >= 0 && H5Dread(d, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
-    if (d >= 0) H5Dclose(d);
+    LT_CHECK(array >= 0 && H5Dread(array, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
+    if (array >= 0) H5Dclose(array);
     return x;
 }
+
+static float *read_array(hid_t file, const char *path, size_t n) { return read_open_array(H5Dopen2(file, path, H5P_DEFAULT), n); }
 
 static int64_t wrong_outputs(const float *x, int64_t row, const lt_store_plan *p)
 {
@@ -291,7 +293,7 @@ LT_TEST(readers_keep_what_they_read)
     LT_CHECK_OK(make_skeleton(path, &p));
     LT_CHECK_OK(write_all(path, &p, false, 9));
     lt_hdf5_lock();
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), array = H5Dopen2(file, "/outputs/fields", H5P_DEFAULT);
     lt_hdf5_unlock();
     LT_CHECK(file >= 0);
     int fd = open(path, O_RDONLY); /* in this process the library gives one file for two names of it */
@@ -299,7 +301,7 @@ LT_TEST(readers_keep_what_they_read)
     size_t n = (size_t)(p.part[LT_PART_OUTPUT].row_bytes / 4) * 20;
     LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
     lt_hdf5_lock();
-    float *x = read_array(file, "/outputs/fields", n);
+    float *x = read_open_array(array, n);
     H5Fclose(file);
     lt_hdf5_unlock();
     for (int64_t i = 0; i < 9; i++) LT_CHECK_EQ_INT(wrong_outputs(x + shuffled(i, 20) * (int64_t)(n / 20), shuffled(i, 20), &p), 0);

@@ -94,7 +94,7 @@ VECTORS = r"""
 /* Levels of 1, 2, 3, 5 and 9 statements; each level adds to what the one before wrote. */
 static void levels(const sizes &z, std::vector<word> list)
 {
-    std::vector<word> there(list);
+    std::vector<word> rest(list);
     const int width[] = { 1, 2, 3, 5, 9 };
     for (unsigned blocks = 1; blocks <= 3; blocks++) {
         std::vector<std::vector<double>> x;
@@ -113,7 +113,7 @@ static void levels(const sizes &z, std::vector<word> list)
         }
         list[0].i = count, list[1].i = 2 * count, list[PASSED].i = 0;
         check(count == 20, "statements", count);
-        launch(blocks, 128, [&] { in_order(&z, list.data(), there.data()); });
+        launch(blocks, 128, [&] { in_order(&z, list.data(), rest.data()); });
         check(x == want, "levels", blocks);
     }
 }
@@ -123,7 +123,7 @@ int main()
     const i64 n = 700, chunk = 256, many = 40;
     double passed[4] = { 0 };
     const sizes z = { n, chunk, (n + chunk - 1) / chunk, passed };
-    std::vector<word> list(5 * MOST, word{ 0 }), there(list);
+    std::vector<word> list(5 * MOST, word{ 0 }), rest(list);
     std::vector<std::vector<double>> x, want;
     for (i64 i = 0; i < many + 3; i++) x.push_back(drawn(n));
     want = x;
@@ -138,7 +138,7 @@ int main()
     }
     list[0].i = many + 1, list[1].i = 3 * many, list[PASSED].i = 3;
     for (int i = 0; i < 4; i++) list[PASSED + 1 + i].d = 1.5 + i;
-    launch(2, 256, [&] { in_order(&z, list.data(), there.data()); });
+    launch(2, 256, [&] { in_order(&z, list.data(), rest.data()); });
     check(x == want, "in_order", 0);
     check(passed[0] == 1.5 && passed[2] == 3.5 && passed[3] == 0, "numbers passed", passed[2]);
 
@@ -151,7 +151,7 @@ int main()
     w[HEAD + 4].p = d.data(), w[HEAD + 5].i = 2, w[HEAD + 6].i = 1;
     term = w + HEAD + 8;
     term[0].d = 2, term[1].p = c.data(), term[2].d = 3, term[3].p = a.data(), term[4].d = -1, term[5].p = b.data();
-    launch(3, 256, [&] { side_by_side(&z, w, there.data()); });
+    launch(3, 256, [&] { side_by_side(&z, w, rest.data()); });
     check(c == c_want && d == d_want, "side_by_side", 0);
     levels(z, list);
 
@@ -161,7 +161,7 @@ int main()
         { LARGEST, b.data(), b.data() }, { BAD, b.data(), b.data() }, { BAD, a.data(), a.data() }, { LARGEST, d.data(), d.data() } };
     while (sums.size() < 60) sums.push_back({ DOT, d.data(), a.data() }); /* more than the first trip fetches */
     const i64 count = sums.size();
-    std::vector<arrival> results(count * z.chunks), home(5);
+    std::vector<arrival> results(count * z.chunks), host(5);
     std::vector<double> values = drawn(5);
     auto kept = std::vector<double>(n, -1), also = kept;
     w[2].i = (count + 2) | 77ll << 32; /* and two copies */
@@ -170,8 +170,8 @@ int main()
     at_sum[4 * count].i = COPY, at_sum[4 * count + 1].p = a.data(), at_sum[4 * count + 2].p = kept.data();
     at_sum[4 * count + 4].i = COPY, at_sum[4 * count + 5].p = c.data(), at_sum[4 * count + 6].p = also.data();
     for (i64 s = 0; s < count; s++) at_sum[4 * s].i = sums[s].kind, at_sum[4 * s + 1].p = sums[s].a, at_sum[4 * s + 2].p = sums[s].b;
-    launch(2, 256, [&] { in_order(&z, w, there.data()); });
-    launch(4, 128, [&] { finish(&z, there.data(), results.data(), values.data(), home.data(), home.data() + 4); });
+    launch(2, 256, [&] { in_order(&z, w, rest.data()); });
+    launch(4, 128, [&] { finish(&z, rest.data(), results.data(), values.data(), host.data(), host.data() + 4); });
     auto number = [](const arrival &a) {
         check(a.ticket == 77 && a.again == 77, "tickets", a.ticket);
         const unsigned long long bits = a.low | (unsigned long long)a.high << 32;
@@ -180,7 +180,7 @@ int main()
         return v;
     };
     check(kept == a && also == c, "copies", 0);
-    for (int i = 0; i < 5; i++) check(number(home[i]) == values[i], "values", values[i]);
+    for (int i = 0; i < 5; i++) check(number(host[i]) == values[i], "values", values[i]);
     double dot = 0, squares = 0, largest = 0;
     std::vector<double> got(count);
     auto fold = [](i64 kind, double sum, double more) { return kind == LARGEST ? larger(sum, more) : sum + more; };
@@ -217,8 +217,8 @@ static void limited()
         double *mine = &part[rows * z.chunks];
         launch(rows * z.chunks, 32, [&] { dots2(&z, P.data(), head, b.data(), part.data(), mine); });
         launch(2, 64, [&] { loops(&z, head, part.data(), mine, table.data(), factor.data()); });
-        double *const places[] = { out.data(), out.data() + stride };
-        launch(1, 64, [&] { combine2(&z, P.data(), head, b.data(), factor.data(), places); });
+        double *const targets[] = { out.data(), out.data() + stride };
+        launch(1, 64, [&] { combine2(&z, P.data(), head, b.data(), factor.data(), targets); });
         if (push % 7 && push < 39) continue;
         for (i64 c = 0; c < 2; c++) {
             std::vector<double> q(b.begin() + c * stride, b.begin() + c * stride + n), alpha(pairs);
@@ -254,10 +254,10 @@ int main()
         for (i64 i = 0; i < n; i++) b[c * stride + i] = draw();
     auto two = H;
     launch(n, 64, [&] { rank2(&z, step.data(), two.data()); });
-    double *const places[] = { out.data(), out.data() + stride, out.data() + 2 * stride, out.data() + 3 * stride };
+    double *const targets[] = { out.data(), out.data() + stride, out.data() + 2 * stride, out.data() + 3 * stride };
     double *const wanted[] = { want.data(), want.data() + stride, want.data() + 2 * stride, want.data() + 3 * stride };
     launch((n + 1) / 2, 64, [&] { multiply4(&z, two.data(), b.data(), wanted); });
-    launch((n + 1) / 2, 64, [&] { change4(&z, step.data(), H.data(), b.data(), places); });
+    launch((n + 1) / 2, 64, [&] { change4(&z, step.data(), H.data(), b.data(), targets); });
     check(H == two, "the update", 0);
     check(out == want, "the products", 0);
     for (i64 i = 0; i < n; i++)
@@ -273,15 +273,15 @@ int main()
 {
     for (int count : { 5, 300, 2000 }) {
         auto from = drawn(count), to = std::vector<double>(count + 1, -1);
-        double told = 0;
+        double reported = 0;
         unsigned long long ended[2] = { 0 };
-        launch(4, 128, [&] { move(from.data(), to.data(), to.data() + count - 1); });
+        launch(4, 128, [&] { move_to_device(from.data(), to.data(), to.data() + count - 1); });
         check(std::equal(from.begin(), from.end(), to.begin()) && to[count] == -1, "move", count);
         for (int run = 1; run <= 2; run++) {
             to.assign(count + 1, -1);
-            launch(4, 128, [&] { move_home(from.data(), to.data(), to.data() + count - 1, ended, &told); });
-            check(std::equal(from.begin(), from.end(), to.begin()) && to[count] == -1, "move_home", count);
-            check(told == run && ended[0] == 0, "the end", told);
+            launch(4, 128, [&] { move_to_host(from.data(), to.data(), to.data() + count - 1, ended, &reported); });
+            check(std::equal(from.begin(), from.end(), to.begin()) && to[count] == -1, "move_to_host", count);
+            check(reported == run && ended[0] == 0, "the end", reported);
         }
     }
     return failures != 0;
@@ -352,12 +352,13 @@ static double __longlong_as_double(long long) { return NAN; }
                              for name, (m, n) in sizes.items())
 
 
-def run(compiler, folder, text, main, prepare=lambda text: text):
+def run(compiler, folder, texts, main, prepare=lambda text: text):
+    """One text, behind the headers it shares with C."""
     source, program = folder / "kernel.cpp", folder / "kernel"
-    source.write_text(SHIM + prepare((TEXTS / text).read_text()) + main)
+    source.write_text(SHIM + prepare("".join((TEXTS / text).read_text() for text in texts)) + main)
     subprocess.run([compiler, "-std=c++20", "-O1", "-w", "-ffp-contract=off", "-pthread", "-o", program, source], check=True)
     good = subprocess.run([program]).returncode == 0
-    print(text, "ok" if good else "FAILED")
+    print(texts[-1], "ok" if good else "FAILED")
     return good
 
 
@@ -367,8 +368,9 @@ def main():
         print("no C++ compiler")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        results = [run(compiler, Path(folder), "vectors.cu", VECTORS), run(compiler, Path(folder), "hessian.cu", HESSIAN), run(compiler, Path(folder), "move.cu", MOVE),
-                   run(compiler, Path(folder), "../../kernels/cuda/svd.cu", SVD, svd_text)]
+        results = [run(compiler, Path(folder), ["../vectors/measure.h", "vectors_job.h", "vectors.cu"], VECTORS),
+                   run(compiler, Path(folder), ["hessian_job.h", "hessian.cu"], HESSIAN), run(compiler, Path(folder), ["move.cu"], MOVE),
+                   run(compiler, Path(folder), ["../../kernels/cuda/linalg/svd.cu"], SVD, svd_text)]
     return 0 if all(results) else 1
 
 

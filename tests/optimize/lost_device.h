@@ -15,7 +15,7 @@ static inline double value_on_the_host(const job *j, const double *x)
     return f;
 }
 
-/* Points that are told have the values that are told with them, though x was on its way. Returns how many runs ended by the loss. */
+/* Points that are reported have the values that are reported with them, though x was on its way. Returns how many runs ended by the loss. */
 static inline int lose_at_every_wait(job *j)
 {
     int n_lost = 0;
@@ -33,9 +33,9 @@ static inline int lose_at_every_wait(job *j)
             LT_CHECK_EQ_INT(status, LT_ERR_DEVICE);
             continue;
         }
-        n_lost += s->termination_code == 14;
+        n_lost += s->termination_code == LT_TERMINATION_DEVICE_LOST;
         LT_CHECK(s->final.present && s->most_feasible.present == (s->p + s->q > 0));
-        LT_CHECK(s->termination_code != 14 || !s->transfers.hessian_on_device || !s->H_final.H);
+        LT_CHECK(s->termination_code != LT_TERMINATION_DEVICE_LOST || !s->transfers.hessian_on_device || !s->H_final.H);
         const lt_solution_point *point[] = { &s->final, &s->best, &s->most_feasible };
         for (int i = 0; i < 3; i++)
             if (point[i]->present) LT_CHECK_NEAR(value_on_the_host(j, point[i]->x), point[i]->f, 1e-12 * fmax(1, fabs(point[i]->f)));

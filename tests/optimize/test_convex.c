@@ -234,7 +234,7 @@ enum { MOST_STOPPED_SHORT = 2 };
 /* False: it stopped short. */
 static bool check_answer(const char *how, uint64_t seed, const convex *k, const lt_solution *s)
 {
-    bool ended = s->termination_code == 0 || s->termination_code == 6;
+    bool ended = s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE;
     double error = fabs(s->best.f - k->f_star) / fmax(1, fabs(k->f_star));
     const bool short_of_it = s->best.present && ended && error > 1e-6 && error <= 1e-3;
     if (!s->best.present || !(error <= 1e-3) || !ended)

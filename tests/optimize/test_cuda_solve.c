@@ -1,4 +1,4 @@
-/* The optimizer on a GPU against the CPU: values and gradients, whole runs, H there, every switch.
+/* The optimizer on a GPU against the CPU: values and gradients, whole runs, H on the GPU, every switch.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "solve_job.h"
 
@@ -114,7 +114,7 @@ LT_TEST(vectors_on_the_gpu_give_the_same_answers_every_time)
     }
 }
 
-/* Lanes run side by side there; programs of the same functions give the same bits. */
+/* Members of a batch run side by side; programs of the same functions give the same bits. */
 LT_TEST(several_steps_at_once_give_the_same_runs)
 {
     OPEN_OR_SKIP();

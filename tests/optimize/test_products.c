@@ -184,7 +184,7 @@ LT_TEST(a_checkpoint_has_the_columns_that_stand_once)
 static double solve_text(const char *text)
 {
     lt_solution *s = run_text(text, (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 1e-7 });
-    LT_CHECK(s->best.present && (s->termination_code == 0 || s->termination_code == 6));
+    LT_CHECK(s->best.present && (s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE));
     LT_CHECK_NEAR(s->quadprog_failure_rate, 0, 0);
     double f = s->best.f;
     lt_solution_destroy(s);

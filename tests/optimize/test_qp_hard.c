@@ -287,4 +287,54 @@ LT_TEST(scales_of_everything)
     }
 }
 
+/* What rounding does to Q = G'HG where H has lost its digits: errors of any size beside the entries. The shift is reported, and the
+   answer is that of the shifted problem, checked by code of its own. */
+LT_TEST(noise_that_breaks_convexity_is_shifted_away)
+{
+    lt_rng r = lt_rng_seed(31);
+    int n_shifted = 0;
+    for (int k = 0; k < 400; k++) {
+        int m = 2 + (int)lt_rng_below(&r, k % 20 ? 24 : 150);
+        double noise = pow(10, -14 + 15 * lt_rng_uniform(&r));
+        qp_case p = qp_case_make(m);
+        qp_case_random(&p, &r, 1 + m / 3, k % 3 ? 1 : 1e-4, k % 5 ? 1 : 1e-6);
+        for (int i = 0; i < m; i++)
+            for (int j = 0; j <= i; j++) *entry(&p, i, j) = *entry(&p, j, i) = *entry(&p, i, j) + noise * lt_rng_normal(&r);
+        if (k % 2) qp_case_steering(&p, m / 2);
+        else qp_case_stationarity(&p, m / 4, m - m / 2, k % 4 ? 1e-5 : 1);
+        lt_qp_options opt = lt_qp_defaults();
+        opt.max_shift = 1;
+        lt_qp_info info = solve(&p, &opt);
+        for (int i = 0; i < m; i++) *entry(&p, i, i) += info.shift;
+        double sum_error, v = qp_case_violation(&p, p.y, &sum_error);
+        n_shifted += info.shift > 0;
+        if (info.status != LT_QP_OK || !(v <= 1e-12) || !(sum_error <= 1e-14) || !(info.shift <= 100 * noise * sqrt(m)))
+            LT_TEST_FAIL("m=%d, noise %.1e: %s (%s), violation %.2e, sum %.2e, shift %.2e", m, noise, lt_qp_status_name(info.status),
+                         lt_qp_cause_name(info.cause), v, sum_error, info.shift);
+        qp_case_free(&p);
+    }
+    LT_CHECK(n_shifted > 100);
+}
+
+/* Convex ones are left as they are, with and without leave to shift. */
+LT_TEST(convex_problems_are_not_shifted)
+{
+    lt_rng r = lt_rng_seed(32);
+    for (int k = 0; k < 100; k++) {
+        int m = 1 + (int)lt_rng_below(&r, 40);
+        qp_case p = qp_case_make(m);
+        qp_case_random(&p, &r, 1 + m / 2, 1, 1);
+        qp_case_steering(&p, m / 2);
+        lt_qp_options opt = lt_qp_defaults();
+        double *strict = malloc((size_t)m * sizeof *strict);
+        (void)solve(&p, &opt);
+        memcpy(strict, p.y, (size_t)m * sizeof *strict);
+        opt.max_shift = 1;
+        lt_qp_info info = solve(&p, &opt);
+        LT_CHECK(info.shift == 0 && !memcmp(strict, p.y, (size_t)m * sizeof *strict));
+        free(strict);
+        qp_case_free(&p);
+    }
+}
+
 LT_TEST_MAIN()

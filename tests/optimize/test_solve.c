@@ -47,7 +47,7 @@ LT_TEST(rosenbrock_table_is_reproduced_row_by_row)
          { 10, 3.815204, 39.4225027901, 9.27057783616, 4.053355, 5, 16, 0.001796 });
     LT_CHECK_EQ_INT(s->iters, 10);
     LT_CHECK_EQ_INT(s->fn_evals, 35);
-    LT_CHECK_EQ_INT(s->termination_code, 4);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_MAX_ITERATIONS);
     LT_CHECK(!s->best.present && s->most_feasible.present);
     lt_solution_destroy(s);
 }
@@ -63,7 +63,7 @@ LT_TEST(restart_goes_on_from_the_final_matrix)
          { 5, NAN, 18.8070548305, 9.27572664351, 0, 3, 4, NAN });
     ROWS(s, 9, { 15, NAN, 2.41981099682, NAN, NAN, 0, NAN, NAN });
     LT_CHECK(s->final.f <= 0.0862 && s->final.feasible_to_tol && s->iters <= 60);
-    LT_CHECK(s->termination_code == 0 || s->termination_code == 6);
+    LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
     lt_solution_destroy(a);
     lt_solution_destroy(s);
 }
@@ -82,7 +82,7 @@ LT_TEST(limited_memory_table_and_its_warm_start)
     lt_solve_options again = { LT_SOLVE_DEFAULTS, .x0 = a->final.x, .mu0 = a->final.mu, .limited_mem_size = 1, .scaleH0 = false,
                                .limited_mem_fixed_scaling = false, .limited_mem_warm_start = &a->H_final, .maxit = 100 };
     lt_solution *s = solve_example(example_rosenbrock(0, 0), again, false);
-    LT_CHECK(s->final.f <= 0.0860 && (s->termination_code == 0 || s->termination_code == 6));
+    LT_CHECK(s->final.f <= 0.0860 && (s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE));
     lt_solution_destroy(a);
     lt_solution_destroy(s);
 }
@@ -92,7 +92,7 @@ LT_TEST(rosenbrock_from_the_kink_and_from_random_starts)
     double best = (1 - sqrt(0.5)) * (1 - sqrt(0.5));
     lt_solution *s = solve_example(example_rosenbrock(1, 1), base(), false);
     LT_CHECK(s->best.present && s->best.f >= best - 1e-5 && s->best.f <= 0.0859);
-    LT_CHECK(s->termination_code == 0 || s->termination_code == 6);
+    LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
     lt_solution_destroy(s);
     for (int64_t seed = 0; seed < 8; seed++) {
         lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = 1e-6, .maxit = 100, .seed = seed };
@@ -112,12 +112,12 @@ LT_TEST(feasibility_problem_ends_in_three_steps)
     lt_solution *s = solve_example(example_feasibility(-3), base(), false);
     LT_CHECK_EQ_INT(s->iters, 3);
     LT_CHECK_EQ_INT(s->fn_evals, 7);
-    LT_CHECK_EQ_INT(s->termination_code, 0);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_CONVERGED);
     LT_CHECK_NEAR(s->final.x[0], 1.688660, 1e-6);
     LT_CHECK_NEAR(s->final.x[1], -2.486619, 1e-6);
     lt_solution_destroy(s);
     s = solve_example(example_feasibility(-3), (lt_solve_options){ LT_SOLVE_DEFAULTS, .compat = 1 }, false);
-    LT_CHECK_EQ_INT(row_of(s, 1)->n_gradients, 2); /* the reference's cache lets the origin in */
+    LT_CHECK_EQ_INT(row_of(s, 1)->n_gradients, 2); /* PyGRANSO's cache lets the origin in */
     lt_solution_destroy(s);
 }
 
@@ -129,12 +129,12 @@ LT_TEST(sphere_finds_the_largest_eigenvalue)
          { 20, NAN, -0.9039475, NAN, NAN, 0, NAN, NAN }, { 40, NAN, -0.9407962, NAN, NAN, 0, NAN, NAN });
     LT_CHECK_EQ_INT(s->iters, 85);
     LT_CHECK_EQ_INT(s->fn_evals, 96);
-    LT_CHECK_EQ_INT(s->termination_code, 0);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_CONVERGED);
     LT_CHECK(fabs(s->final.f + 24.28592206) <= 1e-6);
     lt_solution_destroy(s);
     opt.compat = 0;
     s = solve_example(example_sphere(300, -1), opt, false);
-    LT_CHECK(abs((int)s->iters - 82) <= 2 && fabs(s->final.f + 24.28592206) <= 1e-6 && s->termination_code == 0);
+    LT_CHECK(abs((int)s->iters - 82) <= 2 && fabs(s->final.f + 24.28592206) <= 1e-6 && s->termination_code == LT_TERMINATION_CONVERGED);
     lt_solution_destroy(s);
 }
 
@@ -156,7 +156,7 @@ LT_TEST(trace_problem_with_dependent_constraints)
     ROWS(s, 5, { 0, NAN, 1.167248, NAN, NAN, 0, NAN, NAN }, { 2, NAN, -7.445131, NAN, NAN, 0, NAN, NAN },
          { 5, NAN, -0.0515928, NAN, NAN, 0, NAN, NAN }, { 10, NAN, -0.9430633, NAN, NAN, 0, NAN, NAN });
     LT_CHECK(fabs(s->final.f + 3.04324830604) <= 1e-8);
-    LT_CHECK(s->termination_code == 0 || s->termination_code == 6);
+    LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
     lt_solution_destroy(s);
     s = solve_example(example_trace(2), (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 5e-6 }, false);
     LT_CHECK(s->final.feasible_to_tol && s->final.f <= -3.922 && s->final.f >= -3.93228070919 - 1e-5);
@@ -169,7 +169,7 @@ LT_TEST(robust_pca_reaches_the_sparse_answer)
     lt_solution *s = solve_example(e, (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 1e-6 }, true);
     LT_CHECK_NEAR(e->b[0], 0.661352158, 1e-8);
     LT_CHECK(s->best.present && s->best.f <= 0.3342 && s->best.f >= e->best - 1e-5 && s->best.tve <= 1e-6);
-    LT_CHECK(s->termination_code == 0 || s->termination_code == 6);
+    LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
     lt_solution_destroy(s);
     example_free(e);
 }
@@ -182,7 +182,7 @@ LT_TEST(total_variation_early_rows_and_optimum)
          { 10, NAN, NAN, 6.11242762691, NAN, 0, NAN, NAN });
     ROWS(s, 5, { 30, NAN, NAN, 5.31815576231, NAN, 0, NAN, NAN }, { 50, NAN, NAN, 5.15831247662, NAN, 0, NAN, NAN });
     LT_CHECK(s->final.f <= 5.0779552563 && s->iters <= 600);
-    LT_CHECK(s->termination_code == 0 || s->termination_code == 6);
+    LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
     LT_CHECK_EQ_INT(s->loop_allocations, 0);
     lt_solution_destroy(s);
 }
@@ -200,22 +200,22 @@ LT_TEST(dictionary_table_and_both_early_stops)
     double most = 0;
     for (int i = 0; i < 30; i++) most = fmax(most, fabs(s->final.x[i]));
     LT_CHECK(fabs(most - 1) <= 1e-6 && fabs(s->final.f - 0.4919422) <= 1e-6);
-    LT_CHECK(s->termination_code == 0 || s->termination_code == 6);
+    LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
     lt_solution_destroy(s);
 
     opt.fvalquit = 0.4963;
     s = solve_example(example_dictionary(), opt, false);
-    LT_CHECK(s->iters == 77 && s->fn_evals == 256 && s->termination_code == 2);
+    LT_CHECK(s->iters == 77 && s->fn_evals == 256 && s->termination_code == LT_TERMINATION_TARGET);
     NEAR(s->final.f, 0.49205285240, 10);
     lt_solution_destroy(s);
     opt.compat = 0;
     s = solve_example(example_dictionary(), opt, false);
-    LT_CHECK(s->iters == 77 && s->fn_evals == 255 && s->termination_code == 2);
+    LT_CHECK(s->iters == 77 && s->fn_evals == 255 && s->termination_code == LT_TERMINATION_TARGET);
     lt_solution_destroy(s);
 
     opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .maxit = 500, .compat = 1, .opt_tol = 1e-4 };
     s = solve_example(example_dictionary(), opt, false);
-    LT_CHECK(s->iters == 90 && s->fn_evals == 299 && s->termination_code == 0);
+    LT_CHECK(s->iters == 90 && s->fn_evals == 299 && s->termination_code == LT_TERMINATION_CONVERGED);
     lt_solution_destroy(s);
 }
 

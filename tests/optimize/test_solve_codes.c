@@ -43,25 +43,25 @@ LT_TEST(code_0_and_its_text)
 {
     int64_t n = 3;
     lt_solution *s = solve_function(n, 0, 0, bowl, &n, base());
-    LT_CHECK_EQ_INT(s->termination_code, 0);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_CONVERGED);
     for (int i = 0; i < 3; i++) LT_CHECK_NEAR(s->final.x[i], 0.5, 1e-7);
     LT_CHECK(!s->most_feasible.present && s->best.present && isnan(s->mu_lowest) && !s->error);
     lt_solution_destroy(s);
-    for (int code = 0; code <= 13; code++) LT_CHECK(strlen(lt_termination_text(code)) > 10);
-    LT_CHECK(!strcmp(lt_termination_text(15), "?") && !strcmp(lt_termination_text(-1), "?"));
+    for (lt_termination code = LT_TERMINATION_CONVERGED; code < LT_TERMINATION_COUNT; code++) LT_CHECK(strlen(lt_termination_text(code)) > 10);
+    LT_CHECK(!strcmp(lt_termination_text(LT_TERMINATION_COUNT), "?") && !strcmp(lt_termination_text(LT_TERMINATION_NONE), "?"));
 }
 
 LT_TEST(code_1_small_relative_change)
 {
     lt_solution *s = solve_example(example_dictionary(), (lt_solve_options){ LT_SOLVE_DEFAULTS, .rel_tol = 1e-2, .viol_eq_tol = 1e-2 }, false);
-    LT_CHECK_EQ_INT(s->termination_code, 1);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_SMALL_DECREASE);
     lt_solution_destroy(s);
 }
 
 LT_TEST(code_2_target_value)
 {
     lt_solution *s = solve_example(example_total_variation(), (lt_solve_options){ LT_SOLVE_DEFAULTS, .fvalquit = 6 }, false);
-    LT_CHECK_EQ_INT(s->termination_code, 2);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_TARGET);
     LT_CHECK(s->final.f <= 6);
     lt_solution_destroy(s);
 }
@@ -85,32 +85,32 @@ LT_TEST(code_3_callback_and_interrupt)
     seen s = { .ok = true };
     lt_solve_options opt = { LT_SOLVE_DEFAULTS, .halt_log_fn = stop_at_4, .halt_log_ctx = &s };
     lt_solution *a = solve_example(example_total_variation(), opt, false);
-    LT_CHECK_EQ_INT(a->termination_code, 3);
+    LT_CHECK_EQ_INT(a->termination_code, LT_TERMINATION_HALTED);
     LT_CHECK_EQ_INT(a->iters, 4);
     LT_CHECK(s.ok && s.calls == 5 && !a->interrupted);
     lt_solution_destroy(a);
     int flag = 1;
     opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .interrupt = &flag };
     a = solve_example(example_total_variation(), opt, false);
-    LT_CHECK(a->termination_code == 3 && a->interrupted && a->iters == 0);
+    LT_CHECK(a->termination_code == LT_TERMINATION_HALTED && a->interrupted && a->iters == 0);
     lt_solution_destroy(a);
 }
 
 LT_TEST(code_5_clock)
 {
     lt_solution *s = solve_example(example_total_variation(), (lt_solve_options){ LT_SOLVE_DEFAULTS, .maxclocktime = 1e-9 }, false);
-    LT_CHECK_EQ_INT(s->termination_code, 5);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_MAX_TIME);
     lt_solution_destroy(s);
 }
 
 LT_TEST(codes_6_and_7_bracketed_without_a_wolfe_point)
 {
     lt_solution *s = solve_example(example_feasibility(3), base(), false);
-    LT_CHECK_EQ_INT(s->termination_code, 7);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_BRACKET_INFEASIBLE);
     LT_CHECK(!s->best.present && fabs(s->final.x[1] + 0.9535) < 1e-3 && fabs(s->final.x[0]) < 1e-3);
     lt_solution_destroy(s);
     s = solve_example(example_rosenbrock(1, 1), (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 0 }, false);
-    LT_CHECK_EQ_INT(s->termination_code, 6);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_BRACKET_FEASIBLE);
     lt_solution_destroy(s);
 }
 
@@ -119,11 +119,11 @@ LT_TEST(code_8_unbounded_below)
     double x0 = 0;
     lt_solve_options opt = { LT_SOLVE_DEFAULTS, .x0 = &x0 };
     lt_solution *s = solve_function(1, 0, 0, linear, NULL, opt);
-    LT_CHECK_EQ_INT(s->termination_code, 8);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_UNBOUNDED);
     LT_CHECK(isnan(s->mu_lowest));
     lt_solution_destroy(s);
     s = solve_function(1, 1, 0, linear, NULL, opt);
-    LT_CHECK_EQ_INT(s->termination_code, 8);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_UNBOUNDED);
     LT_CHECK(s->mu_lowest > 0 && s->mu_lowest < 1); /* ten halvings at the first iteration */
     LT_CHECK_EQ_INT(s->n_mu_reductions, 10);
     lt_solution_destroy(s);
@@ -133,11 +133,11 @@ LT_TEST(code_9_no_direction_descends)
 {
     double x0 = 0;
     lt_solution *s = solve_function(1, 1, 0, hopeless, NULL, (lt_solve_options){ LT_SOLVE_DEFAULTS, .x0 = &x0 });
-    LT_CHECK_EQ_INT(s->termination_code, 9);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_NO_DESCENT);
     lt_solution_destroy(s);
     s = solve_function(1, 1, 0, hopeless, NULL,
                        (lt_solve_options){ LT_SOLVE_DEFAULTS, .x0 = &x0, .linesearch_nondescent_maxit = 4, .max_fallback_level = 4 });
-    LT_CHECK_EQ_INT(s->termination_code, 9);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_NO_DESCENT);
     LT_CHECK(s->fn_evals > 4); /* short searches were tried */
     lt_solution_destroy(s);
 }
@@ -151,14 +151,24 @@ static lt_status fails_later(void *ctx, const double *x, const lt_outputs *o)
     return bowl(&f->n, x, o);
 }
 
+static lt_status fails_with_words(void *ctx, const double *x, const lt_outputs *o)
+{
+    lt_status s = fails_later(ctx, x, o);
+    return s ? lt_fail(s, "the sensor is off") : s;
+}
+
 LT_TEST(code_11_the_function_fails)
 {
     faulty f = { .n = 4, .fail_at = 3 };
     lt_solve_options opt = base();
     opt.init_step_size = 0.01;
     lt_solution *s = solve_function(4, 0, 0, fails_later, &f, opt);
-    LT_CHECK_EQ_INT(s->termination_code, 11);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_FUNCTION_FAILED);
     LT_CHECK(s->error && s->best.present && isfinite(s->final.f));
+    LT_CHECK(strstr(s->error, "the problem's function returned 'cancelled'"));
+    lt_solution_destroy(s);
+    s = solve_function(4, 0, 0, fails_with_words, &(faulty){ .n = 4, .fail_at = 3 }, opt);
+    LT_CHECK(s->termination_code == 11 && !strcmp(s->error, "the sensor is off"));
     lt_solution_destroy(s);
     f = (faulty){ .n = 4, .fail_at = 1 }; /* at x0: the caller's mistake */
     lt_problem *p;
@@ -186,19 +196,19 @@ LT_TEST(code_12_and_the_levels_below_steering)
     double x0[2] = { -1, -2 };
     lt_solve_options opt = { LT_SOLVE_DEFAULTS, .x0 = x0, .halt_on_quadprog_error = true };
     lt_solution *s = solve_function(2, 2, 0, broken_row, &calls, opt);
-    LT_CHECK_EQ_INT(s->termination_code, 12);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_QP_FAILED);
     LT_CHECK(s->error && strstr(s->error, "QP") && s->quadprog_failure_rate > 0 && s->iters == 1);
     LT_CHECK(isinf(s->stat_value) && s->history[1].qp_attempts == 4); /* all three QPs of the measure failed */
     lt_solution_destroy(s);
     opt.halt_on_quadprog_error = false;
     calls = 0;
     s = solve_function(2, 2, 0, broken_row, &calls, opt);
-    LT_CHECK(s->iters > 1 && s->history[1].level == 0 && s->history[2].level == 2 && s->termination_code != 12);
+    LT_CHECK(s->iters > 1 && s->history[1].level == 0 && s->history[2].level == 2 && s->termination_code != LT_TERMINATION_QP_FAILED);
     lt_solution_destroy(s);
     opt.max_fallback_level = 1;
     calls = 0;
     s = solve_function(2, 2, 0, broken_row, &calls, opt);
-    LT_CHECK_EQ_INT(s->termination_code, 12); /* no level was left */
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_QP_FAILED); /* no level was left */
     lt_solution_destroy(s);
 }
 
@@ -206,7 +216,7 @@ LT_TEST(code_13_when_a_checkpoint_cannot_be_written)
 {
     lt_solve_options opt = { LT_SOLVE_DEFAULTS, .checkpoint = "/nonexistent/folder/file", .checkpoint_every = 2 };
     lt_solution *s = solve_example(example_total_variation(), opt, false);
-    LT_CHECK_EQ_INT(s->termination_code, 13);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_INTERNAL);
     LT_CHECK_EQ_INT(s->iters, 2);
     LT_CHECK(s->error && strstr(s->error, "nonexistent"));
     lt_solution_destroy(s);
@@ -234,7 +244,7 @@ LT_TEST(failed_searches_walk_all_levels_and_restore_mu)
                              .print_to = to, .print_level = 2 };
     lt_solution *s = solve_function(2, 1, 0, liar, &calls, opt);
     fclose(to);
-    LT_CHECK_EQ_INT(s->termination_code, 7);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_BRACKET_INFEASIBLE);
     LT_CHECK_EQ_INT(s->iters, 0);
     LT_CHECK(s->final.mu == 1 && s->final.f == 0); /* as at the start, whatever steering tried */
     int64_t deepest = calls;
@@ -302,7 +312,7 @@ LT_TEST(values_that_are_not_finite_never_end_in_an_answer_that_is_not)
                 poison p = { equality ? example_trace(1) : example_rosenbrock(-1.5, 2), what, value[v], 0, every };
                 lt_solve_options opt = { LT_SOLVE_DEFAULTS, .x0 = p.inner->x0, .maxit = 60 };
                 lt_solution *s = solve_function(p.inner->n, p.inner->p, p.inner->q, poisoned, &p, opt);
-                LT_CHECK(s && s->termination_code >= 0 && s->termination_code <= 13 && s->termination_code != 13);
+                LT_CHECK(s && s->termination_code > LT_TERMINATION_NONE && s->termination_code < LT_TERMINATION_INTERNAL);
                 LT_CHECK(s && isfinite(s->final.f) && isfinite(s->final.tv) && isfinite(s->final.x[0]));
                 LT_CHECK(!s->best.present || (isfinite(s->best.f) && isfinite(s->best.x[0])));
                 lt_solution_destroy(s);

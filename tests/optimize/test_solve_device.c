@@ -33,9 +33,9 @@ LT_TEST(a_device_gives_the_bits_of_the_host)
     const char *set[] = { "gradients", "always", "maxit", "60" };
     for (size_t i = 0; i < LT_LEN(examples); i++) {
         lt_device *dev = watched_open();
-        job host = open_job(examples[i], set, 4), there = open_job(examples[i], set, 4);
-        there.opt.device = dev;
-        lt_solution *a = run(&host), *b = run(&there);
+        job host = open_job(examples[i], set, 4), device = open_job(examples[i], set, 4);
+        device.opt.device = dev;
+        lt_solution *a = run(&host), *b = run(&device);
         check_same_bits(b, a, examples[i]);
         LT_CHECK(!strcmp(a->device, "cpu") && a->transfers.evaluation.calls == 0);
         LT_CHECK_EQ_INT(b->transfers.gradient_runs, b->fn_evals);
@@ -43,7 +43,7 @@ LT_TEST(a_device_gives_the_bits_of_the_host)
         lt_solution_destroy(a);
         lt_solution_destroy(b);
         close_job(&host);
-        close_job(&there);
+        close_job(&device);
         lt_device_close(dev);
     }
 }
@@ -90,7 +90,7 @@ static bytes_of bytes_needed(lt_problem_size s)
     return (bytes_of){ 8 * s.n, 8 * k, 8 * (pad + k * s.n), 8 * k * s.n };
 }
 
-static void check_exchange(const lt_solution *s, lt_problem_size size)
+static void check_crossings(const lt_solution *s, lt_problem_size size)
 {
     const lt_solve_transfers *t = &s->transfers;
     bytes_of need = bytes_needed(size);
@@ -98,7 +98,7 @@ static void check_exchange(const lt_solution *s, lt_problem_size size)
     LT_CHECK_EQ_INT(t->evaluation.calls, t->values_runs + t->gradient_runs);
     LT_CHECK_EQ_INT(t->evaluation.syncs, t->evaluation.calls); /* one wait each */
     LT_CHECK_EQ_INT(t->evaluation.downloads, t->evaluation.calls);
-    LT_CHECK_EQ_INT(t->evaluation.uploads, s->fn_evals); /* x is still there when gradients follow */
+    LT_CHECK_EQ_INT(t->evaluation.uploads, s->fn_evals); /* x is still on the device when gradients follow */
     LT_CHECK_EQ_INT(t->evaluation.bytes_up, need.up * s->fn_evals);
     LT_CHECK_EQ_INT(t->evaluation.bytes_down,
                     need.values * t->values_runs + need.gradients * separate + need.all * (t->gradient_runs - separate));
@@ -119,7 +119,7 @@ LT_TEST(an_evaluation_is_one_copy_each_way_and_one_wait)
             watch_reset();
             lt_solution *s = run(&j);
             const lt_solve_crossings *e = &s->transfers.evaluation;
-            check_exchange(s, lt_problem_get_size(j.problem));
+            check_crossings(s, lt_problem_get_size(j.problem));
             LT_CHECK_EQ_INT(watched.syncs, e->syncs);
             LT_CHECK_EQ_INT(s->transfers.replays, captured ? e->calls : 0);
             LT_CHECK_EQ_INT(watched.replays, s->transfers.replays);
@@ -222,12 +222,12 @@ LT_TEST(starts_in_threads_share_a_device)
 {
     const char *set[] = { "gradients", "always", "maxit", "20" };
     lt_device *dev = watched_open();
-    job host = open_job("example:B3d2", set, 4), there = open_job("example:B3d2", set, 4);
+    job host = open_job("example:B3d2", set, 4), device = open_job("example:B3d2", set, 4);
     lt_multistart *a, *b;
-    there.opt.device = dev;
-    there.opt.hessian_on = LT_HESSIAN_HOST;
+    device.opt.device = dev;
+    device.opt.hessian_on = LT_HESSIAN_HOST;
     LT_CHECK_OK(lt_solve_multistart(host.problem, &host.opt, 6, 1, &a));
-    LT_CHECK_OK(lt_solve_multistart(there.problem, &there.opt, 6, 3, &b));
+    LT_CHECK_OK(lt_solve_multistart(device.problem, &device.opt, 6, 3, &b));
     for (int64_t i = 0; i < a->n_starts; i++) {
         LT_CHECK_EQ_INT(b->start[i], a->start[i]);
         check_same_bits(b->solution[i], a->solution[i], "start");
@@ -235,7 +235,7 @@ LT_TEST(starts_in_threads_share_a_device)
     lt_multistart_destroy(a);
     lt_multistart_destroy(b);
     close_job(&host);
-    close_job(&there);
+    close_job(&device);
     lt_device_close(dev);
 }
 
@@ -249,7 +249,7 @@ LT_TEST(a_device_lost_in_the_middle_keeps_the_best_point)
     lt_solution *whole = run(&j);
     watched.syncs_left = whole->fn_evals / 2;
     lt_solution *s = run(&j);
-    LT_CHECK_EQ_INT(s->termination_code, 14);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_DEVICE_LOST);
     LT_CHECK(s->error && strstr(s->error, "lost"));
     LT_CHECK(s->iters > 0 && s->iters < whole->iters);
     LT_CHECK(s->final.present && isfinite(s->final.f) && s->most_feasible.present);

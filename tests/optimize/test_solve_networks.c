@@ -75,7 +75,7 @@ LT_TEST(a_convolutional_network_learns_all_its_images)
 {
     network w = open_network("D1v", NULL);
     lt_solution *s = solve_network(&w);
-    LT_CHECK_EQ_INT(s->termination_code, 0);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_CONVERGED);
     LT_CHECK(s->best.f <= 1e-3);
     LT_CHECK(mistakes("D1v", "cross_entropy(linear(a4, W5, w5), label)", "linear(a4, W5, w5)", s->best.x) == 0);
     lt_solution_destroy(s);
@@ -96,7 +96,7 @@ LT_TEST(attacks_are_found_within_every_distance)
     for (int i = 0; i < 4; i++) {
         network w = open_network("D2v", change[i]);
         lt_solution *s = solve_network(&w);
-        if (s->termination_code != 0 || !s->best.present || s->best.f > -1 + 1e-12 || s->best.tvi > 1e-6)
+        if (s->termination_code != LT_TERMINATION_CONVERGED || !s->best.present || s->best.f > -1 + 1e-12 || s->best.tvi > 1e-6)
             LT_TEST_FAIL("attack %d: code %d, best f %g, violation %g", i, s->termination_code, s->best.f, s->best.tvi);
         LT_CHECK_EQ_INT(s->n, i == 3 ? 12288 : 768);
         lt_solution_destroy(s);
@@ -113,7 +113,7 @@ LT_TEST(a_recurrent_network_learns_with_an_orthogonal_matrix)
         network w = open_network("D3v", change[i]);
         lt_solution *s = solve_network(&w);
         LT_CHECK_EQ_INT(s->q, i ? 900 : 1);
-        LT_CHECK(s->termination_code == 0 || s->termination_code == 6);
+        LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
         LT_CHECK(s->best.present && s->best.tve <= 1e-4);
         LT_CHECK(mistakes("D3v", loss, "linear(hidden[:, -1, :], U, u)", s->best.x) == 0);
         lt_solution_destroy(s);

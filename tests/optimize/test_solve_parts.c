@@ -416,7 +416,7 @@ LT_TEST(every_failing_allocation_is_handled)
         lt_status status = lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .x0 = e->x0, .maxit = 5, .limited_mem_size = n % 2 }, &s);
         lt_alloc_fail_at(0);
         LT_CHECK((status == LT_ERR_MEMORY && !s) || (status == LT_OK && s));
-        bool done = status == LT_OK && s->termination_code == 4;
+        bool done = status == LT_OK && s->termination_code == LT_TERMINATION_MAX_ITERATIONS;
         lt_solution_destroy(s);
         if (live < 0) live = lt_alloc_live();
         if (n > 4) LT_CHECK(lt_alloc_live() <= live + 4); /* an idle evaluator may have come */

@@ -14,8 +14,8 @@ LT_TEST(patience_goes_on_to_the_optimum)
     lt_solution *hasty = solve_example(e, opt, true);
     opt.opt_patience = 5;
     lt_solution *s = solve_example(e, opt, false);
-    LT_CHECK(hasty->termination_code == 0 && hasty->best.f > 0.2);
-    LT_CHECK((s->termination_code == 0 || s->termination_code == 6) && s->iters < 100);
+    LT_CHECK(hasty->termination_code == LT_TERMINATION_CONVERGED && hasty->best.f > 0.2);
+    LT_CHECK((s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE) && s->iters < 100);
     LT_CHECK_NEAR(s->best.f, 0.0857864376269, 1e-6);
     lt_solution_destroy(hasty);
     lt_solution_destroy(s);
@@ -65,7 +65,7 @@ LT_TEST(a_run_with_patience_ends_at_an_iterate_that_meets_the_tolerances)
             for (double tolerance = 1e-3; tolerance > 1e-8; tolerance *= 0.1) {
                 lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = tolerance, .opt_patience = k, .maxit = 200 };
                 lt_solution *s = solve_example(make(which), opt, false);
-                if (s && s->termination_code == 0) {
+                if (s && s->termination_code == LT_TERMINATION_CONVERGED) {
                     const lt_history_row *end = row_of_end(s), *first = first_that_meets(s, &opt);
                     LT_CHECK(s->final.feasible_to_tol && s->stat_value <= tolerance && !s->error);
                     LT_CHECK(end && first && end->iter >= first->iter);
@@ -82,7 +82,7 @@ LT_TEST(a_run_that_met_its_tolerances_and_cannot_go_on_has_not_failed)
 {
     lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_patience = 5 };
     lt_solution *s = solve_example(example_feasibility(-3), opt, false); /* f = 0: no direction of descent is left */
-    LT_CHECK_EQ_INT(s->termination_code, 0);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_CONVERGED);
     LT_CHECK(!s->error && s->final.feasible_to_tol);
     LT_CHECK_EQ_INT(s->iters, 3);
     lt_solution_destroy(s);
@@ -114,7 +114,7 @@ LT_TEST(a_checkpoint_may_be_resumed_with_another_patience)
             lt_solution *a = solve_example(example_robust_pca(), opt, false);
             opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 1e-6, .opt_patience = after, .resume = path };
             lt_solution *b = solve_example(example_robust_pca(), opt, false);
-            LT_CHECK(a && b && b->termination_code == 0 && b->stat_value <= 1e-6 && b->iters >= a->iters);
+            LT_CHECK(a && b && b->termination_code == LT_TERMINATION_CONVERGED && b->stat_value <= 1e-6 && b->iters >= a->iters);
             lt_solution_destroy(a);
             lt_solution_destroy(b);
         }

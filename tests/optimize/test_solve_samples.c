@@ -1,4 +1,4 @@
-/* Samples of the stationarity measure in limited memory, where only steps tell their points: the samples near an iterate
+/* Samples of the stationarity measure in limited memory, where only steps describe their points: the samples near an iterate
    must be those that stored points give, and debug_mode sees to it that steps lead to x bit for bit. SPDX-License-Identifier: BSD-3-Clause */
 #include "solve_tools.h"
 

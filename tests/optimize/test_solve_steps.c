@@ -5,7 +5,7 @@
 #include "solve_job.h"
 
 #include "device/null/null.h"
-#include "optimize/device/fan.h"
+#include "optimize/device/batch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -135,12 +135,12 @@ LT_TEST(a_full_device_names_the_option)
     lt_device *dev;
     lt_solution *s = NULL;
     LT_CHECK_OK(lt_device_open("null", &dev));
-    bool told = false, spared = false;
+    bool reported = false, spared = false;
     for (int64_t bytes = 1 << 20; bytes < (1 << 26) && !s; bytes += 1 << 20) { /* until the problem fits, and then all of it does */
         lt_null_capacity(dev, bytes);
         job j = open_job("example:B2", dev, ways[1], 8);
         const bool full = lt_solve(j.problem, &j.opt, &s) != LT_OK;
-        if (full) told = told || (strstr(lt_error_text(), "8 points at once do not fit on null") && strstr(lt_error_text(), "a smaller trials_at_once needs less"));
+        if (full) reported = reported || (strstr(lt_error_text(), "8 points at once do not fit on null") && strstr(lt_error_text(), "a smaller trials_at_once needs less"));
         close_job(&j);
         if (!full) continue;
         j = open_job("example:B2", dev, ways[1], 0); /* where nobody asked for it, it is left out */
@@ -149,18 +149,18 @@ LT_TEST(a_full_device_names_the_option)
         s = NULL;
         close_job(&j);
     }
-    LT_CHECK(told && spared && s);
+    LT_CHECK(reported && spared && s);
     lt_solution_destroy(s);
     lt_device_close(dev);
 }
 
 LT_TEST(several_at_once_are_given_up_when_they_do_not_pay)
 {
-    LT_CHECK(lt_fan_pays(&(lt_fan_record){ 0 }));
-    LT_CHECK(lt_fan_pays(&(lt_fan_record){ .runs = 1, .run_ns = 400, .single_ns = 100 })); /* too early to tell */
-    LT_CHECK(!lt_fan_pays(&(lt_fan_record){ .runs = 2, .run_ns = 400 }));                  /* nothing to compare with: the next plan goes one by one */
-    LT_CHECK(!lt_fan_pays(&(lt_fan_record){ .runs = 2, .run_ns = 400, .single_ns = 200 }));
-    LT_CHECK(lt_fan_pays(&(lt_fan_record){ .runs = 2, .run_ns = 400, .single_ns = 201 }));
+    LT_CHECK(lt_batch_pays(&(lt_batch_record){ 0 }));
+    LT_CHECK(lt_batch_pays(&(lt_batch_record){ .runs = 1, .run_ns = 400, .single_ns = 100 })); /* too early to tell */
+    LT_CHECK(!lt_batch_pays(&(lt_batch_record){ .runs = 2, .run_ns = 400 }));                  /* nothing to compare with: the next plan goes one by one */
+    LT_CHECK(!lt_batch_pays(&(lt_batch_record){ .runs = 2, .run_ns = 400, .single_ns = 200 }));
+    LT_CHECK(lt_batch_pays(&(lt_batch_record){ .runs = 2, .run_ns = 400, .single_ns = 201 }));
 }
 
 /* Here lanes wait for each other, so that several at once are soon given up: which trials come with gradients, and all bits, stay what they are. */

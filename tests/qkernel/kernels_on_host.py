@@ -170,13 +170,13 @@ int main()
 {
     const int n = 3;
     const i64 D = (i64)1 << Q;
-    std::vector<su2> gates(n * 2 * Q);
+    std::vector<lt_su2> gates(n * 2 * Q);
     for (auto &g : gates) {
         double a = rand(), b = rand(), c = rand();
         g = { cos(a) * cos(b), cos(a) * sin(b), sin(a) * cos(c), sin(a) * sin(c) };
     }
     std::vector<amplitude_t> got(n * D);
-    job j = { n, 2, 1, 1, 1 };
+    lt_states_job j = { n, 2, 1, 1, 1 };
     launch(2, THREADS, [&] { two_stages(&j, gates.data(), got.data()); });
     double worst = 0;
     for (int r = 0; r < n; r++) {
@@ -185,7 +185,7 @@ int main()
             complex_t p = 1;
             i64 o = b;
             for (int k = 0; k < Q; k++) {
-                su2 g = gates[2 * r * Q + k];
+                lt_su2 g = gates[2 * r * Q + k];
                 p *= b >> (Q - 1 - k) & 1 ? complex_t(g.br, g.bi) : complex_t(g.ar, g.ai);
             }
             for (int k = 0; k < Q; k++) /* the ring, gate by gate */
@@ -193,7 +193,7 @@ int main()
             v[o] = p;
         }
         for (int k = 0; k < Q; k++) {
-            su2 g = gates[(2 * r + 1) * Q + k];
+            lt_su2 g = gates[(2 * r + 1) * Q + k];
             complex_t a(g.ar, g.ai), b(g.br, g.bi);
             i64 bit = (i64)1 << (Q - 1 - k);
             for (i64 i = 0; i < D; i++) {
@@ -226,8 +226,8 @@ static double normal(const std::vector<double> &roots, int a, int b, double k)
 
 template <class F, class G> static void fill(bool half, std::vector<double> &roots, int tile_rows, int tile_columns, F run, G want, bool poisoned)
 {
-    tile_faults faults = { 0, ~0ull };
-    tile_job j = {};
+    lt_tile_faults faults = { 0, ~0ull };
+    lt_tile_job j = {};
     std::vector<int2> tiles;
     j.n_rows = j.n_columns = j.pitch = j.mirror_pitch = n, j.half = j.mirror = half, j.a_rows = j.b_rows = padded;
     j.left = j.right = roots.data(), j.unit_diagonal = 1, j.faults = &faults;
@@ -300,7 +300,7 @@ int main()
         psi.push_back(state(angle));
         for (int k = 0; k < 1 << Q; k++) ((float2 *)s)[(i << Q) + k] = { (float)psi[i][k].real(), (float)psi[i][k].imag() };
     }
-    states_text::job of_rows = { n };
+    states_text::lt_states_job of_rows = { n };
     double jitter = 0;
     launch(1, 256, [&] { states_text::split_pairs(&of_rows, s); });
     launch(1, 256, [&] { states_text::state_roots(&of_rows, &jitter, (states_text::amplitude_t *)s, roots.data()); });
@@ -309,7 +309,7 @@ int main()
         for (int k = 0; k < 1 << Q; k++) sum += conj(psi[a][k]) * psi[b][k];
         return std::norm(sum); /* normalised or not: states have length 1 */
     };
-    auto run = [&](tile_job *j, int2 *tiles, double *k) { launch(1, THREADS, [=] { overlap(j, tiles, (amplitude_t *)s, (amplitude_t *)s, k, k); }); };
+    auto run = [&](lt_tile_job *j, int2 *tiles, double *k) { launch(1, THREADS, [=] { overlap(j, tiles, (amplitude_t *)s, (amplitude_t *)s, k, k); }); };
     allowed = BOUND;
     for (int poisoned = 0; poisoned < 1 + (n > BAD); poisoned++) {
         if (poisoned) memset(s + BAD * AMPLITUDES, 0xff, sizeof *s); /* all bits set: NaN */
@@ -334,7 +334,7 @@ int main()
             sum += conj(complex_t(s[a * AMPLITUDES + k].x, s[a * AMPLITUDES + k].y)) * complex_t(s[b * AMPLITUDES + k].x, s[b * AMPLITUDES + k].y);
         return normal(roots, a, b, std::norm(sum));
     };
-    auto run = [&](tile_job *j, int2 *tiles, double *k) { launch(2, THREADS, [=, &s] { overlap(j, tiles, s.data(), s.data(), k, k); }); };
+    auto run = [&](lt_tile_job *j, int2 *tiles, double *k) { launch(2, THREADS, [=, &s] { overlap(j, tiles, s.data(), s.data(), k, k); }); };
     for (int poisoned = 0; poisoned < 2; poisoned++) {
         if (poisoned) s[BAD * AMPLITUDES + 3].x = NAN;
         for (int half = 0; half < 2; half++) fill(half, roots, TILE_M, TILE_N, run, want, poisoned);
@@ -347,10 +347,10 @@ PRODUCTS = TILES + r"""
 int main()
 {
     std::vector<double> x(n * Q), rows((size_t)padded * Q * COMPONENTS), roots(padded);
-    std::vector<su2> gates(Q);
+    std::vector<lt_su2> gates(Q);
     double scale = 1, jitter = 0;
     int ryrz = 1;
-    rows_job of_rows = { n, padded };
+    lt_closed_job of_rows = { n, padded };
     for (auto &v : x) v = 6.0 * rand() / RAND_MAX - 3;
     launch(1, THREADS, [&] { wire_numbers(&of_rows, x.data(), &scale, &ryrz, gates.data(), rows.data()); });
     launch(1, THREADS, [&] { wire_roots(&of_rows, &jitter, rows.data(), roots.data()); });
@@ -363,7 +363,7 @@ int main()
         }
         return normal(roots, i, j, p);
     };
-    auto run = [&](tile_job *j, int2 *tiles, double *k) { launch(2, THREADS, [=, &rows] { product(j, tiles, rows.data(), rows.data(), k, k); }); };
+    auto run = [&](lt_tile_job *j, int2 *tiles, double *k) { launch(2, THREADS, [=, &rows] { product(j, tiles, rows.data(), rows.data(), k, k); }); };
     for (int poisoned = 0; poisoned < 2; poisoned++) {
         if (poisoned) rows[BAD] = NAN;
         for (int half = 0; half < 2; half++) fill(half, roots, TILE, TILE, run, want, poisoned);
@@ -374,14 +374,14 @@ int main()
 
 
 def states():
-    text = without(read("states.cuh", "states_two.cu"), "half_of", "static unsigned half_of(float, float *) { return 0; }\n")
+    text = without(read("rows_job.h", "states.cuh", "states_two.cu"), "half_of", "static unsigned half_of(float, float *) { return 0; }\n")
     for q in (4, 5, 10, 13):
         yield f"two stages, q = {q}", text + STATES, {"Q": q, "REAL_T": "double", "SPLIT": 0}
     yield "two stages, float32", text + STATES, {"Q": 9, "REAL_T": "float", "SPLIT": 0}
 
 
 def overlap_tiles(products, multiply):
-    text = without(read("tile_job.cuh", "overlap_shape.cuh", products, "overlap_tiles.cuh"), "multiply", multiply)
+    text = without(read("tile_job.h", "tile_job.cuh", "overlap_shape.cuh", products, "overlap_tiles.cuh"), "multiply", multiply)
     text = without(text, "copy_16", "static void copy_16(void *to, const void *from) { memcpy(to, from, 16); }\n")
     for name in ("commit_copies", "wait_copies"):
         text = without(text, name, f"static void {name}() {{}}\n")
@@ -394,7 +394,7 @@ SHAPE = {"WARPS_M": 2, "WARPS_N": 2, "FRAGMENTS_M": 2, "FRAGMENTS_N": 4, "BLOCKS
 def tiles():
     overlap = overlap_tiles("overlap_f64.cu", MULTIPLY)
     shape = {**SHAPE, "AMPLITUDES": 16, "DEPTH": 8, "STAGES": 3}
-    product = read("tile_job.cuh", "closed.cu")
+    product = read("rows_job.h", "tile_job.h", "tile_job.cuh", "closed.cu")
     for more in (0, 1):
         result = {"K_TYPE": "double", "NORMALIZE": more, "REPAIR": more}
         yield f"overlaps, normalised {more}", overlap + OVERLAPS, {**shape, **result}
@@ -406,7 +406,7 @@ BOUNDS = {(3, 0): 2e-5, (3, 1): 2e-5, (1, 0): 2e-3, (1, 1): 1e-3}
 
 
 def halves():
-    states = without(read("states.cuh"), "half_of", HALF_OF)
+    states = without(read("rows_job.h", "states.cuh"), "half_of", HALF_OF)
     text = re.sub(r'asm\("cvt\.f32\.f16[^"]*" : "=f"\((\w+)\) : "h"\((.*)\)\);', r"\1 = value_of(\2);", read("states.cu"))
     for name in ("square_of", "split_pairs", "state_roots"):
         begin, end = place_of(text, name)

@@ -503,8 +503,8 @@ LT_TEST(addresses_beyond_2_31)
     float *far = malloc((size_t)(apart + elements) * sizeof *far);
     if (!far) LT_SKIP("no 9 GB of addresses");
     setup s = make_setup(l->panel, q, 2, true);
-    lt_circuit c;
-    LT_CHECK_OK(lt_circuit_create(&s.opt, &(lt_weights){ s.w, s.layers, s.q }, &c));
+    lt_layers c;
+    LT_CHECK_OK(lt_layers_create(&s.opt, &(lt_weights){ s.w, s.layers, s.q }, &c));
     lt_state_maker m = lt_state_maker_of_overlaps(&c, l, LT_GRAM_FLOAT32);
     uintptr_t base = ((uintptr_t)far + 63) / 64 * 64;
     float *near = (float *)base, *last = (float *)(base + 4 * (uintptr_t)(apart - 64));
@@ -521,7 +521,7 @@ LT_TEST(addresses_beyond_2_31)
         for (int64_t i = 0; i < l->panel; i++) LT_CHECK(k[j * 2 * l->panel + i] == k[j * 2 * l->panel + l->panel + i]);
     LT_CHECK_NEAR(k[0], 1, 1e-5);
     free(k), free(im), free(work), free(far);
-    lt_circuit_destroy(&c);
+    lt_layers_destroy(&c);
     free_setup(&s);
 }
 
@@ -698,7 +698,7 @@ LT_TEST(bad_inputs_are_refused)
     LT_CHECK_FAILS(lt_gram_create(NULL, &s.opt, &(lt_weights){ s.w, 2, 0 }, &g), LT_ERR_ARGUMENT, "0 qubits");
     LT_CHECK_FAILS(lt_gram_create(NULL, &s.opt, &(lt_weights){ s.w, 0, 3 }, &g), LT_ERR_ARGUMENT, "0 layers");
     LT_CHECK_FAILS(lt_gram_create(NULL, &s.opt, &(lt_weights){ NULL, 2, 3 }, &g), LT_ERR_ARGUMENT, "no weights");
-    LT_CHECK_FAILS(lt_gram_create(NULL, &(lt_gram_options){ .tile_size = 8 }, &(lt_weights){ s.w, 2, 3 }, &g), LT_ERR_ARGUMENT, "lt_gram_options: its size is 0");
+    LT_CHECK_FAILS(lt_gram_create(NULL, &(lt_gram_options){ .size = 0, .tile_size = 8 }, &(lt_weights){ s.w, 2, 3 }, &g), LT_ERR_ARGUMENT, "lt_gram_options: its size is 0");
     s.w[4] = INFINITY;
     LT_CHECK_FAILS(lt_gram_create(NULL, &s.opt, &(lt_weights){ s.w, 2, 3 }, &g), LT_ERR_ARGUMENT, "row 1, column 1");
     s.w[4] = 0;
@@ -757,8 +757,8 @@ LT_TEST(methods_that_are_not_exact_are_refused)
 LT_TEST(plans_follow_the_memory)
 {
     setup s = make_setup(4, 16, 3, true);
-    lt_circuit c;
-    LT_CHECK_OK(lt_circuit_create(&s.opt, &(lt_weights){ s.w, s.layers, s.q }, &c));
+    lt_layers c;
+    LT_CHECK_OK(lt_layers_create(&s.opt, &(lt_weights){ s.w, s.layers, s.q }, &c));
     lt_plan_request r = { .opt = &s.opt, .circuit = &c, .isa = lt_gram_isa_of(LT_ISA_PLAIN), .threads = 2, .n = 20000, .m = 20000,
                           .total_bytes = INT64_C(1) << 38, .transfer_from = 10, .transfer_reason = "test" };
     lt_gram_plan p;
@@ -779,7 +779,7 @@ LT_TEST(plans_follow_the_memory)
     LT_CHECK(!strstr(lt_error_text(), "0.70"));
     s.opt.vram_fraction = strtod(strstr(lt_error_text(), "to 0.") + 3, NULL);
     LT_CHECK_OK(lt_gram_plan_make(&r, &p));
-    lt_circuit_destroy(&c);
+    lt_layers_destroy(&c);
     free_setup(&s);
 }
 

@@ -55,13 +55,13 @@ static lt_status describe(lt_device *dev, lt_device_info *out)
 }
 
 static const lt_backend backend = { .name = "compile", .build = compile, .describe = describe };
-static lt_device device = { .backend = &backend, .id = "compile" };
+static lt_device device = { .backend = &backend, .id = "compile", .generation = 89 };
 
 static void build(lt_kernel_request q)
 {
-    lt_remote_kernels k;
-    LT_CHECK_OK(lt_remote_kernels_build(&device, &q, &k));
-    lt_remote_kernels_destroy(&k);
+    lt_gram_kernels k;
+    LT_CHECK_OK(lt_gram_kernels_build(&device, &q, &k));
+    lt_gram_kernels_destroy(&k);
 }
 
 LT_TEST(kernels_of_every_method_compile)

@@ -430,7 +430,7 @@ LT_TEST(several_devices)
         LT_CHECK(strstr(info.plan, "devices: 2") != NULL);
         double got = worst(entries);
         if (computes ? !(got <= 1e-12) : !isfinite(got)) LT_TEST_FAIL("devices, kind %d: off by %g", kind, got); /* null writes zeros: everywhere */
-        LT_CHECK_FAILS(lt_gram_fill(g, &X, NULL, NULL), LT_ERR_UNSUPPORTED, "comes home");
+        LT_CHECK_FAILS(lt_gram_fill(g, &X, NULL, NULL), LT_ERR_UNSUPPORTED, "only one device alone may keep it");
         lt_gram_destroy(g);
     }
     lt_device_close(dev[1]);
@@ -465,7 +465,7 @@ LT_TEST(devices_stop_together)
 static void poisoned(lt_device *dev, int q, lt_gram_float type, bool repair)
 {
     enum { ROWS = 96, BAD_ROW = 70 };
-    lt_remote_kernels k;
+    lt_gram_kernels k;
     lt_stream *st = lt_device_stream(dev);
     bool single = type != LT_GRAM_FLOAT64;
     lt_kernel_request request = { .method = LT_GRAM_STATES, .q = q, .single = single, .one_product = type == LT_GRAM_FLOAT16, .overlaps = true, .repair = repair };
@@ -473,7 +473,7 @@ static void poisoned(lt_device *dev, int q, lt_gram_float type, bool repair)
     char *states, *jobs;
     double *K;
     lt_tile_faults faults = { 0, UINT64_MAX }, *there;
-    LT_CHECK_OK(lt_remote_kernels_build(dev, &request, &k));
+    LT_CHECK_OK(lt_gram_kernels_build(dev, &request, &k));
     LT_CHECK_OK(lt_device_alloc(dev, st, row_bytes * padded, "test", (void **)&states));
     LT_CHECK_OK(lt_device_alloc(dev, st, ROWS * ROWS * sizeof *K, "test", (void **)&K));
     LT_CHECK_OK(lt_device_alloc(dev, st, 1 << 16, "test", (void **)&jobs));
@@ -499,7 +499,7 @@ static void poisoned(lt_device *dev, int q, lt_gram_float type, bool repair)
     LT_CHECK_EQ_INT(bad, repair ? 0 : 2 * ROWS - 1);
     void *all[] = { states, K, jobs, there };
     for (size_t i = 0; i < LT_LEN(all); i++) LT_CHECK_OK(lt_device_free(dev, st, all[i]));
-    lt_remote_kernels_destroy(&k);
+    lt_gram_kernels_destroy(&k);
 }
 
 LT_TEST(numbers_that_are_not_finite_are_found)
@@ -516,29 +516,29 @@ LT_TEST(numbers_that_are_not_finite_are_found)
 LT_TEST(plans_of_matrices_larger_than_the_device)
 {
     lt_gram_options opt = lt_gram_defaults();
-    lt_remote_sizes s = { .n = 100000, .m = 100000, .tile_rows = 64, .tile_columns = 64, .free_bytes = 149000000000, .total_bytes = 150000000000,
+    lt_gram_device_sizes s = { .n = 100000, .m = 100000, .tile_rows = 64, .tile_columns = 64, .free_bytes = 149000000000, .total_bytes = 150000000000,
                           .n_slots = 2, .half = true, .row_bytes = (size_t)16 << 16, .element = 8, .opt = &opt };
     for (int large = 0; large < 2; large++) {
-        lt_remote_plan p;
+        lt_gram_device_plan p;
         s.n = s.m = large ? 200000 : 100000;
-        LT_CHECK_OK(lt_remote_plan_make(&s, &p));
+        LT_CHECK_OK(lt_gram_device_plan_make(&s, &p));
         LT_CHECK(p.whole_k == !large && !p.bulk);
         LT_CHECK(p.a_bytes + p.b_bytes + p.k_bytes + 2 * p.slot_bytes <= (size_t)(0.95 * 149e9));
         LT_CHECK(p.block_rows >= 20000 && p.block_rows >= p.block_columns && p.panel_rows % 64 == 0);
         LT_CHECK(large ? p.slot_bytes >= (size_t)(2 * p.panel_rows * LT_MAX(p.block_rows, p.block_columns)) * s.element : p.slot_bytes == 0); /* a block with itself */
     }
     s.free_bytes = 1150000000;
-    LT_CHECK_FAILS(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }), LT_ERR_MEMORY, "vram_fraction 0.70");
+    LT_CHECK_FAILS(lt_gram_device_plan_make(&s, &(lt_gram_device_plan){ 0 }), LT_ERR_MEMORY, "vram_fraction 0.70");
     s.free_bytes = 149000000000;
     opt.vram_fraction = 1e-6;
-    LT_CHECK_FAILS(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }), LT_ERR_MEMORY, "Raise vram_fraction to 0.05 or more");
+    LT_CHECK_FAILS(lt_gram_device_plan_make(&s, &(lt_gram_device_plan){ 0 }), LT_ERR_MEMORY, "Raise vram_fraction to 0.05 or more");
     opt.vram_fraction = 0.05;
-    LT_CHECK_OK(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }));
+    LT_CHECK_OK(lt_gram_device_plan_make(&s, &(lt_gram_device_plan){ 0 }));
     opt = lt_gram_defaults();
     s.free_bytes = 400000000; /* others have it all: K comes home anyway, so that is no remedy */
-    LT_CHECK_FAILS(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }), LT_ERR_MEMORY, "the budget is 0 GiB (0.95 of the smaller of 0.373 GiB free");
+    LT_CHECK_FAILS(lt_gram_device_plan_make(&s, &(lt_gram_device_plan){ 0 }), LT_ERR_MEMORY, "the budget is 0 GiB (0.95 of the smaller of 0.373 GiB free");
     s.keep = true;
-    LT_CHECK_FAILS(lt_remote_plan_make(&s, &(lt_remote_plan){ 0 }), LT_ERR_MEMORY, "bring it to the host");
+    LT_CHECK_FAILS(lt_gram_device_plan_make(&s, &(lt_gram_device_plan){ 0 }), LT_ERR_MEMORY, "bring it to the host");
 }
 
 /* Timed once, stored, found again by another handle. */

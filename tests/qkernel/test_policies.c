@@ -18,7 +18,7 @@ LT_TEST(batches_follow_the_stored_traces)
     double target, used, seconds;
     int n, traces = 0;
     for (; fscanf(f, " trace %lld %lld %lld %lf %d %lld", &initial, &min, &max, &target, &n, &adjustments) == 6; traces++) {
-        lt_batch_sizer s = lt_batch_start(initial, min, max, target);
+        lt_batch_sizer s = lt_batch_start(initial, (lt_batch_bounds){ min, max }, target);
         for (int i = 0; i < n; i++) {
             LT_CHECK(fscanf(f, "%lf %lf %lld", &used, &seconds, &after) == 3);
             LT_CHECK_EQ_INT(lt_batch_step(&s, used, seconds), after);
@@ -32,7 +32,7 @@ LT_TEST(batches_follow_the_stored_traces)
 
 LT_TEST(unsteady_times_hold_the_batch)
 {
-    lt_batch_sizer s = lt_batch_start(1000, 64, 4000, 0.9);
+    lt_batch_sizer s = lt_batch_start(1000, (lt_batch_bounds){ 64, 4000 }, 0.9);
     for (int i = 0; i < 30; i++) LT_CHECK_EQ_INT(lt_batch_step(&s, 0.2, i % 2 ? 1 : 2), 1000);
     LT_CHECK(s.used_min == 0.2 && s.used_max == 0.2 && s.adjustments == 0);
 }
@@ -202,12 +202,12 @@ LT_TEST(the_profile_adds_up)
 static void spoil_a_row(int64_t n, bool symmetric, bool lines)
 {
     lt_gram_options opt = lt_gram_defaults();
-    lt_circuit c;
+    lt_layers c;
     lt_gram_plan p;
     lt_pool *pool;
     double *out = aligned_alloc(64, (size_t)(n * n + 7) / 8 * 64);
     opt.symmetric = symmetric;
-    LT_CHECK_OK(lt_circuit_create(&opt, &(lt_weights){ weights, LAYERS, Q }, &c));
+    LT_CHECK_OK(lt_layers_create(&opt, &(lt_weights){ weights, LAYERS, Q }, &c));
     LT_CHECK_OK(lt_pool_create(1, &pool));
     lt_plan_request r = { .opt = &opt, .circuit = &c, .isa = lt_gram_isa_of(lt_isa_best()), .threads = 1, .n = n, .m = n,
                           .free_bytes = INT64_C(1) << 30, .total_bytes = INT64_C(1) << 30, .transfer_reason = "" };
@@ -225,7 +225,7 @@ static void spoil_a_row(int64_t n, bool symmetric, bool lines)
     for (int64_t i = 0; i < n * n; i++) LT_CHECK(isfinite(out[i]) && (out[i] == 0) == (i / n == 3 || i % n == 3));
     free(rows), free(scratch), free(out);
     lt_pool_destroy(pool);
-    lt_circuit_destroy(&c);
+    lt_layers_destroy(&c);
 }
 
 LT_TEST(entries_that_are_not_finite_are_an_error_or_counted)
@@ -277,9 +277,9 @@ LT_TEST(tiles_of_many_runs_are_used)
 LT_TEST(bands_of_tiles_cover_a_matrix_that_lives_in_a_file)
 {
     lt_gram_options opt = states_options();
-    lt_circuit c;
+    lt_layers c;
     lt_gram_plan p;
-    LT_CHECK_OK(lt_circuit_create(&opt, &(lt_weights){ weights, LAYERS, Q }, &c));
+    LT_CHECK_OK(lt_layers_create(&opt, &(lt_weights){ weights, LAYERS, Q }, &c));
     for (int half = 0; half < 2; half++)
         for (int64_t memory = INT64_C(1) << 26; memory <= INT64_C(1) << 36; memory <<= 10) {
             enum { ROWS = 5000 };
@@ -293,7 +293,7 @@ LT_TEST(bands_of_tiles_cover_a_matrix_that_lives_in_a_file)
             LT_CHECK(lt_tiles_count(&p, &all, &pairs) > 0);
             LT_CHECK_EQ_INT(pairs, half ? ROWS * (ROWS + 1) / 2 : ROWS * ROWS);
         }
-    lt_circuit_destroy(&c);
+    lt_layers_destroy(&c);
 }
 
 LT_TEST_MAIN()

@@ -253,7 +253,7 @@ LT_TEST(options_that_make_no_sense_are_refused)
     REFUSED(opt.weights = ((lt_weights){ w, 2, 3 }); opt.n_layers = 3, "only 2");
     REFUSED(opt.weights = ((lt_weights){ w, 0, 3 }), "0 layers");
 #undef REFUSED
-    LT_CHECK_FAILS(lt_qsvm_create(NULL, &(lt_qsvm_options){ .C = 1 }, &q), LT_ERR_ARGUMENT, "lt_qsvm_options: its size is 0");
+    LT_CHECK_FAILS(lt_qsvm_create(NULL, &(lt_qsvm_options){ .size = 0, .C = 1 }, &q), LT_ERR_ARGUMENT, "lt_qsvm_options: its size is 0");
     LT_CHECK_OK(lt_qsvm_create(NULL, NULL, &q)); /* all defaults */
     lt_qsvm_destroy(q);
     lt_svm_solver solver;

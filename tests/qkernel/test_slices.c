@@ -152,14 +152,14 @@ LT_TEST(progress_passes_through_slices)
 
 static bool planned_in_slices(const lt_gram_options *opt, int q, int layers, int64_t n, int64_t free_bytes)
 {
-    lt_circuit c;
+    lt_layers c;
     lt_gram_plan p;
     double w[3 * 30] = { 0.1 };
-    LT_CHECK_OK(lt_circuit_create(opt, &(lt_weights){ w, layers, q }, &c));
+    LT_CHECK_OK(lt_layers_create(opt, &(lt_weights){ w, layers, q }, &c));
     lt_plan_request r = { .opt = opt, .circuit = &c, .isa = lt_gram_isa_of(LT_ISA_PLAIN), .threads = 2, .n = n, .m = n, .free_bytes = free_bytes,
                           .total_bytes = free_bytes, .transfer_from = 31, .transfer_reason = "test" };
     LT_CHECK_OK(lt_gram_plan_make(&r, &p));
-    lt_circuit_destroy(&c);
+    lt_layers_destroy(&c);
     double held = (double)(p.a_bytes + p.b_bytes + p.tables_bytes + p.sums_bytes), states = (double)n * ldexp(24, q);
     LT_CHECK(held + (double)p.work_bytes <= 0.95 * (double)free_bytes);
     LT_CHECK_EQ_INT(p.slice * p.n_slices, INT64_C(1) << q);

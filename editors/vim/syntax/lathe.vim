@@ -12,12 +12,13 @@ syn keyword latheStatement var data let fn rng option minimize maximize subject 
 syn keyword latheRepeat for in
 syn keyword latheConstant inf nan pi true false
 syn keyword latheFunction abs acos amax_abs arange argmax argmin asin atan atan2 avgpool2d batchnorm cast cbrt cholesky
-syn keyword latheFunction clamp concat conv2d cos cosh cross_entropy csv cumsum det detach diag dot eigvals_im eigvals_re
-syn keyword latheFunction eigvalsh eq erf exp expm1 eye flatten flip floor fold_l1 fold_l2 fold_max fold_max_abs full
-syn keyword latheFunction gather ge gelu gt hypot inv le len linear linspace load log log1p log_softmax logdet logsumexp
-syn keyword latheFunction lower lt max maxpool2d mean min mod mt19937 norm normal ones outer pad philox pow prod relu
-syn keyword latheFunction reshape rnn_tanh roll sigmoid sign sin sinh size softmax softplus solve split sqrt square
-syn keyword latheFunction squeeze stack sum svdvals tan tanh topk trace transpose uniform unsqueeze where zeros
+syn keyword latheFunction clamp concat conv2d cos cosh cross_entropy csv cumsum det detach diag dot eigvals_im
+syn keyword latheFunction eigvals_re eigvalsh eq erf exp expm1 eye flatten flip floor fold_l1 fold_l2 fold_max
+syn keyword latheFunction fold_max_abs full gather ge gelu gt hypot inv le len linear linspace load log log1p
+syn keyword latheFunction log_softmax logdet logsumexp lower lt max maxpool2d mean min mod mt19937 norm normal ones
+syn keyword latheFunction outer pad philox pow prod relu reshape rnn_tanh roll sigmoid sign sin sinh size softmax
+syn keyword latheFunction softplus solve split sqrt square squeeze stack sum svdvals tan tanh topk trace transpose
+syn keyword latheFunction uniform unsqueeze where zeros
 syn match   latheRelation "<=\|>=\|=="
 syn match   latheWrong "<\ze[^=]\|>\ze[^=]\|!="
 syn match   latheOperator "[-+*/@^']"

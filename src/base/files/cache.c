@@ -16,12 +16,12 @@
 /* ---- The folder ------------------------------------------------------------------- */
 static lt_status choose_folder(char *path, size_t bytes)
 {
-    const char *own = lt_config_text(LT_CONFIG_CACHE), *xdg = lt_config_text(LT_CONFIG_XDG_CACHE_HOME);
-    const char *home = lt_config_text(LT_CONFIG_HOME);
+    const char *own = lt_config_text(LT_CONFIG_CACHE), *xdg = lt_config_text(LT_CONFIG_XDG_CACHE);
+    const char *user = lt_config_text(LT_CONFIG_USER_FOLDER);
     int n;
     if (own) n = snprintf(path, bytes, "%s", own);
     else if (xdg && xdg[0] == '/') n = snprintf(path, bytes, "%s/lathe", xdg); /* XDG: relative ones are ignored */
-    else if (home) n = snprintf(path, bytes, "%s/.cache/lathe", home);
+    else if (user) n = snprintf(path, bytes, "%s/.cache/lathe", user);
     else return LT_FAIL(LT_ERR_IO, "no cache folder: none of LATHE_CACHE, XDG_CACHE_HOME and HOME is set");
     if (n < 0 || (size_t)n >= bytes)
         return LT_FAIL(LT_ERR_IO, "cache folder '%.80s…': path of %d bytes, expected fewer than %zu", path, n, bytes);

@@ -34,7 +34,7 @@ static const char *separator_name(const reader *r) { return r->separator == '\t'
 /* A tab that separates fields is no blank beside them. */
 static const char *blanks(const reader *r) { return r->separator == '\t' ? " " : " \t"; }
 
-/* Commas, unless the first line has none but has semicolons or tabs; what stands in quotes does not count. */
+/* Commas, unless the first line has none but has semicolons or tabs; what stands in quotes does not count (decision 150). */
 static char find_separator(const char *at, const char *end)
 {
     bool quoted = false, semicolon = false, tab = false;
@@ -148,7 +148,7 @@ static const char *separator_hint(const reader *r, const char *field, char out[6
     return out;
 }
 
-/* The label column by position. Leaves -1 when only a header can tell. */
+/* The label column by position. Leaves -1 when the header decides. */
 static lt_status find_label(reader *r, const char *label_column, bool *by_name)
 {
     int64_t number;
@@ -248,7 +248,7 @@ static lt_status add_row(reader *r)
     return LT_OK;
 }
 
-/* A lone column of labels has no numbers to tell a header by: a text above numbers is one. */
+/* A single column of labels has no numbers that could show a header: a text above numbers is one. */
 static void drop_lone_header(lt_csv *c)
 {
     if (c->n_columns > 0 || c->n_rows < 2 || is_number(c->label[0]) || !is_number(c->label[1])) return;

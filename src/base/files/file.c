@@ -16,6 +16,15 @@
 #include <unistd.h>
 
 /* ---- Reading ----------------------------------------------------------------------- */
+lt_status lt_file_status(int error)
+{
+    switch (error) {
+    case EMFILE: case ENFILE: case ENOMEM: case EAGAIN: return LT_ERR_MEMORY;
+    case EIO: return LT_ERR_DEVICE;
+    default: return LT_ERR_IO;
+    }
+}
+
 lt_status lt_file_open(const char *path, int *fd, uint64_t *n_bytes)
 {
     struct stat st;
@@ -24,7 +33,7 @@ lt_status lt_file_open(const char *path, int *fd, uint64_t *n_bytes)
     if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "path of a file to read is NULL");
     /* Not blocking: opening a pipe that nobody writes to must not hang. */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (*fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    if (*fd < 0) return LT_FAIL(lt_file_status(errno), "%s: cannot open: %s", path, strerror(errno));
     if (fstat(*fd, &st) || !S_ISREG(st.st_mode)) {
         close(*fd);
         *fd = -1;
@@ -40,7 +49,7 @@ lt_status lt_file_read_at(int fd, const char *path, uint64_t offset, void *data,
     while (n_bytes) {
         ssize_t got = pread(fd, at, LT_MIN(n_bytes, (size_t)1 << 30), (off_t)offset);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot read at byte %" PRIu64 ": %s", path, offset, strerror(errno));
+        if (got < 0) return LT_FAIL(lt_file_status(errno), "%s: cannot read at byte %" PRIu64 ": %s", path, offset, strerror(errno));
         if (got == 0)
             return LT_FAIL(LT_ERR_IO, "%s: ends at byte %" PRIu64 ", expected %zu more", path, offset, n_bytes);
         at += got;

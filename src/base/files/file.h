@@ -7,6 +7,9 @@
 
 #include <sys/types.h>
 
+/* What an error of the system is: LT_ERR_MEMORY where a limit was reached (descriptors, processes, memory), LT_ERR_DEVICE where the disk
+   failed, else LT_ERR_IO, which is the path's: a caller may blame whoever gave it. */
+lt_status lt_file_status(int error);
 /* The whole file, with a zero byte after its end; the caller frees *data with lt_free. A file of
    more than limit_bytes is LT_ERR_FORMAT, one that cannot be opened or read LT_ERR_IO. */
 lt_status lt_file_read(const char *path, size_t limit_bytes, char **data, size_t *n_bytes);

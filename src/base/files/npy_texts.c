@@ -1,5 +1,4 @@
-/* Arrays of texts in .npy files: UTF-8 here, four-byte characters or bytes there.
-   SPDX-License-Identifier: BSD-3-Clause */
+/* Arrays of texts in .npy files: UTF-8 in memory, four-byte characters or bytes in the file. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/files/npy.h"
 
 #include "base/alloc.h"

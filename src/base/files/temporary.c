@@ -1,5 +1,5 @@
 /* Temporary files beside what they will replace. They are removed when a signal ends the process (lt_files_abandon), and by the next
-   writer of the same file when the process was killed. SPDX-License-Identifier: BSD-3-Clause */
+   writer of the same file when the process was killed (decision 142). SPDX-License-Identifier: BSD-3-Clause */
 #include "base/files/temporary.h"
 
 #include "base/status.h"
@@ -92,7 +92,7 @@ static bool is_still_named(int fd, const char *name)
     return !fstat(fd, &open_one) && !lstat(name, &named) && open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
 }
 
-/* False: it stays, since somebody writes it, or nothing can be said where files cannot be locked. */
+/* False: the file stays, because a process writes it, or because this file system has no locks and nothing is known. */
 static bool remove_leftover(const char *name)
 {
     struct stat st;
@@ -108,7 +108,7 @@ static int create_locked(const char *name, mode_t mode)
 {
     int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd < 0) return -1;
-    bool taken = !lock(fd) && errno == EWOULDBLOCK; /* other reasons: this file system has no locks, and nobody removes what it holds */
+    bool taken = !lock(fd) && errno == EWOULDBLOCK; /* other reasons: this file system has no locks, and nothing is removed */
     if (!taken && is_still_named(fd, name)) return fd;
     close(fd);
     errno = EEXIST;

@@ -8,10 +8,10 @@
 
 enum { LT_TEMPORARY_SUFFIX = 32 }; /* name needs this many bytes more than path */
 
-/* A new file PATH.lathe-N.tmp with this mode (less the umask), open and locked as long as it is open; *place is its place on the list of
+/* A new file PATH.lathe-N.tmp with this mode (less the umask), open and locked as long as it is open; *place is its entry in the list of
    lt_files_abandon, 0 where that is full. What killed writers of `path` left is removed first. Where hosts share a file system whose locks
-   each keeps to itself (NFS with nolock, Lustre with localflock), two that write the same `path` at the
-   same time may take each other's files for leftovers: the one that commits first then succeeds, the other is told. */
+   each keeps to itself (NFS with nolock, Lustre with localflock), two that write the same `path` at the same time may take each other's
+   files for leftovers: the one that commits first succeeds, the other gets an error. */
 lt_status lt_temporary_open(const char *path, mode_t mode, char *name, size_t name_bytes, int *fd, int *place);
 /* Once it is renamed or removed: takes it off the list of lt_files_abandon. 0 is allowed. */
 void lt_temporary_unlist(int place);

@@ -91,7 +91,7 @@ lt_status lt_cpu_event_elapsed(lt_event *from, lt_event *to, double *ns);
 
 /* cpu_capture.c */
 lt_status lt_cpu_capture_begin(lt_stream *st);
-void      lt_cpu_capture_share(lt_stream *st, lt_stream *lane);
+void      lt_cpu_capture_share(lt_stream *st, lt_stream *branch);
 lt_status lt_cpu_capture_end(lt_stream *st, lt_capture **out);
 void      lt_cpu_capture_abort(lt_stream *st);
 lt_status lt_cpu_capture_add(lt_cpu_capture *c, const lt_cpu_step *step); /* copies arguments */

@@ -19,9 +19,9 @@ lt_status lt_cpu_capture_begin(lt_stream *base)
 }
 
 /* One list, in the order given: what could run side by side runs one after the other. */
-void lt_cpu_capture_share(lt_stream *st, lt_stream *lane)
+void lt_cpu_capture_share(lt_stream *st, lt_stream *branch)
 {
-    ((lt_cpu_stream *)lane)->capture = st ? ((lt_cpu_stream *)st)->capture : NULL;
+    ((lt_cpu_stream *)branch)->capture = st ? ((lt_cpu_stream *)st)->capture : NULL;
 }
 
 lt_status lt_cpu_capture_end(lt_stream *base, lt_capture **out)

@@ -79,7 +79,7 @@ void lt_cuda_modules_unload(lt_cuda *c)
     c->modules = NULL;
 }
 
-/* A new one, which this thread has to make, unless *made: then it is there, perhaps since another thread has just made it.
+/* A new one, which this thread has to make, unless *made: then it exists, perhaps since another thread has just made it.
    Kernels are built by several threads at once, and a text that two of them want is compiled once. */
 static lt_cuda_module *claim_module(lt_cuda *c, const lt_digest *digest, bool *made)
 {

@@ -57,7 +57,7 @@ lt_status lt_cuda_enter(lt_cuda *c)
 }
 
 /* ---- Opening ------------------------------------------------------------------------------ */
-static int cuda_count(void)
+static int lt_cuda_count(void)
 {
     const lt_cuda_driver *cu;
     int n = 0;
@@ -80,6 +80,7 @@ static int attribute(const lt_cuda *c, unsigned which)
 static lt_status read_limits(lt_cuda *c)
 {
     c->sm = 10 * attribute(c, LT_CU_ATTRIBUTE_SM_MAJOR) + attribute(c, LT_CU_ATTRIBUTE_SM_MINOR);
+    c->dev->generation = c->sm;
     c->n_multiprocessors = attribute(c, LT_CU_ATTRIBUTE_MULTIPROCESSORS);
     c->shared_optin_bytes = (size_t)attribute(c, LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN);
     (void)c->cu->cuDriverGetVersion(&c->driver_version);
@@ -92,7 +93,7 @@ static lt_status read_limits(lt_cuda *c)
     return LT_OK;
 }
 
-static lt_status cuda_open(int ordinal, lt_device *dev)
+static lt_status lt_cuda_open(int ordinal, lt_device *dev)
 {
     const lt_cuda_driver *cu;
     LT_TRY(lt_cuda_driver_open(&cu));
@@ -112,7 +113,7 @@ static lt_status cuda_open(int ordinal, lt_device *dev)
     return lt_cuda_stream_create(dev, &dev->stream);
 }
 
-static void cuda_close(lt_device *dev)
+static void lt_cuda_close(lt_device *dev)
 {
     lt_cuda *c = dev->state;
     if (!c) return;
@@ -141,7 +142,7 @@ static bool describe_features(lt_cuda *c, char *out, size_t bytes)
     return compiles;
 }
 
-static lt_status cuda_describe(lt_device *dev, lt_device_info *out)
+static lt_status lt_cuda_describe(lt_device *dev, lt_device_info *out)
 {
     lt_cuda *c = lt_cuda_of(dev);
     size_t free_bytes, total;
@@ -159,7 +160,7 @@ static lt_status cuda_describe(lt_device *dev, lt_device_info *out)
 }
 
 /* ---- Memory ------------------------------------------------------------------------------- */
-static lt_status cuda_mem_info(lt_device *dev, int64_t *free_bytes, int64_t *total_bytes)
+static lt_status lt_cuda_mem_info(lt_device *dev, int64_t *free_bytes, int64_t *total_bytes)
 {
     lt_cuda *c = lt_cuda_of(dev);
     size_t f, t;
@@ -170,7 +171,7 @@ static lt_status cuda_mem_info(lt_device *dev, int64_t *free_bytes, int64_t *tot
     return LT_OK;
 }
 
-static lt_status cuda_alloc(lt_device *dev, size_t bytes, void **out)
+static lt_status lt_cuda_alloc(lt_device *dev, size_t bytes, void **out)
 {
     lt_cuda *c = lt_cuda_of(dev);
     lt_cu_address address;
@@ -182,7 +183,7 @@ static lt_status cuda_alloc(lt_device *dev, size_t bytes, void **out)
     return LT_OK;
 }
 
-static lt_status cuda_release(lt_device *dev, void *address)
+static lt_status lt_cuda_release(lt_device *dev, void *address)
 {
     lt_cuda *c = lt_cuda_of(dev);
     if (!address || c->lost) return LT_OK; /* a lost context has taken its memory along */
@@ -195,17 +196,8 @@ static lt_status cuda_release(lt_device *dev, void *address)
 const lt_backend *lt_backend_cuda(void)
 {
     static const lt_backend table = {
-        .name = "cuda", .count = cuda_count, .open = cuda_open, .close = cuda_close,
-        .describe = cuda_describe, .mem_info = cuda_mem_info,
-        .alloc = cuda_alloc, .release = cuda_release, .host_alloc = lt_cuda_host_alloc, .host_release = lt_cuda_host_release,
-        .stream_create = lt_cuda_stream_create, .stream_destroy = lt_cuda_stream_destroy, .sync = lt_cuda_sync, .await = lt_cuda_await,
-        .copy = lt_cuda_copy, .fill = lt_cuda_fill, .build = lt_cuda_build,
-        .launch = lt_cuda_launch, .launch_all = lt_cuda_launch_all,
-        .event_create = lt_cuda_event_create, .event_destroy = lt_cuda_event_destroy,
-        .event_record = lt_cuda_event_record, .event_wait = lt_cuda_event_wait, .event_sync = lt_cuda_event_sync,
-        .event_query = lt_cuda_event_query, .event_elapsed = lt_cuda_event_elapsed,
-        .capture_begin = lt_cuda_capture_begin, .capture_end = lt_cuda_capture_end, .capture_abort = lt_cuda_capture_abort,
-        .replay = lt_cuda_replay, .rebind = lt_cuda_rebind, .capture_destroy = lt_cuda_capture_destroy,
+        .name = "cuda", .flags = LT_DEVICE_OWN_MEMORY | LT_DEVICE_TEXT_KERNELS | LT_DEVICE_COMPUTES,
+        LT_BACKEND_SLOTS(lt_cuda), .await = lt_cuda_await, .launch_all = lt_cuda_launch_all,
     };
     return &table;
 }

@@ -60,7 +60,7 @@ lt_status lt_cuda_sync(lt_stream *base)
     return *(volatile long long *)c->fault ? take_fault(c) : LT_OK;
 }
 
-/* Looks for a while: work that takes longer can bear the driver's way, and so can work that failed, which is told there. */
+/* Looks for a while: work that takes longer can bear the driver's way, and so can work that failed, which the driver reports. */
 lt_status lt_cuda_await(lt_stream *base, bool (*arrived)(void *ctx), void *ctx)
 {
     enum { LOOKS = 1 << 8 };

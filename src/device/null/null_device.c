@@ -195,9 +195,9 @@ static lt_status null_capture_begin(lt_stream *st)
     return LT_OK;
 }
 
-static void null_capture_share(lt_stream *st, lt_stream *lane)
+static void null_capture_share(lt_stream *st, lt_stream *branch)
 {
-    ((null_stream *)lane)->capture = st ? ((null_stream *)st)->capture : NULL;
+    ((null_stream *)branch)->capture = st ? ((null_stream *)st)->capture : NULL;
 }
 
 static lt_status null_capture_end(lt_stream *st, lt_capture **out)
@@ -427,6 +427,7 @@ static lt_status null_open(int ordinal, lt_device *dev)
     n->next = FIRST_ADDRESS;
     n->capacity = INT64_C(16) << 30;
     dev->state = n;
+    dev->generation = 90;
     return null_stream_create(dev, &dev->stream);
 }
 
@@ -474,16 +475,8 @@ void lt_null_refuse_pinning(lt_device *dev, bool refuse) { state_of(dev)->refuse
 const lt_backend *lt_backend_null(void)
 {
     static const lt_backend table = {
-        .name = "null", .count = null_count, .open = null_open, .close = null_close,
-        .describe = null_describe, .mem_info = null_mem_info,
-        .alloc = null_alloc, .release = null_release, .host_alloc = null_host_alloc, .host_release = null_host_release,
-        .stream_create = null_stream_create, .stream_destroy = null_stream_destroy, .sync = null_sync,
-        .copy = null_copy, .fill = null_fill, .build = null_build, .launch = null_launch,
-        .event_create = null_event_create, .event_destroy = null_event_destroy,
-        .event_record = null_event_record, .event_wait = null_event_wait, .event_sync = null_event_sync,
-        .event_query = null_event_query, .event_elapsed = null_event_elapsed,
-        .capture_begin = null_capture_begin, .capture_share = null_capture_share, .capture_end = null_capture_end, .capture_abort = null_capture_abort,
-        .replay = null_replay, .rebind = null_rebind, .capture_destroy = null_capture_destroy,
+        .name = "null", .flags = LT_DEVICE_OWN_MEMORY | LT_DEVICE_HOST_KERNELS | LT_DEVICE_TEXT_KERNELS,
+        LT_BACKEND_SLOTS(null), .capture_share = null_capture_share,
     };
     return &table;
 }

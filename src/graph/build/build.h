@@ -8,7 +8,7 @@
 struct lt_graph {
     lt_ir     ir;
     lt_arena  arena;
-    uint32_t  serial;        /* told apart in every lt_node, so foreign nodes are noticed */
+    uint32_t  serial;        /* stands in every lt_node, so that nodes of other graphs are noticed */
     lt_status status;        /* the first mistake; later builders do nothing */
     char      error[512];
 };

@@ -6,43 +6,6 @@
 
 #include <math.h>
 
-static lt_node unary(lt_graph *g, lt_op op, lt_node x) { return lt_emit_simple(g, op, 1, &x, NULL); }
-
-#define UNARY(name, op) lt_node name(lt_graph *g, lt_node x) { return unary(g, op, x); }
-UNARY(lt_neg, LT_OP_NEG) UNARY(lt_abs, LT_OP_ABS) UNARY(lt_sign, LT_OP_SIGN) UNARY(lt_square, LT_OP_SQUARE)
-UNARY(lt_sqrt, LT_OP_SQRT) UNARY(lt_cbrt, LT_OP_CBRT) UNARY(lt_exp, LT_OP_EXP) UNARY(lt_expm1, LT_OP_EXPM1)
-UNARY(lt_sin, LT_OP_SIN) UNARY(lt_cos, LT_OP_COS) UNARY(lt_tan, LT_OP_TAN) UNARY(lt_asin, LT_OP_ASIN)
-UNARY(lt_acos, LT_OP_ACOS) UNARY(lt_atan, LT_OP_ATAN) UNARY(lt_sinh, LT_OP_SINH) UNARY(lt_cosh, LT_OP_COSH)
-UNARY(lt_tanh, LT_OP_TANH) UNARY(lt_sigmoid, LT_OP_SIGMOID) UNARY(lt_softplus, LT_OP_SOFTPLUS)
-UNARY(lt_relu, LT_OP_RELU) UNARY(lt_gelu, LT_OP_GELU) UNARY(lt_erf, LT_OP_ERF) UNARY(lt_floor, LT_OP_FLOOR)
-UNARY(lt_recip, LT_OP_RECIP)
-
-/* If x is exp(t), or 1 + exp(t) with plus_one, t; none otherwise. log(1 + exp(t)) must be made
-   stable here and not in a pass, because its derivative is taken before any pass runs. */
-static lt_node exponent_of(lt_graph *g, lt_node x, bool plus_one)
-{
-    double v;
-    if (!plus_one) return lt_get(g, x)->op == LT_OP_EXP ? lt_input_of(g, x, 0) : LT_NONE;
-    if (lt_get(g, x)->op != LT_OP_ADD) return LT_NONE;
-    for (int i = 0; i < 2; i++)
-        if (lt_is_full(g, lt_input_of(g, x, i), &v) && v == 1) return exponent_of(g, lt_input_of(g, x, 1 - i), false);
-    return LT_NONE;
-}
-
-lt_node lt_log(lt_graph *g, lt_node x)
-{
-    if (!lt_operand_ok(g, "log", x)) return LT_NONE;
-    lt_node t = exponent_of(g, x, true);
-    return lt_is_none(t) ? unary(g, LT_OP_LOG, x) : lt_softplus(g, t);
-}
-
-lt_node lt_log1p(lt_graph *g, lt_node x)
-{
-    if (!lt_operand_ok(g, "log1p", x)) return LT_NONE;
-    lt_node t = exponent_of(g, x, false);
-    return lt_is_none(t) ? unary(g, LT_OP_LOG1P, x) : lt_softplus(g, t);
-}
-
 /* ---- promotion and broadcasting ---- */
 
 static lt_dtype promote(lt_dtype a, lt_dtype b)
@@ -88,13 +51,49 @@ static lt_node broadcasting(lt_graph *g, lt_op op, int n, const lt_node *in)
     return lt_emit_simple(g, op, n, x, NULL);
 }
 
+/* ---- the builders ---- */
+
+static lt_node unary(lt_graph *g, lt_op op, lt_node x) { return lt_emit_simple(g, op, 1, &x, NULL); }
 static lt_node binary(lt_graph *g, lt_op op, lt_node a, lt_node b) { return broadcasting(g, op, 2, (lt_node[]){ a, b }); }
 
-#define BINARY(name, op) lt_node name(lt_graph *g, lt_node a, lt_node b) { return binary(g, op, a, b); }
-BINARY(lt_add, LT_OP_ADD) BINARY(lt_sub, LT_OP_SUB) BINARY(lt_mul, LT_OP_MUL) BINARY(lt_div, LT_OP_DIV)
-BINARY(lt_atan2, LT_OP_ATAN2) BINARY(lt_hypot, LT_OP_HYPOT) BINARY(lt_minimum, LT_OP_MIN)
-BINARY(lt_maximum, LT_OP_MAX) BINARY(lt_lt, LT_OP_LT) BINARY(lt_le, LT_OP_LE) BINARY(lt_gt, LT_OP_GT)
-BINARY(lt_ge, LT_OP_GE) BINARY(lt_eq, LT_OP_EQ)
+/* PLAIN ones, by their rows; OWN ones follow. */
+#define UNARY_PLAIN(ID, name, x) lt_node lt_##name(lt_graph *g, lt_node x) { return unary(g, LT_OP_##ID, x); }
+#define UNARY_OWN(ID, name, x)
+#define BINARY_PLAIN(ID, name, a, b) lt_node lt_##name(lt_graph *g, lt_node a, lt_node b) { return binary(g, LT_OP_##ID, a, b); }
+#define BINARY_OWN(ID, name, a, b)
+#define TERNARY_PLAIN(ID, name, x, y, z) \
+    lt_node lt_##name(lt_graph *g, lt_node x, lt_node y, lt_node z) { return broadcasting(g, LT_OP_##ID, 3, (lt_node[]){ x, y, z }); }
+#define TERNARY_OWN(ID, name, x, y, z)
+#define LT_UNARY(ID, name, x, flops, kind, vector, builder, ...) UNARY_##builder(ID, name, x)
+#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, ...) BINARY_##builder(ID, name, a, b)
+#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, ...) TERNARY_##builder(ID, name, x, y, z)
+#include "kernels/ops.def"
+
+/* If x is exp(t), or 1 + exp(t) with plus_one, t; none otherwise. log(1 + exp(t)) must be made
+   stable here and not in a pass, because its derivative is taken before any pass runs. */
+static lt_node exponent_of(lt_graph *g, lt_node x, bool plus_one)
+{
+    double v;
+    if (!plus_one) return lt_get(g, x)->op == LT_OP_EXP ? lt_input_of(g, x, 0) : LT_NONE;
+    if (lt_get(g, x)->op != LT_OP_ADD) return LT_NONE;
+    for (int i = 0; i < 2; i++)
+        if (lt_is_full(g, lt_input_of(g, x, i), &v) && v == 1) return exponent_of(g, lt_input_of(g, x, 1 - i), false);
+    return LT_NONE;
+}
+
+lt_node lt_log(lt_graph *g, lt_node x)
+{
+    if (!lt_operand_ok(g, "log", x)) return LT_NONE;
+    lt_node t = exponent_of(g, x, true);
+    return lt_is_none(t) ? unary(g, LT_OP_LOG, x) : lt_softplus(g, t);
+}
+
+lt_node lt_log1p(lt_graph *g, lt_node x)
+{
+    if (!lt_operand_ok(g, "log1p", x)) return LT_NONE;
+    lt_node t = exponent_of(g, x, false);
+    return lt_is_none(t) ? unary(g, LT_OP_LOG1P, x) : lt_softplus(g, t);
+}
 
 lt_node lt_pow(lt_graph *g, lt_node a, lt_node b)
 {
@@ -118,11 +117,6 @@ lt_node lt_where(lt_graph *g, lt_node mask, lt_node a, lt_node b)
     /* A mask of another type is compared in its own: a cast could make a small number zero. */
     lt_node is_zero = lt_eq(g, mask, lt_scalar(g, tm, 0));
     return broadcasting(g, LT_OP_WHERE, 3, (lt_node[]){ lt_cast(g, is_zero, t), b, a });
-}
-
-lt_node lt_clamp(lt_graph *g, lt_node x, lt_node lo, lt_node hi)
-{
-    return broadcasting(g, LT_OP_CLAMP, 3, (lt_node[]){ x, lo, hi });
 }
 
 /* ---- with a plain number ---- */

@@ -137,7 +137,7 @@ lt_node lt_topk(lt_graph *g, lt_node x, int64_t k)
 
 /* ---- norms ---- */
 
-/* sqrt(s) with derivative 0 instead of infinity at s = 0: both s + 1 and the -1 appear only there. */
+/* sqrt(s) with derivative 0 instead of infinity at s = 0: s + 1 and -1 appear at s = 0 only. */
 static lt_node sqrt_flat_at_zero(lt_graph *g, lt_node s)
 {
     lt_node at_zero = lt_eq(g, s, lt_scalar(g, lt_node_dtype(g, s), 0));

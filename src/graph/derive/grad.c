@@ -31,7 +31,7 @@ lt_node lt_grad_pull(lt_graph *g, lt_node y, int i, lt_node adj)
 {
     const lt_op_row *row = lt_op_get((lt_op)lt_get(g, y)->op);
     switch (row->diff) {
-    case LT_DIFF_LOCAL: return lt_grad_scale(g, adj, row->deriv(g, y, i));
+    case LT_DIFF_LOCAL: return lt_grad_scale(g, adj, lt_op_slope(g, y, i));
     case LT_DIFF_RULE: return row->vjp(g, y, i, adj);
     case LT_DIFF_ZERO: return LT_NONE;
     default:

@@ -9,22 +9,22 @@
 #define MAX_FORMS 6 /* differently structured terms kept apart at one node */
 
 /* Rows low..low+count-1 of an output. */
-typedef struct rows { int output; int64_t low, count; } rows;
+typedef struct jacobian_rows { int output; int64_t low, count; } jacobian_rows;
 
 /* Rows that travel together: a range of one output's, or several stacked once a dense op was met. */
-typedef struct group {
-    rows   *range;          /* by output, then row; disjoint */
+typedef struct row_group {
+    jacobian_rows *range;          /* by output, then row; disjoint */
     int     n_ranges;
     int64_t n_rows;
-} group;
+} row_group;
 
-typedef struct term_list { lt_term *term; int n, capacity; } term_list;
+typedef struct term_list { lt_jacobian_term *term; int n, capacity; } term_list;
 
 typedef struct sweep {
     lt_graph  *g;
     lt_node    x;
     int64_t   *n_rows;      /* of every output */
-    group     *group;
+    row_group *group;
     int        n_groups, group_capacity;
     term_list *at;          /* per node */
     int32_t    last;
@@ -34,25 +34,25 @@ typedef struct sweep {
 
 /* ---- groups ---- */
 
-static int find_group(sweep *s, const rows *range, int n)
+static int find_group(sweep *s, const jacobian_rows *range, int n)
 {
     for (int i = 0; i < s->n_groups; i++) {
         bool same = s->group[i].n_ranges == n;
         for (int k = 0; same && k < n; k++) {
-            const rows *a = &s->group[i].range[k], *b = &range[k];
+            const jacobian_rows *a = &s->group[i].range[k], *b = &range[k];
             same = a->output == b->output && a->low == b->low && a->count == b->count;
         }
         if (same) return i;
     }
     if (s->n_groups == s->group_capacity) {
         int capacity = LT_MAX(2 * s->group_capacity, 8);
-        group *grown = lt_realloc(s->group, (size_t)capacity * sizeof *grown);
+        row_group *grown = lt_realloc(s->group, (size_t)capacity * sizeof *grown);
         if (!grown) return -1;
         s->group = grown;
         s->group_capacity = capacity;
     }
-    group *q = &s->group[s->n_groups];
-    *q = (group){ lt_arena_alloc(&s->arena, (size_t)n * sizeof *q->range), n, 0 };
+    row_group *q = &s->group[s->n_groups];
+    *q = (row_group){ lt_arena_alloc(&s->arena, (size_t)n * sizeof *q->range), n, 0 };
     if (!q->range) return -1;
     for (int k = 0; k < n; k++) {
         q->range[k] = range[k];
@@ -62,11 +62,11 @@ static int find_group(sweep *s, const rows *range, int n)
 }
 
 /* Where the rows of a range begin inside a group that holds them; -1 when it does not. */
-static int64_t row_in_group(const sweep *s, int group_id, const rows *r)
+static int64_t row_in_group(const sweep *s, int group_id, const jacobian_rows *r)
 {
     int64_t row = 0;
     for (int k = 0; k < s->group[group_id].n_ranges; k++) {
-        const rows *q = &s->group[group_id].range[k];
+        const jacobian_rows *q = &s->group[group_id].range[k];
         if (q->output == r->output && q->low <= r->low && r->low + r->count <= q->low + q->count) return row + r->low - q->low;
         row += q->count;
     }
@@ -74,7 +74,7 @@ static int64_t row_in_group(const sweep *s, int group_id, const rows *r)
 }
 
 /* A term that is nonzero in a run of rows only belongs to a smaller group: that run. */
-static bool narrow(sweep *s, lt_term *t)
+static bool narrow(sweep *s, lt_jacobian_term *t)
 {
     if (lt_is_none(t->core) || !t->seed.rank || t->window[0] == t->seed.dim[0] || s->group[t->group].n_ranges != 1) return true;
     int64_t inner = 1;
@@ -82,8 +82,8 @@ static bool narrow(sweep *s, lt_term *t)
         if (t->window[a] != t->seed.dim[a]) return true;
         inner *= t->seed.dim[a];
     }
-    rows r = s->group[t->group].range[0];
-    r = (rows){ r.output, r.low + t->low[0] * inner, t->window[0] * inner };
+    jacobian_rows r = s->group[t->group].range[0];
+    r = (jacobian_rows){ r.output, r.low + t->low[0] * inner, t->window[0] * inner };
     if ((t->group = find_group(s, &r, 1)) < 0) return false;
     for (int b = 0; b < t->shape.rank; b++) if (t->follows[b] == 0) t->offset[b] += t->low[0] * t->stride[b];
     t->seed.dim[0] = t->window[0];
@@ -93,12 +93,12 @@ static bool narrow(sweep *s, lt_term *t)
 
 /* ---- terms at a node ---- */
 
-static bool append(sweep *s, int32_t id, const lt_term *t)
+static bool append(sweep *s, int32_t id, const lt_jacobian_term *t)
 {
     term_list *l = &s->at[id];
     if (l->n == l->capacity) {
         int capacity = LT_MAX(2 * l->capacity, 4);
-        lt_term *grown = lt_arena_alloc(&s->arena, (size_t)capacity * sizeof *grown);
+        lt_jacobian_term *grown = lt_arena_alloc(&s->arena, (size_t)capacity * sizeof *grown);
         if (!grown) return false;
         for (int i = 0; i < l->n; i++) grown[i] = l->term[i];
         l->term = grown;
@@ -109,7 +109,7 @@ static bool append(sweep *s, int32_t id, const lt_term *t)
 }
 
 /* Adds a term, joining it with one of the same form; too many forms at one node become dense. */
-static bool add_term(sweep *s, int32_t id, lt_term *t)
+static bool add_term(sweep *s, int32_t id, lt_jacobian_term *t)
 {
     term_list *l = &s->at[id];
     if (!narrow(s, t)) return false;
@@ -125,7 +125,7 @@ static bool add_term(sweep *s, int32_t id, lt_term *t)
     if (same_group < MAX_FORMS) return append(s, id, t);
     /* One dense block for the group, shaped as the node is. */
     const lt_shape shape = s->g->ir.node[id].shape;
-    lt_term sum = *t;
+    lt_jacobian_term sum = *t;
     lt_node total = lt_term_dense(s->g, t);
     int kept = 0;
     for (int i = 0; i < l->n; i++) {
@@ -145,13 +145,13 @@ static bool add_term(sweep *s, int32_t id, lt_term *t)
 /* ---- dense ops: one call of the rule for the rows of all groups ---- */
 
 /* Inserts a range, sorted; ranges that touch the same rows become one. */
-static int insert_range(rows *set, int n, rows r)
+static int insert_range(jacobian_rows *set, int n, jacobian_rows r)
 {
     int at = 0;
     while (at < n && (set[at].output < r.output || (set[at].output == r.output && set[at].low + set[at].count <= r.low))) at++;
     while (at < n && set[at].output == r.output && set[at].low < r.low + r.count) { /* overlaps: absorb it */
         int64_t low = LT_MIN(set[at].low, r.low), high = LT_MAX(set[at].low + set[at].count, r.low + r.count);
-        r = (rows){ r.output, low, high - low };
+        r = (jacobian_rows){ r.output, low, high - low };
         for (int k = at; k + 1 < n; k++) set[k] = set[k + 1];
         n--;
     }
@@ -165,10 +165,10 @@ static int union_of(sweep *s, const term_list *l, const bool *pick)
 {
     int n = 0, total = 0;
     for (int i = 0; i < l->n; i++) total += pick[i] ? s->group[l->term[i].group].n_ranges : 0;
-    rows *set = lt_arena_alloc(&s->arena, ((size_t)total + 1) * sizeof *set);
+    jacobian_rows *set = lt_arena_alloc(&s->arena, ((size_t)total + 1) * sizeof *set);
     if (!set) return -1;
     for (int i = 0; i < l->n; i++) {
-        const group *q = &s->group[l->term[i].group];
+        const row_group *q = &s->group[l->term[i].group];
         for (int k = 0; pick[i] && k < q->n_ranges; k++) n = insert_range(set, n, q->range[k]);
     }
     return find_group(s, set, n);
@@ -181,7 +181,7 @@ static lt_node lift_rows(sweep *s, lt_node block, int from, int to)
     lt_node parts = LT_NONE;
     int64_t row = 0;
     for (int k = 0; k < s->group[from].n_ranges; k++) {
-        const rows r = s->group[from].range[k];
+        const jacobian_rows r = s->group[from].range[k];
         int64_t at = row_in_group(s, to, &r);
         lt_node piece = lt_slice(s->g, block, 0, row, row + r.count, 1);
         lt_node padded = lt_pad(s->g, piece, 0, at, s->group[to].n_rows - at - r.count);
@@ -224,7 +224,7 @@ static bool pull_dense(sweep *s, int32_t id, int i, const bool *pick)
     lt_node share = lt_grad_pull(s->g, y, i, block);
     if (lt_is_none(share)) return true;
     const lt_shape shape = *lt_shape_at(s->g, x);
-    lt_term t = lt_term_from_dense(s->g, share, to, &shape);
+    lt_jacobian_term t = lt_term_from_dense(s->g, share, to, &shape);
     return add_term(s, x.id, &t);
 }
 
@@ -248,7 +248,7 @@ static bool pull_node(sweep *s, int32_t id)
         for (int k = 0; k < l->n; k++) n_dense += lt_term_is_dense(&l->term[k]);
         bool stack = wants_stacking((lt_op)lt_get(s->g, y)->op) && n_dense > 1;
         for (int k = 0; k < l->n; k++) {
-            lt_term t;
+            lt_jacobian_term t;
             pick[k] = stack && lt_term_is_dense(&l->term[k]);
             if (!pick[k]) {
                 pick[k] = !lt_term_pull(s->g, y, i, &l->term[k], &t);
@@ -264,13 +264,13 @@ static bool pull_node(sweep *s, int32_t id)
 /* ---- the result ---- */
 
 /* The rows of one output out of a term's dense block, padded to all its rows; none if it has none. */
-static lt_node rows_of(sweep *s, const lt_term *t, int output, lt_shape flat)
+static lt_node rows_of(sweep *s, const lt_jacobian_term *t, int output, lt_shape flat)
 {
-    const group *q = &s->group[t->group];
+    const row_group *q = &s->group[t->group];
     lt_node total = LT_NONE, block = LT_NONE;
     int64_t row = 0;
     for (int k = 0; k < q->n_ranges; row += q->range[k++].count) {
-        const rows r = q->range[k];
+        const jacobian_rows r = q->range[k];
         if (r.output != output) continue;
         if (lt_is_none(block)) block = lt_reshape(s->g, lt_term_dense(s->g, t), lt_shape2(q->n_rows, flat.dim[1]));
         if (lt_is_none(block)) return block;
@@ -301,10 +301,10 @@ static lt_status run_sweep(sweep *s, const lt_node *y, int n_y, lt_node *out)
     LT_TRY(lt_grad_active(s->g, &s->x, 1, s->last, &s->active));
     for (int i = 0; i < n_y; i++) s->n_rows[i] = lt_shape_count(lt_shape_at(s->g, y[i]));
     for (int i = 0; i < n_y; i++) {
-        int q = find_group(s, &(rows){ i, 0, s->n_rows[i] }, 1);
+        int q = find_group(s, &(jacobian_rows){ i, 0, s->n_rows[i] }, 1);
         if (q < 0) return LT_ERR_MEMORY;
         if (!s->n_rows[i] || !s->active[y[i].id]) continue;
-        lt_term t = lt_term_identity(s->g, y[i], q);
+        lt_jacobian_term t = lt_term_identity(s->g, y[i], q);
         if (!add_term(s, y[i].id, &t)) return LT_ERR_MEMORY;
     }
     for (int32_t id = s->last; id > s->x.id && !s->g->status; id--)

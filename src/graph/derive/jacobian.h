@@ -21,7 +21,7 @@
 
 enum { LT_AXIS_FREE = -1, LT_AXIS_FIXED = -2 }; /* else: the seed axis it follows */
 
-typedef struct lt_term {
+typedef struct lt_jacobian_term {
     int      group;                      /* whose rows these are */
     lt_shape seed;                       /* the group's rows as axes; their product is its row count */
     int64_t  low[LT_MAX_RANK], window[LT_MAX_RANK]; /* seed indices low..low+window-1 are nonzero */
@@ -29,21 +29,21 @@ typedef struct lt_term {
     int8_t   follows[LT_MAX_RANK];       /* per node axis */
     int64_t  offset[LT_MAX_RANK], stride[LT_MAX_RANK];
     lt_node  core;
-} lt_term;
+} lt_jacobian_term;
 
 /* The identity: d y / d y. */
-lt_term lt_term_identity(lt_graph *g, lt_node y, int group);
+lt_jacobian_term lt_term_identity(lt_graph *g, lt_node y, int group);
 /* The block as a tensor [rows, shape…]. */
-lt_node lt_term_dense(lt_graph *g, const lt_term *t);
+lt_node lt_term_dense(lt_graph *g, const lt_jacobian_term *t);
 /* A dense block of a group with this many rows. */
-lt_term lt_term_from_dense(lt_graph *g, lt_node dense, int group, const lt_shape *shape);
+lt_jacobian_term lt_term_from_dense(lt_graph *g, lt_node dense, int group, const lt_shape *shape);
 /* Indexes the node by its own shape again after reshapes; makes the term dense where it must. */
-void lt_term_fit(lt_graph *g, lt_term *t, const lt_shape *shape);
-bool lt_term_is_dense(const lt_term *t); /* no axis follows or is fixed, the window is everything */
-bool lt_term_same_form(const lt_term *a, const lt_term *b); /* then cores may be added */
+void lt_term_fit(lt_graph *g, lt_jacobian_term *t, const lt_shape *shape);
+bool lt_term_is_dense(const lt_jacobian_term *t); /* no axis follows or is fixed, the window is everything */
+bool lt_term_same_form(const lt_jacobian_term *a, const lt_jacobian_term *b); /* then cores may be added */
 
 /* Pulls a term of y back to its input i. False: no structured rule, use the dense one. The result
    may be zero: then its core is none. */
-bool lt_term_pull(lt_graph *g, lt_node y, int i, const lt_term *t, lt_term *out);
+bool lt_term_pull(lt_graph *g, lt_node y, int i, const lt_jacobian_term *t, lt_jacobian_term *out);
 
 #endif

@@ -7,11 +7,11 @@
 
 /* ---- the core as a tensor ---- */
 
-static int seeds(const lt_term *t) { return t->seed.rank; }
-static int64_t core_extent(const lt_graph *g, const lt_term *t, int axis) { return lt_shape_at(g, t->core)->dim[axis]; }
+static int seeds(const lt_jacobian_term *t) { return t->seed.rank; }
+static int64_t core_extent(const lt_graph *g, const lt_jacobian_term *t, int axis) { return lt_shape_at(g, t->core)->dim[axis]; }
 
 /* Repeats the core along one of its axes up to the extent it stands for. */
-static void widen(lt_graph *g, lt_term *t, int axis, int64_t extent)
+static void widen(lt_graph *g, lt_jacobian_term *t, int axis, int64_t extent)
 {
     if (lt_is_none(t->core) || core_extent(g, t, axis) == extent) return;
     lt_shape s = *lt_shape_at(g, t->core);
@@ -21,7 +21,7 @@ static void widen(lt_graph *g, lt_term *t, int axis, int64_t extent)
 
 /* A tensor over the node's axes as a tensor that multiplies the core: read where the term is not
    zero. axis_of[b] is the node axis that axis b of x stands for, or -1 for a new one at `fresh`. */
-static lt_node aligned(lt_graph *g, const lt_term *t, lt_node x, const int *axis_of)
+static lt_node aligned(lt_graph *g, const lt_jacobian_term *t, lt_node x, const int *axis_of)
 {
     const lt_shape s = *lt_shape_at(g, x);
     lt_shape view_shape = { .rank = t->seed.rank + t->shape.rank };
@@ -48,10 +48,10 @@ static lt_node aligned(lt_graph *g, const lt_term *t, lt_node x, const int *axis
 
 /* ---- elementwise ---- */
 
-static void pull_elementwise(lt_graph *g, lt_node y, int i, lt_term *t)
+static void pull_elementwise(lt_graph *g, lt_node y, int i, lt_jacobian_term *t)
 {
     static const int identity[LT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-    lt_node slope = lt_op_get((lt_op)lt_get(g, y)->op)->deriv(g, y, i);
+    lt_node slope = lt_op_slope(g, y, i);
     double c;
     if (lt_is_none(slope) || lt_is_full(g, slope, &c)) t->core = lt_grad_scale(g, t->core, lt_is_none(slope) ? slope : lt_scalar(g, lt_dtype_at(g, slope), c));
     else t->core = lt_mul(g, t->core, aligned(g, t, slope, identity));
@@ -61,9 +61,9 @@ static void pull_elementwise(lt_graph *g, lt_node y, int i, lt_term *t)
 
 typedef struct axis { int8_t follows; int64_t extent, offset, stride; } axis;
 
-static axis axis_at(const lt_term *t, int b) { return (axis){ t->follows[b], t->shape.dim[b], t->offset[b], t->stride[b] }; }
+static axis axis_at(const lt_jacobian_term *t, int b) { return (axis){ t->follows[b], t->shape.dim[b], t->offset[b], t->stride[b] }; }
 
-static void set_axis(lt_term *t, int b, axis x)
+static void set_axis(lt_jacobian_term *t, int b, axis x)
 {
     t->follows[b] = x.follows;
     t->shape.dim[b] = x.extent;
@@ -72,7 +72,7 @@ static void set_axis(lt_term *t, int b, axis x)
 }
 
 /* Sums the core over node axis b and leaves extent 1 there: the transpose of broadcasting. */
-static void sum_axis(lt_graph *g, lt_term *t, int b)
+static void sum_axis(lt_graph *g, lt_jacobian_term *t, int b)
 {
     int k = seeds(t) + b;
     if (t->follows[b] == LT_AXIS_FREE) {
@@ -84,10 +84,10 @@ static void sum_axis(lt_graph *g, lt_term *t, int b)
 
 /* Reorders, drops (extent 1) and inserts node axes: new axis j is old axis from[j], or a new one of
    the given extent along which the block repeats where from[j] is -1. */
-static void rearrange(lt_graph *g, lt_term *t, int rank, const int *from, const int64_t *extent)
+static void rearrange(lt_graph *g, lt_jacobian_term *t, int rank, const int *from, const int64_t *extent)
 {
     if (lt_is_none(t->core)) return;
-    lt_term old = *t;
+    lt_jacobian_term old = *t;
     const lt_shape core = *lt_shape_at(g, old.core);
     lt_shape s = { .rank = seeds(t) + rank };
     lt_affine v = { .offset = 0 };
@@ -121,9 +121,9 @@ static bool single_axis_step(const lt_shape *base, int64_t elements, int *axis_o
 }
 
 /* Which base axis every moving axis of the view walks along, from where and in which steps. */
-typedef struct walk { int axis[LT_MAX_RANK]; int64_t step[LT_MAX_RANK], start[LT_MAX_RANK]; } walk;
+typedef struct axis_walk { int axis[LT_MAX_RANK]; int64_t step[LT_MAX_RANK], start[LT_MAX_RANK]; } axis_walk;
 
-static bool walk_of(const lt_affine *v, const lt_shape *shape, const lt_shape *base, walk *w)
+static bool walk_of(const lt_affine *v, const lt_shape *shape, const lt_shape *base, axis_walk *w)
 {
     int64_t dense[LT_MAX_RANK], left = v->offset;
     unsigned used = 0;
@@ -142,7 +142,7 @@ static bool walk_of(const lt_affine *v, const lt_shape *shape, const lt_shape *b
 }
 
 /* Free axis b of the node becomes an axis of another extent, its elements at start + step * index. */
-static void scatter_axis(lt_graph *g, lt_term *t, int b, int64_t start, int64_t step, int64_t extent)
+static void scatter_axis(lt_graph *g, lt_jacobian_term *t, int b, int64_t start, int64_t step, int64_t extent)
 {
     int k = seeds(t) + b;
     if (start == 0 && step == 1 && extent == t->shape.dim[b]) return;
@@ -157,10 +157,10 @@ static void scatter_axis(lt_graph *g, lt_term *t, int b, int64_t start, int64_t 
     t->shape.dim[b] = extent;
 }
 
-static bool pull_view(lt_graph *g, lt_node y, lt_term *t)
+static bool pull_view(lt_graph *g, lt_node y, lt_jacobian_term *t)
 {
     const lt_shape shape = *lt_shape_at(g, y), base = *lt_shape_at(g, lt_input_of(g, y, 0));
-    walk w;
+    axis_walk w;
     int from[LT_MAX_RANK];
     int64_t extent[LT_MAX_RANK];
     if (seeds(t) + base.rank > LT_MAX_RANK || !walk_of(&lt_get(g, y)->attr.u.view, &shape, &base, &w)) return false;
@@ -184,7 +184,7 @@ static bool pull_view(lt_graph *g, lt_node y, lt_term *t)
 
 /* ---- places ---- */
 
-static void slice_core(lt_graph *g, lt_term *t, int k, int64_t start, int64_t step, int64_t count)
+static void slice_core(lt_graph *g, lt_jacobian_term *t, int k, int64_t start, int64_t step, int64_t count)
 {
     if (core_extent(g, t, k) == 1) return;
     int64_t last = start + step * (count - 1);
@@ -193,7 +193,7 @@ static void slice_core(lt_graph *g, lt_term *t, int k, int64_t start, int64_t st
 
 /* Keeps only the rows whose followed index falls on start + [0, count) * step of axis b, and counts
    that index from there. False when none is left, or the rows left are not a window. */
-static bool restrict_follower(lt_graph *g, lt_term *t, int b, int64_t start, int64_t step, int64_t count, bool *empty)
+static bool restrict_follower(lt_graph *g, lt_jacobian_term *t, int b, int64_t start, int64_t step, int64_t count, bool *empty)
 {
     int a = t->follows[b];
     if (t->stride[b] != 1 || step != 1) return false;
@@ -209,7 +209,7 @@ static bool restrict_follower(lt_graph *g, lt_term *t, int b, int64_t start, int
 }
 
 /* Axis b of the node as seen by one part of a place, which lies at start + [0, count) * step. */
-static bool gather_axis(lt_graph *g, lt_term *t, int b, int64_t start, int64_t step, int64_t count, bool *empty)
+static bool gather_axis(lt_graph *g, lt_jacobian_term *t, int b, int64_t start, int64_t step, int64_t count, bool *empty)
 {
     if (t->follows[b] >= 0) return restrict_follower(g, t, b, start, step, count, empty);
     if (t->follows[b] == LT_AXIS_FIXED) {
@@ -223,17 +223,17 @@ static bool gather_axis(lt_graph *g, lt_term *t, int b, int64_t start, int64_t s
     return true;
 }
 
-static bool pull_place(lt_graph *g, lt_node y, int i, lt_term *t)
+static bool pull_place(lt_graph *g, lt_node y, int i, lt_jacobian_term *t)
 {
     const lt_shape out = *lt_shape_at(g, y), part = *lt_shape_at(g, lt_input_of(g, y, i));
-    walk w;
+    axis_walk w;
     int axis_of[LT_MAX_RANK], from[LT_MAX_RANK];
     int64_t extent[LT_MAX_RANK];
     bool empty = false;
     if (seeds(t) + part.rank > LT_MAX_RANK || !walk_of(&lt_get(g, y)->attr.u.place[i], &part, &out, &w)) return false;
     for (int k = 0; k < out.rank; k++) axis_of[k] = -1;
     for (int j = 0; j < part.rank; j++) if (w.axis[j] >= 0) axis_of[w.axis[j]] = j;
-    lt_term before = *t;
+    lt_jacobian_term before = *t;
     for (int k = 0; k < out.rank; k++) {
         int j = axis_of[k];
         bool ok = j >= 0 ? gather_axis(g, t, k, w.start[k], w.step[j], part.dim[j], &empty)
@@ -249,7 +249,7 @@ static bool pull_place(lt_graph *g, lt_node y, int i, lt_term *t)
 
 /* ---- sums ---- */
 
-static bool pull_sum(lt_graph *g, lt_node y, lt_term *t)
+static bool pull_sum(lt_graph *g, lt_node y, lt_jacobian_term *t)
 {
     const lt_shape in = *lt_shape_at(g, lt_input_of(g, y, 0));
     const uint32_t axes = lt_get(g, y)->attr.u.reduce.axes;
@@ -268,7 +268,7 @@ static bool pull_sum(lt_graph *g, lt_node y, lt_term *t)
 
 /* y = a b, all of rank 2. With the contracted axis c of y (1 for a's adjoint, 0 for b's) and `other`
    the operand that stays, arranged as [c, k]: core'[.., k at axis c] = sum over c of core * other. */
-static bool pull_matmul(lt_graph *g, lt_node y, int i, lt_term *t)
+static bool pull_matmul(lt_graph *g, lt_node y, int i, lt_jacobian_term *t)
 {
     lt_node a = lt_input_of(g, y, 0), b = lt_input_of(g, y, 1), other = i ? a : lt_transpose(g, b);
     if (lt_is_none(other) || lt_shape_at(g, a)->rank != 2 || lt_shape_at(g, b)->rank != 2) return false;
@@ -276,7 +276,7 @@ static bool pull_matmul(lt_graph *g, lt_node y, int i, lt_term *t)
     const int64_t k = lt_shape_at(g, other)->dim[1], n = t->shape.dim[c];
     if (t->follows[c] != LT_AXIS_FREE) {
         /* One element of the axis for each row: the sum is that row of `other`. */
-        lt_term probe = *t;
+        lt_jacobian_term probe = *t;
         lt_node row = lt_transpose(g, other); /* [k, c]: a fresh free axis, then the followed one */
         int slot = 1 - c;                     /* borrow the other node axis for k while aligning */
         axis saved = axis_at(t, slot);
@@ -303,7 +303,7 @@ static bool pull_matmul(lt_graph *g, lt_node y, int i, lt_term *t)
     return true;
 }
 
-bool lt_term_pull(lt_graph *g, lt_node y, int i, const lt_term *from, lt_term *out)
+bool lt_term_pull(lt_graph *g, lt_node y, int i, const lt_jacobian_term *from, lt_jacobian_term *out)
 {
     const lt_ir_node *n = lt_get(g, y);
     const lt_op op = (lt_op)n->op;

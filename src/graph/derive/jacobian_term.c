@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void clear_axes(lt_term *t)
+static void clear_axes(lt_jacobian_term *t)
 {
     for (int b = 0; b < LT_MAX_RANK; b++) {
         t->follows[b] = LT_AXIS_FREE;
@@ -15,7 +15,7 @@ static void clear_axes(lt_term *t)
     }
 }
 
-static void open_window(lt_term *t)
+static void open_window(lt_jacobian_term *t)
 {
     for (int a = 0; a < t->seed.rank; a++) { t->low[a] = 0; t->window[a] = t->seed.dim[a]; }
 }
@@ -28,12 +28,12 @@ static lt_shape joined(const lt_shape *seed, const lt_shape *shape)
     return s;
 }
 
-lt_term lt_term_identity(lt_graph *g, lt_node y, int group)
+lt_jacobian_term lt_term_identity(lt_graph *g, lt_node y, int group)
 {
     lt_shape s = { .rank = 0 };
     const lt_shape *full = lt_shape_at(g, y);
     for (int i = 0; i < full->rank; i++) if (full->dim[i] != 1) s.dim[s.rank++] = full->dim[i];
-    lt_term t = { .group = group, .seed = s, .shape = s };
+    lt_jacobian_term t = { .group = group, .seed = s, .shape = s };
     if (2 * s.rank > LT_MAX_RANK) { /* too many axes to pair: one long one */
         t.seed = t.shape = lt_shape1(lt_shape_count(&s));
         s = t.seed;
@@ -47,22 +47,22 @@ lt_term lt_term_identity(lt_graph *g, lt_node y, int group)
     return t;
 }
 
-lt_term lt_term_from_dense(lt_graph *g, lt_node dense, int group, const lt_shape *shape)
+lt_jacobian_term lt_term_from_dense(lt_graph *g, lt_node dense, int group, const lt_shape *shape)
 {
-    lt_term t = { .group = group, .seed = lt_shape1(lt_shape_at(g, dense)->dim[0]), .shape = *shape, .core = dense };
+    lt_jacobian_term t = { .group = group, .seed = lt_shape1(lt_shape_at(g, dense)->dim[0]), .shape = *shape, .core = dense };
     clear_axes(&t);
     open_window(&t);
     return t;
 }
 
-bool lt_term_is_dense(const lt_term *t)
+bool lt_term_is_dense(const lt_jacobian_term *t)
 {
     for (int b = 0; b < t->shape.rank; b++) if (t->follows[b] != LT_AXIS_FREE) return false;
     for (int a = 0; a < t->seed.rank; a++) if (t->low[a] || t->window[a] != t->seed.dim[a]) return false;
     return true;
 }
 
-bool lt_term_same_form(const lt_term *a, const lt_term *b)
+bool lt_term_same_form(const lt_jacobian_term *a, const lt_jacobian_term *b)
 {
     if (a->group != b->group || !lt_shape_equal(&a->seed, &b->seed) || !lt_shape_equal(&a->shape, &b->shape)) return false;
     for (int i = 0; i < a->seed.rank; i++)
@@ -73,7 +73,7 @@ bool lt_term_same_form(const lt_term *a, const lt_term *b)
     return true;
 }
 
-lt_node lt_term_dense(lt_graph *g, const lt_term *t)
+lt_node lt_term_dense(lt_graph *g, const lt_jacobian_term *t)
 {
     if (lt_is_none(t->core)) return LT_NONE;
     lt_shape full = joined(&t->seed, &t->shape), out = { .rank = 0 }, wide = full;
@@ -104,13 +104,13 @@ lt_node lt_term_dense(lt_graph *g, const lt_term *t)
 /* ---- refactoring ---- */
 
 /* A run of old axes [f0, f1) that holds the same elements as the new axes [t0, t1). */
-typedef struct block { int f0, f1, t0, t1; } block;
+typedef struct term_block { int f0, f1, t0, t1; } term_block;
 
-static int match_blocks(const lt_shape *from, const lt_shape *to, block *out)
+static int match_blocks(const lt_shape *from, const lt_shape *to, term_block *out)
 {
     int n = 0, f = 0, t = 0;
     while (f < from->rank || t < to->rank) {
-        block b = { f, f, t, t };
+        term_block b = { f, f, t, t };
         int64_t pf = 1, pt = 1;
         do {
             if (pf <= pt && f < from->rank) pf *= from->dim[f++];
@@ -128,7 +128,7 @@ static int match_blocks(const lt_shape *from, const lt_shape *to, block *out)
 }
 
 /* A whole seed axis followed from the start, by this node axis alone. */
-static bool follows_whole(const lt_term *t, int b)
+static bool follows_whole(const lt_jacobian_term *t, int b)
 {
     int a = t->follows[b];
     if (a < 0 || t->offset[b] || t->stride[b] != 1 || t->shape.dim[b] != t->seed.dim[a] || t->low[a] || t->window[a] != t->seed.dim[a])
@@ -150,10 +150,10 @@ static int only_long_axis(const lt_shape *s, int first, int last)
 
 /* Rewrites the term for the new axes where each block is unchanged up to unit axes, or a split of
    one axis; anything else is left to the dense form. */
-static bool refit(lt_graph *g, lt_term *t, const lt_shape *to)
+static bool refit(lt_graph *g, lt_jacobian_term *t, const lt_shape *to)
 {
-    block blocks[LT_MAX_RANK];
-    lt_term out = { .group = t->group, .shape = *to, .core = t->core };
+    term_block blocks[LT_MAX_RANK];
+    lt_jacobian_term out = { .group = t->group, .shape = *to, .core = t->core };
     int n = match_blocks(&t->shape, to, blocks), split_by[LT_MAX_RANK]; /* block that splits seed axis a, or -1 */
     if (n < 0) return false;
     for (int a = 0; a < t->seed.rank; a++) split_by[a] = -1;
@@ -205,7 +205,7 @@ static bool refit(lt_graph *g, lt_term *t, const lt_shape *to)
     return true;
 }
 
-void lt_term_fit(lt_graph *g, lt_term *t, const lt_shape *shape)
+void lt_term_fit(lt_graph *g, lt_jacobian_term *t, const lt_shape *shape)
 {
     if (lt_is_none(t->core) || lt_shape_equal(&t->shape, shape)) return;
     if (lt_shape_count(shape) > 0 && refit(g, t, shape)) return;

@@ -30,8 +30,8 @@ static lt_digest_text kernels_digest(const lt_device *device)
     const lt_kernel_row *row = lt_kernel_rows(&n);
     lt_sha256_start(&h);
     if (is_cuda(device)) {
-        lt_digest there = lt_cuda_table_digest();
-        lt_sha256_add(&h, &there, sizeof there);
+        lt_digest table = lt_cuda_table_digest();
+        lt_sha256_add(&h, &table, sizeof table);
         n = 0;
     }
     for (int i = 0; i < n; i++) lt_sha256_add(&h, row[i].name, strlen(row[i].name) + 1);
@@ -86,16 +86,16 @@ static lt_status shared_tuner(lt_device *device, lt_tuner **out)
 
 /* ---- timing ---- */
 
-typedef struct trial {
+typedef struct row_trial {
     lt_kernel *kernel[MAX_CANDIDATES];
     void      *arg[LT_KERNEL_MAX_ARGS + 2];
     void      *scratch;
     lt_pool   *pool;
-} trial;
+} row_trial;
 
 static lt_status run_candidate(void *ctx, int candidate, int64_t repeats)
 {
-    trial *t = ctx;
+    row_trial *t = ctx;
     const lt_kernel *k = t->kernel[candidate];
     t->arg[k->n_args] = t->scratch;
     for (int64_t i = 0; i < repeats; i++) LT_TRY(k->run(k, t->pool, t->arg));
@@ -105,7 +105,7 @@ static lt_status run_candidate(void *ctx, int candidate, int64_t repeats)
 static size_t tensor_bytes(const lt_tensor_type *t) { return LT_MAX((size_t)lt_shape_count(&t->shape) * lt_dtype_size(t->dtype), 64); }
 
 /* Memory for every argument; indices are zero and values small, so that any kernel can run on it. */
-static lt_status make_arguments(const lt_problem_key *key, trial *t)
+static lt_status make_arguments(const lt_problem_key *key, row_trial *t)
 {
     for (int i = 0; i <= key->n_in; i++) {
         size_t bytes = tensor_bytes(i < key->n_in ? &key->in[i] : &key->out);
@@ -115,7 +115,7 @@ static lt_status make_arguments(const lt_problem_key *key, trial *t)
     return LT_OK;
 }
 
-static lt_status prepare_all(const lt_problem_key *key, const lt_kernel_row *const *row, int n, trial *t)
+static lt_status prepare_all(const lt_problem_key *key, const lt_kernel_row *const *row, int n, row_trial *t)
 {
     size_t scratch = 64;
     for (int i = 0; i < n; i++) {
@@ -127,7 +127,7 @@ static lt_status prepare_all(const lt_problem_key *key, const lt_kernel_row *con
     return t->scratch && t->pool ? make_arguments(key, t) : LT_ERR_MEMORY;
 }
 
-static void release(const lt_problem_key *key, trial *t, int n)
+static void release(const lt_problem_key *key, row_trial *t, int n)
 {
     for (int i = 0; i < n; i++) lt_kernel_destroy(t->kernel[i]);
     for (int i = 0; i <= key->n_in; i++) lt_free_aligned(t->arg[i]);
@@ -159,7 +159,7 @@ static lt_status choose_row(const lt_problem_key *key, lt_tuner *tuner, const lt
     char problem[400];
     const char *names[MAX_CANDIDATES];
     lt_problem_key plain = *key;
-    trial t = { 0 };
+    row_trial t = { 0 };
     plain.epilogue = NULL;
     lt_choose_describe(key, problem, sizeof problem);
     for (int i = 0; i < n; i++) names[i] = row[i]->name;

@@ -10,7 +10,7 @@
 lt_status lt_choose_kernel(const lt_problem_key *key, const lt_compile_options *opt, lt_kernel **out);
 
 /* Fused programs for the device of the options (NULL: the CPU), side by side where their texts have to be compiled and nothing is
-   timed. *out[i] must be NULL before; after a failure some of them are there. */
+   timed. *out[i] must be NULL before; after a failure some of them are made. */
 lt_status lt_choose_fused(const lt_fused *const f[], int n, const lt_compile_options *opt, lt_kernel **const out[]);
 
 /* "conv2d f32[8, 3, 32, 32] f32[6, 3, 5, 5] -> f32[8, 6, 28, 28] kernel=5x5 …": the tuner's text for a problem. */

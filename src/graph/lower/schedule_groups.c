@@ -117,9 +117,8 @@ static lt_status make_wish(lt_schedule *s, int32_t id, wish *w)
 static bool rounds(const lt_ir_node *n)
 {
     if (n->op == LT_OP_CAST) return n->dtype != lt_compute_type((lt_dtype)n->dtype);
-    bool stays = n->op == LT_OP_MIN || n->op == LT_OP_MAX || n->op == LT_OP_WHERE || n->op == LT_OP_CLAMP ||
-                 n->op == LT_OP_SIGN || n->op == LT_OP_FLOOR || (n->op >= LT_OP_LT && n->op <= LT_OP_EQ);
-    return lt_dtype_is_integer((lt_dtype)n->dtype) && !stays;
+    lt_op_kind kind = lt_op_kind_of((lt_op)n->op);
+    return lt_dtype_is_integer((lt_dtype)n->dtype) && kind != LT_KIND_PICK && kind != LT_KIND_STEP;
 }
 
 /* Whether r is a register of group u: computed there, neither a reduction nor a rounding. */

@@ -293,7 +293,7 @@ static int32_t simplify_reduce(site *s)
 static int32_t simplify(site *s)
 {
     lt_op op = (lt_op)s->n->op;
-    if (lt_op_is_unary(op)) return simplify_unary(s);
+    if (lt_op_is_elementwise(op) && lt_op_arity(op) == 1) return simplify_unary(s);
     switch (op) {
     case LT_OP_ADD: {
         int32_t merged = merge_places(s);

@@ -3,32 +3,32 @@
 
 #include "base/alloc.h"
 
-typedef struct table {
+typedef struct node_table {
     int32_t *slot;      /* id + 1 of a node of `to`; 0 = empty */
     uint32_t mask;
-} table;
+} node_table;
 
 static lt_status begin(lt_rewrite *r)
 {
     uint32_t size = 64;
     while (size < 2u * (uint32_t)r->from->n_nodes) size *= 2;
-    table *t = lt_malloc(sizeof *t);
+    node_table *t = lt_malloc(sizeof *t);
     r->state = t;
     if (!t) return LT_ERR_MEMORY;
-    *t = (table){ lt_calloc(size, sizeof *t->slot), size - 1 };
+    *t = (node_table){ lt_calloc(size, sizeof *t->slot), size - 1 };
     return t->slot ? LT_OK : LT_ERR_MEMORY;
 }
 
 static void end(lt_rewrite *r)
 {
-    table *t = r->state;
+    node_table *t = r->state;
     if (t) lt_free(t->slot);
     lt_free(t);
 }
 
 static int32_t node(lt_rewrite *r, int32_t old)
 {
-    table *t = r->state;
+    node_table *t = r->state;
     int32_t id = lt_rewrite_copy(r, old);
     if (id < 0) return -1;
     const lt_ir_node *n = &r->to->node[id];

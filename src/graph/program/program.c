@@ -275,7 +275,7 @@ static lt_status launch(lt_program *p)
 }
 
 /* Data over, work, results back: all in order on the stream, one wait at the end. */
-static lt_status run_remote(lt_program *p, const void *const *inputs, void *const *outputs)
+static lt_status run_on_device(lt_program *p, const void *const *inputs, void *const *outputs)
 {
     LT_TRY(rebind(p, (const void *const *)p->input_copy, p->output_copy));
     for (int i = 0; i < p->n_inputs; i++) {
@@ -314,7 +314,7 @@ lt_status lt_program_run(lt_program *p, const void *const *inputs, void *const *
 {
     if (!p || !outputs) return LT_FAIL(LT_ERR_ARGUMENT, "run: %s is NULL", p ? "outputs" : "program");
     if (p->on_device) return LT_FAIL(LT_ERR_ARGUMENT, "run: the program was compiled for data on the device");
-    if (p->input_copy) return run_remote(p, inputs, outputs);
+    if (p->input_copy) return run_on_device(p, inputs, outputs);
     LT_TRY(lt_program_bind(p, inputs, outputs));
     return launch(p);
 }

@@ -78,7 +78,7 @@ bool      lt_program_can_capture(const lt_program *p);
 /* Gives up the room for data from host memory: from now on the program is only queued. */
 void      lt_program_drop_copies(lt_program *p);
 
-/* Points the arguments at inputs and outputs and computes what follows from held inputs, unless it is there. */
+/* Points the arguments at inputs and outputs and computes what follows from held inputs, unless that is computed already. */
 lt_status lt_program_bind(lt_program *p, const void *const *inputs, void *const *outputs);
 
 /* Programs of the CPU that go through their kernels together (program/abreast.c): those that gain from it read what the programs

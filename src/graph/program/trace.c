@@ -1,5 +1,5 @@
 /* Runs of programs while a trace is recorded: a span for each kernel, and on a device that works by itself another
-   for the time it took there. SPDX-License-Identifier: BSD-3-Clause */
+   for the time it took on the device. SPDX-License-Identifier: BSD-3-Clause */
 #include "graph/program/program.h"
 
 #include "base/alloc.h"

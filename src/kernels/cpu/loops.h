@@ -1,4 +1,4 @@
-/* What the register-tiled loops of convolution and matrix product tell the compiler.
+/* Pragmas for the register-tiled loops of convolution and matrix product.
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_KERNELS_CPU_LOOPS_H
 #define LT_KERNELS_CPU_LOOPS_H

@@ -19,9 +19,8 @@ static lt_status fused_prepare(lt_device *dev, const lt_problem_key *p, lt_kerne
 }
 
 static const lt_cuda_row rows[] = {
-#define X(id, name) { "elementwise_fused", LT_OP_##id, lt_key_is_real, fused_prepare, NULL },
-    LT_OPS_UNARY(X) LT_OPS_BINARY(X) LT_OPS_TERNARY(X)
-#undef X
+#define LT_ELEMENTWISE(ID, name, n) { "elementwise_fused", LT_OP_##ID, lt_key_is_real, fused_prepare, NULL },
+#include "kernels/ops.def"
     { "reduce_fused", LT_OP_SUM, lt_key_is_real, fused_prepare, NULL },
     { "reduce_fused", LT_OP_RMAX, lt_key_is_real, fused_prepare, NULL },
     { "reduce_fused", LT_OP_RMIN, lt_key_is_real, fused_prepare, NULL },

@@ -1,4 +1,4 @@
-/* The kernels of the CUDA device: who can compute an op there. SPDX-License-Identifier: BSD-3-Clause */
+/* The kernels of the CUDA device. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_KERNELS_CUDA_CUDA_TABLE_H
 #define LT_KERNELS_CUDA_CUDA_TABLE_H
 

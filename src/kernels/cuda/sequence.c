@@ -7,18 +7,18 @@
 
 #include <string.h>
 
-typedef struct part {
+typedef struct sequence_part {
     lt_kernel   *kernel;         /* NULL: a fill, or a copy when `copies` */
     lt_part_arg *arg;            /* owned; NULL: as they are */
     lt_part_arg  to, from;
     bool         copies;
     int          byte;
     size_t       bytes;
-} part;
+} sequence_part;
 
 struct lt_sequence {
     lt_kernel base;
-    part     *part;
+    sequence_part *part;
     int       n_parts, max_parts;
     lt_kernel *packs;            /* the part whose operand can be packed beforehand, or NULL */
     char      name[];
@@ -34,7 +34,7 @@ static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
 {
     const lt_sequence *s = (const lt_sequence *)k;
     for (int i = 0; i < s->n_parts; i++) {
-        const part *p = &s->part[i];
+        const sequence_part *p = &s->part[i];
         void *own[LT_KERNEL_MAX_ARGS + 1];
         if (!p->kernel && p->copies) {
             LT_TRY(lt_stream_copy(st, place(k, arg, p->to), place(k, arg, p->from), p->bytes, LT_TRANSFER_D2D, false));
@@ -81,11 +81,11 @@ size_t lt_sequence_scratch(lt_sequence *s, size_t bytes)
     return at;
 }
 
-static lt_status add_part(lt_sequence *s, part p)
+static lt_status add_part(lt_sequence *s, sequence_part p)
 {
     if (s->n_parts == s->max_parts) {
         int more = s->max_parts ? 2 * s->max_parts : 4;
-        part *grown = lt_realloc(s->part, (size_t)more * sizeof *grown);
+        sequence_part *grown = lt_realloc(s->part, (size_t)more * sizeof *grown);
         if (!grown) return LT_FAIL(LT_ERR_MEMORY, "no memory for part %d of kernel '%s'", s->n_parts + 1, s->name);
         s->part = grown;
         s->max_parts = more;
@@ -99,7 +99,7 @@ static lt_status add_part(lt_sequence *s, part p)
 
 lt_status lt_sequence_add(lt_sequence *s, lt_kernel *k, const lt_part_arg *arg)
 {
-    part p = { .kernel = k };
+    sequence_part p = { .kernel = k };
     size_t bytes = (size_t)(k->n_args + (k->scratch_bytes ? 1 : 0)) * sizeof *arg;
     lt_status status = LT_OK;
     if (arg) {
@@ -117,12 +117,12 @@ lt_status lt_sequence_add(lt_sequence *s, lt_kernel *k, const lt_part_arg *arg)
 
 lt_status lt_sequence_add_fill(lt_sequence *s, lt_part_arg at, int byte, size_t bytes)
 {
-    return add_part(s, (part){ .to = at, .byte = byte, .bytes = bytes });
+    return add_part(s, (sequence_part){ .to = at, .byte = byte, .bytes = bytes });
 }
 
 lt_status lt_sequence_add_copy(lt_sequence *s, lt_part_arg to, lt_part_arg from, size_t bytes)
 {
-    return add_part(s, (part){ .copies = true, .to = to, .from = from, .bytes = bytes });
+    return add_part(s, (sequence_part){ .copies = true, .to = to, .from = from, .bytes = bytes });
 }
 
 static lt_status queue_pack(const lt_kernel *k, lt_stream *st, const void *operand, void *packed)
@@ -152,4 +152,11 @@ lt_status lt_sequence_finish(lt_sequence *s, lt_status status, lt_kernel **out)
         lt_sequence_destroy(s);
     }
     return status;
+}
+
+lt_status lt_sequence_nothing(lt_device *dev, const char *name, int n_args, lt_kernel **out)
+{
+    lt_sequence *s;
+    LT_TRY(lt_sequence_create(dev, name, n_args, &s));
+    return lt_sequence_finish(s, LT_OK, out);
 }

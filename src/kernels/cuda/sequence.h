@@ -15,6 +15,8 @@ typedef struct lt_part_arg { int32_t from; size_t offset; } lt_part_arg;
 
 /* A kernel of n_args arguments without parts: it does nothing. */
 lt_status lt_sequence_create(lt_device *dev, const char *name, int n_args, lt_sequence **out);
+/* Such a kernel, finished: for outputs without elements. */
+lt_status lt_sequence_nothing(lt_device *dev, const char *name, int n_args, lt_kernel **out);
 void      lt_sequence_destroy(lt_sequence *s); /* NULL is allowed */
 /* Reserves scratch memory; the offset of the piece. */
 size_t    lt_sequence_scratch(lt_sequence *s, size_t bytes);

@@ -1,7 +1,7 @@
 # CUDA kernels of the kernels layer: sources that need no CUDA to build, texts compiled at run time.
 # SPDX-License-Identifier: BSD-3-Clause
 foreach(source
-        cuda_table sequence text text_kernel through
+        builder cuda_table sequence text text_kernel through
         fused/fused fused/pass fused/render fused/epilogue
         conv/conv_cudnn conv/conv_f32 conv/cudnn_graph conv/cudnn_plan conv/window
         linalg/eig_grad linalg/fft_cufft linalg/linalg_calls linalg/linalg_cusolver linalg/matmul linalg/matmul_cublaslt linalg/svd

@@ -2,9 +2,11 @@
 #include "kernels/cuda/text_kernel.h"
 
 #include "base/status.h"
+#include "kernels/cuda/builder.h"
 #include "kernels/host_kernel.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 extern const char lt_text_prelude_cu[];
 
@@ -32,16 +34,13 @@ void lt_text_kernel_join(const lt_text *constants, const char *body, lt_text *ou
 
 lt_status lt_text_kernel_build(lt_device *dev, const lt_text_kernel *t, lt_text *constants, lt_kernel **out)
 {
-    lt_text whole = { 0 };
-    lt_text_kernel_join(constants, t->body, &whole);
-    lt_kernel_key key = { .name = t->name, .source = whole.s, .entry = t->entry, .n_args = t->n_args, .waits = true, .flops = t->flops, .bytes = t->bytes };
-    for (int i = 0; i < 3; i++) {
-        key.grid[i] = LT_MAX(t->grid[i], 1);
-        key.block[i] = LT_MAX(t->block[i], 1);
-    }
-    *out = NULL;
-    lt_status s = whole.failed ? LT_FAIL(LT_ERR_MEMORY, "no memory for the text of kernel '%s'", t->name) : lt_device_build(dev, &key, out);
-    lt_text_free(&whole);
+    lt_builder b = lt_builder_begin(dev);
+    lt_text *whole = lt_builder_text(&b);
+    lt_text_kernel_join(constants, t->body, whole);
     lt_text_free(constants);
-    return s;
+    lt_kernel_key key = { .name = t->name, .entry = t->entry, .n_args = t->n_args, .waits = true, .flops = t->flops, .bytes = t->bytes };
+    memcpy(key.grid, t->grid, sizeof key.grid);
+    memcpy(key.block, t->block, sizeof key.block);
+    lt_builder_add(&b, whole, &key, out);
+    return lt_builder_finish(&b, NULL);
 }

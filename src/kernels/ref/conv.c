@@ -13,12 +13,12 @@ static void layout_steps(bool last, int64_t c, int64_t h, int64_t w, int64_t *st
     step[3] = last ? c : 1;
 }
 
-lt_conv_shape lt_conv_shape_of(const lt_problem_key *p)
+lt_conv_sizes lt_conv_sizes_of(const lt_problem_key *p)
 {
     bool wgrad = p->op == LT_OP_CONV2D_WGRAD, dgrad = p->op == LT_OP_CONV2D_DGRAD;
     const lt_shape *x = dgrad ? &p->out.shape : &p->in[0].shape;
     const lt_shape *y = wgrad ? &p->in[1].shape : dgrad ? &p->in[0].shape : &p->out.shape;
-    lt_conv_shape s = { .k = 1, .win = p->attr->u.conv };
+    lt_conv_sizes s = { .k = 1, .win = p->attr->u.conv };
     s.k_in_x = wgrad && x->rank == 5;
     s.k_in_y = wgrad && y->rank == 5;
     if (s.k_in_x || s.k_in_y) s.k = p->out.shape.dim[0];
@@ -32,7 +32,7 @@ lt_conv_shape lt_conv_shape_of(const lt_problem_key *p)
     return s;
 }
 
-double lt_conv_flops(const lt_conv_shape *s)
+double lt_conv_flops(const lt_conv_sizes *s)
 {
     return 2.0 * (double)s->k * (double)s->n * (double)s->o * (double)s->oh * (double)s->ow *
            (double)(s->c / s->groups) * (double)s->win.kernel[0] * (double)s->win.kernel[1];
@@ -40,16 +40,16 @@ double lt_conv_flops(const lt_conv_shape *s)
 
 /* One output row under one tap of the kernel: y[i] and x[i * step] for i in begin..end-1 meet with
    the weight w; positions outside x are zeros and left out. */
-typedef struct line { int64_t x, x_step, y, y_step, w, begin, end; bool inside; } line;
+typedef struct conv_line { int64_t x, x_step, y, y_step, w, begin, end; bool inside; } conv_line;
 
 typedef struct loop { int64_t n, o, c, r, q, oy; } loop;
 
-static line line_at(const lt_conv_shape *s, const loop *i)
+static conv_line line_at(const lt_conv_sizes *s, const loop *i)
 {
     const lt_window *v = &s->win;
     int64_t cg = s->c / s->groups, og = s->o / s->groups;
     int64_t iy = i->oy * v->stride[0] - v->pad[0] + i->r * v->dilation[0], shift = i->q * v->dilation[1] - v->pad[1];
-    line l = { .x = i->n * s->xs[0] + (i->o / og * cg + i->c) * s->xs[1] + iy * s->xs[2] + shift * s->xs[3], .x_step = v->stride[1] * s->xs[3],
+    conv_line l = { .x = i->n * s->xs[0] + (i->o / og * cg + i->c) * s->xs[1] + iy * s->xs[2] + shift * s->xs[3], .x_step = v->stride[1] * s->xs[3],
                .y = i->n * s->ys[0] + i->o * s->ys[1] + i->oy * s->ys[2], .y_step = s->ys[3],
                .w = ((i->o * cg + i->c) * v->kernel[0] + i->r) * v->kernel[1] + i->q, .inside = iy >= 0 && iy < s->h };
     lt_window_range(s->ow, s->w, v->stride[1], shift, &l.begin, &l.end);
@@ -57,7 +57,7 @@ static line line_at(const lt_conv_shape *s, const loop *i)
 }
 
 /* Which operand is the result decides the op: y += x w, x += y w or w += x y. */
-static void accumulate_line(const line *l, lt_op op, double *x, double *w, double *y)
+static void accumulate_line(const conv_line *l, lt_op op, double *x, double *w, double *y)
 {
     double sum = 0;
     for (int64_t i = l->begin; i < l->end; i++) {
@@ -69,7 +69,7 @@ static void accumulate_line(const line *l, lt_op op, double *x, double *w, doubl
     if (op == LT_OP_CONV2D_WGRAD) w[l->w] += sum;
 }
 
-static void accumulate(const lt_conv_shape *s, lt_op op, double *x, double *w, double *y)
+static void accumulate(const lt_conv_sizes *s, lt_op op, double *x, double *w, double *y)
 {
     loop i;
     for (i.n = 0; i.n < s->n; i.n++)
@@ -78,7 +78,7 @@ static void accumulate(const lt_conv_shape *s, lt_op op, double *x, double *w, d
                 for (i.r = 0; i.r < s->win.kernel[0]; i.r++)
                     for (i.q = 0; i.q < s->win.kernel[1]; i.q++)
                         for (i.oy = 0; i.oy < s->oh; i.oy++) {
-                            line l = line_at(s, &i);
+                            conv_line l = line_at(s, &i);
                             if (l.inside) accumulate_line(&l, op, x, w, y);
                         }
 }
@@ -86,7 +86,7 @@ static void accumulate(const lt_conv_shape *s, lt_op op, double *x, double *w, d
 static lt_status conv(const lt_problem_key *p, const double *const *in, double *out, double *work)
 {
     (void)work;
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     int64_t n_x = s.n * s.c * s.h * s.w, n_y = s.n * s.o * s.oh * s.ow;
     int64_t n_w = s.o * (s.c / s.groups) * s.win.kernel[0] * s.win.kernel[1];
     memset(out, 0, (size_t)lt_tensor_count(&p->out) * sizeof *out);
@@ -101,6 +101,6 @@ static lt_status conv(const lt_problem_key *p, const double *const *in, double *
 
 lt_status lt_conv_ref_prepare(const lt_problem_key *p, lt_kernel **out)
 {
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     return lt_ref_prepare(p, "conv2d_ref", conv, 0, lt_conv_flops(&s), out);
 }

@@ -76,11 +76,11 @@ static void inverse_iteration(const cplx *lu, int64_t n, const int64_t *pivot, b
     }
 }
 
-typedef struct pair { cplx *lu, *right, *left; int64_t *pivot; } pair;
+typedef struct eigenpair { cplx *lu, *right, *left; int64_t *pivot; } eigenpair;
 
 /* right and left: M r = lambda r and left^T M = lambda left^T, that is left = conj(l),
    scaled so that left . r = 1 and d lambda / dM = left r^T. */
-static void eigenvectors(const double *m, int64_t n, cplx lambda, const pair *v)
+static void eigenvectors(const double *m, int64_t n, cplx lambda, const eigenpair *v)
 {
     double norm = 0;
     for (int64_t i = 0; i < n * n; i++) norm = fmax(norm, fabs(m[i]));
@@ -97,7 +97,7 @@ static lt_status eig_grad(const lt_problem_key *p, const double *const *in, doub
 {
     const lt_shape *sm = &p->in[0].shape, *sg = &p->in[2].shape;
     int64_t n = sm->dim[sm->rank - 1], n_m = lt_leading_count(sm, sm->rank - 2), n_g = lt_leading_count(sg, sg->rank - 2);
-    pair v = { (cplx *)work, (cplx *)work + n * n, (cplx *)work + n * n + n, (int64_t *)(work + 2 * n * n + 4 * n) };
+    eigenpair v = { (cplx *)work, (cplx *)work + n * n, (cplx *)work + n * n + n, (int64_t *)(work + 2 * n * n + 4 * n) };
     for (int64_t i = 0; i < n_g * n * n; i++) out[i] = 0;
     for (int64_t b = 0; b < n_m; b++)
         for (int64_t i = 0; i < n; i++) {

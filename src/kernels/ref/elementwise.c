@@ -1,81 +1,62 @@
-/* The elementwise ops in plain C over libm. SPDX-License-Identifier: BSD-3-Clause */
+/* The elementwise ops in plain C over libm: the bodies of ops.def in double, one element at a time, with broadcasting.
+   SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/ref/elementwise.h"
+
+#include "kernels/ref/ref.h"
+#include "kernels/rows.h"
 
 #include <math.h>
 
-static double smaller(double a, double b) { return isnan(a) || a < b ? a : b; }
-static double larger(double a, double b) { return isnan(a) || a > b ? a : b; }
-
-static double sigmoid(double x)
-{
-    double e = exp(-fabs(x));
-    return x < 0 ? e / (1 + e) : 1 / (1 + e);
-}
-
-static double unary(lt_op op, double x)
-{
-    switch (op) {
-    case LT_OP_NEG: return -x;
-    case LT_OP_ABS: return fabs(x);
-    case LT_OP_SIGN: return isnan(x) ? x : (x > 0) - (x < 0);
-    case LT_OP_SQUARE: return x * x;
-    case LT_OP_SQRT: return sqrt(x);
-    case LT_OP_CBRT: return cbrt(x);
-    case LT_OP_EXP: return exp(x);
-    case LT_OP_EXPM1: return expm1(x);
-    case LT_OP_LOG: return log(x);
-    case LT_OP_LOG1P: return log1p(x);
-    case LT_OP_SIN: return sin(x);
-    case LT_OP_COS: return cos(x);
-    case LT_OP_TAN: return tan(x);
-    case LT_OP_ASIN: return asin(x);
-    case LT_OP_ACOS: return acos(x);
-    case LT_OP_ATAN: return atan(x);
-    case LT_OP_SINH: return sinh(x);
-    case LT_OP_COSH: return cosh(x);
-    case LT_OP_TANH: return tanh(x);
-    case LT_OP_SIGMOID: return sigmoid(x);
-    case LT_OP_SOFTPLUS: return (x < 0 ? 0 : x) + log1p(exp(-fabs(x)));
-    case LT_OP_RELU: return x < 0 ? 0 : x;
-    case LT_OP_GELU: return 0.5 * x * erfc(-x * 0.70710678118654752440);
-    case LT_OP_ERF: return erf(x);
-    case LT_OP_FLOOR: return floor(x);
-    case LT_OP_RECIP: return 1 / x;
-    default: return NAN;
-    }
-}
-
-static double binary(lt_op op, double a, double b)
-{
-    switch (op) {
-    case LT_OP_ADD: return a + b;
-    case LT_OP_SUB: return a - b;
-    case LT_OP_MUL: return a * b;
-    case LT_OP_DIV: return a / b;
-    case LT_OP_POW: return pow(a, b);
-    case LT_OP_ATAN2: return atan2(a, b);
-    case LT_OP_HYPOT: return hypot(a, b);
-    case LT_OP_MIN: return smaller(a, b);
-    case LT_OP_MAX: return larger(a, b);
-    case LT_OP_LT: return a < b;
-    case LT_OP_LE: return a <= b;
-    case LT_OP_GT: return a > b;
-    case LT_OP_GE: return a >= b;
-    case LT_OP_EQ: return a == b;
-    default: return NAN;
-    }
-}
+#define R double
+#define LIBM(name) name
+#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, body, ...) static R one_##name(R x) body
+#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, body, ...) static R one_##name(R a, R b) body
+#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, body, ...) static R one_##name(R x, R y, R z) body
+#include "kernels/ops.def"
 
 double lt_ref_elementwise(lt_op op, double a, double b, double c)
 {
-    if (lt_op_is_unary(op)) return unary(op, a);
-    if (lt_op_is_binary(op)) return binary(op, a, b);
-    if (op == LT_OP_WHERE) return a != 0 ? b : c;
-    if (op == LT_OP_CLAMP) return smaller(larger(a, b), c);
-    return NAN;
+    switch (op) {
+#define LT_UNARY(ID, name, ...) case LT_OP_##ID: return one_##name(a);
+#define LT_BINARY(ID, name, ...) case LT_OP_##ID: return one_##name(a, b);
+#define LT_TERNARY(ID, name, ...) case LT_OP_##ID: return one_##name(a, b, c);
+#include "kernels/ops.def"
+    default: return NAN;
+    }
 }
 
 double lt_ref_fold(lt_op op, double acc, double x)
 {
-    return op == LT_OP_SUM ? acc + x : op == LT_OP_RMAX ? larger(acc, x) : smaller(acc, x);
+    return op == LT_OP_SUM ? acc + x : op == LT_OP_RMAX ? one_maximum(acc, x) : one_minimum(acc, x);
+}
+
+/* ---- the plain row of every elementwise op ---- */
+
+/* Where element i of the output (row major in shape out) lies in a tensor of shape s. */
+static int64_t broadcast_index(const lt_shape *s, const lt_shape *out, int64_t i)
+{
+    int64_t at = 0, step = 1;
+    for (int d = out->rank - 1, e = s->rank - 1; e >= 0; d--, e--) {
+        at += s->dim[e] == 1 ? 0 : i % out->dim[d] * step;
+        step *= s->dim[e];
+        i /= out->dim[d];
+    }
+    return at;
+}
+
+static lt_status elementwise(const lt_problem_key *p, const double *const *in, double *out, double *work)
+{
+    (void)work;
+    int64_t n = lt_tensor_count(&p->out);
+    for (int64_t i = 0; i < n; i++) {
+        double x[3] = { 0 };
+        for (int a = 0; a < p->n_in; a++) x[a] = in[a][broadcast_index(&p->in[a].shape, &p->out.shape, i)];
+        out[i] = lt_ref_elementwise(p->op, x[0], x[1], x[2]);
+    }
+    return LT_OK;
+}
+
+lt_status lt_elementwise_ref_prepare(const lt_problem_key *p, lt_kernel **out)
+{
+    return lt_ref_prepare(p, "elementwise_ref", elementwise, 0, (double)lt_tensor_count(&p->out), out);
 }

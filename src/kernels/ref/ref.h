@@ -1,4 +1,4 @@
-/* The frame of the reference kernels: tensors widened to double, plain loops, one rounding.
+/* The frame of reference kernels: tensors widened to double, plain loops, one rounding.
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_KERNELS_REF_REF_H
 #define LT_KERNELS_REF_REF_H

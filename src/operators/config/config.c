@@ -7,7 +7,9 @@
 #include "base/files/file.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "lathe/dataset.h"
 #include "operators/config/field_blocks.h"
+#include "operators/config/idle.h"
 #include "operators/config/keys.h"
 #include "operators/sample/sobol.h"
 
@@ -61,7 +63,7 @@ static lt_status override_text(lt_dataset_config *c, const char *path, const cha
     lt_yaml_node *value;
     char section[32];
     snprintf(section, sizeof section, "%.*s", (int)strcspn(path, "."), path);
-    /* A required section that is missing stays missing, so that it is told. */
+    /* A required section that is missing stays missing, so that the check reports it. */
     if (!text || (!lt_yaml_member(c->document, section) && strcmp(section, "engine"))) return LT_OK;
     LT_TRY(lt_yaml_scalar(&c->arena, text, plain, flag, &value));
     return lt_yaml_set(&c->arena, c->document, path, value);
@@ -86,8 +88,8 @@ static lt_status apply_overrides(lt_dataset_config *c, const lt_dataset_override
     return override_number(c, "sampling.sobol.seed", "--seed", (int64_t)o->seed, o->has_seed);
 }
 
-/* Where a file goes and how it is made is not part of it: the document it keeps has what the configuration says of these, not what options
-   said, so that runs that differ in them alone give equal files. */
+/* The output path, the device, the batch size and the watchdog change no row. So the document kept in the file has the values of the
+   configuration for them, not those of the command line: runs that differ only in these options write equal files. */
 enum { OWN_OUTPUT, OWN_DEVICE, OWN_BATCH, OWN_WATCHDOG, OWN_COUNT };
 static const char *const own_path[OWN_COUNT] = { "dataset.output_path", "simulation.device", "sampling.batch_size", "engine.watchdog" };
 
@@ -96,7 +98,7 @@ static void find_own(const lt_dataset_config *c, lt_yaml_node *own[OWN_COUNT])
     char name[128];
     for (int i = 0; i < OWN_COUNT; i++) {
         own[i] = lt_schema_find(c->document, own_path[i]);
-        if (own[i] && own[i]->kind == LT_YAML_TEXT && placeholder(own[i]->text, name, sizeof name)) own[i] = NULL; /* the environment's */
+        if (own[i] && own[i]->kind == LT_YAML_TEXT && placeholder(own[i]->text, name, sizeof name)) own[i] = NULL; /* from the environment: not kept */
     }
 }
 
@@ -133,7 +135,7 @@ static lt_status derive_sampling(lt_dataset_config *c)
     c->sobol = lt_arena_alloc(&c->arena, (size_t)c->space.n * (LT_SOBOL_BITS + 1) * sizeof *c->sobol);
     if (!c->sobol) return LT_ERR_MEMORY;
     lt_sobol_prepare(c->space.n, c->scramble, c->seed, c->sobol);
-    /* A check that is off passes, except that with both off the reference falls back to its defaults. */
+    /* A check that is off passes. With both off, Spinlock uses its default limits. */
     if (!c->check_discrepancy && !c->check_correlation) {
         c->max_discrepancy = 0.01;
         c->max_correlation = 0.05;
@@ -144,7 +146,7 @@ static lt_status derive_sampling(lt_dataset_config *c)
     return LT_OK;
 }
 
-/* Settings that change nothing are told to whoever set them to something of their own. */
+/* Warns about settings that never have an effect and were changed from their defaults. */
 static lt_status note_idle_settings(lt_dataset_config *c)
 {
     const lt_option_table *t = lt_feature_options_table();
@@ -193,7 +195,7 @@ static lt_status keep_json(lt_dataset_config *c, lt_json *j, char **out)
     return s;
 }
 
-/* The document goes into files that are handed on: what opens an account stays behind. */
+/* The document is stored in files that people share, so it must not hold account keys (decision 40). */
 static void withhold_secrets(const lt_yaml_node *cloud)
 {
     static const char *const secret[] = { "api_key", "access_key_id", "secret_access_key" };
@@ -215,7 +217,7 @@ static lt_status write_document(lt_dataset_config *c, char **out)
     return keep_json(c, j, out);
 }
 
-/* The last to look at the document, which it changes. With engine.clip: batch rows depend on the batch size. */
+/* Called last, because it changes the document. With engine.clip: batch, rows depend on the batch size, which is then kept. */
 static lt_status write_record(lt_dataset_config *c, const lt_dataset_overrides *o, lt_yaml_node *own[OWN_COUNT])
 {
     bool given[OWN_COUNT] = { false };
@@ -254,6 +256,7 @@ static lt_status check_document(lt_dataset_config *c, const lt_dataset_overrides
     LT_TRY(derive(c));
     LT_TRY(lt_space_read(&c->arena, c->document, c->kind, &c->notes, &c->space));
     LT_TRY(lt_config_read_fields(c, c->document, &c->notes));
+    LT_TRY(lt_config_find_idle(c));
     LT_TRY(derive_sampling(c));
     LT_TRY(write_document(c, &c->json));
     LT_TRY(write_engine(c, &schema));
@@ -268,7 +271,7 @@ static lt_status create(lt_dataset_config **out)
     return LT_OK;
 }
 
-/* Nothing is left of one that failed. */
+/* Destroys a configuration that could not be loaded. */
 static lt_status keep_or_drop(lt_status s, lt_dataset_config **c)
 {
     if (!s) return LT_OK;
@@ -322,4 +325,14 @@ void lt_dataset_config_destroy(lt_dataset_config *c)
 
 int         lt_dataset_config_warning_count(const lt_dataset_config *c) { return c->notes.n; }
 const char *lt_dataset_config_warning(const lt_dataset_config *c, int i) { return i >= 0 && i < c->notes.n ? c->notes.line[i] : ""; }
+const lt_idle_key *lt_dataset_config_idle(const lt_dataset_config *c, int i) { return i >= 0 && i < c->notes.n_idle ? &c->notes.idle[i].shown : NULL; }
 const char *lt_dataset_config_json(const lt_dataset_config *c) { return c->json; }
+
+void lt_dataset_config_summary_into(const lt_dataset_config *c, lt_dataset_summary *out)
+{
+    static const char *const providers[] = { "lambda_labs", "runpod", "aws", "local" }; /* in the order of keys.c */
+    const lt_dataset_summary s = { .size = sizeof s, .name = c->name, .output = c->output_path, .device = c->device, .provider = providers[c->provider],
+                                 .total_samples = c->total_samples, .batch_size = c->batch_size, .realizations = c->realizations, .steps = c->steps,
+                                 .seed = c->seed, .store_trajectories = c->store_trajectories, .precision = c->precision };
+    LT_GIVE(out, &s);
+}

@@ -109,7 +109,7 @@ static const lt_field_param *find_param(const lt_field_type_row *row, const char
     return NULL;
 }
 
-/* `lenient`: keys of other types are left alone, for a block that several types share. */
+/* `lenient`: unknown keys are not reported, because several types share the block and each reads its own keys. */
 static lt_status read_block(const lt_yaml_node *block, bool lenient, lt_notes *notes, lt_field_recipe *recipe)
 {
     char path[PATH_BYTES];
@@ -156,7 +156,28 @@ static lt_status read_recipe(const lt_dataset_config *c, const lt_yaml_node *map
 }
 
 /* ---- The section -------------------------------------------------------------------------------- */
-/* Keys that are neither the schema's nor a type's; and blocks nothing draws from are still checked. */
+/* Whether the parameters of some drawn field come from this block: read_recipe says which blocks a field reads. */
+static bool is_read(const lt_dataset_config *c, const char *key)
+{
+    for (int i = 0; i < c->n_fields; i++) {
+        const lt_field_recipe *f = &c->field[i];
+        bool structured = !strcmp(key, "structured"), own = !strcmp(key, lt_field_types[f->type].name);
+        if (structured && c->ignore_alias_blocks) continue;
+        if (own || (!strcmp(key, f->alias) && !c->ignore_alias_blocks)) return true;
+        if (f->type == LT_FIELD_MIXED && (structured || !strcmp(key, "gaussian_random_field"))) return true;
+    }
+    return false;
+}
+
+static lt_status note_unread_block(const lt_dataset_config *c, const lt_yaml_node *block, lt_notes *notes)
+{
+    char path[PATH_BYTES];
+    if (is_read(c, block->key)) return LT_OK;
+    snprintf(path, sizeof path, "%s.%.60s", section, block->key);
+    return lt_note_idle(notes, block, path, c->ignore_alias_blocks ? "no field that is drawn reads it (engine.alias_blocks is ignore)" : "no field of this type is drawn");
+}
+
+/* Notes keys that are neither the schema's nor a type's. Blocks that no drawn field reads are checked all the same. */
 static lt_status check_keys(const lt_dataset_config *c, const lt_yaml_node *map, lt_notes *notes)
 {
     static const char *const own[] = { "method", "distribution", "num_samples_per_operator", "spatial_size", "length_scale", "variance", "ic_type_weights" };
@@ -171,6 +192,7 @@ static lt_status check_keys(const lt_dataset_config *c, const lt_yaml_node *map,
             bool drawn = false;
             for (int i = 0; i < c->n_fields && !drawn; i++) drawn = !strcmp(c->field[i].alias, m->key);
             if (!drawn) LT_TRY(read_block(m, false, notes, &unused));
+            LT_TRY(note_unread_block(c, m, notes));
             continue;
         }
         char path[PATH_BYTES];

@@ -1,5 +1,5 @@
-/* The schema of dataset configurations: one row per key drives defaults, checks, notes and
-   documentation. SPDX-License-Identifier: BSD-3-Clause */
+/* The schema of dataset configurations: one row per key drives defaults, checks, notes and documentation. Keys that are
+   checked and change nothing are in accepted_unused.c. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/config/keys.h"
 
 #include "base/status.h"
@@ -68,24 +68,12 @@ static lt_status read_devices(const lt_schema_row *row, const lt_yaml_node *n, v
     return *bits && n->kind == LT_YAML_LIST ? LT_OK : lt_schema_refuse(n, row->option.name, expected);
 }
 
-/* A text or a number; only checked. */
-static lt_status read_scalar(const lt_schema_row *row, const lt_yaml_node *n, void *into)
-{
-    (void)into;
-    return !n || n->text ? LT_OK : lt_schema_refuse(n, row->option.name, "a text or a number");
-}
-
 /* ---- Names ---------------------------------------------------------------------------- */
-static const char *const strategies[] = { "sobol_stratified", NULL }, *const scrambles[] = { "owen", "lms_shift", NULL },
-    *const strata[] = { "adaptive", "uniform", "variance_based", NULL }, *const parallels[] = { "data_parallel", "ddp", NULL },
-    *const compile_modes[] = { "reduce-overhead", "max-autotune", "default", NULL }, *const inputs[] = { "gaussian", "uniform", NULL },
-    *const backends[] = { "hdf5", NULL }, *const compressions[] = { "gzip", "lzf", "none", NULL },
-    *const summary_modes[] = { "manual", "learned", "hybrid", NULL },
+static const char *const compressions[] = { "gzip", "lzf", "none", NULL }, *const summary_modes[] = { "manual", "learned", "hybrid", NULL },
     *const learned_from[] = { "all", "bottleneck", "skips", "early", "mid", "pre_output", NULL },
     *const temporal_aggs[] = { "mean_max", "mean", "max", "std", NULL }, *const spatial_aggs[] = { "gap", "flatten", NULL },
     *const schedulers[] = { "constant", "cosine", NULL }, *const initial_variants[] = { "manual14", "basic38", NULL },
     *const architecture_variants[] = { "unit", "named", "products", NULL },
-    *const levels[] = { "DEBUG", "INFO", "WARNING", "ERROR", NULL }, *const formats[] = { "structured", "plain", NULL },
     *const providers[] = { "lambda_labs", "runpod", "aws", "local", NULL }, *const paddings[] = { "zeros", "circular", NULL },
     *const gelus[] = { "erf", "tanh", NULL }, *const semantics[] = { "reference", "full", NULL },
     *const grfs[] = { "reference", "physical", NULL }, *const clips[] = { "none", "batch", NULL },
@@ -93,33 +81,17 @@ static const char *const strategies[] = { "sobol_stratified", NULL }, *const scr
 
 /* ---- Rows ------------------------------------------------------------------------------ */
 #define C lt_dataset_config
-/* Fields of checked values have only a type. */
-typedef struct checked { int64_t integer; double real; bool flag; int name; const char *text; lt_text_list list; } checked;
-
 #define SECTION(path, flags_, help_) { .option = { .name = path, .help = help_ }, .flags = flags_ }
 #define KEY(...) { .option = __VA_ARGS__ }
 #define KEY_WITH(flags_, ...) { .option = __VA_ARGS__, .flags = flags_ }
-#define CHECKED(type_, field_, path, default_, ...) \
-    { .option = { .name = path, .type = LT_OPTION_TYPE_##type_, LT_OPTION_FIELD_(checked, field_), .default_text = default_, __VA_ARGS__ }, .flags = LT_KEY_CHECKED }
-#define CHECKED_BOOL(path, default_, help_) CHECKED(BOOL, flag, path, default_, .help = help_)
-#define CHECKED_INT(path, default_, help_, ...) CHECKED(INT, integer, path, default_, .help = help_, .range = __VA_ARGS__)
-#define CHECKED_REAL(path, default_, help_, ...) CHECKED(REAL, real, path, default_, .help = help_, .range = __VA_ARGS__)
-#define CHECKED_ENUM(path, default_, names_, help_) CHECKED(ENUM, name, path, default_, .help = help_, .names = names_)
-#define CHECKED_TEXT(path, default_, flags_, help_) { .option = LT_OPTION_STRING(checked, text, path, default_, "TEXT", help_), .flags = LT_KEY_CHECKED | (flags_) }
-#define CHECKED_LIST(path, help_) CHECKED(LIST, list, path, NULL, .help = help_)
 #define CUSTOM(reader, flags_, field_, path, default_, names_, help_) \
     { .option = { .name = path, .type = LT_OPTION_TYPE_STRING, LT_OPTION_FIELD_(C, field_), .default_text = default_, .names = names_, .help = help_ }, \
       .flags = flags_, .read = reader }
 
 static const lt_schema_row rows[] = {
-    CHECKED_TEXT("version", "1.0", 0, "version of the format"),
 
     SECTION("metadata", LT_KEY_SECTION | LT_KEY_REQUIRED, "what the dataset is"),
     KEY_WITH(LT_KEY_REQUIRED, LT_OPTION_STRING(C, name, "metadata.name", NULL, "TEXT", "name of the dataset")),
-    CHECKED_TEXT("metadata.description", "", LT_KEY_NULL, "in words"),
-    CHECKED_TEXT("metadata.author", "", LT_KEY_NULL, "who made it"),
-    CHECKED_TEXT("metadata.created", "", LT_KEY_NULL, "when"),
-    CHECKED_TEXT("metadata.purpose", "", LT_KEY_NULL, "what it is for"),
 
     SECTION("parameter_space", LT_KEY_SECTION | LT_KEY_REQUIRED, "which operators there are"),
     SECTION("parameter_space.architecture", LT_KEY_OPEN | LT_KEY_REQUIRED, "parameters of the network"),
@@ -129,17 +101,8 @@ static const lt_schema_row rows[] = {
     SECTION("parameter_space.u_afno", LT_KEY_OPEN, "parameters of U-AFNO operators; those left out have default bounds"),
 
     SECTION("sampling", LT_KEY_SECTION | LT_KEY_REQUIRED, "how rows are drawn"),
-    CHECKED_ENUM("sampling.strategy", "sobol_stratified", strategies, "the only one there is"),
     KEY(LT_OPTION_BOOL(C, scramble, "sampling.sobol.scramble", "true", "random matrix and digital shift per column")),
-    CHECKED_ENUM("sampling.sobol.scramble_method", "owen", scrambles, "both mean matrix and shift"),
     KEY(LT_OPTION_INT(C, seed, "sampling.sobol.seed", "42", LT_AT_LEAST(0), "N", "seed of everything: rows, weights, fields, noise")),
-    CHECKED_ENUM("sampling.stratification.method", "adaptive", strata, "Sobol points are stratified as they are"),
-    CHECKED_INT("sampling.stratification.num_strata_per_dim", "4", "see method", LT_RANGE_CLOSED(2, 10)),
-    CHECKED_INT("sampling.stratification.min_samples_per_stratum", "10", "see method", LT_AT_LEAST(1)),
-    CHECKED_BOOL("sampling.refinement.enabled", "true", "no refinement follows: rows depend on the seed alone"),
-    CHECKED_REAL("sampling.refinement.pilot_fraction", "0.01", "see enabled", LT_RANGE_OPEN_LO(0, 0.1)),
-    CHECKED_REAL("sampling.refinement.variance_threshold", "0.1", "see enabled", LT_ABOVE(0)),
-    CHECKED_INT("sampling.refinement.max_iterations", "3", "see enabled", LT_RANGE_CLOSED(1, 10)),
     KEY(LT_OPTION_BOOL(C, check_discrepancy, "sampling.validation.check_discrepancy", "true", "judge the discrepancy")),
     KEY(LT_OPTION_REAL(C, max_discrepancy, "sampling.validation.max_discrepancy", "0.01", LT_ABOVE(0), "X", "passes below it")),
     KEY(LT_OPTION_BOOL(C, check_correlation, "sampling.validation.check_correlation", "true", "judge the correlations")),
@@ -154,38 +117,20 @@ static const lt_schema_row rows[] = {
     KEY(LT_OPTION_INT(C, realizations, "simulation.num_realizations", "10", LT_RANGE_CLOSED(1, 100), "M", "runs of each operator")),
     KEY(LT_OPTION_INT(C, steps, "simulation.num_timesteps", "1", LT_RANGE_CLOSED(1, 10000), "T", "states per run, the first field included; 1 = snapshots")),
     KEY(LT_OPTION_BOOL(C, operator_features, "simulation.extract_operator_features", "false", "the ten operator-sensitivity columns")),
-    CHECKED_ENUM("simulation.parallelism.strategy", "data_parallel", parallels, "work is dealt to all lanes in any case"),
     CUSTOM(read_devices, 0, devices, "simulation.parallelism.devices", "auto", NULL,
            "GPUs that share the rows, a worker process each, with device cuda or auto: auto, all that are alike, or a list of their numbers"),
-    CHECKED_BOOL("simulation.performance.compile", "false", "kernels are always compiled"),
-    CHECKED_BOOL("simulation.performance.benchmark_cudnn", "true", "kernels are always tuned"),
-    CHECKED_BOOL("simulation.performance.deterministic", "false", "runs are always reproducible"),
-    CHECKED_BOOL("simulation.performance.partition_by_architecture", "true", "plans are always shared by architecture"),
-    CHECKED_BOOL("simulation.performance.warmup_templates", "false", "nothing needs warming up"),
-    CHECKED_INT("simulation.performance.channel_bucket_size", "16", "widths are exact", LT_AT_LEAST(1)),
-    CHECKED_ENUM("simulation.performance.compile_mode", "reduce-overhead", compile_modes, "see compile"),
-    CHECKED_BOOL("simulation.performance.batched_execution", "false", "small operators share the device in any case"),
-    CHECKED_INT("simulation.performance.max_batch_size", "32", "see batched_execution", LT_AT_LEAST(1)),
     SECTION("simulation.input_generation", LT_KEY_OPEN, "initial fields: one parameter block per type or alias"),
     KEY(LT_OPTION_ENUM(C, method, "simulation.input_generation.method", "random", lt_field_method_names, "type of all fields, or sampled")),
-    CHECKED_ENUM("simulation.input_generation.distribution", "gaussian", inputs, "fields are what their type says"),
-    CHECKED_INT("simulation.input_generation.num_samples_per_operator", "100", "every operator has one field", LT_AT_LEAST(1)),
-    CUSTOM(read_scalar, LT_KEY_CHECKED, device, "simulation.input_generation.spatial_size", "from_operator", NULL, "fields have the operator's grid"),
     KEY(LT_OPTION_REAL(C, length_scale, "simulation.input_generation.length_scale", "0.1", LT_RANGE_OPEN_LO(0, 1), "L", "of gaussian_random_field, unless its block says otherwise")),
     KEY(LT_OPTION_REAL(C, variance, "simulation.input_generation.variance", "1", LT_ABOVE(0), "V", "of gaussian_random_field, unless its block says otherwise")),
     SECTION("simulation.input_generation.ic_type_weights", LT_KEY_OPEN, "name: weight, with method sampled"),
 
     SECTION("dataset", LT_KEY_SECTION | LT_KEY_REQUIRED, "the file"),
     KEY_WITH(LT_KEY_REQUIRED, LT_OPTION_PATH(C, output_path, "dataset.output_path", NULL, "F.h5", "where it goes")),
-    CHECKED_ENUM("dataset.storage.backend", "hdf5", backends, "format of the file"),
     KEY(LT_OPTION_ENUM(C, compression, "dataset.storage.compression", "gzip", compressions, "of chunks")),
     KEY(LT_OPTION_INT(C, compression_level, "dataset.storage.compression_level", "4", LT_RANGE_CLOSED(0, 9), "N", "of gzip")),
     KEY(LT_OPTION_INT(C, chunk_rows, "dataset.storage.chunk_size", "1000", LT_AT_LEAST(1), "K", "operators per chunk, at most all of them")),
     KEY(LT_OPTION_BOOL(C, store_trajectories, "dataset.storage.store_trajectories", "false", "keep every state")),
-    CHECKED_LIST("dataset.data_to_store", "parts of the file; all are written"),
-    CHECKED_BOOL("dataset.metadata.include_config", "true", "always written"),
-    CHECKED_BOOL("dataset.metadata.include_sampling_metrics", "true", "always written"),
-    CHECKED_BOOL("dataset.metadata.include_timestamps", "true", "always written"),
 
     KEY(LT_OPTION_BOOL(C, temporal, "features.temporal.enabled", "true", "per-step features")),
     KEY(LT_OPTION_BOOL(C, summary, "features.summary.enabled", "true", "per-trajectory features")),
@@ -209,38 +154,8 @@ static const lt_schema_row rows[] = {
     CUSTOM(read_second, 0, learned.cosine, "features.summary.learned.lr_scheduler", "cosine", schedulers, "constant or cosine"),
     KEY(LT_OPTION_INT(C, learned.patience, "features.summary.learned.early_stopping_patience", "20", LT_RANGE_CLOSED(1, 100), "N", "epochs without progress")),
 
-    CHECKED_ENUM("logging.level", "INFO", levels, "the command has --quiet and --verbose"),
-    CHECKED_ENUM("logging.format", "structured", formats, "the command has --json"),
-    CHECKED_TEXT("logging.output", "stdout", 0, "see format"),
-    CHECKED_BOOL("logging.metrics.track_gpu_memory", "true", "always reported"),
-    CHECKED_BOOL("logging.metrics.track_sampling_time", "true", "always reported"),
-    CHECKED_BOOL("logging.metrics.track_simulation_time", "true", "always reported"),
-
-    SECTION("cloud", LT_KEY_STRICT, "where else a dataset could be made"),
-    CHECKED_BOOL("cloud.provider.enabled", "false", "use a provider"),
-    KEY(LT_OPTION_ENUM(C, provider, "cloud.provider.provider", "local", providers, "of lathe cloud-generate")),
-    CHECKED_TEXT("cloud.lambda_labs.api_key", NULL, LT_KEY_REQUIRED, "better as ${NAME}"),
-    CHECKED_TEXT("cloud.lambda_labs.gpu_type", "A100", 0, "kind of device"),
-    CHECKED_TEXT("cloud.lambda_labs.region", "us-west-1", 0, "where"),
-    CHECKED_TEXT("cloud.lambda_labs.instance_type", "gpu_1x_a100_sxm4", 0, "kind of machine"),
-    CHECKED_TEXT("cloud.lambda_labs.ssh_key_name", "spinlock-key", 0, "key for it"),
-    CHECKED_REAL("cloud.lambda_labs.max_cost_per_hour", "2", "limit", LT_ABOVE(0)),
-    CHECKED_BOOL("cloud.lambda_labs.auto_shutdown_on_completion", "true", "end it afterwards"),
-    CHECKED_TEXT("cloud.lambda_labs.remote_working_dir", "", LT_KEY_NULL, "folder there"),
-    CHECKED_TEXT("cloud.lambda_labs.setup_script", NULL, LT_KEY_NULL, "run first"),
-    CHECKED_TEXT("cloud.runpod.api_key", NULL, LT_KEY_REQUIRED, "better as ${NAME}"),
-    CHECKED_TEXT("cloud.runpod.gpu_type", "RTX4090", 0, "kind of device"),
-    CHECKED_TEXT("cloud.runpod.network_volume_id", NULL, LT_KEY_NULL, "disk"),
-    CHECKED_REAL("cloud.runpod.max_bid_per_hour", "1", "limit", LT_ABOVE(0)),
-    CHECKED_BOOL("cloud.runpod.auto_shutdown_on_completion", "true", "end it afterwards"),
-    CHECKED_TEXT("cloud.lambda_labs_storage.remote_path", "", LT_KEY_NULL, "folder there"),
-    CHECKED_TEXT("cloud.lambda_labs_storage.local_download_path", NULL, LT_KEY_NULL, "folder here"),
-    CHECKED_TEXT("cloud.s3.bucket", NULL, LT_KEY_REQUIRED, "name"),
-    CHECKED_TEXT("cloud.s3.prefix", "datasets/", 0, "before the name of the file"),
-    CHECKED_TEXT("cloud.s3.region", "us-west-2", 0, "where"),
-    CHECKED_TEXT("cloud.s3.access_key_id", NULL, LT_KEY_NULL, "better as ${NAME}"),
-    CHECKED_TEXT("cloud.s3.secret_access_key", NULL, LT_KEY_NULL, "better as ${NAME}"),
-    CHECKED_TEXT("cloud.s3.storage_class", "STANDARD", 0, "price class"),
+    SECTION("cloud", LT_KEY_STRICT, "rented machines, as Spinlock knows them"),
+    KEY(LT_OPTION_ENUM(C, provider, "cloud.provider.provider", "local", providers, "every run is local; another name is only reported")),
 
     SECTION("engine", LT_KEY_SECTION, "keys of lathe, which other readers ignore"),
     KEY(LT_OPTION_ENUM(C, engine.padding, "engine.padding", "zeros", paddings, "of convolutions")),
@@ -256,6 +171,6 @@ static const lt_schema_row rows[] = {
 
 lt_schema lt_config_schema(void)
 {
-    return (lt_schema){ .rows = rows, .n_rows = (int)LT_LEN(rows), .more = lt_feature_options_table(),
+    return (lt_schema){ .rows = rows, .n_rows = (int)LT_LEN(rows), .unused = lt_accepted_unused, .n_unused = lt_accepted_unused_count, .more = lt_feature_options_table(),
                         .more_prefix = "features.summary.", .more_base = offsetof(C, features) };
 }

@@ -8,7 +8,7 @@
 
 enum { PATH_BYTES = 256, MAX_SIBLINGS = 256 };
 
-/* Where checked values without effect are put. */
+/* Where values that are only checked are put. */
 typedef union scratch {
     int64_t      integer;
     double       real;
@@ -121,6 +121,7 @@ lt_yaml_node *lt_schema_find(const lt_yaml_node *root, const char *path)
     return descend(root, path, &n, &parent) ? NULL : (lt_yaml_node *)n;
 }
 
+/* into NULL: the value is checked only. */
 static lt_status read_row(const lt_schema_row *row, const lt_yaml_node *root, void *into)
 {
     const lt_option *o = &row->option;
@@ -136,14 +137,14 @@ static lt_status read_row(const lt_schema_row *row, const lt_yaml_node *root, vo
     if (is_map) return n->kind == LT_YAML_MAP ? LT_OK : lt_schema_refuse(n, o->name, "a mapping");
     if (row->read) return row->read(row, n, into);
     scratch aside = { 0 };
-    return lt_schema_set(o, n, o->name, row->flags & LT_KEY_CHECKED ? (void *)&aside : (char *)into + o->offset);
+    return lt_schema_set(o, n, o->name, into ? (char *)into + o->offset : (void *)&aside);
 }
 
 static lt_status set_default(const lt_schema_row *row, void *into)
 {
     const lt_option *o = &row->option;
     if (row->read) return row->read(row, NULL, into);
-    if (row->flags & (LT_KEY_CHECKED | LT_KEY_SECTION | LT_KEY_OPEN | LT_KEY_STRICT) || !o->default_text) return LT_OK;
+    if (row->flags & (LT_KEY_SECTION | LT_KEY_OPEN | LT_KEY_STRICT) || !o->default_text) return LT_OK;
     if (lt_option_set_field(o, o->default_text, (char *)into + o->offset))
         return LT_FAIL(LT_ERR_INTERNAL, "default of '%s': %s", o->name, lt_error_text());
     return LT_OK;
@@ -170,6 +171,7 @@ lt_status lt_schema_read(const lt_schema *s, const lt_yaml_node *root, void *int
 {
     for (int i = 0; i < s->n_rows; i++) LT_TRY(set_default(&s->rows[i], into));
     for (int i = 0; i < s->n_rows; i++) LT_TRY(read_row(&s->rows[i], root, into));
+    for (int i = 0; i < s->n_unused; i++) LT_TRY(read_row(&s->unused[i], root, NULL));
     return s->more ? read_more(s, root, into) : LT_OK;
 }
 
@@ -197,6 +199,7 @@ static void collect(const lt_schema *s, siblings *b)
 {
     b->n = 0;
     for (int i = 0; i < s->n_rows; i++) add_sibling(b, s->rows[i].option.name);
+    for (int i = 0; i < s->n_unused; i++) add_sibling(b, s->unused[i].option.name);
     if (!s->more) return;
     for (int g = 0; g < s->more->n_groups; g++)
         for (int i = 0; i < s->more->groups[g].n_rows; i++) {
@@ -210,14 +213,17 @@ static const lt_schema_row *row_at(const lt_schema *s, const char *path)
 {
     for (int i = 0; i < s->n_rows; i++)
         if (!strcmp(s->rows[i].option.name, path)) return &s->rows[i];
+    for (int i = 0; i < s->n_unused; i++)
+        if (!strcmp(s->unused[i].option.name, path)) return &s->unused[i];
     return NULL;
 }
 
 lt_status lt_schema_note_key(lt_notes *notes, const lt_yaml_node *n, const char *path, const char *const *known, int n_known)
 {
     const char *near = lt_text_nearest(n->key, known, n_known);
-    return lt_note(notes, "%s: unknown key '%.120s' is ignored%s%s%s", lt_yaml_place(n).s, path, near ? "; did you mean '" : "",
-                   near ? near : "", near ? "'?" : "");
+    LT_TRY(lt_note(notes, "%s: unknown key '%.120s' is ignored%s%s%s", lt_yaml_place(n).s, path, near ? "; did you mean '" : "",
+                   near ? near : "", near ? "'?" : ""));
+    return lt_note_idle(notes, n, path, "unknown%s%s%s", near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 static lt_status unknown_key(const siblings *b, const lt_yaml_node *n, const char *path, bool strict, lt_notes *notes)

@@ -9,16 +9,16 @@
 enum {
     LT_KEY_REQUIRED = 1,  /* when the mapping it belongs to is there */
     LT_KEY_NULL = 2,      /* null means the default */
-    LT_KEY_CHECKED = 4,   /* checked and kept in the document; without effect on the run */
-    LT_KEY_SECTION = 8,   /* a mapping whose keys have rows of their own */
-    LT_KEY_OPEN = 16,     /* as a section, but its keys are judged by other code */
-    LT_KEY_STRICT = 32    /* as a section in which an unknown key is an error */
+    LT_KEY_SECTION = 4,   /* a mapping whose keys have rows of their own */
+    LT_KEY_OPEN = 8,      /* as a section, but its keys are judged by other code */
+    LT_KEY_STRICT = 16    /* as a section in which an unknown key is an error */
 };
 
 typedef struct lt_schema_row lt_schema_row;
 struct lt_schema_row {
     lt_option option;     /* name: the path from the root, "sampling.sobol.seed" */
     unsigned  flags;
+    const char *why;      /* rows that are checked only: why the key has no effect */
     /* For what no option type holds: called with NULL for the default, then with the node if there
        is one; `into` is the whole struct. */
     lt_status (*read)(const lt_schema_row *row, const lt_yaml_node *n, void *into);
@@ -27,6 +27,8 @@ struct lt_schema_row {
 typedef struct lt_schema {
     const lt_schema_row   *rows;
     int                    n_rows;
+    const lt_schema_row   *unused;       /* keys that are checked and not read */
+    int                    n_unused;
     const lt_option_table *more;         /* further keys, NULL: none … */
     const char            *more_prefix;  /* … below this path, with its dot … */
     size_t                 more_base;    /* … into a struct at this offset */

@@ -142,8 +142,9 @@ static lt_status check_column(const reader *r, const lt_yaml_node *spec, const l
     const lt_param_target *t = lt_param_target_of(p->name);
     if (!t) {
         const char *near = lt_param_target_nearest(p->name);
-        return lt_note(r->notes, "%s: parameter '%.100s' has a column and no effect%s%s%s", lt_yaml_place(spec).s, r->path,
-                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        LT_TRY(lt_note(r->notes, "%s: parameter '%.100s' has a column and no effect%s%s%s", lt_yaml_place(spec).s, r->path,
+                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : ""));
+        return lt_note_idle(r->notes, spec, r->path, "a column that no operator reads%s%s%s", near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
     if (p->kind == LT_PARAM_CHOICE) {
         const lt_yaml_node *node = lt_yaml_member(spec, "choices")->first;

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -27,16 +28,23 @@ lt_status lt_yaml_at(lt_status s, const lt_yaml_node *n)
     return n->line ? lt_place_line(s, n->source, n->line, n->column) : lt_place_file(s, n->source);
 }
 
+/* Room for one more element in a list of the arena. */
+static lt_status make_room(lt_arena *arena, int n, int *capacity, size_t element_bytes, void *list)
+{
+    if (n < *capacity) return LT_OK;
+    int larger = *capacity ? 2 * *capacity : 8;
+    void *room = lt_arena_alloc(arena, (size_t)larger * element_bytes), *old;
+    if (!room) return LT_ERR_MEMORY;
+    memcpy(&old, list, sizeof old);
+    if (n) memcpy(room, old, (size_t)n * element_bytes);
+    memcpy(list, &room, sizeof room);
+    *capacity = larger;
+    return LT_OK;
+}
+
 lt_status lt_note(lt_notes *n, const char *format, ...)
 {
-    if (n->n == n->capacity) {
-        int capacity = n->capacity ? 2 * n->capacity : 8;
-        char **line = lt_arena_alloc(n->arena, (size_t)capacity * sizeof *line);
-        if (!line) return LT_ERR_MEMORY;
-        if (n->n) memcpy(line, n->line, (size_t)n->n * sizeof *line);
-        n->line = line;
-        n->capacity = capacity;
-    }
+    LT_TRY(make_room(n->arena, n->n, &n->capacity, sizeof *n->line, &n->line));
     char text[512];
     va_list ap;
     va_start(ap, format);
@@ -45,6 +53,22 @@ lt_status lt_note(lt_notes *n, const char *format, ...)
     char *copy = lt_arena_strdup(n->arena, text);
     if (!copy) return LT_ERR_MEMORY;
     n->line[n->n++] = copy;
+    return LT_OK;
+}
+
+lt_status lt_note_idle(lt_notes *n, const lt_yaml_node *at, const char *key, const char *why, ...)
+{
+    LT_TRY(make_room(n->arena, n->n_idle, &n->idle_capacity, sizeof *n->idle, &n->idle));
+    char text[512];
+    va_list ap;
+    va_start(ap, why);
+    vsnprintf(text, sizeof text, why, ap);
+    va_end(ap);
+    lt_idle_note *note = &n->idle[n->n_idle];
+    *note = (lt_idle_note){ { lt_arena_strdup(n->arena, key), lt_arena_strdup(n->arena, lt_yaml_place(at).s), lt_arena_strdup(n->arena, text) },
+                            at->source, at->line, at->column, false };
+    if (!note->shown.key || !note->shown.place || !note->shown.reason) return LT_ERR_MEMORY;
+    n->n_idle++;
     return LT_OK;
 }
 
@@ -133,7 +157,10 @@ void lt_yaml_json(const lt_yaml_node *n, lt_json *j)
     case LT_YAML_NULL: lt_json_null(j); break;
     case LT_YAML_BOOL: lt_json_bool(j, n->integer != 0); break;
     case LT_YAML_INT: lt_json_int(j, n->integer); break;
-    case LT_YAML_REAL: lt_json_double(j, n->real); break;
+    case LT_YAML_REAL: /* JSON has no infinities and no NaN; where a text is expected, .nan is one */
+        if (isfinite(n->real)) lt_json_double(j, n->real);
+        else lt_json_string(j, n->text);
+        break;
     case LT_YAML_LIST:
         lt_json_array_begin(j);
         for (const lt_yaml_node *m = n->first; m; m = m->next) lt_yaml_json(m, j);

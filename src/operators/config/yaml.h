@@ -7,6 +7,7 @@
 #define LT_OPERATORS_CONFIG_YAML_H
 
 #include "base/arena.h"
+#include "lathe/dataset_config.h"
 #include "lathe/json.h"
 
 #define LT_YAML_MAX_BYTES (1 << 20)  /* of text */
@@ -30,12 +31,23 @@ struct lt_yaml_node {
     lt_yaml_node *first, *last, *next;
 };
 
-/* Notes for the user, one line each; the text lives in the arena. */
+/* A key without effect. */
+typedef struct lt_idle_note {
+    lt_idle_key shown;
+    const char *source;
+    int         line, column;
+    bool        merged;           /* not from the configuration itself */
+} lt_idle_note;
+
+/* Notes for the user, one line each, and the keys that have no effect; the texts live in the arena. */
 typedef struct lt_notes {
-    lt_arena *arena;
-    int       n, capacity;
-    char    **line;
+    lt_arena     *arena;
+    int           n, capacity;
+    char        **line;
+    int           n_idle, idle_capacity;
+    lt_idle_note *idle;
 } lt_notes;
+lt_status lt_note_idle(lt_notes *n, const lt_yaml_node *at, const char *key, const char *why, ...) __attribute__((format(printf, 4, 5)));
 lt_status lt_note(lt_notes *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* One document. Nodes live in the arena; `name` (copied) stands for the file in messages. */

@@ -103,7 +103,7 @@ static lt_status read_alias(reader *r, const yaml_event_t *e, int depth, lt_yaml
                    e->start_mark.line + 1, e->start_mark.column + 1, name), e->start_mark);
 }
 
-/* Tags: only those that say what the scalar is anyway. */
+/* Accepts only tags that name the type the scalar has anyway. */
 static lt_status apply_tag(const yaml_event_t *e, lt_yaml_node *n)
 {
     static const char prefix[] = "tag:yaml.org,2002:";
@@ -198,7 +198,7 @@ static lt_status read_member(reader *r, lt_yaml_node *map, const lt_yaml_node *k
     }
     const lt_yaml_node *old = lt_yaml_put(map, value);
     if (!old) return LT_OK;
-    /* The later one counts, as PyYAML has it, but not in silence. */
+    /* As in PyYAML the later value counts; unlike PyYAML, say so. */
     return lt_note(r->notes, "%s: key '%.60s' was already given at line %d; the later value counts", lt_yaml_place(value).s, value->key, old->line);
 }
 

@@ -1,5 +1,5 @@
-/* Trajectories to rows of the file: averages over channels, statistics over realizations, and the
-   reference's clipping by batch. SPDX-License-Identifier: BSD-3-Clause */
+/* Trajectories to rows of the file: averages over channels, statistics over realizations, and Spinlock's clipping by batch.
+   SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/features/stream.h"
 
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Average over channels of a column's values; NaN for a realization that failed. */
+/* Average over channels of a column's values; NaN for a realization that failed (decision 66). */
 static double of_realization(const lt_feature_stream *f, const lt_feature_column *c, int64_t m)
 {
     int n_slots = f->set->n_slots[LT_FAMILY_RUN], n = lt_feature_row_of(c->id)->axis == LT_AXIS_EACH ? f->channels : 1;

@@ -82,7 +82,7 @@ static void lag_values(const lt_time_plan *p, const double *const s[C], double *
                 sum += gap;
                 most = fmax(most, gap);
             }
-        /* F - F' is antisymmetric: its mean says nothing, that of its size does. */
+        /* F - F' is antisymmetric, so its mean is 0. The mean of its absolute value is not. */
         value[set->slot[LT_F_LAG_MEAN] + lag - 1] = set->opt.corrected ? sum / C : 0;
         value[set->slot[LT_F_LAG_MAX] + lag - 1] = most;
     }
@@ -98,8 +98,8 @@ static void symbols(const double *s, int64_t n, int n_bins, uint8_t *out)
     for (int64_t t = 0; t < n; t++) out[t] = (uint8_t)((s[t] - lo) / (hi - lo + 1e-8) * (n_bins - 1));
 }
 
-/* Information that x(t) adds about y(t + 1) to what y(t) tells, in nats. Counts are summed over the
-   samples themselves, so no table of bins^3 is needed. */
+/* Transfer entropy: the information about y(t + 1) that x(t) adds to y(t), in nats. Counts are summed over the samples, so no table of
+   bins^3 is needed. */
 static double transfer_entropy(const uint8_t *x, const uint8_t *y, int64_t n, int n_bins)
 {
     uint32_t next_now[LT_MAX_TRANSFER_BINS][LT_MAX_TRANSFER_BINS] = { 0 }, now_from[LT_MAX_TRANSFER_BINS][LT_MAX_TRANSFER_BINS] = { 0 };

@@ -30,8 +30,8 @@ void      lt_feature_stream_destroy(lt_feature_stream *f);               /* NULL
 void      lt_feature_stream_reset(lt_feature_stream *f);                 /* before the next operator */
 /* States of step t = 0, 1, …, as lt_rollout_sink gets them. Allocates nothing. */
 lt_status lt_feature_stream_push(lt_feature_stream *f, int64_t t, const float *states, const int64_t *failed);
-/* The sensitivity columns of this operator (lt_feature_sensitivity_count values), the same for all
-   realizations; only with operator_features. Not told: 0. */
+/* The sensitivity columns of this operator (lt_feature_sensitivity_count values), the same for all realizations. Used only with
+   operator_features; without a call they are 0. */
 void      lt_feature_stream_sensitivity(lt_feature_stream *f, const double *value);
 /* With engine.clip: batch: bounds the values of the n operators of a batch by their common quartiles.
    Between the last push and finish of all of them; without that option it does nothing. */

@@ -174,15 +174,15 @@ static double local_variance(const field *f)
     return count > 1 ? m2 / (double)(count - 1) : 0;
 }
 
-/* |Pearson| of the field with itself moved by a map of places: u(to(i)). */
-typedef int64_t (*place)(int g, int64_t i);
+/* |Pearson| of the field with itself moved by a map of pixels: u(to(i)). */
+typedef int64_t (*pixel_map)(int g, int64_t i);
 
 static int64_t one_column(int g, int64_t i) { return i / g * g + (i % g + 1) % g; }
 static int64_t quarter_turn(int g, int64_t i) { return (i % g) * g + (g - 1 - i / g); }
 static int64_t half_turn(int g, int64_t i) { return (int64_t)g * g - 1 - i; }
 static int64_t back_turn(int g, int64_t i) { return (g - 1 - i % g) * g + i / g; }
 
-static double self_correlation(const field *f, place to)
+static double self_correlation(const field *f, pixel_map to)
 {
     double ab = 0, aa = 0;
     for (int64_t i = 0; i < f->n; i++) {

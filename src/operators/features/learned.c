@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The operator whose row is as wide as the array: others are filled with zeros or cut. */
+/* The operator that gives the array its width: rows of wider operators are cut, rows of narrower ones filled with zeros (decision 69). */
 enum { REFERENCE_BASE = 32, REFERENCE_LEVELS = 3, REFERENCE_GRID = 64 };
 
-/* One compiled network that ends at the latents, for one realization at a time. */
+/* One compiled network that ends at the latents, for one realization at a time (decision 68). */
 typedef struct latent_lane { lt_program *program; const void **input; float *latent; } latent_lane;
 
 struct lt_learned {
@@ -285,7 +285,7 @@ static void note_latents(lt_learned *l, int64_t m, const float *x)
     }
 }
 
-/* Each lane takes every n_lanes-th realization: inside the pool on one thread, alone on all of them, the same bits. */
+/* Each lane takes every n_lanes-th realization. Inside the pool a lane runs on one thread, alone on all of them; the bits are the same. */
 static lt_status look_task(void *ctx, int64_t index, int worker)
 {
     lt_learned *l = ctx;
@@ -326,7 +326,7 @@ static lt_status train_and_look(lt_learned *l)
     const lt_learned_setup *u = &l->setup;
     lt_trajectory x = { l->trajectory, u->steps, u->realizations, l->field, l->seen };
     lt_status s = lt_trainer_run(l->trainer, u->opt, &x, l->weights, u->stop, NULL);
-    if (s == LT_ERR_NUMERIC) { /* the other features of the row are none the worse for it */
+    if (s == LT_ERR_NUMERIC) { /* the other features of the row are still valid */
         for (int64_t m = 0; m < u->realizations; m++) l->seen[m] = -1;
         return LT_OK;
     }

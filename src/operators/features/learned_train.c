@@ -1,9 +1,8 @@
-/* Training operators on their own trajectories: the operator on a state shall give the next one.
-   SPDX-License-Identifier: BSD-3-Clause
+/* Trains operators on their own trajectories: applied to a state, the operator should give the next state. SPDX-License-Identifier:
+   BSD-3-Clause
 
-   Full batch: the loss is the mean over all pairs of neighbouring states. A program gives loss and gradient of a few pairs
-   at once, as many as divide their number and fit; they follow each other in order, so sums do not depend on the number
-   of threads. */
+   Full batch: the loss is the mean over all pairs of neighbouring states. A program computes loss and gradient of a few pairs at once, as
+   many as divide the number of pairs and fit in memory. Programs run in order, so sums do not depend on the number of threads. */
 #include "operators/features/learned.h"
 
 #include "base/alloc.h"
@@ -22,7 +21,7 @@
 #define LEAST_IMPROVEMENT 1e-6
 #define LAST_RATE 0.01 /* of the first: where the cosine ends */
 #define MOST_PAIRS 4   /* at once, … */
-#define MOST_FLOPS 2e10 /* … unless that is more than so much work, and its maps too much memory */
+#define MOST_FLOPS 2e10 /* … unless the batch needs more FLOPs than this, and then too much memory for its maps */
 
 struct lt_trainer {
     lt_operator_spec spec;
@@ -39,7 +38,8 @@ struct lt_trainer {
 
 /* ---- The program -------------------------------------------------------------------------------- */
 
-/* Training has no noise, so its input takes the next state: it stands before the tensors, which are held through an epoch. */
+/* Training has no noise, so the noise input of the graph takes the next state. It stands before the tensors, which stay the same for an
+   epoch. */
 static lt_status make_network(lt_trainer *t, int64_t batch)
 {
     lt_operator_spec quiet = t->spec;
@@ -82,7 +82,7 @@ static lt_status make_memory(lt_trainer *t)
     return LT_OK;
 }
 
-/* The program for so many pairs; nothing to do when it is there. */
+/* Makes the program for `batch` pairs, unless it exists already. */
 static lt_status prepare(lt_trainer *t, int64_t batch)
 {
     if (t->batch == batch) return LT_OK;
@@ -176,7 +176,7 @@ static int64_t kept_count(const lt_trajectory *x)
     return n;
 }
 
-/* Pairs at once: a divisor of their number, so that none is left over. */
+/* Pairs at once: a divisor of their number, so that none is left over (decision 94). */
 static int64_t choose_batch(const lt_trainer *t, int64_t pairs)
 {
     int64_t n = LT_MIN(pairs, (int64_t)MOST_PAIRS);
@@ -192,7 +192,7 @@ static const float *pair_at(const lt_trajectory *x, int64_t kept, int64_t p)
     return x->states + (p / kept * x->realizations + m) * x->field;
 }
 
-/* The states of pairs first, first + 1, … as the program wants them: where all realizations are kept they lie so. */
+/* Points the inputs at pairs first, first + 1, … . Where all realizations are kept, the states already lie in the right order. */
 static void point_at_pairs(lt_trainer *t, const lt_trajectory *x, int64_t kept, int64_t first)
 {
     const float *from = x->states + first * x->field, *to = from + x->realizations * x->field;

@@ -61,7 +61,7 @@ typedef struct lt_feature_options {
 } lt_feature_options;
 
 const lt_option_table *lt_feature_options_table(void);
-/* Why a setting of the reference changes nothing, as in "the definition has no regression"; NULL: it does. */
+/* Why a setting of Spinlock has no effect (decision 92), for example "the definition has no regression"; NULL: it has one. */
 const char *lt_feature_option_idle(const lt_option *row);
 
 #endif

@@ -118,7 +118,7 @@
     X(SATURATION, SENSITIVITY, RUN, ALL, NONE, 0, 0, "saturation_degree", "saturation_degree")             \
     X(COMPRESSION, SENSITIVITY, RUN, ALL, NONE, 0, 0, "compression_ratio", "compression_ratio")
 
-/* Off unless asked for: their own switch, or their category's `enabled`. */
+/* Off by default: each needs its own switch, or its category's `enabled` (decision 67). */
 #define LT_STEP_EXTRA_ROWS(X)                                                                              \
     X(HISTOGRAM_ENTROPY, SPATIAL, STEP, EACH, NONE, 0, 0, "histogram_entropy", "histogram")                \
     X(HISTOGRAM_PEAK, SPATIAL, STEP, EACH, NONE, 0, 0, "histogram_peak_fraction", NULL)                    \

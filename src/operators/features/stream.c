@@ -62,7 +62,7 @@ static lt_status make_values(lt_feature_stream *f)
     f->temporal = lt_arena_alloc(&f->arena, LT_MAX(steps * columns, 1) * sizeof *f->temporal);
     bool made = f->before && f->mi_bin && f->record && f->now && f->last && f->step && f->run && f->sensitivity && f->failed && f->flagged && f->temporal;
     if (!made) return LT_ERR_MEMORY;
-    /* One step's values are averaged as float32 either way, so clipping nothing changes nothing. */
+    /* Values of one step are averaged as float32 in both cases, so clipping with no bound changes no bit. */
     size_t kept = s->opt.clip_batch ? steps : 1;
     f->raw = lt_arena_alloc(&f->arena, LT_MAX(kept * n * columns, 1) * sizeof *f->raw);
     return f->raw ? LT_OK : LT_ERR_MEMORY;
@@ -167,7 +167,7 @@ typedef struct push_job { lt_feature_stream *f; int64_t t; const float *states; 
 
 static double *step_values(lt_feature_stream *f, int64_t i) { return f->step + i * f->set->n_slots[LT_FAMILY_STEP]; }
 
-/* Channel i % C of realization i / C: where records enter, whoever measured the state. */
+/* Takes the record of channel i % C of realization i / C, measured on the host or on a device. */
 static void take_channel(lt_feature_stream *f, int64_t t, int64_t i, const lt_channel_record *r)
 {
     f->flagged[i] = !isfinite(r->range.sum);
@@ -297,7 +297,7 @@ lt_status lt_feature_stream_push(lt_feature_stream *f, int64_t t, const float *s
     return LT_OK;
 }
 
-/* ---- States measured elsewhere ------------------------------------------------------------------- */
+/* ---- States measured on a device----------------------------------------------------------------- */
 bool lt_feature_set_takes_records(const lt_feature_set *s, char why[static 160])
 {
     const char *reason = s->channels == 1              ? "per_channel: false averages the channels first"
@@ -345,7 +345,7 @@ static lt_status summarise_realization(void *ctx, int64_t m, int worker)
 lt_status lt_feature_stream_summarise(lt_feature_stream *f)
 {
     if (f->summarised) return LT_OK;
-    /* A rollout that ended early has no trajectory to speak of. */
+    /* A rollout that ended early has no whole trajectory, so its remaining steps are missing values. */
     for (; f->next < f->steps; f->next++) {
         for (int64_t m = 0; m < f->realizations; m++) f->failed[m] = true;
         store_step(f, f->next);

@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-/* A number as the file holds it: what is finite stays finite. */
+/* A number as the file holds it: finite numbers stay finite in float32. */
 static inline float lt_feature_float(double v) { return isnan(v) ? NAN : (float)fmin(fmax(v, -(double)FLT_MAX), (double)FLT_MAX); }
 
 /* Numbers whose change in time the drift features follow, for each filter. */
@@ -77,10 +77,9 @@ struct lt_feature_stream {
     lt_arena       arena;              /* all of the above but work memory */
 };
 
-/* Whether records are all the stream needs; else why not: optional features of single states are found from the
-   states themselves. */
+/* Whether records are enough for the stream. If not, `why` says so: some optional features of single states need the states themselves. */
 bool lt_feature_set_takes_records(const lt_feature_set *s, char why[static 160]);
-/* As lt_feature_stream_push, for states measured elsewhere: record (M). */
+/* As lt_feature_stream_push, for states that a device has measured: record (M). */
 lt_status lt_feature_stream_push_records(lt_feature_stream *f, int64_t t, const lt_state_record *record);
 
 /* Fills run from the tracks; once. */

@@ -27,15 +27,15 @@ static void grow_rounds(lt_field_job *j, int rounds, double stickiness)
             for (int c = 0; c < g; c++) {
                 int64_t at = (int64_t)r * g + c;
                 if (cell[at] || !touches(cell, g, r, c)) continue;
-                grown = 1; /* there was room, whether or not it was taken */
+                grown = 1; /* some cell could have been taken */
                 next[at] = lt_rng_uniform(&j->rng) < stickiness;
             }
         memcpy(cell, next, (size_t)j->pixels);
     }
 }
 
-/* Where walkers are far from everything they may take one long step, so the cluster's extent from
-   its seed is kept: a radius around a point, a height beside a line. */
+/* A walker that is a long way from the cluster may take one long step, so the extent of the cluster is kept: its radius around a point, its
+   height above a line. */
 typedef struct walkers {
     bool    line;
     int     middle;

@@ -88,8 +88,8 @@ lt_status lt_paint_chromatin(lt_field_job *j)
 /* ---- Genes ----------------------------------------------------------------------------------------- */
 typedef enum expression { GRADIENT, SPOTS, STRIPES, RADIAL, UNIFORM, N_EXPRESSIONS } expression;
 
-/* In the reference mode wavelengths of spots and stripes are fractions of a pixel, so they alias; in
-   physical mode they are fractions of the grid. */
+/* In the mode "reference" (as Spinlock) wavelengths of spots and stripes are fractions of a pixel, so they alias. In the mode "physical"
+   they are fractions of the grid. */
 static void paint_expression(lt_field_job *j, expression pattern, double *plane)
 {
     int g = j->grid, direction = lt_field_below(j, 3);

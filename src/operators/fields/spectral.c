@@ -3,7 +3,7 @@
    The definition draws z(k) ~ CN(0, 1) at every mode, without symmetry, and keeps the real part of the
    inverse transform of z(k) s(k). The real part is the inverse transform of the Hermitian part
    h(k) = (z(k) + conj z(-k)) / 2, whose modes are CN(0, 1/2), or N(0, 1/2) where k = -k: half as many
-   numbers and a real transform, the same distribution. */
+   numbers and a real transform, the same distribution (decision 39). */
 #include "operators/fields/draw.h"
 
 #include "base/status.h"
@@ -158,7 +158,7 @@ lt_status lt_paint_heavy_tailed(lt_field_job *j)
 }
 
 static double critical(const double *arg, double k2) { return pow(k2 + 1 / (arg[0] * arg[0]), -arg[1] / 2); }
-/* Ornstein and Zernike's form, in radians per pixel: eta is the anomalous part of the exponent. */
+/* Ornstein and Zernike's form, in radians per pixel (decision 42): eta is the anomalous part of the exponent. */
 static double critical_physical(const double *arg, double k2)
 {
     return pow(LT_TURN * LT_TURN * k2 + 1 / (arg[0] * arg[0]), -(2 - arg[1]) / 2);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Memory of the process: what the library takes for any file, and more for larger ones, up to a few of the largest chunks there can be. */
+/* Memory of the jailed process: what the library takes for any file, and more for larger ones, up to a few of the largest possible chunks. */
 #define READER_BYTES (UINT64_C(512) << 20)
 #define READER_BYTES_MOST (UINT64_C(13) << 30)
 
@@ -30,6 +30,7 @@ static lt_status receive_texts(lt_dataset *d, const lt_file_head *h)
         if (h->text_bytes[i] > LT_FILE_MAX_TEXT_BYTES) return LT_FAIL(LT_ERR_FORMAT, "%s: an attribute of %llu bytes", d->path, (unsigned long long)h->text_bytes[i]);
         if (!(d->text[i] = lt_calloc(1, (size_t)h->text_bytes[i] + 1))) return LT_ERR_MEMORY;
         LT_TRY(lt_jail_hear(&d->reader, d->path, d->text[i], (size_t)h->text_bytes[i]));
+        lt_text_disarm(d->text[i]);
     }
     const char **to[LT_FILE_TEXTS] = { &d->info.config, &d->info.engine_config, &d->info.engine_version, &d->info.precision, &d->info.creation_date,
                                        &d->info.sampling_metrics, &d->info.device };
@@ -57,6 +58,10 @@ static lt_status receive_contents(lt_dataset *d)
     if (!d->item) return LT_ERR_MEMORY;
     LT_TRY(lt_jail_hear(&d->reader, d->path, d->item, (size_t)h.n_items * sizeof *d->item));
     d->n_items = h.n_items;
+    for (int i = 0; i < d->n_items; i++) {
+        d->item[i].path[sizeof d->item[i].path - 1] = 0;
+        lt_text_disarm(d->item[i].path);
+    }
     LT_TRY(receive_texts(d, &h));
     LT_TRY(lt_dataset_check_layout(d, &h));
     LT_TRY(lt_dataset_check_stored(d, true, d->info.rows));
@@ -75,7 +80,7 @@ static lt_status check_signature(int fd, const char *path, uint64_t bytes)
     return LT_OK;
 }
 
-/* The library's lock is held over the fork, so that the child finds the library at rest. */
+/* Holds the lock of the HDF5 library during the fork, so that no other thread is inside the library when the child copies it. */
 static lt_status start_reader(lt_dataset *d, int fd)
 {
     struct stat st;
@@ -83,7 +88,7 @@ static lt_status start_reader(lt_dataset *d, int fd)
     lt_jail_rules rules = { .memory_bytes = READER_BYTES + more, .file = fd };
     if (fstat(fd, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot read its state", d->path);
     d->source = (lt_dataset_source){ d->path, st.st_dev, st.st_ino };
-    lt_hdf5_lock();
+    LT_TRY(lt_hdf5_lock());
     lt_status s = lt_jail_start(&rules, lt_dataset_serve, &d->source, &d->reader);
     lt_hdf5_unlock();
     return s ? s : receive_contents(d);

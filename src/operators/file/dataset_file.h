@@ -26,8 +26,8 @@ lt_shape            lt_dataset_item_shape(const lt_file_item *item);
 
 /* Every array that we know has the shape and type it must have; fills in the sizes of d->info. */
 lt_status lt_dataset_check_layout(lt_dataset *d, const lt_file_head *head);
-/* What the file claims is in it, up to what compression can do: of arrays that hold all rows from the beginning, or of the others so many
-   finished rows. Reading takes as long as a file is large, not as long as it says. */
+/* Checks that the file is large enough for what it claims to hold, as far as compression allows: for arrays written whole at the start
+   (`all`), or for `rows` finished rows of the others. Reading then takes time in proportion to the file, not to its claims. */
 lt_status lt_dataset_check_stored(const lt_dataset *d, bool all, int64_t rows);
 /* The state of every row, [rows]; all done where the file keeps none. */
 lt_status lt_dataset_read_codes(lt_dataset *d, uint8_t *code);

@@ -31,7 +31,7 @@ typedef enum kind { FLOATS, INTEGERS, TEXTS } kind;
 typedef enum extent { ANY, N, P, M, T, G, D, S, THREE, EXTENTS } extent;
 static const char *const extent_names[] = { "any", "N", "P", "M", "T", "G", "D", "S", "3" };
 
-/* What of it the file must hold: nothing, finished rows, or all rows, which are written when the file is made. */
+/* How much of an array the file must hold: nothing, the finished rows, or all rows, which are written when the file is made. */
 typedef enum stored { NONE, FINISHED, ALL } stored;
 
 typedef struct layout {
@@ -128,7 +128,7 @@ static lt_status check_item(const lt_dataset *d, const lt_file_item *item, const
     return LT_FAIL(LT_ERR_FORMAT, "%s: %s is %s %s, expected %s", d->path, item->path, lt_element_name(item->element), lt_shape_str(&shape).s, expected);
 }
 
-/* The reader's own words: within bounds, and sizes that can be multiplied and added all over without overflow. */
+/* Numbers sent by the reader process are within bounds, and sizes can be multiplied and added without overflow. */
 static lt_status check_words(const lt_dataset *d, lt_file_item *item)
 {
     int64_t per_row = 1;
@@ -142,7 +142,7 @@ static lt_status check_words(const lt_dataset *d, lt_file_item *item)
         per_row *= holds ? item->dim[k] : 1;
     }
     for (int k = 0; k < item->chunk_rank && holds; k++) holds = item->chunk[k] > 0;
-    if (!holds) item->rank = item->chunk_rank = 0, item->element = LT_ELEMENT_OTHER; /* none that we could hold: listed, never read */
+    if (!holds) item->rank = item->chunk_rank = 0, item->element = LT_ELEMENT_OTHER; /* too large for our limits: listed, never read */
     return LT_OK;
 }
 
@@ -154,7 +154,7 @@ static lt_status check_int(const lt_dataset *d, const char *name, int64_t value,
     return LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s is %" PRId64 ", expected %" PRId64 "..%" PRId64, d->path, name, value, low, high);
 }
 
-/* A size that an attribute repeats, or is alone in giving. */
+/* A size that an attribute states, besides or instead of an extent. */
 static lt_status agree(const lt_dataset *d, const lt_file_head *h, int which, const char *name, int64_t most, int64_t *size)
 {
     if (h->has_int[which] && *size) return check_int(d, name, h->value[which], *size, *size);

@@ -23,7 +23,7 @@ static lt_status check_rows(const lt_dataset *d, const lt_file_item *item, int64
     return LT_FAIL(LT_ERR_ARGUMENT, "%s: rows %" PRId64 "..%" PRId64 " of %s, which has %" PRId64, d->path, first, first + n - 1, item->path, item->dim[0]);
 }
 
-/* Everything a caller can get wrong, or a file can have other than the caller expects, is refused here. */
+/* Refuses what the caller may get wrong and what the file may hold instead of what the caller expects. */
 static lt_status check_values(const lt_dataset *d, const lt_file_item *item, const lt_read_request *q, int64_t n_values)
 {
     int64_t values = q->count[0];
@@ -109,7 +109,7 @@ static lt_status list_texts(const lt_dataset *d, const char *block, size_t bytes
     if (!list) return LT_ERR_MEMORY;
     char *at = (char *)(list + *n);
     if (bytes) memcpy(at, block, bytes);
-    for (int64_t i = 0; i < *n; i++, at += strlen(at) + 1) list[i] = at;
+    for (int64_t i = 0; i < *n; i++, at += strlen(at) + 1) lt_text_disarm(list[i] = at);
     *out = list;
     return LT_OK;
 }

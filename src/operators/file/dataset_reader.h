@@ -1,6 +1,6 @@
 /* Between a dataset and the jailed process that reads its file: what each sends. SPDX-License-Identifier: BSD-3-Clause
 
-   The HDF5 library reads a stranger's file only in that process (dataset_serve.c). It first sends what it found: a head, objects, texts.
+   The HDF5 library reads a stranger's file only in that process (dataset_serve.c) (decision 153). It first sends what it found: a head, objects, texts.
    The parent checks all of it (dataset_layout.c) and then asks for numbers and texts, each answer of a size it knows or bounds. */
 #ifndef LT_OPERATORS_FILE_DATASET_READER_H
 #define LT_OPERATORS_FILE_DATASET_READER_H

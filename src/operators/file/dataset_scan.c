@@ -72,7 +72,7 @@ static lt_status describe_filter(lt_file_scan *s, hid_t create, unsigned i, lt_f
     }
 }
 
-/* Before anything else is asked of the array: even its extents can lead into other files. */
+/* Runs before any other query of the array, because even its extents can lead to other files. */
 static lt_status describe_storage(lt_file_scan *s, hid_t create, lt_file_item *item)
 {
     hsize_t chunk[H5S_MAX_RANK];

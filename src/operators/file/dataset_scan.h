@@ -8,6 +8,7 @@
 typedef struct lt_file_scan {
     const char   *path;
     hid_t         file;
+    bool          by_stdio; /* the file is a FILE to the library, not a descriptor */
     int           n, capacity;
     lt_file_item *item;
     lt_status     status;

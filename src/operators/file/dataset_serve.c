@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { BYTES_A_SECOND = 1 << 26 }; /* the slowest that chunks are unpacked; beyond it the file does not come to an end */
+enum { BYTES_A_SECOND = 1 << 26 }; /* the slowest rate at which chunks unpack; a file that takes longer is taken to be malicious */
 
 /* ---- Opening --------------------------------------------------------------------------------------------- */
 
@@ -48,35 +48,38 @@ static lt_status read_text(const lt_file_scan *s, int which, lt_file_head *h, ch
 static lt_status read_int(const lt_file_scan *s, int which, lt_file_head *h)
 {
     hid_t at = open_listed(s, ints[which].object);
-    bool there = at >= 0 && H5Aexists(at, ints[which].name) > 0;
-    h->has_int[which] = there && lt_hdf5_get_int(at, ints[which].name, &h->value[which]);
+    bool exists = at >= 0 && H5Aexists(at, ints[which].name) > 0;
+    h->has_int[which] = exists && lt_hdf5_get_int(at, ints[which].name, &h->value[which]);
     if (at >= 0) H5Oclose(at);
-    if (there && !h->has_int[which]) return LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s of %s is not an integer", s->path, ints[which].name, ints[which].object);
+    if (exists && !h->has_int[which]) return LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s of %s is not an integer", s->path, ints[which].name, ints[which].object);
     return LT_OK;
 }
 
-/* The path may have come to lead elsewhere since the parent looked. */
+/* The path may lead to another file by now. */
 static lt_status check_identity(const lt_file_scan *s, const lt_dataset_source *source)
 {
     struct stat st;
-    int *fd = NULL;
-    if (H5Fget_vfd_handle(s->file, H5P_DEFAULT, (void **)&fd) < 0 || !fd || fstat(*fd, &st)) return lt_hdf5_fail(LT_ERR_FORMAT, s->path, "cannot open as HDF5");
+    void *handle = NULL;
+    int fd = H5Fget_vfd_handle(s->file, H5P_DEFAULT, &handle) < 0 || !handle ? -1 : s->by_stdio ? fileno(*(FILE **)handle) : *(int *)handle;
+    if (fd < 0 || fstat(fd, &st)) return lt_hdf5_fail(LT_ERR_FORMAT, s->path, "cannot open as HDF5");
     if (st.st_dev != source->device || st.st_ino != source->inode) return LT_FAIL(LT_ERR_IO, "%s: was replaced while it was being opened", s->path);
     return LT_OK;
 }
 
-/* The plain way to read files, whatever HDF5_DRIVER says; no code but what is linked. */
-static hid_t open_plainly(const char *path)
+/* Opens with a plain driver, whatever HDF5_DRIVER says, and loads no plugin. A file that the parent's program has open is open in this
+   process too, without a descriptor. The library would hand out that one if the same file were opened with the same driver again. */
+static void open_plainly(lt_file_scan *s)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t file = access < 0 || H5Pset_fapl_sec2(access) < 0 || H5PLset_loading_state(0) < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
+    s->by_stdio = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_FILE) > 0;
+    herr_t chosen = access < 0 ? -1 : s->by_stdio ? H5Pset_fapl_stdio(access) : H5Pset_fapl_sec2(access);
+    s->file = chosen < 0 || H5PLset_loading_state(0) < 0 ? -1 : H5Fopen(s->path, H5F_ACC_RDONLY, access);
     if (access >= 0) H5Pclose(access);
-    return file;
 }
 
 static lt_status open_file(lt_file_scan *s, const lt_dataset_source *source, lt_file_head *h, char **text)
 {
-    s->file = open_plainly(source->path);
+    open_plainly(s);
     if (s->file < 0) return lt_hdf5_fail(LT_ERR_FORMAT, s->path, "cannot open as HDF5");
     lt_jail_shut();
     LT_TRY(check_identity(s, source));

@@ -2,6 +2,7 @@
 #include "operators/file/hdf5.h"
 
 #include "base/alloc.h"
+#include "base/files/file.h"
 #include "operators/file/lzf.h"
 
 #include <pthread.h>
@@ -37,30 +38,32 @@ static const H5Z_class2_t lzf_class = { H5Z_CLASS_T_VERS, LT_FILTER_LZF, 1, 1, "
 
 static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
 
-void lt_hdf5_lock(void)
+lt_status lt_hdf5_lock(void)
 {
     static bool ready;
     pthread_mutex_lock(&library);
-    if (ready) return;
+    if (ready) return LT_OK;
     H5dont_atexit();
-    H5open();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    H5Zregister(&lzf_class);
-    ready = true;
+    ready = H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0 && H5Zregister(&lzf_class) >= 0;
+    if (ready) return LT_OK;
+    pthread_mutex_unlock(&library);
+    return LT_FAIL(LT_ERR_MEMORY, "the HDF5 library did not start, most likely for want of memory");
 }
 
 void lt_hdf5_unlock(void) { pthread_mutex_unlock(&library); }
 
-typedef struct failure { char text[160]; bool lacks_memory; } failure;
+typedef struct failure { char text[160]; bool lacks_memory; int error; } failure;
 
-/* The innermost reason, one line of it; of failed writes the system's own words. Anywhere on the way, that memory was refused. */
+/* Keeps the innermost reason, one line; for failed writes the text of the system. Notes whether memory was refused at any level. */
 static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *ctx)
 {
-    static const char words[] = "error message = '";
+    static const char words[] = "error message = '", number[] = "errno = ";
     failure *f = ctx;
     f->lacks_memory |= error->maj_num == H5E_RESOURCE && (error->min_num == H5E_NOSPACE || error->min_num == H5E_CANTALLOC);
+    f->lacks_memory |= error->desc && strstr(error->desc, "memory allocation failed") != NULL;
     if (n || !error->desc) return 0;
-    const char *from = strstr(error->desc, words);
+    const char *from = strstr(error->desc, words), *system = strstr(error->desc, number);
+    if (system) f->error = atoi(system + sizeof number - 1);
     from = from ? from + sizeof words - 1 : error->desc;
     snprintf(f->text, sizeof f->text, "%.*s", (int)strcspn(from, "'\n"), from);
     return 0;
@@ -68,10 +71,12 @@ static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *ctx)
 
 lt_status lt_hdf5_fail(lt_status status, const char *path, const char *what)
 {
-    failure f = { "", false };
+    failure f = { "", false, 0 };
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &f);
     H5Eclear2(H5E_DEFAULT);
-    return LT_FAIL(f.lacks_memory ? LT_ERR_MEMORY : status, "%s: %s%s%s", path, what, f.text[0] ? ": " : "", f.text);
+    if (!f.text[0] && status == LT_ERR_FORMAT) /* of a bad file it always has a reason */
+        return LT_FAIL(LT_ERR_MEMORY, "%s: %s, and the HDF5 library has no memory to say why", path, what);
+    return LT_FAIL(f.lacks_memory ? LT_ERR_MEMORY : f.error ? lt_file_status(f.error) : status, "%s: %s%s%s", path, what, f.text[0] ? ": " : "", f.text);
 }
 
 /* ---- Writing attributes ---------------------------------------------------------------------------- */

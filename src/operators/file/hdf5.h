@@ -9,8 +9,8 @@
 #include "base/status.h"
 
 /* Silences the library's own printing and registers LZF; before any other call. The library is not
-   safe from several threads: hold this lock while calling it. */
-void lt_hdf5_lock(void);
+   safe from several threads: hold this lock while calling it. A failure does not hold it. */
+lt_status lt_hdf5_lock(void);
 void lt_hdf5_unlock(void);
 
 /* LT_FAIL(status, "PATH: WHAT: the library's reason"). */

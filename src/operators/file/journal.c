@@ -46,9 +46,9 @@ bool lt_journal_exists(const char *dataset)
 {
     char *path = journal_path(dataset);
     struct stat st;
-    bool there = path && stat(path, &st) == 0 && st.st_size > 0;
+    bool exists = path && stat(path, &st) == 0 && st.st_size > 0;
     lt_free(path);
-    return there;
+    return exists;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------- */
@@ -174,7 +174,8 @@ static lt_status start_empty(lt_journal *j, const journal_head *h)
     return LT_OK;
 }
 
-/* Whether the journal is that of this run. One shorter than its head died while it was being started, and holds nothing yet. */
+/* Whether the journal belongs to this run. One shorter than its header is from a process killed while it made the journal, and holds
+   nothing yet. */
 static lt_status check_head(const lt_journal *j, const journal_head *want, uint64_t file_bytes, bool *empty)
 {
     journal_head got;
@@ -189,7 +190,8 @@ static lt_status check_head(const lt_journal *j, const journal_head *want, uint6
     return LT_FAIL(LT_ERR_ARGUMENT, "%s: belongs to a run with another configuration: resume with that one, or start again (--overwrite)", j->path);
 }
 
-/* The lock counts only while the path leads to the locked file: the holder before may have removed it after we opened it. */
+/* The lock is valid only while the path leads to the locked file: the process that held it before may have removed the file after we opened
+   it. */
 static bool is_in_place(const lt_journal *j)
 {
     struct stat open_one, named;
@@ -206,13 +208,16 @@ static lt_status lock_file(lt_journal *j)
     return LT_FAIL(LT_ERR_IO, "%s: cannot lock: %s", j->path, strerror(errno));
 }
 
+/* Whether another path would have done: the user's to mend, not the machine's. */
+static bool is_of_path(int error) { return error == EACCES || error == EPERM || error == EROFS || error == ENOTDIR || error == ENAMETOOLONG; }
+
 static lt_status open_locked(lt_journal *j, mode_t mode)
 {
     enum { ATTEMPTS = 100 };
     struct stat st;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         j->fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
-        if (j->fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open: %s", j->path, strerror(errno));
+        if (j->fd < 0) return LT_FAIL(is_of_path(errno) ? LT_ERR_ARGUMENT : LT_ERR_IO, "%s: cannot open: %s", j->path, strerror(errno));
         if (fstat(j->fd, &st) || !S_ISREG(st.st_mode)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: not a regular file, and cannot be the journal of a dataset", j->path);
         LT_TRY(lock_file(j));
         if (is_in_place(j)) return LT_OK;
@@ -222,7 +227,7 @@ static lt_status open_locked(lt_journal *j, mode_t mode)
     return LT_FAIL(LT_ERR_ARGUMENT, "%s: other processes keep writing this dataset", j->path);
 }
 
-/* Of the lock alone: what stands in the file is another matter. */
+/* Releases the lock; the content of the file stays as it is. */
 static void drop_lock(lt_journal *j)
 {
     if (j->fd >= 0) close(j->fd);
@@ -275,7 +280,7 @@ lt_status lt_journal_sync(lt_journal *j)
     return fdatasync(j->fd) ? LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", j->path, strerror(errno)) : LT_OK;
 }
 
-/* The file is removed while the lock is held, so that whoever opened it meanwhile finds that it is gone (is_in_place). */
+/* Removes the file while holding the lock, so that a process that has just opened it can see that it is gone (is_in_place). */
 void lt_journal_close(lt_journal *j)
 {
     struct stat st;

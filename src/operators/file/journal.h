@@ -1,5 +1,5 @@
 /* The journal of a dataset being written: finished rows, each whole or absent, until they are in the
-   file proper. SPDX-License-Identifier: BSD-3-Clause
+   file proper (decision 61). SPDX-License-Identifier: BSD-3-Clause
 
    FILE.h5.journal is a header and slots of one size. A row is written into its slot front to back
    and counts once the slot's head, with a digest of everything behind it, has been written too.
@@ -44,11 +44,11 @@ lt_status lt_journal_claim(const char *dataset, lt_journal *j);
    their slots, and a journal of another identity is LT_ERR_ARGUMENT; otherwise it is emptied. A failure
    leaves the claim in force. */
 lt_status lt_journal_open(lt_journal *j, const lt_journal_shape *shape, bool keep, lt_journal_found found, void *ctx);
-/* Whether a claimed journal holds a run of another identity, or none that can be told. */
+/* Whether a claimed journal holds a run of another identity, or of one that cannot be read. */
 lt_status lt_journal_is_foreign(const lt_journal *j, const lt_digest *identity, bool *foreign);
 /* What was written so far survives a power failure. */
 lt_status lt_journal_sync(lt_journal *j);
-/* Gives the claim up; a journal in which nothing was ever written goes away. A closed or zeroed one is allowed. */
+/* Gives up the claim. A journal that nothing was written to is removed. A closed or zeroed one is allowed. */
 void      lt_journal_close(lt_journal *j);
 /* As close, and the file goes away. */
 void      lt_journal_remove(lt_journal *j);

@@ -72,7 +72,7 @@ static lt_status add_to_journal(lt_store *s, lt_store_row *r, const void *data, 
     lt_journal_row j = journal_row_of(r);
     if (!r->begun) LT_TRY(lt_journal_begin(&s->journal, &j));
     r->begun = true;
-    r->slot = j.slot; /* known from here on, so that a row that fails gives it back */
+    r->slot = j.slot; /* noted now, so that a row that fails gives its slot back */
     lt_status st = lt_journal_add(&s->journal, &j, data, bytes);
     r->at = j.at;
     r->hash = j.hash;
@@ -142,7 +142,8 @@ static lt_status write_ready_slab(lt_store *s, int64_t slab)
     return lt_store_commit_due(s, s->committed_end, s->end) ? lt_store_commit(s) : LT_OK;
 }
 
-/* Whether the journal has become so large that order is left to the end of the run: a row that many others overtook. */
+/* Whether the journal has become so large that slabs are no longer written in order: a slow row holds up many others. The file is then put
+   in order at the end of the run. */
 static bool waits_too_long(const lt_store *s)
 {
     const uint64_t most_bytes = (uint64_t)16 << 30, slab_bytes = (uint64_t)s->p.chunk_rows * s->journal.slot_bytes;
@@ -150,7 +151,7 @@ static bool waits_too_long(const lt_store *s)
     return s->n_ready > most;
 }
 
-/* Slabs whose rows are all in the journal, in their order; one that is complete waits for those before it. */
+/* Writes slabs whose rows are all in the journal, in order: a complete slab waits for those before it. */
 static lt_status write_ready_slabs(lt_store *s)
 {
     for (; s->next < s->n_slabs && s->slab[s->next].left == 0; s->next++) LT_TRY(write_ready_slab(s, s->next));
@@ -209,7 +210,7 @@ static void *write_rows(void *ctx)
 {
     lt_store *s = ctx;
     lt_trace_thread_name("dataset writer");
-    note_failure(s, write_ready_slabs(s)); /* that the journal of an earlier run completes */
+    note_failure(s, write_ready_slabs(s)); /* slabs that rows in the journal of an earlier run complete */
     for (lt_store_row *r; (r = next_row(s));) {
         int64_t start = lt_clock_ns();
         if (s->status == LT_OK) note_failure(s, store_row(s, r)); /* only this thread changes it */
@@ -240,8 +241,8 @@ static lt_status allocate(lt_store *s)
         memcpy(dims + 1, part->dim, (size_t)part->rank * sizeof *dims);
         memcpy(chunk + 1, part->chunk, (size_t)part->rank * sizeof *chunk);
         lt_chunk_index_shape(&s->index[i], part->rank + 1, dims, chunk);
-        s->index[i].place = lt_malloc((size_t)s->index[i].n_chunks * sizeof *s->index[i].place);
-        if (!s->index[i].place) return LT_ERR_MEMORY;
+        s->index[i].span = lt_malloc((size_t)s->index[i].n_chunks * sizeof *s->index[i].span);
+        if (!s->index[i].span) return LT_ERR_MEMORY;
     }
     return LT_OK;
 }
@@ -277,7 +278,7 @@ static void release(lt_store *s)
         lt_free(r->record);
         lt_free(r);
     }
-    for (int i = 0; i < LT_PART_COUNT; i++) lt_free(s->index[i].place);
+    for (int i = 0; i < LT_PART_COUNT; i++) lt_free(s->index[i].span);
     if (s->fd >= 0) close(s->fd);
     lt_journal_close(&s->journal);
     lt_pool_destroy(s->pool);
@@ -294,7 +295,13 @@ static void release(lt_store *s)
     lt_free(s);
 }
 
-/* The store owns path and journal of the claim, of which nothing is left. */
+static void remove_files(lt_store *s)
+{
+    unlink(s->path);
+    lt_journal_remove(&s->journal);
+}
+
+/* Moves path and journal from the claim to the store; the claim is empty afterwards. */
 static void take_over(lt_store *s, lt_store_claim *c)
 {
     s->path = c->path;
@@ -309,6 +316,7 @@ lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *i
     *out = NULL;
     lt_store *s = lt_calloc(1, sizeof *s);
     if (!s) {
+        if (!resume) unlink(c->path);
         lt_store_claim_release(c);
         return LT_ERR_MEMORY;
     }
@@ -323,6 +331,7 @@ lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *i
     lt_status st = open_parts(s, identity, identity_bytes, resume);
     if (!st && pthread_create(&s->writer, NULL, write_rows, s)) st = LT_FAIL(LT_ERR_MEMORY, "%s: no thread for the writer", s->path);
     if (st) {
+        if (!resume) remove_files(s); /* just made, and nothing in it */
         release(s);
         return st;
     }
@@ -365,7 +374,7 @@ int64_t lt_store_done_count(const lt_store *cs)
 
 /* ---- Closing ----------------------------------------------------------------------------------------------- */
 
-/* What is in the journal only becomes visible: slabs with rows missing are written with zeros there. */
+/* Writes what is only in the journal: slabs with missing rows get zeros for those. */
 static lt_status write_rest(lt_store *s)
 {
     for (int64_t b = 0; b < s->n_slabs; b++) {
@@ -388,12 +397,11 @@ static void stop_writer(lt_store *s)
 void lt_store_discard(lt_store *s)
 {
     stop_writer(s);
-    unlink(s->path);
-    lt_journal_remove(&s->journal);
+    remove_files(s);
     release(s);
 }
 
-/* A complete file is put in order where it is not, and needs its journal no longer. */
+/* Puts a complete file in order if it is not, and removes its journal. */
 static lt_status finish(lt_store *s)
 {
     if (s->n_done < s->p.rows) return LT_OK;
@@ -402,14 +410,14 @@ static lt_status finish(lt_store *s)
     return LT_OK;
 }
 
-lt_status lt_store_close(lt_store *s, lt_store_stats *stats)
+static lt_status close_store(lt_store *s, bool only_whole, lt_store_stats *stats)
 {
     int64_t start = lt_clock_ns();
     stop_writer(s);
     lt_status st = s->status;
     if (!st) st = write_rest(s);
     if (st && !s->status) note_failure(s, st);
-    lt_status committed = lt_store_commit(s); /* also after a failure: slabs that were appended whole count */
+    lt_status committed = lt_store_commit(s); /* also after a failure, so that slabs that were appended whole are part of the file */
     if (!st && committed) note_failure(s, st = committed);
     struct { char text[LT_ERROR_TEXT_BYTES]; } failure;
     memcpy(failure.text, s->text, sizeof failure.text);
@@ -418,7 +426,11 @@ lt_status lt_store_close(lt_store *s, lt_store_stats *stats)
     s->stats.file_bytes = s->end;
     s->stats.wait_seconds = 1e-9 * (double)(s->wait_ns + lt_clock_ns() - start);
     if (stats) *stats = s->stats;
+    if (st && only_whole) remove_files(s);
     release(s);
     if (st && failure.text[0]) lt_error_set(failure.text);
     return st;
 }
+
+lt_status lt_store_close(lt_store *s, lt_store_stats *stats) { return close_store(s, false, stats); }
+lt_status lt_store_close_whole(lt_store *s, lt_store_stats *stats) { return close_store(s, true, stats); }

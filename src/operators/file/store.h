@@ -1,12 +1,11 @@
-/* A dataset file being written: rows in any order, kill-safe, compressed on worker threads.
+/* A dataset file being written: rows arrive in any order, a kill loses none that is finished, chunks are compressed on worker threads.
    SPDX-License-Identifier: BSD-3-Clause
 
-   The HDF5 library creates the whole file at the start (store_skeleton.c): every group, attribute and
-   dataset, labels and parameters included, all rows pending. Finished rows go to the journal
-   (journal.h). When all rows of a slab (chunk_rows of them) and of those before it are there, its chunks are
-   assembled from the journal, compressed and appended to the file; a commit makes them part of it (store_index.h).
-   Finished files are a function of their rows, whatever happened on the way (store_order.c). One thread, the store's
-   own, writes the file. */
+   The HDF5 library creates the whole file at the start (store_skeleton.c): every group, attribute and dataset, labels and parameters
+   included, with all rows pending. Finished rows go to the journal (journal.h). When all rows of a slab (chunk_rows of them) and of the
+   slabs before it are finished, its chunks are assembled from the journal, compressed and appended to the file. A commit makes them part of
+   it (store_index.h). A finished file depends on its rows alone, not on what happened during the run (store_order.c, decision 148). One
+   thread, owned by the store, writes the file. */
 #ifndef LT_OPERATORS_FILE_STORE_H
 #define LT_OPERATORS_FILE_STORE_H
 
@@ -72,14 +71,14 @@ typedef struct lt_store_texts {
     uint64_t    seed;
 } lt_store_texts;
 
-/* The right to write the dataset at `path`. One process has it at a time, and nothing of a dataset (the file, its journal, what lies
-   beside them) is created, changed or removed without it. LT_ERR_ARGUMENT when another process has it, or when the path leads to
-   something that is no file. */
+/* The right to write the dataset at `path` (decision 147). One process has it at a time; nothing of a dataset (the file, its journal,
+   temporary files) is created, changed or removed without it. LT_ERR_ARGUMENT when another process has it, or when the path leads to
+   something that is not a file. */
 typedef struct lt_store_claim lt_store_claim;
 lt_status   lt_store_claim_take(const char *path, lt_store_claim **out);
 void        lt_store_claim_release(lt_store_claim *c); /* NULL is allowed */
 const char *lt_store_claim_path(const lt_store_claim *c); /* symbolic links resolved */
-/* LT_ERR_ARGUMENT when an unfinished run of another identity lies there, whose rows would be lost. */
+/* LT_ERR_ARGUMENT when the path holds an unfinished run of another identity, whose rows would be lost. */
 lt_status   lt_store_claim_check(const lt_store_claim *c, const void *identity, size_t identity_bytes);
 
 /* Creates the file at its place, all rows pending; replaces one that is there. */
@@ -89,7 +88,7 @@ lt_status lt_store_skeleton(const lt_store_claim *c, const lt_store_plan *p, con
 typedef struct lt_store lt_store;
 
 /* Opens a file made by lt_store_skeleton with this plan. Rows that an earlier run finished are kept
-   when `resume`; lt_store_row_done says which. identity ties the journal to the configuration. The claim
+   when `resume`, else the file is removed when it cannot be opened; lt_store_row_done says which. identity ties the journal to the configuration. The claim
    belongs to the store from here on, and is given up when the call fails. */
 lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *identity, size_t identity_bytes, bool resume, lt_store **out);
 bool      lt_store_row_done(const lt_store *s, int64_t row); /* before this run */
@@ -122,9 +121,8 @@ void      lt_store_row_drop(lt_store *s, lt_store_row *r); /* not put: forgotten
 /* Copies [3, G, G] into the middle of [3, Gmax, Gmax], the extra cell on the high side. */
 void lt_store_pad(const float *field, int planes, int grid, int to_grid, float *out);
 
-/* ---- Rows that go elsewhere ------------------------------------------------------------------------ */
-/* What becomes of rows when there is no file: states of a step, padded; a row handed over, with its record of plan.rest_bytes
-   in which its parts lie. */
+/* ---- Rows without a file -------------------------------------------------------------------------- */
+/* Where rows go when there is no file: padded states of a step, and finished rows with their record of plan.rest_bytes. */
 typedef struct lt_store_sink {
     lt_status (*step)(void *ctx, const lt_store_row *row, const float *states);
     lt_status (*put)(void *ctx, const lt_store_row *row);
@@ -143,7 +141,8 @@ typedef struct lt_store_stats {
 /* Waits for the writer, makes everything handed over part of the file and closes. The journal goes
    away when no row is pending. The store is gone, even on failure. */
 lt_status lt_store_close(lt_store *s, lt_store_stats *stats);
-/* Closes and removes file and journal: for files that are worth nothing unless whole. */
+/* For files that are worth nothing unless whole: lt_store_close that removes file and journal when it fails, and one that always does. */
+lt_status lt_store_close_whole(lt_store *s, lt_store_stats *stats);
 void      lt_store_discard(lt_store *s);
 
 #endif

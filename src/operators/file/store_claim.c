@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The file that a name leads to. Two names of one file (a link and its target) must lead to one journal, and replacing a
-   file must not put another one in the place of the link. */
+/* The file that a name leads to. Two names of one file (a link and its target) must share one journal, and a replacement must not overwrite
+   the link itself. */
 static lt_status resolve(const char *path, char **out)
 {
     char found[PATH_MAX];

@@ -53,7 +53,7 @@ static lt_status attach_columns(lt_store *s, const lt_dataset *d, uint64_t file_
 
 static lt_status attach_open(lt_store *s, const lt_dataset *d, uint64_t file_bytes)
 {
-    if (d->skeleton_bytes <= s->end) s->skeleton_bytes = d->skeleton_bytes; /* files of early versions do not say */
+    if (d->skeleton_bytes <= s->end) s->skeleton_bytes = d->skeleton_bytes; /* files of early versions do not have it */
     for (int i = 0; i < LT_PART_COUNT; i++)
         if (s->p.part[i].rank) LT_TRY(attach_part(s, d, i, file_bytes));
     return attach_columns(s, d, file_bytes);

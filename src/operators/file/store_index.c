@@ -167,8 +167,8 @@ static uint8_t *put_key(const lt_chunk_index *x, int64_t number, int beyond, uin
         at[k] = rest % x->grid[k] + beyond;
         rest /= x->grid[k];
     }
-    p = put(p, beyond ? 0 : x->place[number].bytes, 4);
-    p = put(p, beyond ? 0 : x->place[number].filter_mask, 4);
+    p = put(p, beyond ? 0 : x->span[number].bytes, 4);
+    p = put(p, beyond ? 0 : x->span[number].filter_mask, 4);
     for (int k = 0; k < x->rank; k++) p = put(p, (uint64_t)(at[k] * x->chunk[k]), 8);
     return put(p, beyond ? (uint64_t)x->element_bytes : 0, 8);
 }
@@ -202,7 +202,7 @@ static lt_status load_entry(tree_walk *w, const uint8_t *key, uint64_t child)
     if (!number_of_key(w->x, key, &number)) return LT_FAIL(LT_ERR_FORMAT, "%s: a chunk index names a chunk outside its dataset", w->path);
     if (child > w->file_bytes || bytes > w->file_bytes - child)
         return LT_FAIL(LT_ERR_FORMAT, "%s: chunk %" PRId64 " lies beyond the end of the file", w->path, number);
-    w->x->place[number] = (lt_chunk_place){ child, (uint32_t)bytes, (uint32_t)get(key + 4, 4) };
+    w->x->span[number] = (lt_chunk_span){ child, (uint32_t)bytes, (uint32_t)get(key + 4, 4) };
     return LT_OK;
 }
 
@@ -228,7 +228,7 @@ static lt_status load_node(tree_walk *w, uint64_t at, int level)
 
 lt_status lt_chunk_index_load(int fd, const char *path, uint64_t root, uint64_t file_bytes, lt_chunk_index *x)
 {
-    for (int64_t i = 0; i < x->n_chunks; i++) x->place[i] = (lt_chunk_place){ LT_HDF5_NOWHERE, 0, 0 };
+    for (int64_t i = 0; i < x->n_chunks; i++) x->span[i] = (lt_chunk_span){ LT_HDF5_NOWHERE, 0, 0 };
     tree_walk w = { fd, path, file_bytes, x, 2 * x->n_chunks + MAX_LEVELS };
     return root == LT_HDF5_NOWHERE ? LT_OK : load_node(&w, root, -1);
 }
@@ -278,14 +278,14 @@ lt_status lt_chunk_index_write(int fd, const char *path, const lt_chunk_index *x
 {
     int64_t n = 0;
     *root = LT_HDF5_NOWHERE;
-    for (int64_t i = 0; i < x->n_chunks; i++) n += x->place[i].address != LT_HDF5_NOWHERE;
+    for (int64_t i = 0; i < x->n_chunks; i++) n += x->span[i].address != LT_HDF5_NOWHERE;
     if (n == 0) return LT_OK;
     tree_entry *e = lt_malloc((size_t)n * sizeof *e);
     uint8_t *node = lt_malloc(node_bytes(x));
     lt_status s = e && node ? LT_OK : LT_ERR_MEMORY;
     int64_t at = 0;
     for (int64_t i = 0; !s && i < x->n_chunks; i++)
-        if (x->place[i].address != LT_HDF5_NOWHERE) e[at++] = (tree_entry){ i, x->place[i].address };
+        if (x->span[i].address != LT_HDF5_NOWHERE) e[at++] = (tree_entry){ i, x->span[i].address };
     for (int level = 0; !s && (level == 0 || n > 1); level++) s = write_level(fd, path, x, level, e, &n, end, node);
     if (!s) *root = e[0].address;
     lt_free(e);

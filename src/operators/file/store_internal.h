@@ -39,7 +39,7 @@ struct lt_store {
     uint64_t       root[LT_PART_COUNT]; /* of the indexes in force */
     uint64_t       skeleton_bytes; /* what the file had when it was created; 0: not recorded */
     uint64_t       end, committed_end; /* of what was appended; at the last commit */
-    bool           scattered;  /* not as an undisturbed run would have written it: see store_order.c */
+    bool           scattered;  /* the file differs from what an uninterrupted run writes: see store_order.c */
     lt_pool       *pool;
     /* per row; slot -1: not in the journal */
     uint8_t       *code;
@@ -74,23 +74,23 @@ lt_status lt_store_commit(lt_store *s);
 /* ---- Where an earlier run left it (store_resume.c) ------------------------------------------------- */
 /* Notes what the journal has of a row. */
 void      lt_store_mark_row(lt_store *s, int64_t row, int64_t slot, const lt_record_head *h);
-/* Reads file and journal, and takes up the work at the last commit that an undisturbed run would have made too. */
+/* Reads file and journal, and continues from the last commit that an uninterrupted run would have made too. */
 lt_status lt_store_take_up(lt_store *s, const lt_journal_shape *shape, bool resume);
 
 /* ---- The order of things in the file (store_order.c) --------------------------------------------- */
-/* A commit of an undisturbed run: how many slabs it has, where it ends, where its indexes are. */
-typedef struct lt_store_place {
+/* A commit as an uninterrupted run makes it: how many slabs it has, where it ends, where its indexes are. */
+typedef struct lt_commit_point {
     int64_t  slabs;
     uint64_t end, root[LT_PART_COUNT];
-} lt_store_place;
+} lt_commit_point;
 
-/* Whether a commit is due that far behind the last one. */
+/* Whether a commit is due: `bytes` lie between the last one and the end. */
 bool           lt_store_commit_due(const lt_store *s, uint64_t committed, uint64_t end);
-/* The last commit of an undisturbed run that the file holds, by the places of its chunks. */
-lt_store_place lt_store_last_place(const lt_store *s);
-bool           lt_store_is_at(const lt_store *s, const lt_store_place *p);
-/* Makes the file what it was after that commit; rows behind it must be in the journal. *done false: somebody reads the file. */
-lt_status      lt_store_go_back(lt_store *s, const lt_store_place *p, bool *done);
+/* The last such commit that the file holds, found from where its chunks lie. */
+lt_commit_point lt_store_last_point(const lt_store *s);
+bool           lt_store_is_at(const lt_store *s, const lt_commit_point *p);
+/* Restores the file to that commit; rows after it must be in the journal. *done is false when a reader has the file open. */
+lt_status      lt_store_go_back(lt_store *s, const lt_commit_point *p, bool *done);
 /* Replaces the finished file by one with the same content in order. The store can only be closed then. */
 lt_status      lt_store_write_in_order(lt_store *s);
 

@@ -1,10 +1,11 @@
-/* Where an undisturbed run puts everything, how a disturbed one gets back to that, and putting a file in order that cannot.
-   SPDX-License-Identifier: BSD-3-Clause
+/* The order of a file: where an uninterrupted run puts everything, how an interrupted one returns to that, and how a file that cannot is
+   put in order. SPDX-License-Identifier: BSD-3-Clause
 
-   Slabs are appended by number, and a commit (store_index.h) follows whenever enough bytes came since the last: a rule that knows sizes, not
-   clocks. So the file is a function of its rows. A kill leaves it at a commit of that sequence. A stop appends what the journal has
-   beside it, so that readers see it: a later run goes back to the last commit of the sequence, since everything behind it is still in the
-   journal. Where something is not, or somebody has the file open, it is left and the finished file is written anew, in order. */
+   Slabs are appended by number. A commit (store_index.h) follows when enough bytes came since the last; this rule knows sizes and no
+   clocks, so the file depends on its rows alone. A kill leaves the file at a commit of that sequence. A stop also appends what the journal
+   holds, so that readers can see it. A later run returns to the last commit of the sequence, since everything after it is still in the
+   journal. Where something is missing there, or a reader has the file open, the file stays as it is, and at the end of the run it is
+   written anew, in order. */
 #include "operators/file/store_internal.h"
 
 #include "base/alloc.h"
@@ -46,16 +47,16 @@ static bool is_in_order(const lt_store *s, int64_t slab, uint64_t *at)
     for (int i = 0; i < LT_PART_COUNT; i++) {
         int64_t n = s->p.part[i].rank ? chunks_per_slab(s, i) : 0;
         for (int64_t c = 0; c < n; c++) {
-            const lt_chunk_place *place = &s->index[i].place[slab * n + c];
-            if (place->address != *at) return false;
-            *at = aligned(*at + place->bytes);
+            const lt_chunk_span *span = &s->index[i].span[slab * n + c];
+            if (span->address != *at) return false;
+            *at = aligned(*at + span->bytes);
         }
     }
     return true;
 }
 
 /* Trees of the first slabs from `at` on: their roots, and where they end. */
-static void place_indexes(const lt_store *s, uint64_t at, lt_store_place *out)
+static void locate_indexes(const lt_store *s, uint64_t at, lt_commit_point *out)
 {
     for (int i = 0; i < LT_PART_COUNT; i++) {
         if (!s->p.part[i].rank) continue;
@@ -65,27 +66,27 @@ static void place_indexes(const lt_store *s, uint64_t at, lt_store_place *out)
     out->end = at;
 }
 
-static lt_store_place start_place(const lt_store *s)
+static lt_commit_point first_point(const lt_store *s)
 {
-    lt_store_place p = { .slabs = 0, .end = aligned(s->skeleton_bytes) };
+    lt_commit_point p = { .slabs = 0, .end = aligned(s->skeleton_bytes) };
     for (int i = 0; i < LT_PART_COUNT; i++) p.root[i] = LT_HDF5_NOWHERE;
     return p;
 }
 
-lt_store_place lt_store_last_place(const lt_store *s)
+lt_commit_point lt_store_last_point(const lt_store *s)
 {
-    lt_store_place last = start_place(s);
+    lt_commit_point last = first_point(s);
     uint64_t at = last.end;
     for (int64_t b = 0; b < s->n_slabs && s->slab[b].whole && is_in_order(s, b, &at); b++) {
         if (b + 1 < s->n_slabs && !lt_store_commit_due(s, last.end, at)) continue;
         last.slabs = b + 1;
-        place_indexes(s, at, &last);
+        locate_indexes(s, at, &last);
         at = last.end;
     }
     return last;
 }
 
-bool lt_store_is_at(const lt_store *s, const lt_store_place *p)
+bool lt_store_is_at(const lt_store *s, const lt_commit_point *p)
 {
     for (int i = 0; i < LT_PART_COUNT; i++)
         if (s->p.part[i].rank && s->root[i] != p->root[i]) return false;
@@ -99,8 +100,8 @@ static lt_status sync_file(const lt_store *s)
     return fdatasync(s->fd) ? LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", s->path, strerror(errno)) : LT_OK;
 }
 
-/* Rows behind the place are pending again, then its indexes are in force, then its end. */
-static lt_status point_back(lt_store *s, const lt_store_place *p)
+/* Marks rows after the commit as pending, then restores its indexes, then its end. */
+static lt_status point_back(lt_store *s, const lt_commit_point *p)
 {
     int64_t first = LT_MIN(p->slabs * s->p.chunk_rows, s->p.rows);
     size_t n = (size_t)(s->p.rows - first);
@@ -115,9 +116,9 @@ static lt_status point_back(lt_store *s, const lt_store_place *p)
     return st ? st : sync_file(s);
 }
 
-lt_status lt_store_go_back(lt_store *s, const lt_store_place *p, bool *done)
+lt_status lt_store_go_back(lt_store *s, const lt_commit_point *p, bool *done)
 {
-    /* Readers hold a shared lock (the HDF5 library takes it): what they may still read is not written over. */
+    /* Readers hold a shared lock, taken by the HDF5 library. What they may still read must not be overwritten. */
     *done = flock(s->fd, LOCK_EX | LOCK_NB) == 0;
     if (!*done) return LT_OK;
     lt_status st = LT_OK;
@@ -136,7 +137,7 @@ typedef struct copy {
     const lt_store *s;
     int             fd;
     const char     *path;
-    lt_chunk_index  index[LT_PART_COUNT]; /* with places of their own */
+    lt_chunk_index  index[LT_PART_COUNT]; /* with spans of its own */
     uint64_t        end, committed;
     uint8_t        *block;
     size_t          block_bytes;
@@ -158,11 +159,11 @@ static lt_status copy_slab(copy *c, int64_t slab)
     for (int i = 0; i < LT_PART_COUNT; i++) {
         int64_t n = c->s->p.part[i].rank ? chunks_per_slab(c->s, i) : 0;
         for (int64_t k = slab * n; k < (slab + 1) * n; k++) {
-            lt_chunk_place place = c->s->index[i].place[k];
-            LT_TRY(copy_bytes(c, place.address, c->end, place.bytes));
-            place.address = c->end;
-            c->index[i].place[k] = place;
-            c->end = aligned(c->end + place.bytes);
+            lt_chunk_span span = c->s->index[i].span[k];
+            LT_TRY(copy_bytes(c, span.address, c->end, span.bytes));
+            span.address = c->end;
+            c->index[i].span[k] = span;
+            c->end = aligned(c->end + span.bytes);
         }
     }
     return LT_OK;
@@ -186,9 +187,9 @@ static lt_status copy_all(copy *c)
     for (int i = 0; i < LT_PART_COUNT; i++) {
         c->index[i] = s->index[i];
         if (!s->p.part[i].rank) continue;
-        c->index[i].place = lt_malloc((size_t)s->index[i].n_chunks * sizeof *c->index[i].place);
-        if (!c->index[i].place) return LT_ERR_MEMORY;
-        for (int64_t k = 0; k < s->index[i].n_chunks; k++) c->index[i].place[k] = (lt_chunk_place){ LT_HDF5_NOWHERE, 0, 0 };
+        c->index[i].span = lt_malloc((size_t)s->index[i].n_chunks * sizeof *c->index[i].span);
+        if (!c->index[i].span) return LT_ERR_MEMORY;
+        for (int64_t k = 0; k < s->index[i].n_chunks; k++) c->index[i].span[k] = (lt_chunk_span){ LT_HDF5_NOWHERE, 0, 0 };
     }
     LT_TRY(copy_bytes(c, 0, 0, s->skeleton_bytes));
     for (int64_t b = 0; b < s->n_slabs; b++) {
@@ -203,14 +204,14 @@ lt_status lt_store_write_in_order(lt_store *s)
 {
     lt_atomic_file f;
     LT_TRY(lt_atomic_open(s->path, &f));
-    copy c = { .s = s, .fd = f.fd, .path = f.path, .block_bytes = (size_t)8 << 20, .end = start_place(s).end };
+    copy c = { .s = s, .fd = f.fd, .path = f.path, .block_bytes = (size_t)8 << 20, .end = first_point(s).end };
     c.committed = c.end;
     c.block = lt_malloc(c.block_bytes);
     lt_status st = c.block ? LT_OK : LT_ERR_MEMORY;
-    for (int i = 0; i < LT_PART_COUNT; i++) c.index[i].place = NULL;
+    for (int i = 0; i < LT_PART_COUNT; i++) c.index[i].span = NULL;
     if (!st) st = copy_all(&c);
     for (int i = 0; i < LT_PART_COUNT; i++)
-        if (c.index[i].place != s->index[i].place) lt_free(c.index[i].place);
+        if (c.index[i].span != s->index[i].span) lt_free(c.index[i].span);
     lt_free(c.block);
     if (st) lt_atomic_cancel(&f);
     else st = lt_atomic_commit(&f);

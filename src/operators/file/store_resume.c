@@ -10,7 +10,7 @@ void lt_store_mark_row(lt_store *s, int64_t row, int64_t slot, const lt_record_h
     s->code[row] = h->code;
     s->step[row] = h->step;
     s->seconds[row] = h->seconds;
-    if (h->code == LT_RUN_LOST) return; /* it is shown, and its slab waits for another run */
+    if (h->code == LT_RUN_LOST) return; /* the row can be read, and its slab stays in the journal for another run */
     if (--s->slab[row / s->p.chunk_rows].left == 0) s->n_ready++;
 }
 
@@ -31,7 +31,7 @@ static lt_status read_status(lt_store *s)
     return LT_OK;
 }
 
-/* Takes slabs below `kept`, and with `all` every whole one, for written; the others are to come from the journal. */
+/* Marks slabs below `kept` as written, and with `all` every whole slab; the others come from the journal. */
 static void keep_slabs(lt_store *s, int64_t kept, bool all)
 {
     s->n_done = 0;
@@ -57,7 +57,7 @@ static lt_status row_found(void *ctx, int64_t row, int64_t slot)
         return LT_OK;
     }
     LT_TRY(read_head(s, slot, &h));
-    if (h.code == LT_RUN_LOST) { /* this run makes it */
+    if (h.code == LT_RUN_LOST) { /* this run makes the row */
         lt_journal_release(&s->journal, slot);
         return LT_OK;
     }
@@ -66,7 +66,7 @@ static lt_status row_found(void *ctx, int64_t row, int64_t slot)
     return LT_OK;
 }
 
-/* Whether slabs that are whole in the file, but not kept, can be had from the journal. */
+/* Whether the journal holds all rows of slabs that are whole in the file and not kept. */
 static bool journal_has_rest(const lt_store *s)
 {
     for (int64_t r = 0; r < s->p.rows; r++) {
@@ -76,7 +76,7 @@ static bool journal_has_rest(const lt_store *s)
     return true;
 }
 
-/* The file as it is: what is whole in it stays, and what the journal has of that is a copy. */
+/* Leaves the file as it is: whole slabs stay, and their rows in the journal are copies. */
 static lt_status keep_as_it_is(lt_store *s)
 {
     s->scattered = true;
@@ -103,12 +103,12 @@ static lt_status keep_as_it_is(lt_store *s)
 lt_status lt_store_take_up(lt_store *s, const lt_journal_shape *shape, bool resume)
 {
     LT_TRY(read_status(s));
-    lt_store_place place = lt_store_last_place(s);
-    bool there = lt_store_is_at(s, &place), back = false;
-    keep_slabs(s, place.slabs, false);
+    lt_commit_point point = lt_store_last_point(s);
+    bool at_point = lt_store_is_at(s, &point), back = false;
+    keep_slabs(s, point.slabs, false);
     LT_TRY(lt_journal_open(&s->journal, shape, resume, row_found, s));
-    if (!there && s->skeleton_bytes && journal_has_rest(s)) LT_TRY(lt_store_go_back(s, &place, &back));
-    if (!there && !back) LT_TRY(keep_as_it_is(s));
+    if (!at_point && s->skeleton_bytes && journal_has_rest(s)) LT_TRY(lt_store_go_back(s, &point, &back));
+    if (!at_point && !back) LT_TRY(keep_as_it_is(s));
     for (int64_t r = 0; r < s->p.rows; r++) {
         s->done[r] = s->slab[r / s->p.chunk_rows].written || s->slot[r] >= 0;
         if (!s->done[r]) s->code[r] = LT_RUN_PENDING;

@@ -17,8 +17,14 @@ typedef struct skeleton {
     const lt_store_labels *l;
     const lt_store_texts  *t;
     hid_t                  file;
-    bool                   failed; /* sticky: calls after a failure do nothing */
+    lt_status              failed; /* sticky: calls after a failure do nothing */
 } skeleton;
+
+/* The first failure, with the reason that the library gives at once or never. */
+static void note(skeleton *k, int result)
+{
+    if (result < 0 && !k->failed) k->failed = lt_hdf5_fail(LT_ERR_IO, k->path, "cannot create the dataset");
+}
 
 /* Groups and datasets carry no times: equal runs, equal bytes. */
 static hid_t make_group(skeleton *k, const char *name)
@@ -26,17 +32,15 @@ static hid_t make_group(skeleton *k, const char *name)
     hid_t create = H5Pcreate(H5P_GROUP_CREATE), group = -1;
     if (!k->failed && create >= 0 && H5Pset_obj_track_times(create, false) >= 0)
         group = H5Gcreate2(k->file, name, H5P_DEFAULT, create, H5P_DEFAULT);
+    note(k, group < 0 ? -1 : 0);
     if (create >= 0) H5Pclose(create);
-    k->failed = k->failed || group < 0;
     return group;
 }
 
-static void close_group(hid_t group)
+static void close_group(skeleton *k, hid_t group)
 {
-    if (group >= 0) H5Gclose(group);
+    if (group >= 0) note(k, H5Gclose(group));
 }
-
-static void note(skeleton *k, int result) { k->failed = k->failed || result < 0; }
 
 static int set_compression(hid_t create, const lt_store_plan *p, size_t chunk_bytes)
 {
@@ -46,7 +50,8 @@ static int set_compression(hid_t create, const lt_store_plan *p, size_t chunk_by
     return H5Pset_filter(create, LT_FILTER_LZF, H5Z_FLAG_OPTIONAL, 3, values);
 }
 
-/* Texts are converted in a buffer that the library clears first: by default a megabyte, whose pages cost more than the labels of a small file. */
+/* The library converts texts in a buffer that it clears first, by default a megabyte. A smaller one is faster for the labels of a small
+   file. */
 static int write_whole(hid_t dataset, hid_t type, const void *data)
 {
     enum { BUFFER_BYTES = 1 << 16 };
@@ -71,21 +76,22 @@ static hid_t make_dataset(skeleton *k, const char *path, hid_t type, int rank, c
     } else if (r >= 0 && H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY) >= 0) r = H5Pset_fill_time(create, H5D_FILL_TIME_ALLOC);
     if (r >= 0) dataset = H5Dcreate2(k->file, path, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
     if (dataset >= 0 && data) note(k, write_whole(dataset, type, data));
+    note(k, dataset < 0 ? -1 : 0);
     if (create >= 0) H5Pclose(create);
     if (space >= 0) H5Sclose(space);
-    note(k, dataset < 0 ? -1 : 0);
     return dataset;
 }
 
-static void close_dataset(hid_t dataset)
+/* Chunks are written when their array is closed: a full disk shows here. */
+static void close_dataset(skeleton *k, hid_t dataset)
 {
-    if (dataset >= 0) H5Dclose(dataset);
+    if (dataset >= 0) note(k, H5Dclose(dataset));
 }
 
 static void put_column(skeleton *k, const char *path, hid_t type, const void *data)
 {
     hsize_t n = (hsize_t)k->p->rows, chunk = (hsize_t)k->p->chunk_rows;
-    close_dataset(make_dataset(k, path, type, 1, &n, &chunk, false, data));
+    close_dataset(k, make_dataset(k, path, type, 1, &n, &chunk, false, data));
 }
 
 static void put_texts(skeleton *k, const char *path, const char *const *texts)
@@ -99,7 +105,7 @@ static void put_texts(skeleton *k, const char *path, const char *const *texts)
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-/* The root attribute `metadata`: what the reference's info and validate look for. */
+/* The root attribute `metadata`, which Spinlock's info and validate read. */
 static char *metadata_json(const skeleton *k)
 {
     static const char format[] = "{\"version\": \"%s\", \"creation_date\": \"%s\", \"grid_size\": %lld, \"num_parameter_sets\": %lld, "
@@ -143,7 +149,7 @@ static void put_metadata(skeleton *k)
     note(k, lt_hdf5_put_bool(g, "track_ic_metadata", true));
     note(k, lt_hdf5_put_text(g, "config", k->t->config));
     note(k, lt_hdf5_put_text(g, "sampling_metrics", k->t->sampling_metrics));
-    close_group(g);
+    close_group(k, g);
     put_texts(k, "/metadata/ic_types", k->l->field);
     put_texts(k, "/metadata/evolution_policies", k->l->policy);
     put_texts(k, "/metadata/noise_regimes", k->l->noise);
@@ -156,8 +162,8 @@ static void put_parameters(skeleton *k)
     hid_t g = make_group(k, "/parameters");
     if (g < 0) return;
     note(k, lt_hdf5_put_texts(g, "dimension_names", (int)k->p->parameters, k->t->dimension_names));
-    close_group(g);
-    close_dataset(make_dataset(k, "/parameters/params", H5T_IEEE_F32LE, 2, dims, chunk, true, k->l->unit));
+    close_group(k, g);
+    close_dataset(k, make_dataset(k, "/parameters/params", H5T_IEEE_F32LE, 2, dims, chunk, true, k->l->unit));
     if (!k->failed) note(k, H5Lcreate_soft("/parameters/params", k->file, "/parameters/vectors", H5P_DEFAULT, H5P_DEFAULT));
 }
 
@@ -165,12 +171,12 @@ static void put_status(skeleton *k)
 {
     hsize_t n = (hsize_t)k->p->rows;
     hid_t g = make_group(k, "/status");
-    if (g >= 0) note(k, lt_hdf5_put_int(g, "skeleton_bytes", 0)); /* record_size knows */
-    close_group(g);
-    close_dataset(make_dataset(k, "/status/code", H5T_STD_U8LE, 1, &n, NULL, false, NULL));
-    close_dataset(make_dataset(k, "/status/step", H5T_STD_I32LE, 1, &n, NULL, false, NULL));
-    close_dataset(make_dataset(k, "/status/seconds", H5T_IEEE_F32LE, 1, &n, NULL, false, NULL));
-    close_dataset(make_dataset(k, "/status/row", H5T_STD_I64LE, 1, &n, NULL, false, k->l->row));
+    if (g >= 0) note(k, lt_hdf5_put_int(g, "skeleton_bytes", 0)); /* record_size fills it in */
+    close_group(k, g);
+    close_dataset(k, make_dataset(k, "/status/code", H5T_STD_U8LE, 1, &n, NULL, false, NULL));
+    close_dataset(k, make_dataset(k, "/status/step", H5T_STD_I32LE, 1, &n, NULL, false, NULL));
+    close_dataset(k, make_dataset(k, "/status/seconds", H5T_IEEE_F32LE, 1, &n, NULL, false, NULL));
+    close_dataset(k, make_dataset(k, "/status/row", H5T_STD_I64LE, 1, &n, NULL, false, k->l->row));
     if (k->l->device) put_texts(k, "/status/device", k->l->device);
 }
 
@@ -193,7 +199,7 @@ static void put_part(skeleton *k, lt_part which)
     if (which == LT_PART_INITIAL || which == LT_PART_ARCHITECTURE) note(k, lt_hdf5_put_bytes(d, "feature_names", part->n_names, part->names));
     if (which == LT_PART_AGGREGATED) note(k, lt_hdf5_put_texts(d, "aggregation_order", 3, (const char *[]){ "mean", "std", "cv" }));
     if (which == LT_PART_TEMPORAL && k->p->steps == 1) note(k, lt_hdf5_put_bool(d, "single_step", true));
-    close_dataset(d);
+    close_dataset(k, d);
 }
 
 static void put_outputs(skeleton *k)
@@ -203,23 +209,23 @@ static void put_outputs(skeleton *k)
         note(k, lt_hdf5_put_bool(g, "feature_only_mode", !k->p->outputs));
         if (!k->p->outputs) note(k, lt_hdf5_put_text(g, "note", "States are not stored; `lathe replay` computes them again, bit for bit."));
     }
-    close_group(g);
+    close_group(k, g);
     put_part(k, LT_PART_OUTPUT);
 }
 
-/* What the operator's sensitivity is, once more as an array of its own each, as readers of the reference expect. */
+/* The sensitivity of the operators once more, as one array per column, as readers of Spinlock's files expect. */
 static void put_operator_arrays(skeleton *k)
 {
     hsize_t n = (hsize_t)k->p->rows;
     char path[160];
     if (!k->p->operator_columns) return;
-    close_group(make_group(k, "/features/summary/operator_sensitivity_inline"));
+    close_group(k, make_group(k, "/features/summary/operator_sensitivity_inline"));
     float *blank = lt_malloc((size_t)n * sizeof *blank);
-    if (!blank) k->failed = true;
+    if (!blank && !k->failed) k->failed = LT_ERR_MEMORY;
     for (hsize_t i = 0; blank && i < n; i++) blank[i] = NAN;
     for (int i = 0; i < k->p->operator_columns; i++) {
         lt_store_operator_path(k->p, i, path);
-        close_dataset(make_dataset(k, path, H5T_IEEE_F32LE, 1, &n, NULL, false, blank));
+        close_dataset(k, make_dataset(k, path, H5T_IEEE_F32LE, 1, &n, NULL, false, blank));
     }
     lt_free(blank);
 }
@@ -234,11 +240,11 @@ static void put_summary(skeleton *k)
         note(k, lt_hdf5_put_int(g, "num_features", k->p->summary_columns));
         note(k, lt_hdf5_put_text(g, "extraction_config", k->t->extraction_config));
     }
-    close_group(g);
+    close_group(k, g);
     if (k->p->summary_columns) {
-        close_group(make_group(k, "/features/summary/per_trajectory"));
-        close_group(make_group(k, "/features/summary/aggregated"));
-        close_group(make_group(k, "/features/summary/aggregated/metadata"));
+        close_group(k, make_group(k, "/features/summary/per_trajectory"));
+        close_group(k, make_group(k, "/features/summary/aggregated"));
+        close_group(k, make_group(k, "/features/summary/aggregated/metadata"));
         put_part(k, LT_PART_PER_TRAJECTORY);
         put_part(k, LT_PART_AGGREGATED);
         put_column(k, "/features/summary/aggregated/metadata/extraction_time", H5T_IEEE_F64LE, NULL);
@@ -249,7 +255,7 @@ static void put_summary(skeleton *k)
     if (g < 0) return;
     note(k, lt_hdf5_put_text(g, "version", family_version));
     note(k, lt_hdf5_put_text(g, "description", k->t->learned ? k->t->learned : ""));
-    close_group(g);
+    close_group(k, g);
     put_part(k, LT_PART_LEARNED);
 }
 
@@ -261,9 +267,9 @@ static void put_family(skeleton *k, const char *name, lt_part part)
     snprintf(group, sizeof group, "/features/%s", name);
     hid_t g = make_group(k, group);
     if (g >= 0) note(k, lt_hdf5_put_text(g, "version", family_version));
-    close_group(g);
+    close_group(k, g);
     snprintf(group, sizeof group, "/features/%s/aggregated", name);
-    close_group(make_group(k, group));
+    close_group(k, make_group(k, group));
     put_part(k, part);
 }
 
@@ -273,11 +279,11 @@ static void put_features(skeleton *k)
     if (g < 0) return;
     note(k, lt_hdf5_put_text(g, "extraction_timestamp", k->t->date));
     note(k, lt_hdf5_put_text(g, "family_versions", "{\"temporal\": \"1.0.0\", \"summary\": \"1.0.0\"}"));
-    close_group(g);
+    close_group(k, g);
     if (k->p->temporal_columns) {
         g = make_group(k, "/features/temporal");
         if (g >= 0) note(k, lt_hdf5_put_text(g, "version", family_version));
-        close_group(g);
+        close_group(k, g);
         put_part(k, LT_PART_TEMPORAL);
     }
     if (k->p->summary_columns || k->p->learned_columns) put_summary(k);
@@ -292,7 +298,7 @@ static hid_t create_file(const char *path)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), create = H5Pcreate(H5P_FILE_CREATE), file = -1;
     if (access >= 0 && create >= 0 && H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0
-        && H5Pset_obj_track_times(create, false) >= 0 && H5Pset_file_locking(access, false, true) >= 0) /* the lock on it is ours (base/files/temporary.c) */
+        && H5Pset_obj_track_times(create, false) >= 0 && H5Pset_file_locking(access, false, true) >= 0) /* we hold a lock on it ourselves (base/files/temporary.c) */
         file = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
     if (access >= 0) H5Pclose(access);
     if (create >= 0) H5Pclose(create);
@@ -304,12 +310,12 @@ static lt_status fill_file(skeleton *k)
     LT_TRY(put_root(k));
     put_metadata(k);
     put_parameters(k);
-    close_group(make_group(k, "/inputs"));
+    close_group(k, make_group(k, "/inputs"));
     put_part(k, LT_PART_FIELD);
     put_outputs(k);
     put_features(k);
     put_status(k);
-    return k->failed ? lt_hdf5_fail(LT_ERR_IO, k->path, "cannot create the dataset") : LT_OK;
+    return k->failed;
 }
 
 /* Writes into the closed file how many bytes it has: what is appended begins there. The attribute keeps its place, the file its size. */
@@ -319,11 +325,11 @@ static lt_status record_size(skeleton *k, const lt_atomic_file *f)
     LT_TRY(lt_hdf5_get_end(f->fd, k->path, &end));
     int64_t bytes = (int64_t)end;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
-    if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0) file = H5Fopen(f->temporary, H5F_ACC_RDWR, access); /* nobody else knows the file */
+    if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0) file = H5Fopen(f->temporary, H5F_ACC_RDWR, access); /* no other process knows the file */
     hid_t g = file < 0 ? -1 : H5Gopen2(file, "/status", H5P_DEFAULT), a = g < 0 ? -1 : H5Aopen(g, "skeleton_bytes", H5P_DEFAULT);
     int r = a < 0 ? -1 : H5Awrite(a, H5T_NATIVE_INT64, &bytes);
     if (a >= 0 && H5Aclose(a) < 0) r = -1;
-    close_group(g);
+    close_group(k, g);
     if (file >= 0 && H5Fclose(file) < 0) r = -1;
     if (access >= 0) H5Pclose(access);
     return r < 0 ? lt_hdf5_fail(LT_ERR_IO, k->path, "cannot write the file") : LT_OK;
@@ -331,7 +337,7 @@ static lt_status record_size(skeleton *k, const lt_atomic_file *f)
 
 static lt_status create_at(skeleton *k, const lt_atomic_file *f)
 {
-    lt_hdf5_lock();
+    LT_TRY(lt_hdf5_lock());
     k->file = create_file(f->temporary);
     lt_status s = k->file < 0 ? lt_hdf5_fail(LT_ERR_IO, k->path, "cannot create the file") : fill_file(k);
     if (k->file >= 0 && H5Fclose(k->file) < 0 && !s) s = lt_hdf5_fail(LT_ERR_IO, k->path, "cannot write the file");

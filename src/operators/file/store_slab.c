@@ -18,7 +18,7 @@
 #include <zlib.h>
 #endif
 
-/* Chunks in the works at a time: enough for every thread, as long as their memory is modest. */
+/* Chunks compressed at a time: enough for every thread while their memory is modest. */
 enum { MAX_BATCH = 32, PADDING = 8 /* behind each buffer, up to where the next chunk begins */ };
 #define BATCH_BYTES ((size_t)256 << 20)
 
@@ -100,11 +100,11 @@ static lt_status make_chunk(void *ctx, int64_t index, int worker)
 
 static lt_status append_chunk(lt_store *s, const chunk_job *j, int64_t slab, int64_t chunks_per_slab)
 {
-    size_t padded = (j->packed_bytes + 7) / 8 * 8; /* the buffer has room, and nothing of what lay here before shows between chunks */
+    size_t padded = (j->packed_bytes + 7) / 8 * 8; /* the buffer has room for the padding, which is zeroed so that no old bytes reach the file */
     memset(j->packed + j->packed_bytes, 0, padded - j->packed_bytes);
     LT_TRY(lt_file_write_at(s->fd, s->path, s->end, j->packed, padded));
-    s->index[j->part].place[slab * chunks_per_slab + j->chunk] =
-        (lt_chunk_place){ s->end, (uint32_t)j->packed_bytes, j->filter_mask };
+    s->index[j->part].span[slab * chunks_per_slab + j->chunk] =
+        (lt_chunk_span){ s->end, (uint32_t)j->packed_bytes, j->filter_mask };
     s->end += padded;
     s->stats.raw_bytes += j->raw_bytes;
     return LT_OK;
@@ -163,7 +163,7 @@ static lt_status sync_file(lt_store *s)
     return fdatasync(s->fd) ? LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", s->path, strerror(errno)) : LT_OK;
 }
 
-/* The operators' values are the same in all realizations but those that failed, which have none. */
+/* Sensitivity values are those of the operator, equal in all realizations except failed ones, which have none. */
 static lt_status write_operator_arrays(lt_store *s, int64_t slab)
 {
     const lt_part_plan *part = &s->p.part[LT_PART_PER_TRAJECTORY];
@@ -192,7 +192,7 @@ static lt_status write_status(lt_store *s, int64_t slab)
     return lt_file_write_at(s->fd, s->path, s->status_at[0] + (uint64_t)first, s->code + first, (size_t)n);
 }
 
-/* Slots of rows whose slab is whole and now in the file serve again. */
+/* Frees the slots of rows whose slab is whole and in the file. */
 static void release_slots(lt_store *s, int64_t slab)
 {
     int64_t first = slab * s->p.chunk_rows, last = LT_MIN(first + s->p.chunk_rows, s->p.rows);
@@ -233,7 +233,7 @@ static bool has_changed(const lt_store *s)
 
 lt_status lt_store_commit(lt_store *s)
 {
-    if (!has_changed(s)) return LT_OK; /* indexes of what is there already would only lengthen the file */
+    if (!has_changed(s)) return LT_OK; /* new indexes of unchanged data would only lengthen the file */
     lt_span span = lt_span_begin("dataset commit");
     lt_status st = commit_all(s);
     s->stats.commits += !st;

@@ -6,6 +6,8 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "device/block_cache.h"
+#include "device/flags.h"
+#include "device/memory.h"
 #include "operators/features/device/device.h"
 #include "operators/rollout/device/device.h"
 #include "trace/clock.h"
@@ -35,7 +37,7 @@ static lt_status distinct(const lt_generator *g, const int64_t *row, int64_t n, 
 
 /* ---- Memory ------------------------------------------------------------------------------------------ */
 
-enum { PLANNED_GRAPHS = 4 }; /* planning one takes milliseconds: the largest stand for all */
+enum { PLANNED_GRAPHS = 4 }; /* planning one takes milliseconds, so only the largest are planned */
 
 /* The largest maps first. */
 static int compare_sizes(const void *a, const void *b)
@@ -51,8 +53,8 @@ static lt_status feature_bytes(const lt_generator *g, int grid, int64_t *out)
     char why[160];
     *out = 0;
     if (!g->plan.temporal_columns && !g->plan.summary_columns) return LT_OK;
-    if (!lt_remote_features_fit(g->set, grid, g->c->realizations, g->c->steps, why)) return LT_OK;
-    return lt_remote_features_need(g->set, grid, g->c->realizations, g->c->steps, out);
+    if (!lt_device_features_fit(g->set, grid, g->c->realizations, g->c->steps, why)) return LT_OK;
+    return lt_device_features_need(g->set, grid, g->c->realizations, g->c->steps, out);
 }
 
 /* The device's allocator takes whole segments. */
@@ -64,12 +66,12 @@ typedef struct tightest { char name[16]; int64_t available; } tightest;
 static lt_status find_tightest(const lt_generator *g, tightest *out)
 {
     snprintf(out->name, sizeof out->name, "%s", lt_device_id(g->opt->device));
-    LT_TRY(lt_device_rollout_available(g->opt->device, &out->available));
+    LT_TRY(lt_device_available_memory(g->opt->device, &out->available));
     for (int i = 1; i < g->opt->n_devices; i++) {
         lt_device *dev;
         int64_t available = 0;
         LT_TRY(lt_device_open(g->opt->devices[i], &dev));
-        lt_status s = lt_device_rollout_available(dev, &available);
+        lt_status s = lt_device_available_memory(dev, &available);
         lt_device_close(dev);
         if (s) return s;
         if (available >= out->available) continue;
@@ -96,7 +98,7 @@ lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, i
     int64_t count, features = 0;
     tightest on;
     int grid = 0, graphs = 0;
-    if (!g->opt->device || !strcmp(g->opt->device->backend->name, "cpu")) return LT_OK; /* pages that are not there are the system's to find */
+    if (!lt_device_has(g->opt->device, LT_DEVICE_OWN_MEMORY)) return LT_OK; /* on the CPU the system provides memory as it is used */
     LT_TRY(find_tightest(g, &on));
     lt_status s = distinct(g, row, n, &spec, &count);
     if (!s) qsort((void *)spec, (size_t)count, sizeof *spec, compare_sizes);

@@ -1,9 +1,9 @@
 /* Compiled rollouts kept by architecture, and field makers by grid. SPDX-License-Identifier: BSD-3-Clause */
-#include "operators/generate/ahead.h"
+#include "operators/generate/prefetch.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/flags.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 enum { MAX_KEPT = 64 };
 #define KEPT_BYTES ((int64_t)2 << 30) /* of host memory: operators come sorted by architecture, so few are wanted again */
 
-typedef struct kept { lt_rollout *rollout; lt_remote_features *features; bool in_use; int64_t last_use; } kept;
+typedef struct kept { lt_rollout *rollout; lt_device_features *features; bool in_use; int64_t last_use; } kept;
 
 struct lt_rollout_cache {
     lt_rollout_options opt;
@@ -25,13 +25,13 @@ struct lt_rollout_cache {
 static int64_t bytes_of(const kept *k)
 {
     lt_rollout_info i = lt_rollout_get_info(k->rollout);
-    return i.arena_bytes + i.weight_bytes + i.state_bytes + (k->features ? lt_remote_features_bytes(k->features) : 0);
+    return i.arena_bytes + i.weight_bytes + i.state_bytes + (k->features ? lt_device_features_bytes(k->features) : 0);
 }
 
 static void drop(kept *k)
 {
     lt_rollout_destroy(k->rollout);
-    lt_remote_features_destroy(k->features); /* it read the rollout's states */
+    lt_device_features_destroy(k->features); /* before the rollout, whose states it reads */
 }
 
 lt_status lt_rollout_cache_create(const lt_rollout_options *opt, int capacity, lt_rollout_cache **out)
@@ -54,9 +54,9 @@ void lt_rollout_cache_destroy(lt_rollout_cache *c)
 
 void lt_rollout_cache_measure(lt_rollout_cache *c, const lt_feature_set *set) { c->set = set; }
 
-bool lt_rollout_cache_is_remote(const lt_rollout_cache *c) { return c->opt.device && strcmp(c->opt.device->backend->name, "cpu"); }
+bool lt_rollout_cache_has_device(const lt_rollout_cache *c) { return lt_device_has(c->opt.device, LT_DEVICE_OWN_MEMORY); }
 
-static bool is_full(const lt_rollout_cache *c) { return c->n >= c->capacity || (c->bytes > KEPT_BYTES && !lt_rollout_cache_is_remote(c)); }
+static bool is_full(const lt_rollout_cache *c) { return c->n >= c->capacity || (c->bytes > KEPT_BYTES && !lt_rollout_cache_has_device(c)); }
 
 /* Under the lock. */
 static kept remove_item(lt_rollout_cache *c, int i)
@@ -94,16 +94,16 @@ static lt_status create(const lt_rollout_cache *c, const lt_operator_spec *spec,
     char why[160];
     lt_state_reader reader;
     *out = (kept){ 0 };
-    if (c->set && lt_rollout_cache_is_remote(c) && lt_remote_features_fit(c->set, spec->grid, c->opt.realizations, c->opt.steps, why)) {
-        LT_TRY(lt_remote_features_create(c->opt.device, c->set, spec->grid, c->opt.realizations, c->opt.steps, &out->features));
-        reader = lt_remote_features_reader(out->features);
+    if (c->set && lt_rollout_cache_has_device(c) && lt_device_features_fit(c->set, spec->grid, c->opt.realizations, c->opt.steps, why)) {
+        LT_TRY(lt_device_features_create(c->opt.device, c->set, spec->grid, c->opt.realizations, c->opt.steps, &out->features));
+        reader = lt_device_features_reader(out->features);
     }
     lt_status s = lt_rollout_create_read(spec, &c->opt, out->features ? &reader : NULL, &out->rollout);
     if (s) drop(out);
     return s;
 }
 
-/* What would help stands before the device's own words, which may be cut. */
+/* Puts the advice before the device's own words, which may be cut. */
 lt_status lt_rollout_refuse_size(const lt_operator_spec *spec, const lt_rollout_options *opt, const char *device)
 {
     char why[LT_ERROR_TEXT_BYTES];
@@ -114,14 +114,13 @@ lt_status lt_rollout_refuse_size(const lt_operator_spec *spec, const lt_rollout_
                    device, opt->precision == LT_PRECISION_FLOAT32 ? ", simulation.precision float16" : "", why);
 }
 
-/* A device that is full has room again once rollouts that nobody uses are gone, and once what its allocator keeps in pieces of other
-   sizes was given back. */
+/* A full device has room again after unused rollouts are released and the allocator gives back what it keeps. */
 static lt_status create_in_room(lt_rollout_cache *c, const lt_operator_spec *spec, kept *out)
 {
     for (bool trimmed = false;;) {
         lt_status s = create(c, spec, out);
         kept old;
-        if (s != LT_ERR_MEMORY || !lt_rollout_cache_is_remote(c)) return s;
+        if (s != LT_ERR_MEMORY || !lt_rollout_cache_has_device(c)) return s;
         pthread_mutex_lock(&c->lock);
         bool room = evict(c, true, &old);
         pthread_mutex_unlock(&c->lock);
@@ -132,7 +131,7 @@ static lt_status create_in_room(lt_rollout_cache *c, const lt_operator_spec *spe
     }
 }
 
-/* One more, in use by the caller. */
+/* Adds a rollout that the caller uses. */
 static lt_status make(lt_rollout_cache *c, const lt_operator_spec *spec, lt_rollout **out)
 {
     kept made;
@@ -179,9 +178,9 @@ lt_status lt_rollout_cache_renew(lt_rollout_cache *c, const lt_operator_spec *sp
     return make(c, spec, r);
 }
 
-lt_remote_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r)
+lt_device_features *lt_rollout_cache_features(lt_rollout_cache *c, const lt_rollout *r)
 {
-    lt_remote_features *found = NULL;
+    lt_device_features *found = NULL;
     pthread_mutex_lock(&c->lock);
     for (int i = 0; i < c->n; i++)
         if (c->item[i].rollout == r) found = c->item[i].features;
@@ -199,7 +198,7 @@ void lt_rollout_cache_give(lt_rollout_cache *c, lt_rollout *r)
 
 int64_t lt_rollout_cache_peak_bytes(lt_rollout_cache *c)
 {
-    pthread_mutex_lock(&c->lock); /* the lane ahead may be making one */
+    pthread_mutex_lock(&c->lock); /* the prefetch thread may be making one */
     int64_t bytes = c->peak_bytes;
     pthread_mutex_unlock(&c->lock);
     return bytes;

@@ -11,11 +11,11 @@
 /* Devices that are listed before GPUs: the CPU and null. */
 enum { NO_GPUS = 2 };
 
-static lt_status missing(int ordinal, int there)
+static lt_status missing(int ordinal, int n_gpus)
 {
     char here[64] = "there is no GPU here";
-    if (there == 1) snprintf(here, sizeof here, "there is 1 GPU, number 0");
-    else if (there > 1) snprintf(here, sizeof here, "there are %d GPUs, numbers 0 to %d", there, there - 1);
+    if (n_gpus == 1) snprintf(here, sizeof here, "there is 1 GPU, number 0");
+    else if (n_gpus > 1) snprintf(here, sizeof here, "there are %d GPUs, numbers 0 to %d", n_gpus, n_gpus - 1);
     return LT_FAIL(LT_ERR_ARGUMENT, "simulation.parallelism.devices names GPU %d: %s", ordinal, here);
 }
 
@@ -31,7 +31,7 @@ static const char *one_process(const lt_dataset_config *c)
     return c->features.clip_batch ? "engine.clip: batch needs all operators of a batch in one process" : NULL;
 }
 
-/* Opened for a look: a GPU that cannot be used is an error, which says why. */
+/* Opens the device to describe it. A GPU that cannot be used is an error that says why. */
 static lt_status describe(const char *name, lt_device_info *out)
 {
     lt_device *dev;
@@ -44,7 +44,7 @@ static lt_status describe(const char *name, lt_device_info *out)
 
 static bool compute_alike(const lt_device_info *a, const lt_device_info *b) { return !strcmp(a->name, b->name) && !strcmp(a->features, b->features); }
 
-/* Keeps those that compute as the first one does: on others kernels differ, and with them last bits of results. */
+/* Keeps the devices that are like the first: on others kernels differ, and with them the last bits of results. */
 static lt_status keep_alike(bool listed, lt_generate_devices *d)
 {
     int n = d->n;
@@ -70,17 +70,17 @@ static lt_status keep_alike(bool listed, lt_generate_devices *d)
 
 static lt_status choose(const lt_dataset_config *c, lt_generate_devices *out)
 {
-    int there = LT_MAX(lt_device_count() - NO_GPUS, 0);
+    int n_gpus = LT_MAX(lt_device_count() - NO_GPUS, 0);
     const char *alone = one_process(c);
-    if (!strncmp(c->device, "cpu", 3) || !there) return LT_OK;
+    if (!strncmp(c->device, "cpu", 3) || !n_gpus) return LT_OK;
     if (!strncmp(c->device, "cuda:", 5)) {
         snprintf(out->name[out->n++], sizeof out->name[0], "%s", c->device);
         return LT_OK;
     }
     for (int i = 0; i < LT_GENERATE_MAX_DEVICES; i++) {
         bool named = c->devices >> i & 1;
-        if (named && i >= there) return missing(i, there);
-        if (named || (!c->devices && i < there)) add(out, i);
+        if (named && i >= n_gpus) return missing(i, n_gpus);
+        if (named || (!c->devices && i < n_gpus)) add(out, i);
     }
     if (out->n == 1 && !c->devices) out->n = 0;
     if (out->n <= 1) return LT_OK;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Single steps for the sensitivity of operators. */
-static lt_status open_probes(lt_feature_lane *f, int max_grid, lt_precision precision, lt_device *device)
+static lt_status open_probes(lt_row_features *f, int max_grid, lt_precision precision, lt_device *device)
 {
     lt_rollout_options opt = lt_rollout_defaults();
     int eps, gains;
@@ -26,19 +26,19 @@ static lt_status open_probes(lt_feature_lane *f, int max_grid, lt_precision prec
     return f->work && f->field && f->base ? lt_rollout_cache_create(&opt, LT_KEPT_ROLLOUTS, &f->probes) : LT_ERR_MEMORY;
 }
 
-lt_status lt_feature_lane_open(const lt_dataset_config *c, const lt_feature_set *set, int64_t realizations, int64_t steps, int max_grid,
-                               lt_precision precision, lt_device *device, const volatile int *stop, lt_feature_lane *out)
+lt_status lt_row_features_open(const lt_dataset_config *c, const lt_feature_set *set, int64_t realizations, int64_t steps, int max_grid,
+                               lt_precision precision, lt_device *device, const volatile int *stop, lt_row_features *out)
 {
-    *out = (lt_feature_lane){ .c = c, .set = set, .realizations = realizations, .steps = steps, .pool = lt_pool_shared() };
+    *out = (lt_row_features){ .c = c, .set = set, .realizations = realizations, .steps = steps, .pool = lt_pool_shared() };
     if (!out->pool) return LT_ERR_MEMORY;
     lt_learned_setup learned = { &c->learned, c->kind, c->seed, realizations, steps, max_grid, precision, device, stop };
     lt_status s = c->learned.enabled ? lt_learned_create(&learned, &out->learned) : LT_OK;
     if (!s && c->operator_features && c->summary) s = open_probes(out, max_grid, precision, device);
-    if (s) lt_feature_lane_close(out);
+    if (s) lt_row_features_close(out);
     return s;
 }
 
-void lt_feature_lane_close(lt_feature_lane *f)
+void lt_row_features_close(lt_row_features *f)
 {
     for (int i = 0; i < f->n_streams; i++) lt_feature_stream_destroy(f->stream[i].stream);
     lt_learned_destroy(f->learned);
@@ -46,10 +46,10 @@ void lt_feature_lane_close(lt_feature_lane *f)
     lt_free(f->work);
     lt_free(f->field);
     lt_free(f->base);
-    *f = (lt_feature_lane){ 0 };
+    *f = (lt_row_features){ 0 };
 }
 
-lt_status lt_feature_lane_take(lt_feature_lane *f, int grid, lt_feature_stream **out)
+lt_status lt_row_features_take(lt_row_features *f, int grid, lt_feature_stream **out)
 {
     for (int i = f->n_streams - 1; i >= 0; i--) {
         if (f->stream[i].grid != grid) continue;
@@ -61,7 +61,7 @@ lt_status lt_feature_lane_take(lt_feature_lane *f, int grid, lt_feature_stream *
     return lt_feature_stream_create(f->set, f->realizations, f->steps, grid, f->pool, out);
 }
 
-void lt_feature_lane_give(lt_feature_lane *f, int grid, lt_feature_stream *s)
+void lt_row_features_give(lt_row_features *f, int grid, lt_feature_stream *s)
 {
     if (!s) return;
     if (f->n_streams == LT_MAX_GRIDS) {
@@ -94,7 +94,7 @@ static double norm(const float *x, const float *minus, int64_t n)
     return sqrt(sum);
 }
 
-static lt_status probe_operator(lt_feature_lane *f, lt_rollout *r, const float *field, int64_t n, int64_t index, double *work)
+static lt_status probe_operator(lt_row_features *f, lt_rollout *r, const float *field, int64_t n, int64_t index, double *work)
 {
     int n_eps, n_gains;
     const double *eps = lt_feature_epsilons(f->set, &n_eps), *gain = lt_feature_gains(f->set, &n_gains);
@@ -119,7 +119,7 @@ static lt_status probe_operator(lt_feature_lane *f, lt_rollout *r, const float *
     return LT_OK;
 }
 
-lt_status lt_feature_lane_sensitivity(lt_feature_lane *f, const lt_operator_spec *spec, const lt_operator_weights *w, const float *field,
+lt_status lt_row_features_sensitivity(lt_row_features *f, const lt_operator_spec *spec, const lt_operator_weights *w, const float *field,
                                       int64_t index, lt_feature_stream *s)
 {
     int n_eps, n_gains;
@@ -138,7 +138,7 @@ lt_status lt_feature_lane_sensitivity(lt_feature_lane *f, const lt_operator_spec
 /* ---- The arrays of a row ------------------------------------------------------------------------------- */
 
 /* What does not depend on the rollout. */
-static lt_status fill_known(const lt_feature_lane *f, const lt_store_plan *p, const float *unit, const float *field, int grid, lt_store_row *row)
+static lt_status fill_known(const lt_row_features *f, const lt_store_plan *p, const float *unit, const float *field, int grid, lt_store_row *row)
 {
     lt_store_pad(field, LT_FIELD_CHANNELS, grid, (int)p->grid, row->part[LT_PART_FIELD]);
     if (row->part[LT_PART_INITIAL])
@@ -146,7 +146,7 @@ static lt_status fill_known(const lt_feature_lane *f, const lt_store_plan *p, co
     return row->part[LT_PART_ARCHITECTURE] ? lt_architecture_compute(f->c, unit, row->part[LT_PART_ARCHITECTURE]) : LT_OK;
 }
 
-lt_status lt_feature_lane_finish(const lt_feature_lane *f, const lt_store_plan *p, lt_feature_stream *s, const float *unit, const float *field,
+lt_status lt_row_features_finish(const lt_row_features *f, const lt_store_plan *p, lt_feature_stream *s, const float *unit, const float *field,
                                  int grid, lt_store_row *row)
 {
     LT_TRY(fill_known(f, p, unit, field, grid, row));
@@ -154,7 +154,7 @@ lt_status lt_feature_lane_finish(const lt_feature_lane *f, const lt_store_plan *
     return lt_feature_stream_finish(s, row->part[LT_PART_TEMPORAL], row->part[LT_PART_PER_TRAJECTORY], row->part[LT_PART_AGGREGATED]);
 }
 
-lt_status lt_feature_lane_fail(const lt_feature_lane *f, const lt_store_plan *p, const float *unit, const float *field, int grid,
+lt_status lt_row_features_fail(const lt_row_features *f, const lt_store_plan *p, const float *unit, const float *field, int grid,
                                lt_store_row *row)
 {
     static const lt_part undefined[] = { LT_PART_TEMPORAL, LT_PART_PER_TRAJECTORY, LT_PART_AGGREGATED, LT_PART_LEARNED };

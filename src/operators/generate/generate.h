@@ -1,19 +1,19 @@
-/* Making a dataset: what the files generate*.c share. SPDX-License-Identifier: BSD-3-Clause
+/* Making a dataset: what the files of this room share. SPDX-License-Identifier: BSD-3-Clause
 
-   Three lanes: operators drawn ahead (generate/ahead.h), rollouts with features on the calling thread,
-   rows written behind (store.h). What a row holds depends on nothing but the configuration and its index. */
+   Three threads work at a time: one makes operators ahead (generate/prefetch.h), the calling thread runs rollouts with features, the store
+   writes finished rows (file/store.h). A row depends on the configuration and its index only. */
 #ifndef LT_OPERATORS_GENERATE_GENERATE_H
 #define LT_OPERATORS_GENERATE_GENERATE_H
 
 #include "base/arena.h"
 #include "lathe/dataset.h"
-#include "operators/generate/ahead.h"
+#include "operators/generate/prefetch.h"
 #include "operators/features/learned.h"
 
 enum { LT_KEPT_ROLLOUTS = 8, LT_MAX_GRIDS = 16 };
 
 /* Features of rollouts of any grid, and the sensitivity of operators. One user at a time. */
-typedef struct lt_feature_lane {
+typedef struct lt_row_features {
     const lt_dataset_config *c;
     const lt_feature_set    *set;
     int64_t                  realizations, steps;
@@ -24,22 +24,22 @@ typedef struct lt_feature_lane {
     lt_rollout_cache        *probes;             /* single steps, for sensitivity; NULL: off */
     double                  *work;               /* sensitivity values and norms */
     float                   *field, *base;       /* [3, Gmax, Gmax] each */
-} lt_feature_lane;
+} lt_row_features;
 
-lt_status lt_feature_lane_open(const lt_dataset_config *c, const lt_feature_set *set, int64_t realizations, int64_t steps, int max_grid,
-                               lt_precision precision, lt_device *device, const volatile int *stop, lt_feature_lane *out);
-void      lt_feature_lane_close(lt_feature_lane *f);
-/* A stream for this grid, reset; lt_feature_lane_give takes it back. */
-lt_status lt_feature_lane_take(lt_feature_lane *f, int grid, lt_feature_stream **out);
-void      lt_feature_lane_give(lt_feature_lane *f, int grid, lt_feature_stream *s);
-/* The sensitivity columns of the operator, told to the stream. */
-lt_status lt_feature_lane_sensitivity(lt_feature_lane *f, const lt_operator_spec *spec, const lt_operator_weights *w, const float *field,
+lt_status lt_row_features_open(const lt_dataset_config *c, const lt_feature_set *set, int64_t realizations, int64_t steps, int max_grid,
+                               lt_precision precision, lt_device *device, const volatile int *stop, lt_row_features *out);
+void      lt_row_features_close(lt_row_features *f);
+/* A stream for this grid, reset; lt_row_features_give takes it back. */
+lt_status lt_row_features_take(lt_row_features *f, int grid, lt_feature_stream **out);
+void      lt_row_features_give(lt_row_features *f, int grid, lt_feature_stream *s);
+/* Computes the sensitivity columns of the operator and passes them to the stream. */
+lt_status lt_row_features_sensitivity(lt_row_features *f, const lt_operator_spec *spec, const lt_operator_weights *w, const float *field,
                                       int64_t index, lt_feature_stream *s);
-/* Fills the parts of a row that features are; field is that of the operator, not padded. */
-lt_status lt_feature_lane_finish(const lt_feature_lane *f, const lt_store_plan *p, lt_feature_stream *s, const float *unit, const float *field,
+/* Fills the feature parts of a row; field is that of the operator, not padded. */
+lt_status lt_row_features_finish(const lt_row_features *f, const lt_store_plan *p, lt_feature_stream *s, const float *unit, const float *field,
                                  int grid, lt_store_row *row);
-/* A row that could not run: features not a number, everything known of it all the same. */
-lt_status lt_feature_lane_fail(const lt_feature_lane *f, const lt_store_plan *p, const float *unit, const float *field, int grid,
+/* A row that could not run: features are NaN, everything known about it is filled in. */
+lt_status lt_row_features_fail(const lt_row_features *f, const lt_store_plan *p, const float *unit, const float *field, int grid,
                                lt_store_row *row);
 
 /* ---- A run -------------------------------------------------------------------------------------- */
@@ -53,35 +53,43 @@ typedef struct lt_generator {
     lt_store_plan              plan;
     lt_rollout_options         rollout;
     lt_rollout_cache          *cache;
-    lt_feature_lane            features;
-    lt_lane_ahead             *ahead;
+    lt_row_features            features;
+    lt_prefetch               *ahead;
     lt_store                  *store;
     int64_t                   *order;
     int64_t                    n_order;
     lt_row_source              source;        /* of the rows that run; its `next` NULL: order, from first to last */
     double                     feature_seconds, storage_seconds; /* inside the rollout now running */
-    /* Told before the rollout of a row of the table (t = -1) and after every step, and with row -1 when kernels of an architecture are
-       compiled, from any thread; NULL: nobody. */
+    /* Called before the rollout of a row of the table (t = -1), after every step, and with row -1 when kernels of an architecture are
+       compiled; from any thread. NULL: none. */
     void                     (*beat)(void *ctx, int64_t row, int64_t t);
     void                      *beat_ctx;
 } lt_generator;
 
+/* Whether rollouts run in worker processes. */
+lt_status lt_generator_choose_watchdog(const lt_generator *g, bool *on);
 /* Everything but the file: rows, features, plan, precision. */
 lt_status lt_generator_prepare(lt_generator *g);
 void      lt_generator_release(lt_generator *g);
-/* Whether operators of these rows (NULL: of all) fit on the device, as far as that is known before any runs. LT_ERR_MEMORY names the
-   first that does not, its need and what would help. Compiles and allocates nothing; the CPU is not asked. (generate/architectures.c) */
+const char     *lt_generator_device(const lt_generator *g);  /* the kind: "cpu", "cuda" */
+lt_file_content lt_generator_content(const lt_generator *g); /* what the file is created from */
+/* Whether operators of these rows (NULL: all) fit on the device, as well as can be known before any runs (decision 136). LT_ERR_MEMORY
+   names the first that does not, its need and what would help. Compiles and allocates nothing; does not check the CPU.
+   (generate/architectures.c) */
 lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, int64_t n);
-/* Kernels of all architectures of g->order, that of its first row first, before a GPU has work that loading them would wait for. */
+/* Prepares the kernels of all architectures of g->order, that of its first row first. Done before the GPU has work, because loading kernels
+   waits for it. */
 lt_status lt_generator_prepare_kernels(lt_generator *g);
 /* Opens the file: a new one, or the one to resume. */
 lt_status lt_generator_open_file(lt_generator *g);
-/* Runs the rows of g->order (those that g->source deals, where it is set): in this process, or in some that are watched (worker.h). */
+/* Fills g->order: the pending rows, in the order they run. */
+lt_status lt_generator_schedule(lt_generator *g);
+/* Runs the rows of g->order (or those that g->source deals): in this process, or in watched worker processes (worker/worker.h). */
 lt_status lt_generator_run_here(lt_generator *g);
 lt_status lt_generator_run_watched(lt_generator *g);
-/* The loop over rows, once the lanes are there. */
+/* The loop over rows, when all threads are running. */
 lt_status lt_generator_run(lt_generator *g);
-/* Hands a filled row to the writer and counts it. The row is gone afterwards, whatever happens. */
+/* Hands a filled row to the writer and counts it. The row is gone afterwards, also after a failure. */
 lt_status lt_generator_put_row(lt_generator *g, lt_store_row *row, const lt_rollout_result *result);
 
 #endif

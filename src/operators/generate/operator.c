@@ -24,7 +24,7 @@ static lt_status take_state(void *ctx, int64_t t, const float *states, const int
     lt_generator *g = o->g;
     if (g->opt->stop && *g->opt->stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
     int64_t start = lt_clock_ns();
-    if (o->measured) LT_TRY(lt_remote_features_push(o->measured, o->stream, t));
+    if (o->measured) LT_TRY(lt_device_features_push(o->measured, o->stream, t));
     else if (o->stream) LT_TRY(lt_feature_stream_push(o->stream, t, states, failed));
     if (o->learned) LT_TRY(lt_learned_push(o->learned, t, states, failed));
     g->feature_seconds += since(start);
@@ -37,7 +37,7 @@ static lt_status take_state(void *ctx, int64_t t, const float *states, const int
     return s;
 }
 
-/* The states a failed run did not reach: not a number, so that the row keeps its size. */
+/* Fills the states that a failed run did not reach with NaN, so that the row keeps its size. */
 static lt_status fill_steps(lt_operator_run *o)
 {
     lt_generator *g = o->g;
@@ -58,21 +58,21 @@ static lt_status fill_steps(lt_operator_run *o)
 /* Faults of one operator mark its row and the run goes on; anything else ends it. */
 static bool is_operators_own(lt_status s) { return s == LT_ERR_NUMERIC || s == LT_ERR_DEVICE || s == LT_ERR_MISMATCH; }
 
-/* Row and features, empty. */
-static lt_status take_places(lt_operator_run *o)
+/* Takes an empty row and an empty feature stream. */
+static lt_status take_row_and_stream(lt_operator_run *o)
 {
     lt_generator *g = o->g;
     int64_t start = lt_clock_ns();
     lt_status s = lt_store_row_done(g->store, o->row) ? LT_OK : lt_store_row_take(g->store, o->row, &o->out);
     g->info->storage_seconds += since(start);
-    if (!s && (g->plan.temporal_columns || g->plan.summary_columns)) s = lt_feature_lane_take(&g->features, spec_of(o)->grid, &o->stream);
+    if (!s && (g->plan.temporal_columns || g->plan.summary_columns)) s = lt_row_features_take(&g->features, spec_of(o)->grid, &o->stream);
     return s;
 }
 
 static void give_places(lt_operator_run *o)
 {
     if (o->out) lt_store_row_drop(o->g->store, o->out);
-    if (o->stream) lt_feature_lane_give(&o->g->features, spec_of(o)->grid, o->stream);
+    if (o->stream) lt_row_features_give(&o->g->features, spec_of(o)->grid, o->stream);
     o->out = NULL;
     o->stream = NULL;
 }
@@ -91,7 +91,7 @@ static lt_status start_rollout(lt_operator_run *o)
     LT_TRY(lt_rollout_set_operator(r, spec_of(o), o->ready->weights));
     if (o->learned) LT_TRY(lt_learned_begin(o->learned, spec_of(o), o->ready->weights));
     bool stay = (o->measured || !o->stream) && !o->learned && !(g->plan.outputs && o->out);
-    if (lt_rollout_cache_is_remote(g->cache)) LT_TRY(lt_rollout_keep_states(r, stay));
+    if (lt_rollout_cache_has_device(g->cache)) LT_TRY(lt_rollout_keep_states(r, stay));
     return lt_rollout_start(r, o->ready->field, -1, take_state, o);
 }
 
@@ -100,7 +100,7 @@ static void note_reason(lt_operator_run *o)
     if (!o->why[0]) snprintf(o->why, sizeof o->why, "%.150s", lt_error_text());
 }
 
-/* With its places taken, from the first state on. */
+/* Starts the rollout when row and feature stream are ready. */
 static lt_status start(lt_operator_run *o)
 {
     lt_generator *g = o->g;
@@ -119,7 +119,7 @@ static lt_status start(lt_operator_run *o)
 lt_status lt_operator_run_start(lt_generator *g, lt_ready *ready, lt_operator_run *o)
 {
     *o = (lt_operator_run){ .g = g, .ready = ready, .row = ready->row };
-    LT_TRY(take_places(o));
+    LT_TRY(take_row_and_stream(o));
     return start(o);
 }
 
@@ -130,12 +130,12 @@ static void note_failure(lt_operator_run *o, lt_status s, double seconds)
     o->result = (lt_rollout_result){ .size = sizeof(lt_rollout_result), .status = s == LT_ERR_DEVICE ? LT_RUN_LOST : LT_RUN_FAILED, .step = o->steps, .seconds = seconds };
 }
 
-/* What of the features is computed when all states are there. */
+/* Computes the features that need all states. */
 static lt_status end_features(lt_operator_run *o)
 {
     lt_generator *g = o->g;
     if (o->failure) return LT_OK;
-    if (o->stream) LT_TRY(lt_feature_lane_sensitivity(&g->features, spec_of(o), o->ready->weights, o->ready->field, g->rows.index[o->row], o->stream));
+    if (o->stream) LT_TRY(lt_row_features_sensitivity(&g->features, spec_of(o), o->ready->weights, o->ready->field, g->rows.index[o->row], o->stream));
     return o->learned ? lt_learned_finish(o->learned, o->out->part[LT_PART_LEARNED]) : LT_OK;
 }
 
@@ -181,7 +181,7 @@ static lt_status run_once_more(lt_operator_run *o, bool anew)
     lt_generator *g = o->g;
     lt_ready *r = o->ready;
     give_places(o);
-    LT_TRY(take_places(o));
+    LT_TRY(take_row_and_stream(o));
     if (anew || !r->rollout) r->failure = lt_rollout_cache_renew(g->cache, spec_of(o), &r->rollout);
     if (r->failure) snprintf(r->why, sizeof r->why, "%.150s", lt_error_text());
     if (r->failure && !is_operators_own(r->failure)) return r->failure;
@@ -194,12 +194,12 @@ lt_status lt_operator_run_again(lt_operator_run *o)
     lt_generate_info *info = o->g->info;
     lt_status s = LT_OK;
     if (!info->retry_reason[0]) snprintf(info->retry_reason, sizeof info->retry_reason, "operator %lld: %.120s", (long long)o->g->rows.index[o->row], o->why);
-    lt_lane_ahead_hold(o->g->ahead);
+    lt_prefetch_hold(o->g->ahead);
     for (int i = 0; i < TRIES_AGAIN && !s && lt_operator_run_is_lost(o) && !lt_operator_run_check_device(o); i++) {
         info->retries++;
         s = run_once_more(o, i > 0);
     }
-    lt_lane_ahead_resume(o->g->ahead);
+    lt_prefetch_resume(o->g->ahead);
     return s;
 }
 
@@ -210,9 +210,9 @@ static lt_status fill_row(lt_operator_run *o, const float *field, lt_store_row *
     lt_generator *g = o->g;
     const float *unit = g->rows.unit + o->row * g->rows.parameters;
     int grid = spec_of(o)->grid;
-    if (!o->failure) return lt_feature_lane_finish(&g->features, &g->plan, o->stream, unit, field, grid, row);
+    if (!o->failure) return lt_row_features_finish(&g->features, &g->plan, o->stream, unit, field, grid, row);
     LT_TRY(fill_steps(o));
-    return lt_feature_lane_fail(&g->features, &g->plan, unit, field, grid, row);
+    return lt_row_features_fail(&g->features, &g->plan, unit, field, grid, row);
 }
 
 lt_status lt_operator_run_finish(lt_operator_run *o, const float *field)

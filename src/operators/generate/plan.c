@@ -10,11 +10,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Enough steps to time one, and few enough not to be waited for; operators of as many sizes. */
+/* Enough steps to time one, few enough to be quick; and how many sizes of operators are timed. */
 enum { TIMED_STEPS = 4, TIMED_SIZES = 4 };
 
-/* Counting the work of an architecture means building its network: of larger datasets the first rows stand
-   for all, as Sobol points fill the space evenly from the start. (In steps of k they do not.) */
+/* Counting the work of an architecture means building its network. In larger datasets the first rows represent all, because Sobol points
+   fill the space evenly from the start (every k-th point does not) (decision 95). */
 enum { MAX_COUNTED = 5000 };
 
 typedef struct by_work { double flops; const lt_operator_spec *spec; int64_t row; } by_work;
@@ -67,8 +67,7 @@ static lt_status measure_speed(const lt_generator *g, const by_work *w, double *
     return s;
 }
 
-/* Compiles the most demanding operator for its memory; the middle one of each quarter, by size, says how fast that
-   quarter runs. */
+/* Compiles the most demanding operator to learn its memory. The median operator of each quarter, by size, gives the speed of that quarter. */
 static lt_status measure(lt_generator *g, const by_work *list, int64_t n, double passes, lt_generate_plan *out)
 {
     lt_rollout *r;

@@ -38,7 +38,7 @@ static lt_status name_architecture(const lt_dataset_config *c, lt_arena *arena, 
     return LT_OK;
 }
 
-/* Attributes of the oldest file format hold 64 KiB, 16 bytes a name: wide arrays of latents go without. */
+/* Attributes of the oldest file format hold 64 KiB, 16 bytes a name: arrays with more columns have no column names. */
 enum { MAX_NAMES = 4000 };
 
 static lt_status name_learned(lt_arena *arena, lt_part_plan *part, int n)
@@ -103,7 +103,7 @@ static void put_list(lt_json *j, const char *key, int n, const char *const *item
     lt_json_array_end(j);
 }
 
-/* What extraction was told: always the three reductions over realizations, in this order. */
+/* Options of the extraction: always the three reductions over realizations, in this order. */
 static lt_status extraction_json(const lt_dataset_config *c, lt_json **out)
 {
     const lt_text_list *over_time = &c->features.temporal_aggregation;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Section 8.1 of the layout: thresholds of the reference. */
+/* Thresholds of Spinlock's labels. */
 static const char *noise_regime(const lt_operator_spec *s)
 {
     return s->noise_scale < 0.01 ? "low" : s->noise_scale < 0.1 ? "medium" : "high";
@@ -71,7 +71,7 @@ void lt_row_table_release(lt_row_table *t)
 
 /* ---- Architectures ---------------------------------------------------------------------------- */
 
-/* U-AFNO operators carry the layers and kernel size of the other kind and have no use for them. */
+/* U-AFNO operators have fields for layers and kernel size, which belong to the CNN and are ignored. */
 int lt_architecture_compare(const lt_operator_spec *a, const lt_operator_spec *b)
 {
     bool cnn = a->kind == LT_OPERATOR_CNN;

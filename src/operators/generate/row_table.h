@@ -28,7 +28,7 @@ int lt_architecture_compare(const lt_operator_spec *a, const lt_operator_spec *b
 lt_status lt_row_table_signatures(const lt_row_table *t, int64_t *out);
 
 /* ---- From a configuration to a file --------------------------------------------------------- */
-typedef struct lt_file_content {       /* what lt_dataset_file_create is told beside the rows */
+typedef struct lt_file_content {       /* what lt_dataset_file_create needs besides the rows */
     const lt_dataset_config *config;
     const char              *config_json; /* NULL: the configuration's own */
     const lt_feature_set    *features;

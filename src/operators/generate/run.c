@@ -6,19 +6,20 @@
 #include "base/status.h"
 #include "trace/clock.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
 static bool stopped(const lt_generator *g) { return g->opt->stop && *g->opt->stop; }
 
-static void tell_progress(lt_generator *g)
+static void report_progress(lt_generator *g)
 {
     if (!g->opt->progress) return;
     lt_generate_progress p = { sizeof p, g->info->skipped + g->info->samples, g->plan.rows, g->info->samples * g->plan.steps };
     g->opt->progress(g->opt->progress_ctx, &p);
 }
 
-/* The first of them by number, whatever the order they come in. */
+/* Keeps the LT_LOST_NAMED lowest row numbers, in whatever order rows are lost. */
 static void note_lost(lt_generate_info *info, int64_t index)
 {
     int64_t last = info->lost < LT_LOST_NAMED ? info->lost : LT_LOST_NAMED, at = last;
@@ -42,15 +43,15 @@ lt_status lt_generator_put_row(lt_generator *g, lt_store_row *row, const lt_roll
     int64_t start = lt_clock_ns();
     lt_status s = lt_store_row_put(g->store, row);
     g->info->storage_seconds += since(start);
-    tell_progress(g);
+    report_progress(g);
     return s;
 }
 
-/* Takes the next operator from the lane; the wait counts as compiling and drawing, as it was spent. */
+/* Takes the next operator from the prefetch thread. The wait counts as compiling and drawing, which is what it waited for. */
 static lt_status next_operator(lt_generator *g, lt_ready **out)
 {
     int64_t start = lt_clock_ns();
-    LT_TRY(lt_lane_ahead_next(g->ahead, out));
+    LT_TRY(lt_prefetch_next(g->ahead, out));
     if (!*out) return LT_OK;
     double waited = since(start), spent = (*out)->compile_seconds + (*out)->draw_seconds;
     double compiling = spent > 0 ? (*out)->compile_seconds / spent : 0;
@@ -59,27 +60,68 @@ static lt_status next_operator(lt_generator *g, lt_ready **out)
     return LT_OK;
 }
 
+/* ---- The order of rows ----------------------------------------------------------------------------------- */
+
+typedef struct scheduled { int64_t row; const lt_operator_spec *spec; } scheduled;
+
+static int compare_scheduled(const void *a, const void *b)
+{
+    const scheduled *x = a, *y = b;
+    int order = lt_architecture_compare(x->spec, y->spec);
+    return order ? order : x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* With batch clipping a batch runs whole or not at all. */
+static bool needs_run(const lt_generator *g, int64_t row)
+{
+    if (!g->c->features.clip_batch) return !lt_store_row_done(g->store, row);
+    int64_t first = row / g->c->batch_size * g->c->batch_size, last = LT_MIN(first + g->c->batch_size, g->plan.rows);
+    for (int64_t r = first; r < last; r++)
+        if (!lt_store_row_done(g->store, r)) return true;
+    return false;
+}
+
+/* Orders pending rows, window by window (decision 63). Inside a window, rows of one architecture are neighbours where possible. A window ends with a
+   slab, so that few rows wait in the journal. */
+lt_status lt_generator_schedule(lt_generator *g)
+{
+    int64_t k = g->plan.chunk_rows, n = g->plan.rows;
+    int64_t window = g->c->features.clip_batch ? g->c->batch_size : (g->c->batch_size + k - 1) / k * k;
+    g->order = lt_malloc((size_t)n * sizeof *g->order);
+    scheduled *list = lt_malloc((size_t)LT_MIN(window, n) * sizeof *list);
+    lt_status s = g->order && list ? LT_OK : LT_ERR_MEMORY;
+    for (int64_t first = 0; first < n && !s; first += window) {
+        int64_t count = 0;
+        for (int64_t r = first; r < LT_MIN(first + window, n); r++)
+            if (needs_run(g, r)) list[count++] = (scheduled){ r, &g->rows.spec[r] };
+        qsort(list, (size_t)count, sizeof *list, compare_scheduled);
+        for (int64_t i = 0; i < count; i++) g->order[g->n_order++] = list[i].row;
+    }
+    lt_free(list);
+    return s;
+}
+
 /* ---- Several at once ------------------------------------------------------------------------------------ */
 
-/* A GPU is not filled by small steps, so that several run side by side; with two it never waits for the host. The
-   CPU runs one, and so does everybody who keeps maps of the network. What a row holds does not depend on this. */
+/* Small steps do not fill a GPU, so several operators run side by side; with two the GPU never waits for the host (decision 76). The CPU runs one
+   operator at a time, and so does a run with learned features, which keep maps of the network. Rows do not depend on this. */
 static int at_once(const lt_generator *g, const lt_ready *ready)
 {
-    if (!lt_rollout_cache_is_remote(g->cache) || g->features.learned || !ready->rollout) return 1;
+    if (!lt_rollout_cache_has_device(g->cache) || g->features.learned || !ready->rollout) return 1;
     if (g->opt->at_once) return LT_MIN(g->opt->at_once, LT_MOST_AT_ONCE);
     return lt_rollout_get_info(ready->rollout).flops < LT_SMALL_DEVICE_STEP_FLOPS ? LT_MOST_AT_ONCE : 2;
 }
 
 typedef struct queue { lt_operator_run *at[LT_MOST_AT_ONCE], memory[LT_MOST_AT_ONCE]; int n; lt_ready *next; bool no_more; } queue;
 
-/* What the device did for it alone counts: those beside it come to their end first, and are handed over in their turn. */
+/* Tries the operator alone: those beside it end first and are handed over in turn. */
 static lt_status try_alone(queue *q, lt_operator_run *o)
 {
     for (int i = 0; i < q->n; i++) LT_TRY(lt_operator_run_end(q->at[i]));
     return lt_operator_run_again(o);
 }
 
-/* The lane gets the operator back, whatever happens. One that lost its device is written as lost, and is the last. */
+/* Returns the operator to the prefetch thread in any case. One that lost its device is written as lost, and the run ends. */
 static lt_status end_operator(queue *q, lt_operator_run *o, lt_status s)
 {
     lt_generator *g = o->g;
@@ -89,15 +131,15 @@ static lt_status end_operator(queue *q, lt_operator_run *o, lt_status s)
     if (!s) s = lt_operator_run_finish(o, ready->field);
     if (!s) s = lt_operator_run_check_device(o);
     lt_operator_run_release(o);
-    lt_lane_ahead_done(g->ahead, ready);
+    lt_prefetch_done(g->ahead, ready);
     return s;
 }
 
-/* Starts what fits beside those under way; waits for the lane only when nothing is under way. */
+/* Starts as many operators as may run side by side. Waits for the prefetch thread only when nothing is running. */
 static lt_status fill_queue(lt_generator *g, queue *q)
 {
     while (q->n < LT_MOST_AT_ONCE && !q->no_more) {
-        if (!q->next && q->n > 0 && !lt_lane_ahead_ready(g->ahead)) return LT_OK;
+        if (!q->next && q->n > 0 && !lt_prefetch_ready(g->ahead)) return LT_OK;
         if (!q->next) LT_TRY(next_operator(g, &q->next));
         q->no_more = !q->next;
         if (q->no_more || q->n >= at_once(g, q->next)) return LT_OK;
@@ -110,7 +152,7 @@ static lt_status fill_queue(lt_generator *g, queue *q)
     return LT_OK;
 }
 
-/* The oldest leaves; its place is the last one now. */
+/* Ends the oldest and moves the others up. */
 static lt_status end_oldest(queue *q)
 {
     lt_operator_run *first = q->at[0];
@@ -121,17 +163,17 @@ static lt_status end_oldest(queue *q)
     return s;
 }
 
-/* After a failure: what the device still works on is waited for, its rows are dropped. */
+/* After a failure: waits for what the device still computes, and drops the rows. */
 static void abandon(lt_generator *g, queue *q)
 {
     char text[LT_ERROR_TEXT_BYTES];
     snprintf(text, sizeof text, "%s", lt_error_text());
-    for (int i = 0; i < q->n; i++) { /* in order: the lane's places are used in turn */
+    for (int i = 0; i < q->n; i++) { /* in order, as the prefetch thread expects them back */
         lt_operator_run *o = q->at[i];
         if (!o->started && !o->ended) (void)lt_rollout_wait(o->ready->rollout, NULL);
         (void)end_operator(q, o, LT_ERR_CANCELLED);
     }
-    if (q->next) lt_lane_ahead_done(g->ahead, q->next);
+    if (q->next) lt_prefetch_done(g->ahead, q->next);
     lt_error_set(text);
 }
 
@@ -151,7 +193,7 @@ static lt_status run_queue(lt_generator *g)
 
 /* ---- engine.clip: batch ------------------------------------------------------------------------------- */
 
-/* Bounds are those of all its operators: where one is lost the others have none, and are lost with it. */
+/* The bounds of a batch need all its operators: when one is lost, the others are lost with it. */
 static void lose_with(lt_operator_run *batch, int n)
 {
     const lt_operator_run *lost = NULL;
@@ -165,7 +207,7 @@ static void lose_with(lt_operator_run *batch, int n)
     }
 }
 
-/* The features of a batch are bounded together, as the reference does: all its operators run first. */
+/* Clips the features of a batch together, as Spinlock does: all its operators run first. */
 static lt_status finish_batch(lt_operator_run *batch, int n)
 {
     lt_feature_stream **streams = lt_malloc((size_t)n * sizeof *streams);
@@ -202,7 +244,7 @@ static lt_status run_batches(lt_generator *g)
         lt_ready *ready;
         if ((s = next_operator(g, &ready))) break;
         s = run_in_batch(g, ready, &batch[n++]);
-        lt_lane_ahead_done(g->ahead, ready);
+        lt_prefetch_done(g->ahead, ready);
         bool last = i + 1 == g->n_order || g->order[i + 1] / g->c->batch_size != g->order[i] / g->c->batch_size;
         if (!s && last) s = finish_batch(batch, n);
         if (last || s)

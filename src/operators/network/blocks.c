@@ -49,7 +49,7 @@ static lt_node per_channel(lt_graph *g, lt_node v) { return lt_reshape(g, v, lt_
 /* Mean and biased variance of every channel over the grid, [batch, 1, 1, c] each, in one pass over x: sums of
    the distance to a nearby point and of its square. The point is the mean over every eighth row: its
    squared distance to the mean is at most 8 times the variance, so the difference below keeps all but
-   three bits in the worst case. */
+   three bits in the worst case (decision 57). */
 static void channel_moments(lt_graph *g, lt_node x, lt_node *mean, lt_node *var)
 {
     static const int grid[2] = { 1, 2 };

@@ -99,7 +99,7 @@ lt_status lt_operator_take(const lt_operator_spec *from, lt_operator_spec *to)
 
 lt_status lt_operator_check(const lt_operator_spec *spec)
 {
-    lt_operator_spec own;
+    lt_operator_spec own = { .size = sizeof own };
     return lt_operator_take(spec, &own);
 }
 
@@ -127,7 +127,7 @@ lt_noise_shape lt_network_noise(const lt_operator_spec *s)
     if (s->noise == LT_NOISE_NONE) return n;
     bool factor = s->noise == LT_NOISE_MULTIPLICATIVE || s->noise == LT_NOISE_DROPOUT;
     n.by_channel = s->noise == LT_NOISE_DROPOUT;
-    /* The reference hands the correlation to U-AFNO only. */
+    /* Spinlock applies the correlation to U-AFNO only. */
     n.correlated = !n.by_channel && s->spatial_correlation > 0 && (s->full_noise || !cnn);
     if (!cnn) {
         n.site = factor ? LT_SITE_OUTPUT_FACTOR : LT_SITE_OUTPUT;
@@ -147,7 +147,7 @@ lt_node lt_network_tensor_next(lt_network *n, const char *prefix, const char *su
     if (n->n_tensors == n->capacity) {
         int capacity = n->capacity ? 2 * n->capacity : 64;
         lt_network_tensor *t = lt_realloc(n->tensor, (size_t)capacity * sizeof *t);
-        if (!t) return lt_graph_fail(n->graph, LT_ERR_MEMORY); /* recorded, or its absence would be what is reported */
+        if (!t) return lt_graph_fail(n->graph, LT_ERR_MEMORY); /* recorded as a lack of memory; otherwise a missing tensor would be reported */
         n->tensor = t;
         n->capacity = capacity;
     }
@@ -216,7 +216,7 @@ void lt_network_release(lt_network *n)
 int64_t lt_operator_parameter_count(const lt_operator_spec *spec)
 {
     lt_network n;
-    lt_operator_spec own;
+    lt_operator_spec own = { .size = sizeof own };
     if (lt_operator_take(spec, &own) || lt_network_create(&own, &n)) return -1;
     int64_t count = n.n_unread;
     for (int i = 0; i < n.n_tensors; i++) count += n.tensor[i].count;
@@ -227,7 +227,7 @@ int64_t lt_operator_parameter_count(const lt_operator_spec *spec)
 double lt_operator_flops(const lt_operator_spec *spec)
 {
     lt_network n;
-    lt_operator_spec own;
+    lt_operator_spec own = { .size = sizeof own };
     if (lt_operator_take(spec, &own) || lt_network_create(&own, &n)) return NAN;
     double flops = n.flops;
     lt_network_release(&n);

@@ -19,7 +19,7 @@ typedef struct lt_network_tensor {
     lt_node        node;          /* of the graph, while there is one */
 } lt_network_tensor;
 
-/* Maps inside a network that learned features look at. They cost a program nothing that does not ask for them. */
+/* Maps inside a network that learned features use. A program that does not use them does not pay for them. */
 typedef enum lt_tap_kind { LT_TAP_EARLY, LT_TAP_MID, LT_TAP_PRE_OUTPUT, LT_TAP_BOTTLENECK, LT_TAP_SKIP } lt_tap_kind;
 typedef struct lt_network_tap {
     lt_tap_kind kind;
@@ -51,8 +51,7 @@ lt_noise_shape lt_network_noise(const lt_operator_spec *spec);
 /* Inputs of a step's graph, before the tensors in the order of the list. */
 enum { LT_STEP_STATE, LT_STEP_NOISE, LT_STEP_KEEP, LT_STEP_GAIN, LT_STEP_TENSORS };
 
-/* X' = keep X + gain O(X), of `batch` samples [batch, 3, G, G] that never meet: one on the CPU, where each
-   sample has its own noise, too. */
+/* X' = keep X + gain O(X), for `batch` independent samples [batch, 3, G, G]. On the CPU the batch is 1, and each sample has its own noise. */
 typedef struct lt_network {
     lt_operator_spec   spec;
     int64_t            batch;

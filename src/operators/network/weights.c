@@ -15,7 +15,7 @@ lt_status lt_operator_weights_create(const lt_operator_spec *spec, lt_operator_w
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_operator_weights_create: out is NULL");
     *out = NULL;
-    lt_operator_spec own;
+    lt_operator_spec own = { .size = sizeof own };
     LT_TRY(lt_operator_take(spec, &own));
     lt_operator_weights *w = lt_calloc(1, sizeof *w);
     if (!w) return LT_ERR_MEMORY;
@@ -91,7 +91,7 @@ lt_status lt_operator_weights_draw(lt_operator_weights *w, uint64_t seed, int64_
     LT_TRY(note(w, seed, index));
     int64_t pieces = 0;
     for (int i = 0; i < w->network.n_tensors; i++) pieces += (w->network.tensor[i].count + PIECE - 1) / PIECE;
-    /* Small networks are drawn where they are asked for: the pool may be busy with a rollout. */
+    /* Small networks are drawn on the calling thread: the pool may be busy with a rollout. */
     lt_pool *pool = w->network.n_floats > 4 * PIECE ? lt_pool_shared() : NULL;
     if (pool) return lt_pool_run(pool, pieces, draw_task, w);
     for (int64_t i = 0; i < pieces; i++) LT_TRY(draw_task(w, i, 0));

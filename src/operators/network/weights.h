@@ -12,8 +12,7 @@ struct lt_operator_weights {
     int64_t    index;         /* … and the operator; -1: not drawn yet */
 };
 
-/* Where the weights are drawn on a device: notes (seed, index) and draws the output convolution alone, which
-   noise is mixed by. */
+/* For weights that a device draws: notes (seed, index) and draws only the output convolution, which the mixed noise needs. */
 lt_status lt_operator_weights_draw_output(lt_operator_weights *w, uint64_t seed, int64_t index);
 
 #endif

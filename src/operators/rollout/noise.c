@@ -99,7 +99,7 @@ void lt_noise_set(lt_noise_maker *n, const lt_operator_spec *spec, const lt_oper
 /* ---- Drawing ----------------------------------------------------------------------------------- */
 double lt_noise_scale(const lt_operator_spec *s, int64_t t, int64_t last_t)
 {
-    if (!s->full_noise) return s->noise_scale; /* the reference never tells the step */
+    if (!s->full_noise) return s->noise_scale; /* Spinlock does not pass the step to its noise, so the schedule never acts */
     switch (s->schedule) {
     case LT_SCHEDULE_ANNEALING: return s->noise_scale * (1 - (last_t > 0 ? fmin((double)t / (double)last_t, 1) : 0));
     case LT_SCHEDULE_PERIODIC: return s->noise_scale * (1 + 0.5 * sin(2 * 3.14159265358979323846 * (double)t / s->schedule_period));

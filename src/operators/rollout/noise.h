@@ -26,7 +26,7 @@ void      lt_noise_release(lt_noise_maker *n); /* safe on a zeroed one */
 /* What the next drawings belong to; spec must have the noise shape of the creation. */
 void      lt_noise_set(lt_noise_maker *n, const lt_operator_spec *spec, const lt_operator_weights *w);
 /* The noise of realizations first..first+n-1 at step t of T-1, [n, count]. With whole_batch all
-   realizations of the operator must be drawn together. Allocates nothing. */
+   realizations of the operator must be drawn together (decision 59). Allocates nothing. */
 lt_status lt_noise_draw(lt_noise_maker *n, lt_pool *pool, int64_t t, int64_t last_t, int64_t first, int64_t n_real, float *out);
 
 /* The scale at step t of T-1, its schedule applied. */

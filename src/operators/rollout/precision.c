@@ -2,26 +2,17 @@
 #include "operators/rollout/rollout.h"
 
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/flags.h"
 #include "kernels/kernel_table.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* On a GPU: products of halves on tensor cores; float32 is never rounded to TF32. bfloat16 needs capability 8. */
+/* On a GPU: products of halves on tensor cores; float32 is never rounded to TF32. Every GPU that opens has bfloat16. */
 static lt_status choose_on_device(lt_device *dev, lt_precision wanted, lt_rollout_info *info, lt_compile_options *out)
 {
     lt_device_info d = { .size = sizeof d };
     LT_TRY(lt_device_describe(dev, &d));
-    int sm = 0;
-    const char *at = strstr(d.features, "sm_");
-    if (at) sm = atoi(at + 3);
-    if (wanted == LT_PRECISION_BFLOAT16 && at && sm < 80) {
-        wanted = LT_PRECISION_FLOAT16;
-        snprintf(info->precision_reason, sizeof info->precision_reason, "bfloat16 needs compute capability 8.0, %s has %d.%d: float16 instead", dev->id,
-                 sm / 10, sm % 10);
-    }
     info->precision = wanted;
     out->low_precision = wanted != LT_PRECISION_FLOAT32;
     out->storage_type = wanted == LT_PRECISION_BFLOAT16 ? LT_BF16 : LT_F16;
@@ -31,10 +22,10 @@ static lt_status choose_on_device(lt_device *dev, lt_precision wanted, lt_rollou
 }
 
 /* Half precisions always run: where the processor has no fast arithmetic for them, products are taken in
-   float32 of values that were rounded, which is faster than its slow one and has the same meaning. */
+   float32 of values that were rounded, which is faster than its slow one and has the same meaning (decision 58). */
 lt_status lt_rollout_choose_precision(lt_device *dev, lt_precision wanted, lt_rollout_info *info, lt_compile_options *out)
 {
-    if (dev && strcmp(dev->backend->name, "cpu")) return choose_on_device(dev, wanted, info, out);
+    if (lt_device_has(dev, LT_DEVICE_OWN_MEMORY)) return choose_on_device(dev, wanted, info, out);
     const char *isa = lt_isa_name(lt_isa_best());
     info->precision = wanted;
     if (wanted == LT_PRECISION_FLOAT32) {
@@ -42,7 +33,7 @@ lt_status lt_rollout_choose_precision(lt_device *dev, lt_precision wanted, lt_ro
         return LT_OK;
     }
     out->low_precision = true;
-    out->full_first = true; /* the state is never rounded: the first normalisation would blow that up where a field is nearly flat */
+    out->full_first = true; /* the state is not rounded: where a field is nearly flat, the first normalisation would magnify the rounding (decision 91) */
     out->storage_type = wanted == LT_PRECISION_FLOAT16 ? LT_F16 : LT_BF16;
     if (wanted == LT_PRECISION_BFLOAT16 && lt_kernel_bf16_is_native())
         snprintf(info->arithmetic, sizeof info->arithmetic, "bfloat16 products, float32 sums");

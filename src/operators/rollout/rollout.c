@@ -6,7 +6,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 
-#include "device/backend.h"
+#include "device/flags.h"
 #include "graph/program/program.h"
 #include "operators/rollout/device/device.h"
 
@@ -43,12 +43,12 @@ static int64_t free_memory(void)
     return pages > 0 && page > 0 ? (int64_t)pages * page : INT64_MAX;
 }
 
-/* Up to so many threads and pixels large steps run side by side too, where realizations are enough for all: nobody waits within a step,
-   which was worth a tenth on 64 x 64 with two threads. On 128 x 128 it cost a twelfth: maps push one another out of the cache they share. */
+/* Up to this many threads and pixels, large steps run side by side too where there are enough realizations: no thread waits within a step,
+   which saved a tenth on 64 x 64 with two threads. On 128 x 128 it cost a twelfth, because the maps no longer fit in the shared cache. */
 enum { FEW_THREADS = 4, FEW_PIXELS = 64 * 64 };
 
-/* Realizations that would best be in flight: groups of nearly equal size where steps gain from going abreast, else as many as there
-   are threads when steps are small. */
+/* The number of realizations to run side by side: groups of nearly equal size where steps run abreast, else one per thread when steps are
+   small. */
 static int64_t lanes_wanted(const lt_rollout *r, int64_t threads)
 {
     int64_t n = r->opt.realizations, groups = (n + LT_MOST_ABREAST - 1) / LT_MOST_ABREAST;
@@ -58,8 +58,8 @@ static int64_t lanes_wanted(const lt_rollout *r, int64_t threads)
     return LT_MIN(apart ? threads : 1, n);
 }
 
-/* How many are, as far as memory allows; `shared` of a step's memory holds weights, for all of them. What does not fit even once
-   is refused here, before anything runs. */
+/* Limits that number by memory; `shared` bytes of a step hold weights that all lanes share. Refuses what does not fit even once, before
+   anything runs (decision 55). */
 static lt_status plan_lanes(lt_rollout *r, int64_t arena, int64_t shared)
 {
     const lt_rollout_options *o = &r->opt;
@@ -125,7 +125,7 @@ static lt_status create(lt_rollout *r, const lt_operator_spec *spec, const lt_ro
 {
     r->spec = *spec;
     r->opt = *opt;
-    if (opt->device && strcmp(opt->device->backend->name, "cpu")) return lt_device_rollout_create(spec, opt, reader, &r->remote, &r->info);
+    if (lt_device_has(opt->device, LT_DEVICE_OWN_MEMORY)) return lt_device_rollout_create(spec, opt, reader, &r->on_device, &r->info);
     r->field = (int64_t)LT_FIELD_CHANNELS * spec->grid * spec->grid;
     r->pool = opt->device ? opt->device->pool : lt_pool_shared();
     if (!r->pool) return LT_ERR_MEMORY;
@@ -145,7 +145,7 @@ lt_status lt_rollout_create_read(const lt_operator_spec *spec, const lt_rollout_
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_rollout_create: out is NULL");
     *out = NULL;
-    lt_operator_spec own;
+    lt_operator_spec own = { .size = sizeof own };
     lt_rollout_options options = lt_rollout_defaults();
     LT_TRY(lt_operator_take(spec, &own));
     LT_TRY(LT_TAKE(lt_rollout_options, opt, &options));
@@ -162,7 +162,7 @@ lt_status lt_rollout_create_read(const lt_operator_spec *spec, const lt_rollout_
 void lt_rollout_destroy(lt_rollout *r)
 {
     if (!r) return;
-    lt_device_rollout_destroy(r->remote);
+    lt_device_rollout_destroy(r->on_device);
     for (int i = 0; r->lane && i < r->lane_capacity; i++) {
         lt_program_destroy(r->lane[i].program);
         lt_free(r->lane[i].input);
@@ -213,7 +213,7 @@ static bool same_signature(const lt_operator_spec *a, const lt_operator_spec *b)
 
 bool lt_rollout_fits(const lt_rollout *r, const lt_operator_spec *spec)
 {
-    lt_operator_spec own;
+    lt_operator_spec own = { .size = sizeof own };
     return r && !lt_operator_take(spec, &own) && same_signature(&r->spec, &own);
 }
 
@@ -237,7 +237,7 @@ lt_status lt_rollout_set_operator(lt_rollout *r, const lt_operator_spec *given, 
     if (!same_signature(&w->network.spec, spec)) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: the weights are of another architecture");
     r->weights = w;
     set_policy(r, spec);
-    if (r->remote) return lt_device_rollout_set(r->remote, spec, w, r->policy);
+    if (r->on_device) return lt_device_rollout_set(r->on_device, spec, w, r->policy);
     lt_noise_set(&r->noise, spec, w);
     for (int i = 0; i < r->n_lanes; i++) {
         for (int k = 0; k < r->network.n_tensors; k++)
@@ -249,13 +249,13 @@ lt_status lt_rollout_set_operator(lt_rollout *r, const lt_operator_spec *given, 
 
 lt_status lt_rollout_set_reader(lt_rollout *r, const lt_state_reader *reader)
 {
-    if (!r || !r->remote) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: states are read on devices with memory of their own only");
-    return lt_device_rollout_set_reader(r->remote, reader);
+    if (!r || !r->on_device) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: states are read on devices with memory of their own only");
+    return lt_device_rollout_set_reader(r->on_device, reader);
 }
 
 lt_status lt_rollout_keep_states(lt_rollout *r, bool stay)
 {
-    if (!r || !r->remote) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: states stay on devices with memory of their own only");
-    lt_device_rollout_keep_states(r->remote, stay);
+    if (!r || !r->on_device) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: states stay on devices with memory of their own only");
+    lt_device_rollout_keep_states(r->on_device, stay);
     return LT_OK;
 }

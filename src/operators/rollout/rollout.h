@@ -14,8 +14,7 @@ typedef struct lt_step_lane {
 } lt_step_lane;
 
 struct lt_rollout {
-    struct lt_device_rollout *remote; /* the one that runs, on devices with memory of their own; NULL on the CPU,
-                                         where the rest below runs */
+    struct lt_device_rollout *on_device; /* the rollout on a device with memory of its own; NULL on the CPU, which uses the rest */
     lt_operator_spec   spec;      /* of the creation: its architecture is what runs */
     lt_rollout_options opt;
     lt_rollout_info    info;

@@ -98,7 +98,7 @@ static void set_arguments(run *q, int64_t slot, lt_step_lane *lane)
     lane->input[LT_STEP_GAIN] = &r->policy[1];
 }
 
-/* Runs a lane's program on a slot, or holds its weights ready. */
+/* Runs the program of a lane on a slot, or prepares its weights. */
 static lt_status with_arguments(run *q, int64_t slot, lt_step_lane *lane, program_fn fn)
 {
     set_arguments(q, slot, lane);
@@ -112,8 +112,8 @@ static lt_status advance(run *q, int64_t slot, lt_step_lane *lane)
     return LT_OK;
 }
 
-/* A lane takes slots until none is left. Which lane computes a slot changes nothing: all lanes run
-   the same program, inside a task of the pool on one thread, elsewhere on all of them. */
+/* A lane takes slots until none is left. All lanes run the same program, so it does not matter which lane computes a slot. Inside a task of
+   the pool a lane uses one thread, otherwise all of them. */
 static lt_status lane_task(void *ctx, int64_t index, int worker)
 {
     run *q = ctx;
@@ -125,7 +125,7 @@ static lt_status lane_task(void *ctx, int64_t index, int worker)
     }
 }
 
-/* As many slots that go on as there are lanes, each in one of them; *slot moves behind the last. */
+/* Runs as many active slots as there are lanes, one in each; *slot moves past the last. */
 static lt_status run_abreast(run *q, int64_t *slot)
 {
     lt_rollout *r = q->r;
@@ -165,7 +165,7 @@ static lt_status run_chunk(run *q)
         slot = q->chunk_end;
         q->chunk_end = end;
     }
-    /* What is left over is computed one by one, by all threads together: the same program, the same bits. */
+    /* The rest is computed one by one, with all threads: the same program and the same bits. */
     atomic_store(&q->next, slot);
     return r->limited ? lt_pool_run(r->pool, 1, lane_task, q) : lane_task(q, 0, 0);
 }
@@ -230,7 +230,7 @@ lt_status lt_rollout_start(lt_rollout *r, const float *field, int64_t realizatio
     if (!r->weights) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: no operator is set");
     if (realization < -1 || realization >= r->opt.realizations)
         return LT_FAIL(LT_ERR_ARGUMENT, "rollout: realization %lld: expected 0..%lld, or -1 for all", (long long)realization, (long long)(r->opt.realizations - 1));
-    if (r->remote) return lt_device_rollout_start(r->remote, field, realization, sink, ctx);
+    if (r->on_device) return lt_device_rollout_start(r->on_device, field, realization, sink, ctx);
     r->run_field = field;
     r->run_realization = realization;
     r->run_sink = sink;
@@ -240,7 +240,7 @@ lt_status lt_rollout_start(lt_rollout *r, const float *field, int64_t realizatio
 
 static lt_status finish(lt_rollout *r, lt_rollout_result *out)
 {
-    if (r->remote) return lt_device_rollout_wait(r->remote, out);
+    if (r->on_device) return lt_device_rollout_wait(r->on_device, out);
     run q = { .r = r, .first = LT_MAX(r->run_realization, 0), .n = r->run_realization < 0 ? r->opt.realizations : 1 };
     int64_t begin = lt_clock_ns();
     LT_TRY(run_steps(&q, r->run_field));

@@ -146,7 +146,7 @@ lt_status lt_sampling_min_distance(const float *x, int64_t n, int p, lt_pool *po
     pair_job j;
     lt_status s = job_open(&j, n, p, p);
     for (int64_t i = 0; !s && i < j.n_tiles * LT_TILE_ROWS; i++)
-        for (int d = 0; d < p; d++) *number_at(&j, i, d) = i < n ? (double)x[i * p + d] : 1e150; /* past the end: far away */
+        for (int d = 0; d < p; d++) *number_at(&j, i, d) = i < n ? (double)x[i * p + d] : 1e150; /* past the end: at a great distance */
     if (!s) s = run_tiles(&j, pool, distance_task);
     double least = INFINITY;
     for (int64_t t = 0; !s && t < j.n_tiles; t++) least = fmin(least, j.part[t]);

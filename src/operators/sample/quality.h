@@ -1,7 +1,7 @@
 /* How well a set of rows fills the unit cube. SPDX-License-Identifier: BSD-3-Clause
 
-   Sobol points are the stratification: every elementary interval of the base holds its share of them,
-   so the stratification and refinement keys of a configuration change nothing. */
+   Sobol points are stratified: every elementary interval of the base holds its share of them. So the keys for stratification and refinement
+   have no effect (decision 41). */
 #ifndef LT_OPERATORS_SAMPLE_QUALITY_H
 #define LT_OPERATORS_SAMPLE_QUALITY_H
 

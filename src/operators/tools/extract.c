@@ -25,7 +25,7 @@ typedef struct extract {
     lt_row_table              rows;
     lt_store_plan             plan;
     lt_store                 *store;
-    lt_feature_lane           features;
+    lt_row_features           features;
     lt_replay                *replay;
     lt_operator_weights      *weights;   /* of the row being worked on, where its features need them */
     int64_t                  *code, *step; /* [rows] of the dataset */
@@ -105,7 +105,7 @@ static lt_status add_sensitivity(extract *e, int64_t row, lt_feature_stream *s)
 {
     if (!e->features.probes) return LT_OK;
     if (!e->features.learned) LT_TRY(draw_operator(e, row));
-    return lt_feature_lane_sensitivity(&e->features, &e->rows.spec[row], e->weights, e->field, e->rows.index[row], s);
+    return lt_row_features_sensitivity(&e->features, &e->rows.spec[row], e->weights, e->field, e->rows.index[row], s);
 }
 
 static bool ran(const extract *e, int64_t row) { return e->code[row] == LT_RUN_DONE || e->code[row] == LT_RUN_NON_FINITE; }
@@ -119,14 +119,14 @@ static lt_status put_row(extract *e, int64_t row, lt_feature_stream *s)
     LT_TRY(lt_replay_row(e->replay, e->rows.index[row], NULL, e->field));
     if (ran(e, row)) LT_TRY(add_sensitivity(e, row, s));
     LT_TRY(lt_store_row_take(e->store, row, &out));
-    lt_status st = ran(e, row) ? lt_feature_lane_finish(&e->features, &e->plan, s, unit, e->field, grid, out)
-                               : lt_feature_lane_fail(&e->features, &e->plan, unit, e->field, grid, out);
+    lt_status st = ran(e, row) ? lt_row_features_finish(&e->features, &e->plan, s, unit, e->field, grid, out)
+                               : lt_row_features_fail(&e->features, &e->plan, unit, e->field, grid, out);
     if (!st && ran(e, row) && e->features.learned) st = lt_learned_finish(e->features.learned, out->part[LT_PART_LEARNED]);
     if (st) {
         lt_store_row_drop(e->store, out);
         return st;
     }
-    out->code = (uint8_t)(e->code[row] == LT_RUN_LOST ? LT_RUN_PENDING : e->code[row]); /* no run goes on with this file to make it */
+    out->code = (uint8_t)(e->code[row] == LT_RUN_LOST ? LT_RUN_PENDING : e->code[row]); /* no later run resumes this file */
     out->step = (int32_t)e->step[row];
     out->seconds = e->opt->record_times ? (float)since(start) : 0;
     e->info->samples++;
@@ -138,7 +138,7 @@ static lt_status run_block(extract *e, int64_t first, int n)
 {
     lt_feature_stream *streams[MAX_BLOCK] = { NULL };
     lt_status s = LT_OK;
-    for (int k = 0; k < n && !s; k++) s = lt_feature_lane_take(&e->features, e->rows.spec[first + k].grid, &streams[k]);
+    for (int k = 0; k < n && !s; k++) s = lt_row_features_take(&e->features, e->rows.spec[first + k].grid, &streams[k]);
     int64_t start = lt_clock_ns();
     if (!s) s = begin_learned(e, first); /* then the block is this one row */
     if (!s && e->in.has_outputs) s = push_stored(e, first, n, streams);
@@ -147,7 +147,7 @@ static lt_status run_block(extract *e, int64_t first, int n)
             s = lt_replay_run(e->replay, e->rows.index[first + k], -1, push_state, &(replayed){ streams[k], e->features.learned }, NULL);
     e->info->feature_seconds += since(start);
     for (int k = 0; k < n && !s; k++) s = put_row(e, first + k, streams[k]);
-    for (int k = 0; k < n; k++) lt_feature_lane_give(&e->features, e->rows.spec[first + k].grid, streams[k]);
+    for (int k = 0; k < n; k++) lt_row_features_give(&e->features, e->rows.spec[first + k].grid, streams[k]);
     if (!s && e->opt->progress) e->opt->progress(e->opt->progress_ctx, &(lt_generate_progress){ sizeof(lt_generate_progress), first + n, e->plan.rows, (first + n) * e->in.steps });
     return s;
 }
@@ -224,7 +224,7 @@ static lt_status open_output(extract *e, const char *output)
     LT_TRY(lt_dataset_texts(e->d, "/status/device", &n_devices, &f.row_device));
     if (n_devices < n) f.row_device = NULL;
     LT_TRY(lt_dataset_file_plan(&f, &e->arena, &e->plan));
-    LT_TRY(lt_feature_lane_open(c, e->set, e->in.realizations, e->in.steps, (int)e->in.grid, c->precision, e->opt->device, e->opt->stop, &e->features));
+    LT_TRY(lt_row_features_open(c, e->set, e->in.realizations, e->in.steps, (int)e->in.grid, c->precision, e->opt->device, e->opt->stop, &e->features));
     lt_replay_options replay = lt_replay_defaults();
     replay.device = e->opt->device;
     LT_TRY(lt_replay_create(c, &replay, &e->replay));
@@ -245,7 +245,7 @@ static lt_status extract_all(extract *e)
         lt_store_discard(e->store);
         return s;
     }
-    LT_TRY(lt_store_close(e->store, &stats));
+    LT_TRY(lt_store_close_whole(e->store, &stats));
     e->info->file_bytes = stats.file_bytes;
     e->info->raw_bytes = stats.raw_bytes;
     return LT_OK;
@@ -267,7 +267,7 @@ lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_ge
     lt_status s = extract_all(&e);
     e.info->total_seconds = since(start);
     e.info->samples_per_second = (double)e.info->samples / e.info->total_seconds;
-    lt_feature_lane_close(&e.features);
+    lt_row_features_close(&e.features);
     lt_operator_weights_destroy(e.weights);
     lt_replay_destroy(e.replay);
     lt_row_table_release(&e.rows);

@@ -34,7 +34,7 @@ static lt_status check_keys(const char *path, const lt_yaml_node *doc)
     return LT_OK;
 }
 
-/* Before it is laid over the dataset's configuration, whose unknown keys were told when that was loaded. */
+/* Checked before it is merged onto the configuration of the dataset, whose unknown keys were reported when that was loaded. */
 static lt_status check_part(const lt_yaml_node *part, const char *prefix, lt_arena *arena)
 {
     lt_schema schema = lt_config_schema();
@@ -50,7 +50,7 @@ static lt_status read_count(const lt_yaml_node *doc, const char *name, int64_t m
     return LT_OK;
 }
 
-/* Sizes and places; how many workers and whether states are cached does not change what is computed. */
+/* Sizes and paths. The number of workers and the caching of states do not change results. */
 static lt_status read_run_keys(lt_extract_options *opt, const lt_yaml_node *doc)
 {
     int64_t workers = 0;

@@ -111,7 +111,7 @@ static lt_status check_agreement(const merge *m, const shard *b, const char *out
 
 static lt_status check_rows(const merge *m)
 {
-    /* Of more rows than the shards hold one is missing among the first of them: no need to look further. */
+    /* If the dataset has more rows than all shards together, a row among the first ones is missing: no need to look further. */
     int64_t held = 0;
     for (int i = 0; i < m->n; i++) held += m->s[i].info.rows;
     const int64_t looked = LT_MIN(m->total, held + 1);
@@ -186,7 +186,7 @@ static lt_status copy_block(merge *m, shard *s, int64_t first, int n)
     return st;
 }
 
-/* Shards side by side, block by block: slabs of the merged file complete as soon as they can. */
+/* Copies all shards block by block, so that slabs of the merged file complete early. */
 static lt_status copy_all(merge *m)
 {
     int64_t longest = 0, block = LT_MIN(m->plan.chunk_rows, (int64_t)MAX_BLOCK);
@@ -209,7 +209,7 @@ static const char *device_of(const merge *m)
     return m->s[0].info.device[0] ? m->s[0].info.device : NULL;
 }
 
-/* Rows of different devices differ in the last bits: the file says which is from where. */
+/* Rows of different devices differ in the last bits, so the file records the device of each row. */
 static lt_status list_devices(merge *m)
 {
     const char *all = device_of(m);
@@ -259,7 +259,7 @@ static lt_status merge_all(merge *m, const char *out_path, const char *const *pa
     LT_TRY(make_file(m, out_path));
     lt_status s = copy_all(m);
     if (s) lt_store_discard(m->store);
-    else s = lt_store_close(m->store, NULL);
+    else s = lt_store_close_whole(m->store, NULL);
     return s;
 }
 

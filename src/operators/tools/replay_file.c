@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/sized.h"
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/flags.h"
 #include "operators/rollout/rollout.h"
 
 typedef struct file_sink { lt_store *store; lt_store_row *row; int grid; } file_sink;
@@ -51,7 +51,7 @@ static lt_status write_file(const lt_dataset_config *c, const lt_replay_options 
     lt_replay *r = NULL;
     lt_file_content f = { .config = c, .rows = rows, .total = 1, .shard_count = 1, .outputs = true,
                           .realizations = realization >= 0 ? 1 : opt->realizations ? opt->realizations : c->realizations,
-                          .steps = opt->steps ? opt->steps : c->steps, .device = opt->device ? opt->device->backend->name : NULL };
+                          .steps = opt->steps ? opt->steps : c->steps, .device = opt->device ? lt_device_kind(opt->device) : NULL };
     LT_TRY(precision_of(c, opt, &f.precision));
     LT_TRY(lt_dataset_file_plan(&f, arena, &plan));
     LT_TRY(lt_replay_create(c, opt, &r));
@@ -59,7 +59,7 @@ static lt_status write_file(const lt_dataset_config *c, const lt_replay_options 
     if (!s) {
         s = run_into(r, index, realization, store, out);
         if (s) lt_store_discard(store);
-        else s = lt_store_close(store, NULL);
+        else s = lt_store_close_whole(store, NULL);
     }
     lt_replay_destroy(r);
     return s;

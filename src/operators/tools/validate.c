@@ -13,7 +13,7 @@
 
 enum { BLOCK_ROWS = 64, SAMPLED_ROWS = 16, NAMED_COLUMNS = 8, NAMED_ROWS = 16 };
 
-void lt_check_tell(lt_check *k, lt_finding_level level, const char *format, ...)
+void lt_check_report(lt_check *k, lt_finding_level level, const char *format, ...)
 {
     char text[512];
     va_list ap;
@@ -44,17 +44,17 @@ static lt_status check_structure(lt_check *k)
 {
     structure s = { .k = k };
     LT_TRY(lt_dataset_walk(k->d, note_item, &s));
-    const struct { const char *name; bool there; } groups[] = { { "/parameters", s.parameters }, { "/inputs", s.inputs }, { "/outputs", s.outputs } };
+    const struct { const char *name; bool found; } groups[] = { { "/parameters", s.parameters }, { "/inputs", s.inputs }, { "/outputs", s.outputs } };
     for (size_t i = 0; i < LT_LEN(groups); i++)
-        if (!groups[i].there) lt_check_tell(k, LT_FINDING_ERROR, "group %s is missing", groups[i].name);
+        if (!groups[i].found) lt_check_report(k, LT_FINDING_ERROR, "group %s is missing", groups[i].name);
     if (s.wrong)
-        lt_check_tell(k, LT_FINDING_ERROR, "%" PRId64 " of %" PRId64 " arrays do not have %" PRId64 " rows: %s", s.wrong, s.arrays, k->info.rows, s.first);
-    else lt_check_tell(k, LT_FINDING_OK, "%" PRId64 " arrays of %" PRId64 " rows each", s.arrays, k->info.rows);
+        lt_check_report(k, LT_FINDING_ERROR, "%" PRId64 " of %" PRId64 " arrays do not have %" PRId64 " rows: %s", s.wrong, s.arrays, k->info.rows, s.first);
+    else lt_check_report(k, LT_FINDING_OK, "%" PRId64 " arrays of %" PRId64 " rows each", s.arrays, k->info.rows);
     const struct { const char *name, *text; } texts[] = { { "config", k->info.config }, { "creation_date", k->info.creation_date },
                                                           { "sampling_metrics", k->info.sampling_metrics } };
     for (size_t i = 0; i < LT_LEN(texts); i++)
-        if (!texts[i].text[0]) lt_check_tell(k, LT_FINDING_WARNING, "/metadata has no attribute %s", texts[i].name);
-    if (!k->info.engine_version[0]) lt_check_tell(k, LT_FINDING_WARNING, "no engine_version: lathe did not write this file, so its rows cannot be replayed");
+        if (!texts[i].text[0]) lt_check_report(k, LT_FINDING_WARNING, "/metadata has no attribute %s", texts[i].name);
+    if (!k->info.engine_version[0]) lt_check_report(k, LT_FINDING_WARNING, "no engine_version: lathe did not write this file, so its rows cannot be replayed");
     return LT_OK;
 }
 
@@ -64,7 +64,7 @@ static lt_status check_parameters(lt_check *k)
 {
     int64_t n = k->info.rows, p = k->info.parameters, outside = 0;
     if (p < 1) {
-        lt_check_tell(k, LT_FINDING_ERROR, "no array /parameters/params");
+        lt_check_report(k, LT_FINDING_ERROR, "no array /parameters/params");
         return LT_OK;
     }
     float *x = lt_malloc((size_t)(n * p) * sizeof *x);
@@ -73,8 +73,8 @@ static lt_status check_parameters(lt_check *k)
     for (int64_t i = 0; i < n * p && !s; i++) outside += !(x[i] >= 0 && x[i] <= 1);
     lt_free(x);
     LT_TRY(s);
-    if (outside) lt_check_tell(k, LT_FINDING_ERROR, "%" PRId64 " unit parameters outside [0, 1]", outside);
-    else lt_check_tell(k, LT_FINDING_OK, "%" PRId64 " x %" PRId64 " unit parameters, all in [0, 1]", n, p);
+    if (outside) lt_check_report(k, LT_FINDING_ERROR, "%" PRId64 " unit parameters outside [0, 1]", outside);
+    else lt_check_report(k, LT_FINDING_OK, "%" PRId64 " x %" PRId64 " unit parameters, all in [0, 1]", n, p);
     return LT_OK;
 }
 
@@ -102,7 +102,7 @@ static lt_status count_not_finite(lt_check *k, const char *path, int64_t columns
     return s;
 }
 
-static void tell_columns(lt_check *k, const char *path, int64_t columns, const int64_t *bad, const char *const *names, int64_t n_names)
+static void report_columns(lt_check *k, const char *path, int64_t columns, const int64_t *bad, const char *const *names, int64_t n_names)
 {
     char text[400] = "";
     int64_t total = 0, wrong = 0;
@@ -114,8 +114,8 @@ static void tell_columns(lt_check *k, const char *path, int64_t columns, const i
         if (names && c < n_names) snprintf(text + at, sizeof text - at, "%s%s %" PRId64, at ? ", " : "", names[c], bad[c]);
         else snprintf(text + at, sizeof text - at, "%scolumn %" PRId64 " %" PRId64, at ? ", " : "", c, bad[c]);
     }
-    if (!wrong) lt_check_tell(k, LT_FINDING_OK, "%s: finite in every finished row", path);
-    else lt_check_tell(k, LT_FINDING_ERROR, "%s: %" PRId64 " values not finite in %" PRId64 " of %" PRId64 " columns: %s%s", path, total, wrong, columns, text,
+    if (!wrong) lt_check_report(k, LT_FINDING_OK, "%s: finite in every finished row", path);
+    else lt_check_report(k, LT_FINDING_ERROR, "%s: %" PRId64 " values not finite in %" PRId64 " of %" PRId64 " columns: %s%s", path, total, wrong, columns, text,
                        wrong > NAMED_COLUMNS ? ", ..." : "");
 }
 
@@ -134,7 +134,7 @@ static lt_status check_features(lt_check *k, const char *path)
     int64_t *bad = lt_calloc((size_t)columns, sizeof *bad);
     if (!bad) return LT_ERR_MEMORY;
     lt_status s = count_not_finite(k, path, columns, per_row, bad);
-    if (!s) tell_columns(k, path, columns, bad, names, n_names);
+    if (!s) report_columns(k, path, columns, bad, names, n_names);
     lt_free(bad);
     return s;
 }
@@ -145,7 +145,7 @@ static lt_status check_states(lt_check *k)
     lt_shape shape = lt_dataset_shape(k->d, "/outputs/fields");
     if (k->info.has_outputs && shape.dim[0] != k->info.rows) return LT_OK; /* the structure's finding */
     if (!k->info.has_outputs) {
-        lt_check_tell(k, LT_FINDING_OK, "states are not stored: features only");
+        lt_check_report(k, LT_FINDING_OK, "states are not stored: features only");
         return LT_OK;
     }
     int64_t per_step = shape.dim[1] * shape.dim[shape.rank - 3] * shape.dim[shape.rank - 2] * shape.dim[shape.rank - 1];
@@ -159,12 +159,12 @@ static lt_status check_states(lt_check *k)
         for (int64_t e = 0; e < per_step && !s && k->code[row] == LT_RUN_DONE; e++) wrong += !isfinite(x[e]);
     }
     lt_free(x);
-    if (!s) lt_check_tell(k, wrong ? LT_FINDING_ERROR : LT_FINDING_OK, "last states of %" PRId64 " sampled rows: %" PRId64 " values not finite", looked, wrong);
+    if (!s) lt_check_report(k, wrong ? LT_FINDING_ERROR : LT_FINDING_OK, "last states of %" PRId64 " sampled rows: %" PRId64 " values not finite", looked, wrong);
     return s;
 }
 
-/* Rows that device or driver failed under are no data, and a run that resumes makes them. */
-static void tell_lost(lt_check *k)
+/* Rows lost to a fault of the device or driver hold no data; a resumed run makes them. */
+static void report_lost(lt_check *k)
 {
     char list[256] = "";
     int64_t n = 0;
@@ -174,19 +174,19 @@ static void tell_lost(lt_check *k)
         snprintf(list + at, sizeof list - at, "%s%" PRId64, at ? ", " : "", k->info.shard_index + i * LT_MAX(k->info.shard_count, 1));
     }
     if (n)
-        lt_check_tell(k, LT_FINDING_ERROR, "%" PRId64 " operators were lost to faults of the device: %s%s; lathe generate --resume makes them", n, list,
+        lt_check_report(k, LT_FINDING_ERROR, "%" PRId64 " operators were lost to faults of the device: %s%s; lathe generate --resume makes them", n, list,
                       n > NAMED_ROWS ? ", ..." : "");
 }
 
-static void tell_status(lt_check *k)
+static void report_status(lt_check *k)
 {
     const int64_t *n = k->info.status;
     lt_finding_level level = n[LT_RUN_PENDING] || n[LT_RUN_FAILED] || n[LT_RUN_LOST] ? LT_FINDING_WARNING : LT_FINDING_OK;
     int64_t unknown = 0;
     for (int64_t i = 0; i < k->info.rows; i++) unknown += k->code[i] < 0 || k->code[i] >= LT_RUN_STATUS_COUNT;
-    if (unknown) lt_check_tell(k, LT_FINDING_ERROR, "/status/code: %" PRId64 " rows have a state that is none (0 to %d)", unknown, LT_RUN_STATUS_COUNT - 1);
-    tell_lost(k);
-    lt_check_tell(k, level, "rows: %" PRId64 " done, %" PRId64 " not finite, %" PRId64 " failed, %" PRId64 " pending", n[LT_RUN_DONE], n[LT_RUN_NON_FINITE],
+    if (unknown) lt_check_report(k, LT_FINDING_ERROR, "/status/code: %" PRId64 " rows have a state that is none (0 to %d)", unknown, LT_RUN_STATUS_COUNT - 1);
+    report_lost(k);
+    lt_check_report(k, level, "rows: %" PRId64 " done, %" PRId64 " not finite, %" PRId64 " failed, %" PRId64 " pending", n[LT_RUN_DONE], n[LT_RUN_NON_FINITE],
                   n[LT_RUN_FAILED], n[LT_RUN_PENDING]);
 }
 
@@ -200,7 +200,7 @@ static lt_status check_all(lt_check *k, const lt_validate_options *opt)
     };
     lt_dataset_config *c = NULL;
     LT_TRY(check_structure(k));
-    tell_status(k);
+    report_status(k);
     LT_TRY(check_parameters(k));
     for (size_t i = 0; i < LT_LEN(features); i++) LT_TRY(check_features(k, features[i]));
     LT_TRY(check_states(k));
@@ -208,7 +208,7 @@ static lt_status check_all(lt_check *k, const lt_validate_options *opt)
     lt_status s = lt_dataset_config_parse(k->info.config, strlen(k->info.config), "the configuration in the file", NULL, &c);
     if (s == LT_ERR_MEMORY) return s; /* says nothing about the file */
     if (s) {
-        lt_check_tell(k, LT_FINDING_ERROR, "the configuration in the file does not load: %s", lt_error_text());
+        lt_check_report(k, LT_FINDING_ERROR, "the configuration in the file does not load: %s", lt_error_text());
         return LT_OK;
     }
     s = lt_check_shares(k, c);

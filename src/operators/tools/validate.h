@@ -12,7 +12,7 @@ typedef struct lt_check {
     void            *ctx;
 } lt_check;
 
-void lt_check_tell(lt_check *k, lt_finding_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void lt_check_report(lt_check *k, lt_finding_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Labels and parameters against the configuration in the file. */
 lt_status lt_check_metadata(lt_check *k, const lt_dataset_config *c);

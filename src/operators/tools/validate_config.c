@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "device/backend.h"
+#include "device/flags.h"
 #include "operators/fields/types.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static lt_status check_families(lt_check *k, const lt_dataset_config *c)
     int64_t n, unknown = 0;
     LT_TRY(lt_dataset_texts(k->d, "/metadata/ic_types", &n, &labels));
     if (n == 0) {
-        lt_check_tell(k, LT_FINDING_WARNING, "no labels of initial fields in /metadata/ic_types");
+        lt_check_report(k, LT_FINDING_WARNING, "no labels of initial fields in /metadata/ic_types");
         return LT_OK;
     }
     for (int i = 0; i < c->n_fields; i++) {
@@ -39,15 +39,15 @@ static lt_status check_families(lt_check *k, const lt_dataset_config *c)
         if (lt_field_type_find(labels[i], &t)) count[t]++;
         else unknown++;
     }
-    if (unknown) lt_check_tell(k, LT_FINDING_ERROR, "%" PRId64 " labels of initial fields name no known type", unknown);
+    if (unknown) lt_check_report(k, LT_FINDING_ERROR, "%" PRId64 " labels of initial fields name no known type", unknown);
     int wrong = 0;
     for (int t = 0; t < LT_FIELD_TYPE_COUNT; t++) {
         double share = count[t] / (double)n, want = sum > 0 ? weight[t] / sum : 0;
         if (share_fits(share, want, n, 0.02)) continue;
-        lt_check_tell(k, LT_FINDING_WARNING, "initial fields: %s has a share of %.1f %%, its weight is %.1f %%", lt_field_types[t].name, 100 * share, 100 * want);
+        lt_check_report(k, LT_FINDING_WARNING, "initial fields: %s has a share of %.1f %%, its weight is %.1f %%", lt_field_types[t].name, 100 * share, 100 * want);
         wrong++;
     }
-    if (!wrong && !unknown) lt_check_tell(k, LT_FINDING_OK, "shares of initial-field families fit their weights");
+    if (!wrong && !unknown) lt_check_report(k, LT_FINDING_OK, "shares of initial-field families fit their weights");
     return LT_OK;
 }
 
@@ -71,10 +71,10 @@ static lt_status check_policies(lt_check *k, const lt_dataset_config *c)
         for (int64_t i = 0; i < n; i++) count += !strcmp(labels[i], lt_policy_name((lt_policy)p));
         double share = (double)count / (double)n, want = policy_weight(c, p);
         if (share_fits(share, want, n, 0.02)) continue;
-        lt_check_tell(k, LT_FINDING_WARNING, "policy %s has a share of %.1f %%, its weight is %.1f %%", lt_policy_name((lt_policy)p), 100 * share, 100 * want);
+        lt_check_report(k, LT_FINDING_WARNING, "policy %s has a share of %.1f %%, its weight is %.1f %%", lt_policy_name((lt_policy)p), 100 * share, 100 * want);
         wrong++;
     }
-    if (n && !wrong) lt_check_tell(k, LT_FINDING_OK, "shares of update policies fit their weights");
+    if (n && !wrong) lt_check_report(k, LT_FINDING_OK, "shares of update policies fit their weights");
     return LT_OK;
 }
 
@@ -92,9 +92,9 @@ static lt_status compare_labels(lt_check *k, const char *path, const char *const
     int64_t found, wrong = 0;
     LT_TRY(lt_dataset_texts(k->d, path, &found, &labels));
     for (int64_t i = 0; i < n && found == n; i++) wrong += strcmp(labels[i], want[i]) != 0;
-    if (found != n) lt_check_tell(k, LT_FINDING_ERROR, "%s: %" PRId64 " labels for %" PRId64 " rows", path, found, n);
-    else if (wrong) lt_check_tell(k, LT_FINDING_ERROR, "%s: %" PRId64 " of %" PRId64 " labels differ from what the configuration gives", path, wrong, n);
-    else lt_check_tell(k, LT_FINDING_OK, "%s: as the configuration gives them", path);
+    if (found != n) lt_check_report(k, LT_FINDING_ERROR, "%s: %" PRId64 " labels for %" PRId64 " rows", path, found, n);
+    else if (wrong) lt_check_report(k, LT_FINDING_ERROR, "%s: %" PRId64 " of %" PRId64 " labels differ from what the configuration gives", path, wrong, n);
+    else lt_check_report(k, LT_FINDING_OK, "%s: as the configuration gives them", path);
     return LT_OK;
 }
 
@@ -102,7 +102,7 @@ static lt_status compare_parameters(lt_check *k, const lt_row_table *t)
 {
     int64_t wrong = 0;
     if (k->info.parameters != t->parameters) {
-        lt_check_tell(k, LT_FINDING_ERROR, "/parameters/params has %" PRId64 " columns, the configuration %" PRId64, k->info.parameters, t->parameters);
+        lt_check_report(k, LT_FINDING_ERROR, "/parameters/params has %" PRId64 " columns, the configuration %" PRId64, k->info.parameters, t->parameters);
         return LT_OK;
     }
     float *x = lt_malloc((size_t)(t->n * t->parameters) * sizeof *x);
@@ -110,7 +110,7 @@ static lt_status compare_parameters(lt_check *k, const lt_row_table *t)
     lt_status s = lt_dataset_read(k->d, "/parameters/params", 0, t->n, x, t->n * t->parameters);
     for (int64_t i = 0; i < t->n * t->parameters && !s; i++) wrong += x[i] != t->unit[i];
     lt_free(x);
-    if (!s) lt_check_tell(k, wrong ? LT_FINDING_ERROR : LT_FINDING_OK, "unit parameters: %" PRId64 " differ from what seed and configuration give", wrong);
+    if (!s) lt_check_report(k, wrong ? LT_FINDING_ERROR : LT_FINDING_OK, "unit parameters: %" PRId64 " differ from what seed and configuration give", wrong);
     return s;
 }
 
@@ -137,10 +137,10 @@ static lt_status compare_arrays(lt_check *k, const lt_dataset_config *c, int max
         const int64_t found = shape.rank ? shape.dim[shape.rank - 1] : 0;
         if (found == arrays[i].columns) continue;
         wrong++;
-        if (!found) lt_check_tell(k, LT_FINDING_ERROR, "%s is missing: the configuration gives it %" PRId64 " columns", arrays[i].path, arrays[i].columns);
-        else lt_check_tell(k, LT_FINDING_ERROR, "%s has %" PRId64 " columns, the configuration gives it %" PRId64, arrays[i].path, found, arrays[i].columns);
+        if (!found) lt_check_report(k, LT_FINDING_ERROR, "%s is missing: the configuration gives it %" PRId64 " columns", arrays[i].path, arrays[i].columns);
+        else lt_check_report(k, LT_FINDING_ERROR, "%s has %" PRId64 " columns, the configuration gives it %" PRId64, arrays[i].path, found, arrays[i].columns);
     }
-    if (!wrong) lt_check_tell(k, LT_FINDING_OK, "features and states: the arrays that the configuration gives");
+    if (!wrong) lt_check_report(k, LT_FINDING_OK, "features and states: the arrays that the configuration gives");
     return LT_OK;
 }
 
@@ -150,13 +150,13 @@ lt_status lt_check_metadata(lt_check *k, const lt_dataset_config *c)
     int64_t n = (c->total_samples - k->info.shard_index + k->info.shard_count - 1) / k->info.shard_count;
     if (!k->info.engine_version[0]) return LT_OK; /* another program's rows */
     if (n != k->info.rows) { /* before as many are drawn */
-        lt_check_tell(k, LT_FINDING_ERROR, "the configuration gives %" PRId64 " rows, the file has %" PRId64, LT_MAX(n, 0), k->info.rows);
+        lt_check_report(k, LT_FINDING_ERROR, "the configuration gives %" PRId64 " rows, the file has %" PRId64, LT_MAX(n, 0), k->info.rows);
         return LT_OK;
     }
     lt_status s = lt_row_table_create(c, k->info.shard_index, k->info.shard_count, c->total_samples, &t);
     if (s == LT_ERR_MEMORY) return s; /* says nothing about the file */
     if (s) {
-        lt_check_tell(k, LT_FINDING_ERROR, "rows of the configuration: %s", lt_error_text());
+        lt_check_report(k, LT_FINDING_ERROR, "rows of the configuration: %s", lt_error_text());
         return LT_OK;
     }
     s = compare_parameters(k, &t);
@@ -178,7 +178,7 @@ static lt_status push_state(void *ctx, int64_t t, const float *states, const int
     return lt_feature_stream_push(ctx, t, states, failed);
 }
 
-/* The same numbers; or, where a device measured them, all but a few that stand at a threshold close to each other. */
+/* Whether features are equal: exactly on the CPU; where a device measured them, nearly equal in all but the few that lie at a threshold. */
 static bool same_features(const float *a, const float *b, int64_t n, bool exact)
 {
     int64_t apart = 0;
@@ -218,7 +218,7 @@ static lt_status replay_rows(lt_check *k, const lt_dataset_config *c, lt_replay 
         looked++;
         wrong += !same;
     }
-    lt_check_tell(k, wrong ? LT_FINDING_ERROR : LT_FINDING_OK, "%" PRId64 " rows replayed, features of %" PRId64 " differ from the stored ones", looked, wrong);
+    lt_check_report(k, wrong ? LT_FINDING_ERROR : LT_FINDING_OK, "%" PRId64 " rows replayed, features of %" PRId64 " differ from the stored ones", looked, wrong);
     return LT_OK;
 }
 
@@ -226,13 +226,13 @@ lt_status lt_check_replays(lt_check *k, const lt_dataset_config *c, int replays,
 {
     lt_feature_set *set = NULL;
     lt_replay *r = NULL;
-    const char *kind = device ? device->backend->name : "cpu";
+    const char *kind = lt_device_kind(device);
     if (strcmp(kind, made_on(k))) {
-        lt_check_tell(k, LT_FINDING_WARNING, "rows were not replayed: the file was made on %s, this is %s (--device)", made_on(k), kind);
+        lt_check_report(k, LT_FINDING_WARNING, "rows were not replayed: the file was made on %s, this is %s (--device)", made_on(k), kind);
         return LT_OK;
     }
     if (strcmp(k->info.engine_version, lt_version()) || c->features.clip_batch || k->info.temporal_columns < 1 || k->info.steps != c->steps) {
-        lt_check_tell(k, LT_FINDING_WARNING, "rows were not replayed: %s", !k->info.engine_version[0] ? "lathe did not write the file"
+        lt_check_report(k, LT_FINDING_WARNING, "rows were not replayed: %s", !k->info.engine_version[0] ? "lathe did not write the file"
                       : strcmp(k->info.engine_version, lt_version()) ? "another engine version wrote the file"
                       : c->features.clip_batch ? "engine.clip is batch, so features depend on whole batches" : "the file has no TEMPORAL features of its states");
         return LT_OK;
@@ -241,7 +241,7 @@ lt_status lt_check_replays(lt_check *k, const lt_dataset_config *c, int replays,
     opt.device = device;
     lt_status s = lt_feature_set_create(&c->features, c->operator_features, &set);
     if (!s && lt_feature_temporal_count(set) != k->info.temporal_columns)
-        lt_check_tell(k, LT_FINDING_ERROR, "TEMPORAL has %" PRId64 " columns, the configuration gives %d", k->info.temporal_columns, lt_feature_temporal_count(set));
+        lt_check_report(k, LT_FINDING_ERROR, "TEMPORAL has %" PRId64 " columns, the configuration gives %d", k->info.temporal_columns, lt_feature_temporal_count(set));
     else if (!s) {
         s = lt_replay_create(c, &opt, &r);
         if (!s) s = replay_rows(k, c, r, set, replays);

@@ -1,4 +1,4 @@
-/* Which device evaluates a graph, and what an evaluation costs there. SPDX-License-Identifier: BSD-3-Clause */
+/* Which device evaluates a graph, and what an evaluation costs on it. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/choose.h"
 
 #include "base/status.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* Estimates depend on the program alone, never on a clock: the same problem takes the same path every time. */
-static const double crossing_seconds = 9e-6;    /* copies there and back, launch, wait; these four by an H200 */
+static const double crossing_seconds = 9e-6;    /* copies to the device and back, launch, wait; these four by an H200 */
 static const double kernel_seconds = 2e-6;
 static const double device_bytes_per_second = 1e12, device_flops = 5e12;
 static const double host_bytes_per_second = 1e10, host_flops = 2e10; /* a few cores */

@@ -1,4 +1,4 @@
-/* Which device evaluates a graph, and what an evaluation costs there. SPDX-License-Identifier: BSD-3-Clause */
+/* Which device evaluates a graph, and what an evaluation costs on it. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_OPTIMIZE_DEVICE_CHOOSE_H
 #define LT_OPTIMIZE_DEVICE_CHOOSE_H
 
@@ -12,7 +12,7 @@ double  lt_device_cost(const lt_program_info *i);
 bool    lt_device_idles(const lt_program_info *i);
 
 /* torch_device=auto: true when one evaluation (all: its program on the CPU) is large enough for a GPU and one is
-   here, which is then opened. The reason is told either way. */
+   here, which is then opened. The reason is given either way. */
 bool    lt_device_auto(const lt_program_info *all, lt_device **out, char *reason, size_t size);
 /* The GPU that auto took failed to compile or hold the program: the text of that failure becomes the reason. */
 void    lt_device_auto_refused(const lt_device *dev, char *reason, size_t size);

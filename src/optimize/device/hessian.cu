@@ -5,10 +5,9 @@
 // Sizes come through memory: one text serves every problem. Sums have a fixed order: bits repeat.
 
 typedef long long i64;
+typedef lt_hessian_sizes sizes; // hessian_job.h stands before this text
 
-struct sizes { i64 n, stride, pairs, chunk, chunks; };
-
-// The kernel may have been started before the one it follows ended: what that one writes is there from here on.
+// The kernel may have been started before the one it follows ended: what that one writes is in memory from here on.
 static __device__ void wait_for_those_before()
 {
 #if __CUDA_ARCH__ >= 900
@@ -17,7 +16,7 @@ static __device__ void wait_for_those_before()
 #endif
 }
 
-// An H that fills the cache would push out what the functions need there, which runs hundreds of small kernels: such an H
+// An H that fills the cache would push out what the functions need in it, which run hundreds of small kernels: such an H
 // passes through.
 static __device__ bool passes_through(const sizes *z) { return !z->pairs && z->n * z->stride > (1 << 20); }
 static __device__ double2 load(const double2 *p, bool through) { return through ? __ldcs(p) : *p; }
@@ -46,11 +45,11 @@ template <int C> static __device__ void write_row(const double (&sum)[C], i64 ro
     }
 }
 
-// Where products go: addresses, which lie in memory, since a captured sequence serves all destinations.
-template <int C> static __device__ void find_places(double *const *places, double *(&to)[C])
+// Where products go: addresses, which lie in memory, since a recorded sequence serves all destinations.
+template <int C> static __device__ void find_targets(double *const *targets, double *(&to)[C])
 {
 #pragma unroll
-    for (int c = 0; c < C; c++) to[c] = places[c];
+    for (int c = 0; c < C; c++) to[c] = targets[c];
 }
 
 // Loads of H asked for at once, and before those of the last time are used: stores in between would make each wait for the one before.
@@ -75,8 +74,8 @@ template <int C> static __device__ void add_products(double2 v, const double2 *x
     for (int c = 0; c < C; c++) sum[c] += dot2(v, x[c * half + j]);
 }
 
-// places[c] = H b[c]: one warp per row, which is read once for all C vectors.
-template <int C> static __device__ void multiply(const sizes *z, const double *H, const double *b, double *const *places)
+// targets[c] = H b[c]: one warp per row, which is read once for all C vectors.
+template <int C> static __device__ void multiply(const sizes *z, const double *H, const double *b, double *const *targets)
 {
     const i64 n = z->n, stride = z->stride, half = stride / 2, row = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     const int lane = threadIdx.x % 32;
@@ -87,7 +86,7 @@ template <int C> static __device__ void multiply(const sizes *z, const double *H
     double2 v[BATCH], next[BATCH];
     double sum[C] = { }, *to[C];
     ask_for_row(h, lane, half, through, v);
-    find_places(places, to);
+    find_targets(targets, to);
     for (i64 first = lane; first < half; first += 32 * BATCH) {
         ask_for_row(h, first + 32 * BATCH, half, through, next);
 #pragma unroll
@@ -124,7 +123,7 @@ extern "C" __global__ void rank2(const sizes *z, const double *step, double *H)
 }
 
 // Both in one pass: H is updated as rank2 does, and what is written is multiplied as multiply does.
-template <int C> static __device__ void change(const sizes *z, const double *step, double *H, const double *b, double *const *places)
+template <int C> static __device__ void change(const sizes *z, const double *step, double *H, const double *b, double *const *targets)
 {
     const i64 n = z->n, stride = z->stride, half = stride / 2, row = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     const int lane = threadIdx.x % 32;
@@ -135,7 +134,7 @@ template <int C> static __device__ void change(const sizes *z, const double *ste
     double2 *h = (double2 *)(H + row * stride), v[BATCH], next[BATCH];
     double sum[C] = { }, *to[C];
     ask_for_row(h, lane, half, through, v);
-    find_places(places, to);
+    find_targets(targets, to);
     const double si = step[row], wi = step[stride + row], gamma = step[2 * stride];
     for (i64 first = lane; first < half; first += 32 * BATCH) {
         ask_for_row(h, first + 32 * BATCH, half, through, next);
@@ -157,9 +156,7 @@ template <int C> static __device__ void change(const sizes *z, const double *ste
 }
 
 // ---- limited memory ------------------------------------------------------------------------------------------------
-// P holds the rows s, then the rows y. head: how many pairs there are, gamma, the slot of the newest, and its 1 / s'y where
-// that one came since the last product (else 0).
-enum { USED, GAMMA, NEWEST, RHO };
+// P holds the rows s, then the rows y.
 
 // part[c, row, chunk] = the chunk's share of row times b[c]; pair[row, chunk] the same of row times the newest y.
 template <int C> static __device__ void dots(const sizes *z, const double *P, const double *head, const double *b, double *pair, double *part)
@@ -168,8 +165,8 @@ template <int C> static __device__ void dots(const sizes *z, const double *P, co
     const int pairs = (int)z->pairs, rows = 2 * pairs, chunks = (int)z->chunks, row = blockIdx.x % rows, chunk = blockIdx.x / rows;
     const i64 stride = z->stride, half = stride / 2, first = chunk * (z->chunk / 2), last = min(first + z->chunk / 2, half);
     wait_for_those_before();
-    const double newest = head[NEWEST], rho = head[RHO];
-    if (row % pairs >= (int)head[USED]) return;
+    const double newest = head[LT_HEAD_NEWEST], rho = head[LT_HEAD_RHO];
+    if (row % pairs >= (int)head[LT_HEAD_USED]) return;
     const double2 *p = (const double2 *)(P + row * stride), *x = (const double2 *)b, *y = (const double2 *)(P + (pairs + (i64)newest) * stride);
     double sum[C + 1] = { };
     for (i64 start = first + threadIdx.x; start < last; start += AT_ONCE * blockDim.x) {
@@ -235,10 +232,20 @@ static __device__ void take_over(double (&v)[AHEAD], const double (&from)[AHEAD]
 // One pair's share of the two loops. sb and yq are s'b and y'b at first; `own` is its 1 / s'y.
 struct pair_share { int age; bool mine; double own, sb, yq; };
 
-// The two loops by one warp, which needs no barrier: each lane's alpha is what it has when its turn has passed.
-static __device__ void loops_of_warp(const double *sy, const double *ys, const double *yy, int newest, int pairs, int used, double gamma, pair_share p, double *factor)
+// Each thread has its turn once: what it has then, all get. A warp needs no barrier for that; a block has it in shared memory, where it stays.
+template <bool ONE_WARP> static __device__ double at_its_turn(double value, bool mine, int slot, double *share)
 {
-    const unsigned all = 0xffffffffu;
+    if (ONE_WARP) return __shfl_sync(0xffffffffu, value, slot);
+    if (mine) share[threadIdx.x] = value;
+    __syncthreads();
+    return share[slot];
+}
+
+template <bool ONE_WARP> static __device__ void two_loops(const double *sy, const double *ys, const double *yy, int newest, int pairs, int used, double gamma, pair_share p,
+                                                          double *factor)
+{
+    enum { MOST = 1024 };
+    __shared__ double alphas[MOST], betas[MOST];
     const int me = threadIdx.x;
     double now[AHEAD], then[AHEAD];
     ask(ys, newest, pairs, me, 0, 1, 0, p.mine ? p.age : 0, now);
@@ -246,16 +253,17 @@ static __device__ void loops_of_warp(const double *sy, const double *ys, const d
         ask(ys, newest, pairs, me, first + AHEAD, 1, 0, p.mine ? p.age : 0, then);
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
-            if (first + k >= used) break;
-            const double alpha = __shfl_sync(all, p.own * p.sb, slot_of_age(newest, pairs, first + k));
-            if (first + k < p.age && p.mine) p.sb -= alpha * now[k];
+            const int age = first + k;
+            if (age >= used) break;
+            const double alpha = at_its_turn<ONE_WARP>(p.own * p.sb, p.age == age, slot_of_age(newest, pairs, age), alphas);
+            if (age < p.age && p.mine) p.sb -= alpha * now[k];
         }
         take_over(now, then);
     }
     const double alpha = p.own * p.sb;
 #pragma unroll 8
     for (int j = 0; j < used; j++) {
-        const double other = __shfl_sync(all, alpha, j);
+        const double other = ONE_WARP ? __shfl_sync(0xffffffffu, alpha, j) : alphas[j];
         if (p.mine) p.yq -= other * yy[(i64)j * pairs + me];
     }
     p.yq *= gamma;
@@ -264,55 +272,16 @@ static __device__ void loops_of_warp(const double *sy, const double *ys, const d
         ask(sy, newest, pairs, me, first - AHEAD, -1, p.age + 1, used, then);
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
-            if (first - k < 0) break;
-            const double beta = __shfl_sync(all, alpha - p.own * p.yq, slot_of_age(newest, pairs, first - k));
-            if (first - k > p.age) p.yq += beta * now[k];
+            const int age = first - k;
+            if (age < 0) break;
+            const double beta = at_its_turn<ONE_WARP>(alpha - p.own * p.yq, p.age == age, slot_of_age(newest, pairs, age), betas);
+            if (age > p.age) p.yq += beta * now[k];
         }
         take_over(now, then);
     }
     if (!p.mine) return;
     factor[me] = alpha - p.own * p.yq;
     factor[pairs + me] = -gamma * alpha;
-}
-
-// The same by a block.
-static __device__ void loops_of_block(const double *sy, const double *ys, const double *yy, int newest, int pairs, int used, double gamma, pair_share p, double *factor)
-{
-    enum { MOST = 1024 };
-    __shared__ double alpha[MOST], beta[MOST];
-    const int me = threadIdx.x;
-    double now[AHEAD], then[AHEAD];
-    ask(ys, newest, pairs, me, 0, 1, 0, p.mine ? p.age : 0, now);
-    for (int first = 0; first < used; first += AHEAD) { // newest to oldest
-        ask(ys, newest, pairs, me, first + AHEAD, 1, 0, p.mine ? p.age : 0, then);
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            if (first + k >= used) break;
-            if (p.age == first + k) alpha[me] = p.own * p.sb;
-            __syncthreads();
-            if (first + k < p.age && p.mine) p.sb -= alpha[slot_of_age(newest, pairs, first + k)] * now[k];
-        }
-        take_over(now, then);
-    }
-#pragma unroll 8
-    for (int j = 0; j < used; j++)
-        if (p.mine) p.yq -= alpha[j] * yy[(i64)j * pairs + me];
-    p.yq *= gamma;
-    ask(sy, newest, pairs, me, used - 1, -1, p.age + 1, used, now);
-    for (int first = used - 1; first >= 0; first -= AHEAD) { // oldest to newest
-        ask(sy, newest, pairs, me, first - AHEAD, -1, p.age + 1, used, then);
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            if (first - k < 0) break;
-            if (p.age == first - k) beta[me] = alpha[me] - p.own * p.yq;
-            __syncthreads();
-            if (first - k > p.age) p.yq += beta[slot_of_age(newest, pairs, first - k)] * now[k];
-        }
-        take_over(now, then);
-    }
-    if (!p.mine) return;
-    factor[me] = beta[me];
-    factor[pairs + me] = -gamma * alpha[me];
 }
 
 // What rows are multiplied by in H b: the two loops on inner products, a block for each column, a thread for each pair.
@@ -326,8 +295,8 @@ extern "C" __global__ void __launch_bounds__(1024) loops(const sizes *z, const d
     part += (i64)blockIdx.x * 2 * pairs * chunks;
     factor += (i64)blockIdx.x * 2 * pairs;
     wait_for_those_before();
-    const int used = (int)head[USED], newest = (int)head[NEWEST];
-    const double gamma = head[GAMMA], fresh = head[RHO];
+    const int used = (int)head[LT_HEAD_USED], newest = (int)head[LT_HEAD_NEWEST];
+    const double gamma = head[LT_HEAD_GAMMA], fresh = head[LT_HEAD_RHO];
     pair_share p = { pairs, me < used, 0, 0, 0 };
     double dots[4] = { 0 };
     if (p.mine) {
@@ -343,23 +312,23 @@ extern "C" __global__ void __launch_bounds__(1024) loops(const sizes *z, const d
     p.own = p.mine ? rho[me] : 0;
     p.sb = dots[0];
     p.yq = dots[1];
-    if (used > 32) loops_of_block(sy, ys, yy, newest, pairs, used, gamma, p, factor);
-    else if (me < 32) loops_of_warp(sy, ys, yy, newest, pairs, used, gamma, p, factor);
+    if (used > 32) two_loops<false>(sy, ys, yy, newest, pairs, used, gamma, p, factor);
+    else if (me < 32) two_loops<true>(sy, ys, yy, newest, pairs, used, gamma, p, factor);
 }
 
-// places[c] = gamma b[c] + sum of factor[c, row] times row.
+// targets[c] = gamma b[c] + sum of factor[c, row] times row.
 template <int C> static __device__ void combine(const sizes *z, const double *P, const double *head, const double *b, const double *factor,
-                                                double *const *places)
+                                                double *const *targets)
 {
     enum { AT_ONCE = C <= 2 ? 16 : C <= 4 ? 8 : 4 }; // rows asked for before the first is used
     const i64 n = z->n, pairs = z->pairs, rows = 2 * pairs, stride = z->stride, half = stride / 2, j = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     wait_for_those_before();
-    const int used = (int)head[USED];
-    const double gamma = head[GAMMA];
+    const int used = (int)head[LT_HEAD_USED];
+    const double gamma = head[LT_HEAD_GAMMA];
     if (j >= half) return;
     double2 sum[C];
     double *to[C];
-    find_places(places, to);
+    find_targets(targets, to);
 #pragma unroll
     for (int c = 0; c < C; c++) {
         const double2 v = ((const double2 *)b)[c * half + j];
@@ -390,7 +359,7 @@ template <int C> static __device__ void combine(const sizes *z, const double *P,
     }
 }
 
-// One block on a multiprocessor is enough: told that, the compiler spends registers on loads that are in flight.
+// One block on a multiprocessor is enough: with that the compiler spends registers on loads that are in flight.
 #define FOR_COLUMNS(C)                                                                                                            \
     extern "C" __global__ void __launch_bounds__(256, 1) change##C(const sizes *z, const double *step, double *H, const double *b, double *const *to)        \
     { change<C>(z, step, H, b, to); }                                                                                             \

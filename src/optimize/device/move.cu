@@ -15,7 +15,7 @@ static __device__ void copy(const double *from, double *to, long long count)
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) to[i] = from[i];
 }
 
-extern "C" __global__ void move(const double *from, double *to, const double *last)
+extern "C" __global__ void move_to_device(const double *from, double *to, const double *last)
 {
     wait_for_those_before();
     copy(from, to, last - to + 1);
@@ -23,7 +23,7 @@ extern "C" __global__ void move(const double *from, double *to, const double *la
 
 // The same to host memory, where the last block to end says so after everything has arrived. ended: blocks that have, and runs.
 // Blocks without a number leave at once.
-extern "C" __global__ void move_home(const double *from, double *to, const double *last, unsigned long long *ended, double *told)
+extern "C" __global__ void move_to_host(const double *from, double *to, const double *last, unsigned long long *ended, double *reported)
 {
     wait_for_those_before();
     const unsigned long long runs = ended[1] + 1;
@@ -38,6 +38,6 @@ extern "C" __global__ void move_home(const double *from, double *to, const doubl
         ended[0] = 0;
         __threadfence_system();
     }
-    *(volatile double *)told = (double)runs;
+    *(volatile double *)reported = (double)runs;
     ended[1] = runs;
 }

@@ -1,25 +1,20 @@
-// Vectors on the device: a list of linear combinations, and a list of sums over vectors whose results go home.
+// Vectors on the device: a list of linear combinations, and a list of sums over vectors whose results go to the host.
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lists lie in page-locked host memory, so that no copy goes before a kernel. A trip over the bus takes as long as a small kernel, and each
+// vectors_job.h, which stands before this text, says what a list is. A trip over the bus takes as long as a small kernel, and each
 // 128 bytes that are asked for add to it: one block of a cluster fetches a list for all, in one trip mostly, and leaves the sums' part in
-// `there`. Words: [0] statements, [1] terms, [2] sums and, in the upper half, the ticket of their results, [3] numbers passed, [4] these;
-// from HEAD on the statements (4 words: to, first term and, in the upper half, where its level ends, terms, constant), then the terms
-// (2 words: factor, vector), then the sums (4 words: kind, a, b, unused), and behind them copies of a to b, which lies in host memory:
-// nobody waits for these. In `there` sums begin at HEAD. Sums have a fixed order: bits repeat.
+// `rest`, on the device, where sums begin at the head's end. Sums have a fixed order: bits repeat.
 //
 // Vectors here are short, so that kernels last as long as their chains of loads: a thread asks for what it can at once.
 
 typedef long long i64;
-union word { i64 i; double d; double *p; };
-struct sizes { i64 n, chunk, chunks; double *passed; }; // passed: where numbers go
-// A number in host memory: each half with a ticket beside it, in one store of 8 bytes, so that the host sees when it has arrived and
-// nothing need be waited for here.
-struct alignas(16) arrival { unsigned low, ticket, high, again; };
+typedef lt_word word;
+typedef lt_vector_sizes sizes;
+typedef lt_arrival arrival;
 
-enum { PASSED = 3, HEAD = 16, MOST = 1024, FIRST = 128, SPAN = 1024, GROUP = 4, TERMS = 3, SUM_BATCH = 8, SIDE_TOGETHER = 8 }; // MOST: words of statements
+enum { PASSED = LT_LIST_PASSED, HEAD = LT_LIST_HEAD, MOST = LT_LIST_MOST, FIRST = 128, SPAN = 1024, GROUP = 4, TERMS = 3, SUM_BATCH = 8, SIDE_TOGETHER = 8 };
 #define LOWER_HALF 0xffffffffll
-enum { DOT, SQUARES, LARGEST, BAD, COPY };
+enum { DOT = LT_MEASURE_DOT, SQUARES = LT_MEASURE_SQUARES, LARGEST = LT_MEASURE_LARGEST, BAD = LT_MEASURE_BAD, COPY = LT_LIST_COPY };
 
 #ifndef TOGETHER
 #define TOGETHER 1 // blocks of a cluster
@@ -38,7 +33,7 @@ static __device__ void let_the_next_one_start()
 #endif
 }
 
-// The kernel may have been started before the one it follows ended: what that one writes is there from here on.
+// The kernel may have been started before the one it follows ended: what that one writes is in memory from here on.
 static __device__ void wait_for_those_before()
 {
 #if __CUDA_ARCH__ >= 900
@@ -76,16 +71,16 @@ static __device__ i64 of_the_first(const word *own) { return own->i; }
 static __device__ int words_of(const word *w) { return HEAD + 4 * (int)w[0].i + 2 * (int)w[1].i; }
 
 // What others need: the sums, and numbers passed.
-static __device__ void leave(const sizes *z, const word *list, const word *w, word *there)
+static __device__ void leave(const sizes *z, const word *list, const word *w, word *rest)
 {
     const int first = words_of(w), count = 4 * (int)(w[2].i & LOWER_HALF);
-    if (threadIdx.x < HEAD) there[threadIdx.x] = w[threadIdx.x];
-    for (int i = threadIdx.x; i < count; i += blockDim.x) there[HEAD + i] = first + i < FIRST ? w[first + i] : list[first + i];
+    if (threadIdx.x < HEAD) rest[threadIdx.x] = w[threadIdx.x];
+    for (int i = threadIdx.x; i < count; i += blockDim.x) rest[HEAD + i] = first + i < FIRST ? w[first + i] : list[first + i];
     if (threadIdx.x < w[PASSED].i) z->passed[threadIdx.x] = w[PASSED + 1 + threadIdx.x].d;
 }
 
 // Into w all words of the statements. In clusters, `cluster_wait` is to be called at the end.
-template <int BLOCKS> static __device__ void fetch(const sizes *z, const word *list, word *w, word *there)
+template <int BLOCKS> static __device__ void fetch(const sizes *z, const word *list, word *w, word *rest)
 {
     const bool reads = BLOCKS == 1 || rank_in_cluster() == 0;
     let_the_next_one_start();
@@ -102,7 +97,7 @@ template <int BLOCKS> static __device__ void fetch(const sizes *z, const word *l
         for (int i = FIRST + threadIdx.x; !reads && i < words_of(w); i += blockDim.x) w[i].i = of_the_first(w + i);
         cluster_leave();
     }
-    if (blockIdx.x == 0) leave(z, list, w, there);
+    if (blockIdx.x == 0) leave(z, list, w, rest);
     __syncthreads();
 }
 
@@ -134,11 +129,11 @@ static __device__ void carry_out(const word *statement, int count, const word *t
 }
 
 // Each thread carries out all statements for its own entries, level by level: those of one level do not touch what another of it writes.
-extern "C" __global__ void IN_CLUSTERS(TOGETHER) __launch_bounds__(1024) in_order(const sizes *z, const word *list, word *there)
+extern "C" __global__ void IN_CLUSTERS(TOGETHER) __launch_bounds__(1024) in_order(const sizes *z, const word *list, word *rest)
 {
     __shared__ word w[MOST];
     const i64 n = z->n;
-    fetch<TOGETHER>(z, list, w, there);
+    fetch<TOGETHER>(z, list, w, rest);
     const int n_statements = (int)w[0].i;
     const word *terms = w + HEAD + 4 * n_statements;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x)
@@ -151,11 +146,11 @@ extern "C" __global__ void IN_CLUSTERS(TOGETHER) __launch_bounds__(1024) in_orde
 }
 
 // Statements that do not depend on each other: blocks share them, and pieces of SPAN entries.
-extern "C" __global__ void IN_CLUSTERS(SIDE_TOGETHER) __launch_bounds__(1024) side_by_side(const sizes *z, const word *list, word *there)
+extern "C" __global__ void IN_CLUSTERS(SIDE_TOGETHER) __launch_bounds__(1024) side_by_side(const sizes *z, const word *list, word *rest)
 {
     __shared__ word w[MOST];
     const i64 n = z->n;
-    fetch<SIDE_TOGETHER>(z, list, w, there);
+    fetch<SIDE_TOGETHER>(z, list, w, rest);
     const int n_statements = (int)w[0].i, pieces = (int)((n + SPAN - 1) / SPAN);
     const word *terms = w + HEAD + 4 * n_statements;
     for (int item = blockIdx.x; item < n_statements * pieces; item += gridDim.x) {
@@ -241,24 +236,24 @@ static __device__ void send(arrival *to, double v, unsigned ticket)
 }
 
 // results[sum, chunk], in host memory; and a few values of the functions, too.
-extern "C" __global__ void __launch_bounds__(512) finish(const sizes *z, const word *there, arrival *results, const double *values, arrival *home,
+extern "C" __global__ void __launch_bounds__(512) finish(const sizes *z, const word *rest, arrival *results, const double *values, arrival *host,
                                                          const arrival *last)
 {
     const i64 n = z->n, chunk = z->chunk;
     const int chunks = (int)z->chunks;
-    const word *sum = there + HEAD + 4 * (blockIdx.x / chunks);
+    const word *sum = rest + HEAD + 4 * (blockIdx.x / chunks);
     let_the_next_one_start();
     wait_for_those_before();
-    const i64 head = there[2].i;
+    const i64 head = rest[2].i;
     word mine[] = { sum[0], sum[1], sum[2] }; // perhaps of no sum
     const int items = (int)(head & LOWER_HALF) * chunks;
     const unsigned ticket = (unsigned)(head >> 32);
-    if (blockIdx.x == gridDim.x - 1 && (const void *)values != home)
-        for (i64 i = threadIdx.x; i <= last - home; i += blockDim.x) send(home + i, values[i], ticket);
+    if (blockIdx.x == gridDim.x - 1 && (const void *)values != host)
+        for (i64 i = threadIdx.x; i <= last - host; i += blockDim.x) send(host + i, values[i], ticket);
     for (int item = blockIdx.x; item < items; item += gridDim.x) {
         const i64 first = item % chunks * chunk, end = min(first + chunk, n);
         if (item != blockIdx.x)
-            for (int i = 0; i < 3; i++) mine[i] = there[HEAD + 4 * (item / chunks) + i];
+            for (int i = 0; i < 3; i++) mine[i] = rest[HEAD + 4 * (item / chunks) + i];
         if (mine[0].i == COPY) {
             copy(mine[1].p, mine[2].p, first, end);
         } else {

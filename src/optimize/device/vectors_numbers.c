@@ -1,4 +1,4 @@
-/* Numbers about vectors on the device: which are known, which are wanted, and how they come home.
+/* Numbers about vectors on the device: which are known, which are wanted, and how they come to the host.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/device/vectors_internal.h"
 
@@ -12,7 +12,7 @@ static uint64_t hash(lt_measure what, const double *a, const double *b)
     return h >> 40;
 }
 
-void lt_vectors_forget(lt_vectors *v)
+void lt_device_vectors_forget(lt_device_vectors *v)
 {
     for (int i = 0; i < v->n_known; i++) v->table[v->known[i].entry] = 0;
     v->n_known = v->n_wanted = 0;
@@ -20,7 +20,7 @@ void lt_vectors_forget(lt_vectors *v)
 
 /* The number, or NULL and the free entry of the table where it would stand. What a and b are called does not matter, so that either
    order finds it. */
-static lt_number *find(lt_vectors *v, lt_measure what, const double *a, const double *b, uint64_t *entry)
+static lt_number *find(lt_device_vectors *v, lt_measure what, const double *a, const double *b, uint64_t *entry)
 {
     const double *low = (uintptr_t)b < (uintptr_t)a ? b : a, *high = low == a ? b : a;
     uint64_t at = hash(what, low, high) % LT_VECTORS_TABLE;
@@ -34,7 +34,7 @@ static lt_number *find(lt_vectors *v, lt_measure what, const double *a, const do
 
 /* Numbers that are wanted but not launched yet would see what is written now: they are dropped like known ones, since
    whoever asks after this means the new contents. */
-void lt_vectors_written(lt_vectors *v, const double *first, int64_t count)
+void lt_device_vectors_written(lt_device_vectors *v, const double *first, int64_t count)
 {
     const uintptr_t from = (uintptr_t)first, bytes = (uintptr_t)count * sizeof *first;
     for (int i = 0; i < v->n_known; i++)
@@ -42,14 +42,14 @@ void lt_vectors_written(lt_vectors *v, const double *first, int64_t count)
 }
 
 /* ---- Numbers that are asked for -------------------------------------------------------------------------------------- */
-static lt_number *want(lt_vectors *v, lt_measure what, const double *a, const double *b)
+static lt_number *want(lt_device_vectors *v, lt_measure what, const double *a, const double *b)
 {
     uint64_t entry;
     lt_number *k = find(v, what, a, b, &entry);
     if (k) return k;
-    if (v->n_wanted == LT_LIST_MAX_SUMS) lt_vectors_exchange(v);
+    if (v->n_wanted == LT_LIST_MAX_SUMS) lt_device_vectors_exchange(v);
     if (v->n_known == LT_VECTORS_MAX_KNOWN) {
-        lt_vectors_forget(v);
+        lt_device_vectors_forget(v);
         (void)find(v, what, a, b, &entry);
     }
     const int i = v->n_known++;
@@ -61,23 +61,23 @@ static lt_number *want(lt_vectors *v, lt_measure what, const double *a, const do
     return &v->known[i];
 }
 
-void lt_vectors_expect(lt_vectors *v, lt_measure what, const double *a, const double *b) { (void)want(v, what, a, b); }
+void lt_device_vectors_expect(lt_device_vectors *v, lt_measure what, const double *a, const double *b) { (void)want(v, what, a, b); }
 
-double lt_vectors_measure(lt_vectors *v, lt_measure what, const double *a, const double *b)
+double lt_device_vectors_measure(lt_device_vectors *v, lt_measure what, const double *a, const double *b)
 {
     lt_number *k = want(v, what, a, b);
-    if (k->place >= 0) lt_vectors_exchange(v);
+    if (k->place >= 0) lt_device_vectors_exchange(v);
     return v->failure ? NAN : k->value;
 }
 
-bool lt_vectors_awaited(lt_vectors *v, lt_measure what, const double *a, const double *b)
+bool lt_device_vectors_awaited(lt_device_vectors *v, lt_measure what, const double *a, const double *b)
 {
     uint64_t entry;
     const lt_number *k = find(v, what, a, b, &entry);
     return k && k->place >= 0;
 }
 
-bool lt_vectors_known(lt_vectors *v, lt_measure what, const double *a, const double *b, double *out)
+bool lt_device_vectors_known(lt_device_vectors *v, lt_measure what, const double *a, const double *b, double *out)
 {
     uint64_t entry;
     const lt_number *k = find(v, what, a, b, &entry);
@@ -86,18 +86,18 @@ bool lt_vectors_known(lt_vectors *v, lt_measure what, const double *a, const dou
     return true;
 }
 
-double lt_vectors_norm2(lt_vectors *v, const double *a)
+double lt_device_vectors_norm2(lt_device_vectors *v, const double *a)
 {
-    const double square = lt_vectors_measure(v, LT_MEASURE_DOT, a, a);
+    const double square = lt_device_vectors_measure(v, LT_MEASURE_DOT, a, a);
     if (square > 1e-280 && square < 1e280) return sqrt(square);
-    const double most = lt_vectors_measure(v, LT_MEASURE_LARGEST, a, a), factor = 1 / most;
+    const double most = lt_device_vectors_measure(v, LT_MEASURE_LARGEST, a, a), factor = 1 / most;
     if (most == 0 || !isfinite(most)) return most;
-    lt_vectors_combine(v, 1, &factor, &a, v->scratch);
-    return most * sqrt(lt_vectors_measure(v, LT_MEASURE_DOT, v->scratch, v->scratch));
+    lt_device_vectors_combine(v, 1, &factor, &a, v->scratch);
+    return most * sqrt(lt_device_vectors_measure(v, LT_MEASURE_DOT, v->scratch, v->scratch));
 }
 
-/* ---- There and back -------------------------------------------------------------------------------------------------------------- */
-void lt_vectors_pack_sums(lt_vectors *v, lt_word *w)
+/* ---- To the device and back -------------------------------------------------------------------------------------------------------------- */
+void lt_device_vectors_pack_sums(lt_device_vectors *v, lt_word *w)
 {
     lt_word *at = w + lt_list_sums(w);
     int count = 0;
@@ -115,7 +115,7 @@ void lt_vectors_pack_sums(lt_vectors *v, lt_word *w)
     for (int i = 0; i < v->n_copies; i++, at += 4) {
         at[0].i = LT_LIST_COPY;
         at[1].q = v->copies[i].from;
-        at[2].p = v->copies[i].home;
+        at[2].p = v->copies[i].host;
     }
     w[2].i = (count + v->n_copies) | (int64_t)++v->ticket << 32;
     v->list_bytes += 4 * (count + v->n_copies) * (int64_t)sizeof *w;
@@ -132,14 +132,14 @@ double lt_arrival_number(const lt_arrival *a)
     return v;
 }
 
-void lt_vectors_take_results(lt_vectors *v, const lt_list *l)
+void lt_device_vectors_take_results(lt_device_vectors *v, const lt_list *l)
 {
     const int64_t chunks = v->z.chunks;
     for (int i = 0; i < v->n_wanted; i++) {
         lt_number *k = &v->known[v->wanted[i]];
         const lt_arrival *share = (const lt_arrival *)l->results.at + k->place * chunks;
         k->value = lt_arrival_number(&share[0]);
-        for (int64_t c = 1; c < chunks; c++) k->value = lt_vectors_fold(k->what, k->value, lt_arrival_number(&share[c]));
+        for (int64_t c = 1; c < chunks; c++) k->value = lt_device_vectors_fold(k->what, k->value, lt_arrival_number(&share[c]));
         k->place = -1;
     }
     v->n_wanted = 0;

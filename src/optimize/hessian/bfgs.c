@@ -1,8 +1,8 @@
 /* Full-memory BFGS: one packed triangle of H, updated in place by a symmetric rank-2 pass.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/vectors/dense.h"
-#include "optimize/device/far.h"
-#include "optimize/vectors/space.h"
+#include "optimize/device/hessian.h"
+#include "optimize/vectors/vector.h"
 
 #include "base/pool.h"
 #include "base/status.h"
@@ -99,8 +99,8 @@ static lt_status rank2_part(void *ctx, int64_t part, int worker)
 
 static void rank2(lt_hessian *h, const double *s, const double *w)
 {
-    if (h->far) {
-        lt_far_rank2(h, s, w);
+    if (h->device) {
+        lt_device_hessian_rank2(h, s, w);
         return;
     }
     rank2_job m = { h->n, s, w, h->lower, h->diagonal, h->scale };
@@ -143,7 +143,7 @@ static bool rank2_in_copy(lt_hessian *h, const double *s, const double *w)
 
 static void scale_first(lt_hessian *h, double gamma)
 {
-    if (h->far) lt_far_scale(h, gamma);
+    if (h->device) lt_device_hessian_scale(h, gamma);
     else if (h->diagonal) h->scale *= gamma;
     else lt_vec_scale(lt_packed_row(h->n), gamma, h->lower);
     h->trace *= gamma;
@@ -153,50 +153,48 @@ static void scale_first(lt_hessian *h, double gamma)
 /* What is asked about h from here on: numbers known before do not stand for the scaled one. */
 static void expect_again(const lt_hessian *h, const double *s, const double *y)
 {
-    if (!h->vectors) return;
-    lt_vectors_expect(h->vectors, LT_MEASURE_DOT, y, h->h);
-    lt_vectors_expect(h->vectors, LT_MEASURE_DOT, s, h->h);
-    lt_vectors_expect(h->vectors, LT_MEASURE_BAD, h->h, h->h);
+    lt_vectors_expect(&h->vectors, LT_MEASURE_DOT, y, h->h);
+    lt_vectors_expect(&h->vectors, LT_MEASURE_DOT, s, h->h);
+    lt_vectors_expect(&h->vectors, LT_MEASURE_BAD, h->h, h->h);
 }
 
 /* Check first, write second: rho, b and every entry of h and s are looked at before H is touched,
    so that a bad update can be left out without a copy of H. */
 lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, double sty, const double *Hy)
 {
-    int64_t n = h->n;
+    const lt_vectors *v = &h->vectors;
     lt_update_code code = LT_UPDATE_DONE;
     h->last.done = false;
     h->last.gamma = 1;
     if (!(sty > 0)) return LT_UPDATE_NO_CURVATURE;
-    lt_vectors *v = h->vectors;
     if (!Hy) lt_hessian_apply(h, y, h->h);
-    else if (Hy != h->h) lt_space_copy(v, n, Hy, h->h);
+    else if (Hy != h->h) lt_vectors_copy(v, 1, Hy, h->h);
     if (h->scale_pending) {
-        double gamma = sty / lt_space_dot(v, n, y, y);
+        double gamma = sty / lt_vectors_dot(v, y, y);
         h->scale_pending = false;
         if (isfinite(gamma)) {
             scale_first(h, gamma);
-            lt_space_scale(v, n, gamma, h->h);
+            lt_vectors_scale(v, gamma, h->h);
             expect_again(h, s, y);
         } else {
             code = LT_UPDATE_NOT_SCALED;
         }
     }
-    double rho = 1 / sty, b = rho * rho * lt_space_dot(v, n, y, h->h) + rho;
+    double rho = 1 / sty, b = rho * rho * lt_vectors_dot(v, y, h->h) + rho;
     if (b < 0) b = 0;
-    if (!isfinite(rho) || !isfinite(b) || !lt_space_finite(v, n, h->h) || !lt_space_finite(v, n, s)) return LT_UPDATE_NOT_FINITE;
+    if (!isfinite(rho) || !isfinite(b) || !lt_vectors_finite(v, h->h) || !lt_vectors_finite(v, s)) return LT_UPDATE_NOT_FINITE;
     /* H - rho (h s' + s h') + b s s' = H + s w' + w s' with w = (b/2) s - rho h. */
     double *w = h->Hs; /* where a damped y may stand, which is no longer needed */
-    if (v) lt_vectors_combine(v, 2, (const double[]){ 0.5 * b, -rho }, (const double *const[]){ s, h->h }, w);
-    for (int64_t i = 0; !v && i < n; i++) w[i] = 0.5 * b * s[i] - rho * h->h[i];
+    const lt_combination sum = { 2, (const double[]){ 0.5 * b, -rho }, (const double *const[]){ s, h->h }, w };
+    lt_vectors_combine(v, sum.m, sum.c, sum.a, w);
     if (!h->spare) rank2(h, s, w);
     else if (!rank2_in_copy(h, s, w)) return LT_UPDATE_NOT_FINITE;
-    if (h->single) lt_vec_round_f32(lt_packed_row(n), h->lower);
-    h->trace += 2 * (v ? 0.5 * b * lt_space_dot(v, n, s, s) - rho * lt_space_dot(v, n, s, h->h) : lt_vec_dot(n, s, w));
+    if (h->single) lt_vec_round_f32(lt_packed_row(h->n), h->lower);
+    h->trace += 2 * lt_vectors_dot_sum(v, s, &sum);
     h->last.done = true;
     h->last.rho = rho;
     h->last.b = b;
     h->last.h = h->h;
-    h->last.s = v ? s : memcpy(h->h + n, s, (size_t)n * sizeof *s);
+    h->last.s = s;
     return code;
 }

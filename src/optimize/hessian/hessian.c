@@ -1,7 +1,8 @@
 /* Creating H, products with it, damping. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/vectors/dense.h"
-#include "optimize/device/far.h"
-#include "optimize/vectors/space.h"
+#include "optimize/device/hessian.h"
+#include "optimize/vectors/vectors.h"
+#include "optimize/vectors/vector.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -18,7 +19,7 @@ static void apply_identity(const lt_hessian *h, int64_t k, const double *const *
 
 void lt_hessian_apply_rows(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
 {
-    if (h->far) lt_far_apply(h, k, b, out);
+    if (h->device) lt_device_hessian_apply(h, k, b, out);
     else if (h->limited) lt_lbfgs_apply(h, k, b, out);
     else if (h->diagonal) apply_identity(h, k, b, out);
     else lt_packed_apply_rows(h->n, h->lower, k, b, out, h->partial);
@@ -30,29 +31,32 @@ void lt_hessian_apply(lt_hessian *h, const double *b, double *out)
 }
 
 /* s'Hs <= trace(H) s's, so that most updates need no product to know that they need no damping. */
-bool lt_hessian_wants_Hs(const lt_hessian *h, const double *s, const double *y)
+static bool wants_Hs(const lt_hessian *h, const double *s, const double *y)
 {
     if (!(h->damping > 0)) return false;
-    return h->limited || !(lt_space_dot(h->vectors, h->n, s, y) >= h->damping * h->trace * lt_space_dot(h->vectors, h->n, s, s));
+    return h->limited || !(lt_vectors_dot(&h->vectors, s, y) >= h->damping * h->trace * lt_vectors_dot(&h->vectors, s, s));
+}
+
+bool lt_hessian_may_want_Hs(const lt_hessian *h, const double *s, const double *y)
+{
+    return h->vectors.on->queues ? h->damping > 0 : wants_Hs(h, s, y);
 }
 
 /* Powell's damping with H in the place of the Hessian. Returns the new s'y; h->Hs receives the
    damped y. */
 static double damp(lt_hessian *h, const double *s, const double *y, const double *Hs, bool *damped)
 {
-    int64_t n = h->n;
-    double sty = lt_space_dot(h->vectors, n, s, y);
+    const double sty = lt_vectors_dot(&h->vectors, s, y);
     *damped = false;
-    if (!lt_hessian_wants_Hs(h, s, y)) return sty;
+    if (!wants_Hs(h, s, y)) return sty;
     if (!Hs) {
         lt_hessian_apply(h, s, h->Hs);
         Hs = h->Hs;
     }
-    double sHs = lt_space_dot(h->vectors, n, s, Hs);
+    double sHs = lt_vectors_dot(&h->vectors, s, Hs);
     if (!(sty < h->damping * sHs)) return sty;
     double theta = (1 - h->damping) * sHs / (sHs - sty);
-    if (h->vectors) lt_vectors_combine(h->vectors, 2, (const double[]){ theta, 1 - theta }, (const double *const[]){ y, Hs }, h->Hs);
-    for (int64_t i = 0; !h->vectors && i < n; i++) h->Hs[i] = theta * y[i] + (1 - theta) * Hs[i];
+    lt_vectors_mix(&h->vectors, theta, y, 1 - theta, Hs, h->Hs);
     *damped = true;
     return theta * sty + (1 - theta) * sHs;
 }
@@ -175,10 +179,10 @@ static lt_status create_limited(const lt_solve_options *opt, lt_hessian *h)
 
 lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *h)
 {
-    *h = (lt_hessian){ .n = n, .limited = opt->limited_mem_size > 0, .single = !opt->double_precision,
+    *h = (lt_hessian){ .n = n, .vectors = lt_vectors_on_host(n, NULL), .limited = opt->limited_mem_size > 0, .single = !opt->double_precision,
                        .scale_pending = opt->scaleH0, .fixed_scaling = opt->limited_mem_fixed_scaling,
                        .blocked = opt->blocked_lbfgs, .damping = opt->bfgs_damping, .gamma = 1 };
-    h->Hs = h->memory = lt_malloc_aligned((size_t)(3 * n) * sizeof(double));
+    h->Hs = h->memory = lt_malloc_aligned((size_t)(2 * n) * sizeof(double));
     if (!h->Hs) return LT_ERR_MEMORY;
     h->h = h->Hs + n;
     lt_status s = h->limited ? create_limited(opt, h) : create_full(opt, h);
@@ -186,13 +190,14 @@ lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *
     return s;
 }
 
-lt_status lt_hessian_move(lt_hessian *h, lt_vectors *v)
+lt_status lt_hessian_move(lt_hessian *h, const lt_vectors *s)
 {
     double *work;
-    LT_TRY(lt_vectors_take(v, 2 * h->n, "updates of H", &work));
+    if (s->on == h->vectors.on) return LT_OK;
+    LT_TRY(s->on->take(s, 2 * h->n, "updates of H", &work));
     lt_free_aligned(h->memory);
     h->memory = NULL;
-    h->vectors = v;
+    h->vectors = *s;
     h->Hs = work;
     h->h = work + h->n;
     return LT_OK;
@@ -200,7 +205,7 @@ lt_status lt_hessian_move(lt_hessian *h, lt_vectors *v)
 
 void lt_hessian_release(lt_hessian *h)
 {
-    lt_far_destroy(h->far);
+    lt_device_hessian_destroy(h->device);
     lt_free_aligned(h->memory);
     lt_free_aligned(h->lower);
     lt_free_aligned(h->partial);

@@ -4,6 +4,7 @@
 #define LT_OPTIMIZE_HESSIAN_HESSIAN_H
 
 #include "lathe/solve.h"
+#include "optimize/vectors/vectors.h"
 
 typedef enum lt_update_code {
     LT_UPDATE_DONE, LT_UPDATE_NOT_SCALED, LT_UPDATE_NO_CURVATURE, LT_UPDATE_NOT_FINITE
@@ -14,11 +15,12 @@ typedef struct lt_rank2 {
     bool    done;       /* false: H did not change */
     double  gamma;      /* scaling before the update, mostly 1 */
     double  rho, b;
-    const double *h, *s; /* n each; valid until the next update, or until s is given up */
+    const double *h, *s; /* n each; s is the caller's, h valid until the next update */
 } lt_rank2;
 
 typedef struct lt_hessian {
     int64_t n;
+    lt_vectors vectors;           /* of the vectors given to it, and of its work */
     bool    limited, single;  /* single: entries are rounded to float32 */
     bool    scale_pending;    /* the first update scales H */
     bool    fixed_scaling, blocked;
@@ -40,8 +42,7 @@ typedef struct lt_hessian {
     double *coefficient;      /* capacity times LT_LBFGS_BLOCK: work of the two loops */
     double *Hs, *h;           /* n each: work of updates; whoever calls them may set Hs to memory of their own */
     double *memory;           /* of work */
-    struct lt_far *far; /* H on a device: lower, or S and Y, are NULL; see device/far.h */
-    struct lt_vectors *vectors; /* then: where vectors are, work among them; NULL: on the host */
+    struct lt_device_hessian *device; /* H on a device: lower, or S and Y, are NULL; see device/hessian.h */
     lt_bfgs_counts counts;
 } lt_hessian;
 
@@ -53,8 +54,8 @@ void lt_hessian_apply(lt_hessian *h, const double *b, double *out);
 /* Damps and updates with a step and the change of the gradient. Hs and Hy may hold H s and H y (one
    pass over H for several products is cheaper), or be NULL. */
 lt_update_code lt_hessian_update(lt_hessian *h, const double *s, const double *y, const double *Hs, const double *Hy);
-/* Whether damping will have to know H s. */
-bool lt_hessian_wants_Hs(const lt_hessian *h, const double *s, const double *y);
+/* Whether damping may have to know H s. Where asking costs a wait the product costs less, and is made without asking. */
+bool lt_hessian_may_want_Hs(const lt_hessian *h, const double *s, const double *y);
 
 lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, double sty, const double *Hy);
 lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, double sty);
@@ -62,8 +63,8 @@ void           lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, 
 
 lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *h);
 void      lt_hessian_release(lt_hessian *h);
-/* Vectors given to it and its own are on a device from here on, H itself from lt_far_take on. */
-lt_status lt_hessian_move(lt_hessian *h, struct lt_vectors *v);
+/* Vectors given to it and its own are of this kind from here on, H itself is on the device from lt_device_hessian_take on. */
+lt_status lt_hessian_move(lt_hessian *h, const lt_vectors *s);
 /* Writes an H that is still a multiple of the identity out into `lower`. */
 void      lt_hessian_fill(lt_hessian *h);
 lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out);
@@ -71,9 +72,9 @@ lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out);
 lt_status lt_hessian_give(lt_hessian *h, lt_hessian_state *out);
 
 /* ---- Steps: rows of S -------------------------------------------------------------------------- */
-static inline double *lt_hessian_step(const lt_hessian *h, int64_t at) { return h->S + h->row[at] * h->n; } /* of the pair there */
+static inline double *lt_hessian_step(const lt_hessian *h, int64_t at) { return h->S + h->row[at] * h->n; } /* of the pair at ring position `at` */
 int64_t lt_hessian_take_row(lt_hessian *h);             /* that nobody uses */
-int64_t lt_hessian_share_row(lt_hessian *h, int64_t at); /* of the pair there */
+int64_t lt_hessian_share_row(lt_hessian *h, int64_t at); /* of the pair at ring position `at` */
 void    lt_hessian_leave_row(lt_hessian *h, int64_t row);
 
 /* ---- Packed triangles ------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* Limited-memory BFGS: a ring of pairs, products by the two-loop recursion on all right-hand sides
    at once. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/far.h"
-#include "optimize/vectors/space.h"
+#include "optimize/device/hessian.h"
+#include "optimize/vectors/vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,9 +34,9 @@ lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, 
     int64_t n = h->n;
     lt_update_code code = LT_UPDATE_DONE;
     if (!(sty > 0)) return LT_UPDATE_NO_CURVATURE;
-    if (!lt_space_finite(h->vectors, n, s) || !lt_space_finite(h->vectors, n, y) || !isfinite(1 / sty)) return LT_UPDATE_NOT_FINITE;
+    if (!lt_vectors_finite(&h->vectors, s) || !lt_vectors_finite(&h->vectors, y) || !isfinite(1 / sty)) return LT_UPDATE_NOT_FINITE;
     if (h->scale_pending) {
-        double gamma = sty / lt_space_dot(h->vectors, n, y, y);
+        double gamma = sty / lt_vectors_dot(&h->vectors, y, y);
         if (isfinite(gamma)) {
             h->gamma = gamma;
             if (h->fixed_scaling) h->scale_pending = false;
@@ -47,7 +47,7 @@ lt_update_code lt_lbfgs_update(lt_hessian *h, const double *s, const double *y, 
     const bool full = h->count == h->capacity;
     h->newest = (h->newest + 1) % h->capacity;
     if (!full) h->count++;
-    if (h->far) lt_far_push(h, s, y);
+    if (h->device) lt_device_hessian_push(h, s, y);
     else {
         if (full) lt_hessian_leave_row(h, h->row[h->newest]);
         h->row[h->newest] = lt_hessian_take_row(h);

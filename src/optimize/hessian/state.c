@@ -1,12 +1,12 @@
 /* H handed out, as it is and for good. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/far.h"
+#include "optimize/device/hessian.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
 
 #include <string.h>
 
-/* A packed triangle at the front of an n x n block becomes the whole matrix there. From the last rows
+/* A packed triangle at the front of an n x n block becomes the whole matrix in that block. From the last rows
    to the first, since a row's place in the matrix is never before its place in the triangle; a band of rows at
    a time, so that what is written stays in cache. */
 static void unpack(int64_t n, double *H)
@@ -53,15 +53,15 @@ static lt_status export_limited(const lt_hessian *h, lt_hessian_state *out)
 static lt_status export_far(const lt_hessian *h, lt_hessian_state *out)
 {
     lt_hessian host;
-    LT_TRY(lt_far_borrow(h, &host));
+    LT_TRY(lt_device_hessian_borrow(h, &host));
     lt_status s = h->limited ? lt_hessian_export(&host, out) : lt_hessian_give(&host, out);
-    lt_far_return(&host);
+    lt_device_hessian_return(&host);
     return s;
 }
 
 lt_status lt_hessian_export(const lt_hessian *h, lt_hessian_state *out)
 {
-    if (h->far) return export_far(h, out);
+    if (h->device) return export_far(h, out);
     *out = (lt_hessian_state){ .n = h->n, .gamma = h->gamma };
     lt_status s = h->limited ? export_limited(h, out) : export_full(h, out);
     if (s) lt_hessian_state_release(out);
@@ -120,7 +120,7 @@ static lt_status give_limited(lt_hessian *h, lt_hessian_state *out)
 
 lt_status lt_hessian_give(lt_hessian *h, lt_hessian_state *out)
 {
-    if (h->far) return lt_hessian_export(h, out);
+    if (h->device) return lt_hessian_export(h, out);
     if (h->limited) return give_limited(h, out);
     lt_hessian_fill(h);
     *out = (lt_hessian_state){ .n = h->n, .gamma = h->gamma, .H = h->lower };

@@ -10,7 +10,7 @@
 
 /* ---- parameters ---- */
 
-static void read_signature(lt_call *c)
+static void read_signature(lt_builtin_call *c)
 {
     for (const char *s = c->fn->signature; *s;) {
         lt_parameter *p = &c->parameter[c->n_parameters++];
@@ -23,7 +23,7 @@ static void read_signature(lt_call *c)
     }
 }
 
-static int find_parameter(const lt_call *c, const char *name)
+static int find_parameter(const lt_builtin_call *c, const char *name)
 {
     for (int i = 0; i < c->n_parameters; i++)
         if (!c->parameter[i].rest && (int)strlen(name) == c->parameter[i].name_length &&
@@ -32,7 +32,7 @@ static int find_parameter(const lt_call *c, const char *name)
     return -1;
 }
 
-static bool unknown_parameter(lt_call *c, const lt_argument *a)
+static bool unknown_parameter(lt_builtin_call *c, const lt_argument *a)
 {
     char copies[LT_MAX_PARAMETERS][24];
     const char *names[LT_MAX_PARAMETERS];
@@ -49,7 +49,7 @@ static bool unknown_parameter(lt_call *c, const lt_argument *a)
 }
 
 /* Which parameter an argument is for; -1 after reporting that there is none. */
-static int place_argument(lt_call *c, const lt_argument *a, int *next)
+static int place_argument(lt_builtin_call *c, const lt_argument *a, int *next)
 {
     if (a->name) {
         int i = find_parameter(c, a->name);
@@ -67,13 +67,13 @@ static int place_argument(lt_call *c, const lt_argument *a, int *next)
     return -1;
 }
 
-static bool wrong_type(lt_call *c, int i, const char *needed)
+static bool wrong_type(lt_builtin_call *c, int i, const char *needed)
 {
     lt_reader_error(c->r, c->where[i], "'%.*s' of '%s' must be %s", c->parameter[i].name_length, c->parameter[i].name, c->fn->name, needed);
     return false;
 }
 
-static bool read_number(lt_call *c, int i)
+static bool read_number(lt_builtin_call *c, int i)
 {
     const lt_value *v = &c->value[i];
     if (v->kind != LT_VALUE_CONSTANT || lt_value_count(v) != 1) return wrong_type(c, i, "a number known when the file is read");
@@ -81,7 +81,7 @@ static bool read_number(lt_call *c, int i)
     return true;
 }
 
-static bool read_pair(lt_call *c, int i)
+static bool read_pair(lt_builtin_call *c, int i)
 {
     const lt_value *v = &c->value[i];
     int64_t n = v->kind == LT_VALUE_CONSTANT ? lt_value_count(v) : 0;
@@ -95,7 +95,7 @@ static bool read_pair(lt_call *c, int i)
 }
 
 /* Checks the value of parameter i against its type. */
-static bool read_value(lt_call *c, int i)
+static bool read_value(lt_builtin_call *c, int i)
 {
     char what[80];
     if (c->value[i].lead && c->parameter[i].type != 't') { lt_cannot_lift(c->r, c->fn->name); return false; }
@@ -117,7 +117,7 @@ static bool read_value(lt_call *c, int i)
 }
 
 /* Evaluates and places all arguments; all are looked at even when one is wrong. */
-static bool bind_arguments(lt_call *c)
+static bool bind_arguments(lt_builtin_call *c)
 {
     const lt_expr *e = c->e;
     int next = 0;
@@ -149,7 +149,7 @@ static bool bind_arguments(lt_call *c)
 
 /* ---- for the builders ---- */
 
-lt_node lt_call_fail(lt_call *c, const char *format, ...)
+lt_node lt_call_fail(lt_builtin_call *c, const char *format, ...)
 {
     char text[400];
     va_list args;
@@ -160,7 +160,7 @@ lt_node lt_call_fail(lt_call *c, const char *format, ...)
     return LT_NONE;
 }
 
-bool lt_call_axis(lt_call *c, int parameter, const lt_value *of, int extra, int otherwise, int *axis)
+bool lt_call_axis(lt_builtin_call *c, int parameter, const lt_value *of, int extra, int otherwise, int *axis)
 {
     int rank = of->shape.rank - of->lead + extra;
     int64_t wanted = c->given[parameter] ? c->integer[parameter][0] : otherwise;
@@ -173,7 +173,7 @@ bool lt_call_axis(lt_call *c, int parameter, const lt_value *of, int extra, int 
     return true;
 }
 
-bool lt_call_extents(lt_call *c, int n_rest, lt_shape *shape)
+bool lt_call_extents(lt_builtin_call *c, int n_rest, lt_shape *shape)
 {
     *shape = (lt_shape){ .rank = 0 };
     for (int k = 0; k < n_rest; k++) {
@@ -195,14 +195,15 @@ bool lt_call_extents(lt_call *c, int n_rest, lt_shape *shape)
 
 static lt_node build_call(void *ctx, lt_graph *g, const lt_node *in)
 {
-    lt_call *c = ctx;
+    lt_builtin_call *c = ctx;
     if (c->fn->unary) return c->fn->unary(g, in[0]);
     if (c->fn->binary) return c->fn->binary(g, in[0], in[1]);
+    if (c->fn->ternary) return c->fn->ternary(g, in[0], in[1], in[2]);
     return c->fn->build(c, g, in);
 }
 
 /* Whether the elements broadcast to one shape. */
-static bool check_broadcast(lt_call *c, const lt_value *in, int n)
+static bool check_broadcast(lt_builtin_call *c, const lt_value *in, int n)
 {
     lt_shape common = { .rank = 0 };
     for (int i = 0; i < n; i++) {
@@ -223,7 +224,7 @@ static bool check_broadcast(lt_call *c, const lt_value *in, int n)
 }
 
 /* Tensors to one rank with their lead axes in place, so that they broadcast as their elements would. */
-static bool align(lt_call *c, lt_value *in, int n)
+static bool align(lt_builtin_call *c, lt_value *in, int n)
 {
     int rank = 0;
     for (int i = 0; i < n; i++) rank = LT_MAX(rank, in[i].shape.rank - in[i].lead);
@@ -237,7 +238,7 @@ static bool align(lt_call *c, lt_value *in, int n)
     return true;
 }
 
-static lt_value call_builder(lt_call *c)
+static lt_value call_builder(lt_builtin_call *c)
 {
     int n = c->n_parameters + c->n_rest;
     lt_value *in = lt_arena_alloc(&c->r->temporary, (size_t)n * sizeof *in);
@@ -257,7 +258,7 @@ static lt_value call_builder(lt_call *c)
 }
 
 /* Elementwise functions of one constant number need no graph. */
-static bool scalar_shortcut(const lt_call *c, lt_value *out)
+static bool scalar_shortcut(const lt_builtin_call *c, lt_value *out)
 {
     static const struct { const char *name; double (*f)(double); } table[] = {
         { "sqrt", sqrt }, { "exp", exp }, { "log", log }, { "abs", fabs }, { "floor", floor }, { "sin", sin }, { "cos", cos },
@@ -309,7 +310,7 @@ static lt_value expand(lt_reader *r, const lt_expr *e, lt_symbol *fn)
 static lt_value not_callable(lt_reader *r, const lt_expr *e, const lt_symbol *s)
 {
     for (int i = 0; i < e->n; i++) lt_expr_evaluate(r, e->argument[i].value); /* mistakes of their own */
-    if (!s) lt_function_report_unknown(r, e);
+    if (!s) lt_builtin_report_unknown(r, e);
     else if (s->kind != LT_SYMBOL_ERROR)
         lt_reader_error(r, e->point, "'%.60s' is not a function; elements are taken with %.60s[…]", e->text, e->text);
     return lt_value_none();
@@ -319,9 +320,9 @@ lt_value lt_expr_call(lt_reader *r, const lt_expr *e)
 {
     lt_symbol *s = lt_reader_find(r, e->text);
     if (s && s->kind == LT_SYMBOL_FN) return expand(r, e, s);
-    const lt_function *fn = lt_function_find(e->text);
+    const lt_builtin *fn = lt_builtin_find(e->text);
     if (!fn) return not_callable(r, e, s);
-    lt_call c = { .r = r, .e = e, .fn = fn };
+    lt_builtin_call c = { .r = r, .e = e, .fn = fn };
     read_signature(&c);
     lt_value out;
     if (!bind_arguments(&c)) return lt_value_none();

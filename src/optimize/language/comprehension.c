@@ -6,19 +6,19 @@
 
 #include <string.h>
 
-typedef struct range { int64_t from, step, length; } range;
+typedef struct loop_range { int64_t from, step, length; } loop_range;
 
 /* An index hides outer values of its name; a function it would hide could no longer be called, or would be called by mistake. */
 static bool check_name(lt_reader *r, const lt_loop *loop)
 {
     const lt_symbol *s = lt_reader_find(r, loop->name);
-    if (lt_function_find(loop->name)) lt_reader_error(r, loop->where, "'%.60s' is a function of the language and cannot be the name of an index", loop->name);
+    if (lt_builtin_find(loop->name)) lt_reader_error(r, loop->where, "'%.60s' is a function of the language and cannot be the name of an index", loop->name);
     else if (s && s->kind == LT_SYMBOL_FN) lt_reader_error(r, loop->where, "'%.60s' is a function of this file and cannot be the name of an index", loop->name);
     else return true;
     return false;
 }
 
-static bool read_range(lt_reader *r, const lt_loop *loop, range *out)
+static bool read_range(lt_reader *r, const lt_loop *loop, loop_range *out)
 {
     int64_t to;
     out->step = 1;
@@ -34,7 +34,7 @@ static bool read_range(lt_reader *r, const lt_loop *loop, range *out)
 }
 
 /* The ranges are the same for all elements: they are read before any index has its name. */
-static bool read_ranges(lt_reader *r, const lt_expr *e, range *ranges)
+static bool read_ranges(lt_reader *r, const lt_expr *e, loop_range *ranges)
 {
     bool good = true;
     for (int i = 0; i < e->n; i++) {
@@ -44,7 +44,7 @@ static bool read_ranges(lt_reader *r, const lt_expr *e, range *ranges)
     return good;
 }
 
-/* Without ranges there are no values, but the body may have mistakes of its own: its indices are none, which is not told again. */
+/* Without ranges there are no values, but the body may have mistakes of its own: its indices have no value, which is reported once only. */
 static lt_value look_through(lt_reader *r, const lt_expr *e)
 {
     const lt_local *outer = r->locals;
@@ -61,7 +61,7 @@ static lt_value look_through(lt_reader *r, const lt_expr *e)
 /* ---- lifted ---- */
 
 /* The values of loop number `axis` as a constant with that many axes. */
-static lt_value index_values(lt_reader *r, lt_text_span where, const range *of, int axis)
+static lt_value index_values(lt_reader *r, lt_text_span where, const loop_range *of, int axis)
 {
     lt_shape s = { .rank = axis + 1 };
     for (int i = 0; i < axis; i++) s.dim[i] = 1;
@@ -75,7 +75,7 @@ static lt_value index_values(lt_reader *r, lt_text_span where, const range *of, 
 }
 
 /* The loops' axes, to their full length, become the first axes of the element. */
-static lt_value gather_axes(lt_reader *r, const lt_expr *e, const lt_value *body, int outer, const range *ranges)
+static lt_value gather_axes(lt_reader *r, const lt_expr *e, const lt_value *body, int outer, const loop_range *ranges)
 {
     int lead = outer + e->n, rank = body->shape.rank - body->lead;
     if (lead + rank > LT_MAX_RANK) return lt_cannot_lift(r, "the number of its axes");
@@ -93,7 +93,7 @@ static lt_value gather_axes(lt_reader *r, const lt_expr *e, const lt_value *body
     return v;
 }
 
-static lt_value evaluate_lifted(lt_reader *r, const lt_expr *e, const range *ranges)
+static lt_value evaluate_lifted(lt_reader *r, const lt_expr *e, const loop_range *ranges)
 {
     const lt_local *outer_locals = r->locals;
     lt_local *locals = lt_arena_alloc(&r->temporary, (size_t)e->n * sizeof *locals);
@@ -115,7 +115,7 @@ static lt_value evaluate_lifted(lt_reader *r, const lt_expr *e, const range *ran
 
 /* ---- written out ---- */
 
-typedef struct writing { lt_reader *r; const lt_expr *e; const range *ranges; const char *why; } writing;
+typedef struct writing { lt_reader *r; const lt_expr *e; const loop_range *ranges; const char *why; } writing;
 
 /* The values of loops i… with those before fixed, as one value with an axis for each. */
 static lt_value write_loop(writing *w, int i)
@@ -139,7 +139,7 @@ static lt_value write_loop(writing *w, int i)
     return good ? lt_value_stack(r, w->e->where, items, (int)n, lead) : lt_value_none();
 }
 
-static lt_value write_out(lt_reader *r, const lt_expr *e, const range *ranges, const char *why)
+static lt_value write_out(lt_reader *r, const lt_expr *e, const loop_range *ranges, const char *why)
 {
     int64_t copies = 1;
     for (int i = 0; i < e->n; i++)
@@ -159,7 +159,7 @@ static lt_value write_out(lt_reader *r, const lt_expr *e, const range *ranges, c
 
 lt_value lt_expr_comprehension(lt_reader *r, const lt_expr *e)
 {
-    range ranges[LT_MAX_RANK];
+    loop_range ranges[LT_MAX_RANK];
     if (e->n > LT_MAX_RANK) {
         lt_reader_error(r, e->where, "%d loops; %d are the most", e->n, LT_MAX_RANK);
         return lt_value_none();

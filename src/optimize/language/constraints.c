@@ -17,7 +17,7 @@ static bool holds(lt_relation relation, double a, double b)
 
 /* ---- constraints without variables ---- */
 
-static void check_constants(lt_reader *r, const lt_statement *s, const lt_value *a, const lt_value *b, lt_relation relation)
+static void check_constants(lt_reader *r, const lt_parsed_statement *s, const lt_value *a, const lt_value *b, lt_relation relation)
 {
     lt_value difference = lt_value_binary(r, s->where, '-', a, b); /* for its shape, and the message when there is none */
     if (difference.kind == LT_VALUE_NONE) return;
@@ -37,7 +37,7 @@ static void check_constants(lt_reader *r, const lt_statement *s, const lt_value 
 
 /* Elements whose bound is infinite never bind; what can never hold is an error. On return `wanted`
    lists the elements that stay (all of them: NULL). */
-static bool drop_infinite(lt_reader *r, const lt_statement *s, const lt_value *bound, lt_relation relation, bool bound_is_right,
+static bool drop_infinite(lt_reader *r, const lt_parsed_statement *s, const lt_value *bound, lt_relation relation, bool bound_is_right,
                           const lt_shape *shape, int64_t **wanted, int64_t *n_wanted)
 {
     *wanted = NULL;
@@ -76,20 +76,20 @@ static lt_node build_flat(void *ctx, lt_graph *g, const lt_node *in)
     return f->wanted ? lt_gather(g, flat, lt_constant(g, LT_I64, lt_shape1(f->n), f->wanted), 0) : flat;
 }
 
-static void add_line(lt_reader *r, const lt_statement *s, lt_relation relation, lt_node node, int64_t count)
+static void add_line(lt_reader *r, const lt_parsed_statement *s, lt_relation relation, lt_node node, int64_t count)
 {
     int n = r->n_lines;
     if (!(n & (n - 1))) {
-        lt_line *larger = lt_realloc(r->lines, LT_MAX((size_t)n * 2, 1) * sizeof *larger);
+        lt_read_constraint *larger = lt_realloc(r->lines, LT_MAX((size_t)n * 2, 1) * sizeof *larger);
         if (!larger) { lt_reader_no_memory(r); return; }
         r->lines = larger;
     }
     char *name = s->name ? lt_arena_strdup(&r->kept, s->name) : NULL;
     if (s->name && !name) { lt_reader_no_memory(r); return; }
-    r->lines[r->n_lines++] = (lt_line){ name, s->line, relation == LT_RELATION_EQ, node, count };
+    r->lines[r->n_lines++] = (lt_read_constraint){ name, s->line, relation == LT_RELATION_EQ, node, count };
 }
 
-static void add_constraint(lt_reader *r, const lt_statement *s, const lt_value *a, const lt_value *b, lt_relation relation)
+static void add_constraint(lt_reader *r, const lt_parsed_statement *s, const lt_value *a, const lt_value *b, lt_relation relation)
 {
     if (a->kind == LT_VALUE_CONSTANT && b->kind == LT_VALUE_CONSTANT) { check_constants(r, s, a, b, relation); return; }
     bool swap = relation == LT_RELATION_GE;
@@ -105,14 +105,14 @@ static void add_constraint(lt_reader *r, const lt_statement *s, const lt_value *
     if (flat.kind == LT_VALUE_NODE) add_line(r, s, relation, flat.node, f.n);
 }
 
-static bool name_is_free(lt_reader *r, const lt_statement *s)
+static bool name_is_free(lt_reader *r, const lt_parsed_statement *s)
 {
     int line = s->name ? lt_reader_claim(r, ':', s->name, s->name_at, s->line) : 0;
     if (line) lt_text_error(&r->text, s->name_at, "a constraint '%.60s' exists already, on line %d", s->name, line);
     return !line;
 }
 
-void lt_reader_constraint(lt_reader *r, const lt_statement *s)
+void lt_reader_constraint(lt_reader *r, const lt_parsed_statement *s)
 {
     lt_value side[3] = { lt_value_none(), lt_value_none(), lt_value_none() };
     bool good = name_is_free(r, s);

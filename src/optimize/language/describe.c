@@ -49,7 +49,9 @@ static void describe_constraints(const lt_model_view *v, FILE *to)
 {
     for (int i = 0; i < v->n_constraints; i++) {
         const lt_model_constraint *c = &v->constraints[i];
-        fprintf(to, "  line %d: %s%s%lld %s%s\n", c->line, c->name ? c->name : "", c->name ? ", " : "", (long long)c->count,
+        if (c->line) fprintf(to, "  line %d: ", c->line);
+        else fputs("  ", to); /* a model of AMPL's has no lines */
+        fprintf(to, "%s%s%lld %s%s\n", c->name ? c->name : "", c->name ? ", " : "", (long long)c->count,
                 c->equality ? "equalit" : "inequalit", c->count == 1 ? "y" : "ies");
     }
 }

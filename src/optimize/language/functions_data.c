@@ -8,14 +8,14 @@
 
 static lt_value failed(lt_node none) { (void)none; return lt_value_none(); }
 
-lt_value lt_fn_len(lt_call *c)
+lt_value lt_fn_len(lt_builtin_call *c)
 {
     lt_shape s = lt_value_element(&c->value[0]);
     if (!s.rank) return failed(lt_call_fail(c, "len of a number; it has no axes"));
     return lt_value_number(c->r, (double)s.dim[0]);
 }
 
-lt_value lt_fn_size(lt_call *c)
+lt_value lt_fn_size(lt_builtin_call *c)
 {
     lt_shape s = lt_value_element(&c->value[0]);
     int axis;
@@ -26,7 +26,7 @@ lt_value lt_fn_size(lt_call *c)
 
 /* ---- plain constants ---- */
 
-static bool good_extents(lt_call *c, int n_rest, lt_shape *s)
+static bool good_extents(lt_builtin_call *c, int n_rest, lt_shape *s)
 {
     if (!lt_call_extents(c, n_rest, s)) return false;
     for (int i = 0; i < s->rank; i++)
@@ -34,7 +34,7 @@ static bool good_extents(lt_call *c, int n_rest, lt_shape *s)
     return true;
 }
 
-static lt_value filled(lt_call *c, int n_rest, double value)
+static lt_value filled(lt_builtin_call *c, int n_rest, double value)
 {
     lt_shape s;
     if (!good_extents(c, n_rest, &s)) return lt_value_none();
@@ -45,11 +45,11 @@ static lt_value filled(lt_call *c, int n_rest, double value)
     return lt_value_constant(&s, data);
 }
 
-lt_value lt_fn_zeros(lt_call *c) { return filled(c, c->n_rest, 0); }
-lt_value lt_fn_ones(lt_call *c) { return filled(c, c->n_rest, 1); }
+lt_value lt_fn_zeros(lt_builtin_call *c) { return filled(c, c->n_rest, 0); }
+lt_value lt_fn_ones(lt_builtin_call *c) { return filled(c, c->n_rest, 1); }
 
 /* full(3, 4, 0.5) or full(3, 4, value=0.5): the last argument is the value. */
-lt_value lt_fn_full(lt_call *c)
+lt_value lt_fn_full(lt_builtin_call *c)
 {
     if (c->given[1]) return filled(c, c->n_rest, c->real[1]);
     const lt_value *last = c->n_rest ? &c->rest[c->n_rest - 1] : NULL;
@@ -58,7 +58,7 @@ lt_value lt_fn_full(lt_call *c)
     return filled(c, c->n_rest - 1, last->data[0]);
 }
 
-lt_value lt_fn_eye(lt_call *c)
+lt_value lt_fn_eye(lt_builtin_call *c)
 {
     int64_t n = c->integer[0][0];
     if (n < 0) return failed(lt_call_fail(c, "eye of size %lld: must be >= 0", (long long)n));
@@ -69,7 +69,7 @@ lt_value lt_fn_eye(lt_call *c)
     return lt_value_constant(&s, data);
 }
 
-static lt_value ramp(lt_call *c, double first, double step, int64_t n, const double *last)
+static lt_value ramp(lt_builtin_call *c, double first, double step, int64_t n, const double *last)
 {
     lt_shape s = lt_shape1(n);
     double *data = lt_value_alloc(c->r, c->e->where, &s);
@@ -79,7 +79,7 @@ static lt_value ramp(lt_call *c, double first, double step, int64_t n, const dou
     return lt_value_constant(&s, data);
 }
 
-lt_value lt_fn_arange(lt_call *c)
+lt_value lt_fn_arange(lt_builtin_call *c)
 {
     double first = c->given[1] ? c->real[0] : 0, stop = c->given[1] ? c->real[1] : c->real[0], step = c->given[2] ? c->real[2] : 1;
     double n = ceil((stop - first) / step);
@@ -88,7 +88,7 @@ lt_value lt_fn_arange(lt_call *c)
     return ramp(c, first, step, n > 0 ? (int64_t)n : 0, NULL);
 }
 
-lt_value lt_fn_linspace(lt_call *c)
+lt_value lt_fn_linspace(lt_builtin_call *c)
 {
     int64_t n = c->integer[2][0];
     if (n < 0) return failed(lt_call_fail(c, "linspace of %lld points: must be >= 0", (long long)n));
@@ -134,7 +134,7 @@ bool lt_random_fill(lt_reader *r, lt_text_span where, lt_random *s, bool normal,
 }
 
 /* normal and uniform: d… rng= seed= type=. */
-static lt_value draw(lt_call *c, bool normal)
+static lt_value draw(lt_builtin_call *c, bool normal)
 {
     enum { RNG = 1, SEED, TYPE };
     if (c->r->loops) return lt_cannot_lift(c->r, c->fn->name); /* each element has a draw of its own */
@@ -156,22 +156,22 @@ static lt_value draw(lt_call *c, bool normal)
     return lt_value_constant(&s, data);
 }
 
-lt_value lt_fn_normal(lt_call *c) { return draw(c, true); }
-lt_value lt_fn_uniform(lt_call *c) { return draw(c, false); }
+lt_value lt_fn_normal(lt_builtin_call *c) { return draw(c, true); }
+lt_value lt_fn_uniform(lt_builtin_call *c) { return draw(c, false); }
 
-lt_value lt_fn_stream(lt_call *c)
+lt_value lt_fn_stream(lt_builtin_call *c)
 {
     return failed(lt_call_fail(c, "'%s' starts a stream; write 'rng g = %s(0)' and draw with rng=g", c->fn->name, c->fn->name));
 }
 
 /* ---- files ---- */
 
-lt_value lt_fn_load(lt_call *c)
+lt_value lt_fn_load(lt_builtin_call *c)
 {
     return lt_read_npy(c->r, c->where[0], c->value[0].text, c->given[1] ? c->value[1].text : NULL);
 }
 
-lt_value lt_fn_csv(lt_call *c)
+lt_value lt_fn_csv(lt_builtin_call *c)
 {
     int64_t column = c->given[1] ? c->integer[1][0] : -1, skip = c->given[2] ? c->integer[2][0] : -1;
     if (c->given[1] && column < 0) return failed(lt_call_fail(c, "column %lld: columns count from 0", (long long)column));

@@ -1,4 +1,4 @@
-/* Functions: elementwise ones with several arguments, reductions, norms, folds. Builders see tensors
+/* Functions: reductions, norms, folds. Builders see tensors
    with call->lead axes of a comprehension in front. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/language/functions.h"
 
@@ -9,9 +9,7 @@
 
 enum { X, AXIS, KEEPDIMS }; /* parameters of reductions */
 
-lt_node lt_fn_clamp(lt_call *c, lt_graph *g, const lt_node *in) { (void)c; return lt_clamp(g, in[0], in[1], in[2]); }
-lt_node lt_fn_where(lt_call *c, lt_graph *g, const lt_node *in) { (void)c; return lt_where(g, in[0], in[1], in[2]); }
-lt_value lt_fn_pow(lt_call *c) { return lt_value_binary(c->r, c->e->point, '^', &c->value[0], &c->value[1]); }
+lt_value lt_fn_pow(lt_builtin_call *c) { return lt_value_binary(c->r, c->e->point, '^', &c->value[0], &c->value[1]); }
 
 /* ---- reductions ---- */
 
@@ -23,7 +21,7 @@ typedef struct reduction {
 } reduction;
 
 /* The element in one axis behind the lead axes. */
-static lt_node flat_element(lt_call *c, lt_graph *g, lt_node x, const lt_value *v)
+static lt_node flat_element(lt_builtin_call *c, lt_graph *g, lt_node x, const lt_value *v)
 {
     lt_shape s = { .rank = v->lead + 1 }, element = lt_value_element(v);
     (void)c;
@@ -32,7 +30,7 @@ static lt_node flat_element(lt_call *c, lt_graph *g, lt_node x, const lt_value *
     return lt_reshape(g, x, s);
 }
 
-static lt_node reduce(lt_call *c, lt_graph *g, lt_node x, const lt_value *v, const reduction *how, int axis_parameter)
+static lt_node reduce(lt_builtin_call *c, lt_graph *g, lt_node x, const lt_value *v, const reduction *how, int axis_parameter)
 {
     bool has_axis = c->given[axis_parameter], keep = c->given[axis_parameter + 1] && c->integer[axis_parameter + 1][0];
     lt_shape element = lt_value_element(v);
@@ -49,7 +47,7 @@ static lt_node reduce(lt_call *c, lt_graph *g, lt_node x, const lt_value *v, con
 }
 
 #define REDUCTION(name_, all_, along_, needs_)                                    \
-    lt_node lt_fn_##name_(lt_call *c, lt_graph *g, const lt_node *in)             \
+    lt_node lt_fn_##name_(lt_builtin_call *c, lt_graph *g, const lt_node *in)             \
     {                                                                             \
         static const reduction how = { #name_, all_, along_, needs_ };            \
         return reduce(c, g, in[X], &c->value[X], &how, AXIS);                     \
@@ -62,7 +60,7 @@ REDUCTION(amax_abs, lt_amax_abs, lt_amax_abs_axis, true)
 
 /* One argument is reduced, several are compared element by element. fold_max has its one argument
    as a parameter, max as the rest. */
-static lt_node extreme(lt_call *c, lt_graph *g, const lt_node *in, const reduction *how, lt_node (*pick)(lt_graph *, lt_node, lt_node))
+static lt_node extreme(lt_builtin_call *c, lt_graph *g, const lt_node *in, const reduction *how, lt_node (*pick)(lt_graph *, lt_node, lt_node))
 {
     const lt_node *rest = in + c->n_parameters;
     if (!c->parameter[0].rest) return reduce(c, g, in[X], &c->value[X], how, AXIS);
@@ -74,13 +72,13 @@ static lt_node extreme(lt_call *c, lt_graph *g, const lt_node *in, const reducti
     return y;
 }
 
-lt_node lt_fn_max(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_max(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     static const reduction how = { "max", lt_max, lt_max_axis, true };
     return extreme(c, g, in, &how, lt_maximum);
 }
 
-lt_node lt_fn_min(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_min(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     static const reduction how = { "min", lt_min, lt_min_axis, true };
     return extreme(c, g, in, &how, lt_minimum);
@@ -88,7 +86,7 @@ lt_node lt_fn_min(lt_call *c, lt_graph *g, const lt_node *in)
 
 /* ---- along an axis, or over the flat element ---- */
 
-static bool flat_or_axis(lt_call *c, lt_graph *g, lt_node *x, int *axis, bool needs_elements)
+static bool flat_or_axis(lt_builtin_call *c, lt_graph *g, lt_node *x, int *axis, bool needs_elements)
 {
     const lt_value *v = &c->value[X];
     lt_shape element = lt_value_element(v);
@@ -102,28 +100,28 @@ static bool flat_or_axis(lt_call *c, lt_graph *g, lt_node *x, int *axis, bool ne
     return true;
 }
 
-lt_node lt_fn_argmax(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_argmax(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     lt_node x = in[X];
     int axis;
     return flat_or_axis(c, g, &x, &axis, true) ? lt_argmax(g, x, axis) : LT_NONE;
 }
 
-lt_node lt_fn_argmin(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_argmin(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     lt_node x = in[X];
     int axis;
     return flat_or_axis(c, g, &x, &axis, true) ? lt_argmin(g, x, axis) : LT_NONE;
 }
 
-lt_node lt_fn_cumsum(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_cumsum(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     lt_node x = in[X];
     int axis;
     return flat_or_axis(c, g, &x, &axis, false) ? lt_cumsum(g, x, axis) : LT_NONE;
 }
 
-lt_node lt_fn_topk(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_topk(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     const lt_value *v = &c->value[X];
     int64_t k = c->integer[1][0], n = v->shape.rank ? v->shape.dim[v->shape.rank - 1] : 0;
@@ -133,7 +131,7 @@ lt_node lt_fn_topk(lt_call *c, lt_graph *g, const lt_node *in)
 
 /* ---- norms and folds ---- */
 
-static lt_node norm_spec_along(lt_call *c, lt_graph *g, lt_node x, const char *kind)
+static lt_node norm_spec_along(lt_builtin_call *c, lt_graph *g, lt_node x, const char *kind)
 {
     if (c->given[2]) return lt_call_fail(c, "norm(…, \"%s\") is of a whole matrix and has no axis", kind);
     if (c->lead) { lt_cannot_lift(c->r, "norm of matrices"); return LT_NONE; }
@@ -149,7 +147,7 @@ static const reduction norm_1 = { "norm", lt_norm1, norm1_axis, false };
 static const reduction norm_2 = { "norm", lt_norm, norm2_axis, false };
 static const reduction norm_inf = { "norm", lt_norm_inf, norm_inf_axis, true };
 
-lt_node lt_fn_norm(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_norm(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     enum { ORDER = 1, NORM_AXIS = 2 };
     const lt_value *order = &c->value[ORDER];
@@ -166,10 +164,10 @@ lt_node lt_fn_norm(lt_call *c, lt_graph *g, const lt_node *in)
 }
 
 /* Folds have no axis of their own: an absent parameter is looked up at its place. */
-lt_node lt_fn_fold_l1(lt_call *c, lt_graph *g, const lt_node *in) { return reduce(c, g, in[X], &c->value[X], &norm_1, AXIS); }
-lt_node lt_fn_fold_l2(lt_call *c, lt_graph *g, const lt_node *in) { return reduce(c, g, in[X], &c->value[X], &norm_2, AXIS); }
+lt_node lt_fn_fold_l1(lt_builtin_call *c, lt_graph *g, const lt_node *in) { return reduce(c, g, in[X], &c->value[X], &norm_1, AXIS); }
+lt_node lt_fn_fold_l2(lt_builtin_call *c, lt_graph *g, const lt_node *in) { return reduce(c, g, in[X], &c->value[X], &norm_2, AXIS); }
 
-lt_node lt_fn_dot(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_dot(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     lt_shape a = lt_value_element(&c->value[0]), b = lt_value_element(&c->value[1]);
     if (a.rank != 1 || b.rank != 1 || a.dim[0] != b.dim[0])

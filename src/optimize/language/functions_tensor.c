@@ -11,7 +11,7 @@ static const char *shape_of(const lt_value *v, lt_shape_text *t) { *t = lt_value
 
 /* ---- shape ---- */
 
-lt_node lt_fn_reshape(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_reshape(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     lt_shape wanted, element = lt_value_element(&c->value[0]), full = { .rank = 0 };
     if (!lt_call_extents(c, c->n_rest, &wanted)) return LT_NONE;
@@ -32,7 +32,7 @@ lt_node lt_fn_reshape(lt_call *c, lt_graph *g, const lt_node *in)
     return lt_reshape(g, in[0], full);
 }
 
-lt_node lt_fn_flatten(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_flatten(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     const lt_value *v = &c->value[0];
     lt_shape s = { .rank = v->lead + 1 }, element = lt_value_element(v);
@@ -41,12 +41,12 @@ lt_node lt_fn_flatten(lt_call *c, lt_graph *g, const lt_node *in)
     return lt_reshape(g, in[0], s);
 }
 
-lt_node lt_fn_transpose(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_transpose(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     return c->value[0].shape.rank - c->value[0].lead < 2 ? in[0] : lt_transpose(g, in[0]);
 }
 
-lt_node lt_fn_concat(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_concat(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     int axis;
     if (c->n_rest == 0) return lt_call_fail(c, "'concat' needs an argument");
@@ -56,7 +56,7 @@ lt_node lt_fn_concat(lt_call *c, lt_graph *g, const lt_node *in)
     return lt_concat(g, in + c->n_parameters, c->n_rest, axis);
 }
 
-lt_node lt_fn_stack(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_stack(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     int axis;
     if (c->n_rest == 0) return lt_call_fail(c, "'stack' needs an argument");
@@ -65,7 +65,7 @@ lt_node lt_fn_stack(lt_call *c, lt_graph *g, const lt_node *in)
 }
 
 /* The parts on a new first axis: split(x, 2)[0] is the first half. */
-lt_node lt_fn_split(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_split(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     int axis;
     int64_t n = c->integer[1][0];
@@ -78,7 +78,7 @@ lt_node lt_fn_split(lt_call *c, lt_graph *g, const lt_node *in)
     return lt_split(g, in[0], (int)n, axis, parts) ? LT_NONE : lt_stack(g, parts, (int)n, 0);
 }
 
-lt_node lt_fn_squeeze(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_squeeze(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     lt_shape s = { .rank = 0 };
     int axis = -1;
@@ -93,14 +93,14 @@ lt_node lt_fn_squeeze(lt_call *c, lt_graph *g, const lt_node *in)
     return lt_reshape(g, in[0], s);
 }
 
-lt_node lt_fn_unsqueeze(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_unsqueeze(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     int axis;
     return lt_call_axis(c, 1, &c->value[0], 1, 0, &axis) ? lt_unsqueeze(g, in[0], axis) : LT_NONE;
 }
 
 /* Indices known now are checked now; -1 counts from the end. */
-static bool check_indices(lt_call *c, int parameter, int64_t n, bool negative)
+static bool check_indices(lt_builtin_call *c, int parameter, int64_t n, bool negative)
 {
     const lt_value *v = &c->value[parameter];
     for (int64_t i = 0; v->kind == LT_VALUE_CONSTANT && i < lt_value_count(v); i++) {
@@ -112,14 +112,14 @@ static bool check_indices(lt_call *c, int parameter, int64_t n, bool negative)
     return true;
 }
 
-lt_node lt_fn_gather(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_gather(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     int axis;
     if (!lt_call_axis(c, 2, &c->value[0], 0, 0, &axis) || !check_indices(c, 1, c->value[0].shape.dim[axis], false)) return LT_NONE;
     return lt_gather(g, in[0], lt_cast(g, in[1], LT_I64), axis);
 }
 
-lt_node lt_fn_flip(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_flip(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     int axis;
     if (c->given[1]) return lt_call_axis(c, 1, &c->value[0], 0, 0, &axis) ? lt_flip(g, in[0], axis) : LT_NONE;
@@ -128,7 +128,7 @@ lt_node lt_fn_flip(lt_call *c, lt_graph *g, const lt_node *in)
     return x;
 }
 
-lt_node lt_fn_roll(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_roll(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     int axis;
     int64_t shift = c->integer[1][0];
@@ -136,7 +136,7 @@ lt_node lt_fn_roll(lt_call *c, lt_graph *g, const lt_node *in)
     return lt_reshape(g, lt_roll(g, lt_flatten(g, in[0]), shift, 0), c->value[0].shape);
 }
 
-lt_node lt_fn_pad(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_pad(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     int64_t before = c->integer[1][0], after = c->given[2] ? c->integer[2][0] : before;
     int first = 0, last = c->value[0].shape.rank;
@@ -152,7 +152,7 @@ lt_node lt_fn_pad(lt_call *c, lt_graph *g, const lt_node *in)
 }
 
 /* Values are doubles everywhere: a cast rounds to what the type can hold. */
-lt_node lt_fn_cast(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_cast(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     lt_dtype t;
     if (!lt_dtype_parse(c->value[1].text, &t) || t == LT_C64 || t == LT_C128)
@@ -162,7 +162,7 @@ lt_node lt_fn_cast(lt_call *c, lt_graph *g, const lt_node *in)
 
 /* ---- networks ---- */
 
-lt_node lt_fn_conv2d(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_conv2d(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     enum { STRIDE = 3, PADDING, DILATION, GROUPS };
     lt_conv_options o = lt_conv_defaults();
@@ -175,36 +175,36 @@ lt_node lt_fn_conv2d(lt_call *c, lt_graph *g, const lt_node *in)
     return lt_conv2d(g, in[0], in[1], in[2], &o);
 }
 
-static lt_node pool(lt_call *c, lt_graph *g, lt_node x, lt_node (*builder)(lt_graph *, lt_node, int64_t, int64_t, int64_t))
+static lt_node pool(lt_builtin_call *c, lt_graph *g, lt_node x, lt_node (*builder)(lt_graph *, lt_node, int64_t, int64_t, int64_t))
 {
     int64_t kernel = c->integer[1][0];
     return builder(g, x, kernel, c->given[2] ? c->integer[2][0] : kernel, c->given[3] ? c->integer[3][0] : 0);
 }
 
-lt_node lt_fn_maxpool2d(lt_call *c, lt_graph *g, const lt_node *in) { return pool(c, g, in[0], lt_maxpool2d); }
-lt_node lt_fn_avgpool2d(lt_call *c, lt_graph *g, const lt_node *in) { return pool(c, g, in[0], lt_avgpool2d); }
+lt_node lt_fn_maxpool2d(lt_builtin_call *c, lt_graph *g, const lt_node *in) { return pool(c, g, in[0], lt_maxpool2d); }
+lt_node lt_fn_avgpool2d(lt_builtin_call *c, lt_graph *g, const lt_node *in) { return pool(c, g, in[0], lt_avgpool2d); }
 
-lt_node lt_fn_batchnorm(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_batchnorm(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     return lt_batchnorm(g, in[0], in[1], in[2], in[3], in[4], c->given[5] ? c->real[5] : 1e-5);
 }
 
-lt_node lt_fn_linear(lt_call *c, lt_graph *g, const lt_node *in) { (void)c; return lt_linear(g, in[0], in[1], in[2]); }
-lt_node lt_fn_rnn_tanh(lt_call *c, lt_graph *g, const lt_node *in) { (void)c; return lt_rnn_tanh(g, in[0], in[1], in[2], in[3], in[4]); }
+lt_node lt_fn_linear(lt_builtin_call *c, lt_graph *g, const lt_node *in) { (void)c; return lt_linear(g, in[0], in[1], in[2]); }
+lt_node lt_fn_rnn_tanh(lt_builtin_call *c, lt_graph *g, const lt_node *in) { (void)c; return lt_rnn_tanh(g, in[0], in[1], in[2], in[3], in[4]); }
 
-lt_node lt_fn_softmax(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_softmax(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     int axis;
     return lt_call_axis(c, 1, &c->value[0], 0, -1, &axis) ? lt_softmax(g, in[0], axis) : LT_NONE;
 }
 
-lt_node lt_fn_log_softmax(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_log_softmax(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     int axis;
     return lt_call_axis(c, 1, &c->value[0], 0, -1, &axis) ? lt_log_softmax(g, in[0], axis) : LT_NONE;
 }
 
-lt_node lt_fn_cross_entropy(lt_call *c, lt_graph *g, const lt_node *in)
+lt_node lt_fn_cross_entropy(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     if (c->value[0].shape.rank == 2 && !check_indices(c, 1, c->value[0].shape.dim[1], false)) return LT_NONE;
     return lt_cross_entropy(g, in[0], lt_cast(g, in[1], LT_I64));

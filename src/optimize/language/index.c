@@ -33,7 +33,7 @@ typedef struct lookup {
 
 /* ---- reading the parts ---- */
 
-static bool check_starts(lookup *l, const lt_part *part, selection *s, int axis)
+static bool check_starts(lookup *l, const lt_index_part *part, selection *s, int axis)
 {
     int64_t n = l->element.dim[axis], count = lt_value_count(&s->start);
     double *at = lt_arena_alloc(&l->r->temporary, LT_MAX((size_t)count, 1) * sizeof *at);
@@ -56,7 +56,7 @@ static bool check_starts(lookup *l, const lt_part *part, selection *s, int axis)
     return true;
 }
 
-static bool read_single(lookup *l, const lt_part *part, selection *s, int axis)
+static bool read_single(lookup *l, const lt_index_part *part, selection *s, int axis)
 {
     lt_value v = lt_expr_evaluate(l->r, part->at);
     int64_t one;
@@ -76,7 +76,7 @@ static int64_t clip(int64_t x, int64_t n, int64_t low, int64_t high)
     return LT_MIN(LT_MAX(x, low), high);
 }
 
-static bool read_range(lookup *l, const lt_part *part, selection *s, int axis)
+static bool read_range(lookup *l, const lt_index_part *part, selection *s, int axis)
 {
     int64_t n = l->element.dim[axis], from, to;
     s->keeps = true;
@@ -118,10 +118,10 @@ static bool read_parts(lookup *l)
         return false;
     }
     l->lead = l->base->lead;
-    static const lt_part all = { .is_range = true };
+    static const lt_index_part all = { .is_range = true };
     bool good = true;
     for (int i = 0; i < l->element.rank; i++) {
-        const lt_part *part = i < l->e->n ? &l->e->part[i] : &all;
+        const lt_index_part *part = i < l->e->n ? &l->e->part[i] : &all;
         good &= part->is_range ? read_range(l, part, &l->axis[i], i) : read_single(l, part, &l->axis[i], i);
         l->lead = LT_MAX(l->lead, l->axis[i].start.lead);
     }

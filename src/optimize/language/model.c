@@ -1,5 +1,7 @@
 /* Problems read from text: the public functions. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/language/model.h"
 #include "optimize/language/reader.h"
+#include "optimize/nl/ampl.h"
 
 #include "base/alloc.h"
 #include "base/files/file.h"
@@ -10,17 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-struct lt_model {
-    lt_arena arena;              /* names, constraints, options, text of the name */
-    char    *messages;           /* NULL: none */
-    int      n_errors;
-    lt_model_view view;
-    lt_model_variable   *variables;
-    lt_model_constraint *constraints;
-    lt_model_option     *options;
-    double  *x0;
-};
 
 void lt_model_destroy(lt_model *m)
 {
@@ -80,7 +71,7 @@ static lt_status list_constraints(const lt_reader *r, lt_model *m)
     if (!m->constraints) return LT_ERR_MEMORY;
     int64_t next[2] = { 0, 0 };
     for (int i = 0; i < r->n_lines; i++) {
-        const lt_line *l = &r->lines[i];
+        const lt_read_constraint *l = &r->lines[i];
         m->constraints[i] = (lt_model_constraint){ l->name, l->line, l->equality, next[l->equality], l->count };
         next[l->equality] += l->count;
     }
@@ -125,7 +116,7 @@ static lt_status read_statements(lt_reader *r)
     LT_TRY(lt_graph_status(r->graph));
     lt_parser_start(&r->parser, &r->text, &r->syntax, &r->kept);
     for (;;) {
-        lt_statement s = lt_parser_statement(&r->parser);
+        lt_parsed_statement s = lt_parser_statement(&r->parser);
         if (s.kind == LT_TOKEN_END || r->text.no_memory || r->text.more_errors) break;
         lt_reader_execute(r, &s);
         lt_arena_release(&r->temporary);
@@ -211,6 +202,7 @@ lt_status lt_model_read(const char *path, lt_model **out)
         LT_TRY(lt_example_find(path + 8, &example));
         return lt_model_parse(path, NULL, example.text, strlen(example.text), out);
     }
+    if (lt_ampl_is_path(path)) return lt_ampl_read(path, out);
     char *text, *folder;
     size_t n;
     LT_TRY(lt_file_read(path, LT_TEXT_MAX_BYTES, &text, &n));

@@ -58,7 +58,7 @@ static bool grow_table(lt_reader *r)
 lt_symbol *lt_reader_define(lt_reader *r, const char *name, lt_text_span where, lt_symbol_kind kind)
 {
     lt_symbol *before = lt_reader_find(r, name);
-    if (lt_function_find(name)) {
+    if (lt_builtin_find(name)) {
         lt_text_error(&r->text, where, "'%.60s' is a function of the language and cannot be redefined", name);
         kind = LT_SYMBOL_ERROR;
     } else if (before && before->where.end) {
@@ -82,7 +82,7 @@ lt_symbol *lt_reader_define(lt_reader *r, const char *name, lt_text_span where, 
     return s;
 }
 
-/* Names of constraints and options live beside the others, told apart by a sign in front. */
+/* Names of constraints and options live beside the others, with a sign in front. */
 int lt_reader_claim(lt_reader *r, char sign, const char *name, lt_text_span where, int line)
 {
     size_t n = strlen(name);
@@ -101,14 +101,14 @@ int lt_reader_claim(lt_reader *r, char sign, const char *name, lt_text_span wher
 
 const char *lt_reader_nearest(lt_reader *r, const char *name, bool call)
 {
-    int n = 0, most = lt_function_count() + r->n_symbols + 64;
+    int n = 0, most = lt_builtin_count() + r->n_symbols + 64;
     const char **names = lt_arena_alloc(&r->temporary, (size_t)most * sizeof *names);
     if (!names) { lt_reader_no_memory(r); return NULL; }
     if (strlen(name) > 60) return NULL; /* not a slip of the pen */
     for (const lt_local *l = r->locals; l && !call && n < 64; l = l->outer) names[n++] = l->name;
     for (int i = 0; i < r->n_slots; i++)
         if (r->table[i] && r->table[i]->where.end && !strchr(":=", r->table[i]->name[0]) && (!call || r->table[i]->kind == LT_SYMBOL_FN)) names[n++] = r->table[i]->name;
-    for (int i = 0; call && i < lt_function_count(); i++) names[n++] = lt_function_at(i)->name;
+    for (int i = 0; call && i < lt_builtin_count(); i++) names[n++] = lt_builtin_at(i)->name;
     return lt_text_nearest(name, names, n);
 }
 
@@ -116,10 +116,10 @@ const char *lt_reader_nearest(lt_reader *r, const char *name, bool call)
 static void report_unknown(lt_reader *r, const lt_expr *e)
 {
     const char *near = lt_reader_nearest(r, e->text, false);
-    if (lt_function_find(e->text)) lt_reader_error(r, e->where, "'%.60s' is a function; call it as %.60s(…)", e->text, e->text);
+    if (lt_builtin_find(e->text)) lt_reader_error(r, e->where, "'%.60s' is a function; call it as %.60s(…)", e->text, e->text);
     else if (near) lt_reader_error(r, e->where, "unknown name '%.60s'; did you mean '%s'?", e->text, near);
     else lt_reader_error(r, e->where, "unknown name '%.60s'; names are defined before their use", e->text);
-    if (lt_function_find(e->text)) return;
+    if (lt_builtin_find(e->text)) return;
     lt_symbol *s = lt_reader_define(r, e->text, e->where, LT_SYMBOL_ERROR);
     if (s) s->where = (lt_text_span){ 0, 0 }; /* not a definition: the real one may follow */
 }
@@ -157,7 +157,7 @@ static void check_body(lt_reader *r, const lt_symbol *fn, const lt_expr *e)
         if (!is_parameter(fn, e->text) && !lt_reader_find(r, e->text)) report_unknown(r, e);
         break;
     case LT_EXPR_CALL:
-        if (!lt_function_find(e->text) && !lt_reader_find(r, e->text)) lt_function_report_unknown(r, e);
+        if (!lt_builtin_find(e->text) && !lt_reader_find(r, e->text)) lt_builtin_report_unknown(r, e);
         for (int i = 0; i < e->n; i++) check_body(r, fn, e->argument[i].value);
         break;
     case LT_EXPR_INDEX:

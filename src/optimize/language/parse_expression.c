@@ -48,9 +48,9 @@ static const lt_expr *parse_unary(lt_parser *p);
 
 static bool ends_part(const lt_parser *p) { return lt_parser_at_sign(p, ':') || lt_parser_at_sign(p, ',') || lt_parser_at_sign(p, ']'); }
 
-static lt_part parse_part(lt_parser *p)
+static lt_index_part parse_part(lt_parser *p)
 {
-    lt_part part = { .where = p->token.where };
+    lt_index_part part = { .where = p->token.where };
     if (!lt_parser_at_sign(p, ':')) part.at = lt_parse_expression(p);
     if (lt_parser_at_sign(p, ':')) {
         part.is_range = true;
@@ -151,7 +151,7 @@ static const lt_expr *parse_group(lt_parser *p)
     return p->broken ? &error_expr : e;
 }
 
-/* A named argument is told from a value by the '=' after the name. */
+/* A named argument differs from a value by the '=' after the name. */
 static lt_argument parse_argument(lt_parser *p)
 {
     lt_argument a = { .name = NULL };
@@ -195,11 +195,11 @@ static const lt_expr *parse_index(lt_parser *p, const lt_expr *base)
     lt_text_span open = p->token.where;
     p->brackets++;
     lt_parser_advance(p);
-    lt_part *parts = NULL;
+    lt_index_part *parts = NULL;
     int n = 0;
     do {
         if (n) lt_parser_advance(p);
-        lt_part one = parse_part(p);
+        lt_index_part one = parse_part(p);
         if (!(parts = lt_parser_grow(p, parts, n, sizeof *parts))) return &error_expr;
         parts[n++] = one;
     } while (lt_parser_at_sign(p, ',') && !p->broken);

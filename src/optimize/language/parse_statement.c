@@ -36,7 +36,7 @@ void lt_parser_advance(lt_parser *p)
     if (p->token.kind == LT_TOKEN_BAD) p->broken = true; /* the lexer has said why */
 }
 
-void lt_parser_start(lt_parser *p, lt_text *text, lt_arena *passing, lt_arena *lasting)
+void lt_parser_start(lt_parser *p, lt_problem_text *text, lt_arena *passing, lt_arena *lasting)
 {
     *p = (lt_parser){ .lexer = { text, passing, 0, 1 }, .passing = passing, .lasting = lasting };
 }
@@ -77,7 +77,7 @@ void *lt_parser_grow(lt_parser *p, void *items, int n, size_t size)
 
 /* ---- pieces ---- */
 
-static void parse_new_name(lt_parser *p, lt_statement *s, const char *what)
+static void parse_new_name(lt_parser *p, lt_parsed_statement *s, const char *what)
 {
     if (p->token.kind != LT_TOKEN_NAME) {
         if (p->token.kind >= LT_TOKEN_VAR && !p->broken) {
@@ -97,14 +97,14 @@ static const lt_expr *parse_value(lt_parser *p)
     return p->broken ? &error_expr : e;
 }
 
-static void parse_definition(lt_parser *p, lt_statement *s, const char *what)
+static void parse_definition(lt_parser *p, lt_parsed_statement *s, const char *what)
 {
     parse_new_name(p, s, what);
     s->value = &error_expr;
     if (lt_parser_take(p, '=', "'=' and an expression")) s->value = parse_value(p);
 }
 
-static void parse_var(lt_parser *p, lt_statement *s)
+static void parse_var(lt_parser *p, lt_parsed_statement *s)
 {
     parse_new_name(p, s, "the name of the variable");
     if (p->broken) { s->value = &error_expr; return; }
@@ -133,7 +133,7 @@ static void parse_var(lt_parser *p, lt_statement *s)
     if (p->broken) s->value = &error_expr;
 }
 
-static void parse_fn(lt_parser *p, lt_statement *s)
+static void parse_fn(lt_parser *p, lt_parsed_statement *s)
 {
     parse_new_name(p, s, "the name of the function");
     s->value = &error_expr;
@@ -184,7 +184,7 @@ static lt_relation parse_relation(lt_parser *p, lt_text_span constraint)
     return relation;
 }
 
-static void parse_constraint(lt_parser *p, lt_statement *s)
+static void parse_constraint(lt_parser *p, lt_parsed_statement *s)
 {
     s->kind = LT_TOKEN_NAME;
     s->where = p->token.where;
@@ -257,17 +257,17 @@ static void recover(lt_parser *p)
 }
 
 /* After "vr x[2]" the name x exists, with nothing more to be said about it, and after "subjct to" constraints follow. */
-static void take_as_meant(lt_parser *p, lt_statement *s, const char *keyword)
+static void take_as_meant(lt_parser *p, lt_parsed_statement *s, const char *keyword)
 {
     lt_token_kind kind = lt_keyword_kind(keyword);
     if (kind == LT_TOKEN_SUBJECT) p->in_constraints = true;
     if (kind != LT_TOKEN_VAR && kind != LT_TOKEN_DATA && kind != LT_TOKEN_LET && kind != LT_TOKEN_FN && kind != LT_TOKEN_RNG) return;
     lt_parser_advance(p);
     if (p->token.kind != LT_TOKEN_NAME) return;
-    *s = (lt_statement){ .kind = LT_TOKEN_LET, .where = s->where, .line = s->line, .name = p->token.text, .name_at = p->token.where, .value = &error_expr };
+    *s = (lt_parsed_statement){ .kind = LT_TOKEN_LET, .where = s->where, .line = s->line, .name = p->token.text, .name_at = p->token.where, .value = &error_expr };
 }
 
-static void parse_other(lt_parser *p, lt_statement *s)
+static void parse_other(lt_parser *p, lt_parsed_statement *s)
 {
     if (p->in_constraints) { parse_constraint(p, s); return; }
     const char *word = p->token.kind == LT_TOKEN_NAME ? p->token.text : NULL;
@@ -280,7 +280,7 @@ static void parse_other(lt_parser *p, lt_statement *s)
     if (near) take_as_meant(p, s, near);
 }
 
-static void parse_body(lt_parser *p, lt_statement *s)
+static void parse_body(lt_parser *p, lt_parsed_statement *s)
 {
     if (!lt_token_starts_statement(s->kind)) { parse_other(p, s); return; }
     p->in_constraints = s->kind == LT_TOKEN_SUBJECT;
@@ -300,18 +300,18 @@ static void parse_body(lt_parser *p, lt_statement *s)
     }
 }
 
-lt_statement lt_parser_statement(lt_parser *p)
+lt_parsed_statement lt_parser_statement(lt_parser *p)
 {
     p->depth = p->brackets = 0;
     p->broken = false;
     p->arena = p->lexer.arena = p->passing;
     do lt_parser_advance(p); while (p->token.kind == LT_TOKEN_NEWLINE);
     if (p->token.kind == LT_TOKEN_FN) p->arena = p->lexer.arena = p->lasting; /* bodies are read again at every call */
-    lt_statement s = { .kind = p->token.kind, .where = p->token.where, .line = p->token.line };
+    lt_parsed_statement s = { .kind = p->token.kind, .where = p->token.where, .line = p->token.line };
     if (s.kind == LT_TOKEN_END) return s;
     parse_body(p, &s);
     if (s.kind == LT_TOKEN_SUBJECT && !p->broken && p->token.kind != LT_TOKEN_NEWLINE && p->token.kind != LT_TOKEN_END) {
-        s = (lt_statement){ .line = p->token.line }; /* "subject to x <= 1" on one line */
+        s = (lt_parsed_statement){ .line = p->token.line }; /* "subject to x <= 1" on one line */
         parse_constraint(p, &s);
     }
     if (!p->broken && p->token.kind != LT_TOKEN_NEWLINE && p->token.kind != LT_TOKEN_END) {

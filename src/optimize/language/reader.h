@@ -65,16 +65,16 @@ typedef struct lt_local { /* a parameter or an index: hides outer names */
     const struct lt_local *outer;
 } lt_local;
 
-typedef struct lt_line { /* a constraint as it is read */
+typedef struct lt_read_constraint { /* a constraint as it is read */
     const char *name;
     int  line;
     bool equality;
     lt_node node;           /* <= 0 or == 0, a vector */
     int64_t count;
-} lt_line;
+} lt_read_constraint;
 
 typedef struct lt_reader {
-    lt_text   text;
+    lt_problem_text   text;
     lt_limits limits;
     const char *folder;     /* of data files; NULL: those of the built-in examples */
     lt_parser parser;
@@ -99,7 +99,7 @@ typedef struct lt_reader {
     lt_text_span   objective_at;
     lt_model_variable *variables; int n_variables;
     double  **start;        /* one for each variable; NULL: none given */
-    lt_line  *lines;     int n_lines;
+    lt_read_constraint  *lines;     int n_lines;
     lt_model_option *options;     int n_options;
 } lt_reader;
 
@@ -176,8 +176,8 @@ bool lt_random_fill(lt_reader *r, lt_text_span where, lt_random *s, bool normal,
 const char *lt_example_file(const char *name, size_t *n_bytes);
 
 /* ---- statements (statements.c, constraints.c) ---- */
-void lt_reader_execute(lt_reader *r, const lt_statement *s);
-void lt_reader_constraint(lt_reader *r, const lt_statement *s);
+void lt_reader_execute(lt_reader *r, const lt_parsed_statement *s);
+void lt_reader_constraint(lt_reader *r, const lt_parsed_statement *s);
 /* Reads with limits of the caller's choice; lt_model_parse uses the default ones. */
 lt_status lt_model_parse_limited(const char *name, const char *folder, const char *text, size_t length,
                                  const lt_limits *limits, lt_model **out);

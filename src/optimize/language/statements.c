@@ -22,7 +22,7 @@ static bool room(lt_reader *r, void **items, int n, size_t size)
 
 /* ---- var ---- */
 
-static bool read_extents(lt_reader *r, const lt_statement *s, lt_shape *shape)
+static bool read_extents(lt_reader *r, const lt_parsed_statement *s, lt_shape *shape)
 {
     *shape = (lt_shape){ .rank = 0 };
     if (s->n_extents > LT_MAX_RANK) {
@@ -43,7 +43,7 @@ static bool read_extents(lt_reader *r, const lt_statement *s, lt_shape *shape)
 }
 
 /* The start, broadcast to the variable's shape; NULL when there is none, or after an error. */
-static double *read_start(lt_reader *r, const lt_statement *s, const lt_value *v, const lt_shape *shape)
+static double *read_start(lt_reader *r, const lt_parsed_statement *s, const lt_value *v, const lt_shape *shape)
 {
     if (v->kind == LT_VALUE_NODE) {
         lt_text_error(&r->text, s->value->where, "the start of a variable cannot depend on variables");
@@ -69,7 +69,7 @@ static double *read_start(lt_reader *r, const lt_statement *s, const lt_value *v
     return (double *)(uintptr_t)full.data;
 }
 
-static void add_variable(lt_reader *r, const lt_statement *s, const lt_shape *shape, double *start)
+static void add_variable(lt_reader *r, const lt_parsed_statement *s, const lt_shape *shape, double *start)
 {
     int64_t count = lt_shape_count(shape);
     lt_symbol *symbol = lt_reader_find(r, s->name);
@@ -92,7 +92,7 @@ static void add_variable(lt_reader *r, const lt_statement *s, const lt_shape *sh
 }
 
 /* Without sizes the start gives the shape. */
-static void execute_var(lt_reader *r, const lt_statement *s)
+static void execute_var(lt_reader *r, const lt_parsed_statement *s)
 {
     lt_shape shape = { .rank = 0 };
     double *start = NULL;
@@ -107,13 +107,13 @@ static void execute_var(lt_reader *r, const lt_statement *s)
         }
     }
     if (s->name && lt_reader_define(r, s->name, s->name_at, LT_SYMBOL_ERROR) && good && lt_reader_find(r, s->name)->where.end == s->name_at.end &&
-        !lt_function_find(s->name))
+        !lt_builtin_find(s->name))
         add_variable(r, s, &shape, start);
 }
 
 /* ---- data, let, rng, fn ---- */
 
-static void execute_value(lt_reader *r, const lt_statement *s)
+static void execute_value(lt_reader *r, const lt_parsed_statement *s)
 {
     lt_value v = lt_expr_evaluate(r, s->value);
     if (v.kind == LT_VALUE_NODE && s->kind == LT_TOKEN_DATA) {
@@ -150,7 +150,7 @@ static bool read_seed(lt_reader *r, const lt_expr *e, lt_random *random)
     return true;
 }
 
-static void execute_rng(lt_reader *r, const lt_statement *s)
+static void execute_rng(lt_reader *r, const lt_parsed_statement *s)
 {
     lt_random *random = lt_arena_alloc(&r->kept, sizeof *random);
     if (!random) { lt_reader_no_memory(r); return; }
@@ -160,12 +160,12 @@ static void execute_rng(lt_reader *r, const lt_statement *s)
     if (symbol) symbol->random = random;
 }
 
-static void execute_fn(lt_reader *r, const lt_statement *s)
+static void execute_fn(lt_reader *r, const lt_parsed_statement *s)
 {
     if (!s->name) return;
     bool good = s->value->kind != LT_EXPR_ERROR;
-    for (int i = 0; good && i < s->n_extents; i++) /* a list that could not be read is not there */
-        if (lt_function_find(s->parameter[i].text)) {
+    for (int i = 0; good && i < s->n_extents; i++) /* a list that could not be read is NULL */
+        if (lt_builtin_find(s->parameter[i].text)) {
             lt_text_error(&r->text, s->parameter[i].where, "'%.60s' is a function of the language and cannot be the name of a parameter", s->parameter[i].text);
             good = false;
         }
@@ -184,7 +184,7 @@ static lt_node build_objective(void *ctx, lt_graph *g, const lt_node *in)
     return *(const bool *)ctx ? lt_neg(g, f) : f;
 }
 
-static void execute_objective(lt_reader *r, const lt_statement *s)
+static void execute_objective(lt_reader *r, const lt_parsed_statement *s)
 {
     lt_value v = lt_expr_evaluate(r, s->value);
     if (r->objective_at.end) {
@@ -208,7 +208,7 @@ static void execute_objective(lt_reader *r, const lt_statement *s)
 }
 
 /* Tries the option on a set of defaults: name and value are checked here, where their place is known. */
-static bool option_is_valid(lt_reader *r, const lt_statement *s, const char *value)
+static bool option_is_valid(lt_reader *r, const lt_parsed_statement *s, const char *value)
 {
     lt_solve_options scratch = lt_solve_options_defaults();
     char text[400];
@@ -221,7 +221,7 @@ static bool option_is_valid(lt_reader *r, const lt_statement *s, const char *val
 }
 
 /* The value as text, for the table of options: a number, or a string or bare word as it stands. */
-static void execute_option(lt_reader *r, const lt_statement *s)
+static void execute_option(lt_reader *r, const lt_parsed_statement *s)
 {
     char text[64];
     const char *value = text;
@@ -250,7 +250,7 @@ static void execute_option(lt_reader *r, const lt_statement *s)
     r->options[r->n_options++] = o;
 }
 
-void lt_reader_execute(lt_reader *r, const lt_statement *s)
+void lt_reader_execute(lt_reader *r, const lt_parsed_statement *s)
 {
     r->steps = 0;
     switch (s->kind) {

@@ -17,11 +17,11 @@ typedef enum lt_expr_kind {
 typedef struct lt_expr lt_expr;
 
 typedef struct lt_argument { const char *name; lt_text_span name_at; const lt_expr *value; } lt_argument; /* name NULL: by position */
-typedef struct lt_part { /* of an index: a, or from:to:step with parts that may be NULL */
+typedef struct lt_index_part { /* of an index: a, or from:to:step with parts that may be NULL */
     bool is_range;
     lt_text_span where;
     const lt_expr *at, *to, *step;
-} lt_part;
+} lt_index_part;
 typedef struct lt_loop { const char *name; lt_text_span where; const lt_expr *from, *to, *step; } lt_loop;
 typedef struct lt_link { int sign; lt_text_span where; const lt_expr *operand; } lt_link;
 
@@ -37,7 +37,7 @@ struct lt_expr {
     };
     union {
         const lt_argument    *argument;
-        const lt_part        *part;
+        const lt_index_part        *part;
         const lt_expr *const *item;
         const lt_loop        *loop;
         const lt_link        *link;
@@ -47,7 +47,7 @@ struct lt_expr {
 
 typedef enum lt_relation { LT_RELATION_LE, LT_RELATION_GE, LT_RELATION_EQ } lt_relation;
 
-typedef struct lt_statement {
+typedef struct lt_parsed_statement {
     lt_token_kind kind;     /* VAR … SUBJECT; NAME for a constraint; END */
     lt_text_span     where;      /* of the keyword, or of the constraint */
     int         line;
@@ -61,7 +61,7 @@ typedef struct lt_statement {
     int         n_sides;    /* constraint: 2, or 3 for a chain */
     lt_relation relation;
     const lt_expr *side[3];
-} lt_statement;
+} lt_parsed_statement;
 
 typedef struct lt_parser {
     lt_lexer  lexer;
@@ -77,10 +77,10 @@ typedef struct lt_parser {
 } lt_parser;
 
 /* Statements are made in `passing`, which may be released after each; those of fn in `lasting`. */
-void lt_parser_start(lt_parser *p, lt_text *text, lt_arena *passing, lt_arena *lasting);
+void lt_parser_start(lt_parser *p, lt_problem_text *text, lt_arena *passing, lt_arena *lasting);
 /* The next statement. With errors in it, what could be read (a name that is defined, for one) is
    there, and what could not is LT_EXPR_ERROR. kind END after the last. */
-lt_statement lt_parser_statement(lt_parser *p);
+lt_parsed_statement lt_parser_statement(lt_parser *p);
 
 /* Used between the parser's files. */
 const lt_expr *lt_parse_expression(lt_parser *p);

@@ -28,19 +28,20 @@ int lt_utf8_length(const char *s, size_t n)
 
 /* ---- noting ---- */
 
-static bool noted_here(const lt_text *t, lt_text_span where, bool is_error)
+static bool noted_here(const lt_problem_text *t, lt_text_span where, bool is_error)
 {
     for (int i = 0; i < t->n_notices; i++)
         if (t->notice[i].where.at == where.at && t->notice[i].is_error == is_error) return true;
     return false;
 }
 
-bool lt_text_noted(const lt_text *t, lt_text_span where) { return noted_here(t, where, true); }
+bool lt_text_noted(const lt_problem_text *t, lt_text_span where) { return noted_here(t, where, true); }
 
-static void note(lt_text *t, lt_text_span where, bool is_error, const char *format, va_list args)
+static void note(lt_problem_text *t, lt_text_span where, bool is_error, const char *format, va_list args)
 {
     char message[600];
     vsnprintf(message, sizeof message, format, args);
+    lt_text_disarm(message);
     if (where.at > t->n_bytes) where.at = t->n_bytes;
     if (where.end <= where.at) where.end = where.at + 1;
     if (noted_here(t, where, is_error)) return;
@@ -54,7 +55,7 @@ static void note(lt_text *t, lt_text_span where, bool is_error, const char *form
     is_error ? t->n_errors++ : t->n_warnings++;
 }
 
-void lt_text_error(lt_text *t, lt_text_span where, const char *format, ...)
+void lt_text_error(lt_problem_text *t, lt_text_span where, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -62,7 +63,7 @@ void lt_text_error(lt_text *t, lt_text_span where, const char *format, ...)
     va_end(args);
 }
 
-void lt_text_warn(lt_text *t, lt_text_span where, const char *format, ...)
+void lt_text_warn(lt_problem_text *t, lt_text_span where, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -74,33 +75,33 @@ void lt_text_warn(lt_text *t, lt_text_span where, const char *format, ...)
 
 static bool starts_character(char c) { return ((uint8_t)c & 0xc0) != 0x80; }
 
-static uint32_t line_start(const lt_text *t, uint32_t at)
+static uint32_t line_start(const lt_problem_text *t, uint32_t at)
 {
     while (at > 0 && t->bytes[at - 1] != '\n') at--;
     return at;
 }
 
-static uint32_t line_end(const lt_text *t, uint32_t at)
+static uint32_t line_end(const lt_problem_text *t, uint32_t at)
 {
     while (at < t->n_bytes && t->bytes[at] != '\n') at++;
     return at > 0 && at <= t->n_bytes && t->bytes[at - 1] == '\r' ? at - 1 : at;
 }
 
-int lt_text_column(const lt_text *t, uint32_t at)
+int lt_text_column(const lt_problem_text *t, uint32_t at)
 {
     int column = 1;
     for (uint32_t i = line_start(t, at); i < at; i++) column += starts_character(t->bytes[i]);
     return column;
 }
 
-void lt_text_locate(const lt_text *t, uint32_t at, int *line, int *column)
+void lt_text_locate(const lt_problem_text *t, uint32_t at, int *line, int *column)
 {
     *line = 1;
     for (uint32_t i = 0; i < at; i++) *line += t->bytes[i] == '\n';
     *column = lt_text_column(t, at);
 }
 
-lt_status lt_text_place(lt_status s, const lt_text *t)
+lt_status lt_text_place(lt_status s, const lt_problem_text *t)
 {
     int line, column;
     for (int i = 0; i < t->n_notices; i++)
@@ -113,7 +114,7 @@ lt_status lt_text_place(lt_status s, const lt_text *t)
 
 /* The source line, cut around the place when it is long, and the caret under it. Bytes that are
    not text are shown as '?'; tabs stay, so that the caret stays below its place. */
-static void render_line(const lt_text *t, lt_text_span where, FILE *to)
+static void render_line(const lt_problem_text *t, lt_text_span where, FILE *to)
 {
     uint32_t from = line_start(t, where.at), end = LT_MAX(line_end(t, where.at), where.at), start = from;
     if (end - from > LONGEST_LINE) {
@@ -147,7 +148,7 @@ static int by_place(const void *a, const void *b)
     return (int)y->is_error - (int)x->is_error;
 }
 
-static void render(lt_text *t, FILE *to)
+static void render(lt_problem_text *t, FILE *to)
 {
     qsort(t->notice, (size_t)t->n_notices, sizeof *t->notice, by_place);
     for (int i = 0; i < t->n_notices; i++) {
@@ -161,7 +162,7 @@ static void render(lt_text *t, FILE *to)
     if (t->more_errors) fprintf(to, "%s: note: there are more errors; the first %d are shown\n", t->name, LT_TEXT_MAX_ERRORS);
 }
 
-char *lt_text_render(lt_text *t)
+char *lt_text_render(lt_problem_text *t)
 {
     char *stream_text = NULL;
     size_t n = 0;

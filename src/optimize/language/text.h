@@ -21,7 +21,7 @@ typedef struct lt_notice {
     const char *message, *expected; /* expected: a line after the caret, or NULL */
 } lt_notice;
 
-typedef struct lt_text {
+typedef struct lt_problem_text {
     const char *name;         /* of the file, for messages */
     const char *bytes;        /* without a byte-order mark; not terminated */
     uint32_t    n_bytes;
@@ -30,20 +30,20 @@ typedef struct lt_text {
     bool        more_errors;  /* than LT_TEXT_MAX_ERRORS */
     bool        no_memory;    /* an allocation failed; nothing else counts then */
     lt_arena    arena;        /* messages */
-} lt_text;
+} lt_problem_text;
 
 /* Notes an error once: a second one at the same place is taken for a consequence of the first.
    A '\n' in the message separates what is wrong from what was expected. */
-void lt_text_error(lt_text *t, lt_text_span where, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void lt_text_warn(lt_text *t, lt_text_span where, const char *format, ...) __attribute__((format(printf, 3, 4)));
-bool lt_text_noted(const lt_text *t, lt_text_span where); /* whether an error is noted there */
-int  lt_text_column(const lt_text *t, uint32_t at);
+void lt_text_error(lt_problem_text *t, lt_text_span where, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void lt_text_warn(lt_problem_text *t, lt_text_span where, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool lt_text_noted(const lt_problem_text *t, lt_text_span where); /* whether an error is noted there */
+int  lt_text_column(const lt_problem_text *t, uint32_t at);
 /* Line and column (in characters), both from 1. */
-void lt_text_locate(const lt_text *t, uint32_t at, int *line, int *column);
-lt_status lt_text_place(lt_status s, const lt_text *t); /* gives the failure just recorded the place of the first error */
+void lt_text_locate(const lt_problem_text *t, uint32_t at, int *line, int *column);
+lt_status lt_text_place(lt_status s, const lt_problem_text *t); /* gives the failure just recorded the place of the first error */
 /* Everything noted, in the order of the text: "file:line:column: error: …", the line, the caret.
    Released with lt_free; NULL when memory is out. */
-char *lt_text_render(lt_text *t);
+char *lt_text_render(lt_problem_text *t);
 /* Bytes of the UTF-8 character at s (n bytes are left); 0 when it is not one. */
 int lt_utf8_length(const char *s, size_t n);
 

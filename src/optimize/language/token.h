@@ -26,7 +26,7 @@ typedef struct lt_token {
 } lt_token;
 
 typedef struct lt_lexer {
-    lt_text  *text;
+    lt_problem_text  *text;
     lt_arena *arena;      /* where names and strings go */
     uint32_t  at;
     int       line;

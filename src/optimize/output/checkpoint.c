@@ -2,7 +2,7 @@
    the state serves both directions, so that what is written is what is read; each field states its range.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/output/checkpoint_fields.h"
-#include "optimize/device/far.h"
+#include "optimize/device/hessian.h"
 #include "optimize/vectors/products.h"
 
 #include "base/status.h"
@@ -14,12 +14,13 @@
 /* Rows of n numbers, wherever vectors are. */
 static void vectors(lt_saved *io, lt_run *r, const char *name, double *v, int64_t rows, lt_saved_rule rule)
 {
-    if (!r->vectors) lt_saved_reals(io, name, v, rows * r->n, rule);
-    for (int64_t i = 0; r->vectors && !io->status && i < rows; i++) {
-        if (io->writing) lt_vectors_get(r->vectors, r->n, v + i * r->n, r->home);
-        lt_saved_reals(io, name, r->home, r->n, rule);
-        if (!io->writing) lt_vectors_put(r->vectors, r->n, r->home, v + i * r->n);
-        if (!io->status) io->status = lt_vectors_failure(r->vectors);
+    const lt_vectors *s = &r->vectors;
+    for (int64_t i = 0; !io->status && i < rows; i++) {
+        double *vector = v + i * r->n, *at = lt_vectors_stage(s, vector);
+        if (io->writing) lt_vectors_get(s, r->n, vector, at);
+        lt_saved_reals(io, name, at, r->n, rule);
+        if (!io->writing) lt_vectors_put(s, r->n, at, vector);
+        if (!io->status) io->status = lt_vectors_failure(s);
     }
 }
 
@@ -51,26 +52,26 @@ static void walk_counts(lt_saved *io, lt_run *r)
     int64_t elapsed = lt_clock_ns() - r->start_ns;
     const int64_t most = LT_SAVED_MOST;
     const lt_saved_count count[] = {
-        { "iterations", &r->iter, 0, most }, { "evaluations", &r->evals, 0, most }, { "evaluations of gradients", &r->gradient_evals, 0, most },
-        { "evaluations of the last search", &r->ls_evals, 0, most }, { "reductions of mu", &r->n_mu_reductions, 0, most },
-        { "random directions", &r->random_attempts, 0, most }, { "first trials", &r->first_tried, 0, most },
-        { "first trials that passed", &r->first_passed, 0, most }, { "steps of the last search", &r->steps.last, 0, most },
-        { "ns of evaluations", &r->eval_ns, 0, most }, { "ns of updates", &r->hessian_ns, 0, most }, { "ns of the run", &elapsed, 0, most },
+        { "iterations", &r->iter, 0, most }, { "evaluations", &r->oracle.evals, 0, most }, { "evaluations of gradients", &r->oracle.gradient_evals, 0, most },
+        { "evaluations of the last search", &r->last.evals, 0, most }, { "reductions of mu", &r->penalty.n_reductions, 0, most },
+        { "random directions", &r->fallback.random_attempts, 0, most }, { "first trials", &r->oracle.first_tried, 0, most },
+        { "first trials that passed", &r->oracle.first_passed, 0, most }, { "steps of the last search", &r->steps.last, 0, most },
+        { "ns of evaluations", &r->oracle.time_ns, 0, most }, { "ns of updates", &r->hessian_ns, 0, most }, { "ns of the run", &elapsed, 0, most },
         { "QPs of steering", &r->steering.sub.n_solved, 0, most }, { "failed QPs of steering", &r->steering.sub.n_failed, 0, most },
         { "ns of steering", &r->steering.sub.time_ns, 0, most }, { "QPs of stationarity", &r->stat.sub.n_solved, 0, most },
         { "failed QPs of stationarity", &r->stat.sub.n_failed, 0, most }, { "ns of stationarity", &r->stat.sub.time_ns, 0, most },
         { "samples measured", &r->stat.n_samples, 0, most } };
     const lt_saved_number number[] = {
-        { "the lowest mu", &r->mu_lowest, LT_SAVED_NUMBER }, { "the relative change", &r->rel_diff, LT_SAVED_NUMBER },
-        { "the last step", &r->alpha, LT_SAVED_FINITE }, { "stationarity", &r->stat.value, LT_SAVED_ANY },
+        { "the lowest mu", &r->penalty.lowest, LT_SAVED_NUMBER }, { "the relative change", &r->last.rel_diff, LT_SAVED_NUMBER },
+        { "the last step", &r->last.alpha, LT_SAVED_FINITE }, { "stationarity", &r->stat.value, LT_SAVED_ANY },
         { "stationarity without weight", &r->stat.unweighted, LT_SAVED_ANY }, { "stationarity by mu", &r->stat.normalised, LT_SAVED_ANY } };
     lt_saved_counts(io, count, LT_LEN(count));
     lt_saved_numbers(io, number, LT_LEN(number));
-    lt_saved_int(io, "the level of the last step", &r->last_level, LT_LEVEL_STEERING, LT_LEVEL_RANDOM);
+    lt_saved_int(io, "the level of the last step", &r->last.level, LT_LEVEL_STEERING, LT_LEVEL_RANDOM);
     lt_saved_int(io, "attempts at the last QP", &r->stat.attempts, 0, 4);
-    lt_saved_flags(io, "prescaled", &r->prescaled, 1);
+    lt_saved_flags(io, "prescaled", &r->oracle.prescaled, 1);
     lt_saved_word(io, &r->rng.position);
-    lt_saved_reals(io, "a scale", r->scale, r->k, LT_SAVED_FINITE);
+    lt_saved_reals(io, "a scale", r->oracle.scale, r->k, LT_SAVED_FINITE);
     if (!io->writing) r->start_ns = lt_clock_ns() - elapsed;
 }
 
@@ -102,17 +103,17 @@ static void walk_record(lt_saved *io, const lt_run *r, lt_record *m)
 /* A run may go on with more patience, or with none: what it has no use for is read into memory that nothing is in yet. */
 static void walk_patience(lt_saved *io, lt_run *r)
 {
-    lt_patience unused = { .met = { .x = r->vectors ? r->home : r->trial->x, .c = r->trial->c } };
+    lt_patience unused = { .met = { .x = lt_vectors_stage(&r->vectors, r->trial->x), .c = r->trial->c } };
     lt_patience *p = r->opt.opt_patience ? &r->patience : &unused;
     bool kept = r->opt.opt_patience > 0;
     lt_saved_flags(io, "patience", &kept, 1);
     if (io->status || !kept) return;
     walk_record(io, r, &p->met);
     const lt_saved_rule rule = p->met.present ? LT_SAVED_FINITE : LT_SAVED_ANY;
-    const lt_saved_number number[] = { { "stationarity there", &p->stat.value, LT_SAVED_ANY },
-                                       { "stationarity without weight there", &p->stat.unweighted, LT_SAVED_ANY },
-                                       { "stationarity by mu there", &p->stat.normalised, LT_SAVED_ANY },
-                                       { "f there", &p->f, rule }, { "the violation there", &p->violation, rule } };
+    const lt_saved_number number[] = { { "stationarity where met", &p->stat.value, LT_SAVED_ANY },
+                                       { "stationarity without weight where met", &p->stat.unweighted, LT_SAVED_ANY },
+                                       { "stationarity by mu where met", &p->stat.normalised, LT_SAVED_ANY },
+                                       { "f at the last fall", &p->f, rule }, { "the violation at the last fall", &p->violation, rule } };
     lt_saved_numbers(io, number, LT_LEN(number));
     lt_saved_counts(io, &(lt_saved_count){ "idle steps", &p->idle, 0, LT_SAVED_MOST }, 1);
     lt_saved_flags(io, "met since", &p->met_since, 1);
@@ -153,14 +154,14 @@ static void walk_hessian(lt_saved *io, lt_hessian *h)
     lt_saved_reals(io, "an entry of H", h->lower, lt_packed_row(h->n), LT_SAVED_ANY);
 }
 
-/* Reading comes before H goes to a device; writing takes a copy from there. */
+/* Reading comes before H goes to a device; writing takes a copy from the device. */
 static void walk_host_hessian(lt_saved *io, lt_run *r)
 {
     lt_hessian host;
-    if (!r->hessian.far) walk_hessian(io, &r->hessian);
-    else if (!io->status && !(io->status = lt_far_borrow(&r->hessian, &host))) {
+    if (!r->hessian.device) walk_hessian(io, &r->hessian);
+    else if (!io->status && !(io->status = lt_device_hessian_borrow(&r->hessian, &host))) {
         walk_hessian(io, &host);
-        lt_far_return(&host);
+        lt_device_hessian_return(&host);
     }
 }
 
@@ -179,7 +180,7 @@ static void walk_columns(lt_saved *io, lt_run *r)
         lt_columns_arrange(c);
         lt_saved_expect(io, !c->n_shared || r->cache.count, "gradients of no sample are called shared");
         lt_saved_expect(io, !p->shared_valid || !lt_products_keeps_none(r), "products that limited memory does not keep");
-        if (!io->status && c->n_shared && r->vectors)
+        if (!io->status && c->n_shared && !p->shares)
             io->status = LT_FAIL(LT_ERR_MISMATCH, "checkpoint: some gradients are kept once for all samples; with vectors on a device that is not "
                                  "done: go on with vectors_on=host");
         if (!io->status) io->status = lt_products_make_room(r);
@@ -187,9 +188,9 @@ static void walk_columns(lt_saved *io, lt_run *r)
     if (p->shared_valid && !io->status) lt_saved_reals(io, "a product", p->HG, c->n_shared * r->n, LT_SAVED_ANY);
 }
 
-/* Points that steps tell are written as points, since the run that goes on may keep them otherwise; in one that does not, their
+/* Points that steps describe are written as points, since the run that goes on may keep them otherwise; in one that does not, their
    steps are gone. */
-static void walk_told_point(lt_saved *io, lt_run *r, int64_t age)
+static void walk_trail_point(lt_saved *io, lt_run *r, int64_t age)
 {
     const lt_cache *c = &r->cache;
     const int64_t slot = lt_cache_slot(c, age);
@@ -212,7 +213,7 @@ static void walk_sample_vectors(lt_saved *io, lt_run *r)
     for (int64_t age = c->live - 1; age >= 0 && !io->status; age--) {
         const int64_t slot = lt_cache_slot(c, age);
         if (c->x) vectors(io, r, "a sample's point", c->x + slot * r->n, 1, LT_SAVED_ANY);
-        else walk_told_point(io, r, age);
+        else walk_trail_point(io, r, age);
         if (c->takes_over && !io->writing) c->grads[slot] = !age && r->cur->sampled ? r->cur->grads : lt_cache_lend(c);
         vectors(io, r, "a sample's gradient", c->grads[slot], r->k, LT_SAVED_ANY);
     }
@@ -257,7 +258,7 @@ static void walk_products(lt_saved *io, lt_run *r)
     lt_products *p = &r->products;
     for (int64_t slot = 0; slot < r->cache.count && !io->status; slot++) {
         if (!p->valid[slot]) continue;
-        if (!io->writing) lt_products_take_place(p, slot); /* laid out anew, in order */
+        if (!io->writing) lt_products_take_block(p, slot); /* laid out anew, in order */
         vectors(io, r, "a product", lt_column_HG(r, lt_columns_first(&p->columns, slot)), p->columns.n_own, LT_SAVED_ANY);
     }
     const int64_t columns = lt_columns_first(&p->columns, r->cache.count);
@@ -301,16 +302,16 @@ static void walk_row(lt_saved *io, lt_history_row *h)
 /* This run may keep fewer rows (another maxit): the first ones then. */
 static void walk_history(lt_saved *io, lt_run *r)
 {
-    int64_t count = r->n_history;
-    const int64_t most = io->writing ? count : (io->end - io->at) / (int64_t)sizeof *r->history;
-    const lt_saved_count field[] = { { "rows of history", &count, 0, most }, { "iterations of a row", &r->history_step, 1, LT_SAVED_MOST } };
+    int64_t count = r->history.n;
+    const int64_t most = io->writing ? count : (io->end - io->at) / (int64_t)sizeof *r->history.row;
+    const lt_saved_count field[] = { { "rows of history", &count, 0, most }, { "iterations of a row", &r->history.step, 1, LT_SAVED_MOST } };
     lt_saved_counts(io, field, LT_LEN(field));
     if (io->status) return;
-    const int64_t kept = LT_MIN(count, r->history_capacity);
-    for (int64_t i = 0; i < kept; i++) walk_row(io, &r->history[i]);
+    const int64_t kept = LT_MIN(count, r->history.capacity);
+    for (int64_t i = 0; i < kept; i++) walk_row(io, &r->history.row[i]);
     if (io->writing) return;
-    r->n_history = kept;
-    lt_saved_skip(io, (size_t)(count - kept) * sizeof *r->history);
+    r->history.n = kept;
+    lt_saved_skip(io, (size_t)(count - kept) * sizeof *r->history.row);
 }
 
 static void walk_linear(lt_saved *io, lt_run *r)
@@ -328,7 +329,7 @@ static void walk_linear(lt_saved *io, lt_run *r)
 
 static void walk(lt_saved *io, lt_run *r)
 {
-    if (io->writing && r->vectors) lt_vectors_settle(r->vectors); /* records arrive with a wait */
+    if (io->writing) lt_vectors_settle(&r->vectors); /* records arrive with a wait */
     walk_shape(io, r);
     walk_counts(io, r);
     walk_point(io, r);

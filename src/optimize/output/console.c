@@ -154,14 +154,14 @@ static void notice(const lt_console *c, const char *title, const char *const *li
 static void list_scaled(const lt_run *r, int64_t first, int64_t count, const char *what, char *line, size_t size)
 {
     int64_t n = 0;
-    for (int64_t j = first; j < first + count; j++) n += r->scale[j] != 1;
+    for (int64_t j = first; j < first + count; j++) n += r->oracle.scale[j] != 1;
     size_t used = strlen(line);
     if (n) snprintf(line + used, size - used, "%s%lld %s", used ? ", " : "", (long long)n, what);
 }
 
 static void prescaling_notice(const lt_run *r)
 {
-    if (!r->opt.prescaling_info_msg || !r->prescaled) return;
+    if (!r->opt.prescaling_info_msg || !r->oracle.prescaled) return;
     char line[160] = "", first[224];
     list_scaled(r, 0, 1, "objective", line, sizeof line);
     list_scaled(r, 1 + r->q, r->p, "inequality constraints", line, sizeof line);
@@ -259,8 +259,8 @@ static void direction_code(const lt_run *r, char *cell)
 {
     static const char *const names[] = { "S", "SI", "QN", "GD", "R" };
     if (!r->iter) snprintf(cell, LT_CELL_BYTES, "-");
-    else if (r->last_level == LT_LEVEL_RANDOM) snprintf(cell, LT_CELL_BYTES, "R%lld", (long long)r->random_attempts);
-    else snprintf(cell, LT_CELL_BYTES, "%s", names[r->last_level]);
+    else if (r->last.level == LT_LEVEL_RANDOM) snprintf(cell, LT_CELL_BYTES, "R%lld", (long long)r->fallback.random_attempts);
+    else snprintf(cell, LT_CELL_BYTES, "%s", names[r->last.level]);
 }
 
 void lt_console_row(lt_run *r)
@@ -283,15 +283,15 @@ void lt_console_row(lt_run *r)
     }
     lt_console_point(r, x->f, x->tvi, x->tve, cell);
     direction_code(r, cell[LT_COL_SD]);
-    snprintf(cell[LT_COL_EVALS], LT_CELL_BYTES, "%*lld", c->column[LT_COL_EVALS].width, (long long)r->ls_evals);
-    lt_console_number(r->alpha, 9, false, cell[LT_COL_T], LT_CELL_BYTES);
+    snprintf(cell[LT_COL_EVALS], LT_CELL_BYTES, "%*lld", c->column[LT_COL_EVALS].width, (long long)r->last.evals);
+    lt_console_number(r->last.alpha, 9, false, cell[LT_COL_T], LT_CELL_BYTES);
     snprintf(cell[LT_COL_GRADS], LT_CELL_BYTES, "%*lld", c->column[LT_COL_GRADS].width, (long long)r->stat.n_samples);
     lt_console_number(r->stat.value, 9, false, cell[LT_COL_STAT], LT_CELL_BYTES);
     if (r->stat.attempts > 1) {
         size_t used = strlen(cell[LT_COL_STAT]);
         snprintf(cell[LT_COL_STAT] + used, LT_CELL_BYTES - used, ":%d", r->stat.attempts);
     }
-    uint32_t coloured = (uint32_t)(r->iter && r->last_level > r->opt.min_fallback_level) << LT_COL_SD
+    uint32_t coloured = (uint32_t)(r->iter && r->last.level > r->opt.min_fallback_level) << LT_COL_SD
                       | (uint32_t)(r->stat.attempts > 1) << LT_COL_STAT;
     lt_console_cells(c, cell, coloured);
     fflush(c->to);
@@ -356,7 +356,7 @@ void lt_console_end(lt_run *r, const lt_solution *s)
     plain_rule(c, c->border->right);
     box_line(c, "F = final iterate, B = best (to tolerance), MF = most feasible");
     result_rows(r, "Optimization results:", &s->final, &s->best, &s->most_feasible);
-    if (r->prescaled)
+    if (r->oracle.prescaled)
         result_rows(r, "Optimization results, unscaled:", &s->final_unscaled, &s->best_unscaled, &s->most_feasible_unscaled);
     snprintf(line, sizeof line, "Iterations:              %lld", (long long)s->iters);
     box_line(c, line);

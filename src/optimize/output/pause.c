@@ -10,29 +10,22 @@
 static lt_pause get(const lt_run *r)
 {
     const lt_subproblem *sub = &r->steering.sub;
-    return (lt_pause){ .evals = r->evals, .gradient_evals = r->gradient_evals, .ls_evals = r->ls_evals,
-                       .n_mu_reductions = r->n_mu_reductions, .random_attempts = r->random_attempts, .first_tried = r->first_tried,
-                       .first_passed = r->first_passed, .last_search = r->steps.last, .n_solved = sub->n_solved, .n_failed = sub->n_failed, .alpha = r->alpha,
-                       .mu_lowest = r->mu_lowest, .rng = r->rng, .warm = r->steering.warm, .y = r->pause.y };
+    return (lt_pause){ r->oracle, r->penalty, r->fallback, r->last, r->rng, r->steps.last, sub->n_solved, sub->n_failed, r->steering.warm, r->pause.y };
 }
 
 static void put(lt_run *r, const lt_pause *p)
 {
-    lt_subproblem *sub = &r->steering.sub;
-    r->evals = p->evals;
-    r->gradient_evals = p->gradient_evals;
-    r->ls_evals = p->ls_evals;
-    r->n_mu_reductions = p->n_mu_reductions;
-    r->random_attempts = p->random_attempts;
-    r->first_tried = p->first_tried;
-    r->first_passed = p->first_passed;
-    r->steps.last = p->last_search;
-    r->alpha = p->alpha;
-    r->mu_lowest = p->mu_lowest;
+    const int64_t time_ns = r->oracle.time_ns; /* was spent all the same */
+    r->oracle = p->oracle;
+    r->oracle.time_ns = time_ns;
+    r->penalty = p->penalty;
+    r->fallback = p->fallback;
+    r->last = p->last;
     r->rng = p->rng;
+    r->steps.last = p->last_search;
+    r->steering.sub.n_solved = p->n_solved;
+    r->steering.sub.n_failed = p->n_failed;
     r->steering.warm = p->warm;
-    sub->n_solved = p->n_solved;
-    sub->n_failed = p->n_failed;
 }
 
 static void swap_answers(lt_run *r)

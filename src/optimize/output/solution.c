@@ -1,6 +1,6 @@
 /* The record of a run. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/exchange.h"
-#include "optimize/device/far.h"
+#include "optimize/device/functions.h"
+#include "optimize/device/hessian.h"
 #include "optimize/solver.h"
 
 #include "base/alloc.h"
@@ -10,29 +10,29 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const code_texts[] = {
-    [0] = "converged to stationarity and feasibility tolerances",
-    [1] = "relative decrease in penalty function is below tolerance, at a feasible point",
-    [2] = "objective target value reached at a feasible point",
-    [3] = "halt requested by the user",
-    [4] = "maximum number of iterations reached",
-    [5] = "clock time limit reached",
-    [6] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at a feasible point; "
+static const char *const code_texts[LT_TERMINATION_COUNT] = {
+    [LT_TERMINATION_CONVERGED] = "converged to stationarity and feasibility tolerances",
+    [LT_TERMINATION_SMALL_DECREASE] = "relative decrease in penalty function is below tolerance, at a feasible point",
+    [LT_TERMINATION_TARGET] = "objective target value reached at a feasible point",
+    [LT_TERMINATION_HALTED] = "halt requested by the user",
+    [LT_TERMINATION_MAX_ITERATIONS] = "maximum number of iterations reached",
+    [LT_TERMINATION_MAX_TIME] = "clock time limit reached",
+    [LT_TERMINATION_BRACKET_FEASIBLE] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at a feasible point; "
           "this often means practical optimality",
-    [7] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at an infeasible point",
-    [8] = "line search failed to bracket a minimizer: the penalty function may be unbounded below; "
+    [LT_TERMINATION_BRACKET_INFEASIBLE] = "line search bracketed a minimizer but failed to satisfy the Wolfe conditions at an infeasible point",
+    [LT_TERMINATION_UNBOUNDED] = "line search failed to bracket a minimizer: the penalty function may be unbounded below; "
           "if there are constraints, try a smaller mu0",
-    [9] = "failed to produce a descent direction",
-    [10] = "retired code, never produced",
-    [11] = "user-supplied function failed",
-    [12] = "a quadratic program failed and no other direction was left",
-    [13] = "internal error",
-    [14] = "the device failed; the best point found before is kept",
+    [LT_TERMINATION_NO_DESCENT] = "failed to produce a descent direction",
+    [LT_TERMINATION_RETIRED] = "retired code, never produced",
+    [LT_TERMINATION_FUNCTION_FAILED] = "user-supplied function failed",
+    [LT_TERMINATION_QP_FAILED] = "a quadratic program failed and no other direction was left",
+    [LT_TERMINATION_INTERNAL] = "internal error",
+    [LT_TERMINATION_DEVICE_LOST] = "the device failed; the best point found before is kept",
 };
 
-const char *lt_termination_text(int code)
+const char *lt_termination_text(lt_termination code)
 {
-    return code >= 0 && code < (int)LT_LEN(code_texts) ? code_texts[code] : "?";
+    return code >= 0 && code < LT_TERMINATION_COUNT ? code_texts[code] : "?";
 }
 
 static double *copy(const double *from, int64_t count)
@@ -63,8 +63,8 @@ static lt_status fill_unscaled(lt_run *r, const lt_record *from, lt_solution_poi
 {
     lt_point *w = r->trial; /* no longer needed */
     w->mu = from->mu;
-    w->f = from->f / r->scale[0];
-    for (int64_t j = 0; j < r->q + r->p; j++) w->c[j] = from->c[j] / r->scale[1 + j];
+    w->f = from->f / r->oracle.scale[0];
+    for (int64_t j = 0; j < r->q + r->p; j++) w->c[j] = from->c[j] / r->oracle.scale[1 + j];
     lt_point_measure(r, w);
     lt_record plain = { .present = from->present, .x = from->x, .c = w->c, .f = w->f, .mu = w->mu, .tvi = w->tvi,
                         .tve = w->tve, .tv = w->tv, .feasible = w->feasible };
@@ -72,31 +72,33 @@ static lt_status fill_unscaled(lt_run *r, const lt_record *from, lt_solution_poi
 }
 
 /* What has arrived is what there is when the device was lost on the way. */
-static void bring_home(lt_run *r)
+static void trust_what_arrived(lt_run *r)
 {
     lt_record *record[] = { &r->best, &r->most_feasible, &r->patience.met, &r->reached };
-    if (!r->vectors) return;
-    lt_vectors_get(r->vectors, r->n, r->cur->x, r->home);
-    for (size_t i = 0; lt_vectors_failure(r->vectors) && i < LT_LEN(record); i++)
-        if (record[i]->present && record[i]->copy > lt_vectors_arrived(r->vectors)) *record[i] = *record[i]->before;
+    if (!lt_vectors_failure(&r->vectors)) return;
+    for (size_t i = 0; i < LT_LEN(record); i++)
+        if (record[i]->present && record[i]->copy > lt_vectors_arrived(&r->vectors)) *record[i] = *record[i]->before;
 }
 
-static lt_record final_record(const lt_run *r)
+static lt_record final_record(const lt_run *r, double *at)
 {
     const lt_point *x = r->cur;
-    if (lt_vectors_failure(r->vectors)) return r->reached;
+    if (lt_vectors_failure(&r->vectors)) return r->reached;
     if (r->patience.settled) return r->patience.met;
-    return (lt_record){ .present = true, .x = r->vectors ? r->home : x->x, .c = x->c, .f = x->f, .mu = x->mu, .tvi = x->tvi, .tve = x->tve,
+    return (lt_record){ .present = true, .x = at, .c = x->c, .f = x->f, .mu = x->mu, .tvi = x->tvi, .tve = x->tve,
                         .tv = x->tv, .feasible = x->feasible };
 }
 
 static lt_status fill_points(lt_run *r, lt_solution *s)
 {
-    lt_record final = final_record(r);
+    double *x = lt_vectors_stage(&r->vectors, r->cur->x);
+    lt_vectors_get(&r->vectors, r->n, r->cur->x, x);
+    trust_what_arrived(r);
+    lt_record final = final_record(r, x);
     LT_TRY(fill_point(r, &final, &s->final));
     LT_TRY(fill_point(r, &r->best, &s->best));
     LT_TRY(fill_point(r, &r->most_feasible, &s->most_feasible));
-    if (!r->prescaled) return LT_OK;
+    if (!r->oracle.prescaled) return LT_OK;
     LT_TRY(fill_unscaled(r, &final, &s->final_unscaled));
     LT_TRY(fill_unscaled(r, &r->best, &s->best_unscaled));
     return fill_unscaled(r, &r->most_feasible, &s->most_feasible_unscaled);
@@ -105,9 +107,9 @@ static lt_status fill_points(lt_run *r, lt_solution *s)
 static lt_status fill_scale(const lt_run *r, int64_t first, int64_t count, double **out)
 {
     bool used = false;
-    for (int64_t j = first; j < first + count; j++) used = used || r->scale[j] != 1;
+    for (int64_t j = first; j < first + count; j++) used = used || r->oracle.scale[j] != 1;
     if (!used) return LT_OK;
-    *out = copy(r->scale + first, count);
+    *out = copy(r->oracle.scale + first, count);
     return *out ? LT_OK : LT_ERR_MEMORY;
 }
 
@@ -122,43 +124,40 @@ static void fill_numbers(const lt_run *r, lt_solution *s)
     s->stat_unweighted = r->stat.unweighted;
     s->stat_mu_normalised = r->stat.normalised;
     s->iters = r->iter;
-    s->fn_evals = r->evals;
-    s->gradient_evals = r->gradient_evals;
+    s->fn_evals = r->oracle.evals;
+    s->gradient_evals = r->oracle.gradient_evals;
     s->BFGS_updates = r->hessian.counts;
     s->termination_code = r->code;
     s->quadprog_failure_rate = qps ? 100.0 * (double)failed / (double)qps : 0;
-    s->mu_lowest = r->code == 8 && r->constrained ? fmin(r->mu_lowest, r->cur->mu) : NAN;
+    s->mu_lowest = r->code == LT_TERMINATION_UNBOUNDED && r->constrained ? fmin(r->penalty.lowest, r->cur->mu) : NAN;
     s->time_total = (double)(lt_clock_ns() - r->start_ns) * 1e-9;
-    s->time_eval = (double)r->eval_ns * 1e-9;
+    s->time_eval = (double)r->oracle.time_ns * 1e-9;
     s->time_qp = (double)(r->steering.sub.time_ns + r->stat.sub.time_ns) * 1e-9;
     s->time_h = (double)r->hessian_ns * 1e-9;
     s->time_compile = r->evaluator->compile_seconds;
     s->n_qp = qps;
-    s->n_mu_reductions = r->n_mu_reductions;
+    s->n_mu_reductions = r->penalty.n_reductions;
     s->interrupted = r->interrupted;
 }
 
 static void fill_device(const lt_run *r, lt_solution *s)
 {
     const lt_evaluator *e = r->evaluator;
-    snprintf(s->device, sizeof s->device, "%s", e->exchange ? lt_device_id(e->device) : "cpu");
+    snprintf(s->device, sizeof s->device, "%s", e->on_device ? lt_device_id(e->device) : "cpu");
     snprintf(s->device_reason, sizeof s->device_reason, "%s", e->reason);
-    if (e->exchange) s->transfers = lt_exchange_read(e->exchange);
+    if (e->on_device) s->transfers = lt_device_functions_read(e->on_device);
     s->transfers.trials_used = r->steps.used;
-    if (r->vectors) {
-        s->transfers.vectors_on_device = true;
-        s->transfers.vectors = lt_vectors_crossings(r->vectors);
-    }
-    if (!r->hessian.far) return;
+    lt_vectors_report(&r->vectors, &s->transfers);
+    if (!r->hessian.device) return;
     s->transfers.hessian_on_device = true;
-    s->transfers.hessian = lt_far_crossings(r->hessian.far);
+    s->transfers.hessian = lt_device_hessian_crossings(r->hessian.device);
 }
 
 /* An H that was lost with its device must not take the solution along. */
 static lt_status give_hessian(lt_run *r, lt_hessian_state *out)
 {
     lt_status s = lt_hessian_give(&r->hessian, out);
-    if (!s || s == LT_ERR_MEMORY || !r->hessian.far) return s;
+    if (!s || s == LT_ERR_MEMORY || !r->hessian.device) return s;
     *out = (lt_hessian_state){ .n = r->n };
     return LT_OK;
 }
@@ -173,16 +172,15 @@ lt_status lt_solution_create(lt_run *r, lt_solution **out)
     fill_numbers(r, s);
     fill_device(r, s);
     s->loop_allocations = in_loop;
-    bring_home(r);
     lt_status status = fill_points(r, s);
     if (!status) status = fill_scale(r, 0, 1, &s->scalings.f);
     if (!status) status = fill_scale(r, 1, r->q, &s->scalings.ce);
     if (!status) status = fill_scale(r, 1 + r->q, r->p, &s->scalings.ci);
     if (!status) status = give_hessian(r, &s->H_final);
     if (!status && r->error[0] && !(s->error = lt_strdup(r->error))) status = LT_ERR_MEMORY;
-    s->history = r->history; /* handed over */
-    s->n_history = r->n_history;
-    r->history = NULL;
+    s->history = r->history.row; /* handed over */
+    s->n_history = r->history.n;
+    r->history.row = NULL;
     if (status) lt_solution_destroy(s);
     else *out = s;
     return status;

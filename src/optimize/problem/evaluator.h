@@ -56,9 +56,9 @@ struct lt_evaluator {
     char      device_name[32];
     lt_device *device;        /* NULL: the CPU */
     bool      borrowed;       /* the device is the caller's */
-    char      reason[160];    /* why there */
-    struct lt_exchange *exchange; /* graph problems on a device; NULL: on the host */
-    struct lt_far *far;       /* room for an H there, between runs; NULL: none */
+    char      reason[160];    /* why that device */
+    struct lt_device_functions *on_device; /* graph problems on a device; NULL: on the host */
+    struct lt_device_hessian *hessian; /* room for an H on it, between runs; NULL: none */
     lt_program *values, *all; /* graph problems; values NULL: `all` gives them first */
     bool      early[LT_BLOCK_COUNT]; /* then: blocks written with the values, which stay in scratch for the rest */
     double   *led_at;         /* then: the x whose values `all` gave last, and their intermediate results holds */

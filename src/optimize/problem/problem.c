@@ -1,6 +1,6 @@
 /* Problems: creation, structure stated by the user, the pool of evaluators, packing of named tensors.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/device/exchange.h"
+#include "optimize/device/functions.h"
 
 #include "base/alloc.h"
 #include "base/callback.h"
@@ -119,9 +119,9 @@ lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kind, cons
 /* ---- Evaluators ------------------------------------------------------------------------------------- */
 static bool fits(const lt_evaluator *e, const lt_solve_options *opt)
 {
-    bool there = opt->device ? e->device == opt->device : !e->borrowed && !strcmp(e->device_name, opt->torch_device);
-    return there && e->mode == opt->compile_mode && e->mixed == opt->precision_mixed
-           && (!e->exchange || lt_exchange_fits(e->exchange, opt));
+    const bool same_device = opt->device ? e->device == opt->device : !e->borrowed && !strcmp(e->device_name, opt->torch_device);
+    return same_device && e->mode == opt->compile_mode && e->mixed == opt->precision_mixed
+           && (!e->on_device || lt_device_functions_fits(e->on_device, opt));
 }
 
 static lt_evaluator *take_idle(lt_problem *p, const lt_solve_options *opt)
@@ -131,7 +131,7 @@ static lt_evaluator *take_idle(lt_problem *p, const lt_solve_options *opt)
             lt_evaluator *e = *at;
             *at = e->next;
             e->compile_seconds = 0; /* paid by an earlier run */
-            if (e->exchange) lt_exchange_reset(e->exchange);
+            if (e->on_device) lt_device_functions_reset(e->on_device);
             return e;
         }
     return NULL;
@@ -234,11 +234,13 @@ static lt_status function_open(lt_problem *p, const lt_solve_options *opt, lt_ev
     return LT_OK;
 }
 
+/* The text of a function that failed is its own, where it set one (lt_fail). */
 static lt_status function_run(lt_evaluator *e, const double *x, const lt_outputs *out)
 {
+    lt_error_set("");
     lt_status got = e->problem->fn(e->problem->ctx, x, out), s = lt_callback_status("the problem's function", got);
     if (s != got) return s;
-    return s ? LT_FAIL(s, "the problem's function returned '%s'", lt_status_name(s)) : LT_OK;
+    return s && !*lt_error_text() ? LT_FAIL(s, "the problem's function returned '%s'", lt_status_name(s)) : s;
 }
 
 const lt_problem_kind lt_problem_kind_function = { "function", function_open, NULL, function_run };

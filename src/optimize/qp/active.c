@@ -122,7 +122,7 @@ static void advance(lt_qp *w, double alpha)
         w->p[k] *= alpha;
         w->y[w->index[k]] += w->p[k];
     }
-    w->loops->add_columns(w->m, w->n, w->index, w->p, w->q, w->stride, w->g);
+    lt_qp_add_product(w, w->n, w->index, w->p, w->g);
 }
 
 bool lt_qp_settle(lt_qp *w)
@@ -222,7 +222,7 @@ static bool slide(lt_qp *w, int j, double pivot)
     if (isinf(alpha)) return false;
     advance(w, alpha);
     clamp_free(w);
-    w->loops->add_columns(w->m, 1, &j, &(double){ sign * alpha }, w->q, w->stride, w->g);
+    lt_qp_add_product(w, 1, &j, &(double){ sign * alpha }, w->g);
     w->y[j] = lt_qp_clamp(w->y[j] + sign * alpha, w->lower[j], w->upper[j]);
     if (blocking >= 0) {
         leave(w, blocking);

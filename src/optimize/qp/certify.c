@@ -74,7 +74,7 @@ static double edge_violation(double slope, bool at_upper) { return fmax(at_upper
 
 static bool minimise_two(lt_qp *w)
 {
-    double q[2] = { w->q[0], w->q[w->stride + 1] }, off = w->q[1];
+    double q[2] = { w->q[0] + w->shift, w->q[w->stride + 1] + w->shift }, off = w->q[1];
     double det = q[0] * q[1] - off * off, best = INFINITY, point[2] = { 0 };
     if (det > 1e-8 * q[0] * q[1]) { /* nearer to singular, the general method refines better */
         double y0 = (off * w->c[1] - q[1] * w->c[0]) / det, y1 = (off * w->c[0] - q[0] * w->c[1]) / det;
@@ -107,7 +107,7 @@ static bool minimise_two(lt_qp *w)
 bool lt_qp_closed_form(lt_qp *w)
 {
     if (w->m == 1) {
-        double v = w->n_members ? w->mu : minimise_one(w->q[0], w->c[0], w->lower[0], w->upper[0]);
+        double v = w->n_members ? w->mu : minimise_one(w->q[0] + w->shift, w->c[0], w->lower[0], w->upper[0]);
         if (isnan(v)) return false;
         set_point(w, 0, v);
         return true;

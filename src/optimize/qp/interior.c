@@ -87,7 +87,7 @@ static bool factor(interior *s)
             const double *column = w->q + (size_t)w->index[k] * w->stride;
             double *out = w->l + (size_t)k * step, rho = w->rho * w->a[w->index[k]];
             for (int i = k; i < s->n; i++) out[i] = column[w->index[i]] + rho * w->a[w->index[i]];
-            out[k] += s->weight[k] + shift;
+            out[k] += w->shift + s->weight[k] + shift;
         }
         if (lt_qp_cholesky(w, s->n, w->l, step, w->inverse) == 0) return true;
     }
@@ -120,7 +120,7 @@ static void solve(interior *s, double defect)
     double *product = w->work, *rest = w->h, *fix = w->p, sum = 0, more;
     solve_once(s, s->rhs, defect, s->dy, &s->dnu);
     memset(product, 0, (size_t)w->m * sizeof(double));
-    w->loops->add_columns(w->m, s->n, w->index, s->dy, w->q, w->stride, product);
+    lt_qp_add_product(w, s->n, w->index, s->dy, product);
     for (int k = 0; k < s->n; k++) {
         int i = w->index[k];
         rest[k] = s->rhs[k] + s->dnu * w->a[i] - product[i] - s->weight[k] * s->dy[k];

@@ -24,7 +24,8 @@ struct lt_qp {
     int                max_m, m;    /* m = 0: no matrix yet */
     const double      *q;           /* (m x m), borrowed */
     size_t             stride;
-    double             max_diagonal;
+    double             max_diagonal; /* of Q, unshifted */
+    double             shift;       /* added to the diagonal of Q, wherever this solver speaks of Q */
     double            *root;        /* (m) sqrt of the diagonal: |Q_ij| <= root_i root_j */
 
     /* the problem at hand, borrowed */
@@ -72,7 +73,7 @@ static inline double lt_qp_clamp(double v, double lower, double upper) { return 
 /* One entry of the factored matrix. */
 static inline double lt_qp_entry(const lt_qp *w, int i, int j)
 {
-    return w->q[(size_t)j * w->stride + (size_t)i] + w->rho * w->a[i] * w->a[j];
+    return w->q[(size_t)j * w->stride + (size_t)i] + (i == j ? w->shift : 0) + w->rho * w->a[i] * w->a[j];
 }
 
 /* ---- qp/factor.c --------------------------------------------------------------- */
@@ -86,6 +87,8 @@ void lt_qp_factor_remove(lt_qp *w, int entry); /* the caller sets its place */
 void lt_qp_factor_match(lt_qp *w);
 
 /* ---- qp/step.c --------------------------------------------------------------------- */
+/* out += Q times a vector with `count` entries: coef[k] at entry[k]. */
+void   lt_qp_add_product(const lt_qp *w, int count, const int *entry, const double *coef, double *out);
 void   lt_qp_gradient(lt_qp *w, bool precise);                /* g = Qy + c */
 double lt_qp_sum_defect(const lt_qp *w);                      /* mu - a'y */
 /* p and nu: from y to the minimiser over the free entries, other entries kept. */

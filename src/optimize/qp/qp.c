@@ -40,6 +40,7 @@ static lt_status check_options(const lt_qp_options *o)
         return LT_FAIL(LT_ERR_ARGUMENT, "qp: tolerance %g, expected a number in (0, 1)", o->tolerance);
     if (o->max_iterations < 0) return LT_FAIL(LT_ERR_ARGUMENT, "qp: max_iterations %d, expected 0 or more", o->max_iterations);
     if (o->interior_above < 0) return LT_FAIL(LT_ERR_ARGUMENT, "qp: interior_above %d, expected 0 or more", o->interior_above);
+    if (!(o->max_shift >= 0 && o->max_shift <= 1)) return LT_FAIL(LT_ERR_ARGUMENT, "qp: max_shift %g, expected a number in [0, 1]", o->max_shift);
     if ((unsigned)o->method >= LT_QP_METHOD_COUNT) return LT_FAIL(LT_ERR_ARGUMENT, "qp: unknown method %d", (int)o->method);
     return LT_OK;
 }
@@ -132,6 +133,41 @@ static lt_status check_symmetric(int m, const double *q, size_t stride, double s
     return LT_OK;
 }
 
+/* Another shift makes another matrix. */
+static void set_shift(lt_qp *w, double shift)
+{
+    lt_qp_factor_reset(w);
+    w->shift = shift;
+    w->max_diagonal = 0;
+    for (int i = 0; i < w->m; i++) {
+        double diagonal = fmax(w->q[(size_t)i * w->stride + (size_t)i] + shift, 0);
+        w->root[i] = sqrt(diagonal);
+        w->max_diagonal = fmax(w->max_diagonal, diagonal);
+    }
+}
+
+/* The largest sum of |entries| in a column: with that on its diagonal Q is convex. */
+static double norm_of(const lt_qp *w)
+{
+    double most = 0;
+    for (int j = 0; j < w->m; j++) {
+        const double *column = w->q + (size_t)j * w->stride;
+        double sum = 0;
+        for (int i = 0; i < w->m; i++) sum += fabs(column[i]);
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+/* Adds at least `least` to the diagonal, in steps that soon suffice; false when all that is allowed was not enough. */
+static bool raise_shift(lt_qp *w, double least)
+{
+    double most = w->opt.max_shift > 0 ? w->opt.max_shift * norm_of(w) : 0;
+    if (!(w->shift < most)) return false;
+    set_shift(w, fmin(most, fmax(4 * w->shift, 2 * least)));
+    return true;
+}
+
 lt_status lt_qp_set_matrix(lt_qp *w, int64_t m, const double *q, int64_t stride)
 {
     if (!w) return LT_FAIL(LT_ERR_ARGUMENT, "qp: no workspace (NULL)");
@@ -144,7 +180,8 @@ lt_status lt_qp_set_matrix(lt_qp *w, int64_t m, const double *q, int64_t stride)
         largest = fmax(largest, q[i * stride + i]);
         smallest = fmin(smallest, q[i * stride + i]);
     }
-    if (smallest < -1e-9 * largest)
+    bool negative = smallest < -1e-9 * largest;
+    if (negative && !(w->opt.max_shift > 0))
         return LT_FAIL(LT_ERR_ARGUMENT, "qp: Q has the diagonal entry %g: expected a positive semidefinite matrix", smallest);
     LT_TRY(check_symmetric((int)m, q, (size_t)stride, largest));
     lt_qp_factor_reset(w);
@@ -152,8 +189,8 @@ lt_status lt_qp_set_matrix(lt_qp *w, int64_t m, const double *q, int64_t stride)
     w->m = (int)m;
     w->q = q;
     w->stride = (size_t)stride;
-    w->max_diagonal = largest;
-    for (int64_t i = 0; i < m; i++) w->root[i] = sqrt(fmax(q[i * stride + i], 0));
+    set_shift(w, 0);
+    if (negative) raise_shift(w, -smallest);
     return LT_OK;
 }
 
@@ -229,6 +266,8 @@ static void load_problem(lt_qp *w, const lt_qp_problem *p)
     w->worst_curvature = 0;
     w->nu = 0;
 }
+
+#define CURVATURE_FLOOR 1e-9 /* relative to the largest diagonal entry: less is rounding that the factor takes in its stride */
 
 /* ---- solve -------------------------------------------------------------------------------- */
 
@@ -313,13 +352,25 @@ static bool solve_any(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)
     return lt_qp_acceptable(w, info);
 }
 
+/* A solve notes curvature below zero where it meets it: as much is added to the diagonal, and the solve begins again. */
+static bool solve_convex(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)
+{
+    bool certified;
+    do {
+        load_problem(w, p);
+        certified = solve_any(w, p, info);
+    } while (w->worst_curvature < -CURVATURE_FLOOR && raise_shift(w, -w->worst_curvature * w->max_diagonal));
+    return certified;
+}
+
 static void judge(lt_qp *w, bool certified, lt_qp_info *info)
 {
     info->iterations = w->iterations;
     info->interior_iterations = w->interior_iterations;
     info->cause = LT_QP_CAUSE_NONE;
     info->status = LT_QP_OK;
-    if (w->worst_curvature < -1e-9) {
+    info->shift = w->shift;
+    if (w->worst_curvature < -CURVATURE_FLOOR) {
         info->status = LT_QP_FAILED;
         info->cause = LT_QP_CAUSE_NONCONVEX;
     } else if (!certified) {
@@ -337,8 +388,7 @@ static lt_status solve(lt_qp *w, const lt_qp_problem *problem, double *y, lt_qp_
         return LT_FAIL(LT_ERR_ARGUMENT, "qp: %s is NULL", !problem->c ? "c" : !problem->lower ? "lower" : "upper");
     LT_TRY(check_vectors(w, problem));
     LT_TRY(check_sum(w, problem, &info->cause));
-    load_problem(w, problem);
-    bool certified = solve_any(w, problem, info);
+    bool certified = solve_convex(w, problem, info);
     judge(w, certified, info);
     w->has_answer = info->status != LT_QP_FAILED;
     memcpy(y, w->y, (size_t)w->m * sizeof(double));

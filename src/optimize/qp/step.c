@@ -16,10 +16,16 @@ static double dot_precise(int m, const double *column, const double *y, double f
     return (double)(s0 + s1);
 }
 
+void lt_qp_add_product(const lt_qp *w, int count, const int *entry, const double *coef, double *out)
+{
+    w->loops->add_columns(w->m, count, entry, coef, w->q, w->stride, out);
+    for (int k = 0; w->shift != 0 && k < count; k++) out[entry[k]] += w->shift * coef[k];
+}
+
 void lt_qp_gradient(lt_qp *w, bool precise)
 {
     if (precise) {
-        for (int i = 0; i < w->m; i++) w->g[i] = dot_precise(w->m, w->q + (size_t)i * w->stride, w->y, w->c[i]);
+        for (int i = 0; i < w->m; i++) w->g[i] = dot_precise(w->m, w->q + (size_t)i * w->stride, w->y, w->c[i]) + w->shift * w->y[i];
         return;
     }
     int count = 0;
@@ -29,7 +35,7 @@ void lt_qp_gradient(lt_qp *w, bool precise)
             w->work[count++] = w->y[i];
         }
     memset(w->g, 0, (size_t)w->m * sizeof(double));
-    w->loops->add_columns(w->m, count, w->list, w->work, w->q, w->stride, w->g);
+    lt_qp_add_product(w, count, w->list, w->work, w->g);
     for (int i = 0; i < w->m; i++) w->g[i] += w->c[i];
 }
 

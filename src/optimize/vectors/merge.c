@@ -1,4 +1,4 @@
-/* Variables of a QP that cannot be told apart, made one. SPDX-License-Identifier: BSD-3-Clause */
+/* Variables of a QP that do not differ, made one. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/vectors/merge.h"
 
 #include "base/alloc.h"

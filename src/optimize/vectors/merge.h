@@ -1,4 +1,4 @@
-/* Variables of a QP that cannot be told apart, made one. SPDX-License-Identifier: BSD-3-Clause */
+/* Variables of a QP that do not differ, made one. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_OPTIMIZE_VECTORS_MERGE_H
 #define LT_OPTIMIZE_VECTORS_MERGE_H
 
@@ -15,7 +15,7 @@ typedef struct lt_merge {
     int64_t  table_size;
 } lt_merge;
 
-/* What tells variables apart; each has m entries. Q itself does not: it is symmetric by construction, and
+/* What variables differ by; each has m entries. Q itself does not: it is symmetric by construction, and
    its equal columns differ in the last bit. */
 typedef struct lt_merge_keys {
     const double *value, *lower, *upper;

@@ -20,15 +20,6 @@
 #define Q_UNTIL_ITERATION 2 /* nothing is allocated later */
 #define BLOCK_NUMBERS ((int64_t)1 << 20) /* of products that are not kept: 8 MiB */
 
-/* H y where the update of H wants it. */
-static lt_status take_there(lt_run *r, int64_t columns)
-{
-    lt_products *p = &r->products;
-    p->Hy = r->hessian.h;
-    LT_TRY(lt_vectors_take(r->vectors, r->n, "H s", &p->Hs));
-    return lt_vectors_take(r->vectors, columns * r->n, "products with H", &p->HG);
-}
-
 static lt_status take_Q(lt_products *p, int64_t columns)
 {
     p->Q = lt_malloc_aligned((size_t)(columns * columns) * sizeof(double));
@@ -39,29 +30,28 @@ static lt_status take_Q(lt_products *p, int64_t columns)
 lt_status lt_products_create(lt_run *r)
 {
     lt_products *p = &r->products;
+    const lt_vectors *v = &r->vectors;
     int64_t slots = r->cache.capacity, columns = slots * r->k;
+    p->shares = lt_vectors_reads(v);
     p->incremental = r->opt.incremental_products && !r->hessian.limited && !isfinite(r->opt.regularize_threshold);
     p->slot = -1;
     p->valid = lt_calloc((size_t)slots, sizeof *p->valid);
-    p->place = lt_malloc((size_t)slots * sizeof *p->place);
+    p->block = lt_malloc((size_t)slots * sizeof *p->block);
     p->taken = lt_calloc((size_t)slots, sizeof *p->taken);
     p->block_columns = LT_MAX(LT_MIN(BLOCK_NUMBERS / r->n, LT_LBFGS_BLOCK), 1);
-    bool kept = !r->hessian.limited || r->evaluator->exchange; /* pairs may still go to the device */
-    if (r->vectors) LT_TRY(take_there(r, columns));
-    else {
-        p->HG = lt_malloc_aligned((size_t)((kept ? columns : p->block_columns) * r->n) * sizeof(double));
-        p->Hy = lt_malloc_aligned((size_t)(2 * r->n) * sizeof(double));
-        p->Hs = p->Hy ? p->Hy + r->n : NULL;
-    }
+    bool kept = !r->hessian.limited || r->evaluator->on_device; /* pairs may still go to the device */
+    p->Hy = r->hessian.h; /* where the update of H wants it */
+    LT_TRY(v->on->take_block(v, r->n, "H s", &p->Hs));
+    LT_TRY(v->on->take_block(v, (kept ? columns : p->block_columns) * r->n, "products with H", &p->HG));
     p->from = lt_malloc((size_t)(columns + 2) * sizeof *p->from);
     p->to = lt_malloc((size_t)(columns + 2) * sizeof *p->to);
     p->u = lt_malloc((size_t)(2 * columns) * sizeof(double));
     p->column = lt_malloc((size_t)columns * sizeof *p->column);
-    if (!p->place || !p->taken) return LT_ERR_MEMORY;
-    for (int64_t i = 0; i < slots; i++) p->place[i] = i;
+    if (!p->block || !p->taken) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < slots; i++) p->block[i] = i;
     LT_TRY(lt_columns_create(r->k, slots, &p->columns));
-    LT_TRY(lt_sparse_create(r->k, r->n, &p->sparse));
-    if (!p->valid || !p->HG || !p->Hy || !p->from || !p->to || !p->u || !p->column) return LT_ERR_MEMORY;
+    LT_TRY(lt_sparse_create(lt_vectors_reads(v) ? r->k : 0, r->n, &p->sparse));
+    if (!p->valid || !p->from || !p->to || !p->u || !p->column) return LT_ERR_MEMORY;
     p->v = p->u + columns;
     return p->incremental && columns <= Q_COLUMNS_MAX ? take_Q(p, columns) : LT_OK;
 }
@@ -70,14 +60,12 @@ void lt_products_release(lt_run *r)
 {
     lt_products *p = &r->products;
     lt_free(p->valid);
-    lt_free(p->place);
+    lt_free(p->block);
     lt_free(p->taken);
     lt_columns_release(&p->columns);
     lt_sparse_release(&p->sparse);
-    if (!r->vectors) { /* else they go with the vectors */
-        lt_free_aligned(p->HG);
-        lt_free_aligned(p->Hy);
-    }
+    r->vectors.on->give_block(&r->vectors, p->HG);
+    r->vectors.on->give_block(&r->vectors, p->Hs);
     lt_free(p->from);
     lt_free(p->to);
     lt_free(p->u);
@@ -109,7 +97,7 @@ static void fill_rows(lt_run *r, int64_t first, int64_t count)
     for (int64_t i = first; i < first + count; i++)
         for (int64_t j = 0; j < in_use; j++) {
             if (!is_valid(&r->products, j) || (j > i && j < first + count)) continue;
-            *lt_entry_Q(r, i, j) = *lt_entry_Q(r, j, i) = lt_space_dot(r->vectors, r->n, lt_column_G(r, j), lt_column_HG(r, i));
+            *lt_entry_Q(r, i, j) = *lt_entry_Q(r, j, i) = lt_vectors_dot(&r->vectors, lt_column_G(r, j), lt_column_HG(r, i));
         }
 }
 
@@ -121,13 +109,13 @@ static double disagreement(const lt_run *r)
     double worst = 0;
     for (int64_t i = 0; i < r->cache.n_near; i++) {
         int64_t j = lt_columns_first(c, r->cache.near_[i]);
-        double off = fabs(lt_space_dot(r->vectors, r->n, lt_column_G(r, at), lt_column_HG(r, j)) - *lt_entry_Q(r, at, j));
+        double off = fabs(lt_vectors_dot(&r->vectors, lt_column_G(r, at), lt_column_HG(r, j)) - *lt_entry_Q(r, at, j));
         if (!(off <= worst)) worst = off;
     }
     return worst;
 }
 
-/* As far as the QP can tell, whose scale is the largest diagonal entry; and not when products computed
+/* As far as it matters to the QP, whose scale is the largest diagonal entry; and not when products computed
    from scratch disagree nearly as much, as they do when H is ill-conditioned. */
 static bool has_drifted(const lt_run *r)
 {
@@ -145,26 +133,26 @@ static int64_t add_update(lt_run *r, int64_t at)
 {
     lt_products *p = &r->products;
     p->has_Hy = p->has_Hs = false;
-    if (!r->iter || (r->hessian.limited && !r->hessian.far) || r->regular.active) return at;
-    if (!r->hessian.limited) at = lt_products_add(p, at, r->y, p->Hy);
+    if (!r->iter || (r->hessian.limited && !r->hessian.device) || r->regular.active) return at;
+    if (!r->hessian.limited) at = lt_products_add(p, at, r->last.y, p->Hy);
     p->has_Hy = !r->hessian.limited;
-    if (r->vectors ? !(r->hessian.damping > 0) : !lt_hessian_wants_Hs(&r->hessian, r->s, r->y)) return at; /* there it costs less than asking */
+    if (!lt_hessian_may_want_Hs(&r->hessian, r->last.s, r->last.y)) return at;
     p->has_Hs = true;
-    return lt_products_add(p, at, r->s, p->Hs);
+    return lt_products_add(p, at, r->last.s, p->Hs);
 }
 
-void lt_products_take_place(lt_products *p, int64_t slot)
+void lt_products_take_block(lt_products *p, int64_t slot)
 {
     int64_t at = 0;
     while (p->taken[at]) at++;
     p->taken[at] = true;
-    p->place[slot] = at;
+    p->block[slot] = at;
 }
 
 const lt_sparse *lt_products_sparse(lt_run *r)
 {
     lt_sparse *s = &r->products.sparse;
-    if (!s->k || r->hessian.limited || r->regular.active || r->vectors) return NULL;
+    if (!s->k || r->hessian.limited || r->regular.active) return NULL;
     if (s->iter != r->iter) lt_sparse_describe(s, r->cur->grads);
     s->iter = r->iter;
     return s->n_sparse ? s : NULL;
@@ -175,7 +163,7 @@ const lt_sparse *lt_products_sparse(lt_run *r)
 static int64_t add_columns(lt_run *r, int64_t first, int64_t count, bool of_cur, int64_t at)
 {
     lt_products *p = &r->products;
-    bool cheap = of_cur && !r->hessian.diagonal && !r->hessian.far; /* a multiple of the identity costs nothing as it is */
+    bool cheap = of_cur && !r->hessian.diagonal && !r->hessian.device; /* a multiple of the identity costs nothing as it is */
     const lt_sparse *sparse = cheap ? lt_products_sparse(r) : NULL;
     double **to = p->to + at; /* the added ones come after these, and are written when these are done with */
     if (sparse) {
@@ -188,61 +176,6 @@ static int64_t add_columns(lt_run *r, int64_t first, int64_t count, bool of_cur,
     return at;
 }
 
-/* Gradients of one slot times products of another. */
-static void expect_slots(lt_run *r, int64_t gradients, int64_t products)
-{
-    int64_t k = r->k; /* on a device no gradient is shared */
-    for (int64_t i = 0; i < k; i++)
-        for (int64_t j = 0; j < k; j++) lt_space_expect(r->vectors, lt_column_G(r, gradients * k + i), lt_column_HG(r, products * k + j));
-}
-
-/* Vectors on a device: the inner products that Q, its check and the update of H are about to ask for, in one wait. */
-static void foresee_Q(lt_run *r)
-{
-    const lt_cache *c = &r->cache;
-    const lt_products *p = &r->products;
-    for (int64_t a = 0; a < c->n_near; a++) {
-        lt_space_expect(r->vectors, lt_column_G(r, c->newest * r->k), lt_column_HG(r, c->near_[a] * r->k)); /* the check */
-        for (int64_t b = 0; b < c->n_near; b++)
-            if (lt_products_carries_Q(p) ? !p->valid[c->near_[b]] : b <= a) expect_slots(r, c->near_[a], c->near_[b]);
-    }
-}
-
-static void foresee_update(lt_run *r)
-{
-    const lt_products *p = &r->products;
-    const double *const pair[][2] = { { r->s, r->y }, { r->s, r->s }, { r->y, r->y }, { r->y, p->Hy }, { r->s, p->Hy }, { r->s, p->Hs } };
-    for (size_t i = 0; i < LT_LEN(pair); i++)
-        if (i < 3 || (i < 5 ? p->has_Hy : p->has_Hs)) lt_space_expect(r->vectors, pair[i][0], pair[i][1]);
-    lt_vectors_expect(r->vectors, LT_MEASURE_BAD, r->s, r->s);
-    lt_vectors_expect(r->vectors, LT_MEASURE_BAD, p->has_Hy ? p->Hy : r->y, p->has_Hy ? p->Hy : r->y);
-    for (int64_t i = 0; p->incremental && p->has_Hy && i < r->cache.n_near * r->k; i++) {
-        const double *g = lt_column_G(r, lt_columns_pick(&p->columns, r->cache.near_, i));
-        lt_space_expect(r->vectors, g, r->s);
-        lt_space_expect(r->vectors, g, p->Hy);
-    }
-}
-
-/* What the lengths of combinations of few columns are made of: see lt_stationarity_measure. */
-static void foresee_lengths(lt_run *r)
-{
-    const lt_columns *c = &r->products.columns;
-    const int64_t m = r->cache.n_near * r->k;
-    for (int64_t i = 0; m <= LT_PRODUCTS_FEW && i < m; i++)
-        for (int64_t j = 0; j <= i; j++) {
-            const int64_t a = lt_columns_pick(c, r->cache.near_, i), b = lt_columns_pick(c, r->cache.near_, j);
-            lt_space_expect(r->vectors, lt_column_G(r, a), lt_column_G(r, b));
-            lt_space_expect(r->vectors, lt_column_HG(r, a), lt_column_HG(r, b));
-        }
-}
-
-static void foresee(lt_run *r, bool with_update)
-{
-    foresee_Q(r);
-    if (!r->opt.halt_log_fn && r->opt.stat_l2_model) foresee_lengths(r);
-    if (with_update && r->iter) foresee_update(r);
-}
-
 static void compute(lt_run *r, bool with_update)
 {
     lt_products *p = &r->products;
@@ -253,12 +186,12 @@ static void compute(lt_run *r, bool with_update)
     for (int64_t i = 0; i < r->cache.n_near; i++) {
         int64_t slot = r->cache.near_[i];
         if (p->valid[slot]) continue;
-        lt_products_take_place(p, slot);
+        lt_products_take_block(p, slot);
         n_columns = add_columns(r, lt_columns_first(c, slot), c->n_own, slot == r->cache.newest, n_columns);
     }
     if (with_update) n_columns = add_update(r, n_columns);
     lt_qp_hessian_apply(r, n_columns, p->from, p->to);
-    if (r->vectors) foresee(r, with_update);
+    lt_foresee_products(r, with_update);
     if (shared) {
         p->shared_valid = true;
         fill_rows(r, 0, c->n_shared);
@@ -279,12 +212,12 @@ lt_status lt_products_make_room(lt_run *r)
     return take_Q(p, Q_COLUMNS_MAX);
 }
 
-/* True when columns moved, so that no product is where it belongs. Only where Q is carried: there it pays. */
+/* True when columns moved, so that no product is where it belongs. Only where Q is carried, since it pays then. */
 static bool follow_columns(lt_run *r)
 {
     lt_products *p = &r->products;
     const lt_cache *c = &r->cache;
-    if (!p->incremental || r->vectors || c->count < 2 || (!p->Q && r->iter > Q_UNTIL_ITERATION)) return false;
+    if (!p->incremental || !p->shares || c->count < 2 || (!p->Q && r->iter > Q_UNTIL_ITERATION)) return false;
     bool moved = lt_columns_follow(&p->columns, r->n, c->grads[lt_cache_slot(c, 1)], c->grads[c->newest], Q_COLUMNS_MAX);
     if (lt_products_make_room(r)) lt_columns_share_none(&p->columns);
     return moved;
@@ -293,7 +226,7 @@ static bool follow_columns(lt_run *r)
 void lt_products_leave(lt_run *r, int64_t slot)
 {
     lt_products *p = &r->products;
-    if (p->valid[slot]) p->taken[p->place[slot]] = false;
+    if (p->valid[slot]) p->taken[p->block[slot]] = false;
     p->valid[slot] = false;
 }
 
@@ -324,45 +257,31 @@ void lt_products_sample(lt_run *r)
     lt_span_end(span);
 }
 
-/* u and v stay zero for slots that are not carried, so that whole rows of Q can be updated at once. */
+/* Numbers first, then all columns, which do not depend on each other. u and v stay zero for slots that are not carried, so that whole rows
+   of Q can be updated at once. */
 static void update_columns(lt_run *r, const lt_rank2 *z)
 {
     lt_products *p = &r->products;
-    int64_t columns = columns_in_use(r);
+    const lt_vectors *v = &r->vectors;
+    const int64_t columns = columns_in_use(r);
+    int64_t n_valid = 0;
+    for (int64_t j = 0; v->on->queues && j < columns; j++) /* known already unless this update scaled H */
+        if (is_valid(p, j)) lt_vectors_expect(v, LT_MEASURE_DOT, lt_column_G(r, j), z->h);
     for (int64_t j = 0; j < columns; j++) {
-        p->u[j] = p->v[j] = 0;
-        if (!is_valid(p, j)) continue;
-        double *HG = lt_column_HG(r, j);
-        double v = p->v[j] = lt_vec_dot(r->n, lt_column_G(r, j), z->s);
-        double u = p->u[j] = lt_vec_dot(r->n, lt_column_G(r, j), z->h);
-        if (z->gamma != 1) lt_vec_scale(r->n, z->gamma, HG);
-        lt_vec_axpy(r->n, -z->rho * v, z->h, HG);
-        lt_vec_axpy(r->n, z->b * v - z->rho * u, z->s, HG);
-    }
-}
-
-/* The same on a device: numbers first, then all columns side by side. */
-static void update_columns_there(lt_run *r, const lt_rank2 *z)
-{
-    lt_products *p = &r->products;
-    int64_t columns = columns_in_use(r), n_valid = 0;
-    for (int64_t j = 0; j < columns; j++) /* known already unless this update scaled H */
-        if (is_valid(p, j)) lt_space_expect(r->vectors, lt_column_G(r, j), z->h);
-    for (int64_t j = 0; j < columns; j++) {
-        bool valid = is_valid(p, j);
-        p->v[j] = valid ? lt_space_dot(r->vectors, r->n, lt_column_G(r, j), z->s) : 0;
-        p->u[j] = valid ? lt_space_dot(r->vectors, r->n, lt_column_G(r, j), z->h) : 0;
+        const bool valid = is_valid(p, j);
+        p->v[j] = valid ? lt_vectors_dot(v, lt_column_G(r, j), z->s) : 0;
+        p->u[j] = valid ? lt_vectors_dot(v, lt_column_G(r, j), z->h) : 0;
         n_valid += valid;
     }
-    lt_vectors_forget(r->vectors);
-    lt_vectors_many_begin(r->vectors, n_valid);
+    lt_vectors_forget(v);
+    lt_vectors_many_begin(v, n_valid);
     for (int64_t j = 0; j < columns; j++) {
         if (!is_valid(p, j)) continue;
         double *HG = lt_column_HG(r, j);
         const double factor[] = { z->gamma, -z->rho * p->v[j], z->b * p->v[j] - z->rho * p->u[j] };
-        lt_vectors_combine(r->vectors, 3, factor, (const double *const[]){ HG, z->h, z->s }, HG);
+        lt_vectors_combine(v, 3, factor, (const double *const[]){ HG, z->h, z->s }, HG);
     }
-    lt_vectors_many_end(r->vectors);
+    lt_vectors_many_end(v);
 }
 
 static void update_Q(lt_run *r, const lt_rank2 *z)
@@ -384,11 +303,10 @@ void lt_products_updated(lt_run *r)
     if (r->products.incremental && !z->done && z->gamma == 1) return; /* H is as it was */
     if (!r->products.incremental || !z->done) {
         lt_products_forget(r);
-        if (r->vectors) lt_vectors_forget(r->vectors); /* what was asked about the last step */
+        lt_vectors_forget(&r->vectors); /* what was asked about the last step */
         return;
     }
-    if (r->vectors) update_columns_there(r, z);
-    else update_columns(r, z);
+    update_columns(r, z);
     if (lt_products_carries_Q(&r->products)) update_Q(r, z);
     r->products.n_updates++;
 }

@@ -19,7 +19,7 @@ static inline double *lt_column_HG(const lt_run *r, int64_t column)
     const lt_columns *c = &r->products.columns;
     if (column >= c->n_shared) {
         int64_t slot = lt_columns_slot(c, column);
-        column += (r->products.place[slot] - slot) * c->n_own;
+        column += (r->products.block[slot] - slot) * c->n_own;
     }
     return r->products.HG + column * r->n;
 }
@@ -30,7 +30,7 @@ static inline double *lt_entry_Q(const lt_run *r, int64_t i, int64_t j) { return
 static inline bool lt_products_carries_Q(const lt_products *p) { return p->Q && p->columns.count <= p->Q_columns; }
 
 /* Limited memory on the host: products are as cheap as reading the pairs, and cannot be carried. None is kept. */
-static inline bool lt_products_keeps_none(const lt_run *r) { return r->hessian.limited && !r->hessian.far; }
+static inline bool lt_products_keeps_none(const lt_run *r) { return r->hessian.limited && !r->hessian.device; }
 
 /* One more vector to multiply, as number `at`; returns the next number. */
 static inline int64_t lt_products_add(lt_products *p, int64_t at, const double *from, double *to)
@@ -40,8 +40,8 @@ static inline int64_t lt_products_add(lt_products *p, int64_t at, const double *
     return at + 1;
 }
 
-/* Slots that become valid take the first free places, so that no more memory is touched than there are valid slots at one time. */
-void lt_products_take_place(lt_products *p, int64_t slot);
+/* Slots that become valid take the first free blocks, so that no more memory is touched than there are valid slots at one time. */
+void lt_products_take_block(lt_products *p, int64_t slot);
 /* Memory for Q where the columns, some of them shared, need it. */
 lt_status lt_products_make_room(lt_run *r);
 /* The gradients at cur as sparse ones; NULL where none is, or nothing is gained by it. */

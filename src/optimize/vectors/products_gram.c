@@ -9,13 +9,13 @@
 
 #include <string.h>
 
-void lt_products_dots(lt_run *r, int64_t first, const double *x, double *out)
+void lt_products_dots(lt_run *r, int64_t first, const lt_combination *x, double *out)
 {
     const lt_sparse *sparse = lt_products_sparse(r);
-    for (int64_t j = first; j < r->k; j++) lt_space_expect(r->vectors, r->cur->grads + j * r->n, x);
+    lt_foresee_rows(r, first, x->m, x->m, x->a);
     for (int64_t j = first; j < r->k; j++)
-        if (!sparse || !sparse->is_sparse[j]) out[j] = lt_space_dot(r->vectors, r->n, r->cur->grads + j * r->n, x);
-    if (sparse) lt_sparse_dots(sparse, first, x, out);
+        if (!sparse || !sparse->is_sparse[j]) out[j] = lt_vectors_dot_sum(&r->vectors, r->cur->grads + j * r->n, x);
+    if (sparse) lt_sparse_dots(sparse, first, x->whole, out);
 }
 
 /* Row and column `a` of Q, up to the diagonal. */
@@ -23,7 +23,7 @@ static void gram_row(const lt_run *r, int64_t m, int64_t a, double *Q)
 {
     const lt_products *p = &r->products;
     for (int64_t b = 0; b <= a; b++)
-        Q[a * m + b] = Q[b * m + a] = lt_space_dot(r->vectors, r->n, lt_column_G(r, p->column[a]), lt_column_HG(r, p->column[b]));
+        Q[a * m + b] = Q[b * m + a] = lt_vectors_dot(&r->vectors, lt_column_G(r, p->column[a]), lt_column_HG(r, p->column[b]));
 }
 
 /* Some columns of Q at a time: sparse gradients pass over them all at once. */
@@ -31,15 +31,14 @@ void lt_products_rows(lt_run *r, int64_t skip, int64_t first, int64_t m, const d
 {
     const lt_sparse *sparse = lt_products_sparse(r);
     double *row = Q + (first - skip) * m; /* of gradient 0, if it had one */
-    for (int64_t b = 0; r->vectors && b < m; b++)
-        for (int64_t j = skip + LT_MAX(b - first, 0); j < r->k; j++) lt_space_expect(r->vectors, r->cur->grads + j * r->n, x[b]);
+    lt_foresee_rows(r, skip, first, m, x);
     for (int64_t b0 = 0; b0 < m; b0 += LT_DENSE_ROW) {
         int64_t b1 = LT_MIN(b0 + LT_DENSE_ROW, m);
         if (sparse) lt_sparse_dots_block(sparse, skip + LT_MAX(b0 - first, 0), b1 - b0, x + b0, row + b0, m);
         for (int64_t b = b0; b < b1; b++)
             for (int64_t j = skip + LT_MAX(b - first, 0); j < r->k; j++) {
                 double *entry = row + j * m + b;
-                if (!sparse || !sparse->is_sparse[j]) *entry = lt_space_dot(r->vectors, r->n, r->cur->grads + j * r->n, x[b]);
+                if (!sparse || !sparse->is_sparse[j]) *entry = lt_vectors_dot(&r->vectors, r->cur->grads + j * r->n, x[b]);
                 Q[b * m + first - skip + j] = *entry;
             }
     }
@@ -51,7 +50,7 @@ static void compute_gram(lt_run *r, int64_t l, const int64_t *slot, double *Q)
     lt_products *p = &r->products;
     int64_t k = r->k, m = l * k, current = -1;
     for (int64_t a = 0; a < l; a++) {
-        if (slot[a] == r->cache.newest && !r->vectors) current = a; /* on a device the slot's own copy is what was foreseen */
+        if (slot[a] == r->cache.newest && lt_products_sparse(r)) current = a; /* all that those at cur are asked for */
         for (int64_t j = 0; j < k; j++) p->column[a * k + j] = slot[a] * k + j;
     }
     for (int64_t a = 0; a < m; a++)
@@ -74,7 +73,7 @@ static void compute_gram_in_blocks(lt_run *r, int64_t l, const int64_t *slot, do
         lt_qp_hessian_apply(r, some, p->from, p->to);
         for (int64_t b = b0; b < b0 + some; b++)
             for (int64_t a = b; a < m; a++)
-                Q[a * m + b] = Q[b * m + a] = lt_vec_dot(r->n, lt_column_G(r, p->column[a]), p->to[b - b0]);
+                Q[a * m + b] = Q[b * m + a] = lt_vectors_dot(&r->vectors, lt_column_G(r, p->column[a]), p->to[b - b0]);
     }
 }
 
@@ -105,18 +104,17 @@ lt_gram_view lt_products_gram(lt_run *r, int64_t l, const int64_t *slot, double 
     return view;
 }
 
-void lt_products_combine(lt_run *r, int64_t m, const int64_t *slot, const double *y, double *out)
+void lt_products_combine(lt_run *r, int64_t m, const int64_t *slot, const double *y, const double *plain, double *out)
 {
     if (lt_products_keeps_none(r)) {
-        const double *from = out;
-        lt_qp_hessian_apply(r, 1, &from, &out);
-        lt_vec_scale(r->n, -1, out);
+        lt_qp_hessian_apply(r, 1, &plain, &out);
+        lt_vectors_scale(&r->vectors, -1, out);
         return;
     }
-    lt_space_sum(r->vectors, r->n, out);
+    lt_vectors_sum(&r->vectors, out);
     for (int64_t i = 0; i < m; i++)
-        if (y[i] != 0) lt_space_add(r->vectors, r->n, -y[i], lt_column_HG(r, lt_columns_pick(&r->products.columns, slot, i)), out);
-    lt_space_sum_end(r->vectors);
+        if (y[i] != 0) lt_vectors_add(&r->vectors, -y[i], lt_column_HG(r, lt_columns_pick(&r->products.columns, slot, i)), out);
+    lt_vectors_sum_end(&r->vectors);
 }
 
 bool lt_products_current_gram(lt_run *r, double *Q)
@@ -136,7 +134,7 @@ bool lt_products_carried(const lt_run *r, int64_t first, double c_0, const doubl
 {
     const lt_products *p = &r->products;
     int64_t at = p->slot * r->k;
-    if (!r->vectors || !lt_products_carries_Q(p) || p->slot < 0 || !p->valid[p->slot]) return false;
+    if (lt_vectors_reads(&r->vectors) || !lt_products_carries_Q(p) || p->slot < 0 || !p->valid[p->slot]) return false;
     for (int64_t j = first; j < r->k; j++) {
         out[j] = c_0 * *lt_entry_Q(r, at + j, at);
         for (int64_t i = 1; c && i < r->k; i++) out[j] += c[i - 1] * *lt_entry_Q(r, at + j, at + i);

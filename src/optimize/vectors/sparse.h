@@ -5,7 +5,7 @@
 
 #include "lathe/base.h"
 
-#define LT_SPARSE_SHARE 8      /* a gradient with less than one entry in so many counts as sparse */
+#define LT_SPARSE_SHARE 8      /* a gradient with less than one entry in 8 counts as sparse */
 
 /* Found by looking: entries that are zero now, wherever the zeros come from. */
 typedef struct lt_sparse {

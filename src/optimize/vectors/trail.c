@@ -1,4 +1,4 @@
-/* The points of samples, told by the steps between them. Limited memory keeps the steps of its pairs anyway, and adding a step
+/* The points of samples, known by the steps between them. Limited memory keeps the steps of its pairs anyway, and adding a step
    to a point is what the line search did: points come out bit for bit, and only the oldest has to be kept.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
@@ -50,7 +50,7 @@ void lt_trail_advance(const lt_cache *c, int64_t slot, int64_t first, int64_t co
     if (t->single) lt_vec_round_f32(count, z);
 }
 
-/* The age up to which the sums of steps since tell something that is wanted. */
+/* The age up to which the sums of steps since say something that is wanted. */
 static int64_t look_back_to(const lt_cache *c)
 {
     int64_t to = 0;

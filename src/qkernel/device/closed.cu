@@ -8,13 +8,10 @@
 #define SIDE 16
 #define THREADS (SIDE * SIDE)
 
-struct su2 { double ar, ai, br, bi; };
-struct rows_job { i64 n_rows, padded_rows; };
-
 /* (wire, component, row) of each row; padding embeds zeros. */
-extern "C" __global__ void wire_numbers(const rows_job *where, const double *x, const double *scale, const int *ryrz, const su2 *gates, double *out)
+extern "C" __global__ void wire_numbers(const lt_closed_job *where, const double *x, const double *scale, const int *ryrz, const lt_su2 *gates, double *out)
 {
-    const rows_job j = *where;
+    const lt_closed_job j = *where;
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < j.padded_rows * Q; i += gridDim.x * (i64)blockDim.x) {
         i64 row = i % j.padded_rows, wire = i / j.padded_rows;
         double angle = row < j.n_rows ? *scale * x[row * Q + wire] : 0, part[8], s, c;
@@ -27,8 +24,8 @@ extern "C" __global__ void wire_numbers(const rows_job *where, const double *x, 
             part[0] = c, part[1] = s;
         }
         if (COMPONENTS == 8) {
-            su2 e = { c, 0, s, 0 }, g = gates[wire];
-            if (*ryrz) e = su2{ c * c, -s * c, c * s, s * s };
+            lt_su2 e = { c, 0, s, 0 }, g = gates[wire];
+            if (*ryrz) e = lt_su2{ c * c, -s * c, c * s, s * s };
             double ar = g.ar * e.ar - g.ai * e.ai - (g.br * e.br + g.bi * e.bi), ai = g.ar * e.ai + g.ai * e.ar - (g.br * e.bi - g.bi * e.br);
             double br = g.br * e.ar - g.bi * e.ai + (g.ar * e.br + g.ai * e.bi), bi = g.br * e.ai + g.bi * e.ar + (g.ar * e.bi - g.ai * e.br);
             part[0] = ar + br, part[1] = ai + bi, part[2] = ar - br, part[3] = ai - bi;
@@ -40,7 +37,7 @@ extern "C" __global__ void wire_numbers(const rows_job *where, const double *x, 
 
 /* ---- a tile of HELD x HELD entries per thread, stored in lines both ways ---- */
 
-template <int HELD> static __device__ __forceinline__ void store_tile(const tile_job &j, K_TYPE *k, K_TYPE *mirrored, int2 at, double (*v)[HELD], double *shared)
+template <int HELD> static __device__ __forceinline__ void store_tile(const lt_tile_job &j, K_TYPE *k, K_TYPE *mirrored, int2 at, double (*v)[HELD], double *shared)
 {
     const int side = SIDE * HELD, pitch = side + 1;
     int tx = threadIdx.x % SIDE, ty = threadIdx.x / SIDE;
@@ -92,12 +89,12 @@ static __device__ __forceinline__ double factor(const double *x, const double *y
     return f;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) product(const tile_job *where, const int2 *tiles, const double *a, const double *b,
+extern "C" __global__ void __launch_bounds__(THREADS) product(const lt_tile_job *where, const int2 *tiles, const double *a, const double *b,
                                                               K_TYPE *k, K_TYPE *mirrored)
 {
     __shared__ double shared[TILE * (TILE + 1)]; /* wires while multiplying, the tile while storing */
     double (*near_a)[COMPONENTS][TILE] = (double (*)[COMPONENTS][TILE])shared, (*near_b)[COMPONENTS][TILE] = near_a + WIRES;
-    const tile_job j = *where;
+    const lt_tile_job j = *where;
     int tx = threadIdx.x % SIDE, ty = threadIdx.x / SIDE;
     for (i64 t = blockIdx.x; t < j.n_tiles; t += gridDim.x) {
         int2 at = tiles[t];
@@ -224,11 +221,11 @@ static __device__ __forceinline__ double end_of(const walk &k)
     return (sum.x * sum.x + sum.y * sum.y) * 0.0625;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) transfer(const tile_job *where, const int2 *tiles, const double *a, const double *b,
+extern "C" __global__ void __launch_bounds__(THREADS) transfer(const lt_tile_job *where, const int2 *tiles, const double *a, const double *b,
                                                                K_TYPE *k, K_TYPE *mirrored)
 {
     __shared__ double near_a[COMPONENTS][TILE], near_b[COMPONENTS][TILE], turned[TILE * (TILE + 1)];
-    const tile_job j = *where;
+    const lt_tile_job j = *where;
     int tx = threadIdx.x % SIDE, ty = threadIdx.x / SIDE;
     for (i64 t = blockIdx.x; t < j.n_tiles; t += gridDim.x) {
         int2 at = tiles[t];
@@ -264,9 +261,9 @@ static __device__ double own(const double *a, i64 padded, i64 row)
 #endif
 
 /* sqrt(max(k(x,x) + jitter, 1e-12)) of each row, for normalising. */
-extern "C" __global__ void __launch_bounds__(THREADS) wire_roots(const rows_job *where, const double *jitter, const double *a, double *roots)
+extern "C" __global__ void __launch_bounds__(THREADS) wire_roots(const lt_closed_job *where, const double *jitter, const double *a, double *roots)
 {
-    const rows_job j = *where;
+    const lt_closed_job j = *where;
     for (i64 row = blockIdx.x * (i64)THREADS + threadIdx.x; row < j.n_rows; row += gridDim.x * (i64)THREADS)
         roots[row] = sqrt(fmax(own(a, j.padded_rows, row) + *jitter, 1e-12));
 }

@@ -1,89 +1,54 @@
-/* The kernels of a circuit on a device, from the texts under qkernel/cuda. SPDX-License-Identifier: BSD-3-Clause */
+/* The kernels of a circuit on a device, from the texts of this folder. SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/device/parts.h"
 
-#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "kernels/cuda/builder.h"
 
 #include <stdio.h>
 #include <string.h>
 
-extern const char lt_text_tile_job_cuh[], lt_text_states_cuh[], lt_text_states_cu[], lt_text_states_two_cu[], lt_text_closed_cu[], lt_text_overlap_shape_cuh[], lt_text_overlap_tiles_cuh[],
+extern const char lt_text_tile_job_h[], lt_text_rows_job_h[], lt_text_tile_job_cuh[], lt_text_states_cuh[], lt_text_states_cu[], lt_text_states_two_cu[], lt_text_closed_cu[], lt_text_overlap_shape_cuh[], lt_text_overlap_tiles_cuh[],
     lt_text_overlap_f64_cu[], lt_text_overlap_f32_cu[], lt_text_overlap_plain_cu[];
 
-enum { MAX_OPTIONS = 12, STATES_THREADS = 256, CLOSED_SIDE = 16, PRODUCT_TILE = 64, PLAIN_FROM_QUBITS = 4, SLICE = 4096 /* as overlap_tiles.cuh */, CHUNK = 1 << LT_CHUNK_WIRES };
+enum { STATES_THREADS = 256, CLOSED_SIDE = 16, PRODUCT_TILE = 64, PLAIN_FROM_QUBITS = 4, SLICE = 4096 /* as overlap_tiles.cuh */, CHUNK = 1 << LT_CHUNK_WIRES };
 enum { TWO_STAGES_FROM = 10 }; /* qubits: below, most of a block per state would idle */
 
-/* ---- definitions for a text ---- */
-
-typedef struct defines {
-    char        text[MAX_OPTIONS][40];
-    const char *list[MAX_OPTIONS];
-    int         n;
-} defines;
-
-static void define(defines *d, const char *name, long long value)
-{
-    snprintf(d->text[d->n], sizeof d->text[0], "-D%s=%lld", name, value);
-    d->list[d->n] = d->text[d->n];
-    d->n++;
-}
-
-static void define_type(defines *d, const char *name, bool single)
-{
-    snprintf(d->text[d->n], sizeof d->text[0], "-D%s=%s", name, single ? "float" : "double");
-    d->list[d->n] = d->text[d->n];
-    d->n++;
-}
+/* ---- texts ---- */
 
 /* Of half numbers, for one of numbers split in two: overlap_f32.cu. */
 static int products_of(const lt_kernel_request *q) { return q->one_product ? 1 : 3; }
 
+static const char *type_name(bool single) { return single ? "float" : "double"; }
+
 /* What every text that fills tiles of K wants to know. */
-static void define_result(defines *d, const lt_kernel_request *q)
+static void define_result(lt_text *t, const lt_kernel_request *q)
 {
-    define_type(d, "K_TYPE", q->k_single);
-    define(d, "NORMALIZE", q->normalize);
-    define(d, "REPAIR", q->repair);
+    lt_text_define_as(t, "K_TYPE", type_name(q->k_single));
+    lt_text_define(t, "NORMALIZE", q->normalize);
+    lt_text_define(t, "REPAIR", q->repair);
+}
+
+enum { MAX_PARTS = 5 };
+typedef struct parts { const char *part[MAX_PARTS]; } parts; /* of a text, one after the other; NULL ends */
+
+static void add_parts(lt_text *t, parts p)
+{
+    for (int i = 0; i < MAX_PARTS && p.part[i]; i++) lt_text_part(t, p.part[i]);
 }
 
 typedef struct launch_shape { unsigned blocks, threads; size_t shared_bytes; int n_args; } launch_shape;
 
-enum { MAX_TEXTS = 4 };
-typedef struct texts { const char *part[MAX_TEXTS]; } texts; /* one after the other; NULL ends */
-
-static lt_status build(lt_device *dev, texts t, const char *entry, const char *name, const defines *d, launch_shape s, lt_kernel **out)
+static void add(lt_builder *b, const lt_text *t, const char *entry, const char *name, launch_shape s, lt_kernel **out)
 {
-    size_t bytes = 1;
-    for (int i = 0; i < MAX_TEXTS && t.part[i]; i++) bytes += strlen(t.part[i]);
-    char *text = lt_malloc(bytes), *end = text;
-    if (!text) return LT_ERR_MEMORY;
-    *end = 0;
-    for (int i = 0; i < MAX_TEXTS && t.part[i]; i++) end = stpcpy(end, t.part[i]);
-    lt_kernel_key key = { .name = name, .source = text, .entry = entry, .options = d->list, .n_options = d->n, .n_args = s.n_args,
-                          .grid = { s.blocks, 1, 1 }, .block = { s.threads, 1, 1 }, .shared_bytes = s.shared_bytes };
-    lt_status status = lt_device_build(dev, &key, out);
-    lt_free(text);
-    return status;
+    lt_builder_add(b, t, &(lt_kernel_key){ .name = name, .entry = entry, .n_args = s.n_args, .grid = { s.blocks }, .block = { s.threads }, .shared_bytes = s.shared_bytes }, out);
 }
 
 /* Blocks that stay and take work until there is none: all that fit at once. */
-static lt_status resident_blocks(lt_device *dev, int per_multiprocessor, unsigned *out)
-{
-    lt_device_info info = { .size = sizeof info };
-    LT_TRY(lt_device_describe(dev, &info));
-    *out = (unsigned)(LT_MAX(1, info.cores) * per_multiprocessor);
-    return LT_OK;
-}
+static unsigned resident_blocks(const lt_device_info *info, int per_multiprocessor) { return (unsigned)(LT_MAX(1, info->cores) * per_multiprocessor); }
 
 /* What all blocks of a multiprocessor have together: 227 KiB from compute capability 9 on, 99 KiB on 8.9. */
-static lt_status shared_limit(lt_device *dev, size_t *out)
-{
-    lt_device_info info = { .size = sizeof info };
-    LT_TRY(lt_device_describe(dev, &info));
-    *out = (size_t)(strstr(info.features, "sm_8") ? 99 : 227) << 10;
-    return LT_OK;
-}
+static size_t shared_limit(const lt_device *dev) { return (size_t)(lt_device_generation(dev) < 90 ? 99 : 227) << 10; }
 
 /* ---- states ---- */
 
@@ -101,45 +66,46 @@ static size_t two_stages_shared_bytes(int q)
     return 16 * (((size_t)4 << left) + ((size_t)4 << right) + ((size_t)8 << (right - 1))) + 2 * (size_t)q * sizeof(lt_su2);
 }
 
-static lt_status build_two_stages(lt_device *dev, const lt_kernel_request *q, const defines *d, lt_remote_kernels *k)
+/* States end as pairs of half numbers, for overlaps of them. */
+static bool splits(const lt_kernel_request *q) { return q->single && q->overlaps && q->q >= PLAIN_FROM_QUBITS; }
+
+static lt_text *states_text(lt_builder *b, const lt_kernel_request *q, const char *body)
 {
-    unsigned blocks;
-    size_t shared = two_stages_shared_bytes(q->q), limit;
-    LT_TRY(shared_limit(dev, &limit));
-    LT_TRY(resident_blocks(dev, (int)LT_MAX(1, LT_MIN(8, limit / (shared + 1024))), &blocks));
-    return build(dev, (texts){ { lt_text_states_cuh, lt_text_states_two_cu } }, "two_stages", "gram states of two stages", d,
-                 (launch_shape){ blocks, STATES_THREADS, shared, 3 }, &k->two_stages);
+    lt_text *t = lt_builder_text(b);
+    lt_text_define(t, "Q", q->q);
+    lt_text_define_as(t, "REAL_T", type_name(q->single));
+    lt_text_define(t, "SPLIT", splits(q) ? products_of(q) : 0);
+    add_parts(t, (parts){ { lt_text_rows_job_h, lt_text_states_cuh, body } });
+    return t;
 }
 
-static lt_status build_chunks(lt_device *dev, const lt_kernel_request *q, texts text, const defines *d, bool split, lt_remote_kernels *k)
+static void add_two_stages(lt_builder *b, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k)
 {
-    unsigned some, many;
+    size_t shared = two_stages_shared_bytes(q->q);
+    unsigned blocks = resident_blocks(info, (int)LT_MAX(1, LT_MIN(8, shared_limit(b->dev) / (shared + 1024))));
+    lt_text *t = states_text(b, q, lt_text_states_two_cu);
+    add(b, t, "two_stages", "gram states of two stages", (launch_shape){ blocks, STATES_THREADS, shared, 3 }, &k->two_stages);
+}
+
+static void add_chunks(lt_builder *b, const lt_text *t, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k)
+{
     size_t shared = chunk_shared_bytes(q->q);
-    LT_TRY(resident_blocks(dev, shared > ((size_t)96 << 10) ? 1 : 2, &some));
-    LT_TRY(resident_blocks(dev, 8, &many));
-    LT_TRY(build(dev, text, "chunks", "gram states", d, (launch_shape){ some, STATES_THREADS, shared, 5 }, &k->chunks));
-    if (split) LT_TRY(build(dev, text, "split_pairs", "gram split pairs", d, (launch_shape){ many, STATES_THREADS, 0, 2 }, &k->split_pairs));
-    if (q->q <= LT_CHUNK_WIRES) return LT_OK;
-    return build(dev, text, "high_wires", "gram high wires", d, (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->high_wires);
+    unsigned some = resident_blocks(info, shared > ((size_t)96 << 10) ? 1 : 2), many = resident_blocks(info, 8);
+    add(b, t, "chunks", "gram states", (launch_shape){ some, STATES_THREADS, shared, 5 }, &k->chunks);
+    if (splits(q)) add(b, t, "split_pairs", "gram split pairs", (launch_shape){ many, STATES_THREADS, 0, 2 }, &k->split_pairs);
+    if (q->q > LT_CHUNK_WIRES) add(b, t, "high_wires", "gram high wires", (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->high_wires);
 }
 
-static lt_status build_states(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *k)
+static void add_states(lt_builder *b, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k)
 {
-    defines d = { .n = 0 };
-    unsigned many;
-    bool split = q->single && q->overlaps && q->q >= PLAIN_FROM_QUBITS;
-    size_t limit;
-    LT_TRY(shared_limit(dev, &limit));
-    LT_TRY(resident_blocks(dev, 8, &many));
-    bool one_pass = q->two_stages && q->q >= TWO_STAGES_FROM && two_stages_shared_bytes(q->q) <= limit;
-    define(&d, "Q", q->q);
-    define_type(&d, "REAL_T", q->single);
-    define(&d, "SPLIT", split ? products_of(q) : 0);
-    texts text = { { lt_text_states_cuh, lt_text_states_cu } };
-    LT_TRY(build(dev, text, "fuse_gates", "gram fuse gates", &d, (launch_shape){ many, STATES_THREADS, 0, 7 }, &k->fuse_gates));
-    LT_TRY(build(dev, text, "permute", "gram permute", &d, (launch_shape){ many, STATES_THREADS, 0, 5 }, &k->permute));
-    if (q->normalize) LT_TRY(build(dev, text, "state_roots", "gram norms", &d, (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->roots));
-    return one_pass ? build_two_stages(dev, q, &d, k) : build_chunks(dev, q, text, &d, split, k);
+    unsigned many = resident_blocks(info, 8);
+    bool one_pass = q->two_stages && q->q >= TWO_STAGES_FROM && two_stages_shared_bytes(q->q) <= shared_limit(b->dev);
+    lt_text *t = states_text(b, q, lt_text_states_cu);
+    add(b, t, "fuse_gates", "gram fuse gates", (launch_shape){ many, STATES_THREADS, 0, 7 }, &k->fuse_gates);
+    add(b, t, "permute", "gram permute", (launch_shape){ many, STATES_THREADS, 0, 5 }, &k->permute);
+    if (q->normalize) add(b, t, "state_roots", "gram norms", (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->roots);
+    if (one_pass) add_two_stages(b, info, q, k);
+    else add_chunks(b, t, info, q, k);
 }
 
 /* ---- tiles of overlaps ---- */
@@ -159,103 +125,115 @@ static size_t shared_bytes(const lt_kernel_request *q, const lt_tile_shape *s)
     return amplitudes * (q->one_product ? 8 : 16);
 }
 
-static texts overlap_texts(bool single)
+static parts overlap_parts(bool single)
 {
-    return (texts){ { lt_text_tile_job_cuh, lt_text_overlap_shape_cuh, single ? lt_text_overlap_f32_cu : lt_text_overlap_f64_cu,
+    return (parts){ { lt_text_tile_job_h, lt_text_tile_job_cuh, lt_text_overlap_shape_cuh, single ? lt_text_overlap_f32_cu : lt_text_overlap_f64_cu,
                       lt_text_overlap_tiles_cuh } };
 }
 
-uint64_t lt_remote_tiles_digest(bool single)
+uint64_t lt_gram_tiles_digest(bool single)
 {
-    texts t = overlap_texts(single);
+    parts p = overlap_parts(single);
     uint64_t digest = 0;
-    for (int i = 0; i < MAX_TEXTS; i++) digest = lt_hash64(t.part[i], strlen(t.part[i]), digest);
+    for (int i = 0; i < MAX_PARTS; i++) digest = lt_hash64(p.part[i], strlen(p.part[i]), digest);
     return digest;
 }
 
-static lt_status build_tensor_tiles(lt_device *dev, const lt_kernel_request *q, defines *d, lt_remote_kernels *k)
+/* As many stages as are of use, and fit with the blocks of a multiprocessor. length: of a state, in units of 16 bytes. */
+static lt_tile_shape fit_shape(const lt_device *dev, const lt_kernel_request *q, int length)
 {
     lt_tile_shape s = q->shape ? *q->shape : usual_shape(q);
-    unsigned blocks;
-    size_t limit;
-    int length = q->single ? 1 << (q->q - 1) : 1 << q->q; /* in units of 16 bytes */
-    LT_TRY(shared_limit(dev, &limit));
-    define(d, "AMPLITUDES", length);
-    k->meets = length > SLICE;
     while (s.depth > length) s.depth /= 2;
     s.stages = LT_MAX(2, LT_MIN(s.stages, length / s.depth + 1)); /* overlap_tiles.cuh */
-    while (s.stages > 2 && (size_t)s.blocks * shared_bytes(q, &s) > limit) s.stages--;
+    while (s.stages > 2 && (size_t)s.blocks * shared_bytes(q, &s) > shared_limit(dev)) s.stages--;
+    return s;
+}
+
+static void define_shape(lt_text *t, const lt_tile_shape *s)
+{
+    lt_text_define(t, "WARPS_M", s->warps_m);
+    lt_text_define(t, "WARPS_N", s->warps_n);
+    lt_text_define(t, "FRAGMENTS_M", s->fragments_m);
+    lt_text_define(t, "FRAGMENTS_N", s->fragments_n);
+    lt_text_define(t, "DEPTH", s->depth);
+    lt_text_define(t, "STAGES", s->stages);
+    lt_text_define(t, "BLOCKS", s->blocks);
+}
+
+static void add_tensor_tiles(lt_builder *b, lt_text *t, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k)
+{
+    int length = q->single ? 1 << (q->q - 1) : 1 << q->q; /* in units of 16 bytes */
+    lt_tile_shape s = fit_shape(b->dev, q, length);
+    k->meets = length > SLICE;
     k->tile_rows = 16 * s.fragments_m * s.warps_m;
     k->tile_columns = 8 * s.fragments_n * s.warps_n;
-    define(d, "WARPS_M", s.warps_m);
-    define(d, "WARPS_N", s.warps_n);
-    define(d, "FRAGMENTS_M", s.fragments_m);
-    define(d, "FRAGMENTS_N", s.fragments_n);
-    define(d, "DEPTH", s.depth);
-    define(d, "STAGES", s.stages);
-    define(d, "BLOCKS", s.blocks);
-    LT_TRY(resident_blocks(dev, s.blocks, &blocks));
-    if (q->single) define(d, "PRODUCTS", products_of(q));
+    lt_text_define(t, "AMPLITUDES", length);
+    define_shape(t, &s);
+    if (q->single) lt_text_define(t, "PRODUCTS", products_of(q));
+    add_parts(t, overlap_parts(q->single));
     k->precision = !q->single ? LT_GRAM_FLOAT64 : q->one_product ? LT_GRAM_FLOAT16 : LT_GRAM_FLOAT32;
     snprintf(k->name, sizeof k->name, "%s_tensor_%dx%d", !q->single ? "overlap3_f64" : q->one_product ? "overlap_f16" : "overlap_f32", k->tile_rows,
              k->tile_columns);
-    return build(dev, overlap_texts(q->single), "overlap", k->name, d,
-                 (launch_shape){ blocks, (unsigned)(32 * s.warps_m * s.warps_n), shared_bytes(q, &s), 6 }, &k->tiles);
+    add(b, t, "overlap", k->name, (launch_shape){ resident_blocks(info, s.blocks), (unsigned)(32 * s.warps_m * s.warps_n), shared_bytes(q, &s), 6 }, &k->tiles);
 }
 
-static lt_status build_overlaps(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *k)
+static void add_overlaps(lt_builder *b, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k)
 {
-    defines d = { .n = 0 };
-    unsigned blocks;
-    define_result(&d, q);
-    if (q->q >= PLAIN_FROM_QUBITS) return build_tensor_tiles(dev, q, &d, k);
-    define(&d, "AMPLITUDES", 1ll << q->q);
-    define_type(&d, "REAL_T", q->single);
+    lt_text *t = lt_builder_text(b);
+    define_result(t, q);
+    if (q->q >= PLAIN_FROM_QUBITS) {
+        add_tensor_tiles(b, t, info, q, k);
+        return;
+    }
+    lt_text_define(t, "AMPLITUDES", 1ll << q->q);
+    lt_text_define_as(t, "REAL_T", type_name(q->single));
+    add_parts(t, (parts){ { lt_text_tile_job_h, lt_text_tile_job_cuh, lt_text_overlap_plain_cu } });
     k->tile_rows = k->tile_columns = CLOSED_SIDE;
-    k->precision = q->single ? LT_GRAM_FLOAT32 : LT_GRAM_FLOAT64; /* nothing is split there */
+    k->precision = q->single ? LT_GRAM_FLOAT32 : LT_GRAM_FLOAT64; /* nothing is split here */
     snprintf(k->name, sizeof k->name, "overlap_%s_plain", q->single ? "f32" : "f64");
-    LT_TRY(resident_blocks(dev, 8, &blocks));
-    return build(dev, (texts){ { lt_text_tile_job_cuh, lt_text_overlap_plain_cu } }, "overlap", k->name, &d,
-                 (launch_shape){ blocks, CLOSED_SIDE * CLOSED_SIDE, 0, 6 }, &k->tiles);
+    add(b, t, "overlap", k->name, (launch_shape){ resident_blocks(info, 8), CLOSED_SIDE * CLOSED_SIDE, 0, 6 }, &k->tiles);
 }
 
 /* ---- closed forms ---- */
 
-static lt_status build_closed(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *k)
+static void add_closed(lt_builder *b, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k)
 {
     bool transfer = q->method == LT_GRAM_TRANSFER;
-    defines d = { .n = 0 };
-    unsigned blocks, many;
-    define(&d, "Q", q->q);
-    define(&d, "COMPONENTS", q->components);
-    define(&d, "PARITY_RING", q->parity_ring);
-    define_result(&d, q);
-    LT_TRY(resident_blocks(dev, transfer ? 1 : 2, &blocks));
-    LT_TRY(resident_blocks(dev, 8, &many));
+    unsigned blocks = resident_blocks(info, transfer ? 1 : 2), many = resident_blocks(info, 8);
+    lt_text *t = lt_builder_text(b);
+    lt_text_define(t, "Q", q->q);
+    lt_text_define(t, "COMPONENTS", q->components);
+    lt_text_define(t, "PARITY_RING", q->parity_ring);
+    define_result(t, q);
+    add_parts(t, (parts){ { lt_text_rows_job_h, lt_text_tile_job_h, lt_text_tile_job_cuh, lt_text_closed_cu } });
     k->tile_rows = k->tile_columns = transfer ? CLOSED_SIDE : PRODUCT_TILE;
     k->precision = LT_GRAM_FLOAT64;
     snprintf(k->name, sizeof k->name, "%s_f64_%dx%d", lt_gram_method_name(q->method), k->tile_rows, k->tile_columns);
-    texts t = { { lt_text_tile_job_cuh, lt_text_closed_cu } };
-    if (q->normalize) LT_TRY(build(dev, t, "wire_roots", "gram norms", &d, (launch_shape){ many, CLOSED_SIDE * CLOSED_SIDE, 0, 4 }, &k->roots));
-    LT_TRY(build(dev, t, "wire_numbers", "gram wire numbers", &d, (launch_shape){ many, STATES_THREADS, 0, 6 }, &k->wire_numbers));
-    return build(dev, t, transfer ? "transfer" : "product", k->name, &d,
-                 (launch_shape){ blocks, CLOSED_SIDE * CLOSED_SIDE, 0, 6 }, &k->tiles);
+    if (q->normalize) add(b, t, "wire_roots", "gram norms", (launch_shape){ many, CLOSED_SIDE * CLOSED_SIDE, 0, 4 }, &k->roots);
+    add(b, t, "wire_numbers", "gram wire numbers", (launch_shape){ many, STATES_THREADS, 0, 6 }, &k->wire_numbers);
+    add(b, t, transfer ? "transfer" : "product", k->name, (launch_shape){ blocks, CLOSED_SIDE * CLOSED_SIDE, 0, 6 }, &k->tiles);
 }
 
 /* ---- all of them ---- */
 
-void lt_remote_kernels_destroy(lt_remote_kernels *k)
+void lt_gram_kernels_destroy(lt_gram_kernels *k)
 {
     lt_kernel *all[] = { k->fuse_gates, k->two_stages, k->chunks, k->high_wires, k->permute, k->split_pairs, k->wire_numbers, k->roots, k->tiles };
     for (size_t i = 0; i < LT_LEN(all); i++) lt_kernel_destroy(all[i]);
-    *k = (lt_remote_kernels){ 0 };
+    *k = (lt_gram_kernels){ 0 };
 }
 
-lt_status lt_remote_kernels_build(lt_device *dev, const lt_kernel_request *q, lt_remote_kernels *out)
+lt_status lt_gram_kernels_build(lt_device *dev, const lt_kernel_request *q, lt_gram_kernels *out)
 {
-    *out = (lt_remote_kernels){ 0 };
-    lt_status s = q->method == LT_GRAM_STATES ? build_states(dev, q, out) : LT_OK;
-    if (!s) s = q->method == LT_GRAM_STATES ? build_overlaps(dev, q, out) : build_closed(dev, q, out);
-    if (s) lt_remote_kernels_destroy(out);
-    return s;
+    lt_device_info info = { .size = sizeof info };
+    lt_builder b = lt_builder_begin(dev);
+    *out = (lt_gram_kernels){ 0 };
+    LT_TRY(lt_device_describe(dev, &info));
+    if (q->method == LT_GRAM_STATES) {
+        add_states(&b, &info, q, out);
+        add_overlaps(&b, &info, q, out);
+    } else {
+        add_closed(&b, &info, q, out);
+    }
+    return lt_builder_finish(&b, lt_device_pool(dev));
 }

@@ -5,10 +5,10 @@
 #define SIDE 16
 struct amplitude_t { REAL_T x, y; };
 
-extern "C" __global__ void __launch_bounds__(SIDE * SIDE) overlap(const tile_job *where, const int2 *tiles, const amplitude_t *a,
+extern "C" __global__ void __launch_bounds__(SIDE * SIDE) overlap(const lt_tile_job *where, const int2 *tiles, const amplitude_t *a,
                                                                   const amplitude_t *b, K_TYPE *k, K_TYPE *mirrored)
 {
-    const tile_job j = *where;
+    const lt_tile_job j = *where;
     for (i64 t = blockIdx.x; t < j.n_tiles; t += gridDim.x) {
         i64 row = tiles[t].x + threadIdx.x / SIDE, column = tiles[t].y + threadIdx.x % SIDE;
         if (!wanted(j, row, column)) continue;

@@ -38,7 +38,7 @@ static __device__ __forceinline__ void put_pair(K_TYPE *to, double v0, double v1
 }
 
 /* A thread's entries once more, from where they were stored: sums need not be kept for what never happens. */
-static __device__ void mend_stored(const tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column)
+static __device__ void mend_stored(const lt_tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column)
 {
 #pragma unroll 1
     for (int e = 0; e < 4 * FRAGMENTS_M * FRAGMENTS_N; e++) {
@@ -53,7 +53,7 @@ static __device__ void mend_stored(const tile_job &j, K_TYPE *k, K_TYPE *mirrore
 }
 
 /* Both places of a thread's entries, all of them wanted. The largest exponent tells whether one is not finite. */
-static __device__ __forceinline__ void put_all(const tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
+static __device__ __forceinline__ void put_all(const lt_tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
 {
     K_TYPE *to = k + row * j.pitch + column, *turned = mirrored + column * j.mirror_pitch + row;
     bool together = j.pitch % 2 == 0 && (unsigned long long)to % (2 * sizeof(K_TYPE)) == 0;
@@ -78,7 +78,7 @@ static __device__ __forceinline__ void put_all(const tile_job &j, K_TYPE *k, K_T
 }
 
 /* The same where the tile reaches past the matrix or below its diagonal. */
-static __device__ void put_wanted(const tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
+static __device__ void put_wanted(const lt_tile_job &j, K_TYPE *k, K_TYPE *mirrored, i64 row, i64 column, const sums &s)
 {
     unsigned largest = 0;
 #pragma unroll
@@ -104,7 +104,7 @@ static __device__ void put_wanted(const tile_job &j, K_TYPE *k, K_TYPE *mirrored
    for some milliseconds goes on alone, which costs time but never the result. */
 #define SLICE 4096
 #define PATIENCE 65536
-static __device__ __forceinline__ void meet(tile_job *where, unsigned long long expected, bool &alone)
+static __device__ __forceinline__ void meet(lt_tile_job *where, unsigned long long expected, bool &alone)
 {
     if (threadIdx.x == 0) {
         atomicAdd(&where->arrived, 1ull);
@@ -116,10 +116,10 @@ static __device__ __forceinline__ void meet(tile_job *where, unsigned long long 
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-overlap(tile_job *where, const int2 *tiles, const amplitude_t *a, const amplitude_t *b, K_TYPE *k, K_TYPE *mirrored)
+overlap(lt_tile_job *where, const int2 *tiles, const amplitude_t *a, const amplitude_t *b, K_TYPE *k, K_TYPE *mirrored)
 {
     extern __shared__ amplitude_t stages[];
-    __shared__ tile_job j; /* registers are for sums */
+    __shared__ lt_tile_job j; /* registers are for sums */
     if (threadIdx.x == 0) j = *where;
     __syncthreads();
     const i64 n_tiles = j.n_tiles;

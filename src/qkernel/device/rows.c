@@ -12,23 +12,6 @@ enum { UPLOAD_BYTES = 16 << 20, GATE_BYTES = 64 << 20, JOBS_BYTES = 1 << 16 };
 /* Long states go through several kernels; as many rows at a time as keep these busy. */
 enum { GROUP_BYTES = 2000000000 };
 
-/* ---- memory ---- */
-
-void lt_remote_release(lt_device *dev, lt_remote_memory *m)
-{
-    if (m->p) (void)lt_device_free(dev, NULL, m->p);
-    *m = (lt_remote_memory){ 0 };
-}
-
-lt_status lt_remote_reserve(lt_device *dev, lt_remote_memory *m, size_t bytes, const char *owner)
-{
-    if (m->bytes >= bytes) return LT_OK;
-    lt_remote_release(dev, m);
-    LT_TRY(lt_device_alloc(dev, NULL, bytes, owner, &m->p));
-    m->bytes = bytes;
-    return LT_OK;
-}
-
 /* ---- jobs: small structs for kernels, written in turns so that none is changed while it is read ---- */
 
 static lt_status send_job(lt_row_maker *m, const void *job, size_t bytes, void **out)
@@ -39,11 +22,11 @@ static lt_status send_job(lt_row_maker *m, const void *job, size_t bytes, void *
         LT_TRY(lt_stream_sync(m->stream));
         m->jobs_used = 0;
     }
-    char *from = (char *)m->jobs_pinned + m->jobs_used, *to = (char *)m->jobs.p + m->jobs_used;
+    char *from = (char *)m->host_jobs.at + m->jobs_used, *to = (char *)m->jobs.at + m->jobs_used;
     memcpy(from, job, bytes);
     m->jobs_used += room;
     *out = to;
-    return lt_stream_copy(m->stream, to, from, bytes, LT_TRANSFER_H2D, true);
+    return lt_stream_copy(m->stream, to, from, bytes, LT_TRANSFER_H2D, m->host_jobs.pinned);
 }
 
 /* ---- the circuit's tables ---- */
@@ -52,33 +35,7 @@ typedef struct table { size_t at, bytes; const void *from; void **to; } table;
 
 static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-static lt_status wait_pinned(lt_row_maker *m)
-{
-    if (!m->pinned_busy) return LT_OK;
-    m->pinned_busy = false;
-    return lt_event_sync(m->pinned_free);
-}
-
-/* Page-locked memory goes up without a wait; it may be written again once the event has passed. */
-static lt_status send(lt_row_maker *m, void *to, size_t bytes)
-{
-    LT_TRY(lt_stream_copy(m->stream, to, m->pinned, bytes, LT_TRANSFER_H2D, m->page_locked));
-    LT_TRY(lt_event_record(m->pinned_free, m->stream));
-    m->pinned_busy = true;
-    return LT_OK;
-}
-
-static lt_status upload(lt_row_maker *m, void *to, const void *from, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        size_t part = LT_MIN(bytes - done, m->pinned_bytes);
-        LT_TRY(wait_pinned(m));
-        memcpy(m->pinned, (const char *)from + done, part);
-        LT_TRY(send(m, (char *)to + done, part));
-        done += part;
-    }
-    return LT_OK;
-}
+static lt_status upload(lt_row_maker *m, void *to, const void *from, size_t bytes) { return lt_host_ring_upload(&m->upload, m->stream, to, from, bytes); }
 
 /* Gates and address maps, stage after stage, as the texts index them. */
 static lt_status upload_stages(lt_row_maker *m, int *kinds, lt_su2 *fixed, uint32_t *low, uint32_t *high)
@@ -103,7 +60,7 @@ static lt_status lay_out(lt_row_maker *m)
 {
     size_t q = (size_t)m->circuit->q, n = (size_t)m->n_stages, low = (q + 1) / 2;
     bool states = m->circuit->q <= LT_STATES_MAX_QUBITS;
-    lt_remote_circuit *t = &m->tables;
+    lt_circuit_tables *t = &m->tables;
     table all[] = {
         { 0, sizeof(double), NULL, &t->scale }, { 0, 2 * sizeof(double), NULL, &t->jitter }, { 0, sizeof(int), NULL, &t->ryrz }, { 0, 8 * sizeof(int), NULL, &t->bits },
         { 0, q * sizeof(lt_su2), NULL, &t->gates }, { 0, n * sizeof(int), NULL, &t->kinds }, { 0, n * q * sizeof(lt_su2), NULL, &t->fixed },
@@ -114,14 +71,14 @@ static lt_status lay_out(lt_row_maker *m)
         all[i].at = bytes;
         bytes += aligned(LT_MAX(all[i].bytes, (size_t)1));
     }
-    LT_TRY(lt_remote_reserve(m->dev, &t->memory, bytes, "gram circuit"));
-    for (size_t i = 0; i < LT_LEN(all); i++) *all[i].to = (char *)t->memory.p + all[i].at;
+    LT_TRY(lt_device_block_reserve(m->dev, &t->memory, bytes, "gram circuit"));
+    for (size_t i = 0; i < LT_LEN(all); i++) *all[i].to = (char *)t->memory.at + all[i].at;
     return LT_OK;
 }
 
 static lt_status upload_circuit(lt_row_maker *m)
 {
-    const lt_circuit *c = m->circuit;
+    const lt_layers *c = m->circuit;
     int ryrz = c->embed == LT_EMBED_RYRZ, bits[8];
     for (int i = 0; i < 8; i++) bits[i] = LT_CHUNK_WIRES + LT_WIRES_AT_ONCE * i;
     LT_TRY(lay_out(m));
@@ -142,7 +99,7 @@ static lt_status upload_circuit(lt_row_maker *m)
     return s;
 }
 
-lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, const lt_circuit *c, const lt_remote_kernels *k,
+lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, const lt_layers *c, const lt_gram_kernels *k,
                             const lt_row_maker_options *opt)
 {
     m->dev = dev;
@@ -152,14 +109,10 @@ lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, cons
     m->single = opt->single;
     m->jitter = opt->jitter;
     m->timed = opt->timed;
-    m->pinned_bytes = UPLOAD_BYTES;
-    LT_TRY(lt_event_create(dev, &m->pinned_free));
     for (int i = 0; i < 2; i++) LT_TRY(lt_event_create(dev, &m->sent[i]));
-    if (opt->page_locked) LT_TRY(dev->backend->host_alloc(dev, m->pinned_bytes, &m->pinned));
-    else if (!(m->pinned = lt_malloc_aligned(m->pinned_bytes))) return LT_ERR_MEMORY;
-    m->page_locked = opt->page_locked;
-    LT_TRY(dev->backend->host_alloc(dev, JOBS_BYTES, &m->jobs_pinned));
-    LT_TRY(lt_remote_reserve(dev, &m->jobs, JOBS_BYTES, "gram jobs"));
+    LT_TRY(lt_host_ring_open(dev, &(lt_ring_options){ UPLOAD_BYTES, 1, opt->page_locked ? LT_PIN_ALWAYS : LT_PIN_NEVER, false }, &m->upload));
+    LT_TRY(lt_host_memory_create(dev, JOBS_BYTES, LT_PIN_ALWAYS, &m->host_jobs));
+    LT_TRY(lt_device_block_reserve(dev, &m->jobs, JOBS_BYTES, "gram jobs"));
     return upload_circuit(m);
 }
 
@@ -167,12 +120,10 @@ void lt_row_maker_close(lt_row_maker *m)
 {
     if (!m->dev) return;
     (void)lt_stream_sync(m->stream);
-    lt_remote_memory *all[] = { &m->tables.memory, &m->x, &m->coefficients, &m->spare, &m->jobs };
-    for (size_t i = 0; i < LT_LEN(all); i++) lt_remote_release(m->dev, all[i]);
-    if (m->page_locked) (void)m->dev->backend->host_release(m->dev, m->pinned);
-    else lt_free_aligned(m->pinned);
-    if (m->jobs_pinned) (void)m->dev->backend->host_release(m->dev, m->jobs_pinned);
-    lt_event_destroy(m->pinned_free);
+    lt_device_block *all[] = { &m->tables.memory, &m->x, &m->coefficients, &m->spare, &m->jobs };
+    for (size_t i = 0; i < LT_LEN(all); i++) lt_device_block_release(m->dev, all[i]);
+    lt_host_ring_close(&m->upload);
+    lt_host_memory_release(&m->host_jobs);
     for (int i = 0; i < 2; i++) lt_event_destroy(m->sent[i]);
     *m = (lt_row_maker){ 0 };
 }
@@ -201,7 +152,7 @@ lt_status lt_row_maker_sent(lt_row_maker *m)
 size_t lt_row_maker_stage(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, size_t at)
 {
     int64_t q = m->circuit->q;
-    double *to = (double *)((char *)m->pinned + at);
+    double *to = (double *)((char *)m->upload.memory.at + at);
     if (x->dtype == LT_F64 && (x->step == 0 || x->step == q))
         memcpy(to, (const double *)x->data + first * q, (size_t)(n * q) * sizeof *to);
     else
@@ -212,21 +163,22 @@ size_t lt_row_maker_stage(lt_row_maker *m, const lt_rows *x, int64_t first, int6
 
 static lt_status upload_rows(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n)
 {
-    int64_t q = m->circuit->q, at_once = LT_MAX(1, (int64_t)(m->pinned_bytes / sizeof(double)) / q);
+    int64_t q = m->circuit->q, at_once = LT_MAX(1, (int64_t)(m->upload.slot_bytes / sizeof(double)) / q);
     size_t bytes = (size_t)(n * q) * sizeof(double);
     m->sent_bytes += (int64_t)bytes;
-    LT_TRY(lt_remote_reserve(m->dev, &m->x, bytes, "gram features"));
+    LT_TRY(lt_device_block_reserve(m->dev, &m->x, bytes, "gram features"));
     if (m->staged) {
-        const char *from = (const char *)m->pinned + m->staged_at;
+        const char *from = (const char *)m->upload.memory.at + m->staged_at;
         m->staged_at += bytes;
-        return lt_stream_copy(m->stream, m->x.p, from, bytes, LT_TRANSFER_H2D, m->page_locked);
+        return lt_stream_copy(m->stream, m->x.at, from, bytes, LT_TRANSFER_H2D, m->upload.memory.pinned);
     }
     LT_TRY(lt_row_maker_sent(m));
     if (m->timed) LT_TRY(lt_event_record(m->sent[0], m->stream));
     for (int64_t row = 0; row < n; row += at_once) {
-        LT_TRY(wait_pinned(m));
+        lt_ring_slot *s;
+        LT_TRY(lt_host_ring_take(&m->upload, &s));
         size_t part = lt_row_maker_stage(m, x, first + row, LT_MIN(at_once, n - row), 0);
-        LT_TRY(send(m, (double *)m->x.p + row * q, part));
+        LT_TRY(lt_host_ring_send(&m->upload, s, m->stream, (double *)m->x.at + row * q, part));
     }
     if (m->timed) LT_TRY(lt_event_record(m->sent[1], m->stream));
     m->sending = m->timed;
@@ -239,7 +191,7 @@ static lt_status launch(lt_row_maker *m, const lt_kernel *k, void **arg)
     return lt_stream_launch(m->stream, &(lt_launch){ k, arg });
 }
 
-/* The device's own clock starts with the first kernel, when the features are there. */
+/* The device's own clock starts with the first kernel, once the features are on the device. */
 static lt_status note_begin(lt_row_maker *m)
 {
     lt_event *begin = m->begin;
@@ -273,9 +225,9 @@ static lt_status long_states(lt_row_maker *m, const group *g, lt_states_job *job
     LT_TRY(run_chunks(m, &here, &jobs[0]));
     if (m->n_stages > 1) LT_TRY(run_high_wires(m, &here, &jobs[0]));
     for (int64_t s = 2; s < m->n_stages; s++) {
-        LT_TRY(lt_remote_reserve(m->dev, &m->spare, bytes, "gram spare states"));
-        LT_TRY(launch(m, m->kernels->permute, (void *[]){ &jobs[m->n_stages + s], m->tables.low, m->tables.high, g->to, m->spare.p }));
-        LT_TRY(lt_stream_copy(m->stream, g->to, m->spare.p, bytes, LT_TRANSFER_D2D, false));
+        LT_TRY(lt_device_block_reserve(m->dev, &m->spare, bytes, "gram spare states"));
+        LT_TRY(launch(m, m->kernels->permute, (void *[]){ &jobs[m->n_stages + s], m->tables.low, m->tables.high, g->to, m->spare.at }));
+        LT_TRY(lt_stream_copy(m->stream, g->to, m->spare.at, bytes, LT_TRANSFER_D2D, false));
         LT_TRY(run_chunks(m, &here, &jobs[s]));
         LT_TRY(run_high_wires(m, &here, &jobs[s]));
     }
@@ -310,18 +262,18 @@ static lt_status make_groups(lt_row_maker *m, int64_t n, int64_t at_once, void *
         int64_t rest = n - row, size = LT_MIN(at_once, rest);
         LT_TRY(upload_jobs(m, size, &jobs));
         for (; n - row >= size && size > 0; row += size) { /* all groups of this size share their jobs */
-            group g = { row, size, (char *)m->coefficients.p + (size_t)row * gate_bytes, (char *)to + (size_t)row * row_bytes };
+            group g = { row, size, (char *)m->coefficients.at + (size_t)row * gate_bytes, (char *)to + (size_t)row * row_bytes };
             LT_TRY(m->circuit->q > LT_CHUNK_WIRES ? long_states(m, &g, jobs) : run_chunks(m, &g, jobs));
         }
     }
     return LT_OK;
 }
 
-/* Rows whose gates are there. job: of all of them. */
+/* Rows whose gates are on the device. job: of all of them. */
 static lt_status make_states(lt_row_maker *m, int64_t n, void *job, void *to)
 {
-    const lt_remote_kernels *k = m->kernels;
-    if (k->two_stages) return launch(m, k->two_stages, (void *[]){ job, m->coefficients.p, to });
+    const lt_gram_kernels *k = m->kernels;
+    if (k->two_stages) return launch(m, k->two_stages, (void *[]){ job, m->coefficients.at, to });
     int64_t row_bytes = (int64_t)1 << (m->circuit->q + (m->single ? 3 : 4));
     LT_TRY(make_groups(m, n, m->circuit->q > LT_CHUNK_WIRES ? LT_MAX(1, GROUP_BYTES / row_bytes) : n, to));
     return k->split_pairs ? launch(m, k->split_pairs, (void *[]){ job, to }) : LT_OK;
@@ -331,15 +283,15 @@ lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, 
 {
     int64_t q = m->circuit->q, gates = m->n_stages * q * (int64_t)sizeof(lt_su2);
     int64_t with_gates = LT_MAX(1, GATE_BYTES / gates), row_bytes = (int64_t)1 << (q + (m->single ? 3 : 4));
-    LT_TRY(lt_remote_reserve(m->dev, &m->coefficients, (size_t)(LT_MIN(with_gates, n) * gates), "gram gates"));
+    LT_TRY(lt_device_block_reserve(m->dev, &m->coefficients, (size_t)(LT_MIN(with_gates, n) * gates), "gram gates"));
     for (int64_t row = 0; row < n; row += with_gates) {
         int64_t rows = LT_MIN(with_gates, n - row);
         lt_states_job *job;
         LT_TRY(upload_rows(m, x, first + row, rows));
         LT_TRY(upload_jobs(m, rows, &job));
         LT_TRY(note_begin(m));
-        LT_TRY(launch(m, m->kernels->fuse_gates, (void *[]){ job, m->x.p, m->tables.scale, m->tables.ryrz, m->tables.kinds, m->tables.fixed,
-                                                             m->coefficients.p }));
+        LT_TRY(launch(m, m->kernels->fuse_gates, (void *[]){ job, m->x.at, m->tables.scale, m->tables.ryrz, m->tables.kinds, m->tables.fixed,
+                                                             m->coefficients.at }));
         LT_TRY(make_states(m, rows, job, (char *)to + row * row_bytes));
     }
     return LT_OK;
@@ -353,7 +305,7 @@ lt_status lt_row_maker_wires(lt_row_maker *m, const lt_rows *x, int64_t first, i
     LT_TRY(upload_rows(m, x, first, n));
     LT_TRY(send_job(m, &(lt_closed_job){ n, padded }, sizeof(lt_closed_job), &job));
     LT_TRY(note_begin(m));
-    return launch(m, m->kernels->wire_numbers, (void *[]){ job, m->x.p, m->tables.scale, m->tables.ryrz, m->tables.gates, to });
+    return launch(m, m->kernels->wire_numbers, (void *[]){ job, m->x.at, m->tables.scale, m->tables.ryrz, m->tables.gates, to });
 }
 
 /* ---- both ---- */

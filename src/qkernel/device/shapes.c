@@ -32,7 +32,7 @@ static void name_shape(const lt_tile_shape *s, char *text)
 static void name_problem(int q, lt_gram_float type, char *text, size_t bytes)
 {
     type = lt_gram_timed_as(type);
-    snprintf(text, bytes, "gram tiles %s q=%d text=%08x", lt_gram_float_name(type), q, (unsigned)lt_remote_tiles_digest(type != LT_GRAM_FLOAT64));
+    snprintf(text, bytes, "gram tiles %s q=%d text=%08x", lt_gram_float_name(type), q, (unsigned)lt_gram_tiles_digest(type != LT_GRAM_FLOAT64));
 }
 
 bool lt_gram_stored_shape(lt_device *dev, int q, lt_gram_float type, lt_tile_shape *shape)
@@ -57,8 +57,8 @@ bool lt_gram_stored_shape(lt_device *dev, int q, lt_gram_float type, lt_tile_sha
 
 typedef struct trial {
     lt_gram_options opt;
-    lt_circuit      circuit;
-    lt_remote      *remote[MAX_SHAPES];
+    lt_layers      circuit;
+    lt_device_gram      *candidate[MAX_SHAPES];
     lt_rows         x;
 } trial;
 
@@ -69,7 +69,7 @@ static lt_status run_candidate(void *ctx, int candidate, int64_t repeats)
     for (int64_t i = 0; i < repeats; i++) {
         lt_gram_meter meter = { 0 };
         lt_gram_info info = { .size = sizeof info };
-        LT_TRY(lt_remote_fill(t->remote[candidate], &(lt_remote_request){ .method = LT_GRAM_STATES, .reason = "timed", .x = &t->x, .meter = &meter,
+        LT_TRY(lt_device_gram_fill(t->candidate[candidate], &(lt_device_gram_request){ .method = LT_GRAM_STATES, .reason = "timed", .x = &t->x, .meter = &meter,
                                                                           .leads = true }, &info, NULL));
     }
     return LT_OK;
@@ -84,7 +84,7 @@ static lt_status choose(lt_tuner *tuner, lt_device *dev, trial *t)
         const lt_tile_shape *shape = &shapes_of(t->opt.dtype)[i];
         name_shape(shape, name[i]);
         names[i] = name[i];
-        LT_TRY(lt_remote_create(dev, &(lt_remote_setup){ &t->opt, &t->circuit, lt_device_pool(dev), shape }, &t->remote[i]));
+        LT_TRY(lt_device_gram_create(dev, &(lt_device_gram_setup){ &t->opt, &t->circuit, lt_device_pool(dev), shape }, &t->candidate[i]));
     }
     name_problem(t->circuit.q, t->opt.dtype, problem, sizeof problem);
     return lt_tuner_choose(tuner, problem, MAX_SHAPES, names, run_candidate, t, &choice);
@@ -96,9 +96,9 @@ lt_status lt_gram_tune_shapes(lt_device *dev, lt_tuner *tuner, int q, lt_gram_fl
     t.opt.re_embed_between_layers = true;
     t.opt.dtype = type;
     t.x.columns = q;
-    lt_status s = lt_circuit_create(&t.opt, &(lt_weights){ weights, 2, q }, &t.circuit);
+    lt_status s = lt_layers_create(&t.opt, &(lt_weights){ weights, 2, q }, &t.circuit);
     if (!s) s = choose(tuner, dev, &t);
-    for (int i = 0; i < MAX_SHAPES; i++) lt_remote_destroy(t.remote[i]);
-    lt_circuit_destroy(&t.circuit);
+    for (int i = 0; i < MAX_SHAPES; i++) lt_device_gram_destroy(t.candidate[i]);
+    lt_layers_destroy(&t.circuit);
     return s;
 }

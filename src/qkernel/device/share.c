@@ -1,5 +1,5 @@
-/* One matrix on several devices: each takes rows as it finishes, makes the states it needs, brings its part
-   home. SPDX-License-Identifier: BSD-3-Clause */
+/* One matrix on several devices: each takes rows as it finishes, makes the states it needs, copies its part
+   to the host. SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/device/device.h"
 
 #include "base/status.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 
 typedef struct part {
-    lt_remote        *r;
-    lt_remote_request q;
+    lt_device_gram        *d;
+    lt_device_gram_request q;
     lt_gram_info      info;
     lt_gram_profile   profile;
     bool              profiled;
@@ -23,7 +23,7 @@ typedef struct part {
 static void *run_part(void *arg)
 {
     part *p = arg;
-    p->status = lt_remote_fill(p->r, &p->q, &p->info, p->profiled ? &p->profile : NULL);
+    p->status = lt_device_gram_fill(p->d, &p->q, &p->info, p->profiled ? &p->profile : NULL);
     if (!p->status) return NULL;
     snprintf(p->text, sizeof p->text, "%s", lt_error_text());
     p->q.meter->stop = true; /* the others need not go on */
@@ -63,7 +63,7 @@ static void say_who(const part *all, int n, lt_gram_info *info)
         used += (size_t)snprintf(info->plan + used, sizeof info->plan - used, " %lld", (long long)all[i].info.tiles);
 }
 
-/* The first one that failed by itself; one that was only told to stop says less. */
+/* The first one that failed by itself; one that stopped with the others says less. */
 static lt_status first_failure(const part *all, int n)
 {
     const part *worst = NULL;
@@ -74,12 +74,12 @@ static lt_status first_failure(const part *all, int n)
     return worst->status;
 }
 
-lt_status lt_remote_fill_shared(lt_remote *const *r, int n, const lt_remote_request *q, lt_gram_info *info, lt_gram_profile *profile)
+lt_status lt_device_gram_fill_shared(lt_device_gram *const *d, int n, const lt_device_gram_request *q, lt_gram_info *info, lt_gram_profile *profile)
 {
-    lt_remote_share share = { 0 };
-    part all[LT_REMOTE_MAX_DEVICES] = { 0 };
+    lt_device_gram_share share = { 0 };
+    part all[LT_GRAM_MAX_DEVICES] = { 0 };
     for (int i = n - 1; i >= 0; i--) { /* the calling thread serves the first: it may speak to the progress function */
-        all[i].r = r[i];
+        all[i].d = d[i];
         all[i].q = *q;
         all[i].q.share = &share;
         all[i].q.leads = i == 0;

@@ -17,7 +17,7 @@
 
 static __device__ __forceinline__ int place(int e) { return e ^ ((e >> 4) & 7); }
 
-static __device__ __forceinline__ void apply(const su2 g, double2 &x, double2 &y)
+static __device__ __forceinline__ void apply(const lt_su2 g, double2 &x, double2 &y)
 {
     double xr = x.x, xi = x.y, yr = y.x, yi = y.y;
     x.x = g.ar * xr - g.ai * xi - g.br * yr - g.bi * yi;
@@ -28,16 +28,16 @@ static __device__ __forceinline__ void apply(const su2 g, double2 &x, double2 &y
 
 /* ---- gates of rows: (row, stage, wire) ---- */
 
-static __device__ __forceinline__ su2 product(su2 a, su2 b)
+static __device__ __forceinline__ lt_su2 product(lt_su2 a, lt_su2 b)
 {
-    su2 g = { a.ar * b.ar - a.ai * b.ai - (a.br * b.br + a.bi * b.bi), a.ar * b.ai + a.ai * b.ar - (a.br * b.bi - a.bi * b.br),
+    lt_su2 g = { a.ar * b.ar - a.ai * b.ai - (a.br * b.br + a.bi * b.bi), a.ar * b.ai + a.ai * b.ar - (a.br * b.bi - a.bi * b.br),
               a.br * b.ar - a.bi * b.ai + (a.ar * b.br + a.ai * b.bi), a.br * b.ai + a.bi * b.ar + (a.ar * b.bi - a.ai * b.br) };
     return g;
 }
 
 /* kind: 1 embedding, 2 gate, 3 gate after embedding. fixed: (stage, wire). */
-extern "C" __global__ void fuse_gates(const job *where, const double *x, const double *scale, const int *ryrz, const int *kind,
-                                      const su2 *fixed, su2 *out)
+extern "C" __global__ void fuse_gates(const lt_states_job *where, const double *x, const double *scale, const int *ryrz, const int *kind,
+                                      const lt_su2 *fixed, lt_su2 *out)
 {
     i64 n = where->n_rows * Q, stages = where->n_stages;
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < n; i += gridDim.x * (i64)blockDim.x) {
@@ -45,10 +45,10 @@ extern "C" __global__ void fuse_gates(const job *where, const double *x, const d
         int wire = (int)(i % Q);
         double s, c;
         sincos(*scale * x[i] / 2, &s, &c);
-        su2 e = { c, 0, s, 0 };
-        if (*ryrz) e = su2{ c * c, -s * c, c * s, s * s };
+        lt_su2 e = { c, 0, s, 0 };
+        if (*ryrz) e = lt_su2{ c * c, -s * c, c * s, s * s };
         for (i64 k = 0; k < stages; k++) {
-            su2 g = fixed[k * Q + wire];
+            lt_su2 g = fixed[k * Q + wire];
             out[(row * stages + k) * Q + wire] = kind[k] == 1 ? e : kind[k] == 2 ? g : product(g, e);
         }
     }
@@ -57,21 +57,21 @@ extern "C" __global__ void fuse_gates(const job *where, const double *x, const d
 /* ---- chunks ---- */
 
 /* The product of the first columns of four gates at a time, for each state of the chunk. */
-static __device__ void fill_tables(double2 (*table)[16], const su2 *coef, i64 stride, i64 states)
+static __device__ void fill_tables(double2 (*table)[16], const lt_su2 *coef, i64 stride, i64 states)
 {
     for (int i = threadIdx.x; i < states * NIBBLES * 16; i += THREADS) {
         i64 state = i / (NIBBLES * 16);
         int nibble = i / 16 % NIBBLES, bits = i % 16;
         double2 v = make_double2(1, 0);
         for (int b = 0; b < 4 && 4 * nibble + b < Q; b++) {
-            const su2 *g = coef + state * stride + (Q - 1 - (4 * nibble + b)); /* bit 0 is the last wire */
+            const lt_su2 *g = coef + state * stride + (Q - 1 - (4 * nibble + b)); /* bit 0 is the last wire */
             v = times(v, bits >> b & 1 ? make_double2(g->br, g->bi) : make_double2(g->ar, g->ai));
         }
         table[state * NIBBLES + nibble][bits] = v;
     }
 }
 
-static __device__ __forceinline__ double2 product_amplitude(const double2 (*table)[16], const su2 *coef, i64 stride, i64 state, unsigned b)
+static __device__ __forceinline__ double2 product_amplitude(const double2 (*table)[16], const lt_su2 *coef, i64 stride, i64 state, unsigned b)
 {
     double2 v = make_double2(1, 0);
     if (BY_TABLE) {
@@ -80,14 +80,14 @@ static __device__ __forceinline__ double2 product_amplitude(const double2 (*tabl
         return v;
     }
     for (int k = 0; k < Q; k++) {
-        const su2 *g = coef + state * stride + (Q - 1 - k);
+        const lt_su2 *g = coef + state * stride + (Q - 1 - k);
         v = times(v, b >> k & 1 ? make_double2(g->br, g->bi) : make_double2(g->ar, g->ai));
     }
     return v;
 }
 
 /* Gates on bits FIRST..FIRST+3 of a chunk, as far as they are wires. coef is of this stage. */
-template <int FIRST> static __device__ __forceinline__ void pass(double2 *chunk, const su2 *coef, i64 stride)
+template <int FIRST> static __device__ __forceinline__ void pass(double2 *chunk, const lt_su2 *coef, i64 stride)
 {
     if (FIRST >= LOCAL) return;
     int t = threadIdx.x, base = (t >> FIRST << (FIRST + 4)) | (t & ((1 << FIRST) - 1));
@@ -123,17 +123,17 @@ static __device__ void permute_chunk(double2 *chunk, const unsigned *low, const 
 
 /* Stages first_stage..last_stage on the wires of a chunk. low, high: the maps, stage after stage. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-chunks(const job *where, const su2 *coef, const unsigned *low, const unsigned *high, amplitude_t *states)
+chunks(const lt_states_job *where, const lt_su2 *coef, const unsigned *low, const unsigned *high, amplitude_t *states)
 {
     extern __shared__ double2 chunk[]; /* then tables, then the coefficients of a stage */
     double2 (*table)[16] = (double2 (*)[16])(chunk + CHUNK);
-    su2 *near_coef = (su2 *)(chunk + CHUNK + (BY_TABLE ? GROUP * NIBBLES * 16 : 0));
-    const job j = *where;
+    lt_su2 *near_coef = (lt_su2 *)(chunk + CHUNK + (BY_TABLE ? GROUP * NIBBLES * 16 : 0));
+    const lt_states_job j = *where;
     i64 n_chunks = (j.n_rows + GROUP - 1) / GROUP * PARTS;
     for (i64 c = blockIdx.x; c < n_chunks; c += gridDim.x) {
         i64 state0 = c / PARTS * GROUP, part = c % PARTS;
         i64 present = j.n_rows - state0 < GROUP ? j.n_rows - state0 : GROUP;
-        const su2 *mine = coef + state0 * j.n_stages * Q;
+        const lt_su2 *mine = coef + state0 * j.n_stages * Q;
         amplitude_t *out = states + state0 * ((i64)1 << Q) + part * CHUNK;
         if (j.generate) {
             if (BY_TABLE) fill_tables(table, mine, j.n_stages * Q, present);
@@ -173,15 +173,15 @@ chunks(const job *where, const su2 *coef, const unsigned *low, const unsigned *h
 /* ---- wires above a chunk ---- */
 
 /* Gates of stage first_stage on up to four wires from bit `bit` on, in memory. */
-extern "C" __global__ void __launch_bounds__(THREADS) high_wires(const job *where, const int *bit, const su2 *coef, amplitude_t *states)
+extern "C" __global__ void __launch_bounds__(THREADS) high_wires(const lt_states_job *where, const int *bit, const lt_su2 *coef, amplitude_t *states)
 {
-    const job j = *where;
+    const lt_states_job j = *where;
     int first = *bit, n_bits = Q - first < 4 ? Q - first : 4;
     i64 per_state = (i64)1 << (Q - n_bits), total = j.n_rows * per_state;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < total; i += gridDim.x * (i64)THREADS) {
         i64 row = i / per_state, r = i % per_state;
         amplitude_t *s = states + (row << Q) + (r >> first << (first + n_bits) | (r & (((i64)1 << first) - 1)));
-        const su2 *g = coef + (row * j.n_stages + j.first_stage) * Q + Q - 1 - first;
+        const lt_su2 *g = coef + (row * j.n_stages + j.first_stage) * Q + Q - 1 - first;
         double2 v[16];
 #pragma unroll
         for (int k = 0; k < 16; k++)
@@ -189,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) high_wires(const job *wher
 #pragma unroll
         for (int b = 0; b < 4; b++)
             if (b < n_bits) {
-                su2 gate = g[-b];
+                lt_su2 gate = g[-b];
 #pragma unroll
                 for (int k = 0; k < 16; k++)
                     if (!(k >> b & 1) && k < 1 << n_bits) apply(gate, v[k], v[k | 1 << b]);
@@ -201,9 +201,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) high_wires(const job *wher
 }
 
 /* Reads through the map of stage first_stage. */
-extern "C" __global__ void permute(const job *where, const unsigned *low, const unsigned *high, const amplitude_t *from, amplitude_t *to)
+extern "C" __global__ void permute(const lt_states_job *where, const unsigned *low, const unsigned *high, const amplitude_t *from, amplitude_t *to)
 {
-    const job j = *where;
+    const lt_states_job j = *where;
     const unsigned *l = low + j.first_stage * (1 << LOW_BITS), *h = high + j.first_stage * ((i64)1 << (Q - LOW_BITS));
     i64 total = j.n_rows << Q;
     for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < total; i += gridDim.x * (i64)blockDim.x) {
@@ -217,7 +217,7 @@ extern "C" __global__ void permute(const job *where, const unsigned *low, const 
 #define TOGETHER (SPLIT == 1 ? 4 : 1) /* pairs whose numbers lie among each other */
 
 /* Pairs of amplitudes, in place, as overlap_f32.cu reads them. */
-extern "C" __global__ void __launch_bounds__(THREADS) split_pairs(const job *where, uint4 *states)
+extern "C" __global__ void __launch_bounds__(THREADS) split_pairs(const lt_states_job *where, uint4 *states)
 {
     i64 total = (where->n_rows << (Q - 1)) / TOGETHER;
     for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < total; i += gridDim.x * (i64)THREADS) {
@@ -248,7 +248,7 @@ static __device__ __forceinline__ double square_of(unsigned high, unsigned low)
 
 /* sqrt(max(k(x,x) + jitter, 1e-12)) of each row, k(x,x) being its squared norm squared. A warp per row. Where overlaps leave out
    what rounding left over, so do norms: K is then that of states of length 1 again. */
-extern "C" __global__ void __launch_bounds__(THREADS) state_roots(const job *where, const double *jitter, const amplitude_t *states, double *roots)
+extern "C" __global__ void __launch_bounds__(THREADS) state_roots(const lt_states_job *where, const double *jitter, const amplitude_t *states, double *roots)
 {
     i64 n = where->n_rows;
     int lane = threadIdx.x % 32;

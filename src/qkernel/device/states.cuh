@@ -1,19 +1,11 @@
-/* What the texts that make states share. SPDX-License-Identifier: BSD-3-Clause
+/* What the texts that make states share; follows rows_job.h. SPDX-License-Identifier: BSD-3-Clause
    Fixed when compiled: Q (wires), REAL_T (float or double), SPLIT (states end as pairs of half-precision
    numbers, as overlap_f32.cu reads them: its PRODUCTS; else 0). */
 
 typedef long long i64;
-struct su2 { double ar, ai, br, bi; };       /* [[a, -b*], [b, a*]] */
 struct amplitude_t { REAL_T x, y; };
 
 #define THREADS 256
-
-/* What a launch works on; lt_states_job of device/parts.h. */
-struct job {
-    i64 n_rows;
-    i64 n_stages, first_stage, last_stage;    /* coefficients there are; stages to apply here */
-    i64 generate;                             /* begin with the product state of stage 0, not with what is in memory */
-};
 
 static __device__ __forceinline__ double2 times(double2 a, double2 b)
 {

@@ -20,7 +20,7 @@
 #define ACROSS (COLUMNS < THREADS ? COLUMNS : THREADS)
 
 /* Entry (after, before) of a gate. */
-static __device__ __forceinline__ double2 entry(const su2 &g, int after, int before)
+static __device__ __forceinline__ double2 entry(const lt_su2 &g, int after, int before)
 {
     if (before) return after ? make_double2(g.ar, -g.ai) : make_double2(-g.br, g.bi);
     return after ? make_double2(g.br, g.bi) : make_double2(g.ar, g.ai);
@@ -30,10 +30,10 @@ static __device__ __forceinline__ double2 plus(double2 a, double2 b) { return ma
 
 /* One more wire: entry e of the table that holds it, from the table without it. Left tables are (bits so far, bond,
    end), right ones (bits so far, bond to the left, last bit). */
-static __device__ __forceinline__ double2 extend(const double2 *before, int e, bool left, int wire, const su2 *gates)
+static __device__ __forceinline__ double2 extend(const double2 *before, int e, bool left, int wire, const lt_su2 *gates)
 {
     int term = e % TERMS, o = left ? term >> 1 : term & 1, other = left ? term & 1 : term >> 1, after = e / TERMS & 1;
-    const su2 u = gates[wire];
+    const lt_su2 u = gates[wire];
     double2 v;
     if (wire == 0 || wire == LEFT) {
         v = entry(u, o ^ other, 0); /* the end, or the bond */
@@ -47,7 +47,7 @@ static __device__ __forceinline__ double2 extend(const double2 *before, int e, b
 }
 
 /* Both tables, grown together from one buffer to the other; the last ones are where the pointers say. */
-static __device__ void build_tables(const su2 *gates, double2 *room, const double2 **left, const double2 **right)
+static __device__ void build_tables(const lt_su2 *gates, double2 *room, const double2 **left, const double2 **right)
 {
     *left = *right = room;
     for (int i = 0; i < RIGHT; i++) {
@@ -87,10 +87,10 @@ static __device__ __forceinline__ void put(amplitude_t *to, const double2 *v)
 }
 
 /* coef: (row, stage, wire), two stages. */
-extern "C" __global__ void __launch_bounds__(THREADS) two_stages(const job *where, const su2 *coef, amplitude_t *states)
+extern "C" __global__ void __launch_bounds__(THREADS) two_stages(const lt_states_job *where, const lt_su2 *coef, amplitude_t *states)
 {
     extern __shared__ double2 room[]; /* large tables, small ones, the gates */
-    su2 *gates = (su2 *)(room + LARGE + SMALL);
+    lt_su2 *gates = (lt_su2 *)(room + LARGE + SMALL);
     const i64 n = where->n_rows;
     for (i64 row = blockIdx.x; row < n; row += gridDim.x) {
         for (int i = threadIdx.x; i < 2 * Q; i += THREADS) gates[i] = coef[row * 2 * Q + i];

@@ -1,33 +1,15 @@
-/* What a kernel that fills tiles of K works on; put before each of them. SPDX-License-Identifier: BSD-3-Clause
+/* What the texts that fill tiles of K share; follows tile_job.h. SPDX-License-Identifier: BSD-3-Clause
    Tiles are given as (row, column) of the block. Fixed when compiled: K_TYPE (element type of K), NORMALIZE,
    REPAIR (entries that are not finite are replaced, not only counted). */
 
 typedef long long i64;
 
-struct tile_faults {                 /* lt_tile_faults of device/parts.h: entries that are not finite */
-    unsigned long long count, first; /* first: (row << 32 | column) in the whole matrix, the smallest */
-};
-
-struct tile_job {                    /* lt_tile_job of device/parts.h */
-    i64 n_tiles;
-    i64 n_rows, n_columns;           /* of the block of K; what lies beyond is padding */
-    i64 first_row, first_column;     /* of the block in the whole matrix */
-    i64 half;                        /* entries below the whole matrix's diagonal are left out ... */
-    i64 mirror;                      /* ... and those above it also go to the mirrored memory, turned */
-    i64 pitch, mirror_pitch;         /* entries from one row to the next */
-    i64 a_rows, b_rows;              /* closed forms: numbers from one plane of rows to the next */
-    unsigned long long arrived;      /* blocks at the end of their slices, so far; 0 at the start */
-    const double *left, *right;      /* NORMALIZE: roots of k(x,x) of the block's rows and columns */
-    i64 unit_diagonal;               /* ... and rows and columns are the same: K_ii is 1 */
-    tile_faults *faults;
-};
-
 /* Every entry of these rows and columns is wanted. */
-static __device__ __forceinline__ bool all_wanted(const tile_job &j, i64 row, i64 n_rows, i64 column, i64 n_columns)
+static __device__ __forceinline__ bool all_wanted(const lt_tile_job &j, i64 row, i64 n_rows, i64 column, i64 n_columns)
 {
     return row + n_rows <= j.n_rows && column + n_columns <= j.n_columns && !(j.half && j.first_column + column < j.first_row + row + n_rows - 1);
 }
-static __device__ __forceinline__ bool wanted(const tile_job &j, i64 row, i64 column)
+static __device__ __forceinline__ bool wanted(const lt_tile_job &j, i64 row, i64 column)
 {
     return row < j.n_rows && column < j.n_columns && !(j.half && j.first_column + column < j.first_row + row);
 }
@@ -36,31 +18,31 @@ static __device__ __forceinline__ bool wanted(const tile_job &j, i64 row, i64 co
 #define NOT_FINITE 0x7ff00000u
 static __device__ __forceinline__ unsigned exponent_of(double v) { return (unsigned)__double2hiint(v); }
 
-static __device__ __forceinline__ double mend(const tile_job &j, i64 row, i64 column, double v)
+static __device__ __forceinline__ double mend(const lt_tile_job &j, i64 row, i64 column, double v)
 {
     atomicAdd(&j.faults->count, 1ull);
     atomicMin(&j.faults->first, (unsigned long long)(j.first_row + row) << 32 | (unsigned long long)(j.first_column + column));
     return !REPAIR ? v : v != v ? 0 : 1;
 }
 
-static __device__ __forceinline__ double normalized(const tile_job &j, i64 row, i64 column, double v)
+static __device__ __forceinline__ double normalized(const lt_tile_job &j, i64 row, i64 column, double v)
 {
     if (!NORMALIZE) return v;
     return j.unit_diagonal && j.first_row + row == j.first_column + column ? 1 : v / (j.left[row] * j.right[column]);
 }
 
 /* A wanted entry as it is to be stored. */
-static __device__ __forceinline__ double finished(const tile_job &j, i64 row, i64 column, double v)
+static __device__ __forceinline__ double finished(const lt_tile_job &j, i64 row, i64 column, double v)
 {
     if (exponent_of(v) >= NOT_FINITE) v = mend(j, row, column, v);
     return normalized(j, row, column, v);
 }
 
-static __device__ __forceinline__ void store(const tile_job &j, K_TYPE *k, i64 row, i64 column, double v)
+static __device__ __forceinline__ void store(const lt_tile_job &j, K_TYPE *k, i64 row, i64 column, double v)
 {
     k[row * j.pitch + column] = (K_TYPE)v;
 }
-static __device__ __forceinline__ void store_mirrored(const tile_job &j, K_TYPE *mirrored, i64 row, i64 column, double v)
+static __device__ __forceinline__ void store_mirrored(const lt_tile_job &j, K_TYPE *mirrored, i64 row, i64 column, double v)
 {
     mirrored[column * j.mirror_pitch + row] = (K_TYPE)v;
 }

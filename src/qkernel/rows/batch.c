@@ -6,9 +6,18 @@
 #include <math.h>
 #include <string.h>
 
-lt_batch_sizer lt_batch_start(int64_t batch, int64_t min, int64_t max, double target)
+enum { LEAST_ROWS = 64, MOST_ROWS = 16384 };
+
+lt_batch_bounds lt_batch_bounds_of(bool dynamic, int64_t rows, int64_t most, int64_t unit)
 {
-    return (lt_batch_sizer){ .batch = batch, .min = min, .max = max, .target = target, .used_min = INFINITY, .used_max = -INFINITY };
+    if (!dynamic) return (lt_batch_bounds){ rows, rows };
+    int64_t quarter = (LT_MAX(LEAST_ROWS, rows / 4) + unit - 1) / unit * unit;
+    return (lt_batch_bounds){ LT_MIN(rows, quarter), LT_MAX(rows, LT_MIN(LT_MIN(2 * rows, MOST_ROWS), most)) };
+}
+
+lt_batch_sizer lt_batch_start(int64_t batch, lt_batch_bounds bounds, double target)
+{
+    return (lt_batch_sizer){ .batch = batch, .min = bounds.min, .max = bounds.max, .target = target, .used_min = INFINITY, .used_max = -INFINITY };
 }
 
 /* The times before this one vary by less than a tenth. */

@@ -17,7 +17,11 @@ typedef struct lt_batch_sizer {
     double  used_min, used_max, seconds_sum;
 } lt_batch_sizer;
 
-lt_batch_sizer lt_batch_start(int64_t batch, int64_t min, int64_t max, double target);
+typedef struct lt_batch_bounds { int64_t min, max; } lt_batch_bounds;
+/* Between which a batch that begins with `rows` may move: multiples of unit, at most `most` of them fit. Not dynamic: it stays. */
+lt_batch_bounds lt_batch_bounds_of(bool dynamic, int64_t rows, int64_t most, int64_t unit);
+
+lt_batch_sizer lt_batch_start(int64_t batch, lt_batch_bounds bounds, double target);
 /* One batch took `seconds` with `used` of the memory in use. Returns the next batch. */
 int64_t        lt_batch_step(lt_batch_sizer *s, double used, double seconds);
 

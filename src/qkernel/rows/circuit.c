@@ -64,7 +64,7 @@ void lt_ring_destroy(lt_ring *r)
 
 /* ---- circuits ---- */
 
-static lt_status make_gates(const lt_weights *w, lt_entangler entangler, lt_circuit *c)
+static lt_status make_gates(const lt_weights *w, lt_entangler entangler, lt_layers *c)
 {
     int64_t n = w->n_layers * w->n_qubits;
     c->gates = lt_calloc((size_t)n, sizeof *c->gates);
@@ -76,7 +76,7 @@ static lt_status make_gates(const lt_weights *w, lt_entangler entangler, lt_circ
 }
 
 /* rings[0] is the identity; rings[1 + l] that of layer l, which repeats after n_rings - 1 layers. */
-static lt_status make_rings(lt_entangler entangler, lt_circuit *c)
+static lt_status make_rings(lt_entangler entangler, lt_layers *c)
 {
     int q = c->q, n = entangler == LT_ENTANGLER_STRONG && q > 2 ? q - 1 : 1;
     if (n > c->n_layers) n = (int)c->n_layers;
@@ -90,13 +90,13 @@ static lt_status make_rings(lt_entangler entangler, lt_circuit *c)
     return LT_OK;
 }
 
-static lt_stage layer_stage(const lt_circuit *c, int64_t layer, bool re_embed)
+static lt_stage layer_stage(const lt_layers *c, int64_t layer, bool re_embed)
 {
     return (lt_stage){ .gate = c->gates + layer * c->q, .embed = re_embed || layer == 0,
                        .ring = &c->rings[1 + layer % (c->n_rings - 1)] };
 }
 
-static lt_status make_stages(bool re_embed, lt_circuit *c)
+static lt_status make_stages(bool re_embed, lt_layers *c)
 {
     c->full = lt_calloc(2 * (size_t)c->n_layers, sizeof *c->full);
     if (!c->full) return LT_ERR_MEMORY;
@@ -110,7 +110,7 @@ static lt_status make_stages(bool re_embed, lt_circuit *c)
 }
 
 /* Whether a gate is real: RX by a multiple of 4 pi, or a rotation about Y alone. */
-static bool has_real_stages(const lt_circuit *c)
+static bool has_real_stages(const lt_layers *c)
 {
     if (c->embed == LT_EMBED_RYRZ) return false;
     for (int64_t s = 0; s < c->n_overlap; s++)
@@ -119,10 +119,10 @@ static bool has_real_stages(const lt_circuit *c)
     return true;
 }
 
-lt_status lt_circuit_create(const lt_gram_options *opt, const lt_weights *w, lt_circuit *c)
+lt_status lt_layers_create(const lt_gram_options *opt, const lt_weights *w, lt_layers *c)
 {
     bool re_embed = opt->re_embed_between_layers;
-    *c = (lt_circuit){ .q = (int)w->n_qubits, .n_layers = w->n_layers, .embed = opt->embed_mode, .scale = opt->angle_scale };
+    *c = (lt_layers){ .q = (int)w->n_qubits, .n_layers = w->n_layers, .embed = opt->embed_mode, .scale = opt->angle_scale };
     c->collapses = !re_embed || w->n_layers == 1;
     c->parity_ring = w->n_qubits >= 3;
     c->has_transfer = re_embed && w->n_layers == 2 && !(opt->entangler == LT_ENTANGLER_STRONG && w->n_qubits == 2);
@@ -134,11 +134,11 @@ lt_status lt_circuit_create(const lt_gram_options *opt, const lt_weights *w, lt_
     return LT_OK;
 }
 
-void lt_circuit_destroy(lt_circuit *c)
+void lt_layers_destroy(lt_layers *c)
 {
     for (int i = 0; i < c->n_rings; i++) lt_ring_destroy(&c->rings[i]);
     lt_free(c->rings);
     lt_free(c->full);
     lt_free(c->gates);
-    *c = (lt_circuit){ 0 };
+    *c = (lt_layers){ 0 };
 }

@@ -3,12 +3,10 @@
 #define LT_QKERNEL_ROWS_CIRCUIT_H
 
 #include "lathe/gram.h"
+#include "qkernel/device/rows_job.h" /* lt_su2 */
 
 /* Qubits for which state vectors are considered at all: addresses of amplitudes are 32 bits. */
 enum { LT_STATES_MAX_QUBITS = 30 };
-
-/* The first column (alpha, beta) of [[alpha, -conj beta], [beta, conj alpha]]; every gate here is one. */
-typedef struct lt_su2 { double ar, ai, br, bi; } lt_su2;
 
 lt_su2 lt_su2_embed(lt_embed mode, double angle);
 lt_su2 lt_su2_rx(double angle);
@@ -32,8 +30,9 @@ typedef struct lt_stage {
     const lt_ring *ring;  /* acts last; the identity is never NULL */
 } lt_stage;
 
-typedef struct lt_circuit {
+typedef struct lt_layers {
     int        q;
+    const struct lt_compiled *program; /* a circuit of any gates instead of layers (simulate/program.h); NULL = layers */
     int64_t    n_layers;
     lt_embed   embed;
     double     scale;
@@ -47,11 +46,11 @@ typedef struct lt_circuit {
     bool       real;      /* amplitudes of `overlap` are real */
     bool       parity_ring; /* the first layer's ring ends on parities: q >= 3 */
     bool       has_transfer; /* two layers, re-embedded, with a ring transfer matrices know */
-} lt_circuit;
+} lt_layers;
 
 /* Weights are copied. Stages and maps are made up to LT_STATES_MAX_QUBITS; above, closed forms remain.
    On failure *out is still to be destroyed. */
-lt_status lt_circuit_create(const lt_gram_options *opt, const lt_weights *w, lt_circuit *out);
-void      lt_circuit_destroy(lt_circuit *c); /* zero-initialised is allowed */
+lt_status lt_layers_create(const lt_gram_options *opt, const lt_weights *w, lt_layers *out);
+void      lt_layers_destroy(lt_layers *c); /* zero-initialised is allowed */
 
 #endif

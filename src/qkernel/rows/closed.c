@@ -4,14 +4,14 @@
 #include "base/status.h"
 #include "qkernel/rows/rows.h"
 
-int lt_closed_components(const lt_circuit *c, lt_gram_method method)
+int lt_closed_components(const lt_layers *c, lt_gram_method method)
 {
     if (method == LT_GRAM_TRANSFER) return LT_TRANSFER_REALS;
-    return c->embed == LT_EMBED_RYRZ ? LT_CLOSED_BLOCH : LT_CLOSED_RY;
+    return c->program || c->embed == LT_EMBED_RYRZ ? LT_CLOSED_BLOCH : LT_CLOSED_RY;
 }
 
 /* The numbers of one wire of one row, for transfer matrices. */
-static void transfer_numbers(const lt_circuit *c, int64_t wire, double angle, double *out, int64_t step)
+static void transfer_numbers(const lt_layers *c, int64_t wire, double angle, double *out, int64_t step)
 {
     lt_su2 e = lt_su2_embed(c->embed, angle), a = lt_su2_times(c->gates[wire], e);
     double part[LT_TRANSFER_REALS] = { a.ar + a.br, a.ai + a.bi, a.ar - a.br, a.ai - a.bi, e.ar, e.ai, e.br, e.bi };
@@ -19,7 +19,7 @@ static void transfer_numbers(const lt_circuit *c, int64_t wire, double angle, do
 }
 
 /* The numbers of one wire of a panel of rows, for the product. */
-static void product_numbers(const lt_circuit *c, const lt_closed_loops *l, double *angle, double *out)
+static void product_numbers(const lt_layers *c, const lt_closed_loops *l, double *angle, double *out)
 {
     _Alignas(LT_LINE_BYTES) double sine[LT_CLOSED_MAX_PANEL], cosine[LT_CLOSED_MAX_PANEL];
     bool bloch = c->embed == LT_EMBED_RYRZ;
@@ -33,7 +33,7 @@ static void product_numbers(const lt_circuit *c, const lt_closed_loops *l, doubl
 }
 
 typedef struct work {
-    const lt_circuit *c;
+    const lt_layers *c;
     const lt_closed_loops *l;
     lt_gram_method method;
     const lt_rows *x;
@@ -60,7 +60,7 @@ static lt_status pack_panel(void *ctx, int64_t index, int worker)
     return LT_OK;
 }
 
-lt_status lt_closed_pack(const lt_circuit *c, const lt_closed_loops *l, lt_gram_method method, lt_pool *pool,
+lt_status lt_closed_pack(const lt_layers *c, const lt_closed_loops *l, lt_gram_method method, lt_pool *pool,
                          const lt_rows *x, int64_t first, int64_t n, double *panels)
 {
     work w = { c, l, method, x, first, panels };

@@ -30,7 +30,7 @@ static lt_state_maker finish_maker(lt_state_maker m, size_t state_amplitudes, si
     return m;
 }
 
-lt_state_maker lt_state_maker_of(const lt_circuit *c, const lt_gram_loops *loops, lt_gram_float type)
+lt_state_maker lt_state_maker_of(const lt_layers *c, const lt_gram_loops *loops, lt_gram_float type)
 {
     lt_state_maker m = { .circuit = c, .loops = loops, .element = type == LT_GRAM_FLOAT32 ? 4 : 8, .n_buffers = 1 };
     int low_bits = c->rings[0].low_bits;
@@ -42,8 +42,16 @@ lt_state_maker lt_state_maker_of(const lt_circuit *c, const lt_gram_loops *loops
 /* Tables of this many bits stay in the first-level cache. */
 enum { MAX_BOND_BITS = 6 };
 
-lt_state_maker lt_state_maker_of_overlaps(const lt_circuit *c, const lt_gram_loops *loops, lt_gram_float type)
+static lt_state_maker maker_of_program(const lt_layers *c, const lt_gram_loops *loops, lt_gram_float type)
 {
+    lt_state_maker m = { .circuit = c, .loops = loops, .element = type == LT_GRAM_FLOAT32 ? 4 : 8, .simulator = lt_simulator_of(c->program, lt_isa_best(), type) };
+    m.slot_bytes = m.simulator.slot_bytes;
+    return m;
+}
+
+lt_state_maker lt_state_maker_of_overlaps(const lt_layers *c, const lt_gram_loops *loops, lt_gram_float type)
+{
+    if (c->program) return maker_of_program(c, loops, type);
     lt_state_maker m = lt_state_maker_of(c, loops, type);
     if (c->n_overlap != 2 || !c->parity_ring) return m;
     m.n_buffers = 1;
@@ -74,7 +82,7 @@ static slot slot_at(const lt_state_maker *m, void *workspace, int64_t index)
 /* Sines and cosines of the embedding's half angles, by wire (slow) and lane; lanes without a row embed zeros. */
 static void embed_rows(const lt_state_maker *m, const lt_rows *x, int64_t first, int64_t n_rows, const slot *s)
 {
-    const lt_circuit *c = m->circuit;
+    const lt_layers *c = m->circuit;
     int lanes = m->loops->lanes;
     for (int k = 0; k < c->q; k++)
         for (int r = 0; r < lanes; r++)
@@ -123,7 +131,7 @@ typedef struct work {
 static void pack_bonds(const work *w, void *panel, int part, const slot *s, double *norm)
 {
     const lt_gram_loops *l = w->m->loops;
-    const lt_circuit *c = w->m->circuit;
+    const lt_layers *c = w->m->circuit;
     const lt_state_job *j = &w->job;
     int64_t chunk = LT_MIN(j->amplitudes, LT_CHUNK);
     if (j->begin == 0) {
@@ -140,7 +148,7 @@ static void pack_bonds(const work *w, void *panel, int part, const slot *s, doub
 static void pack_group(work *w, int64_t group, slot *s)
 {
     const lt_gram_loops *l = w->m->loops;
-    const lt_circuit *c = w->m->circuit;
+    const lt_layers *c = w->m->circuit;
     const lt_state_job *j = &w->job;
     int parts = l->panel / l->lanes, part = (int)(group % parts);
     int64_t row = group * l->lanes, n_rows = LT_MIN(j->n - row, l->lanes);
@@ -157,17 +165,41 @@ static void pack_group(work *w, int64_t group, slot *s)
     for (int64_t r = 0; norm && r < n_rows; r++) j->norms[row + r] = norm[r];
 }
 
+/* A group of any circuit: its factors one after the other in the panel; the squared norm is the product of theirs. */
+static void pack_program(work *w, int64_t group, lt_slot *s)
+{
+    const lt_gram_loops *l = w->m->loops;
+    const lt_compiled *p = w->m->simulator.program;
+    const lt_state_job *j = &w->job;
+    int parts = l->panel / l->lanes, part = (int)(group % parts);
+    int64_t row = group * l->lanes, n_rows = LT_MIN(j->n - row, l->lanes);
+    char *panel = (char *)j->panels + (size_t)(lt_panel_elements(l, j->amplitudes, j->planes) * (group / parts)) * w->m->element;
+    for (int64_t r = 0; j->norms && r < n_rows; r++) j->norms[row + r] = 1;
+    lt_simulate_rows(&w->m->simulator, s, j->x, j->first + row);
+    for (int i = 0; i < p->n_factors; i++) {
+        int64_t amplitudes = INT64_C(1) << p->factor[i].q;
+        double sums[MAX_LANES] = { 0 };
+        lt_simulate_factor(&w->m->simulator, s, &p->factor[i]);
+        l->pack(panel, part, j->planes, s->state, 0, amplitudes, amplitudes, j->norms ? sums : NULL, j->streaming);
+        panel += (size_t)lt_panel_elements(l, amplitudes, j->planes) * w->m->element;
+        for (int64_t r = 0; j->norms && r < n_rows; r++) j->norms[row + r] *= sums[r];
+    }
+}
+
 static lt_status pack_task(void *ctx, int64_t index, int worker)
 {
     work *w = ctx;
     const lt_state_job *j = &w->job;
     int64_t n_groups = lt_state_groups(w->m->loops, j->n);
+    const bool any = w->m->simulator.program != NULL;
     slot s = slot_at(w->m, j->workspace, index);
+    lt_slot of_any = any ? lt_slot_at(&w->m->simulator, j->workspace, index) : (lt_slot){ 0 };
     for (int64_t g; (g = atomic_fetch_add(&w->next, 1)) < n_groups;) {
-        pack_group(w, g, &s);
+        if (any) pack_program(w, g, &of_any);
+        else pack_group(w, g, &s);
         int64_t done = LT_MIN((atomic_fetch_add(&w->done, 1) + 1) * w->m->loops->lanes, j->n);
         /* Worker 0 is the calling thread. */
-        if (worker == 0 && j->tell && !j->tell(j->tell_ctx, done, j->n)) atomic_store(&w->stop, true);
+        if (worker == 0 && j->report && !j->report(j->report_ctx, done, j->n)) atomic_store(&w->stop, true);
         if (atomic_load(&w->stop)) return LT_FAIL(LT_ERR_CANCELLED, "gram: stopped by the progress function after %lld of %lld states", (long long)done, (long long)j->n);
     }
     return LT_OK;
@@ -185,7 +217,7 @@ static lt_status unpack_task(void *ctx, int64_t index, int worker)
     work *w = ctx;
     (void)worker;
     const lt_gram_loops *l = w->m->loops;
-    const lt_circuit *c = w->m->circuit;
+    const lt_layers *c = w->m->circuit;
     const lt_ring *ring = c->full[c->n_full - 1].ring;
     int64_t n = w->job.n, n_groups = (n + l->lanes - 1) / l->lanes;
     size_t row_bytes = (2 * w->m->element) << c->q;

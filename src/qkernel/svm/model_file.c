@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "device/flags.h"
 #include "lathe/npy.h"
 
 #include <math.h>
@@ -104,7 +105,7 @@ static lt_status broken(const char *path, const char *name, const char *what)
 static lt_status read_member(const char *path, const char *name, lt_dtype dtype, lt_array *a)
 {
     lt_status s = lt_npz_read(path, name, a);
-    if (s == LT_ERR_MEMORY || s == LT_ERR_IO) return s;
+    if (s == LT_ERR_MEMORY || s == LT_ERR_IO || s == LT_ERR_DEVICE) return s;
     if (s) {
         char text[512];
         snprintf(text, sizeof text, "%s", lt_error_text());
@@ -242,7 +243,7 @@ static lt_status build(lt_qsvm *q, const model *m)
 /* A machine trained on a GPU also predicts without one. */
 static lt_gram_float precision_on(lt_device *dev, lt_gram_float trained_in)
 {
-    bool cpu = !dev || !strncmp(lt_device_id(dev), "cpu", 3);
+    bool cpu = !lt_device_has(dev, LT_DEVICE_OWN_MEMORY);
     return cpu && trained_in == LT_GRAM_FLOAT16 ? LT_GRAM_FLOAT32 : trained_in;
 }
 

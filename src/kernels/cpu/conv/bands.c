@@ -1,11 +1,20 @@
-/* Cutting convolutions into tasks. SPDX-License-Identifier: BSD-3-Clause */
+/* The beginning of a convolution, and its cut into tasks. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv/bands.h"
 
 #include "base/status.h"
 
+lt_conv_sizes lt_conv_begin(lt_host_kernel *host, const lt_problem_key *p, lt_conv_pack pack)
+{
+    lt_conv_sizes s = lt_conv_sizes_of(p);
+    host->kernel.flops = lt_conv_flops(&s);
+    host->kernel.pack = pack;
+    host->kernel.pack_arg = 1;
+    return s;
+}
+
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-lt_conv_bands lt_conv_bands_of(const lt_conv_shape *s, lt_op op, double task_flops, int64_t max_tasks)
+lt_conv_bands lt_conv_bands_of(const lt_conv_sizes *s, lt_op op, double task_flops, int64_t max_tasks)
 {
     enum { MIN_ROWS = 8 };
     bool dgrad = op == LT_OP_CONV2D_DGRAD;
@@ -27,7 +36,7 @@ lt_conv_bands lt_conv_bands_of(const lt_conv_shape *s, lt_op op, double task_flo
 }
 
 /* Rows of x under rows y0..y1-1 of y. */
-static void forward_rows(const lt_conv_shape *s, int64_t y0, int64_t y1, lt_conv_part *p)
+static void forward_rows(const lt_conv_sizes *s, int64_t y0, int64_t y1, lt_conv_part *p)
 {
     const lt_window *v = &s->win;
     int64_t reach = (v->kernel[0] - 1) * v->dilation[0];
@@ -40,7 +49,7 @@ static void forward_rows(const lt_conv_shape *s, int64_t y0, int64_t y1, lt_conv
 }
 
 /* Rows of y that reach rows x0..x1-1 of x; stride 1 unless the band is the whole image. */
-static void gradient_rows(const lt_conv_shape *s, int64_t x0, int64_t x1, lt_conv_part *p)
+static void gradient_rows(const lt_conv_sizes *s, int64_t x0, int64_t x1, lt_conv_part *p)
 {
     const lt_window *v = &s->win;
     int64_t reach = (v->kernel[0] - 1) * v->dilation[0], begin = 0, end = s->oh;
@@ -54,7 +63,7 @@ static void gradient_rows(const lt_conv_shape *s, int64_t x0, int64_t x1, lt_con
     p->pad_bottom = LT_MAX(0, (p->y_rows - 1) * v->stride[0] + reach + 1 - p->x_rows - p->pad_top);
 }
 
-lt_conv_part lt_conv_part_of(const lt_conv_shape *s, lt_op op, const lt_conv_bands *b, int64_t task)
+lt_conv_part lt_conv_part_of(const lt_conv_sizes *s, lt_op op, const lt_conv_bands *b, int64_t task)
 {
     int64_t group = task / b->n_bands, band = task % b->n_bands;
     lt_conv_part p = { .image = group * b->group };

@@ -35,7 +35,7 @@
 
 typedef struct pool_kernel {
     lt_host_kernel host;
-    lt_pool_shape s;
+    lt_pool_sizes s;
     lt_dtype t;                     /* what is computed in: F32 or F64 */
     int64_t n_items;                /* groups of planes */
     int64_t in_plane, out_plane;    /* elements */
@@ -93,7 +93,7 @@ lt_status lt_pool_planes_prepare(const lt_problem_key *p, lt_kernel **out)
     *out = NULL;
     pool_kernel *v = lt_host_kernel_create(p, sizeof *v, "pool_planes", pool_run);
     if (!v) return LT_ERR_MEMORY;
-    v->s = lt_pool_shape_of(p);
+    v->s = lt_pool_sizes_of(p);
     v->t = lt_compute_type(p->in[0].dtype);
     v->in_plane = lt_tensor_count(&p->in[0]) / v->s.planes;
     v->out_plane = lt_tensor_count(&p->out) / v->s.planes;

@@ -2,7 +2,7 @@
    that the innermost one goes over neighbouring columns or channels. SPDX-License-Identifier: BSD-3-Clause */
 
 /* best and index: one output row (ow, c). NaN counts as the maximum; the first of ties stays. */
-static void NAME(max_row)(const lt_pool_shape *s, const T *x, int64_t oy, T *best, int64_t *index)
+static void NAME(max_row)(const lt_pool_sizes *s, const T *x, int64_t oy, T *best, int64_t *index)
 {
     const lt_window *w = &s->win;
     for (int64_t i = 0; i < s->ow * s->c; i++) index[i] = -1, best[i] = -(T)INFINITY;
@@ -49,7 +49,7 @@ static inline NAME(mask) NAME(winners)(const T *row, NAME(mask) *best)
 
 /* The commonest window, 2 by 2 in steps of 2 inside the plane. Which of the four wins is arithmetic, not branches:
    those would be guessed wrong every other time. */
-static void NAME(max_plane_2x2)(const lt_pool_shape *s, const T *x, int64_t *index)
+static void NAME(max_plane_2x2)(const lt_pool_sizes *s, const T *x, int64_t *index)
 {
     const int64_t wide = s->w;
     for (int64_t oy = 0; oy < s->oh; oy++) {
@@ -70,7 +70,7 @@ static void NAME(max_plane_2x2)(const lt_pool_shape *s, const T *x, int64_t *ind
 #undef BEATS
 #undef SOME
 
-static bool NAME(is_2x2)(const lt_pool_shape *s)
+static bool NAME(is_2x2)(const lt_pool_sizes *s)
 {
     const lt_window *w = &s->win;
     bool plain = s->c == 1;
@@ -78,7 +78,7 @@ static bool NAME(is_2x2)(const lt_pool_shape *s)
     return plain;
 }
 
-static void NAME(max_plane)(const lt_pool_shape *s, const void *x, void *out, void *work)
+static void NAME(max_plane)(const lt_pool_sizes *s, const void *x, void *out, void *work)
 {
     if (NAME(is_2x2)(s)) {
         NAME(max_plane_2x2)(s, x, out);
@@ -89,7 +89,7 @@ static void NAME(max_plane)(const lt_pool_shape *s, const void *x, void *out, vo
 }
 
 /* The mean when grad is false: y from x; its transpose otherwise: x from y. */
-static void NAME(mean_plane)(const lt_pool_shape *s, T *x, T *y, bool grad)
+static void NAME(mean_plane)(const lt_pool_sizes *s, T *x, T *y, bool grad)
 {
     const lt_window *w = &s->win;
     T area = (T)(w->kernel[0] * w->kernel[1]);

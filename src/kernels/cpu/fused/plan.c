@@ -47,24 +47,10 @@ static uint32_t real_axes(const lt_shape *domain, uint32_t axes)
 
 /* ---- cost ------------------------------------------------------------------------ */
 
-double lt_fused_op_cost(lt_op op)
-{
-    switch (op) {
-    case LT_OP_DIV: case LT_OP_SQRT: case LT_OP_RECIP: return 4;
-    case LT_OP_EXP: case LT_OP_LOG: case LT_OP_SIN: case LT_OP_COS: case LT_OP_EXPM1: case LT_OP_LOG1P:
-    case LT_OP_TANH: case LT_OP_ERF: case LT_OP_CBRT: case LT_OP_SINH: case LT_OP_COSH: return 16;
-    case LT_OP_SIGMOID: case LT_OP_TAN: case LT_OP_ASIN: case LT_OP_ACOS: case LT_OP_ATAN: case LT_OP_HYPOT: return 20;
-    case LT_OP_SOFTPLUS: case LT_OP_GELU: case LT_OP_ATAN2: return 32;
-    case LT_OP_POW: return 40;
-    case LT_OP_CLAMP: case LT_OP_WHERE: return 2;
-    default: return 1;
-    }
-}
-
 static double flops_per_element(const lt_fused *f)
 {
     double flops = f->n_reduces;
-    for (int i = 0; i < f->n_steps; i++) flops += lt_fused_op_cost(f->steps[i].op);
+    for (int i = 0; i < f->n_steps; i++) flops += lt_op_flops(f->steps[i].op);
     return flops;
 }
 

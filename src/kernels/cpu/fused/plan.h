@@ -19,7 +19,7 @@
    values use the small size; results do not depend on which. */
 #define FUSED_BLOCK 1024
 #define FUSED_BLOCK_SMALL 512
-#define FUSED_BLOCK_PAGES(element_bytes) (LT_CHAIN_FAR_PAGES * 4096 / (int64_t)(element_bytes))
+#define FUSED_BLOCK_PAGES(element_bytes) (LT_CHAIN_PAGES * 4096 / (int64_t)(element_bytes))
 /* Views whose innermost run is at least this long are read where they lie: see `period`. */
 #define FUSED_RUN_MIN 256
 /* A map that moves this much writes past the caches, and asks for what it reads ahead. */
@@ -173,6 +173,5 @@ void lt_fused_fold_partials(const fused_pass *p, char *const *arg); /* after all
 
 
 lt_status lt_fused_run(const lt_kernel *k, lt_pool *pool, void *const *arg);
-double    lt_fused_op_cost(lt_op op);      /* floating-point operations, roughly */
 
 #endif

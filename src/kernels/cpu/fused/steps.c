@@ -13,15 +13,11 @@
 static int chain_code(lt_op op, lt_dtype type)
 {
     switch (op) {
-#define X(id, name) case LT_OP_##id: return type == LT_F32 ? LT_CHAIN_##id : NOT_IN_CHAIN;
-    LT_CHAIN_UNARY_F32(X)
-#undef X
-#define X(id, name) case LT_OP_##id: return LT_CHAIN_##id;
-    LT_CHAIN_UNARY(X)
-#undef X
-#define X(id, name) case LT_OP_##id: return LT_CHAIN_##id##_AV;
-    LT_CHAIN_BINARY(X)
-#undef X
+#define ROW1_CHAIN(ID, name) case LT_OP_##ID: return LT_CHAIN_##ID;
+#define ROW1_OWN_CHAIN(ID, name) case LT_OP_##ID: return type == LT_F32 ? LT_CHAIN_##ID : NOT_IN_CHAIN;
+#define ROW1_OWN_SIDE(ID, name) case LT_OP_##ID: return type == LT_F32 ? LT_CHAIN_##ID : NOT_IN_CHAIN;
+#define ROW2_CHAIN(ID, name) case LT_OP_##ID: return LT_CHAIN_##ID##_AV;
+#include "kernels/cpu/vec/rows.def"
     case LT_OP_GT: return LT_CHAIN_LT_AV;
     case LT_OP_GE: return LT_CHAIN_LE_AV;
     case LT_OP_WHERE: return LT_CHAIN_WHERE_AVV;
@@ -116,8 +112,8 @@ static int load_accumulator(emitter *e, const lt_fused_step *s, int32_t *spread)
     if (load_half(e, s->src[first])) return first;
     int32_t slot = lt_emit_block(e, s->src[first], spread);
     open_chain(e);
-    bool far = e->pass->streaming && e->pass->slots[slot].step_bytes;
-    add_link(e, far ? LT_CHAIN_LOAD_FAR : LT_CHAIN_LOAD, slot, 0);
+    bool ahead = e->pass->streaming && e->pass->slots[slot].step_bytes;
+    add_link(e, ahead ? LT_CHAIN_LOAD_AHEAD : LT_CHAIN_LOAD, slot, 0);
     return first;
 }
 

@@ -17,7 +17,7 @@ enum {
     PASS_COLUMNS = 2048,  /* at most, in whole panels */
     PASS_BLOCKS_MAX = 64, /* blocks of k in a pass */
     GROUP_PANELS = 4,     /* panels of b packed by one item */
-    COLUMN_PANELS = 4     /* at least so many in an item: a is packed again for each cut of the columns */
+    COLUMN_PANELS = 4     /* at least this many in an item: a is packed again for each cut of the columns */
 };
 #define ITEM_FLOPS 4e5    /* less is not worth another thread */
 
@@ -78,7 +78,7 @@ typedef struct gemm_pass {
     const lt_packed_call *call;
     int64_t column, columns, depth, deep;
     int64_t n_blocks, n_groups;
-    _Atomic int64_t packed[PASS_BLOCKS_MAX]; /* groups of panels that are there, by block of k */
+    _Atomic int64_t packed[PASS_BLOCKS_MAX]; /* groups of panels packed so far, by block of k */
 } gemm_pass;
 
 static int64_t block_depth(const gemm_pass *p, int64_t block) { return LT_MIN(p->g->k_block, p->deep - block * p->g->k_block); }

@@ -164,16 +164,16 @@ static void copy_dims(const lt_copy_plan *p, int d, char *dst, const char *src, 
         copy_dims(p, d + 1, dst + i * p->dst[d] * size, src + i * p->src[d] * size, p->extent[d + 1]);
 }
 
-typedef struct job {
+typedef struct copy_job {
     const lt_copy_plan *plan;
     char *dst;
     const char *src;
-} job;
+} copy_job;
 
 static lt_status run_part(void *ctx, int64_t part, int worker)
 {
     (void)worker;
-    const job *j = ctx;
+    const copy_job *j = ctx;
     const lt_copy_plan *p = j->plan;
     int64_t begin, end, size = (int64_t)p->bytes;
     lt_part_range(p->extent[0], p->n_tasks, part, &begin, &end);
@@ -185,7 +185,7 @@ lt_status lt_copy_run(const lt_copy_plan *p, lt_pool *pool, void *dst, const voi
 {
     if (p->extent[0] == 0) return LT_OK;
     int64_t size = (int64_t)p->bytes;
-    job j = { p, (char *)dst + p->dst_offset * size, (const char *)src + p->src_offset * size };
+    copy_job j = { p, (char *)dst + p->dst_offset * size, (const char *)src + p->src_offset * size };
     if (p->n_tasks <= 1) return run_part(&j, 0, 0);
     return lt_pool_run(pool, p->n_tasks, run_part, &j);
 }

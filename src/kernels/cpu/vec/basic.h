@@ -19,7 +19,7 @@ static inline VEC FN(vec_abs)(VEC x)
     const REAL_BITS all_but_sign = sizeof(REAL) == 8 ? (REAL_BITS)INT64_MAX : (REAL_BITS)INT32_MAX;
     return (VEC)((FN(vec_bits))x & all_but_sign);
 }
-/* A NaN is passed on from either side. The instructions return b when they cannot tell, so only a NaN in a must be put back. */
+/* A NaN is passed on from either side. The instructions return b if one is NaN, so only a NaN in a must be put back. */
 #if VEC_BYTES == 64 && REAL_IS_F64
 #define EXTREME(max, a, b) (VEC)_mm512_mask_##max##_pd((__m512d)(a), _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(a), _CMP_ORD_Q), (__m512d)(a), (__m512d)(b))
 #elif VEC_BYTES == 64
@@ -32,79 +32,63 @@ static inline VEC FN(vec_abs)(VEC x)
     (VEC)_mm256_blendv_ps(_mm256_##max##_ps((__m256)(a), (__m256)(b)), (__m256)(a), _mm256_cmp_ps((__m256)(a), (__m256)(a), _CMP_UNORD_Q))
 #endif
 #ifdef EXTREME
-static inline VEC FN(vec_max)(VEC a, VEC b) { return EXTREME(max, a, b); }
-static inline VEC FN(vec_min)(VEC a, VEC b) { return EXTREME(min, a, b); }
+static inline VEC FN(vec_maximum)(VEC a, VEC b) { return EXTREME(max, a, b); }
+static inline VEC FN(vec_minimum)(VEC a, VEC b) { return EXTREME(min, a, b); }
 #undef EXTREME
 #else
-static inline VEC FN(vec_max)(VEC a, VEC b) { return FN(vec_choose)((a > b) | (a != a), a, b); }
-static inline VEC FN(vec_min)(VEC a, VEC b) { return FN(vec_choose)((a < b) | (a != a), a, b); }
+static inline VEC FN(vec_maximum)(VEC a, VEC b) { return FN(vec_choose)((a > b) | (a != a), a, b); }
+static inline VEC FN(vec_minimum)(VEC a, VEC b) { return FN(vec_choose)((a < b) | (a != a), a, b); }
 #endif
 
-/* The scalar meaning of each op. NaN: min, max, clamp and relu pass it on. */
-static inline REAL FN(one_neg)(REAL x) { return -x; }
-static inline REAL FN(one_abs)(REAL x) { return LIBM(fabs)(x); }
-static inline REAL FN(one_sign)(REAL x) { return x > 0 ? C(1) : x < 0 ? C(-1) : x != x ? x : C(0); }
-static inline REAL FN(one_square)(REAL x) { return x * x; }
-static inline REAL FN(one_sqrt)(REAL x) { return LIBM(sqrt)(x); }
-static inline REAL FN(one_relu)(REAL x) { return x < 0 ? C(0) : x; }
-static inline REAL FN(one_floor)(REAL x) { return LIBM(floor)(x); }
-static inline REAL FN(one_recip)(REAL x) { return 1 / x; }
-static inline REAL FN(one_add)(REAL a, REAL b) { return a + b; }
-static inline REAL FN(one_sub)(REAL a, REAL b) { return a - b; }
-static inline REAL FN(one_mul)(REAL a, REAL b) { return a * b; }
-static inline REAL FN(one_div)(REAL a, REAL b) { return a / b; }
-static inline REAL FN(one_min)(REAL a, REAL b) { return ((a < b) | (a != a)) ? a : b; }
-static inline REAL FN(one_max)(REAL a, REAL b) { return ((a > b) | (a != a)) ? a : b; }
-static inline REAL FN(one_lt)(REAL a, REAL b) { return a < b ? C(1) : C(0); }
-static inline REAL FN(one_le)(REAL a, REAL b) { return a <= b ? C(1) : C(0); }
-static inline REAL FN(one_gt)(REAL a, REAL b) { return a > b ? C(1) : C(0); }
-static inline REAL FN(one_ge)(REAL a, REAL b) { return a >= b ? C(1) : C(0); }
-static inline REAL FN(one_eq)(REAL a, REAL b) { return a == b ? C(1) : C(0); }
-static inline REAL FN(one_where)(REAL m, REAL a, REAL b) { return m != 0 ? a : b; }
-/* min(max(x, lo), hi), in a shape that compilers turn into selects. */
-static inline REAL FN(one_clamp)(REAL x, REAL lo, REAL hi)
-{
-    REAL raised = ((x > lo) | (x != x)) ? x : lo, nan_or_hi = raised != raised ? raised : hi;
-    return raised < hi ? raised : nan_or_hi;
-}
+/* The bodies of ops.def for this type. */
+#define R REAL
+#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, body, ...) static inline R FN(one_##name)(R x) body
+#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, body, ...) static inline R FN(one_##name)(R a, R b) body
+#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, body, ...) static inline R FN(one_##name)(R x, R y, R z) body
+#include "kernels/ops.def"
+#undef R
 
-#define VEC_UNARY(name)                                                                      \
+/* Loops over fn, for arrays and for operands that are one element. */
+#define VEC_UNARY(name, fn)                                                                  \
     static void FN(name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
     {                                                                                        \
         REAL *d = d_; const REAL *a = a_; (void)b_; (void)c_;                                \
-        VEC_LOOP for (int64_t i = 0; i < n; i++) d[i] = FN(one_##name)(a[i]);                \
+        VEC_LOOP for (int64_t i = 0; i < n; i++) d[i] = fn(a[i]);                            \
     }
 
-#define VEC_BINARY_FORM(id, name, x, y)                                                      \
+#define VEC_BINARY_FORM(id, name, fn, x, y)                                                  \
     static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
     {                                                                                        \
         REAL *d = d_; const REAL *a = a_, *b = b_, a0 = a[0], b0 = b[0];                      \
         (void)c_; (void)a0; (void)b0;                                                        \
-        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = FN(one_##name)(x, y);          \
+        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = fn(x, y);                      \
     }
-#define VEC_BINARY(name)                                                                     \
-    VEC_BINARY_FORM(vv_, name, a[i], b[i])                                                   \
-    VEC_BINARY_FORM(sv_, name, a0, b[i])                                                     \
-    VEC_BINARY_FORM(vs_, name, a[i], b0)
+#define VEC_BINARY(name, fn)                                                                 \
+    VEC_BINARY_FORM(vv_, name, fn, a[i], b[i])                                               \
+    VEC_BINARY_FORM(sv_, name, fn, a0, b[i])                                                 \
+    VEC_BINARY_FORM(vs_, name, fn, a[i], b0)
 
-#define VEC_TERNARY_FORM(id, name, y, z)                                                     \
+#define VEC_TERNARY_FORM(id, name, fn, y, z)                                                 \
     static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
     {                                                                                        \
         REAL *d = d_; const REAL *a = a_, *b = b_, *c = c_, b0 = b[0], c0 = c[0];             \
         (void)b0; (void)c0;                                                                  \
-        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = FN(one_##name)(a[i], y, z);    \
+        VEC_LOOP for (int64_t i = 0; i < n;       i++) d[i] = fn(a[i], y, z);                \
     }
-#define VEC_TERNARY(name)                                                                    \
-    VEC_TERNARY_FORM(vv_, name, b[i], c[i])                                                  \
-    VEC_TERNARY_FORM(sv_, name, b0, c[i])                                                    \
-    VEC_TERNARY_FORM(vs_, name, b[i], c0)                                                    \
-    VEC_TERNARY_FORM(ss_, name, b0, c0)
+#define VEC_TERNARY(name, fn)                                                                \
+    VEC_TERNARY_FORM(vv_, name, fn, b[i], c[i])                                              \
+    VEC_TERNARY_FORM(sv_, name, fn, b0, c[i])                                                \
+    VEC_TERNARY_FORM(vs_, name, fn, b[i], c0)                                                \
+    VEC_TERNARY_FORM(ss_, name, fn, b0, c0)
 
-VEC_UNARY(neg) VEC_UNARY(abs) VEC_UNARY(sign) VEC_UNARY(square) VEC_UNARY(sqrt)
-VEC_UNARY(relu) VEC_UNARY(floor) VEC_UNARY(recip)
-VEC_BINARY(add) VEC_BINARY(sub) VEC_BINARY(mul) VEC_BINARY(div) VEC_BINARY(min) VEC_BINARY(max)
-VEC_BINARY(lt) VEC_BINARY(le) VEC_BINARY(gt) VEC_BINARY(ge) VEC_BINARY(eq)
-VEC_TERNARY(where) VEC_TERNARY(clamp)
+/* Rows whose body the compiler vectorises; the others are in math.h. */
+#define ROW1_LOOP(ID, name) VEC_UNARY(name, FN(one_##name))
+#define ROW1_CHAIN(ID, name) VEC_UNARY(name, FN(one_##name))
+#define ROW2_LOOP(ID, name) VEC_BINARY(name, FN(one_##name))
+#define ROW2_CHAIN(ID, name) VEC_BINARY(name, FN(one_##name))
+#define ROW3_LOOP(ID, name) VEC_TERNARY(name, FN(one_##name))
+#define ROW3_CHAIN(ID, name) VEC_TERNARY(name, FN(one_##name))
+#include "kernels/cpu/vec/rows.def"
 
 static void FN(fill)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n)
 {
@@ -140,8 +124,5 @@ static void FN(copy_streaming)(void *d_, const void *a_, const void *b_, const v
     memcpy(d + i, a + i, bytes - i);
 }
 
-#undef VEC_UNARY
-#undef VEC_BINARY
-#undef VEC_BINARY_FORM
 #undef VEC_TERNARY
 #undef VEC_TERNARY_FORM

@@ -32,7 +32,7 @@
 #define VEC_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Makes streamed stores visible to whoever is told that the work is done. */
+/* Makes streamed stores visible to threads that learn later that the work is done. */
 static void stream_fence(void)
 {
 #if VEC_BYTES > 16

@@ -132,7 +132,7 @@ static inline VEC FN(vec_lt)(VEC a, VEC b) { return FN(vec_bool)(a < b); }
 static inline VEC FN(vec_le)(VEC a, VEC b) { return FN(vec_bool)(a <= b); }
 static inline VEC FN(vec_eq)(VEC a, VEC b) { return FN(vec_bool)(a == b); }
 static inline VEC FN(vec_where)(VEC m, VEC a, VEC b) { return FN(vec_choose)(m != 0, a, b); }
-static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(vec_max)(x, lo), hi); }
+static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_minimum)(FN(vec_maximum)(x, lo), hi); }
 
 #if !REAL_IS_F64
 #include "kernels/cpu/vec/half.h"
@@ -169,7 +169,7 @@ static inline VEC FN(vec_clamp)(VEC x, VEC lo, VEC hi) { return FN(vec_min)(FN(v
 
 #define TILE (8 * VEC_WIDTH)
 #define PAGE (4096 / (int)sizeof(REAL))
-#define PAGES LT_CHAIN_FAR_PAGES
+#define PAGES LT_CHAIN_PAGES
 
 /* Data from memory is read from a few pages in turn: to the processor's prefetchers, which stop at the end of
    a page, each is a stream of its own, and what a page needs next is on its way while the others are computed. */
@@ -187,7 +187,7 @@ static int64_t FN(chain_pages)(const lt_chain_step *steps, char *const *addr, in
 
 static void FN(chain)(const lt_chain_step *steps, char *const *addr, int64_t n)
 {
-    int64_t at = steps[0].code == LT_CHAIN_LOAD_FAR ? FN(chain_pages)(steps, addr, n) : 0;
+    int64_t at = steps[0].code == LT_CHAIN_LOAD_AHEAD ? FN(chain_pages)(steps, addr, n) : 0;
     for (; at + TILE <= n; at += TILE) FN(tile_run)(steps, addr, at, TILE);
     for (; at < n; at += VEC_WIDTH) FN(rest_run)(steps, addr, at, n - at < VEC_WIDTH ? n - at : VEC_WIDTH);
 }

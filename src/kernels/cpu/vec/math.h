@@ -36,10 +36,9 @@ static inline void FN(vec_store_tail)(REAL *p, VEC v, int64_t n)
 #else
 MATH_DECLARE(exp)
 #endif
-MATH_DECLARE(expm1) MATH_DECLARE(log) MATH_DECLARE(log1p) MATH_DECLARE(cbrt)
-MATH_DECLARE(sin) MATH_DECLARE(cos) MATH_DECLARE(tan) MATH_DECLARE(asin) MATH_DECLARE(acos)
-MATH_DECLARE(atan) MATH_DECLARE(sinh) MATH_DECLARE(cosh) MATH_DECLARE(tanh) MATH_DECLARE(erf)
-MATH_DECLARE2(pow) MATH_DECLARE2(atan2) MATH_DECLARE2(hypot)
+#define ROW1_MVEC(ID, name) MATH_DECLARE(name)
+#define ROW2_MVEC(ID, name) MATH_DECLARE2(name)
+#include "kernels/cpu/vec/rows.def"
 
 /* 1/(1+exp(-x)), written so that exp only sees -|x|: tiny results keep their digits. */
 static inline MATH_T FN(v_sigmoid)(MATH_T x)
@@ -94,35 +93,20 @@ static inline MATH_T FN(v_gelu)(MATH_T x) { return C(0.5) * x * (1 + FN(v_erf)(x
     VEC_MATH2_FORM(sv_, name, a0, FN(vec_load)(b + i), a0, FN(vec_load_tail)(b + i, n - i))  \
     VEC_MATH2_FORM(vs_, name, FN(vec_load)(a + i), b0, FN(vec_load_tail)(a + i, n - i), b0)
 #else
-#define VEC_MATH(name)                                                                       \
-    static void FN(name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
-    {                                                                                        \
-        REAL *d = d_; const REAL *a = a_; (void)b_; (void)c_;                                \
-        for (int64_t i = 0; i < n; i++) d[i] = FN(v_##name)(a[i]);                           \
-    }
-#define VEC_MATH2_FORM(id, name, x, y)                                                       \
-    static void FN(id##name)(void *d_, const void *a_, const void *b_, const void *c_, int64_t n) \
-    {                                                                                        \
-        REAL *d = d_; const REAL *a = a_, *b = b_, a0 = a[0], b0 = b[0];                      \
-        (void)c_; (void)a0; (void)b0;                                                        \
-        for (int64_t i = 0; i < n; i++) d[i] = FN(v_##name)(x, y);                           \
-    }
-#define VEC_MATH2(name)                                                                      \
-    VEC_MATH2_FORM(vv_, name, a[i], b[i])                                                    \
-    VEC_MATH2_FORM(sv_, name, a0, b[i])                                                      \
-    VEC_MATH2_FORM(vs_, name, a[i], b0)
+#define VEC_MATH(name) VEC_UNARY(name, FN(v_##name))
+#define VEC_MATH2(name) VEC_BINARY(name, FN(v_##name))
 #endif
 
-VEC_MATH(expm1) VEC_MATH(log) VEC_MATH(log1p) VEC_MATH(cbrt)
-VEC_MATH(sin) VEC_MATH(cos) VEC_MATH(tan) VEC_MATH(asin) VEC_MATH(acos) VEC_MATH(atan)
-VEC_MATH(sinh) VEC_MATH(cosh) VEC_MATH(tanh) VEC_MATH(erf)
-VEC_MATH(sigmoid) VEC_MATH(softplus)
-VEC_MATH2(pow) VEC_MATH2(atan2) VEC_MATH2(hypot)
+#define ROW1_MVEC(ID, name) VEC_MATH(name)
+#define ROW1_OWN(ID, name) VEC_MATH(name)
+#define ROW1_OWN_CHAIN(ID, name) VEC_MATH(name)
 #if defined(MVEC_F64) && !REAL_IS_F64
-VEC_MATH_SIDE(exp) VEC_MATH_SIDE(gelu)
+#define ROW1_OWN_SIDE(ID, name) VEC_MATH_SIDE(name)
 #else
-VEC_MATH(exp) VEC_MATH(gelu)
+#define ROW1_OWN_SIDE(ID, name) VEC_MATH(name)
 #endif
+#define ROW2_MVEC(ID, name) VEC_MATH2(name)
+#include "kernels/cpu/vec/rows.def"
 
 /* Vectors side by side, for chains and turned matrices. */
 #if !REAL_IS_F64
@@ -149,3 +133,6 @@ SIDE(exp) SIDE(sigmoid) SIDE(gelu)
 #undef VEC_MATH_AFTER
 #undef VEC_MATH2
 #undef VEC_MATH2_FORM
+#undef VEC_UNARY
+#undef VEC_BINARY
+#undef VEC_BINARY_FORM

@@ -11,7 +11,7 @@ INLINE VEC FN(vec_fma)(VEC a, VEC b, VEC c)
     return a;
 }
 
-/* x, but from low to high. The instructions return their second operand when they cannot tell, so NaN stays. */
+/* x, but from low to high. The instructions return their second operand if one is NaN, so NaN stays. */
 INLINE VEC FN(vec_within)(VEC x, VEC low, VEC high)
 {
 #if VEC_BYTES == 64

@@ -62,8 +62,8 @@ static inline REAL FN(one_sum)(REAL acc, REAL x) { return acc + x; }
     }
 
 VEC_REDUCE(sum)
-VEC_REDUCE(max)
-VEC_REDUCE(min)
+VEC_REDUCE(maximum)
+VEC_REDUCE(minimum)
 
 #undef VEC_REDUCE
 #undef RUN_LANES

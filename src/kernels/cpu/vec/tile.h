@@ -42,7 +42,7 @@ static const TILE_FN(step) TILE_FN(steps)[LT_CHAIN_CODE_COUNT];
         s++;                                                                                 \
         TILE_FN(steps)[s->code](s, addr, at, extra, TILE_ARGUMENTS);                         \
     }
-STEP(LOAD_FAR, const REAL *p = ARRAY(s->a); TILE_EACH(DO_FETCH, p) TILE_EACH(DO_LOAD, p))
+STEP(LOAD_AHEAD, const REAL *p = ARRAY(s->a); TILE_EACH(DO_FETCH, p) TILE_EACH(DO_LOAD, p))
 STEP(LOAD, const REAL *p = ARRAY(s->a); TILE_EACH(DO_LOAD, p))
 STEP(STORE, REAL *p = TARGET(s->a); TILE_EACH(DO_STORE, p))
 STEP(STREAM, REAL *p = TARGET(s->a); if ((uintptr_t)p % VEC_BYTES) { TILE_EACH(DO_STORE, p) } else { TILE_EACH(DO_STREAM, p) })
@@ -52,24 +52,21 @@ STEP(LOAD_F16, const uint16_t *p = (const uint16_t *)(const void *)addr[s->a] + 
 STEP(STORE_BF16, uint16_t *p = (uint16_t *)(void *)addr[s->a] + at; TILE_EACH(DO_STORE_HALF, vec_to_bf16, p))
 STEP(STORE_F16, uint16_t *p = (uint16_t *)(void *)addr[s->a] + at; TILE_EACH(DO_STORE_HALF, vec_to_f16, p))
 #endif
-#define X(id, name) STEP(id, TILE_EACH(DO_UNARY, FN(vec_##name)))
-LT_CHAIN_UNARY(X)
-#undef X
+#define ROW1_CHAIN(ID, name) STEP(ID, TILE_EACH(DO_UNARY, FN(vec_##name)))
 #if !REAL_IS_F64
-#define X(id, name)                                                                          \
-    STEP(id, VEC x[TILE_VECTORS]; TILE_EACH(DO_GIVE, x)                                      \
+#define SIDE_STEP(ID, name)                                                                  \
+    STEP(ID, VEC x[TILE_VECTORS]; TILE_EACH(DO_GIVE, x)                                      \
          for (int k = 0; k < TILE_VECTORS; k += VEC_SIDE) FN(side_##name)(TILE_VECTORS < VEC_SIDE ? TILE_VECTORS : VEC_SIDE, x + k); \
          TILE_EACH(DO_TAKE, x))
-LT_CHAIN_UNARY_F32(X)
-#undef X
+#define ROW1_OWN_CHAIN(ID, name) SIDE_STEP(ID, name)
+#define ROW1_OWN_SIDE(ID, name) SIDE_STEP(ID, name)
 #endif
-#define X(id, name)                                                                          \
-    STEP(id##_AV, const REAL *p = ARRAY(s->a); TILE_EACH(DO_AV, FN(vec_##name), p))          \
-    STEP(id##_VA, const REAL *p = ARRAY(s->a); TILE_EACH(DO_VA, FN(vec_##name), p))          \
-    STEP(id##_AS, const VEC x = ELEMENT(s->a); TILE_EACH(DO_AS, FN(vec_##name), x))          \
-    STEP(id##_SA, const VEC x = ELEMENT(s->a); TILE_EACH(DO_SA, FN(vec_##name), x))
-LT_CHAIN_BINARY(X)
-#undef X
+#define ROW2_CHAIN(ID, name)                                                                     \
+    STEP(ID##_AV, const REAL *p = ARRAY(s->a); TILE_EACH(DO_AV, FN(vec_##name), p))          \
+    STEP(ID##_VA, const REAL *p = ARRAY(s->a); TILE_EACH(DO_VA, FN(vec_##name), p))          \
+    STEP(ID##_AS, const VEC x = ELEMENT(s->a); TILE_EACH(DO_AS, FN(vec_##name), x))          \
+    STEP(ID##_SA, const VEC x = ELEMENT(s->a); TILE_EACH(DO_SA, FN(vec_##name), x))
+#include "kernels/cpu/vec/rows.def"
 #define WHERE(form, T1, get1, T2, get2) STEP(WHERE_##form, T1 x = get1(s->a); T2 y = get2(s->b); TILE_EACH(DO_##form, FN(vec_where), x, y))
 #define WHERE_ARRAY const REAL *
 WHERE(AVV, WHERE_ARRAY, ARRAY, WHERE_ARRAY, ARRAY)
@@ -88,17 +85,15 @@ static void TILE_FN(END)(PARAMETERS) { (void)s, (void)addr, (void)at, (void)extr
 
 static const TILE_FN(step) TILE_FN(steps)[LT_CHAIN_CODE_COUNT] = {
 #define ROW(id) [LT_CHAIN_##id] = TILE_FN(id),
-    ROW(LOAD) ROW(LOAD_FAR) ROW(STORE) ROW(STREAM)
-#define X(id, name) ROW(id)
-    LT_CHAIN_UNARY(X)
+    ROW(LOAD) ROW(LOAD_AHEAD) ROW(STORE) ROW(STREAM)
+#define ROW1_CHAIN(ID, name) ROW(ID)
+#define ROW2_CHAIN(ID, name) ROW(ID##_AV) ROW(ID##_AS) ROW(ID##_VA) ROW(ID##_SA)
 #if !REAL_IS_F64
-    LT_CHAIN_UNARY_F32(X)
     ROW(LOAD_BF16) ROW(LOAD_F16) ROW(STORE_BF16) ROW(STORE_F16)
+#define ROW1_OWN_CHAIN(ID, name) ROW(ID)
+#define ROW1_OWN_SIDE(ID, name) ROW(ID)
 #endif
-#undef X
-#define X(id, name) ROW(id##_AV) ROW(id##_AS) ROW(id##_VA) ROW(id##_SA)
-    LT_CHAIN_BINARY(X)
-#undef X
+#include "kernels/cpu/vec/rows.def"
     ROW(WHERE_AVV) ROW(WHERE_AVS) ROW(WHERE_ASV) ROW(WHERE_ASS) ROW(WHERE_VAV) ROW(WHERE_VAS) ROW(WHERE_VVA) ROW(WHERE_VSA)
     ROW(CLAMP_AVV) ROW(CLAMP_ASS) ROW(END)
 #undef ROW
@@ -112,6 +107,7 @@ static inline void TILE_FN(run)(const lt_chain_step *s, char *const *addr, int64
 
 #undef PARAMETERS
 #undef STEP
+#undef SIDE_STEP
 #undef TILE_PARAMETERS
 #undef TILE_ARGUMENTS
 #undef TILE_START

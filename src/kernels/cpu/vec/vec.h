@@ -16,31 +16,23 @@ typedef void (*lt_vec_rows_fn)(void *d, const void *x, int64_t n, int64_t n_rows
 /* Folds n_rows rows of n elements into acc[0..n-1], top to bottom. */
 typedef void (*lt_vec_columns_fn)(void *acc, const void *x, int64_t n, int64_t n_rows);
 
-#define LT_VEC_N_OPS (LT_OP_CLAMP + 1)
 #define LT_VEC_N_FORMS 4
 
 /* ---- chains: cheap ops on an accumulator ----------------------------------------
    A chain runs its steps on a tile of a few vectors that stays in registers, then on the next
    tile: intermediate values never reach memory. The value at hand is the accumulator A; the
    other operands are arrays (V) or one element (S), in the order they are written. */
-#define LT_CHAIN_UNARY(X) X(NEG, neg) X(ABS, abs) X(SIGN, sign) X(SQUARE, square) X(SQRT, sqrt) \
-    X(RELU, relu) X(FLOOR, floor) X(RECIP, recip)
-#define LT_CHAIN_UNARY_F32(X) X(EXP, exp) X(SIGMOID, sigmoid) X(GELU, gelu) /* in f32 alone: as f64 they are calls of a library */
-#define LT_CHAIN_BINARY(X) X(ADD, add) X(SUB, sub) X(MUL, mul) X(DIV, div) X(MIN, min) X(MAX, max) \
-    X(LT, lt) X(LE, le) X(EQ, eq)
-
 typedef enum lt_chain_code {
     LT_CHAIN_LOAD,               /* A = a */
-    LT_CHAIN_LOAD_FAR,           /* the same from memory: asks for later lines ahead of time */
+    LT_CHAIN_LOAD_AHEAD,           /* the same from memory: asks for later lines ahead of time */
     LT_CHAIN_STORE,              /* a = A */
     LT_CHAIN_STREAM,             /* the same past the caches; fence() must follow the chain */
     LT_CHAIN_LOAD_BF16, LT_CHAIN_LOAD_F16, LT_CHAIN_STORE_BF16, LT_CHAIN_STORE_F16, /* the same of half types, in f32 alone */
-#define X(id, name) LT_CHAIN_##id,
-    LT_CHAIN_UNARY(X) LT_CHAIN_UNARY_F32(X)
-#undef X
-#define X(id, name) LT_CHAIN_##id##_AV, LT_CHAIN_##id##_AS, LT_CHAIN_##id##_VA, LT_CHAIN_##id##_SA,
-    LT_CHAIN_BINARY(X)
-#undef X
+#define ROW1_CHAIN(ID, name) LT_CHAIN_##ID,
+#define ROW1_OWN_CHAIN(ID, name) LT_CHAIN_##ID, /* in f32 alone: as f64 they are calls of a library */
+#define ROW1_OWN_SIDE(ID, name) LT_CHAIN_##ID,
+#define ROW2_CHAIN(ID, name) LT_CHAIN_##ID##_AV, LT_CHAIN_##ID##_AS, LT_CHAIN_##ID##_VA, LT_CHAIN_##ID##_SA,
+#include "kernels/cpu/vec/rows.def"
     LT_CHAIN_WHERE_AVV, LT_CHAIN_WHERE_AVS, LT_CHAIN_WHERE_ASV, LT_CHAIN_WHERE_ASS,
     LT_CHAIN_WHERE_VAV, LT_CHAIN_WHERE_VAS, LT_CHAIN_WHERE_VVA, LT_CHAIN_WHERE_VSA,
     LT_CHAIN_CLAMP_AVV, LT_CHAIN_CLAMP_ASS,
@@ -53,8 +45,8 @@ typedef struct lt_chain_step {
     int32_t a, b;                /* operands other than A: positions in addr */
 } lt_chain_step;
 
-/* Pages that a chain which begins with LT_CHAIN_LOAD_FAR reads side by side, where it is given so many at once. */
-#define LT_CHAIN_FAR_PAGES 8
+/* Pages that a chain which begins with LT_CHAIN_LOAD_AHEAD reads side by side, if it gets that many at once. */
+#define LT_CHAIN_PAGES 8
 
 /* Runs the steps, up to LT_CHAIN_END, over n elements of the arrays at addr[]. */
 typedef void (*lt_chain_fn)(const lt_chain_step *steps, char *const *addr, int64_t n);
@@ -68,7 +60,7 @@ typedef enum lt_vec_turn { LT_TURN_COPY, LT_TURN_RELU, LT_TURN_GELU, LT_TURN_COU
 typedef struct lt_vec_set {
     /* Forms say which operands are one element instead of an array. Binary: bit 0 = a, bit 1 = b.
        Ternary: bit 0 = b, bit 1 = c. NULL: this form does not exist, fill the operand first. */
-    lt_vec_fn op[LT_VEC_N_OPS][LT_VEC_N_FORMS];
+    lt_vec_fn op[LT_N_ELEMENTWISE][LT_VEC_N_FORMS];
     lt_chain_fn chain;
     lt_vec_fn fill;                    /* d[i] = a[0] */
     lt_vec_fn copy, copy_streaming;    /* streaming: past the caches; fence() must follow */
@@ -83,7 +75,7 @@ typedef struct lt_vec_set {
 /* LT_F32 or LT_F64; NULL when the build does not hold this instruction set. */
 const lt_vec_set *lt_vec_set_of(lt_isa isa, lt_dtype type);
 
-/* One table per compiled instruction set: vec_plain.c, vec_avx2.c, vec_avx512.c. */
+/* One table per compiled instruction set. */
 extern const lt_vec_set lt_vec_plain_f32, lt_vec_plain_f64;
 #if LT_VEC_X86
 extern const lt_vec_set lt_vec_avx2_f32, lt_vec_avx2_f64, lt_vec_avx512_f32, lt_vec_avx512_f64;

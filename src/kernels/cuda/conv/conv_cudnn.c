@@ -16,13 +16,13 @@
 
 #define FUSED "fused " /* names of variants that compute the epilogue begin with it */
 
-typedef struct convolution {
+typedef struct cudnn_convolution {
     lt_kernel base;
     lt_device *dev;
     const lt_cudnn *api;
     lt_cudnn_descriptor plan;
     pthread_mutex_t use;                     /* of the plan: not every engine's bears two threads */
-    lt_conv_shape s;
+    lt_conv_sizes s;
     lt_op     op;
     bool      fused;
     lt_epilogue_chain chain;                 /* with `fused` */
@@ -30,7 +30,7 @@ typedef struct convolution {
     size_t    x_bytes, y_bytes, w_bytes;     /* of one of k gradients */
     lt_kernel *turn;                         /* weights to cuDNN's order, or back */
     lt_kernel *plain;                        /* for addresses that are not multiples of 16 bytes */
-} convolution;
+} cudnn_convolution;
 
 /* ---- Running -------------------------------------------------------------------------------------- */
 static bool aligned(const void *p) { return (uintptr_t)p % LT_CUDNN_ALIGNMENT == 0; }
@@ -43,7 +43,7 @@ static void add_tensor(tensors *t, int64_t id, void *at)
     t->at[t->n++] = at;
 }
 
-static unsigned call(const convolution *c, lt_cudnn_handle handle, const tensors *t, void *workspace)
+static unsigned call(const cudnn_convolution *c, lt_cudnn_handle handle, const tensors *t, void *workspace)
 {
     lt_cudnn_descriptor pack = NULL;
     unsigned r = c->api->cudnnBackendCreateDescriptor(LT_CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);
@@ -57,7 +57,7 @@ static unsigned call(const convolution *c, lt_cudnn_handle handle, const tensors
 }
 
 /* By the stream's own handle: a plan runs with any handle of the device it was made for. */
-static lt_status execute(const convolution *c, lt_stream *st, const tensors *t, void *workspace)
+static lt_status execute(const cudnn_convolution *c, lt_stream *st, const tensors *t, void *workspace)
 {
     pthread_mutex_t *use = (pthread_mutex_t *)(uintptr_t)&c->use; /* what is locked is not part of what const promises */
     const lt_library_handle *h;
@@ -70,17 +70,17 @@ static lt_status execute(const convolution *c, lt_stream *st, const tensors *t, 
     return s;
 }
 
-static lt_status turn_weights(const convolution *c, lt_stream *st, const void *from, void *to)
+static lt_status turn_weights(const cudnn_convolution *c, lt_stream *st, const void *from, void *to)
 {
     return lt_stream_launch(st, &(lt_launch){ c->turn, (void *[]){ (void *)(uintptr_t)from, to } });
 }
 
 static lt_status queue_pack(const lt_kernel *k, lt_stream *st, const void *operand, void *packed)
 {
-    return turn_weights((const convolution *)k, st, operand, packed);
+    return turn_weights((const cudnn_convolution *)k, st, operand, packed);
 }
 
-static lt_status run_one(const convolution *c, lt_stream *st, char *x, char *w, char *y, void *const *arg, char *scratch)
+static lt_status run_one(const cudnn_convolution *c, lt_stream *st, char *x, char *w, char *y, void *const *arg, char *scratch)
 {
     bool makes_weights = c->op == LT_OP_CONV2D_WGRAD, packed = c->base.packed && !makes_weights;
     char *turned = packed ? c->base.packed : c->turn ? scratch : w;
@@ -95,7 +95,7 @@ static lt_status run_one(const convolution *c, lt_stream *st, char *x, char *w, 
     return c->turn && makes_weights ? turn_weights(c, st, turned, w) : LT_OK;
 }
 
-static bool all_aligned(const convolution *c, void *const *arg)
+static bool all_aligned(const cudnn_convolution *c, void *const *arg)
 {
     bool good = aligned(arg[0]) && aligned(arg[1]) && aligned(arg[c->fused ? c->chain.result : 2]);
     for (int i = 0; i < c->chain.n_steps; i++) good = good && (c->chain.step[i].arg < 0 || aligned(arg[c->chain.step[i].arg]));
@@ -104,7 +104,7 @@ static bool all_aligned(const convolution *c, void *const *arg)
 
 static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
 {
-    const convolution *c = (const convolution *)k;
+    const cudnn_convolution *c = (const cudnn_convolution *)k;
     if (!all_aligned(c, arg)) return lt_stream_launch(st, &(lt_launch){ c->plain, (void **)(uintptr_t)arg });
     int out = c->fused ? c->chain.result : 2;
     char *x = arg[c->op == LT_OP_CONV2D_DGRAD ? 2 : 0], *y = arg[c->op == LT_OP_CONV2D ? out : c->op == LT_OP_CONV2D_DGRAD ? 0 : 1];
@@ -117,7 +117,7 @@ static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
 
 static void destroy(lt_kernel *k)
 {
-    convolution *c = (convolution *)k;
+    cudnn_convolution *c = (cudnn_convolution *)k;
     if (c->plan) (void)c->api->cudnnBackendDestroyDescriptor(c->plan);
     lt_kernel_destroy(c->turn);
     lt_kernel_destroy(c->plain);
@@ -127,7 +127,7 @@ static void destroy(lt_kernel *k)
 
 /* ---- Making ---------------------------------------------------------------------------------------- */
 /* Weights [o, c, kh, kw] as [o, kh, kw, c], or back. */
-static lt_status build_turn(convolution *c, lt_dtype t)
+static lt_status build_turn(cudnn_convolution *c, lt_dtype t)
 {
     int64_t o = c->s.o, cg = c->s.c / c->s.groups, kh = c->s.win.kernel[0], kw = c->s.win.kernel[1];
     bool back = c->op == LT_OP_CONV2D_WGRAD;
@@ -143,7 +143,7 @@ static lt_status build_turn(convolution *c, lt_dtype t)
     return lt_cuda_view_prepare(c->dev, &p, &c->turn);
 }
 
-static lt_status make_plan(convolution *c, const lt_cudnn_problem *problem, const char *config)
+static lt_status make_plan(cudnn_convolution *c, const lt_cudnn_problem *problem, const char *config)
 {
     lt_library_handle *h;
     LT_TRY(lt_cuda_dnn_api(&c->api));
@@ -153,9 +153,9 @@ static lt_status make_plan(convolution *c, const lt_cudnn_problem *problem, cons
     return s;
 }
 
-static lt_status make(convolution *c, const lt_problem_key *p)
+static lt_status make(cudnn_convolution *c, const lt_problem_key *p)
 {
-    const lt_conv_shape *s = &c->s;
+    const lt_conv_sizes *s = &c->s;
     lt_problem_key own = *p; /* what this kernel computes: with the epilogue, or without */
     if (!c->fused) own.epilogue = NULL;
     size_t element = lt_dtype_size(p->out.dtype);
@@ -174,13 +174,13 @@ static lt_status make(convolution *c, const lt_problem_key *p)
 
 static lt_status prepare_one(lt_device *dev, const lt_problem_key *p, const lt_epilogue_chain *chain, lt_kernel **out)
 {
-    convolution *c = lt_calloc(1, sizeof *c);
+    cudnn_convolution *c = lt_calloc(1, sizeof *c);
     *out = NULL;
     if (!c) return LT_FAIL(LT_ERR_MEMORY, "no memory for a convolution");
     pthread_mutex_init(&c->use, NULL);
     c->dev = dev;
     c->op = p->op;
-    c->s = lt_conv_shape_of(p);
+    c->s = lt_conv_sizes_of(p);
     c->fused = chain != NULL;
     if (chain) c->chain = *chain;
     c->base = (lt_kernel){ .name = chain ? "conv2d_cudnn_fused" : "conv2d_cudnn", .enqueue = enqueue, .destroy = destroy, .module = dev->state,
@@ -192,7 +192,7 @@ static lt_status prepare_one(lt_device *dev, const lt_problem_key *p, const lt_e
 }
 
 /* Several gradients follow each other without gaps: each must begin where cuDNN can. */
-static bool gradients_align(const lt_conv_shape *s, size_t element)
+static bool gradients_align(const lt_conv_sizes *s, size_t element)
 {
     int64_t weights = s->o * (s->c / s->groups) * s->win.kernel[0] * s->win.kernel[1];
     return s->k == 1 || ((size_t)(s->n * s->c * s->h * s->w) * element % LT_CUDNN_ALIGNMENT == 0
@@ -204,7 +204,7 @@ bool lt_conv_cudnn_applies(const lt_problem_key *p)
 {
     lt_dtype t = p->out.dtype;
     if (!lt_key_is_real(p)) return false;
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     return lt_key_is_all(p, t) && (t == LT_F16 || t == LT_BF16 || t == LT_F32 || t == LT_F64)
         && gradients_align(&s, lt_dtype_size(t)) && s.k > 0 && s.n > 0 && s.c > 0 && s.h > 0 && s.w > 0 && s.o > 0 && s.oh > 0 && s.ow > 0;
 }
@@ -232,7 +232,7 @@ lt_status lt_conv_cudnn_prepare(lt_device *dev, const lt_problem_key *p, lt_kern
 static int list_variants(const lt_cudnn *api, lt_cudnn_handle handle, const lt_problem_key *p, char (*variant)[LT_CUDA_VARIANT_TEXT], int max)
 {
     lt_epilogue_chain chain;
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     int n = 0;
     if (may_fuse(p, &chain)) n = lt_cudnn_configurations(api, handle, &(lt_cudnn_problem){ p, &s, &chain }, variant, max);
     for (int i = 0; i < n; i++) { /* names leave room for the prefix */

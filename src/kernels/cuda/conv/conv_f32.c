@@ -17,9 +17,9 @@ extern const char lt_text_conv_f32_cu[];
 enum { TURN_THREADS = 256, MAX_TAPS = 49, MULTIPROCESSORS = 132 };
 
 /* Results of a block, steps of a slice, slices under way, blocks that shall fit a multiprocessor. */
-typedef struct tile { int pixels, outputs, depth, stages, resident; } tile;
-static const tile narrow = { 128, 32, 16, 3, 8 }, small = { 64, 64, 16, 3, 8 }, middle = { 128, 64, 16, 3, 4 }, wide = { 128, 128, 16, 3, 2 };
-static const tile *const tiles[] = { &narrow, &small, &middle, &wide };
+typedef struct f32_tile { int pixels, outputs, depth, stages, resident; } f32_tile;
+static const f32_tile narrow = { 128, 32, 16, 3, 8 }, small = { 64, 64, 16, 3, 8 }, middle = { 128, 64, 16, 3, 4 }, wide = { 128, 128, 16, 3, 2 };
+static const f32_tile *const tiles[] = { &narrow, &small, &middle, &wide };
 
 /* The convolution that is computed: of x, or of the gradient of y with weights turned round. */
 typedef struct gather {
@@ -29,21 +29,21 @@ typedef struct gather {
     const int64_t *xs, *ys;
 } gather;
 
-typedef struct convolution {
+typedef struct f32_convolution {
     lt_kernel  base;
     lt_kernel *turn, *conv;
     int        result, n_operands, operand[LT_EPILOGUE_STEPS]; /* arguments of the kernel */
-} convolution;
+} f32_convolution;
 
 /* ---- Running -------------------------------------------------------------------------------------- */
 static lt_status queue_pack(const lt_kernel *k, lt_stream *st, const void *operand, void *packed)
 {
-    return lt_stream_launch(st, &(lt_launch){ ((const convolution *)k)->turn, (void *[]){ (void *)(uintptr_t)operand, packed } });
+    return lt_stream_launch(st, &(lt_launch){ ((const f32_convolution *)k)->turn, (void *[]){ (void *)(uintptr_t)operand, packed } });
 }
 
 static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
 {
-    const convolution *c = (const convolution *)k;
+    const f32_convolution *c = (const f32_convolution *)k;
     void *turned = k->packed ? k->packed : arg[k->n_args];
     void *own[3 + LT_EPILOGUE_STEPS] = { arg[0], turned, arg[c->result] };
     for (int i = 0; i < c->n_operands; i++) own[3 + i] = arg[c->operand[i]];
@@ -53,14 +53,14 @@ static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
 
 static void destroy(lt_kernel *k)
 {
-    convolution *c = (convolution *)k;
+    f32_convolution *c = (f32_convolution *)k;
     lt_kernel_destroy(c->turn);
     lt_kernel_destroy(c->conv);
     lt_free(c);
 }
 
 /* ---- Text ------------------------------------------------------------------------------------------ */
-static gather gather_of(const lt_conv_shape *s, lt_op op)
+static gather gather_of(const lt_conv_sizes *s, lt_op op)
 {
     const lt_window *w = &s->win;
     int64_t taps = w->kernel[0] * w->kernel[1];
@@ -71,7 +71,7 @@ static gather gather_of(const lt_conv_shape *s, lt_op op)
 
 static int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-static void add_constants(lt_text *t, const lt_conv_shape *s, const gather *g, const tile *b)
+static void add_constants(lt_text *t, const lt_conv_sizes *s, const gather *g, const f32_tile *b)
 {
     const lt_window *w = &s->win;
     const struct { const char *name; int64_t value; } constant[] = {
@@ -105,7 +105,7 @@ static void add_finish(lt_text *t, const lt_epilogue_chain *chain)
 }
 
 /* ---- Making ---------------------------------------------------------------------------------------- */
-static size_t shared_bytes(const lt_conv_shape *s, const tile *b)
+static size_t shared_bytes(const lt_conv_sizes *s, const f32_tile *b)
 {
     int64_t fetched = b->stages * b->depth * (b->pixels + 4 + b->outputs) + s->win.kernel[0] * s->win.kernel[1] * b->pixels;
     int64_t results = s->win.channels_last ? b->pixels * (b->outputs + 4) : b->outputs * (b->pixels + 4);
@@ -113,7 +113,7 @@ static size_t shared_bytes(const lt_conv_shape *s, const tile *b)
 }
 
 /* One entry of the text. What follows a result has the bits of generated kernels: nothing is contracted unasked. */
-static lt_status build(lt_device *dev, const lt_conv_shape *s, const gather *g, const tile *b, const lt_epilogue_chain *chain, lt_kernel_key *key, lt_kernel **out)
+static lt_status build(lt_device *dev, const lt_conv_sizes *s, const gather *g, const f32_tile *b, const lt_epilogue_chain *chain, lt_kernel_key *key, lt_kernel **out)
 {
     static const char *const options[] = { "--fmad=false" };
     lt_text constants = { 0 }, whole = { 0 };
@@ -127,9 +127,9 @@ static lt_status build(lt_device *dev, const lt_conv_shape *s, const gather *g, 
     return status;
 }
 
-static lt_status make(convolution *c, lt_device *dev, const lt_problem_key *p, const lt_epilogue_chain *chain, const tile *b)
+static lt_status make(f32_convolution *c, lt_device *dev, const lt_problem_key *p, const lt_epilogue_chain *chain, const f32_tile *b)
 {
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     gather g = gather_of(&s, p->op);
     int64_t o_room = rounded_up(g.o, b->outputs), steps = rounded_up(g.c * s.win.kernel[0] * s.win.kernel[1], b->depth);
     for (int i = 0; i < chain->n_steps; i++)
@@ -146,10 +146,10 @@ static lt_status make(convolution *c, lt_device *dev, const lt_problem_key *p, c
     return build(dev, &s, &g, b, chain, &key, &c->conv);
 }
 
-static lt_status prepare_one(lt_device *dev, const lt_problem_key *p, const lt_epilogue_chain *chain, const tile *b, lt_kernel **out)
+static lt_status prepare_one(lt_device *dev, const lt_problem_key *p, const lt_epilogue_chain *chain, const f32_tile *b, lt_kernel **out)
 {
     static const lt_epilogue_chain none;
-    convolution *c = lt_calloc(1, sizeof *c);
+    f32_convolution *c = lt_calloc(1, sizeof *c);
     *out = NULL;
     if (!c) return LT_FAIL(LT_ERR_MEMORY, "no memory for a convolution");
     c->result = chain ? chain->result : 2;
@@ -168,7 +168,7 @@ static lt_status prepare_one(lt_device *dev, const lt_problem_key *p, const lt_e
 /* ---- The row ---------------------------------------------------------------------------------------- */
 /* As measured on an H200: wide tiles where outputs fill them and several rounds of blocks follow each other, small ones
    where there is not a block for each multiprocessor otherwise. The bits are the same. */
-static const tile *choose_tile(const gather *g)
+static const f32_tile *choose_tile(const gather *g)
 {
     int64_t blocks = rounded_up(g->n * g->h * g->w, middle.pixels) / middle.pixels * (rounded_up(g->o, middle.outputs) / middle.outputs);
     if (g->o <= narrow.outputs) return &narrow;
@@ -182,7 +182,7 @@ static bool pays(const gather *g) { return (g->o >= 32 || g->c >= 32) && g->n * 
 bool lt_conv_f32_applies(const lt_problem_key *p)
 {
     if (!lt_key_is_all(p, LT_F32)) return false;
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     gather g = gather_of(&s, p->op);
     int64_t taps = s.win.kernel[0] * s.win.kernel[1], limit = (int64_t)1 << 30; /* places and steps are 32 bits wide */
     bool small_enough = s.n * s.c * s.h * s.w < limit && s.n * s.o * s.oh * s.ow < limit && s.o * s.c * taps < limit && taps <= MAX_TAPS;
@@ -190,13 +190,13 @@ bool lt_conv_f32_applies(const lt_problem_key *p)
         && (p->op == LT_OP_CONV2D || (s.win.stride[0] == 1 && s.win.stride[1] == 1));
 }
 
-static void name_tile(const tile *b, char text[LT_CUDA_VARIANT_TEXT]) { snprintf(text, LT_CUDA_VARIANT_TEXT, "%dx%d", b->pixels, b->outputs); }
+static void name_tile(const f32_tile *b, char text[LT_CUDA_VARIANT_TEXT]) { snprintf(text, LT_CUDA_VARIANT_TEXT, "%dx%d", b->pixels, b->outputs); }
 
 int lt_conv_f32_variants(lt_device *dev, const lt_problem_key *p, char (*variant)[LT_CUDA_VARIANT_TEXT], int max)
 {
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     gather g = gather_of(&s, p->op);
-    const tile *own = choose_tile(&g);
+    const f32_tile *own = choose_tile(&g);
     int n = 0;
     (void)dev;
     if (n < max) name_tile(own, variant[n++]);
@@ -205,7 +205,7 @@ int lt_conv_f32_variants(lt_device *dev, const lt_problem_key *p, char (*variant
     return n;
 }
 
-static const tile *tile_of(const lt_problem_key *p, const gather *g)
+static const f32_tile *tile_of(const lt_problem_key *p, const gather *g)
 {
     char name[LT_CUDA_VARIANT_TEXT];
     if (!p->variant) return choose_tile(g);
@@ -220,9 +220,9 @@ lt_status lt_conv_f32_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel
 {
     lt_epilogue_chain chain;
     lt_kernel *k;
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     gather g = gather_of(&s, p->op);
-    const tile *b = tile_of(p, &g);
+    const f32_tile *b = tile_of(p, &g);
     *out = NULL;
     if (!b) return LT_FAIL(LT_ERR_UNSUPPORTED, "conv2d_f32 has no tile '%s'", p->variant);
     if (lt_epilogue_is_chain(p, s.win.channels_last ? 3 : 1, &chain)) return prepare_one(dev, p, &chain, b, out);

@@ -163,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) conv(const f32 *
     for (i32 slice = 0; slice < SLICES; slice++) {
         const f32 *stage = room + slice % STAGES * STAGE;
         wait_groups<STAGES - 2>();
-        __syncthreads(); /* this slice is there, and the one before is done with */
+        __syncthreads(); /* this slice has arrived, and all threads are done with the one before */
         fetch(room, x, turned + first_o, place, slice + STAGES - 1);
         multiply(sum, stage + p, stage + DEPTH * X_STEP + o);
     }

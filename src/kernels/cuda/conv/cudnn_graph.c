@@ -124,7 +124,7 @@ static lt_status make_step(lt_cudnn_maker *m, lt_op op, lt_cudnn_descriptor x, l
 /* Values between the steps are f32, whatever the tensors are. */
 static lt_status make_chain(lt_cudnn_maker *m, const lt_cudnn_problem *p, lt_cudnn_descriptor raw, lt_cudnn_descriptor y, lt_cudnn_descriptor *operation)
 {
-    const lt_conv_shape *s = p->shape;
+    const lt_conv_sizes *s = p->shape;
     const lt_epilogue_chain *chain = p->chain;
     lt_dtype t = p->key->out.dtype;
     const int64_t dim[] = { s->n, s->o, s->oh, s->ow }, one[] = { 1, s->o, 1, 1 };
@@ -142,7 +142,7 @@ static lt_status make_chain(lt_cudnn_maker *m, const lt_cudnn_problem *p, lt_cud
 
 lt_status lt_cudnn_describe(lt_cudnn_maker *m, lt_cudnn_handle handle, const lt_cudnn_problem *p, lt_cudnn_descriptor *graph)
 {
-    const lt_conv_shape *s = p->shape;
+    const lt_conv_sizes *s = p->shape;
     lt_dtype t = p->key->out.dtype;
     int64_t cg = s->c / s->groups, kh = s->win.kernel[0], kw = s->win.kernel[1];
     bool last = s->win.channels_last;

@@ -11,7 +11,7 @@
 /* CONV2D, CONV2D_DGRAD or CONV2D_WGRAD of one gradient, and what follows it in the same kernel. */
 typedef struct lt_cudnn_problem {
     const lt_problem_key    *key;
-    const lt_conv_shape     *shape;
+    const lt_conv_sizes     *shape;
     const lt_epilogue_chain *chain; /* CONV2D only; NULL: nothing */
 } lt_cudnn_problem;
 

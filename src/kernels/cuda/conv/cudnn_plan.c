@@ -10,7 +10,7 @@
 enum { MAX_NOTES = 16, MAX_KNOBS = 24, NAME_TEXT = LT_CUDA_VARIANT_TEXT - 8 }; /* of a name: with room for what callers put before it */
 
 /* Looks for one configuration, or writes the names of all that are welcome. */
-typedef struct search {
+typedef struct plan_search {
     lt_cudnn_maker  m;
     lt_cudnn_handle handle;
     lt_op           op;
@@ -20,7 +20,7 @@ typedef struct search {
     int             n_names, max_names;
     lt_cudnn_descriptor plan;
     size_t          workspace_bytes;
-} search;
+} plan_search;
 
 /* ---- One configuration ------------------------------------------------------------------------------ */
 /* Everything but plain arithmetic is refused: engines that round f32 inputs (which is all tensor cores can do
@@ -34,7 +34,7 @@ static bool is_refused(int note, lt_dtype t)
    answers with five digits of f32 (test_ops_conv walks all engines). */
 static bool is_refused_engine(lt_op op, int64_t index) { return op == LT_OP_CONV2D_WGRAD && index == 17; }
 
-static bool is_welcome(const search *s, lt_cudnn_descriptor engine, int64_t index)
+static bool is_welcome(const plan_search *s, lt_cudnn_descriptor engine, int64_t index)
 {
     int note[MAX_NOTES];
     int64_t n = 0;
@@ -46,7 +46,7 @@ static bool is_welcome(const search *s, lt_cudnn_descriptor engine, int64_t inde
 }
 
 /* " 2=3": the values of the engine's parameters that the configuration sets. */
-static void append_knobs(search *s, lt_cudnn_descriptor config, char *text, size_t at)
+static void append_knobs(plan_search *s, lt_cudnn_descriptor config, char *text, size_t at)
 {
     const lt_cudnn *api = s->m.api;
     lt_cudnn_descriptor knob[MAX_KNOBS];
@@ -64,7 +64,7 @@ static void append_knobs(search *s, lt_cudnn_descriptor config, char *text, size
 }
 
 /* The configuration's name; false when its engine is not welcome. */
-static bool name_configuration(search *s, lt_cudnn_descriptor config, char text[NAME_TEXT])
+static bool name_configuration(plan_search *s, lt_cudnn_descriptor config, char text[NAME_TEXT])
 {
     const lt_cudnn *api = s->m.api;
     lt_cudnn_descriptor engine;
@@ -80,7 +80,7 @@ static bool name_configuration(search *s, lt_cudnn_descriptor config, char text[
 }
 
 /* A plan of this configuration; none when it cannot run the problem. */
-static void try_plan(search *s, lt_cudnn_descriptor config)
+static void try_plan(plan_search *s, lt_cudnn_descriptor config)
 {
     const lt_cudnn *api = s->m.api;
     lt_cudnn_descriptor plan;
@@ -99,14 +99,14 @@ static void try_plan(search *s, lt_cudnn_descriptor config)
 }
 
 /* ---- All of them -------------------------------------------------------------------------------------- */
-static void note_name(search *s, const char *text)
+static void note_name(plan_search *s, const char *text)
 {
     for (int i = 0; i < s->n_names; i++)
         if (strcmp(s->name[i], text) == 0) return;
     if (s->n_names < s->max_names) memcpy(s->name[s->n_names++], text, strlen(text) + 1);
 }
 
-static lt_status walk(search *s, lt_cudnn_descriptor graph, unsigned mode)
+static lt_status walk(plan_search *s, lt_cudnn_descriptor graph, unsigned mode)
 {
     lt_cudnn_descriptor heuristic, config[LT_CUDNN_MAX_CONFIGS];
     int64_t n = 0;
@@ -128,7 +128,7 @@ static lt_status walk(search *s, lt_cudnn_descriptor graph, unsigned mode)
     return LT_OK;
 }
 
-static lt_status look(search *s, const lt_cudnn_problem *p)
+static lt_status look(plan_search *s, const lt_cudnn_problem *p)
 {
     lt_cudnn_descriptor graph;
     lt_status status = lt_cudnn_describe(&s->m, s->handle, p, &graph);
@@ -141,14 +141,14 @@ static lt_status look(search *s, const lt_cudnn_problem *p)
 
 int lt_cudnn_configurations(const lt_cudnn *api, lt_cudnn_handle handle, const lt_cudnn_problem *p, char (*name)[LT_CUDA_VARIANT_TEXT], int max)
 {
-    search s = { .m.api = api, .handle = handle, .op = p->key->op, .type = p->key->out.dtype, .name = name, .max_names = max };
+    plan_search s = { .m.api = api, .handle = handle, .op = p->key->op, .type = p->key->out.dtype, .name = name, .max_names = max };
     return look(&s, p) ? 0 : s.n_names;
 }
 
 lt_status lt_cudnn_plan(const lt_cudnn *api, lt_cudnn_handle handle, const lt_cudnn_problem *p, const char *name, lt_cudnn_descriptor *plan,
                         size_t *workspace_bytes)
 {
-    search s = { .m.api = api, .handle = handle, .op = p->key->op, .type = p->key->out.dtype, .wanted = name };
+    plan_search s = { .m.api = api, .handle = handle, .op = p->key->op, .type = p->key->out.dtype, .wanted = name };
     LT_TRY(look(&s, p));
     *plan = s.plan;
     *workspace_bytes = s.workspace_bytes;

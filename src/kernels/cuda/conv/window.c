@@ -14,13 +14,6 @@
 extern const char lt_text_window_cu[];
 enum { THREADS = 256 };
 
-static lt_status nothing(lt_device *dev, const char *name, const lt_problem_key *p, lt_kernel **out)
-{
-    lt_sequence *s;
-    LT_TRY(lt_sequence_create(dev, name, p->n_in + 1, &s));
-    return lt_sequence_finish(s, LT_OK, out);
-}
-
 static void add_window(lt_text *t, const lt_window *w)
 {
     static const char *const name[4][2] = { { "KH", "KW" }, { "SH", "SW" }, { "PH", "PW" }, { "DH", "DW" } };
@@ -37,10 +30,10 @@ bool lt_cuda_pool_applies(const lt_problem_key *p)
 
 lt_status lt_cuda_pool_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {
-    lt_pool_shape s = lt_pool_shape_of(p);
+    lt_pool_sizes s = lt_pool_sizes_of(p);
     int64_t n = lt_tensor_count(&p->out);
     lt_text t = { 0 };
-    if (n == 0) return nothing(dev, "pool_cuda", p, out);
+    if (n == 0) return lt_sequence_nothing(dev, "pool_cuda", p->n_in + 1, out);
     const char *entry = p->op == LT_OP_MAXPOOL_INDEX ? "maxpool" : p->op == LT_OP_AVGPOOL ? "avgpool" : "avgpool_grad";
     lt_text_add(&t, "#define %s\n", p->op == LT_OP_MAXPOOL_INDEX ? "MAXPOOL" : p->op == LT_OP_AVGPOOL ? "AVGPOOL" : "AVGPOOL_GRAD");
     lt_text_type(&t, "T", p->in[0].dtype);
@@ -57,7 +50,7 @@ lt_status lt_cuda_pool_prepare(lt_device *dev, const lt_problem_key *p, lt_kerne
 /* ---- Convolution --------------------------------------------------------------------------------- */
 bool lt_cuda_conv_applies(const lt_problem_key *p) { return lt_key_is_real(p) && lt_key_is_all(p, p->out.dtype); }
 
-static void add_conv(lt_text *t, const lt_conv_shape *s)
+static void add_conv(lt_text *t, const lt_conv_sizes *s)
 {
     lt_text_constant(t, "N", s->n), lt_text_constant(t, "C", s->c), lt_text_constant(t, "H", s->h), lt_text_constant(t, "W", s->w);
     lt_text_constant(t, "O", s->o), lt_text_constant(t, "OH", s->oh), lt_text_constant(t, "OW", s->ow), lt_text_constant(t, "GROUPS", s->groups);
@@ -74,7 +67,7 @@ static void add_conv(lt_text *t, const lt_conv_shape *s)
 
 lt_status lt_cuda_conv_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     int64_t n = lt_tensor_count(&p->out);
     lt_text t = { 0 };
     lt_kernel *k;

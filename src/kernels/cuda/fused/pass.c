@@ -98,14 +98,10 @@ static size_t narrowest(const lt_fused *f)
     return bytes;
 }
 
-/* Steps that take long enough to hide memory's latency behind. */
 static int n_slow_steps(const lt_fused *f)
 {
     int n = 0;
-    for (int i = 0; i < f->n_steps; i++) {
-        lt_op op = f->steps[i].op;
-        n += (op >= LT_OP_CBRT && op <= LT_OP_SOFTPLUS) || op == LT_OP_GELU || op == LT_OP_ERF || op == LT_OP_POW || op == LT_OP_ATAN2 || op == LT_OP_HYPOT;
-    }
+    for (int i = 0; i < f->n_steps; i++) n += lt_op_is_slow(f->steps[i].op);
     return n;
 }
 
@@ -130,19 +126,19 @@ static void choose_vector(lt_fused_pass *p)
 /* ---- Index width ------------------------------------------------------------------------------ */
 static int64_t reach(const lt_fused_walk *w, const lt_affine *v)
 {
-    int64_t s[LT_MAX_RANK], far = v->offset < 0 ? -v->offset : v->offset;
+    int64_t s[LT_MAX_RANK], most = v->offset < 0 ? -v->offset : v->offset;
     lt_fused_walk_strides(w, v, s);
-    for (int d = 0; d < w->n_dims; d++) far += (s[d] < 0 ? -s[d] : s[d]) * (w->dim[d] - 1);
-    return far;
+    for (int d = 0; d < w->n_dims; d++) most += (s[d] < 0 ? -s[d] : s[d]) * (w->dim[d] - 1);
+    return most;
 }
 
 static bool needs_64_bits(const lt_fused_pass *p)
 {
     const int64_t limit = (int64_t)1 << 30; /* with room for what a last block runs over */
-    int64_t far = p->walk.kept * p->walk.reduced;
-    for (int i = 0; i < p->f->n_loads; i++) far = LT_MAX(far, reach(&p->walk, &p->f->loads[i].view));
-    for (int i = 0; i < p->f->n_stores; i++) far = LT_MAX(far, reach(&p->walk, &p->f->stores[i].view));
-    return far >= limit;
+    int64_t most = p->walk.kept * p->walk.reduced;
+    for (int i = 0; i < p->f->n_loads; i++) most = LT_MAX(most, reach(&p->walk, &p->f->loads[i].view));
+    for (int i = 0; i < p->f->n_stores; i++) most = LT_MAX(most, reach(&p->walk, &p->f->stores[i].view));
+    return most >= limit;
 }
 
 /* ---- Threads and blocks ------------------------------------------------------------------------- */
@@ -194,7 +190,7 @@ static int reduction_vector(const lt_fused *f, int last)
     return vector;
 }
 
-/* The same order whatever it is; loads on their way take registers. */
+/* Does not change the order of a sum. Every load in flight takes registers, so wide programs unroll less. */
 static int reduction_unroll(const lt_fused_pass *p)
 {
     const lt_fused *f = p->f;

@@ -1,5 +1,5 @@
-/* What every generated kernel starts with: element types, their conversions, the elementwise ops.
-   The meaning is that of base/dtype.h and kernels/ref/elementwise.c. SPDX-License-Identifier: BSD-3-Clause */
+/* What every generated kernel starts with: element types and their conversions, as in base/dtype.h. The elementwise ops
+   of a fused kernel follow it (render.c): the bodies of kernels/ops.def. SPDX-License-Identifier: BSD-3-Clause */
 typedef long long i64;
 typedef unsigned long long u64;
 typedef unsigned int u32;
@@ -72,53 +72,8 @@ template <class R> void narrow(R x, i64 &to)
 }
 template <class R> void narrow(R x, u8 &to) { to = x != x || x <= (R)0 ? 0 : x >= (R)256 ? 255 : (u8)(i32)x; }
 
-/* ---- Elementwise ops ---- */
-template <class R> R op_neg(R x) { return -x; }
-template <class R> R op_abs(R x) { return fabs(x); }
-template <class R> R op_sign(R x) { return x != x ? x : (R)((x > (R)0) - (x < (R)0)); }
-template <class R> R op_square(R x) { return x * x; }
-template <class R> R op_sqrt(R x) { return sqrt(x); }
-template <class R> R op_cbrt(R x) { return cbrt(x); }
-template <class R> R op_exp(R x) { return exp(x); }
-template <class R> R op_expm1(R x) { return expm1(x); }
-template <class R> R op_log(R x) { return log(x); }
-template <class R> R op_log1p(R x) { return log1p(x); }
-template <class R> R op_sin(R x) { return sin(x); }
-template <class R> R op_cos(R x) { return cos(x); }
-template <class R> R op_tan(R x) { return tan(x); }
-template <class R> R op_asin(R x) { return asin(x); }
-template <class R> R op_acos(R x) { return acos(x); }
-template <class R> R op_atan(R x) { return atan(x); }
-template <class R> R op_sinh(R x) { return sinh(x); }
-template <class R> R op_cosh(R x) { return cosh(x); }
-template <class R> R op_tanh(R x) { return tanh(x); }
-template <class R> R op_sigmoid(R x)
-{
-    R e = exp(-fabs(x));
-    return x < (R)0 ? e / ((R)1 + e) : (R)1 / ((R)1 + e);
-}
-template <class R> R op_softplus(R x) { return (x < (R)0 ? (R)0 : x) + log1p(exp(-fabs(x))); }
-template <class R> R op_relu(R x) { return x < (R)0 ? (R)0 : x; }
-template <class R> R op_gelu(R x) { return (R)0.5 * x * erfc(-x * (R)0.70710678118654752440); }
-template <class R> R op_erf(R x) { return erf(x); }
-template <class R> R op_floor(R x) { return floor(x); }
-template <class R> R op_recip(R x) { return (R)1 / x; }
-template <class R> R op_add(R a, R b) { return a + b; }
-template <class R> R op_sub(R a, R b) { return a - b; }
-template <class R> R op_mul(R a, R b) { return a * b; }
-template <class R> R op_div(R a, R b) { return a / b; }
-template <class R> R op_pow(R a, R b) { return pow(a, b); }
-template <class R> R op_atan2(R a, R b) { return atan2(a, b); }
-template <class R> R op_hypot(R a, R b) { return hypot(a, b); }
-template <class R> R op_minimum(R a, R b) { return a != a || a < b ? a : b; }
-template <class R> R op_maximum(R a, R b) { return a != a || a > b ? a : b; }
-template <class R> R op_lt(R a, R b) { return (R)(a < b); }
-template <class R> R op_le(R a, R b) { return (R)(a <= b); }
-template <class R> R op_gt(R a, R b) { return (R)(a > b); }
-template <class R> R op_ge(R a, R b) { return (R)(a >= b); }
-template <class R> R op_eq(R a, R b) { return (R)(a == b); }
-template <class R> R op_where(R c, R a, R b) { return c != (R)0 ? a : b; }
-template <class R> R op_clamp(R x, R lo, R hi) { return op_minimum(op_maximum(x, lo), hi); }
+/* What the bodies of elementwise ops call a math function. */
+#define LIBM(name) name
 
 /* ---- Folds: NaN counts as the extreme and stays ---- */
 template <class R> R fold_sum(R a, R b) { return a + b; }

@@ -13,6 +13,15 @@ extern const char lt_text_prelude_cu[];
 
 enum { WARP = 32 };
 
+/* op_NAME for every elementwise op. */
+static const char *const op_text[LT_N_ELEMENTWISE] = {
+#define TEXT(ID, name, parameters, body) [LT_OP_##ID] = "template <class R> R op_" #name parameters " " #body "\n",
+#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, body, ...) TEXT(ID, name, "(R " #x ")", body)
+#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, body, ...) TEXT(ID, name, "(R " #a ", R " #b ")", body)
+#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, body, ...) TEXT(ID, name, "(R " #x ", R " #y ", R " #z ")", body)
+#include "kernels/ops.def"
+};
+
 /* The prelude's names of element types are those of dtype.h. */
 static const char *type_name(const lt_fused_pass *p, lt_dtype t)
 {
@@ -124,11 +133,22 @@ static void add_store(const lt_fused_pass *p, int i, lt_text *o)
     else lt_text_add(o, ");\n              for (int v = 0; v < V; v++) at[v * %" PRId64 "] = z%d.e[v]; }\n", last_stride(p, &s->view), i);
 }
 
+/* The ops that the program uses, once each. */
+static void add_ops(const lt_fused *f, lt_text *o)
+{
+    bool used[LT_N_ELEMENTWISE] = { false };
+    for (int i = 0; i < f->n_steps; i++) used[f->steps[i].op] = true;
+    for (int op = 0; op < LT_N_ELEMENTWISE; op++)
+        if (used[op]) lt_text_add(o, "%s", op_text[op]);
+}
+
 static void add_head(const lt_fused_pass *p, lt_text *o)
 {
     const lt_fused *f = p->f;
-    lt_text_add(o, "%s\ntypedef %s real;\ntypedef %s index;\nenum { VECTOR = %d, UNROLL = %d, THREADS = %d };\n",
-                lt_text_prelude_cu, p->raw ? type_name(p, f->loads[0].from) : f->type == LT_F64 ? "f64" : "f32", p->wide ? "i64" : "i32", p->vector, p->unroll, LT_FUSED_THREADS);
+    lt_text_add(o, "%s\n", lt_text_prelude_cu);
+    add_ops(f, o);
+    lt_text_add(o, "typedef %s real;\ntypedef %s index;\nenum { VECTOR = %d, UNROLL = %d, THREADS = %d };\n",
+                p->raw ? type_name(p, f->loads[0].from) : f->type == LT_F64 ? "f64" : "f32", p->wide ? "i64" : "i32", p->vector, p->unroll, LT_FUSED_THREADS);
 }
 
 static void add_turn_arrays(const lt_fused_pass *p, lt_text *o)

@@ -13,15 +13,15 @@ extern const char lt_text_eig_grad_cu[];
 enum { THREADS = 128, MAX_SLOTS = 264 };
 #define FACTORS_BYTES ((size_t)256 << 20) /* for the factors of eigenvalues that are worked on at once */
 
-typedef struct layout {               /* offsets in the scratch */
+typedef struct eig_layout {               /* offsets in the scratch */
     int64_t n, n_matrices, n_seeds, n_slots;
     size_t  h, v, lu, swapped, right, left, used;
-} layout;
+} eig_layout;
 
-static layout lay_out(const lt_problem_key *p, lt_sequence *s)
+static eig_layout lay_out(const lt_problem_key *p, lt_sequence *s)
 {
     const lt_shape *m = &p->in[0].shape, *g = &p->in[2].shape;
-    layout y = { .n = m->dim[m->rank - 1], .n_matrices = lt_leading_count(m, m->rank - 2), .n_seeds = lt_leading_count(g, g->rank - 2) };
+    eig_layout y = { .n = m->dim[m->rank - 1], .n_matrices = lt_leading_count(m, m->rank - 2), .n_seeds = lt_leading_count(g, g->rank - 2) };
     size_t square = (size_t)(y.n * y.n), matrices = (size_t)y.n_matrices, complex_bytes = 2 * sizeof(double);
     int64_t fitting = (int64_t)(FACTORS_BYTES / LT_MAX(square * complex_bytes, 1));
     y.n_slots = LT_MAX(1, LT_MIN(LT_MIN(y.n_matrices * y.n, MAX_SLOTS), fitting));
@@ -35,7 +35,7 @@ static layout lay_out(const lt_problem_key *p, lt_sequence *s)
     return y;
 }
 
-static lt_status add(lt_device *dev, const lt_problem_key *p, const layout *y, lt_sequence *s, const char *entry, unsigned grid, double flops, int n_args,
+static lt_status add(lt_device *dev, const lt_problem_key *p, const eig_layout *y, lt_sequence *s, const char *entry, unsigned grid, double flops, int n_args,
                      const lt_part_arg *arg)
 {
     lt_text t = { 0 };
@@ -51,7 +51,7 @@ static lt_status add(lt_device *dev, const lt_problem_key *p, const layout *y, l
 static lt_status add_parts(lt_device *dev, const lt_problem_key *p, lt_sequence *s)
 {
     enum { M, W, G, OUT };
-    layout y = lay_out(p, s);
+    eig_layout y = lay_out(p, s);
     double cube = (double)y.n * (double)y.n * (double)y.n;
 #define AT(member) { LT_SEQUENCE_SCRATCH, y.member }
     const lt_part_arg reduce[] = { { M, 0 }, AT(h), AT(v) };

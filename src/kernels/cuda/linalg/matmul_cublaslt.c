@@ -17,7 +17,7 @@
 #define WORKSPACE_BYTES ((size_t)32 << 20)
 enum { FAST_ALIGNMENT = 16, MAX_ALGORITHMS = 16 };
 
-typedef struct product {
+typedef struct lt_product {
     lt_kernel base;
     const lt_cublaslt *api;
     cublasLtHandle_t handle;
@@ -30,9 +30,9 @@ typedef struct product {
     bool    wide;                                 /* f64: scale factors are doubles */
     int     bias, out;                            /* arguments; bias -1: none */
     pthread_mutex_t use;                          /* of desc, which holds where the bias of a launch lies */
-} product;
+} lt_product;
 
-static lt_status failed(const product *m, unsigned r, const char *what)
+static lt_status failed(const lt_product *m, unsigned r, const char *what)
 {
     return LT_FAIL(LT_ERR_DEVICE, "cuBLASLt: %s: %s", what, m->api->cublasLtGetStatusString(r));
 }
@@ -40,7 +40,7 @@ static lt_status failed(const product *m, unsigned r, const char *what)
 
 static bool aligned(const void *p) { return (uintptr_t)p % FAST_ALIGNMENT == 0; }
 
-static lt_status run_one(const product *m, lt_stream *st, const char *a, const char *b, char *out, char *workspace)
+static lt_status run_one(const lt_product *m, lt_stream *st, const char *a, const char *b, char *out, char *workspace)
 {
     static const double one = 1, zero = 0;
     static const float one32 = 1, zero32 = 0;
@@ -51,7 +51,7 @@ static lt_status run_one(const product *m, lt_stream *st, const char *a, const c
     return LT_OK;
 }
 
-static lt_status run_all(const product *m, lt_stream *st, void *const *arg)
+static lt_status run_all(const lt_product *m, lt_stream *st, void *const *arg)
 {
     const lt_matmul_shape *s = &m->s;
     char *workspace = m->base.scratch_bytes ? (char *)(((uintptr_t)arg[m->base.n_args] + 255) / 256 * 256) : NULL;
@@ -71,7 +71,7 @@ static lt_status run_all(const product *m, lt_stream *st, void *const *arg)
 
 static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
 {
-    product *m = (product *)(uintptr_t)k; /* what is locked is not part of what const promises */
+    lt_product *m = (lt_product *)(uintptr_t)k; /* what is locked is not part of what const promises */
     pthread_mutex_lock(&m->use);
     lt_status s = run_all(m, st, arg);
     pthread_mutex_unlock(&m->use);
@@ -80,7 +80,7 @@ static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
 
 static void destroy(lt_kernel *k)
 {
-    product *m = (product *)k;
+    lt_product *m = (lt_product *)k;
     if (m->desc) (void)m->api->cublasLtMatmulDescDestroy(m->desc);
     if (m->first) (void)m->api->cublasLtMatrixLayoutDestroy(m->first);
     if (m->second) (void)m->api->cublasLtMatrixLayoutDestroy(m->second);
@@ -95,7 +95,7 @@ static unsigned data_type(lt_dtype t)
     return t == LT_F64 ? LT_CUDA_R_64F : t == LT_F32 ? LT_CUDA_R_32F : t == LT_F16 ? LT_CUDA_R_16F : LT_CUDA_R_16BF;
 }
 
-static lt_status make_layout(const product *m, lt_dtype t, int64_t rows, int64_t columns, int64_t batch, int64_t step, cublasLtMatrixLayout_t *out)
+static lt_status make_layout(const lt_product *m, lt_dtype t, int64_t rows, int64_t columns, int64_t batch, int64_t step, cublasLtMatrixLayout_t *out)
 {
     int32_t count = (int32_t)batch;
     LT_TRY_BLAS("layout", m->api->cublasLtMatrixLayoutCreate(out, data_type(t), (uint64_t)rows, (uint64_t)columns, rows));
@@ -133,7 +133,7 @@ static void split_batch(lt_matmul_shape *s, int64_t *count, int64_t *step_a, int
 }
 
 /* "6.20.1.0.0.0.15.0.2": what makes an algorithm, in the order of cuBLASLt's attributes. */
-static void name_algorithm(const product *m, const cublasLtMatmulAlgo_t *algo, char text[LT_CUDA_VARIANT_TEXT])
+static void name_algorithm(const lt_product *m, const cublasLtMatmulAlgo_t *algo, char text[LT_CUDA_VARIANT_TEXT])
 {
     size_t at = 0;
     text[0] = '\0';
@@ -146,7 +146,7 @@ static void name_algorithm(const product *m, const cublasLtMatmulAlgo_t *algo, c
 }
 
 /* The algorithms for addresses that are multiples of `alignment` bytes, cuBLASLt's favourite first. */
-static lt_status list_algorithms(const product *m, uint32_t alignment, cublasLtMatmulHeuristicResult_t *found, int max, int *n)
+static lt_status list_algorithms(const lt_product *m, uint32_t alignment, cublasLtMatmulHeuristicResult_t *found, int max, int *n)
 {
     cublasLtMatmulPreference_t pref;
     size_t limit = WORKSPACE_BYTES;
@@ -163,7 +163,7 @@ static lt_status list_algorithms(const product *m, uint32_t alignment, cublasLtM
 }
 
 /* variant: the algorithm for aligned addresses; NULL: the library's favourite. */
-static lt_status find_algorithms(product *m, const char *variant)
+static lt_status find_algorithms(lt_product *m, const char *variant)
 {
     cublasLtMatmulHeuristicResult_t found[MAX_ALGORITHMS] = { 0 };
     for (int how = 0; how < 2; how++) {
@@ -183,7 +183,7 @@ static lt_status find_algorithms(product *m, const char *variant)
     return LT_OK;
 }
 
-static lt_status make_descriptor(product *m)
+static lt_status make_descriptor(lt_product *m)
 {
     unsigned trans_first = m->s.trans_b ? LT_CUBLAS_OP_T : LT_CUBLAS_OP_N, trans_second = m->s.trans_a ? LT_CUBLAS_OP_T : LT_CUBLAS_OP_N;
     unsigned epilogue = m->bias >= 0 ? LT_CUBLASLT_EPILOGUE_BIAS : LT_CUBLASLT_EPILOGUE_DEFAULT;
@@ -196,7 +196,7 @@ static lt_status make_descriptor(product *m)
 }
 
 /* Everything but the algorithm. */
-static lt_status make(product *m, lt_dtype t)
+static lt_status make(lt_product *m, lt_dtype t)
 {
     int64_t count, step_a, step_b;
     lt_matmul_shape *s = &m->s;
@@ -219,11 +219,11 @@ static bool is_bias(const lt_problem_key *p, lt_epilogue_chain *chain)
     return lt_epilogue_is_chain(p, p->out.shape.rank - 1, chain) && chain->n_steps == 1 && chain->step[0].op == LT_OP_ADD && !chain->step[0].whole;
 }
 
-static lt_status create(lt_device *dev, const lt_problem_key *p, product **out)
+static lt_status create(lt_device *dev, const lt_problem_key *p, lt_product **out)
 {
     lt_dtype t = p->out.dtype;
     lt_epilogue_chain chain;
-    product *m = lt_calloc(1, sizeof *m);
+    lt_product *m = lt_calloc(1, sizeof *m);
     *out = NULL;
     if (!m) return LT_FAIL(LT_ERR_MEMORY, "no memory for a matrix product");
     pthread_mutex_init(&m->use, NULL);
@@ -245,7 +245,7 @@ static lt_status create(lt_device *dev, const lt_problem_key *p, product **out)
 
 lt_status lt_matmul_cublaslt_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {
-    product *m;
+    lt_product *m;
     *out = NULL;
     LT_TRY(create(dev, p, &m));
     lt_status s = find_algorithms(m, p->variant);
@@ -261,7 +261,7 @@ lt_status lt_matmul_cublaslt_prepare(lt_device *dev, const lt_problem_key *p, lt
 int lt_matmul_cublaslt_variants(lt_device *dev, const lt_problem_key *p, char (*variant)[LT_CUDA_VARIANT_TEXT], int max)
 {
     cublasLtMatmulHeuristicResult_t found[MAX_ALGORITHMS] = { 0 };
-    product *m;
+    lt_product *m;
     int n = 0, written = 0;
     if (create(dev, p, &m)) return 0;
     if (list_algorithms(m, FAST_ALIGNMENT, found, MAX_ALGORITHMS, &n)) n = 0;

@@ -1,4 +1,4 @@
-/* The SVD of small matrices by one-sided Jacobi rotations, as kernels/ref/jacobi.c tells it; a warp for each matrix, a lane for each
+/* The SVD of small matrices by one-sided Jacobi rotations, as in kernels/ref/jacobi.c; a warp for each matrix, a lane for each
    entry of a row. SPDX-License-Identifier: BSD-3-Clause
 
    R = min(M, N) rows g of L = max(M, N) entries are made orthogonal by rotations, which z gathers: A = Z' diag(s) G when wide,
@@ -7,7 +7,7 @@ enum { WIDE = M <= N, SWEEPS = 60 };
 #define EPSILON 2.2204460492503131e-16
 #define SMALLEST 2.2250738585072014e-308
 
-struct rows { f64 g[R][32], z[R][32], s[R]; int order[R]; }; /* order: by length, longest first */
+struct svd_rows { f64 g[R][32], z[R][32], s[R]; int order[R]; }; /* order: by length, longest first */
 
 inline f64 warp_sum(f64 v)
 {
@@ -22,7 +22,7 @@ inline void rotate(f64 *x, f64 *y, f64 c, f64 s)
     *y = s * a + c * b;
 }
 
-inline bool sweep(rows &w, int lane, f64 noise)
+inline bool sweep(svd_rows &w, int lane, f64 noise)
 {
     bool changed = false;
     for (int p = 0; p < R; p++)
@@ -38,7 +38,7 @@ inline bool sweep(rows &w, int lane, f64 noise)
 }
 
 /* A row without length carries no direction: replaced by one orthogonal to those before it, found among the unit vectors. */
-inline void complete(rows &w, int lane, int place)
+inline void complete(svd_rows &w, int lane, int place)
 {
     for (int unit = 0; unit < L; unit++) {
         f64 x = lane == unit;
@@ -53,7 +53,7 @@ inline void complete(rows &w, int lane, int place)
     }
 }
 
-inline void sort(rows &w, int lane)
+inline void sort(svd_rows &w, int lane)
 {
     for (int j = 0; j < R; j++) {
         const f64 length = sqrt(warp_sum(w.g[j][lane] * w.g[j][lane]));
@@ -68,7 +68,7 @@ inline void sort(rows &w, int lane)
     __syncwarp();
 }
 
-inline void write(rows &w, int lane, int power, T *out)
+inline void write(svd_rows &w, int lane, int power, T *out)
 {
     sort(w, lane);
     for (int j = 0; j < R; j++) {
@@ -85,7 +85,7 @@ inline void write(rows &w, int lane, int power, T *out)
 extern "C" __global__ void __launch_bounds__(32) svd(const T *a, T *out)
 {
     lt_wait();
-    __shared__ rows w;
+    __shared__ svd_rows w;
     const int lane = threadIdx.x;
     const i64 count = M * R + R + R * N;
     bool bad = false;

@@ -9,6 +9,22 @@ inline bool comes_before(f64 a, i64 ia, f64 b, i64 ib)
     return a > b || (a == b && ia < ib);
 }
 
+/* The first of what `lanes` neighbouring threads found, in the slot of their first; every thread of the block calls it. */
+inline void fold_best(f64 *value, i64 *place, int lane, int lanes, f64 best, i64 at)
+{
+    const int own = threadIdx.x;
+    value[own] = best;
+    place[own] = at;
+    __syncthreads();
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        if (lane < half && comes_before(value[own + half], place[own + half], value[own], place[own])) {
+            value[own] = value[own + half];
+            place[own] = place[own + half];
+        }
+        __syncthreads();
+    }
+}
+
 #ifdef ARG
 /* LANES threads share one result; pairs fold in shared memory. */
 extern "C" __global__ void __launch_bounds__(256) arg(const T *x, i64 *out)
@@ -25,16 +41,7 @@ extern "C" __global__ void __launch_bounds__(256) arg(const T *x, i64 *out)
             f64 v = SIGN * widen<f64>(x[(r / AFTER * ALONG + i) * AFTER + r % AFTER]);
             if (comes_before(v, i, best, at)) best = v, at = i;
         }
-    value[threadIdx.x] = best;
-    place[threadIdx.x] = at;
-    __syncthreads();
-    for (int half = LANES / 2; half > 0; half /= 2) {
-        if (lane < half && comes_before(value[threadIdx.x + half], place[threadIdx.x + half], value[threadIdx.x], place[threadIdx.x])) {
-            value[threadIdx.x] = value[threadIdx.x + half];
-            place[threadIdx.x] = place[threadIdx.x + half];
-        }
-        __syncthreads();
-    }
+    fold_best(value, place, lane, LANES, best, at);
     if (lane == 0 && r < BEFORE * AFTER) out[r] = place[threadIdx.x];
 }
 #endif
@@ -83,17 +90,7 @@ extern "C" __global__ void __launch_bounds__(256) topk(const T *x, i64 *out)
             if (last >= 0 && !comes_before(last_value, last, v, i)) continue;
             if (comes_before(v, i, best, at)) best = v, at = i;
         }
-        value[threadIdx.x] = best;
-        place[threadIdx.x] = at;
-        __syncthreads();
-        for (int half = 128; half > 0; half /= 2) {
-            int other = threadIdx.x + half;
-            if (threadIdx.x < half && comes_before(value[other], place[other], value[threadIdx.x], place[threadIdx.x])) {
-                value[threadIdx.x] = value[other];
-                place[threadIdx.x] = place[other];
-            }
-            __syncthreads();
-        }
+        fold_best(value, place, threadIdx.x, 256, best, at);
         last = place[0];
         last_value = value[0];
         if (threadIdx.x == 0) out[(i64)blockIdx.x * K + k] = last;
@@ -124,18 +121,25 @@ extern "C" __global__ void __launch_bounds__(256) take(const T *x, const i64 *in
 }
 #endif
 
+#if defined(PUT) || defined(PUT_ALONG)
+/* Element e of a line: the sum of what falls on it, in the order of the indices, so that the bits are the same every time. */
+inline f64 sum_at(i64 e, const T *g, i64 step, const i64 *index, i64 *fault)
+{
+    f64 sum = 0;
+    for (i64 i = 0; i < N_INDEX; i++)
+        if (checked(index[i], ALONG, fault) == e) sum += widen<f64>(g[i * step]);
+    return sum;
+}
+#endif
+
 #ifdef PUT
-/* Each output element adds what falls on it, in the order of the indices: the same bits every time. */
 extern "C" __global__ void __launch_bounds__(256) put(const T *g, const i64 *index, T *out, i64 *fault)
 {
     lt_wait();
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= COUNT) return;
     i64 a = o % AFTER, e = o / AFTER % ALONG, b = o / AFTER / ALONG;
-    f64 sum = 0;
-    for (i64 i = 0; i < N_INDEX; i++)
-        if (checked(index[i], ALONG, fault) == e) sum += widen<f64>(g[(b * N_INDEX + i) * AFTER + a]);
-    narrow(sum, out[o]);
+    narrow(sum_at(e, g + b * N_INDEX * AFTER + a, AFTER, index, fault), out[o]);
 }
 #endif
 
@@ -157,10 +161,6 @@ extern "C" __global__ void __launch_bounds__(256) put_along(const T *g, const i6
     i64 o = (i64)blockIdx.x * 256 + threadIdx.x;
     if (o >= COUNT) return;
     i64 row = o / ALONG, e = o % ALONG;
-    const i64 *line = index + index_row(row) * N_INDEX;
-    f64 sum = 0;
-    for (i64 i = 0; i < N_INDEX; i++)
-        if (checked(line[i], ALONG, fault) == e) sum += widen<f64>(g[row * N_INDEX + i]);
-    narrow(sum, out[o]);
+    narrow(sum_at(e, g + row * N_INDEX, 1, index + index_row(row) * N_INDEX, fault), out[o]);
 }
 #endif

@@ -13,21 +13,13 @@
 extern const char lt_text_cast_cu[], lt_text_place_cu[];
 enum { THREADS = 256 };
 
-/* A kernel that does nothing, for outputs without elements. */
-static lt_status nothing(lt_device *dev, const char *name, const lt_problem_key *p, lt_kernel **out)
-{
-    lt_sequence *s;
-    LT_TRY(lt_sequence_create(dev, name, p->n_in + 1, &s));
-    return lt_sequence_finish(s, LT_OK, out);
-}
-
 /* ---- CAST ------------------------------------------------------------------------------------ */
 bool lt_cuda_cast_applies(const lt_problem_key *p) { (void)p; return true; }
 
 lt_status lt_cuda_cast_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {
     int64_t n = lt_tensor_count(&p->out);
-    if (n == 0) return nothing(dev, "cast_cuda", p, out);
+    if (n == 0) return lt_sequence_nothing(dev, "cast_cuda", p->n_in + 1, out);
     lt_text t = { 0 };
     lt_text_type(&t, "From", p->in[0].dtype);
     lt_text_type(&t, "To", p->out.dtype);
@@ -52,7 +44,7 @@ bool lt_cuda_view_applies(const lt_problem_key *p) { (void)p; return true; }
 
 lt_status lt_cuda_view_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {
-    if (lt_tensor_count(&p->out) == 0) return nothing(dev, "view_cuda", p, out);
+    if (lt_tensor_count(&p->out) == 0) return lt_sequence_nothing(dev, "view_cuda", p->n_in + 1, out);
     lt_fused_load load = { 0, 0, p->in[0].dtype, p->attr->u.view };
     lt_fused_store store = { 0, 1, p->out.dtype, { 0 } };
     int64_t at = 1;
@@ -155,7 +147,7 @@ bool lt_cuda_place_applies(const lt_problem_key *p) { (void)p; return true; }
 lt_status lt_cuda_place_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
 {
     int64_t n = lt_tensor_count(&p->out);
-    if (n == 0) return nothing(dev, "place_cuda", p, out);
+    if (n == 0) return lt_sequence_nothing(dev, "place_cuda", p->n_in + 1, out);
     lt_text t = { 0 };
     lt_text_type(&t, "T", p->out.dtype);
     lt_text_add(&t, "%s\nextern \"C\" __global__ void __launch_bounds__(256) place(", lt_text_place_cu);

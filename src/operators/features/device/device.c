@@ -1,9 +1,10 @@
-/* Features of rollouts measured on a device: memory, launches of a step, records brought home.
+/* Features of rollouts measured on a device: memory, launches of a step, records copied to the host.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/features/device/device.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "device/memory.h"
 #include "operators/features/stream.h"
 #include "operators/features/device/kernels.h"
 
@@ -13,7 +14,7 @@
 #define RECORDS_LIMIT_BYTES ((size_t)256 << 20)
 #define ALIGNED(bytes) (((bytes) + 255) & ~(size_t)255)
 
-struct lt_remote_features {
+struct lt_device_features {
     lt_device        *dev;
     int64_t           realizations, steps;
     lt_feature_shape  shape;
@@ -21,12 +22,11 @@ struct lt_remote_features {
     void             *memory;                     /* of the device, one piece */
     size_t            memory_bytes;
     void             *buffer[LT_FEATURE_BUFFERS]; /* in it; NULL for what the caller brings */
-    lt_state_record  *record;                     /* (T, M) on the host */
-    int64_t           brought;                    /* steps whose records are there, or on their way */
-    bool              pinned;
+    lt_host_memory    records;                    /* (T, M) of lt_state_record on the host */
+    int64_t           copied;                     /* steps whose records are on the host, or on their way */
 };
 
-bool lt_remote_features_fit(const lt_feature_set *s, int grid, int64_t realizations, int64_t steps, char why[static 160])
+bool lt_device_features_fit(const lt_feature_set *s, int grid, int64_t realizations, int64_t steps, char why[static 160])
 {
     if (!lt_feature_set_takes_records(s, why)) return false;
     if (!lt_feature_grid_fits(grid)) {
@@ -47,7 +47,7 @@ static size_t device_bytes(const lt_feature_shape *s)
     return bytes;
 }
 
-lt_status lt_remote_features_need(const lt_feature_set *s, int grid, int64_t realizations, int64_t steps, int64_t *bytes)
+lt_status lt_device_features_need(const lt_feature_set *s, int grid, int64_t realizations, int64_t steps, int64_t *bytes)
 {
     lt_field_plan *plan;
     lt_feature_shape shape;
@@ -58,10 +58,8 @@ lt_status lt_remote_features_need(const lt_feature_set *s, int grid, int64_t rea
     return LT_OK;
 }
 
-static lt_status make_memory(lt_remote_features *f)
+static lt_status make_memory(lt_device_features *f)
 {
-    void *p = NULL;
-    size_t bytes = f->shape.bytes[LT_FEATURE_RECORDS];
     f->memory_bytes = device_bytes(&f->shape);
     LT_TRY(lt_device_alloc(f->dev, NULL, f->memory_bytes, "features", &f->memory));
     char *at = f->memory;
@@ -69,12 +67,10 @@ static lt_status make_memory(lt_remote_features *f)
         if (f->shape.bytes[i]) f->buffer[i] = at;
         at += ALIGNED(f->shape.bytes[i]);
     }
-    f->pinned = f->dev->backend->host_alloc(f->dev, bytes, &p) == LT_OK;
-    f->record = f->pinned ? p : lt_malloc(bytes);
-    return f->record ? LT_OK : LT_ERR_MEMORY;
+    return lt_host_memory_create(f->dev, f->shape.bytes[LT_FEATURE_RECORDS], LT_PIN_ALWAYS, &f->records);
 }
 
-static lt_status upload_tables(lt_remote_features *f, const lt_field_plan *plan)
+static lt_status upload_tables(lt_device_features *f, const lt_field_plan *plan)
 {
     void *table[LT_FEATURE_BUFFERS] = { NULL };
     size_t bytes = 0;
@@ -93,15 +89,15 @@ static lt_status upload_tables(lt_remote_features *f, const lt_field_plan *plan)
     return s;
 }
 
-lt_status lt_remote_features_create(lt_device *dev, const lt_feature_set *s, int grid, int64_t realizations, int64_t steps,
-                                    lt_remote_features **out)
+lt_status lt_device_features_create(lt_device *dev, const lt_feature_set *s, int grid, int64_t realizations, int64_t steps,
+                                    lt_device_features **out)
 {
     char why[160];
     lt_field_plan *plan;
     *out = NULL;
-    if (!lt_remote_features_fit(s, grid, realizations, steps, why)) return LT_FAIL(LT_ERR_UNSUPPORTED, "features on %s: %s", dev->id, why);
+    if (!lt_device_features_fit(s, grid, realizations, steps, why)) return LT_FAIL(LT_ERR_UNSUPPORTED, "features on %s: %s", dev->id, why);
     LT_TRY(lt_field_plan_create(s, grid, &plan));
-    lt_remote_features *f = lt_calloc(1, sizeof *f);
+    lt_device_features *f = lt_calloc(1, sizeof *f);
     lt_status status = f ? LT_OK : LT_ERR_MEMORY;
     if (f) {
         f->dev = dev;
@@ -109,31 +105,29 @@ lt_status lt_remote_features_create(lt_device *dev, const lt_feature_set *s, int
         f->steps = steps;
         lt_feature_shape_make(plan, realizations, steps, &f->shape);
     }
-    if (!status) status = lt_feature_kernels_build(dev, &f->shape, 1, f->one);
-    if (!status) status = lt_feature_kernels_build(dev, &f->shape, f->shape.together, f->several);
+    if (!status) status = lt_feature_kernels_build(dev, &f->shape, f->one, f->several);
     if (!status) status = make_memory(f);
     if (!status) status = upload_tables(f, plan);
     lt_field_plan_destroy(plan);
-    if (status) lt_remote_features_destroy(f);
+    if (status) lt_device_features_destroy(f);
     else *out = f;
     return status;
 }
 
-void lt_remote_features_destroy(lt_remote_features *f)
+void lt_device_features_destroy(lt_device_features *f)
 {
     if (!f) return;
     lt_feature_kernels_destroy(f->one);
     lt_feature_kernels_destroy(f->several);
     (void)lt_device_free(f->dev, NULL, f->memory);
-    if (f->pinned) (void)f->dev->backend->host_release(f->dev, f->record);
-    else lt_free(f->record);
+    lt_host_memory_release(&f->records);
     lt_free(f);
 }
 
-int64_t lt_remote_features_bytes(const lt_remote_features *f) { return (int64_t)f->memory_bytes; }
+int64_t lt_device_features_bytes(const lt_device_features *f) { return (int64_t)f->memory_bytes; }
 
 /* ---- A run ----------------------------------------------------------------------------------------------- */
-static lt_status measure(const lt_remote_features *f, lt_stream *st, lt_kernel *const kernel[], const float *now, const float *before, const int64_t *t)
+static lt_status measure(const lt_device_features *f, lt_stream *st, lt_kernel *const kernel[], const float *now, const float *before, const int64_t *t)
 {
     void *buffer[LT_FEATURE_BUFFERS];
     memcpy(buffer, f->buffer, sizeof buffer);
@@ -151,7 +145,7 @@ static lt_status measure(const lt_remote_features *f, lt_stream *st, lt_kernel *
 
 static lt_status measure_states(void *ctx, lt_stream *st, const lt_state_view *view)
 {
-    const lt_remote_features *f = ctx;
+    const lt_device_features *f = ctx;
     int64_t stride = lt_state_stride(f->realizations, f->shape.grid), together = f->shape.together;
     for (int64_t i = 0; i < view->n;) {
         bool many = view->n - i >= together;
@@ -165,33 +159,35 @@ static lt_status measure_states(void *ctx, lt_stream *st, const lt_state_view *v
 static lt_status begin(void *ctx, lt_stream *st)
 {
     (void)st;
-    ((lt_remote_features *)ctx)->brought = 0;
+    ((lt_device_features *)ctx)->copied = 0;
     return LT_OK;
 }
 
-static lt_status bring(void *ctx, lt_stream *home, int64_t t, int64_t n)
+static lt_state_record *records_of(const lt_device_features *f, int64_t t) { return (lt_state_record *)f->records.at + t * f->realizations; }
+
+static lt_status copy_records(void *ctx, lt_stream *copies, int64_t t, int64_t n)
 {
-    lt_remote_features *f = ctx;
+    lt_device_features *f = ctx;
     const lt_state_record *from = f->buffer[LT_FEATURE_RECORDS];
-    f->brought = t + n;
-    return lt_stream_copy(home, f->record + t * f->realizations, from + t * f->realizations, (size_t)(n * f->realizations) * sizeof *from, LT_TRANSFER_D2H, f->pinned);
+    f->copied = t + n;
+    return lt_stream_copy(copies, records_of(f, t), from + t * f->realizations, (size_t)(n * f->realizations) * sizeof *from, LT_TRANSFER_D2H, f->records.pinned);
 }
 
 /* What no sink has asked for. */
-static lt_status bring_rest(void *ctx, lt_stream *st)
+static lt_status copy_rest(void *ctx, lt_stream *st)
 {
-    const lt_remote_features *f = ctx;
-    return f->brought < f->steps ? bring(ctx, st, f->brought, f->steps - f->brought) : LT_OK;
+    const lt_device_features *f = ctx;
+    return f->copied < f->steps ? copy_records(ctx, st, f->copied, f->steps - f->copied) : LT_OK;
 }
 
-lt_state_reader lt_remote_features_reader(lt_remote_features *f)
+lt_state_reader lt_device_features_reader(lt_device_features *f)
 {
-    return (lt_state_reader){ .ctx = f, .begin = begin, .states = measure_states, .end = bring_rest, .bring = bring };
+    return (lt_state_reader){ .ctx = f, .begin = begin, .states = measure_states, .end = copy_rest, .copy = copy_records };
 }
 
-const lt_state_record *lt_remote_features_records(const lt_remote_features *f) { return f->record; }
+const lt_state_record *lt_device_features_records(const lt_device_features *f) { return records_of(f, 0); }
 
-lt_status lt_remote_features_push(const lt_remote_features *f, lt_feature_stream *s, int64_t t)
+lt_status lt_device_features_push(const lt_device_features *f, lt_feature_stream *s, int64_t t)
 {
-    return lt_feature_stream_push_records(s, t, f->record + t * f->realizations);
+    return lt_feature_stream_push_records(s, t, records_of(f, t));
 }

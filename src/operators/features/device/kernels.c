@@ -1,7 +1,8 @@
-/* The kernels that measure states on a device, from the texts under operators/cuda. SPDX-License-Identifier: BSD-3-Clause */
+/* The kernels that measure states on a device, from the texts of this folder. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/features/device/kernels.h"
 
 #include "base/status.h"
+#include "kernels/cuda/builder.h"
 #include "operators/rollout/device/device.h"
 
 #include <math.h>
@@ -144,21 +145,23 @@ void lt_feature_kernels_text(const lt_feature_shape *s, lt_text *out)
                 lt_text_feature_planes_cu, lt_text_feature_records_cu);
 }
 
-lt_status lt_feature_kernels_build(lt_device *dev, const lt_feature_shape *s, int64_t states, lt_kernel *out[LT_FEATURE_LAUNCHES])
+static void add_kernels(lt_builder *b, const lt_text *t, const lt_feature_shape *s, int64_t states, lt_kernel *out[LT_FEATURE_LAUNCHES])
 {
-    lt_text text = { 0 };
-    for (int i = 0; i < LT_FEATURE_LAUNCHES; i++) out[i] = NULL;
-    lt_feature_kernels_text(s, &text);
-    lt_status status = text.failed ? LT_FAIL(LT_ERR_MEMORY, "no memory for the text of the feature kernels") : LT_OK;
-    for (int i = 0; i < LT_FEATURE_LAUNCHES && !status; i++) {
+    for (int i = 0; i < LT_FEATURE_LAUNCHES; i++) {
         const lt_feature_launch *l = &lt_feature_launches[i];
-        lt_kernel_key key = { .name = l->entry, .source = text.s, .entry = l->entry, .n_args = l->n_args, .grid = { (unsigned)states * s->blocks[i], 1, 1 },
-                              .block = { (unsigned)s->threads, 1, 1 }, .shared_bytes = s->shared_bytes[i] };
-        status = lt_device_build(dev, &key, &out[i]);
+        lt_builder_add(b, t, &(lt_kernel_key){ .name = l->entry, .entry = l->entry, .n_args = l->n_args, .grid = { (unsigned)states * s->blocks[i] },
+                                               .block = { (unsigned)s->threads }, .shared_bytes = s->shared_bytes[i] }, &out[i]);
     }
-    lt_text_free(&text);
-    if (status) lt_feature_kernels_destroy(out);
-    return status;
+}
+
+lt_status lt_feature_kernels_build(lt_device *dev, const lt_feature_shape *s, lt_kernel *one[LT_FEATURE_LAUNCHES], lt_kernel *several[LT_FEATURE_LAUNCHES])
+{
+    lt_builder b = lt_builder_begin(dev);
+    lt_text *t = lt_builder_text(&b);
+    lt_feature_kernels_text(s, t);
+    add_kernels(&b, t, s, 1, one);
+    add_kernels(&b, t, s, s->together, several);
+    return lt_builder_finish(&b, lt_device_pool(dev));
 }
 
 void lt_feature_kernels_destroy(lt_kernel *k[LT_FEATURE_LAUNCHES])

@@ -36,7 +36,7 @@ typedef struct lt_feature_shape {
     size_t   bytes[LT_FEATURE_BUFFERS];  /* 0 for what the caller brings */
 } lt_feature_shape;
 
-/* Whether states of this grid are measured there: up to 256, without a prime factor above 7. */
+/* Whether states of this grid are measured on a device: up to 256, without a prime factor above 7. */
 bool lt_feature_grid_fits(int grid);
 void lt_feature_shape_make(const lt_field_plan *p, int64_t realizations, int64_t steps, lt_feature_shape *out);
 /* The source of all launches. */
@@ -44,8 +44,8 @@ void lt_feature_kernels_text(const lt_feature_shape *s, lt_text *out);
 /* Fills the tables: table[LT_FEATURE_WEIGHT] and so on, shape->bytes each. */
 void lt_feature_tables_fill(const lt_field_plan *p, void *const table[LT_FEATURE_BUFFERS]);
 
-/* For launches that measure this many states. */
-lt_status lt_feature_kernels_build(lt_device *dev, const lt_feature_shape *s, int64_t states, lt_kernel *out[LT_FEATURE_LAUNCHES]);
-void      lt_feature_kernels_destroy(lt_kernel *k[LT_FEATURE_LAUNCHES]); /* half-made ones too */
+/* For launches that measure one state, and shape->together of them. */
+lt_status lt_feature_kernels_build(lt_device *dev, const lt_feature_shape *s, lt_kernel *one[LT_FEATURE_LAUNCHES], lt_kernel *several[LT_FEATURE_LAUNCHES]);
+void      lt_feature_kernels_destroy(lt_kernel *k[LT_FEATURE_LAUNCHES]); /* NULL ones too */
 
 #endif

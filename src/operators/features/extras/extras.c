@@ -95,9 +95,8 @@ static void add_band(const double *a, const double *b, int n, cross_sums *s)
     }
 }
 
-/* Mean over the pairs of channels of |S_ij|^2 / (S_ii S_jj) in each band. Bin by bin, as the reference
-   has it, that is 1 wherever there is power: S_ii S_jj / (S_ii S_jj + 1e-8) of the band. Corrected:
-   the spectra are averaged over the band first. */
+/* Mean over pairs of channels of |S_ij|^2 / (S_ii S_jj) in each band. Spinlock computes this bin by bin, where it is 1 wherever there is
+   power: S_ii S_jj / (S_ii S_jj + 1e-8) of the band. Corrected: the spectra are first averaged over the band. */
 void lt_coherence_values(const lt_field_plan *p, lt_field_work *w, const float *u, double *value)
 {
     const lt_feature_set *set = p->set;

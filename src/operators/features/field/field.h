@@ -60,7 +60,7 @@ void      lt_field_plan_destroy(lt_field_plan *p); /* NULL is allowed */
 lt_status lt_field_work_create(const lt_field_plan *p, lt_field_work *out);
 void      lt_field_work_destroy(lt_field_work *w);
 
-/* What later steps and other channels need to know of a state's channel. */
+/* What later steps and other channels use of one channel of a state. */
 typedef struct lt_channel {
     double mean, variance, std;          /* unbiased */
     double square, gradient_x2, gradient_y2; /* sums */
@@ -77,10 +77,10 @@ extern const int    lt_channel_pair[LT_MAX_CHANNELS][2];
 /* One channel u (g, g): what the wanted categories need. before: the same channel one step ago, or NULL. mi_bin
    (g g) receives the bins of mutual information; w->power the spectrum. False: u is not finite. */
 bool lt_field_measure(const lt_field_plan *p, lt_field_work *w, const float *u, const float *before, lt_channel_record *out, uint8_t *mi_bin);
-/* What a state's channels have in common; theirs are in out already. */
+/* Measures what involves several channels of a state; the records of single channels are in out already. */
 void lt_state_measure(const lt_field_plan *p, const float *u, const uint8_t *mi_bin, lt_state_record *out);
 
-/* ---- From records to values: the same whoever measured ------------------------------------------------- */
+/* ---- From records to values, on the host and for devices ----------------------------------------------- */
 /* All per-step values of one channel. last: what was found one step ago, or NULL. */
 void lt_field_values(const lt_field_plan *p, const lt_channel_record *r, const lt_channel *last, double *value, lt_channel *now);
 /* Those of all channels together. */
@@ -106,7 +106,7 @@ void lt_field_power(const lt_field_plan *p, lt_field_work *w, const float *u);
 void lt_spectrum_measure(const lt_field_plan *p, lt_field_work *w, lt_spectrum_record *out); /* of w->power */
 void lt_spectral_values(const lt_field_plan *p, const lt_spectrum_record *s, double *value);
 
-/* Histograms: bins by float32 arithmetic as the reference has it, then -sum p log(p + eps). */
+/* Histograms: bins in float32 arithmetic, as Spinlock computes them, then -sum p log(p + eps). */
 void   lt_field_bins(const lt_field_plan *p, const float *u, float lo, float hi, int n_bins, uint8_t *bin);
 void   lt_count_bins(const uint8_t *bin, int64_t n, int n_bins, uint32_t *count);
 double lt_bin_entropy(const uint32_t *count, int n_bins, int64_t n);

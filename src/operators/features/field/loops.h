@@ -1,7 +1,7 @@
 /* The inner loops of streamed features: one table per instruction set, chosen by probe.
    SPDX-License-Identifier: BSD-3-Clause
 
-   Fields are float32; every product and sum is taken in double (features/field/record.h). */
+   Fields are float32; every product and sum is taken in double (features/field/record.h) (decision 65). */
 #ifndef LT_OPERATORS_FEATURES_FIELD_LOOPS_H
 #define LT_OPERATORS_FEATURES_FIELD_LOOPS_H
 

@@ -10,8 +10,8 @@
 #include <math.h>
 
 /* ---- Bands ------------------------------------------------------------------------- */
-/* Radial frequency of a bin in cycles per pixel, in float32: the reference decides with it which
-   side of an edge a bin is on (the corner bin lies on the last edge exactly). */
+/* Radial frequency of a bin in cycles per pixel. In float32, because Spinlock uses float32 to decide on which side of an edge a bin lies
+   (the corner bin lies exactly on the last edge). */
 static float radial(int g, int i, int j)
 {
     float ky = (float)(2 * i < g ? i : i - g) / (float)g, kx = (float)j / (float)g;
@@ -74,7 +74,7 @@ static void release_bands(lt_band_map *m)
 }
 
 /* ---- Plan ------------------------------------------------------------------------------ */
-/* Half as wide as two deviations: 9 taps for the default 2 pixels. */
+/* The filter reaches two standard deviations to each side: 9 taps for the default of 2 pixels. */
 static void make_filter(lt_field_plan *p)
 {
     double sigma = p->set->opt.gaussian_sigma, total = 0;

@@ -1,9 +1,8 @@
-/* What the features of a state are made from: sums, order statistics and counts of its channels, found by the
-   CPU's loops or by a device's kernels. SPDX-License-Identifier: BSD-3-Clause
+/* What the features of a state are computed from: sums, order statistics and counts of its channels, measured by the loops of the CPU or by
+   kernels of a device (decision 81). SPDX-License-Identifier: BSD-3-Clause
 
-   This text is also the head of the kernels' source (operators/cuda): plain types only, no includes. All sums
-   are taken in double, so that cancellation between large fields and small differences costs no digits that the
-   data had. */
+   Kernel texts (features/device) include this file too: plain types only, no includes. All sums are in double, so that cancellation between
+   large fields and small differences loses no digits of the data. */
 #ifndef LT_OPERATORS_FEATURES_FIELD_RECORD_H
 #define LT_OPERATORS_FEATURES_FIELD_RECORD_H
 

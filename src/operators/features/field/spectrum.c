@@ -41,8 +41,8 @@ static int64_t dominant_bin(const lt_field_plan *p, const lt_field_work *w, doub
     return 0;
 }
 
-/* In how many of the strongest bins, before the one that completes it, 85 % of the power lies. Bins
-   are put in buckets by the leading bits of their power; only the bucket that completes it is sorted. */
+/* The number of strongest bins that together hold 85 % of the power. Bins are put into buckets by the leading bits of their power; only the
+   bucket that reaches 85 % is sorted. */
 static int64_t rolloff_bin(const lt_field_plan *p, lt_field_work *w, double total)
 {
     enum { SHIFT = 20 };

@@ -1,4 +1,4 @@
-/* The process of a worker and the socket to it, as the parent has them: nothing here waits for what a worker may never do.
+/* The process of a worker and the socket to it, as the parent has them. Nothing here waits for a worker without a limit.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/generate/worker/pool.h"
 
@@ -16,17 +16,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REAP_SECONDS 10 /* a process that a driver holds may not even die: then it is left behind */
+#define REAP_SECONDS 10 /* a process inside a driver call may not die when killed: then it is left behind */
 
 /* ---- Beginning and end ------------------------------------------------------------------------------------ */
 
-/* In the child, after fork: nothing but what is safe there. Standard output stays the parent's alone, as do its files. Signals to the
-   whole group (Ctrl-C, a scheduler's) are the parent's to obey: a worker that went first would cost a row. */
+/* In the child, after fork: only async-signal-safe calls. Standard output and open files stay with the parent. Signals to the whole group
+   (Ctrl-C, a scheduler) are handled by the parent: a worker that ended first would cost a row. */
 static _Noreturn void become_worker(int fd, pid_t parent, const char *const *argv)
 {
     static const int of_the_run[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(125); /* it was gone before that */
+    if (getppid() != parent) _exit(125); /* the parent has ended already */
     for (size_t i = 0; i < LT_LEN(of_the_run); i++) signal(of_the_run[i], SIG_IGN);
     dup2(STDERR_FILENO, STDOUT_FILENO);
     if (fd == LT_WORKER_FD ? fcntl(fd, F_SETFD, 0) < 0 : dup2(fd, LT_WORKER_FD) < 0) _exit(126);
@@ -63,7 +63,7 @@ static bool reap(pid_t pid, int *status)
     for (struct timespec pause = { 0, 100000 };; pause.tv_nsec = LT_MIN(2 * pause.tv_nsec, 20000000)) {
         pid_t got = waitpid(pid, status, WNOHANG);
         if (got == pid) return true;
-        if (got < 0 && errno != EINTR) return false; /* somebody else has waited for it, or children are not waited for here at all */
+        if (got < 0 && errno != EINTR) return false; /* another part of the program has waited for it, or ignores its children */
         if (1e-9 * (double)(lt_clock_ns() - start) > REAP_SECONDS) return false;
         nanosleep(&pause, NULL);
     }
@@ -71,7 +71,7 @@ static bool reap(pid_t pid, int *status)
 
 void lt_worker_kill(const lt_worker *w)
 {
-    if (w->pid) kill(w->pid, SIGKILL); /* one that is about to end, or has, ends as it would have */
+    if (w->pid) kill(w->pid, SIGKILL); /* harmless when it has ended already */
 }
 
 void lt_worker_end_process(lt_worker *w, char *how, size_t bytes)
@@ -93,7 +93,7 @@ void lt_worker_end_process(lt_worker *w, char *how, size_t bytes)
 
 /* ---- Messages --------------------------------------------------------------------------------------------- */
 
-/* A worker that is gone is not told: its socket says so to whoever reads. */
+/* A write to a worker that is gone is not an error here: the next read of its socket finds out. */
 void lt_worker_flush(lt_worker *w)
 {
     while (w->outbox && w->outbox_sent < w->outbox_bytes) {
@@ -129,7 +129,7 @@ lt_status lt_worker_read(lt_worker *w, bool *whole)
     const size_t head = sizeof w->head;
     *whole = false;
     for (;;) {
-        bool known = w->arrived >= head; /* how much there is to come */
+        bool known = w->arrived >= head; /* the length of the message is known */
         size_t all = known ? head + w->head.bytes : head;
         if (known && w->head.bytes > w->pool->message_bytes)
             return LT_FAIL(LT_ERR_FORMAT, "it sent word %lld with %llu bytes", (long long)w->head.word, (unsigned long long)w->head.bytes);

@@ -1,5 +1,5 @@
-/* The workers of a run, one per device: rows are dealt to whoever asks, arrive in any order, and what a worker that is gone leaves is
-   dealt again. SPDX-License-Identifier: BSD-3-Clause */
+/* The workers of a run, one per device. Rows are dealt to workers that ask (decision 137) and come back in any order; rows of a lost worker are dealt
+   again. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/generate/worker/pool.h"
 
 #include "base/alloc.h"
@@ -12,15 +12,15 @@
 #include <poll.h>
 #include <string.h>
 
-enum { LOOK_MS = 50 };      /* between looks at *stop and at who says nothing */
-#define MOST_SILENCE 0.25   /* seconds counted for a look: what held this process up is nobody's silence */
+enum { LOOK_MS = 50 };      /* between checks of *stop and of silent workers */
+#define MOST_SILENCE 0.25   /* seconds of silence counted per wait at most: a longer wait means that this process was held up, not that workers were silent */
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-void lt_worker_pool_return(lt_worker_pool *p, int64_t row) { p->left[--p->next] = row; } /* it was taken from there */
+void lt_worker_pool_return(lt_worker_pool *p, int64_t row) { p->left[--p->next] = row; } /* the row was taken from this list */
 
-/* How many rows a worker may hold. Near the end as few as keep it busy: a row that waits for one device cannot be given to another that
-   has nothing to do. */
+/* How many rows a worker may hold. Near the end only as many as keep it busy: a row that waits for one device cannot go to another that is
+   idle. */
 static int64_t share(const lt_worker_pool *p)
 {
     enum { BUSY = 2 };
@@ -28,7 +28,7 @@ static int64_t share(const lt_worker_pool *p)
     return p->n == 1 ? LT_WORKER_DEALT : LT_MAX(LT_MIN(left / p->n, LT_WORKER_DEALT), BUSY);
 }
 
-/* Whether it may have the next row. One under suspicion is run alone: if the process is lost again, the row is to blame. */
+/* Whether the worker may get the next row. A suspect row runs alone: if its process is lost again, the row is to blame. */
 static bool may_have_next(const lt_worker_pool *p, const lt_worker *w)
 {
     if (!w->n_dealt) return true;
@@ -71,7 +71,7 @@ static lt_status start_missing(lt_worker_pool *p)
     return LT_OK;
 }
 
-/* Waits until somebody says something, or for a moment; says who does. */
+/* Waits for a message of any worker, for a limited time, and marks which workers have one. */
 static lt_status wait_for_any(const lt_worker_pool *p, struct pollfd *poll_of)
 {
     for (int i = 0; i < p->n; i++) {
@@ -88,7 +88,7 @@ static lt_status look_at(lt_worker *w, short events, double seconds)
     if (!w->pid) return LT_OK;
     if (events & POLLOUT) lt_worker_flush(w);
     if (events & ~POLLOUT) return lt_worker_take(w);
-    if (w->silent_seconds == 0) w->limit_seconds = lt_worker_limit(w); /* what is expected must not grow with the wait */
+    if (w->silent_seconds == 0) w->limit_seconds = lt_worker_limit(w); /* fixed when the silence begins, so that it does not grow with the wait */
     w->silent_seconds += seconds;
     return w->silent_seconds > w->limit_seconds ? lt_worker_hangs(w) : LT_OK;
 }
@@ -143,7 +143,7 @@ static lt_status allocate(lt_worker_pool *p)
 static void release(lt_worker_pool *p)
 {
     int n = p->worker ? p->n : 0;
-    for (int i = 0; i < n; i++) lt_worker_kill(&p->worker[i]); /* all at once: contexts of GPUs take a while to go */
+    for (int i = 0; i < n; i++) lt_worker_kill(&p->worker[i]); /* all before the first wait: ending a GPU context takes a while */
     for (int i = 0; i < n; i++) {
         lt_worker_stop(&p->worker[i]);
         lt_free(p->worker[i].message);

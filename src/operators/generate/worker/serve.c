@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* A configuration has at most so many bytes (yaml.h), a dataset so many rows (sobol.h); what is larger is no message of ours. */
+/* Limits of valid messages: bytes of a configuration (yaml.h), rows of a dataset (sobol.h). */
 #define MAX_CONFIG_BYTES ((uint64_t)1 << 24)
 #define MAX_ROWS ((int64_t)1 << 32)
 
 typedef struct server {
     int              fd;
-    pthread_mutex_t  sending;     /* the lane ahead asks for rows while the main thread tells of others */
+    pthread_mutex_t  sending;     /* the prefetch thread asks for rows while the main thread reports others */
     lt_generator     g;
     lt_generate_info info;
     lt_worker_probe  probe;
@@ -25,7 +25,7 @@ typedef struct server {
 
 /* ---- What is sent ------------------------------------------------------------------------------------- */
 
-static lt_status tell(server *w, lt_worker_head head, int n, const lt_worker_piece *piece)
+static lt_status report(server *w, lt_worker_head head, int n, const lt_worker_piece *piece)
 {
     pthread_mutex_lock(&w->sending);
     lt_status s = lt_worker_send(w->fd, head, n, piece);
@@ -33,50 +33,51 @@ static lt_status tell(server *w, lt_worker_head head, int n, const lt_worker_pie
     return s;
 }
 
-/* From the main thread during rollouts, from several while kernels are compiled. A parent that is gone shows when the row is sent. */
+/* Called by the main thread during rollouts and by several threads while kernels are compiled. If the parent is gone, the next message that
+   sends a row fails. */
 static void beat(void *ctx, int64_t row, int64_t t)
 {
     server *w = ctx;
     lt_worker_word word = row < 0 ? LT_WORD_ALIVE : t < 0 ? LT_WORD_BEGIN : LT_WORD_BEAT;
     pthread_mutex_lock(&w->sending);
     (void)lt_worker_send(w->fd, (lt_worker_head){ .word = word, .row = row, .step = t }, 0, NULL);
-    if (w->probe) w->probe(w->probe_ctx, row, t); /* what a probe does is never amid a message */
+    if (w->probe) w->probe(w->probe_ctx, row, t); /* between messages, never inside one */
     pthread_mutex_unlock(&w->sending);
 }
 
 static lt_status send_states(void *ctx, const lt_store_row *row, const float *states)
 {
     server *w = ctx;
-    return tell(w, (lt_worker_head){ .word = LT_WORD_STATES, .row = row->row }, 1, &(lt_worker_piece){ states, w->g.plan.step_bytes });
+    return report(w, (lt_worker_head){ .word = LT_WORD_STATES, .row = row->row }, 1, &(lt_worker_piece){ states, w->g.plan.step_bytes });
 }
 
 static lt_status send_row(void *ctx, const lt_store_row *row)
 {
     server *w = ctx;
     w->info.peak_bytes = lt_rollout_cache_peak_bytes(w->g.cache);
-    w->info.ahead_seconds = lt_lane_ahead_busy_seconds(w->g.ahead);
-    lt_worker_row r = { { .size = sizeof(lt_rollout_result), .status = (lt_run_status)row->code, .step = row->step, .seconds = (double)row->seconds }, w->info };
+    w->info.ahead_seconds = lt_prefetch_busy_seconds(w->g.ahead);
+    lt_worker_row r = { { .status = (lt_run_status)row->code, .step = row->step, .seconds = (double)row->seconds }, w->info };
     const lt_worker_piece piece[] = { { &r, sizeof r }, { row->record, w->g.plan.rest_bytes } };
-    LT_TRY(tell(w, (lt_worker_head){ .word = LT_WORD_ROW, .row = row->row }, 2, piece));
+    LT_TRY(report(w, (lt_worker_head){ .word = LT_WORD_ROW, .row = row->row }, 2, piece));
     w->renew = row->code == LT_RUN_FAILED || row->code == LT_RUN_LOST; /* the device may be left in any state */
     return w->renew ? LT_ERR_CANCELLED : LT_OK;
 }
 
 /* ---- What is received ----------------------------------------------------------------------------------- */
 
-/* On the thread of the lane ahead, which alone receives. */
+/* Called on the prefetch thread, the only one that receives. */
 static lt_status next_row(void *ctx, int64_t *row)
 {
     server *w = ctx;
     lt_worker_head h;
-    LT_TRY(tell(w, (lt_worker_head){ .word = LT_WORD_ASK }, 0, NULL));
+    LT_TRY(report(w, (lt_worker_head){ .word = LT_WORD_ASK }, 0, NULL));
     LT_TRY(lt_worker_receive(w->fd, &h, sizeof h));
     if (h.word != LT_WORD_DEAL || h.row >= w->g.rows.n) return LT_FAIL(LT_ERR_FORMAT, "worker process: dealt row %lld of %lld", (long long)h.row, (long long)w->g.rows.n);
     *row = h.row;
     return LT_OK;
 }
 
-/* Nothing is received any more; what there is to say is still said. */
+/* Stops receiving; messages can still be sent. */
 static void stop_receiving(void *ctx) { (void)shutdown(((server *)ctx)->fd, SHUT_RD); }
 
 /* ---- A run ----------------------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ static lt_status run_rows(server *w)
     lt_worker_ready ready = { .rest_bytes = g->plan.rest_bytes, .step_bytes = g->plan.step_bytes };
     snprintf(ready.version, sizeof ready.version, "%s", lt_version());
     LT_TRY(lt_store_open_sink(&g->plan, &sink, &g->store));
-    LT_TRY(tell(w, (lt_worker_head){ .word = LT_WORD_READY }, 1, &(lt_worker_piece){ &ready, sizeof ready }));
+    LT_TRY(report(w, (lt_worker_head){ .word = LT_WORD_READY }, 1, &(lt_worker_piece){ &ready, sizeof ready }));
     lt_status s = lt_generator_run_here(g);
     return w->renew ? LT_OK : s;
 }
@@ -145,10 +146,10 @@ lt_status lt_worker_serve(int fd, lt_worker_probe probe, void *ctx)
     lt_status s = receive_setup(fd, &u, &json, &order);
     if (!s) s = run_config(&w, &u, json, order);
     lt_worker_piece text = { lt_error_text(), s ? strlen(lt_error_text()) : 0 };
-    lt_status told = lt_worker_send(fd, (lt_worker_head){ .word = s ? LT_WORD_FAILED : LT_WORD_END, .value = s }, 1, &text);
+    lt_status sent = lt_worker_send(fd, (lt_worker_head){ .word = s ? LT_WORD_FAILED : LT_WORD_END, .value = s }, 1, &text);
     lt_free(json);
     lt_free(order);
-    return s ? s : told;
+    return s ? s : sent;
 }
 
 lt_status lt_generate_worker(int fd) { return lt_worker_serve(fd, NULL, NULL); }

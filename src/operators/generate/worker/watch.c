@@ -1,4 +1,4 @@
-/* One worker, watched: what it says, and what becomes of its rows when it hangs or dies. SPDX-License-Identifier: BSD-3-Clause */
+/* One worker as the parent sees it: its messages, and what happens to its rows when it hangs or dies. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/generate/worker/pool.h"
 
 #include "base/status.h"
@@ -7,16 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-#define SLOWER 100      /* a step that takes so many times what is expected of it hangs */
-#define LEAST_SECONDS 10 /* but no step is suspected before … */
-#define FIRST_STEP 12   /* … and the first one, of which nothing is expected yet, not before so many times that; */
-#define BETWEEN 60      /* nor what happens between rollouts: compiling, drawing, finishing */
-enum { IDLE_TRIES = 3 }; /* processes that are lost one after the other before they have any row */
+#define SLOWER 100      /* a step that takes this many times its expected time hangs */
+#define LEAST_SECONDS 10 /* but at least this many seconds; */
+#define FIRST_STEP 12   /* … the first step has no expected time and gets this many times the least, */
+#define BETWEEN 60      /* … and work between rollouts (compiling, drawing, finishing) this many */
+enum { IDLE_TRIES = 3 }; /* processes lost one after the other before they had any row */
 
 /* ---- Beginning ------------------------------------------------------------------------------------------- */
 
-/* Rows that may come. Each worker's list begins elsewhere, and with it what it compiles first: they then find each other's kernels in the
-   cache. */
+/* Sends the rows that may come. Each worker's list begins at another row, so that workers compile different kernels first and find each
+   other's in the cache. */
 static lt_status send_setup(lt_worker *w)
 {
     const lt_worker_pool *p = w->pool;
@@ -69,7 +69,7 @@ static void close_row(lt_worker *w, const lt_worker_open *o)
     memmove(w->open + at, w->open + at + 1, (size_t)(--w->n_open - at) * sizeof *w->open);
 }
 
-/* One that had begun begins again: what came of it is dropped, its place in the order stays. */
+/* Begins a row. If it had begun before, its earlier states are dropped; its position in the order stays. */
 static lt_status begin_row(lt_worker *w, int64_t row)
 {
     lt_worker_open *o = find_open(w, row), *place = o ? o : &w->open[w->n_open];
@@ -81,7 +81,7 @@ static lt_status begin_row(lt_worker *w, int64_t row)
     return s;
 }
 
-/* Handed to the writer, whatever became of it. */
+/* Hands the row to the writer, whether or not it succeeded. */
 static lt_status put_row(lt_worker *w, int64_t row, lt_store_row *out, const lt_rollout_result *result)
 {
     forget_dealt(w, row);
@@ -89,7 +89,7 @@ static lt_status put_row(lt_worker *w, int64_t row, lt_store_row *out, const lt_
     return lt_generator_put_row(w->pool->g, out, result);
 }
 
-/* What it had begun or was dealt runs again. */
+/* Returns all rows of the worker, so that they are dealt again. */
 static void return_rows(lt_worker *w)
 {
     while (w->n_open > 0) lt_store_row_drop(w->pool->g->store, w->open[--w->n_open].out);
@@ -113,26 +113,26 @@ static void note_failure(lt_generator *g, int64_t row, const char *why)
         snprintf(g->info->first_failure, sizeof g->info->first_failure, "operator %lld: %.120s", (long long)g->rows.index[row], why);
 }
 
-/* What is known of a row without running it is written all the same. */
+/* Writes a failed row with all that is known of it without running it. */
 static lt_status put_failed(lt_worker *w, lt_worker_open o, const char *why)
 {
     lt_worker_pool *p = w->pool;
     lt_generator *g = p->g;
     int grid = g->rows.spec[o.row].grid;
     lt_rollout_result result = { .size = sizeof result, .status = LT_RUN_LOST, .step = o.beats, .seconds = 1e-9 * (double)(lt_clock_ns() - o.begun_ns) };
-    lt_feature_lane known = { .c = g->c };
+    lt_row_features known = { .c = g->c };
     lt_status s = LT_OK;
     note_failure(g, o.row, why);
     for (size_t i = 0; i < g->plan.step_bytes / sizeof(float); i++) p->block[i] = NAN;
     for (; o.states < g->plan.n_steps && !s; o.states++) s = lt_store_row_step(g->store, o.out, p->block, (int)g->plan.grid);
     if (!s) s = lt_field_makers_draw(&p->makers, g->c, g->rows.field[o.row], g->rows.index[o.row], grid, p->block);
-    if (!s) s = lt_feature_lane_fail(&known, &g->plan, g->rows.unit + o.row * g->rows.parameters, p->block, grid, o.out);
+    if (!s) s = lt_row_features_fail(&known, &g->plan, g->rows.unit + o.row * g->rows.parameters, p->block, grid, o.out);
     if (!s) return put_row(w, o.row, o.out, &result);
     lt_store_row_drop(g->store, o.out);
     return s;
 }
 
-/* The row gets a fresh process to itself before it is lost, once. */
+/* Whether the row gets a fresh process of its own before it is marked lost; each row gets one once. */
 static bool gets_another(lt_worker_pool *p, int64_t row, const char *why)
 {
     lt_generate_info *info = p->g->info;
@@ -143,7 +143,7 @@ static bool gets_another(lt_worker_pool *p, int64_t row, const char *why)
     return true;
 }
 
-/* The oldest row runs again or is marked lost, whether it has begun or not; the others run again. */
+/* The oldest row runs again or is marked lost, whether or not it had begun; the other rows run again. */
 static lt_status fail_oldest(lt_worker *w, const char *why)
 {
     if (gets_another(w->pool, w->n_open ? w->open[0].row : w->dealt[0], why)) {
@@ -158,8 +158,8 @@ static lt_status fail_oldest(lt_worker *w, const char *why)
     return s;
 }
 
-/* The process is gone, and with it perhaps a device. A row is to blame when its step hangs, or when the process had no other row; one that
-   had not begun gets a second try. Where several may be to blame, no row pays for another: each runs again alone. */
+/* Decides which row to blame for a lost process. A row is to blame when its step hangs, or when the process had no other row; a row that
+   had not begun gets a second try. When several may be to blame, each of them runs again alone (decision 90). */
 static lt_status blame(lt_worker *w, bool oldest_hangs, const char *why)
 {
     lt_worker_pool *p = w->pool;
@@ -172,8 +172,8 @@ static lt_status blame(lt_worker *w, bool oldest_hangs, const char *why)
     return LT_OK;
 }
 
-/* Ends the process, if that has not happened, and finds who is to blame. Before it was ready that is no operator's fault. NULL: it died, and
-   how is to be told. */
+/* Ends the process if it still runs, and finds the row to blame. Before the process was ready, no row is. why NULL: the process died, and
+   the text describes how. */
 static lt_status lose_process(lt_worker *w, bool hangs, const char *why)
 {
     char how[64], died[96];
@@ -204,21 +204,21 @@ void lt_worker_stop(lt_worker *w)
 
 /* ---- Time ------------------------------------------------------------------------------------------------------ */
 
-/* What one step of the oldest row should take, from those it has done; 0: not known. The first beat is the initial field. */
+/* Expected seconds of one step of the oldest row, from the steps it has done; 0: not known. The first beat is the initial field. */
 static double expected_seconds(const lt_worker_open *o)
 {
     return o->beats > 1 ? 1e-9 * (double)(lt_clock_ns() - o->begun_ns) / (double)(o->beats - 1) : 0;
 }
 
-/* Rollouts whose states stay on their device have no beats: all their steps together get what a first step gets, or what operators
-   before them needed. */
+/* The time limit of the next message. Rollouts whose states stay on the device send no beats: all their steps together get the limit of a
+   first step, or what earlier operators needed. */
 double lt_worker_limit(const lt_worker *w)
 {
     const lt_generator *g = w->pool->g;
     double least = g->opt->watchdog_seconds > 0 ? g->opt->watchdog_seconds : LEAST_SECONDS;
     if (!w->n_open) return BETWEEN * least;
     const lt_worker_open *o = &w->open[0];
-    if (o->beats >= g->plan.steps) return g->c->learned.enabled ? INFINITY : BETWEEN * least; /* training takes what it takes */
+    if (o->beats >= g->plan.steps) return g->c->learned.enabled ? INFINITY : BETWEEN * least; /* training has no expected time */
     if (o->beats > 1) return fmax(least, SLOWER * expected_seconds(o));
     double mean = g->info->samples ? g->info->inference_seconds / (double)g->info->samples : 0;
     return fmax(FIRST_STEP * least, SLOWER * mean);
@@ -226,7 +226,7 @@ double lt_worker_limit(const lt_worker *w)
 
 /* ---- Messages ------------------------------------------------------------------------------------------------- */
 
-/* Whether a row that is told to be done is one. */
+/* Whether a row that the worker reports as done is complete. */
 static bool is_done(const lt_worker *w, const lt_worker_open *o)
 {
     lt_worker_row r;
@@ -234,7 +234,7 @@ static bool is_done(const lt_worker *w, const lt_worker_open *o)
     return o && o->states == w->pool->g->plan.n_steps && r.result.status > LT_RUN_PENDING && r.result.status < LT_RUN_STATUS_COUNT;
 }
 
-/* Whether a worker in its state can say this, with so many bytes. A process that cannot be right is lost, and nothing else. */
+/* Whether this message, with this many bytes, is valid in the state of the worker. A process that sends an invalid one is treated as lost. */
 static lt_status check_message(lt_worker *w)
 {
     const lt_worker_head *h = &w->head;
@@ -274,7 +274,7 @@ static lt_status take_ready(lt_worker *w)
     return LT_OK;
 }
 
-/* Times and counts of all processes together: what this one has added since it last told. */
+/* Adds what this process has counted since its last report to the times and counts of all processes. */
 static void add_times(lt_generate_info *to, const lt_generate_info *before, const lt_generate_info *now)
 {
     to->inference_seconds += now->inference_seconds - before->inference_seconds;
@@ -289,6 +289,12 @@ static void add_times(lt_generate_info *to, const lt_generate_info *before, cons
     to->peak_bytes = LT_MAX(to->peak_bytes, now->peak_bytes);
 }
 
+/* Texts of a process that may have gone wrong end where their places do. */
+static void end_texts(lt_generate_info *i)
+{
+    i->first_failure[sizeof i->first_failure - 1] = i->retry_reason[sizeof i->retry_reason - 1] = i->feature_reason[sizeof i->feature_reason - 1] = 0;
+}
+
 static lt_status take_row(lt_worker *w)
 {
     lt_generator *g = w->pool->g;
@@ -296,6 +302,7 @@ static lt_status take_row(lt_worker *w)
     lt_worker_open *o = find_open(w, w->head.row);
     lt_store_row *out = o->out;
     memcpy(&r, w->message, sizeof r);
+    end_texts(&r.info);
     memcpy(out->record, w->message + sizeof r, g->plan.rest_bytes);
     close_row(w, o);
     g->info->devices += w->rows++ == 0;
@@ -304,7 +311,7 @@ static lt_status take_row(lt_worker *w)
     w->renews = r.result.status == LT_RUN_FAILED || r.result.status == LT_RUN_LOST;
     memcpy(g->info->feature_reason, r.info.feature_reason, sizeof r.info.feature_reason);
     if (r.result.status == LT_RUN_LOST && gets_another(w->pool, w->head.row, r.info.first_failure)) {
-        lt_store_row_drop(g->store, out); /* still dealt: it runs again when this process has ended */
+        lt_store_row_drop(g->store, out); /* the row stays dealt: it runs again after this process has ended */
         return LT_OK;
     }
     if (w->renews) note_failure(g, w->head.row, r.info.first_failure);
@@ -324,13 +331,14 @@ static void take_beat(lt_worker_open *o)
     if (o->beats++ == 0) o->begun_ns = lt_clock_ns();
 }
 
-/* What ended the worker's run ends ours, but for its device. One lost under a rollout costs the rollout, as a crash does; one lost between
-   rollouts gets a fresh process. One that made nothing is left out, where there are others. */
+/* A failure that ends the worker's run ends ours, unless its device failed. A device lost during a rollout costs the row, as a crash does.
+   A device lost between rollouts gets a fresh process. A worker that made no row is dropped while others remain. */
 static lt_status take_failure(lt_worker *w)
 {
     char text[LT_ERROR_TEXT_BYTES] = "";
     lt_status s = (lt_status)w->head.value;
     memcpy(text, w->message, LT_MIN((size_t)w->head.bytes, sizeof text - 1));
+    if (!text[0]) snprintf(text, sizeof text, "%s: a worker process failed and did not say why", lt_status_name(s));
     bool own = !w->ready || s == LT_ERR_DEVICE, worked = w->now.samples > 0;
     lt_worker_end_process(w, NULL, 0);
     if (s == LT_ERR_DEVICE && w->n_open) return blame(w, false, text);

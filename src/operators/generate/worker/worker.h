@@ -1,11 +1,11 @@
-/* Rollouts in processes of their own: what the two sides say to each other. SPDX-License-Identifier: BSD-3-Clause
+/* Rollouts in worker processes: the messages between parent and worker (decision 89). SPDX-License-Identifier: BSD-3-Clause
 
-   lt_generate starts a worker for each device and tells it configuration and rows that may come; workers ask for rows one by one, as
-   far ahead as they draw operators, run them as lt_generator_run_here does, in a store without a file, and send every row. The parent
-   alone writes. When a step takes too long, or a worker dies or says what makes no sense, the parent ends it and starts another. The row
-   to blame gets a fresh process to itself once, and is then marked lost; where that is not sure, the rows it had are dealt again, each
-   alone. The worker waits for the parent when it
-   sends and receives, the parent for nobody. Both sides are one program on one machine, so messages are structs as they lie in memory. */
+   lt_generate starts a worker for each device and sends it the configuration and the rows that may come. Workers ask for rows one by one,
+   as far ahead as they draw operators, run them as lt_generator_run_here does, with a store that has no file, and send every finished row.
+   The parent alone writes. When a step takes too long, or a worker dies or sends an invalid message, the parent ends it and starts another.
+   The row to blame gets a fresh process once and is then marked lost. When it is not clear which row is to blame, the rows of the process
+   are dealt again, each alone. A worker blocks when it sends and receives; the parent never does. Both sides are the same program on the
+   same machine, so messages are plain structs. */
 #ifndef LT_OPERATORS_GENERATE_WORKER_WORKER_H
 #define LT_OPERATORS_GENERATE_WORKER_WORKER_H
 
@@ -15,13 +15,13 @@ typedef enum lt_worker_word {
     LT_WORD_SETUP = 1,  /* to the worker: lt_worker_setup, the configuration, the rows */
     LT_WORD_DEAL,       /* to the worker: `row` is for it; -1: there are no more */
     LT_WORD_READY,      /* from it: version and sizes, lt_worker_ready */
-    LT_WORD_ALIVE,      /* something that takes a while is done: an architecture's kernels are compiled */
+    LT_WORD_ALIVE,      /* progress during long work: the kernels of an architecture are compiled */
     LT_WORD_ASK,        /* for a row: one LT_WORD_DEAL answers */
-    LT_WORD_BEGIN,      /* the rollout of a row begins, or begins again: what was said of it before is void */
+    LT_WORD_BEGIN,      /* the rollout of a row begins, or begins again: earlier messages about the row are void */
     LT_WORD_BEAT,       /* a step is done */
     LT_WORD_STATES,     /* states of a step, padded, when the file keeps them */
     LT_WORD_ROW,        /* lt_worker_row, then the record of the row */
-    LT_WORD_END,        /* no more: all rows are done, or a fault of the device calls for a fresh process */
+    LT_WORD_END,        /* the end: all rows are done, or a fault of the device requires a fresh process */
     LT_WORD_FAILED      /* what ended the run: a text; `value` is its status */
 } lt_worker_word;
 
@@ -31,7 +31,7 @@ typedef struct lt_worker_setup {
     int64_t shard_index, shard_count, memory_bytes, n_rows;
     int64_t threads, at_once;
     char    device[16];     /* "": the CPU */
-    uint64_t config_bytes;  /* JSON; then n_rows numbers of rows, whose kernels are worth having */
+    uint64_t config_bytes;  /* JSON, followed by n_rows row numbers: prepare kernels for these */
 } lt_worker_setup;
 
 typedef struct lt_worker_ready { char version[32]; uint64_t rest_bytes, step_bytes; } lt_worker_ready;

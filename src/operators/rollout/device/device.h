@@ -1,8 +1,8 @@
-/* Rollouts on a device with memory of its own: states, noise and weights live there, k steps are one captured
+/* Rollouts on a device with memory of its own: states, noise and weights live on it, k steps are one recorded
    sequence. SPDX-License-Identifier: BSD-3-Clause
 
-   engine.c makes and runs them, step.c is one application of the operator (generic: the compiled graph; fused:
-   fused.h), noise.c draws, kernels.c builds the texts under operators/cuda, states.c brings states home.
+   engine.c makes them, run.c runs them and copies states to the host, step.c is one application of the operator (generic: the
+   compiled graph; fused: fused.h), kernels.c builds the texts of this folder.
 
    All pointers in this header are to device memory unless they are functions, handles or contexts. */
 #ifndef LT_OPERATORS_ROLLOUT_DEVICE_DEVICE_H
@@ -31,16 +31,16 @@ static inline int64_t lt_state_stride(int64_t realizations, int grid)
 
 /* states is called while sequences are recorded, a few times, and the work it queues then runs once for every
    sequence: steps must be read from view->t on the device, and nothing of it may depend on the host's order of calls.
-   begin and end are called once a run, around all steps; end queues what brings results home, and the run
-   waits for it. In runs with a sink bring is called for steps t to t + n - 1 when their work is queued, in order, and queues what
-   brings their results home on a stream of its own: they are there when the sink is told of these steps. Nothing may allocate or wait.
+   begin and end are called once a run, around all steps; end queues the copies of results to the host, and the run
+   waits for it. In runs with a sink, copy is called for steps t to t + n - 1 when their work is queued, in order, and queues the
+   copies of their results on a stream of its own: they have ended when the sink is called for these steps. Nothing may allocate or wait.
    All but states may be NULL. */
 typedef struct lt_state_reader {
     void *ctx;
     lt_status (*begin)(void *ctx, lt_stream *st);
     lt_status (*states)(void *ctx, lt_stream *st, const lt_state_view *view);
     lt_status (*end)(void *ctx, lt_stream *st);
-    lt_status (*bring)(void *ctx, lt_stream *home, int64_t t, int64_t n);
+    lt_status (*copy)(void *ctx, lt_stream *copies, int64_t t, int64_t n);
 } lt_state_reader;
 
 /* The next runs of r show their states to reader (copied; NULL: to none), in addition to the sink. Sequences are
@@ -60,8 +60,6 @@ typedef struct lt_device_rollout lt_device_rollout;
 /* Machine code for such rollouts, made and loaded while the device has nothing to do: loading waits until it is idle, so that
    rollouts made later could not be made beside others. Safe from several threads. Only fused steps need it; others cost nothing here. */
 lt_status lt_device_rollout_prepare(const lt_operator_spec *spec, const lt_rollout_options *opt);
-/* Memory of the device: free, or kept by its allocator for whoever asks next; a limit is respected. */
-lt_status lt_device_rollout_available(lt_device *dev, int64_t *bytes);
 typedef struct lt_rollout_need { int64_t step_bytes, state_bytes; bool exact; } lt_rollout_need;
 /* What such a rollout takes of `available` bytes, before anything is compiled or allocated: exact for fused steps; graphs, where they
    are asked for (it takes milliseconds; else 0), count as what they take at least. LT_ERR_MEMORY when one realization's step is too large. */

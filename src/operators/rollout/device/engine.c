@@ -36,7 +36,7 @@ static lt_status set_sizes(lt_device_rollout *e)
     return LT_OK;
 }
 
-/* ---- Memory: one piece on the device, one page-locked on the host ---- */
+/* ---- Memory: one piece on the device, one on the host, a ring for states ---- */
 
 /* Cuts a piece; with base NULL it only counts. */
 static void *cut(char *base, size_t *used, size_t bytes)
@@ -69,15 +69,11 @@ static size_t lay_out_device(lt_device_rollout *e, const lt_network *n, char *ba
 static size_t lay_out_host(lt_device_rollout *e, char *base)
 {
     size_t used = 0, m = (size_t)e->opt.realizations, side = (size_t)e->spec.grid;
-    for (int i = 0; i < LT_STATE_SLOTS; i++) {
-        e->slot[i].states = cut(base, &used, (size_t)e->k * m * (size_t)e->job.field * sizeof(float));
-        e->slot[i].failed = cut(base, &used, m * sizeof(int64_t));
-    }
-    e->pinned_field = cut(base, &used, (size_t)e->job.field * sizeof(float));
-    e->pinned_scale = cut(base, &used, (size_t)e->opt.steps * sizeof(float));
-    e->pinned_filter = e->noise_at.correlated ? cut(base, &used, side * (side / 2 + 1) * sizeof(float)) : NULL;
-    e->pinned_job = cut(base, &used, sizeof *e->pinned_job);
-    e->pinned_failed = cut(base, &used, m * sizeof(int64_t));
+    e->host_field = cut(base, &used, (size_t)e->job.field * sizeof(float));
+    e->host_scale = cut(base, &used, (size_t)e->opt.steps * sizeof(float));
+    e->host_filter = e->noise_at.correlated ? cut(base, &used, side * (side / 2 + 1) * sizeof(float)) : NULL;
+    e->host_job = cut(base, &used, sizeof *e->host_job);
+    e->host_failed = cut(base, &used, m * sizeof(int64_t));
     e->shown = cut(base, &used, m * sizeof(int64_t));
     return used;
 }
@@ -85,12 +81,14 @@ static size_t lay_out_host(lt_device_rollout *e, char *base)
 static lt_status make_memory(lt_device_rollout *e, lt_rollout_info *info)
 {
     const lt_network *n = lt_application_network(e->application);
-    size_t device = lay_out_device(e, n, NULL), host = lay_out_host(e, NULL);
+    size_t device = lay_out_device(e, n, NULL);
+    size_t m = (size_t)e->opt.realizations, slot = (size_t)e->k * m * (size_t)e->job.field * sizeof(float) + m * sizeof(int64_t);
     LT_TRY(lt_device_alloc(e->dev, e->stream, device, "rollout states", &e->memory));
     (void)lay_out_device(e, n, e->memory);
-    e->is_pinned = e->dev->backend->host_alloc(e->dev, host, &e->pinned) == LT_OK;
-    if (!e->is_pinned && !(e->pinned = lt_malloc_aligned(host))) return LT_ERR_MEMORY; /* slower, but it works */
-    (void)lay_out_host(e, e->pinned);
+    LT_TRY(lt_host_memory_create(e->dev, lay_out_host(e, NULL), LT_PIN_ALWAYS, &e->host));
+    (void)lay_out_host(e, e->host.at);
+    LT_TRY(lt_host_ring_open(e->dev, &(lt_ring_options){ (slot + 255) / 256 * 256, LT_STATE_SLOTS, LT_PIN_ALWAYS, false }, &e->states));
+    LT_TRY(lt_host_ring_open(e->dev, &(lt_ring_options){ .n_slots = LT_AHEAD_WITHOUT_STATES }, &e->stays));
     info->state_bytes = (int64_t)device - info->weight_bytes;
     return lt_stream_fill(e->stream, e->memory, 0, device);
 }
@@ -175,11 +173,11 @@ static lt_status step(lt_device_rollout *e, const float *from, const float *nois
 }
 
 /* What comes first, X_0 or a snapshot, has nothing before it. */
-lt_status lt_device_rollout_show(lt_device_rollout *e, int64_t place, int64_t n, const int64_t *t)
+lt_status lt_device_rollout_show(lt_device_rollout *e, int64_t first, int64_t n, const int64_t *t)
 {
-    int64_t places = 2 * e->k, before = t == e->steps + e->k ? place : (place + places - 1) % places;
+    int64_t all = 2 * e->k, before = t == e->steps + e->k ? first : (first + all - 1) % all;
     if (!e->has_reader) return LT_OK;
-    return e->reader.states(e->reader.ctx, e->stream, &(lt_state_view){ n, lt_ring_state(e, place), lt_ring_state(e, before), t, e->failed });
+    return e->reader.states(e->reader.ctx, e->stream, &(lt_state_view){ n, lt_ring_state(e, first), lt_ring_state(e, before), t, e->failed });
 }
 
 lt_status lt_device_rollout_step(lt_device_rollout *e, const float *from, float *to, const int64_t *t)
@@ -189,46 +187,35 @@ lt_status lt_device_rollout_step(lt_device_rollout *e, const float *from, float 
 }
 
 /* Small noise is drawn for all steps of a sequence at once: a launch takes longer than the drawing. */
-static lt_status record_half(lt_device_rollout *e, int64_t half)
+typedef struct half_ring { lt_device_rollout *e; int64_t half; } half_ring;
+
+static lt_status queue_half(void *ctx, lt_stream *st)
 {
-    lt_status s = lt_capture_begin(e->stream);
-    if (!s && e->kernels.noises) s = launch(e, e->kernels.noises, (void *[]){ e->device_job, at(e->steps), e->scale, e->noise });
-    for (int64_t i = 0; i < e->k && !s; i++) {
-        int64_t place = half * e->k + i;
-        const float *from = lt_ring_state(e, (place + 2 * e->k - 1) % (2 * e->k));
-        s = e->kernels.noises ? step(e, from, e->noise + i * e->job.noise_step, lt_ring_state(e, place), e->steps + i)
-                              : lt_device_rollout_step(e, from, lt_ring_state(e, place), e->steps + i);
+    lt_device_rollout *e = ((half_ring *)ctx)->e;
+    int64_t first = ((half_ring *)ctx)->half * e->k;
+    (void)st; /* the rollout's own */
+    if (e->kernels.noises) LT_TRY(launch(e, e->kernels.noises, (void *[]){ e->device_job, at(e->steps), e->scale, e->noise }));
+    for (int64_t i = 0; i < e->k; i++) {
+        const float *from = lt_ring_state(e, (first + i + 2 * e->k - 1) % (2 * e->k));
+        float *to = lt_ring_state(e, first + i);
+        if (e->kernels.noises) LT_TRY(step(e, from, e->noise + i * e->job.noise_step, to, e->steps + i));
+        else LT_TRY(lt_device_rollout_step(e, from, to, e->steps + i));
     }
-    if (!s) s = lt_device_rollout_show(e, half * e->k, e->k, e->steps);
-    if (!s) s = launch(e, e->kernels.advance, (void *[]){ e->device_job, e->steps });
-    if (!s) return lt_capture_end(e->stream, &e->sequence[half]);
-    lt_capture_abort(e->stream);
-    return s;
+    LT_TRY(lt_device_rollout_show(e, first, e->k, e->steps));
+    return launch(e, e->kernels.advance, (void *[]){ e->device_job, e->steps });
 }
 
 lt_status lt_device_rollout_record(lt_device_rollout *e)
 {
     int64_t sequences = (e->opt.steps - 1) / e->k; /* what is left over runs step by step */
     for (int64_t half = 0; half < 2; half++) {
-        lt_capture_destroy(e->sequence[half]);
-        e->sequence[half] = NULL;
-        if (!e->opt.apart && sequences > half) LT_TRY(record_half(e, half));
+        lt_recording_drop(&e->sequence[half]);
+        if (!e->opt.apart && sequences > half) LT_TRY(lt_recording_make(&e->sequence[half], e->stream, queue_half, &(half_ring){ e, half }));
     }
     return LT_OK;
 }
 
 /* ---- Creating ---- */
-
-lt_status lt_device_rollout_available(lt_device *dev, int64_t *bytes)
-{
-    int64_t total;
-    lt_memory_stats m = { .size = sizeof m };
-    LT_TRY(dev->backend->mem_info(dev, bytes, &total));
-    LT_TRY(lt_device_memory(dev, &m));
-    *bytes += m.reserved_bytes - m.in_use_bytes;
-    if (m.limit_bytes) *bytes = LT_MAX(0, LT_MIN(*bytes, m.limit_bytes - m.in_use_bytes));
-    return LT_OK;
-}
 
 /* For activations. */
 static int64_t budget(const lt_rollout_options *opt, int64_t available) { return opt->memory_bytes ? opt->memory_bytes : available / 2; }
@@ -254,16 +241,15 @@ static lt_status create(lt_device_rollout *e, lt_rollout_info *info)
     int64_t available;
     LT_TRY(set_sizes(e));
     LT_TRY(lt_stream_create(e->dev, &e->stream));
-    LT_TRY(lt_stream_create(e->dev, &e->home));
-    for (int i = 0; i < LT_AHEAD_WITHOUT_STATES; i++) LT_TRY(lt_event_create(e->dev, &e->arrived[i]));
+    LT_TRY(lt_stream_create(e->dev, &e->copies));
     lt_event **event[] = { &e->uploaded, &e->begun, &e->computed, &e->done };
     for (size_t i = 0; i < LT_LEN(event); i++) LT_TRY(lt_event_create(e->dev, event[i]));
-    LT_TRY(lt_device_rollout_available(e->dev, &available));
+    LT_TRY(lt_device_available_memory(e->dev, &available));
     q.budget_bytes = budget(&e->opt, available);
     LT_TRY(lt_application_create(&q, &e->application, info));
     LT_TRY(make_memory(e, info));
     LT_TRY(make_kernels(e, info));
-    /* Programs took their memory on the device's own stream; what is held must be there before it is recorded. */
+    /* Programs took their memory on the device's own stream; what is held must be made before it is recorded. */
     LT_TRY(lt_event_record(e->done, lt_device_stream(e->dev)));
     LT_TRY(lt_event_wait(e->stream, e->done));
     LT_TRY(lt_application_set_weights(e->application, e->stream, e->weights));
@@ -295,21 +281,21 @@ lt_status lt_device_rollout_create(const lt_operator_spec *spec, const lt_rollou
 void lt_device_rollout_destroy(lt_device_rollout *e)
 {
     if (!e) return;
-    lt_stream_destroy(e->home); /* both wait for their work */
+    lt_stream_destroy(e->copies); /* both wait for their work */
     if (e->stream) (void)lt_stream_sync(e->stream);
-    for (int half = 0; half < 2; half++) lt_capture_destroy(e->sequence[half]);
+    for (int half = 0; half < 2; half++) lt_recording_drop(&e->sequence[half]);
     lt_application_destroy(e->application);
     lt_program_destroy(e->smooth);
     lt_rollout_kernels_destroy(&e->kernels);
     if (e->memory) (void)lt_device_free(e->dev, e->stream, e->memory);
-    for (int i = 0; i < LT_AHEAD_WITHOUT_STATES; i++) lt_event_destroy(e->arrived[i]);
     lt_event_destroy(e->uploaded);
     lt_event_destroy(e->begun);
     lt_event_destroy(e->computed);
     lt_event_destroy(e->done);
     lt_stream_destroy(e->stream);
-    if (e->is_pinned) (void)e->dev->backend->host_release(e->dev, e->pinned);
-    else lt_free_aligned(e->pinned);
+    lt_host_ring_close(&e->states);
+    lt_host_ring_close(&e->stays);
+    lt_host_memory_release(&e->host);
     lt_free(e);
 }
 
@@ -340,15 +326,15 @@ static void fill_job(lt_device_rollout *e, const lt_operator_spec *spec, const l
     j->index = (uint32_t)w->index;
     j->index_high = (uint32_t)((uint64_t)w->index >> 32);
     memcpy(j->policy, policy, sizeof j->policy);
-    if (e->noise_at.mixed) lt_noise_mix(w, j->mix);
-    for (int64_t t = 0; t < e->opt.steps; t++) e->pinned_scale[t] = (float)lt_noise_scale(spec, t, last);
-    if (e->noise_at.correlated) lt_noise_filter(spec, e->pinned_filter);
-    *e->pinned_job = *j;
+    if (e->noise_at.mixed) lt_noise_mix(w, (float (*)[LT_FIELD_CHANNELS])j->mix);
+    for (int64_t t = 0; t < e->opt.steps; t++) e->host_scale[t] = (float)lt_noise_scale(spec, t, last);
+    if (e->noise_at.correlated) lt_noise_filter(spec, e->host_filter);
+    *e->host_job = *j;
 }
 
 static lt_status upload(lt_device_rollout *e, void *to, const void *from, size_t bytes)
 {
-    return lt_stream_copy(e->stream, to, from, bytes, LT_TRANSFER_H2D, e->is_pinned);
+    return lt_stream_copy(e->stream, to, from, bytes, LT_TRANSFER_H2D, e->host.pinned);
 }
 
 lt_status lt_device_rollout_set(lt_device_rollout *e, const lt_operator_spec *spec, const lt_operator_weights *w, const float policy[2])
@@ -357,9 +343,9 @@ lt_status lt_device_rollout_set(lt_device_rollout *e, const lt_operator_spec *sp
     if (e->uploading) LT_TRY(lt_event_sync(e->uploaded)); /* what was set before may still be on its way */
     fill_job(e, spec, w, policy);
     e->uploading = true;
-    LT_TRY(upload(e, e->device_job, e->pinned_job, sizeof *e->pinned_job));
-    LT_TRY(upload(e, e->scale, e->pinned_scale, (size_t)e->opt.steps * sizeof *e->scale));
-    if (e->noise_at.correlated) LT_TRY(upload(e, e->filter, e->pinned_filter, side * (side / 2 + 1) * sizeof *e->filter));
+    LT_TRY(upload(e, e->device_job, e->host_job, sizeof *e->host_job));
+    LT_TRY(upload(e, e->scale, e->host_scale, (size_t)e->opt.steps * sizeof *e->scale));
+    if (e->noise_at.correlated) LT_TRY(upload(e, e->filter, e->host_filter, side * (side / 2 + 1) * sizeof *e->filter));
     LT_TRY(lt_event_record(e->uploaded, e->stream));
     LT_TRY(launch(e, e->kernels.weights, (void *[]){ e->device_job, e->tensors, e->weights }));
     return lt_application_set_weights(e->application, e->stream, e->weights);

@@ -2,18 +2,11 @@
 #ifndef LT_OPERATORS_ROLLOUT_DEVICE_PARTS_H
 #define LT_OPERATORS_ROLLOUT_DEVICE_PARTS_H
 
-#include "operators/rollout/fused/fused.h"
+#include "device/host_ring.h"
+#include "device/recording.h"
 #include "operators/rollout/device/device.h"
-
-/* ---- What kernels read; the same struct stands in operators/rollout/device/rollout_random.cuh ---- */
-typedef struct lt_rollout_job {
-    uint32_t noise_key[2], sign_key[2], weight_key[2], index, index_high;
-    float    policy[2], mix[LT_FIELD_CHANNELS][LT_FIELD_CHANNELS], clamp_lo, clamp_hi; /* policy: keep, gain */
-    int32_t  post, clamp, whole_batch, laplace, shift;  /* shift: 1 is added to noise that multiplies */
-    int64_t  realizations, field, pixels, channels, noise_count, steps_per_launch, n_tensors;
-    int64_t  noise_step, noise_steps;                   /* numbers from one step's noise to the next's; steps drawn together in a sequence */
-} lt_rollout_job;
-typedef struct lt_drawn_tensor { int64_t first_quad, offset; float scale; int32_t init; } lt_drawn_tensor; /* rollout_states.cu */
+#include "operators/rollout/device/rollout_job.h"
+#include "operators/rollout/fused/fused.h"
 
 /* ---- Kernels (kernels.c) ---- */
 typedef struct lt_rollout_kernels {
@@ -33,7 +26,7 @@ typedef struct lt_application_request {
 } lt_application_request;
 /* Fills precision, arithmetic, step, micro_batch, arena and kernel counts of info. */
 lt_status lt_application_create(const lt_application_request *q, lt_application **out, lt_rollout_info *info);
-/* Machine code of such a one, as far as it is known before there is one; budget_bytes is not asked. */
+/* Machine code of such a one, as far as it is known before there is one; budget_bytes does not matter. */
 lt_status lt_application_prepare(const lt_application_request *q);
 /* Device memory that such a one takes: exact for fused steps. A graph is planned only with `graphs`, which takes milliseconds, and counts
    as what one realization takes at least. LT_ERR_MEMORY when that is beyond budget_bytes. Nothing is compiled or allocated. */
@@ -49,14 +42,9 @@ bool      lt_application_ends_steps(const lt_application *a);
 /* ---- The whole (engine.c, run.c) ---- */
 enum { LT_STATE_SLOTS = 3, LT_AHEAD_WITHOUT_STATES = 64 }; /* sequences queued ahead of the host, with and without states on their way */
 
-typedef struct lt_state_slot {
-    float    *states;             /* page-locked: [k, M, field], then failed [M] */
-    int64_t  *failed;
-} lt_state_slot;
-
 struct lt_device_rollout {
     lt_device         *dev;
-    lt_stream         *stream, *home;    /* work; copies to the host */
+    lt_stream         *stream, *copies;  /* work; copies to the host */
     lt_rollout_options opt;
     lt_operator_spec   spec;
     lt_rollout_job     job;              /* as the device has it, once set */
@@ -74,18 +62,18 @@ struct lt_device_rollout {
     int64_t           *failed, *steps;   /* steps: of a sequence [k], then 0 */
     lt_rollout_job    *device_job;
     lt_drawn_tensor   *tensors;
-    /* Page-locked host memory, one piece. */
-    void              *pinned;
-    bool               is_pinned;
-    float             *pinned_field, *pinned_scale, *pinned_filter;
-    lt_rollout_job    *pinned_job;
-    lt_state_slot      slot[LT_STATE_SLOTS];
-    lt_event          *arrived[LT_AHEAD_WITHOUT_STATES]; /* a chunk is home, or computed where states stay; used in turn */
-    int64_t           *pinned_failed;    /* [M], at the end */
+    /* Host memory, one piece. */
+    lt_host_memory     host;
+    float             *host_field, *host_scale, *host_filter;
+    lt_rollout_job    *host_job;
+    int64_t           *host_failed;      /* [M], at the end */
     int64_t           *shown;            /* [M]: failures up to the step that is shown */
+    /* Chunks on their way to the host, in turn: a slot ends when its chunk has arrived, or is computed where states stay. */
+    lt_host_ring       states;           /* [k, M, field], then failed [M] */
+    lt_host_ring       stays;            /* without memory */
     lt_event          *uploaded, *begun, *computed, *done;
     bool               uploading;
-    lt_capture        *sequence[2];      /* writes the first or the second half of the ring */
+    lt_recording       sequence[2];      /* writes the first or the second half of the ring */
     lt_state_reader    reader;
     bool               has_reader, stay;  /* stay: states do not travel */
     /* The run under way. */
@@ -100,8 +88,8 @@ struct lt_device_rollout {
 lt_status lt_device_rollout_record(lt_device_rollout *e);
 /* Queues what step t does: `from` and `to` are states in the ring, t points to the step on the device. */
 lt_status lt_device_rollout_step(lt_device_rollout *e, const float *from, float *to, const int64_t *t);
-/* Queues what the reader, if there is one, does with n states from `place` in the ring on, of steps t. */
-lt_status lt_device_rollout_show(lt_device_rollout *e, int64_t place, int64_t n, const int64_t *t);
-static inline float *lt_ring_state(const lt_device_rollout *e, int64_t place) { return (float *)(void *)(e->ring + (size_t)place * e->state_bytes); }
+/* Queues what the reader, if there is one, does with n states from number `first` of the ring on, of steps t. */
+lt_status lt_device_rollout_show(lt_device_rollout *e, int64_t first, int64_t n, const int64_t *t);
+static inline float *lt_ring_state(const lt_device_rollout *e, int64_t number) { return (float *)(void *)(e->ring + (size_t)number * e->state_bytes); }
 
 #endif

@@ -5,11 +5,11 @@
 
 __device__ __forceinline__ i64 first_element() { return 4 * (blockIdx.x * (i64)blockDim.x + threadIdx.x); }
 
-__device__ __forceinline__ f32 *noise_of(const rollout_job &j, f32 *out) { return out + blockIdx.z * j.noise_step + blockIdx.y * j.noise_count; }
+__device__ __forceinline__ f32 *noise_of(const lt_rollout_job &j, f32 *out) { return out + blockIdx.z * j.noise_step + blockIdx.y * j.noise_count; }
 
-__device__ __forceinline__ words noise_words(const rollout_job &j, u32 t, i64 block) { return philox(j.noise_key, (u32)block, t, blockIdx.y, j.index); }
+__device__ __forceinline__ words noise_words(const lt_rollout_job &j, u32 t, i64 block) { return philox(j.noise_key, (u32)block, t, blockIdx.y, j.index); }
 
-extern "C" __global__ void noise_normal(const rollout_job *job, const i64 *t, const f32 *scale, f32 *out)
+extern "C" __global__ void noise_normal(const lt_rollout_job *job, const i64 *t, const f32 *scale, f32 *out)
 {
     lt_wait();
     const i64 at = first_element(), n = job->noise_count;
@@ -21,7 +21,7 @@ extern "C" __global__ void noise_normal(const rollout_job *job, const i64 *t, co
     store_quad(noise_of(*job, out), at, n, q);
 }
 
-extern "C" __global__ void noise_laplace(const rollout_job *job, const i64 *t, const f32 *scale, f32 *out)
+extern "C" __global__ void noise_laplace(const lt_rollout_job *job, const i64 *t, const f32 *scale, f32 *out)
 {
     lt_wait();
     const i64 at = first_element(), n = job->noise_count, step = t[blockIdx.z];
@@ -29,7 +29,7 @@ extern "C" __global__ void noise_laplace(const rollout_job *job, const i64 *t, c
 }
 
 /* Channels kept are divided by the probability of being kept. */
-extern "C" __global__ void noise_dropout(const rollout_job *job, const i64 *t, const f32 *scale, f32 *out)
+extern "C" __global__ void noise_dropout(const lt_rollout_job *job, const i64 *t, const f32 *scale, f32 *out)
 {
     lt_wait();
     const i64 at = first_element(), n = job->noise_count;
@@ -50,10 +50,10 @@ __device__ __forceinline__ void mix(const f32 *l, f32 &a, f32 &b, f32 &c)
     c = z;
 }
 
-extern "C" __global__ void noise_mixed(const rollout_job *job, const i64 *t, const f32 *scale, f32 *out)
+extern "C" __global__ void noise_mixed(const lt_rollout_job *job, const i64 *t, const f32 *scale, f32 *out)
 {
     lt_wait();
-    const rollout_job &j = *job;
+    const lt_rollout_job &j = *job;
     const i64 thread = first_element() / 4, pixels = j.pixels, step = t[blockIdx.z];
     f32 *to = noise_of(j, out);
     const f32 s = scale[step];
@@ -78,7 +78,7 @@ extern "C" __global__ void noise_mixed(const rollout_job *job, const i64 *t, con
 /* ---- Correlated noise ----------------------------------------------------------------------------------- */
 
 /* Before smoothing: normals of unit scale. */
-extern "C" __global__ void noise_unit(const rollout_job *job, const i64 *t, const f32 *scale, f32 *out)
+extern "C" __global__ void noise_unit(const lt_rollout_job *job, const i64 *t, const f32 *scale, f32 *out)
 {
     lt_wait();
     const i64 at = first_element(), n = job->noise_count;
@@ -98,7 +98,7 @@ __device__ __forceinline__ f64 sum_of_block(f64 v)
 }
 
 /* Mean and squared distances to it of each plane, one block each: [planes, 2]. */
-extern "C" __global__ void plane_moments(const rollout_job *job, const f32 *x, f64 *moment)
+extern "C" __global__ void plane_moments(const lt_rollout_job *job, const f32 *x, f64 *moment)
 {
     lt_wait();
     const i64 n = job->pixels;
@@ -112,7 +112,7 @@ extern "C" __global__ void plane_moments(const rollout_job *job, const f32 *x, f
 }
 
 /* What a plane is multiplied with to have unit spread: its own, or that of all planes together. */
-__device__ __forceinline__ f32 gain_of_plane(const rollout_job &j, const f64 *moment, i64 plane)
+__device__ __forceinline__ f32 gain_of_plane(const lt_rollout_job &j, const f64 *moment, i64 plane)
 {
     f64 count = (f64)j.pixels, square = moment[2 * plane + 1];
     if (j.whole_batch) {
@@ -128,11 +128,11 @@ __device__ __forceinline__ f32 gain_of_plane(const rollout_job &j, const f64 *mo
 }
 
 /* Blocks over the pixels of a plane (x) and over planes (y). */
-extern "C" __global__ void finish_correlated(const rollout_job *job, const i64 *t, const f32 *scale, const f64 *moment, f32 *x)
+extern "C" __global__ void finish_correlated(const lt_rollout_job *job, const i64 *t, const f32 *scale, const f64 *moment, f32 *x)
 {
     lt_wait();
     __shared__ f32 shared_gain;
-    const rollout_job &j = *job;
+    const lt_rollout_job &j = *job;
     const i64 plane = blockIdx.y, realization = plane / j.channels, first = plane % j.channels * j.pixels;
     if (threadIdx.x == 0) shared_gain = gain_of_plane(j, moment, plane);
     __syncthreads();

@@ -1,14 +1,6 @@
 /* Philox streams and the numbers made of them, with the bits of operators/rollout/noise_loops_body.h: every product and
    sum is rounded by itself. SPDX-License-Identifier: BSD-3-Clause */
 
-/* What a run needs to know; the same struct stands in operators/rollout/device/parts.h. */
-struct rollout_job {
-    u32 noise_key[2], sign_key[2], weight_key[2], index, index_high;
-    f32 policy[2], mix[9], clamp_lo, clamp_hi;
-    i32 post, clamp, whole_batch, laplace, shift;
-    i64 realizations, field, pixels, channels, noise_count, steps_per_launch, n_tensors, noise_step, noise_steps;
-};
-
 struct words { u32 w[4]; };
 struct quad { f32 v[4]; };
 

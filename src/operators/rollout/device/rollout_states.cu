@@ -4,10 +4,10 @@
 enum { THREADS = 1024, POST_MINMAX = 1, POST_ZSCORE = 2 };
 
 /* The field to all realizations; nothing has failed; steps[j] of a sequence are 1 + j, and behind them 0. */
-extern "C" __global__ void begin_run(const rollout_job *job, const f32 *field, f32 *state, i64 *failed, i64 *steps)
+extern "C" __global__ void begin_run(const lt_rollout_job *job, const f32 *field, f32 *state, i64 *failed, i64 *steps)
 {
     lt_wait();
-    const rollout_job &j = *job;
+    const lt_rollout_job &j = *job;
     const i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x;
     if (i < j.realizations * j.field) state[i] = field[i % j.field];
     if (i < j.realizations) failed[i] = -1;
@@ -15,7 +15,7 @@ extern "C" __global__ void begin_run(const rollout_job *job, const f32 *field, f
 }
 
 /* Behind a sequence: its steps are those of the next one. */
-extern "C" __global__ void advance(const rollout_job *job, i64 *steps)
+extern "C" __global__ void advance(const lt_rollout_job *job, i64 *steps)
 {
     lt_wait();
     for (i64 i = threadIdx.x; i < job->steps_per_launch; i += blockDim.x) steps[i] += job->steps_per_launch;
@@ -73,10 +73,10 @@ __device__ __forceinline__ void zscore(f32 *x, i64 n)
 }
 
 /* Behind every step, one block for each realization: one that is not finite is over, others are post-processed. */
-extern "C" __global__ void __launch_bounds__(THREADS) settle(const rollout_job *job, const i64 *t, f32 *state, i64 *failed)
+extern "C" __global__ void __launch_bounds__(THREADS) settle(const lt_rollout_job *job, const i64 *t, f32 *state, i64 *failed)
 {
     lt_wait();
-    const rollout_job &j = *job;
+    const lt_rollout_job &j = *job;
     const i64 n = j.field;
     f32 *x = state + blockIdx.x * n;
     const bool over = failed[blockIdx.x] >= 0;
@@ -94,13 +94,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) settle(const rollout_job *
 /* ---- Weights --------------------------------------------------------------------------------------------- */
 enum { INIT_UNIFORM, INIT_NORMAL, INIT_ONE, INIT_ZERO };
 
-struct drawn_tensor { i64 first_quad, offset; f32 scale; i32 init; };
 
 /* Four elements of one tensor a thread; tensors begin at multiples of 16 elements, so the last quad has room. */
-extern "C" __global__ void draw_weights(const rollout_job *job, const drawn_tensor *tensor, f32 *block)
+extern "C" __global__ void draw_weights(const lt_rollout_job *job, const lt_drawn_tensor *tensor, f32 *block)
 {
     lt_wait();
-    const rollout_job &j = *job;
+    const lt_rollout_job &j = *job;
     const i64 thread = blockIdx.x * (i64)blockDim.x + threadIdx.x;
     i64 lo = 0, hi = j.n_tensors; /* tensor[n_tensors].first_quad: all quads */
     if (thread >= tensor[hi].first_quad) return;
@@ -109,7 +108,7 @@ extern "C" __global__ void draw_weights(const rollout_job *job, const drawn_tens
         if (tensor[middle].first_quad <= thread) lo = middle;
         else hi = middle;
     }
-    const drawn_tensor &d = tensor[lo];
+    const lt_drawn_tensor &d = tensor[lo];
     const i64 at = thread - d.first_quad;
     quad q;
     if (d.init >= INIT_ONE) {

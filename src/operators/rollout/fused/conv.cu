@@ -44,15 +44,6 @@ enum { THREADS = 512, MULTIPLIERS = 256, CARRIERS = 224 - 32 * FINISHERS, BUT_FE
 #define PAIRS ((ROUNDS + 2 * MOST_BATCH - 1) / (2 * MOST_BATCH))
 #define BATCH ((ROUNDS + 2 * PAIRS - 1) / (2 * PAIRS))
 
-struct conv_job { /* as fused.c writes it */
-    const uint4 *source;       /* [samples, grid, grid, in_c] */
-    const unsigned char *weights;
-    uint4 *result;             /* [samples, grid, grid, out_c] */
-    norm_job norm;             /* of the source */
-    sums_job own;              /* of the result */
-    int samples, grid, tiles_wide, in_c, out_c, chunks, blocks_n; /* tiles_wide: along one side */
-};
-
 /* ---- barriers ---- */
 enum { CARRIERS_MEET = 1, FINISHERS_MEET, ALL_WRITTEN, MULTIPLIERS_MEET, FIRST_MEET }; /* of threads; 0 is everybody's */
 static __device__ __forceinline__ void barrier_arrive(u32 at) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at) : "memory"); }
@@ -78,8 +69,8 @@ template <int N> struct ring {
 
 /* ---- work: both blocks of a pair take neighbouring tiles and the same channels ---- */
 struct tile_at { int sample, y, x, index, block_n; bool real; }; /* index: in its sample */
-static __device__ __forceinline__ int count_turns(const conv_job &j) { return (j.samples * j.tiles_wide * j.tiles_wide + 1) / 2 * j.blocks_n; }
-static __device__ __forceinline__ tile_at place(const conv_job &j, int turn)
+static __device__ __forceinline__ int count_turns(const lt_conv_job &j) { return (j.samples * j.tiles_wide * j.tiles_wide + 1) / 2 * j.blocks_n; }
+static __device__ __forceinline__ tile_at place(const lt_conv_job &j, int turn)
 {
     int per_sample = j.tiles_wide * j.tiles_wide, tile = turn / j.blocks_n * 2 + (int)(blockIdx.x % 2);
     tile_at t;
@@ -91,7 +82,7 @@ static __device__ __forceinline__ tile_at place(const conv_job &j, int turn)
     return t;
 }
 /* A pair takes neighbours in a row: they mostly belong to one sample, whose norms are known. */
-static __device__ __forceinline__ int first_turn(const conv_job &j, int pair)
+static __device__ __forceinline__ int first_turn(const lt_conv_job &j, int pair)
 {
     int pairs = (int)gridDim.x / 2, turns = count_turns(j);
     return turns / pairs * pair + min(turns % pairs, pair);
@@ -129,7 +120,7 @@ static_assert(3 * SEEN * SEEN * 2 <= sizeof(norm_table), "up to 11 x 11");
 enum { SEEN_ROUNDS = (3 * SEEN * SEEN + CARRIERS - 1) / CARRIERS };
 struct seen_cells { /* those of a carrier, on their way while the tile before is brought */
     float v[SEEN_ROUNDS];
-    __device__ void load(const conv_job &j, const float *state, tile_at t, int carrier)
+    __device__ void load(const lt_conv_job &j, const float *state, tile_at t, int carrier)
     {
         const float *planes = state + (i64)t.sample * 3 * j.grid * j.grid;
         #pragma unroll
@@ -165,7 +156,7 @@ static __device__ __forceinline__ void bring_chunk(const unsigned short *seen, i
         put_cell(to + plane * PLANE + p * 16, make_uint4(word[0], word[1], word[2], word[3]));
     }
 }
-static __device__ __forceinline__ void bring_pixels(const conv_job &j, const float *state, norm_table &table, const rings &r, int carrier)
+static __device__ __forceinline__ void bring_pixels(const lt_conv_job &j, const float *state, norm_table &table, const rings &r, int carrier)
 {
     ring<A_STAGES> at;
     unsigned short *seen = (unsigned short *)&table;
@@ -190,7 +181,7 @@ template <int AT_ONCE> struct walk {
     const uint4 *from;            /* the cell in the sample's first pixel */
     u32 stride;                   /* bytes of a pixel */
     int y, x, right, below;       /* of the tile with rim; below: or of the field */
-    __device__ void begin(const conv_job &j, tile_at t, int chunk, int plane, int first)
+    __device__ void begin(const lt_conv_job &j, tile_at t, int chunk, int plane, int first)
     {
         from = j.source + ((i64)t.sample * j.grid * j.grid * j.in_c + chunk * CHUNK) / 8 + plane;
         stride = j.in_c * 2;
@@ -242,7 +233,7 @@ enum { BRINGERS = CARRIERS + MULTIPLIERS, FIRST_AT_ONCE = BRINGERS / PLANES, FIR
 struct first_cells {
     batch<FIRST_ROUNDS> b;
     int plane, first;
-    __device__ void load(const conv_job &j, tile_at t, int bringer)
+    __device__ void load(const lt_conv_job &j, tile_at t, int bringer)
     {
         plane = bringer % PLANES, first = bringer / PLANES;
         if (first >= FIRST_AT_ONCE) first = CELLS; /* nothing to bring */
@@ -260,7 +251,7 @@ struct first_cells {
 };
 
 /* All chunks but the first. */
-static __device__ __forceinline__ void bring_pixels(const conv_job &j, norm_table &table, const rings &r, int carrier)
+static __device__ __forceinline__ void bring_pixels(const lt_conv_job &j, norm_table &table, const rings &r, int carrier)
 {
     ring<A_STAGES> at;
     int plane = carrier % PLANES, first = carrier / PLANES, grid = j.grid, chunks = j.chunks;
@@ -303,7 +294,7 @@ static __device__ __forceinline__ void bring_pixels(const conv_job &j, norm_tabl
 #endif
 
 /* Half of the weights for both blocks; the other block fetches the other half. */
-static __device__ __forceinline__ void bring_weights(const conv_job &j, const rings &r)
+static __device__ __forceinline__ void bring_weights(const lt_conv_job &j, const rings &r)
 {
     ring<B_STAGES> at;
     i64 pieces = (i64)j.chunks * TAPS;
@@ -342,7 +333,7 @@ static __device__ __forceinline__ void multiply_tap(sums_of_tile &c, u64 pixels,
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-static __device__ __forceinline__ void multiply_tile(const conv_job &j, sums_of_tile &c, int group, const rings &r, ring<A_STAGES> &at_a, ring<B_STAGES> &at_b)
+static __device__ __forceinline__ void multiply_tile(const lt_conv_job &j, sums_of_tile &c, int group, const rings &r, ring<A_STAGES> &at_a, ring<B_STAGES> &at_b)
 {
     int lane = threadIdx.x % 128; /* the first two tell the two blocks, the first also the carriers */
     u32 last_a = 0, last_b = 0;   /* barriers of what the unfinished products read; 0: none */
@@ -434,7 +425,7 @@ template <bool SUM, int AT_ONCE> static __device__ __forceinline__ void write_pa
 }
 
 /* The m-th half of a tile, in a slot of the ring; from the thread's cell on. */
-static __device__ __forceinline__ half_tile half_of(const conv_job &j, tile_at t, const rings &r, u32 slot, int m, int cell)
+static __device__ __forceinline__ half_tile half_of(const lt_conv_job &j, tile_at t, const rings &r, u32 slot, int m, int cell)
 {
     u32 pixel_bytes = (u32)(j.out_c * 2);
     char *to = (char *)(j.result + t.block_n * C_CELLS + cell) + (((i64)t.sample * j.grid + t.y) * j.grid + t.x + 8 * m) * pixel_bytes;
@@ -442,7 +433,7 @@ static __device__ __forceinline__ half_tile half_of(const conv_job &j, tile_at t
 }
 
 /* What WORKERS threads have of their channels, AT_ONCE of every cell, added up in the memory the half tile leaves. */
-template <int BARRIER, int WORKERS, int AT_ONCE> static __device__ __forceinline__ void write_sums(const conv_job &j, tile_at t, float2 *scratch, int worker, const float2 (&s)[8])
+template <int BARRIER, int WORKERS, int AT_ONCE> static __device__ __forceinline__ void write_sums(const lt_conv_job &j, tile_at t, float2 *scratch, int worker, const float2 (&s)[8])
 {
     static_assert(AT_ONCE * TILE_N * 8 <= C_BYTES, "fits into half a tile");
     int cell = worker % C_CELLS, first = worker / C_CELLS;
@@ -463,7 +454,7 @@ template <int BARRIER, int WORKERS, int AT_ONCE> static __device__ __forceinline
 /* Those who multiplied the last tile finish it too, all of them: nothing else is left to do. Both halves must be there. */
 #define LAST_BY_ALL (C_STAGES >= 2)
 
-static __device__ __forceinline__ void finish(const conv_job &j, const rings &r, unsigned char *halves, int finisher)
+static __device__ __forceinline__ void finish(const lt_conv_job &j, const rings &r, unsigned char *halves, int finisher)
 {
     ring<C_STAGES> at;
     int cell = finisher % C_CELLS, first = finisher / C_CELLS;
@@ -487,7 +478,7 @@ static __device__ __forceinline__ void finish(const conv_job &j, const rings &r,
 
 #define LAST_MOST (MULTIPLIERS / C_CELLS)
 #define LAST_AT_ONCE (LAST_MOST >= 32 ? 32 : LAST_MOST >= 16 ? 16 : 8)
-static __device__ __forceinline__ void finish_last(const conv_job &j, const rings &r, unsigned char *halves, ring<C_STAGES> at, int t)
+static __device__ __forceinline__ void finish_last(const lt_conv_job &j, const rings &r, unsigned char *halves, ring<C_STAGES> at, int t)
 {
     tile_at last = place(j, first_turn(j, blockIdx.x / 2 + 1) - 1);
     int cell = t % C_CELLS, first = t / C_CELLS;
@@ -501,7 +492,7 @@ static __device__ __forceinline__ void finish_last(const conv_job &j, const ring
     if (RESULT == 1) write_sums<MULTIPLIERS_MEET, MULTIPLIERS, LAST_AT_ONCE>(j, last, (float2 *)left, t, s);
 }
 
-static __device__ __forceinline__ void multiply(const conv_job &j, const rings &r, unsigned char *halves)
+static __device__ __forceinline__ void multiply(const lt_conv_job &j, const rings &r, unsigned char *halves)
 {
     ring<A_STAGES> at_a;
     ring<B_STAGES> at_b;
@@ -518,7 +509,7 @@ static __device__ __forceinline__ void multiply(const conv_job &j, const rings &
 
 #if RESULT == 1
 /* How many of this block's turns are tiles of a sample. */
-static __device__ __forceinline__ int turns_of(const conv_job &j, int turn, int end, int sample)
+static __device__ __forceinline__ int turns_of(const lt_conv_job &j, int turn, int end, int sample)
 {
     int per_sample = j.tiles_wide * j.tiles_wide, odd = 1 - (int)(blockIdx.x % 2);
     int from = (sample * per_sample + odd) / 2 * j.blocks_n, to = ((sample + 1) * per_sample + odd) / 2 * j.blocks_n;
@@ -528,7 +519,7 @@ static __device__ __forceinline__ int turns_of(const conv_job &j, int turn, int 
 /* The block that writes a sample's last tile makes its norms, with the threads that multiplied before. All samples of
    the block are asked about at once: nothing else is left to do while the answers are on their way. */
 enum { ASKED = 32 };
-static __device__ __forceinline__ void settle_norms(const conv_job &j, sums_scratch &scratch, int t)
+static __device__ __forceinline__ void settle_norms(const lt_conv_job &j, sums_scratch &scratch, int t)
 {
     __shared__ bool is_last[ASKED];
     int turn = first_turn(j, blockIdx.x / 2), end = first_turn(j, blockIdx.x / 2 + 1);
@@ -551,7 +542,7 @@ static __device__ __forceinline__ void settle_norms(const conv_job &j, sums_scra
 }
 #endif
 
-extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 1) conv(const conv_job *job, const float *state)
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 1) conv(const lt_conv_job *job, const float *state)
 {
     extern __shared__ __align__(128) unsigned char shared[];
     __shared__ u64 barriers[2 * (A_STAGES + B_STAGES + C_STAGES)];
@@ -568,7 +559,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     pair_arrives(); /* to know the barriers of both */
-    __shared__ conv_job j;
+    __shared__ lt_conv_job j;
     if (threadIdx.x < sizeof j / 4) ((u32 *)&j)[threadIdx.x] = ((const u32 *)job)[threadIdx.x];
     __syncthreads();
     int warpgroup = threadIdx.x / 128, other = threadIdx.x - (warpgroup ? 256 : 0);

@@ -80,13 +80,8 @@ static bool shapes_fit(const lt_operator_spec *spec)
     return widest <= LT_FUSED_MAX_CHANNELS && spec->kernel_size <= LT_FUSED_MAX_KERNEL && lt_conv_shape_choose(&wide) && lt_conv_shape_choose(&stem);
 }
 
-/* The null device plans as if it had them. */
-static bool has_tensor_cores(lt_device *dev)
-{
-    lt_device_info info = { .size = sizeof info };
-    if (!strcmp(dev->backend->name, "null")) return true;
-    return !strcmp(dev->backend->name, "cuda") && !lt_device_describe(dev, &info) && !strncmp(info.features, "sm_90", 5);
-}
+/* Not those of later generations: their instructions differ. */
+static bool has_tensor_cores(const lt_device *dev) { return lt_device_generation(dev) == 90; }
 
 bool lt_fused_cnn_fits(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, char why[static 160])
 {
@@ -236,6 +231,7 @@ lt_status lt_fused_cnn_need(const lt_operator_spec *spec, int64_t realizations, 
 
 /* ---- Jobs ---- */
 
+static void *memory_at(const lt_fused_cnn *f, size_t offset) { return f->memory + offset; }
 static void *map_at(const lt_fused_cnn *f, int buffer) { return buffer < 0 ? NULL : f->memory + (size_t)buffer * f->map_bytes; }
 
 static int group_size(const lt_operator_spec *s, int64_t channels)
@@ -249,13 +245,13 @@ static lt_norm_job norm_job(const lt_fused_cnn *f, int conv)
     if (conv == NO_CONV) return (lt_norm_job){ 0 };
     const conv_layer *c = &f->conv[conv];
     bool made = c->shape.result == LT_RESULT_NORMS;
-    return (lt_norm_job){ .ready = f->memory + (made ? c->norms_at : c->affine_at), .stride = made ? c->shape.out_c : 0, .channels = c->shape.out_c };
+    return (lt_norm_job){ .ready = memory_at(f, made ? c->norms_at : c->affine_at), .stride = made ? c->shape.out_c : 0, .channels = c->shape.out_c };
 }
 
 static lt_sums_job sums_job(const lt_fused_cnn *f, const conv_layer *c)
 {
     if (c->shape.result != LT_RESULT_NORMS) return (lt_sums_job){ 0 };
-    return (lt_sums_job){ .sums = f->memory + c->sums_at, .affine = f->memory + c->affine_at, .norms = f->memory + c->norms_at, .counts = f->memory + c->counts_at,
+    return (lt_sums_job){ .sums = memory_at(f, c->sums_at), .affine = memory_at(f, c->affine_at), .norms = memory_at(f, c->norms_at), .counts = memory_at(f, c->counts_at),
                           .tiles = tiles_wide(f) * tiles_wide(f), .channels = c->shape.out_c, .real = (int)c->real_out,
                           .group = group_size(&f->spec, c->real_out), .pixels = (float)pixels(f) };
 }
@@ -263,7 +259,7 @@ static lt_sums_job sums_job(const lt_fused_cnn *f, const conv_layer *c)
 static lt_conv_job conv_job(const lt_fused_cnn *f, const conv_layer *c)
 {
     const lt_conv_shape *s = &c->shape;
-    return (lt_conv_job){ .source = map_at(f, c->source.buffer), .weights = f->memory + c->weights_at, .result = map_at(f, c->result),
+    return (lt_conv_job){ .source = map_at(f, c->source.buffer), .weights = memory_at(f, c->weights_at), .result = map_at(f, c->result),
                           .norm = norm_job(f, c->source.norm_of), .own = sums_job(f, c), .samples = (int)f->samples, .grid = f->spec.grid,
                           .tiles_wide = tiles_wide(f), .in_c = s->in_c, .out_c = s->out_c, .chunks = s->in_c / s->chunk, .blocks_n = s->blocks_n };
 }
@@ -285,11 +281,11 @@ static lt_status send_job(const lt_fused_cnn *f, const launch *l)
         return send(f, l->job_at, &j, sizeof j);
     }
     if (l->kind == LAUNCH_PROJECT) {
-        lt_project_job j = { .map = map_at(f, l->map.buffer), .source = map_at(f, l->skip.buffer), .weights = f->memory + l->weights_at, .result = map_at(f, l->map.buffer),
+        lt_project_job j = { .map = map_at(f, l->map.buffer), .source = map_at(f, l->skip.buffer), .weights = memory_at(f, l->weights_at), .result = map_at(f, l->map.buffer),
                              .norm = norm_job(f, l->map.norm_of), .pixels = (int)pixels(f) };
         return send(f, l->job_at, &j, sizeof j);
     }
-    lt_output_job j = { .map = map_at(f, l->map.buffer), .skip = map_at(f, l->skip.buffer), .weights = f->memory + f->output_at, .ended = f->memory + f->ended_at,
+    lt_output_job j = { .map = map_at(f, l->map.buffer), .skip = map_at(f, l->skip.buffer), .weights = memory_at(f, f->output_at), .ended = memory_at(f, f->ended_at),
                         .norm = norm_job(f, l->map.norm_of), .pixels = (int)pixels(f),
                         .real = (int)lt_cnn_width(&f->spec, f->spec.num_layers - 1) };
     return send(f, l->job_at, &j, sizeof j);
@@ -328,9 +324,9 @@ static void plan_packing(lt_fused_cnn *f, const lt_network *n)
         const conv_layer *c = &f->conv[i];
         const lt_conv_shape *s = &c->shape;
         add_pack(f, (lt_pack_job){ .kind = LT_PACK_CONV, .count = (int64_t)weight_halves(c) / 2, .from = offset_of(n, c->name, ".weight"), .second = -1,
-                 .to = f->memory + c->weights_at, .inputs = (int)c->real_in, .outputs = (int)c->real_out, .taps = s->kernel * s->kernel,
+                 .to = memory_at(f, c->weights_at), .inputs = (int)c->real_in, .outputs = (int)c->real_out, .taps = s->kernel * s->kernel,
                  .chunk = s->chunk, .tile = s->tile_n, .chunks = s->in_c / s->chunk });
-        add_pack(f, (lt_pack_job){ .kind = LT_PACK_AFFINE, .count = s->out_c, .to = f->memory + c->affine_at, .outputs = (int)c->real_out,
+        add_pack(f, (lt_pack_job){ .kind = LT_PACK_AFFINE, .count = s->out_c, .to = memory_at(f, c->affine_at), .outputs = (int)c->real_out,
                  .from = none ? -1 : offset_of(n, c->name, ".norm.weight"), .second = offset_of(n, c->name, none ? ".bias" : ".norm.bias"),
                  .scale = batch ? (float)(1 / sqrt(1 + LT_NORM_EPSILON)) : 1 });
     }
@@ -338,11 +334,11 @@ static void plan_packing(lt_fused_cnn *f, const lt_network *n)
         const launch *l = &f->seq[i];
         if (l->kind != LAUNCH_PROJECT) continue;
         add_pack(f, (lt_pack_job){ .kind = LT_PACK_CONV, .count = (int64_t)projection_halves(l) / 2, .from = offset_of(n, l->name, ".weight"), .second = -1,
-                 .to = f->memory + l->weights_at, .inputs = (int)l->real_in, .outputs = (int)l->real_out, .taps = 1,
+                 .to = memory_at(f, l->weights_at), .inputs = (int)l->real_in, .outputs = (int)l->real_out, .taps = 1,
                  .chunk = l->skip.width, .tile = l->map.width, .chunks = 1 });
     }
     add_pack(f, (lt_pack_job){ .kind = LT_PACK_OUTPUT, .count = LT_FIELD_CHANNELS * output_width(f) + LT_FIELD_CHANNELS, .from = offset_of(n, "output", ".weight"),
-             .second = offset_of(n, "output", ".bias"), .to = f->memory + f->output_at, .inputs = (int)lt_cnn_width(&f->spec, f->spec.num_layers - 1),
+             .second = offset_of(n, "output", ".bias"), .to = memory_at(f, f->output_at), .inputs = (int)lt_cnn_width(&f->spec, f->spec.num_layers - 1),
              .chunk = output_width(f) });
 }
 
@@ -374,27 +370,31 @@ static double conv_flops(const lt_fused_cnn *f, const conv_layer *c)
     return 2.0 * (double)(f->samples * pixels(f)) * (double)(c->real_in * c->real_out * c->shape.kernel * c->shape.kernel);
 }
 
-/* That of launch i, or the one that packs weights. */
-static lt_status build_kernel(void *ctx, int64_t i, int worker)
+/* The kernel of launch i, or the one that packs weights. */
+static void add_kernel(lt_fused_cnn *f, lt_builder *b, int i)
 {
-    lt_fused_cnn *f = ctx;
     launch *l = &f->seq[i];
-    (void)worker;
-    if (i == f->n_launches) return lt_fused_build_pack(f->dev, &f->style, (unsigned)(4 * f->cores), count_packs(f), &f->pack_kernel);
-    if (l->kind == LAUNCH_CONV) {
+    if (i == f->n_launches) lt_fused_add_pack(b, &f->style, (unsigned)(4 * f->cores), count_packs(f), &f->pack_kernel);
+    else if (l->kind == LAUNCH_CONV) {
         conv_layer *c = &f->conv[l->conv];
-        return lt_fused_build_conv(f->dev, &f->style, &c->shape, conv_blocks(f, &c->shape), conv_flops(f, c), &c->kernel);
-    }
-    if (l->kind == LAUNCH_JOIN)
-        return lt_fused_build_join(f->dev, &f->style, f->samples, pass_blocks(f, lt_join_shape(l->map.width)), l->map.width, l->skip.norm_of != NO_CONV, &l->kernel);
-    if (l->kind == LAUNCH_PROJECT)
-        return lt_fused_build_project(f->dev, &f->style, f->samples, pass_blocks(f, lt_project_shape(l->skip.width, l->map.width)), l->skip.width, l->map.width, &l->kernel);
-    return lt_fused_build_output(f->dev, &f->style, f->samples, pass_blocks(f, lt_output_shape(l->map.width, l->skip.buffer >= 0)), l->map.width, l->skip.buffer >= 0,
-                                 noise_number(&f->spec), &l->kernel);
+        lt_fused_add_conv(b, &f->style, &c->shape, conv_blocks(f, &c->shape), conv_flops(f, c), &c->kernel);
+    } else if (l->kind == LAUNCH_JOIN)
+        lt_fused_add_join(b, &f->style, f->samples, pass_blocks(f, lt_join_shape(l->map.width)), l->map.width, l->skip.norm_of != NO_CONV, &l->kernel);
+    else if (l->kind == LAUNCH_PROJECT)
+        lt_fused_add_project(b, &f->style, f->samples, pass_blocks(f, lt_project_shape(l->skip.width, l->map.width)), l->skip.width, l->map.width, &l->kernel);
+    else
+        lt_fused_add_output(b, &f->style, f->samples, pass_blocks(f, lt_output_shape(l->map.width, l->skip.buffer >= 0)), l->map.width, l->skip.buffer >= 0,
+                            noise_number(&f->spec), &l->kernel);
 }
 
-/* Side by side: a text takes its compiler a second or two, the first time. */
-static lt_status build_kernels(lt_fused_cnn *f) { return lt_pool_run(lt_device_pool(f->dev), f->n_launches + 1, build_kernel, f); }
+/* From the first-th on, by the threads of a pool: a text takes its compiler a second or two, the first time. */
+static lt_status build_kernels(lt_fused_cnn *f, int first, lt_pool *pool)
+{
+    lt_builder b = lt_builder_begin(f->dev);
+    int n = f->n_launches + 1;
+    for (int i = 0; i < n; i++) add_kernel(f, &b, (first + i) % n);
+    return lt_builder_finish(&b, pool);
+}
 
 static int activation_number(const lt_operator_spec *s)
 {
@@ -423,7 +423,7 @@ static lt_status create(lt_fused_cnn *f, const lt_network *network)
         if (f->conv[i].counts_at) LT_TRY(clear_counts(f, f->conv[i].counts_at));
     LT_TRY(send(f, f->packs_at, f->pack, sizeof f->pack));
     LT_TRY(lt_stream_sync(lt_device_stream(f->dev)));
-    return build_kernels(f);
+    return build_kernels(f, 0, lt_device_pool(f->dev));
 }
 
 /* Without memory on the device, and without kernels. */
@@ -460,9 +460,8 @@ lt_status lt_fused_cnn_prepare(lt_device *dev, const lt_operator_spec *spec, lt_
 {
     lt_fused_cnn *f;
     LT_TRY(plan(dev, spec, precision, realizations, &f));
-    lt_status s = LT_OK;
-    int n = f->n_launches + 1, begin = spec->base_channels % n; /* threads that prepare neighbours wait for each other less */
-    for (int i = 0; i < n && !s; i++) s = build_kernel(f, (begin + i) % n, 0);
+    /* Threads that prepare neighbours begin elsewhere, and wait for each other less. */
+    lt_status s = build_kernels(f, spec->base_channels % (f->n_launches + 1), NULL);
     lt_fused_cnn_destroy(f);
     return s;
 }
@@ -494,7 +493,7 @@ lt_status lt_fused_cnn_step(lt_fused_cnn *f, lt_stream *st, const float *state, 
 {
     for (int i = 0; i < f->n_launches; i++) {
         const launch *l = &f->seq[i];
-        void *job = f->memory + l->job_at;
+        void *job = memory_at(f, l->job_at);
         if (l->kind == LAUNCH_CONV) LT_TRY(lt_stream_launch(st, &(lt_launch){ f->conv[l->conv].kernel, (void *[]){ job, any(state) } }));
         else if (l->kind == LAUNCH_OUTPUT) LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job, any(state), any(noise ? noise : state), any(policy), next, any(end.t), end.failed } }));
         else LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job } }));

@@ -3,13 +3,6 @@
    A thread keeps to one cell of eight channels, whose norms stay in its registers; pixels come through shared memory. Follows
    half.cuh, norms.cuh and fetch.cuh. Defined by the host: CHANNELS, JOIN_THREADS, BLOCKS per sample, PER_CORE of them at once, SLOTS,
    SKIP_NORM: 1 the skipped map is to be normalised and activated too. */
-struct join_job { /* as fused.c writes it */
-    const uint4 *map, *skip;   /* [samples, pixels, CHANNELS] */
-    uint4 *result;             /* may be map */
-    norm_job norm, skip_norm;
-    int pixels;
-};
-
 enum { CELLS = CHANNELS / 8, AT_ONCE = JOIN_THREADS / CELLS /* pixels */, SKIP_AT = AT_ONCE * CELLS * 16, SLOT = 2 * SKIP_AT };
 
 /* The pixels of a block, and where they come to. */
@@ -25,11 +18,11 @@ static __device__ __forceinline__ void fetch_both(const pixels_of_block &b, int 
     fetch(to, b.map + first, bytes, full);
 }
 
-extern "C" __global__ void __launch_bounds__(JOIN_THREADS, PER_CORE) join(const join_job *job)
+extern "C" __global__ void __launch_bounds__(JOIN_THREADS, PER_CORE) join(const lt_join_job *job)
 {
     extern __shared__ __align__(128) unsigned char shared[];
     __shared__ u64 full[SLOTS];
-    const join_job &j = *job;
+    const lt_join_job &j = *job;
     int sample = blockIdx.x / BLOCKS, piece = blockIdx.x % BLOCKS, cell = threadIdx.x % CELLS, own = threadIdx.x / CELLS;
     i64 from = (i64)sample * j.pixels * CELLS;
     pixels_of_block b = { j.map + from, j.skip + from, share_begin(j.pixels, piece), share_begin(j.pixels, piece + 1), shared_address(shared), shared_address(full) };

@@ -1,31 +1,27 @@
-/* Kernels of fused steps, from the texts under operators/cuda. SPDX-License-Identifier: BSD-3-Clause */
+/* Kernels of fused steps, from the texts of this folder. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/rollout/fused/parts.h"
 
 #include "base/status.h"
-#include "kernels/cuda/text.h"
 
-extern const char lt_text_half_cuh[], lt_text_norms_cuh[], lt_text_barriers_cuh[], lt_text_fetch_cuh[], lt_text_conv_cu[], lt_text_join_cu[], lt_text_project_cu[], lt_text_output_cu[], lt_text_pack_cu[];
+extern const char lt_text_fused_jobs_h[], lt_text_half_cuh[], lt_text_norms_cuh[], lt_text_barriers_cuh[], lt_text_fetch_cuh[], lt_text_conv_cu[], lt_text_join_cu[], lt_text_project_cu[], lt_text_output_cu[], lt_text_pack_cu[];
 
 enum { PACK_THREADS = 256 }; /* of pack.cu */
 
-static void define(lt_text *t, const char *name, int value) { lt_text_add(t, "#define %s %d\n", name, value); }
-
-static void begin(lt_text *t, const lt_fused_style *style, bool norms)
+static lt_text *begin(lt_builder *b, const lt_fused_style *style)
 {
-    define(t, "BF16", style->bf16);
-    define(t, "ACT", style->activation);
-    define(t, "WRAP", style->wrap);
-    lt_text_add(t, "%s", lt_text_half_cuh);
-    if (norms) lt_text_add(t, "%s%s", lt_text_norms_cuh, lt_text_barriers_cuh);
+    lt_text *t = lt_builder_text(b);
+    lt_text_define(t, "BF16", style->bf16);
+    lt_text_define(t, "ACT", style->activation);
+    lt_text_define(t, "WRAP", style->wrap);
+    lt_text_part(t, lt_text_fused_jobs_h);
+    lt_text_part(t, lt_text_half_cuh);
+    return t;
 }
 
-static lt_status build(lt_device *dev, lt_text *t, const char *body, lt_kernel_key key, lt_kernel **out)
+static void add_norms(lt_text *t)
 {
-    lt_text_add(t, "%s", body);
-    key.source = t->s;
-    lt_status s = t->failed ? LT_FAIL(LT_ERR_MEMORY, "kernel '%s': no memory for its text", key.name) : lt_device_build(dev, &key, out);
-    lt_text_free(t);
-    return s;
+    lt_text_part(t, lt_text_norms_cuh);
+    lt_text_part(t, lt_text_barriers_cuh);
 }
 
 /* The instruction names every register of its sums, so its text depends on the width of a tile. */
@@ -43,86 +39,77 @@ static void write_wgmma(lt_text *t, int width, bool bf16)
                    "    #pragma unroll\n    for (int i = 0; i < %d; i++) asm volatile(\"\" : \"+f\"(d[i]) :: \"memory\");\n}\n", n, n);
 }
 
-lt_status lt_fused_build_conv(lt_device *dev, const lt_fused_style *style, const lt_conv_shape *s, unsigned blocks, double flops, lt_kernel **out)
+void lt_fused_add_conv(lt_builder *b, const lt_fused_style *style, const lt_conv_shape *s, unsigned blocks, double flops, lt_kernel **out)
 {
-    lt_text t = { 0 };
-    begin(&t, style, true);
-    define(&t, "KERNEL", s->kernel);
-    define(&t, "STEM", s->stem);
-    define(&t, "CHUNK", s->chunk);
-    define(&t, "TILE_N", s->tile_n);
-    define(&t, "A_STAGES", s->a_stages);
-    define(&t, "B_STAGES", s->b_stages);
-    define(&t, "C_STAGES", s->c_stages);
-    define(&t, "FINISHERS", s->finishers);
-    define(&t, "SOURCE", s->source);
-    define(&t, "RESULT", s->result);
-    write_wgmma(&t, s->tile_n, style->bf16);
-    return build(dev, &t, lt_text_conv_cu, (lt_kernel_key){ .name = "rollout conv", .entry = "conv", .n_args = 2, .grid = { blocks, 1, 1 },
-                 .block = { LT_FUSED_THREADS, 1, 1 }, .shared_bytes = s->shared_bytes, .flops = flops }, out);
+    const struct { const char *name; int value; } constant[] = {
+        { "KERNEL", s->kernel }, { "STEM", s->stem }, { "CHUNK", s->chunk }, { "TILE_N", s->tile_n }, { "A_STAGES", s->a_stages }, { "B_STAGES", s->b_stages },
+        { "C_STAGES", s->c_stages }, { "FINISHERS", s->finishers }, { "SOURCE", (int)s->source }, { "RESULT", (int)s->result } };
+    lt_text *t = begin(b, style);
+    add_norms(t);
+    for (size_t i = 0; i < LT_LEN(constant); i++) lt_text_define(t, constant[i].name, constant[i].value);
+    write_wgmma(t, s->tile_n, style->bf16);
+    lt_text_part(t, lt_text_conv_cu);
+    lt_builder_add(b, t, &(lt_kernel_key){ .name = "rollout conv", .entry = "conv", .n_args = 2, .grid = { blocks }, .block = { LT_FUSED_THREADS },
+                                           .shared_bytes = s->shared_bytes, .flops = flops }, out);
 }
 
 /* ---- passes over maps ---- */
-static void begin_pass(lt_text *t, const lt_fused_style *style, const lt_pass_shape *s, int blocks)
+static lt_text *begin_pass(lt_builder *b, const lt_fused_style *style, const lt_pass_shape *s, int blocks)
 {
-    define(t, "BLOCKS", blocks);
-    define(t, "PER_CORE", s->per_core);
-    define(t, "SLOTS", s->slots);
-    begin(t, style, true);
-    lt_text_add(t, "%s", lt_text_fetch_cuh);
+    lt_text *t = begin(b, style);
+    lt_text_define(t, "BLOCKS", blocks);
+    lt_text_define(t, "PER_CORE", s->per_core);
+    lt_text_define(t, "SLOTS", s->slots);
+    add_norms(t);
+    lt_text_part(t, lt_text_fetch_cuh);
+    return t;
 }
 
-static lt_kernel_key pass_key(const lt_pass_shape *s, int64_t samples, int blocks)
+static void add_pass(lt_builder *b, lt_text *t, const char *body, const lt_pass_shape *s, int64_t blocks, lt_kernel_key key, lt_kernel **out)
 {
-    return (lt_kernel_key){ .n_args = 1, .grid = { (unsigned)(samples * blocks * s->parts), 1, 1 }, .block = { (unsigned)s->threads, 1, 1 }, .shared_bytes = s->shared_bytes };
+    lt_text_part(t, body);
+    key.grid[0] = (unsigned)(blocks * s->parts);
+    key.block[0] = (unsigned)s->threads;
+    key.shared_bytes = s->shared_bytes;
+    lt_builder_add(b, t, &key, out);
 }
 
-lt_status lt_fused_build_join(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip_norm, lt_kernel **out)
+void lt_fused_add_join(lt_builder *b, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip_norm, lt_kernel **out)
 {
-    lt_text t = { 0 };
     lt_pass_shape s = lt_join_shape(channels);
-    lt_kernel_key key = pass_key(&s, samples, blocks);
-    key.name = "rollout join", key.entry = "join";
-    begin_pass(&t, style, &s, blocks);
-    define(&t, "CHANNELS", channels);
-    define(&t, "JOIN_THREADS", s.threads);
-    define(&t, "SKIP_NORM", skip_norm);
-    return build(dev, &t, lt_text_join_cu, key, out);
+    lt_text *t = begin_pass(b, style, &s, blocks);
+    lt_text_define(t, "CHANNELS", channels);
+    lt_text_define(t, "JOIN_THREADS", s.threads);
+    lt_text_define(t, "SKIP_NORM", skip_norm);
+    add_pass(b, t, lt_text_join_cu, &s, samples * blocks, (lt_kernel_key){ .name = "rollout join", .entry = "join", .n_args = 1 }, out);
 }
 
-lt_status lt_fused_build_project(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int in_c, int out_c, lt_kernel **out)
+void lt_fused_add_project(lt_builder *b, const lt_fused_style *style, int64_t samples, int blocks, int in_c, int out_c, lt_kernel **out)
 {
-    lt_text t = { 0 };
     lt_pass_shape s = lt_project_shape(in_c, out_c);
-    lt_kernel_key key = pass_key(&s, samples, blocks);
-    key.name = "rollout project", key.entry = "project";
-    begin_pass(&t, style, &s, blocks);
-    define(&t, "IN_C", in_c);
-    define(&t, "OUT_C", out_c);
-    define(&t, "PARTS", s.parts);
-    define(&t, "GROUPS", s.threads / 32);
-    return build(dev, &t, lt_text_project_cu, key, out);
+    lt_text *t = begin_pass(b, style, &s, blocks);
+    lt_text_define(t, "IN_C", in_c);
+    lt_text_define(t, "OUT_C", out_c);
+    lt_text_define(t, "PARTS", s.parts);
+    lt_text_define(t, "GROUPS", s.threads / 32);
+    add_pass(b, t, lt_text_project_cu, &s, samples * blocks, (lt_kernel_key){ .name = "rollout project", .entry = "project", .n_args = 1 }, out);
 }
 
-lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip, int noise, lt_kernel **out)
+void lt_fused_add_output(lt_builder *b, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip, int noise, lt_kernel **out)
 {
-    lt_text t = { 0 };
     lt_pass_shape s = lt_output_shape(channels, skip);
-    lt_kernel_key key = pass_key(&s, samples, blocks);
-    key.name = "rollout output", key.entry = "output", key.n_args = 7;
-    begin_pass(&t, style, &s, blocks);
-    define(&t, "CHANNELS", channels);
-    define(&t, "WARPS", s.threads / 32);
-    define(&t, "SKIP", skip);
-    define(&t, "NOISE", noise);
-    return build(dev, &t, lt_text_output_cu, key, out);
+    lt_text *t = begin_pass(b, style, &s, blocks);
+    lt_text_define(t, "CHANNELS", channels);
+    lt_text_define(t, "WARPS", s.threads / 32);
+    lt_text_define(t, "SKIP", skip);
+    lt_text_define(t, "NOISE", noise);
+    add_pass(b, t, lt_text_output_cu, &s, samples * blocks, (lt_kernel_key){ .name = "rollout output", .entry = "output", .n_args = 7 }, out);
 }
 
-lt_status lt_fused_build_pack(lt_device *dev, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out)
+void lt_fused_add_pack(lt_builder *b, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out)
 {
-    lt_text t = { 0 };
-    begin(&t, style, false);
-    define(&t, "N_JOBS", n_jobs);
-    return build(dev, &t, lt_text_pack_cu, (lt_kernel_key){ .name = "rollout weights", .entry = "pack_weights", .n_args = 2,
-                 .grid = { blocks, 1, 1 }, .block = { PACK_THREADS, 1, 1 } }, out);
+    lt_text *t = begin(b, style);
+    lt_text_define(t, "N_JOBS", n_jobs);
+    lt_text_part(t, lt_text_pack_cu);
+    lt_builder_add(b, t, &(lt_kernel_key){ .name = "rollout weights", .entry = "pack_weights", .n_args = 2, .grid = { blocks }, .block = { PACK_THREADS } }, out);
 }

@@ -5,10 +5,6 @@
 #define MAX_CHANNELS 512 /* of a map */
 #define EPSILON 1e-5f
 
-struct norm_job { /* as fused.c writes it */
-    const float2 *ready;  /* of a sample's channels */
-    int stride, channels; /* from one sample to the next; channels with the filling, even */
-};
 struct __align__(16) norm_table { float2 norm[MAX_CHANNELS]; };
 
 template <int BARRIER, int THREADS> static __device__ __forceinline__ void meet()
@@ -16,10 +12,10 @@ template <int BARRIER, int THREADS> static __device__ __forceinline__ void meet(
     asm volatile("bar.sync %0, %1;" :: "n"(BARRIER), "n"(THREADS) : "memory");
 }
 
-static __device__ __forceinline__ const float2 *norms_of(const norm_job &n, int sample) { return n.ready + sample * n.stride; }
+static __device__ __forceinline__ const float2 *norms_of(const lt_norm_job &n, int sample) { return n.ready + sample * n.stride; }
 
 /* By THREADS threads, this one the t-th, which meet at BARRIER: before, when nobody may read the last sample's any more, and after. */
-template <int BARRIER, int THREADS> static __device__ __forceinline__ void load_norms(const norm_job &n, int sample, norm_table &table, int t)
+template <int BARRIER, int THREADS> static __device__ __forceinline__ void load_norms(const lt_norm_job &n, int sample, norm_table &table, int t)
 {
     meet<BARRIER, THREADS>();
     for (int c = t; c < n.channels; c += THREADS) table.norm[c] = norms_of(n, sample)[c];
@@ -28,25 +24,16 @@ template <int BARRIER, int THREADS> static __device__ __forceinline__ void load_
 
 /* The same in half precision, of a whole block that does nothing else meanwhile. */
 struct half_table { half_norms of_cell[MAX_CHANNELS / 8]; };
-template <int THREADS> static __device__ __forceinline__ void load_half_table(const norm_job &n, int sample, half_table &table)
+template <int THREADS> static __device__ __forceinline__ void load_half_table(const lt_norm_job &n, int sample, half_table &table)
 {
     for (int cell = threadIdx.x; cell * 8 < n.channels; cell += THREADS) table.of_cell[cell] = load_half_norms(norms_of(n, sample) + cell * 8);
     __syncthreads();
 }
 
-struct sums_job { /* as fused.c writes it */
-    float2 *sums;         /* [samples, tiles, channels]: of values and of squares */
-    const float2 *affine; /* gamma and beta, [channels] */
-    float2 *norms;        /* [samples, channels] */
-    u32 *counts;          /* [samples]: tiles that are done; zero between launches */
-    int tiles, channels;  /* channels with the filling, even */
-    int real, group;      /* without it; how many are normalised together */
-    float pixels;
-};
 struct sums_scratch { float4 part[MAX_CHANNELS]; float2 moments[MAX_CHANNELS]; };
 
 /* Mean and variance of a channel's group. */
-static __device__ __forceinline__ float2 group_moments(const sums_job &n, const sums_scratch &scratch, int c)
+static __device__ __forceinline__ float2 group_moments(const lt_sums_job &n, const sums_scratch &scratch, int c)
 {
     if (n.group == 1 || c >= n.real) return scratch.moments[c];
     int first = c / n.group * n.group;
@@ -87,7 +74,7 @@ static __device__ __forceinline__ void add_tiles(pair_sums &all, const float4 *f
 
 /* A pair of channels is added up by several threads, each some of the tiles. The launch ends with this: as little as
    possible waits for memory, and nothing twice. */
-template <int BARRIER, int THREADS> static __device__ __forceinline__ void make_norms(const sums_job &n, int sample, sums_scratch &scratch, int t)
+template <int BARRIER, int THREADS> static __device__ __forceinline__ void make_norms(const lt_sums_job &n, int sample, sums_scratch &scratch, int t)
 {
     enum { OWN = (MAX_CHANNELS + THREADS - 1) / THREADS }; /* channels of a thread */
     int pairs = n.channels / 2, parts = max(1, (THREADS < MAX_CHANNELS ? THREADS : MAX_CHANNELS) / pairs);

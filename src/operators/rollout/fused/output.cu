@@ -6,26 +6,18 @@
    and fetch.cuh. Defined by the host: CHANNELS, BLOCKS per sample, WARPS of a block, PER_CORE blocks at once, SLOTS of a warp for tiles,
    SKIP: 1 a map is added before,
    NOISE: 0 none, 1 added to the output, 2 a factor of it; of the map: 3 added, 4 a factor, 5 a factor per channel. */
-struct output_job { /* as fused.c writes it */
-    const uint4 *map, *skip;   /* [samples, pixels, CHANNELS] */
-    const float *weights;      /* [3, CHANNELS], then three biases */
-    u32 *ended;                /* [samples]: blocks that are done; zero between launches */
-    norm_job norm;
-    int pixels, real;
-};
-
 enum { THREADS = WARPS * 32, STEPS = (CHANNELS + 31) / 32, PITCH = CHANNELS * 2, SKIP_AT = TILE_BYTES(PITCH), SLOT = (1 + SKIP) * TILE_BYTES(PITCH) };
 
 /* Lane 4 r + q holds, of pixels r and r + 8, channels 8 q to 8 q + 7 of 32; of the weights, the same channels of column r. */
 struct weight_table { uint4 of_lane[STEPS][32]; };
 
-static __device__ __forceinline__ float weight_of(const output_job &j, int column, int channel)
+static __device__ __forceinline__ float weight_of(const lt_output_job &j, int column, int channel)
 {
     if (column >= 6 || channel >= CHANNELS) return 0.f;
     float w = j.weights[column % 3 * CHANNELS + channel];
     return column < 3 ? w : w - unpack(pack(w, 0.f)).x;
 }
-static __device__ __forceinline__ void fill_weights(const output_job &j, weight_table &table)
+static __device__ __forceinline__ void fill_weights(const lt_output_job &j, weight_table &table)
 {
     for (int i = threadIdx.x; i < STEPS * 32; i += THREADS) {
         int lane = i % 32, column = lane / 4, first = i / 32 * 32 + lane % 4 * 8;
@@ -36,13 +28,13 @@ static __device__ __forceinline__ void fill_weights(const output_job &j, weight_
     }
 }
 
-static __device__ __forceinline__ float noisy(const output_job &j, const float *noise, int sample, int channel, int pixel, float x)
+static __device__ __forceinline__ float noisy(const lt_output_job &j, const float *noise, int sample, int channel, int pixel, float x)
 {
     if (channel >= j.real) return x;
     float n = noise[NOISE == 5 ? (i64)sample * j.real + channel : ((i64)sample * j.real + channel) * j.pixels + pixel];
     return NOISE == 3 ? x + n : x * n;
 }
-static __device__ __forceinline__ uint4 noisy_eight(const output_job &j, const float *noise, int sample, int channel, int pixel, uint4 v)
+static __device__ __forceinline__ uint4 noisy_eight(const lt_output_job &j, const float *noise, int sample, int channel, int pixel, uint4 v)
 {
     u32 word[4] = { v.x, v.y, v.z, v.w };
     #pragma unroll
@@ -66,7 +58,7 @@ static __device__ __forceinline__ void fetch_both(const tiles &t, int n)
     fetch_tile(to, PITCH, t.map, first, pixels, full);
 }
 
-static __device__ __forceinline__ tiles tiles_of(const output_job &j, int sample, int piece, int warp)
+static __device__ __forceinline__ tiles tiles_of(const lt_output_job &j, int sample, int piece, int warp)
 {
     int all = (j.pixels + TILE - 1) / TILE;
     i64 before = (i64)sample * j.pixels * (CHANNELS / 8);
@@ -75,7 +67,7 @@ static __device__ __forceinline__ tiles tiles_of(const output_job &j, int sample
 }
 
 /* Sums of this lane's pixels, from its cell of the first of them on. */
-static __device__ __forceinline__ void add_channels(const output_job &j, const weight_table &weights, const half_table &norms, const float *noise, int sample, const int (&pixel)[2], u32 from, int lane, float (&c)[4])
+static __device__ __forceinline__ void add_channels(const lt_output_job &j, const weight_table &weights, const half_table &norms, const float *noise, int sample, const int (&pixel)[2], u32 from, int lane, float (&c)[4])
 {
     #pragma unroll
     for (int s = 0; s < STEPS; s++) {
@@ -94,7 +86,7 @@ static __device__ __forceinline__ void add_channels(const output_job &j, const w
 }
 
 /* The block that ends a sample last looks whether it is over: what is not finite, or was not before, is NaN from here on. */
-static __device__ __forceinline__ void settle(const output_job &j, int sample, bool finite, const i64 *t, i64 *failed, float *next)
+static __device__ __forceinline__ void settle(const lt_output_job &j, int sample, bool finite, const i64 *t, i64 *failed, float *next)
 {
     enum { NOT_FINITE = 1 << 16 }; /* more than there are blocks */
     __shared__ bool over;
@@ -112,13 +104,13 @@ static __device__ __forceinline__ void settle(const output_job &j, int sample, b
     for (int i = threadIdx.x; over && i < 3 * j.pixels; i += THREADS) next[(i64)sample * 3 * j.pixels + i] = __uint_as_float(0x7fc00000u);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, PER_CORE) output(const output_job *job, const float *state, const float *noise, const float *policy, float *next, const i64 *step, i64 *failed)
+extern "C" __global__ void __launch_bounds__(THREADS, PER_CORE) output(const lt_output_job *job, const float *state, const float *noise, const float *policy, float *next, const i64 *step, i64 *failed)
 {
     extern __shared__ __align__(128) unsigned char shared[];
     __shared__ u64 full[WARPS][SLOTS];
     __shared__ half_table norms;
     __shared__ weight_table weights;
-    const output_job &j = *job;
+    const lt_output_job &j = *job;
     int sample = blockIdx.x / BLOCKS, piece = blockIdx.x % BLOCKS, warp = threadIdx.x / 32, lane = threadIdx.x % 32, q = lane % 4, pixel = pixel_of_row(lane / 4);
     tiles t = tiles_of(j, sample, piece, warp);
     t.slots = shared_address(shared) + warp * SLOTS * SLOT, t.full = shared_address(full[warp]);

@@ -1,18 +1,7 @@
 /* Drawn weights brought into the forms of conv.cu and output.cu. SPDX-License-Identifier: BSD-3-Clause
 
    Follows half.cuh. Padding channels get zeros everywhere, so that they stay zero through all layers. */
-enum { PACK_CONV, PACK_AFFINE, PACK_OUTPUT };
-
-struct pack_job { /* as fused.c writes it */
-    i64 first, count;          /* items before this job's; its items: pairs of weights, channels, numbers */
-    i64 from, second;          /* floats of the block; second: of beta or bias, -1 without */
-    void *to;
-    int kind, inputs, outputs; /* inputs, outputs: without filling. Of the state: kernel^2 times three as inputs */
-    int taps, chunk, tile, chunks;
-    float scale;               /* of gamma */
-};
-
-static __device__ __forceinline__ float weight_at(const pack_job &j, const float *w, i64 i)
+static __device__ __forceinline__ float weight_at(const lt_pack_job &j, const float *w, i64 i)
 {
     int e = (int)(i % 8);
     i /= 8;
@@ -27,24 +16,24 @@ static __device__ __forceinline__ float weight_at(const pack_job &j, const float
 }
 
 /* channels: with filling, of the last map. */
-static __device__ __forceinline__ float output_at(const pack_job &j, const float *block, i64 i)
+static __device__ __forceinline__ float output_at(const lt_pack_job &j, const float *block, i64 i)
 {
     int channels = j.chunk, c = (int)(i / channels), k = (int)(i % channels);
     if (c == 3) return block[j.second + k];
     return k < j.inputs ? block[j.from + (i64)c * j.inputs + k] : 0.f;
 }
 
-extern "C" __global__ void __launch_bounds__(256) pack_weights(const pack_job *jobs, const float *block)
+extern "C" __global__ void __launch_bounds__(256) pack_weights(const lt_pack_job *jobs, const float *block)
 {
     i64 total = jobs[N_JOBS - 1].first + jobs[N_JOBS - 1].count;
     for (i64 item = blockIdx.x * 256ll + threadIdx.x; item < total; item += gridDim.x * 256ll) {
         int k = 0;
         while (k + 1 < N_JOBS && item >= jobs[k + 1].first) k++;
-        const pack_job &j = jobs[k];
+        const lt_pack_job &j = jobs[k];
         i64 i = item - j.first;
-        if (j.kind == PACK_CONV) {
+        if (j.kind == LT_PACK_CONV) {
             ((u32 *)j.to)[i] = pack(weight_at(j, block + j.from, 2 * i), weight_at(j, block + j.from, 2 * i + 1));
-        } else if (j.kind == PACK_AFFINE) {
+        } else if (j.kind == LT_PACK_AFFINE) {
             float gamma = i < j.outputs ? j.scale * (j.from < 0 ? 1.f : block[j.from + i]) : 0.f;
             ((float2 *)j.to)[i] = make_float2(gamma, i < j.outputs && j.second >= 0 ? block[j.second + i] : 0.f);
         } else {

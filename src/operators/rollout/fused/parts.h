@@ -1,60 +1,11 @@
-/* What the files of fused steps share: jobs as the kernels read them, shapes of convolutions, building.
+/* What the files of fused steps share: shapes of convolutions and passes, their kernels.
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_OPERATORS_ROLLOUT_FUSED_PARTS_H
 #define LT_OPERATORS_ROLLOUT_FUSED_PARTS_H
 
+#include "kernels/cuda/builder.h"
 #include "operators/rollout/fused/fused.h"
-
-/* ---- Jobs: the same structs stand in norms.cuh, conv.cu, join.cu, project.cu, output.cu and pack.cu of operators/cuda ---- */
-typedef struct lt_norm_job {
-    const void *ready;
-    int32_t     stride, channels;
-} lt_norm_job;
-
-typedef struct lt_sums_job {
-    void       *sums;
-    const void *affine;
-    void       *norms, *counts;
-    int32_t     tiles, channels, real, group;
-    float       pixels;
-} lt_sums_job;
-
-typedef struct lt_conv_job {
-    const void *source, *weights;
-    void       *result;
-    lt_norm_job norm;
-    lt_sums_job own;
-    int32_t     samples, grid, tiles_wide, in_c, out_c, chunks, blocks_n;
-} lt_conv_job;
-
-typedef struct lt_join_job {
-    const void *map, *skip;
-    void       *result;
-    lt_norm_job norm, skip_norm;
-    int32_t     pixels;
-} lt_join_job;
-
-typedef struct lt_project_job {
-    const void *map, *source, *weights;
-    void       *result;
-    lt_norm_job norm;
-    int32_t     pixels;
-} lt_project_job;
-
-typedef struct lt_output_job {
-    const void *map, *skip, *weights;
-    void       *ended;
-    lt_norm_job norm;
-    int32_t     pixels, real;
-} lt_output_job;
-
-typedef enum lt_pack_kind { LT_PACK_CONV, LT_PACK_AFFINE, LT_PACK_OUTPUT } lt_pack_kind;
-typedef struct lt_pack_job {
-    int64_t first, count, from, second;
-    void   *to;
-    int32_t kind, inputs, outputs, taps, chunk, tile, chunks;
-    float   scale;
-} lt_pack_job;
+#include "operators/rollout/fused/fused_jobs.h"
 
 /* ---- Shapes (rollout/fused/shape.c) ---- */
 enum { LT_FUSED_TILE = 16, LT_FUSED_MAX_CHANNELS = 512, LT_FUSED_MAX_KERNEL = 11, LT_FUSED_THREADS = 512 };
@@ -92,13 +43,14 @@ typedef struct lt_fused_style { /* what all texts of an operator are compiled wi
     bool bf16, wrap;
     int  activation;               /* as half.cuh numbers them */
 } lt_fused_style;
-lt_status lt_fused_build_conv(lt_device *dev, const lt_fused_style *style, const lt_conv_shape *s, unsigned blocks, double flops, lt_kernel **out);
+/* Each adds one kernel, which the builder makes when it finishes. */
+void lt_fused_add_conv(lt_builder *b, const lt_fused_style *style, const lt_conv_shape *s, unsigned blocks, double flops, lt_kernel **out);
 /* blocks: per sample, and per part where there are several. */
-lt_status lt_fused_build_join(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip_norm, lt_kernel **out);
+void lt_fused_add_join(lt_builder *b, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip_norm, lt_kernel **out);
 /* The same, of a block that widens from in_c to out_c channels. */
-lt_status lt_fused_build_project(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int in_c, int out_c, lt_kernel **out);
+void lt_fused_add_project(lt_builder *b, const lt_fused_style *style, int64_t samples, int blocks, int in_c, int out_c, lt_kernel **out);
 /* noise: as output.cu numbers it. */
-lt_status lt_fused_build_output(lt_device *dev, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip, int noise, lt_kernel **out);
-lt_status lt_fused_build_pack(lt_device *dev, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out);
+void lt_fused_add_output(lt_builder *b, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip, int noise, lt_kernel **out);
+void lt_fused_add_pack(lt_builder *b, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out);
 
 #endif

@@ -5,14 +5,6 @@
    16 pixels, while the next ones are on their way: what limits this kernel is memory. Follows half.cuh, norms.cuh and
    fetch.cuh. Defined by the host: IN_C, OUT_C, PARTS that OUT_C is cut into, GROUPS of 32 channels in a part, BLOCKS per sample and
    part, PER_CORE of them at once, SLOTS for tiles. */
-struct project_job { /* as fused.c writes it */
-    const uint4 *map, *source; /* [samples, pixels, OUT_C], [samples, pixels, IN_C] */
-    const uint4 *weights;      /* [IN_C / 8, OUT_C] cells of eight inputs, as conv.cu has them */
-    uint4 *result;             /* may be map */
-    norm_job norm;             /* of map */
-    int pixels;
-};
-
 enum { THREADS = GROUPS * 32, IN_STEPS = (IN_C + 31) / 32, PART = PARTS == 1 ? OUT_C : THREADS /* channels */ };
 enum { MAP_PITCH = PART * 2, SOURCE_PITCH = IN_C * 2, SOURCE_AT = TILE_BYTES(MAP_PITCH), SLOT = SOURCE_AT + TILE_BYTES(SOURCE_PITCH) };
 
@@ -29,7 +21,7 @@ static __device__ __forceinline__ void fetch_both(const tiles &t, int n)
     fetch_tile(to, MAP_PITCH, t.map, first, pixels, full);
 }
 
-static __device__ __forceinline__ tiles tiles_of(const project_job &j, int sample, int piece, int part)
+static __device__ __forceinline__ tiles tiles_of(const lt_project_job &j, int sample, int piece, int part)
 {
     int all = (j.pixels + TILE - 1) / TILE, first = share_begin(all, piece);
     u32 row = min(PART, OUT_C - part * PART) * 2;
@@ -39,7 +31,7 @@ static __device__ __forceinline__ tiles tiles_of(const project_job &j, int sampl
 }
 
 /* Column 2 q + e of the i-th product is channel 8 q + 2 i + e, so that a lane ends with a cell. */
-static __device__ __forceinline__ void load_weights(const project_job &j, int first, int lane, uint4 (&w)[4][IN_STEPS])
+static __device__ __forceinline__ void load_weights(const lt_project_job &j, int first, int lane, uint4 (&w)[4][IN_STEPS])
 {
     int r = lane / 4, q = lane % 4;
     #pragma unroll
@@ -69,11 +61,11 @@ static __device__ __forceinline__ void multiply_tile(u32 source, int q, const ui
     for (int p = 0; p < 2; p++) sum[p] = make_uint4(pack(c[0][2 * p], c[0][2 * p + 1]), pack(c[1][2 * p], c[1][2 * p + 1]), pack(c[2][2 * p], c[2][2 * p + 1]), pack(c[3][2 * p], c[3][2 * p + 1]));
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, PER_CORE) project(const project_job *job)
+extern "C" __global__ void __launch_bounds__(THREADS, PER_CORE) project(const lt_project_job *job)
 {
     extern __shared__ __align__(128) unsigned char shared[];
     __shared__ u64 full[SLOTS];
-    const project_job &j = *job;
+    const lt_project_job &j = *job;
     int part = blockIdx.x % PARTS, piece = blockIdx.x / PARTS % BLOCKS, sample = blockIdx.x / PARTS / BLOCKS;
     int group = threadIdx.x / 32, lane = threadIdx.x % 32, q = lane % 4, pixel = pixel_of_row(lane / 4), cell = group * 4 + q; /* of the part */
     bool real = part * PART + cell * 8 < OUT_C;

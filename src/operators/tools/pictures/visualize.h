@@ -8,7 +8,7 @@
 /* ---- Which operators (visualize_pick.c) -------------------------------------------------------- */
 /* n distinct rows of the file, ascending. */
 lt_status lt_pick_rows(lt_dataset *d, lt_pick how, uint64_t seed, int n, int64_t *rows);
-/* n rows between far apart (alpha 1) and typical (alpha 0). */
+/* Picks n rows: distant from each other (alpha 1) to typical (alpha 0). */
 lt_status lt_pick_spread(lt_dataset *d, double alpha, uint64_t seed, int n, int64_t *rows);
 
 /* ---- Cells (visualize_cells.c) -------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ void      lt_cell_range(lt_cell_maker *k, const lt_cell *cell, float *lo, float 
 
 /* ---- Frames (visualize_video.c) ---------------------------------------------------------------------- */
 typedef struct lt_frame_sink lt_frame_sink;
-/* video or frames or both; see lt_dataset_movie. note tells what was done instead. */
+/* Writes a video, frames or both; see lt_dataset_movie. note says what was done instead, if ffmpeg is missing. */
 lt_status lt_frame_sink_open(const char *video, const char *frames, int width, int height, int fps, char *note, size_t note_bytes, lt_frame_sink **out);
 lt_status lt_frame_sink_put(lt_frame_sink *s, const lt_image *frame);
 lt_status lt_frame_sink_close(lt_frame_sink *s, bool *video); /* gone, even on failure; NULL is allowed */

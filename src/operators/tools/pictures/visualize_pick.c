@@ -190,7 +190,7 @@ static double distance(const float *a, const float *b, int64_t n)
     return sqrt(sum);
 }
 
-/* Greedy: the next row is far from those taken (weight alpha) and near the centre (1 - alpha). */
+/* Greedy: the next row has a large distance to those taken (weight alpha) and a small one to the centre (1 - alpha). */
 static void take_spread(const float *x, int64_t total, int64_t columns, double alpha, lt_rng *rng, int n, int64_t *rows)
 {
     rows[0] = (int64_t)lt_rng_below(rng, (uint64_t)total);

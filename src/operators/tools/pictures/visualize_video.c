@@ -16,7 +16,7 @@
 
 struct lt_frame_sink {
     char    *video, *folder;      /* NULL: not that */
-    char    *target;              /* the video as ffmpeg is told it */
+    char    *target;              /* the name of the video as ffmpeg gets it */
     int      width, height;
     int64_t  n_frames;
     pid_t    child;               /* ffmpeg; 0: none */
@@ -25,8 +25,8 @@ struct lt_frame_sink {
 
 /* ---- ffmpeg ---------------------------------------------------------------------------------------- */
 
-/* In the child, after fork: nothing but what is safe there. The second pipe tells whether exec worked. */
-static _Noreturn void become_ffmpeg(int frames, int told, const char *size, const char *rate, const char *file)
+/* In the child, after fork: only async-signal-safe calls. The second pipe reports whether exec worked. */
+static _Noreturn void become_ffmpeg(int frames, int fault, const char *size, const char *rate, const char *file)
 {
     int nowhere = open("/dev/null", O_RDWR);
     dup2(frames, 0);
@@ -36,31 +36,31 @@ static _Noreturn void become_ffmpeg(int frames, int told, const char *size, cons
                            "-i", "-", "-pix_fmt", "yuv420p", (char *)file, NULL };
     execvp(argv[0], argv);
     int error = errno;
-    if (write(told, &error, sizeof error) < 0) _exit(126);
+    if (write(fault, &error, sizeof error) < 0) _exit(126);
     _exit(127);
 }
 
-/* Starts ffmpeg; *found false when there is none. A socket, since a write to it can be told not to raise
-   SIGPIPE when ffmpeg ends early. */
+/* Starts ffmpeg; *found is false when there is none. Frames go through a socket, because MSG_NOSIGNAL keeps a write from raising SIGPIPE
+   when ffmpeg ends early. */
 static lt_status start_ffmpeg(lt_frame_sink *s, int fps, bool *found)
 {
-    int frames[2], told[2], error = 0;
+    int frames[2], fault[2], error = 0;
     char size[32], rate[16];
     *found = false;
     snprintf(size, sizeof size, "%dx%d", s->width, s->height);
     snprintf(rate, sizeof rate, "%d", fps);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, frames)) return LT_FAIL(LT_ERR_IO, "no socket for ffmpeg: %s", strerror(errno));
-    if (pipe2(told, O_CLOEXEC)) {
+    if (pipe2(fault, O_CLOEXEC)) {
         close(frames[0]);
         close(frames[1]);
         return LT_FAIL(LT_ERR_IO, "no pipe for ffmpeg: %s", strerror(errno));
     }
     pid_t child = fork();
-    if (child == 0) become_ffmpeg(frames[1], told[1], size, rate, s->target);
+    if (child == 0) become_ffmpeg(frames[1], fault[1], size, rate, s->target);
     close(frames[1]);
-    close(told[1]);
-    bool failed = child < 0 || read(told[0], &error, sizeof error) > 0;
-    close(told[0]);
+    close(fault[1]);
+    bool failed = child < 0 || read(fault[0], &error, sizeof error) > 0;
+    close(fault[0]);
     if (failed) {
         close(frames[0]);
         if (child > 0) waitpid(child, NULL, 0);
@@ -106,7 +106,7 @@ static char *folder_beside(const char *video)
     return path;
 }
 
-/* To ffmpeg "-x.mp4" would be an option and "a:b.mp4" a protocol; with this before it, it is a file whatever its name. */
+/* ffmpeg would read "-x.mp4" as an option and "a:b.mp4" as a protocol. The prefix makes every name a file. */
 static char *as_file(const char *video)
 {
     static const char protocol[] = "file:";

@@ -33,7 +33,7 @@ typedef struct geometry {
 typedef struct direct_kernel {
     lt_host_kernel host;
     const lt_direct_loops *loops;
-    lt_conv_shape s;
+    lt_conv_sizes s;
     geometry g;
     lt_dtype t;                    /* what is computed in: F32 or F64 */
     int64_t lanes;                 /* vector width in elements of t */
@@ -331,7 +331,7 @@ static lt_status weights_run(const lt_kernel *k, lt_pool *pool, void *const *arg
 /* ---- Preparing ----------------------------------------------------------------------------------------------- */
 static void set_geometry(direct_kernel *v)
 {
-    const lt_conv_shape *s = &v->s;
+    const lt_conv_sizes *s = &v->s;
     geometry *g = &v->g;
     bool dgrad = v->host.key.op == LT_OP_CONV2D_DGRAD;
     int64_t c = s->c / s->groups, o = s->o / s->groups;
@@ -459,7 +459,7 @@ static bool can_run(const lt_problem_key *p)
 static bool few_channels(const lt_problem_key *p)
 {
     enum { BLOCK = 16 };
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     if (p->out.dtype == LT_F64) return true;
     return s.win.channels_last ? s.c < BLOCK && s.o < BLOCK : s.c < BLOCK || s.o < BLOCK;
 }
@@ -474,7 +474,7 @@ static lt_status prepare(const lt_problem_key *p, const char *name, lt_kernel **
     if (!v) return LT_ERR_MEMORY;
     v->host.release = direct_release;
     v->loops = pick_loops(p->isa);
-    v->s = lt_conv_shape_of(p);
+    v->s = lt_conv_sizes_of(p);
     v->t = lt_compute_type(p->out.dtype);
     v->lanes = v->t == LT_F32 ? v->loops->lanes_f32 : v->loops->lanes_f64;
     v->host.kernel.flops = lt_conv_flops(&v->s);

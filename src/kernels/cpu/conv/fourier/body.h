@@ -170,12 +170,12 @@ INLINE void back_of(int n, const vec *re, const vec *im, vec *x)
 
 /* ---- Tiles ------------------------------------------------------------------------------------------ */
 /* Frequencies of a tile of n x n: columns 0 and n / 2 along x are real before they are transformed along y. */
-typedef struct tile {
+typedef struct fourier_tile {
     vec edge[2][MOST];                          /* column 0, column n / 2 */
     vec re[MOST / 2 - 1][MOST], im[MOST / 2 - 1][MOST]; /* those between */
-} tile;
+} fourier_tile;
 
-INLINE void row_in(int n, tile *t, int row, const vec *x)
+INLINE void row_in(int n, fourier_tile *t, int row, const vec *x)
 {
     vec re[MOST / 2 + 1], im[MOST / 2 + 1];
     real_of(n, x, re, im);
@@ -184,9 +184,9 @@ INLINE void row_in(int n, tile *t, int row, const vec *x)
 }
 
 /* The next vector of channels uses the neighbouring line of every point: far apart, so fetched by hand. */
-INLINE void store_point(float *v, vec x, bool far)
+INLINE void store_point(float *v, vec x, bool streams)
 {
-    if (far) {
+    if (streams) {
         stream(v, x);
         return;
     }
@@ -194,9 +194,9 @@ INLINE void store_point(float *v, vec x, bool far)
     __builtin_prefetch(v + W, 1, 2);
 }
 
-INLINE void store_result(float *m, vec x, bool far)
+INLINE void store_result(float *m, vec x, bool streams)
 {
-    if (far) stream(m, x);
+    if (streams) stream(m, x);
     else store(m, x);
 }
 
@@ -219,24 +219,24 @@ INLINE int inner_frequency(int n, int k, int i) { return (k - 1) * n + i; }
 INLINE int edge_frequency(int n, int e, int i) { return (n / 2 - 1) * (n + e) + i - 1; }
 
 /* gap: between the factors of a filter; 0 for a tile, which has none. */
-INLINE void store_frequency(float *v, int64_t stride, int64_t gap, bool far, int p, vec re, vec im)
+INLINE void store_frequency(float *v, int64_t stride, int64_t gap, bool streams, int p, vec re, vec im)
 {
     if (gap) store_factors(v + p * stride, gap, re, im);
-    else store_point(v + 2 * p * stride, re, far), store_point(v + (2 * p + 1) * stride, im, far);
+    else store_point(v + 2 * p * stride, re, streams), store_point(v + (2 * p + 1) * stride, im, streams);
 }
 
 /* Along y, and out. */
-INLINE void columns_out(int n, const tile *t, float *v, int64_t stride, int64_t gap, bool far)
+INLINE void columns_out(int n, const fourier_tile *t, float *v, int64_t stride, int64_t gap, bool streams)
 {
     for (int k = 1; k < n / 2; k++) {
         vec re[MOST], im[MOST];
         complex_of(n, t->re[k - 1], t->im[k - 1], re, im);
-        for (int i = 0; i < n; i++) store_frequency(v, stride, gap, far, inner_frequency(n, k, i), re[i], im[i]);
+        for (int i = 0; i < n; i++) store_frequency(v, stride, gap, streams, inner_frequency(n, k, i), re[i], im[i]);
     }
     for (int e = 0; e < 2; e++) {
         vec re[MOST / 2 + 1], im[MOST / 2 + 1];
         real_of(n, t->edge[e], re, im);
-        for (int i = 1; i < n / 2; i++) store_frequency(v, stride, gap, far, edge_frequency(n, e, i), re[i], im[i]);
+        for (int i = 1; i < n / 2; i++) store_frequency(v, stride, gap, streams, edge_frequency(n, e, i), re[i], im[i]);
         float *last = v + ((gap ? 1 : 2) * edge_frequency(n, 2, 1) + 2 * e) * stride;
         store(last, re[0]);
         store(last + stride, re[n / 2]);
@@ -251,10 +251,10 @@ INLINE void fetch_next(lt_dtype type, const void *pixel, int64_t at, const int w
     else __builtin_prefetch(next, 0, 2);
 }
 
-INLINE void fourier_input_of(lt_dtype type, int n, const void *const *pixel, int64_t c, float *v, int64_t stride, bool far)
+INLINE void fourier_input_of(lt_dtype type, int n, const void *const *pixel, int64_t c, float *v, int64_t stride, bool streams)
 {
     for (int64_t at = 0; at < c; at += W) {
-        tile t;
+        fourier_tile t;
         for (int i = 0; i < n; i++) {
             vec x[MOST];
             for (int j = 0; j < n; j++) {
@@ -263,17 +263,17 @@ INLINE void fourier_input_of(lt_dtype type, int n, const void *const *pixel, int
             }
             row_in(n, &t, i, x);
         }
-        columns_out(n, &t, v + at, stride, 0, far);
+        columns_out(n, &t, v + at, stride, 0, streams);
     }
-    if (far) stream_end();
+    if (streams) stream_end();
 }
 
-static void fourier_input(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride, bool far)
+static void fourier_input(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride, bool streams)
 {
-    if (type == LT_F32 && side == 20) fourier_input_of(LT_F32, 20, pixel, c, v, stride, far);
-    else if (type == LT_F32) fourier_input_of(LT_F32, 22, pixel, c, v, stride, far);
-    else if (side == 20) fourier_input_of(type, 20, pixel, c, v, stride, far);
-    else fourier_input_of(type, 22, pixel, c, v, stride, far);
+    if (type == LT_F32 && side == 20) fourier_input_of(LT_F32, 20, pixel, c, v, stride, streams);
+    else if (type == LT_F32) fourier_input_of(LT_F32, 22, pixel, c, v, stride, streams);
+    else if (side == 20) fourier_input_of(type, 20, pixel, c, v, stride, streams);
+    else fourier_input_of(type, 22, pixel, c, v, stride, streams);
 }
 
 /* The transforms back make everything n * n times too large. */
@@ -281,7 +281,7 @@ INLINE void fourier_filter_of(int n, const float *taps, float *u, int64_t stride
 {
     const int k = n + 1 - LT_FOURIER_TILE;
     const vec scale = 1.0f / (float)(n * n) - (vec){ 0 };
-    tile t;
+    fourier_tile t;
     memset(&t, 0, sizeof t);
     for (int i = 0; i < k; i++) {
         vec x[MOST] = { { 0 } };
@@ -304,7 +304,7 @@ INLINE void load_frequency(const float *m, int64_t stride, int p, vec *re, vec *
     *im = load_point(m + (2 * p + 1) * stride);
 }
 
-INLINE void columns_in(int n, tile *t, const float *m, int64_t stride)
+INLINE void columns_in(int n, fourier_tile *t, const float *m, int64_t stride)
 {
     for (int k = 1; k < n / 2; k++) {
         vec re[MOST], im[MOST];
@@ -324,7 +324,7 @@ INLINE void fourier_output_of(lt_dtype type, int n, const float *m, int64_t stri
 {
     enum { SIDE = LT_FOURIER_TILE };
     for (int64_t at = 0; at < o; at += W) {
-        tile t;
+        fourier_tile t;
         columns_in(n, &t, m + at, stride);
         for (int i = 0; i < SIDE && pixel[SIDE * i]; i++) {
             vec x[MOST], re[MOST / 2 + 1], im[MOST / 2 + 1];
@@ -351,7 +351,7 @@ static void fourier_add(int64_t n, const float *a, const float *b, float *sum)
     for (int64_t i = 0; i < n; i += W) store(sum + i, load(a + i) + load(b + i));
 }
 
-/* Sums that the registers hold beside the factors: so many rows of WIDE vectors of outputs, or of a lone one. */
+/* Sums that the registers hold beside the factors: this many rows of WIDE vectors of outputs, or of a single one. */
 enum { WIDE = 2, HEIGHT = W == 16 ? 12 : 6, LONE_HEIGHT = W == 16 ? 16 : 12, MOST_ROWS = 64 };
 
 /* One of the three products, of some rows: its filters stay in the first-level cache until all rows have been multiplied. */
@@ -360,7 +360,7 @@ typedef struct product_place {
     const float *base;      /* what it is added to, or taken from; NULL: nothing */
     float       *to;
     int64_t      c, v_stride, base_stride, to_stride, ahead_step;
-    bool         minus, far;
+    bool         minus, streams;
 } product_place;
 
 /* Filters that come later are fetched meanwhile: there are more than any cache holds. */
@@ -389,7 +389,7 @@ INLINE void product_group(int rows, int wide, const product_place *at)
                 if (at->minus) result = base - result;
                 else result += base;
             }
-            store_result(at->to + i * at->to_stride + w * W, result, at->far);
+            store_result(at->to + i * at->to_stride + w * W, result, at->streams);
         }
 }
 
@@ -432,14 +432,14 @@ static void fourier_product(const lt_fourier_product *p)
         int64_t rows = LT_MIN(p->rows - row, MOST_ROWS), v = row * p->v_stride, m = row * p->m_stride;
         product_place first = { .v = p->sum + row * p->sum_stride, .u = p->u, .to = both, .c = p->c, .v_stride = p->sum_stride, .to_stride = WIDE * W };
         product_place second = { .v = p->a + v, .u = p->u + floats, .base = both, .to = p->im + m, .c = p->c, .v_stride = p->v_stride,
-                                 .base_stride = WIDE * W, .to_stride = p->m_stride, .far = p->far };
+                                 .base_stride = WIDE * W, .to_stride = p->m_stride, .streams = p->streams };
         product_place third = second;
         third.v = p->b + v, third.u = p->u + 2 * floats, third.to = p->re + m, third.minus = true;
         product_rows_of(p, rows, first);
         product_rows_of(p, rows, second);
         product_rows_of(p, rows, third);
     }
-    if (p->far) stream_end();
+    if (p->streams) stream_end();
 }
 
 static void fourier_real_product(const lt_fourier_product *p)

@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "base/status.h"
+#include "kernels/cpu/conv/bands.h"
 #include "kernels/host_kernel.h"
 #include "kernels/rows.h"
 #include "kernels/window.h"
@@ -15,14 +16,14 @@
 #define FEW_TILES 4        /* … unless they stay in a cache */
 #define SMALL_FILTERS (16 << 20)
 #define MOST_TILES 64      /* of a block: transforms and products of all its points are kept */
-#define FAR_BYTES (16 << 20) /* more of them do not stay in a cache until they are read */
+#define CACHED_BYTES (16 << 20) /* more of them do not stay in a cache until they are read */
 enum { LINE = 16, MOST_KERNEL = 7, MOST_PIXELS = LT_FOURIER_MOST_SIDE * LT_FOURIER_MOST_SIDE, TILE = LT_FOURIER_TILE }; /* LINE: floats of a cache line */
 
 typedef struct fourier_kernel {
     lt_host_kernel host;
     const lt_fourier_loops *loops;
-    lt_conv_shape s;
-    int     side;               /* of a tile; it has side^2 points and so many complex frequencies: */
+    lt_conv_sizes s;
+    int     side;               /* of a tile; it has side^2 points and this many complex frequencies: */
     int64_t n_complex;
     int64_t tiles_x, tiles_y;   /* of one image */
     int64_t block, n_blocks;    /* rows of tiles computed together; blocks per image */
@@ -34,11 +35,11 @@ typedef struct fourier_kernel {
 } fourier_kernel;
 
 /* ---- Filters -------------------------------------------------------------------------------------- */
-typedef struct packing {
+typedef struct fourier_packing {
     const fourier_kernel *f;
     const void *weights;
     float *to;
-} packing;
+} fourier_packing;
 
 /* Floats of all filters of one frequency. */
 static int64_t frequency_floats(const fourier_kernel *f) { return 3 * f->s.c * f->m_stride; }
@@ -54,7 +55,7 @@ static int vectors_with(const fourier_kernel *f, int64_t vector)
    frequencies have one factor in the room of three: they are 4 of hundreds. */
 static lt_status pack_task(void *ctx, int64_t vector, int worker)
 {
-    const packing *p = ctx;
+    const fourier_packing *p = ctx;
     const fourier_kernel *f = p->f;
     (void)worker;
     const int k = (int)f->s.win.kernel[0], width = f->loops->width;
@@ -75,7 +76,7 @@ static lt_status pack_task(void *ctx, int64_t vector, int worker)
 static lt_status pack(const lt_kernel *k, lt_pool *pool, const void *weights, void *packed)
 {
     const fourier_kernel *f = (const fourier_kernel *)k;
-    packing p = { .f = f, .weights = weights, .to = packed };
+    fourier_packing p = { .f = f, .weights = weights, .to = packed };
     return lt_pool_run(pool, f->m_stride / f->loops->width, pack_task, &p);
 }
 
@@ -95,7 +96,7 @@ typedef struct fourier_job {
     fourier_part part[LT_MOST_ABREAST];
     const float *u;
     int64_t      image, first, rows; /* of the block: rows of tiles */
-    bool         far;                /* transforms and products pass the caches */
+    bool         streams;                /* transforms and products pass the caches */
 } fourier_job;
 
 static int64_t tiles_of(const fourier_job *job) { return job->rows * job->f->tiles_x; }
@@ -108,7 +109,7 @@ static lt_status input_task(void *ctx, int64_t task, int worker)
 {
     const fourier_job *job = ctx;
     const fourier_kernel *f = job->f;
-    const lt_conv_shape *s = &f->s;
+    const lt_conv_sizes *s = &f->s;
     const fourier_part *part = &job->part[task / tiles_of(job)];
     (void)worker;
     const void *pixel[MOST_PIXELS];
@@ -120,7 +121,7 @@ static lt_status input_task(void *ctx, int64_t task, int worker)
         bool inside = row >= 0 && row < s->h && column >= 0 && column < s->w;
         pixel[p] = inside ? part->x + (size_t)(((job->image * s->h + row) * s->w + column) * s->c) * bytes : part->zeros;
     }
-    f->loops->input(f->host.key.in[0].dtype, f->side, pixel, s->c, part->v + at * f->v_tile, f->v_point, job->far);
+    f->loops->input(f->host.key.in[0].dtype, f->side, pixel, s->c, part->v + at * f->v_tile, f->v_point, job->streams);
     return LT_OK;
 }
 
@@ -132,7 +133,7 @@ static lt_status product_item(void *ctx, int64_t frequency, int lane)
     const int width = f->loops->width;
     bool real = frequency >= f->n_complex;
     int64_t point = real ? f->n_complex + frequency : 2 * frequency;
-    lt_fourier_product p = { .rows = tiles_of(job), .c = f->s.c, .u = job->u + frequency * frequency_floats(f), .far = job->far, .shares = job->n_parts,
+    lt_fourier_product p = { .rows = tiles_of(job), .c = f->s.c, .u = job->u + frequency * frequency_floats(f), .streams = job->streams, .shares = job->n_parts,
                              .sum_stride = f->v_stride, .v_stride = f->v_tile, .m_stride = f->m_tile };
     for (int i = 0; i < job->n_parts && !real; i++) {
         const float *a = job->part[i].v + point * f->v_point;
@@ -157,7 +158,7 @@ static lt_status output_task(void *ctx, int64_t task, int worker)
 {
     const fourier_job *job = ctx;
     const fourier_kernel *f = job->f;
-    const lt_conv_shape *s = &f->s;
+    const lt_conv_sizes *s = &f->s;
     const fourier_part *part = &job->part[task / job->rows];
     (void)worker;
     size_t bytes = lt_dtype_size(f->host.key.out.dtype);
@@ -186,7 +187,7 @@ static lt_status fourier_run_abreast(const lt_kernel *k, lt_pool *pool, int n, v
     const fourier_kernel *f = (const fourier_kernel *)k;
     char *packed = (char *)arg[0][k->n_args] + f->packed_at;
     fourier_job job = { .f = f, .n_parts = n, .u = k->packed ? k->packed : (void *)packed };
-    job.far = f->loops->width == LINE && n * f->block * f->tiles_x * (f->v_tile + f->m_tile) * (int64_t)sizeof(float) > FAR_BYTES;
+    job.streams = f->loops->width == LINE && n * f->block * f->tiles_x * (f->v_tile + f->m_tile) * (int64_t)sizeof(float) > CACHED_BYTES;
     for (int i = 0; i < n; i++) job.part[i] = part_of(f, arg[i]);
     if (!k->packed) LT_TRY(pack(k, pool, arg[0][1], packed));
     for (int64_t b = 0; b < f->s.n * f->n_blocks; b++) {
@@ -214,7 +215,7 @@ bool lt_conv_fourier_applies(const lt_problem_key *p)
     if (!w->channels_last || w->groups != 1 || w->kernel[0] != w->kernel[1] || (w->kernel[0] != 5 && w->kernel[0] != 7)) return false;
     for (int i = 0; i < 2; i++)
         if (w->stride[i] != 1 || w->dilation[i] != 1) return false;
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     int64_t tiles = tiles_along(s.oh) * tiles_along(s.ow), side = side_of(w->kernel[0]);
     bool small = side * side * 3 / 2 * s.c * s.o * (int64_t)sizeof(float) <= SMALL_FILTERS;
     return s.n > 0 && s.c >= ENOUGH_CHANNELS && s.o >= ENOUGH_CHANNELS && tiles >= (small ? FEW_TILES : ENOUGH_TILES);
@@ -256,11 +257,8 @@ lt_status lt_conv_fourier_prepare(const lt_problem_key *p, lt_kernel **out)
     *out = NULL;
     fourier_kernel *f = lt_host_kernel_create(p, sizeof *f, "conv_fourier", fourier_run);
     if (!f) return LT_ERR_MEMORY;
-    f->host.kernel.pack = pack;
-    f->host.kernel.pack_arg = 1;
+    f->s = lt_conv_begin(&f->host, p, pack);
     f->loops = p->isa == LT_ISA_AVX512 ? &lt_fourier_avx512 : &lt_fourier_avx2;
-    f->s = lt_conv_shape_of(p);
-    f->host.kernel.flops = lt_conv_flops(&f->s);
     cut(f);
     f->n_lanes = lt_host_lanes(f->n_complex);
     bool few_tiles = 2 * f->tiles_x * f->tiles_y <= MOST_TILES; /* for filters that come from memory each time */

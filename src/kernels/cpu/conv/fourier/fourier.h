@@ -25,7 +25,7 @@
 typedef struct lt_fourier_product {
     int64_t      rows, c;
     int          vectors, share, shares;
-    bool         far;            /* results are not read soon: past the caches with them. For vectors of whole cache lines */
+    bool         streams;            /* results are not read soon: past the caches with them. For vectors of whole cache lines */
     const float *sum, *a, *b, *u;
     float       *re, *im;
     int64_t      sum_stride, v_stride, m_stride;
@@ -34,8 +34,8 @@ typedef struct lt_fourier_product {
 typedef struct lt_fourier_loops {
     int width, wide; /* channels in a vector; vectors of outputs multiplied together, but for a last one */
     /* The tile at pixel[side][side] (rows of c channels, zeros outside the image) gives v [points][stride], c channels each,
-       rounded up to whole vectors; far: past the caches. */
-    void (*input)(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride, bool far);
+       rounded up to whole vectors; streams: past the caches. */
+    void (*input)(lt_dtype type, int side, const void *const *pixel, int64_t c, float *v, int64_t stride, bool streams);
     /* Filters of one input and `width` output channels, taps [k * k][width]: for frequency p the three factors of Gauss (or the
        one of a real frequency) go to u + p * stride, `width` each and `gap` apart, scaled for `output`. */
     void (*filter)(int side, const float *taps, float *u, int64_t stride, int64_t gap);

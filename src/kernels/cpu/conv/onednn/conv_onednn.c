@@ -24,15 +24,15 @@ typedef struct variant {
 } variant;
 
 /* What one lane owns: memory objects are only handles, pointed at data when run. */
-typedef struct lane {
+typedef struct onednn_lane {
     dnnl_stream_t stream;
     dnnl_memory_t *x, *y, *w, *pad; /* one per variant */
     dnnl_memory_t bias;
-} lane;
+} onednn_lane;
 
 typedef struct conv_kernel {
     lt_host_kernel host;
-    lt_conv_shape s;
+    lt_conv_sizes s;
     lt_conv_bands bands;
     lt_dnnl_post post;
     bool direct;              /* x and y are already as oneDNN reads them, with the channels last */
@@ -40,7 +40,7 @@ typedef struct conv_kernel {
     int n_variants, n_lanes;
     variant *variants;
     int *variant_of;          /* per task of one of the k problems */
-    lane *lanes;
+    onednn_lane *lanes;
     dnnl_primitive_t reorder; /* weights: plain to blocked, or back for their gradient */
     dnnl_memory_t plain_w, blocked_w, reorder_pad;
     size_t w_count, w_bytes;  /* plain elements, blocked bytes */
@@ -59,7 +59,7 @@ static lt_status image_desc(const conv_kernel *v, lt_dnnl_desc *md, int64_t n, i
 
 static lt_status weight_desc(const conv_kernel *v, lt_dnnl_desc *md, bool plain)
 {
-    const lt_conv_shape *s = &v->s;
+    const lt_conv_sizes *s = &v->s;
     int64_t g = s->groups;
     dnnl_dims_t dense = { s->o, s->c, s->win.kernel[0], s->win.kernel[1] };
     dnnl_dims_t grouped = { g, s->o / g, s->c / g, s->win.kernel[0], s->win.kernel[1] };
@@ -221,7 +221,7 @@ static lt_status make_scratchpad(dnnl_memory_t *out, size_t bytes)
     return s;
 }
 
-static lt_status make_lane(const conv_kernel *v, lane *l)
+static lt_status make_lane(const conv_kernel *v, onednn_lane *l)
 {
     dnnl_engine_t e = lt_onednn_engine();
     size_t n = (size_t)v->n_variants;
@@ -252,7 +252,7 @@ static void conv_release(lt_host_kernel *h)
 {
     conv_kernel *v = (conv_kernel *)h;
     for (int i = 0; v->lanes && i < v->n_lanes; i++) {
-        lane *l = &v->lanes[i];
+        onednn_lane *l = &v->lanes[i];
         for (int j = 0; l->x && j < 4 * v->n_variants; j++) destroy_memory(l->x[j]);
         destroy_memory(l->bias);
         if (l->stream) dnnl_stream_destroy(l->stream);
@@ -275,21 +275,21 @@ static void conv_release(lt_host_kernel *h)
 }
 
 /* ---- Running ------------------------------------------------------------------------------------- */
-typedef struct conv_job {
+typedef struct onednn_job {
     const conv_kernel *v;
     char *x, *y, *w, *scratch, *bias; /* w: blocked; weight gradients have theirs in the scratch */
     int64_t x_step, y_step; /* bytes between the k problems of a weight gradient; 0 = shared */
-} conv_job;
+} onednn_job;
 
-static char *lane_part(const conv_job *j, int lane_index, size_t at)
+static char *lane_part(const onednn_job *j, int lane_index, size_t at)
 {
     return j->scratch + j->v->lane_at + (size_t)lane_index * j->v->lane_bytes + at;
 }
 
-static lt_status execute(const conv_job *j, int index, int lane_index, void *x, void *y, void *w)
+static lt_status execute(const onednn_job *j, int index, int lane_index, void *x, void *y, void *w)
 {
     const conv_kernel *v = j->v;
-    const lane *l = &v->lanes[lane_index];
+    const onednn_lane *l = &v->lanes[lane_index];
     lt_op op = v->host.key.op;
     LT_TRY_DNNL(dnnl_memory_set_data_handle(l->x[index], x));
     LT_TRY_DNNL(dnnl_memory_set_data_handle(l->y[index], y));
@@ -311,10 +311,10 @@ static lt_status execute(const conv_job *j, int index, int lane_index, void *x, 
     return LT_OK;
 }
 
-static lt_status run_part(const conv_job *j, int64_t item, int lane_index)
+static lt_status run_part(const onednn_job *j, int64_t item, int lane_index)
 {
     const conv_kernel *v = j->v;
-    const lt_conv_shape *s = &v->s;
+    const lt_conv_sizes *s = &v->s;
     const lt_problem_key *p = &v->host.key;
     bool wgrad = p->op == LT_OP_CONV2D_WGRAD, dgrad = p->op == LT_OP_CONV2D_DGRAD;
     int64_t k = item / v->bands.n_tasks, task = item % v->bands.n_tasks;
@@ -397,7 +397,7 @@ static lt_status conv_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
     const conv_kernel *v = (const conv_kernel *)k;
     const lt_problem_key *p = &v->host.key;
     char *scratch = arg[k->n_args];
-    conv_job j = { .v = v, .scratch = scratch };
+    onednn_job j = { .v = v, .scratch = scratch };
     if (p->op == LT_OP_CONV2D_WGRAD) {
         j.x = arg[0], j.y = arg[1];
         if (v->s.k_in_x) j.x_step = (int64_t)lt_tensor_bytes(&p->in[0]) / v->s.k;
@@ -479,7 +479,7 @@ static lt_status prepare(const lt_problem_key *p, const char *name, bool native,
     if (!v) return LT_ERR_MEMORY;
     v->native = native;
     v->host.release = conv_release;
-    v->s = lt_conv_shape_of(p);
+    v->s = lt_conv_sizes_of(p);
     v->host.kernel.flops = lt_conv_flops(&v->s);
     v->bands = lt_conv_bands_of(&v->s, p->op, 150e6, p->op == LT_OP_CONV2D_WGRAD ? 16 : 1024);
     v->direct = v->s.win.channels_last && (p->out.dtype == LT_F32 || native);

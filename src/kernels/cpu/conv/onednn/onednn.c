@@ -41,7 +41,7 @@ static void try_bf16(void)
 
 /* Some virtual machines announce AMX in leaf 7 but hide the tiles' description (leaf 0x1D reads zero):
    oneDNN would pick AMX code there and die of an illegal instruction. So tiles count only when they
-   are described and a child process survives using them; else the library is told to do without
+   are described and a child process survives using them; else the library is asked to do without
    before it decides. */
 static void look_for_tiles(void)
 {

@@ -18,7 +18,7 @@ static void begin(void) { _tile_loadconfig(&shapes); }
 /* Unused tiles cost nothing when the system switches threads. */
 static void end(void) { _tile_release(); }
 
-/* Weights come from the second-level cache; so many steps ahead they are asked for. */
+/* Weights come from the second-level cache: they are prefetched this many steps ahead. */
 enum { STEP_BYTES = 2 * LT_TILE_SIDE * LT_TILE_LINE, AHEAD = 2 * STEP_BYTES };
 
 /* Tiles 0 to 3 are sums (pixels by outputs), 4 and 5 pixels, 6 and 7 weights. */

@@ -2,6 +2,7 @@
 #include "kernels/cpu/conv/tiles/tiles.h"
 
 #include "base/status.h"
+#include "kernels/cpu/conv/bands.h"
 #include "kernels/cpu/trial.h"
 #include "kernels/host_kernel.h"
 #include "kernels/rows.h"
@@ -19,7 +20,7 @@
 typedef struct tiles_kernel {
     lt_host_kernel host;
     const lt_tile_loops *loops;
-    lt_conv_shape s;
+    lt_conv_sizes s;
     int64_t n_blocks, n_outputs;  /* blocks of 32 channels, of 32 outputs */
     int64_t rows, n_bands;        /* rows of results in a band; bands of an image */
     int64_t x_rows, x_columns;    /* of the spread input */
@@ -28,13 +29,13 @@ typedef struct tiles_kernel {
 } tiles_kernel;
 
 /* ---- Weights ---------------------------------------------------------------------------------------- */
-typedef struct packing { const tiles_kernel *t; const uint16_t *from; uint16_t *to; } packing;
+typedef struct tiles_packing { const tiles_kernel *t; const uint16_t *from; uint16_t *to; } tiles_packing;
 
 /* One block of outputs, as lt_tile_band says; channels and outputs beyond the last are zero. */
 static lt_status pack_task(void *ctx, int64_t block, int worker)
 {
-    const packing *p = ctx;
-    const lt_conv_shape *s = &p->t->s;
+    const tiles_packing *p = ctx;
+    const lt_conv_sizes *s = &p->t->s;
     (void)worker;
     const int64_t taps = s->win.kernel[0] * s->win.kernel[1], step = 2 * LT_TILE_SIDE * LT_TILE_BLOCK;
     uint16_t *to = p->to + block * p->t->n_blocks * taps * step;
@@ -52,7 +53,7 @@ static lt_status pack_task(void *ctx, int64_t block, int worker)
 static lt_status pack(const lt_kernel *k, lt_pool *pool, const void *weights, void *packed)
 {
     const tiles_kernel *t = (const tiles_kernel *)k;
-    packing p = { .t = t, .from = weights, .to = packed };
+    tiles_packing p = { .t = t, .from = weights, .to = packed };
     return lt_pool_run(pool, t->n_outputs, pack_task, &p);
 }
 
@@ -74,7 +75,7 @@ static int64_t plane_step(const tiles_kernel *t) { return t->x_rows * line_step(
 static void spread_row(const tiles_job *j, int64_t image, int64_t row, char *to)
 {
     const tiles_kernel *t = j->t;
-    const lt_conv_shape *s = &t->s;
+    const lt_conv_sizes *s = &t->s;
     bool inside = row >= 0 && row < s->h;
     int64_t left = LT_MIN(s->win.pad[1], t->x_columns), n = inside ? LT_MIN(s->w, t->x_columns - left) : 0, right = left + n;
     for (int64_t b = 0; b < t->n_blocks; b++) {
@@ -89,7 +90,7 @@ static lt_status band_item(void *ctx, int64_t item, int lane)
 {
     const tiles_job *j = ctx;
     const tiles_kernel *t = j->t;
-    const lt_conv_shape *s = &t->s;
+    const lt_conv_sizes *s = &t->s;
     const lt_window *v = &s->win;
     int64_t image = item / t->n_bands, first = item % t->n_bands * t->rows, rows = LT_MIN(t->rows, s->oh - first);
     int64_t x_rows = (rows - 1) * v->stride[0] + (v->kernel[0] - 1) * v->dilation[0] + 1;
@@ -120,7 +121,7 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 bool lt_conv_tiles_fits(const lt_problem_key *p)
 {
     if (p->op != LT_OP_CONV2D || !lt_key_is_all(p, LT_BF16) || !p->attr->u.conv.channels_last || p->attr->u.conv.groups > 1) return false;
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     int64_t pixels = ceil_div(s.ow, LT_TILE_SIDE) * LT_TILE_SIDE, channels = ceil_div(s.c, LT_TILE_BLOCK) * LT_TILE_BLOCK;
     return s.n > 0 && s.o > 0 && s.c > 0 && s.oh > 0 && s.ow > 0 && 2 * s.ow >= pixels && 2 * s.c >= channels;
 }
@@ -128,7 +129,7 @@ bool lt_conv_tiles_fits(const lt_problem_key *p)
 /* By shape alone. */
 static void cut(tiles_kernel *t)
 {
-    const lt_conv_shape *s = &t->s;
+    const lt_conv_sizes *s = &t->s;
     const lt_window *v = &s->win;
     int64_t reach[2] = { (v->kernel[0] - 1) * v->dilation[0] + 1, (v->kernel[1] - 1) * v->dilation[1] + 1 };
     t->n_blocks = ceil_div(s->c, LT_TILE_BLOCK);
@@ -147,13 +148,10 @@ lt_status lt_conv_tiles_prepare_with(const lt_problem_key *p, const lt_tile_loop
     tiles_kernel *t = lt_host_kernel_create(p, sizeof *t, "conv_tiles", tiles_run);
     if (!t) return LT_ERR_MEMORY;
     t->loops = loops;
-    t->s = lt_conv_shape_of(p);
-    t->host.kernel.flops = lt_conv_flops(&t->s);
+    t->s = lt_conv_begin(&t->host, p, pack);
     cut(t);
     t->n_lanes = lt_host_lanes(t->s.n * t->n_bands);
     t->packed_at = (size_t)t->n_lanes * t->lane_bytes;
-    t->host.kernel.pack = pack;
-    t->host.kernel.pack_arg = 1;
     t->host.kernel.packed_bytes = (size_t)(t->n_outputs * t->n_blocks * t->s.win.kernel[0] * t->s.win.kernel[1] * 2 * LT_TILE_SIDE * LT_TILE_LINE);
     t->host.kernel.scratch_bytes = t->packed_at + t->host.kernel.packed_bytes;
     return lt_host_kernel_finish(&t->host, lt_host_epilogue_prepare(&t->host, p), out);

@@ -13,23 +13,23 @@
 enum { SIDE = 6, POINTS = SIDE * SIDE, ENOUGH_CHANNELS = 16, MAX_WIDTH = 16 };
 #define MAX_SCRATCH_BYTES ((size_t)96 << 20) /* all transformed tiles; larger maps go through the library band by band */
 
-typedef struct grad_kernel {
+typedef struct wino_grad_kernel {
     lt_host_kernel host;
     const lt_wino_loops *loops;
-    lt_conv_shape s;
+    lt_conv_sizes s;
     int     kernel, tile;
     int64_t tiles_x, tiles_y, tiles;   /* of one image; of all */
     int64_t v_stride, m_stride;        /* channels of x and of gy, rounded up to vectors and pairs of them */
     int     n_lanes;
     size_t  zeros_at, v_at, m_at, sum_at;
-} grad_kernel;
+} wino_grad_kernel;
 
-typedef struct grad_job {
-    const grad_kernel *v;
+typedef struct wino_grad_job {
+    const wino_grad_kernel *v;
     const float *x, *gy;
     float  *zeros, *tv, *tm, *sum, *out; /* tv [point][tile][v_stride], tm [point][tile][m_stride], sum [point][c][m_stride] */
     float   g[SIDE][5];
-} grad_job;
+} wino_grad_job;
 
 /* ---- Tiles ----------------------------------------------------------------------------------------- */
 
@@ -41,9 +41,9 @@ static const float *pixel_of(const float *map, int64_t image, int64_t h, int64_t
 /* One row of tiles: both transforms, each straight to its place. */
 static lt_status transform_item(void *ctx, int64_t item, int lane)
 {
-    const grad_job *j = ctx;
-    const grad_kernel *v = j->v;
-    const lt_conv_shape *s = &v->s;
+    const wino_grad_job *j = ctx;
+    const wino_grad_kernel *v = j->v;
+    const lt_conv_sizes *s = &v->s;
     int64_t image = item / v->tiles_y, i = item % v->tiles_y;
     (void)lane;
     for (int64_t t = 0; t < v->tiles_x; t++) {
@@ -65,8 +65,8 @@ static lt_status transform_item(void *ctx, int64_t item, int lane)
 /* One point and one pair of vectors of outputs. */
 static lt_status multiply_item(void *ctx, int64_t item, int lane)
 {
-    const grad_job *j = ctx;
-    const grad_kernel *v = j->v;
+    const wino_grad_job *j = ctx;
+    const wino_grad_kernel *v = j->v;
     int64_t wide = 2 * v->loops->width, blocks = v->m_stride / wide, f = item / blocks, b = item % blocks;
     (void)lane;
     v->loops->outer(v->s.c, v->tiles, j->tv + f * v->tiles * v->v_stride, v->v_stride, j->tm + f * v->tiles * v->m_stride + b * wide, v->m_stride,
@@ -77,8 +77,8 @@ static lt_status multiply_item(void *ctx, int64_t item, int lane)
 /* One vector of outputs, all channels: filters lie [o][c][row][column]. */
 static lt_status filter_item(void *ctx, int64_t item, int lane)
 {
-    grad_job *j = ctx;
-    const grad_kernel *v = j->v;
+    wino_grad_job *j = ctx;
+    const wino_grad_kernel *v = j->v;
     int64_t o = item * v->loops->width, n = LT_MIN((int64_t)v->loops->width, v->s.o - o), area = v->kernel * v->kernel;
     float turned[25 * MAX_WIDTH];
     (void)lane;
@@ -92,9 +92,9 @@ static lt_status filter_item(void *ctx, int64_t item, int lane)
 
 static lt_status grad_run(const lt_kernel *kernel, lt_pool *pool, void *const *arg)
 {
-    const grad_kernel *v = (const grad_kernel *)kernel;
+    const wino_grad_kernel *v = (const wino_grad_kernel *)kernel;
     char *scratch = arg[kernel->n_args];
-    grad_job j = { .v = v, .x = arg[0], .gy = arg[1], .zeros = (float *)(void *)(scratch + v->zeros_at), .tv = (float *)(void *)(scratch + v->v_at),
+    wino_grad_job j = { .v = v, .x = arg[0], .gy = arg[1], .zeros = (float *)(void *)(scratch + v->zeros_at), .tv = (float *)(void *)(scratch + v->v_at),
                    .tm = (float *)(void *)(scratch + v->m_at), .sum = (float *)(void *)(scratch + v->sum_at), .out = arg[2] };
     double g[LT_WINO_MAX_SIDE][5];
     lt_wino_filter_points(SIDE, v->kernel, g);
@@ -110,7 +110,7 @@ static lt_status grad_run(const lt_kernel *kernel, lt_pool *pool, void *const *a
 
 static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
-static void place(grad_kernel *v)
+static void place(wino_grad_kernel *v)
 {
     v->tile = SIDE - v->kernel + 1;
     v->tiles_x = (v->s.ow + v->tile - 1) / v->tile;
@@ -134,7 +134,7 @@ bool lt_conv_winograd_grad_applies(const lt_problem_key *p)
     if (!w->channels_last || w->groups != 1 || w->kernel[0] != w->kernel[1] || (w->kernel[0] != 3 && w->kernel[0] != 5)) return false;
     for (int i = 0; i < 2; i++)
         if (w->stride[i] != 1 || w->dilation[i] != 1) return false;
-    grad_kernel v = { .loops = loops_for(p), .s = lt_conv_shape_of(p), .kernel = (int)w->kernel[0] };
+    wino_grad_kernel v = { .loops = loops_for(p), .s = lt_conv_sizes_of(p), .kernel = (int)w->kernel[0] };
     if (v.s.k != 1 || v.s.n < 1 || v.s.c < ENOUGH_CHANNELS || v.s.o < ENOUGH_CHANNELS || v.s.oh < 4 || v.s.ow < 4) return false;
     place(&v);
     return v.host.kernel.scratch_bytes <= MAX_SCRATCH_BYTES;
@@ -143,10 +143,10 @@ bool lt_conv_winograd_grad_applies(const lt_problem_key *p)
 lt_status lt_conv_winograd_grad_prepare(const lt_problem_key *p, lt_kernel **out)
 {
     *out = NULL;
-    grad_kernel *v = lt_host_kernel_create(p, sizeof *v, "conv_winograd_grad", grad_run);
+    wino_grad_kernel *v = lt_host_kernel_create(p, sizeof *v, "conv_winograd_grad", grad_run);
     if (!v) return LT_ERR_MEMORY;
     v->loops = loops_for(p);
-    v->s = lt_conv_shape_of(p);
+    v->s = lt_conv_sizes_of(p);
     v->kernel = (int)v->s.win.kernel[0];
     v->host.kernel.flops = lt_conv_flops(&v->s);
     place(v);

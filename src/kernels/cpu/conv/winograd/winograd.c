@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/status.h"
+#include "kernels/cpu/conv/bands.h"
 #include "kernels/host_kernel.h"
 #include "kernels/rows.h"
 #include "kernels/window.h"
@@ -13,7 +14,7 @@
 
 #define ENOUGH_CHANNELS 16   /* below, the transforms cost more than they save */
 #define WORK_BYTES (2 << 20) /* of one lane: transformed tiles and their products … */
-#define ENOUGH_TILES 120     /* … but at least so many, to make a pass over the filters pay; twice that when … */
+#define ENOUGH_TILES 120     /* … but at least this many, to make a pass over the filters pay; twice that when … */
 #define LARGE_FILTERS (16 << 20) /* … the filters do not stay in any cache */
 
 /* How a window of this size is filtered. */
@@ -23,7 +24,7 @@ static const scheme schemes[] = { { 3, 4, 6, 3, 1 }, { 5, 2, 6, 5, 1 }, { 7, 4, 
 typedef struct wino_kernel {
     lt_host_kernel host;
     const lt_wino_loops *loops;
-    lt_conv_shape s;          /* of a data gradient: x is gy, y is gx */
+    lt_conv_sizes s;          /* of a data gradient: x is gy, y is gx */
     bool    turned;
     scheme  how;
     int     points, parts;    /* of a tile; filters the window is cut into */
@@ -51,21 +52,21 @@ void lt_wino_filter_points(int side, int filter, double g[LT_WINO_MAX_SIDE][5])
     g[finite][filter - 1] = 1;
 }
 
-typedef struct packing {
+typedef struct wino_packing {
     const wino_kernel *v;
     const void *weights;
     float *to;
     double g[LT_WINO_MAX_SIDE][5];
-} packing;
+} wino_packing;
 
-static inline double weight(const packing *p, int64_t at)
+static inline double weight(const wino_packing *p, int64_t at)
 {
     lt_dtype t = p->v->host.key.in[1].dtype;
     return t == LT_F32 ? (double)((const float *)p->weights)[at] : lt_load_double(t, p->weights, at);
 }
 
 /* G w G' of one pair of channels and one part of the window. */
-static void transform_filter(const packing *p, int64_t o, int64_t c, int part, double out[LT_WINO_MAX_POINTS])
+static void transform_filter(const wino_packing *p, int64_t o, int64_t c, int part, double out[LT_WINO_MAX_POINTS])
 {
     const wino_kernel *v = p->v;
     int k = v->how.kernel, r = v->how.filter, top = part / v->how.reach * r, left = part % v->how.reach * r;
@@ -92,7 +93,7 @@ static int64_t block_at(const wino_kernel *v, int point, int64_t block) { return
 /* Filters of one block of outputs; outputs beyond the last are zero. */
 static lt_status pack_task(void *ctx, int64_t block, int worker)
 {
-    const packing *p = ctx;
+    const wino_packing *p = ctx;
     const wino_kernel *v = p->v;
     (void)worker;
     int64_t wide = block_width(v, block), c_all = v->s.c;
@@ -110,7 +111,7 @@ static lt_status pack_task(void *ctx, int64_t block, int worker)
 static lt_status pack(const lt_kernel *k, lt_pool *pool, const void *weights, void *packed)
 {
     const wino_kernel *v = (const wino_kernel *)k;
-    packing p = { .v = v, .weights = weights, .to = packed };
+    wino_packing p = { .v = v, .weights = weights, .to = packed };
     lt_wino_filter_points(v->how.side, v->how.filter, p.g);
     return lt_pool_run(pool, block_count(v), pack_task, &p);
 }
@@ -127,7 +128,7 @@ typedef struct wino_job {
 static void tile_input(const wino_job *job, int64_t image, int64_t i, int64_t j, const void *pixel[LT_WINO_MAX_POINTS])
 {
     const wino_kernel *v = job->v;
-    const lt_conv_shape *s = &v->s;
+    const lt_conv_sizes *s = &v->s;
     size_t bytes = lt_dtype_size(v->host.key.in[0].dtype);
     int64_t top = i * v->how.tile - s->win.pad[0], left = j * v->how.tile - s->win.pad[1];
     for (int p = 0; p < v->points; p++) {
@@ -140,7 +141,7 @@ static void tile_input(const wino_job *job, int64_t image, int64_t i, int64_t j,
 static void tile_output(const wino_job *job, int64_t image, int64_t i, int64_t j, void **pixel)
 {
     const wino_kernel *v = job->v;
-    const lt_conv_shape *s = &v->s;
+    const lt_conv_sizes *s = &v->s;
     size_t bytes = lt_dtype_size(v->host.key.out.dtype);
     int64_t top = i * v->how.tile, left = j * v->how.tile;
     for (int p = 0; p < v->how.tile * v->how.tile; p++) {
@@ -209,9 +210,9 @@ static lt_status wino_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
 
 /* ---- The row ---------------------------------------------------------------------------------------- */
 /* The convolution a data gradient is. */
-static lt_conv_shape turn(lt_conv_shape s)
+static lt_conv_sizes turn(lt_conv_sizes s)
 {
-    lt_conv_shape t = s;
+    lt_conv_sizes t = s;
     t.c = s.o, t.h = s.oh, t.w = s.ow;
     t.o = s.c, t.oh = s.h, t.ow = s.w;
     for (int i = 0; i < 2; i++) t.win.pad[i] = s.win.kernel[i] - 1 - s.win.pad[i];
@@ -233,7 +234,7 @@ bool lt_conv_winograd_applies(const lt_problem_key *p)
     if (!w->channels_last || w->groups != 1 || w->kernel[0] != w->kernel[1] || !scheme_for(w->kernel[0])) return false;
     for (int i = 0; i < 2; i++)
         if (w->stride[i] != 1 || w->dilation[i] != 1) return false;
-    lt_conv_shape s = lt_conv_shape_of(p);
+    lt_conv_sizes s = lt_conv_sizes_of(p);
     return s.n > 0 && s.c >= ENOUGH_CHANNELS && s.o >= ENOUGH_CHANNELS && s.h >= 4 && s.w >= 4 && s.oh >= 4 && s.ow >= 4;
 }
 
@@ -279,12 +280,9 @@ lt_status lt_conv_winograd_prepare(const lt_problem_key *p, lt_kernel **out)
     *out = NULL;
     wino_kernel *v = lt_host_kernel_create(p, sizeof *v, "conv_winograd", wino_run);
     if (!v) return LT_ERR_MEMORY;
-    v->host.kernel.pack = pack;
-    v->host.kernel.pack_arg = 1;
+    v->s = lt_conv_begin(&v->host, p, pack);
     v->loops = p->isa == LT_ISA_AVX512 ? &lt_wino_avx512 : &lt_wino_avx2;
-    v->s = lt_conv_shape_of(p);
     v->how = *scheme_for(v->s.win.kernel[0]);
-    v->host.kernel.flops = lt_conv_flops(&v->s);
     v->turned = p->op == LT_OP_CONV2D_DGRAD;
     if (v->turned) v->s = turn(v->s);
     cut(v);

@@ -1,0 +1,175 @@
+/* Reading dataset files. lathe.dataset makes the lazy arrays that users see. SPDX-License-Identifier: BSD-3-Clause */
+#include "core.h"
+
+typedef struct core_dataset {
+    PyObject_HEAD
+    lt_dataset *handle; /* NULL when closed */
+    PyThread_type_lock lock; /* one user at a time */
+} core_dataset;
+
+static void dataset_dealloc(PyObject *self)
+{
+    core_dataset *d = (core_dataset *)self;
+    lt_dataset_close(d->handle);
+    if (d->lock) PyThread_free_lock(d->lock);
+    core_free(self);
+}
+
+static PyObject *dataset_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    (void)kwargs;
+    const char *path;
+    if (!PyArg_ParseTuple(args, "s:DatasetFile", &path)) return NULL;
+    core_dataset *d = (core_dataset *)PyType_GenericAlloc(type, 0);
+    if (!d) return NULL;
+    lt_status s;
+    d->lock = PyThread_allocate_lock();
+    Py_BEGIN_ALLOW_THREADS
+    s = lt_dataset_open(path, &d->handle);
+    Py_END_ALLOW_THREADS
+    if (core_check(s)) Py_CLEAR(d);
+    return (PyObject *)d;
+}
+
+static int is_open(const core_dataset *d)
+{
+    if (d->handle) return 1;
+    PyErr_SetString(core.error[LT_ERR_ARGUMENT], "the dataset is closed");
+    return 0;
+}
+
+static PyObject *dataset_close(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    core_dataset *d = (core_dataset *)self;
+    Py_BEGIN_ALLOW_THREADS
+    PyThread_acquire_lock(d->lock, WAIT_LOCK);
+    lt_dataset_close(d->handle);
+    d->handle = NULL;
+    PyThread_release_lock(d->lock);
+    Py_END_ALLOW_THREADS
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *dataset_info(PyObject *self, void *unused)
+{
+    (void)unused;
+    const core_dataset *d = (core_dataset *)self;
+    if (!is_open(d)) return NULL;
+    lt_dataset_info i = lt_dataset_get_info(d->handle);
+    PyObject *status = PyList_New(0);
+    for (int k = 0; status && k < LT_RUN_STATUS_COUNT; k++) {
+        PyObject *n = PyLong_FromLongLong(i.status[k]);
+        if (!n || PyList_Append(status, n)) Py_CLEAR(status);
+        Py_XDECREF(n);
+    }
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:O,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:K,s:K,s:N}", "rows", (long long)i.rows, "parameters",
+                         (long long)i.parameters, "realizations", (long long)i.realizations, "steps", (long long)i.steps, "grid", (long long)i.grid,
+                         "temporal_columns", (long long)i.temporal_columns, "summary_columns", (long long)i.summary_columns, "shard_index",
+                         (long long)i.shard_index, "shard_count", (long long)i.shard_count, "has_outputs", i.has_outputs ? Py_True : Py_False, "config",
+                         core_text(i.config), "engine_config", core_text(i.engine_config), "engine_version", core_text(i.engine_version), "precision",
+                         core_text(i.precision), "creation_date", core_text(i.creation_date), "sampling_metrics", core_text(i.sampling_metrics), "device",
+                         core_text(i.device), "seed", (unsigned long long)i.seed, "file_bytes", (unsigned long long)i.file_bytes, "status", status);
+}
+
+/* ---- What is in it --------------------------------------------------------------------------------------- */
+static lt_status add_item(void *list, const lt_dataset_item *item)
+{
+    PyObject *d = Py_BuildValue("{s:N,s:O,s:N,s:N,s:N,s:K}", "path", core_text(item->path), "group", item->group ? Py_True : Py_False, "dtype",
+                                core_text(item->dtype), "shape", core_shape_tuple(&item->shape), "compression", core_text(item->compression), "stored_bytes",
+                                (unsigned long long)item->stored_bytes);
+    lt_status s = !d || PyList_Append(list, d) ? core_keep_exception() : LT_OK;
+    Py_XDECREF(d);
+    return s;
+}
+
+static PyObject *dataset_items(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const core_dataset *d = (core_dataset *)self;
+    PyObject *list = is_open(d) ? PyList_New(0) : NULL;
+    if (list && core_check(lt_dataset_walk(d->handle, add_item, list))) Py_CLEAR(list);
+    Py_XDECREF(core_kept_exception());
+    return list;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------------------- */
+/* read(path, first, n[, integers]): rows as float32, or int64. */
+static PyObject *dataset_read(PyObject *self, PyObject *args)
+{
+    core_dataset *d = (core_dataset *)self;
+    const char *path;
+    long long first, n;
+    int integers = 0;
+    if (!PyArg_ParseTuple(args, "sLL|p:read", &path, &first, &n, &integers) || !is_open(d)) return NULL;
+    lt_shape s = lt_dataset_shape(d->handle, path);
+    if (!s.rank) return PyErr_Format(core.error[LT_ERR_ARGUMENT], "the file has no array '%s'", path);
+    if (n < 0) return PyErr_Format(core.error[LT_ERR_ARGUMENT], "%lld rows of '%s'", n, path);
+    s.dim[0] = n;
+    void *data;
+    PyObject *made = core_array_new(integers ? LT_I64 : LT_F32, &s, &data);
+    if (!made) return NULL;
+    lt_status status;
+    Py_BEGIN_ALLOW_THREADS
+    PyThread_acquire_lock(d->lock, WAIT_LOCK);
+    status = integers ? lt_dataset_read_ints(d->handle, path, first, n, data, lt_shape_count(&s)) : lt_dataset_read(d->handle, path, first, n, data, lt_shape_count(&s));
+    PyThread_release_lock(d->lock);
+    Py_END_ALLOW_THREADS
+    if (core_check(status)) Py_CLEAR(made);
+    return made;
+}
+
+/* read_step(first, n, t): states [n, M, 3, G, G]. */
+static PyObject *dataset_read_step(PyObject *self, PyObject *args)
+{
+    core_dataset *d = (core_dataset *)self;
+    long long first, n, t;
+    if (!PyArg_ParseTuple(args, "LLL:read_step", &first, &n, &t) || !is_open(d)) return NULL;
+    lt_dataset_info i = lt_dataset_get_info(d->handle);
+    lt_shape s = { .rank = 5, .dim = { n, i.realizations, 3, i.grid, i.grid } };
+    if (n < 0) return PyErr_Format(core.error[LT_ERR_ARGUMENT], "%lld rows", n);
+    void *data;
+    PyObject *made = core_array_new(LT_F32, &s, &data);
+    if (!made) return NULL;
+    lt_status status;
+    Py_BEGIN_ALLOW_THREADS
+    PyThread_acquire_lock(d->lock, WAIT_LOCK);
+    status = lt_dataset_read_step(d->handle, first, n, t, data, lt_shape_count(&s));
+    PyThread_release_lock(d->lock);
+    Py_END_ALLOW_THREADS
+    if (core_check(status)) Py_CLEAR(made);
+    return made;
+}
+
+static PyObject *dataset_texts(PyObject *self, PyObject *path)
+{
+    core_dataset *d = (core_dataset *)self;
+    const char *name = PyUnicode_AsUTF8AndSize(path, NULL);
+    int64_t n = 0;
+    const char *const *texts = NULL;
+    if (!name || !is_open(d) || core_check(lt_dataset_texts(d->handle, name, &n, &texts))) return NULL;
+    PyObject *list = PyList_New(0);
+    for (int64_t i = 0; list && i < n; i++) {
+        PyObject *t = core_text(texts[i]);
+        if (!t || PyList_Append(list, t)) Py_CLEAR(list);
+        Py_XDECREF(t);
+    }
+    return list;
+}
+
+static PyMethodDef dataset_methods[] = {
+    { "close", dataset_close, METH_NOARGS, "Closes the file." },
+    { "items", dataset_items, METH_NOARGS, "Every group and array: path, group, dtype, shape, compression, stored_bytes." },
+    { "read", dataset_read, METH_VARARGS, "read(path, first, n, integers=False): rows as float32, or int64." },
+    { "read_step", dataset_read_step, METH_VARARGS, "read_step(first, n, t): states of step t." },
+    { "texts", dataset_texts, METH_O, "texts(path): labels, or an attribute 'path@name'." },
+    { 0 },
+};
+static PyGetSetDef dataset_fields[] = { { "info", dataset_info, NULL, "Sizes and metadata.", NULL }, { 0 } };
+static PyType_Slot dataset_slots[] = {
+    { Py_tp_new, dataset_new }, { Py_tp_dealloc, dataset_dealloc }, { Py_tp_methods, dataset_methods }, { Py_tp_getset, dataset_fields },
+    { Py_tp_doc, "DatasetFile(path): a dataset open for reading." }, { 0, NULL },
+};
+static PyType_Spec dataset_spec = { "lathe._core.DatasetFile", sizeof(core_dataset), 0, Py_TPFLAGS_DEFAULT, dataset_slots };
+
+int core_dataset_init(PyObject *module) { return core_add_type(module, &dataset_spec) ? 0 : -1; }

@@ -1,0 +1,17 @@
+/* What the three files about graphs share: graph.c derives, compile.c compiles, evaluate.c runs. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_PROBLEM_GRAPH_H
+#define LT_OPTIMIZE_PROBLEM_GRAPH_H
+
+#include "optimize/problem/evaluator.h"
+
+lt_node lt_graph_input(const lt_graph *g, int index); /* LT_NONE: there is none */
+
+static inline int64_t lt_node_elements(const lt_graph *g, lt_node n)
+{
+    lt_shape s = lt_node_shape(g, n);
+    return lt_shape_count(&s);
+}
+
+lt_status lt_graph_run(lt_evaluator *e, const double *x, const lt_outputs *out);
+
+#endif

@@ -1,0 +1,34 @@
+"""What the tests share: skipping with a reason, random arrays, and running code in another process. SPDX-License-Identifier: BSD-3-Clause"""
+import importlib.util
+import subprocess
+import sys
+import unittest
+
+import lathe.console
+
+lathe.console.quiet = True
+
+
+def needs(*packages):
+    """A decorator that skips a test, with the reason, where a package is missing."""
+    missing = [p for p in packages if importlib.util.find_spec(p) is None]
+    return unittest.skipIf(missing, f"not installed: {', '.join(missing)} (scripts/test-python.sh)")
+
+
+def run_code(code, timeout=120):
+    """Output of a fresh interpreter that runs this code; its traceback on failure."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=timeout)
+    if done.returncode:
+        raise AssertionError(f"exit {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done.stdout.strip()
+
+
+def main():
+    """All tests of the calling file; exit 77 when every one of them was skipped."""
+    result = unittest.main(module="__main__", exit=False, verbosity=1).result
+    if result.testsRun and len(result.skipped) == result.testsRun:
+        print(f"skipped: {result.skipped[0][1]}")
+        sys.exit(77)
+    for test, why in result.skipped:
+        print(f"skipped {test}: {why}")
+    sys.exit(not result.wasSuccessful())

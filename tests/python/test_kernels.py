@@ -1,0 +1,88 @@
+"""Gram matrices and support vector machines."""
+import pickle
+import unittest
+
+import harness
+import lathe
+import numpy as np
+from lathe import _core
+
+RNG = np.random.default_rng(5)
+X, Y, W = RNG.uniform(0, 1, (12, 4)), RNG.uniform(0, 1, (7, 4)), RNG.standard_normal((2, 4))
+
+
+class Gram(unittest.TestCase):
+    def test_it_is_the_overlap_of_states(self):
+        kernel = lathe.QuantumKernel(W, re_embed=True, embed="ryrz")
+        psi, phi = kernel.states(X), kernel.states(Y)
+        np.testing.assert_allclose(kernel(X, Y), np.abs(psi.conj() @ phi.T) ** 2, atol=1e-12)
+        np.testing.assert_allclose(kernel.diagonal(X), 1, atol=1e-12)
+        K = kernel(X)
+        self.assertTrue((K == K.T).all())
+
+    def test_precisions_and_layouts(self):
+        K = lathe.gram(X, weights=W, re_embed=True)
+        self.assertEqual(lathe.last_copies(), [])
+        single = lathe.gram(X.astype(np.float32), weights=W, re_embed=True, dtype="float32", return_dtype="float32")
+        self.assertEqual(single.dtype, np.float32)
+        np.testing.assert_allclose(single, K, atol=1e-4)
+        np.testing.assert_array_equal(lathe.gram(np.asfortranarray(X), weights=W, re_embed=True), K)
+        self.assertEqual(len(lathe.last_copies()), 1)
+        self.assertEqual(lathe.gram(X, weights=W, packed=True).shape, (78,))
+
+    def test_progress_and_stopping(self):
+        seen = []
+        lathe.gram(X, weights=W, progress=lambda done, total: seen.append((done, total)))
+        self.assertEqual(seen[-1][0], seen[-1][1])
+        many = RNG.uniform(0, 1, (4000, 4))
+        with self.assertRaises(lathe.CancelledError):
+            lathe.gram(many, weights=W, re_embed=True, progress=lambda done, total: False)
+
+        def fails(done, total):
+            raise LookupError("mine")
+        with self.assertRaisesRegex(LookupError, "mine"):
+            lathe.gram(X, weights=W, progress=fails)
+
+    def test_bad_input(self):
+        bad = X.copy()
+        bad[3, 2] = np.nan
+        for call, message in ((lambda: lathe.gram(bad, weights=W), "3"), (lambda: lathe.gram(X[:, :3], weights=W), "3"), (lambda: lathe.gram(X[0], weights=W), "rows and columns"),
+                              (lambda: lathe.gram(X, weights=W[0]), r"\[layers, qubits\]"), (lambda: lathe.gram(X, weights=W, entangler="strong"), "strong"),
+                              (lambda: lathe.gram(X, weights=W, embedding="ry"), "unknown option"), (lambda: lathe.gram(X.astype(object), weights=W), "type"),
+                              (lambda: lathe.gram(X + 1j, weights=W), "type")):
+            with self.subTest(message), self.assertRaisesRegex((ValueError, TypeError), message):
+                call()
+
+    def test_kernels_are_pickled_and_shown(self):
+        kernel = lathe.QuantumKernel(W, re_embed=True)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(kernel))(X), kernel(X))
+        self.assertIn("iframe", kernel._repr_html_())
+        self.assertIn("4 qubits", repr(kernel))
+
+    @harness.needs("sklearn")
+    def test_in_a_support_vector_machine_of_scikit_learn(self):
+        from sklearn.svm import SVC
+        labels = (X[:, 0] > 0.5).astype(int)
+        model = SVC(kernel=lathe.QuantumKernel(W, re_embed=True)).fit(X, labels)
+        self.assertGreater(model.score(X, labels), 0.6)
+
+
+class Machines(unittest.TestCase):
+    def test_fit_decide_save_load(self):
+        x = RNG.uniform(0, 1, (60, 4))
+        y = (x[:, 0] + x[:, 1] > 1).astype(int)
+        machine = _core.QSVM({"folds": 0, "c": 1.0, "seed": 3})
+        machine.fit(x, y)
+        decision = machine.decide(x)
+        self.assertGreater(np.mean((decision > machine.info["quantum"]["threshold"]) == y), 0.8)
+        machine.save("model.npz")
+        np.testing.assert_array_equal(_core.QSVM.load("model.npz").decide(x), decision)
+        self.assertEqual(machine.kernel.shape, (60, 60))
+        with self.assertRaisesRegex(ValueError, "59 labels for 60 rows"):
+            machine.fit(x, y[:59])
+        with self.assertRaises(ValueError):
+            machine.fit(x, y + 1)
+
+
+if __name__ == "__main__":
+    harness.main()
