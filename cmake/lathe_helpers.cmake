@@ -100,7 +100,7 @@ function(lt_features_finish)
         endif()
         message(STATUS "  ${name}: ${text}; ${help}")
         string(APPEND LT_FEATURE_ROWS
-            "    { \"${name}\", \"${help}\", \"${package}\", \"LT_${upper}=${switch}\", ${have_c} },\n")
+            "    { sizeof(lt_feature), \"${name}\", \"${help}\", \"${package}\", \"LT_${upper}=${switch}\", ${have_c} },\n")
     endforeach()
     configure_file(${PROJECT_SOURCE_DIR}/cmake/features.c.in ${PROJECT_BINARY_DIR}/features.c @ONLY)
 endfunction()

@@ -8,7 +8,7 @@ int main(void)
     make_data();
     lt_gram_options opt = lt_gram_defaults();
     opt.re_embed_between_layers = true; /* without, the weights cancel: info.note would say so */
-    lt_gram_info info;
+    lt_gram_info info = { .size = sizeof info };
     if (gram(&opt, &info)) return fail();
     printf("%s by %s in %.3g ms, %.3g million pairs per second\n%s\n", lt_gram_method_name(info.method), info.kernel,
            1e3 * info.total_seconds, info.mpairs_per_s, info.plan);

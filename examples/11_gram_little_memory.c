@@ -9,7 +9,7 @@ int main(void)
     lt_gram_options opt = lt_gram_defaults();
     opt.re_embed_between_layers = true;
     opt.method = LT_GRAM_STATES;
-    lt_gram_info whole, blocks;
+    lt_gram_info whole = { .size = sizeof whole }, blocks = { .size = sizeof blocks };
     if (gram(&opt, &whole)) return fail();
     double before = K[ROWS + 7];
     opt.vram_fraction = 0.7;           /* leave memory to others */

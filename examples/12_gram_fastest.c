@@ -7,7 +7,7 @@ int main(void)
 {
     make_data();
     lt_gram_options opt = lt_gram_defaults();
-    lt_gram_info states, single, closed;
+    lt_gram_info states = { .size = sizeof states }, single = { .size = sizeof single }, closed = { .size = sizeof closed };
     opt.re_embed_between_layers = true;
     opt.method = LT_GRAM_STATES;
     if (gram(&opt, &states)) return fail();

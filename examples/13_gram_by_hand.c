@@ -14,7 +14,7 @@ int main(void)
 {
     make_data();
     lt_gram_options opt = lt_gram_defaults();
-    lt_gram_info info;
+    lt_gram_info info = { .size = sizeof info };
     opt.re_embed_between_layers = true;
     opt.method = LT_GRAM_STATES;
     if (gram(&opt, &info)) return fail();

@@ -15,7 +15,7 @@ int main(void)
     lt_gram_options opt = lt_gram_defaults();
     for (size_t i = 0; i < sizeof keyword / sizeof *keyword; i++)
         if (lt_options_set(lt_gram_options_table(), keyword[i][0], keyword[i][1], &opt)) return fail();
-    lt_gram_info info;
+    lt_gram_info info = { .size = sizeof info };
     if (gram(&opt, &info)) return fail();
     printf("K[0][1] = %.12g by method %s\n%s\n", K[1], lt_gram_method_name(info.method), info.note);
     return K[0] != 1 || info.method != LT_GRAM_PRODUCT || !info.note[0]; /* re-embedding is off: the weights cancel */

@@ -16,7 +16,7 @@ int main(void)
     int bad = 0;
     for (int i = 0; i < 3; i++) {
         lt_gram_options opt = lt_gram_defaults();
-        lt_gram_info info;
+        lt_gram_info info = { .size = sizeof info };
         opt.re_embed_between_layers = true;
         opt.method = way[i].method;
         opt.dtype = way[i].type;

@@ -16,18 +16,20 @@ static lt_rows images(int first) { return (lt_rows){ x + first * LT_QSVM_PIXELS,
 static lt_status train(double angle_scale, lt_qsvm **q, lt_qsvm_scores *test)
 {
     lt_qsvm_options opt = lt_qsvm_defaults();
+    lt_gram_options gram = lt_gram_defaults();
     lt_rows train_x = images(0), test_x = images(HALF);
     opt.n_qubits = QUBITS;
-    opt.gram.re_embed_between_layers = true;
-    opt.gram.angle_scale = angle_scale;
+    opt.gram = &gram;
+    gram.re_embed_between_layers = true;
+    gram.angle_scale = angle_scale;
     lt_status s = lt_qsvm_create(NULL, &opt, q);
     if (!s) s = lt_qsvm_fit(*q, &train_x, y);
     if (!s) s = lt_qsvm_decide(*q, LT_QSVM_QUANTUM, &test_x, decision);
     if (s) return s;
     const lt_qsvm_info *i = lt_qsvm_get_info(*q);
     s = lt_qsvm_score(y + HALF, decision, HALF, i->machine[LT_QSVM_QUANTUM].threshold, test);
-    printf("angle scale %g: K %.4f +- %.4f, C %.3g, %.0f %% support vectors, F1 %.4f\n", angle_scale, i->diagnostics.off_diagonal.mean,
-           i->diagnostics.off_diagonal.std, i->machine[LT_QSVM_QUANTUM].C, 100 * i->machine[LT_QSVM_QUANTUM].support_fraction, test->f1);
+    printf("angle scale %g: K %.4f +- %.4f, C %.3g, %.0f %% support vectors, F1 %.4f\n", angle_scale, i->diagnostics->off_diagonal.mean,
+           i->diagnostics->off_diagonal.std, i->machine[LT_QSVM_QUANTUM].C, 100 * i->machine[LT_QSVM_QUANTUM].support_fraction, test->f1);
     for (int k = 0; k < i->n_advice; k++) printf("  %s\n", i->advice[k]);
     return s;
 }

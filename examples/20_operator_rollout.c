@@ -29,7 +29,7 @@ static lt_status roll(void)
     lt_rollout_options opt = lt_rollout_defaults();
     lt_operator_weights *weights = NULL;
     lt_rollout *rollout = NULL;
-    lt_rollout_result result;
+    lt_rollout_result result = { .size = sizeof result };
     for (int i = 0; i < LT_FIELD_CHANNELS * GRID * GRID; i++) field[i] = sinf(0.3f * (float)(i % GRID)) * cosf(0.2f * (float)(i / GRID));
     spec.grid = GRID;
     spec.base_channels = 16;

@@ -50,7 +50,7 @@ static const char *const field_name[N_FIELDS] = { "normal noise", "the dataset's
 /* Of normal noise, as in the reference workload, or of the row's own field, whose channels may be nearly flat. */
 static lt_status errors_of(lt_replay *r, int64_t index, int64_t seed, int kind, int grid, double *error, int64_t stride)
 {
-    lt_operator_spec spec;
+    lt_operator_spec spec = { .size = sizeof spec };
     lt_operator_weights *w = NULL;
     double *want = NULL;
     int64_t n = LT_FIELD_CHANNELS * (int64_t)grid * grid;
@@ -71,7 +71,7 @@ static lt_status errors_of(lt_replay *r, int64_t index, int64_t seed, int kind, 
 /* What the operator with the largest error is. */
 static lt_status describe_worst(lt_replay *r, const double *error, int64_t n, char text[CLI_CELL])
 {
-    lt_operator_spec spec;
+    lt_operator_spec spec = { .size = sizeof spec };
     int64_t at = 0;
     for (int64_t i = 1; i < n; i++)
         if (error[i] > error[at]) at = i;
@@ -355,7 +355,7 @@ lt_status bench_checksum(cli_context *c)
         lt_json_array_begin(c->json);
     }
     for (int p = 0; p < LT_PRECISION_COUNT && !s; p++) {
-        lt_generate_info info;
+        lt_generate_info info = { .size = sizeof info };
         uint64_t sum[2];
         char text[24];
         if ((s = checksums_of((lt_precision)p, &folder, &info, sum))) break;

@@ -210,8 +210,8 @@ static lt_status run_layer(void *ctx)
 static lt_status time_layer(const peer_layer *l, double budget, cli_timing *out)
 {
     lt_graph *g;
-    lt_conv_options opt = LT_CONV_DEFAULTS;
-    lt_compile_options compile = { .held_from = 1 };
+    lt_conv_options opt = lt_conv_defaults();
+    lt_compile_options compile = { .size = sizeof compile, .held_from = 1 };
     int64_t pixels = l->side * l->side;
     float *x = calloc((size_t)(pixels * l->in), sizeof *x), *w = calloc((size_t)(l->in * l->out * l->kernel * l->kernel), sizeof *w);
     float *y = malloc((size_t)(pixels * l->out) * sizeof *y);

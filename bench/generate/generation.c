@@ -46,7 +46,7 @@ static lt_status generate(const bench_rollout_request *q, const char *path, cons
 {
     lt_dataset_config *config;
     lt_generate_options opt = lt_generate_defaults();
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     opt.device = q->c->device;
     opt.at_once = g->at_once;
     opt.overwrite = true;

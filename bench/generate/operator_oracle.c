@@ -38,7 +38,7 @@ static lt_node tensor(oracle *o, const char *prefix, const char *suffix)
 
 static lt_node conv(oracle *o, const char *name, lt_node x, int kernel, lt_node bias)
 {
-    lt_conv_options opt = LT_CONV_DEFAULTS;
+    lt_conv_options opt = lt_conv_defaults();
     opt.padding[0] = opt.padding[1] = kernel / 2;
     return lt_conv2d(o->graph, x, tensor(o, name, ".weight"), bias, &opt);
 }

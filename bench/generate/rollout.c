@@ -55,7 +55,7 @@ static lt_status time_runs(lt_rollout *r, const float *field, int64_t samples, t
     double all[MAX_SAMPLES], device[MAX_SAMPLES];
     int n = 0;
     for (int64_t i = 0; i <= samples && n < MAX_SAMPLES; i++) {
-        lt_rollout_result result;
+        lt_rollout_result result = { .size = sizeof result };
         if (cli_interrupted()) return cli_stopped();
         CLI_TRY(lt_rollout_run(r, field, -1, NULL, NULL, &result));
         if (i == 0 && result.seconds < 1.5) continue;
@@ -347,7 +347,7 @@ static lt_status run_ablation(const bench_rollout_request *q)
 lt_status bench_rollout(const bench_rollout_request *q)
 {
     timed half = { 0 };
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     CLI_TRY(lt_device_describe(q->c->device, &info));
     if (!info.computes) return cli_fail(LT_ERR_UNSUPPORTED, "device %s plans and counts only: its times mean nothing", info.id);
     if (q->datasets_only) return bench_generation(q);

@@ -67,7 +67,7 @@ static void add_methods(gram_bench *b, int64_t n, int64_t q)
 /* Rows that fit: 0.85 of the memory for states of three planes and for K, as the reference sizes its sweeps. */
 static int64_t safe_rows(gram_bench *b, int64_t n, int64_t q)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     if (lt_device_describe(b->c->device, &info)) return n;
     double memory = 0.85 * (double)info.memory_free_bytes, states = memory / (1.5 * ldexp(16, (int)q)), square = sqrt(memory / 16);
     return (int64_t)fmax(fmin((double)n, fmin(states, square)), 100);

@@ -50,6 +50,7 @@ static const bench_row cases[] = {
 
 typedef struct outcome {
     lt_qsvm_info   info;
+    lt_gram_info   gram;
     lt_qsvm_scores test;
     double         kernel, fit, search, total; /* medians */
 } outcome;
@@ -70,13 +71,15 @@ static lt_status measure(cli_context *c, const bench_row *row, int repeats, cons
 {
     double weights[2 * 16], decision[HALF], time[4][MOST_REPEATS];
     lt_qsvm_options opt = lt_qsvm_defaults();
+    lt_gram_options gram = lt_gram_defaults();
     lt_rows train = { x, LT_F64, HALF, LT_QSVM_PIXELS, 0 }, test = { x + (size_t)HALF * LT_QSVM_PIXELS, LT_F64, HALF, LT_QSVM_PIXELS, 0 };
     lt_qsvm *q;
     lt_qsvm_synthetic_weights(2, row->q, weights);
     opt.weights = (lt_weights){ weights, 2, row->q };
-    opt.gram.embed_mode = row->embed;
-    opt.gram.angle_scale = row->scale;
-    opt.gram.re_embed_between_layers = row->re_embed;
+    opt.gram = &gram;
+    gram.embed_mode = row->embed;
+    gram.angle_scale = row->scale;
+    gram.re_embed_between_layers = row->re_embed;
     opt.C = row->C;
     opt.n_folds = row->search ? opt.n_folds : 0;
     opt.solver = row->solver;
@@ -87,6 +90,7 @@ static lt_status measure(cli_context *c, const bench_row *row, int repeats, cons
         s = cli_interrupted() ? cli_stopped() : lt_qsvm_fit(q, &train, y);
         if (s) break;
         out->info = *lt_qsvm_get_info(q);
+        out->gram = *out->info.gram;
         const double v[] = { out->info.kernel_seconds, out->info.fit_seconds, out->info.search_seconds, out->info.total_seconds };
         for (int k = 0; k < 4; k++) time[k][i] = v[k];
     }
@@ -107,7 +111,7 @@ static void put_row(lt_json *j, const bench_row *row, const outcome *o)
     const lt_qsvm_fitted *m = &o->info.machine[LT_QSVM_QUANTUM];
     lt_json_object_begin(j);
     lt_json_field_string(j, "name", row->label);
-    lt_json_field_string(j, "method", lt_gram_method_name(o->info.gram.method));
+    lt_json_field_string(j, "method", lt_gram_method_name(o->gram.method));
     lt_json_field_string(j, "solver", lt_svm_solver_name(m->solver));
     lt_json_field_double(j, "kernel_seconds", o->kernel);
     lt_json_field_double(j, "fit_seconds", o->fit);
@@ -129,7 +133,7 @@ static void table_row(cli_table *t, const bench_row *row, const outcome *o)
     const lt_qsvm_fitted *m = &o->info.machine[LT_QSVM_QUANTUM];
     cli_table_row(t);
     cli_table_cell(t, 0, "%s", row->label);
-    cli_table_cell(t, 1, "%s", lt_gram_method_name(o->info.gram.method));
+    cli_table_cell(t, 1, "%s", lt_gram_method_name(o->gram.method));
     cli_table_cell(t, 2, "%s", lt_svm_solver_name(m->solver));
     cli_table_cell(t, 3, "%s", cli_seconds(o->kernel).s);
     cli_table_cell(t, 4, "%s", cli_seconds(o->fit).s);

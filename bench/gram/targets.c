@@ -319,7 +319,7 @@ static lt_status judge(const targets_run *r)
 static lt_status run_all(targets_run *r)
 {
     const gram_bench_options *o = r->b->o;
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     CLI_TRY(lt_device_describe(r->b->c->device, &info));
     r->judged = !o->quick && strncmp(info.id, "cpu", 3);
     if (o->peer) CLI_TRY(peer_file_read(o->peer, &r->peer));

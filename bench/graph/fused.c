@@ -23,10 +23,10 @@ static const lt_option_table table = {
 
 /* The same graph four ways. */
 static const struct variant { const char *name; lt_compile_options opt; } variant[] = {
-    { "fused", { .mode = LT_MODE_REDUCE_OVERHEAD } },
-    { "no fusion", { .mode = LT_MODE_REDUCE_OVERHEAD, .skip_passes = 1u << LT_PASS_FUSE } },
-    { "no memory reuse", { .mode = LT_MODE_REDUCE_OVERHEAD, .skip_passes = 1u << LT_PASS_REUSE } },
-    { "eager", { .mode = LT_MODE_EAGER } },
+    { "fused", { .size = sizeof(lt_compile_options), .mode = LT_MODE_REDUCE_OVERHEAD } },
+    { "no fusion", { .size = sizeof(lt_compile_options), .mode = LT_MODE_REDUCE_OVERHEAD, .skip_passes = 1u << LT_PASS_FUSE } },
+    { "no memory reuse", { .size = sizeof(lt_compile_options), .mode = LT_MODE_REDUCE_OVERHEAD, .skip_passes = 1u << LT_PASS_REUSE } },
+    { "eager", { .size = sizeof(lt_compile_options), .mode = LT_MODE_EAGER } },
 };
 enum { N_VARIANTS = sizeof variant / sizeof variant[0] };
 

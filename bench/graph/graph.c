@@ -176,7 +176,7 @@ static lt_status measure_rounds(cli_context *c, const plan_row *p, case_run *run
 static lt_status measure_row(cli_context *c, const plan_row *p, double budget, result *r)
 {
     const graph_options *o = c->options;
-    lt_compile_options opt = { .mode = (lt_mode)o->mode, .device = c->device, .skip_passes = p->skip };
+    lt_compile_options opt = { .size = sizeof opt, .mode = (lt_mode)o->mode, .device = c->device, .skip_passes = p->skip };
     r->name = row_name(p);
     r->idle = !cli_on_cpu(c->device) && !cli_on_gpu(c->device);
     r->yard_seconds = r->peer_seconds = NAN;

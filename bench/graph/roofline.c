@@ -89,7 +89,7 @@ static lt_status measure_gpu(roofline *r, cli_context *c)
 static lt_status measure_matmul(roofline *r, cli_context *c, bool quick, double budget)
 {
     const case_row *row[] = { &case_matmul, &case_matmul_f64 };
-    lt_compile_options opt = { .device = c->device };
+    lt_compile_options opt = { .size = sizeof opt, .device = c->device };
     for (int i = 0; i < 2; i++) {
         case_run run;
         cli_timing t;
@@ -150,7 +150,7 @@ static lt_status write_report(cli_context *c, const roofline *r, const cli_table
     lt_report *page;
     CLI_TRY(lt_report_create("Roofline of this machine", &page));
     cli_report_machine(c, page);
-    lt_report_plot(page, &(lt_plot){ .title = "What a kernel can reach", .x_label = "FLOP per byte of memory traffic", .y_label = "GFLOP/s",
+    lt_report_plot(page, &(lt_plot){ .size = sizeof(lt_plot), .title = "What a kernel can reach", .x_label = "FLOP per byte of memory traffic", .y_label = "GFLOP/s",
                                      .x_log = true, .y_log = true, .n_series = 2, .series = series });
     lt_report_paragraph(page, "Below %.1f FLOP per byte double-precision work is limited by memory (%.1f GB/s), above by the cores (%.0f GFLOP/s).",
                         r->peak_f64 / r->bandwidth, r->bandwidth / 1e9, r->peak_f64 / 1e9);

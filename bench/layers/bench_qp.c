@@ -119,7 +119,7 @@ int main(int argc, char **argv)
             int m = sizes[s], rank = k % 2 ? m / 2 + 1 : m + 2;
             kind what = (kind)(k / 2);
             if (what == ORTHOGONALITY && m != 100 && m != 900) continue;
-            bench b = { 0 };
+            bench b = { .info.size = sizeof b.info };
             must(lt_qp_create(m, NULL, &b.qp));
             make(&b, &r, m, rank, what);
             double t_cold = best_us(cold, &b);

@@ -29,7 +29,7 @@ static double best_ns(bench_fn fn, int64_t n)
     return best;
 }
 
-static void on(int64_t max_events) { lt_trace_start(&(lt_trace_options){ .max_events = max_events }); }
+static void on(int64_t max_events) { lt_trace_start(&(lt_trace_options){ .size = sizeof(lt_trace_options), .max_events = max_events }); }
 
 int main(void)
 {

@@ -187,7 +187,7 @@ lt_status solve_ablation_measure(lt_device *dev, int row, bool quick, solve_abla
 {
     const technique *t = technique_of(dev, row);
     solve_run on = { 0 }, off = { 0 };
-    one_by_one apart = { .compile = { .device = dev, .mode = dev ? LT_MODE_REDUCE_OVERHEAD : LT_MODE_DEFAULT } };
+    one_by_one apart = { .compile = { .size = sizeof(lt_compile_options), .device = dev, .mode = dev ? LT_MODE_REDUCE_OVERHEAD : LT_MODE_DEFAULT } };
     *out = (solve_ablation){ .technique = t->name, .run = t->run };
     lt_status s = open_run(dev, t, quick, true, &on);
     if (!s) s = open_run(dev, t, quick, false, &off);

@@ -162,7 +162,7 @@ static lt_status open_part(solve_run *r, int k, bool quick, const char *set)
 {
     const solve_case *c = r->what;
     solve_part *p = &r->part[k];
-    lt_example e = { .text = c->text };
+    lt_example e = { .size = sizeof e, .text = c->text };
     char to[64], *text;
     if (c->example) CLI_TRY(lt_example_find(c->example, &e));
     const char *number = c->to && c->n_parts > 1 ? strstr(c->to, "%d") : NULL;

@@ -87,12 +87,10 @@ static lt_status load(const generate_cli *o, lt_dataset_config **out)
     const char *names[LT_TEXT_LIST_MAX], *values[LT_TEXT_LIST_MAX];
     if (!o->config) return cli_fail(LT_ERR_ARGUMENT, "which configuration? Give --config FILE.yaml");
     CLI_TRY(split_defines(o, text, sizeof text, names, values));
-    lt_dataset_overrides over = {
-        .output = o->output, .device = strcmp(o->common.device, "auto") ? o->common.device : NULL, .total_samples = o->total_samples,
+    lt_dataset_overrides over = { .size = sizeof over, .output = o->output, .device = strcmp(o->common.device, "auto") ? o->common.device : NULL, .total_samples = o->total_samples,
         .batch_size = o->batch_size, .realizations = o->num_realizations, .has_seed = o->seed >= 0, .seed = (uint64_t)o->seed,
         .names = names, .values = values, .n_names = o->define.n, .merge_path = o->merge,
-        .watchdog = o->watchdog ? watchdog_names[o->watchdog] : o->common.profile ? "off" : NULL, /* a trace shows this process alone */
-    };
+        .watchdog = o->watchdog ? watchdog_names[o->watchdog] : o->common.profile ? "off" : NULL, /* a trace shows this process alone */ };
     CLI_TRY(dataset_blame(lt_dataset_config_load(o->config, &over, out)));
     lt_status s = check_output_path(o, lt_dataset_config_summary(*out).output);
     if (s) {
@@ -150,14 +148,14 @@ static lt_status choose_device(cli_context *c, const lt_dataset_config *config, 
     CLI_TRY(lt_generate_choose_devices(config, d));
     if (chosen && (!d->n || !strcmp(d->name[0], lt_device_id(c->device)))) {
         if (d->n > 1 || d->reason[0]) {
-            lt_device_info first;
+            lt_device_info first = { .size = sizeof first };
             CLI_TRY(lt_device_describe(c->device, &first));
             tell_devices(c, d, first.name);
         }
         return LT_OK;
     }
     CLI_TRY(reopen(c, d->n ? d->name[0] : "auto"));
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     CLI_TRY(lt_device_describe(c->device, &info));
     bool gpu = info.own_memory;
     *out = gpu ? c->device : NULL;
@@ -237,7 +235,7 @@ static void json_plan(lt_json *j, const lt_dataset_summary *s, const lt_generate
 
 static lt_status show_plan(cli_context *c, const lt_dataset_config *config, const lt_generate_options *opt, bool as_result)
 {
-    lt_generate_plan plan;
+    lt_generate_plan plan = { .size = sizeof plan };
     lt_dataset_summary s = lt_dataset_config_summary(config);
     CLI_TRY(lt_generate_make_plan(config, opt, &plan));
     if (c->json && as_result) json_plan(c->json, &s, &plan);
@@ -309,7 +307,7 @@ static lt_status tell_lost(cli_context *c, const generate_cli *o, const char *ou
 static lt_status run_config(cli_context *c, const generate_cli *o, const lt_dataset_config *config, lt_generate_options *opt)
 {
     dataset_bar bar = { c, "generate", NULL };
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     lt_dataset_summary summary = lt_dataset_config_summary(config);
     if (o->dry_run) return show_plan(c, config, opt, true);
     if (o->verbose) CLI_TRY(show_plan(c, config, opt, false));
@@ -337,7 +335,7 @@ static lt_status generate(cli_context *c, const generate_cli *o, const lt_datase
     const char *provider = lt_dataset_config_summary(config).provider;
     if (strcmp(provider, "local") && !c->common.quiet) fprintf(stderr, "lathe: cloud.provider.provider is %s; this run is local\n", provider);
     opt.at_once = (int)o->at_once;
-    lt_generate_devices devices = { 0 };
+    lt_generate_devices devices = { .size = sizeof devices };
     const char *names[LT_GENERATE_MAX_DEVICES];
     lt_status s = choose_device(c, config, &devices, &opt.device);
     if ((s || devices.reason[0]) && o->common.profile && !o->watchdog && !c->common.quiet)

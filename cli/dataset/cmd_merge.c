@@ -88,8 +88,9 @@ static lt_status extract_from(cli_context *c, const extract_cli *o, lt_dataset *
 {
     lt_dataset_info i = lt_dataset_get_info(d);
     dataset_bar bar = { c, "features", NULL };
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     lt_extract_options e = o->e;
+    e.size = sizeof e;
     e.batch_size = o->batch_size;
     e.max_rows = o->max_samples;
     e.num_fft_scales = (int)o->num_fft_scales;

@@ -38,8 +38,8 @@ static lt_status take_state(void *ctx, int64_t t, const float *states, const int
 static lt_status replay_all(cli_context *c, const replay_cli *o, lt_dataset *d, const lt_dataset_config *config)
 {
     lt_replay *r;
-    lt_operator_spec spec;
-    lt_rollout_result result = { .status = LT_RUN_DONE };
+    lt_operator_spec spec = { .size = sizeof spec };
+    lt_rollout_result result = { .size = sizeof result, .status = LT_RUN_DONE };
     lt_replay_options opt = dataset_replay_options(c, d);
     measure m = { 0 };
     CLI_TRY(lt_replay_create(config, &opt, &r));

@@ -21,7 +21,7 @@ static void take_finding(void *ctx, lt_finding_level level, const char *finding)
 {
     char text[512];
     snprintf(text, sizeof text, "%s", finding);
-    cli_drop_places(text);
+    cli_drop_sources(text);
     static const char *const words[] = { "ok", "warning", "error" };
     tally *t = ctx;
     t->n[level]++;
@@ -40,7 +40,7 @@ static lt_status run(cli_context *c)
     const validate_cli *o = c->options;
     tally t = { .c = c };
     lt_dataset *d;
-    lt_validate_options opt = { o->check_samples, o->check_metadata, (int)o->replays, dataset_device(c) };
+    lt_validate_options opt = { .size = sizeof opt, .check_samples = o->check_samples, .check_metadata = o->check_metadata, .replays = (int)o->replays, .device = dataset_device(c) };
     CLI_TRY(dataset_open(c, o->dataset, &d));
     if (c->json) {
         lt_json_key(c->json, "findings");

@@ -35,11 +35,11 @@ static const lt_option movie_rows[] = {
     LT_OPTION_STRING(O, size, "size", "64x64", "WxH", "pixels of a cell"),
     LT_OPTION_INT(O, stride, "stride", "1", LT_AT_LEAST(1), "N", "every N-th step is a frame"),
     LT_OPTION_STRING(O, colormap, "colormap", "viridis", "NAME", "false colours of single planes"),
-    LT_OPTION_ENUM(O, color_norm, "color-norm-mode", "per-cell", lt_color_norm_names, "whose range colours span"),
+    LT_OPTION_ENUM(O, color_norm, "color-norm-mode", "per-cell", NULL, "whose range colours span", .names_of = lt_color_norm_names),
     LT_OPTION_LIST(O, aggregates, "aggregates", "NAME", "over realizations: mean, envelope, entropy (the default), variance, stddev, overlay, pca, ssim, spectral, "
                    "none; several: again, or with commas"),
     LT_OPTION_BOOL(O, no_spacing, "no-spacing", "false", "no white lines between cells"),
-    LT_OPTION_ENUM(O, sampling, "sampling-method", "sobol", lt_pick_names, "how operators are chosen"),
+    LT_OPTION_ENUM(O, sampling, "sampling-method", "sobol", NULL, "how operators are chosen", .names_of = lt_pick_names),
     LT_OPTION_ENUM(O, policy, "evolution-policy", "dataset", policy_names, "another update policy than the stored one"),
     LT_OPTION_STRING(O, operator_indices, "operator-indices", NULL, "LIST", "these rows, as in 3,5,8-11, instead of choosing"),
     LT_OPTION_INT(O, seed, "seed", "42", LT_AT_LEAST(0), "N", "seed of the choice"),
@@ -71,16 +71,16 @@ static lt_status add_aggregate(lt_movie_options *m, const char *name, size_t n)
     char word[32];
     snprintf(word, sizeof word, "%.*s", (int)n, name);
     if (!strcmp(word, "none")) return LT_OK;
-    for (int i = 0; lt_aggregate_names[i]; i++)
-        if (!strcmp(lt_aggregate_names[i], word)) {
-            if (m->n_aggregates == LT_AGGREGATE_COUNT) return cli_fail(LT_ERR_ARGUMENT, "--aggregates names more than %d", LT_AGGREGATE_COUNT);
+    for (int i = 0; lt_aggregate_names()[i]; i++)
+        if (!strcmp(lt_aggregate_names()[i], word)) {
+            if (m->n_aggregates == LT_AGGREGATE_ROOM) return cli_fail(LT_ERR_ARGUMENT, "--aggregates names more than %d", LT_AGGREGATE_ROOM);
             m->aggregate[m->n_aggregates++] = (lt_aggregate)i;
             return LT_OK;
         }
-    const char *near = lt_text_nearest(word, lt_aggregate_names, LT_AGGREGATE_COUNT);
+    const char *near = lt_text_nearest(word, lt_aggregate_names(), LT_AGGREGATE_COUNT);
     if (near) return cli_fail(LT_ERR_ARGUMENT, "--aggregates %s: no such aggregate; did you mean '%s'?", word, near);
     char known[256] = "";
-    for (int i = 0; lt_aggregate_names[i]; i++) snprintf(known + strlen(known), sizeof known - strlen(known), "%s, ", lt_aggregate_names[i]);
+    for (int i = 0; lt_aggregate_names()[i]; i++) snprintf(known + strlen(known), sizeof known - strlen(known), "%s, ", lt_aggregate_names()[i]);
     return cli_fail(LT_ERR_ARGUMENT, "--aggregates %s: expected %snone", word, known);
 }
 
@@ -97,7 +97,8 @@ static lt_status read_aggregates(const movie_cli *o, lt_movie_options *m)
     return LT_OK;
 }
 
-static lt_status movie_options(cli_context *c, const movie_cli *o, lt_dataset *d, int64_t **indices, lt_movie_options *m)
+static lt_status movie_options(cli_context *c, const movie_cli *o, lt_dataset *d, int64_t **indices, lt_replay_options *replay,
+                               lt_movie_options *m)
 {
     *m = lt_movie_defaults();
     m->fps = o->fps;
@@ -111,12 +112,13 @@ static lt_status movie_options(cli_context *c, const movie_cli *o, lt_dataset *d
     m->spacing = !o->no_spacing;
     m->pick = (lt_pick)o->sampling;
     m->seed = (uint64_t)o->seed;
-    m->replay = dataset_replay_options(c, d);
-    m->replay.post = (lt_post)o->post;
-    m->replay.policy = o->policy - 1;
-    m->replay.clamp = isfinite(o->clamp_min) || isfinite(o->clamp_max);
-    m->replay.clamp_lo = o->clamp_min;
-    m->replay.clamp_hi = o->clamp_max;
+    *replay = dataset_replay_options(c, d);
+    m->replay = replay;
+    replay->post = (lt_post)o->post;
+    replay->policy = o->policy - 1;
+    replay->clamp = isfinite(o->clamp_min) || isfinite(o->clamp_max);
+    replay->clamp_lo = o->clamp_min;
+    replay->clamp_hi = o->clamp_max;
     if (o->clamp_min > o->clamp_max) return cli_fail(LT_ERR_ARGUMENT, "--clamp-min %g is above --clamp-max %g", o->clamp_min, o->clamp_max);
     m->stop = cli_interrupt_flag();
     CLI_TRY(parse_size(o->size, &m->cell_width, &m->cell_height));
@@ -142,7 +144,7 @@ static void name_outputs(const char *dataset, const char *output, char *video, c
 static lt_status make_movie(cli_context *c, const movie_cli *o, lt_dataset *d, lt_movie_options *m)
 {
     char video[1024], frames[1024];
-    lt_movie_info info;
+    lt_movie_info info = { .size = sizeof info };
     dataset_bar bar = { c, "movie", NULL };
     const char *path = dataset_path(c, o->dataset);
     lt_dataset_config *config;
@@ -170,7 +172,7 @@ static lt_status make_movie(cli_context *c, const movie_cli *o, lt_dataset *d, l
     }
     printf("%lld frames of %d x %d pixels, %lld operators%s\n", (long long)info.frames, info.width, info.height, (long long)info.operators,
            o->dry_run ? "; nothing written" : "");
-    if (o->verbose) printf("colours %s, %d cells to a row, every %lld-th of %lld steps\n", lt_color_norm_names[m->norm], m->shown + m->n_aggregates,
+    if (o->verbose) printf("colours %s, %d cells to a row, every %lld-th of %lld steps\n", lt_color_norm_names()[m->norm], m->shown + m->n_aggregates,
                            (long long)m->stride, (long long)m->steps);
     if (info.video) printf("%s\n", video);
     if (m->frames) printf("%s\n", frames);
@@ -181,10 +183,11 @@ static lt_status run_movie(cli_context *c)
 {
     const movie_cli *o = c->options;
     lt_dataset *d;
-    lt_movie_options m;
+    lt_movie_options m = { .size = sizeof m };
+    lt_replay_options replay = { .size = sizeof replay };
     int64_t *indices = NULL;
     CLI_TRY(dataset_open(c, o->dataset, &d));
-    lt_status s = movie_options(c, o, d, &indices, &m);
+    lt_status s = movie_options(c, o, d, &indices, &replay, &m);
     if (!s) s = make_movie(c, o, d, &m);
     free(indices);
     lt_dataset_close(d);
@@ -230,7 +233,7 @@ static const lt_option_table picture_table = {
 
 static lt_status draw_picture(cli_context *c, const picture_cli *o, lt_dataset *d, int64_t **indices)
 {
-    lt_feature_picture_options p = { .output = o->output, .n_operators = o->n_operators, .width = o->width_px, .dpi = o->dpi, .alpha = o->alpha,
+    lt_feature_picture_options p = { .size = sizeof p, .output = o->output, .n_operators = o->n_operators, .width = o->width_px, .dpi = o->dpi, .alpha = o->alpha,
                                      .seed = (uint64_t)o->seed };
     int64_t rows = lt_dataset_get_info(d).rows;
     if (!o->output && !o->dry_run) return cli_fail(LT_ERR_ARGUMENT, "where to? Give --output FILE.png");

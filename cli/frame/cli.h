@@ -88,7 +88,7 @@ bool cli_on_gpu(lt_device *dev);
 lt_status   cli_fail(lt_status s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *cli_error_text(void);      /* the command's own message, else the library's */
 /* Where in the library a failure arose, "(src/…)", helps those who mend it, not those who made a slip: left out. */
-void        cli_drop_places(char *text);
+void        cli_drop_sources(char *text);
 /* Ctrl-C and other signals that end a run (signals.c). */
 void        cli_catch_signals(void);
 void        cli_stop_politely(bool politely); /* the first signal sets the flag from here on, and only a second one ends the process */

@@ -11,12 +11,12 @@ const lt_option cli_common_rows[CLI_N_COMMON_ROWS] = {
 
 bool cli_on_cpu(lt_device *dev)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     return !dev || (!lt_device_describe(dev, &info) && !info.own_memory);
 }
 
 bool cli_on_gpu(lt_device *dev)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     return dev && !lt_device_describe(dev, &info) && info.own_memory && info.computes;
 }

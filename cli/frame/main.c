@@ -142,7 +142,7 @@ static int unknown_command(int argc, char **argv)
 
 /* ---- Running one -------------------------------------------------------------------- */
 
-void cli_drop_places(char *text)
+void cli_drop_sources(char *text)
 {
     for (char *at = text; (at = strstr(at, " (src/"));) {
         char *end = strchr(at, ')');
@@ -157,7 +157,7 @@ static int report_failure(const cli_command *command, lt_status s, bool json)
     char text[1024], brief[1024];
     snprintf(text, sizeof text, "%s", cli_error_text());
     snprintf(brief, sizeof brief, "%s", text);
-    if (s != LT_ERR_INTERNAL) cli_drop_places(brief);
+    if (s != LT_ERR_INTERNAL) cli_drop_sources(brief);
     fprintf(stderr, "%s %s: %s\n", cli_program.name, command->name, brief);
     if (json) {
         lt_json *j;
@@ -196,7 +196,7 @@ static lt_status tell_profile(const char *path)
 /* Says where it was computed when nobody had named a device, and what results of one that computes nothing are worth. */
 static void tell_device(const cli_command *command, const cli_context *c, bool asked)
 {
-    lt_device_info d;
+    lt_device_info d = { .size = sizeof d };
     if (command->need == CLI_NEED_NOTHING || c->common.quiet) return;
     if (c->device ? lt_device_describe(c->device, &d) : lt_device_list(0, &d)) return;
     if (!strcmp(d.id, "null")) fprintf(stderr, "%s: device %s %s: results mean nothing\n", cli_program.name, d.id, d.name);

@@ -127,14 +127,14 @@ cli_text cli_seconds(double seconds)
 /* The device in use, or the CPU when the subcommand opened none. */
 static void describe_device(cli_context *c, lt_device_info *info)
 {
-    memset(info, 0, sizeof *info);
+    *info = (lt_device_info){ .size = sizeof *info };
     if (c->device) lt_device_describe(c->device, info);
     else lt_device_list(0, info);
 }
 
 lt_status cli_json_machine(cli_context *c)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     struct utsname os;
     describe_device(c, &info);
     uname(&os);
@@ -157,7 +157,7 @@ lt_status cli_json_machine(cli_context *c)
 
 void cli_report_machine(cli_context *c, lt_report *r)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     describe_device(c, &info);
     char device[200], version[200];
     snprintf(device, sizeof device, "%s: %s, %d cores", info.id, info.name, info.cores);

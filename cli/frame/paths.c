@@ -92,8 +92,8 @@ static int list_files(const cli_command *command, const cli_context *c, named_fi
     int n = 0;
     for (int g = 0; g < command->options->n_groups; g++) {
         const lt_option_group *group = &command->options->groups[g];
-        for (int r = 0; r < group->n_rows && n < MAX_NAMED; r++) {
-            const lt_option *row = &group->rows[r];
+        const lt_option *row;
+        for (int r = 0; n < MAX_NAMED && (row = lt_option_group_row(group, r)); r++) {
             if (row->type != LT_OPTION_TYPE_PATH) continue;
             const char *path = *(const char *const *)((const char *)c->options + group->base + row->offset);
             if (path) file[n++] = (named_file){ row->name, path, is_written(row->name) };

@@ -27,8 +27,8 @@ static const lt_option rows[] = {
 };
 static const lt_option_group groups[] = {
     { .title = "Files", .rows = rows, .n_rows = CLI_LEN(rows) },
-    { .title = "Kernel of a map or circuit", .rows = lt_similarity_option_rows, .n_rows = LT_SIMILARITY_N_OPTIONS, .base = offsetof(gram_cli, similarity) },
-    { .title = "Kernel", .rows = lt_gram_option_rows, .n_rows = LT_GRAM_N_OPTIONS, .base = offsetof(gram_cli, gram) },
+    { .title = "Kernel of a map or circuit", LT_OPTIONS_OF(gram_cli, similarity, lt_similarity_options_table) },
+    { .title = "Kernel", LT_OPTIONS_OF(gram_cli, gram, lt_gram_options_table) },
     { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS },
 };
 static const lt_option_table table = {
@@ -164,7 +164,7 @@ static lt_status open_devices(gram_job *j)
 /* Nothing was computed, so there is no method, kernel or time to tell. */
 static void tell_cached(gram_job *j)
 {
-    j->info = (lt_gram_info){ .method = j->o->gram.method, .backend = "kernel cache", .precision = j->o->gram.dtype, .n = j->n, .m = j->m,
+    j->info = (lt_gram_info){ .size = sizeof(lt_gram_info), .method = j->o->gram.method, .backend = "kernel cache", .precision = j->o->gram.dtype, .n = j->n, .m = j->m,
                               .error_bound = lt_gram_float_bound(j->o->gram.dtype), .n_qubits = j->qubits, .n_layers = j->circuit ? 0 : j->w.shape.dim[0] };
     snprintf(j->info.note, sizeof j->info.note, "K was computed by an earlier call and taken from the kernel cache");
 }

@@ -26,9 +26,8 @@ static const lt_option rows[] = {
 #undef O
 static const lt_option_group groups[] = {
     { .title = "Files", .rows = rows, .n_rows = CLI_LEN(rows) },
-    /* The seed, the last row, is a common option here. */
-    { .title = "Machine", .rows = lt_qsvm_option_rows, .n_rows = LT_QSVM_N_OPTIONS - 1, .base = offsetof(qsvm_cli, qsvm) },
-    { .title = "Kernel", .rows = lt_gram_option_rows, .n_rows = LT_GRAM_N_OPTIONS, .base = offsetof(qsvm_cli, qsvm) + offsetof(lt_qsvm_options, gram) },
+    { .title = "Machine", LT_OPTIONS_OF(qsvm_cli, qsvm, lt_qsvm_options_table), .except = "seed" }, /* which is a common option */
+    { .title = "Kernel", LT_OPTIONS_OF(qsvm_cli, gram, lt_gram_options_table) },
     { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS },
 };
 static const lt_option_table table = {
@@ -109,7 +108,7 @@ static lt_status read_rows(qsvm_job *j)
 /* Weights in double, whatever the file holds. */
 static lt_status read_weights(qsvm_job *j, lt_qsvm_options *opt)
 {
-    bool strong = opt->gram.entangler == LT_ENTANGLER_STRONG;
+    bool strong = opt->gram->entangler == LT_ENTANGLER_STRONG;
     lt_array a = { 0 };
     CLI_TRY(cli_blame_input(lt_npy_read(j->o->weights, &a)));
     int64_t n = lt_shape_count(&a.shape);
@@ -128,7 +127,7 @@ static lt_status read_weights(qsvm_job *j, lt_qsvm_options *opt)
 static lt_status synthetic_weights(qsvm_job *j, lt_qsvm_options *opt)
 {
     enum { DEFAULT_QUBITS = 16, DEFAULT_LAYERS = 2, SELECTABLE = 3 };
-    if (opt->gram.entangler == LT_ENTANGLER_STRONG) return LT_OK; /* they have one number per wire only */
+    if (opt->gram->entangler == LT_ENTANGLER_STRONG) return LT_OK; /* they have one number per wire only */
     if (!opt->n_qubits) opt->n_qubits = DEFAULT_QUBITS;
     if (!opt->n_layers) opt->n_layers = DEFAULT_LAYERS;
     int64_t layers = opt->n_layers > SELECTABLE ? opt->n_layers : SELECTABLE;
@@ -157,6 +156,7 @@ static bool show_progress(void *ctx, const char *step, int64_t done, int64_t tot
 static lt_status train(qsvm_job *j)
 {
     lt_qsvm_options opt = j->o->qsvm;
+    opt.gram = &j->o->gram;
     opt.progress = show_progress;
     opt.progress_ctx = j;
     opt.seed = j->o->common.seed;

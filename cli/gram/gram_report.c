@@ -61,7 +61,7 @@ static lt_status put_heat(lt_report *r, const gram_job *j)
     snprintf(title, sizeof title, step_r * step_c > 1 ? "K, every %lld-th row and %lld-th column" : "K", (long long)step_r, (long long)step_c);
     name_axis(j->o->y ? "row of Y" : "row of X", step_c, along, sizeof along);
     name_axis("row of X", step_r, down, sizeof down);
-    lt_report_heatmap(r, &(lt_heatmap){ .title = title, .x_label = along, .y_label = down, .rows = rows, .columns = columns, .values = v });
+    lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = title, .x_label = along, .y_label = down, .rows = rows, .columns = columns, .values = v });
     free(v);
     return LT_OK;
 }
@@ -123,7 +123,7 @@ static lt_status put_spectrum(lt_report *r, const gram_job *j)
     }
     if (!s) {
         lt_series line = { NULL, NULL, down, n };
-        lt_report_plot(r, &(lt_plot){ .title = step > 1 ? "Eigenvalues of a part of K" : "Eigenvalues of K", .x_label = "number, largest first",
+        lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = step > 1 ? "Eigenvalues of a part of K" : "Eigenvalues of K", .x_label = "number, largest first",
                                       .y_log = true, .n_series = 1, .series = &line });
         lt_report_paragraph(r, "Largest %.6g, smallest %.3g; effective rank (sum squared over sum of squares) %.4g of %lld%s.", down[0],
                             down[n - 1], sum * sum / square, (long long)n, step > 1 ? ", over evenly spaced rows" : "");

@@ -46,6 +46,7 @@ bool      qsvm_class_numbers(const char (*class_name)[LT_QSVM_CLASS_NAME], doubl
 typedef struct qsvm_cli {
     cli_common      common;
     lt_qsvm_options qsvm;
+    lt_gram_options gram;
     const char     *x, *labels, *label_column, *test_x, *test_labels, *classes, *weights, *model_out, *decision_out, *report;
     int             synthetic;
     double          test_fraction;

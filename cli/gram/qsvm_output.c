@@ -177,11 +177,11 @@ void qsvm_put_json(const qsvm_job *job)
     lt_json_field_bool(j, "re_embed", i->re_embed);
     lt_json_field_string(j, "range", lt_qsvm_range_name(i->range));
     lt_json_field_bool(j, "center", job->o->qsvm.center);
-    lt_json_field_string(j, "method", lt_gram_method_name(i->gram.method));
-    lt_json_field_string(j, "backend", i->gram.backend);
-    lt_json_field_string(j, "kernel", i->gram.kernel);
-    lt_json_field_string(j, "precision", lt_gram_float_name(i->gram.precision));
-    lt_json_field_double(j, "error_bound", i->gram.error_bound);
+    lt_json_field_string(j, "method", lt_gram_method_name(i->gram->method));
+    lt_json_field_string(j, "backend", i->gram->backend);
+    lt_json_field_string(j, "kernel", i->gram->kernel);
+    lt_json_field_string(j, "precision", lt_gram_float_name(i->gram->precision));
+    lt_json_field_double(j, "error_bound", i->gram->error_bound);
     lt_json_field_int(j, "folds", i->n_folds);
     lt_json_field_int(j, "seed", job->o->common.seed);
     lt_json_key(j, "classes");
@@ -195,7 +195,7 @@ void qsvm_put_json(const qsvm_job *job)
     lt_json_array_end(j);
     put_machine(job, LT_QSVM_QUANTUM);
     if (i->has_rbf) put_machine(job, LT_QSVM_RBF);
-    put_diagnostics(j, &i->diagnostics);
+    put_diagnostics(j, i->diagnostics);
     put_candidates(job);
     put_seconds(job);
     lt_json_key(j, "advice");
@@ -243,7 +243,7 @@ static void print_machine(const qsvm_job *j, lt_qsvm_machine which)
 void qsvm_print(const qsvm_job *j)
 {
     const lt_qsvm_info *i = j->info;
-    const lt_qsvm_diagnostics *d = &i->diagnostics;
+    const lt_qsvm_diagnostics *d = i->diagnostics;
     if (!j->c->common.quiet) {
         printf("%lld rows to train ('%s' %lld, '%s' %lld), %lld to test; %lld features, %s %lld qubits\n", (long long)i->n, i->class_name[0],
                (long long)i->n_class[0], i->class_name[1], (long long)i->n_class[1], (long long)j->test.n, (long long)i->n_features,
@@ -252,7 +252,7 @@ void qsvm_print(const qsvm_job *j)
             printf("%lld rows of other classes are left out\n", (long long)(j->train.n_left_out + j->test.n_left_out));
         printf("%s, angle scale %g, %lld layers%s: K by %s, off the diagonal %.6f +- %.6f, alignment %.3f, effective rank %.1f\n",
                lt_embed_name(i->embed_mode), i->angle_scale, (long long)i->n_layers, i->re_embed ? " re-embedded" : "",
-               lt_gram_method_name(i->gram.method), d->off_diagonal.mean, d->off_diagonal.std, d->alignment, d->effective_rank);
+               lt_gram_method_name(i->gram->method), d->off_diagonal.mean, d->off_diagonal.std, d->alignment, d->effective_rank);
         print_machine(j, LT_QSVM_QUANTUM);
         if (i->has_rbf) print_machine(j, LT_QSVM_RBF);
     }

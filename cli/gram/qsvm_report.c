@@ -18,9 +18,9 @@ static void put_facts(lt_report *r, const qsvm_job *j)
     snprintf(text[2], sizeof text[2], "%lld, %s %lld qubits, range %s", (long long)i->n_features, i->reduced ? "by PCA to" : "as they are on",
              (long long)i->n_qubits, lt_qsvm_range_name(i->range));
     snprintf(text[3], sizeof text[3], "%s, angle scale %g, %lld layers, re-embedding %s; largest angle %.3g rad", lt_embed_name(i->embed_mode), i->angle_scale,
-             (long long)i->n_layers, i->re_embed ? "on" : "off", i->diagnostics.largest_angle);
-    snprintf(text[4], sizeof text[4], "%s by %s, %s (errors below %g)%s", lt_gram_method_name(i->gram.method), i->gram.kernel,
-             lt_gram_float_name(i->gram.precision), i->gram.error_bound, j->o->qsvm.center ? ", centred" : "");
+             (long long)i->n_layers, i->re_embed ? "on" : "off", i->diagnostics->largest_angle);
+    snprintf(text[4], sizeof text[4], "%s by %s, %s (errors below %g)%s", lt_gram_method_name(i->gram->method), i->gram->kernel,
+             lt_gram_float_name(i->gram->precision), i->gram->error_bound, j->o->qsvm.center ? ", centred" : "");
     snprintf(text[5], sizeof text[5], "%lld stratified folds, seed %lld", (long long)i->n_folds, (long long)j->o->common.seed);
     snprintf(text[6], sizeof text[6], "%s, %lld iterations%s", lt_svm_solver_name(i->machine[0].solver), (long long)i->machine[0].iterations,
              i->machine[0].converged ? "" : ", not converged");
@@ -92,7 +92,7 @@ static lt_status put_heat(lt_report *r, const qsvm_job *j)
         char title[160], axis[160];
         snprintf(title, sizeof title, "K of the training rows, ordered by label%s", step > 1 ? ", evenly spaced rows" : "");
         snprintf(axis, sizeof axis, "'%s' to %lld, then '%s'", j->name[0], (long long)(j->info->n_class[0] / step), j->name[1]);
-        lt_report_heatmap(r, &(lt_heatmap){ .title = title, .x_label = axis, .y_label = "row", .rows = shown, .columns = shown, .values = v });
+        lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = title, .x_label = axis, .y_label = "row", .rows = shown, .columns = shown, .values = v });
     }
     bool ok = order && v;
     free(order);
@@ -110,7 +110,7 @@ static lt_status put_histogram(lt_report *r, const qsvm_job *j)
     if (!v) return cli_fail(LT_ERR_MEMORY, "no memory for the histogram");
     for (int64_t at = 0; at < total; at += step)
         if (at / n < at % n) v[count++] = K[at];
-    const lt_qsvm_diagnostics *d = &j->info->diagnostics;
+    const lt_qsvm_diagnostics *d = j->info->diagnostics;
     if (count > 0) lt_report_histogram(r, "Off-diagonal entries of K", "K", count, v, 0);
     lt_report_paragraph(r, "Mean %.6f, standard deviation %.3g. Pairs of one class: %.6f; of two: %.6f; alignment with the labels %.4f.", d->off_diagonal.mean,
                         d->off_diagonal.std, d->same_class.mean, d->other_class.mean, d->alignment);
@@ -122,12 +122,12 @@ static lt_status put_spectrum(lt_report *r, const qsvm_job *j)
 {
     int64_t n;
     const double *up = lt_qsvm_eigenvalues(j->machine, &n);
-    const lt_qsvm_diagnostics *d = &j->info->diagnostics;
+    const lt_qsvm_diagnostics *d = j->info->diagnostics;
     double *down = malloc((size_t)n * sizeof *down);
     if (!down) return cli_fail(LT_ERR_MEMORY, "no memory for the eigenvalues");
     for (int64_t i = 0; i < n; i++) down[i] = up[n - 1 - i];
     lt_series line = { NULL, NULL, down, n };
-    lt_report_plot(r, &(lt_plot){ .title = n < j->info->n ? "Eigenvalues of K, evenly spaced rows" : "Eigenvalues of K", .x_label = "number, largest first",
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = n < j->info->n ? "Eigenvalues of K, evenly spaced rows" : "Eigenvalues of K", .x_label = "number, largest first",
                                   .y_log = true, .n_series = 1, .series = &line });
     lt_report_paragraph(r, "Largest %.6g, smallest %.3g; effective rank %.4g of %lld.", d->eigen_max, d->eigen_min, d->effective_rank, (long long)n);
     free(down);
@@ -151,7 +151,7 @@ static lt_status put_search(lt_report *r, const qsvm_job *j, lt_qsvm_machine whi
         auc[i] = t[i].mean.roc_auc;
     }
     const lt_series line[] = { { "mean F1", x, f1, n }, { "mean AUC", x, auc, n } };
-    lt_report_plot(r, &(lt_plot){ .title = title, .x_label = "C", .y_label = "score on held-out rows", .x_log = true, .points = which == LT_QSVM_RBF,
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = title, .x_label = "C", .y_label = "score on held-out rows", .x_log = true, .points = which == LT_QSVM_RBF,
                                   .n_series = CLI_LEN(line), .series = line });
     free(x);
     return LT_OK;
@@ -174,7 +174,7 @@ static lt_status put_roc(lt_report *r, const qsvm_job *j)
     }
     line[n++] = (lt_series){ "by chance", ends, ends, 2 };
     if (!s)
-        lt_report_plot(r, &(lt_plot){ .title = "ROC curve on the test rows", .x_label = "false positive rate", .y_label = "true positive rate", .n_series = n, .series = line });
+        lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = "ROC curve on the test rows", .x_label = "false positive rate", .y_label = "true positive rate", .n_series = n, .series = line });
     free(v);
     return s;
 }
@@ -217,7 +217,7 @@ static lt_status put_page(lt_report *r, const qsvm_job *j)
     CLI_TRY(put_candidates(r, j));
     lt_report_heading(r, "Run");
     put_times(r, j);
-    lt_report_listing(r, j->info->gram.plan);
+    lt_report_listing(r, j->info->gram->plan);
     cli_report_machine(j->c, r);
     return lt_report_write(r, j->o->report);
 }

@@ -14,7 +14,7 @@ static lt_status put_curve(lt_report *r, const train_job *j)
         y[j->n_steps + i] = sign * j->step[i].validation;
     }
     lt_series series[2] = { { "training rows", NULL, y, j->n_steps }, { "validation rows", NULL, y + j->n_steps, j->n_steps } };
-    lt_report_plot(r, &(lt_plot){ .title = sign < 0 ? "Alignment" : "Optimum of the dual", .x_label = "step", .n_series = j->test.n ? 2 : 1, .series = series });
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = sign < 0 ? "Alignment" : "Optimum of the dual", .x_label = "step", .n_series = j->test.n ? 2 : 1, .series = series });
     free(y);
     return LT_OK;
 }

@@ -19,9 +19,10 @@ int cli_generate(const char *what)
 
 void cli_each_option(const cli_command *command, void (*visit)(FILE *to, const lt_option *row), FILE *to)
 {
+    const lt_option *row;
     for (int g = 0; g < command->options->n_groups; g++)
-        for (int i = 0; i < command->options->groups[g].n_rows; i++)
-            if (!command->options->groups[g].rows[i].hidden) visit(to, &command->options->groups[g].rows[i]);
+        for (int i = 0; (row = lt_option_group_row(&command->options->groups[g], i)); i++)
+            if (!row->hidden) visit(to, row);
 }
 
 const char *const *cli_option_words(const lt_option *row, int *n)
@@ -29,8 +30,8 @@ const char *const *cli_option_words(const lt_option *row, int *n)
     static const char *const devices[] = { "auto", "cpu", "null", "cuda" };
     *n = 0;
     if (row->type == LT_OPTION_TYPE_ENUM) {
-        while (row->names[*n]) ++*n;
-        return row->names;
+        while (lt_option_names(row)[*n]) ++*n;
+        return lt_option_names(row);
     }
     if (!strcmp(row->name, "device")) {
         *n = CLI_LEN(devices);

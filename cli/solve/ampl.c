@@ -80,7 +80,7 @@ static int write_answer(const lt_model *m, const char *path, const lt_solution *
     snprintf(message, sizeof message, "lathe %s: %s\nobjective %s, largest violation %.3g; %lld iterations, %lld evaluations", lt_version(),
              lt_termination_text(s->termination_code), f, p->tv, (long long)s->iters, (long long)s->fn_evals);
     puts(message);
-    lt_ampl_answer answer = { .message = message, .code = code_of(s), .x = p->x };
+    lt_ampl_answer answer = { .size = sizeof answer, .message = message, .code = code_of(s), .x = p->x };
     if (!lt_model_write_sol(m, path, &answer)) return 0;
     fprintf(stderr, "lathe-ampl: %s\n", lt_error_text());
     return 1;
@@ -89,7 +89,7 @@ static int write_answer(const lt_model *m, const char *path, const lt_solution *
 /* A model that cannot be solved still has an answer, which says why. */
 static int write_failure(const lt_model *m, const char *path)
 {
-    lt_ampl_answer answer = { .message = lt_error_text(), .code = 500 };
+    lt_ampl_answer answer = { .size = sizeof answer, .message = lt_error_text(), .code = 500 };
     fprintf(stderr, "lathe-ampl: %s\n", lt_error_text());
     if (lt_model_write_sol(m, path, &answer)) fprintf(stderr, "lathe-ampl: %s\n", lt_error_text());
     return 1;

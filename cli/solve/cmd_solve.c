@@ -40,7 +40,7 @@ static const lt_option_table table = {
 
 static lt_status list_examples(cli_context *c)
 {
-    lt_example e;
+    lt_example e = { .size = sizeof e };
     if (c->json) {
         lt_json_key(c->json, "examples");
         lt_json_array_begin(c->json);
@@ -58,7 +58,7 @@ static lt_status list_examples(cli_context *c)
 
 static lt_status show_text(cli_context *c, const char *path)
 {
-    lt_example e;
+    lt_example e = { .size = sizeof e };
     if (strncmp(path, "example:", 8)) return cli_fail(LT_ERR_ARGUMENT, "--show prints built-in examples; '%s' is a file of yours", path);
     CLI_TRY(lt_example_find(path + 8, &e));
     if (c->json) lt_json_field_string(c->json, "text", e.text);
@@ -113,7 +113,7 @@ static lt_status set_one(solve_job *j, const char *item, char *why, size_t bytes
         s = lt_solve_options_set(&j->opt, name, equals + 1);
         if (s) snprintf(why, bytes, "--set %s: %s", item, lt_error_text());
     }
-    cli_drop_places(why);
+    cli_drop_sources(why);
     return s;
 }
 
@@ -257,7 +257,7 @@ static lt_status dump_graph(solve_job *j)
     CLI_TRY(lt_grad(j->view.graph, j->view.f, &j->view.x, 1, &out[n++]));
     if (!lt_is_none(j->view.ci)) out[n++] = j->view.ci;
     if (!lt_is_none(j->view.ce)) out[n++] = j->view.ce;
-    CLI_TRY(lt_program_create(j->view.graph, out, n, &(lt_compile_options){ .device = j->c->device }, &p));
+    CLI_TRY(lt_program_create(j->view.graph, out, n, &(lt_compile_options){ .size = sizeof(lt_compile_options), .device = j->c->device }, &p));
     printf("\ncompiled, with the gradient of f:\n");
     lt_status s = lt_program_dump(p, stdout);
     lt_program_destroy(p);
@@ -297,16 +297,12 @@ static lt_status deliver(solve_job *j, const lt_solution *s, const solve_cli *o)
     return judge(s);
 }
 
-/* The statement of the file a message is about: the library counts constraints, users have lines and names. */
-static const lt_model_constraint *constraint_told(const solve_job *j, const char *text)
+/* The statement of the file that holds this constraint: the library counts constraints, users have lines and names. NULL: the failure is about none. */
+static const lt_model_constraint *constraint_at(const solve_job *j, const lt_error_place *p)
 {
-    long long number;
-    const char *at = strstr(text, "equality constraint ");
-    if (!at || sscanf(at, "equality constraint %lld", &number) != 1) return NULL;
-    const bool equality = at - text < 2 || strncmp(at - 2, "in", 2);
     for (int i = 0; i < j->view.n_constraints; i++) {
         const lt_model_constraint *k = &j->view.constraints[i];
-        if (k->equality == equality && number >= k->first && number < k->first + k->count) return k;
+        if (p->kind == (k->equality ? LT_PLACE_EQUALITY : LT_PLACE_INEQUALITY) && p->index >= k->first && p->index < k->first + k->count) return k;
     }
     return NULL;
 }
@@ -315,8 +311,9 @@ static const lt_model_constraint *constraint_told(const solve_job *j, const char
 static lt_status blame_start(const solve_job *j, lt_status s)
 {
     if (s != LT_ERR_NUMERIC && s != LT_ERR_MISMATCH) return cli_blame_input(s);
-    const lt_model_constraint *k = constraint_told(j, lt_error_text());
-    if (!k && !strncmp(lt_error_text(), "numeric: the objective", 22))
+    const lt_error_place place = lt_error_get_place();
+    const lt_model_constraint *k = constraint_at(j, &place);
+    if (place.kind == LT_PLACE_OBJECTIVE)
         return cli_fail(LT_ERR_ARGUMENT, "%s:%d: %s", j->view.name, j->view.objective_line, lt_error_text());
     if (!k) return cli_fail(LT_ERR_ARGUMENT, "%s", lt_error_text());
     return cli_fail(LT_ERR_ARGUMENT, "%s:%d: %s%s%s%s", j->view.name, k->line, k->name ? "'" : "", k->name ? k->name : "", k->name ? "': " : "", lt_error_text());

@@ -32,7 +32,7 @@ static void plot(lt_report *r, const solve_job *j, const lt_solution *s, const c
     fill(j, s, a, y);
     if (b) fill(j, s, b, y + s->n_history);
     lt_series series[2] = { { name_a, NULL, y, s->n_history }, { name_b, NULL, y + s->n_history, s->n_history } };
-    lt_report_plot(r, &(lt_plot){ .title = title, .x_label = "iteration", .y_log = log, .points = points, .n_series = b ? 2 : 1, .series = series });
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = title, .x_label = "iteration", .y_log = log, .points = points, .n_series = b ? 2 : 1, .series = series });
     free(y);
 }
 
@@ -104,9 +104,9 @@ static void put_variables(lt_report *r, const solve_job *j, const lt_solution *s
         int64_t count = lt_shape_count(&v->shape), columns = v->shape.rank ? v->shape.dim[v->shape.rank - 1] : 1;
         int64_t rows = columns ? count / columns : 0;
         if (v->shape.rank >= 2 && rows > 1 && columns > 1 && rows <= MAX_HEAT && columns <= MAX_HEAT)
-            lt_report_heatmap(r, &(lt_heatmap){ .title = v->name, .rows = rows, .columns = columns, .values = x, .diverging = true });
+            lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = v->name, .rows = rows, .columns = columns, .values = x, .diverging = true });
         else if (count > 8)
-            lt_report_plot(r, &(lt_plot){ .title = v->name, .x_label = "element", .n_series = 1, .series = &(lt_series){ v->name, NULL, x, count } });
+            lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = v->name, .x_label = "element", .n_series = 1, .series = &(lt_series){ v->name, NULL, x, count } });
         else {
             char text[8][32];
             const char *names[8], *values[8];

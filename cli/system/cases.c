@@ -104,7 +104,7 @@ static void build_matmul_f64(case_graph *c, bool quick) { square_product(c, LT_F
 /* 64 -> 64 channels, 3 x 3, on 128 x 128, batch 5. */
 static lt_node convolution(case_graph *c, bool quick, bool bias)
 {
-    static const lt_conv_options same = { { 1, 1 }, { 1, 1 }, { 1, 1 }, 1, false };
+    static const lt_conv_options same = { sizeof same, { 1, 1 }, { 1, 1 }, { 1, 1 }, 1, false };
     int64_t side = quick ? 32 : 128;
     lt_node x = case_input(c, "x", LT_F32, lt_shape4(5, 64, side, side), 1);
     lt_node w = case_input(c, "w", LT_F32, lt_shape4(64, 64, 3, 3), 0.04);

@@ -65,9 +65,9 @@ static lt_status descend(demo *d, case_run *run, double *best_at)
             "the minimum is 0 at (1, 1), and steepest descent creeps along the kink towards it. Value and gradient took %s a step.", STEPS, lowest, best_at[0], best_at[1], cli_seconds(seconds / STEPS).s);
     if (d->page) {
         lt_series s[] = { { "value", NULL, value, STEPS }, { "best so far", NULL, best, STEPS } };
-        lt_report_plot(d->page, &(lt_plot){ .title = "Descent", .x_label = "step", .y_label = "f", .y_log = true, .n_series = 2, .series = s });
+        lt_report_plot(d->page, &(lt_plot){ .size = sizeof(lt_plot), .title = "Descent", .x_label = "step", .y_label = "f", .y_log = true, .n_series = 2, .series = s });
         lt_series path[] = { { "iterates", path_x, path_y, STEPS } };
-        lt_report_plot(d->page, &(lt_plot){ .title = "The path, drawn into the kink x1 = x0^2", .x_label = "x0", .y_label = "x1", .n_series = 1, .series = path });
+        lt_report_plot(d->page, &(lt_plot){ .size = sizeof(lt_plot), .title = "The path, drawn into the kink x1 = x0^2", .x_label = "x0", .y_label = "x1", .n_series = 1, .series = path });
     }
     if (d->c->json) {
         lt_json_key(d->c->json, "rosenbrock");
@@ -83,7 +83,7 @@ static lt_status descend(demo *d, case_run *run, double *best_at)
 static lt_status demo_rosenbrock(demo *d)
 {
     case_run run;
-    lt_compile_options opt = { .mode = LT_MODE_REDUCE_OVERHEAD, .device = d->c->device };
+    lt_compile_options opt = { .size = sizeof opt, .mode = LT_MODE_REDUCE_OVERHEAD, .device = d->c->device };
     demo_heading(d, "A nonsmooth function");
     CLI_TRY(case_open(&case_rosenbrock, true, &opt, 0, &run));
     double best[2] = { 0 };
@@ -129,7 +129,7 @@ static lt_status train(case_run *run, double *loss, double *seconds)
 static lt_status demo_lenet(demo *d)
 {
     case_run run;
-    lt_compile_options opt = { .mode = LT_MODE_REDUCE_OVERHEAD, .device = d->c->device };
+    lt_compile_options opt = { .size = sizeof opt, .mode = LT_MODE_REDUCE_OVERHEAD, .device = d->c->device };
     demo_heading(d, "A convolutional network");
     CLI_TRY(case_open(&case_lenet_f32, true, &opt, (uint64_t)d->c->common.seed, &run));
     double loss[EPOCHS], seconds;
@@ -139,7 +139,7 @@ static lt_status demo_lenet(demo *d)
                 "parameters took %s a step, in %d kernels with %s of memory.", loss[0], loss[EPOCHS - 1], EPOCHS, cli_seconds(seconds).s,
              run.info.n_kernels, cli_bytes((double)run.info.arena_bytes).s);
         lt_series curve = { "cross-entropy", NULL, loss, EPOCHS };
-        if (d->page) lt_report_plot(d->page, &(lt_plot){ .title = "Training", .x_label = "step", .y_label = "loss", .y_log = true, .n_series = 1, .series = &curve });
+        if (d->page) lt_report_plot(d->page, &(lt_plot){ .size = sizeof(lt_plot), .title = "Training", .x_label = "step", .y_label = "loss", .y_log = true, .n_series = 1, .series = &curve });
     }
     if (!s && d->c->json) {
         lt_json_key(d->c->json, "lenet");
@@ -164,7 +164,7 @@ static lt_status demo_fusion(demo *d)
     demo_heading(d, "A chain of elementwise operations");
     for (int i = 0; i < 2; i++) {
         case_run run;
-        lt_compile_options opt = { .mode = mode[i], .device = d->c->device };
+        lt_compile_options opt = { .size = sizeof opt, .mode = mode[i], .device = d->c->device };
         CLI_TRY(case_open(&case_chain, true, &opt, (uint64_t)d->c->common.seed, &run));
         lt_status s = cli_time(case_call, &run, 0.2, &t[i]);
         info[i] = run.info;

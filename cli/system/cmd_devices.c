@@ -48,7 +48,7 @@ static void put_device(cli_context *c, const lt_device_info *d)
 
 static lt_status run(cli_context *c)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     if (c->json) {
         lt_json_key(c->json, "devices");
         lt_json_array_begin(c->json);

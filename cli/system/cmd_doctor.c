@@ -63,21 +63,20 @@ static void check_build(findings *f)
     finding *row = add(f, !strcmp(lt_build_type(), "Debug") ? NOTE : GOOD, "library");
     SAY(row->text, "lathe %s, commit %s, %s, %s", lt_version(), cli_commit(), lt_build_compiler(), lt_build_type());
     if (row->verdict == NOTE) SAY(row->remedy, "a Debug build is slow; for speed: make");
-    int n;
-    const lt_feature *feature = lt_features(&n);
-    for (int i = 0; i < n; i++) {
-        row = add(f, feature[i].built_in ? GOOD : MISSING, feature[i].name);
-        SAY(row->text, "%s (%s)", feature[i].purpose, feature[i].configure);
-        if (feature[i].built_in && !strcmp(feature[i].name, "openblas")) check_openblas(row, &feature[i]);
-        if (feature[i].built_in) continue;
-        if (strstr(feature[i].configure, "=OFF")) SAY(row->remedy, "switched off when this was built; with %s, make clean && make takes it in", feature[i].package);
-        else SAY(row->remedy, "apt-get install %s, then: make clean && make", feature[i].package);
+    lt_feature feature = { .size = sizeof feature };
+    for (int i = 0; lt_feature_get(i, &feature); i++) {
+        row = add(f, feature.built_in ? GOOD : MISSING, feature.name);
+        SAY(row->text, "%s (%s)", feature.purpose, feature.configure);
+        if (feature.built_in && !strcmp(feature.name, "openblas")) check_openblas(row, &feature);
+        if (feature.built_in) continue;
+        if (strstr(feature.configure, "=OFF")) SAY(row->remedy, "switched off when this was built; with %s, make clean && make takes it in", feature.package);
+        else SAY(row->remedy, "apt-get install %s, then: make clean && make", feature.package);
     }
 }
 
 static void check_cpu(findings *f)
 {
-    lt_device_info cpu;
+    lt_device_info cpu = { .size = sizeof cpu };
     finding *row = add(f, GOOD, "cpu");
     if (lt_device_list(0, &cpu)) {
         row->verdict = BAD;
@@ -99,11 +98,11 @@ static void check_cpu(findings *f)
 static void check_cuda(findings *f)
 {
     lt_device *dev;
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     if (lt_device_open("cuda", &dev)) {
         finding *row = add(f, MISSING, "cuda");
         SAY(row->text, "%s", lt_error_text());
-        cli_drop_places(row->text);
+        cli_drop_sources(row->text);
         SAY(row->remedy, "only for NVIDIA GPUs; everything runs on the CPU without");
         return;
     }
@@ -115,7 +114,7 @@ static void check_cuda(findings *f)
 
 static void check_libraries(findings *f)
 {
-    lt_device_library_info l;
+    lt_device_library_info l = { .size = sizeof l };
     for (int i = 0; lt_device_library(i, &l); i++) {
         finding *row = add(f, l.usable ? GOOD : MISSING, l.name);
         SAY(row->text, l.usable ? "%s; %s" : "%.0s%s", l.usable ? l.version : "", l.usable ? l.purpose : l.reason);

@@ -54,7 +54,7 @@ static lt_status tune_all(cli_context *c, lt_tuner *tuner)
     CLI_TRY(lt_progress_create("tune", "problem", n_runs, c->common.quiet || c->json, &bar));
     lt_status s = LT_OK;
     for (int i = 0; i < n_runs && !s; i++) {
-        lt_compile_options opt = { .mode = LT_MODE_MAX_AUTOTUNE, .device = c->device, .tuner = tuner, .low_precision = i >= n, .storage_type = LT_F16 };
+        lt_compile_options opt = { .size = sizeof opt, .mode = LT_MODE_MAX_AUTOTUNE, .device = c->device, .tuner = tuner, .low_precision = i >= n, .storage_type = LT_F16 };
         case_run run;
         s = case_open(problems[i % n], o->quick, &opt, (uint64_t)c->common.seed, &run);
         if (!s) case_close(&run);

@@ -16,9 +16,9 @@ static void tell_solution(demo *d, const lt_model_view *v, const lt_solution *s)
     double *f = d->page ? malloc((size_t)s->n_history * sizeof *f) : NULL;
     for (int64_t i = 0; f && i < s->n_history; i++) f[i] = s->history[i].f - s->best.f;
     if (f) {
-        lt_report_plot(d->page, &(lt_plot){ .title = "Distance to the best value", .x_label = "iteration", .y_label = "f - best f", .y_log = true,
+        lt_report_plot(d->page, &(lt_plot){ .size = sizeof(lt_plot), .title = "Distance to the best value", .x_label = "iteration", .y_label = "f - best f", .y_log = true,
                                             .n_series = 1, .series = &(lt_series){ NULL, NULL, f, s->n_history } });
-        lt_report_plot(d->page, &(lt_plot){ .title = "The denoised signal: steps, as total variation wants them", .x_label = "sample",
+        lt_report_plot(d->page, &(lt_plot){ .size = sizeof(lt_plot), .title = "The denoised signal: steps, as total variation wants them", .x_label = "sample",
                                             .n_series = 1, .series = &(lt_series){ NULL, NULL, s->best.x, v->n } });
     }
     free(f);
@@ -83,9 +83,9 @@ static void tell_rollout(demo *d, const lt_operator_spec *spec, const lt_rollout
     if (d->page) {
         lt_series s[REALIZATIONS];
         for (int m = 0; m < REALIZATIONS; m++) s[m] = (lt_series){ name[m], NULL, p->energy[m], STEPS };
-        lt_report_plot(d->page, &(lt_plot){ .title = "Energy", .x_label = "step", .y_label = "mean square", .n_series = REALIZATIONS, .series = s });
+        lt_report_plot(d->page, &(lt_plot){ .size = sizeof(lt_plot), .title = "Energy", .x_label = "step", .y_label = "mean square", .n_series = REALIZATIONS, .series = s });
         for (int i = 0; i < SHOWN; i++)
-            lt_report_heatmap(d->page, &(lt_heatmap){ .title = title[i], .rows = GRID, .columns = GRID, .values = p->plane[i], .diverging = true });
+            lt_report_heatmap(d->page, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = title[i], .rows = GRID, .columns = GRID, .values = p->plane[i], .diverging = true });
     }
     if (!d->c->json) return;
     lt_json_key(d->c->json, "operators");
@@ -104,7 +104,7 @@ lt_status demo_operators(demo *d)
     lt_rollout_options opt = lt_rollout_defaults();
     lt_operator_weights *weights = NULL;
     lt_rollout *rollout = NULL;
-    lt_rollout_result result;
+    lt_rollout_result result = { .size = sizeof result };
     demo_heading(d, "A neural operator, rolled out");
     path *p = calloc(1, sizeof *p);
     if (!p) return cli_fail(LT_ERR_MEMORY, "out of memory for the states of a rollout");
@@ -149,7 +149,7 @@ static lt_status draw_kernel(demo *d, const lt_qsvm *q, const uint8_t *y)
     if (!v) return cli_fail(LT_ERR_MEMORY, "out of memory for a picture of the kernel");
     for (int i = 0; i < filled; i++)
         for (int j = 0; j < filled; j++) v[i * filled + j] = K[row[i] * n + row[j]];
-    lt_report_heatmap(d->page, &(lt_heatmap){ .title = "The kernel of fifty images of each class", .x_label = "image", .y_label = "image",
+    lt_report_heatmap(d->page, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = "The kernel of fifty images of each class", .x_label = "image", .y_label = "image",
                                               .rows = filled, .columns = filled, .values = v });
     free(v);
     return LT_OK;
@@ -177,13 +177,15 @@ lt_status demo_qkernel(demo *d)
     static uint8_t y[LT_QSVM_IMAGES];
     lt_rows train = { x, LT_F64, HALF, LT_QSVM_PIXELS, 0 }, test = { x + HALF * LT_QSVM_PIXELS, LT_F64, HALF, LT_QSVM_PIXELS, 0 };
     lt_qsvm_options opt = lt_qsvm_defaults();
+    lt_gram_options gram = lt_gram_defaults();
     lt_qsvm_scores scores;
     lt_qsvm *q = NULL;
     demo_heading(d, "A quantum kernel, and the machine on it");
     lt_qsvm_synthetic(true, x, y);
     opt.n_qubits = QUBITS;
-    opt.gram.re_embed_between_layers = true;
-    opt.gram.angle_scale = 2;
+    opt.gram = &gram;
+    gram.re_embed_between_layers = true;
+    gram.angle_scale = 2;
     double start = cli_now();
     lt_status s = lt_qsvm_create(d->c->device, &opt, &q);
     if (!s) s = lt_qsvm_fit(q, &train, y);

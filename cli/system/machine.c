@@ -17,13 +17,13 @@ int cli_core_count(void)
             int n = atoi(lt_env_value(&env[i]));
             if (n > 0) return n;
         }
-    lt_device_info cpu;
+    lt_device_info cpu = { .size = sizeof cpu };
     return lt_device_list(0, &cpu) || cpu.cores < 1 ? 1 : cpu.cores;
 }
 
 int64_t cli_stream_array_bytes(void)
 {
-    lt_device_info cpu;
+    lt_device_info cpu = { .size = sizeof cpu };
     int64_t bytes = (int64_t)128 << 20;
     if (lt_device_list(0, &cpu)) return bytes;
     if (cpu.cache_bytes[2] * 4 > bytes) bytes = cpu.cache_bytes[2] * 4;

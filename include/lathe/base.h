@@ -17,11 +17,19 @@
 extern "C" {
 #endif
 
+/* ---- Versions ---------------------------------------------------------------
+   Structs of options and of information begin with `size`: the bytes that the program was compiled with. So fields can be added at
+   their ends, and a program and a library of different versions still understand each other.
+   - Options: `lt_gram_options o = lt_gram_defaults(); o.tile_size = 64;` Fields that an older program does not know have their defaults.
+     Where the header says that these are 0, `{ .size = sizeof(lt_plot), .title = … }` is the same.
+   - Information that a call fills: `lt_device_info info = { .size = sizeof info };` The library fills what the program knows.
+   A size of 0, or a larger one than the library knows, is LT_ERR_ARGUMENT with the name of the struct. Functions NAME() of a header that
+   return such a struct set its size and call NAME_into, which is what the library exports. Other structs never change. */
 #define LT_VERSION_MAJOR 0
-#define LT_VERSION_MINOR 1
+#define LT_VERSION_MINOR 2
 #define LT_VERSION_PATCH 0
 
-LT_API const char *lt_version(void); /* "0.1.0" */
+LT_API const char *lt_version(void); /* "0.2.0" */
 /* What holds the processes in which files are parsed (HDF5, YAML) on this system: "seccomp, landlock, memory and time limits". */
 LT_API const char *lt_jail_walls(void);
 
@@ -60,6 +68,33 @@ LT_API lt_status   lt_fail(lt_status s, const char *text);
    A process that was forked has one until it asks for more: threads do not survive a fork. */
 LT_API lt_status lt_set_threads(int n_threads);
 LT_API int       lt_get_threads(void);
+
+/* What the last failure of this thread is about, so that nobody reads it out of the sentence. */
+typedef enum lt_place_kind {
+    LT_PLACE_NONE,       /* the failure names nothing of these */
+    LT_PLACE_ARGUMENT,   /* name: of a parameter or a struct of the call */
+    LT_PLACE_OPTION,     /* name: of the option */
+    LT_PLACE_FILE,       /* name: its path */
+    LT_PLACE_LINE,       /* name: of the file or text; line, column */
+    LT_PLACE_ROW,        /* name: of the array; index: the row; column */
+    LT_PLACE_OBJECTIVE,  /* of an optimization problem */
+    LT_PLACE_INEQUALITY, /* index: element of ci */
+    LT_PLACE_EQUALITY,   /* index: element of ce */
+    LT_PLACE_KIND_COUNT
+} lt_place_kind;
+
+typedef struct lt_error_place {
+    size_t        size;
+    lt_place_kind kind;
+    int64_t       index;     /* from 0; -1: none */
+    int64_t       line;      /* from 1; 0: unknown */
+    int64_t       column;    /* of a line: from 1, 0 unknown; of a row: from 0, -1 the whole row */
+    char          name[256]; /* "" when it has none; a longer one is cut */
+} lt_error_place;
+
+LT_API const char *lt_place_kind_name(lt_place_kind k); /* "none", "option", "line", …; "?" when out of range */
+LT_API void lt_error_get_place_into(lt_error_place *out);
+static inline lt_error_place lt_error_get_place(void) { lt_error_place sized; sized.size = sizeof sized; lt_error_get_place_into(&sized); return sized; }
 
 /* ---- Element types -------------------------------------------------------- */
 typedef enum lt_dtype {

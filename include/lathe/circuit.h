@@ -39,11 +39,12 @@ LT_API lt_status lt_circuit_pauli(lt_circuit *c, const char *word, const char *a
 LT_API lt_status lt_circuit_unitary(lt_circuit *c, const double *matrix, const int *wires, int n_wires);
 
 typedef struct lt_map_options { /* plain data; start from lt_map_defaults() */
-    size_t  size;               /* sizeof of this struct */
+    size_t  size;
     int64_t n_features;         /* columns of X */
     int64_t n_layers;           /* where the text names none: that of the weights; 0 = 1 */
 } lt_map_options;
-LT_API lt_map_options lt_map_defaults(void);
+LT_API void lt_map_defaults_into(lt_map_options *out);
+static inline lt_map_options lt_map_defaults(void) { lt_map_options sized; sized.size = sizeof sized; lt_map_defaults_into(&sized); return sized; }
 /* "zz", "pauli(paulis=[Z, ZZ], alpha=2)", … */
 LT_API lt_status lt_circuit_from_map(const char *text, const lt_map_options *opt, lt_circuit **out);
 
@@ -57,12 +58,14 @@ LT_API lt_status lt_circuit_read(const char *path, lt_circuit **out);
 LT_API lt_status lt_circuit_write(const lt_circuit *c, const char *path);
 
 typedef struct lt_circuit_info {
+    size_t   size;
     int64_t  n_qubits, n_features, n_weights, n_gates;
     lt_shape weights;           /* as the map lays them out; [n_weights] of other circuits; rank 0 = none */
     int64_t  n_with_features, n_with_weights; /* gates whose angles hold x, or w */
     bool     amplitudes;        /* the state begins as x itself */
 } lt_circuit_info;
-LT_API lt_circuit_info lt_circuit_describe(const lt_circuit *c);
+LT_API void lt_circuit_describe_into(const lt_circuit *c, lt_circuit_info *out);
+static inline lt_circuit_info lt_circuit_describe(const lt_circuit *c) { lt_circuit_info sized; sized.size = sizeof sized; lt_circuit_describe_into(c, &sized); return sized; }
 
 /* All amplitudes for each row: out (x->n, 2^n_qubits), complex numbers of LT_GRAM_FLOAT64 or LT_GRAM_FLOAT32. Global phases are kept. */
 LT_API lt_status lt_circuit_states(const lt_circuit *c, const double *weights, int64_t n_weights, const lt_rows *x, lt_gram_float type, void *out);
@@ -77,16 +80,16 @@ typedef enum lt_similarity {
 LT_API const char *lt_similarity_name(lt_similarity s); /* "fidelity"; "?" when out of range */
 
 typedef struct lt_similarity_options { /* plain data; start from lt_similarity_defaults() */
-    size_t        size;         /* sizeof of this struct */
+    size_t        size;
     lt_similarity kind;
     double        gamma;        /* of projected; 0 = 1 / (q median), the median over pairs of rows of X of the sum above */
     int64_t       shots;        /* each entry a binomial mean of this many draws; 0 = exact */
     int64_t       seed;         /* of the draws */
     double        depolarizing; /* p: (1 - p) K + p / 2^q, before the draws; fidelity only */
 } lt_similarity_options;
-LT_API lt_similarity_options  lt_similarity_defaults(void);
-enum { LT_SIMILARITY_N_OPTIONS = 4 };
-extern LT_API const lt_option lt_similarity_option_rows[LT_SIMILARITY_N_OPTIONS]; /* for tables of other programs; all but the seed */
+LT_API void lt_similarity_defaults_into(lt_similarity_options *out);
+static inline lt_similarity_options lt_similarity_defaults(void) { lt_similarity_options sized; sized.size = sizeof sized; lt_similarity_defaults_into(&sized); return sized; }
+LT_API const lt_option_table *lt_similarity_options_table(void); /* all but the seed */
 
 /* A Gram handle of any circuit, on the CPU. options.embed_mode, angle_scale, re_embed_between_layers and entangler are not used.
    similarity NULL: fidelity. The circuit and the weights are copied. */

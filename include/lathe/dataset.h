@@ -18,6 +18,7 @@ extern "C" {
 typedef struct lt_dataset lt_dataset; /* opaque: a file open for reading; one user at a time */
 
 typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when the file lacks them */
+    size_t      size;
     int64_t     rows, parameters, realizations, steps, grid; /* N, P, M, T, Gmax */
     int64_t     temporal_columns, summary_columns;
     int64_t     shard_index, shard_count;  /* 0, 1 unless a shard */
@@ -26,7 +27,7 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
     const char *device;                    /* kind its rollouts ran on: "cpu", "cuda"; "several" after a merge, and then /status/device has
                                               that of each row; "" unknown */
     uint64_t    seed, file_bytes;
-    int64_t     status[LT_RUN_STATUS_COUNT]; /* rows by lt_run_status; all done in files that keep none */
+    int64_t     status[LT_RUN_STATUS_ROOM]; /* rows by lt_run_status; all done in files that keep none */
 } lt_dataset_info;
 
 /* LT_ERR_FORMAT for what is not such a file, damaged ones included, and for arrays that do not have the shapes and types of
@@ -34,11 +35,13 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
    closed: no file can bring this process down. LT_ERR_IO when it cannot be read. */
 LT_API lt_status       lt_dataset_open(const char *path, lt_dataset **out);
 LT_API void            lt_dataset_close(lt_dataset *d); /* NULL is allowed */
-LT_API lt_dataset_info lt_dataset_get_info(const lt_dataset *d);
+LT_API void lt_dataset_get_info_into(const lt_dataset *d, lt_dataset_info *out);
+static inline lt_dataset_info lt_dataset_get_info(const lt_dataset *d) { lt_dataset_info sized; sized.size = sizeof sized; lt_dataset_get_info_into(d, &sized); return sized; }
 /* Whether `path` (NULL: no) leads to the very file that d reads, under whatever name: results must not go there. */
 LT_API bool            lt_dataset_is_at(const lt_dataset *d, const char *path);
 
 typedef struct lt_dataset_item {
+    size_t      size;
     const char *path;
     bool        group;
     const char *dtype;                     /* "float32", "text"; "" for groups */
@@ -63,20 +66,23 @@ LT_API lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, c
 
 /* ---- Configurations, in short ------------------------------------------------------ */
 typedef struct lt_dataset_summary {        /* texts belong to the configuration */
+    size_t      size;
     const char *name, *output, *device, *provider; /* provider: of the cloud section, "local" by default */
     int64_t     total_samples, batch_size, realizations, steps;
     uint64_t    seed;
     bool        store_trajectories;
     lt_precision precision;
 } lt_dataset_summary;
-LT_API lt_dataset_summary lt_dataset_config_summary(const lt_dataset_config *c);
+LT_API void lt_dataset_config_summary_into(const lt_dataset_config *c, lt_dataset_summary *out);
+static inline lt_dataset_summary lt_dataset_config_summary(const lt_dataset_config *c) { lt_dataset_summary sized; sized.size = sizeof sized; lt_dataset_config_summary_into(c, &sized); return sized; }
 
 /* ---- Making -------------------------------------------------------------------- */
 #define LT_DATE_NOT_RECORDED "1970-01-01T00:00:00+00:00" /* what files without a date have in its place, for readers that expect one */
 
-typedef struct lt_generate_progress { int64_t rows_done, rows_total; int64_t steps_done; } lt_generate_progress;
+typedef struct lt_generate_progress { size_t size; int64_t rows_done, rows_total, steps_done; } lt_generate_progress;
 
 typedef struct lt_generate_options {       /* plain data; start from lt_generate_defaults() */
+    size_t     size;
     bool       resume;                     /* go on with the file where it stopped; a missing one is started */
     bool       overwrite;                  /* an unfinished run, or a file that is no dataset, may be replaced */
     int64_t    shard_index, shard_count;   /* rows i, i + n, … only */
@@ -101,6 +107,7 @@ typedef struct lt_generate_options {       /* plain data; start from lt_generate
 } lt_generate_options;
 
 typedef struct lt_generate_plan {          /* what a run will take; estimates are marked so in names */
+    size_t   size;
     int64_t  rows, realizations, steps, grid, signatures; /* signatures: distinct architectures among the rows */
     int64_t  weight_bytes, arena_bytes, state_bytes, host_bytes; /* the most of any operator; rows on their way */
     double   total_flops;                  /* of all rows */
@@ -112,6 +119,7 @@ typedef struct lt_generate_plan {          /* what a run will take; estimates ar
 
 enum { LT_LOST_NAMED = 16 };
 typedef struct lt_generate_info {          /* the statistics of a run */
+    size_t   size;
     int64_t  samples, realizations;        /* by this run */
     int64_t  skipped;                      /* done before it */
     int64_t  non_finite, failed;
@@ -136,12 +144,14 @@ typedef struct lt_generate_info {          /* the statistics of a run */
     char     feature_reason[256];          /* why states leave the device for the sake of features; "" when none does, or on the CPU */
 } lt_generate_info;
 
-LT_API lt_generate_options lt_generate_defaults(void);
+LT_API void lt_generate_defaults_into(lt_generate_options *out);
+static inline lt_generate_options lt_generate_defaults(void) { lt_generate_options sized; sized.size = sizeof sized; lt_generate_defaults_into(&sized); return sized; }
 
 /* The GPUs that simulation.device and simulation.parallelism.devices mean on this machine. n = 0: what simulation.device says is to be
    opened as it is, since there is no GPU, or one and nothing to choose. */
 enum { LT_GENERATE_MAX_DEVICES = 32 };
 typedef struct lt_generate_devices {
+    size_t size;
     int  n;
     char name[LT_GENERATE_MAX_DEVICES][16]; /* "cuda:0" */
     char reason[256];                      /* why others that are here do not share the rows; "" when all do */
@@ -169,6 +179,7 @@ LT_API lt_status lt_dataset_merge(const char *out_path, int n, const char *const
 typedef struct lt_replay lt_replay;        /* opaque; one run at a time */
 
 typedef struct lt_replay_options {         /* plain data; start from lt_replay_defaults() */
+    size_t       size;
     int64_t      steps, realizations;      /* 0 = the configuration's */
     lt_precision precision;                /* must be the dataset's for equal bits */
     bool         has_precision;            /* else the configuration's */
@@ -180,7 +191,8 @@ typedef struct lt_replay_options {         /* plain data; start from lt_replay_d
     int          cache;                    /* compiled architectures kept; 0 = 8 */
 } lt_replay_options;
 
-LT_API lt_replay_options lt_replay_defaults(void);
+LT_API void lt_replay_defaults_into(lt_replay_options *out);
+static inline lt_replay_options lt_replay_defaults(void) { lt_replay_options sized; sized.size = sizeof sized; lt_replay_defaults_into(&sized); return sized; }
 /* Borrows c. */
 LT_API lt_status lt_replay_create(const lt_dataset_config *c, const lt_replay_options *opt, lt_replay **out);
 LT_API void      lt_replay_destroy(lt_replay *r); /* NULL is allowed */
@@ -202,16 +214,20 @@ LT_API lt_status lt_replay_to_file(const lt_dataset_config *c, const lt_replay_o
 typedef enum lt_finding_level { LT_FINDING_OK, LT_FINDING_WARNING, LT_FINDING_ERROR } lt_finding_level;
 /* Reads the whole file and tells what it finds. check_samples also replays `replays` finished rows and compares their
    features, of files made on the CPU bit for bit; check_metadata also compares labels and parameters with what the configuration gives. */
-typedef struct lt_validate_options {
+typedef struct lt_validate_options {       /* plain data; start from lt_validate_defaults() */
+    size_t size;
     bool check_samples, check_metadata;
     int  replays;
     lt_device *device;                     /* where rows are replayed, of the kind that made the file; NULL: the CPU */
 } lt_validate_options;
+LT_API void lt_validate_defaults_into(lt_validate_options *out);
+static inline lt_validate_options lt_validate_defaults(void) { lt_validate_options sized; sized.size = sizeof sized; lt_validate_defaults_into(&sized); return sized; }
 typedef void (*lt_finding)(void *ctx, lt_finding_level level, const char *text);
 LT_API lt_status lt_dataset_validate(lt_dataset *d, const lt_validate_options *opt, lt_finding finding, void *ctx);
 
 /* ---- Features of an existing dataset --------------------------------------------- */
-typedef struct lt_extract_options {        /* plain data; zeros: the dataset's own features again */
+typedef struct lt_extract_options {        /* plain data; start from lt_extract_defaults(): the dataset's own features again */
+    size_t      size;
     const char *config;                    /* YAML of the offline extractor; NULL: none */
     const char *output;                    /* must differ from the dataset */
     int64_t     max_rows, batch_size;      /* 0: all; 32 */
@@ -224,6 +240,8 @@ typedef struct lt_extract_options {        /* plain data; zeros: the dataset's o
     void       *progress_ctx;
 } lt_extract_options;
 
+LT_API void lt_extract_defaults_into(lt_extract_options *out);
+static inline lt_extract_options lt_extract_defaults(void) { lt_extract_options sized; sized.size = sizeof sized; lt_extract_defaults_into(&sized); return sized; }
 /* Features of stored states where the file has them, else of replayed ones; into a new dataset. */
 LT_API lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_generate_info *info);
 
@@ -234,10 +252,14 @@ typedef enum lt_aggregate {
     LT_AGGREGATE_MEAN, LT_AGGREGATE_ENVELOPE, LT_AGGREGATE_ENTROPY, LT_AGGREGATE_VARIANCE, LT_AGGREGATE_STDDEV, LT_AGGREGATE_OVERLAY,
     LT_AGGREGATE_PCA, LT_AGGREGATE_SSIM, LT_AGGREGATE_SPECTRAL, LT_AGGREGATE_COUNT
 } lt_aggregate;
-/* Names as the command writes them; each ends with NULL. */
-LT_API extern const char *const lt_pick_names[], *const lt_color_norm_names[], *const lt_aggregate_names[];
+enum { LT_AGGREGATE_ROOM = 16 };           /* of arrays with one entry each, so that there may be more of them */
+/* Names as the command writes them, in the order of the enums; each ends with NULL. */
+LT_API const char *const *lt_pick_names(void);
+LT_API const char *const *lt_color_norm_names(void);
+LT_API const char *const *lt_aggregate_names(void);
 
 typedef struct lt_movie_options {          /* plain data; start from lt_movie_defaults() */
+    size_t        size;
     const char   *video, *frames;          /* a file for ffmpeg; a folder of PNG files; NULL: not that */
     int           fps;
     int           n_operators, realizations, shown; /* realizations 0: the dataset's */
@@ -246,32 +268,36 @@ typedef struct lt_movie_options {          /* plain data; start from lt_movie_de
     const char   *colormap;
     lt_color_norm norm;
     int           n_aggregates;
-    lt_aggregate  aggregate[LT_AGGREGATE_COUNT];
+    lt_aggregate  aggregate[LT_AGGREGATE_ROOM];
     bool          spacing;
     lt_pick       pick;
     const int64_t *indices;                /* n_operators of them instead of picking; NULL: pick */
     uint64_t      seed;
-    lt_replay_options replay;              /* steps and realizations are set from the above */
+    const lt_replay_options *replay;       /* how states are replayed; its steps and realizations are those above. NULL: lt_replay_defaults() */
     const volatile int *stop;
     void        (*progress)(void *ctx, const lt_generate_progress *p);
     void         *progress_ctx;
 } lt_movie_options;
 
-typedef struct lt_movie_info { int64_t frames, operators; int width, height; bool video; char note[160]; } lt_movie_info;
+typedef struct lt_movie_info { size_t size; int64_t frames, operators; int width, height; bool video; char note[160]; } lt_movie_info;
 
-LT_API lt_movie_options lt_movie_defaults(void);
+LT_API void lt_movie_defaults_into(lt_movie_options *out);
+static inline lt_movie_options lt_movie_defaults(void) { lt_movie_options sized; sized.size = sizeof sized; lt_movie_defaults_into(&sized); return sized; }
 /* One row per operator: realizations side by side, then aggregates over all of them; states are
    replayed. Where ffmpeg is not found, frames are written instead (beside the video's name) and the
    note says so. With neither video nor frames: only the layout, in info. */
 LT_API lt_status lt_dataset_movie(lt_dataset *d, const lt_movie_options *opt, lt_movie_info *info);
 
-typedef struct lt_feature_picture_options {
+typedef struct lt_feature_picture_options { /* plain data; start from lt_feature_picture_defaults() */
+    size_t         size;
     const char    *output;                 /* FILE.png */
     int            n_operators, width, dpi;
     const int64_t *indices;                /* n_operators of them; NULL: chosen, alpha between far apart (1) and typical (0) */
     double         alpha;
     uint64_t       seed;
 } lt_feature_picture_options;
+LT_API void lt_feature_picture_defaults_into(lt_feature_picture_options *out);
+static inline lt_feature_picture_options lt_feature_picture_defaults(void) { lt_feature_picture_options sized; sized.size = sizeof sized; lt_feature_picture_defaults_into(&sized); return sized; }
 /* Initial field, TEMPORAL features over time and SUMMARY features of a few operators, as one picture. */
 LT_API lt_status lt_dataset_feature_picture(lt_dataset *d, const lt_feature_picture_options *opt);
 

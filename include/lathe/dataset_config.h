@@ -11,8 +11,9 @@ extern "C" {
 
 typedef struct lt_dataset_config lt_dataset_config; /* opaque; never changes once loaded */
 
-/* What the command line overrides; zero-initialised = nothing. Checked like the file. */
+/* What the command line overrides; start from lt_dataset_overrides_defaults(): nothing. Checked like the file. */
 typedef struct lt_dataset_overrides {
+    size_t      size;
     const char *output, *device, *watchdog; /* NULL: as in the file */
     int64_t     total_samples, batch_size, realizations; /* 0: as in the file */
     bool        has_seed, any_devices;   /* any_devices: simulation.parallelism is left out, to compare with another file */
@@ -21,6 +22,8 @@ typedef struct lt_dataset_overrides {
     int         n_names;
     const char *merge_path;              /* a YAML document deep-merged onto the file; NULL: none */
 } lt_dataset_overrides;
+LT_API void lt_dataset_overrides_defaults_into(lt_dataset_overrides *out);
+static inline lt_dataset_overrides lt_dataset_overrides_defaults(void) { lt_dataset_overrides sized; sized.size = sizeof sized; lt_dataset_overrides_defaults_into(&sized); return sized; }
 
 /* Errors name file, line, column, key, value and what was expected. over may be NULL. */
 LT_API lt_status lt_dataset_config_load(const char *path, const lt_dataset_overrides *over, lt_dataset_config **out);

@@ -13,6 +13,7 @@ extern "C" {
 typedef struct lt_device lt_device;          /* opaque: made by lt_device_open */
 
 typedef struct lt_device_info {
+    size_t  size;
     char    id[16];                          /* what lt_device_open takes: "cpu", "cuda:0" */
     char    name[64];                        /* "Intel(R) Xeon(R) Processor @ 2.80GHz" */
     char    features[192];                   /* "sse4.2 avx avx2 fma …", "sm_90" */
@@ -37,6 +38,7 @@ LT_API const char *lt_device_id(const lt_device *dev);   /* "cpu"; valid while t
 
 /* ---- Libraries a GPU works with ---------------------------------------------- */
 typedef struct lt_device_library_info {
+    size_t size;
     char name[16], purpose[40], version[32]; /* "cuDNN", "convolution", "9.13.0" */
     bool usable;                             /* opened, with every function that is needed */
     char reason[400];                        /* when not: why, and what to do */
@@ -46,6 +48,7 @@ LT_API bool lt_device_library(int index, lt_device_library_info *out);
 
 /* ---- Memory ---------------------------------------------------------------- */
 typedef struct lt_memory_stats {             /* of the device's caching allocator */
+    size_t  size;
     int64_t in_use_bytes, reserved_bytes;    /* handed out; taken from the device */
     int64_t peak_in_use_bytes, peak_reserved_bytes;
     int64_t limit_bytes;                     /* of reserved; 0 = none */

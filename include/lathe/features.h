@@ -10,6 +10,7 @@ extern "C" {
 
 /* One outside library the build can use. OpenBLAS is opened at run time: `built_in` says that lathe looks for it. */
 typedef struct lt_feature {
+    size_t      size;
     const char *name;      /* "openblas" */
     const char *purpose;   /* what it is for, in words */
     const char *package;   /* the Debian and Ubuntu package that brings it */
@@ -17,8 +18,8 @@ typedef struct lt_feature {
     bool        built_in;
 } lt_feature;
 
-/* All of them, in a fixed order; the table lives as long as the program. */
-LT_API const lt_feature *lt_features(int *n_features);
+/* The index-th of them, in a fixed order; false past the last one. Texts live as long as the program. */
+LT_API bool lt_feature_get(int index, lt_feature *out);
 /* A function of the OpenBLAS that lathe uses, for programs that compare with it; opens the library. NULL, and lt_error_text() says
    why: there is none here, it finds no room, or it lacks that function. */
 LT_API void *lt_openblas_function(const char *name);

@@ -21,6 +21,7 @@ LT_API const char *lt_colormap_name(int which);
 
 /* ---- A picture of all types ------------------------------------------------------- */
 typedef struct lt_field_gallery {   /* plain data; start from lt_field_gallery_defaults() */
+    size_t             size;
     const char *const *type;        /* which types, or NULL … */
     int                n_types;
     const char *const *tier;        /* … and all of which tiers; both NULL: every type */
@@ -34,7 +35,8 @@ typedef struct lt_field_gallery {   /* plain data; start from lt_field_gallery_d
     bool               labels, spacing, physical;
 } lt_field_gallery;
 
-LT_API lt_field_gallery lt_field_gallery_defaults(void);
+LT_API void lt_field_gallery_defaults_into(lt_field_gallery *out);
+static inline lt_field_gallery lt_field_gallery_defaults(void) { lt_field_gallery sized; sized.size = sizeof sized; lt_field_gallery_defaults_into(&sized); return sized; }
 /* One row per type, one column per variation; sizes of the picture may be NULL. */
 LT_API lt_status lt_field_gallery_write(const lt_field_gallery *g, const char *path, int *width, int *height);
 

@@ -58,6 +58,7 @@ LT_API const char *lt_gram_float_name(lt_gram_float f);    /* "float64" */
 LT_API double      lt_gram_float_bound(lt_gram_float f);   /* no entry of K is further off before it is normalised; NaN when out of range */
 
 typedef struct lt_gram_progress {
+    size_t  size;
     int64_t tiles_done, tiles_total, pairs_done, pairs_total;
     double  seconds;
     int64_t states_done, states_total; /* of the rows being prepared for the next pairs; 0 and 0 while pairs are computed */
@@ -67,6 +68,7 @@ typedef bool (*lt_gram_progress_fn)(void *ctx, const lt_gram_progress *p);
 
 /* Plain data: start from lt_gram_defaults(). lt_options_help(lt_gram_options_table()) lists it. */
 typedef struct lt_gram_options {
+    size_t         size;
     lt_gram_progress_fn progress;  /* may be NULL */
     void          *progress_ctx;
     lt_embed       embed_mode;
@@ -97,10 +99,9 @@ typedef struct lt_gram_options {
     bool           cuda_graphs;    /* repeated small calls are captured once and replayed */
 } lt_gram_options;
 
-LT_API lt_gram_options        lt_gram_defaults(void);
+LT_API void lt_gram_defaults_into(lt_gram_options *out);
+static inline lt_gram_options lt_gram_defaults(void) { lt_gram_options sized; sized.size = sizeof sized; lt_gram_defaults_into(&sized); return sized; }
 LT_API const lt_option_table *lt_gram_options_table(void);
-enum { LT_GRAM_N_OPTIONS = 25 };
-extern LT_API const lt_option lt_gram_option_rows[LT_GRAM_N_OPTIONS]; /* for tables of other programs */
 
 /* ---- Matrices ------------------------------------------------------------------- */
 typedef struct lt_rows {       /* n rows of `columns` numbers, row major, borrowed during the call */
@@ -139,6 +140,7 @@ LT_API void     *lt_gram_device_matrix(const lt_gram *g);
 LT_API lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out);
 
 typedef struct lt_gram_info {          /* of the last fill */
+    size_t         size;
     lt_gram_method method;             /* the one used */
     const char    *backend;            /* "cpu", "cuda" */
     int            devices;
@@ -158,11 +160,13 @@ typedef struct lt_gram_info {          /* of the last fill */
     char           plan[1024];         /* why this method, these tiles, this memory: lines of text */
     char           note[256];          /* what the user should know, as that weights cannot matter; "" = nothing */
 } lt_gram_info;
-LT_API lt_gram_info lt_gram_get_info(const lt_gram *g);
+LT_API void lt_gram_get_info_into(const lt_gram *g, lt_gram_info *out);
+static inline lt_gram_info lt_gram_get_info(const lt_gram *g) { lt_gram_info sized; sized.size = sizeof sized; lt_gram_get_info_into(g, &sized); return sized; }
 
-/* ---- Profile of the last fill (options.profile_memory) ------------------------------------ */
+/* ---- Profile of the last fill (options.profile_memory; zeros without) ------------------------------------ */
 enum { LT_GRAM_MAX_ALLOCATIONS = 8 };
 typedef struct lt_gram_profile {
+    size_t         size;
     int            n_allocations;
     struct { const char *name; int64_t bytes; } allocation[LT_GRAM_MAX_ALLOCATIONS];
     int64_t        peak_bytes, total_bytes;      /* held by the handle; of the device */
@@ -179,7 +183,8 @@ typedef struct lt_gram_profile {
     int64_t        graph_captures, graph_replays;
     double         mpairs_per_s;
 } lt_gram_profile;
-LT_API lt_gram_profile lt_gram_get_profile(const lt_gram *g);   /* zeros without the option */
+LT_API void lt_gram_get_profile_into(const lt_gram *g, lt_gram_profile *out);
+static inline lt_gram_profile lt_gram_get_profile(const lt_gram *g) { lt_gram_profile sized; sized.size = sizeof sized; lt_gram_get_profile_into(g, &sized); return sized; }
 /* The same as text in a box. */
 LT_API lt_status lt_gram_profile_print(const lt_gram_profile *p, FILE *to);
 /* The same as members of the JSON object being written: peak_allocated_gb, h2d_total_gb, … */

@@ -191,10 +191,12 @@ LT_API lt_node lt_gather(lt_graph *g, lt_node x, lt_node index, int axis);
 
 /* ---- Networks ----------------------------------------------------------------------- */
 typedef struct lt_conv_options {
+    size_t  size;
     int64_t stride[2], padding[2], dilation[2], groups;
     bool    channels_last; /* x and the result are [n,h,w,c] instead of [n,c,h,w] */
 } lt_conv_options;
-#define LT_CONV_DEFAULTS { { 1, 1 }, { 0, 0 }, { 1, 1 }, 1, false }
+LT_API void lt_conv_defaults_into(lt_conv_options *out); /* stride 1, no padding, dilation 1, one group */
+static inline lt_conv_options lt_conv_defaults(void) { lt_conv_options sized; sized.size = sizeof sized; lt_conv_defaults_into(&sized); return sized; }
 /* w [o, c/groups, kh, kw]; bias [o] or LT_NONE; opt NULL = defaults. */
 LT_API lt_node lt_conv2d(lt_graph *g, lt_node x, lt_node w, lt_node bias, const lt_conv_options *opt);
 /* Windows over the last two axes; padding with -inf (max) or counted zeros (average). */
@@ -244,7 +246,8 @@ typedef enum lt_pass { /* switches for ablation; set bits in skip_passes */
 } lt_pass;
 LT_API const char *lt_pass_name(lt_pass p);
 
-typedef struct lt_compile_options { /* zero-initialised = defaults */
+typedef struct lt_compile_options { /* plain data; start from lt_compile_defaults() */
+    size_t    size;
     lt_mode   mode;
     uint32_t  skip_passes;     /* bit p: leave out pass p */
     lt_device *device;         /* NULL: the CPU */
@@ -253,14 +256,14 @@ typedef struct lt_compile_options { /* zero-initialised = defaults */
     lt_dtype  storage_type;    /* LT_F16 or LT_BF16, with low_precision */
     bool      full_first;      /* with low_precision: products whose first operand is an input, or a part of one, stay in f32 */
     int       held_from;       /* > 0: inputs from this number on keep their contents from run to run, until
-                                  lt_program_renew; what follows from them alone is computed once (CPU, or on_device) */
+                                  lt_program_renew; what follows from them alone is computed once (CPU) */
     struct lt_program *held_by; /* not NULL: a program of the same graph, options and held inputs that computes what follows from
                                   those for this one as well: it must outlive this one and have run, or lt_program_hold, before */
-    bool      on_device;       /* inputs and outputs lie in the device's memory: the program is queued on streams
-                                  (graph/program/program.h) and never run with host pointers */
     int       lead_outputs;    /* > 0: the first so many outputs can be had alone and the others later, from what is
                                   there already: lt_program_run_lead (CPU only) */
 } lt_compile_options;
+LT_API void lt_compile_defaults_into(lt_compile_options *out);
+static inline lt_compile_options lt_compile_defaults(void) { lt_compile_options sized; sized.size = sizeof sized; lt_compile_defaults_into(&sized); return sized; }
 
 /* A tuner for the kernels of this build on this device (NULL: the CPU). path NULL: the cache folder. */
 LT_API lt_status lt_tuner_open(lt_device *device, lt_tune_mode mode, const char *path, lt_tuner **out);
@@ -268,6 +271,7 @@ LT_API lt_status lt_tuner_open(lt_device *device, lt_tune_mode mode, const char 
 typedef struct lt_program lt_program; /* opaque; one run at a time; independent of its graph */
 
 typedef struct lt_program_info {
+    size_t  size;
     int     n_nodes, n_kernels, n_fused;     /* nodes left after the passes; kernels; fused ones among them */
     size_t  arena_bytes, unplanned_bytes, constant_bytes; /* unplanned: had every value its own memory */
     size_t  held_bytes;                      /* of the arena: what is computed once from held inputs, for held_by, too */
@@ -297,7 +301,8 @@ LT_API void      lt_program_renew(lt_program *p);
 /* Seconds of one run of the kernels alone, over what the last run left on the device: the mean of `repeats`
    runs queued one after the other, by the device's own clock. The program must have run once. */
 LT_API lt_status lt_program_time(lt_program *p, int repeats, double *seconds);
-LT_API lt_program_info lt_program_get_info(const lt_program *p);
+LT_API void lt_program_get_info_into(const lt_program *p, lt_program_info *out);
+static inline lt_program_info lt_program_get_info(const lt_program *p) { lt_program_info sized; sized.size = sizeof sized; lt_program_get_info_into(p, &sized); return sized; }
 /* The plan: every kernel with what it fuses, its arguments, bytes and FLOPs; then memory. */
 LT_API lt_status lt_program_dump(const lt_program *p, FILE *to);
 /* Runs outputs compiled and eager at these inputs and compares; LT_ERR_MISMATCH names the first
@@ -316,12 +321,16 @@ typedef struct lt_function lt_function;
 /* Builds the outputs for these inputs; called once for each new combination of shapes and types. */
 typedef lt_status (*lt_function_builder)(void *ctx, lt_graph *g, const lt_node *inputs, int n_inputs,
                                          lt_node *outputs, int n_outputs);
-typedef struct lt_function_options { /* zero-initialised = defaults */
-    lt_compile_options compile;
+typedef struct lt_function_options { /* plain data; start from lt_function_defaults() */
+    size_t size;
+    const lt_compile_options *compile; /* copied; NULL: lt_compile_defaults() */
     int max_plans;        /* plans kept, least recently used leaves first; 0 = 8 */
     int max_compiles;     /* after so many compilations, run eagerly; 0 = 16 */
 } lt_function_options;
+LT_API void lt_function_defaults_into(lt_function_options *out);
+static inline lt_function_options lt_function_defaults(void) { lt_function_options sized; sized.size = sizeof sized; lt_function_defaults_into(&sized); return sized; }
 typedef struct lt_function_stats {
+    size_t size;
     int  compiles, hits, evictions;
     bool eager;                /* max_compiles was reached */
     char last_reason[160];     /* why the last compilation happened */
@@ -332,7 +341,8 @@ LT_API lt_status lt_function_create(lt_function_builder build, void *ctx, int n_
 LT_API void      lt_function_destroy(lt_function *f);
 /* Output shapes must match what the builder made; a mismatch is an error naming both. */
 LT_API lt_status lt_function_call(lt_function *f, const lt_tensor *inputs, const lt_tensor *outputs);
-LT_API lt_function_stats lt_function_get_stats(const lt_function *f);
+LT_API void lt_function_get_stats_into(const lt_function *f, lt_function_stats *out);
+static inline lt_function_stats lt_function_get_stats(const lt_function *f) { lt_function_stats sized; sized.size = sizeof sized; lt_function_get_stats_into(f, &sized); return sized; }
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,7 @@ LT_API const char *lt_precision_name(lt_precision v);
 /* Plain data; start from lt_operator_defaults(kind). Everything that fixes the network, its noise
    and its update, but not its weights. */
 typedef struct lt_operator_spec {
+    size_t           size;
     lt_operator_kind kind;
     int              num_layers, base_channels, kernel_size;  /* kernel_size: odd; CNN only, as num_layers */
     lt_activation    activation;
@@ -54,7 +55,8 @@ typedef struct lt_operator_spec {
     bool             full_noise;           /* schedule and correlation are applied; else as the reference: not */
 } lt_operator_spec;
 
-LT_API lt_operator_spec lt_operator_defaults(lt_operator_kind kind);
+LT_API void lt_operator_defaults_into(lt_operator_kind kind, lt_operator_spec *out);
+static inline lt_operator_spec lt_operator_defaults(lt_operator_kind of) { lt_operator_spec sized; sized.size = sizeof sized; lt_operator_defaults_into(of, &sized); return sized; }
 /* Names the field, its value and what was expected. */
 LT_API lt_status lt_operator_check(const lt_operator_spec *spec);
 LT_API int64_t   lt_operator_parameter_count(const lt_operator_spec *spec); /* as PyTorch would count: unread modes included */
@@ -76,6 +78,7 @@ typedef struct lt_rollout lt_rollout; /* opaque; for one architecture, any weigh
 typedef enum lt_post { LT_POST_NONE, LT_POST_MINMAX, LT_POST_ZSCORE, LT_POST_COUNT } lt_post;
 
 typedef struct lt_rollout_options {  /* plain data; start from lt_rollout_defaults() */
+    size_t       size;
     int64_t      realizations;       /* M */
     int64_t      steps;              /* T: stored states, the first field included; 1 = snapshot mode */
     lt_precision precision;          /* what cannot run here falls back with a reason: lt_rollout_info */
@@ -96,6 +99,7 @@ typedef struct lt_rollout_options {  /* plain data; start from lt_rollout_defaul
 } lt_rollout_options;
 
 typedef struct lt_rollout_info {
+    size_t       size;
     lt_precision precision;          /* what runs */
     char         precision_reason[160]; /* "" when it is what was asked for */
     char         arithmetic[96];     /* "oneDNN avx512_core_bf16", … */
@@ -120,20 +124,24 @@ typedef enum lt_run_status { /* /status/code */
     LT_RUN_LOST,                     /* device, library or process failed under it, also when tried again: a run that resumes makes it */
     LT_RUN_STATUS_COUNT
 } lt_run_status;
+enum { LT_RUN_STATUS_ROOM = 8 };     /* of arrays with one entry each, so that there may be more of them */
 
 typedef struct lt_rollout_result {
+    size_t        size;
     lt_run_status status;
     int64_t       step;              /* T-1, or the earliest step with a non-finite state */
     double        seconds;
     double        device_seconds;    /* by the clock of a device with memory of its own, from first to last work; else 0 */
 } lt_rollout_result;
 
-LT_API lt_rollout_options lt_rollout_defaults(void);
+LT_API void lt_rollout_defaults_into(lt_rollout_options *out);
+static inline lt_rollout_options lt_rollout_defaults(void) { lt_rollout_options sized; sized.size = sizeof sized; lt_rollout_defaults_into(&sized); return sized; }
 /* Compiles everything; running allocates nothing. The spec's weights-free part is fixed here; noise
    scale, policy, dt and alpha are read at each run, so operators of one architecture share a rollout. */
 LT_API lt_status lt_rollout_create(const lt_operator_spec *spec, const lt_rollout_options *opt, lt_rollout **out);
 LT_API void      lt_rollout_destroy(lt_rollout *r); /* NULL is allowed */
-LT_API lt_rollout_info lt_rollout_get_info(const lt_rollout *r);
+LT_API void lt_rollout_get_info_into(const lt_rollout *r, lt_rollout_info *out);
+static inline lt_rollout_info lt_rollout_get_info(const lt_rollout *r) { lt_rollout_info sized; sized.size = sizeof sized; lt_rollout_get_info_into(r, &sized); return sized; }
 /* True when r can run spec (same architecture signature). */
 LT_API bool      lt_rollout_fits(const lt_rollout *r, const lt_operator_spec *spec);
 /* The next runs use these weights (borrowed until the next call) and spec's noise and policy. */

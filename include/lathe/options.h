@@ -61,6 +61,8 @@ typedef struct lt_option {
     const char        *default_text;  /* NULL: zero, NULL, the first name, or no items */
     lt_range           range;         /* integers and reals */
     const char *const *names;         /* enums: ends with NULL */
+    const char *const *(*names_of)(void); /* enums of the library: gives the names, instead of the above */
+    const char        *alias;         /* another name that is understood; NULL: none */
     const char        *metavar;       /* "N", "FILE"; NULL for bools and enums */
     const char        *help;          /* a phrase without a full stop */
     char               letter;        /* short flag: 'q' for -q; 0 = none */
@@ -102,14 +104,22 @@ typedef struct lt_option {
 #endif
 
 /* ---- Tables --------------------------------------------------------------- */
+typedef struct lt_option_table lt_option_table;
+
 typedef struct lt_option_group {
     const char      *title;  /* heading in the help; NULL: "Options" */
     const lt_option *rows;
     int              n_rows;
     size_t           base;   /* offset of these rows' struct inside the options struct */
+    /* Instead of rows: those of a struct of the library, which begins with its size. LT_OPTIONS_OF fills these in. */
+    const lt_option_table *(*table)(void);
+    size_t           size;   /* of that struct, as the program was compiled: a newer library's further options are left out */
+    const char      *except; /* a row that the program has one of its own for; NULL: none */
 } lt_option_group;
+/* The options struct `field_` inside `struct_`, with the rows of `table_`: { .title = "Kernel", LT_OPTIONS_OF(my_options, gram, lt_gram_options_table) } */
+#define LT_OPTIONS_OF(struct_, field_, table_) .base = offsetof(struct_, field_), .table = table_, .size = sizeof(((struct_ *)0)->field_)
 
-typedef struct lt_option_table {
+struct lt_option_table {
     const char            *program;  /* "lathe gram" */
     const char            *summary;  /* one sentence */
     const char            *operands; /* "FILE..." in the usage line; NULL when there are none */
@@ -118,7 +128,7 @@ typedef struct lt_option_table {
     int                    n_groups;
     const char            *example;  /* shown at the end of the help; may be NULL */
     const char            *listed_by; /* what shows the rows, for messages about names that are none; NULL: --help */
-} lt_option_table;
+};
 
 typedef struct lt_parsed {
     bool   help;       /* -h or --help was given: nothing else was checked */
@@ -126,7 +136,7 @@ typedef struct lt_parsed {
     char **operand;    /* the front of argv, which is reordered */
 } lt_parsed;
 
-/* Every row's default, the rest of the struct untouched. LT_ERR_INTERNAL names a bad row. */
+/* Every row's default, and the size of structs of the library; the rest untouched. LT_ERR_INTERNAL names a bad row. */
 LT_API lt_status lt_options_defaults(const lt_option_table *t, void *options);
 /* Sets one option from text. LT_ERR_ARGUMENT names option, value and what was expected, or the
    nearest known name. The text of strings, paths and lists must outlive the struct. */
@@ -138,6 +148,9 @@ LT_API lt_status lt_options_get(const lt_option_table *t, const char *name, cons
    and "--" before operands that begin with '-'. argv holds arguments only, not the program. */
 LT_API lt_status lt_options_parse(const lt_option_table *t, int argc, char **argv, void *options, lt_parsed *out);
 LT_API void      lt_options_help(const lt_option_table *t, FILE *to);
+/* Row number i of a group, or NULL past the last; the names of an enum's row. */
+LT_API const lt_option   *lt_option_group_row(const lt_option_group *g, int i);
+LT_API const char *const *lt_option_names(const lt_option *row);
 /* The row called `name`, or NULL; *base is its group's base. */
 LT_API const lt_option *lt_options_find(const lt_option_table *t, const char *name, size_t *base);
 /* What a row accepts: "a number in (0, 1]", "one of auto, cpu, cuda". Cut to the buffer. */

@@ -30,6 +30,7 @@ typedef struct lt_model_option { const char *name, *value; int line, column; } l
 
 /* Everything a solver needs; pointers live as long as the model. */
 typedef struct lt_model_view {
+    size_t      size;
     lt_graph   *graph;
     lt_node     x;         /* the packed variables: the graph's only input, f64 [n] */
     lt_node     f;         /* to be minimised (already negated for "maximize") */
@@ -52,7 +53,8 @@ LT_API lt_status lt_model_read(const char *path, lt_model **out);
    examples only; name: how messages call the text. */
 LT_API lt_status lt_model_parse(const char *name, const char *folder, const char *text, size_t length, lt_model **out);
 LT_API void      lt_model_destroy(lt_model *m); /* NULL is allowed */
-LT_API lt_model_view lt_model_get(const lt_model *m);
+LT_API void lt_model_get_into(const lt_model *m, lt_model_view *out);
+static inline lt_model_view lt_model_get(const lt_model *m) { lt_model_view sized; sized.size = sizeof sized; lt_model_get_into(m, &sized); return sized; }
 /* Errors and warnings in order, each with source line and caret, newline separated; "" if none. */
 LT_API const char *lt_model_messages(const lt_model *m);
 LT_API int       lt_model_error_count(const lt_model *m);
@@ -61,18 +63,22 @@ LT_API int       lt_model_error_count(const lt_model *m);
 LT_API lt_status lt_model_describe(const lt_model *m, FILE *to);
 
 /* ---- Answers for AMPL ------------------------------------------------------------ */
-typedef struct lt_ampl_answer {
+typedef struct lt_ampl_answer { /* start from lt_ampl_answer_defaults(), or from { .size = sizeof(lt_ampl_answer) }: other fields are 0 by default */
+    size_t        size;
     const char   *message;     /* lines for people */
     int           code;        /* AMPL's solve_result_num: 0 to 99 solved, 200 infeasible, 300 unbounded, 400 limit, 500 failure */
     const double *x;           /* n numbers; NULL: no point */
     const double *ci_multipliers, *ce_multipliers; /* p and q numbers, of f + l'ci + m'ce; NULL: none are written */
 } lt_ampl_answer;
+LT_API void lt_ampl_answer_defaults_into(lt_ampl_answer *out);
+static inline lt_ampl_answer lt_ampl_answer_defaults(void) { lt_ampl_answer sized; sized.size = sizeof sized; lt_ampl_answer_defaults_into(&sized); return sized; }
 /* Writes FILE.sol for a model that was read from FILE.nl, whole or not at all; multipliers as AMPL has them: what f gains by one unit more
    of a right-hand side. LT_ERR_ARGUMENT for a model that was not. */
 LT_API lt_status lt_model_write_sol(const lt_model *m, const char *path, const lt_ampl_answer *answer);
 
 /* ---- Built-in examples -------------------------------------------------------- */
 typedef struct lt_example {
+    size_t      size;
     const char *name;      /* "A1": read it with lt_model_read("example:A1", …) */
     const char *text;      /* the problem; terminated */
     char        title[120]; /* "nonsmooth Rosenbrock function with two bounds" */

@@ -25,6 +25,7 @@ typedef enum lt_qp_method {
 } lt_qp_method;
 
 typedef struct lt_qp_options {    /* start from lt_qp_defaults() */
+    size_t       size;
     double       tolerance;       /* 1e-12, in (0, 1): certified residual, relative to sigma (below) */
     int          max_iterations;  /* 0 = 100 + 10 m; changes of the active set in one solve */
     int          interior_above;  /* 300: AUTO considers the interior point for m above this */
@@ -67,6 +68,7 @@ typedef struct lt_qp_problem {
    tolerance, not counting what rounding y to double may do to r: that matters where entries of y
    are far above 1 (from about 1e3 for the default tolerance). With a shift, Q stands for Q + shift I. */
 typedef struct lt_qp_info {
+    size_t       size;
     lt_qp_status status;
     lt_qp_cause  cause;
     double       residual;
@@ -82,7 +84,8 @@ typedef struct lt_qp_info {
 
 typedef struct lt_qp lt_qp;   /* opaque; one thread at a time each, any number in parallel */
 
-LT_API lt_qp_options lt_qp_defaults(void);
+LT_API void lt_qp_defaults_into(lt_qp_options *out);
+static inline lt_qp_options lt_qp_defaults(void) { lt_qp_options sized; sized.size = sizeof sized; lt_qp_defaults_into(&sized); return sized; }
 LT_API const char   *lt_qp_status_name(lt_qp_status s); /* "ok", "inaccurate", "failed"; "?" when out of range */
 LT_API const char   *lt_qp_cause_name(lt_qp_cause c);   /* "", "unbounded", … */
 

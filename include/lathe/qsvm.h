@@ -45,9 +45,10 @@ typedef bool (*lt_qsvm_progress_fn)(void *ctx, const char *step, int64_t done, i
 
 /* Plain data: start from lt_qsvm_defaults(). lt_options_help(lt_qsvm_options_table()) lists it. */
 typedef struct lt_qsvm_options {
+    size_t          size;
     lt_qsvm_progress_fn progress;  /* may be NULL */
     void           *progress_ctx;
-    lt_gram_options gram;          /* packed, return_dtype, profile_memory: only as by default; progress: the one above counts */
+    const lt_gram_options *gram;   /* copied; NULL: lt_gram_defaults(). packed, return_dtype, profile_memory: only as by default; progress: the one above counts */
     lt_weights      weights;       /* data NULL: normal numbers of deviation weight_std from the seed; copied */
     const char     *class_name[2]; /* of labels 0 and 1; NULL: "0", "1"; copied, at most 63 bytes */
     const char     *feature_names; /* of the columns of X, a line each: "a\nb\nc"; NULL: none; copied. Kept with the machine, for callers to compare */
@@ -71,10 +72,9 @@ typedef struct lt_qsvm_options {
     int64_t         seed;          /* of weights, folds and trials */
 } lt_qsvm_options;
 
-LT_API lt_qsvm_options        lt_qsvm_defaults(void);
+LT_API void lt_qsvm_defaults_into(lt_qsvm_options *out);
+static inline lt_qsvm_options lt_qsvm_defaults(void) { lt_qsvm_options sized; sized.size = sizeof sized; lt_qsvm_defaults_into(&sized); return sized; }
 LT_API const lt_option_table *lt_qsvm_options_table(void); /* its own rows; those of gram are lt_gram_options_table() */
-enum { LT_QSVM_N_OPTIONS = 20 };
-extern LT_API const lt_option lt_qsvm_option_rows[LT_QSVM_N_OPTIONS];
 
 /* ---- Scores --------------------------------------------------------------------- */
 typedef struct lt_qsvm_scores {    /* class 1 is the positive one */
@@ -93,6 +93,7 @@ LT_API lt_status lt_qsvm_roc(const uint8_t *y, const double *decision, int64_t n
 typedef struct lt_qsvm_spread { double min, max, mean, std; } lt_qsvm_spread;
 
 typedef struct lt_qsvm_diagnostics {  /* of the training kernel before centring */
+    size_t         size;
     double         finite_fraction, frobenius, row_mean_std;
     lt_qsvm_spread all, diagonal, off_diagonal, same_class, other_class; /* the last two without the diagonal */
     double         max_asymmetry, mean_asymmetry;
@@ -133,6 +134,7 @@ typedef enum lt_qsvm_machine { LT_QSVM_QUANTUM, LT_QSVM_RBF, LT_QSVM_MACHINE_COU
 
 enum { LT_QSVM_MAX_ADVICE = 12, LT_QSVM_CLASS_NAME = 64 };
 typedef struct lt_qsvm_info {
+    size_t         size;
     lt_embed       embed_mode;
     double         angle_scale;
     bool           re_embed, reduced; /* reduced: by PCA */
@@ -142,8 +144,8 @@ typedef struct lt_qsvm_info {
     const char    *feature_names;     /* as in the options; NULL: none */
     bool           has_rbf;
     lt_qsvm_fitted machine[LT_QSVM_MACHINE_COUNT];
-    lt_qsvm_diagnostics diagnostics;
-    lt_gram_info   gram;              /* of the training kernel */
+    const lt_qsvm_diagnostics *diagnostics;
+    const lt_gram_info *gram;         /* of the training kernel */
     double         prepare_seconds, kernel_seconds, fit_seconds, search_seconds, select_seconds, rbf_seconds,
                    diagnose_seconds, total_seconds; /* kernel and fit: of the final machine alone */
     int            n_advice;

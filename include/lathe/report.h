@@ -19,7 +19,7 @@ extern "C" {
        lt_report *r;
        lt_report_create("Rollout 17", &r);
        lt_report_paragraph(r, "Four thousand steps on a 64 x 64 grid.");
-       lt_report_plot(r, &(lt_plot){ .title = "Energy", .y_log = true, .n_series = 1, .series = &energy });
+       lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = "Energy", .y_log = true, .n_series = 1, .series = &energy });
        lt_status s = lt_report_write(r, "rollout.html");
        lt_report_destroy(r);
 */
@@ -50,13 +50,16 @@ typedef struct lt_series {
     int64_t       n;
 } lt_series;
 
-typedef struct lt_plot {         /* zero-initialised members are the defaults */
+typedef struct lt_plot {         /* start from lt_plot_defaults(), or from { .size = sizeof(lt_plot) }: other fields are 0 by default */
+    size_t      size;
     const char *title, *x_label, *y_label; /* NULL = none */
     bool        x_log, y_log;    /* values <= 0 are left out, and the page says how many */
     bool        points;          /* marks without lines */
     int         n_series;        /* 1..16 */
     const lt_series *series;
 } lt_plot;
+LT_API void lt_plot_defaults_into(lt_plot *out);
+static inline lt_plot lt_plot_defaults(void) { lt_plot sized; sized.size = sizeof sized; lt_plot_defaults_into(&sized); return sized; }
 LT_API void lt_report_plot(lt_report *r, const lt_plot *p);
 
 /* One horizontal bar per label; values may be negative; unit may be NULL. */
@@ -66,7 +69,8 @@ LT_API void lt_report_bars(lt_report *r, const char *title, const char *unit, in
 LT_API void lt_report_histogram(lt_report *r, const char *title, const char *x_label, int64_t n,
                                 const double *values, int n_bins);
 
-typedef struct lt_heatmap {
+typedef struct lt_heatmap {      /* as a plot: lt_heatmap_defaults() */
+    size_t        size;
     const char   *title, *x_label, *y_label, *unit; /* NULL = none */
     int64_t       rows, columns; /* each 1..4096 */
     const double *values;        /* (rows, columns); not finite = left blank */
@@ -75,6 +79,8 @@ typedef struct lt_heatmap {
     const char *const *x_names;
     bool          bare_rows;     /* … and no row numbers */
 } lt_heatmap;
+LT_API void lt_heatmap_defaults_into(lt_heatmap *out);
+static inline lt_heatmap lt_heatmap_defaults(void) { lt_heatmap sized; sized.size = sizeof sized; lt_heatmap_defaults_into(&sized); return sized; }
 LT_API void lt_report_heatmap(lt_report *r, const lt_heatmap *m);
 
 /* ---- Progress ---------------------------------------------------------------- */

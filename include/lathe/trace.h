@@ -15,11 +15,13 @@ extern "C" {
 /* Tracing is process-wide. Each thread writes into a buffer of its own; totals per span name
    are kept apart from the timeline, so the table stays exact when the timeline is full. */
 typedef struct lt_trace_options { /* plain data; start from lt_trace_defaults() */
+    size_t  size;
     int64_t max_events;           /* timeline entries kept per thread; later ones are counted as dropped */
     bool    cpu_time;             /* also measure each thread's CPU time: about 300 ns more per span */
 } lt_trace_options;
 
-LT_API lt_trace_options lt_trace_defaults(void);
+LT_API void lt_trace_defaults_into(lt_trace_options *out);
+static inline lt_trace_options lt_trace_defaults(void) { lt_trace_options sized; sized.size = sizeof sized; lt_trace_defaults_into(&sized); return sized; }
 /* Clears what was recorded and starts. NULL means the defaults. Fails when already running. */
 LT_API lt_status lt_trace_start(const lt_trace_options *opt);
 LT_API void      lt_trace_stop(void);    /* what was recorded stays readable */

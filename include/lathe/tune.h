@@ -22,6 +22,7 @@ LT_API bool        lt_tune_mode_parse(const char *name, lt_tune_mode *out);
 typedef struct lt_tuner lt_tuner;     /* opaque; safe to use from several threads */
 
 typedef struct lt_tuner_options {     /* start from lt_tuner_defaults(); text is copied */
+    size_t       size;
     const char  *device;              /* "cpu Intel(R) Xeon(R) … avx512f", without quotes or controls */
     const char  *driver;              /* "580.95 nvrtc=13.0"; "none" on the CPU */
     const char  *kernels;             /* digest of the kernels there are to choose from */
@@ -32,7 +33,8 @@ typedef struct lt_tuner_options {     /* start from lt_tuner_defaults(); text is
     int          rounds;              /* timings per candidate, of which the best counts */
 } lt_tuner_options;
 
-LT_API lt_tuner_options lt_tuner_defaults(void);
+LT_API void lt_tuner_defaults_into(lt_tuner_options *out);
+static inline lt_tuner_options lt_tuner_defaults(void) { lt_tuner_options sized; sized.size = sizeof sized; lt_tuner_defaults_into(&sized); return sized; }
 /* Reads the file where there is one. A file of another device, driver or kernel list, or a
    malformed one, is refused whole: in stored mode that is an error, else the tuner starts
    empty and lt_tuner_refusal says why. */

@@ -94,7 +94,7 @@ OP(rnn_tanh, lt_rnn_tanh(g, a->node[0], a->node[1], a->node[2], a->node[3], a->n
 static lt_node op_conv2d(lt_graph *g, op_args *a)
 {
     const lt_shape *stride = &a->axes[0], *padding = &a->axes[1], *dilation = &a->axes[2];
-    lt_conv_options o = { { stride->dim[0], stride->dim[1] }, { padding->dim[0], padding->dim[1] },
+    lt_conv_options o = { sizeof o, { stride->dim[0], stride->dim[1] }, { padding->dim[0], padding->dim[1] },
                           { dilation->dim[0], dilation->dim[1] }, a->whole[0], a->truth };
     return lt_conv2d(g, a->node[0], a->node[1], a->node[2], &o);
 }

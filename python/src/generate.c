@@ -63,10 +63,10 @@ PyObject *core_generate(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *progress = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|zzzzzppiO:generate", names, &path, &text, &output, &merge, &device, &worker, &resume, &overwrite, &threads, &progress))
         return NULL;
-    lt_dataset_overrides over = { .output = output, .merge_path = merge, .device = device };
+    lt_dataset_overrides over = { .size = sizeof over, .output = output, .merge_path = merge, .device = device };
     lt_dataset_config *c = NULL;
     lt_generate_options opt = lt_generate_defaults();
-    lt_generate_info info = { 0 };
+    lt_generate_info info = { .size = sizeof info };
     if (load_config(path, text, &over, &c) || config_device(c, device, &opt.device)) return lt_dataset_config_destroy(c), NULL;
     opt.resume = resume;
     opt.overwrite = overwrite;
@@ -110,8 +110,8 @@ static lt_status take_state(void *ctx, int64_t t, const float *states, const int
 
 static PyObject *run_replay(lt_replay *r, const lt_dataset_config *c, int64_t index, int64_t realization, int64_t steps)
 {
-    lt_operator_spec spec;
-    lt_rollout_result result = { .status = LT_RUN_DONE };
+    lt_operator_spec spec = { .size = sizeof spec };
+    lt_rollout_result result = { .size = sizeof result, .status = LT_RUN_DONE };
     if (core_check(lt_replay_row(r, index, &spec, NULL))) return NULL;
     int64_t m = realization < 0 ? lt_dataset_config_summary(c).realizations : 1;
     lt_shape shape = { .rank = 5, .dim = { steps, m, LT_FIELD_CHANNELS, spec.grid, spec.grid } };

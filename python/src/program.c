@@ -67,7 +67,7 @@ static int mode_of(const char *name, lt_mode *out)
 PyObject *core_program_create(core_graph *g, PyObject *nodes, const char *mode, const char *device)
 {
     lt_node *outputs;
-    lt_compile_options opt = { 0 };
+    lt_compile_options opt = { .size = sizeof opt };
     int n_outputs;
     if (mode_of(mode, &opt.mode) || core_nodes_of(g, nodes, &outputs, &n_outputs)) return NULL;
     core_program *p = (core_program *)PyType_GenericAlloc(core.program, 0);

@@ -25,19 +25,9 @@ static bool on_progress(void *ctx, const char *step, int64_t done, int64_t total
     return !core_watch_interrupted();
 }
 
-/* Options of the machine itself, else of its kernel: one list of names for both. */
-static lt_status set_option(const lt_option_table *t, const char *name, const char *value, void *options)
-{
-    lt_qsvm_options *o = options;
-    size_t base;
-    (void)t;
-    if (!lt_options_find(lt_qsvm_options_table(), name, &base) && lt_options_find(lt_gram_options_table(), name, &base))
-        return lt_options_set(lt_gram_options_table(), name, value, &o->gram);
-    return lt_options_set(lt_qsvm_options_table(), name, value, o);
-}
-
-/* core_options_set reads numbers by the rows of one table: each name goes with the table that has it. */
-static int set_options(lt_qsvm_options *o, PyObject *options, PyObject *keep)
+/* Options of the machine itself, else of its kernel: one list of names for both. core_options_set reads numbers by the rows of one
+   table, so each name goes with the table that has it. */
+static int set_options(lt_qsvm_options *o, lt_gram_options *kernel, PyObject *options, PyObject *keep)
 {
     PyObject *key, *value, *own = PyDict_New(), *gram = PyDict_New();
     Py_ssize_t at = 0;
@@ -48,7 +38,7 @@ static int set_options(lt_qsvm_options *o, PyObject *options, PyObject *keep)
         bool of_gram = name && !lt_options_find(lt_qsvm_options_table(), name, &base) && lt_options_find(lt_gram_options_table(), name, &base);
         rc = name ? PyDict_SetItem(of_gram ? gram : own, key, value) : -1;
     }
-    if (!rc) rc = core_options_set(lt_qsvm_options_table(), set_option, o, own, keep) || core_options_set(lt_gram_options_table(), set_option, o, gram, keep) ? -1 : 0;
+    if (!rc) rc = core_options_set(lt_qsvm_options_table(), lt_options_set, o, own, keep) || core_options_set(lt_gram_options_table(), lt_options_set, kernel, gram, keep) ? -1 : 0;
     Py_XDECREF(own);
     Py_XDECREF(gram);
     return rc;
@@ -57,11 +47,13 @@ static int set_options(lt_qsvm_options *o, PyObject *options, PyObject *keep)
 static int make_qsvm(core_qsvm *q, PyObject *weights, PyObject *options, const char *device)
 {
     lt_qsvm_options o = lt_qsvm_defaults();
+    lt_gram_options kernel = lt_gram_defaults();
     PyObject *keep = PyList_New(0);
     core_array w = { 0 };
     o.progress = on_progress;
+    o.gram = &kernel;
     q->lock = PyThread_allocate_lock();
-    int rc = !keep || !q->lock || set_options(&o, options, keep) || core_device_open(device, &q->device) ? -1 : 0;
+    int rc = !keep || !q->lock || set_options(&o, &kernel, options, keep) || core_device_open(device, &q->device) ? -1 : 0;
     if (!rc && weights != Py_None) {
         rc = core_array_take(weights, LT_F64, "weights", &w);
         if (!rc && w.shape.rank < 2) {
@@ -209,7 +201,7 @@ static PyObject *qsvm_info(PyObject *self, void *unused)
                          i->angle_scale, "re_embed", i->re_embed ? Py_True : Py_False, "reduced", i->reduced ? Py_True : Py_False, "range",
                          lt_qsvm_range_name(i->range), "n", (long long)i->n, "n_features", (long long)i->n_features, "n_qubits", (long long)i->n_qubits,
                          "n_layers", (long long)i->n_layers, "n_folds", (long long)i->n_folds, "quantum", machine(&i->machine[LT_QSVM_QUANTUM]), "rbf",
-                         i->has_rbf ? machine(&i->machine[LT_QSVM_RBF]) : Py_NewRef(Py_None), "gram", core_gram_info(&i->gram), "advice", advice,
+                         i->has_rbf ? machine(&i->machine[LT_QSVM_RBF]) : Py_NewRef(Py_None), "gram", core_gram_info(i->gram), "advice", advice,
                          "total_seconds", i->total_seconds);
 }
 

@@ -71,7 +71,7 @@ static PyObject *report_plot(PyObject *self, PyObject *args)
         n++;
     }
     if (!PyErr_Occurred())
-        lt_report_plot(((core_report *)self)->handle, &(lt_plot){ .title = title, .x_label = label, .y_log = log, .n_series = n, .series = series });
+        lt_report_plot(((core_report *)self)->handle, &(lt_plot){ .size = sizeof(lt_plot), .title = title, .x_label = label, .y_log = log, .n_series = n, .series = series });
     for (int i = 0; i < n; i++) core_array_release(&y[i]);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
@@ -86,7 +86,7 @@ static PyObject *report_heatmap(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "sO|p:heatmap", &title, &matrix, &diverging) || core_array_take(matrix, LT_F64, "matrix", &a)) return NULL;
     if (a.shape.rank != 2) PyErr_Format(core.error[LT_ERR_SHAPE], "a heat map of shape %s: expected a matrix", lt_shape_str(&a.shape).s);
     else
-        lt_report_heatmap(((core_report *)self)->handle, &(lt_heatmap){ .title = title, .rows = a.shape.dim[0], .columns = a.shape.dim[1],
+        lt_report_heatmap(((core_report *)self)->handle, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = title, .rows = a.shape.dim[0], .columns = a.shape.dim[1],
                                                                        .values = a.data, .diverging = diverging });
     core_array_release(&a);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);

@@ -23,7 +23,7 @@ static PyObject *devices(PyObject *self, PyObject *unused)
     (void)self, (void)unused;
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < lt_device_count(); i++) {
-        lt_device_info d;
+        lt_device_info d = { .size = sizeof d };
         if (core_check(lt_device_list(i, &d))) return Py_DECREF(list), NULL;
         PyObject *row = Py_BuildValue("{s:s,s:s,s:s,s:s,s:i,s:L,s:L,s:O}", "id", d.id, "name", d.name, "features", d.features, "driver", d.driver, "cores",
                                       d.cores, "memory_total_bytes", (long long)d.memory_total_bytes, "memory_free_bytes", (long long)d.memory_free_bytes,
@@ -38,7 +38,7 @@ static PyObject *libraries(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
     PyObject *list = PyList_New(0);
-    lt_device_library_info d;
+    lt_device_library_info d = { .size = sizeof d };
     for (int i = 0; list && lt_device_library(i, &d); i++) {
         PyObject *row = Py_BuildValue("{s:s,s:s,s:s,s:O,s:s}", "name", d.name, "purpose", d.purpose, "version", d.version, "usable",
                                       d.usable ? Py_True : Py_False, "reason", d.reason);
@@ -51,12 +51,11 @@ static PyObject *libraries(PyObject *self, PyObject *unused)
 static PyObject *features(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    int n;
-    const lt_feature *f = lt_features(&n);
+    lt_feature f = { .size = sizeof f };
     PyObject *list = PyList_New(0);
-    for (int i = 0; list && i < n; i++) {
-        PyObject *row = Py_BuildValue("{s:s,s:s,s:s,s:s,s:O}", "name", f[i].name, "purpose", f[i].purpose, "package", f[i].package, "configure",
-                                      f[i].configure, "built_in", f[i].built_in ? Py_True : Py_False);
+    for (int i = 0; list && lt_feature_get(i, &f); i++) {
+        PyObject *row = Py_BuildValue("{s:s,s:s,s:s,s:s,s:O}", "name", f.name, "purpose", f.purpose, "package", f.package, "configure",
+                                      f.configure, "built_in", f.built_in ? Py_True : Py_False);
         if (!row || PyList_Append(list, row)) Py_CLEAR(list);
         Py_XDECREF(row);
     }
@@ -141,7 +140,7 @@ static PyObject *example_names(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
     PyObject *d = PyDict_New();
-    lt_example e;
+    lt_example e = { .size = sizeof e };
     for (int i = 0; d && lt_example_get(i, &e); i++)
         if (core_put(d, e.name, core_text(e.title))) Py_CLEAR(d);
     return d;

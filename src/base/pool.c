@@ -46,7 +46,7 @@ struct lt_pool {
     pthread_cond_t  work, finished;
     lt_status fail_status;
     int64_t   fail_index;
-    char      fail_text[LT_ERROR_TEXT_BYTES];
+    lt_error  failure;
 
     worker *workers; /* n_threads - 1 of them */
 };
@@ -79,7 +79,7 @@ static void record_failure(lt_pool *p, int64_t index, lt_status s)
     if (!p->fail_status || index < p->fail_index) {
         p->fail_status = s;
         p->fail_index = index;
-        strcpy(p->fail_text, lt_error_text());
+        lt_error_keep(&p->failure);
     }
     pthread_mutex_unlock(&p->lock);
 }
@@ -205,7 +205,7 @@ lt_status lt_pool_run(lt_pool *p, int64_t n_tasks, lt_task task, void *ctx)
     pull_tasks(p, 0);
     close_job(p);
     lt_status s = p->fail_status;
-    if (s) lt_error_set(p->fail_text);
+    if (s) lt_error_restore(&p->failure);
     atomic_store(&p->in_use, false);
     return s;
 }

@@ -1,12 +1,16 @@
-/* The status names, this thread's error text, and the version.
+/* The status names, this thread's last failure, and the version.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "base/status.h"
+
+#include "base/sized.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#define NO_PLACE { .size = sizeof(lt_error_place), .index = -1 }
 static _Thread_local char error_text[LT_ERROR_TEXT_BYTES];
+static _Thread_local lt_error_place error_place = NO_PLACE;
 
 static const char *const status_names[] = {
     [LT_OK] = "ok",
@@ -65,12 +69,25 @@ void lt_error_set(const char *text)
 {
     snprintf(error_text, sizeof error_text, "%s", text);
     lt_text_disarm(error_text);
+    error_place = (lt_error_place)NO_PLACE;
 }
 
 lt_status lt_fail(lt_status s, const char *text)
 {
     lt_error_set(text);
     return s;
+}
+
+void lt_error_keep(lt_error *out)
+{
+    memcpy(out->text, error_text, strlen(error_text) + 1);
+    out->place = error_place;
+}
+
+void lt_error_restore(const lt_error *e)
+{
+    lt_error_set(e->text);
+    error_place = e->place;
 }
 
 void lt_error_reason(char *out, size_t bytes)
@@ -82,29 +99,90 @@ void lt_error_reason(char *out, size_t bytes)
         text += n + 2;
         break;
     }
-    const char *place = strrchr(text, '('), *colon = place ? strrchr(place, ':') : NULL;
-    if (colon && place > text && place[-1] == ' ' && end[-1] == ')' && colon + 1 + strspn(colon + 1, "0123456789") == end - 1) end = place - 1;
+    const char *source = strrchr(text, '('), *colon = source ? strrchr(source, ':') : NULL;
+    if (colon && source > text && source[-1] == ' ' && end[-1] == ')' && colon + 1 + strspn(colon + 1, "0123456789") == end - 1) end = source - 1;
     snprintf(out, bytes, "%.*s", (int)(end - text), text);
 }
 
 lt_status lt_fail_at(lt_status s, const char *file, int line, const char *format, ...)
 {
-    /* Built aside first: an argument may be the previous error text itself. The place comes
+    /* Built aside first: an argument may be the previous error text itself. The source line comes
        last and is kept whole when a long message has to be cut. */
-    char text[LT_ERROR_TEXT_BYTES], place[160];
-    int place_length = snprintf(place, sizeof place, " (%s:%d)", file, line);
-    if (place_length >= (int)sizeof place) place_length = (int)sizeof place - 1;
-    size_t room = sizeof text - (size_t)place_length;
+    char text[LT_ERROR_TEXT_BYTES], source[160];
+    int source_length = snprintf(source, sizeof source, " (%s:%d)", file, line);
+    if (source_length >= (int)sizeof source) source_length = (int)sizeof source - 1;
+    size_t room = sizeof text - (size_t)source_length;
     int head = snprintf(text, room, "%s: ", lt_status_name(s));
     va_list args;
     va_start(args, format);
     vsnprintf(text + head, room - (size_t)head, format, args);
     va_end(args);
-    strcat(text, place);
-    lt_text_disarm(text);
-    memcpy(error_text, text, strlen(text) + 1);
+    strcat(text, source);
+    lt_error_set(text);
     return s;
 }
+
+/* ---- Places ----------------------------------------------------------------- */
+static const char *const place_names[] = {
+    [LT_PLACE_NONE] = "none",
+    [LT_PLACE_ARGUMENT] = "argument",
+    [LT_PLACE_OPTION] = "option",
+    [LT_PLACE_FILE] = "file",
+    [LT_PLACE_LINE] = "line",
+    [LT_PLACE_ROW] = "row",
+    [LT_PLACE_OBJECTIVE] = "objective",
+    [LT_PLACE_INEQUALITY] = "inequality",
+    [LT_PLACE_EQUALITY] = "equality",
+};
+_Static_assert(LT_LEN(place_names) == LT_PLACE_KIND_COUNT, "one name per kind of place");
+
+const char *lt_place_kind_name(lt_place_kind k)
+{
+    return (unsigned)k < LT_PLACE_KIND_COUNT ? place_names[k] : "?";
+}
+
+void lt_error_get_place_into(lt_error_place *out)
+{
+    LT_GIVE(out, &error_place);
+}
+
+/* The place of the last failure, to be filled in. */
+static lt_error_place *begin_place(lt_place_kind kind, const char *name)
+{
+    error_place = (lt_error_place)NO_PLACE;
+    error_place.kind = kind;
+    snprintf(error_place.name, sizeof error_place.name, "%s", name ? name : "");
+    return &error_place;
+}
+
+lt_status lt_place_argument(lt_status s, const char *name) { return begin_place(LT_PLACE_ARGUMENT, name), s; }
+lt_status lt_place_option(lt_status s, const char *name) { return begin_place(LT_PLACE_OPTION, name), s; }
+lt_status lt_place_file(lt_status s, const char *path) { return begin_place(LT_PLACE_FILE, path), s; }
+lt_status lt_place_objective(lt_status s) { return begin_place(LT_PLACE_OBJECTIVE, ""), s; }
+
+lt_status lt_place_line(lt_status s, const char *name, int64_t line, int64_t column)
+{
+    lt_error_place *p = begin_place(LT_PLACE_LINE, name);
+    p->line = line;
+    p->column = column;
+    return s;
+}
+
+lt_status lt_place_row(lt_status s, const char *array, int64_t row, int64_t column)
+{
+    lt_error_place *p = begin_place(LT_PLACE_ROW, array);
+    p->index = row;
+    p->column = column;
+    return s;
+}
+
+lt_status lt_place_constraint(lt_status s, bool equality, int64_t index)
+{
+    begin_place(equality ? LT_PLACE_EQUALITY : LT_PLACE_INEQUALITY, "")->index = index;
+    return s;
+}
+
+lt_status lt_place_again(lt_status s, const lt_error_place *p) { return error_place = *p, s; }
 
 #define TEXT_OF(x) #x
 #define VERSION_TEXT(a, b, c) TEXT_OF(a) "." TEXT_OF(b) "." TEXT_OF(c)

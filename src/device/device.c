@@ -2,6 +2,7 @@
 #include "device/backend.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "device/block_cache.h"
 
@@ -102,7 +103,7 @@ static lt_status open_row(size_t row, int ordinal, lt_device **out)
 /* A GPU that cannot be used, too old or without a compiler for its kernels, is passed over. */
 static lt_status open_best(lt_device **out)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     for (size_t row = LT_LEN(registry); row-- > 0;) {
         const lt_backend *be = registry[row].get();
         if (!be || !(be->flags & LT_DEVICE_COMPUTES) || be->count() < 1) continue;
@@ -159,11 +160,14 @@ static lt_status check_open(const lt_device *dev)
 lt_status lt_device_describe(lt_device *dev, lt_device_info *out)
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "device: out is NULL");
+    LT_TRY(LT_CHECK_SIZE(lt_device_info, out));
     LT_TRY(check_open(dev));
-    *out = (lt_device_info){ .id = "" };
-    snprintf(out->id, sizeof out->id, "%s", dev->id);
-    out->own_memory = lt_device_has(dev, LT_DEVICE_OWN_MEMORY);
-    return dev->backend->describe(dev, out);
+    lt_device_info info = { .size = sizeof info };
+    snprintf(info.id, sizeof info.id, "%s", dev->id);
+    info.own_memory = lt_device_has(dev, LT_DEVICE_OWN_MEMORY);
+    LT_TRY(dev->backend->describe(dev, &info));
+    LT_GIVE(out, &info);
+    return LT_OK;
 }
 
 static const lt_backend *backend_of(const lt_device *dev) { return dev ? dev->backend : lt_backend_cpu(); }
@@ -177,8 +181,12 @@ const char *lt_device_id(const lt_device *dev) { return dev ? dev->id : ""; }
 lt_status lt_device_memory(lt_device *dev, lt_memory_stats *out)
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "device memory: out is NULL");
+    LT_TRY(LT_CHECK_SIZE(lt_memory_stats, out));
     LT_TRY(check_open(dev));
-    lt_block_cache_stats(dev->cache, out);
+    lt_memory_stats stats = { .size = sizeof stats };
+    lt_block_cache_stats(dev->cache, &stats);
+    stats.size = sizeof stats;
+    LT_GIVE(out, &stats);
     return LT_OK;
 }
 

@@ -14,7 +14,7 @@ lt_status lt_device_free_memory(lt_device *dev, int64_t *free_bytes, int64_t *to
 lt_status lt_device_available_memory(lt_device *dev, int64_t *bytes)
 {
     int64_t total;
-    lt_memory_stats m;
+    lt_memory_stats m = { .size = sizeof m };
     LT_TRY(lt_device_free_memory(dev, bytes, &total));
     LT_TRY(lt_device_memory(dev, &m));
     *bytes += m.reserved_bytes - m.in_use_bytes;

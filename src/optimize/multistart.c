@@ -14,6 +14,7 @@ typedef struct batch {
     double *x0;          /* n per start */
     bool    given_first; /* the first start is the caller's or the problem's own */
     char   (*error)[256];
+    lt_error_place first; /* what error[0] is about */
 } batch;
 
 /* A start that cannot begin (its functions are not finite at it) is no failure of the whole. */
@@ -29,6 +30,7 @@ static lt_status run_one(void *ctx, int64_t i, int worker)
     lt_status s = lt_solve(b->problem, &opt, &b->result->solution[i]);
     if (!s) return LT_OK;
     snprintf(b->error[i], sizeof b->error[i], "%s", lt_error_text());
+    if (i == 0) b->first = lt_error_get_place();
     return s == LT_ERR_NUMERIC ? LT_OK : s;
 }
 
@@ -76,7 +78,7 @@ static lt_status run_all(batch *b, int64_t n_threads)
     lt_pool_destroy(pool);
     if (s) return s;
     order(b->result);
-    if (!b->result->solution[0]) return LT_FAIL(LT_ERR_NUMERIC, "no start could begin; the first: %s", b->error[0]);
+    if (!b->result->solution[0]) return lt_place_again(LT_FAIL(LT_ERR_NUMERIC, "no start could begin; the first: %s", b->error[0]), &b->first);
     return LT_OK;
 }
 

@@ -154,18 +154,23 @@ static lt_status refuse_gradient(const lt_run *r, const double *grads, int64_t j
     while (isfinite(grads[j * r->n + i])) i++;
     double v = lt_plain(grads[j * r->n + i]);
     const char *advice = "choose a start where the gradient exists";
-    if (!j) return LT_FAIL(LT_ERR_NUMERIC, "the objective's derivative to x[%lld] is %g at x0: %s", (long long)i, v, advice);
-    return LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld has the derivative %g to x[%lld] at x0: %s", j <= r->q ? "equality" : "inequality",
-                   (long long)(j <= r->q ? j - 1 : j - 1 - r->q), v, (long long)i, advice);
+    if (!j) return lt_place_objective(LT_FAIL(LT_ERR_NUMERIC, "the objective's derivative to x[%lld] is %g at x0: %s", (long long)i, v, advice));
+    const bool equality = j <= r->q;
+    const int64_t number = equality ? j - 1 : j - 1 - r->q;
+    return lt_place_constraint(LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld has the derivative %g to x[%lld] at x0: %s", equality ? "equality" : "inequality",
+                                       (long long)number, v, (long long)i, advice), equality, number);
 }
 
 static lt_status check_start(const lt_run *r, const lt_point *p, const double *grads)
 {
-    if (!isfinite(p->f)) return LT_FAIL(LT_ERR_NUMERIC, "the objective is %g at x0, expected a finite number", lt_plain(p->f));
+    if (!isfinite(p->f)) return lt_place_objective(LT_FAIL(LT_ERR_NUMERIC, "the objective is %g at x0, expected a finite number", lt_plain(p->f)));
     for (int64_t j = 0; j < r->q + r->p; j++)
-        if (!isfinite(p->c[j]))
-            return LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld is %g at x0, expected a finite number",
-                           j < r->q ? "equality" : "inequality", (long long)(j < r->q ? j : j - r->q), lt_plain(p->c[j]));
+        if (!isfinite(p->c[j])) {
+            const bool equality = j < r->q;
+            const int64_t number = equality ? j : j - r->q;
+            return lt_place_constraint(LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld is %g at x0, expected a finite number",
+                                               equality ? "equality" : "inequality", (long long)number, lt_plain(p->c[j])), equality, number);
+        }
     for (int64_t j = 0; j < r->k; j++)
         if (!lt_vec_finite(r->n, grads + j * r->n)) return refuse_gradient(r, grads, j);
     return LT_OK;

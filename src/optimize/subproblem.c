@@ -119,7 +119,7 @@ bool lt_subproblem_solve(lt_subproblem *s, double mu, const double *start)
 {
     int64_t begin = lt_clock_ns();
     lt_span span = lt_span_begin("qp_solve");
-    lt_qp_info info = { .status = LT_QP_FAILED };
+    lt_qp_info info = { .size = sizeof info, .status = LT_QP_FAILED };
     bool ok = s->matrix_ok && (s->merged ? solve_merged : solve_whole)(s, mu, start, &info) && info.status == LT_QP_OK;
     s->n_solved++;
     s->n_failed += !ok;

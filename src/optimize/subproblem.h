@@ -3,6 +3,7 @@
 #define LT_OPTIMIZE_SUBPROBLEM_H
 
 #include "lathe/qp.h"
+#include "lathe/solve.h"
 #include "optimize/vectors/merge.h"
 
 /* QPs with a workspace that grows when a larger one comes. */

@@ -2,6 +2,7 @@
 #include "lathe/circuit.h"
 
 #include "base/hash.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "qkernel/circuit/circuit.h"
 #include "qkernel/rows/rows.h"
@@ -59,14 +60,16 @@ static void add_circuit(digest *d, const lt_circuit *c, const double *weights)
     for (int64_t i = 0; i < c->n_weights; i++) add_real(d, weights[i]);
 }
 
-lt_status lt_gram_digest_circuit(const lt_gram_options *opt, const lt_similarity_options *s, const lt_circuit *c, const double *weights,
+lt_status lt_gram_digest_circuit(const lt_gram_options *options, const lt_similarity_options *similarity, const lt_circuit *c, const double *weights,
                                  const lt_rows *x, const lt_rows *y, char text[LT_GRAM_DIGEST_BYTES])
 {
-    if (!opt || !c || (c->n_weights && !weights) || !x || !x->data || (y && !y->data) || !text)
-        return LT_FAIL(LT_ERR_ARGUMENT, "gram_digest: the options, circuit, weights, X or the text are NULL");
-    lt_similarity_options exact = lt_similarity_defaults();
+    lt_gram_options own = lt_gram_defaults(), *opt = &own;
+    lt_similarity_options kernel = lt_similarity_defaults(), *s = &kernel;
+    LT_TRY(LT_TAKE(lt_gram_options, options, opt));
+    LT_TRY(LT_TAKE(lt_similarity_options, similarity, s));
+    if (!c || (c->n_weights && !weights) || !x || !x->data || (y && !y->data) || !text)
+        return LT_FAIL(LT_ERR_ARGUMENT, "gram_digest: the circuit, weights, X or the text are NULL");
     digest d = { 0x63697263, 0x75697473 };
-    if (!s) s = &exact;
     add_int(&d, RESULT_VERSION);
     add_circuit(&d, c, weights);
     add_int(&d, s->kind);
@@ -86,10 +89,12 @@ lt_status lt_gram_digest_circuit(const lt_gram_options *opt, const lt_similarity
     return LT_OK;
 }
 
-lt_status lt_gram_digest(const lt_gram_options *opt, const lt_weights *w, const lt_rows *x, const lt_rows *y, char text[LT_GRAM_DIGEST_BYTES])
+lt_status lt_gram_digest(const lt_gram_options *options, const lt_weights *w, const lt_rows *x, const lt_rows *y, char text[LT_GRAM_DIGEST_BYTES])
 {
-    if (!opt || !w || !w->data || !x || !x->data || (y && !y->data) || !text)
-        return LT_FAIL(LT_ERR_ARGUMENT, "gram_digest: the options, weights, X or the text are NULL");
+    lt_gram_options own = lt_gram_defaults(), *opt = &own;
+    LT_TRY(LT_TAKE(lt_gram_options, options, opt));
+    if (!w || !w->data || !x || !x->data || (y && !y->data) || !text)
+        return LT_FAIL(LT_ERR_ARGUMENT, "gram_digest: the weights, X or the text are NULL");
     digest d = { 0x6772616d, 0x6b65726e };
     bool strong = opt->entangler == LT_ENTANGLER_STRONG;
     add_int(&d, RESULT_VERSION);

@@ -2,6 +2,7 @@
 #include "qkernel/gram_inside.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "device/stream.h"
 #include "graph/program/program.h"
@@ -37,8 +38,8 @@ static lt_status check_weights(const lt_gram_options *opt, const lt_weights *w)
     int64_t per_wire = opt->entangler == LT_ENTANGLER_STRONG ? 3 : 1, per_layer = w->n_qubits * per_wire;
     for (int64_t i = 0; i < w->n_layers * per_layer; i++)
         if (!isfinite(w->data[i]))
-            return LT_FAIL(LT_ERR_ARGUMENT, "gram: the weights are %g at row %lld, column %lld: every number must be finite",
-                           w->data[i], (long long)(i / per_layer), (long long)(i % per_layer));
+            return lt_place_row(LT_FAIL(LT_ERR_ARGUMENT, "gram: the weights are %g at row %lld, column %lld: every number must be finite",
+                                        w->data[i], (long long)(i / per_layer), (long long)(i % per_layer)), "weights", i / per_layer, i % per_layer);
     return LT_OK;
 }
 
@@ -114,23 +115,28 @@ lt_status lt_gram_create(lt_device *dev, const lt_gram_options *opt, const lt_we
 lt_status lt_gram_create_on(lt_device *const *devices, int n_devices, const lt_gram_options *opt, const lt_weights *w, lt_gram **out)
 {
     if (out) *out = NULL;
-    if (opt) LT_TRY(check_options(opt));
-    if (opt) LT_TRY(check_weights(opt, w));
-    return lt_gram_open(devices, n_devices, opt, make_layers, w, out);
+    lt_gram_options own = lt_gram_defaults();
+    LT_TRY(LT_TAKE(lt_gram_options, opt, &own));
+    LT_TRY(check_options(&own));
+    LT_TRY(check_weights(&own, w));
+    return lt_gram_open(devices, n_devices, &own, make_layers, w, out);
 }
 
 lt_status lt_gram_open(lt_device *const *devices, int n_devices, const lt_gram_options *opt, lt_gram_circuit_fn make, const void *from, lt_gram **out)
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: out is NULL");
     *out = NULL;
-    if (!opt) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the options are NULL; start from lt_gram_defaults()");
-    LT_TRY(check_options(opt));
+    lt_gram_options own = lt_gram_defaults();
+    LT_TRY(LT_TAKE(lt_gram_options, opt, &own));
+    LT_TRY(check_options(&own));
     LT_TRY(check_devices(devices, n_devices));
-    LT_TRY(check_precision(opt, devices[0]));
+    LT_TRY(check_precision(&own, devices[0]));
     lt_gram *g = lt_calloc(1, sizeof *g);
     if (!g) return LT_ERR_MEMORY;
     g->dev = devices[0];
-    g->opt = *opt;
+    g->opt = own;
+    g->info.size = sizeof g->info;
+    g->profile.size = sizeof g->profile;
     lt_status s = open_parts(g, make, from);
     if (!s && !is_cpu(g->dev)) s = open_devices(g, devices, n_devices);
     if (s) {
@@ -222,6 +228,6 @@ lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
     return lt_states_unpack(&m, g->pool, x, g->work.p, n_slots, out);
 }
 
-lt_gram_info lt_gram_get_info(const lt_gram *g) { return g->info; }
+void lt_gram_get_info_into(const lt_gram *g, lt_gram_info *out) { LT_GIVE(out, &g->info); }
 void *lt_gram_device_matrix(const lt_gram *g) { return g->n_devices == 1 ? lt_device_gram_matrix(g->on_device[0]) : NULL; }
-lt_gram_profile lt_gram_get_profile(const lt_gram *g) { return g->profile; }
+void lt_gram_get_profile_into(const lt_gram *g, lt_gram_profile *out) { LT_GIVE(out, &g->profile); }

@@ -8,7 +8,7 @@
 static void choose_state_tile(lt_gram_filling *f, lt_gram_method method)
 {
     lt_gram *g = f->g;
-    lt_device_info d;
+    lt_device_info d = { .size = sizeof d };
     g->used = g->opt;
     if (g->opt.precompute_all_states) return;
     if (!lt_device_describe(g->dev, &d)) (void)lt_gram_learned_tiles(g, method, f->x->n, d.memory_total_bytes, &g->used);
@@ -26,7 +26,7 @@ lt_status lt_gram_run_on_devices(lt_gram_filling *f)
     f->meter.start_ns = start;
     LT_TRY(lt_plan_method(&r, &q.method, reason, sizeof reason));
     if (!f->out.K && g->n_devices > 1) return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: K of %d devices is copied to the host; only one device alone may keep it", g->n_devices);
-    *i = (lt_gram_info){ .method = q.method, .backend = lt_device_kind(g->dev), .devices = g->n_devices, .n = f->x->n, .m = f->y ? f->y->n : f->x->n,
+    *i = (lt_gram_info){ .size = sizeof(lt_gram_info), .method = q.method, .backend = lt_device_kind(g->dev), .devices = g->n_devices, .n = f->x->n, .m = f->y ? f->y->n : f->x->n,
                          .n_qubits = g->circuit.q, .n_layers = g->circuit.n_layers, .threads = lt_pool_threads(g->pool) };
     lt_gram_choose_copy(f, (double)i->n * (double)i->m);
     choose_state_tile(f, q.method);

@@ -40,8 +40,7 @@ void lt_gram_report(lt_gram_filling *f, int64_t post_ns, int64_t total_ns)
     lt_gram *g = f->g;
     const lt_gram_plan *p = &g->plan;
     lt_gram_info *i = &g->info;
-    *i = (lt_gram_info){
-        .method = p->method, .backend = "cpu", .devices = 1, .precision = p->element == 4 ? LT_GRAM_FLOAT32 : LT_GRAM_FLOAT64,
+    *i = (lt_gram_info){ .size = sizeof(lt_gram_info), .method = p->method, .backend = "cpu", .devices = 1, .precision = p->element == 4 ? LT_GRAM_FLOAT32 : LT_GRAM_FLOAT64,
         .n = p->n, .m = p->m, .n_qubits = g->circuit.q, .n_layers = g->circuit.n_layers, .threads = lt_pool_threads(g->pool),
         .states_seconds = 1e-9 * (double)f->states_ns, .product_seconds = 1e-9 * (double)f->product_ns,
         .post_seconds = 1e-9 * (double)post_ns, .total_seconds = 1e-9 * (double)total_ns,
@@ -65,7 +64,7 @@ lt_status lt_gram_report_memory(lt_gram_filling *f)
     };
     int64_t free_bytes;
     lt_gram_profile *p = &g->profile;
-    *p = (lt_gram_profile){ .peak_bytes = lt_gram_held_bytes(g), .kernel_launches = g->info.tiles + f->n_packs, .mpairs_per_s = g->info.mpairs_per_s,
+    *p = (lt_gram_profile){ .size = sizeof(lt_gram_profile), .peak_bytes = lt_gram_held_bytes(g), .kernel_launches = g->info.tiles + f->n_packs, .mpairs_per_s = g->info.mpairs_per_s,
                             .kernel_seconds = 1e-9 * (double)(f->meter.tile_ns + f->states_ns), .batch_calls = f->batch.calls,
                             .batch_adjustments = f->batch.adjustments, .batch_min = f->least_rows, .batch_max = f->most_rows };
     for (size_t i = 0; i < LT_LEN(all); i++) {

@@ -10,7 +10,7 @@ enum { RUN_TO_REMEMBER_MS = 20 }; /* shorter ones say more about the machine's m
 
 static lt_status device_name(const lt_gram *g, char *text, size_t bytes)
 {
-    lt_device_info d;
+    lt_device_info d = { .size = sizeof d };
     LT_TRY(lt_device_describe(g->dev, &d));
     snprintf(text, bytes, "%s x%d", d.name, lt_pool_threads(g->pool));
     return LT_OK;

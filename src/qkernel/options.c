@@ -1,6 +1,7 @@
 /* The options of Gram matrices: one row each. SPDX-License-Identifier: BSD-3-Clause */
 #include "lathe/gram.h"
 
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ const char *lt_gram_float_name(lt_gram_float f) { return (unsigned)f < LT_GRAM_F
 double lt_gram_float_bound(lt_gram_float f) { return (unsigned)f < LT_GRAM_FLOAT_COUNT ? bounds[f] : NAN; }
 
 #define G lt_gram_options
-const lt_option lt_gram_option_rows[LT_GRAM_N_OPTIONS] = {
+static const lt_option rows[] = {
     LT_OPTION_ENUM(G, embed_mode, "embed", "ryrz", embed_names, "embedding of a feature: RY, RY then RZ, or RY under its other name"),
     LT_OPTION_REAL(G, angle_scale, "angle-scale", "1", LT_RANGE_ANY, "S", "angles are features times S"),
     LT_OPTION_BOOL(G, re_embed_between_layers, "re-embed", "false", "embed the features before every layer, not only the first"),
@@ -55,14 +56,14 @@ const lt_option lt_gram_option_rows[LT_GRAM_N_OPTIONS] = {
     LT_OPTION_BOOL(G, cuda_graphs, "cuda-graphs", "false", "GPU: repeated small calls are captured once and replayed"),
 };
 #undef G
-static const lt_option_group groups[] = { { .rows = lt_gram_option_rows, .n_rows = LT_GRAM_N_OPTIONS } };
+static const lt_option_group groups[] = { { .rows = rows, .n_rows = LT_LEN(rows) } };
 static const lt_option_table table = { .program = "gram", .summary = "Options of Gram matrices", .groups = groups, .n_groups = 1 };
 
 const lt_option_table *lt_gram_options_table(void) { return &table; }
 
-lt_gram_options lt_gram_defaults(void)
+void lt_gram_defaults_into(lt_gram_options *out)
 {
-    lt_gram_options opt = { 0 };
+    lt_gram_options opt = { .size = sizeof opt };
     (void)lt_options_defaults(&table, &opt); /* fails only on a bad row, which a test would show */
-    return opt;
+    LT_GIVE(out, &opt);
 }

@@ -1,6 +1,7 @@
 /* The memory report of a Gram matrix, as text and as JSON. SPDX-License-Identifier: BSD-3-Clause */
 #include "lathe/gram.h"
 
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -39,8 +40,10 @@ __attribute__((format(printf, 2, 3))) static void line(FILE *to, const char *for
     fprintf(to, "| %-*s|\n", BOX_WIDTH - 1, text);
 }
 
-lt_status lt_gram_profile_print(const lt_gram_profile *p, FILE *to)
+lt_status lt_gram_profile_print(const lt_gram_profile *profile, FILE *to)
 {
+    lt_gram_profile own = { .size = sizeof own }, *p = &own;
+    LT_TRY(LT_TAKE(lt_gram_profile, profile, p));
     rule(to);
     line(to, "Memory: %.3g of %.3g GB, %.2f %%", gb(p->peak_bytes), gb(p->total_bytes),
          100 * (double)p->peak_bytes / (double)LT_MAX(1, p->total_bytes));
@@ -60,8 +63,10 @@ lt_status lt_gram_profile_print(const lt_gram_profile *p, FILE *to)
     return ferror(to) ? LT_FAIL(LT_ERR_IO, "gram: the profile could not be written") : LT_OK;
 }
 
-void lt_gram_profile_json(const lt_gram_profile *p, lt_json *j)
+void lt_gram_profile_json(const lt_gram_profile *profile, lt_json *j)
 {
+    lt_gram_profile own = { .size = sizeof own }, *p = &own;
+    if (LT_TAKE(lt_gram_profile, profile, p)) return;
     lt_json_field_double(j, "peak_allocated_gb", gb(p->peak_bytes));
     lt_json_key(j, "allocations");
     lt_json_object_begin(j);

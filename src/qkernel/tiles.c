@@ -212,7 +212,7 @@ typedef struct work {
 
 static void report_progress(lt_gram_meter *m)
 {
-    lt_gram_progress now = { .tiles_done = atomic_load(&m->tiles_done), .tiles_total = m->tiles_total,
+    lt_gram_progress now = { .size = sizeof now, .tiles_done = atomic_load(&m->tiles_done), .tiles_total = m->tiles_total,
                              .pairs_done = atomic_load(&m->pairs_done), .pairs_total = m->pairs_total,
                              .seconds = (double)(lt_clock_ns() - m->start_ns) * 1e-9 };
     if (!m->fn(m->ctx, &now)) atomic_store(&m->stop, true);

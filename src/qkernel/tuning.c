@@ -91,7 +91,7 @@ static lt_status tune_type(lt_device *dev, lt_tuner *tuner, const range *r, bool
 lt_status lt_gram_tune(lt_device *dev, lt_tuner *tuner)
 {
     if (!tuner) return LT_FAIL(LT_ERR_ARGUMENT, "gram_tune: the tuner is NULL");
-    lt_device_info info = { .computes = true };
+    lt_device_info info = { .size = sizeof info, .computes = true };
     if (dev) LT_TRY(lt_device_describe(dev, &info));
     if (!info.computes) return LT_OK; /* nothing to time */
     bool gpu = lt_device_has(dev, LT_DEVICE_OWN_MEMORY);

@@ -2,6 +2,7 @@
 #include "report/markup.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -134,12 +135,26 @@ static void draw_map(lt_markup *m, const lt_heatmap *h, const uint8_t *pixels, d
     lt_figure_svg_end(m);
 }
 
-void lt_report_heatmap(lt_report *r, const lt_heatmap *h)
+void lt_heatmap_defaults_into(lt_heatmap *out)
+{
+    LT_GIVE(out, &(lt_heatmap){ .size = sizeof(lt_heatmap) });
+}
+
+/* The caller's map, whole and checked. */
+static lt_status take_map(const lt_heatmap *from, lt_heatmap *h)
+{
+    LT_TRY(LT_TAKE(lt_heatmap, from, h));
+    if (h->values && h->rows >= 1 && h->columns >= 1 && h->rows <= MAX_EXTENT && h->columns <= MAX_EXTENT) return LT_OK;
+    return LT_FAIL(LT_ERR_ARGUMENT, "heat map of %lld x %lld values, expected 1..%d each", (long long)h->rows, (long long)h->columns, MAX_EXTENT);
+}
+
+void lt_report_heatmap(lt_report *r, const lt_heatmap *map)
 {
     if (!r) return;
-    if (!h || !h->values || h->rows < 1 || h->columns < 1 || h->rows > MAX_EXTENT || h->columns > MAX_EXTENT) {
-        lt_report_fail(r, LT_FAIL(LT_ERR_ARGUMENT, "heat map of %lld x %lld values, expected 1..%d each",
-                                  h ? (long long)h->rows : 0, h ? (long long)h->columns : 0, MAX_EXTENT));
+    lt_heatmap own = lt_heatmap_defaults(), *h = &own;
+    lt_status bad = take_map(map, h);
+    if (bad) {
+        lt_report_fail(r, bad);
         return;
     }
     uint8_t *pixels = lt_malloc((size_t)(h->rows * h->columns));

@@ -1,6 +1,7 @@
 /* Line plots as inline SVG. SPDX-License-Identifier: BSD-3-Clause */
 #include "report/markup.h"
 
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -154,10 +155,17 @@ static void draw_note(lt_markup *m, const lt_plot *p, const lt_axis *x, const lt
     lt_markup_raw(m, ".</p>\n");
 }
 
-static lt_status check_plot(const lt_plot *p)
+void lt_plot_defaults_into(lt_plot *out)
 {
-    if (!p || p->n_series < 1 || p->n_series > MAX_SERIES || !p->series)
-        return LT_FAIL(LT_ERR_ARGUMENT, "plot: %d series, expected 1..%d", p ? p->n_series : 0, MAX_SERIES);
+    LT_GIVE(out, &(lt_plot){ .size = sizeof(lt_plot) });
+}
+
+/* The caller's plot, whole and checked. */
+static lt_status take_plot(const lt_plot *from, lt_plot *p)
+{
+    LT_TRY(LT_TAKE(lt_plot, from, p));
+    if (p->n_series < 1 || p->n_series > MAX_SERIES || !p->series)
+        return LT_FAIL(LT_ERR_ARGUMENT, "plot: %d series, expected 1..%d", p->n_series, MAX_SERIES);
     for (int k = 0; k < p->n_series; k++)
         if (p->series[k].n < 0 || (p->series[k].n > 0 && !p->series[k].y))
             return LT_FAIL(LT_ERR_ARGUMENT, "plot: series %d has %lld points and %s", k, (long long)p->series[k].n,
@@ -165,10 +173,11 @@ static lt_status check_plot(const lt_plot *p)
     return LT_OK;
 }
 
-void lt_report_plot(lt_report *r, const lt_plot *p)
+void lt_report_plot(lt_report *r, const lt_plot *plot)
 {
     if (!r) return;
-    lt_status bad = check_plot(p);
+    lt_plot own = lt_plot_defaults(), *p = &own;
+    lt_status bad = take_plot(plot, p);
     if (bad) {
         lt_report_fail(r, bad);
         return;

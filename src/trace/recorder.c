@@ -3,6 +3,7 @@
 #include "trace/recorder.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <pthread.h>
@@ -311,7 +312,10 @@ void lt_trace_thread_name(const char *name)
 }
 
 /* ---- Start, stop, clear -------------------------------------------------------- */
-lt_trace_options lt_trace_defaults(void) { return (lt_trace_options){ .max_events = 65536 }; }
+void lt_trace_defaults_into(lt_trace_options *out)
+{
+    LT_GIVE(out, &(lt_trace_options){ .size = sizeof(lt_trace_options), .max_events = 65536 });
+}
 
 bool lt_trace_running(void) { return lt_trace_is_on(); }
 
@@ -354,7 +358,8 @@ static void prepare_caller(void)
 
 lt_status lt_trace_start(const lt_trace_options *opt)
 {
-    lt_trace_options o = opt ? *opt : lt_trace_defaults();
+    lt_trace_options o = lt_trace_defaults();
+    LT_TRY(LT_TAKE(lt_trace_options, opt, &o));
     if (o.max_events < 1 || o.max_events > INT64_C(1) << 30)
         return LT_FAIL(LT_ERR_ARGUMENT, "trace: max_events is %lld, expected 1 to 2^30", (long long)o.max_events);
     lt_clock_prepare();

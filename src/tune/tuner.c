@@ -6,6 +6,7 @@
 #include "base/callback.h"
 #include "base/files/file.h"
 #include "base/hash.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
@@ -47,10 +48,10 @@ bool lt_tune_mode_parse(const char *name, lt_tune_mode *out)
 }
 
 /* ---- Making ------------------------------------------------------------------------------------- */
-lt_tuner_options lt_tuner_defaults(void)
+void lt_tuner_defaults_into(lt_tuner_options *out)
 {
-    return (lt_tuner_options){ .device = "cpu", .driver = "none", .kernels = "0", .mode = LT_TUNE_MEASURE,
-                               .trust_ns = 100000, .budget_ns = 200000000, .rounds = 5 };
+    LT_GIVE(out, &(lt_tuner_options){ .size = sizeof(lt_tuner_options), .device = "cpu", .driver = "none", .kernels = "0",
+                                            .mode = LT_TUNE_MEASURE, .trust_ns = 100000, .budget_ns = 200000000, .rounds = 5 });
 }
 
 static bool header_text_ok(const char *text)
@@ -98,7 +99,8 @@ lt_status lt_tuner_create(const lt_tuner_options *opt, lt_tuner **out)
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "tuner: out is NULL");
     *out = NULL;
-    lt_tuner_options o = opt ? *opt : lt_tuner_defaults();
+    lt_tuner_options o = lt_tuner_defaults();
+    LT_TRY(LT_TAKE(lt_tuner_options, opt, &o));
     LT_TRY(check_options(&o));
     lt_tuner *t = lt_calloc(1, sizeof *t);
     if (!t) return LT_FAIL(LT_ERR_MEMORY, "tuner: %zu bytes for the handle", sizeof *t);

@@ -26,7 +26,7 @@ static const lt_option own_rows[] = {
     LT_OPTION_INT(options, n_steps, "steps", "100", LT_RANGE_CLOSED(1, 1000), "N", "number of steps", .letter = 'n'),
     LT_OPTION_INT(options, limit_bytes, "limit-bytes", "0", LT_AT_LEAST(0), "B", "memory limit; 0 for none"),
     LT_OPTION_REAL(options, rate, "rate", "0.1", LT_RANGE_OPEN_LO(0, 1), "R", "step length"),
-    LT_OPTION_REAL(options, margin, "margin", "inf", LT_RANGE_CLOSED(0, INFINITY), "M", "safety margin"),
+    LT_OPTION_REAL(options, margin, "margin", "inf", LT_RANGE_CLOSED(0, INFINITY), "M", "safety margin", .alias = "slack_room"),
     LT_OPTION_REAL(options, tolerance, "tolerance", "1e-3", LT_ABOVE(0), "T", "when to stop"),
     LT_OPTION_ENUM(options, how, "mode", "fast", mode_names, "how to compute"),
     LT_OPTION_BOOL(options, checks, "checks", "true", "check the input first"),
@@ -218,6 +218,22 @@ LT_TEST(nearest_name)
         if (table_of[i].want ? !got || strcmp(got, table_of[i].want) : got != NULL)
             LT_TEST_FAIL("'%s' gave '%s'", table_of[i].word, got ? got : "nothing");
     }
+}
+
+LT_TEST(aliases_are_understood_and_shown)
+{
+    options opt = { 0 };
+    LT_CHECK_OK(lt_options_set(&table, "slack-room", "2", &opt));
+    LT_CHECK(opt.margin == 2);
+    LT_CHECK_FAILS(lt_options_set(&table, "slack_rom", "2", &opt), LT_ERR_ARGUMENT, "did you mean 'slack_room'?");
+    LT_CHECK(lt_error_get_place().kind == LT_PLACE_OPTION && !strcmp(lt_error_get_place().name, "slack_rom"));
+    LT_CHECK_FAILS(lt_options_set(&table, "slack_room", "-2", &opt), LT_ERR_ARGUMENT, "option 'margin' is '-2'");
+    LT_CHECK(!strcmp(lt_error_get_place().name, "margin"));
+    char page[8192] = "";
+    FILE *to = fmemopen(page, sizeof page, "w");
+    lt_options_help(&table, to);
+    fclose(to);
+    LT_CHECK(strstr(page, "slack_room)")); /* "also called" may stand on the line before */
 }
 
 LT_TEST_MAIN()

@@ -104,6 +104,23 @@ LT_TEST(text_is_per_thread)
     LT_CHECK(strstr(lt_error_text(), "main thread"));
 }
 
+LT_TEST(places_go_with_their_failure)
+{
+    lt_place_line(LT_FAIL(LT_ERR_FORMAT, "f.lt:3:7: no"), "f.lt", 3, 7);
+    lt_error_place p = lt_error_get_place();
+    LT_CHECK(p.kind == LT_PLACE_LINE && p.line == 3 && p.column == 7 && p.index == -1 && !strcmp(p.name, "f.lt"));
+    lt_error kept;
+    lt_error_keep(&kept);
+    LT_FAIL(LT_ERR_IO, "another");
+    LT_CHECK(lt_error_get_place().kind == LT_PLACE_NONE && !lt_error_get_place().name[0]);
+    lt_error_restore(&kept);
+    LT_CHECK(lt_error_get_place().line == 3 && strstr(lt_error_text(), "f.lt:3:7"));
+    lt_place_again(LT_FAIL(LT_ERR_FORMAT, "while reading: %s", kept.text), &kept.place);
+    LT_CHECK(lt_error_get_place().line == 3 && strstr(lt_error_text(), "while reading"));
+    for (int k = 0; k < LT_PLACE_KIND_COUNT; k++) LT_CHECK(strlen(lt_place_kind_name((lt_place_kind)k)) > 2);
+    LT_CHECK(!strcmp(lt_place_kind_name(LT_PLACE_KIND_COUNT), "?"));
+}
+
 /* ---- Shapes ------------------------------------------------------------------ */
 LT_TEST(shape_counts_and_refuses_overflow)
 {

@@ -14,7 +14,7 @@ static bool computes(const lt_device *dev) { return lt_device_has(dev, LT_DEVICE
 static void on_each_device(void (*check)(lt_device *dev))
 {
     for (int i = 0; i < lt_device_count(); i++) {
-        lt_device_info info;
+        lt_device_info info = { .size = sizeof info };
         lt_device *dev = NULL;
         LT_CHECK_OK(lt_device_list(i, &info));
         LT_CHECK_OK(lt_device_open(info.id, &dev));

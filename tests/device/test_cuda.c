@@ -48,7 +48,7 @@ static void drop(void *p) { LT_CHECK_OK(lt_device_free(dev, NULL, p)); }
 LT_TEST(describes_itself)
 {
     OPEN_OR_SKIP();
-    lt_device_info d;
+    lt_device_info d = { .size = sizeof d };
     LT_CHECK_OK(lt_device_describe(dev, &d));
     LT_CHECK(d.computes && d.name[0] && strstr(d.features, "sm_") && strstr(d.driver, "CUDA "));
     LT_CHECK(d.cores > 0 && d.memory_total_bytes >= d.memory_free_bytes && d.memory_free_bytes > 0 && d.cache_bytes[1] > 0);
@@ -305,7 +305,7 @@ LT_TEST(libraries_start)
 
 LT_TEST(libraries_are_listed_with_version_or_reason)
 {
-    lt_device_library_info l;
+    lt_device_library_info l = { .size = sizeof l };
     int n = 0;
     while (lt_device_library(n, &l)) {
         LT_CHECK(l.name[0] && l.purpose[0] && (l.usable ? l.version[0] : l.reason[0]));
@@ -318,7 +318,7 @@ LT_TEST(libraries_are_listed_with_version_or_reason)
 LT_TEST(everything_was_given_back)
 {
     OPEN_OR_SKIP();
-    lt_memory_stats m;
+    lt_memory_stats m = { .size = sizeof m };
     LT_CHECK_OK(lt_device_memory(dev, &m));
     LT_CHECK_EQ_INT(m.in_use_bytes, 0);
     lt_device_close(dev);

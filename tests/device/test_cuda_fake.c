@@ -42,7 +42,7 @@ LT_TEST(memory_and_copies)
 {
     lt_device *dev = open_fake();
     lt_stream *st = lt_device_stream(dev);
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     char in[100] = "hello", out[100] = "";
     void *a = NULL, *b = NULL;
     LT_CHECK_OK(lt_device_describe(dev, &info));

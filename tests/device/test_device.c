@@ -61,7 +61,7 @@ LT_TEST(the_list_describes_each)
     int n = lt_device_count();
     LT_CHECK(n >= 2);
     for (int i = 0; i < n; i++) {
-        lt_device_info info;
+        lt_device_info info = { .size = sizeof info };
         LT_CHECK_OK(lt_device_list(i, &info));
         LT_CHECK(info.id[0] && info.name[0] && info.cores >= 1);
         LT_CHECK(info.memory_total_bytes > 0 && info.memory_free_bytes > 0 && info.memory_free_bytes <= info.memory_total_bytes);
@@ -70,7 +70,7 @@ LT_TEST(the_list_describes_each)
             LT_CHECK(info.memory_total_bytes > INT64_C(64) << 20);
         }
     }
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     LT_CHECK_FAILS(lt_device_list(-1, &info), LT_ERR_ARGUMENT, "device number -1");
     LT_CHECK_FAILS(lt_device_list(n, &info), LT_ERR_ARGUMENT, "there are");
     LT_CHECK_FAILS(lt_device_describe(NULL, &info), LT_ERR_ARGUMENT, "NULL");

@@ -22,7 +22,7 @@ static lt_device *open_device(const char *name)
 
 static lt_memory_stats stats(lt_device *dev)
 {
-    lt_memory_stats s;
+    lt_memory_stats s = { .size = sizeof s };
     LT_CHECK_OK(lt_device_memory(dev, &s));
     return s;
 }

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         /* What was accepted is within its limits, maps, and is read back from its own JSON. */
         LT_FUZZ_REQUIRE(c->space.n >= 1 && c->total_samples >= 1 && c->realizations >= 1 && c->steps >= 1 && c->n_fields >= 1);
         float unit[128];
-        lt_operator_spec spec;
+        lt_operator_spec spec = { .size = sizeof spec };
         LT_FUZZ_REQUIRE(lt_dataset_unit_row(c, c->total_samples - 1, unit) == LT_OK && lt_dataset_map_row(c, unit, &spec) == LT_OK);
         int which = lt_field_choose(c, 3);
         LT_FUZZ_REQUIRE(which >= 0 && which < c->n_fields);

@@ -43,7 +43,7 @@ static void make_good(void)
     snprintf(good, sizeof good, "%s", scratch("good.h5"));
     snprintf(bad, sizeof bad, "%s", scratch("bad.h5"));
     snprintf(other, sizeof other, "%s", scratch("other.h5"));
-    LT_FUZZ_REQUIRE(lt_dataset_config_parse(config_text, sizeof config_text - 1, "fuzz.yaml", &(lt_dataset_overrides){ .output = good }, &c) == LT_OK);
+    LT_FUZZ_REQUIRE(lt_dataset_config_parse(config_text, sizeof config_text - 1, "fuzz.yaml", &(lt_dataset_overrides){ .size = sizeof(lt_dataset_overrides), .output = good }, &c) == LT_OK);
     LT_FUZZ_REQUIRE(lt_generate(c, &opt, NULL) == LT_OK);
     lt_dataset_config_destroy(c);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -141,7 +141,7 @@ static void read_as_users(void)
         (void)lt_dataset_texts(d, craft_arrays[i], &n, &texts);
         (void)lt_dataset_read(d, craft_arrays[i], 0, 1, values, 1 << 16);
     }
-    (void)lt_dataset_validate(d, &(lt_validate_options){ false, true, 0, NULL }, ignore_finding, NULL);
+    (void)lt_dataset_validate(d, &(lt_validate_options){ sizeof(lt_validate_options), false, true, 0, NULL }, ignore_finding, NULL);
     lt_dataset_close(d);
 }
 

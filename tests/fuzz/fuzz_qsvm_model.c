@@ -26,6 +26,7 @@ static void make_base(void)
         for (int k = 0; k < 3; k++) x[3 * i + k] = lt_rng_normal(&r) + y[i];
     }
     lt_qsvm_options opt = lt_qsvm_defaults();
+    lt_gram_options gram = lt_gram_defaults();
     lt_qsvm *q;
     lt_npz_names names;
     if (!access("/dev/shm", W_OK)) setenv("TMPDIR", "/dev/shm", 1); /* files are synced; memory makes that cheap */
@@ -33,7 +34,8 @@ static void make_base(void)
     opt.n_qubits = 2;
     opt.n_folds = 0;
     opt.C = 1;
-    opt.gram.re_embed_between_layers = true;
+    gram.re_embed_between_layers = true;
+    opt.gram = &gram;
     LT_FUZZ_REQUIRE(!lt_qsvm_create(NULL, &opt, &q) && !lt_qsvm_fit(q, &(lt_rows){ x, LT_F64, 12, 3, 0 }, y) && !lt_qsvm_save(q, path));
     lt_qsvm_destroy(q);
     LT_FUZZ_REQUIRE(!lt_npz_list(path, &names) && names.n <= MOST_MEMBERS);

@@ -43,7 +43,7 @@ static lt_status count_row(void *ctx, const lt_store_row *row)
 
 static void make_generator(void)
 {
-    static lt_generate_options opt;
+    static lt_generate_options opt = { .size = sizeof opt };
     static const char *const worker[] = { "fuzz", NULL };
     lt_dataset_config *c = NULL;
     LT_FUZZ_REQUIRE(lt_dataset_config_parse(config_text, sizeof config_text - 1, "fuzz.yaml", NULL, &c) == LT_OK);

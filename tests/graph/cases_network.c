@@ -38,17 +38,17 @@ static void conv_oracle(case_run *c, const lt_conv_options *o)
 }
 
 #define CONV(name, ...)                                                          \
-    static const lt_conv_options options_##name = __VA_ARGS__;                   \
+    static const lt_conv_options options_##name = { .size = sizeof(lt_conv_options), __VA_ARGS__ }; \
     static lt_node build_##name(lt_graph *g, const lt_node *x) { return lt_conv2d(g, x[0], x[1], LT_NONE, &options_##name); } \
     static lt_node build_##name##_bias(lt_graph *g, const lt_node *x) { return lt_conv2d(g, x[0], x[1], x[2], &options_##name); } \
     static void oracle_##name(case_run *c) { conv_oracle(c, &options_##name); }
 
-CONV(conv_plain, LT_CONV_DEFAULTS)
-CONV(conv_strided, { { 2, 1 }, { 1, 2 }, { 1, 1 }, 1, false })
-CONV(conv_dilated, { { 1, 1 }, { 1, 1 }, { 2, 2 }, 1, false })
-CONV(conv_grouped, { { 1, 1 }, { 1, 1 }, { 1, 1 }, 2, false })
-CONV(conv_last, { { 1, 2 }, { 1, 0 }, { 1, 1 }, 1, true })
-CONV(conv_last_grouped, { { 1, 1 }, { 1, 1 }, { 1, 1 }, 2, true })
+CONV(conv_plain, { 1, 1 }, { 0, 0 }, { 1, 1 }, 1, false)
+CONV(conv_strided, { 2, 1 }, { 1, 2 }, { 1, 1 }, 1, false)
+CONV(conv_dilated, { 1, 1 }, { 1, 1 }, { 2, 2 }, 1, false)
+CONV(conv_grouped, { 1, 1 }, { 1, 1 }, { 1, 1 }, 2, false)
+CONV(conv_last, { 1, 2 }, { 1, 0 }, { 1, 1 }, 1, true)
+CONV(conv_last_grouped, { 1, 1 }, { 1, 1 }, { 1, 1 }, 2, true)
 
 static lt_node build_conv_null(lt_graph *g, const lt_node *x) { return lt_conv2d(g, x[0], x[1], LT_NONE, NULL); }
 

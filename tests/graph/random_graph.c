@@ -250,7 +250,7 @@ static maker_value window(maker *m)
     if (chance(m, 30)) return made(m, lt_maxpool2d(g, x.node, 2, 1, below(m, 2)), x.size, x.error);
     if (chance(m, 30)) return made(m, lt_avgpool2d(g, x.node, 2, 2, 0), x.size, x.error + 6 * unit(m) * x.size);
     while (s.rank < 4) { x = moved(x, lt_unsqueeze(g, x.node, 0)); s = shape_of(m, x); }
-    lt_conv_options opt = LT_CONV_DEFAULTS;
+    lt_conv_options opt = lt_conv_defaults();
     opt.padding[0] = below(m, 2);
     double taps = (double)(s.dim[1] * 4);
     lt_node w = random_constant(m, lt_shape4(1 + below(m, 3), s.dim[1], 2, 2));

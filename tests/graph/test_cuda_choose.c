@@ -30,7 +30,7 @@ static lt_program *make(lt_compile_options opt)
 {
     lt_graph *g;
     lt_program *p = NULL;
-    lt_conv_options conv = LT_CONV_DEFAULTS;
+    lt_conv_options conv = lt_conv_defaults();
     conv.channels_last = true;
     conv.padding[0] = conv.padding[1] = 1;
     LT_CHECK_OK(lt_graph_create(&g));
@@ -48,7 +48,7 @@ static void prepare_data(void)
     fill(w, WEIGHTS, 1);
     fill(bias, OUT, 2);
     fill(large, LARGE, 3);
-    lt_program *p = make((lt_compile_options){ .mode = LT_MODE_DEFAULT });
+    lt_program *p = make((lt_compile_options){ .size = sizeof(lt_compile_options), .mode = LT_MODE_DEFAULT });
     LT_CHECK_OK(lt_program_run(p, (const void *[]){ x, large }, (void *[]){ want, large_want }));
     lt_program_destroy(p);
 }
@@ -72,7 +72,7 @@ LT_TEST(constant_weights_are_turned_once_in_every_mode)
     prepare_data();
     for (int low = 0; low < 2; low++)
         for (int mode = LT_MODE_DEFAULT; mode <= LT_MODE_REDUCE_OVERHEAD; mode++) {
-            lt_program *p = make((lt_compile_options){ .mode = (lt_mode)mode, .device = gpu, .low_precision = low, .storage_type = LT_F16 });
+            lt_program *p = make((lt_compile_options){ .size = sizeof(lt_compile_options), .mode = (lt_mode)mode, .device = gpu, .low_precision = low, .storage_type = LT_F16 });
             int packs = 0;
             for (int i = 0; p && i < p->n_steps; i++) packs += p->step[i].packs;
             LT_CHECK_EQ_INT(packs, 1);
@@ -87,7 +87,7 @@ LT_TEST(timed_choices_are_stored_and_used_without_timing)
     prepare_data();
     (void)unlink(FILE_NAME);
     for (int low = 0; low < 2; low++) {
-        lt_compile_options opt = { .mode = LT_MODE_MAX_AUTOTUNE, .device = gpu, .low_precision = low, .storage_type = LT_F16 };
+        lt_compile_options opt = { .size = sizeof opt, .mode = LT_MODE_MAX_AUTOTUNE, .device = gpu, .low_precision = low, .storage_type = LT_F16 };
         LT_CHECK_OK(lt_tuner_open(gpu, LT_TUNE_MEASURE, FILE_NAME, &opt.tuner));
         lt_program *p = make(opt);
         LT_CHECK(lt_tuner_measured(opt.tuner) >= (low ? 1 : 2)); /* the second kernel is the same in both */

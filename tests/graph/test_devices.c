@@ -16,7 +16,7 @@ static lt_program *compile(lt_graph *g, lt_device *dev, lt_mode mode)
     lt_program *p = NULL;
     (void)unused;
     LT_CHECK_OK(lt_grad(g, f, &w, 1, &df));
-    LT_CHECK_OK(lt_program_create(g, (lt_node[]){ f, df }, 2, &(lt_compile_options){ .mode = mode, .device = dev }, &p));
+    LT_CHECK_OK(lt_program_create(g, (lt_node[]){ f, df }, 2, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = mode, .device = dev }, &p));
     return p;
 }
 
@@ -90,7 +90,7 @@ LT_TEST(a_full_device_is_a_clear_error)
     lt_null_capacity(dev, 1 << 16);
     LT_CHECK_OK(lt_graph_create(&g));
     lt_node x = lt_input(g, "x", LT_F64, lt_shape1(1 << 20)), y = lt_cumsum(g, lt_cumsum(g, x, 0), 0);
-    LT_CHECK_FAILS(lt_program_create(g, &y, 1, &(lt_compile_options){ .device = dev }, &p), LT_ERR_MEMORY, "null");
+    LT_CHECK_FAILS(lt_program_create(g, &y, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .device = dev }, &p), LT_ERR_MEMORY, "null");
     LT_CHECK(p == NULL);
     lt_graph_destroy(g);
     lt_device_close(dev);

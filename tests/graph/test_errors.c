@@ -45,7 +45,7 @@ typedef struct row {
 
 static lt_conv_options conv_with(int64_t stride, int64_t padding, int64_t dilation, int64_t groups)
 {
-    return (lt_conv_options){ { stride, stride }, { padding, padding }, { dilation, dilation }, groups, false };
+    return (lt_conv_options){ sizeof(lt_conv_options), { stride, stride }, { padding, padding }, { dilation, dilation }, groups, false };
 }
 static lt_node conv(place *p, lt_conv_options o, lt_shape weights)
 {
@@ -400,8 +400,8 @@ LT_TEST(programs_refuse_bad_requests)
     LT_CHECK_FAILS(lt_program_create(q.g, &q.x, 0, NULL, &p), LT_ERR_ARGUMENT, "got 0");
     LT_CHECK_FAILS(lt_program_create(q.g, &q.x, -4, NULL, &p), LT_ERR_ARGUMENT, "got -4");
     LT_CHECK_FAILS(lt_program_create(q.g, &q.x, 1, NULL, NULL), LT_ERR_ARGUMENT, "out is NULL");
-    LT_CHECK_FAILS(lt_program_create(q.g, &q.x, 1, &(lt_compile_options){ .mode = (lt_mode)42 }, &p), LT_ERR_ARGUMENT, "unknown mode 42");
-    LT_CHECK_FAILS(lt_program_create(q.g, &q.x, 1, &(lt_compile_options){ .low_precision = true, .storage_type = LT_F64 }, &p), LT_ERR_ARGUMENT, "need f16 or bf16");
+    LT_CHECK_FAILS(lt_program_create(q.g, &q.x, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = (lt_mode)42 }, &p), LT_ERR_ARGUMENT, "unknown mode 42");
+    LT_CHECK_FAILS(lt_program_create(q.g, &q.x, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .low_precision = true, .storage_type = LT_F64 }, &p), LT_ERR_ARGUMENT, "need f16 or bf16");
     LT_CHECK(p == NULL);
     LT_CHECK_OK(lt_graph_status(q.g)); /* a bad request leaves the graph as it was */
     LT_CHECK_FAILS(lt_program_create(q.g, &q.foreign, 1, NULL, &p), LT_ERR_ARGUMENT, "another graph");
@@ -426,7 +426,7 @@ LT_TEST(programs_too_large_for_memory_are_refused)
     lt_node all = lt_scalar(q.g, LT_F64, 0); /* sizes whose sum overflows */
     for (int i = 0; i < 40; i++) all = lt_add(q.g, all, lt_sum(q.g, lt_cumsum(q.g, lt_shift(q.g, big, i), 0)));
     LT_CHECK_OK(lt_graph_status(q.g));
-    LT_CHECK_FAILS(lt_program_create(q.g, &all, 1, &(lt_compile_options){ .skip_passes = 1u << LT_PASS_REUSE }, &p), LT_ERR_MEMORY, "");
+    LT_CHECK_FAILS(lt_program_create(q.g, &all, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .skip_passes = 1u << LT_PASS_REUSE }, &p), LT_ERR_MEMORY, "");
     place_end(&q);
 }
 
@@ -438,7 +438,7 @@ LT_TEST(runs_refuse_missing_pointers)
         place q = place_begin();
         double x[12] = { 0 }, y[20] = { 0 }, out[15];
         lt_node f = lt_matmul(q.g, q.x, q.y);
-        LT_CHECK_OK(lt_program_create(q.g, &f, 1, &(lt_compile_options){ .mode = modes[m] }, &p));
+        LT_CHECK_OK(lt_program_create(q.g, &f, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = modes[m] }, &p));
         LT_CHECK_FAILS(lt_program_run(p, NULL, (void *[]){ out }), LT_ERR_ARGUMENT, "input 0 'x' is NULL");
         LT_CHECK_FAILS(lt_program_run(p, (const void *[]){ x, NULL }, (void *[]){ out }), LT_ERR_ARGUMENT, "input 1 'y' is NULL");
         LT_CHECK_FAILS(lt_program_run(p, (const void *[]){ x, y }, NULL), LT_ERR_ARGUMENT, "outputs is NULL");
@@ -458,7 +458,7 @@ LT_TEST(a_refused_run_does_not_confuse_the_next)
     double a[12], b[12], out[12];
     for (int i = 0; i < 12; i++) { a[i] = i; b[i] = 100 + i; }
     lt_node f = lt_neg(q.g, q.x);
-    LT_CHECK_OK(lt_program_create(q.g, &f, 1, &(lt_compile_options){ .mode = LT_MODE_REDUCE_OVERHEAD }, &p));
+    LT_CHECK_OK(lt_program_create(q.g, &f, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = LT_MODE_REDUCE_OVERHEAD }, &p));
     LT_CHECK_OK(lt_program_run(p, (const void *[]){ a }, (void *[]){ out }));
     LT_CHECK_FAILS(lt_program_run(p, (const void *[]){ b }, (void *[]){ NULL }), LT_ERR_ARGUMENT, "output 0");
     LT_CHECK_OK(lt_program_run(p, (const void *[]){ b }, (void *[]){ out }));
@@ -474,7 +474,7 @@ LT_TEST(failed_factorisations_give_nan)
 {
     static const lt_mode modes[] = { LT_MODE_EAGER, LT_MODE_DEFAULT, LT_MODE_REDUCE_OVERHEAD };
     for (int m = 0; m < 3; m++) {
-        lt_compile_options opt = { .mode = modes[m] };
+        lt_compile_options opt = { .size = sizeof opt, .mode = modes[m] };
         lt_graph *g;
         lt_program *p;
         double indefinite[4] = { 1, 2, 2, 1 }, singular[4] = { 1, 2, 2, 4 }, c[4], i[4], s[4], k[4];

@@ -59,7 +59,7 @@ LT_TEST(the_least_recently_used_plan_leaves)
     lt_function *f;
     int built = 0;
     double x[4] = { 1, 2, 3, 4 }, v, d[4];
-    LT_CHECK_OK(lt_function_create(squares, &built, 1, 2, &(lt_function_options){ .max_plans = 2 }, &f));
+    LT_CHECK_OK(lt_function_create(squares, &built, 1, 2, &(lt_function_options){ .size = sizeof(lt_function_options), .max_plans = 2 }, &f));
     for (int64_t n = 1; n <= 2; n++) LT_CHECK_OK(call(f, LT_F64, n, x, &v, d));
     LT_CHECK_OK(call(f, LT_F64, 1, x, &v, d));
     LT_CHECK_OK(call(f, LT_F64, 3, x, &v, d)); /* drops the plan for 2 */
@@ -77,7 +77,7 @@ LT_TEST(too_many_compilations_end_in_eager_mode)
     lt_function *f;
     int built = 0;
     double x[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, v, d[8];
-    LT_CHECK_OK(lt_function_create(squares, &built, 1, 2, &(lt_function_options){ .max_compiles = 3 }, &f));
+    LT_CHECK_OK(lt_function_create(squares, &built, 1, 2, &(lt_function_options){ .size = sizeof(lt_function_options), .max_compiles = 3 }, &f));
     for (int64_t n = 1; n <= 8; n++) {
         LT_CHECK_OK(call(f, LT_F64, n, x, &v, d));
         LT_CHECK(v == (double)n && d[n - 1] == 2);
@@ -151,7 +151,7 @@ LT_TEST(verification_names_the_first_node_that_differs)
     lt_graph *g;
     float x[6] = { 0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f }, w[6] = { 0.7f, 0.11f, 0.13f, 0.17f, 0.19f, 0.23f };
     const void *in[] = { x, w };
-    lt_compile_options low = { .low_precision = true, .storage_type = LT_BF16 };
+    lt_compile_options low = { .size = sizeof low, .low_precision = true, .storage_type = LT_BF16 };
     LT_CHECK_OK(lt_graph_create(&g));
     lt_node a = lt_input(g, "x", LT_F32, lt_shape2(2, 3)), b = lt_input(g, "w", LT_F32, lt_shape2(3, 2));
     lt_node y = lt_exp(g, lt_tanh(g, lt_matmul(g, lt_square(g, a), b)));
@@ -183,7 +183,7 @@ LT_TEST(low_precision_rounds_as_stated)
         LT_CHECK_OK(lt_graph_create(&g));
         lt_node a = lt_input(g, "x", LT_F32, lt_shape2(K, M)), b = lt_input(g, "w", LT_F32, lt_shape2(K, N));
         lt_node y = lt_relu(g, lt_matmul(g, lt_transpose(g, a), b));
-        LT_CHECK_OK(lt_program_create(g, &y, 1, &(lt_compile_options){ .low_precision = true, .storage_type = t, .full_first = full }, &p));
+        LT_CHECK_OK(lt_program_create(g, &y, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .low_precision = true, .storage_type = t, .full_first = full }, &p));
         LT_CHECK_OK(lt_program_run(p, (const void *[]){ x, w }, (void *[]){ got }));
         bool rounded = false;
         for (int i = 0; i < M * N; i++) {
@@ -202,9 +202,8 @@ LT_TEST(low_precision_rounds_as_stated)
 
 static bool built_with(const char *name)
 {
-    int n;
-    const lt_feature *f = lt_features(&n);
-    for (int i = 0; i < n; i++) if (strcmp(f[i].name, name) == 0) return f[i].built_in;
+    lt_feature f = { .size = sizeof f };
+    for (int i = 0; lt_feature_get(i, &f); i++) if (strcmp(f.name, name) == 0) return f.built_in;
     return false;
 }
 
@@ -226,7 +225,7 @@ LT_TEST(timed_choices_compute_the_same)
         lt_node out[MAKER_OUTPUTS + 1];
         maker_begin(&m, seed, seed % 2 ? LT_F64 : LT_F32, true, 40);
         for (int i = 0; i < m.n_outputs; i++) out[i] = m.output[i].node;
-        lt_compile_options timed = { .mode = LT_MODE_MAX_AUTOTUNE, .tuner = tuner };
+        lt_compile_options timed = { .size = sizeof timed, .mode = LT_MODE_MAX_AUTOTUNE, .tuner = tuner };
         double error = 0;
         for (int i = 0; i < m.n_outputs; i++) error = fmax(error, m.output[i].error);
         lt_status s = lt_graph_verify(m.g, out, m.n_outputs, &timed, (const void *const *)m.raw, fmax(1e4 * error, 1e-9));

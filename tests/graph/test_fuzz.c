@@ -75,10 +75,10 @@ static void check_graph(uint64_t seed, lt_dtype type, int n_nodes)
     if (lt_graph_status(m.g)) LT_TEST_FAIL("seed %llu: %s", (unsigned long long)seed, lt_error_text());
     results_make(&m, &eager);
     results_make(&m, &other);
-    if (!lt_graph_status(m.g) && evaluate(&m, seed, &(lt_compile_options){ .mode = LT_MODE_EAGER }, &eager)) {
+    if (!lt_graph_status(m.g) && evaluate(&m, seed, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = LT_MODE_EAGER }, &eager)) {
         static const lt_mode modes[] = { LT_MODE_DEFAULT, LT_MODE_REDUCE_OVERHEAD };
         for (int k = 0; k < 2 + LT_PASS_COUNT; k++) {
-            lt_compile_options opt = { .mode = k < 2 ? modes[k] : LT_MODE_DEFAULT, .skip_passes = k < 2 ? 0 : 1u << (k - 2) };
+            lt_compile_options opt = { .size = sizeof opt, .mode = k < 2 ? modes[k] : LT_MODE_DEFAULT, .skip_passes = k < 2 ? 0 : 1u << (k - 2) };
             if (evaluate(&m, seed, &opt, &other)) compare(&m, seed, &opt, &eager, &other);
         }
     }
@@ -142,7 +142,7 @@ static bool check_gradient(uint64_t seed)
     maker_begin(&m, seed, LT_F64, true, 5 + (int)(seed % 20));
     lt_node f = total(&m);
     lt_status s = lt_grad(m.g, f, m.input, m.n_inputs, d);
-    if (!s) s = lt_program_create(m.g, &f, 1, &(lt_compile_options){ .mode = LT_MODE_EAGER }, &value);
+    if (!s) s = lt_program_create(m.g, &f, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = LT_MODE_EAGER }, &value);
     if (!s) s = lt_program_create(m.g, d, m.n_inputs, NULL, &derivative);
     for (int i = 0; i < m.n_inputs; i++) {
         direction[i] = malloc((size_t)(m.count[i] + 1) * sizeof(double));

@@ -123,7 +123,7 @@ static void check_order(const op_case *c, int order)
     lt_program *value = NULL, *slope = NULL;
     if (trial_begin(&t, c, order)) {
         for (int i = 0; i < c->n_inputs; i++) gradient[i] = malloc((size_t)(t.n[i] + 1) * sizeof(double));
-        LT_CHECK_OK(lt_program_create(t.g, &t.f, 1, &(lt_compile_options){ .mode = LT_MODE_EAGER }, &value));
+        LT_CHECK_OK(lt_program_create(t.g, &t.f, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = LT_MODE_EAGER }, &value));
         LT_CHECK_OK(lt_program_create(t.g, t.df, c->n_inputs, NULL, &slope));
         if (value && slope) {
             lt_status s = lt_program_run(slope, (const void *const *)t.value, (void *const *)gradient);
@@ -167,7 +167,7 @@ static void check_at(const char *what, function f, lt_shape s, const double *x, 
         LT_CHECK_OK(lt_graph_create(&g));
         lt_node in = lt_input(g, "x", LT_F64, s), y = f(g, in), d;
         LT_CHECK_OK(lt_grad(g, y, &in, 1, &d));
-        LT_CHECK_OK(lt_program_create(g, (lt_node[]){ y, d }, 2, &(lt_compile_options){ .mode = modes[m] }, &p));
+        LT_CHECK_OK(lt_program_create(g, (lt_node[]){ y, d }, 2, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = modes[m] }, &p));
         LT_CHECK_OK(lt_program_run(p, (const void *[]){ x }, (void *[]){ &v, got }));
         if (!lt_within(v, value, fabs(value), 100, LT_F64)) LT_TEST_FAIL("%s: value %.17g, expected %.17g", what, v, value);
         for (int64_t i = 0; i < n; i++)

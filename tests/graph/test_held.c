@@ -10,7 +10,7 @@ enum { SIDE = 13, IN = 17, OUT = 20, X = SIDE * SIDE * IN, WEIGHTS = OUT * IN * 
 static lt_status make_with(const lt_compile_options *opt, lt_program **out)
 {
     lt_graph *g;
-    lt_conv_options conv = LT_CONV_DEFAULTS;
+    lt_conv_options conv = lt_conv_defaults();
     conv.channels_last = true;
     conv.padding[0] = conv.padding[1] = 1;
     LT_CHECK_OK(lt_graph_create(&g));
@@ -24,7 +24,7 @@ static lt_status make_with(const lt_compile_options *opt, lt_program **out)
 static lt_program *make(int held_from, bool low_precision, lt_mode mode)
 {
     lt_program *p = NULL;
-    LT_CHECK_OK(make_with(&(lt_compile_options){ .mode = mode, .held_from = held_from, .low_precision = low_precision, .storage_type = LT_BF16 }, &p));
+    LT_CHECK_OK(make_with(&(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = mode, .held_from = held_from, .low_precision = low_precision, .storage_type = LT_BF16 }, &p));
     return p;
 }
 
@@ -93,7 +93,7 @@ LT_TEST(one_program_holds_for_another)
 {
     for (int low = 0; low < 2; low++) {
         lt_program *owner = make(1, low, LT_MODE_DEFAULT), *guest = NULL;
-        lt_compile_options opt = { .held_from = 1, .low_precision = low, .storage_type = LT_BF16, .held_by = owner };
+        lt_compile_options opt = { .size = sizeof opt, .held_from = 1, .low_precision = low, .storage_type = LT_BF16, .held_by = owner };
         LT_CHECK_OK(make_with(&opt, &guest));
         lt_program_info o = lt_program_get_info(owner), g = lt_program_get_info(guest);
         LT_CHECK(o.held_bytes > 0 && g.arena_bytes + o.held_bytes <= o.arena_bytes + 64 * (size_t)owner->n_held);
@@ -120,14 +120,14 @@ LT_TEST(programs_abreast_have_the_same_bits)
 {
     enum { GRID = 64, CHANNELS = 96, MAP = GRID * GRID * CHANNELS, TAPS = CHANNELS * CHANNELS * 25, RUNS = 3 };
     lt_graph *g;
-    lt_conv_options conv = LT_CONV_DEFAULTS;
+    lt_conv_options conv = lt_conv_defaults();
     conv.channels_last = true;
     conv.padding[0] = conv.padding[1] = 2;
     LT_CHECK_OK(lt_graph_create(&g));
     lt_node in = lt_input(g, "x", LT_F32, lt_shape4(1, GRID, GRID, CHANNELS)), taps = lt_input(g, "w", LT_F32, lt_shape4(CHANNELS, CHANNELS, 5, 5));
     lt_node y = lt_gelu(g, lt_conv2d(g, lt_tanh(g, in), taps, LT_NONE, &conv));
     lt_program *p[RUNS] = { NULL };
-    for (int i = 0; i < RUNS; i++) LT_CHECK_OK(lt_program_create(g, &y, 1, &(lt_compile_options){ .held_from = 1, .held_by = i ? p[0] : NULL }, &p[i]));
+    for (int i = 0; i < RUNS; i++) LT_CHECK_OK(lt_program_create(g, &y, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .held_from = 1, .held_by = i ? p[0] : NULL }, &p[i]));
     lt_graph_destroy(g);
     if (lt_isa_best() < LT_ISA_AVX2) LT_CHECK(!lt_program_gains_abreast(p[0]));
     else LT_CHECK(lt_program_gains_abreast(p[0]));

@@ -115,7 +115,7 @@ static void rows_one_by_one(lt_graph *g, lt_node y, lt_node x, int64_t k, int64_
         LT_CHECK_OK(lt_grad(g, lt_at(g, flat, i), &x, 1, &row[i]));
         to[i] = want + i * n;
     }
-    run(g, row, (int)k, &(lt_compile_options){ .mode = LT_MODE_EAGER }, at, to);
+    run(g, row, (int)k, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = LT_MODE_EAGER }, at, to);
     free(row);
     free(to);
 }
@@ -134,7 +134,7 @@ LT_TEST(the_sweep_equals_one_gradient_per_row)
         rows_one_by_one(g, y, x, k, n, at, want);
         for (int mode = 0; mode < LT_MODE_MAX_AUTOTUNE; mode++) {
             memset(got, 0xff, (size_t)(k * n) * sizeof *got);
-            run(g, &jacobian, 1, &(lt_compile_options){ .mode = (lt_mode)mode }, at, (void *[]){ got });
+            run(g, &jacobian, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = (lt_mode)mode }, at, (void *[]){ got });
             for (int64_t i = 0; i < k * n; i++)
                 if (!(fabs(got[i] - want[i]) <= 1e-13 * fmax(1, fabs(want[i]))))
                     LT_TEST_FAIL("%s, mode %s: entry %lld is %.17g, expected %.17g", cases[c].name, lt_mode_name((lt_mode)mode), (long long)i, got[i], want[i]);

@@ -94,7 +94,7 @@ static void walk(const op_case *table)
         lt_program *value = NULL;
         if (!(c->flags & CASE_GRAD)) continue;
         trial_begin(&t, c);
-        LT_CHECK_OK(lt_program_create(t.g, &t.y, 1, &(lt_compile_options){ .mode = LT_MODE_EAGER }, &value));
+        LT_CHECK_OK(lt_program_create(t.g, &t.y, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = LT_MODE_EAGER }, &value));
         for (int i = 0; value && i < c->n_inputs && !lt_graph_status(t.g); i++) check_input(&t, value, i);
         lt_program_destroy(value);
         trial_end(&t);

@@ -23,7 +23,7 @@ static lt_program *make(lt_mode mode, int lead)
 {
     lt_graph *g;
     lt_program *p = NULL;
-    lt_compile_options opt = { .mode = mode, .lead_outputs = lead };
+    lt_compile_options opt = { .size = sizeof opt, .mode = mode, .lead_outputs = lead };
     LT_CHECK_OK(lt_graph_create(&g));
     lt_node in = lt_input(g, "x", LT_F64, lt_shape1(COLUMNS));
     lt_node a = lt_constant(g, LT_F64, lt_shape2(ROWS, COLUMNS), matrix);
@@ -117,8 +117,8 @@ LT_TEST(more_lead_outputs_than_outputs_are_refused)
     lt_program *p;
     LT_CHECK_OK(lt_graph_create(&g));
     lt_node f = lt_sum(g, lt_input(g, "x", LT_F64, lt_shape1(COLUMNS)));
-    LT_CHECK_FAILS(lt_program_create(g, &f, 1, &(lt_compile_options){ .lead_outputs = 2 }, &p), LT_ERR_ARGUMENT, "lead_outputs");
-    LT_CHECK_FAILS(lt_program_create(g, &f, 1, &(lt_compile_options){ .lead_outputs = -1 }, &p), LT_ERR_ARGUMENT, "lead_outputs");
+    LT_CHECK_FAILS(lt_program_create(g, &f, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .lead_outputs = 2 }, &p), LT_ERR_ARGUMENT, "lead_outputs");
+    LT_CHECK_FAILS(lt_program_create(g, &f, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .lead_outputs = -1 }, &p), LT_ERR_ARGUMENT, "lead_outputs");
     lt_graph_destroy(g);
 }
 

@@ -120,7 +120,7 @@ static lt_status compile(builder build, lt_mode mode, lt_program **p, lt_dtype *
     if (s) return s;
     build(g, in, &n_in, out, &n_out);
     *type = lt_node_dtype(g, in[0]);
-    s = lt_program_create(g, out, n_out, &(lt_compile_options){ .mode = mode }, p);
+    s = lt_program_create(g, out, n_out, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = mode }, p);
     lt_graph_destroy(g);
     return s;
 }
@@ -202,7 +202,7 @@ static lt_status function_and_verify(void)
     lt_function *f;
     lt_graph *g = NULL;
     double v;
-    lt_status s = lt_function_create(square, NULL, 1, 1, &(lt_function_options){ .max_plans = 1 }, &f);
+    lt_status s = lt_function_create(square, NULL, 1, 1, &(lt_function_options){ .size = sizeof(lt_function_options), .max_plans = 1 }, &f);
     lt_tensor out = { LT_F64, lt_shape0(), &v };
     for (int64_t n = 3; !s && n < 5; n++) s = lt_function_call(f, &(lt_tensor){ LT_F64, lt_shape1(n), data[1][0] }, &out);
     if (!s) s = lt_graph_create(&g);

@@ -90,7 +90,7 @@ static void trial_end(trial *t)
 static lt_status run_program(trial *t, lt_mode mode)
 {
     lt_program *p;
-    lt_compile_options opt = { .mode = mode, .device = test_device() };
+    lt_compile_options opt = { .size = sizeof opt, .mode = mode, .device = test_device() };
     lt_status s = lt_program_create(t->g, &t->y, 1, &opt, &p);
     if (s) return s;
     memset(t->raw_out, 0x5A, bytes_for(t->run.n_out));
@@ -255,7 +255,7 @@ LT_TEST(integers_and_masks_are_exact)
             LT_CHECK_OK(lt_graph_create(&g));
             lt_node u = lt_input(g, "u", LT_U8, lt_shape1(4)), i = lt_input(g, "i", LT_I32, lt_shape1(4)), l = lt_input(g, "l", LT_I64, lt_shape1(4));
             lt_node r = lt_input(g, "r", LT_F64, lt_shape1(4)), f = lt_input(g, "f", LT_F32, lt_shape1(4)), y = row->build(g, u, i, l, r, f);
-            LT_CHECK_OK(lt_program_create(g, &y, 1, &(lt_compile_options){ .mode = modes[m] }, &p));
+            LT_CHECK_OK(lt_program_create(g, &y, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = modes[m] }, &p));
             LT_CHECK_OK(lt_program_run(p, (const void *[]){ bytes, words, longs, reals, floats }, (void *[]){ out }));
             for (int64_t e = 0; p && e < 4; e++)
                 if (lt_load_double(lt_node_dtype(g, y), out, e) != row->want[e])

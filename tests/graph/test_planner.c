@@ -263,7 +263,7 @@ static int left_over(function f, lt_shape s, int *count)
     lt_module m = { .ir = { .arena = &arena, .n_inputs = g->ir.n_inputs }, .n_outputs = 1, .output = &(int32_t){ out.id } };
     int32_t map[512];
     for (int32_t id = 0; id < g->ir.n_nodes && id < 512; id++) map[id] = lt_ir_copy_node(&m.ir, &g->ir.node[id], map);
-    lt_compile_options opt = { 0 };
+    lt_compile_options opt = { .size = sizeof opt };
     LT_CHECK_OK(lt_passes_run(&m, &opt));
     int n = m.ir.n_nodes;
     for (int32_t id = 0; id < n; id++) count[m.ir.node[id].op]++;

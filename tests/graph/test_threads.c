@@ -28,7 +28,7 @@ static lt_status one_graph(uint64_t seed, lt_mode mode, unsigned char *result)
     void *out[MAKER_OUTPUTS + 1];
     maker_begin(&m, seed, seed % 2 ? LT_F64 : LT_F32, false, 30);
     for (int i = 0; i < m.n_outputs; i++) { node[i] = m.output[i].node; out[i] = result + (size_t)i * MAX_BYTES; }
-    lt_status s = lt_program_create(m.g, node, m.n_outputs, &(lt_compile_options){ .mode = mode }, &p);
+    lt_status s = lt_program_create(m.g, node, m.n_outputs, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = mode }, &p);
     if (!s) s = lt_program_run(p, (const void *const *)m.raw, out);
     if (!s) s = lt_program_run(p, (const void *const *)m.raw, out);
     lt_program_destroy(p);

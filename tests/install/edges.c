@@ -66,7 +66,7 @@ static lt_status prepare(void)
     X(lt_split, lt_split(graph, x, 2, 0, NULL))                                                           \
     X(lt_program_create, lt_program_create(graph, &f, 1, NULL, NULL))                                     \
     X(lt_function_create, lt_function_create(build, NULL, 1, 1, NULL, NULL))                              \
-    X(lt_tuner_create, lt_tuner_create(&(lt_tuner_options){ .device = "a test" }, NULL))                  \
+    X(lt_tuner_create, lt_tuner_create(&(lt_tuner_options){ .size = sizeof(lt_tuner_options), .device = "a test" }, NULL))                  \
     X(lt_tuner_open, lt_tuner_open(cpu, LT_TUNE_ESTIMATE, NULL, NULL))                                    \
     X(lt_tuner_choose, lt_tuner_choose(tuner, "p", 1, (const char *const[]){ "a" }, time_nothing, NULL, NULL)) \
     X(lt_npy_read, lt_npy_read("/dev/null", NULL))                                                        \
@@ -79,9 +79,9 @@ static lt_status prepare(void)
     X(lt_json_create_file, lt_json_create_file(stdout, 0, NULL))                                          \
     X(lt_report_create, lt_report_create("title", NULL))                                                  \
     X(lt_progress_create, lt_progress_create("label", NULL, 1, true, NULL))                               \
-    X(lt_options_parse, lt_options_parse(lt_gram_options_table(), 0, NULL, &(lt_gram_options){ 0 }, NULL)) \
+    X(lt_options_parse, lt_options_parse(lt_gram_options_table(), 0, NULL, &(lt_gram_options){ .size = sizeof(lt_gram_options) }, NULL)) \
     X(lt_options_defaults, lt_options_defaults(lt_gram_options_table(), NULL))                            \
-    X(lt_options_get, lt_options_get(lt_gram_options_table(), "method", &(lt_gram_options){ 0 }, NULL, 9)) \
+    X(lt_options_get, lt_options_get(lt_gram_options_table(), "method", &(lt_gram_options){ .size = sizeof(lt_gram_options) }, NULL, 9)) \
     X(lt_qp_create, lt_qp_create(2, NULL, NULL))                                                          \
     X(lt_model_read, lt_model_read("/dev/null", NULL))                                                    \
     X(lt_model_parse, lt_model_parse("name", NULL, "", 0, NULL))                                          \
@@ -95,11 +95,11 @@ static lt_status prepare(void)
     X(lt_solve_multistart, lt_solve_multistart(problem, NULL, 2, 1, NULL))                                \
     X(lt_solve_options_set, lt_solve_options_set(NULL, "maxit", "3"))                                     \
     X(lt_iterate_hessian, lt_iterate_hessian(NULL, NULL))                                                 \
-    X(lt_gram_create, lt_gram_create(cpu, &(lt_gram_options){ 0 }, NULL, NULL))                           \
-    X(lt_gram_create_on, lt_gram_create_on(&cpu, 1, &(lt_gram_options){ 0 }, NULL, NULL))                 \
+    X(lt_gram_create, lt_gram_create(cpu, &(lt_gram_options){ .size = sizeof(lt_gram_options) }, NULL, NULL))                           \
+    X(lt_gram_create_on, lt_gram_create_on(&cpu, 1, &(lt_gram_options){ .size = sizeof(lt_gram_options) }, NULL, NULL))                 \
     X(lt_gram_normalize, lt_gram_normalize(NULL, 2, 0))                                                   \
     X(lt_gram_center, lt_gram_center(two, 1, NULL, NULL))                                                 \
-    X(lt_qsvm_create, lt_qsvm_create(cpu, &(lt_qsvm_options){ 0 }, NULL))                                 \
+    X(lt_qsvm_create, lt_qsvm_create(cpu, &(lt_qsvm_options){ .size = sizeof(lt_qsvm_options) }, NULL))                                 \
     X(lt_qsvm_load, lt_qsvm_load(cpu, "/dev/null", NULL))                                                 \
     X(lt_qsvm_score, lt_qsvm_score((const uint8_t[]){ 0, 1 }, two, 2, 0, NULL))                           \
     X(lt_qsvm_roc, lt_qsvm_roc((const uint8_t[]){ 0, 1 }, two, 2, NULL, NULL, NULL))                      \
@@ -109,8 +109,8 @@ static lt_status prepare(void)
     X(lt_generate_choose_devices, lt_generate_choose_devices(NULL, NULL))                                 \
     X(lt_generate_make_plan, lt_generate_make_plan(NULL, NULL, NULL))                                     \
     X(lt_replay_create, lt_replay_create(NULL, NULL, NULL))                                               \
-    X(lt_operator_weights_create, lt_operator_weights_create(&(lt_operator_spec){ 0 }, NULL))             \
-    X(lt_rollout_create, lt_rollout_create(&(lt_operator_spec){ 0 }, NULL, NULL))                         \
+    X(lt_operator_weights_create, lt_operator_weights_create(&(lt_operator_spec){ .size = sizeof(lt_operator_spec) }, NULL))             \
+    X(lt_rollout_create, lt_rollout_create(&(lt_operator_spec){ .size = sizeof(lt_operator_spec) }, NULL, NULL))                         \
     X(lt_field_sample, lt_field_sample("gaussian_random_field", 8, 1, 0, false, NULL))                    \
     X(lt_draws_uniform_f32, lt_draws_uniform_f32(&(lt_draws){ 0 }, 0, 2, NULL))                           \
     X(lt_draws_uniform_f64, lt_draws_uniform_f64(&(lt_draws){ 0 }, 0, 2, NULL))                           \
@@ -165,7 +165,7 @@ static lt_status roll_wrong(void)
     lt_rollout_options opt = lt_rollout_defaults();
     lt_operator_weights *weights = NULL;
     lt_rollout *rollout = NULL;
-    lt_rollout_result result;
+    lt_rollout_result result = { .size = sizeof result };
     spec.grid = GRID;
     spec.base_channels = 8;
     opt.realizations = opt.steps = 1;
@@ -220,7 +220,7 @@ static lt_status parse_nothing(void)
     X(constant_of_nothing, lt_is_none(lt_constant(graph, LT_F64, lt_shape1(0), NULL)))                       \
     X(permute_nothing, lt_is_none(lt_permute(graph, f, NULL)))                                               \
     X(pack_nothing, lt_variables_pack(&(lt_variable){ "x", { 1, { 0 } }, 0 }, 1, (const double *const[]){ NULL }, two)) \
-    X(get_no_text, lt_options_get(lt_gram_options_table(), "method", &(lt_gram_options){ 0 }, NULL, 0))
+    X(get_no_text, lt_options_get(lt_gram_options_table(), "method", &(lt_gram_options){ .size = sizeof(lt_gram_options) }, NULL, 0))
 
 #define CASE(name, call) static int case_##name(void) { return (int)(call); }
 STATUS_CALLS(CASE)

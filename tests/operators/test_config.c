@@ -42,7 +42,7 @@ LT_TEST(every_sample_loads_without_a_note_and_reads_back_from_its_json)
         LT_CHECK_OK(lt_dataset_config_parse(json, strlen(json), "json", NULL, &again));
         if (again) LT_CHECK(!strcmp(lt_dataset_config_json(again), json));
         float a[128], b[128];
-        lt_operator_spec spec;
+        lt_operator_spec spec = { .size = sizeof spec };
         for (int64_t i = 0; again && i < 16 && i < c->total_samples; i++) { /* every row maps, the same from file and JSON */
             LT_CHECK_OK(lt_dataset_unit_row(c, i, a));
             LT_CHECK_OK(lt_dataset_unit_row(again, i, b));
@@ -190,7 +190,7 @@ LT_TEST(names_come_from_parameters_then_from_the_environment)
     setenv("LT_TEST_SEED", "77", 1);
     setenv("LT_TEST_NAME", "of the environment", 1);
     const char *const names[] = { "LT_TEST_NAME", "COUNT" }, *const values[] = { "given", "12" };
-    lt_dataset_overrides over = { .names = names, .values = values, .n_names = 2 };
+    lt_dataset_overrides over = { .size = sizeof over, .names = names, .values = values, .n_names = 2 };
     lt_dataset_config *c = NULL;
     LT_CHECK_OK(load_with("metadata: {name: small}", "metadata: {name: \"${LT_TEST_NAME}\", author: \"a ${LT_TEST_NAME} b\", purpose: \"${LT_TEST_SEED}\"}", &over, &c));
     if (c) LT_CHECK(!strcmp(c->name, "given") && strstr(c->json, "\"author\":\"a ${LT_TEST_NAME} b\"") && strstr(c->json, "\"purpose\":\"77\""));
@@ -204,15 +204,15 @@ LT_TEST(names_come_from_parameters_then_from_the_environment)
 
 LT_TEST(overrides_are_written_into_the_document_and_checked_like_it)
 {
-    lt_dataset_overrides over = { .output = "b.h5", .device = "cuda:1", .total_samples = 33, .batch_size = 4, .realizations = 2, .has_seed = true, .seed = 9 };
+    lt_dataset_overrides over = { .size = sizeof over, .output = "b.h5", .device = "cuda:1", .total_samples = 33, .batch_size = 4, .realizations = 2, .has_seed = true, .seed = 9 };
     lt_dataset_config *c = NULL;
     LT_CHECK_OK(load_with("", "", &over, &c));
     if (c) LT_CHECK(!strcmp(c->output_path, "b.h5") && !strcmp(c->device, "cuda:1") && c->total_samples == 33 && c->batch_size == 4 && c->realizations == 2 && c->seed == 9);
     if (c) LT_CHECK(strstr(c->json, "\"output_path\":\"b.h5\"") && strstr(c->json, "\"seed\":9") && strstr(c->json, "\"num_realizations\":2"));
     lt_dataset_config_destroy(c);
-    over = (lt_dataset_overrides){ .realizations = 1000 };
+    over = (lt_dataset_overrides){ .size = sizeof(lt_dataset_overrides), .realizations = 1000 };
     LT_CHECK_FAILS(load_with("", "", &over, &c), LT_ERR_ARGUMENT, "--num-realizations: simulation.num_realizations is '1000': expected an integer in [1, 100]");
-    over = (lt_dataset_overrides){ .device = "gpu" };
+    over = (lt_dataset_overrides){ .size = sizeof(lt_dataset_overrides), .device = "gpu" };
     LT_CHECK_FAILS(load_with("", "", &over, &c), LT_ERR_ARGUMENT, "--device: simulation.device is 'gpu': expected cpu, cuda, cuda:N or auto");
 }
 
@@ -223,12 +223,12 @@ LT_TEST(a_second_document_is_merged_deeply)
     static const char over_text[] = "sampling: {sobol: {seed: 8}, total_samples: 3}\nparameter_space: {operator: {grid_size: {choices: [32]}}}\nengine: {gelu: tanh}\n";
     LT_CHECK(fd >= 0 && write(fd, over_text, sizeof over_text - 1) == (ssize_t)sizeof over_text - 1);
     close(fd);
-    lt_dataset_overrides over = { .merge_path = path };
+    lt_dataset_overrides over = { .size = sizeof over, .merge_path = path };
     lt_dataset_config *c = NULL;
     LT_CHECK_OK(load_with("", "", &over, &c));
     if (c) LT_CHECK(c->seed == 8 && c->total_samples == 3 && c->batch_size == 7 && c->tanh_gelu && c->space.param[4].choices[0].number == 32);
     lt_dataset_config_destroy(c);
-    LT_CHECK_FAILS(load_with("total_samples: 100", "total_samples: x", &(lt_dataset_overrides){ .merge_path = "/no/such.yaml" }, &c), LT_ERR_IO, "/no/such.yaml");
+    LT_CHECK_FAILS(load_with("total_samples: 100", "total_samples: x", &(lt_dataset_overrides){ .size = sizeof(lt_dataset_overrides), .merge_path = "/no/such.yaml" }, &c), LT_ERR_IO, "/no/such.yaml");
     unlink(path);
 }
 

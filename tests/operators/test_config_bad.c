@@ -133,7 +133,7 @@ LT_TEST(grids_must_divide_by_the_halvings)
 LT_TEST(what_the_command_sets_does_not_hide_a_missing_section)
 {
     lt_dataset_config *c = NULL;
-    lt_dataset_overrides over = { .device = "cpu", .realizations = 2, .watchdog = "off" };
+    lt_dataset_overrides over = { .size = sizeof over, .device = "cpu", .realizations = 2, .watchdog = "off" };
     LT_CHECK_FAILS(load_with("simulation:\n  num_timesteps: 20\n  input_generation: {method: sampled, ic_type_weights: {structured: 1}}\n", "", &over, &c),
                    LT_ERR_ARGUMENT, "simulation is missing");
     LT_CHECK_OK(load_with("num_timesteps: 20", "num_timesteps: 20", &over, &c)); /* there is no engine section in it either */

@@ -27,7 +27,7 @@ static const char config_text[] =
 static lt_dataset_config *config_for(const char *path)
 {
     lt_dataset_config *c = NULL;
-    LT_CHECK_OK(lt_dataset_config_parse(config_text, sizeof config_text - 1, "crafted.yaml", &(lt_dataset_overrides){ .output = path }, &c));
+    LT_CHECK_OK(lt_dataset_config_parse(config_text, sizeof config_text - 1, "crafted.yaml", &(lt_dataset_overrides){ .size = sizeof(lt_dataset_overrides), .output = path }, &c));
     return c;
 }
 
@@ -87,7 +87,7 @@ static lt_status do_validate(const char *path, lt_dataset *d)
 {
     int n = 0;
     (void)path;
-    lt_status s = lt_dataset_validate(d, &(lt_validate_options){ true, true, 1, NULL }, ignore_finding, &n);
+    lt_status s = lt_dataset_validate(d, &(lt_validate_options){ sizeof(lt_validate_options), true, true, 1, NULL }, ignore_finding, &n);
     LT_CHECK(s || n > 0);
     return s;
 }
@@ -113,13 +113,13 @@ static lt_status do_merge(const char *path, lt_dataset *d)
 static lt_status do_extract(const char *path, lt_dataset *d)
 {
     (void)path;
-    return lt_dataset_extract(d, &(lt_extract_options){ .output = scratch("extracted.h5"), .overwrite = true }, NULL);
+    return lt_dataset_extract(d, &(lt_extract_options){ .size = sizeof(lt_extract_options), .output = scratch("extracted.h5"), .overwrite = true }, NULL);
 }
 
 static lt_status do_features(const char *path, lt_dataset *d)
 {
     (void)path;
-    return lt_dataset_feature_picture(d, &(lt_feature_picture_options){ .output = scratch("f.png"), .n_operators = 2, .width = 16, .dpi = 100, .alpha = 0.5 });
+    return lt_dataset_feature_picture(d, &(lt_feature_picture_options){ .size = sizeof(lt_feature_picture_options), .output = scratch("f.png"), .n_operators = 2, .width = 16, .dpi = 100, .alpha = 0.5 });
 }
 
 static lt_status do_movie(const char *path, lt_dataset *d)

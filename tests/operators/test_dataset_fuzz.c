@@ -26,7 +26,7 @@ static const char config_text[] =
 static lt_dataset_config *config_for(const char *path)
 {
     lt_dataset_config *c = NULL;
-    LT_CHECK_OK(lt_dataset_config_parse(config_text, sizeof config_text - 1, "fuzz.yaml", &(lt_dataset_overrides){ .output = path }, &c));
+    LT_CHECK_OK(lt_dataset_config_parse(config_text, sizeof config_text - 1, "fuzz.yaml", &(lt_dataset_overrides){ .size = sizeof(lt_dataset_overrides), .output = path }, &c));
     return c;
 }
 
@@ -53,7 +53,7 @@ static bool read_everything(const char *path)
     }
     lt_status s = lt_dataset_walk(d, ignore_item, &items);
     LT_CHECK(s || items > 0);
-    if (lt_dataset_get_info(d).rows == 4) lt_dataset_validate(d, &(lt_validate_options){ false, true, 0, NULL }, ignore_finding, NULL);
+    if (lt_dataset_get_info(d).rows == 4) lt_dataset_validate(d, &(lt_validate_options){ sizeof(lt_validate_options), false, true, 0, NULL }, ignore_finding, NULL);
     lt_dataset_close(d);
     return true;
 }

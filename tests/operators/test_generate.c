@@ -50,7 +50,7 @@ static lt_dataset_config *config_of(const variant *v, const char *output)
 static lt_generate_info generate(const variant *v, const char *output, const lt_generate_options *opt)
 {
     lt_generate_options defaults = lt_generate_defaults();
-    lt_generate_info info = { 0 };
+    lt_generate_info info = { .size = sizeof info };
     lt_dataset_config *c = config_of(v, output);
     LT_CHECK_OK(lt_generate(c, opt ? opt : &defaults, &info));
     lt_dataset_config_destroy(c);
@@ -119,7 +119,7 @@ static void check_valid(const char *path)
 {
     int n[3] = { 0 };
     lt_dataset *d = open_ok(path);
-    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ true, true, 4, NULL }, count_finding, n));
+    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ sizeof(lt_validate_options), true, true, 4, NULL }, count_finding, n));
     LT_CHECK_EQ_INT(n[LT_FINDING_ERROR], 0);
     LT_CHECK(n[LT_FINDING_OK] > 10);
     lt_dataset_close(d);
@@ -170,7 +170,7 @@ LT_TEST(a_stopped_run_resumes_to_the_same_file)
     opt.resume = true;
     for (int64_t after = 1; after <= 9; after += 2) {
         stopper s = { 0, after };
-        lt_generate_info info;
+        lt_generate_info info = { .size = sizeof info };
         opt.progress = stop_after;
         opt.progress_ctx = &s;
         opt.stop = &s.flag;
@@ -317,7 +317,7 @@ LT_TEST(replays_are_the_stored_states)
     LT_CHECK_OK(lt_replay_create(c, &opt, &r));
     bool padded = false;
     for (int64_t row = 0; row < 9; row++) {
-        lt_operator_spec spec;
+        lt_operator_spec spec = { .size = sizeof spec };
         LT_CHECK_OK(lt_replay_row(r, row, &spec, NULL));
         compare k = { d, row, 2, spec.grid, lt_dataset_get_info(d).grid, 0, malloc(2 * 3 * 20 * 20 * sizeof(float)) };
         padded = padded || k.grid != k.from_grid;
@@ -328,7 +328,7 @@ LT_TEST(replays_are_the_stored_states)
     LT_CHECK(padded);
     LT_CHECK_FAILS(lt_replay_run(r, 9, -1, compare_state, NULL, NULL), LT_ERR_ARGUMENT, "expected 0..8");
     LT_CHECK_OK(lt_replay_save_weights(r, 4, weights));
-    lt_rollout_result result;
+    lt_rollout_result result = { .size = sizeof result };
     LT_CHECK_OK(lt_replay_to_file(c, &opt, 4, 1, one, &result));
     lt_dataset *e = open_ok(one);
     lt_shape shape = lt_dataset_shape(e, "/outputs/fields");
@@ -351,11 +351,11 @@ LT_TEST(features_of_stored_and_of_replayed_states_are_those_of_the_run)
     LT_CHECK_EQ_INT(info_of(inline_path).summary_columns, 120);
     LT_CHECK_EQ_INT(differences(inline_path, stored, false), 0);
     lt_dataset *d = open_ok(stored);
-    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .output = from_stored }, NULL));
-    LT_CHECK_FAILS(lt_dataset_extract(d, &(lt_extract_options){ .output = from_stored }, NULL), LT_ERR_ARGUMENT, "overwrite");
+    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .size = sizeof(lt_extract_options), .output = from_stored }, NULL));
+    LT_CHECK_FAILS(lt_dataset_extract(d, &(lt_extract_options){ .size = sizeof(lt_extract_options), .output = from_stored }, NULL), LT_ERR_ARGUMENT, "overwrite");
     lt_dataset_close(d);
     d = open_ok(inline_path);
-    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .output = replayed, .max_rows = 9 }, NULL));
+    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .size = sizeof(lt_extract_options), .output = replayed, .max_rows = 9 }, NULL));
     lt_dataset_close(d);
     LT_CHECK_EQ_INT(differences(inline_path, from_stored, true), 0);
     LT_CHECK_EQ_INT(differences(inline_path, replayed, true), 0);
@@ -370,11 +370,11 @@ LT_TEST(extraction_takes_a_document_of_its_own)
     generate(&v, path, NULL);
     LT_CHECK_OK(lt_file_write(document, text, sizeof text - 1));
     lt_dataset *d = open_ok(path);
-    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .output = out, .config = document }, NULL));
+    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .size = sizeof(lt_extract_options), .output = out, .config = document }, NULL));
     LT_CHECK_EQ_INT(info_of(out).rows, 4);
     LT_CHECK_EQ_INT(info_of(out).temporal_columns, 63 - 6 + 3);
     LT_CHECK_OK(lt_file_write(document, bad, sizeof bad - 1));
-    LT_CHECK_FAILS(lt_dataset_extract(d, &(lt_extract_options){ .output = out, .config = document }, NULL), LT_ERR_FORMAT, "did you mean 'summary'");
+    LT_CHECK_FAILS(lt_dataset_extract(d, &(lt_extract_options){ .size = sizeof(lt_extract_options), .output = out, .config = document }, NULL), LT_ERR_FORMAT, "did you mean 'summary'");
     lt_dataset_close(d);
 }
 
@@ -469,7 +469,7 @@ LT_TEST(the_plan_counts_what_the_run_writes)
 {
     variant v = base_variant();
     lt_generate_options opt = lt_generate_defaults();
-    lt_generate_plan plan;
+    lt_generate_plan plan = { .size = sizeof plan };
     lt_dataset_config *c = config_of(&v, scratch("planned.h5"));
     LT_CHECK_OK(lt_generate_make_plan(c, &opt, &plan));
     LT_CHECK(plan.rows == 9 && plan.steps == 5 && plan.grid == 16 && plan.signatures > 1 && plan.signatures <= 9);
@@ -498,11 +498,11 @@ LT_TEST(learned_rows_are_the_same_however_they_are_made)
     LT_CHECK_OK(lt_pool_shared_resize(0));
     lt_dataset *d = open_ok(b);
     const char *extracted = scratch("latents_c.h5");
-    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .output = extracted }, NULL));
+    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .size = sizeof(lt_extract_options), .output = extracted }, NULL));
     lt_dataset_close(d);
     LT_CHECK_EQ_INT(differences(a, extracted, true), 0);
     d = open_ok(a);
-    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .output = extracted, .overwrite = true }, NULL));
+    LT_CHECK_OK(lt_dataset_extract(d, &(lt_extract_options){ .size = sizeof(lt_extract_options), .output = extracted, .overwrite = true }, NULL));
     lt_dataset_close(d);
     LT_CHECK_EQ_INT(differences(a, extracted, true), 0);
 }
@@ -561,7 +561,7 @@ LT_TEST(uafno_operators_too)
     const char *path = scratch("uafno.h5");
     lt_dataset_config *c = NULL;
     lt_generate_options opt = lt_generate_defaults();
-    LT_CHECK_OK(lt_dataset_config_parse(text, sizeof text - 1, "uafno.yaml", &(lt_dataset_overrides){ .output = path }, &c));
+    LT_CHECK_OK(lt_dataset_config_parse(text, sizeof text - 1, "uafno.yaml", &(lt_dataset_overrides){ .size = sizeof(lt_dataset_overrides), .output = path }, &c));
     LT_CHECK_OK(lt_generate(c, &opt, NULL));
     check_valid(path);
     lt_dataset *d = open_ok(path);

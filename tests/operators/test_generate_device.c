@@ -40,7 +40,7 @@ static lt_dataset_config *config_of(const char *output, const char *precision, b
 static lt_generate_info generate(lt_device *dev, const char *path, const char *precision, bool trajectories, int at_once)
 {
     lt_generate_options opt = lt_generate_defaults();
-    lt_generate_info info = { 0 };
+    lt_generate_info info = { .size = sizeof info };
     lt_dataset_config *c = config_of(path, precision, trajectories);
     opt.device = dev;
     opt.at_once = at_once;
@@ -94,7 +94,7 @@ LT_TEST(a_run_that_is_stopped_with_rollouts_under_way_can_be_resumed)
 {
     lt_device *dev;
     lt_generate_options opt = lt_generate_defaults();
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     const char *path = scratch("null.h5");
     LT_CHECK_OK(lt_device_open("null", &dev));
     lt_dataset_config *c = config_of(path, "float32", false);
@@ -169,7 +169,7 @@ LT_TEST(a_lost_device_ends_the_run_and_keeps_what_was_written)
     for (int at_once = 1; at_once <= 4; at_once++) {
         alike = at_once % 2;
         lt_generate_options opt = lt_generate_defaults();
-        lt_generate_info info;
+        lt_generate_info info = { .size = sizeof info };
         const char *path = scratch("lost.h5");
         lt_device *dev = open_fragile();
         lt_dataset_config *c = config_of(path, "float32", false);
@@ -212,7 +212,7 @@ LT_TEST(what_fails_once_is_run_again)
     const char *path = scratch("again.h5");
     lt_device *dev = open_fragile();
     lt_dataset_config *c = config_of(path, "float32", true);
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     opt.device = dev;
     opt.overwrite = true;
     LT_CHECK_OK(lt_generate(c, &opt, &info));
@@ -248,7 +248,7 @@ LT_TEST(what_fails_for_ever_is_marked_named_and_made_later)
     char told[200] = "";
     lt_device *dev = open_fragile();
     lt_dataset *d = NULL;
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     lt_dataset_config *c = config_of(path, "float32", true);
     opt.device = dev;
     LT_CHECK_OK(lt_generate(c, &opt, &info));
@@ -263,7 +263,7 @@ LT_TEST(what_fails_for_ever_is_marked_named_and_made_later)
     for (int64_t i = 1; i < info.lost; i++) LT_CHECK(info.lost_operators[i] > info.lost_operators[i - 1]);
     check_codes(path, ROWS - info.lost, info.lost);
     LT_CHECK_OK(lt_dataset_open(path, &d));
-    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ false, false, 1, NULL }, keep_error, told));
+    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ sizeof(lt_validate_options), false, false, 1, NULL }, keep_error, told));
     LT_CHECK(strstr(told, "operators were lost to faults of the device: "));
     lt_dataset_close(d);
     int64_t lost = info.lost;
@@ -283,7 +283,7 @@ LT_TEST(a_batch_that_is_clipped_together_is_lost_together)
     lt_generate_options opt = lt_generate_defaults();
     const char *path = scratch("batch.h5");
     lt_device *dev = open_fragile();
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     engine = "clip: batch";
     lt_dataset_config *c = config_of(path, "float32", true);
     engine = "";
@@ -332,7 +332,7 @@ static lt_status generate_within(int64_t bytes, const char *path, const char *pr
 LT_TEST(a_full_device_names_the_operator_and_what_would_help_before_anything_is_written)
 {
     const char *path = scratch("full.h5");
-    lt_generate_plan plan;
+    lt_generate_plan plan = { .size = sizeof plan };
     LT_CHECK_FAILS(generate_within(64 << 10, path, "float32", NULL), LT_ERR_MEMORY, "generate: 2 realizations of a cnn operator (base_channels 6, grid 16");
     LT_CHECK(strstr(lt_error_text(), "do not fit on null: fewer realizations (--num-realizations), simulation.precision float16 or --device cpu would help"));
     LT_CHECK(!is_there(path));
@@ -358,7 +358,7 @@ LT_TEST(memory_never_runs_out_on_the_way)
     int refused = 0, made = 0;
     grid = 64;
     for (int64_t bytes = 1 << 20; bytes < 64 << 20; bytes += bytes / 16) {
-        lt_generate_info info;
+        lt_generate_info info = { .size = sizeof info };
         lt_status s = generate_within(bytes, path, "float16", &info);
         if (s) {
             if (s != LT_ERR_MEMORY || is_there(path)) LT_TEST_FAIL("%lld bytes: %s", (long long)bytes, lt_error_text());
@@ -380,7 +380,7 @@ LT_TEST(what_is_left_of_a_run_is_what_has_to_fit)
     const char *path = scratch("rest.h5");
     lt_device *dev;
     lt_generate_options opt = lt_generate_defaults();
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(lt_device_open("null", &dev));
     lt_dataset_config *c = config_of(path, "float32", false);
     opt.device = dev;
@@ -419,7 +419,7 @@ LT_TEST(files_say_where_they_were_made_and_are_replayed_there_alone)
     generate(dev, path, "float32", false, 0);
     LT_CHECK_OK(lt_dataset_open(path, &d));
     LT_CHECK(strcmp(lt_dataset_get_info(d).device, "null") == 0);
-    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ true, false, 2, NULL }, keep_finding, told));
+    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ sizeof(lt_validate_options), true, false, 2, NULL }, keep_finding, told));
     LT_CHECK(strstr(told, "1 rows were not replayed: the file was made on null, this is cpu") != NULL);
     lt_dataset_close(d);
     lt_device_close(dev);
@@ -474,7 +474,7 @@ LT_TEST(features_of_a_gpu_are_close_to_the_cpus_and_independent_of_what_runs_bes
     lt_dataset *d;
     char told[200] = "";
     LT_CHECK_OK(lt_dataset_open(many, &d));
-    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ true, false, 3, dev }, keep_finding, told));
+    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ sizeof(lt_validate_options), true, false, 3, dev }, keep_finding, told));
     LT_CHECK(strstr(told, "0 3 rows replayed, features of 0 differ") != NULL);
     rows = ROWS;
     lt_dataset_close(d);
@@ -489,9 +489,9 @@ LT_TEST(small_operators_side_by_side_lose_no_row)
     if (lt_device_open("cuda", &dev)) LT_SKIP("%s", lt_error_text());
     for (int i = 0; i < 2; i++) {
         lt_generate_options opt = lt_generate_defaults();
-        lt_generate_info info;
+        lt_generate_info info = { .size = sizeof info };
         lt_dataset_config *c = NULL;
-        lt_dataset_overrides over = { .output = path[i], .total_samples = lt_test_brief() ? 48 : 0 };
+        lt_dataset_overrides over = { .size = sizeof over, .output = path[i], .total_samples = lt_test_brief() ? 48 : 0 };
         LT_CHECK_OK(lt_dataset_config_load(LT_SIDE_BY_SIDE, &over, &c));
         opt.device = dev;
         opt.at_once = 4;

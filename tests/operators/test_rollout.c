@@ -106,7 +106,7 @@ LT_TEST(policies_follow_their_recurrences)
             s.policy = (lt_policy)p, s.dt = 0.1, s.alpha = zero ? 0 : 0.7;
             lt_rollout_options o = options(2, 4);
             float *field = random_field(&s);
-            lt_rollout_result result;
+            lt_rollout_result result = { .size = sizeof result };
             trajectory j = run_with(&s, &o, field, -1, &result);
             lt_operator_weights *w = NULL;
             LT_CHECK_OK(lt_operator_weights_create(&s, &w));
@@ -135,7 +135,7 @@ LT_TEST(snapshots_are_plain_forward_passes)
     s.policy = LT_POLICY_CONVEX, s.noise_scale = 0;
     lt_rollout_options o = options(3, 1);
     float *field = random_field(&s);
-    lt_rollout_result result;
+    lt_rollout_result result = { .size = sizeof result };
     trajectory j = run_with(&s, &o, field, -1, &result);
     lt_operator_weights *w = NULL;
     LT_CHECK_OK(lt_operator_weights_create(&s, &w));
@@ -534,7 +534,7 @@ LT_TEST(a_realization_that_is_not_finite_ends_alone)
     s.normalization = LT_NORM_NONE, s.activation = LT_ACT_NONE, s.policy = LT_POLICY_AUTOREGRESSIVE, s.noise_scale = 1e4;
     lt_rollout_options o = options(4, 40);
     float *field = random_field(&s);
-    lt_rollout_result result;
+    lt_rollout_result result = { .size = sizeof result };
     trajectory j = run_with(&s, &o, field, -1, &result);
     int64_t n = field_size(&s), earliest = 40;
     LT_CHECK(result.status == LT_RUN_NON_FINITE && j.calls == 40);
@@ -565,7 +565,7 @@ LT_TEST(a_sink_stops_the_run)
     j.states = calloc((size_t)(j.per_step * 5), sizeof(float));
     lt_operator_weights *w = NULL;
     lt_rollout *r = NULL;
-    lt_rollout_result result;
+    lt_rollout_result result = { .size = sizeof result };
     LT_CHECK_OK(lt_operator_weights_create(&s, &w));
     LT_CHECK_OK(lt_operator_weights_draw(w, SEED, INDEX));
     LT_CHECK_OK(lt_rollout_create(&s, &o, &r));

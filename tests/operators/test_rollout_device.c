@@ -69,7 +69,7 @@ static lt_status store(void *ctx, int64_t t, const float *states, const int64_t 
 
 static void make(bed *b, const lt_operator_spec *s, const lt_rollout_options *o)
 {
-    *b = (bed){ .spec = *s, .opt = *o, .stop_at = -1, .n = o->realizations };
+    *b = (bed){ .result.size = sizeof b->result, .spec = *s, .opt = *o, .stop_at = -1, .n = o->realizations };
     b->field = malloc((size_t)field_size(s) * sizeof *b->field);
     b->states = calloc((size_t)(o->steps * o->realizations * field_size(s)), sizeof *b->states);
     lt_draws d = lt_draws_make(SEED, "test field", 0, 0, 0);

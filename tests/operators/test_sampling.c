@@ -140,7 +140,7 @@ LT_TEST(shares_of_weighted_choices_follow_the_weights)
     int count[8] = { 0 };
     for (int64_t i = 0; i < 10000; i++) {
         float unit[8];
-        lt_operator_spec spec;
+        lt_operator_spec spec = { .size = sizeof spec };
         LT_CHECK_OK(lt_dataset_unit_row(c, i, unit));
         LT_CHECK_OK(lt_dataset_map_row(c, unit, &spec));
         count[spec.kernel_size]++;
@@ -148,7 +148,7 @@ LT_TEST(shares_of_weighted_choices_follow_the_weights)
     }
     LT_CHECK(abs(count[3] - 3000) < 10 && abs(count[5] - 5000) < 10 && abs(count[7] - 2000) < 10); /* low discrepancy: far closer than chance */
     float bad[8] = { 0, 0, 2 };
-    lt_operator_spec spec;
+    lt_operator_spec spec = { .size = sizeof spec };
     LT_CHECK_FAILS(lt_dataset_map_row(c, bad, &spec), LT_ERR_ARGUMENT, "column 2 (noise_type) is 2");
     LT_CHECK_FAILS(lt_dataset_unit_row(c, 10000, bad), LT_ERR_ARGUMENT, "row 10000 of 'small': expected 0..9999");
     lt_dataset_config_destroy(c);

@@ -102,7 +102,7 @@ static void check_status(const char *path, int64_t row, int64_t code, int64_t st
 LT_TEST(a_watched_run_gives_the_same_file)
 {
     const char *here = scratch("here.h5"), *there = scratch("there.h5");
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &info));
     LT_CHECK_EQ_INT(info.workers, 0);
     LT_CHECK_OK(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, NULL }, &info));
@@ -117,7 +117,7 @@ LT_TEST(a_watched_run_gives_the_same_file)
 LT_TEST(a_hanging_step_costs_its_operator)
 {
     const char *here = scratch("calm.h5"), *there = scratch("hang.h5");
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &info));
     CHECK_LOST(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, "hang", "3", "2", NULL }, &info), info, 1);
     LT_CHECK_EQ_INT(info.workers, 3); /* it had one to itself */
@@ -131,7 +131,7 @@ LT_TEST(a_hanging_step_costs_its_operator)
 LT_TEST(a_crash_costs_the_operator_it_happened_to)
 {
     const char *here = scratch("whole.h5"), *there = scratch("crash.h5");
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &info));
     CHECK_LOST(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, "crash", "0", "-1", "crash", "5", "4", NULL }, &info), info, 2);
     LT_CHECK(info.workers >= 5 && info.workers <= 7); /* each strikes three times, or twice when its process had no other row */
@@ -145,7 +145,7 @@ LT_TEST(a_crash_costs_the_operator_it_happened_to)
 LT_TEST(a_device_lost_in_a_worker_costs_the_operator_under_way)
 {
     const char *here = scratch("kept.h5"), *there = scratch("lost.h5");
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &info));
     CHECK_LOST(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, "lose", "2", "1", NULL }, &info), info, 1);
     LT_CHECK(info.workers == 3 || info.workers == 4);
@@ -158,7 +158,7 @@ LT_TEST(what_fails_once_is_run_again)
 {
     static const char *const faults[] = { "hang", "crash", "lose", "cut", "lie" };
     const char *here = scratch("steady.h5"), *there = scratch("shaken.h5"), *once = scratch("once");
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &info));
     setenv("FAULTY_ONCE", once, 1);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -184,7 +184,7 @@ static const char *error_of(const char *path)
     lt_dataset *d = NULL;
     text[0] = 0;
     LT_CHECK_OK(lt_dataset_open(path, &d));
-    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ false, true, 1, NULL }, keep_errors, text));
+    LT_CHECK_OK(lt_dataset_validate(d, &(lt_validate_options){ sizeof(lt_validate_options), false, true, 1, NULL }, keep_errors, text));
     lt_dataset_close(d);
     return text;
 }
@@ -194,7 +194,7 @@ LT_TEST(lost_rows_are_found_and_made_later)
 {
     const char *here = scratch("sound.h5"), *there = scratch("gaps.h5"), *merged = scratch("merged.h5");
     lt_generate_options opt = lt_generate_defaults();
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &info));
     LT_CHECK(!error_of(here)[0]);
     CHECK_LOST(generate(there, "watchdog: on", (const char *[]){ LT_WORKER, "crash", "2", "1", "crash", "7", "-1", NULL }, &info), info, 2);
@@ -232,7 +232,7 @@ static lt_status generate_by(int n, const char *output, const char *const *worke
 LT_TEST(rows_do_not_depend_on_who_makes_them)
 {
     const char *here = scratch("alone.h5"), *there = scratch("shared.h5");
-    lt_generate_info alone, info;
+    lt_generate_info alone = { .size = sizeof alone }, info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &alone));
     LT_CHECK_EQ_INT(alone.devices, 1);
     for (int n = 2; n <= 4; n++) {
@@ -250,7 +250,7 @@ LT_TEST(rows_do_not_depend_on_who_makes_them)
 LT_TEST(rows_go_to_whoever_is_free)
 {
     const char *here = scratch("even.h5"), *there = scratch("uneven.h5");
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &info));
     LT_CHECK_OK(generate_by(3, there, (const char *[]){ LT_WORKER, "nap", "-1", "-1", NULL }, &info));
     LT_CHECK(info.devices >= 2);
@@ -263,7 +263,7 @@ LT_TEST(a_worker_that_goes_leaves_the_others_at_work)
     static const struct { const char *fault, *step, *told; } fault[] = { { "hang", "2", "a step took more than" }, { "crash", "-1", "signal 9" },
                                                                          { "crash", "4", "signal 9" }, { "lose", "1", "the test's device is lost" } };
     const char *here = scratch("quiet.h5"), *there = scratch("restless.h5");
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &info));
     for (size_t i = 0; i < sizeof fault / sizeof *fault; i++)
         for (int n = 2; n <= 3; n++) {
@@ -280,7 +280,7 @@ LT_TEST(a_worker_that_goes_leaves_the_others_at_work)
 LT_TEST(no_row_pays_for_another_that_ran_beside_it)
 {
     const char *path = scratch("beside.h5");
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(lt_device_open("null", &device));
     for (int r = 0; r < ROWS; r++) {
         char row[8], at[8];
@@ -297,7 +297,7 @@ LT_TEST(no_row_pays_for_another_that_ran_beside_it)
 /* Lost while kernels are compiled, before any row was taken: that is no row's fault, and not tried for ever. */
 LT_TEST(processes_that_are_lost_before_they_take_a_row_end_the_run)
 {
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(lt_device_open("null", &device));
     LT_CHECK_FAILS(generate(scratch("early.h5"), "watchdog: on", (const char *[]){ LT_WORKER, "crash", "-1", "0", NULL }, &info), LT_ERR_DEVICE,
                    "3 worker processes one after the other were lost before they took a row: the worker process ended: signal 9");
@@ -312,7 +312,7 @@ LT_TEST(half_a_message_and_nonsense_cost_the_operator_alone)
     static const struct { const char *fault, *told; } fault[] = { { "cut", "signal 9" }, { "stall", "a step took more than" },
                                                                   { "lie", "it sent word 99" }, { "leave", "which makes no sense there" } };
     const char *here = scratch("clear.h5"), *there = scratch("garbled.h5");
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &info));
     for (size_t i = 0; i < sizeof fault / sizeof *fault; i++)
         for (int n = 1; n <= 2; n++) {
@@ -327,7 +327,7 @@ LT_TEST(half_a_message_and_nonsense_cost_the_operator_alone)
 /* Workers that are done and do not go away are waited for as little as those that hang. */
 LT_TEST(a_worker_that_does_not_end_holds_nobody_up)
 {
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate_by(2, scratch("lingering.h5"), (const char *[]){ LT_WORKER, "linger", "0", "0", "nap", "-1", "-1", NULL }, &info));
     LT_CHECK_EQ_INT(info.samples, ROWS);
     LT_CHECK_EQ_INT(info.failed, 0);
@@ -338,7 +338,7 @@ LT_TEST(signals_and_files_of_the_run_are_not_the_workers)
 {
     const char *here = scratch("calm.h5"), *there = scratch("signalled.h5");
     int inherited = dup(STDERR_FILENO);
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK(inherited > 2);
     LT_CHECK_OK(generate(here, "", NULL, &info));
     LT_CHECK_OK(generate_by(1, there, (const char *[]){ LT_WORKER, "signal", "4", "2", NULL }, &info));
@@ -367,7 +367,7 @@ LT_TEST(devices_that_do_not_start_are_given_up)
 {
     const char *here = scratch("whole.h5"), *there = scratch("half.h5");
     lt_generate_options opt = lt_generate_defaults();
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &info));
     lt_dataset_config *c = config_of(there, "");
     opt.worker = (const char *[]){ LT_WORKER, "nap", "-1", "-1", NULL }; /* so that there are rows left when it does not */
@@ -396,7 +396,7 @@ static void stop_soon(void *ctx, const lt_generate_progress *p)
 static void stop_and_resume(int n, int then)
 {
     const char *here = scratch("once.h5"), *there = scratch("twice.h5");
-    lt_generate_info info;
+    lt_generate_info info = { .size = sizeof info };
     LT_CHECK_OK(generate(here, "", NULL, &info));
     lt_generate_options opt = lt_generate_defaults();
     opt.overwrite = true;
@@ -434,7 +434,7 @@ LT_TEST(runs_on_other_devices_go_on_with_a_file)
     lt_generate_options opt = lt_generate_defaults();
     opt.resume = true;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        lt_generate_info info = { 0 };
+        lt_generate_info info = { .size = sizeof info };
         parallelism = keys[i];
         lt_dataset_config *c = config_of(scratch("moved.h5"), "");
         LT_CHECK_OK(lt_generate(c, &opt, &info));

@@ -210,7 +210,7 @@ LT_TEST(runs_of_one_problem_share_the_room_for_h)
         lt_model *m;
         lt_problem *p;
         lt_solution *s[2];
-        lt_memory_stats before, after;
+        lt_memory_stats before = { .size = sizeof before }, after = { .size = sizeof after };
         LT_CHECK_OK(lt_device_open("cpu", &dev));
         LT_CHECK_OK(lt_model_read("example:C1", &m));
         LT_CHECK_OK(lt_problem_from_model(m, &p));

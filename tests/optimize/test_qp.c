@@ -12,7 +12,7 @@ enum { N_SIZES = sizeof sizes / sizeof *sizes, N_MUS = sizeof mus / sizeof *mus 
 
 static lt_qp_info solve_from(const qp_case *p, lt_qp *qp, const double *start, bool warm)
 {
-    lt_qp_info info = { .status = LT_QP_FAILED };
+    lt_qp_info info = { .size = sizeof info, .status = LT_QP_FAILED };
     lt_qp_problem problem = qp_case_problem(p);
     problem.start = start;
     problem.warm = warm;
@@ -162,7 +162,7 @@ static void *run_sequence(void *context)
     out->bad = lt_qp_create(120, NULL, &qp) != LT_OK;
     for (int k = 0; k < 40 && !out->bad; k++) {
         qp_case p = qp_case_make(1 + (int)lt_rng_below(&r, 120));
-        lt_qp_info info;
+        lt_qp_info info = { .size = sizeof info };
         make_random(&p, &r, k, k % 2);
         lt_qp_problem problem = qp_case_problem(&p);
         out->bad |= lt_qp_set_matrix(qp, p.m, p.q, p.m) || lt_qp_solve(qp, &problem, p.y, &info) || info.status;
@@ -278,7 +278,7 @@ LT_TEST(refused_problems)
     double q[4] = { 1, 0, 0, 1 }, c[2] = { 0, 0 }, lower[2] = { 0, 0 }, upper[2] = { 1, 1 }, y[2] = { 7, 7 };
     uint8_t members[2] = { 1, 1 };
     lt_qp_problem good = { .c = c, .lower = lower, .upper = upper, .members = members, .mu = 1 }, p = good;
-    lt_qp_info info;
+    lt_qp_info info = { .size = sizeof info };
     lt_qp *qp;
     LT_CHECK_OK(lt_qp_create(2, NULL, &qp));
     LT_CHECK_FAILS(lt_qp_solve(qp, &p, y, &info), LT_ERR_ARGUMENT, "no matrix");

@@ -6,7 +6,7 @@
 static lt_qp_info solve(qp_case *p, const lt_qp_options *opt)
 {
     lt_qp *qp;
-    lt_qp_info info = { .status = LT_QP_FAILED };
+    lt_qp_info info = { .size = sizeof info, .status = LT_QP_FAILED };
     lt_qp_problem problem = qp_case_problem(p);
     LT_CHECK_OK(lt_qp_create(p->m, opt, &qp));
     LT_CHECK_OK(lt_qp_set_matrix(qp, p->m, p->q, p->m));

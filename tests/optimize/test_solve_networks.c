@@ -28,7 +28,7 @@ typedef struct network { lt_model *model; lt_problem *problem; lt_solve_options 
 /* An example after up to three replacements. */
 static network open_network(const char *name, const char *const (*change)[2])
 {
-    lt_example e;
+    lt_example e = { .size = sizeof e };
     network w = { .opt = lt_solve_options_defaults() };
     LT_CHECK_OK(lt_example_find(name, &e));
     char *text = edited(e.text, NULL, NULL);

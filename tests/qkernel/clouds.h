@@ -22,11 +22,15 @@ static inline clouds make_clouds(uint64_t seed)
 }
 static inline lt_rows rows_of(const double *x, int64_t n, int64_t d) { return (lt_rows){ x, LT_F64, n, d, 0 }; }
 
+static lt_gram_options small_gram; /* of the last small_options() */
+
 static inline lt_qsvm_options small_options(void)
 {
     lt_qsvm_options opt = lt_qsvm_defaults();
     opt.n_qubits = 4;
-    opt.gram.re_embed_between_layers = true;
+    small_gram = lt_gram_defaults();
+    small_gram.re_embed_between_layers = true;
+    opt.gram = &small_gram;
     opt.n_trials = 5;
     return opt;
 }

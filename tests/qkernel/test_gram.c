@@ -557,7 +557,7 @@ LT_TEST(progress_and_cancel)
 {
     setup s = make_setup(700, 5, 2, true);
     int calls = 0;
-    lt_gram_progress last = { 0 };
+    lt_gram_progress last = { .size = sizeof last };
     s.opt.progress = stop_at_second;
     s.opt.progress_ctx = &calls;
     s.opt.n_workers = 1;
@@ -699,7 +699,7 @@ LT_TEST(bad_inputs_are_refused)
     LT_CHECK_FAILS(lt_gram_create(NULL, &s.opt, &(lt_weights){ s.w, 2, 0 }, &g), LT_ERR_ARGUMENT, "0 qubits");
     LT_CHECK_FAILS(lt_gram_create(NULL, &s.opt, &(lt_weights){ s.w, 0, 3 }, &g), LT_ERR_ARGUMENT, "0 layers");
     LT_CHECK_FAILS(lt_gram_create(NULL, &s.opt, &(lt_weights){ NULL, 2, 3 }, &g), LT_ERR_ARGUMENT, "no weights");
-    LT_CHECK_FAILS(lt_gram_create(NULL, NULL, &(lt_weights){ s.w, 2, 3 }, &g), LT_ERR_ARGUMENT, "options");
+    LT_CHECK_FAILS(lt_gram_create(NULL, &(lt_gram_options){ .size = 0, .tile_size = 8 }, &(lt_weights){ s.w, 2, 3 }, &g), LT_ERR_ARGUMENT, "lt_gram_options: its size is 0");
     s.w[4] = INFINITY;
     LT_CHECK_FAILS(lt_gram_create(NULL, &s.opt, &(lt_weights){ s.w, 2, 3 }, &g), LT_ERR_ARGUMENT, "row 1, column 1");
     s.w[4] = 0;

@@ -50,7 +50,7 @@ static lt_status compile(lt_device *dev, const lt_kernel_key *key, lt_kernel **o
 static lt_status describe(lt_device *dev, lt_device_info *out)
 {
     (void)dev;
-    *out = (lt_device_info){ .id = "compile", .cores = 100, .features = "sm_89" };
+    *out = (lt_device_info){ .size = sizeof(lt_device_info), .id = "compile", .cores = 100, .features = "sm_89" };
     return LT_OK;
 }
 

@@ -42,7 +42,7 @@ static lt_gram_info fill(lt_device *dev, const setup *s, double *K)
 {
     lt_gram *g;
     lt_rows X = { x, LT_F64, s->n, s->q, 0 }, Y = { y, LT_F64, s->m, s->q, 0 };
-    lt_gram_info info = { 0 };
+    lt_gram_info info = { .size = sizeof info };
     LT_CHECK_OK(lt_gram_create(dev, &s->opt, &(lt_weights){ weights, s->layers, s->q }, &g));
     if (!g) return info;
     LT_CHECK_OK(lt_gram_fill(g, &X, s->m ? &Y : NULL, K));
@@ -294,7 +294,7 @@ LT_TEST(a_second_call_takes_no_memory)
     for (int kind = 0; kind < 4; kind++) {
         bool computes;
         lt_device *dev = device(&computes); /* which draws x, y and weights; counts are null's */
-        lt_memory_stats before, after;
+        lt_memory_stats before = { .size = sizeof before }, after = { .size = sizeof after };
         setup s = usual(300, kind == 1 ? 120 : 0, 8, 2);
         lt_gram *g;
         if (kind == 2) s.opt.precompute_all_states = false, s.opt.state_tile = 128;

@@ -239,7 +239,7 @@ LT_TEST(entries_that_are_not_finite_are_an_error_or_counted)
 LT_TEST(tiles_of_many_runs_are_used)
 {
     lt_gram_options opt = states_options();
-    lt_device_info d;
+    lt_device_info d = { .size = sizeof d };
     static lt_tile_history h;
     opt.learn_tiles = false;
     lt_gram *g = make(&opt);

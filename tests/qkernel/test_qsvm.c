@@ -69,8 +69,8 @@ LT_TEST(select_finds_a_kernel_that_has_to_do_with_the_labels)
 {
     clouds c = make_clouds(9);
     lt_qsvm_options opt = small_options();
-    opt.gram.angle_scale = 0.01; /* collapsed */
-    opt.gram.re_embed_between_layers = false;
+    small_gram.angle_scale = 0.01; /* collapsed */
+    small_gram.re_embed_between_layers = false;
     lt_qsvm *poor = fitted(&opt, &c);
     const lt_qsvm_info *i = lt_qsvm_get_info(poor);
     bool said = false;
@@ -109,10 +109,10 @@ LT_TEST(a_stored_machine_decides_alike)
         lt_qsvm_options opt = small_options();
         opt.n_qubits = k == 0 ? D : 4; /* without and with PCA */
         opt.center = k == 1;
-        opt.gram.normalize = k == 2;
-        opt.gram.jitter = k == 2 ? 0.1 : 0;
-        opt.gram.entangler = k == 3 ? LT_ENTANGLER_STRONG : LT_ENTANGLER_BASIC;
-        opt.gram.embed_mode = k == 3 ? LT_EMBED_ANGLE : LT_EMBED_RYRZ;
+        small_gram.normalize = k == 2;
+        small_gram.jitter = k == 2 ? 0.1 : 0;
+        small_gram.entangler = k == 3 ? LT_ENTANGLER_STRONG : LT_ENTANGLER_BASIC;
+        small_gram.embed_mode = k == 3 ? LT_EMBED_ANGLE : LT_EMBED_RYRZ;
         opt.tune_threshold = true;
         opt.class_name[0] = "no";
         opt.class_name[1] = "yes";
@@ -188,15 +188,15 @@ LT_TEST(machines_of_half_numbers_decide_on_the_cpu)
     lt_device *null;
     lt_qsvm *q, *r;
     double decided[N];
-    opt.gram.dtype = LT_GRAM_FLOAT16;
-    opt.gram.method = LT_GRAM_STATES;
+    small_gram.dtype = LT_GRAM_FLOAT16;
+    small_gram.method = LT_GRAM_STATES;
     LT_CHECK_OK(lt_qsvm_create(NULL, &opt, &q));
     LT_CHECK_FAILS(lt_qsvm_fit(q, &(lt_rows){ c.x, LT_F64, N, D, 0 }, c.y), LT_ERR_ARGUMENT, "use float32");
     lt_qsvm_destroy(q);
     LT_CHECK_OK(lt_device_open("null", &null));
     LT_CHECK_OK(lt_qsvm_create(null, &opt, &q));
     LT_CHECK_OK(lt_qsvm_fit(q, &(lt_rows){ c.x, LT_F64, N, D, 0 }, c.y));
-    LT_CHECK(lt_qsvm_get_info(q)->gram.precision == LT_GRAM_FLOAT16);
+    LT_CHECK(lt_qsvm_get_info(q)->gram->precision == LT_GRAM_FLOAT16);
     LT_CHECK_OK(lt_qsvm_save(q, scratch("half.qsvm")));
     LT_CHECK_OK(lt_qsvm_load(NULL, scratch("half.qsvm"), &r));
     decide(r, c.x, N, decided);
@@ -237,7 +237,7 @@ LT_TEST(options_that_make_no_sense_are_refused)
     lt_qsvm_options opt = lt_qsvm_defaults();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         LT_CHECK_FAILS(lt_options_set(lt_qsvm_options_table(), bad[i].name, bad[i].value, &opt), LT_ERR_ARGUMENT, bad[i].part);
-#define REFUSED(change, part) do { opt = lt_qsvm_defaults(); change; LT_CHECK_FAILS(lt_qsvm_create(NULL, &opt, &q), LT_ERR_ARGUMENT, part); LT_CHECK(!q); } while (0)
+#define REFUSED(change, part) do { opt = small_options(); opt.n_qubits = 0; change; LT_CHECK_FAILS(lt_qsvm_create(NULL, &opt, &q), LT_ERR_ARGUMENT, part); LT_CHECK(!q); } while (0)
     double w[6] = { 0 };
     REFUSED(opt.C = -1, "'c'");
     REFUSED(opt.C = NAN, "'c'");
@@ -245,15 +245,17 @@ LT_TEST(options_that_make_no_sense_are_refused)
     REFUSED(opt.n_folds = 1, "1 fold");
     REFUSED(opt.n_folds = 0, "give C");
     REFUSED(opt.n_folds = 0; opt.C = 1; opt.select = true, "need folds");
-    REFUSED(opt.gram.packed = true, "packed");
-    REFUSED(opt.gram.return_dtype = LT_GRAM_FLOAT32, "return_dtype");
-    REFUSED(opt.gram.profile_memory = true, "profile_memory");
+    REFUSED(small_gram.packed = true, "packed");
+    REFUSED(small_gram.return_dtype = LT_GRAM_FLOAT32, "return_dtype");
+    REFUSED(small_gram.profile_memory = true, "profile_memory");
     REFUSED(opt.class_name[0] = "", "called ''");
     REFUSED(opt.weights = ((lt_weights){ w, 2, 3 }); opt.n_qubits = 4, "4 qubits asked for");
     REFUSED(opt.weights = ((lt_weights){ w, 2, 3 }); opt.n_layers = 3, "only 2");
     REFUSED(opt.weights = ((lt_weights){ w, 0, 3 }), "0 layers");
 #undef REFUSED
-    LT_CHECK_FAILS(lt_qsvm_create(NULL, NULL, &q), LT_ERR_ARGUMENT, "lt_qsvm_defaults");
+    LT_CHECK_FAILS(lt_qsvm_create(NULL, &(lt_qsvm_options){ .size = 0, .C = 1 }, &q), LT_ERR_ARGUMENT, "lt_qsvm_options: its size is 0");
+    LT_CHECK_OK(lt_qsvm_create(NULL, NULL, &q)); /* all defaults */
+    lt_qsvm_destroy(q);
     lt_svm_solver solver;
     opt = lt_qsvm_defaults();
     opt.solver = LT_SVM_LIBSVM;

@@ -203,7 +203,7 @@ LT_TEST(centring_and_normalising_leave_decisions_alone)
     lt_qsvm_destroy(q);
     for (int k = 0; k < 3; k++) {
         opt.center = k != 1;
-        opt.gram.normalize = k != 0;
+        small_gram.normalize = k != 0;
         q = fitted(&opt, &c);
         LT_CHECK_NEAR(lt_qsvm_get_info(q)->machine[0].best.mean.f1, cv.f1, 1e-12);
         LT_CHECK_NEAR(lt_qsvm_get_info(q)->machine[0].best.mean.roc_auc, cv.roc_auc, 1e-12);
@@ -221,8 +221,8 @@ LT_TEST(jitter_shrinks_new_rows_like_training_rows)
     lt_qsvm_options opt = small_options();
     opt.C = 3;
     opt.n_folds = 0;
-    opt.gram.normalize = true;
-    opt.gram.jitter = 0.5;
+    small_gram.normalize = true;
+    small_gram.jitter = 0.5;
     lt_qsvm *q = fitted(&opt, &c);
     const double *K = lt_qsvm_kernel(q, NULL), *beta = lt_qsvm_coefficients(q, NULL);
     double got[N];
@@ -241,7 +241,7 @@ LT_TEST(diagnostics_of_a_kernel_known_by_hand)
 {
     const double K[] = { 1, 0.5, 0, 0.5, 1, 0, 0, 0, 1 };
     const uint8_t y[] = { 0, 0, 1 };
-    lt_qsvm_diagnostics d;
+    lt_qsvm_diagnostics d = { .size = sizeof d };
     double *v, ideal[9];
     LT_CHECK_OK(lt_qsvm_diagnose(K, y, 3, &d, &v));
     LT_CHECK_NEAR(v[0], 0.5, 1e-14);

@@ -7,10 +7,9 @@
 
 static bool has(const char *feature)
 {
-    int n;
-    const lt_feature *f = lt_features(&n);
-    for (int i = 0; i < n; i++)
-        if (!strcmp(f[i].name, feature)) return f[i].built_in;
+    lt_feature f = { .size = sizeof f };
+    for (int i = 0; lt_feature_get(i, &f); i++)
+        if (!strcmp(f.name, feature)) return f.built_in;
     return false;
 }
 
@@ -35,8 +34,10 @@ static void small_problem(lt_svm_solver solver, bool center)
     double got[20];
     lt_qsvm *q;
     lt_qsvm_options opt = lt_qsvm_defaults();
-    opt.gram.angle_scale = e[0];
-    opt.gram.re_embed_between_layers = true;
+    lt_gram_options gram = lt_gram_defaults();
+    opt.gram = &gram;
+    gram.angle_scale = e[0];
+    gram.re_embed_between_layers = true;
     opt.weights = (lt_weights){ W.v, W.rows, W.columns };
     opt.range = LT_QSVM_RANGE_NONE; /* the rows are scaled already */
     opt.C = e[1];
@@ -137,11 +138,13 @@ static void synthetic_row(const images *im, const expected *e, lt_svm_solver sol
     double weights[32], decision[HALF];
     lt_qsvm *q;
     lt_qsvm_options opt = lt_qsvm_defaults();
+    lt_gram_options gram = lt_gram_defaults();
+    opt.gram = &gram;
     lt_qsvm_synthetic_weights(2, e->q, weights);
     opt.weights = (lt_weights){ weights, 2, e->q };
-    opt.gram.embed_mode = !strcmp(e->mode, "ry") ? LT_EMBED_RY : LT_EMBED_RYRZ;
-    opt.gram.angle_scale = e->scale;
-    opt.gram.re_embed_between_layers = e->re_embed;
+    gram.embed_mode = !strcmp(e->mode, "ry") ? LT_EMBED_RY : LT_EMBED_RYRZ;
+    gram.angle_scale = e->scale;
+    gram.re_embed_between_layers = e->re_embed;
     opt.C = e->C;
     opt.n_folds = 0;
     opt.tolerance = 1e-8;
@@ -154,8 +157,8 @@ static void synthetic_row(const images *im, const expected *e, lt_svm_solver sol
     check_components(q, im, e);
     LT_CHECK_NEAR(K[1], e->k01, 1e-10);
     LT_CHECK_NEAR(K[2], e->k02, 1e-10);
-    LT_CHECK_NEAR(i->diagnostics.off_diagonal.mean, e->off_mean, 1e-9);
-    LT_CHECK_NEAR(i->diagnostics.off_diagonal.std, e->off_std, 1e-9);
+    LT_CHECK_NEAR(i->diagnostics->off_diagonal.mean, e->off_mean, 1e-9);
+    LT_CHECK_NEAR(i->diagnostics->off_diagonal.std, e->off_std, 1e-9);
     const lt_qsvm_fitted *m = &i->machine[LT_QSVM_QUANTUM];
     LT_CHECK(fabs(m->objective - e->objective) <= 1e-5 * fabs(e->objective));
     LT_CHECK(fabs((double)(m->n_support[0] + m->n_support[1]) - e->n_support) <= 2);

@@ -134,7 +134,7 @@ LT_TEST(progress_passes_through_slices)
 {
     lt_gram_options opt = states_options();
     int calls = 0;
-    lt_gram_progress last = { 0 };
+    lt_gram_progress last = { .size = sizeof last };
     opt.n_workers = 1;
     opt.progress = stop_at_third;
     opt.progress_ctx = &calls;

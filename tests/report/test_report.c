@@ -41,10 +41,10 @@ LT_TEST(all_text_is_escaped)
     lt_report_listing(r, evil);
     lt_report_facts(r, 1, cell, cell);
     lt_report_table(r, evil, 1, cell, 1, cell);
-    lt_report_plot(r, &(lt_plot){ .title = evil, .x_label = evil, .y_label = evil, .n_series = 1, .series = &s });
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .title = evil, .x_label = evil, .y_label = evil, .n_series = 1, .series = &s });
     lt_report_bars(r, evil, evil, 1, label, one);
     lt_report_histogram(r, evil, evil, 2, one, 0);
-    lt_report_heatmap(r, &(lt_heatmap){ .title = evil, .unit = evil, .rows = 1, .columns = 2, .values = one });
+    lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = evil, .unit = evil, .rows = 1, .columns = 2, .values = one });
     char *page = page_text(r);
     LT_CHECK(!strstr(page, "<script"));
     LT_CHECK(!strstr(page, "\x01"));
@@ -79,7 +79,7 @@ LT_TEST(lines_break_at_gaps_and_the_page_says_what_is_missing)
     lt_series s = { .name = "y", .y = y, .n = 8 };
     lt_report *r;
     LT_CHECK_OK(lt_report_create("t", &r));
-    lt_report_plot(r, &(lt_plot){ .y_log = true, .n_series = 1, .series = &s });
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .y_log = true, .n_series = 1, .series = &s });
     char *page = page_text(r);
     const char *path = strstr(page, "class=\"line s0\" d=\"");
     LT_CHECK(path != NULL);
@@ -104,7 +104,7 @@ LT_TEST(long_series_are_thinned_but_keep_their_extremes)
     lt_series s = { .y = y, .n = N };
     lt_report *r;
     LT_CHECK_OK(lt_report_create("t", &r));
-    lt_report_plot(r, &(lt_plot){ .n_series = 1, .series = &s });
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .n_series = 1, .series = &s });
     char *page = page_text(r);
     LT_CHECK(strlen(page) < 120000);
     lt_axis axis = lt_axis_make(-1, 9, false, LT_FIGURE_HEIGHT - LT_FIGURE_BOTTOM, LT_FIGURE_TOP, 5);
@@ -149,7 +149,7 @@ LT_TEST(heat_maps_hold_a_well_formed_png)
     double v[6] = { 0, 1, 2, NAN, 4, 5 };
     lt_report *r;
     LT_CHECK_OK(lt_report_create("t", &r));
-    lt_report_heatmap(r, &(lt_heatmap){ .title = "map", .rows = 2, .columns = 3, .values = v, .unit = "K" });
+    lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = "map", .rows = 2, .columns = 3, .values = v, .unit = "K" });
     char *page = page_text(r);
     /* \x89PNG\r\n\x1a\n, then a 13-byte IHDR of 3 x 2 pixels, 8 bits, palette */
     LT_CHECK(strstr(page, "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAMAAAC"));
@@ -165,7 +165,7 @@ LT_TEST(heat_maps_name_bands_instead_of_columns)
     double v[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
     lt_report *r;
     LT_CHECK_OK(lt_report_create("t", &r));
-    lt_report_heatmap(r, &(lt_heatmap){ .rows = 2, .columns = 4, .values = v, .n_x_names = 2, .x_names = (const char *[]){ "first <", "last" }, .bare_rows = true });
+    lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .rows = 2, .columns = 4, .values = v, .n_x_names = 2, .x_names = (const char *[]){ "first <", "last" }, .bare_rows = true });
     char *page = page_text(r);
     LT_CHECK(strstr(page, ">first &lt;</text>") && strstr(page, ">last</text>"));
     LT_CHECK(!strstr(page, "text-anchor=\"end\"")); /* no row numbers */
@@ -217,7 +217,7 @@ LT_TEST(numbers_have_a_point_in_every_locale)
     lt_series s = { .y = y, .n = 2 };
     lt_report *r;
     LT_CHECK_OK(lt_report_create("t", &r));
-    lt_report_plot(r, &(lt_plot){ .n_series = 1, .series = &s });
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .n_series = 1, .series = &s });
     char *page = page_text(r);
     LT_CHECK(strstr(page, "0.5</text>") && !strstr(page, "0,5</text>"));
     free(page);
@@ -237,9 +237,9 @@ LT_TEST(bad_arguments_are_kept_and_reported_at_the_end)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         LT_CHECK_OK(lt_report_create("t", &r));
         switch (bad[i].which) {
-        case 0: lt_report_plot(r, &(lt_plot){ 0 }); break;
-        case 1: lt_report_plot(r, &(lt_plot){ .n_series = 1, .series = &s }); break;
-        case 2: lt_report_heatmap(r, &(lt_heatmap){ .rows = 5000, .columns = 1, .values = v }); break;
+        case 0: lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot) }); break;
+        case 1: lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .n_series = 1, .series = &s }); break;
+        case 2: lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .rows = 5000, .columns = 1, .values = v }); break;
         case 3: lt_report_facts(r, -1, NULL, NULL); break;
         case 4: lt_report_bars(r, NULL, NULL, -2, NULL, NULL); break;
         case 5: lt_report_histogram(r, NULL, NULL, 1, v, 300); break;
@@ -265,8 +265,8 @@ static lt_status build_everything(FILE *to)
     if (status) return status;
     lt_report_heading(r, "h");
     lt_report_table(r, "t", 2, t, 2, t);
-    lt_report_plot(r, &(lt_plot){ .n_series = 1, .series = &s });
-    lt_report_heatmap(r, &(lt_heatmap){ .rows = 2, .columns = 2, .values = v });
+    lt_report_plot(r, &(lt_plot){ .size = sizeof(lt_plot), .n_series = 1, .series = &s });
+    lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .rows = 2, .columns = 2, .values = v });
     for (int i = 0; i < 40; i++) lt_report_paragraph(r, "%0500d", i); /* makes the text grow several times */
     status = lt_report_print(r, to);
     lt_report_destroy(r);

@@ -160,7 +160,7 @@ static char *read_all(const char *path)
 
 LT_TEST(the_chrome_trace_holds_every_kind_of_entry)
 {
-    LT_CHECK_OK(lt_trace_start(&(lt_trace_options){ .max_events = 6 }));
+    LT_CHECK_OK(lt_trace_start(&(lt_trace_options){ .size = sizeof(lt_trace_options), .max_events = 6 }));
     lt_trace_thread_name("main \"loop\"");
     lt_span a = lt_span_begin("outer\n");
     lt_span_note(a, 64, "[4, 4]");

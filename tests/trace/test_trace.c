@@ -86,12 +86,12 @@ LT_TEST(spans_survive_stop_but_not_clear)
     LT_CHECK_EQ_INT(lt_trace_rows(LT_TRACE_TOTAL, NULL, 0), 0);
     LT_CHECK(lt_trace_running());
     lt_trace_stop();
-    LT_CHECK_FAILS(lt_trace_start(&(lt_trace_options){ .max_events = 0 }), LT_ERR_ARGUMENT, "max_events is 0");
+    LT_CHECK_FAILS(lt_trace_start(&(lt_trace_options){ .size = sizeof(lt_trace_options), .max_events = 0 }), LT_ERR_ARGUMENT, "max_events is 0");
 }
 
 LT_TEST(a_full_timeline_keeps_totals_exact_and_says_so)
 {
-    LT_CHECK_OK(lt_trace_start(&(lt_trace_options){ .max_events = 10 }));
+    LT_CHECK_OK(lt_trace_start(&(lt_trace_options){ .size = sizeof(lt_trace_options), .max_events = 10 }));
     for (int i = 0; i < 1000; i++) lt_span_end(lt_span_begin("tick"));
     lt_trace_stop();
     lt_trace_row r[2];
@@ -131,7 +131,7 @@ LT_TEST(more_names_or_depth_than_fit_are_counted)
 
 LT_TEST(cpu_time_is_measured_when_asked)
 {
-    LT_CHECK_OK(lt_trace_start(&(lt_trace_options){ .max_events = 100, .cpu_time = true }));
+    LT_CHECK_OK(lt_trace_start(&(lt_trace_options){ .size = sizeof(lt_trace_options), .max_events = 100, .cpu_time = true }));
     lt_span s = lt_span_begin("busy");
     int64_t end = lt_clock_thread_ns() + 2000000;
     while (lt_clock_thread_ns() < end) {}
@@ -230,7 +230,7 @@ LT_TEST(threads_record_while_others_report_and_clear)
 {
     int n = 3000;
     pthread_t t[4];
-    LT_CHECK_OK(lt_trace_start(&(lt_trace_options){ .max_events = 2000 }));
+    LT_CHECK_OK(lt_trace_start(&(lt_trace_options){ .size = sizeof(lt_trace_options), .max_events = 2000 }));
     for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, record_many, &n);
     for (int i = 0; i < 20; i++) {
         LT_CHECK_OK(lt_trace_write_chrome("trace_threads.json"));

@@ -54,13 +54,13 @@ static lt_status unquote(const reader *r, char **text, char **field)
     char *from = *text + 1, *to = from;
     *field = from;
     for (;; from++) {
-        if (!*from) return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: a field opened with '\"' does not end on its line", r->path, (long long)r->line);
+        if (!*from) return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: a field opened with '\"' does not end on its line", r->path, (long long)r->line), r->path, r->line, 0);
         if (*from == '"' && *++from != '"') break;
         *to++ = *from;
     }
     from += strspn(from, blanks(r));
     if (*from && *from != r->separator)
-        return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: '%.*s' follows a closing '\"', expected %s between fields", r->path, (long long)r->line, SHOWN, from, separator_name(r));
+        return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: '%.*s' follows a closing '\"', expected %s between fields", r->path, (long long)r->line, SHOWN, from, separator_name(r)), r->path, r->line, 0);
     *to = 0;
     *text = from;
     return LT_OK;
@@ -69,7 +69,7 @@ static lt_status unquote(const reader *r, char **text, char **field)
 static lt_status add_field(reader *r, char *field)
 {
     if (r->n_found == r->field_capacity) {
-        if (r->n_found >= MOST_COLUMNS) return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: more than %d columns", r->path, (long long)r->line, MOST_COLUMNS);
+        if (r->n_found >= MOST_COLUMNS) return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: more than %d columns", r->path, (long long)r->line, MOST_COLUMNS), r->path, r->line, 0);
         int64_t capacity = LT_MAX(2 * r->field_capacity, 16);
         char **grown = lt_realloc(r->field, (size_t)capacity * sizeof *grown);
         if (!grown) return LT_ERR_MEMORY;
@@ -120,8 +120,8 @@ static lt_status next_line(reader *r, bool *more)
     if (!stop) stop = r->end;
     if (stop > start && stop[-1] == '\r') stop--;
     *stop = 0;
-    if (strlen(start) != (size_t)(stop - start)) return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: a zero byte, expected text", r->path, (long long)r->line);
-    if (only_blanks(start, stop)) return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: an empty line before the end of the file", r->path, (long long)r->line);
+    if (strlen(start) != (size_t)(stop - start)) return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: a zero byte, expected text", r->path, (long long)r->line), r->path, r->line, 0);
+    if (only_blanks(start, stop)) return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: an empty line before the end of the file", r->path, (long long)r->line), r->path, r->line, 0);
     return split(r, start);
 }
 
@@ -161,18 +161,18 @@ static lt_status find_label(reader *r, const char *label_column, bool *by_name)
     }
     if (lt_text_int(label_column, &number)) {
         if (number < 1 || number > r->n_fields)
-            return LT_FAIL(LT_ERR_FORMAT, "%s: label column %lld, but the file has columns 1 to %lld", r->path, (long long)number, (long long)r->n_fields);
+            return lt_place_file(LT_FAIL(LT_ERR_FORMAT, "%s: label column %lld, but the file has columns 1 to %lld", r->path, (long long)number, (long long)r->n_fields), r->path);
         r->label = number - 1;
         return LT_OK;
     }
     *by_name = true;
     for (int64_t k = 0; k < r->n_fields; k++) {
         if (strcmp(r->field[k], label_column)) continue;
-        if (r->label >= 0) return LT_FAIL(LT_ERR_FORMAT, "%s:1: columns %lld and %lld are both called '%.*s'", r->path, (long long)r->label + 1, (long long)k + 1, SHOWN, label_column);
+        if (r->label >= 0) return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:1: columns %lld and %lld are both called '%.*s'", r->path, (long long)r->label + 1, (long long)k + 1, SHOWN, label_column), r->path, 1, 0);
         r->label = k;
     }
-    if (r->label < 0) return LT_FAIL(LT_ERR_FORMAT, "%s:1: no column is called '%.*s'; the first of %lld is '%.*s'", r->path, SHOWN, label_column,
-                                      (long long)r->n_fields, SHOWN, r->field[0]);
+    if (r->label < 0) return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:1: no column is called '%.*s'; the first of %lld is '%.*s'", r->path, SHOWN, label_column,
+                                      (long long)r->n_fields, SHOWN, r->field[0]), r->path, 1, 0);
     return LT_OK;
 }
 
@@ -187,8 +187,8 @@ static lt_status judge_header(const reader *r, bool by_name, bool *header)
     *header = by_name || (others > 0 && numbers == 0);
     if (*header || others == 0) return LT_OK;
     char hint[64];
-    return LT_FAIL(LT_ERR_FORMAT, "%s:1: column %lld is '%.*s' where other columns hold numbers: expected numbers only, or a header without any%s",
-                   r->path, (long long)odd + 1, SHOWN, r->field[odd], separator_hint(r, r->field[odd], hint));
+    return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:1: column %lld is '%.*s' where other columns hold numbers: expected numbers only, or a header without any%s",
+                   r->path, (long long)odd + 1, SHOWN, r->field[odd], separator_hint(r, r->field[odd], hint)), r->path, 1, 0);
 }
 
 static lt_status keep_names(reader *r)
@@ -224,15 +224,15 @@ static lt_status bad_field(const reader *r, int64_t k, int64_t column, const cha
 {
     const char *name = r->out->column_name && column >= 0 ? r->out->column_name[column] : NULL;
     char hint[64];
-    return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: column %lld%s%.*s%s is '%.*s', expected %s%s", r->path, (long long)r->line, (long long)k + 1,
-                   name ? " ('" : "", SHOWN, name ? name : "", name ? "')" : "", SHOWN, r->field[k], expected, separator_hint(r, r->field[k], hint));
+    return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: column %lld%s%.*s%s is '%.*s', expected %s%s", r->path, (long long)r->line, (long long)k + 1,
+                   name ? " ('" : "", SHOWN, name ? name : "", name ? "')" : "", SHOWN, r->field[k], expected, separator_hint(r, r->field[k], hint)), r->path, r->line, k + 1);
 }
 
 static lt_status add_row(reader *r)
 {
     lt_csv *c = r->out;
     if (r->n_found != r->n_fields)
-        return LT_FAIL(LT_ERR_FORMAT, "%s:%lld: %lld columns, expected %lld as in line 1", r->path, (long long)r->line, (long long)r->n_found, (long long)r->n_fields);
+        return lt_place_line(LT_FAIL(LT_ERR_FORMAT, "%s:%lld: %lld columns, expected %lld as in line 1", r->path, (long long)r->line, (long long)r->n_found, (long long)r->n_fields), r->path, r->line, 0);
     LT_TRY(reserve_row(r));
     for (int64_t k = 0, to = 0; k < r->n_fields; k++) {
         if (k == r->label) {
@@ -259,7 +259,7 @@ static lt_status read_all(reader *r, const char *label_column)
 {
     bool more, by_name, header;
     LT_TRY(next_line(r, &more));
-    if (!more) return LT_FAIL(LT_ERR_FORMAT, "%s: the file is empty", r->path);
+    if (!more) return lt_place_file(LT_FAIL(LT_ERR_FORMAT, "%s: the file is empty", r->path), r->path);
     r->n_fields = r->n_found;
     LT_TRY(find_label(r, label_column, &by_name));
     LT_TRY(judge_header(r, by_name, &header));
@@ -271,7 +271,7 @@ static lt_status read_all(reader *r, const char *label_column)
         if (!more) break;
         LT_TRY(add_row(r));
     }
-    if (r->out->n_rows == 0) return LT_FAIL(LT_ERR_FORMAT, "%s: a header, but no rows", r->path);
+    if (r->out->n_rows == 0) return lt_place_file(LT_FAIL(LT_ERR_FORMAT, "%s: a header, but no rows", r->path), r->path);
     drop_lone_header(r->out);
     return LT_OK;
 }

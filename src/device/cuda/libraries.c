@@ -1,6 +1,7 @@
 /* The vendor's mathematical libraries, opened when first needed. SPDX-License-Identifier: BSD-3-Clause */
 #include "device/cuda/libraries.h"
 
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <stdio.h>
@@ -79,11 +80,9 @@ static void put_version(int i, char *out, size_t bytes)
     }
 }
 
-bool lt_device_library(int index, lt_device_library_info *out)
+static bool describe(int index, lt_device_library_info *out)
 {
-    if (!out) return false;
     static const char *const purpose[] = { "matrix products", "convolution", "Fourier transforms", "eigenvalues, factorisations" };
-    *out = (lt_device_library_info){ .name = "" };
     if (index == 0) {
         const lt_nvrtc *rtc;
         int major, minor;
@@ -100,5 +99,13 @@ bool lt_device_library(int index, lt_device_library_info *out)
         return false;
     }
     if (!out->usable) snprintf(out->reason, sizeof out->reason, "%s", lt_error_text());
+    return true;
+}
+
+bool lt_device_library(int index, lt_device_library_info *out)
+{
+    lt_device_library_info info = { .size = sizeof info };
+    if (!out || LT_CHECK_SIZE(lt_device_library_info, out) || !describe(index, &info)) return false;
+    LT_GIVE(out, &info);
     return true;
 }

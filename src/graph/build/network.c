@@ -1,6 +1,7 @@
 /* Public builders: convolution, pooling, normalisation, recurrent and classification layers,
    Fourier transforms. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "graph/build/build.h"
 
@@ -16,10 +17,16 @@ static lt_node per_channel(lt_graph *g, lt_node v, int rank, int axis)
     return lt_reshape(g, v, s);
 }
 
-lt_node lt_conv2d(lt_graph *g, lt_node x, lt_node w, lt_node bias, const lt_conv_options *opt)
+void lt_conv_defaults_into(lt_conv_options *out)
 {
-    static const lt_conv_options defaults = LT_CONV_DEFAULTS;
-    if (!opt) opt = &defaults;
+    LT_GIVE(out, &(lt_conv_options){ .size = sizeof(lt_conv_options), .stride = { 1, 1 }, .dilation = { 1, 1 }, .groups = 1 });
+}
+
+lt_node lt_conv2d(lt_graph *g, lt_node x, lt_node w, lt_node bias, const lt_conv_options *options)
+{
+    lt_conv_options own = lt_conv_defaults(), *opt = &own;
+    lt_status bad = LT_TAKE(lt_conv_options, options, opt);
+    if (bad) return lt_graph_fail(g, bad);
     if (!lt_operands_ok(g, "conv2d", 2, (lt_node[]){ x, w })) return LT_NONE;
     const lt_shape *s = lt_shape_at(g, x), *k = lt_shape_at(g, w);
     if (s->rank != 4 || k->rank != 4)

@@ -43,7 +43,7 @@ static lt_digest_text kernels_digest(const lt_device *device)
 
 lt_status lt_tuner_open(lt_device *device, lt_tune_mode mode, const char *path, lt_tuner **out)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     char text[320];
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_tuner_open: out is NULL");
     *out = NULL;

@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "base/alloc.h"
 #include "base/callback.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "graph/build/build.h"
 
@@ -21,6 +22,7 @@ struct lt_function {
     void  *ctx;
     int    n_inputs, n_outputs;
     lt_function_options opt;
+    lt_compile_options compile;
     plan  *plan;            /* opt.max_plans of them; unused ones have no program */
     int64_t clock;          /* calls so far */
     lt_function_stats stats;
@@ -46,6 +48,11 @@ void lt_function_destroy(lt_function *f)
     lt_free(f);
 }
 
+void lt_function_defaults_into(lt_function_options *out)
+{
+    LT_GIVE(out, &(lt_function_options){ .size = sizeof(lt_function_options) });
+}
+
 lt_status lt_function_create(lt_function_builder build, void *ctx, int n_inputs, int n_outputs,
                              const lt_function_options *opt, lt_function **out)
 {
@@ -54,12 +61,16 @@ lt_status lt_function_create(lt_function_builder build, void *ctx, int n_inputs,
     if (!build || n_inputs < 0 || n_outputs < 1)
         return LT_FAIL(LT_ERR_ARGUMENT, "lt_function_create: builder %s, %d inputs, %d outputs; need a builder, >= 0 and >= 1",
                        build ? "given" : "NULL", n_inputs, n_outputs);
+    lt_function_options own = lt_function_defaults();
+    lt_compile_options compile = lt_compile_defaults();
+    LT_TRY(LT_TAKE(lt_function_options, opt, &own));
+    LT_TRY(LT_TAKE(lt_compile_options, own.compile, &compile));
+    if (own.max_plans < 1) own.max_plans = 8;
+    if (own.max_compiles < 1) own.max_compiles = 16;
     lt_function *f = lt_calloc(1, sizeof *f);
     if (!f) return LT_ERR_MEMORY;
-    *f = (lt_function){ .build = build, .ctx = ctx, .n_inputs = n_inputs, .n_outputs = n_outputs };
-    if (opt) f->opt = *opt;
-    if (f->opt.max_plans < 1) f->opt.max_plans = 8;
-    if (f->opt.max_compiles < 1) f->opt.max_compiles = 16;
+    *f = (lt_function){ .build = build, .ctx = ctx, .n_inputs = n_inputs, .n_outputs = n_outputs, .opt = own, .compile = compile,
+                        .stats.size = sizeof f->stats };
     f->plan = lt_calloc((size_t)f->opt.max_plans, sizeof *f->plan);
     f->in_pointer = lt_calloc((size_t)n_inputs + 1, sizeof *f->in_pointer);
     f->out_pointer = lt_calloc((size_t)n_outputs, sizeof *f->out_pointer);
@@ -68,7 +79,10 @@ lt_status lt_function_create(lt_function_builder build, void *ctx, int n_inputs,
     return LT_OK;
 }
 
-lt_function_stats lt_function_get_stats(const lt_function *f) { return f ? f->stats : (lt_function_stats){ 0 }; }
+void lt_function_get_stats_into(const lt_function *f, lt_function_stats *out)
+{
+    LT_GIVE(out, f ? &f->stats : &(lt_function_stats){ .size = sizeof(lt_function_stats) });
+}
 
 /* ---- guards ---- */
 
@@ -131,7 +145,7 @@ static lt_status build_graph(lt_function *f, const lt_tensor *inputs, lt_graph *
 
 static lt_status compile_plan(lt_function *f, const lt_tensor *inputs, plan *p)
 {
-    lt_compile_options opt = f->opt.compile;
+    lt_compile_options opt = f->compile;
     lt_graph *g = NULL;
     if (f->stats.eager) opt.mode = LT_MODE_EAGER;
     lt_node *nodes = lt_malloc(((size_t)f->n_inputs + (size_t)f->n_outputs) * sizeof *nodes), *out = nodes ? nodes + f->n_inputs : NULL;

@@ -3,6 +3,7 @@
 #include "graph/program/program.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "graph/build/build.h"
 #include "trace/clock.h"
@@ -221,24 +222,25 @@ static lt_status create(lt_program *p, lt_graph *g, const lt_node *outputs, int 
     lt_status s = extract(g, outputs, n_outputs, host ? opt->lead_outputs : 0, &arena, &m);
     if (!s) s = lt_program_build(p, &m, opt);
     if (!s) s = pack_constants(p);
-    if (!s && !opt->on_device) s = make_copies(p);
-    p->on_device = opt->on_device;
+    if (!s && !p->on_device) s = make_copies(p);
     if (!s && p->mode >= LT_MODE_REDUCE_OVERHEAD && lt_program_can_capture(p)) s = record(p);
     lt_ir_free(&m.ir);
     lt_arena_release(&arena);
     return s;
 }
 
-lt_status lt_program_create(lt_graph *g, const lt_node *outputs, int n_outputs,
-                            const lt_compile_options *opt, lt_program **out)
+static lt_status create_in(bool on_device, lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *given,
+                           lt_program **out)
 {
-    static const lt_compile_options defaults;
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_program_create: out is NULL");
     *out = NULL;
-    if (!opt) opt = &defaults;
+    lt_compile_options own = lt_compile_defaults(), *opt = &own;
+    LT_TRY(LT_TAKE(lt_compile_options, given, opt));
     LT_TRY(check_request(g, outputs, n_outputs, opt));
     lt_program *p = lt_calloc(1, sizeof *p);
     if (!p) return LT_ERR_MEMORY;
+    p->info.size = sizeof p->info;
+    p->on_device = on_device;
     lt_span span = lt_span_begin("compile");
     int64_t start = lt_clock_ns();
     lt_status s = create(p, g, outputs, n_outputs, opt);
@@ -247,6 +249,21 @@ lt_status lt_program_create(lt_graph *g, const lt_node *outputs, int n_outputs,
     if (s) { lt_program_destroy(p); return s; }
     *out = p;
     return LT_OK;
+}
+
+void lt_compile_defaults_into(lt_compile_options *out)
+{
+    LT_GIVE(out, &(lt_compile_options){ .size = sizeof(lt_compile_options) });
+}
+
+lt_status lt_program_create(lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt, lt_program **out)
+{
+    return create_in(false, g, outputs, n_outputs, opt, out);
+}
+
+lt_status lt_program_create_on_device(lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt, lt_program **out)
+{
+    return create_in(true, g, outputs, n_outputs, opt, out);
 }
 
 /* ---- running ---- */
@@ -376,7 +393,10 @@ lt_status lt_program_time(lt_program *p, int repeats, double *seconds)
 
 /* ---- describing ---- */
 
-lt_program_info lt_program_get_info(const lt_program *p) { return p ? p->info : (lt_program_info){ 0 }; }
+void lt_program_get_info_into(const lt_program *p, lt_program_info *out)
+{
+    LT_GIVE(out, p ? &p->info : &(lt_program_info){ .size = sizeof(lt_program_info) });
+}
 
 static void dump_step(const lt_program *p, int i, FILE *to)
 {

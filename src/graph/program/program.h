@@ -71,7 +71,7 @@ lt_status lt_default_device(lt_device **out);
    that device; on a stream that captures, the launches become part of its capture. */
 lt_status lt_program_queue(lt_program *p, lt_stream *st, const void *const *inputs, void *const *outputs);
 /* Queues what follows from held inputs alone, so that the next runs need not: before a capture, and whenever the
-   contents of those inputs changed. For programs compiled with on_device. */
+   contents of those inputs changed. For programs of lt_program_create_on_device. */
 lt_status lt_program_queue_held(lt_program *p, lt_stream *st, const void *const *inputs, void *const *outputs);
 /* Whether all of its work can be part of a captured sequence. */
 bool      lt_program_can_capture(const lt_program *p);
@@ -88,6 +88,10 @@ bool      lt_program_gains_abreast(const lt_program *p);
 
 /* Launches [first, last) while a trace is recorded; waits for a device that works by itself (program/trace.c). */
 lt_status lt_program_launch_traced(lt_program *p, int first, int last);
+
+/* As lt_program_create, for inputs and outputs in the device's memory: the program is queued on streams and never run with host
+   pointers. Held inputs (held_from) are allowed on every device. */
+lt_status lt_program_create_on_device(lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt, lt_program **out);
 
 /* Compiles a module (compile.c); the module's IR may be changed. */
 lt_status lt_program_build(lt_program *p, lt_module *m, const lt_compile_options *opt);

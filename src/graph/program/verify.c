@@ -63,7 +63,7 @@ static lt_status compare(const lt_graph *g, lt_node n, const void *compiled, con
 static lt_status compare_outputs(lt_graph *g, const lt_node *outputs, int n, const lt_compile_options *opt,
                                  const void *const *inputs, double rel_tol)
 {
-    static const lt_compile_options eager_mode = { .mode = LT_MODE_EAGER };
+    static const lt_compile_options eager_mode = { .size = sizeof(lt_compile_options), .mode = LT_MODE_EAGER };
     results compiled = { 0 }, eager = { 0 };
     lt_status s = evaluate(g, outputs, n, &eager_mode, inputs, &eager);
     if (!s) s = evaluate(g, outputs, n, opt, inputs, &compiled);

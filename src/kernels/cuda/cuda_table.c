@@ -49,7 +49,7 @@ const lt_cuda_row *lt_cuda_rows(int *n_rows)
 lt_digest lt_cuda_table_digest(void)
 {
     lt_sha256 h;
-    lt_device_library_info library;
+    lt_device_library_info library = { .size = sizeof library };
     lt_sha256_start(&h);
     for (size_t i = 0; i < LT_LEN(rows); i++) lt_sha256_add(&h, rows[i].name, strlen(rows[i].name) + 1);
     for (int i = 0; lt_device_library(i, &library); i++) lt_sha256_add(&h, library.version, strlen(library.version) + 1);

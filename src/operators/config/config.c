@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/config.h"
 #include "base/files/file.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "lathe/dataset.h"
 #include "operators/config/field_blocks.h"
@@ -40,7 +41,7 @@ static lt_status substitute_text(lt_arena *arena, lt_yaml_node *n, const lt_data
     bool given = text != NULL;
     if (!given) text = lt_config_variable(name);
     if (!text)
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s stands for nothing: expected a parameter or an environment variable %s", lt_yaml_place(n).s, n->text, name);
+        return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: %s stands for nothing: expected a parameter or an environment variable %s", lt_yaml_place(n).s, n->text, name), n);
     LT_TRY(lt_yaml_scalar(arena, text, given, n->source, &value)); /* from the environment it stays a text */
     n->kind = value->kind;
     n->text = value->text;
@@ -279,12 +280,20 @@ static lt_status keep_or_drop(lt_status s, lt_dataset_config **c)
     return s;
 }
 
-lt_status lt_dataset_config_parse(const char *text, size_t length, const char *name, const lt_dataset_overrides *over, lt_dataset_config **out)
+void lt_dataset_overrides_defaults_into(lt_dataset_overrides *out)
+{
+    LT_GIVE(out, &(lt_dataset_overrides){ .size = sizeof(lt_dataset_overrides) });
+}
+
+lt_status lt_dataset_config_parse(const char *text, size_t length, const char *name, const lt_dataset_overrides *overrides, lt_dataset_config **out)
 {
     if (!out || !name || (!text && length)) return LT_FAIL(LT_ERR_ARGUMENT, "config: %s is NULL", !out ? "out" : !name ? "name" : "text");
+    *out = NULL;
+    lt_dataset_overrides over = lt_dataset_overrides_defaults();
+    LT_TRY(LT_TAKE(lt_dataset_overrides, overrides, &over));
     LT_TRY(create(out));
     lt_status s = lt_yaml_read(&(*out)->arena, text ? text : "", length, name, &(*out)->notes, &(*out)->document);
-    if (!s) s = check_document(*out, over);
+    if (!s) s = check_document(*out, &over);
     return keep_or_drop(s, out);
 }
 
@@ -319,10 +328,11 @@ const char *lt_dataset_config_warning(const lt_dataset_config *c, int i) { retur
 const lt_idle_key *lt_dataset_config_idle(const lt_dataset_config *c, int i) { return i >= 0 && i < c->notes.n_idle ? &c->notes.idle[i].shown : NULL; }
 const char *lt_dataset_config_json(const lt_dataset_config *c) { return c->json; }
 
-lt_dataset_summary lt_dataset_config_summary(const lt_dataset_config *c)
+void lt_dataset_config_summary_into(const lt_dataset_config *c, lt_dataset_summary *out)
 {
     static const char *const providers[] = { "lambda_labs", "runpod", "aws", "local" }; /* in the order of keys.c */
-    return (lt_dataset_summary){ .name = c->name, .output = c->output_path, .device = c->device, .provider = providers[c->provider],
+    const lt_dataset_summary s = { .size = sizeof s, .name = c->name, .output = c->output_path, .device = c->device, .provider = providers[c->provider],
                                  .total_samples = c->total_samples, .batch_size = c->batch_size, .realizations = c->realizations, .steps = c->steps,
                                  .seed = c->seed, .store_trajectories = c->store_trajectories, .precision = c->precision };
+    LT_GIVE(out, &s);
 }

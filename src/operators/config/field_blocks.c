@@ -220,8 +220,8 @@ static lt_status read_weights(lt_dataset_config *c, const lt_yaml_node *weights)
         snprintf(path, sizeof path, "%s.ic_type_weights.%.60s", section, m->key);
         if (!lt_field_type_find(m->key, &type)) {
             const char *near = lt_field_type_nearest(m->key);
-            return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s: no such type of field%s%s%s", lt_yaml_place(m).s, path, near ? ": did you mean '" : "",
-                           near ? near : "", near ? "'?" : "");
+            return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: %s: no such type of field%s%s%s", lt_yaml_place(m).s, path, near ? ": did you mean '" : "",
+                           near ? near : "", near ? "'?" : ""), m);
         }
         if ((m->kind != LT_YAML_INT && m->kind != LT_YAML_REAL) || !(m->real >= 0) || isinf(m->real))
             return lt_schema_refuse(m, path, "a weight of at least 0");

@@ -29,7 +29,7 @@ lt_status lt_schema_refuse(const lt_yaml_node *n, const char *path, const char *
 {
     char value[128];
     value_text(n, value, sizeof value);
-    return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s is %s: expected %s", lt_yaml_place(n).s, path, value, expected);
+    return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: %s is %s: expected %s", lt_yaml_place(n).s, path, value, expected), n);
 }
 
 static lt_status refuse_row(const lt_option *row, const lt_yaml_node *n, const char *path)
@@ -230,8 +230,8 @@ static lt_status unknown_key(const siblings *b, const lt_yaml_node *n, const cha
 {
     if (!strict) return lt_schema_note_key(notes, n, path, b->at, b->n);
     const char *near = lt_text_nearest(n->key, b->at, b->n);
-    return LT_FAIL(LT_ERR_ARGUMENT, "%s: unknown key '%.120s'%s%s%s", lt_yaml_place(n).s, path, near ? ": did you mean '" : "",
-                   near ? near : "", near ? "'?" : "");
+    return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: unknown key '%.120s'%s%s%s", lt_yaml_place(n).s, path, near ? ": did you mean '" : "",
+                   near ? near : "", near ? "'?" : ""), n);
 }
 
 /* One list of siblings serves all levels, so it is made anew for each member. */

@@ -39,10 +39,10 @@ static lt_status read_bounds(const reader *r, const lt_yaml_node *spec, lt_param
     p->lo = b->first->real;
     p->hi = b->last->real;
     if (p->lo >= p->hi)
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s.bounds is [%s, %s]: expected lo < hi (one value: type choice with one element)",
-                       lt_yaml_place(b).s, r->path, b->first->text, b->last->text);
+        return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: %s.bounds is [%s, %s]: expected lo < hi (one value: type choice with one element)",
+                       lt_yaml_place(b).s, r->path, b->first->text, b->last->text), b);
     if (!p->log_scale || p->lo > 0) return LT_OK;
-    return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s.bounds begins at %s: expected lo > 0 with log_scale", lt_yaml_place(b).s, r->path, b->first->text);
+    return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: %s.bounds begins at %s: expected lo > 0 with log_scale", lt_yaml_place(b).s, r->path, b->first->text), b);
 }
 
 static lt_status read_weights(const reader *r, const lt_yaml_node *spec, lt_param *p)
@@ -61,7 +61,7 @@ static lt_status read_weights(const reader *r, const lt_yaml_node *spec, lt_para
         sum += p->weights[i++] = m->real;
     }
     if (fabs(sum - 1) <= 1e-6) return LT_OK;
-    return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s.weights sum to %.9g: expected 1 within 1e-6", lt_yaml_place(w).s, r->path, sum);
+    return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: %s.weights sum to %.9g: expected 1 within 1e-6", lt_yaml_place(w).s, r->path, sum), w);
 }
 
 static lt_status read_choices(const reader *r, const lt_yaml_node *spec, lt_param *p)
@@ -120,7 +120,7 @@ static lt_status refuse_value(const reader *r, const lt_yaml_node *spec, const l
     char expected[160];
     lt_option row = { .type = t->kind == LT_TARGET_INT ? LT_OPTION_TYPE_INT : LT_OPTION_TYPE_REAL, .range = t->range };
     lt_option_expects(&row, expected, sizeof expected);
-    return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s can be %.10g: expected %s%s", lt_yaml_place(spec).s, r->path, v, expected, t->odd ? ", odd" : "");
+    return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: %s can be %.10g: expected %s%s", lt_yaml_place(spec).s, r->path, v, expected, t->odd ? ", odd" : ""), spec);
 }
 
 static lt_status check_choice(const reader *r, const lt_yaml_node *node, const lt_param_target *t, const lt_param_choice *c)
@@ -169,9 +169,9 @@ static const char *const block_names[] = {
 static lt_status add_column(reader *r, lt_param *p, const lt_yaml_node *at)
 {
     if (r->space->n == LT_SOBOL_MAX_COLUMNS)
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s: more than %d parameters: there are Sobol numbers for no more", lt_yaml_place(at).s, r->path, LT_SOBOL_MAX_COLUMNS);
+        return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: %s: more than %d parameters: there are Sobol numbers for no more", lt_yaml_place(at).s, r->path, LT_SOBOL_MAX_COLUMNS), at);
     if (lt_space_find(r->space, p->name, NULL))
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s: another block has a parameter of this name", lt_yaml_place(at).s, r->path);
+        return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: %s: another block has a parameter of this name", lt_yaml_place(at).s, r->path), at);
     r->space->param[r->space->n++] = *p;
     return LT_OK;
 }

@@ -23,6 +23,11 @@ lt_place lt_yaml_place(const lt_yaml_node *n)
     return p;
 }
 
+lt_status lt_yaml_at(lt_status s, const lt_yaml_node *n)
+{
+    return n->line ? lt_place_line(s, n->source, n->line, n->column) : lt_place_file(s, n->source);
+}
+
 /* Room for one more element in a list of the arena. */
 static lt_status make_room(lt_arena *arena, int n, int *capacity, size_t element_bytes, void *list)
 {
@@ -115,7 +120,7 @@ lt_status lt_yaml_set(lt_arena *arena, lt_yaml_node *root, const char *path, lt_
             *next = (lt_yaml_node){ .kind = LT_YAML_MAP, .source = value->source, .key = copy };
             lt_yaml_put(root, next);
         } else if (next->kind != LT_YAML_MAP) {
-            return LT_FAIL(LT_ERR_ARGUMENT, "%s: %s is %s: expected a mapping", lt_yaml_place(next).s, key, lt_yaml_kind_name(next->kind));
+            return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: %s is %s: expected a mapping", lt_yaml_place(next).s, key, lt_yaml_kind_name(next->kind)), next);
         }
         root = next;
     }

@@ -56,6 +56,7 @@ lt_status lt_yaml_read(lt_arena *arena, const char *text, size_t n_bytes, const 
 /* "file:12:5", or the source alone. */
 typedef struct lt_place { char s[160]; } lt_place;
 lt_place    lt_yaml_place(const lt_yaml_node *n);
+lt_status   lt_yaml_at(lt_status s, const lt_yaml_node *n); /* gives the failure just recorded the place of n */
 const char *lt_yaml_kind_name(lt_yaml_kind k); /* "a mapping", "an integer", … */
 
 lt_yaml_node *lt_yaml_member(const lt_yaml_node *map, const char *key); /* NULL when absent or not a mapping */

@@ -23,12 +23,17 @@ typedef struct reader {
     int           n_nodes;
 } reader;
 
+static lt_status at_mark(const reader *r, lt_status s, yaml_mark_t at)
+{
+    return lt_place_line(s, r->name, (int64_t)at.line + 1, (int64_t)at.column + 1);
+}
+
 /* ---- Nodes ------------------------------------------------------------------- */
 static lt_status make_node(reader *r, lt_yaml_kind kind, yaml_mark_t at, lt_yaml_node **out)
 {
     if (++r->n_nodes > LT_YAML_MAX_NODES)
-        return LT_FAIL(LT_ERR_FORMAT, "%s:%zu:%zu: the document has more than %d nodes (aliases count each time they are used)",
-                       r->name, at.line + 1, at.column + 1, LT_YAML_MAX_NODES);
+        return at_mark(r, LT_FAIL(LT_ERR_FORMAT, "%s:%zu:%zu: the document has more than %d nodes (aliases count each time they are used)",
+                       r->name, at.line + 1, at.column + 1, LT_YAML_MAX_NODES), at);
     lt_yaml_node *n = *out = lt_arena_alloc(r->arena, sizeof *n);
     if (!n) return LT_ERR_MEMORY;
     *n = (lt_yaml_node){ .kind = kind, .source = r->name, .line = (int)at.line + 1, .column = (int)at.column + 1 };
@@ -38,7 +43,7 @@ static lt_status make_node(reader *r, lt_yaml_kind kind, yaml_mark_t at, lt_yaml
 static lt_status check_depth(const reader *r, yaml_mark_t at, int depth)
 {
     if (depth <= LT_YAML_MAX_DEPTH) return LT_OK;
-    return LT_FAIL(LT_ERR_FORMAT, "%s:%zu:%zu: nested deeper than %d", r->name, at.line + 1, at.column + 1, LT_YAML_MAX_DEPTH);
+    return at_mark(r, LT_FAIL(LT_ERR_FORMAT, "%s:%zu:%zu: nested deeper than %d", r->name, at.line + 1, at.column + 1, LT_YAML_MAX_DEPTH), at);
 }
 
 /* Copies a subtree: what an alias stands for may be changed afterwards by a merge. */
@@ -69,8 +74,8 @@ static lt_status parser_failure(const reader *r)
     if (p->error == YAML_MEMORY_ERROR) return LT_FAIL(LT_ERR_MEMORY, "%s: libyaml ran out of memory", r->name);
     if (p->error == YAML_READER_ERROR)
         return LT_FAIL(LT_ERR_FORMAT, "%s: byte %zu: %s", r->name, p->problem_offset, problem);
-    return LT_FAIL(LT_ERR_FORMAT, "%s:%zu:%zu: %s%s%s", r->name, p->problem_mark.line + 1, p->problem_mark.column + 1, problem,
-                   p->context ? ", " : "", p->context ? p->context : "");
+    return at_mark(r, LT_FAIL(LT_ERR_FORMAT, "%s:%zu:%zu: %s%s%s", r->name, p->problem_mark.line + 1, p->problem_mark.column + 1, problem,
+                   p->context ? ", " : "", p->context ? p->context : ""), p->problem_mark);
 }
 
 static lt_status next_event(reader *r, yaml_event_t *e)
@@ -94,8 +99,8 @@ static lt_status read_alias(reader *r, const yaml_event_t *e, int depth, lt_yaml
     const char *name = (const char *)e->data.alias.anchor;
     for (const anchor *a = r->anchors; a; a = a->next)
         if (!strcmp(a->name, name)) return copy_tree(r, a->node, e->start_mark, depth, out);
-    return LT_FAIL(LT_ERR_FORMAT, "%s:%zu:%zu: alias *%.60s stands for nothing: no anchor of that name before it", r->name,
-                   e->start_mark.line + 1, e->start_mark.column + 1, name);
+    return at_mark(r, LT_FAIL(LT_ERR_FORMAT, "%s:%zu:%zu: alias *%.60s stands for nothing: no anchor of that name before it", r->name,
+                   e->start_mark.line + 1, e->start_mark.column + 1, name), e->start_mark);
 }
 
 /* Accepts only tags that name the type the scalar has anyway. */
@@ -117,7 +122,7 @@ static lt_status apply_tag(const yaml_event_t *e, lt_yaml_node *n)
         n->kind = LT_YAML_REAL;
         return LT_OK;
     }
-    return LT_FAIL(LT_ERR_FORMAT, "%s: tag '%.60s' does not fit '%.60s' here", lt_yaml_place(n).s, tag, n->text);
+    return lt_yaml_at(LT_FAIL(LT_ERR_FORMAT, "%s: tag '%.60s' does not fit '%.60s' here", lt_yaml_place(n).s, tag, n->text), n);
 }
 
 static lt_status read_scalar(reader *r, const yaml_event_t *e, lt_yaml_node **out)
@@ -169,7 +174,7 @@ static lt_status spread(lt_yaml_node *map, lt_yaml_node *from)
         return LT_OK;
     }
     if (from->kind != LT_YAML_MAP)
-        return LT_FAIL(LT_ERR_FORMAT, "%s: '<<' takes a mapping or a list of mappings, got %s", lt_yaml_place(from).s, lt_yaml_kind_name(from->kind));
+        return lt_yaml_at(LT_FAIL(LT_ERR_FORMAT, "%s: '<<' takes a mapping or a list of mappings, got %s", lt_yaml_place(from).s, lt_yaml_kind_name(from->kind)), from);
     for (lt_yaml_node *m = from->first, *next; m; m = next) {
         next = m->next;
         m->next = NULL;
@@ -181,11 +186,11 @@ static lt_status spread(lt_yaml_node *map, lt_yaml_node *from)
 static lt_status read_member(reader *r, lt_yaml_node *map, const lt_yaml_node *key, int depth, lt_yaml_node **merged)
 {
     if (key->kind == LT_YAML_LIST || key->kind == LT_YAML_MAP)
-        return LT_FAIL(LT_ERR_FORMAT, "%s: %s as a key: expected a name", lt_yaml_place(key).s, lt_yaml_kind_name(key->kind));
+        return lt_yaml_at(LT_FAIL(LT_ERR_FORMAT, "%s: %s as a key: expected a name", lt_yaml_place(key).s, lt_yaml_kind_name(key->kind)), key);
     lt_yaml_node *value = NULL;
     bool ended;
     LT_TRY(read_next(r, depth + 1, YAML_NO_EVENT, &ended, &value));
-    if (!value) return LT_FAIL(LT_ERR_FORMAT, "%s: a key without a value", lt_yaml_place(key).s);
+    if (!value) return lt_yaml_at(LT_FAIL(LT_ERR_FORMAT, "%s: a key without a value", lt_yaml_place(key).s), key);
     value->key = key->text;
     if (!strcmp(key->text, "<<")) {
         *merged = value;
@@ -224,7 +229,7 @@ static lt_status read_value(reader *r, const yaml_event_t *e, int depth, lt_yaml
         LT_TRY(make_node(r, LT_YAML_MAP, e->start_mark, out));
         LT_TRY(read_map(r, *out, depth));
         return remember(r, e->data.mapping_start.anchor, *out);
-    default: return LT_FAIL(LT_ERR_FORMAT, "%s:%zu:%zu: expected a value", r->name, e->start_mark.line + 1, e->start_mark.column + 1);
+    default: return at_mark(r, LT_FAIL(LT_ERR_FORMAT, "%s:%zu:%zu: expected a value", r->name, e->start_mark.line + 1, e->start_mark.column + 1), e->start_mark);
     }
 }
 

@@ -179,8 +179,8 @@ static void drop_architecture(lt_learned *l)
 
 static lt_status make_lanes(lt_learned *l, lt_node latents)
 {
-    lt_rollout_info ignored = { 0 };
-    lt_compile_options opt = { .device = l->setup.device, .held_from = LT_STEP_TENSORS };
+    lt_rollout_info ignored = { .size = sizeof ignored };
+    lt_compile_options opt = { .size = sizeof opt, .device = l->setup.device, .held_from = LT_STEP_TENSORS };
     LT_TRY(lt_rollout_choose_precision(l->setup.device, l->setup.precision, &ignored, &opt));
     l->n_lanes = l->network.flops < LT_SMALL_STEP_FLOPS ? (int)LT_MIN(lt_pool_threads(l->pool), l->setup.realizations) : 1;
     if (!(l->lane = lt_calloc((size_t)l->n_lanes, sizeof *l->lane))) return LT_ERR_MEMORY;

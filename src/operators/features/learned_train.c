@@ -52,7 +52,7 @@ static lt_status compile(lt_trainer *t)
 {
     lt_network *n = &t->network;
     lt_graph *g = n->graph;
-    lt_compile_options opt = { .device = t->device, .held_from = LT_STEP_TENSORS };
+    lt_compile_options opt = { .size = sizeof opt, .device = t->device, .held_from = LT_STEP_TENSORS };
     size_t count = (size_t)n->n_tensors;
     lt_node *node = lt_malloc((2 * count + 1) * sizeof *node), *wrt = node + count + 1;
     if (!node) return LT_ERR_MEMORY;

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/files/file.h"
+#include "base/sized.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -104,6 +105,7 @@ lt_status lt_dataset_open(const char *path, lt_dataset **out)
     lt_dataset *d = s ? NULL : lt_calloc(1, sizeof *d);
     if (!s && (!d || !(d->path = lt_strdup(path)))) s = LT_ERR_MEMORY;
     if (!s) {
+        d->info.size = sizeof d->info;
         d->info.file_bytes = bytes;
         s = start_reader(d, fd);
     }
@@ -129,7 +131,7 @@ void lt_dataset_close(lt_dataset *d)
     lt_free(d);
 }
 
-lt_dataset_info lt_dataset_get_info(const lt_dataset *d) { return d->info; }
+void lt_dataset_get_info_into(const lt_dataset *d, lt_dataset_info *out) { LT_GIVE(out, &d->info); }
 
 bool lt_dataset_is_at(const lt_dataset *d, const char *path)
 {

@@ -178,7 +178,7 @@ lt_status lt_dataset_walk(lt_dataset *d, lt_status (*item)(void *ctx, const lt_d
 {
     for (int i = 0; i < d->n_items; i++) {
         const lt_file_item *it = &d->item[i];
-        lt_dataset_item seen = { .path = it->path, .group = it->group, .dtype = it->group ? "" : lt_element_name(it->element), .compression = it->compression,
+        lt_dataset_item seen = { .size = sizeof seen, .path = it->path, .group = it->group, .dtype = it->group ? "" : lt_element_name(it->element), .compression = it->compression,
                                  .shape = lt_dataset_item_shape(it), .chunk = lt_shape_of(it->chunk_rank, it->chunk), .stored_bytes = it->stored_bytes };
         LT_TRY(lt_callback_status("dataset walk: the function", item(ctx, &seen)));
     }

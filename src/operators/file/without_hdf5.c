@@ -1,5 +1,6 @@
 /* Stands in for the files that need the HDF5 library in a build without it.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "base/sized.h"
 #include "base/status.h"
 #include "lathe/dataset.h"
 #include "operators/file/store_internal.h"
@@ -27,10 +28,11 @@ lt_status lt_dataset_open(const char *path, lt_dataset **out)
 /* No dataset is ever open, so the others are not reached. */
 void lt_dataset_close(lt_dataset *d) { (void)d; }
 
-lt_dataset_info lt_dataset_get_info(const lt_dataset *d)
+void lt_dataset_get_info_into(const lt_dataset *d, lt_dataset_info *out)
 {
     (void)d;
-    return (lt_dataset_info){ .config = "", .engine_config = "", .engine_version = "", .precision = "", .creation_date = "", .sampling_metrics = "", .device = "" };
+    LT_GIVE(out, &(lt_dataset_info){ .size = sizeof(lt_dataset_info), .config = "", .engine_config = "", .engine_version = "", .precision = "",
+                                           .creation_date = "", .sampling_metrics = "", .device = "" });
 }
 
 bool lt_dataset_is_at(const lt_dataset *d, const char *path)

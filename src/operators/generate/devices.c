@@ -1,6 +1,7 @@
 /* Which GPUs share the rows of a dataset. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/generate/generate.h"
 
+#include "base/sized.h"
 #include "base/status.h"
 #include "lathe/device.h"
 
@@ -47,7 +48,7 @@ static bool compute_alike(const lt_device_info *a, const lt_device_info *b) { re
 static lt_status keep_alike(bool listed, lt_generate_devices *d)
 {
     int n = d->n;
-    lt_device_info first = { 0 }, info;
+    lt_device_info first = { .size = sizeof first }, info = { .size = sizeof info };
     d->n = 0;
     for (int i = 0; i < n; i++) {
         char why[200] = "";
@@ -67,12 +68,10 @@ static lt_status keep_alike(bool listed, lt_generate_devices *d)
     return LT_OK;
 }
 
-lt_status lt_generate_choose_devices(const lt_dataset_config *c, lt_generate_devices *out)
+static lt_status choose(const lt_dataset_config *c, lt_generate_devices *out)
 {
-    if (!c || !out) return LT_FAIL(LT_ERR_ARGUMENT, "generate: %s is NULL", c ? "out" : "the configuration");
     int n_gpus = LT_MAX(lt_device_count() - NO_GPUS, 0);
     const char *alone = one_process(c);
-    *out = (lt_generate_devices){ 0 };
     if (!strncmp(c->device, "cpu", 3) || !n_gpus) return LT_OK;
     if (!strncmp(c->device, "cuda:", 5)) {
         snprintf(out->name[out->n++], sizeof out->name[0], "%s", c->device);
@@ -93,4 +92,14 @@ lt_status lt_generate_choose_devices(const lt_dataset_config *c, lt_generate_dev
         out->n = 1;
     }
     return LT_OK;
+}
+
+lt_status lt_generate_choose_devices(const lt_dataset_config *c, lt_generate_devices *out)
+{
+    if (!c || !out) return LT_FAIL(LT_ERR_ARGUMENT, "generate: %s is NULL", c ? "out" : "the configuration");
+    LT_TRY(LT_CHECK_SIZE(lt_generate_devices, out));
+    lt_generate_devices chosen = { .size = sizeof chosen };
+    lt_status s = choose(c, &chosen);
+    LT_GIVE(out, &chosen);
+    return s;
 }

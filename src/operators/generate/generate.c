@@ -2,6 +2,7 @@
 #include "operators/generate/generate.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
@@ -75,13 +76,15 @@ static lt_status report_lost(const lt_generate_info *info, int64_t rows)
                    info->lost > named ? ", ..." : "", info->first_failure);
 }
 
-lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_info *info)
+lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *options, lt_generate_info *out)
 {
-    lt_generate_info own;
-    lt_generator g = { .c = c, .opt = opt, .info = info ? info : &own };
+    lt_generate_options opt = lt_generate_defaults();
+    lt_generate_info info = { .size = sizeof info };
+    lt_generator g = { .c = c, .opt = &opt, .info = &info };
+    LT_TRY(LT_TAKE(lt_generate_options, options, &opt));
+    LT_TRY(LT_CHECK_SIZE(lt_generate_info, out));
     int64_t start = lt_clock_ns();
     lt_span span = lt_span_begin("generate");
-    *g.info = (lt_generate_info){ 0 };
     bool watched = false;
     lt_status s = lt_generator_choose_watchdog(&g, &watched);
     if (!s) s = lt_generator_prepare(&g);
@@ -98,5 +101,6 @@ lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt
     g.info->gflops = g.info->inference_seconds > 0 ? 1e-9 * g.info->total_flops / g.info->inference_seconds : 0;
     lt_generator_release(&g);
     lt_span_end(span);
+    LT_GIVE(out, &info);
     return s;
 }

@@ -127,7 +127,7 @@ static void note_failure(lt_operator_run *o, lt_status s, double seconds)
 {
     note_reason(o);
     o->failure = s;
-    o->result = (lt_rollout_result){ .status = s == LT_ERR_DEVICE ? LT_RUN_LOST : LT_RUN_FAILED, .step = o->steps, .seconds = seconds };
+    o->result = (lt_rollout_result){ .size = sizeof(lt_rollout_result), .status = s == LT_ERR_DEVICE ? LT_RUN_LOST : LT_RUN_FAILED, .step = o->steps, .seconds = seconds };
 }
 
 /* Computes the features that need all states. */
@@ -147,6 +147,7 @@ lt_status lt_operator_run_end(lt_operator_run *o)
     int64_t begin = lt_clock_ns();
     g->feature_seconds = g->storage_seconds = 0;
     o->ended = true;
+    o->result.size = sizeof o->result;
     lt_status s = o->started ? o->started : lt_rollout_wait(o->ready->rollout, &o->result);
     if (is_operators_own(s)) {
         note_failure(o, s, since(begin));

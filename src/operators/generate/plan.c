@@ -2,6 +2,7 @@
 #include "operators/generate/generate.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "operators/rollout/rollout.h"
 #include "trace/clock.h"
@@ -107,7 +108,7 @@ static lt_status make_plan(lt_generator *g, lt_generate_plan *out)
     if (!list) return LT_ERR_MEMORY;
     double passes = (double)LT_MAX(g->c->steps - 1, 1);
     if (g->c->learned.enabled) passes += lt_learned_passes(&g->c->learned, g->c->kind, g->c->steps);
-    *out = (lt_generate_plan){ .rows = rows, .realizations = g->c->realizations, .steps = g->c->steps, .grid = g->rows.max_grid,
+    *out = (lt_generate_plan){ .size = sizeof(lt_generate_plan), .rows = rows, .realizations = g->c->realizations, .steps = g->c->steps, .grid = g->rows.max_grid,
                                .signatures = g->info->signatures, .precision = g->info->precision };
     for (int64_t i = 0; i < n; i++) {
         list[i] = (by_work){ lt_operator_flops(&g->rows.spec[i]), &g->rows.spec[i], i };
@@ -124,10 +125,15 @@ static lt_status make_plan(lt_generator *g, lt_generate_plan *out)
 
 lt_status lt_generate_make_plan(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_plan *out)
 {
-    if (!c || !opt || !out) return LT_FAIL(LT_ERR_ARGUMENT, "generate: %s is NULL", !c ? "the configuration" : !opt ? "opt" : "out");
-    lt_generate_info info = { 0 };
-    lt_generator g = { .c = c, .opt = opt, .info = &info };
-    lt_status s = make_plan(&g, out);
+    if (!c || !out) return LT_FAIL(LT_ERR_ARGUMENT, "generate: %s is NULL", !c ? "the configuration" : "out");
+    lt_generate_options own = lt_generate_defaults();
+    lt_generate_info info = { .size = sizeof info };
+    lt_generate_plan plan = { .size = sizeof plan };
+    LT_TRY(LT_TAKE(lt_generate_options, opt, &own));
+    LT_TRY(LT_CHECK_SIZE(lt_generate_plan, out));
+    lt_generator g = { .c = c, .opt = &own, .info = &info };
+    lt_status s = make_plan(&g, &plan);
+    LT_GIVE(out, &plan);
     lt_generator_release(&g);
     return s;
 }

@@ -34,7 +34,7 @@ enum { LT_MOST_AT_ONCE = 4 }; /* operators that run side by side on a device */
 typedef struct lt_ready {              /* an operator about to run */
     int64_t              row;          /* of the table */
     lt_operator_weights *weights;
-    lt_operator_spec     weights_spec; /* what the memory of the weights was made for */
+    lt_operator_spec weights_spec; /* what the memory of the weights was made for */
     float               *field;        /* [3, G, G] */
     lt_rollout          *rollout;      /* NULL: the device failed while it was made … */
     lt_status            failure;      /* … so, LT_ERR_DEVICE … */

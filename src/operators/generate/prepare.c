@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/generate/generate.h"
 
+#include "base/sized.h"
 #include "base/status.h"
 #include "device/flags.h"
 #include "operators/rollout/rollout.h"
@@ -10,7 +11,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-lt_generate_options lt_generate_defaults(void) { return (lt_generate_options){ .shard_count = 1 }; }
+void lt_generate_defaults_into(lt_generate_options *out)
+{
+    LT_GIVE(out, &(lt_generate_options){ .size = sizeof(lt_generate_options), .shard_count = 1 });
+}
 
 /* ---- Options ------------------------------------------------------------------------------------ */
 static lt_status check_devices(const lt_generate_options *o)
@@ -58,8 +62,8 @@ lt_status lt_generator_choose_watchdog(const lt_generator *g, bool *on)
 /* ---- Precision, rows, plan ---------------------------------------------------------------------- */
 static lt_status choose_precision(lt_generator *g)
 {
-    lt_rollout_info info = { .precision = g->c->precision };
-    lt_compile_options compile;
+    lt_rollout_info info = { .size = sizeof info, .precision = g->c->precision };
+    lt_compile_options compile = { .size = sizeof compile };
     LT_TRY(lt_rollout_choose_precision(g->opt->device, g->c->precision, &info, &compile));
     g->info->precision = info.precision;
     snprintf(g->info->precision_reason, sizeof g->info->precision_reason, "%s", info.precision_reason);

@@ -15,7 +15,7 @@ static bool stopped(const lt_generator *g) { return g->opt->stop && *g->opt->sto
 static void report_progress(lt_generator *g)
 {
     if (!g->opt->progress) return;
-    lt_generate_progress p = { g->info->skipped + g->info->samples, g->plan.rows, g->info->samples * g->plan.steps };
+    lt_generate_progress p = { sizeof p, g->info->skipped + g->info->samples, g->plan.rows, g->info->samples * g->plan.steps };
     g->opt->progress(g->opt->progress_ctx, &p);
 }
 

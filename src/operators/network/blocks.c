@@ -30,7 +30,10 @@ lt_node lt_network_conv(lt_network *n, const char *name, lt_node x, int64_t out,
     double bound = 1 / sqrt((double)(in * kernel * kernel));
     lt_node w = tensor(n, name, ".weight", lt_shape4(out, in, kernel, kernel), LT_INIT_UNIFORM, bound);
     lt_node b = bias ? tensor(n, name, ".bias", lt_shape1(out), LT_INIT_UNIFORM, bound) : LT_NONE;
-    lt_conv_options opt = { { stride, stride }, { pad, pad }, { 1, 1 }, 1, true };
+    lt_conv_options opt = lt_conv_defaults();
+    opt.stride[0] = opt.stride[1] = stride;
+    opt.padding[0] = opt.padding[1] = pad;
+    opt.channels_last = true;
     if (pad && n->spec.circular_padding) {
         x = wrap(g, wrap(g, x, 1, pad), 2, pad);
         opt.padding[0] = opt.padding[1] = 0;

@@ -5,6 +5,7 @@
 #include "graph/build/build.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -14,21 +15,21 @@
 #define MAX_CHANNELS 4096
 #define MAX_GRID 4096
 
-lt_operator_spec lt_operator_defaults(lt_operator_kind kind)
+void lt_operator_defaults_into(lt_operator_kind kind, lt_operator_spec *out)
 {
-    return (lt_operator_spec){
-        .kind = kind, .num_layers = 4, .base_channels = 32, .kernel_size = 3, .activation = LT_ACT_GELU,
+    LT_GIVE(out, &(lt_operator_spec){
+        .size = sizeof(lt_operator_spec), .kind = kind, .num_layers = 4, .base_channels = 32, .kernel_size = 3, .activation = LT_ACT_GELU,
         .normalization = LT_NORM_INSTANCE, .noise = LT_NOISE_GAUSSIAN, .noise_scale = 0.01, .schedule = LT_SCHEDULE_CONSTANT,
         .schedule_period = 100, .grid = 64, .policy = LT_POLICY_RESIDUAL, .dt = 0.01, .alpha = 0.5,
         .modes = 32, .hidden_dim = 0, .encoder_levels = 3, .afno_blocks = 4, .blocks_per_level = 2,
-    };
+    });
 }
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 static lt_status check_int(const char *name, int64_t value, int64_t lo, int64_t hi)
 {
     if (value < lo || value > hi)
-        return LT_FAIL(LT_ERR_ARGUMENT, "operator: %s is %lld: expected %lld..%lld", name, (long long)value, (long long)lo, (long long)hi);
+        return lt_place_option(LT_FAIL(LT_ERR_ARGUMENT, "operator: %s is %lld: expected %lld..%lld", name, (long long)value, (long long)lo, (long long)hi), name);
     return LT_OK;
 }
 
@@ -73,9 +74,8 @@ static lt_status check_policy(const lt_operator_spec *s)
     return check_real("alpha", s->alpha, s->alpha >= 0 && s->alpha < 1, "0 <= alpha < 1");
 }
 
-lt_status lt_operator_check(const lt_operator_spec *s)
+static lt_status check_all(const lt_operator_spec *s)
 {
-    if (!s) return LT_FAIL(LT_ERR_ARGUMENT, "operator: the specification is NULL");
     LT_TRY(check_int("kind", s->kind, 0, LT_OPERATOR_KIND_COUNT - 1));
     LT_TRY(check_int("activation", s->activation, 0, LT_ACT_COUNT - 1));
     LT_TRY(check_int("normalization", s->normalization, 0, LT_NORM_COUNT - 1));
@@ -87,6 +87,20 @@ lt_status lt_operator_check(const lt_operator_spec *s)
     LT_TRY(s->kind == LT_OPERATOR_CNN ? check_cnn(s) : check_uafno(s));
     LT_TRY(check_noise(s));
     return check_policy(s);
+}
+
+lt_status lt_operator_take(const lt_operator_spec *from, lt_operator_spec *to)
+{
+    if (!from) return LT_FAIL(LT_ERR_ARGUMENT, "operator: the specification is NULL");
+    *to = lt_operator_defaults(LT_OPERATOR_CNN);
+    LT_TRY(LT_TAKE(lt_operator_spec, from, to));
+    return check_all(to);
+}
+
+lt_status lt_operator_check(const lt_operator_spec *spec)
+{
+    lt_operator_spec own = { .size = sizeof own };
+    return lt_operator_take(spec, &own);
 }
 
 /* ---- Widths ---------------------------------------------------------------------------------- */
@@ -202,7 +216,8 @@ void lt_network_release(lt_network *n)
 int64_t lt_operator_parameter_count(const lt_operator_spec *spec)
 {
     lt_network n;
-    if (lt_operator_check(spec) || lt_network_create(spec, &n)) return -1;
+    lt_operator_spec own = { .size = sizeof own };
+    if (lt_operator_take(spec, &own) || lt_network_create(&own, &n)) return -1;
     int64_t count = n.n_unread;
     for (int i = 0; i < n.n_tensors; i++) count += n.tensor[i].count;
     lt_network_release(&n);
@@ -212,7 +227,8 @@ int64_t lt_operator_parameter_count(const lt_operator_spec *spec)
 double lt_operator_flops(const lt_operator_spec *spec)
 {
     lt_network n;
-    if (lt_operator_check(spec) || lt_network_create(spec, &n)) return NAN;
+    lt_operator_spec own = { .size = sizeof own };
+    if (lt_operator_take(spec, &own) || lt_network_create(&own, &n)) return NAN;
     double flops = n.flops;
     lt_network_release(&n);
     return flops;

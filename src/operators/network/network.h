@@ -68,6 +68,9 @@ typedef struct lt_network {
     double             flops;        /* of one sample and step; a multiply-add is 2 */
 } lt_network;
 
+/* A specification of the caller, whole and checked. */
+lt_status lt_operator_take(const lt_operator_spec *from, lt_operator_spec *to);
+
 /* spec must have passed lt_operator_check. */
 lt_status lt_network_create(const lt_operator_spec *spec, lt_network *out); /* of one sample */
 lt_status lt_network_create_batch(const lt_operator_spec *spec, int64_t batch, lt_network *out);

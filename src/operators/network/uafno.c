@@ -32,7 +32,7 @@ static lt_node linear(lt_network *n, const char *name, lt_node x, int64_t out)
     lt_graph *g = n->graph;
     lt_shape s = lt_node_shape(g, x);
     int64_t in = s.dim[3];
-    lt_conv_options opt = LT_CONV_DEFAULTS;
+    lt_conv_options opt = lt_conv_defaults();
     double bound = 1 / sqrt((double)in);
     lt_node w = lt_network_tensor_next(n, name, ".weight", lt_shape2(out, in), LT_INIT_UNIFORM, bound);
     lt_node b = lt_network_tensor_next(n, name, ".bias", lt_shape1(out), LT_INIT_UNIFORM, bound);

@@ -15,11 +15,12 @@ lt_status lt_operator_weights_create(const lt_operator_spec *spec, lt_operator_w
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_operator_weights_create: out is NULL");
     *out = NULL;
-    LT_TRY(lt_operator_check(spec));
+    lt_operator_spec own = { .size = sizeof own };
+    LT_TRY(lt_operator_take(spec, &own));
     lt_operator_weights *w = lt_calloc(1, sizeof *w);
     if (!w) return LT_ERR_MEMORY;
     w->index = -1;
-    lt_status s = lt_network_create(spec, &w->network);
+    lt_status s = lt_network_create(&own, &w->network);
     if (!s) {
         lt_network_drop_graph(&w->network);
         w->block = lt_malloc_aligned((size_t)w->network.n_floats * sizeof *w->block);

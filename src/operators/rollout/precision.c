@@ -11,7 +11,7 @@
 /* On a GPU: products of halves on tensor cores; float32 is never rounded to TF32. Every GPU that opens has bfloat16. */
 static lt_status choose_on_device(lt_device *dev, lt_precision wanted, lt_rollout_info *info, lt_compile_options *out)
 {
-    lt_device_info d;
+    lt_device_info d = { .size = sizeof d };
     LT_TRY(lt_device_describe(dev, &d));
     info->precision = wanted;
     out->low_precision = wanted != LT_PRECISION_FLOAT32;

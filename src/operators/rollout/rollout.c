@@ -3,6 +3,7 @@
 #include "operators/rollout/rollout.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 
 #include "device/flags.h"
@@ -13,9 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-lt_rollout_options lt_rollout_defaults(void)
+void lt_rollout_defaults_into(lt_rollout_options *out)
 {
-    return (lt_rollout_options){ .realizations = 1, .steps = 2, .precision = LT_PRECISION_FLOAT32, .post = LT_POST_NONE };
+    LT_GIVE(out, &(lt_rollout_options){ .size = sizeof(lt_rollout_options), .realizations = 1, .steps = 2, .precision = LT_PRECISION_FLOAT32,
+                                              .post = LT_POST_NONE });
 }
 
 static lt_status check_options(const lt_rollout_options *o)
@@ -103,7 +105,7 @@ static lt_status make_lane(lt_rollout *r, const lt_compile_options *opt, lt_step
 
 static lt_status compile(lt_rollout *r)
 {
-    lt_compile_options opt = { .device = r->opt.device, .skip_passes = r->opt.skip_passes,
+    lt_compile_options opt = { .size = sizeof opt, .device = r->opt.device, .skip_passes = r->opt.skip_passes,
                                .held_from = r->opt.forget_weights ? 0 : LT_STEP_TENSORS };
     LT_TRY(lt_rollout_choose_precision(NULL, r->opt.precision, &r->info, &opt));
     r->lane_capacity = LT_MAX(lt_pool_threads(r->pool), LT_MOST_ABREAST);
@@ -141,13 +143,17 @@ lt_status lt_rollout_create(const lt_operator_spec *spec, const lt_rollout_optio
 
 lt_status lt_rollout_create_read(const lt_operator_spec *spec, const lt_rollout_options *opt, const lt_state_reader *reader, lt_rollout **out)
 {
-    if (!out || !opt) return LT_FAIL(LT_ERR_ARGUMENT, "lt_rollout_create: options and out are needed");
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_rollout_create: out is NULL");
     *out = NULL;
-    LT_TRY(lt_operator_check(spec));
-    LT_TRY(check_options(opt));
+    lt_operator_spec own = { .size = sizeof own };
+    lt_rollout_options options = lt_rollout_defaults();
+    LT_TRY(lt_operator_take(spec, &own));
+    LT_TRY(LT_TAKE(lt_rollout_options, opt, &options));
+    LT_TRY(check_options(&options));
     lt_rollout *r = lt_calloc(1, sizeof *r);
     if (!r) return LT_ERR_MEMORY;
-    lt_status s = create(r, spec, opt, reader);
+    r->info.size = sizeof r->info;
+    lt_status s = create(r, &own, &options, reader);
     if (s) lt_rollout_destroy(r);
     else *out = r;
     return s;
@@ -170,13 +176,16 @@ void lt_rollout_destroy(lt_rollout *r)
     lt_free(r);
 }
 
-lt_rollout_info lt_rollout_get_info(const lt_rollout *r) { return r ? r->info : (lt_rollout_info){ 0 }; }
+void lt_rollout_get_info_into(const lt_rollout *r, lt_rollout_info *out)
+{
+    LT_GIVE(out, r ? &r->info : &(lt_rollout_info){ .size = sizeof(lt_rollout_info) });
+}
 
 /* ---- Operators --------------------------------------------------------------------------------------- */
 /* The parts of a specification that shape the network; everything else is read at each run. */
 static lt_operator_spec signature(const lt_operator_spec *s)
 {
-    lt_operator_spec k = { .kind = s->kind, .base_channels = s->base_channels, .activation = s->activation,
+    lt_operator_spec k = { .size = sizeof k, .kind = s->kind, .base_channels = s->base_channels, .activation = s->activation,
                            .normalization = s->normalization, .noise = s->noise, .grid = s->grid,
                            .circular_padding = s->circular_padding, .tanh_gelu = s->tanh_gelu, .full_noise = s->full_noise };
     if (s->kind == LT_OPERATOR_CNN) {
@@ -204,7 +213,8 @@ static bool same_signature(const lt_operator_spec *a, const lt_operator_spec *b)
 
 bool lt_rollout_fits(const lt_rollout *r, const lt_operator_spec *spec)
 {
-    return r && spec && same_signature(&r->spec, spec);
+    lt_operator_spec own = { .size = sizeof own };
+    return r && !lt_operator_take(spec, &own) && same_signature(&r->spec, &own);
 }
 
 static void set_policy(lt_rollout *r, const lt_operator_spec *s)
@@ -217,11 +227,12 @@ static void set_policy(lt_rollout *r, const lt_operator_spec *s)
     r->policy[1] = gain;
 }
 
-lt_status lt_rollout_set_operator(lt_rollout *r, const lt_operator_spec *spec, const lt_operator_weights *w)
+lt_status lt_rollout_set_operator(lt_rollout *r, const lt_operator_spec *given, const lt_operator_weights *w)
 {
     if (!r || !w) return LT_FAIL(LT_ERR_ARGUMENT, "lt_rollout_set_operator: a rollout and weights are needed");
-    LT_TRY(lt_operator_check(spec));
-    if (!lt_rollout_fits(r, spec)) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: the operator has another architecture than the rollout");
+    lt_operator_spec own, *spec = &own;
+    LT_TRY(lt_operator_take(given, spec));
+    if (!same_signature(&r->spec, spec)) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: the operator has another architecture than the rollout");
     if (w->index < 0) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: the weights were not drawn");
     if (!same_signature(&w->network.spec, spec)) return LT_FAIL(LT_ERR_ARGUMENT, "rollout: the weights are of another architecture");
     r->weights = w;

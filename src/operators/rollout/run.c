@@ -2,6 +2,7 @@
 #include "operators/rollout/rollout.h"
 
 #include "base/callback.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "graph/program/program.h"
 #include "operators/rollout/device/device.h"
@@ -237,16 +238,13 @@ lt_status lt_rollout_start(lt_rollout *r, const float *field, int64_t realizatio
     return LT_OK;
 }
 
-lt_status lt_rollout_wait(lt_rollout *r, lt_rollout_result *out)
+static lt_status finish(lt_rollout *r, lt_rollout_result *out)
 {
-    lt_rollout_result none;
-    if (!out) out = &none;
-    *out = (lt_rollout_result){ .status = LT_RUN_FAILED };
     if (r->on_device) return lt_device_rollout_wait(r->on_device, out);
     run q = { .r = r, .first = LT_MAX(r->run_realization, 0), .n = r->run_realization < 0 ? r->opt.realizations : 1 };
     int64_t begin = lt_clock_ns();
     LT_TRY(run_steps(&q, r->run_field));
-    *out = (lt_rollout_result){ .status = LT_RUN_DONE, .step = r->opt.steps - 1, .seconds = (double)(lt_clock_ns() - begin) * 1e-9 };
+    *out = (lt_rollout_result){ .size = sizeof(lt_rollout_result), .status = LT_RUN_DONE, .step = r->opt.steps - 1, .seconds = (double)(lt_clock_ns() - begin) * 1e-9 };
     for (int64_t i = 0; i < q.n; i++) {
         if (r->failed[i] < 0) continue;
         out->status = LT_RUN_NON_FINITE;
@@ -255,11 +253,20 @@ lt_status lt_rollout_wait(lt_rollout *r, lt_rollout_result *out)
     return LT_OK;
 }
 
+lt_status lt_rollout_wait(lt_rollout *r, lt_rollout_result *out)
+{
+    lt_rollout_result result = { .size = sizeof result, .status = LT_RUN_FAILED };
+    lt_status s = finish(r, &result); /* what was started ends, whatever the caller's struct */
+    if (!s) s = LT_CHECK_SIZE(lt_rollout_result, out);
+    LT_GIVE(out, &result);
+    return s;
+}
+
 lt_status lt_rollout_run(lt_rollout *r, const float *field, int64_t realization, lt_rollout_sink sink, void *ctx, lt_rollout_result *out)
 {
-    lt_rollout_result none;
-    if (!out) out = &none;
-    *out = (lt_rollout_result){ .status = LT_RUN_FAILED };
-    LT_TRY(lt_rollout_start(r, field, realization, sink, ctx));
-    return lt_rollout_wait(r, out);
+    LT_TRY(LT_CHECK_SIZE(lt_rollout_result, out));
+    lt_status s = lt_rollout_start(r, field, realization, sink, ctx);
+    if (!s) return lt_rollout_wait(r, out);
+    LT_GIVE(out, &(lt_rollout_result){ .size = sizeof(lt_rollout_result), .status = LT_RUN_FAILED });
+    return s;
 }

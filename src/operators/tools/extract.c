@@ -3,6 +3,7 @@
 #include "operators/tools/extract.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "operators/rollout/rollout.h"
 #include "trace/clock.h"
@@ -147,7 +148,7 @@ static lt_status run_block(extract *e, int64_t first, int n)
     e->info->feature_seconds += since(start);
     for (int k = 0; k < n && !s; k++) s = put_row(e, first + k, streams[k]);
     for (int k = 0; k < n; k++) lt_row_features_give(&e->features, e->rows.spec[first + k].grid, streams[k]);
-    if (!s && e->opt->progress) e->opt->progress(e->opt->progress_ctx, &(lt_generate_progress){ first + n, e->plan.rows, (first + n) * e->in.steps });
+    if (!s && e->opt->progress) e->opt->progress(e->opt->progress_ctx, &(lt_generate_progress){ sizeof(lt_generate_progress), first + n, e->plan.rows, (first + n) * e->in.steps });
     return s;
 }
 
@@ -250,13 +251,19 @@ static lt_status extract_all(extract *e)
     return LT_OK;
 }
 
-lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_generate_info *info)
+void lt_extract_defaults_into(lt_extract_options *out)
 {
-    lt_generate_info own;
-    lt_extract_options options = *opt;
-    extract e = { .d = d, .in = lt_dataset_get_info(d), .opt = &options, .info = info ? info : &own };
+    LT_GIVE(out, &(lt_extract_options){ .size = sizeof(lt_extract_options) });
+}
+
+lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_generate_info *out)
+{
+    lt_generate_info info = { .size = sizeof info };
+    lt_extract_options options = lt_extract_defaults();
+    LT_TRY(LT_TAKE(lt_extract_options, opt, &options));
+    LT_TRY(LT_CHECK_SIZE(lt_generate_info, out));
+    extract e = { .d = d, .in = lt_dataset_get_info(d), .opt = &options, .info = &info };
     int64_t start = lt_clock_ns();
-    *e.info = (lt_generate_info){ 0 };
     lt_status s = extract_all(&e);
     e.info->total_seconds = since(start);
     e.info->samples_per_second = (double)e.info->samples / e.info->total_seconds;
@@ -273,5 +280,6 @@ lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_ge
     lt_free(e.states);
     lt_free(e.small);
     lt_free(e.field);
+    LT_GIVE(out, &info);
     return s;
 }

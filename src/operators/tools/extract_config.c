@@ -114,5 +114,5 @@ lt_status lt_extract_config(lt_dataset *d, lt_extract_options *opt, lt_arena *ar
     if (opt->config) LT_TRY(read_document(opt, arena, root));
     LT_TRY(apply_flags(opt, arena, root));
     LT_TRY(set_text(arena, root, "dataset.storage.store_trajectories", "false"));
-    return lt_config_from_document(root, &(lt_dataset_overrides){ .output = opt->output }, out);
+    return lt_config_from_document(root, &(lt_dataset_overrides){ .size = sizeof(lt_dataset_overrides), .output = opt->output }, out);
 }

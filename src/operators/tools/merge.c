@@ -81,7 +81,7 @@ static lt_status disagree(const shard *a, const shard *b, const char *what, cons
 
 static lt_status parse_config(const shard *s, const char *out_path, lt_dataset_config **out)
 {
-    lt_dataset_overrides over = { .output = out_path };
+    lt_dataset_overrides over = { .size = sizeof over, .output = out_path };
     return lt_dataset_config_parse(s->info.config, strlen(s->info.config), s->path, &over, out);
 }
 
@@ -92,10 +92,10 @@ static lt_status check_agreement(const merge *m, const shard *b, const char *out
     if (strcmp(a->info.engine_version, b->info.engine_version)) return disagree(a, b, "engine version", a->info.engine_version, b->info.engine_version);
     if (strcmp(a->info.precision, b->info.precision)) return disagree(a, b, "precision", a->info.precision, b->info.precision);
     if (a->info.seed != b->info.seed) return LT_FAIL(LT_ERR_ARGUMENT, "%s and %s differ in seed: %" PRIu64 " and %" PRIu64, a->path, b->path, a->info.seed, b->info.seed);
-    lt_dataset_overrides alike = { .output = out_path, .watchdog = "auto", .any_devices = true };
+    lt_dataset_overrides alike = { .size = sizeof alike, .output = out_path, .watchdog = "auto", .any_devices = true };
     LT_TRY(lt_dataset_config_parse(b->info.config, strlen(b->info.config), b->path, &alike, &other));
     /* Shards may have run on different devices in different batches. */
-    lt_dataset_overrides over = { .output = out_path, .device = other->device, .batch_size = other->batch_size, .watchdog = "auto", .any_devices = true };
+    lt_dataset_overrides over = { .size = sizeof over, .output = out_path, .device = other->device, .batch_size = other->batch_size, .watchdog = "auto", .any_devices = true };
     lt_dataset_config *first = NULL;
     lt_status s = lt_dataset_config_parse(a->info.config, strlen(a->info.config), a->path, &over, &first);
     if (!s && strcmp(first->json, other->json)) {

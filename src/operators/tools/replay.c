@@ -2,6 +2,7 @@
 #include "operators/generate/generate.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -17,12 +18,17 @@ struct lt_replay {
     lt_operator_spec         weights_spec;
 };
 
-lt_replay_options lt_replay_defaults(void) { return (lt_replay_options){ .policy = -1 }; }
-
-lt_status lt_replay_create(const lt_dataset_config *c, const lt_replay_options *opt, lt_replay **out)
+void lt_replay_defaults_into(lt_replay_options *out)
 {
-    if (!c || !opt || !out) return LT_FAIL(LT_ERR_ARGUMENT, "replay: %s is NULL", !c ? "the configuration" : !opt ? "opt" : "out");
+    LT_GIVE(out, &(lt_replay_options){ .size = sizeof(lt_replay_options), .policy = -1 });
+}
+
+lt_status lt_replay_create(const lt_dataset_config *c, const lt_replay_options *options, lt_replay **out)
+{
+    if (!c || !out) return LT_FAIL(LT_ERR_ARGUMENT, "replay: %s is NULL", !c ? "the configuration" : "out");
     *out = NULL;
+    lt_replay_options own = lt_replay_defaults(), *opt = &own;
+    LT_TRY(LT_TAKE(lt_replay_options, options, opt));
     lt_replay *r = lt_calloc(1, sizeof *r);
     if (!r) return LT_ERR_MEMORY;
     r->c = c;
@@ -72,12 +78,13 @@ static lt_status map_unit(const lt_replay *r, const float *unit, lt_operator_spe
 
 lt_status lt_replay_row(lt_replay *r, int64_t index, lt_operator_spec *spec, float *field)
 {
-    lt_operator_spec own;
-    if (!spec) spec = &own;
+    lt_operator_spec own = { .size = sizeof own };
+    LT_TRY(LT_CHECK_SIZE(lt_operator_spec, spec));
     LT_TRY(check_index(r, index));
     LT_TRY(lt_dataset_unit_row(r->c, index, r->unit));
-    LT_TRY(map_unit(r, r->unit, spec));
-    return field ? lt_field_makers_draw(&r->makers, r->c, lt_field_choose(r->c, index), index, spec->grid, field) : LT_OK;
+    LT_TRY(map_unit(r, r->unit, &own));
+    LT_GIVE(spec, &own);
+    return field ? lt_field_makers_draw(&r->makers, r->c, lt_field_choose(r->c, index), index, own.grid, field) : LT_OK;
 }
 
 static lt_status draw_weights(lt_replay *r, const lt_operator_spec *spec, int64_t index)
@@ -105,7 +112,7 @@ static lt_status own_field(lt_replay *r, const lt_operator_spec *spec, int64_t i
 lt_status lt_replay_run_unit(lt_replay *r, const float *unit, int64_t index, const float *field, int64_t realization, lt_rollout_sink sink,
                              void *ctx, lt_rollout_result *out)
 {
-    lt_operator_spec spec;
+    lt_operator_spec spec = { .size = sizeof spec };
     lt_rollout *rollout;
     LT_TRY(map_unit(r, unit, &spec));
     LT_TRY(draw_weights(r, &spec, index));
@@ -129,7 +136,7 @@ lt_status lt_replay_run(lt_replay *r, int64_t index, int64_t realization, lt_rol
 
 lt_status lt_replay_save_weights(lt_replay *r, int64_t index, const char *path)
 {
-    lt_operator_spec spec;
+    lt_operator_spec spec = { .size = sizeof spec };
     LT_TRY(lt_replay_row(r, index, &spec, NULL));
     LT_TRY(draw_weights(r, &spec, index));
     return lt_operator_weights_save(r->weights, path);

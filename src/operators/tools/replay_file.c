@@ -2,6 +2,7 @@
 #include "operators/generate/generate.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "device/flags.h"
 #include "operators/rollout/rollout.h"
@@ -17,7 +18,7 @@ static lt_status write_state(void *ctx, int64_t t, const float *states, const in
 
 static lt_status run_into(lt_replay *r, int64_t index, int64_t realization, lt_store *store, lt_rollout_result *out)
 {
-    lt_operator_spec spec;
+    lt_operator_spec spec = { .size = sizeof spec };
     file_sink sink = { .store = store };
     LT_TRY(lt_replay_row(r, index, &spec, NULL));
     sink.grid = spec.grid;
@@ -35,8 +36,8 @@ static lt_status run_into(lt_replay *r, int64_t index, int64_t realization, lt_s
 
 static lt_status precision_of(const lt_dataset_config *c, const lt_replay_options *opt, lt_precision *out)
 {
-    lt_rollout_info info = { .precision = LT_PRECISION_FLOAT32 };
-    lt_compile_options compile;
+    lt_rollout_info info = { .size = sizeof info, .precision = LT_PRECISION_FLOAT32 };
+    lt_compile_options compile = { .size = sizeof compile };
     LT_TRY(lt_rollout_choose_precision(opt->device, opt->has_precision ? opt->precision : c->precision, &info, &compile));
     *out = info.precision;
     return LT_OK;
@@ -64,16 +65,20 @@ static lt_status write_file(const lt_dataset_config *c, const lt_replay_options 
     return s;
 }
 
-lt_status lt_replay_to_file(const lt_dataset_config *c, const lt_replay_options *opt, int64_t index, int64_t realization, const char *path,
+lt_status lt_replay_to_file(const lt_dataset_config *c, const lt_replay_options *options, int64_t index, int64_t realization, const char *path,
                             lt_rollout_result *out)
 {
-    lt_rollout_result own;
+    lt_replay_options opt = lt_replay_defaults();
+    lt_rollout_result own = { .size = sizeof own };
     lt_arena arena = { 0 };
     lt_row_table rows;
     if (index < 0 || index >= c->total_samples)
         return LT_FAIL(LT_ERR_ARGUMENT, "row %lld: expected 0..%lld", (long long)index, (long long)c->total_samples - 1);
+    LT_TRY(LT_TAKE(lt_replay_options, options, &opt));
+    LT_TRY(LT_CHECK_SIZE(lt_rollout_result, out));
     LT_TRY(lt_row_table_create(c, index, 1, index + 1, &rows));
-    lt_status s = write_file(c, opt, index, realization, path, &arena, &rows, out ? out : &own);
+    lt_status s = write_file(c, &opt, index, realization, path, &arena, &rows, &own);
+    LT_GIVE(out, &own);
     lt_row_table_release(&rows);
     lt_arena_release(&arena);
     return s;

@@ -3,6 +3,7 @@
 #include "lathe/dataset.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "operators/config/yaml.h"
 
@@ -89,7 +90,7 @@ static lt_status put_coverage(const page *p)
             snprintf(text + at, sizeof text - at, "%s%" PRId64 " %s", at ? ", " : "", k, names[k]);
         }
         lt_report_heading(p->r, "Parameter coverage");
-        lt_report_heatmap(p->r, &(lt_heatmap){ .title = "Operators by parameter and value", .x_label = "unit value, 20 bins", .y_label = "parameter",
+        lt_report_heatmap(p->r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = "Operators by parameter and value", .x_label = "unit value, 20 bins", .y_label = "parameter",
                                                .unit = "operators", .rows = columns, .columns = BINS, .values = bins });
         lt_report_paragraph(p->r, "Parameters from the top: %s.", text);
         put_metrics(p);
@@ -143,7 +144,7 @@ static lt_status take_state(void *ctx, int64_t t, const float *x, const int64_t 
 
 static lt_status put_strip(const page *p, lt_replay *r, int64_t index)
 {
-    lt_operator_spec spec;
+    lt_operator_spec spec = { .size = sizeof spec };
     LT_TRY(lt_replay_row(r, index, &spec, NULL));
     strip s = { p->i.steps, spec.grid, LT_MIN(p->i.steps, (int64_t)FRAMES), NULL };
     int64_t width = s.frames * (s.grid + GAP) - GAP;
@@ -164,7 +165,7 @@ static lt_status put_strip(const page *p, lt_replay *r, int64_t index)
         names[f] = step[f];
     }
     if (!st)
-        lt_report_heatmap(p->r, &(lt_heatmap){ .title = title, .x_label = "step", .rows = s.grid, .columns = width, .values = s.values,
+        lt_report_heatmap(p->r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = title, .x_label = "step", .rows = s.grid, .columns = width, .values = s.values,
                                                .n_x_names = (int)s.frames, .x_names = names, .bare_rows = true });
     lt_free(s.values);
     return st;
@@ -264,9 +265,12 @@ static void put_failures(const page *p, const lt_generate_info *g)
                              p->i.rows, g && g->first_failure[0] ? " First: " : "", g ? g->first_failure : "");
 }
 
-lt_status lt_dataset_report(lt_dataset *d, const lt_generate_info *info, lt_report *r)
+lt_status lt_dataset_report(lt_dataset *d, const lt_generate_info *given, lt_report *r)
 {
     page p = { d, lt_dataset_get_info(d), r };
+    lt_generate_info own = { .size = sizeof own };
+    LT_TRY(LT_TAKE(lt_generate_info, given, &own));
+    const lt_generate_info *info = given ? &own : NULL;
     put_facts(&p);
     if (info) put_time(&p, info);
     LT_TRY(put_coverage(&p));

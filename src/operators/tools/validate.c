@@ -2,6 +2,7 @@
 #include "operators/tools/validate.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -217,14 +218,21 @@ static lt_status check_all(lt_check *k, const lt_validate_options *opt)
     return s;
 }
 
-lt_status lt_dataset_validate(lt_dataset *d, const lt_validate_options *opt, lt_finding finding, void *ctx)
+void lt_validate_defaults_into(lt_validate_options *out)
 {
+    LT_GIVE(out, &(lt_validate_options){ .size = sizeof(lt_validate_options) });
+}
+
+lt_status lt_dataset_validate(lt_dataset *d, const lt_validate_options *options, lt_finding finding, void *ctx)
+{
+    lt_validate_options opt = lt_validate_defaults();
+    LT_TRY(LT_TAKE(lt_validate_options, options, &opt));
     lt_check k = { .d = d, .info = lt_dataset_get_info(d), .finding = finding, .ctx = ctx };
     k.code = lt_malloc((size_t)k.info.rows * sizeof *k.code);
     if (!k.code) return LT_ERR_MEMORY;
     for (int64_t i = 0; i < k.info.rows; i++) k.code[i] = LT_RUN_DONE;
     lt_status s = lt_dataset_shape(d, "/status/code").rank ? lt_dataset_read_ints(d, "/status/code", 0, k.info.rows, k.code, k.info.rows) : LT_OK;
-    if (!s) s = check_all(&k, opt);
+    if (!s) s = check_all(&k, &opt);
     lt_free(k.code);
     return s;
 }

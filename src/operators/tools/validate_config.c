@@ -193,7 +193,7 @@ static lt_status replay_row(lt_check *k, const lt_dataset_config *c, lt_replay *
 {
     static const char path[] = "/features/temporal/features";
     int64_t index = k->info.shard_index + row * k->info.shard_count, n = k->info.steps * k->info.temporal_columns;
-    lt_operator_spec spec;
+    lt_operator_spec spec = { .size = sizeof spec };
     lt_feature_stream *s = NULL;
     float *stored = lt_malloc(2 * (size_t)n * sizeof *stored), *again = stored + n;
     lt_status st = stored ? lt_replay_row(r, index, &spec, NULL) : LT_ERR_MEMORY;

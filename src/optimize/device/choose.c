@@ -28,7 +28,7 @@ bool   lt_device_idles(const lt_program_info *i) { return waiting(i) > working(i
 /* A GPU that opens and has no compiler for its kernels is none. */
 static bool open_gpu(lt_device **out)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     if (lt_device_open("cuda", out)) return false;
     if (!lt_device_describe(*out, &info) && info.computes) return true;
     lt_device_close(*out);

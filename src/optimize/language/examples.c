@@ -1,6 +1,7 @@
 /* The built-in examples: files of examples/problems, embedded. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/language/reader.h"
 
+#include "base/sized.h"
 #include "base/status.h"
 #include "lathe/options.h"
 
@@ -33,15 +34,17 @@ static void read_title(const char *text, char *title, size_t size)
 
 bool lt_example_get(int index, lt_example *out)
 {
-    if (index < 0 || index >= lt_example_count() || !out) return false;
-    *out = (lt_example){ .name = examples[index].name, .text = examples[index].text };
-    read_title(out->text, out->title, sizeof out->title);
+    if (index < 0 || index >= lt_example_count() || !out || LT_CHECK_SIZE(lt_example, out)) return false;
+    lt_example e = { .size = sizeof e, .name = examples[index].name, .text = examples[index].text };
+    read_title(e.text, e.title, sizeof e.title);
+    LT_GIVE(out, &e);
     return true;
 }
 
 lt_status lt_example_find(const char *name, lt_example *out)
 {
     if (!name || !out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_example_find: %s is NULL", name ? "out" : "name");
+    LT_TRY(LT_CHECK_SIZE(lt_example, out));
     const char *names[LT_LEN(examples)];
     for (int i = 0; i < lt_example_count(); i++) {
         names[i] = examples[i].name;

@@ -165,7 +165,7 @@ lt_node lt_fn_cast(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 lt_node lt_fn_conv2d(lt_builtin_call *c, lt_graph *g, const lt_node *in)
 {
     enum { STRIDE = 3, PADDING, DILATION, GROUPS };
-    lt_conv_options o = LT_CONV_DEFAULTS;
+    lt_conv_options o = lt_conv_defaults();
     for (int k = 0; k < 2; k++) {
         if (c->given[STRIDE]) o.stride[k] = c->integer[STRIDE][k];
         if (c->given[PADDING]) o.padding[k] = c->integer[PADDING][k];

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/files/file.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "graph/build/build.h"
 
@@ -25,10 +26,10 @@ void lt_model_destroy(lt_model *m)
     lt_free(m);
 }
 
-lt_model_view lt_model_get(const lt_model *m)
+void lt_model_get_into(const lt_model *m, lt_model_view *out)
 {
-    lt_model_view none = { .x = LT_NONE, .f = LT_NONE, .ci = LT_NONE, .ce = LT_NONE };
-    return m ? m->view : none;
+    lt_model_view none = { .size = sizeof none, .x = LT_NONE, .f = LT_NONE, .ci = LT_NONE, .ce = LT_NONE };
+    LT_GIVE(out, m ? &m->view : &none);
 }
 
 const char *lt_model_messages(const lt_model *m) { return m && m->messages ? m->messages : ""; }
@@ -151,7 +152,7 @@ static lt_status read_model(lt_reader *r, lt_model *m)
             while (first > m->messages && first[-1] != '\n') first--;
             break;
         }
-        s = LT_FAIL(LT_ERR_FORMAT, "%d error%s; %.*s", m->n_errors, m->n_errors == 1 ? "" : "s", (int)strcspn(first, "\n"), first);
+        s = lt_text_place(LT_FAIL(LT_ERR_FORMAT, "%d error%s; %.*s", m->n_errors, m->n_errors == 1 ? "" : "s", (int)strcspn(first, "\n"), first), &r->text);
     }
     if (!s) s = hand_over(r, m);
     m->arena = r->kept; /* names and starts live on; the model owns them even after an error */
@@ -197,7 +198,7 @@ lt_status lt_model_read(const char *path, lt_model **out)
     if (!path || !out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_model_read: %s is NULL", path ? "out" : "path");
     *out = NULL;
     if (!strncmp(path, "example:", 8)) {
-        lt_example example;
+        lt_example example = { .size = sizeof example };
         LT_TRY(lt_example_find(path + 8, &example));
         return lt_model_parse(path, NULL, example.text, strlen(example.text), out);
     }

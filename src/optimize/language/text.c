@@ -101,6 +101,17 @@ void lt_text_locate(const lt_problem_text *t, uint32_t at, int *line, int *colum
     *column = lt_text_column(t, at);
 }
 
+lt_status lt_text_place(lt_status s, const lt_problem_text *t)
+{
+    int line, column;
+    for (int i = 0; i < t->n_notices; i++)
+        if (t->notice[i].is_error) {
+            lt_text_locate(t, t->notice[i].where.at, &line, &column);
+            return lt_place_line(s, t->name, line, column);
+        }
+    return s;
+}
+
 /* The source line, cut around the place when it is long, and the caret under it. Bytes that are
    not text are shown as '?'; tabs stay, so that the caret stays below its place. */
 static void render_line(const lt_problem_text *t, lt_text_span where, FILE *to)

@@ -40,6 +40,7 @@ bool lt_text_noted(const lt_problem_text *t, lt_text_span where); /* whether an 
 int  lt_text_column(const lt_problem_text *t, uint32_t at);
 /* Line and column (in characters), both from 1. */
 void lt_text_locate(const lt_problem_text *t, uint32_t at, int *line, int *column);
+lt_status lt_text_place(lt_status s, const lt_problem_text *t); /* gives the failure just recorded the place of the first error */
 /* Everything noted, in the order of the text: "file:line:column: error: …", the line, the caret.
    Released with lt_free; NULL when memory is out. */
 char *lt_text_render(lt_problem_text *t);

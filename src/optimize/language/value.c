@@ -163,7 +163,7 @@ static lt_value run_constants(lt_reader *r, lt_text_span where, lt_graph *g, lt_
     double *data = lt_value_alloc(r, where, &shape);
     if (!data) return lt_value_none();
     lt_program *p = NULL;
-    lt_status s = lt_program_create(g, &out, 1, &(lt_compile_options){ .mode = LT_MODE_EAGER }, &p);
+    lt_status s = lt_program_create(g, &out, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .mode = LT_MODE_EAGER }, &p);
     if (!s) s = lt_program_run(p, NULL, (void *const[]){ data });
     lt_program_destroy(p);
     if (s == LT_ERR_MEMORY) lt_reader_no_memory(r);

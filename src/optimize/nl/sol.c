@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/files/file.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "optimize/language/model.h"
 
@@ -58,15 +59,19 @@ static void put_answer(FILE *to, const lt_model *m, const lt_ampl_answer *a)
     fprintf(to, "objno 0 %d\n", a->code);
 }
 
+void lt_ampl_answer_defaults_into(lt_ampl_answer *out) { LT_GIVE(out, &(lt_ampl_answer){ .size = sizeof(lt_ampl_answer) }); }
+
 lt_status lt_model_write_sol(const lt_model *m, const char *path, const lt_ampl_answer *answer)
 {
     if (!m || !path || !answer) return LT_FAIL(LT_ERR_ARGUMENT, "lt_model_write_sol: %s is NULL", !m ? "the model" : !path ? "the path" : "the answer");
     if (!m->ampl) return LT_FAIL(LT_ERR_ARGUMENT, "%s: only a model read from a .nl file has an answer file", m->view.name ? m->view.name : "?");
+    lt_ampl_answer own = lt_ampl_answer_defaults();
+    LT_TRY(LT_TAKE(lt_ampl_answer, answer, &own));
     char *text = NULL;
     size_t n = 0;
     FILE *to = open_memstream(&text, &n);
     if (!to) return LT_FAIL(LT_ERR_MEMORY, "%s: no memory for the answer", path);
-    put_answer(to, m, answer);
+    put_answer(to, m, &own);
     bool ok = !ferror(to);
     ok = !fclose(to) && ok;
     lt_status s = ok ? lt_file_write(path, text, n) : LT_FAIL(LT_ERR_MEMORY, "%s: no memory for the answer", path);

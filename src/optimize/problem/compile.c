@@ -21,13 +21,13 @@ static double host_cost(lt_program_info i) { return i.bytes + i.flops + 2000.0 *
    It keeps what gradients need, and may compute some of it with the values: that must not cost much. */
 static bool values_lead(lt_program_info values, lt_program_info all)
 {
-    const lt_program_info lead = { .bytes = all.lead_bytes, .flops = all.lead_flops, .n_kernels = all.n_lead };
+    const lt_program_info lead = { .size = sizeof lead, .bytes = all.lead_bytes, .flops = all.lead_flops, .n_kernels = all.n_lead };
     return all.n_lead && host_cost(lead) <= 1.25 * host_cost(values);
 }
 
 static lt_compile_options compile_options(const lt_solve_options *opt, const lt_evaluator *e)
 {
-    return (lt_compile_options){ .mode = lt_device_mode(opt, e->device), .device = e->device, .low_precision = opt->precision_mixed,
+    return (lt_compile_options){ .size = sizeof(lt_compile_options), .mode = lt_device_mode(opt, e->device), .device = e->device, .low_precision = opt->precision_mixed,
                                  .storage_type = LT_BF16, .lead_outputs = value_nodes(e->problem) };
 }
 

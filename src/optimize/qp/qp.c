@@ -1,6 +1,7 @@
 /* Quadratic programs: the workspace, its checks, and the order in which methods are tried.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "optimize/qp/internal.h"
 #include "optimize/vectors/vector.h"
@@ -8,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-lt_qp_options lt_qp_defaults(void)
+void lt_qp_defaults_into(lt_qp_options *out)
 {
-    return (lt_qp_options){ .tolerance = 1e-12, .max_iterations = 0, .interior_above = 300, .method = LT_QP_AUTO };
+    LT_GIVE(out, &(lt_qp_options){ .size = sizeof(lt_qp_options), .tolerance = 1e-12, .interior_above = 300, .method = LT_QP_AUTO });
 }
 
 const char *lt_qp_status_name(lt_qp_status s)
@@ -72,7 +73,8 @@ lt_status lt_qp_create(int64_t max_m, const lt_qp_options *opt, lt_qp **out)
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "qp: no place for the workspace (NULL)");
     *out = NULL;
-    lt_qp_options o = opt ? *opt : lt_qp_defaults();
+    lt_qp_options o = lt_qp_defaults();
+    LT_TRY(LT_TAKE(lt_qp_options, opt, &o));
     LT_TRY(check_options(&o));
     if (max_m < 1 || max_m > LT_QP_MAX_SIZE)
         return LT_FAIL(LT_ERR_ARGUMENT, "qp: %lld variables, expected 1 to %d", (long long)max_m, LT_QP_MAX_SIZE);
@@ -378,11 +380,8 @@ static void judge(lt_qp *w, bool certified, lt_qp_info *info)
     }
 }
 
-lt_status lt_qp_solve(lt_qp *w, const lt_qp_problem *problem, double *y, lt_qp_info *info)
+static lt_status solve(lt_qp *w, const lt_qp_problem *problem, double *y, lt_qp_info *info)
 {
-    lt_qp_info unused;
-    if (!info) info = &unused;
-    *info = (lt_qp_info){ .status = LT_QP_FAILED, .cause = LT_QP_CAUSE_INPUT, .residual = INFINITY };
     if (!w || !problem || !y) return LT_FAIL(LT_ERR_ARGUMENT, "qp: %s is NULL", !w ? "the workspace" : !problem ? "the problem" : "y");
     if (!w->m) return LT_FAIL(LT_ERR_ARGUMENT, "qp: no matrix: call lt_qp_set_matrix first");
     if (!problem->c || !problem->lower || !problem->upper)
@@ -394,4 +393,13 @@ lt_status lt_qp_solve(lt_qp *w, const lt_qp_problem *problem, double *y, lt_qp_i
     w->has_answer = info->status != LT_QP_FAILED;
     memcpy(y, w->y, (size_t)w->m * sizeof(double));
     return LT_OK;
+}
+
+lt_status lt_qp_solve(lt_qp *w, const lt_qp_problem *problem, double *y, lt_qp_info *out)
+{
+    lt_qp_info info = { .size = sizeof info, .status = LT_QP_FAILED, .cause = LT_QP_CAUSE_INPUT, .residual = INFINITY };
+    LT_TRY(LT_CHECK_SIZE(lt_qp_info, out));
+    lt_status s = solve(w, problem, y, &info);
+    LT_GIVE(out, &info);
+    return s;
 }

@@ -2,6 +2,7 @@
 #include "qkernel/circuit/circuit.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -220,16 +221,16 @@ static int needs_of(const lt_circuit *c, const lt_gate *g)
     return needs;
 }
 
-lt_circuit_info lt_circuit_describe(const lt_circuit *c)
+void lt_circuit_describe_into(const lt_circuit *c, lt_circuit_info *out)
 {
-    lt_circuit_info i = { .n_qubits = c->n_qubits, .n_features = c->n_features, .n_weights = c->n_weights, .n_gates = c->n_gates,
+    lt_circuit_info i = { .size = sizeof i, .n_qubits = c->n_qubits, .n_features = c->n_features, .n_weights = c->n_weights, .n_gates = c->n_gates,
                           .weights = c->weights, .amplitudes = c->amplitudes };
     for (int64_t g = 0; g < c->n_gates; g++) {
         int needs = needs_of(c, &c->gate[g]);
         i.n_with_features += (needs & LT_EXPR_NEEDS_X) != 0;
         i.n_with_weights += (needs & LT_EXPR_NEEDS_W) != 0;
     }
-    return i;
+    LT_GIVE(out, &i);
 }
 
 lt_status lt_circuit_check_weights(const lt_circuit *c, const double *w, int64_t n)

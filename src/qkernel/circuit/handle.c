@@ -2,6 +2,7 @@
 #include "qkernel/gram_inside.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "device/flags.h"
 #include "device/memory.h"
@@ -39,7 +40,6 @@ static lt_status make_circuit(lt_gram *g, const void *from)
 
 static lt_status check_similarity(const lt_similarity_options *s)
 {
-    if (s->size != sizeof *s) return LT_FAIL(LT_ERR_ARGUMENT, "similarity: its options have %zu bytes, expected %zu; start from lt_similarity_defaults()", s->size, sizeof *s);
     if ((unsigned)s->kind >= LT_SIMILARITY_COUNT) return LT_FAIL(LT_ERR_ARGUMENT, "similarity: there is no kind %d", (int)s->kind);
     if (!(s->gamma >= 0 && isfinite(s->gamma))) return LT_FAIL(LT_ERR_ARGUMENT, "similarity: gamma is %g, expected a positive number, or 0 for the median", s->gamma);
     if (s->gamma > 0 && s->kind != LT_SIMILARITY_PROJECTED) return LT_FAIL(LT_ERR_ARGUMENT, "similarity: gamma belongs to projected, not to %s", lt_similarity_name(s->kind));
@@ -56,14 +56,14 @@ lt_status lt_gram_create_circuit(lt_device *dev, const lt_gram_options *opt, con
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: out is NULL");
     *out = NULL;
     if (!c) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the circuit is NULL");
-    lt_similarity_options defaults = lt_similarity_defaults();
-    if (!similarity) similarity = &defaults;
-    LT_TRY(check_similarity(similarity));
+    lt_similarity_options own = lt_similarity_defaults();
+    LT_TRY(LT_TAKE(lt_similarity_options, similarity, &own));
+    LT_TRY(check_similarity(&own));
     LT_TRY(lt_circuit_check_weights(c, weights, n_weights));
     if (!dev) LT_TRY(lt_default_device(&dev));
     if (lt_device_has(dev, LT_DEVICE_OWN_MEMORY))
         return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: circuits run on the CPU so far, and device %s is not: give --device cpu", dev->id);
-    return lt_gram_open(&dev, 1, opt, make_circuit, &(circuit_request){ c, weights, n_weights, similarity }, out);
+    return lt_gram_open(&dev, 1, opt, make_circuit, &(circuit_request){ c, weights, n_weights, &own }, out);
 }
 
 lt_status lt_gram_set_weights(lt_gram *g, const double *weights, int64_t n_weights)

@@ -1,6 +1,7 @@
 /* The circuits that named maps stand for. SPDX-License-Identifier: BSD-3-Clause */
 #include "qkernel/circuit/map.h"
 
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -286,16 +287,18 @@ lt_status lt_map_build(const lt_map *given, const lt_map_options *opt, lt_circui
     return LT_OK;
 }
 
-lt_map_options lt_map_defaults(void) { return (lt_map_options){ .size = sizeof(lt_map_options) }; }
+void lt_map_defaults_into(lt_map_options *out) { LT_GIVE(out, &(lt_map_options){ .size = sizeof(lt_map_options) }); }
 
 lt_status lt_circuit_from_map(const char *text, const lt_map_options *opt, lt_circuit **out)
 {
     lt_map m;
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "circuit: out is NULL");
     *out = NULL;
-    if (!text || !opt) return LT_FAIL(LT_ERR_ARGUMENT, "circuit: the map's text or options are NULL");
+    if (!text) return LT_FAIL(LT_ERR_ARGUMENT, "circuit: the map's text is NULL");
+    lt_map_options own = lt_map_defaults();
+    LT_TRY(LT_TAKE(lt_map_options, opt, &own));
     lt_status s = lt_map_read(text, &m);
-    if (!s) s = lt_map_build(&m, opt, out);
+    if (!s) s = lt_map_build(&m, &own, out);
     lt_map_destroy(&m);
     return s;
 }

@@ -225,7 +225,7 @@ void lt_gram_kernels_destroy(lt_gram_kernels *k)
 
 lt_status lt_gram_kernels_build(lt_device *dev, const lt_kernel_request *q, lt_gram_kernels *out)
 {
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     lt_builder b = lt_builder_begin(dev);
     *out = (lt_gram_kernels){ 0 };
     LT_TRY(lt_device_describe(dev, &info));

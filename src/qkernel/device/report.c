@@ -92,7 +92,7 @@ static lt_status report_profile(lt_call *f, const lt_gram_info *info, lt_gram_pr
     size_t panels = 0, lists = 0;
     for (int i = 0; i < d->n_turns; i++) panels += d->turn[i].slot.bytes, lists += d->turn[i].jobs.bytes;
     LT_TRY(lt_row_maker_sent(&d->maker));
-    *p = (lt_gram_profile){ .peak_bytes = info->peak_bytes, .d2h_bytes = d->fetch.bytes, .d2h_seconds = 1e-9 * d->fetch.ring.copy_ns,
+    *p = (lt_gram_profile){ .size = sizeof(lt_gram_profile), .peak_bytes = info->peak_bytes, .d2h_bytes = d->fetch.bytes, .d2h_seconds = 1e-9 * d->fetch.ring.copy_ns,
                             .h2d_bytes = d->maker.sent_bytes, .h2d_seconds = 1e-9 * d->maker.sent_ns,
                             .kernel_launches = f->launches + d->maker.launches, .kernel_seconds = info->device_seconds,
                             .batch_calls = f->batch.calls, .batch_adjustments = f->batch.adjustments, .batch_min = f->least_rows,

@@ -68,7 +68,7 @@ static lt_status run_candidate(void *ctx, int candidate, int64_t repeats)
     trial *t = ctx;
     for (int64_t i = 0; i < repeats; i++) {
         lt_gram_meter meter = { 0 };
-        lt_gram_info info;
+        lt_gram_info info = { .size = sizeof info };
         LT_TRY(lt_device_gram_fill(t->candidate[candidate], &(lt_device_gram_request){ .method = LT_GRAM_STATES, .reason = "timed", .x = &t->x, .meter = &meter,
                                                                           .leads = true }, &info, NULL));
     }

@@ -28,11 +28,11 @@ lt_status lt_rows_check(const char *name, const lt_rows *x, int64_t n_qubits, do
         for (int64_t k = 0; k < x->columns; k++) {
             double v = lt_rows_at(x, i, k);
             if (!isfinite(v))
-                return LT_FAIL(LT_ERR_ARGUMENT, "gram: %s is %g at row %lld, column %lld: every number must be finite",
-                               name, v, (long long)i, (long long)k);
+                return lt_place_row(LT_FAIL(LT_ERR_ARGUMENT, "gram: %s is %g at row %lld, column %lld: every number must be finite",
+                                            name, v, (long long)i, (long long)k), name, i, k);
             if (!isfinite(v * scale))
-                return LT_FAIL(LT_ERR_ARGUMENT, "gram: %s is %g at row %lld, column %lld, which times the angle scale %g overflows",
-                               name, v, (long long)i, (long long)k, scale);
+                return lt_place_row(LT_FAIL(LT_ERR_ARGUMENT, "gram: %s is %g at row %lld, column %lld, which times the angle scale %g overflows",
+                                            name, v, (long long)i, (long long)k, scale), name, i, k);
         }
     return LT_OK;
 }

@@ -2,6 +2,7 @@
 #include "qkernel/gram_inside.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "lathe/rng.h"
 #include "qkernel/similarity/binomial.h"
@@ -18,15 +19,24 @@ _Static_assert(LT_LEN(kind_names) == LT_SIMILARITY_COUNT + 1, "one name per simi
 const char *lt_similarity_name(lt_similarity s) { return (unsigned)s < LT_SIMILARITY_COUNT ? kind_names[s] : "?"; }
 
 #define S lt_similarity_options
-const lt_option lt_similarity_option_rows[LT_SIMILARITY_N_OPTIONS] = {
+static const lt_option option_rows[] = {
     LT_OPTION_ENUM(S, kind, "similarity", "fidelity", kind_names, "of states: |<x,y>|^2, exp(-gamma sum |rho(x) - rho(y)|^2) of one-qubit states, or Re <x,y>"),
     LT_OPTION_REAL(S, gamma, "gamma", "0", LT_AT_LEAST(0), "G", "of projected; 0 = 1 / (qubits times the median over pairs of rows)"),
     LT_OPTION_INT(S, shots, "shots", "0", LT_AT_LEAST(0), "N", "each entry a binomial mean of N draws, by --seed; 0 = exact"),
     LT_OPTION_REAL(S, depolarizing, "depolarizing", "0", LT_RANGE_CLOSED(0, 1), "P", "(1 - P) K + P / 2^qubits"),
 };
 #undef S
+static const lt_option_group groups[] = { { .rows = option_rows, .n_rows = LT_LEN(option_rows) } };
+static const lt_option_table table = { .program = "similarity", .summary = "Options of kernels of states", .groups = groups, .n_groups = 1 };
 
-lt_similarity_options lt_similarity_defaults(void) { return (lt_similarity_options){ .size = sizeof(lt_similarity_options) }; }
+const lt_option_table *lt_similarity_options_table(void) { return &table; }
+
+void lt_similarity_defaults_into(lt_similarity_options *out)
+{
+    lt_similarity_options opt = { .size = sizeof opt };
+    (void)lt_options_defaults(&table, &opt); /* fails only on a bad row, which a test would show */
+    LT_GIVE(out, &opt);
+}
 
 /* ---- one entry of K at a time ---- */
 
@@ -145,7 +155,7 @@ static void report_projected(lt_gram_filling *f, double gamma, int64_t states_ns
     lt_gram *g = f->g;
     double total = 1e-9 * (double)(lt_clock_ns() - start);
     char circuit[400];
-    g->info = (lt_gram_info){ .method = LT_GRAM_STATES, .backend = "cpu", .devices = 1, .precision = g->opt.dtype, .error_bound = lt_gram_float_bound(g->opt.dtype),
+    g->info = (lt_gram_info){ .size = sizeof(lt_gram_info), .method = LT_GRAM_STATES, .backend = "cpu", .devices = 1, .precision = g->opt.dtype, .error_bound = lt_gram_float_bound(g->opt.dtype),
                               .n = f->x->n, .m = f->out.n_columns, .n_qubits = g->circuit.q, .threads = lt_pool_threads(g->pool),
                               .states_seconds = 1e-9 * (double)states_ns, .product_seconds = total - 1e-9 * (double)states_ns, .total_seconds = total,
                               .pairs = f->y ? f->x->n * f->y->n : f->x->n * (f->x->n + 1) / 2, .states_built = f->x->n + (f->y ? f->y->n : 0) };

@@ -61,7 +61,7 @@ lt_status lt_qsvm_check_features(lt_qsvm *q, const double *x, int64_t n, int64_t
 /* Kernels for which all rows are alike, and kernels for which no two rows are. */
 static void about_kernel(lt_qsvm_info *i)
 {
-    const lt_qsvm_diagnostics *d = &i->diagnostics;
+    const lt_qsvm_diagnostics *d = i->diagnostics;
     double mean = d->off_diagonal.mean, std = d->off_diagonal.std;
     if (mean > 0.9 && std < 0.02) {
         if (d->largest_angle < 0.5)
@@ -78,8 +78,8 @@ static void about_kernel(lt_qsvm_info *i)
         say(i, "the kernel hardly knows the labels: alignment %.3f; try --select, another embedding or more qubits", d->alignment);
     if (d->negative_mass > 1e-6)
         say(i, "%.2g of the kernel's spectrum is negative: single precision or a damaged matrix; use --dtype float64", d->negative_mass);
-    if (i->gram.repaired > 0) say(i, "%lld entries of the kernel were not finite and were replaced: find out why", (long long)i->gram.repaired);
-    if (i->gram.note[0]) say(i, "%s", i->gram.note);
+    if (i->gram->repaired > 0) say(i, "%lld entries of the kernel were not finite and were replaced: find out why", (long long)i->gram->repaired);
+    if (i->gram->note[0]) say(i, "%s", i->gram->note);
 }
 
 static void about_machine(lt_qsvm *q)
@@ -91,11 +91,11 @@ static void about_machine(lt_qsvm *q)
     if (!m->converged)
         say(i, "the solver stopped after %lld iterations without meeting the tolerance %g: raise --max-iterations or --tolerance",
             (long long)m->iterations, o->tolerance);
-    if (m->solver == LT_SVM_LIBSVM && i->diagnostics.off_diagonal.std < 1e-5)
-        say(i, "entries of the kernel differ by %.1g only, and LIBSVM keeps them in single precision: use --solver smo", i->diagnostics.off_diagonal.std);
+    if (m->solver == LT_SVM_LIBSVM && i->diagnostics->off_diagonal.std < 1e-5)
+        say(i, "entries of the kernel differ by %.1g only, and LIBSVM keeps them in single precision: use --solver smo", i->diagnostics->off_diagonal.std);
     if (m->support_fraction > 0.9)
         say(i, "%.0f %% of the rows are support vectors: %s", 100 * m->support_fraction,
-            i->diagnostics.off_diagonal.std < 0.02 ? "with so little spread in the kernel C regularises far too strongly; a larger --angle-scale, or a much larger C"
+            i->diagnostics->off_diagonal.std < 0.02 ? "with so little spread in the kernel C regularises far too strongly; a larger --angle-scale, or a much larger C"
                                                    : "C is small for this kernel, or the labels cannot be told from these features");
     if (searched && i->n_folds > 0) {
         double cell = pow(o->C_high / o->C_low, 1.0 / (double)o->n_trials);

@@ -143,7 +143,7 @@ static lt_status spectrum(const double *K, int64_t n, lt_qsvm_diagnostics *d, do
 
 lt_status lt_qsvm_diagnose(const double *K, const uint8_t *y, int64_t n, lt_qsvm_diagnostics *out, double **values)
 {
-    *out = (lt_qsvm_diagnostics){ 0 };
+    *out = (lt_qsvm_diagnostics){ .size = sizeof(lt_qsvm_diagnostics) };
     *values = NULL;
     entries(K, y, n, out);
     /* Angles are finite, so this is ours to find out about, not the user's to repair. */

@@ -172,7 +172,7 @@ static lt_status quantum_machine(fit *f)
     start = lt_clock_ns();
     LT_TRY(lt_row_kernel_fill(&kernel, f->z, f->n, NULL, 0, q->K));
     q->info.kernel_seconds = since(start);
-    q->info.gram = lt_gram_get_info(q->gram);
+    q->gram_info = lt_gram_get_info(q->gram);
     LT_TRY(lt_qsvm_step(q, "fitting", 0, 1));
     start = lt_clock_ns();
     span = lt_trace_span_begin("qsvm fit");
@@ -216,11 +216,11 @@ static lt_status diagnose(fit *f)
     lt_qsvm *q = f->q;
     int64_t start = lt_clock_ns();
     LT_TRY(lt_qsvm_step(q, "looking at the kernel", 0, 1));
-    LT_TRY(lt_qsvm_diagnose(q->K, f->y, f->n, &q->info.diagnostics, &q->eigenvalues));
-    q->n_eigenvalues = q->info.diagnostics.n_eigenvalues;
+    LT_TRY(lt_qsvm_diagnose(q->K, f->y, f->n, &q->diagnostics, &q->eigenvalues));
+    q->n_eigenvalues = q->diagnostics.n_eigenvalues;
     double largest = 0;
     for (int64_t i = 0; i < f->n * q->prepare.n_outputs; i++) largest = fmax(largest, fabs(f->z[i]));
-    q->info.diagnostics.largest_angle = largest * fabs(q->info.angle_scale) * lt_qsvm_range_factor(q->info.range);
+    q->diagnostics.largest_angle = largest * fabs(q->info.angle_scale) * lt_qsvm_range_factor(q->info.range);
     q->info.diagnose_seconds = since(start);
     return LT_OK;
 }
@@ -265,10 +265,7 @@ lt_status lt_qsvm_fit(lt_qsvm *q, const lt_rows *x, const uint8_t *y)
     if (!q || !x) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the handle or X is NULL");
     double *rows;
     lt_qsvm_forget(q);
-    lt_qsvm_info fresh = { 0 };
-    memcpy(fresh.class_name, q->info.class_name, sizeof fresh.class_name);
-    fresh.feature_names = q->opt.feature_names;
-    q->info = fresh;
+    lt_qsvm_begin_info(q);
     if (!lt_qsvm_names_fit(q->opt.feature_names, x->columns))
         return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: feature_names are not %lld lines of text, one for each column of X", (long long)x->columns);
     LT_TRY(lt_prepare_rows("X", x, x->columns, &rows));

@@ -2,6 +2,7 @@
 #include "qkernel/svm/machine.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "graph/program/program.h"
 #include "lathe/rng.h"
@@ -19,7 +20,7 @@ static lt_status check_rows(const lt_qsvm_options *opt)
 {
     const lt_option_table *t = lt_qsvm_options_table();
     lt_qsvm_options copy = *opt;
-    for (int i = 0; i < LT_QSVM_N_OPTIONS; i++) {
+    for (int i = 0; i < t->groups[0].n_rows; i++) {
         char value[64];
         const char *name = t->groups[0].rows[i].name;
         if (!strcmp(name, "c") && opt->C == 0) continue; /* 0 stands for a search, which no text does */
@@ -43,13 +44,14 @@ static lt_status check_weights(const lt_qsvm_options *opt)
     return LT_OK;
 }
 
-static lt_status check_options(const lt_qsvm_options *opt)
+/* gram: opt->gram, whole. */
+static lt_status check_options(const lt_qsvm_options *opt, const lt_gram_options *gram)
 {
     LT_TRY(check_rows(opt));
     LT_TRY(check_weights(opt));
-    if (opt->gram.packed) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: packed kernels are of no use here: the machine reads the whole matrix");
-    if (opt->gram.return_dtype != LT_GRAM_FLOAT64) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: return_dtype must be float64: the machine works in double");
-    if (opt->gram.profile_memory) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: many kernels are computed here, and profile_memory is about one: use it with lathe gram");
+    if (gram->packed) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: packed kernels are of no use here: the machine reads the whole matrix");
+    if (gram->return_dtype != LT_GRAM_FLOAT64) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: return_dtype must be float64: the machine works in double");
+    if (gram->profile_memory) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: many kernels are computed here, and profile_memory is about one: use it with lathe gram");
     if (opt->C_low > opt->C_high) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the search of C runs from %g to %g, expected from low to high", opt->C_low, opt->C_high);
     if (opt->n_folds == 1) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: 1 fold leaves no rows to train on, expected at least 2, or 0 for no cross-validation");
     if (opt->n_folds == 0 && opt->C == 0) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: without folds there is no search: give C");
@@ -73,9 +75,11 @@ bool lt_qsvm_names_fit(const char *names, int64_t n_features)
 }
 
 /* What the handle keeps of texts and numbers that are the caller's. */
-static lt_status copy_options(lt_qsvm *q, const lt_qsvm_options *opt)
+static lt_status copy_options(lt_qsvm *q, const lt_qsvm_options *opt, const lt_gram_options *gram)
 {
     q->opt = *opt;
+    q->gram_options = *gram;
+    q->opt.gram = &q->gram_options;
     q->opt.weights.data = NULL;
     q->opt.feature_names = NULL;
     for (int c = 0; c < 2; c++) {
@@ -85,7 +89,7 @@ static lt_status copy_options(lt_qsvm *q, const lt_qsvm_options *opt)
     if (opt->feature_names && !(q->opt.feature_names = lt_strdup(opt->feature_names))) return LT_ERR_MEMORY;
     q->info.feature_names = q->opt.feature_names;
     if (!opt->weights.data) return LT_OK;
-    int64_t n = opt->weights.n_layers * opt->weights.n_qubits * (opt->gram.entangler == LT_ENTANGLER_STRONG ? 3 : 1);
+    int64_t n = opt->weights.n_layers * opt->weights.n_qubits * (gram->entangler == LT_ENTANGLER_STRONG ? 3 : 1);
     double *copy = lt_malloc((size_t)n * sizeof *copy);
     if (!copy) return LT_ERR_MEMORY;
     memcpy(copy, opt->weights.data, (size_t)n * sizeof *copy);
@@ -93,20 +97,33 @@ static lt_status copy_options(lt_qsvm *q, const lt_qsvm_options *opt)
     return LT_OK;
 }
 
+void lt_qsvm_begin_info(lt_qsvm *q)
+{
+    lt_qsvm_info fresh = { .size = sizeof fresh, .feature_names = q->opt.feature_names, .diagnostics = &q->diagnostics, .gram = &q->gram_info };
+    memcpy(fresh.class_name, q->info.class_name, sizeof fresh.class_name);
+    q->info = fresh;
+    q->diagnostics = (lt_qsvm_diagnostics){ .size = sizeof(lt_qsvm_diagnostics) };
+    q->gram_info = (lt_gram_info){ .size = sizeof(lt_gram_info) };
+}
+
 lt_status lt_qsvm_create(lt_device *dev, const lt_qsvm_options *opt, lt_qsvm **out)
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: out is NULL");
     *out = NULL;
-    if (!opt) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the options are NULL; start from lt_qsvm_defaults()");
+    lt_qsvm_options own = lt_qsvm_defaults();
+    lt_gram_options gram = lt_gram_defaults();
     lt_svm_solver solver;
-    LT_TRY(check_options(opt));
-    LT_TRY(lt_svm_resolve(opt->solver, opt->max_iterations, &solver));
+    LT_TRY(LT_TAKE(lt_qsvm_options, opt, &own));
+    LT_TRY(LT_TAKE(lt_gram_options, own.gram, &gram));
+    LT_TRY(check_options(&own, &gram));
+    LT_TRY(lt_svm_resolve(own.solver, own.max_iterations, &solver));
     if (!dev) LT_TRY(lt_default_device(&dev));
     lt_qsvm *q = lt_calloc(1, sizeof *q);
     if (!q) return LT_ERR_MEMORY;
     q->dev = dev;
     q->solver = solver;
-    lt_status s = copy_options(q, opt);
+    lt_qsvm_begin_info(q);
+    lt_status s = copy_options(q, &own, &gram);
     if (s) lt_qsvm_destroy(q);
     else *out = q;
     return s;
@@ -164,7 +181,7 @@ static bool forward_progress(void *ctx, const lt_gram_progress *p)
 
 lt_status lt_qsvm_make_gram(lt_qsvm *q, const lt_qsvm_candidate *c, lt_gram **out)
 {
-    lt_gram_options opt = q->opt.gram;
+    lt_gram_options opt = q->gram_options;
     opt.progress = forward_progress;
     opt.progress_ctx = &q->opt;
     opt.embed_mode = c->embed_mode;
@@ -175,7 +192,7 @@ lt_status lt_qsvm_make_gram(lt_qsvm *q, const lt_qsvm_candidate *c, lt_gram **ou
 
 lt_row_kernel lt_qsvm_row_kernel(const lt_qsvm *q, lt_gram *gram)
 {
-    return (lt_row_kernel){ .gram = gram, .n_qubits = q->prepare.n_outputs, .jitter = q->opt.gram.normalize ? q->opt.gram.jitter : 0 };
+    return (lt_row_kernel){ .gram = gram, .n_qubits = q->prepare.n_outputs, .jitter = q->gram_options.normalize ? q->gram_options.jitter : 0 };
 }
 
 lt_status lt_qsvm_make_weights(lt_qsvm *q, int64_t n_qubits)
@@ -183,9 +200,9 @@ lt_status lt_qsvm_make_weights(lt_qsvm *q, int64_t n_qubits)
     const lt_weights *given = &q->opt.weights;
     enum { SELECTABLE_LAYERS = 3 };
     int64_t layers = q->opt.n_layers ? q->opt.n_layers : given->data ? given->n_layers : 2;
-    int64_t per_wire = q->opt.gram.entangler == LT_ENTANGLER_STRONG ? 3 : 1;
-    q->circuit = (lt_qsvm_candidate){ .embed_mode = q->opt.gram.embed_mode, .angle_scale = q->opt.gram.angle_scale, .n_layers = layers,
-                                      .re_embed = q->opt.gram.re_embed_between_layers };
+    int64_t per_wire = q->gram_options.entangler == LT_ENTANGLER_STRONG ? 3 : 1;
+    q->circuit = (lt_qsvm_candidate){ .embed_mode = q->gram_options.embed_mode, .angle_scale = q->gram_options.angle_scale, .n_layers = layers,
+                                      .re_embed = q->gram_options.re_embed_between_layers };
     q->n_weight_layers = given->data ? given->n_layers : q->opt.select ? LT_MAX(layers, SELECTABLE_LAYERS) : layers;
     int64_t n = q->n_weight_layers * n_qubits * per_wire;
     q->weights = lt_malloc((size_t)n * sizeof *q->weights);

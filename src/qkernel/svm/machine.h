@@ -52,7 +52,8 @@ typedef struct lt_decider {    /* what new rows meet */
 
 struct lt_qsvm {
     lt_device      *dev;
-    lt_qsvm_options opt;        /* weights.data and feature_names are ours */
+    lt_qsvm_options opt;        /* weights.data, feature_names and gram are ours */
+    lt_gram_options gram_options;
     lt_svm_solver   solver;
     double         *weights;    /* (n_layers, n_qubits[, 3]) in use; more layers than used when selecting */
     int64_t         n_weight_layers;
@@ -67,7 +68,9 @@ struct lt_qsvm {
     int64_t         n_trials[LT_QSVM_MACHINE_COUNT];
     lt_qsvm_candidate *candidates;
     int64_t         n_candidates;
-    lt_qsvm_info    info;
+    lt_qsvm_info    info;       /* points to the next two */
+    lt_qsvm_diagnostics diagnostics;
+    lt_gram_info    gram_info;
 };
 
 /* The range in use, never auto; pi as a factor of angles, else 1. */
@@ -79,6 +82,8 @@ lt_status     lt_qsvm_step(const lt_qsvm *q, const char *step, int64_t done, int
 bool          lt_qsvm_names_fit(const char *names, int64_t n_features);
 /* Features that never change in the training rows: all of them are refused, some are mentioned in the advice. */
 lt_status     lt_qsvm_check_features(lt_qsvm *q, const double *x, int64_t n, int64_t n_features);
+/* Empties the information, but for the names of classes and features. */
+void          lt_qsvm_begin_info(lt_qsvm *q);
 /* Drops what the last fit left. */
 void          lt_qsvm_forget(lt_qsvm *q);
 /* The circuit of the options, with weights given or drawn, for this many qubits. */

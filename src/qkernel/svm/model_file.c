@@ -59,13 +59,13 @@ lt_status lt_qsvm_save(const lt_qsvm *q, const char *path)
     const lt_decider *d = &q->decider[LT_QSVM_QUANTUM];
     const lt_qsvm_info *i = &q->info;
     const lt_prepare *p = &q->prepare;
-    bool strong = q->opt.gram.entangler == LT_ENTANGLER_STRONG;
+    bool strong = q->gram_options.entangler == LT_ENTANGLER_STRONG;
     lt_shape of_weights = strong ? lt_shape3(i->n_layers, i->n_qubits, 3) : lt_shape2(i->n_layers, i->n_qubits);
     int64_t n_components = p->components ? p->n_outputs : 0;
     model m = {
-        .format = FORMAT, .embed = i->embed_mode, .entangler = q->opt.gram.entangler, .re_embed = i->re_embed, .range = i->range,
-        .normalize = q->opt.gram.normalize, .method = q->opt.gram.method, .dtype = q->opt.gram.dtype, .n_train = i->n,
-        .angle_scale = i->angle_scale, .jitter = q->opt.gram.jitter, .bias = d->bias, .threshold = i->machine[LT_QSVM_QUANTUM].threshold,
+        .format = FORMAT, .embed = i->embed_mode, .entangler = q->gram_options.entangler, .re_embed = i->re_embed, .range = i->range,
+        .normalize = q->gram_options.normalize, .method = q->gram_options.method, .dtype = q->gram_options.dtype, .n_train = i->n,
+        .angle_scale = i->angle_scale, .jitter = q->gram_options.jitter, .bias = d->bias, .threshold = i->machine[LT_QSVM_QUANTUM].threshold,
         .C = i->machine[LT_QSVM_QUANTUM].C,
         .weights = { LT_F64, of_weights, q->weights },
         .mean = { LT_F64, lt_shape1(p->components ? p->n_features : 0), p->mean },
@@ -262,11 +262,13 @@ static lt_status take_names(const char *path, const model *m, char **out)
 static lt_status from_model(lt_device *dev, const model *m, const char *feature_names, lt_qsvm **out)
 {
     lt_qsvm_options opt = lt_qsvm_defaults();
-    opt.gram.entangler = (lt_entangler)m->entangler;
-    opt.gram.normalize = m->normalize != 0;
-    opt.gram.jitter = m->jitter;
-    opt.gram.method = (lt_gram_method)m->method;
-    opt.gram.dtype = precision_on(dev, (lt_gram_float)m->dtype);
+    lt_gram_options gram = lt_gram_defaults();
+    opt.gram = &gram;
+    gram.entangler = (lt_entangler)m->entangler;
+    gram.normalize = m->normalize != 0;
+    gram.jitter = m->jitter;
+    gram.method = (lt_gram_method)m->method;
+    gram.dtype = precision_on(dev, (lt_gram_float)m->dtype);
     opt.range = (lt_qsvm_range)m->range;
     opt.class_name[0] = m->class_names.data;
     opt.class_name[1] = opt.class_name[0] + LT_QSVM_CLASS_NAME;

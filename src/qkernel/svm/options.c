@@ -1,6 +1,7 @@
 /* The options of the pipeline: one row each. SPDX-License-Identifier: BSD-3-Clause */
 #include "lathe/qsvm.h"
 
+#include "base/sized.h"
 #include "base/status.h"
 
 static const char *const range_names[] = { "auto", "unit", "pi", "none", NULL };
@@ -12,8 +13,7 @@ const char *lt_qsvm_range_name(lt_qsvm_range r) { return (unsigned)r < LT_QSVM_R
 const char *lt_svm_solver_name(lt_svm_solver s) { return (unsigned)s < LT_SVM_SOLVER_COUNT ? solver_names[s] : "?"; }
 
 #define Q lt_qsvm_options
-/* The seed is the last: programs with a seed of their own leave it out. */
-const lt_option lt_qsvm_option_rows[LT_QSVM_N_OPTIONS] = {
+static const lt_option rows[] = {
     LT_OPTION_INT(Q, n_qubits, "qubits", "0", LT_RANGE_CLOSED(0, 4096), "Q", "principal components, one qubit each; 0 = one per feature up to 16, else 16"),
     LT_OPTION_INT(Q, n_layers, "layers", "0", LT_RANGE_CLOSED(0, 1024), "L", "layers; 0 = all of the weights given, or 2"),
     LT_OPTION_REAL(Q, weight_std, "weight-std", "0.1", LT_AT_LEAST(0), "S", "deviation of drawn weights"),
@@ -36,14 +36,14 @@ const lt_option lt_qsvm_option_rows[LT_QSVM_N_OPTIONS] = {
     LT_OPTION_INT(Q, seed, "seed", "0", LT_AT_LEAST(0), "N", "seed of weights, folds and trials"),
 };
 #undef Q
-static const lt_option_group groups[] = { { .rows = lt_qsvm_option_rows, .n_rows = LT_QSVM_N_OPTIONS } };
+static const lt_option_group groups[] = { { .rows = rows, .n_rows = LT_LEN(rows) } };
 static const lt_option_table table = { .program = "qsvm", .summary = "Options of support vector machines", .groups = groups, .n_groups = 1 };
 
 const lt_option_table *lt_qsvm_options_table(void) { return &table; }
 
-lt_qsvm_options lt_qsvm_defaults(void)
+void lt_qsvm_defaults_into(lt_qsvm_options *out)
 {
-    lt_qsvm_options opt = { .gram = lt_gram_defaults() };
+    lt_qsvm_options opt = { .size = sizeof opt };
     (void)lt_options_defaults(&table, &opt); /* fails only on a bad row, which a test would show */
-    return opt;
+    LT_GIVE(out, &opt);
 }

@@ -32,8 +32,8 @@ lt_status lt_prepare_rows(const char *name, const lt_rows *x, int64_t n_features
             double value = v[i * x->columns + k] = lt_rows_at(x, i, k);
             if (isfinite(value)) continue;
             lt_free(v);
-            return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %s is %g at row %lld, column %lld: every number must be finite", name, lt_plain(value),
-                           (long long)i, (long long)k);
+            return lt_place_row(LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %s is %g at row %lld, column %lld: every number must be finite", name, lt_plain(value),
+                                        (long long)i, (long long)k), name, i, k);
         }
     *out = v;
     return LT_OK;

@@ -38,7 +38,7 @@ LT_TEST(sizes_and_values_at_the_start)
     LT_CHECK_EQ_INT(lt_example_count(), sizeof rows / sizeof *rows);
     for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
         char path[40];
-        lt_example example;
+        lt_example example = { .size = sizeof example };
         lt_model *m = NULL;
         snprintf(path, sizeof path, "example:%s", rows[i].name);
         LT_CHECK(lt_example_get(i, &example) && !strcmp(example.name, rows[i].name) && example.title[0] && strlen(example.text) > 50);
@@ -56,7 +56,7 @@ LT_TEST(sizes_and_values_at_the_start)
         }
         lt_model_destroy(m);
     }
-    lt_example none;
+    lt_example none = { .size = sizeof none };
     LT_CHECK(!lt_example_get(-1, &none) && !lt_example_get(lt_example_count(), &none));
     LT_CHECK_OK(lt_example_find("b3D2", &none));
     LT_CHECK_FAILS(lt_example_find("zzzzzz", &none), LT_ERR_ARGUMENT, "no example 'zzzzzz'");
@@ -92,7 +92,7 @@ LT_TEST(gradients_against_differences)
 {
     lt_rng r = lt_rng_seed(4);
     for (int i = 0; i < lt_example_count(); i++) {
-        lt_example example;
+        lt_example example = { .size = sizeof example };
         lt_model *m = NULL;
         char path[40];
         lt_example_get(i, &example);
@@ -110,7 +110,7 @@ LT_TEST(gradients_against_differences)
 /* All sixteen points of C3's path, by changing k. */
 LT_TEST(logistic_path)
 {
-    lt_example example;
+    lt_example example = { .size = sizeof example };
     LT_CHECK_OK(lt_example_find("C3", &example));
     const char *line = strstr(example.text, "data k = 7\n");
     LT_CHECK(line != NULL);

@@ -33,7 +33,7 @@ lt_status lt_worker_start(lt_worker *w)
 {
     w->ready = w->asks = w->dismissed = w->renews = w->ended = false;
     w->silent_seconds = 0;
-    w->now = (lt_generate_info){ 0 };
+    w->now = (lt_generate_info){ .size = sizeof(lt_generate_info) };
     LT_TRY(lt_worker_launch(w));
     w->pool->g->info->workers++;
     return send_setup(w);
@@ -119,7 +119,7 @@ static lt_status put_failed(lt_worker *w, lt_worker_open o, const char *why)
     lt_worker_pool *p = w->pool;
     lt_generator *g = p->g;
     int grid = g->rows.spec[o.row].grid;
-    lt_rollout_result result = { .status = LT_RUN_LOST, .step = o.beats, .seconds = 1e-9 * (double)(lt_clock_ns() - o.begun_ns) };
+    lt_rollout_result result = { .size = sizeof result, .status = LT_RUN_LOST, .step = o.beats, .seconds = 1e-9 * (double)(lt_clock_ns() - o.begun_ns) };
     lt_row_features known = { .c = g->c };
     lt_status s = LT_OK;
     note_failure(g, o.row, why);

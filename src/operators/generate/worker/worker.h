@@ -38,7 +38,7 @@ typedef struct lt_worker_ready { char version[32]; uint64_t rest_bytes, step_byt
 
 typedef struct lt_worker_row {
     lt_rollout_result result;
-    lt_generate_info  info;  /* of this worker since its start */
+    lt_generate_info  info;  /* of the worker so far */
 } lt_worker_row;
 
 /* ---- Messages over a socket, from inside the worker (generate/worker/channel.c) ------------------------------------- */

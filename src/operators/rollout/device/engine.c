@@ -100,12 +100,12 @@ static lt_status make_smoothing(lt_device_rollout *e)
 {
     lt_graph *g;
     int64_t side = e->spec.grid;
-    lt_compile_options opt = { .device = e->dev, .on_device = true };
+    lt_compile_options opt = { .size = sizeof opt, .device = e->dev };
     LT_TRY(lt_graph_create(&g));
     lt_node white = lt_input(g, "white", LT_F32, lt_shape3(e->job.realizations * e->job.channels, side, side));
     lt_node gain = lt_input(g, "gain", LT_F32, lt_shape3(side, side / 2 + 1, 1));
     lt_node y = lt_irfft2(g, lt_mul(g, lt_rfft2(g, white), gain), side);
-    lt_status s = lt_program_create(g, &y, 1, &opt, &e->smooth);
+    lt_status s = lt_program_create_on_device(g, &y, 1, &opt, &e->smooth);
     lt_graph_destroy(g);
     return s;
 }

@@ -28,7 +28,7 @@ static lt_status compile(lt_application *a, const lt_application_request *q, con
     lt_program_destroy(a->program);
     a->program = NULL;
     LT_TRY(lt_network_create_batch(q->spec, a->batch, &a->network));
-    LT_TRY(lt_program_create(a->network.graph, &a->network.next, 1, opt, &a->program));
+    LT_TRY(lt_program_create_on_device(a->network.graph, &a->network.next, 1, opt, &a->program));
     lt_network_drop_graph(&a->network);
     if (!lt_program_can_capture(a->program))
         return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: %s cannot record the step of this operator", q->dev->id);
@@ -98,7 +98,7 @@ static int64_t first_batch(const lt_rollout_options *o) { return o->micro_batch 
 
 static lt_status make(lt_application *a, const lt_application_request *q, lt_rollout_info *info)
 {
-    lt_compile_options opt = { .device = q->dev, .skip_passes = q->opt->skip_passes, .on_device = true,
+    lt_compile_options opt = { .size = sizeof opt, .device = q->dev, .skip_passes = q->opt->skip_passes,
                                .held_from = q->opt->forget_weights ? 0 : LT_STEP_TENSORS };
     LT_TRY(lt_rollout_choose_precision(q->dev, q->opt->precision, info, &opt));
     a->realizations = q->opt->realizations;
@@ -115,8 +115,8 @@ static lt_status make(lt_application *a, const lt_application_request *q, lt_rol
 
 lt_status lt_application_prepare(const lt_application_request *q)
 {
-    lt_rollout_info info = { 0 };
-    lt_compile_options opt = { .device = q->dev };
+    lt_rollout_info info = { .size = sizeof info };
+    lt_compile_options opt = { .size = sizeof opt, .device = q->dev };
     LT_TRY(lt_rollout_choose_precision(q->dev, q->opt->precision, &info, &opt));
     if (!use_fused(q, &info)) return LT_OK;
     return lt_fused_cnn_prepare(q->dev, q->spec, info.precision, first_batch(q->opt));
@@ -152,8 +152,8 @@ static lt_status plan_graph(const lt_application_request *q, lt_compile_options 
 
 lt_status lt_application_need(const lt_application_request *q, bool graphs, bool *fused, int64_t *bytes)
 {
-    lt_rollout_info info = { 0 };
-    lt_compile_options opt = { .skip_passes = q->opt->skip_passes, .on_device = true, .held_from = LT_STEP_TENSORS };
+    lt_rollout_info info = { .size = sizeof info };
+    lt_compile_options opt = { .size = sizeof opt, .skip_passes = q->opt->skip_passes, .held_from = LT_STEP_TENSORS };
     int64_t batch = first_batch(q->opt);
     *bytes = 0;
     LT_TRY(lt_rollout_choose_precision(q->dev, q->opt->precision, &info, &opt));

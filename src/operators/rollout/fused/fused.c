@@ -430,7 +430,7 @@ static lt_status create(lt_fused_cnn *f, const lt_network *network)
 static lt_status plan(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, int64_t realizations, lt_fused_cnn **out)
 {
     char why[160];
-    lt_device_info info;
+    lt_device_info info = { .size = sizeof info };
     *out = NULL;
     if (!lt_fused_cnn_fits(dev, spec, precision, why)) return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: %s", why);
     LT_TRY(lt_device_describe(dev, &info));

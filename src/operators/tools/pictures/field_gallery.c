@@ -2,6 +2,7 @@
 #include "lathe/fields.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "operators/fields/draw.h"
 #include "operators/tools/pictures/image.h"
@@ -34,9 +35,10 @@ lt_status lt_field_sample(const char *type, int grid, uint64_t seed, int64_t ind
     return s;
 }
 
-lt_field_gallery lt_field_gallery_defaults(void)
+void lt_field_gallery_defaults_into(lt_field_gallery *out)
 {
-    return (lt_field_gallery){ .variations = 3, .grid = 128, .channels = 3, .seed = 42, .cell_width = 128, .cell_height = 128, .colormap = "viridis" };
+    LT_GIVE(out, &(lt_field_gallery){ .size = sizeof(lt_field_gallery), .variations = 3, .grid = 128, .channels = 3, .seed = 42, .cell_width = 128,
+                                            .cell_height = 128, .colormap = "viridis" });
 }
 
 /* ---- Which types --------------------------------------------------------------------------- */
@@ -137,7 +139,9 @@ static lt_status paint(page *p)
 
 lt_status lt_field_gallery_write(const lt_field_gallery *g, const char *path, int *width, int *height)
 {
-    page p = { .g = g };
+    lt_field_gallery own = lt_field_gallery_defaults();
+    LT_TRY(LT_TAKE(lt_field_gallery, g, &own));
+    page p = { .g = &own };
     lt_status s = paint(&p);
     if (!s) s = lt_image_write_png(&p.image, path);
     if (!s && width) *width = p.image.width;

@@ -7,7 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-const char *const lt_aggregate_names[] = { "mean", "envelope", "entropy", "variance", "stddev", "overlay", "pca", "ssim", "spectral", NULL };
+const char *const *lt_aggregate_names(void)
+{
+    static const char *const names[] = { "mean", "envelope", "entropy", "variance", "stddev", "overlay", "pca", "ssim", "spectral", NULL };
+    return names;
+}
 
 enum { CHANNELS = LT_FIELD_CHANNELS, ENTROPY_BINS = 32, PCA_PLANES = 3, POWER_STEPS = 60 };
 

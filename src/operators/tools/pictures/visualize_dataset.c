@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/files/file.h"
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -10,7 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const lt_color_norm_names[] = { "per-cell", "per-operator", "global", NULL };
+const char *const *lt_color_norm_names(void)
+{
+    static const char *const names[] = { "per-cell", "per-operator", "global", NULL };
+    return names;
+}
 
 enum { HEADER = 80, GAP = 2, BACKGROUND = 0xffffff, INK = 0x202020 };
 
@@ -32,12 +37,12 @@ typedef struct movie {
     bool                    measuring;   /* first pass of global colours */
 } movie;
 
-lt_movie_options lt_movie_defaults(void)
+void lt_movie_defaults_into(lt_movie_options *out)
 {
-    return (lt_movie_options){ .fps = 30, .n_operators = 10, .shown = 2, .steps = 500, .stride = 1, .cell_width = 64, .cell_height = 64,
+    LT_GIVE(out, &(lt_movie_options){ .size = sizeof(lt_movie_options), .fps = 30, .n_operators = 10, .shown = 2, .steps = 500, .stride = 1, .cell_width = 64, .cell_height = 64,
                                .colormap = "viridis", .norm = LT_COLOR_PER_CELL, .n_aggregates = 3,
                                .aggregate = { LT_AGGREGATE_MEAN, LT_AGGREGATE_ENVELOPE, LT_AGGREGATE_ENTROPY }, .spacing = true, .pick = LT_PICK_SOBOL,
-                               .seed = 42, .replay = { .policy = -1 } };
+                               .seed = 42 });
 }
 
 /* ---- Layout ------------------------------------------------------------------------------------------ */
@@ -56,7 +61,7 @@ static lt_status lay_out(movie *v)
     v->frames = (v->config ? (o->steps - 1) / o->stride + 1 : 0);
     int width = v->gap + v->columns * (o->cell_width + v->gap), height = HEADER + o->n_operators * (o->cell_height + v->gap) + v->gap;
     if (width > LT_IMAGE_MAX_SIDE || height > LT_IMAGE_MAX_SIDE) return LT_FAIL(LT_ERR_ARGUMENT, "a frame of %d by %d pixels is too large", width, height);
-    *v->info = (lt_movie_info){ .frames = v->frames, .operators = o->n_operators, .width = width + (width & 1), .height = height + (height & 1) };
+    *v->info = (lt_movie_info){ .size = sizeof(lt_movie_info), .frames = v->frames, .operators = o->n_operators, .width = width + (width & 1), .height = height + (height & 1) };
     return lt_image_create(v->info->width, o->cell_height, BACKGROUND, &v->strip);
 }
 
@@ -68,7 +73,7 @@ static void draw_header(const movie *v, lt_image *frame, int64_t t)
     lt_image_text(frame, 4 + v->gap, 10, 2, INK, text);
     for (int c = 0; c < v->columns; c++) {
         if (c < v->opt->shown) snprintf(text, sizeof text, "run %d", c);
-        else snprintf(text, sizeof text, "%s", lt_aggregate_names[v->opt->aggregate[c - v->opt->shown]]);
+        else snprintf(text, sizeof text, "%s", lt_aggregate_names()[v->opt->aggregate[c - v->opt->shown]]);
         lt_image_text(frame, cell_rect(v, c).x, HEADER - 12 * scale, scale, INK, text);
     }
 }
@@ -165,14 +170,14 @@ static lt_status run_operators(movie *v, bool measuring)
 {
     v->measuring = measuring;
     for (v->op = 0; v->op < v->opt->n_operators; v->op++) {
-        lt_operator_spec spec;
+        lt_operator_spec spec = { .size = sizeof spec };
         LT_TRY(lt_replay_row(v->replay, v->rows[v->op], &spec, NULL));
         LT_TRY(lt_cell_maker_create(v->m, spec.grid, &v->cells));
         lt_status s = lt_replay_run(v->replay, v->rows[v->op], -1, take_state, v, NULL);
         lt_cell_maker_release(&v->cells);
         LT_TRY(s);
         if (v->opt->progress && !measuring)
-            v->opt->progress(v->opt->progress_ctx, &(lt_generate_progress){ v->op + 1, v->opt->n_operators, (v->op + 1) * v->opt->steps });
+            v->opt->progress(v->opt->progress_ctx, &(lt_generate_progress){ sizeof(lt_generate_progress), v->op + 1, v->opt->n_operators, (v->op + 1) * v->opt->steps });
     }
     return LT_OK;
 }
@@ -238,6 +243,8 @@ static lt_status check_options(const movie *v)
     const lt_movie_options *o = v->opt;
     if (o->steps < 1 || o->stride < 1 || o->cell_width < 8 || o->cell_height < 8 || o->fps < 1 || v->m < 1)
         return LT_FAIL(LT_ERR_ARGUMENT, "steps, stride, frames per second and realizations are at least 1, cells at least 8 by 8");
+    if (o->n_aggregates < 0 || o->n_aggregates > LT_AGGREGATE_ROOM)
+        return LT_FAIL(LT_ERR_ARGUMENT, "%d aggregates: expected 0 to %d", o->n_aggregates, LT_AGGREGATE_ROOM);
     if (o->shown < 0 || o->shown > v->m || o->shown + o->n_aggregates < 1)
         return LT_FAIL(LT_ERR_ARGUMENT, "%d realizations shown of %d", o->shown, v->m);
     return LT_OK;
@@ -246,7 +253,8 @@ static lt_status check_options(const movie *v)
 static lt_status make_movie(movie *v, lt_dataset *d)
 {
     lt_dataset_info i = lt_dataset_get_info(d);
-    lt_replay_options r = v->opt->replay;
+    lt_replay_options r = lt_replay_defaults();
+    LT_TRY(LT_TAKE(lt_replay_options, v->opt->replay, &r));
     LT_TRY(lt_dataset_config_parse(i.config, strlen(i.config), "the configuration in the file", NULL, &v->config));
     v->m = v->opt->realizations ? v->opt->realizations : (int)lt_dataset_config_summary(v->config).realizations;
     LT_TRY(check_options(v));
@@ -269,12 +277,15 @@ static lt_status make_movie(movie *v, lt_dataset *d)
     return write_frames(v);
 }
 
-lt_status lt_dataset_movie(lt_dataset *d, const lt_movie_options *opt, lt_movie_info *info)
+lt_status lt_dataset_movie(lt_dataset *d, const lt_movie_options *options, lt_movie_info *out)
 {
-    lt_movie_info own;
-    movie v = { .opt = opt, .info = info ? info : &own };
-    *v.info = (lt_movie_info){ 0 };
+    lt_movie_options opt = lt_movie_defaults();
+    lt_movie_info info = { .size = sizeof info };
+    LT_TRY(LT_TAKE(lt_movie_options, options, &opt));
+    LT_TRY(LT_CHECK_SIZE(lt_movie_info, out));
+    movie v = { .opt = &opt, .info = &info };
     lt_status s = make_movie(&v, d);
+    LT_GIVE(out, &info);
     if (v.strips) fclose(v.strips);
     lt_image_free(&v.strip);
     lt_replay_destroy(v.replay);

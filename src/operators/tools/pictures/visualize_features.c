@@ -2,6 +2,7 @@
 #include "operators/tools/pictures/visualize.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -84,8 +85,15 @@ static lt_status allocate(picture *p)
     return p->x && p->plane && p->scratch ? LT_OK : LT_ERR_MEMORY;
 }
 
-lt_status lt_dataset_feature_picture(lt_dataset *d, const lt_feature_picture_options *opt)
+void lt_feature_picture_defaults_into(lt_feature_picture_options *out)
 {
+    LT_GIVE(out, &(lt_feature_picture_options){ .size = sizeof(lt_feature_picture_options), .n_operators = 2, .width = 256, .dpi = 100, .alpha = 0.5, .seed = 42 });
+}
+
+lt_status lt_dataset_feature_picture(lt_dataset *d, const lt_feature_picture_options *options)
+{
+    lt_feature_picture_options own = lt_feature_picture_defaults(), *opt = &own;
+    LT_TRY(LT_TAKE(lt_feature_picture_options, options, opt));
     picture p = { .d = d, .i = lt_dataset_get_info(d), .opt = opt };
     if (opt->n_operators < 1 || opt->width < 16 || opt->dpi < 1)
         return LT_FAIL(LT_ERR_ARGUMENT, "a picture needs at least one operator, 16 pixels of width and 1 dot per inch");

@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const lt_pick_names[] = { "sobol", "random", "sequential", "diverse", NULL };
+const char *const *lt_pick_names(void)
+{
+    static const char *const names[] = { "sobol", "random", "sequential", "diverse", NULL };
+    return names;
+}
 
 enum { TIERS = 5, SCORE_BINS = 20, MAX_SCORED = 20000 };
 

@@ -66,11 +66,15 @@ lt_status lt_option_unknown(const lt_option_table *t, const char *name)
 {
     const char *best = NULL;
     int distance = 0;
+    const lt_option *row;
     for (int g = 0; g < t->n_groups; g++)
-        for (int i = 0; i < t->groups[g].n_rows; i++)
-            if (!t->groups[g].rows[i].hidden) consider(name, t->groups[g].rows[i].name, &best, &distance);
-    if (best) return LT_FAIL(LT_ERR_ARGUMENT, "unknown option '%.100s': did you mean '%s'?", name, best);
-    return LT_FAIL(LT_ERR_ARGUMENT, "unknown option '%.100s': see %s for those there are", name, t->listed_by ? t->listed_by : "--help");
+        for (int i = 0; (row = lt_option_group_row(&t->groups[g], i)); i++) {
+            if (!row->hidden) consider(name, row->name, &best, &distance);
+            if (!row->hidden && row->alias) consider(name, row->alias, &best, &distance);
+        }
+    lt_status s = best ? LT_FAIL(LT_ERR_ARGUMENT, "unknown option '%.100s': did you mean '%s'?", name, best)
+                       : LT_FAIL(LT_ERR_ARGUMENT, "unknown option '%.100s': see %s for those there are", name, t->listed_by ? t->listed_by : "--help");
+    return lt_place_option(s, name);
 }
 
 /* ---- Arguments ----------------------------------------------------------------------- */
@@ -94,7 +98,7 @@ static lt_status set_with_value(reader *r, const lt_option *row, size_t base, co
     if (r->at >= r->argc) {
         char expected[256];
         lt_option_expects(row, expected, sizeof expected);
-        return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' has no value: expected %s", row->name, expected);
+        return lt_place_option(LT_FAIL(LT_ERR_ARGUMENT, "option '%s' has no value: expected %s", row->name, expected), row->name);
     }
     return set_row(r, row, base, r->argv[r->at++]);
 }
@@ -114,7 +118,7 @@ static lt_status read_long(reader *r, const char *argument)
         row = lt_options_find(r->table, name + 3, &base);
         if (row && row->type == LT_OPTION_TYPE_BOOL) {
             if (!equals) return set_row(r, row, base, "false");
-            return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' takes no value, got '%.100s'", name, equals + 1);
+            return lt_place_option(LT_FAIL(LT_ERR_ARGUMENT, "option '%s' takes no value, got '%.100s'", name, equals + 1), name);
         }
     }
     return lt_option_unknown(r->table, name);
@@ -122,11 +126,12 @@ static lt_status read_long(reader *r, const char *argument)
 
 static const lt_option *find_letter(const lt_option_table *t, char letter, size_t *base)
 {
+    const lt_option *row;
     for (int g = 0; g < t->n_groups; g++)
-        for (int i = 0; i < t->groups[g].n_rows; i++)
-            if (t->groups[g].rows[i].letter == letter) {
+        for (int i = 0; (row = lt_option_group_row(&t->groups[g], i)); i++)
+            if (row->letter == letter) {
                 *base = t->groups[g].base;
-                return &t->groups[g].rows[i];
+                return row;
             }
     return NULL;
 }
@@ -137,8 +142,8 @@ static lt_status read_letters(reader *r, const char *letters)
     for (const char *c = letters; *c; c++) {
         size_t base;
         const lt_option *row = find_letter(r->table, *c, &base);
-        if (!row) return LT_FAIL(LT_ERR_ARGUMENT, "unknown option '-%c': see --help for those there are",
-                                 isprint((unsigned char)*c) ? *c : '?');
+        if (!row) return lt_place_option(LT_FAIL(LT_ERR_ARGUMENT, "unknown option '-%c': see --help for those there are",
+                                                 isprint((unsigned char)*c) ? *c : '?'), (char[]){ *c, '\0' });
         bool has_more = c[1] && row->type != LT_OPTION_TYPE_BOOL;
         LT_TRY(set_with_value(r, row, base, has_more ? c + 1 : NULL));
         if (row->type != LT_OPTION_TYPE_BOOL) break;

@@ -39,10 +39,19 @@ static void describe(const lt_option *row, char *text, size_t bytes)
     if (row->type == LT_OPTION_TYPE_ENUM || (number && row->range.limited))
         lt_option_expects(row, expected, sizeof expected);
     if (row->type == LT_OPTION_TYPE_LIST) snprintf(expected, sizeof expected, "may be given several times");
-    bool shows_default = row->default_text && row->type != LT_OPTION_TYPE_BOOL;
-    snprintf(text, bytes, "%s%s%s%s%s%s%s", row->help, *expected || shows_default ? " (" : "", expected,
-             *expected && shows_default ? "; " : "", shows_default ? "default " : "",
-             shows_default ? row->default_text : "", *expected || shows_default ? ")" : "");
+    const struct { const char *before, *text; } part[] = {
+        { "", *expected ? expected : NULL },
+        { "default ", row->type != LT_OPTION_TYPE_BOOL ? row->default_text : NULL },
+        { "also called ", row->alias },
+    };
+    size_t used = (size_t)snprintf(text, bytes, "%s", row->help);
+    const char *open = " (";
+    for (size_t i = 0; i < LT_LEN(part) && used < bytes; i++) {
+        if (!part[i].text) continue;
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s%s", open, part[i].before, part[i].text);
+        open = "; ";
+    }
+    if (*open == ';' && used < bytes) snprintf(text + used, bytes - used, ")");
 }
 
 static void print_row(const lt_option *row, FILE *to)
@@ -64,8 +73,9 @@ void lt_options_help(const lt_option_table *t, FILE *to)
     for (int g = 0; g < t->n_groups; g++) {
         const lt_option_group *group = &t->groups[g];
         fprintf(to, "\n%s:\n", group->title ? group->title : "Options");
-        for (int i = 0; i < group->n_rows; i++)
-            if (!group->rows[i].hidden) print_row(&group->rows[i], to);
+        const lt_option *row;
+        for (int i = 0; (row = lt_option_group_row(group, i)); i++)
+            if (!row->hidden) print_row(row, to);
     }
     fprintf(to, "\n  -h, --help%*sshow this page\n", HELP_COLUMN - 12, "");
     if (t->example) fprintf(to, "\nExample:\n  %s\n", t->example);

@@ -93,9 +93,9 @@ void lt_option_expects(const lt_option *row, char *text, size_t bytes)
     case LT_OPTION_TYPE_REAL: expects_number(row, text, bytes); break;
     case LT_OPTION_TYPE_ENUM:
         append(text, bytes, "one of ");
-        for (int i = 0; row->names[i]; i++) {
+        for (int i = 0; lt_option_names(row)[i]; i++) {
             append(text, bytes, i ? ", " : "");
-            append(text, bytes, row->names[i]);
+            append(text, bytes, lt_option_names(row)[i]);
         }
         break;
     case LT_OPTION_TYPE_LIST: snprintf(text, bytes, "at most %d texts", LT_TEXT_LIST_MAX); break;
@@ -107,7 +107,7 @@ static lt_status refuse(const lt_option *row, const char *value)
 {
     char expected[256];
     lt_option_expects(row, expected, sizeof expected);
-    return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is '%.100s': expected %s", row->name, value, expected);
+    return lt_place_option(LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is '%.100s': expected %s", row->name, value, expected), row->name);
 }
 
 /* ---- Finding rows -------------------------------------------------------------- */
@@ -118,13 +118,36 @@ static bool same_name(const char *a, const char *b)
     return *a == *b;
 }
 
+const char *const *lt_option_names(const lt_option *row)
+{
+    return row->names_of ? row->names_of() : row->names;
+}
+
+/* Whether a group takes this row of a library's table: older programs have structs that end before newer fields. */
+static bool takes(const lt_option_group *g, const lt_option *row)
+{
+    return row->offset + row->size <= g->size && !(g->except && same_name(g->except, row->name));
+}
+
+const lt_option *lt_option_group_row(const lt_option_group *g, int i)
+{
+    if (i < 0) return NULL;
+    if (!g->table) return i < g->n_rows ? &g->rows[i] : NULL;
+    const lt_option_table *t = g->table();
+    for (int k = 0; k < t->n_groups; k++)
+        for (int j = 0; j < t->groups[k].n_rows; j++)
+            if (takes(g, &t->groups[k].rows[j]) && i-- == 0) return &t->groups[k].rows[j];
+    return NULL;
+}
+
 const lt_option *lt_options_find(const lt_option_table *t, const char *name, size_t *base)
 {
+    const lt_option *row;
     for (int g = 0; g < t->n_groups; g++)
-        for (int i = 0; i < t->groups[g].n_rows; i++)
-            if (same_name(t->groups[g].rows[i].name, name)) {
+        for (int i = 0; (row = lt_option_group_row(&t->groups[g], i)); i++)
+            if (same_name(row->name, name) || (row->alias && same_name(row->alias, name))) {
                 *base = t->groups[g].base;
-                return &t->groups[g].rows[i];
+                return row;
             }
     return NULL;
 }
@@ -149,8 +172,8 @@ static lt_status set_int(const lt_option *row, const char *value, void *field)
         return LT_OK;
     }
     if (v < INT_MIN || v > INT_MAX)
-        return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is '%.100s': expected an integer in %d..%d", row->name, value,
-                       INT_MIN, INT_MAX);
+        return lt_place_option(LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is '%.100s': expected an integer in %d..%d", row->name, value,
+                                       INT_MIN, INT_MAX), row->name);
     int narrow = (int)v;
     memcpy(field, &narrow, sizeof narrow);
     return LT_OK;
@@ -168,18 +191,19 @@ static lt_status set_real(const lt_option *row, const char *value, void *field)
 
 static lt_status set_enum(const lt_option *row, const char *value, void *field)
 {
+    const char *const *names = lt_option_names(row);
     int n = 0;
-    for (; row->names[n]; n++)
-        if (same_name(row->names[n], value)) {
+    for (; names[n]; n++)
+        if (same_name(names[n], value)) {
             memcpy(field, &n, sizeof n);
             return LT_OK;
         }
-    const char *near = lt_text_nearest(value, row->names, n);
+    const char *near = lt_text_nearest(value, names, n);
     if (!near) return refuse(row, value);
     char expected[256];
     lt_option_expects(row, expected, sizeof expected);
-    return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is '%.100s' (did you mean '%s'?): expected %s", row->name, value,
-                   near, expected);
+    return lt_place_option(LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is '%.100s' (did you mean '%s'?): expected %s", row->name, value,
+                                   near, expected), row->name);
 }
 
 lt_status lt_option_set_field(const lt_option *row, const char *value, void *field)
@@ -219,14 +243,17 @@ lt_status lt_options_set(const lt_option_table *t, const char *name, const char 
 lt_status lt_options_defaults(const lt_option_table *t, void *options)
 {
     if (!t || !options) return LT_FAIL(LT_ERR_ARGUMENT, "options: %s is NULL", t ? "the struct" : "the table");
-    for (int g = 0; g < t->n_groups; g++)
-        for (int i = 0; i < t->groups[g].n_rows; i++) {
-            const lt_option *row = &t->groups[g].rows[i];
-            void *field = (char *)options + t->groups[g].base + row->offset;
+    const lt_option *row;
+    for (int g = 0; g < t->n_groups; g++) {
+        const lt_option_group *group = &t->groups[g];
+        if (group->table) memcpy((char *)options + group->base, &group->size, sizeof group->size);
+        for (int i = 0; (row = lt_option_group_row(group, i)); i++) {
+            void *field = (char *)options + group->base + row->offset;
             memset(field, 0, row->size);
             if (row->default_text && lt_option_set_field(row, row->default_text, field))
                 return LT_FAIL(LT_ERR_INTERNAL, "default of '%s': %s", row->name, lt_error_text());
         }
+    }
     return LT_OK;
 }
 
@@ -259,9 +286,10 @@ static void field_to_text(const lt_option *row, const char *field, char *text, s
         real_to_text(row->size == sizeof(double) ? *(const double *)field : (double)*(const float *)field, text, bytes);
         break;
     case LT_OPTION_TYPE_ENUM: {
+        const char *const *names = lt_option_names(row);
         int at = *(const int *)field, n = 0;
-        while (row->names[n]) n++;
-        snprintf(text, bytes, "%s", at >= 0 && at < n ? row->names[at] : "?");
+        while (names[n]) n++;
+        snprintf(text, bytes, "%s", at >= 0 && at < n ? names[at] : "?");
         break;
     }
     case LT_OPTION_TYPE_LIST: list_to_text((const lt_text_list *)field, text, bytes); break;
