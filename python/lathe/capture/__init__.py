@@ -8,6 +8,8 @@ A *front* knows one way of writing array code. It is a module of this package wi
     whether it can be tried: its package is loaded, and it knows what to do with the arguments.
 ``arguments(arrays)``
     NumPy arrays as what the function is called with.
+``call(function, arrays)``
+    what the function returns for these.
 ``trace(function, graph, nodes, arrays)``
     calls the function with stand-ins for the nodes; returns what it returned, with graph nodes in place of arrays.
 ``value(tree)``
@@ -30,7 +32,7 @@ from .. import _core
 from ..errors import CaptureError, describe, place
 from ..tree import flatten, unflatten
 
-FRONTS = ("numpy", "torch")
+FRONTS = ("numpy", "torch", "jax")
 MODES = ("verify", "always", "never")
 
 

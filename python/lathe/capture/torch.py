@@ -31,7 +31,7 @@ def arguments(arrays):
 
 # ---- Tracing -------------------------------------------------------------------------------------------------------------
 def trace(function, graph, nodes, arrays):
-    from . import aten_linalg, aten_networks  # noqa: F401  (their rows)
+    from . import aten_linalg, aten_networks, aten_shape  # noqa: F401  (their rows)
     shape = {}
 
     def flat(*tensors):
@@ -84,7 +84,7 @@ def run(module, graph, inputs):
         elif node.op == "get_attr":
             values[node] = constant_of(module, node.target)
         elif node.op == "call_function":
-            values[node] = call(graph, node, values)
+            values[node] = compute(graph, node, values)
         elif node.op == "output":
             leaves = node.args[0] if isinstance(node.args[0], (tuple, list)) else [node.args[0]]
             return [values[leaf] if hasattr(leaf, "op") else leaf for leaf in leaves]
@@ -122,7 +122,7 @@ def is_random(node) -> bool:
     return node.op == "call_function" and torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
 
 
-def call(graph, node, values):
+def compute(graph, node, values):
     from torch.fx.node import map_arg
     args, kwargs = map_arg((node.args, node.kwargs), lambda n: values[n])
     if node.target is operator.getitem:
@@ -211,6 +211,10 @@ def returned(leaf):
 
 
 # ---- The original --------------------------------------------------------------------------------------------------------
+def call(function, arrays):
+    return function(*arguments(arrays))
+
+
 def value(made):
     import torch
     return tree_map(lambda leaf: leaf.detach().cpu().numpy() if isinstance(leaf, torch.Tensor) else leaf, made)

@@ -1,4 +1,4 @@
-"""Drop-ins: modules named as those of PyGRANSO, which run on lathe.
+"""Drop-ins: modules named as those of PyGRANSO and of the quantum-kernel pipeline, which run on lathe.
 
 Change the import line (``from lathe.compat.pygranso.pygranso import pygranso``), or change nothing and either run
 ``python -m lathe.compat script.py [args]`` or call ``lathe.compat.install()`` in the first cell of a notebook.
@@ -11,15 +11,24 @@ import importlib.machinery
 import importlib.util
 import sys
 
-#: What ``install`` makes mean lathe: the packages in this folder.
-NAMES = ("pygranso",)
+#: What ``install`` makes mean lathe: modules of this folder, with all that is inside them.
+NAMES = ("pygranso", "scripts.pipeline_backends")
+
+
+def is_ours(name: str) -> bool:
+    return any(name == own or name.startswith(own + ".") for own in NAMES)
+
+
+def is_needed(name: str) -> bool:
+    """A package around one of ours, where there is none: a script's own package of that name stays what it is."""
+    return any(own.startswith(name + ".") for own in NAMES) and importlib.machinery.PathFinder.find_spec(name) is None
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """``pygranso.x`` is the very module ``lathe.compat.pygranso.x``, not a second copy of it."""
 
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] not in NAMES or importlib.util.find_spec(f"{__name__}.{name}") is None:
+        if not (is_ours(name) or is_needed(name)) or importlib.util.find_spec(f"{__name__}.{name}") is None:
             return None
         return importlib.machinery.ModuleSpec(name, self)
 
@@ -36,7 +45,7 @@ def install():
     """``import pygranso`` means lathe from here on, also where the original was imported before."""
     if any(isinstance(finder, Finder) for finder in sys.meta_path):
         return
-    for name in [n for n in sys.modules if n.split(".")[0] in NAMES]:
+    for name in [n for n in sys.modules if is_ours(n)]:
         del sys.modules[name]
     sys.meta_path.insert(0, Finder())
 
@@ -44,5 +53,5 @@ def install():
 def uninstall():
     """The names mean again what they meant before."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, Finder)]
-    for name in [n for n in sys.modules if n.split(".")[0] in NAMES]:
+    for name in [n for n in sys.modules if is_ours(n)]:
         del sys.modules[name]

@@ -199,7 +199,7 @@ static bool step_packs(const compiler *c, int k)
 static lt_status find_held(compiler *c)
 {
     lt_program *p = c->p;
-    bool stays = c->opt->on_device || !lt_device_has(p->device, LT_DEVICE_OWN_MEMORY);
+    bool stays = p->on_device || !lt_device_has(p->device, LT_DEVICE_OWN_MEMORY);
     bool able = c->opt->held_from > 0 && c->opt->mode < LT_MODE_REDUCE_OVERHEAD && stays;
     p->held_from = able ? c->opt->held_from : INT32_MAX;
     p->stale = able;
