@@ -191,7 +191,7 @@ static lt_status run_round(lt_qasm *r, const lt_script *body, const lt_script_wo
     return lt_script_expect(&r->s, '}', "at the end of the loop");
 }
 
-enum { MAX_LISTED = 4096 };
+enum { MAX_LISTED = 64 };
 
 /* [first:last], [first:step:last] with the last included, or {a, b, c}. */
 static lt_status read_range(lt_qasm *r, int64_t *first, int64_t *step, int64_t *last, int64_t *listed, int *n_listed)
@@ -221,8 +221,7 @@ static lt_status read_range(lt_qasm *r, int64_t *first, int64_t *step, int64_t *
 
 static lt_status read_for(lt_qasm *r)
 {
-    static _Thread_local int64_t shared[MAX_LISTED];
-    int64_t first = 0, step = 1, last = 0, listed[64];
+    int64_t first = 0, step = 1, last = 0, listed[MAX_LISTED];
     int n_listed;
     lt_script_word name;
     const lt_script_word at = r->s.word;
@@ -230,9 +229,7 @@ static lt_status read_for(lt_qasm *r)
     LT_TRY(take_name(r, "the loop's variable", &name));
     if (!lt_script_word_is(&r->s.word, "in")) return lt_script_fail(&r->s, &r->s.word, "%s, expected in", lt_script_word_str(&r->s.word).s);
     lt_script_next(&r->s);
-    LT_TRY(read_range(r, &first, &step, &last, shared, &n_listed));
-    if (n_listed > (int)LT_LEN(listed)) return lt_script_fail(&r->s, &at, "%d values in the list of a loop, expected at most %d", n_listed, (int)LT_LEN(listed));
-    if (n_listed > 0) memcpy(listed, shared, (size_t)n_listed * sizeof *listed);
+    LT_TRY(read_range(r, &first, &step, &last, listed, &n_listed));
     LT_TRY(lt_script_expect(&r->s, '{', "before the body of a loop"));
     if (r->depth >= LT_QASM_MAX_DEPTH) return lt_script_fail(&r->s, &at, "more than %d loops and calls inside each other", LT_QASM_MAX_DEPTH);
     const lt_script body = r->s;
