@@ -6,16 +6,27 @@
 include(CheckCCompilerFlag)
 include(CheckLinkerFlag)
 
+# lt_unprobed(TARGET): without probes of the stack. Kernels keep blocks on it, up to 640 KB of fixed size (cpu/fused/run.c), and a probe of each
+# page in every call costs a third of the time of small problems; nothing there recurses or sizes a frame by its input.
+function(lt_unprobed target)
+    set_target_properties(${target} PROPERTIES LT_UNPROBED ON)
+endfunction()
+
 function(lt_harden target)
     if(NOT LT_HARDEN OR LT_SANITIZE OR LT_LIBFUZZER)
         return()
     endif()
     set(used "")
+    set(unless_fstack_clash_protection $<NOT:$<BOOL:$<TARGET_PROPERTY:LT_UNPROBED>>>)
     foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection)
         string(MAKE_C_IDENTIFIER LT_HAS${flag} has)
+        string(MAKE_C_IDENTIFIER unless${flag} unless)
+        if(NOT DEFINED ${unless})
+            set(${unless} 1)
+        endif()
         check_c_compiler_flag(${flag} ${has})
         if(${has})
-            target_compile_options(${target} INTERFACE $<$<COMPILE_LANGUAGE:C>:${flag}>)
+            target_compile_options(${target} INTERFACE $<$<AND:$<COMPILE_LANGUAGE:C>,${${unless}}>:${flag}>)
             list(APPEND used ${flag})
         endif()
     endforeach()
