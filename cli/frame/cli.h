@@ -23,6 +23,8 @@ typedef struct cli_context {
     cli_common  common;
     lt_device  *device;        /* opened as --device says; NULL unless the row asks for it */
     lt_json    *json;          /* NULL without --json; else an open object: add fields, print nothing */
+    lt_cluster *cluster;       /* the ranks of mpirun or srun, where the row has `ranks`; NULL: this process is alone */
+    bool        silent;        /* another rank speaks for this one */
     bool        json_complete; /* it holds a result, to be printed even where the command then fails */
     int         n_operands;
     char      **operand;
@@ -37,10 +39,11 @@ typedef struct cli_command {
     const lt_option_table *options;
     size_t                 options_bytes;
     cli_need               need;
-    bool                   tells_device; /* its own output says where it computed */
+    bool                   reports_device; /* its own output says where it computed */
     bool                   makes_folders; /* those of --output that are missing */
     bool                   any_environment; /* runs whatever the environment variables are set to: it reports them */
     bool                   stops;        /* looks at the interrupt flag all the while; without it a signal ends the process at once */
+    bool                   ranks;        /* shares its work between ranks, where there are several */
     lt_status            (*run)(cli_context *c);
     const char            *description;  /* for the manual: plain sentences, paragraphs split by \n */
     const char *const   *(*operands)(int *n); /* completion of operands; NULL = none */
@@ -72,7 +75,7 @@ extern const lt_option cli_common_rows[CLI_N_COMMON_ROWS];
 
 extern const cli_command cli_solve, cli_gram, cli_qsvm, cli_qsvm_predict, cli_train_kernel, cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
 extern const cli_command cli_visualize_ic_types;
-extern const cli_command cli_generate_dataset, cli_info, cli_validate, cli_replay, cli_merge, cli_extract_features,
+extern const cli_command cli_generate_dataset, cli_info, cli_validate, cli_replay, cli_merge, cli_extract_features, cli_upgrade, cli_table_command,
     cli_visualize_dataset, cli_visualize_features;
 
 /* The word that makes the command a worker of its own `lathe generate` (lt_generate_worker). */
@@ -103,6 +106,22 @@ int         cli_stop_status(void);     /* what the process exits with */
         lt_status cli_try_status_ = (call);              \
         if (cli_try_status_) return cli_try_status_;     \
     } while (0)
+
+/* For batch systems with a time limit: the first SIGTERM sets a flag of its own, which asks to finish what has begun; a second ends the process at once. */
+void        cli_drain_on_term(void);
+const volatile int *cli_drain_flag(void);
+/* A run that was drained before its end: "resume me" and status 0 (decision 224). */
+lt_status   cli_say_resume(const cli_context *c, const char *what, int64_t done, int64_t total);
+
+/* ---- Ranks (ranks.c) ------------------------------------------------------------------------ */
+
+bool      cli_first_rank(const cli_context *c);    /* rank 0, or alone: writes results and speaks */
+bool      cli_several_ranks(const cli_context *c);
+/* Joins the other ranks, where a launcher started several. */
+lt_status cli_ranks_open(const cli_command *command, cli_context *c);
+/* One status for all ranks: that of the first which failed, with its message. */
+lt_status cli_ranks_end(cli_context *c, lt_status s);
+void      cli_ranks_close(cli_context *c);
 
 /* ---- Files the user names (NULL is fine) -------------------------------------------- */
 

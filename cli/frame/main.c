@@ -26,6 +26,7 @@ lt_status cli_fail(lt_status s, const char *format, ...)
 
 const char *cli_error_text(void) { return own_message[0] ? own_message : lt_error_text(); }
 
+/* By the kind of failure (decision 14). */
 static int exit_status(lt_status s)
 {
     switch (s) {
@@ -175,7 +176,7 @@ static int report_failure(const cli_command *command, lt_status s, bool json)
 }
 
 /* Where the time, the memory and the transfers went, in short; the file has all of it. */
-static lt_status tell_profile(const char *path)
+static lt_status report_profile(const char *path)
 {
     CLI_TRY(lt_trace_print_table(stderr, LT_TRACE_SELF, 12));
     lt_trace_memory_row row;
@@ -194,16 +195,16 @@ static lt_status tell_profile(const char *path)
 }
 
 /* Says where it was computed when nobody had named a device, and what results of one that computes nothing are worth. */
-static void tell_device(const cli_command *command, const cli_context *c, bool asked)
+static void report_device(const cli_command *command, const cli_context *c, bool asked)
 {
     lt_device_info d = { .size = sizeof d };
     if (command->need == CLI_NEED_NOTHING || c->common.quiet) return;
     if (c->device ? lt_device_describe(c->device, &d) : lt_device_list(0, &d)) return;
     if (!strcmp(d.id, "null")) fprintf(stderr, "%s: device %s %s: results mean nothing\n", cli_program.name, d.id, d.name);
-    else if (!asked && !c->json && !command->tells_device) fprintf(stderr, "%s: device %s: %s\n", cli_program.name, d.id, d.name);
+    else if (!asked && !c->json && !command->reports_device) fprintf(stderr, "%s: device %s: %s\n", cli_program.name, d.id, d.name);
 }
 
-/* A value that means nothing would be passed over in silence. Doctor tells of it, explain says what it could be. */
+/* A value that means nothing would be passed over in silence. Doctor reports it, explain says what it could be. */
 static lt_status check_environment(const cli_command *command)
 {
     int n;
@@ -229,12 +230,12 @@ static lt_status run_in_context(const cli_command *command, cli_context *c)
     }
     cli_stop_politely(command->stops);
     lt_status s = command->run(c);
-    if (!s) tell_device(command, c, asked);
+    if (!s) report_device(command, c, asked);
     if (c->common.profile) {
         lt_trace_stop();
         lt_status written = lt_trace_write_chrome(c->common.profile);
         if (!s) s = written;
-        if (!s && !c->common.quiet) s = tell_profile(c->common.profile);
+        if (!s && !c->common.quiet) s = report_profile(c->common.profile);
     }
     if (c->json && (!s || c->json_complete)) {
         lt_json_object_end(c->json);
@@ -252,22 +253,31 @@ static int run_command(const cli_command *command, int argc, char **argv)
         fprintf(stderr, "%s: out of memory\n", cli_program.name);
         return EXIT_FAILED;
     }
-    lt_parsed parsed;
-    lt_status s = lt_options_parse(command->options, argc, argv, options, &parsed);
-    cli_context c = { .options = options, .common = *(const cli_common *)options,
-                      .n_operands = parsed.n_operands, .operand = parsed.operand };
+    lt_parsed parsed = { 0 };
+    cli_context c = { .options = options };
+    lt_status s = cli_ranks_open(command, &c);
+    bool opened = !s;
+    if (!s) s = lt_options_parse(command->options, argc, argv, options, &parsed);
+    c.common = *(const cli_common *)options;
+    c.common.quiet |= c.silent;
+    if (c.silent) c.common.profile = NULL; /* a trace is of rank 0 */
+    c.n_operands = parsed.n_operands;
+    c.operand = parsed.operand;
     int code;
     if (s) {
-        code = report_failure(command, s, c.common.json);
-        fprintf(stderr, "%s: '%s help %s' lists the options\n", cli_program.name, cli_program.name, command->name);
+        if (opened) s = cli_ranks_end(&c, s);
+        code = c.silent ? exit_status(s) : report_failure(command, s, c.common.json);
+        if (!c.silent && opened) fprintf(stderr, "%s: '%s help %s' lists the options\n", cli_program.name, cli_program.name, command->name);
     } else if (parsed.help) {
         lt_options_help(command->options, stdout);
         code = EXIT_OK;
     } else {
         if (c.common.json) s = lt_json_create(LT_JSON_INDENT, &c.json);
         if (!s) s = run_in_context(command, &c);
-        code = s ? report_failure(command, s, c.common.json && !c.json_complete) : EXIT_OK;
+        s = cli_ranks_end(&c, s);
+        code = !s ? EXIT_OK : c.silent ? exit_status(s) : report_failure(command, s, c.common.json && !c.json_complete);
     }
+    cli_ranks_close(&c);
     lt_json_destroy(c.json);
     lt_device_close(c.device);
     free(options);

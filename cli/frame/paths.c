@@ -57,6 +57,7 @@ bool cli_ends_in(const char *path, const char *ending)
     return n > k && !strcasecmp(path + n - k, ending);
 }
 
+/* Before any work (decision 151). */
 lt_status cli_check_ending(const char *option, const char *path, bool csv)
 {
     if (!path || cli_ends_in(path, ".npy") || (csv && cli_ends_in(path, ".csv"))) return LT_OK;

@@ -34,6 +34,10 @@ int cli_stop_status(void) { return stop_signals[stopped_by ? stopped_by - 1 : 0]
 lt_status cli_stopped(void) { return cli_fail(LT_ERR_CANCELLED, "%s", cli_stop_reason()); }
 void cli_stop_politely(bool politely) { looking = politely; }
 
+static volatile sig_atomic_t drains, drained; /* SIGTERM asks to finish what has begun; it has come */
+void cli_drain_on_term(void) { drains = 1; }
+const volatile int *cli_drain_flag(void) { return &drained; }
+
 /* Everything here is safe in a handler. */
 static _Noreturn void end_at_once(const stop_signal *s)
 {
@@ -48,6 +52,10 @@ static void on_stop(int number)
     while (stop_signals[i].number != number) i++;
     const stop_signal *s = &stop_signals[i];
     if (getpid() != own) return; /* a child that has not become another program yet: its parent decides */
+    if (number == SIGTERM && drains && looking && !drained) {
+        drained = 1;
+        return;
+    }
     if (s->repeats) signal(number, SIG_IGN);
     if (!looking || (stopped_by && !s->repeats)) end_at_once(s);
     if (!stopped_by) stopped_by = (int)i + 1;

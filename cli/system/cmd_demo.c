@@ -61,7 +61,7 @@ static lt_status descend(demo *d, case_run *run, double *best_at)
         x[1] -= step * g[1] / length;
     }
     double seconds = cli_now() - start;
-    DEMO_TELL(d, "8 |x0^2 - x1| + (1 - x0)^2 from (0.1, 0.1): after %d steps of steepest descent the best value is %.2g at (%.3f, %.3f); "
+    DEMO_SAY(d, "8 |x0^2 - x1| + (1 - x0)^2 from (0.1, 0.1): after %d steps of steepest descent the best value is %.2g at (%.3f, %.3f); "
             "the minimum is 0 at (1, 1), and steepest descent creeps along the kink towards it. Value and gradient took %s a step.", STEPS, lowest, best_at[0], best_at[1], cli_seconds(seconds / STEPS).s);
     if (d->page) {
         lt_series s[] = { { "value", NULL, value, STEPS }, { "best so far", NULL, best, STEPS } };
@@ -135,7 +135,7 @@ static lt_status demo_lenet(demo *d)
     double loss[EPOCHS], seconds;
     lt_status s = train(&run, loss, &seconds);
     if (!s) {
-        DEMO_TELL(d, "LeNet-5 learns 32 random images by heart: cross-entropy %.3f before, %.2g after %d steps. Loss and the gradient of all 62006 "
+        DEMO_SAY(d, "LeNet-5 learns 32 random images by heart: cross-entropy %.3f before, %.2g after %d steps. Loss and the gradient of all 62006 "
                 "parameters took %s a step, in %d kernels with %s of memory.", loss[0], loss[EPOCHS - 1], EPOCHS, cli_seconds(seconds).s,
              run.info.n_kernels, cli_bytes((double)run.info.arena_bytes).s);
         lt_series curve = { "cross-entropy", NULL, loss, EPOCHS };
@@ -171,7 +171,7 @@ static lt_status demo_fusion(demo *d)
         case_close(&run);
         CLI_TRY(s);
     }
-    DEMO_TELL(d, "Eight operations on a million doubles: %s fused into %d kernel%s, %s one by one in %d kernels: %.1f times as fast.",
+    DEMO_SAY(d, "Eight operations on a million doubles: %s fused into %d kernel%s, %s one by one in %d kernels: %.1f times as fast.",
          cli_seconds(t[0].median).s, info[0].n_kernels, info[0].n_kernels == 1 ? "" : "s", cli_seconds(t[1].median).s, info[1].n_kernels,
          t[1].median / t[0].median);
     const char *label[] = { "fused", "one by one" };

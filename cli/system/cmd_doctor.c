@@ -121,14 +121,14 @@ static void check_libraries(findings *f)
     }
 }
 
-/* The same rule as base/config.c states in its table: LATHE_CACHE, else XDG, else HOME. */
+/* The same rule as base/config.c states in its table: LATHE_CACHE, else XDG, else the user's own folder. */
 static bool cache_folder(char *out, size_t bytes)
 {
-    const char *own = variable("LATHE_CACHE"), *xdg = variable("XDG_CACHE_HOME"), *home = variable("HOME");
+    const char *own = variable("LATHE_CACHE"), *xdg = variable("XDG_CACHE_HOME"), *user = variable("HOME");
     if (own) snprintf(out, bytes, "%s", own);
     else if (xdg) snprintf(out, bytes, "%s/lathe", xdg);
-    else if (home) snprintf(out, bytes, "%s/.cache/lathe", home);
-    return own || xdg || home;
+    else if (user) snprintf(out, bytes, "%s/.cache/lathe", user);
+    return own || xdg || user;
 }
 
 static void check_cache(findings *f)
@@ -168,7 +168,7 @@ static void check_tuning(findings *f, const char *device)
 {
     lt_device *dev;
     lt_tuner *tuner;
-    if (lt_device_open(device, &dev)) return; /* told above */
+    if (lt_device_open(device, &dev)) return; /* reported above */
     if (!lt_tuner_open(dev, LT_TUNE_ESTIMATE, NULL, &tuner)) {
         if (lt_tuner_refusal(tuner)[0]) {
             finding *row = add(f, NOTE, "tuning");

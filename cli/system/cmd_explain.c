@@ -116,8 +116,9 @@ static int explain_solver_option(cli_context *c, const char *name)
     const lt_option *row = lt_options_find(lt_solve_options_table(), name, &base);
     if (!row) return 0;
     lt_option_expects(row, expects, sizeof expects);
-    snprintf(detail, sizeof detail, "takes %s%s%s; set it with --set %s=VALUE or 'option %s = VALUE' in the problem file", expects,
-             row->default_text ? "; default " : "", row->default_text ? row->default_text : "", row->name, row->name);
+    snprintf(detail, sizeof detail, "takes %s%s%s; %s%s%sset it with --set %s=VALUE or 'option %s = VALUE' in the problem file", expects,
+             row->default_text ? "; default " : "", row->default_text ? row->default_text : "",
+             row->alias ? "also called " : "", row->alias ? row->alias : "", row->alias ? "; " : "", row->name, row->name);
     answer(c, "option of the solver", row->name, row->help, detail);
     return 1;
 }

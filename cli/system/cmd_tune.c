@@ -100,13 +100,13 @@ static void put_text(cli_context *c, lt_tuner *tuner)
 
 static lt_status clear_file(cli_context *c, const char *path)
 {
-    bool was_there = unlink(path) == 0;
-    if (!was_there && errno != ENOENT) return cli_fail(LT_ERR_IO, "%s: %s", path, strerror(errno));
+    bool existed = unlink(path) == 0;
+    if (!existed && errno != ENOENT) return cli_fail(LT_ERR_IO, "%s: %s", path, strerror(errno));
     if (c->json) {
         lt_json_field_string(c->json, "file", path);
-        lt_json_field_bool(c->json, "removed", was_there);
+        lt_json_field_bool(c->json, "removed", existed);
     } else if (!c->common.quiet) {
-        printf(was_there ? "removed %s\n" : "there was no %s\n", path);
+        printf(existed ? "removed %s\n" : "there was no %s\n", path);
     }
     return LT_OK;
 }

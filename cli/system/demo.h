@@ -1,4 +1,4 @@
-/* What the parts of `lathe demo` share: telling the screen, the page and the JSON what happens.
+/* What the parts of `lathe demo` share: what happens goes to the screen, the page and the JSON.
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LATHE_CLI_SYSTEM_DEMO_H
 #define LATHE_CLI_SYSTEM_DEMO_H
@@ -11,7 +11,7 @@ typedef struct demo {
 } demo;
 
 /* Both the screen and the page hear it. */
-#define DEMO_TELL(d, ...)                                                \
+#define DEMO_SAY(d, ...)                                                \
     do {                                                                 \
         if (!(d)->c->json) printf(__VA_ARGS__), printf("\n");            \
         if ((d)->page) lt_report_paragraph((d)->page, __VA_ARGS__);      \

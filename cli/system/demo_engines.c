@@ -8,9 +8,9 @@
 
 /* ---- The optimizer --------------------------------------------------------------------------- */
 
-static void tell_solution(demo *d, const lt_model_view *v, const lt_solution *s)
+static void report_solution(demo *d, const lt_model_view *v, const lt_solution *s)
 {
-    DEMO_TELL(d, "Total-variation denoising of %lld samples, minimise |x - b|^2 + 0.5 sum |x[i+1] - x[i]|: %lld iterations and %lld evaluations in "
+    DEMO_SAY(d, "Total-variation denoising of %lld samples, minimise |x - b|^2 + 0.5 sum |x[i+1] - x[i]|: %lld iterations and %lld evaluations in "
                  "%s to f = %.11g (published: 5.07795525617), %s.", (long long)v->n, (long long)s->iters, (long long)s->fn_evals,
               cli_seconds(s->time_total).s, s->best.f, lt_termination_text(s->termination_code));
     double *f = d->page ? malloc((size_t)s->n_history * sizeof *f) : NULL;
@@ -42,7 +42,7 @@ lt_status demo_optimizer(demo *d)
     if (!s) s = lt_solve(p, NULL, &solution);
     if (!s) {
         lt_model_view v = lt_model_get(m);
-        tell_solution(d, &v, solution);
+        report_solution(d, &v, solution);
     }
     lt_solution_destroy(solution);
     lt_problem_destroy(p);
@@ -73,11 +73,11 @@ static lt_status keep_step(void *ctx, int64_t t, const float *states, const int6
     return cli_interrupted() ? cli_stopped() : LT_OK;
 }
 
-static void tell_rollout(demo *d, const lt_operator_spec *spec, const lt_rollout_info *info, const lt_rollout_result *r, const path *p)
+static void report_rollout(demo *d, const lt_operator_spec *spec, const lt_rollout_info *info, const lt_rollout_result *r, const path *p)
 {
     static const char *const title[SHOWN] = { "The field it starts from", "Half way", "The last state" };
     static const char *const name[REALIZATIONS] = { "realization 0", "realization 1", "realization 2" };
-    DEMO_TELL(d, "A random convolutional network of %lld parameters moves a %d x %d field %d steps on, %d times with different noise: %s, %.1f GFLOP/s "
+    DEMO_SAY(d, "A random convolutional network of %lld parameters moves a %d x %d field %d steps on, %d times with different noise: %s, %.1f GFLOP/s "
                  "(%s). Seed and number of the operator give the same states again, bit for bit.", (long long)lt_operator_parameter_count(spec), GRID,
               GRID, STEPS - 1, REALIZATIONS, cli_seconds(r->seconds).s, info->flops * (STEPS - 1) / r->seconds * 1e-9, info->arithmetic);
     if (d->page) {
@@ -124,7 +124,7 @@ lt_status demo_operators(demo *d)
     if (!s) s = lt_rollout_run(rollout, field, -1, keep_step, p, &result);
     if (!s) {
         lt_rollout_info info = lt_rollout_get_info(rollout);
-        tell_rollout(d, &spec, &info, &result, p);
+        report_rollout(d, &spec, &info, &result, p);
     }
     lt_rollout_destroy(rollout);
     lt_operator_weights_destroy(weights);
@@ -136,7 +136,7 @@ lt_status demo_operators(demo *d)
 
 enum { HALF = LT_QSVM_IMAGES / 2, QUBITS = 8, DRAWN = 100 };
 
-/* Images of class 0 before those of class 1, so that what the kernel tells apart shows as blocks. */
+/* Images of class 0 before those of class 1, so that what the kernel separates shows as blocks. */
 static lt_status draw_kernel(demo *d, const lt_qsvm *q, const uint8_t *y)
 {
     int64_t n, row[DRAWN];
@@ -155,10 +155,10 @@ static lt_status draw_kernel(demo *d, const lt_qsvm *q, const uint8_t *y)
     return LT_OK;
 }
 
-static void tell_machine(demo *d, const lt_qsvm_info *info, const lt_qsvm_scores *test, double seconds)
+static void report_machine(demo *d, const lt_qsvm_info *info, const lt_qsvm_scores *test, double seconds)
 {
     const lt_qsvm_fitted *m = &info->machine[LT_QSVM_QUANTUM];
-    DEMO_TELL(d, "Whole rings against open ones, 16 x 16 pixels with noise: %d qubits, kernel of %d images, C = %.3g by cross-validation and fit in %s. "
+    DEMO_SAY(d, "Whole rings against open ones, 16 x 16 pixels with noise: %d qubits, kernel of %d images, C = %.3g by cross-validation and fit in %s. "
                  "Of %d images not seen before %.1f %% are told apart rightly, F1 = %.3f.", QUBITS, HALF, m->C, cli_seconds(seconds).s, HALF,
               100 * test->accuracy, test->f1);
     if (!d->c->json) return;
@@ -192,7 +192,7 @@ lt_status demo_qkernel(demo *d)
     double seconds = cli_now() - start;
     if (!s) s = lt_qsvm_decide(q, LT_QSVM_QUANTUM, &test, decision);
     if (!s) s = lt_qsvm_score(y + HALF, decision, HALF, lt_qsvm_get_info(q)->machine[LT_QSVM_QUANTUM].threshold, &scores);
-    if (!s) tell_machine(d, lt_qsvm_get_info(q), &scores, seconds);
+    if (!s) report_machine(d, lt_qsvm_get_info(q), &scores, seconds);
     if (!s && d->page) s = draw_kernel(d, q, y);
     lt_qsvm_destroy(q);
     return s;

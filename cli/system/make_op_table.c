@@ -1,5 +1,5 @@
 /* A tool of the build: reads the builders out of graph.h and writes them as rows of a C table, so
-   that `lathe explain` cannot fall behind the header. make_op_table GRAPH.H > op_table.inc
+   that `lathe explain` cannot fall behind the header (decision 13). make_op_table GRAPH.H > op_table.inc
    SPDX-License-Identifier: BSD-3-Clause */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,0 +1,97 @@
+#!/bin/sh
+# Datasets made by several ranks: equal to one process, byte for byte, also after kills and with another number of ranks; bad input is one sentence.
+# generate.sh FLAVOUR LATHE. SPDX-License-Identifier: BSD-3-Clause
+set -u
+FLAVOUR=$1 lathe=$2
+. "$(dirname "$0")/mpirun.sh"
+"$lathe" doctor | grep -q "^ok       $FLAVOUR" || skip "lathe was built without $FLAVOUR"
+"$lathe" doctor | grep -q '^ok       hdf5' && "$lathe" doctor | grep -q '^ok       yaml' || skip "built without HDF5 or YAML"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ln -s "$lathe" "$work/lathe"
+lathe=$work/lathe # a name without spaces, wherever the build is
+LATHE_CACHE=$work/cache; export LATHE_CACHE
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+equal() { cmp -s "$work/one.h5" "$1" || fail "$1 differs from the file of one process: $2"; }
+
+# Operators of different cost; states are kept, so rows arrive in pieces.
+config() {
+    cat > "$work/c.yaml" <<EOF
+metadata: {name: ranks}
+parameter_space:
+  architecture: {num_layers: {type: integer, bounds: [2, 4]}, base_channels: {type: choice, choices: [8, 16]}, kernel_size: {type: choice, choices: [3]},
+    activation: {type: choice, choices: [gelu]}}
+  stochastic: {noise_type: {type: choice, choices: [gaussian]}, noise_scale: {type: continuous, bounds: [0.001, 0.1], log_scale: true}}
+  operator: {normalization: {type: choice, choices: [instance]}, grid_size: {type: choice, choices: [16, 32]}}
+sampling: {total_samples: $1}
+simulation: {device: cpu, precision: float32, num_realizations: 2, num_timesteps: 8, input_generation: {method: structured}}
+dataset: {output_path: $work/k.h5, storage: {chunk_size: 4, store_trajectories: true, compression: none}}
+EOF
+}
+generate="$lathe generate --quiet --config $work/c.yaml"
+
+config 50
+$generate --output "$work/one.h5" > /dev/null || fail "one process"
+for n in 2 4; do
+    under 100 $n $generate --output "$work/r.h5" --overwrite > "$work/out" 2>&1 || { fail "$n ranks: status $?"; cat "$work/out"; }
+    equal "$work/r.h5" "$n ranks"
+    [ ! -e "$work/r.h5.journal" ] || fail "$n ranks: the journal is left"
+done
+
+# More ranks than rows.
+config 2
+$generate --output "$work/one.h5" > /dev/null || fail "one process, 2 rows"
+under 100 4 $generate --output "$work/r.h5" > "$work/out" 2>&1 || { fail "more ranks than rows: status $?"; cat "$work/out"; }
+equal "$work/r.h5" "more ranks than rows"
+
+# pids N: the processes of ranks that write OUTPUT, when there are N.
+pids() { for _ in $(seq 200); do list=$(pgrep -f "^$lathe generate .*$work/k.h5" | head -n "$1"); [ "$(echo "$list" | wc -w)" = "$1" ] && break; sleep 0.05; done; echo $list; }
+begin() { # starts ranks in the background, waits until rows are in the journal
+    under 100 3 $generate --output "$work/k.h5" "$@" > "$work/out" 2>&1 &
+    pid=$!
+    list=$(pids 3)
+    for _ in $(seq 400); do [ -n "$(find "$work" -name k.h5.journal -size +64k)" ] && break; kill -0 $pid 2>/dev/null || break; sleep 0.02; done
+}
+
+# A rank is killed, then another after a resume; what was finished stays, and one process ends it.
+config 300
+$generate --output "$work/one.h5" > /dev/null || fail "one process, 300 rows"
+begin
+set -- $list; kill -9 "$3" 2>/dev/null
+wait $pid && fail "a killed rank: status 0"
+"$lathe" info "$work/k.h5" > "$work/info" 2>&1 || { fail "a killed rank: the file cannot be read"; cat "$work/info"; }
+begin --resume
+set -- $list; kill -9 "$1" 2>/dev/null
+wait $pid && fail "a killed rank, resumed: status 0"
+under 100 2 $generate --output "$work/k.h5" --resume > "$work/out" 2>&1 || { fail "resumed with 2 ranks: status $?"; cat "$work/out"; }
+equal "$work/k.h5" "killed twice, resumed with other numbers of ranks"
+
+# The time limit of a batch system: SIGTERM to all, operators at hand are finished, status 0.
+rm -f "$work/k.h5"
+begin --requeue
+for p in $list; do kill -TERM "$p" 2>/dev/null; done
+wait $pid || { fail "--requeue: status $?"; cat "$work/out"; }
+grep -q 'resume me: [0-9]* of 300 operators are done' "$work/out" || { fail "--requeue: it does not say so"; cat "$work/out"; }
+$generate --output "$work/k.h5" --resume > /dev/null || fail "--requeue: resumed by one process"
+equal "$work/k.h5" "drained and resumed"
+
+# refused STATUS 'sentence' ARGUMENTS of mpirun...
+refused() {
+    want=$1 text=$2
+    shift 2
+    timeout -k 5 60 "$@" > "$work/out" 2>&1
+    got=$?
+    [ "$got" = "$want" ] || { fail "$text: status $got, expected $want"; cat "$work/out"; }
+    [ "$(grep -c -- "$text" "$work/out")" = 1 ] || { fail "not said once: $text"; cat "$work/out"; }
+}
+sed 's/total_samples: 300/total_samples: 301/' "$work/c.yaml" > "$work/d.yaml"
+refused 2 'rank 1 has not the same configuration as rank 0' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 "$lathe" generate --quiet --config "$work/d.yaml" --output "$work/q.h5"
+refused 2 'rank 1 (process .*): .*gone.yaml' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 "$lathe" generate --quiet --config "$work/gone.yaml" --output "$work/q.h5"
+refused 2 'rank 1 has not the same subcommand as rank 0' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 "$lathe" solve example:A1
+refused 2 'no-such-option' $(launcher -n 3) $generate --no-such-option
+refused 2 'engine.watchdog is on, which ranks do not have' $(launcher -n 2) $generate --output "$work/q.h5" --watchdog on
+refused 1 'solve does not share its work between ranks' $(launcher -n 2) "$lathe" solve example:A1
+refused 1 'demo does not share its work between ranks' $(launcher -n 2) "$lathe" demo --report "$work/q.h5"
+[ ! -e "$work/q.h5" ] || fail "a refused run left a file"
+exit $failed

@@ -1,0 +1,36 @@
+#!/bin/bash
+# The batch script: what it asks for, and that it queues itself again while work is left. srun and scontrol are played by scripts here. sbatch.sh LATHE.
+# SPDX-License-Identifier: BSD-3-Clause
+set -u
+lathe=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+
+"$lathe" cluster sbatch --nodes 4 --gpus-per-node 8 --time 1:00:00 --partition gpu -- generate --config "it's.yaml" --output "$work/a b.h5" > "$work/job" || fail "status $?"
+bash -n "$work/job" || fail "not a script"
+for line in '--nodes=4' '--ntasks-per-node=8' '--gpus-per-node=8' '--time=1:00:00' '--signal=TERM@60' '--requeue' '--partition=gpu'; do
+    grep -qx -- "#SBATCH $line" "$work/job" || fail "no line $line"
+done
+
+mkdir "$work/bin"
+printf '#!/bin/bash\nprintf "%%s\\n" "$@" > "%s/arguments"\nexit $(cat "%s/status")\n' "$work" "$work" > "$work/bin/srun"
+printf '#!/bin/bash\necho "$@" >> "%s/requeued"\n' "$work" > "$work/bin/scontrol"
+chmod +x "$work/bin/srun" "$work/bin/scontrol"
+play() { echo "$1" > "$work/status"; rm -f "$work/requeued"; PATH=$work/bin:$PATH SLURM_JOB_ID=77 bash "$work/job"; }
+touch "$work/a b.h5.journal"
+play 0 || fail "work is left: status $?"
+grep -qx 'requeue 77' "$work/requeued" 2>/dev/null || fail "work is left, and the job was not queued again"
+for word in "it's.yaml" "$work/a b.h5" --resume --requeue --mpi=pmix; do grep -qx -- "$word" "$work/arguments" || fail "srun did not get $word"; done
+play 1 && fail "a failure: status 0"
+[ ! -e "$work/requeued" ] || fail "a failed job was queued again"
+rm "$work/a b.h5.journal"
+play 0 || fail "done: status $?"
+[ ! -e "$work/requeued" ] || fail "a finished job was queued again"
+
+refused() { "$lathe" cluster sbatch "${@:2}" > "$work/out" 2>&1; [ $? = 2 ] && grep -q -- "$1" "$work/out" || { fail "$1"; cat "$work/out"; }; }
+refused "give --output" -- generate --config c.yaml
+refused "does not share its work" -- gram --x X.npy
+refused "expected letters" --name 'a b' -- generate --output k.h5
+exit $failed
