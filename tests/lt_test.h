@@ -1,7 +1,9 @@
 /* The test harness: cases register themselves; the program runs them all, or those whose name
    contains its argument, and exits 1 when any check failed, 77 when every case was skipped.
    With --list it prints their names instead. Where the program is linked with src/base, blocks of ours that are still
-   allocated at the end fail it, but for the few that lathe keeps as long as the process lives (LT_TEST_KEPT_BLOCKS).
+   allocated at the end fail it, but for the few that lathe keeps as long as the process lives (LT_TEST_KEPT_BLOCKS); one that no variable
+   leads to any more fails it in any case, and so do a byte written behind a block (guarded_blocks.c)
+   and a file that stays open.
 
        LT_TEST(name) { LT_CHECK(1 + 1 == 2); LT_CHECK_OK(lt_something()); }
        LT_TEST_MAIN()
@@ -12,6 +14,7 @@
 
 #include "lathe/base.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -68,17 +71,46 @@ static inline bool lt_test_brief(void) { return getenv("LT_TEST_BRIEF") != NULL;
 #endif
 extern int64_t lt_alloc_live(void) __attribute__((weak)); /* base/alloc.h; absent in programs that see the public library only */
 
+/* Blocks that only a thread or a library of others still knows of. */
+#ifndef LT_TEST_LOST_BLOCKS
+#define LT_TEST_LOST_BLOCKS 0
+#endif
+extern int lt_guard_lost(FILE *to) __attribute__((weak)); /* guarded_blocks.c */
+
 static inline void lt_test_count_leaks(void)
 {
+    int lost = lt_guard_lost ? lt_guard_lost(stderr) : 0;
+    lt_test_current = "blocks that nothing leads to";
+    if (lost > LT_TEST_LOST_BLOCKS) LT_TEST_FAIL("%d, expected at most %d", lost, LT_TEST_LOST_BLOCKS);
     int64_t live = lt_alloc_live ? lt_alloc_live() : 0;
     lt_test_current = "blocks that stay allocated";
     if (live > LT_TEST_KEPT_BLOCKS) LT_TEST_FAIL("%lld, expected at most %d", (long long)live, LT_TEST_KEPT_BLOCKS);
     if (getenv("LT_TEST_SHOW_BLOCKS")) printf("%lld blocks stay allocated\n", (long long)live);
 }
 
+/* Descriptors that are open, but for the one that counts them; -1 where the system does not show them. */
+#ifndef LT_TEST_KEPT_FILES
+#define LT_TEST_KEPT_FILES 0
+#endif
+static inline int lt_test_open_files(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    for (struct dirent *e; d && (e = readdir(d));) n += e->d_name[0] != '.';
+    if (d) closedir(d);
+    return n - 1;
+}
+
+static inline void lt_test_count_files(int before)
+{
+    int more = lt_test_open_files() - before;
+    lt_test_current = "files that stay open";
+    if (more > LT_TEST_KEPT_FILES) LT_TEST_FAIL("%d, expected at most %d", more, LT_TEST_KEPT_FILES);
+}
+
 static inline int lt_test_main(int argc, char **argv)
 {
-    int n_run = 0;
+    int n_run = 0, n_open = lt_test_open_files();
     if (argc > 1 && strcmp(argv[1], "--list") == 0) {
         for (lt_test_case *c = lt_test_first; c; c = c->next) puts(c->name);
         return 0;
@@ -92,6 +124,7 @@ static inline int lt_test_main(int argc, char **argv)
         if (lt_test_failures > before) printf("FAIL %s\n", c->name);
     }
     lt_test_count_leaks();
+    lt_test_count_files(n_open);
     printf("%d cases, %d failed checks, %d skipped\n", n_run, lt_test_failures, lt_test_skips);
     if (lt_test_failures) return 1;
     if (!n_run) { printf("no case matches\n"); return 1; }

@@ -25,6 +25,9 @@ static const lt_env_row rows[] = {
     [LT_CONFIG_CUDA_EARLY] = { "LATHE_CUDA_EARLY", "0|1", "1",
                                "start GPU kernels before the one they follow has ended (sm_90 and later)" },
     [LT_CONFIG_AMPL_OPTIONS] = { "lathe_options", "'NAME=VALUE ...'", "none", "options of lathe-ampl, as AMPL hands them on" },
+    [LT_CONFIG_MPI] = { "LATHE_MPI", "auto|off|openmpi|mpich", "auto: the launcher's",
+                        "which MPI ranks speak; off: every process works alone, whatever launched it" },
+    [LT_CONFIG_RANK_SECONDS] = { "LATHE_RANK_SECONDS", "N", "60", "a rank that has been silent for so long is lost, and the run ends" },
     [LT_CONFIG_OOM_AT] = { "LT_OOM_AT", "N", "off",
                            "for tests: the N-th allocation of the process fails" },
     [LT_CONFIG_XDG_CACHE] = { "XDG_CACHE_HOME", "DIR", "~/.cache", "see LATHE_CACHE" },
@@ -111,6 +114,7 @@ lt_status lt_env_check(const lt_env_row *row)
     if (!lt_env_value(row)) return LT_OK;
     if (id == LT_CONFIG_THREADS) return lt_config_int(id, 1, LT_CONFIG_MAX_THREADS, 1, &number);
     if (id == LT_CONFIG_OOM_AT) return lt_config_int(id, 0, INT64_MAX, 0, &number);
+    if (id == LT_CONFIG_RANK_SECONDS) return lt_config_int(id, 2, 86400, 60, &number);
     if (id == LT_CONFIG_CUDA) return check_absolute(id);
     return !strchr(row->metavar, '|') || is_listed(lt_env_value(row), row->metavar) ? LT_OK : refuse_choice(id);
 }

@@ -18,7 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SILENT_SECONDS = 60 /* a slow disk may take some */, FIRST_SECONDS = 4 /* of processor time */, SOCKET_BYTES = 1 << 22 };
+enum { SILENT_SECONDS = 60 /* a slow disk may take some */, FIRST_SECONDS = 4 /* of processor time */, SOCKET_BYTES = 1 << 22,
+       NO_MEMORY = 255 /* exit(-1), as the HDF5 library ends when it is refused memory */ };
 
 typedef struct head { uint32_t status, unused; uint64_t bytes; } head;
 
@@ -65,6 +66,7 @@ static void silence(void)
 {
     int nowhere = open("/dev/null", O_RDWR);
     for (int fd = 0; nowhere >= 0 && fd < 3; fd++) dup2(nowhere, fd);
+    if (nowhere > 2) close(nowhere);
 }
 
 /* Ctrl-C goes to the whole group and is the parent's to obey: a closed socket ends this process. */
@@ -86,9 +88,9 @@ static _Noreturn void live_in_jail(const lt_jail_rules *rules, void (*work)(void
 {
     int file = above_standard(rules->file);
     fd = above_standard(fd);
+    keep_two_files(fd, file); /* first of all: a lock of the parent's, should it end now, would stay with these descriptors */
     reset_signals();
     silence();
-    keep_two_files(fd, file);
     set_limits(rules->memory_bytes);
     lt_jail_allow_seconds(FIRST_SECONDS);
     lt_jail_landlock(file);
@@ -184,6 +186,8 @@ static lt_status report_end(lt_jail *j, const char *what)
     int status = end_child(j);
     if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
         return LT_FAIL(LT_ERR_FORMAT, "%s: damaged: parsing it does not come to an end", what);
+    if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == NO_MEMORY)
+        return LT_FAIL(LT_ERR_MEMORY, "%s: the process that parses it has no memory", what);
     return LT_FAIL(LT_ERR_FORMAT, "%s: damaged: the process that parses it does not survive", what);
 }
 

@@ -67,6 +67,9 @@ static long landlock_version(void) { return 0; }
 /* Allowed unless the argument has one of these bits. */
 #define ALLOW_WITHOUT(nr, argument, bits)                                                                                            \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 4), LOAD_ARGUMENT(argument), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), REFUSE, RETURN(SECCOMP_RET_ALLOW)
+/* Allowed with this argument alone. */
+#define ALLOW_WITH(call, argument, value)                                                                                              \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4), LOAD_ARGUMENT(argument), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), RETURN(SECCOMP_RET_ALLOW), LOAD(nr)
 #define BEGIN                                                                                                                        \
     LOAD(arch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), LOAD(nr),                        \
     BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1), RETURN(SECCOMP_RET_KILL_PROCESS) /* the other convention of x86-64 */
@@ -84,6 +87,7 @@ static const struct sock_filter calls[] = {
     /* its own limits and end; locks of the heap, sanitizers */
     ALLOW_CALL(SYS_getrusage), ALLOW_WITHOUT(SYS_prlimit64, 0, 0xffffffff), ALLOW_CALL(SYS_exit), ALLOW_CALL(SYS_exit_group), ALLOW_CALL(SYS_futex),
     ALLOW_CALL(SYS_rt_sigreturn), ALLOW_CALL(SYS_rt_sigprocmask), ALLOW_CALL(SYS_rt_sigaction), ALLOW_CALL(SYS_getrandom), ALLOW_CALL(SYS_clock_gettime),
+    ALLOW_WITH(SYS_prctl, 0, PR_SET_NO_NEW_PRIVS), ALLOW_WITH(SYS_prctl, 0, PR_SET_SECCOMP), /* more filters (lt_jail_seccomp_shut): they only forbid more */
     ALLOW_CALL(SYS_getpid), ALLOW_CALL(SYS_gettid), ALLOW_CALL(SYS_sched_yield), ALLOW_CALL(SYS_sysinfo),
 #ifdef __x86_64__
     ALLOW_WITHOUT(SYS_open, 1, WRITING), ALLOW_CALL(SYS_stat), ALLOW_CALL(SYS_lstat),

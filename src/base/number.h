@@ -9,4 +9,7 @@
 /* NaN without a sign, which C libraries print. */
 static inline double lt_plain(double v) { return isnan(v) ? (double)NAN : v; }
 
+/* In what printf wrote of one number: the decimal sign of the host program's locale becomes a point. */
+void lt_number_point(char *text);
+
 #endif

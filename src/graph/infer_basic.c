@@ -118,6 +118,20 @@ lt_status lt_infer_reduce(lt_infer *x)
     return LT_OK;
 }
 
+lt_status lt_infer_norm(lt_infer *x)
+{
+    const lt_ir_node *s = operand(x, 0), *a = operand(x, 1);
+    lt_shape kept = { .rank = 0 };
+    uint32_t axes = x->attr->u.reduce.axes;
+    for (int i = 0; i < a->shape.rank; i++)
+        if (!(axes >> i & 1)) kept.dim[kept.rank++] = a->shape.dim[i];
+    if (axes >> a->shape.rank || s->dtype != a->dtype || !lt_dtype_is_float((lt_dtype)a->dtype) || !lt_shape_equal(&s->shape, &kept))
+        return LT_FAIL(LT_ERR_SHAPE, "norm of %s %s from %s %s: needs the sums of its squares over axes 0x%x", LABEL(1), SHAPE(1), LABEL(0), SHAPE(0), axes);
+    x->dtype = (lt_dtype)s->dtype;
+    x->shape = s->shape;
+    return LT_OK;
+}
+
 static lt_status check_axis(const lt_infer *x)
 {
     int axis = x->attr->u.index.axis, rank = operand(x, 0)->shape.rank;

@@ -70,12 +70,26 @@ lt_status lt_infer_square_matrix(lt_infer *x)
     switch (x->op) {
     case LT_OP_EIG: x->shape.dim[r - 2] = 2; break;
     case LT_OP_EIGH: x->shape.dim[r - 1] = 0; x->shape.rank = r - 1; x->shape.dim[r - 2] = n * n + n; break;
-    case LT_OP_DET: case LT_OP_LOGDET:
+    case LT_OP_DET: case LT_OP_LOGDET: case LT_OP_LOGABSDET:
         x->shape.dim[r - 1] = x->shape.dim[r - 2] = 0;
         x->shape.rank = r - 2;
         break;
     default: break;
     }
+    return LT_OK;
+}
+
+lt_status lt_infer_adjugate(lt_infer *x)
+{
+    int64_t n;
+    LT_TRY(check_float(x, false));
+    LT_TRY(check_square(x, &n));
+    lt_shape stack = operand(x, 0)->shape;
+    stack.rank -= 2;
+    stack.dim[stack.rank] = stack.dim[stack.rank + 1] = 0;
+    if (!lt_shape_equal(&operand(x, 1)->shape, &stack))
+        return LT_FAIL(LT_ERR_SHAPE, "adjugate of %s with %s: needs one determinant for each matrix", SHAPE(0), SHAPE(1));
+    x->shape = operand(x, 0)->shape;
     return LT_OK;
 }
 

@@ -91,7 +91,7 @@ static bool same_attr(const lt_ir_node *a, const lt_ir_node *b)
     switch ((lt_op)a->op) {
     case LT_OP_PLACE:
         return memcmp(x->u.place, y->u.place, a->n_in * sizeof *x->u.place) == 0;
-    case LT_OP_SUM: case LT_OP_RMAX: case LT_OP_RMIN: return x->u.reduce.axes == y->u.reduce.axes;
+    case LT_OP_SUM: case LT_OP_RMAX: case LT_OP_RMIN: case LT_OP_NORM: return x->u.reduce.axes == y->u.reduce.axes;
     case LT_OP_MATMUL: return x->u.trans.a == y->u.trans.a && x->u.trans.b == y->u.trans.b;
     case LT_OP_SOLVE: return x->u.trans.a == y->u.trans.a;
     case LT_OP_ARGMAX: case LT_OP_ARGMIN: case LT_OP_TAKE: return x->u.index.axis == y->u.index.axis;
@@ -145,7 +145,7 @@ static int print_attr(const lt_ir_node *n, char *text, size_t size)
     switch ((lt_op)n->op) {
     case LT_OP_FULL: return snprintf(text, size, " value=%g", n->attr.u.value);
     case LT_OP_INPUT: return snprintf(text, size, " number=%d", n->attr.u.input.input);
-    case LT_OP_SUM: case LT_OP_RMAX: case LT_OP_RMIN:
+    case LT_OP_SUM: case LT_OP_RMAX: case LT_OP_RMIN: case LT_OP_NORM:
         return snprintf(text, size, " axes=0x%x", n->attr.u.reduce.axes);
     case LT_OP_MATMUL:
         return snprintf(text, size, "%s%s", n->attr.u.trans.a ? " a'" : "", n->attr.u.trans.b ? " b'" : "");

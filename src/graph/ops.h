@@ -42,9 +42,12 @@ lt_node_text lt_node_label(const lt_ir *ir, int32_t id);
 
 /* d y / d input i of an elementwise op, of y's shape; none where it is zero (derive/slopes.c). */
 lt_node lt_op_slope(lt_graph *g, lt_node y, int i);
+/* d norm / d sum of squares, elementwise. */
+lt_node lt_norm_slope(lt_graph *g, lt_node y);
 /* Derivative rules of the others, by group (grad_*.c). */
 lt_node lt_vjp_shape(lt_graph *g, lt_node y, int i, lt_node adj);
 lt_node lt_vjp_reduce(lt_graph *g, lt_node y, int i, lt_node adj);
+lt_node lt_vjp_norm(lt_graph *g, lt_node y, int i, lt_node adj);
 lt_node lt_vjp_index(lt_graph *g, lt_node y, int i, lt_node adj);
 lt_node lt_vjp_matmul(lt_graph *g, lt_node y, int i, lt_node adj);
 lt_node lt_vjp_linalg(lt_graph *g, lt_node y, int i, lt_node adj);

@@ -30,6 +30,7 @@ static const lt_kernel_row rows[] = {
     FAST(SUM, reduce_fused),  REAL(SUM, reduce),
     FAST(RMAX, reduce_fused), REAL(RMAX, reduce),
     FAST(RMIN, reduce_fused), REAL(RMIN, reduce),
+    FAST(NORM, norm_lazy), { "norm_ref", LT_OP_NORM, lt_norm_lazy_applies, lt_norm_ref_prepare },
     REAL(ARGMAX, arg), REAL(ARGMIN, arg), REAL(CUMSUM, cumsum), REAL(TOPK_INDEX, topk),
     FAST(TAKE, take_rows),             ANY(TAKE, take),
     FAST(TAKE_ALONG, take_along_rows), ANY(TAKE_ALONG, take_along),
@@ -59,10 +60,10 @@ static const lt_kernel_row rows[] = {
 #if LT_HAVE_OPENBLAS
     FAST(EIG, eig_lapack), FAST(EIG_GRAD, eig_grad_lapack), FAST(EIGH, eigh_lapack), FAST(SVD, svd_lapack),
     FAST(CHOLESKY, cholesky_lapack), FAST(SOLVE, solve_lapack), FAST(INV, inv_lapack),
-    FAST(DET, det_lapack), FAST(LOGDET, det_lapack),
+    FAST(DET, det_lapack), FAST(LOGDET, det_lapack), FAST(LOGABSDET, det_lapack),
 #endif
     REAL(EIG, eig), REAL(EIG_GRAD, eig_grad), REAL(EIGH, eigh), REAL(SVD, svd),
-    REAL(CHOLESKY, cholesky), REAL(SOLVE, solve), REAL(INV, inv), REAL(DET, det), REAL(LOGDET, det),
+    REAL(CHOLESKY, cholesky), REAL(SOLVE, solve), REAL(INV, inv), REAL(DET, det), REAL(LOGDET, det), REAL(LOGABSDET, det), REAL(ADJUGATE, adjugate),
 #if LT_HAVE_FFTW || LT_HAVE_FFTWF
     FAST(RFFT2, fft_fftw), FAST(IRFFT2, fft_fftw),
 #endif

@@ -55,7 +55,7 @@ typedef struct lt_attr {
         lt_affine  view;                   /* VIEW */
         const lt_affine *place;            /* PLACE: one per input, on the output's elements */
         lt_window  conv;                   /* CONV2D…, pooling */
-        struct { uint32_t axes; } reduce;  /* SUM RMAX RMIN: bit i = axis i of the input */
+        struct { uint32_t axes; } reduce;  /* SUM RMAX RMIN: bit i = axis i of the input; NORM: of its second */
         struct { bool a, b; } trans;       /* MATMUL; SOLVE uses a */
         struct { int32_t input; } input;   /* INPUT: number in order of creation */
         struct {

@@ -12,14 +12,14 @@
 
 /* ref/: plain loops. They apply to every problem of their op, except that arithmetic needs real types. */
 LT_REF_ROW(elementwise) LT_REF_ROW(cast) LT_REF_ROW(reshape) LT_REF_ROW(view) LT_REF_ROW(place)
-LT_REF_ROW(reduce) LT_REF_ROW(arg) LT_REF_ROW(cumsum) LT_REF_ROW(topk)
+LT_REF_ROW(reduce) LT_REF_ROW(norm) LT_REF_ROW(arg) LT_REF_ROW(cumsum) LT_REF_ROW(topk)
 LT_REF_ROW(take) LT_REF_ROW(put) LT_REF_ROW(take_along) LT_REF_ROW(put_along)
 LT_REF_ROW(matmul) LT_REF_ROW(conv) LT_REF_ROW(pool)
-LT_REF_ROW(solve) LT_REF_ROW(inv) LT_REF_ROW(det) LT_REF_ROW(cholesky)
+LT_REF_ROW(solve) LT_REF_ROW(inv) LT_REF_ROW(det) LT_REF_ROW(adjugate) LT_REF_ROW(cholesky)
 LT_REF_ROW(eigh) LT_REF_ROW(svd) LT_REF_ROW(eig) LT_REF_ROW(eig_grad) LT_REF_ROW(fft)
 
 /* cpu/: threaded, vectorised. */
-LT_ROW(elementwise_fused) LT_ROW(reduce_fused)
+LT_ROW(elementwise_fused) LT_ROW(reduce_fused) LT_ROW(norm_lazy)
 LT_ROW(matmul_packed) LT_ROW(matmul_packed_any)
 LT_ROW(conv_direct) LT_ROW(conv_direct_wide) LT_ROW(pool_planes)
 LT_ROW(take_rows) LT_ROW(take_along_rows) LT_ROW(put_along_rows)

@@ -2,9 +2,9 @@
 #include "report/markup.h"
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/status.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,11 +112,6 @@ lt_number_text lt_number_str(double value, int digits)
 {
     lt_number_text t;
     snprintf(t.s, sizeof t.s, "%.*g", digits, value);
-    const char *point = localeconv()->decimal_point;
-    char *at = *point && strcmp(point, ".") ? strstr(t.s, point) : NULL;
-    if (at) { /* a point of several bytes becomes one */
-        *at = '.';
-        memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
-    }
+    lt_number_point(t.s);
     return t;
 }

@@ -14,6 +14,38 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+/* What a signal handler does before it ends the process. The first case: the first file of a process is listed too. */
+LT_TEST(abandoned_files_are_removed_by_their_process_alone)
+{
+    mkdir(scratch("abandoned"), 0700);
+    lt_atomic_file a, b;
+    LT_CHECK_OK(lt_atomic_open(scratch("abandoned/a"), &a));
+    LT_CHECK_OK(lt_atomic_open(scratch("abandoned/b"), &b));
+    LT_CHECK_OK(lt_file_write(scratch("abandoned/c"), "c", 1));
+    pid_t child = fork();
+    if (child == 0) {
+        lt_files_abandon();
+        _exit(0);
+    }
+    LT_CHECK(waitpid(child, NULL, 0) == child);
+    LT_CHECK_EQ_INT(scratch_count(scratch("abandoned")), 3);
+    child = fork();
+    if (child == 0) {
+        lt_atomic_file own;
+        if (lt_atomic_open(scratch("abandoned/own"), &own)) _exit(1);
+        lt_files_abandon();
+        _exit(lt_atomic_commit(&own) == LT_ERR_IO ? 0 : 1);
+    }
+    int status;
+    LT_CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    LT_CHECK_EQ_INT(scratch_count(scratch("abandoned")), 3);
+    LT_CHECK_OK(lt_atomic_commit(&b));
+    lt_files_abandon();
+    LT_CHECK_EQ_INT(scratch_count(scratch("abandoned")), 2); /* b and c: a was removed */
+    LT_CHECK_FAILS(lt_atomic_commit(&a), LT_ERR_IO, "abandoned/a");
+    LT_CHECK_EQ_INT(scratch_count(scratch("abandoned")), 2);
+}
+
 LT_TEST(whole_files_round_trip_within_a_limit)
 {
     const char *path = scratch("whole");
@@ -187,36 +219,6 @@ LT_TEST(leftovers_with_higher_numbers_go_too)
     LT_CHECK_EQ_INT(scratch_count(scratch("several")), 3);
 }
 
-/* What a signal handler does before it ends the process. */
-LT_TEST(abandoned_files_are_removed_by_their_process_alone)
-{
-    mkdir(scratch("abandoned"), 0700);
-    lt_atomic_file a, b;
-    LT_CHECK_OK(lt_atomic_open(scratch("abandoned/a"), &a));
-    LT_CHECK_OK(lt_atomic_open(scratch("abandoned/b"), &b));
-    LT_CHECK_OK(lt_file_write(scratch("abandoned/c"), "c", 1));
-    pid_t child = fork();
-    if (child == 0) {
-        lt_files_abandon();
-        _exit(0);
-    }
-    LT_CHECK(waitpid(child, NULL, 0) == child);
-    LT_CHECK_EQ_INT(scratch_count(scratch("abandoned")), 3);
-    child = fork();
-    if (child == 0) {
-        lt_atomic_file own;
-        if (lt_atomic_open(scratch("abandoned/own"), &own)) _exit(1);
-        lt_files_abandon();
-        _exit(lt_atomic_commit(&own) == LT_ERR_IO ? 0 : 1);
-    }
-    int status;
-    LT_CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    LT_CHECK_EQ_INT(scratch_count(scratch("abandoned")), 3);
-    LT_CHECK_OK(lt_atomic_commit(&a));
-    lt_atomic_cancel(&b);
-    LT_CHECK_EQ_INT(scratch_count(scratch("abandoned")), 2);
-}
-
 LT_TEST(more_writers_than_are_listed_work_too)
 {
     enum { N = 40 };
@@ -226,6 +228,20 @@ LT_TEST(more_writers_than_are_listed_work_too)
     LT_CHECK_EQ_INT(scratch_count(scratch("many")), N);
     for (int i = 0; i < N; i++) lt_atomic_cancel(&f[i]);
     LT_CHECK_EQ_INT(scratch_count(scratch("many")), 0);
+}
+
+/* Folders of these names cannot be removed as leftovers. */
+LT_TEST(when_all_names_are_taken_it_says_which)
+{
+    char path[500];
+    mkdir(scratch("taken"), 0700);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(path, sizeof path, "%s.lathe-%d.tmp", scratch("taken/f"), i);
+        LT_CHECK(mkdir(path, 0700) == 0);
+    }
+    LT_CHECK_FAILS(lt_file_write(scratch("taken/f"), "x", 1), LT_ERR_IO, "f.lathe-0.tmp to -1000.tmp; remove them");
+    LT_CHECK(rmdir(path) == 0);
+    LT_CHECK_OK(lt_file_write(scratch("taken/f"), "x", 1));
 }
 
 LT_TEST(files_survive_each_failing_allocation)
@@ -309,6 +325,9 @@ LT_TEST(cache_folder_that_others_can_write_is_refused)
     LT_CHECK_FAILS(lt_cache_dir(path, sizeof path), LT_ERR_IO, "mode 0770");
     chmod(scratch("open"), 0702);
     LT_CHECK_FAILS(lt_cache_put("k", "v", 1), LT_ERR_IO, "mode 0702");
+    char *data;
+    size_t n;
+    LT_CHECK_FAILS(lt_cache_get("k", 100, &data, &n), LT_ERR_IO, "mode 0702");
     chmod(scratch("open"), 0755);
     LT_CHECK_OK(lt_cache_dir(path, sizeof path));
     LT_CHECK_OK(lt_file_write(scratch("plain-file"), "", 0));

@@ -98,6 +98,35 @@ LT_TEST(nested_calls_run_inline)
     lt_pool_destroy(p);
 }
 
+typedef struct other_pool { lt_pool *pool; pthread_t thread; atomic_int elsewhere; } other_pool;
+
+static lt_status note_thread(void *ctx, int64_t index, int worker)
+{
+    other_pool *o = ctx;
+    (void)index, (void)worker;
+    if (!pthread_equal(o->thread, pthread_self())) atomic_fetch_add(&o->elsewhere, 1);
+    return LT_OK;
+}
+
+static lt_status run_on_another(void *ctx, int64_t index, int worker)
+{
+    other_pool o = { .pool = ctx, .thread = pthread_self() };
+    (void)index, (void)worker;
+    LT_TRY(lt_pool_run(o.pool, 1000, note_thread, &o));
+    return o.elsewhere ? LT_FAIL(LT_ERR_INTERNAL, "%d tasks ran elsewhere", o.elsewhere) : LT_OK;
+}
+
+/* A task is one thread's, whatever pool it asks: else two layers of threads would fight for the cores. */
+LT_TEST(a_task_uses_no_other_pool)
+{
+    lt_pool *p, *q;
+    LT_CHECK_OK(lt_pool_create(2, &p));
+    LT_CHECK_OK(lt_pool_create(4, &q));
+    for (int round = 0; round < 20; round++) LT_CHECK_OK(lt_pool_run(p, 2, run_on_another, q));
+    lt_pool_destroy(p);
+    lt_pool_destroy(q);
+}
+
 static void *hammer(void *arg)
 {
     lt_pool *p = arg;

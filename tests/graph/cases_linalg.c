@@ -134,7 +134,8 @@ static void oracle_det(case_run *c)
     c->want[0] = (double)d;
     c->size[0] = fabs(c->want[0]);
 }
-static lt_node build_logdet(lt_graph *g, const lt_node *x) { return lt_logdet(g, lt_neg(g, x[0])); }
+static lt_node build_logdet(lt_graph *g, const lt_node *x) { return lt_logdet(g, x[0]); }
+static lt_node build_logabsdet(lt_graph *g, const lt_node *x) { return lt_logabsdet(g, lt_neg(g, x[0])); }
 static void oracle_logdet(case_run *c)
 {
     long double d = solved(c, NULL, (int)c->in_shape[0].dim[0]);
@@ -311,6 +312,8 @@ const op_case cases_linalg[] = {
     { "inv of one", build_inv, oracle_inv, 1, { S2(1, 1) }, -1, 1, 10, SMOOTH, DRAW_DOMINANT },
     { "det", build_det, oracle_det, 1, { S2(4, 4) }, -1, 1, 100, SMOOTH, DRAW_DOMINANT },
     { "logdet", build_logdet, oracle_logdet, 1, { S2(3, 3) }, -1, 1, 100, SMOOTH, DRAW_DOMINANT },
+    { "logdet, positive definite", build_logdet, oracle_logdet, 1, { S2(4, 4) }, -1, 1, 100, SMOOTH, DRAW_POSITIVE_DEFINITE },
+    { "logabsdet", build_logabsdet, oracle_logdet, 1, { S2(3, 3) }, -1, 1, 100, SMOOTH, DRAW_DOMINANT },
     { "cholesky", build_cholesky, oracle_cholesky, 1, { S2(4, 4) }, -1, 1, 100, 0, DRAW_POSITIVE_DEFINITE },
     { "cholesky made symmetric", build_cholesky_symmetric, oracle_cholesky, 1, { S2(4, 4) }, -1, 1, 100, SMOOTH, DRAW_POSITIVE_DEFINITE },
     { "cholesky of many", build_cholesky, oracle_cholesky, 1, { S2(40, 40) }, -1, 1, 2000, 0, DRAW_POSITIVE_DEFINITE },

@@ -69,6 +69,57 @@ LT_TEST(plans_never_overlap)
     }
 }
 
+/* The same plan by hand: units of 64 bytes, each free or taken. Among the runs of free units the smallest that holds a value is taken, the lowest
+   of equal ones; where none does, the value begins in the run at the top, or on top. */
+enum { UNITS = 2000 };
+
+static size_t place_by_hand(const bool *taken, size_t top, size_t need)
+{
+    size_t best = SIZE_MAX, best_length = SIZE_MAX, run = 0;
+    for (size_t at = 0; at < top; at++) {
+        run = taken[at] ? 0 : run + 1;
+        bool ends = run && (at + 1 == top || taken[at + 1]);
+        if (ends && run >= need && run < best_length) best = at + 1 - run, best_length = run;
+    }
+    return best != SIZE_MAX ? best : top - (top && !taken[top - 1] ? run : 0);
+}
+
+static size_t plan_by_hand(const lt_interval *v, int n, size_t *offset)
+{
+    static bool taken[UNITS];
+    bool given[N_VALUES] = { false }, freed[N_VALUES] = { false };
+    size_t top = 0;
+    memset(taken, 0, sizeof taken);
+    for (int i = 0; i < n; i++) {
+        size_t need = rounded(v[i].bytes) / 64;
+        int p = v[i].in_place;
+        for (int k = 0; k < i; k++)
+            if (v[k].last < v[i].first && !given[k] && !freed[k]) {
+                memset(taken + offset[k], false, rounded(v[k].bytes) / 64);
+                freed[k] = true;
+            }
+        if (p >= 0 && !given[p] && v[p].first < v[i].first && rounded(v[p].bytes) / 64 == need) offset[i] = offset[p], given[p] = true;
+        else offset[i] = place_by_hand(taken, top, need);
+        memset(taken + offset[i], true, need);
+        if (offset[i] + need > top) top = offset[i] + need;
+    }
+    return top;
+}
+
+LT_TEST(plans_are_those_made_by_hand)
+{
+    lt_rng r = lt_rng_seed(13);
+    for (int trial = 0; trial < 1000; trial++) {
+        lt_interval v[N_VALUES], asked[N_VALUES];
+        size_t total, offset[N_VALUES];
+        int n = random_intervals(&r, v);
+        memcpy(asked, v, sizeof asked);
+        LT_CHECK_OK(lt_plan_memory(v, n, true, &total));
+        LT_CHECK_EQ_INT(total, 64 * plan_by_hand(asked, n, offset));
+        for (int i = 0; i < n; i++) LT_CHECK_EQ_INT(v[i].offset, 64 * offset[i]);
+    }
+}
+
 /* Whatever single offset is changed, the check says what trying every pair says. */
 LT_TEST(corrupted_plans_are_refused)
 {

@@ -132,6 +132,11 @@ LT_TEST(window_and_product_texts_compile)
                                    .out = of(types[i], lt_shape3(2, 3, 5)) }, "cuda_matmul");
         prepare(&(lt_problem_key){ .op = LT_OP_DET, .n_in = 1, .attr = &none, .in = { of(types[i], lt_shape3(3, 0, 0)) }, .out = of(types[i], lt_shape1(3)) },
                 "linalg_cusolver");
+        lt_attr rows = { .u.reduce.axes = 2 };
+        prepare(&(lt_problem_key){ .op = LT_OP_NORM, .n_in = 2, .attr = &rows, .in = { of(types[i], lt_shape2(3, 5)), of(types[i], lt_shape3(3, 4, 5)) },
+                                   .out = of(types[i], lt_shape2(3, 5)) }, "cuda_norm");
+        prepare(&(lt_problem_key){ .op = LT_OP_ADJUGATE, .n_in = 2, .attr = &none, .in = { of(types[i], lt_shape3(2, 4, 4)), of(types[i], lt_shape1(2)) },
+                                   .out = of(types[i], lt_shape3(2, 4, 4)) }, "cuda_adjugate");
         prepare(&(lt_problem_key){ .op = LT_OP_SVD, .n_in = 1, .attr = &none, .in = { of(types[i], lt_shape3(2, 3, 4)) }, .out = of(types[i], lt_shape2(2, 24)) },
                 "cuda_svd");
     }
@@ -170,7 +175,7 @@ LT_TEST(texts_around_library_calls_compile)
     static const char *const type[] = { "f32", "f64" };
     for (int i = 0; i < 2; i++) {
         lt_text constants = { 0 }, whole = { 0 };
-        lt_text_add(&constants, "typedef %s T;\nenum : i64 { M = 5, N = 5, ROWS = 5, COLUMNS = 5, COUNT = 30, TRANSPOSE = %d, LOGARITHM = %d, CHECK_INFO = 1 };\n",
+        lt_text_add(&constants, "typedef %s T;\nenum : i64 { M = 5, N = 5, ROWS = 5, COLUMNS = 5, COUNT = 30, TRANSPOSE = %d, LOGARITHM = %d, POSITIVE = 1, CHECK_INFO = 1 };\n",
                     type[i], i, i);
         lt_text_kernel_join(&constants, lt_text_linalg_cu, &whole);
         compile_kernels(&(lt_kernel_key){ .name = "linalg", .source = whole.s, .entry = "copy_in" });

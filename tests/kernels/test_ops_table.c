@@ -16,6 +16,24 @@ LT_TEST(every_op_ends_with_a_plain_row)
     }
 }
 
+/* What a user may force, and what is chosen when nothing is said. */
+LT_TEST(products_of_bfloat16_follow_the_environment)
+{
+    static const struct { const char *value; bool pays, native; } rows[] = {
+        { NULL, false, false }, { NULL, true, true }, { "auto", false, false }, { "auto", true, true }, { "native", false, true }, { "native", true, true },
+        { "widen", false, false }, { "widen", true, false }, { "wide", true, false },
+    };
+    char *kept = getenv("LATHE_BF16") ? strdup(getenv("LATHE_BF16")) : NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].value) setenv("LATHE_BF16", rows[i].value, 1);
+        else unsetenv("LATHE_BF16");
+        if (lt_kernel_bf16_choice(rows[i].pays) != rows[i].native) LT_TEST_FAIL("row %zu", i);
+    }
+    if (kept) setenv("LATHE_BF16", kept, 1);
+    else unsetenv("LATHE_BF16");
+    free(kept);
+}
+
 LT_TEST(candidates_respect_the_limit)
 {
     lt_problem_key p = { .op = LT_OP_ADD, .n_in = 2, .attr = &ops_no_attr, .in = { ops_type(LT_F64, lt_shape1(3)), ops_type(LT_F64, lt_shape1(3)) },

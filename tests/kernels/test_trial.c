@@ -2,8 +2,10 @@
 #include "kernels/cpu/trial.h"
 #include "lt_test.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int touched;
@@ -23,6 +25,25 @@ LT_TEST(only_what_returns_survives)
     LT_CHECK(!lt_trial_survives(illegal, 5));
     LT_CHECK(!lt_trial_survives(leaves, 5));
     LT_CHECK(!lt_trial_survives(hangs, 1));
+}
+
+/* The pipe ends when nobody holds it any more. */
+LT_TEST(a_trial_dies_with_its_parent)
+{
+    int ends[2];
+    char byte;
+    LT_CHECK(pipe(ends) == 0);
+    fflush(stdout);
+    pid_t parent = fork();
+    if (parent == 0) _exit(lt_trial_survives(hangs, 60));
+    close(ends[1]);
+    usleep(200000);
+    kill(parent, SIGKILL);
+    LT_CHECK(waitpid(parent, NULL, 0) == parent);
+    struct pollfd p = { .fd = ends[0], .events = POLLIN };
+    LT_CHECK_EQ_INT(poll(&p, 1, 10000), 1);
+    LT_CHECK_EQ_INT(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
 }
 
 LT_TEST(a_trial_needs_a_process)

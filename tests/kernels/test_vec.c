@@ -22,9 +22,9 @@ static double bound_of(lt_op op)
 /* ---- exact values: the bodies of ops.def in long double ------------------------------- */
 #define R long double
 #define LIBM(name) name##l
-#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, body, ...) static R exact_##name(R x) body
-#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, body, ...) static R exact_##name(R a, R b) body
-#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, body, ...) static R exact_##name(R x, R y, R z) body
+#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, domain, body, ...) static R exact_##name(R x) body
+#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, domain, body, ...) static R exact_##name(R a, R b) body
+#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, domain, body, ...) static R exact_##name(R x, R y, R z) body
 #include "kernels/ops.def"
 
 static long double exact(lt_op op, double a, double b, double c)

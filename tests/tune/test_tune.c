@@ -130,7 +130,7 @@ LT_TEST(a_stale_answer_is_measured_again)
     clean();
     write_text(FILE_NAME, HEADER "\np : gone : 1 us\n", sizeof HEADER + 16);
     lt_tuner *t = make(LT_TUNE_MEASURE);
-    load l = { { 3000, 30000 }, { 0 } };
+    load l = { { 300, 300000 }, { 0 } }; /* far apart: a busy machine may stop the first for a while */
     int choice = -1;
     LT_CHECK_OK(lt_tuner_choose(t, "p", 2, NAMES, run_load, &l, &choice));
     LT_CHECK(choice == 0 && lt_tuner_count(t) == 1);
@@ -284,6 +284,7 @@ LT_TEST(processes_join_their_answers)
     clean();
     enum { CHILDREN = 6 };
     pid_t pid[CHILDREN];
+    const int failed_before = lt_test_failures;
     for (int k = 0; k < CHILDREN; k++) {
         pid[k] = fork();
         if (pid[k]) continue;
@@ -295,7 +296,7 @@ LT_TEST(processes_join_their_answers)
             snprintf(problem, sizeof problem, "child %d problem %d", k, i);
             if (lt_tuner_choose(t, problem, 2, NAMES, run_load, &l, &choice) || lt_tuner_save(t)) _exit(1);
         }
-        _exit(lt_test_failures ? 1 : 0);
+        _exit(lt_test_failures > failed_before);
     }
     for (int k = 0; k < CHILDREN; k++) {
         int status = -1;

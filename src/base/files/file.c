@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -151,12 +152,12 @@ lt_status lt_atomic_write(lt_atomic_file *f, const void *data, size_t n_bytes)
     return LT_OK;
 }
 
-/* Makes the rename itself last; a file system that cannot sync folders has nothing to add. */
-static void sync_folder_of(char *path)
+void lt_file_sync_folder(const char *path)
 {
-    char *slash = strrchr(path, '/');
-    if (slash) slash[slash == path] = 0;
-    int fd = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char folder[PATH_MAX] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash) snprintf(folder, sizeof folder, "%.*s", (int)LT_MAX(slash - path, 1), path);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
     fsync(fd);
     close(fd);
@@ -171,7 +172,7 @@ lt_status lt_atomic_commit(lt_atomic_file *f)
     close(f->fd); /* with its lock: readers of the file may want one */
     f->fd = -1;
     if (s) unlink(f->temporary);
-    else sync_folder_of(f->path);
+    else lt_file_sync_folder(f->path);
     make_idle(f);
     return s;
 }

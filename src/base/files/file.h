@@ -35,6 +35,8 @@ lt_status lt_atomic_write(lt_atomic_file *f, const void *data, size_t n_bytes);
 lt_status lt_atomic_commit(lt_atomic_file *f); /* idle afterwards, whether it succeeds or not */
 void      lt_atomic_cancel(lt_atomic_file *f); /* an idle one is allowed */
 lt_status lt_file_write(const char *path, const void *data, size_t n_bytes); /* all of it */
+/* Makes a rename to `path` last; a file system that cannot sync folders has nothing to add. */
+void      lt_file_sync_folder(const char *path);
 /* Makes the folders above `path` that are missing, with this mode. */
 lt_status lt_file_make_folders(const char *path, mode_t mode);
 

@@ -84,10 +84,9 @@ static bool accept_word(parser *p, const char *word)
     return true;
 }
 
-/* A quoted string without escapes, cut to the buffer (no string we know is that long). */
+/* A quoted string without escapes, cut to the buffer (no string we know is that long). Whoever wants one has skipped blanks. */
 static lt_status parse_string(parser *p, char *text, size_t bytes)
 {
-    skip_blanks(p);
     if (p->at >= p->end || (*p->at != '\'' && *p->at != '"')) return unexpected(p, "a quoted text");
     char quote = *p->at++;
     size_t n = 0;

@@ -237,7 +237,9 @@ lt_status lt_options_set(const lt_option_table *t, const char *name, const char 
     if (!name || !value) return LT_FAIL(LT_ERR_ARGUMENT, "%s of an option to set is NULL", name ? "value" : "name");
     const lt_option *row = lt_options_find(t, name, &base);
     if (!row) return lt_option_unknown(t, name);
-    return lt_option_set_field(row, value, (char *)options + base + row->offset);
+    lt_option called = *row; /* a failure names the option as the caller did */
+    if (row->alias && same_name(row->alias, name)) called.name = row->alias;
+    return lt_option_set_field(&called, value, (char *)options + base + row->offset);
 }
 
 lt_status lt_options_defaults(const lt_option_table *t, void *options)

@@ -63,6 +63,7 @@ lt_node lt_matmul(lt_graph *g, lt_node a, lt_node b)
 lt_node lt_inv(lt_graph *g, lt_node m) { return lt_emit_simple(g, LT_OP_INV, 1, &m, NULL); }
 lt_node lt_det(lt_graph *g, lt_node m) { return lt_emit_simple(g, LT_OP_DET, 1, &m, NULL); }
 lt_node lt_logdet(lt_graph *g, lt_node m) { return lt_emit_simple(g, LT_OP_LOGDET, 1, &m, NULL); }
+lt_node lt_logabsdet(lt_graph *g, lt_node m) { return lt_emit_simple(g, LT_OP_LOGABSDET, 1, &m, NULL); }
 lt_node lt_cholesky(lt_graph *g, lt_node m) { return lt_emit_simple(g, LT_OP_CHOLESKY, 1, &m, NULL); }
 
 /* lt_solve is the optimizer (decision 31). */

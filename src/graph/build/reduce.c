@@ -137,21 +137,26 @@ lt_node lt_topk(lt_graph *g, lt_node x, int64_t k)
 
 /* ---- norms ---- */
 
-/* sqrt(s) with derivative 0 instead of infinity at s = 0: s + 1 and -1 appear at s = 0 only (decision 24). */
-static lt_node sqrt_flat_at_zero(lt_graph *g, lt_node s)
+/* The sum of squares is a sum like others, fused with what makes x; NORM looks at x only where it over- or underflowed (decision 195). */
+static lt_node norm_over(lt_graph *g, lt_node x, uint32_t axes, bool keepdims)
 {
-    lt_node at_zero = lt_eq(g, s, lt_scalar(g, lt_node_dtype(g, s), 0));
-    return lt_sub(g, lt_sqrt(g, lt_add(g, s, at_zero)), at_zero);
+    lt_node s = lt_reduce(g, LT_OP_SUM, lt_square(g, x), axes, false);
+    if (lt_is_none(s)) return s;
+    lt_node y = lt_emit_simple(g, LT_OP_NORM, 2, (lt_node[]){ s, x }, &(lt_attr){ .u.reduce.axes = axes });
+    if (!keepdims || lt_is_none(y)) return y;
+    lt_shape kept = *lt_shape_at(g, x);
+    for (int i = 0; i < kept.rank; i++) if (axes >> i & 1) kept.dim[i] = 1;
+    return lt_reshape(g, y, kept);
 }
 
-lt_node lt_norm(lt_graph *g, lt_node x) { return sqrt_flat_at_zero(g, lt_sum(g, lt_square(g, x))); }
+lt_node lt_norm(lt_graph *g, lt_node x) { return lt_operand_ok(g, "norm", x) ? norm_over(g, x, all_axes(g, x), false) : LT_NONE; }
 lt_node lt_norm1(lt_graph *g, lt_node x) { return lt_sum(g, lt_abs(g, x)); }
 lt_node lt_norm_inf(lt_graph *g, lt_node x) { return lt_amax_abs(g, x); }
 
 lt_node lt_norm_axis(lt_graph *g, lt_node x, double order, int axis, bool keepdims)
 {
     if (order == 1) return lt_sum_axis(g, lt_abs(g, x), axis, keepdims);
-    if (order == 2) return sqrt_flat_at_zero(g, lt_sum_axis(g, lt_square(g, x), axis, keepdims));
+    if (order == 2) return lt_axis_ok(g, "norm", x, &axis) ? norm_over(g, x, 1u << axis, keepdims) : LT_NONE;
     if (order == (double)INFINITY) return lt_amax_abs_axis(g, x, axis, keepdims);
     return lt_graph_fail(g, LT_FAIL(LT_ERR_ARGUMENT, "norm of order %g: need 1, 2 or infinity", order));
 }

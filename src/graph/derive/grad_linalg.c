@@ -5,6 +5,8 @@
 #include "base/status.h"
 #include "graph/build/build.h"
 
+#include <math.h>
+
 /* ---- factorisations ---- */
 
 /* Elements [offset, offset + count(s)) of the last axis of a packed result, shaped s; axes
@@ -75,11 +77,22 @@ static lt_node vjp_solve(lt_graph *g, lt_node y, int i, lt_node adj)
 
 static lt_node as_matrix_factor(lt_graph *g, lt_node s) { return lt_unsqueeze(g, lt_unsqueeze(g, s, -1), -1); }
 
+/* The adjugate's transpose: det times the inverse, or what ADJUGATE finds where that is no number (decision 196). */
+static lt_node vjp_det(lt_graph *g, lt_node m, lt_node y, lt_node adj)
+{
+    lt_dtype t = lt_dtype_at(g, y);
+    lt_node size = lt_abs(g, lt_detach(g, y));
+    lt_node regular = lt_mul(g, lt_gt(g, size, lt_scalar(g, t, 0)), lt_lt(g, size, lt_scalar(g, t, INFINITY)));
+    lt_node usual = lt_mul(g, as_matrix_factor(g, lt_mul(g, adj, y)), lt_transpose(g, lt_inv(g, m)));
+    lt_node adjugate = lt_emit_simple(g, LT_OP_ADJUGATE, 2, (lt_node[]){ m, y }, NULL);
+    return lt_where(g, as_matrix_factor(g, regular), usual, lt_mul(g, as_matrix_factor(g, adj), lt_transpose(g, adjugate)));
+}
+
 lt_node lt_vjp_linalg(lt_graph *g, lt_node y, int i, lt_node adj)
 {
     lt_node m = lt_input_of(g, y, 0);
     lt_op op = (lt_op)lt_get(g, y)->op;
-    bool stack_ok = op == LT_OP_INV || op == LT_OP_DET || op == LT_OP_LOGDET;
+    bool stack_ok = op == LT_OP_INV || op == LT_OP_DET || op == LT_OP_LOGDET || op == LT_OP_LOGABSDET;
     if (lt_shape_at(g, m)->rank != 2 && !stack_ok)
         return lt_graph_fail(g, LT_FAIL(LT_ERR_UNSUPPORTED, "derivative of %s of a stack of matrices %s: only for one matrix",
                                         lt_op_name(op), lt_shape_str(lt_shape_at(g, m)).s));
@@ -93,8 +106,8 @@ lt_node lt_vjp_linalg(lt_graph *g, lt_node y, int i, lt_node adj)
         lt_node t = lt_transpose(g, y);
         return lt_neg(g, lt_matmul(g, lt_matmul(g, t, adj), t));
     }
-    case LT_OP_DET: return lt_mul(g, as_matrix_factor(g, lt_mul(g, adj, y)), lt_transpose(g, lt_inv(g, m)));
-    default: return lt_mul(g, as_matrix_factor(g, adj), lt_transpose(g, lt_inv(g, m))); /* LOGDET */
+    case LT_OP_DET: return vjp_det(g, m, y, adj);
+    default: return lt_mul(g, as_matrix_factor(g, adj), lt_transpose(g, lt_inv(g, m))); /* LOGDET, LOGABSDET */
     }
 }
 

@@ -133,6 +133,15 @@ lt_node lt_vjp_reduce(lt_graph *g, lt_node y, int i, lt_node adj)
     return lt_mul(g, spread, lt_div(g, hit, lt_reduce(g, LT_OP_SUM, hit, axes, true)));
 }
 
+lt_node lt_norm_slope(lt_graph *g, lt_node y)
+{
+    lt_node at_zero = lt_eq(g, y, lt_scalar(g, lt_dtype_at(g, y), 0)); /* slope 0 there, as the squares have none (decision 24) */
+    return lt_rdiv(g, 0.5, lt_add(g, y, at_zero));
+}
+
+/* Through the sum of squares alone: x is read for the value. */
+lt_node lt_vjp_norm(lt_graph *g, lt_node y, int i, lt_node adj) { return i == 1 ? LT_NONE : lt_mul(g, adj, lt_norm_slope(g, y)); }
+
 /* ---- indexing ---- */
 
 lt_node lt_vjp_index(lt_graph *g, lt_node y, int i, lt_node adj)

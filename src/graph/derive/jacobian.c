@@ -229,7 +229,7 @@ static bool pull_dense(sweep *s, int32_t id, int i, const bool *pick)
 }
 
 /* Products of several dense blocks are worth one larger product; structured ones are not touched. */
-static bool wants_stacking(lt_op op) { return !lt_op_is_elementwise(op) && op != LT_OP_RESHAPE && op != LT_OP_VIEW && op != LT_OP_PLACE && op != LT_OP_SUM && op != LT_OP_CAST; }
+static bool wants_stacking(lt_op op) { return !lt_op_is_elementwise(op) && op != LT_OP_RESHAPE && op != LT_OP_VIEW && op != LT_OP_PLACE && op != LT_OP_SUM && op != LT_OP_CAST && op != LT_OP_NORM; }
 
 static bool pull_node(sweep *s, int32_t id)
 {

@@ -51,7 +51,7 @@ static lt_node aligned(lt_graph *g, const lt_jacobian_term *t, lt_node x, const 
 static void pull_elementwise(lt_graph *g, lt_node y, int i, lt_jacobian_term *t)
 {
     static const int identity[LT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-    lt_node slope = lt_op_slope(g, y, i);
+    lt_node slope = lt_get(g, y)->op != LT_OP_NORM ? lt_op_slope(g, y, i) : i == 0 ? lt_norm_slope(g, y) : LT_NONE;
     double c;
     if (lt_is_none(slope) || lt_is_full(g, slope, &c)) t->core = lt_grad_scale(g, t->core, lt_is_none(slope) ? slope : lt_scalar(g, lt_dtype_at(g, slope), c));
     else t->core = lt_mul(g, t->core, aligned(g, t, slope, identity));
@@ -312,13 +312,14 @@ bool lt_term_pull(lt_graph *g, lt_node y, int i, const lt_jacobian_term *from, l
         if (n->detached) out->core = LT_NONE;
         return true; /* the same elements in the same order: fitted when it matters */
     }
-    bool known = lt_op_is_elementwise(op) || op == LT_OP_CAST || op == LT_OP_VIEW || op == LT_OP_PLACE || op == LT_OP_SUM || op == LT_OP_MATMUL;
+    const bool elementwise = lt_op_is_elementwise(op) || op == LT_OP_NORM;
+    bool known = elementwise || op == LT_OP_CAST || op == LT_OP_VIEW || op == LT_OP_PLACE || op == LT_OP_SUM || op == LT_OP_MATMUL;
     if (!known || lt_shape_count(&n->shape) == 0) return false;
     const lt_shape shape = n->shape;
     if (seeds(out) + shape.rank > LT_MAX_RANK) return false;
     lt_term_fit(g, out, &shape);
     if (lt_is_none(out->core) || seeds(out) + shape.rank > LT_MAX_RANK) return false;
-    if (lt_op_is_elementwise(op)) { pull_elementwise(g, y, i, out); return true; }
+    if (elementwise) { pull_elementwise(g, y, i, out); return true; }
     switch (op) {
     case LT_OP_CAST: {
         lt_dtype to = lt_dtype_at(g, lt_input_of(g, y, 0));

@@ -6,10 +6,10 @@ static lt_node like(lt_graph *g, lt_node n, double c) { return lt_full(g, lt_dty
 
 #define OPERAND(x, i) lt_node x = lt_input_of(g, out, i); (void)x;
 #define SLOPE(name, i, operands, body) static lt_node slope_##name##_##i(lt_graph *g, lt_node out) { (void)g; operands body }
-#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, body, slope) SLOPE(name, 0, OPERAND(x, 0), slope)
-#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, body, slope_a, slope_b) \
+#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, domain, body, slope) SLOPE(name, 0, OPERAND(x, 0), slope)
+#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, domain, body, slope_a, slope_b) \
     SLOPE(name, 0, OPERAND(a, 0) OPERAND(b, 1), slope_a) SLOPE(name, 1, OPERAND(a, 0) OPERAND(b, 1), slope_b)
-#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, body, slope_x, slope_y, slope_z) \
+#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, domain, body, slope_x, slope_y, slope_z) \
     SLOPE(name, 0, OPERAND(x, 0) OPERAND(y, 1) OPERAND(z, 2), slope_x)                       \
     SLOPE(name, 1, OPERAND(x, 0) OPERAND(y, 1) OPERAND(z, 2), slope_y)                       \
     SLOPE(name, 2, OPERAND(x, 0) OPERAND(y, 1) OPERAND(z, 2), slope_z)

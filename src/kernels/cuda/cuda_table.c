@@ -27,6 +27,7 @@ static const lt_cuda_row rows[] = {
 #define ROW(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, NULL }
 #define VARIED(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, lt_##name##_variants }
     ROW(CAST, cuda_cast), ROW(RESHAPE, cuda_reshape), ROW(VIEW, cuda_view), ROW(PLACE, cuda_place),
+    ROW(NORM, cuda_norm), ROW(ADJUGATE, cuda_adjugate),
     ROW(ARGMAX, cuda_arg), ROW(ARGMIN, cuda_arg), ROW(CUMSUM, cuda_cumsum), ROW(TOPK_INDEX, cuda_topk),
     ROW(TAKE, cuda_take), ROW(PUT, cuda_put), ROW(TAKE_ALONG, cuda_take_along), ROW(PUT_ALONG, cuda_put_along),
     VARIED(MATMUL, matmul_cublaslt), ROW(MATMUL, cuda_matmul),
@@ -34,7 +35,7 @@ static const lt_cuda_row rows[] = {
     VARIED(CONV2D, conv_cudnn), VARIED(CONV2D_DGRAD, conv_cudnn), VARIED(CONV2D_WGRAD, conv_cudnn),
     ROW(CONV2D, cuda_conv), ROW(CONV2D_DGRAD, cuda_conv), ROW(CONV2D_WGRAD, cuda_conv),
     ROW(RFFT2, fft_cufft), ROW(IRFFT2, fft_cufft),
-    ROW(SOLVE, linalg_cusolver), ROW(INV, linalg_cusolver), ROW(DET, linalg_cusolver), ROW(LOGDET, linalg_cusolver),
+    ROW(SOLVE, linalg_cusolver), ROW(INV, linalg_cusolver), ROW(DET, linalg_cusolver), ROW(LOGDET, linalg_cusolver), ROW(LOGABSDET, linalg_cusolver),
     ROW(CHOLESKY, linalg_cusolver), ROW(EIGH, linalg_cusolver), ROW(SVD, cuda_svd), ROW(SVD, linalg_cusolver), ROW(EIG, linalg_cusolver),
     ROW(EIG_GRAD, cuda_eig_grad),
     ROW(MAXPOOL_INDEX, cuda_pool), ROW(AVGPOOL, cuda_pool), ROW(AVGPOOL_GRAD, cuda_pool),

@@ -11,7 +11,7 @@
 
 /* Own text. */
 LT_CUDA_ROW(cuda_cast) LT_CUDA_ROW(cuda_reshape) LT_CUDA_ROW(cuda_view) LT_CUDA_ROW(cuda_place)
-LT_CUDA_ROW(cuda_arg) LT_CUDA_ROW(cuda_cumsum) LT_CUDA_ROW(cuda_topk)
+LT_CUDA_ROW(cuda_norm) LT_CUDA_ROW(cuda_adjugate) LT_CUDA_ROW(cuda_arg) LT_CUDA_ROW(cuda_cumsum) LT_CUDA_ROW(cuda_topk)
 LT_CUDA_ROW(cuda_take) LT_CUDA_ROW(cuda_put) LT_CUDA_ROW(cuda_take_along) LT_CUDA_ROW(cuda_put_along)
 LT_CUDA_ROW(cuda_pool) LT_CUDA_ROW(cuda_conv) LT_CUDA_ROW(cuda_matmul) LT_CUDA_ROW(cuda_eig_grad) LT_CUDA_ROW(cuda_svd)
 #define LT_CUDA_VARIED_ROW(name) \

@@ -9,9 +9,9 @@
 
 #define R double
 #define LIBM(name) name
-#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, body, ...) static R one_##name(R x) body
-#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, body, ...) static R one_##name(R a, R b) body
-#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, body, ...) static R one_##name(R x, R y, R z) body
+#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, domain, body, ...) static R one_##name(R x) body
+#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, domain, body, ...) static R one_##name(R a, R b) body
+#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, domain, body, ...) static R one_##name(R x, R y, R z) body
 #include "kernels/ops.def"
 
 double lt_ref_elementwise(lt_op op, double a, double b, double c)

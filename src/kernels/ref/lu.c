@@ -140,29 +140,6 @@ lt_status lt_inv_ref_prepare(const lt_problem_key *p, lt_kernel **out)
 }
 
 /* ---- DET and LOGDET ------------------------------------------------------------------- */
-static lt_status determinant(const lt_problem_key *p, const double *const *in, double *out, double *work)
-{
-    const lt_shape *s = &p->in[0].shape;
-    int64_t n = s->dim[s->rank - 1], count = lt_leading_count(s, s->rank - 2);
-    for (int64_t i = 0; i < count; i++) {
-        memcpy(work, in[0] + i * n * n, (size_t)(n * n) * sizeof *work);
-        int sign = lt_ref_lu(work, n, (int64_t *)(work + n * n));
-        double product = sign, logarithm = sign ? 0 : -INFINITY;
-        for (int64_t j = 0; sign && j < n; j++) {
-            product *= work[j * n + j];
-            logarithm += log(fabs(work[j * n + j]));
-        }
-        out[i] = p->op == LT_OP_DET ? product : logarithm;
-    }
-    return LT_OK;
-}
-
-lt_status lt_det_ref_prepare(const lt_problem_key *p, lt_kernel **out)
-{
-    return lt_ref_prepare(p, "det_ref", determinant, lu_work(p), matrix_flops(p, 2.0 / 3), out);
-}
-
-/* ---- CHOLESKY ------------------------------------------------------------------------- */
 static bool factor_cholesky(const double *a, double *l, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -175,6 +152,42 @@ static bool factor_cholesky(const double *a, double *l, int64_t n)
     return true;
 }
 
+/* Whether a (n x n) is symmetric without being positive definite: there a logarithm of its determinant is out of domain,
+   whatever the determinant (decision 196). */
+static bool is_indefinite(const double *a, int64_t n, double *work)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++)
+            if (a[i * n + j] != a[j * n + i]) return false;
+    return !factor_cholesky(a, work, n);
+}
+
+static lt_status determinant(const lt_problem_key *p, const double *const *in, double *out, double *work)
+{
+    const lt_shape *s = &p->in[0].shape;
+    int64_t n = s->dim[s->rank - 1], count = lt_leading_count(s, s->rank - 2);
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(work, in[0] + i * n * n, (size_t)(n * n) * sizeof *work);
+        int sign = lt_ref_lu(work, n, (int64_t *)(work + n * n));
+        double product = sign, logarithm = sign ? 0 : -INFINITY;
+        bool negative = sign < 0;
+        for (int64_t j = 0; sign && j < n; j++) {
+            product *= work[j * n + j];
+            logarithm += log(fabs(work[j * n + j]));
+            negative ^= work[j * n + j] < 0;
+        }
+        if (p->op == LT_OP_LOGDET && sign && (negative || is_indefinite(in[0] + i * n * n, n, work))) logarithm = NAN;
+        out[i] = p->op == LT_OP_DET ? product : logarithm;
+    }
+    return LT_OK;
+}
+
+lt_status lt_det_ref_prepare(const lt_problem_key *p, lt_kernel **out)
+{
+    return lt_ref_prepare(p, "det_ref", determinant, lu_work(p), matrix_flops(p, 2.0 / 3), out);
+}
+
+/* ---- CHOLESKY ------------------------------------------------------------------------- */
 static lt_status cholesky(const lt_problem_key *p, const double *const *in, double *out, double *work)
 {
     (void)work;

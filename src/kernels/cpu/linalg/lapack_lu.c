@@ -123,6 +123,24 @@ lt_status lt_inv_lapack_prepare(const lt_problem_key *p, lt_kernel **out)
 }
 
 /* ---- DET and LOGDET ------------------------------------------------------------------------------ */
+static bool is_symmetric(lt_dtype t, const void *a, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++)
+            if (lt_load_double(t, a, i * n + j) != lt_load_double(t, a, j * n + i)) return false;
+    return true;
+}
+
+/* Symmetric without being positive definite: out of the domain of LOGDET, whatever the determinant (decision 196). */
+static bool is_indefinite(const lu_kernel *v, const void *a, void *work)
+{
+    int n = (int)v->n, info = 0;
+    if (!is_symmetric(v->t, a, v->n)) return false;
+    memcpy(work, a, v->matrix_bytes);
+    LT_LAPACK_CALL(v->t, potrf, "U", &n, work, &n, &info, (size_t)1);
+    return info != 0;
+}
+
 static lt_status determinant_item(void *ctx, int64_t i, int lane)
 {
     const lu_job *j = ctx;
@@ -132,11 +150,15 @@ static lt_status determinant_item(void *ctx, int64_t i, int lane)
     memcpy(a, lt_offset(j->arg[0], (size_t)i * v->matrix_bytes), v->matrix_bytes);
     LT_LAPACK_CALL(v->t, getrf, &n, &n, a, &n, pivot, &info);
     double product = 1, logarithm = 0;
+    bool negative = false;
     for (int d = 0; d < n; d++) {
         double u = lt_load_double(v->t, a, (int64_t)d * n + d);
         product *= pivot[d] != d + 1 ? -u : u;
         logarithm += log(fabs(u));
+        negative ^= (pivot[d] != d + 1) != (u < 0);
     }
+    if (v->host.key.op == LT_OP_LOGDET && isfinite(logarithm) &&
+        (negative || is_indefinite(v, lt_offset(j->arg[0], (size_t)i * v->matrix_bytes), a))) logarithm = NAN;
     lt_store_double(v->t, j->arg[1], i, v->host.key.op == LT_OP_DET ? product : logarithm);
     return LT_OK;
 }

@@ -42,9 +42,9 @@ static inline VEC FN(vec_minimum)(VEC a, VEC b) { return FN(vec_choose)((a < b) 
 
 /* The bodies of ops.def for this type. */
 #define R REAL
-#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, body, ...) static inline R FN(one_##name)(R x) body
-#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, body, ...) static inline R FN(one_##name)(R a, R b) body
-#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, body, ...) static inline R FN(one_##name)(R x, R y, R z) body
+#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, domain, body, ...) static inline R FN(one_##name)(R x) body
+#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, domain, body, ...) static inline R FN(one_##name)(R a, R b) body
+#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, domain, body, ...) static inline R FN(one_##name)(R x, R y, R z) body
 #include "kernels/ops.def"
 #undef R
 

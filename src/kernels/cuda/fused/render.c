@@ -16,9 +16,9 @@ enum { WARP = 32 };
 /* op_NAME for every elementwise op. */
 static const char *const op_text[LT_N_ELEMENTWISE] = {
 #define TEXT(ID, name, parameters, body) [LT_OP_##ID] = "template <class R> R op_" #name parameters " " #body "\n",
-#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, body, ...) TEXT(ID, name, "(R " #x ")", body)
-#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, body, ...) TEXT(ID, name, "(R " #a ", R " #b ")", body)
-#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, body, ...) TEXT(ID, name, "(R " #x ", R " #y ", R " #z ")", body)
+#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, domain, body, ...) TEXT(ID, name, "(R " #x ")", body)
+#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, domain, body, ...) TEXT(ID, name, "(R " #a ", R " #b ")", body)
+#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, domain, body, ...) TEXT(ID, name, "(R " #x ", R " #y ", R " #z ")", body)
 #include "kernels/ops.def"
 };
 

@@ -58,12 +58,43 @@ extern "C" __global__ void determinant(const T *lu, const i64 *pivot, T *out, co
 {
     lt_wait();
     f64 det = 1, sum = 0;
+    bool negative = false;
     for (i64 i = 0; i < M; i++) {
         f64 d = (f64)lu[i * M + i];
         sum += log(fabs(d));
+        negative ^= (pivot[i] != i + 1) != (d < 0);
         det *= pivot[i] == i + 1 ? d : -d;
     }
-    *out = state[1] ? nan_of<T>() : (T)(LOGARITHM ? sum : det);
+    bool outside = state[1] || (POSITIVE && negative && sum > -1.7976931348623157e308);
+    *out = outside ? nan_of<T>() : (T)(LOGARITHM ? sum : det);
+}
+
+/* NaN where a is symmetric and not positive definite, which its determinant need not show (decision 196). work: a copy to factor. */
+extern "C" __global__ void __launch_bounds__(256) spoil_indefinite(const T *a, T *work, T *out)
+{
+    lt_wait();
+    __shared__ int differs;
+    if (threadIdx.x == 0) differs = 0;
+    __syncthreads();
+    for (i64 i = threadIdx.x; i < M * M; i += 256) {
+        work[i] = a[i];
+        if (a[i] != a[i % M * M + i / M]) differs = 1;
+    }
+    __syncthreads();
+    if (differs || !(*out >= (T)-1.7976931348623157e308 && *out == *out)) return; /* singular: the logarithm stays -inf */
+    for (i64 k = 0; k < M; k++) {
+        T pivot = work[k * M + k];
+        if (!(pivot > 0)) {
+            __syncthreads(); /* everyone has read *out */
+            if (threadIdx.x == 0) *out = nan_of<T>();
+            return;
+        }
+        for (i64 i = k + 1 + threadIdx.x; i < M; i += 256) {
+            T f = work[i * M + k] / pivot;
+            for (i64 j = k + 1; j <= i; j++) work[i * M + j] -= f * work[j * M + k];
+        }
+        __syncthreads();
+    }
 }
 
 /* Interleaved eigenvalues as real parts, then imaginary parts. */

@@ -36,12 +36,15 @@ static lt_status call_locked(const lt_solver *v, lt_stream *st, const lt_solver_
 }
 
 /* What becomes of the library's result. */
-static lt_status finish(const lt_solver *v, lt_stream *st, const lt_solver_places *p, char *out)
+static lt_status finish(const lt_solver *v, lt_stream *st, const lt_solver_places *p, char *a, char *out)
 {
     char *vt = out + (size_t)(v->m * v->r + v->r) * v->element;
     switch (v->op) {
     case LT_OP_SOLVE: return launch(st, v->turn[1], p->second, out, p->state, NULL);
-    case LT_OP_DET: case LT_OP_LOGDET: return launch(st, v->finish, p->work, p->pivot, out, p->state);
+    case LT_OP_DET: case LT_OP_LOGABSDET: return launch(st, v->finish, p->work, p->pivot, out, p->state);
+    case LT_OP_LOGDET:
+        LT_TRY(launch(st, v->finish, p->work, p->pivot, out, p->state));
+        return launch(st, v->spoil, a, p->work, out, NULL);
     case LT_OP_EIG: return launch(st, v->finish, p->second, out, p->state, NULL);
     case LT_OP_CHOLESKY: return launch(st, v->finish, out, p->state, NULL, NULL);
     case LT_OP_EIGH:
@@ -61,7 +64,7 @@ static lt_status run_one(const lt_solver *v, lt_stream *st, char *a, char *b, ch
     if (v->op == LT_OP_INV) LT_TRY(launch(st, v->identity, out, NULL, NULL, NULL));
     if (v->op == LT_OP_SOLVE) LT_TRY(launch(st, v->turn[0], b, p->second, p->state, NULL));
     LT_TRY(call_locked(v, st, p, out));
-    return finish(v, st, p, out);
+    return finish(v, st, p, a, out);
 }
 
 static lt_status enqueue(const lt_kernel *k, lt_stream *st, void *const *arg)
@@ -97,8 +100,9 @@ static lt_status build(const lt_solver *v, const char *entry, int n_args, int64_
     lt_text_constant(&t, "ROWS", rows), lt_text_constant(&t, "COLUMNS", columns);
     lt_text_constant(&t, "COUNT", v->out_count);
     lt_text_constant(&t, "TRANSPOSE", v->turned);
-    lt_text_constant(&t, "LOGARITHM", v->op == LT_OP_LOGDET);
-    lt_text_constant(&t, "CHECK_INFO", v->op != LT_OP_DET && v->op != LT_OP_LOGDET);
+    lt_text_constant(&t, "LOGARITHM", v->op != LT_OP_DET);
+    lt_text_constant(&t, "POSITIVE", v->op == LT_OP_LOGDET);
+    lt_text_constant(&t, "CHECK_INFO", v->op != LT_OP_DET && v->op != LT_OP_LOGDET && v->op != LT_OP_LOGABSDET);
     unsigned threads = n_args == 4 ? 1 : 256; /* determinant walks the diagonal alone */
     return lt_text_kernel_build(v->dev, &(lt_text_kernel){ .name = entry, .entry = entry, .body = lt_text_linalg_cu, .n_args = n_args,
                                                            .grid = { blocks }, .block = { threads } }, &t, out);
@@ -113,7 +117,10 @@ static lt_status build_parts(lt_solver *v)
         LT_TRY(build(v, "turn", 3, v->n, columns, (unsigned)v->n_systems, &v->turn[0]));
         return build(v, "turn", 3, columns, v->n, (unsigned)v->n_systems, &v->turn[1]);
     }
-    case LT_OP_DET: case LT_OP_LOGDET: return build(v, "determinant", 4, 0, 0, 1, &v->finish);
+    case LT_OP_DET: case LT_OP_LOGABSDET: return build(v, "determinant", 4, 0, 0, 1, &v->finish);
+    case LT_OP_LOGDET:
+        LT_TRY(build(v, "determinant", 4, 0, 0, 1, &v->finish));
+        return build(v, "spoil_indefinite", 3, 0, 0, 1, &v->spoil);
     case LT_OP_CHOLESKY: return build(v, "lower", 2, 0, 0, 1, &v->finish);
     case LT_OP_EIG: return build(v, "split", 3, 0, 0, 1, &v->finish);
     case LT_OP_INV: LT_TRY(build(v, "identity", 1, 0, 0, 1, &v->identity)); break;
@@ -209,7 +216,7 @@ bool lt_linalg_cusolver_applies(const lt_problem_key *p)
 static bool is_determinant_of_nothing(const lt_problem_key *p)
 {
     const lt_shape *s = &p->in[0].shape;
-    return (p->op == LT_OP_DET || p->op == LT_OP_LOGDET) && s->dim[s->rank - 1] == 0;
+    return (p->op == LT_OP_DET || p->op == LT_OP_LOGDET || p->op == LT_OP_LOGABSDET) && s->dim[s->rank - 1] == 0;
 }
 
 static lt_status prepare_determinant_of_nothing(lt_device *dev, const lt_problem_key *p, lt_kernel **out)
