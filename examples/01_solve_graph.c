@@ -20,7 +20,12 @@ int main(void)
     status = lt_problem_from_graph(g, f, ci, 2, NULL, 0, &p); /* the first mistake of all builders comes out here */
     if (status) goto done;
 
-    status = lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .x0 = (double[]){ 5.5, 5.5 }, .opt_tol = 1e-6, .print_to = stdout }, &s);
+    lt_solve_options opt = lt_solve_defaults();
+    const double start[] = { 5.5, 5.5 };
+    opt.x0 = start;
+    opt.stationarity_tol = 1e-6;
+    opt.print_to = stdout;
+    status = lt_solve(p, &opt, &s);
     if (status) goto done;
     printf("code %d: %s\n", s->termination_code, lt_termination_text(s->termination_code));
     printf("f = %.10g at (%.8f, %.8f), violation %.1e\n", s->best.f, s->best.x[0], s->best.x[1], s->best.tv);

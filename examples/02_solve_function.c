@@ -50,11 +50,14 @@ int main(void)
     }
     lt_problem *p = NULL;
     lt_multistart *m = NULL;
-    lt_check_result check;
+    lt_check_result check = { .size = sizeof check };
+    lt_solve_options opt = lt_solve_defaults();
+    opt.stationarity_tol = 1e-7;
+    opt.seed = 1;
     lt_status status = lt_problem_from_function(N, 0, 1, evaluate, &d, &p);
     if (!status) status = lt_problem_check(p, (double[]){ 0.5, -0.3, 0.8 }, 0, N, &check);
     if (!status) printf("gradients differ from differences by %.1e at most: %s\n", check.worst, check.passed ? "right" : "wrong");
-    if (!status) status = lt_solve_multistart(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 1e-7, .seed = 1 }, 8, 1, &m);
+    if (!status) status = lt_solve_multistart(p, &opt, 8, 1, &m);
     for (int64_t i = 0; !status && i < m->n_starts; i++)
         if (m->solution[i]) printf("start %lld: f = %.9f, code %d\n", (long long)m->start[i], m->solution[i]->best.f, m->solution[i]->termination_code);
     if (!status) printf("%lld values, %lld gradients\n", (long long)d.values, (long long)d.gradients);

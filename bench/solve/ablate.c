@@ -23,13 +23,13 @@ typedef struct technique {
 #define ONE_PASS(run, both)  { "constraint gradients in one pass", run, both, NULL, ONE_AT_A_TIME }
 
 static const technique techniques[] = {
-    COMPILED("A1a", NULL), COMPILED("C2", NULL), COMPILED("A3", NULL), COMPILED("D2v", NULL), COMPILED("D3v", "maxit=10"),
-    ON_DEMAND("A1a", NULL), ON_DEMAND("C2", NULL), ON_DEMAND("A3", NULL), ON_DEMAND("D1v", NULL), ON_DEMAND("D3v", "maxit=10"),
+    COMPILED("A1a", NULL), COMPILED("C2", NULL), COMPILED("A3", NULL), COMPILED("D2v", NULL), COMPILED("D3v", "max_iterations=10"),
+    ON_DEMAND("A1a", NULL), ON_DEMAND("C2", NULL), ON_DEMAND("A3", NULL), ON_DEMAND("D1v", NULL), ON_DEMAND("D3v", "max_iterations=10"),
     WARM("B3d2", NULL), WARM("C1", NULL), WARM("C2", NULL), WARM("A3", NULL),
     CARRIED("B2", NULL), CARRIED("C1", NULL), CARRIED("C2", NULL), CARRIED("A3", NULL),
-    IN_PLACE("B2", NULL), IN_PLACE("C2", NULL), IN_PLACE("D3v", "maxit=10"),
-    BLOCKED("B2", "limited_mem_size=20"), BLOCKED("C1", "limited_mem_size=20"), BLOCKED("D1v", NULL),
-    ONE_PASS("B3d2", NULL), ONE_PASS("C1", NULL), ONE_PASS("D3vfull", "maxit=3"),
+    IN_PLACE("B2", NULL), IN_PLACE("C2", NULL), IN_PLACE("D3v", "max_iterations=10"),
+    BLOCKED("B2", "lbfgs_pairs=20"), BLOCKED("C1", "lbfgs_pairs=20"), BLOCKED("D1v", NULL),
+    ONE_PASS("B3d2", NULL), ONE_PASS("C1", NULL), ONE_PASS("D3vfull", "max_iterations=3"),
 };
 _Static_assert(CLI_LEN(techniques) <= SOLVE_MAX_ABLATIONS, "more rows than callers expect");
 
@@ -39,18 +39,18 @@ _Static_assert(CLI_LEN(techniques) <= SOLVE_MAX_ABLATIONS, "more rows than calle
 #define CAPTURED(run, both)  { "evaluation captured", run, both, "captured_evaluation=true", "captured_evaluation=false" }
 #define BY_KERNEL(run, both) { "small copies by a kernel", run, both, "small_by_kernel=true", "small_by_kernel=false" }
 #define TOGETHER(run, both)  { "gradients with the values", run, both, "gradients=auto", "gradients=on-demand" }
-#define H_THERE(run, both)   { "H on the device", run, both, "hessian_on=device", "hessian_on=host" }
+#define H_ON_DEVICE(run, both)   { "H on the device", run, both, "hessian_on=device", "hessian_on=host" }
 
-#define THERE(run, both)     { "vectors on the device", run, both, "vectors_on=device", "vectors_on=host" }
+#define ON_DEVICE(run, both)     { "vectors on the device", run, both, "vectors_on=device", "vectors_on=host" }
 #define AT_ONCE(run, both)   { "steps of a search at once", run, both, "trials_at_once=0", "trials_at_once=1" }
 
 static const technique device_techniques[] = {
-    PINNED("A3", NULL), PINNED("D1v128", "maxit=20"), ONE_WAIT("A3", NULL), ONE_WAIT("D2v", NULL), DIRECT("A3", NULL), DIRECT("D1v128", "maxit=20"),
-    BY_KERNEL("A1a", NULL), BY_KERNEL("A3", NULL), BY_KERNEL("B2", NULL), CAPTURED("A3", NULL), CAPTURED("D2v", NULL), CAPTURED("D3v", "maxit=10"), TOGETHER("A3", NULL), TOGETHER("C1", NULL),
-    H_THERE("B2", NULL), H_THERE("C2", NULL), H_THERE("B2wide", "maxit=40"), H_THERE("D1v128", "maxit=20"),
-    THERE("B2", NULL), THERE("B2wide", "maxit=40"), THERE("D1v", NULL), THERE("D1v128", "maxit=20"), THERE("D3v", "maxit=10"),
-    AT_ONCE("C1", NULL), AT_ONCE("C2", NULL), AT_ONCE("A3", NULL), AT_ONCE("D1v", NULL), AT_ONCE("D1v128", "maxit=20"), AT_ONCE("D3v", "maxit=30"),
-    CARRIED("B2", NULL), CARRIED("B2wide", "maxit=40"), WARM("C1", NULL), WARM("A3", NULL), COMPILED("A3", NULL), COMPILED("D2v", NULL), ONE_PASS("C1", NULL), ONE_PASS("B3d2", NULL),
+    PINNED("A3", NULL), PINNED("D1v128", "max_iterations=20"), ONE_WAIT("A3", NULL), ONE_WAIT("D2v", NULL), DIRECT("A3", NULL), DIRECT("D1v128", "max_iterations=20"),
+    BY_KERNEL("A1a", NULL), BY_KERNEL("A3", NULL), BY_KERNEL("B2", NULL), CAPTURED("A3", NULL), CAPTURED("D2v", NULL), CAPTURED("D3v", "max_iterations=10"), TOGETHER("A3", NULL), TOGETHER("C1", NULL),
+    H_ON_DEVICE("B2", NULL), H_ON_DEVICE("C2", NULL), H_ON_DEVICE("B2wide", "max_iterations=40"), H_ON_DEVICE("D1v128", "max_iterations=20"),
+    ON_DEVICE("B2", NULL), ON_DEVICE("B2wide", "max_iterations=40"), ON_DEVICE("D1v", NULL), ON_DEVICE("D1v128", "max_iterations=20"), ON_DEVICE("D3v", "max_iterations=10"),
+    AT_ONCE("C1", NULL), AT_ONCE("C2", NULL), AT_ONCE("A3", NULL), AT_ONCE("D1v", NULL), AT_ONCE("D1v128", "max_iterations=20"), AT_ONCE("D3v", "max_iterations=30"),
+    CARRIED("B2", NULL), CARRIED("B2wide", "max_iterations=40"), WARM("C1", NULL), WARM("A3", NULL), COMPILED("A3", NULL), COMPILED("D2v", NULL), ONE_PASS("C1", NULL), ONE_PASS("B3d2", NULL),
 };
 _Static_assert(CLI_LEN(device_techniques) <= SOLVE_MAX_ABLATIONS, "more rows than callers expect");
 
@@ -180,7 +180,7 @@ static lt_status open_run(lt_device *dev, const technique *t, bool quick, bool o
     CLI_TRY(solve_case_open(solve_case_find(t->run), quick, quick ? NULL : t->both, r));
     const char *own = on ? t->on : t->off;
     solve_case_place(r, dev);
-    return own && strcmp(own, ONE_AT_A_TIME) ? solve_case_set(&r->part[0].opt, own) : LT_OK;
+    return own && strcmp(own, ONE_AT_A_TIME) ? solve_case_set(&r->part[0], own) : LT_OK;
 }
 
 lt_status solve_ablation_measure(lt_device *dev, int row, bool quick, solve_ablation *out)

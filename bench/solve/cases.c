@@ -30,8 +30,8 @@ static const char lenet[] =
     "let a3 = relu(linear(reshape(a2, n, 400), W3, w3))\n"
     "let a4 = relu(linear(a3, W4, w4))\n"
     "minimize cross_entropy(linear(a4, W5, w5), label)\n"
-    "option opt_tol = 1e-3\n"
-    "option limited_mem_size = 100\n";
+    "option stationarity_tol = 1e-3\n"
+    "option lbfgs_pairs = 100\n";
 
 /* Example B2 with many variables. */
 static const char wide[] =
@@ -43,7 +43,7 @@ static const char wide[] =
     "subject to\n"
     "  x' @ x == 1\n"
     "option mu0 = 0.1\n"
-    "option maxit = 100\n";
+    "option max_iterations = 100\n";
 
 /* Bounds on f and codes are those a run has to end with to be accepted; published figures are of
    PyGRANSO 2.0 (full-memory update mended, OSQP 1.0), two cores, float64, printing off. */
@@ -52,19 +52,19 @@ const solve_case solve_cases[] = {
       .codes = "06", .published = 0.104, .ratio = 300 },
     { .name = "A1b", .what = "the same from far away, 10 iterations", .example = "A1b", .lowest = 9.270577836, .highest = 9.270577837,
       .codes = "4", .published = 0.108 },
-    { .name = "A1c", .what = "A1b gone on from its end", .example = "A1b", .set = "scaleH0=false opt_tol=1e-6 maxit=100",
+    { .name = "A1c", .what = "A1b gone on from its end", .example = "A1b", .set = "scale_H0=false stationarity_tol=1e-6 max_iterations=100",
       .restart_of = "A1b", .lowest = 0.0857764376, .highest = 0.0862, .codes = "06", .published = 0.230 },
     { .name = "A1d", .what = "from a random start, with a callback", .example = "A1", .from = "var x[2] = [1, 1]", .to = "var x[2]",
-      .set = "opt_tol=1e-6 maxit=100", .callback = true, .lowest = 0.0857764376, .highest = 0.0862, .codes = "06" },
-    { .name = "A1e", .what = "A1b with one pair of limited memory", .example = "A1b", .set = "limited_mem_size=1",
+      .set = "stationarity_tol=1e-6 max_iterations=100", .callback = true, .lowest = 0.0857764376, .highest = 0.0862, .codes = "06" },
+    { .name = "A1e", .what = "A1b with one pair of limited memory", .example = "A1b", .set = "lbfgs_pairs=1",
       .lowest = 10.41747245, .highest = 10.41747246, .codes = "4" },
     { .name = "A1f", .what = "A1e gone on from its end", .example = "A1b",
-      .set = "limited_mem_size=1 scaleH0=false limited_mem_fixed_scaling=false maxit=100", .restart_of = "A1e",
+      .set = "lbfgs_pairs=1 scale_H0=false lbfgs_fixed_scaling=false max_iterations=100", .restart_of = "A1e",
       .lowest = 0.0857764376, .highest = 0.0860, .codes = "06", .published = 0.291 },
-    { .name = "A2", .what = "eigenvalues of a 40 x 40 matrix", .example = "A2", .quick = "maxit=20", .codes = "046" },
-    { .name = "A2full", .what = "eigenvalues of a 200 x 200 matrix, per evaluation", .example = "A2full", .quick = "maxit=3", .codes = "046",
+    { .name = "A2", .what = "eigenvalues of a 40 x 40 matrix", .example = "A2", .quick = "max_iterations=20", .codes = "046" },
+    { .name = "A2full", .what = "eigenvalues of a 200 x 200 matrix, per evaluation", .example = "A2full", .quick = "max_iterations=3", .codes = "046",
       .per = SOLVE_PER_EVALUATION, .limit = 25e-3, .published = 32e-3, .ratio = 2 },
-    { .name = "A3", .what = "dictionary learning", .example = "A3", .quick = "maxit=20", .lowest = 0.4919322, .highest = 0.4919432,
+    { .name = "A3", .what = "dictionary learning", .example = "A3", .quick = "max_iterations=20", .lowest = 0.4919322, .highest = 0.4919432,
       .codes = "06", .limit = 60e-3, .published = 1.58, .ratio = 25 },
     { .name = "B1", .what = "nonlinear feasibility", .example = "B1", .codes = "0", .published = 0.0185, .ratio = 300 },
     { .name = "B2", .what = "largest eigenvalue, 300 variables", .example = "B2", .lowest = -24.28593206, .highest = -24.28592106,
@@ -75,23 +75,23 @@ const solve_case solve_cases[] = {
       .codes = "06", .published = 0.527, .ratio = 150 },
     { .name = "C1", .what = "robust principal components", .example = "C1", .lowest = 0.33373808, .highest = 0.3342,
       .codes = "06", .limit = 5e-3, .published = 1.02, .ratio = 150 },
-    { .name = "C2", .what = "total-variation denoising", .example = "C2", .quick = "maxit=30", .lowest = 5.07795525, .highest = 5.0779552563,
+    { .name = "C2", .what = "total-variation denoising", .example = "C2", .quick = "max_iterations=30", .lowest = 5.07795525, .highest = 5.0779552563,
       .codes = "06", .limit = 120e-3, .published = 6.49, .ratio = 50 },
     { .name = "C3", .what = "logistic path, 16 runs", .example = "C3", .from = "data k = 7", .to = "data k = %d", .n_parts = 16,
       .codes = "046", .published = 3.18, .ratio = 100 },
-    { .name = "D1v", .what = "small convolutional network, 64 images", .example = "D1v", .quick = "maxit=2", .lowest = 0, .highest = 1e-3,
+    { .name = "D1v", .what = "small convolutional network, 64 images", .example = "D1v", .quick = "max_iterations=2", .lowest = 0, .highest = 1e-3,
       .codes = "0" },
-    { .name = "D1v128", .what = "LeNet, 128 images, 62006 variables", .text = lenet, .quick = "maxit=1", .lowest = 0, .highest = 1e-3,
+    { .name = "D1v128", .what = "LeNet, 128 images, 62006 variables", .text = lenet, .quick = "max_iterations=1", .lowest = 0, .highest = 1e-3,
       .codes = "0", .published = 9.98, .ratio = 2 },
     { .name = "D1v1000", .what = "LeNet, 1000 images, 5 iterations", .text = lenet, .from = "data n = 128", .to = "data n = 1000",
-      .set = "maxit=5", .quick = "maxit=1", .codes = "04", .least_share = 0.9 },
+      .set = "max_iterations=5", .quick = "max_iterations=1", .codes = "04", .least_share = 0.9 },
     { .name = "D2v", .what = "perceptual attack, 16 x 16", .example = "D2v", .lowest = -1.000001, .highest = -0.999999, .codes = "0",
       .published = 0.101, .ratio = 20 },
-    { .name = "D3v", .what = "recurrent network, folded constraints", .example = "D3v", .quick = "maxit=3", .codes = "0",
+    { .name = "D3v", .what = "recurrent network, folded constraints", .example = "D3v", .quick = "max_iterations=3", .codes = "0",
       .published = 41.0, .ratio = 10 },
     { .name = "D3vfull", .what = "recurrent network, 900 constraints", .example = "D3v", .from = "fold_l2(W' @ W - eye(30)) == 0\n",
-      .to = "W' @ W == eye(30)\n", .quick = "maxit=2", .codes = "06", .published = 258, .ratio = 50 },
-    { .name = "B2wide", .what = "largest eigenvalue, 2000 variables, 100 iterations", .text = wide, .quick = "maxit=5", .codes = "046",
+      .to = "W' @ W == eye(30)\n", .quick = "max_iterations=2", .codes = "06", .published = 258, .ratio = 50 },
+    { .name = "B2wide", .what = "largest eigenvalue, 2000 variables, 100 iterations", .text = wide, .quick = "max_iterations=5", .codes = "046",
       .device_only = true },
 };
 const int solve_n_cases = CLI_LEN(solve_cases);
@@ -118,14 +118,22 @@ static lt_status replace(const char *text, const char *from, const char *to, cha
     return LT_OK;
 }
 
-lt_status solve_case_set(lt_solve_options *opt, const char *set)
+static lt_status set_one(solve_part *p, const char *name, const char *value)
+{
+    size_t base;
+    p->opt.debug = &p->debug;
+    return lt_options_find(lt_solve_debug_table(), name, &base) ? lt_options_set(lt_solve_debug_table(), name, value, &p->debug)
+                                                                : lt_solve_options_set(&p->opt, name, value);
+}
+
+lt_status solve_case_set(solve_part *p, const char *set)
 {
     for (const char *at = set ? set : ""; *at;) {
         char name[40], value[40];
         int used = 0;
         if (sscanf(at, " %39[^= ]=%39[^ ] %n", name, value, &used) != 2)
             return cli_fail(LT_ERR_ARGUMENT, "'%s': expected NAME=VALUE", set);
-        CLI_TRY(lt_solve_options_set(opt, name, value));
+        CLI_TRY(set_one(p, name, value));
         at += used;
     }
     return LT_OK;
@@ -134,7 +142,7 @@ lt_status solve_case_set(lt_solve_options *opt, const char *set)
 lt_status solve_case_set_all(solve_run *r, const lt_text_list *set)
 {
     for (int k = 0; k < r->n_parts; k++)
-        for (int i = 0; i < set->n; i++) CLI_TRY(solve_case_set(&r->part[k].opt, set->item[i]));
+        for (int i = 0; i < set->n; i++) CLI_TRY(solve_case_set(&r->part[k], set->item[i]));
     return LT_OK;
 }
 
@@ -146,7 +154,7 @@ void solve_put_set(lt_json *j, const lt_text_list *set)
     lt_json_array_end(j);
 }
 
-void solve_tell_set(const lt_text_list *set)
+void solve_report_set(const lt_text_list *set)
 {
     for (int i = 0; i < set->n; i++) printf("all runs with %s\n", set->item[i]);
 }
@@ -172,13 +180,14 @@ static lt_status open_part(solve_run *r, int k, bool quick, const char *set)
     lt_status s = lt_model_parse(c->name, NULL, text, strlen(text), &p->model);
     free(text);
     if (!s) s = lt_problem_from_model(p->model, &p->problem);
-    p->opt = lt_solve_options_defaults();
+    p->opt = lt_solve_defaults();
+    p->debug = lt_solve_debug_defaults();
     if (!s) s = lt_solve_options_from_model(&p->opt, p->model);
-    if (!s) s = solve_case_set(&p->opt, c->set);
-    if (!s && quick) s = solve_case_set(&p->opt, c->quick);
-    if (!s) s = solve_case_set(&p->opt, set);
+    if (!s) s = solve_case_set(p, c->set);
+    if (!s && quick) s = solve_case_set(p, c->quick);
+    if (!s) s = solve_case_set(p, set);
     p->opt.interrupt = cli_interrupt_flag();
-    if (c->callback) p->opt.halt_log_fn = count_call, p->opt.halt_log_ctx = &r->n_calls;
+    if (c->callback) p->opt.iterate_fn = count_call, p->opt.iterate_ctx = &r->n_calls;
     return s;
 }
 
@@ -193,7 +202,7 @@ static lt_status follow(solve_run *r, bool quick)
     lt_solve_options *opt = &r->part[0].opt;
     opt->x0 = r->before->final.x;
     opt->mu0 = r->before->final.mu;
-    if (r->before->H_final.m) opt->limited_mem_warm_start = &r->before->H_final;
+    if (r->before->H_final.m) opt->lbfgs_state = &r->before->H_final;
     else opt->H0 = r->before->H_final.H;
     return LT_OK;
 }
@@ -244,7 +253,7 @@ lt_status solve_case_solve(solve_run *r, solve_sample *out)
         out->h += s->time_h;
         out->compile += s->time_compile;
         out->loop += s->time_total;
-        out->moved = s->transfers;
+        out->moved = *s->transfers;
         out->iters += s->iters;
         out->evals += s->fn_evals;
         out->gradient_evals += s->gradient_evals;

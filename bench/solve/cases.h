@@ -14,7 +14,7 @@ typedef struct solve_case {
     const char *example;      /* a built-in problem; NULL: text */
     const char *text;
     const char *from, *to;    /* words of the text and what stands in their place; NULL = none */
-    const char *set;          /* options: "mu0=100 maxit=10" */
+    const char *set;          /* options: "mu0=100 max_iterations=10" */
     const char *quick;        /* more of them with --quick */
     const char *restart_of;   /* begins where the run of that name ended */
     int         n_parts;      /* above 1: solved for k = 0 … n_parts - 1, the number standing for %d in `to` */
@@ -38,6 +38,7 @@ typedef struct solve_part {
     lt_model         *model;
     lt_problem       *problem;
     lt_solve_options  opt;
+    lt_solve_debug    debug;        /* what opt.debug points at */
 } solve_part;
 
 typedef struct solve_run {
@@ -54,12 +55,12 @@ lt_status solve_case_open(const solve_case *c, bool quick, const char *set, solv
 void      solve_case_close(solve_run *r);
 /* Has the functions run on this device from now on; NULL: on the host. */
 void      solve_case_place(solve_run *r, lt_device *dev);
-/* Options written as "mu0=100 maxit=10"; NULL = none. */
-lt_status solve_case_set(lt_solve_options *opt, const char *set);
+/* Options written as "mu0=100 max_iterations=10"; NULL = none. */
+lt_status solve_case_set(solve_part *p, const char *set);
 /* Those of --set, for every part. */
 lt_status solve_case_set_all(solve_run *r, const lt_text_list *set);
 void      solve_put_set(lt_json *j, const lt_text_list *set);
-void      solve_tell_set(const lt_text_list *set);
+void      solve_report_set(const lt_text_list *set);
 
 /* What one solve of all parts gave; sums over the parts. */
 typedef struct solve_sample {
@@ -106,7 +107,7 @@ double      solve_ablation_eval_gain(const solve_ablation *a);
 
 /* ---- From many starts ------------------------------------------------------------------------- */
 
-/* What --only leaves of the rows; told by the caller. */
+/* What --only leaves of the rows; given by the caller. */
 typedef bool (*solve_wanted)(const void *ctx, const char *name);
 
 typedef struct solve_starts {
@@ -122,14 +123,14 @@ lt_status   bench_solve_starts(cli_context *c, const solve_starts *o);
 
 /* ---- On a device ------------------------------------------------------------------------------ */
 
-typedef struct solve_there {
+typedef struct solve_on_device {
     bool         quick;
     const lt_text_list *set;     /* options of the solver, NAME=VALUE */
     solve_wanted wanted;
     const void  *ctx;            /* of wanted */
     const char  *report;         /* a file; NULL = none */
-} solve_there;
+} solve_on_device;
 /* bench solve --device: the solver's own time per iteration beside functions on the device. */
-lt_status   bench_solve_device(cli_context *c, const solve_there *o);
+lt_status   bench_solve_device(cli_context *c, const solve_on_device *o);
 
 #endif

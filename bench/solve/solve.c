@@ -244,10 +244,10 @@ static lt_status measure_reach(const bench *b, result *r)
     char set[120];
     solve_run run;
     solve_timing t = { 0 };
-    snprintf(set, sizeof set, "fvalquit=%.17g opt_patience=20 maxclocktime=%.3g", f, fmax(always, TIMES_AS_LONG * r->t.time.median));
+    snprintf(set, sizeof set, "target_f=%.17g patience=20 max_seconds=%.3g", f, fmax(always, TIMES_AS_LONG * r->t.time.median));
     lt_status s = solve_case_open(r->what, false, set, &run);
     if (!s) s = solve_case_set_all(&run, &b->o->set);
-    if (!s) s = solve_case_set(&run.part[0].opt, set); /* these win */
+    if (!s) s = solve_case_set(&run.part[0], set); /* these win */
     if (!s) s = solve_case_measure(&run, 1, &t);
     r->peer_f = f;
     r->reach = t.last.f <= f ? t.time.median : INFINITY;
@@ -351,7 +351,7 @@ static void print_notes(const bench *b)
     if (b->o->ablate) printf("gain: time without the technique over time with it; below one it costs\n");
     else printf("published: PyGRANSO 2.0 on two cores of another machine\n");
     if (b->o->quick) printf("quick: long runs are cut short\n");
-    solve_tell_set(&b->o->set);
+    solve_report_set(&b->o->set);
 }
 
 static lt_status run(cli_context *c)
@@ -365,7 +365,7 @@ static lt_status run(cli_context *c)
     }
     if (device_of(c) && !o->ablate) {
         if (o->peer) return cli_fail(LT_ERR_ARGUMENT, "--peer: PyGRANSO's times are of the CPU; leave --device out");
-        return bench_solve_device(c, &(solve_there){ o->quick, &o->set, wanted_row, o, o->report });
+        return bench_solve_device(c, &(solve_on_device){ o->quick, &o->set, wanted_row, o, o->report });
     }
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail(LT_ERR_MEMORY, "out of memory for the results");
@@ -392,12 +392,12 @@ const cli_command bench_solve = {
                    "Ratios above one mean lathe is faster than PyGRANSO: as published for another machine and, with --peer, on this one. "
                    "The verdict names what a run missed: the result it has to end with, the time or the ratio promised (in parentheses), "
                    "15 us of the solver's own time per iteration for up to 10 variables, no allocation. Where the peer's file says that it ended at a "
-                   "lower f, the run is measured again until it is there too, with opt_patience=20 and for at most ten times as long; the ratio of that time is beside the other.\n"
+                   "lower f, the run is measured again until it is there too, with patience=20 and for at most ten times as long; the ratio of that time is beside the other.\n"
                    "With a --device other than the CPU the functions run there, and the rows tell what the solver adds to them: the time of an "
                    "iteration less that of the function's own kernels, which are timed alone in the same run; the verdict is on 60 us.\n"
                    "--starts prints where runs end instead: f from N starts that differ by one part in 10^9, as lowest, quartiles and highest, "
                    "beside a peer's ends from the same starts, and the processor time of a run. Late iterations of nonsmooth problems follow the "
                    "rounding, so that one end says little. The verdict is then on f, at least as good as the peer's, and on the ratio.\n"
-                   "--set changes an option of all runs, as opt_patience=5 with which no run ends higher than PyGRANSO's do.\n"
+                   "--set changes an option of all runs, as patience=5 with which no run ends higher than PyGRANSO's do.\n"
                    "--ablate prints what each technique is worth instead: the same runs with and without it, taking turns.",
 };

@@ -8,8 +8,8 @@
 
 /* Which runs, and how far: enough iterations for a median, not to the end. */
 static const struct { const char *run, *set; } rows[] = {
-    { "A1a", NULL }, { "B2", NULL }, { "B2wide", NULL }, { "C1", NULL }, { "C2", "maxit=200" }, { "A3", NULL }, { "D1v", NULL },
-    { "D1v128", "maxit=30" }, { "D2v", NULL }, { "D3v", "maxit=30" },
+    { "A1a", NULL }, { "B2", NULL }, { "B2wide", NULL }, { "C1", NULL }, { "C2", "max_iterations=200" }, { "A3", NULL }, { "D1v", NULL },
+    { "D1v128", "max_iterations=30" }, { "D2v", NULL }, { "D3v", "max_iterations=30" },
 };
 
 static const double overhead_limit = 60e-6;
@@ -45,7 +45,7 @@ static double per_call(const solve_sample *s, int64_t what)
 {
     return s->moved.evaluation.calls ? (double)what / (double)s->moved.evaluation.calls : 0;
 }
-/* Of evaluations, of H and of numbers about vectors, all told. */
+/* Of evaluations, of H and of numbers about vectors, together. */
 static double waits_of(const solve_sample *s)
 {
     return per_iteration(s, (double)(s->moved.evaluation.syncs + s->moved.hessian.syncs + s->moved.vectors.syncs));
@@ -77,7 +77,8 @@ static int by_overhead(const void *a, const void *b)
 static lt_status time_functions(solve_run *run, solve_sample *sample, int n)
 {
     solve_sample timed;
-    run->part[0].opt.time_function = true;
+    run->part[0].debug.time_function = true;
+    run->part[0].opt.debug = &run->part[0].debug;
     CLI_TRY(solve_case_solve(run, &timed));
     for (int i = 0; i < n; i++) {
         lt_solve_transfers *t = &sample[i].moved;
@@ -107,7 +108,7 @@ static lt_status take_samples(solve_run *run, double budget, row_result *r)
     return LT_OK;
 }
 
-static lt_status measure(cli_context *c, int row, const solve_there *o, row_result *r)
+static lt_status measure(cli_context *c, int row, const solve_on_device *o, row_result *r)
 {
     solve_run run;
     *r = (row_result){ .what = solve_case_find(rows[row].run) };
@@ -126,7 +127,7 @@ static lt_status measure(cli_context *c, int row, const solve_there *o, row_resu
     return s;
 }
 
-/* ---- Telling ----------------------------------------------------------------------------------------- */
+/* ---- Reporting ----------------------------------------------------------------------------------------- */
 
 static const char *verdict(const row_result *r, bool quick)
 {
@@ -192,7 +193,7 @@ static void fill_row(cli_table *t, const row_result *r, bool quick)
     cli_table_cell(t, 12, "%s", verdict(r, quick));
 }
 
-static lt_status measure_all(cli_context *c, const solve_there *o, cli_table *t)
+static lt_status measure_all(cli_context *c, const solve_on_device *o, cli_table *t)
 {
     int total = 0, done = 0;
     lt_progress *bar;
@@ -213,7 +214,7 @@ static lt_status measure_all(cli_context *c, const solve_there *o, cli_table *t)
     return s;
 }
 
-lt_status bench_solve_device(cli_context *c, const solve_there *o)
+lt_status bench_solve_device(cli_context *c, const solve_on_device *o)
 {
     static const char *const columns[] = { "run", "n / constraints", "its / evals", "f", "us per it", "function", "overhead", "beyond calls", "us per exchange",
                                            "QP / H us", "waits, bytes per it", "H, vectors on", "<= 60 us" };
@@ -235,7 +236,7 @@ lt_status bench_solve_device(cli_context *c, const solve_there *o)
             printf("per iteration: the whole, the kernels of the functions alone (captured, by the device's clock), and the difference;\n"
                    "beyond calls: beyond functions launched and waited for one by one, without a solver;\n"
                    "an exchange is what one evaluation takes beyond its kernels: copies, launch, wait\n");
-            solve_tell_set(o->set);
+            solve_report_set(o->set);
         }
     }
     if (!s && o->report) s = cli_table_page(c, t, "What the optimizer adds to functions on a device", o->report);

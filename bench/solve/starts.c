@@ -74,7 +74,7 @@ static double chance_lower(const ends *ours, const ends *theirs)
     return wins / ((double)ours->n * (double)theirs->n);
 }
 
-/* What that chance may fall below one half by when nothing tells the two apart: twice the standard deviation of the rank sum. */
+/* What that chance may fall below one half by when nothing separates the two: twice the standard deviation of the rank sum. */
 static double chance_noise(const ends *ours, const ends *theirs)
 {
     const double a = ours->n, b = theirs->n;
@@ -123,7 +123,7 @@ static lt_status compile(solve_run *r)
 {
     lt_solution *s;
     lt_solve_options opt = r->part[0].opt;
-    opt.maxit = 1;
+    opt.max_iterations = 1;
     CLI_TRY(lt_solve(r->part[0].problem, &opt, &s));
     lt_solution_destroy(s);
     return LT_OK;
@@ -150,7 +150,7 @@ static void take_peer(const peer_file *peer, const solve_run *r, ends *e)
     const peer_row *row = peer_file_row(peer, r->what->name);
     const lt_solve_options *opt = &r->part[0].opt;
     for (int i = 0; row && i < row->n_f; i++)
-        add_end(e, row->f[i], !(i < row->n_violation && row->violation[i] > fmax(opt->viol_ineq_tol, opt->viol_eq_tol)));
+        add_end(e, row->f[i], !(i < row->n_violation && row->violation[i] > fmax(opt->inequality_tol, opt->equality_tol)));
     e->seconds = row ? row->seconds : NAN;
     sort_ends(e);
 }

@@ -15,7 +15,7 @@ static const char usage[] =
     "usage: lathe-ampl STUB [-AMPL] [NAME=VALUE]...\n\n"
     "Solves the model of STUB.nl and writes the answer to STUB.sol. In AMPL: option solver lathe-ampl; solve;\n"
     "Options of the solver (lathe explain option) stand behind the stub or in the environment variable lathe_options,\n"
-    "separated by spaces: option lathe_options 'maxit=500 opt_tol=1e-6';\n";
+    "separated by spaces: option lathe_options 'max_iterations=500 stationarity_tol=1e-6';\n";
 
 static int fail(const char *text) { return fprintf(stderr, "lathe-ampl: %s\n", text), EXIT_USAGE; }
 
@@ -62,7 +62,8 @@ static int code_of(const lt_solution *s)
 {
     switch ((lt_termination)s->termination_code) {
     case LT_TERMINATION_CONVERGED: case LT_TERMINATION_TARGET: return 0;
-    case LT_TERMINATION_SMALL_DECREASE: case LT_TERMINATION_BRACKET_FEASIBLE: return 100; /* solved, perhaps not to the last digit */
+    case LT_TERMINATION_BRACKET_FEASIBLE: return s->certificate->stationary ? 0 : 100;
+    case LT_TERMINATION_SMALL_DECREASE: case LT_TERMINATION_NOT_STATIONARY: return 100; /* solved, perhaps not to the last digit */
     case LT_TERMINATION_BRACKET_INFEASIBLE: return 200;
     case LT_TERMINATION_UNBOUNDED: return 300;
     case LT_TERMINATION_MAX_ITERATIONS: return 400;
@@ -80,7 +81,8 @@ static int write_answer(const lt_model *m, const char *path, const lt_solution *
     snprintf(message, sizeof message, "lathe %s: %s\nobjective %s, largest violation %.3g; %lld iterations, %lld evaluations", lt_version(),
              lt_termination_text(s->termination_code), f, p->tv, (long long)s->iters, (long long)s->fn_evals);
     puts(message);
-    lt_ampl_answer answer = { .size = sizeof answer, .message = message, .code = code_of(s), .x = p->x };
+    lt_ampl_answer answer = { .size = sizeof answer, .message = message, .code = code_of(s), .x = p->x,
+                              .ci_multipliers = s->certificate->ci_multipliers, .ce_multipliers = s->certificate->ce_multipliers };
     if (!lt_model_write_sol(m, path, &answer)) return 0;
     fprintf(stderr, "lathe-ampl: %s\n", lt_error_text());
     return 1;
@@ -123,7 +125,7 @@ static bool make_paths(const char *stub, char **model, char **answer)
 
 static int run(const char *stub, int n_items, char **items)
 {
-    lt_solve_options o = lt_solve_options_defaults();
+    lt_solve_options o = lt_solve_defaults();
     lt_model *m = NULL;
     char *model, *answer, *texts = NULL;
     int status = EXIT_USAGE;

@@ -33,7 +33,7 @@ static const lt_option_group groups[] = CLI_GROUPS(rows);
 static const lt_option_table table = {
     .program = "lathe solve", .summary = "Minimise a function subject to constraints, all possibly nonsmooth and nonconvex",
     .operands = "FILE.lt|FILE.nl|example:NAME", .max_operands = 1, .groups = groups, .n_groups = CLI_LEN(groups),
-    .example = "lathe solve example:A1 --set opt_tol=1e-6 --report a1.html",
+    .example = "lathe solve example:A1 --set stationarity_tol=1e-6 --report a1.html",
 };
 
 /* ---- Examples ---------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static lt_status read_point(const char *path, int64_t n, lt_array *out)
 static void set_device(solve_job *j)
 {
     if (!j->c->device) return;
-    if (cli_on_cpu(j->c->device)) j->opt.torch_device = "cpu";
+    if (cli_on_cpu(j->c->device)) j->opt.device_name = "cpu";
     else j->opt.device = j->c->device;
 }
 
@@ -117,7 +117,7 @@ static lt_status set_one(solve_job *j, const char *item, char *why, size_t bytes
     return s;
 }
 
-/* All of --set, so that every mistake is told at once. */
+/* All of --set, so that every mistake is reported at once. */
 static lt_status set_all(solve_job *j, const solve_cli *o)
 {
     char why[LT_TEXT_LIST_MAX][512];
@@ -161,16 +161,16 @@ static lt_status set_options(solve_job *j, const solve_cli *o)
 {
     CLI_TRY(cli_check_input(o->x0));
     CLI_TRY(cli_check_input(o->resume));
-    j->opt = lt_solve_options_defaults();
+    j->opt = lt_solve_defaults();
     j->opt.seed = o->common.seed;
-    j->opt.torch_device = "auto";
+    j->opt.device_name = "auto";
     CLI_TRY(lt_solve_options_from_model(&j->opt, j->model));
     CLI_TRY(set_all(j, o));
     j->opt.x0_file = o->x0 ? o->x0 : j->opt.x0_file;
     j->opt.checkpoint = o->checkpoint ? o->checkpoint : j->opt.checkpoint;
     j->opt.resume = o->resume ? o->resume : j->opt.resume;
     j->opt.print_to = o->common.quiet || o->common.json ? NULL : stdout;
-    if (!isatty(STDOUT_FILENO)) j->opt.print_use_orange = false; /* colours are for people */
+    if (!isatty(STDOUT_FILENO)) j->opt.print_color = false; /* colours are for people */
     j->opt.interrupt = cli_interrupt_flag();
     set_device(j);
     return blame_option(j, o, lt_solve_options_check(&j->opt));
@@ -222,7 +222,7 @@ enum { MAX_DIRECTIONS = 200 }; /* up to so many variables each is one of its own
 
 static lt_status check_gradients(solve_job *j)
 {
-    lt_check_result r;
+    lt_check_result r = { .size = sizeof r };
     lt_array start = { 0 };
     if (j->opt.device) return cli_fail(LT_ERR_ARGUMENT, "--check-gradients runs on the CPU: leave --device out");
     if (j->opt.x0_file) CLI_TRY(read_point(j->opt.x0_file, j->view.n, &start));
@@ -270,7 +270,7 @@ static lt_status dump_graph(solve_job *j)
 static lt_status judge(const lt_solution *s)
 {
     if (s->interrupted) return cli_stopped();
-    if (s->termination_code <= LT_TERMINATION_BRACKET_FEASIBLE) return LT_OK;
+    if (s->termination_code <= LT_TERMINATION_BRACKET_FEASIBLE) return LT_OK; /* decision 32 */
     return cli_fail(s->termination_code == LT_TERMINATION_FUNCTION_FAILED ? LT_ERR_NUMERIC : LT_ERR_MISMATCH, "code %d: %s%s%s", s->termination_code,
                     lt_termination_text(s->termination_code), s->error ? ": " : "", s->error ? s->error : "");
 }
@@ -290,7 +290,7 @@ static lt_status deliver(solve_job *j, const lt_solution *s, const solve_cli *o)
     else {
         if (o->common.quiet || j->view.maximize) printf("%s f = %.15g\n", verdict(j, s), cli_plain(j->sign * p->f));
         solve_print_variables(j, p->x);
-        if (!o->common.quiet) solve_print_device(s);
+        if (!o->common.quiet) solve_print_certificate(j, s), solve_print_device(s);
     }
     if (o->out) CLI_TRY(solve_write(j, s, o->out));
     if (o->report) CLI_TRY(solve_report(j, s, o->report));
@@ -352,7 +352,7 @@ static lt_status solve_many(solve_job *j, const solve_cli *o)
 {
     lt_multistart *m;
     j->opt.print_to = NULL; /* the runs go on side by side */
-    CLI_TRY(blame_start(j, lt_solve_multistart(j->problem, &j->opt, o->starts, j->opt.num_threads, &m)));
+    CLI_TRY(blame_start(j, lt_solve_multistart(j->problem, &j->opt, o->starts, j->opt.threads, &m)));
     print_starts(j, m);
     if (j->c->json) solve_json_starts(j, m);
     j->c->json_complete = true;
@@ -400,7 +400,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_solve = {
-    .name = "solve", .options = &table, .options_bytes = sizeof(solve_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .stops = true, .run = run,
+    .name = "solve", .options = &table, .options_bytes = sizeof(solve_cli), .need = CLI_NEED_CHOSEN, .reports_device = true, .stops = true, .run = run,
     .description = "Reads a problem in lathe's own text format (docs/problem-language.md) and minimises its objective subject to its constraints by "
                    "BFGS-SQP with an exact penalty function: no smoothness and no convexity is needed, only values and gradients almost everywhere.\n"
                    "Prints a table of the iterations, then the variables. Options of the solver are set in the file (option NAME = VALUE) or with "

@@ -44,26 +44,26 @@ void solve_print_variables(const solve_job *j, const double *x)
 
 void solve_print_device(const lt_solution *s)
 {
-    const lt_solve_crossings *e = &s->transfers.evaluation, *h = &s->transfers.hessian, *v = &s->transfers.vectors;
+    const lt_solve_crossings *e = &s->transfers->evaluation, *h = &s->transfers->hessian, *v = &s->transfers->vectors;
     printf("device: %s (%s)\n", s->device, s->device_reason);
     if (!e->calls) return;
     const double n = (double)e->calls;
     printf("per evaluation: %s there in %.2f copies, %s back in %.2f, %.2f waits; %s memory, %.0f %% replayed\n",
            cli_bytes((double)e->bytes_up / n).s, (double)e->uploads / n, cli_bytes((double)e->bytes_down / n).s, (double)e->downloads / n,
-           (double)e->syncs / n, s->transfers.pinned ? "page-locked" : "pageable", 100 * (double)s->transfers.replays / n);
+           (double)e->syncs / n, s->transfers->pinned ? "page-locked" : "pageable", 100 * (double)s->transfers->replays / n);
     if (h->calls)
         printf("H on the device: %lld products and updates, %s there, %s back, %lld waits\n", (long long)h->calls,
                cli_bytes((double)h->bytes_up).s, cli_bytes((double)h->bytes_down).s, (long long)h->syncs);
-    if (s->transfers.trials_run)
-        printf("several steps at once: %lld evaluated, %lld of them taken by searches\n", (long long)s->transfers.trials_run, (long long)s->transfers.trials_used);
-    if (s->transfers.vectors_on_device)
+    if (s->transfers->trials_run)
+        printf("several steps at once: %lld evaluated, %lld of them taken by searches\n", (long long)s->transfers->trials_run, (long long)s->transfers->trials_used);
+    if (s->transfers->vectors_on_device)
         printf("vectors on the device: %s there, %s back, %lld waits beside those of evaluations and of H\n", cli_bytes((double)v->bytes_up).s,
                cli_bytes((double)v->bytes_down).s, (long long)v->syncs);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------ */
 
-static void put_vector(lt_json *json, const char *key, const double *x, int64_t n)
+void solve_json_vector(lt_json *json, const char *key, const double *x, int64_t n)
 {
     if (!x) return;
     lt_json_key(json, key);
@@ -92,11 +92,11 @@ static void put_point(const solve_job *j, const char *key, const lt_solution_poi
     if (!p->present) return;
     lt_json_key(json, key);
     lt_json_object_begin(json);
-    put_vector(json, "x", p->x, j->view.n);
+    solve_json_vector(json, "x", p->x, j->view.n);
     lt_json_field_double(json, "f", j->sign * p->f);
     if (j->view.p + j->view.q > 0) {
-        put_vector(json, "ci", p->ci, j->view.p);
-        put_vector(json, "ce", p->ce, j->view.q);
+        solve_json_vector(json, "ci", p->ci, j->view.p);
+        solve_json_vector(json, "ce", p->ce, j->view.q);
         lt_json_field_double(json, "tvi", p->tvi);
         lt_json_field_double(json, "tve", p->tve);
         lt_json_field_double(json, "tv", p->tv);
@@ -149,7 +149,7 @@ static void put_named(const solve_job *j, const lt_solution_point *p)
         const lt_model_constraint *k = &j->view.constraints[i];
         char number[24];
         snprintf(number, sizeof number, "%d", i);
-        put_vector(json, k->name ? k->name : number, (k->equality ? p->ce : p->ci) + k->first, k->count);
+        solve_json_vector(json, k->name ? k->name : number, (k->equality ? p->ce : p->ci) + k->first, k->count);
     }
     lt_json_object_end(json);
 }
@@ -171,22 +171,22 @@ void solve_json_device(lt_json *json, const lt_solution *s)
 {
     lt_json_field_string(json, "device", s->device);
     lt_json_field_string(json, "device_reason", s->device_reason);
-    if (!s->transfers.evaluation.calls) return;
+    if (!s->transfers->evaluation.calls) return;
     lt_json_key(json, "transfers");
     lt_json_object_begin(json);
-    put_crossings(json, "evaluation", &s->transfers.evaluation);
-    put_crossings(json, "hessian", &s->transfers.hessian);
-    put_crossings(json, "vectors", &s->transfers.vectors);
-    lt_json_field_int(json, "values_runs", s->transfers.values_runs);
-    lt_json_field_int(json, "gradient_runs", s->transfers.gradient_runs);
-    lt_json_field_int(json, "replays", s->transfers.replays);
-    lt_json_field_int(json, "host_copies", s->transfers.host_copies);
-    lt_json_field_int(json, "shared_runs", s->transfers.shared_runs);
-    lt_json_field_int(json, "trials_run", s->transfers.trials_run);
-    lt_json_field_int(json, "trials_used", s->transfers.trials_used);
-    lt_json_field_bool(json, "pinned", s->transfers.pinned);
-    lt_json_field_bool(json, "hessian_on_device", s->transfers.hessian_on_device);
-    lt_json_field_bool(json, "vectors_on_device", s->transfers.vectors_on_device);
+    put_crossings(json, "evaluation", &s->transfers->evaluation);
+    put_crossings(json, "hessian", &s->transfers->hessian);
+    put_crossings(json, "vectors", &s->transfers->vectors);
+    lt_json_field_int(json, "values_runs", s->transfers->values_runs);
+    lt_json_field_int(json, "gradient_runs", s->transfers->gradient_runs);
+    lt_json_field_int(json, "replays", s->transfers->replays);
+    lt_json_field_int(json, "host_copies", s->transfers->host_copies);
+    lt_json_field_int(json, "shared_runs", s->transfers->shared_runs);
+    lt_json_field_int(json, "trials_run", s->transfers->trials_run);
+    lt_json_field_int(json, "trials_used", s->transfers->trials_used);
+    lt_json_field_bool(json, "pinned", s->transfers->pinned);
+    lt_json_field_bool(json, "hessian_on_device", s->transfers->hessian_on_device);
+    lt_json_field_bool(json, "vectors_on_device", s->transfers->vectors_on_device);
     lt_json_object_end(json);
 }
 
@@ -202,6 +202,7 @@ void solve_json(const solve_job *j, const lt_solution *s)
     put_point(j, "most_feasible_unscaled", &s->most_feasible_unscaled);
     lt_json_field_double(json, "stat_value", s->stat_value);
     lt_json_field_double(json, "stat_unweighted", s->stat_unweighted);
+    solve_json_certificate(j, s);
     lt_json_field_int(json, "iters", s->iters);
     lt_json_field_int(json, "fn_evals", s->fn_evals);
     lt_json_field_int(json, "gradient_evals", s->gradient_evals);

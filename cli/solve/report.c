@@ -125,7 +125,7 @@ static void put_variables(lt_report *r, const solve_job *j, const lt_solution *s
 static void put_options(lt_report *r, const solve_job *j)
 {
     const lt_option_table *table = lt_solve_options_table();
-    lt_solve_options defaults = lt_solve_options_defaults();
+    lt_solve_options defaults = lt_solve_defaults();
     char now[128], usual[128];
     lt_report_heading(r, "Options that differ from their defaults");
     int found = 0;
@@ -156,6 +156,7 @@ lt_status solve_report(const solve_job *j, const lt_solution *s, const char *pat
     plot(r, j, s, "Step lengths and evaluations", true, true, "accepted step", get_step, "evaluations", get_evals);
     plot(r, j, s, "Direction: 0 steering, 1 steering with identity, 2 quasi-Newton, 3 gradient, 4 random", false, true, "level", get_level, NULL, NULL);
     put_times(r, s);
+    solve_report_certificate(r, j, s);
     put_constraints(r, j, s);
     put_variables(r, j, s);
     put_options(r, j);

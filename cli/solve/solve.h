@@ -26,10 +26,17 @@ void      solve_json(const solve_job *j, const lt_solution *s);
 void      solve_json_device(lt_json *json, const lt_solution *s);
 /* Multipliers of prescaling and H_final. */
 void      solve_json_state(lt_json *json, const lt_solution *s);
+/* Residual, multipliers and what they say about constraints, as an object and by name (certificate.c). */
+void      solve_json_certificate(const solve_job *j, const lt_solution *s);
+/* The same as text: a line on the residual, one for each constraint that counts. */
+void      solve_print_certificate(const solve_job *j, const lt_solution *s);
+/* And as tables of a report. */
+void      solve_report_certificate(lt_report *r, const solve_job *j, const lt_solution *s);
 /* The table of --starts. */
 void      solve_json_starts(const solve_job *j, const lt_multistart *m);
 /* --check --json: sizes, the description as text, warnings. */
 lt_status solve_json_check(const solve_job *j);
+void      solve_json_vector(lt_json *json, const char *key, const double *x, int64_t n); /* NULL: no field */
 /* Vectors and tensors as nested lists. */
 void      solve_json_tensor(lt_json *json, const lt_shape *shape, const double *x);
 /* --out: x.npy holds the packed x, sol.npz every variable by name with f, mu, ci, ce. */

@@ -6,6 +6,7 @@
 #ifndef LATHE_DATASET_H
 #define LATHE_DATASET_H
 
+#include "lathe/cluster.h"
 #include "lathe/dataset_config.h"
 #include "lathe/json.h"
 #include "lathe/report.h"
@@ -28,7 +29,11 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
                                               that of each row; "" unknown */
     uint64_t    seed, file_bytes;
     int64_t     status[LT_RUN_STATUS_ROOM]; /* rows by lt_run_status; all done in files that keep none */
+    int64_t     engine_age;                /* -1: an older engine wrote it (lt_dataset_upgrade), 1: a newer one; 0: this one, or another program */
 } lt_dataset_info;
+
+/* The version of the engine that makes datasets: of the release that last changed a number or a column of the files. */
+LT_API const char *lt_dataset_engine(void);
 
 /* LT_ERR_FORMAT for what is not such a file, damaged ones included, and for arrays that do not have the shapes and types of
    docs/guide-datasets.md. The HDF5 library reads the file in a process of its own, without rights (lt_jail_walls), that lives until the dataset is
@@ -83,7 +88,8 @@ typedef struct lt_generate_progress { size_t size; int64_t rows_done, rows_total
 
 typedef struct lt_generate_options {       /* plain data; start from lt_generate_defaults() */
     size_t     size;
-    bool       resume;                     /* go on with the file where it stopped; a missing one is started */
+    bool       resume;                     /* go on with the file where it stopped; a missing one is started. A finished file gets the rows it lacks
+                                              when sampling.total_samples is larger than it was: the bytes of one made in one go */
     bool       overwrite;                  /* an unfinished run, or a file that is no dataset, may be replaced */
     int64_t    shard_index, shard_count;   /* rows i, i + n, … only */
     lt_device *device;                     /* NULL: the CPU; borrowed */
@@ -104,6 +110,10 @@ typedef struct lt_generate_options {       /* plain data; start from lt_generate
        everything runs here. */
     const char *const *worker;
     double      watchdog_seconds;          /* a step may take so long, whatever is expected of it; 0 = 10 */
+    int64_t     first_row, end_row;        /* with resume: rows first_row..end_row-1 of the finished file are made again; end_row 0: none */
+    lt_cluster *cluster;                   /* ranks that share the rows, all of which call lt_generate with the same configuration; rank 0 writes and reports.
+                                              NULL: this process alone. The file does not depend on it */
+    const volatile int *drain;             /* not 0: finish what has begun and start no more, LT_ERR_CANCELLED, the file resumable; NULL: never */
 } lt_generate_options;
 
 typedef struct lt_generate_plan {          /* what a run will take; estimates are marked so in names */
@@ -166,7 +176,7 @@ LT_API lt_status lt_generate_make_plan(const lt_dataset_config *c, const lt_gene
    those that stayed lost; a run that resumes makes them. info may be NULL. */
 LT_API lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt, lt_generate_info *info);
 
-/* The other side of the watchdog: a process started by lt_generate serves it until it is told to end. A step that hangs, or
+/* The other side of the watchdog: a process started by lt_generate serves it until it is asked to end. A step that hangs, or
    a fault that ends this process, costs the operator it happened to and nothing else. */
 enum { LT_WORKER_FD = 3 };
 LT_API lt_status lt_generate_worker(int fd);
@@ -212,7 +222,7 @@ LT_API lt_status lt_replay_to_file(const lt_dataset_config *c, const lt_replay_o
 
 /* ---- Checking -------------------------------------------------------------------- */
 typedef enum lt_finding_level { LT_FINDING_OK, LT_FINDING_WARNING, LT_FINDING_ERROR } lt_finding_level;
-/* Reads the whole file and tells what it finds. check_samples also replays `replays` finished rows and compares their
+/* Reads the whole file and reports what it finds. check_samples also replays `replays` finished rows and compares their
    features, of files made on the CPU bit for bit; check_metadata also compares labels and parameters with what the configuration gives. */
 typedef struct lt_validate_options {       /* plain data; start from lt_validate_defaults() */
     size_t size;
@@ -228,8 +238,8 @@ LT_API lt_status lt_dataset_validate(lt_dataset *d, const lt_validate_options *o
 /* ---- Features of an existing dataset --------------------------------------------- */
 typedef struct lt_extract_options {        /* plain data; start from lt_extract_defaults(): the dataset's own features again */
     size_t      size;
-    const char *config;                    /* YAML of the offline extractor; NULL: none */
-    const char *output;                    /* must differ from the dataset */
+    const char *config;                    /* YAML of the offline extractor (lt_extract_document); NULL: none */
+    const char *output;                    /* must differ from the dataset; NULL, also in `config`: into the dataset itself */
     int64_t     max_rows, batch_size;      /* 0: all; 32 */
     bool        overwrite, record_times;   /* record_times: as in lt_generate_options */
     bool        spatial, spectral, temporal; /* with any of them set, only these TEMPORAL categories are on */
@@ -238,12 +248,51 @@ typedef struct lt_extract_options {        /* plain data; start from lt_extract_
     const volatile int *stop;
     void      (*progress)(void *ctx, const lt_generate_progress *p);
     void       *progress_ctx;
+    const char *only;                      /* families that are computed, "temporal,summary,architecture,initial"; the others stay as the dataset has them. NULL: all, in place
+                                              those of `config` */
 } lt_extract_options;
 
 LT_API void lt_extract_defaults_into(lt_extract_options *out);
 static inline lt_extract_options lt_extract_defaults(void) { lt_extract_options sized; sized.size = sizeof sized; lt_extract_defaults_into(&sized); return sized; }
-/* Features of stored states where the file has them, else of replayed ones; into a new dataset. */
+/* What a document says besides features. Texts live as long as it, NULL where it has none. Errors name file, line, column and key. */
+typedef struct lt_extract_document lt_extract_document; /* opaque */
+LT_API lt_status          lt_extract_document_load(const char *path, lt_extract_document **out);
+LT_API void               lt_extract_document_destroy(lt_extract_document *d); /* NULL is allowed */
+LT_API const char        *lt_extract_document_input(const lt_extract_document *d);  /* input_dataset */
+LT_API const char        *lt_extract_document_output(const lt_extract_document *d); /* output_dataset */
+LT_API const char        *lt_extract_document_device(const lt_extract_document *d); /* cpu, cuda, cuda:N or auto */
+LT_API const lt_idle_key *lt_extract_document_idle(const lt_extract_document *d, int i); /* keys without effect; NULL past the last */
+
+/* Features of stored states where the file has them, else of replayed ones; into a new dataset, or in the place of the old one, which stays as it is until the new
+   one is whole (PATH.lathe-next, renamed). Replaces features that are there only with `overwrite`. */
 LT_API lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_generate_info *info);
+
+/* ---- Files of older engines ------------------------------------------------------- */
+typedef struct lt_upgrade_options {        /* plain data; start from lt_upgrade_defaults() */
+    size_t      size;
+    lt_device  *device;                    /* where rows are computed again, of the kind that made the file; NULL: the CPU */
+    const volatile int *stop;
+    void      (*progress)(void *ctx, const lt_generate_progress *p);
+    void       *progress_ctx;
+} lt_upgrade_options;
+LT_API void lt_upgrade_defaults_into(lt_upgrade_options *out);
+static inline lt_upgrade_options lt_upgrade_defaults(void) { lt_upgrade_options sized; sized.size = sizeof sized; lt_upgrade_defaults_into(&sized); return sized; }
+/* Rewrites a finished file of an older engine (lt_dataset_info.engine_age) with the columns and numbers of this one; one of this engine is left alone. The
+   new file is written beside it, PATH.lathe-next, and renamed over it when it is whole: until then the file is as it was, and the same call goes on after a
+   kill. info may be NULL: samples is the number of rows computed. */
+LT_API lt_status lt_dataset_upgrade(const char *path, const lt_upgrade_options *opt, lt_generate_info *info);
+
+/* ---- Tables ----------------------------------------------------------------------- */
+typedef struct lt_table_options {          /* plain data; start from lt_table_defaults() */
+    size_t      size;
+    const char *csv, *parquet;             /* files to write, whole or not at all; NULL: not that */
+    bool        unit;                      /* parameters as the stored numbers of the unit interval, not as values */
+} lt_table_options;
+typedef struct lt_table_info { size_t size; int64_t rows, columns; } lt_table_info;
+LT_API void lt_table_defaults_into(lt_table_options *out);
+static inline lt_table_options lt_table_defaults(void) { lt_table_options sized; sized.size = sizeof sized; lt_table_defaults_into(&sized); return sized; }
+/* One row per operator: parameters, families of features with one row each, labels, status; columns are named group.name, as in the Python package. In blocks of rows. */
+LT_API lt_status lt_dataset_table(lt_dataset *d, const lt_table_options *opt, lt_table_info *info);
 
 /* ---- Pictures -------------------------------------------------------------------- */
 typedef enum lt_pick { LT_PICK_SOBOL, LT_PICK_RANDOM, LT_PICK_SEQUENTIAL, LT_PICK_DIVERSE, LT_PICK_COUNT } lt_pick;

@@ -16,7 +16,7 @@ typedef struct lt_dataset_overrides {
     size_t      size;
     const char *output, *device, *watchdog; /* NULL: as in the file */
     int64_t     total_samples, batch_size, realizations; /* 0: as in the file */
-    bool        has_seed, any_devices;   /* any_devices: simulation.parallelism is left out, to compare with another file */
+    bool        has_seed, any_devices;   /* any_devices: simulation.parallelism and notes of metadata are left out, to compare with another file */
     uint64_t    seed;
     const char *const *names, *const *values; /* ${NAME} substitutions, before the environment */
     int         n_names;

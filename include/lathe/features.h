@@ -14,7 +14,7 @@ typedef struct lt_feature {
     const char *name;      /* "openblas" */
     const char *purpose;   /* what it is for, in words */
     const char *package;   /* the Debian and Ubuntu package that brings it */
-    const char *configure; /* how the build was told: "LT_OPENBLAS=AUTO" */
+    const char *configure; /* the switch of the build: "LT_OPENBLAS=AUTO" */
     bool        built_in;
 } lt_feature;
 

@@ -93,7 +93,7 @@ typedef struct lt_gram_options {
     bool           repair;         /* entries that are not finite: NaN, -Inf to 0, +Inf to 1, counted; else an error */
     int64_t        n_workers;      /* threads of this handle; 0 = the device's */
     /* Devices with memory of their own; the CPU has no use for these: */
-    int64_t        streams;        /* 1: all in order; 2: K comes home beside computing; more: panels beside each other */
+    int64_t        streams;        /* 1: all in order; 2: K is copied to the host beside computing; more: panels beside each other */
     bool           pinned;         /* page-locked memory for X and K on their way */
     int64_t        sync_interval;  /* the host waits after this many launches; 0 = never before the end */
     bool           cuda_graphs;    /* repeated small calls are captured once and replayed */
@@ -133,7 +133,7 @@ LT_API void      lt_gram_destroy(lt_gram *g);  /* NULL is allowed */
    when the progress function said so; K is then partly written. */
 LT_API lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K);
 /* On a device with memory of its own K may be NULL: the matrix then stays there, x->n by y->n, row major,
-   until the next fill. NULL where the last fill brought it home. */
+   until the next fill. NULL where the last fill copied it to the host. */
 LT_API void     *lt_gram_device_matrix(const lt_gram *g);
 
 /* All layers of psi(x) for each row: out (x->n, 2^q), complex numbers of options.dtype (of float32 for float16). */
@@ -150,7 +150,7 @@ typedef struct lt_gram_info {          /* of the last fill */
     int64_t        n, m, n_qubits, n_layers;
     int            threads;
     double         states_seconds, product_seconds, post_seconds, total_seconds;
-    double         device_seconds, transfer_seconds; /* by the device's own clock; bringing K home. 0 on the CPU */
+    double         device_seconds, transfer_seconds; /* by the device's own clock; copying K to the host. 0 on the CPU */
     double         mpairs_per_s;       /* pairs computed (half the square when symmetric) over total time */
     double         tflops;             /* counted as 8 2^q (states), 8 q, 370 (q-1) per pair, over product time */
     int64_t        pairs, tiles, states_built;
@@ -162,6 +162,18 @@ typedef struct lt_gram_info {          /* of the last fill */
 } lt_gram_info;
 LT_API void lt_gram_get_info_into(const lt_gram *g, lt_gram_info *out);
 static inline lt_gram_info lt_gram_get_info(const lt_gram *g) { lt_gram_info sized; sized.size = sizeof sized; lt_gram_get_info_into(g, &sized); return sized; }
+
+/* ---- Nystrom features: for more rows than K has room for --------------------------------------------------- */
+typedef struct lt_landmark_info {
+    size_t  size;
+    int64_t landmarks, rank;           /* columns of Z; those that are not zero */
+    int64_t entries;                   /* of K that were computed to compare, in rows and columns drawn by lot */
+    double  rms_error, max_error;      /* of Z Z' among them */
+    double  seconds;
+} lt_landmark_info;
+/* Z (x->n by m, row major, element type return_dtype) with K ~ Z Z', from the m rows of x that the seed draws. K itself is never held. The kernel,
+   its options and devices are those of the handle; packed is refused. info may be NULL. */
+LT_API lt_status lt_gram_landmarks(lt_gram *g, const lt_rows *x, int64_t m, uint64_t seed, void *Z, lt_landmark_info *info);
 
 /* ---- Profile of the last fill (options.profile_memory; zeros without) ------------------------------------ */
 enum { LT_GRAM_MAX_ALLOCATIONS = 8 };

@@ -139,7 +139,7 @@ LT_API lt_node lt_topk(lt_graph *g, lt_node x, int64_t k);   /* k largest along 
 LT_API lt_node lt_cumsum(lt_graph *g, lt_node x, int axis);
 
 /* ---- Norms ---------------------------------------------------------------------- */
-LT_API lt_node lt_norm(lt_graph *g, lt_node x);      /* 2-norm of all elements; gradient 0 at 0 */
+LT_API lt_node lt_norm(lt_graph *g, lt_node x);      /* 2-norm of all elements, also of huge and tiny ones; gradient 0 at 0 */
 LT_API lt_node lt_norm1(lt_graph *g, lt_node x);     /* sum |x| */
 LT_API lt_node lt_norm_inf(lt_graph *g, lt_node x);  /* max |x| */
 LT_API lt_node lt_norm_nuc(lt_graph *g, lt_node m);  /* sum of singular values */
@@ -156,7 +156,8 @@ LT_API lt_node lt_trace(lt_graph *g, lt_node m);
 LT_API lt_node lt_diag(lt_graph *g, lt_node x);               /* vector -> matrix, matrix -> vector */
 LT_API lt_node lt_lower(lt_graph *g, lt_node m);              /* lower triangle of a square matrix as a vector, row by row */
 LT_API lt_node lt_det(lt_graph *g, lt_node m);
-LT_API lt_node lt_logdet(lt_graph *g, lt_node m);             /* log |det m| */
+LT_API lt_node lt_logdet(lt_graph *g, lt_node m);             /* log det m; NaN where det m < 0, or m is symmetric and not positive definite */
+LT_API lt_node lt_logabsdet(lt_graph *g, lt_node m);          /* log |det m| */
 LT_API lt_node lt_inv(lt_graph *g, lt_node m);
 LT_API lt_node lt_linsolve(lt_graph *g, lt_node a, lt_node b);
 LT_API lt_node lt_cholesky(lt_graph *g, lt_node m);
@@ -296,7 +297,7 @@ LT_API lt_status lt_program_run_rest(lt_program *p, const void *const *inputs, v
 LT_API bool      lt_program_output_leads(const lt_program *p, int output);
 /* Computes what follows from held inputs, if it is not there yet: programs held_by this one may then run beside it. */
 LT_API lt_status lt_program_hold(lt_program *p, const void *const *inputs, void *const *outputs);
-/* The contents of held inputs changed; another pointer is noticed without being told. */
+/* The contents of held inputs changed; another pointer is noticed without this. */
 LT_API void      lt_program_renew(lt_program *p);
 /* Seconds of one run of the kernels alone, over what the last run left on the device: the mean of `repeats`
    runs queued one after the other, by the device's own clock. The program must have run once. */

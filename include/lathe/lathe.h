@@ -4,6 +4,7 @@
 
 #include "lathe/base.h"
 #include "lathe/circuit.h"
+#include "lathe/cluster.h"
 #include "lathe/csv.h"
 #include "lathe/dataset.h"
 #include "lathe/dataset_config.h"

@@ -52,7 +52,7 @@ typedef struct lt_operator_spec {
     /* How the engine reads the above (configuration key engine:). */
     bool             circular_padding;     /* else zeros */
     bool             tanh_gelu;            /* else erf */
-    bool             full_noise;           /* schedule and correlation are applied; else as the reference: not */
+    bool             full_noise;           /* schedule and correlation are applied; else not, as in Spinlock */
 } lt_operator_spec;
 
 LT_API void lt_operator_defaults_into(lt_operator_kind kind, lt_operator_spec *out);

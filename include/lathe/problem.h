@@ -24,6 +24,8 @@ typedef struct lt_model_constraint { /* one line of "subject to" */
     int         line;
     bool        equality;
     int64_t     first, count; /* elements of ci or ce */
+    int         side;      /* -1: they are expression - bound; +1: bound - expression. side times the multiplier is what f, as it is minimised, gains
+                              by one unit more of the bound: of the right side, or of the left where that alone is constant */
 } lt_model_constraint;
 
 typedef struct lt_model_option { const char *name, *value; int line, column; } lt_model_option;

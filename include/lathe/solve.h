@@ -3,7 +3,9 @@
    Overton, Optim. Methods Softw. 32(1):148-181, 2017).
 
        lt_problem *p;  lt_problem_from_graph(g, f, &ci, 1, NULL, 0, &p);
-       lt_solution *s; lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 1e-6 }, &s);
+       lt_solve_options opt = lt_solve_defaults();
+       opt.stationarity_tol = 1e-6;
+       lt_solution *s; lt_solve(p, &opt, &s);
        … s->best.x, s->best.f, s->termination_code …
        lt_solution_destroy(s); lt_problem_destroy(p);
 
@@ -54,7 +56,7 @@ typedef struct lt_problem_size { int64_t n, p, q; } lt_problem_size;
 LT_API lt_problem_size lt_problem_get_size(const lt_problem *p);
 /* One evaluation, for use outside a solve; wanted outputs as in lt_outputs. */
 LT_API lt_status lt_problem_evaluate(lt_problem *p, const double *x, const lt_outputs *out);
-/* The same where and as these options say: device, torch_device, compile_mode, precision_mixed. */
+/* The same where and as these options say: device, device_name, compile_mode, mixed_precision. NULL: the defaults. */
 struct lt_solve_options;
 LT_API lt_status lt_problem_evaluate_with(lt_problem *p, const struct lt_solve_options *opt, const double *x,
                                           const lt_outputs *out);
@@ -84,6 +86,7 @@ LT_API int       lt_problem_variables(const lt_problem *p, lt_variable *v, int m
 /* Gradients against differences of the values at x, in every variable (or, where n is above
    max_directions, along that many random directions). */
 typedef struct lt_check_result {
+    size_t  size;             /* set it to sizeof(lt_check_result) */
     double  worst;            /* |difference - gradient| / max(1, |gradient|), largest found */
     int64_t worst_function;   /* -1: f; 0..p-1: ci; p..p+q-1: ce */
     int64_t worst_direction;  /* variable, or number of the random direction */
@@ -99,6 +102,7 @@ LT_API lt_status lt_problem_check(lt_problem *p, const double *x, double toleran
 struct lt_hessian; /* the solver's inverse Hessian approximation */
 
 typedef struct lt_iterate {
+    size_t  size;                      /* of the library's struct */
     int64_t iter;                      /* 0 at the start */
     int64_t n, p, q;
     const double *x;
@@ -119,7 +123,7 @@ typedef struct lt_iterate {
     const struct lt_hessian *hessian;  /* for lt_iterate_hessian */
 } lt_iterate;
 /* True asks the run to stop with code 3. Everything it points at is valid during the call only. */
-typedef bool (*lt_halt_log_fn)(void *ctx, const lt_iterate *it);
+typedef bool (*lt_iterate_fn)(void *ctx, const lt_iterate *it);
 
 /* The inverse Hessian approximation: n x n symmetric, or the pairs of limited memory. */
 typedef struct lt_hessian_state {
@@ -132,7 +136,6 @@ LT_API lt_status lt_iterate_hessian(const lt_iterate *it, lt_hessian_state *out)
 LT_API void      lt_hessian_state_release(lt_hessian_state *s);
 
 /* ---- Options --------------------------------------------------------------------------------- */
-typedef enum lt_solve_qp { LT_SOLVE_QP_NATIVE, LT_SOLVE_QP_OSQP, LT_SOLVE_QP_GUROBI } lt_solve_qp;
 typedef enum lt_gradient_policy {
     LT_GRADIENTS_AUTO,      /* values first where that is expected to cost less */
     LT_GRADIENTS_ON_DEMAND, /* values first, always */
@@ -146,106 +149,115 @@ typedef enum lt_hessian_place {
     LT_HESSIAN_DEVICE
 } lt_hessian_place;
 
-/* Plain data. Start from lt_solve_options_defaults() or, in C, from LT_SOLVE_DEFAULTS; names and
-   meanings are listed by lt_options_help(lt_solve_options_table()). */
+/* Switches of benchmarks and tests, each with the same results. Nobody else needs them. */
+typedef struct lt_solve_debug {
+    size_t size;
+    bool   qp_warm_start;          /* QPs start from the previous active set */
+    bool   incremental_products;   /* products with H are carried from one iteration to the next */
+    bool   blocked_lbfgs;          /* limited memory: all right-hand sides at once */
+    bool   in_place_bfgs;          /* full memory: H is updated where it lies */
+    bool   pinned_transfers, async_transfers, direct_assembly, captured_evaluation, small_by_kernel; /* how functions on a device are evaluated */
+    bool   time_function;          /* time the kernels of an evaluation alone: lt_solve_transfers */
+} lt_solve_debug;
+LT_API void lt_solve_debug_defaults_into(lt_solve_debug *out);
+static inline lt_solve_debug lt_solve_debug_defaults(void) { lt_solve_debug sized; sized.size = sizeof sized; lt_solve_debug_defaults_into(&sized); return sized; }
+LT_API const lt_option_table *lt_solve_debug_table(void);
+
+/* Plain data: start from lt_solve_defaults(). lt_options_help(lt_solve_options_table()) lists names and meanings, also PyGRANSO's name of
+   each, which lt_solve_options_set takes as well. */
 typedef struct lt_solve_options {
+    size_t size;
+    /* What only a program can set */
     const double *x0;              /* n numbers; NULL: x0_file, the problem's start, or drawn */
     const double *H0;              /* n x n symmetric; NULL: H0_file or identity */
     const double *H0_diagonal;     /* limited memory: n positive numbers; NULL: ones */
-    const lt_hessian_state *limited_mem_warm_start; /* S, Y, rho, gamma */
-    const char *x0_file, *H0_file, *warm_start_file; /* .npy, .npy, .npz */
-    lt_halt_log_fn halt_log_fn;
-    void       *halt_log_ctx;
-    FILE       *print_to;          /* NULL: nothing is printed, whatever print_level says */
+    const lt_hessian_state *lbfgs_state; /* limited memory: S, Y, rho, gamma to start from; NULL: lbfgs_state_file or none */
+    lt_iterate_fn iterate_fn;
+    void         *iterate_ctx;
+    FILE         *print_to;        /* NULL: nothing is printed, whatever print_level says */
     const volatile int *interrupt; /* not 0: stop after this evaluation with code 3; may be NULL */
-    lt_device  *device;            /* where graphs are evaluated: borrowed, must outlive the problem; NULL: torch_device */
+    lt_device    *device;          /* where graphs are evaluated: borrowed, must outlive the problem; NULL: device_name */
+    const lt_solve_debug *debug;   /* NULL: the defaults */
 
-    double mu0;
-    bool   checkH0, scaleH0;
-    double bfgs_damping;
-    int64_t limited_mem_size;
-    bool   limited_mem_fixed_scaling;
-    double prescaling_threshold;
-    bool   prescaling_info_msg;
-    double opt_tol, rel_tol, step_tol, viol_ineq_tol, viol_eq_tol;
-    int64_t opt_patience;          /* after opt_tol is met go on until so many steps in a row lower f by less than it */
-    int64_t ngrad;                 /* 0 = min(100, 2n, n+10) */
-    double evaldist;
-    int64_t maxit;
-    double maxclocktime, fvalquit;
-    bool   halt_on_quadprog_error, halt_on_linesearch_bracket;
-    int    min_fallback_level, max_fallback_level;
-    int64_t max_random_attempts;
-    bool   steering_l1_model;
-    double steering_ineq_margin;
-    int64_t steering_maxit;
-    double steering_c_viol, steering_c_mu;
-    double regularize_threshold;
-    bool   regularize_max_eigenvalues;
-    double wolfe1, wolfe2;
-    int64_t linesearch_nondescent_maxit, linesearch_reattempts, linesearch_reattempts_x0;
-    double linesearch_c_mu, linesearch_c_mu_x0;
-    bool   quadprog_info_msg;
-    int    print_level;
-    double print_frequency;        /* a whole number or INFINITY */
-    int    print_width;
-    bool   print_ascii, print_use_orange, debug_mode;
-    lt_solve_qp QPsolver;
-    bool   stat_l2_model;
-    const char *torch_device;
-    bool   double_precision, globalAD;
-    double init_step_size, linesearch_maxit;
-    bool   is_backtrack_linesearch, search_direction_rescaling, disable_terminationcode_6;
-
-    int    compat;                 /* 1: the reference's quirks */
-    double qp_tol;
+    /* Start */
+    const char *x0_file, *H0_file; /* .npy */
+    double  mu0;                   /* first penalty parameter */
+    bool    check_H0, scale_H0;
     int64_t seed;
-    int64_t num_threads;           /* of the library's pool; 0 = as it is */
+
+    /* Stopping */
+    double  stationarity_tol, decrease_tol, bracket_tol, inequality_tol, equality_tol;
+    int64_t patience;              /* after stationarity_tol is met go on until so many steps in a row lower f by less than it */
+    int64_t max_iterations;
+    double  max_seconds, target_f;
+    bool    stop_on_qp_failure, stop_on_bracket_failure, go_on_after_bracket_failure;
+    double  kkt_tol;               /* code 0 also asks for a KKT residual of at most this, or of stationarity_tol if that is larger; INFINITY: it does not */
+
+    /* Recovery */
+    int64_t recoveries;            /* attempts to go on where a run would end without a certified point */
+    bool    recover_H, recover_mu, recover_samples; /* switches of these attempts */
+
+    /* Directions */
+    int     first_fallback, last_fallback;
+    int64_t random_directions;
+    bool    steering_l1_model;
+    double  steering_margin;
+    int64_t steering_reductions;
+    double  steering_share, steering_factor;
+    bool    unit_directions;
+    double  qp_tol;
+
+    /* Line search */
+    double  wolfe_decrease, wolfe_slope;
+    int64_t nondescent_evals, search_retries, search_retries_at_start;
+    double  search_retry_factor, search_retry_factor_at_start;
+    double  first_step, search_evals;
+    int64_t search_evals_cap;      /* per line search, when search_evals is infinite */
+    bool    backtracking;
+
+    /* Hessian */
+    double  bfgs_damping;
+    int64_t lbfgs_pairs;           /* 0 = full memory */
+    bool    lbfgs_fixed_scaling;
+    const char *lbfgs_state_file;  /* .npz */
+    double  condition_limit;
+    bool    clip_large_eigenvalues;
+
+    /* Stationarity */
+    int64_t max_samples;           /* 0 = min(100, 2n, n+10) */
+    double  sample_radius;
+    bool    stationarity_l2;
+
+    /* Functions */
+    double  prescale_above;
+    bool    graph_gradients, double_precision, mixed_precision;
+    const char *device_name;       /* "cpu", "cuda:0", "auto" */
     lt_mode compile_mode;
-    const char *profile;           /* Chrome trace written here; NULL = none */
-    bool   precision_mixed;
-    int64_t ls_eval_cap;           /* per line search, when linesearch_maxit is infinite */
     lt_gradient_policy gradients;
-    bool   qp_warm_start, incremental_products, blocked_lbfgs, in_place_bfgs; /* switches for ablation */
-    bool   pinned_transfers, async_transfers, direct_assembly, captured_evaluation, small_by_kernel; /* the same, of devices */
+    int64_t threads;               /* of the library's pool; 0 = as it is */
+    int     compat;                /* 1: PyGRANSO's quirks */
+
+    /* Devices */
     int64_t pin_max_bytes;         /* page-lock no more than this in one piece */
-    lt_hessian_place hessian_on, vectors_on; /* vectors: gradients, samples, directions; there only where H is */
+    lt_hessian_place hessian_on, vectors_on; /* vectors: gradients, samples, directions; on the device only where H is */
     int64_t trials_at_once;        /* steps of a line search whose values a device computes together; 1: one after the other, 0: four as long as that pays */
-    bool   time_function;          /* time the kernels of an evaluation alone: lt_solve_transfers */
+
+    /* Printing */
+    int     print_level;
+    double  print_every;           /* a whole number or INFINITY */
+    int     print_width;
+    bool    print_ascii, print_color, print_prescaling, print_qp_notice, check_internals;
+    const char *profile;           /* Chrome trace written here; NULL = none */
+
+    /* Checkpoints */
     const char *checkpoint;        /* file; NULL = none */
     int64_t checkpoint_every;      /* iterations; 0 = by time only */
-    double checkpoint_seconds;
+    double  checkpoint_seconds;
     const char *resume;            /* a checkpoint to go on from */
 } lt_solve_options;
 
-#ifndef __cplusplus
-/* The intended use is { LT_SOLVE_DEFAULTS, .opt_tol = 1e-6 }: setting a field a second time is no
-   mistake here, so the warning about it is off where this header is included. */
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Winitializer-overrides"
-#elif defined(__GNUC__)
-#pragma GCC diagnostic ignored "-Woverride-init"
-#endif
-#define LT_SOLVE_DEFAULTS                                                                          \
-    .mu0 = 1, .checkH0 = true, .scaleH0 = true, .bfgs_damping = 1e-4,                              \
-    .limited_mem_fixed_scaling = true, .prescaling_threshold = INFINITY,                           \
-    .prescaling_info_msg = true, .opt_tol = 1e-8, .step_tol = 1e-12, .viol_ineq_tol = 1e-6,        \
-    .viol_eq_tol = 1e-6, .evaldist = 1e-4, .maxit = 1000, .maxclocktime = INFINITY,                \
-    .fvalquit = -INFINITY, .halt_on_linesearch_bracket = true, .max_fallback_level = 3,            \
-    .max_random_attempts = 5, .steering_l1_model = true, .steering_ineq_margin = 1e-6,             \
-    .steering_maxit = 10, .steering_c_viol = 0.1, .steering_c_mu = 0.9,                            \
-    .regularize_threshold = INFINITY, .wolfe1 = 1e-4, .wolfe2 = 0.5,                               \
-    .linesearch_reattempts_x0 = 10, .linesearch_c_mu = 0.5, .linesearch_c_mu_x0 = 0.5,             \
-    .quadprog_info_msg = true, .print_level = 1, .print_frequency = 1, .print_width = 14,          \
-    .print_use_orange = true, .stat_l2_model = true, .torch_device = "cpu",                        \
-    .double_precision = true, .globalAD = true, .init_step_size = 1, .linesearch_maxit = INFINITY, \
-    .qp_tol = 1e-12, .ls_eval_cap = 100, .qp_warm_start = true,              \
-    .incremental_products = true, .blocked_lbfgs = true, .in_place_bfgs = true, .checkpoint_every = 50, \
-    .checkpoint_seconds = 60, .pinned_transfers = true, .async_transfers = true, .direct_assembly = true, \
-    .captured_evaluation = true, .small_by_kernel = true, .pin_max_bytes = 100000000, .trials_at_once = 0
-#endif
-
-LT_API lt_solve_options lt_solve_options_defaults(void);
+LT_API void lt_solve_defaults_into(lt_solve_options *out);
+static inline lt_solve_options lt_solve_defaults(void) { lt_solve_options sized; sized.size = sizeof sized; lt_solve_defaults_into(&sized); return sized; }
 /* One row per option: for help, command lines and lt_options_set. */
 LT_API const lt_option_table *lt_solve_options_table(void);
 /* As lt_options_set; also explains the options that only a program can set. */
@@ -285,6 +297,7 @@ typedef struct lt_solve_crossings {
 } lt_solve_crossings;
 
 typedef struct lt_solve_transfers {
+    size_t  size;                  /* of the library's struct */
     lt_solve_crossings evaluation, hessian;
     lt_solve_crossings vectors;    /* waits for numbers about vectors on the device, beside evaluations */
     int64_t values_runs, gradient_runs; /* evaluations of values alone; of everything */
@@ -302,9 +315,9 @@ typedef struct lt_solve_transfers {
 typedef enum lt_termination {
     LT_TERMINATION_NONE = -1,               /* still running: never of a solution */
     LT_TERMINATION_CONVERGED = 0,           /* stationary and feasible to the tolerances */
-    LT_TERMINATION_SMALL_DECREASE = 1,      /* rel_tol, at a feasible point */
-    LT_TERMINATION_TARGET = 2,              /* fvalquit, at a feasible point */
-    LT_TERMINATION_HALTED = 3,              /* by halt_log_fn or interrupt */
+    LT_TERMINATION_SMALL_DECREASE = 1,      /* decrease_tol, at a feasible point */
+    LT_TERMINATION_TARGET = 2,              /* target_f, at a feasible point */
+    LT_TERMINATION_HALTED = 3,              /* by iterate_fn or interrupt */
     LT_TERMINATION_MAX_ITERATIONS = 4,
     LT_TERMINATION_MAX_TIME = 5,
     LT_TERMINATION_BRACKET_FEASIBLE = 6,    /* a line search failed in a bracket; often practical optimality */
@@ -316,11 +329,33 @@ typedef enum lt_termination {
     LT_TERMINATION_QP_FAILED = 12,
     LT_TERMINATION_INTERNAL = 13,
     LT_TERMINATION_DEVICE_LOST = 14,
+    LT_TERMINATION_NOT_STATIONARY = 15,     /* the measure of phi is small, but the KKT residual is not, and nothing helped */
     LT_TERMINATION_COUNT
 } lt_termination;
 LT_API const char *lt_termination_text(lt_termination code); /* one sentence; "?" for a code that does not exist */
 
+/* How well the conditions of Karush, Kuhn and Tucker hold at `final`, in the user's units whatever was scaled. Multipliers are those of
+   f + l'ci + m'ce with the f that is minimised: raising the right-hand side b of an inequality expression <= b by a little changes that f by
+   -l times as much. With s gradients of every function, at points no farther than the sampling radius from `final`, the weights of f's sum to one. */
+typedef struct lt_certificate {
+    size_t  size;
+    bool    known;             /* false: the device was lost, or no gradient was finite */
+    bool    stationary;        /* final is feasible and residual <= the larger of kkt_tol (its default, where that is infinite) and stationarity_tol */
+    double  residual;          /* sqrt(stationarity^2 + complementarity^2) / max(1, weight): neither mu nor H takes part */
+    double  stationarity;      /* |sum of gradients times multipliers| */
+    double  complementarity;   /* |l_j ci_j| together, as a 2-norm */
+    double  weight;            /* sum of |gradient| times |multiplier|, f's included */
+    double  mu;                /* at the end; multipliers beyond 1 / mu are out of reach for the penalty function */
+    double  condition;         /* of H_final: its largest eigenvalue by its smallest; NaN in limited memory and above 100 variables */
+    int64_t n_samples;         /* points whose gradients took part */
+    const double *ci_multipliers, *ce_multipliers; /* p, q; NULL when there are none, or they are not known */
+    int64_t n_violated, n_active;
+    const int64_t *violated;   /* constraints beyond their tolerance: 0..p-1 are ci, p..p+q-1 ce */
+    const int64_t *active;     /* inequalities that hold by no more than it */
+} lt_certificate;
+
 typedef struct lt_solution {
+    size_t  size;                  /* of the library's struct: a newer library may have more fields */
     int64_t n, p, q;
     lt_solution_point final, best, most_feasible;
     lt_solution_point final_unscaled, best_unscaled, most_feasible_unscaled; /* only when prescaled */
@@ -335,17 +370,18 @@ typedef struct lt_solution {
     double  mu_lowest;             /* code 8, constrained; else NaN */
     double  time_total, time_eval, time_qp, time_h, time_compile; /* seconds */
     int64_t n_qp, n_mu_reductions;
-    int64_t loop_allocations;      /* after iteration 2 */
+    int64_t loop_allocations;      /* after iteration 2; those of recovery not counted */
     char    device[16];            /* where the functions ran: "cpu", "cuda:0" */
     char    device_reason[160];    /* why there: "asked for", or what made auto decide */
-    lt_solve_transfers transfers;
+    const lt_solve_transfers *transfers; /* never NULL */
     bool    interrupted;
     lt_history_row *history;
     int64_t n_history;
+    const lt_certificate *certificate; /* never NULL */
 } lt_solution;
 
 /* Runs the optimizer. opt NULL = all defaults. A failure is a mistake in the call: wrong options,
-   an x0 where the functions fail or are not finite, memory. Everything that happens later is told
+   an x0 where the functions fail or are not finite, memory. Everything that happens later is reported
    by the solution's termination code. */
 LT_API lt_status lt_solve(lt_problem *p, const lt_solve_options *opt, lt_solution **out);
 LT_API void      lt_solution_destroy(lt_solution *s); /* NULL is allowed */

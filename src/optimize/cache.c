@@ -12,7 +12,7 @@
 /* ---- Memory ------------------------------------------------------------------------------------- */
 /* Not where a device writes gradients into memory of its own choice, nor where PyGRANSO's rule looks at
    samples already replaced; and a single sample would give its memory away while it is the current point. */
-bool lt_cache_may_take_over(const lt_run *r) { return !r->evaluator->on_device && !r->opt.compat && r->opt.ngrad > 1; }
+bool lt_cache_may_take_over(const lt_run *r) { return !r->evaluator->on_device && !r->opt.compat && r->opt.max_samples > 1; }
 
 /* Taken whole: one for each sample, and three for points that are none. Their pages are used as they fill. */
 static lt_status create_blocks(lt_cache *c)
@@ -36,8 +36,8 @@ static lt_status create_points(lt_run *r, lt_cache *c)
 lt_status lt_cache_create(lt_run *r)
 {
     lt_cache *c = &r->cache;
-    const int64_t slots = r->opt.ngrad;
-    *c = (lt_cache){ .n = r->n, .k = r->k, .capacity = slots, .newest = -1, .radius = r->opt.evaldist, .compat = r->opt.compat,
+    const int64_t slots = r->opt.max_samples;
+    *c = (lt_cache){ .n = r->n, .k = r->k, .capacity = slots, .newest = -1, .radius = r->opt.sample_radius, .compat = r->opt.compat,
                      .takes_over = lt_cache_may_take_over(r), .vectors = &r->vectors };
     LT_TRY(create_points(r, c));
     LT_TRY(create_blocks(c));

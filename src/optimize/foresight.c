@@ -119,6 +119,6 @@ void lt_foresee_products(const lt_run *r, bool with_update)
 {
     if (!r->vectors.on->queues) return;
     expect_Q(r);
-    if (!r->opt.halt_log_fn && r->opt.stat_l2_model) expect_lengths(r);
+    if (!r->opt.iterate_fn && r->opt.stationarity_l2) expect_lengths(r);
     if (with_update && r->iter) expect_update(r);
 }

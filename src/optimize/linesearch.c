@@ -22,13 +22,13 @@ enum { TOO_LONG, TOO_SHORT, ACCEPTED, STOPPED };
 
 static double evaluation_cap(const lt_run *r, double limit)
 {
-    double cap = fmin(limit, r->opt.linesearch_maxit);
-    return isinf(cap) && !r->opt.compat ? (double)r->opt.ls_eval_cap : cap;
+    double cap = fmin(limit, r->opt.search_evals);
+    return isinf(cap) && !r->opt.compat ? (double)r->opt.search_evals_cap : cap;
 }
 
 static search begin(lt_run *r, double g0, double limit)
 {
-    search s = { .r = r, .f0 = r->penalty.phi, .g0 = g0, .beta = INFINITY, .t = r->opt.init_step_size,
+    search s = { .r = r, .f0 = r->penalty.phi, .g0 = g0, .beta = INFINITY, .t = r->opt.first_step,
                  .norm_d = lt_vectors_norm2(&r->vectors, r->d), .norm_lower = lt_vectors_norm2(&r->vectors, r->cur->x),
                  .cap = evaluation_cap(r, limit) };
     double doublings = nearbyint(log2(1e5 / s.norm_d));
@@ -39,13 +39,13 @@ static search begin(lt_run *r, double g0, double limit)
 /* The floor keeps the test alive at x = 0, where a relative width means nothing. */
 static bool goes_on(const search *s)
 {
-    double width = fmax(s->r->opt.step_tol * s->norm_lower, 1e-16) / s->norm_d;
+    double width = fmax(s->r->opt.bracket_tol * s->norm_lower, 1e-16) / s->norm_d;
     return s->beta - s->alpha > width && (double)s->evals < s->cap;
 }
 
 static bool reaches_target(const lt_run *r, const lt_point *p)
 {
-    return p->feasible && isfinite(p->phi) && (r->opt.compat ? p->phi : p->f) <= r->opt.fvalquit;
+    return p->feasible && isfinite(p->phi) && (r->opt.compat ? p->phi : p->f) <= r->opt.target_f;
 }
 
 static int judge(search *s)
@@ -64,15 +64,15 @@ static int judge(search *s)
         if (r->opt.compat) r->oracle.evals++, r->last.evals++; /* PyGRANSO evaluates this point again */
         return lt_oracle_gradients(r, p) ? ACCEPTED : STOPPED;
     }
-    bool decreases = isfinite(p->phi) && !(p->phi >= s->f0 + r->opt.wolfe1 * s->t * s->g0);
+    bool decreases = isfinite(p->phi) && !(p->phi >= s->f0 + r->opt.wolfe_decrease * s->t * s->g0);
     r->oracle.first_tried += first;
     r->oracle.first_passed += first && decreases;
     if (!decreases) return TOO_LONG;
     if (!lt_oracle_gradients(r, p)) return STOPPED;
-    if (r->opt.is_backtrack_linesearch) return ACCEPTED;
+    if (r->opt.backtracking) return ACCEPTED;
     double slope = lt_point_slope(r, p, p->mu);
     r->last.gradient_at_least = fabs(slope) / s->norm_d;
-    return isfinite(slope) && slope > r->opt.wolfe2 * s->g0 ? ACCEPTED : TOO_SHORT;
+    return isfinite(slope) && slope > r->opt.wolfe_slope * s->g0 ? ACCEPTED : TOO_SHORT;
 }
 
 static void keep_as_lower(search *s)
@@ -100,7 +100,7 @@ static lt_line_result failed(const search *s)
     const lt_run *r = s->r;
     lt_line_result line = { .fail = isinf(s->beta) ? LT_LINE_UNBOUNDED : LT_LINE_BRACKETED, .t = s->alpha,
                      .at = s->has_lower ? r->lower : NULL };
-    if (r->opt.is_backtrack_linesearch && s->evals && r->trial->finite) {
+    if (r->opt.backtracking && s->evals && r->trial->finite) {
         line.t = s->tried; /* the shortest step tried, and the point that belongs to it */
         line.at = r->trial;
     }

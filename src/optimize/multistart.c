@@ -1,5 +1,6 @@
 /* Many starts in parallel threads, ordered the same way whatever the number of threads.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/solver.h"
 
 #include "base/alloc.h"
@@ -25,7 +26,7 @@ static lt_status run_one(void *ctx, int64_t i, int worker)
     lt_solve_options opt = *b->opt;
     if (i > 0 || !b->given_first) opt.x0 = b->x0 + i * b->problem->n;
     opt.print_to = NULL;
-    opt.num_threads = 0;
+    opt.threads = 0;
     b->result->start[i] = i;
     lt_status s = lt_solve(b->problem, &opt, &b->result->solution[i]);
     if (!s) return LT_OK;
@@ -92,9 +93,9 @@ lt_status lt_solve_multistart(lt_problem *p, const lt_solve_options *opt, int64_
         return LT_FAIL(LT_ERR_ARGUMENT, "multistart: %lld starts, expected at least 1", (long long)n_starts);
     if (n_threads < 0 || n_threads > 4096)
         return LT_FAIL(LT_ERR_ARGUMENT, "multistart: %lld threads, expected 0 to 4096", (long long)n_threads);
-    lt_solve_options defaults = lt_solve_options_defaults();
-    batch b = { .problem = p, .opt = opt ? opt : &defaults };
-    LT_TRY(lt_solve_options_check(b.opt));
+    lt_settings settings;
+    LT_TRY(lt_settings_take(opt, &settings));
+    batch b = { .problem = p, .opt = &settings.opt };
     const char *single = b.opt->checkpoint ? "checkpoint" : b.opt->resume ? "resume" : b.opt->profile ? "profile" : NULL;
     if (single) return LT_FAIL(LT_ERR_ARGUMENT, "multistart: option '%s' is of a single run", single);
     b.result = lt_calloc(1, sizeof *b.result);

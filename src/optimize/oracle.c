@@ -87,7 +87,7 @@ bool lt_oracle_stopped(lt_run *r)
         r->interrupted = true;
         lt_stop(r, LT_TERMINATION_HALTED);
     }
-    if (isfinite(r->opt.maxclocktime) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.maxclocktime) lt_stop(r, LT_TERMINATION_MAX_TIME);
+    if (isfinite(r->opt.max_seconds) && (double)(lt_clock_ns() - r->start_ns) * 1e-9 > r->opt.max_seconds) lt_stop(r, LT_TERMINATION_MAX_TIME);
     return r->code != LT_TERMINATION_NONE;
 }
 
@@ -110,7 +110,7 @@ static bool failed(lt_run *r, lt_status s)
     return s != LT_OK;
 }
 
-static bool wants_both(const lt_run *r, bool first_trial) { return expects_to_pass(r, first_trial) && !r->opt.is_backtrack_linesearch; }
+static bool wants_both(const lt_run *r, bool first_trial) { return expects_to_pass(r, first_trial) && !r->opt.backtracking; }
 
 void lt_oracle_forget(lt_run *r)
 {
@@ -123,8 +123,8 @@ void lt_oracle_ahead(lt_run *r)
     lt_point *p = r->trial;
     if (!r->vectors.on->queues) return; /* nothing would be saved */
     lt_foresee_direction(r);
-    lt_vectors_step(&r->vectors, r->cur->x, r->opt.init_step_size, r->d, p->x);
-    lt_steps_next(r, &(lt_line_trial){ .t = r->opt.init_step_size });
+    lt_vectors_step(&r->vectors, r->cur->x, r->opt.first_step, r->d, p->x);
+    lt_steps_next(r, &(lt_line_trial){ .t = r->opt.first_step });
     r->oracle.ahead_gradients = wants_both(r, true);
     r->oracle.ahead_status = run_functions(r, p, true, r->oracle.ahead_gradients);
     r->oracle.ahead = p;
@@ -178,7 +178,7 @@ static lt_status check_start(const lt_run *r, const lt_point *p, const double *g
 
 static void choose_scale(lt_run *r, const double *grads)
 {
-    double limit = r->opt.prescaling_threshold;
+    double limit = r->opt.prescale_above;
     for (int64_t j = 0; j < r->k; j++) {
         double norm = lt_vec_norm2(r->n, grads + j * r->n);
         r->oracle.scale[j] = norm > limit ? limit / norm : 1;

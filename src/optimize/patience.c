@@ -1,29 +1,36 @@
-/* opt_patience: the measure of stationarity is weighted by H, which may make it small by chance at an iterate that is no minimiser.
+/* patience: the measure of stationarity is weighted by H, which may make it small by chance at an iterate that is no minimiser.
    A run may therefore go on when its tolerances are met, as long as that pays (decision 105). It ends at the last iterate that met them, unless phi
    fell noticeably after that one. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
 
 #include <math.h>
 
-/* A fall of f by less than opt_tol is none; compared by phi, so that f does not fall by what the tolerance of a constraint gives away. */
+/* A fall of f by less than stationarity_tol is none; compared by phi, so that f does not fall by what the tolerance of a constraint gives away. */
 static bool has_fallen(const lt_run *r)
 {
     const lt_patience *p = &r->patience;
     const lt_point *x = r->cur;
-    return x->phi < x->mu * (p->f - r->opt.opt_tol * fmax(1, fabs(p->f))) + p->violation;
+    return x->phi < x->mu * (p->f - r->opt.stationarity_tol * fmax(1, fabs(p->f))) + p->violation;
 }
 
 static void remember(lt_run *r)
 {
     lt_patience *p = &r->patience;
     lt_record_keep(r, r->cur, &p->met);
+    if (!lt_certify(r)) lt_kkt_copy(r, &r->certification.now, &r->certification.met);
     p->stat = (lt_stat_values){ r->stat.value, r->stat.unweighted, r->stat.normalised };
+}
+
+bool lt_patience_was_over(const lt_run *r, bool meets)
+{
+    const lt_patience *p = &r->patience;
+    return r->opt.patience ? p->met.present && p->met_since && p->idle >= r->opt.patience : meets;
 }
 
 bool lt_patience_over(lt_run *r, bool meets)
 {
     lt_patience *p = &r->patience;
-    if (!r->opt.opt_patience) return meets;
+    if (!r->opt.patience) return meets;
     const bool first = meets && !p->met.present;
     if (meets) remember(r);
     if (!p->met.present) return false;
@@ -35,7 +42,7 @@ bool lt_patience_over(lt_run *r, bool meets)
     } else {
         p->idle++;
     }
-    return p->met_since && p->idle >= r->opt.opt_patience;
+    return lt_patience_was_over(r, meets);
 }
 
 /* Not where the run was stopped from outside, or something broke: that is what has to be reported then. */
@@ -62,4 +69,5 @@ void lt_patience_settle(lt_run *r)
     r->stat.value = p->stat.value;
     r->stat.unweighted = p->stat.unweighted;
     r->stat.normalised = p->stat.normalised;
+    lt_kkt_copy(r, &r->certification.met, &r->certification.now);
 }

@@ -23,7 +23,7 @@ void lt_point_measure(const lt_run *r, lt_point *p)
     p->tv = fmax(p->tvi, p->tve);
     p->tv_l1 = p->tvi_l1 + p->tve_l1;
     p->finite = isfinite(p->f) && lt_vec_finite(r->q + r->p, p->c);
-    p->feasible = p->finite && p->tvi <= r->opt.viol_ineq_tol && p->tve <= r->opt.viol_eq_tol;
+    p->feasible = p->finite && p->tvi <= r->opt.inequality_tol && p->tve <= r->opt.equality_tol;
     p->phi = p->finite ? p->mu * p->f + p->tv_l1 : INFINITY;
 }
 

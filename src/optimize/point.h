@@ -39,7 +39,7 @@ typedef struct lt_penalty {
     const double **gradient;
 } lt_penalty;
 
-/* opt_patience: what happened since the tolerances were met first. */
+/* patience: what happened since the tolerances were met first. */
 typedef struct lt_stat_values { double value, unweighted, normalised; } lt_stat_values;
 typedef struct lt_patience {
     lt_record  met;          /* the last iterate that met them */
@@ -62,8 +62,9 @@ void lt_record_keep(const lt_run *r, const lt_point *p, lt_record *to);
 void lt_record_reach(lt_run *r);                               /* cur was accepted; nothing on the host */
 lt_status lt_record_start(lt_run *r);                          /* the same, and waits: from here on there is a point to keep */
 
-/* Whether the run ends, cur having met its tolerances or not; without opt_patience they decide alone. */
+/* Whether the run ends, cur having met its tolerances or not; without patience they decide alone. */
 bool lt_patience_over(lt_run *r, bool meets);
+bool lt_patience_was_over(const lt_run *r, bool meets); /* by what the last test left */
 void lt_patience_settle(lt_run *r);                            /* after the last iteration: where the run ends, and with what code */
 
 #endif

@@ -1,4 +1,5 @@
 /* Setting up a run: memory, start, first evaluation. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/device/functions.h"
 #include "optimize/device/hessian.h"
 #include "optimize/solver.h"
@@ -47,7 +48,7 @@ static lt_status create_records(lt_run *r)
 {
     const bool late = r->vectors.on->queues;
     lt_record *record[] = { &r->best, &r->most_feasible, &r->patience.met, &r->reached };
-    const bool used[] = { true, true, r->opt.opt_patience > 0, late };
+    const bool used[] = { true, true, r->opt.patience > 0, late };
     for (size_t i = 0; i < LT_LEN(record); i++) {
         if (!used[i]) continue;
         LT_TRY(create_record(r, record[i]));
@@ -62,7 +63,7 @@ static lt_status create_records(lt_run *r)
 
 static lt_status create_regular(lt_run *r)
 {
-    if (isinf(r->opt.regularize_threshold) || r->hessian.limited) return LT_OK;
+    if (isinf(r->opt.condition_limit) || r->hessian.limited) return LT_OK;
     r->regular.H = take(r, r->n * r->n);
     r->regular.vectors = take(r, r->n * r->n);
     r->regular.values = take(r, r->n);
@@ -74,9 +75,9 @@ static lt_status create_vectors(lt_run *r)
 {
     LT_TRY(take_vector(r, "a direction", &r->d));
     r->last.s = r->d;
-    if (r->opt.halt_log_fn) LT_TRY(take_vector(r, "a step", &r->last.s));
+    if (r->opt.iterate_fn) LT_TRY(take_vector(r, "a step", &r->last.s));
     if (r->cache.takes_over && !r->constrained && !(r->last.change = take(r, r->n))) return LT_ERR_MEMORY;
-    if (r->opt.halt_log_fn || r->vectors.on->queues) LT_TRY(take_vector(r, "a stationarity vector", &r->stat.vector));
+    if (r->opt.iterate_fn || r->vectors.on->queues) LT_TRY(take_vector(r, "a stationarity vector", &r->stat.vector));
     r->oracle.scale = take(r, r->k);
     r->steering.u = take(r, r->q + r->p);
     r->steering.Cd = take(r, r->k);
@@ -87,7 +88,7 @@ static lt_status create_vectors(lt_run *r)
     r->penalty.gradient = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->penalty.gradient);
     if (!r->oracle.scale || !r->steering.u || !r->steering.Cd || !r->steering.factor || !r->penalty.factor || !r->pause.y || !r->steering.of || !r->penalty.gradient) return LT_ERR_MEMORY;
     for (int64_t j = 0; j < r->k; j++) r->oracle.scale[j] = 1;
-    bool has_lower = r->opt.disable_terminationcode_6; /* otherwise no step is taken to a bracket's lower end */
+    bool has_lower = r->opt.go_on_after_bracket_failure; /* otherwise no step is taken to a bracket's lower end */
     for (int i = 0; i < 2 + has_lower; i++) LT_TRY(create_point(r, i));
     r->cur = &r->store[0];
     r->trial = &r->store[1];
@@ -108,7 +109,7 @@ static const char *obstacle(const lt_run *r)
     if (!r->evaluator->on_device) return "functions on the host";
     if (!lt_device_hessian_wanted(&r->hessian, o)) return "H on the host";
     if (o->compat) return "compat=1";
-    if (!o->pinned_transfers || !o->async_transfers) return "transfers that are not page-locked and asynchronous";
+    if (!lt_debug_of(o)->pinned_transfers || !lt_debug_of(o)->async_transfers) return "transfers that are not page-locked and asynchronous";
     if (p->linear[0] || p->linear[1] || p->pattern[0].start || p->pattern[1].start) return "constraints stated as linear or sparse";
     if (r->k > LT_VECTORS_MAX_GRADIENTS) return "as many constraints";
     return NULL;
@@ -137,8 +138,9 @@ static lt_status create_parts(lt_run *r)
     LT_TRY(create_vectors(r));
     LT_TRY(create_regular(r));
     LT_TRY(lt_products_create(r));
+    LT_TRY(lt_certification_create(r));
     if (r->constrained) LT_TRY(lt_subproblem_reserve(&r->steering.sub, r->q + r->p, &r->opt));
-    int64_t columns = LT_MIN(r->opt.ngrad * r->k, LT_MAX(1024, 2 * r->k));
+    int64_t columns = LT_MIN(r->opt.max_samples * r->k, LT_MAX(1024, 2 * r->k));
     if (columns > 1) LT_TRY(lt_subproblem_reserve(&r->stat.sub, columns, &r->opt));
     return lt_console_create(r);
 }
@@ -163,10 +165,11 @@ static lt_status choose_start(lt_run *r, double *x)
 static void complete_options(lt_run *r)
 {
     lt_solve_options *o = &r->opt;
-    if (!o->ngrad) o->ngrad = default_ngrad(r->n);
-    if (r->problem->maximize && o->fvalquit != -INFINITY) o->fvalquit = -o->fvalquit; /* given in the user's sense (decision 47) */
-    if (!r->constrained) o->min_fallback_level = LT_MAX(o->min_fallback_level, LT_LEVEL_QUASI_NEWTON);
-    o->max_fallback_level = LT_MAX(o->max_fallback_level, o->min_fallback_level);
+    if (o->compat) o->kkt_tol = INFINITY; /* PyGRANSO asks for no more than a small measure of phi */
+    if (!o->max_samples) o->max_samples = default_ngrad(r->n);
+    if (r->problem->maximize && o->target_f != -INFINITY) o->target_f = -o->target_f; /* given in the user's sense (decision 47) */
+    if (!r->constrained) o->first_fallback = LT_MAX(o->first_fallback, LT_LEVEL_QUASI_NEWTON);
+    o->last_fallback = LT_MAX(o->last_fallback, o->first_fallback);
 }
 
 static lt_status start(lt_run *r)
@@ -190,10 +193,10 @@ static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
                    .rng = lt_rng_seed((uint64_t)opt->seed), .allocations_at_2 = -1 };
     r->vectors = lt_vectors_on_host(r->n, &r->arena);
     complete_options(r);
-    if (opt->num_threads) {
+    if (opt->threads) {
         lt_pool *pool = lt_pool_shared();
         if (!pool) return LT_ERR_MEMORY;
-        if (lt_pool_threads(pool) != opt->num_threads) LT_TRY(lt_pool_shared_resize((int)opt->num_threads));
+        if (lt_pool_threads(pool) != opt->threads) LT_TRY(lt_pool_shared_resize((int)opt->threads));
     }
     LT_TRY(lt_evaluator_acquire(p, &r->opt, &r->evaluator));
     LT_TRY(create_parts(r));
@@ -226,6 +229,8 @@ void lt_run_destroy(lt_run *r)
     lt_subproblem_release(&r->stat.sub);
     lt_subproblem_release(&r->steering.sub);
     lt_products_release(r);
+    lt_certification_release(r);
+    lt_recovery_release(r);
     lt_hessian_release(&r->hessian);
     lt_cache_release(&r->cache);
     lt_free(r->stat.y_of_slot);

@@ -1,5 +1,6 @@
 /* The main loop: steering, line search, stationarity, update. Reads like section 2.4 of the method's
    description. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/device/hessian.h"
 #include "optimize/solver.h"
 #include "optimize/vectors/vector.h"
@@ -39,7 +40,7 @@ static bool steer(lt_run *r, bool identity)
         LT_FAIL(LT_ERR_NUMERIC, "steering: a QP of %lld variables failed in iteration %lld", (long long)(r->p + r->q),
                 (long long)r->iter + 1);
         lt_console_note(r, 3, "Steering: a QP failed in iteration %lld.", (long long)r->iter + 1);
-        if (r->opt.halt_on_quadprog_error) lt_stop_error(r, LT_TERMINATION_QP_FAILED);
+        if (r->opt.stop_on_qp_failure) lt_stop_error(r, LT_TERMINATION_QP_FAILED);
         return false;
     }
     if (mu != r->penalty.mu) {
@@ -66,9 +67,20 @@ static void draw_direction(lt_run *r)
     r->fallback.random_attempts++;
 }
 
+/* A direction that recovery found comes first. */
+static bool take_directed(lt_run *r)
+{
+    if (!r->recovery.directed) return false;
+    r->recovery.directed = false;
+    lt_vectors_put(&r->vectors, r->n, r->recovery.direction, r->d);
+    r->fallback.level = LT_MAX(r->fallback.level, LT_LEVEL_GRADIENT);
+    return true;
+}
+
 static bool choose_direction(lt_run *r)
 {
     bool ok = true;
+    if (take_directed(r)) return true;
     switch (r->fallback.level) {
     case LT_LEVEL_STEERING: ok = steer(r, false); break;
     case LT_LEVEL_STEERING_IDENTITY: ok = steer(r, true); break;
@@ -78,7 +90,7 @@ static bool choose_direction(lt_run *r)
         break;
     default: draw_direction(r);
     }
-    if (ok && r->opt.search_direction_rescaling) lt_vectors_scale(&r->vectors, 1 / lt_vectors_norm2(&r->vectors, r->d), r->d);
+    if (ok && r->opt.unit_directions) lt_vectors_scale(&r->vectors, 1 / lt_vectors_norm2(&r->vectors, r->d), r->d);
     if (ok && !r->opt.double_precision) lt_vec_round_f32(r->n, r->d);
     return ok;
 }
@@ -95,17 +107,17 @@ static double classify(lt_run *r, double *slope)
     }
     *slope = g0;
     if (!isfinite(g0)) return 0;
-    return g0 < 0 ? INFINITY : (double)r->opt.linesearch_nondescent_maxit;
+    return g0 < 0 ? INFINITY : (double)r->opt.nondescent_evals;
 }
 
 static bool raise_level(lt_run *r)
 {
     lt_penalty_restore(r);
-    if (r->fallback.level < r->opt.max_fallback_level) {
+    if (r->fallback.level < r->opt.last_fallback) {
         r->fallback.level++;
         return true;
     }
-    return r->fallback.level == LT_LEVEL_RANDOM && r->fallback.random_attempts < r->opt.max_random_attempts;
+    return r->fallback.level == LT_LEVEL_RANDOM && r->fallback.random_attempts < r->opt.random_directions;
 }
 
 /* ---- Line search ------------------------------------------------------------------------------------------ */
@@ -114,8 +126,8 @@ static bool raise_level(lt_run *r)
 static lt_line_result search(lt_run *r, double g0, double limit)
 {
     bool first = r->iter == 0;
-    int64_t reattempts = first ? r->opt.linesearch_reattempts_x0 : r->opt.linesearch_reattempts;
-    double factor = first ? r->opt.linesearch_c_mu_x0 : r->opt.linesearch_c_mu;
+    int64_t reattempts = first ? r->opt.search_retries_at_start : r->opt.search_retries;
+    double factor = first ? r->opt.search_retry_factor_at_start : r->opt.search_retry_factor;
     r->last.phi_before = r->penalty.phi;
     lt_line_result line = lt_line_search(r, g0, limit);
     if (line.fail == LT_LINE_UNBOUNDED && r->constrained)
@@ -132,20 +144,35 @@ static lt_line_result search(lt_run *r, double g0, double limit)
     return line;
 }
 
+/* The levels are walked again when recovery has changed something. */
+static void give_up(lt_run *r, lt_termination code)
+{
+    char why[sizeof r->error];
+    snprintf(why, sizeof why, "%s", code == LT_TERMINATION_QP_FAILED ? lt_error_text() : "");
+    if (!lt_recover(r, code)) {
+        if (r->code == LT_TERMINATION_NONE) snprintf(r->error, sizeof r->error, "%s", why);
+        lt_stop(r, code);
+        return;
+    }
+    r->fallback.level = r->opt.first_fallback;
+    r->fallback.random_attempts = 0;
+    lt_pause_note(r);
+}
+
 /* True when the step is to be taken all the same; otherwise the level was raised or the run stopped. */
 static bool overlook_failure(lt_run *r, const lt_line_result *line)
 {
     bool feasible = r->cur->feasible;
     r->penalty.lowest = fmin(r->penalty.lowest, r->penalty.mu);
-    if (r->opt.disable_terminationcode_6 && r->fallback.level == LT_LEVEL_GRADIENT) return true;
+    if (r->opt.go_on_after_bracket_failure && r->fallback.level == LT_LEVEL_GRADIENT) return true;
     switch (line->fail) {
     case LT_LINE_BRACKETED:
-        if (r->opt.halt_on_linesearch_bracket && feasible && !r->opt.disable_terminationcode_6) lt_stop(r, LT_TERMINATION_BRACKET_FEASIBLE);
-        else if (!raise_level(r)) lt_stop(r, feasible ? LT_TERMINATION_BRACKET_FEASIBLE : LT_TERMINATION_BRACKET_INFEASIBLE);
+        if (r->opt.stop_on_bracket_failure && feasible && !r->opt.go_on_after_bracket_failure) give_up(r, LT_TERMINATION_BRACKET_FEASIBLE);
+        else if (!raise_level(r)) give_up(r, feasible ? LT_TERMINATION_BRACKET_FEASIBLE : LT_TERMINATION_BRACKET_INFEASIBLE);
         break;
-    case LT_LINE_UNBOUNDED: lt_stop(r, LT_TERMINATION_UNBOUNDED); break;
+    case LT_LINE_UNBOUNDED: give_up(r, LT_TERMINATION_UNBOUNDED); break;
     default:
-        if (!raise_level(r)) lt_stop(r, LT_TERMINATION_NO_DESCENT);
+        if (!raise_level(r)) give_up(r, LT_TERMINATION_NO_DESCENT);
     }
     return false;
 }
@@ -153,7 +180,7 @@ static bool overlook_failure(lt_run *r, const lt_line_result *line)
 /* Walks the levels until a step is found; false when the run has stopped. */
 static bool find_step(lt_run *r, lt_line_result *line)
 {
-    r->fallback.level = r->opt.min_fallback_level;
+    r->fallback.level = r->opt.first_fallback;
     r->fallback.random_attempts = 0;
     lt_pause_note(r);
     r->last.evals = 0;
@@ -165,10 +192,7 @@ static bool find_step(lt_run *r, lt_line_result *line)
         lt_oracle_forget(r);
         if (known) lt_oracle_ahead(r);
         if (!known || (limit = classify(r, &slope)) == 0) {
-            if (!raise_level(r) && r->code == LT_TERMINATION_NONE) {
-                if (known) lt_stop(r, LT_TERMINATION_NO_DESCENT);
-                else lt_stop_error(r, LT_TERMINATION_QP_FAILED);
-            }
+            if (!raise_level(r) && r->code == LT_TERMINATION_NONE) give_up(r, known ? LT_TERMINATION_NO_DESCENT : LT_TERMINATION_QP_FAILED);
             continue;
         }
         *line = search(r, slope, limit);
@@ -262,13 +286,13 @@ static void update_hessian(lt_run *r)
 /* ---- What happens after a step ---------------------------------------------------------------------------------- */
 static bool callback_wants_halt(lt_run *r)
 {
-    if (!r->opt.halt_log_fn) return false;
+    if (!r->opt.iterate_fn) return false;
     const lt_vectors *s = &r->vectors;
     const lt_point *x = r->cur;
     const int64_t n = r->n;
     const double *grads = lt_vectors_look(s, r->k * n, x->grads, 0);
     lt_iterate it = {
-        .iter = r->iter, .n = n, .p = r->p, .q = r->q, .x = lt_vectors_look(s, n, x->x, r->k), .f = x->f, .mu = x->mu, .phi = x->phi,
+        .size = sizeof it, .iter = r->iter, .n = n, .p = r->p, .q = r->q, .x = lt_vectors_look(s, n, x->x, r->k), .f = x->f, .mu = x->mu, .phi = x->phi,
         .grad_f = grads, .grad_phi = lt_vectors_look(s, n, x->grad_phi, r->k + 1), .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
         .grad_ce = r->q ? grads + n : NULL, .grad_ci = r->p ? grads + (1 + r->q) * n : NULL,
         .tvi = x->tvi, .tve = x->tve, .tv = x->tv, .tvi_l1 = x->tvi_l1, .tve_l1 = x->tve_l1, .tv_l1 = x->tv_l1,
@@ -276,7 +300,7 @@ static bool callback_wants_halt(lt_run *r)
         .n_gradients = r->stat.n_samples, .stat_vec = lt_vectors_look(s, n, r->stat.vector, r->k + 3), .stat_val = r->stat.value,
         .fallback_level = r->iter ? r->last.level : 0, .H_regularised = r->regular.active ? r->regular.H : NULL,
         .hessian = &r->hessian };
-    return r->opt.halt_log_fn(r->opt.halt_log_ctx, &it);
+    return r->opt.iterate_fn(r->opt.iterate_ctx, &it);
 }
 
 static void report(lt_run *r, bool *halt)
@@ -288,23 +312,45 @@ static void report(lt_run *r, bool *halt)
     lt_span_end(span);
 }
 
-static void test_convergence(lt_run *r, bool halt)
+/* The measure of phi is small, and code 0 needs the KKT conditions as well, which know neither mu nor H. */
+static bool meets_tolerances(lt_run *r)
 {
-    if (lt_patience_over(r, r->cur->feasible && r->stat.value <= r->opt.opt_tol)) lt_stop(r, LT_TERMINATION_CONVERGED);
-    if (r->cur->feasible) {
-        if (r->last.rel_diff <= r->opt.rel_tol) lt_stop(r, LT_TERMINATION_SMALL_DECREASE);
-        else if (r->cur->f <= r->opt.fvalquit) lt_stop(r, LT_TERMINATION_TARGET);
-    }
-    if (halt) lt_stop(r, LT_TERMINATION_HALTED);
-    lt_oracle_stopped(r);
+    if (!r->cur->feasible || !(r->stat.value <= r->opt.stationarity_tol)) return false;
+    if (isinf(r->opt.kkt_tol)) return true;
+    if (lt_certify(r)) lt_stop_error(r, LT_TERMINATION_INTERNAL);
+    return lt_certified(r);
 }
 
-/* debug_mode: what must hold after every step. */
+/* Where the first holds and the second does not, the run goes on for a while. */
+static bool is_stationary(lt_run *r)
+{
+    if (meets_tolerances(r)) return true;
+    if (r->cur->feasible && r->stat.value <= r->opt.stationarity_tol) lt_recover_uncertified(r);
+    return r->certification.iter == r->iter && r->stat.value <= r->opt.stationarity_tol && r->cur->feasible && lt_certified(r);
+}
+
+static void test_tolerances(lt_run *r, bool over)
+{
+    if (over) lt_stop(r, LT_TERMINATION_CONVERGED);
+    if (r->cur->feasible) {
+        if (r->last.rel_diff <= r->opt.decrease_tol) lt_stop(r, LT_TERMINATION_SMALL_DECREASE);
+        else if (r->cur->f <= r->opt.target_f) lt_stop(r, LT_TERMINATION_TARGET);
+    }
+}
+
+static void test_convergence(lt_run *r, bool halt)
+{
+    test_tolerances(r, lt_patience_over(r, is_stationary(r)));
+    if (halt) lt_stop(r, LT_TERMINATION_HALTED);
+    if (!lt_oracle_stopped(r)) lt_recover_slow(r);
+}
+
+/* check_internals: what must hold after every step. */
 static void check_state(lt_run *r)
 {
     const lt_point *x = r->cur;
     double phi = x->mu * x->f + x->tv_l1;
-    if (!r->opt.debug_mode) return;
+    if (!r->opt.check_internals) return;
     if (!isfinite(x->phi) || x->phi != phi || !lt_vectors_finite(&r->vectors, x->x)) {
         LT_FAIL(LT_ERR_INTERNAL, "iteration %lld: phi is %.17g, but mu f + v is %.17g", (long long)r->iter, x->phi, phi);
         lt_stop_error(r, LT_TERMINATION_INTERNAL);
@@ -322,23 +368,24 @@ static void saved(lt_run *r, lt_status s)
     lt_stop_error(r, LT_TERMINATION_INTERNAL);
 }
 
-static bool was_stopped(const lt_run *r) { return r->code == LT_TERMINATION_HALTED || r->code == LT_TERMINATION_MAX_TIME; }
+/* What is lost with the device or an internal error is not written: the last checkpoint stands. */
+static bool is_whole(const lt_run *r) { return r->code != LT_TERMINATION_DEVICE_LOST && r->code != LT_TERMINATION_INTERNAL; }
 
-/* Between iterations, where the state is whole. A run that was stopped from outside is saved too, so that
-   it can go on. */
+/* Between iterations, where the state is whole. The end is saved too: a run that was stopped can go on, and one that had ended ends
+   again at the same point (decision 181). */
 static void save_if_due(lt_run *r)
 {
-    if (!r->opt.checkpoint || r->code == LT_TERMINATION_DEVICE_LOST) return; /* H is gone: the last checkpoint stands */
+    if (!r->opt.checkpoint || !is_whole(r)) return;
     bool due = (r->opt.checkpoint_every && r->iter % r->opt.checkpoint_every == 0)
                || (double)(lt_clock_ns() - r->last_checkpoint_ns) * 1e-9 >= r->opt.checkpoint_seconds
-               || was_stopped(r) || r->code == LT_TERMINATION_MAX_ITERATIONS || r->iter == r->opt.maxit;
+               || r->code != LT_TERMINATION_NONE || r->iter == r->opt.max_iterations;
     if (due) saved(r, lt_checkpoint_write(r, r->opt.checkpoint));
 }
 
-/* A run that was stopped while it looked for a step. */
-static void save_if_stopped(lt_run *r)
+/* A run that ended while it looked for a step, and will look for it again. */
+static void save_search(lt_run *r)
 {
-    if (r->opt.checkpoint && was_stopped(r)) saved(r, lt_pause_write(r, r->opt.checkpoint));
+    if (r->opt.checkpoint && is_whole(r)) saved(r, lt_pause_write(r, r->opt.checkpoint));
 }
 
 /* ---- The run ------------------------------------------------------------------------------------------------------ */
@@ -348,7 +395,7 @@ static void iterate(lt_run *r)
         lt_line_result line;
         bool halt;
         if (r->iter == 2) r->allocations_at_2 = lt_alloc_count();
-        if (r->iter >= r->opt.maxit) {
+        if (r->iter >= r->opt.max_iterations) {
             lt_stop(r, LT_TERMINATION_MAX_ITERATIONS);
         } else if (find_step(r, &line) && move(r, &line)) {
             if (lt_stationarity_measure(r)) lt_stop_error(r, LT_TERMINATION_INTERNAL); /* uses H before the update */
@@ -356,14 +403,15 @@ static void iterate(lt_run *r)
             report(r, &halt);
             check_state(r);
             test_convergence(r, halt);
-            if (r->code == LT_TERMINATION_NONE && r->iter < r->opt.maxit) lt_regularize(r);
+            if (r->code == LT_TERMINATION_NONE && r->iter < r->opt.max_iterations) lt_regularize(r);
             save_if_due(r);
         } else {
-            save_if_stopped(r);
+            save_search(r);
         }
     }
     lt_penalty_restore(r);
     lt_patience_settle(r);
+    if (!r->patience.settled && r->code != LT_TERMINATION_DEVICE_LOST && r->cur->has_gradients) (void)lt_certify(r); /* without memory there is none */
 }
 
 /* The measure, row and tests at x0. */
@@ -381,6 +429,13 @@ static lt_status begin(lt_run *r)
     return LT_OK;
 }
 
+/* A checkpoint may be of a run that had ended; with these options it may have, or not any more. */
+static void go_on(lt_run *r)
+{
+    lt_console_header(r);
+    test_tolerances(r, lt_patience_was_over(r, meets_tolerances(r)));
+}
+
 /* What fails before the first step is bad input, and there is no solution (decision 87); what happens later is a code of the solution. */
 static lt_status run(lt_problem *p, const lt_solve_options *opt, lt_solution **out)
 {
@@ -388,7 +443,7 @@ static lt_status run(lt_problem *p, const lt_solve_options *opt, lt_solution **o
     LT_TRY(lt_run_create(p, opt, &r));
     lt_status s = LT_OK;
     if (!r->opt.resume) s = begin(r);
-    else lt_console_header(r);
+    else go_on(r);
     if (!s) {
         iterate(r);
         s = lt_solution_create(r, out);
@@ -403,9 +458,9 @@ lt_status lt_solve(lt_problem *p, const lt_solve_options *opt, lt_solution **out
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "solve: out is NULL");
     *out = NULL;
     if (!p) return LT_FAIL(LT_ERR_ARGUMENT, "solve: the problem is NULL");
-    lt_solve_options defaults = lt_solve_options_defaults();
-    if (!opt) opt = &defaults;
-    LT_TRY(lt_solve_options_check(opt));
+    lt_settings settings;
+    LT_TRY(lt_settings_take(opt, &settings));
+    opt = &settings.opt;
     if (!opt->profile) return run(p, opt, out);
     LT_TRY(lt_trace_start(NULL));
     lt_status s = run(p, opt, out);

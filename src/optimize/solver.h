@@ -2,8 +2,10 @@
 #ifndef LT_OPTIMIZE_SOLVER_H
 #define LT_OPTIMIZE_SOLVER_H
 
+#include "optimize/certificate.h"
 #include "optimize/output/output.h"
 #include "optimize/problem/evaluator.h"
+#include "optimize/recover.h"
 #include "optimize/samples.h"
 #include "optimize/search.h"
 
@@ -46,6 +48,8 @@ struct lt_run {
     lt_cache   cache;
     lt_products products;
     lt_stationarity stat;
+    lt_certification certification;
+    lt_recovery recovery;
 
     /* the end, and what is reported */
     lt_termination code;     /* why it stopped */

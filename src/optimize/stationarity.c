@@ -1,5 +1,6 @@
 /* The stationarity measure: the smallest W-weighted combination of nearby gradients (decision 44).
    SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/vectors/products.h"
 #include "optimize/vectors/vector.h"
 
@@ -50,7 +51,7 @@ static const double *start_of(const measure *q)
 {
     const lt_columns *c = q->c;
     double *start = q->r->stat.sub.start;
-    if (!q->r->opt.qp_warm_start) return NULL;
+    if (!lt_debug_of(&q->r->opt)->qp_warm_start) return NULL;
     memset(start, 0, (size_t)c->n_shared * sizeof *start);
     for (int64_t a = 0; a < q->l; a++) {
         for (int64_t i = 0; i < c->n_shared; i++) start[i] += *answer_of(q, a, c->shared[i]);
@@ -158,9 +159,9 @@ static bool lengths_known(const measure *q, const double *y)
 {
     lt_run *r = q->r;
     const double *first = gradient_of(q, 0);
-    if (r->opt.halt_log_fn || !r->opt.stat_l2_model || q->m > LT_PRODUCTS_FEW) return false;
+    if (r->opt.iterate_fn || !r->opt.stationarity_l2 || q->m > LT_PRODUCTS_FEW) return false;
     if (lt_vectors_awaited(&r->vectors, LT_MEASURE_DOT, first, first)) (void)lt_vectors_norm2(&r->vectors, first); /* all come with it */
-    return length_known(q, y, gradient_of, &r->stat.unweighted) && length_known(q, y, product_of, &r->stat.value) && r->stat.value > 2 * r->opt.opt_tol;
+    return length_known(q, y, gradient_of, &r->stat.unweighted) && length_known(q, y, product_of, &r->stat.value) && r->stat.value > 2 * r->opt.stationarity_tol;
 }
 
 /* d = -W G y, and the length of G y without the weight. In memory of its own the vector is measured with it, in one wait. */
@@ -175,9 +176,9 @@ static void combine(const measure *q, const double *y)
     if (plain == vector) st->unweighted = lt_vectors_norm2(v, plain);
     lt_products_combine(r, q->m, q->slot, y, plain, vector);
     lt_vectors_expect(v, LT_MEASURE_DOT, plain, plain);
-    lt_vectors_expect(v, r->opt.stat_l2_model ? LT_MEASURE_DOT : LT_MEASURE_LARGEST, vector, vector);
+    lt_vectors_expect(v, r->opt.stationarity_l2 ? LT_MEASURE_DOT : LT_MEASURE_LARGEST, vector, vector);
     if (plain != vector) st->unweighted = lt_vectors_norm2(v, plain);
-    st->value = r->opt.stat_l2_model ? lt_vectors_norm2(v, vector) : lt_vectors_max_abs(v, vector);
+    st->value = r->opt.stationarity_l2 ? lt_vectors_norm2(v, vector) : lt_vectors_max_abs(v, vector);
 }
 
 static void no_answer(lt_run *r)
@@ -221,7 +222,7 @@ static double gradient_norm(lt_run *r)
 {
     const double known = r->vectors.on->queues ? r->last.gradient_at_least : 0;
     r->last.gradient_at_least = 0;
-    return known > r->opt.opt_tol && isfinite(known) ? known : lt_vectors_norm2(&r->vectors, r->penalty.grad_phi);
+    return known > r->opt.stationarity_tol && isfinite(known) ? known : lt_vectors_norm2(&r->vectors, r->penalty.grad_phi);
 }
 
 lt_status lt_stationarity_measure(lt_run *r)
@@ -230,7 +231,7 @@ lt_status lt_stationarity_measure(lt_run *r)
     lt_stationarity *st = &r->stat;
     double norm = gradient_norm(r);
     lt_status s = LT_OK;
-    if (norm <= r->opt.opt_tol) { /* smooth and stationary: no sample is kept */
+    if (norm <= r->opt.stationarity_tol) { /* smooth and stationary: no sample is kept */
         lt_vectors_copy(&r->vectors, 1, r->penalty.grad_phi, vector_of(r));
         st->value = st->unweighted = norm;
         st->n_samples = 1;

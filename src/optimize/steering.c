@@ -1,5 +1,6 @@
 /* Steering: a direction that makes enough progress towards feasibility, by lowering mu where the
    dual QP at the current mu does not. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/solver.h"
 #include "optimize/vectors/vector.h"
 
@@ -57,7 +58,7 @@ static bool direction(steer *s, double mu, double *d)
     lt_run *r = s->r;
     lt_steering *w = &r->steering;
     for (int64_t i = 0; i < s->m; i++) w->sub.linear[i] = mu * w->u[i] - s->c[i];
-    bool warm = w->warm && r->opt.qp_warm_start;
+    bool warm = w->warm && r->opt.debug->qp_warm_start;
     if (!lt_subproblem_solve(&w->sub, 0, warm ? w->sub.y : NULL)) return false;
     w->warm = true;
     s->sum = (lt_combination){ .c = w->factor, .a = w->of, .whole = d };
@@ -102,7 +103,7 @@ static double reduction(const steer *s)
 
 static bool strictly_feasible(const lt_run *r)
 {
-    double margin = r->opt.steering_ineq_margin;
+    double margin = r->opt.steering_margin;
     if (r->q || isinf(margin)) return false;
     for (int64_t j = 0; j < r->p; j++)
         if (!(r->cur->c[j] < -margin)) return false;
@@ -112,15 +113,15 @@ static bool strictly_feasible(const lt_run *r)
 static bool procedure(steer *s, double *d, double *mu)
 {
     lt_run *r = s->r;
-    double share = r->opt.steering_c_viol;
+    double share = r->opt.steering_share;
     if (!direction(s, *mu, d)) return false;
     double got = reduction(s);
     if (got >= share * s->violation - s->slack || strictly_feasible(r)) return true;
     double *reference = lt_run_work(r);
     if (!direction(s, 0, reference)) return false;
     double wanted = share * reduction(s) - s->slack;
-    for (int64_t i = 0; got < wanted && i < r->opt.steering_maxit; i++) {
-        *mu *= r->opt.steering_c_mu;
+    for (int64_t i = 0; got < wanted && i < r->opt.steering_reductions; i++) {
+        *mu *= r->opt.steering_factor;
         r->penalty.n_reductions++;
         if (!direction(s, *mu, d)) return false;
         got = reduction(s);

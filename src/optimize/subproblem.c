@@ -31,7 +31,7 @@ lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, const lt_solve_opti
 {
     if (m <= s->capacity) return LT_OK;
     if (m > LT_QP_MAX_SIZE)
-        return LT_FAIL(LT_ERR_MEMORY, "a QP of %lld variables, at most %d are possible: fold constraints or lower ngrad",
+        return LT_FAIL(LT_ERR_MEMORY, "a QP of %lld variables, at most %d are possible: fold constraints or lower max_samples",
                        (long long)m, LT_QP_MAX_SIZE);
     int64_t size = LT_MIN(LT_MAX(m, 2 * s->capacity), LT_QP_MAX_SIZE);
     lt_subproblem_release(s);

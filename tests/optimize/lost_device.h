@@ -10,7 +10,7 @@
 static inline double value_on_the_host(const job *j, const double *x)
 {
     double f = NAN;
-    lt_solve_options host = lt_solve_options_defaults();
+    lt_solve_options host = lt_solve_defaults();
     LT_CHECK_OK(lt_problem_evaluate_with(j->problem, &host, x, &(lt_outputs){ .f = &f }));
     return f;
 }
@@ -35,7 +35,7 @@ static inline int lose_at_every_wait(job *j)
         }
         n_lost += s->termination_code == LT_TERMINATION_DEVICE_LOST;
         LT_CHECK(s->final.present && s->most_feasible.present == (s->p + s->q > 0));
-        LT_CHECK(s->termination_code != LT_TERMINATION_DEVICE_LOST || !s->transfers.hessian_on_device || !s->H_final.H);
+        LT_CHECK(s->termination_code != LT_TERMINATION_DEVICE_LOST || !s->transfers->hessian_on_device || !s->H_final.H);
         const lt_solution_point *point[] = { &s->final, &s->best, &s->most_feasible };
         for (int i = 0; i < 3; i++)
             if (point[i]->present) LT_CHECK_NEAR(value_on_the_host(j, point[i]->x), point[i]->f, 1e-12 * fmax(1, fabs(point[i]->f)));

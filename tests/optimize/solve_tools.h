@@ -3,6 +3,7 @@
 #define LT_SOLVE_TOOLS_H
 
 #include "lt_test.h"
+#include "solve_options.h"
 #include "solve_problems.h"
 
 /* Runs an example from its own start; frees it unless told to keep it. NULL (and a failed check) when

@@ -28,7 +28,7 @@ static lt_status kink(void *ctx, const double *x, const lt_outputs *out)
     return LT_OK;
 }
 
-typedef struct run { const char *what; int p, q; int64_t ngrad, pairs, patience; bool compat; int64_t maxit; } run;
+typedef struct run { const char *what; int p, q; int64_t max_samples, pairs, patience; bool compat; int64_t max_iterations; } run;
 
 static const run runs[] = {
     { "full memory", 0, 0, 3, 0, 0, false, 6 },     { "full memory, constrained", 1, 1, 3, 0, 0, false, 6 },
@@ -37,6 +37,8 @@ static const run runs[] = {
     { "compat", 1, 0, 3, 0, 0, true, 6 },
 };
 
+static const double start[] = { -1.2, 1 };
+
 /* What is changed lies in memory, under a name: a hundred thousand files would take minutes on a disk. */
 typedef struct bench { lt_problem *problem; lt_solve_options opt; int fd; char path[32]; char *data; size_t bytes; int64_t refused, went_on; } bench;
 
@@ -44,8 +46,8 @@ static void make(const run *c, bench *b)
 {
     char written[] = "/tmp/lathe-crafted-XXXXXX";
     lt_solution *s = NULL;
-    *b = (bench){ .opt = { LT_SOLVE_DEFAULTS, .ngrad = c->ngrad, .limited_mem_size = c->pairs, .opt_patience = c->patience, .compat = c->compat,
-                           .maxit = c->maxit, .opt_tol = 1e-12, .x0 = (const double[]){ -1.2, 1 }, .checkpoint = written } };
+    *b = (bench){ .opt = SOLVE_OPTIONS(o.max_samples = c->max_samples, o.lbfgs_pairs = c->pairs, o.patience = c->patience, o.compat = c->compat,
+                           o.max_iterations = c->max_iterations, o.stationarity_tol = 1e-12, o.x0 = start, o.checkpoint = written) };
     close(mkstemp(written));
     LT_CHECK_OK(lt_problem_from_function(N, c->p, c->q, kink, NULL, &b->problem));
     LT_CHECK_OK(lt_solve(b->problem, &b->opt, &s));
@@ -57,7 +59,7 @@ static void make(const run *c, bench *b)
     b->opt.checkpoint = NULL;
     b->opt.x0 = NULL;
     b->opt.resume = b->path;
-    b->opt.maxit = c->maxit + 4;
+    b->opt.max_iterations = c->max_iterations + 4;
 }
 
 static void end(bench *b)
@@ -77,7 +79,7 @@ static void attempt(bench *b, const char *data, size_t bytes, const char *what, 
     const lt_status got = lt_solve(b->problem, &b->opt, &s);
     if (!got) {
         b->went_on++;
-        LT_CHECK(s && s->iters >= 0 && s->n_history <= b->opt.maxit + 1);
+        LT_CHECK(s && s->iters >= 0 && s->n_history <= b->opt.max_iterations + 1);
     } else {
         b->refused++;
         if ((got != LT_ERR_FORMAT && got != LT_ERR_MISMATCH) || !strstr(lt_error_text(), "checkpoint") || s)
@@ -133,6 +135,56 @@ LT_TEST(any_length_but_its_own_is_refused)
         LT_CHECK_EQ_INT(b.went_on, 0);
         end(&b);
     }
+}
+
+/* Ends of several kinds. */
+typedef struct ending { const char *what; lt_termination code; int q; int64_t pairs, patience; double stationarity_tol, decrease_tol, target_f; } ending;
+
+static const ending endings[] = {
+    { "converged", LT_TERMINATION_CONVERGED, 0, 0, 0, 1e-4, 0, -INFINITY },
+    { "converged, constrained", LT_TERMINATION_CONVERGED, 1, 0, 0, 1e-4, 0, -INFINITY },
+    { "converged, with patience", LT_TERMINATION_CONVERGED, 0, 0, 5, 1e-4, 0, -INFINITY },
+    { "a small decrease", LT_TERMINATION_SMALL_DECREASE, 0, 0, 0, 1e-14, 0.1, -INFINITY },
+    { "the target", LT_TERMINATION_TARGET, 0, 3, 0, 1e-14, 0, 1e-2 },
+    { "a bracket", LT_TERMINATION_BRACKET_FEASIBLE, 0, 0, 0, 0, 0, -INFINITY },
+};
+
+static void must_end_alike(const lt_solution *a, const lt_solution *b, const char *what, int every)
+{
+    const bool equal = a->termination_code == b->termination_code && a->iters == b->iters && a->fn_evals == b->fn_evals && a->final.f == b->final.f
+                       && !memcmp(a->final.x, b->final.x, N * sizeof(double)) && !memcmp(a->best.x, b->best.x, N * sizeof(double))
+                       && a->n_history == b->n_history && a->stat_value == b->stat_value;
+    if (!equal) LT_TEST_FAIL("%s, a checkpoint every %d: code %d at %.17g, %.17g after %lld iterations and %lld evaluations; expected %d at %.17g, %.17g after %lld and %lld",
+                             what, every, a->termination_code, a->final.x[0], a->final.x[1], (long long)a->iters, (long long)a->fn_evals,
+                             b->termination_code, b->final.x[0], b->final.x[1], (long long)b->iters, (long long)b->fn_evals);
+}
+
+LT_TEST(a_run_that_ended_ends_again)
+{
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        for (int every = 0; every < 4; every++) {
+            const ending *e = &endings[i];
+            char path[] = "/tmp/lathe-ended-XXXXXX";
+            lt_solve_options opt = SOLVE_OPTIONS(o.max_samples = 3, o.lbfgs_pairs = e->pairs, o.patience = e->patience, o.stationarity_tol = e->stationarity_tol,
+                                     o.decrease_tol = e->decrease_tol, o.target_f = e->target_f, o.x0 = start,
+                                     o.checkpoint = path, o.checkpoint_every = every);
+            close(mkstemp(path));
+            lt_solution *first = solve_function(N, 0, e->q, kink, NULL, opt);
+            LT_CHECK_EQ_INT(first->termination_code, e->code);
+            opt.checkpoint = NULL;
+            opt.resume = path;
+            lt_solution *again = solve_function(N, 0, e->q, kink, NULL, opt);
+            must_end_alike(again, first, e->what, every);
+            lt_solution_destroy(again);
+            opt.stationarity_tol = opt.decrease_tol = 0; /* what ended the run does so no more */
+            opt.target_f = -INFINITY;
+            opt.patience = 0;
+            again = solve_function(N, 0, e->q, kink, NULL, opt);
+            LT_CHECK(again->iters > first->iters || e->code == LT_TERMINATION_BRACKET_FEASIBLE);
+            lt_solution_destroy(again);
+            lt_solution_destroy(first);
+            unlink(path);
+        }
 }
 
 /* Where in the file an index is: it is the only place whose change makes this sentence. */

@@ -6,6 +6,7 @@
    optimum, known to rounding. Solved from plain functions and from a graph, with one thread and with two.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "lathe/rng.h"
+#include "solve_options.h"
 #include "lathe/solve.h"
 #include "lt_test.h"
 
@@ -203,12 +204,12 @@ static lt_problem *graph_problem(const convex *k, lt_graph **graph)
 }
 
 /* ---- tests ------------------------------------------------------------------------------------------------ */
-/* evaldist: gradients gathered over the default 1e-4 would vouch for f to 1e-4 only; the tolerances on
+/* sample_radius: gradients gathered over the default 1e-4 would vouch for f to 1e-4 only; the tolerances on
    the violation: f gains them, times the sum of the multipliers. */
 static lt_solve_options tight(const convex *k)
 {
-    return (lt_solve_options){ LT_SOLVE_DEFAULTS, .x0 = k->x0, .evaldist = 1e-9, .opt_tol = 1e-9, .viol_ineq_tol = 1e-8,
-                               .viol_eq_tol = 1e-8, .maxit = 5000 };
+    return SOLVE_OPTIONS(o.x0 = k->x0, o.sample_radius = 1e-9, o.stationarity_tol = 1e-9, o.inequality_tol = 1e-8,
+                               o.equality_tol = 1e-8, o.max_iterations = 5000);
 }
 
 static double worst_violation(const convex *k, const double *x)
@@ -316,8 +317,8 @@ LT_TEST(random_convex_problems_by_function_and_by_graph)
         LT_CHECK_OK(lt_problem_from_function(k.n, k.p, k.q, evaluate, &k, &by_function));
         lt_problem *by_graph = graph_problem(&k, &graph);
         lt_solve_options one = tight(&k), two = tight(&k);
-        one.num_threads = 1;
-        two.num_threads = 2;
+        one.threads = 1;
+        two.threads = 2;
         lt_solution *s = run(by_function, one), *g1 = run(by_graph, one), *g2 = run(by_graph, two);
         if (s && g1 && g2) {
             stopped_short += !check_answer("function", seed, &k, s);
@@ -344,9 +345,9 @@ LT_TEST(large_runs_do_not_depend_on_the_threads)
     lt_graph *graph = NULL;
     lt_problem *problem = graph_problem(&k, &graph);
     lt_solve_options one = tight(&k), two = tight(&k);
-    one.num_threads = 1;
-    two.num_threads = 2;
-    one.maxit = two.maxit = 40;
+    one.threads = 1;
+    two.threads = 2;
+    one.max_iterations = two.max_iterations = 40;
     lt_solution *a = run(problem, one), *b = run(problem, two), *c = run(problem, one);
     if (a && b && c) {
         check_same_run(a, b);

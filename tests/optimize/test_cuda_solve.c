@@ -65,7 +65,7 @@ LT_TEST(runs_end_where_they_end_on_the_cpu)
         const lt_solution_point *p = &a->best, *q = &b->best;
         LT_CHECK(p->present && q->present && !strncmp(b->device, "cuda:", 5));
         if (!(fabs(q->f - p->f) <= runs[i].tolerance * fmax(1, fabs(p->f)))) LT_TEST_FAIL("%s: f is %.12g, on the CPU %.12g", runs[i].name, q->f, p->f);
-        LT_CHECK_EQ_INT(b->transfers.evaluation.syncs, b->transfers.evaluation.calls);
+        LT_CHECK_EQ_INT(b->transfers->evaluation.syncs, b->transfers->evaluation.calls);
         LT_CHECK_EQ_INT(b->loop_allocations, 0);
         lt_solution_destroy(a);
         lt_solution_destroy(b);
@@ -78,11 +78,11 @@ LT_TEST(h_on_the_gpu_gives_the_same_answers)
     OPEN_OR_SKIP();
     for (int64_t pairs = 0; pairs <= 20; pairs += 20) {
         job j = read_job("example:B2");
-        j.opt.limited_mem_size = pairs;
+        j.opt.lbfgs_pairs = pairs;
         lt_solution *a = solve_on(&j, NULL);
         j.opt.hessian_on = LT_HESSIAN_DEVICE;
         lt_solution *b = solve_on(&j, gpu);
-        LT_CHECK(b->transfers.hessian_on_device);
+        LT_CHECK(b->transfers->hessian_on_device);
         LT_CHECK_NEAR(b->best.f, a->best.f, 1e-5 * fabs(a->best.f));
         LT_CHECK(pairs ? b->H_final.m > 0 : b->H_final.H != NULL);
         for (int64_t i = 0; !pairs && i < b->n * b->n; i++) LT_CHECK(b->H_final.H[i] == b->H_final.H[i % b->n * b->n + i / b->n]);
@@ -97,12 +97,12 @@ LT_TEST(vectors_on_the_gpu_give_the_same_answers_every_time)
     OPEN_OR_SKIP();
     for (int64_t pairs = 0; pairs <= 20; pairs += 20) {
         job j = read_job("example:B2");
-        j.opt.limited_mem_size = pairs;
-        if (lt_test_brief()) j.opt.maxit = 8;
+        j.opt.lbfgs_pairs = pairs;
+        if (lt_test_brief()) j.opt.max_iterations = 8;
         lt_solution *a = solve_on(&j, NULL);
         j.opt.hessian_on = j.opt.vectors_on = LT_HESSIAN_DEVICE;
         lt_solution *b = solve_on(&j, gpu), *again = solve_on(&j, gpu);
-        LT_CHECK(b->transfers.vectors_on_device);
+        LT_CHECK(b->transfers->vectors_on_device);
         LT_CHECK_NEAR(b->best.f, a->best.f, 1e-5 * fabs(a->best.f));
         LT_CHECK(again->fn_evals == b->fn_evals && !memcmp(again->final.x, b->final.x, (size_t)b->n * sizeof(double)));
         LT_CHECK_EQ_INT(b->loop_allocations, 0);
@@ -121,7 +121,7 @@ LT_TEST(several_steps_at_once_give_the_same_runs)
     static const struct { const char *name; bool vectors; } runs[] = { { "example:C1", false }, { "example:C2", false }, { "example:C2", true }, { "example:D1v", true } };
     for (size_t i = 0; i < LT_LEN(runs) - lt_test_brief(); i++) { /* the last one's kernels are not of the optimizer */
         job j = read_job(runs[i].name);
-        j.opt.maxit = lt_test_brief() ? 4 : 20;
+        j.opt.max_iterations = lt_test_brief() ? 4 : 20;
         j.opt.gradients = LT_GRADIENTS_ON_DEMAND;
         j.opt.hessian_on = j.opt.vectors_on = runs[i].vectors ? LT_HESSIAN_DEVICE : LT_HESSIAN_HOST;
         j.opt.trials_at_once = 1;
@@ -129,8 +129,8 @@ LT_TEST(several_steps_at_once_give_the_same_runs)
         for (int at_once = 0; at_once <= 4; at_once += 4) { /* as long as it pays; always */
             j.opt.trials_at_once = at_once;
             lt_solution *four = solve_on(&j, gpu);
-            LT_CHECK(four->transfers.trials_run > 0 && four->transfers.vectors_on_device == runs[i].vectors);
-            if (at_once && !lt_test_brief()) LT_CHECK(four->transfers.evaluation.calls < one->transfers.evaluation.calls);
+            LT_CHECK(four->transfers->trials_run > 0 && four->transfers->vectors_on_device == runs[i].vectors);
+            if (at_once && !lt_test_brief()) LT_CHECK(four->transfers->evaluation.calls < one->transfers->evaluation.calls);
             LT_CHECK_EQ_INT(four->loop_allocations, 0);
             if (four->fn_evals != one->fn_evals || memcmp(four->final.x, one->final.x, (size_t)one->n * sizeof(double)))
                 LT_TEST_FAIL("%s: f is %.17g after %d evaluations, one by one %.17g after %d", runs[i].name, four->final.f, (int)four->fn_evals, one->final.f,
@@ -152,7 +152,7 @@ LT_TEST(every_switch_runs)
     for (size_t i = 0; i < LT_LEN(switches); i++) {
         job off = read_job("example:C1");
         off.opt.gradients = LT_GRADIENTS_ALWAYS;
-        LT_CHECK_OK(lt_solve_options_set(&off.opt, switches[i], "false"));
+        LT_CHECK_OK(lt_options_set(lt_solve_debug_table(), switches[i], "false", &off.debug));
         lt_solution *s = solve_on(&off, gpu);
         if (s->iters != all->iters || s->final.f != all->final.f) LT_TEST_FAIL("%s: f is %.17g, expected %.17g", switches[i], s->final.f, all->final.f);
         lt_solution_destroy(s);

@@ -1,6 +1,7 @@
 /* H on the device against H on the host: products, updates, whole runs, faults. The device is the CPU behind a table
    that counts and fails on demand; the null device checks addresses. SPDX-License-Identifier: BSD-3-Clause */
 #include "watched_device.h"
+#include "solve_options.h"
 #include "compile_kernels.h"
 
 #include "device/null/null.h"
@@ -57,7 +58,7 @@ static void check_products(lt_hessian *host, lt_hessian *on_device, uint64_t *st
 static void compare(int64_t pairs, int updates)
 {
     lt_device *dev = watched_open();
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = pairs, .hessian_on = LT_HESSIAN_DEVICE };
+    lt_solve_options opt = SOLVE_OPTIONS(o.lbfgs_pairs = pairs, o.hessian_on = LT_HESSIAN_DEVICE);
     lt_hessian host, on_device;
     uint64_t state = 7;
     LT_CHECK_OK(lt_hessian_create(N, &opt, &host));
@@ -94,7 +95,7 @@ LT_TEST(one_pair_agrees_with_the_host) { compare(1, 3); }
 LT_TEST(an_update_goes_with_the_next_product_which_is_one_copy_each_way_and_one_wait)
 {
     lt_device *dev = watched_open();
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .hessian_on = LT_HESSIAN_DEVICE };
+    lt_solve_options opt = SOLVE_OPTIONS(o.hessian_on = LT_HESSIAN_DEVICE);
     lt_hessian h;
     uint64_t state = 1;
     double s[N], y[N], out[N];
@@ -120,7 +121,7 @@ LT_TEST(an_update_goes_with_the_next_product_which_is_one_copy_each_way_and_one_
 LT_TEST(a_pair_is_sent_without_waiting_and_a_product_of_pairs_waits_once)
 {
     lt_device *dev = watched_open();
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .hessian_on = LT_HESSIAN_DEVICE, .limited_mem_size = 3 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.hessian_on = LT_HESSIAN_DEVICE, o.lbfgs_pairs = 3);
     lt_hessian h;
     uint64_t state = 1;
     double s[N], y[N], out[N];
@@ -148,7 +149,7 @@ LT_TEST(null_accepts_every_address)
         lt_hessian h;
         double s[N], y[N], out[N];
         uint64_t state = 3;
-        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = pairs, .hessian_on = LT_HESSIAN_DEVICE };
+        lt_solve_options opt = SOLVE_OPTIONS(o.lbfgs_pairs = pairs, o.hessian_on = LT_HESSIAN_DEVICE);
         LT_CHECK_OK(lt_device_open("null", &dev));
         LT_CHECK_OK(lt_hessian_create(N, &opt, &h));
         LT_CHECK_OK(lt_device_hessian_take(&h, dev, &opt, 3, &kept));
@@ -187,11 +188,11 @@ LT_TEST(runs_end_where_they_end_with_h_on_the_host)
     static const struct { const char *name; int64_t pairs; } run[] = { { "example:C1", 0 }, { "example:B2", 0 }, { "example:B2", 10 } };
     for (size_t i = 0; i < LT_LEN(run); i++) {
         lt_device *dev = watched_open();
-        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = run[i].pairs, .opt_tol = 1e-6 };
+        lt_solve_options opt = SOLVE_OPTIONS(o.lbfgs_pairs = run[i].pairs, o.stationarity_tol = 1e-6);
         lt_solution *a = solve_example(run[i].name, NULL, opt);
         opt.hessian_on = LT_HESSIAN_DEVICE;
         lt_solution *b = solve_example(run[i].name, dev, opt);
-        LT_CHECK(b->transfers.hessian_on_device && !a->transfers.hessian_on_device);
+        LT_CHECK(b->transfers->hessian_on_device && !a->transfers->hessian_on_device);
         LT_CHECK_EQ_INT(b->termination_code, a->termination_code);
         LT_CHECK_NEAR(b->best.f, a->best.f, 1e-5 * fabs(a->best.f));
         LT_CHECK_EQ_INT(b->loop_allocations, 0);
@@ -214,15 +215,15 @@ LT_TEST(runs_of_one_problem_share_the_room_for_h)
         LT_CHECK_OK(lt_device_open("cpu", &dev));
         LT_CHECK_OK(lt_model_read("example:C1", &m));
         LT_CHECK_OK(lt_problem_from_model(m, &p));
-        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = pairs, .hessian_on = LT_HESSIAN_DEVICE, .maxit = 30, .device = dev };
+        lt_solve_options opt = SOLVE_OPTIONS(o.lbfgs_pairs = pairs, o.hessian_on = LT_HESSIAN_DEVICE, o.max_iterations = 30, o.device = dev);
         LT_CHECK_OK(lt_solve(p, &opt, &s[0]));
         LT_CHECK_OK(lt_device_memory(dev, &before));
         LT_CHECK_OK(lt_solve(p, &opt, &s[1]));
         LT_CHECK_OK(lt_device_memory(dev, &after));
         LT_CHECK_EQ_INT(after.allocs, before.allocs);
         LT_CHECK(s[0]->iters == s[1]->iters && !memcmp(s[0]->final.x, s[1]->final.x, (size_t)s[0]->n * sizeof(double)));
-        LT_CHECK_EQ_INT(s[1]->transfers.hessian.calls, s[0]->transfers.hessian.calls);
-        LT_CHECK_EQ_INT(s[1]->transfers.hessian.syncs, s[0]->transfers.hessian.syncs);
+        LT_CHECK_EQ_INT(s[1]->transfers->hessian.calls, s[0]->transfers->hessian.calls);
+        LT_CHECK_EQ_INT(s[1]->transfers->hessian.syncs, s[0]->transfers->hessian.syncs);
         lt_solution_destroy(s[0]);
         lt_solution_destroy(s[1]);
         lt_problem_destroy(p);
@@ -234,8 +235,8 @@ LT_TEST(runs_of_one_problem_share_the_room_for_h)
 LT_TEST(small_problems_keep_h_on_the_host)
 {
     lt_device *dev = watched_open();
-    lt_solution *s = solve_example("example:A1", dev, lt_solve_options_defaults());
-    LT_CHECK(!s->transfers.hessian_on_device && s->transfers.hessian.calls == 0);
+    lt_solution *s = solve_example("example:A1", dev, lt_solve_defaults());
+    LT_CHECK(!s->transfers->hessian_on_device && s->transfers->hessian.calls == 0);
     lt_solution_destroy(s);
     lt_device_close(dev);
 }
@@ -246,12 +247,12 @@ LT_TEST(a_run_with_h_on_a_device_goes_on_from_its_checkpoint_bit_for_bit)
         lt_device *dev = watched_open();
         char path[] = "/tmp/lathe_far_XXXXXX";
         int fd = mkstemp(path);
-        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = pairs, .hessian_on = LT_HESSIAN_DEVICE, .maxit = 40 };
+        lt_solve_options opt = SOLVE_OPTIONS(o.lbfgs_pairs = pairs, o.hessian_on = LT_HESSIAN_DEVICE, o.max_iterations = 40);
         lt_solution *whole = solve_example("example:C1", dev, opt);
-        opt.maxit = 20;
+        opt.max_iterations = 20;
         opt.checkpoint = path;
         lt_solution_destroy(solve_example("example:C1", dev, opt));
-        opt.maxit = 40;
+        opt.max_iterations = 40;
         opt.checkpoint = NULL;
         opt.resume = path;
         lt_solution *rest = solve_example("example:C1", dev, opt);
@@ -274,7 +275,7 @@ LT_TEST(a_loss_at_any_wait_keeps_what_was_found)
     lt_model *m;
     lt_problem *p;
     lt_solution *s = NULL;
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .hessian_on = LT_HESSIAN_DEVICE, .maxit = 12, .device = dev };
+    lt_solve_options opt = SOLVE_OPTIONS(o.hessian_on = LT_HESSIAN_DEVICE, o.max_iterations = 12, o.device = dev);
     int n_refused = 0, n_lost = 0, n_late = 0;
     LT_CHECK_OK(lt_model_read("example:B3", &m));
     LT_CHECK_OK(lt_problem_from_model(m, &p));
@@ -310,9 +311,9 @@ LT_TEST(what_only_the_host_does_is_refused)
 {
     lt_device *dev = watched_open();
     lt_hessian h;
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .hessian_on = LT_HESSIAN_DEVICE, .regularize_threshold = 1e6 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.hessian_on = LT_HESSIAN_DEVICE, o.condition_limit = 1e6);
     LT_CHECK_OK(lt_hessian_create(N, &opt, &h));
-    LT_CHECK_FAILS(lt_device_hessian_take(&h, dev, &opt, 3, &kept), LT_ERR_UNSUPPORTED, "regularize_threshold");
+    LT_CHECK_FAILS(lt_device_hessian_take(&h, dev, &opt, 3, &kept), LT_ERR_UNSUPPORTED, "condition_limit");
     LT_CHECK(!h.device && h.lower);
     opt.hessian_on = LT_HESSIAN_AUTO;
     LT_CHECK_OK(lt_device_hessian_take(&h, dev, &opt, 3, &kept)); /* stays */
@@ -325,7 +326,7 @@ LT_TEST(an_h_that_does_not_fit_says_what_would_help)
 {
     lt_device *dev;
     lt_hessian h;
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .hessian_on = LT_HESSIAN_DEVICE };
+    lt_solve_options opt = SOLVE_OPTIONS(o.hessian_on = LT_HESSIAN_DEVICE);
     LT_CHECK_OK(lt_device_open("null", &dev));
     lt_null_capacity(dev, 1 << 20);
     LT_CHECK_OK(lt_hessian_create(4000, &opt, &h));

@@ -141,9 +141,11 @@ static const char *const sharing[] = {
 LT_TEST(products_of_columns_that_stand_once_lead_the_same_way)
 {
     for (size_t i = 0; i < LT_LEN(sharing); i++) {
-        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .evaldist = 100, .ngrad = 6, .maxit = 20 };
+        lt_solve_options opt = SOLVE_OPTIONS(o.sample_radius = 100, o.max_samples = 6, o.max_iterations = 20);
         lt_solution *a = run_text(sharing[i], opt);
-        opt.incremental_products = false;
+        lt_solve_debug debug = lt_solve_debug_defaults();
+        debug.incremental_products = false;
+        opt.debug = &debug;
         lt_solution *b = run_text(sharing[i], opt);
         for (int64_t at = 0; at <= 3; at++) {
             const lt_history_row *x = row_of(a, at), *y = row_of(b, at);
@@ -165,9 +167,9 @@ LT_TEST(a_checkpoint_has_the_columns_that_stand_once)
     close(mkstemp(path));
     for (size_t i = 0; i < LT_LEN(sharing); i++)
         for (int64_t stop = 0; stop < 30; stop = 3 * stop + 1) {
-            lt_solve_options opt = { LT_SOLVE_DEFAULTS, .maxit = 45 }, part = opt;
+            lt_solve_options opt = SOLVE_OPTIONS(o.max_iterations = 45), part = opt;
             lt_solution *whole = run_text(sharing[i], opt);
-            part.maxit = LT_MAX(stop, 1);
+            part.max_iterations = LT_MAX(stop, 1);
             part.checkpoint = path;
             lt_solution_destroy(run_text(sharing[i], part));
             opt.resume = path;
@@ -183,7 +185,7 @@ LT_TEST(a_checkpoint_has_the_columns_that_stand_once)
 /* The optimum of a convex problem of text, reached with code 0 or 6 and no failed QP. */
 static double solve_text(const char *text)
 {
-    lt_solution *s = run_text(text, (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 1e-7 });
+    lt_solution *s = run_text(text, SOLVE_OPTIONS(o.stationarity_tol = 1e-7));
     LT_CHECK(s->best.present && (s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE));
     LT_CHECK_NEAR(s->quadprog_failure_rate, 0, 0);
     double f = s->best.f;

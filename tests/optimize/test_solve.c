@@ -27,8 +27,8 @@ static void check_rows(const lt_solution *s, const traced *want, size_t n, int d
 #define ROWS(s, digits, ...) \
     check_rows((s), (const traced[]){ __VA_ARGS__ }, sizeof((const traced[]){ __VA_ARGS__ }) / sizeof(traced), (digits))
 
-static lt_solve_options base(void) { return (lt_solve_options){ LT_SOLVE_DEFAULTS }; }
-static lt_solve_options long_steps(void) { return (lt_solve_options){ LT_SOLVE_DEFAULTS, .mu0 = 100, .maxit = 10 }; }
+static lt_solve_options base(void) { return lt_solve_defaults(); }
+static lt_solve_options long_steps(void) { return SOLVE_OPTIONS(o.mu0 = 100, o.max_iterations = 10); }
 
 LT_TEST(rosenbrock_table_is_reproduced_row_by_row)
 {
@@ -55,8 +55,8 @@ LT_TEST(rosenbrock_table_is_reproduced_row_by_row)
 LT_TEST(restart_goes_on_from_the_final_matrix)
 {
     lt_solution *a = solve_example(example_rosenbrock(5.5, 5.5), long_steps(), false);
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .x0 = a->final.x, .H0 = a->H_final.H, .mu0 = a->final.mu,
-                             .scaleH0 = false, .opt_tol = 1e-6, .maxit = 100 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.x0 = a->final.x, o.H0 = a->H_final.H, o.mu0 = a->final.mu,
+                             o.scale_H0 = false, o.stationarity_tol = 1e-6, o.max_iterations = 100);
     lt_solution *s = solve_example(example_rosenbrock(0, 0), opt, false);
     ROWS(s, 10, { 0, NAN, NAN, NAN, NAN, 0, NAN, 0.161642 },
          { 1, 2.503156, 27.1659262914, 9.40498130422, NAN, 2, 2, NAN },
@@ -71,7 +71,7 @@ LT_TEST(restart_goes_on_from_the_final_matrix)
 LT_TEST(limited_memory_table_and_its_warm_start)
 {
     lt_solve_options opt = long_steps();
-    opt.limited_mem_size = 1;
+    opt.lbfgs_pairs = 1;
     lt_solution *a = solve_example(example_rosenbrock(5.5, 5.5), opt, false);
     ROWS(a, 11, { 4, NAN, 262.610250639, NAN, NAN, 0, NAN, NAN }, { 6, 4.239116, 57.9458175917, NAN, NAN, 3, 0.75, NAN },
          { 8, 1.642320, 26.2056730861, NAN, NAN, 0, NAN, NAN }, { 10, NAN, 25.9163909350, NAN, NAN, 0, NAN, NAN });
@@ -79,8 +79,8 @@ LT_TEST(limited_memory_table_and_its_warm_start)
     NEAR(a->most_feasible.f, 75.6886238113, 11);
     NEAR(a->most_feasible.tvi, 8.192103, 6);
     LT_CHECK_EQ_INT(a->fn_evals, 29);
-    lt_solve_options again = { LT_SOLVE_DEFAULTS, .x0 = a->final.x, .mu0 = a->final.mu, .limited_mem_size = 1, .scaleH0 = false,
-                               .limited_mem_fixed_scaling = false, .limited_mem_warm_start = &a->H_final, .maxit = 100 };
+    lt_solve_options again = SOLVE_OPTIONS(o.x0 = a->final.x, o.mu0 = a->final.mu, o.lbfgs_pairs = 1, o.scale_H0 = false,
+                               o.lbfgs_fixed_scaling = false, o.lbfgs_state = &a->H_final, o.max_iterations = 100);
     lt_solution *s = solve_example(example_rosenbrock(0, 0), again, false);
     LT_CHECK(s->final.f <= 0.0860 && (s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE));
     lt_solution_destroy(a);
@@ -95,7 +95,7 @@ LT_TEST(rosenbrock_from_the_kink_and_from_random_starts)
     LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
     lt_solution_destroy(s);
     for (int64_t seed = 0; seed < 8; seed++) {
-        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = 1e-6, .maxit = 100, .seed = seed };
+        lt_solve_options opt = SOLVE_OPTIONS(o.stationarity_tol = 1e-6, o.max_iterations = 100, o.seed = seed);
         example *e = example_rosenbrock(0, 0);
         lt_solution *t = NULL;
         lt_problem *p = example_problem(e);
@@ -116,14 +116,14 @@ LT_TEST(feasibility_problem_ends_in_three_steps)
     LT_CHECK_NEAR(s->final.x[0], 1.688660, 1e-6);
     LT_CHECK_NEAR(s->final.x[1], -2.486619, 1e-6);
     lt_solution_destroy(s);
-    s = solve_example(example_feasibility(-3), (lt_solve_options){ LT_SOLVE_DEFAULTS, .compat = 1 }, false);
+    s = solve_example(example_feasibility(-3), SOLVE_OPTIONS(o.compat = 1), false);
     LT_CHECK_EQ_INT(row_of(s, 1)->n_gradients, 2); /* PyGRANSO's cache lets the origin in */
     lt_solution_destroy(s);
 }
 
 LT_TEST(sphere_finds_the_largest_eigenvalue)
 {
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .mu0 = 0.1, .opt_tol = 1e-6, .compat = 1 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.mu0 = 0.1, o.stationarity_tol = 1e-6, o.compat = 1);
     lt_solution *s = solve_example(example_sphere(300, -1), opt, false);
     ROWS(s, 6, { 0, 0.1, 233.5984, NAN, NAN, 0, NAN, NAN }, { 10, 0.03874205, 4.736972, NAN, NAN, 0, NAN, NAN },
          { 20, NAN, -0.9039475, NAN, NAN, 0, NAN, NAN }, { 40, NAN, -0.9407962, NAN, NAN, 0, NAN, NAN });
@@ -140,7 +140,7 @@ LT_TEST(sphere_finds_the_largest_eigenvalue)
 
 LT_TEST(sphere_with_the_other_sign)
 {
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .mu0 = 0.1, .opt_tol = 1e-6, .maxit = 20 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.mu0 = 0.1, o.stationarity_tol = 1e-6, o.max_iterations = 20);
     lt_solution *s = solve_example(example_sphere(500, 1), opt, false);
     NEAR(row_of(s, 0)->phi, 478.38486, 6);
     NEAR(row_of(s, 0)->f, 239.734202, 5);
@@ -152,13 +152,13 @@ LT_TEST(sphere_with_the_other_sign)
 
 LT_TEST(trace_problem_with_dependent_constraints)
 {
-    lt_solution *s = solve_example(example_trace(1), (lt_solve_options){ LT_SOLVE_DEFAULTS, .maxit = 3000 }, false);
+    lt_solution *s = solve_example(example_trace(1), SOLVE_OPTIONS(o.max_iterations = 3000), false);
     ROWS(s, 5, { 0, NAN, 1.167248, NAN, NAN, 0, NAN, NAN }, { 2, NAN, -7.445131, NAN, NAN, 0, NAN, NAN },
          { 5, NAN, -0.0515928, NAN, NAN, 0, NAN, NAN }, { 10, NAN, -0.9430633, NAN, NAN, 0, NAN, NAN });
     LT_CHECK(fabs(s->final.f + 3.04324830604) <= 1e-8);
     LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
     lt_solution_destroy(s);
-    s = solve_example(example_trace(2), (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 5e-6 }, false);
+    s = solve_example(example_trace(2), SOLVE_OPTIONS(o.stationarity_tol = 5e-6), false);
     LT_CHECK(s->final.feasible_to_tol && s->final.f <= -3.922 && s->final.f >= -3.93228070919 - 1e-5);
     lt_solution_destroy(s);
 }
@@ -166,7 +166,7 @@ LT_TEST(trace_problem_with_dependent_constraints)
 LT_TEST(robust_pca_reaches_the_sparse_answer)
 {
     example *e = example_robust_pca();
-    lt_solution *s = solve_example(e, (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 1e-6 }, true);
+    lt_solution *s = solve_example(e, SOLVE_OPTIONS(o.stationarity_tol = 1e-6), true);
     LT_CHECK_NEAR(e->b[0], 0.661352158, 1e-8);
     LT_CHECK(s->best.present && s->best.f <= 0.3342 && s->best.f >= e->best - 1e-5 && s->best.tve <= 1e-6);
     LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
@@ -189,7 +189,7 @@ LT_TEST(total_variation_early_rows_and_optimum)
 
 LT_TEST(dictionary_table_and_both_early_stops)
 {
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .maxit = 500, .compat = 1 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.max_iterations = 500, o.compat = 1);
     lt_solution *s = solve_example(example_dictionary(), opt, false);
     static const double phi[] = { 0.61751624522, 0.60573380055, 0.58456516016, 0.50113197499, 0.49278124194,
                                   0.49225009818, 0.49212731751, 0.49203371691, 0.49197689465 };
@@ -203,7 +203,7 @@ LT_TEST(dictionary_table_and_both_early_stops)
     LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
     lt_solution_destroy(s);
 
-    opt.fvalquit = 0.4963;
+    opt.target_f = 0.4963;
     s = solve_example(example_dictionary(), opt, false);
     LT_CHECK(s->iters == 77 && s->fn_evals == 256 && s->termination_code == LT_TERMINATION_TARGET);
     NEAR(s->final.f, 0.49205285240, 10);
@@ -213,7 +213,7 @@ LT_TEST(dictionary_table_and_both_early_stops)
     LT_CHECK(s->iters == 77 && s->fn_evals == 255 && s->termination_code == LT_TERMINATION_TARGET);
     lt_solution_destroy(s);
 
-    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .maxit = 500, .compat = 1, .opt_tol = 1e-4 };
+    opt = SOLVE_OPTIONS(o.max_iterations = 500, o.compat = 1, o.stationarity_tol = 1e-4);
     s = solve_example(example_dictionary(), opt, false);
     LT_CHECK(s->iters == 90 && s->fn_evals == 299 && s->termination_code == LT_TERMINATION_CONVERGED);
     lt_solution_destroy(s);
@@ -224,12 +224,12 @@ LT_TEST(logistic_path_agrees_with_long_runs)
 {
     for (int k = 0; k < 16; k++) {
         double C = 0.10007147962830593 * pow(10, 7.0 * k / 15);
-        lt_solution *s = solve_example(example_logistic(C), (lt_solve_options){ LT_SOLVE_DEFAULTS, .maxit = 50, .opt_tol = 1e-6 }, false);
-        lt_solution *best = solve_example(example_logistic(C), (lt_solve_options){ LT_SOLVE_DEFAULTS, .maxit = 3000, .opt_tol = 1e-13 }, false);
+        lt_solution *s = solve_example(example_logistic(C), SOLVE_OPTIONS(o.max_iterations = 50, o.stationarity_tol = 1e-6), false);
+        lt_solution *best = solve_example(example_logistic(C), SOLVE_OPTIONS(o.max_iterations = 3000, o.stationarity_tol = 1e-13), false);
         LT_CHECK_NEAR(row_of(s, 0)->f, 100 * log(2), 1e-14);
         LT_CHECK(s->best.f <= best->best.f * (1 + 2e-5));
         lt_solution_destroy(s);
-        lt_solution *more = solve_example(example_logistic(C), (lt_solve_options){ LT_SOLVE_DEFAULTS, .maxit = 500, .opt_tol = 1e-6 }, false);
+        lt_solution *more = solve_example(example_logistic(C), SOLVE_OPTIONS(o.max_iterations = 500, o.stationarity_tol = 1e-6), false);
         LT_CHECK(more->best.f <= best->best.f * (1 + 1e-6));
         lt_solution_destroy(more);
         lt_solution_destroy(best);
@@ -240,7 +240,7 @@ LT_TEST(logistic_path_agrees_with_long_runs)
 LT_TEST(gradients_on_demand_change_nothing_but_their_number)
 {
     example *a = example_total_variation(), *b = example_total_variation();
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .maxit = 100, .gradients = LT_GRADIENTS_ALWAYS };
+    lt_solve_options opt = SOLVE_OPTIONS(o.max_iterations = 100, o.gradients = LT_GRADIENTS_ALWAYS);
     lt_solution *s = solve_example(a, opt, true);
     opt.gradients = LT_GRADIENTS_ON_DEMAND;
     lt_solution *t = solve_example(b, opt, true);
@@ -257,7 +257,7 @@ LT_TEST(gradients_on_demand_change_nothing_but_their_number)
 
 LT_TEST(single_precision_state_still_finds_the_optima)
 {
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .double_precision = false, .opt_tol = 1e-4, .viol_ineq_tol = 1e-4, .viol_eq_tol = 1e-4 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.double_precision = false, o.stationarity_tol = 1e-4, o.inequality_tol = 1e-4, o.equality_tol = 1e-4);
     lt_solution *s = solve_example(example_rosenbrock(-1.3, 0.8), opt, false);
     LT_CHECK(s->best.present && s->best.f <= 0.0859 + 1e-3);
     for (int i = 0; i < 2; i++) LT_CHECK(s->final.x[i] == (double)(float)s->final.x[i]);

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-static lt_solve_options base(void) { return (lt_solve_options){ LT_SOLVE_DEFAULTS }; }
+static lt_solve_options base(void) { return lt_solve_defaults(); }
 
 /* min x'x - sum x, smooth. */
 static lt_status bowl(void *ctx, const double *x, const lt_outputs *o)
@@ -53,14 +53,14 @@ LT_TEST(code_0_and_its_text)
 
 LT_TEST(code_1_small_relative_change)
 {
-    lt_solution *s = solve_example(example_dictionary(), (lt_solve_options){ LT_SOLVE_DEFAULTS, .rel_tol = 1e-2, .viol_eq_tol = 1e-2 }, false);
+    lt_solution *s = solve_example(example_dictionary(), SOLVE_OPTIONS(o.decrease_tol = 1e-2, o.equality_tol = 1e-2), false);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_SMALL_DECREASE);
     lt_solution_destroy(s);
 }
 
 LT_TEST(code_2_target_value)
 {
-    lt_solution *s = solve_example(example_total_variation(), (lt_solve_options){ LT_SOLVE_DEFAULTS, .fvalquit = 6 }, false);
+    lt_solution *s = solve_example(example_total_variation(), SOLVE_OPTIONS(o.target_f = 6), false);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_TARGET);
     LT_CHECK(s->final.f <= 6);
     lt_solution_destroy(s);
@@ -83,14 +83,14 @@ static bool stop_at_4(void *ctx, const lt_iterate *it)
 LT_TEST(code_3_callback_and_interrupt)
 {
     seen s = { .ok = true };
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .halt_log_fn = stop_at_4, .halt_log_ctx = &s };
+    lt_solve_options opt = SOLVE_OPTIONS(o.iterate_fn = stop_at_4, o.iterate_ctx = &s);
     lt_solution *a = solve_example(example_total_variation(), opt, false);
     LT_CHECK_EQ_INT(a->termination_code, LT_TERMINATION_HALTED);
     LT_CHECK_EQ_INT(a->iters, 4);
     LT_CHECK(s.ok && s.calls == 5 && !a->interrupted);
     lt_solution_destroy(a);
     int flag = 1;
-    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .interrupt = &flag };
+    opt = SOLVE_OPTIONS(o.interrupt = &flag);
     a = solve_example(example_total_variation(), opt, false);
     LT_CHECK(a->termination_code == LT_TERMINATION_HALTED && a->interrupted && a->iters == 0);
     lt_solution_destroy(a);
@@ -98,7 +98,7 @@ LT_TEST(code_3_callback_and_interrupt)
 
 LT_TEST(code_5_clock)
 {
-    lt_solution *s = solve_example(example_total_variation(), (lt_solve_options){ LT_SOLVE_DEFAULTS, .maxclocktime = 1e-9 }, false);
+    lt_solution *s = solve_example(example_total_variation(), SOLVE_OPTIONS(o.max_seconds = 1e-9), false);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_MAX_TIME);
     lt_solution_destroy(s);
 }
@@ -109,7 +109,7 @@ LT_TEST(codes_6_and_7_bracketed_without_a_wolfe_point)
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_BRACKET_INFEASIBLE);
     LT_CHECK(!s->best.present && fabs(s->final.x[1] + 0.9535) < 1e-3 && fabs(s->final.x[0]) < 1e-3);
     lt_solution_destroy(s);
-    s = solve_example(example_rosenbrock(1, 1), (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 0 }, false);
+    s = solve_example(example_rosenbrock(1, 1), SOLVE_OPTIONS(o.stationarity_tol = 0), false);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_BRACKET_FEASIBLE);
     lt_solution_destroy(s);
 }
@@ -117,7 +117,7 @@ LT_TEST(codes_6_and_7_bracketed_without_a_wolfe_point)
 LT_TEST(code_8_unbounded_below)
 {
     double x0 = 0;
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .x0 = &x0 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.x0 = &x0, o.recoveries = 0);
     lt_solution *s = solve_function(1, 0, 0, linear, NULL, opt);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_UNBOUNDED);
     LT_CHECK(isnan(s->mu_lowest));
@@ -127,16 +127,21 @@ LT_TEST(code_8_unbounded_below)
     LT_CHECK(s->mu_lowest > 0 && s->mu_lowest < 1); /* ten halvings at the first iteration */
     LT_CHECK_EQ_INT(s->n_mu_reductions, 10);
     lt_solution_destroy(s);
+    opt.recoveries = 30; /* smaller and smaller mu does not help where f falls within the constraints: the attempts end */
+    s = solve_function(1, 1, 0, linear, NULL, opt);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_UNBOUNDED);
+    LT_CHECK(s->mu_lowest > 0 && s->mu_lowest < 1e-8 && s->n_mu_reductions > 10);
+    lt_solution_destroy(s);
 }
 
 LT_TEST(code_9_no_direction_descends)
 {
     double x0 = 0;
-    lt_solution *s = solve_function(1, 1, 0, hopeless, NULL, (lt_solve_options){ LT_SOLVE_DEFAULTS, .x0 = &x0 });
+    lt_solution *s = solve_function(1, 1, 0, hopeless, NULL, SOLVE_OPTIONS(o.x0 = &x0));
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_NO_DESCENT);
     lt_solution_destroy(s);
     s = solve_function(1, 1, 0, hopeless, NULL,
-                       (lt_solve_options){ LT_SOLVE_DEFAULTS, .x0 = &x0, .linesearch_nondescent_maxit = 4, .max_fallback_level = 4 });
+                       SOLVE_OPTIONS(o.x0 = &x0, o.nondescent_evals = 4, o.last_fallback = 4));
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_NO_DESCENT);
     LT_CHECK(s->fn_evals > 4); /* short searches were tried */
     lt_solution_destroy(s);
@@ -161,7 +166,7 @@ LT_TEST(code_11_the_function_fails)
 {
     faulty f = { .n = 4, .fail_at = 3 };
     lt_solve_options opt = base();
-    opt.init_step_size = 0.01;
+    opt.first_step = 0.01;
     lt_solution *s = solve_function(4, 0, 0, fails_later, &f, opt);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_FUNCTION_FAILED);
     LT_CHECK(s->error && s->best.present && isfinite(s->final.f));
@@ -194,18 +199,18 @@ LT_TEST(code_12_and_the_levels_below_steering)
 {
     int64_t calls = 0;
     double x0[2] = { -1, -2 };
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .x0 = x0, .halt_on_quadprog_error = true };
+    lt_solve_options opt = SOLVE_OPTIONS(o.x0 = x0, o.stop_on_qp_failure = true);
     lt_solution *s = solve_function(2, 2, 0, broken_row, &calls, opt);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_QP_FAILED);
     LT_CHECK(s->error && strstr(s->error, "QP") && s->quadprog_failure_rate > 0 && s->iters == 1);
     LT_CHECK(isinf(s->stat_value) && s->history[1].qp_attempts == 4); /* all three QPs of the measure failed */
     lt_solution_destroy(s);
-    opt.halt_on_quadprog_error = false;
+    opt.stop_on_qp_failure = false;
     calls = 0;
     s = solve_function(2, 2, 0, broken_row, &calls, opt);
     LT_CHECK(s->iters > 1 && s->history[1].level == 0 && s->history[2].level == 2 && s->termination_code != LT_TERMINATION_QP_FAILED);
     lt_solution_destroy(s);
-    opt.max_fallback_level = 1;
+    opt.last_fallback = 1;
     calls = 0;
     s = solve_function(2, 2, 0, broken_row, &calls, opt);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_QP_FAILED); /* no level was left */
@@ -214,7 +219,7 @@ LT_TEST(code_12_and_the_levels_below_steering)
 
 LT_TEST(code_13_when_a_checkpoint_cannot_be_written)
 {
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .checkpoint = "/nonexistent/folder/file", .checkpoint_every = 2 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.checkpoint = "/nonexistent/folder/file", o.checkpoint_every = 2);
     lt_solution *s = solve_example(example_total_variation(), opt, false);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_INTERNAL);
     LT_CHECK_EQ_INT(s->iters, 2);
@@ -240,8 +245,8 @@ LT_TEST(failed_searches_walk_all_levels_and_restore_mu)
     double x0[2] = { 0, 0 };
     char text[4096] = "";
     FILE *to = fmemopen(text, sizeof text, "w");
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .x0 = x0, .max_fallback_level = 4, .max_random_attempts = 5,
-                             .print_to = to, .print_level = 2 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.x0 = x0, o.last_fallback = 4, o.random_directions = 5,
+                             o.print_to = to, o.print_level = 2, o.recoveries = 0);
     lt_solution *s = solve_function(2, 1, 0, liar, &calls, opt);
     fclose(to);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_BRACKET_INFEASIBLE);
@@ -250,7 +255,7 @@ LT_TEST(failed_searches_walk_all_levels_and_restore_mu)
     int64_t deepest = calls;
     lt_solution_destroy(s);
     calls = 0;
-    opt.max_fallback_level = 3;
+    opt.last_fallback = 3;
     opt.print_to = NULL;
     s = solve_function(2, 1, 0, liar, &calls, opt);
     LT_CHECK(calls < deepest); /* the five random directions are gone */
@@ -272,8 +277,8 @@ LT_TEST(random_directions_print_their_number)
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .x0 = x0, .max_fallback_level = 4, .max_random_attempts = 50, .maxit = 3,
-                             .halt_on_linesearch_bracket = false, .print_to = to, .opt_tol = 0 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.x0 = x0, o.last_fallback = 4, o.random_directions = 50, o.max_iterations = 3,
+                             o.stop_on_bracket_failure = false, o.print_to = to, o.stationarity_tol = 0);
     lt_solution *s = solve_function(2, 0, 0, sideways, NULL, opt);
     fclose(to);
     bool random = false;
@@ -310,7 +315,7 @@ LT_TEST(values_that_are_not_finite_never_end_in_an_answer_that_is_not)
             for (int64_t every = 2; every < 6; every++) {
                 bool equality = what == 2 || what == 5;
                 poison p = { equality ? example_trace(1) : example_rosenbrock(-1.5, 2), what, value[v], 0, every };
-                lt_solve_options opt = { LT_SOLVE_DEFAULTS, .x0 = p.inner->x0, .maxit = 60 };
+                lt_solve_options opt = SOLVE_OPTIONS(o.x0 = p.inner->x0, o.max_iterations = 60);
                 lt_solution *s = solve_function(p.inner->n, p.inner->p, p.inner->q, poisoned, &p, opt);
                 LT_CHECK(s && s->termination_code > LT_TERMINATION_NONE && s->termination_code < LT_TERMINATION_INTERNAL);
                 LT_CHECK(s && isfinite(s->final.f) && isfinite(s->final.tv) && isfinite(s->final.x[0]));
@@ -340,30 +345,42 @@ LT_TEST(a_start_that_is_not_finite_is_refused)
         LT_CHECK_OK(lt_problem_from_function(2, 1, 0, nan_at_start, &what, &p));
         LT_CHECK_FAILS(lt_solve(p, NULL, &s), LT_ERR_NUMERIC, part[what]);
         double x0[2] = { 0, NAN };
-        LT_CHECK_FAILS(lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .x0 = x0 }, &s), LT_ERR_ARGUMENT, "x0[1]");
+        LT_CHECK_FAILS(lt_solve(p, (lt_solve_options[]){ SOLVE_OPTIONS(o.x0 = x0) }, &s), LT_ERR_ARGUMENT, "x0[1]");
         lt_problem_destroy(p);
     }
 }
 
 /* ---- Options --------------------------------------------------------------------------------------------------------- */
-LT_TEST(the_macro_the_function_and_the_table_agree)
+LT_TEST(the_defaults_are_those_of_the_table_and_pass_its_checks)
 {
-    lt_solve_options a = { LT_SOLVE_DEFAULTS }, b = lt_solve_options_defaults(), c = { LT_SOLVE_DEFAULTS };
-    LT_CHECK_OK(lt_options_defaults(lt_solve_options_table(), &c));
-    const lt_option_table *t = lt_solve_options_table();
-    for (int g = 0; g < t->n_groups; g++)
-        for (int i = 0; i < t->groups[g].n_rows; i++) {
-            char x[64], y[64], z[64];
-            const char *name = t->groups[g].rows[i].name;
-            LT_CHECK_OK(lt_options_get(t, name, &a, x, sizeof x));
-            LT_CHECK_OK(lt_options_get(t, name, &c, y, sizeof y));
-            LT_CHECK_OK(lt_options_get(t, name, &b, z, sizeof z));
-            if (strcmp(x, y) || strcmp(x, z)) LT_TEST_FAIL("%s: macro %s, table %s, function %s", name, x, y, z);
-        }
-    LT_CHECK_OK(lt_solve_options_check(&a));
+    lt_solve_options opt = lt_solve_defaults(), of_table = { .size = sizeof of_table };
+    LT_CHECK_OK(lt_options_defaults(lt_solve_options_table(), &of_table));
+    LT_CHECK(!memcmp(&opt, &of_table, sizeof opt));
+    LT_CHECK_OK(lt_solve_options_check(&opt));
+    lt_solve_debug debug = lt_solve_debug_defaults(), rows = { .size = sizeof rows };
+    LT_CHECK_OK(lt_options_defaults(lt_solve_debug_table(), &rows));
+    LT_CHECK(!memcmp(&debug, &rows, sizeof debug));
 }
 
-LT_TEST(every_option_of_the_specification_is_known)
+/* A program compiled with an older header has a shorter struct: what it does not know keeps its default, and text cannot write past its end. */
+LT_TEST(options_of_an_older_program_are_completed)
+{
+    lt_solve_options opt = SOLVE_OPTIONS(o.max_iterations = 3);
+    opt.size = offsetof(lt_solve_options, print_level);
+    opt.print_level = 99; /* not the program's */
+    LT_CHECK_OK(lt_solve_options_check(&opt));
+    LT_CHECK_FAILS(lt_solve_options_set(&opt, "print_level", "0"), LT_ERR_ARGUMENT, "newer than this program");
+    lt_solution *s = solve_example(example_rosenbrock(1, 1), opt, false);
+    LT_CHECK(s && s->iters <= 3);
+    lt_solution_destroy(s);
+    opt.size = 0;
+    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "lt_solve_options");
+    opt = lt_solve_defaults();
+    opt.debug = &(lt_solve_debug){ 0 };
+    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "lt_solve_debug");
+}
+
+LT_TEST(every_option_of_PyGRANSO_is_known_by_its_name)
 {
     static const char *const names[] = {
         "x0", "mu0", "H0", "checkH0", "scaleH0", "bfgs_damping", "limited_mem_size", "limited_mem_fixed_scaling",
@@ -373,10 +390,10 @@ LT_TEST(every_option_of_the_specification_is_known)
         "steering_ineq_margin", "steering_maxit", "steering_c_viol", "steering_c_mu", "regularize_threshold",
         "regularize_max_eigenvalues", "wolfe1", "wolfe2", "linesearch_nondescent_maxit", "linesearch_reattempts",
         "linesearch_reattempts_x0", "linesearch_c_mu", "linesearch_c_mu_x0", "quadprog_info_msg", "print_level",
-        "print_frequency", "print_width", "print_ascii", "print_use_orange", "debug_mode", "QPsolver", "stat_l2_model",
+        "print_frequency", "print_width", "print_ascii", "print_use_orange", "debug_mode", "stat_l2_model",
         "torch_device", "double_precision", "globalAD", "init_step_size", "linesearch_maxit", "is_backtrack_linesearch",
         "search_direction_rescaling", "disable_terminationcode_6" };
-    LT_CHECK_EQ_INT(sizeof names / sizeof *names, 57); /* and halt_log_fn, which text cannot set */
+    LT_CHECK_EQ_INT(sizeof names / sizeof *names, 56); /* and halt_log_fn, which text cannot set; QPsolver is the drop-in's: there is one solver */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!lt_options_find(lt_solve_options_table(), names[i], &(size_t){ 0 })) LT_TEST_FAIL("no option %s", names[i]);
     lt_solve_options opt = base();
@@ -389,40 +406,40 @@ typedef struct bad_value { const char *name, *value; } bad_value;
 LT_TEST(values_out_of_range_are_refused_by_name)
 {
     static const bad_value bad[] = {
-        { "mu0", "-1" }, { "bfgs_damping", "1.5" }, { "bfgs_damping", "-0.1" }, { "limited_mem_size", "-1" },
-        { "prescaling_threshold", "0" }, { "opt_tol", "-1e-9" }, { "rel_tol", "-1" }, { "step_tol", "0" },
-        { "viol_ineq_tol", "-1" }, { "viol_eq_tol", "-1" }, { "ngrad", "0" }, { "evaldist", "0" }, { "maxit", "0" },
-        { "maxclocktime", "0" }, { "fvalquit", "nan" }, { "min_fallback_level", "5" }, { "max_fallback_level", "-1" },
-        { "max_random_attempts", "0" }, { "steering_ineq_margin", "-1" }, { "steering_maxit", "0" },
-        { "steering_c_viol", "0" }, { "steering_c_viol", "1" }, { "steering_c_mu", "1" }, { "regularize_threshold", "0.5" },
-        { "wolfe1", "0.6" }, { "wolfe2", "1" }, { "linesearch_nondescent_maxit", "-1" }, { "linesearch_reattempts", "-1" },
-        { "linesearch_reattempts_x0", "-1" }, { "linesearch_c_mu", "0" }, { "linesearch_c_mu_x0", "1" },
-        { "print_level", "4" }, { "print_frequency", "0" }, { "print_width", "8" }, { "print_width", "24" },
-        { "init_step_size", "0" }, { "linesearch_maxit", "-1" }, { "QPsolver", "cvxopt" }, { "compat", "2" },
-        { "qp_tol", "0" }, { "compile_mode", "fast" }, { "ls_eval_cap", "0" }, { "checkH0", "maybe" } };
+        { "mu0", "-1" }, { "bfgs_damping", "1.5" }, { "bfgs_damping", "-0.1" }, { "lbfgs_pairs", "-1" },
+        { "prescale_above", "0" }, { "stationarity_tol", "-1e-9" }, { "decrease_tol", "-1" }, { "bracket_tol", "0" },
+        { "inequality_tol", "-1" }, { "equality_tol", "-1" }, { "max_samples", "0" }, { "sample_radius", "0" }, { "max_iterations", "0" },
+        { "max_seconds", "0" }, { "target_f", "nan" }, { "first_fallback", "5" }, { "last_fallback", "-1" },
+        { "random_directions", "0" }, { "steering_margin", "-1" }, { "steering_reductions", "0" },
+        { "steering_share", "0" }, { "steering_share", "1" }, { "steering_factor", "1" }, { "condition_limit", "0.5" },
+        { "wolfe_decrease", "0.6" }, { "wolfe_slope", "1" }, { "nondescent_evals", "-1" }, { "search_retries", "-1" },
+        { "search_retries_at_start", "-1" }, { "search_retry_factor", "0" }, { "search_retry_factor_at_start", "1" },
+        { "print_level", "4" }, { "print_every", "0" }, { "print_width", "8" }, { "print_width", "24" },
+        { "first_step", "0" }, { "search_evals", "-1" }, { "compat", "2" },
+        { "qp_tol", "0" }, { "compile_mode", "fast" }, { "search_evals_cap", "0" }, { "check_H0", "maybe" } };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         lt_solve_options opt = base();
         LT_CHECK_FAILS(lt_solve_options_set(&opt, bad[i].name, bad[i].value), LT_ERR_ARGUMENT, bad[i].name);
     }
     lt_solve_options opt = base();
-    LT_CHECK_OK(lt_solve_options_set(&opt, "print_frequency", "inf"));
-    LT_CHECK_OK(lt_solve_options_set(&opt, "fvalquit", "-inf"));
-    LT_CHECK_OK(lt_solve_options_set(&opt, "QPsolver", "osqp"));
-    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "osqp");
-    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = NAN };
-    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "opt_tol");
-    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .wolfe1 = 0.4, .wolfe2 = 0.3 };
-    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "wolfe2");
-    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .print_frequency = 1.5 };
-    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "print_frequency");
-    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .limited_mem_warm_start = &(lt_hessian_state){ .n = 2, .m = 1 } };
-    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "limited_mem_size is 0");
-    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .H0_diagonal = (double[]){ 1, 2 } };
+    LT_CHECK_OK(lt_solve_options_set(&opt, "print_every", "inf"));
+    LT_CHECK_OK(lt_solve_options_set(&opt, "target_f", "-inf"));
+    opt = SOLVE_OPTIONS(o.stationarity_tol = NAN);
+    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "stationarity_tol");
+    opt = SOLVE_OPTIONS(o.wolfe_decrease = 0.4, o.wolfe_slope = 0.3);
+    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "wolfe_slope");
+    opt = SOLVE_OPTIONS(o.print_every = 1.5);
+    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "print_every");
+    const lt_hessian_state state = { .n = 2, .m = 1 };
+    opt = SOLVE_OPTIONS(o.lbfgs_state = &state);
+    LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "lbfgs_pairs is 0");
+    const double diagonal[] = { 1, 2 };
+    opt = SOLVE_OPTIONS(o.H0_diagonal = diagonal);
     LT_CHECK_FAILS(lt_solve_options_check(&opt), LT_ERR_ARGUMENT, "H0_diagonal");
-    LT_CHECK_OK(lt_solve_options_set(&opt, "stat_l2_model", "7")); /* any integer is a switch */
-    LT_CHECK_OK(lt_solve_options_set(&opt, "scaleH0", "0"));
-    LT_CHECK(opt.stat_l2_model && !opt.scaleH0);
-    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .max_fallback_level = 0, .min_fallback_level = 2 };
+    LT_CHECK_OK(lt_solve_options_set(&opt, "stationarity_l2", "7")); /* any integer is a switch */
+    LT_CHECK_OK(lt_solve_options_set(&opt, "scale_H0", "0"));
+    LT_CHECK(opt.stationarity_l2 && !opt.scale_H0);
+    opt = SOLVE_OPTIONS(o.last_fallback = 0, o.first_fallback = 2);
     LT_CHECK_OK(lt_solve_options_check(&opt)); /* raised to the minimum when a run begins */
 }
 
@@ -466,28 +483,28 @@ static uint64_t fingerprint(lt_solve_options opt, int which)
 LT_TEST(options_change_the_run)
 {
     static const struct { const char *name, *value; int which; } set[] = {
-        { "mu0", "10", 0 }, { "scaleH0", "false", 0 }, { "bfgs_damping", "1", 2 }, { "limited_mem_size", "2", 0 },
-        { "prescaling_threshold", "1", 0 }, { "opt_tol", "1", 0 }, { "rel_tol", "0.5", 1 }, { "step_tol", "0.1", 1 },
-        { "viol_eq_tol", "0", 2 }, { "ngrad", "1", 2 }, { "evaldist", "10", 1 },
-        { "maxit", "3", 0 }, { "fvalquit", "100", 1 }, { "min_fallback_level", "3", 0 }, { "steering_l1_model", "false", 0 },
-        { "steering_ineq_margin", "inf", 3 }, { "steering_maxit", "1", 0 }, { "steering_c_viol", "0.9", 0 },
-        { "steering_c_mu", "0.1", 0 }, { "regularize_threshold", "10", 0 }, { "wolfe1", "0.4", 1 }, { "wolfe2", "0.9", 0 },
-        { "stat_l2_model", "false", 0 }, { "double_precision", "false", 0 }, { "init_step_size", "0.3", 0 },
-        { "linesearch_maxit", "2", 0 }, { "is_backtrack_linesearch", "true", 0 },
-        { "search_direction_rescaling", "true", 0 }, { "ls_eval_cap", "3", 0 } };
+        { "mu0", "10", 0 }, { "scale_H0", "false", 0 }, { "bfgs_damping", "1", 2 }, { "lbfgs_pairs", "2", 0 },
+        { "prescale_above", "1", 0 }, { "stationarity_tol", "1", 0 }, { "decrease_tol", "0.5", 1 }, { "bracket_tol", "0.1", 1 },
+        { "equality_tol", "0", 2 }, { "max_samples", "1", 2 }, { "sample_radius", "10", 1 },
+        { "max_iterations", "3", 0 }, { "target_f", "100", 1 }, { "first_fallback", "3", 0 }, { "steering_l1_model", "false", 0 },
+        { "steering_margin", "inf", 3 }, { "steering_reductions", "1", 0 }, { "steering_share", "0.9", 0 },
+        { "steering_factor", "0.1", 0 }, { "condition_limit", "10", 0 }, { "wolfe_decrease", "0.4", 1 }, { "wolfe_slope", "0.9", 0 },
+        { "stationarity_l2", "false", 0 }, { "double_precision", "false", 0 }, { "first_step", "0.3", 0 },
+        { "search_evals", "2", 0 }, { "backtracking", "true", 0 },
+        { "unit_directions", "true", 0 }, { "search_evals_cap", "3", 0 } };
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
-        lt_solve_options plain = { LT_SOLVE_DEFAULTS, .maxit = set[i].which == 2 ? 100 : 30 }, changed = plain;
+        lt_solve_options plain = SOLVE_OPTIONS(o.max_iterations = set[i].which == 2 ? 100 : 30), changed = plain;
         LT_CHECK_OK(lt_solve_options_set(&changed, set[i].name, set[i].value));
         if (fingerprint(plain, set[i].which) == fingerprint(changed, set[i].which))
             LT_TEST_FAIL("%s = %s changes nothing", set[i].name, set[i].value);
     }
-    lt_solve_options clip = { LT_SOLVE_DEFAULTS, .maxit = 30, .regularize_threshold = 10 }, lower = clip;
-    lower.regularize_max_eigenvalues = true;
+    lt_solve_options clip = SOLVE_OPTIONS(o.max_iterations = 30, o.condition_limit = 10), lower = clip;
+    lower.clip_large_eigenvalues = true;
     LT_CHECK(fingerprint(clip, 0) != fingerprint(lower, 0));
-    lt_solve_options strict = { LT_SOLVE_DEFAULTS, .maxit = 5 }, loose = { LT_SOLVE_DEFAULTS, .maxit = 5, .viol_ineq_tol = 100 };
+    lt_solve_options strict = SOLVE_OPTIONS(o.max_iterations = 5), loose = SOLVE_OPTIONS(o.max_iterations = 5, o.inequality_tol = 100);
     LT_CHECK(fingerprint(strict, 0) != fingerprint(loose, 0)); /* five steps are not enough to be feasible */
-    lt_solve_options fixed = { LT_SOLVE_DEFAULTS, .maxit = 30, .limited_mem_size = 3 }, renewed = fixed;
-    renewed.limited_mem_fixed_scaling = false;
+    lt_solve_options fixed = SOLVE_OPTIONS(o.max_iterations = 30, o.lbfgs_pairs = 3), renewed = fixed;
+    renewed.lbfgs_fixed_scaling = false;
     LT_CHECK(fingerprint(fixed, 1) != fingerprint(renewed, 1));
 }
 

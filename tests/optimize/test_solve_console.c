@@ -52,7 +52,7 @@ static bool same_widths(const char *text) /* in ASCII every line of the table is
 
 LT_TEST(the_table_in_all_its_forms)
 {
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .mu0 = 100, .maxit = 10 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.mu0 = 100, o.max_iterations = 10);
     char *text = printed(example_rosenbrock(5.5, 5.5), opt);
     LT_CHECK(strstr(text, "   1 ║ 34.86784 │  1509.66611872 ║  42.9789783006 ║ 11.08181 │  -   ║ S  │    10 │ 0.001953 ║     1 │ 546.6040   ║"));
     LT_CHECK(strstr(text, "<--- Penalty Function -->") && strstr(text, "Total Violation") && strstr(text, "\033[33m"));
@@ -61,22 +61,22 @@ LT_TEST(the_table_in_all_its_forms)
     free(text);
     for (int width = 9; width <= 23; width += 14)
         for (int unconstrained = 0; unconstrained < 2; unconstrained++) {
-            opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .print_ascii = true, .print_width = width, .maxit = 45 };
+            opt = SOLVE_OPTIONS(o.print_ascii = true, o.print_width = width, o.max_iterations = 45);
             text = printed(unconstrained ? example_total_variation() : example_robust_pca(), opt);
             LT_CHECK(same_widths(text) && !strstr(text, "\033") && !strstr(text, "║"));
             LT_CHECK(unconstrained == (strstr(text, "Penalty Fn") != NULL));
             if (unconstrained) LT_CHECK_EQ_INT(count(text, "Objective"), 3); /* at the top, before rows 20 and 40 */
             free(text);
         }
-    opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .print_ascii = true, .maxit = 45, .print_frequency = 10, .quadprog_info_msg = false };
+    opt = SOLVE_OPTIONS(o.print_ascii = true, o.max_iterations = 45, o.print_every = 10, o.print_qp_notice = false);
     text = printed(example_total_variation(), opt);
     LT_CHECK(strstr(text, "\n  40 |") && !strstr(text, "\n  45 |") && !strstr(text, "\n   1 |") && !strstr(text, "QP SOLVER"));
     free(text);
-    opt.print_frequency = INFINITY;
+    opt.print_every = INFINITY;
     text = printed(example_total_variation(), opt);
     LT_CHECK(strstr(text, "\n   0 |") && !strstr(text, "\n  10 |") && strstr(text, "Iterations:"));
     free(text);
-    opt.limited_mem_size = 4;
+    opt.lbfgs_pairs = 4;
     text = printed(example_total_variation(), opt);
     LT_CHECK(strstr(text, "Limited-memory mode with 4 pairs"));
     free(text);

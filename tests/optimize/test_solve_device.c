@@ -2,6 +2,7 @@
    The device is the CPU behind a table that counts and fails on demand, or the null device.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "solve_job.h"
+#include "solve_options.h"
 #include "watched_device.h"
 
 #include "device/null/null.h"
@@ -30,15 +31,15 @@ static const char *const examples[] = { "example:A1", "example:B1", "example:B3d
 
 LT_TEST(a_device_gives_the_bits_of_the_host)
 {
-    const char *set[] = { "gradients", "always", "maxit", "60" };
+    const char *set[] = { "gradients", "always", "max_iterations", "60" };
     for (size_t i = 0; i < LT_LEN(examples); i++) {
         lt_device *dev = watched_open();
         job host = open_job(examples[i], set, 4), device = open_job(examples[i], set, 4);
         device.opt.device = dev;
         lt_solution *a = run(&host), *b = run(&device);
         check_same_bits(b, a, examples[i]);
-        LT_CHECK(!strcmp(a->device, "cpu") && a->transfers.evaluation.calls == 0);
-        LT_CHECK_EQ_INT(b->transfers.gradient_runs, b->fn_evals);
+        LT_CHECK(!strcmp(a->device, "cpu") && a->transfers->evaluation.calls == 0);
+        LT_CHECK_EQ_INT(b->transfers->gradient_runs, b->fn_evals);
         LT_CHECK_EQ_INT(b->loop_allocations, 0);
         lt_solution_destroy(a);
         lt_solution_destroy(b);
@@ -66,13 +67,13 @@ LT_TEST(single_precision_variables_are_converted_on_the_way)
     LT_CHECK_OK(lt_graph_create(&g));
     lt_problem *p = single_problem(g);
     const double x0[7] = { 1, 2, 3, 0.5, -0.5, 0.25, -4 };
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .x0 = x0, .gradients = LT_GRADIENTS_ALWAYS };
+    lt_solve_options opt = SOLVE_OPTIONS(o.x0 = x0, o.gradients = LT_GRADIENTS_ALWAYS);
     lt_solution *a = NULL, *b = NULL;
     LT_CHECK_OK(lt_solve(p, &opt, &a));
     opt.device = dev;
     LT_CHECK_OK(lt_solve(p, &opt, &b));
     check_same_bits(b, a, "single precision");
-    LT_CHECK_EQ_INT(b->transfers.host_copies, b->transfers.evaluation.calls);
+    LT_CHECK_EQ_INT(b->transfers->host_copies, b->transfers->evaluation.calls);
     lt_solution_destroy(a);
     lt_solution_destroy(b);
     lt_problem_destroy(p);
@@ -92,7 +93,7 @@ static bytes_of bytes_needed(lt_problem_size s)
 
 static void check_crossings(const lt_solution *s, lt_problem_size size)
 {
-    const lt_solve_transfers *t = &s->transfers;
+    const lt_solve_transfers *t = s->transfers;
     bytes_of need = bytes_needed(size);
     int64_t separate = t->evaluation.calls - s->fn_evals; /* gradients asked for after the values, at the same x */
     LT_CHECK_EQ_INT(t->evaluation.calls, t->values_runs + t->gradient_runs);
@@ -111,18 +112,19 @@ LT_TEST(an_evaluation_is_one_copy_each_way_and_one_wait)
     static const char *const policies[] = { "auto", "on-demand", "always" };
     for (size_t i = 0; i < LT_LEN(policies); i++)
         for (int captured = 0; captured < 2; captured++) {
-            const char *set[] = { "gradients", policies[i], "captured_evaluation", captured ? "true" : "false", "maxit", "40", "trials_at_once", "1" };
+            const char *set[] = { "gradients", policies[i], "max_iterations", "40", "trials_at_once", "1" };
             lt_device *dev = watched_open();
-            job j = open_job("example:C1", set, 8);
+            job j = open_job("example:C1", set, 6);
+            j.debug.captured_evaluation = captured;
             j.opt.device = dev;
             lt_solution_destroy(run(&j)); /* compiles and captures */
             watch_reset();
             lt_solution *s = run(&j);
-            const lt_solve_crossings *e = &s->transfers.evaluation;
+            const lt_solve_crossings *e = &s->transfers->evaluation;
             check_crossings(s, lt_problem_get_size(j.problem));
             LT_CHECK_EQ_INT(watched.syncs, e->syncs);
-            LT_CHECK_EQ_INT(s->transfers.replays, captured ? e->calls : 0);
-            LT_CHECK_EQ_INT(watched.replays, s->transfers.replays);
+            LT_CHECK_EQ_INT(s->transfers->replays, captured ? e->calls : 0);
+            LT_CHECK_EQ_INT(watched.replays, s->transfers->replays);
             LT_CHECK_EQ_INT(watched.copies[LT_TRANSFER_H2D], captured ? 0 : e->uploads);
             LT_CHECK_EQ_INT(watched.copies[LT_TRANSFER_D2H], captured ? 0 : e->downloads);
             LT_CHECK_EQ_INT(watched.bytes[LT_TRANSFER_D2H], captured ? 0 : e->bytes_down);
@@ -136,16 +138,16 @@ LT_TEST(every_switch_gives_the_same_answer_and_its_own_counts)
 {
     static const char *const switches[] = { "pinned_transfers", "async_transfers", "direct_assembly", "captured_evaluation" };
     lt_device *dev = watched_open();
-    const char *set[] = { "gradients", "always", "maxit", "30" };
+    const char *set[] = { "gradients", "always", "max_iterations", "30" };
     job j = open_job("example:B3d2", set, 4);
     j.opt.device = dev;
     lt_solution *all = run(&j);
     for (size_t i = 0; i < LT_LEN(switches); i++) {
         job off = open_job("example:B3d2", set, 4);
-        LT_CHECK_OK(lt_solve_options_set(&off.opt, switches[i], "false"));
+        LT_CHECK_OK(lt_options_set(lt_solve_debug_table(), switches[i], "false", &off.debug));
         off.opt.device = dev;
         lt_solution *s = run(&off);
-        const lt_solve_transfers *t = &s->transfers;
+        const lt_solve_transfers *t = s->transfers;
         check_same_bits(s, all, switches[i]);
         LT_CHECK_EQ_INT(t->pinned, i != 0);
         LT_CHECK_EQ_INT(t->evaluation.syncs, (i == 1 ? 3 : 1) * t->evaluation.calls);
@@ -181,8 +183,8 @@ LT_TEST(null_counts_what_the_report_says)
     LT_CHECK_EQ_INT(after.launches + after.allocs + after.host_allocs + after.captures,
                     before.launches + before.allocs + before.host_allocs + before.captures);
     lt_solution *s = run(&j); /* zeros come back: stationary at once */
-    LT_CHECK_EQ_INT(s->transfers.evaluation.calls, 1);
-    LT_CHECK_EQ_INT(s->transfers.evaluation.syncs, 1);
+    LT_CHECK_EQ_INT(s->transfers->evaluation.calls, 1);
+    LT_CHECK_EQ_INT(s->transfers->evaluation.syncs, 1);
     LT_CHECK(!strcmp(s->device, "null") && !strcmp(s->device_reason, "asked for"));
     lt_solution_destroy(s);
     free(x);
@@ -198,7 +200,7 @@ LT_TEST(without_page_locked_memory_it_runs_all_the_same)
     job j = open_job("example:A1", NULL, 0);
     j.opt.device = dev;
     lt_solution *s = run(&j);
-    LT_CHECK(!s->transfers.pinned && s->transfers.evaluation.calls == 1 && s->transfers.replays == 0);
+    LT_CHECK(!s->transfers->pinned && s->transfers->evaluation.calls == 1 && s->transfers->replays == 0);
     lt_solution_destroy(s);
     close_job(&j);
     lt_device_close(dev);
@@ -211,7 +213,7 @@ LT_TEST(pieces_above_the_limit_stay_pageable)
     job j = open_job("example:B3", set, 2);
     j.opt.device = dev;
     lt_solution *s = run(&j);
-    LT_CHECK(!s->transfers.pinned && s->transfers.replays == 0 && s->transfers.evaluation.syncs == s->transfers.evaluation.calls);
+    LT_CHECK(!s->transfers->pinned && s->transfers->replays == 0 && s->transfers->evaluation.syncs == s->transfers->evaluation.calls);
     lt_solution_destroy(s);
     close_job(&j);
     lt_device_close(dev);
@@ -220,7 +222,7 @@ LT_TEST(pieces_above_the_limit_stay_pageable)
 /* Evaluators of several threads have streams and memory of their own on one device. */
 LT_TEST(starts_in_threads_share_a_device)
 {
-    const char *set[] = { "gradients", "always", "maxit", "20" };
+    const char *set[] = { "gradients", "always", "max_iterations", "20" };
     lt_device *dev = watched_open();
     job host = open_job("example:B3d2", set, 4), device = open_job("example:B3d2", set, 4);
     lt_multistart *a, *b;
@@ -296,7 +298,7 @@ LT_TEST(a_function_stays_where_it_is)
     LT_CHECK_OK(lt_device_open("null", &dev));
     lt_problem *p;
     LT_CHECK_OK(lt_problem_from_function(1, 0, 0, (lt_problem_fn)(uintptr_t)1, NULL, &p));
-    LT_CHECK_FAILS(lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .device = dev }, &s), LT_ERR_ARGUMENT, "only graphs move");
+    LT_CHECK_FAILS(lt_solve(p, (lt_solve_options[]){ SOLVE_OPTIONS(o.device = dev) }, &s), LT_ERR_ARGUMENT, "only graphs move");
     lt_problem_destroy(p);
     close_job(&j);
     lt_device_close(dev);
@@ -304,7 +306,7 @@ LT_TEST(a_function_stays_where_it_is)
 
 LT_TEST(auto_keeps_small_problems_on_the_cpu_and_says_so)
 {
-    const char *set[] = { "torch_device", "auto" };
+    const char *set[] = { "device_name", "auto" };
     job j = open_job("example:A1", set, 2);
     lt_solution *s = run(&j);
     LT_CHECK(!strcmp(s->device, "cpu") && strstr(s->device_reason, "auto: an evaluation takes the CPU about"));

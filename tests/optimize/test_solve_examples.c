@@ -13,7 +13,7 @@ static lt_solution *solve_text(const char *name, const lt_solve_options *changes
     snprintf(path, sizeof path, "example:%s", name);
     LT_CHECK_OK(lt_model_read(path, &m));
     LT_CHECK_OK(lt_problem_from_model(m, &p));
-    lt_solve_options opt = changes ? *changes : lt_solve_options_defaults();
+    lt_solve_options opt = changes ? *changes : lt_solve_defaults();
     if (!changes) LT_CHECK_OK(lt_solve_options_from_model(&opt, m));
     LT_CHECK_OK(lt_solve(p, &opt, &s));
     lt_problem_destroy(p);
@@ -55,8 +55,8 @@ LT_TEST(the_published_table_from_text)
 /* The eigenvalue problem in its small form, steered towards feasibility: a stable matrix is found. */
 LT_TEST(eigenvalue_problem_becomes_feasible)
 {
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .maxit = 150, .steering_ineq_margin = INFINITY, .steering_c_viol = 0.9,
-                             .steering_c_mu = 0.1 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.max_iterations = 150, o.steering_margin = INFINITY, o.steering_share = 0.9,
+                             o.steering_factor = 0.1);
     lt_solution *s = solve_text("A2", &opt);
     LT_CHECK(row_of(s, 0)->tvi > 0.5 && s->best.present && s->best.tvi <= 1e-6 && s->best.f < 9);
     lt_solution_destroy(s);
@@ -64,7 +64,7 @@ LT_TEST(eigenvalue_problem_becomes_feasible)
 
 LT_TEST(network_with_a_folded_orthogonality_constraint)
 {
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .maxit = 12, .opt_tol = 1e-3, .viol_eq_tol = 1e-4 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.max_iterations = 12, o.stationarity_tol = 1e-3, o.equality_tol = 1e-4);
     lt_solution *s = solve_text("D3v", &opt);
     LT_CHECK(s->final.f < 0.1 * row_of(s, 0)->f && s->q == 1 && s->n == 2110);
     lt_solution_destroy(s);
@@ -72,12 +72,12 @@ LT_TEST(network_with_a_folded_orthogonality_constraint)
 
 LT_TEST(options_in_the_text_are_taken_over)
 {
-    static const char text[] = "var x[2] = [1, 1]\nminimize sum(abs(x))\noption opt_tol = 1e-3\noption print_ascii = true\n";
+    static const char text[] = "var x[2] = [1, 1]\nminimize sum(abs(x))\noption stationarity_tol = 1e-3\noption print_ascii = true\n";
     lt_model *m;
-    lt_solve_options opt = lt_solve_options_defaults();
+    lt_solve_options opt = lt_solve_defaults();
     LT_CHECK_OK(lt_model_parse("small.lt", "", text, sizeof text - 1, &m));
     LT_CHECK_OK(lt_solve_options_from_model(&opt, m));
-    LT_CHECK(opt.opt_tol == 1e-3 && opt.print_ascii && opt.maxit == 1000);
+    LT_CHECK(opt.stationarity_tol == 1e-3 && opt.print_ascii && opt.max_iterations == 1000);
     lt_model_destroy(m);
 }
 

@@ -50,7 +50,7 @@ static bool go_on(void *ctx, const lt_iterate *it)
 
 typedef struct run {
     const char *what;
-    int64_t p, q, pairs, ngrad;
+    int64_t p, q, pairs, max_samples;
     bool    callback, run;
     double  vectors;         /* beside pairs and gradients of samples */
 } run;
@@ -61,9 +61,9 @@ static int solve_in_child(const run *c)
     lt_solution *s = NULL;
     lt_problem *p = NULL;
     /* every point is feasible, so that there is a best one beside the most feasible */
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = c->pairs, .maxit = STEPS, .ngrad = c->ngrad, .evaldist = 1e9, .opt_tol = 0,
-                             .viol_eq_tol = 1e3, .viol_ineq_tol = 1e3,
-                             .halt_log_fn = c->callback ? go_on : NULL };
+    lt_solve_options opt = SOLVE_OPTIONS(o.lbfgs_pairs = c->pairs, o.max_iterations = STEPS, o.max_samples = c->max_samples, o.sample_radius = 1e9, o.stationarity_tol = 0,
+                             o.equality_tol = 1e3, o.inequality_tol = 1e3,
+                             o.iterate_fn = c->callback ? go_on : NULL);
     if (!c->run) return 0;
     bool ok = !lt_problem_from_function(N, c->p, c->q, bowl, NULL, &p) && !lt_solve(p, &opt, &s) && s->iters == STEPS;
     lt_solution_destroy(s);
@@ -86,7 +86,7 @@ static void check_peak(run c)
     double empty = peak_bytes(&c);
     c.run = true;
     double vectors = (peak_bytes(&c) - empty) / (8.0 * N), pairs = 2.0 * (double)(c.pairs < STEPS ? c.pairs : STEPS);
-    double gradients = (double)((c.ngrad < STEPS + 1 ? c.ngrad : STEPS + 1) * (1 + c.p + c.q)), allowed = pairs + gradients + c.vectors;
+    double gradients = (double)((c.max_samples < STEPS + 1 ? c.max_samples : STEPS + 1) * (1 + c.p + c.q)), allowed = pairs + gradients + c.vectors;
     printf("%-40s %.2f vectors: %g of pairs, %g of samples, %.2f others; %g allowed\n", c.what, vectors, pairs, gradients,
            vectors - pairs - gradients, c.vectors);
     if (!(vectors <= allowed + 0.5)) LT_TEST_FAIL("%s: %.2f vectors, expected at most %.1f", c.what, vectors, allowed);

@@ -29,7 +29,7 @@ typedef struct network { lt_model *model; lt_problem *problem; lt_solve_options 
 static network open_network(const char *name, const char *const (*change)[2])
 {
     lt_example e = { .size = sizeof e };
-    network w = { .opt = lt_solve_options_defaults() };
+    network w = { .opt = lt_solve_defaults() };
     LT_CHECK_OK(lt_example_find(name, &e));
     char *text = edited(e.text, NULL, NULL);
     for (int i = 0; change && i < 3 && change[i][0]; i++) {
@@ -90,8 +90,8 @@ LT_TEST(attacks_are_found_within_every_distance)
     static const char *const change[4][3][2] = {
         { { NULL, NULL } },
         { { distance, "norm(x - image) <= 1" }, { "mt19937(0)", "mt19937(6)" } },
-        { { distance, "amax_abs(x - image) <= 8/255\noption mu0 = 0.1" }, { "mt19937(0)", "mt19937(6)" }, { "maxit = 100", "maxit = 1000" } },
-        { { "16, 16", "64, 64" }, { "option opt_tol", "option limited_mem_size = 20\noption opt_tol" } },
+        { { distance, "amax_abs(x - image) <= 8/255\noption mu0 = 0.1" }, { "mt19937(0)", "mt19937(6)" }, { "max_iterations = 100", "max_iterations = 1000" } },
+        { { "16, 16", "64, 64" }, { "option stationarity_tol", "option lbfgs_pairs = 20\noption stationarity_tol" } },
     };
     for (int i = 0; i < 4; i++) {
         network w = open_network("D2v", change[i]);

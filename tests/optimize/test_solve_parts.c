@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-static lt_solve_options base(void) { return (lt_solve_options){ LT_SOLVE_DEFAULTS }; }
+static lt_solve_options base(void) { return lt_solve_defaults(); }
 
 static void fill(lt_rng *r, int64_t n, double *v)
 {
@@ -68,7 +68,7 @@ LT_TEST(limited_memory_products_equal_the_explicit_matrix)
     lt_rng r = lt_rng_seed(3);
     double S[pairs][n], Y[pairs][n], *H = malloc(n * n * sizeof *H);
     lt_hessian h;
-    LT_CHECK_OK(lt_hessian_create(n, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .limited_mem_size = memory, .bfgs_damping = 0 }, &h));
+    LT_CHECK_OK(lt_hessian_create(n, (lt_solve_options[]){ SOLVE_OPTIONS(o.lbfgs_pairs = memory, o.bfgs_damping = 0) }, &h));
     for (int i = 0; i < pairs; i++) {
         make_pair(&r, n, S[i], Y[i]);
         LT_CHECK(lt_hessian_update(&h, S[i], Y[i], NULL, NULL) == LT_UPDATE_DONE);
@@ -82,7 +82,7 @@ LT_TEST(limited_memory_products_equal_the_explicit_matrix)
     LT_CHECK_OK(lt_hessian_export(&h, &out));
     LT_CHECK(out.m == memory && !memcmp(out.S, S[pairs - memory], sizeof S[0])); /* oldest first */
     lt_hessian warm;
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = 3, .limited_mem_warm_start = &out };
+    lt_solve_options opt = SOLVE_OPTIONS(o.lbfgs_pairs = 3, o.lbfgs_state = &out);
     LT_CHECK_OK(lt_hessian_create(n, &opt, &warm)); /* fewer: the newest are kept */
     identity(n, h.gamma, H);
     for (int j = pairs - 3; j < pairs; j++) explicit_update(n, H, S[j], Y[j]);
@@ -99,7 +99,9 @@ static void check_full_memory(bool in_place)
     lt_rng r = lt_rng_seed(4);
     double s[n], y[n], *H = malloc(n * n * sizeof *H);
     lt_hessian h;
-    LT_CHECK_OK(lt_hessian_create(n, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .bfgs_damping = 0, .in_place_bfgs = in_place }, &h));
+    lt_solve_debug debug = lt_solve_debug_defaults();
+    debug.in_place_bfgs = in_place;
+    LT_CHECK_OK(lt_hessian_create(n, (lt_solve_options[]){ SOLVE_OPTIONS(o.bfgs_damping = 0, o.debug = &debug) }, &h));
     for (int i = 0; i < 20; i++) {
         make_pair(&r, n, s, y);
         if (i == 0) identity(n, lt_vec_dot(n, s, y) / lt_vec_dot(n, y, y), H);
@@ -126,7 +128,7 @@ LT_TEST(full_memory_products_and_updates_equal_the_explicit_matrix)
 LT_TEST(damping_keeps_curvature_positive)
 {
     lt_hessian h;
-    LT_CHECK_OK(lt_hessian_create(2, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .scaleH0 = false, .bfgs_damping = 0.2 }, &h));
+    LT_CHECK_OK(lt_hessian_create(2, (lt_solve_options[]){ SOLVE_OPTIONS(o.scale_H0 = false, o.bfgs_damping = 0.2) }, &h));
     double s[2] = { 1, 0 }, y[2] = { -0.5, 0.1 };
     LT_CHECK(lt_hessian_update(&h, s, y, NULL, NULL) == LT_UPDATE_DONE);
     LT_CHECK(h.counts.damped_requests == 1 && h.counts.damped_updates == 1);
@@ -163,9 +165,11 @@ LT_TEST(eigenvalues_of_symmetric_matrices)
 /* ---- Carried products ------------------------------------------------------------------------------------- */
 LT_TEST(carried_products_follow_the_same_path_as_fresh_ones)
 {
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .maxit = 120 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.max_iterations = 120);
     lt_solution *a = solve_example(example_total_variation(), opt, false);
-    opt.incremental_products = false;
+    lt_solve_debug debug = lt_solve_debug_defaults();
+    debug.incremental_products = false;
+    opt.debug = &debug;
     lt_solution *b = solve_example(example_total_variation(), opt, false);
     for (int64_t i = 0; i <= 40; i++) LT_CHECK_NEAR(row_of(a, i)->f, row_of(b, i)->f, 1e-9);
     LT_CHECK_NEAR(row_of(a, 120)->f, row_of(b, 120)->f, 1e-6);
@@ -193,15 +197,15 @@ LT_TEST(a_resumed_run_ends_bit_for_bit_like_one_that_never_stopped)
     close(mkstemp(path));
     for (int which = 0; which < 5; which++)
         for (int64_t stop = 1; stop < 40; stop += 13) {
-            lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = 1e-6, .maxit = 70 };
-            if (which == 3) opt.limited_mem_size = 6;
-            if (which == 4) opt.regularize_threshold = 100, opt.max_fallback_level = 4, opt.compat = 1;
-            if (which == 1) opt.opt_tol = 0.1, opt.opt_patience = 9; /* met early: stops fall before and after */
+            lt_solve_options opt = SOLVE_OPTIONS(o.stationarity_tol = 1e-6, o.max_iterations = 70);
+            if (which == 3) opt.lbfgs_pairs = 6;
+            if (which == 4) opt.condition_limit = 100, opt.last_fallback = 4, opt.compat = 1;
+            if (which == 1) opt.stationarity_tol = 0.1, opt.patience = 9; /* met early: stops fall before and after */
 #define MAKE() (which == 0 ? example_rosenbrock(5.5, 5.5) : which == 1 ? example_trace(2) : which == 2 ? example_robust_pca() \
                 : example_total_variation())
             lt_solution *whole = solve_example(MAKE(), opt, false);
             lt_solve_options first = opt, second = opt;
-            first.maxit = stop;
+            first.max_iterations = stop;
             first.checkpoint = path;
             first.checkpoint_every = 7;
             lt_solution *a = solve_example(MAKE(), first, false);
@@ -244,8 +248,8 @@ LT_TEST(a_run_stopped_inside_a_line_search_goes_on_bit_for_bit)
     int inside = 0;
     for (int which = 0; which < 5; which++)
         for (int64_t stop = 1; stop < 75; stop += which == 0 ? 1 : 9) {
-            lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = 1e-6, .maxit = 60 }, first = opt, second = opt;
-            if (which == 3) first.limited_mem_size = second.limited_mem_size = opt.limited_mem_size = 6;
+            lt_solve_options opt = SOLVE_OPTIONS(o.stationarity_tol = 1e-6, o.max_iterations = 60), first = opt, second = opt;
+            if (which == 3) first.lbfgs_pairs = second.lbfgs_pairs = opt.lbfgs_pairs = 6;
             if (which == 4) first.compat = second.compat = opt.compat = 1;
             lt_solution *whole = solve_until(MAKE(), opt, 0);
             first.checkpoint = path;
@@ -268,12 +272,12 @@ LT_TEST(checkpoints_that_do_not_fit_are_refused)
 {
     char path[] = "/tmp/lathe-checkpoint-XXXXXX";
     int fd = mkstemp(path);
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .maxit = 5, .checkpoint = path };
+    lt_solve_options opt = SOLVE_OPTIONS(o.max_iterations = 5, o.checkpoint = path);
     lt_solution *s = solve_example(example_trace(1), opt, false);
     lt_solution_destroy(s);
     example *e = example_rosenbrock(1, 2);
     lt_problem *p = example_problem(e);
-    lt_solve_options resume = { LT_SOLVE_DEFAULTS, .resume = path };
+    lt_solve_options resume = SOLVE_OPTIONS(o.resume = path);
     LT_CHECK_FAILS(lt_solve(p, &resume, &s), LT_ERR_MISMATCH, "n 5");
     FILE *f = fopen(path, "r+");
     fseek(f, 100, SEEK_SET);
@@ -301,7 +305,7 @@ static void *run_thread(void *ctx)
     lt_solution **out = ctx;
     lt_problem *p = (lt_problem *)*out;
     *out = NULL;
-    lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .maxit = 60 }, out);
+    lt_solve(p, (lt_solve_options[]){ SOLVE_OPTIONS(o.max_iterations = 60) }, out);
     return NULL;
 }
 
@@ -337,7 +341,7 @@ LT_TEST(multistart_gives_the_same_answers_for_any_number_of_threads)
     for (int t = 0; t < 3; t++) {
         example *e = example_rosenbrock(0, 0);
         lt_problem *p = example_problem(e);
-        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = 1e-6, .maxit = 100, .seed = 7 };
+        lt_solve_options opt = SOLVE_OPTIONS(o.stationarity_tol = 1e-6, o.max_iterations = 100, o.seed = 7);
         LT_CHECK_OK(lt_solve_multistart(p, &opt, 9, t + 1, &m[t]));
         lt_problem_destroy(p);
         example_free(e);
@@ -356,7 +360,7 @@ LT_TEST(multistart_gives_the_same_answers_for_any_number_of_threads)
     lt_problem *p = example_problem(e);
     lt_multistart *none;
     LT_CHECK_FAILS(lt_solve_multistart(p, NULL, 0, 1, &none), LT_ERR_ARGUMENT, "starts");
-    LT_CHECK_FAILS(lt_solve_multistart(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .checkpoint = "c" }, 2, 1, &none), LT_ERR_ARGUMENT, "checkpoint");
+    LT_CHECK_FAILS(lt_solve_multistart(p, (lt_solve_options[]){ SOLVE_OPTIONS(o.checkpoint = "c") }, 2, 1, &none), LT_ERR_ARGUMENT, "checkpoint");
     lt_problem_destroy(p);
     example_free(e);
 }
@@ -374,13 +378,13 @@ static bool keep_hessian(void *ctx, const lt_iterate *it)
    ring of pairs has gone round, and before the first update. */
 LT_TEST(the_final_matrix_is_that_of_the_last_callback)
 {
-    static const struct { int64_t pairs, maxit; } run[] = { { 0, 12 }, { 0, 1 }, { 4, 3 }, { 4, 4 }, { 4, 11 }, { 4, 17 } };
+    static const struct { int64_t pairs, max_iterations; } run[] = { { 0, 12 }, { 0, 1 }, { 4, 3 }, { 4, 4 }, { 4, 11 }, { 4, 17 } };
     for (size_t i = 0; i < sizeof run / sizeof *run; i++) {
         lt_hessian_state last = { 0 };
-        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = run[i].pairs, .maxit = run[i].maxit, .halt_log_fn = keep_hessian, .halt_log_ctx = &last };
+        lt_solve_options opt = SOLVE_OPTIONS(o.lbfgs_pairs = run[i].pairs, o.max_iterations = run[i].max_iterations, o.iterate_fn = keep_hessian, o.iterate_ctx = &last);
         lt_solution *s = solve_example(example_total_variation(), opt, false);
         const lt_hessian_state *h = &s->H_final;
-        LT_CHECK_EQ_INT(h->m, run[i].pairs < run[i].maxit ? run[i].pairs : run[i].maxit);
+        LT_CHECK_EQ_INT(h->m, run[i].pairs < run[i].max_iterations ? run[i].pairs : run[i].max_iterations);
         LT_CHECK(h->n == last.n && h->m == last.m && h->gamma == last.gamma && (h->H != NULL) == (last.H != NULL));
         size_t row = (size_t)h->n * sizeof(double);
         if (h->H) LT_CHECK(!memcmp(h->H, last.H, (size_t)h->n * row));
@@ -395,7 +399,7 @@ LT_TEST(the_final_matrix_is_that_of_the_last_callback)
 LT_TEST(no_allocation_after_the_second_iteration)
 {
     for (int limited = 0; limited < 2; limited++) {
-        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = 1e-6, .limited_mem_size = limited ? 10 : 0 };
+        lt_solve_options opt = SOLVE_OPTIONS(o.stationarity_tol = 1e-6, o.lbfgs_pairs = limited ? 10 : 0);
         lt_solution *s = solve_example(example_robust_pca(), opt, false);
         LT_CHECK_EQ_INT(s->loop_allocations, 0);
         lt_solution_destroy(s);
@@ -413,7 +417,7 @@ LT_TEST(every_failing_allocation_is_handled)
     for (int64_t n = 1; n < 200; n++) {
         lt_solution *s = NULL;
         lt_alloc_fail_at(n);
-        lt_status status = lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .x0 = e->x0, .maxit = 5, .limited_mem_size = n % 2 }, &s);
+        lt_status status = lt_solve(p, (lt_solve_options[]){ SOLVE_OPTIONS(o.x0 = e->x0, o.max_iterations = 5, o.lbfgs_pairs = n % 2) }, &s);
         lt_alloc_fail_at(0);
         LT_CHECK((status == LT_ERR_MEMORY && !s) || (status == LT_OK && s));
         bool done = status == LT_OK && s->termination_code == LT_TERMINATION_MAX_ITERATIONS;
@@ -455,7 +459,7 @@ LT_TEST(graph_problems_follow_the_same_table)
             lt_problem *p = rosenbrock_graph(&g, two, LT_F64);
             double x0[2] = { 5.5, 5.5 };
             lt_solution *s = NULL;
-            lt_solve_options opt = { LT_SOLVE_DEFAULTS, .x0 = x0, .mu0 = 100, .maxit = 10, .gradients = (lt_gradient_policy)policy };
+            lt_solve_options opt = SOLVE_OPTIONS(o.x0 = x0, o.mu0 = 100, o.max_iterations = 10, o.gradients = (lt_gradient_policy)policy);
             LT_CHECK_OK(lt_solve(p, &opt, &s));
             LT_CHECK_NEAR(s->final.f, 9.27057783616, 1e-11);
             LT_CHECK_EQ_INT(s->fn_evals, 35);
@@ -475,10 +479,10 @@ LT_TEST(graph_problems_in_single_precision)
     lt_problem *p = rosenbrock_graph(&g, true, LT_F32);
     double x0[2] = { -1, 2 };
     lt_solution *s = NULL;
-    LT_CHECK_OK(lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .x0 = x0, .opt_tol = 1e-4 }, &s));
+    LT_CHECK_OK(lt_solve(p, (lt_solve_options[]){ SOLVE_OPTIONS(o.x0 = x0, o.stationarity_tol = 1e-4) }, &s));
     LT_CHECK(s->best.present && s->best.f < 0.0862);
     lt_solution_destroy(s);
-    LT_CHECK_FAILS(lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .globalAD = false }, &s), LT_ERR_ARGUMENT, "globalAD");
+    LT_CHECK_FAILS(lt_solve(p, (lt_solve_options[]){ SOLVE_OPTIONS(o.graph_gradients = false) }, &s), LT_ERR_ARGUMENT, "graph_gradients");
     lt_problem_destroy(p);
     lt_graph_destroy(g);
 }
@@ -571,7 +575,7 @@ LT_TEST(linear_and_sparse_constraints_need_less_and_give_the_same)
         LT_CHECK_OK(lt_problem_from_function(n, n - 1, 0, chain_fn, &c, &p));
         if (form == 1) LT_CHECK_OK(lt_problem_declare_linear(p, LT_CONSTRAINT_INEQUALITY));
         if (form == 2) LT_CHECK_OK(lt_problem_declare_sparse(p, LT_CONSTRAINT_INEQUALITY, start, column));
-        LT_CHECK_OK(lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .x0 = x0, .maxit = 40 }, &s));
+        LT_CHECK_OK(lt_solve(p, (lt_solve_options[]){ SOLVE_OPTIONS(o.x0 = x0, o.max_iterations = 40) }, &s));
         memcpy(final[form], s->final.x, sizeof final[0]);
         if (form == 1) LT_CHECK_EQ_INT(c.linear_asked, 1);
         else LT_CHECK(c.linear_asked > 5);
@@ -595,7 +599,7 @@ LT_TEST(the_gradient_checker_finds_a_wrong_entry)
 {
     example *e = example_rosenbrock(0.3, 0.7);
     lt_problem *p = example_problem(e);
-    lt_check_result r;
+    lt_check_result r = { .size = sizeof r };
     LT_CHECK_OK(lt_problem_check(p, e->x0, 0, 0, &r));
     LT_CHECK(r.passed && r.n_checked == 6 && r.worst < 1e-7);
     lt_problem_destroy(p);
@@ -628,7 +632,7 @@ LT_TEST(named_tensors_are_packed_in_order)
 LT_TEST(prescaling_scales_and_reports_both)
 {
     example *e = example_rosenbrock(5.5, 5.5);
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .prescaling_threshold = 1.5, .opt_tol = 1e-6, .maxit = 200 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.prescale_above = 1.5, o.stationarity_tol = 1e-6, o.max_iterations = 200);
     lt_solution *s = solve_example(e, opt, true);
     LT_CHECK(s->scalings.f && *s->scalings.f < 1 && s->scalings.ci && !s->scalings.ce);
     LT_CHECK(s->scalings.ci[0] == 1 && s->scalings.ci[1] == 0.75); /* norms sqrt 2 and 2 */

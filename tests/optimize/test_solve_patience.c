@@ -10,9 +10,9 @@
 LT_TEST(patience_goes_on_to_the_optimum)
 {
     example *e = example_rosenbrock(1 + 3e-10, 1 - 5e-10);
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS };
+    lt_solve_options opt = SOLVE_OPTIONS(o.kkt_tol = INFINITY);
     lt_solution *hasty = solve_example(e, opt, true);
-    opt.opt_patience = 5;
+    opt.patience = 5;
     lt_solution *s = solve_example(e, opt, false);
     LT_CHECK(hasty->termination_code == LT_TERMINATION_CONVERGED && hasty->best.f > 0.2);
     LT_CHECK((s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE) && s->iters < 100);
@@ -20,7 +20,7 @@ LT_TEST(patience_goes_on_to_the_optimum)
     lt_solution_destroy(hasty);
     lt_solution_destroy(s);
     e = example_robust_pca();
-    opt.opt_tol = 1e-6;
+    opt.stationarity_tol = 1e-6;
     s = solve_example(e, opt, true);
     LT_CHECK(s->best.tve <= 1e-6 && s->iters < 150);
     LT_CHECK_NEAR(s->final.f, e->best, 2e-6);
@@ -51,7 +51,7 @@ static const lt_history_row *first_that_meets(const lt_solution *s, const lt_sol
 {
     for (int64_t i = 0; i < s->n_history; i++) {
         const lt_history_row *row = &s->history[i];
-        if (row->stat <= opt->opt_tol && row->tvi <= opt->viol_ineq_tol && row->tve <= opt->viol_eq_tol) return row;
+        if (row->stat <= opt->stationarity_tol && row->tvi <= opt->inequality_tol && row->tve <= opt->equality_tol) return row;
     }
     return NULL;
 }
@@ -63,7 +63,7 @@ LT_TEST(a_run_with_patience_ends_at_an_iterate_that_meets_the_tolerances)
     for (int which = 0; which < 5; which++)
         for (int k = 1; k < 8; k += 2)
             for (double tolerance = 1e-3; tolerance > 1e-8; tolerance *= 0.1) {
-                lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = tolerance, .opt_patience = k, .maxit = 200 };
+                lt_solve_options opt = SOLVE_OPTIONS(o.stationarity_tol = tolerance, o.patience = k, o.max_iterations = 200);
                 lt_solution *s = solve_example(make(which), opt, false);
                 if (s && s->termination_code == LT_TERMINATION_CONVERGED) {
                     const lt_history_row *end = row_of_end(s), *first = first_that_meets(s, &opt);
@@ -80,7 +80,7 @@ LT_TEST(a_run_with_patience_ends_at_an_iterate_that_meets_the_tolerances)
 
 LT_TEST(a_run_that_met_its_tolerances_and_cannot_go_on_has_not_failed)
 {
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_patience = 5 };
+    lt_solve_options opt = SOLVE_OPTIONS(o.patience = 5);
     lt_solution *s = solve_example(example_feasibility(-3), opt, false); /* f = 0: no direction of descent is left */
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_CONVERGED);
     LT_CHECK(!s->error && s->final.feasible_to_tol);
@@ -91,9 +91,9 @@ LT_TEST(a_run_that_met_its_tolerances_and_cannot_go_on_has_not_failed)
 LT_TEST(patience_only_adds_to_a_run)
 {
     for (int which = 0; which < 5; which++) {
-        lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = 1e-4 };
+        lt_solve_options opt = SOLVE_OPTIONS(o.stationarity_tol = 1e-4);
         lt_solution *a = solve_example(make(which), opt, false);
-        opt.opt_patience = 4;
+        opt.patience = 4;
         lt_solution *b = solve_example(make(which), opt, false);
         LT_CHECK(b->n_history >= a->n_history && b->iters >= a->iters);
         for (int64_t i = 0; i < a->n_history; i++) LT_CHECK(a->history[i].phi == b->history[i].phi && a->history[i].stat == b->history[i].stat);
@@ -109,10 +109,10 @@ LT_TEST(a_checkpoint_may_be_resumed_with_another_patience)
     close(mkstemp(path));
     for (int before = 0; before < 6; before += 5)
         for (int after = 0; after < 6; after += 5) {
-            lt_solve_options opt = { LT_SOLVE_DEFAULTS, .opt_tol = 1e-6, .opt_patience = before, .checkpoint = path, .checkpoint_every = 1 };
-            opt.maxit = before ? 64 : 40; /* the tolerances are met in between */
+            lt_solve_options opt = SOLVE_OPTIONS(o.stationarity_tol = 1e-6, o.patience = before, o.checkpoint = path, o.checkpoint_every = 1);
+            opt.max_iterations = before ? 64 : 40; /* the tolerances are met in between */
             lt_solution *a = solve_example(example_robust_pca(), opt, false);
-            opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .opt_tol = 1e-6, .opt_patience = after, .resume = path };
+            opt = SOLVE_OPTIONS(o.stationarity_tol = 1e-6, o.patience = after, o.resume = path);
             lt_solution *b = solve_example(example_robust_pca(), opt, false);
             LT_CHECK(a && b && b->termination_code == LT_TERMINATION_CONVERGED && b->stat_value <= 1e-6 && b->iters >= a->iters);
             lt_solution_destroy(a);

@@ -1,5 +1,5 @@
 /* Samples of the stationarity measure in limited memory, where only steps describe their points: the samples near an iterate
-   must be those that stored points give, and debug_mode sees to it that steps lead to x bit for bit. SPDX-License-Identifier: BSD-3-Clause */
+   must be those that stored points give, and check_internals sees to it that steps lead to x bit for bit. SPDX-License-Identifier: BSD-3-Clause */
 #include "solve_tools.h"
 
 #include <math.h>
@@ -9,8 +9,8 @@ enum { N = 5000, STEPS = 80 };
 
 typedef struct run {
     const char *what;
-    int64_t p, pairs, ngrad;
-    double  evaldist, opt_tol;
+    int64_t p, pairs, max_samples;
+    double  sample_radius, stationarity_tol;
     int64_t patience;        /* the run goes on where the smooth test succeeds, and keeps no sample there */
     bool    single;
     bool    careless;        /* no slope is tested, and updates are skipped */
@@ -56,15 +56,15 @@ static bool count_samples(void *ctx, const lt_iterate *it)
 {
     static const double zero[N];
     seen *t = ctx;
-    if (distance(it->grad_phi, zero) <= t->c->opt_tol) {
+    if (distance(it->grad_phi, zero) <= t->c->stationarity_tol) {
         t->n_smooth++;
         LT_CHECK_EQ_INT(it->n_gradients, 1);
         return false;
     }
     memcpy(t->x + t->n_samples++ * N, it->x, N * sizeof(double));
-    const int64_t held = t->n_samples < t->c->ngrad ? t->n_samples : t->c->ngrad;
+    const int64_t held = t->n_samples < t->c->max_samples ? t->n_samples : t->c->max_samples;
     int64_t near = 0;
-    for (int64_t i = t->n_samples - held; i < t->n_samples; i++) near += distance(t->x + i * N, it->x) <= t->c->evaldist;
+    for (int64_t i = t->n_samples - held; i < t->n_samples; i++) near += distance(t->x + i * N, it->x) <= t->c->sample_radius;
     LT_CHECK_EQ_INT(it->n_gradients, near);
     t->n_several += near > 1;
     t->n_far += near < held;
@@ -75,13 +75,13 @@ static bool count_samples(void *ctx, const lt_iterate *it)
 
 static lt_solve_options options_of(const run *c, seen *t)
 {
-    lt_solve_options opt = { LT_SOLVE_DEFAULTS, .limited_mem_size = c->pairs, .ngrad = c->ngrad, .evaldist = c->evaldist, .opt_tol = c->opt_tol,
-                             .opt_patience = c->patience, .maxit = STEPS, .double_precision = !c->single, .debug_mode = true, .seed = 3,
-                             .halt_log_fn = t ? count_samples : NULL, .halt_log_ctx = t };
-    opt.disable_terminationcode_6 = c->careless || c->stays;
-    opt.is_backtrack_linesearch = c->careless;
-    if (c->careless) opt.bfgs_damping = 0, opt.linesearch_maxit = 3;
-    if (c->stays) opt.init_step_size = 1e9, opt.linesearch_maxit = 1;
+    lt_solve_options opt = SOLVE_OPTIONS(o.lbfgs_pairs = c->pairs, o.max_samples = c->max_samples, o.sample_radius = c->sample_radius, o.stationarity_tol = c->stationarity_tol,
+                             o.patience = c->patience, o.max_iterations = STEPS, o.double_precision = !c->single, o.check_internals = true, o.seed = 3,
+                             o.iterate_fn = t ? count_samples : NULL, o.iterate_ctx = t);
+    opt.go_on_after_bracket_failure = c->careless || c->stays;
+    opt.backtracking = c->careless;
+    if (c->careless) opt.bfgs_damping = 0, opt.search_evals = 3;
+    if (c->stays) opt.first_step = 1e9, opt.search_evals = 1;
     return opt;
 }
 
@@ -126,7 +126,7 @@ LT_TEST(samples_go_on_from_a_checkpoint)
         lt_solution *whole = solve_function(N, c->p, 0, bowl, (void *)c, opt);
         first.checkpoint = path;
         second.resume = path;
-        for (first.maxit = 1; first.maxit < STEPS; first.maxit += 30) {
+        for (first.max_iterations = 1; first.max_iterations < STEPS; first.max_iterations += 30) {
             lt_solution_destroy(solve_function(N, c->p, 0, bowl, (void *)c, first));
             lt_solution *resumed = solve_function(N, c->p, 0, bowl, (void *)c, second);
             LT_CHECK(!memcmp(whole->final.x, resumed->final.x, N * sizeof(double)));

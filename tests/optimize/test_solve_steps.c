@@ -1,6 +1,7 @@
 /* Several steps of a line search at once: the same runs to the bit, in fewer waits. The device is the CPU behind a table that closes its
    memory to the host and fails on demand, or the null device. SPDX-License-Identifier: BSD-3-Clause */
 #include "guarded_device.h"
+#include "solve_options.h"
 #include "lost_device.h"
 #include "solve_job.h"
 
@@ -18,8 +19,8 @@ static job open_job(const char *example, lt_device *dev, way w, int64_t at_once)
 {
     job j = read_job(example);
     j.opt.device = dev;
-    j.opt.maxit = 40;
-    j.opt.captured_evaluation = w.captured;
+    j.opt.max_iterations = 40;
+    j.debug.captured_evaluation = w.captured;
     j.opt.trials_at_once = at_once;
     j.opt.gradients = LT_GRADIENTS_ON_DEMAND;
     j.opt.hessian_on = j.opt.vectors_on = w.vectors ? LT_HESSIAN_DEVICE : LT_HESSIAN_HOST;
@@ -31,8 +32,8 @@ static lt_solution *solve_so(const char *example, way w, int64_t at_once)
     lt_device *dev = guarded_open();
     job j = open_job(example, dev, w, at_once);
     lt_solution *s = run(&j);
-    LT_CHECK(s->transfers.vectors_on_device == w.vectors);
-    LT_CHECK_EQ_INT(s->transfers.evaluation.syncs, s->transfers.evaluation.calls);
+    LT_CHECK(s->transfers->vectors_on_device == w.vectors);
+    LT_CHECK_EQ_INT(s->transfers->evaluation.syncs, s->transfers->evaluation.calls);
     LT_CHECK_EQ_INT(s->loop_allocations, 0);
     close_job(&j);
     guarded_close(dev);
@@ -53,18 +54,18 @@ LT_TEST(runs_are_the_same_to_the_bit_in_fewer_waits)
     for (size_t i = 0; i < LT_LEN(examples); i++)
         for (size_t k = 0; k < LT_LEN(ways); k++) {
             lt_solution *one = solve_so(examples[i], ways[k], 1);
-            LT_CHECK(!one->transfers.trials_run && !one->transfers.trials_used);
+            LT_CHECK(!one->transfers->trials_run && !one->transfers->trials_used);
             for (int64_t at_once = 2; at_once <= 8; at_once *= 2) {
                 lt_solution *s = solve_so(examples[i], ways[k], at_once);
-                const lt_solve_transfers *t = &s->transfers;
+                const lt_solve_transfers *t = s->transfers;
                 check_same(s, one, examples[i], &ways[k], at_once);
                 LT_CHECK(t->trials_run > 0 && t->trials_run % at_once == 0 && t->trials_used <= t->trials_run);
                 LT_CHECK_EQ_INT(t->shared_runs, t->trials_run / at_once);
                 LT_CHECK(t->trials_used >= t->trials_run / at_once); /* the step that was asked for is always taken */
-                LT_CHECK(t->evaluation.calls < one->transfers.evaluation.calls);
+                LT_CHECK(t->evaluation.calls < one->transfers->evaluation.calls);
                 /* What is not taken from others is run on its own. */
-                LT_CHECK_EQ_INT(t->values_runs, one->transfers.values_runs - t->trials_used + t->trials_run / at_once);
-                LT_CHECK_EQ_INT(t->gradient_runs, one->transfers.gradient_runs);
+                LT_CHECK_EQ_INT(t->values_runs, one->transfers->values_runs - t->trials_used + t->trials_run / at_once);
+                LT_CHECK_EQ_INT(t->gradient_runs, one->transfers->gradient_runs);
                 lt_solution_destroy(s);
             }
             lt_solution_destroy(one);
@@ -77,8 +78,8 @@ LT_TEST(long_searches_wait_rarely)
     for (size_t k = 0; k < LT_LEN(ways); k++) {
         lt_solution *one = solve_so("example:C2", ways[k], 1), *four = solve_so("example:C2", ways[k], 4);
         LT_CHECK(one->fn_evals > 4 * one->iters);
-        LT_CHECK(4 * four->transfers.values_runs < 2 * one->transfers.values_runs);
-        LT_CHECK(2 * four->transfers.trials_used > four->transfers.trials_run);
+        LT_CHECK(4 * four->transfers->values_runs < 2 * one->transfers->values_runs);
+        LT_CHECK(2 * four->transfers->trials_used > four->transfers->trials_run);
         lt_solution_destroy(one);
         lt_solution_destroy(four);
     }
@@ -95,7 +96,7 @@ LT_TEST(a_problem_is_solved_again_with_other_counts)
             j.opt.trials_at_once = counts[i];
             j.opt.hessian_on = j.opt.vectors_on = vectors ? LT_HESSIAN_DEVICE : LT_HESSIAN_HOST;
             lt_solution *s = run(&j);
-            LT_CHECK((s->transfers.trials_run > 0) == (counts[i] > 1));
+            LT_CHECK((s->transfers->trials_run > 0) == (counts[i] > 1));
             if (vectors) check_same(s, first, "example:C1", &(way){ true, true }, counts[i]);
             lt_solution_destroy(s);
         }
@@ -109,7 +110,7 @@ LT_TEST(a_loss_at_any_wait_keeps_points_with_their_values)
     for (size_t k = 0; k < LT_LEN(ways); k++) {
         lt_device *dev = guarded_open();
         job j = open_job("example:C2", dev, ways[k], 4);
-        j.opt.maxit = 6;
+        j.opt.max_iterations = 6;
         LT_CHECK(lose_at_every_wait(&j) > 6);
         close_job(&j);
         guarded_close(dev);
@@ -123,7 +124,7 @@ LT_TEST(null_accepts_every_address)
     for (size_t k = 0; k < LT_LEN(ways); k++) {
         job j = open_job("example:B2", dev, ways[k], 4);
         lt_solution *s = run(&j); /* zeros come back: stationary at once */
-        LT_CHECK_EQ_INT(s->transfers.evaluation.calls, 1);
+        LT_CHECK_EQ_INT(s->transfers->evaluation.calls, 1);
         lt_solution_destroy(s);
         close_job(&j);
     }
@@ -179,7 +180,7 @@ LT_TEST(what_the_clock_says_changes_no_bit)
                 close_job(&j);
             }
             check_same(s[0], s[1], examples[i], &w, 0);
-            LT_CHECK(s[0]->transfers.shared_runs > 0 && s[0]->transfers.shared_runs <= s[1]->transfers.shared_runs);
+            LT_CHECK(s[0]->transfers->shared_runs > 0 && s[0]->transfers->shared_runs <= s[1]->transfers->shared_runs);
             LT_CHECK_EQ_INT(s[0]->loop_allocations, 0);
             lt_solution_destroy(s[0]);
             lt_solution_destroy(s[1]);
@@ -196,12 +197,12 @@ LT_TEST(long_searches_do_without_gradients)
             lt_device *dev = guarded_open();
             job j = open_job(i ? "example:C2" : "example:A3", dev, ways[1], four ? 4 : 1);
             j.opt.gradients = LT_GRADIENTS_AUTO;
-            j.opt.maxit = 120;
+            j.opt.max_iterations = 120;
             s[four] = run(&j);
             close_job(&j);
             guarded_close(dev);
         }
-        LT_CHECK(10 * s[1]->transfers.evaluation.calls < 7 * s[0]->transfers.evaluation.calls);
+        LT_CHECK(10 * s[1]->transfers->evaluation.calls < 7 * s[0]->transfers->evaluation.calls);
         LT_CHECK(2 * s[1]->gradient_evals < s[0]->gradient_evals);
         LT_CHECK(fabs(s[1]->best.f - s[0]->best.f) <= 1e-9 * fabs(s[0]->best.f));
         lt_solution_destroy(s[0]);
@@ -222,7 +223,7 @@ LT_TEST(a_run_that_goes_on_plans_what_it_would_have_planned)
             for (int k = 0; k < 3; k++) {
                 job j = open_job(examples[i], dev, ways[1], 4);
                 j.opt.gradients = LT_GRADIENTS_AUTO;
-                j.opt.maxit = k == 1 ? stop : 15;
+                j.opt.max_iterations = k == 1 ? stop : 15;
                 j.opt.checkpoint = k == 1 ? path : NULL;
                 j.opt.resume = k == 2 ? path : NULL;
                 s[k] = run(&j);
@@ -240,9 +241,10 @@ LT_TEST(what_stands_in_the_way_is_told)
     lt_device *dev = guarded_open();
     job j = open_job("example:C1", dev, ways[1], 4);
     lt_solution *s;
-    j.opt.async_transfers = false;
+    j.debug.async_transfers = false;
+    j.opt.debug = &j.debug;
     LT_CHECK_FAILS(lt_solve(j.problem, &j.opt, &s), LT_ERR_UNSUPPORTED, "'trials_at_once' is 4, expected 1 with async_transfers=false");
-    j.opt.async_transfers = true;
+    j.debug.async_transfers = true;
     j.opt.double_precision = false;
     LT_CHECK_FAILS(lt_solve(j.problem, &j.opt, &s), LT_ERR_UNSUPPORTED, "expected 1 with double_precision=false");
     LT_CHECK_FAILS(lt_solve_options_set(&j.opt, "trials_at_once", "9"), LT_ERR_ARGUMENT, "trials_at_once");
@@ -251,7 +253,7 @@ LT_TEST(what_stands_in_the_way_is_told)
     lt_problem *p;
     LT_CHECK_OK(lt_graph_create(&g));
     LT_CHECK_OK(lt_problem_from_graph(g, lt_sum(g, lt_square(g, lt_input(g, "x", LT_F32, lt_shape1(3)))), NULL, 0, NULL, 0, &p));
-    LT_CHECK_FAILS(lt_solve(p, &(lt_solve_options){ LT_SOLVE_DEFAULTS, .device = dev, .trials_at_once = 2 }, &s), LT_ERR_UNSUPPORTED, "single precision");
+    LT_CHECK_FAILS(lt_solve(p, (lt_solve_options[]){ SOLVE_OPTIONS(o.device = dev, o.trials_at_once = 2) }, &s), LT_ERR_UNSUPPORTED, "single precision");
     lt_problem_destroy(p);
     lt_graph_destroy(g);
     guarded_close(dev);

@@ -33,7 +33,7 @@ typedef struct fixture { lt_device *dev; lt_stream *stream; lt_device_vectors *v
 static fixture open_fixture(void)
 {
     static fixture f;
-    const lt_solve_options opt = lt_solve_options_defaults();
+    const lt_solve_options opt = lt_solve_defaults();
     uint64_t state = 5;
     f.dev = guarded_open();
     f.arena = (lt_arena){ 0 };
@@ -266,9 +266,9 @@ LT_TEST(runs_end_where_they_end_on_the_host)
     for (size_t i = 0; i < LT_LEN(runs); i++) {
         lt_device *dev = guarded_open();
         job host = open_job(runs[i].name, NULL), device = open_job(runs[i].name, dev);
-        host.opt.limited_mem_size = device.opt.limited_mem_size = runs[i].pairs;
+        host.opt.lbfgs_pairs = device.opt.lbfgs_pairs = runs[i].pairs;
         lt_solution *a = run(&host), *b = run(&device);
-        LT_CHECK(b->transfers.vectors_on_device && b->transfers.hessian_on_device && !a->transfers.vectors_on_device);
+        LT_CHECK(b->transfers->vectors_on_device && b->transfers->hessian_on_device && !a->transfers->vectors_on_device);
         if (!(fabs(a->best.f - b->best.f) <= runs[i].tolerance * fmax(1, fabs(a->best.f))))
             LT_TEST_FAIL("%s, %d pairs: f is %.12g after %d iterations, on the host %.12g after %d", runs[i].name, (int)runs[i].pairs, b->best.f,
                          (int)b->iters, a->best.f, (int)a->iters);
@@ -283,12 +283,12 @@ LT_TEST(runs_end_where_they_end_on_the_host)
 
 typedef struct counted { int64_t iters, evaluations, vectors, hessian, bytes, watched, watched_bytes; } counted;
 
-static counted count_run(job *j, int64_t maxit)
+static counted count_run(job *j, int64_t max_iterations)
 {
-    j->opt.maxit = maxit;
+    j->opt.max_iterations = max_iterations;
     watch_reset();
     lt_solution *s = run(j);
-    const lt_solve_transfers *t = &s->transfers;
+    const lt_solve_transfers *t = s->transfers;
     counted c = { s->iters, t->evaluation.syncs, t->vectors.syncs, t->hessian.syncs,
                   t->vectors.bytes_up + t->vectors.bytes_down + t->evaluation.bytes_up + t->evaluation.bytes_down, watched.syncs,
                   watched.bytes[LT_TRANSFER_H2D] + watched.bytes[LT_TRANSFER_D2H] };
@@ -305,7 +305,7 @@ LT_TEST(an_iteration_waits_a_few_times_and_moves_numbers_only)
     for (int64_t pairs = 0; pairs <= 10; pairs += 10) {
         lt_device *dev = guarded_open();
         job j = open_job("example:B2", dev);
-        j.opt.limited_mem_size = pairs;
+        j.opt.lbfgs_pairs = pairs;
         lt_solution_destroy(run(&j)); /* compiles and captures */
         counted a = count_run(&j, 20), b = count_run(&j, 60);
         const int64_t iters = b.iters - a.iters, vectors = b.vectors - a.vectors, hessian = b.hessian - a.hessian;
@@ -339,10 +339,10 @@ LT_TEST(a_callback_sees_the_vectors)
     lt_device *dev = guarded_open();
     job j = open_job("example:C2", dev); /* unconstrained: grad phi is mu grad f */
     seen s = { 0 };
-    j.opt.maxit = 12;
+    j.opt.max_iterations = 12;
     lt_solution *plain = run(&j);
-    j.opt.halt_log_fn = look;
-    j.opt.halt_log_ctx = &s;
+    j.opt.iterate_fn = look;
+    j.opt.iterate_ctx = &s;
     lt_solution *watched_run = run(&j);
     LT_CHECK_EQ_INT(s.calls, watched_run->iters + 1);
     LT_CHECK(s.difference == 0);
@@ -361,17 +361,17 @@ LT_TEST(a_run_repeats_and_goes_on_from_its_checkpoint_bit_for_bit)
         char path[] = "/tmp/lathe_vectors_XXXXXX";
         int fd = mkstemp(path);
         job j = open_job("example:C1", dev);
-        j.opt.limited_mem_size = pairs;
-        j.opt.maxit = 40;
-        j.opt.opt_tol = 0.3; /* met before the stop below: a point to go back to is in the checkpoint */
-        j.opt.opt_patience = 40;
+        j.opt.lbfgs_pairs = pairs;
+        j.opt.max_iterations = 40;
+        j.opt.stationarity_tol = 0.3; /* met before the stop below: a point to go back to is in the checkpoint */
+        j.opt.patience = 40;
         lt_solution *whole = run(&j), *again = run(&j);
-        LT_CHECK(whole->iters > 20 && (whole->termination_code != LT_TERMINATION_CONVERGED || whole->stat_value <= j.opt.opt_tol));
+        LT_CHECK(whole->iters > 20 && (whole->termination_code != LT_TERMINATION_CONVERGED || whole->stat_value <= j.opt.stationarity_tol));
         LT_CHECK(again->fn_evals == whole->fn_evals && !memcmp(again->final.x, whole->final.x, (size_t)whole->n * sizeof(double)));
-        j.opt.maxit = 20;
+        j.opt.max_iterations = 20;
         j.opt.checkpoint = path;
         lt_solution_destroy(run(&j));
-        j.opt.maxit = 40;
+        j.opt.max_iterations = 40;
         j.opt.checkpoint = NULL;
         j.opt.resume = path;
         lt_solution *rest = run(&j);
@@ -391,7 +391,7 @@ LT_TEST(a_loss_at_any_wait_keeps_points_with_their_values)
 {
     lt_device *dev = guarded_open();
     job j = open_job("example:B3", dev);
-    j.opt.maxit = 12;
+    j.opt.max_iterations = 12;
     LT_CHECK(lose_at_every_wait(&j) > 12);
     close_job(&j);
     guarded_close(dev);
@@ -405,12 +405,13 @@ LT_TEST(what_keeps_vectors_on_the_host_is_told)
     j.opt.hessian_on = LT_HESSIAN_HOST;
     LT_CHECK_FAILS(lt_solve(j.problem, &j.opt, &s), LT_ERR_UNSUPPORTED, "H on the host");
     j.opt.hessian_on = LT_HESSIAN_DEVICE;
-    j.opt.pinned_transfers = false;
+    j.debug.pinned_transfers = false;
+    j.opt.debug = &j.debug;
     LT_CHECK_FAILS(lt_solve(j.problem, &j.opt, &s), LT_ERR_UNSUPPORTED, "page-locked");
     j.opt.vectors_on = LT_HESSIAN_AUTO;
-    j.opt.maxit = 3;
+    j.opt.max_iterations = 3;
     s = run(&j);
-    LT_CHECK(!s->transfers.vectors_on_device);
+    LT_CHECK(!s->transfers->vectors_on_device);
     lt_solution_destroy(s);
     close_job(&j);
     guarded_close(dev);
@@ -422,10 +423,10 @@ LT_TEST(null_accepts_every_address)
     LT_CHECK_OK(lt_device_open("null", &dev));
     for (int64_t pairs = 0; pairs <= 3; pairs += 3) {
         job j = open_job("example:B2", dev);
-        j.opt.limited_mem_size = pairs;
+        j.opt.lbfgs_pairs = pairs;
         lt_solution *s = run(&j); /* zeros come back: stationary at once */
-        LT_CHECK(s->transfers.vectors_on_device && s->transfers.evaluation.calls == 1);
-        LT_CHECK_EQ_INT(s->transfers.replays, 1);
+        LT_CHECK(s->transfers->vectors_on_device && s->transfers->evaluation.calls == 1);
+        LT_CHECK_EQ_INT(s->transfers->replays, 1);
         lt_solution_destroy(s);
         close_job(&j);
     }

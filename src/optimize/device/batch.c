@@ -1,6 +1,7 @@
 /* Values at several points at once. Every point has a program and a stream of its own; all of them leave the functions' stream when the points
    are on the device and come back before the values go to the host, so that small functions share a device that one of them leaves idle.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/device/batch.h"
 
 #include "base/alloc.h"
@@ -96,7 +97,7 @@ static lt_status make(lt_batch *b, const lt_solve_options *opt)
     LT_TRY(lt_stream_fill(b->at.stream, b->values, 0, (size_t)values * sizeof *b->values));
     LT_TRY(lt_host_numbers(e->device, opt, host, &b->host));
     LT_TRY(make_members(b, opt));
-    const bool recorded = opt->captured_evaluation && b->host.pinned && lt_program_can_capture(e->values);
+    const bool recorded = lt_debug_of(opt)->captured_evaluation && b->host.pinned && lt_program_can_capture(e->values);
     return recorded ? lt_sequence_make(&b->sequence, b->at.mover, queue, b) : LT_OK;
 }
 

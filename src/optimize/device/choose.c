@@ -1,4 +1,5 @@
 /* Which device evaluates a graph, and what an evaluation costs on it. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/device/choose.h"
 
 #include "base/status.h"
@@ -16,7 +17,7 @@ lt_mode lt_device_mode(const lt_solve_options *opt, const lt_device *dev)
 {
     lt_mode mode = opt->compile_mode;
     if (!dev || mode == LT_MODE_EAGER || mode == LT_MODE_MAX_AUTOTUNE) return mode;
-    return opt->captured_evaluation ? LT_MODE_REDUCE_OVERHEAD : LT_MODE_DEFAULT;
+    return lt_debug_of(opt)->captured_evaluation ? LT_MODE_REDUCE_OVERHEAD : LT_MODE_DEFAULT;
 }
 
 static double waiting(const lt_program_info *i) { return crossing_seconds + kernel_seconds * i->n_kernels; }

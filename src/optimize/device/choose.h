@@ -11,7 +11,7 @@ double  lt_device_cost(const lt_program_info *i);
 /* A device spends most of such an evaluation waiting, and several take little longer than one. */
 bool    lt_device_idles(const lt_program_info *i);
 
-/* torch_device=auto: true when one evaluation (all: its program on the CPU) is large enough for a GPU and one is
+/* device_name=auto: true when one evaluation (all: its program on the CPU) is large enough for a GPU and one is
    here, which is then opened. The reason is given either way. */
 bool    lt_device_auto(const lt_program_info *all, lt_device **out, char *reason, size_t size);
 /* The GPU that auto took failed to compile or hold the program: the text of that failure becomes the reason. */

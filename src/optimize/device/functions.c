@@ -1,6 +1,7 @@
 /* The function on a device. Its numbers lie in one piece on both sides, in the same order: x | f, equalities,
    inequalities | their gradients. So one copy brings x over and one brings everything back, and with page-locked
    memory both are part of the captured sequence. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/device/functions.h"
 
 #include "base/alloc.h"
@@ -34,7 +35,7 @@ struct lt_device_functions {
     const lt_evaluator *e;
     lt_stream *stream;        /* its own: evaluators of several threads may share the device */
     lt_mover   mover;
-    lt_solve_options opt;     /* switches and limits; pointers in it are not followed */
+    lt_settings settings;     /* switches and limits; pointers in them are not followed */
     bool       converts;      /* some numbers are f32 on the device: the spare slot holds them on the way */
     bool       capturable, timed;
     int64_t    values_at, grads_at, count; /* in numbers from x; of a whole point */
@@ -52,10 +53,10 @@ struct lt_device_functions {
 
 bool lt_device_functions_fits(const lt_device_functions *x, const lt_solve_options *opt)
 {
-    const lt_solve_options *own = &x->opt;
-    return own->pinned_transfers == opt->pinned_transfers && own->async_transfers == opt->async_transfers && own->direct_assembly == opt->direct_assembly
-           && own->captured_evaluation == opt->captured_evaluation && own->small_by_kernel == opt->small_by_kernel
-           && own->time_function == opt->time_function && own->pin_max_bytes == opt->pin_max_bytes;
+    const lt_solve_debug *own = &x->settings.debug, *asked = lt_debug_of(opt);
+    return own->pinned_transfers == asked->pinned_transfers && own->async_transfers == asked->async_transfers && own->direct_assembly == asked->direct_assembly
+           && own->captured_evaluation == asked->captured_evaluation && own->small_by_kernel == asked->small_by_kernel
+           && own->time_function == asked->time_function && x->settings.opt.pin_max_bytes == opt->pin_max_bytes;
 }
 
 /* ---- Layout ------------------------------------------------------------------------------------------------------- */
@@ -101,7 +102,7 @@ static lt_status lay_out(lt_device_functions *x)
 static lt_program *program_of(const lt_device_functions *x, int kind) { return kind == VALUES ? x->e->values : x->e->all; }
 
 /* Without async, the host waits after each part: only to know what that costs. */
-static lt_status part_done(lt_device_functions *x) { return x->opt.async_transfers ? LT_OK : lt_mover_wait(&x->mover); }
+static lt_status part_done(lt_device_functions *x) { return x->settings.debug.async_transfers ? LT_OK : lt_mover_wait(&x->mover); }
 
 static lt_status send(lt_device_functions *x, const slot *s)
 {
@@ -132,7 +133,7 @@ static lt_status queue(void *ctx, lt_stream *st)
 /* ---- Slots ---------------------------------------------------------------------------------------------------------- */
 static lt_status make_slot(lt_device_functions *x, slot *s)
 {
-    LT_TRY(lt_host_numbers(x->e->device, &x->opt, x->count, &s->memory));
+    LT_TRY(lt_host_numbers(x->e->device, &x->settings.opt, x->count, &s->memory));
     x->counts.pinned = s->memory.pinned;
     /* Copies of pageable memory stay outside: they are not asynchronous, so they cannot be replayed as such. */
     if (!x->capturable || !s->memory.pinned) return LT_OK;
@@ -155,7 +156,7 @@ lt_status lt_device_functions_lend(lt_device_functions *x, const lt_device_vecto
         *grads = x->point[i].at + x->grads_at;
         return LT_OK;
     }
-    if (!x->opt.direct_assembly || x->converts) return LT_OK;
+    if (!x->settings.debug.direct_assembly || x->converts) return LT_OK;
     if (!s->memory.at) LT_TRY(make_slot(x, s));
     *at = s->memory.at;
     *c = *at + x->values_at + 1;
@@ -275,8 +276,8 @@ lt_status lt_device_functions_vectors(lt_device_functions *x, lt_device_vectors 
     const lt_problem *p = x->e->problem;
     *out = NULL;
     if (x->converts) return LT_FAIL(LT_ERR_UNSUPPORTED, "vectors on %s: the problem has variables of single precision", lt_device_id(x->e->device));
-    if (!x->values.at) LT_TRY(lt_host_numbers(x->e->device, &x->opt, 2 * (1 + p->p + p->q), &x->values));
-    if (!x->vectors) LT_TRY(lt_device_vectors_create(x->e->device, x->stream, &x->opt, p->n, &x->vectors));
+    if (!x->values.at) LT_TRY(lt_host_numbers(x->e->device, &x->settings.opt, 2 * (1 + p->p + p->q), &x->values));
+    if (!x->vectors) LT_TRY(lt_device_vectors_create(x->e->device, x->stream, &x->settings.opt, p->n, &x->vectors));
     for (int i = 0; i < POINTS; i++) LT_TRY(make_point(x, &x->point[i]));
     x->counts.pinned = true;
     *out = x->vectors;
@@ -295,7 +296,7 @@ static lt_status run_resident(lt_device_functions *x, const resident *p, int kin
     lt_device_vectors_values(x->values.at, 0, 1, out->f);
     lt_device_vectors_values(x->values.at, 1, problem->q, out->ce);
     lt_device_vectors_values(x->values.at, 1 + problem->q, problem->p, out->ci);
-    return x->opt.time_function && !x->timed ? time_function(x, p->inputs, p->outputs) : LT_OK;
+    return x->settings.debug.time_function && !x->timed ? time_function(x, p->inputs, p->outputs) : LT_OK;
 }
 
 static lt_status run(lt_device_functions *x, const double *at, int kind, const lt_outputs *out)
@@ -311,7 +312,7 @@ static lt_status run(lt_device_functions *x, const double *at, int kind, const l
     }
     LT_TRY(evaluate(x, i, kind));
     if (take_out(x, s->memory.at, out)) x->counts.host_copies++;
-    return x->opt.time_function && !x->timed ? time_function(x, x->inputs, x->outputs) : LT_OK;
+    return x->settings.debug.time_function && !x->timed ? time_function(x, x->inputs, x->outputs) : LT_OK;
 }
 
 lt_status lt_device_functions_run(lt_device_functions *x, const double *at, const lt_outputs *out)
@@ -328,7 +329,7 @@ lt_status lt_device_functions_run(lt_device_functions *x, const double *at, cons
 static lt_status make_batch(lt_device_functions *x, lt_device_vectors *v, int count)
 {
     char text[400];
-    lt_status s = lt_batch_create(&(lt_batch_place){ x->e, x->stream, &x->mover, v }, &x->opt, count, &x->batch);
+    lt_status s = lt_batch_create(&(lt_batch_place){ x->e, x->stream, &x->mover, v }, &x->settings.opt, count, &x->batch);
     if (s != LT_ERR_MEMORY) return s;
     snprintf(text, sizeof text, "%s", lt_error_text());
     return LT_FAIL(s, "solve: programs for %d points at once do not fit on %s: %s; a smaller trials_at_once needs less", count, lt_device_id(x->e->device), text);
@@ -337,7 +338,7 @@ static lt_status make_batch(lt_device_functions *x, lt_device_vectors *v, int co
 lt_status lt_device_functions_batch(lt_device_functions *x, const lt_device_vectors *v, int count, lt_batch **out)
 {
     *out = NULL;
-    if (x->converts || !x->opt.async_transfers)
+    if (x->converts || !x->settings.debug.async_transfers)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'trials_at_once' is %d, expected 1 with %s", count,
                        x->converts ? "variables of single precision" : "async_transfers=false");
     if (!x->batch || !lt_batch_fit(x->batch, count, v)) {
@@ -354,7 +355,7 @@ int lt_device_functions_batch_auto(const lt_device_functions *x)
     enum { COUNT = 4 };
     const size_t most_bytes = 64 << 20;
     const lt_program_info info = lt_program_get_info(x->e->values);
-    const bool possible = x->capturable && x->opt.pinned_transfers && !x->converts;
+    const bool possible = x->capturable && x->settings.debug.pinned_transfers && !x->converts;
     return possible && (COUNT - 1) * (info.arena_bytes + info.constant_bytes) <= most_bytes ? COUNT : 1;
 }
 
@@ -379,8 +380,9 @@ lt_status lt_device_functions_create(const lt_evaluator *e, const lt_solve_optio
     *out = NULL;
     lt_device_functions *x = lt_calloc(1, sizeof *x);
     if (!x) return LT_ERR_MEMORY;
-    *x = (lt_device_functions){ .e = e, .opt = *opt, .last = -1 };
-    x->capturable = opt->captured_evaluation && opt->async_transfers && lt_program_can_capture(e->values)
+    *x = (lt_device_functions){ .e = e, .last = -1 };
+    lt_settings_copy(opt, &x->settings);
+    x->capturable = lt_debug_of(opt)->captured_evaluation && lt_debug_of(opt)->async_transfers && lt_program_can_capture(e->values)
                     && lt_program_can_capture(e->all);
     lt_program_drop_copies(e->values);
     lt_program_drop_copies(e->all);

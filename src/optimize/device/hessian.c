@@ -1,4 +1,5 @@
 /* H on a device: making it, products, failures. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/device/hessian_internal.h"
 
 #include "base/alloc.h"
@@ -22,7 +23,7 @@ static const char *obstacle(const lt_hessian *h, const lt_solve_options *opt)
 {
     if (h->single) return "double_precision=false";
     if (h->spare) return "in_place_bfgs=false";
-    if (isfinite(opt->regularize_threshold)) return "regularize_threshold";
+    if (isfinite(opt->condition_limit)) return "condition_limit";
     if (h->base_lower || h->base_diagonal) return "an H0 of limited memory";
     if (h->limited && h->capacity > LT_HESSIAN_MAX_PAIRS) return "more than 1024 pairs";
     return NULL;
@@ -278,9 +279,9 @@ static lt_status create(const lt_hessian *h, lt_device *dev, const lt_solve_opti
     m->dev = dev;
     m->vectors = h->vectors;
     m->resident = h->vectors.device;
-    m->captured = opt->captured_evaluation;
-    m->pinned = opt->pinned_transfers;
-    m->by_kernel = opt->small_by_kernel;
+    m->captured = lt_debug_of(opt)->captured_evaluation;
+    m->pinned = lt_debug_of(opt)->pinned_transfers;
+    m->by_kernel = lt_debug_of(opt)->small_by_kernel;
     m->gamma = 1;
     m->defers = !h->limited && !m->resident && h->n <= DEFERS_UP_TO_VARIABLES;
     m->z = (lt_hessian_sizes){ h->n, stride, h->limited ? h->capacity : 0, chunk, (stride + chunk - 1) / chunk };
@@ -304,8 +305,8 @@ static lt_status renew(lt_device_hessian *m, const lt_hessian *h)
 static bool fits(const lt_device_hessian *m, const lt_hessian *h, const lt_device *dev, const lt_solve_options *opt, int64_t columns)
 {
     const bool same = m->dev == dev && m->z.n == h->n && m->z.pairs == (h->limited ? h->capacity : 0) && m->columns >= columns;
-    return same && m->resident == h->vectors.device && m->captured == opt->captured_evaluation && m->pinned == opt->pinned_transfers
-           && m->by_kernel == opt->small_by_kernel;
+    return same && m->resident == h->vectors.device && m->captured == lt_debug_of(opt)->captured_evaluation && m->pinned == lt_debug_of(opt)->pinned_transfers
+           && m->by_kernel == lt_debug_of(opt)->small_by_kernel;
 }
 
 void lt_device_hessian_keep(lt_hessian *h, lt_device_hessian **kept)

@@ -1,4 +1,5 @@
 /* Memory on both sides, and what crosses between them. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/device/mover.h"
 
 #include "base/status.h"
@@ -11,7 +12,7 @@
 lt_status lt_host_numbers(lt_device *dev, const lt_solve_options *opt, int64_t count, lt_host_memory *out)
 {
     const size_t bytes = (size_t)LT_MAX(count, 1) * sizeof(double);
-    LT_TRY(lt_host_memory_create(dev, bytes, opt->pinned_transfers ? opt->pin_max_bytes : LT_PIN_NEVER, out));
+    LT_TRY(lt_host_memory_create(dev, bytes, lt_debug_of(opt)->pinned_transfers ? opt->pin_max_bytes : LT_PIN_NEVER, out));
     memset(out->at, 0, bytes);
     return LT_OK;
 }
@@ -24,7 +25,7 @@ lt_status lt_device_numbers(lt_device *dev, lt_stream *st, int64_t count, const 
     if (s != LT_ERR_MEMORY) return s;
     char text[400];
     snprintf(text, sizeof text, "%s", lt_error_text());
-    return LT_FAIL(s, "solve: no room for %s, %lld numbers, on %s: %s; hessian_on=host, a smaller limited_mem_size or "
+    return LT_FAIL(s, "solve: no room for %s, %lld numbers, on %s: %s; hessian_on=host, a smaller lbfgs_pairs or "
                       "the CPU need less", what, (long long)count, lt_device_id(dev), text);
 }
 
@@ -59,7 +60,7 @@ static lt_status make(lt_mover *m, const lt_solve_options *opt)
 lt_status lt_mover_create(lt_stream *st, const lt_solve_options *opt, lt_solve_crossings *counts, lt_mover *out)
 {
     *out = (lt_mover){ .stream = st, .counts = counts };
-    if (!opt->small_by_kernel || !opt->pinned_transfers || !lt_device_has(st->dev, LT_DEVICE_TEXT_KERNELS)) return LT_OK;
+    if (!lt_debug_of(opt)->small_by_kernel || !lt_debug_of(opt)->pinned_transfers || !lt_device_has(st->dev, LT_DEVICE_TEXT_KERNELS)) return LT_OK;
     lt_status s = make(out, opt);
     if (s) lt_mover_release(out);
     return s;

@@ -76,7 +76,7 @@ static lt_status build(lt_device_vectors *v)
 
 static lt_status page_locked(lt_device_vectors *v, int64_t count, lt_host_memory *out)
 {
-    LT_TRY(lt_host_numbers(v->dev, &v->opt, count, out));
+    LT_TRY(lt_host_numbers(v->dev, &v->settings.opt, count, out));
     if (out->pinned) return LT_OK;
     lt_host_memory_release(out);
     return LT_FAIL(LT_ERR_UNSUPPORTED, "vectors on %s need page-locked host memory, which is switched off, too small or refused", lt_device_id(v->dev));
@@ -102,7 +102,7 @@ static lt_status make(lt_device_vectors *v)
     LT_TRY(lt_device_numbers(v->dev, v->stream, v->z.n, "scratch", &v->scratch));
     LT_TRY(lt_stream_copy(v->stream, v->sizes, &v->z, sizeof v->z, LT_TRANSFER_H2D, false));
     LT_TRY(lt_stream_sync(v->stream));
-    return v->opt.captured_evaluation ? lt_recording_make(&v->exchange, v->stream, queue_exchange, v) : LT_OK;
+    return v->settings.debug.captured_evaluation ? lt_recording_make(&v->exchange, v->stream, queue_exchange, v) : LT_OK;
 }
 
 lt_status lt_device_vectors_create(lt_device *dev, lt_stream *st, const lt_solve_options *opt, int64_t n, lt_device_vectors **out)
@@ -113,7 +113,7 @@ lt_status lt_device_vectors_create(lt_device *dev, lt_stream *st, const lt_solve
     if (!v) return LT_ERR_MEMORY;
     v->dev = dev;
     v->stream = st;
-    v->opt = *opt;
+    lt_settings_copy(opt, &v->settings);
     v->z = (lt_vector_sizes){ .n = n, .chunk = chunk, .chunks = (n + chunk - 1) / chunk };
     v->next = LT_LIST_FIRST_FREE;
     lt_status s = make(v);

@@ -2,6 +2,7 @@
 #ifndef LT_OPTIMIZE_DEVICE_VECTORS_INTERNAL_H
 #define LT_OPTIMIZE_DEVICE_VECTORS_INTERNAL_H
 
+#include "optimize/options.h"
 #include "optimize/device/mover.h"
 #include "optimize/device/vectors.h"
 #include "optimize/device/vectors_job.h"
@@ -33,7 +34,7 @@ typedef struct lt_number { lt_measure what; double value; int place, entry; } lt
 struct lt_device_vectors {
     lt_device *dev;
     lt_stream *stream;
-    lt_solve_options opt;      /* for memory; pointers in it are not followed */
+    lt_settings settings;      /* for memory; pointers in them are not followed */
     lt_vector_sizes z;
     double    *sizes, *passed, *scratch; /* on the device: z; numbers that go with a list; n numbers */
     uint32_t   ticket;         /* of the sums launched last */

@@ -1,4 +1,5 @@
 /* Creating H, products with it, damping. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/vectors/dense.h"
 #include "optimize/device/hessian.h"
 #include "optimize/vectors/vectors.h"
@@ -99,12 +100,12 @@ static lt_status check_definite(int64_t n, const double *lower)
     if (!work) return LT_ERR_MEMORY;
     bool definite = lt_packed_is_definite(n, lower, work);
     lt_free_aligned(work);
-    return definite ? LT_OK : LT_FAIL(LT_ERR_ARGUMENT, "H0 is not positive definite (checkH0 = false allows it)");
+    return definite ? LT_OK : LT_FAIL(LT_ERR_ARGUMENT, "H0 is not positive definite (check_H0 = false allows it)");
 }
 
 static lt_status too_large(int64_t n)
 {
-    return LT_FAIL(LT_ERR_MEMORY, "no memory for H, %lld x %lld (%.1f GB): set limited_mem_size, 10 to 100 pairs, for this many variables",
+    return LT_FAIL(LT_ERR_MEMORY, "no memory for H, %lld x %lld (%.1f GB): set lbfgs_pairs, 10 to 100 pairs, for this many variables",
                    (long long)n, (long long)n, (double)n * (double)n * 8e-9);
 }
 
@@ -115,14 +116,14 @@ static lt_status create_full(const lt_solve_options *opt, lt_hessian *h)
     h->lower = lt_malloc_aligned((size_t)square * sizeof *h->lower);
     if (!h->lower) return too_large(n);
     if (parts) h->partial = lt_malloc_aligned((size_t)(LT_PACKED_PARTS * LT_DENSE_BLOCK * n) * sizeof *h->partial);
-    if (!opt->in_place_bfgs) h->spare = lt_malloc_aligned((size_t)square * sizeof *h->spare);
-    if ((parts && !h->partial) || (!opt->in_place_bfgs && !h->spare)) return LT_ERR_MEMORY;
+    if (!lt_debug_of(opt)->in_place_bfgs) h->spare = lt_malloc_aligned((size_t)square * sizeof *h->spare);
+    if ((parts && !h->partial) || (!lt_debug_of(opt)->in_place_bfgs && !h->spare)) return LT_ERR_MEMORY;
     h->diagonal = !opt->H0;
     h->scale = 1;
     h->trace = h->diagonal ? (double)n : 0;
     if (h->diagonal) return LT_OK; /* written by the first update: many runs are short, and memory is slow the first time (decision 86) */
     LT_TRY(pack(n, opt->H0, h->lower));
-    if (opt->checkH0) LT_TRY(check_definite(n, h->lower));
+    if (opt->check_H0) LT_TRY(check_definite(n, h->lower));
     for (int64_t i = 0; i < n; i++) h->trace += h->lower[lt_packed_row(i) + i];
     return LT_OK;
 }
@@ -131,12 +132,12 @@ static lt_status warm_start(const lt_hessian_state *from, lt_hessian *h)
 {
     int64_t n = h->n;
     if (from->n != n || from->m < 1 || !from->S || !from->Y || !from->rho)
-        return LT_FAIL(LT_ERR_ARGUMENT, "limited_mem_warm_start: %lld pairs of %lld numbers, expected pairs of %lld",
+        return LT_FAIL(LT_ERR_ARGUMENT, "lbfgs_state: %lld pairs of %lld numbers, expected pairs of %lld",
                        (long long)from->m, (long long)from->n, (long long)n);
     int64_t keep = from->m < h->capacity ? from->m : h->capacity, skip = from->m - keep; /* the newest are kept */
     if (!lt_vec_finite(from->m * n, from->S) || !lt_vec_finite(from->m * n, from->Y) || !lt_vec_finite(from->m, from->rho)
         || !isfinite(from->gamma))
-        return LT_FAIL(LT_ERR_ARGUMENT, "limited_mem_warm_start: an entry is not finite");
+        return LT_FAIL(LT_ERR_ARGUMENT, "lbfgs_state: an entry is not finite");
     memcpy(h->S, from->S + skip * n, (size_t)(keep * n) * sizeof *h->S);
     memcpy(h->Y, from->Y + skip * n, (size_t)(keep * n) * sizeof *h->Y);
     memcpy(h->rho, from->rho + skip, (size_t)keep * sizeof *h->rho);
@@ -150,8 +151,8 @@ static lt_status warm_start(const lt_hessian_state *from, lt_hessian *h)
 /* Samples may use as many rows of S that are no pair's, or no longer: no page of one is touched before that. */
 static lt_status create_limited(const lt_solve_options *opt, lt_hessian *h)
 {
-    int64_t n = h->n, m = h->capacity = opt->limited_mem_size;
-    h->n_rows = m + opt->ngrad;
+    int64_t n = h->n, m = h->capacity = opt->lbfgs_pairs;
+    h->n_rows = m + opt->max_samples;
     h->S = lt_malloc_aligned((size_t)(h->n_rows * n) * sizeof(double));
     h->Y = lt_malloc_aligned((size_t)(m * n) * sizeof(double));
     h->rho = lt_malloc((size_t)m * sizeof(double));
@@ -174,14 +175,14 @@ static lt_status create_limited(const lt_solve_options *opt, lt_hessian *h)
                 return LT_FAIL(LT_ERR_ARGUMENT, "H0_diagonal[%lld] is %g: expected positive and finite", (long long)i,
                                h->base_diagonal[i]);
     }
-    return opt->limited_mem_warm_start ? warm_start(opt->limited_mem_warm_start, h) : LT_OK;
+    return opt->lbfgs_state ? warm_start(opt->lbfgs_state, h) : LT_OK;
 }
 
 lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *h)
 {
-    *h = (lt_hessian){ .n = n, .vectors = lt_vectors_on_host(n, NULL), .limited = opt->limited_mem_size > 0, .single = !opt->double_precision,
-                       .scale_pending = opt->scaleH0, .fixed_scaling = opt->limited_mem_fixed_scaling,
-                       .blocked = opt->blocked_lbfgs, .damping = opt->bfgs_damping, .gamma = 1 };
+    *h = (lt_hessian){ .n = n, .vectors = lt_vectors_on_host(n, NULL), .limited = opt->lbfgs_pairs > 0, .single = !opt->double_precision,
+                       .scale_pending = opt->scale_H0, .fixed_scaling = opt->lbfgs_fixed_scaling,
+                       .blocked = lt_debug_of(opt)->blocked_lbfgs, .damping = opt->bfgs_damping, .gamma = 1 };
     h->Hs = h->memory = lt_malloc_aligned((size_t)(2 * n) * sizeof(double));
     if (!h->Hs) return LT_ERR_MEMORY;
     h->h = h->Hs + n;

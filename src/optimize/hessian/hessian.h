@@ -63,6 +63,8 @@ void           lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, 
 
 lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *h);
 void      lt_hessian_release(lt_hessian *h);
+/* H begins anew: the identity, scaled by the next update; limited memory without pairs. False: on a device it stays as it is. */
+bool      lt_hessian_reset(lt_hessian *h);
 /* Vectors given to it and its own are of this kind from here on, H itself is on the device from lt_device_hessian_take on. */
 lt_status lt_hessian_move(lt_hessian *h, const lt_vectors *s);
 /* Writes an H that is still a multiple of the identity out into `lower`. */

@@ -11,10 +11,10 @@
 static bool clip(const lt_run *r, double *w)
 {
     int64_t n = r->n;
-    double K = r->opt.regularize_threshold, least = INFINITY;
+    double K = r->opt.condition_limit, least = INFINITY;
     bool changed = false;
     for (int64_t i = 0; i < n; i++) least = fmin(least, fabs(w[i]));
-    if (r->opt.regularize_max_eigenvalues && least > 0) {
+    if (r->opt.clip_large_eigenvalues && least > 0) {
         for (int64_t i = 0; i < n; i++)
             if (w[i] > least * K) w[i] = least * K, changed = true;
         return changed;
@@ -43,7 +43,7 @@ static bool surely_well_conditioned(const lt_run *r)
         least = fmin(least, centre - off[i]);
         most = fmax(most, centre + off[i]);
     }
-    return least > 0 && most <= r->opt.regularize_threshold * least;
+    return least > 0 && most <= r->opt.condition_limit * least;
 }
 
 static void rebuild(lt_run *r)

@@ -144,3 +144,17 @@ void lt_hessian_state_release(lt_hessian_state *s)
     lt_free(s->rho);
     *s = (lt_hessian_state){ 0 };
 }
+
+bool lt_hessian_reset(lt_hessian *h)
+{
+    if (h->device) return false;
+    for (int64_t age = 0; h->limited && age < h->count; age++) lt_hessian_leave_row(h, h->row[(h->newest - age + h->capacity) % h->capacity]);
+    h->count = 0;
+    h->newest = h->capacity - 1;
+    h->gamma = h->scale = 1;
+    h->diagonal = !h->limited;
+    h->trace = (double)h->n;
+    h->scale_pending = true;
+    h->last.done = false;
+    return true;
+}

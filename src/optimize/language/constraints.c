@@ -76,7 +76,7 @@ static lt_node build_flat(void *ctx, lt_graph *g, const lt_node *in)
     return f->wanted ? lt_gather(g, flat, lt_constant(g, LT_I64, lt_shape1(f->n), f->wanted), 0) : flat;
 }
 
-static void add_line(lt_reader *r, const lt_parsed_statement *s, lt_relation relation, lt_node node, int64_t count)
+static void add_line(lt_reader *r, const lt_parsed_statement *s, lt_relation relation, lt_node node, int64_t count, int side)
 {
     int n = r->n_lines;
     if (!(n & (n - 1))) {
@@ -86,7 +86,7 @@ static void add_line(lt_reader *r, const lt_parsed_statement *s, lt_relation rel
     }
     char *name = s->name ? lt_arena_strdup(&r->kept, s->name) : NULL;
     if (s->name && !name) { lt_reader_no_memory(r); return; }
-    r->lines[r->n_lines++] = (lt_read_constraint){ name, s->line, relation == LT_RELATION_EQ, node, count };
+    r->lines[r->n_lines++] = (lt_read_constraint){ name, s->line, relation == LT_RELATION_EQ, node, count, side };
 }
 
 static void add_constraint(lt_reader *r, const lt_parsed_statement *s, const lt_value *a, const lt_value *b, lt_relation relation)
@@ -97,12 +97,13 @@ static void add_constraint(lt_reader *r, const lt_parsed_statement *s, const lt_
     if (c.kind == LT_VALUE_NONE) return;
     flattening f = { .wanted = NULL };
     const lt_value *bound = b->kind == LT_VALUE_CONSTANT ? b : a;
+    const bool bound_is_left = a->kind == LT_VALUE_CONSTANT && b->kind != LT_VALUE_CONSTANT;
     int64_t *wanted;
     if (!drop_infinite(r, s, bound, relation, bound == b, &c.shape, &wanted, &f.n)) return;
     f.wanted = wanted;
     if (f.n == 0) return;
     lt_value flat = lt_value_build(r, s->where, &c, 1, 0, build_flat, &f);
-    if (flat.kind == LT_VALUE_NODE) add_line(r, s, relation, flat.node, f.n);
+    if (flat.kind == LT_VALUE_NODE) add_line(r, s, relation, flat.node, f.n, (bound_is_left ? 1 : -1) * (swap ? -1 : 1));
 }
 
 static bool name_is_free(lt_reader *r, const lt_parsed_statement *s)

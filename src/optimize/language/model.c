@@ -72,7 +72,7 @@ static lt_status list_constraints(const lt_reader *r, lt_model *m)
     int64_t next[2] = { 0, 0 };
     for (int i = 0; i < r->n_lines; i++) {
         const lt_read_constraint *l = &r->lines[i];
-        m->constraints[i] = (lt_model_constraint){ l->name, l->line, l->equality, next[l->equality], l->count };
+        m->constraints[i] = (lt_model_constraint){ l->name, l->line, l->equality, next[l->equality], l->count, l->side };
         next[l->equality] += l->count;
     }
     return LT_OK;

@@ -71,6 +71,7 @@ typedef struct lt_read_constraint { /* a constraint as it is read */
     bool equality;
     lt_node node;           /* <= 0 or == 0, a vector */
     int64_t count;
+    int  side;              /* as in lt_model_constraint */
 } lt_read_constraint;
 
 typedef struct lt_reader {

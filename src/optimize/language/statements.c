@@ -210,7 +210,7 @@ static void execute_objective(lt_reader *r, const lt_parsed_statement *s)
 /* Tries the option on a set of defaults: name and value are checked here, where their place is known. */
 static bool option_is_valid(lt_reader *r, const lt_parsed_statement *s, const char *value)
 {
-    lt_solve_options scratch = lt_solve_options_defaults();
+    lt_solve_options scratch = lt_solve_defaults();
     char text[400];
     if (!lt_solve_options_set(&scratch, s->name, value)) return true;
     lt_value_plain_text(lt_error_text(), text, sizeof text);

@@ -61,14 +61,14 @@ static lt_status list_variables(lt_model *m, const lt_nl *nl, const char *column
     return LT_OK;
 }
 
-static void add_constraint(lt_model *m, const char *name, bool equality, int64_t first, int64_t count)
+static void add_constraint(lt_model *m, const char *name, bool equality, int64_t first, int64_t count, int side)
 {
     if (first < 0 || !count) return;
-    m->constraints[m->view.n_constraints++] = (lt_model_constraint){ name, 0, equality, first, count };
+    m->constraints[m->view.n_constraints++] = (lt_model_constraint){ name, 0, equality, first, count, side };
 }
 
 /* Rows of bounds stand together, each kind in one piece. */
-static void add_bounds(lt_model *m, const int64_t *where, int64_t n, const char *name, bool equality)
+static void add_bounds(lt_model *m, const int64_t *where, int64_t n, const char *name, bool equality, int side)
 {
     int64_t first = -1, count = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -76,7 +76,7 @@ static void add_bounds(lt_model *m, const int64_t *where, int64_t n, const char 
         if (first < 0) first = where[i];
         count++;
     }
-    add_constraint(m, name, equality, first, count);
+    add_constraint(m, name, equality, first, count, side);
 }
 
 static lt_status list_constraints(lt_model *m, const lt_nl *nl, const lt_nl_graph *g, const char *rows)
@@ -87,13 +87,13 @@ static lt_status list_constraints(lt_model *m, const lt_nl *nl, const lt_nl_grap
     for (int64_t i = 0; i < nl->m; i++) {
         const char *name = names ? names[i] : numbered(&m->arena, "_scon", i);
         if (!name) return LT_ERR_MEMORY;
-        add_constraint(m, name, true, g->constraint.equal[i], 1);
-        add_constraint(m, name, false, g->constraint.upper[i], 1);
-        add_constraint(m, name, false, g->constraint.lower[i], 1);
+        add_constraint(m, name, true, g->constraint.equal[i], 1, -1);
+        add_constraint(m, name, false, g->constraint.upper[i], 1, -1);
+        add_constraint(m, name, false, g->constraint.lower[i], 1, 1);
     }
-    add_bounds(m, g->bound.equal, nl->n, "fixed variables", true);
-    add_bounds(m, g->bound.upper, nl->n, "upper bounds", false);
-    add_bounds(m, g->bound.lower, nl->n, "lower bounds", false);
+    add_bounds(m, g->bound.equal, nl->n, "fixed variables", true, -1);
+    add_bounds(m, g->bound.upper, nl->n, "upper bounds", false, -1);
+    add_bounds(m, g->bound.lower, nl->n, "lower bounds", false, 1);
     m->view.constraints = m->constraints;
     return LT_OK;
 }

@@ -5,6 +5,7 @@
 #include "optimize/device/hessian.h"
 #include "optimize/vectors/products.h"
 
+#include "base/alloc.h"
 #include "base/status.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
@@ -26,25 +27,25 @@ static void vectors(lt_saved *io, lt_run *r, const char *name, double *v, int64_
 
 /* What the arrays' sizes follow from: must be the same in the run that reads. */
 typedef struct shape_of_run {
-    int64_t n, p, q, ngrad, pairs, compat, single, incremental;
+    int64_t n, p, q, max_samples, pairs, compat, single, incremental;
 } shape_of_run;
 
 static void walk_shape(lt_saved *io, const lt_run *r)
 {
-    const shape_of_run own = { r->n, r->p, r->q, r->opt.ngrad, r->opt.limited_mem_size, r->opt.compat,
+    const shape_of_run own = { r->n, r->p, r->q, r->opt.max_samples, r->opt.lbfgs_pairs, r->opt.compat,
                                !r->opt.double_precision, r->products.incremental };
     shape_of_run t = own;
     lt_saved_counts(io, (lt_saved_count[]){ { "n", &t.n, INT64_MIN, INT64_MAX }, { "p", &t.p, INT64_MIN, INT64_MAX },
-                                            { "q", &t.q, INT64_MIN, INT64_MAX }, { "ngrad", &t.ngrad, INT64_MIN, INT64_MAX },
-                                            { "limited_mem_size", &t.pairs, INT64_MIN, INT64_MAX }, { "compat", &t.compat, INT64_MIN, INT64_MAX },
+                                            { "q", &t.q, INT64_MIN, INT64_MAX }, { "max_samples", &t.max_samples, INT64_MIN, INT64_MAX },
+                                            { "lbfgs_pairs", &t.pairs, INT64_MIN, INT64_MAX }, { "compat", &t.compat, INT64_MIN, INT64_MAX },
                                             { "single", &t.single, INT64_MIN, INT64_MAX }, { "incremental", &t.incremental, INT64_MIN, INT64_MAX } }, 8);
     if (!io->status && memcmp(&own, &t, sizeof own))
         io->status = LT_FAIL(LT_ERR_MISMATCH,
-                             "checkpoint: made with n %lld, p %lld, q %lld, ngrad %lld, limited_mem_size %lld, compat %lld, "
+                             "checkpoint: made with n %lld, p %lld, q %lld, max_samples %lld, lbfgs_pairs %lld, compat %lld, "
                              "single precision %lld, incremental products %lld; this run has %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld",
-                             (long long)t.n, (long long)t.p, (long long)t.q, (long long)t.ngrad, (long long)t.pairs, (long long)t.compat,
+                             (long long)t.n, (long long)t.p, (long long)t.q, (long long)t.max_samples, (long long)t.pairs, (long long)t.compat,
                              (long long)t.single, (long long)t.incremental, (long long)own.n, (long long)own.p, (long long)own.q,
-                             (long long)own.ngrad, (long long)own.pairs, (long long)own.compat, (long long)own.single, (long long)own.incremental);
+                             (long long)own.max_samples, (long long)own.pairs, (long long)own.compat, (long long)own.single, (long long)own.incremental);
 }
 
 static void walk_counts(lt_saved *io, lt_run *r)
@@ -104,8 +105,8 @@ static void walk_record(lt_saved *io, const lt_run *r, lt_record *m)
 static void walk_patience(lt_saved *io, lt_run *r)
 {
     lt_patience unused = { .met = { .x = lt_vectors_stage(&r->vectors, r->trial->x), .c = r->trial->c } };
-    lt_patience *p = r->opt.opt_patience ? &r->patience : &unused;
-    bool kept = r->opt.opt_patience > 0;
+    lt_patience *p = r->opt.patience ? &r->patience : &unused;
+    bool kept = r->opt.patience > 0;
     lt_saved_flags(io, "patience", &kept, 1);
     if (io->status || !kept) return;
     walk_record(io, r, &p->met);
@@ -117,6 +118,39 @@ static void walk_patience(lt_saved *io, lt_run *r)
     lt_saved_numbers(io, number, LT_LEN(number));
     lt_saved_counts(io, &(lt_saved_count){ "idle steps", &p->idle, 0, LT_SAVED_MOST }, 1);
     lt_saved_flags(io, "met since", &p->met_since, 1);
+}
+
+/* What was found out about cur, perhaps from gradients that are gone. */
+static void walk_certificate(lt_saved *io, lt_run *r)
+{
+    lt_kkt *k = &r->certification.now;
+    bool known = k->known && r->certification.iter == r->iter;
+    lt_saved_flags(io, "a certificate", &known, 1);
+    if (io->status || !known) return;
+    const lt_saved_number number[] = { { "a KKT residual", &k->residual, LT_SAVED_NUMBER }, { "its stationarity", &k->stationarity, LT_SAVED_NUMBER },
+                                       { "its complementarity", &k->complementarity, LT_SAVED_NUMBER }, { "its weight", &k->weight, LT_SAVED_NUMBER } };
+    lt_saved_numbers(io, number, LT_LEN(number));
+    lt_saved_counts(io, &(lt_saved_count){ "samples of a certificate", &k->n_samples, 1, LT_SAVED_MOST }, 1);
+    lt_saved_reals(io, "a multiplier", k->multiplier, r->q + r->p, LT_SAVED_NUMBER);
+    if (io->writing || io->status) return;
+    k->known = true;
+    r->certification.iter = r->iter;
+}
+
+/* A direction that waits is written whole; there is memory for it only from then on. */
+static void walk_recovery(lt_saved *io, lt_run *r)
+{
+    lt_recovery *c = &r->recovery;
+    const lt_saved_count count[] = { { "recoveries", &c->n_used, 0, LT_SAVED_MOST }, { "the iteration recovery waits for", &c->wait_until, 0, LT_SAVED_MOST } };
+    const lt_saved_number number[] = { { "f at the last recovery", &c->f, LT_SAVED_FINITE }, { "the violation at the last recovery", &c->violation, LT_SAVED_FINITE } };
+    lt_saved_counts(io, count, LT_LEN(count));
+    lt_saved_numbers(io, number, LT_LEN(number));
+    lt_saved_int(io, "the stage of recovery", &c->stage, 0, LT_RECOVERY_STAGES);
+    lt_saved_flags(io, "a recovery begun", &c->begun, 1);
+    lt_saved_flags(io, "a direction of recovery", &c->directed, 1);
+    if (io->status || !c->directed) return;
+    if (!c->direction && !(c->direction = lt_malloc((size_t)r->n * sizeof *c->direction))) io->status = LT_ERR_MEMORY;
+    if (!io->status) lt_saved_reals(io, "an entry of a direction", c->direction, r->n, LT_SAVED_FINITE);
 }
 
 static void walk_pairs(lt_saved *io, lt_hessian *h)
@@ -299,7 +333,7 @@ static void walk_row(lt_saved *io, lt_history_row *h)
     lt_saved_reals(io, "a row's seconds", &h->seconds, 1, LT_SAVED_FINITE);
 }
 
-/* This run may keep fewer rows (another maxit): the first ones then. */
+/* This run may keep fewer rows (another max_iterations): the first ones then. */
 static void walk_history(lt_saved *io, lt_run *r)
 {
     int64_t count = r->history.n;
@@ -336,6 +370,8 @@ static void walk(lt_saved *io, lt_run *r)
     walk_record(io, r, &r->best);
     walk_record(io, r, &r->most_feasible);
     walk_patience(io, r);
+    walk_recovery(io, r);
+    walk_certificate(io, r);
     walk_host_hessian(io, r);
     lt_saved_flags(io, "an answer of steering", &r->steering.warm, 1);
     if (r->constrained) lt_saved_reals(io, "steering's answer", r->steering.sub.y, r->q + r->p, r->steering.warm ? LT_SAVED_FINITE : LT_SAVED_ANY);

@@ -93,9 +93,9 @@ static void add_column(lt_console *c, const char *label, int width)
 
 static void lay_out(lt_run *r, lt_console *c)
 {
-    int w = r->opt.print_width, evals = LT_MAX(5, isinf(r->opt.linesearch_maxit) ? 5 : digits((int64_t)r->opt.linesearch_maxit));
+    int w = r->opt.print_width, evals = LT_MAX(5, isinf(r->opt.search_evals) ? 5 : digits((int64_t)r->opt.search_evals));
     add_group(c, "");
-    add_column(c, "Iter", LT_MAX(4, digits(r->opt.maxit)));
+    add_column(c, "Iter", LT_MAX(4, digits(r->opt.max_iterations)));
     add_group(c, !r->constrained ? "Penalty Fn" : w < 12 ? "Penalty Function" : "<--- Penalty Function -->");
     add_column(c, "Mu", r->constrained ? 8 : 2);
     add_column(c, "Value", r->constrained ? w : 5);
@@ -109,7 +109,7 @@ static void lay_out(lt_run *r, lt_console *c)
     add_column(c, "Evals", evals);
     add_column(c, "t", 8);
     add_group(c, "<- Stationarity ->");
-    add_column(c, "Grads", LT_MAX(5, digits(r->opt.ngrad)));
+    add_column(c, "Grads", LT_MAX(5, digits(r->opt.max_samples)));
     add_column(c, "Value", 10);
     for (int g = 0; g < c->n_groups; g++) c->width += c->group[g].width + 1;
 }
@@ -121,7 +121,7 @@ lt_status lt_console_create(lt_run *r)
     if (!c) return LT_ERR_MEMORY;
     c->to = r->opt.print_to;
     c->border = r->opt.print_ascii ? &ascii_borders : &unicode_borders;
-    c->colour = r->opt.print_use_orange && !r->opt.print_ascii;
+    c->colour = r->opt.print_color && !r->opt.print_ascii;
     lay_out(r, c);
     r->console = c;
     return LT_OK;
@@ -161,20 +161,20 @@ static void list_scaled(const lt_run *r, int64_t first, int64_t count, const cha
 
 static void prescaling_notice(const lt_run *r)
 {
-    if (!r->opt.prescaling_info_msg || !r->oracle.prescaled) return;
+    if (!r->opt.print_prescaling || !r->oracle.prescaled) return;
     char line[160] = "", first[224];
     list_scaled(r, 0, 1, "objective", line, sizeof line);
     list_scaled(r, 1 + r->q, r->p, "inequality constraints", line, sizeof line);
     list_scaled(r, 1, r->q, "equality constraints", line, sizeof line);
-    snprintf(first, sizeof first, "Scaled to gradients of norm %g at x0: %s.", r->opt.prescaling_threshold, line);
+    snprintf(first, sizeof first, "Scaled to gradients of norm %g at x0: %s.", r->opt.prescale_above, line);
     notice(r->console, "PRESCALING", (const char *const[]){ first, "Values below are of the scaled problem." }, 2);
 }
 
 static void notices(const lt_run *r)
 {
     static const char *const qp[] = { "Quadratic programs are solved by lathe's own active-set code;",
-                                      "every answer is certified. Disable this notice with quadprog_info_msg." };
-    if (r->opt.quadprog_info_msg) notice(r->console, "QP SOLVER NOTICE", qp, 2);
+                                      "every answer is certified. Disable this notice with print_qp_notice." };
+    if (r->opt.print_qp_notice) notice(r->console, "QP SOLVER NOTICE", qp, 2);
     prescaling_notice(r);
     if (!r->hessian.limited) return;
     char size[80];
@@ -266,7 +266,7 @@ static void direction_code(const lt_run *r, char *cell)
 void lt_console_row(lt_run *r)
 {
     lt_console *c = r->console;
-    if (!c || fmod((double)r->iter, r->opt.print_frequency) != 0) return;
+    if (!c || fmod((double)r->iter, r->opt.print_every) != 0) return;
     if (r->iter && ++c->n_rows == HEADER_EVERY) {
         table_head(c);
         c->n_rows = 0;
@@ -291,7 +291,7 @@ void lt_console_row(lt_run *r)
         size_t used = strlen(cell[LT_COL_STAT]);
         snprintf(cell[LT_COL_STAT] + used, LT_CELL_BYTES - used, ":%d", r->stat.attempts);
     }
-    uint32_t coloured = (uint32_t)(r->iter && r->last.level > r->opt.min_fallback_level) << LT_COL_SD
+    uint32_t coloured = (uint32_t)(r->iter && r->last.level > r->opt.first_fallback) << LT_COL_SD
                       | (uint32_t)(r->stat.attempts > 1) << LT_COL_STAT;
     lt_console_cells(c, cell, coloured);
     fflush(c->to);
@@ -365,6 +365,12 @@ void lt_console_end(lt_run *r, const lt_solution *s)
     snprintf(line, sizeof line, "Termination code:        %d --- %s.", s->termination_code, lt_termination_text(s->termination_code));
     wrapped(c, line);
     if (s->error) wrapped(c, s->error);
+    if (!r->opt.compat && s->certificate->known) {
+        const lt_certificate *k = s->certificate;
+        snprintf(line, sizeof line, "KKT residual:            %.2e, %s; %lld constraints active, %lld violated", k->residual,
+                 k->stationary ? "stationary" : "not stationary", (long long)k->n_active, (long long)k->n_violated);
+        wrapped(c, line);
+    }
     if (s->quadprog_failure_rate > 1) {
         snprintf(line, sizeof line, "WARNING: %.1f %% of the quadratic programs failed.", s->quadprog_failure_rate);
         box_line(c, line);

@@ -11,7 +11,7 @@ lt_status lt_history_create(lt_run *r)
 {
     lt_history *h = &r->history;
     h->step = 1;
-    h->capacity = LT_MIN(r->opt.maxit + 1, ROWS_MAX);
+    h->capacity = LT_MIN(r->opt.max_iterations + 1, ROWS_MAX);
     h->row = lt_malloc((size_t)h->capacity * sizeof *h->row);
     return h->row ? LT_OK : LT_ERR_MEMORY;
 }

@@ -26,7 +26,7 @@ typedef struct lt_pause {    /* what looking for a step changes, as it was befor
     lt_last_step last;
     lt_rng  rng;
     int64_t last_search, n_solved, n_failed; /* steps of the last search; QPs of steering */
-    bool    warm;
+    bool    warm, directed;  /* directed: of recovery */
     double *y;               /* q + p: steering's last answer */
 } lt_pause;
 
@@ -38,7 +38,9 @@ lt_status lt_pause_write(lt_run *r, const char *path); /* a checkpoint when that
 lt_status lt_start_read(const char *path, const char *member, const char *what, int64_t count, double *out);
 lt_status lt_start_hessian(lt_run *r);               /* creates H from the options or their files */
 
-/* ---- solution.c ---- */
+/* ---- solution.c, certificate_out.c ---- */
+lt_status lt_certificate_create(const lt_run *r, lt_solution *s); /* of the points and H that s has already */
+void      lt_certificate_destroy(lt_solution *s);
 lt_status lt_solution_create(lt_run *r, lt_solution **out);
 
 #endif

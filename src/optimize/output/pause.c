@@ -10,7 +10,7 @@
 static lt_pause get(const lt_run *r)
 {
     const lt_subproblem *sub = &r->steering.sub;
-    return (lt_pause){ r->oracle, r->penalty, r->fallback, r->last, r->rng, r->steps.last, sub->n_solved, sub->n_failed, r->steering.warm, r->pause.y };
+    return (lt_pause){ r->oracle, r->penalty, r->fallback, r->last, r->rng, r->steps.last, sub->n_solved, sub->n_failed, r->steering.warm, r->recovery.directed, r->pause.y };
 }
 
 static void put(lt_run *r, const lt_pause *p)
@@ -26,6 +26,7 @@ static void put(lt_run *r, const lt_pause *p)
     r->steering.sub.n_solved = p->n_solved;
     r->steering.sub.n_failed = p->n_failed;
     r->steering.warm = p->warm;
+    r->recovery.directed = p->directed;
 }
 
 static void swap_answers(lt_run *r)

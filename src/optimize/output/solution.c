@@ -28,6 +28,8 @@ static const char *const code_texts[LT_TERMINATION_COUNT] = {
     [LT_TERMINATION_QP_FAILED] = "a quadratic program failed and no other direction was left",
     [LT_TERMINATION_INTERNAL] = "internal error",
     [LT_TERMINATION_DEVICE_LOST] = "the device failed; the best point found before is kept",
+    [LT_TERMINATION_NOT_STATIONARY] = "the penalty function is stationary to tolerance, but no multipliers balance the gradients of objective and constraints "
+          "to kkt_tol: the point is probably no minimizer, and nothing tried led away from it",
 };
 
 const char *lt_termination_text(lt_termination code)
@@ -140,17 +142,27 @@ static void fill_numbers(const lt_run *r, lt_solution *s)
     s->interrupted = r->interrupted;
 }
 
+typedef struct whole {       /* a solution and what it points at */
+    lt_solution        solution;
+    lt_solve_transfers transfers;
+} whole;
+
+static void fill_transfers(const lt_run *r, lt_solve_transfers *t)
+{
+    if (r->evaluator->on_device) *t = lt_device_functions_read(r->evaluator->on_device);
+    t->size = sizeof *t;
+    t->trials_used = r->steps.used;
+    lt_vectors_report(&r->vectors, t);
+    if (!r->hessian.device) return;
+    t->hessian_on_device = true;
+    t->hessian = lt_device_hessian_crossings(r->hessian.device);
+}
+
 static void fill_device(const lt_run *r, lt_solution *s)
 {
     const lt_evaluator *e = r->evaluator;
     snprintf(s->device, sizeof s->device, "%s", e->on_device ? lt_device_id(e->device) : "cpu");
     snprintf(s->device_reason, sizeof s->device_reason, "%s", e->reason);
-    if (e->on_device) s->transfers = lt_device_functions_read(e->on_device);
-    s->transfers.trials_used = r->steps.used;
-    lt_vectors_report(&r->vectors, &s->transfers);
-    if (!r->hessian.device) return;
-    s->transfers.hessian_on_device = true;
-    s->transfers.hessian = lt_device_hessian_crossings(r->hessian.device);
 }
 
 /* An H that was lost with its device must not take the solution along. */
@@ -164,12 +176,16 @@ static lt_status give_hessian(lt_run *r, lt_hessian_state *out)
 
 lt_status lt_solution_create(lt_run *r, lt_solution **out)
 {
-    int64_t in_loop = r->allocations_at_2 < 0 ? 0 : lt_alloc_count() - r->allocations_at_2;
+    int64_t in_loop = r->allocations_at_2 < 0 ? 0 : lt_alloc_count() - r->allocations_at_2 - r->recovery.n_allocations;
     lt_products_release(r); /* room for the copies that follow */
     lt_cache_release(&r->cache);
-    lt_solution *s = lt_calloc(1, sizeof *s);
-    if (!s) return LT_ERR_MEMORY;
+    whole *w = lt_calloc(1, sizeof *w);
+    if (!w) return LT_ERR_MEMORY;
+    lt_solution *s = &w->solution;
+    s->size = sizeof *s;
+    s->transfers = &w->transfers;
     fill_numbers(r, s);
+    fill_transfers(r, &w->transfers);
     fill_device(r, s);
     s->loop_allocations = in_loop;
     lt_status status = fill_points(r, s);
@@ -177,6 +193,7 @@ lt_status lt_solution_create(lt_run *r, lt_solution **out)
     if (!status) status = fill_scale(r, 1, r->q, &s->scalings.ce);
     if (!status) status = fill_scale(r, 1 + r->q, r->p, &s->scalings.ci);
     if (!status) status = give_hessian(r, &s->H_final);
+    if (!status) status = lt_certificate_create(r, s);
     if (!status && r->error[0] && !(s->error = lt_strdup(r->error))) status = LT_ERR_MEMORY;
     s->history = r->history.row; /* handed over */
     s->n_history = r->history.n;
@@ -205,5 +222,6 @@ void lt_solution_destroy(lt_solution *s)
     lt_hessian_state_release(&s->H_final);
     lt_free((char *)s->error);
     lt_free(s->history);
+    lt_certificate_destroy(s);
     lt_free(s);
 }

@@ -30,7 +30,7 @@ lt_status lt_start_read(const char *path, const char *member, const char *what, 
 
 static lt_status read_pairs(lt_run *r, lt_hessian_state *w)
 {
-    const char *path = r->opt.warm_start_file;
+    const char *path = r->opt.lbfgs_state_file;
     lt_array rho = { 0 };
     LT_TRY(lt_npz_read(path, "rho", &rho));
     w->m = lt_shape_count(&rho.shape);
@@ -41,10 +41,10 @@ static lt_status read_pairs(lt_run *r, lt_hessian_state *w)
     w->S = lt_malloc_aligned(bytes * (size_t)r->n);
     w->Y = lt_malloc_aligned(bytes * (size_t)r->n);
     if (!w->rho || !w->S || !w->Y) return LT_ERR_MEMORY;
-    LT_TRY(lt_start_read(path, "rho", "limited_mem_warm_start rho", w->m, w->rho));
-    LT_TRY(lt_start_read(path, "S", "limited_mem_warm_start S", w->m * r->n, w->S));
-    LT_TRY(lt_start_read(path, "Y", "limited_mem_warm_start Y", w->m * r->n, w->Y));
-    return lt_start_read(path, "gamma", "limited_mem_warm_start gamma", 1, &w->gamma);
+    LT_TRY(lt_start_read(path, "rho", "lbfgs_state rho", w->m, w->rho));
+    LT_TRY(lt_start_read(path, "S", "lbfgs_state S", w->m * r->n, w->S));
+    LT_TRY(lt_start_read(path, "Y", "lbfgs_state Y", w->m * r->n, w->Y));
+    return lt_start_read(path, "gamma", "lbfgs_state gamma", 1, &w->gamma);
 }
 
 /* What was read is dropped as soon as H has been made: it may be large. */
@@ -53,21 +53,21 @@ lt_status lt_start_hessian(lt_run *r)
     lt_solve_options opt = r->opt;
     lt_hessian_state pairs = { 0 };
     double *H0 = NULL;
-    if (!lt_trail_wanted(r)) opt.ngrad = 0; /* no steps but those of pairs */
+    if (!lt_trail_wanted(r)) opt.max_samples = 0; /* no steps but those of pairs */
     lt_status s = LT_OK;
     if (!opt.H0 && opt.H0_file) {
         H0 = lt_malloc((size_t)(r->n * r->n) * sizeof *H0);
         s = H0 ? lt_start_read(opt.H0_file, NULL, "H0", r->n * r->n, H0) : LT_ERR_MEMORY;
         opt.H0 = H0;
     }
-    if (!s && !opt.limited_mem_warm_start && opt.warm_start_file) {
+    if (!s && !opt.lbfgs_state && opt.lbfgs_state_file) {
         s = read_pairs(r, &pairs);
-        opt.limited_mem_warm_start = &pairs;
+        opt.lbfgs_state = &pairs;
     }
     if (!s) s = lt_hessian_create(r->n, &opt, &r->hessian);
     lt_hessian_state_release(&pairs);
     lt_free(H0);
     r->opt.H0 = NULL;
-    r->opt.limited_mem_warm_start = NULL;
+    r->opt.lbfgs_state = NULL;
     return s;
 }

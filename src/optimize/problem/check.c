@@ -4,6 +4,7 @@
 #include "optimize/vectors/vector.h"
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "lathe/rng.h"
 
@@ -17,7 +18,7 @@ typedef struct check {
     double *x, *at, *direction; /* n each */
     double *grads;              /* m times n: f, ci, ce */
     double *up, *down;          /* m each */
-    lt_check_result *result;
+    lt_check_result result;
 } check;
 
 static lt_status values(const check *c, const double *x, double *v)
@@ -36,9 +37,9 @@ static lt_status gradients(const check *c)
     return lt_evaluator_run(c->e, c->x, &out);
 }
 
-static void compare(const check *c, int64_t number, double h)
+static void compare(check *c, int64_t number, double h)
 {
-    lt_check_result *best = c->result;
+    lt_check_result *best = &c->result;
     for (int64_t j = 0; j < c->m; j++) {
         double difference = (c->up[j] - c->down[j]) / (2 * h);
         double gradient = lt_vec_dot(c->n, c->grads + j * c->n, c->direction);
@@ -54,7 +55,7 @@ static void compare(const check *c, int64_t number, double h)
     }
 }
 
-static lt_status check_direction(const check *c, int64_t number, double size)
+static lt_status check_direction(check *c, int64_t number, double size)
 {
     double h = cbrt(DBL_EPSILON) * fmax(1, size);
     lt_vec_step(c->n, c->x, h, c->direction, c->at);
@@ -65,7 +66,7 @@ static lt_status check_direction(const check *c, int64_t number, double size)
     return LT_OK;
 }
 
-static lt_status check_all(const check *c, int64_t max_directions)
+static lt_status check_all(check *c, int64_t max_directions)
 {
     LT_TRY(gradients(c));
     if (c->n <= max_directions) {
@@ -98,10 +99,10 @@ lt_status lt_problem_check(lt_problem *p, const double *x, double tolerance, int
 {
     if (!p || !out) return LT_FAIL(LT_ERR_ARGUMENT, "problem_check: an argument is NULL");
     if (!(tolerance >= 0) || max_directions < 0) return LT_FAIL(LT_ERR_ARGUMENT, "problem_check: a limit is negative");
-    *out = (lt_check_result){ .worst = -1, .worst_function = -1, .worst_direction = -1 };
+    LT_TRY(LT_CHECK_SIZE(lt_check_result, out));
     int64_t n = p->n, m = 1 + p->p + p->q;
-    lt_solve_options opt = lt_solve_options_defaults();
-    check c = { .n = n, .m = m, .result = out };
+    lt_solve_options opt = lt_solve_defaults();
+    check c = { .n = n, .m = m, .result = { .size = sizeof c.result, .worst = -1, .worst_function = -1, .worst_direction = -1 } };
     double *memory = lt_malloc((size_t)(3 * n + m * n + 2 * m) * sizeof *memory);
     if (!memory) return LT_ERR_MEMORY;
     c.x = memory;
@@ -116,7 +117,8 @@ lt_status lt_problem_check(lt_problem *p, const double *x, double tolerance, int
         s = check_all(&c, max_directions ? max_directions : 200);
         lt_evaluator_release(c.e);
     }
-    out->passed = !s && out->worst <= (tolerance > 0 ? tolerance : 1e-5);
+    c.result.passed = !s && c.result.worst <= (tolerance > 0 ? tolerance : 1e-5);
+    LT_GIVE(out, &c.result);
     lt_free(memory);
     return s;
 }

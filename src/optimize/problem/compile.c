@@ -27,7 +27,7 @@ static bool values_lead(lt_program_info values, lt_program_info all)
 
 static lt_compile_options compile_options(const lt_solve_options *opt, const lt_evaluator *e)
 {
-    return (lt_compile_options){ .size = sizeof(lt_compile_options), .mode = lt_device_mode(opt, e->device), .device = e->device, .low_precision = opt->precision_mixed,
+    return (lt_compile_options){ .size = sizeof(lt_compile_options), .mode = lt_device_mode(opt, e->device), .device = e->device, .low_precision = opt->mixed_precision,
                                  .storage_type = LT_BF16, .lead_outputs = value_nodes(e->problem) };
 }
 
@@ -68,7 +68,7 @@ static lt_status compile(lt_problem *p, const lt_solve_options *opt, lt_evaluato
     return LT_OK;
 }
 
-/* torch_device=auto begins on the CPU, whose programs say how large an evaluation is. What a GPU cannot do stays on the CPU. */
+/* device_name=auto begins on the CPU, whose programs say how large an evaluation is. What a GPU cannot do stays on the CPU. */
 static lt_status compile_where_it_pays(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
 {
     LT_TRY(compile(p, opt, e));
@@ -128,7 +128,7 @@ static lt_status describe_ports(lt_problem *p, lt_evaluator *e)
     for (int i = 0; i < e->n_inputs + 2 * e->n_values; i++)
         if (e->port[i].single) n_single += e->port[i].count;
     if (e->mixed && !n_single)
-        return LT_FAIL(LT_ERR_ARGUMENT, "option 'precision_mixed': the graph's variables are f64, expected f32");
+        return LT_FAIL(LT_ERR_ARGUMENT, "option 'mixed_precision': the graph's variables are f64, expected f32");
     if (n_single) e->single = lt_malloc_aligned((size_t)n_single * sizeof *e->single);
     return n_single && !e->single ? LT_ERR_MEMORY : LT_OK;
 }
@@ -155,9 +155,9 @@ static lt_status graph_open(lt_problem *p, const lt_solve_options *opt, lt_evalu
     e->borrowed = opt->device != NULL;
     e->device = opt->device;
     snprintf(e->reason, sizeof e->reason, "asked for");
-    if (!opt->device && !strcmp(opt->torch_device, "auto")) LT_TRY(compile_where_it_pays(p, opt, e));
+    if (!opt->device && !strcmp(opt->device_name, "auto")) LT_TRY(compile_where_it_pays(p, opt, e));
     else {
-        if (!opt->device && strcmp(opt->torch_device, "cpu")) LT_TRY(lt_device_open(opt->torch_device, &e->device));
+        if (!opt->device && strcmp(opt->device_name, "cpu")) LT_TRY(lt_device_open(opt->device_name, &e->device));
         LT_TRY(e->device ? open_on_device(p, opt, e) : compile(p, opt, e));
     }
     if (e->on_device) return LT_OK;

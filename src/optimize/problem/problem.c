@@ -1,5 +1,6 @@
 /* Problems: creation, structure stated by the user, the pool of evaluators, packing of named tensors.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/options.h"
 #include "optimize/device/functions.h"
 
 #include "base/alloc.h"
@@ -119,8 +120,8 @@ lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kind, cons
 /* ---- Evaluators ------------------------------------------------------------------------------------- */
 static bool fits(const lt_evaluator *e, const lt_solve_options *opt)
 {
-    const bool same_device = opt->device ? e->device == opt->device : !e->borrowed && !strcmp(e->device_name, opt->torch_device);
-    return same_device && e->mode == opt->compile_mode && e->mixed == opt->precision_mixed
+    const bool same_device = opt->device ? e->device == opt->device : !e->borrowed && !strcmp(e->device_name, opt->device_name);
+    return same_device && e->mode == opt->compile_mode && e->mixed == opt->mixed_precision
            && (!e->on_device || lt_device_functions_fits(e->on_device, opt));
 }
 
@@ -143,8 +144,8 @@ static lt_status create_evaluator(lt_problem *p, const lt_solve_options *opt, lt
     if (!e) return LT_ERR_MEMORY;
     e->problem = p;
     e->mode = opt->compile_mode;
-    e->mixed = opt->precision_mixed;
-    snprintf(e->device_name, sizeof e->device_name, "%s", opt->torch_device);
+    e->mixed = opt->mixed_precision;
+    snprintf(e->device_name, sizeof e->device_name, "%s", opt->device_name);
     lt_status s = LT_OK;
     const int64_t rows[2] = { p->p, p->q };
     for (int k = 0; k < 2 && !s; k++) {
@@ -164,8 +165,8 @@ static lt_status create_evaluator(lt_problem *p, const lt_solve_options *opt, lt
 
 lt_status lt_evaluator_acquire(lt_problem *p, const lt_solve_options *opt, lt_evaluator **out)
 {
-    if (p->kind == &lt_problem_kind_graph && !opt->globalAD)
-        return LT_FAIL(LT_ERR_ARGUMENT, "option 'globalAD' is false, but the problem is a graph: its gradients come from it");
+    if (p->kind == &lt_problem_kind_graph && !opt->graph_gradients)
+        return LT_FAIL(LT_ERR_ARGUMENT, "option 'graph_gradients' is false, but the problem is a graph: its gradients come from it");
     pthread_mutex_lock(&p->lock); /* also held while compiling: the graph is for one thread at a time */
     lt_status s = LT_OK;
     *out = take_idle(p, opt);
@@ -224,12 +225,12 @@ lt_status lt_evaluator_run(lt_evaluator *e, const double *x, const lt_outputs *o
 static lt_status function_open(lt_problem *p, const lt_solve_options *opt, lt_evaluator *e)
 {
     (void)p;
-    if (opt->device || (strcmp(opt->torch_device, "cpu") && strcmp(opt->torch_device, "auto")))
-        return LT_FAIL(LT_ERR_ARGUMENT, "option 'torch_device' is %s: a function runs where it is; only graphs move",
-                       opt->device ? lt_device_id(opt->device) : opt->torch_device);
+    if (opt->device || (strcmp(opt->device_name, "cpu") && strcmp(opt->device_name, "auto")))
+        return LT_FAIL(LT_ERR_ARGUMENT, "option 'device_name' is %s: a function runs where it is; only graphs move",
+                       opt->device ? lt_device_id(opt->device) : opt->device_name);
     snprintf(e->reason, sizeof e->reason, "a function runs where it is");
-    if (opt->precision_mixed)
-        return LT_FAIL(LT_ERR_ARGUMENT, "option 'precision_mixed': the problem is a function, not a graph");
+    if (opt->mixed_precision)
+        return LT_FAIL(LT_ERR_ARGUMENT, "option 'mixed_precision': the problem is a function, not a graph");
     e->value_share = 0; /* a function may keep what it computed for the values */
     return LT_OK;
 }
@@ -247,16 +248,16 @@ const lt_problem_kind lt_problem_kind_function = { "function", function_open, NU
 
 lt_status lt_problem_evaluate(lt_problem *p, const double *x, const lt_outputs *out)
 {
-    lt_solve_options opt = lt_solve_options_defaults();
-    return lt_problem_evaluate_with(p, &opt, x, out);
+    return lt_problem_evaluate_with(p, NULL, x, out);
 }
 
 lt_status lt_problem_evaluate_with(lt_problem *p, const lt_solve_options *opt, const double *x, const lt_outputs *out)
 {
-    if (!p || !opt || !x || !out) return LT_FAIL(LT_ERR_ARGUMENT, "problem_evaluate: an argument is NULL");
-    LT_TRY(lt_solve_options_check(opt));
+    if (!p || !x || !out) return LT_FAIL(LT_ERR_ARGUMENT, "problem_evaluate: an argument is NULL");
+    lt_settings settings;
+    LT_TRY(lt_settings_take(opt, &settings));
     lt_evaluator *e;
-    LT_TRY(lt_evaluator_acquire(p, opt, &e));
+    LT_TRY(lt_evaluator_acquire(p, &settings.opt, &e));
     lt_status s = lt_evaluator_run(e, x, out);
     lt_evaluator_release(e);
     return s;

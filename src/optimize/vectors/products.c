@@ -33,7 +33,7 @@ lt_status lt_products_create(lt_run *r)
     const lt_vectors *v = &r->vectors;
     int64_t slots = r->cache.capacity, columns = slots * r->k;
     p->shares = lt_vectors_reads(v);
-    p->incremental = r->opt.incremental_products && !r->hessian.limited && !isfinite(r->opt.regularize_threshold);
+    p->incremental = r->opt.debug->incremental_products && !r->hessian.limited && !isfinite(r->opt.condition_limit);
     p->slot = -1;
     p->valid = lt_calloc((size_t)slots, sizeof *p->valid);
     p->block = lt_malloc((size_t)slots * sizeof *p->block);

@@ -14,11 +14,11 @@
 #define PART 2048 /* numbers of a point made at a time: they stay in the first cache */
 #define SURELY 1e-9 /* of a distance: far above what rounding does to sums */
 
-bool lt_trail_wanted(const lt_run *r) { return r->opt.limited_mem_size > 0 && lt_cache_may_take_over(r); }
+bool lt_trail_wanted(const lt_run *r) { return r->opt.lbfgs_pairs > 0 && lt_cache_may_take_over(r); }
 
 lt_status lt_trail_create(lt_run *r, lt_trail *t)
 {
-    const size_t slots = (size_t)r->opt.ngrad;
+    const size_t slots = (size_t)r->opt.max_samples;
     *t = (lt_trail){ .hessian = &r->hessian, .single = !r->opt.double_precision };
     t->start = lt_malloc_aligned((size_t)r->n * sizeof(double));
     t->row = lt_malloc(slots * sizeof *t->row);

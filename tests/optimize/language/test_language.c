@@ -1,6 +1,7 @@
 /* The problem language: what texts mean. Every function is used once on constants (computed while
    reading) and once on variables (built as a graph), which must agree with the value written here.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "base/status.h"
 #include "language_test.h"
 
 /* v = [0.5, -1.5, 2], M = [[1, 2], [3, 5]], s = 0.3, P = [[4, 1], [1, 3]]; each row has one number. */
@@ -74,7 +75,8 @@ static const struct { const char *expression; double want; } rows[] = {
     { "sum([reshape(M*i, 4)[2] for i in 0:2])", 3 }, { "sum([dot(v*i, v) for i in 0:3])", 19.5 }, { "sum([v[i]^i for i in 0:3])", 1 - 1.5 + 4 },
     { "sum([M[i, :] for i in 1:-1:-1])", 11 }, { "sum([v[0:2][i] for i in 0:2])", -1 }, { "sum([(v*i)[2] for i in 0:3])", 6 },
     { "sum([(v*i)[i] for i in 0:3])", 2.5 }, { "sum([cumsum(v*i)[2] for i in 0:3])", 3 }, { "sum([softmax(v*i)[2] for i in 0:2])", 1.0/3 + 0.797876026206993 },
-    { "sum([M' @ M*i for i in 0:2])", 73 }, { "[i + 10*j for i in 0:3 for j in 0:2][2, 1]", 12 }, { "sum([min(v[i], 0, i) for i in 0:3])", -1.5 },
+    { "sum([(M*i) @ v[:2] for i in 1:3])", -25.5 }, { "sum([v[:2] @ (M*i) for i in 1:3])", -31.5 }, { "sum([(v*i) @ v for i in 1:3])", 19.5 },
+    { "sum([(M*i) @ M for i in 1:3])", 204 }, { "sum([M' @ M*i for i in 0:2])", 73 }, { "[i + 10*j for i in 0:3 for j in 0:2][2, 1]", 12 }, { "sum([min(v[i], 0, i) for i in 0:3])", -1.5 },
     { "sum([transpose(M)[0, i] for i in 0:2])", 4 }, { "sum([flatten(M)[i] for i in 0:4])", 11 }, { "sum([cast(v[i], \"i32\") for i in 0:3])", 1 },
     /* user functions */
     { "twice(v[0])", 1 }, { "plus(twice(s), 1)", 1.6 }, { "sum([twice(v[i]) for i in 0:3])", 2 }, { "outer_name(2)", 2.6 },
@@ -109,6 +111,69 @@ LT_TEST(values_of_variables)
     }
 }
 
+/* ---- ranges: every start, end and step, inside and outside, against plain counting ---- */
+
+enum { NONE = 99 }; /* left out */
+
+static int part_text(char *to, int part) { return part == NONE ? 0 : sprintf(to, "%d", part); }
+
+/* The elements that Python's rules select of 1, 10, 100, 1000: their sum says which, the first of them in what order. */
+static double expected_range(int from, int to, int step, double *first)
+{
+    static const double v[4] = { 1, 10, 100, 1000 };
+    const int n = 4, low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
+    double sum = 0;
+    *first = 0;
+    from = from == NONE ? (step > 0 ? 0 : n - 1) : from < 0 ? from + n : from;
+    to = to == NONE ? (step > 0 ? n : -1) : to < 0 ? to + n : to;
+    from = from < low ? low : from > high ? high : from;
+    to = to < low ? low : to > high ? high : to;
+    for (int i = from; step > 0 ? i < to : i > to; i += step) {
+        if (*first == 0) *first = v[i];
+        sum += v[i];
+    }
+    return sum;
+}
+
+static void check_range(const char *head, int from, int to, int step)
+{
+    char range[64], expression[160];
+    int n = part_text(range, from);
+    n += sprintf(range + n, ":");
+    n += part_text(range + n, to);
+    if (step != 1) sprintf(range + n, ":%d", step);
+    double first, want = expected_range(from, to, step, &first);
+    if (want) snprintf(expression, sizeof expression, "sum(r[%s]) + 1e5*r[%s][0]", range, range);
+    else snprintf(expression, sizeof expression, "sum(r[%s])", range);
+    double got = value_of(head, expression);
+    if (got != want + 1e5 * first) LT_TEST_FAIL("r[%s]: %.17g, expected %.17g", range, got, want + 1e5 * first);
+}
+
+LT_TEST(ranges_are_those_of_python)
+{
+    static const int ends[] = { NONE, -6, -4, -3, -1, 0, 1, 3, 4, 6 }, steps[] = { 1, 2, 3, -1, -2, -7 };
+    for (size_t a = 0; a < LT_LEN(ends); a++)
+        for (size_t b = 0; b < LT_LEN(ends); b++)
+            for (size_t c = 0; c < LT_LEN(steps); c++) {
+                check_range("data s = 1\ndata r = [1, 10, 100, 1000]\n", ends[a], ends[b], steps[c]);
+                if ((a + b + c) % 5 == 0) check_range("data s = 1\nvar r[4] = [1, 10, 100, 1000]\n", ends[a], ends[b], steps[c]);
+            }
+}
+
+/* More parts than a node takes are joined in groups, groups of groups. */
+LT_TEST(lists_of_many_parts)
+{
+    static char text[40000];
+    static const int counts[] = { 2, 63, 64, 65, 700, 5000 };
+    for (int h = 0; h < 2; h++)
+        for (size_t i = 0; i < LT_LEN(counts); i++) {
+            int n = sprintf(text, "var x0 = 1\n%s[3] = [1, 2, 4]\nminimize sum(concat(", h ? "var v" : "var u[1]\nvar v");
+            for (int k = 0; k < counts[i]; k++) n += sprintf(text + n, "%sv", k ? ", " : "");
+            sprintf(text + n, ")) + concat(v, v)[4]\n");
+            LT_CHECK_NEAR(objective_of(text), 7 * counts[i] + 2, 1e-12);
+        }
+}
+
 /* ---- lines and words ---- */
 
 LT_TEST(lines_and_words)
@@ -140,7 +205,7 @@ LT_TEST(constraints_in_order)
 {
     lt_model *m = read_good("var x[3] = [1, 2, 3]\nminimize x[0]\nsubject to\n  x <= [4, 5, 6]\n  sphere: x @ x == 1\n"
                             "  both: 0 <= x[1] <= 7\n  9 >= x[2] >= 1\n  reshape(x, 3, 1) == [1, 2]\noption mu0 = 0.5\noption print_ascii = true\n"
-                            "option QPsolver = \"native\"\noption opt_tol = 1e-6\noption maxit = 2*50\noption compile_mode = eager\n");
+                            "option opt_tol = 1e-4\noption stationarity_tol = 1e-6\noption max_iterations = 2*50\noption compile_mode = eager\n");
     lt_model_view v = lt_model_get(m);
     LT_CHECK_EQ_INT(v.p, 7);
     LT_CHECK_EQ_INT(v.q, 7);
@@ -156,7 +221,7 @@ LT_TEST(constraints_in_order)
     LT_CHECK_EQ_INT(v.constraints[6].first, 1);
     LT_CHECK_EQ_INT(v.constraints[6].count, 6);
     LT_CHECK_EQ_INT(v.constraints[1].line, 5);
-    static const char *const values[] = { "0.5", "true", "native", "1e-6", "100", "eager" };
+    static const char *const values[] = { "0.5", "true", "1e-4", "1e-6", "100", "eager" };
     LT_CHECK_EQ_INT(v.n_options, 6);
     for (int i = 0; i < v.n_options; i++) LT_CHECK(!strcmp(v.options[i].value, values[i]));
     LT_CHECK(v.options[1].line == 10 && v.options[1].column == 8);

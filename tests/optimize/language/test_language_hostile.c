@@ -112,6 +112,28 @@ LT_TEST(huge_tensors_are_refused)
     }
 }
 
+/* Arguments that no value fits: each is one error, at its call, in constants and in variables alike. */
+LT_TEST(arguments_outside_are_refused)
+{
+    static const char *const calls[] = {
+        "concat(M, M, axis=5)", "stack(v, v, axis=5)", "split(M, 2, axis=7)", "split(M, 0)", "split(M, 3)", "split(M, 2000000)", "squeeze(M, 4)", "unsqueeze(v, 9)",
+        "gather(v, [0], axis=3)", "gather(v, [9])", "gather(v, [-1])", "gather(v, [0.5])", "flip(M, axis=9)", "roll(M, 1, axis=9)", "pad(M, -1, 0)", "pad(M, 0, -1)",
+        "pad(M, 1, 1, axis=9)", "cast(v, \"c64\")", "cast(v, \"c128\")", "cast(v, \"f99\")", "softmax(v, axis=9)", "log_softmax(v, axis=-9)", "reshape(M, -2)",
+        "reshape(M, -1, -1)", "reshape(M, 3)", "reshape(M, 3, -1)", "cross_entropy(M, [5, 0])", "sum(M, axis=9)", "size(M, 9)", "arange(0, 1, 0)", "v @ 2", "2 @ v", "v @ M",
+        "M + [1, 2, 3]", "cumsum(M, axis=9)", "max(M, axis=-3)", "norm(M, 1, axis=4)", "argmax(M, axis=9)",
+    };
+    static const char *const heads[] = { "data v = [1, 2, 3]\ndata M = [[1, 2], [3, 5]]\n", "var v[3] = 1\nvar M[2, 2] = 1\n" };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        for (int h = 0; h < 2; h++) {
+            char text[400];
+            snprintf(text, sizeof text, "var x = 1\n%sminimize x + sum(%s)\n", heads[h], calls[i]);
+            lt_model *m = read_text(text);
+            const char *messages = lt_model_messages(m);
+            if (!strstr(messages, "t.lt:4:") || !strstr(messages, "error: ")) LT_TEST_FAIL("%s: '%s'", text, messages);
+            lt_model_destroy(m);
+        }
+}
+
 static const char all_kinds[] =
     "rng g = mt19937(0)\ndata A = normal(3, 3, rng=g)\ndata t = csv(\"data/iris100.csv\")\nfn f(a, b) = a*b + t[0, 0]\nvar x[3] = [1, 2, 3]\nvar M[3, 3] = A\n"
     "let B = A @ M + M'\nminimize sum([f(x[i], i)*x[i] for i in 0:3]) + norm(B, \"nuc\") + sum([det(M*i) for i in 1:3])\nsubject to\n"

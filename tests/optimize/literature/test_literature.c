@@ -59,7 +59,7 @@ static void solve_file(const char *name)
     lt_model *model = NULL;
     lt_problem *problem = NULL;
     lt_solution *solution = NULL;
-    lt_solve_options options = lt_solve_options_defaults();
+    lt_solve_options options = lt_solve_defaults();
     snprintf(path, sizeof path, "%s/%s", LT_LITERATURE, name);
     if (!read_expectation(path, &want)) { LT_TEST_FAIL("%s: no line '# expect f = …'", name); return; }
     lt_status status = lt_model_read(path, &model);

@@ -1,0 +1,31 @@
+/* What is tried before a run is given up (recover.c, sampling.c; decision 186). SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_OPTIMIZE_RECOVER_H
+#define LT_OPTIMIZE_RECOVER_H
+
+#include "optimize/point.h"
+
+enum { LT_RECOVERY_STAGES = 8 };
+
+typedef struct lt_recovery {
+    int64_t n_used;          /* attempts in this run */
+    int     stage;           /* the next attempt since the run got on by itself */
+    int64_t wait_until;      /* iteration before which a small measure that is not certified is no reason to act */
+    double  f, violation;    /* at the last attempt */
+    bool    begun;           /* these are set */
+    double *direction;       /* n: from sampled gradients, to be searched first; NULL: not made yet */
+    bool    directed;        /* it waits */
+    int64_t n_allocations;   /* made meanwhile: iterations themselves make none */
+} lt_recovery;
+
+void lt_recovery_release(lt_run *r);
+/* The run would end with this code. True: something was changed, and it is to go on (or has been stopped for another reason). */
+bool lt_recover(lt_run *r, lt_termination code);
+/* phi is stationary at cur, but the KKT residual says otherwise: goes on, or ends the run. */
+void lt_recover_uncertified(lt_run *r);
+void lt_recover_slow(lt_run *r);          /* now and then: the run gets on, but mu is much too small */
+
+/* Gradients at random points within `radius` of cur. They may certify it; otherwise the shortest vector of their hull is a direction.
+   False: neither, or vectors are on a device. */
+bool lt_sample_around(lt_run *r, double radius);
+
+#endif
