@@ -47,7 +47,7 @@ static int by_size(const void *a, const void *b)
 enum { NORMAL_NOISE, OWN_FIELDS, N_FIELDS };
 static const char *const field_name[N_FIELDS] = { "normal noise", "the dataset's" };
 
-/* Of normal noise, as in the reference workload, or of the row's own field, whose channels may be nearly flat. */
+/* Of normal noise, as in Spinlock's workload, or of the row's own field, whose channels may be nearly flat. */
 static lt_status errors_of(lt_replay *r, int64_t index, int64_t seed, int kind, int grid, double *error, int64_t stride)
 {
     lt_operator_spec spec = { .size = sizeof spec };
@@ -80,7 +80,7 @@ static lt_status describe_worst(lt_replay *r, const double *error, int64_t n, ch
     return LT_OK;
 }
 
-static bool tell_error(cli_context *c, cli_table *t, lt_precision p, int kind, int64_t n, double *error, const char *which)
+static bool report_error(cli_context *c, cli_table *t, lt_precision p, int kind, int64_t n, double *error, const char *which)
 {
     qsort(error, (size_t)n, sizeof *error, by_size);
     double worst = error[n - 1], limit = operator_error_limit(p);
@@ -131,7 +131,7 @@ static lt_status run_accuracy(cli_context *c, int64_t n, bool quick)
     for (int k = 0; k < N_FIELDS * LT_PRECISION_COUNT && !st; k++) {
         char which[CLI_CELL];
         st = describe_worst(r, error + k * n, n, which);
-        if (!st) good = tell_error(c, t, (lt_precision)(k % LT_PRECISION_COUNT), k / LT_PRECISION_COUNT, n, error + k * n, which) && good;
+        if (!st) good = report_error(c, t, (lt_precision)(k % LT_PRECISION_COUNT), k / LT_PRECISION_COUNT, n, error + k * n, which) && good;
     }
     if (!st && c->json) {
         lt_json_array_end(c->json);
@@ -152,7 +152,7 @@ static lt_status run_accuracy(cli_context *c, int64_t n, bool quick)
 /* value [columns, rows]: means over realizations, their stds and cvs, means over time of TEMPORAL. */
 typedef struct features { int64_t rows, columns, summary; double *value; char (*name)[80]; } features;
 
-/* Spreads over realizations are told, not judged: noise below the resolution of a precision is a spread of its rounding. */
+/* Spreads over realizations are reported, not judged: noise below the resolution of a precision is a spread of its rounding. */
 static bool is_spread(const features *f, int64_t column) { return column >= f->summary && column < 3 * f->summary; }
 
 /* SUMMARY as stored; of TEMPORAL the mean over time. */
@@ -229,16 +229,16 @@ static double distance_of(double *a, double *b, int64_t n)
 /* For the number of columns looked at. */
 static double corrected(double distance, const features *f) { return fmin(chance_of(distance, (double)f->rows) * (double)(f->columns - 2 * f->summary), 1); }
 
-static bool tell_distance(cli_context *c, cli_table *t, lt_precision p, lt_precision q, const features *a, const features *b)
+static bool report_distance(cli_context *c, cli_table *t, lt_precision p, lt_precision q, const features *a, const features *b)
 {
     int64_t worst = 0, apart = 0, spreads = 0;
     double most = -1;
     for (int64_t k = 0; k < a->columns; k++) {
-        double far = distance_of(a->value + k * a->rows, b->value + k * b->rows, a->rows);
-        bool differs = corrected(far, a) <= least_p;
+        double distance = distance_of(a->value + k * a->rows, b->value + k * b->rows, a->rows);
+        bool differs = corrected(distance, a) <= least_p;
         if (is_spread(a, k)) spreads += differs;
         else apart += differs;
-        if (!is_spread(a, k) && far > most) most = far, worst = k;
+        if (!is_spread(a, k) && distance > most) most = distance, worst = k;
     }
     double chance = corrected(most, a);
     bool good = apart == 0;
@@ -284,7 +284,7 @@ static lt_status run_ks(cli_context *c, int64_t n, bool quick)
         lt_json_array_begin(c->json);
     }
     for (int p = 0; p < LT_PRECISION_COUNT && !st; p++)
-        for (int q = p + 1; q < LT_PRECISION_COUNT; q++) good = tell_distance(c, t, (lt_precision)p, (lt_precision)q, &f[p], &f[q]) && good;
+        for (int q = p + 1; q < LT_PRECISION_COUNT; q++) good = report_distance(c, t, (lt_precision)p, (lt_precision)q, &f[p], &f[q]) && good;
     if (!st && c->json) {
         lt_json_array_end(c->json);
         c->json_complete = true; /* also when a limit is passed */

@@ -1,4 +1,4 @@
-/* lathe-bench generate: the reference rollout in every precision, its layers against oneDNN, its cost
+/* lathe-bench generate: the standard rollout in every precision, its layers against oneDNN, its cost
    per realization, and what each technique is worth. SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/commands.h"
 #include "bench/generate/accuracy.h"
@@ -181,7 +181,7 @@ static lt_status run_precisions(bench *b)
     cli_table *t;
     double *want = NULL, error[LT_PRECISION_COUNT];
     rollout_time r[LT_PRECISION_COUNT];
-    CLI_TRY(cli_table_create("One step of the reference operator", CLI_LEN(columns), columns, &t));
+    CLI_TRY(cli_table_create("One step of the standard operator", CLI_LEN(columns), columns, &t));
     lt_status s = operator_oracle(&b->spec, b->weights, b->field, &want);
     for (int p = 0; !s && p < LT_PRECISION_COUNT; p++) {
         lt_rollout_options opt = options_of(b);

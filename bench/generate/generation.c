@@ -1,4 +1,4 @@
-/* Datasets of the reference operator made on a GPU: what features add, and how long the device waits for the host.
+/* Datasets of the standard operator made on a GPU: what features add, and how long the device waits for the host.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/generate/rollout.h"
 
@@ -105,7 +105,7 @@ lt_status bench_generation(const bench_rollout_request *q)
     for (int i = 0; i < CLI_LEN(row) && !s; i++) s = time_generation(q, cli_folder_file(&folder, "bench.h5").s, &row[i]);
     cli_folder_remove(&folder);
     CLI_TRY(s);
-    CLI_TRY(cli_table_create("Datasets of the reference operator, steady state", CLI_LEN(columns), columns, &t));
+    CLI_TRY(cli_table_create("Datasets of the standard operator, steady state", CLI_LEN(columns), columns, &t));
     if (q->c->json) {
         lt_json_key(q->c->json, "generation");
         lt_json_array_begin(q->c->json);

@@ -1,4 +1,4 @@
-/* lathe-bench generate --device cuda: whole rollouts of the reference operator on a GPU.
+/* lathe-bench generate --device cuda: whole rollouts of the standard operator on a GPU.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/generate/rollout.h"
 

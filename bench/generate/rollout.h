@@ -6,7 +6,7 @@
 
 typedef struct bench_rollout_request {
     cli_context                *c;
-    lt_operator_spec            spec;      /* the reference operator, or a small one */
+    lt_operator_spec            spec;      /* the standard operator, or a small one */
     const lt_operator_weights  *weights;
     const float                *field;
     const peer_file            *peer;      /* NULL: none */

@@ -7,10 +7,10 @@
 
 typedef struct generate_cli {
     cli_common  common;
-    const char *config, *output, *merge, *shard, *report;
+    const char *config, *output, *merge, *shard, *report, *rows;
     int64_t     total_samples, batch_size, num_realizations, seed, threads, at_once;
     lt_text_list define;
-    bool        dry_run, explain_config, verbose, resume, overwrite, record_times;
+    bool        dry_run, explain_config, verbose, resume, overwrite, record_times, requeue;
     int         watchdog;
     double      watchdog_seconds;
 } generate_cli;
@@ -31,9 +31,11 @@ static const lt_option rows[] = {
     LT_OPTION_ENUM(O, watchdog, "watchdog", "file", watchdog_names, "instead of engine.watchdog: whether rollouts run in a process of their own, which is replaced when a step hangs"),
     LT_OPTION_REAL(O, watchdog_seconds, "watchdog-seconds", "10", LT_ABOVE(0), "S", "what a step may take at least before the watchdog suspects it; it waits for 100 times what is expected"),
     LT_OPTION_INT(O, at_once, "at-once", "0", LT_RANGE_CLOSED(0, 4), "N", "operators side by side on a GPU, 0 = by their size; results do not depend on it"),
-    LT_OPTION_BOOL(O, resume, "resume", "false", "go on with a file where an earlier run stopped"),
+    LT_OPTION_BOOL(O, resume, "resume", "false", "go on with a file where an earlier run stopped; a finished one gets the rows it lacks of a larger total_samples"),
+    LT_OPTION_STRING(O, rows, "rows", NULL, "a:b", "make rows a to b - 1 of a finished file again; the others stay"),
     LT_OPTION_BOOL(O, overwrite, "overwrite", "false", "an unfinished run, or a file that is no dataset, may be replaced"),
     LT_OPTION_BOOL(O, record_times, "record-times", "false", "keep the date of the run and the seconds of each row in the file; without, equal runs give equal files, byte for byte"),
+    LT_OPTION_BOOL(O, requeue, "requeue", "false", "SIGTERM, as batch systems send it before the time limit, ends the run after the operators at hand, with status 0 and 'resume me'"),
     LT_OPTION_PATH(O, report, "report", NULL, "FILE.html", "write a page about the dataset and the run"),
     LT_OPTION_BOOL(O, dry_run, "dry-run", "false", "print the plan: memory, work, estimated time and size; write nothing"),
     LT_OPTION_BOOL(O, explain_config, "explain-config", "false", "print which keys of the configuration have no effect, and why; write nothing"),
@@ -114,6 +116,17 @@ static lt_status parse_shard(const char *text, lt_generate_options *opt)
     return LT_OK;
 }
 
+static lt_status parse_rows(const char *text, lt_generate_options *opt)
+{
+    long long a, b;
+    char rest;
+    if (!text) return LT_OK;
+    if (sscanf(text, "%lld:%lld%c", &a, &b, &rest) != 2 || a < 0 || b <= a) return cli_fail(LT_ERR_ARGUMENT, "--rows %s: expected a:b with 0 <= a < b, as in 4:8", text);
+    opt->first_row = a;
+    opt->end_row = b;
+    return LT_OK;
+}
+
 /* A device in the place of the one that is open, if any. */
 static lt_status reopen(cli_context *c, const char *name)
 {
@@ -122,8 +135,8 @@ static lt_status reopen(cli_context *c, const char *name)
     return lt_device_open(name, &c->device);
 }
 
-/* With several GPUs: which of them, told once. */
-static void tell_devices(const cli_context *c, const lt_generate_devices *d, const char *gpu)
+/* With several GPUs: which of them, said once. */
+static void report_devices(const cli_context *c, const lt_generate_devices *d, const char *gpu)
 {
     if (c->common.quiet) return;
     if (d->n > 1) {
@@ -132,6 +145,14 @@ static void tell_devices(const cli_context *c, const lt_generate_devices *d, con
         fprintf(stderr, ", each %s\n", gpu);
     } else fprintf(stderr, "lathe: rollouts run on %s, %s\n", lt_device_id(c->device), gpu);
     if (d->reason[0]) fprintf(stderr, "lathe: %s\n", d->reason);
+}
+
+/* A rank has one GPU of its machine. Where a batch system shows each rank one, that is it. */
+static void take_own_device(const cli_context *c, lt_generate_devices *d)
+{
+    int own = d->n ? lt_cluster_get_info(c->cluster).local_rank % d->n : 0;
+    if (own) memcpy(d->name[0], d->name[own], sizeof d->name[0]);
+    if (d->n > 1) d->n = 1;
 }
 
 /* The device of --device; with auto a GPU where there is one and the configuration does not ask for the CPU. GPUs are those that
@@ -146,11 +167,12 @@ static lt_status choose_device(cli_context *c, const lt_dataset_config *config, 
         return LT_OK;
     }
     CLI_TRY(lt_generate_choose_devices(config, d));
+    if (cli_several_ranks(c)) take_own_device(c, d);
     if (chosen && (!d->n || !strcmp(d->name[0], lt_device_id(c->device)))) {
         if (d->n > 1 || d->reason[0]) {
             lt_device_info first = { .size = sizeof first };
             CLI_TRY(lt_device_describe(c->device, &first));
-            tell_devices(c, d, first.name);
+            report_devices(c, d, first.name);
         }
         return LT_OK;
     }
@@ -159,7 +181,7 @@ static lt_status choose_device(cli_context *c, const lt_dataset_config *config, 
     CLI_TRY(lt_device_describe(c->device, &info));
     bool gpu = info.own_memory;
     *out = gpu ? c->device : NULL;
-    if (gpu) tell_devices(c, d, info.name);
+    if (gpu) report_devices(c, d, info.name);
     else if (!c->common.quiet) fprintf(stderr, "lathe: simulation.device is %s; there is no GPU that can be used here, rollouts run on the CPU\n", wanted);
     return LT_OK;
 }
@@ -276,7 +298,7 @@ static lt_status write_report(cli_context *c, const char *dataset, const char *p
 }
 
 /* What a run that wrote all rows has to say. */
-static lt_status tell_run(cli_context *c, const generate_cli *o, const char *output, const lt_generate_info *info)
+static lt_status report_run(cli_context *c, const generate_cli *o, const char *output, const lt_generate_info *info)
 {
     const char *const remarks[] = { info->precision_reason, info->device_reason, info->feature_reason };
     for (int i = 0; i < CLI_LEN(remarks); i++)
@@ -294,12 +316,12 @@ static lt_status tell_run(cli_context *c, const generate_cli *o, const char *out
 
 static lt_status fail_resumable(lt_status s, const char *text) { return cli_fail(s, "%s; what was written stays readable, and --resume goes on", text); }
 
-/* All rows are written, some of them as lost: told as a run that ended, and a failure. */
-static lt_status tell_lost(cli_context *c, const generate_cli *o, const char *output, const lt_generate_info *info)
+/* All rows are written, some of them as lost: reported as a run that ended, and a failure. */
+static lt_status report_lost(cli_context *c, const generate_cli *o, const char *output, const lt_generate_info *info)
 {
     char text[1024];
     snprintf(text, sizeof text, "%s", lt_error_text());
-    CLI_TRY(tell_run(c, o, output, info));
+    CLI_TRY(report_run(c, o, output, info));
     c->json_complete = true;
     return fail_resumable(LT_ERR_DEVICE, text);
 }
@@ -309,24 +331,28 @@ static lt_status run_config(cli_context *c, const generate_cli *o, const lt_data
     dataset_bar bar = { c, "generate", NULL };
     lt_generate_info info = { .size = sizeof info };
     lt_dataset_summary summary = lt_dataset_config_summary(config);
-    if (o->dry_run) return show_plan(c, config, opt, true);
-    if (o->verbose) CLI_TRY(show_plan(c, config, opt, false));
+    if (o->dry_run) return cli_first_rank(c) ? show_plan(c, config, opt, true) : LT_OK;
+    if (o->verbose && cli_first_rank(c)) CLI_TRY(show_plan(c, config, opt, false));
     opt->progress = dataset_bar_set;
     opt->progress_ctx = &bar;
     opt->stop = cli_interrupt_flag();
+    opt->cluster = c->cluster;
+    if (o->requeue) cli_drain_on_term();
+    if (o->requeue) opt->drain = cli_drain_flag();
     lt_status s = lt_generate(config, opt, &info);
     dataset_bar_end(&bar);
+    if (s == LT_ERR_CANCELLED && o->requeue && *cli_drain_flag()) return cli_say_resume(c, "operators", info.skipped + info.samples, summary.total_samples);
     if (s == LT_ERR_CANCELLED && cli_interrupted())
         return cli_fail(LT_ERR_CANCELLED, "%s after %lld operators; the same command with --resume goes on", cli_stop_reason(), (long long)(info.skipped + info.samples));
-    if (s == LT_ERR_DEVICE && info.complete) return tell_lost(c, o, summary.output, &info);
+    if (s == LT_ERR_DEVICE && info.complete && cli_first_rank(c)) return report_lost(c, o, summary.output, &info);
     if ((s == LT_ERR_IO || s == LT_ERR_DEVICE || s == LT_ERR_MEMORY) && info.samples + info.skipped) return fail_resumable(s, lt_error_text());
     CLI_TRY(s);
-    return tell_run(c, o, summary.output, &info);
+    return !cli_first_rank(c) ? LT_OK : report_run(c, o, summary.output, &info);
 }
 
 static lt_status generate(cli_context *c, const generate_cli *o, const lt_dataset_config *config, lt_generate_options opt)
 {
-    opt.resume = o->resume;
+    opt.resume = o->resume || o->rows;
     opt.overwrite = o->overwrite;
     opt.record_times = o->record_times;
     opt.threads = (int)o->threads;
@@ -352,6 +378,7 @@ static lt_status run(cli_context *c)
     lt_dataset_config *config = NULL;
     lt_generate_options opt = lt_generate_defaults();
     CLI_TRY(parse_shard(o->shard, &opt));
+    CLI_TRY(parse_rows(o->rows, &opt));
     CLI_TRY(load(o, &config));
     lt_status s = o->explain_config ? explain_config(c, config) : generate(c, o, config, opt);
     lt_dataset_config_destroy(config);
@@ -359,13 +386,16 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_generate_dataset = {
-    .name = "generate", .options = &table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .tells_device = true, .makes_folders = true, .stops = true, .run = run,
+    .name = "generate", .options = &table, .options_bytes = sizeof(generate_cli), .need = CLI_NEED_CHOSEN, .reports_device = true, .makes_folders = true, .stops = true, .ranks = true, .run = run,
     .description = "Draws operators from a parameter space, iterates each from an initial field, accumulates features as it runs and writes one HDF5 "
                    "file. Everything is a function of the configuration and its seed: batch size, threads, shards, devices that share the rows and interruptions "
                    "change nothing.\n"
                    "All GPUs that are alike share the rows, each in a worker process; simulation.parallelism.devices lists those that are to, --device cuda:N "
                    "takes one.\n"
-                   "The file can be read at any time, also after a kill; --resume then goes on where it stopped.\n"
+                   "mpirun -n N lathe generate ... shares the rows between N ranks, on one machine or many (docs/scaling.md): rank 0 writes, and the file is the same, byte for byte.\n"
+                   "The file can be read at any time, also after a kill; --resume then goes on where it stopped. With a larger total_samples it adds rows to a finished "
+                   "file, which has the bytes of one made in one go then; notes for people (description, author, created, purpose) may differ. Added rows and those of --rows are "
+                   "written to a copy beside the file, which takes its place when it is whole.\n"
                    "An operator whose device, driver or library fails is run again: alone, then with everything made anew, then in a fresh process. "
                    "When some stay lost all others are kept, the command names them and ends with status 1, and --resume makes them.",
 };

@@ -71,6 +71,7 @@ static lt_status put_json(lt_dataset *d, const lt_dataset_info *i, const char *p
     lt_json_field_int(j, "grid", i->grid);
     lt_json_field_bool(j, "outputs", i->has_outputs);
     lt_json_field_string(j, "engine_version", i->engine_version);
+    lt_json_field_int(j, "engine_age", i->engine_age);
     lt_json_field_string(j, "precision", i->precision);
     lt_json_field_string(j, "device", i->device);
     dataset_devices devices = { 0 };
@@ -123,6 +124,7 @@ static lt_status print_all(lt_dataset *d, const lt_dataset_info *i, const char *
     bool dated = i->creation_date[0] && strcmp(i->creation_date, LT_DATE_NOT_RECORDED);
     printf("written by %s%s%s%s, %s, seed %llu\n", i->engine_version[0] ? "lathe " : "another program", i->engine_version, dated ? " on " : "", dated ? i->creation_date : "",
            i->precision[0] ? i->precision : "precision not recorded", (unsigned long long)i->seed);
+    if (i->engine_age) printf("of %s engine than this one, %s%s\n", i->engine_age < 0 ? "an older" : "a newer", lt_dataset_engine(), i->engine_age < 0 ? ": 'lathe upgrade' rewrites it" : "");
     dataset_devices devices = { 0 };
     char text[256];
     CLI_TRY(dataset_count_devices(d, &devices));

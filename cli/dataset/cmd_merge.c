@@ -2,6 +2,7 @@
 #include "cli/dataset/dataset.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- merge ---- */
 
@@ -59,22 +60,24 @@ const cli_command cli_merge = {
 
 /* ---- extract-features ---- */
 
-typedef struct extract_cli { cli_common common; const char *dataset; int64_t batch_size, max_samples, num_fft_scales; bool dry_run, verbose; lt_extract_options e; } extract_cli;
+typedef struct extract_cli { cli_common common; const char *dataset; int64_t batch_size, max_samples, num_fft_scales; bool dry_run, explain_config, verbose; lt_extract_options e; } extract_cli;
 
 #define O extract_cli
 static const lt_option extract_rows[] = {
     LT_OPTION_PATH(O, dataset, "dataset", NULL, "FILE.h5", "the dataset; may also be given as the operand"),
-    LT_OPTION_PATH(O, e.config, "config", NULL, "FILE.yaml", "which features: temporal, summary.<category>; docs/features.md"),
-    LT_OPTION_PATH(O, e.output, "output", NULL, "NEW.h5", "must differ from the dataset"),
+    LT_OPTION_PATH(O, e.config, "config", NULL, "FILE.yaml", "which features, from where to where; docs/features.md lists the keys"),
+    LT_OPTION_PATH(O, e.output, "output", NULL, "NEW.h5", "a new file; without, features are written into the dataset itself"),
+    LT_OPTION_STRING(O, e.only, "only", NULL, "FAMILIES", "compute these of temporal, summary, architecture, initial (with commas); the others stay"),
     LT_OPTION_BOOL(O, e.spatial, "enable-spatial", "false", "only categories so enabled: spatial"),
     LT_OPTION_BOOL(O, e.spectral, "enable-spectral", "false", "only categories so enabled: spectral"),
     LT_OPTION_BOOL(O, e.temporal, "enable-temporal", "false", "only categories so enabled: temporal dynamics"),
     LT_OPTION_INT(O, num_fft_scales, "num-fft-scales", "0", LT_RANGE_CLOSED(0, 10), "N", "bands of the spectrum; 0 = as configured"),
     LT_OPTION_INT(O, batch_size, "batch-size", "0", LT_RANGE_CLOSED(0, 1000), "N", "operators read at a time; 0 = 32"),
     LT_OPTION_INT(O, max_samples, "max-samples", "0", LT_AT_LEAST(0), "N", "only the first N operators; 0 = all"),
-    LT_OPTION_BOOL(O, e.overwrite, "overwrite", "false", "the output may be replaced"),
+    LT_OPTION_BOOL(O, e.overwrite, "overwrite", "false", "the output, or features that the dataset has, may be replaced"),
     LT_OPTION_BOOL(O, e.record_times, "record-times", "false", "keep the date and the seconds of each row in the file"),
     LT_OPTION_BOOL(O, dry_run, "dry-run", "false", "say what would be done; write nothing"),
+    LT_OPTION_BOOL(O, explain_config, "explain-config", "false", "print which keys of --config have no effect, and why; write nothing"),
     LT_OPTION_BOOL(O, verbose, "verbose", "false", "say where the states come from"),
 };
 #undef O
@@ -84,7 +87,7 @@ static const lt_option_table extract_table = {
     .groups = extract_groups, .n_groups = 2, .example = "lathe extract-features small.h5 --output features.h5 --enable-spatial --enable-spectral",
 };
 
-static lt_status extract_from(cli_context *c, const extract_cli *o, lt_dataset *d)
+static lt_status extract_from(cli_context *c, const extract_cli *o, const char *output, lt_dataset *d)
 {
     lt_dataset_info i = lt_dataset_get_info(d);
     dataset_bar bar = { c, "features", NULL };
@@ -100,14 +103,15 @@ static lt_status extract_from(cli_context *c, const extract_cli *o, lt_dataset *
     e.progress_ctx = &bar;
     int64_t n = e.max_rows && e.max_rows < i.rows ? e.max_rows : i.rows;
     if ((o->verbose || o->dry_run) && !c->json)
-        printf("%lld of %lld operators, %s states, to %s\n", (long long)n, (long long)i.rows, i.has_outputs ? "stored" : "replayed", e.output ? e.output : "the output of --config");
+        printf("%lld of %lld operators, %s states, to %s\n", (long long)n, (long long)i.rows, i.has_outputs ? "stored" : "replayed", output ? output : "the dataset itself");
     if (o->dry_run) {
         if (c->json) lt_json_field_int(c->json, "rows", n);
         return LT_OK;
     }
     lt_status s = lt_dataset_extract(d, &e, &info);
     dataset_bar_end(&bar);
-    if (s == LT_ERR_CANCELLED && cli_interrupted()) return cli_stopped();
+    if (s == LT_ERR_CANCELLED && cli_interrupted())
+        return output ? cli_stopped() : cli_fail(s, "%s; the dataset is as it was, and the same command goes on", cli_stop_reason());
     CLI_TRY(s);
     if (c->json) dataset_json_info(c->json, &info);
     else printf("%lld operators in %s, %.4g per second; %s\n", (long long)info.samples, cli_seconds(info.total_seconds).s, info.samples_per_second,
@@ -115,18 +119,61 @@ static lt_status extract_from(cli_context *c, const extract_cli *o, lt_dataset *
     return LT_OK;
 }
 
+static lt_status explain_document(cli_context *c, const lt_extract_document *doc)
+{
+    const lt_idle_key *k;
+    int n = 0;
+    if (!doc) return cli_fail(LT_ERR_ARGUMENT, "--explain-config: which configuration? Give --config FILE.yaml");
+    if (c->json) lt_json_key(c->json, "without_effect"), lt_json_array_begin(c->json);
+    for (; (k = lt_extract_document_idle(doc, n)); n++)
+        if (c->json) lt_json_string(c->json, k->key);
+        else printf("%s: %s: %s\n", k->place, k->key, k->reason);
+    if (c->json) lt_json_array_end(c->json);
+    else printf("%d %s no effect\n", n, n == 1 ? "key has" : "keys have");
+    return LT_OK;
+}
+
+/* The device of the document, unless the command names one: a GPU that is not here is replaced by the CPU, and that is said. */
+static lt_status open_device(cli_context *c, const lt_extract_document *doc)
+{
+    const char *wanted = doc ? lt_extract_document_device(doc) : NULL;
+    if (!wanted || strncmp(wanted, "cuda", 4) || strcmp(c->common.device, "auto")) return LT_OK;
+    lt_device *gpu = NULL;
+    if (lt_device_open(wanted, &gpu)) {
+        if (!c->common.quiet) fprintf(stderr, "lathe: device is %s in the configuration; it cannot be used here, states are replayed on the CPU\n", wanted);
+        return LT_OK;
+    }
+    lt_device_close(c->device);
+    c->device = gpu;
+    c->common.device = wanted;
+    return LT_OK;
+}
+
+static lt_status extract_document(cli_context *c, const extract_cli *o, const lt_extract_document *doc)
+{
+    const char *input = o->dataset || c->n_operands || !doc ? o->dataset : lt_extract_document_input(doc);
+    const char *output = o->e.output ? o->e.output : doc ? lt_extract_document_output(doc) : NULL;
+    lt_dataset *d;
+    if (o->explain_config) return explain_document(c, doc);
+    CLI_TRY(open_device(c, doc));
+    CLI_TRY(dataset_open(c, input, &d));
+    lt_status s = extract_from(c, o, output, d);
+    lt_dataset_close(d);
+    return s;
+}
+
 static lt_status run_extract(cli_context *c)
 {
     const extract_cli *o = c->options;
-    lt_dataset *d;
-    if (!o->e.output && !o->e.config) return cli_fail(LT_ERR_ARGUMENT, "where to? Give --output NEW.h5");
-    CLI_TRY(dataset_open(c, o->dataset, &d));
-    lt_status s = extract_from(c, o, d);
-    lt_dataset_close(d);
+    lt_extract_document *doc = NULL;
+    if (o->e.config) CLI_TRY(dataset_blame(lt_extract_document_load(o->e.config, &doc)));
+    lt_status s = extract_document(c, o, doc);
+    lt_extract_document_destroy(doc);
     return s;
 }
 
 const cli_command cli_extract_features = {
     .name = "extract-features", .options = &extract_table, .options_bytes = sizeof(extract_cli), .need = CLI_NEED_CHOSEN, .stops = true, .run = run_extract,
-    .description = "Computes features from the states in the file, or, where they were not stored, from replayed ones: the same bits. Writes a new dataset.",
+    .description = "Computes features from the states in the file, or, where they were not stored, from replayed ones: the same bits. Writes a new dataset, or, without an output, a copy "
+                   "beside the dataset that takes its place when it is whole: the old features stay until then, and after a kill the same command goes on.",
 };

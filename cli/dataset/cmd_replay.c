@@ -19,7 +19,7 @@ static const lt_option_table table = {
     .example = "lathe replay small.h5 --index 3 --out states.h5 --weights-out weights.npz",
 };
 
-/* What is told of a replay that goes nowhere: the energy of the last state. */
+/* What is reported of a replay that goes nowhere: the energy of the last state. */
 typedef struct measure { int64_t n, steps; double first, last; } measure;
 
 static lt_status take_state(void *ctx, int64_t t, const float *states, const int64_t *failed)

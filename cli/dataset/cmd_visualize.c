@@ -25,8 +25,8 @@ typedef struct movie_cli {
 #define O movie_cli
 static const lt_option movie_rows[] = {
     LT_OPTION_PATH(O, dataset, "dataset", NULL, "FILE.h5", "the dataset; may also be given as the operand"),
-    LT_OPTION_PATH(O, output, "output", NULL, "FILE.mp4", "the video, by default named as the dataset; frames go to a folder beside it"),
-    LT_OPTION_ENUM(O, format, "format", "video", format_names, "what to write; a video needs ffmpeg"),
+    LT_OPTION_PATH(O, output, "output", NULL, "FILE.mp4", "the video, by default named as the dataset; FILE.png is an animated PNG, which needs no ffmpeg; frames go to a folder beside it"),
+    LT_OPTION_ENUM(O, format, "format", "video", format_names, "what to write; a video needs ffmpeg, unless it is an animated PNG"),
     LT_OPTION_INT(O, fps, "fps", "30", LT_RANGE_CLOSED(1, 240), "N", "frames per second"),
     LT_OPTION_INT(O, n_operators, "n-operators", "10", LT_RANGE_CLOSED(1, 512), "N", "rows of the picture"),
     LT_OPTION_INT(O, n_realizations, "n-realizations", "0", LT_RANGE_CLOSED(0, 100), "M", "realizations that are run; 0 = the dataset's"),
@@ -148,7 +148,7 @@ static lt_status make_movie(cli_context *c, const movie_cli *o, lt_dataset *d, l
     dataset_bar bar = { c, "movie", NULL };
     const char *path = dataset_path(c, o->dataset);
     lt_dataset_config *config;
-    CLI_TRY(dataset_config(d, path, &config)); /* a file that cannot be replayed is told so */
+    CLI_TRY(dataset_config(d, path, &config)); /* a file that cannot be replayed is refused here */
     lt_dataset_config_destroy(config);
     name_outputs(path, o->output, video, frames, sizeof video);
     if (lt_dataset_is_at(d, video)) return cli_fail(LT_ERR_ARGUMENT, "the video would replace the dataset itself, %s: give --output FILE.mp4", video);
@@ -197,7 +197,7 @@ static lt_status run_movie(cli_context *c)
 const cli_command cli_visualize_dataset = {
     .name = "visualize-dataset", .options = &movie_table, .options_bytes = sizeof(movie_cli), .need = CLI_NEED_CHOSEN, .stops = true, .run = run_movie,
     .description = "Replays chosen operators, exactly as they were generated, and draws one row for each: realizations side by side, then aggregates over all of "
-                   "them. Frames are PNG files; a video is made by an ffmpeg process where there is one.",
+                   "them. Frames are PNG files; a video is made by an ffmpeg process where there is one, an animated PNG (--output FILE.png) by lathe itself.",
 };
 
 /* ---- visualize-features ---- */

@@ -27,8 +27,7 @@ lt_status dataset_config(lt_dataset *d, const char *path, lt_dataset_config **ou
     lt_dataset_info i = lt_dataset_get_info(d);
     *out = NULL;
     if (!i.engine_version[0]) return cli_fail(LT_ERR_ARGUMENT, "%s: lathe did not write this file; the weights and noise of its operators are not known", path);
-    if (strcmp(i.engine_version, lt_version()))
-        fprintf(stderr, "lathe: %s was written by version %s, this is %s: replayed states may differ\n", path, i.engine_version, lt_version());
+    if (i.engine_age > 0) fprintf(stderr, "lathe: %s was written by engine %s, this is %s: replayed states may differ\n", path, i.engine_version, lt_dataset_engine());
     return dataset_blame(lt_dataset_config_parse(i.config, strlen(i.config), path, NULL, out));
 }
 

@@ -62,18 +62,23 @@ static hid_t odd_float(void)
     return type;
 }
 
+/* False for what is no array, or has no extents or too many. */
 static bool look(hid_t file, const char *path, array *out)
 {
     hid_t d = H5Dopen2(file, path, H5P_DEFAULT);
     if (d < 0) return false;
     hid_t space = H5Dget_space(d), create = H5Dget_create_plist(d);
-    out->type = H5Dget_type(d);
-    out->rank = H5Sget_simple_extent_dims(space, out->dim, NULL);
-    out->chunked = H5Pget_layout(create) == H5D_CHUNKED && H5Pget_chunk(create, RANK_MOST, out->chunk) > 0;
+    out->rank = H5Sget_simple_extent_ndims(space);
+    bool fits = out->rank >= 1 && out->rank < RANK_MOST; /* one more may be added */
+    if (fits) {
+        out->type = H5Dget_type(d);
+        H5Sget_simple_extent_dims(space, out->dim, NULL);
+        out->chunked = H5Pget_layout(create) == H5D_CHUNKED && H5Pget_chunk(create, RANK_MOST, out->chunk) > 0;
+    }
     H5Pclose(create);
     H5Sclose(space);
     H5Dclose(d);
-    return true;
+    return fits;
 }
 
 /* All values of a new array, ones; nothing where there would be too many. */
@@ -109,6 +114,13 @@ static bool put(hid_t file, const char *path, const array *a, hid_t create, bool
 
 /* ---- Arrays of other shapes and types -------------------------------------------------------------------- */
 
+/* The array has a type of its own, closed by craft_open. */
+static void set_type(array *a, hid_t type)
+{
+    H5Tclose(a->type);
+    a->type = type;
+}
+
 static void reshape(array *a, int change)
 {
     switch (change) {
@@ -119,14 +131,14 @@ static void reshape(array *a, int change)
     case CRAFT_ROWS_NONE: a->dim[0] = 0; break;
     case CRAFT_WIDER:     a->dim[a->rank - 1] *= 100; break;
     case CRAFT_NARROWER:  a->dim[a->rank - 1] = 1; break;
-    case CRAFT_INTEGERS:  a->type = H5T_STD_I64BE; break;
-    case CRAFT_FLOATS:    a->type = H5T_IEEE_F64BE; break;
-    case CRAFT_TEXT:      a->type = text_type(H5T_VARIABLE); break;
-    case CRAFT_FIXED_TEXT: a->type = text_type(1 << 16); break;
-    case CRAFT_COMPOUND:  a->type = compound_type(); break;
-    case CRAFT_OPAQUE:    a->type = H5Tcreate(H5T_OPAQUE, 64); break;
-    case CRAFT_ODD_FLOAT: a->type = odd_float(); break;
-    case CRAFT_REFERENCES: a->type = H5T_STD_REF_OBJ; break;
+    case CRAFT_INTEGERS: set_type(a, H5Tcopy(H5T_STD_I64BE)); break;
+    case CRAFT_FLOATS: set_type(a, H5Tcopy(H5T_IEEE_F64BE)); break;
+    case CRAFT_TEXT: set_type(a, text_type(H5T_VARIABLE)); break;
+    case CRAFT_FIXED_TEXT: set_type(a, text_type(1 << 16)); break;
+    case CRAFT_COMPOUND: set_type(a, compound_type()); break;
+    case CRAFT_OPAQUE: set_type(a, H5Tcreate(H5T_OPAQUE, 64)); break;
+    case CRAFT_ODD_FLOAT: set_type(a, odd_float()); break;
+    case CRAFT_REFERENCES: set_type(a, H5Tcopy(H5T_STD_REF_OBJ)); break;
     default: break;
     }
 }
@@ -180,7 +192,7 @@ static bool craft_way_out(hid_t file, const char *path, array *a, int change)
     else if (change == CRAFT_FILTER) {
         done = H5Pset_chunk(create, a->rank, a->dim) >= 0 && H5Pset_filter(create, 305, H5Z_FLAG_OPTIONAL, 0, NULL) >= 0 && put(file, path, a, create, false);
     } else if (change == CRAFT_COMMITTED) {
-        a->type = H5Tcopy(a->type);
+        set_type(a, H5Tcopy(a->type));
         done = H5Tcommit2(file, "/type", a->type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0 && put(file, path, a, create, true);
         H5Ldelete(file, "/type", H5P_DEFAULT); /* only the array leads to it */
     }
@@ -205,20 +217,25 @@ static bool craft_attribute(hid_t file, const char *where, int change)
     const void *data = NULL;
     char *large = NULL;
     if (H5Aexists(at, name) > 0) H5Adelete(at, name);
+    if (change == CRAFT_ATTRIBUTE_MISSING) {
+        H5Sclose(space);
+        H5Oclose(at);
+        return true;
+    }
     switch (change) {
-    case CRAFT_ATTRIBUTE_MISSING: H5Oclose(at); return true;
-    case CRAFT_ATTRIBUTE_INT: type = H5T_STD_I64LE; data = &integers[0]; break;
-    case CRAFT_ATTRIBUTE_HUGE_INT: type = H5T_STD_I64LE; data = &integers[1]; break;
-    case CRAFT_ATTRIBUTE_FLOAT: type = H5T_IEEE_F64LE; data = &real; break;
+    case CRAFT_ATTRIBUTE_INT: type = H5Tcopy(H5T_STD_I64LE); data = &integers[0]; break;
+    case CRAFT_ATTRIBUTE_HUGE_INT: type = H5Tcopy(H5T_STD_I64LE); data = &integers[1]; break;
+    case CRAFT_ATTRIBUTE_FLOAT: type = H5Tcopy(H5T_IEEE_F64LE); data = &real; break;
     case CRAFT_ATTRIBUTE_LIST: type = text_type(H5T_VARIABLE); data = words; break;
     case CRAFT_ATTRIBUTE_GARBAGE: type = text_type(H5T_VARIABLE); data = garbage; break;
     case CRAFT_ATTRIBUTE_FIXED: type = text_type(60000); data = large = malloc(60000); memset(large, 'x', 60000); break;
     case CRAFT_ATTRIBUTE_COMPOUND: type = compound_type(); data = large = calloc(1, 4096); break;
-    default: type = H5T_STD_I64LE; break;
+    default: type = H5Tcopy(H5T_STD_I64LE); break;
     }
     hid_t a = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     bool done = a >= 0 && (!data || H5Awrite(a, type, data) >= 0);
     if (a >= 0) H5Aclose(a);
+    H5Tclose(type);
     H5Sclose(space);
     H5Oclose(at);
     free(large);
@@ -237,19 +254,25 @@ static bool copy_file(const char *from, const char *to)
     return done;
 }
 
-static bool craft_open(hid_t file, const char *where, int change)
+static bool craft_array(hid_t file, const char *where, array *a, int change)
+{
+    if (change == CRAFT_MISSING) return true;
+    if (change == CRAFT_GROUP) return H5Gclose(H5Gcreate2(file, where, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0;
+    if (change < CRAFT_ARRAY_CHANGES) return craft_shape(file, where, a, change);
+    return change <= CRAFT_USER_LINK ? craft_link(file, where, change) : craft_way_out(file, where, a, change);
+}
+
+bool craft_open(int64_t file, const char *where, int change)
 {
     array a;
     if (change >= CRAFT_CHANGES) return craft_attribute(file, where, change);
-    if (!look(file, where, &a) || H5Ldelete(file, where, H5P_DEFAULT) < 0) return false;
-    if (change == CRAFT_MISSING) return true;
-    if (change == CRAFT_GROUP) return H5Gclose(H5Gcreate2(file, where, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0;
-    if (change < CRAFT_ARRAY_CHANGES) return craft_shape(file, where, &a, change);
-    return change <= CRAFT_USER_LINK ? craft_link(file, where, change) : craft_way_out(file, where, &a, change);
+    if (!look(file, where, &a)) return false;
+    bool done = H5Ldelete(file, where, H5P_DEFAULT) >= 0 && craft_array(file, where, &a, change);
+    H5Tclose(a.type);
+    return done;
 }
 
-/* Closes the file and whatever of it is still open: a type that stays would keep the whole file open. */
-static void close_all(hid_t file)
+void craft_close(int64_t file)
 {
     hid_t open[64];
     ssize_t n = H5Fget_obj_ids(file, H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_DATATYPE | H5F_OBJ_ATTR, 64, open);
@@ -262,7 +285,7 @@ bool craft_file(const char *good, const char *bad, const char *where, int change
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t file = copy_file(good, bad) ? H5Fopen(bad, H5F_ACC_RDWR, H5P_DEFAULT) : -1;
     bool done = file >= 0 && craft_open(file, where, change);
-    if (file >= 0) close_all(file);
+    if (file >= 0) craft_close(file);
     return done;
 }
 
@@ -282,9 +305,10 @@ bool craft_rows(const char *good, const char *bad, long long rows)
         H5Ldelete(file, craft_arrays[i], H5P_DEFAULT);
         H5Pset_chunk(create, a.rank, chunk);
         done = put(file, craft_arrays[i], &a, create, false);
+        H5Tclose(a.type);
         H5Pclose(create);
     }
     done = done && H5Adelete_by_name(file, "/metadata", "num_parameter_sets", H5P_DEFAULT) >= 0;
-    if (file >= 0) close_all(file);
+    if (file >= 0) craft_close(file);
     return done;
 }

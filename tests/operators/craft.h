@@ -3,6 +3,7 @@
 #define LT_TEST_CRAFT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What is done to an array, or to an attribute "object@name". */
 typedef enum craft_change {
@@ -20,6 +21,10 @@ extern const char *const craft_arrays[], *const craft_attributes[]; /* each ends
 const char *craft_name(int change);
 /* Copies `good` to `bad` and changes what lies at `where`. False when this cannot be done to it. */
 bool craft_file(const char *good, const char *bad, const char *where, int change);
+/* The same to a file that is open, an hid_t. */
+bool craft_open(int64_t file, const char *where, int change);
+/* Closes the file and whatever of it is still open: a type that stays would keep the whole file open. */
+void craft_close(int64_t file);
 /* Every array claims this many rows; none are stored. */
 bool craft_rows(const char *good, const char *bad, long long rows);
 

@@ -46,7 +46,7 @@ static double var_of(const double *x, int n)
 static void spatial(const float *u, int g, bool corrected, double *out)
 {
     int n = g * g;
-    double *x = malloc((size_t)n * sizeof *x), *mag = malloc((size_t)n * sizeof *mag), *lap = malloc((size_t)n * sizeof *lap);
+    double *x = calloc((size_t)n, sizeof *x), *mag = malloc((size_t)n * sizeof *mag), *lap = malloc((size_t)n * sizeof *lap);
     double ax = 0, ay = 0, gxm = 0, gym = 0, lm = 0, e = 0, top = 0;
     for (int i = 0; i < n; i++) x[i] = u[i];
     double mean = mean_of(x, n), var = var_of(x, n), std = sqrt(var), sk = 0, ku = 0;
@@ -312,7 +312,7 @@ static void dynamics(const double *s, const double *e, const double *v, int n, d
         a[t] = s[t] - ms - k * (t - (n - 1) / 2.0);
         res += a[t] * a[t];
     }
-    out[11] = fmin(fmax(1 - res / (r0 + 1e-10), 0), 1);
+    out[11] = fmin(fmax(1 - res / (r0 + 1e-8), 0), 1);
     out[12] = var_of(a, n);
     int *high = calloc((size_t)n + 2, sizeof *high), *burst = calloc((size_t)n + 2, sizeof *burst); /* padded on both sides */
     for (int t = 0; t < n; t++) high[t + 1] = s[t] > ms + 2 * std;
@@ -353,7 +353,7 @@ static double lagged(const double *a, const double *b, int n, int lag)
     if (m < 2) return 0;
     double ma = mean_of(a, m), mb = mean_of(b + lag, m), s = 0;
     for (int t = 0; t < m; t++) s += (a[t] - ma) * (b[t + lag] - mb) / m;
-    return s / ((sqrt(var_of(a, m)) + 1e-8) * (sqrt(var_of(b + lag, m)) + 1e-8));
+    return s / (sqrt(var_of(a, m)) * sqrt(var_of(b + lag, m)) + 1e-8);
 }
 
 static double corr_field(const double *a, const double *b, int n)
@@ -382,8 +382,8 @@ static void channel_causality(const float *x, int64_t stride, const double *s, i
         double e = 0, f, b;
         for (int t = 0; t + lag < n; t++) e += fabs(s[t + lag] - s[t]) / (n - lag);
         slope_errors(s, n, lag, &f, &b);
-        out[lag - 1] += corrected ? f / (b + 1e-8) : e / (e + 1e-8);
-        out[2 + lag - 1] += corrected ? f - b : 0;
+        out[2 * (lag - 1)] += corrected ? f / (b + 1e-8) : e / (e + 1e-8);
+        out[2 * (lag - 1) + 1] += corrected ? f - b : 0;
     }
     double cube = 0, flow = 0, ratio = 0;
     for (int t = 0; t + 1 < n; t++) {

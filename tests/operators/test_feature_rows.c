@@ -290,6 +290,7 @@ LT_TEST(architecture_is_the_unit_row_by_default)
 LT_TEST(named_architecture_columns)
 {
     lt_dataset_config c = { .space = { P, params }, .architecture_variant = LT_ARCHITECTURE_NAMED };
+    memset(&c.named, true, sizeof c.named); /* every group and column, as by default */
     float got[64];
     LT_CHECK(lt_architecture_count(&c) <= 64);
     LT_CHECK_OK(lt_architecture_compute(&c, unit, got));

@@ -2,8 +2,11 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
+#include "base/alloc.h"
 #include "operators/features/table.h"
 #include "operators/features/features.h"
+
+#include <locale.h>
 
 static lt_feature_options defaults(void)
 {
@@ -58,7 +61,8 @@ LT_TEST(default_columns_stand_where_readers_expect_them)
         { "time_to_0.5x", 16 }, { "time_to_2.0x", 17 }, { "rolling_w5_mean", 18 }, { "rolling_w5_std_variability", 23 },
         { "rolling_w10_mean", 24 }, { "rolling_w20_std_variability", 35 }, { "causality_lag_corr_asymmetry_mean_lag1", 36 },
         { "causality_lag_corr_asymmetry_max_lag1", 37 }, { "causality_lag_corr_asymmetry_max_lag3", 41 },
-        { "causality_pred_error_ratio_lag1", 42 }, { "causality_pred_error_diff_lag2", 45 }, { "causality_time_irreversibility", 46 },
+        { "causality_pred_error_ratio_lag1", 42 }, { "causality_pred_error_diff_lag1", 43 }, { "causality_pred_error_ratio_lag2", 44 },
+        { "causality_pred_error_diff_lag2", 45 }, { "causality_time_irreversibility", 46 },
         { "causality_spatial_flow_anisotropy", 49 }, { "L1_mean_drift_raw", 50 }, { "L1_mean_drift_highpass", 52 },
         { "L1_drift_variance_raw", 53 }, { "L2_mean_drift_raw", 62 }, { "tv_monotonicity_highpass", 109 } };
     for (size_t i = 0; i < sizeof step / sizeof *step; i++) LT_CHECK_EQ_INT(temporal_column(s, step[i].name), step[i].column);
@@ -220,6 +224,61 @@ LT_TEST(the_page_lists_every_feature_and_number)
         if (!strstr(page, text)) LT_TEST_FAIL("docs/features.md lacks the line %s", text);
     }
     free(page);
+}
+
+/* A locale with a decimal comma, made for this test; false where its sources are missing. */
+static bool take_comma(char *folder)
+{
+    char line[200];
+    if (!mkdtemp(folder)) return false;
+    snprintf(line, sizeof line, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
+    if (system(line) == -1 || setenv("LOCPATH", folder, 1)) return false;
+    return setlocale(LC_NUMERIC, "de_DE.UTF-8") && !strcmp(localeconv()->decimal_point, ",");
+}
+
+LT_TEST(names_do_not_follow_the_locale)
+{
+    char folder[] = "/tmp/lathe-locale-XXXXXX", line[100];
+    lt_feature_options o = defaults();
+    o.rolling_window_fractions = (lt_text_list){ 1, { "0.125" } };
+    lt_feature_set *plain, *comma;
+    LT_CHECK_OK(lt_feature_set_create(&o, true, &plain));
+    bool made = take_comma(folder);
+    if (made) LT_CHECK_OK(lt_feature_set_create(&o, true, &comma));
+    setlocale(LC_NUMERIC, "C");
+    snprintf(line, sizeof line, "rm -rf %s", folder);
+    LT_CHECK(system(line) == 0);
+    LT_CHECK(summary_column(plain, "rolling_w12.5_mean") >= 0);
+    if (made) {
+        LT_CHECK(!strcmp(lt_feature_registry_json(comma), lt_feature_registry_json(plain)));
+        LT_CHECK(summary_column(comma, "rolling_w12.5_mean") >= 0);
+        lt_feature_set_destroy(comma);
+    }
+    lt_feature_set_destroy(plain);
+    if (!made) LT_SKIP("no locale with a decimal comma can be made");
+}
+
+/* One refused allocation is a failure, never a table with a name missing. */
+LT_TEST(names_are_whole_or_the_set_is_refused)
+{
+    lt_feature_options o = defaults();
+    lt_feature_set *whole, *s;
+    int refused = 0;
+    LT_CHECK_OK(lt_feature_set_create(&o, true, &whole));
+    for (int64_t n = 1;; n++) {
+        int64_t live = lt_alloc_live(), made = lt_alloc_count();
+        lt_alloc_fail_at(n);
+        lt_status status = lt_feature_set_create(&o, true, &s);
+        lt_alloc_fail_at(0);
+        if (status == LT_OK) LT_CHECK(!strcmp(lt_feature_registry_json(s), lt_feature_registry_json(whole)));
+        else LT_CHECK_EQ_INT(status, LT_ERR_MEMORY);
+        refused += status != LT_OK;
+        lt_feature_set_destroy(s);
+        LT_CHECK_EQ_INT(lt_alloc_live(), live);
+        if (lt_alloc_count() - made < n) break; /* there were fewer */
+    }
+    LT_CHECK(refused > 3);
+    lt_feature_set_destroy(whole);
 }
 
 LT_TEST_MAIN()

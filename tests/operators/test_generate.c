@@ -374,7 +374,7 @@ LT_TEST(extraction_takes_a_document_of_its_own)
     LT_CHECK_EQ_INT(info_of(out).rows, 4);
     LT_CHECK_EQ_INT(info_of(out).temporal_columns, 63 - 6 + 3);
     LT_CHECK_OK(lt_file_write(document, bad, sizeof bad - 1));
-    LT_CHECK_FAILS(lt_dataset_extract(d, &(lt_extract_options){ .size = sizeof(lt_extract_options), .output = out, .config = document }, NULL), LT_ERR_FORMAT, "did you mean 'summary'");
+    LT_CHECK_FAILS(lt_dataset_extract(d, &(lt_extract_options){ .size = sizeof(lt_extract_options), .output = out, .config = document }, NULL), LT_ERR_ARGUMENT, "did you mean 'summary'");
     lt_dataset_close(d);
 }
 

@@ -475,6 +475,31 @@ LT_TEST(one_process_writes_at_a_time)
     lt_free(rows);
 }
 
+/* Writes, forks a child that lives on for `us` with a copy of every descriptor, and is killed: as when a run is killed just after it began a
+   process that parses. */
+static void be_killed_after_fork(const char *path, useconds_t us)
+{
+    lt_store_claim *claim;
+    if (lt_store_claim_take(path, &claim)) _exit(1);
+    if (fork()) raise(SIGKILL);
+    usleep(us);
+    _exit(0);
+}
+
+LT_TEST(the_lock_ends_with_its_process)
+{
+    const char *path = scratch("forked.h5");
+    lt_store_plan p = plan_of(6, 4, false, LT_COMPRESS_GZIP);
+    int status;
+    LT_CHECK_OK(make_skeleton(path, &p));
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) be_killed_after_fork(path, 500000);
+    LT_CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+    LT_CHECK_OK(write_all(path, &p, true, INT64_MAX));
+    LT_CHECK_EQ_INT(check_file(path, &p), 6);
+}
+
 /* Processes that take turns as fast as they can: each finds the journal that the one before it is about to remove. */
 LT_TEST(a_removed_lock_is_no_lock)
 {

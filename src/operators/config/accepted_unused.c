@@ -78,6 +78,11 @@ const lt_schema_row lt_accepted_unused[] = {
     BOOL("dataset.metadata.include_sampling_metrics", "true", "keep the quality of the sample", ALL_WRITTEN),
     BOOL("dataset.metadata.include_timestamps", "true", "keep dates", "the option --record-times decides"),
 
+    TEXT("features.architecture.version", "1.0.0", 0, "version of the columns", "every version is read alike"),
+    BOOL("features.architecture.include_learned_embeddings", "false", "learned columns", "nothing defines them"),
+    TEXT("features.initial.version", "1.0.0", 0, "version of the columns", "every version is read alike"),
+    BOOL("features.initial.cnn.freeze_encoder", "true", "train no weights", "weights are drawn and never trained"),
+
     ENUM("logging.level", "INFO", levels, "how much is printed", "the options --quiet and --verbose decide"),
     ENUM("logging.format", "structured", formats, "how it is printed", "the option --json decides"),
     TEXT("logging.output", "stdout", 0, "where it is printed", "results go to standard output, messages to standard error"),

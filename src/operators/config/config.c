@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/config.h"
 #include "base/files/file.h"
+#include "base/options.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "lathe/dataset.h"
@@ -76,6 +77,14 @@ static lt_status override_number(lt_dataset_config *c, const char *path, const c
     return override_text(c, path, flag, given ? text : NULL, true);
 }
 
+/* What may differ between two runs that make the same rows: who shares them, and notes for people. */
+static void drop_notes(lt_yaml_node *document)
+{
+    static const char *const notes[] = { "description", "author", "created", "purpose" };
+    lt_yaml_drop(lt_yaml_member(document, "simulation"), "parallelism");
+    for (size_t i = 0; i < LT_LEN(notes); i++) lt_yaml_drop(lt_yaml_member(document, "metadata"), notes[i]);
+}
+
 static lt_status apply_overrides(lt_dataset_config *c, const lt_dataset_overrides *o)
 {
     LT_TRY(override_text(c, "dataset.output_path", "--output", o->output, false));
@@ -84,7 +93,7 @@ static lt_status apply_overrides(lt_dataset_config *c, const lt_dataset_override
     LT_TRY(override_number(c, "sampling.batch_size", "--batch-size", o->batch_size, o->batch_size != 0));
     LT_TRY(override_number(c, "simulation.num_realizations", "--num-realizations", o->realizations, o->realizations != 0));
     LT_TRY(override_text(c, "engine.watchdog", "--watchdog", o->watchdog, false));
-    if (o->any_devices) lt_yaml_drop(lt_yaml_member(c->document, "simulation"), "parallelism");
+    if (o->any_devices) drop_notes(c->document);
     return override_number(c, "sampling.sobol.seed", "--seed", (int64_t)o->seed, o->has_seed);
 }
 
@@ -156,7 +165,8 @@ static lt_status note_idle_settings(lt_dataset_config *c)
             char key[128];
             snprintf(key, sizeof key, "features.summary.%s", row->name);
             const lt_yaml_node *n = lt_feature_option_idle(row) ? lt_schema_find(c->document, key) : NULL;
-            if (n && n->text && strtod(n->text, NULL) != strtod(row->default_text, NULL))
+            double given = 0, usual = 0; /* what is no number was refused before */
+            if (n && n->text && (lt_text_real(n->text, &given), lt_text_real(row->default_text, &usual), given != usual))
                 LT_TRY(lt_note(&c->notes, "%s: %s has no effect: %s", lt_yaml_place(n).s, key, lt_feature_option_idle(row)));
         }
     return LT_OK;

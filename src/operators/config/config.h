@@ -51,6 +51,22 @@ typedef enum lt_summary_mode { LT_SUMMARY_MANUAL, LT_SUMMARY_LEARNED, LT_SUMMARY
 typedef enum lt_initial_variant { LT_INITIAL_MANUAL14, LT_INITIAL_BASIC38 } lt_initial_variant;
 typedef enum lt_architecture_variant { LT_ARCHITECTURE_UNIT, LT_ARCHITECTURE_NAMED, LT_ARCHITECTURE_PRODUCTS } lt_architecture_variant;
 
+/* Which named columns of ARCHITECTURE there are: groups, and what each includes. */
+typedef struct lt_architecture_switches {
+    bool architecture, depth, width, kernel_size, activation, dropout, parameters;
+    bool stochastic, noise_scale, schedule, correlation, noise_type, score;
+    bool operators, normalization, grid_size, grid_class;
+    bool evolution, policy, dt, alpha;
+    bool stratification, strata, hash, boundary, extremeness;
+} lt_architecture_switches;
+
+/* What INITIAL holds besides its variant's columns, and where. */
+typedef struct lt_initial_switches {
+    bool manual, cnn, vae, manual_separate, cnn_separate, combined;
+    int  cnn_kind;
+    int64_t dim;                    /* of the embedding */
+} lt_initial_switches;
+
 /* The engine: mapping, each the position of its name in the schema (config/keys.c). */
 typedef struct lt_engine_keys { int padding, gelu, noise_semantics, grf, clip, features, alias_blocks, watchdog; } lt_engine_keys;
 enum { LT_WATCHDOG_AUTO, LT_WATCHDOG_ON, LT_WATCHDOG_OFF };
@@ -95,6 +111,8 @@ struct lt_dataset_config {
     bool               temporal, summary, initial, architecture; /* summary: the statistics; learned.enabled: the latents */
     lt_initial_variant initial_variant;
     lt_architecture_variant architecture_variant;
+    lt_architecture_switches named;
+    lt_initial_switches initials;
     lt_summary_mode    summary_mode;
     lt_learned_options learned;
     lt_feature_options features;

@@ -81,7 +81,7 @@ static lt_status read_param(const target *t, const lt_yaml_node *n)
             return LT_OK;
         }
         return read_number(t, n, "null or %s", &t->value->item[0]);
-    default: return read_number(t, n, "%s", &t->value->item[0]);
+    default: return read_number(t, n, "%s, or [a, b]", &t->value->item[0]);
     }
 }
 
@@ -93,6 +93,9 @@ static lt_status read_range(const target *t, const lt_yaml_node *n)
     t->value->drawn = true;
     return LT_OK;
 }
+
+/* A number that is given as a list is a range too: `num_blobs: [1, 5]`. */
+static bool is_pair(const target *t, const lt_yaml_node *n) { return n->kind == LT_YAML_LIST && t->param->kind <= LT_FIELD_MAYBE && t->param->kind != LT_FIELD_PAIR; }
 
 /* ---- Blocks --------------------------------------------------------------------------------- */
 static const lt_field_param *find_param(const lt_field_type_row *row, const char *key, int *at, bool *range)
@@ -124,7 +127,8 @@ static lt_status read_block(const lt_yaml_node *block, bool lenient, lt_notes *n
         snprintf(t.path, sizeof t.path, "%s.%.60s.%.60s", section, block->key, m->key);
         if (t.param) {
             t.value = &recipe->value[at];
-            LT_TRY(range ? read_range(&t, m) : read_param(&t, m));
+            LT_TRY(range || is_pair(&t, m) ? read_range(&t, m) : read_param(&t, m));
+            if (!range && t.value->drawn && t.param->kind == LT_FIELD_INT) t.value->item[1] += 1; /* both ends, where X_range leaves the upper one out */
         } else if (!lenient) {
             const char *names[LT_FIELD_MAX_PARAMS];
             for (int i = 0; i < row->n_params; i++) names[i] = row->params[i].name;

@@ -54,6 +54,7 @@ const char *lt_param_target_nearest(const char *name)
 int lt_param_name_position(const lt_param_target *t, const char *text)
 {
     if (t->names == lt_activation_names && !strcmp(text, "swish")) return LT_ACT_SILU;
+    if (t->names == lt_noise_names && !strcmp(text, "uniform")) return LT_NOISE_NONE; /* Spinlock knows the name and adds nothing; read_choices warns */
     for (int i = 0; t->names[i]; i++)
         if (!strcmp(t->names[i], text)) return i;
     return -1;

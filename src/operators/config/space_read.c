@@ -126,6 +126,8 @@ static lt_status refuse_value(const reader *r, const lt_yaml_node *spec, const l
 static lt_status check_choice(const reader *r, const lt_yaml_node *node, const lt_param_target *t, const lt_param_choice *c)
 {
     if (t->kind == LT_TARGET_NAME) {
+        if (!strcmp(t->name, "noise_type") && !strcmp(c->text, "uniform"))
+            return lt_note(r->notes, "%s: noise_type 'uniform' adds no noise, as in Spinlock", lt_yaml_place(node).s);
         if (lt_param_name_position(t, c->text) >= 0) return LT_OK;
         char expected[160];
         lt_option row = { .type = LT_OPTION_TYPE_ENUM, .names = t->names };

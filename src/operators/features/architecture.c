@@ -72,44 +72,60 @@ static void emit_score(walk *w)
     emit(w, "stoch_score", "", decades > 0 ? fmin(fmax(at / decades, 0), 1) : 0);
 }
 
-static void emit_strata(walk *w)
+static void emit_strata(walk *w, const lt_architecture_switches *on)
 {
     double hash = 0, power = 1, distance = 0.5, square = 0;
     for (int i = 0; i < w->c->space.n; i++) {
         char name[32];
         double u = w->unit ? (double)w->unit[i] : 0, stratum = fmin(floor(4 * u), 3);
         snprintf(name, sizeof name, "%d_stratum", i);
-        emit(w, "strat_dim", name, stratum);
+        if (on->strata) emit(w, "strat_dim", name, stratum);
         hash += stratum * power;
         power *= 4;
         distance = fmin(distance, fmin(u, 1 - u));
         square += (u - 0.5) * (u - 0.5);
     }
-    emit(w, "strat_hash", "", hash);
-    emit(w, "strat_boundary_dist", "", distance);
-    emit(w, "strat_extremeness", "", sqrt(square));
+    if (on->hash) emit(w, "strat_hash", "", hash);
+    if (on->boundary) emit(w, "strat_boundary_dist", "", distance);
+    if (on->extremeness) emit(w, "strat_extremeness", "", sqrt(square));
+}
+
+static void walk_network(walk *w, const lt_architecture_switches *on)
+{
+    if (on->depth) emit_number(w, "num_layers", "arch_num_layers", false);
+    if (on->width) emit_number(w, "base_channels", "arch_base_channels", false);
+    if (on->kernel_size) emit_number(w, "kernel_size", "arch_kernel_size", false);
+    if (on->activation) emit_choices(w, "activation", "arch_activation_");
+    if (on->dropout) emit_number(w, "dropout_rate", "arch_dropout_rate", false);
+    if (on->parameters) emit_size(w);
+}
+
+static void walk_noise(walk *w, const lt_architecture_switches *on)
+{
+    if (on->noise_scale) emit_number(w, "noise_scale", "stoch_noise_scale_log", true);
+    if (on->schedule) emit_choices(w, "noise_schedule", "stoch_schedule_");
+    if (on->correlation) emit_number(w, "spatial_correlation", "stoch_spatial_corr", false);
+    if (on->noise_type) emit_choices(w, "noise_type", "stoch_noise_");
+    if (on->score) emit_score(w);
+}
+
+static void walk_evolution(walk *w, const lt_architecture_switches *on)
+{
+    if (on->policy) emit_choices(w, "update_policy", "evol_policy_");
+    if (on->dt) emit_number(w, "dt", "evol_dt_log", true);
+    if (on->alpha) emit_number(w, "alpha", "evol_alpha", false);
 }
 
 static void walk_named(walk *w)
 {
-    emit_number(w, "num_layers", "arch_num_layers", false);
-    emit_number(w, "base_channels", "arch_base_channels", false);
-    emit_number(w, "kernel_size", "arch_kernel_size", false);
-    emit_choices(w, "activation", "arch_activation_");
-    emit_number(w, "dropout_rate", "arch_dropout_rate", false);
-    emit_size(w);
-    emit_number(w, "noise_scale", "stoch_noise_scale_log", true);
-    emit_choices(w, "noise_schedule", "stoch_schedule_");
-    emit_number(w, "spatial_correlation", "stoch_spatial_corr", false);
-    emit_choices(w, "noise_type", "stoch_noise_");
-    emit_score(w);
-    emit_choices(w, "normalization", "op_norm_");
-    emit_number(w, "grid_size", "op_grid_size", false);
-    emit_choices(w, "grid_size", "op_grid_");
-    emit_choices(w, "update_policy", "evol_policy_");
-    emit_number(w, "dt", "evol_dt_log", true);
-    emit_number(w, "alpha", "evol_alpha", false);
-    emit_strata(w);
+    const lt_architecture_switches *on = &w->c->named;
+    if (on->architecture) walk_network(w, on);
+    if (on->stochastic) walk_noise(w, on);
+    if (on->operators && on->normalization) emit_choices(w, "normalization", "op_norm_");
+    if (on->operators && on->grid_size) emit_number(w, "grid_size", "op_grid_size", false);
+    if (on->operators && on->grid_class) emit_choices(w, "grid_size", "op_grid_");
+    if (on->evolution) walk_evolution(w, on);
+    if (on->stratification) emit_strata(w, on);
 }
 
 static void walk_unit(walk *w)

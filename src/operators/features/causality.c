@@ -68,7 +68,7 @@ static double lagged_correlation(const double *a, const double *b, int64_t n, in
     b += lag;
     double mean_a = lt_series_mean(a, m), mean_b = lt_series_mean(b, m), sum = 0;
     for (int64_t t = 0; t < m; t++) sum += (a[t] - mean_a) * (b[t] - mean_b);
-    return sum / (double)m / ((sqrt(lt_series_variance(a, m, mean_a)) + 1e-8) * (sqrt(lt_series_variance(b, m, mean_b)) + 1e-8));
+    return sum / (double)m / (sqrt(lt_series_variance(a, m, mean_a)) * sqrt(lt_series_variance(b, m, mean_b)) + 1e-8);
 }
 
 static void lag_values(const lt_time_plan *p, const double *const s[C], double *value)

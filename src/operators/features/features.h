@@ -19,6 +19,7 @@ int         lt_feature_summary_count(const lt_feature_set *s);           /* 110,
 const char *lt_feature_temporal_name(const lt_feature_set *s, int column);
 const char *lt_feature_summary_name(const lt_feature_set *s, int column);
 const char *lt_feature_aggregated_name(const lt_feature_set *s, int column); /* 0..3 s - 1: all means, all stds, all cvs */
+int         lt_feature_registry_count(const lt_feature_set *s);          /* 183 and extras, whatever is switched off: as Spinlock's files count */
 const char *lt_feature_registry_json(const lt_feature_set *s);           /* {category: {name: index}} of 8.1 */
 
 /* The running sums of one operator's rollout; one user at a time. G is the operator's own grid.

@@ -103,7 +103,7 @@
     X(LAG_MEAN, CAUSALITY, RUN, ALL, LAG, 0, 0, "causality_lag_corr_asymmetry_mean_lag{}", "lag_corr_asymmetry_mean") \
     X(LAG_MAX, CAUSALITY, RUN, ALL, LAG, 1, 0, "causality_lag_corr_asymmetry_max_lag{}", "lag_corr_asymmetry_max") \
     X(PREDICTION_RATIO, CAUSALITY, RUN, EACH, PREDICTION, 0, 0, "causality_pred_error_ratio_lag{}", "pred_error_ratio") \
-    X(PREDICTION_DIFF, CAUSALITY, RUN, EACH, PREDICTION, 0, 0, "causality_pred_error_diff_lag{}", "pred_error_diff") \
+    X(PREDICTION_DIFF, CAUSALITY, RUN, EACH, PREDICTION, 1, 0, "causality_pred_error_diff_lag{}", "pred_error_diff") \
     X(IRREVERSIBILITY, CAUSALITY, RUN, EACH, NONE, 0, 0, "causality_time_irreversibility", "time_irreversibility") \
     X(ASYMMETRY, CAUSALITY, RUN, EACH, NONE, 0, 0, "causality_time_asymmetry_index", "time_asymmetry_index") \
     X(FLOW, CAUSALITY, RUN, EACH, NONE, 0, 0, "causality_spatial_flow_magnitude", "spatial_flow_magnitude") \

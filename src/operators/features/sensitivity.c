@@ -3,18 +3,22 @@
 #include "operators/features/table.h"
 #include "operators/features/features.h"
 
-/* R^2 of the least-squares line through (x, y). A constant y lies on a line. */
+/* R^2 of the least-squares line through (x, y): 1 - residual / (total + 1e-10), so a constant y lies on a line. */
 static double line_r2(const double *x, const double *y, int n)
 {
-    double mx = 0, my = 0, sxx = 0, sxy = 0, syy = 0;
+    double mx = 0, my = 0, sxx = 0, sxy = 0, syy = 0, residual = 0;
     for (int i = 0; i < n; i++) { mx += x[i] / n; my += y[i] / n; }
     for (int i = 0; i < n; i++) {
         sxx += (x[i] - mx) * (x[i] - mx);
         sxy += (x[i] - mx) * (y[i] - my);
         syy += (y[i] - my) * (y[i] - my);
     }
-    if (syy <= 1e-10 * (1e-10 + my * my)) return 1;
-    return sxx > 0 ? sxy * sxy / (sxx * syy) : 0;
+    double slope = sxx > 0 ? sxy / sxx : 0;
+    for (int i = 0; i < n; i++) {
+        double left = y[i] - my - slope * (x[i] - mx);
+        residual += left * left;
+    }
+    return 1 - residual / (syy + 1e-10);
 }
 
 /* The gain whose factor is nearest to the one asked for: the columns are named after 0.5 and 1.5. */

@@ -57,7 +57,7 @@ static void trend_values(const lt_time_plan *p, lt_time_work *w, const double *s
         residual += w->a[t] * w->a[t];
         total += (s[t] - l.mean) * (s[t] - l.mean);
     }
-    AT(TREND) = fmin(fmax(1 - residual / (total + 1e-10), 0), 1);
+    AT(TREND) = fmin(fmax(1 - residual / (total + 1e-8), 0), 1);
     AT(DETRENDED) = lt_series_variance(w->a, n, lt_series_mean(w->a, n));
 }
 

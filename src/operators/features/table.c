@@ -4,6 +4,7 @@
 #include "operators/features/features.h"
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "lathe/json.h"
@@ -67,6 +68,7 @@ void lt_feature_loop_label(const lt_feature_set *s, lt_feature_loop loop, int k,
     case LT_LOOP_ENTROPY_SCALE: snprintf(text, bytes, "%d", 2 << k); break;
     default: snprintf(text, bytes, "%d", k + 1); break;
     }
+    lt_number_point(text); /* names of columns are the same in every locale */
 }
 
 /* ---- Options that are lists -------------------------------------------------------- */
@@ -138,14 +140,15 @@ static void find_stored(lt_feature_set *s)
     }
 }
 
-static char *expand_name(lt_feature_set *s, int id, int k)
+enum { NAME_BYTES = 128 };
+
+static void expand_name(const lt_feature_set *s, int id, int k, char text[NAME_BYTES])
 {
-    char label[32], text[128];
+    char label[32];
     const char *name = rows[id].name, *hole = strstr(name, "{}");
     lt_feature_loop_label(s, rows[id].loop, k, label, sizeof label);
-    if (hole) snprintf(text, sizeof text, "%.*s%s%s", (int)(hole - name), name, label, hole + 2);
-    else snprintf(text, sizeof text, "%s", name);
-    return lt_arena_strdup(&s->arena, text);
+    if (hole) snprintf(text, NAME_BYTES, "%.*s%s%s", (int)(hole - name), name, label, hole + 2);
+    else snprintf(text, NAME_BYTES, "%s", name);
 }
 
 typedef lt_status (*visit_fn)(lt_feature_set *s, int id, int k);
@@ -173,7 +176,9 @@ static lt_status add_column(lt_feature_set *s, int id, int k)
 {
     if (!s->stored[id]) return LT_OK;
     lt_feature_columns *c = &s->of[rows[id].family];
-    char *name = expand_name(s, id, k);
+    char text[NAME_BYTES];
+    expand_name(s, id, k, text);
+    char *name = lt_arena_strdup(&s->arena, text);
     if (!name) return LT_ERR_MEMORY;
     c->column[c->n++] = (lt_feature_column){ id, s->slot[id] + k, name };
     return LT_OK;
@@ -238,8 +243,9 @@ static void write_category(lt_feature_set *s, lt_json *j, int category, int *con
             for (int g = f; g < f + n; g++) {
                 int index = index_of_slot[rows[g].family][s->slot[g] + k];
                 if (index < 0) continue;
-                char *name = expand_name(s, g, k);
-                lt_json_field_int(j, name ? name : "", index);
+                char name[NAME_BYTES];
+                expand_name(s, g, k, name);
+                lt_json_field_int(j, name, index);
             }
     }
     lt_json_object_end(j);
@@ -303,6 +309,15 @@ const char *lt_feature_temporal_name(const lt_feature_set *s, int column) { retu
 const char *lt_feature_summary_name(const lt_feature_set *s, int column) { return s->of[LT_FAMILY_RUN].column[column].name; }
 const char *lt_feature_aggregated_name(const lt_feature_set *s, int column) { return s->aggregated_name[column]; }
 const char *lt_feature_registry_json(const lt_feature_set *s) { return s->registry; }
+
+int lt_feature_registry_count(const lt_feature_set *s)
+{
+    int n = 0;
+    for (int f = 0; f < LT_F_COUNT; f++)
+        if (f < LT_F_FIRST_EXTRA || s->stored[f]) n += lt_feature_loop_count(s, rows[f].loop);
+    return n;
+}
+
 int lt_feature_sensitivity_count(const lt_feature_set *s) { return s->n_epsilons + s->n_gains + 3; }
 
 int lt_feature_sensitivity_columns(const lt_feature_set *s, int *first)

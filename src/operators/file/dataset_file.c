@@ -1,5 +1,6 @@
 /* Opening dataset files for reading: a jailed process has the file, we have what it found. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/file/dataset_file.h"
+#include "operators/file/engine.h"
 #include "operators/file/hdf5.h"
 
 #include "base/alloc.h"
@@ -35,6 +36,7 @@ static lt_status receive_texts(lt_dataset *d, const lt_file_head *h)
     const char **to[LT_FILE_TEXTS] = { &d->info.config, &d->info.engine_config, &d->info.engine_version, &d->info.precision, &d->info.creation_date,
                                        &d->info.sampling_metrics, &d->info.device };
     for (int i = 0; i < LT_FILE_TEXTS; i++) *to[i] = d->text[i] ? d->text[i] : "";
+    d->info.engine_age = lt_engine_age(d->info.engine_version);
     return LT_OK;
 }
 

@@ -20,14 +20,14 @@ static lt_status find_array(const lt_dataset *d, const char *path, const lt_file
 static lt_status check_rows(const lt_dataset *d, const lt_file_item *item, int64_t first, int64_t n)
 {
     if (first >= 0 && n >= 0 && n <= item->dim[0] && first <= item->dim[0] - n) return LT_OK;
-    return LT_FAIL(LT_ERR_ARGUMENT, "%s: rows %" PRId64 "..%" PRId64 " of %s, which has %" PRId64, d->path, first, first + n - 1, item->path, item->dim[0]);
+    return LT_FAIL(LT_ERR_ARGUMENT, "%s: %" PRId64 " rows from %" PRId64 " on of %s, which has %" PRId64, d->path, n, first, item->path, item->dim[0]);
 }
 
 /* Refuses what the caller may get wrong and what the file may hold instead of what the caller expects. */
 static lt_status check_values(const lt_dataset *d, const lt_file_item *item, const lt_read_request *q, int64_t n_values)
 {
     int64_t values = q->count[0];
-    for (int k = 1; k < item->rank; k++) values = values > INT64_MAX / q->count[k] ? INT64_MAX : values * q->count[k];
+    for (int k = 1; k < item->rank; k++) values = q->count[k] && values > INT64_MAX / q->count[k] ? INT64_MAX : values * q->count[k];
     if (values == n_values) return LT_OK;
     lt_shape shape = lt_dataset_item_shape(item);
     return LT_FAIL(LT_ERR_FORMAT, "%s: %s is %s: %" PRId64 " rows of it are %" PRId64 " values, expected %" PRId64, d->path, item->path, lt_shape_str(&shape).s,
@@ -89,7 +89,7 @@ lt_status lt_dataset_read_step(lt_dataset *d, int64_t first, int64_t n, int64_t 
     bool many = item->rank == 6; /* [N, M, T, 3, G, G], or without T */
     lt_read_request q = { .what = LT_READ_F32, .start = { first }, .count = { n } };
     if (first < 0 || n < 1 || n > item->dim[0] || first > item->dim[0] - n || t < 0 || t >= (many ? item->dim[2] : 1))
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: no rows %" PRId64 "..%" PRId64 " with step %" PRId64, d->path, first, first + n - 1, t);
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: no %" PRId64 " rows from %" PRId64 " on with step %" PRId64, d->path, n, first, t);
     for (int k = 1; k < item->rank; k++) q.count[k] = item->dim[k];
     if (many) q.start[2] = t, q.count[2] = 1;
     LT_TRY(check_values(d, item, &q, n_values));

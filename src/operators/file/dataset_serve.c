@@ -220,16 +220,24 @@ static void serve_requests(const lt_file_scan *s, int fd)
     }
 }
 
+static void answer_contents(const lt_file_scan *s, const lt_file_head *h, char *const *text, int fd)
+{
+    lt_jail_answer(fd, LT_OK, h, sizeof *h);
+    lt_jail_answer(fd, LT_OK, s->item, (size_t)s->n * sizeof *s->item);
+    for (int i = 0; i < LT_FILE_TEXTS; i++)
+        if (text[i]) lt_jail_answer(fd, LT_OK, text[i], (size_t)h->text_bytes[i]);
+}
+
 void lt_dataset_serve(void *source, int fd)
 {
     lt_file_scan s = { .path = ((lt_dataset_source *)source)->path, .file = -1 };
     lt_file_head h = { 0 };
     char *text[LT_FILE_TEXTS] = { NULL };
     lt_status st = open_file(&s, source, &h, text);
-    lt_jail_answer(fd, st, &h, sizeof h);
-    if (st) return;
-    lt_jail_answer(fd, LT_OK, s.item, (size_t)s.n * sizeof *s.item);
-    for (int i = 0; i < LT_FILE_TEXTS; i++)
-        if (text[i]) lt_jail_answer(fd, LT_OK, text[i], (size_t)h.text_bytes[i]);
-    serve_requests(&s, fd);
+    if (st) lt_jail_answer(fd, st, NULL, 0);
+    else answer_contents(&s, &h, text, fd);
+    for (int i = 0; i < LT_FILE_TEXTS; i++) lt_free(text[i]);
+    if (!st) serve_requests(&s, fd);
+    if (s.file >= 0) H5Fclose(s.file);
+    lt_free(s.item);
 }

@@ -5,9 +5,15 @@
 #include "base/files/file.h"
 #include "operators/file/lzf.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* An attribute larger than this is not one of ours. */
 enum { MAX_TEXTS = 100000, MAX_TEXT_BYTES = 1 << 26 };
@@ -38,14 +44,37 @@ static const H5Z_class2_t lzf_class = { H5Z_CLASS_T_VERS, LT_FILTER_LZF, 1, 1, "
 
 static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
 
+static bool start(void)
+{
+    H5dont_atexit();
+    return H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0 && H5Zregister(&lzf_class) >= 0;
+}
+
+/* The library ends the process that starts it without enough memory. A child tries it first; one that hangs has met a lock that another
+   thread of the program held, which says nothing about memory (decision 182). */
+static bool may_start(void)
+{
+    enum { SECONDS = 5 };
+    int status = 0;
+    pid_t parent = getpid(), child = fork();
+    if (child < 0) return true;
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (int i = 1; i < 32; i++) signal(i, SIG_DFL);
+        (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+        alarm(SECONDS);
+        _exit(getppid() != parent || !start());
+    }
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return true; /* another part of the program waited for it */
+    return status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+}
+
 lt_status lt_hdf5_lock(void)
 {
     static bool ready;
     pthread_mutex_lock(&library);
-    if (ready) return LT_OK;
-    H5dont_atexit();
-    ready = H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0 && H5Zregister(&lzf_class) >= 0;
-    if (ready) return LT_OK;
+    if (ready || (ready = may_start() && start())) return LT_OK;
     pthread_mutex_unlock(&library);
     return LT_FAIL(LT_ERR_MEMORY, "the HDF5 library did not start, most likely for want of memory");
 }
@@ -60,12 +89,13 @@ static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *ctx)
     static const char words[] = "error message = '", number[] = "errno = ";
     failure *f = ctx;
     f->lacks_memory |= error->maj_num == H5E_RESOURCE && (error->min_num == H5E_NOSPACE || error->min_num == H5E_CANTALLOC);
-    f->lacks_memory |= error->desc && strstr(error->desc, "memory allocation failed") != NULL;
+    f->lacks_memory |= error->desc && (strstr(error->desc, "allocat") || strstr(error->desc, "H5MM_")); /* "image null after H5MM_realloc()" */
     if (n || !error->desc) return 0;
     const char *from = strstr(error->desc, words), *system = strstr(error->desc, number);
     if (system) f->error = atoi(system + sizeof number - 1);
+    const char *end = from ? "'\n" : "\n";
     from = from ? from + sizeof words - 1 : error->desc;
-    snprintf(f->text, sizeof f->text, "%.*s", (int)strcspn(from, "'\n"), from);
+    snprintf(f->text, sizeof f->text, "%.*s", (int)strcspn(from, end), from);
     return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { HEAD_BYTES = 4096, SLOT_HEAD = 64 };
@@ -198,14 +199,30 @@ static bool is_in_place(const lt_journal *j)
     return !fstat(j->fd, &open_one) && !lstat(j->path, &named) && open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
 }
 
+/* The lock of a process that ended goes with its last descriptor, and a child that it had just forked has a copy of each until it closes
+   them. So the writer marks the file as well, by a lock that no child inherits: without the mark, whoever holds the lock is about to let go
+   of it, and is waited for (decision 180). The mark alone would not do: closing any descriptor of the file takes it away. */
+enum { PATIENCE_MS = 3000 };
+
+static void mark(int fd) { (void)fcntl(fd, F_SETLK, &(struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET }); }
+
+static bool is_marked(int fd)
+{
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    return fcntl(fd, F_OFD_GETLK, &whole) || whole.l_type != F_UNLCK; /* this process's own mark counts, and unknown is marked */
+}
+
 static lt_status lock_file(lt_journal *j)
 {
-    int result;
-    do result = flock(j->fd, LOCK_EX | LOCK_NB);
-    while (result && errno == EINTR);
-    if (result == 0) return LT_OK;
-    if (errno == EWOULDBLOCK) return LT_FAIL(LT_ERR_ARGUMENT, "%s: another process is writing this dataset", j->path);
-    return LT_FAIL(LT_ERR_IO, "%s: cannot lock: %s", j->path, strerror(errno));
+    for (int ms = 0;;) {
+        if (flock(j->fd, LOCK_EX | LOCK_NB) == 0) break;
+        if (errno == EINTR) continue;
+        if (errno != EWOULDBLOCK) return LT_FAIL(LT_ERR_IO, "%s: cannot lock: %s", j->path, strerror(errno));
+        if (ms++ >= PATIENCE_MS || is_marked(j->fd)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: another process is writing this dataset", j->path);
+        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+    }
+    mark(j->fd);
+    return LT_OK;
 }
 
 /* Whether another path would have done: the user's to mend, not the machine's. */

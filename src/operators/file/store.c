@@ -281,6 +281,7 @@ static void release(lt_store *s)
     for (int i = 0; i < LT_PART_COUNT; i++) lt_free(s->index[i].span);
     if (s->fd >= 0) close(s->fd);
     lt_journal_close(&s->journal);
+    lt_store_claim_release(s->replaces);
     lt_pool_destroy(s->pool);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->work);
@@ -401,11 +402,23 @@ void lt_store_discard(lt_store *s)
     release(s);
 }
 
+void lt_store_replace(lt_store *s, lt_store_claim *old) { s->replaces = old; }
+
+/* The journal goes after the rename: a kill between the two leaves a complete copy that the next run recognises by it. */
+static lt_status take_place(const lt_store *s)
+{
+    if (fsync(s->fd)) return LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", s->path, strerror(errno));
+    if (rename(s->path, s->replaces->path)) return LT_FAIL(LT_ERR_IO, "%s: cannot take the place of %s: %s", s->path, s->replaces->path, strerror(errno));
+    lt_file_sync_folder(s->replaces->path);
+    return LT_OK;
+}
+
 /* Puts a complete file in order if it is not, and removes its journal. */
 static lt_status finish(lt_store *s)
 {
     if (s->n_done < s->p.rows) return LT_OK;
     if (s->scattered && s->skeleton_bytes) LT_TRY(lt_store_write_in_order(s));
+    if (s->replaces) LT_TRY(take_place(s));
     lt_journal_remove(&s->journal);
     return LT_OK;
 }

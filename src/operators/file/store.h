@@ -14,7 +14,8 @@
 
 /* ---- What the file holds ------------------------------------------------------------------ */
 typedef enum lt_part {
-    LT_PART_FIELD, LT_PART_TEMPORAL, LT_PART_PER_TRAJECTORY, LT_PART_AGGREGATED, LT_PART_LEARNED, LT_PART_INITIAL, LT_PART_ARCHITECTURE,
+    LT_PART_FIELD, LT_PART_TEMPORAL, LT_PART_PER_TRAJECTORY, LT_PART_AGGREGATED, LT_PART_LEARNED, LT_PART_INITIAL, LT_PART_INITIAL_MANUAL,
+    LT_PART_INITIAL_CNN, LT_PART_ARCHITECTURE,
     LT_PART_OUTPUT,  /* last: its rows are written step by step */
     LT_PART_COUNT
 } lt_part;
@@ -34,6 +35,7 @@ typedef struct lt_store_plan {           /* fill in the first block, then lt_sto
     int64_t chunk_rows;                  /* K; clamped to what the file can hold */
     int64_t parameters, realizations, steps, grid; /* P, M, T, Gmax */
     int     temporal_columns, summary_columns, learned_columns, initial_columns, architecture_columns; /* 0 = not stored */
+    int     manual_columns, cnn_columns; /* of INITIAL, in arrays of their own */
     bool    outputs;
     lt_compression compression;
     int     level;
@@ -66,8 +68,10 @@ typedef struct lt_store_texts {
     const char *config, *engine_config, *sampling_metrics; /* JSON */
     const char *precision, *device, *date;                 /* date: ISO 8601 */
     const char *registry, *extraction_config;              /* JSON of the summary features */
+    int         registered;                                /* features of the whole registry, computed or not */
     const char *learned;                                   /* what the learned ones are; NULL: unknown */
     const char *const *dimension_names;
+    const char *const *notes;                              /* [5] of an extraction, kept with /features: name, description, author, created, purpose */
     uint64_t    seed;
 } lt_store_texts;
 
@@ -84,6 +88,11 @@ lt_status   lt_store_claim_check(const lt_store_claim *c, const void *identity, 
 /* Creates the file at its place, all rows pending; replaces one that is there. */
 lt_status lt_store_skeleton(const lt_store_claim *c, const lt_store_plan *p, const lt_store_labels *l, const lt_store_texts *t);
 
+/* Whether the path holds a run of this identity, which lt_store_open can resume. */
+bool        lt_store_claim_has_run(const lt_store_claim *c, const void *identity, size_t identity_bytes);
+/* Drops whatever the journal holds, before another file is created at its place. */
+lt_status   lt_store_claim_clear(const lt_store_claim *c);
+
 /* ---- Writing --------------------------------------------------------------------------------- */
 typedef struct lt_store lt_store;
 
@@ -91,6 +100,9 @@ typedef struct lt_store lt_store;
    when `resume`, else the file is removed when it cannot be opened; lt_store_row_done says which. identity ties the journal to the configuration. The claim
    belongs to the store from here on, and is given up when the call fails. */
 lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *identity, size_t identity_bytes, bool resume, lt_store **out);
+/* From here on the store writes a changed copy of the finished file that `old` claims: a close that finds all rows done renames it over that
+   file (decision 206). Until then the old file is as it was. The claim belongs to the store. */
+void      lt_store_replace(lt_store *s, lt_store_claim *old);
 bool      lt_store_row_done(const lt_store *s, int64_t row); /* before this run */
 int64_t   lt_store_done_count(const lt_store *s);
 

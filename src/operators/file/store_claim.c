@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The file that a name leads to. Two names of one file (a link and its target) must share one journal, and a replacement must not overwrite
    the link itself. */
@@ -49,6 +50,19 @@ void lt_store_claim_release(lt_store_claim *c)
     lt_journal_close(&c->journal);
     lt_free(c->path);
     lt_free(c);
+}
+
+bool lt_store_claim_has_run(const lt_store_claim *c, const void *identity, size_t identity_bytes)
+{
+    bool foreign = true;
+    struct stat st;
+    lt_digest digest = lt_sha256_of(identity, identity_bytes);
+    return lt_journal_exists(c->path) && !stat(c->path, &st) && !lt_journal_is_foreign(&c->journal, &digest, &foreign) && !foreign;
+}
+
+lt_status lt_store_claim_clear(const lt_store_claim *c)
+{
+    return ftruncate(c->journal.fd, 0) ? LT_FAIL(LT_ERR_IO, "%s: cannot be emptied: %s", c->journal.path, strerror(errno)) : LT_OK;
 }
 
 const char *lt_store_claim_path(const lt_store_claim *c) { return c->path; }

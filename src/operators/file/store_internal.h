@@ -29,6 +29,7 @@ struct lt_store_claim {
 
 struct lt_store {
     char          *path;
+    lt_store_claim *replaces;  /* of the file that this one takes the place of when it is whole; NULL: none */
     int            fd;
     lt_store_plan  p;
     lt_store_sink  sink;       /* put NULL: there is a file */

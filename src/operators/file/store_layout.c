@@ -34,6 +34,8 @@ static void set_parts(lt_store_plan *p)
         set_part(&p->part[LT_PART_LEARNED], "/features/summary/learned/features", 1, (int64_t[]){ p->learned_columns });
     if (p->initial_columns)
         set_part(&p->part[LT_PART_INITIAL], "/features/initial/aggregated/features", 1, (int64_t[]){ p->initial_columns });
+    if (p->manual_columns) set_part(&p->part[LT_PART_INITIAL_MANUAL], "/features/initial/manual/features", 1, (int64_t[]){ p->manual_columns });
+    if (p->cnn_columns) set_part(&p->part[LT_PART_INITIAL_CNN], "/features/initial/cnn/features", 1, (int64_t[]){ p->cnn_columns });
     if (p->architecture_columns)
         set_part(&p->part[LT_PART_ARCHITECTURE], "/features/architecture/aggregated/features", 1, (int64_t[]){ p->architecture_columns });
     if (!p->outputs) return;

@@ -1,5 +1,6 @@
 /* Creates a dataset file: every group, attribute, label and array, all rows pending.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "lathe/dataset.h"
 #include "operators/file/hdf5.h"
 #include "operators/file/store_internal.h"
 
@@ -123,7 +124,7 @@ static lt_status put_root(skeleton *k)
 {
     char *metadata = metadata_json(k);
     if (!metadata) return LT_ERR_MEMORY;
-    note(k, lt_hdf5_put_text(k->file, "engine_version", lt_version()));
+    note(k, lt_hdf5_put_text(k->file, "engine_version", lt_dataset_engine()));
     note(k, lt_hdf5_put_text(k->file, "engine_config", k->t->engine_config));
     note(k, lt_hdf5_put_text(k->file, "precision", k->t->precision));
     note(k, lt_hdf5_put_text(k->file, "device", k->t->device));
@@ -196,7 +197,7 @@ static void put_part(skeleton *k, lt_part which)
     hid_t d = make_dataset(k, part->path, H5T_IEEE_F32LE, part->rank + 1, dims, chunk, true, NULL);
     if (d < 0) return;
     if (part->n_names) note(k, lt_hdf5_put_texts(d, "column_names", part->n_names, part->names));
-    if (which == LT_PART_INITIAL || which == LT_PART_ARCHITECTURE) note(k, lt_hdf5_put_bytes(d, "feature_names", part->n_names, part->names));
+    if (which >= LT_PART_INITIAL && which <= LT_PART_ARCHITECTURE) note(k, lt_hdf5_put_bytes(d, "feature_names", part->n_names, part->names));
     if (which == LT_PART_AGGREGATED) note(k, lt_hdf5_put_texts(d, "aggregation_order", 3, (const char *[]){ "mean", "std", "cv" }));
     if (which == LT_PART_TEMPORAL && k->p->steps == 1) note(k, lt_hdf5_put_bool(d, "single_step", true));
     close_dataset(k, d);
@@ -237,7 +238,7 @@ static void put_summary(skeleton *k)
     note(k, lt_hdf5_put_text(g, "version", family_version));
     if (k->p->summary_columns) {
         note(k, lt_hdf5_put_text(g, "feature_registry", k->t->registry));
-        note(k, lt_hdf5_put_int(g, "num_features", k->p->summary_columns));
+        note(k, lt_hdf5_put_int(g, "num_features", k->t->registered));
         note(k, lt_hdf5_put_text(g, "extraction_config", k->t->extraction_config));
     }
     close_group(k, g);
@@ -259,18 +260,29 @@ static void put_summary(skeleton *k)
     put_part(k, LT_PART_LEARNED);
 }
 
-/* A family with one aggregated array: its groups, then the array. */
-static void put_family(skeleton *k, const char *name, lt_part part)
+static void put_versioned(skeleton *k, const char *group)
 {
-    char group[64];
-    if (!k->p->part[part].rank) return;
-    snprintf(group, sizeof group, "/features/%s", name);
     hid_t g = make_group(k, group);
     if (g >= 0) note(k, lt_hdf5_put_text(g, "version", family_version));
     close_group(k, g);
-    snprintf(group, sizeof group, "/features/%s/aggregated", name);
+}
+
+/* An array alone in its group. */
+static void put_alone(skeleton *k, const char *group, lt_part part)
+{
+    if (!k->p->part[part].rank) return;
     close_group(k, make_group(k, group));
     put_part(k, part);
+}
+
+static void put_rows(skeleton *k)
+{
+    if (k->p->initial_columns || k->p->manual_columns || k->p->cnn_columns) put_versioned(k, "/features/initial");
+    put_alone(k, "/features/initial/aggregated", LT_PART_INITIAL);
+    put_alone(k, "/features/initial/manual", LT_PART_INITIAL_MANUAL);
+    put_alone(k, "/features/initial/cnn", LT_PART_INITIAL_CNN);
+    if (k->p->architecture_columns) put_versioned(k, "/features/architecture");
+    put_alone(k, "/features/architecture/aggregated", LT_PART_ARCHITECTURE);
 }
 
 static void put_features(skeleton *k)
@@ -278,6 +290,9 @@ static void put_features(skeleton *k)
     hid_t g = make_group(k, "/features");
     if (g < 0) return;
     note(k, lt_hdf5_put_text(g, "extraction_timestamp", k->t->date));
+    static const char *const notes[] = { "extraction_name", "extraction_description", "extraction_author", "extraction_created", "extraction_purpose" };
+    for (size_t i = 0; k->t->notes && i < LT_LEN(notes); i++)
+        if (k->t->notes[i]) note(k, lt_hdf5_put_text(g, notes[i], k->t->notes[i]));
     note(k, lt_hdf5_put_text(g, "family_versions", "{\"temporal\": \"1.0.0\", \"summary\": \"1.0.0\"}"));
     close_group(k, g);
     if (k->p->temporal_columns) {
@@ -287,8 +302,7 @@ static void put_features(skeleton *k)
         put_part(k, LT_PART_TEMPORAL);
     }
     if (k->p->summary_columns || k->p->learned_columns) put_summary(k);
-    put_family(k, "initial", LT_PART_INITIAL);
-    put_family(k, "architecture", LT_PART_ARCHITECTURE);
+    put_rows(k);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------------------ */

@@ -3,6 +3,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "lathe/dataset.h"
+#include "operators/file/dataset_file.h"
 #include "operators/file/store_internal.h"
 
 static lt_status unsupported(const char *path)
@@ -45,6 +46,12 @@ lt_status lt_dataset_walk(lt_dataset *d, lt_status (*item)(void *ctx, const lt_d
 {
     (void)d, (void)item, (void)ctx;
     return unsupported("walk");
+}
+
+const lt_file_item *lt_dataset_find(const lt_dataset *d, const char *path)
+{
+    (void)d, (void)path;
+    return NULL;
 }
 
 lt_shape lt_dataset_shape(lt_dataset *d, const char *path)

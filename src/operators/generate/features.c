@@ -26,6 +26,24 @@ static lt_status open_probes(lt_row_features *f, int max_grid, lt_precision prec
     return f->work && f->field && f->base ? lt_rollout_cache_create(&opt, LT_KEPT_ROLLOUTS, &f->probes) : LT_ERR_MEMORY;
 }
 
+static lt_status open_initial(lt_row_features *f, int max_grid)
+{
+    const lt_initial_switches *on = &f->c->initials;
+    f->n_manual = on->manual ? lt_initial_count(f->c->initial_variant) : 0;
+    f->n_cnn = on->cnn ? (int)on->dim : 0;
+    f->initial = lt_malloc((size_t)(f->n_manual + f->n_cnn + 1) * sizeof *f->initial);
+    if (!f->initial) return LT_ERR_MEMORY;
+    return on->cnn ? lt_initial_cnn_create(f->c->seed, f->n_cnn, on->vae, max_grid, &f->cnn) : LT_OK;
+}
+
+lt_status lt_row_features_open_known(const lt_dataset_config *c, int max_grid, lt_row_features *out)
+{
+    *out = (lt_row_features){ .c = c };
+    lt_status s = c->initial ? open_initial(out, max_grid) : LT_OK;
+    if (s) lt_row_features_close(out);
+    return s;
+}
+
 lt_status lt_row_features_open(const lt_dataset_config *c, const lt_feature_set *set, int64_t realizations, int64_t steps, int max_grid,
                                lt_precision precision, lt_device *device, const volatile int *stop, lt_row_features *out)
 {
@@ -34,6 +52,7 @@ lt_status lt_row_features_open(const lt_dataset_config *c, const lt_feature_set 
     lt_learned_setup learned = { &c->learned, c->kind, c->seed, realizations, steps, max_grid, precision, device, stop };
     lt_status s = c->learned.enabled ? lt_learned_create(&learned, &out->learned) : LT_OK;
     if (!s && c->operator_features && c->summary) s = open_probes(out, max_grid, precision, device);
+    if (!s && c->initial) s = open_initial(out, max_grid);
     if (s) lt_row_features_close(out);
     return s;
 }
@@ -42,6 +61,8 @@ void lt_row_features_close(lt_row_features *f)
 {
     for (int i = 0; i < f->n_streams; i++) lt_feature_stream_destroy(f->stream[i].stream);
     lt_learned_destroy(f->learned);
+    lt_initial_cnn_destroy(f->cnn);
+    lt_free(f->initial);
     lt_rollout_cache_destroy(f->probes);
     lt_free(f->work);
     lt_free(f->field);
@@ -137,12 +158,23 @@ lt_status lt_row_features_sensitivity(lt_row_features *f, const lt_operator_spec
 
 /* ---- The arrays of a row ------------------------------------------------------------------------------- */
 
+static lt_status fill_initial(const lt_row_features *f, const lt_store_plan *p, const float *field, int grid, lt_store_row *row)
+{
+    const float *from[] = { f->initial, f->initial, f->initial + f->n_manual };
+    static const lt_part to[] = { LT_PART_INITIAL, LT_PART_INITIAL_MANUAL, LT_PART_INITIAL_CNN };
+    if (!row->part[to[0]] && !row->part[to[1]] && !row->part[to[2]]) return LT_OK;
+    if (f->n_manual) LT_TRY(lt_initial_compute(f->c->initial_variant, f->c->features.corrected, field, grid, f->initial));
+    if (f->cnn) lt_initial_cnn_compute(f->cnn, field, grid, f->initial + f->n_manual);
+    for (int i = 0; i < 3; i++)
+        if (row->part[to[i]]) memcpy(row->part[to[i]], from[i], p->part[to[i]].row_bytes);
+    return LT_OK;
+}
+
 /* What does not depend on the rollout. */
 static lt_status fill_known(const lt_row_features *f, const lt_store_plan *p, const float *unit, const float *field, int grid, lt_store_row *row)
 {
     lt_store_pad(field, LT_FIELD_CHANNELS, grid, (int)p->grid, row->part[LT_PART_FIELD]);
-    if (row->part[LT_PART_INITIAL])
-        LT_TRY(lt_initial_compute(f->c->initial_variant, f->c->features.corrected, field, grid, row->part[LT_PART_INITIAL]));
+    LT_TRY(fill_initial(f, p, field, grid, row));
     return row->part[LT_PART_ARCHITECTURE] ? lt_architecture_compute(f->c, unit, row->part[LT_PART_ARCHITECTURE]) : LT_OK;
 }
 

@@ -1,5 +1,6 @@
 /* Making a dataset: prepare, open the file, run the rows, close. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/generate/generate.h"
+#include "operators/generate/ranks.h"
 
 #include "base/alloc.h"
 #include "base/sized.h"
@@ -17,6 +18,8 @@ void lt_generator_release(lt_generator *g)
     lt_row_table_release(&g->rows);
     lt_feature_set_destroy(g->set);
     lt_arena_release(&g->arena);
+    lt_dataset_close(g->old);
+    lt_free(g->given);
     lt_free(g->order);
 }
 
@@ -37,15 +40,15 @@ lt_status lt_generator_run_here(lt_generator *g)
 
 static lt_status run_rows(lt_generator *g, bool watched)
 {
+    LT_TRY(lt_generator_copy_rows(g));
     LT_TRY(lt_generator_schedule(g));
-    g->info->skipped = lt_store_done_count(g->store);
+    g->info->skipped = g->plan.rows - g->n_order;
     if (g->n_order == 0) return LT_OK;
     if (g->opt->resume) LT_TRY(lt_generator_check_memory(g, g->order, g->n_order)); /* for a new file this was checked before it was begun */
     return watched ? lt_generator_run_watched(g) : lt_generator_run_here(g);
 }
 
-/* Closes the store. The first failure counts, so its text is saved across the closing. */
-static lt_status close_store(lt_generator *g, lt_status s)
+lt_status lt_generator_close_store(lt_generator *g, lt_status s)
 {
     char text[LT_ERROR_TEXT_BYTES];
     lt_store_stats stats;
@@ -88,11 +91,15 @@ lt_status lt_generate(const lt_dataset_config *c, const lt_generate_options *opt
     bool watched = false;
     lt_status s = lt_generator_choose_watchdog(&g, &watched);
     if (!s) s = lt_generator_prepare(&g);
+    bool several = lt_cluster_size(opt.cluster) > 1, whole = watched || c->features.clip_batch;
+    bool shared = several || (opt.drain && !whole); /* what is dealt can be drained */
+    g.drain_stops = !shared;
     int64_t opening = lt_clock_ns();
     double sampled = g.info->sampling_seconds;
-    if (!s) s = lt_generator_open_file(&g);
-    g.info->storage_seconds += 1e-9 * (double)(lt_clock_ns() - opening) - (g.info->sampling_seconds - sampled);
-    if (!s) s = close_store(&g, run_rows(&g, watched));
+    if (shared) s = lt_generator_share(&g, s);
+    else if (!s) s = lt_generator_open_file(&g);
+    if (!shared) g.info->storage_seconds += 1e-9 * (double)(lt_clock_ns() - opening) - (g.info->sampling_seconds - sampled);
+    if (!s && !shared) s = lt_generator_close_store(&g, run_rows(&g, watched));
     g.info->complete = !s;
     if (!s && g.info->lost) s = report_lost(g.info, g.plan.rows);
     if (!g.info->workers) g.info->devices = g.info->samples > 0;

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "lathe/dataset.h"
 #include "operators/generate/prefetch.h"
+#include "operators/features/initial_cnn.h"
 #include "operators/features/learned.h"
 
 enum { LT_KEPT_ROLLOUTS = 8, LT_MAX_GRIDS = 16 };
@@ -21,6 +22,9 @@ typedef struct lt_row_features {
     int                      n_streams;          /* idle ones, kept by grid */
     struct { int grid; lt_feature_stream *stream; } stream[LT_MAX_GRIDS];
     lt_learned              *learned;            /* NULL: off */
+    lt_initial_cnn          *cnn;                /* NULL: off */
+    float                   *initial;            /* [manual, embedding] of the row now made; NULL: off */
+    int                      n_manual, n_cnn;
     lt_rollout_cache        *probes;             /* single steps, for sensitivity; NULL: off */
     double                  *work;               /* sensitivity values and norms */
     float                   *field, *base;       /* [3, Gmax, Gmax] each */
@@ -28,6 +32,8 @@ typedef struct lt_row_features {
 
 lt_status lt_row_features_open(const lt_dataset_config *c, const lt_feature_set *set, int64_t realizations, int64_t steps, int max_grid,
                                lt_precision precision, lt_device *device, const volatile int *stop, lt_row_features *out);
+/* For lt_row_features_fail alone: what does not depend on the rollout. */
+lt_status lt_row_features_open_known(const lt_dataset_config *c, int max_grid, lt_row_features *out);
 void      lt_row_features_close(lt_row_features *f);
 /* A stream for this grid, reset; lt_row_features_give takes it back. */
 lt_status lt_row_features_take(lt_row_features *f, int grid, lt_feature_stream **out);
@@ -56,8 +62,11 @@ typedef struct lt_generator {
     lt_row_features            features;
     lt_prefetch               *ahead;
     lt_store                  *store;
+    lt_dataset                *old;           /* the file that grows, NULL: none */
+    bool                      *given;         /* [rows] copied from it; NULL: none */
     int64_t                   *order;
     int64_t                    n_order;
+    bool                       drain_stops;   /* opt->drain ends the run like opt->stop: rows are not dealt one by one */
     lt_row_source              source;        /* of the rows that run; its `next` NULL: order, from first to last */
     double                     feature_seconds, storage_seconds; /* inside the rollout now running */
     /* Called before the rollout of a row of the table (t = -1), after every step, and with row -1 when kernels of an architecture are
@@ -66,6 +75,10 @@ typedef struct lt_generator {
     void                      *beat_ctx;
 } lt_generator;
 
+static inline bool lt_generator_stopped(const lt_generator *g)
+{
+    return (g->opt->stop && *g->opt->stop) || (g->drain_stops && g->opt->drain && *g->opt->drain);
+}
 /* Whether rollouts run in worker processes. */
 lt_status lt_generator_choose_watchdog(const lt_generator *g, bool *on);
 /* Everything but the file: rows, features, plan, precision. */
@@ -82,8 +95,16 @@ lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, i
 lt_status lt_generator_prepare_kernels(lt_generator *g);
 /* Opens the file: a new one, or the one to resume. */
 lt_status lt_generator_open_file(lt_generator *g);
+/* Whether this run makes a copy of the file with more rows, or with some of them made again (generate/grow.c). */
+bool      lt_generator_grows(const lt_generator *g, const lt_dataset_info *old);
+/* Opens that copy, of g->old. The claim is the store's, and given up when the call fails. */
+lt_status lt_generator_grow(lt_generator *g, lt_store_claim *claim, const lt_file_content *content);
+/* Copies the rows that g->old has and that stay; without such a file it does nothing. */
+lt_status lt_generator_copy_rows(lt_generator *g);
 /* Fills g->order: the pending rows, in the order they run. */
 lt_status lt_generator_schedule(lt_generator *g);
+/* Closes the store after s. The first failure counts, so its text is saved across the closing. */
+lt_status lt_generator_close_store(lt_generator *g, lt_status s);
 /* Runs the rows of g->order (or those that g->source deals): in this process, or in watched worker processes (worker/worker.h). */
 lt_status lt_generator_run_here(lt_generator *g);
 lt_status lt_generator_run_watched(lt_generator *g);

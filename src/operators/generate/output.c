@@ -28,37 +28,45 @@ static lt_status refuse_config(const lt_generator *g, const char *file, const ch
                    g->c->output_path, file + at, now + at);
 }
 
-/* A resumed run may change the output path, the devices, the batch size and the watchdog, and nothing else. */
+/* A resumed run may change the output path, the devices, the batch size, the watchdog and notes for people, and nothing else; a finished file may
+   get more rows. */
 static lt_status compare_config(const lt_generator *g, const char *stored)
 {
-    lt_dataset_config *old = NULL;
+    lt_dataset_config *old = NULL, *now = NULL;
     lt_dataset_overrides over = { .size = sizeof over, .output = g->c->output_path, .device = g->c->device, .batch_size = g->c->batch_size, .watchdog = "auto", .any_devices = true };
-    LT_TRY(lt_dataset_config_parse(stored, strlen(stored), g->c->output_path, &over, &old));
-    lt_dataset_config *now = NULL;
     lt_status s = lt_dataset_config_parse(g->c->record_json, strlen(g->c->record_json), g->c->output_path, &over, &now);
+    if (!s) s = lt_dataset_config_parse(stored, strlen(stored), g->c->output_path, &over, &old);
+    if (!s && old->total_samples < now->total_samples) {
+        lt_dataset_config_destroy(old);
+        old = NULL;
+        over.total_samples = now->total_samples;
+        s = lt_dataset_config_parse(stored, strlen(stored), g->c->output_path, &over, &old);
+    }
     if (!s && strcmp(old->json, now->json)) s = refuse_config(g, old->json, now->json);
     lt_dataset_config_destroy(old);
     lt_dataset_config_destroy(now);
     return s;
 }
 
-static lt_status check_resumable(const lt_generator *g)
+/* g->old stays open where the run makes a copy of it. */
+static lt_status check_resumable(lt_generator *g)
 {
-    lt_dataset *d;
-    LT_TRY(lt_dataset_open(g->c->output_path, &d));
-    lt_dataset_info i = lt_dataset_get_info(d);
+    LT_TRY(lt_dataset_open(g->c->output_path, &g->old));
+    lt_dataset_info i = lt_dataset_get_info(g->old);
     char file[64], now[64];
     lt_status s = LT_OK;
     snprintf(file, sizeof file, "%" PRId64 "/%" PRId64, i.shard_index, i.shard_count);
     snprintf(now, sizeof now, "%" PRId64 "/%" PRId64, g->opt->shard_index, g->opt->shard_count);
     if (!i.engine_version[0]) s = LT_FAIL(LT_ERR_ARGUMENT, "%s: cannot be resumed: lathe did not write it", g->c->output_path);
-    else if (strcmp(i.engine_version, lt_version())) s = refuse(g, "engine version", i.engine_version, lt_version());
+    else if (i.engine_age) s = refuse(g, "engine version", i.engine_version, lt_dataset_engine());
     else if (strcmp(i.precision, lt_precision_name(g->info->precision))) s = refuse(g, "precision", i.precision, lt_precision_name(g->info->precision));
     else if (i.device[0] && strcmp(i.device, lt_generator_device(g))) s = refuse(g, "device", i.device, lt_generator_device(g));
     else if (strcmp(file, now)) s = refuse(g, "shard", file, now);
     else s = compare_config(g, i.config);
-    lt_dataset_close(d);
-    return s;
+    if (s || lt_generator_grows(g, &i)) return s;
+    lt_dataset_close(g->old);
+    g->old = NULL;
+    return LT_OK;
 }
 
 /* Shards of one configuration share its output path unless each is given its own. */
@@ -87,7 +95,8 @@ static lt_status check_replaceable(const lt_generator *g, const char *path)
 }
 
 /* ---- Creating and opening ----------------------------------------------------------------------- */
-static lt_status create_file(lt_generator *g, const lt_store_claim *claim)
+/* A new file: at its place, or beside the one that grows, which then has the claim. */
+static lt_status create_file(lt_generator *g, lt_store_claim *claim)
 {
     lt_file_content content = lt_generator_content(g);
     lt_sampling_metrics metrics;
@@ -97,7 +106,7 @@ static lt_status create_file(lt_generator *g, const lt_store_claim *claim)
     LT_TRY(lt_sampling_json(&metrics, &json));
     g->info->sampling_seconds += 1e-9 * (double)(lt_clock_ns() - start);
     content.metrics = json;
-    lt_status s = lt_dataset_file_create(claim, &content, &g->plan);
+    lt_status s = g->old ? lt_generator_grow(g, claim, &content) : lt_dataset_file_create(claim, &content, &g->plan);
     lt_free(json);
     return s;
 }
@@ -112,7 +121,7 @@ static bool file_exists(const char *path)
 static lt_status open_store(lt_generator *g, lt_store_claim *claim, bool resume)
 {
     char identity[256];
-    snprintf(identity, sizeof identity, "%s %s %" PRIu64 " %" PRId64 "/%" PRId64 " %" PRId64 " %" PRId64 " %s", lt_version(), g->c->name, g->c->seed,
+    snprintf(identity, sizeof identity, "%s %s %" PRIu64 " %" PRId64 "/%" PRId64 " %" PRId64 " %" PRId64 " %s", lt_dataset_engine(), g->c->name, g->c->seed,
              g->opt->shard_index, g->opt->shard_count, g->plan.rows, g->plan.steps, lt_precision_name(g->info->precision));
     return lt_store_open(claim, &g->plan, identity, strlen(identity), resume, &g->store);
 }
@@ -122,6 +131,7 @@ lt_status lt_generator_open_file(lt_generator *g)
 {
     const char *path = g->c->output_path;
     lt_store_claim *claim;
+    if (g->opt->end_row && !file_exists(path)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: is not there, so that no rows of it can be made again", path);
     if (!g->opt->resume || !file_exists(path)) {
         LT_TRY(lt_generator_check_memory(g, NULL, g->rows.n));
         LT_TRY(lt_file_make_folders(path, 0777));
@@ -129,6 +139,7 @@ lt_status lt_generator_open_file(lt_generator *g)
     LT_TRY(lt_store_claim_take(path, &claim));
     bool resume = g->opt->resume && file_exists(path);
     lt_status s = resume ? check_resumable(g) : check_replaceable(g, lt_store_claim_path(claim));
+    if (!s && g->old) return create_file(g, claim);
     if (!s && !resume) s = create_file(g, claim);
     if (!s) return open_store(g, claim, resume);
     lt_store_claim_release(claim);

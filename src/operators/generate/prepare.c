@@ -4,6 +4,7 @@
 
 #include "base/sized.h"
 #include "base/status.h"
+#include "cluster/cluster.h"
 #include "device/flags.h"
 #include "operators/rollout/rollout.h"
 #include "trace/clock.h"
@@ -37,6 +38,8 @@ static lt_status check_options(const lt_generator *g)
         return LT_FAIL(LT_ERR_ARGUMENT, "shard %" PRId64 " of %" PRId64 ": expected i/n with 0 <= i < n", o->shard_index, o->shard_count);
     if (o->shard_count > g->c->total_samples)
         return LT_FAIL(LT_ERR_ARGUMENT, "%" PRId64 " shards of %" PRId64 " samples: some would be empty", o->shard_count, g->c->total_samples);
+    if (o->first_row < 0 || o->end_row < o->first_row || (o->end_row && (o->end_row == o->first_row || o->end_row > g->c->total_samples)))
+        return LT_FAIL(LT_ERR_ARGUMENT, "rows %" PRId64 ":%" PRId64 ": expected a:b with 0 <= a < b <= %" PRId64, o->first_row, o->end_row, g->c->total_samples);
     return lt_store_check_compression(g->c->compression);
 }
 
@@ -55,6 +58,7 @@ lt_status lt_generator_choose_watchdog(const lt_generator *g, bool *on)
     int wanted = g->c->engine.watchdog;
     bool several = g->opt->n_devices > 1, gpu = lt_device_has(g->opt->device, LT_DEVICE_OWN_MEMORY | LT_DEVICE_COMPUTES);
     bool asked = wanted == LT_WATCHDOG_ON || (wanted == LT_WATCHDOG_AUTO && (gpu || several));
+    if (lt_cluster_size(g->opt->cluster) > 1) return LT_OK; /* each rank is a process already; generate/ranks.c refuses what it cannot have */
     *on = asked && g->opt->worker && !g->c->features.clip_batch;
     return *on || (wanted != LT_WATCHDOG_ON && !several) ? LT_OK : refuse_workers(g);
 }

@@ -8,9 +8,13 @@
 #include "lathe/json.h"
 #include "operators/features/learned.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ---- Names of columns ------------------------------------------------------------------------- */
 
@@ -53,6 +57,24 @@ static lt_status name_learned(lt_arena *arena, lt_part_plan *part, int n)
     return LT_OK;
 }
 
+static int manual_count(const lt_dataset_config *c) { return c->initial && c->initials.manual ? lt_initial_count(c->initial_variant) : 0; }
+static int cnn_count(const lt_dataset_config *c) { return c->initial && c->initials.cnn ? (int)c->initials.dim : 0; }
+
+/* Columns of the variant, then those of the embedding, where the array has them. */
+static lt_status name_initial(const lt_dataset_config *c, lt_arena *arena, lt_part_plan *part, bool manual, bool cnn)
+{
+    int n_manual = manual ? manual_count(c) : 0, n = n_manual + (cnn ? cnn_count(c) : 0);
+    char name[32];
+    if (!part->rank) return LT_OK;
+    LT_TRY(set_names(arena, part, n));
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "ic_cnn_%02d", i - n_manual);
+        const char *text = i < n_manual ? lt_initial_name(c->initial_variant, i) : lt_arena_strdup(arena, name);
+        if (!(((const char **)part->names)[i] = text)) return LT_ERR_MEMORY;
+    }
+    return LT_OK;
+}
+
 static lt_status name_columns(const lt_file_content *f, lt_arena *arena, lt_store_plan *p)
 {
     const lt_dataset_config *c = f->config;
@@ -63,7 +85,9 @@ static lt_status name_columns(const lt_file_content *f, lt_arena *arena, lt_stor
         p->operator_columns = lt_feature_sensitivity_columns(f->features, &p->first_operator_column);
     }
     if (p->learned_columns) LT_TRY(name_learned(arena, &p->part[LT_PART_LEARNED], p->learned_columns));
-    if (p->initial_columns) FILL_NAMES(&p->part[LT_PART_INITIAL], p->initial_columns, lt_initial_name(c->initial_variant, i));
+    LT_TRY(name_initial(c, arena, &p->part[LT_PART_INITIAL], true, true));
+    LT_TRY(name_initial(c, arena, &p->part[LT_PART_INITIAL_MANUAL], true, false));
+    LT_TRY(name_initial(c, arena, &p->part[LT_PART_INITIAL_CNN], false, true));
     return p->architecture_columns ? name_architecture(c, arena, &p->part[LT_PART_ARCHITECTURE], p->architecture_columns) : LT_OK;
 }
 
@@ -76,7 +100,8 @@ lt_status lt_dataset_file_plan(const lt_file_content *f, lt_arena *arena, lt_sto
         .parameters = c->space.n, .realizations = f->realizations, .steps = f->steps, .grid = f->rows->max_grid,
         .temporal_columns = on && c->temporal ? lt_feature_temporal_count(f->features) : 0,
         .summary_columns = on && c->summary ? lt_feature_summary_count(f->features) : 0,
-        .initial_columns = on && c->initial ? lt_initial_count(c->initial_variant) : 0,
+        .initial_columns = on && c->initials.combined ? manual_count(c) + cnn_count(c) : 0,
+        .manual_columns = on && c->initials.manual_separate ? manual_count(c) : 0, .cnn_columns = on && c->initials.cnn_separate ? cnn_count(c) : 0,
         .architecture_columns = on && c->architecture ? lt_architecture_count(c) : 0,
         .outputs = f->outputs, .compression = c->compression, .level = c->compression_level,
     };
@@ -138,8 +163,9 @@ lt_status lt_dataset_file_create(const lt_store_claim *claim, const lt_file_cont
     lt_store_texts texts = {
         .config = f->config_json ? f->config_json : c->record_json, .engine_config = c->engine_json, .sampling_metrics = f->metrics ? f->metrics : "{}",
         .precision = lt_precision_name(f->precision), .device = f->device ? f->device : "cpu", .date = f->date ? f->date : now,
-        .registry = f->features ? lt_feature_registry_json(f->features) : "{}", .extraction_config = lt_json_text(extraction),
-        .learned = latents, .dimension_names = names, .seed = c->seed,
+        .registry = f->features ? lt_feature_registry_json(f->features) : "{}",
+        .registered = f->features ? lt_feature_registry_count(f->features) : 0, .extraction_config = lt_json_text(extraction),
+        .notes = f->notes, .learned = latents, .dimension_names = names, .seed = c->seed,
     };
     lt_status s = lt_store_skeleton(claim, plan, &labels, &texts);
     lt_free((void *)names);
@@ -156,5 +182,55 @@ lt_status lt_dataset_file_begin(const char *path, const lt_file_content *f, cons
     if (!s) s = lt_dataset_file_create(claim, f, plan);
     if (!s) return lt_store_open(claim, plan, identity, strlen(identity), false, out);
     lt_store_claim_release(claim);
+    return s;
+}
+
+/* ---- A changed copy in the place of a file ------------------------------------------------------------ */
+
+lt_file_stamp lt_dataset_file_stamp(const char *path)
+{
+    lt_file_stamp stamp = { "" };
+    struct stat st;
+    if (!stat(path, &st))
+        snprintf(stamp.s, sizeof stamp.s, "%llu %lld %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    return stamp;
+}
+
+/* An empty file with the mode of the one it will replace: what is written at its place takes that mode over, and so does its journal. */
+static lt_status make_private(const char *path, const char *like)
+{
+    struct stat st;
+    if (stat(like, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot read its mode: %s", like, strerror(errno));
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, st.st_mode & 0777);
+    if (fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot be made: %s", path, strerror(errno));
+    bool kept = fchmod(fd, st.st_mode & 0777) == 0;
+    close(fd);
+    return kept ? LT_OK : LT_FAIL(LT_ERR_IO, "%s: cannot set its mode: %s", path, strerror(errno));
+}
+
+static lt_status rewrite_at(const char *path, const char *old, const lt_file_content *f, const lt_store_plan *plan, const char *identity, lt_store **out)
+{
+    lt_store_claim *claim;
+    LT_TRY(make_private(path, old));
+    LT_TRY(lt_store_claim_take(path, &claim));
+    bool resume = lt_store_claim_has_run(claim, identity, strlen(identity));
+    lt_status s = resume ? LT_OK : lt_store_claim_clear(claim);
+    if (!s && !resume) s = lt_dataset_file_create(claim, f, plan);
+    if (!s) return lt_store_open(claim, plan, identity, strlen(identity), resume, out);
+    lt_store_claim_release(claim);
+    return s;
+}
+
+lt_status lt_dataset_file_rewrite(lt_store_claim *claim, const lt_file_content *f, const lt_store_plan *plan, const char *identity, lt_store **out)
+{
+    const char *old = lt_store_claim_path(claim);
+    size_t bytes = strlen(old) + sizeof ".lathe-next";
+    char *path = lt_malloc(bytes);
+    *out = NULL;
+    if (path) snprintf(path, bytes, "%s.lathe-next", old);
+    lt_status s = path ? rewrite_at(path, old, f, plan, identity, out) : LT_ERR_MEMORY;
+    lt_free(path);
+    if (s) lt_store_claim_release(claim);
+    else lt_store_replace(*out, claim);
     return s;
 }

@@ -43,6 +43,7 @@ typedef struct lt_file_content {       /* what lt_dataset_file_create needs besi
     const char              *metrics;      /* JSON; NULL: {} */
     const char              *date;         /* NULL: LT_DATE_NOT_RECORDED, or now */
     bool                     record_times;
+    const char *const       *notes;        /* [5] of an extraction: name, description, author, created, purpose, each may be NULL; NULL: none */
 } lt_file_content;
 
 /* The plan such a file has. Names of columns are borrowed from the feature set. */
@@ -52,5 +53,13 @@ lt_status lt_dataset_file_create(const lt_store_claim *claim, const lt_file_cont
 /* A new file at `path`, claimed, created and open for all of its rows. An unfinished run of another identity is replaced only with
    `overwrite`. */
 lt_status lt_dataset_file_begin(const char *path, const lt_file_content *f, const lt_store_plan *plan, const char *identity, bool overwrite, lt_store **out);
+
+/* A changed copy of the finished file that `claim` is for, written beside it (FILE.lathe-next) and renamed over it by the lt_store_close that
+   finds all rows done (decision 206). A run of the same identity that was killed or stopped is resumed. The claim belongs to the store from here on, and is given
+   up when the call fails. */
+lt_status lt_dataset_file_rewrite(lt_store_claim *claim, const lt_file_content *f, const lt_store_plan *plan, const char *identity, lt_store **out);
+/* What a file is, for identities: its path leads to other bytes when this differs. */
+typedef struct lt_file_stamp { char s[96]; } lt_file_stamp;
+lt_file_stamp lt_dataset_file_stamp(const char *path);
 
 #endif

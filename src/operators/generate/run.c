@@ -10,7 +10,6 @@
 #include <string.h>
 
 static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
-static bool stopped(const lt_generator *g) { return g->opt->stop && *g->opt->stop; }
 
 static void report_progress(lt_generator *g)
 {
@@ -71,13 +70,15 @@ static int compare_scheduled(const void *a, const void *b)
     return order ? order : x->row < y->row ? -1 : x->row > y->row;
 }
 
+static bool has_row(const lt_generator *g, int64_t row) { return lt_store_row_done(g->store, row) || (g->given && g->given[row]); }
+
 /* With batch clipping a batch runs whole or not at all. */
 static bool needs_run(const lt_generator *g, int64_t row)
 {
-    if (!g->c->features.clip_batch) return !lt_store_row_done(g->store, row);
+    if (!g->c->features.clip_batch) return !has_row(g, row);
     int64_t first = row / g->c->batch_size * g->c->batch_size, last = LT_MIN(first + g->c->batch_size, g->plan.rows);
     for (int64_t r = first; r < last; r++)
-        if (!lt_store_row_done(g->store, r)) return true;
+        if (!has_row(g, r)) return true;
     return false;
 }
 
@@ -183,7 +184,7 @@ static lt_status run_queue(lt_generator *g)
     lt_status s = LT_OK;
     for (int i = 0; i < LT_MOST_AT_ONCE; i++) q.at[i] = &q.memory[i];
     for (;;) {
-        s = stopped(g) ? LT_FAIL(LT_ERR_CANCELLED, "stopped") : fill_queue(g, &q);
+        s = lt_generator_stopped(g) ? LT_FAIL(LT_ERR_CANCELLED, "stopped") : fill_queue(g, &q);
         if (s || q.n == 0) break;
         if ((s = end_oldest(&q))) break;
     }

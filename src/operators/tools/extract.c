@@ -1,194 +1,49 @@
-/* Features of an existing dataset, computed again: from stored states, or by replaying.
+/* Features of an existing dataset, computed again: from stored states, or by replaying. Into a new file, or in the place of the old one.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/tools/extract.h"
+#include "operators/tools/extract_document.h"
 
 #include "base/alloc.h"
 #include "base/sized.h"
 #include "base/status.h"
-#include "operators/rollout/rollout.h"
+#include "operators/file/dataset_file.h"
+#include "operators/file/journal.h"
 #include "trace/clock.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_BLOCK = 16 };
+/* ---- What is asked for ------------------------------------------------------------------------------------ */
 
-typedef struct extract {
-    lt_dataset               *d;
-    lt_dataset_info           in;
-    lt_extract_options       *opt;
-    lt_generate_info         *info;
-    lt_dataset_config        *c;         /* of the new file */
-    lt_arena                  arena;
-    lt_feature_set           *set;
-    lt_row_table              rows;
-    lt_store_plan             plan;
-    lt_store                 *store;
-    lt_row_features           features;
-    lt_replay                *replay;
-    lt_operator_weights      *weights;   /* of the row being worked on, where its features need them */
-    int64_t                  *code, *step; /* [rows] of the dataset */
-    int64_t                  *failed;    /* [MAX_BLOCK, M] */
-    float                    *states, *small; /* one step of a block; one row of it, not padded */
-    float                    *field;     /* [3, Gmax, Gmax] */
-} extract;
-
-static double since(int64_t start) { return 1e-9 * (double)(lt_clock_ns() - start); }
-
-/* ---- States of rows ------------------------------------------------------------------------------------ */
-
-/* The middle [planes, grid, grid] of padded planes. */
-static void unpad(const float *padded, int64_t planes, int64_t from_grid, int grid, float *out)
+/* A copy in the place of an unfinished file would lose the rows of its journal. */
+static lt_status check_in_place(const lt_extract *e)
 {
-    int64_t low = (from_grid - grid) / 2;
-    for (int64_t c = 0; c < planes; c++)
-        for (int64_t y = 0; y < grid; y++)
-            memcpy(out + (c * grid + y) * grid, padded + (c * from_grid + low + y) * from_grid + low, (size_t)grid * sizeof *out);
-}
-
-static void note_failures(int64_t t, const float *x, int64_t m, int64_t field, int64_t *failed)
-{
-    for (int64_t i = 0; i < m; i++)
-        if (failed[i] < 0 && !lt_state_is_finite(x + i * field, field)) failed[i] = t;
-}
-
-static lt_status push_features(lt_feature_stream *s, lt_learned *learned, int64_t t, const float *states, const int64_t *failed)
-{
-    LT_TRY(lt_feature_stream_push(s, t, states, failed));
-    return learned ? lt_learned_push(learned, t, states, failed) : LT_OK;
-}
-
-/* Stored states of rows first..first+n-1, step by step into their streams. */
-static lt_status push_stored(extract *e, int64_t first, int n, lt_feature_stream **streams)
-{
-    int64_t m = e->in.realizations, g = e->in.grid, row = m * LT_FIELD_CHANNELS * g * g;
-    for (int64_t i = 0; i < n * m; i++) e->failed[i] = -1;
-    for (int64_t t = 0; t < e->in.steps; t++) {
-        LT_TRY(lt_dataset_read_step(e->d, first, n, t, e->states, n * row));
-        for (int k = 0; k < n; k++) {
-            int grid = e->rows.spec[first + k].grid;
-            const float *x = e->states + k * row;
-            if (grid != g) unpad(x, m * LT_FIELD_CHANNELS, g, grid, e->small), x = e->small;
-            note_failures(t, x, m, (int64_t)LT_FIELD_CHANNELS * grid * grid, e->failed + k * m);
-            LT_TRY(push_features(streams[k], e->features.learned, t, x, e->failed + k * m));
-        }
-    }
+    const char *path = e->d->path;
+    int64_t missing = e->in.status[LT_RUN_PENDING] + e->in.status[LT_RUN_LOST];
+    if (missing || lt_journal_exists(path))
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: is unfinished (%" PRId64 " rows are missing): finish it first (lathe generate --resume)", path, missing);
+    if (e->opt->max_rows && e->opt->max_rows < e->in.rows)
+        return LT_FAIL(LT_ERR_ARGUMENT, "max_samples %" PRId64 " would drop rows of %s itself, which has %" PRId64 ": give an output", e->opt->max_rows, path, e->in.rows);
     return LT_OK;
 }
 
-typedef struct replayed { lt_feature_stream *stream; lt_learned *learned; } replayed;
-
-static lt_status push_state(void *ctx, int64_t t, const float *states, const int64_t *failed)
-{
-    const replayed *r = ctx;
-    return push_features(r->stream, r->learned, t, states, failed);
-}
-
-static lt_status draw_operator(extract *e, int64_t row)
-{
-    lt_operator_weights_destroy(e->weights);
-    e->weights = NULL;
-    LT_TRY(lt_operator_weights_create(&e->rows.spec[row], &e->weights));
-    return lt_operator_weights_draw(e->weights, e->c->seed, e->rows.index[row]);
-}
-
-static lt_status begin_learned(extract *e, int64_t row)
-{
-    if (!e->features.learned) return LT_OK;
-    LT_TRY(draw_operator(e, row));
-    return lt_learned_begin(e->features.learned, &e->rows.spec[row], e->weights);
-}
-
-/* Sensitivity belongs to the operator, not to its states. */
-static lt_status add_sensitivity(extract *e, int64_t row, lt_feature_stream *s)
-{
-    if (!e->features.probes) return LT_OK;
-    if (!e->features.learned) LT_TRY(draw_operator(e, row));
-    return lt_row_features_sensitivity(&e->features, &e->rows.spec[row], e->weights, e->field, e->rows.index[row], s);
-}
-
-static bool ran(const extract *e, int64_t row) { return e->code[row] == LT_RUN_DONE || e->code[row] == LT_RUN_NON_FINITE; }
-
-static lt_status put_row(extract *e, int64_t row, lt_feature_stream *s)
-{
-    lt_store_row *out;
-    const float *unit = e->rows.unit + row * e->rows.parameters;
-    int grid = e->rows.spec[row].grid;
-    int64_t start = lt_clock_ns();
-    LT_TRY(lt_replay_row(e->replay, e->rows.index[row], NULL, e->field));
-    if (ran(e, row)) LT_TRY(add_sensitivity(e, row, s));
-    LT_TRY(lt_store_row_take(e->store, row, &out));
-    lt_status st = ran(e, row) ? lt_row_features_finish(&e->features, &e->plan, s, unit, e->field, grid, out)
-                               : lt_row_features_fail(&e->features, &e->plan, unit, e->field, grid, out);
-    if (!st && ran(e, row) && e->features.learned) st = lt_learned_finish(e->features.learned, out->part[LT_PART_LEARNED]);
-    if (st) {
-        lt_store_row_drop(e->store, out);
-        return st;
-    }
-    out->code = (uint8_t)(e->code[row] == LT_RUN_LOST ? LT_RUN_PENDING : e->code[row]); /* no later run resumes this file */
-    out->step = (int32_t)e->step[row];
-    out->seconds = e->opt->record_times ? (float)since(start) : 0;
-    e->info->samples++;
-    e->info->realizations += e->plan.realizations;
-    return lt_store_row_put(e->store, out);
-}
-
-static lt_status run_block(extract *e, int64_t first, int n)
-{
-    lt_feature_stream *streams[MAX_BLOCK] = { NULL };
-    lt_status s = LT_OK;
-    for (int k = 0; k < n && !s; k++) s = lt_row_features_take(&e->features, e->rows.spec[first + k].grid, &streams[k]);
-    int64_t start = lt_clock_ns();
-    if (!s) s = begin_learned(e, first); /* then the block is this one row */
-    if (!s && e->in.has_outputs) s = push_stored(e, first, n, streams);
-    for (int k = 0; k < n && !s && !e->in.has_outputs; k++)
-        if (ran(e, first + k))
-            s = lt_replay_run(e->replay, e->rows.index[first + k], -1, push_state, &(replayed){ streams[k], e->features.learned }, NULL);
-    e->info->feature_seconds += since(start);
-    for (int k = 0; k < n && !s; k++) s = put_row(e, first + k, streams[k]);
-    for (int k = 0; k < n; k++) lt_row_features_give(&e->features, e->rows.spec[first + k].grid, streams[k]);
-    if (!s && e->opt->progress) e->opt->progress(e->opt->progress_ctx, &(lt_generate_progress){ sizeof(lt_generate_progress), first + n, e->plan.rows, (first + n) * e->in.steps });
-    return s;
-}
-
-static lt_status run_all(extract *e)
-{
-    int64_t block = e->opt->batch_size ? e->opt->batch_size : 32;
-    block = e->in.has_outputs && !e->features.learned ? LT_MIN(LT_MIN(block, e->plan.chunk_rows), (int64_t)MAX_BLOCK) : 1;
-    for (int64_t first = 0; first < e->plan.rows; first += block) {
-        if (e->opt->stop && *e->opt->stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
-        LT_TRY(run_block(e, first, (int)LT_MIN(block, e->plan.rows - first)));
-    }
-    return LT_OK;
-}
-
-/* ---- Preparing ------------------------------------------------------------------------------------------- */
-
-static lt_status check_request(const extract *e, const char *output)
+static lt_status check_request(const lt_extract *e)
 {
     struct stat st;
+    const char *output = e->opt->output;
     if (!e->in.engine_version[0]) return LT_FAIL(LT_ERR_ARGUMENT, "lathe did not write this dataset: its rows cannot be told from its configuration");
-    if (!output) return LT_FAIL(LT_ERR_ARGUMENT, "no output: give one that differs from the dataset");
-    if (lt_dataset_is_at(e->d, output)) return LT_FAIL(LT_ERR_ARGUMENT, "output %s is the dataset itself; it must differ", output);
+    if (e->in.engine_age > 0) return LT_FAIL(LT_ERR_ARGUMENT, "%s: a newer engine wrote it, %s; this is %s", e->d->path, e->in.engine_version, lt_dataset_engine());
+    if (e->in_place && e->in.engine_age < 0 && !e->upgrading)
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: an older engine wrote it, %s; this is %s: rewrite it first (lathe upgrade)", e->d->path, e->in.engine_version, lt_dataset_engine());
+    if (e->in_place) return check_in_place(e);
+    if (lt_dataset_is_at(e->d, output)) return LT_FAIL(LT_ERR_ARGUMENT, "output %s is the dataset itself: leave the output out to write into it", output);
     if (stat(output, &st) == 0 && !e->opt->overwrite) return LT_FAIL(LT_ERR_ARGUMENT, "%s: is there already; overwrite is not set", output);
     return LT_OK;
 }
 
-static lt_status allocate(extract *e)
-{
-    size_t m = (size_t)e->in.realizations, g = (size_t)e->in.grid, row = m * LT_FIELD_CHANNELS * g * g;
-    e->code = lt_malloc((size_t)e->in.rows * sizeof *e->code);
-    e->step = lt_malloc((size_t)e->in.rows * sizeof *e->step);
-    e->failed = lt_malloc(MAX_BLOCK * m * sizeof *e->failed);
-    e->states = lt_malloc((e->in.has_outputs ? MAX_BLOCK * row : 1) * sizeof *e->states);
-    e->small = lt_malloc(row * sizeof *e->small);
-    e->field = lt_malloc(LT_FIELD_CHANNELS * g * g * sizeof *e->field);
-    return e->code && e->step && e->failed && e->states && e->small && e->field ? LT_OK : LT_ERR_MEMORY;
-}
-
 /* The dataset's sizes and rows against its configuration, by which rows are replayed. */
-static lt_status check_sizes(extract *e)
+static lt_status check_sizes(lt_extract *e)
 {
     const lt_dataset_info *i = &e->in;
     if (!i->has_outputs && !i->steps) e->in.steps = e->c->steps; /* a file without TEMPORAL features does not say */
@@ -197,15 +52,77 @@ static lt_status check_sizes(extract *e)
         return LT_FAIL(LT_ERR_FORMAT, "the dataset holds %" PRId64 " realizations, %" PRId64 " steps, grid %" PRId64 "; its configuration gives %" PRId64
                        " realizations and %" PRId64 " steps", i->realizations, i->steps, i->grid, e->c->realizations, e->c->steps);
     for (int64_t r = 0; r < e->rows.n; r++) {
+        int64_t code = e->status.code[r], step = e->status.step[r];
         if (e->rows.spec[r].grid > i->grid)
             return LT_FAIL(LT_ERR_FORMAT, "the dataset has grid %" PRId64 ", its configuration gives row %" PRId64 " grid %d", i->grid, r, e->rows.spec[r].grid);
-        if (e->code[r] < LT_RUN_PENDING || e->code[r] > LT_RUN_FAILED || e->step[r] < INT32_MIN || e->step[r] > INT32_MAX)
-            return LT_FAIL(LT_ERR_FORMAT, "/status has code %" PRId64 " and step %" PRId64 " for row %" PRId64, e->code[r], e->step[r], r);
+        if (code < LT_RUN_PENDING || code >= LT_RUN_STATUS_COUNT || step < INT32_MIN || step > INT32_MAX)
+            return LT_FAIL(LT_ERR_FORMAT, "/status has code %" PRId64 " and step %" PRId64 " for row %" PRId64, code, step, r);
     }
     return LT_OK;
 }
 
-static lt_status open_output(extract *e, const char *output)
+/* ---- Parts that are kept ------------------------------------------------------------------------------------ */
+
+/* A kept array goes over as it is, so the columns that the file has must be those of the plan. */
+static lt_status check_kept(const lt_extract *e, lt_part part)
+{
+    const lt_part_plan *p = &e->plan.part[part];
+    lt_shape shape = lt_dataset_shape(e->d, p->path);
+    char path[160];
+    const char *const *names;
+    int64_t n;
+    if (!shape.rank) return LT_FAIL(LT_ERR_ARGUMENT, "%s: has no array %s to keep", e->d->path, p->path);
+    snprintf(path, sizeof path, "%s@column_names", p->path);
+    LT_TRY(lt_dataset_texts(e->d, path, &n, &names));
+    bool same = shape.rank == p->rank + 1 && shape.dim[shape.rank - 1] == p->dim[p->rank - 1];
+    for (int i = 0; same && i < p->n_names && n == p->n_names; i++) same = !strcmp(names[i], p->names[i]);
+    return same ? LT_OK : LT_FAIL(LT_ERR_ARGUMENT, "%s: the columns of %s would change with these settings too, so they cannot be kept: compute them as well (--only)",
+                                  e->d->path, p->path);
+}
+
+static bool is_kept(const lt_extract *e, lt_part part) { return e->kept >> part & 1 && e->plan.part[part].rank; }
+
+static lt_status choose_parts(lt_extract *e)
+{
+    static const lt_part of_states[] = { LT_PART_TEMPORAL, LT_PART_PER_TRAJECTORY, LT_PART_AGGREGATED, LT_PART_LEARNED };
+    for (int i = LT_PART_TEMPORAL; i < LT_PART_OUTPUT; i++)
+        if (is_kept(e, (lt_part)i)) LT_TRY(check_kept(e, (lt_part)i));
+    for (size_t i = 0; i < LT_LEN(of_states); i++)
+        e->needs_states = e->needs_states || (e->plan.part[of_states[i]].rank && !is_kept(e, of_states[i]));
+    e->plan.rows_on_the_way = LT_EXTRACT_BLOCK + 2;
+    return LT_OK;
+}
+
+/* ---- Preparing ------------------------------------------------------------------------------------------- */
+
+static lt_status allocate(lt_extract *e)
+{
+    size_t m = (size_t)e->in.realizations, g = (size_t)e->in.grid, row = m * LT_FIELD_CHANNELS * g * g;
+    e->failed = lt_malloc(LT_EXTRACT_BLOCK * m * sizeof *e->failed);
+    e->states = lt_malloc((e->in.has_outputs ? LT_EXTRACT_BLOCK * row : 1) * sizeof *e->states);
+    e->small = lt_malloc(row * sizeof *e->small);
+    e->field = lt_malloc(LT_FIELD_CHANNELS * g * g * sizeof *e->field);
+    return e->failed && e->states && e->small && e->field ? LT_OK : LT_ERR_MEMORY;
+}
+
+/* In place: what is computed from which file, so that a run that was killed is only resumed by the same one. */
+static lt_status begin_in_place(lt_extract *e, const lt_file_content *f)
+{
+    const char *path = e->d->path, *work = e->upgrading ? "upgrade" : "extract";
+    size_t bytes = strlen(e->c->json) + 256;
+    char *identity = lt_malloc(bytes);
+    lt_store_claim *claim = NULL;
+    if (!identity) return LT_ERR_MEMORY;
+    lt_status s = lt_store_claim_take(path, &claim);
+    if (!s && !lt_dataset_is_at(e->d, path)) s = LT_FAIL(LT_ERR_ARGUMENT, "%s: another process has replaced it", path);
+    snprintf(identity, bytes, "%s %s %s %x %s", work, lt_dataset_engine(), lt_dataset_file_stamp(path).s, e->kept, e->c->json);
+    if (!s) s = lt_dataset_file_rewrite(claim, f, &e->plan, identity, &e->store);
+    else lt_store_claim_release(claim);
+    lt_free(identity);
+    return s;
+}
+
+static lt_status open_output(lt_extract *e)
 {
     const lt_dataset_config *c = e->c;
     int64_t n = e->opt->max_rows ? LT_MIN(e->opt->max_rows, e->in.rows) : e->in.rows;
@@ -216,39 +133,70 @@ static lt_status open_output(extract *e, const char *output)
     LT_TRY(lt_row_table_create(c, e->in.shard_index, e->in.shard_count, end, &e->rows));
     LT_TRY(check_sizes(e));
     e->rows.max_grid = (int)e->in.grid;
+    bool dated = e->in_place && strcmp(e->in.creation_date, LT_DATE_NOT_RECORDED);
     lt_file_content f = { .config = c, .features = e->set, .rows = &e->rows, .total = c->total_samples, .shard_index = e->in.shard_index,
                           .shard_count = e->in.shard_count, .realizations = e->in.realizations, .steps = e->in.steps, .all_features = true,
+                          .outputs = e->in_place && e->in.has_outputs,
                           .precision = (lt_precision)precision, .device = e->in.device[0] ? e->in.device : NULL, .metrics = e->in.sampling_metrics[0] ? e->in.sampling_metrics : NULL,
-                          .record_times = e->opt->record_times };
+                          .date = dated && e->in.creation_date[0] ? e->in.creation_date : NULL, .record_times = e->opt->record_times, .notes = e->note };
     int64_t n_devices;
     LT_TRY(lt_dataset_texts(e->d, "/status/device", &n_devices, &f.row_device));
     if (n_devices < n) f.row_device = NULL;
     LT_TRY(lt_dataset_file_plan(&f, &e->arena, &e->plan));
+    if (e->upgrading) LT_TRY(lt_upgrade_create(e, &e->upgrade));
+    LT_TRY(choose_parts(e));
     LT_TRY(lt_row_features_open(c, e->set, e->in.realizations, e->in.steps, (int)e->in.grid, c->precision, e->opt->device, e->opt->stop, &e->features));
     lt_replay_options replay = lt_replay_defaults();
     replay.device = e->opt->device;
     LT_TRY(lt_replay_create(c, &replay, &e->replay));
-    return lt_dataset_file_begin(output, &f, &e->plan, "extract", e->opt->overwrite, &e->store);
+    return e->in_place ? begin_in_place(e, &f) : lt_dataset_file_begin(e->opt->output, &f, &e->plan, "extract", e->opt->overwrite, &e->store);
 }
 
-static lt_status extract_all(extract *e)
+/* In place a run that ended early leaves its rows beside the file, for one that goes on. */
+static lt_status close_output(lt_extract *e, lt_status s)
 {
-    lt_store_stats stats;
-    LT_TRY(lt_extract_config(e->d, e->opt, &e->arena, &e->c));
-    LT_TRY(check_request(e, e->opt->output));
-    LT_TRY(allocate(e));
-    LT_TRY(lt_dataset_read_ints(e->d, "/status/code", 0, e->in.rows, e->code, e->in.rows));
-    LT_TRY(lt_dataset_read_ints(e->d, "/status/step", 0, e->in.rows, e->step, e->in.rows));
-    LT_TRY(open_output(e, e->opt->output));
-    lt_status s = run_all(e);
-    if (s) {
+    lt_store_stats stats = { 0 };
+    char text[LT_ERROR_TEXT_BYTES];
+    if (s && !e->in_place) {
         lt_store_discard(e->store);
         return s;
     }
-    LT_TRY(lt_store_close_whole(e->store, &stats));
+    snprintf(text, sizeof text, "%s", lt_error_text());
+    lt_status closed = e->in_place ? lt_store_close(e->store, &stats) : lt_store_close_whole(e->store, &stats);
     e->info->file_bytes = stats.file_bytes;
     e->info->raw_bytes = stats.raw_bytes;
-    return LT_OK;
+    if (s) lt_error_set(text);
+    return s ? s : closed;
+}
+
+lt_status lt_extract_run(lt_extract *e)
+{
+    LT_TRY(lt_extract_config(e, &e->c));
+    LT_TRY(check_request(e));
+    LT_TRY(allocate(e));
+    LT_TRY(lt_row_status_read(e->d, &e->status));
+    e->old.d = e->d;
+    LT_TRY(open_output(e));
+    return close_output(e, lt_extract_rows(e));
+}
+
+void lt_extract_release(lt_extract *e)
+{
+    lt_row_features_close(&e->features);
+    lt_operator_weights_destroy(e->weights);
+    lt_replay_destroy(e->replay);
+    lt_upgrade_destroy(e->upgrade);
+    lt_row_table_release(&e->rows);
+    lt_feature_set_destroy(e->set);
+    lt_dataset_config_destroy(e->c);
+    lt_extract_document_destroy(e->document);
+    lt_arena_release(&e->arena);
+    lt_row_status_release(&e->status);
+    lt_row_reader_close(&e->old);
+    lt_free(e->failed);
+    lt_free(e->states);
+    lt_free(e->small);
+    lt_free(e->field);
 }
 
 void lt_extract_defaults_into(lt_extract_options *out)
@@ -262,24 +210,12 @@ lt_status lt_dataset_extract(lt_dataset *d, const lt_extract_options *opt, lt_ge
     lt_extract_options options = lt_extract_defaults();
     LT_TRY(LT_TAKE(lt_extract_options, opt, &options));
     LT_TRY(LT_CHECK_SIZE(lt_generate_info, out));
-    extract e = { .d = d, .in = lt_dataset_get_info(d), .opt = &options, .info = &info };
+    lt_extract e = { .d = d, .in = lt_dataset_get_info(d), .opt = &options, .info = &info };
     int64_t start = lt_clock_ns();
-    lt_status s = extract_all(&e);
-    e.info->total_seconds = since(start);
-    e.info->samples_per_second = (double)e.info->samples / e.info->total_seconds;
-    lt_row_features_close(&e.features);
-    lt_operator_weights_destroy(e.weights);
-    lt_replay_destroy(e.replay);
-    lt_row_table_release(&e.rows);
-    lt_feature_set_destroy(e.set);
-    lt_dataset_config_destroy(e.c);
-    lt_arena_release(&e.arena);
-    lt_free(e.code);
-    lt_free(e.step);
-    lt_free(e.failed);
-    lt_free(e.states);
-    lt_free(e.small);
-    lt_free(e.field);
+    lt_status s = lt_extract_run(&e);
+    info.total_seconds = 1e-9 * (double)(lt_clock_ns() - start);
+    info.samples_per_second = (double)info.samples / info.total_seconds;
+    lt_extract_release(&e);
     LT_GIVE(out, &info);
     return s;
 }

@@ -176,7 +176,7 @@ static lt_status put_strips(const page *p)
     lt_dataset_config *c = NULL;
     lt_replay *r = NULL;
     lt_replay_options opt = lt_replay_defaults();
-    if (strcmp(p->i.engine_version, lt_version()) || p->i.grid * FRAMES > 4000) return LT_OK;
+    if (p->i.engine_age || p->i.grid * FRAMES > 4000) return LT_OK;
     LT_TRY(lt_dataset_config_parse(p->i.config, strlen(p->i.config), "the configuration in the file", NULL, &c));
     lt_status s = lt_replay_create(c, &opt, &r);
     lt_report_heading(p->r, "Trajectories");

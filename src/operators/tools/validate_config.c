@@ -231,9 +231,9 @@ lt_status lt_check_replays(lt_check *k, const lt_dataset_config *c, int replays,
         lt_check_report(k, LT_FINDING_WARNING, "rows were not replayed: the file was made on %s, this is %s (--device)", made_on(k), kind);
         return LT_OK;
     }
-    if (strcmp(k->info.engine_version, lt_version()) || c->features.clip_batch || k->info.temporal_columns < 1 || k->info.steps != c->steps) {
+    if (!k->info.engine_version[0] || k->info.engine_age || c->features.clip_batch || k->info.temporal_columns < 1 || k->info.steps != c->steps) {
         lt_check_report(k, LT_FINDING_WARNING, "rows were not replayed: %s", !k->info.engine_version[0] ? "lathe did not write the file"
-                      : strcmp(k->info.engine_version, lt_version()) ? "another engine version wrote the file"
+                      : k->info.engine_age < 0 ? "an older engine wrote the file: see lathe upgrade" : k->info.engine_age ? "a newer engine wrote the file"
                       : c->features.clip_batch ? "engine.clip is batch, so features depend on whole batches" : "the file has no TEMPORAL features of its states");
         return LT_OK;
     }

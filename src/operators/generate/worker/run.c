@@ -99,7 +99,7 @@ static lt_status watch_rows(lt_worker_pool *p, struct pollfd *poll_of)
     while (p->n_done < p->g->n_order) {
         LT_TRY(start_missing(p));
         LT_TRY(wait_for_any(p, poll_of));
-        if (p->g->opt->stop && *p->g->opt->stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
+        if (lt_generator_stopped(p->g)) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
         int64_t now = lt_clock_ns();
         double seconds = fmin(1e-9 * (double)(now - looked), MOST_SILENCE);
         looked = now;

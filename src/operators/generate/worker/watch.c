@@ -120,13 +120,14 @@ static lt_status put_failed(lt_worker *w, lt_worker_open o, const char *why)
     lt_generator *g = p->g;
     int grid = g->rows.spec[o.row].grid;
     lt_rollout_result result = { .size = sizeof result, .status = LT_RUN_LOST, .step = o.beats, .seconds = 1e-9 * (double)(lt_clock_ns() - o.begun_ns) };
-    lt_row_features known = { .c = g->c };
-    lt_status s = LT_OK;
+    lt_row_features known;
+    lt_status s = lt_row_features_open_known(g->c, (int)g->plan.grid, &known);
     note_failure(g, o.row, why);
     for (size_t i = 0; i < g->plan.step_bytes / sizeof(float); i++) p->block[i] = NAN;
-    for (; o.states < g->plan.n_steps && !s; o.states++) s = lt_store_row_step(g->store, o.out, p->block, (int)g->plan.grid);
+    for (; !s && o.states < g->plan.n_steps; o.states++) s = lt_store_row_step(g->store, o.out, p->block, (int)g->plan.grid);
     if (!s) s = lt_field_makers_draw(&p->makers, g->c, g->rows.field[o.row], g->rows.index[o.row], grid, p->block);
     if (!s) s = lt_row_features_fail(&known, &g->plan, g->rows.unit + o.row * g->rows.parameters, p->block, grid, o.out);
+    lt_row_features_close(&known);
     if (!s) return put_row(w, o.row, o.out, &result);
     lt_store_row_drop(g->store, o.out);
     return s;
@@ -274,8 +275,7 @@ static lt_status take_ready(lt_worker *w)
     return LT_OK;
 }
 
-/* Adds what this process has counted since its last report to the times and counts of all processes. */
-static void add_times(lt_generate_info *to, const lt_generate_info *before, const lt_generate_info *now)
+void lt_worker_add_times(lt_generate_info *to, const lt_generate_info *before, const lt_generate_info *now)
 {
     to->inference_seconds += now->inference_seconds - before->inference_seconds;
     to->feature_seconds += now->feature_seconds - before->feature_seconds;
@@ -306,7 +306,7 @@ static lt_status take_row(lt_worker *w)
     memcpy(out->record, w->message + sizeof r, g->plan.rest_bytes);
     close_row(w, o);
     g->info->devices += w->rows++ == 0;
-    add_times(g->info, &w->now, &r.info);
+    lt_worker_add_times(g->info, &w->now, &r.info);
     w->now = r.info;
     w->renews = r.result.status == LT_RUN_FAILED || r.result.status == LT_RUN_LOST;
     memcpy(g->info->feature_reason, r.info.feature_reason, sizeof r.info.feature_reason);

@@ -41,6 +41,9 @@ typedef struct lt_worker_row {
     lt_generate_info  info;  /* of the worker so far */
 } lt_worker_row;
 
+/* Adds what a process has counted since `before`, its last report, to the times and counts of all processes. */
+void lt_worker_add_times(lt_generate_info *to, const lt_generate_info *before, const lt_generate_info *now);
+
 /* ---- Messages over a socket, from inside the worker (generate/worker/channel.c) ------------------------------------- */
 typedef struct lt_worker_piece { const void *data; size_t bytes; } lt_worker_piece;
 /* A head, its `bytes` filled in, and what follows it. LT_ERR_IO when the other side is gone; never raises SIGPIPE. */

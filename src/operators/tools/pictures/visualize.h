@@ -34,6 +34,8 @@ typedef struct lt_frame_sink lt_frame_sink;
 /* Writes a video, frames or both; see lt_dataset_movie. note says what was done instead, if ffmpeg is missing. */
 lt_status lt_frame_sink_open(const char *video, const char *frames, int width, int height, int fps, char *note, size_t note_bytes, lt_frame_sink **out);
 lt_status lt_frame_sink_put(lt_frame_sink *s, const lt_image *frame);
+/* Frames ended early, for this reason (LT_OK: they did not): an animated PNG is then not left behind. */
+void      lt_frame_sink_stop(lt_frame_sink *s, lt_status why);
 lt_status lt_frame_sink_close(lt_frame_sink *s, bool *video); /* gone, even on failure; NULL is allowed */
 
 #endif

@@ -209,6 +209,7 @@ static lt_status write_frames(movie *v)
     const lt_movie_options *o = v->opt;
     LT_TRY(lt_frame_sink_open(o->video, o->frames, v->info->width, v->info->height, o->fps, v->info->note, sizeof v->info->note, &sink));
     lt_status s = assemble(v, sink);
+    lt_frame_sink_stop(sink, s);
     lt_status closed = lt_frame_sink_close(sink, &v->info->video);
     return s ? s : closed;
 }

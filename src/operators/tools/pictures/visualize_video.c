@@ -1,5 +1,6 @@
-/* Where frames go: PNG files in a folder, or an ffmpeg process. SPDX-License-Identifier: BSD-3-Clause */
+/* Where frames go: PNG files in a folder, an animated PNG, or an ffmpeg process. SPDX-License-Identifier: BSD-3-Clause */
 #include "operators/tools/pictures/visualize.h"
+#include "operators/tools/pictures/image_apng.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -9,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,6 +23,8 @@ struct lt_frame_sink {
     int64_t  n_frames;
     pid_t    child;               /* ffmpeg; 0: none */
     int      to_child;
+    lt_apng *animation;           /* NULL: none */
+    lt_status failed;             /* the first failure of a frame */
 };
 
 /* ---- ffmpeg ---------------------------------------------------------------------------------------- */
@@ -116,6 +120,19 @@ static char *as_file(const char *video)
     return target;
 }
 
+/* A name that ends so is an animated PNG, which needs no other program. */
+static bool is_animation(const char *video)
+{
+    const char *dot = strrchr(video, '.');
+    return dot && (!strcasecmp(dot, ".png") || !strcasecmp(dot, ".apng"));
+}
+
+static lt_status start_video(lt_frame_sink *s, int fps, bool *found)
+{
+    if (is_animation(s->video)) return lt_apng_begin(s->video, s->width, s->height, fps, &s->animation);
+    return start_ffmpeg(s, fps, found);
+}
+
 static void release(lt_frame_sink *s)
 {
     lt_free(s->video);
@@ -134,9 +151,9 @@ lt_status lt_frame_sink_open(const char *video, const char *frames, int width, i
     s->height = height;
     bool found = true;
     lt_status st = (video && (!(s->video = lt_strdup(video)) || !(s->target = as_file(video)))) || (frames && !(s->folder = lt_strdup(frames))) ? LT_ERR_MEMORY : LT_OK;
-    if (!st && video) st = start_ffmpeg(s, fps, &found);
+    if (!st && video) st = start_video(s, fps, &found);
     if (!st && !found && !s->folder && !(s->folder = folder_beside(video))) st = LT_ERR_MEMORY;
-    if (!st && !found) snprintf(note, note_bytes, "ffmpeg was not found, so there is no video; frames are in %.100s", s->folder);
+    if (!st && !found) snprintf(note, note_bytes, "ffmpeg was not found: frames are in %.60s; a video that ends in .png needs no ffmpeg", s->folder);
     if (!st && s->folder) st = make_folder(s->folder);
     if (st) {
         bool ignored;
@@ -145,7 +162,7 @@ lt_status lt_frame_sink_open(const char *video, const char *frames, int width, i
     return st;
 }
 
-lt_status lt_frame_sink_put(lt_frame_sink *s, const lt_image *frame)
+static lt_status put_frame(lt_frame_sink *s, const lt_image *frame)
 {
     if (s->folder) {
         size_t bytes = strlen(s->folder) + 32;
@@ -157,7 +174,20 @@ lt_status lt_frame_sink_put(lt_frame_sink *s, const lt_image *frame)
         LT_TRY(st);
     }
     s->n_frames++;
+    if (s->animation) LT_TRY(lt_apng_put(s->animation, frame));
     return s->child ? send_frame(s, frame) : LT_OK;
+}
+
+lt_status lt_frame_sink_put(lt_frame_sink *s, const lt_image *frame)
+{
+    lt_status st = put_frame(s, frame);
+    lt_frame_sink_stop(s, st);
+    return st;
+}
+
+void lt_frame_sink_stop(lt_frame_sink *s, lt_status why)
+{
+    if (!s->failed) s->failed = why;
 }
 
 lt_status lt_frame_sink_close(lt_frame_sink *s, bool *video)
@@ -165,6 +195,11 @@ lt_status lt_frame_sink_close(lt_frame_sink *s, bool *video)
     lt_status st = LT_OK;
     *video = false;
     if (!s) return LT_OK;
+    if (s->animation) {
+        lt_status unfinished = s->failed ? s->failed : s->n_frames ? LT_OK : LT_ERR_CANCELLED; /* stopped before the first frame */
+        st = lt_apng_finish(s->animation, unfinished);
+        *video = !st;
+    }
     if (s->child) {
         int status = 0;
         close(s->to_child);

@@ -1,0 +1,169 @@
+/* Every key that Spinlock's two schemas have is accepted with a value they allow and refused with one they do not: dataset configurations, and documents of the
+   feature extractor. SPDX-License-Identifier: BSD-3-Clause */
+#include "lt_test.h"
+
+#include "base/scratch.h"
+#include "config_text.h"
+#include "lathe/dataset.h"
+
+typedef struct key_case { const char *path, *good, *bad; } key_case; /* bad NULL: any value of YAML is fine */
+
+static const key_case dataset_keys[] = {
+    { "version", "'1.0'", "[1]" }, { "metadata.name", "x", "[x]" }, { "metadata.description", "x", "[x]" }, { "metadata.author", "x", "{}" },
+    { "metadata.created", "'2025-12-29'", "[]" }, { "metadata.purpose", "x", "[x]" },
+    { "sampling.strategy", "sobol_stratified", "random" }, { "sampling.sobol.scramble", "false", "maybe" }, { "sampling.sobol.scramble_method", "lms_shift", "none" },
+    { "sampling.sobol.seed", "0", "-1" }, { "sampling.stratification.method", "variance_based", "x" }, { "sampling.stratification.num_strata_per_dim", "10", "11" },
+    { "sampling.stratification.min_samples_per_stratum", "1", "0" }, { "sampling.refinement.enabled", "false", "3.5" }, { "sampling.refinement.pilot_fraction", "0.1", "0.2" },
+    { "sampling.refinement.variance_threshold", "0.5", "0" }, { "sampling.refinement.max_iterations", "10", "11" }, { "sampling.validation.check_discrepancy", "false", "x" },
+    { "sampling.validation.max_discrepancy", "0.5", "0" }, { "sampling.validation.check_correlation", "false", "x" }, { "sampling.validation.max_pairwise_correlation", "0.5", "1" },
+    { "sampling.total_samples", "14", "0" }, { "sampling.batch_size", "3", "0" },
+    { "simulation.device", "cuda:1", "tpu" }, { "simulation.operator_type", "cnn", "fno" }, { "simulation.precision", "bfloat16", "float8" },
+    { "simulation.num_realizations", "100", "101" }, { "simulation.num_timesteps", "10000", "10001" }, { "simulation.extract_operator_features", "true", "x" },
+    { "simulation.parallelism.strategy", "ddp", "x" }, { "simulation.parallelism.devices", "[0, 1]", "[a]" }, { "simulation.performance.compile", "true", "x" },
+    { "simulation.performance.benchmark_cudnn", "false", "x" }, { "simulation.performance.deterministic", "true", "x" },
+    { "simulation.performance.partition_by_architecture", "false", "x" }, { "simulation.performance.warmup_templates", "true", "x" },
+    { "simulation.performance.channel_bucket_size", "8", "0" }, { "simulation.performance.compile_mode", "max-autotune", "fast" },
+    { "simulation.performance.batched_execution", "true", "x" }, { "simulation.performance.max_batch_size", "4", "0" },
+    { "simulation.input_generation.method", "mixed", "x" }, { "simulation.input_generation.distribution", "uniform", "x" },
+    { "simulation.input_generation.num_samples_per_operator", "3", "0" }, { "simulation.input_generation.spatial_size", "64", "[1]" },
+    { "simulation.input_generation.length_scale", "1", "0" }, { "simulation.input_generation.variance", "2", "0" },
+    { "simulation.input_generation.ic_type_weights", "{structured: 1}", "{nothing: 1}" }, { "simulation.input_generation.localized", "{num_blobs: [1, 5]}", "{num_blobs: [5, 1]}" },
+    { "dataset.output_path", "x.h5", "[x]" }, { "dataset.storage.backend", "hdf5", "sqlite" }, { "dataset.storage.compression", "lzf", "zip" },
+    { "dataset.storage.compression_level", "9", "10" }, { "dataset.storage.chunk_size", "1", "0" }, { "dataset.storage.store_trajectories", "true", "x" },
+    { "dataset.data_to_store", "[input_data]", "3" }, { "dataset.metadata.include_config", "false", "x" }, { "dataset.metadata.include_sampling_metrics", "false", "x" },
+    { "dataset.metadata.include_timestamps", "false", "x" },
+    { "features.temporal.enabled", "false", "x" }, { "features.summary.enabled", "true", "x" }, { "features.summary.summary_mode", "manual", "both" },
+    { "features.summary.learned.enabled", "true", "x" }, { "features.summary.learned.extract_from", "mid", "x" }, { "features.summary.learned.skip_levels", "[0]", "[a]" },
+    { "features.summary.learned.layer_indices", "null", "3" }, { "features.summary.learned.temporal_agg", "std", "x" }, { "features.summary.learned.spatial_agg", "flatten", "x" },
+    { "features.summary.learned.projection_dim", "8", "513" }, { "features.summary.learned.training_epochs", "500", "501" }, { "features.summary.learned.learning_rate", "0.1", "0" },
+    { "features.summary.learned.lr_scheduler", "constant", "x" }, { "features.summary.learned.early_stopping_patience", "100", "101" },
+    { "features.summary.extract_operator_features", "true", "x" }, { "features.initial.enabled", "true", "x" }, { "features.architecture.enabled", "true", "x" },
+    { "logging.level", "DEBUG", "x" }, { "logging.format", "plain", "x" }, { "logging.output", "out.log", "[]" }, { "logging.metrics.track_gpu_memory", "false", "x" },
+    { "logging.metrics.track_sampling_time", "false", "x" }, { "logging.metrics.track_simulation_time", "false", "x" },
+    { "cloud.provider.enabled", "true", "x" }, { "cloud.provider.provider", "aws", "x" }, { "cloud.s3", "{bucket: b, prefix: p, region: r, storage_class: s}", "{bucket: b, nothing: 1}" },
+    { "cloud.lambda_labs", "{api_key: k, max_cost_per_hour: 1, setup_script: null}", "{gpu_type: A100}" },
+    { "cloud.runpod", "{api_key: k, max_bid_per_hour: 1}", "{max_bid_per_hour: 1}" }, { "cloud.lambda_labs_storage", "{remote_path: p}", "{remote_path: [p]}" },
+};
+
+static const key_case document_keys[] = {
+    { "metadata.name", "x", "[x]" }, { "metadata.description", "x", "[x]" }, { "metadata.author", "x", "[x]" }, { "metadata.created", "x", "[x]" }, { "metadata.purpose", "x", "[x]" },
+    { "input_dataset", "a.h5", "[a]" }, { "output_dataset", "null", "[a]" }, { "batch_size", "1000", "1001" }, { "device", "cuda:1", "tpu" }, { "num_workers", "4", "x" },
+    { "cache_trajectories", "true", "x" }, { "overwrite", "true", "x" }, { "max_samples", "null", "0" },
+    { "temporal.enabled", "true", NULL }, { "summary.spatial.histogram_num_bins", "64", NULL }, { "summary.spectral.num_fft_scales", "5", NULL }, { "summary.spatial.include_spatial_mean", "false", NULL },
+    { "architecture.version", "'1.0.0'", NULL }, { "architecture.include_learned_embeddings", "false", NULL },
+    { "architecture.architecture.enabled", "true", NULL }, { "architecture.architecture.include_depth", "true", NULL }, { "architecture.architecture.include_width", "true", NULL },
+    { "architecture.architecture.include_kernel_size", "true", NULL }, { "architecture.architecture.include_activation_encoding", "true", NULL },
+    { "architecture.architecture.include_dropout_rate", "true", NULL }, { "architecture.architecture.include_total_parameters", "true", NULL },
+    { "architecture.stochastic.enabled", "true", NULL }, { "architecture.stochastic.include_noise_scale_log", "true", NULL },
+    { "architecture.stochastic.include_noise_schedule_encoding", "true", NULL }, { "architecture.stochastic.include_spatial_correlation", "true", NULL },
+    { "architecture.stochastic.include_noise_type_encoding", "true", NULL }, { "architecture.stochastic.include_stochasticity_score", "true", NULL },
+    { "architecture.operator.enabled", "true", NULL }, { "architecture.operator.include_normalization_encoding", "true", NULL },
+    { "architecture.operator.include_grid_size", "true", NULL }, { "architecture.operator.include_grid_size_class", "true", NULL },
+    { "architecture.evolution.enabled", "true", NULL }, { "architecture.evolution.include_update_policy_encoding", "true", NULL }, { "architecture.evolution.include_dt_log", "true", NULL },
+    { "architecture.evolution.include_alpha", "true", NULL }, { "architecture.stratification.enabled", "true", NULL }, { "architecture.stratification.include_stratum_ids", "true", NULL },
+    { "architecture.stratification.include_stratum_hash", "true", NULL }, { "architecture.stratification.include_distance_to_boundary", "true", NULL },
+    { "architecture.stratification.include_extremeness_score", "true", NULL },
+    { "initial.version", "'1.0.0'", NULL }, { "initial.manual.enabled", "true", NULL }, { "initial.cnn.enabled", "true", NULL }, { "initial.cnn.embedding_dim", "28", NULL },
+    { "initial.cnn.architecture", "resnet3", NULL }, { "initial.cnn.use_vae", "false", NULL }, { "initial.cnn.freeze_encoder", "true", NULL },
+    { "initial.store_manual_separate", "true", NULL }, { "initial.store_cnn_separate", "true", NULL }, { "initial.store_combined", "true", NULL },
+};
+
+/* "a.b.c", "v" -> "a: {b: {c: v}}" */
+static const char *nested(const char *path, const char *value)
+{
+    static char text[1024];
+    char *to = text;
+    int depth = 0;
+    for (const char *at = path; *at; depth++) {
+        size_t n = strcspn(at, ".");
+        to += snprintf(to, 256, "%s%.*s: ", depth ? "{" : "", (int)n, at);
+        at += n + (at[n] == '.');
+    }
+    to += snprintf(to, 400, "%s", value);
+    for (int i = 1; i < depth; i++) to += snprintf(to, 2, "}");
+    snprintf(to, 2, "\n");
+    return text;
+}
+
+static lt_status load_dataset(const char *path, const char *value)
+{
+    const char *over = scratch("over.yaml"), *text = nested(path, value);
+    lt_dataset_config *c = NULL;
+    FILE *f = fopen(over, "w");
+    LT_CHECK(f != NULL);
+    if (f) fputs(text, f), fclose(f);
+    lt_dataset_overrides o = lt_dataset_overrides_defaults();
+    o.merge_path = over;
+    lt_status s = lt_dataset_config_parse(base_config, strlen(base_config), "test.yaml", &o, &c);
+    for (int i = 0; c && i < lt_dataset_config_warning_count(c); i++) LT_CHECK(!strstr(lt_dataset_config_warning(c, i), "unknown key"));
+    lt_dataset_config_destroy(c);
+    return s;
+}
+
+LT_TEST(every_key_of_a_dataset_configuration)
+{
+    for (size_t i = 0; i < sizeof dataset_keys / sizeof *dataset_keys; i++) {
+        const key_case *k = &dataset_keys[i];
+        if (load_dataset(k->path, k->good)) fprintf(stderr, "%s: %s: %s\n", k->path, k->good, lt_error_text());
+        LT_CHECK_OK(load_dataset(k->path, k->good));
+        if (!k->bad) continue;
+        lt_status s = load_dataset(k->path, k->bad);
+        if (!s) fprintf(stderr, "%s: %s was accepted\n", k->path, k->bad);
+        LT_CHECK(s == LT_ERR_ARGUMENT || s == LT_ERR_FORMAT);
+    }
+}
+
+static lt_status load_document(const char *path, const char *value)
+{
+    const char *file = scratch("document.yaml"), *text = nested(path, value);
+    lt_extract_document *d = NULL;
+    FILE *f = fopen(file, "w");
+    LT_CHECK(f != NULL);
+    if (f) fputs(text, f), fclose(f);
+    lt_status s = lt_extract_document_load(file, &d);
+    lt_extract_document_destroy(d);
+    return s;
+}
+
+LT_TEST(every_key_of_a_feature_document)
+{
+    for (size_t i = 0; i < sizeof document_keys / sizeof *document_keys; i++) {
+        const key_case *k = &document_keys[i];
+        if (load_document(k->path, k->good)) fprintf(stderr, "%s: %s: %s\n", k->path, k->good, lt_error_text());
+        LT_CHECK_OK(load_document(k->path, k->good));
+        if (k->bad) LT_CHECK(load_document(k->path, k->bad) != LT_OK);
+        char wrong[128];
+        snprintf(wrong, sizeof wrong, "%s_x", k->path);
+        LT_CHECK(load_document(wrong, k->good) != LT_OK); /* unknown keys are errors here */
+    }
+}
+
+LT_TEST(keys_without_effect_are_listed)
+{
+    const char *file = scratch("idle.yaml");
+    lt_extract_document *d = NULL;
+    FILE *f = fopen(file, "w");
+    LT_CHECK(f != NULL);
+    if (f) fputs("num_workers: 2\ncache_trajectories: true\narchitecture: {include_learned_embeddings: true}\ninitial: {cnn: {freeze_encoder: true}}\n", f), fclose(f);
+    LT_CHECK_OK(lt_extract_document_load(file, &d));
+    int n = 0;
+    while (d && lt_extract_document_idle(d, n)) n++;
+    LT_CHECK_EQ_INT(n, 4);
+    lt_extract_document_destroy(d);
+}
+
+LT_TEST(uniform_noise_is_no_noise_and_says_so)
+{
+    lt_dataset_config *c = NULL;
+    LT_CHECK_OK(load_with("choices: [gaussian]", "choices: [uniform]", NULL, &c));
+    bool told = false;
+    for (int i = 0; c && i < lt_dataset_config_warning_count(c); i++) told = told || strstr(lt_dataset_config_warning(c, i), "adds no noise");
+    LT_CHECK(told);
+    lt_operator_spec spec;
+    float unit[8] = { 0 };
+    if (c) LT_CHECK_OK(lt_dataset_map_row(c, unit, &spec));
+    LT_CHECK_EQ_INT(spec.noise, LT_NOISE_NONE);
+    lt_dataset_config_destroy(c);
+}
+
+LT_TEST_MAIN()
