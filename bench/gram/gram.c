@@ -64,7 +64,7 @@ static void add_methods(gram_bench *b, int64_t n, int64_t q)
     r->opt.method = LT_GRAM_PRODUCT;
 }
 
-/* Rows that fit: 0.85 of the memory for states of three planes and for K, as the reference sizes its sweeps. */
+/* Rows that fit: 0.85 of the memory for states of three planes and for K, as the pipeline's own tool sizes its sweeps. */
 static int64_t safe_rows(gram_bench *b, int64_t n, int64_t q)
 {
     lt_device_info info = { .size = sizeof info };

@@ -95,7 +95,7 @@ static lt_status put_json(const gram_bench *b)
     return LT_OK;
 }
 
-/* The columns of the reference's throughput tool. */
+/* The columns of the pipeline's throughput tool. */
 static lt_status write_csv(const gram_bench *b, const char *path)
 {
     FILE *f = fopen(path, "w");

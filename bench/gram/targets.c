@@ -78,7 +78,7 @@ typedef struct outcome {
     double        seconds, peer, error;  /* peer: NaN = not measured */
     double        must;
     bool          met;                   /* where must > 0 */
-    double        states_seconds, states_rate, copy_rate; /* bytes written per second; bytes of K home per second */
+    double        states_seconds, states_rate, copy_rate; /* bytes written per second; bytes of K copied to the host per second */
     lt_gram_info  info;
 } outcome;
 
@@ -142,7 +142,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first call, with K at home, is compared and not timed, unless it alone takes long. */
+/* The first call, with K on the host, is compared and not timed, unless it alone takes long. */
 static lt_status time_calls(targets_run *r, lt_gram *g, const target *t, outcome *o)
 {
     double seconds[GRAM_MAX_REPEATS], first;
@@ -209,10 +209,10 @@ static double tflops(const outcome *o)
     return o->info.method == LT_GRAM_STATES ? 1e-12 * (double)o->info.pairs * ldexp(8, (int)o->q) / o->seconds : NAN;
 }
 
-static void optional_cell(cli_table *t, int column, bool there, const char *format, double v)
+static void optional_cell(cli_table *t, int column, bool present, const char *format, double v)
 {
     char text[32] = "";
-    if (there) snprintf(text, sizeof text, format, v);
+    if (present) snprintf(text, sizeof text, format, v);
     cli_table_cell(t, column, "%s", text);
 }
 

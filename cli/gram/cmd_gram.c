@@ -21,6 +21,7 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(gram_cli, out, "out", NULL, "K.npy", "where K goes; may be larger than memory"),
     LT_OPTION_PATH(gram_cli, states_out, "states-out", NULL, "S.npy", "where the states of X go: rows by 2^qubits complex numbers"),
     LT_OPTION_PATH(gram_cli, report, "report", NULL, "FILE.html", "write a page about K and the run"),
+    LT_OPTION_INT(gram_cli, landmarks, "landmarks", "0", LT_AT_LEAST(0), "M", "write Z, rows by M, with K ~ Z Z' instead of K, from M rows that --seed draws (Nystrom); 0 = K itself"),
     LT_OPTION_PATH(gram_cli, kernel_cache, "kernel-cache", NULL, "FOLDER", "take K from here if this matrix was computed before, else keep it here"),
     LT_OPTION_ENUM(gram_cli, backend, "gram-backend", "device", backend_names, "where to compute, by its name here or in the Python pipeline; device: as --device says"),
     LT_OPTION_STRING(gram_cli, devices, "devices", NULL, "LIST", "several GPUs that share the work, as cuda:0,cuda:1; instead of --device"),
@@ -99,6 +100,7 @@ static lt_status open_outputs(gram_job *j)
     lt_dtype type = opt->return_dtype == LT_GRAM_FLOAT32 ? LT_F32 : LT_F64;
     j->n = j->X.n;
     j->m = j->o->y ? j->Y.n : j->X.n;
+    if (j->o->landmarks) j->m = j->o->landmarks;
     lt_shape shape = opt->packed ? lt_shape1(j->n * (j->n + 1) / 2) : lt_shape2(j->n, j->m);
     j->wants_K = j->o->out || j->o->report || (!j->o->states_out && !j->o->circuit_out);
     if (j->o->out) {
@@ -161,8 +163,8 @@ static lt_status open_devices(gram_job *j)
     return LT_OK;
 }
 
-/* Nothing was computed, so there is no method, kernel or time to tell. */
-static void tell_cached(gram_job *j)
+/* Nothing was computed, so there is no method, kernel or time to report. */
+static void report_cached(gram_job *j)
 {
     j->info = (lt_gram_info){ .size = sizeof(lt_gram_info), .method = j->o->gram.method, .backend = "kernel cache", .precision = j->o->gram.dtype, .n = j->n, .m = j->m,
                               .error_bound = lt_gram_float_bound(j->o->gram.dtype), .n_qubits = j->qubits, .n_layers = j->circuit ? 0 : j->w.shape.dim[0] };
@@ -179,13 +181,13 @@ static lt_status compute(gram_job *j)
     CLI_TRY(open_devices(j));
     if (j->circuit) CLI_TRY(gram_open_circuit(j, &opt));
     else CLI_TRY(j->n_devices ? lt_gram_create_on(j->device, j->n_devices, &opt, &w, &j->gram) : lt_gram_create(j->c->device, &opt, &w, &j->gram));
-    lt_status s = j->wants_K && !j->from_cache ? lt_gram_fill(j->gram, &j->X, j->o->y ? &j->Y : NULL, j->K) : LT_OK;
+    lt_status s = j->o->landmarks ? gram_make_landmarks(j) : j->wants_K && !j->from_cache ? lt_gram_fill(j->gram, &j->X, j->o->y ? &j->Y : NULL, j->K) : LT_OK;
     lt_progress_destroy(j->bar);
     j->bar = NULL;
     if (s == LT_ERR_CANCELLED && cli_interrupted()) return cli_stopped();
     CLI_TRY(s);
     j->info = lt_gram_get_info(j->gram);
-    if (j->from_cache) tell_cached(j);
+    if (j->from_cache) report_cached(j);
     if (j->cached && !j->from_cache) CLI_TRY(gram_cache_store(j));
     if (j->states_map) CLI_TRY(lt_gram_states(j->gram, &j->X, lt_npy_map_data(j->states_map)));
     return LT_OK;
@@ -266,6 +268,7 @@ static lt_status run_job(gram_job *j)
 {
     CLI_TRY(cli_check_ending("out", j->o->out, false));
     CLI_TRY(cli_check_ending("states-out", j->o->states_out, false));
+    CLI_TRY(gram_check_landmarks(j));
     CLI_TRY(read_all(j));
     if (j->o->plan) return gram_print_plan(j);
     CLI_TRY(open_outputs(j));
@@ -274,7 +277,8 @@ static lt_status run_job(gram_job *j)
     CLI_TRY(commit(&j->map));
     CLI_TRY(commit(&j->states_map));
     if (j->o->circuit_out) CLI_TRY(lt_circuit_write(j->circuit, j->o->circuit_out));
-    if (j->c->json) put_json(j->c->json, j);
+    if (j->o->landmarks) gram_put_landmarks(j);
+    else if (j->c->json) put_json(j->c->json, j);
     else CLI_TRY(print_summary(j));
     return LT_OK;
 }
@@ -299,7 +303,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_gram = {
-    .name = "gram", .options = &table, .options_bytes = sizeof(gram_cli), .need = CLI_NEED_DEVICE, .tells_device = true, .stops = true, .run = run,
+    .name = "gram", .options = &table, .options_bytes = sizeof(gram_cli), .need = CLI_NEED_DEVICE, .reports_device = true, .stops = true, .run = run,
     .description = "Computes K_ij = |<psi(x_i)|psi(y_j)>|^2 where psi(x) is the state a circuit of one qubit per feature makes of a row. "
                    "Where re-embedding is off, or there is one layer, the weights cancel and K has a closed form; two re-embedded layers "
                    "have one too. Method auto uses them, states computes state vectors in any case; all agree to rounding.\n"
@@ -307,6 +311,7 @@ const cli_command cli_gram = {
                    "w... are weights and all others features; both run on the CPU so far. --plan says what their compiler made of them.\n"
                    "K is written beside its place and renamed when it is whole; a matrix larger than memory is computed in its file. "
                    "--states-out alone computes no K.\n"
+                   "--landmarks M is for more rows than K has room for: Z has M columns, K ~ Z Z', and the error is measured on entries drawn by lot.\n"
                    "--kernel-cache keeps matrices in FOLDER/kernel_DIGEST.npy, where DIGEST stands for the values of X, Y and the weights, the circuit, "
                    "precisions and normalisation; switches that leave K as it is are no part of it. Without the option nothing is looked for.",
 };

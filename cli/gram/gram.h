@@ -11,6 +11,7 @@ typedef struct gram_cli {
     const char     *x, *y, *weights, *out, *states_out, *report, *devices, *kernel_cache;
     const char     *map, *circuit, *circuit_out;
     bool            plan;
+    int64_t         landmarks;     /* 0: K itself */
     lt_similarity_options similarity;
 } gram_cli;
 enum { GRAM_MAX_DEVICES = 16 };
@@ -30,6 +31,7 @@ typedef struct gram_job {
     lt_progress    *bar;
     bool            bar_of_states; /* it shows states being prepared, not pairs */
     lt_gram_info    info;
+    lt_landmark_info landmarks;
     bool            wants_K;       /* not only states */
     char           *cached;        /* the file of the kernel cache; NULL = none asked for */
     bool            from_cache;    /* K was there */
@@ -45,6 +47,11 @@ lt_status gram_refuse_circuit_options(const gram_job *j);
 lt_status gram_open_circuit(gram_job *j, const lt_gram_options *opt);
 lt_status gram_print_plan(gram_job *j);
 lt_similarity_options gram_similarity(const gram_job *j);
+
+/* --landmarks (gram_landmarks.c): what goes with it; Z into j->K; what came out. */
+lt_status gram_check_landmarks(const gram_job *j);
+lt_status gram_make_landmarks(gram_job *j);
+void      gram_put_landmarks(const gram_job *j);
 
 lt_status gram_report(gram_job *j);
 /* The kernel cache (gram_cache.c): K from its file where there is one that fits; K into it. */

@@ -10,9 +10,9 @@ static lt_status name_file(gram_job *j)
     char digest[LT_GRAM_DIGEST_BYTES];
     const char *folder = j->o->kernel_cache;
     size_t bytes = strlen(folder) + sizeof "/kernel_.npy" + sizeof digest;
-    struct stat there;
+    struct stat found;
     lt_weights w = { j->weights, j->w.shape.dim[0], j->w.shape.dim[1] };
-    if (stat(folder, &there) || !S_ISDIR(there.st_mode)) return cli_fail(LT_ERR_ARGUMENT, "--kernel-cache %s: there is no such folder", folder);
+    if (stat(folder, &found) || !S_ISDIR(found.st_mode)) return cli_fail(LT_ERR_ARGUMENT, "--kernel-cache %s: there is no such folder", folder);
     lt_similarity_options similarity = gram_similarity(j);
     if (j->circuit) CLI_TRY(lt_gram_digest_circuit(&j->o->gram, &similarity, j->circuit, j->weights, &j->X, j->o->y ? &j->Y : NULL, digest));
     else CLI_TRY(lt_gram_digest(&j->o->gram, &w, &j->X, j->o->y ? &j->Y : NULL, digest));

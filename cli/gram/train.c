@@ -88,14 +88,14 @@ static void draw_batch(train_job *j, int64_t *order)
 
 static lt_status run_round(train_job *j, lt_problem *p)
 {
-    lt_solve_options opt = lt_solve_options_defaults();
+    lt_solve_options opt = lt_solve_defaults();
     lt_solution *s = NULL;
     opt.x0 = j->w;
-    opt.maxit = j->o->iterations;
+    opt.max_iterations = j->o->iterations;
     opt.print_level = 0;
-    opt.opt_tol = 1e-6;
-    opt.halt_log_fn = after_step;
-    opt.halt_log_ctx = j;
+    opt.stationarity_tol = 1e-6;
+    opt.iterate_fn = after_step;
+    opt.iterate_ctx = j;
     lt_status status = lt_solve(p, &opt, &s);
     if (!status && j->failure) status = j->failure;
     if (!status && cli_interrupted()) status = cli_stopped();

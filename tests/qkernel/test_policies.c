@@ -195,6 +195,59 @@ LT_TEST(the_profile_adds_up)
     lt_gram_destroy(g);
 }
 
+static const lt_gram_profile sample_profile = {
+    .size = sizeof(lt_gram_profile), .n_allocations = 2, .allocation = { { "row states", 3000000000 }, { "tile", 500000000 } }, .peak_bytes = 3500000000,
+    .total_bytes = 14000000000, .h2d_bytes = 6000000000, .d2h_bytes = 1000000000, .h2d_seconds = 0.5, .d2h_seconds = 0.25, .kernel_launches = 8,
+    .kernel_seconds = 0.004, .batch_calls = 3, .batch_adjustments = 2, .batch_min = 16, .batch_max = 64, .streams = 4, .stream_utilization = 0.75,
+    .stream_busy = 0.5, .syncs = 5, .graph_captures = 1, .graph_replays = 3, .mpairs_per_s = 12.5,
+};
+
+/* Its lines without the frame. */
+static const char *const sample_lines[] = {
+    "Memory: 3.5 of 14 GB, 25.00 %", "  row states                3 GB", "  tile                    0.5 GB", "Transfers", "  to the device            6 GB, 12 GB/s",
+    "  from the device          1 GB, 4 GB/s", "Kernels: 8 launches, 0.5 ms each; 12.5 million pairs/s", "Batch: 16 to 64 rows, 2 adjustments in 3 blocks",
+    "Streams: 4 computing, balance 0.75, busy 50 %; 5 waits of the host", "Graphs: 1 captured, 3 replayed, hit rate 0.75",
+};
+
+LT_TEST(the_profile_says_what_was_counted)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    LT_CHECK_OK(lt_gram_profile_print(&sample_profile, to));
+    fclose(to);
+    char *line = strchr(text, '\n') + 1;
+    for (size_t i = 0; i < sizeof sample_lines / sizeof *sample_lines; i++, line = strchr(line, '\n') + 1) {
+        size_t n = strlen(sample_lines[i]);
+        if (strncmp(line, "| ", 2) || strncmp(line + 2, sample_lines[i], n) || strspn(line + 2 + n, " ") != 71 - n) LT_TEST_FAIL("%.74s, expected %s", line, sample_lines[i]);
+    }
+    LT_CHECK(!strncmp(line, "+---", 4) && strlen(line) == 75);
+    free(text);
+    lt_gram_profile idle = { .size = sizeof idle };
+    to = open_memstream(&text, &bytes);
+    LT_CHECK_OK(lt_gram_profile_print(&idle, to));
+    fclose(to);
+    LT_CHECK(strstr(text, "0 launches, 0 ms each") && strstr(text, "0 GB, 0 GB/s") && !strstr(text, "Batch") && !strstr(text, "Streams") && !strstr(text, "Graphs"));
+    free(text);
+    LT_CHECK_FAILS(lt_gram_profile_print(&(lt_gram_profile){ .size = 3 }, stdout), LT_ERR_ARGUMENT, "lt_gram_profile");
+}
+
+LT_TEST(the_profile_as_json)
+{
+    lt_json *j;
+    LT_CHECK_OK(lt_json_create(LT_JSON_COMPACT, &j));
+    lt_json_object_begin(j);
+    lt_gram_profile_json(&sample_profile, j);
+    lt_json_object_end(j);
+    LT_CHECK_OK(lt_json_finish(j));
+    const char *want = "{\"peak_allocated_gb\":3.5,\"allocations\":{\"row states\":3,\"tile\":0.5},\"h2d_total_gb\":6,\"d2h_total_gb\":1,\"h2d_avg_bandwidth_gbps\":12,"
+                       "\"d2h_avg_bandwidth_gbps\":4,\"kernel_launches\":8,\"avg_kernel_time_ms\":0.5,\"throughput_mpairs_per_sec\":12.5,\"graph_captures\":1,"
+                       "\"graph_replays\":3,\"graph_hit_rate\":0.75,\"streams\":4,\"stream_utilization\":0.75,\"stream_busy\":0.5,\"host_waits\":5,"
+                       "\"batch_adjustments\":2,\"batch_min\":16,\"batch_max\":64}";
+    if (strcmp(lt_json_text(j), want)) LT_TEST_FAIL("%s", lt_json_text(j));
+    lt_json_destroy(j);
+}
+
 /* ---- repair ---- */
 
 /* No finite input leads to an entry that is not finite, so the packed rows are spoilt by hand. lines: K is written while

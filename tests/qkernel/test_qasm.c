@@ -123,6 +123,13 @@ static void check_round_trip(const lt_circuit *c, const char *what)
     lt_circuit_text_free(again);
 }
 
+/* A gate without a body is no gate, also undone, repeated or controlled before there is any other (found by fuzz_qasm). */
+LT_TEST(empty_gates_under_modifiers)
+{
+    check_same("include \"stdgates.inc\"; gate g(t) a, b { } qubit[3] q; inv @ g(1) q[0], q[1]; pow(-2) @ g(1) q[1], q[0]; ctrl @ g(2) q[0], q[1], q[2]; h q;",
+               "include \"stdgates.inc\"; qubit[3] q; h q;");
+}
+
 LT_TEST(what_is_written_is_read_back)
 {
     static const char *const maps[] = { "z", "zz(entanglement=circular)", "pauli(paulis=[Z, XYZ, YY], alpha=0.7)", "iqp", "angle(rotation=Y)", "basic(layers=2)", "strong(layers=3, imprimitive=CZ)",

@@ -261,4 +261,28 @@ LT_TEST(diagnostics_of_a_kernel_known_by_hand)
     LT_CHECK(d.alignment > 0 && d.alignment < 1);
 }
 
+/* Eigenvalues -1 and 3: what no kernel has, and what rounding or shots make of one. */
+LT_TEST(diagnostics_of_a_kernel_that_is_none)
+{
+    const double K[] = { 1, 2, 2, 1 }, zeros[4] = { 0 };
+    const uint8_t y[] = { 0, 1 };
+    lt_qsvm_diagnostics d = { .size = sizeof d };
+    double *v;
+    LT_CHECK_OK(lt_qsvm_diagnose(K, y, 2, &d, &v));
+    LT_CHECK_NEAR(v[0], -1, 1e-14);
+    lt_free(v);
+    LT_CHECK_EQ_INT(d.n_eigenvalues, 2);
+    LT_CHECK_NEAR(d.eigen_min, -1, 1e-14);
+    LT_CHECK_NEAR(d.eigen_max, 3, 1e-14);
+    LT_CHECK_NEAR(d.negative_fraction, 0.5, 0);
+    LT_CHECK_NEAR(d.negative_mass, 0.25, 1e-14);
+    LT_CHECK_NEAR(d.condition, 1, 1e-13); /* of the eigenvalues that are positive */
+    LT_CHECK_NEAR(d.effective_rank, 0.4, 1e-14);
+    LT_CHECK_OK(lt_qsvm_diagnose(zeros, y, 2, &d, &v));
+    LT_CHECK(d.negative_fraction == 0 && d.negative_mass == 0 && d.effective_rank == 0);
+    lt_free(v);
+    LT_CHECK_FAILS(lt_qsvm_diagnose((const double[]){ 1, NAN, 0, 1 }, y, 2, &d, &v), LT_ERR_INTERNAL, "not finite");
+    LT_CHECK(!v);
+}
+
 LT_TEST_MAIN()

@@ -23,9 +23,9 @@ static lt_status compile(lt_gram *g, const lt_circuit *c, const double *weights)
 {
     lt_compiled *p;
     LT_TRY(lt_compiled_create(c, weights, g->similarity.kind == LT_SIMILARITY_REAL ? LT_COMPILE_REAL : LT_COMPILE_FIDELITY, false, &p));
-    lt_compiled_destroy(g->program);
+    lt_compiled_destroy(g->program); /* and c with it, where c is the program's own */
     g->program = p;
-    g->circuit = (lt_layers){ .q = (int)c->n_qubits, .program = p, .collapses = p->product, .real = p->real };
+    g->circuit = (lt_layers){ .q = (int)p->circuit->n_qubits, .program = p, .collapses = p->product, .real = p->real };
     g->planned = false;
     return LT_OK;
 }

@@ -153,14 +153,21 @@ static lt_status invert_gate(lt_qasm *r, lt_gate g)
     return add(r, kind, g.n_controls, wires, g.n_wires, g.angle, n_angles);
 }
 
+/* Gates from `end` on take the place of those from `first` on. There may be none, and no list either. */
+static void move_over(lt_circuit *c, int64_t first, int64_t end)
+{
+    if (end == first) return;
+    memmove(c->gate + first, c->gate + end, (size_t)(c->n_gates - end) * sizeof *c->gate);
+    c->n_gates -= end - first;
+}
+
 /* Gates from `first` on, the last first and each undone: appended behind, then moved over them. */
 static lt_status invert_from(lt_qasm *r, int64_t first)
 {
     lt_circuit *c = r->c;
     const int64_t end = c->n_gates;
     for (int64_t i = end - 1; i >= first; i--) LT_TRY(invert_gate(r, c->gate[i]));
-    memmove(c->gate + first, c->gate + end, (size_t)(c->n_gates - end) * sizeof *c->gate);
-    c->n_gates -= end - first;
+    move_over(c, first, end);
     return LT_OK;
 }
 
@@ -177,8 +184,7 @@ static lt_status control_from(lt_qasm *r, int64_t first, const int32_t *controls
         memcpy(wires + n, c->wire + g.first_wire, (size_t)g.n_wires * sizeof *wires);
         LT_TRY(add(r, g.kind, g.n_controls + n, wires, g.n_wires + n, g.angle, lt_gate_at(g.kind)->n_angles));
     }
-    memmove(c->gate + first, c->gate + end, (size_t)(c->n_gates - end) * sizeof *c->gate);
-    c->n_gates -= end - first;
+    move_over(c, first, end);
     return LT_OK;
 }
 
