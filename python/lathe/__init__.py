@@ -23,7 +23,7 @@ _PUBLIC = {
     "FileError": "errors", "FormatError": "errors", "UnsupportedError": "errors", "DeviceError": "errors", "NumericError": "errors",
     "MismatchError": "errors", "CancelledError": "errors", "InternalError": "errors", "CaptureError": "errors",
 }
-_MODULES = ("capture", "errors", "sklearn")
+_MODULES = ("capture", "errors", "sklearn", "torch")
 
 __all__ = sorted(_PUBLIC)
 

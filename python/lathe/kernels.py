@@ -13,6 +13,7 @@ def gram(X, Y=None, *, weights, device="auto", progress=None, **options) -> np.n
 
     weights: layers by qubits (by 3 for ``entangler="strong"``). options by name: ``lathe.options("gram")`` lists them.
     progress: True for a bar, or a function of pairs done and in all; False from it ends the computation.
+    Ctrl-C ends it too; KeyboardInterrupt has as its ``partial`` the matrix so far, with zeros where nothing was computed yet, and the counts.
 
     >>> import lathe, numpy as np
     >>> X = np.linspace(0, 1, 6).reshape(3, 2)

@@ -10,7 +10,9 @@ from .solution import Solution
 from .variables import Variables
 
 #: What a program sets as objects and not as text.
-OBJECTS = ("H0", "H0_diagonal", "limited_mem_warm_start", "halt_log_fn")
+OBJECTS = ("H0", "H0_diagonal", "lbfgs_state", "iterate_fn")
+#: PyGRANSO's names of them.
+ALIASES = {"limited_mem_warm_start": "lbfgs_state", "halt_log_fn": "iterate_fn"}
 
 
 def solve(problem, x0=None, *, device="auto", capture="verify", jac=None, on_error="raise", **options) -> Solution:
@@ -28,13 +30,13 @@ def solve(problem, x0=None, *, device="auto", capture="verify", jac=None, on_err
         "raise": an exception of the function ends the run and is raised, with the results so far as its ``solution``;
         "stop": the solution is returned, with termination code 11.
     options
-        by name, as of the command: ``lathe.options("solve")`` lists them. Also H0, limited_mem_warm_start and halt_log_fn.
+        by name, as of the command: ``lathe.options("solve")`` lists them. Also H0, lbfgs_state and iterate_fn.
         With print_level above 0 the table of the run is printed.
 
     Ctrl-C ends a run; KeyboardInterrupt has the results so far as its ``solution``.
 
     >>> import lathe
-    >>> lathe.solve("example:A1", opt_tol=1e-6).termination_code
+    >>> lathe.solve("example:A1", stationarity_tol=1e-6).termination_code
     0
     """
     if on_error not in ("raise", "stop"):
@@ -44,10 +46,12 @@ def solve(problem, x0=None, *, device="auto", capture="verify", jac=None, on_err
         start = problem.x0
     else:
         start = Variables.of(x0)[1] if x0 is not None else problem.x0
+    options = {ALIASES.get(name, name): value for name, value in options.items()}
     objects = {name: options.pop(name) for name in OBJECTS if name in options}
     if start is not None:
         objects["x0"] = pack(problem, start)
-    options.setdefault("torch_device", device)
+    if "torch_device" not in options:  # its name in PyGRANSO
+        options.setdefault("device_name", device)
     fields, failure = _core.solve(problem.core, options, objects, bool(options.get("print_level", 0)))
     solution = Solution(fields, problem.variables, problem.how, failure)
     if failure is not None and (on_error == "raise" or isinstance(failure, KeyboardInterrupt)):

@@ -15,7 +15,7 @@ from .variables import Variables
 SCIPY_METHODS = ("nelder-mead", "powell", "cg", "bfgs", "newton-cg", "l-bfgs-b", "tnc", "cobyla", "cobyqa", "slsqp", "trust-constr", "dogleg",
                  "trust-ncg", "trust-exact", "trust-krylov")
 #: SciPy's names of options that lathe has under another name.
-OPTION_NAMES = {"maxiter": "maxit", "gtol": "opt_tol", "ftol": "rel_tol"}
+OPTION_NAMES = {"maxiter": "max_iterations", "gtol": "stationarity_tol", "ftol": "decrease_tol"}
 
 
 class OptimizeResult(dict):
@@ -47,6 +47,8 @@ def minimize(fun, x0, args=(), method=None, jac=None, bounds=None, constraints=(
     options: those of ``lathe.options("solve")`` and SciPy's maxiter, disp, gtol, ftol. method, hess and hessp are accepted, and
     the result's ``how`` says that they were not used.
 
+    Ctrl-C ends a run; KeyboardInterrupt has the result so far as its ``partial``.
+
     Where the functions can be captured, derivatives come from the graph; otherwise from jac, else from differences.
 
     >>> import lathe, numpy as np
@@ -68,12 +70,18 @@ def minimize(fun, x0, args=(), method=None, jac=None, bounds=None, constraints=(
     problem = problem_of(objective, terms, start, capture)
     settings = settings_of(tol, options)
     watch = Callback(callback) if callback is not None else None
-    solution = solve(problem, start, device=device, halt_log_fn=watch, **settings)
-    return result_of(solution, problem, objective, terms, box, unused(method, hess, hessp))
+    note = unused(method, hess, hessp)
+    try:
+        solution = solve(problem, start, device=device, iterate_fn=watch, **settings)
+    except KeyboardInterrupt as stopped:
+        if getattr(stopped, "solution", None) is not None:
+            stopped.partial = result_of(stopped.solution, problem, objective, terms, box, note)
+        raise
+    return result_of(solution, problem, objective, terms, box, note)
 
 
 def settings_of(tol, options) -> dict:
-    settings = {} if tol is None else {"opt_tol": float(tol)}
+    settings = {} if tol is None else {"stationarity_tol": float(tol)}
     for name, value in (options or {}).items():
         if name == "disp":
             settings["print_level"] = int(value)

@@ -10,6 +10,7 @@ True
 from __future__ import annotations
 
 import inspect
+import threading
 
 import numpy as np
 
@@ -68,6 +69,28 @@ def principal_components(X, weight, n):
     return mean, directions * np.sign(directions[np.arange(wanted), largest])[:, None]
 
 
+def interruptible(function, *arguments):
+    """Calls it on another thread, so that Ctrl-C is answered while scikit-learn's solver computes. The solver itself cannot be stopped: its
+    thread ends when it is done, and its result is dropped."""
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments)
+    done = []
+
+    def work():
+        try:
+            done.append((function(*arguments), None))
+        except BaseException as error:
+            done.append((None, error))
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    value, error = done[0]
+    if error is not None:
+        raise error
+    return value
+
+
 class QSVC(ClassifierMixin, BaseEstimator):
     """A support vector classifier whose kernel is |<psi(x)|psi(y)>|^2 of a quantum feature map.
 
@@ -111,7 +134,7 @@ class QSVC(ClassifierMixin, BaseEstimator):
             raise TypeError(f"QSVC has no parameter {min(options)!r}; it has {', '.join(inspect.signature(type(self)).parameters)}")
 
     def fit(self, X, y, sample_weight=None):
-        """Learns from rows and their classes."""
+        """Learns from rows and their classes. KeyboardInterrupt has the kernel matrix, as far as it was computed, in its ``partial``."""
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         sample_weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         counted = np.arange(len(X)) if sample_weight is None else np.flatnonzero(sample_weight)
@@ -119,9 +142,15 @@ class QSVC(ClassifierMixin, BaseEstimator):
         self._learn_angles(X, np.ones(len(X)) if sample_weight is None else sample_weight)
         angles = self._angles(X)
         self.kernel_ = QuantumKernel(self._weights(angles.shape[1]), device=self.device, **self._chosen())
-        self.svc_ = SVC(kernel="precomputed", C=self.C, class_weight=self.class_weight, tol=self.tol, shrinking=self.shrinking, cache_size=self.cache_size,
-                        max_iter=self.max_iter, decision_function_shape=self.decision_function_shape, break_ties=self.break_ties)
-        self.svc_.fit(self.kernel_.evaluate(angles, progress=self.progress), y, sample_weight)
+        svc = SVC(kernel="precomputed", C=self.C, class_weight=self.class_weight, tol=self.tol, shrinking=self.shrinking, cache_size=self.cache_size,
+                  max_iter=self.max_iter, decision_function_shape=self.decision_function_shape, break_ties=self.break_ties)
+        matrix = self.kernel_.evaluate(angles, progress=self.progress)
+        try:
+            interruptible(svc.fit, matrix, y, sample_weight)
+        except KeyboardInterrupt as stopped:
+            stopped.partial = {"matrix": matrix, "kernel": self.kernel_}
+            raise
+        self.svc_ = svc
         self.support_, self.support_vectors_ = counted[self.svc_.support_], angles[self.svc_.support_]
         return self
 

@@ -27,7 +27,7 @@ def options(of: str = "solve") -> list[dict]:
     """The options of "solve", "gram" or "qsvm": name, type, default, what is expected, help.
 
     >>> import lathe
-    >>> next(o["expects"] for o in lathe.options("solve") if o["name"] == "opt_tol")
+    >>> next(o["expects"] for o in lathe.options("solve") if o["name"] == "stationarity_tol")
     'a number in [0, inf]'
     """
     return _core.option_rows(of)

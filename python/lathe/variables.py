@@ -31,7 +31,7 @@ class Variables:
         else:
             values, form, names = [x0], "array", ["x"]
         arrays = [start(v, name) for v, name in zip(values, names)]
-        if not arrays:
+        if not any(a.size for a in arrays):
             raise ArgumentError("x0 holds no variable")
         return cls(form, names, [a.shape for a in arrays]), arrays
 

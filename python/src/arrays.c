@@ -171,10 +171,10 @@ PyObject *core_array_arguments(lt_dtype t, const lt_shape *s)
     return Py_BuildValue("(NO)", core_shape_tuple(s), core.dtype[t == LT_BF16 ? LT_F32 : t]);
 }
 
-PyObject *core_array_call(PyObject *arguments, void **data)
+static PyObject *call_for_array(PyObject *function, PyObject *arguments, void **data)
 {
     core_buffer view;
-    PyObject *array = PyObject_Call(core.empty, arguments, NULL);
+    PyObject *array = PyObject_Call(function, arguments, NULL);
     if (!array || PyObject_GetBuffer(array, &view, BUFFER_WRITABLE)) {
         Py_XDECREF(array);
         return NULL;
@@ -184,9 +184,18 @@ PyObject *core_array_call(PyObject *arguments, void **data)
     return array;
 }
 
+PyObject *core_array_call(PyObject *arguments, void **data) { return call_for_array(core.empty, arguments, data); }
+
 PyObject *core_array_new(lt_dtype t, const lt_shape *s, void **data)
 {
     PyObject *arguments = core_array_arguments(t, s), *array = arguments ? core_array_call(arguments, data) : NULL;
+    Py_XDECREF(arguments);
+    return array;
+}
+
+PyObject *core_array_zeros(lt_dtype t, const lt_shape *s, void **data)
+{
+    PyObject *arguments = core_array_arguments(t, s), *array = arguments ? call_for_array(core.zeros, arguments, data) : NULL;
     Py_XDECREF(arguments);
     return array;
 }
@@ -219,7 +228,8 @@ int core_arrays_init(void)
     };
     PyObject *numpy = PyImport_ImportModule("numpy"), *arrays = numpy ? PyImport_ImportModule("lathe.arrays") : NULL;
     core.empty = arrays ? PyObject_GetAttrString(numpy, "empty") : NULL;
-    core.ndarray = core.empty ? PyObject_GetAttrString(numpy, "ndarray") : NULL;
+    core.zeros = core.empty ? PyObject_GetAttrString(numpy, "zeros") : NULL;
+    core.ndarray = core.zeros ? PyObject_GetAttrString(numpy, "ndarray") : NULL;
     core.convert = core.ndarray ? PyObject_GetAttrString(arrays, "convert") : NULL;
     for (int t = 0; core.convert && t < LT_DTYPE_COUNT; t++)
         if (names[t] && !(core.dtype[t] = PyObject_CallMethod(numpy, "dtype", "s", names[t]))) break;

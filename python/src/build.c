@@ -27,7 +27,7 @@ typedef lt_node (*op_builder)(lt_graph *g, op_args *a);
     X(neg) X(abs) X(sign) X(square) X(sqrt) X(cbrt) X(exp) X(expm1) X(log) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
     X(sinh) X(cosh) X(tanh) X(sigmoid) X(softplus) X(relu) X(gelu) X(erf) X(floor) X(recip) X(detach) X(sum) X(mean) X(prod) X(max) \
     X(min) X(amax_abs) X(logsumexp) X(norm) X(norm1) X(norm_inf) X(norm_nuc) X(norm_spec) X(transpose) X(trace) X(diag) X(lower) \
-    X(det) X(logdet) X(inv) X(cholesky) X(eigvals_re) X(eigvals_im) X(eigvalsh) X(svdvals) X(flatten) X(rfft2) X(fold_max) \
+    X(det) X(logdet) X(logabsdet) X(inv) X(cholesky) X(eigvals_re) X(eigvals_im) X(eigvalsh) X(svdvals) X(flatten) X(rfft2) X(fold_max) \
     X(fold_max_abs) X(fold_l1) X(fold_l2)
 #define X_NODES2(X) \
     X(add) X(sub) X(mul) X(div) X(pow) X(atan2) X(hypot) X(mod) X(minimum) X(maximum) X(lt) X(le) X(gt) X(ge) X(eq) X(matmul) X(dot) \

@@ -15,7 +15,7 @@ typedef struct core_globals {
     PyObject *error[LT_STATUS_COUNT]; /* exception classes of lathe.errors */
     PyObject *describe;               /* lathe.errors.describe(exception) -> text with the user's file and line */
     PyObject *convert;                /* lathe.arrays.convert(object, type, what) -> (array, why it was copied or None) */
-    PyObject *empty, *ndarray;        /* of numpy */
+    PyObject *empty, *zeros, *ndarray; /* of numpy */
     PyObject *dtype[LT_DTYPE_COUNT];  /* numpy.dtype objects; NULL for bf16 */
     PyTypeObject *node, *graph, *program, *problem;
 } core_globals;
@@ -41,6 +41,8 @@ lt_status core_keep_exception(void);
 PyObject *core_kept_exception(void);
 /* Raises an exception object, whose reference is taken. */
 void core_raise_object(PyObject *exception);
+/* Gives the exception being raised an attribute `partial`, what was computed so far; its reference is taken, NULL is allowed. */
+void core_attach_partial(PyObject *made);
 
 /* ---- arrays.c ------------------------------------------------------------------------------ */
 int core_arrays_init(void);
@@ -74,6 +76,7 @@ int64_t core_array_count(const core_array *a);
 PyObject *core_shape_tuple(const lt_shape *s);
 /* A new NumPy array and its memory; dims are copied. */
 PyObject *core_array_new(lt_dtype t, const lt_shape *s, void **data);
+PyObject *core_array_zeros(lt_dtype t, const lt_shape *s, void **data);
 PyObject *core_array_arguments(lt_dtype t, const lt_shape *s); /* of core_array_call, for arrays that are made often */
 PyObject *core_array_call(PyObject *arguments, void **data);
 PyObject *core_array_copy(lt_dtype t, const lt_shape *s, const void *data);
@@ -138,7 +141,7 @@ PyObject *core_solve(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_solution_dict(const lt_solution *s);
 PyObject *core_hessian_dict(const lt_hessian_state *h); /* None when empty */
 PyObject *core_iterate_dict(const lt_iterate *it);
-bool core_iterate_call(void *callback, const lt_iterate *it); /* an lt_halt_log_fn */
+bool core_iterate_call(void *callback, const lt_iterate *it); /* an lt_iterate_fn */
 
 /* ---- The other areas ------------------------------------------------------------------------------------ */
 int core_gram_init(PyObject *module);

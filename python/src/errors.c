@@ -75,3 +75,13 @@ void core_raise_object(PyObject *exception)
     PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     Py_DECREF(exception);
 }
+
+void core_attach_partial(PyObject *made)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (made && value && PyObject_SetAttrString(value, "partial", made)) PyErr_Clear(); /* the exception matters more */
+    PyErr_Restore(type, value, trace);
+    Py_XDECREF(made);
+}

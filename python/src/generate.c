@@ -88,12 +88,7 @@ PyObject *core_generate(PyObject *self, PyObject *args, PyObject *kwargs)
     if (failed) core_raise_object(failed);
     else if (s && !core_watch_raise()) core_raise(s);
     if (!PyErr_Occurred()) return made;
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (made && value && PyObject_SetAttrString(value, "partial", made)) PyErr_Clear(); /* what was written so far */
-    PyErr_Restore(type, value, trace);
-    Py_XDECREF(made);
+    core_attach_partial(made);
     return NULL;
 }
 

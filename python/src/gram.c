@@ -8,6 +8,7 @@ typedef struct core_gram {
     lt_device *device;   /* NULL: the CPU */
     lt_gram_options options;
     PyObject  *progress; /* during a fill; borrowed */
+    int64_t    pairs_done, pairs_total; /* of the last fill */
     PyThread_type_lock lock;
 } core_gram;
 
@@ -24,6 +25,8 @@ static void gram_dealloc(PyObject *self)
 static bool on_progress(void *ctx, const lt_gram_progress *p)
 {
     core_gram *g = ctx;
+    g->pairs_done = p->pairs_done;
+    g->pairs_total = p->pairs_total;
     if (core_watch_interrupted()) return false;
     if (!g->progress) return true;
     PyGILState_STATE gil = PyGILState_Ensure();
@@ -103,7 +106,7 @@ static int rows_of(PyObject *obj, const char *what, core_array *a, lt_rows *out)
 static PyObject *place_for(const core_gram *g, const lt_rows *x, const lt_rows *y, void **data)
 {
     lt_shape s = y ? lt_shape2(x->n, y->n) : g->options.packed ? lt_shape1(x->n * (x->n + 1) / 2) : lt_shape2(x->n, x->n);
-    return core_array_new(g->options.return_dtype == LT_GRAM_FLOAT32 ? LT_F32 : LT_F64, &s, data);
+    return core_array_zeros(g->options.return_dtype == LT_GRAM_FLOAT32 ? LT_F32 : LT_F64, &s, data); /* what a run that ends early leaves are zeros */
 }
 
 static PyObject *outcome(lt_status s, PyObject *made)
@@ -115,6 +118,16 @@ static PyObject *outcome(lt_status s, PyObject *made)
     } else if (s && !core_watch_raise()) core_raise(s);
     if (s) Py_CLEAR(made);
     return made;
+}
+
+/* The same, where what was computed before Ctrl-C goes with the exception. */
+static PyObject *outcome_of_fill(core_gram *g, lt_status s, PyObject *made)
+{
+    Py_INCREF(made);
+    PyObject *whole = outcome(s, made);
+    if (whole) return Py_DECREF(made), whole;
+    core_attach_partial(Py_BuildValue("{s:N,s:L,s:L}", "matrix", made, "pairs_done", (long long)g->pairs_done, "pairs_total", (long long)g->pairs_total));
+    return NULL;
 }
 
 static PyObject *gram_fill(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -137,6 +150,7 @@ static PyObject *gram_fill(PyObject *self, PyObject *args, PyObject *kwargs)
         Py_BEGIN_ALLOW_THREADS
         PyThread_acquire_lock(g->lock, WAIT_LOCK);
         g->progress = progress == Py_None ? NULL : progress;
+        g->pairs_done = g->pairs_total = 0;
         s = lt_gram_fill(g->handle, &x, two ? &y : NULL, data);
         g->progress = NULL;
         PyThread_release_lock(g->lock);
@@ -145,7 +159,7 @@ static PyObject *gram_fill(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     core_array_release(&xa);
     core_array_release(&ya);
-    return made ? outcome(s, made) : NULL;
+    return made ? outcome_of_fill(g, s, made) : NULL;
 }
 
 static PyObject *gram_states(PyObject *self, PyObject *x_obj)

@@ -105,7 +105,7 @@ static PyObject *row_dict(const lt_option *row, const char *group)
     lt_option_expects(row, expects, sizeof expects);
     PyObject *d = PyDict_New();
     if (!d || core_put(d, "name", core_text(row->name)) || core_put(d, "type", core_text(lt_option_type_name(row->type))) ||
-        core_put(d, "default", core_text(row->default_text)) || core_put(d, "expects", core_text(expects)) ||
+        core_put(d, "alias", core_text(row->alias)) || core_put(d, "default", core_text(row->default_text)) || core_put(d, "expects", core_text(expects)) ||
         core_put(d, "help", core_text(row->help)) || core_put(d, "group", core_text(group)) || core_put(d, "names", names_tuple(row->names)))
         Py_CLEAR(d);
     return d;

@@ -213,7 +213,7 @@ static PyObject *problem_check(PyObject *self, PyObject *args)
     long long directions = 100;
     core_array a = { 0 };
     if (!PyArg_ParseTuple(args, "O|dL:check", &x, &tolerance, &directions) || (x != Py_None && point_of(p, x, &a))) return NULL;
-    lt_check_result r;
+    lt_check_result r = { .size = sizeof r };
     lt_status s;
     Py_BEGIN_ALLOW_THREADS
     s = lt_problem_check(p->handle, a.data, tolerance, directions, &r);

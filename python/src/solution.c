@@ -91,10 +91,38 @@ static int put_numbers(PyObject *d, const lt_solution *s)
     return 0;
 }
 
+/* Numbers of a list as a NumPy array of integers. */
+static PyObject *numbers_array(const int64_t *from, int64_t n)
+{
+    lt_shape shape = lt_shape1(n);
+    void *data;
+    PyObject *array = core_array_new(LT_I64, &shape, &data);
+    for (int64_t i = 0; array && i < n; i++) ((int64_t *)data)[i] = from[i];
+    return array;
+}
+
+static PyObject *certificate_dict(const lt_solution *s)
+{
+    const lt_certificate *c = s->certificate;
+    const struct { const char *name; double value; } real[] = {
+        { "residual", c->residual }, { "stationarity", c->stationarity }, { "complementarity", c->complementarity },
+        { "weight", c->weight }, { "mu", c->mu }, { "condition", c->condition },
+    };
+    PyObject *d = PyDict_New();
+    for (size_t i = 0; d && i < sizeof real / sizeof *real; i++)
+        if (core_put(d, real[i].name, PyFloat_FromDouble(real[i].value))) Py_CLEAR(d);
+    if (d && (core_put(d, "stationary", PyBool_FromLong(c->stationary)) || core_put(d, "samples", PyLong_FromLongLong(c->n_samples)) ||
+              core_put(d, "ci_multipliers", c->ci_multipliers ? core_vector(c->ci_multipliers, s->p) : Py_NewRef(Py_None)) ||
+              core_put(d, "ce_multipliers", c->ce_multipliers ? core_vector(c->ce_multipliers, s->q) : Py_NewRef(Py_None)) ||
+              core_put(d, "violated", numbers_array(c->violated, c->n_violated)) || core_put(d, "active", numbers_array(c->active, c->n_active))))
+        Py_CLEAR(d);
+    return d;
+}
+
 PyObject *core_solution_dict(const lt_solution *s)
 {
     PyObject *d = PyDict_New();
-    if (!d || put_points(d, s) || put_numbers(d, s) || core_put(d, "BFGS_updates", counts_dict(&s->BFGS_updates)) ||
+    if (!d || put_points(d, s) || put_numbers(d, s) || core_put(d, "BFGS_updates", counts_dict(&s->BFGS_updates)) || core_put(d, "certificate", certificate_dict(s)) ||
         core_put(d, "message", core_text(lt_termination_text(s->termination_code))) || core_put(d, "error", core_text(s->error)) ||
         core_put(d, "device", core_text(s->device)) || core_put(d, "device_reason", core_text(s->device_reason)) ||
         core_put(d, "interrupted", PyBool_FromLong(s->interrupted)) || core_put(d, "history", history_array(s)))

@@ -39,21 +39,21 @@ static int take_numbers(PyObject *dict, const char *name, int64_t n, core_array 
 
 static int take_warm_start(PyObject *dict, int64_t n, borrowed *b, lt_solve_options *opt)
 {
-    PyObject *warm = PyDict_GetItemString(dict, "limited_mem_warm_start");
+    PyObject *warm = PyDict_GetItemString(dict, "lbfgs_state");
     if (!warm || warm == Py_None) return 0;
     const double *S = NULL, *Y = NULL, *rho = NULL;
     PyObject *gamma = PyDict_Check(warm) ? PyDict_GetItemString(warm, "gamma") : NULL;
     if (!gamma || take_numbers(warm, "S", -1, &b->S, &S) || take_numbers(warm, "Y", -1, &b->Y, &Y) || take_numbers(warm, "rho", -1, &b->rho, &rho) || !S || !Y || !rho) {
-        if (!PyErr_Occurred()) PyErr_SetString(core.error[LT_ERR_ARGUMENT], "limited_mem_warm_start: expected S, Y, rho and gamma");
+        if (!PyErr_Occurred()) PyErr_SetString(core.error[LT_ERR_ARGUMENT], "lbfgs_state: expected S, Y, rho and gamma");
         return -1;
     }
     int64_t m = core_array_count(&b->rho);
     if (m < 1 || core_array_count(&b->S) != m * n || core_array_count(&b->Y) != m * n) {
-        PyErr_Format(core.error[LT_ERR_SHAPE], "limited_mem_warm_start: S and Y need %lld rows of %lld numbers", (long long)m, (long long)n);
+        PyErr_Format(core.error[LT_ERR_SHAPE], "lbfgs_state: S and Y need %lld rows of %lld numbers", (long long)m, (long long)n);
         return -1;
     }
     b->warm = (lt_hessian_state){ .n = n, .m = m, .S = b->S.data, .Y = b->Y.data, .rho = b->rho.data, .gamma = PyFloat_AsDouble(gamma) };
-    opt->limited_mem_warm_start = &b->warm;
+    opt->lbfgs_state = &b->warm;
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -63,19 +63,19 @@ static lt_status set_option(const lt_option_table *t, const char *name, const ch
     return lt_solve_options_set(options, name, value);
 }
 
-/* objects: x0, H0, H0_diagonal, limited_mem_warm_start, halt_log_fn; print: whether the table goes to sys.stdout. */
+/* objects: x0, H0, H0_diagonal, lbfgs_state, iterate_fn; print: whether the table goes to sys.stdout. */
 static int fill_options(core_problem *p, PyObject *options, PyObject *objects, int print, borrowed *b, lt_solve_options *opt)
 {
-    *opt = lt_solve_options_defaults();
+    *opt = lt_solve_defaults();
     b->keep = PyList_New(0);
     if (!b->keep || (p->model && core_check(lt_solve_options_from_model(opt, p->model)))) return -1;
     if (core_options_set(lt_solve_options_table(), set_option, opt, options, b->keep)) return -1;
     if (take_numbers(objects, "x0", p->n, &b->x0, &opt->x0) || take_numbers(objects, "H0", p->n * p->n, &b->H0, &opt->H0) ||
         take_numbers(objects, "H0_diagonal", p->n, &b->H0_diagonal, &opt->H0_diagonal) || take_warm_start(objects, p->n, b, opt)) return -1;
-    PyObject *log = PyDict_GetItemString(objects, "halt_log_fn");
+    PyObject *log = PyDict_GetItemString(objects, "iterate_fn");
     if (log && log != Py_None) {
-        opt->halt_log_fn = core_iterate_call;
-        opt->halt_log_ctx = log;
+        opt->iterate_fn = core_iterate_call;
+        opt->iterate_ctx = log;
     }
     if (print && !(opt->print_to = b->print_to = core_stdout_stream())) return PyErr_NoMemory(), -1;
     return 0;

@@ -9,4 +9,9 @@ python=${LATHE_TEST_PYTHON:-python3}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
+if grep -q __asan_init "$package/lathe/_core.abi3.so"; then # the sanitizer's library has to be there before Python
+    LD_PRELOAD="$(${CC:-cc} -print-file-name=libasan.so) $(${CC:-cc} -print-file-name=libubsan.so)"
+    ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-} # Python keeps memory to its end on purpose; test_leaks.py counts
+    export LD_PRELOAD ASAN_OPTIONS
+fi
 PYTHONPATH=$package:$(dirname "$file") PYTHONDONTWRITEBYTECODE=1 LATHE_CACHE=$folder/cache "$python" -X faulthandler "$file"

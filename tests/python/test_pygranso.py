@@ -96,7 +96,7 @@ class Modules(unittest.TestCase):
         from pygranso.pygransoOptionsAdvanced import pygransoOptionsAdvanced
         pages = pygransoOptions.__doc__ + pygransoOptionsAdvanced.__doc__
         for row in lathe.options("solve"):
-            self.assertIn(row["name"] + ":", pages)
+            self.assertIn((row["alias"] or row["name"]) + ":", pages)
         self.assertIn("halt_log_fn:", pages)
 
     def test_gradients_with_fixed_places(self):

@@ -49,8 +49,8 @@ class Solutions(unittest.TestCase):
         self.assertEqual(set(first.H_final), {"S", "Y", "rho", "gamma"})
         again = lathe.solve(rosenbrock, x0=first.final.x, limited_mem_size=3, limited_mem_warm_start=first.H_final, mu0=first.final.mu, scaleH0=False)
         self.assertLess(again.final.tv, 1e-5)
-        with self.assertRaisesRegex(ValueError, "limited_mem_warm_start"):
-            lathe.solve(rosenbrock, x0=[1.0, 1.0], limited_mem_size=3, limited_mem_warm_start={"S": [1.0]})
+        with self.assertRaisesRegex(ValueError, "lbfgs_state"):
+            lathe.solve(rosenbrock, x0=[1.0, 1.0], limited_mem_size=3, lbfgs_state={"S": [1.0]})
 
     def test_restart_in_full_memory(self):
         first = lathe.solve(rosenbrock, x0=[5.5, 5.5], mu0=100, maxit=10)
@@ -115,7 +115,8 @@ class Options(unittest.TestCase):
 
     def test_rows_come_from_the_library(self):
         rows = {r["name"]: r for r in lathe.options("solve")}
-        self.assertEqual(rows["opt_tol"]["default"], "1e-8")
+        self.assertEqual(rows["stationarity_tol"]["default"], "1e-8")
+        self.assertEqual(rows["stationarity_tol"]["alias"], "opt_tol")
         self.assertGreater(len(rows), 60)
 
     def test_table_goes_to_sys_stdout(self):

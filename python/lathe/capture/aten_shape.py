@@ -170,17 +170,23 @@ def scattered(g, x, source, dim, start, end):
 
 @of("gather")
 def gather(x, dim, index, *, sparse_grad=False):
-    if isinstance(index, Tracer):
-        refuse("gathering by a computed index")
-    g, x = graph_of(x), lift(graph_of(x), x)
-    return Tracer(g.op("gather", x.node, g.constant(np.ascontiguousarray(index, dtype=np.int64)), dim % max(x.ndim, 1)))
+    g = graph_of(x, index)
+    x, index = lift(g, x), lift(g, index)
+    if index.ndim < 2 <= x.ndim or index.dtype.kind != "i":  # an index of rank 1 would be NumPy's take
+        refuse("gathering by another rank")
+    return Tracer(g.op("gather", x.node, index.node, dim % max(x.ndim, 1)), x.logical)
 
 
 @of("index_select")
 def index_select(x, dim, index):
+    if isinstance(index, Tracer):
+        from .aten_backward import rows
+        return rows(index.node.graph, lift(index.node.graph, x), index, dim % np.ndim(x))
     return np.take(x, index, axis=dim)
 
 
 @of("index", "_unsafe_index")
 def index(x, indices):
+    if sum(i is not None for i in indices) == 1 and isinstance(indices[-1], Tracer):
+        return index_select(x, len(indices) - 1, indices[-1])
     return x[tuple(slice(None) if i is None else i if isinstance(i, Tracer) else np.asarray(i) for i in indices)]

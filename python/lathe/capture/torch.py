@@ -31,7 +31,7 @@ def arguments(arrays):
 
 # ---- Tracing -------------------------------------------------------------------------------------------------------------
 def trace(function, graph, nodes, arrays):
-    from . import aten_linalg, aten_networks, aten_shape  # noqa: F401  (their rows)
+    from . import aten_backward, aten_linalg, aten_networks, aten_shape  # noqa: F401  (their rows)
     shape = {}
 
     def flat(*tensors):

@@ -35,8 +35,9 @@ class Given:
 def known() -> dict:
     """Every option by name: the library's rows, and what only programs can set."""
     from lathe import _core
-    rows = {row["name"]: row["help"] for row in _core.option_rows("solve")}
-    return rows | {"halt_log_fn": "called at the start and after every step, with twelve arguments; true stops the run",
+    rows = {name: row["help"] for row in _core.option_rows("solve") for name in (row["alias"], row["name"]) if name}
+    return rows | {"QPsolver": "osqp or gurobi; the quadratic programs are solved by lathe's own solver",
+                   "halt_log_fn": "called at the start and after every step, with twelve arguments; true stops the run",
                    "capture": "verify: combined_fn as a graph where it can be captured; always; never: called as it is"}
 
 
