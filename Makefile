@@ -4,9 +4,9 @@
 #   make demo       build, run a demo, leave demo-report.html make bench     timings against this machine's limits
 #   make test       build and run the whole test suite       make clean     remove build folders and the report
 #   make test-cuda  the tests that need a GPU                make asan, make tsan, make coverage   the suite under that preset
-#   make fuzz [SECONDS=60]      every reader under libFuzzer, so long each    make faults [PART=gram]   every call of every command failing in turn: hours
+#   make fuzz [SECONDS=60 LOG=bench/results/fuzz.txt]   every reader under libFuzzer, so long each    make faults [CALLS=200 PART=gram]   calls of every command failing in turn; CALLS=0: every one, hours
 #   make torture [MINUTES=5]    commands killed at random moments             make soak [MINUTES=60]    everything in one process, again and again
-#   make mutants [SAMPLE=50 LAYERS=base]   how many small faults in src the tests find
+#   make mutants [SAMPLE=50 SEED=1 LAYERS=base]   how many small faults in src the tests find
 #   make python     a wheel of the Python package in dist/   pip install .   the same, installed
 #   make sanitize-cuda  those tests under compute-sanitizer, memcheck and racecheck; the log is sanitizer-cuda.txt in the build folder
 #
@@ -67,10 +67,10 @@ asan tsan coverage: deps
 
 SECONDS ?= 60
 fuzz: deps
-	@sh scripts/fuzz.sh $(SECONDS)
+	@sh scripts/fuzz.sh $(if $(LOG),--log "$(LOG)") $(SECONDS)
 
 faults: all
-	@"$(BUILD)/bin/test_faults" all $(PART)
+	@"$(BUILD)/bin/test_faults" all $(or $(CALLS),200) $(PART)
 
 torture: all
 	@sh scripts/torture.sh "$(BUILD)" $(or $(MINUTES),5)
@@ -79,7 +79,7 @@ soak: all
 	@sh scripts/soak.sh "$(BUILD)" $(or $(MINUTES),60)
 
 mutants: all
-	@python3 scripts/mutate.py --build "$(BUILD)" --sample $(or $(SAMPLE),50) $(LAYERS)
+	@python3 scripts/mutate.py --build "$(BUILD)" --sample $(or $(SAMPLE),50) --seed $(or $(SEED),1) --log bench/results/mutants.txt $(LAYERS)
 
 clean:
 	@rm -rf "$(BUILD)" build-dev build-release build-asan build-tsan build-coverage build-fuzz dist demo-report.html

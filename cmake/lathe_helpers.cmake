@@ -177,13 +177,19 @@ lt_text_@id@_end: .byte 0
     endforeach()
 endfunction()
 
-# lt_test(NAME LAYER layer SOURCES … [LABELS …] [LIBS …] [ARGS …] [TIMEOUT s]): a test program;
+# lt_test(NAME LAYER layer SOURCES … [PLAIN] [LABELS …] [LIBS …] [ARGS …] [TIMEOUT s]): a test program, its heap guarded unless PLAIN;
 # exit 77 means skipped, with the reason printed.
 function(lt_test name)
-    cmake_parse_arguments(T "" "LAYER;TIMEOUT" "SOURCES;LABELS;LIBS;ARGS" ${ARGN})
+    cmake_parse_arguments(T "PLAIN" "LAYER;TIMEOUT" "SOURCES;LABELS;LIBS;ARGS" ${ARGN})
     add_executable(test_${name} ${T_SOURCES})
     target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(test_${name} PRIVATE lt_${T_LAYER} ${T_LIBS} m)
+    if(LT_GUARD_BLOCKS AND NOT T_PLAIN) # tests/guarded_blocks.c in front of base/alloc.c
+        target_sources(test_${name} PRIVATE $<TARGET_OBJECTS:lt_guarded_blocks>)
+        foreach(function malloc calloc realloc free strdup malloc_aligned free_aligned)
+            target_link_options(test_${name} PRIVATE LINKER:--wrap=lt_${function})
+        endforeach()
+    endif()
     add_test(NAME ${name} COMMAND test_${name} ${T_ARGS})
     lt_test_properties(${name} LABELS ${T_LABELS} TIMEOUT ${T_TIMEOUT})
 endfunction()
@@ -202,6 +208,12 @@ function(lt_test_properties name)
     endif()
     if(NOT T_TIMEOUT)
         set(T_TIMEOUT 300)
+    endif()
+    if(LT_SANITIZE) # which takes several times as long
+        math(EXPR T_TIMEOUT "4 * ${T_TIMEOUT}")
+    endif()
+    if(LT_SANITIZE MATCHES "thread") # programs that use lathe fork, and so do tests
+        set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT TSAN_OPTIONS=die_after_fork=0)
     endif()
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT})
 endfunction()

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # One search path of libraries, built and installed. Otherwise CMake ends the first with an empty entry, so that it can be replaced
 # by the second: the loader takes that for the current folder.
-foreach(target lathe lathe_command lathe_bench)
+foreach(target lathe lathe_command lathe_bench mpi_openmpi mpi_mpich)
     if(TARGET ${target})
         set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
     endif()

@@ -12,6 +12,8 @@ set(LT_LICENSE_yaml MIT)
 set(LT_LICENSE_hdf5 BSD-3-Clause)
 set(LT_LICENSE_png libpng-2.0)
 set(LT_LICENSE_libsvm BSD-3-Clause)
+set(LT_LICENSE_openmpi BSD-3-Clause)
+set(LT_LICENSE_mpich mpich2)
 
 # One package of the document. RELATION: how lathe stands to it.
 function(lt_sbom_package name version license relation)
@@ -41,7 +43,7 @@ function(lt_sbom out)
             set(version ${${upper}_VERSION})
         endif()
         set(relation DEPENDS_ON)
-        if(name STREQUAL "openblas") # opened where it is found at run time
+        if(name MATCHES "^(openblas|openmpi|mpich)$") # opened at run time, where they are found
             set(relation HAS_OPTIONAL_COMPONENT)
         endif()
         lt_sbom_package(${name} "${version}" ${LT_LICENSE_${name}} ${relation})

@@ -28,6 +28,7 @@ have_header yaml.h                         || wanted="$wanted libyaml-dev"
 have_hdf5                                  || wanted="$wanted libhdf5-dev"
 have_header png.h                          || wanted="$wanted libpng-dev"
 
+# Ranks are for those who want them: MPI is looked for by the build, never installed by itself (libopenmpi-dev openmpi-bin, libmpich-dev mpich).
 missing=$(echo $needed $wanted)
 [ -n "$missing" ] || exit 0
 

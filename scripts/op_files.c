@@ -9,20 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct op { const char *name, *operand[3], *doc, *kind; int n_operands, flops, is_function; } op;
+typedef struct op { const char *name, *operand[3], *doc, *domain, *kind; int n_operands, flops, is_function; } op;
 
 #define FUNCTION 1
 #define NONE 0
 static const op elementwise[] = {
-#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, ...) { #name, { #x }, doc, #kind, 1, flops, language },
-#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, ...) { #name, { #a, #b }, doc, #kind, 2, flops, language },
-#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, ...) { #name, { #x, #y, #z }, doc, #kind, 3, flops, language },
+#define LT_UNARY(ID, name, x, flops, kind, vector, builder, language, doc, domain, ...) { #name, { #x }, doc, domain, #kind, 1, flops, language },
+#define LT_BINARY(ID, name, a, b, flops, kind, vector, builder, language, doc, domain, ...) { #name, { #a, #b }, doc, domain, #kind, 2, flops, language },
+#define LT_TERNARY(ID, name, x, y, z, flops, kind, vector, builder, language, doc, domain, ...) { #name, { #x, #y, #z }, doc, domain, #kind, 3, flops, language },
 #include "kernels/ops.def"
 };
 
 static const op others[] = {
-#define LT_SOURCE(ID, name, doc) { #name, { 0 }, doc, "", 0, 0, 0 },
-#define LT_OTHER(ID, name, n, infer, gradient, doc) { #name, { 0 }, doc, #gradient, n, 0, 0 },
+#define LT_SOURCE(ID, name, doc) { #name, { 0 }, doc, "", "", 0, 0, 0 },
+#define LT_OTHER(ID, name, n, infer, gradient, doc, domain) { #name, { 0 }, doc, domain, #gradient, n, 0, 0 },
 #include "kernels/ops.def"
 };
 
@@ -78,21 +78,27 @@ static void put_page(FILE *to)
           "`ninja op_files` from `src/kernels/ops.def`, where each op is one row; [how to add one](how-to/add-an-op.md).\n\n"
           "## Elementwise\n\nFLOPs are rough, of one element. Integers: *yes* for ops that also take integers; *within* where the result never leaves\n"
           "their type's range. *Function*: the [problem language](problem-language.md) has a function of this name.\n\n"
-          "| op | computes | FLOPs | integers | function |\n| --- | --- | --- | --- | --- |\n", to);
+          "Domain: where the op has a value. Elsewhere it is NaN (or the infinity named here), never an error: a search that meets such a value takes a shorter step.\n"
+          "Nothing stands there for ops that have a value everywhere. A start outside is an error that names the function.\n\n"
+          "| op | computes | domain | FLOPs | integers | function |\n| --- | --- | --- | --- | --- | --- |\n", to);
     EACH(x, elementwise) {
         fprintf(to, "| `");
         put_call(to, x);
         fprintf(to, "` | ");
         put_cell(to, x->doc);
         const char *integers = !strcmp(x->kind, "REAL") ? "" : !strcmp(x->kind, "WHOLE") ? "yes" : "within";
+        fprintf(to, " | ");
+        put_cell(to, x->domain);
         fprintf(to, " | %d | %s | %s |\n", x->flops, integers, x->is_function ? "yes" : "");
     }
-    fputs("\n## The others\n\n| op | operands | computes | gradient |\n| --- | --- | --- | --- |\n", to);
+    fputs("\n## The others\n\n| op | operands | computes | domain | gradient |\n| --- | --- | --- | --- | --- |\n", to);
     EACH(x, others) {
         char operands[16] = "any";
         if (x->n_operands >= 0) snprintf(operands, sizeof operands, "%d", x->n_operands);
         fprintf(to, "| `%s` | %s | ", x->name, operands);
         put_cell(to, x->doc);
+        fprintf(to, " | ");
+        put_cell(to, x->domain);
         fprintf(to, " | %s |\n", !strncmp(x->kind, "RULE", 4) ? "yes" : !strcmp(x->kind, "MISSING") ? "missing" : "none");
     }
 }

@@ -6,17 +6,18 @@ page = pathlib.Path(__file__).resolve().parent.parent / "docs/options.md"
 HEAD = """# Options of the optimizer
 
 Set them with `lathe solve --set NAME=VALUE`, by `option NAME = VALUE` in a problem file, or in C through the fields of `lt_solve_options` and
-`lt_solve_options_set`. `lathe explain NAME` prints one. The table is made by `scripts/options.py`; the test `options_page` checks it.
+`lt_solve_options_set`. The names in the second column are mostly those of PyGRANSO and mean the same wherever options are set as text; fields of
+`lt_solve_options` have the first. `lathe explain NAME` prints one. The table is made by `scripts/options.py`; the test `options_page` checks it.
 
-| option | takes | default | meaning |
-| --- | --- | --- | --- |
+| option | also called | takes | default | meaning |
+| --- | --- | --- | --- | --- |
 """
 
 
 def row(answer):
-    found = re.match(r"takes (.*?)(?:; default (.*?))?; set it with", answer["detail"])
+    found = re.match(r"takes (.*?)(?:; default (.*?))?(?:; also called (\S+))?; set it with", answer["detail"])
     cell = lambda text: (text or "").replace("|", "\\|")
-    return f"| `{answer['name']}` | {cell(found[1])} | {'`' + cell(found[2]) + '`' if found[2] else ''} | {cell(answer['text'])} |\n"
+    return f"| `{answer['name']}` | {'`' + found[3] + '`' if found[3] else ''} | {cell(found[1])} | {'`' + cell(found[2]) + '`' if found[2] else ''} | {cell(answer['text'])} |\n"
 
 
 def main(lathe, check):

@@ -1,4 +1,4 @@
-/* lathe-bench graph: the core's promises as ratios, each with its limit or peer in the same run.
+/* lathe-bench graph: the core's promises as ratios, each with its limit or peer in the same run (decision 15).
    SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/commands.h"
 #include "cli/system/cases.h"

@@ -1,4 +1,5 @@
 /* lathe-bench roofline: what memory and cores of this machine can do, and what matmul reaches.
+   The better quartile of samples counts: decision 16.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/commands.h"
 #include "cli/system/cases.h"

@@ -96,7 +96,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command bench_transfers = {
-    .name = "transfers", .options = &table, .options_bytes = sizeof(transfer_options), .need = CLI_NEED_DEVICE, .tells_device = true, .stops = true, .run = run,
+    .name = "transfers", .options = &table, .options_bytes = sizeof(transfer_options), .need = CLI_NEED_DEVICE, .reports_device = true, .stops = true, .run = run,
     .description = "Copies a matrix to the device and back, once with ordinary pageable memory and once through a ring of page-locked "
                    "memory, and prints both rates and the speedup.",
 };

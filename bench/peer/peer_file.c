@@ -1,4 +1,4 @@
-/* Reads the timings of another framework. SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the timings of another framework, one flat JSON object per file (decision 18). SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/peer/peers.h"
 
 #include <ctype.h>

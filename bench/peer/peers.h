@@ -1,5 +1,5 @@
 /* The same work done without lathe: by the vendor's library directly, or by another framework whose
-   timings come in a file. SPDX-License-Identifier: BSD-3-Clause */
+   timings come in a file (decision 17). SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LATHE_BENCH_PEER_PEERS_H
 #define LATHE_BENCH_PEER_PEERS_H
 

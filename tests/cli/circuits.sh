@@ -94,6 +94,7 @@ run 0 $t --map 'basic(layers=2, reupload=true)' --loss centred-alignment --lower
 run 0 train-kernel $x --labels "$work/three.npy" --map 'demo(layers=2)' --iterations 3 --out "$work/t3.npy"
 run 2 train-kernel $x --labels "$work/three.npy" --map 'demo(layers=2)' --loss svm-margin --out "$work/t4.npy"
 says err "svm-margin is of two classes"
+run 0 $t --map 'strong(layers=1)' --iterations 3 --quiet --out "$work/t5.npy" # weights that no overlap depends on: K is a product over wires
 run 2 train-kernel $x --labels "$work/one.npy" --map 'demo(layers=2)' --out "$work/t4.npy"
 says err "all rows are of one class"
 run 2 $t --map zz --out "$work/t4.npy"

@@ -31,7 +31,7 @@ LATHE_CUDA=$build/fake-early
 run 0 doctor; says out "no nvrtc"; says out "missing  NVRTC"; says out "NVRTC is 12.3, expected 12.4 or later"
 bench 1 fused --quick --device cuda; says err "NVRTC is 12.3, expected 12.4 or later"
 bench 0 fused --quick; says err "lathe-bench: device cpu: "
-run 0 solve example:D1v --set maxit=1; says out "but no GPU can be used here"
+run 0 solve example:D1v --set max_iterations=1; says out "but no GPU can be used here"
 
 # An ordinal that is not there; a device without memory: sizes, and what would help.
 LATHE_CUDA=$build/fake-cuda

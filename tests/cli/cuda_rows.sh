@@ -21,7 +21,8 @@ parameter_space:
   operator: {normalization: {type: choice, choices: [instance, none]}}
 dataset: {storage: {store_trajectories: true}}
 END
-generate="generate --config $3/tests/operators/side_by_side.yaml --merge $work/over.yaml --device cuda"
+cp "$3/tests/operators/side_by_side.yaml" "$work/side.yaml" # a name without spaces
+generate="generate --config $work/side.yaml --merge $work/over.yaml --device cuda"
 few="--total-samples 24"
 faults() { head -c "$1" /dev/zero >"$work/faults"; }
 

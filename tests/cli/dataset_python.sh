@@ -44,7 +44,9 @@ assert json.loads(f.attrs["metadata"])["sampling_metrics"] == metrics
 assert f.attrs["seed"] == 1 and f.attrs["precision"] == "float32"
 assert bool(f["outputs"].attrs["feature_only_mode"]) and "note" in f["outputs"].attrs
 s = f["features/summary"].attrs
-assert s["num_features"] == 110 and json.loads(s["feature_registry"])["spatial"]["spatial_mean"] == 0
+registry = json.loads(s["feature_registry"])
+assert s["num_features"] == 183 == sum(map(len, registry.values())) and registry["spatial"]["spatial_mean"] == 0
+assert registry["causality"]["causality_pred_error_diff_lag1"] == 116 and registry["causality"]["causality_pred_error_ratio_lag2"] == 117
 assert json.loads(s["extraction_config"])["realization_aggregation"] == ["mean", "std", "cv"]
 assert json.loads(f["features"].attrs["family_versions"]) == {"temporal": "1.0.0", "summary": "1.0.0"}
 names = f["features/temporal/features"].attrs["column_names"]

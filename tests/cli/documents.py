@@ -45,7 +45,8 @@ def check_command(page, line):
     except ValueError: return  # prose between backticks
     program, words = words[0], words[1:]
     if words[:1] in (["help"], ["explain"]) or not words or not re.fullmatch(r"[a-z][a-z-]*", words[0]): return
-    command = (program, *words[:2]) if words[:2] == ["qsvm", "predict"] else (program, words[0])
+    if "--" in words: words = words[:words.index("--")]  # what follows is another subcommand's
+    command = (program, *words[:2]) if words[:2] in (["qsvm", "predict"], ["cluster", "sbatch"]) else (program, words[0])
     text = help_of(command)
     if text is None and page.name == "CHANGELOG.md": return  # also names what is gone
     if text is None: return fail(page, f"shows '{' '.join(command)}', which is no subcommand: {line}")

@@ -28,7 +28,7 @@ has_datasets=yes
 "$lathe" generate --config "$work/c.yaml" --output "$work/a.h5" --total-samples 2 --quiet >"$work/out" 2>"$work/err" || has_datasets=no
 # 150000 and 200000 are where OpenBLAS's own thread once looked for memory for ever.
 for limit in 84000 100000 150000 200000 400000; do
-    within $limit solve example:A2 --quiet --set maxit=2
+    within $limit solve example:A2 --quiet --set max_iterations=2
     within $limit qsvm --synthetic easy --qubits 4 --c 1 --train-subset 60 --quiet
     [ $has_datasets = yes ] || continue
     within $limit generate --config "$work/c.yaml" --output "$work/g.h5" --overwrite --total-samples 2 --quiet

@@ -34,7 +34,7 @@ run 0 solve "$work/rosen.lt" --eval "$work/x.npy" --json; is_json "$work/out"; s
 run 0 solve "$work/rosen.lt" --quiet --out "$work/sol.npz"; [ -s "$work/sol.npz" ] || fail "no sol.npz"
 run 0 solve "$work/rosen.lt" --check; says out "n = 2"
 run 2 solve "$work/rosen.lt" --check --set foo=1; says err "unknown option 'foo': see 'lathe explain'"; silent out
-run 2 solve "$work/rosen.lt" --dump-graph --set maxit=0; says err "maxit"; silent out
+run 2 solve "$work/rosen.lt" --dump-graph --set max_iterations=0; says err "max_iterations"; silent out
 
 # Gradients are checked where the run would start: the start of the file lies on a kink, (0.5, 2) does not
 printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }" >"$work/apart.npy"
@@ -52,35 +52,35 @@ printf 'var x[2] = 0\nmaximize 3 - (x[0] - 1)^2 - abs(x[1])\n' >"$work/max.lt"
 run 0 solve "$work/max.lt" --json; near final.f 3 1e-6
 run 0 solve "$work/max.lt" --quiet; says out "maximum: f ="
 run 0 solve "$work/max.lt" --set print_ascii=true; says out "|  2.00000000000 |"; says out "|  3.00000000000 |"
-run 0 solve "$work/max.lt" --json --set fvalquit=1.5; near termination_code 2 0
-run 0 solve "$work/max.lt" --json --set fvalquit=3.5; near termination_code 0 0
+run 0 solve "$work/max.lt" --json --set target_f=1.5; near termination_code 2 0
+run 0 solve "$work/max.lt" --json --set target_f=3.5; near termination_code 0 0
 
 # Options: the command line wins over the file; mistakes are named
-printf 'var x[2] = [5.5, 5.5]\nminimize 8*abs(x[0]^2 - x[1]) + (1 - x[0])^2\noption maxit = 3\n' >"$work/opt.lt"
+printf 'var x[2] = [5.5, 5.5]\nminimize 8*abs(x[0]^2 - x[1]) + (1 - x[0])^2\noption max_iterations = 3\n' >"$work/opt.lt"
 run 0 solve "$work/opt.lt" --json; near termination_code 4 0; near iters 3 0
-run 0 solve "$work/opt.lt" --json --set maxit=5; near iters 5 0
-run 2 solve "$work/opt.lt" --set maxit=0; says err "maxit"
-run 2 solve "$work/opt.lt" --set maxit; says err "NAME=VALUE"
+run 0 solve "$work/opt.lt" --json --set max_iterations=5; near iters 5 0
+run 2 solve "$work/opt.lt" --set max_iterations=0; says err "max_iterations"
+run 2 solve "$work/opt.lt" --set max_iterations; says err "NAME=VALUE"
 run 2 solve "$work/opt.lt" --set opt_tolerance=1; says err "did you mean 'opt_tol'?"
 run 2 solve "$work/opt.lt" --set MaxIt=3; says err "--set MaxIt=3: argument: unknown option 'MaxIt': did you mean 'maxit'?"
-run 2 solve "$work/opt.lt" --set maxt=3 --set opt_tol=x --set wolfe1; says err "did you mean 'maxit'?"; says err "'opt_tol' is 'x'"; says err "NAME=VALUE"; says err "3 of the values"
+run 2 solve "$work/opt.lt" --set maxt=3 --set stationarity_tol=x --set wolfe_decrease; says err "did you mean 'maxit'?"; says err "'stationarity_tol' is 'x'"; says err "NAME=VALUE"; says err "3 of the values"
 # What is wrong at the start, or with two options together, has a place
 printf 'var x = 1\n\nminimize log(-x)\n' >"$work/nan.lt"
 run 2 solve "$work/nan.lt"; says err "nan.lt:3: numeric: the objective is nan at x0"
 printf 'var x = 0\nminimize sqrt(x)\n' >"$work/nan.lt"
 run 2 solve "$work/nan.lt"; says err "nan.lt:2: numeric: the objective's derivative"
-printf 'var x = 1\noption wolfe1 = 0.4\noption wolfe2 = 0.1\nminimize x^2\n' >"$work/wolfe.lt"
-run 2 solve "$work/wolfe.lt"; says err "wolfe.lt:3:8: argument: option 'wolfe2' is 0.1: expected at least wolfe1 = 0.4"
-run 2 solve "$work/wolfe.lt" --set wolfe2=0.2; says err "--set wolfe2=0.2: argument: option 'wolfe2' is 0.2"
+printf 'var x = 1\noption wolfe_decrease = 0.4\noption wolfe_slope = 0.1\nminimize x^2\n' >"$work/wolfe.lt"
+run 2 solve "$work/wolfe.lt"; says err "wolfe.lt:3:8: argument: option 'wolfe_slope' is 0.1: expected at least wolfe_decrease = 0.4"
+run 2 solve "$work/wolfe.lt" --set wolfe_slope=0.2; says err "--set wolfe_slope=0.2: argument: option 'wolfe_slope' is 0.2"
 # Numbers have the digits that are theirs
 printf 'var x[2] = 1\nminimize 0.3*x[1] - 0.1*x[0]\nsubject to\n  0/0*x[0] <= 1\n' >"$work/digits.lt"
 printf "\223NUMPY\001\000v\000{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }                                                            \n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" >"$work/zero.npy"
 run 0 solve "$work/digits.lt" --eval "$work/zero.npy"; says out "grad_f[0] = -0.1"; says out "ci[0] = nan"; grep -qE -- "-nan|00000000" "$work/out" && fail "$last: $(cat "$work/out")"
 
 # Checkpoints: stopped after 5 and gone on, the end is that of an uninterrupted run
-run 0 solve example:C2 --json --set maxit=40; cp "$work/out" "$work/whole"
-run 0 solve example:C2 --quiet --set maxit=20 --set checkpoint_every=20 --checkpoint "$work/c2.ckpt"
-run 0 solve example:C2 --json --set maxit=40 --resume "$work/c2.ckpt"
+run 0 solve example:C2 --json --set max_iterations=40; cp "$work/out" "$work/whole"
+run 0 solve example:C2 --quiet --set max_iterations=20 --set checkpoint_every=20 --checkpoint "$work/c2.ckpt"
+run 0 solve example:C2 --json --set max_iterations=40 --resume "$work/c2.ckpt"
 if command -v python3 >/dev/null 2>&1; then
     python3 -c 'import json, sys; a, b = (json.load(open(f)) for f in sys.argv[1:]); sys.exit(a["final"] != b["final"] or a["fn_evals"] != b["fn_evals"])' \
         "$work/whole" "$work/out" || fail "resuming gives another end than an uninterrupted run"
@@ -90,8 +90,8 @@ run 2 solve example:C2 --resume "$work/bad.ckpt"; says err "bad.ckpt"
 run 2 solve example:B1 --resume "$work/c2.ckpt"; says err "made with n 80"
 
 # Several starts: best first, the same for every number of threads
-run 0 solve "$work/rosen.lt" --starts 4 --json --set num_threads=1; cp "$work/out" "$work/one"
-run 0 solve "$work/rosen.lt" --starts 4 --json --set num_threads=2
+run 0 solve "$work/rosen.lt" --starts 4 --json --set threads=1; cp "$work/out" "$work/one"
+run 0 solve "$work/rosen.lt" --starts 4 --json --set threads=2
 if command -v python3 >/dev/null 2>&1; then
     python3 -c 'import json, sys; a, b = (json.load(open(f)) for f in sys.argv[1:]); sys.exit(a["final"] != b["final"])' "$work/one" "$work/out" ||
         fail "the number of threads changes the best of several starts"
@@ -105,7 +105,7 @@ run 0 solve example:b1 --json; near termination_code 0 0
 run 0 explain code 6; says out "line search"
 run 0 explain option mu0; says out "penalty"
 run 0 explain code; says out "0 (termination code"; says out "14 (termination code"
-run 0 explain option --json; is_json "$work/out"; says out '"name": "opt_tol"'; says out '"name": "mu0"'
+run 0 explain option --json; is_json "$work/out"; says out '"name": "stationarity_tol"'; says out '"name": "mu0"'
 
 # Mistakes: where, what, what was expected; status 2
 printf 'var x[2]\nminimize asb(x[0])\nsubject to\n  x[0] < 1\n' >"$work/bad.lt"
@@ -128,14 +128,14 @@ for option in report checkpoint profile; do run 2 solve "$work/same.lt" --$optio
 cmp -s "$work/rosen.lt" "$work/same.lt" || fail "a problem was written over"
 run 2 solve "$work/rosen.lt" --x0 "$work/x.npy" --out "$work/x.npy"; says err "is also what --x0 reads"
 run 2 solve "$work/rosen.lt" --checkpoint "$work/one.ckpt" --report "$work/one.ckpt"; says err "are the same file"
-run 0 solve example:C2 --quiet --set maxit=30 --resume "$work/c2.ckpt" --checkpoint "$work/c2.ckpt" # a run that goes on in its file
+run 0 solve example:C2 --quiet --set max_iterations=30 --resume "$work/c2.ckpt" --checkpoint "$work/c2.ckpt" # a run that goes on in its file
 run 2 solve "$work/rosen.lt" --out "$work/x.txt"; says err ".npz"
 run 2 solve "$work/rosen.lt" --starts 3 --checkpoint "$work/c"; says err "single run"
 run 2 solve "$work/rosen.lt" --starts 3 --resume "$work/c"; says err "single run"
 run 2 solve "$work/rosen.lt" --set x0="$work/none.npy"; says err "none.npy"
 run 2 solve "$work/rosen.lt" --set H0="$work/x.npy"; says err "expected 4 numbers"
-run 2 solve "$work/rosen.lt" --set limited_mem_warm_start="$work/sol.npz"; says err "limited_mem_size"
-run 2 solve "$work/rosen.lt" --set QPsolver=gurobi; says err "native"
+run 2 solve "$work/rosen.lt" --set lbfgs_state="$work/sol.npz"; says err "lbfgs_pairs"
+run 2 solve "$work/rosen.lt" --set QPsolver=gurobi; says err "unknown option 'QPsolver'"
 run 2 solve "$work"; says err "not a regular file"
 run 2 solve example:B2 --x0 "$work/x.npy"; says err "expected 300 numbers"
 run 2 solve example:B2 --eval "$work/x.npy"; says err "300 variables"
@@ -154,14 +154,14 @@ run 2 solve "$work/kink.lt"; says err "derivative to x[0]"
 
 # Runs that end badly keep their results, in text and JSON
 run 1 solve "$work/unbounded.lt" --quiet; says out "best found: f ="; says out "x[2] ="; says err "code 8"
-run 0 solve "$work/opt.lt" --quiet; says out "best found: f =" # maxit is no minimum
+run 0 solve "$work/opt.lt" --quiet; says out "best found: f =" # max_iterations is no minimum
 run 1 solve "$work/unbounded.lt" --json --out "$work/far.npy"; is_json "$work/out"; near termination_code 8 0; says out '"H_final"'; says err "code 8"
 [ -s "$work/far.npy" ] || fail "$last: no result written"
 printf 'var x[2] = 0\nminimize x[0]^2 + x[1]^2\nsubject to\n  x[0] <= 1\n  x[0] >= 2\n' >"$work/torn.lt"
 run 1 solve "$work/torn.lt" --quiet; says out "infeasible: f = "
 run 1 solve "$work/torn.lt" --json; is_json "$work/out"; near termination_code 7 0; near final.tv 1 1e-6
-run 0 solve "$work/rosen.lt" --json --set prescaling_threshold=1; says out '"scalings"'; says out '"best_unscaled"'
-run 0 solve "$work/rosen.lt" --json --set limited_mem_size=3; says out '"gamma"'
+run 0 solve "$work/rosen.lt" --json --set prescale_above=1; says out '"scalings"'; says out '"best_unscaled"'
+run 0 solve "$work/rosen.lt" --json --set lbfgs_pairs=3; says out '"gamma"'
 run 0 solve "$work/rosen.lt" --json --starts 3; says out '"starts"'; says out '"fn_evals"'
 run 0 solve "$work/rosen.lt" --check --json; is_json "$work/out"; says out '"description"'
 printf 'var f[2] = [1, 2]\nvar mu = 1\nminimize sum(abs(f)) + mu^2\n' >"$work/names.lt"
@@ -178,7 +178,7 @@ kill -INT $pid; wait $pid && got=0 || got=$?
 last="interrupted solve"
 [ $got -eq 130 ] || fail "$last: status $got"
 says out "Termination code:        3"; says err "interrupted"; [ -s "$work/stop.ckpt" ] || fail "$last: no checkpoint"
-run 0 solve example:A2full --resume "$work/stop.ckpt" --json --set maxclocktime=0.001; near termination_code 5 0
+run 0 solve example:A2full --resume "$work/stop.ckpt" --json --set max_seconds=0.001; near termination_code 5 0
 
 # The benchmark: runs by name or family, every field a program needs, mistakes named
 bench 0 solve --quick --only A1 --json; is_json "$work/out"; silent err
@@ -197,11 +197,11 @@ bench 0 solve --quick --ablate --only A1a --json; is_json "$work/out"; says out 
 bench 2 solve --only C9; says err "no such run"
 printf '{"peer": "Other 1.0", "rows": [{"name": "B1", "seconds": 1, "f": [0, 1, 2], "violation": [0, 0, 5]}]}' > "$work/ends.json"
 bench 0 solve --starts 3 --only B1 --peer "$work/ends.json" --report "$work/ends.html"; says out "Other 1.0"; says out "1 infeasible"; says out "83 %"; says out ", met"
-bench 0 solve --starts 3 --only A1a --set opt_tol=1e-6 --json; is_json "$work/out"; says out '"upper_quartile"'
+bench 0 solve --starts 3 --only A1a --set stationarity_tol=1e-6 --json; is_json "$work/out"; says out '"upper_quartile"'
 bench 2 solve --starts 3 --only C3; says err "a start of its own"
 bench 2 solve --starts 101; says err "starts"
-bench 2 solve --ablate --set opt_tol=1e-6; says err "leave --ablate out"
-bench 0 solve --quick --only A1a --set opt_patience=2 --json; is_json "$work/out"; says out "opt_patience=2"
+bench 2 solve --ablate --set stationarity_tol=1e-6; says err "leave --ablate out"
+bench 0 solve --quick --only A1a --set patience=2 --json; is_json "$work/out"; says out "patience=2"
 bench 2 solve --starts 2 --ablate; says err "--ablate"
 bench 2 solve --ablate --only A1b; says err "--ablate"
 bench 2 solve --only B1 --peer "$work/none.json"; says err "none.json"
@@ -209,7 +209,7 @@ bench 2 solve --only B1 --peer "$work/none.json"; says err "none.json"
 # Devices: auto says what it took, null counts copies and waits, what a device cannot do is refused.
 run 0 solve "$work/rosen.lt"; says out "device: cpu (auto: an evaluation takes the CPU about"
 run 0 solve "$work/rosen.lt" --device cpu --json; says out '"device": "cpu"'; says out '"device_reason": "asked for"'
-run 0 solve "$work/rosen.lt" --set torch_device=null; says out "device: null (asked for)"
+run 0 solve "$work/rosen.lt" --set device_name=null; says out "device: null (asked for)"
 run 0 solve "$work/rosen.lt" --device null; says out "16 B there in 1.00 copies"; says out "1.00 waits; page-locked memory, 100 % replayed"
 run 0 solve "$work/rosen.lt" --device null --json; is_json "$work/out"; near transfers.evaluation.syncs 1 0; near transfers.evaluation.bytes_up 16 0
 run 0 solve "$work/rosen.lt" --device null --eval "$work/x.npy" --json; near f 0 0

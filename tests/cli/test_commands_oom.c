@@ -137,8 +137,8 @@ __attribute__((destructor)) static void remove_folder(void)
 }
 
 #define COMMAND(name, text) LT_TEST(name) { prepare(); walk(text); }
-COMMAND(solve, "solve example:B1 --quiet --set maxit=3")
-COMMAND(solve_matrices, "solve example:A1 --quiet --set maxit=2")
+COMMAND(solve, "solve example:B1 --quiet --set max_iterations=3")
+COMMAND(solve_matrices, "solve example:A1 --quiet --set max_iterations=2")
 COMMAND(gram, "gram --x %/x.npy --weights %/w.npy --out %/K.npy")
 COMMAND(gram_map, "gram --x %/x.npy --map zz --out %/K.npy --circuit-out %/c.qasm")
 COMMAND(gram_circuit, "gram --x %/x.npy --circuit %/c.qasm --similarity projected --out %/K.npy")

@@ -31,18 +31,26 @@ static struct { lt_problem *problem; lt_solve_options opt; char *data; size_t by
 
 static void make_kinds(void)
 {
-    static const struct { int p, q; int64_t ngrad, pairs, patience; } k[KINDS] = { { 0, 0, 3, 0, 0 }, { 1, 1, 3, 0, 0 }, { 1, 0, 3, 2, 0 }, { 0, 1, 2, 0, 50 } };
+    static const struct { int p, q; int64_t max_samples, pairs, patience; } k[KINDS] = { { 0, 0, 3, 0, 0 }, { 1, 1, 3, 0, 0 }, { 1, 0, 3, 2, 0 }, { 0, 1, 2, 0, 50 } };
     for (int i = 0; i < KINDS; i++) {
         const char *written = scratch("good.ckpt");
         lt_solution *s = NULL;
-        kind[i].opt = (lt_solve_options){ LT_SOLVE_DEFAULTS, .ngrad = k[i].ngrad, .limited_mem_size = k[i].pairs, .opt_patience = k[i].patience, .maxit = 6,
-                                          .opt_tol = 1e-12, .x0 = (const double[]){ -1.2, 1 }, .checkpoint = written };
+        static const double start[] = { -1.2, 1 };
+        lt_solve_options o = lt_solve_defaults();
+        o.max_samples = k[i].max_samples;
+        o.lbfgs_pairs = k[i].pairs;
+        o.patience = k[i].patience;
+        o.max_iterations = 6;
+        o.stationarity_tol = 1e-12;
+        o.x0 = start;
+        o.checkpoint = written;
+        kind[i].opt = o;
         LT_FUZZ_REQUIRE(!lt_problem_from_function(2, k[i].p, k[i].q, kink, NULL, &kind[i].problem) && !lt_solve(kind[i].problem, &kind[i].opt, &s));
         lt_solution_destroy(s);
         LT_FUZZ_REQUIRE(!lt_file_read(written, MOST, &kind[i].data, &kind[i].bytes));
         kind[i].opt.checkpoint = NULL;
         kind[i].opt.x0 = NULL;
-        kind[i].opt.maxit = 8;
+        kind[i].opt.max_iterations = 8;
     }
 }
 
@@ -81,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     int64_t live = lt_alloc_live();
     lt_solution *s = NULL;
     lt_status got = lt_solve(kind[k].problem, &opt, &s);
-    if (!got) LT_FUZZ_REQUIRE(s && s->iters >= 0 && s->n_history <= opt.maxit + 1);
+    if (!got) LT_FUZZ_REQUIRE(s && s->iters >= 0 && s->n_history <= opt.max_iterations + 1);
     else LT_FUZZ_REQUIRE(!s && (got == LT_ERR_FORMAT || got == LT_ERR_MISMATCH) && strstr(lt_error_text(), "checkpoint"));
     lt_solution_destroy(s);
     LT_FUZZ_REQUIRE(lt_alloc_live() == live);

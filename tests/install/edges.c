@@ -93,7 +93,7 @@ static lt_status prepare(void)
     X(lt_problem_check, lt_problem_check(problem, two, 0, 1, NULL))                                       \
     X(lt_solve, lt_solve(problem, NULL, NULL))                                                            \
     X(lt_solve_multistart, lt_solve_multistart(problem, NULL, 2, 1, NULL))                                \
-    X(lt_solve_options_set, lt_solve_options_set(NULL, "maxit", "3"))                                     \
+    X(lt_solve_options_set, lt_solve_options_set(NULL, "max_iterations", "3"))                                     \
     X(lt_iterate_hessian, lt_iterate_hessian(NULL, NULL))                                                 \
     X(lt_gram_create, lt_gram_create(cpu, &(lt_gram_options){ .size = sizeof(lt_gram_options) }, NULL, NULL))                           \
     X(lt_gram_create_on, lt_gram_create_on(&cpu, 1, &(lt_gram_options){ .size = sizeof(lt_gram_options) }, NULL, NULL))                 \

@@ -46,6 +46,10 @@ bad=$(grep -rnE '(^|[^_a-z])(malloc|calloc|realloc|free|strdup|aligned_alloc|pos
     exit 1
 }
 
+# Only the plugin calls MPI.
+bad=$(grep -rnE '\bMPI_[A-Z][a-z]|#include <mpi.h>' src cli python bench examples --include='*.[ch]' | grep -v '^src/cluster/mpi/' || true)
+[ -z "$bad" ] || { echo "only src/cluster/mpi calls MPI:"; echo "$bad"; exit 1; }
+
 # Rooms: no folder of sources grows beyond what one can look over, and each says who lives there.
 find src cli bench -type d ! -path 'bench/results*' | LC_ALL=C sort | while read -r room; do
     n=$(find "$room" -maxdepth 1 -type f | wc -l)

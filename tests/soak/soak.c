@@ -25,8 +25,8 @@ int cli_main(int argc, char **argv);
 enum { MOST_ARGUMENTS = 32, WARM_UP = 3, MOST_ROUNDS = 1 << 20 };
 
 static const char *const jobs[] = {
-    "solve %/p.lt --quiet --set maxit=30 --out %/x.npz --checkpoint %/c",
-    "solve %/p.lt --quiet --set maxit=40 --resume %/c --report %/r.html",
+    "solve %/p.lt --quiet --set max_iterations=30 --out %/x.npz --checkpoint %/c",
+    "solve %/p.lt --quiet --set max_iterations=40 --resume %/c --report %/r.html",
     "solve example:A1 --quiet --starts 4",
     "gram --x %/x.npy --weights %/w.npy --re-embed --method states --out %/K.npy --quiet",
     "gram --x %/x.npy --weights %/w.npy --method product --out %/K.npy --normalize --quiet",

@@ -18,7 +18,7 @@ sampling: {total_samples: 60, batch_size: 10, sobol: {seed: 3}}
 simulation: {device: cpu, precision: float32, num_realizations: 2, num_timesteps: 30}
 dataset: {output_path: OUT.h5, storage: {chunk_size: 4, store_trajectories: true}}
 """
-# Ends by maxit: the checkpoint of a run that ended by itself goes on from there when it is resumed.
+# Ends by max_iterations, far enough on that there is something to kill; resuming a run that had ended ends it again.
 PROBLEM = """data A = normal(160, 160, seed=1)
 var x[160] = [sin(i + 1) for i in 0:160]
 minimize sum(abs(A @ x - 1)) + 0.1*norm(x)
@@ -146,7 +146,7 @@ class Torture:
         return ["gram", "--x", self.at("x.npy"), "--weights", self.at("w.npy"), "--re-embed", "--method", "states", "--device", "cpu", "--out", out, "--quiet"]
 
     def solve_arguments(self, folder, *more):
-        return ["solve", self.at("p.lt"), "--quiet", "--set", "maxit=200", "--set", "opt_tol=1e-14", "--out", os.path.join(folder, "x.npy"),
+        return ["solve", self.at("p.lt"), "--quiet", "--set", "max_iterations=200", "--set", "stationarity_tol=1e-14", "--out", os.path.join(folder, "x.npy"),
                 "--checkpoint", os.path.join(folder, "c")] + list(more)
 
     def solve(self):

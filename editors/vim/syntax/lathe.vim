@@ -15,8 +15,8 @@ syn keyword latheFunction abs acos amax_abs arange argmax argmin asin atan atan2
 syn keyword latheFunction clamp concat conv2d cos cosh cross_entropy csv cumsum det detach diag dot eigvals_im
 syn keyword latheFunction eigvals_re eigvalsh eq erf exp expm1 eye flatten flip floor fold_l1 fold_l2 fold_max
 syn keyword latheFunction fold_max_abs full gather ge gelu gt hypot inv le len linear linspace load log log1p
-syn keyword latheFunction log_softmax logdet logsumexp lower lt max maxpool2d mean min mod mt19937 norm normal ones
-syn keyword latheFunction outer pad philox pow prod relu reshape rnn_tanh roll sigmoid sign sin sinh size softmax
+syn keyword latheFunction log_softmax logabsdet logdet logsumexp lower lt max maxpool2d mean min mod mt19937 norm normal
+syn keyword latheFunction ones outer pad philox pow prod relu reshape rnn_tanh roll sigmoid sign sin sinh size softmax
 syn keyword latheFunction softplus solve split sqrt square squeeze stack sum svdvals tan tanh topk trace transpose
 syn keyword latheFunction uniform unsqueeze where zeros
 syn match   latheRelation "<=\|>=\|=="
