@@ -23,7 +23,7 @@ _PUBLIC = {
     "FileError": "errors", "FormatError": "errors", "UnsupportedError": "errors", "DeviceError": "errors", "NumericError": "errors",
     "MismatchError": "errors", "CancelledError": "errors", "InternalError": "errors", "CaptureError": "errors",
 }
-_MODULES = ("capture", "errors", "sklearn", "torch")
+_MODULES = ("capture", "compat", "console", "errors", "sklearn", "torch")
 
 __all__ = sorted(_PUBLIC)
 
@@ -41,4 +41,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted([*globals(), *_PUBLIC, "__version__"])
+    return sorted([*globals(), *_PUBLIC, *_MODULES, "__version__"])

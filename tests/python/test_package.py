@@ -46,6 +46,9 @@ class Import(unittest.TestCase):
         loaded = harness.run_code("import lathe, sys; print([m for m in ('numpy', 'torch', 'jax', 'sklearn', 'pandas', 'h5py', 'scipy') if m in sys.modules])")
         self.assertEqual(loaded, "[]")
 
+    def test_modules_are_found_without_an_import_of_their_own(self):
+        self.assertEqual(harness.run_code("import lathe; lathe.console.quiet = True; lathe.compat.install(); print(lathe.console.quiet, 'console' in dir(lathe))"), "True True")
+
     def test_solving_loads_no_framework(self):
         loaded = harness.run_code("import lathe, sys; lathe.solve('example:A1'); print([m for m in ('torch', 'jax', 'sklearn', 'pandas', 'h5py', 'scipy') if m in sys.modules])")
         self.assertEqual(loaded, "[]")
