@@ -33,6 +33,8 @@ all() {
     soon replay "$1" --index 0 --out "$work/r.h5"
     soon merge --out "$work/m.h5" "$1"
     soon extract-features "$1" --output "$work/e.h5" --overwrite
+    soon table "$1" --csv "$work/t.csv" --parquet "$work/t.parquet"
+    soon upgrade "$1" --quiet
     soon visualize-dataset "$1" --n-operators 1 --steps 2 --format frames --output "$work/film" --size 8x8 --sampling-method diverse
     soon visualize-features "$1" --output "$work/f.png" --width-px 16 --n-operators 1
     soon generate --config "$c" --output "$1" --resume --quiet
@@ -79,7 +81,7 @@ run 2 info "$work/bad.h5"; says err "/inputs/fields is in external storage"
 "$craft" "$work/good.h5" "$work/bad.h5" /inputs/fields external-link
 run 2 validate "$work/bad.h5"; says err "/inputs/fields is an external link"
 mkfifo "$work/fifo"
-for command in info validate "replay --index 0" "merge --out $work/m.h5" "extract-features --output $work/e.h5" visualize-dataset visualize-features; do
+for command in info validate "replay --index 0" "merge --out $work/m.h5" "extract-features --output $work/e.h5" extract-features "table --csv $work/t.csv" upgrade visualize-dataset visualize-features; do
     run 2 $command "$work/fifo"; says err "not a regular file"
 done
 run 2 generate --config "$work/fifo"; says err "not a regular file"

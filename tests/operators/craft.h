@@ -27,5 +27,7 @@ bool craft_open(int64_t file, const char *where, int change);
 void craft_close(int64_t file);
 /* Every array claims this many rows; none are stored. */
 bool craft_rows(const char *good, const char *bad, long long rows);
+/* Every number of a small array is this one. */
+bool craft_value(const char *good, const char *bad, const char *where, double value);
 
 #endif

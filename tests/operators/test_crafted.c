@@ -5,6 +5,7 @@
 #include "base/scratch.h"
 #include "craft.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <time.h>
 #include <unistd.h>
@@ -116,6 +117,12 @@ static lt_status do_extract(const char *path, lt_dataset *d)
     return lt_dataset_extract(d, &(lt_extract_options){ .size = sizeof(lt_extract_options), .output = scratch("extracted.h5"), .overwrite = true }, NULL);
 }
 
+static lt_status do_table(const char *path, lt_dataset *d)
+{
+    (void)path;
+    return lt_dataset_table(d, &(lt_table_options){ .size = sizeof(lt_table_options), .csv = scratch("t.csv"), .parquet = scratch("t.parquet") }, NULL);
+}
+
 static lt_status do_features(const char *path, lt_dataset *d)
 {
     (void)path;
@@ -155,7 +162,7 @@ static lt_status do_resume(const char *path, lt_dataset *d)
 }
 
 typedef lt_status (*reader)(const char *path, lt_dataset *d);
-static const reader readers[] = { do_info, do_validate, do_replay, do_merge, do_extract, do_features, do_movie, do_report, do_resume /* last: it writes */ };
+static const reader readers[] = { do_info, do_validate, do_replay, do_merge, do_extract, do_table, do_features, do_movie, do_report, do_resume /* last: it writes */ };
 
 static double seconds(void)
 {
@@ -225,6 +232,25 @@ LT_TEST(sentences)
     LT_CHECK_FAILS(lt_dataset_open(bad, &d), LT_ERR_FORMAT, "attribute seed of / is not an integer");
     LT_CHECK(craft_file(good_file(), bad, "/metadata@config", CRAFT_ATTRIBUTE_INT));
     LT_CHECK_FAILS(lt_dataset_open(bad, &d), LT_ERR_FORMAT, "attribute config of /metadata is not a text");
+}
+
+/* Parameters beyond the unit interval stand for no choice of a list. */
+LT_TEST(parameters_outside)
+{
+    static const double outside[] = { -5, -1e30, 1.5, 1e30, NAN };
+    lt_table_options opt = { .size = sizeof opt, .csv = scratch("p.csv") };
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+        lt_dataset *d = NULL;
+        LT_CHECK(craft_value(good_file(), bad_file(), "/parameters/params", outside[i]));
+        LT_CHECK_OK(lt_dataset_open(bad_file(), &d));
+        opt.unit = false;
+        LT_CHECK_FAILS(lt_dataset_table(d, &opt, NULL), LT_ERR_FORMAT, "of row 0 is stored as");
+        LT_CHECK(access(opt.csv, F_OK) != 0);
+        opt.unit = true;
+        LT_CHECK_OK(lt_dataset_table(d, &opt, NULL));
+        remove(opt.csv);
+        lt_dataset_close(d);
+    }
 }
 
 LT_TEST(capacities)

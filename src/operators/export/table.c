@@ -126,7 +126,9 @@ static lt_status add_family(table *t, const lt_file_item *item)
 
 static bool is_label(const table *t, const lt_file_item *item)
 {
-    return !item->group && item->rank == 1 && item->dim[0] == t->info.rows && (!strncmp(item->path, "/metadata/", 10) || !strncmp(item->path, "/status/", 8));
+    bool known = item->element == LT_ELEMENT_TEXT || item->element >= LT_ELEMENT_I8; /* others, as h5py's booleans, are left out */
+    return !item->group && known && item->rank == 1 && item->dim[0] == t->info.rows
+           && (!strncmp(item->path, "/metadata/", 10) || !strncmp(item->path, "/status/", 8));
 }
 
 static lt_status add_label(table *t, const lt_file_item *item)
@@ -177,6 +179,22 @@ static void set_parameter(const lt_param *p, lt_column *c, int64_t row, double u
     else ((double *)c->values)[row] = v.number;
 }
 
+/* Values exist for the unit interval only: beyond it a choice would be taken from outside of the list. */
+static lt_status set_parameters(table *t, const source *s, int64_t first, int64_t n)
+{
+    for (int k = 0; k < s->n; k++) {
+        const lt_param *p = &t->config->space.param[k];
+        for (int64_t r = 0; r < n; r++) {
+            double unit = (double)t->block[r * s->n + k];
+            if (!(unit >= 0 && unit <= 1))
+                return LT_FAIL(LT_ERR_FORMAT, "%s: parameter %s of row %lld is stored as %g, expected a number in [0, 1]; unit (--unit) writes it as it is", t->d->path,
+                               p->name, (long long)(first + r), unit);
+            set_parameter(p, &t->column[s->first + k], r, unit);
+        }
+    }
+    return LT_OK;
+}
+
 static lt_status read_source(table *t, const source *s, int64_t first, int64_t n)
 {
     lt_column *c = t->column + s->first;
@@ -186,13 +204,9 @@ static lt_status read_source(table *t, const source *s, int64_t first, int64_t n
     }
     if (c->type == LT_COLUMN_I64 && s->n == 1 && strcmp(s->path, "/parameters/params")) return lt_dataset_read_ints(t->d, s->path, first, n, c->values, n);
     LT_TRY(lt_dataset_read(t->d, s->path, first, n, t->block, n * s->n));
-    bool mapped = t->config && !strcmp(s->path, "/parameters/params");
+    if (t->config && !strcmp(s->path, "/parameters/params")) return set_parameters(t, s, first, n);
     for (int k = 0; k < s->n; k++)
-        for (int64_t r = 0; r < n; r++) {
-            float v = t->block[r * s->n + k];
-            if (mapped) set_parameter(&t->config->space.param[k], &c[k], r, (double)v);
-            else ((float *)c[k].values)[r] = v;
-        }
+        for (int64_t r = 0; r < n; r++) ((float *)c[k].values)[r] = t->block[r * s->n + k];
     return LT_OK;
 }
 
@@ -233,13 +247,15 @@ static lt_status write_table(table *t, const lt_table_options *opt)
 }
 
 /* The configuration gives values only where it fits the file; other programs' files keep numbers of the unit interval. */
-static void find_config(table *t, bool unit)
+static lt_status find_config(table *t, bool unit)
 {
-    if (unit || !t->info.config[0]) return;
-    if (lt_dataset_config_parse(t->info.config, strlen(t->info.config), t->d->path, NULL, &t->config)) t->config = NULL;
-    if (t->config && t->config->space.n == t->info.parameters) return;
+    if (unit || !t->info.config[0]) return LT_OK;
+    lt_status s = lt_dataset_config_parse(t->info.config, strlen(t->info.config), t->d->path, NULL, &t->config);
+    if (s) t->config = NULL;
+    if (t->config && t->config->space.n == t->info.parameters) return LT_OK;
     lt_dataset_config_destroy(t->config);
     t->config = NULL;
+    return s == LT_ERR_MEMORY ? s : LT_OK; /* a table with other numbers is no answer to a lack of memory */
 }
 
 void lt_table_defaults_into(lt_table_options *out) { LT_GIVE(out, &(lt_table_options){ .size = sizeof(lt_table_options) }); }
@@ -251,8 +267,9 @@ lt_status lt_dataset_table(lt_dataset *d, const lt_table_options *options, lt_ta
     LT_TRY(LT_CHECK_SIZE(lt_table_info, out));
     table t = { .d = d, .info = lt_dataset_get_info(d) };
     if (lt_dataset_is_at(d, opt.csv) || lt_dataset_is_at(d, opt.parquet)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: is the dataset itself", d->path);
-    find_config(&t, opt.unit);
-    lt_status s = write_table(&t, &opt);
+    if (opt.csv && opt.parquet && !strcmp(opt.csv, opt.parquet)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: is to be both CSV and Parquet", opt.csv);
+    lt_status s = find_config(&t, opt.unit);
+    if (!s) s = write_table(&t, &opt);
     LT_GIVE(out, &(lt_table_info){ .size = sizeof(lt_table_info), .rows = t.info.rows, .columns = t.n_columns });
     lt_dataset_config_destroy(t.config);
     lt_arena_release(&t.arena);

@@ -158,9 +158,15 @@ static lt_status keep_texts(lt_dataset *d, const char *path, lt_dataset_texts_ke
         return LT_ERR_MEMORY;
     }
     lt_status s = at_sign ? ask_attribute(d, path, at_sign, &k->n, &k->list) : ask_labels(d, path, &k->n, &k->list);
+    if (s) { /* not kept: asked again, it would seem to have no texts */
+        lt_free(k->list);
+        lt_free(k->path);
+        lt_free(k);
+        return s;
+    }
     k->next = d->kept;
     *out = d->kept = k;
-    return s;
+    return LT_OK;
 }
 
 lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const char *const **out)
