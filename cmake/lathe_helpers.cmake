@@ -207,7 +207,7 @@ function(lt_test_properties name)
         set(T_LABELS cpu)
     endif()
     if(NOT T_TIMEOUT)
-        set(T_TIMEOUT 300)
+        set(T_TIMEOUT 600)
     endif()
     if(LT_SANITIZE) # which takes several times as long
         math(EXPR T_TIMEOUT "4 * ${T_TIMEOUT}")

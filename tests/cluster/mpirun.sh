@@ -25,3 +25,31 @@ under() {
     shift 2
     timeout -k 5 "$seconds" $(launcher -n "$n") "$@"
 }
+
+# ranks_live COMMAND...: whether a process runs it. (mpirun names it too, but not first; a zombie names nothing.)
+ranks_live() {
+    for process in /proc/[0-9]*/cmdline; do
+        [ "$(tr '\0' ' ' 2>/dev/null < "$process")" != "$* " ] || return 0
+    done
+    return 1
+}
+
+# aborted SECONDS N COMMAND...: under() for a run that ends by MPI_Abort. mpirun of Open MPI 4.1.4 now and then crashes, or waits for
+# ever in PMIx_server_finalize, once it has ended every rank. So the ranks are judged: 124 where one outlives the deadline, else 1; a
+# launcher that outlives them by 10 s is killed.
+aborted() {
+    deadline=$(($(date +%s) + $1)) patience=10
+    under "$@" & launched=$!
+    shift 2
+    sleep 1 # until ranks run
+    while ranks_live "$@" && [ "$(date +%s)" -lt "$deadline" ]; do sleep 0.2; done
+    while kill -0 $launched 2>/dev/null && [ $patience -gt 0 ]; do
+        sleep 1
+        patience=$((patience - 1))
+    done
+    status=124
+    ranks_live "$@" || status=1
+    kill $launched 2>/dev/null # timeout hands it to mpirun, and insists after 5 s
+    wait $launched && status=0
+    return $status
+}

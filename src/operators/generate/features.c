@@ -160,9 +160,9 @@ lt_status lt_row_features_sensitivity(lt_row_features *f, const lt_operator_spec
 
 static lt_status fill_initial(const lt_row_features *f, const lt_store_plan *p, const float *field, int grid, lt_store_row *row)
 {
-    const float *from[] = { f->initial, f->initial, f->initial + f->n_manual };
     static const lt_part to[] = { LT_PART_INITIAL, LT_PART_INITIAL_MANUAL, LT_PART_INITIAL_CNN };
     if (!row->part[to[0]] && !row->part[to[1]] && !row->part[to[2]]) return LT_OK;
+    const float *from[] = { f->initial, f->initial, f->initial + f->n_manual };
     if (f->n_manual) LT_TRY(lt_initial_compute(f->c->initial_variant, f->c->features.corrected, field, grid, f->initial));
     if (f->cnn) lt_initial_cnn_compute(f->cnn, field, grid, f->initial + f->n_manual);
     for (int i = 0; i < 3; i++)
