@@ -69,17 +69,16 @@ for t in $targets; do
     [ -d "$kept" ] || kept=
     status=0
     began=$(date +%s)
-    before=$(ls build-fuzz/findings | grep -c "^$t-[a-z]*-[0-9a-f]*$" || true)
     # A minute for one input is a hang; 2 GB for one is a finding too.
     "$programs/fuzz_$t" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 -verbosity=1 \
         -artifact_prefix=build-fuzz/findings/"$t"- "$own" $kept >build-fuzz/logs/"$t" 2>&1 || status=$?
-    [ $status -eq 0 ] || { found=1; echo "$t: a finding (build-fuzz/logs/$t)"; }
+    finding=0 # libFuzzer ends at the first; one that an earlier run met counts again, since the target got no further
+    [ $status -eq 0 ] || { finding=1; found=1; echo "$t: a finding (build-fuzz/logs/$t)"; }
     # A run that ends with a finding prints no statistics in some versions: the last progress line counts then.
     n=$(sed -n 's/^stat::number_of_executed_units: *//p' build-fuzz/logs/"$t" | tail -n 1)
     [ -n "$n" ] || n=$(sed -n 's/^#\([0-9]*\)[[:space:]].*/\1/p' build-fuzz/logs/"$t" | tail -n 1)
     edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' build-fuzz/logs/"$t" | tail -n 1)
-    after=$(ls build-fuzz/findings | grep -c "^$t-[a-z]*-[0-9a-f]*$" || true)
-    echo "$t ${n:-0} $(($(date +%s) - began)) ${edges:-0} $((after - before))" >build-fuzz/logs/"$t".counts
+    echo "$t ${n:-0} $(($(date +%s) - began)) ${edges:-0} $finding" >build-fuzz/logs/"$t".counts
     keep $(cat build-fuzz/logs/"$t".counts)
 done
 
