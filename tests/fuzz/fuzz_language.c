@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         LT_FUZZ_REQUIRE(strstr(messages, ": error: ") && messages[strlen(messages) - 1] == '\n');
         /* The graph's own words and places never reach the user (unless they stand in the text). */
         LT_FUZZ_REQUIRE(!strstr(messages, "is none") || memmem(text, n_bytes, "is none", 7));
-        LT_FUZZ_REQUIRE(!strstr(messages, ".c:") || memmem(text, n_bytes, ".c:", 3));
+        LT_FUZZ_REQUIRE(!strstr(messages, ".c:") || memmem(text, n_bytes, "c:", 2)); /* a line cut in front of "c:" shows "...c:" */
     }
     lt_model_destroy(m);
     LT_FUZZ_REQUIRE(lt_alloc_live() == live);

@@ -158,7 +158,7 @@ void lt_yaml_json(const lt_yaml_node *n, lt_json *j)
     case LT_YAML_BOOL: lt_json_bool(j, n->integer != 0); break;
     case LT_YAML_INT: lt_json_int(j, n->integer); break;
     case LT_YAML_REAL: /* JSON has no infinities and no NaN; where a text is expected, .nan is one */
-        if (isfinite(n->real)) lt_json_double(j, n->real);
+        if (isfinite(n->real)) lt_json_double(j, n->real + 0.0); /* "-0" would be read back as the integer 0 */
         else lt_json_string(j, n->text);
         break;
     case LT_YAML_LIST:
