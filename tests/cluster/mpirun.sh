@@ -36,16 +36,15 @@ ranks_live() {
 
 # aborted SECONDS N COMMAND...: under() for a run that ends by MPI_Abort. mpirun of Open MPI 4.1.4 now and then crashes, or waits for
 # ever in PMIx_server_finalize, once it has ended every rank. So the ranks are judged: 124 where one outlives the deadline, else 1; a
-# launcher that outlives them by 10 s is killed.
+# launcher without a rank for 10 s, before the first or after the last, is killed.
 aborted() {
-    deadline=$(($(date +%s) + $1)) patience=10
+    deadline=$(($(date +%s) + $1)) idle=0
     under "$@" & launched=$!
     shift 2
-    sleep 1 # until ranks run
-    while ranks_live "$@" && [ "$(date +%s)" -lt "$deadline" ]; do sleep 0.2; done
-    while kill -0 $launched 2>/dev/null && [ $patience -gt 0 ]; do
-        sleep 1
-        patience=$((patience - 1))
+    while kill -0 $launched 2>/dev/null && [ "$(date +%s)" -lt "$deadline" ] && [ $idle -lt 20 ]; do
+        sleep 0.5
+        idle=$((idle + 1))
+        ! ranks_live "$@" || idle=0
     done
     status=124
     ranks_live "$@" || status=1
