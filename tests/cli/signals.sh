@@ -23,16 +23,17 @@ tmp=$K.lathe-0.tmp
 long="gram --x $work/x.npy --weights $work/w.npy --re-embed --method states --device cpu --out $K" # seconds of work
 short="gram --x $work/small.npy --weights $work/w.npy --re-embed --device cpu --quiet --out $K"
 
-# begin [COMMAND…]: starts the long run and stops it as soon as its temporary file is there; $pid is the process.
+# begin [COMMAND…]: starts the long run and stops it as soon as its temporary file has its size; $pid is the process. (Between creating
+# and locking it a writer has an empty file, which another may remove: it then makes a new one.)
 begin() {
     rm -f "$K"
     # shellcheck disable=SC2086
     "$@" "$lathe" $long >"$work/out" 2>"$work/err" &
     pid=$!
     last="lathe $long"
-    for _ in $(seq 2000); do [ -e "$tmp" ] && break; sleep 0.01; done
+    for _ in $(seq 2000); do [ -s "$tmp" ] && break; sleep 0.01; done
     kill -STOP $pid
-    [ -e "$tmp" ] || fail "no temporary file was seen"
+    [ -s "$tmp" ] || fail "no temporary file was seen"
 }
 ends() { # ends STATUS: lets it go on, and waits
     kill -CONT $pid
