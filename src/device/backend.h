@@ -18,6 +18,7 @@ struct lt_device {
     const lt_backend *backend;
     int       ordinal;
     int       generation;         /* set by open: see lt_device_generation */
+    size_t    shared_bytes;       /* set by open: see lt_device_shared_bytes */
     char      id[16];
     void     *state;              /* the backend's own */
     lt_pool  *pool;               /* host kernels run on it; borrowed */

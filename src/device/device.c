@@ -175,6 +175,7 @@ static const lt_backend *backend_of(const lt_device *dev) { return dev ? dev->ba
 bool        lt_device_has(const lt_device *dev, unsigned flags) { return (backend_of(dev)->flags & flags) == flags; }
 const char *lt_device_kind(const lt_device *dev) { return backend_of(dev)->name; }
 int         lt_device_generation(const lt_device *dev) { return dev ? dev->generation : 0; }
+size_t      lt_device_shared_bytes(const lt_device *dev) { return dev ? dev->shared_bytes : 0; }
 
 const char *lt_device_id(const lt_device *dev) { return dev ? dev->id : ""; }
 

@@ -209,6 +209,62 @@ int main()
 }
 """
 
+# ---- states in chunks: a product state of the first stage, the ring, gates of the second ----
+
+CHUNKS = r"""
+enum { LITTLE = 99 << 10 }; /* bytes of shared memory that every card has */
+int main()
+{
+    const int n = 600;
+    const unsigned D = 1u << Q, low_size = 1u << LOW_BITS;
+    auto ring = [](unsigned b) {
+        for (int k = 0; Q > 1 && k < Q; k++)
+            if (b >> (Q - 1 - k) & 1) b ^= 1u << (Q - 1 - (k + 1) % Q);
+        return b;
+    };
+    std::vector<unsigned> from(D), low(2 * low_size), high(2 * ((size_t)D >> LOW_BITS));
+    for (unsigned b = 0; b < D; b++) from[ring(b)] = b;
+    for (unsigned o = 0; o < low_size; o++) low[o] = from[o];
+    for (unsigned o = 0; o < D >> LOW_BITS; o++) high[o] = from[o << LOW_BITS];
+    std::vector<lt_su2> gates(n * 2 * Q);
+    for (auto &g : gates) {
+        double a = rand(), b = rand(), c = rand();
+        g = { cos(a) * cos(b), cos(a) * sin(b), sin(a) * cos(c), sin(a) * sin(c) };
+    }
+    std::vector<amplitude_t> got((size_t)n * D, amplitude_t{ 7, 7 });
+    lt_states_job j = { n, 2, 1, 1, 1 };
+    char *after = (char *)dynamic_shared + LITTLE;
+    memset(dynamic_shared, 0x7f, sizeof dynamic_shared);
+    launch(2, THREADS, [&] { chunks(&j, gates.data(), low.data(), high.data(), got.data()); });
+    check(std::all_of(after, (char *)(dynamic_shared + (1 << 16)), [](char c) { return c == 0x7f; }), "more shared memory than 99 KiB", 0);
+    double worst = 0;
+    for (int r = 0; r < n; r++) {
+        std::vector<complex_t> v(D);
+        for (unsigned b = 0; b < D; b++) {
+            complex_t p = 1;
+            for (int k = 0; k < Q; k++) {
+                lt_su2 g = gates[2 * r * Q + k];
+                p *= b >> (Q - 1 - k) & 1 ? complex_t(g.br, g.bi) : complex_t(g.ar, g.ai);
+            }
+            v[ring(b)] = p;
+        }
+        for (int k = 0; k < Q; k++) {
+            lt_su2 g = gates[(2 * r + 1) * Q + k];
+            complex_t a(g.ar, g.ai), b(g.br, g.bi);
+            unsigned bit = 1u << (Q - 1 - k);
+            for (unsigned i = 0; i < D; i++) {
+                if (i & bit) continue;
+                complex_t x = v[i], y = v[i | bit];
+                v[i] = a * x - conj(b) * y, v[i | bit] = b * x + conj(a) * y;
+            }
+        }
+        for (unsigned i = 0; i < D; i++) worst = fmax(worst, std::abs(complex_t(got[(size_t)r * D + i].x, got[(size_t)r * D + i].y) - v[i]));
+    }
+    check(worst < 1e-15 * (Q + 1), "states in chunks, off by", worst);
+    return failures;
+}
+"""
+
 # ---- tiles: every entry written, the right number in it, those that are not finite found and mended ----
 
 TILES = r"""
@@ -380,6 +436,14 @@ def states():
     yield "two stages, float32", text + STATES, {"Q": 9, "REAL_T": "float", "SPLIT": 0}
 
 
+def chunks():
+    text = re.sub(r'asm\("cvt\.f32\.f16[^"]*" : "=f"\((\w+)\) : "h"\((.*)\)\);', r"\1 = 0;", read("rows_job.h", "states.cuh", "states.cu"))
+    text = without(text, "half_of", "static unsigned half_of(float, float *) { return 0; }\n")
+    text = text[:place_of(text, "high_wires")[0]]
+    for q in (1, 2, 3, 4, 5, 8):
+        yield f"chunks, q = {q}", text + CHUNKS, {"Q": q, "REAL_T": "double", "SPLIT": 0}
+
+
 def overlap_tiles(products, multiply):
     text = without(read("tile_job.h", "tile_job.cuh", "overlap_shape.cuh", products, "overlap_tiles.cuh"), "multiply", multiply)
     text = without(text, "copy_16", "static void copy_16(void *to, const void *from) { memcpy(to, from, 16); }\n")
@@ -436,7 +500,7 @@ def main():
     failed, off_by = 0, {}
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "kernel.cpp", Path(folder) / "kernel"
-        for name, text, defined in [*states(), *tiles(), *halves()]:
+        for name, text, defined in [*states(), *chunks(), *tiles(), *halves()]:
             source.write_text(SHIM + text)
             flags = [f"-D{key}={value}" for key, value in defined.items()]
             built = subprocess.run([compiler, "-std=c++20", "-O1", "-w", "-pthread", *flags, source, "-o", program], capture_output=True, text=True)

@@ -156,9 +156,9 @@ static lt_status check_key(const lt_cuda *c, const lt_kernel_key *key)
         if (!key->grid[i] || !key->block[i])
             return LT_FAIL(LT_ERR_ARGUMENT, "%s: '%s' has a grid of %u x %u x %u blocks of %u x %u x %u threads, expected at least 1",
                            c->dev->id, key->name, key->grid[0], key->grid[1], key->grid[2], key->block[0], key->block[1], key->block[2]);
-    if (key->shared_bytes > c->shared_optin_bytes)
+    if (key->shared_bytes > c->dev->shared_bytes)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: '%s' needs %zu bytes of shared memory, a block has %zu", c->dev->id, key->name,
-                       key->shared_bytes, c->shared_optin_bytes);
+                       key->shared_bytes, c->dev->shared_bytes);
     return LT_OK;
 }
 
