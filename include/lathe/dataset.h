@@ -152,6 +152,8 @@ typedef struct lt_generate_info {          /* the statistics of a run */
     char     retry_reason[160];            /* the first fault that made an operator run again; "" when none did */
     char     device_reason[160];           /* why one of several devices was given up on the way; "" when none was */
     char     feature_reason[256];          /* why states leave the device for the sake of features; "" when none does, or on the CPU */
+    int64_t  kernels_compiled, kernels_loaded; /* texts that were compiled, or whose machine code was in the cache folder; 0 on the CPU */
+    double   compile_seconds;              /* of all threads that compiled; they work side by side */
 } lt_generate_info;
 
 LT_API void lt_generate_defaults_into(lt_generate_options *out);
