@@ -68,12 +68,12 @@ static lt_status check_identity(const lt_file_scan *s, const lt_dataset_source *
 
 /* Opens with a plain driver, whatever HDF5_DRIVER says, and loads no plugin. A file that the parent's program has open is open in this
    process too, without a descriptor. The library would hand out that one if the same file were opened with the same driver again. */
-static lt_status open_plainly(lt_file_scan *s)
+static lt_status open_plainly(lt_file_scan *s, const char *own)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     s->by_stdio = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_FILE) > 0;
     herr_t chosen = access < 0 ? -1 : s->by_stdio ? H5Pset_fapl_stdio(access) : H5Pset_fapl_sec2(access);
-    s->file = chosen < 0 || H5PLset_loading_state(0) < 0 ? -1 : H5Fopen(s->path, H5F_ACC_RDONLY, access);
+    s->file = chosen < 0 || H5PLset_loading_state(0) < 0 ? -1 : H5Fopen(own, H5F_ACC_RDONLY, access);
     lt_status st = s->file < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, "cannot open as HDF5") : LT_OK; /* the next call of the library forgets why */
     if (access >= 0) H5Pclose(access);
     return st;
@@ -81,7 +81,7 @@ static lt_status open_plainly(lt_file_scan *s)
 
 static lt_status open_file(lt_file_scan *s, const lt_dataset_source *source, lt_file_head *h, char **text)
 {
-    LT_TRY(open_plainly(s));
+    LT_TRY(open_plainly(s, source->own));
     lt_jail_shut();
     LT_TRY(check_identity(s, source));
     LT_TRY(lt_file_scan_all(s));
