@@ -93,8 +93,8 @@ lt_status   cli_fail(lt_status s, const char *format, ...) __attribute__((format
 const char *cli_error_text(void);      /* the command's own message, else the library's */
 /* Where in the library a failure arose, "(src/…)", helps those who mend it, not those who made a slip: left out. */
 void        cli_drop_sources(char *text);
-/* Raises the limit of the stack as far as it may be; fails where that is too little. */
-lt_status   cli_take_stack(void);
+/* Raises the limit of the stack as far as it may be, and fails where that is too little; makes do with a limited address space. */
+lt_status   cli_take_room(void);
 /* Ctrl-C and other signals that end a run (signals.c). */
 void        cli_catch_signals(void);
 void        cli_stop_politely(bool politely); /* the first signal sets the flag from here on, and only a second one ends the process */

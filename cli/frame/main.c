@@ -348,7 +348,7 @@ static int serve_as_worker(void)
 
 int cli_main(int argc, char **argv)
 {
-    if (cli_take_stack()) {
+    if (cli_take_room()) {
         fprintf(stderr, "%s: memory: %s\n", cli_program.name, cli_error_text());
         return EXIT_FAILED;
     }
