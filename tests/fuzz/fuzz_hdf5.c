@@ -1,9 +1,10 @@
 /* Fuzz target: dataset files whose structure is anything: arrays of any type, rank, extent, layout and values in the place of any of ours, links
    that lead elsewhere, attributes of any kind. Every reader answers with numbers or a sentence. SPDX-License-Identifier: BSD-3-Clause
 
-   Each record of eight bytes is one change, made through the HDF5 library in a file in memory. Both sides of the reader run in this process
-   (jail_here.c, decision 231), so nothing is forked and all of ours is instrumented. What the HDF5 library itself does with bytes that no library wrote is
-   fuzz_hdf5_bytes's question: it crashes there, and the jail is for that. */
+   Each record of eight bytes is one change, made through the HDF5 library in a file that is an image in memory. Both sides of the reader run in this
+   process (jail_here.c, decision 231), and where the jailed side opens the file it gets this image once more (--wrap): nothing is forked, written or
+   parsed twice, and all of ours is instrumented. What the HDF5 library itself does with bytes that no library wrote is fuzz_hdf5_bytes's question: it
+   crashes there, and the jail is for that. */
 #include "good_dataset.h"
 
 #define H5_USE_110_API 1
@@ -16,6 +17,23 @@ enum { RECORD = 8, MOST_CHANGES = 6 };
 /* The HDF5 library forgets some of its own memory when it fails. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:libhdf5"; }
+
+static hid_t image = -1;    /* the file that the reader gets */
+static FILE *stands_in;     /* a file with a signature under its name, so that there is something to open */
+
+hid_t __wrap_H5Fopen(const char *name, unsigned flags, hid_t access);
+hid_t __real_H5Fopen(const char *name, unsigned flags, hid_t access);
+herr_t __wrap_H5Fget_vfd_handle(hid_t file, hid_t access, void **handle);
+herr_t __real_H5Fget_vfd_handle(hid_t file, hid_t access, void **handle);
+
+hid_t __wrap_H5Fopen(const char *name, unsigned flags, hid_t access) { return image >= 0 ? H5Freopen(image) : __real_H5Fopen(name, flags, access); }
+
+herr_t __wrap_H5Fget_vfd_handle(hid_t file, hid_t access, void **handle)
+{
+    if (image < 0) return __real_H5Fget_vfd_handle(file, access, handle);
+    *handle = &stands_in;
+    return 0;
+}
 
 static int count_of(const char *const *list)
 {
@@ -101,19 +119,34 @@ static void change(hid_t file, const uint8_t *d)
     }
 }
 
+static const char *path;
+
+static hid_t open_image(void)
+{
+    enum { STEP = 1 << 16 };
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    bool set = H5Pset_fapl_core(access, STEP, false) >= 0 && H5Pset_file_image(access, good_bytes, n_good_bytes) >= 0;
+    hid_t file = set ? __real_H5Fopen("image.h5", H5F_ACC_RDWR, access) : -1;
+    H5Pclose(access);
+    LT_FUZZ_REQUIRE(file >= 0);
+    return file;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
     if (!good_bytes) {
         good_dataset_make();
         H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
         H5set_free_list_limits(-1, -1, -1, -1, -1, -1); /* keeps the half megabyte that each open file takes */
+        path = dataset_put(good_bytes, n_good_bytes);
+        stands_in = fopen(path, "rb");
+        LT_FUZZ_REQUIRE(stands_in);
     }
-    const char *path = dataset_put(good_bytes, n_good_bytes);
-    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    LT_FUZZ_REQUIRE(file >= 0);
-    for (size_t at = 0; at + RECORD <= n_bytes && at < MOST_CHANGES * RECORD; at += RECORD) change(file, data + at);
-    craft_close(file);
+    image = open_image();
+    for (size_t at = 0; at + RECORD <= n_bytes && at < MOST_CHANGES * RECORD; at += RECORD) change(image, data + at);
     dataset_read_as_users(path, craft_arrays, craft_attributes, n_bytes ? data[n_bytes - 1] : 0);
+    craft_close(image);
+    image = -1;
     return 0;
 }
 

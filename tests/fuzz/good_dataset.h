@@ -95,7 +95,7 @@ static inline void dataset_read_as_users(const char *path, const char *const *ar
     for (int i = 0; attributes[i]; i++)
         if (!some || (i + some) % 8 == 0) (void)lt_dataset_texts(d, attributes[i], &n, &texts);
     if (some % 4 == 0) (void)lt_dataset_validate(d, &(lt_validate_options){ sizeof(lt_validate_options), false, true, 0, NULL }, good_dataset_finding, NULL);
-    if (some % 4 == 0 || some % 4 == 1) (void)lt_dataset_table(d, &(lt_table_options){ .size = sizeof(lt_table_options), .csv = csv, .unit = some & 8 }, NULL);
+    if (some % 8 == 0 || some % 16 == 1) (void)lt_dataset_table(d, &(lt_table_options){ .size = sizeof(lt_table_options), .csv = csv, .unit = some & 16 }, NULL);
     lt_dataset_close(d);
     LT_FUZZ_REQUIRE(lt_alloc_live() == live);
 }

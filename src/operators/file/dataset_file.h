@@ -9,7 +9,7 @@
 typedef struct lt_dataset_texts_kept { struct lt_dataset_texts_kept *next; char *path; int64_t n; char **list; } lt_dataset_texts_kept;
 
 struct lt_dataset {
-    char           *path;
+    char           *path, *own;         /* as given; where no link is in the way */
     lt_jail         reader;             /* the process that has the file open */
     lt_dataset_source source;
     int             n_items;

@@ -52,8 +52,9 @@ typedef struct lt_read_request {
 int64_t lt_read_piece(const lt_file_item *item, const lt_read_request *q, int64_t row);
 size_t  lt_read_row_bytes(const lt_file_item *item, const lt_read_request *q);
 
-/* What the process serves: a path that leads to this very file. */
-typedef struct lt_dataset_source { const char *path; dev_t device; ino_t inode; } lt_dataset_source;
+/* What the process serves: a path that leads to this very file, and the file's own name. The library asks for that name where the path ends in
+   a symbolic link, and links are not to be read in the jail. */
+typedef struct lt_dataset_source { const char *path, *own; dev_t device; ino_t inode; } lt_dataset_source;
 void lt_dataset_serve(void *source, int fd);
 
 const char *lt_element_name(int element);

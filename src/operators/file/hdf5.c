@@ -70,9 +70,11 @@ static bool may_start(void)
     return status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
 }
 
+/* Without memory the library's lists of free blocks break, and the heap with them. */
 lt_status lt_hdf5_lock(void)
 {
     static bool ready;
+    LT_TRY(lt_need_room((size_t)16 << 20, "the HDF5 library"));
     pthread_mutex_lock(&library);
     if (ready || (ready = may_start() && start())) return LT_OK;
     pthread_mutex_unlock(&library);
