@@ -122,8 +122,6 @@ lt_status cli_ranks_open(const cli_command *command, cli_context *c);
 /* One status for all ranks: that of the first which failed, with its message. */
 lt_status cli_ranks_end(cli_context *c, lt_status s);
 void      cli_ranks_close(cli_context *c);
-/* A rank has one GPU of its machine, the one of its number there, where the device is a GPU that was not named by number. */
-lt_status cli_ranks_own_device(cli_context *c);
 
 /* ---- Files the user names (NULL is fine) -------------------------------------------- */
 

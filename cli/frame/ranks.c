@@ -40,25 +40,6 @@ void cli_ranks_close(cli_context *c)
     c->cluster = NULL;
 }
 
-static int count_gpus(void)
-{
-    int n = 0;
-    lt_device_info d = { .size = sizeof d };
-    for (int i = 0; i < lt_device_count(); i++) n += !lt_device_list(i, &d) && d.own_memory && d.computes;
-    return n;
-}
-
-lt_status cli_ranks_own_device(cli_context *c)
-{
-    char name[32];
-    int gpus = cli_several_ranks(c) && cli_on_gpu(c->device) && !strchr(c->common.device, ':') ? count_gpus() : 0;
-    if (gpus < 2) return LT_OK; /* where a batch system shows each rank one, that is it */
-    snprintf(name, sizeof name, "cuda:%d", lt_cluster_get_info(c->cluster).local_rank % gpus);
-    lt_device_close(c->device);
-    c->device = NULL;
-    return lt_device_open(name, &c->device);
-}
-
 lt_status cli_say_resume(const cli_context *c, const char *what, int64_t done, int64_t total)
 {
     if (cli_first_rank(c)) fprintf(stderr, "lathe: resume me: %lld of %lld %s are done; the same command with --resume goes on\n", (long long)done, (long long)total, what);

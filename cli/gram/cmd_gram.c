@@ -154,7 +154,6 @@ static lt_status open_devices(gram_job *j)
         CLI_TRY(lt_device_open(backend, &j->device[0]));
         j->n_devices = 1;
     }
-    if (!backend && !j->o->devices) CLI_TRY(cli_ranks_own_device(j->c));
     for (const char *at = j->o->devices; at; at = strchr(at, ',')) {
         char name[32];
         at += *at == ',';

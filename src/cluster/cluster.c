@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/pool.h"
 #include "base/sized.h"
+#include "device/flags.h"
 #include "trace/clock.h"
 
 #include <sched.h>
@@ -163,6 +164,7 @@ lt_status lt_cluster_open(lt_cluster **out)
     if (gethostname(c->host, sizeof c->host - 1)) c->host[0] = 0;
     lt_status s = l.ranks > 1 ? meet(c, &l) : LT_OK;
     if (!s && l.ranks > 1) s = lt_alive_start(c);
+    if (!s && l.ranks > 1) lt_device_prefer(c->mpi.local_rank); /* where a batch system shows each rank one GPU, that is it */
     if (!s && l.ranks > 1 && !lt_config_text(LT_CONFIG_THREADS)) s = lt_pool_shared_resize(share_of_cores(c));
     if (s) lt_cluster_close(c);
     else *out = c;

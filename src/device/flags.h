@@ -22,4 +22,7 @@ const char *lt_device_kind(const lt_device *dev);
 /* The generation of its kernels' machine code: 90 for sm_90, 0 on the CPU. The null device plans as an sm_90. */
 int lt_device_generation(const lt_device *dev);
 
+/* Which of several GPUs is meant where no number is said, by "cuda" and "auto": ranks of one machine share them out. Taken modulo those here. */
+void lt_device_prefer(int number);
+
 #endif
