@@ -48,7 +48,9 @@ struct lt_cluster {
     char            lost_text[256];
     int64_t         silence_ns;
     bool            beating;   /* the thread runs */
-    bool            ending;    /* guarded by lock */
+    pthread_mutex_t ending_lock; /* of ending */
+    pthread_cond_t  ended;
+    bool            ending;
     pthread_t       beat;
 };
 

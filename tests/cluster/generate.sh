@@ -91,7 +91,7 @@ refused 2 'rank 1 (process .*): .*gone.yaml' $(launcher -n 1) $generate --output
 refused 2 'rank 1 has not the same subcommand as rank 0' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 "$lathe" solve example:A1
 refused 2 'no-such-option' $(launcher -n 3) $generate --no-such-option
 refused 2 'engine.watchdog is on, which ranks do not have' $(launcher -n 2) $generate --output "$work/q.h5" --watchdog on
-refused 1 'solve does not share its work between ranks' $(launcher -n 2) "$lathe" solve example:A1
+refused 1 'solve does not share its work between ranks: give --starts or --sweep' $(launcher -n 2) "$lathe" solve example:A1
 refused 1 'demo does not share its work between ranks' $(launcher -n 2) "$lathe" demo --report "$work/q.h5"
 [ ! -e "$work/q.h5" ] || fail "a refused run left a file"
 exit $failed
