@@ -33,6 +33,8 @@ struct lt_gram {
     bool            history_read;
     lt_tile_history *history;         /* with learn_tiles, once a plan was made */
     lt_large_matrix large;            /* zero, but in tests */
+    bool            keeps_rows;       /* tiles beside each other have the same rows, which stay packed (file/make.c) */
+    const void     *kept_rows;        /* what g->a holds then; NULL: nothing known */
     int64_t         memory_limit;     /* of what the CPU holds for a fill, while K grows in a file (file/make.c); 0: what is free */
     lt_tile_record  best;             /* the fastest fill so far; n 0 = none worth remembering */
 };

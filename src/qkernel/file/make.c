@@ -180,6 +180,7 @@ static lt_status run_plain(lt_file_run *r)
     lt_gram_options kept = g->opt;
     g->opt.packed = false;
     g->planned = false;
+    g->keeps_rows = true;
     lt_status s = LT_OK;
     if (kept.normalize && !r->y) {
         g->opt.normalize = false;
@@ -187,7 +188,7 @@ static lt_status run_plain(lt_file_run *r)
     }
     if (!s) s = run_tiles(r);
     g->opt = kept;
-    g->planned = false;
+    g->planned = g->keeps_rows = false;
     return s;
 }
 
