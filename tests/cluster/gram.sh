@@ -25,9 +25,12 @@ write(sys.argv[1] + "/x.npy", 1200, 10, 1)
 write(sys.argv[1] + "/y.npy", 1200, 10, 2)
 write(sys.argv[1] + "/small.npy", 40, 10, 3)
 write(sys.argv[1] + "/w.npy", 3, 10, 4)
+write(sys.argv[1] + "/long.npy", 1300, 14, 5)
+write(sys.argv[1] + "/v.npy", 3, 14, 6)
 EOF
 python3 "$work/make.py" "$work" || fail "the inputs could not be made"
 gram="$lathe gram --quiet --weights $work/w.npy --re-embed"
+long="$lathe gram --quiet --weights $work/v.npy --re-embed --x $work/long.npy" # some seconds of work
 k=$work/k.npy
 equal() { cmp -s "$work/one.npy" "$1" || fail "$1 differs from the file of one process: $2"; }
 alone() { for name in "$k.part" "$k.part.tiles"; do [ ! -e "$name" ] || fail "$1: $name is left"; done; }
@@ -52,11 +55,11 @@ equal "$k" "more ranks than tiles"
 rm -f "$k"*
 
 # Kills of random ranks, each resumed with another number of them; rank 0, too. What was finished stays.
-$gram --x "$work/x.npy" --out "$work/one.npy" > /dev/null || fail "one process, 1200 rows"
+$long --out "$work/one.npy" > /dev/null || fail "one process, 14 qubits"
 begin() { # N OPTIONS: ranks in the background, which have made some tiles
     n=$1
     shift
-    under 100 $n $gram --x "$work/x.npy" --out "$k" --method states "$@" > "$work/out" 2>&1 &
+    under 100 $n $long --out "$k" "$@" > "$work/began" 2>&1 &
     pid=$!
     for _ in $(seq 400); do
         list=$(pgrep -f "^$lathe gram .*$k" | head -n $n)
@@ -87,7 +90,7 @@ for round in $(seq $((3 * KILLS))); do
 done
 [ $killed -ge $KILLS ] || fail "$killed of $KILLS kills"
 echo "$killed ranks were killed"
-$gram --x "$work/x.npy" --out "$k" --method states --resume > "$work/out" 2>&1 || { fail "resumed by one process: status $?"; cat "$work/out"; }
+$long --out "$k" --resume > "$work/out" 2>&1 || { fail "resumed by one process: status $?"; cat "$work/out"; }
 equal "$k" "killed, resumed by one process"
 alone "killed and resumed"
 rm -f "$k"*
@@ -95,9 +98,9 @@ rm -f "$k"*
 # The time limit of a batch system: SIGTERM to all, tiles at hand are finished, status 0.
 begin 2 --requeue
 for p in $list; do kill -TERM $p 2>/dev/null; done
-wait $pid || { fail "--requeue: status $?"; cat "$work/out"; }
-grep -q 'resume me: [0-9]* of [0-9]* tiles are done' "$work/out" || [ -e "$k" ] || { fail "--requeue: it does not say so"; cat "$work/out"; }
-under 100 3 $gram --x "$work/x.npy" --out "$k" --method states --resume > "$work/out" 2>&1 || { fail "--requeue, resumed: status $?"; cat "$work/out"; }
+wait $pid || { fail "--requeue: status $?"; cat "$work/began"; }
+grep -q 'resume me: [0-9]* of [0-9]* tiles are done' "$work/began" || { fail "--requeue: it does not say so"; cat "$work/began"; }
+under 100 3 $long --out "$k" --resume > "$work/out" 2>&1 || { fail "--requeue, resumed: status $?"; cat "$work/out"; }
 equal "$k" "drained and resumed"
 rm -f "$k"*
 
@@ -113,10 +116,10 @@ refused() {
 on_one() { echo "$(launcher -n 1) $gram --out $k --x $work/x.npy : -n 1"; }
 refused 2 'rank 1 has not the same matrix as rank 0' $(on_one) $gram --out "$k" --x "$work/y.npy"
 refused 2 'rank 1 has not the same matrix as rank 0' $(on_one) $gram --out "$k" --x "$work/x.npy" --angle-scale 2
-refused 2 'rank 1 has not the same kind of device as rank 0' $(on_one) $gram --out "$k" --x "$work/x.npy" --dtype float32 --method states --device null
+refused 2 'rank 1 has not the same kind of device as rank 0' $(on_one) $gram --out "$k" --x "$work/x.npy" --device null
 refused 2 'rank 1 (process .*): .*gone.npy' $(on_one) $gram --out "$k" --x "$work/gone.npy"
 refused 2 '--landmarks' $(launcher -n 2) $gram --x "$work/x.npy" --out "$k" --landmarks 5
-refused 2 '--out K.npy' $(launcher -n 2) $gram --x "$work/x.npy" --json
+refused 2 '--out K.npy' $(launcher -n 2) $gram --x "$work/x.npy"
 mkdir "$work/other"
 refused 1 'rank 1 (process .*): .*k.npy.part' $(on_one) $gram --out "$work/other/k.npy" --x "$work/x.npy"
 refused 1 'rank 1 (process .*): .*cannot write' $(on_one) sh -c "ulimit -f 6000; exec $gram --out $k --x $work/x.npy"
@@ -125,7 +128,7 @@ rm -f "$k.part"*
 
 # Two writers; a table that is none.
 begin 2
-refused 2 'another process is writing this matrix' $(launcher -n 2) $gram --x "$work/x.npy" --out "$k" --resume
+refused 2 'another process is writing this matrix' $(launcher -n 2) $long --out "$k" --resume
 for p in $list; do kill -9 $p 2>/dev/null; done
 (sleep 12; kill -9 $pid 2>/dev/null) & guard=$!
 wait $pid
