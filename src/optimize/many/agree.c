@@ -17,8 +17,9 @@ static lt_status agree_on_devices(lt_cluster *c, lt_status s)
     size_t used = 0;
     lt_device_info d = { .size = sizeof d };
     text[0] = 0;
-    for (int i = 0; i < lt_device_count() && !s && used < sizeof text; i++)
-        if (!(s = lt_device_list(i, &d)) && d.computes && (!d.own_memory || used == 0 || !strstr(text, d.name)))
+    if (s) return lt_cluster_agree(c, s, "kind of device", NULL, 0);
+    for (int i = 0, n = lt_device_count(); i < n && !s && used < sizeof text; i++)
+        if (!(s = lt_device_list(i, &d)) && d.computes && (!d.own_memory || !strstr(text, d.name)))
             used += (size_t)snprintf(text + used, sizeof text - used, "%s %s;", d.own_memory ? d.name : "cpu", d.features);
     return lt_cluster_agree(c, s, "kind of device", text, strlen(text));
 }
