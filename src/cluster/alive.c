@@ -25,10 +25,24 @@ static void note_lost(lt_cluster *c, int rank, const char *why)
     __atomic_store_n(&c->lost, rank, __ATOMIC_RELEASE);
 }
 
+/* Ended, but its launcher has not noticed: launchers hang at times. */
+static bool is_zombie(int pid)
+{
+    char path[32], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *f = fopen(path, "re");
+    if (!f) return false;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = 0;
+    const char *behind_name = strrchr(text, ')');
+    return behind_name && (!strncmp(behind_name, ") Z", 3) || !strncmp(behind_name, ") X", 3));
+}
+
 /* Whether the process of a rank on this machine has ended; false where that cannot be known. */
 static bool has_ended(const lt_cluster *c, const lt_peer *p)
 {
-    return p->pid && !strcmp(p->host, c->host) && kill(p->pid, 0) && errno == ESRCH;
+    return p->pid && !strcmp(p->host, c->host) && ((kill(p->pid, 0) && errno == ESRCH) || is_zombie(p->pid));
 }
 
 static void look_at_peer(lt_cluster *c, int rank)

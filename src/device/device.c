@@ -18,7 +18,7 @@ static const struct { const char *name; const lt_backend *(*get)(void); bool num
     { "cuda", lt_backend_cuda, true },
 };
 
-/* Which of several devices of a kind is meant where no number is said. */
+/* Which of several devices of a kind is meant where no number is said (decision 255). */
 static int preferred;
 
 void lt_device_prefer(int number) { preferred = number; }

@@ -55,13 +55,10 @@ begin() { # starts ranks in the background, waits until rows are in the journal:
     list=$(pids $n)
     for _ in $(seq 400); do [ -n "$(find "$work" -name k.h5.journal -size +64k)" ] && break; kill -0 $pid 2>/dev/null || break; sleep 0.02; done
 }
-# ended WHAT: all ranks have ended, soon, and the launcher not with 0; one that hangs without ranks is killed.
+# ended WHAT: all ranks have ended, soon, and the launcher not with 0.
 ended() {
-    for p in $list; do for _ in $(seq 400); do kill -0 $p 2>/dev/null || break; sleep 0.05; done; done
-    for p in $list; do ! kill -0 $p 2>/dev/null || { fail "$1: a rank outlives the one that was killed"; kill -9 $p; }; done
-    (sleep 12; kill -9 $pid 2>/dev/null) & guard=$!
-    wait $pid && fail "$1: status 0"
-    kill $guard 2>/dev/null
+    ranks_ended $list || fail "$1: a rank outlives the one that was killed"
+    launcher_ended $pid && fail "$1: status 0"
 }
 
 # Ranks are killed, rank 0 too, each run resumed with another number of them; what was finished stays, and two ranks end it.

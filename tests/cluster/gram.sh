@@ -78,11 +78,8 @@ for round in $(seq $((3 * KILLS))); do
     victim=$(((victim + 1) % $#)) 2>/dev/null || victim=0
     shift $victim
     if [ -e "$k.part.tiles" ] && kill -9 "$1" 2>/dev/null; then killed=$((killed + 1)); fi
-    for p in $list; do for _ in $(seq 300); do kill -0 $p 2>/dev/null || break; sleep 0.05; done; done
-    for p in $list; do ! kill -0 $p 2>/dev/null || { fail "round $round: a rank outlives the one that was killed"; kill -9 $p; }; done
-    (sleep 12; kill -9 $pid 2>/dev/null) & guard=$! # a launcher that hangs when its ranks are gone
-    wait $pid
-    kill $guard 2>/dev/null
+    ranks_ended $list || fail "round $round: a rank outlives the one that was killed"
+    launcher_ended $pid
     if [ -e "$k" ]; then equal "$k" "round $round"; rm -f "$k"*; before=0; continue; fi
     now=$(tiles)
     [ "$now" -ge $before ] || fail "round $round: $now tiles in the table, $before before"
@@ -130,9 +127,7 @@ rm -f "$k.part"*
 begin 2
 refused 2 'another process is writing this matrix' $(launcher -n 2) $long --out "$k" --resume
 for p in $list; do kill -9 $p 2>/dev/null; done
-(sleep 12; kill -9 $pid 2>/dev/null) & guard=$!
-wait $pid
-kill $guard 2>/dev/null
+launcher_ended $pid
 rm -f "$k"*
 echo "a table of somebody else's, of no use to us" > "$k.part.tiles"
 refused 2 'is not a table of tiles' $(launcher -n 2) $gram --x "$work/x.npy" --out "$k" --resume

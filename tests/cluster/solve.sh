@@ -52,11 +52,8 @@ for round in $(seq $((4 * KILLS))); do
     set -- $list
     shift $((round % 3)) 2>/dev/null
     [ $# -gt 0 ] && kill -9 "$1" 2>/dev/null && killed=$((killed + 1))
-    for p in $list; do for _ in $(seq 400); do kill -0 $p 2>/dev/null || break; sleep 0.05; done; done
-    for p in $list; do ! kill -0 $p 2>/dev/null || { fail "a rank outlives the one that was killed"; kill -9 $p; }; done
-    (sleep 12; kill -9 $pid 2>/dev/null) & guard=$!
-    wait $pid && fail "a killed rank: status 0"
-    kill $guard 2>/dev/null
+    ranks_ended $list || fail "a rank outlives the one that was killed"
+    launcher_ended $pid && fail "a killed rank: status 0"
 done
 [ $killed -ge $KILLS ] || fail "$killed of $KILLS kills"
 echo "$killed ranks were killed"

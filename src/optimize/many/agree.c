@@ -1,4 +1,4 @@
-/* All ranks begin with the same problem: options as text, functions by what they give at one point. SPDX-License-Identifier: BSD-3-Clause */
+/* All ranks begin with the same problem: options as text, functions by what they give at one point (decision 254). SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/many/runs.h"
 
 #include "base/alloc.h"

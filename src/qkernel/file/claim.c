@@ -72,7 +72,7 @@ static bool has_bytes(const char *path, uint64_t bytes, uint64_t more)
     return !lstat(path, &st) && S_ISREG(st.st_mode) && ((uint64_t)st.st_size == bytes || (uint64_t)st.st_size == bytes + more);
 }
 
-static bool all_there(const lt_file_run *r)
+static bool is_full(const lt_file_run *r)
 {
     for (int64_t i = 0; i < r->head.tiles; i++)
         if (!lt_table_has(&r->entry[i])) return false;
@@ -100,7 +100,7 @@ static lt_status find_part(lt_file_run *r)
     uint64_t bytes = lt_layout_bytes(&r->layout);
     r->resumes = has_bytes(r->path[LT_PATH_PART], bytes, sizeof(uint64_t));
     if (r->resumes) return LT_OK;
-    r->is_whole = access(r->path[LT_PATH_PART], F_OK) && all_there(r) && has_bytes(r->path[LT_PATH_DONE], bytes, 0);
+    r->is_whole = access(r->path[LT_PATH_PART], F_OK) && is_full(r) && has_bytes(r->path[LT_PATH_DONE], bytes, 0);
     if (r->is_whole) return lt_claim_finish(r);
     return LT_FAIL(LT_ERR_FORMAT, "%s: is %s, and %s says that tiles of it are made: remove the table, and the matrix is computed anew", r->path[LT_PATH_PART],
                    access(r->path[LT_PATH_PART], F_OK) ? "not there" : "of another size", r->table.path);
@@ -114,7 +114,7 @@ static void find_done(lt_file_run *r)
     if (f.fd < 0) return;
     if (!lt_table_read(f, &h, &r->entry) && !match(r, f.path, &h)) {
         r->head = h;
-        r->is_whole = all_there(r) && has_bytes(r->path[LT_PATH_DONE], lt_layout_bytes(&r->layout), 0);
+        r->is_whole = is_full(r) && has_bytes(r->path[LT_PATH_DONE], lt_layout_bytes(&r->layout), 0);
         if (r->is_whole) r->layout.side = h.side;
     }
     lt_free(r->entry);
@@ -146,6 +146,7 @@ static lt_status rename_to(const char *from, const char *to)
     return rename(from, to) ? LT_FAIL(lt_file_status(errno), "%s: cannot be renamed to %s: %s", from, to, strerror(errno)) : LT_OK;
 }
 
+/* The table stays beside the matrix (decision 252). */
 lt_status lt_claim_finish(lt_file_run *r)
 {
     if (fsync(r->table.fd)) return LT_FAIL(lt_file_status(errno), "%s: cannot sync: %s", r->table.path, strerror(errno));

@@ -149,9 +149,9 @@ static lt_status order_tiles(lt_file_run *r, int64_t **unit, double **cost)
     if (!*unit || !*cost) return LT_ERR_MEMORY;
     for (int64_t i = 0; i < r->tiles; i++) {
         lt_tile t = lt_layout_tile(&r->layout, i);
-        bool there = r->entry && lt_table_has(&r->entry[i]);
+        bool have = r->entry && lt_table_has(&r->entry[i]);
         (*unit)[i] = i;
-        (*cost)[i] = (double)(t.n_rows * t.n_columns) * (there ? 0.1 : 1);
+        (*cost)[i] = (double)(t.n_rows * t.n_columns) * (have ? 0.1 : 1);
         r->pairs_total += t.n_rows * t.n_columns;
     }
     return LT_OK;
@@ -194,14 +194,14 @@ static lt_status run_plain(lt_file_run *r)
 
 /* ---- The whole ------------------------------------------------------------------------------------------------------------------------------- */
 
-/* Rank 0 tells the others what it found: tiles that are there, and their side. */
+/* The others learn what rank 0 found: tiles of an earlier run, and their side. */
 static lt_status share_state(lt_file_run *r)
 {
-    int64_t told[3] = { r->layout.side, r->is_whole, r->resumes };
-    LT_TRY(lt_cluster_broadcast(r->c, told, sizeof told));
-    r->layout.side = told[0];
-    r->is_whole = told[1];
-    r->resumes = told[2];
+    int64_t state[3] = { r->layout.side, r->is_whole, r->resumes };
+    LT_TRY(lt_cluster_broadcast(r->c, state, sizeof state));
+    r->layout.side = state[0];
+    r->is_whole = state[1];
+    r->resumes = state[2];
     r->tiles = lt_layout_tiles(&r->layout);
     if (r->is_whole) return LT_OK;
     lt_status s = check_memory(r);
@@ -245,11 +245,11 @@ static lt_status run_all(lt_file_run *r)
     bool first = lt_cluster_rank(r->c) == 0;
     r->info.complete = r->info.kept + r->info.made == r->tiles;
     LT_TRY(lt_cluster_agree(r->c, first && r->info.complete ? lt_claim_finish(r) : LT_OK, "file", NULL, 0));
-    int64_t told[3] = { r->info.complete, r->info.kept, r->info.made };
-    LT_TRY(lt_cluster_broadcast(r->c, told, sizeof told));
-    r->info.complete = told[0];
-    r->info.kept = told[1];
-    r->info.made = told[2];
+    int64_t state[3] = { r->info.complete, r->info.kept, r->info.made };
+    LT_TRY(lt_cluster_broadcast(r->c, state, sizeof state));
+    r->info.complete = state[0];
+    r->info.kept = state[1];
+    r->info.made = state[2];
     return LT_OK;
 }
 

@@ -114,7 +114,7 @@ static lt_status end_writer(tiler *t, lt_status s)
 
 /* ---- Computing -------------------------------------------------------------------------------------------------------------------------- */
 
-/* lt_gram_fill tells of one tile, the caller hears of all. */
+/* lt_gram_fill reports one tile, the caller hears of all. */
 static bool pass_progress(void *ctx, const lt_gram_progress *p)
 {
     lt_file_run *r = ctx;
@@ -124,6 +124,7 @@ static bool pass_progress(void *ctx, const lt_gram_progress *p)
     return r->progress ? r->progress(r->progress_ctx, &all) : true;
 }
 
+/* States are made where they are needed (decision 250). */
 static lt_status compute_tile(lt_file_run *r, lt_tile at, void *tile)
 {
     lt_rows a = lt_rows_part(r->x, at.row, at.n_rows), b = lt_rows_part(r->y ? r->y : r->x, at.column, at.n_columns);
@@ -134,7 +135,7 @@ static lt_status compute_tile(lt_file_run *r, lt_tile at, void *tile)
 }
 
 /* A tile of an earlier run stays where it is what its checksum says: the file may have lost what the table has, when the machine stopped. */
-static lt_status is_there(tiler *t, int64_t unit, lt_tile at, void *tile, bool *out)
+static lt_status is_kept(tiler *t, int64_t unit, lt_tile at, void *tile, bool *out)
 {
     lt_file_run *r = t->r;
     *out = false;
@@ -150,14 +151,14 @@ static lt_status run_tiles(tiler *t)
     for (int next = 0;;) {
         slot *s = &t->slot[next];
         int64_t unit;
-        bool there;
+        bool kept;
         LT_TRY(lt_work_next(t->work, &unit));
         if (unit < 0) return LT_OK;
         if (!pass_progress(r, NULL)) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
         LT_TRY(take_slot(t, s));
         lt_tile at = lt_layout_tile(&r->layout, unit);
-        LT_TRY(is_there(t, unit, at, s->tile, &there));
-        if (there) {
+        LT_TRY(is_kept(t, unit, at, s->tile, &kept));
+        if (kept) {
             LT_TRY(lt_work_put(t->work, unit, LT_TILE_KEPT, 1, &(lt_piece){ &r->entry[unit].sum, sizeof r->entry[unit].sum }));
             continue;
         }
