@@ -48,28 +48,6 @@ void solve_json_state(lt_json *json, const lt_solution *s)
     put_hessian(json, &s->H_final);
 }
 
-void solve_json_starts(const solve_job *j, const lt_multistart *m)
-{
-    lt_json *json = j->c->json;
-    lt_json_key(json, "starts");
-    lt_json_array_begin(json);
-    for (int64_t i = 0; i < m->n_starts; i++) {
-        const lt_solution *s = m->solution[i];
-        lt_json_object_begin(json);
-        lt_json_field_int(json, "start", m->start[i]);
-        lt_json_field_bool(json, "failed", !s);
-        if (s) {
-            lt_json_field_double(json, "f", j->sign * solve_result(s)->f);
-            lt_json_field_double(json, "tv", solve_result(s)->tv);
-            lt_json_field_int(json, "termination_code", s->termination_code);
-            lt_json_field_int(json, "iters", s->iters);
-            lt_json_field_int(json, "fn_evals", s->fn_evals);
-        }
-        lt_json_object_end(json);
-    }
-    lt_json_array_end(json);
-}
-
 lt_status solve_json_check(const solve_job *j)
 {
     lt_json *json = j->c->json;

@@ -141,7 +141,7 @@ static void put_options(lt_report *r, const solve_job *j)
     if (!found) lt_report_paragraph(r, "None.");
 }
 
-lt_status solve_report(const solve_job *j, const lt_solution *s, const char *path)
+lt_status solve_report(const solve_job *j, const lt_solution *s, const lt_runs *runs, const char *path)
 {
     lt_report *r;
     char title[160];
@@ -149,6 +149,7 @@ lt_status solve_report(const solve_job *j, const lt_solution *s, const char *pat
     snprintf(title, sizeof title, "lathe solve %s", j->view.name);
     CLI_TRY(lt_report_create(title, &r));
     put_facts(r, j, s);
+    if (runs) solve_report_starts(r, j, runs);
     lt_report_heading(r, "Convergence");
     plot(r, j, s, "Objective", false, false, "f", get_f, NULL, NULL);
     if (constrained) plot(r, j, s, "Violation and penalty parameter", true, false, "largest violation", get_tv, "mu", get_mu);

@@ -13,6 +13,7 @@
 #ifndef LATHE_SOLVE_H
 #define LATHE_SOLVE_H
 
+#include "lathe/cluster.h"
 #include "lathe/graph.h"
 #include "lathe/options.h"
 #include "lathe/problem.h"
@@ -397,6 +398,33 @@ typedef struct lt_multistart {
 LT_API lt_status lt_solve_multistart(lt_problem *p, const lt_solve_options *opt, int64_t n_starts,
                                      int64_t n_threads, lt_multistart **out);
 LT_API void      lt_multistart_destroy(lt_multistart *m); /* NULL is allowed */
+
+/* ---- Many runs, over ranks ---------------------------------------------------------------------- */
+typedef struct lt_run_row {
+    size_t  size;
+    int64_t number;                /* of the start, or of the value */
+    double  value;                 /* of the data, in a sweep; else NaN */
+    bool    failed;                /* it could not begin: error says why, and what follows means nothing */
+    bool    feasible, interrupted;
+    double  f, tv;                 /* of the best feasible point, else of the last one */
+    int64_t iters, fn_evals;
+    lt_termination termination_code;
+    char    error[160];
+} lt_run_row;
+
+typedef struct lt_runs lt_runs; /* opaque */
+/* As lt_solve_multistart, with the starts shared between all ranks of the cluster (NULL: this process is alone), n_threads on each (0 = its share of the cores). Rows come
+   in the same order, and every bit is the same for any number of ranks. All ranks call it, with the same problem and options, and get the same status; rank 0 has the rows. */
+LT_API lt_status lt_solve_starts(lt_cluster *c, lt_problem *p, const lt_solve_options *opt, int64_t n_starts, int64_t n_threads, lt_runs **out);
+/* The problem of a file (lt_model_read_with) for n values of a datum, equally spaced from first to last; rows in the order of the values. A value for which the text is wrong is a
+   row that failed. */
+LT_API lt_status lt_solve_sweep(lt_cluster *c, const char *path, const char *data, double first, double last, int64_t n, const lt_solve_options *opt, int64_t n_threads, lt_runs **out);
+LT_API int64_t   lt_runs_count(const lt_runs *r);          /* 0 on other ranks than 0, and of NULL */
+LT_API bool      lt_runs_get(const lt_runs *r, int64_t place, lt_run_row *out); /* false past the last */
+/* Of a sweep: the n variables of a row; NULL where it failed, or has another number of variables than the first value. */
+LT_API const double *lt_runs_x(const lt_runs *r, int64_t place);
+LT_API const lt_solution *lt_runs_best(const lt_runs *r);  /* of starts: the first row's; else NULL */
+LT_API void      lt_runs_destroy(lt_runs *r);              /* NULL is allowed */
 
 #ifdef __cplusplus
 }

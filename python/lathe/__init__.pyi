@@ -15,6 +15,7 @@ from .errors import (ArgumentError as ArgumentError, CancelledError as Cancelled
                      MismatchError as MismatchError, NumericError as NumericError, OutOfMemoryError as OutOfMemoryError, ShapeError as ShapeError,
                      UnsupportedError as UnsupportedError)
 from .kernels import QuantumKernel as QuantumKernel
+from .matrix_file import GramFile as GramFile
 from .problem import Problem as Problem
 from .scipy_like import OptimizeResult as OptimizeResult
 from .solution import Point as Point, Solution as Solution

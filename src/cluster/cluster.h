@@ -55,6 +55,8 @@ lt_status lt_region_open(lt_cluster *c, const char *path, uint64_t bytes, bool k
 lt_status lt_region_write(lt_region *r, uint64_t offset, const void *data, size_t bytes);
 lt_status lt_region_read(lt_region *r, uint64_t offset, void *data, size_t bytes);
 lt_status lt_region_sync(lt_region *r);
+lt_status lt_region_reserve(lt_region *r, uint64_t bytes); /* takes the space at once, where the file system can: a full disk is an error here */
+int       lt_region_fd(const lt_region *r);                /* for reading and writing by place */
 void      lt_region_close(lt_region *r); /* NULL is allowed */
 
 #endif

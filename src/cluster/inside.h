@@ -27,7 +27,7 @@ typedef struct lt_outcome {
     char      text[LT_ERROR_TEXT_BYTES];
 } lt_outcome;
 
-typedef struct lt_verdict { int32_t status; char text[LT_ERROR_TEXT_BYTES]; } lt_verdict;
+typedef struct lt_verdict { int32_t status, pid; char host[64], text[LT_ERROR_TEXT_BYTES]; } lt_verdict; /* pid, host: of rank 0 */
 
 typedef struct lt_peer {
     int64_t heard_ns;          /* guarded by lock */
@@ -48,7 +48,9 @@ struct lt_cluster {
     char            lost_text[256];
     int64_t         silence_ns;
     bool            beating;   /* the thread runs */
-    bool            ending;    /* guarded by lock */
+    pthread_mutex_t ending_lock; /* of ending */
+    pthread_cond_t  ended;
+    bool            ending;
     pthread_t       beat;
 };
 

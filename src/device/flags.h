@@ -25,4 +25,7 @@ int lt_device_generation(const lt_device *dev);
    sm_90 and 100. */
 size_t lt_device_shared_bytes(const lt_device *dev);
 
+/* Which of several GPUs is meant where no number is said, by "cuda" and "auto": ranks of one machine share them out. Taken modulo those here. */
+void lt_device_prefer(int number);
+
 #endif

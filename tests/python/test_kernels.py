@@ -67,6 +67,31 @@ class Gram(unittest.TestCase):
         self.assertGreater(model.score(X, labels), 0.6)
 
 
+class Files(unittest.TestCase):
+    def test_rows_without_the_rest(self):
+        for dtype in ("float64", "float32"):
+            K = lathe.gram(X, weights=W, re_embed=True, return_dtype=dtype)
+            for packed in (False, True):
+                np.save("K.npy", lathe.gram(X, weights=W, re_embed=True, return_dtype=dtype, packed=packed))
+                file = lathe.GramFile("K.npy")
+                self.assertEqual((file.shape, file.dtype, file.packed, len(file)), ((12, 12), np.dtype(dtype), packed, 12))
+                for a in range(13):
+                    for b in range(a, 13):
+                        np.testing.assert_array_equal(file[a:b], K[a:b])
+                np.testing.assert_array_equal(file[-1], K[-1])
+                np.testing.assert_array_equal(np.concatenate([block for _, block in file.blocks(5)]), K)
+                with self.assertRaises(IndexError):
+                    file[12]
+                with self.assertRaisesRegex(ValueError, "one after the other"):
+                    file[::2]
+
+    def test_other_files_are_refused(self):
+        for array, said in ((np.zeros(7), "upper half"), (np.zeros((2, 2), int), "float64 or float32"), (np.zeros((2, 2, 2)), "a matrix")):
+            np.save("other.npy", array)
+            with self.assertRaisesRegex(ValueError, said):
+                lathe.GramFile("other.npy")
+
+
 class Machines(unittest.TestCase):
     def test_fit_decide_save_load(self):
         x = RNG.uniform(0, 1, (60, 4))

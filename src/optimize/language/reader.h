@@ -74,10 +74,14 @@ typedef struct lt_read_constraint { /* a constraint as it is read */
     int  side;              /* as in lt_model_constraint */
 } lt_read_constraint;
 
+typedef struct lt_data_value { const char *name; double value; } lt_data_value;
+
 typedef struct lt_reader {
     lt_problem_text   text;
     lt_limits limits;
     const char *folder;     /* of data files; NULL: those of the built-in examples */
+    const lt_data_value *given; /* a number that stands for what the text gives this data; NULL: none */
+    bool      given_used;
     lt_parser parser;
     lt_arena  syntax, kept, temporary; /* this statement's trees; what lasts; this statement's values */
 
