@@ -20,7 +20,7 @@ run 0 table "$work/a.h5" --csv "$work/u.csv" --unit --json; is_json "$work/out"
 cmp -s "$work/t.csv" "$work/u.csv" && fail "$last: values are those of the unit interval"
 run 2 table "$work/a.h5"; says err "where to?"
 run 2 table "$work/a.h5" --csv "$work/a.h5"
-run 2 table "$work/a.h5" --csv "$work/both" --parquet "$work/both"; says err "it must differ"
+run 2 table "$work/a.h5" --csv "$work/both" --parquet "$work/both"; says err "they must differ"
 run 2 table "$work/none.h5" --csv "$work/n.csv"
 run 2 table "$work/c.yaml" --csv "$work/n.csv"; [ ! -e "$work/n.csv" ] || fail "$last: left a file"
 (ulimit -f 8; exec "$lathe" table "$work/a.h5" --csv "$work/n.csv") >"$work/out" 2>"$work/err" && got=0 || got=$?

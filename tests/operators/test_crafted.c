@@ -123,6 +123,28 @@ static lt_status do_table(const char *path, lt_dataset *d)
     return lt_dataset_table(d, &(lt_table_options){ .size = sizeof(lt_table_options), .csv = scratch("t.csv"), .parquet = scratch("t.parquet") }, NULL);
 }
 
+static lt_status do_split(const char *path, lt_dataset *d)
+{
+    lt_row_split_options opt = lt_row_split_defaults();
+    lt_row_split *made = NULL;
+    const int64_t *rows = NULL;
+    int64_t n = 0;
+    (void)path;
+    opt.stratify = true;
+    lt_status s = lt_dataset_split(d, &opt, &made);
+    if (!s) s = lt_row_split_save(made, d, scratch("split.json"));
+    if (!s) n = lt_row_split_rows(made, LT_SPLIT_TRAIN, &rows);
+    if (!s) s = lt_dataset_save_statistics(d, n, rows, scratch("statistics.json"));
+    lt_row_split_destroy(made);
+    return s;
+}
+
+static lt_status do_card(const char *path, lt_dataset *d)
+{
+    (void)path;
+    return lt_dataset_save_card(d, NULL, scratch("card.md"));
+}
+
 static lt_status do_features(const char *path, lt_dataset *d)
 {
     (void)path;
@@ -162,7 +184,7 @@ static lt_status do_resume(const char *path, lt_dataset *d)
 }
 
 typedef lt_status (*reader)(const char *path, lt_dataset *d);
-static const reader readers[] = { do_info, do_validate, do_replay, do_merge, do_extract, do_table, do_features, do_movie, do_report, do_resume /* last: it writes */ };
+static const reader readers[] = { do_info, do_validate, do_replay, do_merge, do_extract, do_table, do_split, do_card, do_features, do_movie, do_report, do_resume /* last: it writes */ };
 
 static double seconds(void)
 {

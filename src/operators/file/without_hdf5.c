@@ -85,3 +85,9 @@ lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const ch
     *out = NULL;
     return unsupported(path);
 }
+
+lt_status lt_dataset_read_codes(lt_dataset *d, uint8_t *code)
+{
+    (void)d, (void)code;
+    return unsupported("codes");
+}
