@@ -294,6 +294,28 @@ static inline lt_table_options lt_table_defaults(void) { lt_table_options sized;
 /* One row per operator: parameters, families of features with one row each, labels, status; columns are named group.name, as in the Python package. In blocks of rows. */
 LT_API lt_status lt_dataset_table(lt_dataset *d, const lt_table_options *opt, lt_table_info *info);
 
+/* ---- Other formats ---------------------------------------------------------------- */
+typedef struct lt_export_options {         /* plain data; start from lt_export_defaults() */
+    size_t      size;
+    const char *npz, *the_well;            /* files to write, whole or not at all; NULL: not that */
+    const char *zarr;                      /* a folder to make, whole or not at all: there must be nothing of that name */
+    const char *arrays;                    /* for npz and zarr: names with commas, "parameters,summary,/status/code"; NULL: all */
+    const volatile int *stop;              /* not 0: stop soon, LT_ERR_CANCELLED, nothing is left */
+    void      (*progress)(void *ctx, const lt_generate_progress *p); /* NULL: none; in megabytes */
+    void       *progress_ctx;
+} lt_export_options;
+typedef struct lt_export_info {
+    size_t   size;
+    int64_t  arrays, left_out;             /* written; of types that are not exported (booleans, compounds) */
+    int64_t  trajectories, trajectories_left_out; /* the_well: of rows that are not done, or on smaller grids */
+    uint64_t bytes;                        /* of numbers */
+} lt_export_info;
+LT_API void lt_export_defaults_into(lt_export_options *out);
+static inline lt_export_options lt_export_defaults(void) { lt_export_options sized; sized.size = sizeof sized; lt_export_defaults_into(&sized); return sized; }
+/* A Zarr group of format 3, The Well's HDF5 layout (needs stored states), or a NumPy archive; docs/guide-datasets.md says what becomes what. Memory does not grow with the
+   dataset. */
+LT_API lt_status lt_dataset_export(lt_dataset *d, const lt_export_options *opt, lt_export_info *info);
+
 /* ---- Splits, statistics, cards ------------------------------------------------------ */
 typedef struct lt_row_split_options {          /* plain data; start from lt_row_split_defaults(): 0.8, 0.1, 0.1 of the rows that are done, seed 0 */
     size_t   size;

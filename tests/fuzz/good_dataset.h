@@ -66,10 +66,11 @@ static inline void good_dataset_finding(void *ctx, lt_finding_level level, const
     LT_FUZZ_REQUIRE(text[0]);
 }
 
-/* Splits with their statistics, and cards. */
+/* Splits with their statistics, cards, archives. */
 static inline void good_dataset_export(lt_dataset *d, int some)
 {
-    static char split[400], card[400], statistics[400];
+    static char split[400], card[400], statistics[400], npz[400];
+    if (!npz[0]) snprintf(npz, sizeof npz, "%s", scratch("export.npz"));
     if (!split[0]) snprintf(split, sizeof split, "%s", scratch("split.json"));
     if (!card[0]) snprintf(card, sizeof card, "%s", scratch("card.md"));
     if (!statistics[0]) snprintf(statistics, sizeof statistics, "%s", scratch("statistics.json"));
@@ -80,6 +81,7 @@ static inline void good_dataset_export(lt_dataset *d, int some)
     lt_row_split_destroy(made);
     (void)lt_dataset_save_statistics(d, 0, NULL, statistics);
     (void)lt_dataset_save_card(d, NULL, card);
+    (void)lt_dataset_export(d, &(lt_export_options){ .size = sizeof(lt_export_options), .npz = npz }, NULL);
 }
 
 /* Every reader of a file as users call them, or some of them as `some` chooses (0: all); blocks are released whatever it holds. */

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -145,6 +146,21 @@ static lt_status do_card(const char *path, lt_dataset *d)
     return lt_dataset_save_card(d, NULL, scratch("card.md"));
 }
 
+static lt_status do_export(const char *path, lt_dataset *d)
+{
+    lt_export_options opt = lt_export_defaults();
+    char command[500];
+    (void)path;
+    opt.npz = scratch("e.npz");
+    opt.zarr = scratch("e.zarr");
+    lt_status s = lt_dataset_export(d, &opt, NULL);
+    snprintf(command, sizeof command, "rm -rf '%s'", opt.zarr);
+    LT_CHECK_EQ_INT(system(command), 0);
+    opt.npz = opt.zarr = NULL;
+    opt.the_well = scratch("e.well.h5");
+    return s ? s : lt_dataset_export(d, &opt, NULL);
+}
+
 static lt_status do_features(const char *path, lt_dataset *d)
 {
     (void)path;
@@ -184,7 +200,7 @@ static lt_status do_resume(const char *path, lt_dataset *d)
 }
 
 typedef lt_status (*reader)(const char *path, lt_dataset *d);
-static const reader readers[] = { do_info, do_validate, do_replay, do_merge, do_extract, do_table, do_split, do_card, do_features, do_movie, do_report, do_resume /* last: it writes */ };
+static const reader readers[] = { do_info, do_validate, do_replay, do_merge, do_extract, do_table, do_split, do_card, do_export, do_features, do_movie, do_report, do_resume /* last: it writes */ };
 
 static double seconds(void)
 {
