@@ -126,7 +126,7 @@ lt_status dataset_indices(const char *option, const char *text, int64_t limit, i
 void dataset_bar_set(void *ctx, const lt_generate_progress *p)
 {
     dataset_bar *b = ctx;
-    if (!b->bar && lt_progress_create(b->label, "operator", p->rows_total, b->c->common.quiet || b->c->json, &b->bar)) return;
+    if (!b->bar && lt_progress_create(b->label, b->unit ? b->unit : "operator", p->rows_total, b->c->common.quiet || b->c->json, &b->bar)) return;
     lt_progress_set(b->bar, p->rows_done);
 }
 

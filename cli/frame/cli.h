@@ -76,7 +76,7 @@ extern const lt_option cli_common_rows[CLI_N_COMMON_ROWS];
 
 extern const cli_command cli_solve, cli_gram, cli_qsvm, cli_qsvm_predict, cli_train_kernel, cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
 extern const cli_command cli_visualize_ic_types;
-extern const cli_command cli_generate_dataset, cli_info, cli_validate, cli_replay, cli_merge, cli_extract_features, cli_upgrade, cli_table_command,
+extern const cli_command cli_generate_dataset, cli_info, cli_validate, cli_replay, cli_merge, cli_extract_features, cli_upgrade, cli_table_command, cli_export, cli_split, cli_card,
     cli_visualize_dataset, cli_visualize_features;
 
 /* The word that makes the command a worker of its own `lathe generate` (lt_generate_worker). */

@@ -98,7 +98,7 @@ typedef struct named_file { const char *option, *path; bool written; } named_fil
 /* Options of all commands that name what is written, apart from caches: a new one belongs here. */
 static bool is_written(const char *option)
 {
-    static const char *const names[] = { "out", "output", "report", "csv", "profile", "checkpoint", "states-out", "circuit-out", "decision-out", "model-out", "weights-out", "parquet" };
+    static const char *const names[] = { "out", "output", "report", "csv", "parquet", "statistics", "npz", "the-well", "profile", "checkpoint", "states-out", "circuit-out", "decision-out", "model-out", "weights-out" };
     for (int i = 0; i < CLI_LEN(names); i++)
         if (!strcmp(option, names[i])) return true;
     return false;

@@ -1,6 +1,9 @@
 /* Reading dataset files. lathe.dataset makes the lazy arrays that users see. SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 typedef struct core_dataset {
     PyObject_HEAD
     lt_dataset *handle; /* NULL when closed */
@@ -157,7 +160,66 @@ static PyObject *dataset_texts(PyObject *self, PyObject *path)
     return list;
 }
 
+/* ---- Splits and cards ---------------------------------------------------------------------------------------- */
+static PyObject *rows_array(const lt_row_split *s, int part)
+{
+    const int64_t *rows;
+    void *data;
+    lt_shape shape = { .rank = 1, .dim = { lt_row_split_rows(s, part, &rows) } };
+    PyObject *made = core_array_new(LT_I64, &shape, &data);
+    if (made && shape.dim[0]) memcpy(data, rows, (size_t)shape.dim[0] * sizeof *rows);
+    return made;
+}
+
+/* split(train, val, test, counts, seed, status, stratify, save): arrays of row numbers, and the rule; status: bits. */
+static PyObject *dataset_split(PyObject *self, PyObject *args)
+{
+    core_dataset *d = (core_dataset *)self;
+    lt_row_split_options o = lt_row_split_defaults();
+    long long seed;
+    int counts, stratify, save;
+    if (!PyArg_ParseTuple(args, "dddpLIpp:split", &o.train, &o.val, &o.test, &counts, &seed, &o.status, &stratify, &save) || !is_open(d)) return NULL;
+    o.counts = counts, o.seed = seed, o.stratify = stratify;
+    lt_row_split *made = NULL;
+    lt_status s;
+    Py_BEGIN_ALLOW_THREADS
+    PyThread_acquire_lock(d->lock, WAIT_LOCK);
+    s = lt_dataset_split(d->handle, &o, &made);
+    if (!s && save) s = lt_row_split_save(made, d->handle, NULL);
+    PyThread_release_lock(d->lock);
+    Py_END_ALLOW_THREADS
+    PyObject *out = core_check(s) ? NULL : Py_BuildValue("(N,N,N,s)", rows_array(made, LT_SPLIT_TRAIN), rows_array(made, LT_SPLIT_VAL), rows_array(made, LT_SPLIT_TEST), lt_row_split_rule(made));
+    lt_row_split_destroy(made);
+    return out;
+}
+
+/* card(checksum, license): the text. */
+static PyObject *dataset_card(PyObject *self, PyObject *args)
+{
+    core_dataset *d = (core_dataset *)self;
+    lt_card_options o = lt_card_defaults();
+    int checksum;
+    if (!PyArg_ParseTuple(args, "pz:card", &checksum, &o.license) || !is_open(d)) return NULL;
+    o.checksum = checksum;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *to = open_memstream(&text, &n);
+    if (!to) return PyErr_NoMemory();
+    lt_status s;
+    Py_BEGIN_ALLOW_THREADS
+    PyThread_acquire_lock(d->lock, WAIT_LOCK);
+    s = lt_dataset_card(d->handle, &o, to);
+    PyThread_release_lock(d->lock);
+    Py_END_ALLOW_THREADS
+    if (fclose(to) && !s) s = LT_ERR_MEMORY;
+    PyObject *made = core_check(s) ? NULL : core_text(text);
+    free(text);
+    return made;
+}
+
 static PyMethodDef dataset_methods[] = {
+    { "split", dataset_split, METH_VARARGS, "split(train, val, test, counts, seed, status, stratify, save): (train, val, test, rule)." },
+    { "card", dataset_card, METH_VARARGS, "card(checksum, license): Markdown." },
     { "close", dataset_close, METH_NOARGS, "Closes the file." },
     { "items", dataset_items, METH_NOARGS, "Every group and array: path, group, dtype, shape, compression, stored_bytes." },
     { "read", dataset_read, METH_VARARGS, "read(path, first, n, integers=False): rows as float32, or int64." },

@@ -34,6 +34,11 @@ all() {
     soon merge --out "$work/m.h5" "$1"
     soon extract-features "$1" --output "$work/e.h5" --overwrite
     soon table "$1" --csv "$work/t.csv" --parquet "$work/t.parquet"
+    soon split "$1" --stratify
+    soon card "$1"
+    rm -rf "$work/e.zarr"
+    soon export "$1" --npz "$work/e.npz" --zarr "$work/e.zarr"
+    soon export "$1" --the-well "$work/e.well.h5"
     soon upgrade "$1" --quiet
     soon visualize-dataset "$1" --n-operators 1 --steps 2 --format frames --output "$work/film" --size 8x8 --sampling-method diverse
     soon visualize-features "$1" --output "$work/f.png" --width-px 16 --n-operators 1
@@ -62,6 +67,7 @@ for where in /metadata@config /metadata@sampling_metrics /@engine_version /@prec
     tame info "$work/bad.h5" --verbose
     tame validate "$work/bad.h5"
     tame replay "$work/bad.h5" --index 0
+    tame card "$work/bad.h5"
 done
 sed 's/name: crafted/name: "c\\e[31m"/; s/OUT.h5/"OUT\\e.h5"/' "$c" >"$work/name.yaml"
 tame generate --config "$work/name.yaml" --dry-run
@@ -81,7 +87,7 @@ run 2 info "$work/bad.h5"; says err "/inputs/fields is in external storage"
 "$craft" "$work/good.h5" "$work/bad.h5" /inputs/fields external-link
 run 2 validate "$work/bad.h5"; says err "/inputs/fields is an external link"
 mkfifo "$work/fifo"
-for command in info validate "replay --index 0" "merge --out $work/m.h5" "extract-features --output $work/e.h5" extract-features "table --csv $work/t.csv" upgrade visualize-dataset visualize-features; do
+for command in info validate "replay --index 0" "merge --out $work/m.h5" "extract-features --output $work/e.h5" extract-features "table --csv $work/t.csv" split card "export --npz $work/e.npz" "export --zarr $work/e.zarr" "export --the-well $work/e.well.h5" upgrade visualize-dataset visualize-features; do
     run 2 $command "$work/fifo"; says err "not a regular file"
 done
 run 2 generate --config "$work/fifo"; says err "not a regular file"

@@ -34,6 +34,10 @@ for limit in 84000 100000 150000 200000 400000; do
     within $limit generate --config "$work/c.yaml" --output "$work/g.h5" --overwrite --total-samples 2 --quiet
     within $limit validate "$work/a.h5"
     within $limit info "$work/a.h5"
+    within $limit card "$work/a.h5"
+    within $limit split "$work/a.h5" --stratify
+    rm -rf "$work/a.zarr"
+    within $limit export "$work/a.h5" --npz "$work/a.npz" --zarr "$work/a.zarr"
     within $limit replay "$work/a.h5" --index 1
     within $limit extract-features "$work/a.h5" --output "$work/e.h5" --enable-spatial --overwrite --quiet
 done

@@ -10,7 +10,7 @@ typedef struct key_case { const char *path, *good, *bad; } key_case; /* bad NULL
 
 static const key_case dataset_keys[] = {
     { "version", "'1.0'", "[1]" }, { "metadata.name", "x", "[x]" }, { "metadata.description", "x", "[x]" }, { "metadata.author", "x", "{}" },
-    { "metadata.created", "'2025-12-29'", "[]" }, { "metadata.purpose", "x", "[x]" },
+    { "metadata.created", "'2025-12-29'", "[]" }, { "metadata.purpose", "x", "[x]" }, { "metadata.license", "x", "[x]" },
     { "sampling.strategy", "sobol_stratified", "random" }, { "sampling.sobol.scramble", "false", "maybe" }, { "sampling.sobol.scramble_method", "lms_shift", "none" },
     { "sampling.sobol.seed", "0", "-1" }, { "sampling.stratification.method", "variance_based", "x" }, { "sampling.stratification.num_strata_per_dim", "10", "11" },
     { "sampling.stratification.min_samples_per_stratum", "1", "0" }, { "sampling.refinement.enabled", "false", "3.5" }, { "sampling.refinement.pilot_fraction", "0.1", "0.2" },

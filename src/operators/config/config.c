@@ -80,7 +80,7 @@ static lt_status override_number(lt_dataset_config *c, const char *path, const c
 /* What may differ between two runs that make the same rows: who shares them, and notes for people. */
 static void drop_notes(lt_yaml_node *document)
 {
-    static const char *const notes[] = { "description", "author", "created", "purpose" };
+    static const char *const notes[] = { "description", "author", "created", "purpose", "license" };
     lt_yaml_drop(lt_yaml_member(document, "simulation"), "parallelism");
     for (size_t i = 0; i < LT_LEN(notes); i++) lt_yaml_drop(lt_yaml_member(document, "metadata"), notes[i]);
 }

@@ -40,7 +40,9 @@ typedef struct lt_file_head {
     uint64_t text_bytes[LT_FILE_TEXTS]; /* without a zero; UINT64_MAX: no such attribute */
 } lt_file_head;
 
-typedef enum lt_read_what { LT_READ_F32, LT_READ_I64, LT_READ_U8, LT_READ_LABELS, LT_READ_ATTRIBUTE } lt_read_what;
+/* AS_STORED: the file's type in this machine's order, half precision as float32. */
+typedef enum lt_read_what { LT_READ_F32, LT_READ_I64, LT_READ_U8, LT_READ_AS_STORED, LT_READ_LABELS, LT_READ_ATTRIBUTE } lt_read_what;
+size_t lt_element_bytes(int element); /* of a number that is read as it is stored; 0: not a number */
 
 typedef struct lt_read_request {
     int32_t what, item;                /* of the list */

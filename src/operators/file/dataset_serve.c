@@ -93,11 +93,26 @@ static lt_status open_file(lt_file_scan *s, const lt_dataset_source *source, lt_
 
 /* ---- Numbers ------------------------------------------------------------------------------------------------ */
 
-static size_t out_bytes(int what) { return what == LT_READ_U8 ? 1 : what == LT_READ_I64 ? 8 : 4; }
+static size_t out_bytes(const lt_file_item *item, int what)
+{
+    if (what == LT_READ_AS_STORED) return lt_element_bytes(item->element);
+    return what == LT_READ_U8 ? 1 : what == LT_READ_I64 ? 8 : 4;
+}
+
+static hid_t out_type(const lt_file_item *item, int what)
+{
+    const hid_t types[] = { [LT_READ_F32] = H5T_NATIVE_FLOAT, [LT_READ_I64] = H5T_NATIVE_INT64, [LT_READ_U8] = H5T_NATIVE_UINT8 };
+    const hid_t stored[LT_ELEMENT_COUNT] = {
+        [LT_ELEMENT_I8] = H5T_NATIVE_INT8, [LT_ELEMENT_I16] = H5T_NATIVE_INT16, [LT_ELEMENT_I32] = H5T_NATIVE_INT32, [LT_ELEMENT_I64] = H5T_NATIVE_INT64,
+        [LT_ELEMENT_U8] = H5T_NATIVE_UINT8, [LT_ELEMENT_U16] = H5T_NATIVE_UINT16, [LT_ELEMENT_U32] = H5T_NATIVE_UINT32, [LT_ELEMENT_U64] = H5T_NATIVE_UINT64,
+        [LT_ELEMENT_F16] = H5T_NATIVE_FLOAT, [LT_ELEMENT_F32] = H5T_NATIVE_FLOAT, [LT_ELEMENT_F64] = H5T_NATIVE_DOUBLE,
+    };
+    return what == LT_READ_AS_STORED ? stored[item->element] : types[what];
+}
 
 size_t lt_read_row_bytes(const lt_file_item *item, const lt_read_request *q)
 {
-    size_t bytes = out_bytes(q->what);
+    size_t bytes = out_bytes(item, q->what);
     for (int k = 1; k < item->rank; k++) bytes *= (size_t)q->count[k];
     return bytes;
 }
@@ -122,13 +137,12 @@ static hid_t transfer_of(int64_t values)
 
 static lt_status read_piece(const lt_file_scan *s, const lt_file_item *item, const lt_read_request *q, hid_t array, int64_t row, int64_t n, void *out)
 {
-    const hid_t types[] = { [LT_READ_F32] = H5T_NATIVE_FLOAT, [LT_READ_I64] = H5T_NATIVE_INT64, [LT_READ_U8] = H5T_NATIVE_UINT8 };
     hsize_t start[LT_MAX_RANK], count[LT_MAX_RANK];
     for (int k = 0; k < item->rank; k++) start[k] = (hsize_t)(k ? q->start[k] : row), count[k] = (hsize_t)(k ? q->count[k] : n);
     hid_t from = H5Dget_space(array), to = H5Screate_simple(item->rank, count, NULL);
-    hid_t transfer = transfer_of(n * (int64_t)(lt_read_row_bytes(item, q) / out_bytes(q->what)));
+    hid_t transfer = transfer_of(n * (int64_t)(lt_read_row_bytes(item, q) / out_bytes(item, q->what)));
     int r = from < 0 || to < 0 || transfer < 0 || H5Sget_simple_extent_ndims(from) != item->rank || H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) < 0
-                ? -1 : H5Dread(array, types[q->what], to, from, transfer, out);
+                ? -1 : H5Dread(array, out_type(item, q->what), to, from, transfer, out);
     if (transfer >= 0) H5Pclose(transfer);
     if (from >= 0) H5Sclose(from);
     if (to >= 0) H5Sclose(to);

@@ -129,7 +129,7 @@ static int put_attribute(hid_t at, const char *name, hid_t type, int n, const vo
     hsize_t extent = n < 0 ? 1 : (hsize_t)n;
     hid_t space = n < 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &extent, NULL);
     hid_t a = space < 0 || type < 0 ? -1 : H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    int r = a < 0 ? -1 : H5Awrite(a, type, data);
+    int r = a < 0 ? -1 : n == 0 ? 0 : H5Awrite(a, type, data);
     if (a >= 0 && H5Aclose(a) < 0) r = -1;
     if (space >= 0) H5Sclose(space);
     return r;
