@@ -144,6 +144,8 @@ PyObject *core_iterate_dict(const lt_iterate *it);
 bool core_iterate_call(void *callback, const lt_iterate *it); /* an lt_iterate_fn */
 
 /* ---- The other areas ------------------------------------------------------------------------------------ */
+int core_circuit_init(PyObject *module);
+const lt_circuit *core_circuit_of(PyObject *obj); /* borrowed; NULL with TypeError */
 int core_gram_init(PyObject *module);
 int core_qsvm_init(PyObject *module);
 int core_dataset_init(PyObject *module);

@@ -56,13 +56,10 @@ static lt_status check_precision(const lt_gram_options *opt, const lt_device *de
 /* Timings on this machine, where there are some, decide between two exact methods. */
 static void choose_threshold(lt_gram *g)
 {
-    lt_gram_method stored;
-    g->transfer_from = is_cpu(g->dev) ? LT_TRANSFER_FROM_QUBITS : g->opt.dtype == LT_GRAM_FLOAT64 ? LT_TRANSFER_FROM_ON_GPU : LT_TRANSFER_FROM_ON_GPU + 1;
+    g->transfer_from = is_cpu(g->dev) ? 0 : g->opt.dtype == LT_GRAM_FLOAT64 ? LT_TRANSFER_FROM_ON_GPU : LT_TRANSFER_FROM_ON_GPU + 1;
     g->transfer_reason = "built in";
     if (g->opt.method != LT_GRAM_AUTO || !g->opt.autotune || !g->circuit.has_transfer) return;
-    if (!lt_gram_stored_choice(g->dev, g->circuit.q, g->opt.dtype, &stored)) return;
-    g->transfer_from = g->circuit.q + (stored == LT_GRAM_STATES);
-    g->transfer_reason = "stored timings";
+    g->stored = lt_gram_stored_choice(g->dev, g->circuit.q, g->opt.dtype);
 }
 
 static lt_status make_layers(lt_gram *g, const void *weights) { return lt_layers_create(&g->opt, weights, &g->circuit); }

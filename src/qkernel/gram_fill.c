@@ -37,8 +37,8 @@ static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
     g->used = g->opt;
     lt_plan_request r = {
         .opt = &g->used, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
-        .cross = y != NULL, .free_bytes = free_bytes, .total_bytes = g->memory_limit ? LT_MIN(total_bytes, g->memory_limit) : total_bytes,
-        .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason, .large = g->large,
+        .cross = y != NULL, .free_bytes = free_bytes + lt_gram_held_bytes(g), .total_bytes = g->memory_limit ? LT_MIN(total_bytes, g->memory_limit) : total_bytes,
+        .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason, .stored = g->stored, .large = g->large,
         .real_part = g->similarity.kind == LT_SIMILARITY_REAL,
     };
     lt_gram_method method;

@@ -22,6 +22,7 @@ struct lt_gram {
     const lt_gram_isa *isa;
     int             transfer_from;    /* qubits; where auto takes transfer matrices */
     const char     *transfer_reason;
+    lt_stored_choices stored;
     lt_gram_buffer  a, b, work, scratch, norms, tables, sums;
     lt_gram_plan    plan;             /* of the last fill */
     bool            planned;          /* plan holds, with its memory */
