@@ -5,10 +5,15 @@ x0 itself often lies on a kink (a vector of zeros), where either side may be rig
 """
 from __future__ import annotations
 
+import contextlib
+import random
+import sys
+
 import numpy as np
 
 from ..errors import CaptureError, describe
 from ..tree import flatten
+from .effects import watch
 
 
 def tolerance(arrays, expected) -> float:
@@ -35,10 +40,33 @@ def beside(arrays, scale):
     return [a if a.dtype.kind != "f" else (a + scale * (1 + np.abs(a)) * rng.standard_normal(a.shape)).astype(a.dtype) for a in arrays]
 
 
-def check(captured, function, arrays):
-    """CaptureError where the graph and the function differ by more than rounding."""
+@contextlib.contextmanager
+def generators_kept():
+    """Draws of this call are drawn again: one call more is no difference to those who set a seed."""
+    torch = sys.modules.get("torch")
+    states = random.getstate(), np.random.get_state(), torch and torch.random.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        if torch:
+            torch.random.set_rng_state(states[2])
+
+
+def watched(front, function, arrays, effects):
+    """What the function returns at x0; without ``effects`` CaptureError where it does something besides."""
+    with watch(function) as seen, generators_kept():
+        expected = original(front, function, arrays)
+    if seen.effect and not effects:
+        raise CaptureError(f"the function {seen.effect}, which a graph would not do")
+    return expected
+
+
+def check(captured, function, arrays, expected):
+    """CaptureError where the graph and the function, which returned ``expected`` at x0, differ by more than rounding."""
     program = captured.program(captured.outputs)
-    compare_values(captured, program, function, arrays, "at x0")
+    compare_values(captured, program, function, arrays, "at x0", expected)
     for scale in (1e-3, 1e-5):
         near = beside(arrays, scale)
         expected = original(captured.front, function, near)
