@@ -6,6 +6,7 @@ import difflib
 
 import numpy as np
 
+import lathe.compat
 from lathe.errors import ArgumentError
 from ..pygransoStruct import fields_of
 
@@ -52,7 +53,7 @@ def take(user_opts) -> Given:
         if value is None and name not in MAY_BE_NONE:
             raise OptionError(f"option '{name}' is None: expected a value ({names[name]})")
     given = Given(device=torch.device(fields.pop("torch_device", "cpu")), double=bool(fields.pop("double_precision", True)),
-                  globalAD=bool(fields.pop("globalAD", True)), capture=fields.pop("capture", "verify"), x0=fields.pop("x0", None),
+                  globalAD=bool(fields.pop("globalAD", True)), capture=fields.pop("capture", lathe.compat.default_capture), x0=fields.pop("x0", None),
                   halt_log_fn=fields.pop("halt_log_fn", None))
     if given.capture not in ("verify", "always", "never"):
         raise OptionError(f"option 'capture' is {given.capture!r}: expected verify, always or never")
