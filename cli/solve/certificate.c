@@ -75,6 +75,8 @@ void solve_json_certificate(const solve_job *j, const lt_solution *s)
     lt_json_field_double(json, "condition", c->condition);
     lt_json_field_int(json, "n_active", c->n_active);
     lt_json_field_int(json, "n_violated", c->n_violated);
+    solve_json_vector(json, "ci_multipliers", c->ci_multipliers, s->p);
+    solve_json_vector(json, "ce_multipliers", c->ce_multipliers, s->q);
     lt_json_key(json, "constraints");
     lt_json_array_begin(json);
     for (int i = 0; i < j->view.n_constraints; i++) put_constraint(j, c, &j->view.constraints[i]);

@@ -354,6 +354,8 @@ typedef struct lt_certificate {
     const int64_t *active;     /* inequalities that hold by no more than it */
 } lt_certificate;
 
+typedef struct lt_option_change { const char *name, *was, *now; } lt_option_change; /* values as texts that would set them; "": none */
+
 typedef struct lt_solution {
     size_t  size;                  /* of the library's struct: a newer library may have more fields */
     int64_t n, p, q;
@@ -378,6 +380,8 @@ typedef struct lt_solution {
     lt_history_row *history;
     int64_t n_history;
     const lt_certificate *certificate; /* never NULL */
+    const lt_option_change *changed_options; /* resume: those that differ from the checkpoint's; NULL: none */
+    int64_t n_changed_options;
 } lt_solution;
 
 /* Runs the optimizer. opt NULL = all defaults. A failure is a mistake in the call: wrong options,

@@ -119,13 +119,26 @@ static PyObject *certificate_dict(const lt_solution *s)
     return d;
 }
 
+/* (name, was, now) of each. */
+static PyObject *changes_list(const lt_solution *s)
+{
+    PyObject *list = PyList_New(0);
+    for (int64_t i = 0; list && i < s->n_changed_options; i++) {
+        const lt_option_change *c = &s->changed_options[i];
+        PyObject *item = Py_BuildValue("(sss)", c->name, c->was, c->now);
+        if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
 PyObject *core_solution_dict(const lt_solution *s)
 {
     PyObject *d = PyDict_New();
     if (!d || put_points(d, s) || put_numbers(d, s) || core_put(d, "BFGS_updates", counts_dict(&s->BFGS_updates)) || core_put(d, "certificate", certificate_dict(s)) ||
         core_put(d, "message", core_text(lt_termination_text(s->termination_code))) || core_put(d, "error", core_text(s->error)) ||
         core_put(d, "device", core_text(s->device)) || core_put(d, "device_reason", core_text(s->device_reason)) ||
-        core_put(d, "interrupted", PyBool_FromLong(s->interrupted)) || core_put(d, "history", history_array(s)))
+        core_put(d, "changed_options", changes_list(s)) || core_put(d, "interrupted", PyBool_FromLong(s->interrupted)) || core_put(d, "history", history_array(s)))
         Py_CLEAR(d);
     return d;
 }

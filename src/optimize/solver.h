@@ -58,6 +58,8 @@ struct lt_run {
     int64_t    start_ns, hessian_ns, last_checkpoint_ns, allocations_at_2;
     lt_pause   pause;
     lt_history history;
+    lt_warm    warm;
+    lt_resumed resumed;
     lt_console *console;
 };
 
