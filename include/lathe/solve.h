@@ -352,6 +352,9 @@ typedef struct lt_certificate {
     int64_t n_violated, n_active;
     const int64_t *violated;   /* constraints beyond their tolerance: 0..p-1 are ci, p..p+q-1 ce */
     const int64_t *active;     /* inequalities that hold by no more than it */
+    int64_t n_conflict;        /* where no feasible point was found: constraints whose linear models near `final` cannot hold together, and could */
+    const int64_t *conflict;   /*   without any one of them; numbered as `violated`. 0: none was found, and other starts may help */
+    const double *conflict_weights; /* their gradients times these sum to nearly nothing, their values do not: not negative for inequalities, sizes sum to one */
 } lt_certificate;
 
 typedef struct lt_option_change { const char *name, *was, *now; } lt_option_change; /* values as texts that would set them; "": none */

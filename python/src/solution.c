@@ -114,7 +114,8 @@ static PyObject *certificate_dict(const lt_solution *s)
     if (d && (core_put(d, "stationary", PyBool_FromLong(c->stationary)) || core_put(d, "samples", PyLong_FromLongLong(c->n_samples)) ||
               core_put(d, "ci_multipliers", c->ci_multipliers ? core_vector(c->ci_multipliers, s->p) : Py_NewRef(Py_None)) ||
               core_put(d, "ce_multipliers", c->ce_multipliers ? core_vector(c->ce_multipliers, s->q) : Py_NewRef(Py_None)) ||
-              core_put(d, "violated", numbers_array(c->violated, c->n_violated)) || core_put(d, "active", numbers_array(c->active, c->n_active))))
+              core_put(d, "violated", numbers_array(c->violated, c->n_violated)) || core_put(d, "active", numbers_array(c->active, c->n_active)) ||
+              core_put(d, "conflict", numbers_array(c->conflict, c->n_conflict)) || core_put(d, "conflict_weights", core_vector(c->conflict_weights, c->n_conflict))))
         Py_CLEAR(d);
     return d;
 }

@@ -235,6 +235,7 @@ void lt_run_destroy(lt_run *r)
     lt_products_release(r);
     lt_certification_release(r);
     lt_recovery_release(r);
+    lt_conflict_release(r);
     lt_warm_release(r);
     lt_hessian_release(&r->hessian);
     lt_cache_release(&r->cache);

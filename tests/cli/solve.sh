@@ -186,6 +186,12 @@ run 0 solve "$work/names.lt" --x0 "$work/names.npz" --json; near iters 0 2
 run 2 solve "$work/rosen.lt" --check-gradients --x0 "$work/r.json"; says err "expected packed variables"
 run 2 solve "$work/rosen.lt" --x0 "$work/none.json"; says err "none.json"
 
+# Without a feasible point: what cannot hold together, by name
+printf 'var x[2] = 1\nminimize sum(x^2)\nsubject to\n  wide: x[0] + x[1] <= 100\n  low: x[0] + x[1] >= 4\n  x[0] + 0*x[1] <= 1.5\n  up: x[0] + 2*x[1] <= 3\n' >"$work/none.lt"
+run 1 solve "$work/none.lt" --report "$work/none.html"; says out "these constraints cannot hold together"; says out "  low  "; says out "  up  "; grep -q wide "$work/out" && fail "$last: wide is named"
+grep -q "cannot hold together" "$work/none.html" || fail "$last: the report names no conflict"
+run 1 solve "$work/none.lt" --json; is_json "$work/out"; says out '"conflict"'; says out '"weight"'
+
 # Resumed with other options: which, and what they were
 run 0 solve "$work/rosen.lt" --quiet --checkpoint "$work/o.ckpt" --set max_iterations=3
 run 0 solve "$work/rosen.lt" --resume "$work/o.ckpt" --set max_iterations=9; says out "max_iterations: 9, was 3"
