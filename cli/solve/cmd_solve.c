@@ -16,8 +16,8 @@ typedef struct solve_cli {
 
 static const lt_option rows[] = {
     LT_OPTION_LIST(solve_cli, set, "set", "NAME=VALUE", "an option of the solver; wins over the file ('lathe explain' lists them)"),
-    LT_OPTION_PATH(solve_cli, x0, "x0", NULL, "F.npy", "start here: the packed variables"),
-    LT_OPTION_PATH(solve_cli, out, "out", NULL, "FILE", "write the result: x.npy packed, or sol.npz by name"),
+    LT_OPTION_PATH(solve_cli, x0, "x0", NULL, "F", "start here: packed variables (.npy), or the result of another run with its mu, H and multipliers (.json of --json, .npz of --out)"),
+    LT_OPTION_PATH(solve_cli, out, "out", NULL, "FILE", "write the result: x.npy packed, or sol.npz by name, with mu, multipliers and H"),
     LT_OPTION_INT(solve_cli, starts, "starts", "1", LT_AT_LEAST(1), "N", "run from this many seeded random starts, best first"),
     LT_OPTION_STRING(solve_cli, sweep, "sweep", NULL, "NAME=A:B:N", "solve for N values of 'data NAME' from A to B, a row for each; --out FILE.npz keeps them"),
     LT_OPTION_PATH(solve_cli, checkpoint, "checkpoint", NULL, "F", "save the run here as it goes"),
@@ -158,6 +158,19 @@ static lt_status blame_option(const solve_job *j, const solve_cli *o, lt_status 
     return s;
 }
 
+static bool is_result(const char *path)
+{
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    return dot && (!strcmp(dot, ".json") || !strcmp(dot, ".npz"));
+}
+
+static bool is_set(const solve_cli *o, const char *name)
+{
+    for (int i = 0; i < o->set.n; i++)
+        if (!strncmp(o->set.item[i], name, strlen(name)) && o->set.item[i][strlen(name)] == '=') return true;
+    return false;
+}
+
 static lt_status set_options(solve_job *j, const solve_cli *o)
 {
     CLI_TRY(cli_check_input(o->x0));
@@ -168,6 +181,7 @@ static lt_status set_options(solve_job *j, const solve_cli *o)
     CLI_TRY(lt_solve_options_from_model(&j->opt, j->model));
     CLI_TRY(set_all(j, o));
     j->opt.x0_file = o->x0 ? o->x0 : j->opt.x0_file;
+    if (is_result(o->x0) && !is_set(o, "mu0")) j->opt.mu0 = lt_solve_defaults().mu0; /* the file's mu0 is for starts that know of none */
     j->opt.checkpoint = o->checkpoint ? o->checkpoint : j->opt.checkpoint;
     j->opt.resume = o->resume ? o->resume : j->opt.resume;
     j->opt.print_to = o->common.quiet || o->common.json ? NULL : stdout;
@@ -226,6 +240,7 @@ static lt_status check_gradients(solve_job *j)
     lt_check_result r = { .size = sizeof r };
     lt_array start = { 0 };
     if (j->opt.device) return cli_fail(LT_ERR_ARGUMENT, "--check-gradients runs on the CPU: leave --device out");
+    if (is_result(j->opt.x0_file)) return cli_fail(LT_ERR_ARGUMENT, "--check-gradients: x0 '%s': expected packed variables, a .npy file", j->opt.x0_file);
     if (j->opt.x0_file) CLI_TRY(read_point(j->opt.x0_file, j->view.n, &start));
     lt_status s = lt_problem_check(j->problem, start.data, 0, MAX_DIRECTIONS, &r);
     lt_array_free(&start);

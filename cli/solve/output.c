@@ -190,6 +190,20 @@ void solve_json_device(lt_json *json, const lt_solution *s)
     lt_json_object_end(json);
 }
 
+static void put_changes(lt_json *json, const lt_solution *s)
+{
+    lt_json_key(json, "changed_options");
+    lt_json_array_begin(json);
+    for (int64_t i = 0; i < s->n_changed_options; i++) {
+        lt_json_object_begin(json);
+        lt_json_field_string(json, "name", s->changed_options[i].name);
+        lt_json_field_string(json, "was", s->changed_options[i].was);
+        lt_json_field_string(json, "now", s->changed_options[i].now);
+        lt_json_object_end(json);
+    }
+    lt_json_array_end(json);
+}
+
 void solve_json(const solve_job *j, const lt_solution *s)
 {
     lt_json *json = j->c->json;
@@ -223,4 +237,5 @@ void solve_json(const solve_job *j, const lt_solution *s)
     solve_json_device(json, s);
     lt_json_field_string(json, "precision", j->opt.double_precision ? "float64" : "float32");
     lt_json_field_int(json, "seed", j->opt.seed);
+    if (j->opt.resume) put_changes(json, s);
 }

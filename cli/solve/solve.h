@@ -30,6 +30,8 @@ void      solve_json_state(lt_json *json, const lt_solution *s);
 void      solve_json_certificate(const solve_job *j, const lt_solution *s);
 /* The same as text: a line on the residual, one for each constraint that counts. */
 void      solve_print_certificate(const solve_job *j, const lt_solution *s);
+/* What a constraint of a certificate's lists is called: name or line, and element. */
+void      solve_constraint_name(const solve_job *j, int64_t number, char *text, size_t size);
 /* And as tables of a report. */
 void      solve_report_certificate(lt_report *r, const solve_job *j, const lt_solution *s);
 /* Many runs (many.c): the rows of --starts and their distribution, as text or JSON, and in a report; all of --sweep. */

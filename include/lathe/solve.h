@@ -353,7 +353,12 @@ typedef struct lt_certificate {
     int64_t n_violated, n_active;
     const int64_t *violated;   /* constraints beyond their tolerance: 0..p-1 are ci, p..p+q-1 ce */
     const int64_t *active;     /* inequalities that hold by no more than it */
+    int64_t n_conflict;        /* where no feasible point was found: constraints whose linear models near `final` cannot hold together, and could */
+    const int64_t *conflict;   /*   without any one of them; numbered as `violated`. 0: none was found, and other starts may help */
+    const double *conflict_weights; /* their gradients times these sum to nearly nothing, their values do not: not negative for inequalities, sizes sum to one */
 } lt_certificate;
+
+typedef struct lt_option_change { const char *name, *was, *now; } lt_option_change; /* values as texts that would set them; "": none */
 
 typedef struct lt_solution {
     size_t  size;                  /* of the library's struct: a newer library may have more fields */
@@ -379,6 +384,8 @@ typedef struct lt_solution {
     lt_history_row *history;
     int64_t n_history;
     const lt_certificate *certificate; /* never NULL */
+    const lt_option_change *changed_options; /* resume: those that differ from the checkpoint's; NULL: none */
+    int64_t n_changed_options;
 } lt_solution;
 
 /* Runs the optimizer. opt NULL = all defaults. A failure is a mistake in the call: wrong options,

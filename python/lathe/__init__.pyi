@@ -28,8 +28,8 @@ Capture = Literal["verify", "always", "never"]
 Start = ArrayLike | Sequence[ArrayLike] | Mapping[str, ArrayLike]
 Progress = bool | Callable[[int, int], Any] | None
 
-def solve(problem: str | PathLike[str] | Problem | Callable[..., Any], x0: Start | None = None, *, device: str = "auto", capture: Capture = "verify",
-          jac: Callable[..., Any] | Literal["2-point", "3-point"] | None = None, on_error: Literal["raise", "stop"] = "raise", **options: Any) -> Solution: ...
+def solve(problem: str | PathLike[str] | Problem | Callable[..., Any], x0: Start | str | PathLike[str] | None = None, *, device: str = "auto",
+          capture: Capture = "verify", jac: Callable[..., Any] | Literal["2-point", "3-point"] | None = None, on_error: Literal["raise", "stop"] = "raise", **options: Any) -> Solution: ...
 def minimize(fun: Callable[..., Any], x0: ArrayLike, args: Any = (), method: Any = None, jac: Any = None, bounds: Any = None, constraints: Any = (),
              tol: float | None = None, callback: Callable[..., Any] | None = None, options: Mapping[str, Any] | None = None, *, hess: Any = None, hessp: Any = None,
              capture: Capture = "verify", device: str = "auto") -> OptimizeResult: ...

@@ -152,6 +152,7 @@ static lt_status choose_start(lt_run *r, double *x)
     lt_draws stream = lt_draws_make((uint64_t)opt->seed, "x0", 0, 0, 0);
     LT_TRY(lt_draws_normal_f64(&stream, 0, r->n, x));
     if (opt->x0) memcpy(x, opt->x0, (size_t)r->n * sizeof *x);
+    else if (r->warm.x) memcpy(x, r->warm.x, (size_t)r->n * sizeof *x);
     else if (opt->x0_file) LT_TRY(lt_start_read(opt->x0_file, NULL, "x0", r->n, x));
     else if (r->problem->x0)
         for (int64_t i = 0; i < r->n; i++)
@@ -178,9 +179,11 @@ static lt_status start(lt_run *r)
     double *x0 = lt_vectors_stage(&r->vectors, x->x);
     LT_TRY(choose_start(r, x0));
     lt_vectors_put(&r->vectors, r->n, x0, x->x);
-    x->mu = r->constrained ? r->opt.mu0 : 1;
+    x->mu = !r->constrained ? 1 : r->warm.takes_mu ? r->warm.mu : r->opt.mu0;
     LT_TRY(lt_oracle_start(r, x));
     LT_TRY(lt_record_start(r));
+    lt_warm_multipliers(r);
+    lt_warm_release(r);
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
     lt_penalty_restore(r);
     return LT_OK;
@@ -199,6 +202,7 @@ static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
         if (lt_pool_threads(pool) != opt->threads) LT_TRY(lt_pool_shared_resize((int)opt->threads));
     }
     LT_TRY(lt_evaluator_acquire(p, &r->opt, &r->evaluator));
+    LT_TRY(lt_warm_read(r));
     LT_TRY(create_parts(r));
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
     LT_TRY(opt->resume ? lt_checkpoint_read(r, opt->resume) : start(r));
@@ -231,6 +235,8 @@ void lt_run_destroy(lt_run *r)
     lt_products_release(r);
     lt_certification_release(r);
     lt_recovery_release(r);
+    lt_conflict_release(r);
+    lt_warm_release(r);
     lt_hessian_release(&r->hessian);
     lt_cache_release(&r->cache);
     lt_free(r->stat.y_of_slot);

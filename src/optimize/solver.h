@@ -3,6 +3,7 @@
 #define LT_OPTIMIZE_SOLVER_H
 
 #include "optimize/certificate.h"
+#include "optimize/conflict.h"
 #include "optimize/output/output.h"
 #include "optimize/problem/evaluator.h"
 #include "optimize/recover.h"
@@ -50,6 +51,7 @@ struct lt_run {
     lt_stationarity stat;
     lt_certification certification;
     lt_recovery recovery;
+    lt_conflict conflict;
 
     /* the end, and what is reported */
     lt_termination code;     /* why it stopped */
@@ -58,6 +60,8 @@ struct lt_run {
     int64_t    start_ns, hessian_ns, last_checkpoint_ns, allocations_at_2;
     lt_pause   pause;
     lt_history history;
+    lt_warm    warm;
+    lt_resumed resumed;
     lt_console *console;
 };
 

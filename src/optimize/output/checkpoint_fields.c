@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char magic[] = "lathe checkpoint 6\n";
+static const char magic[] = "lathe checkpoint 7\n";
 #define FILE_LIMIT ((size_t)1 << 40)
 
 /* ---- Bytes -------------------------------------------------------------------------------------- */
@@ -107,6 +107,20 @@ void lt_saved_flags(lt_saved *io, const char *name, bool *at, int64_t count)
         lt_saved_expect(io, from[i] <= 1, "%s is %d, expected 0 or 1", name, from[i]);
         if (!io->status) at[i] = from[i] == 1;
     }
+}
+
+/* Its length, then its bytes; what cannot be printed is read as a question mark. */
+void lt_saved_text(lt_saved *io, const char *name, char *text, size_t size)
+{
+    int64_t n = io->writing ? (int64_t)strlen(text) : 0;
+    lt_saved_counts(io, &(lt_saved_count){ name, &n, 0, (int64_t)size - 1 }, 1);
+    if (io->writing) {
+        give(io, text, (size_t)n);
+        return;
+    }
+    const char *from = take(io, (size_t)n);
+    for (int64_t i = 0; from && i < n; i++) text[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : '?';
+    if (from) text[n] = 0;
 }
 
 static bool obeys(double v, lt_saved_rule rule) { return rule == LT_SAVED_ANY || (rule == LT_SAVED_NUMBER ? !isnan(v) : isfinite(v)); }
