@@ -71,6 +71,10 @@ LT_API lt_status lt_problem_declare_linear(lt_problem *p, lt_constraint_kind kin
 LT_API lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kind,
                                            const int64_t *start, const int64_t *column);
 
+/* lower <= x <= upper, n numbers each, infinite where there is none; NULL: none on that side. Runs keep within them (option honor_bounds; with
+   compat=1 or without honor_bounds they are refused). Inequalities of a graph that say the same of one variable each are found by themselves. */
+LT_API lt_status lt_problem_set_bounds(lt_problem *p, const double *lower, const double *upper);
+
 /* A named part of x: tensors one after the other, each row major. */
 typedef struct lt_variable {
     const char *name;
@@ -182,7 +186,7 @@ typedef struct lt_solve_options {
 
     /* Start */
     const char *x0_file, *H0_file; /* .npy */
-    double  mu0;                   /* first penalty parameter */
+    double  mu0;                   /* first penalty parameter; with an x0_file that is the result of another run, that one's unless this is set */
     bool    check_H0, scale_H0;
     int64_t seed;
 
@@ -255,6 +259,8 @@ typedef struct lt_solve_options {
     int64_t checkpoint_every;      /* iterations; 0 = by time only */
     double  checkpoint_seconds;
     const char *resume;            /* a checkpoint to go on from */
+
+    bool    honor_bounds;          /* bounds are never left; false: they are constraints like others */
 } lt_solve_options;
 
 LT_API void lt_solve_defaults_into(lt_solve_options *out);
@@ -355,6 +361,7 @@ typedef struct lt_certificate {
     const int64_t *active;     /* inequalities that hold by no more than it */
     int64_t n_conflict;        /* where no feasible point was found: constraints whose linear models near `final` cannot hold together, and could */
     const int64_t *conflict;   /*   without any one of them; numbered as `violated`. 0: none was found, and other starts may help */
+    const double *bound_multipliers; /* n: of bounds that were kept, that of the lower one minus that of the upper one; NULL: none were */
     const double *conflict_weights; /* their gradients times these sum to nearly nothing, their values do not: not negative for inequalities, sizes sum to one */
 } lt_certificate;
 
@@ -386,6 +393,7 @@ typedef struct lt_solution {
     const lt_certificate *certificate; /* never NULL */
     const lt_option_change *changed_options; /* resume: those that differ from the checkpoint's; NULL: none */
     int64_t n_changed_options;
+    int64_t n_start_moved;         /* variables of the start that were outside of bounds, and were moved to them */
 } lt_solution;
 
 /* Runs the optimizer. opt NULL = all defaults. A failure is a mistake in the call: wrong options,

@@ -32,6 +32,7 @@ static const lt_option start_rows[] = {
     LT_OPTION_PATH(lt_solve_options, H0_file, "H0", NULL, "FILE.npy", "first inverse-Hessian approximation, n x n"),
     BOOL(check_H0, "true", "refuse an H0 that is not positive definite", .alias = "checkH0"),
     BOOL(scale_H0, "true", "scale H0 at the first update", .alias = "scaleH0"),
+    BOOL(honor_bounds, "true", "no point outside of bounds is ever evaluated: the start is moved inside, steps are cut; false: bounds are constraints like others"),
     INT(seed, "0", LT_AT_LEAST(0), "of drawn starts and random directions"),
 };
 static const lt_option hessian_rows[] = {

@@ -93,6 +93,7 @@ void lt_certificate_destroy(lt_solution *s)
     lt_free((int64_t *)c->violated);
     lt_free((double *)c->ci_multipliers);
     lt_free((int64_t *)c->conflict);
+    lt_free((double *)c->bound_multipliers);
     lt_free((double *)c->conflict_weights);
     lt_free(c);
 }

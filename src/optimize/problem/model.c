@@ -1,5 +1,5 @@
 /* Problems read from text. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/problem/evaluator.h"
+#include "optimize/problem/bounds.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -29,6 +29,7 @@ lt_status lt_problem_from_model(const lt_model *m, lt_problem **out)
     p->n_variables = view.n_variables;
     p->maximize = view.maximize;
     for (int64_t i = 0; i < p->n; i++) p->x0[i] = view.x0 ? view.x0[i] : NAN;
+    lt_problem_share_names(p);
     return LT_OK;
 }
 

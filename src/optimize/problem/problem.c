@@ -2,6 +2,8 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/options.h"
 #include "optimize/device/functions.h"
+#include "optimize/problem/bounds.h"
+#include "optimize/problem/graph.h"
 
 #include "base/alloc.h"
 #include "base/callback.h"
@@ -58,6 +60,8 @@ void lt_problem_destroy(lt_problem *p)
         lt_free(p->pattern[k].start);
         lt_free(p->pattern[k].column);
     }
+    lt_problem_bounds_destroy(p);
+    lt_free(p->built_ci);
     lt_free(p->node);
     lt_free(p->variable);
     lt_free(p->x0);
@@ -163,15 +167,29 @@ static lt_status create_evaluator(lt_problem *p, const lt_solve_options *opt, lt
     return LT_OK;
 }
 
+void lt_problem_lock_graph(lt_problem *p)
+{
+    if (p->outer) pthread_mutex_lock(&p->outer->lock);
+    pthread_mutex_lock(&p->lock);
+}
+
+void lt_problem_unlock_graph(lt_problem *p)
+{
+    pthread_mutex_unlock(&p->lock);
+    if (p->outer) pthread_mutex_unlock(&p->outer->lock);
+}
+
 lt_status lt_evaluator_acquire(lt_problem *p, const lt_solve_options *opt, lt_evaluator **out)
 {
     if (p->kind == &lt_problem_kind_graph && !opt->graph_gradients)
         return LT_FAIL(LT_ERR_ARGUMENT, "option 'graph_gradients' is false, but the problem is a graph: its gradients come from it");
-    pthread_mutex_lock(&p->lock); /* also held while compiling: the graph is for one thread at a time */
-    lt_status s = LT_OK;
-    *out = take_idle(p, opt);
-    if (!*out) s = create_evaluator(p, opt, out);
-    pthread_mutex_unlock(&p->lock);
+    lt_problem_lock_graph(p); /* while compiling: the graph is for one thread at a time */
+    lt_status s = lt_problem_build_now(p);
+    if (!s) {
+        *out = take_idle(p, opt);
+        if (!*out) s = create_evaluator(p, opt, out);
+    }
+    lt_problem_unlock_graph(p);
     return s;
 }
 
