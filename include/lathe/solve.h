@@ -154,6 +154,14 @@ typedef enum lt_hessian_place {
     LT_HESSIAN_DEVICE
 } lt_hessian_place;
 
+/* Which bounds are kept: no point outside is evaluated, the start is moved inside, quadratic programs have them exactly. */
+typedef enum lt_honor {
+    LT_HONOR_AUTO,          /* those that were declared: `in` of a problem file, bounds of an AMPL model, lt_problem_set_bounds; all, where their
+                               gradients as constraints would be 1 GiB or more */
+    LT_HONOR_ALL,           /* also inequalities of a graph that say a x <= b of one variable */
+    LT_HONOR_NONE           /* bounds are constraints like others */
+} lt_honor;
+
 /* Switches of benchmarks and tests, each with the same results. Nobody else needs them. */
 typedef struct lt_solve_debug {
     size_t size;
@@ -260,7 +268,7 @@ typedef struct lt_solve_options {
     double  checkpoint_seconds;
     const char *resume;            /* a checkpoint to go on from */
 
-    bool    honor_bounds;          /* bounds are never left; false: they are constraints like others */
+    lt_honor honor_bounds;         /* bounds that no point evaluated is outside of */
 } lt_solve_options;
 
 LT_API void lt_solve_defaults_into(lt_solve_options *out);
@@ -360,7 +368,7 @@ typedef struct lt_certificate {
     const int64_t *violated;   /* constraints beyond their tolerance: 0..p-1 are ci, p..p+q-1 ce */
     const int64_t *active;     /* inequalities that hold by no more than it */
     int64_t n_conflict;        /* where no feasible point was found: constraints whose linear models near `final` cannot hold together, and could */
-    const int64_t *conflict;   /*   without any one of them; numbered as `violated`. 0: none was found, and other starts may help */
+    const int64_t *conflict;   /*   without any one of them; numbered as `violated`, then n lower and n upper bounds that were set. 0: none was found, and other starts may help */
     const double *bound_multipliers; /* n: of bounds that were kept, that of the lower one minus that of the upper one; NULL: none were */
     const double *conflict_weights; /* their gradients times these sum to nearly nothing, their values do not: not negative for inequalities, sizes sum to one */
 } lt_certificate;

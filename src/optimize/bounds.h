@@ -7,6 +7,7 @@
 #include "optimize/subproblem.h"
 
 typedef struct lt_bounds {
+    const struct lt_problem_bounds *from;
     const double *lower, *upper; /* n, infinite where there is none; NULL: the run has no bounds */
     bool    rows;            /* programs have them as rows: H is full, or the identity; else variables at a bound are held */
     int64_t n_moved;         /* entries of the start that were outside */

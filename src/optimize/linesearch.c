@@ -71,6 +71,7 @@ static int judge(search *s)
     r->oracle.first_passed += first && decreases;
     if (!decreases) return TOO_LONG;
     if (!lt_oracle_gradients(r, p)) return STOPPED;
+    if (lt_bounded(&r->bounds) && !lt_vec_finite(r->n, p->grad_phi)) return TOO_LONG; /* at a bound, as that of sqrt at 0 */
     if (r->opt.backtracking) return ACCEPTED;
     double slope = lt_bounded(&r->bounds) ? lt_bounds_slope(r, p) : lt_point_slope(r, p, p->mu);
     r->last.gradient_at_least = fabs(slope) / s->norm_d;

@@ -203,21 +203,24 @@ static lt_status start(lt_run *r)
 static lt_status choose_problem(lt_run *r, lt_problem *given, const lt_solve_options *opt)
 {
     r->given = r->problem = given;
-    if (given->bounds_set && (opt->compat || !opt->honor_bounds))
+    const lt_problem_bounds *b = lt_problem_bounds_of(given, opt);
+    if (given->bounds_set && !b)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "option '%s': bounds that lt_problem_set_bounds set are always kept; write them as constraints", opt->compat ? "compat" : "honor_bounds");
-    if (!lt_problem_is_bounded(given, opt)) return LT_OK;
-    LT_TRY(lt_problem_check_bounds(given));
+    if (!b) return LT_OK;
+    LT_TRY(lt_problem_check_bounds(given, b));
     if (opt->hessian_on == LT_HESSIAN_DEVICE || opt->vectors_on == LT_HESSIAN_DEVICE)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "option '%s' is device: with bounds that are kept it is the host (or set honor_bounds=false)", opt->hessian_on == LT_HESSIAN_DEVICE ? "hessian_on" : "vectors_on");
-    r->bounds.lower = given->bounds->lower;
-    r->bounds.upper = given->bounds->upper;
-    if (given->bounds->reduced) r->problem = given->bounds->reduced;
+    r->bounds.from = b;
+    r->bounds.lower = b->lower;
+    r->bounds.upper = b->upper;
+    if (b->reduced) r->problem = b->reduced;
     return LT_OK;
 }
 
 static lt_status fill(lt_run *r, lt_problem *given, const lt_solve_options *opt)
 {
     *r = (lt_run){ .code = LT_TERMINATION_NONE };
+    r->vectors = lt_vectors_on_host(given->n, &r->arena);
     LT_TRY(choose_problem(r, given, opt));
     lt_problem *p = r->problem;
     const lt_bounds bounds = r->bounds;

@@ -10,8 +10,8 @@
 
 static const lt_problem_bounds *rows_of(const lt_run *r)
 {
-    const lt_problem_bounds *b = r->given->bounds;
-    return lt_bounded(&r->bounds) && b->n_rows ? b : NULL;
+    const lt_problem_bounds *b = r->bounds.from;
+    return b && b->n_rows ? b : NULL;
 }
 
 int64_t lt_bounds_row(const lt_run *r, int64_t j)
@@ -73,6 +73,16 @@ static lt_status spread_multipliers(const lt_run *r, lt_certificate *c)
     return LT_OK;
 }
 
+/* In a conflict bounds come after the constraints: lower ones, then upper ones. */
+static int64_t row_of_conflict(const lt_problem_bounds *b, int64_t j, int64_t p, const lt_run *r)
+{
+    const int64_t bound = j - b->n_kept - r->q;
+    if (j < b->n_kept) return b->kept[j];
+    if (bound < 0) return j - b->n_kept + p;
+    const int64_t row = bound < r->n ? b->lower_row[bound] : b->upper_row[bound - r->n];
+    return row >= 0 ? row : p + r->q + bound;
+}
+
 /* Lists count inequalities and then equalities; bounds that x is at are active. */
 static lt_status spread_lists(const lt_run *r, const lt_solution_point *x, lt_certificate *c)
 {
@@ -83,6 +93,10 @@ static lt_status spread_lists(const lt_run *r, const lt_solution_point *x, lt_ce
     for (int64_t i = 0; i < c->n_violated; i++) {
         const int64_t j = c->violated[i];
         list[n++] = j < b->n_kept ? b->kept[j] : j - b->n_kept + p;
+    }
+    for (int64_t i = 0; i < c->n_conflict; i++) {
+        int64_t *at = (int64_t *)c->conflict + i;
+        *at = row_of_conflict(b, *at, p, r);
     }
     int64_t *active = list + m;
     n = 0;

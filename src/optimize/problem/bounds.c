@@ -14,9 +14,8 @@
 enum { RUNS_MAX = 16 };         /* pieces of a vector that are sliced; more are gathered */
 
 /* ---- Memory --------------------------------------------------------------------------------------------------- */
-void lt_problem_bounds_destroy(lt_problem *p)
+static void destroy(lt_problem_bounds *b)
 {
-    lt_problem_bounds *b = p->bounds;
     if (!b) return;
     if (b->reduced) { /* these are the whole problem's */
         b->reduced->variable = NULL;
@@ -29,25 +28,34 @@ void lt_problem_bounds_destroy(lt_problem *p)
     lt_free(b->says);
     lt_free(b->kept);
     lt_free(b);
-    p->bounds = NULL;
 }
 
-static lt_status create(lt_problem *p)
+void lt_problem_bounds_destroy(lt_problem *p)
 {
-    if (p->bounds) return LT_OK;
-    lt_problem_bounds *b = p->bounds = lt_calloc(1, sizeof *b);
-    if (!b) return LT_ERR_MEMORY;
+    if (p->declared != p->bounds) destroy(p->declared);
+    destroy(p->bounds);
+    p->declared = p->bounds = NULL;
+}
+
+/* Without rows: all inequalities are kept. */
+static lt_problem_bounds *create(const lt_problem *p)
+{
+    lt_problem_bounds *b = lt_calloc(1, sizeof *b);
+    if (!b) return NULL;
     b->lower = lt_malloc((size_t)(2 * p->n) * sizeof *b->lower);
     b->lower_row = lt_malloc((size_t)(2 * p->n) * sizeof *b->lower_row);
-    if (!b->lower || !b->lower_row) {
-        lt_problem_bounds_destroy(p);
-        return LT_ERR_MEMORY;
+    b->kept = lt_malloc((size_t)LT_MAX(p->p, 1) * sizeof *b->kept);
+    if (!b->lower || !b->lower_row || !b->kept) {
+        destroy(b);
+        return NULL;
     }
     b->upper = b->lower + p->n;
     b->upper_row = b->lower_row + p->n;
     for (int64_t i = 0; i < p->n; i++) b->lower[i] = -INFINITY, b->upper[i] = INFINITY;
     for (int64_t i = 0; i < 2 * p->n; i++) b->lower_row[i] = -1;
-    return LT_OK;
+    for (int64_t j = 0; j < p->p; j++) b->kept[j] = j;
+    b->n_kept = p->p;
+    return b;
 }
 
 /* ---- What a row says ---------------------------------------------------------------------------------------------- */
@@ -186,16 +194,15 @@ static lt_status list_singles(const lt_problem *p, bool *single)
 }
 
 /* Sorts rows: bounds are applied, others kept; out says which are bounds. */
-static lt_status sort_rows(lt_problem *p, const lt_row *says, bool *out)
+static lt_status sort_rows(const lt_problem *p, const lt_row *says, const bool *out, lt_problem_bounds *b)
 {
-    lt_problem_bounds *b = p->bounds;
     bool *single = lt_calloc((size_t)p->n, sizeof *single);
     int64_t n = 0;
-    for (int64_t j = 0; j < p->p; j++) n += out[j] = is_bound(&says[j]);
+    for (int64_t j = 0; j < p->p; j++) n += out[j];
     b->row = lt_malloc((size_t)LT_MAX(n, 1) * sizeof *b->row);
     b->says = lt_malloc((size_t)LT_MAX(n, 1) * sizeof *b->says);
-    b->kept = lt_malloc((size_t)LT_MAX(p->p - n, 1) * sizeof *b->kept);
-    lt_status s = single && b->row && b->says && b->kept ? list_singles(p, single) : LT_ERR_MEMORY;
+    lt_status s = single && b->row && b->says ? list_singles(p, single) : LT_ERR_MEMORY;
+    b->n_kept = 0;
     for (int64_t j = 0; j < p->p && !s; j++) {
         if (out[j]) apply(b, j, &says[j], single);
         else b->kept[b->n_kept++] = j;
@@ -204,9 +211,8 @@ static lt_status sort_rows(lt_problem *p, const lt_row *says, bool *out)
     return s;
 }
 
-static lt_status make_reduced(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce, const bool *out)
+static lt_status make_reduced(lt_problem *p, lt_problem_bounds *b, lt_node f, const lt_node *ci, const lt_node *ce, const bool *out)
 {
-    lt_problem_bounds *b = p->bounds;
     parts kept = { .g = p->graph };
     int64_t at = 0;
     for (int k = 0; k < p->n_ci; k++) {
@@ -221,13 +227,22 @@ static lt_status make_reduced(lt_problem *p, lt_node f, const lt_node *ci, const
     b->reduced->graph = p->graph;
     b->reduced->n_ci = kept.n > 0;
     b->reduced->n_ce = p->n_ce;
-    lt_problem_share_names(p);
-    return lt_problem_build(b->reduced, f, &all, ce);
+    return lt_problem_build_later(b->reduced, f, &all, ce);
 }
 
-void lt_problem_share_names(lt_problem *p)
+static lt_status make(lt_problem *p, const lt_row *says, const bool *out, lt_node f, const lt_node *ci, const lt_node *ce, lt_problem_bounds **to)
 {
-    lt_problem *r = p->bounds ? p->bounds->reduced : NULL;
+    lt_problem_bounds *b = create(p);
+    lt_status s = b ? sort_rows(p, says, out, b) : LT_ERR_MEMORY;
+    if (!s) s = make_reduced(p, b, f, ci, ce, out);
+    if (s) destroy(b);
+    else *to = b;
+    return s;
+}
+
+static void share(const lt_problem *p, const lt_problem_bounds *b)
+{
+    lt_problem *r = b ? b->reduced : NULL;
     if (!r) return;
     r->variable = p->variable;
     r->n_variables = p->n_variables;
@@ -235,22 +250,47 @@ void lt_problem_share_names(lt_problem *p)
     r->maximize = p->maximize;
 }
 
-lt_status lt_problem_find_bounds(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce)
+void lt_problem_share_names(lt_problem *p)
+{
+    share(p, p->bounds);
+    if (p->declared != p->bounds) share(p, p->declared);
+}
+
+/* Which rows are bounds: of those that were declared, or all; how many. */
+static int64_t choose(const lt_problem *p, const lt_row *says, const bool *declared, bool *out)
+{
+    int64_t n = 0;
+    for (int64_t j = 0; j < p->p; j++) n += out[j] = (!declared || declared[j]) && is_bound(&says[j]);
+    return n;
+}
+
+lt_status lt_problem_find_bounds(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce) { return lt_problem_declare_bounds(p, ci, ce, f, NULL); }
+
+lt_status lt_problem_declare_bounds(lt_problem *p, const lt_node *ci, const lt_node *ce, lt_node f, const bool *declared)
 {
     lt_row *says = lt_malloc((size_t)LT_MAX(p->p, 1) * sizeof *says);
     bool *out = lt_malloc((size_t)LT_MAX(p->p, 1));
     lt_status s = says && out ? describe_all(p, ci, says) : LT_ERR_MEMORY;
-    bool any = false;
-    for (int64_t j = 0; j < p->p && !s; j++) any = any || is_bound(&says[j]);
-    if (any && !s) s = create(p);
-    if (any && !s) s = sort_rows(p, says, out);
-    if (any && !s) s = make_reduced(p, f, ci, ce, out);
+    const int64_t all = s ? 0 : choose(p, says, NULL, out);
+    if (all && !p->bounds) s = make(p, says, out, f, ci, ce, &p->bounds);
+    const int64_t some = s || !declared ? 0 : choose(p, says, declared, out);
+    if (!s && some == all) p->declared = declared ? p->bounds : NULL;
+    else if (!s && some) s = make(p, says, out, f, ci, ce, &p->declared);
+    lt_problem_share_names(p);
     lt_free(says);
     lt_free(out);
     return s;
 }
 
 /* ---- Setting -------------------------------------------------------------------------------------------------------------- */
+static void tighten(const lt_problem *p, lt_problem_bounds *b, const double *lower, const double *upper)
+{
+    for (int64_t i = 0; i < p->n; i++) {
+        if (lower && lower[i] > b->lower[i]) b->lower[i] = lower[i], b->lower_row[i] = -1;
+        if (upper && upper[i] < b->upper[i]) b->upper[i] = upper[i], b->upper_row[i] = -1;
+    }
+}
+
 lt_status lt_problem_set_bounds(lt_problem *p, const double *lower, const double *upper)
 {
     if (!p) return LT_FAIL(LT_ERR_ARGUMENT, "problem_set_bounds: the problem is NULL");
@@ -260,17 +300,25 @@ lt_status lt_problem_set_bounds(lt_problem *p, const double *lower, const double
         if (l > u || l == INFINITY || u == -INFINITY)
             return LT_FAIL(LT_ERR_ARGUMENT, "problem_set_bounds: x[%lld] is to lie in [%g, %g]: no number does", (long long)i, l, u);
     }
-    LT_TRY(create(p));
-    for (int64_t i = 0; i < p->n; i++) {
-        if (lower && lower[i] > p->bounds->lower[i]) p->bounds->lower[i] = lower[i], p->bounds->lower_row[i] = -1;
-        if (upper && upper[i] < p->bounds->upper[i]) p->bounds->upper[i] = upper[i], p->bounds->upper_row[i] = -1;
-    }
-    p->bounds_set = p->bounds_set || lower || upper;
+    const bool same = p->declared == p->bounds;
+    if (!p->bounds && !(p->bounds = create(p))) return LT_ERR_MEMORY;
+    if (same) p->declared = p->bounds;
+    if (!p->declared && !(p->declared = create(p))) return LT_ERR_MEMORY;
+    tighten(p, p->bounds, lower, upper);
+    if (!same) tighten(p, p->declared, lower, upper);
+    p->bounds_set = true;
     return LT_OK;
 }
 
 /* ---- Using -------------------------------------------------------------------------------------------------------------------- */
-bool lt_problem_is_bounded(const lt_problem *p, const lt_solve_options *o) { return p->bounds && o->honor_bounds && !o->compat; }
+#define MANY_NUMBERS ((int64_t)1 << 27) /* of gradients of all inequalities, 1 GiB: bounds among them are kept rather than that */
+
+const lt_problem_bounds *lt_problem_bounds_of(const lt_problem *p, const lt_solve_options *o)
+{
+    if (o->compat || o->honor_bounds == LT_HONOR_NONE) return NULL;
+    if (o->honor_bounds == LT_HONOR_ALL || (p->bounds && p->bounds->n_rows && p->n > MANY_NUMBERS / LT_MAX(p->p, 1))) return p->bounds;
+    return p->declared;
+}
 
 /* The variable as users call it. */
 static void name_of(const lt_problem *p, int64_t i, char *text, size_t size)
@@ -286,10 +334,9 @@ static void name_of(const lt_problem *p, int64_t i, char *text, size_t size)
     snprintf(text, size, "x[%lld]", (long long)i);
 }
 
-lt_status lt_problem_check_bounds(const lt_problem *p)
+lt_status lt_problem_check_bounds(const lt_problem *p, const lt_problem_bounds *b)
 {
-    const lt_problem_bounds *b = p->bounds;
-    for (int64_t i = 0; b && i < p->n; i++) {
+    for (int64_t i = 0; i < p->n; i++) {
         char name[160];
         if (b->lower[i] <= b->upper[i]) continue;
         name_of(p, i, name, sizeof name);

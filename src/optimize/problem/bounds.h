@@ -15,12 +15,13 @@ typedef struct lt_problem_bounds {
     lt_problem *reduced;            /* the problem with these alone; NULL: no row is a bound */
 } lt_problem_bounds;
 
-/* For a problem made of a graph, whose nodes of derivatives are not there yet. */
+/* For a problem made of a graph, whose nodes of derivatives may be there or not. Declared, p of them: which inequalities were meant as bounds; NULL: none. */
 lt_status lt_problem_find_bounds(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce);
-void      lt_problem_share_names(lt_problem *p);  /* names, start and sense go to the reduced problem, too */
+lt_status lt_problem_declare_bounds(lt_problem *p, const lt_node *ci, const lt_node *ce, lt_node f, const bool *declared);
+void      lt_problem_share_names(lt_problem *p);  /* names, start and sense go to reduced problems, too */
 void      lt_problem_bounds_destroy(lt_problem *p);
-/* Whether a run with these options keeps within bounds. */
-bool      lt_problem_is_bounded(const lt_problem *p, const lt_solve_options *o);
-lt_status lt_problem_check_bounds(const lt_problem *p); /* a lower one above an upper one is named */
+/* Those that a run with these options keeps; NULL: none. */
+const lt_problem_bounds *lt_problem_bounds_of(const lt_problem *p, const lt_solve_options *o);
+lt_status lt_problem_check_bounds(const lt_problem *p, const lt_problem_bounds *b); /* a lower one above an upper one is named */
 
 #endif

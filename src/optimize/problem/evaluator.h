@@ -36,7 +36,7 @@ struct lt_problem {
     bool    maximize;         /* f is minus what the user means, who is shown it in that sense */
     bool    linear[2];        /* by lt_constraint_kind */
     lt_pattern pattern[2];
-    struct lt_problem_bounds *bounds; /* NULL: none */
+    struct lt_problem_bounds *declared, *bounds; /* those that were meant as bounds; all that rows say. The same, or NULL: none */
     bool    bounds_set;       /* some by lt_problem_set_bounds, which no row says */
     lt_problem *outer;        /* of a reduced problem: the whole one, whose lock is the graph's */
     lt_node built_f, *built_ci, *built_ce; /* a graph whose derivatives are made when they are needed; NULL: they are there */

@@ -92,6 +92,8 @@ lt_status lt_problem_build(lt_problem *p, lt_node f, const lt_node *ci, const lt
     return s;
 }
 
+#define GRADIENTS_AT_ONCE ((int64_t)1 << 27) /* numbers */
+
 /* Gradients of rows that are bounds are wanted by few, and by none where there are a million. */
 lt_status lt_problem_build_later(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce)
 {
@@ -146,7 +148,8 @@ lt_status lt_problem_from_graph(lt_graph *g, lt_node f, const lt_node *ci, int n
         (*out)->n_variables = n_inputs;
         v = NULL;
         s = lt_problem_find_bounds(*out, f, ci, ce);
-        if (!s) s = ((*out)->bounds ? lt_problem_build_later : lt_problem_build)(*out, f, ci, ce);
+        const bool many = n > GRADIENTS_AT_ONCE / LT_MAX(p + q, 1) && (*out)->bounds;
+        if (!s) s = (many ? lt_problem_build_later : lt_problem_build)(*out, f, ci, ce);
     }
     lt_free(v);
     lt_free(inputs);
