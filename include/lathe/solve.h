@@ -369,8 +369,8 @@ typedef struct lt_certificate {
     const int64_t *active;     /* inequalities that hold by no more than it */
     int64_t n_conflict;        /* where no feasible point was found: constraints whose linear models near `final` cannot hold together, and could */
     const int64_t *conflict;   /*   without any one of them; numbered as `violated`, then n lower and n upper bounds that were set. 0: none was found, and other starts may help */
-    const double *bound_multipliers; /* n: of bounds that were kept, that of the lower one minus that of the upper one; NULL: none were */
     const double *conflict_weights; /* their gradients times these sum to nearly nothing, their values do not: not negative for inequalities, sizes sum to one */
+    const double *bound_multipliers; /* n: of bounds that were kept, that of the lower one minus that of the upper one; NULL: none were */
 } lt_certificate;
 
 typedef struct lt_option_change { const char *name, *was, *now; } lt_option_change; /* values as texts that would set them; "": none */

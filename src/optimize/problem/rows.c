@@ -172,7 +172,7 @@ static lt_row *describe(walk *w, int32_t id)
     case LT_OP_VIEW: return view(w, id);
     case LT_OP_RESHAPE: return reshape(w, id);
     case LT_OP_PLACE: return place(w, id);
-    case LT_OP_TAKE: return pick(w, id);
+    case LT_OP_TAKE: case LT_OP_TAKE_ALONG: return pick(w, id);
     default: return NULL;
     }
 }
@@ -181,7 +181,7 @@ static lt_row *describe(walk *w, int32_t id)
 static bool follows(const lt_ir_node *n)
 {
     switch (n->op) {
-    case LT_OP_ADD: case LT_OP_SUB: case LT_OP_MUL: case LT_OP_DIV: case LT_OP_NEG: case LT_OP_VIEW: case LT_OP_RESHAPE: case LT_OP_PLACE: case LT_OP_TAKE: return true;
+    case LT_OP_ADD: case LT_OP_SUB: case LT_OP_MUL: case LT_OP_DIV: case LT_OP_NEG: case LT_OP_VIEW: case LT_OP_RESHAPE: case LT_OP_PLACE: case LT_OP_TAKE: case LT_OP_TAKE_ALONG: return true;
     default: return false;
     }
 }
