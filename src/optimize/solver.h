@@ -2,9 +2,9 @@
 #ifndef LT_OPTIMIZE_SOLVER_H
 #define LT_OPTIMIZE_SOLVER_H
 
-#include "optimize/bounds.h"
+#include "optimize/bounds/bounds.h"
 #include "optimize/certificate.h"
-#include "optimize/conflict.h"
+#include "optimize/bounds/conflict.h"
 #include "optimize/output/output.h"
 #include "optimize/problem/evaluator.h"
 #include "optimize/recover.h"

@@ -194,7 +194,7 @@ run 1 solve "$work/none.lt" --json; is_json "$work/out"; says out '"conflict"'; 
 
 # Bounds: kept where they are declared, moved starts are said, contradictions named
 printf 'var x[2] in [0.1, [0.5, inf]] = 3\nminimize x[0]*log(x[0]) - x[0] + (x[1] + 1)^2\nsubject to\n  side: x[0] + x[1] <= 9\n' >"$work/in.lt"
-run 0 solve "$work/in.lt"; says out "1 of 2 variables of the start were outside"; says out "# of bounds, which are kept"; says out "  x[0] "
+run 0 solve "$work/in.lt"; says out "1 of 2 variables of the start were outside"; says out "# of bounds, which are kept"; says out "  x[1] "
 run 0 solve "$work/in.lt" --json; is_json "$work/out"; near start_moved 1 0; says out '"bound_multipliers"'
 run 0 solve "$work/in.lt" --json --set honor_bounds=false; near start_moved 0 0
 run 0 solve "$work/rosen.lt" --json --set honor_bounds=true; near best.f 0.0857864376269 1e-9; near problem.p 2 0; near start_moved 2 0
