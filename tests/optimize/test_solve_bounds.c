@@ -379,6 +379,33 @@ LT_TEST(a_million_bounded_variables)
     free(l);
 }
 
+/* Two rows per variable, which as constraints would have gradients of terabytes. */
+LT_TEST(rows_of_many_bounds_are_never_gradients)
+{
+    seen at = { .lower = { -0.5, -0.5, -0.5, -0.5, -0.5, -0.5, -0.5, -0.5 }, .upper = { 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25 } };
+    lt_solution *s;
+    const char *const texts[] = { "var x[300000] in [-0.5, 0.25] = 0\n", "var x[300000] = 0\n" }; /* declared; or kept because there are so many */
+    for (int k = 0; k < 2; k++) {
+        char text[600];
+        snprintf(text, sizeof text, "%sdata t = linspace(-1, 1, 300000)\nminimize sum((x - t)^2) + 0.1*sum((x[1:] - x[:-1])^2)\n%s", texts[k], k ? "subject to\n -0.5 <= x <= 0.25\n" : "");
+        lt_model *m = NULL;
+        lt_problem *p = NULL;
+        const lt_solve_options opt = SOLVE_OPTIONS(o.lbfgs_pairs = 5, o.max_samples = 3, o.stationarity_tol = 1e-4, o.iterate_fn = watch, o.iterate_ctx = &at);
+        LT_CHECK_OK(lt_model_parse("t.lt", "", text, strlen(text), &m));
+        LT_CHECK_OK(lt_problem_from_model(m, &p));
+        LT_CHECK_OK(lt_solve(p, &opt, &s));
+        LT_CHECK(at.p == 0 && at.outside == 0 && s->p == 600000 && s->certificate->stationary);
+        LT_CHECK(s->best.x[0] == -0.5 && s->best.x[299999] == 0.25);
+        LT_CHECK_NEAR(s->best.x[150000], 0, 1e-4);
+        lt_solve_options none = SOLVE_OPTIONS(o.honor_bounds = LT_HONOR_NONE, o.lbfgs_pairs = 5);
+        lt_solution *never = NULL;
+        LT_CHECK_FAILS(lt_solve(p, &none, &never), LT_ERR_MEMORY, "");
+        lt_solution_destroy(s);
+        lt_problem_destroy(p);
+        lt_model_destroy(m);
+    }
+}
+
 /* A direction over the free variables takes three passes over the pairs: one for what is left of their curvature, two for the product. */
 LT_TEST(passes_over_pairs)
 {

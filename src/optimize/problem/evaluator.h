@@ -91,6 +91,7 @@ lt_status lt_evaluator_run(lt_evaluator *e, const double *x, const lt_outputs *o
 lt_status lt_evaluator_more_values(const lt_evaluator *e, const lt_solve_options *opt, lt_program **out);
 
 extern const lt_problem_kind lt_problem_kind_function, lt_problem_kind_graph;
+lt_status lt_problem_too_many(int64_t n, int64_t constraints);
 lt_status lt_problem_alloc(const lt_problem_kind *kind, int64_t n, int64_t p, int64_t q, lt_problem **out);
 
 #endif

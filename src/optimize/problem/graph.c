@@ -76,6 +76,7 @@ static lt_status add_gradient(lt_graph *g, lt_node f, const lt_node *inputs, int
 
 lt_status lt_problem_build(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce)
 {
+    if (p->n > ((int64_t)1 << 40) / (1 + p->p + p->q)) return lt_problem_too_many(p->n, p->p + p->q);
     int n_values = 1 + p->n_ce + p->n_ci, n_inputs = p->graph->ir.n_inputs;
     p->node = lt_malloc((size_t)(2 * n_values) * sizeof *p->node);
     lt_node *inputs = lt_malloc((size_t)n_inputs * sizeof *inputs);

@@ -13,15 +13,19 @@
 #include <math.h>
 #include <string.h>
 
+lt_status lt_problem_too_many(int64_t n, int64_t constraints)
+{
+    return LT_FAIL(LT_ERR_MEMORY, "problem: %lld variables with %lld constraints are too many", (long long)n, (long long)constraints);
+}
+
 lt_status lt_problem_alloc(const lt_problem_kind *kind, int64_t n, int64_t p, int64_t q, lt_problem **out)
 {
     *out = NULL;
     const int64_t limit = INT64_C(1) << 40; /* far above any memory, far below overflow */
     if (n < 1) return LT_FAIL(LT_ERR_ARGUMENT, "problem: %lld variables, expected at least 1", (long long)n);
     if (p < 0 || q < 0) return LT_FAIL(LT_ERR_ARGUMENT, "problem: a negative number of constraints");
-    if (p > limit || q > limit || n > limit / (1 + p + q))
-        return LT_FAIL(LT_ERR_MEMORY, "problem: %lld variables with %lld constraints are too many", (long long)n,
-                       (long long)(p + q));
+    if (p > limit || q > limit || n > limit) return lt_problem_too_many(n, p + q);
+    if (kind != &lt_problem_kind_graph && n > limit / (1 + p + q)) return lt_problem_too_many(n, p + q); /* rows of graphs may turn out to be bounds */
     lt_problem *problem = lt_calloc(1, sizeof *problem);
     if (!problem) return LT_ERR_MEMORY;
     *problem = (lt_problem){ .kind = kind, .n = n, .p = p, .q = q };
