@@ -108,6 +108,7 @@ void solve_json_certificate(const solve_job *j, const lt_solution *s)
     lt_json_field_int(json, "n_violated", c->n_violated);
     solve_json_vector(json, "ci_multipliers", c->ci_multipliers, s->p);
     solve_json_vector(json, "ce_multipliers", c->ce_multipliers, s->q);
+    solve_json_vector(json, "bound_multipliers", c->bound_multipliers, s->n);
     lt_json_key(json, "constraints");
     lt_json_array_begin(json);
     for (int i = 0; i < j->view.n_constraints; i++) put_constraint(j, c, &j->view.constraints[i]);

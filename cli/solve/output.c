@@ -217,6 +217,7 @@ void solve_json(const solve_job *j, const lt_solution *s)
     lt_json_field_double(json, "stat_value", s->stat_value);
     lt_json_field_double(json, "stat_unweighted", s->stat_unweighted);
     solve_json_certificate(j, s);
+    lt_json_field_int(json, "start_moved", s->n_start_moved);
     lt_json_field_int(json, "iters", s->iters);
     lt_json_field_int(json, "fn_evals", s->fn_evals);
     lt_json_field_int(json, "gradient_evals", s->gradient_evals);

@@ -71,6 +71,10 @@ LT_API lt_status lt_problem_declare_linear(lt_problem *p, lt_constraint_kind kin
 LT_API lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kind,
                                            const int64_t *start, const int64_t *column);
 
+/* lower <= x <= upper, n numbers each, infinite where there is none; NULL: none on that side. Runs keep within them (option honor_bounds; with
+   compat=1 or without honor_bounds they are refused). Inequalities of a graph that say the same of one variable each are found by themselves. */
+LT_API lt_status lt_problem_set_bounds(lt_problem *p, const double *lower, const double *upper);
+
 /* A named part of x: tensors one after the other, each row major. */
 typedef struct lt_variable {
     const char *name;
@@ -150,6 +154,14 @@ typedef enum lt_hessian_place {
     LT_HESSIAN_DEVICE
 } lt_hessian_place;
 
+/* Which bounds are kept: no point outside is evaluated, the start is moved inside, quadratic programs have them exactly. */
+typedef enum lt_honor {
+    LT_HONOR_AUTO,          /* those that were declared: `in` of a problem file, bounds of an AMPL model, lt_problem_set_bounds; all, where their
+                               gradients as constraints would be 1 GiB or more */
+    LT_HONOR_ALL,           /* also inequalities of a graph that say a x <= b of one variable */
+    LT_HONOR_NONE           /* bounds are constraints like others */
+} lt_honor;
+
 /* Switches of benchmarks and tests, each with the same results. Nobody else needs them. */
 typedef struct lt_solve_debug {
     size_t size;
@@ -182,7 +194,7 @@ typedef struct lt_solve_options {
 
     /* Start */
     const char *x0_file, *H0_file; /* .npy */
-    double  mu0;                   /* first penalty parameter */
+    double  mu0;                   /* first penalty parameter; with an x0_file that is the result of another run, that one's unless this is set */
     bool    check_H0, scale_H0;
     int64_t seed;
 
@@ -255,6 +267,8 @@ typedef struct lt_solve_options {
     int64_t checkpoint_every;      /* iterations; 0 = by time only */
     double  checkpoint_seconds;
     const char *resume;            /* a checkpoint to go on from */
+
+    lt_honor honor_bounds;         /* bounds that no point evaluated is outside of */
 } lt_solve_options;
 
 LT_API void lt_solve_defaults_into(lt_solve_options *out);
@@ -354,8 +368,9 @@ typedef struct lt_certificate {
     const int64_t *violated;   /* constraints beyond their tolerance: 0..p-1 are ci, p..p+q-1 ce */
     const int64_t *active;     /* inequalities that hold by no more than it */
     int64_t n_conflict;        /* where no feasible point was found: constraints whose linear models near `final` cannot hold together, and could */
-    const int64_t *conflict;   /*   without any one of them; numbered as `violated`. 0: none was found, and other starts may help */
+    const int64_t *conflict;   /*   without any one of them; numbered as `violated`, then n lower and n upper bounds that were set. 0: none was found, and other starts may help */
     const double *conflict_weights; /* their gradients times these sum to nearly nothing, their values do not: not negative for inequalities, sizes sum to one */
+    const double *bound_multipliers; /* n: of bounds that were kept, that of the lower one minus that of the upper one; NULL: none were */
 } lt_certificate;
 
 typedef struct lt_option_change { const char *name, *was, *now; } lt_option_change; /* values as texts that would set them; "": none */
@@ -386,6 +401,7 @@ typedef struct lt_solution {
     const lt_certificate *certificate; /* never NULL */
     const lt_option_change *changed_options; /* resume: those that differ from the checkpoint's; NULL: none */
     int64_t n_changed_options;
+    int64_t n_start_moved;         /* variables of the start that were outside of bounds, and were moved to them */
 } lt_solution;
 
 /* Runs the optimizer. opt NULL = all defaults. A failure is a mistake in the call: wrong options,

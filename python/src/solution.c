@@ -77,7 +77,7 @@ static int put_numbers(PyObject *d, const lt_solution *s)
 {
     const struct { const char *name; int64_t value; } whole[] = {
         { "n", s->n }, { "p", s->p }, { "q", s->q }, { "iters", s->iters }, { "fn_evals", s->fn_evals }, { "gradient_evals", s->gradient_evals },
-        { "termination_code", s->termination_code }, { "n_qp", s->n_qp }, { "n_mu_reductions", s->n_mu_reductions },
+        { "termination_code", s->termination_code }, { "n_qp", s->n_qp }, { "n_mu_reductions", s->n_mu_reductions }, { "n_start_moved", s->n_start_moved },
     };
     const struct { const char *name; double value; } real[] = {
         { "stat_value", s->stat_value }, { "stat_unweighted", s->stat_unweighted }, { "stat_mu_normalised", s->stat_mu_normalised },
@@ -115,7 +115,7 @@ static PyObject *certificate_dict(const lt_solution *s)
               core_put(d, "ci_multipliers", c->ci_multipliers ? core_vector(c->ci_multipliers, s->p) : Py_NewRef(Py_None)) ||
               core_put(d, "ce_multipliers", c->ce_multipliers ? core_vector(c->ce_multipliers, s->q) : Py_NewRef(Py_None)) ||
               core_put(d, "violated", numbers_array(c->violated, c->n_violated)) || core_put(d, "active", numbers_array(c->active, c->n_active)) ||
-              core_put(d, "conflict", numbers_array(c->conflict, c->n_conflict)) || core_put(d, "conflict_weights", core_vector(c->conflict_weights, c->n_conflict))))
+              core_put(d, "bound_multipliers", core_vector(c->bound_multipliers, s->n)) || core_put(d, "conflict", numbers_array(c->conflict, c->n_conflict)) || core_put(d, "conflict_weights", core_vector(c->conflict_weights, c->n_conflict))))
         Py_CLEAR(d);
     return d;
 }

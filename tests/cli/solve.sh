@@ -192,6 +192,17 @@ run 1 solve "$work/none.lt" --report "$work/none.html"; says out "these constrai
 grep -q "cannot hold together" "$work/none.html" || fail "$last: the report names no conflict"
 run 1 solve "$work/none.lt" --json; is_json "$work/out"; says out '"conflict"'; says out '"weight"'
 
+# Bounds: kept where they are declared, moved starts are said, contradictions named
+printf 'var x[2] in [0.1, [0.5, inf]] = 3\nminimize x[0]*log(x[0]) - x[0] + (x[1] + 1)^2\nsubject to\n  side: x[0] + x[1] <= 9\n' >"$work/in.lt"
+run 0 solve "$work/in.lt"; says out "1 of 2 variables of the start were outside"; says out "# of bounds, which are kept"; says out "  x[1] "
+run 0 solve "$work/in.lt" --json; is_json "$work/out"; near start_moved 1 0; says out '"bound_multipliers"'
+run 0 solve "$work/in.lt" --json --set honor_bounds=false; near start_moved 0 0
+run 0 solve "$work/rosen.lt" --json --set honor_bounds=true; near best.f 0.0857864376269 1e-9; near problem.p 2 0; near start_moved 2 0
+printf 'var x[2] = 1\nminimize sum(x)\nsubject to\n lo: x[1] in [2, 3]\n x[1] in [0, 1]\n' >"$work/gap.lt"
+run 2 solve "$work/gap.lt"; says err "gap.lt:5: "; says err "bounds of x, element 1, contradict each other: at least 2 and at most 1"; silent out
+printf 'var x[2] in [2, [3, nan]] = 1\nminimize sum(x)\n' >"$work/gap.lt"
+run 2 solve "$work/gap.lt"; says err "gap.lt:1:"; says err "not a number"
+
 # Resumed with other options: which, and what they were
 run 0 solve "$work/rosen.lt" --quiet --checkpoint "$work/o.ckpt" --set max_iterations=3
 run 0 solve "$work/rosen.lt" --resume "$work/o.ckpt" --set max_iterations=9; says out "max_iterations: 9, was 3"

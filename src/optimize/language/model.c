@@ -22,6 +22,7 @@ void lt_model_destroy(lt_model *m)
     lt_free(m->constraints);
     lt_free(m->options);
     lt_free(m->x0);
+    lt_free(m->declared);
     lt_arena_release(&m->arena);
     lt_free(m);
 }
@@ -78,6 +79,19 @@ static lt_status list_constraints(const lt_reader *r, lt_model *m)
     return LT_OK;
 }
 
+/* Which inequalities are bounds that somebody wrote as such. */
+static lt_status list_declared(const lt_reader *r, lt_model *m)
+{
+    int64_t at = 0;
+    m->declared = lt_calloc((size_t)LT_MAX(m->view.p, 1), sizeof *m->declared);
+    if (!m->declared) return LT_ERR_MEMORY;
+    for (int i = 0; i < r->n_lines; i++) {
+        const lt_read_constraint *l = &r->lines[i];
+        for (int64_t k = 0; !l->equality && k < l->count; k++) m->declared[at++] = l->interval;
+    }
+    return LT_OK;
+}
+
 static lt_status hand_over(lt_reader *r, lt_model *m)
 {
     lt_model_view *v = &m->view;
@@ -85,6 +99,7 @@ static lt_status hand_over(lt_reader *r, lt_model *m)
     LT_TRY(join_lines(r, false, &v->ci, &v->p));
     LT_TRY(join_lines(r, true, &v->ce, &v->q));
     LT_TRY(list_constraints(r, m));
+    LT_TRY(list_declared(r, m));
     LT_TRY(fill_start(r, m));
     v->graph = r->graph, r->graph = NULL;
     v->x = r->x, v->f = r->f, v->n = r->n, v->maximize = r->maximize;

@@ -88,7 +88,9 @@ static void add_variable(lt_reader *r, const lt_parsed_statement *s, const lt_sh
     r->n += count;
     symbol->value = lt_value_node(r, s->where, node, 0);
     if (lt_graph_status(r->graph)) lt_reader_no_memory(r);
-    if (symbol->value.kind != LT_VALUE_NONE) symbol->kind = LT_SYMBOL_VALUE;
+    if (symbol->value.kind == LT_VALUE_NONE) return;
+    symbol->kind = LT_SYMBOL_VALUE;
+    if (s->interval) lt_reader_interval(r, s, &symbol->value);
 }
 
 /* Without sizes the start gives the shape. */

@@ -62,8 +62,8 @@ static lt_status fill_conflict(const lt_run *r, lt_certificate *c)
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < from->n; i++) {
             const int64_t j = from->constraint[i];
-            if ((j < r->q) != (pass == 1)) continue;
-            list[c->n_conflict] = j < r->q ? r->p + j : j - r->q;
+            if ((j < r->q || j >= r->q + r->p) != (pass == 1)) continue;
+            list[c->n_conflict] = j < r->q ? r->p + j : j < r->q + r->p ? j - r->q : j;
             weight[c->n_conflict++] = from->weight[i];
         }
     return LT_OK;
@@ -93,6 +93,7 @@ void lt_certificate_destroy(lt_solution *s)
     lt_free((int64_t *)c->violated);
     lt_free((double *)c->ci_multipliers);
     lt_free((int64_t *)c->conflict);
+    lt_free((double *)c->bound_multipliers);
     lt_free((double *)c->conflict_weights);
     lt_free(c);
 }

@@ -138,6 +138,7 @@ static void walk_certificate(lt_saved *io, lt_run *r)
     lt_saved_numbers(io, number, LT_LEN(number));
     lt_saved_counts(io, &(lt_saved_count){ "samples of a certificate", &k->n_samples, 1, LT_SAVED_MOST }, 1);
     lt_saved_reals(io, "a multiplier", k->multiplier, r->q + r->p, LT_SAVED_NUMBER);
+    if (k->bound) lt_saved_reals(io, "a bound's multiplier", k->bound, r->n, LT_SAVED_NUMBER);
     if (io->writing || io->status) return;
     k->known = true;
     r->certification.iter = r->iter;

@@ -192,6 +192,11 @@ static void notices(const lt_run *r)
     prescaling_notice(r);
     if (r->warm.text[0]) notice(r->console, "START FROM ANOTHER RUN", (const char *const[]){ r->warm.text }, 1);
     resumed_notice(r);
+    if (r->bounds.n_moved) {
+        char moved[120];
+        snprintf(moved, sizeof moved, "%lld of %lld variables of the start were outside of their bounds and are moved to them.", (long long)r->bounds.n_moved, (long long)r->n);
+        notice(r->console, "START MOVED", (const char *const[]){ moved }, 1);
+    }
     if (!r->hessian.limited) return;
     char size[80];
     snprintf(size, sizeof size, "Limited-memory mode with %lld pairs.", (long long)r->hessian.capacity);
@@ -236,6 +241,10 @@ void lt_console_header(lt_run *r)
     box_line(c, "Problem specifications:");
     snprintf(line, sizeof line, " # of variables                     : %lld", (long long)r->n);
     box_line(c, line);
+    if (lt_bounded(&r->bounds)) {
+        snprintf(line, sizeof line, " # of bounds, which are kept         : %lld", (long long)lt_bounds_count(r));
+        box_line(c, line);
+    }
     snprintf(line, sizeof line, " # of inequality constraints        : %lld", (long long)r->p);
     box_line(c, line);
     snprintf(line, sizeof line, " # of equality constraints          : %lld", (long long)r->q);

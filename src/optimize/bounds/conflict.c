@@ -13,12 +13,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 1200, SAMPLES_MAX = 20 };
-#define FAR 1e4              /* times the way to the most violated constraint alone: a d so long is none */
+enum { COLUMNS_MAX = 1200, SAMPLES_MAX = 20, FEW_BOUNDS = 400 };
+#define TOO_FAR 1e4            /* times the way to the most violated constraint alone: a d so long is none */
 #define FLAT 1e6             /* times max(1, |x|): who is farther than that from zero does not change */
 #define NOTHING 1e-9         /* share of the largest weight that is none */
 
-typedef struct column { int64_t constraint; const double *g; double norm, value; } column; /* value: c_j, in the unit of the search */
+/* g NULL: a bound, whose gradient is `sign` at variable `at`. value: c_j, in the unit of the search. Bounds are constraints behind the others: n lower ones, n upper ones. */
+typedef struct column { int64_t constraint; const double *g; double norm, value; int64_t at; double sign; } column;
 
 typedef struct search {
     lt_run  *r;
@@ -40,8 +41,30 @@ static void add_gradients(search *s, const double *grads, bool shared_too)
     for (int64_t j = 0; j < r->q + r->p && s->m < COLUMNS_MAX; j++) {
         const double *g = grads + (1 + j) * r->n, norm = lt_vectors_norm2(&s->vectors, g);
         if (!isfinite(norm) || (!shared_too && r->products.columns.is_shared[1 + j])) continue;
-        s->col[s->m++] = (column){ j, g, norm, r->cur->c[j] };
+        s->col[s->m++] = (column){ j, g, norm, r->cur->c[j], 0, 0 };
     }
+}
+
+static int64_t constraints_of(const lt_run *r) { return r->q + r->p + (lt_bounded(&r->bounds) ? 2 * r->n : 0); }
+
+/* All of few; of many those that x is at. */
+static void add_bounds(search *s)
+{
+    const lt_run *r = s->r;
+    const lt_bounds *b = &r->bounds;
+    const bool all = lt_bounded(b) && 2 * r->n <= FEW_BOUNDS;
+    for (int64_t i = 0; lt_bounded(b) && i < r->n && s->m + 1 < COLUMNS_MAX; i++) {
+        const double x = r->cur->x[i];
+        if (isfinite(b->lower[i]) && (all || x <= b->lower[i])) s->col[s->m++] = (column){ r->q + r->p + i, NULL, 1, b->lower[i] - x, i, -1 };
+        if (isfinite(b->upper[i]) && (all || x >= b->upper[i])) s->col[s->m++] = (column){ r->q + r->p + r->n + i, NULL, 1, x - b->upper[i], i, 1 };
+    }
+}
+
+static double product(const search *s, const column *a, const column *b)
+{
+    if (a->g && b->g) return lt_vectors_dot(&s->vectors, a->g, b->g);
+    if (!a->g && !b->g) return a->at == b->at ? a->sign * b->sign : 0;
+    return a->g ? b->sign * a->g[b->at] : a->sign * b->g[a->at];
 }
 
 static void add_samples(search *s)
@@ -69,7 +92,7 @@ static void fill_matrix(search *s)
     for (int64_t i = 0; i < s->m; i++)
         for (int64_t j = 0; j <= i; j++) {
             const column *a = &s->col[i], *b = &s->col[j];
-            const double v = lt_vectors_dot(&s->vectors, a->g, b->g) / (a->norm * b->norm) + a->value * b->value;
+            const double v = product(s, a, b) / (a->norm * b->norm) + a->value * b->value;
             s->Q[i * s->m + j] = s->Q[j * s->m + i] = v;
         }
 }
@@ -111,7 +134,7 @@ static bool contradicts(search *s)
     if (lt_qp_set_matrix(s->qp, s->n_pick, s->part, s->n_pick)) return false;
     const lt_qp_problem p = { .c = s->linear, .lower = s->lower, .upper = s->upper, .start = s->y };
     if (lt_qp_solve(s->qp, &p, s->y, &info) || info.status == LT_QP_FAILED) return false;
-    return left_over(s) < 1 / (1 + FAR * FAR);
+    return left_over(s) < 1 / (1 + TOO_FAR * TOO_FAR);
 }
 
 /* ---- A smallest set ---------------------------------------------------------------------------------------------------------- */
@@ -121,14 +144,14 @@ static void keep_support(search *s)
     double most = 0;
     bool *out = s->out;
     for (int64_t a = 0; a < s->n_pick; a++) most = fmax(most, fabs(s->y[a]));
-    for (int64_t j = 0; j < s->r->q + s->r->p; j++) out[j] = true;
+    for (int64_t j = 0; j < constraints_of(s->r); j++) out[j] = true;
     for (int64_t a = 0; a < s->n_pick; a++)
         if (fabs(s->y[a]) > NOTHING * most) out[s->col[s->pick[a]].constraint] = false;
 }
 
 static void filter(search *s)
 {
-    const int64_t count = s->r->q + s->r->p;
+    const int64_t count = constraints_of(s->r);
     bool *before = s->out + count;
     for (int64_t j = 0; j < count; j++) {
         if (s->out[j]) continue;
@@ -143,7 +166,7 @@ static void give(search *s)
 {
     lt_run *r = s->r;
     lt_conflict *c = &r->conflict;
-    const int64_t count = r->q + r->p;
+    const int64_t count = constraints_of(r);
     double total = 0;
     if (!contradicts(s)) return; /* the weights of the set that is left */
     c->constraint = lt_malloc((size_t)count * sizeof *c->constraint);
@@ -183,7 +206,7 @@ static bool constant_alone(search *s)
 static bool make(search *s)
 {
     const lt_run *r = s->r;
-    const int64_t m = COLUMNS_MAX, count = r->q + r->p;
+    const int64_t m = COLUMNS_MAX, count = constraints_of(r);
     s->col = lt_malloc((size_t)m * sizeof *s->col);
     s->pick = lt_malloc((size_t)m * sizeof *s->pick);
     s->linear = lt_malloc((size_t)(4 * m) * sizeof *s->linear);
@@ -214,6 +237,7 @@ void lt_conflict_find(lt_run *r)
     if (make(&s)) {
         add_gradients(&s, r->cur->grads, true);
         add_samples(&s);
+        add_bounds(&s);
         if (!constant_alone(&s) && s.m && unit_of(&s) > 0 && make_program(&s)) {
             fill_matrix(&s);
             if (contradicts(&s)) {
