@@ -64,11 +64,11 @@ static void send_sign(lt_cluster *c, int to, void **request)
     static const char sign = 1;
     pthread_mutex_lock(&c->lock);
     if (*request) (void)c->mpi.sent(request);
-    if (!*request && c->mpi.send(to, LT_TAG_ALIVE, &sign, 1, request)) *request = NULL;
+    if (!*request && !c->hushed && c->mpi.send(to, LT_TAG_ALIVE, &sign, 1, request)) *request = NULL;
     pthread_mutex_unlock(&c->lock);
 }
 
-static void read_signs(lt_cluster *c)
+void lt_alive_drain(lt_cluster *c)
 {
     int from, n;
     size_t bytes;
@@ -99,7 +99,7 @@ static void *beat(void *ctx)
     void **request = lt_calloc((size_t)c->mpi.ranks, sizeof *request);
     do {
         for (int i = first; i < last && request; i++) send_sign(c, i, &request[i]);
-        read_signs(c);
+        lt_alive_drain(c);
         for (int i = first; i < last; i++) look_at_peer(c, i);
     } while (request && rest(c));
     lt_free((void *)request);
@@ -117,6 +117,13 @@ lt_status lt_alive_start(lt_cluster *c)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     c->beating = rc == 0;
     return rc ? LT_FAIL(LT_ERR_MEMORY, "no thread for the signs of life between ranks: %s", strerror(rc)) : LT_OK;
+}
+
+void lt_alive_hush(lt_cluster *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->hushed = true;
+    pthread_mutex_unlock(&c->lock);
 }
 
 void lt_alive_stop(lt_cluster *c)

@@ -174,9 +174,36 @@ lt_status lt_cluster_open(lt_cluster **out)
     return s;
 }
 
+static lt_status await_bye(lt_cluster *c)
+{
+    lt_message m;
+    LT_TRY(lt_cluster_receive(c, LT_TAG_BYE, forever, NULL, &m));
+    pthread_mutex_lock(&c->lock);
+    c->peer[m.from].gone = true;
+    pthread_mutex_unlock(&c->lock);
+    lt_free(m.data);
+    return LT_OK;
+}
+
+/* Signs that nobody has received are something that MPI libraries complain of, on standard output. A rank that is lost ends the wait. */
+static lt_status say_bye(lt_cluster *c)
+{
+    lt_alive_hush(c);
+    if (c->mpi.rank) {
+        LT_TRY(lt_cluster_send(c, 0, LT_TAG_BYE, "", 1));
+        LT_TRY(await_bye(c));
+    } else {
+        for (int i = 1; i < c->mpi.ranks; i++) LT_TRY(await_bye(c));
+        for (int i = 1; i < c->mpi.ranks; i++) LT_TRY(lt_cluster_send(c, i, LT_TAG_BYE, "", 1));
+    }
+    lt_alive_drain(c);
+    return LT_OK;
+}
+
 void lt_cluster_close(lt_cluster *c)
 {
     if (!c) return;
+    if (c->beating && c->lost < 0) (void)say_bye(c); /* a rank that was lost meanwhile is seen below */
     lt_alive_stop(c);
     if (c->mpi.leave) {
         if (c->lost >= 0) c->mpi.abort(1); /* leaving in order would wait for the lost one */

@@ -17,6 +17,7 @@ typedef enum lt_cluster_tag {
     LT_TAG_DEAL,        /* from rank 0 */
     LT_TAG_RESULT,      /* to rank 0 */
     LT_TAG_GATHER, LT_TAG_BROADCAST,
+    LT_TAG_BYE,         /* the last message of a rank, and of rank 0 to it */
     LT_TAG_COUNT
 } lt_cluster_tag;
 

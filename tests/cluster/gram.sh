@@ -77,7 +77,7 @@ for round in $(seq $((3 * KILLS))); do
     set -- $list
     victim=$(((victim + 1) % $#)) 2>/dev/null || victim=0
     shift $victim
-    if [ -e "$k.part.tiles" ] && kill -9 "$1" 2>/dev/null; then killed=$((killed + 1)); fi
+    if [ -e "$k.part.tiles" ] && lives "$1" && kill -9 "$1" 2>/dev/null; then killed=$((killed + 1)); fi
     ranks_ended $list || fail "round $round: a rank outlives the one that was killed"
     launcher_ended $pid
     if [ -e "$k" ]; then equal "$k" "round $round"; rm -f "$k"*; before=0; continue; fi
@@ -119,7 +119,7 @@ refused 2 '--landmarks' $(launcher -n 2) $gram --x "$work/x.npy" --out "$k" --la
 refused 2 '--out K.npy' $(launcher -n 2) $gram --x "$work/x.npy"
 mkdir "$work/other"
 refused 1 'rank 1 (process .*): .*k.npy.part' $(on_one) $gram --out "$work/other/k.npy" --x "$work/x.npy"
-refused 1 'rank 1 (process .*): .*cannot write' $(on_one) sh -c "ulimit -f 6000; exec $gram --out $k --x $work/x.npy"
+refused 1 'rank 1 (process .*): .*cannot write' $(on_one) sh -c "ulimit -f 16000; exec $gram --out $k --x $work/x.npy"
 rm -f "$k.part"*
 [ ! -e "$k" ] && [ ! -e "$work/other/k.npy" ] || fail "a refused run left a file"
 

@@ -45,13 +45,14 @@ grep -q '20 starts: 20 feasible, 0 infeasible, 0 failed; f: best' "$work/out" ||
 killed=0
 for round in $(seq $((4 * KILLS))); do
     [ $killed -lt $KILLS ] || break
-    under 100 3 "$lathe" solve example:A5 --starts 100000 --quiet > "$work/out" 2>&1 &
+    under 100 3 "$lathe" solve "$work/p.lt" --starts 100000 --quiet > "$work/out" 2>&1 &
     pid=$!
     for _ in $(seq 200); do list=$(pgrep -f "^$lathe solve .*100000" | head -n 3); [ "$(echo "$list" | wc -w)" = 3 ] && break; sleep 0.05; done
     sleep 0.$((3 + round % 5))
     set -- $list
     shift $((round % 3)) 2>/dev/null
-    [ $# -gt 0 ] && kill -9 "$1" 2>/dev/null && killed=$((killed + 1))
+    grep -q 'lathe solve: ' "$work/out" && { fail "round $round: it does not run"; cat "$work/out"; break; }
+    [ $# -gt 0 ] && lives "$1" && kill -9 "$1" 2>/dev/null && killed=$((killed + 1))
     ranks_ended $list || fail "a rank outlives the one that was killed"
     launcher_ended $pid && fail "a killed rank: status 0"
 done
