@@ -2,7 +2,8 @@
 
     PYTHONPATH=BUILD/python python3 bench/peers/circuits.py BUILD/bin/lathe [--quick] > circuits.json
 
-Calls of lathe and of a peer are taken in turns; medians with their spread (distance of the quartiles). What is not installed is left out, with a word on standard
+Calls of lathe and of a peer are taken in turns; medians with their spread (distance of the quartiles), of the clock and of the cores' time: what else runs on a
+machine makes the clock's go up by far more than the cores'. What is not installed is left out, with a word on standard
 error. Results are compared before they are timed. SPDX-License-Identifier: BSD-3-Clause
 """
 import json
@@ -32,23 +33,26 @@ ROWS, VERSIONS = [], {"numpy": np.__version__}
 
 
 def turns(calls, repeats):
-    """Median, quartile distance and last result of each call; all once unmeasured, then in turns."""
+    """Median, quartile distance, median of the cores' time and last result of each call; all once unmeasured, then in turns."""
     results = {name: call() for name, (call, _) in calls.items()}
-    times = {name: [] for name in calls}
+    times, cores = {name: [] for name in calls}, {name: [] for name in calls}
     for turn in range(repeats):
         for name, (call, most) in calls.items():
             if turn >= most:
                 continue
-            start = time.perf_counter()
+            start, used = time.perf_counter(), time.process_time()
             results[name] = call()
             times[name].append(time.perf_counter() - start)
+            cores[name].append(time.process_time() - used)
     spread = {name: float(np.subtract(*np.percentile(t, [75, 25]))) for name, t in times.items()}
-    return {name: float(np.median(t)) for name, t in times.items()}, spread, results
+    return {name: float(np.median(t)) for name, t in times.items()}, (spread, {name: float(np.median(t)) for name, t in cores.items()}), results
 
 
 def row(name, n, q, seconds, spread, target, peer, difference, **more):
     """target: what the ratio is to reach; None: a row without one."""
-    ratio = seconds[peer] / seconds["lathe"]
+    ratio, (spread, cores) = seconds[peer] / seconds["lathe"], spread
+    if cores:
+        more = {"cores_ratio": cores[peer] / cores["lathe"], "lathe_cores_seconds": cores["lathe"], "peer_cores_seconds": cores[peer], **more}
     ROWS.append({"row": name, "n": n, "q": q, "lathe_seconds": seconds["lathe"], "lathe_spread": spread["lathe"], "peer": peer, "peer_seconds": seconds[peer], "peer_spread": spread[peer],
                  "ratio": ratio, "target": target, "max_difference": difference, **more})
     print(f"{name:28} N {n:5} q {q:2}  {peer:26} {seconds[peer]:9.4g} s  lathe {seconds['lathe']:9.4g} s  {ratio:9.4g}x  target {target}  off by {difference:.2g} {more or ''}", file=sys.stderr)
@@ -131,7 +135,8 @@ def states(qml, q, n, one_by_one, targets):
     seconds, spread, made = turns(calls, 9)
     for peer in ("lightning.qubit, one by one", "Qiskit Aer"):  # timed on fewer rows, one after the other either way
         if peer in calls:
-            seconds[peer], spread[peer] = seconds[peer] * n / one_by_one, spread[peer] * n / one_by_one
+            for numbers in (seconds, *spread):
+                numbers[peer] *= n / one_by_one
     for peer in list(calls)[1:]:
         theirs = reversed_wires(made[peer], q) if peer == "Qiskit Aer" else made[peer]
         more = {}
@@ -191,7 +196,8 @@ def gradient(qml):
     weights = pnp.array(w, requires_grad=True)
     seconds, spread, made = turns({"lathe": (lambda: kernel.gradient(x, dK), 99), "its kernel": (lambda: kernel(x), 99), "default.qubit, backprop": (lambda: slope(weights), 3)}, 9)
     difference = float(np.abs(made["lathe"] - np.asarray(made["default.qubit, backprop"])).max())
-    row("gradient, strong, 3 layers", n, q, seconds, spread, 100, "default.qubit, backprop", difference, over_its_kernel=seconds["lathe"] / seconds["its kernel"])
+    row("gradient, strong, 3 layers", n, q, seconds, spread, 100, "default.qubit, backprop", difference, over_its_kernel=seconds["lathe"] / seconds["its kernel"],
+        over_its_kernel_cores=spread[1]["lathe"] / spread[1]["its kernel"])
 
 
 def train(qml):
@@ -216,7 +222,7 @@ def train(qml):
         best = max(best, -float(before))
     best = max(best, float(value(weights)))
     seconds = {"lathe": ours["seconds"], "Adam on backprop": time.perf_counter() - start}
-    row(f"training, 60 weights, {steps} steps", n, q, seconds, {"lathe": 0.0, "Adam on backprop": 0.0}, None, "Adam on backprop", abs(first - ours["alignment_start"]),
+    row(f"training, 60 weights, {steps} steps", n, q, seconds, ({"lathe": 0.0, "Adam on backprop": 0.0}, None), None, "Adam on backprop", abs(first - ours["alignment_start"]),
         alignment=ours["alignment"], peer_alignment=best)
 
 

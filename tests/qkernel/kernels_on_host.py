@@ -455,6 +455,50 @@ def overlap_tiles(products, multiply):
 SHAPE = {"WARPS_M": 2, "WARPS_N": 2, "FRAGMENTS_M": 2, "FRAGMENTS_N": 4, "BLOCKS": 2}
 
 
+# States of many amplitudes whose overlaps are near one, so that every stage adds to sums that are already large. Every stage adds about the same: roundings of a
+# sum in single precision all go one way.
+LONG = TILES + r"""
+int main()
+{
+    std::vector<double> re((size_t)n << Q), im((size_t)n << Q), roots(padded, 1);
+    uint4 *s = (uint4 *)aligned_alloc(64, sizeof(uint4) * padded * AMPLITUDES);
+    memset(s, 0, sizeof(uint4) * padded * AMPLITUDES);
+    for (int w = 0; w < 8; w++) warp_barrier[w] = new std::barrier<>(32);
+    for (int h = 0; h < 1 << 16; h++) value[h] = value_of(h);
+    for (int i = 0; i < n; i++) {
+        double length = 0;
+        double *r = &re[(size_t)i << Q], *m = &im[(size_t)i << Q];
+        for (int k = 0; k < 1 << Q; k++) {
+            r[k] = 1 + 0.3 * rand() / RAND_MAX, m[k] = 0.4 + 0.1 * i + 0.3 * rand() / RAND_MAX;
+            length += r[k] * r[k] + m[k] * m[k];
+        }
+        for (int k = 0; k < 1 << Q; k++) r[k] /= sqrt(length), m[k] /= sqrt(length), ((float2 *)s)[((size_t)i << Q) + k] = { (float)r[k], (float)m[k] };
+    }
+    states_text::lt_states_job of_rows = { n };
+    launch(1, 256, [&] { states_text::split_pairs(&of_rows, s); });
+    auto want = [&](int a, int b) {
+        complex_t sum = 0;
+        for (int k = 0; k < 1 << Q; k++) sum += conj(complex_t(re[((size_t)a << Q) + k], im[((size_t)a << Q) + k])) * complex_t(re[((size_t)b << Q) + k], im[((size_t)b << Q) + k]);
+        return std::norm(sum);
+    };
+    auto run = [&](lt_tile_job *j, int2 *tiles, double *k) { launch(1, THREADS, [=] { overlap(j, tiles, (amplitude_t *)s, (amplitude_t *)s, k, k); }); };
+    allowed = BOUND;
+    fill(false, roots, TILE_M, TILE_N, run, want, false);
+    free(s);
+    printf("off by %.3g\n", furthest);
+    return failures;
+}
+"""
+
+
+def long_sums(whole):
+    """One warp of one fragment; 2 and 8 parts of sums that go on in double."""
+    text = whole.replace(HALVES, LONG)
+    for q in (12, 14):
+        yield f"long sums, float32, q = {q}", text, {"WARPS_M": 1, "WARPS_N": 1, "FRAGMENTS_M": 1, "FRAGMENTS_N": 1, "BLOCKS": 1, "Q": q, "AMPLITUDES": 1 << q - 1, "DEPTH": 8,
+                                                     "STAGES": 2, "REAL_T": "float", "SPLIT": 3, "PRODUCTS": 3, "K_TYPE": "double", "NORMALIZE": 0, "REPAIR": 0, "N_ROWS": 8, "BOUND": 1e-6}
+
+
 def tiles():
     overlap = overlap_tiles("overlap_f64.cu", MULTIPLY)
     shape = {**SHAPE, "AMPLITUDES": 16, "DEPTH": 8, "STAGES": 3}
@@ -482,6 +526,7 @@ def halves():
             yield f"{'float16' if products == 1 else 'float32'}, q = {q}, normalised {normalize}", whole, {
                 **SHAPE, "Q": q, "AMPLITUDES": 1 << q - 1, "DEPTH": depth, "STAGES": 2, "REAL_T": "float", "SPLIT": products, "PRODUCTS": products,
                 "K_TYPE": "double", "NORMALIZE": normalize, "REPAIR": normalize, "N_ROWS": 100 if q == 4 else 60, "BOUND": BOUNDS[products, normalize]}
+    yield from long_sums(whole)
 
 
 def judge(off_by):
