@@ -51,6 +51,21 @@ done <<'CASES'
 rows 268435456
 CASES
 
+# Damaged chunks are the file's fault (2), not a want of memory (1).
+bytes=$(wc -c <"$work/good.h5")
+found=0
+for part in 2 3 4 5 6 7 8 9; do
+    cp "$work/good.h5" "$work/bad.h5"
+    head -c 300 /dev/zero | tr '\0' '\377' | dd of="$work/bad.h5" bs=1 seek=$((bytes * part / 10)) conv=notrunc 2>/dev/null
+    for request in "extract-features $work/bad.h5 --output $work/e.h5 --overwrite" "merge --out $work/m.h5 $work/bad.h5" "table $work/bad.h5 --csv $work/t.csv"; do
+        # shellcheck disable=SC2086
+        soon $request
+        [ "$got" -ne 1 ] || { fail "$last with damage at $part/10: status 1"; head -n 3 "$work/err"; }
+        [ "$got" -eq 0 ] || found=$((found + 1))
+    done
+done
+[ $found -gt 0 ] || fail "no damage was found"
+
 # Control characters stay in the file: whatever it says of itself, in a dataset, a configuration, a problem, a table.
 escape=$(printf '\033')
 tame() { # tame ARGUMENTS...
