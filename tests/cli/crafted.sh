@@ -70,7 +70,7 @@ done
 escape=$(printf '\033')
 tame() { # tame ARGUMENTS...
     soon "$@"
-    ! grep -q "$escape" "$work/out" "$work/err" || { fail "$last: an escape sequence reaches the terminal"; cat -v "$work/out" "$work/err" | head -n 5; }
+    ! LC_ALL=C grep -qF "$escape" "$work/out" "$work/err" || { fail "$last: an escape sequence reaches the terminal"; cat -v "$work/out" "$work/err" | head -n 5; }
 }
 for where in /metadata@config /metadata@sampling_metrics /@engine_version /@precision /@device /parameters@dimension_names; do
     "$craft" "$work/good.h5" "$work/bad.h5" "$where" attribute-garbage || fail "cannot craft $where"
@@ -84,11 +84,24 @@ tame generate --config "$work/name.yaml" --dry-run
 tame generate --config "$work/name.yaml" --output "$work/named.h5" --verbose
 sed 's/choices: \[gaussian\]/choices: ["g\\e"]/' "$c" >"$work/choice.yaml"
 tame generate --config "$work/choice.yaml"
+# so do characters that are two or three bytes: the control sequence of U+009B, and U+202E, which turns the direction of writing
+for escape in "$escape" "$(printf '\302\233')" "$(printf '\342\200\256')"; do
 printf 'var x[1] = [1]\ndata A = load("%s[31m.csv") # %s\nminimize foo(x)\n' "$escape" "$escape" >"$work/e.lt"
 tame solve "$work/e.lt"
 printf 'a,b,k\n1,%s[31m,x\n2,3,y\n' "$escape" >"$work/e.csv"
 tame qsvm --x "$work/e.csv" --label-column k
 tame info "$work/$escape"
+printf 'name: %s\n' "$escape" >"$work/e.yaml"
+tame generate --config "$work/e.yaml"
+printf '{"a": "%s", b}' "$escape" >"$work/e.json"
+tame generate --config "$work/e.json"
+printf 'OPENQASM 3.0;\nqubit[2] q;\n%s x q[0];\n' "$escape" >"$work/e.qasm"
+tame gram --x "$work/none.npy" --circuit "$work/e.qasm" --out "$work/k.npy"
+tame solve --set "$escape=1" "$work/e.lt"
+tame generate "--$escape"
+tame explain "$escape"
+tame tune --list --file "$work/e.qasm"
+done
 
 # Refused by name, nothing followed: a FIFO would hang whoever opens it.
 "$craft" "$work/good.h5" "$work/bad.h5" /inputs/fields external-storage
