@@ -56,11 +56,26 @@ done <<'CASES'
 rows 268435456
 CASES
 
+# Damaged chunks are the file's fault (2), not a want of memory (1).
+bytes=$(wc -c <"$work/good.h5")
+found=0
+for part in 2 3 4 5 6 7 8 9; do
+    cp "$work/good.h5" "$work/bad.h5"
+    head -c 300 /dev/zero | tr '\0' '\377' | dd of="$work/bad.h5" bs=1 seek=$((bytes * part / 10)) conv=notrunc 2>/dev/null
+    for request in "extract-features $work/bad.h5 --output $work/e.h5 --overwrite" "merge --out $work/m.h5 $work/bad.h5" "table $work/bad.h5 --csv $work/t.csv"; do
+        # shellcheck disable=SC2086
+        soon $request
+        [ "$got" -ne 1 ] || { fail "$last with damage at $part/10: status 1"; head -n 3 "$work/err"; }
+        [ "$got" -eq 0 ] || found=$((found + 1))
+    done
+done
+[ $found -gt 0 ] || fail "no damage was found"
+
 # Control characters stay in the file: whatever it says of itself, in a dataset, a configuration, a problem, a table.
 escape=$(printf '\033')
 tame() { # tame ARGUMENTS...
     soon "$@"
-    ! grep -q "$escape" "$work/out" "$work/err" || { fail "$last: an escape sequence reaches the terminal"; cat -v "$work/out" "$work/err" | head -n 5; }
+    ! LC_ALL=C grep -qF "$escape" "$work/out" "$work/err" || { fail "$last: an escape sequence reaches the terminal"; cat -v "$work/out" "$work/err" | head -n 5; }
 }
 for where in /metadata@config /metadata@sampling_metrics /@engine_version /@precision /@device /parameters@dimension_names; do
     "$craft" "$work/good.h5" "$work/bad.h5" "$where" attribute-garbage || fail "cannot craft $where"
@@ -75,11 +90,24 @@ tame generate --config "$work/name.yaml" --dry-run
 tame generate --config "$work/name.yaml" --output "$work/named.h5" --verbose
 sed 's/choices: \[gaussian\]/choices: ["g\\e"]/' "$c" >"$work/choice.yaml"
 tame generate --config "$work/choice.yaml"
+# so do characters that are two or three bytes: the control sequence of U+009B, and U+202E, which turns the direction of writing
+for escape in "$escape" "$(printf '\302\233')" "$(printf '\342\200\256')"; do
 printf 'var x[1] = [1]\ndata A = load("%s[31m.csv") # %s\nminimize foo(x)\n' "$escape" "$escape" >"$work/e.lt"
 tame solve "$work/e.lt"
 printf 'a,b,k\n1,%s[31m,x\n2,3,y\n' "$escape" >"$work/e.csv"
 tame qsvm --x "$work/e.csv" --label-column k
 tame info "$work/$escape"
+printf 'name: %s\n' "$escape" >"$work/e.yaml"
+tame generate --config "$work/e.yaml"
+printf '{"a": "%s", b}' "$escape" >"$work/e.json"
+tame generate --config "$work/e.json"
+printf 'OPENQASM 3.0;\nqubit[2] q;\n%s x q[0];\n' "$escape" >"$work/e.qasm"
+tame gram --x "$work/none.npy" --circuit "$work/e.qasm" --out "$work/k.npy"
+tame solve --set "$escape=1" "$work/e.lt"
+tame generate "--$escape"
+tame explain "$escape"
+tame tune --list --file "$work/e.qasm"
+done
 
 # Refused by name, nothing followed: a FIFO would hang whoever opens it.
 "$craft" "$work/good.h5" "$work/bad.h5" /inputs/fields external-storage

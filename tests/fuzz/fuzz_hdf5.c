@@ -70,6 +70,18 @@ static void put_array(hid_t file, const uint8_t *d)
     H5Pclose(create);
 }
 
+/* Writing a value makes whole chunks, and a crafted one may be of gigabytes: that is not the reader's doing. */
+static bool is_small(hid_t array)
+{
+    enum { MOST_BYTES = 1 << 20 };
+    hid_t create = array < 0 ? -1 : H5Dget_create_plist(array);
+    hsize_t chunk[H5S_MAX_RANK], bytes = 8;
+    int rank = create < 0 ? -1 : H5Pget_layout(create) == H5D_CHUNKED ? H5Pget_chunk(create, H5S_MAX_RANK, chunk) : 0;
+    for (int i = 0; i < rank && bytes <= MOST_BYTES; i++) bytes = chunk[i] > MOST_BYTES ? (hsize_t)MOST_BYTES + 1 : bytes * chunk[i];
+    if (create >= 0) H5Pclose(create);
+    return rank >= 0 && bytes <= MOST_BYTES;
+}
+
 /* Values of an array of numbers: one of a few that matter, in one place or everywhere. */
 static void put_values(hid_t file, const uint8_t *d)
 {
@@ -79,7 +91,7 @@ static void put_values(hid_t file, const uint8_t *d)
     hid_t array = H5Dopen2(file, array_of(d[1]), H5P_DEFAULT), space = array < 0 ? -1 : H5Dget_space(array), type = array < 0 ? -1 : H5Dget_type(array);
     hssize_t n = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
     H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
-    if (n > 0 && n <= MOST && (class == H5T_INTEGER || class == H5T_FLOAT) && H5Dread(array, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, all) >= 0) {
+    if (n > 0 && n <= MOST && is_small(array) && (class == H5T_INTEGER || class == H5T_FLOAT) && H5Dread(array, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, all) >= 0) {
         double v = d[4] & 0x80 ? 0.0 / (double)(d[4] & 1) : values[d[4] % 16];
         for (hssize_t i = 0; i < n; i++)
             if (d[5] & 1 || i == (d[2] | d[3] << 8) % n) all[i] = v;

@@ -141,12 +141,13 @@ static lt_status read_piece(const lt_file_scan *s, const lt_file_item *item, con
     for (int k = 0; k < item->rank; k++) start[k] = (hsize_t)(k ? q->start[k] : row), count[k] = (hsize_t)(k ? q->count[k] : n);
     hid_t from = H5Dget_space(array), to = H5Screate_simple(item->rank, count, NULL);
     hid_t transfer = transfer_of(n * (int64_t)(lt_read_row_bytes(item, q) / out_bytes(item, q->what)));
-    int r = from < 0 || to < 0 || transfer < 0 || H5Sget_simple_extent_ndims(from) != item->rank || H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) < 0
-                ? -1 : H5Dread(array, out_type(item, q->what), to, from, transfer, out);
+    bool read = from >= 0 && to >= 0 && transfer >= 0 && H5Sget_simple_extent_ndims(from) == item->rank
+                && H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 && H5Dread(array, out_type(item, q->what), to, from, transfer, out) >= 0;
+    lt_status st = read ? LT_OK : lt_hdf5_fail(LT_ERR_FORMAT, s->path, item->path); /* the next call of the library forgets why */
     if (transfer >= 0) H5Pclose(transfer);
     if (from >= 0) H5Sclose(from);
     if (to >= 0) H5Sclose(to);
-    return r < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, item->path) : LT_OK;
+    return st;
 }
 
 static lt_status serve_numbers(const lt_file_scan *s, const lt_read_request *q, int fd)

@@ -91,7 +91,8 @@ static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *ctx)
     static const char words[] = "error message = '", number[] = "errno = ";
     failure *f = ctx;
     f->lacks_memory |= error->maj_num == H5E_RESOURCE && (error->min_num == H5E_NOSPACE || error->min_num == H5E_CANTALLOC);
-    f->lacks_memory |= error->desc && (strstr(error->desc, "allocat") || strstr(error->desc, "H5MM_")); /* "image null after H5MM_realloc()" */
+    const bool of_the_file = error->desc && strstr(error->desc, "past end of allocation"); /* where it points */
+    f->lacks_memory |= error->desc && !of_the_file && (strstr(error->desc, "allocat") || strstr(error->desc, "H5MM_")); /* "image null after H5MM_realloc()" */
     if (n || !error->desc) return 0;
     const char *from = strstr(error->desc, words), *system = strstr(error->desc, number);
     if (system) f->error = atoi(system + sizeof number - 1);
