@@ -70,6 +70,9 @@ typedef struct core_array { /* zero-initialised: none */
    `what` names it in messages. */
 int  core_array_take(PyObject *obj, lt_dtype want, const char *what, core_array *out);
 void core_array_release(core_array *a);
+/* The memory of a dense array that can be written, of so many bytes, until core_array_into_done. */
+int  core_array_into(PyObject *obj, size_t bytes, const char *what, core_buffer *view);
+void core_array_into_done(core_buffer *view);
 /* 1: obj is a numpy.ndarray that fits as it is; 0: it is not, and nothing was taken. Never raises. */
 int  core_array_take_exact(PyObject *obj, lt_dtype want, core_array *out);
 int64_t core_array_count(const core_array *a);

@@ -97,27 +97,38 @@ static PyObject *dataset_items(PyObject *self, PyObject *unused)
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------------------- */
-/* read(path, first, n[, integers]): rows as float32, or int64. */
+static lt_status read_rows(core_dataset *d, const char *path, long long first, long long n, int integers, void *data, const lt_shape *s)
+{
+    lt_status status;
+    Py_BEGIN_ALLOW_THREADS
+    PyThread_acquire_lock(d->lock, WAIT_LOCK);
+    status = integers ? lt_dataset_read_ints(d->handle, path, first, n, data, lt_shape_count(s)) : lt_dataset_read(d->handle, path, first, n, data, lt_shape_count(s));
+    PyThread_release_lock(d->lock);
+    Py_END_ALLOW_THREADS
+    return status;
+}
+
+/* read(path, first, n[, integers[, into]]): rows as float32, or int64; written into an array where one is given. */
 static PyObject *dataset_read(PyObject *self, PyObject *args)
 {
     core_dataset *d = (core_dataset *)self;
     const char *path;
     long long first, n;
     int integers = 0;
-    if (!PyArg_ParseTuple(args, "sLL|p:read", &path, &first, &n, &integers) || !is_open(d)) return NULL;
+    PyObject *made = NULL;
+    if (!PyArg_ParseTuple(args, "sLL|pO:read", &path, &first, &n, &integers, &made) || !is_open(d)) return NULL;
     lt_shape s = lt_dataset_shape(d->handle, path);
     if (!s.rank) return PyErr_Format(core.error[LT_ERR_ARGUMENT], "the file has no array '%s'", path);
     if (n < 0) return PyErr_Format(core.error[LT_ERR_ARGUMENT], "%lld rows of '%s'", n, path);
     s.dim[0] = n;
+    core_buffer view;
     void *data;
-    PyObject *made = core_array_new(integers ? LT_I64 : LT_F32, &s, &data);
+    bool into = made != NULL;
+    if (into && core_array_into(made, (size_t)lt_shape_count(&s) * (integers ? 8 : 4), "read: the array", &view)) return NULL;
+    made = into ? Py_NewRef(made) : core_array_new(integers ? LT_I64 : LT_F32, &s, &data);
     if (!made) return NULL;
-    lt_status status;
-    Py_BEGIN_ALLOW_THREADS
-    PyThread_acquire_lock(d->lock, WAIT_LOCK);
-    status = integers ? lt_dataset_read_ints(d->handle, path, first, n, data, lt_shape_count(&s)) : lt_dataset_read(d->handle, path, first, n, data, lt_shape_count(&s));
-    PyThread_release_lock(d->lock);
-    Py_END_ALLOW_THREADS
+    lt_status status = read_rows(d, path, first, n, integers, into ? view.buf : data, &s);
+    if (into) core_array_into_done(&view);
     if (core_check(status)) Py_CLEAR(made);
     return made;
 }
@@ -222,7 +233,7 @@ static PyMethodDef dataset_methods[] = {
     { "card", dataset_card, METH_VARARGS, "card(checksum, license): Markdown." },
     { "close", dataset_close, METH_NOARGS, "Closes the file." },
     { "items", dataset_items, METH_NOARGS, "Every group and array: path, group, dtype, shape, compression, stored_bytes." },
-    { "read", dataset_read, METH_VARARGS, "read(path, first, n, integers=False): rows as float32, or int64." },
+    { "read", dataset_read, METH_VARARGS, "read(path, first, n, integers=False, into): rows as float32, or int64; written into an array where one is given." },
     { "read_step", dataset_read_step, METH_VARARGS, "read_step(first, n, t): states of step t." },
     { "texts", dataset_texts, METH_O, "texts(path): labels, or an attribute 'path@name'." },
     { 0 },
