@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { COLUMNS_MAX = 1200, SAMPLES_MAX = 20, FEW_BOUNDS = 400 };
-#define TOO_FAR 1e4            /* times the way to the most violated constraint alone: a d so long is none */
+#define MOST_TIMES_LONGER 1e4 /* times the way to the most violated constraint alone: a d so long is none */
 #define FLAT 1e6             /* times max(1, |x|): who is farther than that from zero does not change */
 #define NOTHING 1e-9         /* share of the largest weight that is none */
 
@@ -134,7 +134,7 @@ static bool contradicts(search *s)
     if (lt_qp_set_matrix(s->qp, s->n_pick, s->part, s->n_pick)) return false;
     const lt_qp_problem p = { .c = s->linear, .lower = s->lower, .upper = s->upper, .start = s->y };
     if (lt_qp_solve(s->qp, &p, s->y, &info) || info.status == LT_QP_FAILED) return false;
-    return left_over(s) < 1 / (1 + TOO_FAR * TOO_FAR);
+    return left_over(s) < 1 / (1 + MOST_TIMES_LONGER * MOST_TIMES_LONGER);
 }
 
 /* ---- A smallest set ---------------------------------------------------------------------------------------------------------- */
