@@ -32,7 +32,7 @@ static const lt_option rows[] = {
 };
 static const lt_option_group groups[] = CLI_GROUPS(rows);
 static const lt_option_table table = {
-    .program = "lathe train-kernel", .summary = "train the weights of a circuit's kernel", .groups = groups, .n_groups = CLI_LEN(groups),
+    .program = "lathe train-kernel", .summary = "Train the weights of a circuit's kernel", .groups = groups, .n_groups = CLI_LEN(groups),
     .example = "lathe train-kernel --x X.npy --labels y.npy --map 'strong(layers=3, reupload=true)' --out W.npy --report train.html",
 };
 
