@@ -110,6 +110,29 @@ def gram_cpu():
     return f"From `bench/results/gram-peers.json` (CPU, 2 cores; {versions}).\n\n" + table(["row", "N", "qubits", "lathe", "peer", "faster"], rows)
 
 
+def circuits_cpu():
+    d = load("circuits-peers")
+    versions = ", ".join(f"{k} {v}" for k, v in d["versions"].items())
+    head = ["row", "N", "qubits", "lathe", "peer", "", "faster", "by cores' time", "target"]
+    rows = [[r["row"], r["n"], r["q"], time(r["lathe_seconds"]), time(r["peer_seconds"]), r["peer"], ratio(r["ratio"]), ratio(r.get("cores_ratio")), ratio(r["target"])] for r in d["rows"]]
+    gradient = next(r for r in d["rows"] if "over_its_kernel" in r)
+    trained = next(r for r in d["rows"] if "alignment" in r)
+    bound = next(r for r in d["rows"] if "of_bound" in r)
+    words = (f"Other work ran on the machine (load {digits(d['load_before'])} to {digits(d['load'])} on {d['machine']['cores']} cores), which the clock counts and the cores' time does not. The gradient takes "
+             f"{digits(gradient['over_its_kernel_cores'])} times the kernel by the cores' time (target 4, by the clock {digits(gradient['over_its_kernel'])}). Passes of unfused gates over states of 16 wires would take "
+             f"{time(bound['unfused_bandwidth_bound_seconds'])} at the bandwidth of a copy. Training ends at an alignment of {trained['alignment']:.4f}, Adam at {trained['peer_alignment']:.4f}.")
+    return origin("circuits-peers") + f" {versions}.\n\n" + table(head, rows) + "\n\n" + words
+
+
+def auto_cpu():
+    d = load("gram-auto")
+    beyond = [f"{r['dtype']}, {r['qubits']} qubits, {r['n']} rows: {ratio(r['ratio'])}" for r in d["rows"] if r["ratio"] > 1.1]
+    near = sum(1.1 >= r["ratio"] for r in d["rows"])
+    rows = [[r["dtype"], r["qubits"], r["n"], time(r["states_s"]), time(r["transfer_s"]), r["best"], r["chosen"], ratio(r["ratio"])] for r in d["rows"] if max(r["states_s"], r["transfer_s"]) < 2.5 * min(r["states_s"], r["transfer_s"])]
+    return (origin("gram-auto") + f" At {near} of {len(d['rows'])} points the choice is within a tenth of the best" + (f"; not at {'; '.join(beyond)}" if beyond else "") + ". Those where the two are close:\n\n"
+            + table(["precision", "qubits", "rows", "states", "transfer", "best", "auto", "auto / best"], rows))
+
+
 def qsvm_cpu():
     rows = [[r["name"], r["method"], time(r["kernel_seconds"]), time(r["total_seconds"]), f"{r['f1']:.3f}", f"{r['roc_auc']:.4f}"] for r in load("qsvm")["rows"]]
     return origin("qsvm") + "\n\n" + table(["run", "method", "kernel", "whole run", "F1", "ROC AUC"], rows)

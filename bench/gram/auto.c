@@ -128,6 +128,7 @@ static lt_status present(const grid *g)
         lt_json_array_end(j);
         lt_json_field_double(j, "worst", worst);
         lt_json_field_int(j, "beyond_a_tenth", beyond);
+        (void)cli_json_machine(g->b->c);
     } else {
         cli_table_print(t, stdout);
         printf("%d of %d points are more than a tenth above the best, the worst %.3f times it\n", beyond, g->n_points, worst);
