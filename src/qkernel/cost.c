@@ -7,7 +7,7 @@
 
 /* Least times of many calls in turns, 4 to 13 qubits, 20 to 3000 rows, both precisions (decision 274). A call; an amplitude of a row that is made and packed; an
    amplitude of a pair, in double; a pair that is squared and written; a wire of a pair. */
-static const double states_call = 5000, transfer_call = 3300, amplitude_made = 0.75, amplitude_pair = 0.0864, pair_written = 0.46, wire_pair = 6.0;
+static const double states_call = 5000, transfer_call = 4500, amplitude_made = 0.75, amplitude_pair = 0.0864, pair_written = 0.46, wire_pair = 6.0;
 enum { LANES_MEASURED = 8, PLANES_MEASURED = LT_PLANES_COMPLEX };
 
 static double pairs_of(const lt_plan_request *r)
