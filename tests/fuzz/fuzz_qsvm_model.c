@@ -11,18 +11,20 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_MEMBERS = 48, MOST_VALUES = 4096, RECORD = 8 };
+enum { MOST_MEMBERS = 48, MOST_VALUES = 4096, RECORD = 8, MOST_MACHINES = 16 };
 
-static struct { int n; char *name[MOST_MEMBERS]; lt_array array[MOST_MEMBERS]; } base;
+/* Two classes on layers; three classes with probabilities on a map. */
+enum { N_BASES = 2 };
+static struct base { int n; char *name[MOST_MEMBERS]; lt_array array[MOST_MEMBERS]; } bases[N_BASES];
 
 /* A machine of two qubits out of three features, trained once. */
-static void make_base(void)
+static void make_base(struct base *base, bool several)
 {
     double x[12 * 3];
-    uint8_t y[12];
+    int32_t y[12];
     lt_rng r = lt_rng_seed(7);
     for (int i = 0; i < 12; i++) {
-        y[i] = i % 2;
+        y[i] = i % (several ? 3 : 2);
         for (int k = 0; k < 3; k++) x[3 * i + k] = lt_rng_normal(&r) + y[i];
     }
     lt_qsvm_options opt = lt_qsvm_defaults();
@@ -34,15 +36,18 @@ static void make_base(void)
     opt.n_qubits = 2;
     opt.n_folds = 0;
     opt.C = 1;
-    gram.re_embed_between_layers = true;
+    opt.n_classes = several ? 3 : 2;
+    opt.probability = several;
+    if (several) opt.map = "zz(reps=1)";
+    else gram.re_embed_between_layers = true;
     opt.gram = &gram;
-    LT_FUZZ_REQUIRE(!lt_qsvm_create(NULL, &opt, &q) && !lt_qsvm_fit(q, &(lt_rows){ x, LT_F64, 12, 3, 0 }, y) && !lt_qsvm_save(q, path));
+    LT_FUZZ_REQUIRE(!lt_qsvm_create(NULL, &opt, &q) && !lt_qsvm_fit_targets(q, &(lt_rows){ x, LT_F64, 12, 3, 0 }, &(lt_qsvm_targets){ sizeof(lt_qsvm_targets), y, NULL, NULL }) && !lt_qsvm_save(q, path));
     lt_qsvm_destroy(q);
     LT_FUZZ_REQUIRE(!lt_npz_list(path, &names) && names.n <= MOST_MEMBERS);
-    base.n = names.n;
+    base->n = names.n;
     for (int i = 0; i < names.n; i++) {
-        base.name[i] = strdup(names.name[i]);
-        LT_FUZZ_REQUIRE(!lt_npz_read(path, names.name[i], &base.array[i]));
+        base->name[i] = strdup(names.name[i]);
+        LT_FUZZ_REQUIRE(!lt_npz_read(path, names.name[i], &base->array[i]));
     }
     lt_npz_names_free(&names);
 }
@@ -78,37 +83,43 @@ static void use(const char *path)
         return;
     }
     const lt_qsvm_info *i = lt_qsvm_get_info(q);
-    double x[2 * 9] = { 0.25, -1, 3 }, decision[2];
+    double x[2 * 9] = { 0.25, -1, 3 }, decision[2 * MOST_MACHINES], p[2 * MOST_MACHINES];
+    int32_t label[2];
     LT_FUZZ_REQUIRE(i && i->n_features >= 1 && i->n_features <= 9);
-    (void)lt_qsvm_decide(q, LT_QSVM_QUANTUM, &(lt_rows){ x, LT_F64, 2, i->n_features, 0 }, decision);
+    LT_FUZZ_REQUIRE(i->n_machines >= 1 && i->n_machines <= MOST_MACHINES && i->n_classes <= MOST_MACHINES);
+    if (!lt_qsvm_decide_pairs(q, LT_QSVM_QUANTUM, &(lt_rows){ x, LT_F64, 2, i->n_features, 0 }, decision)) {
+        (void)lt_qsvm_labels(q, LT_QSVM_QUANTUM, decision, 2, label);
+        (void)lt_qsvm_probabilities(q, decision, 2, p);
+    }
     lt_qsvm_destroy(q);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
     static double values[MOST_MEMBERS][MOST_VALUES];
-    if (!base.n) make_base();
+    struct base *base = &bases[n_bytes % RECORD % N_BASES]; /* a byte too many asks for the second */
+    if (!base->n) make_base(base, base != bases);
     lt_array array[MOST_MEMBERS];
-    memcpy(array, base.array, sizeof array);
-    int n = base.n;
+    memcpy(array, base->array, sizeof array);
+    int n = base->n;
     for (size_t at = 0; at + RECORD <= n_bytes; at += RECORD) {
-        int which = data[at] % base.n;
-        if (data[at] == 0xff) n = base.n - 1; /* the last one is missing */
+        int which = data[at] % base->n;
+        if (data[at] == 0xff) n = base->n - 1; /* the last one is missing */
         else replace(data + at, &array[which], values[which]);
     }
     const char *path = scratch("fuzzed.qsvm");
-    if (lt_npz_write(path, n, (const char *const *)base.name, array)) return 0;
+    if (lt_npz_write(path, n, (const char *const *)base->name, array)) return 0;
     int64_t live = lt_alloc_live();
     use(path);
     LT_FUZZ_REQUIRE(lt_alloc_live() == live);
     return 0;
 }
 
-/* Seed k: one number of member k changed, then another shape for the next. */
+/* Seeds of either base: one number of a member changed, then another shape for the next. */
 size_t lt_fuzz_seed(int index, uint8_t *out, size_t capacity)
 {
-    if (index >= 24 || capacity < 2 * RECORD) return 0;
-    const uint8_t seed[2 * RECORD] = { (uint8_t)index, 0x80, 0, 0, 0, 0, 16, 0, (uint8_t)(index + 1), 0, 2, 2, 3, 1, 16, 8 };
+    if (index >= 32 || capacity < 2 * RECORD + 1) return 0;
+    const uint8_t member = (uint8_t)(index / 2 * 3), seed[2 * RECORD + 1] = { member, 0x80, 0, 0, 0, 0, 16, 0, (uint8_t)(member + 1), 0, 2, 2, 3, 1, 16, 8 };
     memcpy(out, seed, sizeof seed);
-    return index % 2 ? sizeof seed : RECORD;
+    return (index % 4 < 2 ? 2 * RECORD : RECORD) + (size_t)(index % N_BASES);
 }
