@@ -43,6 +43,38 @@ static double objective(const char *expression)
     return v;
 }
 
+typedef struct outside { int64_t p, n; } outside;
+
+static bool look(void *ctx, const lt_iterate *it)
+{
+    outside *o = ctx;
+    o->p = it->p;
+    o->n += !(it->x[0] >= 0.25 && it->x[0] <= 4 && it->x[1] >= 1);
+    return false;
+}
+
+/* x log x + (y - 1/2)^2 with 0.25 <= x <= 4, y >= 1, from outside: bounds of AMPL's are kept, and are no constraints of the run. */
+LT_TEST(bounds_are_kept)
+{
+    lt_model *m = parse(HEADER(2, 0, 0) "O0 0\no0\no2\nv0\no43\nv0\no5\no1\nv1\nn0.5\nn2\nb\n0 0.25 4\n2 1\nx2\n0 -3\n1 -5\n");
+    lt_problem *p = NULL;
+    lt_solution *s = NULL;
+    outside o = { 0 };
+    lt_solve_options opt = lt_solve_defaults();
+    opt.iterate_fn = look;
+    opt.iterate_ctx = &o;
+    LT_CHECK_OK(lt_problem_from_model(m, &p));
+    LT_CHECK_OK(lt_solve(p, &opt, &s));
+    LT_CHECK(o.p == 0 && o.n == 0 && s->p == 3 && s->n_start_moved == 2);
+    LT_CHECK_NEAR(s->best.x[0], exp(-1), 1e-6);
+    LT_CHECK(s->best.x[1] == 1);
+    LT_CHECK_NEAR(s->certificate->bound_multipliers[1], 1, 1e-6);
+    LT_CHECK_NEAR(s->certificate->ci_multipliers[2], 1, 1e-6); /* 1 - y <= 0 comes last */
+    lt_solution_destroy(s);
+    lt_problem_destroy(p);
+    lt_model_destroy(m);
+}
+
 LT_TEST(every_operator_means_what_it_says)
 {
     static const struct { const char *text; double want; } cases[] = {

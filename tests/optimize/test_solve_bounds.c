@@ -270,6 +270,36 @@ LT_TEST(declared_bounds_are_kept_by_themselves)
     lt_solution_destroy(s);
 }
 
+/* ---- Problems of the literature ------------------------------------------------------------------------------------------- */
+LT_TEST(problems_with_published_optima)
+{
+    static const struct { const char *name; double f; } problems[] = {
+        { "hs021", -99.96 }, { "hs032", 1 }, { "hs036", -3300 }, { "hs071", 17.0140172891 }, { "hs076", -4.68181818182 }, { "a_optimal", NAN }, { "water_filling", NAN } };
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        char path[400], line[400];
+        double expected = NAN;
+        lt_model *m = NULL;
+        lt_problem *p = NULL;
+        lt_solution *s = NULL;
+        const lt_solve_options opt = SOLVE_OPTIONS(o.honor_bounds = LT_HONOR_ALL);
+        snprintf(path, sizeof path, "%s/%s.lt", LT_LITERATURE, problems[i].name);
+        FILE *f = fopen(path, "r");
+        while (f && fgets(line, sizeof line, f) && sscanf(line, "# expect f = %lf", &expected) != 1) {}
+        if (f) fclose(f);
+        LT_CHECK(!isnan(expected));
+        if (!isnan(problems[i].f)) LT_CHECK_NEAR(expected, problems[i].f, 1e-9);
+        LT_CHECK_OK(lt_model_read(path, &m));
+        LT_CHECK_OK(lt_problem_from_model(m, &p));
+        LT_CHECK_OK(lt_solve(p, &opt, &s));
+        const double sign = lt_model_get(m).maximize ? -1 : 1, got = s->best.present ? sign * s->best.f : NAN;
+        if (!(fabs(got - expected) <= 1e-6 * fmax(1, fabs(expected)))) LT_TEST_FAIL("%s: %.12g, expected %.12g; code %d", problems[i].name, got, expected, s->termination_code);
+        LT_CHECK(s->certificate->bound_multipliers && s->certificate->stationary);
+        lt_solution_destroy(s);
+        lt_problem_destroy(p);
+        lt_model_destroy(m);
+    }
+}
+
 /* ---- Bad input --------------------------------------------------------------------------------------------------------------- */
 LT_TEST(what_cannot_be_is_named)
 {

@@ -148,6 +148,15 @@ class Constraints(unittest.TestCase):
             theirs, ours = minimize(f, x0, **kwargs), lathe.minimize(f, x0, **kwargs)
             self.assertAlmostEqual(ours.fun, theirs.fun, places=3)
 
+    def test_keep_feasible_keeps_iterates_inside(self):
+        class Bounds:
+            lb, ub, keep_feasible = np.array([0.1, -np.inf]), np.array([np.inf, 0.5]), True
+        seen = []
+        r = lathe.minimize(lambda x: np.sum(x * x) - np.log(x[0]) + np.abs(x[1] - 2), [5.0, 0.0], bounds=Bounds(), callback=lambda x: seen.append(np.array(x)) and False)
+        np.testing.assert_allclose(r.x, [np.sqrt(0.5), 0.5], atol=1e-6)
+        self.assertTrue(all(x[0] >= 0.1 and x[1] <= 0.5 for x in seen))
+        self.assertIsNotNone(r.solution.certificate["bound_multipliers"])
+
     def test_fixed_variables_and_keep_feasible(self):
         r = lathe.minimize(lambda x: np.sum((x - 3) ** 2), [0.0, 1.0], bounds=[(2, 2), (None, None)])
         np.testing.assert_allclose(r.x, [2, 3], atol=1e-5)
