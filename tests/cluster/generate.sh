@@ -97,7 +97,7 @@ refused() {
     shift 2
     timeout -k 5 60 "$@" > "$work/out" 2>&1
     got=$?
-    [ "$got" = "$want" ] || { fail "$text: status $got, expected $want"; cat "$work/out"; }
+    ranks_gave "$want" "$got" "$work/out" || { fail "$text: status $got, expected $want"; cat "$work/out"; }
     [ "$(grep -c -- "$text" "$work/out")" = 1 ] || { fail "not said once: $text"; cat "$work/out"; }
 }
 sed 's/total_samples: 300/total_samples: 301/' "$work/c.yaml" > "$work/d.yaml"

@@ -54,6 +54,9 @@ launcher_ended() {
     return $status
 }
 
+# ranks_gave STATUS GOT FILE: the first rank that failed ended with STATUS, as the launcher did (GOT), or as it reported in FILE before it crashed itself.
+ranks_gave() { [ "$1" = "$2" ] || grep -q "^ *Exit code: *$1\$" "$3"; }
+
 # aborted SECONDS N COMMAND...: under() for a run that ends by MPI_Abort. mpirun of Open MPI 4.1.4 now and then crashes, or waits for
 # ever in PMIx_server_finalize, once it has ended every rank. So the ranks are judged: 124 where one outlives the deadline, else 1; a
 # launcher without a rank for 10 s, before the first or after the last, is killed.

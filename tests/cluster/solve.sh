@@ -64,7 +64,7 @@ refused() {
     shift 2
     timeout -k 5 60 "$@" > "$work/out" 2>&1
     got=$?
-    [ "$got" = "$want" ] || { fail "$text: status $got, expected $want"; cat "$work/out"; }
+    ranks_gave "$want" "$got" "$work/out" || { fail "$text: status $got, expected $want"; cat "$work/out"; }
     [ "$(grep -c -- "$text" "$work/out")" = 1 ] || { fail "not said once: $text"; cat "$work/out"; }
 }
 one="$(launcher -n 1) $lathe solve $work/p.lt"
