@@ -77,6 +77,17 @@ for old in none there; do
     [ $old = none ] || cmp "$work/a.h5" "$work/$old/f.h5" || fail "$last: the old file was changed"
 done
 
+# A full disk is called that, whatever was refused first (where a user may mount one)
+mkdir "$work/small"
+for left in 0 4 8 40; do
+    unshare -rm sh -c 'mount -t tmpfs -o size=1m none "$1" && { head -c $((1048576 - 1024 * $2)) /dev/zero >"$1/fill" 2>/dev/null || :; } && exec "$3" generate --config "$4" --output "$1/f.h5"' \
+        sh "$work/small" $left "$lathe" "$c" >"$work/out" 2>"$work/err" && got=0 || got=$?
+    last="generate with $left KiB of disk"
+    if grep -qE "unshare|mount" "$work/err"; then break; fi
+    [ "$got" -eq 1 ] || fail "$last: status $got, expected 1"
+    says err "No space left on device"
+done
+
 # Room for a part of it: commands that cannot resume leave nothing behind; an unfinished run of generate stays, and goes on
 mkdir "$work/part"
 run 0 generate --config "$c" --output "$work/whole.h5" --quiet

@@ -308,15 +308,17 @@ static void put_features(skeleton *k)
 /* ---- The whole ------------------------------------------------------------------------------------------ */
 
 /* The oldest file format: no checksums over what commits change in place, and every reader knows it. */
-static hid_t create_file(const char *path)
+/* A failure is asked for its reason at once: the next call of the library forgets it. */
+static lt_status create_file(skeleton *k, const char *path)
 {
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS), create = H5Pcreate(H5P_FILE_CREATE), file = -1;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), create = H5Pcreate(H5P_FILE_CREATE);
     if (access >= 0 && create >= 0 && H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0
         && H5Pset_obj_track_times(create, false) >= 0 && H5Pset_file_locking(access, false, true) >= 0) /* we hold a lock on it ourselves (base/files/temporary.c) */
-        file = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
+        k->file = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
+    lt_status s = k->file < 0 ? lt_hdf5_fail(LT_ERR_IO, k->path, "cannot create the file") : LT_OK;
     if (access >= 0) H5Pclose(access);
     if (create >= 0) H5Pclose(create);
-    return file;
+    return s;
 }
 
 static lt_status fill_file(skeleton *k)
@@ -341,19 +343,19 @@ static lt_status record_size(skeleton *k, const lt_atomic_file *f)
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
     if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0) file = H5Fopen(f->temporary, H5F_ACC_RDWR, access); /* no other process knows the file */
     hid_t g = file < 0 ? -1 : H5Gopen2(file, "/status", H5P_DEFAULT), a = g < 0 ? -1 : H5Aopen(g, "skeleton_bytes", H5P_DEFAULT);
-    int r = a < 0 ? -1 : H5Awrite(a, H5T_NATIVE_INT64, &bytes);
-    if (a >= 0 && H5Aclose(a) < 0) r = -1;
+    lt_status s = a < 0 || H5Awrite(a, H5T_NATIVE_INT64, &bytes) < 0 ? lt_hdf5_fail(LT_ERR_IO, k->path, "cannot write the file") : LT_OK;
+    if (a >= 0 && H5Aclose(a) < 0 && !s) s = lt_hdf5_fail(LT_ERR_IO, k->path, "cannot write the file");
     close_group(k, g);
-    if (file >= 0 && H5Fclose(file) < 0) r = -1;
+    if (file >= 0 && H5Fclose(file) < 0 && !s) s = lt_hdf5_fail(LT_ERR_IO, k->path, "cannot write the file");
     if (access >= 0) H5Pclose(access);
-    return r < 0 ? lt_hdf5_fail(LT_ERR_IO, k->path, "cannot write the file") : LT_OK;
+    return s;
 }
 
 static lt_status create_at(skeleton *k, const lt_atomic_file *f)
 {
     LT_TRY(lt_hdf5_lock());
-    k->file = create_file(f->temporary);
-    lt_status s = k->file < 0 ? lt_hdf5_fail(LT_ERR_IO, k->path, "cannot create the file") : fill_file(k);
+    lt_status s = create_file(k, f->temporary);
+    if (!s) s = fill_file(k);
     if (k->file >= 0 && H5Fclose(k->file) < 0 && !s) s = lt_hdf5_fail(LT_ERR_IO, k->path, "cannot write the file");
     if (!s) s = record_size(k, f);
     H5Eclear2(H5E_DEFAULT);
