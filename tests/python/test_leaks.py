@@ -1,5 +1,6 @@
 """No memory is lost, and no reference: the same call many times over."""
 import gc
+import os
 import resource
 import sys
 import tracemalloc
@@ -10,7 +11,7 @@ import lathe
 import numpy as np
 from lathe import _core
 
-CALLS = 10_000
+CALLS = int(os.environ.get("LATHE_CALLS", "10000"))
 
 
 def resident_bytes():
