@@ -132,7 +132,9 @@ class QuantumKernel:
         return (made[0].reshape(shape), made[1]) if wrt_x else made.reshape(shape)
 
     def evaluate(self, X, Y=None, *, progress=None) -> np.ndarray:
-        """The matrix; symmetric to the bit where Y is None or X itself."""
+        """The matrix; symmetric to the bit where Y is None or X itself. Of two rows of features it is a number."""
+        if Y is not None and np.ndim(X) == np.ndim(Y) == 1:
+            return float(self.evaluate(np.atleast_2d(X), np.atleast_2d(Y))[0, 0])
         with bar(progress, "gram", "pair") as step:
             return self._for(X).fill(X, None if Y is X else Y, step)
 

@@ -20,6 +20,14 @@ class Gram(unittest.TestCase):
         K = kernel(X)
         self.assertTrue((K == K.T).all())
 
+    def test_of_two_rows_it_is_a_number(self):
+        """As callers that compare row by row ask for it: scikit-learn's pairwise_kernels, kernel functions of PennyLane's style."""
+        kernel, X = lathe.QuantumKernel(np.full((1, 3), 0.2), re_embed=True), np.random.default_rng(0).uniform(size=(4, 3))
+        one = kernel(X[0], X[2])
+        self.assertIsInstance(one, float)
+        self.assertAlmostEqual(one, kernel(X)[0, 2], places=12)
+        np.testing.assert_allclose([[kernel(a, b) for b in X] for a in X], kernel(X), atol=1e-12)
+
     def test_precisions_and_layouts(self):
         K = lathe.gram(X, weights=W, re_embed=True)
         self.assertEqual(lathe.last_copies(), [])

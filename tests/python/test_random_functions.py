@@ -3,6 +3,7 @@
 Capture compares them itself at two points; here they are compared at a third, by programs of their own, and gradients by PyTorch's reverse mode or
 central differences. Expressions are made of functions that are smooth where they are evaluated, so that differences mean something.
 """
+import os
 import unittest
 
 import harness
@@ -40,7 +41,7 @@ def expression(rng, depth):
 
 class NumPy(unittest.TestCase):
     def test_expressions(self):
-        for seed in range(60):
+        for seed in range(int(os.environ.get("LATHE_SEEDS", "60"))):
             rng = np.random.default_rng(seed)
             inner = expression(rng, int(rng.integers(1, 5)))
 
@@ -71,7 +72,7 @@ def module(rng):
 @unittest.skipIf(torch is None, "not installed: torch (scripts/test-python.sh)")
 class Modules(unittest.TestCase):
     def test_values_and_gradients(self):
-        for seed in range(25):
+        for seed in range(int(os.environ.get("LATHE_SEEDS", "60")) * 5 // 12):
             rng = np.random.default_rng(seed)
             torch.manual_seed(seed)
             net = module(rng)

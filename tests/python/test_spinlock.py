@@ -34,6 +34,13 @@ class Spinlock(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(spinlock("validate", "--dataset", "s.h5", "--check-samples", "--check-metadata").returncode, 0)
         self.assertEqual(spinlock("info", "--dataset", "s.h5").stdout, spinlock("inspect", "s.h5").stdout)
+        drawn = spinlock("visualize-dataset", "--dataset", "s.h5", "--output", "v.mp4", "--aggregates", "mean", "entropy", "--operator-indices", 0, 1, "--steps", 4, "--dry-run")
+        self.assertEqual(drawn.returncode, 0, drawn.stderr)
+
+    def test_flags_with_several_values(self):
+        from lathe.compat.spinlock import joined
+        self.assertEqual(joined("--dataset a.h5 --aggregates mean entropy pca --fps 9".split()), ["--dataset", "a.h5", "--aggregates", "mean,entropy,pca", "--fps", "9"])
+        self.assertEqual(joined("--operator-indices 3 --tiers tier1 tier2 --dry-run x".split()), ["--operator-indices", "3", "--tiers", "tier1,tier2", "--dry-run", "x"])
 
 
 if __name__ == "__main__":

@@ -13,6 +13,23 @@ VERSION = "Spinlock v1.0.0"
 SUBCOMMANDS = ("generate", "info", "validate", "visualize-dataset", "visualize-ic-types", "extract-features", "visualize-features", "replay")
 
 
+#: Flags of which Spinlock takes several values, each a word of its own; the command takes them joined by commas.
+SEVERAL = ("--aggregates", "--operator-indices", "--ic-types", "--tiers")
+
+
+def joined(arguments) -> list:
+    """['--aggregates', 'mean,entropy', '--fps', '9'] of '--aggregates mean entropy --fps 9'."""
+    made, flag = [], None
+    for word in arguments:
+        if word.startswith("-"):
+            flag = word if word in SEVERAL else None
+        elif flag and made[-1] != flag:
+            made[-1] += "," + word
+            continue
+        made.append(word)
+    return made
+
+
 def usage() -> str:
     return "usage: spinlock SUBCOMMAND [options]\n\nSubcommands:\n" + "\n".join(f"  {name}" for name in (*SUBCOMMANDS, "cloud-generate", "inspect")) + \
         "\n\n  spinlock SUBCOMMAND --help   options and an example"
@@ -71,7 +88,7 @@ def main(arguments=None) -> int:
         return run(["info", *(["--dataset"] if rest and not rest[0].startswith("-") else []), *rest])
     if name not in SUBCOMMANDS:
         return fail(f"there is no subcommand '{name}'; there are {', '.join(SUBCOMMANDS)}")
-    return run(arguments)
+    return run([name, *joined(rest)])
 
 
 if __name__ == "__main__":

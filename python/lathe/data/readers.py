@@ -21,7 +21,7 @@ class Readers:
     """The processes that have one file open: one from the start, more when a read is large. Used in the process that made it only."""
 
     def __init__(self, path):
-        self.path, self.pid = path, os.getpid()
+        self.path, self.pid, self.used = path, os.getpid(), False
         self.files = [_core.DatasetFile(path)] + [None] * (MOST_READERS - 1)
 
     @property
@@ -30,7 +30,8 @@ class Readers:
 
     def read(self, path, first, n, integers, stored_bytes):
         """Rows first … first + n - 1, of which the file holds about so many bytes."""
-        ways = max(1, min(stored_bytes // BYTES_PER_READER, _core.get_threads(), MOST_READERS, n))
+        share, self.used = BYTES_PER_READER * (1 if self.used else 2), True  # one read alone has to pay for the start
+        ways = max(1, min(stored_bytes // share, _core.get_threads(), MOST_READERS, n))
         if ways == 1:
             return self.first.read(path, first, n, integers)
         cuts = [first + n * i // ways for i in range(ways + 1)]
