@@ -46,7 +46,7 @@ static const lt_option hessian_rows[] = {
 static const lt_option stop_rows[] = {
     REAL(stationarity_tol, "1e-8", NOT_NEGATIVE, "stationarity at which a feasible point is accepted", .alias = "opt_tol"),
     REAL(kkt_tol, "1e-4", NOT_NEGATIVE, "code 0 also asks for a KKT residual of at most this (or stationarity_tol, if larger), in which mu and H take no part; inf = it does not"),
-    INT(patience, "0", LT_AT_LEAST(0), "after stationarity_tol is met, go on until so many steps in a row lower f by less than stationarity_tol; 0 = stop at once", .alias = "opt_patience"),
+    INT(patience, "2", LT_AT_LEAST(0), "after stationarity_tol is met, go on until so many steps in a row lower f by less than stationarity_tol; 0, and always with compat=1: stop at once", .alias = "opt_patience"),
     REAL(decrease_tol, "0", NOT_NEGATIVE, "relative change of the penalty function that ends the run", .alias = "rel_tol"),
     REAL(bracket_tol, "1e-12", ANY_POSITIVE, "relative width at which a line search gives up its bracket", .alias = "step_tol"),
     REAL(inequality_tol, "1e-6", NOT_NEGATIVE, "violation allowed, inequalities", .alias = "viol_ineq_tol"),

@@ -165,7 +165,10 @@ static lt_status choose_start(lt_run *r, double *x)
 static void complete_options(lt_run *r)
 {
     lt_solve_options *o = &r->opt;
-    if (o->compat) o->kkt_tol = INFINITY; /* PyGRANSO asks for no more than a small measure of phi */
+    if (o->compat) { /* PyGRANSO asks for no more than a small measure of phi, once */
+        o->kkt_tol = INFINITY;
+        o->patience = 0;
+    }
     if (!o->max_samples) o->max_samples = default_ngrad(r->n);
     if (r->problem->maximize && o->target_f != -INFINITY) o->target_f = -o->target_f; /* given in the user's sense (decision 47) */
     if (!r->constrained) o->first_fallback = LT_MAX(o->first_fallback, LT_LEVEL_QUASI_NEWTON);
