@@ -72,6 +72,7 @@ static int judge(search *s)
     if (r->opt.backtracking) return ACCEPTED;
     double slope = lt_point_slope(r, p, p->mu);
     r->last.gradient_at_least = fabs(slope) / s->norm_d;
+    if (isfinite(slope) && s->t >= r->opt.first_step && lt_lagrangian_used(r)) return ACCEPTED; /* the model says how long, and updates are damped */
     return isfinite(slope) && slope > r->opt.wolfe_slope * s->g0 ? ACCEPTED : TOO_SHORT;
 }
 
@@ -114,6 +115,8 @@ static lt_line_result find(search *s)
         if (s->evals && lt_oracle_stopped(r)) break;
         int verdict = judge(s);
         if (verdict == STOPPED) break;
+        if (verdict == TOO_LONG && s->evals == 1 && lt_correct(r, s->f0 + r->opt.wolfe_decrease * s->t * s->g0)) verdict = ACCEPTED;
+        if (r->code != LT_TERMINATION_NONE) break;
         if (verdict == ACCEPTED) return (lt_line_result){ .fail = LT_LINE_OK, .t = s->t, .at = r->trial };
         if (verdict == TOO_LONG) s->beta = s->t;
         else keep_as_lower(s);

@@ -54,6 +54,7 @@ static bool ran_its_course(lt_termination code)
     case LT_TERMINATION_BRACKET_FEASIBLE:
     case LT_TERMINATION_BRACKET_INFEASIBLE:
     case LT_TERMINATION_NO_DESCENT:
+    case LT_TERMINATION_NOT_STATIONARY:
     case LT_TERMINATION_QP_FAILED: return true;
     default: return false;
     }
