@@ -35,12 +35,12 @@ bool lt_correct(lt_run *r, double enough)
 {
     lt_steering *w = &r->steering;
     if (!is_worth_it(r) || !lt_steer_corrected(r, w->corrected)) return false;
+    swap_directions(r); /* steps that are planned lead along it */
+    const bool found = try_it(r, enough);
     swap_directions(r);
-    if (try_it(r, enough)) {
-        memcpy(w->multiplier, w->sub.y, (size_t)(r->q + r->p) * sizeof *w->multiplier);
-        r->last.gradient_at_least = 0;
-        return true;
-    }
-    swap_directions(r);
-    return false;
+    if (!found) return false;
+    lt_vectors_copy(&r->vectors, 1, w->corrected, r->d);
+    memcpy(w->multiplier, w->sub.y, (size_t)(r->q + r->p) * sizeof *w->multiplier);
+    r->last.gradient_at_least = 0;
+    return true;
 }

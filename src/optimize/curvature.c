@@ -44,7 +44,7 @@ void lt_curvature(lt_run *r, const lt_point *from, const lt_point *to)
         lt_vectors_difference(&r->vectors, to->grad_phi, to == from ? to->grad_phi : r->penalty.grad_phi, r->last.y);
         return;
     }
-    double *before = lt_run_work(r);
+    double *before = r->steering.corrected; /* not needed any more; the point left is */
     gradient_of_lagrangian(r, to, r->last.y);
     gradient_of_lagrangian(r, from, before);
     lt_vectors_difference(&r->vectors, r->last.y, before, r->last.y);

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SHORT_MOST 20 /* whole steps in a row that are taken although phi falls on steeply */
+
 typedef struct search {
     lt_run *r;
     double  f0, g0, norm_d, norm_lower; /* norm_lower: of x0 + alpha d */
@@ -48,6 +50,14 @@ static bool reaches_target(const lt_run *r, const lt_point *p)
     return p->feasible && isfinite(p->phi) && (r->opt.compat ? p->phi : p->f) <= r->opt.target_f;
 }
 
+/* With the Lagrangian the model says how long a step is, and updates need no slope: they are damped. Where phi falls on and on, it may have
+   no end. */
+static bool is_long_enough(const search *s, double slope)
+{
+    lt_run *r = s->r;
+    return isfinite(slope) && s->t >= r->opt.first_step && lt_lagrangian_used(r) && r->last.n_short++ < SHORT_MOST;
+}
+
 static int judge(search *s)
 {
     lt_run *r = s->r;
@@ -72,8 +82,9 @@ static int judge(search *s)
     if (r->opt.backtracking) return ACCEPTED;
     double slope = lt_point_slope(r, p, p->mu);
     r->last.gradient_at_least = fabs(slope) / s->norm_d;
-    if (isfinite(slope) && s->t >= r->opt.first_step && lt_lagrangian_used(r)) return ACCEPTED; /* the model says how long, and updates are damped */
-    return isfinite(slope) && slope > r->opt.wolfe_slope * s->g0 ? ACCEPTED : TOO_SHORT;
+    const bool flat = isfinite(slope) && slope > r->opt.wolfe_slope * s->g0;
+    if (flat) r->last.n_short = 0;
+    return flat || is_long_enough(s, slope) ? ACCEPTED : TOO_SHORT;
 }
 
 static void keep_as_lower(search *s)

@@ -3,7 +3,11 @@
    fell noticeably after that one. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
 
+#include "base/status.h"
+
 #include <math.h>
+
+#define PROVEN 1e-8 /* a KKT residual that waiting does not make smaller */
 
 /* A fall of f by less than stationarity_tol is none; compared by phi, so that f does not fall by what the tolerance of a constraint gives away. */
 static bool has_fallen(const lt_run *r)
@@ -27,6 +31,13 @@ bool lt_patience_was_over(const lt_run *r, bool meets)
     return r->opt.patience ? p->met.present && p->met_since && p->idle >= r->opt.patience : meets;
 }
 
+/* Gradients of the point alone balance: nothing that H or samples could have made up. */
+static bool is_proven(const lt_run *r)
+{
+    const lt_kkt *k = &r->certification.now;
+    return r->certification.iter == r->iter && k->known && k->n_samples == 1 && k->residual <= PROVEN;
+}
+
 bool lt_patience_over(lt_run *r, bool meets)
 {
     lt_patience *p = &r->patience;
@@ -42,6 +53,7 @@ bool lt_patience_over(lt_run *r, bool meets)
     } else {
         p->idle++;
     }
+    if (meets && is_proven(r)) p->idle = LT_MAX(p->idle, r->opt.patience);
     return lt_patience_was_over(r, meets);
 }
 

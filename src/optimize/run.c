@@ -88,7 +88,7 @@ static lt_status create_vectors(lt_run *r)
     r->steering.of = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->steering.of);
     r->penalty.gradient = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->penalty.gradient);
     if (!r->oracle.scale || !r->steering.u || !r->steering.Cd || !r->steering.factor || !r->steering.multiplier || !r->penalty.factor || !r->pause.y || !r->steering.of || !r->penalty.gradient) return LT_ERR_MEMORY;
-    if (r->constrained && r->opt.correct_steps) {
+    if (r->constrained && r->opt.lagrangian_updates) {
         r->steering.shifted = take(r, r->q + r->p);
         if (!r->steering.shifted) return LT_ERR_MEMORY;
         LT_TRY(take_vector(r, "a corrected direction", &r->steering.corrected));

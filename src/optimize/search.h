@@ -62,7 +62,7 @@ typedef struct lt_steering {
     bool    warm;            /* sub.y holds the last answer */
     double *multiplier;      /* q + p: that of the direction at hand */
     double *shifted;         /* q + p: values of the constraints for a corrected direction; NULL: none is made */
-    double *corrected;       /* n: that direction */
+    double *corrected;       /* n: that direction; work of updates */
     double *factor;          /* 1 + q + p: of what the direction formed last is made */
     const double **of;
 } lt_steering;
@@ -91,6 +91,7 @@ typedef struct lt_last_step {
     int64_t evals;           /* of its search, failed levels included */
     double  gradient_at_least; /* a bound on |grad phi| from its search; 0: none */
     int     level;
+    int64_t n_short;         /* whole steps in a row after which phi fell on steeply */
 } lt_last_step;
 
 #endif

@@ -28,7 +28,7 @@ static void check_rows(const lt_solution *s, const traced *want, size_t n, int d
     check_rows((s), (const traced[]){ __VA_ARGS__ }, sizeof((const traced[]){ __VA_ARGS__ }) / sizeof(traced), (digits))
 
 static lt_solve_options base(void) { return lt_solve_defaults(); }
-static lt_solve_options long_steps(void) { return SOLVE_OPTIONS(o.mu0 = 100, o.max_iterations = 10); }
+static lt_solve_options long_steps(void) { return SOLVE_OPTIONS(AS_PUBLISHED, o.mu0 = 100, o.max_iterations = 10); }
 
 LT_TEST(rosenbrock_table_is_reproduced_row_by_row)
 {
@@ -55,7 +55,7 @@ LT_TEST(rosenbrock_table_is_reproduced_row_by_row)
 LT_TEST(restart_goes_on_from_the_final_matrix)
 {
     lt_solution *a = solve_example(example_rosenbrock(5.5, 5.5), long_steps(), false);
-    lt_solve_options opt = SOLVE_OPTIONS(o.x0 = a->final.x, o.H0 = a->H_final.H, o.mu0 = a->final.mu,
+    lt_solve_options opt = SOLVE_OPTIONS(AS_PUBLISHED, o.x0 = a->final.x, o.H0 = a->H_final.H, o.mu0 = a->final.mu,
                              o.scale_H0 = false, o.stationarity_tol = 1e-6, o.max_iterations = 100);
     lt_solution *s = solve_example(example_rosenbrock(0, 0), opt, false);
     ROWS(s, 10, { 0, NAN, NAN, NAN, NAN, 0, NAN, 0.161642 },

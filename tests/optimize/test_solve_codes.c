@@ -488,10 +488,10 @@ LT_TEST(options_change_the_run)
         { "equality_tol", "0", 2 }, { "max_samples", "1", 2 }, { "sample_radius", "10", 1 },
         { "max_iterations", "3", 0 }, { "target_f", "100", 1 }, { "first_fallback", "3", 0 }, { "steering_l1_model", "false", 0 },
         { "steering_margin", "inf", 3 }, { "steering_reductions", "1", 0 }, { "steering_share", "0.9", 0 },
-        { "steering_factor", "0.1", 0 }, { "condition_limit", "10", 0 }, { "wolfe_decrease", "0.4", 1 }, { "wolfe_slope", "0.9", 0 },
+        { "steering_factor", "0.1", 0 }, { "condition_limit", "10", 0 }, { "wolfe_decrease", "0.4", 1 }, { "wolfe_slope", "0.9", 1 },
         { "stationarity_l2", "false", 0 }, { "double_precision", "false", 0 }, { "first_step", "0.3", 0 },
         { "search_evals", "2", 0 }, { "backtracking", "true", 0 },
-        { "unit_directions", "true", 0 }, { "search_evals_cap", "3", 0 } };
+        { "unit_directions", "true", 0 }, { "patience", "0", 1 }, { "lagrangian_updates", "false", 0 }, { "correct_steps", "false", 2 }, { "steering_halvings", "0", 0 }, { "search_evals_cap", "3", 0 } };
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
         lt_solve_options plain = SOLVE_OPTIONS(o.max_iterations = set[i].which == 2 ? 100 : 30), changed = plain;
         LT_CHECK_OK(lt_solve_options_set(&changed, set[i].name, set[i].value));

@@ -10,7 +10,7 @@
 LT_TEST(patience_goes_on_to_the_optimum)
 {
     example *e = example_rosenbrock(1 + 3e-10, 1 - 5e-10);
-    lt_solve_options opt = SOLVE_OPTIONS(o.kkt_tol = INFINITY);
+    lt_solve_options opt = SOLVE_OPTIONS(AS_PUBLISHED, o.kkt_tol = INFINITY);
     lt_solution *hasty = solve_example(e, opt, true);
     opt.patience = 5;
     lt_solution *s = solve_example(e, opt, false);
