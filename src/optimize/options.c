@@ -151,6 +151,13 @@ void lt_solve_defaults_into(lt_solve_options *out)
     LT_GIVE(out, &opt);
 }
 
+/* Between -1, which asks for the default, and 0 there is nothing. */
+static lt_status check_damping(const lt_solve_options *opt)
+{
+    if (!(opt->bfgs_damping < 0) || opt->bfgs_damping == -1) return LT_OK;
+    return LT_FAIL(LT_ERR_ARGUMENT, "option 'bfgs_damping' is %g: expected a number in [0, 1], or -1", opt->bfgs_damping);
+}
+
 lt_status lt_solve_options_set(lt_solve_options *opt, const char *name, const char *value)
 {
     if (!opt || !name || !value) return LT_FAIL(LT_ERR_ARGUMENT, "solve options: an argument is NULL");
@@ -164,7 +171,11 @@ lt_status lt_solve_options_set(lt_solve_options *opt, const char *name, const ch
         return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is newer than this program: compile it again with this library's headers", name);
     /* Programs written for other solvers set switches to numbers. */
     if (row && row->type == LT_OPTION_TYPE_BOOL && lt_text_int(value, &number)) value = number ? "true" : "false";
-    return lt_options_set(&table, name, value, opt);
+    const double damping = opt->bfgs_damping;
+    LT_TRY(lt_options_set(&table, name, value, opt));
+    const lt_status s = check_damping(opt);
+    if (s) opt->bfgs_damping = damping;
+    return s;
 }
 
 /* ---- Switches of benchmarks and tests ----------------------------------------------------------- */
@@ -229,7 +240,7 @@ static lt_status check(const lt_solve_options *opt)
             lt_option_expects(row, expected, sizeof expected);
             return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is %.15g: expected %s", row->name, v, expected);
         }
-    if (opt->bfgs_damping < 0 && opt->bfgs_damping != -1) return LT_FAIL(LT_ERR_ARGUMENT, "option 'bfgs_damping' is %g: expected a number in [0, 1], or -1", opt->bfgs_damping);
+    LT_TRY(check_damping(opt));
     if (opt->wolfe_slope < opt->wolfe_decrease)
         return LT_FAIL(LT_ERR_ARGUMENT, "option 'wolfe_slope' is %g: expected at least wolfe_decrease = %g", opt->wolfe_slope, opt->wolfe_decrease);
     if (!whole(opt->print_every))

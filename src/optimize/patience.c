@@ -72,10 +72,17 @@ static bool ran_its_course(lt_termination code)
     }
 }
 
+/* What could not be certified is hardly lower than what was. */
+static bool falls_short(const lt_run *r)
+{
+    const double met = r->patience.met.f;
+    return r->code == LT_TERMINATION_NOT_STATIONARY && met - r->cur->f <= lt_kkt_tolerance(r) * fmax(1, fabs(met));
+}
+
 void lt_patience_settle(lt_run *r)
 {
     lt_patience *p = &r->patience;
-    if (!p->met.present || !p->met_since || !ran_its_course(r->code)) return;
+    if (!p->met.present || !(p->met_since || falls_short(r)) || !ran_its_course(r->code)) return;
     r->code = LT_TERMINATION_CONVERGED;
     r->error[0] = 0;
     p->settled = true;

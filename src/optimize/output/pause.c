@@ -51,10 +51,13 @@ void lt_pause_note(lt_run *r)
 lt_status lt_pause_write(lt_run *r, const char *path)
 {
     const lt_pause now = get(r);
+    const bool known = r->certification.now.known; /* better than before the search, perhaps */
     put(r, &r->pause);
+    r->certification.now.known = false;
     swap_answers(r);
     lt_status s = lt_checkpoint_write(r, path);
     swap_answers(r);
     put(r, &now);
+    r->certification.now.known = known;
     return s;
 }
