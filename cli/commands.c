@@ -5,7 +5,7 @@
 
 const cli_command *const cli_commands[] = {
     &cli_solve, &cli_gram, &cli_qsvm, &cli_qsvm_predict, &cli_train_kernel, &cli_demo, &cli_devices, &cli_doctor, &cli_tune, &cli_explain,
-    &cli_generate_dataset, &cli_info, &cli_validate, &cli_replay, &cli_merge, &cli_extract_features, &cli_upgrade, &cli_table_command, &cli_cluster_sbatch,
+    &cli_generate_dataset, &cli_info, &cli_validate, &cli_replay, &cli_merge, &cli_extract_features, &cli_upgrade, &cli_table_command, &cli_export, &cli_split, &cli_card, &cli_cluster_sbatch,
     &cli_visualize_dataset, &cli_visualize_features, &cli_visualize_ic_types,
 };
 const int cli_n_commands = CLI_LEN(cli_commands);

@@ -57,7 +57,7 @@ keep() { # target executions seconds edges findings
 }
 
 # Short stacks and a small quarantine: twice the executions. A finding is replayed without these.
-export ASAN_OPTIONS="${ASAN_OPTIONS:-malloc_context_size=3:quarantine_size_mb=16:allocator_release_to_os_interval_ms=-1}"
+export ASAN_OPTIONS="${ASAN_OPTIONS:-malloc_context_size=3:quarantine_size_mb=16:allocator_release_to_os_interval_ms=-1:use_madv_dontdump=0}"
 targets=${*:-$(cd "$programs" && for p in fuzz_*; do [ -x "$p" ] && echo "${p#fuzz_}"; done)}
 mkdir -p build-fuzz/findings build-fuzz/logs
 found=0

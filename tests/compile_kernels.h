@@ -6,23 +6,55 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "device/backend.h"
 #include "device/cuda/compile.h"
 #include "device/cuda/library.h"
 
+/* Every generation since Ampere: A100, RTX 30, RTX 40, H100 and H200, B200, RTX 50. */
+static const int architectures[] = { 80, 86, 89, 90, 100, 120 };
 static const lt_nvrtc *rtc;
 
-#define OPEN_OR_SKIP() do { int major_, minor_; if (lt_nvrtc_open(&rtc, &major_, &minor_)) LT_SKIP("%s", lt_error_text()); } while (0)
+static inline bool have_nvrtc(void)
+{
+    int major, minor;
+    return !lt_nvrtc_open(&rtc, &major, &minor);
+}
+
+#define OPEN_OR_SKIP() do { if (!have_nvrtc()) LT_SKIP("%s", lt_error_text()); } while (0)
+
+static inline lt_status compile_for(const lt_kernel_key *key, int architecture)
+{
+    char *cubin = NULL;
+    size_t bytes = 0;
+    LT_TRY(lt_cuda_compile(rtc, key, architecture, &cubin, &bytes));
+    LT_CHECK(bytes > 64 && memcmp(cubin, "\177ELF", 4) == 0);
+    LT_CHECK(memmem(cubin, bytes, key->entry, strlen(key->entry)) != NULL); /* the entry point is there */
+    lt_free(cubin);
+    return LT_OK;
+}
+
+static inline lt_status compile_for_all(const lt_kernel_key *key)
+{
+    for (size_t i = 0; i < LT_LEN(architectures); i++) LT_TRY(compile_for(key, architectures[i]));
+    return LT_OK;
+}
 
 static inline void compile_kernels(const lt_kernel_key *key)
 {
-    static const int architectures[] = { 89, 90 };
-    for (size_t i = 0; i < LT_LEN(architectures); i++) {
-        char *cubin = NULL;
-        size_t bytes = 0;
-        if (lt_cuda_compile(rtc, key, architectures[i], &cubin, &bytes)) LT_TEST_FAIL("sm_%d: %s", architectures[i], lt_error_text());
-        else LT_CHECK(bytes > 64 && memcmp(cubin, "\177ELF", 4) == 0);
-        lt_free(cubin);
-    }
+    for (size_t i = 0; i < LT_LEN(architectures); i++)
+        if (compile_for(key, architectures[i])) LT_TEST_FAIL("sm_%d: %s", architectures[i], lt_error_text());
+}
+
+static inline void drop_compiled(lt_kernel *k) { lt_free(k); }
+
+/* What a build of a device that only compiles hands out. */
+static inline lt_status compiled_kernel(const lt_kernel_key *key, lt_kernel **out)
+{
+    lt_kernel *k = lt_calloc(1, sizeof *k);
+    if (!k) return LT_FAIL(LT_ERR_MEMORY, "kernel '%s'", key->name);
+    *k = (lt_kernel){ .name = "compiled", .destroy = drop_compiled, .n_args = key->n_args, .scratch_bytes = key->scratch_bytes };
+    *out = k;
+    return LT_OK;
 }
 
 #endif

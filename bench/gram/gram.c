@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum sweep { SWEEP_METHODS, SWEEP_SIZES, SWEEP_QUBITS, SWEEP_TILES, SWEEP_ABLATION, SWEEP_CHECK, SWEEP_TARGETS, SWEEP_LIMITS, SWEEP_COMPARE, SWEEP_CIRCUITS } sweep;
-static const char *const sweep_names[] = { "methods", "sizes", "qubits", "tiles", "ablation", "check", "targets", "limits", "compare", "circuits", NULL };
+typedef enum sweep { SWEEP_METHODS, SWEEP_SIZES, SWEEP_QUBITS, SWEEP_TILES, SWEEP_ABLATION, SWEEP_CHECK, SWEEP_TARGETS, SWEEP_LIMITS, SWEEP_COMPARE, SWEEP_CIRCUITS, SWEEP_AUTO } sweep;
+static const char *const sweep_names[] = { "methods", "sizes", "qubits", "tiles", "ablation", "check", "targets", "limits", "compare", "circuits", "auto", NULL };
 
 static const lt_option rows[] = {
     LT_OPTION_ENUM(gram_bench_options, sweep, "sweep", "methods", sweep_names,
                    "what changes from row to row; check compares methods and looks for numbers that are not finite; targets are the promised times of a GPU; limits "
                    "set the product method against the cores' arithmetic and the memory's writing; compare sets every method against states on "
-                   "the CPU: squares and cross kernels, raw, normalised, centred; circuits: states, kernels and gradients of named maps, on the CPU"),
+                   "the CPU: squares and cross kernels, raw, normalised, centred; circuits: states, kernels and gradients of named maps, on the CPU; auto: what method auto takes against the best one, over a grid of sizes"),
     LT_OPTION_INT(gram_bench_options, n, "n", "1000", LT_RANGE_CLOSED(1, 100000), "N", "rows of X"),
     LT_OPTION_INT(gram_bench_options, qubits, "qubits", "10", LT_RANGE_CLOSED(1, 24), "Q", "qubits"),
     LT_OPTION_INT(gram_bench_options, layers, "layers", "2", LT_RANGE_CLOSED(1, 100), "L", "layers, re-embedded"),
@@ -144,7 +144,7 @@ static void add_rows(gram_bench *b)
         break;
     case SWEEP_TILES: add_tiles(b, n, q); break;
     case SWEEP_ABLATION: add_ablation(b, n, q); break;
-    case SWEEP_TARGETS: case SWEEP_LIMITS: case SWEEP_COMPARE: case SWEEP_CIRCUITS: break; /* have tables of their own */
+    case SWEEP_TARGETS: case SWEEP_LIMITS: case SWEEP_COMPARE: case SWEEP_CIRCUITS: case SWEEP_AUTO: break; /* have tables of their own */
     }
 }
 
@@ -385,7 +385,7 @@ static lt_status run(cli_context *c)
     b->sweep = sweep_names[b->o->sweep];
     b->repeats = b->o->quick ? 2 : b->o->repeats;
     lt_status s = b->o->sweep == SWEEP_TARGETS ? gram_targets(b) : b->o->sweep == SWEEP_LIMITS ? gram_limits(b)
-                : b->o->sweep == SWEEP_COMPARE ? gram_compare(b) : b->o->sweep == SWEEP_CIRCUITS ? gram_circuits(b) : run_bench(b);
+                : b->o->sweep == SWEEP_COMPARE ? gram_compare(b) : b->o->sweep == SWEEP_CIRCUITS ? gram_circuits(b) : b->o->sweep == SWEEP_AUTO ? gram_auto(b) : run_bench(b);
     free(b);
     return s;
 }

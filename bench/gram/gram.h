@@ -53,6 +53,7 @@ lt_status gram_targets_check(const gram_bench_options *o); /* that --only names 
 lt_status gram_limits(gram_bench *b);        /* --sweep limits */
 lt_status gram_compare(gram_bench *b);       /* --sweep compare */
 lt_status gram_circuits(gram_bench *b);      /* --sweep circuits */
+lt_status gram_auto(gram_bench *b);          /* --sweep auto */
 void      gram_number_cell(cli_table *t, int column, const char *format, double v); /* "-" where it is not a number */
 /* The middle of n numbers, which are sorted. */
 double    gram_median(double *v, int n);

@@ -4,9 +4,11 @@ Each figure is the least of several rounds, lathe and what it is compared with b
 PyTorch is not counted as capture, and what PyTorch imports when it traces for the first time is its own row. SPDX-License-Identifier: BSD-3-Clause
 """
 import argparse
+import importlib.util
 import json
 import os
 import platform
+import subprocess
 import sys
 import tempfile
 import time
@@ -142,6 +144,67 @@ def of_module(module, loss):
     return (lambda *t: torch.func.functional_call(caller, {f"module.{n}": v for n, v in zip(names, t)}, ())), [p.detach().clone() for p in module.parameters()]
 
 
+#: The twelve examples (optimizer rows of bench/peers/pygranso.py); those that PyGRANSO runs as several problems are left out of its clock.
+EXAMPLES = ("A1a", "A2", "A3", "B1", "B2", "B3", "C1", "C2", "C3", "D1v", "D2v", "D3v")
+
+
+def scripts():
+    """The twelve examples as written for PyGRANSO, through the drop-in: captured, called, and in PyGRANSO where $LATHE_PYGRANSO_PYTHON names a Python
+    that has it. One thread each; processor time of whole runs, by turns example by example."""
+    try:
+        import torch
+    except ImportError:
+        return {"skipped": "PyTorch is not installed"}
+    import lathe.compat
+    lathe.compat.install()
+    spec = importlib.util.spec_from_file_location("peer_scripts", os.path.join(ROOT, "bench", "peers", "pygranso.py"))
+    peer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(peer)
+    before = torch.get_num_threads(), lathe.get_threads()
+    torch.set_num_threads(1)
+    lathe.set_threads(1)
+    makes = dict(peer.ROWS + peer.LONG_ROWS)
+    lathe.capture.capture(lambda x: (x * x).sum(), [np.ones(2)], [torch.ones(2, dtype=torch.double)])  # what PyTorch imports for its first trace has its own row
+    rows = {name: example(peer, name, makes[name]) for name in EXAMPLES}
+    torch.set_num_threads(before[0])
+    lathe.set_threads(before[1])
+    return {"must": "captured: the figures of the C library and 1 s for the capture, 5 s in D1v and D3v; called: 3 times PyGRANSO, or its evaluations and 10 %",
+            "threads": 1, "rows": rows}
+
+
+def example(peer, name, make) -> dict:
+    made = {}
+    for way in ("verify", "never"):
+        problems = make()
+        problems = problems if isinstance(problems, list) else [problems]
+        for _, _, options in problems:
+            options.capture = way
+        begun, begun_wall = time.process_time(), time.perf_counter()
+        ends = [peer.solve(*p) for p in problems]
+        whole, wall = time.process_time() - begun, time.perf_counter() - begun_wall
+        inside, evaluations = sum(e.time_total for e in ends), sum(e.time_eval for e in ends)
+        best = getattr(ends[-1], "best", ends[-1].final)
+        if way == "verify":
+            made |= {"captured": all(e.how.startswith("captured") for e in ends), "captured_solver_s": inside, "capture_s": max(0.0, whole - inside) / len(ends), "f": float(best.f)}
+        else:
+            made |= {"called_s": whole, "called_of_evaluations": wall / evaluations, "called_f": float(best.f), "evaluations": sum(e.fn_evals for e in ends)}
+    if (python := os.environ.get("LATHE_PYGRANSO_PYTHON")) and len(problems) == 1:
+        made["pygranso_s"], made["pygranso_f"] = in_pygranso(python, name)
+        made["called_faster"] = made["pygranso_s"] / made["called_s"]
+    made["called_reaches_its_target"] = made["called_of_evaluations"] <= 1.1 or made.get("called_faster", 0) >= 3
+    made = {k: float(f"{v:.4g}") if isinstance(v, float) and not k.endswith("f") else v for k, v in made.items()}
+    print(name, json.dumps(made), flush=True)
+    return made
+
+
+def in_pygranso(python, name):
+    """(seconds of processor time, f) of one run in the peer."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"LATHE_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([python, os.path.join(ROOT, "bench", "peers", "pygranso.py"), "--starts", "1", "--only", name], capture_output=True, text=True, env=environment)
+    row = json.loads(done.stdout)["rows"][0]
+    return row["seconds"], row["f"][0]
+
+
 def features():
     """Features of 10,000 operators beside h5py, by turns; the file open, and opened for each read."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "python"))
@@ -170,8 +233,6 @@ def features():
 
 def imports():
     """Milliseconds of processor time of `import lathe` beyond `import numpy`, each in a process of its own."""
-    import subprocess
-
     def clock():
         t = os.times()
         return t.children_user + t.children_system
@@ -182,7 +243,7 @@ def imports():
     return {"ms_beyond_numpy": (both - numpy) * 1e3, "with_solve_and_gram_ms": (use - numpy) * 1e3, "must_ms": 80}
 
 
-ROWS = {"callback": callback, "function": function_call, "captures": captures, "features": features, "imports": imports, "gram": gram}
+ROWS = {"callback": callback, "function": function_call, "captures": captures, "scripts": scripts, "features": features, "imports": imports, "gram": gram}
 
 
 def main():

@@ -328,7 +328,7 @@ static lt_status report_lost(cli_context *c, const generate_cli *o, const char *
 
 static lt_status run_config(cli_context *c, const generate_cli *o, const lt_dataset_config *config, lt_generate_options *opt)
 {
-    dataset_bar bar = { c, "generate", NULL };
+    dataset_bar bar = { .c = c, .label = "generate" };
     lt_generate_info info = { .size = sizeof info };
     lt_dataset_summary summary = lt_dataset_config_summary(config);
     if (o->dry_run) return cli_first_rank(c) ? show_plan(c, config, opt, true) : LT_OK;

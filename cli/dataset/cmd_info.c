@@ -4,10 +4,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-typedef struct info_cli { cli_common common; const char *dataset; bool verbose; } info_cli;
+typedef struct info_cli { cli_common common; const char *dataset, *report; bool verbose; } info_cli;
 
 static const lt_option rows[] = {
     LT_OPTION_PATH(info_cli, dataset, "dataset", NULL, "FILE.h5", "the dataset; may also be given as the operand"),
+    LT_OPTION_PATH(info_cli, report, "report", NULL, "FILE.html", "also write a page: coverage, shares, the best, median and worst rows in motion, failures, features"),
     LT_OPTION_BOOL(info_cli, verbose, "verbose", "false", "also columns and the whole configuration"),
 };
 static const lt_option_group groups[] = CLI_GROUPS(rows);
@@ -144,6 +145,20 @@ static lt_status print_all(lt_dataset *d, const lt_dataset_info *i, const char *
     return LT_OK;
 }
 
+static lt_status write_report(cli_context *c, lt_dataset *d, const char *path)
+{
+    lt_report *r = NULL;
+    lt_status s = lt_report_create("Operator dataset", &r);
+    if (!s) s = lt_dataset_report(d, NULL, r);
+    if (!s) {
+        lt_report_heading(r, "Run");
+        cli_report_machine(c, r);
+        s = lt_report_write(r, path);
+    }
+    lt_report_destroy(r);
+    return s;
+}
+
 static lt_status run(cli_context *c)
 {
     const info_cli *o = c->options;
@@ -151,6 +166,13 @@ static lt_status run(cli_context *c)
     CLI_TRY(dataset_open(c, o->dataset, &d));
     lt_dataset_info i = lt_dataset_get_info(d);
     const char *path = dataset_path(c, o->dataset);
+    if (o->report) {
+        lt_status s = lt_dataset_is_at(d, o->report) ? cli_fail(LT_ERR_ARGUMENT, "--report %s: is the dataset itself", o->report) : write_report(c, d, o->report);
+        if (s) {
+            lt_dataset_close(d);
+            return s;
+        }
+    }
     lt_status s = c->json ? put_json(d, &i, path, c->json) : print_all(d, &i, path, o->verbose);
     lt_dataset_close(d);
     return s;

@@ -90,7 +90,7 @@ static const lt_option_table extract_table = {
 static lt_status extract_from(cli_context *c, const extract_cli *o, const char *output, lt_dataset *d)
 {
     lt_dataset_info i = lt_dataset_get_info(d);
-    dataset_bar bar = { c, "features", NULL };
+    dataset_bar bar = { .c = c, .label = "features" };
     lt_generate_info info = { .size = sizeof info };
     lt_extract_options e = o->e;
     e.size = sizeof e;

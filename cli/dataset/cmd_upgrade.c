@@ -42,7 +42,7 @@ static lt_status run(cli_context *c)
     const char *path = dataset_path(c, o->dataset);
     lt_dataset_info info;
     char version[32];
-    dataset_bar bar = { c, "upgrade", NULL };
+    dataset_bar bar = { .c = c, .label = "upgrade" };
     lt_generate_info done = { .size = sizeof done };
     CLI_TRY(look(c, o, &info, version));
     if (o->dry_run) {

@@ -145,7 +145,7 @@ static lt_status make_movie(cli_context *c, const movie_cli *o, lt_dataset *d, l
 {
     char video[1024], frames[1024];
     lt_movie_info info = { .size = sizeof info };
-    dataset_bar bar = { c, "movie", NULL };
+    dataset_bar bar = { .c = c, .label = "movie" };
     const char *path = dataset_path(c, o->dataset);
     lt_dataset_config *config;
     CLI_TRY(dataset_config(d, path, &config)); /* a file that cannot be replayed is refused here */

@@ -126,7 +126,7 @@ lt_status dataset_indices(const char *option, const char *text, int64_t limit, i
 void dataset_bar_set(void *ctx, const lt_generate_progress *p)
 {
     dataset_bar *b = ctx;
-    if (!b->bar && lt_progress_create(b->label, "operator", p->rows_total, b->c->common.quiet || b->c->json, &b->bar)) return;
+    if (!b->bar && lt_progress_create(b->label, b->unit ? b->unit : "operator", p->rows_total, b->c->common.quiet || b->c->json, &b->bar)) return;
     lt_progress_set(b->bar, p->rows_done);
 }
 
@@ -168,6 +168,9 @@ void dataset_print_info(const lt_generate_info *i)
     printf("beside it         drawing and compiling ahead %s, writing %s (compression %s)\n", cli_seconds(i->ahead_seconds).s,
            cli_seconds(i->writer_seconds).s, cli_seconds(i->compress_seconds).s);
     if (i->device_seconds > 0) printf("device            %s of rollouts by its own clock\n", cli_seconds(i->device_seconds).s);
+    if (i->kernels_compiled || i->kernels_loaded)
+        printf("kernels           %lld compiled in %s of all threads, %lld loaded from the cache\n", (long long)i->kernels_compiled, cli_seconds(i->compile_seconds).s,
+               (long long)i->kernels_loaded);
     printf("arithmetic        %s, %s: %.4g GFLOP/s%s\n", lt_precision_name(i->precision), i->arithmetic, i->gflops, i->devices > 1 ? " a device" : "");
     printf("memory            %s planned for rollouts, %lld architectures\n", cli_bytes((double)i->peak_bytes).s, (long long)i->signatures);
     printf("file              %s, from %s of arrays written\n", cli_bytes((double)i->file_bytes).s, cli_bytes((double)i->raw_bytes).s);
@@ -225,6 +228,9 @@ void dataset_json_info(lt_json *j, const lt_generate_info *i)
     lt_json_field_int(j, "devices", i->devices);
     lt_json_field_string(j, "device_reason", i->device_reason);
     lt_json_field_double(j, "device_seconds", i->device_seconds);
+    lt_json_field_int(j, "kernels_compiled", i->kernels_compiled);
+    lt_json_field_int(j, "kernels_loaded", i->kernels_loaded);
+    lt_json_field_double(j, "compile_seconds", i->compile_seconds);
     lt_json_field_string(j, "first_failure", i->first_failure);
     lt_json_field_string(j, "feature_reason", i->feature_reason);
 }

@@ -27,7 +27,7 @@ lt_device *dataset_device(const cli_context *c);
 lt_status dataset_indices(const char *option, const char *text, int64_t limit, int64_t **out, int *n);
 
 /* A progress bar over operators. */
-typedef struct dataset_bar { cli_context *c; const char *label; lt_progress *bar; } dataset_bar;
+typedef struct dataset_bar { cli_context *c; const char *label; lt_progress *bar; const char *unit; /* NULL: operator */ } dataset_bar;
 void dataset_bar_set(void *bar, const lt_generate_progress *p);
 void dataset_bar_end(dataset_bar *bar);
 

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#define CLI_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define CLI_LEN(array) (int)(sizeof(array) / sizeof(array)[0])
 
 /* ---- Subcommands -------------------------------------------------------------- */
@@ -75,7 +76,7 @@ extern const lt_option cli_common_rows[CLI_N_COMMON_ROWS];
 
 extern const cli_command cli_solve, cli_gram, cli_qsvm, cli_qsvm_predict, cli_train_kernel, cli_devices, cli_doctor, cli_tune, cli_explain, cli_demo;
 extern const cli_command cli_visualize_ic_types;
-extern const cli_command cli_generate_dataset, cli_info, cli_validate, cli_replay, cli_merge, cli_extract_features, cli_upgrade, cli_table_command,
+extern const cli_command cli_generate_dataset, cli_info, cli_validate, cli_replay, cli_merge, cli_extract_features, cli_upgrade, cli_table_command, cli_export, cli_split, cli_card,
     cli_visualize_dataset, cli_visualize_features;
 
 /* The word that makes the command a worker of its own `lathe generate` (lt_generate_worker). */
@@ -92,6 +93,8 @@ lt_status   cli_fail(lt_status s, const char *format, ...) __attribute__((format
 const char *cli_error_text(void);      /* the command's own message, else the library's */
 /* Where in the library a failure arose, "(src/…)", helps those who mend it, not those who made a slip: left out. */
 void        cli_drop_sources(char *text);
+/* Raises the limit of the stack as far as it may be, and fails where that is too little; makes do with a limited address space. */
+lt_status   cli_take_room(void);
 /* Ctrl-C and other signals that end a run (signals.c). */
 void        cli_catch_signals(void);
 void        cli_stop_politely(bool politely); /* the first signal sets the flag from here on, and only a second one ends the process */
@@ -136,7 +139,7 @@ lt_status cli_check_no_folder(const char *path); /* for outputs whose folders ar
 bool      cli_ends_in(const char *path, const char *ending); /* ".csv", in capitals or not */
 /* An output whose name says what it holds: ".npy", and ".csv" where csv; other endings are refused. */
 lt_status cli_check_ending(const char *option, const char *path, bool csv);
-bool      cli_same_file(const char *a, const char *b); /* also under two names; files that are not there: by name */
+bool      cli_same_file(const char *a, const char *b); /* also under two names; files that are not there: by folder and name */
 /* All files of a command line: what is written can be, and is neither read nor written for another purpose. Called before any command runs. */
 lt_status cli_check_files(const cli_command *command, const cli_context *c);
 /* A fresh folder for files that are not kept; removing it removes them too. Zeroed, or one that could not be made, is no folder. */

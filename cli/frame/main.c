@@ -348,6 +348,10 @@ static int serve_as_worker(void)
 
 int cli_main(int argc, char **argv)
 {
+    if (cli_take_room()) {
+        fprintf(stderr, "%s: memory: %s\n", cli_program.name, cli_error_text());
+        return EXIT_FAILED;
+    }
     if (argc > 1 && !strcmp(argv[1], CLI_WORKER)) return serve_as_worker();
     cli_catch_signals();
     remember_command_line(argc, argv);

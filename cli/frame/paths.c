@@ -38,6 +38,14 @@ lt_status cli_check_no_folder(const char *path)
     return !stat(path, &st) && S_ISDIR(st.st_mode) ? cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: it is a folder", path) : LT_OK;
 }
 
+/* The folder of a path; returns the name in it. */
+static const char *folder_of(const char *path, char *folder, size_t bytes)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, bytes, "%.*s", slash ? (int)(slash - path) + (slash == path) : 1, slash ? path : ".");
+    return slash ? slash + 1 : path;
+}
+
 lt_status cli_check_output(const char *path)
 {
     char folder[4096];
@@ -45,8 +53,7 @@ lt_status cli_check_output(const char *path)
     struct stat st;
     CLI_TRY(cli_check_no_folder(path));
     if (!stat(path, &st) && !S_ISREG(st.st_mode)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: it is not a regular file", path);
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + (slash == path) : 1, slash ? path : ".");
+    folder_of(path, folder, sizeof folder);
     if (access(folder, W_OK)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: folder '%s': %s", path, folder, strerror(errno));
     return LT_OK;
 }
@@ -64,12 +71,21 @@ lt_status cli_check_ending(const char *option, const char *path, bool csv)
     return cli_fail(LT_ERR_ARGUMENT, "--%s %s: expected a name that ends in .npy%s", option, path, csv ? " or .csv" : "");
 }
 
+/* Of files that are not there yet. */
+static bool same_place(const char *a, const char *b)
+{
+    char x[4096], y[4096];
+    struct stat of_a, of_b;
+    if (strcmp(folder_of(a, x, sizeof x), folder_of(b, y, sizeof y))) return false;
+    return !stat(x, &of_a) && !stat(y, &of_b) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
 bool cli_same_file(const char *a, const char *b)
 {
     struct stat x, y;
     if (!a || !b) return false;
     const bool no_a = stat(a, &x) != 0, no_b = stat(b, &y) != 0;
-    if (no_a && no_b) return !strcmp(a + 2 * !strncmp(a, "./", 2), b + 2 * !strncmp(b, "./", 2));
+    if (no_a && no_b) return same_place(a, b);
     return !no_a && !no_b && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
@@ -82,7 +98,7 @@ typedef struct named_file { const char *option, *path; bool written; } named_fil
 /* Options of all commands that name what is written, apart from caches: a new one belongs here. */
 static bool is_written(const char *option)
 {
-    static const char *const names[] = { "out", "output", "report", "csv", "profile", "checkpoint", "states-out", "circuit-out", "decision-out", "model-out", "weights-out" };
+    static const char *const names[] = { "out", "output", "report", "csv", "parquet", "statistics", "npz", "the-well", "profile", "checkpoint", "states-out", "circuit-out", "decision-out", "model-out", "weights-out" };
     for (int i = 0; i < CLI_LEN(names); i++)
         if (!strcmp(option, names[i])) return true;
     return false;

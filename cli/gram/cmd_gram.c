@@ -22,6 +22,11 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(gram_cli, states_out, "states-out", NULL, "S.npy", "where the states of X go: rows by 2^qubits complex numbers"),
     LT_OPTION_PATH(gram_cli, report, "report", NULL, "FILE.html", "write a page about K and the run"),
     LT_OPTION_INT(gram_cli, landmarks, "landmarks", "0", LT_AT_LEAST(0), "M", "write Z, rows by M, with K ~ Z Z' instead of K, from M rows that --seed draws (Nystrom); 0 = K itself"),
+    LT_OPTION_REAL(gram_cli, memory, "memory", "0", LT_AT_LEAST(0), "GIB", "compute K tile by tile in its file, in this much memory (of each rank); 0 = as it comes, or half of what is free under mpirun"),
+    LT_OPTION_BOOL(gram_cli, resume, "resume", "false", "keep the finished tiles of a run that was ended, with any number of ranks; without one, begin"),
+    LT_OPTION_BOOL(gram_cli, requeue, "requeue", "false", "at SIGTERM finish the tiles at hand, say \"resume me\" and end with status 0: for batch systems"),
+    LT_OPTION_PATH(gram_cli, read, "read", NULL, "K.npy", "read rows of a finished matrix, without the rest; without --rows, compare it with its checksums"),
+    LT_OPTION_STRING(gram_cli, rows, "rows", NULL, "A:B", "with --read: rows A to B - 1, whole ones also of a packed file, to --out"),
     LT_OPTION_PATH(gram_cli, kernel_cache, "kernel-cache", NULL, "FOLDER", "take K from here if this matrix was computed before, else keep it here"),
     LT_OPTION_ENUM(gram_cli, backend, "gram-backend", "device", backend_names, "where to compute, by its name here or in the Python pipeline; device: as --device says"),
     LT_OPTION_STRING(gram_cli, devices, "devices", NULL, "LIST", "several GPUs that share the work, as cuda:0,cuda:1; instead of --device"),
@@ -171,16 +176,21 @@ static void report_cached(gram_job *j)
     snprintf(j->info.note, sizeof j->info.note, "K was computed by an earlier call and taken from the kernel cache");
 }
 
-static lt_status compute(gram_job *j)
+static lt_status open_gram(gram_job *j)
 {
     lt_gram_options opt = j->o->gram;
     lt_weights w = { j->weights, j->w.shape.dim[0], j->w.shape.dim[1] };
     opt.progress = show_progress;
     opt.progress_ctx = j;
-    if (j->wants_K) CLI_TRY(gram_cache_load(j));
     CLI_TRY(open_devices(j));
-    if (j->circuit) CLI_TRY(gram_open_circuit(j, &opt));
-    else CLI_TRY(j->n_devices ? lt_gram_create_on(j->device, j->n_devices, &opt, &w, &j->gram) : lt_gram_create(j->c->device, &opt, &w, &j->gram));
+    if (j->circuit) return gram_open_circuit(j, &opt);
+    return j->n_devices ? lt_gram_create_on(j->device, j->n_devices, &opt, &w, &j->gram) : lt_gram_create(j->c->device, &opt, &w, &j->gram);
+}
+
+static lt_status compute(gram_job *j)
+{
+    if (j->wants_K) CLI_TRY(gram_cache_load(j));
+    CLI_TRY(open_gram(j));
     lt_status s = j->o->landmarks ? gram_make_landmarks(j) : j->wants_K && !j->from_cache ? lt_gram_fill(j->gram, &j->X, j->o->y ? &j->Y : NULL, j->K) : LT_OK;
     lt_progress_destroy(j->bar);
     j->bar = NULL;
@@ -268,13 +278,21 @@ static lt_status run_job(gram_job *j)
 {
     CLI_TRY(cli_check_ending("out", j->o->out, false));
     CLI_TRY(cli_check_ending("states-out", j->o->states_out, false));
+    if (j->o->read) return gram_read(j);
+    if (j->o->rows) return cli_fail(LT_ERR_ARGUMENT, "--rows are of a finished matrix: give --read K.npy");
+    if (gram_by_tiles(j)) CLI_TRY(gram_check_tiles(j));
     CLI_TRY(gram_check_landmarks(j));
     CLI_TRY(read_all(j));
     if (j->o->plan) return gram_print_plan(j);
+    if (gram_by_tiles(j)) {
+        CLI_TRY(open_gram(j));
+        return gram_make_tiles(j);
+    }
     CLI_TRY(open_outputs(j));
     CLI_TRY(compute(j));
     if (j->o->report) CLI_TRY(gram_report(j));
     CLI_TRY(commit(&j->map));
+    if (j->o->out) gram_drop_table(j->o->out);
     CLI_TRY(commit(&j->states_map));
     if (j->o->circuit_out) CLI_TRY(lt_circuit_write(j->circuit, j->o->circuit_out));
     if (j->o->landmarks) gram_put_landmarks(j);
@@ -303,7 +321,7 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_gram = {
-    .name = "gram", .options = &table, .options_bytes = sizeof(gram_cli), .need = CLI_NEED_DEVICE, .reports_device = true, .stops = true, .run = run,
+    .name = "gram", .options = &table, .options_bytes = sizeof(gram_cli), .need = CLI_NEED_DEVICE, .reports_device = true, .stops = true, .ranks = true, .run = run,
     .description = "Computes K_ij = |<psi(x_i)|psi(y_j)>|^2 where psi(x) is the state a circuit of one qubit per feature makes of a row. "
                    "Where re-embedding is off, or there is one layer, the weights cancel and K has a closed form; two re-embedded layers "
                    "have one too. Method auto uses them, states computes state vectors in any case; all agree to rounding.\n"
@@ -311,6 +329,9 @@ const cli_command cli_gram = {
                    "w... are weights and all others features; both run on the CPU so far. --plan says what their compiler made of them.\n"
                    "K is written beside its place and renamed when it is whole; a matrix larger than memory is computed in its file. "
                    "--states-out alone computes no K.\n"
+                   "mpirun -n N lathe gram ... shares tiles of K between N ranks that see one file system (docs/scaling.md); --memory does the same in one process. K grows as K.npy.part "
+                   "beside a table of checksums, K.npy.part.tiles, and both get their names when it is whole; --resume goes on after a kill, with any number of ranks. The file is the same, byte for byte.\n"
+                   "--read K.npy --rows A:B --out R.npy reads rows of a finished matrix, packed or not, without the rest; --read alone compares it with its checksums.\n"
                    "--landmarks M is for more rows than K has room for: Z has M columns, K ~ Z Z', and the error is measured on entries drawn by lot.\n"
                    "--kernel-cache keeps matrices in FOLDER/kernel_DIGEST.npy, where DIGEST stands for the values of X, Y and the weights, the circuit, "
                    "precisions and normalisation; switches that leave K as it is are no part of it. Without the option nothing is looked for.",

@@ -10,17 +10,24 @@ static const char *const synthetic_names[] = { "no", "easy", "hard", NULL };
 #define O qsvm_cli
 static const lt_option rows[] = {
     LT_OPTION_PATH(O, x, "x", NULL, "X.npy|X.csv", "features, one row per sample; further axes of a .npy are flattened"),
-    LT_OPTION_PATH(O, labels, "labels", NULL, "y.npy|y.csv", "one label per row"),
+    LT_OPTION_PATH(O, labels, "labels", NULL, "y.npy|y.csv", "one label per row: any number of classes, by numbers or texts; numbers to learn with --task regress"),
     LT_OPTION_STRING(O, label_column, "label-column", NULL, "NAME|N|last", "where the labels stand in CSV files: a name of the header, or a number from 1"),
-    LT_OPTION_STRING(O, classes, "classes", NULL, "A,B", "of several classes keep the rows of these two; B is the positive class"),
+    LT_OPTION_STRING(O, classes, "classes", NULL, "A,B,...", "keep the rows of these classes; of two B is the positive one"),
+    LT_OPTION_STRING(O, class_weights, "class-weights", NULL, "A=W,...", "factors of C of classes by their names; 1 for those not named"),
+    LT_OPTION_PATH(O, sample_weights, "sample-weights", NULL, "w.npy|w.csv", "a factor of C for each row"),
+    LT_OPTION_PATH(O, kernel, "kernel", NULL, "K.npy|K.csv", "a kernel computed before, of all rows with themselves, instead of features"),
+    LT_OPTION_PATH(O, test_kernel, "test-kernel", NULL, "T.npy|T.csv", "with --kernel: rows to test on by the rows of the kernel"),
     LT_OPTION_PATH(O, test_x, "test-x", NULL, "T.npy|T.csv", "rows to test on"),
     LT_OPTION_PATH(O, test_labels, "test-labels", NULL, "t.npy|t.csv", "their labels, unless they stand in the label column"),
-    LT_OPTION_REAL(O, test_fraction, "test-fraction", "0.25", LT_RANGE_OPEN_HI(0, 1), "F", "without --test-x: share of either class held out for tests"),
+    LT_OPTION_REAL(O, test_fraction, "test-fraction", "0.25", LT_RANGE_OPEN_HI(0, 1), "F", "without --test-x: share of each class held out for tests"),
     LT_OPTION_INT(O, train_subset, "train-subset", "0", LT_AT_LEAST(0), "N", "train on the first N rows only; 0 = all"),
     LT_OPTION_ENUM(O, synthetic, "synthetic", "no", synthetic_names, "built-in images instead of files: 400 to train, 400 to test"),
-    LT_OPTION_PATH(O, weights, "weights", NULL, "W.npy", "layers by qubits (by 3 with --entangler strong); drawn from the seed when not given"),
+    LT_OPTION_PATH(O, weights, "weights", NULL, "W.npy", "layers by qubits (by 3 with --entangler strong), or those of the map or circuit; drawn from the seed when not given"),
+    LT_OPTION_STRING(O, map, "map", NULL, "MAP", "a named map of the reduced features instead of layers, as 'zz(reps=2)'"),
+    LT_OPTION_PATH(O, circuit, "circuit", NULL, "F.qasm", "a circuit in OpenQASM instead of layers"),
     LT_OPTION_PATH(O, model_out, "model-out", NULL, "FILE", "keep the machine for 'lathe qsvm predict'"),
-    LT_OPTION_PATH(O, decision_out, "decision-out", NULL, "D.npy|D.csv", "decision values of the test rows"),
+    LT_OPTION_PATH(O, decision_out, "decision-out", NULL, "D.npy|D.csv", "decision values of the test rows, a column for each pair of classes; of --task regress the values"),
+    LT_OPTION_PATH(O, probability_out, "probability-out", NULL, "P.npy|P.csv", "with --probability: probabilities of the test rows, a column for each class"),
     LT_OPTION_PATH(O, report, "report", NULL, "FILE.html", "write a page about kernel, search and scores"),
 };
 #undef O
@@ -28,6 +35,7 @@ static const lt_option_group groups[] = {
     { .title = "Files", .rows = rows, .n_rows = CLI_LEN(rows) },
     { .title = "Machine", LT_OPTIONS_OF(qsvm_cli, qsvm, lt_qsvm_options_table), .except = "seed" }, /* which is a common option */
     { .title = "Kernel", LT_OPTIONS_OF(qsvm_cli, gram, lt_gram_options_table) },
+    { .title = "Kernel of a map or circuit", LT_OPTIONS_OF(qsvm_cli, similarity, lt_similarity_options_table) },
     { .title = "Common options", .rows = cli_common_rows, .n_rows = CLI_N_COMMON_ROWS },
 };
 static const lt_option_table table = {
@@ -45,63 +53,78 @@ static lt_status make_synthetic(qsvm_job *j)
     double *x = malloc(2 * half * sizeof *x);
     uint8_t y[LT_QSVM_IMAGES];
     qsvm_rows *part[2] = { &j->train, &j->test };
-    if (!x) return cli_fail(LT_ERR_MEMORY, "no memory for the images");
+    j->classes = (qsvm_classes_of){ 2, calloc(2, sizeof(qsvm_name)) };
+    if (!x || !j->classes.name) {
+        free(x);
+        return cli_fail(LT_ERR_MEMORY, "no memory for the images");
+    }
     lt_qsvm_synthetic(j->o->synthetic == HARD, x, y);
     bool ok = true;
     for (int p = 0; p < 2; p++) {
-        *part[p] = (qsvm_rows){ .n = HALF, .n_features = LT_QSVM_PIXELS, .x = malloc(half * sizeof *x), .y = malloc(HALF),
-                                .label = calloc(HALF, sizeof(qsvm_name)) };
-        if (!part[p]->x || !part[p]->y || !part[p]->label) {
+        *part[p] = (qsvm_rows){ .n = HALF, .n_features = LT_QSVM_PIXELS, .x = malloc(half * sizeof *x), .y = malloc(HALF * sizeof(int32_t)) };
+        if (!part[p]->x || !part[p]->y) {
             ok = false;
             break;
         }
         memcpy(part[p]->x, x + (size_t)p * half, half * sizeof *x);
-        memcpy(part[p]->y, y + p * HALF, HALF);
+        for (int i = 0; i < HALF; i++) part[p]->y[i] = y[p * HALF + i];
     }
     free(x);
-    snprintf(j->name[0], sizeof j->name[0], "%s", j->o->synthetic == HARD ? "ring" : "bar");
-    snprintf(j->name[1], sizeof j->name[1], "%s", j->o->synthetic == HARD ? "open ring" : "ring");
+    snprintf(j->classes.name[0], sizeof j->classes.name[0], "%s", j->o->synthetic == HARD ? "ring" : "bar");
+    snprintf(j->classes.name[1], sizeof j->classes.name[1], "%s", j->o->synthetic == HARD ? "open ring" : "ring");
     return ok ? LT_OK : cli_fail(LT_ERR_MEMORY, "no memory for the images");
+}
+
+/* Labels as numbers of classes, or as the values they are. */
+static lt_status number_labels(qsvm_job *j, qsvm_rows *r, const char *path)
+{
+    switch (j->o->qsvm.task) {
+    case LT_QSVM_REGRESS:   return qsvm_rows_measure(r, path);
+    case LT_QSVM_ONE_CLASS: return LT_OK;
+    default:                return qsvm_rows_classify(r, &j->classes, !j->o->classes);
+    }
 }
 
 static lt_status read_test(qsvm_job *j)
 {
     const qsvm_cli *o = j->o;
-    const char *column = o->test_labels ? NULL : o->label_column;
-    if (!column && !o->test_labels) return cli_fail(LT_ERR_ARGUMENT, "--test-x has no labels: give --test-labels");
-    CLI_TRY(qsvm_rows_read(o->test_x, "test-x", o->test_labels, column, &j->test));
-    if (j->test.n_features != j->train.n_features)
-        return cli_fail(LT_ERR_ARGUMENT, "--test-x %s has %lld features, but --x %s has %lld", o->test_x, (long long)j->test.n_features, o->x,
-                        (long long)j->train.n_features);
-    CLI_TRY(qsvm_rows_expect(&j->test, "test-x", o->test_x, j->train.names));
-    return qsvm_rows_classify(&j->test, (const qsvm_name *)j->name, !o->classes);
+    const bool labelled = o->qsvm.task != LT_QSVM_ONE_CLASS;
+    const char *column = o->test_labels ? NULL : o->label_column, *path = o->test_labels ? o->test_labels : o->test_x;
+    if (!o->kernel) {
+        if (labelled && !column && !o->test_labels) return cli_fail(LT_ERR_ARGUMENT, "--test-x has no labels: give --test-labels");
+        CLI_TRY(qsvm_rows_read(o->test_x, "test-x", o->test_labels, column, &j->test));
+        if (j->test.n_features != j->train.n_features)
+            return cli_fail(LT_ERR_ARGUMENT, "--test-x %s has %lld features, but --x %s has %lld", o->test_x, (long long)j->test.n_features, o->x,
+                            (long long)j->train.n_features);
+        CLI_TRY(qsvm_rows_expect(&j->test, "test-x", o->test_x, j->train.names));
+    }
+    return number_labels(j, &j->test, path);
 }
 
 static lt_status read_files(qsvm_job *j)
 {
     const qsvm_cli *o = j->o;
-    if (!o->x) return cli_fail(LT_ERR_ARGUMENT, "which rows? Give --x X.npy or --synthetic easy|hard");
-    if (!o->labels && !o->label_column) return cli_fail(LT_ERR_ARGUMENT, "which labels? Give --labels y.npy, or --label-column for a CSV file");
-    if (o->test_labels && !o->test_x) return cli_fail(LT_ERR_ARGUMENT, "--test-labels goes with --test-x");
-    CLI_TRY(qsvm_rows_read(o->x, "x", o->labels, o->label_column, &j->train));
-    CLI_TRY(qsvm_classes(&j->train, o->classes, j->name));
-    CLI_TRY(qsvm_rows_classify(&j->train, (const qsvm_name *)j->name, !o->classes));
-    if (o->test_x) return read_test(j);
+    CLI_TRY(o->kernel ? qsvm_read_kernel(j) : qsvm_rows_read(o->x, "x", o->labels, o->label_column, &j->train));
+    if (o->sample_weights) CLI_TRY(qsvm_numbers_read(o->sample_weights, "sample-weights", j->train.n, &j->train.weight));
+    if (o->qsvm.task == LT_QSVM_CLASSIFY) CLI_TRY(qsvm_classes(&j->train, o->classes, &j->classes));
+    CLI_TRY(number_labels(j, &j->train, o->labels ? o->labels : o->x));
+    if (o->test_x || o->test_kernel) return read_test(j);
     const int64_t all = j->train.n;
-    if (o->test_fraction > 0) CLI_TRY(qsvm_rows_split(&j->train, o->test_fraction, (uint64_t)o->common.seed, &j->test));
+    if (o->test_fraction > 0) CLI_TRY(qsvm_rows_split(&j->train, o->test_fraction, (uint64_t)o->common.seed, j->classes.n, &j->test));
     return j->train.n ? LT_OK : cli_fail(LT_ERR_ARGUMENT, "--test-fraction %g holds all %lld rows out: none is left to train on", o->test_fraction, (long long)all);
 }
 
 static lt_status read_rows(qsvm_job *j)
 {
     const qsvm_cli *o = j->o;
-    if (o->synthetic && (o->x || o->labels || o->label_column || o->test_x || o->test_labels || o->classes))
-        return cli_fail(LT_ERR_ARGUMENT, "--synthetic brings its own rows and labels: leave --x, --labels and the like out");
+    CLI_TRY(qsvm_check_options(j));
     CLI_TRY(o->synthetic ? make_synthetic(j) : read_files(j));
     if (o->train_subset > j->train.n)
         return cli_fail(LT_ERR_ARGUMENT, "--train-subset %lld, but there are %lld training rows", (long long)o->train_subset, (long long)j->train.n);
     if (o->train_subset > 0) j->train.n = o->train_subset;
-    if (o->decision_out && j->test.n == 0) return cli_fail(LT_ERR_ARGUMENT, "--decision-out needs test rows");
+    if (o->kernel) CLI_TRY(qsvm_gather_kernel(j));
+    if ((o->decision_out || o->probability_out) && j->test.n == 0)
+        return cli_fail(LT_ERR_ARGUMENT, "--%s needs test rows", o->decision_out ? "decision-out" : "probability-out");
     return LT_OK;
 }
 
@@ -153,6 +176,25 @@ static bool show_progress(void *ctx, const char *step, int64_t done, int64_t tot
     return !cli_interrupted();
 }
 
+static lt_status name_classes(qsvm_job *j, lt_qsvm_options *opt)
+{
+    if (j->classes.n == 0) return LT_OK;
+    j->class_name = malloc((size_t)j->classes.n * sizeof *j->class_name);
+    if (!j->class_name) return cli_fail(LT_ERR_MEMORY, "no memory for the classes");
+    for (int64_t c = 0; c < j->classes.n; c++) j->class_name[c] = j->classes.name[c];
+    opt->n_classes = j->classes.n;
+    opt->class_names = j->class_name;
+    return qsvm_read_class_weights(j, opt);
+}
+
+static lt_status read_kernel_options(qsvm_job *j, lt_qsvm_options *opt)
+{
+    opt->precomputed = j->o->kernel != NULL;
+    CLI_TRY(qsvm_read_circuit(j, opt));
+    if (opt->map || opt->circuit) return LT_OK;
+    return j->o->weights ? read_weights(j, opt) : j->o->synthetic ? synthetic_weights(j, opt) : LT_OK;
+}
+
 static lt_status train(qsvm_job *j)
 {
     lt_qsvm_options opt = j->o->qsvm;
@@ -160,14 +202,12 @@ static lt_status train(qsvm_job *j)
     opt.progress = show_progress;
     opt.progress_ctx = j;
     opt.seed = j->o->common.seed;
-    opt.class_name[0] = j->name[0];
-    opt.class_name[1] = j->name[1];
     opt.feature_names = j->train.names;
-    if (j->o->weights) CLI_TRY(read_weights(j, &opt));
-    else if (j->o->synthetic) CLI_TRY(synthetic_weights(j, &opt));
+    CLI_TRY(name_classes(j, &opt));
+    CLI_TRY(read_kernel_options(j, &opt));
     lt_rows x = qsvm_rows_view(&j->train);
-    CLI_TRY(lt_qsvm_create(j->c->device, &opt, &j->machine));
-    lt_status s = lt_qsvm_fit(j->machine, &x, j->train.y);
+    CLI_TRY(lt_qsvm_create(j->device ? j->device : j->c->device, &opt, &j->machine));
+    lt_status s = lt_qsvm_fit_targets(j->machine, &x, &(lt_qsvm_targets){ sizeof(lt_qsvm_targets), j->train.y, j->train.value, j->train.weight });
     lt_progress_destroy(j->bar);
     j->bar = NULL;
     if (s == LT_ERR_CANCELLED && cli_interrupted()) return cli_stopped();
@@ -176,30 +216,34 @@ static lt_status train(qsvm_job *j)
     return LT_OK;
 }
 
-static lt_status test(qsvm_job *j)
+static lt_status write_probabilities(const qsvm_job *j)
 {
-    lt_rows x = qsvm_rows_view(&j->test);
-    if (j->test.n == 0) return LT_OK;
-    for (int m = 0; m < (j->info->has_rbf ? 2 : 1); m++) {
-        qsvm_result *r = &j->result[m];
-        double start = cli_now();
-        r->decision = malloc((size_t)j->test.n * sizeof *r->decision);
-        if (!r->decision) return cli_fail(LT_ERR_MEMORY, "no memory for decision values");
-        CLI_TRY(lt_qsvm_decide(j->machine, (lt_qsvm_machine)m, &x, r->decision));
-        CLI_TRY(lt_qsvm_score(j->test.y, r->decision, j->test.n, j->info->machine[m].threshold, &r->test));
-        if (m == LT_QSVM_QUANTUM) j->predict_seconds = cli_now() - start;
-    }
-    return LT_OK;
+    const int64_t n = j->test.n, classes = j->info->n_classes;
+    double *p = malloc((size_t)(n * classes) * sizeof *p);
+    if (!p) return cli_fail(LT_ERR_MEMORY, "no memory for probabilities");
+    lt_status s = lt_qsvm_probabilities(j->machine, j->result[LT_QSVM_QUANTUM].decision, n, p);
+    if (!s) s = qsvm_write_matrix(j->o->probability_out, n, classes, p);
+    free(p);
+    return s;
+}
+
+static lt_status write_decisions(const qsvm_job *j)
+{
+    const double *decision = j->result[LT_QSVM_QUANTUM].decision;
+    if (j->info->n_machines == 1) return qsvm_write_numbers(j->o->decision_out, j->test.n, decision);
+    return qsvm_write_matrix(j->o->decision_out, j->test.n, j->info->n_machines, decision);
 }
 
 static lt_status run_job(qsvm_job *j)
 {
     CLI_TRY(cli_check_ending("decision-out", j->o->decision_out, true));
+    CLI_TRY(cli_check_ending("probability-out", j->o->probability_out, true));
     CLI_TRY(read_rows(j));
     CLI_TRY(train(j));
-    CLI_TRY(test(j));
+    CLI_TRY(qsvm_test(j));
     if (j->o->report) CLI_TRY(qsvm_report(j));
-    if (j->o->decision_out) CLI_TRY(qsvm_write_numbers(j->o->decision_out, j->test.n, j->result[LT_QSVM_QUANTUM].decision));
+    if (j->o->decision_out) CLI_TRY(write_decisions(j));
+    if (j->o->probability_out) CLI_TRY(write_probabilities(j));
     if (j->o->model_out) CLI_TRY(lt_qsvm_save(j->machine, j->o->model_out));
     if (j->c->json) qsvm_put_json(j);
     else qsvm_print(j);
@@ -214,8 +258,15 @@ static lt_status run(cli_context *c)
     lt_qsvm_destroy(j.machine);
     qsvm_rows_free(&j.train);
     qsvm_rows_free(&j.test);
+    qsvm_rows_free(&j.kernel);
+    qsvm_rows_free(&j.test_kernel);
+    lt_circuit_destroy(j.circuit);
+    lt_device_close(j.device);
     free(j.weights);
-    for (int m = 0; m < LT_QSVM_MACHINE_COUNT; m++) free(j.result[m].decision);
+    free(j.classes.name);
+    free(j.class_name);
+    free(j.class_weights);
+    for (int m = 0; m < LT_QSVM_MACHINE_COUNT; m++) qsvm_free_result(&j.result[m]);
     return s;
 }
 
@@ -224,5 +275,7 @@ const cli_command cli_qsvm = {
     .description = "Reduces features to qubits by principal components, scales them, computes the kernel of a quantum feature map, finds C by "
                    "stratified cross-validation, trains, and tests on rows held out. Components, ranges and C are learnt from training rows "
                    "only. Diagnostics say why a kernel fails: too little spread, too much, or none that has to do with the labels.\n"
+                   "Any number of classes is learnt one against one; --task regress learns numbers, --task one-class which rows are like the training rows. --map "
+                   "and --circuit take any circuit for the kernel, --kernel one computed before.\n"
                    "--select tries embeddings, angle scales and depths. --compare-rbf does the same work with a Gaussian kernel.",
 };

@@ -16,7 +16,7 @@ static const lt_option rows[] = {
     LT_OPTION_STRING(train_cli, label_column, "label-column", NULL, "COLUMN", "the column of a .csv file that holds the classes: a name, a number from 1, or last"),
     LT_OPTION_PATH(train_cli, test_x, "test-x", NULL, "X.npy", "rows to validate on"),
     LT_OPTION_PATH(train_cli, test_labels, "test-labels", NULL, "y.npy", "their classes"),
-    LT_OPTION_REAL(train_cli, test_fraction, "test-fraction", "0", LT_RANGE_OPEN_HI(0, 1), "F", "share of the rows to validate on, where --test-x gives none; two classes"),
+    LT_OPTION_REAL(train_cli, test_fraction, "test-fraction", "0", LT_RANGE_OPEN_HI(0, 1), "F", "share of each class to validate on, where --test-x gives no rows"),
     LT_OPTION_STRING(train_cli, map, "map", NULL, "MAP", "a named map with weights, as 'strong(layers=3, reupload=true)'"),
     LT_OPTION_PATH(train_cli, circuit, "circuit", NULL, "F.qasm", "a circuit in OpenQASM instead, whose inputs named w... are weights"),
     LT_OPTION_PATH(train_cli, weights, "weights", NULL, "W.npy", "where to begin; else drawn by --seed from -pi to pi"),
@@ -60,12 +60,14 @@ static lt_status number_labels(const qsvm_rows *r, const char *path, qsvm_name *
 
 static lt_status hold_out(train_job *j)
 {
-    qsvm_name name[2];
+    qsvm_classes_of classes;
     if (!(j->o->test_fraction > 0)) return LT_OK;
     if (j->o->test_x) return cli_fail(LT_ERR_ARGUMENT, "--test-x and --test-fraction both say what to validate on; give one of them");
-    CLI_TRY(qsvm_classes(&j->rows, NULL, name));
-    CLI_TRY(qsvm_rows_classify(&j->rows, name, true));
-    return qsvm_rows_split(&j->rows, j->o->test_fraction, (uint64_t)j->c->common.seed, &j->test);
+    lt_status s = qsvm_classes(&j->rows, NULL, &classes);
+    if (!s) s = qsvm_rows_classify(&j->rows, &classes, true);
+    if (!s) s = qsvm_rows_split(&j->rows, j->o->test_fraction, (uint64_t)j->c->common.seed, classes.n, &j->test);
+    free(classes.name);
+    return s;
 }
 
 static lt_status read_labels(train_job *j)

@@ -9,8 +9,9 @@ typedef struct gram_cli {
     lt_gram_options gram;
     int             backend;
     const char     *x, *y, *weights, *out, *states_out, *report, *devices, *kernel_cache;
-    const char     *map, *circuit, *circuit_out;
-    bool            plan;
+    const char     *map, *circuit, *circuit_out, *read, *rows;
+    bool            plan, resume, requeue;
+    double          memory;        /* GiB of each rank; 0: not said */
     int64_t         landmarks;     /* 0: K itself */
     lt_similarity_options similarity;
 } gram_cli;
@@ -52,6 +53,15 @@ lt_similarity_options gram_similarity(const gram_job *j);
 lt_status gram_check_landmarks(const gram_job *j);
 lt_status gram_make_landmarks(gram_job *j);
 void      gram_put_landmarks(const gram_job *j);
+
+/* K in a file, tile by tile (gram_file.c): whether the run is one; what goes with it; the run. */
+bool      gram_by_tiles(const gram_job *j);
+lt_status gram_check_tiles(const gram_job *j);
+lt_status gram_make_tiles(gram_job *j);
+/* Removes the table of tiles of a matrix that was replaced by one made at once. */
+void      gram_drop_table(const char *path);
+/* --read: rows of a finished file, or what it is. */
+lt_status gram_read(gram_job *j);
 
 lt_status gram_report(gram_job *j);
 /* The kernel cache (gram_cache.c): K from its file where there is one that fits; K into it. */

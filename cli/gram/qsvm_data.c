@@ -167,13 +167,34 @@ static lt_status read_csv_labels(const char *path, qsvm_rows *out)
     return s;
 }
 
+lt_status qsvm_labels_read(const char *labels, qsvm_rows *rows)
+{
+    return cli_ends_in(labels, ".csv") ? read_csv_labels(labels, rows) : read_npy_labels(labels, rows);
+}
+
+lt_status qsvm_numbers_read(const char *path, const char *option, int64_t n, double **out)
+{
+    qsvm_rows texts = { .n = n };
+    lt_status s = qsvm_labels_read(path, &texts);
+    *out = NULL;
+    if (!s && !(*out = malloc((size_t)(n + 1) * sizeof **out))) s = cli_fail(LT_ERR_MEMORY, "no memory for %s", path);
+    for (int64_t i = 0; !s && i < n; i++)
+        if (!qsvm_is_number(texts.label[i], &(*out)[i]))
+            s = cli_fail(LT_ERR_ARGUMENT, "--%s %s: row %lld (counted from 0) is '%s', expected a number", option, path, (long long)i, texts.label[i]);
+    qsvm_rows_free(&texts);
+    if (s) {
+        free(*out);
+        *out = NULL;
+    }
+    return s;
+}
+
 static lt_status read_parts(const char *path, const char *option, const char *labels, const char *label_column, qsvm_rows *out)
 {
     if (labels && label_column) return cli_fail(LT_ERR_ARGUMENT, "labels come from a file of their own or from a column of --%s, not from both", option);
     if (label_column && !cli_ends_in(path, ".csv")) return cli_fail(LT_ERR_ARGUMENT, "--label-column goes with CSV files, and %s is none", path);
     CLI_TRY(cli_ends_in(path, ".csv") ? read_csv(path, option, label_column, out) : read_npy(path, option, out));
-    if (!labels) return LT_OK;
-    return cli_ends_in(labels, ".csv") ? read_csv_labels(labels, out) : read_npy_labels(labels, out);
+    return labels ? qsvm_labels_read(labels, out) : LT_OK;
 }
 
 lt_status qsvm_rows_read(const char *path, const char *option, const char *labels, const char *label_column, qsvm_rows *out)
@@ -189,6 +210,8 @@ void qsvm_rows_free(qsvm_rows *r)
     free(r->x);
     free(r->label);
     free(r->y);
+    free(r->value);
+    free(r->weight);
     free(r->names);
     *r = (qsvm_rows){ 0 };
 }

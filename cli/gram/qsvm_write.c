@@ -7,16 +7,17 @@
 
 typedef struct number_text { char s[32]; } number_text;
 
-static lt_status write_number_lines(const char *path, int64_t n, const double *value)
+static lt_status write_number_lines(const char *path, int64_t n, int64_t columns, const double *value)
 {
-    number_text *text = malloc((size_t)(n + 1) * sizeof *text);
-    const char **cell = malloc((size_t)(n + 1) * sizeof *cell);
+    const int64_t count = n * columns;
+    number_text *text = malloc((size_t)(count + 1) * sizeof *text);
+    const char **cell = malloc((size_t)(count + 1) * sizeof *cell);
     lt_status s = text && cell ? LT_OK : cli_fail(LT_ERR_MEMORY, "no memory for the lines of %s", path);
-    for (int64_t i = 0; !s && i < n; i++) {
+    for (int64_t i = 0; !s && i < count; i++) {
         lt_double_text(value[i], text[i].s);
         cell[i] = text[i].s;
     }
-    if (!s) s = lt_csv_write(path, n, 1, cell);
+    if (!s) s = lt_csv_write(path, n, columns, cell);
     free(cell);
     free(text);
     return s;
@@ -25,7 +26,13 @@ static lt_status write_number_lines(const char *path, int64_t n, const double *v
 lt_status qsvm_write_numbers(const char *path, int64_t n, const double *value)
 {
     lt_shape shape = lt_shape1(n);
-    return cli_ends_in(path, ".csv") ? write_number_lines(path, n, value) : lt_npy_write(path, LT_F64, &shape, value);
+    return cli_ends_in(path, ".csv") ? write_number_lines(path, n, 1, value) : lt_npy_write(path, LT_F64, &shape, value);
+}
+
+lt_status qsvm_write_matrix(const char *path, int64_t n, int64_t columns, const double *value)
+{
+    lt_shape shape = lt_shape2(n, columns);
+    return cli_ends_in(path, ".csv") ? write_number_lines(path, n, columns, value) : lt_npy_write(path, LT_F64, &shape, value);
 }
 
 bool qsvm_is_number(const char *text, double *v)
@@ -35,37 +42,43 @@ bool qsvm_is_number(const char *text, double *v)
     return end != text && !*end && isfinite(*v) && !text[strspn(text, "0123456789+-.eE")]; /* 0x10 is a name */
 }
 
-bool qsvm_class_numbers(const char (*class_name)[LT_QSVM_CLASS_NAME], double value[2])
+bool qsvm_class_numbers(const char (*class_name)[LT_QSVM_CLASS_NAME], int64_t n_classes, double *value)
 {
-    return qsvm_is_number(class_name[0], &value[0]) && qsvm_is_number(class_name[1], &value[1]);
+    for (int64_t c = 0; c < n_classes; c++) {
+        double v;
+        if (!qsvm_is_number(class_name[c], &v)) return false;
+        if (value) value[c] = v;
+    }
+    return true;
 }
 
 /* Whole numbers as int64, others as they are. */
-static lt_status write_npy_numbers(const char *path, int64_t n, const double value[2], const bool *is_second)
+static lt_status write_npy_numbers(const char *path, int64_t n, const double *value, const int32_t *label)
 {
     lt_shape shape = lt_shape1(n);
     union { double real; int64_t whole; } *v = malloc((size_t)(n + 1) * sizeof *v);
     if (!v) return cli_fail(LT_ERR_MEMORY, "no memory for labels");
     bool whole = true;
-    for (int64_t i = 0; i < n; i++) whole = whole && value[is_second[i]] == floor(value[is_second[i]]) && fabs(value[is_second[i]]) < 0x1p53;
+    for (int64_t i = 0; i < n; i++) whole = whole && value[label[i]] == floor(value[label[i]]) && fabs(value[label[i]]) < 0x1p53;
     for (int64_t i = 0; i < n; i++) {
-        if (whole) v[i].whole = (int64_t)value[is_second[i]];
-        else v[i].real = value[is_second[i]];
+        if (whole) v[i].whole = (int64_t)value[label[i]];
+        else v[i].real = value[label[i]];
     }
     lt_status s = lt_npy_write(path, whole ? LT_I64 : LT_F64, &shape, v);
     free(v);
     return s;
 }
 
-lt_status qsvm_write_labels(const char *path, int64_t n, const char (*class_name)[LT_QSVM_CLASS_NAME], const bool *is_second)
+lt_status qsvm_write_labels(const char *path, int64_t n, int64_t n_classes, const char (*class_name)[LT_QSVM_CLASS_NAME], const int32_t *label)
 {
-    double value[2];
-    bool csv = cli_ends_in(path, ".csv");
-    if (!csv && qsvm_class_numbers(class_name, value)) return write_npy_numbers(path, n, value, is_second);
+    double *value = malloc((size_t)n_classes * sizeof *value);
     const char **text = malloc((size_t)(n + 1) * sizeof *text);
-    if (!text) return cli_fail(LT_ERR_MEMORY, "no memory for labels");
-    for (int64_t i = 0; i < n; i++) text[i] = class_name[is_second[i]];
-    lt_status s = csv ? lt_csv_write(path, n, 1, text) : lt_npy_write_texts(path, n, text);
+    lt_status s = value && text ? LT_OK : cli_fail(LT_ERR_MEMORY, "no memory for labels");
+    const bool csv = cli_ends_in(path, ".csv");
+    for (int64_t i = 0; !s && i < n; i++) text[i] = class_name[label[i]];
+    if (!s && !csv && qsvm_class_numbers(class_name, n_classes, value)) s = write_npy_numbers(path, n, value, label);
+    else if (!s) s = csv ? lt_csv_write(path, n, 1, text) : lt_npy_write_texts(path, n, text);
     free(text);
+    free(value);
     return s;
 }

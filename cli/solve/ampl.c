@@ -73,13 +73,28 @@ static int code_of(const lt_solution *s)
     }
 }
 
+/* Which constraints cannot hold together, where that is known. */
+static void add_conflict(const lt_model_view *v, const lt_certificate *c, char *text, size_t size)
+{
+    size_t used = strlen(text);
+    for (int64_t i = 0; i < c->n_conflict && used + 80 < size; i++)
+        for (int k = 0; k < v->n_constraints; k++) {
+            const lt_model_constraint *at = &v->constraints[k];
+            const int64_t first = at->first + (at->equality ? v->p : 0);
+            if (c->conflict[i] < first || c->conflict[i] >= first + at->count) continue;
+            used += (size_t)snprintf(text + used, size - used, "%s%.60s", i ? ", " : "\nthese cannot hold together: ", at->name ? at->name : "?");
+        }
+}
+
 static int write_answer(const lt_model *m, const char *path, const lt_solution *s)
 {
     const lt_solution_point *p = s->best.present ? &s->best : &s->final;
-    char message[400], f[32];
-    lt_double_text(lt_model_get(m).maximize ? -p->f : p->f, f);
+    char message[1000], f[32];
+    const lt_model_view v = lt_model_get(m);
+    lt_double_text(v.maximize ? -p->f : p->f, f);
     snprintf(message, sizeof message, "lathe %s: %s\nobjective %s, largest violation %.3g; %lld iterations, %lld evaluations", lt_version(),
              lt_termination_text(s->termination_code), f, p->tv, (long long)s->iters, (long long)s->fn_evals);
+    if (!s->best.present) add_conflict(&v, s->certificate, message, sizeof message);
     puts(message);
     lt_ampl_answer answer = { .size = sizeof answer, .message = message, .code = code_of(s), .x = p->x,
                               .ci_multipliers = s->certificate->ci_multipliers, .ce_multipliers = s->certificate->ce_multipliers };

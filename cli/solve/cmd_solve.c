@@ -9,16 +9,17 @@
 typedef struct solve_cli {
     cli_common   common;
     lt_text_list set;
-    const char  *x0, *out, *checkpoint, *resume, *report, *eval;
+    const char  *x0, *out, *checkpoint, *resume, *report, *eval, *sweep;
     int64_t      starts;
     bool         check, check_gradients, dump_graph, list, show;
 } solve_cli;
 
 static const lt_option rows[] = {
     LT_OPTION_LIST(solve_cli, set, "set", "NAME=VALUE", "an option of the solver; wins over the file ('lathe explain' lists them)"),
-    LT_OPTION_PATH(solve_cli, x0, "x0", NULL, "F.npy", "start here: the packed variables"),
-    LT_OPTION_PATH(solve_cli, out, "out", NULL, "FILE", "write the result: x.npy packed, or sol.npz by name"),
+    LT_OPTION_PATH(solve_cli, x0, "x0", NULL, "F", "start here: packed variables (.npy), or the result of another run with its mu, H and multipliers (.json of --json, .npz of --out)"),
+    LT_OPTION_PATH(solve_cli, out, "out", NULL, "FILE", "write the result: x.npy packed, or sol.npz by name, with mu, multipliers and H"),
     LT_OPTION_INT(solve_cli, starts, "starts", "1", LT_AT_LEAST(1), "N", "run from this many seeded random starts, best first"),
+    LT_OPTION_STRING(solve_cli, sweep, "sweep", NULL, "NAME=A:B:N", "solve for N values of 'data NAME' from A to B, a row for each; --out FILE.npz keeps them"),
     LT_OPTION_PATH(solve_cli, checkpoint, "checkpoint", NULL, "F", "save the run here as it goes"),
     LT_OPTION_PATH(solve_cli, resume, "resume", NULL, "F", "go on from a saved run, bit for bit"),
     LT_OPTION_PATH(solve_cli, report, "report", NULL, "FILE.html", "write a page about the run"),
@@ -73,7 +74,7 @@ static lt_status read_model(solve_job *j, const char *path)
     if (strncmp(path, "example:", 8)) CLI_TRY(cli_check_input(path));
     lt_status s = lt_model_read(path, &j->model);
     const char *messages = j->model ? lt_model_messages(j->model) : "";
-    if (*messages && (s || !j->c->common.quiet)) fprintf(stderr, "%s%s", messages, messages[strlen(messages) - 1] == '\n' ? "" : "\n");
+    if (*messages && !j->c->silent && (s || !j->c->common.quiet)) fprintf(stderr, "%s%s", messages, messages[strlen(messages) - 1] == '\n' ? "" : "\n");
     if (s == LT_ERR_FORMAT && j->model && lt_model_error_count(j->model) > 0)
         return cli_fail(s, "%s: %d error%s", path, lt_model_error_count(j->model), lt_model_error_count(j->model) == 1 ? "" : "s");
     if (s) return s;
@@ -129,7 +130,7 @@ static lt_status set_all(solve_job *j, const solve_cli *o)
         if (!wrong++) first = s;
     }
     if (wrong < 2) return wrong ? cli_fail(first, "%s", why[0]) : LT_OK;
-    for (int i = 0; i < wrong; i++) fprintf(stderr, "lathe solve: %s\n", why[i]);
+    for (int i = 0; i < wrong && !j->c->silent; i++) fprintf(stderr, "lathe solve: %s\n", why[i]);
     return cli_fail(first, "%d of the values of --set are wrong", wrong);
 }
 
@@ -157,6 +158,19 @@ static lt_status blame_option(const solve_job *j, const solve_cli *o, lt_status 
     return s;
 }
 
+static bool is_result(const char *path)
+{
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    return dot && (!strcmp(dot, ".json") || !strcmp(dot, ".npz"));
+}
+
+static bool is_set(const solve_cli *o, const char *name)
+{
+    for (int i = 0; i < o->set.n; i++)
+        if (!strncmp(o->set.item[i], name, strlen(name)) && o->set.item[i][strlen(name)] == '=') return true;
+    return false;
+}
+
 static lt_status set_options(solve_job *j, const solve_cli *o)
 {
     CLI_TRY(cli_check_input(o->x0));
@@ -167,6 +181,7 @@ static lt_status set_options(solve_job *j, const solve_cli *o)
     CLI_TRY(lt_solve_options_from_model(&j->opt, j->model));
     CLI_TRY(set_all(j, o));
     j->opt.x0_file = o->x0 ? o->x0 : j->opt.x0_file;
+    if (is_result(o->x0) && !is_set(o, "mu0")) j->opt.mu0 = lt_solve_defaults().mu0; /* the file's mu0 is for starts that know of none */
     j->opt.checkpoint = o->checkpoint ? o->checkpoint : j->opt.checkpoint;
     j->opt.resume = o->resume ? o->resume : j->opt.resume;
     j->opt.print_to = o->common.quiet || o->common.json ? NULL : stdout;
@@ -225,6 +240,7 @@ static lt_status check_gradients(solve_job *j)
     lt_check_result r = { .size = sizeof r };
     lt_array start = { 0 };
     if (j->opt.device) return cli_fail(LT_ERR_ARGUMENT, "--check-gradients runs on the CPU: leave --device out");
+    if (is_result(j->opt.x0_file)) return cli_fail(LT_ERR_ARGUMENT, "--check-gradients: x0 '%s': expected packed variables, a .npy file", j->opt.x0_file);
     if (j->opt.x0_file) CLI_TRY(read_point(j->opt.x0_file, j->view.n, &start));
     lt_status s = lt_problem_check(j->problem, start.data, 0, MAX_DIRECTIONS, &r);
     lt_array_free(&start);
@@ -283,7 +299,7 @@ static const char *verdict(const solve_job *j, const lt_solution *s)
     return !reached ? "best found:" : j->view.maximize ? "maximum:" : "minimum:";
 }
 
-static lt_status deliver(solve_job *j, const lt_solution *s, const solve_cli *o)
+static lt_status deliver(solve_job *j, const lt_solution *s, const lt_runs *runs, const solve_cli *o)
 {
     const lt_solution_point *p = solve_result(s);
     if (j->c->json) solve_json(j, s);
@@ -293,7 +309,7 @@ static lt_status deliver(solve_job *j, const lt_solution *s, const solve_cli *o)
         if (!o->common.quiet) solve_print_certificate(j, s), solve_print_device(s);
     }
     if (o->out) CLI_TRY(solve_write(j, s, o->out));
-    if (o->report) CLI_TRY(solve_report(j, s, o->report));
+    if (o->report) CLI_TRY(solve_report(j, s, runs, o->report));
     return judge(s);
 }
 
@@ -324,48 +340,33 @@ static lt_status solve_once(solve_job *j, const solve_cli *o)
     lt_solution *s;
     CLI_TRY(blame_start(j, lt_solve(j->problem, &j->opt, &s)));
     j->c->json_complete = true; /* a run that ends badly has results, too */
-    lt_status status = deliver(j, s, o);
+    lt_status status = deliver(j, s, NULL, o);
     lt_solution_destroy(s);
     return status;
 }
 
-static void print_starts(solve_job *j, const lt_multistart *m)
-{
-    cli_table *t;
-    if (j->c->json || cli_table_create("Starts", 6, (const char *[]){ "start", "f", "violation", "code", "iterations", "evaluations" }, &t)) return;
-    for (int64_t i = 0; i < m->n_starts; i++) {
-        const lt_solution *s = m->solution[i];
-        cli_table_row(t);
-        cli_table_cell(t, 0, "%lld", (long long)m->start[i]);
-        if (!s) { cli_table_cell(t, 1, "failed"); continue; }
-        cli_table_cell(t, 1, "%.12g", cli_plain(j->sign * solve_result(s)->f));
-        cli_table_cell(t, 2, "%.2g", solve_result(s)->tv);
-        cli_table_cell(t, 3, "%d", s->termination_code);
-        cli_table_cell(t, 4, "%lld", (long long)s->iters);
-        cli_table_cell(t, 5, "%lld", (long long)s->fn_evals);
-    }
-    cli_table_print(t, stdout);
-    cli_table_destroy(t);
-}
-
 static lt_status solve_many(solve_job *j, const solve_cli *o)
 {
-    lt_multistart *m;
+    lt_runs *runs;
     j->opt.print_to = NULL; /* the runs go on side by side */
-    CLI_TRY(blame_start(j, lt_solve_multistart(j->problem, &j->opt, o->starts, j->opt.threads, &m)));
-    print_starts(j, m);
-    if (j->c->json) solve_json_starts(j, m);
-    j->c->json_complete = true;
-    lt_status status = deliver(j, m->solution[0], o);
-    lt_multistart_destroy(m);
+    CLI_TRY(blame_start(j, lt_solve_starts(j->c->cluster, j->problem, &j->opt, o->starts, j->opt.threads, &runs)));
+    lt_status status = LT_OK;
+    if (cli_first_rank(j->c)) {
+        status = solve_show_starts(j, runs);
+        j->c->json_complete = true;
+        if (!status) status = deliver(j, lt_runs_best(runs), runs, o);
+        if (!status && solve_was_interrupted(runs)) status = cli_stopped();
+    }
+    lt_runs_destroy(runs);
     return status;
 }
 
 /* What would fail after the run fails before it. */
 static lt_status check_requests(const solve_cli *o)
 {
-    if (o->starts > 1 && (o->checkpoint || o->resume))
-        return cli_fail(LT_ERR_ARGUMENT, "--%s is of a single run: leave --starts out", o->checkpoint ? "checkpoint" : "resume");
+    if ((o->starts > 1 || o->sweep) && (o->checkpoint || o->resume))
+        return cli_fail(LT_ERR_ARGUMENT, "--%s is of a single run: leave --%s out", o->checkpoint ? "checkpoint" : "resume", o->sweep ? "sweep" : "starts");
+    if (o->starts > 1 && o->sweep) return cli_fail(LT_ERR_ARGUMENT, "--starts and --sweep: give one of them");
     const char *dot = o->out ? strrchr(o->out, '.') : NULL;
     if (o->out && (!dot || (strcmp(dot, ".npy") && strcmp(dot, ".npz"))))
         return cli_fail(LT_ERR_ARGUMENT, "--out %s: expected a name that ends in .npy (packed x) or .npz (variables by name)", o->out);
@@ -382,6 +383,9 @@ static lt_status answer(solve_job *j, const solve_cli *o, const char *path)
     CLI_TRY(lt_problem_from_model(j->model, &j->problem));
     if (o->eval) return evaluate_at(j, o->eval);
     if (o->check_gradients) return check_gradients(j);
+    if (o->sweep) return solve_sweep(j, path, o->sweep, o->out, o->report);
+    if (o->starts == 1 && cli_several_ranks(j->c))
+        return cli_fail(LT_ERR_UNSUPPORTED, "one run of solve does not share its work between ranks: give --starts or --sweep, run it without the launcher, or set LATHE_MPI=off");
     return o->starts > 1 ? solve_many(j, o) : solve_once(j, o);
 }
 
@@ -400,10 +404,10 @@ static lt_status run(cli_context *c)
 }
 
 const cli_command cli_solve = {
-    .name = "solve", .options = &table, .options_bytes = sizeof(solve_cli), .need = CLI_NEED_CHOSEN, .reports_device = true, .stops = true, .run = run,
+    .name = "solve", .options = &table, .options_bytes = sizeof(solve_cli), .need = CLI_NEED_CHOSEN, .reports_device = true, .stops = true, .ranks = true, .run = run,
     .description = "Reads a problem in lathe's own text format (docs/problem-language.md) and minimises its objective subject to its constraints by "
                    "BFGS-SQP with an exact penalty function: no smoothness and no convexity is needed, only values and gradients almost everywhere.\n"
                    "Prints a table of the iterations, then the variables. Options of the solver are set in the file (option NAME = VALUE) or with "
-                   "--set. Values and gradients are computed on the device given; auto takes a GPU, where there is one, when an evaluation is "
+                   "--set. --starts and --sweep make many runs, side by side, and over ranks under mpirun (docs/scaling.md). Values and gradients are computed on the device given; auto takes a GPU, where there is one, when an evaluation is "
                    "estimated to take the CPU more than 200 us, and says what it took. Ctrl-C stops after the evaluation at hand, saves the checkpoint if there is one, and exits with 130.",
 };

@@ -190,6 +190,20 @@ void solve_json_device(lt_json *json, const lt_solution *s)
     lt_json_object_end(json);
 }
 
+static void put_changes(lt_json *json, const lt_solution *s)
+{
+    lt_json_key(json, "changed_options");
+    lt_json_array_begin(json);
+    for (int64_t i = 0; i < s->n_changed_options; i++) {
+        lt_json_object_begin(json);
+        lt_json_field_string(json, "name", s->changed_options[i].name);
+        lt_json_field_string(json, "was", s->changed_options[i].was);
+        lt_json_field_string(json, "now", s->changed_options[i].now);
+        lt_json_object_end(json);
+    }
+    lt_json_array_end(json);
+}
+
 void solve_json(const solve_job *j, const lt_solution *s)
 {
     lt_json *json = j->c->json;
@@ -203,6 +217,7 @@ void solve_json(const solve_job *j, const lt_solution *s)
     lt_json_field_double(json, "stat_value", s->stat_value);
     lt_json_field_double(json, "stat_unweighted", s->stat_unweighted);
     solve_json_certificate(j, s);
+    lt_json_field_int(json, "start_moved", s->n_start_moved);
     lt_json_field_int(json, "iters", s->iters);
     lt_json_field_int(json, "fn_evals", s->fn_evals);
     lt_json_field_int(json, "gradient_evals", s->gradient_evals);
@@ -223,4 +238,5 @@ void solve_json(const solve_job *j, const lt_solution *s)
     solve_json_device(json, s);
     lt_json_field_string(json, "precision", j->opt.double_precision ? "float64" : "float32");
     lt_json_field_int(json, "seed", j->opt.seed);
+    if (j->opt.resume) put_changes(json, s);
 }

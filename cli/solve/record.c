@@ -48,28 +48,6 @@ void solve_json_state(lt_json *json, const lt_solution *s)
     put_hessian(json, &s->H_final);
 }
 
-void solve_json_starts(const solve_job *j, const lt_multistart *m)
-{
-    lt_json *json = j->c->json;
-    lt_json_key(json, "starts");
-    lt_json_array_begin(json);
-    for (int64_t i = 0; i < m->n_starts; i++) {
-        const lt_solution *s = m->solution[i];
-        lt_json_object_begin(json);
-        lt_json_field_int(json, "start", m->start[i]);
-        lt_json_field_bool(json, "failed", !s);
-        if (s) {
-            lt_json_field_double(json, "f", j->sign * solve_result(s)->f);
-            lt_json_field_double(json, "tv", solve_result(s)->tv);
-            lt_json_field_int(json, "termination_code", s->termination_code);
-            lt_json_field_int(json, "iters", s->iters);
-            lt_json_field_int(json, "fn_evals", s->fn_evals);
-        }
-        lt_json_object_end(json);
-    }
-    lt_json_array_end(json);
-}
-
 lt_status solve_json_check(const solve_job *j)
 {
     lt_json *json = j->c->json;
@@ -103,31 +81,66 @@ static const char *free_name(const solve_job *j, const char *const *pair)
     return pair[0];
 }
 
+enum { MAX_SAVED = 1 << 24 }; /* numbers of H in a .npz file */
+
+/* Arrays of a .npz file as they are listed. */
+typedef struct members { const solve_job *j; const char **name; lt_array *array; int n; } members;
+
+/* names: as it is, and where a variable has that name. */
+static void add(members *m, const char *const *names, lt_shape shape, const double *v)
+{
+    if (!v) return;
+    m->name[m->n] = free_name(m->j, names);
+    m->array[m->n++] = view_of(shape, v);
+}
+
+/* What a run that starts from this file goes on with. */
+static void add_state(members *m, const lt_solution *s)
+{
+    static const char *const names[][2] = { { "H", "H_" }, { "S", "S_" }, { "Y", "Y_" }, { "rho", "rho_" }, { "gamma", "gamma_" },
+                                            { "ci_multipliers", "ci_multipliers_" }, { "ce_multipliers", "ce_multipliers_" } };
+    const lt_hessian_state *h = &s->H_final;
+    const lt_certificate *c = s->certificate;
+    if (h->H && h->n * h->n <= MAX_SAVED) add(m, names[0], lt_shape2(h->n, h->n), h->H);
+    if (h->m && 2 * h->m * h->n <= MAX_SAVED) {
+        add(m, names[1], lt_shape2(h->m, h->n), h->S);
+        add(m, names[2], lt_shape2(h->m, h->n), h->Y);
+        add(m, names[3], lt_shape1(h->m), h->rho);
+        add(m, names[4], lt_shape0(), &h->gamma);
+    }
+    if (s->p) add(m, names[5], lt_shape1(s->p), c->ci_multipliers);
+    if (s->q) add(m, names[6], lt_shape1(s->q), c->ce_multipliers);
+}
+
+static void add_results(members *m, const lt_solution_point *p, const double *f)
+{
+    static const char *const f_names[] = { "f", "f_" }, *const mu_names[] = { "mu", "mu_" }, *const ci_names[] = { "ci", "ci_" },
+                      *const ce_names[] = { "ce", "ce_" };
+    const lt_model_view *v = &m->j->view;
+    for (int i = 0; i < v->n_variables; i++) {
+        m->name[m->n] = v->variables[i].name;
+        m->array[m->n++] = view_of(v->variables[i].shape, p->x + v->variables[i].offset);
+    }
+    add(m, f_names, lt_shape0(), f);
+    add(m, mu_names, lt_shape0(), &p->mu);
+    if (v->p) add(m, ci_names, lt_shape1(v->p), p->ci);
+    if (v->q) add(m, ce_names, lt_shape1(v->q), p->ce);
+}
+
 lt_status solve_write(const solve_job *j, const lt_solution *s, const char *path)
 {
     const lt_solution_point *p = solve_result(s);
-    static const char *const f_names[] = { "f", "f_" }, *const mu_names[] = { "mu", "mu_" }, *const ci_names[] = { "ci", "ci_" },
-                      *const ce_names[] = { "ce", "ce_" };
     if (strcmp(strrchr(path, '.'), ".npz")) return lt_npy_write(path, LT_F64, &(lt_shape){ .rank = 1, .dim = { j->view.n } }, p->x);
-    int n = j->view.n_variables;
-    const char **names = calloc((size_t)n + 4, sizeof *names);
-    lt_array *arrays = calloc((size_t)n + 4, sizeof *arrays);
-    if (!names || !arrays) {
-        free(names);
-        free(arrays);
-        return cli_fail(LT_ERR_MEMORY, "out of memory for %s", path);
+    const size_t most = (size_t)j->view.n_variables + 11;
+    const double f = j->sign * p->f;
+    members m = { .j = j, .name = calloc(most, sizeof *m.name), .array = calloc(most, sizeof *m.array) };
+    lt_status status = m.name && m.array ? LT_OK : cli_fail(LT_ERR_MEMORY, "out of memory for %s", path);
+    if (!status) {
+        add_results(&m, p, &f);
+        add_state(&m, s);
+        status = lt_npz_write(path, m.n, m.name, m.array);
     }
-    double f = j->sign * p->f;
-    for (int i = 0; i < n; i++) {
-        names[i] = j->view.variables[i].name;
-        arrays[i] = view_of(j->view.variables[i].shape, p->x + j->view.variables[i].offset);
-    }
-    names[n] = free_name(j, f_names), arrays[n++] = view_of(lt_shape0(), &f);
-    names[n] = free_name(j, mu_names), arrays[n++] = view_of(lt_shape0(), &p->mu);
-    if (j->view.p) names[n] = free_name(j, ci_names), arrays[n++] = view_of(lt_shape1(j->view.p), p->ci);
-    if (j->view.q) names[n] = free_name(j, ce_names), arrays[n++] = view_of(lt_shape1(j->view.q), p->ce);
-    lt_status status = lt_npz_write(path, n, names, arrays);
-    free(names);
-    free(arrays);
+    free(m.name);
+    free(m.array);
     return status;
 }

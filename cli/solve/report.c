@@ -141,7 +141,18 @@ static void put_options(lt_report *r, const solve_job *j)
     if (!found) lt_report_paragraph(r, "None.");
 }
 
-lt_status solve_report(const solve_job *j, const lt_solution *s, const char *path)
+static void put_changes(lt_report *r, const lt_solution *s)
+{
+    if (s->n_changed_options) lt_report_heading(r, "Options that differ from the checkpoint's");
+    for (int64_t i = 0; i < s->n_changed_options; i++) {
+        const lt_option_change *c = &s->changed_options[i];
+        char text[200];
+        snprintf(text, sizeof text, "%s, was %s", *c->now ? c->now : "none", *c->was ? c->was : "none");
+        lt_report_facts(r, 1, &c->name, (const char *const[]){ text });
+    }
+}
+
+lt_status solve_report(const solve_job *j, const lt_solution *s, const lt_runs *runs, const char *path)
 {
     lt_report *r;
     char title[160];
@@ -149,6 +160,7 @@ lt_status solve_report(const solve_job *j, const lt_solution *s, const char *pat
     snprintf(title, sizeof title, "lathe solve %s", j->view.name);
     CLI_TRY(lt_report_create(title, &r));
     put_facts(r, j, s);
+    if (runs) solve_report_starts(r, j, runs);
     lt_report_heading(r, "Convergence");
     plot(r, j, s, "Objective", false, false, "f", get_f, NULL, NULL);
     if (constrained) plot(r, j, s, "Violation and penalty parameter", true, false, "largest violation", get_tv, "mu", get_mu);
@@ -160,6 +172,7 @@ lt_status solve_report(const solve_job *j, const lt_solution *s, const char *pat
     put_constraints(r, j, s);
     put_variables(r, j, s);
     put_options(r, j);
+    put_changes(r, s);
     cli_report_machine(j->c, r);
     lt_status status = lt_report_write(r, path);
     lt_report_destroy(r);

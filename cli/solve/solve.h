@@ -30,10 +30,15 @@ void      solve_json_state(lt_json *json, const lt_solution *s);
 void      solve_json_certificate(const solve_job *j, const lt_solution *s);
 /* The same as text: a line on the residual, one for each constraint that counts. */
 void      solve_print_certificate(const solve_job *j, const lt_solution *s);
+/* What a constraint of a certificate's lists is called: name or line, and element. */
+void      solve_constraint_name(const solve_job *j, int64_t number, char *text, size_t size);
 /* And as tables of a report. */
 void      solve_report_certificate(lt_report *r, const solve_job *j, const lt_solution *s);
-/* The table of --starts. */
-void      solve_json_starts(const solve_job *j, const lt_multistart *m);
+/* Many runs (many.c): the rows of --starts and their distribution, as text or JSON, and in a report; all of --sweep. */
+lt_status solve_show_starts(const solve_job *j, const lt_runs *runs);
+void      solve_report_starts(lt_report *r, const solve_job *j, const lt_runs *runs);
+bool      solve_was_interrupted(const lt_runs *runs);
+lt_status solve_sweep(solve_job *j, const char *path, const char *text, const char *out, const char *report);
 /* --check --json: sizes, the description as text, warnings. */
 lt_status solve_json_check(const solve_job *j);
 void      solve_json_vector(lt_json *json, const char *key, const double *x, int64_t n); /* NULL: no field */
@@ -41,7 +46,7 @@ void      solve_json_vector(lt_json *json, const char *key, const double *x, int
 void      solve_json_tensor(lt_json *json, const lt_shape *shape, const double *x);
 /* --out: x.npy holds the packed x, sol.npz every variable by name with f, mu, ci, ce. */
 lt_status solve_write(const solve_job *j, const lt_solution *s, const char *path);
-/* --report. */
-lt_status solve_report(const solve_job *j, const lt_solution *s, const char *path);
+/* --report; runs: of --starts, or NULL. */
+lt_status solve_report(const solve_job *j, const lt_solution *s, const lt_runs *runs, const char *path);
 
 #endif

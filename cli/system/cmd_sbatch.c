@@ -16,7 +16,7 @@ static const lt_option rows[] = {
     LT_OPTION_INT(O, gpus_per_node, "gpus-per-node", "0", LT_AT_LEAST(0), "N", "GPUs on each, one for each rank"),
     LT_OPTION_INT(O, cpus_per_rank, "cpus-per-rank", "0", LT_AT_LEAST(0), "N", "cores of a rank; 0 = Slurm's default"),
     LT_OPTION_STRING(O, time, "time", "24:00:00", "LIMIT", "time limit of one run, as Slurm writes it; the job is queued again until the work is done"),
-    LT_OPTION_INT(O, notice, "notice", "60", LT_RANGE_CLOSED(1, 65535), "S", "seconds before the limit at which ranks begin no more operators"),
+    LT_OPTION_INT(O, notice, "notice", "60", LT_RANGE_CLOSED(1, 65535), "S", "seconds before the limit at which ranks begin no more operators or tiles"),
     LT_OPTION_STRING(O, partition, "partition", NULL, "NAME", "partition of the cluster"),
     LT_OPTION_STRING(O, account, "account", NULL, "NAME", "account to charge"),
     LT_OPTION_STRING(O, name, "name", "lathe", "NAME", "name of the job"),
@@ -25,7 +25,7 @@ static const lt_option rows[] = {
 #undef O
 static const lt_option_group groups[] = CLI_GROUPS(rows);
 static const lt_option_table table = {
-    .program = "lathe cluster sbatch", .summary = "Write a batch script for Slurm", .operands = "-- generate OPTION...", .min_operands = 1, .max_operands = -1, .groups = groups,
+    .program = "lathe cluster sbatch", .summary = "Write a batch script for Slurm", .operands = "-- generate|gram OPTION...", .min_operands = 1, .max_operands = -1, .groups = groups,
     .n_groups = CLI_LEN(groups), .example = "lathe cluster sbatch --nodes 4 --gpus-per-node 8 -- generate --config big.yaml --output big.h5 > job.sbatch",
 };
 
@@ -48,16 +48,23 @@ static lt_status check_word(const char *option, const char *text)
     return LT_OK;
 }
 
-static lt_status check(const cli_context *c, const sbatch_cli *o, const char **output)
+/* The subcommands that can go on: where their output goes, and what lies beside it while work is left. */
+typedef struct resumable { const char *command, *option, *left; } resumable;
+static const resumable commands[] = { { "generate", "--output", ".journal" }, { "gram", "--out", ".part.tiles" } };
+
+static lt_status check(const cli_context *c, const sbatch_cli *o, const resumable **found, const char **output)
 {
     const char *const words[][2] = { { "time", o->time }, { "partition", o->partition }, { "account", o->account }, { "name", o->name }, { "mpi", o->mpi } };
     for (int i = 0; i < CLI_LEN(words); i++) CLI_TRY(check_word(words[i][0], words[i][1]));
-    if (strcmp(c->operand[0], "generate")) return cli_fail(LT_ERR_ARGUMENT, "'%s' does not share its work between ranks: 'generate' does", c->operand[0]);
+    for (int i = 0; i < CLI_LEN(commands); i++)
+        if (!strcmp(c->operand[0], commands[i].command)) *found = &commands[i];
+    if (!*found) return cli_fail(LT_ERR_ARGUMENT, "'%s' cannot be ended and resumed on ranks: 'generate' and 'gram' can", c->operand[0]);
+    const size_t n = strlen((*found)->option);
     for (int i = 1; i < c->n_operands; i++) {
-        if (!strncmp(c->operand[i], "--output=", 9)) *output = c->operand[i] + 9;
-        else if (!strcmp(c->operand[i], "--output") && i + 1 < c->n_operands) *output = c->operand[i + 1];
+        if (!strncmp(c->operand[i], (*found)->option, n) && c->operand[i][n] == '=') *output = c->operand[i] + n + 1;
+        else if (!strcmp(c->operand[i], (*found)->option) && i + 1 < c->n_operands) *output = c->operand[i + 1];
     }
-    return *output ? LT_OK : cli_fail(LT_ERR_ARGUMENT, "give --output FILE.h5 behind 'generate': the script looks at that file to see whether work is left");
+    return *output ? LT_OK : cli_fail(LT_ERR_ARGUMENT, "give %s FILE behind '%s': the script looks at that file to see whether work is left", (*found)->option, (*found)->command);
 }
 
 static void put_requests(const sbatch_cli *o, int64_t ranks)
@@ -68,14 +75,15 @@ static void put_requests(const sbatch_cli *o, int64_t ranks)
     if (o->partition) printf("#SBATCH --partition=%s\n", o->partition);
     if (o->account) printf("#SBATCH --account=%s\n", o->account);
     printf("#SBATCH --time=%s\n#SBATCH --requeue\n#SBATCH --open-mode=append\n", o->time);
-    printf("# Ranks get SIGTERM before the limit, finish the operators at hand and end with status 0.\n#SBATCH --signal=TERM@%lld\n\n", (long long)o->notice);
+    printf("# Ranks get SIGTERM before the limit, finish the operators or tiles at hand and end with status 0.\n#SBATCH --signal=TERM@%lld\n\n", (long long)o->notice);
 }
 
 static lt_status run(cli_context *c)
 {
     const sbatch_cli *o = c->options;
     const char *output = NULL;
-    CLI_TRY(check(c, o, &output));
+    const resumable *command = NULL;
+    CLI_TRY(check(c, o, &command, &output));
     if (c->json) return cli_fail(LT_ERR_ARGUMENT, "the script is text: leave --json out");
     put_requests(o, o->ranks_per_node ? o->ranks_per_node : o->gpus_per_node ? o->gpus_per_node : 1);
     printf("srun --mpi=%s --kill-on-bad-exit=1 lathe", o->mpi);
@@ -83,14 +91,14 @@ static lt_status run(cli_context *c)
         putchar(' ');
         put_quoted(c->operand[i]);
     }
-    printf(" --resume --requeue\nstatus=$?\n[ $status -eq 0 ] || exit $status\n\n# A journal beside the dataset: operators are left, so the job is queued again.\nif [ -e ");
+    printf(" --resume --requeue\nstatus=$?\n[ $status -eq 0 ] || exit $status\n\n# %s beside the output: work is left, so the job is queued again.\nif [ -e ", command->left + 1);
     put_quoted(output);
-    printf(".journal ]; then scontrol requeue \"$SLURM_JOB_ID\"; fi\n");
+    printf("%s ]; then scontrol requeue \"$SLURM_JOB_ID\"; fi\n", command->left);
     return LT_OK;
 }
 
 const cli_command cli_cluster_sbatch = {
     .name = "cluster sbatch", .options = &table, .options_bytes = sizeof(sbatch_cli), .need = CLI_NEED_NOTHING, .run = run,
-    .description = "Prints a script for sbatch that runs a subcommand on ranks (docs/scaling.md). Before the time limit Slurm sends SIGTERM: ranks finish the operators at hand, and the "
+    .description = "Prints a script for sbatch that runs a subcommand on ranks (docs/scaling.md). Before the time limit Slurm sends SIGTERM: ranks finish the operators or tiles at hand, and the "
                    "script has the job queued again until none are left. What stands behind -- is the subcommand with its options.",
 };

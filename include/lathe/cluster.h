@@ -40,6 +40,13 @@ static inline lt_cluster_info lt_cluster_get_info(const lt_cluster *c) { lt_clus
 LT_API lt_status lt_cluster_agree(lt_cluster *c, lt_status s, const char *what, const void *data, size_t bytes);
 /* Whether the last lt_cluster_agree of this rank failed: the others know. */
 LT_API bool      lt_cluster_has_failed(const lt_cluster *c);
+/* Shares n units that do not depend on each other between all ranks, and between `threads` threads of each (0 = this rank's share of the cores). run fills the
+   `row_bytes` of a unit's row; it is called from several threads. `rows` of rank 0 gets the rows in the order of the units; of the others it is not used.
+   All ranks call it together with the same n and row_bytes and get the same status. *stop (NULL: never) not 0: no more units; LT_ERR_CANCELLED unless all
+   were done. cluster NULL: this process is alone. */
+typedef lt_status (*lt_cluster_unit_fn)(void *ctx, int64_t unit, void *row);
+LT_API lt_status lt_cluster_map(lt_cluster *c, int64_t n, size_t row_bytes, lt_cluster_unit_fn run, void *ctx, int threads, const volatile int *stop, void *rows);
+
 /* Ends all ranks at once with this exit status. */
 LT_API void      lt_cluster_abort(lt_cluster *c, int exit_status);
 

@@ -152,6 +152,8 @@ typedef struct lt_generate_info {          /* the statistics of a run */
     char     retry_reason[160];            /* the first fault that made an operator run again; "" when none did */
     char     device_reason[160];           /* why one of several devices was given up on the way; "" when none was */
     char     feature_reason[256];          /* why states leave the device for the sake of features; "" when none does, or on the CPU */
+    int64_t  kernels_compiled, kernels_loaded; /* texts that were compiled, or whose machine code was in the cache folder; 0 on the CPU */
+    double   compile_seconds;              /* of all threads that compiled; they work side by side */
 } lt_generate_info;
 
 LT_API void lt_generate_defaults_into(lt_generate_options *out);
@@ -293,6 +295,64 @@ LT_API void lt_table_defaults_into(lt_table_options *out);
 static inline lt_table_options lt_table_defaults(void) { lt_table_options sized; sized.size = sizeof sized; lt_table_defaults_into(&sized); return sized; }
 /* One row per operator: parameters, families of features with one row each, labels, status; columns are named group.name, as in the Python package. In blocks of rows. */
 LT_API lt_status lt_dataset_table(lt_dataset *d, const lt_table_options *opt, lt_table_info *info);
+
+/* ---- Other formats ---------------------------------------------------------------- */
+typedef struct lt_export_options {         /* plain data; start from lt_export_defaults() */
+    size_t      size;
+    const char *npz, *the_well;            /* files to write, whole or not at all; NULL: not that */
+    const char *zarr;                      /* a folder to make, whole or not at all: there must be nothing of that name */
+    const char *arrays;                    /* for npz and zarr: names with commas, "parameters,summary,/status/code"; NULL: all */
+    const volatile int *stop;              /* not 0: stop soon, LT_ERR_CANCELLED, nothing is left */
+    void      (*progress)(void *ctx, const lt_generate_progress *p); /* NULL: none; in megabytes */
+    void       *progress_ctx;
+} lt_export_options;
+typedef struct lt_export_info {
+    size_t   size;
+    int64_t  arrays, left_out;             /* written; of types that are not exported (booleans, compounds) */
+    int64_t  trajectories, trajectories_left_out; /* the_well: of rows that are not done, or on smaller grids */
+    uint64_t bytes;                        /* of numbers */
+} lt_export_info;
+LT_API void lt_export_defaults_into(lt_export_options *out);
+static inline lt_export_options lt_export_defaults(void) { lt_export_options sized; sized.size = sizeof sized; lt_export_defaults_into(&sized); return sized; }
+/* A Zarr group of format 3, The Well's HDF5 layout (needs stored states), or a NumPy archive; docs/guide-datasets.md says what becomes what. Memory does not grow with the
+   dataset. */
+LT_API lt_status lt_dataset_export(lt_dataset *d, const lt_export_options *opt, lt_export_info *info);
+
+/* ---- Splits, statistics, cards ------------------------------------------------------ */
+typedef struct lt_row_split_options {          /* plain data; start from lt_row_split_defaults(): 0.8, 0.1, 0.1 of the rows that are done, seed 0 */
+    size_t   size;
+    double   train, val, test;             /* shares of the rows that take part, which add up to 1 at most … */
+    bool     counts;                       /* … or with this numbers of rows */
+    bool     stratify;                     /* by architecture and type of initial field */
+    int64_t  seed;
+    unsigned status;                       /* rows that take part: bits 1 << lt_run_status */
+} lt_row_split_options;
+typedef struct lt_row_split lt_row_split;  /* opaque */
+enum { LT_SPLIT_TRAIN, LT_SPLIT_VAL, LT_SPLIT_TEST };
+
+LT_API void lt_row_split_defaults_into(lt_row_split_options *out);
+static inline lt_row_split_options lt_row_split_defaults(void) { lt_row_split_options sized; sized.size = sizeof sized; lt_row_split_defaults_into(&sized); return sized; }
+/* Rows for training, validation and test, by a rule that does not depend on the machine: an operator is a row with all its realizations. */
+LT_API lt_status   lt_dataset_split(lt_dataset *d, const lt_row_split_options *opt, lt_row_split **out);
+LT_API void        lt_row_split_destroy(lt_row_split *s); /* NULL is allowed */
+LT_API int64_t     lt_row_split_rows(const lt_row_split *s, int part, const int64_t **rows); /* how many; *rows ascending, owned by s */
+LT_API const char *lt_row_split_rule(const lt_row_split *s);
+/* Writes it as JSON, whole or not at all; path NULL: beside the dataset, as FILE.split.json. */
+LT_API lt_status   lt_row_split_save(const lt_row_split *s, const lt_dataset *d, const char *path);
+/* Mean, deviation, least, most, quartiles and robust deviation of each column of parameters and features over these rows (ascending; NULL: all), as JSON; path NULL:
+   FILE.statistics.json, which lathe.Dataset.statistics reads while file and rows are the same. Memory does not grow with the dataset. */
+LT_API lt_status   lt_dataset_save_statistics(lt_dataset *d, int64_t n_rows, const int64_t *rows, const char *path);
+
+typedef struct lt_card_options {           /* plain data; start from lt_card_defaults() */
+    size_t      size;
+    bool        checksum;                  /* SHA-256 of the file, which is read for it; true by default */
+    const char *license;                   /* instead of metadata.license of the configuration; NULL: that */
+} lt_card_options;
+LT_API void lt_card_defaults_into(lt_card_options *out);
+static inline lt_card_options lt_card_defaults(void) { lt_card_options sized; sized.size = sizeof sized; lt_card_defaults_into(&sized); return sized; }
+/* The dataset described in Markdown, from its own metadata: what is in it, how it was made, figures, licence, checksum. */
+LT_API lt_status lt_dataset_card(lt_dataset *d, const lt_card_options *opt, FILE *to);
+LT_API lt_status lt_dataset_save_card(lt_dataset *d, const lt_card_options *opt, const char *path); /* whole or not at all */
 
 /* ---- Pictures -------------------------------------------------------------------- */
 typedef enum lt_pick { LT_PICK_SOBOL, LT_PICK_RANDOM, LT_PICK_SEQUENTIAL, LT_PICK_DIVERSE, LT_PICK_COUNT } lt_pick;

@@ -13,6 +13,7 @@
 #ifndef LATHE_GRAM_H
 #define LATHE_GRAM_H
 
+#include "lathe/cluster.h"
 #include "lathe/device.h"
 #include "lathe/json.h"
 #include "lathe/options.h"
@@ -163,6 +164,46 @@ typedef struct lt_gram_info {          /* of the last fill */
 LT_API void lt_gram_get_info_into(const lt_gram *g, lt_gram_info *out);
 static inline lt_gram_info lt_gram_get_info(const lt_gram *g) { lt_gram_info sized; sized.size = sizeof sized; lt_gram_get_info_into(g, &sized); return sized; }
 
+/* ---- K in a file, by one process or several ranks ------------------------------------------------------------ */
+enum { LT_GRAM_DIGEST_BYTES = 33 };
+typedef struct lt_gram_file_options {
+    size_t      size;
+    lt_cluster *cluster;               /* shares tiles between its ranks, which see one file system; NULL: this process is alone */
+    const char *digest;                /* lt_gram_digest: a run that is resumed is of the same matrix */
+    int64_t     memory_bytes;          /* of each rank, X and Y included; 0 = half of what is free, shared by the ranks of a machine */
+    int64_t     side;                  /* rows and columns of a tile; 0 = by the sizes and the memory. A run that is resumed keeps its own */
+    bool        resume;                /* keep finished tiles of a run that was ended; without one, begin */
+    const volatile int *drain;         /* not 0: finish the tiles at hand and return, incomplete; NULL: never */
+} lt_gram_file_options;
+LT_API void lt_gram_file_defaults_into(lt_gram_file_options *out);
+static inline lt_gram_file_options lt_gram_file_defaults(void) { lt_gram_file_options sized; sized.size = sizeof sized; lt_gram_file_defaults_into(&sized); return sized; }
+
+typedef struct lt_gram_file_info {
+    size_t  size;
+    bool    complete;                  /* false after a drain */
+    int64_t n, m, side, tiles, kept, made; /* kept: of an earlier run, read and compared with their checksums */
+    int     ranks;
+    int64_t file_bytes, memory_bytes;
+    double  seconds;
+    char    kind[112];                 /* "states, float64, cpu avx512" */
+} lt_gram_file_info;
+
+/* K of x (with y, or with x itself where y is NULL) as a .npy file, never held as a whole: every byte is that of lt_gram_fill, for any number of ranks and
+   any memory. It grows as PATH.part beside PATH.part.tiles, a table with a checksum for each tile, and both get their names, PATH and PATH.tiles, when K is
+   whole. After a failure on the way the finished tiles stay, for a run with `resume`. All ranks call it; info of all is the same, and may be NULL. LT_ERR_ARGUMENT where another process
+   writes it, or where what is there is of another matrix. Kernels whose entries depend on more than two rows (draws; projected ones without gamma) are refused. */
+LT_API lt_status lt_gram_fill_file(lt_gram *g, const lt_rows *x, const lt_rows *y, const char *path, const lt_gram_file_options *opt, lt_gram_file_info *info);
+
+typedef struct lt_gram_file lt_gram_file; /* opaque: K in a finished .npy file, of lathe or not */
+LT_API lt_status lt_gram_file_open(const char *path, lt_gram_file **out);
+LT_API void      lt_gram_file_close(lt_gram_file *f); /* NULL is allowed */
+typedef struct lt_gram_file_shape { int64_t n, m; bool packed; lt_dtype dtype; int64_t tiles; } lt_gram_file_shape; /* tiles: of the table beside it; 0 = none */
+LT_API lt_gram_file_shape lt_gram_file_get_shape(const lt_gram_file *f);
+/* Rows first .. first + count - 1, all m columns, also of a packed file; nothing else is read. */
+LT_API lt_status lt_gram_file_rows(lt_gram_file *f, int64_t first, int64_t count, void *out);
+/* Reads all tiles and compares them with the table. LT_ERR_MISMATCH names the first that differs; LT_ERR_ARGUMENT without a table. */
+LT_API lt_status lt_gram_file_check(lt_gram_file *f);
+
 /* ---- Nystrom features: for more rows than K has room for --------------------------------------------------- */
 typedef struct lt_landmark_info {
     size_t  size;
@@ -219,7 +260,6 @@ LT_API lt_status lt_gram_tune(lt_device *dev, lt_tuner *tuner);
 
 /* 32 hexadecimal digits that stand for a matrix: for X, Y (may be NULL) and the weights by value, the circuit, precisions and what
    is done afterwards, and the version of results; for no switch that leaves entries as they are, such as methods, tiles or threads. */
-enum { LT_GRAM_DIGEST_BYTES = 33 };
 LT_API lt_status lt_gram_digest(const lt_gram_options *opt, const lt_weights *w, const lt_rows *x, const lt_rows *y, char text[LT_GRAM_DIGEST_BYTES]);
 
 /* ---- Sizes ---------------------------------------------------------------------------- */

@@ -51,6 +51,8 @@ typedef struct lt_model_view {
    variables and constraints come from the files .col and .row beside it, where they are. When the text is wrong (LT_ERR_FORMAT) *out
    holds no graph but all messages, so that they can be printed; destroy it in any case. */
 LT_API lt_status lt_model_read(const char *path, lt_model **out);
+/* The same with another number for `data NAME = …`: LT_ERR_ARGUMENT where the text has none of this name, LT_ERR_FORMAT where it is no single number. */
+LT_API lt_status lt_model_read_with(const char *path, const char *name, double value, lt_model **out);
 /* folder: where load("…") and csv("…") look, "" for the current one, NULL for the data of the built-in
    examples only; name: how messages call the text. */
 LT_API lt_status lt_model_parse(const char *name, const char *folder, const char *text, size_t length, lt_model **out);

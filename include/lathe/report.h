@@ -78,6 +78,8 @@ typedef struct lt_heatmap {      /* as a plot: lt_heatmap_defaults() */
     int           n_x_names;     /* at most 16 texts, each in the middle of an equal share of the width, instead of column numbers … */
     const char *const *x_names;
     bool          bare_rows;     /* … and no row numbers */
+    int           n_y_names;     /* as many as rows, at most 24, from the top: instead of row numbers */
+    const char *const *y_names;
 } lt_heatmap;
 LT_API void lt_heatmap_defaults_into(lt_heatmap *out);
 static inline lt_heatmap lt_heatmap_defaults(void) { lt_heatmap sized; sized.size = sizeof sized; lt_heatmap_defaults_into(&sized); return sized; }

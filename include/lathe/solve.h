@@ -13,6 +13,7 @@
 #ifndef LATHE_SOLVE_H
 #define LATHE_SOLVE_H
 
+#include "lathe/cluster.h"
 #include "lathe/graph.h"
 #include "lathe/options.h"
 #include "lathe/problem.h"
@@ -69,6 +70,10 @@ LT_API lt_status lt_problem_declare_linear(lt_problem *p, lt_constraint_kind kin
    constraints). A function then writes those entries alone, one after the other. Copied. */
 LT_API lt_status lt_problem_declare_sparse(lt_problem *p, lt_constraint_kind kind,
                                            const int64_t *start, const int64_t *column);
+
+/* lower <= x <= upper, n numbers each, infinite where there is none; NULL: none on that side. Runs keep within them (option honor_bounds; with
+   compat=1 or without honor_bounds they are refused). Inequalities of a graph that say the same of one variable each are found by themselves. */
+LT_API lt_status lt_problem_set_bounds(lt_problem *p, const double *lower, const double *upper);
 
 /* A named part of x: tensors one after the other, each row major. */
 typedef struct lt_variable {
@@ -149,6 +154,14 @@ typedef enum lt_hessian_place {
     LT_HESSIAN_DEVICE
 } lt_hessian_place;
 
+/* Which bounds are kept: no point outside is evaluated, the start is moved inside, quadratic programs have them exactly. */
+typedef enum lt_honor {
+    LT_HONOR_AUTO,          /* those that were declared: `in` of a problem file, bounds of an AMPL model, lt_problem_set_bounds; all, where their
+                               gradients as constraints would be 1 GiB or more */
+    LT_HONOR_ALL,           /* also inequalities of a graph that say a x <= b of one variable */
+    LT_HONOR_NONE           /* bounds are constraints like others */
+} lt_honor;
+
 /* Switches of benchmarks and tests, each with the same results. Nobody else needs them. */
 typedef struct lt_solve_debug {
     size_t size;
@@ -181,7 +194,7 @@ typedef struct lt_solve_options {
 
     /* Start */
     const char *x0_file, *H0_file; /* .npy */
-    double  mu0;                   /* first penalty parameter */
+    double  mu0;                   /* first penalty parameter; with an x0_file that is the result of another run, that one's unless this is set */
     bool    check_H0, scale_H0;
     int64_t seed;
 
@@ -254,6 +267,8 @@ typedef struct lt_solve_options {
     int64_t checkpoint_every;      /* iterations; 0 = by time only */
     double  checkpoint_seconds;
     const char *resume;            /* a checkpoint to go on from */
+
+    lt_honor honor_bounds;         /* bounds that no point evaluated is outside of */
 
     /* Constraints */
     bool    lagrangian_updates, correct_steps; /* H learns from the Lagrangian; a step that fails is corrected for the constraints' curvature */
@@ -356,7 +371,13 @@ typedef struct lt_certificate {
     int64_t n_violated, n_active;
     const int64_t *violated;   /* constraints beyond their tolerance: 0..p-1 are ci, p..p+q-1 ce */
     const int64_t *active;     /* inequalities that hold by no more than it */
+    int64_t n_conflict;        /* where no feasible point was found: constraints whose linear models near `final` cannot hold together, and could */
+    const int64_t *conflict;   /*   without any one of them; numbered as `violated`, then n lower and n upper bounds that were set. 0: none was found, and other starts may help */
+    const double *conflict_weights; /* their gradients times these sum to nearly nothing, their values do not: not negative for inequalities, sizes sum to one */
+    const double *bound_multipliers; /* n: of bounds that were kept, that of the lower one minus that of the upper one; NULL: none were */
 } lt_certificate;
+
+typedef struct lt_option_change { const char *name, *was, *now; } lt_option_change; /* values as texts that would set them; "": none */
 
 typedef struct lt_solution {
     size_t  size;                  /* of the library's struct: a newer library may have more fields */
@@ -382,6 +403,9 @@ typedef struct lt_solution {
     lt_history_row *history;
     int64_t n_history;
     const lt_certificate *certificate; /* never NULL */
+    const lt_option_change *changed_options; /* resume: those that differ from the checkpoint's; NULL: none */
+    int64_t n_changed_options;
+    int64_t n_start_moved;         /* variables of the start that were outside of bounds, and were moved to them */
 } lt_solution;
 
 /* Runs the optimizer. opt NULL = all defaults. A failure is a mistake in the call: wrong options,
@@ -401,6 +425,33 @@ typedef struct lt_multistart {
 LT_API lt_status lt_solve_multistart(lt_problem *p, const lt_solve_options *opt, int64_t n_starts,
                                      int64_t n_threads, lt_multistart **out);
 LT_API void      lt_multistart_destroy(lt_multistart *m); /* NULL is allowed */
+
+/* ---- Many runs, over ranks ---------------------------------------------------------------------- */
+typedef struct lt_run_row {
+    size_t  size;
+    int64_t number;                /* of the start, or of the value */
+    double  value;                 /* of the data, in a sweep; else NaN */
+    bool    failed;                /* it could not begin: error says why, and what follows means nothing */
+    bool    feasible, interrupted;
+    double  f, tv;                 /* of the best feasible point, else of the last one */
+    int64_t iters, fn_evals;
+    lt_termination termination_code;
+    char    error[160];
+} lt_run_row;
+
+typedef struct lt_runs lt_runs; /* opaque */
+/* As lt_solve_multistart, with the starts shared between all ranks of the cluster (NULL: this process is alone), n_threads on each (0 = its share of the cores). Rows come
+   in the same order, and every bit is the same for any number of ranks. All ranks call it, with the same problem and options, and get the same status; rank 0 has the rows. */
+LT_API lt_status lt_solve_starts(lt_cluster *c, lt_problem *p, const lt_solve_options *opt, int64_t n_starts, int64_t n_threads, lt_runs **out);
+/* The problem of a file (lt_model_read_with) for n values of a datum, equally spaced from first to last; rows in the order of the values. A value for which the text is wrong is a
+   row that failed. */
+LT_API lt_status lt_solve_sweep(lt_cluster *c, const char *path, const char *data, double first, double last, int64_t n, const lt_solve_options *opt, int64_t n_threads, lt_runs **out);
+LT_API int64_t   lt_runs_count(const lt_runs *r);          /* 0 on other ranks than 0, and of NULL */
+LT_API bool      lt_runs_get(const lt_runs *r, int64_t place, lt_run_row *out); /* false past the last */
+/* Of a sweep: the n variables of a row; NULL where it failed, or has another number of variables than the first value. */
+LT_API const double *lt_runs_x(const lt_runs *r, int64_t place);
+LT_API const lt_solution *lt_runs_best(const lt_runs *r);  /* of starts: the first row's; else NULL */
+LT_API void      lt_runs_destroy(lt_runs *r);              /* NULL is allowed */
 
 #ifdef __cplusplus
 }

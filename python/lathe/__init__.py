@@ -16,7 +16,7 @@ import importlib
 #: Public name -> module that has it. No module is called like a public name: importing it would hide the function.
 _PUBLIC = {
     "solve": "optimize", "Problem": "problem", "Solution": "solution", "Point": "solution", "minimize": "scipy_like", "function": "compiled",
-    "gram": "kernels", "QuantumKernel": "kernels", "generate": "datasets", "replay": "datasets", "Dataset": "datasets",
+    "gram": "kernels", "QuantumKernel": "kernels", "GramFile": "matrix_file", "generate": "datasets", "replay": "datasets", "Dataset": "datasets",
     "devices": "system", "doctor": "system", "profile": "system", "set_threads": "system", "get_threads": "system", "last_copies": "system",
     "options": "system", "examples": "system", "Graph": "_core",
     "Error": "errors", "ArgumentError": "errors", "ShapeError": "errors", "DtypeError": "errors", "OutOfMemoryError": "errors",

@@ -20,13 +20,28 @@ def from_dlpack(obj, what: str):
         obj = obj.detach()
     kind = obj.__dlpack_device__()[0] if hasattr(obj, "__dlpack_device__") else 1
     if int(kind) not in (1, 3):  # kDLCPU, kDLCUDAHost
-        if hasattr(obj, "cpu"):
-            return np.from_dlpack(obj.cpu()), "from the device's memory to the host's"
-        return np.asarray(obj), "from the device's memory to the host's"
+        return from_device(obj, what)
     try:
         return np.from_dlpack(obj), None
     except Exception as error:  # an element type that NumPy has no name for, or a producer of another version
         raise DtypeError(f"{what}: {type(obj).__name__} of {getattr(obj, 'dtype', 'unknown type')} cannot be taken ({error})") from error
+
+
+#: How packages call the copy to the host: PyTorch, CuPy, Numba.
+TO_HOST = ("cpu", "get", "copy_to_host")
+
+
+def from_device(obj, what: str):
+    """(array on the host, why it was copied) of an array on a GPU; its package waits for its own streams and copies."""
+    try:
+        way = next((getattr(obj, name) for name in TO_HOST if hasattr(obj, name)), None)
+        array = way() if way is not None else np.asarray(obj)  # JAX
+        array = array if isinstance(array, np.ndarray) else np.from_dlpack(array)
+    except Exception as error:
+        raise ArgumentError(f"{what}: {type(obj).__name__} lies on a device and cannot be copied to the host ({error})") from error
+    if array.dtype == object:
+        raise ArgumentError(f"{what}: {type(obj).__name__} lies on a device, and its package offers no copy to the host: pass a NumPy array")
+    return array, "from the device's memory to the host's"
 
 
 def host_array(obj, what: str):
@@ -35,6 +50,8 @@ def host_array(obj, what: str):
         return obj, None
     if hasattr(obj, "__dlpack__"):
         return from_dlpack(obj, what)
+    if hasattr(obj, "__cuda_array_interface__"):
+        return from_device(obj, what)
     if isinstance(obj, (str, bytes)) or hasattr(obj, "__next__"):
         raise ArgumentError(f"{what}: expected an array, not a {type(obj).__name__}")
     try:

@@ -52,7 +52,7 @@ class Plan:
         try:
             if owner.capture == "never":
                 raise CaptureError("capture='never'")
-            self.captured = capturing.capture(owner.f, arrays, arguments, verify=owner.capture == "verify" or owner.capture == "always")
+            self.captured = capturing.capture(owner.f, arrays, arguments, effects=owner.capture == "always")
             self.how = self.captured.how
             self.single = self.captured.tree.kind == "leaf"
             self.values = self.captured.program(self.captured.outputs, owner.mode, owner.device)

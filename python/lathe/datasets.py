@@ -231,17 +231,19 @@ class Dataset:
         return (normalize, names), "standard"
 
     # ---- About it --------------------------------------------------------------------------------------------------------------------
-    def split(self, train=0.8, val=0.1, test=0.1, *, seed=0, status=("done",), save=False):
-        """Rows for training, validation and test: shares of the rows with this status, or counts.
+    def split(self, train=0.8, val=0.1, test=0.1, *, seed=0, status=("done",), stratify=False, save=False):
+        """Rows for training, validation and test: shares of the rows with this status, or counts; as ``lathe split``.
 
-        The rule: rows in the order of SHA-256("lathe split SEED ROW"), cut in this order; the same on every machine. save=True
-        writes it beside the file, as FILE.split.json.
+        The rule: rows in the order of SHA-256("lathe split SEED ROW"), cut in this order; the same on every machine. stratify=True gives each
+        part its share of every architecture and initial field. save=True writes it beside the file, as FILE.split.json.
         """
         from .data import split
-        made = split.split(self, train, val, test, seed, status)
-        if save:
-            split.save(self, made)
-        return made
+        return split.split(self, (train, val, test), seed, status, stratify, save)
+
+    def stored_split(self, path=None):
+        """The split that ``lathe split`` or ``split(save=True)`` wrote: FILE.split.json, or this file."""
+        from .data import split
+        return split.stored(self, path)
 
     def statistics(self, rows=None, *, save=True, progress=None):
         """Mean, deviation, quartiles and robust deviation of each column of parameters and features, over these rows (None: all).
@@ -251,10 +253,13 @@ class Dataset:
         from .data.statistics import statistics
         return statistics(self, rows, save, progress)
 
-    def card(self, path=None):
-        """The dataset described in Markdown, from its own metadata; with a path also written there."""
+    def card(self, path=None, *, checksum=True, license=None):
+        """The dataset described in Markdown, from its own metadata, as ``lathe card``; with a path also written there.
+
+        checksum=False leaves out the SHA-256, for which the whole file is read. license: instead of metadata.license.
+        """
         from .data.card import card
-        made = card(self)
+        made = card(self, checksum, license)
         if path is not None:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(made)

@@ -8,10 +8,16 @@ from .errors import ArgumentError, ShapeError
 from .progress import bar
 
 
-def gram(X, Y=None, *, weights, device="auto", progress=None, **options) -> np.ndarray:
+def names_of(table) -> set[str]:
+    return {row["name"].replace("-", "_") for row in _core.option_rows(table)}
+
+
+def gram(X, Y=None, *, weights=None, map=None, circuit=None, device="auto", progress=None, **options) -> np.ndarray:
     """The matrix of the rows of X with those of Y, or with themselves.
 
     weights: layers by qubits (by 3 for ``entangler="strong"``). options by name: ``lathe.options("gram")`` lists them.
+    map: a named map instead of layers, with its arguments by name: ``map="zz", reps=2, entanglement="linear"``, or as one text, ``map="zz(reps=2)"``;
+    circuit: OpenQASM, a text or the name of a file. Both take ``similarity=``, ``gamma=``, ``shots=`` with ``seed=``, and ``depolarizing=``; weights are those of the map or circuit.
     progress: True for a bar, or a function of pairs done and in all; False from it ends the computation.
     Ctrl-C ends it too; KeyboardInterrupt has as its ``partial`` the matrix so far, with zeros where nothing was computed yet, and the counts.
 
@@ -20,8 +26,27 @@ def gram(X, Y=None, *, weights, device="auto", progress=None, **options) -> np.n
     >>> K = lathe.gram(X, weights=np.zeros((1, 2)))
     >>> bool(np.allclose(np.diag(K), 1)) and bool((K == K.T).all())
     True
+    >>> lathe.gram(X, map="zz", reps=1, entanglement="linear").shape
+    (3, 3)
     """
-    return QuantumKernel(weights, device=device, **options).evaluate(X, Y, progress=progress)
+    return QuantumKernel(weights, map=map, circuit=circuit, device=device, **options).evaluate(X, Y, progress=progress)
+
+
+def argument_text(value) -> str:
+    """An argument of a map as the text of a map has it: lists in brackets, names without quotes."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(argument_text(v) for v in value)}]"
+    return str(value)
+
+
+def map_text(map, arguments) -> str:
+    if not arguments:
+        return map
+    if "(" in map:
+        raise ArgumentError(f"map = {map!r} has its arguments in it: {', '.join(arguments)} go there too, or all of them by name")
+    return f"{map}({', '.join(f'{name}={argument_text(value)}' for name, value in arguments.items())})"
 
 
 class QuantumKernel:
@@ -33,27 +58,91 @@ class QuantumKernel:
     (3, 2)
     >>> kernel.info["qubits"]
     3
+    >>> lathe.QuantumKernel(map="zz", reps=1)(np.eye(3)).shape
+    (3, 3)
     """
 
-    def __init__(self, weights, *, device="auto", **options):
-        self.weights, self.device, self.options = np.array(weights, dtype=float), device, dict(options)
-        self._gram = None
-        self._handle()
+    def __init__(self, weights=None, *, map=None, circuit=None, device="auto", **options):
+        self.weights = None if weights is None else np.array(weights, dtype=float)
+        self.map, self.circuit, self.device, self.options = map, circuit, device, dict(options)
+        self._gram, self._circuit = None, None
+        if map is not None and circuit is not None:
+            raise ArgumentError("map and circuit both name a circuit: expected one of them")
+        if self._is_circuit():
+            self._split()
+            if circuit is not None:
+                self._handle()
+        elif weights is None:
+            raise ArgumentError("weights of the layers are missing; a map or a circuit may have none")
+        else:
+            self._handle()
 
-    def _handle(self):
-        if self._gram is None:
-            self._gram = _core.Gram(self.weights, self.options, self.device)
+    def _is_circuit(self):
+        return self.map is not None or self.circuit is not None
+
+    def _split(self):
+        """Options of the matrix, of the similarity, and arguments of the map."""
+        of_gram, of_similarity = names_of("gram"), names_of("similarity")
+        options = {name: value for name, value in self.options.items() if name in of_gram}
+        similarity = {name: value for name, value in self.options.items() if name in of_similarity}
+        others = {name: value for name, value in self.options.items() if name not in of_gram | of_similarity | {"seed"}}
+        if self.circuit is not None and others:
+            raise ArgumentError(f"{min(others)!r} is no option of a circuit's kernel; they are {', '.join(sorted(of_gram | of_similarity | {'seed'}))}")
+        return options, similarity, others
+
+    def _make_circuit(self, features):
+        if self.circuit is not None:
+            text = self.circuit if "\n" in self.circuit or ";" in self.circuit else open(self.circuit, encoding="utf-8").read()
+            return _core.Circuit.from_qasm(text, "circuit" if text is self.circuit else self.circuit)
+        layers = len(self.weights) if self.weights is not None and self.weights.ndim > 1 else 0
+        return _core.Circuit.from_map(map_text(self.map, self._split()[2]), features, layers)
+
+    def _handle(self, features=None):
+        if not self._is_circuit():
+            if self._gram is None:
+                self._gram = _core.Gram(self.weights, self.options, self.device)
+            return self._gram
+        if self._gram is None or (self.map is not None and features is not None and features != self._circuit.info["features"]):
+            if self.map is not None and features is None:
+                raise ArgumentError("a map knows its wires from the first X: nothing was computed yet")
+            self._circuit = self._make_circuit(features)
+            options, similarity, _ = self._split()
+            weights = np.zeros(0) if self.weights is None else self.weights
+            device = "cpu" if self.device == "auto" else self.device
+            self._gram = _core.Gram.of_circuit(self._circuit, weights, options, similarity, int(self.options.get("seed", 0)), device)
         return self._gram
+
+    def _for(self, X):
+        return self._handle(np.shape(X)[1] if self.map is not None and np.ndim(X) == 2 else None)
+
+    def qasm(self) -> str:
+        """The circuit as OpenQASM 3; of a map after its first matrix."""
+        self._handle()
+        if self._circuit is None:
+            raise ArgumentError("layers of weights have no circuit of their own: map='basic' and 'strong' have")
+        return self._circuit.qasm()
+
+    def gradient(self, X, dK, *, wrt_x=False):
+        """sum_ij dK_ij dK(x_i, x_j)_ij by the weights, in their shape; with wrt_x also by X. Of maps and circuits, fidelities and real parts."""
+        handle = self._for(X)
+        if self._circuit is None:
+            raise ArgumentError("gradients are of maps and circuits: map='basic' and 'strong' are today's layers")
+        shape = np.shape(self.weights) if self.weights is not None else (0,)
+        made = handle.gradient(X, dK, self._circuit.info["weights"], wrt_x)
+        return (made[0].reshape(shape), made[1]) if wrt_x else made.reshape(shape)
 
     def evaluate(self, X, Y=None, *, progress=None) -> np.ndarray:
         """The matrix; symmetric to the bit where Y is None or X itself."""
         with bar(progress, "gram", "pair") as step:
-            return self._handle().fill(X, None if Y is X else Y, step)
+            return self._for(X).fill(X, None if Y is X else Y, step)
 
     __call__ = evaluate
 
     def states(self, X) -> np.ndarray:
         """psi of each row: complex, (rows, 2**qubits)."""
+        if self._is_circuit():
+            handle = self._for(X)
+            return handle.states(X, self._circuit.info["qubits"])
         if np.ndim(X) != 2 or np.shape(X)[1] != self.weights.shape[1]:
             raise ShapeError(f"X has shape {np.shape(X)}: expected rows of {self.weights.shape[1]} numbers")
         return self._handle().states(X)
@@ -69,7 +158,8 @@ class QuantumKernel:
 
     def get_params(self, deep=True) -> dict:
         """As scikit-learn asks for them; those left at their defaults are not listed."""
-        return {"weights": self.weights, "device": self.device, **self.options}
+        named = {"map": self.map} if self.map is not None else {"circuit": self.circuit} if self.circuit is not None else {}
+        return {"weights": self.weights, **named, "device": self.device, **self.options}
 
     def set_params(self, **params) -> QuantumKernel:
         """Changes weights, device or options; after a failure nothing has changed. For ``kernel__embed`` in a grid search."""
@@ -80,14 +170,17 @@ class QuantumKernel:
         return QuantumKernel(**self.get_params())
 
     def __getstate__(self):
-        return {"weights": self.weights, "device": self.device, "options": self.options}
+        return {"weights": self.weights, "map": self.map, "circuit": self.circuit, "device": self.device, "options": self.options}
 
     def __setstate__(self, state):
-        self.__dict__.update(state, _gram=None)
+        self.__dict__.update({"map": None, "circuit": None, **state}, _gram=None, _circuit=None)
 
     def __repr__(self):
+        options = "".join(f", {k}={v!r}" for k, v in self.options.items())
+        if self._is_circuit():
+            return f"QuantumKernel({f'map={self.map!r}' if self.map is not None else 'a circuit in OpenQASM'}{options})"
         layers, qubits = self.weights.shape[:2]
-        return f"QuantumKernel({qubits} qubits, {layers} layers{''.join(f', {k}={v!r}' for k, v in self.options.items())})"
+        return f"QuantumKernel({qubits} qubits, {layers} layers{options})"
 
     def _repr_html_(self):
         from .pages import kernel_page

@@ -1,6 +1,8 @@
 """lathe.solve."""
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from . import _core
@@ -21,7 +23,8 @@ def solve(problem, x0=None, *, device="auto", capture="verify", jac=None, on_err
     problem
         a problem file, 'example:NAME', its text, a ``lathe.Problem``, or a Python function that returns f or (f, ci, ce).
     x0
-        where to start: an array, a tuple of arrays or a dict of arrays; the function takes its variables in the same form.
+        where to start: an array, a tuple of arrays or a dict of arrays; the function takes its variables in the same form. For a problem
+        that knows its variables also the name of a file: packed variables (.npy), or a result that the command wrote (.json, .npz).
     device
         where graphs run: "auto", "cpu", "cuda", "cuda:1". Functions that are called run where they are.
     capture, jac
@@ -41,11 +44,15 @@ def solve(problem, x0=None, *, device="auto", capture="verify", jac=None, on_err
     """
     if on_error not in ("raise", "stop"):
         raise ArgumentError(f"on_error {on_error!r}: expected 'raise' or 'stop'")
+    if isinstance(x0, (str, os.PathLike)):  # read by the library: packed variables, or the result of another run
+        options["x0"], x0 = os.fspath(x0), None
     if not isinstance(problem, Problem):
         problem = Problem(problem, x0, capture=capture, jac=jac)
         start = problem.x0
     else:
         start = Variables.of(x0)[1] if x0 is not None else problem.x0
+    if "x0" in options:
+        start = None
     options = {ALIASES.get(name, name): value for name, value in options.items()}
     objects = {name: options.pop(name) for name in OBJECTS if name in options}
     if start is not None:

@@ -112,7 +112,7 @@ def build(function, variables, arrays, arguments, capture, jac):
     bound = variables.bind(function)
     if capture != "never":
         try:
-            made = capturing.capture(lambda *a: parts_of(bound(*a)), arrays, arguments, variables.names, verify=True)
+            made = capturing.capture(lambda *a: parts_of(bound(*a)), arrays, arguments, variables.names, effects=capture == "always")
             return from_captured(made), made.how
         except CaptureError as error:
             if capture == "always":

@@ -42,7 +42,7 @@ def minimize(fun, x0, args=(), method=None, jac=None, bounds=None, constraints=(
              capture="verify", device="auto"):
     """Minimise fun(x, *args) as scipy.optimize.minimize does, by lathe's own method, which needs no smoothness.
 
-    bounds: pairs with None for no bound, or a Bounds. constraints: dicts ('ineq' means fun >= 0), LinearConstraint,
+    bounds: pairs with None for no bound, or a Bounds; with keep_feasible no iterate leaves them (option honor_bounds). constraints: dicts ('ineq' means fun >= 0), LinearConstraint,
     NonlinearConstraint, one or a list. jac: a function, True (fun returns value and gradient), '2-point', '3-point', 'cs' or None.
     options: those of ``lathe.options("solve")`` and SciPy's maxiter, disp, gtol, ftol. method, hess and hessp are accepted, and
     the result's ``how`` says that they were not used.
@@ -69,6 +69,8 @@ def minimize(fun, x0, args=(), method=None, jac=None, bounds=None, constraints=(
     objective = Objective(fun, args, jac, box)
     problem = problem_of(objective, terms, start, capture)
     settings = settings_of(tol, options)
+    if box.keep:
+        settings.setdefault("honor_bounds", True)
     watch = Callback(callback) if callback is not None else None
     note = unused(method, hess, hessp)
     try:

@@ -1,4 +1,4 @@
-"""Support vector classification on quantum kernels, as an estimator of scikit-learn.
+"""Support vector machines on quantum kernels as estimators of scikit-learn: classes, numbers, one class.
 
 >>> from lathe.sklearn import QSVC
 >>> import numpy as np
@@ -15,8 +15,8 @@ import threading
 import numpy as np
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.svm import SVC
+    from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
+    from sklearn.svm import SVC, SVR, OneClassSVM
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError as error:
@@ -91,76 +91,37 @@ def interruptible(function, *arguments):
     return value
 
 
-class QSVC(ClassifierMixin, BaseEstimator):
-    """A support vector classifier whose kernel is |<psi(x)|psi(y)>|^2 of a quantum feature map.
+class Machine(BaseEstimator):
+    """What the estimators share: rows to angles, the kernel, a machine of scikit-learn on the finished matrix."""
 
-    Features are reduced to qubits by PCA where there are more, scaled to angles, and compared by ``lathe.gram``. scikit-learn's SVC solves
-    the dual problem on the finished matrix, several classes one against one, and so C, class_weight, sample_weight, tol, shrinking,
-    max_iter, decision_function_shape and break_ties mean what they mean there. tol is 1e-8, not 1e-3, so that a row of weight 2 and a row
-    given twice lead to the same machine; where C is large that takes several times the iterations, and tol=1e-3 saves them.
-
-    weights: layers by qubits (by 3 for ``entangler="strong"``); None draws ``layers`` of them from random_state, of deviation weight_std.
-    qubits: None for one per feature, at most 16. range: where training features are scaled to: "unit" is [0, 1], "pi" is [0, pi], "none"
-    leaves them alone, "auto" is "pi" for ``embed="angle"`` and "unit" otherwise. Other options are the kernel's:
-    ``lathe.options("gram")`` explains them. progress: True for a bar, or a function of pairs done and in all.
-
-    After fit: ``kernel_`` (a QuantumKernel), ``svc_``, ``classes_``, ``support_``, ``support_vectors_`` (as angles before angle_scale),
-    ``dual_coef_``, ``intercept_``, ``n_support_``, ``n_iter_``, ``n_features_in_``, and the way to angles: ``components_``, ``mean_``, ``minimum_``,
-    ``scale_``.
-    """
-
-    @with_kernel_options
-    def __init__(self, weights=None, *, qubits=None, layers=2, weight_std=0.1, range="auto", C=1.0, class_weight=None, tol=1e-8, shrinking=True,
-                 cache_size=200, max_iter=-1, decision_function_shape="ovr", break_ties=False, random_state=None, device="auto", progress=None, **options):
-        self.weights = weights
-        self.qubits = qubits
-        self.layers = layers
-        self.weight_std = weight_std
-        self.range = range
-        self.C = C
-        self.class_weight = class_weight
-        self.tol = tol
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.device = device
-        self.progress = progress
+    def _set_kernel_options(self, options):
         for name, default in KERNEL_OPTIONS.items():
             setattr(self, name, options.pop(name, default))
         if options:
-            raise TypeError(f"QSVC has no parameter {min(options)!r}; it has {', '.join(inspect.signature(type(self)).parameters)}")
+            raise TypeError(f"{type(self).__name__} has no parameter {min(options)!r}; it has {', '.join(inspect.signature(type(self)).parameters)}")
 
-    def fit(self, X, y, sample_weight=None):
-        """Learns from rows and their classes. KeyboardInterrupt has the kernel matrix, as far as it was computed, in its ``partial``."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+    def _fit_rows(self, X, sample_weight, machine, *targets):
+        """Learns from rows that count; targets are y of all rows, or nothing."""
         sample_weight = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         counted = np.arange(len(X)) if sample_weight is None else np.flatnonzero(sample_weight)
-        X, y, sample_weight = X[counted], y[counted], None if sample_weight is None else sample_weight[counted]
+        X, targets, sample_weight = X[counted], [y[counted] for y in targets], None if sample_weight is None else sample_weight[counted]
         self._learn_angles(X, np.ones(len(X)) if sample_weight is None else sample_weight)
         angles = self._angles(X)
-        self.kernel_ = QuantumKernel(self._weights(angles.shape[1]), device=self.device, **self._chosen())
-        svc = SVC(kernel="precomputed", C=self.C, class_weight=self.class_weight, tol=self.tol, shrinking=self.shrinking, cache_size=self.cache_size,
-                  max_iter=self.max_iter, decision_function_shape=self.decision_function_shape, break_ties=self.break_ties)
+        self.kernel_ = self._make_kernel(angles.shape[1])
         matrix = self.kernel_.evaluate(angles, progress=self.progress)
         try:
-            interruptible(svc.fit, matrix, y, sample_weight)
+            interruptible(lambda: machine.fit(matrix, *targets, sample_weight=sample_weight))
         except KeyboardInterrupt as stopped:
             stopped.partial = {"matrix": matrix, "kernel": self.kernel_}
             raise
-        self.svc_ = svc
+        self.svc_ = machine
         self.support_, self.support_vectors_ = counted[self.svc_.support_], angles[self.svc_.support_]
         return self
 
-    def decision_function(self, X):
-        """Distances to the separating planes: (rows,) for two classes, else (rows, classes), or one column per pair for "ovo"."""
-        return self._by_blocks(X, "decision_function")
-
-    def predict(self, X):
-        """The class of each row."""
-        return self._by_blocks(X, "predict")
+    def _make_kernel(self, qubits):
+        if self.map is None:
+            return QuantumKernel(self._weights(qubits), device=self.device, **self._chosen())
+        return QuantumKernel(self.weights, map=self.map, device=self.device, **self._chosen())
 
     def _learn_angles(self, X, weight):
         """Sets components_ (None: all features as they are), mean_, minimum_ and scale_."""
@@ -209,7 +170,6 @@ class QSVC(ClassifierMixin, BaseEstimator):
                     step(first + len(rows), len(angles))
         return np.concatenate(answers)
 
-    classes_ = property(lambda self: self._fitted("classes_"))
     dual_coef_ = property(lambda self: self._fitted("dual_coef_"))
     intercept_ = property(lambda self: self._fitted("intercept_"))
     n_support_ = property(lambda self: self._fitted("n_support_"))
@@ -217,8 +177,151 @@ class QSVC(ClassifierMixin, BaseEstimator):
 
     def _fitted(self, name):
         if "svc_" not in self.__dict__:
-            raise AttributeError(f"this QSVC is not fitted: {name} is there after fit")
+            raise AttributeError(f"this {type(self).__name__} is not fitted: {name} is there after fit")
         return getattr(self.svc_, name)
 
 
-__all__ = ["QSVC", "QuantumKernel"]
+class QSVC(ClassifierMixin, Machine):
+    """A support vector classifier whose kernel is |<psi(x)|psi(y)>|^2 of a quantum feature map.
+
+    Features are reduced to qubits by PCA where there are more, scaled to angles, and compared by ``lathe.gram``. scikit-learn's SVC solves
+    the dual problem on the finished matrix, several classes one against one, and so C, class_weight, sample_weight, tol, shrinking,
+    max_iter, decision_function_shape and break_ties mean what they mean there. tol is 1e-8, not 1e-3, so that a row of weight 2 and a row
+    given twice lead to the same machine; where C is large that takes several times the iterations, and tol=1e-3 saves them.
+
+    weights: layers by qubits (by 3 for ``entangler="strong"``); None draws ``layers`` of them from random_state, of deviation weight_std.
+    qubits: None for one per feature, at most 16. range: where training features are scaled to: "unit" is [0, 1], "pi" is [0, pi], "none"
+    leaves them alone, "auto" is "pi" for ``embed="angle"`` and "unit" otherwise. map: a named map instead of layers, as "zz(reps=2)", with its weights if
+    it has some (docs/circuits.md). Other options are the kernel's:
+    ``lathe.options("gram")`` explains them. progress: True for a bar, or a function of pairs done and in all.
+
+    After fit: ``kernel_`` (a QuantumKernel), ``svc_``, ``classes_``, ``support_``, ``support_vectors_`` (as angles before angle_scale),
+    ``dual_coef_``, ``intercept_``, ``n_support_``, ``n_iter_``, ``n_features_in_``, and the way to angles: ``components_``, ``mean_``, ``minimum_``,
+    ``scale_``.
+    """
+
+    @with_kernel_options
+    def __init__(self, weights=None, *, qubits=None, layers=2, weight_std=0.1, range="auto", C=1.0, class_weight=None, tol=1e-8, shrinking=True,
+                 cache_size=200, max_iter=-1, decision_function_shape="ovr", break_ties=False, random_state=None, map=None, device="auto", progress=None, **options):
+        self.weights = weights
+        self.qubits = qubits
+        self.layers = layers
+        self.weight_std = weight_std
+        self.range = range
+        self.C = C
+        self.class_weight = class_weight
+        self.tol = tol
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.map = map
+        self.device = device
+        self.progress = progress
+        self._set_kernel_options(options)
+
+    def fit(self, X, y, sample_weight=None):
+        """Learns from rows and their classes. KeyboardInterrupt has the kernel matrix, as far as it was computed, in its ``partial``."""
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        svc = SVC(kernel="precomputed", C=self.C, class_weight=self.class_weight, tol=self.tol, shrinking=self.shrinking, cache_size=self.cache_size,
+                  max_iter=self.max_iter, decision_function_shape=self.decision_function_shape, break_ties=self.break_ties)
+        return self._fit_rows(X, sample_weight, svc, y)
+
+    def decision_function(self, X):
+        """Distances to the separating planes: (rows,) for two classes, else (rows, classes), or one column per pair for "ovo"."""
+        return self._by_blocks(X, "decision_function")
+
+    def predict(self, X):
+        """The class of each row."""
+        return self._by_blocks(X, "predict")
+
+    classes_ = property(lambda self: self._fitted("classes_"))
+
+
+class QSVR(RegressorMixin, Machine):
+    """Epsilon support vector regression on a quantum kernel: scikit-learn's SVR on the matrix, with the parameters of QSVC otherwise.
+
+    >>> from lathe.sklearn import QSVR
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).uniform(size=(40, 2))
+    >>> QSVR(map="zz(reps=1)", C=10).fit(X, np.sin(3 * X[:, 0])).score(X, np.sin(3 * X[:, 0])) > 0.9
+    True
+    """
+
+    @with_kernel_options
+    def __init__(self, weights=None, *, qubits=None, layers=2, weight_std=0.1, range="auto", C=1.0, epsilon=0.1, tol=1e-8, shrinking=True,
+                 cache_size=200, max_iter=-1, random_state=None, map=None, device="auto", progress=None, **options):
+        self.weights = weights
+        self.qubits = qubits
+        self.layers = layers
+        self.weight_std = weight_std
+        self.range = range
+        self.C = C
+        self.epsilon = epsilon
+        self.tol = tol
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.map = map
+        self.device = device
+        self.progress = progress
+        self._set_kernel_options(options)
+
+    def fit(self, X, y, sample_weight=None):
+        """Learns from rows and their values."""
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, y_numeric=True)
+        return self._fit_rows(X, sample_weight, SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=self.tol, shrinking=self.shrinking, cache_size=self.cache_size,
+                                                    max_iter=self.max_iter), y)
+
+    def predict(self, X):
+        """The value of each row."""
+        return self._by_blocks(X, "predict")
+
+
+class QOneClassSVM(OutlierMixin, Machine):
+    """Which rows are like the training rows, of which at most the share nu lies outside: scikit-learn's OneClassSVM on a quantum kernel."""
+
+    @with_kernel_options
+    def __init__(self, weights=None, *, qubits=None, layers=2, weight_std=0.1, range="auto", nu=0.5, tol=1e-8, shrinking=True,
+                 cache_size=200, max_iter=-1, random_state=None, map=None, device="auto", progress=None, **options):
+        self.weights = weights
+        self.qubits = qubits
+        self.layers = layers
+        self.weight_std = weight_std
+        self.range = range
+        self.nu = nu
+        self.tol = tol
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.map = map
+        self.device = device
+        self.progress = progress
+        self._set_kernel_options(options)
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learns from rows; y is not looked at."""
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        machine = OneClassSVM(kernel="precomputed", nu=self.nu, tol=self.tol, shrinking=self.shrinking, cache_size=self.cache_size, max_iter=self.max_iter)
+        self._fit_rows(X, sample_weight, machine)
+        self.offset_ = self.svc_.offset_
+        return self
+
+    def decision_function(self, X):
+        """Above 0 for rows like the training rows."""
+        return self._by_blocks(X, "decision_function")
+
+    def score_samples(self, X):
+        """Decision values before the offset."""
+        return self._by_blocks(X, "score_samples")
+
+    def predict(self, X):
+        """1 for rows like the training rows, -1 for others."""
+        return self._by_blocks(X, "predict")
+
+
+__all__ = ["QOneClassSVM", "QSVC", "QSVR", "QuantumKernel"]

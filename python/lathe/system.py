@@ -24,7 +24,7 @@ def set_threads(n: int) -> None:
 
 
 def options(of: str = "solve") -> list[dict]:
-    """The options of "solve", "gram" or "qsvm": name, type, default, what is expected, help.
+    """The options of "solve", "gram", "qsvm" or "similarity": name, type, default, what is expected, help.
 
     >>> import lathe
     >>> next(o["expects"] for o in lathe.options("solve") if o["name"] == "stationarity_tol")

@@ -115,13 +115,13 @@ def boxed(function):
 def decompositions():
     """PyTorch's own for what the table has no row for, and for ops whose second results (statistics) the backward needs."""
     import torch
-    from .capture import aten_backward, aten_linalg, aten_networks, aten_shape  # noqa: F401  (their rows)
-    from .capture.torch import decompositions as core
+    from .capture.torch import decompositions as core, fill_table
+    fill_table()
     aten = torch.ops.aten
     more = (aten.native_layer_norm, aten.native_layer_norm_backward, aten.native_group_norm, aten.native_group_norm_backward,
             aten.native_batch_norm, aten.native_batch_norm_backward, aten._native_batch_norm_legit, aten._native_batch_norm_legit_functional,
             aten._native_batch_norm_legit_no_training, aten.nll_loss_forward, aten.nll_loss_backward)
-    made = core() | torch._decomp.get_decompositions(more)
+    made = core(beyond_core=False) | torch._decomp.get_decompositions(more)
     return {op: way for op, way in made.items() if "attention" not in op.name()}
 
 

@@ -184,6 +184,17 @@ static PyObject *call_for_array(PyObject *function, PyObject *arguments, void **
     return array;
 }
 
+int core_array_into(PyObject *obj, size_t bytes, const char *what, core_buffer *view)
+{
+    if (PyObject_GetBuffer(obj, view, BUFFER_WRITABLE)) return -1; /* asked for without strides, it is dense */
+    if ((size_t)view->len == bytes) return 0;
+    PyErr_Format(core.error[LT_ERR_SHAPE], "%s has %zd bytes: expected %zu", what, view->len, bytes);
+    PyBuffer_Release(view);
+    return -1;
+}
+
+void core_array_into_done(core_buffer *view) { PyBuffer_Release(view); }
+
 PyObject *core_array_call(PyObject *arguments, void **data) { return call_for_array(core.empty, arguments, data); }
 
 PyObject *core_array_new(lt_dtype t, const lt_shape *s, void **data)

@@ -70,6 +70,9 @@ typedef struct core_array { /* zero-initialised: none */
    `what` names it in messages. */
 int  core_array_take(PyObject *obj, lt_dtype want, const char *what, core_array *out);
 void core_array_release(core_array *a);
+/* The memory of a dense array that can be written, of so many bytes, until core_array_into_done. */
+int  core_array_into(PyObject *obj, size_t bytes, const char *what, core_buffer *view);
+void core_array_into_done(core_buffer *view);
 /* 1: obj is a numpy.ndarray that fits as it is; 0: it is not, and nothing was taken. Never raises. */
 int  core_array_take_exact(PyObject *obj, lt_dtype want, core_array *out);
 int64_t core_array_count(const core_array *a);
@@ -144,6 +147,8 @@ PyObject *core_iterate_dict(const lt_iterate *it);
 bool core_iterate_call(void *callback, const lt_iterate *it); /* an lt_iterate_fn */
 
 /* ---- The other areas ------------------------------------------------------------------------------------ */
+int core_circuit_init(PyObject *module);
+const lt_circuit *core_circuit_of(PyObject *obj); /* borrowed; NULL with TypeError */
 int core_gram_init(PyObject *module);
 int core_qsvm_init(PyObject *module);
 int core_dataset_init(PyObject *module);

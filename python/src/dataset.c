@@ -1,6 +1,9 @@
 /* Reading dataset files. lathe.dataset makes the lazy arrays that users see. SPDX-License-Identifier: BSD-3-Clause */
 #include "core.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 typedef struct core_dataset {
     PyObject_HEAD
     lt_dataset *handle; /* NULL when closed */
@@ -94,27 +97,38 @@ static PyObject *dataset_items(PyObject *self, PyObject *unused)
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------------------- */
-/* read(path, first, n[, integers]): rows as float32, or int64. */
+static lt_status read_rows(core_dataset *d, const char *path, long long first, long long n, int integers, void *data, const lt_shape *s)
+{
+    lt_status status;
+    Py_BEGIN_ALLOW_THREADS
+    PyThread_acquire_lock(d->lock, WAIT_LOCK);
+    status = integers ? lt_dataset_read_ints(d->handle, path, first, n, data, lt_shape_count(s)) : lt_dataset_read(d->handle, path, first, n, data, lt_shape_count(s));
+    PyThread_release_lock(d->lock);
+    Py_END_ALLOW_THREADS
+    return status;
+}
+
+/* read(path, first, n[, integers[, into]]): rows as float32, or int64; written into an array where one is given. */
 static PyObject *dataset_read(PyObject *self, PyObject *args)
 {
     core_dataset *d = (core_dataset *)self;
     const char *path;
     long long first, n;
     int integers = 0;
-    if (!PyArg_ParseTuple(args, "sLL|p:read", &path, &first, &n, &integers) || !is_open(d)) return NULL;
+    PyObject *made = NULL;
+    if (!PyArg_ParseTuple(args, "sLL|pO:read", &path, &first, &n, &integers, &made) || !is_open(d)) return NULL;
     lt_shape s = lt_dataset_shape(d->handle, path);
     if (!s.rank) return PyErr_Format(core.error[LT_ERR_ARGUMENT], "the file has no array '%s'", path);
     if (n < 0) return PyErr_Format(core.error[LT_ERR_ARGUMENT], "%lld rows of '%s'", n, path);
     s.dim[0] = n;
+    core_buffer view;
     void *data;
-    PyObject *made = core_array_new(integers ? LT_I64 : LT_F32, &s, &data);
+    bool into = made != NULL;
+    if (into && core_array_into(made, (size_t)lt_shape_count(&s) * (integers ? 8 : 4), "read: the array", &view)) return NULL;
+    made = into ? Py_NewRef(made) : core_array_new(integers ? LT_I64 : LT_F32, &s, &data);
     if (!made) return NULL;
-    lt_status status;
-    Py_BEGIN_ALLOW_THREADS
-    PyThread_acquire_lock(d->lock, WAIT_LOCK);
-    status = integers ? lt_dataset_read_ints(d->handle, path, first, n, data, lt_shape_count(&s)) : lt_dataset_read(d->handle, path, first, n, data, lt_shape_count(&s));
-    PyThread_release_lock(d->lock);
-    Py_END_ALLOW_THREADS
+    lt_status status = read_rows(d, path, first, n, integers, into ? view.buf : data, &s);
+    if (into) core_array_into_done(&view);
     if (core_check(status)) Py_CLEAR(made);
     return made;
 }
@@ -157,10 +171,69 @@ static PyObject *dataset_texts(PyObject *self, PyObject *path)
     return list;
 }
 
+/* ---- Splits and cards ---------------------------------------------------------------------------------------- */
+static PyObject *rows_array(const lt_row_split *s, int part)
+{
+    const int64_t *rows;
+    void *data;
+    lt_shape shape = { .rank = 1, .dim = { lt_row_split_rows(s, part, &rows) } };
+    PyObject *made = core_array_new(LT_I64, &shape, &data);
+    if (made && shape.dim[0]) memcpy(data, rows, (size_t)shape.dim[0] * sizeof *rows);
+    return made;
+}
+
+/* split(train, val, test, counts, seed, status, stratify, save): arrays of row numbers, and the rule; status: bits. */
+static PyObject *dataset_split(PyObject *self, PyObject *args)
+{
+    core_dataset *d = (core_dataset *)self;
+    lt_row_split_options o = lt_row_split_defaults();
+    long long seed;
+    int counts, stratify, save;
+    if (!PyArg_ParseTuple(args, "dddpLIpp:split", &o.train, &o.val, &o.test, &counts, &seed, &o.status, &stratify, &save) || !is_open(d)) return NULL;
+    o.counts = counts, o.seed = seed, o.stratify = stratify;
+    lt_row_split *made = NULL;
+    lt_status s;
+    Py_BEGIN_ALLOW_THREADS
+    PyThread_acquire_lock(d->lock, WAIT_LOCK);
+    s = lt_dataset_split(d->handle, &o, &made);
+    if (!s && save) s = lt_row_split_save(made, d->handle, NULL);
+    PyThread_release_lock(d->lock);
+    Py_END_ALLOW_THREADS
+    PyObject *out = core_check(s) ? NULL : Py_BuildValue("(N,N,N,s)", rows_array(made, LT_SPLIT_TRAIN), rows_array(made, LT_SPLIT_VAL), rows_array(made, LT_SPLIT_TEST), lt_row_split_rule(made));
+    lt_row_split_destroy(made);
+    return out;
+}
+
+/* card(checksum, license): the text. */
+static PyObject *dataset_card(PyObject *self, PyObject *args)
+{
+    core_dataset *d = (core_dataset *)self;
+    lt_card_options o = lt_card_defaults();
+    int checksum;
+    if (!PyArg_ParseTuple(args, "pz:card", &checksum, &o.license) || !is_open(d)) return NULL;
+    o.checksum = checksum;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *to = open_memstream(&text, &n);
+    if (!to) return PyErr_NoMemory();
+    lt_status s;
+    Py_BEGIN_ALLOW_THREADS
+    PyThread_acquire_lock(d->lock, WAIT_LOCK);
+    s = lt_dataset_card(d->handle, &o, to);
+    PyThread_release_lock(d->lock);
+    Py_END_ALLOW_THREADS
+    if (fclose(to) && !s) s = LT_ERR_MEMORY;
+    PyObject *made = core_check(s) ? NULL : core_text(text);
+    free(text);
+    return made;
+}
+
 static PyMethodDef dataset_methods[] = {
+    { "split", dataset_split, METH_VARARGS, "split(train, val, test, counts, seed, status, stratify, save): (train, val, test, rule)." },
+    { "card", dataset_card, METH_VARARGS, "card(checksum, license): Markdown." },
     { "close", dataset_close, METH_NOARGS, "Closes the file." },
     { "items", dataset_items, METH_NOARGS, "Every group and array: path, group, dtype, shape, compression, stored_bytes." },
-    { "read", dataset_read, METH_VARARGS, "read(path, first, n, integers=False): rows as float32, or int64." },
+    { "read", dataset_read, METH_VARARGS, "read(path, first, n, integers=False, into): rows as float32, or int64; written into an array where one is given." },
     { "read_step", dataset_read_step, METH_VARARGS, "read_step(first, n, t): states of step t." },
     { "texts", dataset_texts, METH_O, "texts(path): labels, or an attribute 'path@name'." },
     { 0 },

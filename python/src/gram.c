@@ -75,6 +75,38 @@ static int make_gram(core_gram *g, PyObject *weights, PyObject *options, const c
     return rc;
 }
 
+/* Of a circuit: weights are numbers of any shape. similarity: a dict, with the seed of its draws. */
+static int make_circuit_gram(core_gram *g, PyObject *circuit, PyObject *weights, PyObject *options, PyObject *similarity, long long seed, const char *device)
+{
+    PyObject *keep = PyList_New(0);
+    core_array w = { 0 };
+    lt_similarity_options s = lt_similarity_defaults();
+    const lt_circuit *c = core_circuit_of(circuit);
+    g->options = lt_gram_defaults();
+    g->lock = PyThread_allocate_lock();
+    int rc = !c || !keep || !g->lock || core_options_set(lt_gram_options_table(), lt_options_set, &g->options, options, keep) ||
+             core_options_set(lt_similarity_options_table(), lt_options_set, &s, similarity, keep) || core_array_take(weights, LT_F64, "weights", &w) ||
+             core_device_open(device, &g->device) ? -1 : 0;
+    g->options.progress = on_progress;
+    g->options.progress_ctx = g;
+    s.seed = seed;
+    if (!rc) rc = core_check(lt_gram_create_circuit(g->device, &g->options, &s, c, w.data, core_array_count(&w), &g->handle));
+    core_array_release(&w);
+    Py_XDECREF(keep);
+    return rc;
+}
+
+static PyObject *gram_of_circuit(PyObject *type, PyObject *args)
+{
+    PyObject *circuit, *weights, *options, *similarity;
+    long long seed;
+    const char *device;
+    if (!PyArg_ParseTuple(args, "OOO!O!Ls:of_circuit", &circuit, &weights, &PyDict_Type, &options, &PyDict_Type, &similarity, &seed, &device)) return NULL;
+    core_gram *g = (core_gram *)PyType_GenericAlloc((PyTypeObject *)type, 0);
+    if (g && make_circuit_gram(g, circuit, weights, options, similarity, seed, device)) Py_CLEAR(g);
+    return (PyObject *)g;
+}
+
 static PyObject *gram_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "weights", "options", "device", NULL };
@@ -162,16 +194,20 @@ static PyObject *gram_fill(PyObject *self, PyObject *args, PyObject *kwargs)
     return made ? outcome_of_fill(g, s, made) : NULL;
 }
 
-static PyObject *gram_states(PyObject *self, PyObject *x_obj)
+static PyObject *gram_states(PyObject *self, PyObject *args)
 {
     core_gram *g = (core_gram *)self;
+    PyObject *x_obj;
+    long long wires = -1;
     core_array xa;
     lt_rows x;
     void *data;
+    if (!PyArg_ParseTuple(args, "O|L:states", &x_obj, &wires)) return NULL;
     core_copies_clear();
     if (rows_of(x_obj, "X", &xa, &x)) return NULL;
-    if (x.columns > 40) return core_array_release(&xa), PyErr_Format(core.error[LT_ERR_SHAPE], "states of %lld qubits do not fit any memory", (long long)x.columns);
-    lt_shape shape = lt_shape2(x.n, (int64_t)1 << x.columns);
+    const int64_t qubits = wires >= 0 ? wires : x.columns;
+    if (qubits > 40) return core_array_release(&xa), PyErr_Format(core.error[LT_ERR_SHAPE], "states of %lld qubits do not fit any memory", (long long)qubits);
+    lt_shape shape = lt_shape2(x.n, (int64_t)1 << qubits);
     PyObject *made = core_array_new(g->options.dtype == LT_GRAM_FLOAT64 ? LT_C128 : LT_C64, &shape, &data);
     lt_status s = LT_OK;
     if (made) {
@@ -183,6 +219,45 @@ static PyObject *gram_states(PyObject *self, PyObject *x_obj)
     }
     core_array_release(&xa);
     return made ? outcome(s, made) : NULL;
+}
+
+/* (n, n) numbers into the derivatives by weights and, on request, by X. */
+static PyObject *gram_gradient(PyObject *self, PyObject *args)
+{
+    core_gram *g = (core_gram *)self;
+    PyObject *x_obj, *loss_obj, *dw = NULL, *dx = NULL;
+    long long n_weights;
+    int by_x = 0;
+    core_array xa, la;
+    lt_rows x;
+    void *w_data, *x_data = NULL;
+    if (!PyArg_ParseTuple(args, "OOL|p:gradient", &x_obj, &loss_obj, &n_weights, &by_x)) return NULL;
+    core_copies_clear();
+    if (rows_of(x_obj, "X", &xa, &x)) return NULL;
+    if (core_array_take(loss_obj, LT_F64, "loss", &la)) return core_array_release(&xa), NULL;
+    const lt_shape of_w = lt_shape1(n_weights), of_x = lt_shape2(x.n, x.columns);
+    if (la.shape.rank != 2 || la.shape.dim[0] != x.n || la.shape.dim[1] != x.n)
+        PyErr_Format(core.error[LT_ERR_SHAPE], "the derivatives by K have shape %s: expected (%lld, %lld)", lt_shape_str(&la.shape).s, (long long)x.n, (long long)x.n);
+    else {
+        dw = core_array_new(LT_F64, &of_w, &w_data);
+        if (by_x && dw && !(dx = core_array_new(LT_F64, &of_x, &x_data))) Py_CLEAR(dw);
+    }
+    lt_status s = LT_OK;
+    if (dw) {
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(g->lock, WAIT_LOCK);
+        s = lt_gram_gradient(g->handle, &x, la.data, w_data, x_data);
+        PyThread_release_lock(g->lock);
+        Py_END_ALLOW_THREADS
+    }
+    core_array_release(&xa);
+    core_array_release(&la);
+    if (s) {
+        core_raise(s);
+        Py_CLEAR(dw);
+    }
+    if (!dw || !by_x) return Py_XDECREF(dx), dw;
+    return Py_BuildValue("(NN)", dw, dx);
 }
 
 PyObject *core_gram_info(const lt_gram_info *i)
@@ -203,7 +278,9 @@ static PyObject *gram_info(PyObject *self, void *unused)
 
 static PyMethodDef gram_methods[] = {
     { "fill", (PyCFunction)(void (*)(void))gram_fill, METH_VARARGS | METH_KEYWORDS, "fill(x, y=None, progress=None): the matrix of the rows of x with those of y." },
-    { "states", gram_states, METH_O, "states(x): psi of each row." },
+    { "states", gram_states, METH_VARARGS, "states(x, wires=-1): psi of each row; wires of a circuit." },
+    { "gradient", gram_gradient, METH_VARARGS, "gradient(x, dK, n_weights, by_x=False): of a circuit: sum dK_ij dK_ij/dw, and by x." },
+    { "of_circuit", gram_of_circuit, METH_VARARGS | METH_CLASS, "of_circuit(circuit, weights, options, similarity, seed, device): matrices of a Circuit." },
     { 0 },
 };
 static PyGetSetDef gram_fields[] = { { "info", gram_info, NULL, "Method, kernel, times and plan of the last fill.", NULL }, { 0 } };

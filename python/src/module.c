@@ -43,7 +43,7 @@ static int refuse_sub_interpreters(void)
 static int execute(PyObject *module)
 {
     if (refuse_sub_interpreters() || core_errors_init() || core_arrays_init() || core_graph_init(module) || core_program_init(module) ||
-        core_problem_init(module) || core_gram_init(module) || core_qsvm_init(module) || core_dataset_init(module) ||
+        core_problem_init(module) || core_circuit_init(module) || core_gram_init(module) || core_qsvm_init(module) || core_dataset_init(module) ||
         core_report_init(module)) return -1;
     return PyModule_AddStringConstant(module, "__version__", lt_version());
 }

@@ -128,11 +128,11 @@ PyObject *core_option_rows(PyObject *self, PyObject *which)
 {
     (void)self;
     static const struct { const char *name; const lt_option_table *(*table)(void); } tables[] = {
-        { "solve", lt_solve_options_table }, { "gram", lt_gram_options_table }, { "qsvm", lt_qsvm_options_table },
+        { "solve", lt_solve_options_table }, { "gram", lt_gram_options_table }, { "qsvm", lt_qsvm_options_table }, { "similarity", lt_similarity_options_table },
     };
     const char *name = PyUnicode_AsUTF8AndSize(which, NULL);
     if (!name) return NULL;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (!strcmp(tables[i].name, name)) return core_options_rows(tables[i].table());
-    return PyErr_Format(core.error[LT_ERR_ARGUMENT], "options of %R: expected 'solve', 'gram' or 'qsvm'", which);
+    return PyErr_Format(core.error[LT_ERR_ARGUMENT], "options of %R: expected 'solve', 'gram', 'qsvm' or 'similarity'", which);
 }

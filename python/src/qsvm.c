@@ -7,6 +7,7 @@ typedef struct core_qsvm {
     PyObject_HEAD
     lt_qsvm   *handle;
     lt_device *device; /* NULL: the CPU */
+    lt_qsvm_task task;
     PyThread_type_lock lock;
 } core_qsvm;
 
@@ -44,13 +45,15 @@ static int set_options(lt_qsvm_options *o, lt_gram_options *kernel, PyObject *op
     return rc;
 }
 
-static int make_qsvm(core_qsvm *q, PyObject *weights, PyObject *options, const char *device)
+static int make_qsvm(core_qsvm *q, PyObject *weights, PyObject *options, const char *device, long long classes, bool precomputed)
 {
     lt_qsvm_options o = lt_qsvm_defaults();
     lt_gram_options kernel = lt_gram_defaults();
     PyObject *keep = PyList_New(0);
     core_array w = { 0 };
     o.progress = on_progress;
+    o.n_classes = classes;
+    o.precomputed = precomputed;
     o.gram = &kernel;
     q->lock = PyThread_allocate_lock();
     int rc = !keep || !q->lock || set_options(&o, &kernel, options, keep) || core_device_open(device, &q->device) ? -1 : 0;
@@ -62,6 +65,7 @@ static int make_qsvm(core_qsvm *q, PyObject *weights, PyObject *options, const c
         }
         if (!rc) o.weights = (lt_weights){ w.data, w.shape.dim[0], w.shape.dim[1] };
     }
+    q->task = o.task;
     if (!rc) rc = core_check(lt_qsvm_create(q->device, &o, &q->handle));
     core_array_release(&w);
     Py_XDECREF(keep);
@@ -70,12 +74,14 @@ static int make_qsvm(core_qsvm *q, PyObject *weights, PyObject *options, const c
 
 static PyObject *qsvm_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = { "options", "weights", "device", NULL };
+    static char *names[] = { "options", "weights", "device", "classes", "precomputed", NULL };
     PyObject *options, *weights = Py_None;
     const char *device = "cpu";
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|Os:QSVM", names, &PyDict_Type, &options, &weights, &device)) return NULL;
+    long long classes = 0;
+    int precomputed = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OsLp:QSVM", names, &PyDict_Type, &options, &weights, &device, &classes, &precomputed)) return NULL;
     core_qsvm *q = (core_qsvm *)PyType_GenericAlloc(type, 0);
-    if (q && make_qsvm(q, weights, options, device)) Py_CLEAR(q);
+    if (q && make_qsvm(q, weights, options, device, classes, precomputed)) Py_CLEAR(q);
     return (PyObject *)q;
 }
 
@@ -86,6 +92,7 @@ static PyObject *qsvm_load(PyObject *type, PyObject *path)
     if (!q) return NULL;
     q->lock = PyThread_allocate_lock();
     if (!q->lock || core_check(lt_qsvm_load(NULL, name, &q->handle))) Py_CLEAR(q);
+    if (q) q->task = lt_qsvm_get_info(q->handle)->task;
     return (PyObject *)q;
 }
 
@@ -108,31 +115,44 @@ static int finish(lt_status s)
     return -1;
 }
 
+/* One number per row of the wanted type; none for None. */
+static int column_of(PyObject *obj, lt_dtype want, const char *what, int64_t n, core_array *out)
+{
+    *out = (core_array){ 0 };
+    if (obj == Py_None) return 0;
+    if (core_array_take(obj, want, what, out)) return -1;
+    if (core_array_count(out) == n) return 0;
+    PyErr_Format(core.error[LT_ERR_SHAPE], "%lld %s for %lld rows", (long long)core_array_count(out), what, (long long)n);
+    core_array_release(out);
+    return -1;
+}
+
 static PyObject *qsvm_fit(PyObject *self, PyObject *args)
 {
     core_qsvm *q = (core_qsvm *)self;
-    PyObject *x_obj, *y_obj;
-    core_array xa, ya;
+    PyObject *x_obj, *y_obj = Py_None, *w_obj = Py_None;
+    core_array xa, ya = { 0 }, wa = { 0 };
     lt_rows x;
-    if (!PyArg_ParseTuple(args, "OO:fit", &x_obj, &y_obj)) return NULL;
+    if (!PyArg_ParseTuple(args, "O|OO:fit", &x_obj, &y_obj, &w_obj)) return NULL;
     core_copies_clear();
     if (rows_of(x_obj, &xa, &x)) return NULL;
-    if (core_array_take(y_obj, LT_U8, "labels", &ya)) return core_array_release(&xa), NULL;
+    const bool values = q->task == LT_QSVM_REGRESS;
+    int rc = column_of(y_obj, values ? LT_F64 : LT_I32, values ? "values" : "labels", x.n, &ya) || column_of(w_obj, LT_F64, "weights", x.n, &wa) ? -1 : 0;
     lt_status s = LT_OK;
-    int rc = core_array_count(&ya) == x.n ? 0 : -1;
-    if (rc) PyErr_Format(core.error[LT_ERR_SHAPE], "%lld labels for %lld rows", (long long)core_array_count(&ya), (long long)x.n);
-    else {
+    if (!rc) {
+        const lt_qsvm_targets t = { sizeof t, values ? NULL : ya.data, values ? ya.data : NULL, wa.data };
         core_watch watch;
         core_watch_begin(&watch);
         Py_BEGIN_ALLOW_THREADS
         PyThread_acquire_lock(q->lock, WAIT_LOCK);
-        s = lt_qsvm_fit(q->handle, &x, ya.data);
+        s = lt_qsvm_fit_targets(q->handle, &x, &t);
         PyThread_release_lock(q->lock);
         Py_END_ALLOW_THREADS
         core_watch_end(&watch);
     }
     core_array_release(&xa);
     core_array_release(&ya);
+    core_array_release(&wa);
     return rc || finish(s) ? NULL : Py_NewRef(Py_None);
 }
 
@@ -147,7 +167,8 @@ static PyObject *qsvm_decide(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O|p:decide", &x_obj, &rbf)) return NULL;
     core_copies_clear();
     if (rows_of(x_obj, &xa, &x)) return NULL;
-    lt_shape shape = lt_shape1(x.n);
+    const lt_qsvm_info *info = lt_qsvm_get_info(q->handle);
+    lt_shape shape = info && info->n_machines > 1 ? lt_shape2(x.n, info->n_machines) : lt_shape1(x.n);
     PyObject *made = core_array_new(LT_F64, &shape, &data);
     lt_status s = LT_OK;
     if (made) {
@@ -155,13 +176,53 @@ static PyObject *qsvm_decide(PyObject *self, PyObject *args)
         core_watch_begin(&watch);
         Py_BEGIN_ALLOW_THREADS
         PyThread_acquire_lock(q->lock, WAIT_LOCK);
-        s = lt_qsvm_decide(q->handle, rbf ? LT_QSVM_RBF : LT_QSVM_QUANTUM, &x, data);
+        s = lt_qsvm_decide_pairs(q->handle, rbf ? LT_QSVM_RBF : LT_QSVM_QUANTUM, &x, data);
         PyThread_release_lock(q->lock);
         Py_END_ALLOW_THREADS
         core_watch_end(&watch);
     }
     core_array_release(&xa);
     if (made && finish(s)) Py_CLEAR(made);
+    return made;
+}
+
+/* Decision values, and how many rows they are of. */
+static const lt_qsvm_info *decisions_of(core_qsvm *q, PyObject *obj, core_array *a, int64_t *n)
+{
+    const lt_qsvm_info *i = lt_qsvm_get_info(q->handle);
+    if (!i) PyErr_SetString(core.error[LT_ERR_ARGUMENT], "the machine has not been trained");
+    if (!i || core_array_take(obj, LT_F64, "decision values", a)) return NULL;
+    *n = core_array_count(a) / i->n_machines;
+    if (*n * i->n_machines == core_array_count(a)) return i;
+    PyErr_Format(core.error[LT_ERR_SHAPE], "decision values of shape %s: expected %lld for each row", lt_shape_str(&a->shape).s, (long long)i->n_machines);
+    core_array_release(a);
+    return NULL;
+}
+
+static PyObject *qsvm_labels(PyObject *self, PyObject *obj)
+{
+    core_array a;
+    int64_t n;
+    void *data;
+    if (!decisions_of((core_qsvm *)self, obj, &a, &n)) return NULL;
+    lt_shape shape = lt_shape1(n);
+    PyObject *made = core_array_new(LT_I32, &shape, &data);
+    if (made && core_check(lt_qsvm_labels(((core_qsvm *)self)->handle, LT_QSVM_QUANTUM, a.data, n, data))) Py_CLEAR(made);
+    core_array_release(&a);
+    return made;
+}
+
+static PyObject *qsvm_probabilities(PyObject *self, PyObject *obj)
+{
+    core_array a;
+    int64_t n;
+    void *data;
+    const lt_qsvm_info *i = decisions_of((core_qsvm *)self, obj, &a, &n);
+    if (!i) return NULL;
+    lt_shape shape = lt_shape2(n, i->n_classes);
+    PyObject *made = core_array_new(LT_F64, &shape, &data);
+    if (made && core_check(lt_qsvm_probabilities(((core_qsvm *)self)->handle, a.data, n, data))) Py_CLEAR(made);
+    core_array_release(&a);
     return made;
 }
 
@@ -217,13 +278,16 @@ static PyObject *qsvm_coefficients(PyObject *self, void *unused)
 {
     (void)unused;
     int64_t n = 0;
-    const double *c = lt_qsvm_coefficients(((core_qsvm *)self)->handle, &n);
-    return core_vector(c, n);
+    int64_t columns = 0;
+    const double *c = lt_qsvm_dual(((core_qsvm *)self)->handle, &n, &columns);
+    return columns > 1 ? core_matrix(c, n, columns) : core_vector(c, n);
 }
 
 static PyMethodDef qsvm_methods[] = {
-    { "fit", qsvm_fit, METH_VARARGS, "fit(X, y): y of 0 and 1." },
-    { "decide", qsvm_decide, METH_VARARGS, "decide(X, rbf=False): decision values; above the threshold is class 1." },
+    { "fit", qsvm_fit, METH_VARARGS, "fit(X, y=None, weight=None): y of classes from 0, or of values." },
+    { "decide", qsvm_decide, METH_VARARGS, "decide(X, rbf=False): decision values; above the threshold is class 1; a column for each pair of several classes." },
+    { "labels", qsvm_labels, METH_O, "labels(decision): classes by number." },
+    { "probabilities", qsvm_probabilities, METH_O, "probabilities(decision): a column for each class." },
     { "save", qsvm_save, METH_O, "save(path): the quantum machine as a .npz archive." },
     { "load", qsvm_load, METH_O | METH_CLASS, "load(path): a saved machine." },
     { 0 },
@@ -231,7 +295,7 @@ static PyMethodDef qsvm_methods[] = {
 static PyGetSetDef qsvm_fields[] = {
     { "info", qsvm_info, NULL, "What the fit found; None before it.", NULL },
     { "kernel", qsvm_kernel, NULL, "The training kernel before centring.", NULL },
-    { "coefficients", qsvm_coefficients, NULL, "y_i alpha_i of the training rows.", NULL },
+    { "coefficients", qsvm_coefficients, NULL, "y_i alpha_i of the training rows; a column for each other class of several.", NULL },
     { 0 },
 };
 static PyType_Slot qsvm_slots[] = {

@@ -77,7 +77,7 @@ static int put_numbers(PyObject *d, const lt_solution *s)
 {
     const struct { const char *name; int64_t value; } whole[] = {
         { "n", s->n }, { "p", s->p }, { "q", s->q }, { "iters", s->iters }, { "fn_evals", s->fn_evals }, { "gradient_evals", s->gradient_evals },
-        { "termination_code", s->termination_code }, { "n_qp", s->n_qp }, { "n_mu_reductions", s->n_mu_reductions },
+        { "termination_code", s->termination_code }, { "n_qp", s->n_qp }, { "n_mu_reductions", s->n_mu_reductions }, { "n_start_moved", s->n_start_moved },
     };
     const struct { const char *name; double value; } real[] = {
         { "stat_value", s->stat_value }, { "stat_unweighted", s->stat_unweighted }, { "stat_mu_normalised", s->stat_mu_normalised },
@@ -114,9 +114,23 @@ static PyObject *certificate_dict(const lt_solution *s)
     if (d && (core_put(d, "stationary", PyBool_FromLong(c->stationary)) || core_put(d, "samples", PyLong_FromLongLong(c->n_samples)) ||
               core_put(d, "ci_multipliers", c->ci_multipliers ? core_vector(c->ci_multipliers, s->p) : Py_NewRef(Py_None)) ||
               core_put(d, "ce_multipliers", c->ce_multipliers ? core_vector(c->ce_multipliers, s->q) : Py_NewRef(Py_None)) ||
-              core_put(d, "violated", numbers_array(c->violated, c->n_violated)) || core_put(d, "active", numbers_array(c->active, c->n_active))))
+              core_put(d, "violated", numbers_array(c->violated, c->n_violated)) || core_put(d, "active", numbers_array(c->active, c->n_active)) ||
+              core_put(d, "bound_multipliers", core_vector(c->bound_multipliers, s->n)) || core_put(d, "conflict", numbers_array(c->conflict, c->n_conflict)) || core_put(d, "conflict_weights", core_vector(c->conflict_weights, c->n_conflict))))
         Py_CLEAR(d);
     return d;
+}
+
+/* (name, was, now) of each. */
+static PyObject *changes_list(const lt_solution *s)
+{
+    PyObject *list = PyList_New(0);
+    for (int64_t i = 0; list && i < s->n_changed_options; i++) {
+        const lt_option_change *c = &s->changed_options[i];
+        PyObject *item = Py_BuildValue("(sss)", c->name, c->was, c->now);
+        if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
 }
 
 PyObject *core_solution_dict(const lt_solution *s)
@@ -125,7 +139,7 @@ PyObject *core_solution_dict(const lt_solution *s)
     if (!d || put_points(d, s) || put_numbers(d, s) || core_put(d, "BFGS_updates", counts_dict(&s->BFGS_updates)) || core_put(d, "certificate", certificate_dict(s)) ||
         core_put(d, "message", core_text(lt_termination_text(s->termination_code))) || core_put(d, "error", core_text(s->error)) ||
         core_put(d, "device", core_text(s->device)) || core_put(d, "device_reason", core_text(s->device_reason)) ||
-        core_put(d, "interrupted", PyBool_FromLong(s->interrupted)) || core_put(d, "history", history_array(s)))
+        core_put(d, "changed_options", changes_list(s)) || core_put(d, "interrupted", PyBool_FromLong(s->interrupted)) || core_put(d, "history", history_array(s)))
         Py_CLEAR(d);
     return d;
 }

@@ -7,9 +7,11 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #define ALIGNMENT 64
 #define LARGE_PAGE ((size_t)2 << 20)
@@ -109,6 +111,45 @@ void *lt_malloc_aligned(size_t bytes)
 }
 
 void lt_free_aligned(void *p) { lt_free(p); }
+
+/* ---- Room for libraries ---- */
+
+static pthread_once_t kernel_asked = PTHREAD_ONCE_INIT;
+static bool kernel_counts; /* it promises no more memory than there is */
+
+static void ask_kernel(void)
+{
+    char mode = '0';
+    FILE *f = fopen("/proc/sys/vm/overcommit_memory", "re");
+    if (f && fread(&mode, 1, 1, f) != 1) mode = '0';
+    if (f) fclose(f);
+    kernel_counts = mode == '2';
+}
+
+static bool limits(int what)
+{
+    struct rlimit r;
+    return !getrlimit(what, &r) && r.rlim_cur != RLIM_INFINITY;
+}
+
+bool lt_room_is_limited(void)
+{
+    pthread_once(&kernel_asked, ask_kernel);
+    return kernel_counts || limits(RLIMIT_AS) || limits(RLIMIT_DATA);
+}
+
+bool lt_has_room(size_t bytes)
+{
+    void *p = !lt_room_is_limited() ? NULL : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return false;
+    if (p) munmap(p, bytes);
+    return true;
+}
+
+lt_status lt_need_room(size_t bytes, const char *library)
+{
+    return lt_has_room(bytes) ? LT_OK : LT_FAIL(LT_ERR_MEMORY, "no memory for %s: fewer than %zu MiB of address space are left (ulimit -v)", library, bytes >> 20);
+}
 
 void lt_alloc_fail_at(int64_t n)
 {

@@ -15,6 +15,12 @@ char *lt_strdup(const char *s);
 void *lt_malloc_aligned(size_t bytes);
 void  lt_free_aligned(void *p);
 
+/* Some libraries end the process when they are refused memory. They are called only where there is room for what they may need (decision 280):
+   always, unless something limits the address space or the data of the process, since then no mapping is refused. */
+bool      lt_room_is_limited(void);
+bool      lt_has_room(size_t bytes);
+lt_status lt_need_room(size_t bytes, const char *library);
+
 /* Fault injection: the n-th allocation from now (1-based) on any thread fails; 0 turns
    it off. Also set at start-up by the environment variable LT_OOM_AT. */
 void    lt_alloc_fail_at(int64_t n);

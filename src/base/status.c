@@ -48,8 +48,9 @@ static size_t character_bytes(const unsigned char *s)
     return n;
 }
 
-static bool steers_terminal(const unsigned char *s, size_t n)
+bool lt_text_steers(const char *text, size_t n)
 {
+    const unsigned char *s = (const unsigned char *)text;
     if (n == 1) return (s[0] < 0x20 && s[0] != '\n' && s[0] != '\t') || s[0] == 0x7f;
     if (n == 2) return s[0] == 0xc2 && s[1] < 0xa0;                                      /* U+0080 to U+009F */
     if (n == 3 && s[0] == 0xe2 && s[1] == 0x80) return s[2] >= 0xaa && s[2] <= 0xae;     /* U+202A to U+202E */
@@ -60,7 +61,7 @@ void lt_text_disarm(char *text)
 {
     for (unsigned char *s = (unsigned char *)text; *s;) {
         size_t n = character_bytes(s);
-        if (!n ? *s >= 0x80 && *s < 0xa0 : steers_terminal(s, n)) memset(s, '?', n ? n : 1);
+        if (!n ? *s >= 0x80 && *s < 0xa0 : lt_text_steers((const char *)s, n)) memset(s, '?', n ? n : 1);
         s += n ? n : 1;
     }
 }

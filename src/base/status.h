@@ -32,6 +32,9 @@ typedef struct lt_error {
 void lt_error_keep(lt_error *out);           /* of this thread */
 void lt_error_restore(const lt_error *e);
 
+/* Whether a character of n bytes, right as UTF-8, steers a terminal: a control character, or a mark that turns the direction of writing. */
+bool lt_text_steers(const char *text, size_t n);
+
 /* This thread's text without status and source line, for a failure that quotes it. Fits LT_ERROR_TEXT_BYTES. */
 void lt_error_reason(char *out, size_t bytes);
 

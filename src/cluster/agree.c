@@ -87,6 +87,8 @@ static void pronounce(lt_cluster *c, lt_status s)
     lt_verdict v;
     memset(&v, 0, sizeof v);
     v.status = s;
+    v.pid = c->peer[0].pid;
+    memcpy(v.host, c->host, sizeof v.host);
     if (s) snprintf(v.text, sizeof v.text, "%s", lt_error_text());
     for (int i = 1; i < c->mpi.ranks; i++) {
         if (i != c->lost) (void)lt_cluster_send(c, i, LT_TAG_VERDICT, &v, sizeof v);
@@ -116,6 +118,16 @@ static lt_status judge_all(lt_cluster *c, const lt_outcome *own)
     return s;
 }
 
+/* So that a rank notices when rank 0 has ended, if that is on its machine. */
+static void note_first(lt_cluster *c, const lt_verdict *v)
+{
+    pthread_mutex_lock(&c->lock);
+    c->peer[0].pid = v->pid;
+    memcpy(c->peer[0].host, v->host, sizeof v->host);
+    c->peer[0].gone = v->status != 0; /* it may end any time now */
+    pthread_mutex_unlock(&c->lock);
+}
+
 static lt_status await_verdict(lt_cluster *c, const lt_outcome *own)
 {
     lt_message m;
@@ -125,7 +137,8 @@ static lt_status await_verdict(lt_cluster *c, const lt_outcome *own)
     lt_status s = m.bytes == sizeof v ? LT_OK : LT_FAIL(LT_ERR_INTERNAL, "rank 0 is of another version of lathe");
     if (!s) {
         memcpy(&v, m.data, sizeof v);
-        v.text[sizeof v.text - 1] = 0;
+        v.text[sizeof v.text - 1] = v.host[sizeof v.host - 1] = 0;
+        note_first(c, &v);
         s = (lt_status)v.status;
         if (s) lt_error_set(v.text);
     }

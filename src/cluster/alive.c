@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LOOK_MS = 50, BEATS_OF = 20 }; /* a sign each second, a look at the end 20 times as often */
+enum { BEAT_S = 1 }; /* seconds between signs */
 
 lt_status lt_alive_check(const lt_cluster *c)
 {
@@ -25,10 +25,24 @@ static void note_lost(lt_cluster *c, int rank, const char *why)
     __atomic_store_n(&c->lost, rank, __ATOMIC_RELEASE);
 }
 
+/* Ended, but its launcher has not noticed: launchers hang at times. */
+static bool is_zombie(int pid)
+{
+    char path[32], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *f = fopen(path, "re");
+    if (!f) return false;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = 0;
+    const char *behind_name = strrchr(text, ')');
+    return behind_name && (!strncmp(behind_name, ") Z", 3) || !strncmp(behind_name, ") X", 3));
+}
+
 /* Whether the process of a rank on this machine has ended; false where that cannot be known. */
 static bool has_ended(const lt_cluster *c, const lt_peer *p)
 {
-    return p->pid && !strcmp(p->host, c->host) && kill(p->pid, 0) && errno == ESRCH;
+    return p->pid && !strcmp(p->host, c->host) && ((kill(p->pid, 0) && errno == ESRCH) || is_zombie(p->pid));
 }
 
 static void look_at_peer(lt_cluster *c, int rank)
@@ -50,11 +64,11 @@ static void send_sign(lt_cluster *c, int to, void **request)
     static const char sign = 1;
     pthread_mutex_lock(&c->lock);
     if (*request) (void)c->mpi.sent(request);
-    if (!*request && c->mpi.send(to, LT_TAG_ALIVE, &sign, 1, request)) *request = NULL;
+    if (!*request && !c->hushed && c->mpi.send(to, LT_TAG_ALIVE, &sign, 1, request)) *request = NULL;
     pthread_mutex_unlock(&c->lock);
 }
 
-static void read_signs(lt_cluster *c)
+void lt_alive_drain(lt_cluster *c)
 {
     int from, n;
     size_t bytes;
@@ -65,12 +79,17 @@ static void read_signs(lt_cluster *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-static bool is_ending(lt_cluster *c)
+/* Until the next sign is due, or the cluster ends. Hundreds of ranks may share a core: none wakes up more often. */
+static bool rest(lt_cluster *c)
 {
-    pthread_mutex_lock(&c->lock);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += BEAT_S;
+    pthread_mutex_lock(&c->ending_lock);
+    while (!c->ending && !pthread_cond_timedwait(&c->ended, &c->ending_lock, &until)) continue;
     bool ending = c->ending;
-    pthread_mutex_unlock(&c->lock);
-    return ending;
+    pthread_mutex_unlock(&c->ending_lock);
+    return !ending;
 }
 
 static void *beat(void *ctx)
@@ -78,12 +97,11 @@ static void *beat(void *ctx)
     lt_cluster *c = ctx;
     int first = c->mpi.rank ? 0 : 1, last = c->mpi.rank ? 1 : c->mpi.ranks; /* whom it watches */
     void **request = lt_calloc((size_t)c->mpi.ranks, sizeof *request);
-    for (int look = 0; request && !is_ending(c); look = (look + 1) % BEATS_OF) {
-        for (int i = first; i < last && look == 0; i++) send_sign(c, i, &request[i]);
-        read_signs(c);
-        for (int i = first; i < last && look == 0; i++) look_at_peer(c, i);
-        nanosleep(&(struct timespec){ 0, LOOK_MS * 1000000 }, NULL);
-    }
+    do {
+        for (int i = first; i < last && request; i++) send_sign(c, i, &request[i]);
+        lt_alive_drain(c);
+        for (int i = first; i < last; i++) look_at_peer(c, i);
+    } while (request && rest(c));
     lt_free((void *)request);
     return NULL;
 }
@@ -101,12 +119,20 @@ lt_status lt_alive_start(lt_cluster *c)
     return rc ? LT_FAIL(LT_ERR_MEMORY, "no thread for the signs of life between ranks: %s", strerror(rc)) : LT_OK;
 }
 
+void lt_alive_hush(lt_cluster *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->hushed = true;
+    pthread_mutex_unlock(&c->lock);
+}
+
 void lt_alive_stop(lt_cluster *c)
 {
     if (!c->beating) return;
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->ending_lock);
     c->ending = true;
-    pthread_mutex_unlock(&c->lock);
+    pthread_cond_signal(&c->ended);
+    pthread_mutex_unlock(&c->ending_lock);
     pthread_join(c->beat, NULL);
     c->beating = false;
 }

@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/pool.h"
 #include "base/sized.h"
+#include "device/flags.h"
 #include "trace/clock.h"
 
 #include <sched.h>
@@ -20,15 +21,16 @@ bool lt_cluster_has_failed(const lt_cluster *c) { return c && c->failed; }
 
 /* ---- Waiting ------------------------------------------------------------------------------------------------------------------ */
 
-/* Between looks: short at first, since most answers come at once, then long, since ranks may share cores with those that compute. */
+/* Between looks: short at first, since most answers come at once, then longer, by a share of the time waited so far: ranks that have ended may wait for others that
+   share their cores. */
 void lt_cluster_rest(int looks)
 {
-    enum { EAGER = 20, LONGEST_US = 500 };
+    enum { EAGER = 20, DOUBLINGS = 9 };
     if (looks < EAGER) {
         sched_yield();
         return;
     }
-    long us = LT_MIN(20L << LT_MIN((looks - EAGER) / 8, 5), (long)LONGEST_US);
+    long us = 20L << LT_MIN((looks - EAGER) / 8, DOUBLINGS); /* 10 ms at most, after 0.2 s */
     nanosleep(&(struct timespec){ 0, 1000 * us }, NULL);
 }
 
@@ -157,27 +159,59 @@ lt_status lt_cluster_open(lt_cluster **out)
     lt_cluster *c = lt_calloc(1, sizeof *c);
     if (!c) return LT_ERR_MEMORY;
     pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->ending_lock, NULL);
+    pthread_cond_init(&c->ended, NULL);
     c->lost = -1;
     c->mpi = (lt_mpi_table){ .ranks = 1, .local_ranks = 1 };
     snprintf(c->name, sizeof c->name, "self");
     if (gethostname(c->host, sizeof c->host - 1)) c->host[0] = 0;
     lt_status s = l.ranks > 1 ? meet(c, &l) : LT_OK;
     if (!s && l.ranks > 1) s = lt_alive_start(c);
+    if (!s && l.ranks > 1) lt_device_prefer(c->mpi.local_rank); /* where a batch system shows each rank one GPU, that is it */
     if (!s && l.ranks > 1 && !lt_config_text(LT_CONFIG_THREADS)) s = lt_pool_shared_resize(share_of_cores(c));
     if (s) lt_cluster_close(c);
     else *out = c;
     return s;
 }
 
+static lt_status await_bye(lt_cluster *c)
+{
+    lt_message m;
+    LT_TRY(lt_cluster_receive(c, LT_TAG_BYE, forever, NULL, &m));
+    pthread_mutex_lock(&c->lock);
+    c->peer[m.from].gone = true;
+    pthread_mutex_unlock(&c->lock);
+    lt_free(m.data);
+    return LT_OK;
+}
+
+/* Signs that nobody has received are something that MPI libraries complain of, on standard output. A rank that is lost ends the wait. */
+static lt_status say_bye(lt_cluster *c)
+{
+    lt_alive_hush(c);
+    if (c->mpi.rank) {
+        LT_TRY(lt_cluster_send(c, 0, LT_TAG_BYE, "", 1));
+        LT_TRY(await_bye(c));
+    } else {
+        for (int i = 1; i < c->mpi.ranks; i++) LT_TRY(await_bye(c));
+        for (int i = 1; i < c->mpi.ranks; i++) LT_TRY(lt_cluster_send(c, i, LT_TAG_BYE, "", 1));
+    }
+    lt_alive_drain(c);
+    return LT_OK;
+}
+
 void lt_cluster_close(lt_cluster *c)
 {
     if (!c) return;
+    if (c->beating && c->lost < 0) (void)say_bye(c); /* a rank that was lost meanwhile is seen below */
     lt_alive_stop(c);
     if (c->mpi.leave) {
         if (c->lost >= 0) c->mpi.abort(1); /* leaving in order would wait for the lost one */
         else (void)c->mpi.leave();
     }
     pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->ending_lock);
+    pthread_cond_destroy(&c->ended);
     lt_free(c->peer);
     lt_free(c->outcome);
     lt_free(c);

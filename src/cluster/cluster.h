@@ -17,6 +17,7 @@ typedef enum lt_cluster_tag {
     LT_TAG_DEAL,        /* from rank 0 */
     LT_TAG_RESULT,      /* to rank 0 */
     LT_TAG_GATHER, LT_TAG_BROADCAST,
+    LT_TAG_BYE,         /* the last message of a rank, and of rank 0 to it */
     LT_TAG_COUNT
 } lt_cluster_tag;
 
@@ -55,6 +56,8 @@ lt_status lt_region_open(lt_cluster *c, const char *path, uint64_t bytes, bool k
 lt_status lt_region_write(lt_region *r, uint64_t offset, const void *data, size_t bytes);
 lt_status lt_region_read(lt_region *r, uint64_t offset, void *data, size_t bytes);
 lt_status lt_region_sync(lt_region *r);
+lt_status lt_region_reserve(lt_region *r, uint64_t bytes); /* takes the space at once, where the file system can: a full disk is an error here */
+int       lt_region_fd(const lt_region *r);                /* for reading and writing by place */
 void      lt_region_close(lt_region *r); /* NULL is allowed */
 
 #endif

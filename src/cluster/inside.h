@@ -27,7 +27,7 @@ typedef struct lt_outcome {
     char      text[LT_ERROR_TEXT_BYTES];
 } lt_outcome;
 
-typedef struct lt_verdict { int32_t status; char text[LT_ERROR_TEXT_BYTES]; } lt_verdict;
+typedef struct lt_verdict { int32_t status, pid; char host[64], text[LT_ERROR_TEXT_BYTES]; } lt_verdict; /* pid, host: of rank 0 */
 
 typedef struct lt_peer {
     int64_t heard_ns;          /* guarded by lock */
@@ -48,13 +48,18 @@ struct lt_cluster {
     char            lost_text[256];
     int64_t         silence_ns;
     bool            beating;   /* the thread runs */
-    bool            ending;    /* guarded by lock */
+    bool            hushed;    /* guarded by lock: it sends no more signs */
+    pthread_mutex_t ending_lock; /* of ending */
+    pthread_cond_t  ended;
+    bool            ending;
     pthread_t       beat;
 };
 
 /* Starts and ends the thread that sends signs of life (alive.c). */
 lt_status lt_alive_start(lt_cluster *c);
 void      lt_alive_stop(lt_cluster *c);
+void      lt_alive_hush(lt_cluster *c);                /* no more signs are sent; those of others are still looked for */
+void      lt_alive_drain(lt_cluster *c);               /* receives what signs have arrived */
 lt_status lt_alive_check(const lt_cluster *c); /* LT_ERR_DEVICE when a rank was lost */
 
 #endif

@@ -79,6 +79,18 @@ lt_status lt_region_write(lt_region *r, uint64_t offset, const void *data, size_
 lt_status lt_region_read(lt_region *r, uint64_t offset, void *data, size_t bytes) { return lt_file_read_at(r->fd, r->path, offset, data, bytes); }
 lt_status lt_region_sync(lt_region *r) { return fdatasync(r->fd) ? LT_FAIL(lt_file_status(errno), "%s: cannot sync: %s", r->path, strerror(errno)) : LT_OK; }
 
+int lt_region_fd(const lt_region *r) { return r->fd; }
+
+/* Not posix_fallocate, which writes zeros where a file system cannot reserve. */
+lt_status lt_region_reserve(lt_region *r, uint64_t bytes)
+{
+    int rc;
+    do rc = fallocate(r->fd, 0, 0, (off_t)bytes);
+    while (rc && errno == EINTR);
+    if (!rc || errno == EOPNOTSUPP || errno == ENOSYS) return LT_OK;
+    return LT_FAIL(lt_file_status(errno), "%s: cannot reserve %llu bytes: %s", r->path, (unsigned long long)bytes, strerror(errno));
+}
+
 void lt_region_close(lt_region *r)
 {
     if (!r) return;

@@ -18,6 +18,8 @@ struct lt_device {
     const lt_backend *backend;
     int       ordinal;
     int       generation;         /* set by open: see lt_device_generation */
+    size_t    shared_bytes;       /* set by open: see lt_device_shared_bytes */
+    _Atomic int64_t n_compiled, n_loaded, compile_ns; /* see lt_device_build_counts */
     char      id[16];
     void     *state;              /* the backend's own */
     lt_pool  *pool;               /* host kernels run on it; borrowed */

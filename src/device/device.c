@@ -5,6 +5,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "device/block_cache.h"
+#include "device/flags.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,11 @@ static const struct { const char *name; const lt_backend *(*get)(void); bool num
     { "null", lt_backend_null, false },
     { "cuda", lt_backend_cuda, true },
 };
+
+/* Which of several devices of a kind is meant where no number is said (decision 255). */
+static int preferred;
+
+void lt_device_prefer(int number) { preferred = number; }
 
 static int count_of(size_t row)
 {
@@ -59,7 +65,10 @@ static lt_status parse_name(const char *name, size_t *row, int *ordinal)
         list_devices(here, sizeof here);
         return LT_FAIL(LT_ERR_ARGUMENT, "no device '%.40s'; expected auto, or one of those here: %s", name, here);
     }
-    if (!colon) return LT_OK;
+    if (!colon) {
+        *ordinal = registry[*row].numbered ? preferred % LT_MAX(count_of(*row), 1) : 0;
+        return LT_OK;
+    }
     char *end;
     long value = strtol(colon + 1, &end, 10);
     if (colon[1] < '0' || colon[1] > '9' || *end || value > 9999)
@@ -107,7 +116,7 @@ static lt_status open_best(lt_device **out)
     for (size_t row = LT_LEN(registry); row-- > 0;) {
         const lt_backend *be = registry[row].get();
         if (!be || !(be->flags & LT_DEVICE_COMPUTES) || be->count() < 1) continue;
-        lt_status s = open_row(row, 0, out);
+        lt_status s = open_row(row, preferred % be->count(), out);
         if (!s && !(s = lt_device_describe(*out, &info)) && info.computes) return LT_OK;
         if (*out) lt_device_close(*out);
         *out = NULL;
@@ -175,6 +184,7 @@ static const lt_backend *backend_of(const lt_device *dev) { return dev ? dev->ba
 bool        lt_device_has(const lt_device *dev, unsigned flags) { return (backend_of(dev)->flags & flags) == flags; }
 const char *lt_device_kind(const lt_device *dev) { return backend_of(dev)->name; }
 int         lt_device_generation(const lt_device *dev) { return dev ? dev->generation : 0; }
+size_t      lt_device_shared_bytes(const lt_device *dev) { return dev ? dev->shared_bytes : 0; }
 
 const char *lt_device_id(const lt_device *dev) { return dev ? dev->id : ""; }
 

@@ -21,5 +21,11 @@ bool lt_device_has(const lt_device *dev, unsigned flags);
 const char *lt_device_kind(const lt_device *dev);
 /* The generation of its kernels' machine code: 90 for sm_90, 0 on the CPU. The null device plans as an sm_90. */
 int lt_device_generation(const lt_device *dev);
+/* Shared memory that a block of threads may have; 0 on the CPU. It does not grow with the generation: 163 KiB on sm_80, 99 on sm_86, 89 and 120, 227 on
+   sm_90 and 100. */
+size_t lt_device_shared_bytes(const lt_device *dev);
+
+/* Which of several GPUs is meant where no number is said, by "cuda" and "auto": ranks of one machine share them out. Taken modulo those here. */
+void lt_device_prefer(int number);
 
 #endif

@@ -132,6 +132,12 @@ lt_status lt_device_build(lt_device *dev, const lt_kernel_key *key, lt_kernel **
     return dev->backend->build(dev, key, out);
 }
 
+lt_build_counts lt_device_build_counts(const lt_device *dev)
+{
+    if (!dev) return (lt_build_counts){ 0 };
+    return (lt_build_counts){ dev->n_compiled, dev->n_loaded, 1e-9 * (double)dev->compile_ns };
+}
+
 lt_status lt_stream_launch(lt_stream *st, const lt_launch *at)
 {
     if (!st || !at || !at->kernel) return LT_FAIL(LT_ERR_ARGUMENT, "launch: stream, launch or kernel is NULL");

@@ -28,6 +28,9 @@ lt_status lt_stream_fill(lt_stream *st, void *dst, int byte, size_t bytes);
 
 /* ---- Kernels ----------------------------------------------------------------- */
 lt_status lt_device_build(lt_device *dev, const lt_kernel_key *key, lt_kernel **out);
+/* What became of texts since the device was opened: compiled, or taken from the cache folder; seconds of all compilers, side by side they overlap. */
+typedef struct lt_build_counts { int64_t compiled, loaded; double compile_seconds; } lt_build_counts;
+lt_build_counts lt_device_build_counts(const lt_device *dev); /* NULL: the CPU, which compiles nothing */
 lt_status lt_stream_launch(lt_stream *st, const lt_launch *at);
 /* n launches in order. On the CPU's default stream this is a bare loop over kernel->run. */
 lt_status lt_stream_launch_all(lt_stream *st, const lt_launch *seq, int n);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define ENOUGH 1e-6        /* a residual of the point alone that needs no samples */
+enum { BALANCE_ROUNDS = 12 };
 #define NEAR_ENOUGH 0.1    /* an inequality this far from zero, by its linear model, cannot be part of a small residual */
 
 /* ---- Memory ------------------------------------------------------------------------------------------- */
@@ -39,6 +40,14 @@ lt_status lt_certification_create(lt_run *r)
     c->candidate = lt_arena_alloc(&r->arena, constraints);
     c->now.multiplier = lt_arena_alloc(&r->arena, constraints);
     c->met.multiplier = lt_arena_alloc(&r->arena, constraints);
+    if (lt_bounded(&r->bounds)) {
+        double *bound = lt_arena_alloc(&r->arena, 3 * (size_t)r->n * sizeof *bound);
+        if (!bound) return LT_ERR_MEMORY;
+        memset(bound, 0, 3 * (size_t)r->n * sizeof *bound);
+        c->now.bound = bound;
+        c->met.bound = bound + r->n;
+        c->bound = bound + 2 * r->n;
+    }
     if (!c->norm || !c->candidate || !c->now.multiplier || !c->met.multiplier) return LT_ERR_MEMORY;
     memset(c->now.multiplier, 0, constraints);
     return lt_kkt_columns_create(LT_MIN(LT_KKT_COLUMNS_MAX, LT_MAX(r->k, LT_MIN(256, r->opt.max_samples * r->k))), &c->few);
@@ -48,10 +57,12 @@ void lt_certification_release(lt_run *r) { lt_kkt_columns_release(&r->certificat
 
 void lt_kkt_copy(const lt_run *r, const lt_kkt *from, lt_kkt *to)
 {
-    double *multiplier = to->multiplier;
+    double *multiplier = to->multiplier, *bound = to->bound;
     memcpy(multiplier, from->multiplier, (size_t)(r->q + r->p) * sizeof *multiplier);
+    if (bound) memcpy(bound, from->bound, (size_t)r->n * sizeof *bound);
     *to = *from;
     to->multiplier = multiplier;
+    to->bound = bound;
 }
 
 /* ---- Columns -------------------------------------------------------------------------------------------- */
@@ -113,11 +124,19 @@ static void add_samples(const lt_run *r, lt_kkt_columns *c)
 static double scale_of(const lt_kkt_columns *c, int64_t i) { return c->column[i].gradient ? c->column[i].norm : c->size_f; }
 
 /* |Gy|^2 and the squares of multiplier times value, of inequalities: samples of one inequality have one multiplier, their sum. */
+static double product(const lt_run *r, const lt_kkt_columns *c, const double *a, const double *b)
+{
+    double sum = 0;
+    if (!lt_bounded(&r->bounds)) return lt_vectors_dot(c->vectors, a, b);
+    for (int64_t i = 0; i < r->n; i++) sum += r->bounds.held[i] ? 0 : a[i] * b[i];
+    return sum;
+}
+
 static void fill_matrix(const lt_run *r, lt_kkt_columns *c)
 {
     for (int64_t i = c->n_known; i < c->m; i++)
         for (int64_t j = 0; j <= i; j++) {
-            double v = lt_vectors_dot(c->vectors, c->column[i].at, c->column[j].at);
+            double v = product(r, c, c->column[i].at, c->column[j].at);
             const int64_t g = c->column[i].gradient;
             if (g > r->q && g == c->column[j].gradient) v += r->cur->c[g - 1] * r->cur->c[g - 1];
             c->Q[i * c->capacity + j] = c->Q[j * c->capacity + i] = v / (scale_of(c, i) * scale_of(c, j));
@@ -179,8 +198,25 @@ static void combine(lt_run *r, const lt_kkt_columns *c, double *sum, lt_kkt *out
         if (c->column[i].gradient) lambda[c->column[i].gradient - 1] += factor;
     }
     lt_vectors_sum_end(c->vectors);
-    out->stationarity = lt_vectors_norm2(c->vectors, sum);
     out->weight = weight;
+    if (lt_bounded(&r->bounds)) return;
+    out->stationarity = lt_vectors_norm2(c->vectors, sum);
+}
+
+/* Bounds balance what presses against them: which, is found by solving again without the entries that the last combination pressed there. */
+static bool balance(lt_run *r, lt_kkt_columns *c, double *sum, lt_kkt *out)
+{
+    lt_certification *k = &r->certification;
+    for (int round = 0; round < BALANCE_ROUNDS; round++) {
+        if (!solve(r, c)) return false;
+        combine(r, c, sum, out);
+        if (!lt_bounds_hold(r, sum)) break;
+        c->n_known = 0;
+    }
+    out->at_bounds = lt_bounds_balance(r, sum, k->bound);
+    out->stationarity = lt_vectors_norm2(c->vectors, sum);
+    out->weight += lt_vectors_norm2(c->vectors, k->bound);
+    return true;
 }
 
 static double complementarity(const lt_run *r, const double *lambda)
@@ -196,21 +232,28 @@ static void keep_if_better(lt_run *r, lt_kkt *it)
     lt_kkt *best = &r->certification.now;
     double *lambda = r->certification.candidate;
     const double *scale = r->oracle.scale;
-    it->complementarity = complementarity(r, lambda) / scale[0];
+    it->complementarity = hypot(complementarity(r, lambda), it->at_bounds) / scale[0];
     it->stationarity /= scale[0];
     it->weight /= scale[0];
     it->residual = hypot(it->stationarity, it->complementarity) / fmax(1, it->weight);
     if (isnan(it->residual) || (best->known && best->residual <= it->residual)) return;
     for (int64_t j = 0; j < r->q + r->p; j++) lambda[j] *= scale[1 + j] / scale[0];
     it->multiplier = lambda;
+    it->bound = r->certification.bound;
+    for (int64_t i = 0; it->bound && i < r->n; i++) it->bound[i] /= scale[0];
     lt_kkt_copy(r, it, best);
 }
 
 double lt_kkt_solve(lt_run *r, lt_kkt_columns *c, double *v)
 {
     lt_kkt it = { .known = true, .n_samples = c->n_samples };
-    if (!c->m || !solve(r, c)) return NAN;
-    combine(r, c, v, &it);
+    if (!c->m) return NAN;
+    if (lt_bounded(&r->bounds)) {
+        if (!balance(r, c, v, &it)) return NAN;
+    } else {
+        if (!solve(r, c)) return NAN;
+        combine(r, c, v, &it);
+    }
     const double length = it.stationarity;
     keep_if_better(r, &it);
     return length;
@@ -234,6 +277,7 @@ lt_status lt_certify(lt_run *r)
     c->now.known = false;
     for (int64_t j = 0; j < r->k; j++) c->norm[j] = lt_vectors_norm2(&r->vectors, r->cur->grads + j * r->n);
     c->few.vectors = &r->vectors;
+    if (lt_bounded(&r->bounds)) (void)lt_bounds_hold(r, r->cur->grad_phi);
     lt_kkt_begin(r, &c->few, r->cur->grads);
     (void)lt_kkt_solve(r, &c->few, lt_run_work(r));
     if (cur_is_sample(r) && r->cache.n_near > 1 && !(c->now.known && c->now.residual <= ENOUGH)) {

@@ -12,9 +12,11 @@ typedef struct lt_kkt {
     double  residual;        /* what decides: sqrt(stationarity^2 + complementarity^2) / max(1, weight) */
     double  stationarity;    /* |sum of gradients times multipliers|, the weights of f summing to one */
     double  complementarity; /* |(multiplier times value)|, of inequalities */
+    double  at_bounds;       /* multiplier times distance, of bounds: a part of complementarity */
     double  weight;          /* sum of |gradient| times |multiplier| */
     int64_t n_samples;       /* points whose gradients took part */
     double *multiplier;      /* q + p */
+    double *bound;           /* n: multipliers of bounds, lower minus upper; NULL: there are none */
 } lt_kkt;
 
 typedef struct lt_kkt_column { int64_t gradient; const double *at; double norm; } lt_kkt_column; /* gradient: 0 is f's */
@@ -37,6 +39,7 @@ typedef struct lt_certification {
     lt_kkt_columns few;      /* work: k columns at least */
     double  *norm;           /* k: lengths of the gradients at the point */
     double  *candidate;      /* q + p: multipliers of the attempt at hand */
+    double  *bound;          /* n: those of bounds */
 } lt_certification;
 
 lt_status lt_certification_create(lt_run *r);

@@ -9,10 +9,11 @@
 #define CURVATURE_AT_LEAST 0.2 /* share of the model's curvature along s that an update leaves (Powell 1978) */
 #define CUT_SHORT 0.1          /* a step this short was cut by curvature that the Lagrangian does not show: constraints without multipliers */
 
+/* Kept bounds have multipliers that are not among steering's. */
 bool lt_lagrangian_used(const lt_run *r)
 {
     const lt_solve_options *o = &r->opt;
-    return o->lagrangian_updates && r->constrained && !o->unit_directions && r->fallback.level == LT_LEVEL_STEERING && !r->recovery.direct;
+    return o->lagrangian_updates && r->constrained && !lt_bounded(&r->bounds) && !o->unit_directions && r->fallback.level == LT_LEVEL_STEERING && !r->recovery.direct;
 }
 
 /* The gradient of mu f + multipliers times constraints, from gradients at p. */

@@ -63,8 +63,10 @@ static int judge(search *s)
     lt_run *r = s->r;
     lt_point *p = r->trial;
     p->mu = r->penalty.mu;
-    if (r->oracle.ahead != p) lt_vectors_step(&r->vectors, r->cur->x, s->t, r->d, p->x);
+    if (lt_bounded(&r->bounds)) lt_bounds_step(r, s->t, p->x);
+    else if (r->oracle.ahead != p) lt_vectors_step(&r->vectors, r->cur->x, s->t, r->d, p->x);
     if (!r->opt.double_precision) lt_vec_round_f32(r->n, p->x);
+    if (!r->opt.double_precision && lt_bounded(&r->bounds)) lt_bounds_project(r, p->x);
     const lt_line_trial at = { s->t, s->alpha, s->evals };
     const bool first = s->evals++ == 0;
     s->tried = s->t;
@@ -79,8 +81,9 @@ static int judge(search *s)
     r->oracle.first_passed += first && decreases;
     if (!decreases) return TOO_LONG;
     if (!lt_oracle_gradients(r, p)) return STOPPED;
+    if (lt_bounded(&r->bounds) && !lt_vec_finite(r->n, p->grad_phi)) return TOO_LONG; /* at a bound, as that of sqrt at 0 */
     if (r->opt.backtracking) return ACCEPTED;
-    double slope = lt_point_slope(r, p, p->mu);
+    double slope = lt_bounded(&r->bounds) ? lt_bounds_slope(r, p) : lt_point_slope(r, p, p->mu);
     r->last.gradient_at_least = fabs(slope) / s->norm_d;
     const bool flat = isfinite(slope) && slope > r->opt.wolfe_slope * s->g0;
     if (flat) r->last.n_short = 0;

@@ -20,6 +20,7 @@
 
 static const char *const mode_names[] = { "default", "eager", "reduce-overhead", "max-autotune", NULL };
 static const char *const place_names[] = { "auto", "host", "device", NULL };
+static const char *const honor_names[] = { "auto", "true", "false", NULL };
 static const char *const gradient_names[] = { "auto", "on-demand", "always", NULL };
 
 #define ANY_POSITIVE LT_RANGE_OPEN_LO(0, INFINITY)
@@ -27,11 +28,12 @@ static const char *const gradient_names[] = { "auto", "on-demand", "always", NUL
 #define FRACTION LT_RANGE_OPEN(0, 1)
 
 static const lt_option start_rows[] = {
-    LT_OPTION_PATH(lt_solve_options, x0_file, "x0", NULL, "FILE.npy", "start; standard normal when there is none"),
-    REAL(mu0, "1", LT_AT_LEAST(0), "first penalty parameter"),
+    LT_OPTION_PATH(lt_solve_options, x0_file, "x0", NULL, "FILE", "start: packed variables (.npy), or the result of another run with its mu, H and multipliers (.json of --json, .npz of --out); standard normal when there is none"),
+    REAL(mu0, "1", LT_AT_LEAST(0), "first penalty parameter; at its default, that of an x0 file which has one"),
     LT_OPTION_PATH(lt_solve_options, H0_file, "H0", NULL, "FILE.npy", "first inverse-Hessian approximation, n x n"),
     BOOL(check_H0, "true", "refuse an H0 that is not positive definite", .alias = "checkH0"),
     BOOL(scale_H0, "true", "scale H0 at the first update", .alias = "scaleH0"),
+    LT_OPTION_ENUM(lt_solve_options, honor_bounds, "honor_bounds", "auto", honor_names, "bounds outside of which no point is evaluated, the start moved inside: auto, those that were declared (in, AMPL); true, also inequalities of one variable; false, none: constraints like others"),
     INT(seed, "0", LT_AT_LEAST(0), "of drawn starts and random directions"),
 };
 static const lt_option hessian_rows[] = {

@@ -156,7 +156,7 @@ static lt_status refuse_gradient(const lt_run *r, const double *grads, int64_t j
     const char *advice = "choose a start where the gradient exists";
     if (!j) return lt_place_objective(LT_FAIL(LT_ERR_NUMERIC, "the objective's derivative to x[%lld] is %g at x0: %s", (long long)i, v, advice));
     const bool equality = j <= r->q;
-    const int64_t number = equality ? j - 1 : j - 1 - r->q;
+    const int64_t number = equality ? j - 1 : lt_bounds_row(r, j - 1 - r->q);
     return lt_place_constraint(LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld has the derivative %g to x[%lld] at x0: %s", equality ? "equality" : "inequality",
                                        (long long)number, v, (long long)i, advice), equality, number);
 }
@@ -167,7 +167,7 @@ static lt_status check_start(const lt_run *r, const lt_point *p, const double *g
     for (int64_t j = 0; j < r->q + r->p; j++)
         if (!isfinite(p->c[j])) {
             const bool equality = j < r->q;
-            const int64_t number = equality ? j : j - r->q;
+            const int64_t number = equality ? j : lt_bounds_row(r, j - r->q);
             return lt_place_constraint(LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld is %g at x0, expected a finite number",
                                                equality ? "equality" : "inequality", (long long)number, lt_plain(p->c[j])), equality, number);
         }

@@ -23,8 +23,12 @@ static const act stuck[LT_RECOVERY_STAGES] = { ACT_SAMPLE, ACT_RESET_H, ACT_RAIS
 static const act stuck_outside[LT_RECOVERY_STAGES] = { ACT_RESET_H, ACT_RESTORE, ACT_SAMPLE, ACT_RESTORE, ACT_SAMPLE_CLOSER };
 static const act falling[LT_RECOVERY_STAGES] = { ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU };
 
-static const act *ladder_of(lt_termination code)
+/* At a corner of the bounds phi has no way down, however much of f it holds: what falls without end without them. */
+static bool is_cornered(const lt_run *r, lt_termination code) { return code == LT_TERMINATION_NO_DESCENT && lt_bounded(&r->bounds) && !r->cur->feasible; }
+
+static const act *ladder_of(const lt_run *r, lt_termination code)
 {
+    if (is_cornered(r, code)) return falling;
     switch (code) {
     case LT_TERMINATION_NOT_STATIONARY: return uncertified;
     case LT_TERMINATION_BRACKET_INFEASIBLE: return stuck_outside;
@@ -122,7 +126,7 @@ static bool has_a_certified_point(const lt_run *r) { return r->patience.met.pres
 bool lt_recover(lt_run *r, lt_termination code)
 {
     lt_recovery *c = &r->recovery;
-    const act *ladder = ladder_of(code);
+    const act *ladder = ladder_of(r, code);
     if (r->opt.compat || r->code != LT_TERMINATION_NONE || c->n_used >= r->opt.recoveries || has_a_certified_point(r) || is_the_end(r, code)) return false;
     if (got_on(r)) c->stage = 0;
     c->f = r->cur->f;

@@ -2,6 +2,7 @@
 #include "optimize/options.h"
 #include "optimize/device/functions.h"
 #include "optimize/device/hessian.h"
+#include "optimize/problem/bounds.h"
 #include "optimize/solver.h"
 #include "optimize/vectors/vector.h"
 
@@ -135,6 +136,12 @@ static lt_status choose_vectors(lt_run *r)
     return lt_hessian_move(&r->hessian, &r->vectors);
 }
 
+/* Programs, with room for bounds where these are rows. */
+static lt_status reserve(lt_run *r, lt_subproblem *s, int64_t m)
+{
+    return r->bounds.rows ? lt_boxed_reserve(r, s, m) : lt_subproblem_reserve(s, m, &r->opt);
+}
+
 static lt_status create_parts(lt_run *r)
 {
     LT_TRY(lt_start_hessian(r));
@@ -145,9 +152,10 @@ static lt_status create_parts(lt_run *r)
     LT_TRY(create_regular(r));
     LT_TRY(lt_products_create(r));
     LT_TRY(lt_certification_create(r));
-    if (r->constrained) LT_TRY(lt_subproblem_reserve(&r->steering.sub, r->q + r->p, &r->opt));
+    LT_TRY(lt_bounds_create(r));
+    if (r->constrained || r->bounds.rows) LT_TRY(reserve(r, &r->steering.sub, r->q + r->p));
     int64_t columns = LT_MIN(r->opt.max_samples * r->k, LT_MAX(1024, 2 * r->k));
-    if (columns > 1) LT_TRY(lt_subproblem_reserve(&r->stat.sub, columns, &r->opt));
+    if (columns > 1 || r->bounds.rows) LT_TRY(reserve(r, &r->stat.sub, columns));
     return lt_console_create(r);
 }
 
@@ -158,6 +166,7 @@ static lt_status choose_start(lt_run *r, double *x)
     lt_draws stream = lt_draws_make((uint64_t)opt->seed, "x0", 0, 0, 0);
     LT_TRY(lt_draws_normal_f64(&stream, 0, r->n, x));
     if (opt->x0) memcpy(x, opt->x0, (size_t)r->n * sizeof *x);
+    else if (r->warm.x) memcpy(x, r->warm.x, (size_t)r->n * sizeof *x);
     else if (opt->x0_file) LT_TRY(lt_start_read(opt->x0_file, NULL, "x0", r->n, x));
     else if (r->problem->x0)
         for (int64_t i = 0; i < r->n; i++)
@@ -165,6 +174,7 @@ static lt_status choose_start(lt_run *r, double *x)
     if (!opt->double_precision) lt_vec_round_f32(r->n, x);
     for (int64_t i = 0; i < r->n; i++)
         if (!isfinite(x[i])) return LT_FAIL(LT_ERR_ARGUMENT, "x0[%lld] is %g: expected a finite number", (long long)i, lt_plain(x[i]));
+    if (lt_bounded(&r->bounds)) lt_bounds_start(r, x);
     return LT_OK;
 }
 
@@ -180,11 +190,12 @@ static void be_compatible(lt_solve_options *o)
 static void complete_options(lt_run *r)
 {
     lt_solve_options *o = &r->opt;
+    if (lt_bounded(&r->bounds)) o->hessian_on = o->vectors_on = LT_HESSIAN_HOST, o->trials_at_once = 1; /* steps are cut on the host */
     if (o->bfgs_damping < 0) o->bfgs_damping = o->compat ? 1e-4 : 0;
     if (o->compat) be_compatible(o);
     if (!o->max_samples) o->max_samples = default_ngrad(r->n);
     if (r->problem->maximize && o->target_f != -INFINITY) o->target_f = -o->target_f; /* given in the user's sense (decision 47) */
-    if (!r->constrained) o->first_fallback = LT_MAX(o->first_fallback, LT_LEVEL_QUASI_NEWTON);
+    if (!r->constrained && !(lt_bounded(&r->bounds) && !o->lbfgs_pairs)) o->first_fallback = LT_MAX(o->first_fallback, LT_LEVEL_QUASI_NEWTON);
     o->last_fallback = LT_MAX(o->last_fallback, o->first_fallback);
 }
 
@@ -194,17 +205,42 @@ static lt_status start(lt_run *r)
     double *x0 = lt_vectors_stage(&r->vectors, x->x);
     LT_TRY(choose_start(r, x0));
     lt_vectors_put(&r->vectors, r->n, x0, x->x);
-    x->mu = r->constrained ? r->opt.mu0 : 1;
+    x->mu = !r->constrained ? 1 : r->warm.takes_mu ? r->warm.mu : r->opt.mu0;
     LT_TRY(lt_oracle_start(r, x));
     LT_TRY(lt_record_start(r));
+    lt_warm_multipliers(r);
+    lt_warm_release(r);
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
     lt_penalty_restore(r);
     return LT_OK;
 }
 
-static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
+/* The problem that is run: without the rows that are bounds, where these are kept. */
+static lt_status choose_problem(lt_run *r, lt_problem *given, const lt_solve_options *opt)
 {
-    *r = (lt_run){ .opt = *opt, .problem = p, .n = p->n, .p = p->p, .q = p->q, .k = 1 + p->p + p->q,
+    r->given = r->problem = given;
+    const lt_problem_bounds *b = lt_problem_bounds_of(given, opt);
+    if (given->bounds_set && !b)
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "option '%s': bounds that lt_problem_set_bounds set are always kept; write them as constraints", opt->compat ? "compat" : "honor_bounds");
+    if (!b) return LT_OK;
+    LT_TRY(lt_problem_check_bounds(given, b));
+    if (opt->hessian_on == LT_HESSIAN_DEVICE || opt->vectors_on == LT_HESSIAN_DEVICE)
+        return LT_FAIL(LT_ERR_UNSUPPORTED, "option '%s' is device: with bounds that are kept it is the host (or set honor_bounds=false)", opt->hessian_on == LT_HESSIAN_DEVICE ? "hessian_on" : "vectors_on");
+    r->bounds.from = b;
+    r->bounds.lower = b->lower;
+    r->bounds.upper = b->upper;
+    if (b->reduced) r->problem = b->reduced;
+    return LT_OK;
+}
+
+static lt_status fill(lt_run *r, lt_problem *given, const lt_solve_options *opt)
+{
+    *r = (lt_run){ .code = LT_TERMINATION_NONE };
+    r->vectors = lt_vectors_on_host(given->n, &r->arena);
+    LT_TRY(choose_problem(r, given, opt));
+    lt_problem *p = r->problem;
+    const lt_bounds bounds = r->bounds;
+    *r = (lt_run){ .opt = *opt, .problem = p, .given = given, .bounds = bounds, .n = p->n, .p = p->p, .q = p->q, .k = 1 + p->p + p->q,
                    .constrained = p->p + p->q > 0, .code = LT_TERMINATION_NONE, .penalty.lowest = INFINITY, .last.rel_diff = INFINITY,
                    .rng = lt_rng_seed((uint64_t)opt->seed), .allocations_at_2 = -1 };
     r->vectors = lt_vectors_on_host(r->n, &r->arena);
@@ -215,6 +251,7 @@ static lt_status fill(lt_run *r, lt_problem *p, const lt_solve_options *opt)
         if (lt_pool_threads(pool) != opt->threads) LT_TRY(lt_pool_shared_resize((int)opt->threads));
     }
     LT_TRY(lt_evaluator_acquire(p, &r->opt, &r->evaluator));
+    LT_TRY(lt_warm_read(r));
     LT_TRY(create_parts(r));
     r->start_ns = r->last_checkpoint_ns = lt_clock_ns();
     LT_TRY(opt->resume ? lt_checkpoint_read(r, opt->resume) : start(r));
@@ -247,6 +284,10 @@ void lt_run_destroy(lt_run *r)
     lt_products_release(r);
     lt_certification_release(r);
     lt_recovery_release(r);
+    lt_conflict_release(r);
+    lt_free(r->bounds.base);
+    lt_free(r->bounds.member);
+    lt_warm_release(r);
     lt_hessian_release(&r->hessian);
     lt_cache_release(&r->cache);
     lt_free(r->stat.y_of_slot);

@@ -128,6 +128,7 @@ typedef struct lt_stationarity {
     int     attempts;        /* QPs tried: 0, 1, 2 or 4 */
     lt_subproblem sub;
     double *y_of_slot;       /* cache capacity times k: the last answer, by slot */
+    double *bounds;          /* n: multipliers of bounds, lower minus upper, where these are rows */
 } lt_stationarity;
 
 lt_status lt_stationarity_measure(lt_run *r);

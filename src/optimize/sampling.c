@@ -39,6 +39,7 @@ static bool try_point(lt_run *r, const hull *h, double t)
     const double factor = -t / h->length;
     for (int64_t i = 0; i < r->n; i++) h->at[i] = h->x[i] + factor * h->v[i];
     if (!r->opt.double_precision) lt_vec_round_f32(r->n, h->at);
+    if (lt_bounded(&r->bounds)) lt_bounds_project(r, h->at);
     lt_oracle_forget(r);
     lt_vectors_put(&r->vectors, r->n, h->at, p->x);
     p->mu = r->cur->mu;
@@ -91,6 +92,7 @@ static bool direct(lt_run *r, const hull *h)
     if (!d && !(d = r->recovery.direction = lt_malloc((size_t)r->n * sizeof *d))) return false;
     memset(d, 0, (size_t)r->n * sizeof *d);
     lt_vec_axpy(r->n, -h->radius / h->length, h->v, d);
+    if (lt_bounded(&r->bounds)) lt_bounds_block(r, d);
     lt_vectors_get(&r->vectors, r->n, r->penalty.grad_phi, h->phi);
     return r->recovery.directed = lt_vec_dot(r->n, d, h->phi) < 0;
 }

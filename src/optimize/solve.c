@@ -82,7 +82,10 @@ static bool choose_direction(lt_run *r)
 {
     bool ok = true;
     r->recovery.direct = false;
-    if (take_directed(r)) return true;
+    if (take_directed(r)) {
+        if (lt_bounded(&r->bounds)) lt_bounds_block(r, r->d);
+        return true;
+    }
     switch (r->fallback.level) {
     case LT_LEVEL_STEERING: ok = steer(r, false); break;
     case LT_LEVEL_STEERING_IDENTITY: ok = steer(r, true); break;
@@ -92,6 +95,7 @@ static bool choose_direction(lt_run *r)
         break;
     default: draw_direction(r);
     }
+    if (ok && lt_bounded(&r->bounds)) lt_bounds_block(r, r->d);
     if (ok && r->opt.unit_directions) lt_vectors_scale(&r->vectors, 1 / lt_vectors_norm2(&r->vectors, r->d), r->d);
     if (ok && !r->opt.double_precision) lt_vec_round_f32(r->n, r->d);
     return ok;
@@ -238,9 +242,10 @@ static bool move(lt_run *r, const lt_line_result *line)
     r->last.rel_diff = relative_change(r, to->phi);
     if (to == r->trial) swap_points(&r->cur, &r->trial);
     else if (to == r->lower) swap_points(&r->cur, &r->lower);
-    r->last.left = line->at && from->sampled ? from->x : NULL;
+    r->last.left = line->at && from->sampled && !lt_bounded(&r->bounds) ? from->x : NULL; /* a step that was cut does not lead to the point, bit for bit */
     r->last.y = r->last.change ? r->last.change : r->trial->grad_phi;
-    lt_vectors_scaled(&r->vectors, r->last.alpha, r->d, r->last.s);
+    if (lt_bounded(&r->bounds)) lt_vectors_difference(&r->vectors, to->x, from->x, r->last.s);
+    else lt_vectors_scaled(&r->vectors, r->last.alpha, r->d, r->last.s);
     lt_curvature(r, from, to);
     if (line->at) r->penalty.changed = false; /* that was the gradient at the point left */
     lt_penalty_restore(r);
@@ -275,6 +280,7 @@ static void update_hessian(lt_run *r)
     lt_span span = lt_span_begin("bfgs");
     lt_products *p = &r->products;
     r->hessian.Hs = lt_run_work(r);
+    lt_hessian_free_variables(&r->hessian, NULL);
     lt_update_code code = lt_hessian_update(&r->hessian, r->last.s, r->last.y, p->has_Hs ? p->Hs : NULL, p->has_Hy ? p->Hy : NULL);
     p->has_Hy = p->has_Hs = false;
     lt_products_updated(r);
@@ -400,8 +406,10 @@ static void iterate(lt_run *r)
         if (r->iter >= r->opt.max_iterations) {
             lt_stop(r, LT_TERMINATION_MAX_ITERATIONS);
         } else if (find_step(r, &line) && move(r, &line)) {
+            lt_bounds_free(r);
             if (lt_stationarity_measure(r)) lt_stop_error(r, LT_TERMINATION_INTERNAL); /* uses H before the update */
             update_hessian(r);
+            lt_bounds_free(r);
             report(r, &halt);
             check_state(r);
             test_convergence(r, halt);
@@ -414,6 +422,7 @@ static void iterate(lt_run *r)
     lt_penalty_restore(r);
     lt_patience_settle(r);
     if (!r->patience.settled && r->code != LT_TERMINATION_DEVICE_LOST && r->cur->has_gradients) (void)lt_certify(r); /* without memory there is none */
+    if (r->code != LT_TERMINATION_DEVICE_LOST) lt_conflict_find(r);
 }
 
 /* The measure, row and tests at x0. */
@@ -423,6 +432,7 @@ static lt_status begin(lt_run *r)
     lt_console_header(r);
     r->last.evals = 1;
     lt_regularize(r);
+    lt_bounds_free(r);
     LT_TRY(lt_stationarity_measure(r));
     report(r, &halt);
     r->last.rel_diff = INFINITY;
@@ -435,6 +445,7 @@ static lt_status begin(lt_run *r)
 static void go_on(lt_run *r)
 {
     lt_console_header(r);
+    lt_bounds_free(r);
     test_tolerances(r, lt_patience_was_over(r, meets_tolerances(r)));
 }
 
@@ -449,6 +460,8 @@ static lt_status run(lt_problem *p, const lt_solve_options *opt, lt_solution **o
     if (!s) {
         iterate(r);
         s = lt_solution_create(r, out);
+        if (!s) s = lt_bounds_report(r, *out);
+        if (s) lt_solution_destroy(*out), *out = NULL;
     }
     if (!s) lt_console_end(r, *out);
     lt_run_destroy(r);

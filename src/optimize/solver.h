@@ -2,7 +2,9 @@
 #ifndef LT_OPTIMIZE_SOLVER_H
 #define LT_OPTIMIZE_SOLVER_H
 
+#include "optimize/bounds/bounds.h"
 #include "optimize/certificate.h"
+#include "optimize/bounds/conflict.h"
 #include "optimize/output/output.h"
 #include "optimize/problem/evaluator.h"
 #include "optimize/recover.h"
@@ -16,7 +18,8 @@ typedef struct lt_regular {  /* H for the QPs with bounded condition, n x n; use
 
 struct lt_run {
     lt_solve_options opt;    /* a copy, completed */
-    lt_problem   *problem;
+    lt_problem   *problem;   /* where bounds are kept, the one without rows that are bounds */
+    lt_problem   *given;     /* the caller's */
     lt_evaluator *evaluator;
     int64_t n, p, q, k;      /* k = 1 + q + p */
     bool    constrained;
@@ -32,6 +35,7 @@ struct lt_run {
     lt_record best, most_feasible;
     lt_record reached;       /* cur, for when the device is lost; on the host not made */
     lt_penalty  penalty;
+    lt_bounds   bounds;
     lt_patience patience;
 
     /* from one to the next */
@@ -50,6 +54,7 @@ struct lt_run {
     lt_stationarity stat;
     lt_certification certification;
     lt_recovery recovery;
+    lt_conflict conflict;
 
     /* the end, and what is reported */
     lt_termination code;     /* why it stopped */
@@ -58,6 +63,8 @@ struct lt_run {
     int64_t    start_ns, hessian_ns, last_checkpoint_ns, allocations_at_2;
     lt_pause   pause;
     lt_history history;
+    lt_warm    warm;
+    lt_resumed resumed;
     lt_console *console;
 };
 

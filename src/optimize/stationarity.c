@@ -173,12 +173,38 @@ static void combine(const measure *q, const double *y)
     if (lengths_known(q, y)) return;
     double *vector = vector_of(r), *plain = lt_run_work(r);
     add_columns(q, y, plain);
+    const double pulled = r->bounds.free ? lt_bounds_mask(r, plain) : 0;
     if (plain == vector) st->unweighted = lt_vectors_norm2(v, plain);
     lt_products_combine(r, q->m, q->slot, y, plain, vector);
     lt_vectors_expect(v, LT_MEASURE_DOT, plain, plain);
     lt_vectors_expect(v, r->opt.stationarity_l2 ? LT_MEASURE_DOT : LT_MEASURE_LARGEST, vector, vector);
     if (plain != vector) st->unweighted = lt_vectors_norm2(v, plain);
     st->value = r->opt.stationarity_l2 ? lt_vectors_norm2(v, vector) : lt_vectors_max_abs(v, vector);
+    if (pulled > 0) st->value = hypot(st->value, pulled), st->unweighted = hypot(st->unweighted, pulled);
+}
+
+/* ---- With bounds as rows ---- */
+static bool solve_boxed(const measure *q)
+{
+    lt_run *r = q->r;
+    const lt_gram_view gram = lt_products_gram(r, q->l, q->slot, r->bounds.base);
+    const double **HG = r->products.from;
+    for (int64_t i = 0; i < q->m; i++) HG[i] = product_of(q, i);
+    const lt_boxed p = { .m = q->m, .Q = gram.Q, .stride = gram.stride, .weighted = true, .HG = HG };
+    r->stat.attempts = 1;
+    return lt_boxed_solve(r, &r->stat.sub, &p, r->penalty.mu, r->bounds.d, r->stat.bounds);
+}
+
+static void combine_boxed(const measure *q)
+{
+    lt_run *r = q->r;
+    const lt_vectors *v = &r->vectors;
+    double *plain = lt_run_work(r);
+    add_columns(q, r->stat.sub.y, plain);
+    lt_vectors_difference(v, plain, r->stat.bounds, plain);
+    r->stat.unweighted = lt_vectors_norm2(v, plain);
+    r->stat.value = r->opt.stationarity_l2 ? lt_vectors_norm2(v, r->bounds.d) : lt_vectors_max_abs(v, r->bounds.d);
+    lt_vectors_copy(v, 1, r->bounds.d, vector_of(r));
 }
 
 static void no_answer(lt_run *r)
@@ -195,6 +221,17 @@ static lt_status measure_samples(lt_run *r)
     if (q.l > most) q.slot += q.l - most, q.l = most;
     q.m = c->n_shared + q.l * c->n_own;
     r->stat.n_samples = r->cache.n_near;
+    if (r->bounds.rows) {
+        LT_TRY(lt_boxed_reserve(r, &r->stat.sub, q.m));
+        describe(&q);
+        if (!solve_boxed(&q)) {
+            no_answer(r);
+            return LT_OK;
+        }
+        keep_answer(&q, r->stat.sub.y);
+        combine_boxed(&q);
+        return LT_OK;
+    }
     if (q.m == 1) { /* unconstrained, one sample: the sum constraint leaves no choice */
         r->stat.attempts = 1;
         combine(&q, &r->penalty.mu);

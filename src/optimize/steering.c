@@ -16,6 +16,7 @@ typedef struct steer {
     const double *WG;       /* W grad f, then W C; without a weight the gradients themselves */
     bool    weighted;
     int64_t m;
+    const double *d;        /* the direction formed last, where bounds are rows */
     lt_combination  sum;            /* what the direction formed last is made of */
     double  violation, slack;
     double  mu;             /* of the direction formed last */
@@ -27,7 +28,8 @@ static void form_matrix(const steer *s)
     lt_run *r = s->r;
     lt_steering *w = &r->steering;
     int64_t n = r->n, m = s->m;
-    double *Q = w->sub.Q;
+    double *Q = r->bounds.rows ? r->bounds.base : w->sub.Q;
+    if (!m) return;
     lt_span span = lt_span_begin("gram");
     lt_foresee_steering(r, s->WG);
     if (!s->weighted || !lt_products_current_gram(r, Q)) {
@@ -35,7 +37,7 @@ static void form_matrix(const steer *s)
         for (int64_t j = 0; j < m; j++) column[j] = s->WG + (1 + j) * n;
         lt_products_rows(r, 1, 0, m, column, Q);
     }
-    lt_subproblem_set(&w->sub, m, Q, m, s->c);
+    if (!r->bounds.rows) lt_subproblem_set(&w->sub, m, Q, m, s->c);
     if (!s->weighted || !lt_products_carried(r, 1, 1, NULL, w->Cd)) lt_products_dots(r, 1, &(lt_combination){ 1, (const double[]){ 1 }, &s->WG, s->WG }, w->Cd);
     memcpy(w->u, w->Cd + 1, (size_t)m * sizeof *w->u);
     lt_span_end(span);
@@ -53,12 +55,25 @@ static void describe(const steer *s)
     }
 }
 
+/* With bounds as rows; multipliers of these are not bounded. */
+static bool boxed_direction(steer *s, double mu, double *d)
+{
+    lt_run *r = s->r;
+    describe(s);
+    for (int64_t i = 0; i < s->m; i++) s->r->steering.of[i] = s->WG + (1 + i) * r->n, r->steering.sub.linear[i] = mu * r->steering.u[i] - s->c[i];
+    const lt_boxed q = { .m = s->m, .Q = r->bounds.base, .stride = s->m, .weighted = s->weighted, .HG = r->steering.of, .c = -mu, .a = s->WG };
+    s->d = d;
+    s->mu = mu;
+    return lt_boxed_solve(r, &r->steering.sub, &q, 0, d, NULL);
+}
+
 /* d(mu) = -mu W grad f - WC y with y the answer of the dual QP. */
 static bool direction(steer *s, double mu, double *d)
 {
     lt_run *r = s->r;
     lt_steering *w = &r->steering;
     for (int64_t i = 0; i < s->m; i++) w->sub.linear[i] = mu * w->u[i] - s->c[i];
+    if (r->bounds.rows) return boxed_direction(s, mu, d);
     bool warm = w->warm && r->opt.debug->qp_warm_start;
     if (!lt_subproblem_solve(&w->sub, 0, warm ? w->sub.y : NULL)) return false;
     w->warm = true;
@@ -79,6 +94,10 @@ static bool direction(steer *s, double mu, double *d)
 static void model(const steer *s, double *Cd)
 {
     lt_run *r = s->r;
+    if (r->bounds.rows) {
+        for (int64_t j = 1; j < r->k; j++) Cd[j] = lt_vectors_dot(&r->vectors, r->cur->grads + j * r->n, s->d);
+        return;
+    }
     if (!s->weighted || !lt_products_carried(r, 1, s->mu, r->steering.sub.y, Cd)) {
         lt_products_dots(r, 1, &s->sum, Cd);
         return;

@@ -22,7 +22,7 @@ lt_status lt_steps_create(lt_run *r)
     lt_device_functions *x = r->evaluator->on_device;
     const int count = (int)r->opt.trials_at_once;
     r->steps.count = 1;
-    if (!x || count == 1) return LT_OK;
+    if (!x || count == 1 || lt_bounded(&r->bounds)) return LT_OK;
     if (!count) return create_if_possible(r, x);
     if (!r->opt.double_precision) return LT_FAIL(LT_ERR_UNSUPPORTED, "option 'trials_at_once' is %d, expected 1 with double_precision=false", count);
     r->steps.count = count;

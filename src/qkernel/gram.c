@@ -56,13 +56,10 @@ static lt_status check_precision(const lt_gram_options *opt, const lt_device *de
 /* Timings on this machine, where there are some, decide between two exact methods. */
 static void choose_threshold(lt_gram *g)
 {
-    lt_gram_method stored;
-    g->transfer_from = is_cpu(g->dev) ? LT_TRANSFER_FROM_QUBITS : g->opt.dtype == LT_GRAM_FLOAT64 ? LT_TRANSFER_FROM_ON_GPU : LT_TRANSFER_FROM_ON_GPU + 1;
+    g->transfer_from = is_cpu(g->dev) ? 0 : g->opt.dtype == LT_GRAM_FLOAT64 ? LT_TRANSFER_FROM_ON_GPU : LT_TRANSFER_FROM_ON_GPU + 1;
     g->transfer_reason = "built in";
     if (g->opt.method != LT_GRAM_AUTO || !g->opt.autotune || !g->circuit.has_transfer) return;
-    if (!lt_gram_stored_choice(g->dev, g->circuit.q, g->opt.dtype, &stored)) return;
-    g->transfer_from = g->circuit.q + (stored == LT_GRAM_STATES);
-    g->transfer_reason = "stored timings";
+    g->stored = lt_gram_stored_choice(g->dev, g->circuit.q, g->opt.dtype);
 }
 
 static lt_status make_layers(lt_gram *g, const void *weights) { return lt_layers_create(&g->opt, weights, &g->circuit); }
@@ -188,7 +185,7 @@ int64_t lt_gram_held_bytes(const lt_gram *g)
 
 /* ---- calls ---- */
 
-static lt_status check_rows(const lt_gram *g, const char *name, const lt_rows *x)
+lt_status lt_gram_check_rows(const lt_gram *g, const char *name, const lt_rows *x)
 {
     return g->program ? lt_compiled_check_rows(g->program, name, x) : lt_rows_check(name, x, g->circuit.q, g->opt.angle_scale);
 }
@@ -202,8 +199,8 @@ static lt_status run(lt_gram_filling *f)
 lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K)
 {
     if (!g || !x || (!K && !g->n_devices)) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or K is NULL");
-    LT_TRY(check_rows(g, "X", x));
-    if (y) LT_TRY(check_rows(g, "Y", y));
+    LT_TRY(lt_gram_check_rows(g, "X", x));
+    if (y) LT_TRY(lt_gram_check_rows(g, "Y", y));
     if (y && g->opt.packed) return LT_FAIL(LT_ERR_ARGUMENT, "gram: a packed triangle was asked for, but with Y the matrix is not symmetric");
     lt_gram_filling f = { .g = g, .x = x, .y = y, .meter = { .fn = g->opt.progress, .ctx = g->opt.progress_ctx, .repair = g->opt.repair, .profile = g->opt.profile_memory },
                .out = { .K = K, .f32 = g->opt.return_dtype == LT_GRAM_FLOAT32, .packed = g->opt.packed } };
@@ -216,7 +213,7 @@ lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K)
 lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
 {
     if (!g || !x || !out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or the output is NULL");
-    LT_TRY(check_rows(g, "X", x));
+    LT_TRY(lt_gram_check_rows(g, "X", x));
     if (g->program) return lt_circuit_states(g->program->circuit, g->program->weights, g->program->circuit->n_weights, x, g->opt.dtype, out);
     if (g->circuit.q > LT_STATES_MAX_QUBITS)
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits are too many for state vectors (at most %d)", g->circuit.q, LT_STATES_MAX_QUBITS);

@@ -19,7 +19,8 @@ lt_status lt_gram_run_on_devices(lt_gram_filling *f)
     lt_gram *g = f->g;
     char reason[160];
     lt_device_gram_request q = { .reason = reason, .x = f->x, .y = f->y, .meter = &f->meter, .leads = true };
-    lt_plan_request r = { .opt = &g->opt, .circuit = &g->circuit, .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason };
+    lt_plan_request r = { .opt = &g->opt, .circuit = &g->circuit, .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason, .stored = g->stored,
+                          .n = f->x->n, .m = f->y ? f->y->n : f->x->n };
     lt_gram_info *i = &g->info;
     lt_gram_profile *profile = g->opt.profile_memory ? &g->profile : NULL;
     int64_t start = lt_clock_ns();

@@ -29,13 +29,16 @@ static lt_status make_plan(lt_gram *g, const lt_rows *x, const lt_rows *y)
 {
     if (g->planned && g->plan.n == x->n && g->plan.m == (y ? y->n : x->n) && g->plan.cross == (y != NULL)) return LT_OK;
     g->planned = false;
+    g->kept_rows = NULL;
     int64_t free_bytes, total_bytes;
     LT_TRY(lt_device_free_memory(g->dev, &free_bytes, &total_bytes));
+    free_bytes += lt_gram_held_bytes(g);
+    if (g->memory_limit) free_bytes = LT_MIN(free_bytes, g->memory_limit);
     g->used = g->opt;
     lt_plan_request r = {
         .opt = &g->used, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = x->n, .m = y ? y->n : x->n,
-        .cross = y != NULL, .free_bytes = free_bytes + lt_gram_held_bytes(g), .total_bytes = total_bytes,
-        .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason, .large = g->large,
+        .cross = y != NULL, .free_bytes = free_bytes + lt_gram_held_bytes(g), .total_bytes = g->memory_limit ? LT_MIN(total_bytes, g->memory_limit) : total_bytes,
+        .transfer_from = g->transfer_from, .transfer_reason = g->transfer_reason, .stored = g->stored, .large = g->large,
         .real_part = g->similarity.kind == LT_SIMILARITY_REAL,
     };
     lt_gram_method method;
@@ -192,11 +195,23 @@ static lt_status resize_batch(lt_gram_filling *f, int64_t next_row)
     return each_block(f, next_row, count_block, NULL);
 }
 
+/* The rows of a block, unless they are those of the call before. */
+static lt_status pack_rows(lt_gram_filling *f, const lt_gram_block *b)
+{
+    lt_gram *g = f->g;
+    const bool whole = g->keeps_rows && g->plan.bulk && g->plan.n_slices == 1 && !f->left && !f->lead;
+    if (whole && g->kept_rows == f->x->data) return LT_OK;
+    g->kept_rows = NULL;
+    LT_TRY(pack(f, f->x, b->first_row, b->n_rows, &g->a, f->left ? f->left + b->first_row : NULL, b->slice));
+    if (whole) g->kept_rows = f->x->data;
+    return LT_OK;
+}
+
 static lt_status compute_slice(lt_gram_filling *f, const lt_gram_block *b, bool first)
 {
     lt_gram *g = f->g;
     const lt_gram_plan *p = &g->plan;
-    if (first) LT_TRY(pack(f, f->x, b->first_row, b->n_rows, &g->a, f->left ? f->left + b->first_row : NULL, b->slice));
+    if (first) LT_TRY(pack_rows(f, b));
     if (!p->cross && b->first_row == b->first_column) return run_block(f, &g->a, &g->a, *b);
     LT_TRY(pack(f, p->cross ? f->y : f->x, b->first_column, b->n_columns, &g->b, f->right ? f->right + b->first_column : NULL, b->slice));
     return run_block(f, &g->a, &g->b, *b);

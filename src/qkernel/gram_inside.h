@@ -22,6 +22,7 @@ struct lt_gram {
     const lt_gram_isa *isa;
     int             transfer_from;    /* qubits; where auto takes transfer matrices */
     const char     *transfer_reason;
+    lt_stored_choices stored;
     lt_gram_buffer  a, b, work, scratch, norms, tables, sums;
     lt_gram_plan    plan;             /* of the last fill */
     bool            planned;          /* plan holds, with its memory */
@@ -33,6 +34,9 @@ struct lt_gram {
     bool            history_read;
     lt_tile_history *history;         /* with learn_tiles, once a plan was made */
     lt_large_matrix large;            /* zero, but in tests */
+    bool            keeps_rows;       /* tiles beside each other have the same rows, which stay packed (file/make.c) */
+    const void     *kept_rows;        /* what g->a holds then; NULL: nothing known */
+    int64_t         memory_limit;     /* of what the CPU holds for a fill, while K grows in a file (file/make.c); 0: what is free */
     lt_tile_record  best;             /* the fastest fill so far; n 0 = none worth remembering */
 };
 
@@ -56,6 +60,7 @@ typedef struct lt_gram_filling {
 /* At least this many bytes; the contents are lost when it must grow (gram.c). */
 lt_status lt_gram_reserve(lt_gram *g, lt_gram_buffer *b, size_t bytes, const char *owner);
 int64_t   lt_gram_held_bytes(const lt_gram *g);
+lt_status lt_gram_check_rows(const lt_gram *g, const char *name, const lt_rows *x);
 
 /* A handle on devices, whose circuit `make` fills in (gram.c). */
 typedef lt_status (*lt_gram_circuit_fn)(lt_gram *g, const void *from);

@@ -3,6 +3,7 @@
 #include "qkernel/plan.h"
 
 #include "base/status.h"
+#include "qkernel/cost.h"
 #include "qkernel/rows/closed.h"
 
 #include <math.h>
@@ -45,6 +46,27 @@ static void choose_for_program(const lt_plan_request *r, lt_gram_method *method,
     else snprintf(reason, bytes, "its gates join all %d wires", p->widest);
 }
 
+/* Two exact methods: timings of this machine where there are some, else a device's number of qubits, else costs. */
+static void choose_for_two_layers(const lt_plan_request *r, lt_gram_method *method, char *reason, size_t bytes)
+{
+    const lt_gram_method stored = LT_MAX(r->n, r->m) <= LT_FEW_ROWS ? r->stored.few : r->stored.many;
+    const int q = r->circuit->q;
+    const bool possible = q <= LT_STATES_MAX_QUBITS, by_qubits = r->transfer_from > 0;
+    bool transfer = !possible || stored == LT_GRAM_TRANSFER;
+    double gain = 0;
+    if (possible && stored == LT_GRAM_AUTO && by_qubits) transfer = q >= r->transfer_from;
+    if (possible && stored == LT_GRAM_AUTO && !by_qubits) {
+        gain = lt_cost_of(r, LT_GRAM_STATES) / lt_cost_of(r, LT_GRAM_TRANSFER);
+        transfer = gain > 1;
+    }
+    *method = transfer ? LT_GRAM_TRANSFER : LT_GRAM_STATES;
+    const char *exact = transfer ? "exact for two re-embedded layers, and " : "", *than = transfer ? "than states" : "than transfer matrices";
+    if (!possible) snprintf(reason, bytes, "exact for two re-embedded layers; states stop at %d qubits", LT_STATES_MAX_QUBITS);
+    else if (stored != LT_GRAM_AUTO) snprintf(reason, bytes, "%sfaster %s here (stored timings)", exact, than);
+    else if (by_qubits) snprintf(reason, bytes, "%sfaster %s %s %d qubits (%s)", exact, than, transfer ? "from" : "below", r->transfer_from, r->transfer_reason);
+    else snprintf(reason, bytes, "%sfaster %s at these sizes, about %.2g times (built-in costs)", exact, than, transfer ? gain : 1 / gain);
+}
+
 lt_status lt_plan_method(const lt_plan_request *r, lt_gram_method *method, char *reason, size_t bytes)
 {
     const lt_layers *c = r->circuit;
@@ -65,14 +87,11 @@ lt_status lt_plan_method(const lt_plan_request *r, lt_gram_method *method, char 
     } else if (c->collapses) {
         *method = LT_GRAM_PRODUCT;
         snprintf(reason, bytes, "exact: all rows are turned by the same unitary, which cancels");
-    } else if (c->has_transfer && (c->q >= r->transfer_from || c->q > LT_STATES_MAX_QUBITS)) {
-        *method = LT_GRAM_TRANSFER;
-        snprintf(reason, bytes, "exact for two re-embedded layers, and faster than states from %d qubits (%s)",
-                 r->transfer_from, r->transfer_reason);
+    } else if (c->has_transfer) {
+        choose_for_two_layers(r, method, reason, bytes);
     } else if (c->q <= LT_STATES_MAX_QUBITS) {
         *method = LT_GRAM_STATES;
-        if (c->has_transfer) snprintf(reason, bytes, "faster than transfer matrices below %d qubits (%s)", r->transfer_from, r->transfer_reason);
-        else snprintf(reason, bytes, "no closed form for %lld re-embedded layers", (long long)c->n_layers);
+        snprintf(reason, bytes, "no closed form for %lld re-embedded layers", (long long)c->n_layers);
     } else {
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits with %lld re-embedded layers need state vectors, which stop at %d qubits",
                        c->q, (long long)c->n_layers, LT_STATES_MAX_QUBITS);

@@ -8,10 +8,13 @@
 #include "qkernel/loops/loops.h"
 #include "qkernel/rows/states.h"
 
-/* Transfer matrices take over from states at this many qubits where no timing is stored: measured
-   with AVX-512, where both take the same time between 9 and 10 qubits (docs/guide-kernels.md), and on an H200 in
-   float64; its float32 states are faster by a qubit (docs/performance.md). */
-enum { LT_TRANSFER_FROM_QUBITS = 10, LT_TRANSFER_FROM_ON_GPU = 12 };
+/* On a GPU transfer matrices take over from states at this many qubits where no timing is stored: measured on an H200 in
+   float64; its float32 states are faster by a qubit (docs/performance.md). On the CPU costs decide (cost.h). */
+enum { LT_TRANSFER_FROM_ON_GPU = 12 };
+
+/* What timings say, where some are stored: for few rows and for many. */
+enum { LT_FEW_ROWS = 88 };
+typedef struct lt_stored_choices { lt_gram_method few, many; } lt_stored_choices; /* LT_GRAM_AUTO: nothing */
 
 typedef struct lt_gram_plan {
     lt_gram_method method;
@@ -54,8 +57,9 @@ typedef struct lt_plan_request {
     int64_t n, m;                  /* m = n without Y */
     bool    cross;
     int64_t free_bytes, total_bytes; /* of the device; free counts what the handle already holds */
-    int     transfer_from;         /* qubits */
+    int     transfer_from;         /* qubits, on devices that decide by them; 0 = by costs */
     const char *transfer_reason;   /* "built in", "stored timings" */
+    lt_stored_choices stored;
     bool    learned;               /* opt's tiles come from earlier runs */
     lt_large_matrix large;
     bool    real_part;             /* as in the plan */

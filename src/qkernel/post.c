@@ -8,7 +8,7 @@
 
 static const double smallest = 1e-12; /* a diagonal below counts as this */
 
-static double root(double k) { return sqrt(fmax(k, smallest)); }
+double lt_post_root(double k) { return sqrt(fmax(k, smallest)); }
 
 static double load(const lt_gram_out *o, int64_t at) { return o->f32 ? (double)((const float *)o->K)[at] : ((const double *)o->K)[at]; }
 static void store(const lt_gram_out *o, int64_t at, double v)
@@ -44,7 +44,7 @@ lt_status lt_post_normalize(const lt_gram_out *out, lt_pool *pool, double jitter
 {
     for (int64_t r = 0; r < out->n_columns; r++) {
         double d = load(out, row_start(out, r) + r);
-        roots[r] = root(jitter > 0 ? d + jitter : d);
+        roots[r] = lt_post_root(jitter > 0 ? d + jitter : d);
     }
     work w = { out, roots, roots, true };
     return lt_pool_run(pool, out->n_columns, divide_row, &w);
@@ -52,8 +52,8 @@ lt_status lt_post_normalize(const lt_gram_out *out, lt_pool *pool, double jitter
 
 lt_status lt_post_normalize_cross(const lt_gram_out *out, lt_pool *pool, int64_t n, double *left, double *right)
 {
-    for (int64_t i = 0; i < n; i++) left[i] = root(left[i]);
-    for (int64_t j = 0; j < out->n_columns; j++) right[j] = root(right[j]);
+    for (int64_t i = 0; i < n; i++) left[i] = lt_post_root(left[i]);
+    for (int64_t j = 0; j < out->n_columns; j++) right[j] = lt_post_root(right[j]);
     work w = { out, left, right, false };
     return lt_pool_run(pool, n, divide_row, &w);
 }

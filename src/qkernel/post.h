@@ -5,6 +5,8 @@
 #include "base/pool.h"
 #include "qkernel/tiles.h"
 
+/* What a diagonal entry counts as when rows and columns are divided. */
+double    lt_post_root(double k);
 /* roots: n_columns numbers of workspace. */
 lt_status lt_post_normalize(const lt_gram_out *out, lt_pool *pool, double jitter, double *roots);
 /* left (n) and right (n_columns): k(x,x) and k(y,y); overwritten by their roots. */

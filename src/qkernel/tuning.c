@@ -10,34 +10,42 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where either method may win, and rows enough for the winner not to depend on their number. */
+/* Where either method may win: rows enough for the winner not to depend on their number, and few rows, for which states cost as much as their overlaps. */
 typedef struct range { int64_t rows; int first_qubits, last_qubits; } range;
-static const range on_cpu = { 192, 7, 12 }, on_gpu = { 4096, 9, 14 };
+static const range on_cpu = { 192, 7, 12 }, few_on_cpu = { 40, 7, 12 }, on_gpu = { 4096, 9, 14 };
 static const int shape_qubits[] = { 6, 8, 10, 12, 14, 16 };
 enum { MOST_QUBITS = 16 };
 
 static const lt_gram_method candidates[] = { LT_GRAM_STATES, LT_GRAM_TRANSFER };
 
-static void name_problem(int q, lt_gram_float type, char *text, size_t bytes)
+static void name_problem(int q, lt_gram_float type, bool few, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "gram re-embedded layers=2 %s q=%d", lt_gram_float_name(lt_gram_timed_as(type)), q);
+    snprintf(text, bytes, "gram re-embedded layers=2 %s q=%d%s", lt_gram_float_name(lt_gram_timed_as(type)), q, few ? " few rows" : "");
 }
 
-bool lt_gram_stored_choice(lt_device *dev, int q, lt_gram_float type, lt_gram_method *method)
+static lt_gram_method look_up(lt_tuner *tuner, int q, lt_gram_float type, bool few)
 {
     char problem[96];
-    lt_tuner *tuner;
     lt_tune_entry entry;
-    bool found = false;
-    if (q < LT_MIN(on_cpu.first_qubits, on_gpu.first_qubits) || q > LT_MAX(on_cpu.last_qubits, on_gpu.last_qubits)) return false;
+    name_problem(q, type, few, problem, sizeof problem);
+    if (!lt_tuner_lookup(tuner, problem, &entry)) return LT_GRAM_AUTO;
+    for (size_t i = 0; i < LT_LEN(candidates); i++)
+        if (!strcmp(entry.choice, lt_gram_method_name(candidates[i]))) return candidates[i];
+    return LT_GRAM_AUTO;
+}
+
+lt_stored_choices lt_gram_stored_choice(lt_device *dev, int q, lt_gram_float type)
+{
+    lt_stored_choices c = { LT_GRAM_AUTO, LT_GRAM_AUTO };
+    lt_tuner *tuner;
+    if (q < LT_MIN(on_cpu.first_qubits, on_gpu.first_qubits) || q > LT_MAX(on_cpu.last_qubits, on_gpu.last_qubits)) return c;
     /* A cache folder that cannot be read costs a tuned choice, not the result. */
-    if (lt_tuner_open(dev, LT_TUNE_ESTIMATE, NULL, &tuner)) return false;
-    name_problem(q, type, problem, sizeof problem);
-    if (lt_tuner_lookup(tuner, problem, &entry))
-        for (size_t i = 0; i < LT_LEN(candidates) && !found; i++)
-            if ((found = !strcmp(entry.choice, lt_gram_method_name(candidates[i])))) *method = candidates[i];
+    if (lt_tuner_open(dev, LT_TUNE_ESTIMATE, NULL, &tuner)) return c;
+    c.many = look_up(tuner, q, type, false);
+    /* A GPU is timed with many rows only. */
+    c.few = lt_device_has(dev, LT_DEVICE_OWN_MEMORY) ? c.many : look_up(tuner, q, type, true);
     lt_tuner_destroy(tuner);
-    return found;
+    return c;
 }
 
 /* ---- measuring ---- */
@@ -69,8 +77,19 @@ static lt_status choose(lt_tuner *tuner, lt_device *dev, int q, lt_gram_float ty
         names[i] = lt_gram_method_name(candidates[i]);
         LT_TRY(lt_gram_create(dev, &opt, &(lt_weights){ weights, 2, q }, &t->gram[i]));
     }
-    name_problem(q, type, problem, sizeof problem);
+    name_problem(q, type, t->x.n == few_on_cpu.rows, problem, sizeof problem);
     return lt_tuner_choose(tuner, problem, (int)LT_LEN(candidates), names, run_candidate, t, &choice);
+}
+
+static lt_status tune_methods(lt_device *dev, lt_tuner *tuner, const range *r, lt_gram_float type, const double *x, const double *weights, double *K)
+{
+    lt_status s = LT_OK;
+    for (int q = r->first_qubits; !s && q <= r->last_qubits; q++) {
+        trial t = { .x = { .data = x, .dtype = LT_F64, .n = r->rows }, .K = K };
+        s = choose(tuner, dev, q, type, &t, weights);
+        for (size_t i = 0; i < LT_LEN(t.gram); i++) lt_gram_destroy(t.gram[i]);
+    }
+    return s;
 }
 
 /* Shapes first: methods are timed with the best of them. x: rows of MOST_QUBITS columns, or fewer. */
@@ -80,11 +99,8 @@ static lt_status tune_type(lt_device *dev, lt_tuner *tuner, const range *r, bool
     lt_rows rows = { .data = x, .dtype = LT_F64, .n = r->rows };
     lt_status s = LT_OK;
     for (size_t i = 0; gpu && !s && i < LT_LEN(shape_qubits); i++) s = lt_gram_tune_shapes(dev, tuner, shape_qubits[i], type, &rows, weights);
-    for (int q = r->first_qubits; !s && q <= r->last_qubits; q++) {
-        trial t = { .x = rows, .K = K };
-        s = choose(tuner, dev, q, type, &t, weights);
-        for (size_t i = 0; i < LT_LEN(t.gram); i++) lt_gram_destroy(t.gram[i]);
-    }
+    if (!s) s = tune_methods(dev, tuner, r, type, x, weights, K);
+    if (!s && !gpu) s = tune_methods(dev, tuner, &few_on_cpu, type, x, weights, K);
     return s;
 }
 

@@ -6,6 +6,7 @@
 #include "base/status.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { N_COLOURS = 255, MAX_EXTENT = 4096, N_ANCHORS = 9 };
 
@@ -93,27 +94,32 @@ static void draw_scale(lt_markup *m, double low, double high, double top, double
     lt_markup_raw(m, "</text>\n");
 }
 
-/* Names in the middle of equal shares of the axis. */
-static void name_ticks(lt_axis *a, int n, const char *const *names)
+/* Names in the middle of equal shares of the axis; long ones are cut with dots. */
+static void name_ticks(lt_axis *a, int n, const char *const *names, int most)
 {
     a->n_ticks = LT_MIN(n, LT_AXIS_MAX_TICKS);
     for (int i = 0; i < a->n_ticks; i++) {
+        const char *name = names[i] ? names[i] : "";
+        bool whole = (int)strlen(name) <= most;
         a->tick[i] = a->low + (a->high - a->low) * (i + 0.5) / n;
-        snprintf(a->label[i], sizeof a->label[i], "%s", names[i] ? names[i] : "");
+        snprintf(a->label[i], sizeof a->label[i], "%.*s%s", whole ? most : most - 3, name, whole ? "" : "...");
     }
 }
+
+enum { NAMES_LEFT = 176, X_NAME = 36, Y_NAME = 22, NAME_HEIGHT = 18 }; /* room for names of rows, in the drawing and in characters */
 
 static void draw_map(lt_markup *m, const lt_heatmap *h, const uint8_t *pixels, double low, double high)
 {
     uint8_t palette[768];
     make_palette(h->diverging, palette);
-    const double width = 520 - LT_FIGURE_LEFT, top = LT_FIGURE_TOP;
-    double height = LT_MIN(LT_MAX(width * (double)h->rows / (double)h->columns, 60), 480), bottom = top + height;
-    lt_axis x = lt_axis_make(0, (double)h->columns, false, LT_FIGURE_LEFT, 520, 5);
+    const int left = h->n_y_names ? NAMES_LEFT : LT_FIGURE_LEFT;
+    const double width = 520 - left, top = LT_FIGURE_TOP;
+    double height = LT_MIN(LT_MAX(LT_MAX(width * (double)h->rows / (double)h->columns, 60), NAME_HEIGHT * h->n_y_names), 480), bottom = top + height;
+    lt_axis x = lt_axis_make(0, (double)h->columns, false, left, 520, 5);
     lt_axis y = lt_axis_make(0, (double)h->rows, false, top, bottom, 5); /* row 0 on top, as in print */
     lt_figure_svg_begin(m, bottom + LT_FIGURE_BOTTOM, h->title);
     char place[120];
-    snprintf(place, sizeof place, "class=\"pixels\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"", LT_FIGURE_LEFT, (int)top,
+    snprintf(place, sizeof place, "class=\"pixels\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"", left, (int)top,
              (int)width, (int)height);
     put_image(m, place, pixels, h->columns, h->rows, palette);
     for (int i = 0; i < 2; i++) {         /* the ends of the data, not the round numbers beyond */
@@ -122,7 +128,8 @@ static void draw_map(lt_markup *m, const lt_heatmap *h, const uint8_t *pixels, d
         a->high = (double)(i ? h->rows : h->columns);
         while (a->n_ticks && a->tick[a->n_ticks - 1] > a->high) a->n_ticks--;
     }
-    if (h->n_x_names) name_ticks(&x, h->n_x_names, h->x_names);
+    if (h->n_x_names) name_ticks(&x, h->n_x_names, h->x_names, X_NAME);
+    if (h->n_y_names) name_ticks(&y, h->n_y_names, h->y_names, Y_NAME);
     if (h->bare_rows) y.n_ticks = 0;
     lt_axis below = y;                    /* lt_figure_axes draws the x axis at y.from */
     below.from = bottom;
@@ -144,6 +151,8 @@ void lt_heatmap_defaults_into(lt_heatmap *out)
 static lt_status take_map(const lt_heatmap *from, lt_heatmap *h)
 {
     LT_TRY(LT_TAKE(lt_heatmap, from, h));
+    if (h->n_y_names && (h->n_y_names != h->rows || h->n_y_names > LT_AXIS_MAX_TICKS || !h->y_names))
+        return LT_FAIL(LT_ERR_ARGUMENT, "heat map of %lld rows with %d names of rows, expected as many, and at most %d", (long long)h->rows, h->n_y_names, LT_AXIS_MAX_TICKS);
     if (h->values && h->rows >= 1 && h->columns >= 1 && h->rows <= MAX_EXTENT && h->columns <= MAX_EXTENT) return LT_OK;
     return LT_FAIL(LT_ERR_ARGUMENT, "heat map of %lld x %lld values, expected 1..%d each", (long long)h->rows, (long long)h->columns, MAX_EXTENT);
 }

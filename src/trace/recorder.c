@@ -27,9 +27,10 @@ static _Atomic uint32_t epoch_now = 1;  /* the recording that reports show */
 static pthread_key_t  exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
-/* Initial-exec: a fixed offset from the thread pointer instead of a call per access. */
-static _Thread_local lt_trace_thread *mine __attribute__((tls_model("initial-exec")));
-static _Thread_local char my_label[LT_TRACE_LABEL] __attribute__((tls_model("initial-exec")));
+/* Not initial-exec, which spares a call per access: one such variable makes all of the library's need room that a process has little of, and loading
+   it after other libraries (qiskit-aer with PennyLane) would fail (decision 276). */
+static _Thread_local lt_trace_thread *mine;
+static _Thread_local char my_label[LT_TRACE_LABEL];
 
 void lt_trace_lock(void) { pthread_mutex_lock(&registry.lock); }
 void lt_trace_unlock(void) { pthread_mutex_unlock(&registry.lock); }

@@ -80,6 +80,28 @@ printf 'include "stdgates.inc"; input array[float[64], 4] x; qubit q; rx(x[0]/(1
 bad "x[0]/(1 - 1)" --circuit "$work/z.qasm"
 printf 'include "stdgates.inc"; input float[64] x0; qubit q; rx(x0) q;' >"$work/f.qasm"
 bad "X has 4 columns, and the circuit has 1 features" --circuit "$work/f.qasm"
+# What a circuit from a file may not hold, by line and column; what an angle may not be, by row too
+while IFS='|' read -r said text; do
+    printf 'OPENQASM 3.0;\ninclude "stdgates.inc";\nqubit[2] q;\ninput array[float[64], 4] x;\n%s\n' "$text" >"$work/bad.qasm"
+    bad "$said" --circuit "$work/bad.qasm"
+done <<'QASM'
+line 5, column 1: reset: reset is not a unitary gate|reset q[1];
+line 5, column 8: if: classical control|bit c; if (c) { x q[0]; }
+line 5, column 1: while: classical control|while (true) { x q[0]; }
+line 5, column 11: unknown gate 'frob'|h q[0];   frob q[0];
+line 5, column 5: wire 2 of q, which has 2|x q[2];
+line 5, column 1: CX names wire 1 twice|cx q[1], q[1];
+line 5, column 1: 'cx' on 1 qubits, expected 2|cx q[0];
+unknown gate 'a': a gate may use those defined before it|gate a r { a r; } a q[0];
+line 5, column 28: more than 1000000 gates|for int i in [0:1000000] { x q[0]; }
+line 5, column 5: 1/0 is infinite|rx(1/0) q[0];
+line 5, column 8: x[0]/(pi - pi) is infinite for row 0|rx(x[0]/(pi-pi)) q[0];
+line 5, column 4: ln(x[0] - x[0]) is infinite for row 0|rx(ln(x[0]-x[0])) q[0];
+line 5, column 4: sqrt(-1 - x[0]**2) is not a number for row 0|rx(sqrt(-1-x[0]**2)) q[0];
+line 5, column 6: index 4 of x, which has 4 elements|rx(x[4]) q[0];
+QASM
+printf 'include "stdgates.inc"; input array[float[64], 4] x; input float[64] w0; qubit q; rx(x[0]/w0) q;' >"$work/d.qasm"
+bad "has shape [2, 4, 3], expected [1]" --circuit "$work/d.qasm" --weights "$work/w.npy"
 
 # Training.
 t="train-kernel $x --labels $work/y.npy"

@@ -61,6 +61,15 @@ write(folder + "pickle.npy", (3,), [0, 0, 0], "|O", "q")
 write(folder + "bytes.npy", (90,), [ord(c) for v in y for c in name[v]], "|S3", "B")
 with open(folder + "bare.csv", "w") as f:
     for row, label in zip(x, y): f.write(",".join(map(repr, row)) + "," + name[label] + "\n")
+four = ["bear", "cat", "dog", "eel"]
+with open(folder + "four.csv", "w") as f:
+    f.write("kind,a,b,c,d,e\n")
+    for i in range(120): f.write(four[i % 4] + "," + ",".join(repr(random.gauss(3 if k == i % 4 else 0, 1)) for k in range(5)) + "\n")
+write(folder + "ones.npy", (120,), [1.0] * 120)
+write(folder + "w243.npy", (2, 4, 3), [0.1 * k for k in range(24)])
+write(folder + "values.npy", (90,), [row[0] + 0.3 * row[1] for row in x])
+write(folder + "z.npy", (90, 3), [random.random() for _ in range(270)])
+write(folder + "skew.npy", (90, 90), [1.0 if i // 90 == i % 90 else 0.5 if i == 7 else 0.0 for i in range(8100)])
 PYTHON
 python3 "$work/make.py" "$work" || fail "the inputs could not be made"
 
@@ -135,14 +144,84 @@ done
 # Features that never change are named; rows without any other are refused
 run 0 qsvm --x "$work/still.csv" --label-column animal --c 1; says out "2 of 8 features never change in the training rows and tell nothing: 'dead', 'off'"
 run 2 qsvm --x "$work/dead.npy" --labels "$work/y.npy" --model-out "$work/bad.qsvm"; says err "have the same features"
-# Other separators, and three classes: which, where, and how to go on
+# Other separators; three classes, of which one has two rows only
 run 0 qsvm --x "$work/semi.csv" --label-column animal --c 1 --json; holds 'r["classes"][1]["name"] == "dog" and r["features"] == 6'
-run 2 qsvm --x "$work/three.csv" --label-column animal; says err "3 classes, first met as 'cat' in row 0, 'cow' in row 88, 'dog' in row 1 (rows counted from 0): name two of them, as in --classes cat,cow"
+run 2 qsvm --x "$work/three.csv" --label-column animal; says err "class 'cow' has 1 training rows, too few for 3 folds"
 run 0 qsvm --x "$work/three.csv" --label-column animal --classes cat,dog --c 1; says out "2 rows of other classes are left out"
 run 0 qsvm --x "$work/three.csv" --label-column animal --classes cat,dog --c 1 --json; holds 'r["n_left_out"] == 2 and r["n_train"] + r["n_test"] == 88'
 run 2 qsvm --x "$work/y.csv" --label-column last; says err "has one column, that of the labels: no column of features is left"
 run 2 qsvm --x "$work/pickle.npy" --labels "$work/y.npy"; says err "holds Python objects"; says err "x.astype(float)"
 run 2 qsvm --x "$work/bytes.npy" --labels "$work/y.npy"; says err "holds texts, expected numbers"
+
+# Several classes one against one, by texts in a column, with probabilities and weights; kept, and back by their names
+run 0 qsvm --x "$work/four.csv" --label-column kind --re-embed --angle-scale 2 --probability --probability-out "$work/prob.csv" --decision-out "$work/pairs.csv" \
+    --model-out "$work/four.qsvm" --report "$work/four.html"
+says out "(4 classes: 'bear' 22, 'cat' 22, 'dog' 22, 'eel' 22)"; says out "6 machines"
+grep -q "taken for another" "$work/four.html" || fail "the report lacks the confusion"
+[ "$(head -n 1 "$work/prob.csv" | tr ',' '\n' | wc -l)" -eq 4 ] && [ "$(wc -l <"$work/prob.csv")" -eq 32 ] || fail "$last: probabilities"
+[ "$(head -n 1 "$work/pairs.csv" | tr ',' '\n' | wc -l)" -eq 6 ] || fail "$last: decisions of pairs"
+awk -F, '{ s = $1 + $2 + $3 + $4; if (s < 0.999999 || s > 1.000001) exit 1 }' "$work/prob.csv" || fail "probabilities do not sum to one"
+run 0 qsvm predict --model "$work/four.qsvm" --x "$work/four.csv" --label-column kind --out "$work/four-p.npy" --probability-out "$work/four-pr.npy" --json
+holds 'r["scores"]["accuracy"] > 0.8 and set(r["labels"]) == {"bear", "cat", "dog", "eel"} and len(r["confusion"]) == 4 and sum(r["predicted"]) == 120'
+run 0 qsvm predict --model "$work/four.qsvm" --x "$work/four.csv" --label-column kind --out "$work/four-p.csv"; says out "accuracy"
+[ "$(sort -u "$work/four-p.csv" | tr '\n' ' ')" = "bear cat dog eel " ] || fail "$last: $(head -n 2 "$work/four-p.csv")"
+run 0 qsvm --x "$work/four.csv" --label-column kind --classes dog,eel,cat --c 1 --json; holds 'r["n_left_out"] == 30 and [c["name"] for c in r["classes"]] == ["dog", "eel", "cat"] and r["machines"] == 3'
+run 0 qsvm --x "$work/four.csv" --label-column kind --class-weights dog=3,eel=0.5 --sample-weights "$work/ones.npy" --c 1 --json; holds 'r["quantum"]["solver"] == "smo"'
+run 2 qsvm --x "$work/four.csv" --label-column kind --class-weights cow=3; says err "--class-weights names 'cow', which is no class"
+run 2 qsvm --x "$work/four.csv" --label-column kind --class-weights dog; says err "expected NAME=W"
+run 2 qsvm --x "$work/four.csv" --label-column kind --tune-threshold; says err "two classes"
+run 2 qsvm --x "$work/four.csv" --label-column kind --sample-weights "$work/y.npy"; says err "90 labels, but there are 120 rows"
+run 2 qsvm --x "$work/four.csv" --label-column kind --sample-weights "$work/ones.npy" --solver libsvm; says err "without sample weights"
+run 2 qsvm predict --model "$work/m.qsvm" --x "$work/x.npy" --probability-out "$work/bad.npy"; says err "trained without --probability"
+# Any map or circuit for the kernel
+run 0 qsvm --x "$work/four.csv" --label-column kind --map 'zz(reps=1)' --qubits 3 --c 2 --json --model-out "$work/zz.qsvm"; holds 'r["map"] == "zz(reps=1)" and r["qubits"] == 3 and r["similarity"] == "fidelity"'
+run 0 qsvm predict --model "$work/zz.qsvm" --x "$work/four.csv" --label-column kind --out "$work/zz.csv"; says out "a map"
+run 0 qsvm --x "$work/four.csv" --label-column kind --map 'strong(reupload=true)' --qubits 4 --weights "$work/w243.npy" --c 2 --similarity projected --gamma 1 --json
+holds 'r["similarity"] == "projected"'
+cat >"$work/two.qasm" <<'QASM'
+OPENQASM 3.0;
+include "stdgates.inc";
+qubit[2] q;
+input array[float[64], 2] x;
+input float[64] w0;
+ry(x[0]) q[0]; ry(w0*x[1]) q[1]; cx q[0], q[1]; rz(x[0]*x[1]) q[1]; cx q[0], q[1]; ry(x[1]) q[0];
+QASM
+run 0 qsvm --x "$work/four.csv" --label-column kind --circuit "$work/two.qasm" --c 2 --model-out "$work/two.qsvm" --json; holds 'r["qubits"] == 2 and r["reduced"]'
+run 0 qsvm predict --model "$work/two.qsvm" --x "$work/four.csv" --label-column kind --out "$work/two.csv"; says out "a circuit"
+run 2 qsvm $in --map zz --embed angle; says err "about layers"
+run 2 qsvm $in --map zz --shots 100; says err "lathe gram --shots"
+run 2 qsvm $in --map zz --weights "$work/w.npy"; says err "8 weights, expected 0"
+run 2 qsvm $in --similarity projected; says err "there is none"
+run 2 qsvm $in --map zz --circuit "$work/two.qasm"; says err "both name a circuit"
+# Numbers, and one class
+run 0 qsvm --x "$work/x.npy" --labels "$work/values.npy" --task regress --epsilon 0.05 --re-embed --model-out "$work/r.qsvm" --report "$work/r2.html" --compare-rbf; says out "R2"
+run 0 qsvm predict --model "$work/r.qsvm" --x "$work/x.npy" --labels "$work/values.npy" --out "$work/v.npy" --json; holds 'r["scores"]["r2"] > 0.5 and len(r["values"]) == 90'
+run 0 qsvm --x "$work/x.npy" --labels "$work/values.npy" --task regress --json; holds 'r["task"] == "regress" and all("r2" in t for t in r["quantum"]["trials"])'
+run 0 qsvm --x "$work/x.npy" --task one-class --nu 0.2 --angle-scale 0.5 --model-out "$work/o.qsvm" --report "$work/o.html"; says out "like the training rows"
+run 0 qsvm predict --model "$work/o.qsvm" --x "$work/x.npy" --out "$work/o.csv"; says out "like the training rows"
+[ "$(sort -u "$work/o.csv" | tr '\n' ' ')" = "-1 1 " ] || fail "$last: $(head -n 2 "$work/o.csv")"
+run 2 qsvm --x "$work/data.csv" --label-column animal --task regress; says err "is 'cat', expected a number"
+run 2 qsvm $in --task one-class; says err "learns without labels"
+run 2 qsvm --x "$work/x.npy" --task one-class --c 1; says err "nu says"
+run 2 qsvm $in --task regress --probability; says err "probabilities are of classes"
+run 2 qsvm predict --model "$work/o.qsvm" --x "$work/x.npy" --labels "$work/y.npy" --out "$work/bad.csv"; says err "knows no labels"
+# A kernel computed before: the same machine as from its features
+run 0 gram --x "$work/z.npy" --map 'zz(reps=1)' --out "$work/K.npy"
+run 0 qsvm --kernel "$work/K.npy" --labels "$work/many.npy" --c 2 --model-out "$work/k.qsvm" --json; holds 'r["kernel_from"].endswith("K.npy") and r["n_test"] > 10'
+run 0 qsvm --x "$work/z.npy" --labels "$work/many.npy" --map 'zz(reps=1)' --range none --c 2 --json; cp "$work/out" "$work/x.json"
+run 0 qsvm --kernel "$work/K.npy" --labels "$work/many.npy" --c 2 --json
+holds 'abs(r["quantum"]["objective"] / json.load(open("'"$work"'/x.json"))["quantum"]["objective"] - 1) < 1e-9'
+holds 'r["quantum"]["test"]["accuracy"] == json.load(open("'"$work"'/x.json"))["quantum"]["test"]["accuracy"]'
+run 0 qsvm --kernel "$work/K.npy" --labels "$work/many.npy" --c 2 --folds 0 --test-kernel "$work/K.npy" --test-labels "$work/many.npy" --model-out "$work/k.qsvm" --json; holds 'r["n_test"] == 90'
+run 0 qsvm predict --model "$work/k.qsvm" --kernel "$work/K.npy" --out "$work/kp.npy"; says out "a kernel computed before"
+run 2 qsvm predict --model "$work/k.qsvm" --x "$work/x.npy" --out "$work/bad.npy"; says err "give --kernel, new rows by its 90 training rows"
+run 2 qsvm predict --model "$work/m.qsvm" --kernel "$work/K.npy" --out "$work/bad.npy"; says err "computes its kernel itself"
+run 2 qsvm --kernel "$work/x.npy" --labels "$work/y.npy"; says err "90 x 6, expected the kernel of rows with themselves"
+run 2 qsvm --kernel "$work/skew.npy" --labels "$work/y.npy"; says err "it must be symmetric"
+run 2 qsvm --kernel "$work/K.npy" --labels "$work/y.npy" --qubits 3; says err "computed already"
+run 2 qsvm --kernel "$work/K.npy" --labels "$work/y.npy" --embed angle; says err "computed already"
+run 2 qsvm --kernel "$work/K.npy" --x "$work/x.npy" --labels "$work/y.npy"; says err "leave --x"
+run 2 qsvm $in --test-kernel "$work/K.npy"; says err "goes with --kernel"
 
 # Columns go by their order, and their names are compared where both are known; the label's place does not matter
 mixed="column 2, labels not counted, is 'c', expected 'b' as in training"
@@ -159,7 +238,6 @@ run 2 qsvm $out; says err "--x"
 run 2 qsvm --x "$work/x.npy" $out; says err "which labels"
 run 2 qsvm --x "$work/x.npy" --labels "$work/short.npy" $out; says err "80 labels, but there are 90 rows"
 run 2 qsvm --x "$work/x.npy" --labels "$work/one.npy" $out; says err "all 90 labels are '3'"
-run 2 qsvm --x "$work/x.npy" --labels "$work/many.npy" $out; says err "--classes"
 run 2 qsvm --x "$work/x.npy" --labels "$work/many.npy" --classes 1,9 $out; says err "names '9', which is the label of no row"
 run 2 qsvm $in --classes 3 $out; says err "expected two names A,B"
 run 2 qsvm --x "$work/x.npy" --labels "$work/few.npy" $out; says err "too few for 3 folds"

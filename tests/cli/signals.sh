@@ -14,6 +14,8 @@ def write(path, n, m):
 write(sys.argv[1] + "/x.npy", 3000, 11)
 write(sys.argv[1] + "/w.npy", 3, 11)
 write(sys.argv[1] + "/small.npy", 20, 11)
+write(sys.argv[1] + "/wide.npy", 3000, 13)
+write(sys.argv[1] + "/wide-w.npy", 3, 13)
 PYTHON
 python3 "$work/make.py" "$work" || fail "the inputs could not be made"
 LATHE_THREADS=1
@@ -74,7 +76,7 @@ limited() { # limited OPTION VALUE ARGUMENTS…
 rm -f "$K"
 # shellcheck disable=SC2086
 {
-limited -t 1 $long; says err "lathe gram: the limit of processor time (ulimit -t) was reached"
+limited -t 1 gram --x "$work/wide.npy" --weights "$work/wide-w.npy" --re-embed --method states --device cpu --out $K; says err "lathe gram: the limit of processor time (ulimit -t) was reached"
 limited -f 100 $long; says err "K.npy: cannot reserve 72000128 bytes: File too large"
 }
 limited -f 1 solve example:A1 --quiet --report "$work/r.html"; says err "r.html: cannot write "; says err " bytes: File too large"
@@ -89,4 +91,34 @@ says err "lathe: standard output was closed"
 last="lathe solve into a closed pipe"
 [ "$(cat "$work/status")" = 1 ] || fail "$last: status $(cat "$work/status"), expected 1"
 grep -q "standard output" "$work/err" || fail "$last: no sentence"
+
+# Commands that cannot resume a dataset give it its name when it is whole, and leave nothing when a signal ends them.
+sed -n '/^metadata:/,/^YAML/p' "$(dirname "$0")/generate.sh" | grep -v '^YAML' >"$work/c.yaml"
+if "$lathe" generate --config "$work/c.yaml" --output "$work/a.h5" --total-samples 40 --quiet >"$work/out" 2>"$work/err"; then
+    mkdir "$work/d"
+    for i in 0 1; do run 0 generate --config "$work/c.yaml" --output "$work/s$i.h5" --total-samples 40 --shard $i/2 --quiet; done
+    for request in "merge --out $work/d/m.h5 $work/s0.h5 $work/s1.h5" "extract-features $work/a.h5 --output $work/d/m.h5 --quiet"; do
+        rm -f "$work/d/"*
+        # shellcheck disable=SC2086
+        run 0 $request
+        cp "$work/d/m.h5" "$work/whole.h5"
+        for signal in TERM HUP INT KILL TERM HUP INT KILL; do
+            rm -f "$work/d/"*
+            # shellcheck disable=SC2086
+            "$lathe" $request >"$work/out" 2>"$work/err" &
+            pid=$!
+            for _ in $(seq 500); do [ -e "$work/d/m.h5.lathe-next" ] || [ -e "$work/d/m.h5" ] && break; sleep 0.004; done
+            kill -$signal $pid 2>/dev/null
+            wait $pid 2>/dev/null
+            last="$request and SIG$signal"
+            [ ! -e "$work/d/m.h5" ] || cmp "$work/d/m.h5" "$work/whole.h5" || fail "$last: a dataset that is not whole has its name"
+            [ $signal = KILL ] || [ -z "$(ls "$work/d" | grep -v '^m.h5$')" ] || fail "$last: left $(ls "$work/d")"
+            rm -f "$work/d/m.h5"
+            # shellcheck disable=SC2086
+            run 0 $request
+            [ "$(ls "$work/d")" = m.h5 ] || fail "$last: the next run left $(ls "$work/d")"
+            cmp "$work/d/m.h5" "$work/whole.h5" || fail "$last: the next run made another file"
+        done
+    done
+fi
 finish

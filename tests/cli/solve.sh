@@ -167,9 +167,47 @@ run 0 solve "$work/rosen.lt" --check --json; is_json "$work/out"; says out '"des
 printf 'var f[2] = [1, 2]\nvar mu = 1\nminimize sum(abs(f)) + mu^2\n' >"$work/names.lt"
 run 0 solve "$work/names.lt" --quiet --out "$work/names.npz"
 if command -v python3 >/dev/null 2>&1 && python3 -c 'import numpy' 2>/dev/null; then
-    python3 -c 'import numpy, sys; d = numpy.load(sys.argv[1]); sys.exit(sorted(d.files) != ["f", "f_", "mu", "mu_"] or d["f"].shape != (2,))' \
+    python3 -c 'import numpy, sys; d = numpy.load(sys.argv[1]); sys.exit(sorted(d.files) != ["H", "f", "f_", "mu", "mu_"] or d["f"].shape != (2,))' \
         "$work/names.npz" || fail "$last: variables called f and mu"
 fi
+
+# A start from the result of another run: x, mu, H and multipliers, from JSON or .npz; what does not fit is named
+run 0 solve "$work/rosen.lt" --json; cp "$work/out" "$work/r.json"
+run 0 solve "$work/rosen.lt" --quiet --out "$work/r.npz"
+for result in r.json r.npz; do
+    run 0 solve "$work/rosen.lt" --x0 "$work/$result"; says out "Start: x, mu = 1, H, multipliers of"; says out "$result"
+    run 0 solve "$work/rosen.lt" --x0 "$work/$result" --set mu0=0.5; says out "Start: x, H, multipliers of"
+    run 0 solve "$work/rosen.lt" --x0 "$work/$result" --json; near final.f 0.0857864376269 1e-7; near iters 0 2
+    run 2 solve example:B2 --x0 "$work/$result"; says err "$result is the result of another problem"
+    head -c 500 "$work/$result" >"$work/cut.${result#r.}"
+    run 2 solve "$work/rosen.lt" --x0 "$work/cut.${result#r.}"; says err "cut.${result#r.}"; silent out
+done
+run 0 solve "$work/names.lt" --x0 "$work/names.npz" --json; near iters 0 2
+run 2 solve "$work/rosen.lt" --check-gradients --x0 "$work/r.json"; says err "expected packed variables"
+run 2 solve "$work/rosen.lt" --x0 "$work/none.json"; says err "none.json"
+
+# Without a feasible point: what cannot hold together, by name
+printf 'var x[2] = 1\nminimize sum(x^2)\nsubject to\n  wide: x[0] + x[1] <= 100\n  low: x[0] + x[1] >= 4\n  x[0] + 0*x[1] <= 1.5\n  up: x[0] + 2*x[1] <= 3\n' >"$work/none.lt"
+run 1 solve "$work/none.lt" --report "$work/none.html"; says out "these constraints cannot hold together"; says out "  low  "; says out "  up  "; grep -q wide "$work/out" && fail "$last: wide is named"
+grep -q "cannot hold together" "$work/none.html" || fail "$last: the report names no conflict"
+run 1 solve "$work/none.lt" --json; is_json "$work/out"; says out '"conflict"'; says out '"weight"'
+
+# Bounds: kept where they are declared, moved starts are said, contradictions named
+printf 'var x[2] in [0.1, [0.5, inf]] = 3\nminimize x[0]*log(x[0]) - x[0] + (x[1] + 1)^2\nsubject to\n  side: x[0] + x[1] <= 9\n' >"$work/in.lt"
+run 0 solve "$work/in.lt"; says out "1 of 2 variables of the start were outside"; says out "# of bounds, which are kept"; says out "  x[1] "
+run 0 solve "$work/in.lt" --json; is_json "$work/out"; near start_moved 1 0; says out '"bound_multipliers"'
+run 0 solve "$work/in.lt" --json --set honor_bounds=false; near start_moved 0 0
+run 0 solve "$work/rosen.lt" --json --set honor_bounds=true; near best.f 0.0857864376269 1e-9; near problem.p 2 0; near start_moved 2 0
+printf 'var x[2] = 1\nminimize sum(x)\nsubject to\n lo: x[1] in [2, 3]\n x[1] in [0, 1]\n' >"$work/gap.lt"
+run 2 solve "$work/gap.lt"; says err "gap.lt:5: "; says err "bounds of x, element 1, contradict each other: at least 2 and at most 1"; silent out
+printf 'var x[2] in [2, [3, nan]] = 1\nminimize sum(x)\n' >"$work/gap.lt"
+run 2 solve "$work/gap.lt"; says err "gap.lt:1:"; says err "not a number"
+
+# Resumed with other options: which, and what they were
+run 0 solve "$work/rosen.lt" --quiet --checkpoint "$work/o.ckpt" --set max_iterations=3
+run 0 solve "$work/rosen.lt" --resume "$work/o.ckpt" --set max_iterations=9; says out "max_iterations: 9, was 3"
+run 0 solve "$work/rosen.lt" --resume "$work/o.ckpt" --set max_iterations=9 --json; is_json "$work/out"; says out '"was": "3"'; says out '"now": "9"'
+run 2 solve "$work/rosen.lt" --resume "$work/o.ckpt" --set lbfgs_pairs=4; says err "made with lbfgs_pairs 0, this run has 4"; silent out
 
 # Ctrl-C: the table's end, a checkpoint, status 130; the record in JSON
 "$lathe" solve example:A2full --checkpoint "$work/stop.ckpt" >"$work/out" 2>"$work/err" & pid=$!

@@ -126,6 +126,17 @@ for wait in 0 0.01 0.02 0.03 0.05 0.08; do
     run 0 validate "$d"; says out "8 done"
 done
 
+# A dataset is read through a link to it, and through a link in its path
+mkdir "$work/elsewhere"
+ln -s ../d/d.h5 "$work/elsewhere/link.h5"
+ln -s d "$work/way"
+for name in "$work/elsewhere/link.h5" "$work/way/d.h5"; do
+    run 0 validate "$name"; says out "8 done"
+    run 0 info "$name"; says out "$name"
+    run 0 table "$name" --csv "$work/t.csv"
+    run 0 replay "$name" --index 1
+done
+
 # Not plain files: refused before anything is made, or written through
 ln -s d.h5 "$work/d/link.h5"
 ln -s nothing.h5 "$work/d/dangling.h5"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Datasets made by several ranks: equal to one process, byte for byte, also after kills and with another number of ranks; bad input is one sentence.
-# generate.sh FLAVOUR LATHE. SPDX-License-Identifier: BSD-3-Clause
+# generate.sh FLAVOUR LATHE [KILLS]. SPDX-License-Identifier: BSD-3-Clause
 set -u
-FLAVOUR=$1 lathe=$2
+FLAVOUR=$1 lathe=$2 KILLS=${3:-2}
 . "$(dirname "$0")/mpirun.sh"
 "$lathe" doctor | grep -q "^ok       $FLAVOUR" || skip "lathe was built without $FLAVOUR"
 "$lathe" doctor | grep -q '^ok       hdf5' && "$lathe" doctor | grep -q '^ok       yaml' || skip "built without HDF5 or YAML"
@@ -47,29 +47,44 @@ equal "$work/r.h5" "more ranks than rows"
 
 # pids N: the processes of ranks that write OUTPUT, when there are N.
 pids() { for _ in $(seq 200); do list=$(pgrep -f "^$lathe generate .*$work/k.h5" | head -n "$1"); [ "$(echo "$list" | wc -w)" = "$1" ] && break; sleep 0.05; done; echo $list; }
-begin() { # starts ranks in the background, waits until rows are in the journal
-    under 100 3 $generate --output "$work/k.h5" "$@" > "$work/out" 2>&1 &
+begin() { # starts ranks in the background, waits until rows are in the journal: begin N OPTIONS
+    n=$1
+    shift
+    under 100 $n $generate --output "$work/k.h5" "$@" > "$work/out" 2>&1 &
     pid=$!
-    list=$(pids 3)
+    list=$(pids $n)
     for _ in $(seq 400); do [ -n "$(find "$work" -name k.h5.journal -size +64k)" ] && break; kill -0 $pid 2>/dev/null || break; sleep 0.02; done
 }
+# ended WHAT: all ranks have ended, soon, and the launcher not with 0.
+ended() {
+    ranks_ended $list || fail "$1: a rank outlives the one that was killed"
+    launcher_ended $pid && fail "$1: status 0"
+}
 
-# A rank is killed, then another after a resume; what was finished stays, and one process ends it.
+# Ranks are killed, rank 0 too, each run resumed with another number of them; what was finished stays, and two ranks end it.
 config 300
 $generate --output "$work/one.h5" > /dev/null || fail "one process, 300 rows"
-begin
-set -- $list; kill -9 "$3" 2>/dev/null
-wait $pid && fail "a killed rank: status 0"
-"$lathe" info "$work/k.h5" > "$work/info" 2>&1 || { fail "a killed rank: the file cannot be read"; cat "$work/info"; }
-begin --resume
-set -- $list; kill -9 "$1" 2>/dev/null
-wait $pid && fail "a killed rank, resumed: status 0"
-under 100 2 $generate --output "$work/k.h5" --resume > "$work/out" 2>&1 || { fail "resumed with 2 ranks: status $?"; cat "$work/out"; }
-equal "$work/k.h5" "killed twice, resumed with other numbers of ranks"
+killed=0 resume=
+for round in $(seq $((4 * KILLS))); do
+    [ $killed -lt $KILLS ] || break
+    begin $((2 + killed % 3)) $resume
+    set -- $list
+    [ $# -gt 0 ] || { fail "no ranks to kill"; break; }
+    shift $(((killed * 5 + 1) % $#))
+    kill -9 "$1" 2>/dev/null || { wait $pid; [ ! -e "$work/k.h5.journal" ] && { equal "$work/k.h5" "ended before the kill"; rm -f "$work/k.h5"; resume=; }; continue; }
+    killed=$((killed + 1)) resume=--resume
+    ended "kill $killed"
+    "$lathe" info "$work/k.h5" > "$work/info" 2>&1 || { fail "kill $killed: the file cannot be read"; cat "$work/info"; }
+    if [ ! -e "$work/k.h5.journal" ]; then equal "$work/k.h5" "kill $killed came too late"; rm -f "$work/k.h5"; resume=; fi
+done
+[ $killed -ge $KILLS ] || fail "$killed of $KILLS kills"
+echo "$killed ranks were killed"
+under 100 2 $generate --output "$work/k.h5" $resume > "$work/out" 2>&1 || { fail "resumed with 2 ranks: status $?"; cat "$work/out"; }
+equal "$work/k.h5" "killed $killed times, resumed with other numbers of ranks"
 
 # The time limit of a batch system: SIGTERM to all, operators at hand are finished, status 0.
 rm -f "$work/k.h5"
-begin --requeue
+begin 3 --requeue
 for p in $list; do kill -TERM "$p" 2>/dev/null; done
 wait $pid || { fail "--requeue: status $?"; cat "$work/out"; }
 grep -q 'resume me: [0-9]* of 300 operators are done' "$work/out" || { fail "--requeue: it does not say so"; cat "$work/out"; }
@@ -91,7 +106,7 @@ refused 2 'rank 1 (process .*): .*gone.yaml' $(launcher -n 1) $generate --output
 refused 2 'rank 1 has not the same subcommand as rank 0' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 "$lathe" solve example:A1
 refused 2 'no-such-option' $(launcher -n 3) $generate --no-such-option
 refused 2 'engine.watchdog is on, which ranks do not have' $(launcher -n 2) $generate --output "$work/q.h5" --watchdog on
-refused 1 'solve does not share its work between ranks' $(launcher -n 2) "$lathe" solve example:A1
+refused 1 'solve does not share its work between ranks: give --starts or --sweep' $(launcher -n 2) "$lathe" solve example:A1
 refused 1 'demo does not share its work between ranks' $(launcher -n 2) "$lathe" demo --report "$work/q.h5"
 [ ! -e "$work/q.h5" ] || fail "a refused run left a file"
 exit $failed

@@ -34,6 +34,26 @@ ranks_live() {
     return 1
 }
 
+# lives PID: a zombie, whose launcher hangs, has ended.
+lives() { [ -n "$(tr -d '\0' 2>/dev/null < "/proc/$1/cmdline")" ]; }
+
+# ranks_ended PID...: all have ended within 20 s; those that have not are killed.
+ranks_ended() {
+    for p in "$@"; do for _ in $(seq 400); do lives "$p" || break; sleep 0.05; done; done
+    outlived=0
+    for p in "$@"; do ! lives "$p" || { outlived=1; echo "process $p lives:"; tr '\0' ' ' < "/proc/$p/cmdline"; cat "/proc/$p/wchan" 2>/dev/null; kill -9 "$p"; }; done
+    return $outlived
+}
+
+# launcher_ended PID: waits for mpirun, which is killed if it goes on for 12 s; its status.
+launcher_ended() {
+    (sleep 12; kill -9 "$1" 2>/dev/null) & guard=$!
+    wait "$1"
+    status=$?
+    kill $guard 2>/dev/null
+    return $status
+}
+
 # aborted SECONDS N COMMAND...: under() for a run that ends by MPI_Abort. mpirun of Open MPI 4.1.4 now and then crashes, or waits for
 # ever in PMIx_server_finalize, once it has ended every rank. So the ranks are judged: 124 where one outlives the deadline, else 1; a
 # launcher without a rank for 10 s, before the first or after the last, is killed.

@@ -29,8 +29,16 @@ rm "$work/a b.h5.journal"
 play 0 || fail "done: status $?"
 [ ! -e "$work/requeued" ] || fail "a finished job was queued again"
 
+# A matrix: its table of tiles says whether work is left.
+"$lathe" cluster sbatch -- gram --x X.npy --weights W.npy --out="$work/K.npy" > "$work/job" || fail "gram: status $?"
+touch "$work/K.npy.part.tiles"
+play 0 && grep -qx 'requeue 77' "$work/requeued" && grep -qx -- --resume "$work/arguments" || fail "tiles are left, and the job was not queued again"
+rm "$work/K.npy.part.tiles"
+play 0 && [ ! -e "$work/requeued" ] || fail "a finished matrix was queued again"
+
 refused() { "$lathe" cluster sbatch "${@:2}" > "$work/out" 2>&1; [ $? = 2 ] && grep -q -- "$1" "$work/out" || { fail "$1"; cat "$work/out"; }; }
-refused "give --output" -- generate --config c.yaml
-refused "does not share its work" -- gram --x X.npy
+refused "give --output FILE" -- generate --config c.yaml
+refused "give --out FILE" -- gram --x X.npy
+refused "cannot be ended and resumed on ranks" -- solve p.lt --starts 9
 refused "expected letters" --name 'a b' -- generate --output k.h5
 exit $failed

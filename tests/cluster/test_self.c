@@ -69,4 +69,29 @@ LT_TEST(srun_without_mpi_is_refused)
     unsetenv("SLURM_STEP_NUM_TASKS");
     unsetenv("SLURM_PROCID");
 }
+
+/* ---- lt_cluster_map ------------------------------------------------------------------------------------------------------------------------ */
+
+static lt_status square(void *ctx, int64_t unit, void *row)
+{
+    if (unit == *(const int64_t *)ctx) return LT_FAIL(LT_ERR_NUMERIC, "unit %d has no square", (int)unit);
+    *(int64_t *)row += unit * unit; /* rows begin as zeros */
+    return LT_OK;
+}
+
+LT_TEST(units_fill_a_row_each_on_any_number_of_threads)
+{
+    static int64_t rows[1000];
+    int64_t none = -1, bad = 600;
+    for (int threads = 0; threads < 6; threads++) {
+        memset(rows, 1, sizeof rows);
+        LT_CHECK_OK(lt_cluster_map(NULL, 1000, sizeof *rows, square, &none, threads, NULL, rows));
+        for (int64_t i = 0; i < 1000; i++) LT_CHECK(rows[i] == i * i);
+        LT_CHECK_FAILS(lt_cluster_map(NULL, 1000, sizeof *rows, square, &bad, threads, NULL, rows), LT_ERR_NUMERIC, "unit 600 has no square");
+    }
+    volatile int stop = 1;
+    LT_CHECK(lt_cluster_map(NULL, 1000, sizeof *rows, square, &none, 2, &stop, rows) == LT_ERR_CANCELLED);
+    LT_CHECK_FAILS(lt_cluster_map(NULL, 0, sizeof *rows, square, &none, 2, NULL, rows), LT_ERR_ARGUMENT, "no units");
+    LT_CHECK_FAILS(lt_cluster_map(NULL, 5, sizeof *rows, square, &none, 2, NULL, NULL), LT_ERR_ARGUMENT, "rows is NULL");
+}
 LT_TEST_MAIN()

@@ -1,9 +1,10 @@
 /* Fuzz target: dataset files whose structure is anything: arrays of any type, rank, extent, layout and values in the place of any of ours, links
    that lead elsewhere, attributes of any kind. Every reader answers with numbers or a sentence. SPDX-License-Identifier: BSD-3-Clause
 
-   Each record of eight bytes is one change, made through the HDF5 library in a file in memory. Both sides of the reader run in this process
-   (jail_here.c, decision 231), so nothing is forked and all of ours is instrumented. What the HDF5 library itself does with bytes that no library wrote is
-   fuzz_hdf5_bytes's question: it crashes there, and the jail is for that. */
+   Each record of eight bytes is one change, made through the HDF5 library in a file that is an image in memory. Both sides of the reader run in this
+   process (jail_here.c, decision 231), and where the jailed side opens the file it gets this image once more (--wrap): nothing is forked, written or
+   parsed twice, and all of ours is instrumented. What the HDF5 library itself does with bytes that no library wrote is fuzz_hdf5_bytes's question: it
+   crashes there, and the jail is for that. */
 #include "good_dataset.h"
 
 #define H5_USE_110_API 1
@@ -16,6 +17,23 @@ enum { RECORD = 8, MOST_CHANGES = 6 };
 /* The HDF5 library forgets some of its own memory when it fails. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:libhdf5"; }
+
+static hid_t image = -1;    /* the file that the reader gets */
+static FILE *stands_in;     /* a file with a signature under its name, so that there is something to open */
+
+hid_t __wrap_H5Fopen(const char *name, unsigned flags, hid_t access);
+hid_t __real_H5Fopen(const char *name, unsigned flags, hid_t access);
+herr_t __wrap_H5Fget_vfd_handle(hid_t file, hid_t access, void **handle);
+herr_t __real_H5Fget_vfd_handle(hid_t file, hid_t access, void **handle);
+
+hid_t __wrap_H5Fopen(const char *name, unsigned flags, hid_t access) { return image >= 0 ? H5Freopen(image) : __real_H5Fopen(name, flags, access); }
+
+herr_t __wrap_H5Fget_vfd_handle(hid_t file, hid_t access, void **handle)
+{
+    if (image < 0) return __real_H5Fget_vfd_handle(file, access, handle);
+    *handle = &stands_in;
+    return 0;
+}
 
 static int count_of(const char *const *list)
 {
@@ -52,6 +70,18 @@ static void put_array(hid_t file, const uint8_t *d)
     H5Pclose(create);
 }
 
+/* Writing a value makes whole chunks, and a crafted one may be of gigabytes: that is not the reader's doing. */
+static bool is_small(hid_t array)
+{
+    enum { MOST_BYTES = 1 << 20 };
+    hid_t create = array < 0 ? -1 : H5Dget_create_plist(array);
+    hsize_t chunk[H5S_MAX_RANK], bytes = 8;
+    int rank = create < 0 ? -1 : H5Pget_layout(create) == H5D_CHUNKED ? H5Pget_chunk(create, H5S_MAX_RANK, chunk) : 0;
+    for (int i = 0; i < rank && bytes <= MOST_BYTES; i++) bytes = chunk[i] > MOST_BYTES ? (hsize_t)MOST_BYTES + 1 : bytes * chunk[i];
+    if (create >= 0) H5Pclose(create);
+    return rank >= 0 && bytes <= MOST_BYTES;
+}
+
 /* Values of an array of numbers: one of a few that matter, in one place or everywhere. */
 static void put_values(hid_t file, const uint8_t *d)
 {
@@ -61,7 +91,7 @@ static void put_values(hid_t file, const uint8_t *d)
     hid_t array = H5Dopen2(file, array_of(d[1]), H5P_DEFAULT), space = array < 0 ? -1 : H5Dget_space(array), type = array < 0 ? -1 : H5Dget_type(array);
     hssize_t n = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
     H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
-    if (n > 0 && n <= MOST && (class == H5T_INTEGER || class == H5T_FLOAT) && H5Dread(array, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, all) >= 0) {
+    if (n > 0 && n <= MOST && is_small(array) && (class == H5T_INTEGER || class == H5T_FLOAT) && H5Dread(array, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, all) >= 0) {
         double v = d[4] & 0x80 ? 0.0 / (double)(d[4] & 1) : values[d[4] % 16];
         for (hssize_t i = 0; i < n; i++)
             if (d[5] & 1 || i == (d[2] | d[3] << 8) % n) all[i] = v;
@@ -101,19 +131,34 @@ static void change(hid_t file, const uint8_t *d)
     }
 }
 
+static const char *path;
+
+static hid_t open_image(void)
+{
+    enum { STEP = 1 << 16 };
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    bool set = H5Pset_fapl_core(access, STEP, false) >= 0 && H5Pset_file_image(access, good_bytes, n_good_bytes) >= 0;
+    hid_t file = set ? __real_H5Fopen("image.h5", H5F_ACC_RDWR, access) : -1;
+    H5Pclose(access);
+    LT_FUZZ_REQUIRE(file >= 0);
+    return file;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
     if (!good_bytes) {
         good_dataset_make();
         H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
         H5set_free_list_limits(-1, -1, -1, -1, -1, -1); /* keeps the half megabyte that each open file takes */
+        path = dataset_put(good_bytes, n_good_bytes);
+        stands_in = fopen(path, "rb");
+        LT_FUZZ_REQUIRE(stands_in);
     }
-    const char *path = dataset_put(good_bytes, n_good_bytes);
-    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    LT_FUZZ_REQUIRE(file >= 0);
-    for (size_t at = 0; at + RECORD <= n_bytes && at < MOST_CHANGES * RECORD; at += RECORD) change(file, data + at);
-    craft_close(file);
+    image = open_image();
+    for (size_t at = 0; at + RECORD <= n_bytes && at < MOST_CHANGES * RECORD; at += RECORD) change(image, data + at);
     dataset_read_as_users(path, craft_arrays, craft_attributes, n_bytes ? data[n_bytes - 1] : 0);
+    craft_close(image);
+    image = -1;
     return 0;
 }
 

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_MEMBERS = 32, MOST_VALUES = 4096, RECORD = 8 };
+enum { MOST_MEMBERS = 48, MOST_VALUES = 4096, RECORD = 8 };
 
 static struct { int n; char *name[MOST_MEMBERS]; lt_array array[MOST_MEMBERS]; } base;
 

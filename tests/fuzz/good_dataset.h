@@ -66,6 +66,24 @@ static inline void good_dataset_finding(void *ctx, lt_finding_level level, const
     LT_FUZZ_REQUIRE(text[0]);
 }
 
+/* Splits with their statistics, cards, archives. */
+static inline void good_dataset_export(lt_dataset *d, int some)
+{
+    static char split[400], card[400], statistics[400], npz[400];
+    if (!npz[0]) snprintf(npz, sizeof npz, "%s", scratch("export.npz"));
+    if (!split[0]) snprintf(split, sizeof split, "%s", scratch("split.json"));
+    if (!card[0]) snprintf(card, sizeof card, "%s", scratch("card.md"));
+    if (!statistics[0]) snprintf(statistics, sizeof statistics, "%s", scratch("statistics.json"));
+    lt_row_split_options o = lt_row_split_defaults();
+    lt_row_split *made = NULL;
+    o.stratify = some & 8;
+    if (!lt_dataset_split(d, &o, &made)) (void)lt_row_split_save(made, d, split);
+    lt_row_split_destroy(made);
+    (void)lt_dataset_save_statistics(d, 0, NULL, statistics);
+    (void)lt_dataset_save_card(d, NULL, card);
+    (void)lt_dataset_export(d, &(lt_export_options){ .size = sizeof(lt_export_options), .npz = npz }, NULL);
+}
+
 /* Every reader of a file as users call them, or some of them as `some` chooses (0: all); blocks are released whatever it holds. */
 static inline void dataset_read_as_users(const char *path, const char *const *arrays, const char *const *attributes, int some)
 {
@@ -95,7 +113,8 @@ static inline void dataset_read_as_users(const char *path, const char *const *ar
     for (int i = 0; attributes[i]; i++)
         if (!some || (i + some) % 8 == 0) (void)lt_dataset_texts(d, attributes[i], &n, &texts);
     if (some % 4 == 0) (void)lt_dataset_validate(d, &(lt_validate_options){ sizeof(lt_validate_options), false, true, 0, NULL }, good_dataset_finding, NULL);
-    if (some % 4 == 0 || some % 4 == 1) (void)lt_dataset_table(d, &(lt_table_options){ .size = sizeof(lt_table_options), .csv = csv, .unit = some & 8 }, NULL);
+    if (some % 8 == 0 || some % 16 == 1) (void)lt_dataset_table(d, &(lt_table_options){ .size = sizeof(lt_table_options), .csv = csv, .unit = some & 16 }, NULL);
+    if (some % 8 == 0 || some % 16 == 2) good_dataset_export(d, some);
     lt_dataset_close(d);
     LT_FUZZ_REQUIRE(lt_alloc_live() == live);
 }

@@ -32,6 +32,12 @@ for file in $(find "$build/bin" "$build/lib" -type f); do
 done
 [ "$n" -gt 1 ] || { echo "$n files were looked at, expected the command and the library"; failed=1; }
 
+# A library whose thread-local data must lie at a fixed offset cannot be loaded once others have used up what a process keeps for that.
+for file in "$build"/lib/liblathe.so.* "$build"/python/lathe/_core*.so; do
+    [ -f "$file" ] || continue
+    readelf -d "$file" | grep -q STATIC_TLS && { echo "$file: its thread-local data needs a fixed place (STATIC_TLS)"; failed=1; }
+done
+
 # Three places open libraries at run time: the vendor's of CUDA and OpenBLAS, by bare names, and lathe's own plugins for MPI, which lie
 # in the folder of the library or the program itself.
 others=$(grep -rlw dlopen "$source/src" "$source/cli" | grep -v -e /device/cuda/library.c -e /kernels/cpu/openblas.c -e /cluster/launch.c || true)

@@ -1,5 +1,6 @@
 /* Convolutions in plain f32 of the CUDA device, run by the CPU thread by thread: every tile against the plain row, and
    one tile against the other bit by bit. SPDX-License-Identifier: BSD-3-Clause */
+#include "conv_chain.h"
 #include "host_library.h"
 #include "ops_test.h"
 
@@ -123,6 +124,33 @@ static void check(const conv_case *c, lt_op op, bool last)
     free(in[0]), free(in[1]), free(want), free(first), free(got);
 }
 
+/* Bias, factor and ReLU inside the kernel, against the same after the plain row. */
+static void check_chain(const conv_case *c, bool last)
+{
+    problem f;
+    chain after;
+    describe(c, LT_OP_CONV2D, last, &f);
+    int64_t n = lt_tensor_count(&f.key.out), inner = last ? 1 : extent(c, 0) * extent(c, 1);
+    lt_tensor_type of_bias = ops_type(LT_F32, lt_shape1(c->o));
+    void *in[2] = { ops_random_tensor(&f.key.in[0]), ops_random_tensor(&f.key.in[1]) };
+    float *bias = ops_random_tensor(&of_bias), *factor = ops_random_tensor(&f.key.out), *got = ops_alloc(&f.key.out);
+    double *want = ops_result(ops_plain_row(&f.key), &f.key, in), most = 0;
+    lt_stream st = { .dev = &device };
+    lt_kernel *k = NULL;
+    for (int64_t i = 0; i < n; i++) want[i] = fmax((want[i] + bias[i / inner % c->o]) * factor[i], 0), most = fmax(most, want[i]);
+    chain_behind(&f.key.out, last ? 3 : 1, LT_OP_RELU, &after);
+    f.key.epilogue = &after.f;
+    LT_CHECK_OK(lt_conv_f32_prepare(&device, &f.key, &k));
+    if (k) {
+        void *room = lt_malloc_aligned(k->scratch_bytes);
+        LT_CHECK_OK(lt_stream_launch(&st, &(lt_launch){ k, (void *[]){ in[0], in[1], NULL, bias, factor, got, room } }));
+        lt_free_aligned(room);
+        for (int64_t i = 0; i < n; i++) LT_CHECK(fabs(got[i] - want[i]) <= 1e-5 * (1 + most));
+    }
+    lt_kernel_destroy(k);
+    free(in[0]), free(in[1]), free(want), free(bias), free(factor), free(got);
+}
+
 static const conv_case cases[] = {
     { 1, 16, 9, 21, 70, 3, 3, { 1, 1 }, { 1, 1 }, { 1, 1 } },   /* channels of one tap; ends inside tiles */
     { 3, 5, 11, 12, 9, 5, 3, { 1, 1 }, { 2, 0 }, { 1, 2 } },    /* slices over several taps, images inside a tile */
@@ -138,6 +166,12 @@ LT_TEST(every_tile_agrees_with_the_plain_row)
             check(&cases[i], LT_OP_CONV2D, last);
             if (cases[i].stride[0] == 1) check(&cases[i], LT_OP_CONV2D_DGRAD, last);
         }
+}
+
+LT_TEST(what_follows_is_computed_inside)
+{
+    if (!host_library_possible()) LT_SKIP("no C++ compiler");
+    for (int last = 0; last < 2; last++) check_chain(&cases[0], last);
 }
 
 LT_TEST_MAIN()

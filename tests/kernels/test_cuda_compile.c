@@ -1,6 +1,7 @@
 /* Every kernel text compiles for the architectures lathe is made for: generated programs and the .cu
    files. Needs NVRTC, no GPU. SPDX-License-Identifier: BSD-3-Clause */
 #include "compile_kernels.h"
+#include "conv_chain.h"
 #include "fused_program.h"
 
 #include "kernels/cuda/cuda_table.h"
@@ -57,16 +58,12 @@ LT_TEST(every_op_compiles_with_wide_indices)
 /* ---- the .cu files: every row of the table that has text of its own, on a device that only compiles ---- */
 static int n_compiled;
 
-static void drop(lt_kernel *k) { lt_free(k); }
-
 static lt_status compile_only(lt_device *dev, const lt_kernel_key *key, lt_kernel **out)
 {
     (void)dev;
     n_compiled++;
     compile_kernels(key);
-    *out = lt_calloc(1, sizeof **out);
-    if (*out) **out = (lt_kernel){ .name = "compiled", .destroy = drop, .n_args = key->n_args, .scratch_bytes = key->scratch_bytes };
-    return *out ? LT_OK : LT_ERR_MEMORY;
+    return compiled_kernel(key, out);
 }
 
 static const lt_backend compiler = { .name = "compiler", .build = compile_only };
@@ -151,6 +148,9 @@ LT_TEST(convolutions_of_f32_compile)
             lt_tensor_type x = of(LT_F32, last ? lt_shape4(5, 64, 64, c) : lt_shape4(5, c, 64, 64)), w = of(LT_F32, lt_shape4(64, c, 3, 3));
             lt_tensor_type y = of(LT_F32, lt_shape4(5, 64, 64, 64));
             prepare(&(lt_problem_key){ .op = LT_OP_CONV2D, .n_in = 2, .attr = &attr, .in = { x, w }, .out = y }, "conv_f32");
+            chain after;
+            chain_behind(&y, last ? 3 : 1, LT_OP_GELU, &after);
+            prepare(&(lt_problem_key){ .op = LT_OP_CONV2D, .n_in = 2, .attr = &attr, .in = { x, w }, .out = y, .epilogue = &after.f }, "conv_f32");
             if (c == 64) prepare(&(lt_problem_key){ .op = LT_OP_CONV2D_DGRAD, .n_in = 2, .attr = &attr, .in = { y, w }, .out = x }, "conv_f32");
         }
 }

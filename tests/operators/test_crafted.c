@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -123,6 +124,43 @@ static lt_status do_table(const char *path, lt_dataset *d)
     return lt_dataset_table(d, &(lt_table_options){ .size = sizeof(lt_table_options), .csv = scratch("t.csv"), .parquet = scratch("t.parquet") }, NULL);
 }
 
+static lt_status do_split(const char *path, lt_dataset *d)
+{
+    lt_row_split_options opt = lt_row_split_defaults();
+    lt_row_split *made = NULL;
+    const int64_t *rows = NULL;
+    int64_t n = 0;
+    (void)path;
+    opt.stratify = true;
+    lt_status s = lt_dataset_split(d, &opt, &made);
+    if (!s) s = lt_row_split_save(made, d, scratch("split.json"));
+    if (!s) n = lt_row_split_rows(made, LT_SPLIT_TRAIN, &rows);
+    if (!s) s = lt_dataset_save_statistics(d, n, rows, scratch("statistics.json"));
+    lt_row_split_destroy(made);
+    return s;
+}
+
+static lt_status do_card(const char *path, lt_dataset *d)
+{
+    (void)path;
+    return lt_dataset_save_card(d, NULL, scratch("card.md"));
+}
+
+static lt_status do_export(const char *path, lt_dataset *d)
+{
+    lt_export_options opt = lt_export_defaults();
+    char command[500];
+    (void)path;
+    opt.npz = scratch("e.npz");
+    opt.zarr = scratch("e.zarr");
+    lt_status s = lt_dataset_export(d, &opt, NULL);
+    snprintf(command, sizeof command, "rm -rf '%s'", opt.zarr);
+    LT_CHECK_EQ_INT(system(command), 0);
+    opt.npz = opt.zarr = NULL;
+    opt.the_well = scratch("e.well.h5");
+    return s ? s : lt_dataset_export(d, &opt, NULL);
+}
+
 static lt_status do_features(const char *path, lt_dataset *d)
 {
     (void)path;
@@ -162,7 +200,7 @@ static lt_status do_resume(const char *path, lt_dataset *d)
 }
 
 typedef lt_status (*reader)(const char *path, lt_dataset *d);
-static const reader readers[] = { do_info, do_validate, do_replay, do_merge, do_extract, do_table, do_features, do_movie, do_report, do_resume /* last: it writes */ };
+static const reader readers[] = { do_info, do_validate, do_replay, do_merge, do_extract, do_table, do_split, do_card, do_export, do_features, do_movie, do_report, do_resume /* last: it writes */ };
 
 static double seconds(void)
 {

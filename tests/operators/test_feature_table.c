@@ -3,6 +3,8 @@
 #include "lt_test.h"
 
 #include "base/alloc.h"
+#include "base/files/file.h"
+#include "operators/export/columns.h"
 #include "operators/features/table.h"
 #include "operators/features/features.h"
 
@@ -255,6 +257,32 @@ LT_TEST(names_do_not_follow_the_locale)
         lt_feature_set_destroy(comma);
     }
     lt_feature_set_destroy(plain);
+    if (!made) LT_SKIP("no locale with a decimal comma can be made");
+}
+
+static void write_table(const char *path)
+{
+    float x = 0.5f;
+    double y = 1.25;
+    const lt_column column[] = { { .name = "x", .type = LT_COLUMN_F32, .values = &x }, { .name = "y", .type = LT_COLUMN_F64, .values = &y } };
+    lt_csv_writer w;
+    LT_CHECK_OK(lt_csv_begin(path, column, 2, &w));
+    LT_CHECK_OK(lt_csv_finish(&w, lt_csv_block(&w, column, 2, 1)));
+}
+
+LT_TEST(tables_do_not_follow_the_locale)
+{
+    char folder[] = "/tmp/lathe-locale-XXXXXX", line[100], path[100], *text;
+    size_t bytes;
+    bool made = take_comma(folder);
+    snprintf(path, sizeof path, "%s/t.csv", folder);
+    write_table(path);
+    setlocale(LC_NUMERIC, "C");
+    LT_CHECK_OK(lt_file_read(path, 1000, &text, &bytes));
+    LT_CHECK(bytes == 13 && !memcmp(text, "x,y\n0.5,1.25\n", 13));
+    lt_free(text);
+    snprintf(line, sizeof line, "rm -rf %s", folder);
+    LT_CHECK(system(line) == 0);
     if (!made) LT_SKIP("no locale with a decimal comma can be made");
 }
 

@@ -1,6 +1,6 @@
 /* Fused steps: how their convolutions are cut, and that their texts compile. Needs NVRTC for the second, no GPU.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "compile_device.h"
+#include "compile_kernels.h"
 #include "build_kernel.h"
 
 enum { SHARED_BYTES = 232448 }; /* of a block on sm_90 */
@@ -52,8 +52,8 @@ LT_TEST(passes_over_maps_fit_into_shared_memory)
 static lt_status compile(lt_device *dev, const lt_kernel_key *key, lt_kernel **out)
 {
     (void)dev;
-    LT_TRY(compile_for(key, 90));
-    return compiled_kernel(out);
+    LT_TRY(compile_for(key, 90)); /* its instructions are those of sm_90 */
+    return compiled_kernel(key, out);
 }
 
 static const lt_backend backend = { .name = "compile", .build = compile };
@@ -61,7 +61,7 @@ static lt_device device = { .backend = &backend, .id = "compile" };
 
 LT_TEST(convolutions_compile)
 {
-    if (!have_nvrtc()) LT_SKIP("%s", lt_error_text());
+    OPEN_OR_SKIP();
     static const struct { lt_conv_source source; lt_conv_result result; int kernel, stem, in_c, out_c; bool bf16, wrap; int act; } row[] = {
         { LT_SOURCE_STATE, LT_RESULT_NORMS, 1, 5, 96, 48, false, false, 1 },    { LT_SOURCE_NORMALISED, LT_RESULT_NORMS, 3, 1, 64, 128, false, true, 1 },
         { LT_SOURCE_MAP, LT_RESULT_MAP, 7, 1, 160, 160, true, false, 3 },      { LT_SOURCE_MAP, LT_RESULT_MAP, 1, 1, 96, 224, true, false, 4 },
@@ -78,7 +78,7 @@ LT_TEST(convolutions_compile)
 
 LT_TEST(joins_outputs_and_packing_compile)
 {
-    if (!have_nvrtc()) LT_SKIP("%s", lt_error_text());
+    OPEN_OR_SKIP();
     lt_kernel *k = NULL;
     for (int bf16 = 0; bf16 < 2; bf16++) {
         lt_fused_style style = { .bf16 = bf16, .activation = 1 + 4 * bf16 };

@@ -5,12 +5,13 @@
 #include "base/scratch.h"
 #include "config_text.h"
 #include "lathe/dataset.h"
+#include "operators/features/options.h"
 
 typedef struct key_case { const char *path, *good, *bad; } key_case; /* bad NULL: any value of YAML is fine */
 
 static const key_case dataset_keys[] = {
     { "version", "'1.0'", "[1]" }, { "metadata.name", "x", "[x]" }, { "metadata.description", "x", "[x]" }, { "metadata.author", "x", "{}" },
-    { "metadata.created", "'2025-12-29'", "[]" }, { "metadata.purpose", "x", "[x]" },
+    { "metadata.created", "'2025-12-29'", "[]" }, { "metadata.purpose", "x", "[x]" }, { "metadata.license", "x", "[x]" },
     { "sampling.strategy", "sobol_stratified", "random" }, { "sampling.sobol.scramble", "false", "maybe" }, { "sampling.sobol.scramble_method", "lms_shift", "none" },
     { "sampling.sobol.seed", "0", "-1" }, { "sampling.stratification.method", "variance_based", "x" }, { "sampling.stratification.num_strata_per_dim", "10", "11" },
     { "sampling.stratification.min_samples_per_stratum", "1", "0" }, { "sampling.refinement.enabled", "false", "3.5" }, { "sampling.refinement.pilot_fraction", "0.1", "0.2" },
@@ -68,6 +69,38 @@ static const key_case document_keys[] = {
     { "initial.store_manual_separate", "true", NULL }, { "initial.store_cnn_separate", "true", NULL }, { "initial.store_combined", "true", NULL },
 };
 
+/* Numbers of the categories, below features.summary in a configuration and below summary in a document. */
+static const key_case summary_keys[] = {
+    { "spectral.num_fft_scales", "10", "11" }, { "spatial.histogram_num_bins", "64", "65" }, { "temporal.autocorr_max_lag", "100", "101" }, { "temporal.pacf_max_lag", "50", "51" },
+    { "temporal.rolling_window_fractions", "[0.05, 0.1, 0.2]", "[0.05, 1.5]" }, { "cross_channel.num_eigen_top", "10", "11" }, { "cross_channel.mi_num_bins", "32", "33" },
+    { "cross_channel.max_channels_for_full_corr", "128", "129" }, { "cross_channel.coherence_freq_bands", "[low, mid, high]", "{a: 1}" },
+    { "causality.complexity_level", "full", "slow" }, { "causality.complexity_level", "medium", "1.5" }, { "causality.max_lag_correlation", "10", "11" }, { "causality.max_lag_prediction", "5", "6" },
+    { "causality.transfer_entropy_num_bins", "32", "33" }, { "causality.granger_ar_order", "5", "6" }, { "invariant_drift.num_scales", "1", "4" },
+    { "invariant_drift.gaussian_sigma", "5.0", "5.5" }, { "invariant_drift.entropy_num_bins", "128", "129" }, { "operator_sensitivity.lipschitz_epsilon_scales", "[1e-4, 1e-3, 1e-2]", "[a]" },
+    { "operator_sensitivity.gain_scale_factors", "[0.5, 0.75, 1.25, 1.5]", "[a]" }, { "nonlinear.rqa_epsilon", "0.01", "0" }, { "nonlinear.rqa_embedding_dim", "3", "0" },
+    { "nonlinear.rqa_tau", "10", "11" }, { "nonlinear.rqa_subsample_factor", "50", "51" }, { "nonlinear.corr_dim_embedding_dim", "5", "0" }, { "nonlinear.corr_dim_tau", "10", "11" },
+    { "nonlinear.corr_dim_subsample_factor", "50", "51" }, { "nonlinear.perm_entropy_embedding_dim", "3", "0" }, { "nonlinear.perm_entropy_tau", "10", "11" },
+    { "nonlinear.perm_entropy_subsample_factor", "50", "51" }, { "multiscale.wavelet", "haar", "x" }, { "multiscale.num_wavelet_levels", "6", "7" }, { "multiscale.num_pyramid_levels", "6", "7" },
+    { "distributional.num_entropy_scales", "5", "6" }, { "structural.component_threshold", "0.5", "x" }, { "structural.edge_threshold", "0.1", "x" },
+    { "physics.num_correlation_scales", "5", "6" }, { "morphological.shape_threshold", "0.5", "x" }, { "per_channel", "true", "x" }, { "extract_per_timestep", "true", "x" },
+    { "temporal_aggregation", "[mean, std]", "{a: 1}" }, { "realization_aggregation", "[mean, std, cv]", "{a: 1}" },
+};
+
+/* Kinds of parameters, in every block. */
+static const key_case space_keys[] = {
+    { "parameter_space.architecture.dropout_rate", "{type: continuous, bounds: [0.0, 0.3], description: x}", "{type: continuous, bounds: [0.3, 0.0]}" },
+    { "parameter_space.architecture.extra", "{type: integer, bounds: [2, 5], description: x}", "{type: integer, bounds: [2, 2]}" },
+    { "parameter_space.stochastic.noise_scale", "{type: continuous, bounds: [0.001, 1.0], log_scale: true}", "{type: continuous, bounds: [0.0, 1.0], log_scale: true}" },
+    { "parameter_space.stochastic.noise_schedule", "{type: choice, choices: [constant, annealing, periodic]}", "{type: choice, choices: []}" },
+    { "parameter_space.stochastic.schedule_period", "{type: integer, bounds: [10, 100]}", "{type: integer, bounds: [10.5, 100]}" },
+    { "parameter_space.stochastic.spatial_correlation", "{type: continuous, bounds: [0.0, 0.3]}", "{type: continuous, bounds: 3}" },
+    { "parameter_space.stochastic.extra", "{type: boolean, description: x}", "{type: bool}" },
+    { "parameter_space.evolution.update_policy", "{type: choice, choices: [residual, convex], weights: [0.75, 0.25]}", "{type: choice, choices: [residual, convex], weights: [0.75, 0.2]}" },
+    { "parameter_space.evolution.alpha", "{type: continuous, bounds: [0.1, 0.5]}", "{type: continuous, bounds: [0.1]}" },
+    { "parameter_space.evolution.dt", "{type: continuous, bounds: [0.01, 0.1], log_scale: true}", "{bounds: [0.01, 0.1]}" },
+    { "parameter_space.operator.extra", "{type: choice, choices: [1, 2.5, a]}", "{type: array, length: 3, element_type: float, bounds: [0, 1]}" },
+};
+
 /* "a.b.c", "v" -> "a: {b: {c: v}}" */
 static const char *nested(const char *path, const char *value)
 {
@@ -100,16 +133,23 @@ static lt_status load_dataset(const char *path, const char *value)
     return s;
 }
 
+/* Both values of a key; what is bad must be refused for what it is. */
+static void try_key(lt_status (*load)(const char *, const char *), const char *path, const key_case *k)
+{
+    if (load(path, k->good)) LT_TEST_FAIL("%s: %s: %s", path, k->good, lt_error_text());
+    if (!k->bad) return;
+    lt_status s = load(path, k->bad);
+    if (s != LT_ERR_ARGUMENT && s != LT_ERR_FORMAT) LT_TEST_FAIL("%s: %s gives %s", path, k->bad, lt_status_name(s));
+}
+
 LT_TEST(every_key_of_a_dataset_configuration)
 {
-    for (size_t i = 0; i < sizeof dataset_keys / sizeof *dataset_keys; i++) {
-        const key_case *k = &dataset_keys[i];
-        if (load_dataset(k->path, k->good)) fprintf(stderr, "%s: %s: %s\n", k->path, k->good, lt_error_text());
-        LT_CHECK_OK(load_dataset(k->path, k->good));
-        if (!k->bad) continue;
-        lt_status s = load_dataset(k->path, k->bad);
-        if (!s) fprintf(stderr, "%s: %s was accepted\n", k->path, k->bad);
-        LT_CHECK(s == LT_ERR_ARGUMENT || s == LT_ERR_FORMAT);
+    for (size_t i = 0; i < sizeof dataset_keys / sizeof *dataset_keys; i++) try_key(load_dataset, dataset_keys[i].path, &dataset_keys[i]);
+    for (size_t i = 0; i < sizeof space_keys / sizeof *space_keys; i++) try_key(load_dataset, space_keys[i].path, &space_keys[i]);
+    for (size_t i = 0; i < sizeof summary_keys / sizeof *summary_keys; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "features.summary.%s", summary_keys[i].path);
+        try_key(load_dataset, path, &summary_keys[i]);
     }
 }
 
@@ -127,15 +167,36 @@ static lt_status load_document(const char *path, const char *value)
 
 LT_TEST(every_key_of_a_feature_document)
 {
+    char wrong[160];
     for (size_t i = 0; i < sizeof document_keys / sizeof *document_keys; i++) {
         const key_case *k = &document_keys[i];
-        if (load_document(k->path, k->good)) fprintf(stderr, "%s: %s: %s\n", k->path, k->good, lt_error_text());
-        LT_CHECK_OK(load_document(k->path, k->good));
-        if (k->bad) LT_CHECK(load_document(k->path, k->bad) != LT_OK);
-        char wrong[128];
+        try_key(load_document, k->path, k);
         snprintf(wrong, sizeof wrong, "%s_x", k->path);
         LT_CHECK(load_document(wrong, k->good) != LT_OK); /* unknown keys are errors here */
     }
+    for (size_t i = 0; i < sizeof summary_keys / sizeof *summary_keys; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "summary.%s", summary_keys[i].path);
+        LT_CHECK_OK(load_document(path, summary_keys[i].good));
+        snprintf(wrong, sizeof wrong, "%s_x", path);
+        LT_CHECK(load_document(wrong, summary_keys[i].good) != LT_OK);
+    }
+}
+
+/* Every feature has its switch, in both places; so has every category. */
+LT_TEST(every_switch_of_a_feature)
+{
+    const lt_option_table *t = lt_feature_options_table();
+    int n = 0;
+    for (int i = 0; i < t->groups[0].n_rows; i++) {
+        char path[160];
+        snprintf(path, sizeof path, "summary.%s", t->groups[0].rows[i].name);
+        if (load_document(path, "false")) LT_TEST_FAIL("%s: %s", path, lt_error_text());
+        snprintf(path, sizeof path, "features.summary.%s", t->groups[0].rows[i].name);
+        if (load_dataset(path, "false")) LT_TEST_FAIL("%s: %s", path, lt_error_text());
+        n += strstr(path, ".include_") != NULL;
+    }
+    LT_CHECK(n >= 120);
 }
 
 LT_TEST(keys_without_effect_are_listed)

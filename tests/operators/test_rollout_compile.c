@@ -1,9 +1,8 @@
 /* Every kernel text of rollouts compiles for the architectures lathe is made for. Needs NVRTC, no GPU.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "compile_device.h"
+#include "compile_kernels.h"
 #include "operators/rollout/device/parts.h"
 
-static const int architectures[] = { 89, 90 };
 static char compiled[32][32]; /* entries that were seen */
 static int n_compiled;
 
@@ -20,9 +19,8 @@ static bool seen(const char *entry)
 static lt_status compile(lt_device *dev, const lt_kernel_key *key, lt_kernel **out)
 {
     (void)dev;
-    bool done = seen(key->entry);
-    for (size_t i = 0; !done && i < LT_LEN(architectures); i++) LT_TRY(compile_for(key, architectures[i]));
-    return compiled_kernel(out);
+    if (!seen(key->entry)) LT_TRY(compile_for_all(key));
+    return compiled_kernel(key, out);
 }
 
 static const lt_backend backend = { .name = "compile", .build = compile };
@@ -30,7 +28,7 @@ static lt_device device = { .backend = &backend, .id = "compile" };
 
 LT_TEST(kernels_around_the_step_compile)
 {
-    if (!have_nvrtc()) LT_SKIP("%s", lt_error_text());
+    OPEN_OR_SKIP();
     lt_rollout_job job = { .realizations = 3, .field = 192, .pixels = 64, .channels = 3, .noise_count = 192, .steps_per_launch = 8 };
     for (int noise = 0; noise < LT_NOISE_COUNT; noise++)
         for (int correlated = 0; correlated < 2; correlated++) {

@@ -70,6 +70,42 @@ class In(unittest.TestCase):
         np.testing.assert_array_equal(program(dtype="float32")(x)[0], 2 * np.asarray(x))
 
 
+class OnDevice:
+    """An array as a package with GPUs has it: of DLPack's device 2 (CUDA), copied to the host by the method of this name."""
+
+    def __init__(self, array, method=None, dlpack=True):
+        self.array = array
+        if method:
+            setattr(self, method, lambda: self.array)
+        if dlpack:
+            self.__dlpack__ = None
+        else:
+            self.__cuda_array_interface__ = {"shape": array.shape, "typestr": "<f8", "data": (0, False), "version": 3}
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+
+class Device(unittest.TestCase):
+    def test_arrays_on_a_device_are_copied_and_reported(self):
+        a = np.arange(12.0).reshape(3, 4)
+        for method, dlpack in (("cpu", True), ("get", True), ("copy_to_host", False)):  # PyTorch, CuPy, Numba
+            with self.subTest(method):
+                np.testing.assert_array_equal(program()(OnDevice(a, method, dlpack))[0], 2 * a)
+                self.assertEqual(lathe.last_copies(), ["argument 0: from the device's memory to the host's"])
+
+    def test_without_a_way_to_the_host(self):
+        for dlpack in (True, False):
+            with self.assertRaisesRegex(ValueError, "argument 0: OnDevice lies on a device, and its package offers no copy"):
+                program()(OnDevice(np.ones((3, 4)), None, dlpack))
+
+        class Broken(OnDevice):
+            def cpu(self):
+                raise RuntimeError("the device is gone")
+        with self.assertRaisesRegex(ValueError, "cannot be copied to the host .the device is gone"):
+            program()(Broken(np.ones((3, 4))))
+
+
 class Out(unittest.TestCase):
     @harness.needs("torch")
     def test_results_are_of_the_kind_that_came_in(self):

@@ -12,7 +12,7 @@ from lathe.capture import check
 def captured(f, *arrays):
     """What the graph gives, after the check of values and derivatives."""
     made = capture.trace(capture.front("numpy"), f, list(arrays))
-    check.check(made, f, list(arrays))
+    check.check(made, f, list(arrays), check.original(made.front, f, list(arrays)))
     return made
 
 
@@ -148,6 +148,58 @@ REFUSED = {
     "returned a str": lambda x: "text",
     "ZeroDivisionError": lambda x: x.sum() / 0 if False else 1 / 0,
 }
+
+
+class Effects(unittest.TestCase):
+    """What a function does besides is noticed in one call, so that no graph takes its place without it."""
+
+    def test_by_name(self):
+        history, cache = [], {}
+
+        class Counter:
+            def __init__(self):
+                self.n, self.log = 0, np.zeros(3)
+
+            def count(self, x):
+                self.n += 1
+                return np.sum(x**2)
+
+            def write(self, x):
+                self.log[0] += 1
+                return np.sum(x**2)
+
+        def appends(x):
+            history.append(1)
+            return np.sum(x**2)
+
+        def stores(x):
+            cache["last"] = 1
+            return np.sum(x**2)
+
+        def attribute(x):
+            attribute.calls = getattr(attribute, "calls", 0) + 1
+            return np.sum(x**2)
+
+        def inner(x):
+            return appends(x) + 1
+        c = Counter()
+        for function, words in ((c.count, "changes 'self.n'"), (c.write, "changes 'self.log'"), (appends, "changes 'history'"), (inner, "changes 'history'"),
+                                (stores, "changes 'cache"), (attribute, "changes 'calls'"), (lambda x: print(end=" ") or np.sum(x**2), "prints")):
+            with self.subTest(words):
+                self.assertIn(words, lathe.solve(function, x0=np.ones(2)).how)
+                self.assertTrue(lathe.solve(function, x0=np.ones(2), capture="always").how.startswith("captured"))
+
+    def test_what_changes_nothing_is_captured(self):
+        class Model:
+            weights, table = np.arange(3.0), {"a": [1, 2]}
+
+            def loss(self, x):
+                made = []
+                for w in self.weights[:2]:
+                    made.append(w * x)
+                self_made = {"x": made[0]}
+                return np.sum(np.abs(self_made["x"] + made[1] - self.table["a"][0]))
+        self.assertTrue(lathe.solve(Model().loss, x0=np.ones(2)).how.startswith("captured"))
 
 
 class Refusals(unittest.TestCase):

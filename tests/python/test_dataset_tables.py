@@ -9,7 +9,6 @@ import harness
 import lathe
 import numpy as np
 from lathe.data import columns, readers
-from lathe.data.split import counts
 
 CONFIG = pathlib.Path(__file__).parents[2] / "examples" / "configs" / "small_cpu.yaml"
 ROWS = 8
@@ -218,12 +217,48 @@ class About(Case):
         with self.assertRaisesRegex(ValueError, "status 'dun'"):
             self.d.split(status="dun")
 
+    def test_a_stored_split_is_read(self):
+        made = self.d.split(0.5, 0.25, 0.25, seed=7, stratify=True, save=True)
+        found = self.d.stored_split()
+        for a, b in zip(made, found):
+            np.testing.assert_array_equal(a, b)
+        self.assertEqual((found.seed, found.rule), (7, made.rule))
+        self.assertIn("architecture", found.rule)
+        path = pathlib.Path("tables.h5.split.json")
+        good = path.read_text()
+        for text, message in (("{", "not a split"), ('{"rows": 8}', "not a split"), (good.replace('"rows": 8', '"rows": 9'), "of 9 rows"), (good.replace('"train": [', '"train": [99,'), "of 8 rows")):
+            pathlib.Path("bad.json").write_text(text)
+            with self.assertRaisesRegex(ValueError, message):
+                self.d.stored_split("bad.json")
+        with self.assertRaisesRegex(OSError, "lathe split"):
+            self.d.stored_split("none.json")
+
+    def test_the_command_writes_what_python_computes(self):
+        from lathe.__main__ import command
+        try:
+            lathe_command = command()
+        except SystemExit as missing:
+            raise unittest.SkipTest(str(missing))
+        import subprocess
+        train = self.d.split(seed=3).train
+        expected = self.d.statistics(train, save=False)
+        subprocess.run([lathe_command, "split", "tables.h5", "--seed", "3"], check=True, stdout=subprocess.DEVNULL)
+        np.testing.assert_array_equal(self.d.stored_split().train, train)
+        from lathe.data import statistics
+        found = statistics.stored("tables.h5.statistics.json", statistics.origin(self.d, train))
+        self.assertEqual(list(found), list(expected))
+        for name, array in expected.items():
+            self.assertEqual((found[name]["columns"], found[name]["count"]), (array["columns"], array["count"]))
+            for field in ("mean", "std", "min", "max", "q25", "median", "q75", "robust"):
+                a, b = (np.array(x[field], dtype=float) for x in (found[name], array))
+                np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * max(1, np.nanmax(np.abs(b), initial=0)), err_msg=f"{name} {field}")
+
     def test_sizes_of_shares(self):
-        for n in range(0, 50):
-            sizes = counts(n, (0.8, 0.1, 0.1))
-            self.assertEqual(sum(sizes), n)
-            self.assertTrue(all(abs(s - p * n) < 1 for s, p in zip(sizes, (0.8, 0.1, 0.1))))
-        self.assertEqual(counts(10, (0.5, 0.0, 0.0)), [5, 0, 0])
+        for parts in ((0.8, 0.1, 0.1), (1 / 3, 1 / 3, 1 / 3), (0.99, 0.005, 0.005), (0.5, 0.0, 0.0), (0.0, 0.0, 1.0), (0.6, 0.3, 0.05)):
+            for stratify in (False, True):
+                sizes = [len(p) for p in self.d.split(*parts, stratify=stratify)]
+                self.assertEqual(sum(sizes), round(sum(parts) * ROWS))
+                self.assertTrue(all(abs(s - p * ROWS) < 1 for s, p in zip(sizes, parts)))
 
     def test_statistics(self):
         seen, stored = [], pathlib.Path("tables.h5.statistics.json")
@@ -270,6 +305,11 @@ class About(Case):
     def test_card(self):
         text = self.d.card("card.md")
         self.assertEqual(pathlib.Path("card.md").read_text(), text)
+        self.assertEqual(self.d.card(checksum=False), "\n".join(line for line in text.split("\n") if "SHA-256" not in line))
+        import hashlib
+        self.assertIn(hashlib.sha256(pathlib.Path("tables.h5").read_bytes()).hexdigest(), text)
+        self.assertIn("| license | not stated |", text)
+        self.assertIn("| license | CC0-1.0 |", self.d.card(license="CC0-1.0", checksum=False))
         for part in ("# small_cpu", "| operators | 8 |", "noise_scale | continuous | 0.001 to 0.1, logarithmic", "residual (0.75), convex (0.25)", "`/features/temporal/features` | 8 x 6 x 63", "| done | 8 |", '"num_timesteps": 6'):
             self.assertIn(part, text)
         self.assertEqual(text._repr_markdown_(), text)

@@ -67,6 +67,83 @@ class Gram(unittest.TestCase):
         self.assertGreater(model.score(X, labels), 0.6)
 
 
+class Files(unittest.TestCase):
+    def test_rows_without_the_rest(self):
+        for dtype in ("float64", "float32"):
+            K = lathe.gram(X, weights=W, re_embed=True, return_dtype=dtype)
+            for packed in (False, True):
+                np.save("K.npy", lathe.gram(X, weights=W, re_embed=True, return_dtype=dtype, packed=packed))
+                file = lathe.GramFile("K.npy")
+                self.assertEqual((file.shape, file.dtype, file.packed, len(file)), ((12, 12), np.dtype(dtype), packed, 12))
+                for a in range(13):
+                    for b in range(a, 13):
+                        np.testing.assert_array_equal(file[a:b], K[a:b])
+                np.testing.assert_array_equal(file[-1], K[-1])
+                np.testing.assert_array_equal(np.concatenate([block for _, block in file.blocks(5)]), K)
+                with self.assertRaises(IndexError):
+                    file[12]
+                with self.assertRaisesRegex(ValueError, "one after the other"):
+                    file[::2]
+
+    def test_other_files_are_refused(self):
+        for array, said in ((np.zeros(7), "upper half"), (np.zeros((2, 2), int), "float64 or float32"), (np.zeros((2, 2, 2)), "a matrix")):
+            np.save("other.npy", array)
+            with self.assertRaisesRegex(ValueError, said):
+                lathe.GramFile("other.npy")
+
+
+class Circuits(unittest.TestCase):
+    def test_maps_by_name_and_by_text(self):
+        K = lathe.gram(X, map="zz", reps=1, entanglement="linear")
+        np.testing.assert_array_equal(K, lathe.gram(X, map="zz(reps=1, entanglement=linear)"))
+        np.testing.assert_allclose(np.diag(K), 1, atol=1e-12)
+        self.assertGreater(np.abs(K - lathe.gram(X, map="zz", reps=2)).max(), 0.01)
+        np.testing.assert_allclose(lathe.gram(X, map="pauli", paulis=["Z", "ZZ"], entanglement=[[0, 1], [1, 2]], reps=1),
+                                   lathe.gram(X, map="zz", reps=1, entanglement=[(0, 1), (1, 2)]), atol=1e-12)
+        states = lathe.QuantumKernel(map="zz", reps=1, entanglement="linear").states(X)
+        np.testing.assert_allclose(np.abs(states @ states.conj().T) ** 2, K, atol=1e-12)
+
+    def test_openqasm_and_other_similarities(self):
+        kernel = lathe.QuantumKernel(map="iqp")
+        K = kernel(X)
+        np.testing.assert_allclose(lathe.gram(X, circuit=kernel.qasm()), K, atol=1e-12)
+        with open("iqp.qasm", "w") as f:
+            f.write(kernel.qasm())
+        np.testing.assert_allclose(lathe.gram(X, circuit="iqp.qasm"), K, atol=1e-12)
+        drawn = lathe.gram(X, map="iqp", shots=400, seed=1)
+        np.testing.assert_array_equal(drawn, lathe.gram(X, map="iqp", shots=400, seed=1))
+        self.assertTrue(0 < np.abs(drawn - K).max() < 0.2)
+        np.testing.assert_allclose(lathe.gram(X, map="iqp", depolarizing=0.2), 0.8 * K + 0.2 / 2 ** X.shape[1], atol=1e-12)
+        self.assertTrue((lathe.gram(X, map="iqp", similarity="projected", gamma=1.0) > 0).all())
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(kernel))(X), K)
+
+    def test_gradients_are_those_of_differences(self):
+        w = RNG.normal(0, 0.5, (2, X.shape[1], 3))
+        kernel = lathe.QuantumKernel(w, map="strong", reupload=True)
+        loss = RNG.normal(size=(len(X), len(X)))
+        dw, dx = kernel.gradient(X, loss, wrt_x=True)
+        self.assertEqual((dw.shape, dx.shape), (w.shape, X.shape))
+
+        def value(weights, rows):
+            return np.sum(loss * lathe.gram(rows, weights=weights, map="strong", reupload=True))
+        for at in ((0, 0, 0), (1, 2, 1), (0, 3, 2)):
+            step = np.zeros_like(w)
+            step[at] = 1e-6
+            self.assertAlmostEqual(dw[at], (value(w + step, X) - value(w - step, X)) / 2e-6, delta=1e-6 * np.abs(loss).sum())
+        step = np.zeros_like(X)
+        step[1, 1] = 1e-6
+        self.assertAlmostEqual(dx[1, 1], (value(w, X + step) - value(w, X - step)) / 2e-6, delta=1e-6 * np.abs(loss).sum())
+
+    def test_mistakes(self):
+        for call, message in ((lambda: lathe.gram(X), "weights of the layers are missing"), (lambda: lathe.gram(X, map="zz", circuit="x"), "both name a circuit"),
+                              (lambda: lathe.gram(X, map="spin"), "spin"), (lambda: lathe.gram(X, map="zz", repetitions=1), "repetitions"),
+                              (lambda: lathe.gram(X, map="zz(reps=1)", entanglement="full"), "has its arguments in it"),
+                              (lambda: lathe.gram(X, circuit="OPENQASM 3.0;\nqubit q; measure q;"), "circuit, line 2, column 10"), (lambda: lathe.gram(X, map="strong"), "0 weights, expected"),
+                              (lambda: lathe.QuantumKernel(map="zz").qasm(), "first X"), (lambda: lathe.QuantumKernel(W).gradient(X, np.eye(len(X))), "maps and circuits")):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                call()
+
+
 class Machines(unittest.TestCase):
     def test_fit_decide_save_load(self):
         x = RNG.uniform(0, 1, (60, 4))

@@ -54,6 +54,17 @@ class Scripts(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("there is no file 'no_such.py'", done.stderr)
 
+    def test_capture_by_the_command_line(self):
+        with open("how.py", "w") as file:
+            file.write("from pygranso.pygranso import pygranso\nfrom pygranso.pygransoStruct import pygransoStruct\nopts = pygransoStruct()\nopts.print_level = 0\n"
+                       "print(pygranso({'x': [2]}, lambda X: [(X.x**2).sum(), None, None], opts).how)\n")
+        for arguments, words in (([], "captured"), (["--capture", "never"], "called from C"), (["--capture=always"], "captured")):
+            done = subprocess.run([sys.executable, "-m", "lathe.compat", *arguments, "how.py"], capture_output=True, text=True)
+            self.assertTrue(done.stdout.startswith(words), done.stdout + done.stderr)
+        done = subprocess.run([sys.executable, "-m", "lathe.compat", "--capture", "how.py"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--capture 'how.py': expected one of verify, always, never", done.stderr)
+
     def test_arguments_and_folder_are_the_scripts(self):
         with open("args.py", "w") as file:
             file.write("import sys, neighbour\nassert __name__ == '__main__' and sys.argv[1:] == ['-x', '3'], sys.argv\nprint(neighbour.word)\n")

@@ -135,6 +135,94 @@ class Estimator(unittest.TestCase):
                 call()
 
 
+@harness.needs("sklearn")
+class OtherEstimators(unittest.TestCase):
+    def test_the_checks_of_scikit_learn(self):
+        from lathe.sklearn import QSVR, QOneClassSVM
+        from sklearn.utils.estimator_checks import check_estimator
+        for model in (QSVR(C=10.0), QOneClassSVM(tol=1e-12), QSVR(map="zz(reps=1)")):
+            with self.subTest(model), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                check_estimator(model)
+
+    def test_maps_take_the_place_of_layers(self):
+        from lathe.sklearn import QSVC, QSVR
+        from sklearn.base import clone
+        from sklearn.svm import SVC
+        angles = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+        K = lathe.gram(angles, map="zz", reps=1)
+        ours = QSVC(map="zz(reps=1)", C=5).fit(X, THREE)
+        np.testing.assert_array_equal(ours.predict(X), SVC(kernel="precomputed", C=5, tol=1e-8).fit(K, THREE).predict(K))
+        self.assertEqual(clone(ours).get_params()["map"], "zz(reps=1)")
+        values = np.sin(X[:, 0])
+        self.assertGreater(pickle.loads(pickle.dumps(QSVR(map="zz(reps=1)", C=10).fit(X, values))).score(X, values), 0.8)
+
+
+@harness.needs("sklearn")
+class OwnMachines(unittest.TestCase):
+    """The machines of the library against scikit-learn's on the same kernel: all 1797 digits on 8 principal components."""
+
+    @classmethod
+    def setUpClass(cls):
+        from sklearn.datasets import load_digits
+        from sklearn.decomposition import PCA
+        rows, cls.labels = load_digits(return_X_y=True)
+        reduced = PCA(8, svd_solver="full").fit_transform(rows)
+        cls.rows = rows
+        cls.K = lathe.gram((reduced - reduced.min(axis=0)) / np.ptp(reduced, axis=0), map="zz", reps=1)
+
+    def machine(self, y, weight=None, **options):
+        from lathe import _core
+        own = _core.QSVM({"folds": 0, "tolerance": 1e-6, **options}, classes=10 if options.get("task", "classify") == "classify" else 0, precomputed=True)
+        own.fit(self.K, y, weight)
+        return own, own.decide(self.K)
+
+    def test_classes_of_the_digits(self):
+        from sklearn.svm import SVC
+        for C, balanced in ((3.0, False), (0.05, True)):
+            theirs = SVC(kernel="precomputed", C=C, tol=1e-6, class_weight="balanced" if balanced else None, decision_function_shape="ovo").fit(self.K, self.labels)
+            for solver in ("smo", "libsvm"):
+                with self.subTest(solver, C=C):
+                    try:
+                        own, decision = self.machine(self.labels, c=C, solver=solver, balanced=balanced)
+                    except lathe.Error as error:
+                        self.assertIn("built without", str(error))
+                        continue
+                    np.testing.assert_array_equal(own.labels(decision), theirs.predict(self.K))
+                    np.testing.assert_allclose(-decision, theirs.decision_function(self.K), atol=2e-5)
+
+    def test_weights_of_rows(self):
+        from sklearn.svm import SVC
+        weight = np.random.default_rng(5).uniform(0, 2, len(self.labels))
+        own, decision = self.machine(self.labels, weight, c=0.05, balanced=False)
+        theirs = SVC(kernel="precomputed", C=0.05, tol=1e-6, decision_function_shape="ovo").fit(self.K, self.labels, weight)
+        np.testing.assert_array_equal(own.labels(decision), theirs.predict(self.K))
+        np.testing.assert_allclose(-decision, theirs.decision_function(self.K), atol=2e-5)
+
+    def test_probabilities(self):
+        own, decision = self.machine(self.labels, c=3.0, probability=True)
+        p = own.probabilities(decision)
+        self.assertEqual(p.shape, (1797, 10))
+        np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-9)
+        self.assertGreater(np.mean(p.argmax(axis=1) == self.labels), 0.97)
+
+    def test_numbers(self):
+        from sklearn.svm import SVR
+        values = self.labels + 0.1 * self.rows[:, 20]
+        decision = self.machine(values, c=5.0, epsilon=0.2, task="regress")[1]
+        theirs = SVR(kernel="precomputed", C=5.0, epsilon=0.2, tol=1e-6).fit(self.K, values)
+        np.testing.assert_allclose(decision, theirs.predict(self.K), atol=2e-5)
+
+    def test_one_class(self):
+        from sklearn.svm import OneClassSVM
+        own, decision = self.machine(None, nu=0.2, task="one-class")
+        theirs = OneClassSVM(kernel="precomputed", nu=0.2, tol=1e-6).fit(self.K)
+        expected = theirs.decision_function(self.K)
+        np.testing.assert_allclose(decision, expected, atol=2e-5)
+        clear = np.abs(expected) > 2e-5
+        np.testing.assert_array_equal(own.labels(decision)[clear], theirs.predict(self.K)[clear])
+
+
 class WithoutIt(unittest.TestCase):
     def test_a_clear_sentence_names_the_package(self):
         said = harness.run_code("import sys; sys.modules['sklearn'] = None\nimport lathe\ntry:\n    lathe.sklearn\nexcept ImportError as e:\n    print(e)")

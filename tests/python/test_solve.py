@@ -34,6 +34,21 @@ class Solutions(unittest.TestCase):
         self.assertEqual(len(s.table()), s.iters + 1)
         self.assertIsNone(s.final_unscaled)
 
+    def test_starts_from_files(self):
+        import tempfile
+        first = lathe.solve("example:A1", max_iterations=8)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.npz")
+            np.savez(path, x=first.x, mu=first.point.mu, H=first.H_final, ci_multipliers=first.certificate["ci_multipliers"])
+            again = lathe.solve("example:A1", path)
+            self.assertEqual(again.table().f[0], first.f)
+            self.assertAlmostEqual(again.f, F_STAR, places=8)
+            with self.assertRaisesRegex(lathe.Error, "another problem"):
+                lathe.solve("example:B2", path)
+            saved = os.path.join(folder, "run.ckpt")
+            lathe.solve("example:A1", checkpoint=saved, max_iterations=3)
+            self.assertEqual(lathe.solve("example:A1", resume=saved, max_iterations=7).changed_options, [("max_iterations", "3", "7")])
+
     def test_unconstrained_has_no_measures(self):
         s = lathe.solve(lambda x: np.sum(x * x), x0=[1.0, 2.0])
         self.assertIsNone(s.most_feasible)

@@ -209,6 +209,62 @@ int main()
 }
 """
 
+# ---- states in chunks: a product state of the first stage, the ring, gates of the second ----
+
+CHUNKS = r"""
+enum { LITTLE = 99 << 10 }; /* bytes of shared memory that every card has */
+int main()
+{
+    const int n = 600;
+    const unsigned D = 1u << Q, low_size = 1u << LOW_BITS;
+    auto ring = [](unsigned b) {
+        for (int k = 0; Q > 1 && k < Q; k++)
+            if (b >> (Q - 1 - k) & 1) b ^= 1u << (Q - 1 - (k + 1) % Q);
+        return b;
+    };
+    std::vector<unsigned> from(D), low(2 * low_size), high(2 * ((size_t)D >> LOW_BITS));
+    for (unsigned b = 0; b < D; b++) from[ring(b)] = b;
+    for (unsigned o = 0; o < low_size; o++) low[o] = from[o];
+    for (unsigned o = 0; o < D >> LOW_BITS; o++) high[o] = from[o << LOW_BITS];
+    std::vector<lt_su2> gates(n * 2 * Q);
+    for (auto &g : gates) {
+        double a = rand(), b = rand(), c = rand();
+        g = { cos(a) * cos(b), cos(a) * sin(b), sin(a) * cos(c), sin(a) * sin(c) };
+    }
+    std::vector<amplitude_t> got((size_t)n * D, amplitude_t{ 7, 7 });
+    lt_states_job j = { n, 2, 1, 1, 1 };
+    char *after = (char *)dynamic_shared + LITTLE;
+    memset(dynamic_shared, 0x7f, sizeof dynamic_shared);
+    launch(2, THREADS, [&] { chunks(&j, gates.data(), low.data(), high.data(), got.data()); });
+    check(std::all_of(after, (char *)(dynamic_shared + (1 << 16)), [](char c) { return c == 0x7f; }), "more shared memory than 99 KiB", 0);
+    double worst = 0;
+    for (int r = 0; r < n; r++) {
+        std::vector<complex_t> v(D);
+        for (unsigned b = 0; b < D; b++) {
+            complex_t p = 1;
+            for (int k = 0; k < Q; k++) {
+                lt_su2 g = gates[2 * r * Q + k];
+                p *= b >> (Q - 1 - k) & 1 ? complex_t(g.br, g.bi) : complex_t(g.ar, g.ai);
+            }
+            v[ring(b)] = p;
+        }
+        for (int k = 0; k < Q; k++) {
+            lt_su2 g = gates[(2 * r + 1) * Q + k];
+            complex_t a(g.ar, g.ai), b(g.br, g.bi);
+            unsigned bit = 1u << (Q - 1 - k);
+            for (unsigned i = 0; i < D; i++) {
+                if (i & bit) continue;
+                complex_t x = v[i], y = v[i | bit];
+                v[i] = a * x - conj(b) * y, v[i | bit] = b * x + conj(a) * y;
+            }
+        }
+        for (unsigned i = 0; i < D; i++) worst = fmax(worst, std::abs(complex_t(got[(size_t)r * D + i].x, got[(size_t)r * D + i].y) - v[i]));
+    }
+    check(worst < 1e-15 * (Q + 1), "states in chunks, off by", worst);
+    return failures;
+}
+"""
+
 # ---- tiles: every entry written, the right number in it, those that are not finite found and mended ----
 
 TILES = r"""
@@ -380,6 +436,14 @@ def states():
     yield "two stages, float32", text + STATES, {"Q": 9, "REAL_T": "float", "SPLIT": 0}
 
 
+def chunks():
+    text = re.sub(r'asm\("cvt\.f32\.f16[^"]*" : "=f"\((\w+)\) : "h"\((.*)\)\);', r"\1 = 0;", read("rows_job.h", "states.cuh", "states.cu"))
+    text = without(text, "half_of", "static unsigned half_of(float, float *) { return 0; }\n")
+    text = text[:place_of(text, "high_wires")[0]]
+    for q in (1, 2, 3, 4, 5, 8):
+        yield f"chunks, q = {q}", text + CHUNKS, {"Q": q, "REAL_T": "double", "SPLIT": 0}
+
+
 def overlap_tiles(products, multiply):
     text = without(read("tile_job.h", "tile_job.cuh", "overlap_shape.cuh", products, "overlap_tiles.cuh"), "multiply", multiply)
     text = without(text, "copy_16", "static void copy_16(void *to, const void *from) { memcpy(to, from, 16); }\n")
@@ -389,6 +453,50 @@ def overlap_tiles(products, multiply):
 
 
 SHAPE = {"WARPS_M": 2, "WARPS_N": 2, "FRAGMENTS_M": 2, "FRAGMENTS_N": 4, "BLOCKS": 2}
+
+
+# States of many amplitudes whose overlaps are near one, so that every stage adds to sums that are already large. Every stage adds about the same: roundings of a
+# sum in single precision all go one way.
+LONG = TILES + r"""
+int main()
+{
+    std::vector<double> re((size_t)n << Q), im((size_t)n << Q), roots(padded, 1);
+    uint4 *s = (uint4 *)aligned_alloc(64, sizeof(uint4) * padded * AMPLITUDES);
+    memset(s, 0, sizeof(uint4) * padded * AMPLITUDES);
+    for (int w = 0; w < 8; w++) warp_barrier[w] = new std::barrier<>(32);
+    for (int h = 0; h < 1 << 16; h++) value[h] = value_of(h);
+    for (int i = 0; i < n; i++) {
+        double length = 0;
+        double *r = &re[(size_t)i << Q], *m = &im[(size_t)i << Q];
+        for (int k = 0; k < 1 << Q; k++) {
+            r[k] = 1 + 0.3 * rand() / RAND_MAX, m[k] = 0.4 + 0.1 * i + 0.3 * rand() / RAND_MAX;
+            length += r[k] * r[k] + m[k] * m[k];
+        }
+        for (int k = 0; k < 1 << Q; k++) r[k] /= sqrt(length), m[k] /= sqrt(length), ((float2 *)s)[((size_t)i << Q) + k] = { (float)r[k], (float)m[k] };
+    }
+    states_text::lt_states_job of_rows = { n };
+    launch(1, 256, [&] { states_text::split_pairs(&of_rows, s); });
+    auto want = [&](int a, int b) {
+        complex_t sum = 0;
+        for (int k = 0; k < 1 << Q; k++) sum += conj(complex_t(re[((size_t)a << Q) + k], im[((size_t)a << Q) + k])) * complex_t(re[((size_t)b << Q) + k], im[((size_t)b << Q) + k]);
+        return std::norm(sum);
+    };
+    auto run = [&](lt_tile_job *j, int2 *tiles, double *k) { launch(1, THREADS, [=] { overlap(j, tiles, (amplitude_t *)s, (amplitude_t *)s, k, k); }); };
+    allowed = BOUND;
+    fill(false, roots, TILE_M, TILE_N, run, want, false);
+    free(s);
+    printf("off by %.3g\n", furthest);
+    return failures;
+}
+"""
+
+
+def long_sums(whole):
+    """One warp of one fragment; 2 and 8 parts of sums that go on in double."""
+    text = whole.replace(HALVES, LONG)
+    for q in (12, 14):
+        yield f"long sums, float32, q = {q}", text, {"WARPS_M": 1, "WARPS_N": 1, "FRAGMENTS_M": 1, "FRAGMENTS_N": 1, "BLOCKS": 1, "Q": q, "AMPLITUDES": 1 << q - 1, "DEPTH": 8,
+                                                     "STAGES": 2, "REAL_T": "float", "SPLIT": 3, "PRODUCTS": 3, "K_TYPE": "double", "NORMALIZE": 0, "REPAIR": 0, "N_ROWS": 8, "BOUND": 1e-6}
 
 
 def tiles():
@@ -418,6 +526,7 @@ def halves():
             yield f"{'float16' if products == 1 else 'float32'}, q = {q}, normalised {normalize}", whole, {
                 **SHAPE, "Q": q, "AMPLITUDES": 1 << q - 1, "DEPTH": depth, "STAGES": 2, "REAL_T": "float", "SPLIT": products, "PRODUCTS": products,
                 "K_TYPE": "double", "NORMALIZE": normalize, "REPAIR": normalize, "N_ROWS": 100 if q == 4 else 60, "BOUND": BOUNDS[products, normalize]}
+    yield from long_sums(whole)
 
 
 def judge(off_by):
@@ -436,7 +545,7 @@ def main():
     failed, off_by = 0, {}
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "kernel.cpp", Path(folder) / "kernel"
-        for name, text, defined in [*states(), *tiles(), *halves()]:
+        for name, text, defined in [*states(), *chunks(), *tiles(), *halves()]:
             source.write_text(SHIM + text)
             flags = [f"-D{key}={value}" for key, value in defined.items()]
             built = subprocess.run([compiler, "-std=c++20", "-O1", "-w", "-pthread", *flags, source, "-o", program], capture_output=True, text=True)

@@ -754,6 +754,42 @@ LT_TEST(methods_that_are_not_exact_are_refused)
     free_setup(&s);
 }
 
+/* Two exact methods: by costs for the sizes and the precision at hand, by what was timed, or by a device's qubits. */
+LT_TEST(auto_looks_at_sizes_and_precision)
+{
+    static const struct { int64_t n, m, q; lt_gram_float dtype; lt_gram_method want; } cases[] = {
+        { 4000, 0, 10, LT_GRAM_FLOAT32, LT_GRAM_STATES }, { 4000, 0, 10, LT_GRAM_FLOAT64, LT_GRAM_TRANSFER }, { 4000, 0, 9, LT_GRAM_FLOAT64, LT_GRAM_STATES },
+        { 50, 0, 9, LT_GRAM_FLOAT64, LT_GRAM_TRANSFER },  { 50, 0, 10, LT_GRAM_FLOAT32, LT_GRAM_TRANSFER },   { 50, 0, 7, LT_GRAM_FLOAT64, LT_GRAM_STATES },
+        { 3, 4000, 10, LT_GRAM_FLOAT32, LT_GRAM_TRANSFER }, { 4000, 0, 12, LT_GRAM_FLOAT32, LT_GRAM_TRANSFER }, { 20, 0, 31, LT_GRAM_FLOAT64, LT_GRAM_TRANSFER },
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        setup s = make_setup(4, (int)cases[k].q, 2, true);
+        lt_layers c;
+        lt_gram_method method;
+        char reason[160];
+        s.opt.dtype = cases[k].dtype;
+        LT_CHECK_OK(lt_layers_create(&s.opt, &(lt_weights){ s.w, s.layers, s.q }, &c));
+        lt_plan_request r = { .opt = &s.opt, .circuit = &c, .isa = lt_gram_isa_of(LT_ISA_PLAIN), .threads = 2, .n = cases[k].n, .m = cases[k].m ? cases[k].m : cases[k].n, .cross = cases[k].m > 0,
+                              .transfer_reason = "test" };
+        LT_CHECK_OK(lt_plan_method(&r, &method, reason, sizeof reason));
+        LT_CHECK_EQ_INT(method, cases[k].want);
+        if (cases[k].q <= LT_STATES_MAX_QUBITS) LT_CHECK(strstr(reason, "built-in costs"));
+        if (cases[k].q <= LT_STATES_MAX_QUBITS) { /* what was timed with as many rows decides */
+            const bool few = r.n <= LT_FEW_ROWS && r.m <= LT_FEW_ROWS;
+            const lt_gram_method other = method == LT_GRAM_STATES ? LT_GRAM_TRANSFER : LT_GRAM_STATES;
+            r.stored = few ? (lt_stored_choices){ other, method } : (lt_stored_choices){ method, other };
+            LT_CHECK_OK(lt_plan_method(&r, &method, reason, sizeof reason));
+            LT_CHECK(method == other && strstr(reason, "stored timings"));
+            r.stored = (lt_stored_choices){ LT_GRAM_AUTO, LT_GRAM_AUTO };
+            r.transfer_from = (int)cases[k].q + 1;
+            LT_CHECK_OK(lt_plan_method(&r, &method, reason, sizeof reason));
+            LT_CHECK(method == LT_GRAM_STATES && strstr(reason, "below"));
+        }
+        lt_layers_destroy(&c);
+        free_setup(&s);
+    }
+}
+
 /* A made-up device: what is decided and what is said depends on its memory only. */
 LT_TEST(plans_follow_the_memory)
 {

@@ -6,7 +6,7 @@
 #include "clouds.h"
 #include "lathe/npy.h"
 #include "graph/program/program.h"
-#include "qkernel/svm/svm.h"
+#include "qkernel/svm/machines/svm.h"
 
 #include <pthread.h>
 
@@ -211,7 +211,7 @@ LT_TEST(files_that_are_no_machines_are_refused)
 {
     lt_qsvm *r;
     double one = 1;
-    int64_t format = 3;
+    int64_t format = 4;
     lt_array a[2] = { { LT_I64, lt_shape0(), &format }, { LT_F64, lt_shape0(), &one } };
     LT_CHECK_FAILS(lt_qsvm_load(NULL, scratch("missing"), &r), LT_ERR_IO, "missing");
     LT_CHECK(lt_npy_write(scratch("a.npy"), LT_F64, &a[1].shape, &one) == LT_OK);

@@ -112,8 +112,11 @@ LT_TEST(folds_are_stratified_disjoint_and_learn_from_their_training_rows)
     clouds c = make_clouds(1);
     lt_prepare like = { .n_features = D, .n_outputs = 3, .scales = true };
     lt_folds f;
+    int32_t label[N];
+    for (int i = 0; i < N; i++) label[i] = c.y[i];
+    const lt_targets targets = { .n_classes = 2, .label = label };
     int seen[N] = { 0 };
-    LT_CHECK_OK(lt_folds_make(c.x, c.y, N, &like, 4, 5, &f));
+    LT_CHECK_OK(lt_folds_make(c.x, &targets, N, &like, 4, 5, &f));
     for (int64_t k = 0; k < 4; k++) {
         const lt_fold *fold = &f.fold[k];
         int64_t positives = 0;
@@ -138,7 +141,7 @@ LT_TEST(folds_are_stratified_disjoint_and_learn_from_their_training_rows)
     lt_folds g;
     for (int64_t i = f.fold[0].n_train; i < N; i++)
         for (int k = 0; k < D; k++) moved.x[f.fold[0].row[i] * D + k] += 1000;
-    LT_CHECK_OK(lt_folds_make(moved.x, c.y, N, &like, 4, 5, &g));
+    LT_CHECK_OK(lt_folds_make(moved.x, &targets, N, &like, 4, 5, &g));
     LT_CHECK(!memcmp(f.fold[0].z, g.fold[0].z, (size_t)(3 * f.fold[0].n_train) * sizeof(double)));
     lt_folds_release(&f);
     lt_folds_release(&g);
@@ -240,10 +243,11 @@ LT_TEST(jitter_shrinks_new_rows_like_training_rows)
 LT_TEST(diagnostics_of_a_kernel_known_by_hand)
 {
     const double K[] = { 1, 0.5, 0, 0.5, 1, 0, 0, 0, 1 };
-    const uint8_t y[] = { 0, 0, 1 };
+    const int32_t y[] = { 0, 0, 1 };
+    const lt_targets targets = { .n_classes = 2, .label = y };
     lt_qsvm_diagnostics d = { .size = sizeof d };
     double *v, ideal[9];
-    LT_CHECK_OK(lt_qsvm_diagnose(K, y, 3, &d, &v));
+    LT_CHECK_OK(lt_qsvm_diagnose(K, &targets, 3, &d, &v));
     LT_CHECK_NEAR(v[0], 0.5, 1e-14);
     LT_CHECK_NEAR(v[1], 1, 1e-14);
     LT_CHECK_NEAR(v[2], 1.5, 1e-14);
@@ -256,7 +260,7 @@ LT_TEST(diagnostics_of_a_kernel_known_by_hand)
     LT_CHECK(d.same_class.mean == 0.5 && d.other_class.mean == 0 && d.class_gap == 0.5);
     for (int i = 0; i < 9; i++) ideal[i] = y[i / 3] == y[i % 3];
     double a;
-    LT_CHECK_OK(lt_qsvm_alignment(ideal, y, 3, &a));
+    LT_CHECK_OK(lt_qsvm_alignment(ideal, &targets, 3, &a));
     LT_CHECK_NEAR(a, 1, 1e-14);
     LT_CHECK(d.alignment > 0 && d.alignment < 1);
 }
@@ -265,10 +269,11 @@ LT_TEST(diagnostics_of_a_kernel_known_by_hand)
 LT_TEST(diagnostics_of_a_kernel_that_is_none)
 {
     const double K[] = { 1, 2, 2, 1 }, zeros[4] = { 0 };
-    const uint8_t y[] = { 0, 1 };
+    const int32_t y[] = { 0, 1 };
+    const lt_targets targets = { .n_classes = 2, .label = y };
     lt_qsvm_diagnostics d = { .size = sizeof d };
     double *v;
-    LT_CHECK_OK(lt_qsvm_diagnose(K, y, 2, &d, &v));
+    LT_CHECK_OK(lt_qsvm_diagnose(K, &targets, 2, &d, &v));
     LT_CHECK_NEAR(v[0], -1, 1e-14);
     lt_free(v);
     LT_CHECK_EQ_INT(d.n_eigenvalues, 2);
@@ -278,10 +283,10 @@ LT_TEST(diagnostics_of_a_kernel_that_is_none)
     LT_CHECK_NEAR(d.negative_mass, 0.25, 1e-14);
     LT_CHECK_NEAR(d.condition, 1, 1e-13); /* of the eigenvalues that are positive */
     LT_CHECK_NEAR(d.effective_rank, 0.4, 1e-14);
-    LT_CHECK_OK(lt_qsvm_diagnose(zeros, y, 2, &d, &v));
+    LT_CHECK_OK(lt_qsvm_diagnose(zeros, &targets, 2, &d, &v));
     LT_CHECK(d.negative_fraction == 0 && d.negative_mass == 0 && d.effective_rank == 0);
     lt_free(v);
-    LT_CHECK_FAILS(lt_qsvm_diagnose((const double[]){ 1, NAN, 0, 1 }, y, 2, &d, &v), LT_ERR_INTERNAL, "not finite");
+    LT_CHECK_FAILS(lt_qsvm_diagnose((const double[]){ 1, NAN, 0, 1 }, &targets, 2, &d, &v), LT_ERR_INTERNAL, "not finite");
     LT_CHECK(!v);
 }
 

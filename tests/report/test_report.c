@@ -173,6 +173,27 @@ LT_TEST(heat_maps_name_bands_instead_of_columns)
     lt_report_destroy(r);
 }
 
+LT_TEST(heat_maps_name_rows)
+{
+    double v[6] = { 0, 1, 2, 3, 4, 5 };
+    lt_report *r;
+    LT_CHECK_OK(lt_report_create("t", &r));
+    lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .rows = 2, .columns = 3, .values = v, .n_y_names = 2, .y_names = (const char *[]){ "upper <", "a_name_of_more_characters_than_fit" } });
+    char *page = page_text(r);
+    const char *upper = strstr(page, ">upper &lt;</text>"), *lower = strstr(page, ">a_name_of_more_char...</text>");
+    LT_CHECK(upper && lower && strstr(page, "text-anchor=\"end\""));
+    double upper_y = 0, lower_y = 0;
+    while (upper && upper > page && strncmp(upper, " y=\"", 4)) upper--;
+    while (lower && lower > page && strncmp(lower, " y=\"", 4)) lower--;
+    LT_CHECK(upper && lower && sscanf(upper, " y=\"%lf", &upper_y) == 1 && sscanf(lower, " y=\"%lf", &lower_y) == 1 && upper_y < lower_y);
+    free(page);
+    lt_report_destroy(r);
+    LT_CHECK_OK(lt_report_create("t", &r));
+    lt_report_heatmap(r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .rows = 2, .columns = 3, .values = v, .n_y_names = 3, .y_names = (const char *[]){ "a", "b", "c" } });
+    LT_CHECK_FAILS(lt_report_print(r, stdout), LT_ERR_ARGUMENT, "2 rows with 3 names");
+    lt_report_destroy(r);
+}
+
 LT_TEST(histograms_count_each_value_once)
 {
     enum { N = 1000 };

@@ -65,16 +65,21 @@ def candidates(arguments):
             yield module
 
 
-def capture(function, arrays, arguments=None, names=None, verify=True):
-    """A Captured of function(*arrays), or CaptureError with the reason of each way that was tried."""
+def capture(function, arrays, arguments=None, names=None, verify=True, effects=False):
+    """A Captured of function(*arrays), or CaptureError with the reason of each way that was tried.
+
+    effects=False: a function that does something besides (counts, prints) is refused, as a graph would not; True: it is captured all the same.
+    """
     arguments = arrays if arguments is None else arguments
     reasons = []
     for module in candidates(arguments):
         try:
+            if not verify:
+                return trace(module, function, arrays, names)
+            from .check import check, watched
+            expected = watched(module, function, arrays, effects)  # before stand-ins go where the function keeps things
             made = trace(module, function, arrays, names)
-            if verify:
-                from .check import check
-                check(made, function, arrays)
+            check(made, function, arrays, expected)
             return made
         except CaptureError as error:
             reasons.append((module.NAME, reason(error)))

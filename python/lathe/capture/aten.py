@@ -69,6 +69,34 @@ def div(a, b, *, rounding_mode=None):
     return made if rounding_mode is None else np.floor(made) if rounding_mode == "floor" else np.trunc(made)
 
 
+@of("fmod")
+def fmod(a, b):
+    """With the sign of a: exact, as the remainder of absolute values is."""
+    return np.copysign(1.0, a) * np.remainder(np.absolute(a), np.absolute(b)) if not isinstance(a, Tracer) else \
+        np.where(np.less(a, 0), -1.0, 1.0) * np.remainder(np.absolute(a), np.absolute(b))
+
+
+@of("round")
+def round_(x, *, decimals=0):
+    """To even at a half."""
+    if decimals:
+        refuse("rounding to decimals")
+    low = np.floor(x)
+    beyond = np.subtract(x, low)
+    return np.where(np.less(beyond, 0.5), low, np.where(np.greater(beyond, 0.5), low + 1, low + np.remainder(low, 2.0)))
+
+
+@of("copysign")
+def copysign(a, b):
+    size = np.absolute(a)
+    return np.where(np.less(b, 0), -size, size) if isinstance(b, Tracer) else size * np.copysign(1.0, b)
+
+
+@of("heaviside")
+def heaviside(x, at_zero):
+    return np.where(np.equal(x, 0), at_zero, np.where(np.greater(x, 0), 1.0, 0.0))
+
+
 @of("rsqrt")
 def rsqrt(x):
     return np.power(x, -0.5)
@@ -264,6 +292,23 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     return refuse(f"vector norms of order {ord} along several dimensions")
 
 
+@of("_cdist_forward")
+def cdist(a, b, p, mode=None):
+    apart = np.subtract(np.expand_dims(a, -2), np.expand_dims(b, -3))
+    return vector_norm(apart, p, [-1])
+
+
+@of("_trilinear")
+def trilinear(a, b, c, expand1, expand2, expand3, sumdim, unroll_dim=1):
+    for axis in expand1:
+        a = np.expand_dims(a, axis)
+    for axis in expand2:
+        b = np.expand_dims(b, axis)
+    for axis in expand3:
+        c = np.expand_dims(c, axis)
+    return np.sum(a * b * c, axis=tuple(sumdim))
+
+
 @of("dist")
 def dist(a, b, p=2):
     return vector_norm(np.subtract(a, b), p)
@@ -334,6 +379,17 @@ class Pair:
 @of("view_as_real")
 def view_as_real(x):
     return Pair(x)
+
+
+@of("view_as_complex")
+def view_as_complex(x):
+    return ComplexTracer(x[..., 0], x[..., 1])
+
+
+@of("complex")
+def complex_(a, b):
+    g = graph_of(a, b)
+    return ComplexTracer(lift(g, a), lift(g, b))
 
 
 @of("real")

@@ -78,17 +78,6 @@ def scatter_add(x, dim, index, source):
     return x + pulled_back(source, TABLE["gather"](zeros, dim, index), [zeros.node])[0]
 
 
-@of("index_put", "_unsafe_index_put")
-def index_put(x, indices, values, accumulate=False):
-    at = [k for k, i in enumerate(indices) if i is not None]
-    if not accumulate or len(at) != 1:
-        refuse("writing into elements by index")
-    g = graph_of(x, indices[at[0]], values)
-    zeros = lift(g, np.zeros(np.shape(x)), np.dtype(x.dtype))
-    read = rows(g, zeros, lift(g, indices[at[0]]), at[0])
-    return lift(g, x) + pulled_back(np.broadcast_to(lift(g, values), read.shape), read, [zeros.node])[0]
-
-
 # ---- Of one value --------------------------------------------------------------------------------------------------------
 @of("threshold_backward")
 def threshold_backward(grad, x, threshold):

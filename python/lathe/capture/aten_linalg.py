@@ -77,9 +77,15 @@ def inv(a, *, check_errors=False):
 
 @of("_linalg_solve_ex")
 def solve(a, b, *, left=True, check_errors=False):
-    if not left:
-        refuse("linalg.solve from the right")
-    return np.linalg.solve(a, b), Refused("factors of a solve"), Refused("factors of a solve"), np.zeros((), dtype=np.int32)
+    made = np.linalg.solve(a, b) if left else np.transpose(np.linalg.solve(np.transpose(a), np.transpose(b)))
+    return made, Refused("factors of a solve"), Refused("factors of a solve"), np.zeros((), dtype=np.int32)
+
+
+@of("linalg_solve_triangular")
+def solve_triangular(a, b, *, upper, left=True, unitriangular=False):
+    """The other triangle is not looked at, so that it has no derivatives either."""
+    part = np.triu(a, int(unitriangular)) if upper else np.tril(a, -int(unitriangular))
+    return solve(part + np.eye(np.shape(a)[-1]) if unitriangular else part, b, left=left)[0]
 
 
 @of("linalg_cholesky_ex")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import aten_windows
 from .aten import floating, of
 from .tracer import Refused, Tracer, cast, graph_of, lift, refuse
 
@@ -12,41 +13,40 @@ def node(g, value, like):
     return None if value is None else lift(g, value, like.dtype).node
 
 
-def square(pair, what) -> int:
-    """The one number that a window's two sizes have to be."""
-    sizes = {int(s) for s in pair}
-    return sizes.pop() if len(sizes) == 1 else refuse(f"{what} with different sizes in height and width")
-
-
 @of("convolution")
 def convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    if transposed:
-        refuse("a transposed convolution")
     g = graph_of(x, weight, bias)
     x, weight = (lift(g, v) for v in (x, weight))
     if x.ndim == 3:  # one spatial dimension: as two, of which the first has one row
-        made = convolution(np.expand_dims(x, 2), np.expand_dims(weight, 2), bias, (1, *stride), (0, *padding), (1, *dilation), False, (0, 0), groups)
+        made = convolution(np.expand_dims(x, 2), np.expand_dims(weight, 2), bias, (1, *stride), (0, *padding), (1, *dilation), transposed, (0, *output_padding), groups)
         return np.squeeze(made, 2)
+    if transposed and x.ndim == 4:
+        return aten_windows.transposed(x, weight, bias, stride, padding, dilation, output_padding, groups)
+    if x.ndim == 5 and not transposed:
+        return aten_windows.convolution3d(x, weight, bias, stride, padding, dilation, groups)
     if x.ndim != 4:
-        refuse(f"a convolution over {x.ndim - 2} dimensions")
+        refuse(f"a {'transposed ' * bool(transposed)}convolution over {x.ndim - 2} dimensions")
     return Tracer(g.op("conv2d", x.node, node(g, weight, x), node(g, bias, x), tuple(stride), tuple(padding), tuple(dilation), int(groups), False))
+
+
+def is_plain(x, *pairs) -> bool:
+    """Whether a pooling is one that the op table has: over images, with one number for height and width."""
+    return x.ndim in (3, 4) and all(len({int(s) for s in pair}) <= 1 for pair in pairs)
 
 
 @of("max_pool2d_with_indices")
 def max_pool2d(x, kernel, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):
-    if square(dilation, "max_pool2d") != 1 or ceil_mode:
-        refuse("max_pool2d with dilation or ceil_mode")
-    k = square(kernel, "max_pool2d")
-    made = x.node.graph.op("maxpool2d", x.node, k, square(stride, "max_pool2d") if len(stride) else k, square(padding, "max_pool2d"))
+    if ceil_mode or not is_plain(x, kernel, stride, padding) or set(map(int, dilation)) != {1}:
+        return aten_windows.pool(2)(x, kernel, stride, padding, dilation, ceil_mode)
+    made = x.node.graph.op("maxpool2d", x.node, int(kernel[0]), int((stride or kernel)[0]), int(padding[0]))
     return Tracer(made), Refused("positions of a pooling")
 
 
 @of("avg_pool2d")
 def avg_pool2d(x, kernel, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None):
-    k, around = square(kernel, "avg_pool2d"), square(padding, "avg_pool2d")
-    if ceil_mode or divisor_override is not None or around and not count_include_pad:
-        refuse("avg_pool2d with ceil_mode, divisor_override or without its padding")
-    return Tracer(x.node.graph.op("avgpool2d", x.node, k, square(stride, "avg_pool2d") if len(stride) else k, around))
+    if ceil_mode or divisor_override is not None or any(padding) and not count_include_pad or not is_plain(x, kernel, stride, padding):
+        return aten_windows.average(2)(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return Tracer(x.node.graph.op("avgpool2d", x.node, int(kernel[0]), int((stride or kernel)[0]), int(padding[0])))
 
 
 @of("_adaptive_avg_pool2d", "adaptive_avg_pool2d")

@@ -114,12 +114,12 @@ def repeat(x, repeats):
 
 @of("constant_pad_nd")
 def constant_pad_nd(x, pad, value=0):
-    if value != 0:
-        refuse("padding with another value than zero")
     pairs = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
     before = [(0, 0)] * (x.ndim - len(pairs)) + pairs[::-1]
     inner = x[tuple(slice(max(-a, 0), None if b >= 0 else b) for a, b in before)]
-    return np.pad(inner, [(max(a, 0), max(b, 0)) for a, b in before])
+    widths = [(max(a, 0), max(b, 0)) for a, b in before]
+    made = np.pad(inner, widths)
+    return made if value == 0 else made + np.pad(np.zeros(inner.shape), widths, constant_values=value).astype(x.dtype)
 
 
 @of("tril")

@@ -5,10 +5,15 @@ x0 itself often lies on a kink (a vector of zeros), where either side may be rig
 """
 from __future__ import annotations
 
+import contextlib
+import random
+import sys
+
 import numpy as np
 
 from ..errors import CaptureError, describe
 from ..tree import flatten
+from .effects import watch
 
 
 def tolerance(arrays, expected) -> float:
@@ -35,10 +40,33 @@ def beside(arrays, scale):
     return [a if a.dtype.kind != "f" else (a + scale * (1 + np.abs(a)) * rng.standard_normal(a.shape)).astype(a.dtype) for a in arrays]
 
 
-def check(captured, function, arrays):
-    """CaptureError where the graph and the function differ by more than rounding."""
+@contextlib.contextmanager
+def generators_kept():
+    """Draws of this call are drawn again: one call more is no difference to those who set a seed."""
+    torch = sys.modules.get("torch")
+    states = random.getstate(), np.random.get_state(), torch and torch.random.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        if torch:
+            torch.random.set_rng_state(states[2])
+
+
+def watched(front, function, arrays, effects):
+    """What the function returns at x0; without ``effects`` CaptureError where it does something besides."""
+    with watch(function) as seen, generators_kept():
+        expected = original(front, function, arrays)
+    if seen.effect and not effects:
+        raise CaptureError(f"the function {seen.effect}, which a graph would not do")
+    return expected
+
+
+def check(captured, function, arrays, expected):
+    """CaptureError where the graph and the function, which returned ``expected`` at x0, differ by more than rounding."""
     program = captured.program(captured.outputs)
-    compare_values(captured, program, function, arrays, "at x0")
+    compare_values(captured, program, function, arrays, "at x0", expected)
     for scale in (1e-3, 1e-5):
         near = beside(arrays, scale)
         expected = original(captured.front, function, near)
@@ -74,7 +102,10 @@ def compare_gradients(captured, function, arrays, expected):
     rng = np.random.Generator(np.random.Philox(7))
     weights = [rng.uniform(0.5, 1.5, e.shape) for _, e in outputs]
     got = weighted_gradient(captured, [o for o, _ in outputs], weights, wrt, arrays)
-    by_framework = captured.front.gradients(function, arrays, weights)
+    try:
+        by_framework = captured.front.gradients(function, arrays, weights)
+    except Exception as error:
+        raise CaptureError(f"no derivatives of the original: {describe(error)}") from error
     if by_framework is not None:
         for a, b in zip(got, by_framework):
             if not np.allclose(a, b, rtol=1e-2 if a.dtype == np.float32 else 1e-6, atol=1e-6 * (1 + np.max(np.abs(b), initial=0.0))):

@@ -31,7 +31,7 @@ def arguments(arrays):
 
 # ---- Tracing -------------------------------------------------------------------------------------------------------------
 def trace(function, graph, nodes, arrays):
-    from . import aten_backward, aten_linalg, aten_networks, aten_shape  # noqa: F401  (their rows)
+    fill_table()
     shape = {}
 
     def flat(*tensors):
@@ -42,13 +42,22 @@ def trace(function, graph, nodes, arrays):
     return unflatten(shape["tree"], [returned(leaf) for leaf in outputs])
 
 
+def fill_table():
+    from . import aten_backward, aten_index, aten_linalg, aten_networks, aten_shape, aten_windows  # noqa: F401  (their rows)
+
+
 def traced_module(function, tensors):
+    """The function as ATen ops that change nothing in place.
+
+    Traced below `functionalize`, which knows no torch.autograd.grad inside the function: such a function is traced without it first.
+    Decompositions change tensors in place in turn, so what is left of that is functionalized once more.
+    """
     import torch
-    from torch.fx.experimental.proxy_tensor import make_fx
     drawn = torch.random.get_rng_state()
     try:
         with quietly(), torch.backends.mkldnn.flags(enabled=False):  # recurrent layers as ops of the table
-            return make_fx(torch.func.functionalize(function, remove="mutations"), decomposition_table=decompositions())(*tensors)
+            module = without_branches(function, tensors)
+            return changed_nowhere(module, tensors) if any(mutates(node) for node in live_nodes(module)) else module
     except CaptureError:
         raise
     except RuntimeError as error:
@@ -59,6 +68,55 @@ def traced_module(function, tensors):
         torch.random.set_rng_state(drawn)  # a function that draws is refused, and draws the same when it is called
 
 
+def without_branches(function, tensors):
+    from torch.fx.experimental.proxy_tensor import make_fx
+    try:
+        return functional(function, tensors)
+    except RuntimeError as error:
+        if "functorch" not in str(error):
+            raise
+        with_gradients = make_fx(function)(*tensors)
+        return functional(with_gradients, tensors)
+
+
+def changed_nowhere(module, tensors):
+    """The traced module once more; as it is where it changes constants, which in_place below knows how to follow."""
+    try:
+        return functional(module, tensors)
+    except RuntimeError:
+        return module
+
+
+def functional(function, tensors):
+    import torch
+    from torch.fx.experimental.proxy_tensor import make_fx
+    with ways():
+        return make_fx(torch.func.functionalize(function, remove="mutations"), decomposition_table=decompositions())(*tensors)
+
+
+def ways():
+    """Functions of PyTorch that look at values where they need not, in ways that do not."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    class Ways(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            if function is torch.nn.functional.one_hot:
+                made = one_hot(*args, **(kwargs or {}))
+                if made is not None:
+                    return made
+            return function(*args, **(kwargs or {}))
+    return Ways()
+
+
+def one_hot(tensor, num_classes=-1):
+    """Without the look for the largest class, where their number is given."""
+    import torch
+    if num_classes <= 0:
+        return None
+    return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).long()
+
+
 @contextlib.contextmanager
 def quietly():
     """What PyTorch or the function warn of is heard when the function is called."""
@@ -67,11 +125,12 @@ def quietly():
         yield
 
 
-def decompositions():
-    """PyTorch's own, for what the table has no row for."""
+def decompositions(beyond_core=True):
+    """PyTorch's own, for what the table has no row for; some of those beyond its core set turn what eager PyTorch does fast into many ops."""
     import torch
     from .aten import TABLE
-    return {op: way for op, way in torch._decomp.core_aten_decompositions().items() if op_name(op) not in TABLE}
+    beyond = {op: way for op, way in torch._decomp.decomposition_table.items() if torch.Tag.nondeterministic_seeded not in getattr(op, "tags", ())} if beyond_core else {}
+    return {op: way for op, way in (beyond | dict(torch._decomp.core_aten_decompositions())).items() if op_name(op) not in TABLE}
 
 
 # ---- From ATen to the graph ----------------------------------------------------------------------------------------------
@@ -126,7 +185,8 @@ def compute(graph, node, values):
     from torch.fx.node import map_arg
     args, kwargs = map_arg((node.args, node.kwargs), lambda n: values[n])
     if node.target is operator.getitem:
-        return args[0][args[1]]
+        part = args[0][args[1]]
+        return fitted(graph, part, node) if isinstance(part, (np.ndarray, np.generic)) else part
     if is_random(node):
         name = op_name(node.target)
         refuse("dropout draws random numbers (put the module in eval mode)" if "dropout" in name or "bernoulli" in name else
@@ -191,7 +251,7 @@ def fitted(graph, made, node):
     import torch
     expected = node.meta.get("val")
     if not isinstance(made, Tracer) or not isinstance(expected, torch.Tensor):
-        if isinstance(made, np.ndarray) and isinstance(expected, torch.Tensor):
+        if isinstance(made, (np.ndarray, np.generic)) and isinstance(expected, torch.Tensor):
             return torch.from_numpy(np.ascontiguousarray(made)).to(expected.dtype).reshape(expected.shape)
         return list(made) if isinstance(made, tuple) else made
     if tuple(made.shape) != tuple(expected.shape):

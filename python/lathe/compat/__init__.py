@@ -13,6 +13,8 @@ import sys
 
 #: What ``install`` makes mean lathe: modules of this folder, with all that is inside them.
 NAMES = ("pygranso", "scripts.pipeline_backends")
+#: ``opts.capture`` of runs that do not set it.
+default_capture = "verify"
 
 
 def is_ours(name: str) -> bool:

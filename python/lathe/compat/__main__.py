@@ -5,9 +5,30 @@ import os
 import runpy
 import sys
 
+import lathe.capture
+import lathe.compat
+
 from . import install
 
-USAGE = "usage: python -m lathe.compat script.py [arguments], or -m module [arguments]"
+USAGE = """usage: python -m lathe.compat [--capture MODE] script.py [arguments], or -m module [arguments]
+
+  --capture MODE   whether functions given to pygranso become graphs where the script does not say: verify (where they can be and are equal;
+                   the default), always, never"""
+
+
+def take_capture(arguments):
+    """The arguments after --capture MODE, which is kept for the runs of this process."""
+    name, equals, mode = arguments[0].partition("=")
+    if name != "--capture":
+        return arguments
+    rest = arguments[1:] if equals else arguments[2:]
+    mode = mode if equals else "".join(arguments[1:2])
+    if mode not in lathe.capture.MODES or not rest:
+        wrong = f"--capture '{mode}': expected one of {', '.join(lathe.capture.MODES)}" if mode not in lathe.capture.MODES else USAGE
+        print(f"lathe.compat: {wrong}", file=sys.stderr)
+        raise SystemExit(2)
+    lathe.compat.default_capture = mode
+    return rest
 
 
 def main():
@@ -16,6 +37,7 @@ def main():
         print(USAGE)
         raise SystemExit(0 if arguments else 2)
     install()
+    arguments = take_capture(arguments)
     if arguments[0] == "-m":
         if len(arguments) < 2:
             raise SystemExit(USAGE)

@@ -14,7 +14,7 @@ from .split import write_json
 
 VERSION = 1
 #: Quartiles are those of all rows while an array has no more values than this, else of evenly spaced rows.
-MOST_VALUES = 1 << 27
+MOST_VALUES = 1 << 25
 NORMAL_IQR = 1.3489795003921634  #: distance of the quartiles of the normal distribution of deviation 1
 
 

@@ -29,6 +29,10 @@ typedef struct lt_npy_head { char s[320]; size_t n; } lt_npy_head;
 /* The header NumPy would write: version 1.0, padded to a multiple of 64. bf16 is described as f32. */
 lt_npy_head lt_npy_header_format(lt_dtype dtype, const lt_shape *shape);
 lt_npy_head lt_npy_header_format_text(int n_characters, const lt_shape *shape);
+lt_npy_head lt_npy_header_format_as(const char *descr, const lt_shape *shape); /* "<i2" */
+/* Characters of a text that is to be written (`most` of them, 0: 16384); LT_ERR_ARGUMENT for more, and for what is not UTF-8. */
+lt_status   lt_npy_text_characters(const char *what, const char *text, int64_t i, int most, int *out);
+void        lt_npy_text_encode(const char *text, int width, uint32_t *field); /* counted before, so it fits */
 /* Checks what a caller wants written; *n is the number of elements. */
 lt_status lt_npy_check_array(const char *what, lt_dtype dtype, const lt_shape *shape, const void *data, int64_t *n);
 
@@ -52,6 +56,18 @@ typedef struct lt_file_source {
     uint64_t  offset;
 } lt_file_source;
 lt_status lt_file_source_open(const char *path, lt_file_source *f);
+
+/* An archive written member by member, none of which need be in memory: whole or not at all. */
+enum { LT_NPZ_NAME_BYTES = 1008 };
+typedef struct lt_npz_stream lt_npz_stream;
+lt_status lt_npz_stream_open(const char *path, uint64_t zip64_from, lt_npz_stream **out); /* zip64_from 0: where the format needs it */
+lt_status lt_npz_stream_member(lt_npz_stream *a, const char *name, const lt_npy_head *head, uint64_t data_bytes);
+/* The data of the last member: in order, piece by piece … */
+lt_status lt_npz_stream_data(lt_npz_stream *a, const void *data, size_t n_bytes);
+/* … or in any order at offsets, and then the checksum of so many bytes that lie there in order. */
+lt_status lt_npz_stream_put(lt_npz_stream *a, uint64_t offset, const void *data, size_t n_bytes);
+lt_status lt_npz_stream_done(lt_npz_stream *a, uint32_t crc, uint64_t n_bytes);
+lt_status lt_npz_stream_finish(lt_npz_stream *a, lt_status s); /* s not LT_OK: nothing is left; returns the first failure */
 
 /* As lt_npz_write, with zip64 records for sizes and offsets from `zip64_from` on: tests need not
    write four gigabytes. */

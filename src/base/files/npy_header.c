@@ -271,6 +271,8 @@ lt_npy_head lt_npy_header_format_text(int n_characters, const lt_shape *shape)
     return format_header(descr, shape);
 }
 
+lt_npy_head lt_npy_header_format_as(const char *descr, const lt_shape *shape) { return format_header(descr, shape); }
+
 lt_npy_head lt_npy_header_format(lt_dtype dtype, const lt_shape *shape)
 {
     static const char *const code[] = {

@@ -130,21 +130,27 @@ void lt_npy_texts_free(lt_npy_texts *t)
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------ */
-static lt_status count_characters(const char *path, const char *text, int64_t i, int *out)
+lt_status lt_npy_text_characters(const char *what, const char *text, int64_t i, int most, int *out)
 {
     uint32_t c;
     const unsigned char *at = (const unsigned char *)text;
+    if (!most) most = LONGEST;
     for (*out = 0; at && *at; ++*out)
-        if (*out == LONGEST || !get_utf8(&at, &c))
-            return LT_FAIL(LT_ERR_ARGUMENT, "%s: text %" PRId64 " (counted from 0) is %s", path, i, *out == LONGEST ? "too long" : "not UTF-8");
-    return at ? LT_OK : LT_FAIL(LT_ERR_ARGUMENT, "%s: text %" PRId64 " is NULL", path, i);
+        if (*out == most || !get_utf8(&at, &c))
+            return LT_FAIL(LT_ERR_ARGUMENT, "%s: text %" PRId64 " (counted from 0) is %s", what, i, *out == most ? "too long" : "not UTF-8");
+    return at ? LT_OK : LT_FAIL(LT_ERR_ARGUMENT, "%s: text %" PRId64 " is NULL", what, i);
+}
+
+void lt_npy_text_encode(const char *text, int width, uint32_t *field)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    memset(field, 0, (size_t)width * sizeof *field);
+    for (int k = 0; k < width && *at; k++) get_utf8(&at, &field[k]);
 }
 
 static lt_status write_text(lt_atomic_file *f, const char *text, int width, uint32_t *field)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    memset(field, 0, (size_t)width * sizeof *field);
-    for (int k = 0; *at; k++) get_utf8(&at, &field[k]); /* counted before, so it fits */
+    lt_npy_text_encode(text, width, field);
     return lt_atomic_write(f, field, (size_t)width * sizeof *field);
 }
 
@@ -164,7 +170,7 @@ lt_status lt_npy_write_texts(const char *path, int64_t n, const char *const *tex
     int width = 1, length;
     if (!path || n < 0 || (!text && n)) return LT_FAIL(LT_ERR_ARGUMENT, "texts to write: path, count or texts are missing");
     for (int64_t i = 0; i < n; i++) {
-        LT_TRY(count_characters(path, text[i], i, &length));
+        LT_TRY(lt_npy_text_characters(path, text[i], i, 0, &length));
         width = LT_MAX(width, length);
     }
     lt_atomic_file f;

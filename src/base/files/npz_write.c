@@ -7,20 +7,27 @@
 #include "base/status.h"
 #include "base/files/zip.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What the directory says about a member already written. */
 typedef struct written {
-    const char *name;
-    uint32_t    crc;
-    uint64_t    bytes, offset;
+    char     name[LT_NPZ_NAME_BYTES];
+    uint32_t crc;
+    uint64_t bytes, offset;
 } written;
 
-typedef struct archive {
+struct lt_npz_stream {
     lt_atomic_file file;
-    uint64_t       at;
-    uint64_t       zip64_from;
-} archive;
+    uint64_t       at, zip64_from;
+    int            n, room;
+    written       *member;
+    uint64_t       left;       /* bytes that the last member still lacks */
+    uint64_t       data_at;    /* where its data begin */
+};
+typedef lt_npz_stream archive;
 
 /* A record being put together, little endian. */
 typedef struct record { uint8_t byte[160]; size_t n; } record;
@@ -135,40 +142,113 @@ static lt_status emit_end(archive *a, uint64_t n, uint64_t directory_at)
     return emit(a, r.byte, r.n);
 }
 
-/* The data of an array: bf16 widened to f32, block by block; everything else in one piece. Given
-   an archive it is written, without one only its checksum is taken. */
-static lt_status pass_data(archive *a, const lt_array *array, int64_t n, uint32_t *crc)
+/* ---- Members ------------------------------------------------------------------------------------------- */
+
+static lt_status grow(archive *a)
+{
+    int room = 2 * a->room + 16;
+    if (a->n < a->room) return LT_OK;
+    written *more = lt_realloc(a->member, (size_t)room * sizeof *more);
+    if (!more) return LT_ERR_MEMORY;
+    a->member = more;
+    a->room = room;
+    return LT_OK;
+}
+
+lt_status lt_npz_stream_open(const char *path, uint64_t zip64_from, lt_npz_stream **out)
+{
+    *out = NULL;
+    archive *a = lt_calloc(1, sizeof *a);
+    if (!a) return LT_ERR_MEMORY;
+    a->zip64_from = zip64_from ? zip64_from : UINT32_MAX;
+    lt_status s = lt_atomic_open(path, &a->file);
+    if (s) lt_free(a);
+    else *out = a;
+    return s;
+}
+
+lt_status lt_npz_stream_member(lt_npz_stream *a, const char *name, const lt_npy_head *head, uint64_t data_bytes)
+{
+    LT_TRY(grow(a));
+    written *w = &a->member[a->n++];
+    *w = (written){ .offset = a->at, .bytes = head->n + data_bytes, .crc = lt_crc32(0, head->s, head->n) };
+    snprintf(w->name, sizeof w->name, "%s", name);
+    LT_TRY(emit_local_header(a, w)); /* its checksum is put in when it is known */
+    LT_TRY(emit(a, head->s, head->n));
+    a->left = data_bytes;
+    a->data_at = a->at;
+    return LT_OK;
+}
+
+static lt_status finish_member(archive *a)
+{
+    enum { CRC_OFFSET = 14 };
+    record r = { .n = 0 };
+    const written *w = &a->member[a->n - 1];
+    if (a->left) return LT_OK;
+    put(&r, 4, w->crc);
+    return lt_file_write_at(a->file.fd, a->file.path, w->offset + CRC_OFFSET, r.byte, r.n);
+}
+
+lt_status lt_npz_stream_data(lt_npz_stream *a, const void *data, size_t n_bytes)
+{
+    written *w = &a->member[a->n - 1];
+    LT_TRY(emit(a, data, n_bytes));
+    w->crc = lt_crc32(w->crc, data, n_bytes);
+    a->left -= n_bytes;
+    return finish_member(a);
+}
+
+lt_status lt_npz_stream_put(lt_npz_stream *a, uint64_t offset, const void *data, size_t n_bytes)
+{
+    return lt_file_write_at(a->file.fd, a->file.path, a->data_at + offset, data, n_bytes);
+}
+
+lt_status lt_npz_stream_done(lt_npz_stream *a, uint32_t crc, uint64_t n_bytes)
+{
+    written *w = &a->member[a->n - 1];
+    w->crc = lt_crc32_join(w->crc, crc, n_bytes);
+    a->left -= n_bytes;
+    a->at += n_bytes;
+    if (lseek(a->file.fd, (off_t)a->at, SEEK_SET) < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot go on at byte %" PRIu64, a->file.path, a->at);
+    return finish_member(a);
+}
+
+lt_status lt_npz_stream_finish(lt_npz_stream *a, lt_status s)
+{
+    if (!a) return s;
+    uint64_t directory_at = a->at;
+    for (int i = 0; !s && i < a->n; i++) s = emit_directory_entry(a, &a->member[i]);
+    if (!s) s = emit_end(a, (uint64_t)a->n, directory_at);
+    if (s) lt_atomic_cancel(&a->file);
+    else s = lt_atomic_commit(&a->file);
+    lt_free(a->member);
+    lt_free(a);
+    return s;
+}
+
+/* The data of an array: bf16 widened to f32, block by block; everything else in one piece. */
+static lt_status emit_data(archive *a, const lt_array *array, int64_t n)
 {
     float block[1024];
     const char *at = array->data;
     size_t item = lt_dtype_size(array->dtype);
-    bool widens = array->dtype == LT_BF16;
-    int64_t step = widens ? (int64_t)LT_LEN(block) : n;
-    for (int64_t done = 0; done < n; done += step) {
-        int64_t k = LT_MIN(step, n - done);
-        const void *piece = at + (size_t)done * item;
-        size_t bytes = (size_t)k * (widens ? sizeof(float) : item);
-        if (widens) {
-            lt_convert(LT_F32, block, LT_BF16, piece, k);
-            piece = block;
-        }
-        if (a) LT_TRY(emit(a, piece, bytes));
-        else *crc = lt_crc32(*crc, piece, bytes);
+    if (array->dtype != LT_BF16) return lt_npz_stream_data(a, at, (size_t)n * item);
+    for (int64_t done = 0; done < n; done += (int64_t)LT_LEN(block)) {
+        int64_t k = LT_MIN((int64_t)LT_LEN(block), n - done);
+        lt_convert(LT_F32, block, LT_BF16, at + (size_t)done * item, k);
+        LT_TRY(lt_npz_stream_data(a, block, (size_t)k * sizeof *block));
     }
     return LT_OK;
 }
 
-static lt_status emit_member(archive *a, const char *name, const lt_array *array, written *w)
+static lt_status emit_member(archive *a, const char *name, const lt_array *array)
 {
     int64_t n = lt_shape_count(&array->shape);
     size_t item = array->dtype == LT_BF16 ? sizeof(float) : lt_dtype_size(array->dtype);
     lt_npy_head head = lt_npy_header_format(array->dtype, &array->shape);
-    *w = (written){ .name = name, .offset = a->at, .bytes = head.n + (uint64_t)n * item };
-    w->crc = lt_crc32(0, head.s, head.n);
-    LT_TRY(pass_data(NULL, array, n, &w->crc)); /* the header before the data carries it */
-    LT_TRY(emit_local_header(a, w));
-    LT_TRY(emit(a, head.s, head.n));
-    return pass_data(a, array, n, NULL);
+    LT_TRY(lt_npz_stream_member(a, name, &head, (uint64_t)n * item));
+    return n ? emit_data(a, array, n) : finish_member(a);
 }
 
 static lt_status check_names(const char *path, int n, const char *const *names, const lt_array *arrays)
@@ -192,18 +272,11 @@ static lt_status check_names(const char *path, int n, const char *const *names, 
 lt_status lt_npz_write_with(const char *path, int n, const char *const *names, const lt_array *arrays, uint64_t zip64_from)
 {
     LT_TRY(check_names(path, n, names, arrays));
-    archive a = { .zip64_from = zip64_from };
-    written *members = lt_calloc((size_t)n, sizeof *members);
-    if (!members) return LT_ERR_MEMORY;
-    lt_status s = lt_atomic_open(path, &a.file);
-    for (int i = 0; !s && i < n; i++) s = emit_member(&a, names[i], &arrays[i], &members[i]);
-    uint64_t directory_at = a.at;
-    for (int i = 0; !s && i < n; i++) s = emit_directory_entry(&a, &members[i]);
-    if (!s) s = emit_end(&a, (uint64_t)n, directory_at);
-    lt_free(members);
-    if (!s) return lt_atomic_commit(&a.file);
-    lt_atomic_cancel(&a.file);
-    return s;
+    lt_npz_stream *a;
+    LT_TRY(lt_npz_stream_open(path, zip64_from, &a));
+    lt_status s = LT_OK;
+    for (int i = 0; !s && i < n; i++) s = emit_member(a, names[i], &arrays[i]);
+    return lt_npz_stream_finish(a, s);
 }
 
 lt_status lt_npz_write(const char *path, int n, const char *const *names, const lt_array *arrays)

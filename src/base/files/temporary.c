@@ -156,3 +156,14 @@ lt_status lt_temporary_open(const char *path, mode_t mode, char *name, size_t by
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return s;
 }
+
+int lt_temporary_list(const char *name)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int place = claim_place();
+    fill_place(place, name);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return place;
+}

@@ -13,6 +13,8 @@ enum { LT_TEMPORARY_SUFFIX = 32 }; /* name needs this many bytes more than path 
    each keeps to itself (NFS with nolock, Lustre with localflock), two that write the same `path` at the same time may take each other's
    files for leftovers: the one that commits first succeeds, the other gets an error. */
 lt_status lt_temporary_open(const char *path, mode_t mode, char *name, size_t name_bytes, int *fd, int *place);
+/* Puts another file on that list, which its next writer knows by its name. The place, or 0. */
+int lt_temporary_list(const char *name);
 /* Once it is renamed or removed: takes it off the list of lt_files_abandon. 0 is allowed. */
 void lt_temporary_unlist(int place);
 

@@ -48,6 +48,27 @@ uint32_t lt_crc32(uint32_t crc, const void *data, size_t n_bytes)
     return ~c;
 }
 
+/* Sums are polynomials over GF(2) modulo that of CRC-32, bits in reverse: appending n bytes to A multiplies its sum by x^(8 n). */
+static uint32_t multiply(uint32_t a, uint32_t b)
+{
+    uint32_t product = 0;
+    for (uint32_t bit = 1u << 31; bit; bit >>= 1) {
+        if (a & bit) product ^= b;
+        b = b & 1 ? b >> 1 ^ 0xedb88320u : b >> 1;
+    }
+    return product;
+}
+
+uint32_t lt_crc32_join(uint32_t a, uint32_t b, uint64_t b_bytes)
+{
+    uint32_t power = 1u << 31, square = 1u << 23; /* 1, x^8 */
+    for (; b_bytes; b_bytes >>= 1) {
+        if (b_bytes & 1) power = multiply(power, square);
+        square = multiply(square, square);
+    }
+    return multiply(a, power) ^ b;
+}
+
 /* ---- The end of the archive -------------------------------------------------------------- */
 /* The end record is the last one whose comment reaches exactly to the end of the file. */
 static lt_status find_end(lt_zip *z, uint64_t *end_at, uint8_t end[END_BYTES])

@@ -32,5 +32,7 @@ lt_status lt_zip_next(const lt_zip *z, size_t *at, lt_zip_member *m, bool *found
 lt_status lt_zip_locate(const lt_zip *z, lt_zip_member *m);
 
 uint32_t lt_crc32(uint32_t crc, const void *data, size_t n_bytes); /* starts from 0 */
+/* Of A followed by B, from the sums of both and the length of B. */
+uint32_t lt_crc32_join(uint32_t a, uint32_t b, uint64_t b_bytes);
 
 #endif

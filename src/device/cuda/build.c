@@ -6,6 +6,8 @@
 #include "base/files/file.h"
 #include "base/status.h"
 #include "device/cuda/compile.h"
+#include "trace/clock.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +33,17 @@ static lt_status get_cubin(lt_cuda *c, const lt_kernel_key *key, const lt_digest
     LT_TRY(lt_nvrtc_open(&rtc, &major, &minor));
     snprintf(name, sizeof name, "cubin 2 sm_%d driver %d nvrtc %d.%d %s", c->sm, c->driver_version, major, minor, lt_digest_hex(digest).s);
     if (lt_cache_get(name, CUBIN_LIMIT_BYTES, cubin, bytes)) *cubin = NULL;
-    if (*cubin) return LT_OK;
-    LT_TRY(lt_cuda_compile(rtc, key, c->sm, cubin, bytes));
+    if (*cubin) {
+        c->dev->n_loaded++;
+        return LT_OK;
+    }
+    lt_span span = lt_span_begin("compile a text");
+    int64_t start = lt_clock_ns();
+    lt_status s = lt_cuda_compile(rtc, key, c->sm, cubin, bytes);
+    c->dev->compile_ns += lt_clock_ns() - start;
+    lt_span_end(span);
+    if (s) return s;
+    c->dev->n_compiled++;
     (void)lt_cache_put(name, *cubin, *bytes);
     return LT_OK;
 }
@@ -156,9 +167,9 @@ static lt_status check_key(const lt_cuda *c, const lt_kernel_key *key)
         if (!key->grid[i] || !key->block[i])
             return LT_FAIL(LT_ERR_ARGUMENT, "%s: '%s' has a grid of %u x %u x %u blocks of %u x %u x %u threads, expected at least 1",
                            c->dev->id, key->name, key->grid[0], key->grid[1], key->grid[2], key->block[0], key->block[1], key->block[2]);
-    if (key->shared_bytes > c->shared_optin_bytes)
+    if (key->shared_bytes > c->dev->shared_bytes)
         return LT_FAIL(LT_ERR_UNSUPPORTED, "%s: '%s' needs %zu bytes of shared memory, a block has %zu", c->dev->id, key->name,
-                       key->shared_bytes, c->shared_optin_bytes);
+                       key->shared_bytes, c->dev->shared_bytes);
     return LT_OK;
 }
 

@@ -20,7 +20,6 @@ typedef struct lt_cuda {
     int           sm;                   /* 90 for compute capability 9.0 */
     int           driver_version;       /* 13000 */
     int           n_multiprocessors;
-    size_t        shared_optin_bytes;   /* shared memory a block may ask for */
     bool          early;                /* kernels that wait by themselves are started early (decision 108) */
     pthread_mutex_t lock;               /* of the members below */
     pthread_cond_t  made;               /* a module is loaded, or has failed to be */

@@ -82,7 +82,7 @@ static lt_status read_limits(lt_cuda *c)
     c->sm = 10 * attribute(c, LT_CU_ATTRIBUTE_SM_MAJOR) + attribute(c, LT_CU_ATTRIBUTE_SM_MINOR);
     c->dev->generation = c->sm;
     c->n_multiprocessors = attribute(c, LT_CU_ATTRIBUTE_MULTIPROCESSORS);
-    c->shared_optin_bytes = (size_t)attribute(c, LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN);
+    c->dev->shared_bytes = (size_t)attribute(c, LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN);
     (void)c->cu->cuDriverGetVersion(&c->driver_version);
     int64_t early;
     LT_TRY(lt_config_int(LT_CONFIG_CUDA_EARLY, 0, 1, 1, &early));

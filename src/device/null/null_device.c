@@ -428,6 +428,7 @@ static lt_status null_open(int ordinal, lt_device *dev)
     n->capacity = INT64_C(16) << 30;
     dev->state = n;
     dev->generation = 90;
+    dev->shared_bytes = (size_t)227 << 10;
     return null_stream_create(dev, &dev->stream);
 }
 

@@ -152,3 +152,15 @@ lt_status lt_lower_group(const lt_schedule *s, const lt_unit *u, lt_arena *a, lt
     out->fused.reduces = w.reduce;
     return LT_OK;
 }
+
+void lt_lower_key(const lt_schedule *s, const lt_unit *u, const lt_lowered *low, lt_problem_key *out)
+{
+    const lt_ir *ir = &s->m->ir;
+    const lt_ir_node *n = &ir->node[u->op];
+    *out = (lt_problem_key){ .op = (lt_op)n->op, .n_in = n->n_in, .attr = &n->attr, .isa = lt_isa_best(), .out = { (lt_dtype)n->dtype, n->shape },
+                             .epilogue = u->first >= 0 ? &low->fused : NULL };
+    for (int i = 0; i < n->n_in; i++) {
+        const lt_ir_node *a = &ir->node[lt_ir_in(n, i)];
+        out->in[i] = (lt_tensor_type){ (lt_dtype)a->dtype, a->shape };
+    }
+}

@@ -17,6 +17,9 @@ typedef struct lt_lowered {
     bool        *writes;     /* whether the kernel writes it */
 } lt_lowered;
 
+/* The problem of a unit with an op; low: its group, which becomes the epilogue where it has one, and must stay. */
+void lt_lower_key(const lt_schedule *s, const lt_unit *u, const lt_lowered *low, lt_problem_key *out);
+
 /* The group of a unit as data. With an op, argument 0 is that op's raw result. */
 lt_status lt_lower_group(const lt_schedule *s, const lt_unit *u, lt_arena *a, lt_lowered *out);
 

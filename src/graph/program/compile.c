@@ -80,18 +80,10 @@ static lt_status op_arguments(compiler *c, const lt_unit *u, const lt_lowered *l
 
 static lt_status build_op(compiler *c, const lt_unit *u, int k, lt_step *st)
 {
-    const lt_ir_node *n = &c->m->ir.node[u->op];
-    lt_problem_key key = { .op = (lt_op)n->op, .n_in = n->n_in, .attr = &n->attr, .isa = lt_isa_best(),
-                           .out = { (lt_dtype)n->dtype, n->shape } };
+    lt_problem_key key;
     lt_lowered low = { 0 };
-    for (int i = 0; i < n->n_in; i++) {
-        const lt_ir_node *a = &c->m->ir.node[lt_ir_in(n, i)];
-        key.in[i] = (lt_tensor_type){ (lt_dtype)a->dtype, a->shape };
-    }
-    if (u->first >= 0) {
-        LT_TRY(lt_lower_group(&c->s, u, &c->scratch, &low));
-        key.epilogue = &low.fused;
-    }
+    if (u->first >= 0) LT_TRY(lt_lower_group(&c->s, u, &c->scratch, &low));
+    lt_lower_key(&c->s, u, &low, &key);
     LT_TRY(op_arguments(c, u, &low, k, &st->n_args));
     return lt_choose_kernel(&key, c->opt, &st->kernel);
 }

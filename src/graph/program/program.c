@@ -266,6 +266,18 @@ lt_status lt_program_create_on_device(lt_graph *g, const lt_node *outputs, int n
     return create_in(true, g, outputs, n_outputs, opt, out);
 }
 
+lt_status lt_program_note_texts(lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt)
+{
+    lt_arena arena = { 0 };
+    lt_module m = { 0 };
+    LT_TRY(check_request(g, outputs, n_outputs, opt));
+    lt_status s = extract(g, outputs, n_outputs, 0, &arena, &m);
+    if (!s) s = lt_program_build_texts(&m, opt);
+    lt_ir_free(&m.ir);
+    lt_arena_release(&arena);
+    return s;
+}
+
 /* ---- running ---- */
 
 static lt_status launch(lt_program *p)

@@ -93,6 +93,13 @@ lt_status lt_program_launch_traced(lt_program *p, int first, int last);
    pointers. Held inputs (held_from) are allowed on every device. */
 lt_status lt_program_create_on_device(lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt, lt_program **out);
 
+/* Notes the texts that such a program needs, on the device of the options, which is that of a list (device/build_list.h): nothing is
+   compiled or allocated there. Other devices need no texts. */
+lt_status lt_program_note_texts(lt_graph *g, const lt_node *outputs, int n_outputs, const lt_compile_options *opt);
+
+/* The same of a module (texts.c), whose IR may be changed. */
+lt_status lt_program_build_texts(lt_module *m, const lt_compile_options *opt);
+
 /* Compiles a module (compile.c); the module's IR may be changed. */
 lt_status lt_program_build(lt_program *p, lt_module *m, const lt_compile_options *opt);
 

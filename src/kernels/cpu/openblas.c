@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/openblas.h"
 
+#include "base/alloc.h"
 #include "base/config.h"
 #include "base/pool.h"
 #include "base/status.h"
@@ -13,8 +14,6 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 
 lt_openblas lt_openblas_table;
 
@@ -87,27 +86,6 @@ static lt_status find_functions(void)
 #define BUFFER_BYTES ((size_t)132 << 20) /* of one thread inside: 128 MiB and some pages, mostly never touched */
 enum { BUFFERS_MAX = 64 };
 
-/* Otherwise a mapping is refused by nobody. */
-static bool address_space_is_limited(void)
-{
-    struct rlimit r;
-    char mode = '0';
-    FILE *f = fopen("/proc/sys/vm/overcommit_memory", "re");
-    if (f) {
-        if (fread(&mode, 1, 1, f) != 1) mode = '0';
-        fclose(f);
-    }
-    return mode == '2' || (!getrlimit(RLIMIT_AS, &r) && r.rlim_cur != RLIM_INFINITY);
-}
-
-static bool has_room(size_t bytes)
-{
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return false;
-    munmap(p, bytes);
-    return true;
-}
-
 /* Takes a buffer for each thread of the pool, as many as there is room for; the library keeps them. A build that hides these two
    functions gets one, at its first call. */
 static int reserve_buffers(int wanted)
@@ -117,15 +95,15 @@ static int reserve_buffers(int wanted)
     int n = 0;
     *(void **)&take = dlsym(library, "blas_memory_alloc");
     *(void **)&give = dlsym(library, "blas_memory_free");
-    if (!take || !give) return has_room(BUFFER_BYTES);
-    while (n < wanted && has_room(BUFFER_BYTES)) buffer[n++] = take(0);
+    if (!take || !give) return lt_has_room(BUFFER_BYTES);
+    while (n < wanted && lt_has_room(BUFFER_BYTES)) buffer[n++] = take(0);
     for (int i = 0; i < n; i++) give(buffer[i]);
     return n;
 }
 
 static lt_status make_room(void)
 {
-    limited = address_space_is_limited();
+    limited = lt_room_is_limited();
     if (!limited) return LT_OK;
     lt_pool *pool = lt_pool_shared();
     if (!pool) return LT_ERR_MEMORY;

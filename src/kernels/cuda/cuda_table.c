@@ -19,24 +19,26 @@ static lt_status fused_prepare(lt_device *dev, const lt_problem_key *p, lt_kerne
 }
 
 static const lt_cuda_row rows[] = {
-#define LT_ELEMENTWISE(ID, name, n) { "elementwise_fused", LT_OP_##ID, lt_key_is_real, fused_prepare, NULL },
+#define LT_ELEMENTWISE(ID, name, n) { "elementwise_fused", LT_OP_##ID, lt_key_is_real, fused_prepare, NULL, false },
 #include "kernels/ops.def"
-    { "reduce_fused", LT_OP_SUM, lt_key_is_real, fused_prepare, NULL },
-    { "reduce_fused", LT_OP_RMAX, lt_key_is_real, fused_prepare, NULL },
-    { "reduce_fused", LT_OP_RMIN, lt_key_is_real, fused_prepare, NULL },
-#define ROW(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, NULL }
-#define VARIED(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, lt_##name##_variants }
+    { "reduce_fused", LT_OP_SUM, lt_key_is_real, fused_prepare, NULL, false },
+    { "reduce_fused", LT_OP_RMAX, lt_key_is_real, fused_prepare, NULL, false },
+    { "reduce_fused", LT_OP_RMIN, lt_key_is_real, fused_prepare, NULL, false },
+#define ROW(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, NULL, false }
+#define VARIED(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, lt_##name##_variants, false }
+#define LIBRARY(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, NULL, true }
+#define VARIED_LIBRARY(op, name) { #name, LT_OP_##op, lt_##name##_applies, lt_##name##_prepare, lt_##name##_variants, true }
     ROW(CAST, cuda_cast), ROW(RESHAPE, cuda_reshape), ROW(VIEW, cuda_view), ROW(PLACE, cuda_place),
     ROW(NORM, cuda_norm), ROW(ADJUGATE, cuda_adjugate),
     ROW(ARGMAX, cuda_arg), ROW(ARGMIN, cuda_arg), ROW(CUMSUM, cuda_cumsum), ROW(TOPK_INDEX, cuda_topk),
     ROW(TAKE, cuda_take), ROW(PUT, cuda_put), ROW(TAKE_ALONG, cuda_take_along), ROW(PUT_ALONG, cuda_put_along),
-    VARIED(MATMUL, matmul_cublaslt), ROW(MATMUL, cuda_matmul),
+    VARIED_LIBRARY(MATMUL, matmul_cublaslt), ROW(MATMUL, cuda_matmul),
     VARIED(CONV2D, conv_f32), VARIED(CONV2D_DGRAD, conv_f32),
-    VARIED(CONV2D, conv_cudnn), VARIED(CONV2D_DGRAD, conv_cudnn), VARIED(CONV2D_WGRAD, conv_cudnn),
+    VARIED_LIBRARY(CONV2D, conv_cudnn), VARIED_LIBRARY(CONV2D_DGRAD, conv_cudnn), VARIED_LIBRARY(CONV2D_WGRAD, conv_cudnn),
     ROW(CONV2D, cuda_conv), ROW(CONV2D_DGRAD, cuda_conv), ROW(CONV2D_WGRAD, cuda_conv),
-    ROW(RFFT2, fft_cufft), ROW(IRFFT2, fft_cufft),
-    ROW(SOLVE, linalg_cusolver), ROW(INV, linalg_cusolver), ROW(DET, linalg_cusolver), ROW(LOGDET, linalg_cusolver), ROW(LOGABSDET, linalg_cusolver),
-    ROW(CHOLESKY, linalg_cusolver), ROW(EIGH, linalg_cusolver), ROW(SVD, cuda_svd), ROW(SVD, linalg_cusolver), ROW(EIG, linalg_cusolver),
+    LIBRARY(RFFT2, fft_cufft), LIBRARY(IRFFT2, fft_cufft),
+    LIBRARY(SOLVE, linalg_cusolver), LIBRARY(INV, linalg_cusolver), LIBRARY(DET, linalg_cusolver), LIBRARY(LOGDET, linalg_cusolver), LIBRARY(LOGABSDET, linalg_cusolver),
+    LIBRARY(CHOLESKY, linalg_cusolver), LIBRARY(EIGH, linalg_cusolver), ROW(SVD, cuda_svd), LIBRARY(SVD, linalg_cusolver), LIBRARY(EIG, linalg_cusolver),
     ROW(EIG_GRAD, cuda_eig_grad),
     ROW(MAXPOOL_INDEX, cuda_pool), ROW(AVGPOOL, cuda_pool), ROW(AVGPOOL_GRAD, cuda_pool),
 };
@@ -107,4 +109,14 @@ lt_status lt_cuda_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **o
         at += (size_t)snprintf(types + at, sizeof types - at, "%s%s", i ? ", " : "", lt_dtype_name(p->in[i].dtype));
     return LT_FAIL(LT_ERR_UNSUPPORTED, "%s has no kernel for op '%s' of (%s) -> %s; run it on the CPU (--device cpu)", lt_device_id(dev),
                    lt_op_name(p->op), types, lt_dtype_name(p->out.dtype));
+}
+
+lt_status lt_cuda_prepare_texts(lt_device *dev, const lt_problem_key *p)
+{
+    const lt_cuda_row *best;
+    lt_kernel *k;
+    if (!lt_cuda_candidates(p, &best, 1) || best->library) return LT_OK;
+    LT_TRY(best->prepare(dev, p, &k));
+    lt_kernel_destroy(k);
+    return LT_OK;
 }

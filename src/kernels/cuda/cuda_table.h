@@ -16,6 +16,7 @@ typedef struct lt_cuda_row {
     /* The ways there are, the row's own choice first, as values of lt_problem_key.variant; returns how many
        were written (<= max). NULL: there is one. */
     int       (*variants)(lt_device *dev, const lt_problem_key *p, char (*name)[LT_CUDA_VARIANT_TEXT], int max);
+    bool        library;          /* calls one of NVIDIA's, which prepares by itself */
 } lt_cuda_row;
 
 /* One way to compute a problem: a row, or one of its variants. */
@@ -34,6 +35,8 @@ int lt_cuda_ways(lt_device *dev, const lt_problem_key *p, lt_cuda_way *out, int 
 lt_status lt_cuda_way_prepare(lt_device *dev, const lt_problem_key *p, const lt_cuda_way *way, lt_kernel **out);
 /* The best row's kernel. An op or type without one is LT_ERR_UNSUPPORTED, naming it. */
 lt_status lt_cuda_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out);
+/* Builds the texts of the best row and lets them go, for a device that notes them (device/build_list.h). Rows of libraries are left out. */
+lt_status lt_cuda_prepare_texts(lt_device *dev, const lt_problem_key *p);
 /* A fused program as generated text. Same shapes, same device: same bits. */
 lt_status lt_fused_prepare_cuda(lt_device *dev, const lt_fused *f, lt_kernel **out);
 /* One without reductions in a given shape: elements per pack, packs per thread. The bits are the same. */

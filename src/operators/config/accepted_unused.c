@@ -45,6 +45,7 @@ const lt_schema_row lt_accepted_unused[] = {
     TEXT("metadata.author", "", LT_KEY_NULL, "who made it", FOR_READERS),
     TEXT("metadata.created", "", LT_KEY_NULL, "when", FOR_READERS),
     TEXT("metadata.purpose", "", LT_KEY_NULL, "what it is for", FOR_READERS),
+    TEXT("metadata.license", "", LT_KEY_NULL, "under which it may be used, as CC-BY-4.0: for its card", FOR_READERS),
 
     ENUM("sampling.strategy", "sobol_stratified", strategies, "kind of sample", "there is only one"),
     ENUM("sampling.sobol.scramble_method", "owen", scrambles, "kind of scrambling", "both names mean a random matrix and a digital shift"),

@@ -11,6 +11,7 @@
 #include "lathe/dataset.h"
 #include "operators/config/field_blocks.h"
 #include "operators/config/idle.h"
+#include "operators/features/features.h"
 #include "operators/config/keys.h"
 #include "operators/sample/sobol.h"
 
@@ -80,7 +81,7 @@ static lt_status override_number(lt_dataset_config *c, const char *path, const c
 /* What may differ between two runs that make the same rows: who shares them, and notes for people. */
 static void drop_notes(lt_yaml_node *document)
 {
-    static const char *const notes[] = { "description", "author", "created", "purpose" };
+    static const char *const notes[] = { "description", "author", "created", "purpose", "license" };
     lt_yaml_drop(lt_yaml_member(document, "simulation"), "parallelism");
     for (size_t i = 0; i < LT_LEN(notes); i++) lt_yaml_drop(lt_yaml_member(document, "metadata"), notes[i]);
 }
@@ -251,6 +252,21 @@ static lt_status write_engine(lt_dataset_config *c, const lt_schema *schema)
     return keep_json(c, j, &c->engine_json);
 }
 
+/* Lists of numbers and names are read when the columns are chosen: tried here, where their place is known. */
+static lt_status check_features(const lt_dataset_config *c)
+{
+    lt_feature_set *set = NULL;
+    const lt_yaml_node *summary = lt_schema_find(c->document, "features.summary");
+    if (!summary) return LT_OK;
+    lt_status s = lt_feature_set_create(&c->features, false, &set);
+    lt_feature_set_destroy(set);
+    if (s != LT_ERR_ARGUMENT) return s;
+    char why[300];
+    const char *text = lt_error_text(), *kind = strstr(text, ": "); /* "argument: ..." */
+    snprintf(why, sizeof why, "%s", kind ? kind + 2 : text);
+    return lt_yaml_at(LT_FAIL(LT_ERR_ARGUMENT, "%s: features.summary: %s", lt_yaml_place(summary).s, why), summary);
+}
+
 /* ---- Loading ------------------------------------------------------------------------------------------ */
 static lt_status check_document(lt_dataset_config *c, const lt_dataset_overrides *over)
 {
@@ -264,6 +280,7 @@ static lt_status check_document(lt_dataset_config *c, const lt_dataset_overrides
     LT_TRY(lt_schema_read(&schema, c->document, c));
     LT_TRY(lt_schema_note_unknown(&schema, c->document, &c->notes));
     LT_TRY(derive(c));
+    LT_TRY(check_features(c));
     LT_TRY(lt_space_read(&c->arena, c->document, c->kind, &c->notes, &c->space));
     LT_TRY(lt_config_read_fields(c, c->document, &c->notes));
     LT_TRY(lt_config_find_idle(c));

@@ -8,7 +8,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "operators/config/config.h"
-#include "operators/file/dataset_file.h"
+#include "operators/export/statistics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -87,33 +87,14 @@ static lt_status add_parameters(table *t)
     return LT_OK;
 }
 
-/* "/features/summary/aggregated/features" -> "summary" */
-static void family_of(const char *path, char *out, size_t size)
-{
-    size_t used = 0;
-    out[0] = '\0';
-    for (const char *at = path + strlen("/features/"); *at;) {
-        size_t n = strcspn(at, "/");
-        if (!at[n]) break; /* the last part is "features" */
-        if (n != strlen("aggregated") || memcmp(at, "aggregated", n))
-            used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "." : "", (int)n, at);
-        at += n + 1;
-    }
-}
-
-static bool is_family(const table *t, const lt_file_item *item)
-{
-    size_t n = strlen(item->path);
-    return !item->group && item->rank == 2 && item->dim[0] == t->info.rows && item->dim[1] < 100000 && !strncmp(item->path, "/features/", 10) && n > 20
-           && !strcmp(item->path + n - 9, "/features") && item->element >= LT_ELEMENT_F16;
-}
+static bool is_family(const table *t, const lt_file_item *item) { return lt_is_family(t->d, item) && item->rank == 2 && item->dim[1] < 100000; }
 
 static lt_status add_family(table *t, const lt_file_item *item)
 {
     char family[128], attribute[LT_FILE_PATH_BYTES + 16], number[160];
     const char *const *names;
     int64_t n;
-    family_of(item->path, family, sizeof family);
+    lt_family_of(item->path, family, sizeof family);
     snprintf(attribute, sizeof attribute, "%s@column_names", item->path);
     LT_TRY(lt_dataset_texts(t->d, attribute, &n, &names));
     add_source(t, item->path, (int)item->dim[1]);

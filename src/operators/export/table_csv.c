@@ -51,7 +51,9 @@ static lt_status put_value(lt_csv_writer *w, const lt_column *c, int64_t row)
         break;
     default:
         if (isnan(((const float *)c->values)[row])) return put(w, "nan", 3);
-        n = snprintf(text, sizeof text, "%.9g", (double)((const float *)c->values)[row]);
+        snprintf(text, sizeof text, "%.9g", (double)((const float *)c->values)[row]);
+        lt_number_point(text);
+        n = (int)strlen(text);
         break;
     }
     return put(w, text, (size_t)n);

@@ -7,6 +7,8 @@
 #include "base/files/file.h"
 #include "base/sized.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,11 +87,13 @@ static lt_status check_signature(int fd, const char *path, uint64_t bytes)
 /* Holds the lock of the HDF5 library during the fork, so that no other thread is inside the library when the child copies it. */
 static lt_status start_reader(lt_dataset *d, int fd)
 {
+    char own[PATH_MAX];
     struct stat st;
     uint64_t more = LT_MIN(d->info.file_bytes, READER_BYTES_MOST / 1024) * 1024;
     lt_jail_rules rules = { .memory_bytes = READER_BYTES + more, .file = fd };
     if (fstat(fd, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot read its state", d->path);
-    d->source = (lt_dataset_source){ d->path, st.st_dev, st.st_ino };
+    if (!(d->own = lt_strdup(realpath(d->path, own) ? own : d->path))) return LT_ERR_MEMORY;
+    d->source = (lt_dataset_source){ d->path, d->own, st.st_dev, st.st_ino };
     LT_TRY(lt_hdf5_lock());
     lt_status s = lt_jail_start(&rules, lt_dataset_serve, &d->source, &d->reader);
     lt_hdf5_unlock();
@@ -130,6 +134,7 @@ void lt_dataset_close(lt_dataset *d)
     }
     lt_free(d->item);
     lt_free(d->path);
+    lt_free(d->own);
     lt_free(d);
 }
 

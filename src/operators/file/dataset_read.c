@@ -34,17 +34,26 @@ static lt_status check_values(const lt_dataset *d, const lt_file_item *item, con
                    q->count[0], values, n_values);
 }
 
-static lt_status ask_numbers(lt_dataset *d, const lt_file_item *item, lt_read_request *q, void *out)
+static lt_status send_request(lt_dataset *d, const lt_file_item *item, lt_read_request *q)
+{
+    q->item = (int32_t)(item - d->item);
+    return q->count[0] ? lt_jail_ask(&d->reader, d->path, q, sizeof *q) : LT_OK;
+}
+
+static lt_status take_answer(lt_dataset *d, const lt_file_item *item, const lt_read_request *q, void *out)
 {
     size_t row_bytes = lt_read_row_bytes(item, q);
-    q->item = (int32_t)(item - d->item);
-    if (q->count[0] == 0) return LT_OK;
-    LT_TRY(lt_jail_ask(&d->reader, d->path, q, sizeof *q));
     for (int64_t row = q->start[0], n; row < q->start[0] + q->count[0]; row += n) {
         n = lt_read_piece(item, q, row);
         LT_TRY(lt_jail_hear(&d->reader, d->path, (char *)out + (size_t)(row - q->start[0]) * row_bytes, (size_t)n * row_bytes));
     }
     return LT_OK;
+}
+
+static lt_status ask_numbers(lt_dataset *d, const lt_file_item *item, lt_read_request *q, void *out)
+{
+    LT_TRY(send_request(d, item, q));
+    return take_answer(d, item, q, out);
 }
 
 static lt_status read_rows(lt_dataset *d, const char *path, int64_t first, int64_t n, lt_read_what what, void *out, int64_t n_values)
@@ -72,6 +81,20 @@ lt_status lt_dataset_read(lt_dataset *d, const char *path, int64_t first, int64_
 lt_status lt_dataset_read_ints(lt_dataset *d, const char *path, int64_t first, int64_t n, int64_t *out, int64_t n_values)
 {
     return read_rows(d, path, first, n, LT_READ_I64, out, n_values);
+}
+
+lt_status lt_dataset_ask_box(lt_dataset *d, const lt_dataset_box *b)
+{
+    lt_read_request q = { .what = LT_READ_AS_STORED };
+    for (int k = 0; k < b->item->rank; k++) q.start[k] = b->start[k], q.count[k] = b->count[k];
+    return send_request(d, &d->item[b->item_number], &q);
+}
+
+lt_status lt_dataset_take_box(lt_dataset *d, const lt_dataset_box *b, void *out)
+{
+    lt_read_request q = { .what = LT_READ_AS_STORED };
+    for (int k = 0; k < b->item->rank; k++) q.start[k] = b->start[k], q.count[k] = b->count[k];
+    return take_answer(d, &d->item[b->item_number], &q, out);
 }
 
 lt_status lt_dataset_read_codes(lt_dataset *d, uint8_t *code)

@@ -40,7 +40,9 @@ typedef struct lt_file_head {
     uint64_t text_bytes[LT_FILE_TEXTS]; /* without a zero; UINT64_MAX: no such attribute */
 } lt_file_head;
 
-typedef enum lt_read_what { LT_READ_F32, LT_READ_I64, LT_READ_U8, LT_READ_LABELS, LT_READ_ATTRIBUTE } lt_read_what;
+/* AS_STORED: the file's type in this machine's order, half precision as float32. */
+typedef enum lt_read_what { LT_READ_F32, LT_READ_I64, LT_READ_U8, LT_READ_AS_STORED, LT_READ_LABELS, LT_READ_ATTRIBUTE } lt_read_what;
+size_t lt_element_bytes(int element); /* of a number that is read as it is stored; 0: not a number */
 
 typedef struct lt_read_request {
     int32_t what, item;                /* of the list */
@@ -52,8 +54,9 @@ typedef struct lt_read_request {
 int64_t lt_read_piece(const lt_file_item *item, const lt_read_request *q, int64_t row);
 size_t  lt_read_row_bytes(const lt_file_item *item, const lt_read_request *q);
 
-/* What the process serves: a path that leads to this very file. */
-typedef struct lt_dataset_source { const char *path; dev_t device; ino_t inode; } lt_dataset_source;
+/* What the process serves: a path that leads to this very file, and the file's own name. The library asks for that name where the path ends in
+   a symbolic link, and links are not to be read in the jail. */
+typedef struct lt_dataset_source { const char *path, *own; dev_t device; ino_t inode; } lt_dataset_source;
 void lt_dataset_serve(void *source, int fd);
 
 const char *lt_element_name(int element);

@@ -68,12 +68,12 @@ static lt_status check_identity(const lt_file_scan *s, const lt_dataset_source *
 
 /* Opens with a plain driver, whatever HDF5_DRIVER says, and loads no plugin. A file that the parent's program has open is open in this
    process too, without a descriptor. The library would hand out that one if the same file were opened with the same driver again. */
-static lt_status open_plainly(lt_file_scan *s)
+static lt_status open_plainly(lt_file_scan *s, const char *own)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     s->by_stdio = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_FILE) > 0;
     herr_t chosen = access < 0 ? -1 : s->by_stdio ? H5Pset_fapl_stdio(access) : H5Pset_fapl_sec2(access);
-    s->file = chosen < 0 || H5PLset_loading_state(0) < 0 ? -1 : H5Fopen(s->path, H5F_ACC_RDONLY, access);
+    s->file = chosen < 0 || H5PLset_loading_state(0) < 0 ? -1 : H5Fopen(own, H5F_ACC_RDONLY, access);
     lt_status st = s->file < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, "cannot open as HDF5") : LT_OK; /* the next call of the library forgets why */
     if (access >= 0) H5Pclose(access);
     return st;
@@ -81,7 +81,7 @@ static lt_status open_plainly(lt_file_scan *s)
 
 static lt_status open_file(lt_file_scan *s, const lt_dataset_source *source, lt_file_head *h, char **text)
 {
-    LT_TRY(open_plainly(s));
+    LT_TRY(open_plainly(s, source->own));
     lt_jail_shut();
     LT_TRY(check_identity(s, source));
     LT_TRY(lt_file_scan_all(s));
@@ -93,11 +93,26 @@ static lt_status open_file(lt_file_scan *s, const lt_dataset_source *source, lt_
 
 /* ---- Numbers ------------------------------------------------------------------------------------------------ */
 
-static size_t out_bytes(int what) { return what == LT_READ_U8 ? 1 : what == LT_READ_I64 ? 8 : 4; }
+static size_t out_bytes(const lt_file_item *item, int what)
+{
+    if (what == LT_READ_AS_STORED) return lt_element_bytes(item->element);
+    return what == LT_READ_U8 ? 1 : what == LT_READ_I64 ? 8 : 4;
+}
+
+static hid_t out_type(const lt_file_item *item, int what)
+{
+    const hid_t types[] = { [LT_READ_F32] = H5T_NATIVE_FLOAT, [LT_READ_I64] = H5T_NATIVE_INT64, [LT_READ_U8] = H5T_NATIVE_UINT8 };
+    const hid_t stored[LT_ELEMENT_COUNT] = {
+        [LT_ELEMENT_I8] = H5T_NATIVE_INT8, [LT_ELEMENT_I16] = H5T_NATIVE_INT16, [LT_ELEMENT_I32] = H5T_NATIVE_INT32, [LT_ELEMENT_I64] = H5T_NATIVE_INT64,
+        [LT_ELEMENT_U8] = H5T_NATIVE_UINT8, [LT_ELEMENT_U16] = H5T_NATIVE_UINT16, [LT_ELEMENT_U32] = H5T_NATIVE_UINT32, [LT_ELEMENT_U64] = H5T_NATIVE_UINT64,
+        [LT_ELEMENT_F16] = H5T_NATIVE_FLOAT, [LT_ELEMENT_F32] = H5T_NATIVE_FLOAT, [LT_ELEMENT_F64] = H5T_NATIVE_DOUBLE,
+    };
+    return what == LT_READ_AS_STORED ? stored[item->element] : types[what];
+}
 
 size_t lt_read_row_bytes(const lt_file_item *item, const lt_read_request *q)
 {
-    size_t bytes = out_bytes(q->what);
+    size_t bytes = out_bytes(item, q->what);
     for (int k = 1; k < item->rank; k++) bytes *= (size_t)q->count[k];
     return bytes;
 }
@@ -111,17 +126,28 @@ int64_t lt_read_piece(const lt_file_item *item, const lt_read_request *q, int64_
     return LT_MIN(rows, left);
 }
 
+/* Of the library's buffer for conversions, which it clears at each call: what this many values take, not a megabyte for a few. */
+static hid_t transfer_of(int64_t values)
+{
+    enum { MOST = 1 << 20, LEAST = 1 << 12 /* for types that nothing of ours has */, VALUE = 16 };
+    hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    if (transfer >= 0 && values < MOST / VALUE) (void)H5Pset_buffer(transfer, LT_MAX((size_t)values * VALUE, (size_t)LEAST), NULL, NULL);
+    return transfer;
+}
+
 static lt_status read_piece(const lt_file_scan *s, const lt_file_item *item, const lt_read_request *q, hid_t array, int64_t row, int64_t n, void *out)
 {
-    const hid_t types[] = { [LT_READ_F32] = H5T_NATIVE_FLOAT, [LT_READ_I64] = H5T_NATIVE_INT64, [LT_READ_U8] = H5T_NATIVE_UINT8 };
     hsize_t start[LT_MAX_RANK], count[LT_MAX_RANK];
     for (int k = 0; k < item->rank; k++) start[k] = (hsize_t)(k ? q->start[k] : row), count[k] = (hsize_t)(k ? q->count[k] : n);
     hid_t from = H5Dget_space(array), to = H5Screate_simple(item->rank, count, NULL);
-    int r = from < 0 || to < 0 || H5Sget_simple_extent_ndims(from) != item->rank || H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) < 0
-                ? -1 : H5Dread(array, types[q->what], to, from, H5P_DEFAULT, out);
+    hid_t transfer = transfer_of(n * (int64_t)(lt_read_row_bytes(item, q) / out_bytes(item, q->what)));
+    bool read = from >= 0 && to >= 0 && transfer >= 0 && H5Sget_simple_extent_ndims(from) == item->rank
+                && H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 && H5Dread(array, out_type(item, q->what), to, from, transfer, out) >= 0;
+    lt_status st = read ? LT_OK : lt_hdf5_fail(LT_ERR_FORMAT, s->path, item->path); /* the next call of the library forgets why */
+    if (transfer >= 0) H5Pclose(transfer);
     if (from >= 0) H5Sclose(from);
     if (to >= 0) H5Sclose(to);
-    return r < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, item->path) : LT_OK;
+    return st;
 }
 
 static lt_status serve_numbers(const lt_file_scan *s, const lt_read_request *q, int fd)

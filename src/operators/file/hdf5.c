@@ -70,9 +70,11 @@ static bool may_start(void)
     return status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
 }
 
+/* Without memory the library's lists of free blocks break, and the heap with them. */
 lt_status lt_hdf5_lock(void)
 {
     static bool ready;
+    LT_TRY(lt_need_room((size_t)16 << 20, "the HDF5 library"));
     pthread_mutex_lock(&library);
     if (ready || (ready = may_start() && start())) return LT_OK;
     pthread_mutex_unlock(&library);
@@ -89,7 +91,8 @@ static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *ctx)
     static const char words[] = "error message = '", number[] = "errno = ";
     failure *f = ctx;
     f->lacks_memory |= error->maj_num == H5E_RESOURCE && (error->min_num == H5E_NOSPACE || error->min_num == H5E_CANTALLOC);
-    f->lacks_memory |= error->desc && (strstr(error->desc, "allocat") || strstr(error->desc, "H5MM_")); /* "image null after H5MM_realloc()" */
+    const bool of_the_file = error->desc && strstr(error->desc, "past end of allocation"); /* where it points */
+    f->lacks_memory |= error->desc && !of_the_file && (strstr(error->desc, "allocat") || strstr(error->desc, "H5MM_")); /* "image null after H5MM_realloc()" */
     if (n || !error->desc) return 0;
     const char *from = strstr(error->desc, words), *system = strstr(error->desc, number);
     if (system) f->error = atoi(system + sizeof number - 1);
@@ -127,7 +130,7 @@ static int put_attribute(hid_t at, const char *name, hid_t type, int n, const vo
     hsize_t extent = n < 0 ? 1 : (hsize_t)n;
     hid_t space = n < 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &extent, NULL);
     hid_t a = space < 0 || type < 0 ? -1 : H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    int r = a < 0 ? -1 : H5Awrite(a, type, data);
+    int r = a < 0 ? -1 : n == 0 ? 0 : H5Awrite(a, type, data);
     if (a >= 0 && H5Aclose(a) < 0) r = -1;
     if (space >= 0) H5Sclose(space);
     return r;

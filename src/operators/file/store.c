@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/files/file.h"
+#include "base/files/temporary.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
 
@@ -282,6 +283,7 @@ static void release(lt_store *s)
     if (s->fd >= 0) close(s->fd);
     lt_journal_close(&s->journal);
     lt_store_claim_release(s->replaces);
+    for (int i = 0; i < (int)LT_LEN(s->place); i++) lt_temporary_unlist(s->place[i]);
     lt_pool_destroy(s->pool);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->work);
@@ -307,6 +309,8 @@ static void take_over(lt_store *s, lt_store_claim *c)
 {
     s->path = c->path;
     s->journal = c->journal;
+    memcpy(s->place, c->place, sizeof s->place);
+    memset(c->place, 0, sizeof c->place);
     c->path = NULL;
     c->journal = (lt_journal){ .fd = -1 };
     lt_store_claim_release(c);
@@ -404,10 +408,17 @@ void lt_store_discard(lt_store *s)
 
 void lt_store_replace(lt_store *s, lt_store_claim *old) { s->replaces = old; }
 
+void lt_store_replace_anew(lt_store *s, lt_store_claim *old)
+{
+    s->replaces = old;
+    s->anew = true;
+}
+
 /* The journal goes after the rename: a kill between the two leaves a complete copy that the next run recognises by it. */
 static lt_status take_place(const lt_store *s)
 {
     if (fsync(s->fd)) return LT_FAIL(LT_ERR_IO, "%s: cannot sync: %s", s->path, strerror(errno));
+    if (s->anew) LT_TRY(lt_store_claim_clear(s->replaces));
     if (rename(s->path, s->replaces->path)) return LT_FAIL(LT_ERR_IO, "%s: cannot take the place of %s: %s", s->path, s->replaces->path, strerror(errno));
     lt_file_sync_folder(s->replaces->path);
     return LT_OK;

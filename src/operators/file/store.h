@@ -81,6 +81,8 @@ typedef struct lt_store_texts {
 typedef struct lt_store_claim lt_store_claim;
 lt_status   lt_store_claim_take(const char *path, lt_store_claim **out);
 void        lt_store_claim_release(lt_store_claim *c); /* NULL is allowed */
+/* A signal that ends the process removes the journal if it is empty, and with `file` the file too. */
+void        lt_store_claim_list(lt_store_claim *c, bool file);
 const char *lt_store_claim_path(const lt_store_claim *c); /* symbolic links resolved */
 /* LT_ERR_ARGUMENT when the path holds an unfinished run of another identity, whose rows would be lost. */
 lt_status   lt_store_claim_check(const lt_store_claim *c, const void *identity, size_t identity_bytes);
@@ -103,6 +105,8 @@ lt_status lt_store_open(lt_store_claim *c, const lt_store_plan *p, const void *i
 /* From here on the store writes a changed copy of the finished file that `old` claims: a close that finds all rows done renames it over that
    file (decision 206). Until then the old file is as it was. The claim belongs to the store. */
 void      lt_store_replace(lt_store *s, lt_store_claim *old);
+/* The same for a file that cannot be resumed: what the journal of `old` holds is dropped then. */
+void      lt_store_replace_anew(lt_store *s, lt_store_claim *old);
 bool      lt_store_row_done(const lt_store *s, int64_t row); /* before this run */
 int64_t   lt_store_done_count(const lt_store *s);
 

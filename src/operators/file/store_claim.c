@@ -3,6 +3,7 @@
 #include "operators/file/store_internal.h"
 
 #include "base/alloc.h"
+#include "base/files/temporary.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -48,8 +49,16 @@ void lt_store_claim_release(lt_store_claim *c)
 {
     if (!c) return;
     lt_journal_close(&c->journal);
+    for (size_t i = 0; i < LT_LEN(c->place); i++) lt_temporary_unlist(c->place[i]);
     lt_free(c->path);
     lt_free(c);
+}
+
+void lt_store_claim_list(lt_store_claim *c, bool file)
+{
+    struct stat st;
+    if (!fstat(c->journal.fd, &st) && st.st_size == 0) c->place[0] = lt_temporary_list(c->journal.path); /* else it holds rows of another run */
+    if (file) c->place[1] = lt_temporary_list(c->path);
 }
 
 bool lt_store_claim_has_run(const lt_store_claim *c, const void *identity, size_t identity_bytes)

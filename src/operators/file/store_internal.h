@@ -25,11 +25,14 @@ typedef struct lt_store_slab {
 struct lt_store_claim {
     char      *path;
     lt_journal journal;        /* claimed, until a store takes it over */
+    int        place[2];       /* of journal and file in the list of lt_files_abandon; 0: not there */
 };
 
 struct lt_store {
     char          *path;
     lt_store_claim *replaces;  /* of the file that this one takes the place of when it is whole; NULL: none */
+    bool           anew;       /* and cannot be resumed */
+    int            place[2];   /* as in lt_store_claim */
     int            fd;
     lt_store_plan  p;
     lt_store_sink  sink;       /* put NULL: there is a file */

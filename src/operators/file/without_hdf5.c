@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "lathe/dataset.h"
 #include "operators/file/dataset_file.h"
+#include "operators/export/export.h"
 #include "operators/file/store_internal.h"
 
 static lt_status unsupported(const char *path)
@@ -85,3 +86,41 @@ lt_status lt_dataset_texts(lt_dataset *d, const char *path, int64_t *n, const ch
     *out = NULL;
     return unsupported(path);
 }
+
+lt_status lt_dataset_read_codes(lt_dataset *d, uint8_t *code)
+{
+    (void)d, (void)code;
+    return unsupported("codes");
+}
+
+lt_status lt_dataset_ask_box(lt_dataset *d, const lt_dataset_box *b)
+{
+    (void)d, (void)b;
+    return unsupported("a box");
+}
+
+lt_status lt_dataset_take_box(lt_dataset *d, const lt_dataset_box *b, void *out)
+{
+    (void)d, (void)b, (void)out;
+    return unsupported("a box");
+}
+
+lt_status lt_export_the_well(lt_dataset *d, const lt_export_options *o, lt_export_info *info)
+{
+    (void)d, (void)info;
+    return unsupported(o->the_well);
+}
+
+const char *lt_element_name(int element)
+{
+    (void)element;
+    return "other";
+}
+
+size_t lt_element_bytes(int element)
+{
+    (void)element;
+    return 0;
+}
+
+lt_shape lt_dataset_item_shape(const lt_file_item *item) { return lt_shape_of(item->rank, item->dim); }

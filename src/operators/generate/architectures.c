@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "device/block_cache.h"
+#include "device/build_list.h"
 #include "device/flags.h"
 #include "device/memory.h"
 #include "operators/features/device/device.h"
@@ -17,21 +18,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_specs(const void *a, const void *b)
+/* An architecture, by the first of the rows that has it. */
+typedef struct needed { const lt_operator_spec *spec; int64_t first; } needed;
+
+static int compare_needed(const void *a, const void *b)
 {
-    return lt_architecture_compare(*(const lt_operator_spec *const *)a, *(const lt_operator_spec *const *)b);
+    const needed *x = a, *y = b;
+    int order = lt_architecture_compare(x->spec, y->spec);
+    return order ? order : x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* One operator of each architecture among n rows; row NULL: all rows. The caller frees the list. */
-static lt_status distinct(const lt_generator *g, const int64_t *row, int64_t n, const lt_operator_spec ***out, int64_t *count)
+/* The architectures among n rows; row NULL: all rows. The caller frees the list. */
+static lt_status distinct(const lt_generator *g, const int64_t *row, int64_t n, needed **out, int64_t *count)
 {
-    const lt_operator_spec **spec = lt_malloc((size_t)LT_MAX(n, 1) * sizeof *spec);
+    needed *list = lt_malloc((size_t)LT_MAX(n, 1) * sizeof *list);
     *count = 0;
-    if (!(*out = spec)) return LT_ERR_MEMORY;
-    for (int64_t i = 0; i < n; i++) spec[i] = &g->rows.spec[row ? row[i] : i];
-    qsort((void *)spec, (size_t)n, sizeof *spec, compare_specs);
+    if (!(*out = list)) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++) list[i] = (needed){ &g->rows.spec[row ? row[i] : i], i };
+    qsort(list, (size_t)n, sizeof *list, compare_needed);
     for (int64_t i = 0; i < n; i++)
-        if (!i || lt_architecture_compare(spec[*count - 1], spec[i])) spec[(*count)++] = spec[i];
+        if (!i || lt_architecture_compare(list[*count - 1].spec, list[i].spec)) list[(*count)++] = list[i];
     return LT_OK;
 }
 
@@ -42,7 +48,7 @@ enum { PLANNED_GRAPHS = 4 }; /* planning one takes milliseconds, so only the lar
 /* The largest maps first. */
 static int compare_sizes(const void *a, const void *b)
 {
-    const lt_operator_spec *x = *(const lt_operator_spec *const *)a, *y = *(const lt_operator_spec *const *)b;
+    const lt_operator_spec *x = ((const needed *)a)->spec, *y = ((const needed *)b)->spec;
     if (x->grid != y->grid) return x->grid > y->grid ? -1 : 1;
     return x->base_channels != y->base_channels ? (x->base_channels > y->base_channels ? -1 : 1) : lt_architecture_compare(y, x);
 }
@@ -94,48 +100,83 @@ static lt_status check_one(const lt_generator *g, const lt_operator_spec *spec, 
 
 lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, int64_t n)
 {
-    const lt_operator_spec **spec;
+    needed *list;
     int64_t count, features = 0;
     tightest on;
     int grid = 0, graphs = 0;
     if (!lt_device_has(g->opt->device, LT_DEVICE_OWN_MEMORY)) return LT_OK; /* on the CPU the system provides memory as it is used */
     LT_TRY(find_tightest(g, &on));
-    lt_status s = distinct(g, row, n, &spec, &count);
-    if (!s) qsort((void *)spec, (size_t)count, sizeof *spec, compare_sizes);
+    lt_status s = distinct(g, row, n, &list, &count);
+    if (!s) qsort(list, (size_t)count, sizeof *list, compare_sizes);
     for (int64_t i = 0; i < count && !s; i++) {
         bool exact = true;
-        if (spec[i]->grid != grid) s = feature_bytes(g, grid = spec[i]->grid, &features);
-        if (!s) s = check_one(g, spec[i], features, &on, graphs < PLANNED_GRAPHS, &exact);
+        if (list[i].spec->grid != grid) s = feature_bytes(g, grid = list[i].spec->grid, &features);
+        if (!s) s = check_one(g, list[i].spec, features, &on, graphs < PLANNED_GRAPHS, &exact);
         graphs += !exact;
     }
-    lt_free((void *)spec);
+    lt_free(list);
     return s;
 }
 
 /* ---- Kernels ----------------------------------------------------------------------------------------- */
 
-typedef struct preparation { const lt_generator *g; const lt_operator_spec **spec; int64_t n, first; } preparation;
-
-static lt_status prepare_one(void *ctx, int64_t i, int worker)
+static int compare_first(const void *a, const void *b)
 {
-    const preparation *p = ctx;
-    (void)worker;
-    if (p->g->opt->stop && *p->g->opt->stop) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
-    LT_TRY(lt_device_rollout_prepare(p->spec[(p->first + i) % p->n], &p->g->rollout));
-    if (p->g->beat) p->g->beat(p->g->beat_ctx, -1, 0);
+    const needed *x = a, *y = b;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static bool measures_on_device(const lt_generator *g, int grid)
+{
+    char why[160];
+    return (g->plan.temporal_columns || g->plan.summary_columns) && lt_device_features_fit(g->set, grid, g->c->realizations, g->c->steps, why);
+}
+
+/* Texts of all architectures, those of the first row first. */
+static lt_status note_texts(const lt_generator *g, lt_build_list *l)
+{
+    lt_rollout_options opt = g->rollout;
+    needed *list;
+    int64_t n;
+    lt_status s = distinct(g, g->order, g->n_order, &list, &n);
+    if (!s) qsort(list, (size_t)n, sizeof *list, compare_first);
+    opt.device = lt_build_list_device(l);
+    for (int64_t i = 0; i < n && !s; i++) {
+        int grid = list[i].spec->grid;
+        bool new_grid = !i || list[i - 1].spec->grid != grid;
+        if (new_grid && measures_on_device(g, grid)) s = lt_device_features_prepare(opt.device, g->set, grid, g->c->realizations, g->c->steps);
+        if (!s) s = lt_device_rollout_prepare(list[i].spec, &opt);
+    }
+    lt_free(list);
+    return s;
+}
+
+static lt_status before_text(void *ctx)
+{
+    const lt_generator *g = ctx;
+    if (lt_generator_stopped(g)) return LT_FAIL(LT_ERR_CANCELLED, "stopped");
+    if (g->beat) g->beat(g->beat_ctx, -1, 0);
     return LT_OK;
 }
 
 lt_status lt_generator_prepare_kernels(lt_generator *g)
 {
     int64_t start = lt_clock_ns();
-    preparation p = { .g = g };
+    lt_build_list *l;
     lt_span span = lt_span_begin("kernels");
-    lt_status s = distinct(g, g->order, g->n_order, &p.spec, &p.n);
-    while (!s && p.first < p.n - 1 && lt_architecture_compare(p.spec[p.first], &g->rows.spec[g->order[0]])) p.first++;
-    if (!s) s = lt_pool_run(lt_device_pool(g->opt->device), p.n, prepare_one, &p);
+    lt_status s = lt_build_list_create(g->opt->device, &l);
+    if (!s) s = note_texts(g, l);
+    if (!s) s = lt_build_list_run(l, lt_device_pool(g->opt->device), before_text, g);
+    lt_build_list_destroy(l);
     lt_span_end(span);
-    lt_free((void *)p.spec);
     g->info->warmup_seconds += 1e-9 * (double)(lt_clock_ns() - start);
     return s;
+}
+
+void lt_generator_count_builds(lt_generator *g)
+{
+    lt_build_counts now = lt_device_build_counts(g->opt->device);
+    g->info->kernels_compiled = now.compiled - g->builds.compiled;
+    g->info->kernels_loaded = now.loaded - g->builds.loaded;
+    g->info->compile_seconds = now.compile_seconds - g->builds.compile_seconds;
 }

@@ -25,6 +25,7 @@ void lt_generator_release(lt_generator *g)
 
 lt_status lt_generator_run_here(lt_generator *g)
 {
+    g->builds = lt_device_build_counts(g->opt->device);
     LT_TRY(lt_rollout_cache_create(&g->rollout, LT_KEPT_ROLLOUTS, &g->cache));
     if (lt_rollout_cache_has_device(g->cache)) LT_TRY(lt_generator_prepare_kernels(g));
     if (g->plan.temporal_columns || g->plan.summary_columns) lt_rollout_cache_measure(g->cache, g->set);
@@ -35,6 +36,7 @@ lt_status lt_generator_run_here(lt_generator *g)
     lt_status s = lt_generator_run(g);
     lt_prefetch_stop(g->ahead, &g->info->ahead_seconds);
     g->info->peak_bytes = lt_rollout_cache_peak_bytes(g->cache);
+    lt_generator_count_builds(g);
     return s;
 }
 

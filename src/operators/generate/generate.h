@@ -67,6 +67,7 @@ typedef struct lt_generator {
     int64_t                   *order;
     int64_t                    n_order;
     bool                       drain_stops;   /* opt->drain ends the run like opt->stop: rows are not dealt one by one */
+    lt_build_counts            builds;        /* of the device, when the run began */
     lt_row_source              source;        /* of the rows that run; its `next` NULL: order, from first to last */
     double                     feature_seconds, storage_seconds; /* inside the rollout now running */
     /* Called before the rollout of a row of the table (t = -1), after every step, and with row -1 when kernels of an architecture are
@@ -90,9 +91,11 @@ lt_file_content lt_generator_content(const lt_generator *g); /* what the file is
    names the first that does not, its need and what would help. Compiles and allocates nothing; does not check the CPU.
    (generate/architectures.c) */
 lt_status lt_generator_check_memory(const lt_generator *g, const int64_t *row, int64_t n);
-/* Prepares the kernels of all architectures of g->order, that of its first row first. Done before the GPU has work, because loading kernels
-   waits for it. */
+/* Compiles and loads the kernels of all architectures of g->order, those of its first row first, each text once, on all threads. Done before
+   the GPU has work, because loading kernels waits for it. */
 lt_status lt_generator_prepare_kernels(lt_generator *g);
+/* What has been compiled and loaded so far, to g->info. */
+void      lt_generator_count_builds(lt_generator *g);
 /* Opens the file: a new one, or the one to resume. */
 lt_status lt_generator_open_file(lt_generator *g);
 /* Whether this run makes a copy of the file with more rows, or with some of them made again (generate/grow.c). */

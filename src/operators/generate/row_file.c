@@ -173,19 +173,7 @@ lt_status lt_dataset_file_create(const lt_store_claim *claim, const lt_file_cont
     return s;
 }
 
-lt_status lt_dataset_file_begin(const char *path, const lt_file_content *f, const lt_store_plan *plan, const char *identity, bool overwrite, lt_store **out)
-{
-    lt_store_claim *claim;
-    *out = NULL;
-    LT_TRY(lt_store_claim_take(path, &claim));
-    lt_status s = overwrite ? LT_OK : lt_store_claim_check(claim, identity, strlen(identity));
-    if (!s) s = lt_dataset_file_create(claim, f, plan);
-    if (!s) return lt_store_open(claim, plan, identity, strlen(identity), false, out);
-    lt_store_claim_release(claim);
-    return s;
-}
-
-/* ---- A changed copy in the place of a file ------------------------------------------------------------ */
+/* ---- A file that takes the place of another, or of none, when it is whole ------------------------------------------------------------ */
 
 lt_file_stamp lt_dataset_file_stamp(const char *path)
 {
@@ -194,6 +182,14 @@ lt_file_stamp lt_dataset_file_stamp(const char *path)
     if (!stat(path, &st))
         snprintf(stamp.s, sizeof stamp.s, "%llu %lld %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
     return stamp;
+}
+
+static char *next_to(const char *path)
+{
+    size_t bytes = strlen(path) + sizeof ".lathe-next";
+    char *beside = lt_malloc(bytes);
+    if (beside) snprintf(beside, bytes, "%s.lathe-next", path);
+    return beside;
 }
 
 /* An empty file with the mode of the one it will replace: what is written at its place takes that mode over, and so does its journal. */
@@ -224,13 +220,42 @@ static lt_status rewrite_at(const char *path, const char *old, const lt_file_con
 lt_status lt_dataset_file_rewrite(lt_store_claim *claim, const lt_file_content *f, const lt_store_plan *plan, const char *identity, lt_store **out)
 {
     const char *old = lt_store_claim_path(claim);
-    size_t bytes = strlen(old) + sizeof ".lathe-next";
-    char *path = lt_malloc(bytes);
+    char *path = next_to(old);
     *out = NULL;
-    if (path) snprintf(path, bytes, "%s.lathe-next", old);
     lt_status s = path ? rewrite_at(path, old, f, plan, identity, out) : LT_ERR_MEMORY;
     lt_free(path);
     if (s) lt_store_claim_release(claim);
     else lt_store_replace(*out, claim);
+    return s;
+}
+
+/* Nothing of it can be resumed, so what an earlier run left goes. */
+static lt_status begin_anew(const char *path, const char *final, const lt_file_content *f, const lt_store_plan *plan, const char *identity, lt_store **out)
+{
+    lt_store_claim *claim;
+    LT_TRY(lt_store_claim_take(path, &claim));
+    lt_status s = lt_store_claim_clear(claim);
+    if (!s) lt_store_claim_list(claim, true);
+    if (!s && unlink(path) && errno != ENOENT) s = LT_FAIL(LT_ERR_IO, "%s: cannot be removed: %s", path, strerror(errno));
+    if (!s && !access(final, F_OK)) s = make_private(path, final);
+    if (!s) s = lt_dataset_file_create(claim, f, plan);
+    if (!s) return lt_store_open(claim, plan, identity, strlen(identity), false, out);
+    (void)unlink(path);
+    lt_store_claim_release(claim);
+    return s;
+}
+
+lt_status lt_dataset_file_begin(const char *path, const lt_file_content *f, const lt_store_plan *plan, const char *identity, bool overwrite, lt_store **out)
+{
+    lt_store_claim *claim;
+    *out = NULL;
+    LT_TRY(lt_store_claim_take(path, &claim));
+    lt_status s = overwrite ? LT_OK : lt_store_claim_check(claim, identity, strlen(identity));
+    if (!s) lt_store_claim_list(claim, false);
+    char *beside = s ? NULL : next_to(lt_store_claim_path(claim));
+    if (!s) s = beside ? begin_anew(beside, lt_store_claim_path(claim), f, plan, identity, out) : LT_ERR_MEMORY;
+    lt_free(beside);
+    if (s) lt_store_claim_release(claim);
+    else lt_store_replace_anew(*out, claim);
     return s;
 }

@@ -50,8 +50,8 @@ typedef struct lt_file_content {       /* what lt_dataset_file_create needs besi
 lt_status lt_dataset_file_plan(const lt_file_content *f, lt_arena *arena, lt_store_plan *out);
 /* Creates the file with this plan, all rows pending. */
 lt_status lt_dataset_file_create(const lt_store_claim *claim, const lt_file_content *f, const lt_store_plan *plan);
-/* A new file at `path`, claimed, created and open for all of its rows. An unfinished run of another identity is replaced only with
-   `overwrite`. */
+/* A new file at `path`, claimed, created and open for all of its rows. It has its name only when lt_store_close_whole finds it whole; until then it is
+   FILE.lathe-next (decision 281). An unfinished run of another identity is replaced only with `overwrite`. */
 lt_status lt_dataset_file_begin(const char *path, const lt_file_content *f, const lt_store_plan *plan, const char *identity, bool overwrite, lt_store **out);
 
 /* A changed copy of the finished file that `claim` is for, written beside it (FILE.lathe-next) and renamed over it by the lt_store_close that

@@ -1,6 +1,6 @@
 /* A page about a dataset: coverage, shares, trajectories, features, failures, time.
    SPDX-License-Identifier: BSD-3-Clause */
-#include "lathe/dataset.h"
+#include "operators/tools/report_page.h"
 
 #include "base/alloc.h"
 #include "base/sized.h"
@@ -12,11 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BINS = 20, STRIPS = 4, FRAMES = 8, MAX_LABELS = 40, MAX_READ_ROWS = 20000, GAP = 2 };
+enum { BINS = 20, MAX_LABELS = 40, MAX_READ_ROWS = 20000, MOST_NAMES = 24 };
 
-typedef struct page { lt_dataset *d; lt_dataset_info i; lt_report *r; } page;
+typedef lt_dataset_page page;
 
 /* ---- Facts ------------------------------------------------------------------------------------------ */
+
+/* 1234567 -> "1.23 MB" */
+static void bytes_text(uint64_t bytes, char text[32])
+{
+    static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB" };
+    double v = (double)bytes;
+    size_t k = 0;
+    while (v >= 999.5 && k + 1 < LT_LEN(units)) v /= 1000, k++;
+    snprintf(text, 32, "%.3g %s", v, units[k]);
+}
 
 static void put_facts(const page *p)
 {
@@ -27,7 +37,7 @@ static void put_facts(const page *p)
     snprintf(text[0], sizeof text[0], "%" PRId64 " with %" PRId64 " parameters each", i->rows, i->parameters);
     snprintf(text[1], sizeof text[1], "%" PRId64 " x %" PRId64, i->realizations, i->steps);
     snprintf(text[2], sizeof text[2], "%" PRId64 " x %" PRId64 " x 3 channels%s", i->grid, i->grid, i->has_outputs ? ", states stored" : ", features only");
-    snprintf(text[3], sizeof text[3], "%.4g MB", 1e-6 * (double)i->file_bytes);
+    bytes_text(i->file_bytes, text[3]);
     bool dated = strcmp(i->creation_date, LT_DATE_NOT_RECORDED) != 0;
     snprintf(text[4], sizeof text[4], "lathe %.40s%s%.40s", i->engine_version, dated ? ", " : "", dated ? i->creation_date : "");
     snprintf(text[5], sizeof text[5], "%.40s", i->precision);
@@ -39,20 +49,41 @@ static void put_facts(const page *p)
     lt_report_facts(p->r, (int)LT_LEN(names), names, values);
 }
 
+/* To a thousandth of the largest: what is less is nothing beside it. */
+static void round_beside(int n, double *v)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++) most = fmax(most, v[i]);
+    double step = most > 0 ? pow(10, floor(log10(most)) - 3) : 1;
+    for (int i = 0; i < n; i++) v[i] = rint(v[i] / step) * step;
+}
+
 static void put_time(const page *p, const lt_generate_info *g)
 {
     const char *labels[] = { "sampling", "warm-up", "input generation", "inference", "features", "storage" };
-    const double values[] = { g->sampling_seconds, g->warmup_seconds, g->input_seconds, g->inference_seconds, g->feature_seconds, g->storage_seconds };
+    double values[] = { g->sampling_seconds, g->warmup_seconds, g->input_seconds, g->inference_seconds, g->feature_seconds, g->storage_seconds };
+    char raw[32], file[32];
+    bytes_text(g->raw_bytes, raw);
+    bytes_text(g->file_bytes, file);
+    round_beside((int)LT_LEN(values), values);
     lt_report_heading(p->r, "Throughput");
-    lt_report_paragraph(p->r, "%" PRId64 " operators in %.4g s: %.4g per second. Rollouts ran at %.4g GFLOP/s in %s (%s).", g->samples, g->total_seconds,
+    lt_report_paragraph(p->r, "%" PRId64 " operators in %.3g s: %.3g per second. Rollouts ran at %.3g GFLOP/s in %s (%s).", g->samples, g->total_seconds,
                         g->samples_per_second, g->gflops, lt_precision_name(g->precision), g->arithmetic);
     lt_report_bars(p->r, "Where the time went", "s", (int)LT_LEN(labels), labels, values);
-    lt_report_paragraph(p->r, "Beside the rollouts: operators drawn and compiled ahead %.3g s, rows written behind %.3g s, of it compression %.3g s. "
-                        "%.4g MB of arrays became a file of %.4g MB.", g->ahead_seconds, g->writer_seconds, g->compress_seconds,
-                        1e-6 * (double)g->raw_bytes, 1e-6 * (double)g->file_bytes);
+    lt_report_paragraph(p->r, "Beside the rollouts: operators drawn and compiled ahead %.2g s, rows written behind %.2g s, of it compression %.2g s. "
+                        "%s of arrays became a file of %s.", g->ahead_seconds, g->writer_seconds, g->compress_seconds, raw, file);
 }
 
 /* ---- Parameters and labels ------------------------------------------------------------------------------- */
+
+/* Three digits; truths as words. */
+static const char *metric_text(const lt_yaml_node *m, char text[40])
+{
+    if (m->kind == LT_YAML_REAL) snprintf(text, 40, "%.3g", m->real);
+    else if (m->kind == LT_YAML_BOOL) snprintf(text, 40, "%s", m->integer ? "yes" : "no");
+    else snprintf(text, 40, "%.39s", m->text);
+    return text;
+}
 
 /* The JSON of the sampling metrics, which is YAML too, as a list. */
 static void put_metrics(const page *p)
@@ -61,10 +92,11 @@ static void put_metrics(const page *p)
     lt_notes notes = { .arena = &arena };
     lt_yaml_node *root;
     const char *names[MAX_LABELS], *values[MAX_LABELS];
+    char text[MAX_LABELS][40];
     int n = 0;
     if (p->i.sampling_metrics[0] && !lt_yaml_read(&arena, p->i.sampling_metrics, strlen(p->i.sampling_metrics), "sampling metrics", &notes, &root))
         for (const lt_yaml_node *m = root->first; m && n < MAX_LABELS; m = m->next)
-            if (m->text) names[n] = m->key, values[n++] = m->text;
+            if (m->text) names[n] = m->key, values[n] = metric_text(m, text[n]), n++;
     if (n) lt_report_facts(p->r, n, names, values);
     lt_arena_release(&arena);
 }
@@ -72,30 +104,32 @@ static void put_metrics(const page *p)
 /* A file may hold anything, numbers outside the unit cube included. */
 static int bin_of(float x) { return x > 0 ? x < 1 ? (int)(x * BINS) : BINS - 1 : 0; }
 
+static lt_status count_values(const page *p, int64_t n, double *bins)
+{
+    int64_t columns = p->i.parameters;
+    float *x = lt_malloc((size_t)(n * columns) * sizeof *x);
+    lt_status s = x ? lt_dataset_read(p->d, "/parameters/params", 0, n, x, n * columns) : LT_ERR_MEMORY;
+    for (int64_t i = 0; i < n * columns && !s; i++) bins[i % columns * BINS + bin_of(x[i])]++;
+    lt_free(x);
+    return s;
+}
+
+/* With more parameters than names fit, or without names, rows are numbered. */
 static lt_status put_coverage(const page *p)
 {
-    int64_t n = LT_MIN(p->i.rows, (int64_t)MAX_READ_ROWS), columns = p->i.parameters;
+    int64_t n = LT_MIN(p->i.rows, (int64_t)MAX_READ_ROWS), columns = p->i.parameters, n_names;
     const char *const *names;
-    int64_t n_names;
-    char text[512] = "";
-    if (columns < 1) return LT_OK;
-    float *x = lt_malloc((size_t)(n * columns) * sizeof *x);
+    if (columns < 1 || columns > 4096) return LT_OK;
+    LT_TRY(lt_dataset_texts(p->d, "/parameters@dimension_names", &n_names, &names));
+    bool named = n_names == columns && n_names <= MOST_NAMES;
     double *bins = lt_calloc((size_t)(columns * BINS), sizeof *bins);
-    lt_status s = x && bins ? lt_dataset_read(p->d, "/parameters/params", 0, n, x, n * columns) : LT_ERR_MEMORY;
-    for (int64_t i = 0; i < n * columns && !s; i++) bins[i % columns * BINS + bin_of(x[i])]++;
-    if (!s) s = lt_dataset_texts(p->d, "/parameters@dimension_names", &n_names, &names);
+    lt_status s = bins ? count_values(p, n, bins) : LT_ERR_MEMORY;
     if (!s) {
-        for (int64_t k = 0; k < n_names; k++) {
-            size_t at = strlen(text);
-            snprintf(text + at, sizeof text - at, "%s%" PRId64 " %s", at ? ", " : "", k, names[k]);
-        }
         lt_report_heading(p->r, "Parameter coverage");
-        lt_report_heatmap(p->r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = "Operators by parameter and value", .x_label = "unit value, 20 bins", .y_label = "parameter",
-                                               .unit = "operators", .rows = columns, .columns = BINS, .values = bins });
-        lt_report_paragraph(p->r, "Parameters from the top: %s.", text);
+        lt_report_heatmap(p->r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = "Operators by parameter and value", .x_label = "unit value, 20 bins", .y_label = named ? NULL : "parameter",
+                                               .unit = "operators", .rows = columns, .columns = BINS, .values = bins, .n_y_names = named ? (int)n_names : 0, .y_names = names });
         put_metrics(p);
     }
-    lt_free(x);
     lt_free(bins);
     return s;
 }
@@ -115,77 +149,9 @@ static lt_status put_shares(const page *p, const char *path, const char *title)
         if (k == distinct) name[distinct] = labels[i], count[distinct++] = 0;
         count[k]++;
     }
-    for (int k = 0; k < distinct; k++) count[k] *= 100.0 / (double)n;
+    for (int k = 0; k < distinct; k++) count[k] = rint(1000.0 * count[k] / (double)n) / 10;
     if (distinct) lt_report_bars(p->r, title, "%", distinct, name, count);
     return LT_OK;
-}
-
-/* ---- Trajectories ------------------------------------------------------------------------------------------- */
-
-typedef struct strip { int64_t steps, grid, frames; double *values; } strip;
-
-/* Frames are evenly spaced from the first step to the last. */
-static int64_t frame_step(const strip *s, int64_t frame) { return s->frames > 1 ? frame * (s->steps - 1) / (s->frames - 1) : 0; }
-
-/* Channel means side by side. */
-static lt_status take_state(void *ctx, int64_t t, const float *x, const int64_t *failed)
-{
-    (void)failed;
-    strip *s = ctx;
-    int64_t g = s->grid, width = s->frames * (g + GAP) - GAP;
-    for (int64_t f = 0; f < s->frames; f++) {
-        if (t != frame_step(s, f)) continue;
-        for (int64_t y = 0; y < g; y++)
-            for (int64_t k = 0; k < g; k++)
-                s->values[y * width + f * (g + GAP) + k] = ((double)x[y * g + k] + x[(g + y) * g + k] + x[(2 * g + y) * g + k]) / 3;
-    }
-    return LT_OK;
-}
-
-static lt_status put_strip(const page *p, lt_replay *r, int64_t index)
-{
-    lt_operator_spec spec = { .size = sizeof spec };
-    LT_TRY(lt_replay_row(r, index, &spec, NULL));
-    strip s = { p->i.steps, spec.grid, LT_MIN(p->i.steps, (int64_t)FRAMES), NULL };
-    int64_t width = s.frames * (s.grid + GAP) - GAP;
-    char title[160], step[FRAMES][24];
-    const char *names[FRAMES];
-    s.values = lt_malloc((size_t)(width * s.grid) * sizeof *s.values);
-    if (!s.values) return LT_ERR_MEMORY;
-    for (int64_t i = 0; i < width * s.grid; i++) s.values[i] = NAN;
-    lt_status st = lt_replay_run(r, index, 0, take_state, &s, NULL);
-    double least = INFINITY;
-    for (int64_t i = 0; i < width * s.grid; i++) least = fmin(least, s.values[i]);
-    for (int64_t i = 0; i < width * s.grid; i++) /* what separates the frames is as dark as the darkest of them */
-        if (i % width % (s.grid + GAP) >= s.grid && isfinite(least)) s.values[i] = least;
-    snprintf(title, sizeof title, "Operator %" PRId64 ": %s, %d layers, %d channels, kernel %d, %s, noise %.2g", index, lt_operator_kind_name(spec.kind),
-             spec.num_layers, spec.base_channels, spec.kernel_size, lt_policy_name(spec.policy), spec.noise_scale);
-    for (int64_t f = 0; f < s.frames; f++) {
-        snprintf(step[f], sizeof step[f], "%" PRId64, frame_step(&s, f));
-        names[f] = step[f];
-    }
-    if (!st)
-        lt_report_heatmap(p->r, &(lt_heatmap){ .size = sizeof(lt_heatmap), .title = title, .x_label = "step", .rows = s.grid, .columns = width, .values = s.values,
-                                               .n_x_names = (int)s.frames, .x_names = names, .bare_rows = true });
-    lt_free(s.values);
-    return st;
-}
-
-static lt_status put_strips(const page *p)
-{
-    lt_dataset_config *c = NULL;
-    lt_replay *r = NULL;
-    lt_replay_options opt = lt_replay_defaults();
-    if (p->i.engine_age || p->i.grid * FRAMES > 4000) return LT_OK;
-    LT_TRY(lt_dataset_config_parse(p->i.config, strlen(p->i.config), "the configuration in the file", NULL, &c));
-    lt_status s = lt_replay_create(c, &opt, &r);
-    lt_report_heading(p->r, "Trajectories");
-    lt_report_paragraph(p->r, "States of the first realization, averaged over channels, replayed from the configuration in the file.");
-    int64_t n = LT_MIN(p->i.rows, (int64_t)STRIPS);
-    for (int64_t k = 0; k < n && !s; k++) s = put_strip(p, r, p->i.shard_index + k * p->i.rows / n * p->i.shard_count);
-    lt_replay_destroy(r);
-    lt_dataset_config_destroy(c);
-    return s;
 }
 
 /* ---- Features ---------------------------------------------------------------------------------------------- */
@@ -205,8 +171,19 @@ static bool is_shown(const char *name)
     return false;
 }
 
+/* Of sorted values; those that span several decades by their logarithms. */
+static void put_histogram(const page *p, const char *name, int64_t n, const double *v, double *log_of)
+{
+    if (!(v[0] > 0 && v[n - 1] > 1e3 * v[0])) {
+        lt_report_histogram(p->r, name, "value", n, v, 0);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) log_of[i] = log10(v[i]);
+    lt_report_histogram(p->r, name, "log10 of the value", n, log_of, 0);
+}
+
 /* The means over realizations: the first third of the aggregated columns. */
-static lt_status put_columns(const page *p, const float *x, int64_t n, int64_t columns, const char *const *names, double *v)
+static lt_status put_columns(const page *p, const float *x, int64_t n, int64_t columns, const char *const *names, double *v, double *log_of)
 {
     int64_t shown = p->i.summary_columns;
     char *text = lt_malloc((size_t)(shown * 4) * 32);
@@ -216,11 +193,11 @@ static lt_status put_columns(const page *p, const float *x, int64_t n, int64_t c
         int64_t finite = 0;
         for (int64_t r = 0; r < n; r++)
             if (isfinite(x[r * columns + c])) v[finite++] = x[r * columns + c];
-        if (finite && is_shown(names[c])) lt_report_histogram(p->r, names[c], "value", finite, v, 0);
         qsort(v, (size_t)finite, sizeof *v, compare_double);
+        if (finite && is_shown(names[c])) put_histogram(p, names[c], finite, v, log_of);
         char *t = text + c * 4 * 32;
         const double q[3] = { finite ? v[0] : NAN, finite ? v[finite / 2] : NAN, finite ? v[finite - 1] : NAN };
-        for (int k = 0; k < 3; k++) snprintf(t + 32 * k, 32, "%.4g", q[k]);
+        for (int k = 0; k < 3; k++) snprintf(t + 32 * k, 32, "%.3g", q[k]);
         snprintf(t + 96, 32, "%" PRId64, n - finite);
         cells[5 * c] = names[c];
         for (int k = 0; k < 4; k++) cells[5 * c + 1 + k] = t + 32 * k;
@@ -242,27 +219,15 @@ static lt_status put_features(const page *p)
     LT_TRY(lt_dataset_texts(p->d, "/features/summary/aggregated/features@column_names", &n_names, &names));
     if (n_names != shape.dim[1]) return LT_OK;
     float *x = lt_malloc((size_t)(n * shape.dim[1]) * sizeof *x);
-    double *v = lt_malloc((size_t)n * sizeof *v);
+    double *v = lt_malloc(2 * (size_t)n * sizeof *v);
     lt_status s = x && v ? lt_dataset_read(p->d, path, 0, n, x, n * shape.dim[1]) : LT_ERR_MEMORY;
     if (!s) {
         lt_report_heading(p->r, "Features");
-        s = put_columns(p, x, n, shape.dim[1], names, v);
+        s = put_columns(p, x, n, shape.dim[1], names, v, v + n);
     }
     lt_free(x);
     lt_free(v);
     return s;
-}
-
-static void put_failures(const page *p, const lt_generate_info *g)
-{
-    const int64_t *n = p->i.status;
-    lt_report_heading(p->r, "Failures");
-    if (n[LT_RUN_LOST])
-        lt_report_paragraph(p->r, "%" PRId64 " operators were lost to faults of the device, also when tried again; lathe generate --resume makes them.", n[LT_RUN_LOST]);
-    if (g && g->retries) lt_report_paragraph(p->r, "Operators were run again %" PRId64 " times for such faults. First: %s", g->retries, g->retry_reason);
-    if (!n[LT_RUN_NON_FINITE] && !n[LT_RUN_FAILED] && !n[LT_RUN_LOST]) lt_report_paragraph(p->r, "None: every finished rollout stayed finite.");
-    else lt_report_paragraph(p->r, "%" PRId64 " operators became not finite, %" PRId64 " failed of %" PRId64 ".%s%s", n[LT_RUN_NON_FINITE], n[LT_RUN_FAILED],
-                             p->i.rows, g && g->first_failure[0] ? " First: " : "", g ? g->first_failure : "");
 }
 
 lt_status lt_dataset_report(lt_dataset *d, const lt_generate_info *given, lt_report *r)
@@ -278,7 +243,7 @@ lt_status lt_dataset_report(lt_dataset *d, const lt_generate_info *given, lt_rep
     LT_TRY(put_shares(&p, "/metadata/ic_types", "Initial fields"));
     LT_TRY(put_shares(&p, "/metadata/evolution_policies", "Update policies"));
     LT_TRY(put_shares(&p, "/metadata/noise_regimes", "Noise regimes"));
-    LT_TRY(put_strips(&p));
-    put_failures(&p, info);
+    LT_TRY(lt_dataset_page_pictures(&p));
+    LT_TRY(lt_dataset_page_failures(&p, info));
     return put_features(&p);
 }

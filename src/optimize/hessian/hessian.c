@@ -159,7 +159,8 @@ static lt_status create_limited(const lt_solve_options *opt, lt_hessian *h)
     h->row = lt_malloc((size_t)m * sizeof *h->row);
     h->users = lt_calloc((size_t)h->n_rows, sizeof *h->users);
     h->coefficient = lt_malloc((size_t)(m * LT_LBFGS_BLOCK) * sizeof(double));
-    if (!h->S || !h->Y || !h->rho || !h->row || !h->users || !h->coefficient) return LT_ERR_MEMORY;
+    h->free_rho = lt_malloc((size_t)m * sizeof(double));
+    if (!h->free_rho || !h->S || !h->Y || !h->rho || !h->row || !h->users || !h->coefficient) return LT_ERR_MEMORY;
     for (int64_t i = 0; i < m; i++) h->row[i] = i;
     h->newest = m - 1;
     if (opt->H0) {
@@ -217,6 +218,7 @@ void lt_hessian_release(lt_hessian *h)
     lt_free(h->row);
     lt_free(h->users);
     lt_free(h->coefficient);
+    lt_free(h->free_rho);
     lt_free_aligned(h->base_lower);
     lt_free(h->base_diagonal);
     *h = (lt_hessian){ 0 };

@@ -40,6 +40,9 @@ typedef struct lt_hessian {
     uint8_t *users;           /* n_rows: of a row, a pair and a sample that it leads to (trail.c) */
     double *base_lower, *base_diagonal; /* H0: packed triangle, diagonal, or both NULL */
     double *coefficient;      /* capacity times LT_LBFGS_BLOCK: work of the two loops */
+    const uint8_t *free;      /* n, limited memory: products are of these variables alone, as if the others were constants; NULL: of all */
+    double *free_rho;         /* capacity: of pairs as far as they are of these; 0: of no use */
+    int64_t n_passes;         /* over a pair's two vectors, by products; for tests */
     double *Hs, *h;           /* n each: work of updates; whoever calls them may set Hs to memory of their own */
     double *memory;           /* of work */
     struct lt_device_hessian *device; /* H on a device: lower, or S and Y, are NULL; see device/hessian.h */
@@ -63,6 +66,8 @@ void           lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, 
 
 lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *h);
 void      lt_hessian_release(lt_hessian *h);
+/* Products from here on are of the variables with a nonzero flag; NULL: of all. Nothing in full memory. */
+void      lt_hessian_free_variables(lt_hessian *h, const uint8_t *free);
 /* H begins anew: the identity, scaled by the next update; limited memory without pairs. False: on a device it stays as it is. */
 bool      lt_hessian_reset(lt_hessian *h);
 /* Vectors given to it and its own are of this kind from here on, H itself is on the device from lt_device_hessian_take on. */

@@ -95,10 +95,64 @@ static void two_loops(lt_hessian *h, int64_t k, double *const *b)
     }
 }
 
+/* ---- Of some variables ------------------------------------------------------------------------------------ */
+/* A pair as far as it is of them says something if its curvature is not noise. */
+static double rho_of(const lt_hessian *h, const double *s, const double *y)
+{
+    double sty = 0, yty = 0, sts = 0;
+    for (int64_t i = 0; i < h->n; i++) {
+        const double a = h->free[i] ? s[i] : 0, b = h->free[i] ? y[i] : 0;
+        sty += a * b;
+        yty += b * b;
+        sts += a * a;
+    }
+    return sty > 1e-12 * sqrt(yty) * sqrt(sts) && isfinite(1 / sty) ? 1 / sty : 0;
+}
+
+void lt_hessian_free_variables(lt_hessian *h, const uint8_t *free)
+{
+    if (!h->limited || h->device) return;
+    h->free = free;
+    for (int64_t age = 0; free && age < h->count; age++, h->n_passes++) {
+        const int64_t at = slot(h, age);
+        h->free_rho[at] = rho_of(h, lt_hessian_step(h, at), h->Y + at * h->n);
+    }
+}
+
+/* b += c v, and zero where variables are held. */
+static void add_free(const lt_hessian *h, double c, const double *v, double *b)
+{
+    const uint8_t *free = h->free;
+    for (int64_t i = 0; i < h->n; i++) b[i] = free[i] ? b[i] + c * v[i] : 0;
+}
+
+static void two_loops_free(lt_hessian *h, int64_t k, double *const *b)
+{
+    const int64_t n = h->n;
+    for (int64_t j = 0; j < k; j++) add_free(h, 0, b[j], b[j]);
+    for (int64_t age = 0; age < h->count; age++, h->n_passes++) {
+        const int64_t at = slot(h, age);
+        for (int64_t j = 0; j < k && h->free_rho[at] != 0; j++) {
+            const double a = h->free_rho[at] * lt_vec_dot(n, lt_hessian_step(h, at), b[j]);
+            h->coefficient[age * LT_LBFGS_BLOCK + j] = a;
+            add_free(h, -a, h->Y + at * n, b[j]);
+        }
+    }
+    for (int64_t j = 0; j < k; j++) apply_base(h, b[j]);
+    for (int64_t j = 0; h->base_lower && j < k; j++) add_free(h, 0, b[j], b[j]);
+    for (int64_t age = h->count - 1; age >= 0; age--, h->n_passes++) {
+        const int64_t at = slot(h, age);
+        for (int64_t j = 0; j < k && h->free_rho[at] != 0; j++) {
+            const double c = h->coefficient[age * LT_LBFGS_BLOCK + j] - h->free_rho[at] * lt_vec_dot(n, h->Y + at * n, b[j]);
+            add_free(h, c, lt_hessian_step(h, at), b[j]);
+        }
+    }
+}
+
 void lt_lbfgs_apply(lt_hessian *h, int64_t k, const double *const *b, double *const *out)
 {
     int64_t most = h->blocked ? LT_LBFGS_BLOCK : 1;
     for (int64_t j = 0; j < k; j++)
         if (out[j] != b[j]) memcpy(out[j], b[j], (size_t)h->n * sizeof(double));
-    for (int64_t j = 0; j < k; j += most) two_loops(h, k - j < most ? k - j : most, out + j);
+    for (int64_t j = 0; j < k; j += most) (h->free ? two_loops_free : two_loops)(h, k - j < most ? k - j : most, out + j);
 }

@@ -59,7 +59,7 @@ static bool drop_infinite(lt_reader *r, const lt_parsed_statement *s, const lt_v
             return false;
         }
     }
-    lt_text_warn(&r->text, s->where, "%lld of %lld constraints have an infinite bound and are left out", (long long)(total - n), (long long)total);
+    if (!s->interval) lt_text_warn(&r->text, s->where, "%lld of %lld constraints have an infinite bound and are left out", (long long)(total - n), (long long)total);
     *wanted = keep;
     *n_wanted = n;
     return true;
@@ -86,7 +86,7 @@ static void add_line(lt_reader *r, const lt_parsed_statement *s, lt_relation rel
     }
     char *name = s->name ? lt_arena_strdup(&r->kept, s->name) : NULL;
     if (s->name && !name) { lt_reader_no_memory(r); return; }
-    r->lines[r->n_lines++] = (lt_read_constraint){ name, s->line, relation == LT_RELATION_EQ, node, count, side };
+    r->lines[r->n_lines++] = (lt_read_constraint){ name, s->line, relation == LT_RELATION_EQ, node, count, side, s->interval };
 }
 
 static void add_constraint(lt_reader *r, const lt_parsed_statement *s, const lt_value *a, const lt_value *b, lt_relation relation)
@@ -113,10 +113,56 @@ static bool name_is_free(lt_reader *r, const lt_parsed_statement *s)
     return !line;
 }
 
+/* Both bounds are constants, and leave room. */
+static bool check_interval(lt_reader *r, const lt_parsed_statement *s, const lt_value *low, const lt_value *high)
+{
+    for (int k = 0; k < 3; k += 2)
+        if ((k ? high : low)->kind != LT_VALUE_CONSTANT) {
+            lt_text_error(&r->text, s->side[k]->where, "the bounds of 'in' are constants; write a constraint with '<='");
+            return false;
+        }
+    lt_value room = lt_value_binary(r, s->where, '-', high, low);
+    if (room.kind == LT_VALUE_NONE) return false;
+    for (int64_t i = 0; i < lt_value_count(&room); i++)
+        if (!(room.data[i] >= 0)) { /* also inf - inf */
+            lt_value a = lt_value_broadcast(r, s->where, low, &room.shape, 0), b = lt_value_broadcast(r, s->where, high, &room.shape, 0);
+            if (a.kind == LT_VALUE_NONE || b.kind == LT_VALUE_NONE) return false;
+            if (a.data[i] <= b.data[i] && a.data[i] < INFINITY && b.data[i] > -INFINITY) continue;
+            lt_text_error(&r->text, s->where, "%s%sno number lies in [%.10g, %.10g] (element %lld)", s->name ? s->name : "", s->name ? ": " : "", lt_plain(a.data[i]), lt_plain(b.data[i]), (long long)i);
+            return false;
+        }
+    return true;
+}
+
+static bool is_tensor(lt_reader *r, const lt_parsed_statement *s, int k, const lt_value *v)
+{
+    bool good = v->kind != LT_VALUE_NONE && lt_expect_tensor(r, s->side[k]->where, v);
+    for (int64_t i = 0; good && v->kind == LT_VALUE_CONSTANT && i < lt_value_count(v); i++)
+        if (isnan(v->data[i])) {
+            lt_text_error(&r->text, s->side[k]->where, "a bound is not a number (element %lld)", (long long)i);
+            good = false;
+        }
+    return good;
+}
+
+void lt_reader_interval(lt_reader *r, const lt_parsed_statement *s, const lt_value *x)
+{
+    const lt_value low = lt_expr_evaluate(r, s->side[0]), high = lt_expr_evaluate(r, s->side[2]);
+    const bool good = is_tensor(r, s, 0, &low) & is_tensor(r, s, 2, &high);
+    if (!good || !check_interval(r, s, &low, &high)) return;
+    add_constraint(r, s, &low, x, LT_RELATION_LE);
+    add_constraint(r, s, x, &high, LT_RELATION_LE);
+}
+
 void lt_reader_constraint(lt_reader *r, const lt_parsed_statement *s)
 {
     lt_value side[3] = { lt_value_none(), lt_value_none(), lt_value_none() };
     bool good = name_is_free(r, s);
+    if (s->interval) {
+        const lt_value x = lt_expr_evaluate(r, s->side[1]);
+        if (x.kind != LT_VALUE_NONE && lt_expect_tensor(r, s->side[1]->where, &x) && good) lt_reader_interval(r, s, &x);
+        return;
+    }
     for (int i = 0; i < s->n_sides; i++) {
         side[i] = lt_expr_evaluate(r, s->side[i]);
         good &= side[i].kind != LT_VALUE_NONE && lt_expect_tensor(r, s->side[i]->where, &side[i]);

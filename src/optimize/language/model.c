@@ -22,6 +22,7 @@ void lt_model_destroy(lt_model *m)
     lt_free(m->constraints);
     lt_free(m->options);
     lt_free(m->x0);
+    lt_free(m->declared);
     lt_arena_release(&m->arena);
     lt_free(m);
 }
@@ -78,6 +79,19 @@ static lt_status list_constraints(const lt_reader *r, lt_model *m)
     return LT_OK;
 }
 
+/* Which inequalities are bounds that somebody wrote as such. */
+static lt_status list_declared(const lt_reader *r, lt_model *m)
+{
+    int64_t at = 0;
+    m->declared = lt_calloc((size_t)LT_MAX(m->view.p, 1), sizeof *m->declared);
+    if (!m->declared) return LT_ERR_MEMORY;
+    for (int i = 0; i < r->n_lines; i++) {
+        const lt_read_constraint *l = &r->lines[i];
+        for (int64_t k = 0; !l->equality && k < l->count; k++) m->declared[at++] = l->interval;
+    }
+    return LT_OK;
+}
+
 static lt_status hand_over(lt_reader *r, lt_model *m)
 {
     lt_model_view *v = &m->view;
@@ -85,6 +99,7 @@ static lt_status hand_over(lt_reader *r, lt_model *m)
     LT_TRY(join_lines(r, false, &v->ci, &v->p));
     LT_TRY(join_lines(r, true, &v->ce, &v->q));
     LT_TRY(list_constraints(r, m));
+    LT_TRY(list_declared(r, m));
     LT_TRY(fill_start(r, m));
     v->graph = r->graph, r->graph = NULL;
     v->x = r->x, v->f = r->f, v->n = r->n, v->maximize = r->maximize;
@@ -159,8 +174,7 @@ static lt_status read_model(lt_reader *r, lt_model *m)
     return s;
 }
 
-lt_status lt_model_parse_limited(const char *name, const char *folder, const char *text, size_t length,
-                                 const lt_limits *limits, lt_model **out)
+static lt_status parse(const char *name, const char *folder, const char *text, size_t length, const lt_limits *limits, const lt_data_value *given, lt_model **out)
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_model_parse: out is NULL");
     *out = NULL;
@@ -175,33 +189,40 @@ lt_status lt_model_parse_limited(const char *name, const char *folder, const cha
     r->text.n_bytes = (uint32_t)(length - (mark ? 3 : 0));
     r->limits = *limits;
     r->folder = folder;
+    r->given = given;
     r->f = r->x = LT_NONE;
     r->text.name = lt_arena_strdup(&r->kept, name);
     m->view = lt_model_get(NULL);
     m->view.name = r->text.name;
     lt_status s = r->text.name ? read_model(r, m) : LT_ERR_MEMORY;
     if (!r->text.name) lt_arena_release(&r->kept);
+    if (!s && given && !r->given_used) s = LT_FAIL(LT_ERR_ARGUMENT, "%s: has no 'data %s = …' whose value could be given", name, given->name);
     release(r);
     lt_free(r);
     *out = m;
     return s;
 }
 
-lt_status lt_model_parse(const char *name, const char *folder, const char *text, size_t length, lt_model **out)
+lt_status lt_model_parse_limited(const char *name, const char *folder, const char *text, size_t length, const lt_limits *limits, lt_model **out)
 {
-    static const lt_limits limits = LT_LIMITS_DEFAULT;
-    return lt_model_parse_limited(name, folder, text, length, &limits, out);
+    return parse(name, folder, text, length, limits, NULL, out);
 }
 
-lt_status lt_model_read(const char *path, lt_model **out)
+static const lt_limits usual_limits = LT_LIMITS_DEFAULT;
+
+lt_status lt_model_parse(const char *name, const char *folder, const char *text, size_t length, lt_model **out)
 {
-    if (!path || !out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_model_read: %s is NULL", path ? "out" : "path");
-    *out = NULL;
+    return parse(name, folder, text, length, &usual_limits, NULL, out);
+}
+
+static lt_status read_file(const char *path, const lt_data_value *given, lt_model **out)
+{
     if (!strncmp(path, "example:", 8)) {
         lt_example example = { .size = sizeof example };
         LT_TRY(lt_example_find(path + 8, &example));
-        return lt_model_parse(path, NULL, example.text, strlen(example.text), out);
+        return parse(path, NULL, example.text, strlen(example.text), &usual_limits, given, out);
     }
+    if (lt_ampl_is_path(path) && given) return LT_FAIL(LT_ERR_ARGUMENT, "%s: a model of AMPL's has no data by name: its values are fixed where it is written", path);
     if (lt_ampl_is_path(path)) return lt_ampl_read(path, out);
     char *text, *folder;
     size_t n;
@@ -210,8 +231,23 @@ lt_status lt_model_read(const char *path, lt_model **out)
     if (!folder) { lt_free(text); return LT_ERR_MEMORY; }
     char *slash = strrchr(folder, '/');
     folder[slash ? slash - folder + (slash == folder) : 0] = 0; /* "" is the current folder, "/" the root */
-    lt_status s = lt_model_parse(path, folder, text, n, out);
+    lt_status s = parse(path, folder, text, n, &usual_limits, given, out);
     lt_free(folder);
     lt_free(text);
     return s;
+}
+
+lt_status lt_model_read(const char *path, lt_model **out)
+{
+    if (!path || !out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_model_read: %s is NULL", path ? "out" : "path");
+    *out = NULL;
+    return read_file(path, NULL, out);
+}
+
+lt_status lt_model_read_with(const char *path, const char *name, double value, lt_model **out)
+{
+    if (!path || !name || !out) return LT_FAIL(LT_ERR_ARGUMENT, "lt_model_read_with: %s is NULL", !path ? "path" : !name ? "the name" : "out");
+    *out = NULL;
+    if (!isfinite(value)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: data %s is given the value %g; it must be finite", path, name, value);
+    return read_file(path, &(lt_data_value){ name, value }, out);
 }

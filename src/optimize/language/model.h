@@ -16,6 +16,7 @@ struct lt_model {
     lt_model_constraint *constraints;
     lt_model_option     *options;
     double  *x0;
+    bool    *declared;           /* p: inequalities that were meant as bounds; NULL: none */
     struct lt_ampl *ampl;        /* in the arena; NULL: no model of AMPL's */
 };
 

@@ -104,6 +104,27 @@ static void parse_definition(lt_parser *p, lt_parsed_statement *s, const char *w
     if (lt_parser_take(p, '=', "'=' and an expression")) s->value = parse_value(p);
 }
 
+/* in [a, b] */
+static void parse_interval(lt_parser *p, lt_parsed_statement *s)
+{
+    s->interval = true;
+    s->relation = LT_RELATION_LE;
+    lt_parser_advance(p);
+    if (!lt_parser_at_sign(p, '[')) {
+        lt_parser_expected(p, "'[' and two bounds, as in x in [0, 1]");
+        return;
+    }
+    p->brackets++;
+    lt_parser_advance(p);
+    s->side[0] = parse_value(p);
+    (void)lt_parser_take(p, ',', "',' and the upper bound");
+    s->side[2] = parse_value(p);
+    if (p->broken) return;
+    p->brackets--;
+    s->where.end = p->token.where.end;
+    (void)lt_parser_take(p, ']', "']'");
+}
+
 static void parse_var(lt_parser *p, lt_parsed_statement *s)
 {
     parse_new_name(p, s, "the name of the variable");
@@ -126,6 +147,7 @@ static void parse_var(lt_parser *p, lt_parsed_statement *s)
             p->broken = true;
         } else lt_parser_take(p, ']', "',' or ']'");
     }
+    if (p->token.kind == LT_TOKEN_IN && !p->broken) parse_interval(p, s);
     if (lt_parser_at_sign(p, '=') && !p->broken) {
         lt_parser_advance(p);
         s->value = parse_value(p);
@@ -199,7 +221,13 @@ static void parse_constraint(lt_parser *p, lt_parsed_statement *s)
         }
     }
     s->side[s->n_sides++] = parse_value(p);
-    if (!p->broken && !at_comparison(p)) lt_parser_expected(p, "'<=', '>=' or '=='");
+    if (!p->broken && p->token.kind == LT_TOKEN_IN) {
+        s->side[1] = s->side[0];
+        s->n_sides = 3;
+        parse_interval(p, s);
+        return;
+    }
+    if (!p->broken && !at_comparison(p)) lt_parser_expected(p, "'<=', '>=', '==' or 'in'");
     while (!p->broken && at_comparison(p)) {
         lt_text_span sign = p->token.where;
         lt_relation relation = parse_relation(p, s->where);

@@ -72,12 +72,17 @@ typedef struct lt_read_constraint { /* a constraint as it is read */
     lt_node node;           /* <= 0 or == 0, a vector */
     int64_t count;
     int  side;              /* as in lt_model_constraint */
+    bool interval;          /* of `in`: a bound, where it is of one variable */
 } lt_read_constraint;
+
+typedef struct lt_data_value { const char *name; double value; } lt_data_value;
 
 typedef struct lt_reader {
     lt_problem_text   text;
     lt_limits limits;
     const char *folder;     /* of data files; NULL: those of the built-in examples */
+    const lt_data_value *given; /* a number that stands for what the text gives this data; NULL: none */
+    bool      given_used;
     lt_parser parser;
     lt_arena  syntax, kept, temporary; /* this statement's trees; what lasts; this statement's values */
 
@@ -179,6 +184,8 @@ const char *lt_example_file(const char *name, size_t *n_bytes);
 /* ---- statements (statements.c, constraints.c) ---- */
 void lt_reader_execute(lt_reader *r, const lt_parsed_statement *s);
 void lt_reader_constraint(lt_reader *r, const lt_parsed_statement *s);
+/* The bounds of `var x in [a, b]`, for the value that x has become. */
+void lt_reader_interval(lt_reader *r, const lt_parsed_statement *s, const lt_value *x);
 /* Reads with limits of the caller's choice; lt_model_parse uses the default ones. */
 lt_status lt_model_parse_limited(const char *name, const char *folder, const char *text, size_t length,
                                  const lt_limits *limits, lt_model **out);

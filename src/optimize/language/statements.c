@@ -88,7 +88,9 @@ static void add_variable(lt_reader *r, const lt_parsed_statement *s, const lt_sh
     r->n += count;
     symbol->value = lt_value_node(r, s->where, node, 0);
     if (lt_graph_status(r->graph)) lt_reader_no_memory(r);
-    if (symbol->value.kind != LT_VALUE_NONE) symbol->kind = LT_SYMBOL_VALUE;
+    if (symbol->value.kind == LT_VALUE_NONE) return;
+    symbol->kind = LT_SYMBOL_VALUE;
+    if (s->interval) lt_reader_interval(r, s, &symbol->value);
 }
 
 /* Without sizes the start gives the shape. */
@@ -113,6 +115,21 @@ static void execute_var(lt_reader *r, const lt_parsed_statement *s)
 
 /* ---- data, let, rng, fn ---- */
 
+/* The number that a caller gave in place of what the text says (lt_model_read_with). */
+static void take_given(lt_reader *r, const lt_parsed_statement *s, lt_value *v)
+{
+    if (!r->given || s->kind != LT_TOKEN_DATA || !s->name || strcmp(s->name, r->given->name)) return;
+    r->given_used = true;
+    if (v->kind != LT_VALUE_CONSTANT) return;
+    if (lt_shape_count(&v->shape) != 1) {
+        lt_text_error(&r->text, s->value->where, "'%s' has shape %s; only a single number can be given another value", s->name, lt_shape_str(&v->shape).s);
+        *v = lt_value_none();
+        return;
+    }
+    v->data = &r->given->value;
+    v->symbol = NULL;
+}
+
 static void execute_value(lt_reader *r, const lt_parsed_statement *s)
 {
     lt_value v = lt_expr_evaluate(r, s->value);
@@ -121,6 +138,7 @@ static void execute_value(lt_reader *r, const lt_parsed_statement *s)
         v = lt_value_none();
     }
     if (v.kind != LT_VALUE_NONE && !lt_expect_tensor(r, s->value->where, &v)) v = lt_value_none();
+    take_given(r, s, &v);
     if (!s->name) return;
     lt_symbol *symbol = lt_reader_define(r, s->name, s->name_at, v.kind == LT_VALUE_NONE ? LT_SYMBOL_ERROR : LT_SYMBOL_VALUE);
     if (symbol && symbol->kind == LT_SYMBOL_VALUE) symbol->value = lt_value_keep(r, &v);

@@ -61,6 +61,7 @@ typedef struct lt_parsed_statement {
     int         n_sides;    /* constraint: 2, or 3 for a chain */
     lt_relation relation;
     const lt_expr *side[3];
+    bool        interval;   /* `in [a, b]`: of a constraint, a <= e <= b; of VAR, with side[0] and side[2] */
 } lt_parsed_statement;
 
 typedef struct lt_parser {

@@ -113,7 +113,7 @@ lt_status lt_text_place(lt_status s, const lt_problem_text *t)
 }
 
 /* The source line, cut around the place when it is long, and the caret under it. Bytes that are
-   not text are shown as '?'; tabs stay, so that the caret stays below its place. */
+   not text and characters that steer a terminal are shown as '?'; tabs stay, so that the caret stays below its place. */
 static void render_line(const lt_problem_text *t, lt_text_span where, FILE *to)
 {
     uint32_t from = line_start(t, where.at), end = LT_MAX(line_end(t, where.at), where.at), start = from;
@@ -127,8 +127,7 @@ static void render_line(const lt_problem_text *t, lt_text_span where, FILE *to)
     fputs(cut_left, to);
     for (uint32_t i = start; i < end;) {
         int n = lt_utf8_length(t->bytes + i, end - i);
-        uint8_t c = (uint8_t)t->bytes[i];
-        if (n == 0 || (n == 1 && (c < ' ' || c == 0x7f) && c != '\t')) fputc('?', to), i++;
+        if (n == 0 || lt_text_steers(t->bytes + i, (size_t)n)) fputc('?', to), i += (uint32_t)LT_MAX(n, 1);
         else fwrite(t->bytes + i, 1, (size_t)n, to), i += (uint32_t)n;
     }
     fprintf(to, "%s\n%*s", cut_right, (int)strlen(cut_left), "");

@@ -109,6 +109,12 @@ static lt_status fill_model(lt_model *m, const lt_nl *nl, const char *columns, c
     if (!m->ampl) return LT_ERR_MEMORY;
     *m->ampl = (lt_ampl){ .n_options = nl->n_options, .options_tolerance = nl->options_tolerance, .has_tolerance = nl->has_tolerance,
                           .n = nl->n, .m = nl->m, .constraint = g.constraint };
+    m->declared = lt_calloc((size_t)(g.p + 1), sizeof *m->declared);
+    if (!m->declared) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < nl->n; i++) {
+        if (g.bound.upper[i] >= 0) m->declared[g.bound.upper[i]] = true;
+        if (g.bound.lower[i] >= 0) m->declared[g.bound.lower[i]] = true;
+    }
     memcpy(m->ampl->options, nl->options, sizeof nl->options);
     m->view.x = g.x, m->view.f = g.f, m->view.ci = g.ci, m->view.ce = g.ce;
     m->view.n = nl->n, m->view.p = g.p, m->view.q = g.q;

@@ -49,6 +49,26 @@ static lt_status fill_multipliers(const lt_run *r, const lt_kkt *k, lt_certifica
     return LT_OK;
 }
 
+/* Inequalities come first here. */
+static lt_status fill_conflict(const lt_run *r, lt_certificate *c)
+{
+    const lt_conflict *from = &r->conflict;
+    int64_t *list = from->n ? lt_malloc((size_t)from->n * sizeof *list) : NULL;
+    double *weight = from->n ? lt_malloc((size_t)from->n * sizeof *weight) : NULL;
+    c->conflict = list;
+    c->conflict_weights = weight;
+    if (!from->n) return LT_OK;
+    if (!list || !weight) return LT_ERR_MEMORY;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < from->n; i++) {
+            const int64_t j = from->constraint[i];
+            if ((j < r->q || j >= r->q + r->p) != (pass == 1)) continue;
+            list[c->n_conflict] = j < r->q ? r->p + j : j < r->q + r->p ? j - r->q : j;
+            weight[c->n_conflict++] = from->weight[i];
+        }
+    return LT_OK;
+}
+
 lt_status lt_certificate_create(const lt_run *r, lt_solution *s)
 {
     const lt_kkt *k = &r->certification.now;
@@ -62,6 +82,7 @@ lt_status lt_certificate_create(const lt_run *r, lt_solution *s)
                            .condition = condition(&s->H_final), .n_samples = k->known ? k->n_samples : 0 };
     c->stationary = k->known && s->final.feasible_to_tol && k->residual <= tolerance;
     list_constraints(r, s->final.present ? &s->final : &s->best, c, list);
+    LT_TRY(fill_conflict(r, c));
     return k->known && r->constrained ? fill_multipliers(r, k, c) : LT_OK;
 }
 
@@ -71,5 +92,8 @@ void lt_certificate_destroy(lt_solution *s)
     if (!c) return;
     lt_free((int64_t *)c->violated);
     lt_free((double *)c->ci_multipliers);
+    lt_free((int64_t *)c->conflict);
+    lt_free((double *)c->bound_multipliers);
+    lt_free((double *)c->conflict_weights);
     lt_free(c);
 }

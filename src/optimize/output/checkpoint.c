@@ -30,6 +30,18 @@ typedef struct shape_of_run {
     int64_t n, p, q, max_samples, pairs, compat, single, incremental;
 } shape_of_run;
 
+/* Names what differs. */
+static lt_status refuse_shape(const shape_of_run *made, const shape_of_run *own)
+{
+    static const char *const names[] = { "n", "p", "q", "max_samples", "lbfgs_pairs", "compat", "single precision", "incremental products" };
+    const int64_t *a = &made->n, *b = &own->n;
+    char text[400] = "";
+    for (size_t i = 0, used = 0; i < LT_LEN(names); i++)
+        if (a[i] != b[i])
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %lld, this run has %lld", used ? "; " : "", names[i], (long long)a[i], (long long)b[i]);
+    return LT_FAIL(LT_ERR_MISMATCH, "checkpoint: made with %s", text);
+}
+
 static void walk_shape(lt_saved *io, const lt_run *r)
 {
     const shape_of_run own = { r->n, r->p, r->q, r->opt.max_samples, r->opt.lbfgs_pairs, r->opt.compat,
@@ -39,13 +51,7 @@ static void walk_shape(lt_saved *io, const lt_run *r)
                                             { "q", &t.q, INT64_MIN, INT64_MAX }, { "max_samples", &t.max_samples, INT64_MIN, INT64_MAX },
                                             { "lbfgs_pairs", &t.pairs, INT64_MIN, INT64_MAX }, { "compat", &t.compat, INT64_MIN, INT64_MAX },
                                             { "single", &t.single, INT64_MIN, INT64_MAX }, { "incremental", &t.incremental, INT64_MIN, INT64_MAX } }, 8);
-    if (!io->status && memcmp(&own, &t, sizeof own))
-        io->status = LT_FAIL(LT_ERR_MISMATCH,
-                             "checkpoint: made with n %lld, p %lld, q %lld, max_samples %lld, lbfgs_pairs %lld, compat %lld, "
-                             "single precision %lld, incremental products %lld; this run has %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld",
-                             (long long)t.n, (long long)t.p, (long long)t.q, (long long)t.max_samples, (long long)t.pairs, (long long)t.compat,
-                             (long long)t.single, (long long)t.incremental, (long long)own.n, (long long)own.p, (long long)own.q,
-                             (long long)own.max_samples, (long long)own.pairs, (long long)own.compat, (long long)own.single, (long long)own.incremental);
+    if (!io->status && memcmp(&own, &t, sizeof own)) io->status = refuse_shape(&t, &own);
 }
 
 static void walk_counts(lt_saved *io, lt_run *r)
@@ -132,6 +138,7 @@ static void walk_certificate(lt_saved *io, lt_run *r)
     lt_saved_numbers(io, number, LT_LEN(number));
     lt_saved_counts(io, &(lt_saved_count){ "samples of a certificate", &k->n_samples, 1, LT_SAVED_MOST }, 1);
     lt_saved_reals(io, "a multiplier", k->multiplier, r->q + r->p, LT_SAVED_NUMBER);
+    if (k->bound) lt_saved_reals(io, "a bound's multiplier", k->bound, r->n, LT_SAVED_NUMBER);
     if (io->writing || io->status) return;
     k->known = true;
     r->certification.iter = r->iter;
@@ -365,6 +372,7 @@ static void walk(lt_saved *io, lt_run *r)
 {
     if (io->writing) lt_vectors_settle(&r->vectors); /* records arrive with a wait */
     walk_shape(io, r);
+    lt_resumed_walk(io, r);
     walk_counts(io, r);
     walk_point(io, r);
     walk_record(io, r, &r->best);

@@ -109,6 +109,20 @@ void lt_saved_flags(lt_saved *io, const char *name, bool *at, int64_t count)
     }
 }
 
+/* Its length, then its bytes; what cannot be printed is read as a question mark. */
+void lt_saved_text(lt_saved *io, const char *name, char *text, size_t size)
+{
+    int64_t n = io->writing ? (int64_t)strlen(text) : 0;
+    lt_saved_counts(io, &(lt_saved_count){ name, &n, 0, (int64_t)size - 1 }, 1);
+    if (io->writing) {
+        give(io, text, (size_t)n);
+        return;
+    }
+    const char *from = take(io, (size_t)n);
+    for (int64_t i = 0; from && i < n; i++) text[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : '?';
+    if (from) text[n] = 0;
+}
+
 static bool obeys(double v, lt_saved_rule rule) { return rule == LT_SAVED_ANY || (rule == LT_SAVED_NUMBER ? !isnan(v) : isfinite(v)); }
 
 void lt_saved_reals(lt_saved *io, const char *name, double *at, int64_t count, lt_saved_rule rule)

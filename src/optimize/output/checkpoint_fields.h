@@ -34,6 +34,7 @@ void lt_saved_numbers(lt_saved *io, const lt_saved_number *row, size_t n);
 void lt_saved_int(lt_saved *io, const char *name, int32_t *at, int32_t least, int32_t most);
 void lt_saved_word(lt_saved *io, uint64_t *at); /* all values are allowed */
 void lt_saved_flags(lt_saved *io, const char *name, bool *at, int64_t count);
+void lt_saved_text(lt_saved *io, const char *name, char *text, size_t size); /* at most size - 1 bytes */
 void lt_saved_reals(lt_saved *io, const char *name, double *at, int64_t count, lt_saved_rule rule);
 /* Numbers of slots, each below the next one. */
 void lt_saved_ascending(lt_saved *io, const char *name, int64_t *at, int64_t count, int64_t below);

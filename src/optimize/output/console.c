@@ -170,12 +170,33 @@ static void prescaling_notice(const lt_run *r)
     notice(r->console, "PRESCALING", (const char *const[]){ first, "Values below are of the scaled problem." }, 2);
 }
 
+static void resumed_notice(const lt_run *r)
+{
+    enum { SHOWN = 12 };
+    char line[SHOWN][160];
+    const char *lines[SHOWN];
+    const int n = LT_MIN(r->resumed.n, SHOWN);
+    for (int i = 0; i < n; i++) {
+        const lt_option_change *c = &r->resumed.change[i];
+        snprintf(line[i], sizeof line[i], "%s: %s, was %s", c->name, *c->now ? c->now : "none", *c->was ? c->was : "none");
+        lines[i] = line[i];
+    }
+    if (n) notice(r->console, "OPTIONS ARE NOT THOSE OF THE CHECKPOINT", lines, n);
+}
+
 static void notices(const lt_run *r)
 {
     static const char *const qp[] = { "Quadratic programs are solved by lathe's own active-set code;",
                                       "every answer is certified. Disable this notice with print_qp_notice." };
     if (r->opt.print_qp_notice) notice(r->console, "QP SOLVER NOTICE", qp, 2);
     prescaling_notice(r);
+    if (r->warm.text[0]) notice(r->console, "START FROM ANOTHER RUN", (const char *const[]){ r->warm.text }, 1);
+    resumed_notice(r);
+    if (r->bounds.n_moved) {
+        char moved[120];
+        snprintf(moved, sizeof moved, "%lld of %lld variables of the start were outside of their bounds and are moved to them.", (long long)r->bounds.n_moved, (long long)r->n);
+        notice(r->console, "START MOVED", (const char *const[]){ moved }, 1);
+    }
     if (!r->hessian.limited) return;
     char size[80];
     snprintf(size, sizeof size, "Limited-memory mode with %lld pairs.", (long long)r->hessian.capacity);
@@ -220,6 +241,10 @@ void lt_console_header(lt_run *r)
     box_line(c, "Problem specifications:");
     snprintf(line, sizeof line, " # of variables                     : %lld", (long long)r->n);
     box_line(c, line);
+    if (lt_bounded(&r->bounds)) {
+        snprintf(line, sizeof line, " # of bounds, which are kept         : %lld", (long long)lt_bounds_count(r));
+        box_line(c, line);
+    }
     snprintf(line, sizeof line, " # of inequality constraints        : %lld", (long long)r->p);
     box_line(c, line);
     snprintf(line, sizeof line, " # of equality constraints          : %lld", (long long)r->q);

@@ -40,6 +40,26 @@ lt_status lt_pause_write(lt_run *r, const char *path); /* a checkpoint when that
 lt_status lt_start_read(const char *path, const char *member, const char *what, int64_t count, double *out);
 lt_status lt_start_hessian(lt_run *r);               /* creates H from the options or their files */
 
+/* ---- warm_start.c ---- */
+typedef struct lt_warm {     /* what an x0 file has that is the result of another run */
+    double *x;               /* n; NULL: there is none */
+    double  mu;
+    bool    takes_mu;
+    double *multiplier;      /* q + p; NULL: none */
+    lt_hessian_state H;      /* H or pairs; neither: none */
+    char    text[256];       /* what was taken; "": nothing */
+} lt_warm;
+bool      lt_warm_is_file(const char *path);
+lt_status lt_warm_read(lt_run *r);                   /* from x0_file, where it is such a file and is asked for x */
+void      lt_warm_multipliers(lt_run *r);            /* at x0, with its mu */
+void      lt_warm_release(lt_run *r);
+
+/* ---- resumed.c ---- */
+typedef struct lt_resumed { lt_option_change *change; int n; } lt_resumed; /* options that are not those of the checkpoint */
+struct lt_saved;
+void      lt_resumed_walk(struct lt_saved *io, lt_run *r);
+lt_status lt_resumed_give(const lt_run *r, lt_solution *s);
+
 /* ---- solution.c, certificate_out.c ---- */
 lt_status lt_certificate_create(const lt_run *r, lt_solution *s); /* of the points and H that s has already */
 void      lt_certificate_destroy(lt_solution *s);

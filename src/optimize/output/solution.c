@@ -194,6 +194,7 @@ lt_status lt_solution_create(lt_run *r, lt_solution **out)
     if (!status) status = fill_scale(r, 1 + r->q, r->p, &s->scalings.ci);
     if (!status) status = give_hessian(r, &s->H_final);
     if (!status) status = lt_certificate_create(r, s);
+    if (!status) status = lt_resumed_give(r, s);
     if (!status && r->error[0] && !(s->error = lt_strdup(r->error))) status = LT_ERR_MEMORY;
     s->history = r->history.row; /* handed over */
     s->n_history = r->history.n;
@@ -222,6 +223,7 @@ void lt_solution_destroy(lt_solution *s)
     lt_hessian_state_release(&s->H_final);
     lt_free((char *)s->error);
     lt_free(s->history);
+    lt_free((lt_option_change *)s->changed_options);
     lt_certificate_destroy(s);
     lt_free(s);
 }

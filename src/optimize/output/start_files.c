@@ -64,7 +64,17 @@ lt_status lt_start_hessian(lt_run *r)
         s = read_pairs(r, &pairs);
         opt.lbfgs_state = &pairs;
     }
+    if (r->warm.H.H || r->warm.H.m) { /* as that run left it, rounding included */
+        opt.H0 = r->warm.H.H;
+        opt.lbfgs_state = r->warm.H.m ? &r->warm.H : NULL;
+        opt.check_H0 = opt.scale_H0 = false;
+    }
     if (!s) s = lt_hessian_create(r->n, &opt, &r->hessian);
+    if (s == LT_ERR_ARGUMENT && (r->warm.H.H || r->warm.H.m)) {
+        char why[300];
+        snprintf(why, sizeof why, "%s", lt_error_text());
+        s = LT_FAIL(s, "%s: %s", r->opt.x0_file, why);
+    }
     lt_hessian_state_release(&pairs);
     lt_free(H0);
     r->opt.H0 = NULL;

@@ -35,9 +35,9 @@ lt_status lt_evaluator_more_values(const lt_evaluator *e, const lt_solve_options
 {
     lt_problem *p = e->problem;
     const lt_compile_options c = compile_options(opt, e);
-    pthread_mutex_lock(&p->lock);
+    lt_problem_lock_graph(p);
     lt_status s = lt_program_create(p->graph, p->node, value_nodes(p), &c, out);
-    pthread_mutex_unlock(&p->lock);
+    lt_problem_unlock_graph(p);
     return s;
 }
 

@@ -36,6 +36,10 @@ struct lt_problem {
     bool    maximize;         /* f is minus what the user means, who is shown it in that sense */
     bool    linear[2];        /* by lt_constraint_kind */
     lt_pattern pattern[2];
+    struct lt_problem_bounds *declared, *bounds; /* those that were meant as bounds; all that rows say. The same, or NULL: none */
+    bool    bounds_set;       /* some by lt_problem_set_bounds, which no row says */
+    lt_problem *outer;        /* of a reduced problem: the whole one, whose lock is the graph's */
+    lt_node built_f, *built_ci, *built_ce; /* a graph whose derivatives are made when they are needed; NULL: they are there */
     pthread_mutex_t lock;     /* of the idle list and of the graph */
     lt_evaluator *idle;
 };
@@ -77,6 +81,8 @@ struct lt_evaluator {
     bool      linear_known[2];
 };
 
+void      lt_problem_lock_graph(lt_problem *p);
+void      lt_problem_unlock_graph(lt_problem *p);
 /* Takes an idle evaluator or makes one. */
 lt_status lt_evaluator_acquire(lt_problem *p, const lt_solve_options *opt, lt_evaluator **out);
 void      lt_evaluator_release(lt_evaluator *e); /* back to the problem; NULL is allowed */
@@ -85,6 +91,7 @@ lt_status lt_evaluator_run(lt_evaluator *e, const double *x, const lt_outputs *o
 lt_status lt_evaluator_more_values(const lt_evaluator *e, const lt_solve_options *opt, lt_program **out);
 
 extern const lt_problem_kind lt_problem_kind_function, lt_problem_kind_graph;
+lt_status lt_problem_too_many(int64_t n, int64_t constraints);
 lt_status lt_problem_alloc(const lt_problem_kind *kind, int64_t n, int64_t p, int64_t q, lt_problem **out);
 
 #endif

@@ -1,4 +1,5 @@
 /* Problems written as graphs: the gradients of all functions are added to the graph, once. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/problem/bounds.h"
 #include "optimize/problem/graph.h"
 
 #include "base/alloc.h"
@@ -73,17 +74,51 @@ static lt_status add_gradient(lt_graph *g, lt_node f, const lt_node *inputs, int
     return s;
 }
 
-static lt_status build(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce, const lt_node *inputs)
+lt_status lt_problem_build(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce)
 {
-    int n_values = 1 + p->n_ce + p->n_ci;
+    if (p->n > ((int64_t)1 << 40) / (1 + p->p + p->q)) return lt_problem_too_many(p->n, p->p + p->q);
+    int n_values = 1 + p->n_ce + p->n_ci, n_inputs = p->graph->ir.n_inputs;
     p->node = lt_malloc((size_t)(2 * n_values) * sizeof *p->node);
-    if (!p->node) return LT_ERR_MEMORY;
-    p->node[0] = f;
-    for (int i = 0; i < p->n_ce; i++) p->node[1 + i] = ce[i];
-    for (int i = 0; i < p->n_ci; i++) p->node[1 + p->n_ce + i] = ci[i];
-    LT_TRY(add_gradient(p->graph, f, inputs, p->n_variables, &p->node[n_values]));
-    if (n_values == 1) return LT_OK;
-    return add_jacobians(p->graph, p->node + 1, n_values - 1, inputs, p->n_variables, p->node + n_values + 1);
+    lt_node *inputs = lt_malloc((size_t)n_inputs * sizeof *inputs);
+    lt_status s = p->node && inputs ? LT_OK : LT_ERR_MEMORY;
+    for (int i = 0; i < n_inputs && !s; i++) inputs[i] = lt_graph_input(p->graph, i);
+    if (!s) {
+        p->node[0] = f;
+        for (int i = 0; i < p->n_ce; i++) p->node[1 + i] = ce[i];
+        for (int i = 0; i < p->n_ci; i++) p->node[1 + p->n_ce + i] = ci[i];
+        s = add_gradient(p->graph, f, inputs, n_inputs, &p->node[n_values]);
+    }
+    if (!s && n_values > 1) s = add_jacobians(p->graph, p->node + 1, n_values - 1, inputs, n_inputs, p->node + n_values + 1);
+    lt_free(inputs);
+    return s;
+}
+
+#define GRADIENTS_AT_ONCE ((int64_t)1 << 27) /* numbers */
+
+/* Gradients of rows that are bounds are wanted by few, and by none where there are a million. */
+lt_status lt_problem_build_later(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce)
+{
+    p->built_f = f;
+    p->built_ci = lt_malloc((size_t)(p->n_ci + p->n_ce + 1) * sizeof *p->built_ci);
+    if (!p->built_ci) return LT_ERR_MEMORY;
+    p->built_ce = p->built_ci + p->n_ci;
+    for (int i = 0; i < p->n_ci; i++) p->built_ci[i] = ci[i];
+    for (int i = 0; i < p->n_ce; i++) p->built_ce[i] = ce[i];
+    return LT_OK;
+}
+
+lt_status lt_problem_build_now(lt_problem *p)
+{
+    if (!p->built_ci) return LT_OK;
+    lt_status s = lt_problem_build(p, p->built_f, p->built_ci, p->built_ce);
+    if (s) {
+        lt_free(p->node);
+        p->node = NULL;
+        return s;
+    }
+    lt_free(p->built_ci);
+    p->built_ci = NULL;
+    return LT_OK;
 }
 
 lt_status lt_problem_from_graph(lt_graph *g, lt_node f, const lt_node *ci, int n_ci, const lt_node *ce, int n_ce,
@@ -113,7 +148,9 @@ lt_status lt_problem_from_graph(lt_graph *g, lt_node f, const lt_node *ci, int n
         (*out)->variable = v;
         (*out)->n_variables = n_inputs;
         v = NULL;
-        s = build(*out, f, ci, ce, inputs);
+        s = lt_problem_find_bounds(*out, f, ci, ce);
+        const bool many = n > GRADIENTS_AT_ONCE / LT_MAX(p + q, 1) && (*out)->bounds;
+        if (!s) s = (many ? lt_problem_build_later : lt_problem_build)(*out, f, ci, ce);
     }
     lt_free(v);
     lt_free(inputs);

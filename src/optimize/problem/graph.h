@@ -12,6 +12,10 @@ static inline int64_t lt_node_elements(const lt_graph *g, lt_node n)
     return lt_shape_count(&s);
 }
 
+/* Adds the derivatives to the graph. */
+lt_status lt_problem_build(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce);
+lt_status lt_problem_build_later(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce);
+lt_status lt_problem_build_now(lt_problem *p); /* what was put off */
 lt_status lt_graph_run(lt_evaluator *e, const double *x, const lt_outputs *out);
 
 #endif

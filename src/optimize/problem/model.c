@@ -1,5 +1,6 @@
 /* Problems read from text. SPDX-License-Identifier: BSD-3-Clause */
-#include "optimize/problem/evaluator.h"
+#include "optimize/language/model.h"
+#include "optimize/problem/bounds.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -14,6 +15,12 @@ lt_status lt_problem_from_model(const lt_model *m, lt_problem **out)
     if (!view.graph) return LT_FAIL(LT_ERR_ARGUMENT, "problem: the model has errors");
     LT_TRY(lt_problem_from_graph(view.graph, view.f, &view.ci, !lt_is_none(view.ci), &view.ce, !lt_is_none(view.ce), out));
     lt_problem *p = *out;
+    lt_status s = m->declared ? lt_problem_declare_bounds(p, &view.ci, &view.ce, view.f, m->declared) : LT_OK;
+    if (s) {
+        lt_problem_destroy(p);
+        *out = NULL;
+        return s;
+    }
     lt_variable *v = lt_malloc((size_t)LT_MAX(view.n_variables, 1) * sizeof *v);
     p->x0 = lt_malloc((size_t)p->n * sizeof *p->x0);
     if (!v || !p->x0) {
@@ -29,6 +36,7 @@ lt_status lt_problem_from_model(const lt_model *m, lt_problem **out)
     p->n_variables = view.n_variables;
     p->maximize = view.maximize;
     for (int64_t i = 0; i < p->n; i++) p->x0[i] = view.x0 ? view.x0[i] : NAN;
+    lt_problem_share_names(p);
     return LT_OK;
 }
 

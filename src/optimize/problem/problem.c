@@ -2,6 +2,8 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/options.h"
 #include "optimize/device/functions.h"
+#include "optimize/problem/bounds.h"
+#include "optimize/problem/graph.h"
 
 #include "base/alloc.h"
 #include "base/callback.h"
@@ -11,15 +13,19 @@
 #include <math.h>
 #include <string.h>
 
+lt_status lt_problem_too_many(int64_t n, int64_t constraints)
+{
+    return LT_FAIL(LT_ERR_MEMORY, "problem: %lld variables with %lld constraints are too many", (long long)n, (long long)constraints);
+}
+
 lt_status lt_problem_alloc(const lt_problem_kind *kind, int64_t n, int64_t p, int64_t q, lt_problem **out)
 {
     *out = NULL;
     const int64_t limit = INT64_C(1) << 40; /* far above any memory, far below overflow */
     if (n < 1) return LT_FAIL(LT_ERR_ARGUMENT, "problem: %lld variables, expected at least 1", (long long)n);
     if (p < 0 || q < 0) return LT_FAIL(LT_ERR_ARGUMENT, "problem: a negative number of constraints");
-    if (p > limit || q > limit || n > limit / (1 + p + q))
-        return LT_FAIL(LT_ERR_MEMORY, "problem: %lld variables with %lld constraints are too many", (long long)n,
-                       (long long)(p + q));
+    if (p > limit || q > limit || n > limit) return lt_problem_too_many(n, p + q);
+    if (kind != &lt_problem_kind_graph && n > limit / (1 + p + q)) return lt_problem_too_many(n, p + q); /* rows of graphs may turn out to be bounds */
     lt_problem *problem = lt_calloc(1, sizeof *problem);
     if (!problem) return LT_ERR_MEMORY;
     *problem = (lt_problem){ .kind = kind, .n = n, .p = p, .q = q };
@@ -58,6 +64,8 @@ void lt_problem_destroy(lt_problem *p)
         lt_free(p->pattern[k].start);
         lt_free(p->pattern[k].column);
     }
+    lt_problem_bounds_destroy(p);
+    lt_free(p->built_ci);
     lt_free(p->node);
     lt_free(p->variable);
     lt_free(p->x0);
@@ -163,15 +171,29 @@ static lt_status create_evaluator(lt_problem *p, const lt_solve_options *opt, lt
     return LT_OK;
 }
 
+void lt_problem_lock_graph(lt_problem *p)
+{
+    if (p->outer) pthread_mutex_lock(&p->outer->lock);
+    pthread_mutex_lock(&p->lock);
+}
+
+void lt_problem_unlock_graph(lt_problem *p)
+{
+    pthread_mutex_unlock(&p->lock);
+    if (p->outer) pthread_mutex_unlock(&p->outer->lock);
+}
+
 lt_status lt_evaluator_acquire(lt_problem *p, const lt_solve_options *opt, lt_evaluator **out)
 {
     if (p->kind == &lt_problem_kind_graph && !opt->graph_gradients)
         return LT_FAIL(LT_ERR_ARGUMENT, "option 'graph_gradients' is false, but the problem is a graph: its gradients come from it");
-    pthread_mutex_lock(&p->lock); /* also held while compiling: the graph is for one thread at a time */
-    lt_status s = LT_OK;
-    *out = take_idle(p, opt);
-    if (!*out) s = create_evaluator(p, opt, out);
-    pthread_mutex_unlock(&p->lock);
+    lt_problem_lock_graph(p); /* while compiling: the graph is for one thread at a time */
+    lt_status s = lt_problem_build_now(p);
+    if (!s) {
+        *out = take_idle(p, opt);
+        if (!*out) s = create_evaluator(p, opt, out);
+    }
+    lt_problem_unlock_graph(p);
     return s;
 }
 

@@ -84,7 +84,7 @@ lt_status lt_gram_explain(lt_gram *g, int64_t n, int64_t m, char *text, size_t b
     lt_status s = lt_device_free_memory(g->dev, &free_bytes, &total_bytes);
     lt_plan_request r = { .opt = &g->opt, .circuit = &g->circuit, .isa = g->isa, .threads = lt_pool_threads(g->pool), .n = n, .m = m ? m : n, .cross = m > 0,
                           .free_bytes = s ? 0 : free_bytes, .total_bytes = s ? 0 : total_bytes, .transfer_from = g->transfer_from,
-                          .transfer_reason = g->transfer_reason, .real_part = g->similarity.kind == LT_SIMILARITY_REAL };
+                          .transfer_reason = g->transfer_reason, .stored = g->stored, .real_part = g->similarity.kind == LT_SIMILARITY_REAL };
     if (!s) s = lt_gram_plan_make(&r, p);
     if (!s) snprintf(text, bytes, "%s", p->text);
     lt_free(p);

@@ -47,15 +47,12 @@ static void add(lt_builder *b, const lt_text *t, const char *entry, const char *
 /* Blocks that stay and take work until there is none: all that fit at once. */
 static unsigned resident_blocks(const lt_device_info *info, int per_multiprocessor) { return (unsigned)(LT_MAX(1, info->cores) * per_multiprocessor); }
 
-/* What all blocks of a multiprocessor have together: 227 KiB from compute capability 9 on, 99 KiB on 8.9. */
-static size_t shared_limit(const lt_device *dev) { return (size_t)(lt_device_generation(dev) < 90 ? 99 : 227) << 10; }
-
 /* ---- states ---- */
 
 /* The chunk, tables of four wires each, and the gates of one stage: as states.cu lays them out. */
 static size_t chunk_shared_bytes(int q)
 {
-    size_t group = (size_t)CHUNK >> LT_MIN(q, LT_CHUNK_WIRES), nibbles = ((size_t)q + 3) / 4;
+    size_t group = q < 4 ? 256 : (size_t)CHUNK >> LT_MIN(q, LT_CHUNK_WIRES), nibbles = ((size_t)q + 3) / 4;
     return 16 * (size_t)CHUNK + (q >= 8 ? group * nibbles * 16 * 16 : 0) + group * (size_t)q * sizeof(lt_su2);
 }
 
@@ -82,7 +79,7 @@ static lt_text *states_text(lt_builder *b, const lt_kernel_request *q, const cha
 static void add_two_stages(lt_builder *b, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k)
 {
     size_t shared = two_stages_shared_bytes(q->q);
-    unsigned blocks = resident_blocks(info, (int)LT_MAX(1, LT_MIN(8, shared_limit(b->dev) / (shared + 1024))));
+    unsigned blocks = resident_blocks(info, (int)LT_MAX(1, LT_MIN(8, lt_device_shared_bytes(b->dev) / (shared + 1024))));
     lt_text *t = states_text(b, q, lt_text_states_two_cu);
     add(b, t, "two_stages", "gram states of two stages", (launch_shape){ blocks, STATES_THREADS, shared, 3 }, &k->two_stages);
 }
@@ -99,7 +96,7 @@ static void add_chunks(lt_builder *b, const lt_text *t, const lt_device_info *in
 static void add_states(lt_builder *b, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k)
 {
     unsigned many = resident_blocks(info, 8);
-    bool one_pass = q->two_stages && q->q >= TWO_STAGES_FROM && two_stages_shared_bytes(q->q) <= shared_limit(b->dev);
+    bool one_pass = q->two_stages && q->q >= TWO_STAGES_FROM && two_stages_shared_bytes(q->q) <= lt_device_shared_bytes(b->dev);
     lt_text *t = states_text(b, q, lt_text_states_cu);
     add(b, t, "fuse_gates", "gram fuse gates", (launch_shape){ many, STATES_THREADS, 0, 7 }, &k->fuse_gates);
     add(b, t, "permute", "gram permute", (launch_shape){ many, STATES_THREADS, 0, 5 }, &k->permute);
@@ -139,13 +136,13 @@ uint64_t lt_gram_tiles_digest(bool single)
     return digest;
 }
 
-/* As many stages as are of use, and fit with the blocks of a multiprocessor. length: of a state, in units of 16 bytes. */
+/* As many stages as are of use, and fit with the blocks of a multiprocessor, which have little more than one of them may have. length: of a state, in units of 16 bytes. */
 static lt_tile_shape fit_shape(const lt_device *dev, const lt_kernel_request *q, int length)
 {
     lt_tile_shape s = q->shape ? *q->shape : usual_shape(q);
     while (s.depth > length) s.depth /= 2;
     s.stages = LT_MAX(2, LT_MIN(s.stages, length / s.depth + 1)); /* overlap_tiles.cuh */
-    while (s.stages > 2 && (size_t)s.blocks * shared_bytes(q, &s) > shared_limit(dev)) s.stages--;
+    while (s.stages > 2 && (size_t)s.blocks * shared_bytes(q, &s) > lt_device_shared_bytes(dev)) s.stages--;
     return s;
 }
 

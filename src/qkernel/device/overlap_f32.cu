@@ -37,6 +37,7 @@ static __device__ __forceinline__ void multiply_complex(float re[4], float im[4]
     multiply(im, a.less, b0_re, b1_re);
 }
 
+typedef float sum_t;
 struct sums { float re[FRAGMENTS_M][FRAGMENTS_N][4], im[FRAGMENTS_M][FRAGMENTS_N][4]; };
 
 static __device__ __forceinline__ double modulus(const sums &s, int m, int n, int c)

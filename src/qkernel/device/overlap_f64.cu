@@ -20,6 +20,7 @@ static __device__ __forceinline__ void multiply(double c[4], const double a[2], 
 #endif
 }
 
+typedef double sum_t;
 struct sums { double p[FRAGMENTS_M][FRAGMENTS_N][4], q[FRAGMENTS_M][FRAGMENTS_N][4], r[FRAGMENTS_M][FRAGMENTS_N][4]; };
 
 static __device__ __forceinline__ double modulus(const sums &s, int m, int n, int c)

@@ -11,6 +11,6 @@
 #define STEPS (AMPLITUDES / DEPTH)
 #define ROWS (TILE_M + TILE_N)
 
-/* Each text of products says: amplitude_t, PITCH (from one row of a stage to the next), ROW (from one row in memory to the next),
+/* Each text of products says: sums, of numbers sum_t; amplitude_t, PITCH (from one row of a stage to the next), ROW (from one row in memory to the next),
    PLACE(k) (of amplitude k in its row; what one copy takes lies together). */
 

@@ -115,6 +115,25 @@ static __device__ __forceinline__ void meet(lt_tile_job *where, unsigned long lo
     __syncthreads();
 }
 
+/* What SUM_STEPS stages add up to goes on in double, so that errors do not grow with the number of amplitudes (decision 275). It waits
+   in memory, hence volatile: registers are for the stages between. */
+#define SUM_STEPS 128
+#define LONG_SUMS (STEPS > SUM_STEPS)
+#define N_SUMS ((int)(sizeof(sums) / sizeof(sum_t)))
+
+static __device__ __forceinline__ void keep_sums(volatile double *kept, sums &s, bool first)
+{
+    sum_t *v = (sum_t *)&s;
+#pragma unroll
+    for (int i = 0; i < N_SUMS; i++) kept[i] = first ? (double)v[i] : kept[i] + (double)v[i], v[i] = 0;
+}
+static __device__ __forceinline__ void add_kept(const volatile double *kept, sums &s)
+{
+    sum_t *v = (sum_t *)&s;
+#pragma unroll
+    for (int i = 0; i < N_SUMS; i++) v[i] = (sum_t)(kept[i] + (double)v[i]);
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 overlap(lt_tile_job *where, const int2 *tiles, const amplitude_t *a, const amplitude_t *b, K_TYPE *k, K_TYPE *mirrored)
 {
@@ -134,6 +153,7 @@ overlap(lt_tile_job *where, const int2 *tiles, const amplitude_t *a, const ampli
     int slot = 0; /* of the stage to multiply next */
     unsigned long long met = 0; /* arrivals of all rounds and slices so far */
     bool alone = false; /* the first thread's */
+    volatile double kept[LONG_SUMS ? N_SUMS : 1];
     for (; t < n_tiles; t += gridDim.x) {
         sums acc = {};
         i64 later = t + gridDim.x;
@@ -144,6 +164,7 @@ overlap(lt_tile_job *where, const int2 *tiles, const amplitude_t *a, const ampli
                 met += left < gridDim.x ? left : gridDim.x;
                 meet(where, met, alone);
             }
+            if (LONG_SUMS && s && s % SUM_STEPS == 0) keep_sums(kept, acc, s == SUM_STEPS);
             wait_copies();
             __syncthreads();
             int ahead = s + STAGES - 1, to = slot == 0 ? STAGES - 1 : slot - 1;
@@ -155,6 +176,7 @@ overlap(lt_tile_job *where, const int2 *tiles, const amplitude_t *a, const ampli
             multiply_stage(stages + slot * ROWS * PITCH, acc);
             slot = slot == STAGES - 1 ? 0 : slot + 1;
         }
+        if (LONG_SUMS) add_kept(kept, acc);
         i64 row = at.x + warp / WARPS_N * WARP_M, column = at.y + warp % WARPS_N * WARP_N;
         bool all = all_wanted(j, row, WARP_M, column, WARP_N);
         row += lane / 4, column += 2 * (lane % 4);

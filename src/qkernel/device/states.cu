@@ -9,7 +9,7 @@
 #define LOCAL (Q < 12 ? Q : 12)               /* wires of a chunk */
 #define CHUNK 4096
 #define HELD (CHUNK / THREADS)
-#define GROUP (CHUNK >> LOCAL)                /* states of a chunk */
+#define GROUP (Q < 4 ? 256 : CHUNK >> LOCAL)  /* states of a chunk: of small ones fewer than fit, so that their gates stay within 99 KiB */
 #define PARTS (1ll << (Q - LOCAL))            /* chunks of a state */
 #define LOW_BITS ((Q + 1) / 2)                /* of the address maps; as lt_ring_create has it */
 #define NIBBLES ((Q + 3) / 4)
@@ -99,7 +99,7 @@ template <int FIRST> static __device__ __forceinline__ void pass(double2 *chunk,
         if (FIRST + b >= LOCAL) break;
 #pragma unroll
         for (int k = 0; k < HELD; k++)
-            if (!(k >> b & 1)) apply(coef[((base | k << FIRST) >> LOCAL) * stride + (Q - 1 - (FIRST + b))], v[k], v[k | 1 << b]);
+            if (!(k >> b & 1)) apply(coef[((base | k << FIRST) >> LOCAL & (GROUP - 1)) * stride + (Q - 1 - (FIRST + b))], v[k], v[k | 1 << b]);
     }
 #pragma unroll
     for (int k = 0; k < HELD; k++) chunk[place(base | k << FIRST)] = v[k];

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "qkernel/svm/svm.h"
+#include "qkernel/svm/machines/svm.h"
 
 #include <math.h>
 #include <string.h>

@@ -58,26 +58,39 @@ lt_status lt_qsvm_check_features(lt_qsvm *q, const double *x, int64_t n, int64_t
 
 /* ---- kernel and machine ---- */
 
+/* What sets how far rows lie apart, as the one who runs it would change it. */
+static const char *spread_name(const lt_qsvm_info *i, char text[64])
+{
+    if (i->precomputed) return "the angles of the kernel";
+    if (i->circuit) return "the scale of the features (--range)";
+    snprintf(text, 64, "--angle-scale (now %g)", i->angle_scale);
+    return text;
+}
+
 /* Kernels for which all rows are alike, and kernels for which no two rows are. */
 static void about_kernel(lt_qsvm_info *i)
 {
+    char text[64];
+    const char *spread = spread_name(i, text);
     const lt_qsvm_diagnostics *d = i->diagnostics;
     double mean = d->off_diagonal.mean, std = d->off_diagonal.std;
     if (mean > 0.9 && std < 0.02) {
-        if (d->largest_angle < 0.5)
+        if (d->largest_angle < 0.5 && !i->circuit && !i->precomputed)
             say(i, "the kernel has collapsed: entries are %.4f +- %.4f because angles stay below %.2g rad; raise --angle-scale (now %g). "
                 "Depth does not cause this", mean, std, d->largest_angle, i->angle_scale);
         else
-            say(i, "the kernel has collapsed: entries are %.4f +- %.4f, every row looks like every other; raise --angle-scale (now %g) or "
-                "look for rows far outside that squeeze the others when scaled", mean, std, i->angle_scale);
+            say(i, "the kernel has collapsed: entries are %.4f +- %.4f, every row looks like every other; raise %s or "
+                "look for rows far outside that squeeze the others when scaled", mean, std, spread);
     } else if (d->n_eigenvalues > 2 && d->effective_rank > 0.8 * (double)d->n_eigenvalues) {
         say(i, "nearly all rows are orthogonal: entries are %.2g +- %.2g, effective rank %.0f of %lld; the machine can only memorise. "
-            "Lower --angle-scale (now %g) or --qubits", mean, std, d->effective_rank, (long long)d->n_eigenvalues, i->angle_scale);
+            "Lower %s or the number of qubits", mean, std, d->effective_rank, (long long)d->n_eigenvalues, spread);
     }
     if (d->alignment < 0.05)
-        say(i, "the kernel hardly knows the labels: alignment %.3f; try --select, another embedding or more qubits", d->alignment);
+        say(i, "the kernel hardly knows the %s: alignment %.3f; try %sanother %s or more qubits", i->task == LT_QSVM_REGRESS ? "values" : "labels", d->alignment,
+            i->circuit || i->precomputed || i->task != LT_QSVM_CLASSIFY ? "" : "--select, ", i->circuit ? "map" : "embedding");
     if (d->negative_mass > 1e-6)
         say(i, "%.2g of the kernel's spectrum is negative: single precision or a damaged matrix; use --dtype float64", d->negative_mass);
+    if (i->precomputed) return;
     if (i->gram->repaired > 0) say(i, "%lld entries of the kernel were not finite and were replaced: find out why", (long long)i->gram->repaired);
     if (i->gram->note[0]) say(i, "%s", i->gram->note);
 }
@@ -93,7 +106,7 @@ static void about_machine(lt_qsvm *q)
             (long long)m->iterations, o->tolerance);
     if (m->solver == LT_SVM_LIBSVM && i->diagnostics->off_diagonal.std < 1e-5)
         say(i, "entries of the kernel differ by %.1g only, and LIBSVM keeps them in single precision: use --solver smo", i->diagnostics->off_diagonal.std);
-    if (m->support_fraction > 0.9)
+    if (m->support_fraction > 0.9 && i->task != LT_QSVM_ONE_CLASS)
         say(i, "%.0f %% of the rows are support vectors: %s", 100 * m->support_fraction,
             i->diagnostics->off_diagonal.std < 0.02 ? "with so little spread in the kernel C regularises far too strongly; a larger --angle-scale, or a much larger C"
                                                    : "C is small for this kernel, or the labels cannot be told from these features");
@@ -102,6 +115,7 @@ static void about_machine(lt_qsvm *q)
         if (m->C > o->C_high / cell) say(i, "the best C, %.3g, lies at the upper end of the search: raise --c-high (now %g)", m->C, o->C_high);
         else if (m->C < o->C_low * cell) say(i, "the best C, %.3g, lies at the lower end of the search: lower --c-low (now %g)", m->C, o->C_low);
     }
+    if (i->n_classes != 2) return;
     double share = (double)i->n_class[1] / (double)i->n;
     if (!o->balanced && (share < 0.2 || share > 0.8))
         say(i, "classes have %lld and %lld rows: the smaller one hardly counts without --balanced", (long long)i->n_class[0], (long long)i->n_class[1]);
@@ -110,12 +124,26 @@ static void about_machine(lt_qsvm *q)
         say(i, "rows are ranked well (AUC %.3f) but cut badly (F1 %.3f): try --tune-threshold", cv->roc_auc, cv->f1);
 }
 
-void lt_qsvm_advise(lt_qsvm *q)
+static void about_rbf(lt_qsvm *q)
 {
     lt_qsvm_info *i = &q->info;
-    about_kernel(i);
-    about_machine(q);
     const lt_qsvm_scores *a = &i->machine[LT_QSVM_QUANTUM].best.mean, *b = &i->machine[LT_QSVM_RBF].best.mean;
-    if (i->has_rbf && b->f1 >= a->f1)
-        say(i, "a Gaussian kernel does as well or better on held-out rows: F1 %.4f against %.4f", b->f1, a->f1);
+    if (!i->has_rbf) return;
+    if (i->task == LT_QSVM_CLASSIFY) {
+        if (b->f1 >= a->f1) say(i, "a Gaussian kernel does as well or better on held-out rows: F1 %.4f against %.4f", b->f1, a->f1);
+        return;
+    }
+    int64_t n, best = 0;
+    const lt_qsvm_errors *e = lt_qsvm_trial_errors(q, LT_QSVM_RBF, &n);
+    for (int64_t t = 1; t < n; t++)
+        if (e[t].r2 > e[best].r2) best = t;
+    if (n > 0 && e[best].r2 >= i->errors.r2)
+        say(i, "a Gaussian kernel does as well or better on held-out rows: R2 %.4f against %.4f", e[best].r2, i->errors.r2);
+}
+
+void lt_qsvm_advise(lt_qsvm *q)
+{
+    about_kernel(&q->info);
+    about_machine(q);
+    about_rbf(q);
 }

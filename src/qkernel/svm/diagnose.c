@@ -32,7 +32,7 @@ static lt_qsvm_spread spread_of(const moments *m)
     return (lt_qsvm_spread){ m->min, m->max, m->first + mean, sqrt(fmax(m->square / (double)m->n - mean * mean, 0)) };
 }
 
-static void entries(const double *K, const uint8_t *y, int64_t n, lt_qsvm_diagnostics *d)
+static void entries(const double *K, const lt_targets *t, int64_t n, lt_qsvm_diagnostics *d)
 {
     moments all = { 0 }, diagonal = { 0 }, off = { 0 }, same = { 0 }, other = { 0 }, rows = { 0 };
     double square = 0, asymmetry = 0;
@@ -48,7 +48,7 @@ static void entries(const double *K, const uint8_t *y, int64_t n, lt_qsvm_diagno
             d->max_asymmetry = fmax(d->max_asymmetry, difference);
             add(&all, k);
             add(i == j ? &diagonal : &off, k);
-            if (i != j) add(y[i] == y[j] ? &same : &other, k);
+            if (i != j && t->label) add(t->label[i] == t->label[j] ? &same : &other, k);
         }
         add(&rows, row / (double)n);
     }
@@ -65,29 +65,71 @@ static void entries(const double *K, const uint8_t *y, int64_t n, lt_qsvm_diagno
     d->class_separation = d->class_gap / (d->same_class.std + d->other_class.std + 1e-12);
 }
 
-/* <Kc, yc yc'> / (|Kc| |yc yc'|) with both centred (Cortes, Mohri and Rostamizadeh, JMLR 13, 2012). */
-lt_status lt_qsvm_alignment(const double *K, const uint8_t *y, int64_t n, double *out)
+/* Means of the rows of K, and that of all entries. */
+static double means_of(const double *K, int64_t n, double *mean)
 {
-    double *mean = lt_calloc((size_t)n, sizeof *mean), total = 0, target = 0, inner = 0, square = 0, labels = 0;
-    if (!mean) return LT_ERR_MEMORY;
-    for (int64_t i = 0; i < n; i++) target += y[i] ? 1 : -1;
-    target /= (double)n;
+    double total = 0;
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) mean[i] += K[i * n + j] / (double)n;
         total += mean[i] / (double)n;
     }
+    return total;
+}
+
+/* <Kc, yc yc'> / (|Kc| |yc yc'|) with both centred (Cortes, Mohri and Rostamizadeh, JMLR 13, 2012). y: -1 and 1, or values. */
+static double alignment_with(const double *K, const double *y, int64_t n, const double *mean, double total)
+{
+    double target = 0, inner = 0, square = 0, labels = 0;
+    for (int64_t i = 0; i < n; i++) target += y[i];
+    target /= (double)n;
     for (int64_t i = 0; i < n; i++) {
-        double yi = (y[i] ? 1 : -1) - target;
+        double yi = y[i] - target;
         labels += yi * yi;
         for (int64_t j = 0; j < n; j++) {
             double k = K[i * n + j] - mean[i] - mean[j] + total;
-            inner += k * yi * ((y[j] ? 1 : -1) - target);
+            inner += k * yi * (y[j] - target);
             square += k * k;
         }
     }
-    lt_free(mean);
-    *out = square > 0 && labels > 0 ? inner / (sqrt(square) * labels) : 0;
+    return square > 0 && labels > 0 ? inner / (sqrt(square) * labels) : 0;
+}
+
+/* The same with the kernel that is 1 inside a class and 0 between two; centring it leaves its product with Kc as it is. */
+static lt_status alignment_with_classes(const double *K, const lt_targets *t, int64_t n, const double *mean, double total, double *out)
+{
+    double inner = 0, square = 0, squares = 0, cubes = 0, *count = lt_calloc((size_t)t->n_classes, sizeof *count);
+    if (!count) return LT_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++) {
+        count[t->label[i]]++;
+        for (int64_t j = 0; j < n; j++) {
+            double k = K[i * n + j] - mean[i] - mean[j] + total;
+            if (t->label[i] == t->label[j]) inner += k;
+            square += k * k;
+        }
+    }
+    for (int64_t c = 0; c < t->n_classes; c++) {
+        squares += count[c] * count[c];
+        cubes += count[c] * count[c] * count[c];
+    }
+    lt_free(count);
+    const double target = squares - 2 * cubes / (double)n + squares * squares / ((double)n * (double)n);
+    *out = square > 0 && target > 0 ? inner / sqrt(square * target) : 0;
     return LT_OK;
+}
+
+lt_status lt_qsvm_alignment(const double *K, const lt_targets *t, int64_t n, double *out)
+{
+    *out = NAN;
+    if (t->task == LT_QSVM_ONE_CLASS) return LT_OK;
+    double *mean = lt_calloc(2 * (size_t)n, sizeof *mean), *y = mean + n;
+    if (!mean) return LT_ERR_MEMORY;
+    const double total = means_of(K, n, mean);
+    lt_status s = LT_OK;
+    for (int64_t i = 0; i < n; i++) y[i] = t->value ? t->value[i] : t->label[i] == 1 ? 1 : -1;
+    if (t->n_classes > 2) s = alignment_with_classes(K, t, n, mean, total, out);
+    else *out = alignment_with(K, y, n, mean, total);
+    lt_free(mean);
+    return s;
 }
 
 /* ---- eigenvalues ---- */
@@ -141,13 +183,13 @@ static lt_status spectrum(const double *K, int64_t n, lt_qsvm_diagnostics *d, do
     return LT_OK;
 }
 
-lt_status lt_qsvm_diagnose(const double *K, const uint8_t *y, int64_t n, lt_qsvm_diagnostics *out, double **values)
+lt_status lt_qsvm_diagnose(const double *K, const lt_targets *t, int64_t n, lt_qsvm_diagnostics *out, double **values)
 {
     *out = (lt_qsvm_diagnostics){ .size = sizeof(lt_qsvm_diagnostics) };
     *values = NULL;
-    entries(K, y, n, out);
+    entries(K, t, n, out);
     /* Angles are finite, so this is ours to find out about, not the user's to repair. */
     if (out->finite_fraction < 1) return LT_FAIL(LT_ERR_INTERNAL, "qsvm: the kernel of %lld rows holds numbers that are not finite", (long long)n);
-    LT_TRY(lt_qsvm_alignment(K, y, n, &out->alignment));
+    LT_TRY(lt_qsvm_alignment(K, t, n, &out->alignment));
     return spectrum(K, n, out, values);
 }

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "graph/program/program.h"
 #include "lathe/rng.h"
+#include "qkernel/svm/scores.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,12 +55,10 @@ static lt_status check_options(const lt_qsvm_options *opt, const lt_gram_options
     if (gram->profile_memory) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: many kernels are computed here, and profile_memory is about one: use it with lathe gram");
     if (opt->C_low > opt->C_high) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the search of C runs from %g to %g, expected from low to high", opt->C_low, opt->C_high);
     if (opt->n_folds == 1) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: 1 fold leaves no rows to train on, expected at least 2, or 0 for no cross-validation");
+    if (opt->task == LT_QSVM_ONE_CLASS) return LT_OK; /* no search and no folds */
     if (opt->n_folds == 0 && opt->C == 0) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: without folds there is no search: give C");
     if (opt->n_folds == 0 && (opt->select || opt->tune_threshold || opt->compare_rbf))
         return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: select, tune_threshold and compare_rbf need folds");
-    for (int c = 0; c < 2; c++)
-        if (opt->class_name[c] && (!opt->class_name[c][0] || strlen(opt->class_name[c]) >= LT_QSVM_CLASS_NAME))
-            return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: a class is called '%.80s', expected 1 to %d bytes", opt->class_name[c], LT_QSVM_CLASS_NAME - 1);
     return LT_OK;
 }
 
@@ -74,33 +73,20 @@ bool lt_qsvm_names_fit(const char *names, int64_t n_features)
     return lines == n_features;
 }
 
-/* What the handle keeps of texts and numbers that are the caller's. */
-static lt_status copy_options(lt_qsvm *q, const lt_qsvm_options *opt, const lt_gram_options *gram)
-{
-    q->opt = *opt;
-    q->gram_options = *gram;
-    q->opt.gram = &q->gram_options;
-    q->opt.weights.data = NULL;
-    q->opt.feature_names = NULL;
-    for (int c = 0; c < 2; c++) {
-        snprintf(q->info.class_name[c], sizeof q->info.class_name[c], "%s", opt->class_name[c] ? opt->class_name[c] : c ? "1" : "0");
-        q->opt.class_name[c] = q->info.class_name[c];
-    }
-    if (opt->feature_names && !(q->opt.feature_names = lt_strdup(opt->feature_names))) return LT_ERR_MEMORY;
-    q->info.feature_names = q->opt.feature_names;
-    if (!opt->weights.data) return LT_OK;
-    int64_t n = opt->weights.n_layers * opt->weights.n_qubits * (gram->entangler == LT_ENTANGLER_STRONG ? 3 : 1);
-    double *copy = lt_malloc((size_t)n * sizeof *copy);
-    if (!copy) return LT_ERR_MEMORY;
-    memcpy(copy, opt->weights.data, (size_t)n * sizeof *copy);
-    q->opt.weights.data = copy;
-    return LT_OK;
-}
-
 void lt_qsvm_begin_info(lt_qsvm *q)
 {
     lt_qsvm_info fresh = { .size = sizeof fresh, .feature_names = q->opt.feature_names, .diagnostics = &q->diagnostics, .gram = &q->gram_info };
     memcpy(fresh.class_name, q->info.class_name, sizeof fresh.class_name);
+    fresh.task = q->opt.task;
+    fresh.n_classes = lt_qsvm_count_classes(&q->opt);
+    fresh.n_machines = lt_machines_count(&(lt_targets){ .task = fresh.task, .n_classes = fresh.n_classes });
+    fresh.class_names = (const char (*)[LT_QSVM_CLASS_NAME])q->class_names;
+    fresh.class_counts = q->class_counts;
+    fresh.epsilon = q->opt.epsilon;
+    fresh.nu = q->opt.nu;
+    fresh.probability = q->opt.probability;
+    fresh.precomputed = q->opt.precomputed;
+    fresh.errors = fresh.errors_std = lt_errors_unknown();
     q->info = fresh;
     q->diagnostics = (lt_qsvm_diagnostics){ .size = sizeof(lt_qsvm_diagnostics) };
     q->gram_info = (lt_gram_info){ .size = sizeof(lt_gram_info) };
@@ -122,8 +108,8 @@ lt_status lt_qsvm_create(lt_device *dev, const lt_qsvm_options *opt, lt_qsvm **o
     if (!q) return LT_ERR_MEMORY;
     q->dev = dev;
     q->solver = solver;
+    lt_status s = lt_qsvm_copy_options(q, &own, &gram);
     lt_qsvm_begin_info(q);
-    lt_status s = copy_options(q, &own, &gram);
     if (s) lt_qsvm_destroy(q);
     else *out = q;
     return s;
@@ -134,9 +120,15 @@ void lt_qsvm_forget(lt_qsvm *q)
     for (int m = 0; m < LT_QSVM_MACHINE_COUNT; m++) {
         lt_free(q->decider[m].support);
         lt_free(q->decider[m].coefficient);
+        lt_free(q->decider[m].bias);
+        lt_free(q->decider[m].sigmoid);
+        lt_free(q->decider[m].class_of);
+        lt_free(q->decider[m].row);
         lt_free(q->trials[m]);
+        lt_free(q->trial_errors[m]);
         q->decider[m] = (lt_decider){ 0 };
         q->trials[m] = NULL;
+        q->trial_errors[m] = NULL;
         q->n_trials[m] = 0;
     }
     double **numbers[] = { &q->weights, &q->K, &q->eigenvalues, &q->beta };
@@ -157,8 +149,7 @@ void lt_qsvm_destroy(lt_qsvm *q)
 {
     if (!q) return;
     lt_qsvm_forget(q);
-    lt_free((void *)q->opt.weights.data);
-    lt_free((char *)q->opt.feature_names);
+    lt_qsvm_free_options(q);
     lt_free(q);
 }
 
@@ -184,6 +175,7 @@ lt_status lt_qsvm_make_gram(lt_qsvm *q, const lt_qsvm_candidate *c, lt_gram **ou
     lt_gram_options opt = q->gram_options;
     opt.progress = forward_progress;
     opt.progress_ctx = &q->opt;
+    if (lt_qsvm_has_circuit(&q->opt)) return lt_qsvm_make_circuit_gram(q, &opt, out);
     opt.embed_mode = c->embed_mode;
     opt.angle_scale = c->angle_scale * lt_qsvm_range_factor(lt_qsvm_range_of(&q->opt, c->embed_mode));
     opt.re_embed_between_layers = c->re_embed;
@@ -229,7 +221,22 @@ static const double *numbers(const double *v, int64_t count, int64_t *n)
 
 const double *lt_qsvm_kernel(const lt_qsvm *q, int64_t *n) { return numbers(q->K, q->n_kernel, n); }
 const double *lt_qsvm_eigenvalues(const lt_qsvm *q, int64_t *n) { return numbers(q->eigenvalues, q->n_eigenvalues, n); }
-const double *lt_qsvm_coefficients(const lt_qsvm *q, int64_t *n) { return numbers(q->beta, q->n_kernel, n); }
+const double *lt_qsvm_coefficients(const lt_qsvm *q, int64_t *n) { return numbers(q->beta_width == 1 ? q->beta : NULL, q->n_kernel, n); }
+
+const double *lt_qsvm_dual(const lt_qsvm *q, int64_t *n, int64_t *columns)
+{
+    if (columns) *columns = q->beta ? q->beta_width : 0;
+    return numbers(q->beta, q->n_kernel, n);
+}
+
+const double *lt_qsvm_biases(const lt_qsvm *q, int64_t *n) { return numbers(q->decider[LT_QSVM_QUANTUM].bias, q->decider[LT_QSVM_QUANTUM].n_machines, n); }
+
+const lt_qsvm_errors *lt_qsvm_trial_errors(const lt_qsvm *q, lt_qsvm_machine which, int64_t *n)
+{
+    bool known = (unsigned)which < LT_QSVM_MACHINE_COUNT && q->opt.task == LT_QSVM_REGRESS && q->n_trials[which] > 0;
+    if (n) *n = known ? q->n_trials[which] : 0;
+    return known ? q->trial_errors[which] : NULL;
+}
 
 const double *lt_qsvm_components(const lt_qsvm *q, int64_t *n_qubits, int64_t *n_features)
 {

@@ -6,9 +6,12 @@
 
 static const char *const range_names[] = { "auto", "unit", "pi", "none", NULL };
 static const char *const solver_names[] = { "auto", "libsvm", "smo", NULL };
+static const char *const task_names[] = { "classify", "regress", "one-class", NULL };
+_Static_assert(LT_LEN(task_names) == LT_QSVM_TASK_COUNT + 1, "one name per task");
 _Static_assert(LT_LEN(range_names) == LT_QSVM_RANGE_COUNT + 1, "one name per range");
 _Static_assert(LT_LEN(solver_names) == LT_SVM_SOLVER_COUNT + 1, "one name per solver");
 
+const char *lt_qsvm_task_name(lt_qsvm_task t) { return (unsigned)t < LT_QSVM_TASK_COUNT ? task_names[t] : "?"; }
 const char *lt_qsvm_range_name(lt_qsvm_range r) { return (unsigned)r < LT_QSVM_RANGE_COUNT ? range_names[r] : "?"; }
 const char *lt_svm_solver_name(lt_svm_solver s) { return (unsigned)s < LT_SVM_SOLVER_COUNT ? solver_names[s] : "?"; }
 
@@ -33,6 +36,10 @@ static const lt_option rows[] = {
     LT_OPTION_BOOL(Q, tune_threshold, "tune-threshold", "false", "cut decision values where held-out rows have the best F1, not at 0"),
     LT_OPTION_BOOL(Q, select, "select", "false", "choose embedding, angle scale and layers by alignment, then cross-validation"),
     LT_OPTION_BOOL(Q, compare_rbf, "compare-rbf", "false", "the same rows and folds with a Gaussian kernel"),
+    LT_OPTION_ENUM(Q, task, "task", "classify", task_names, "classes, numbers (epsilon-SVR), or which rows are like the training rows"),
+    LT_OPTION_REAL(Q, epsilon, "epsilon", "0.1", LT_AT_LEAST(0), "E", "regress: errors up to it cost nothing"),
+    LT_OPTION_REAL(Q, nu, "nu", "0.5", LT_RANGE_OPEN_LO(0, 1), "NU", "one-class: at most this share of the training rows lies outside"),
+    LT_OPTION_BOOL(Q, probability, "probability", "false", "probabilities of classes, by sigmoids from folds of their own and pairwise coupling"),
     LT_OPTION_INT(Q, seed, "seed", "0", LT_AT_LEAST(0), "N", "seed of weights, folds and trials"),
 };
 #undef Q

@@ -86,6 +86,70 @@ lt_status lt_qsvm_score(const uint8_t *y, const double *decision, int64_t n, dou
     return LT_OK;
 }
 
+/* Rates of one class against all others, added to those of the classes before. */
+static void add_class(const int32_t *label, const int32_t *predicted, int64_t n, int64_t c, lt_qsvm_scores *sum)
+{
+    double tp = 0, fp = 0, fn = 0;
+    for (int64_t i = 0; i < n; i++) {
+        tp += label[i] == c && predicted[i] == c;
+        fp += label[i] != c && predicted[i] == c;
+        fn += label[i] == c && predicted[i] != c;
+    }
+    sum->precision += ratio(tp, tp + fp);
+    sum->recall += ratio(tp, tp + fn);
+    sum->f1 += ratio(2 * tp, 2 * tp + fp + fn);
+}
+
+static lt_status check_labels(const char *what, const int32_t *label, int64_t n, int64_t n_classes)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (label[i] < 0 || label[i] >= n_classes)
+            return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: the %s of row %lld is %d, expected 0 to %lld", what, (long long)i, label[i], (long long)n_classes - 1);
+    return LT_OK;
+}
+
+lt_status lt_qsvm_score_labels(const int32_t *label, const int32_t *predicted, int64_t n, int64_t n_classes, lt_qsvm_scores *out, int64_t *confusion)
+{
+    if (!label || !predicted || !out || n < 1) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: scores need labels and predictions of at least one row");
+    if (n_classes < 2 || n_classes > LT_QSVM_MAX_CLASSES) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: %lld classes, expected 2 to %d", (long long)n_classes, LT_QSVM_MAX_CLASSES);
+    LT_TRY(check_labels("label", label, n, n_classes));
+    LT_TRY(check_labels("predicted label", predicted, n, n_classes));
+    int64_t hits = 0, present = 0;
+    *out = (lt_qsvm_scores){ .roc_auc = NAN, .average_precision = NAN };
+    for (int64_t i = 0; i < n; i++) hits += label[i] == predicted[i];
+    for (int64_t c = 0; c < n_classes; c++) {
+        bool occurs = false;
+        for (int64_t i = 0; i < n && !occurs; i++) occurs = label[i] == c;
+        if (!occurs) continue;
+        present++;
+        add_class(label, predicted, n, c, out);
+    }
+    out->accuracy = (double)hits / (double)n;
+    out->precision /= (double)present;
+    out->recall /= (double)present;
+    out->f1 /= (double)present;
+    out->balanced_accuracy = out->recall;
+    for (int64_t i = 0; confusion && i < n_classes * n_classes; i++) confusion[i] = 0;
+    for (int64_t i = 0; confusion && i < n; i++) confusion[label[i] * n_classes + predicted[i]]++;
+    return LT_OK;
+}
+
+lt_status lt_qsvm_score_values(const double *value, const double *predicted, int64_t n, lt_qsvm_errors *out)
+{
+    if (!value || !predicted || !out || n < 1) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: scores need values and predictions of at least one row");
+    double mean = 0, whole = 0, square = 0, sum = 0;
+    for (int64_t i = 0; i < n; i++) mean += value[i] / (double)n;
+    for (int64_t i = 0; i < n; i++) {
+        const double d = value[i] - predicted[i], spread = value[i] - mean;
+        if (!isfinite(d)) return LT_FAIL(LT_ERR_ARGUMENT, "qsvm: value or prediction of row %lld is not finite", (long long)i);
+        whole += spread * spread;
+        square += d * d;
+        sum += fabs(d);
+    }
+    *out = (lt_qsvm_errors){ .r2 = whole > 0 ? 1 - square / whole : 0, .rmse = sqrt(square / (double)n), .mae = sum / (double)n };
+    return LT_OK;
+}
+
 lt_status lt_qsvm_roc(const uint8_t *y, const double *decision, int64_t n, double *false_positive_rate, double *true_positive_rate,
                       int64_t *n_points)
 {
@@ -139,21 +203,35 @@ _Static_assert(offsetof(lt_qsvm_scores, true_positive) == N_RATES * sizeof(doubl
 static double *rates(lt_qsvm_scores *s) { return (double *)s; }
 static const double *rates_of(const lt_qsvm_scores *s) { return (const double *)s; }
 
+/* Mean and deviation of n_rates numbers, which begin at of, of + step, ... */
+static void combine(const double *of, int64_t n, int64_t step, int n_rates, double *mean, double *std)
+{
+    for (int r = 0; r < n_rates; r++) {
+        double sum = 0, square = 0;
+        for (int64_t i = 0; i < n; i++) sum += of[i * step + r];
+        double m = sum / (double)n;
+        for (int64_t i = 0; i < n; i++) {
+            double d = of[i * step + r] - m;
+            square += d * d;
+        }
+        mean[r] = m;
+        std[r] = sqrt(square / (double)n);
+    }
+}
+
 void lt_scores_combine(const lt_qsvm_scores *of, int64_t n, int64_t step, lt_qsvm_scores *mean, lt_qsvm_scores *std)
 {
     *mean = *std = (lt_qsvm_scores){ 0 };
-    for (int r = 0; r < N_RATES; r++) {
-        double sum = 0, square = 0;
-        for (int64_t i = 0; i < n; i++) sum += rates_of(&of[i * step])[r];
-        double m = sum / (double)n;
-        for (int64_t i = 0; i < n; i++) {
-            double d = rates_of(&of[i * step])[r] - m;
-            square += d * d;
-        }
-        rates(mean)[r] = m;
-        rates(std)[r] = sqrt(square / (double)n);
-    }
+    combine(rates_of(of), n, step * (int64_t)(sizeof *of / sizeof(double)), N_RATES, rates(mean), rates(std));
 }
+
+enum { N_ERRORS = sizeof(lt_qsvm_errors) / sizeof(double) };
+void lt_errors_combine(const lt_qsvm_errors *of, int64_t n, int64_t step, lt_qsvm_errors *mean, lt_qsvm_errors *std)
+{
+    combine((const double *)of, n, step * N_ERRORS, N_ERRORS, (double *)mean, (double *)std);
+}
+
+lt_qsvm_errors lt_errors_unknown(void) { return (lt_qsvm_errors){ NAN, NAN, NAN }; }
 
 lt_qsvm_scores lt_scores_unknown(void)
 {

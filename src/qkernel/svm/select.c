@@ -44,13 +44,13 @@ static int by_alignment(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static lt_status align(lt_qsvm *q, const double *z, const uint8_t *y, int64_t n, double *K, lt_qsvm_candidate *c)
+static lt_status align(lt_qsvm *q, const double *z, const lt_targets *t, int64_t n, double *K, lt_qsvm_candidate *c)
 {
     lt_gram *gram;
     LT_TRY(lt_qsvm_make_gram(q, c, &gram));
     lt_row_kernel kernel = lt_qsvm_row_kernel(q, gram);
     lt_status s = lt_row_kernel_fill(&kernel, z, n, NULL, 0, K);
-    if (!s) s = lt_qsvm_alignment(K, y, n, &c->alignment);
+    if (!s) s = lt_qsvm_alignment(K, t, n, &c->alignment);
     lt_gram_destroy(gram);
     return s;
 }
@@ -58,26 +58,27 @@ static lt_status align(lt_qsvm *q, const double *z, const uint8_t *y, int64_t n,
 static lt_status validate(lt_qsvm *q, const lt_folds *folds, lt_qsvm_trial *trials, lt_qsvm_candidate *c, double *auc)
 {
     lt_gram *gram;
-    int64_t best, n = lt_trials_draw(&q->opt, false, 0, trials);
+    const int64_t n = lt_trials_draw(&q->opt, false, 0, trials);
     LT_TRY(lt_qsvm_make_gram(q, c, &gram));
     lt_row_kernel kernel = lt_qsvm_row_kernel(q, gram);
-    lt_status s = lt_trials_run(folds, &q->opt, q->solver, &kernel, n, trials, NULL, &best);
+    lt_search search = { .folds = folds, .opt = &q->opt, .solver = q->solver, .kernel = &kernel, .n_trials = n, .trials = trials };
+    lt_status s = lt_trials_run(&search);
     lt_gram_destroy(gram);
     if (s) return s;
-    c->f1 = trials[best].mean.f1;
-    c->f1_std = trials[best].std.f1;
-    *auc = trials[best].mean.roc_auc;
+    c->f1 = trials[search.best].mean.f1;
+    c->f1_std = trials[search.best].std.f1;
+    *auc = trials[search.best].mean.roc_auc;
     return LT_OK;
 }
 
-static lt_status compare(lt_qsvm *q, const double *z, const uint8_t *y, int64_t n, const lt_folds *folds, double *K, lt_qsvm_trial *trials)
+static lt_status compare(lt_qsvm *q, const double *z, const lt_targets *t, int64_t n, const lt_folds *folds, double *K, lt_qsvm_trial *trials)
 {
     lt_qsvm_candidate *c = q->candidates;
     int64_t count = q->n_candidates, best = 0;
     double best_auc = 0;
     for (int64_t i = 0; i < count; i++) {
         LT_TRY(lt_qsvm_step(q, "aligning", i, count));
-        LT_TRY(align(q, z, y, n, K, &c[i]));
+        LT_TRY(align(q, z, t, n, K, &c[i]));
     }
     qsort(c, (size_t)count, sizeof *c, by_alignment);
     for (int64_t i = 0; i < LT_MIN(count, FINALISTS); i++) {
@@ -93,7 +94,7 @@ static lt_status compare(lt_qsvm *q, const double *z, const uint8_t *y, int64_t 
     return LT_OK;
 }
 
-lt_status lt_qsvm_choose_circuit(lt_qsvm *q, const double *z, const uint8_t *y, int64_t n, const lt_folds *folds)
+lt_status lt_qsvm_choose_circuit(lt_qsvm *q, const double *z, const lt_targets *t, int64_t n, const lt_folds *folds)
 {
     double *K = lt_malloc((size_t)(n * n) * sizeof *K);
     lt_qsvm_trial *trials = lt_calloc((size_t)q->opt.n_trials, sizeof *trials);
@@ -101,7 +102,7 @@ lt_status lt_qsvm_choose_circuit(lt_qsvm *q, const double *z, const uint8_t *y, 
     lt_status s = K && trials && q->candidates ? LT_OK : LT_ERR_MEMORY;
     if (!s) {
         q->n_candidates = list(q, q->candidates);
-        s = compare(q, z, y, n, folds, K, trials);
+        s = compare(q, z, t, n, folds, K, trials);
     }
     lt_free(K);
     lt_free(trials);

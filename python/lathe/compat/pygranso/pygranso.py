@@ -24,7 +24,7 @@ def pygranso(var_spec, combined_fn, user_opts=None) -> pygransoStruct:
     points = points_of(var_spec, given.device, given.double)
     x0 = options.start(given, points.n)
     made, captured = problem.build(points, combined_fn, x0, given)
-    tensors = results.Tensors(given.device, points.dtype)
+    tensors = results.Tensors(given.device, points.dtype, points.n, bool(int(given.solver.get("limited_mem_size", 0))))
     log = results.HaltLog(given.halt_log_fn, tensors) if given.halt_log_fn is not None else None
     try:
         solved = lathe.solve(made, x0, device=str(given.device) if captured else "cpu", on_error="stop", halt_log_fn=log, **given.objects, **given.solver)

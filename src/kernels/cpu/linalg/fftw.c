@@ -2,6 +2,7 @@
 #include "kernels/host_kernel.h"
 #include "kernels/rows.h"
 
+#include "base/alloc.h"
 #include "base/status.h"
 
 #include <fftw3.h>
@@ -28,6 +29,7 @@ typedef struct fft_kernel {
 
 typedef struct fft_job { const fft_kernel *v; char *in, *out, *scratch; } fft_job;
 
+#define PLAN_ROOM ((size_t)16 << 20) /* plans take some kilobytes; the heap grows by more */
 #define PLAN_FLAGS (FFTW_ESTIMATE | FFTW_UNALIGNED)
 
 static void make_plan(fft_kernel *v, bool single, bool forward)
@@ -125,7 +127,8 @@ lt_status lt_fft_fftw_prepare(const lt_problem_key *p, lt_kernel **out)
     v->lane_bytes = forward ? 0 : lt_align64(v->half_bytes);
     v->host.kernel.scratch_bytes = (size_t)v->n_lanes * v->lane_bytes;
     v->host.kernel.flops = lt_fft2_flops(v->count, v->h, v->w);
-    make_plan(v, p->out.dtype == LT_F32, forward);
-    lt_status s = v->plan ? LT_OK : LT_FAIL(LT_ERR_INTERNAL, "FFTW has no plan for %lld by %lld", (long long)v->h, (long long)v->w);
+    lt_status s = lt_need_room(PLAN_ROOM, "FFTW");
+    if (!s) make_plan(v, p->out.dtype == LT_F32, forward);
+    if (!s && !v->plan) s = LT_FAIL(LT_ERR_INTERNAL, "FFTW has no plan for %lld by %lld", (long long)v->h, (long long)v->w);
     return lt_host_kernel_finish(&v->host, s, out);
 }

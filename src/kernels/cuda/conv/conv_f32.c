@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "kernels/cuda/fused/epilogue.h"
+#include "kernels/cuda/fused/pass.h"
 #include "kernels/cuda/rows.h"
 #include "kernels/cuda/text_kernel.h"
 #include "kernels/host_kernel.h"
@@ -88,11 +89,13 @@ static void add_constants(lt_text *t, const lt_conv_sizes *s, const gather *g, c
 /* finish(v, at, channel, …): what follows a result, from the same ops as generated kernels. */
 static void add_finish(lt_text *t, const lt_epilogue_chain *chain)
 {
+    bool used[LT_N_ELEMENTWISE] = { false };
     int n = 0, next = 0;
-    for (int i = 0; i < chain->n_steps; i++) n += chain->step[i].arg >= 0;
-    lt_text_add(t, "#define FINISH_PARAMETERS");
+    for (int i = 0; i < chain->n_steps; i++) n += chain->step[i].arg >= 0, used[chain->step[i].op] = true;
+    lt_fused_add_ops(used, t);
+    lt_text_add(t, "#define FINISH_PARAMETERS ");
     for (int i = 0; i < n; i++) lt_text_add(t, ", const f32 *f%d", i);
-    lt_text_add(t, "\n#define FINISH_ARGUMENTS");
+    lt_text_add(t, "\n#define FINISH_ARGUMENTS ");
     for (int i = 0; i < n; i++) lt_text_add(t, ", f%d", i);
     lt_text_add(t, "\ninline f32 finish(f32 v, i64 at, i32 channel FINISH_PARAMETERS)\n{\n");
     for (int i = 0; i < chain->n_steps; i++) {

@@ -50,5 +50,7 @@ lt_fused_access lt_fused_pass_access(const lt_fused_pass *p, const lt_affine *v)
 /* Appends the kernel "fused". Its parameters are the program's arguments and, with parts, the scratch
    pointer: for each reduction in order [parts, kept] values of the program's type. */
 void lt_fused_render(const lt_fused_pass *p, lt_text *out);
+/* op_NAME<type>(…) of the ops that are used, once each, for texts that begin with the prelude. */
+void lt_fused_add_ops(const bool used[LT_N_ELEMENTWISE], lt_text *out);
 
 #endif

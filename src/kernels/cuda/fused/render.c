@@ -133,13 +133,17 @@ static void add_store(const lt_fused_pass *p, int i, lt_text *o)
     else lt_text_add(o, ");\n              for (int v = 0; v < V; v++) at[v * %" PRId64 "] = z%d.e[v]; }\n", last_stride(p, &s->view), i);
 }
 
-/* The ops that the program uses, once each. */
+void lt_fused_add_ops(const bool used[LT_N_ELEMENTWISE], lt_text *o)
+{
+    for (int op = 0; op < LT_N_ELEMENTWISE; op++)
+        if (used[op]) lt_text_add(o, "%s", op_text[op]);
+}
+
 static void add_ops(const lt_fused *f, lt_text *o)
 {
     bool used[LT_N_ELEMENTWISE] = { false };
     for (int i = 0; i < f->n_steps; i++) used[f->steps[i].op] = true;
-    for (int op = 0; op < LT_N_ELEMENTWISE; op++)
-        if (used[op]) lt_text_add(o, "%s", op_text[op]);
+    lt_fused_add_ops(used, o);
 }
 
 static void add_head(const lt_fused_pass *p, lt_text *o)

@@ -29,7 +29,9 @@ lt_status lt_cuda_norm_prepare(lt_device *dev, const lt_problem_key *p, lt_kerne
     lt_text t = { 0 };
     lt_text_type(&t, "T", p->out.dtype);
     lt_text_constant(&t, "LINES", lines), lt_text_constant(&t, "LENGTH", all / lines);
-    lt_text_add(&t, "#define LEAST %.17g\n", lt_norm_least_ordinary(v.type));
+    char least[32];
+    lt_double_text(lt_norm_least_ordinary(v.type), least);
+    lt_text_add(&t, "#define LEAST %s\n", least);
     if (all > 0) {
         add_offset(&t, "line_offset", v.n_kept, v.kept, v.kept_stride);
         add_offset(&t, "element_offset", v.n_gone, v.gone, v.gone_stride);

@@ -114,6 +114,19 @@ lt_status lt_device_features_create(lt_device *dev, const lt_feature_set *s, int
     return status;
 }
 
+lt_status lt_device_features_prepare(lt_device *dev, const lt_feature_set *s, int grid, int64_t realizations, int64_t steps)
+{
+    lt_device_features f = { .dev = dev };
+    lt_field_plan *plan;
+    LT_TRY(lt_field_plan_create(s, grid, &plan));
+    lt_feature_shape_make(plan, realizations, steps, &f.shape);
+    lt_field_plan_destroy(plan);
+    lt_status status = lt_feature_kernels_build(dev, &f.shape, f.one, f.several);
+    lt_feature_kernels_destroy(f.one);
+    lt_feature_kernels_destroy(f.several);
+    return status;
+}
+
 void lt_device_features_destroy(lt_device_features *f)
 {
     if (!f) return;

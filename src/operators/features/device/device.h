@@ -16,6 +16,8 @@ bool      lt_device_features_fit(const lt_feature_set *s, int grid, int64_t real
 lt_status lt_device_features_need(const lt_feature_set *s, int grid, int64_t realizations, int64_t steps, int64_t *bytes);
 lt_status lt_device_features_create(lt_device *dev, const lt_feature_set *s, int grid, int64_t realizations, int64_t steps,
                                     lt_device_features **out);
+/* Builds their kernels and lets them go, for a device that notes their texts (device/build_list.h). */
+lt_status lt_device_features_prepare(lt_device *dev, const lt_feature_set *s, int grid, int64_t realizations, int64_t steps);
 void      lt_device_features_destroy(lt_device_features *f); /* NULL is allowed; none of its work may be under way */
 int64_t   lt_device_features_bytes(const lt_device_features *f); /* of device memory */
 /* For lt_rollout_set_reader, while f lives. */

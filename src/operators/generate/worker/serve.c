@@ -54,6 +54,7 @@ static lt_status send_states(void *ctx, const lt_store_row *row, const float *st
 static lt_status send_row(void *ctx, const lt_store_row *row)
 {
     server *w = ctx;
+    lt_generator_count_builds(&w->g);
     w->info.peak_bytes = lt_rollout_cache_peak_bytes(w->g.cache);
     w->info.ahead_seconds = lt_prefetch_busy_seconds(w->g.ahead);
     lt_worker_row r = { { .status = (lt_run_status)row->code, .step = row->step, .seconds = (double)row->seconds }, w->info };

@@ -287,6 +287,9 @@ void lt_worker_add_times(lt_generate_info *to, const lt_generate_info *before, c
     to->retries += now->retries - before->retries;
     if (!to->retry_reason[0]) memcpy(to->retry_reason, now->retry_reason, sizeof to->retry_reason);
     to->peak_bytes = LT_MAX(to->peak_bytes, now->peak_bytes);
+    to->kernels_compiled += now->kernels_compiled - before->kernels_compiled;
+    to->kernels_loaded += now->kernels_loaded - before->kernels_loaded;
+    to->compile_seconds += now->compile_seconds - before->compile_seconds;
 }
 
 /* Texts of a process that may have gone wrong end where their places do. */

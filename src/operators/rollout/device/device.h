@@ -57,8 +57,8 @@ enum { LT_USUAL_STEPS_PER_LAUNCH = 8 };
 /* ---- What rollout.c hands over to ------------------------------------------------------------------------ */
 typedef struct lt_device_rollout lt_device_rollout;
 
-/* Machine code for such rollouts, made and loaded while the device has nothing to do: loading waits until it is idle, so that
-   rollouts made later could not be made beside others. Safe from several threads. Only fused steps need it; others cost nothing here. */
+/* Builds the kernels of such rollouts, for a device that notes their texts (device/build_list.h): machine code is made and loaded while the
+   device has nothing to do, because loading waits until it is idle. Kernels of libraries are left out. */
 lt_status lt_device_rollout_prepare(const lt_operator_spec *spec, const lt_rollout_options *opt);
 typedef struct lt_rollout_need { int64_t step_bytes, state_bytes; bool exact; } lt_rollout_need;
 /* What such a rollout takes of `available` bytes, before anything is compiled or allocated: exact for fused steps; graphs, where they

@@ -258,7 +258,12 @@ static lt_status create(lt_device_rollout *e, lt_rollout_info *info)
 
 lt_status lt_device_rollout_prepare(const lt_operator_spec *spec, const lt_rollout_options *opt)
 {
-    return lt_application_prepare(&(lt_application_request){ .dev = opt->device, .spec = spec, .opt = opt });
+    lt_device_rollout e = { .dev = opt->device, .opt = *opt, .spec = *spec };
+    LT_TRY(lt_application_prepare(&(lt_application_request){ .dev = opt->device, .spec = spec, .opt = opt }));
+    LT_TRY(set_sizes(&e));
+    lt_status s = lt_rollout_kernels_build(e.dev, &e.job, spec, 1, &e.kernels);
+    lt_rollout_kernels_destroy(&e.kernels);
+    return s;
 }
 
 lt_status lt_device_rollout_create(const lt_operator_spec *spec, const lt_rollout_options *opt, const lt_state_reader *reader,

@@ -26,7 +26,7 @@ typedef struct lt_application_request {
 } lt_application_request;
 /* Fills precision, arithmetic, step, micro_batch, arena and kernel counts of info. */
 lt_status lt_application_create(const lt_application_request *q, lt_application **out, lt_rollout_info *info);
-/* Machine code of such a one, as far as it is known before there is one; budget_bytes does not matter. */
+/* Builds the texts of such a one, as far as they are known before there is one, on a device that notes them; budget_bytes does not matter. */
 lt_status lt_application_prepare(const lt_application_request *q);
 /* Device memory that such a one takes: exact for fused steps. A graph is planned only with `graphs`, which takes milliseconds, and counts
    as what one realization takes at least. LT_ERR_MEMORY when that is beyond budget_bytes. Nothing is compiled or allocated. */

@@ -118,8 +118,13 @@ lt_status lt_application_prepare(const lt_application_request *q)
     lt_rollout_info info = { .size = sizeof info };
     lt_compile_options opt = { .size = sizeof opt, .device = q->dev };
     LT_TRY(lt_rollout_choose_precision(q->dev, q->opt->precision, &info, &opt));
-    if (!use_fused(q, &info)) return LT_OK;
-    return lt_fused_cnn_prepare(q->dev, q->spec, info.precision, first_batch(q->opt));
+    if (use_fused(q, &info)) return lt_fused_cnn_prepare(q->dev, q->spec, info.precision, first_batch(q->opt));
+    lt_network network = { 0 };
+    opt.skip_passes = q->opt->skip_passes;
+    LT_TRY(lt_network_create_batch(q->spec, first_batch(q->opt), &network)); /* memory may allow fewer at once, whose texts come then */
+    lt_status s = lt_program_note_texts(network.graph, &network.next, 1, &opt);
+    lt_network_release(&network);
+    return s;
 }
 
 /* ---- Planning ---- */

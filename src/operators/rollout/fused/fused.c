@@ -387,12 +387,11 @@ static void add_kernel(lt_fused_cnn *f, lt_builder *b, int i)
                             noise_number(&f->spec), &l->kernel);
 }
 
-/* From the first-th on, by the threads of a pool: a text takes its compiler a second or two, the first time. */
-static lt_status build_kernels(lt_fused_cnn *f, int first, lt_pool *pool)
+/* By the threads of a pool: a text takes its compiler a second or two, the first time. */
+static lt_status build_kernels(lt_fused_cnn *f, lt_pool *pool)
 {
     lt_builder b = lt_builder_begin(f->dev);
-    int n = f->n_launches + 1;
-    for (int i = 0; i < n; i++) add_kernel(f, &b, (first + i) % n);
+    for (int i = 0; i <= f->n_launches; i++) add_kernel(f, &b, i);
     return lt_builder_finish(&b, pool);
 }
 
@@ -423,7 +422,7 @@ static lt_status create(lt_fused_cnn *f, const lt_network *network)
         if (f->conv[i].counts_at) LT_TRY(clear_counts(f, f->conv[i].counts_at));
     LT_TRY(send(f, f->packs_at, f->pack, sizeof f->pack));
     LT_TRY(lt_stream_sync(lt_device_stream(f->dev)));
-    return build_kernels(f, 0, lt_device_pool(f->dev));
+    return build_kernels(f, lt_device_pool(f->dev));
 }
 
 /* Without memory on the device, and without kernels. */
@@ -460,8 +459,7 @@ lt_status lt_fused_cnn_prepare(lt_device *dev, const lt_operator_spec *spec, lt_
 {
     lt_fused_cnn *f;
     LT_TRY(plan(dev, spec, precision, realizations, &f));
-    /* Threads that prepare neighbours begin elsewhere, and wait for each other less. */
-    lt_status s = build_kernels(f, spec->base_channels % (f->n_launches + 1), NULL);
+    lt_status s = build_kernels(f, NULL);
     lt_fused_cnn_destroy(f);
     return s;
 }

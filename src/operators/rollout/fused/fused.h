@@ -14,8 +14,7 @@ typedef struct lt_fused_cnn lt_fused_cnn; /* one architecture, M realizations; a
 bool      lt_fused_cnn_fits(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, char why[static 160]);
 /* Device memory it would take, before anything is made. */
 lt_status lt_fused_cnn_need(const lt_operator_spec *spec, int64_t realizations, int64_t *bytes);
-/* Builds the kernels of such a step, one after the other, and lets them go: the device keeps their machine code. Later ones are then made
-   without waiting for what it is busy with. */
+/* Builds the kernels of such a step, one after the other, and lets them go: for a device that notes their texts (device/build_list.h). */
 lt_status lt_fused_cnn_prepare(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, int64_t realizations);
 lt_status lt_fused_cnn_create(lt_device *dev, const lt_network *network, lt_precision precision, int64_t realizations, lt_fused_cnn **out);
 void      lt_fused_cnn_destroy(lt_fused_cnn *f); /* NULL is allowed */

@@ -6,6 +6,7 @@ import difflib
 
 import numpy as np
 
+import lathe.compat
 from lathe.errors import ArgumentError
 from ..pygransoStruct import fields_of
 
@@ -52,7 +53,7 @@ def take(user_opts) -> Given:
         if value is None and name not in MAY_BE_NONE:
             raise OptionError(f"option '{name}' is None: expected a value ({names[name]})")
     given = Given(device=torch.device(fields.pop("torch_device", "cpu")), double=bool(fields.pop("double_precision", True)),
-                  globalAD=bool(fields.pop("globalAD", True)), capture=fields.pop("capture", "verify"), x0=fields.pop("x0", None),
+                  globalAD=bool(fields.pop("globalAD", True)), capture=fields.pop("capture", lathe.compat.default_capture), x0=fields.pop("x0", None),
                   halt_log_fn=fields.pop("halt_log_fn", None))
     if given.capture not in ("verify", "always", "never"):
         raise OptionError(f"option 'capture' is {given.capture!r}: expected verify, always or never")
@@ -61,8 +62,8 @@ def take(user_opts) -> Given:
         raise OptionError(f"option 'QPsolver' is {solver!r}: expected one of {', '.join(QP_SOLVERS)}")
     for name, read in (("H0", matrix), ("limited_mem_warm_start", warm_start)):
         value = fields.pop(name, None)
-        if value is not None:
-            given.objects[name] = read(value)
+        if value is not None and (made := read(value)) is not None:
+            given.objects[name] = made
     given.solver = {"print_level": 1, "double_precision": given.double} | {name: plain(value) for name, value in fields.items()}
     if solver is not None and given.solver["print_level"] and given.solver.get("quadprog_info_msg", True):
         print(f"QPsolver '{solver}' is not used: the quadratic programs are solved by lathe's own solver.")
@@ -90,8 +91,8 @@ def matrix(value) -> np.ndarray:
     return numbers_of(value, "H0")
 
 
-def warm_start(value) -> dict:
-    """S and Y as n x m, as H_final has them; the library takes one row per pair."""
+def warm_start(value) -> dict | None:
+    """S and Y as n x m, as H_final has them; the library takes one row per pair. None where there are no pairs yet."""
     fields = fields_of(value)
     missing = [name for name in ("S", "Y", "rho", "gamma") if name not in fields]
     if missing:
@@ -100,6 +101,8 @@ def warm_start(value) -> dict:
     if made["S"].ndim != 2 or made["S"].shape != made["Y"].shape or made["rho"].size != made["S"].shape[1]:
         raise OptionError(f"option 'limited_mem_warm_start': S is {made['S'].shape}, Y is {made['Y'].shape}, rho has {made['rho'].size} numbers: "
                           "expected n x m, n x m and m")
+    if not made["S"].shape[1]:
+        return None
     return {"S": np.ascontiguousarray(made["S"].T), "Y": np.ascontiguousarray(made["Y"].T), "rho": made["rho"].ravel(), "gamma": float(plain(fields["gamma"]))}
 
 

@@ -13,6 +13,8 @@ def precision(double: bool):
 class Named:
     """var_spec is a dict name -> sizes: X has one tensor per name, each a leaf of its own."""
 
+    model = None
+
     def __init__(self, var_dim_map, device, dtype):
         self.map, self.device, self.dtype = dict(var_dim_map), device, dtype
         self.n, self.names, self.shapes = getNvar(self.map), list(self.map), [sizes_of(s) for s in self.map.values()]
@@ -60,8 +62,9 @@ class Module:
             def forward(self):
                 return combined_fn(self.model)
 
-        caller = Caller(self.model)
-        return lambda *tensors: torch.func.functional_call(caller, {f"model.{n}": t.to(self.device) for n, t in zip(self.names, tensors)}, ())
+        caller, fixed = Caller(self.model), [not p.requires_grad for p in self.model.parameters()]
+        # A parameter that asks for no gradient keeps its value: its derivatives are zero, as when the function is called.
+        return lambda *tensors: torch.func.functional_call(caller, {f"model.{n}": (t.detach() if f else t).to(self.device) for n, t, f in zip(self.names, tensors, fixed)}, ())
 
     def leave(self, x):
         import torch

@@ -7,6 +7,7 @@ import numpy as np
 
 import lathe
 from lathe import _core, capture as capturing
+from lathe.capture.effects import watch
 from lathe.capture.reverse import jacobian
 from lathe.console import say_once
 from lathe.errors import ArgumentError, CaptureError, ShapeError
@@ -17,8 +18,11 @@ from ..pygransoStruct import fields_of
 def build(points, combined_fn, x0, given):
     """(lathe.Problem of combined_fn, whether it was captured); x0 a vector of NumPy, ``given`` the options of this layer."""
     called = (Called if given.globalAD else CalledWithGradients)(points, combined_fn)
-    called(x0)  # an error at x0 is the caller's; how many constraints there are is decided here
+    with watch(combined_fn, points.model) as seen:
+        called(x0)  # an error at x0 is the caller's; how many constraints there are is decided here
     why = "globalAD = False" if not given.globalAD else "capture = 'never'" if given.capture == "never" else None
+    if why is None and seen.effect and given.capture == "verify":
+        why = f"it {seen.effect}, which a graph would not do"
     if why is None:
         try:
             return captured(points, combined_fn, x0, called.sizes), True
@@ -48,7 +52,7 @@ def captured(points, combined_fn, x0, sizes):
     def parts(*tensors):
         f, ci, ce = function(*tensors)
         return f, tensors_of(ci, "ci"), tensors_of(ce, "ce")
-    made = capturing.capture(parts, arrays, [torch.from_numpy(a) for a in arrays], points.names, verify=True)
+    made = capturing.capture(parts, arrays, [torch.from_numpy(a) for a in arrays], points.names, effects=True)
     problem = lathe.Problem(from_captured(made))
     if (problem.p, problem.q) != sizes:
         raise CaptureError(f"the graph has {problem.p} inequalities and {problem.q} equalities, the function {sizes[0]} and {sizes[1]}")

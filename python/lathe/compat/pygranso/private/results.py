@@ -10,10 +10,10 @@ NUMBERS = ("time_total", "time_eval", "time_qp", "time_h", "n_qp", "n_mu_reducti
 
 
 class Tensors:
-    """NumPy arrays as tensors of one device and precision."""
+    """NumPy arrays as tensors of one device and precision; ``limited``: H of n variables is kept as pairs."""
 
-    def __init__(self, device, dtype):
-        self.device, self.dtype = device, dtype
+    def __init__(self, device, dtype, n, limited):
+        self.device, self.dtype, self.n, self.limited = device, dtype, n, limited
 
     def __call__(self, array):
         import torch
@@ -28,7 +28,9 @@ class Tensors:
         return self(np.empty((n, 0)) if rows is None else rows.T)
 
     def hessian(self, H):
-        """n x n, or the pairs of limited memory with one column per pair."""
+        """n x n, or the pairs of limited memory with one column per pair, of which there may be none yet."""
+        if H is None and self.limited:
+            H = {"S": np.empty((0, self.n)), "Y": np.empty((0, self.n)), "rho": np.empty(0), "gamma": 1.0}
         if not isinstance(H, dict):
             return None if H is None else self(H)
         return {"S": self(H["S"].T), "Y": self(H["Y"].T), "rho": self(H["rho"].reshape(1, -1)), "gamma": H["gamma"]}

@@ -398,6 +398,7 @@ static lt_status conv_run(const lt_kernel *k, lt_pool *pool, void *const *arg)
     const lt_problem_key *p = &v->host.key;
     char *scratch = arg[k->n_args];
     onednn_job j = { .v = v, .scratch = scratch };
+    LT_TRY(lt_onednn_need_room());
     if (p->op == LT_OP_CONV2D_WGRAD) {
         j.x = arg[0], j.y = arg[1];
         if (v->s.k_in_x) j.x_step = (int64_t)lt_tensor_bytes(&p->in[0]) / v->s.k;
@@ -485,8 +486,9 @@ static lt_status prepare(const lt_problem_key *p, const char *name, bool native,
     v->direct = v->s.win.channels_last && (p->out.dtype == LT_F32 || native);
     v->w_count = (size_t)(v->s.o * (v->s.c / v->s.groups) * v->s.win.kernel[0] * v->s.win.kernel[1]);
     v->post = p->out.dtype == LT_F32 && p->op == LT_OP_CONV2D ? lt_dnnl_post_of(p) : (lt_dnnl_post){ 0 };
-    int token = lt_onednn_enter();
-    lt_status s = make_all(v);
+    lt_status s = lt_onednn_need_room();
+    int token = s ? 0 : lt_onednn_enter();
+    if (!s) s = make_all(v);
     lt_onednn_leave(token);
     if (s == LT_OK && !v->post.found) s = lt_host_epilogue_prepare(&v->host, p);
     return lt_host_kernel_finish(&v->host, s, out);

@@ -1,6 +1,7 @@
 /* The oneDNN engine and its threads. SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cpu/conv/onednn/onednn.h"
 
+#include "base/alloc.h"
 #include "kernels/cpu/trial.h"
 #include "kernels/kernel_table.h"
 
@@ -60,8 +61,12 @@ bool lt_onednn_bf16_is_native(void)
     return lt_onednn_engine() && lt_kernel_bf16_choice(tiles_work);
 }
 
+lt_status lt_onednn_need_room(void) { return lt_need_room((size_t)16 << 20, "oneDNN"); }
+
 static void start(void)
 {
+    engine_status = dnnl_out_of_memory;
+    if (lt_onednn_need_room()) return;
     look_for_tiles();
     *(void **)&set_threads = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
     *(void **)&get_threads = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
@@ -72,7 +77,7 @@ dnnl_engine_t lt_onednn_engine(void)
 {
     pthread_once(&once, start);
     if (engine_status != dnnl_success) {
-        (void)LT_FAIL(LT_ERR_INTERNAL, "oneDNN: status %d making the CPU engine", (int)engine_status);
+        (void)LT_FAIL(engine_status == dnnl_out_of_memory ? LT_ERR_MEMORY : LT_ERR_INTERNAL, "oneDNN: status %d making the CPU engine", (int)engine_status);
         return NULL;
     }
     return engine;

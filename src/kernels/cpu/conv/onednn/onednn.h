@@ -10,6 +10,9 @@
 /* The one CPU engine of the process, made on first use; NULL (error text set) when it failed. */
 dnnl_engine_t lt_onednn_engine(void);
 
+/* Room for what a call may take: without memory the library throws, or writes code through a null pointer. */
+lt_status lt_onednn_need_room(void);
+
 /* Whether bfloat16 convolutions run as such: where matrix tiles work, or as LATHE_BF16 says. Elsewhere
    oneDNN's are slower than its float32 ones. */
 bool lt_onednn_bf16_is_native(void);

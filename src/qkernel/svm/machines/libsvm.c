@@ -1,5 +1,5 @@
 /* LIBSVM on a precomputed kernel. SPDX-License-Identifier: BSD-3-Clause */
-#include "qkernel/svm/svm.h"
+#include "qkernel/svm/machines/svm.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
