@@ -1,5 +1,5 @@
 /* patience: the measure of stationarity is weighted by H, which may make it small by chance at an iterate that is no minimiser.
-   A run may therefore go on when its tolerances are met, as long as that pays (decisions 105 and 233). It ends at the last iterate that met them, unless phi
+   A run may therefore go on when its tolerances are met, as long as that pays (decision 105, decision 233). It ends at the last iterate that met them, unless phi
    fell noticeably after that one. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
 
