@@ -5,6 +5,8 @@
         runs all solvers at their defaults, writes bench/results/solvers.json, docs/compare-solvers.md and pictures
     scripts/compare-solvers.py verify [--build BUILD] [--only PATTERN]
         whether solvers other than lathe reach the optima that the files state; exit status 1 and names if not
+    scripts/compare-solvers.py lathe [--build BUILD]
+        runs lathe alone again, on the problems of the JSON; what the others did stays, with the commit it was measured at
     scripts/compare-solvers.py page
         writes page and pictures again from the JSON
 
@@ -135,6 +137,17 @@ def run_all(args):
     return rows
 
 
+def renew(args, result):
+    """lathe's runs anew, from the files as they are now."""
+    lib, where = library(args.build), {path.stem: path for _, path in files("*")}
+    for row in result["problems"]:
+        optimum, text = expectation(where[row["name"]].read_text())
+        p = Problem(lib, row["name"], text)
+        inside, whole, x, code, evaluations = lathe_solve(args.build, text, row["name"])
+        row["runs"]["lathe"] = {**judge(p, x, optimum), "seconds": inside, "seconds_first": whole, "evaluations": evaluations, "code": code}
+        p.close()
+
+
 def verify(args):
     """The best of SLSQP, trust-constr, Ipopt and, for kinks, Nelder and Mead's simplex, from the printed start and again from what was found."""
     lib, ip, bad = library(args.build), ipopt.find(), []
@@ -175,7 +188,7 @@ def machine():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("run", "verify", "page"), default="run")
+    parser.add_argument("what", nargs="?", choices=("run", "verify", "lathe", "page"), default="run")
     parser.add_argument("--build", default=str(ROOT / "build"))
     parser.add_argument("--limit", type=float, default=5, help="seconds for one run of a peer")
     parser.add_argument("--only", default="*")
@@ -184,13 +197,17 @@ def main():
     if args.what == "verify":
         return verify(args)
     kept = ROOT / "bench/results/solvers.json"
+    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     if args.what == "run":
-        commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
         result = {"command": "scripts/compare-solvers.py", "commit": commit, "machine": machine(), "limit_seconds": args.limit, "problems": run_all(args)}
         if args.only == "*":
             kept.write_text(json.dumps(result, indent=1) + "\n")
     else:
         result = json.loads(kept.read_text())
+    if args.what == "lathe":
+        renew(args, result)
+        result["lathe_commit"] = commit
+        kept.write_text(json.dumps(result, indent=1) + "\n")
     if args.only == "*":
         profiles.write(result, ROOT)
     return 0

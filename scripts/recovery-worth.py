@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What each switch of recovery is worth: every problem of the literature set at defaults, with one switch off at a time.
+"""What each switch of recovery is worth: every problem of the literature set and the collections at defaults, with one switch off at a time.
 
-    scripts/recovery-worth.py [--lathe build/bin/lathe] [--folder tests/optimize/literature] [--options] [--only REGEX]
+    scripts/recovery-worth.py [--lathe build/bin/lathe] [--folder tests/optimize/literature …] [--options] [--only REGEX]
 
 Prints the table of docs/guide-optimize.md. Options that stand in the problem files are left out unless --options is given, so that
 the figures are those of a problem nobody tuned for. SPDX-License-Identifier: BSD-3-Clause"""
@@ -14,7 +14,12 @@ VARIANTS = [
     ("`recover_samples=false`", ["recover_samples=false"]),
     ("`recover_H=false`", ["recover_H=false"]),
     ("`recoveries=0`", ["recoveries=0"]),
-    ("`recoveries=0 kkt_tol=inf`: as before", ["recoveries=0", "kkt_tol=inf"]),
+    ("`patience=0`", ["patience=0"]),
+    ("`lagrangian_updates=false`", ["lagrangian_updates=false"]),
+    ("`correct_steps=false`", ["correct_steps=false"]),
+    ("`steering_halvings=0`", ["steering_halvings=0"]),
+    ("`bfgs_damping=1e-4`", ["bfgs_damping=1e-4"]),
+    ("none of these: as first published", ["recoveries=0", "kkt_tol=inf", "patience=0", "lagrangian_updates=false", "steering_halvings=0", "bfgs_damping=1e-4"]),
 ]
 
 
@@ -53,13 +58,13 @@ def measure(lathe, problems, settings):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lathe", default=str(ROOT / "build/bin/lathe"))
-    parser.add_argument("--folder", default=str(ROOT / "tests/optimize/literature"))
+    parser.add_argument("--folder", nargs="+", default=[str(ROOT / "tests/optimize/literature"), str(ROOT / "tests/optimize/collections")])
     parser.add_argument("--options", action="store_true", help="keep the options of the files")
     parser.add_argument("--only", default="", help="problems whose name matches")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         problems = []
-        for source in sorted(pathlib.Path(args.folder).rglob("*.lt")):
+        for source in sorted(path for folder in args.folder for path in pathlib.Path(folder).rglob("*.lt")):
             text = source.read_text()
             if expected(text) is None or not re.search(args.only, source.stem) or "load(" in text or "csv(" in text:
                 continue
@@ -67,7 +72,7 @@ def main():
             copy.write_text(text if args.options else re.sub(r"^option.*$", "", text, flags=re.M))
             problems.append((copy, expected(text)))
         if not problems:
-            sys.exit(f"no problems in {args.folder}")
+            sys.exit(f"no problems in {', '.join(args.folder)}")
         print(f"{len(problems)} problems\n")
         print("| options | within 1e-4 | within 1e-6 | code 0 with a residual above 1e-4 | iterations | evaluations | codes |")
         print("| --- | --- | --- | --- | --- | --- | --- |")

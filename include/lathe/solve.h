@@ -229,7 +229,7 @@ typedef struct lt_solve_options {
     bool    backtracking;
 
     /* Hessian */
-    double  bfgs_damping;
+    double  bfgs_damping;          /* -1: 1e-4 with compat, else 0 */
     int64_t lbfgs_pairs;           /* 0 = full memory */
     bool    lbfgs_fixed_scaling;
     const char *lbfgs_state_file;  /* .npz */
@@ -269,6 +269,10 @@ typedef struct lt_solve_options {
     const char *resume;            /* a checkpoint to go on from */
 
     lt_honor honor_bounds;         /* bounds that no point evaluated is outside of */
+
+    /* Constraints */
+    bool    lagrangian_updates, correct_steps; /* H learns from the Lagrangian; a step that fails is corrected for the constraints' curvature */
+    int64_t steering_halvings;     /* of mu per iteration, after steering_reductions */
 } lt_solve_options;
 
 LT_API void lt_solve_defaults_into(lt_solve_options *out);

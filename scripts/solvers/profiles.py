@@ -77,13 +77,14 @@ def unsolved(problems):
 
 
 def write(result, root):
+    later = f" (lathe's rows again at {result['lathe_commit']}, when the machine was busy)" if "lathe_commit" in result else ""
     problems = result["problems"]
     pictures = draw(problems, root)
     figures = "\n\n".join(f"![profiles at {t}](pictures/solvers-{t}.svg)" for t in ("1e-4", "1e-6")) if pictures else "(no pictures: Matplotlib was missing)"
     (root / "docs/compare-solvers.md").write_text(f"""# Beside other solvers
 
 Written by `scripts/compare-solvers.py`, which runs every solver at its defaults, from the published starts, on all problem files of `tests/optimize/literature` (without the
-options in them) and `tests/optimize/collections`. Values and gradients come from lathe's compiled graphs for all of them, so problems are written once. Commit {result['commit']};
+options in them) and `tests/optimize/collections`. Values and gradients come from lathe's compiled graphs for all of them, so problems are written once. Commit {result['commit']}{later};
 {result['machine']}; numbers in `bench/results/solvers.json`.
 
 Solved means: f at most 1e-4 (1e-6) above the published optimum, relative to max(1, |f|), and no constraint violated by more than {FEASIBLE:g}. A lower feasible f counts as

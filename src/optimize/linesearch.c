@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SHORT_MOST 20 /* whole steps in a row that are taken although phi falls on steeply */
+
 typedef struct search {
     lt_run *r;
     double  f0, g0, norm_d, norm_lower; /* norm_lower: of x0 + alpha d */
@@ -48,6 +50,14 @@ static bool reaches_target(const lt_run *r, const lt_point *p)
     return p->feasible && isfinite(p->phi) && (r->opt.compat ? p->phi : p->f) <= r->opt.target_f;
 }
 
+/* With the Lagrangian the model says how long a step is, and updates need no slope: they are damped. Where phi falls on and on, it may have
+   no end. */
+static bool is_long_enough(const search *s, double slope)
+{
+    lt_run *r = s->r;
+    return isfinite(slope) && s->t >= r->opt.first_step && lt_lagrangian_used(r) && r->last.n_short++ < SHORT_MOST;
+}
+
 static int judge(search *s)
 {
     lt_run *r = s->r;
@@ -75,7 +85,9 @@ static int judge(search *s)
     if (r->opt.backtracking) return ACCEPTED;
     double slope = lt_bounded(&r->bounds) ? lt_bounds_slope(r, p) : lt_point_slope(r, p, p->mu);
     r->last.gradient_at_least = fabs(slope) / s->norm_d;
-    return isfinite(slope) && slope > r->opt.wolfe_slope * s->g0 ? ACCEPTED : TOO_SHORT;
+    const bool flat = isfinite(slope) && slope > r->opt.wolfe_slope * s->g0;
+    if (flat) r->last.n_short = 0;
+    return flat || is_long_enough(s, slope) ? ACCEPTED : TOO_SHORT;
 }
 
 static void keep_as_lower(search *s)
@@ -117,6 +129,8 @@ static lt_line_result find(search *s)
         if (s->evals && lt_oracle_stopped(r)) break;
         int verdict = judge(s);
         if (verdict == STOPPED) break;
+        if (verdict == TOO_LONG && s->evals == 1 && lt_correct(r, s->f0 + r->opt.wolfe_decrease * s->t * s->g0)) verdict = ACCEPTED;
+        if (r->code != LT_TERMINATION_NONE) break;
         if (verdict == ACCEPTED) return (lt_line_result){ .fail = LT_LINE_OK, .t = s->t, .at = r->trial };
         if (verdict == TOO_LONG) s->beta = s->t;
         else keep_as_lower(s);

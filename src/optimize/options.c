@@ -37,7 +37,8 @@ static const lt_option start_rows[] = {
     INT(seed, "0", LT_AT_LEAST(0), "of drawn starts and random directions"),
 };
 static const lt_option hessian_rows[] = {
-    REAL(bfgs_damping, "1e-4", LT_RANGE_CLOSED(0, 1), "damping of the update; 0 = none"),
+    REAL(bfgs_damping, "-1", LT_RANGE_CLOSED(-1, 1), "damping of updates by a share of s'Hs, as PyGRANSO has it; 0 = none; -1 = 1e-4 with compat=1, else none"),
+    BOOL(lagrangian_updates, "true", "H learns from the gradient of the Lagrangian, and steps of steering are never longer than first_step; false, and always with compat=1: from that of the penalty function"),
     INT(lbfgs_pairs, "0", LT_AT_LEAST(0), "pairs of limited-memory BFGS; 0 = full memory", .alias = "limited_mem_size"),
     BOOL(lbfgs_fixed_scaling, "true", "keep the first scaling for the whole run", .alias = "limited_mem_fixed_scaling"),
     LT_OPTION_PATH(lt_solve_options, lbfgs_state_file, "lbfgs_state", NULL, "FILE.npz",
@@ -48,7 +49,7 @@ static const lt_option hessian_rows[] = {
 static const lt_option stop_rows[] = {
     REAL(stationarity_tol, "1e-8", NOT_NEGATIVE, "stationarity at which a feasible point is accepted", .alias = "opt_tol"),
     REAL(kkt_tol, "1e-4", NOT_NEGATIVE, "code 0 also asks for a KKT residual of at most this (or stationarity_tol, if larger), in which mu and H take no part; inf = it does not"),
-    INT(patience, "0", LT_AT_LEAST(0), "after stationarity_tol is met, go on until so many steps in a row lower f by less than stationarity_tol; 0 = stop at once", .alias = "opt_patience"),
+    INT(patience, "2", LT_AT_LEAST(0), "after stationarity_tol is met, go on until so many steps in a row lower f by less than stationarity_tol; 0, and always with compat=1: stop at once", .alias = "opt_patience"),
     REAL(decrease_tol, "0", NOT_NEGATIVE, "relative change of the penalty function that ends the run", .alias = "rel_tol"),
     REAL(bracket_tol, "1e-12", ANY_POSITIVE, "relative width at which a line search gives up its bracket", .alias = "step_tol"),
     REAL(inequality_tol, "1e-6", NOT_NEGATIVE, "violation allowed, inequalities", .alias = "viol_ineq_tol"),
@@ -68,6 +69,7 @@ static const lt_option direction_rows[] = {
     INT(steering_reductions, "10", LT_AT_LEAST(1), "reductions of mu per iteration", .alias = "steering_maxit"),
     REAL(steering_share, "0.1", FRACTION, "share of the possible violation decrease asked for", .alias = "steering_c_viol"),
     REAL(steering_factor, "0.9", FRACTION, "factor of one reduction of mu", .alias = "steering_c_mu"),
+    INT(steering_halvings, "10", LT_AT_LEAST(0), "further reductions of mu per iteration, each to a half, where these did not do; 0, and always with compat=1: none"),
     BOOL(unit_directions, "false", "unit-norm directions", .alias = "search_direction_rescaling"),
     REAL(qp_tol, "1e-12", LT_RANGE_OPEN(0, 1), "accuracy of the quadratic programs"),
 };
@@ -88,6 +90,7 @@ static const lt_option search_rows[] = {
     REAL(first_step, "1", ANY_POSITIVE, "first step tried", .alias = "init_step_size"),
     REAL(search_evals, "inf", NOT_NEGATIVE, "evaluations per line search", .alias = "linesearch_maxit"),
     INT(search_evals_cap, "100", LT_AT_LEAST(1), "evaluations per line search when search_evals is inf", .alias = "ls_eval_cap"),
+    BOOL(correct_steps, "true", "a whole step that fails is corrected once for the curvature of the constraints; with lagrangian_updates only, and never with compat=1"),
     BOOL(backtracking, "false", "only shrink, without the slope condition", .alias = "is_backtrack_linesearch"),
     BOOL(go_on_after_bracket_failure, "false", "move on when the last search fails", .alias = "disable_terminationcode_6"),
 };
@@ -150,6 +153,13 @@ void lt_solve_defaults_into(lt_solve_options *out)
     LT_GIVE(out, &opt);
 }
 
+/* Between -1, which asks for the default, and 0 there is nothing. */
+static lt_status check_damping(const lt_solve_options *opt)
+{
+    if (!(opt->bfgs_damping < 0) || opt->bfgs_damping == -1) return LT_OK;
+    return LT_FAIL(LT_ERR_ARGUMENT, "option 'bfgs_damping' is %g: expected a number in [0, 1], or -1", opt->bfgs_damping);
+}
+
 lt_status lt_solve_options_set(lt_solve_options *opt, const char *name, const char *value)
 {
     if (!opt || !name || !value) return LT_FAIL(LT_ERR_ARGUMENT, "solve options: an argument is NULL");
@@ -163,7 +173,11 @@ lt_status lt_solve_options_set(lt_solve_options *opt, const char *name, const ch
         return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is newer than this program: compile it again with this library's headers", name);
     /* Programs written for other solvers set switches to numbers. */
     if (row && row->type == LT_OPTION_TYPE_BOOL && lt_text_int(value, &number)) value = number ? "true" : "false";
-    return lt_options_set(&table, name, value, opt);
+    const double damping = opt->bfgs_damping;
+    LT_TRY(lt_options_set(&table, name, value, opt));
+    const lt_status s = check_damping(opt);
+    if (s) opt->bfgs_damping = damping;
+    return s;
 }
 
 /* ---- Switches of benchmarks and tests ----------------------------------------------------------- */
@@ -228,6 +242,7 @@ static lt_status check(const lt_solve_options *opt)
             lt_option_expects(row, expected, sizeof expected);
             return LT_FAIL(LT_ERR_ARGUMENT, "option '%s' is %.15g: expected %s", row->name, v, expected);
         }
+    LT_TRY(check_damping(opt));
     if (opt->wolfe_slope < opt->wolfe_decrease)
         return LT_FAIL(LT_ERR_ARGUMENT, "option 'wolfe_slope' is %g: expected at least wolfe_decrease = %g", opt->wolfe_slope, opt->wolfe_decrease);
     if (!whole(opt->print_every))

@@ -1,9 +1,13 @@
 /* patience: the measure of stationarity is weighted by H, which may make it small by chance at an iterate that is no minimiser.
-   A run may therefore go on when its tolerances are met, as long as that pays (decision 105). It ends at the last iterate that met them, unless phi
+   A run may therefore go on when its tolerances are met, as long as that pays (decision 105, decision 233). It ends at the last iterate that met them, unless phi
    fell noticeably after that one. SPDX-License-Identifier: BSD-3-Clause */
 #include "optimize/solver.h"
 
+#include "base/status.h"
+
 #include <math.h>
+
+#define PROVEN 1e-8 /* a KKT residual that waiting does not make smaller */
 
 /* A fall of f by less than stationarity_tol is none; compared by phi, so that f does not fall by what the tolerance of a constraint gives away. */
 static bool has_fallen(const lt_run *r)
@@ -27,6 +31,13 @@ bool lt_patience_was_over(const lt_run *r, bool meets)
     return r->opt.patience ? p->met.present && p->met_since && p->idle >= r->opt.patience : meets;
 }
 
+/* Gradients of the point alone balance: nothing that H or samples could have made up. */
+static bool is_proven(const lt_run *r)
+{
+    const lt_kkt *k = &r->certification.now;
+    return r->certification.iter == r->iter && k->known && k->n_samples == 1 && k->residual <= PROVEN;
+}
+
 bool lt_patience_over(lt_run *r, bool meets)
 {
     lt_patience *p = &r->patience;
@@ -42,6 +53,7 @@ bool lt_patience_over(lt_run *r, bool meets)
     } else {
         p->idle++;
     }
+    if (meets && is_proven(r)) p->idle = LT_MAX(p->idle, r->opt.patience);
     return lt_patience_was_over(r, meets);
 }
 
@@ -54,15 +66,23 @@ static bool ran_its_course(lt_termination code)
     case LT_TERMINATION_BRACKET_FEASIBLE:
     case LT_TERMINATION_BRACKET_INFEASIBLE:
     case LT_TERMINATION_NO_DESCENT:
+    case LT_TERMINATION_NOT_STATIONARY:
     case LT_TERMINATION_QP_FAILED: return true;
     default: return false;
     }
 }
 
+/* What could not be certified is hardly lower than what was. */
+static bool falls_short(const lt_run *r)
+{
+    const double met = r->patience.met.f;
+    return r->code == LT_TERMINATION_NOT_STATIONARY && met - r->cur->f <= lt_kkt_tolerance(r) * fmax(1, fabs(met));
+}
+
 void lt_patience_settle(lt_run *r)
 {
     lt_patience *p = &r->patience;
-    if (!p->met.present || !p->met_since || !ran_its_course(r->code)) return;
+    if (!p->met.present || !(p->met_since || falls_short(r)) || !ran_its_course(r->code)) return;
     r->code = LT_TERMINATION_CONVERGED;
     r->error[0] = 0;
     p->settled = true;

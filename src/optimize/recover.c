@@ -120,11 +120,14 @@ static bool is_the_end(lt_run *r, lt_termination code)
 
 static bool samples_certify(const lt_run *r) { return r->certification.iter == r->iter && r->cur->feasible && lt_certified(r); }
 
+/* patience alone kept the run going: it may end where it was certified. */
+static bool has_a_certified_point(const lt_run *r) { return r->patience.met.present && r->patience.met_since; }
+
 bool lt_recover(lt_run *r, lt_termination code)
 {
     lt_recovery *c = &r->recovery;
     const act *ladder = ladder_of(r, code);
-    if (r->opt.compat || r->code != LT_TERMINATION_NONE || c->n_used >= r->opt.recoveries || is_the_end(r, code)) return false;
+    if (r->opt.compat || r->code != LT_TERMINATION_NONE || c->n_used >= r->opt.recoveries || has_a_certified_point(r) || is_the_end(r, code)) return false;
     if (got_on(r)) c->stage = 0;
     c->f = r->cur->f;
     c->violation = r->cur->tv_l1;
@@ -155,6 +158,6 @@ void lt_recover_slow(lt_run *r)
 
 void lt_recover_uncertified(lt_run *r)
 {
-    if (r->iter < r->recovery.wait_until) return;
+    if (r->iter < r->recovery.wait_until || has_a_certified_point(r)) return;
     if (!lt_recover(r, LT_TERMINATION_NOT_STATIONARY) && !lt_certified(r)) lt_stop(r, LT_TERMINATION_NOT_STATIONARY);
 }

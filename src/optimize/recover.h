@@ -14,6 +14,7 @@ typedef struct lt_recovery {
     bool    begun;           /* these are set */
     double *direction;       /* n: from sampled gradients, to be searched first; NULL: not made yet */
     bool    directed;        /* it waits */
+    bool    direct;          /* it is the direction at hand */
     int64_t n_allocations;   /* made meanwhile: iterations themselves make none */
 } lt_recovery;
 

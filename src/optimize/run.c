@@ -83,11 +83,17 @@ static lt_status create_vectors(lt_run *r)
     r->steering.u = take(r, r->q + r->p);
     r->steering.Cd = take(r, r->k);
     r->steering.factor = take(r, r->k);
+    r->steering.multiplier = take(r, r->q + r->p);
     r->penalty.factor = take(r, r->k);
     r->pause.y = take(r, r->q + r->p);
     r->steering.of = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->steering.of);
     r->penalty.gradient = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->penalty.gradient);
-    if (!r->oracle.scale || !r->steering.u || !r->steering.Cd || !r->steering.factor || !r->penalty.factor || !r->pause.y || !r->steering.of || !r->penalty.gradient) return LT_ERR_MEMORY;
+    if (!r->oracle.scale || !r->steering.u || !r->steering.Cd || !r->steering.factor || !r->steering.multiplier || !r->penalty.factor || !r->pause.y || !r->steering.of || !r->penalty.gradient) return LT_ERR_MEMORY;
+    if (r->constrained && r->opt.lagrangian_updates) {
+        r->steering.shifted = take(r, r->q + r->p);
+        if (!r->steering.shifted) return LT_ERR_MEMORY;
+        LT_TRY(take_vector(r, "a corrected direction", &r->steering.corrected));
+    }
     for (int64_t j = 0; j < r->k; j++) r->oracle.scale[j] = 1;
     bool has_lower = r->opt.go_on_after_bracket_failure; /* otherwise no step is taken to a bracket's lower end */
     for (int i = 0; i < 2 + has_lower; i++) LT_TRY(create_point(r, i));
@@ -172,11 +178,21 @@ static lt_status choose_start(lt_run *r, double *x)
     return LT_OK;
 }
 
+/* PyGRANSO asks for no more than a small measure of phi, once, and knows phi alone. */
+static void be_compatible(lt_solve_options *o)
+{
+    o->kkt_tol = INFINITY;
+    o->patience = 0;
+    o->steering_halvings = 0;
+    o->lagrangian_updates = o->correct_steps = false;
+}
+
 static void complete_options(lt_run *r)
 {
     lt_solve_options *o = &r->opt;
     if (lt_bounded(&r->bounds)) o->hessian_on = o->vectors_on = LT_HESSIAN_HOST, o->trials_at_once = 1; /* steps are cut on the host */
-    if (o->compat) o->kkt_tol = INFINITY; /* PyGRANSO asks for no more than a small measure of phi */
+    if (o->bfgs_damping < 0) o->bfgs_damping = o->compat ? 1e-4 : 0;
+    if (o->compat) be_compatible(o);
     if (!o->max_samples) o->max_samples = default_ngrad(r->n);
     if (r->problem->maximize && o->target_f != -INFINITY) o->target_f = -o->target_f; /* given in the user's sense (decision 47) */
     if (!r->constrained && !(lt_bounded(&r->bounds) && !o->lbfgs_pairs)) o->first_fallback = LT_MAX(o->first_fallback, LT_LEVEL_QUASI_NEWTON);

@@ -60,17 +60,26 @@ typedef struct lt_steering {
     double *Cd;              /* 1 + q + p: gradients at cur times a direction */
     lt_subproblem sub;
     bool    warm;            /* sub.y holds the last answer */
+    double *multiplier;      /* q + p: that of the direction at hand */
+    double *shifted;         /* q + p: values of the constraints for a corrected direction; NULL: none is made */
+    double *corrected;       /* n: that direction; work of updates */
     double *factor;          /* 1 + q + p: of what the direction formed last is made */
     const double **of;
 } lt_steering;
 /* d and the mu to go with it; false when a QP failed. */
 bool lt_steer(lt_run *r, bool identity, double *d, double *mu);
+/* The direction again, by the constraints' values at the trial at its end; false when the QP failed. */
+bool lt_steer_corrected(lt_run *r, double *d);
+bool lt_lagrangian_used(const lt_run *r); /* H learns from the Lagrangian of the direction at hand (curvature.c) */
+void lt_curvature(lt_run *r, const lt_point *from, const lt_point *to); /* r->last.y of the step r->last.s; the same point: 0 */
 
 /* ---- line search ----------------------------------------------------------------------------------------- */
 typedef struct lt_line_result { int fail; double t; lt_point *at; } lt_line_result; /* at: trial or lower; NULL: cur */
 enum { LT_LINE_OK, LT_LINE_BRACKETED, LT_LINE_UNBOUNDED, LT_LINE_NOT_DESCENT, LT_LINE_STOPPED };
 /* Along r->d from cur with slope g0; limit caps the evaluations (INFINITY: options decide). */
 lt_line_result lt_line_search(lt_run *r, double g0, double limit);
+/* After the whole step has failed: a corrected one, tried once. True: phi is below `enough` at r->trial, which r->d leads to (correction.c). */
+bool lt_correct(lt_run *r, double enough);
 
 /* The step taken last (solve.c). */
 typedef struct lt_last_step {
@@ -82,6 +91,7 @@ typedef struct lt_last_step {
     int64_t evals;           /* of its search, failed levels included */
     double  gradient_at_least; /* a bound on |grad phi| from its search; 0: none */
     int     level;
+    int64_t n_short;         /* whole steps in a row after which phi fell on steeply */
 } lt_last_step;
 
 #endif

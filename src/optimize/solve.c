@@ -72,6 +72,7 @@ static bool take_directed(lt_run *r)
 {
     if (!r->recovery.directed) return false;
     r->recovery.directed = false;
+    r->recovery.direct = true;
     lt_vectors_put(&r->vectors, r->n, r->recovery.direction, r->d);
     r->fallback.level = LT_MAX(r->fallback.level, LT_LEVEL_GRADIENT);
     return true;
@@ -80,6 +81,7 @@ static bool take_directed(lt_run *r)
 static bool choose_direction(lt_run *r)
 {
     bool ok = true;
+    r->recovery.direct = false;
     if (take_directed(r)) {
         if (lt_bounded(&r->bounds)) lt_bounds_block(r, r->d);
         return true;
@@ -244,7 +246,7 @@ static bool move(lt_run *r, const lt_line_result *line)
     r->last.y = r->last.change ? r->last.change : r->trial->grad_phi;
     if (lt_bounded(&r->bounds)) lt_vectors_difference(&r->vectors, to->x, from->x, r->last.s);
     else lt_vectors_scaled(&r->vectors, r->last.alpha, r->d, r->last.s);
-    lt_vectors_difference(&r->vectors, to->grad_phi, line->at ? r->penalty.grad_phi : to->grad_phi, r->last.y);
+    lt_curvature(r, from, to);
     if (line->at) r->penalty.changed = false; /* that was the gradient at the point left */
     lt_penalty_restore(r);
     r->last.level = r->fallback.level;

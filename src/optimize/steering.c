@@ -20,6 +20,7 @@ typedef struct steer {
     lt_combination  sum;            /* what the direction formed last is made of */
     double  violation, slack;
     double  mu;             /* of the direction formed last */
+    bool    reference;      /* it will not be taken */
 } steer;
 
 static void form_matrix(const steer *s)
@@ -76,6 +77,7 @@ static bool direction(steer *s, double mu, double *d)
     bool warm = w->warm && r->opt.debug->qp_warm_start;
     if (!lt_subproblem_solve(&w->sub, 0, warm ? w->sub.y : NULL)) return false;
     w->warm = true;
+    if (!s->reference) memcpy(w->multiplier, w->sub.y, (size_t)s->m * sizeof *w->multiplier);
     s->sum = (lt_combination){ .c = w->factor, .a = w->of, .whole = d };
     for (int64_t j = 0; j <= s->m; j++) {
         const double y = j ? w->sub.y[j - 1] : mu;
@@ -137,10 +139,13 @@ static bool procedure(steer *s, double *d, double *mu)
     double got = reduction(s);
     if (got >= share * s->violation - s->slack || strictly_feasible(r)) return true;
     double *reference = lt_run_work(r);
+    s->reference = true;
     if (!direction(s, 0, reference)) return false;
+    s->reference = false;
     double wanted = share * reduction(s) - s->slack;
-    for (int64_t i = 0; got < wanted && i < r->opt.steering_reductions; i++) {
-        *mu *= r->opt.steering_factor;
+    /* Until it is content: where the penalty function is unbounded below, a mu that is left too large is no small matter (decision 236). */
+    for (int64_t i = 0; got < wanted && i < r->opt.steering_reductions + r->opt.steering_halvings; i++) {
+        *mu *= i < r->opt.steering_reductions ? r->opt.steering_factor : 0.5;
         r->penalty.n_reductions++;
         if (!direction(s, *mu, d)) return false;
         got = reduction(s);
@@ -159,4 +164,17 @@ bool lt_steer(lt_run *r, bool identity, double *d, double *mu)
     describe(&s);
     form_matrix(&s);
     return procedure(&s, d, mu);
+}
+
+bool lt_steer_corrected(lt_run *r, double *d)
+{
+    lt_steering *w = &r->steering;
+    steer s = { .r = r, .m = r->q + r->p, .c = w->shifted, .weighted = true, .reference = true };
+    const double *const made[] = { r->d };
+    lt_products_dots(r, 1, &(lt_combination){ 1, (const double[]){ 1 }, made, r->d }, w->Cd);
+    for (int64_t j = 0; j < s.m; j++) w->shifted[j] = r->trial->c[j] - w->Cd[1 + j];
+    s.WG = lt_products_current(r);
+    describe(&s);
+    form_matrix(&s);
+    return direction(&s, r->penalty.mu, d);
 }

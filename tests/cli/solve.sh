@@ -22,7 +22,7 @@ subject to
 LT
 run 0 solve "$work/rosen.lt"; says out "Termination code"; says out "x[2] ="; silent err
 grep -q "$(printf '\033')" "$work/out" && fail "colours in a pipe"
-run 0 solve "$work/rosen.lt" --json; is_json "$work/out"; silent err; says out '"cap"'; says out '"termination_text"'
+run 0 solve "$work/rosen.lt" --json --set patience=0 --set lagrangian_updates=false; is_json "$work/out"; silent err; says out '"cap"'; says out '"termination_text"'
 near best.f 0.0857864376269 1e-4
 if command -v python3 >/dev/null 2>&1; then # what has a name is the point that the text shows and --out writes
     python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); sys.exit(r["best"] == r["final"] or r["variables"]["x"] != r["best"]["x"] or r["constraints"]["cap"] != r["best"]["ci"][1:])' \
@@ -229,8 +229,8 @@ fi
 printf '{"peer": "Other 1.0", "rows": [{"name": "B1", "seconds": 1000}]}' >"$work/peer.json"
 bench 0 solve --quick --only B1 --peer "$work/peer.json" --report "$work/bench.html" --quiet; says out "Other 1.0"; says out "B1"
 grep -q "</html>" "$work/bench.html" || fail "the benchmark's report is not whole"
-printf '{"peer": "Other 1.0", "rows": [{"name": "A1c", "seconds": 1000, "f": 0.08580}, {"name": "A1f", "seconds": 1000, "f": 0.05}]}' >"$work/lower.json"
-bench 0 solve --only A1c --only A1f --peer "$work/lower.json"; says out "x to its f"; says out "its f not reached"
+printf '{"peer": "Other 1.0", "rows": [{"name": "C1", "seconds": 1000, "f": 0.3337495}, {"name": "A1f", "seconds": 1000, "f": 0.05}]}' >"$work/lower.json"
+bench 0 solve --only C1 --only A1f --peer "$work/lower.json"; says out "x to its f"; says out "its f not reached"
 bench 0 solve --quick --ablate --only A1a --json; is_json "$work/out"; says out "gradients on demand"; says out '"gain_per_iteration"'
 bench 2 solve --only C9; says err "no such run"
 printf '{"peer": "Other 1.0", "rows": [{"name": "B1", "seconds": 1, "f": [0, 1, 2], "violation": [0, 0, 5]}]}' > "$work/ends.json"

@@ -28,7 +28,7 @@ static void check_rows(const lt_solution *s, const traced *want, size_t n, int d
     check_rows((s), (const traced[]){ __VA_ARGS__ }, sizeof((const traced[]){ __VA_ARGS__ }) / sizeof(traced), (digits))
 
 static lt_solve_options base(void) { return lt_solve_defaults(); }
-static lt_solve_options long_steps(void) { return SOLVE_OPTIONS(o.mu0 = 100, o.max_iterations = 10); }
+static lt_solve_options long_steps(void) { return SOLVE_OPTIONS(AS_PUBLISHED, o.mu0 = 100, o.max_iterations = 10); }
 
 LT_TEST(rosenbrock_table_is_reproduced_row_by_row)
 {
@@ -55,7 +55,7 @@ LT_TEST(rosenbrock_table_is_reproduced_row_by_row)
 LT_TEST(restart_goes_on_from_the_final_matrix)
 {
     lt_solution *a = solve_example(example_rosenbrock(5.5, 5.5), long_steps(), false);
-    lt_solve_options opt = SOLVE_OPTIONS(o.x0 = a->final.x, o.H0 = a->H_final.H, o.mu0 = a->final.mu,
+    lt_solve_options opt = SOLVE_OPTIONS(AS_PUBLISHED, o.x0 = a->final.x, o.H0 = a->H_final.H, o.mu0 = a->final.mu,
                              o.scale_H0 = false, o.stationarity_tol = 1e-6, o.max_iterations = 100);
     lt_solution *s = solve_example(example_rosenbrock(0, 0), opt, false);
     ROWS(s, 10, { 0, NAN, NAN, NAN, NAN, 0, NAN, 0.161642 },
@@ -109,21 +109,21 @@ LT_TEST(rosenbrock_from_the_kink_and_from_random_starts)
 
 LT_TEST(feasibility_problem_ends_in_three_steps)
 {
-    lt_solution *s = solve_example(example_feasibility(-3), base(), false);
+    lt_solution *s = solve_example(example_feasibility(-3), SOLVE_OPTIONS(AS_PUBLISHED), false);
     LT_CHECK_EQ_INT(s->iters, 3);
     LT_CHECK_EQ_INT(s->fn_evals, 7);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_CONVERGED);
     LT_CHECK_NEAR(s->final.x[0], 1.688660, 1e-6);
     LT_CHECK_NEAR(s->final.x[1], -2.486619, 1e-6);
     lt_solution_destroy(s);
-    s = solve_example(example_feasibility(-3), SOLVE_OPTIONS(o.compat = 1), false);
+    s = solve_example(example_feasibility(-3), SOLVE_OPTIONS(AS_PUBLISHED, o.compat = 1), false);
     LT_CHECK_EQ_INT(row_of(s, 1)->n_gradients, 2); /* PyGRANSO's cache lets the origin in */
     lt_solution_destroy(s);
 }
 
 LT_TEST(sphere_finds_the_largest_eigenvalue)
 {
-    lt_solve_options opt = SOLVE_OPTIONS(o.mu0 = 0.1, o.stationarity_tol = 1e-6, o.compat = 1);
+    lt_solve_options opt = SOLVE_OPTIONS(AS_PUBLISHED, o.mu0 = 0.1, o.stationarity_tol = 1e-6, o.compat = 1);
     lt_solution *s = solve_example(example_sphere(300, -1), opt, false);
     ROWS(s, 6, { 0, 0.1, 233.5984, NAN, NAN, 0, NAN, NAN }, { 10, 0.03874205, 4.736972, NAN, NAN, 0, NAN, NAN },
          { 20, NAN, -0.9039475, NAN, NAN, 0, NAN, NAN }, { 40, NAN, -0.9407962, NAN, NAN, 0, NAN, NAN });
@@ -140,7 +140,7 @@ LT_TEST(sphere_finds_the_largest_eigenvalue)
 
 LT_TEST(sphere_with_the_other_sign)
 {
-    lt_solve_options opt = SOLVE_OPTIONS(o.mu0 = 0.1, o.stationarity_tol = 1e-6, o.max_iterations = 20);
+    lt_solve_options opt = SOLVE_OPTIONS(AS_PUBLISHED, o.mu0 = 0.1, o.stationarity_tol = 1e-6, o.max_iterations = 20);
     lt_solution *s = solve_example(example_sphere(500, 1), opt, false);
     NEAR(row_of(s, 0)->phi, 478.38486, 6);
     NEAR(row_of(s, 0)->f, 239.734202, 5);
@@ -152,13 +152,13 @@ LT_TEST(sphere_with_the_other_sign)
 
 LT_TEST(trace_problem_with_dependent_constraints)
 {
-    lt_solution *s = solve_example(example_trace(1), SOLVE_OPTIONS(o.max_iterations = 3000), false);
+    lt_solution *s = solve_example(example_trace(1), SOLVE_OPTIONS(AS_PUBLISHED, o.max_iterations = 3000), false);
     ROWS(s, 5, { 0, NAN, 1.167248, NAN, NAN, 0, NAN, NAN }, { 2, NAN, -7.445131, NAN, NAN, 0, NAN, NAN },
          { 5, NAN, -0.0515928, NAN, NAN, 0, NAN, NAN }, { 10, NAN, -0.9430633, NAN, NAN, 0, NAN, NAN });
     LT_CHECK(fabs(s->final.f + 3.04324830604) <= 1e-8);
     LT_CHECK(s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE);
     lt_solution_destroy(s);
-    s = solve_example(example_trace(2), SOLVE_OPTIONS(o.stationarity_tol = 5e-6), false);
+    s = solve_example(example_trace(2), SOLVE_OPTIONS(AS_PUBLISHED, o.stationarity_tol = 5e-6), false);
     LT_CHECK(s->final.feasible_to_tol && s->final.f <= -3.922 && s->final.f >= -3.93228070919 - 1e-5);
     lt_solution_destroy(s);
 }
@@ -189,7 +189,7 @@ LT_TEST(total_variation_early_rows_and_optimum)
 
 LT_TEST(dictionary_table_and_both_early_stops)
 {
-    lt_solve_options opt = SOLVE_OPTIONS(o.max_iterations = 500, o.compat = 1);
+    lt_solve_options opt = SOLVE_OPTIONS(AS_PUBLISHED, o.max_iterations = 500, o.compat = 1);
     lt_solution *s = solve_example(example_dictionary(), opt, false);
     static const double phi[] = { 0.61751624522, 0.60573380055, 0.58456516016, 0.50113197499, 0.49278124194,
                                   0.49225009818, 0.49212731751, 0.49203371691, 0.49197689465 };
@@ -213,7 +213,7 @@ LT_TEST(dictionary_table_and_both_early_stops)
     LT_CHECK(s->iters == 77 && s->fn_evals == 255 && s->termination_code == LT_TERMINATION_TARGET);
     lt_solution_destroy(s);
 
-    opt = SOLVE_OPTIONS(o.max_iterations = 500, o.compat = 1, o.stationarity_tol = 1e-4);
+    opt = SOLVE_OPTIONS(AS_PUBLISHED, o.max_iterations = 500, o.compat = 1, o.stationarity_tol = 1e-4);
     s = solve_example(example_dictionary(), opt, false);
     LT_CHECK(s->iters == 90 && s->fn_evals == 299 && s->termination_code == LT_TERMINATION_CONVERGED);
     lt_solution_destroy(s);
@@ -224,12 +224,12 @@ LT_TEST(logistic_path_agrees_with_long_runs)
 {
     for (int k = 0; k < 16; k++) {
         double C = 0.10007147962830593 * pow(10, 7.0 * k / 15);
-        lt_solution *s = solve_example(example_logistic(C), SOLVE_OPTIONS(o.max_iterations = 50, o.stationarity_tol = 1e-6), false);
-        lt_solution *best = solve_example(example_logistic(C), SOLVE_OPTIONS(o.max_iterations = 3000, o.stationarity_tol = 1e-13), false);
+        lt_solution *s = solve_example(example_logistic(C), SOLVE_OPTIONS(AS_PUBLISHED, o.max_iterations = 50, o.stationarity_tol = 1e-6), false);
+        lt_solution *best = solve_example(example_logistic(C), SOLVE_OPTIONS(AS_PUBLISHED, o.max_iterations = 3000, o.stationarity_tol = 1e-13), false);
         LT_CHECK_NEAR(row_of(s, 0)->f, 100 * log(2), 1e-14);
         LT_CHECK(s->best.f <= best->best.f * (1 + 2e-5));
         lt_solution_destroy(s);
-        lt_solution *more = solve_example(example_logistic(C), SOLVE_OPTIONS(o.max_iterations = 500, o.stationarity_tol = 1e-6), false);
+        lt_solution *more = solve_example(example_logistic(C), SOLVE_OPTIONS(AS_PUBLISHED, o.max_iterations = 500, o.stationarity_tol = 1e-6), false);
         LT_CHECK(more->best.f <= best->best.f * (1 + 1e-6));
         lt_solution_destroy(more);
         lt_solution_destroy(best);

@@ -172,7 +172,7 @@ LT_TEST(code_0_is_certified_whatever_mu_is)
 /* Without the test the run ends early and says so; with it, it goes on to the optimum. */
 LT_TEST(a_small_mu_no_longer_ends_a_run)
 {
-    solved hasty = solve_text(hs071, "mu0=1e-6 kkt_tol=inf"), k = solve_text(hs071, "mu0=1e-6");
+    solved hasty = solve_text(hs071, "mu0=1e-6 kkt_tol=inf patience=0 lagrangian_updates=false bfgs_damping=1e-4"), k = solve_text(hs071, "mu0=1e-6");
     LT_CHECK(hasty.s->termination_code == LT_TERMINATION_CONVERGED && !hasty.s->certificate->stationary && hasty.s->certificate->residual > 1e-3);
     LT_CHECK(k.s->certificate->stationary);
     LT_CHECK_NEAR(k.s->best.f, 17.0140173, 1e-4);
@@ -183,7 +183,7 @@ LT_TEST(a_small_mu_no_longer_ends_a_run)
 /* Attempts are bounded, and what cannot be certified has a code of its own. */
 LT_TEST(without_recovery_the_code_says_that_the_point_is_not_stationary)
 {
-    solved k = solve_text(hs071, "mu0=1e-6 recoveries=0");
+    solved k = solve_text(hs071, "mu0=1e-6 recoveries=0 patience=0 lagrangian_updates=false bfgs_damping=1e-4");
     LT_CHECK_EQ_INT(k.s->termination_code, LT_TERMINATION_NOT_STATIONARY);
     LT_CHECK(!k.s->certificate->stationary && strstr(lt_termination_text(LT_TERMINATION_NOT_STATIONARY), "multipliers"));
     release(&k);

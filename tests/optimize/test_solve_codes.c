@@ -122,6 +122,10 @@ LT_TEST(code_8_unbounded_below)
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_UNBOUNDED);
     LT_CHECK(isnan(s->mu_lowest));
     lt_solution_destroy(s);
+    s = solve_function(1, 1, 0, linear, NULL, opt); /* whole steps, longer and longer, are not taken for ever */
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_UNBOUNDED);
+    lt_solution_destroy(s);
+    opt = SOLVE_OPTIONS(AS_PUBLISHED, o.x0 = &x0, o.recoveries = 0);
     s = solve_function(1, 1, 0, linear, NULL, opt);
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_UNBOUNDED);
     LT_CHECK(s->mu_lowest > 0 && s->mu_lowest < 1); /* ten halvings at the first iteration */
@@ -463,7 +467,7 @@ LT_TEST(a_matrix_that_is_no_start_for_H_is_refused)
 static uint64_t fingerprint(lt_solve_options opt, int which)
 {
     example *e = which == 0 ? example_rosenbrock(5.5, 5.5) : which == 1 ? example_total_variation()
-               : which == 2 ? example_robust_pca() : example_rosenbrock(-1, 0.2);
+               : which == 2 ? example_robust_pca() : which >= 4 ? example_rosenbrock(5.5, 5.5) : example_rosenbrock(-1, 0.2);
     lt_solution *s = solve_example(e, opt, false);
     if (!s) return 0;
     uint64_t h = (uint64_t)s->termination_code * 1000003u + (uint64_t)s->iters * 7919u + (uint64_t)s->fn_evals
@@ -488,12 +492,12 @@ LT_TEST(options_change_the_run)
         { "equality_tol", "0", 2 }, { "max_samples", "1", 2 }, { "sample_radius", "10", 1 },
         { "max_iterations", "3", 0 }, { "target_f", "100", 1 }, { "first_fallback", "3", 0 }, { "steering_l1_model", "false", 0 },
         { "steering_margin", "inf", 3 }, { "steering_reductions", "1", 0 }, { "steering_share", "0.9", 0 },
-        { "steering_factor", "0.1", 0 }, { "condition_limit", "10", 0 }, { "wolfe_decrease", "0.4", 1 }, { "wolfe_slope", "0.9", 0 },
+        { "steering_factor", "0.1", 0 }, { "condition_limit", "10", 0 }, { "wolfe_decrease", "0.4", 1 }, { "wolfe_slope", "0.9", 5 },
         { "stationarity_l2", "false", 0 }, { "double_precision", "false", 0 }, { "first_step", "0.3", 0 },
         { "search_evals", "2", 0 }, { "backtracking", "true", 0 },
-        { "unit_directions", "true", 0 }, { "search_evals_cap", "3", 0 } };
+        { "unit_directions", "true", 0 }, { "patience", "0", 3 }, { "lagrangian_updates", "false", 0 }, { "correct_steps", "false", 2 }, { "steering_halvings", "0", 4 }, { "search_evals_cap", "3", 0 } };
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
-        lt_solve_options plain = SOLVE_OPTIONS(o.max_iterations = set[i].which == 2 ? 100 : 30), changed = plain;
+        lt_solve_options plain = SOLVE_OPTIONS(o.max_iterations = set[i].which == 2 ? 100 : 30, o.mu0 = set[i].which == 4 ? 1e6 : 1, o.lagrangian_updates = set[i].which != 5), changed = plain;
         LT_CHECK_OK(lt_solve_options_set(&changed, set[i].name, set[i].value));
         if (fingerprint(plain, set[i].which) == fingerprint(changed, set[i].which))
             LT_TEST_FAIL("%s = %s changes nothing", set[i].name, set[i].value);

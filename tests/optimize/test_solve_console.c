@@ -52,7 +52,7 @@ static bool same_widths(const char *text) /* in ASCII every line of the table is
 
 LT_TEST(the_table_in_all_its_forms)
 {
-    lt_solve_options opt = SOLVE_OPTIONS(o.mu0 = 100, o.max_iterations = 10);
+    lt_solve_options opt = SOLVE_OPTIONS(AS_PUBLISHED, o.mu0 = 100, o.max_iterations = 10);
     char *text = printed(example_rosenbrock(5.5, 5.5), opt);
     LT_CHECK(strstr(text, "   1 ║ 34.86784 │  1509.66611872 ║  42.9789783006 ║ 11.08181 │  -   ║ S  │    10 │ 0.001953 ║     1 │ 546.6040   ║"));
     LT_CHECK(strstr(text, "<--- Penalty Function -->") && strstr(text, "Total Violation") && strstr(text, "\033[33m"));

@@ -459,7 +459,7 @@ LT_TEST(graph_problems_follow_the_same_table)
             lt_problem *p = rosenbrock_graph(&g, two, LT_F64);
             double x0[2] = { 5.5, 5.5 };
             lt_solution *s = NULL;
-            lt_solve_options opt = SOLVE_OPTIONS(o.x0 = x0, o.mu0 = 100, o.max_iterations = 10, o.gradients = (lt_gradient_policy)policy);
+            lt_solve_options opt = SOLVE_OPTIONS(AS_PUBLISHED, o.x0 = x0, o.mu0 = 100, o.max_iterations = 10, o.gradients = (lt_gradient_policy)policy);
             LT_CHECK_OK(lt_solve(p, &opt, &s));
             LT_CHECK_NEAR(s->final.f, 9.27057783616, 1e-11);
             LT_CHECK_EQ_INT(s->fn_evals, 35);

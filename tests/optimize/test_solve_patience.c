@@ -10,7 +10,7 @@
 LT_TEST(patience_goes_on_to_the_optimum)
 {
     example *e = example_rosenbrock(1 + 3e-10, 1 - 5e-10);
-    lt_solve_options opt = SOLVE_OPTIONS(o.kkt_tol = INFINITY);
+    lt_solve_options opt = SOLVE_OPTIONS(AS_PUBLISHED, o.kkt_tol = INFINITY);
     lt_solution *hasty = solve_example(e, opt, true);
     opt.patience = 5;
     lt_solution *s = solve_example(e, opt, false);
@@ -80,7 +80,7 @@ LT_TEST(a_run_with_patience_ends_at_an_iterate_that_meets_the_tolerances)
 
 LT_TEST(a_run_that_met_its_tolerances_and_cannot_go_on_has_not_failed)
 {
-    lt_solve_options opt = SOLVE_OPTIONS(o.patience = 5);
+    lt_solve_options opt = SOLVE_OPTIONS(AS_PUBLISHED, o.patience = 5);
     lt_solution *s = solve_example(example_feasibility(-3), opt, false); /* f = 0: no direction of descent is left */
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_CONVERGED);
     LT_CHECK(!s->error && s->final.feasible_to_tol);

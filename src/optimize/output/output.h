@@ -3,6 +3,7 @@
 #define LT_OPTIMIZE_OUTPUT_OUTPUT_H
 
 #include "lathe/rng.h"
+#include "optimize/recover.h"
 #include "optimize/search.h"
 
 typedef struct lt_history { lt_history_row *row; int64_t n, capacity, step; } lt_history; /* step: iterations from row to row */
@@ -26,7 +27,8 @@ typedef struct lt_pause {    /* what looking for a step changes, as it was befor
     lt_last_step last;
     lt_rng  rng;
     int64_t last_search, n_solved, n_failed; /* steps of the last search; QPs of steering */
-    bool    warm, directed;  /* directed: of recovery */
+    bool    warm;
+    lt_recovery recovery;
     double *y;               /* q + p: steering's last answer */
 } lt_pause;
 

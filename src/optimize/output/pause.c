@@ -10,12 +10,13 @@
 static lt_pause get(const lt_run *r)
 {
     const lt_subproblem *sub = &r->steering.sub;
-    return (lt_pause){ r->oracle, r->penalty, r->fallback, r->last, r->rng, r->steps.last, sub->n_solved, sub->n_failed, r->steering.warm, r->recovery.directed, r->pause.y };
+    return (lt_pause){ r->oracle, r->penalty, r->fallback, r->last, r->rng, r->steps.last, sub->n_solved, sub->n_failed, r->steering.warm, r->recovery, r->pause.y };
 }
 
 static void put(lt_run *r, const lt_pause *p)
 {
-    const int64_t time_ns = r->oracle.time_ns; /* was spent all the same */
+    const int64_t time_ns = r->oracle.time_ns, n_allocations = r->recovery.n_allocations; /* were spent all the same */
+    double *direction = r->recovery.direction;
     r->oracle = p->oracle;
     r->oracle.time_ns = time_ns;
     r->penalty = p->penalty;
@@ -26,7 +27,9 @@ static void put(lt_run *r, const lt_pause *p)
     r->steering.sub.n_solved = p->n_solved;
     r->steering.sub.n_failed = p->n_failed;
     r->steering.warm = p->warm;
-    r->recovery.directed = p->directed;
+    r->recovery = p->recovery;
+    r->recovery.direction = direction;
+    r->recovery.n_allocations = n_allocations;
 }
 
 static void swap_answers(lt_run *r)
@@ -48,10 +51,13 @@ void lt_pause_note(lt_run *r)
 lt_status lt_pause_write(lt_run *r, const char *path)
 {
     const lt_pause now = get(r);
+    const bool known = r->certification.now.known; /* better than before the search, perhaps */
     put(r, &r->pause);
+    r->certification.now.known = false;
     swap_answers(r);
     lt_status s = lt_checkpoint_write(r, path);
     swap_answers(r);
     put(r, &now);
+    r->certification.now.known = known;
     return s;
 }

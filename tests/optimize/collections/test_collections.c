@@ -1,4 +1,4 @@
-/* Every file of the collections is a problem with a published optimum and a start at which everything is finite; half of the
+/* Every file of the collections is a problem with a published optimum and a start at which everything is finite; all but six of the
    Hock and Schittkowski ones are solved at defaults. SPDX-License-Identifier: BSD-3-Clause */
 #include "lathe/solve.h"
 #include "lt_test.h"
@@ -93,12 +93,12 @@ LT_TEST(files_are_problems_with_finite_starts)
     LT_CHECK(walk("smooth", false, &none) >= 20);
 }
 
-/* Untuned, at defaults: half is what the solver could when the collection was written. Raise it with the solver. */
-LT_TEST(half_of_hock_and_schittkowski_is_solved)
+/* Untuned, at defaults. Raise it with the solver. */
+LT_TEST(all_but_six_of_hock_and_schittkowski_are_solved)
 {
     int solved = 0, n = walk("hs", true, &solved);
     printf("%d of %d solved\n", solved, n);
-    LT_CHECK(n >= 50 && solved >= n / 2);
+    LT_CHECK(n >= 50 && solved >= n - 6);
 }
 
 LT_TEST_MAIN()
