@@ -23,6 +23,8 @@ void lt_recovery_release(lt_run *r);
 bool lt_recover(lt_run *r, lt_termination code);
 /* phi is stationary at cur, but the KKT residual says otherwise: goes on, or ends the run. */
 void lt_recover_uncertified(lt_run *r);
+/* At the end, once the point has its certificate: a search that failed where the KKT conditions hold was the end. */
+void lt_recover_settle(lt_run *r);
 void lt_recover_slow(lt_run *r);          /* now and then: the run gets on, but mu is much too small */
 
 /* Gradients at random points within `radius` of cur. They may certify it; otherwise the shortest vector of their hull is a direction.

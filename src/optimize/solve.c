@@ -422,6 +422,7 @@ static void iterate(lt_run *r)
     lt_penalty_restore(r);
     lt_patience_settle(r);
     if (!r->patience.settled && r->code != LT_TERMINATION_DEVICE_LOST && r->cur->has_gradients) (void)lt_certify(r); /* without memory there is none */
+    lt_recover_settle(r);
     if (r->code != LT_TERMINATION_DEVICE_LOST) lt_conflict_find(r);
 }
 

@@ -114,6 +114,17 @@ LT_TEST(codes_6_and_7_bracketed_without_a_wolfe_point)
     lt_solution_destroy(s);
 }
 
+/* From (1, 1) the first step lands on the minimiser, and nothing lower is found there. */
+LT_TEST(code_0_where_a_search_fails_at_a_minimiser)
+{
+    lt_solve_options opt = lt_solve_defaults();
+    opt.print_level = 0;
+    lt_solution *s = solve_example(example_rosenbrock(1, 1), opt, false);
+    LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_CONVERGED);
+    LT_CHECK(s->certificate->residual <= 1e-8 && s->stat_value <= opt.stationarity_tol);
+    lt_solution_destroy(s);
+}
+
 LT_TEST(code_8_unbounded_below)
 {
     double x0 = 0;
