@@ -103,12 +103,12 @@ LT_TEST(vectors_without_constraints)
     check_peak((run){ "no constraints, a callback", 0, 0, 6, 6, true, false, 8 });
 }
 
-/* Two more, however many constraints: the most feasible point, and phi's gradient at the point tried. */
+/* Three more, however many constraints: the most feasible point, phi's gradient at the point tried, and a step that is corrected. */
 LT_TEST(vectors_with_constraints)
 {
     SKIP_IF_SHADOWED();
-    check_peak((run){ "one equality", 0, 1, 6, 6, false, false, 8 });
-    check_peak((run){ "one of each", 1, 1, 6, 6, false, false, 8 });
+    check_peak((run){ "one equality", 0, 1, 6, 6, false, false, 9 });
+    check_peak((run){ "one of each", 1, 1, 6, 6, false, false, 9 });
 }
 
 /* Samples older than the oldest pair: their steps are kept for them alone. */
@@ -116,7 +116,7 @@ LT_TEST(vectors_with_more_samples_than_pairs)
 {
     SKIP_IF_SHADOWED();
     check_peak((run){ "no constraints, 3 pairs, 6 samples", 0, 0, 3, 6, false, false, 6 + 2 });
-    check_peak((run){ "one of each, 3 pairs, 6 samples", 1, 1, 3, 6, false, false, 8 + 2 });
+    check_peak((run){ "one of each, 3 pairs, 6 samples", 1, 1, 3, 6, false, false, 9 + 2 });
 }
 
 LT_TEST_MAIN()
