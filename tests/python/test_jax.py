@@ -50,7 +50,7 @@ class Jax(unittest.TestCase):
     def test_captured_and_called_agree(self):
         def function(x):
             return 8 * jnp.abs(x[0] ** 2 - x[1]) + (1 - x[0]) ** 2, [2**0.5 * x[0] - 1, 2 * x[1] - 1]
-        graph, called = (lathe.solve(function, x0=jnp.array([5.5, 5.5]), mu0=100, maxit=10, capture=c) for c in ("always", "never"))
+        graph, called = (lathe.solve(function, x0=jnp.array([5.5, 5.5]), mu0=100, maxit=10, capture=c, **harness.AS_PUBLISHED) for c in ("always", "never"))
         self.assertIn("captured from JAX code", graph.how)
         self.assertIn("JAX's reverse mode", called.how)
         np.testing.assert_allclose(graph.history[:, 4], called.history[:, 4], rtol=1e-9)

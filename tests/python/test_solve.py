@@ -126,7 +126,7 @@ class Options(unittest.TestCase):
             lathe.solve("example:A1", wolfe1=0.7)
         with self.assertRaisesRegex(ValueError, "maxit"):
             lathe.solve("example:A1", maxit=2.5)
-        self.assertEqual(lathe.solve("example:A1", maxit=np.float64(3), print_ascii=np.True_, opt_tol=None).iters, 3)
+        self.assertEqual(lathe.solve("example:A1", maxit=np.float64(3), lagrangian_updates=np.False_, correct_steps=False, print_ascii=np.True_, opt_tol=None).iters, 3)
 
     def test_rows_come_from_the_library(self):
         rows = {r["name"]: r for r in lathe.options("solve")}
@@ -148,7 +148,7 @@ class Options(unittest.TestCase):
         seen = []
         lathe.solve("example:A1", halt_log_fn=lambda it: seen.append((it["iter"], it["f"], it["x"].copy(), it["H"].shape)))
         self.assertEqual([s[0] for s in seen], list(range(len(seen))))
-        stopped = lathe.solve("example:A1", halt_log_fn=lambda it: it["iter"] == 2)
+        stopped = lathe.solve("example:A1", x0=[5.5, 5.5], halt_log_fn=lambda it: it["iter"] == 2)
         self.assertEqual((stopped.termination_code, stopped.iters), (3, 2))
 
         def fails(it):

@@ -141,7 +141,7 @@ class Solved(unittest.TestCase):
         def function(x):
             return 8 * abs(x[0] ** 2 - x[1]) + (1 - x[0]) ** 2, [2**0.5 * x[0] - 1, 2 * x[1] - 1]
         x0 = torch.full((2,), 5.5, dtype=d)
-        graph, called = (lathe.solve(function, x0=x0, mu0=100, maxit=10, capture=c) for c in ("always", "never"))
+        graph, called = (lathe.solve(function, x0=x0, mu0=100, maxit=10, capture=c, **harness.AS_PUBLISHED) for c in ("always", "never"))
         self.assertIn("captured from PyTorch code", graph.how)
         self.assertIn("PyTorch's reverse mode", called.how)
         np.testing.assert_allclose(graph.history[:, 4], called.history[:, 4], rtol=1e-9)

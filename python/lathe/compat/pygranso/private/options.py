@@ -13,6 +13,8 @@ from ..pygransoStruct import fields_of
 #: May be None; every other known option set to None is a mistake.
 MAY_BE_NONE = ("x0", "H0", "limited_mem_warm_start", "halt_log_fn")
 QP_SOLVERS = ("osqp", "gurobi")
+#: The published method, whose runs scripts know; lathe.solve has other defaults.
+AS_PUBLISHED = {"patience": 0, "lagrangian_updates": False, "correct_steps": False, "steering_halvings": 0, "bfgs_damping": 1e-4}
 
 
 class OptionError(ArgumentError, AttributeError):
@@ -64,7 +66,7 @@ def take(user_opts) -> Given:
         value = fields.pop(name, None)
         if value is not None and (made := read(value)) is not None:
             given.objects[name] = made
-    given.solver = {"print_level": 1, "double_precision": given.double} | {name: plain(value) for name, value in fields.items()}
+    given.solver = {"print_level": 1, "double_precision": given.double} | AS_PUBLISHED | {name: plain(value) for name, value in fields.items()}
     if solver is not None and given.solver["print_level"] and given.solver.get("quadprog_info_msg", True):
         print(f"QPsolver '{solver}' is not used: the quadratic programs are solved by lathe's own solver.")
     return given
