@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/files/file.h"
+#include "base/files/temporary.h"
 #include "base/status.h"
 
 #include <dirent.h>
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,26 +42,11 @@ static bool remove_folder(const char *name)
 
 /* ---- Opening ---------------------------------------------------------------------------------------------- */
 
-static bool lock(int fd)
-{
-    int result;
-    do result = flock(fd, LOCK_EX | LOCK_NB);
-    while (result && errno == EINTR);
-    return result == 0;
-}
-
-/* Not removed, and made anew, since it was opened. */
-static bool is_still_named(int fd, const char *name)
-{
-    struct stat open_one, named;
-    return !fstat(fd, &open_one) && !lstat(name, &named) && open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
-}
-
 /* False: it stays, since a process writes it. */
 static bool remove_leftover(const char *name)
 {
     int fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    bool gone = fd >= 0 && lock(fd) && is_still_named(fd, name) && remove_folder(name);
+    bool gone = fd >= 0 && lt_temporary_lock(fd) && lt_temporary_is_named(fd, name) && remove_folder(name);
     if (fd >= 0) close(fd);
     return gone;
 }
@@ -73,7 +58,7 @@ static bool is_of_path(int error) { return error == ENOENT || error == ENOTDIR |
 static bool take_temporary(lt_atomic_folder *f)
 {
     f->fd = open(f->temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (f->fd >= 0 && lock(f->fd) && is_still_named(f->fd, f->temporary)) return true;
+    if (f->fd >= 0 && lt_temporary_lock(f->fd) && lt_temporary_is_named(f->fd, f->temporary)) return true;
     if (f->fd >= 0) close(f->fd);
     f->fd = -1;
     return false;

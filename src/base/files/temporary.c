@@ -77,7 +77,7 @@ enum { MAX_ATTEMPTS = 1000, SWEPT_BEHIND = 16 };
 
 static void name_temporary(const char *path, int n, char *name, size_t bytes) { snprintf(name, bytes, "%s.lathe-%d.tmp", path, n); }
 
-static bool lock(int fd)
+bool lt_temporary_lock(int fd)
 {
     int result;
     do result = flock(fd, LOCK_EX | LOCK_NB);
@@ -85,8 +85,7 @@ static bool lock(int fd)
     return result == 0;
 }
 
-/* Not removed, and not replaced, since it was opened. */
-static bool is_still_named(int fd, const char *name)
+bool lt_temporary_is_named(int fd, const char *name)
 {
     struct stat open_one, named;
     return !fstat(fd, &open_one) && !lstat(name, &named) && open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
@@ -98,7 +97,7 @@ static bool remove_leftover(const char *name)
     struct stat st;
     int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) return errno == ENOENT;
-    bool gone = !fstat(fd, &st) && S_ISREG(st.st_mode) && lock(fd) && is_still_named(fd, name) && !unlink(name);
+    bool gone = !fstat(fd, &st) && S_ISREG(st.st_mode) && lt_temporary_lock(fd) && lt_temporary_is_named(fd, name) && !unlink(name);
     close(fd);
     return gone;
 }
@@ -108,8 +107,8 @@ static int create_locked(const char *name, mode_t mode)
 {
     int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd < 0) return -1;
-    bool taken = !lock(fd) && errno == EWOULDBLOCK; /* other reasons: this file system has no locks, and nothing is removed */
-    if (!taken && is_still_named(fd, name)) return fd;
+    bool taken = !lt_temporary_lock(fd) && errno == EWOULDBLOCK; /* other reasons: this file system has no locks, and nothing is removed */
+    if (!taken && lt_temporary_is_named(fd, name)) return fd;
     close(fd);
     errno = EEXIST;
     return -1;

@@ -15,6 +15,10 @@ enum { LT_TEMPORARY_SUFFIX = 32 }; /* name needs this many bytes more than path 
 lt_status lt_temporary_open(const char *path, mode_t mode, char *name, size_t name_bytes, int *fd, int *place);
 /* Puts another file on that list, which its next writer knows by its name. The place, or 0. */
 int lt_temporary_list(const char *name);
+/* Takes the lock by which a temporary file or folder is known to have a writer; false: another has it, or there are no locks here. */
+bool lt_temporary_lock(int fd);
+/* Neither removed nor replaced by another since it was opened. */
+bool lt_temporary_is_named(int fd, const char *name);
 /* Once it is renamed or removed: takes it off the list of lt_files_abandon. 0 is allowed. */
 void lt_temporary_unlist(int place);
 
