@@ -183,6 +183,15 @@ for result in r.json r.npz; do
     run 2 solve "$work/rosen.lt" --x0 "$work/cut.${result#r.}"; says err "cut.${result#r.}"; silent out
 done
 run 0 solve "$work/names.lt" --x0 "$work/names.npz" --json; near iters 0 2
+# Bounds that are kept are among the inequalities of a result, and not among those of the run.
+printf 'var x[3] in [0, 4] = [1, 2, 3]\nminimize sum((x - [5, -1, 2])^2) + sum(abs(x))\nsubject to\n  total: sum(x) <= 5\n' >"$work/kept.lt"
+run 0 solve "$work/kept.lt" --json; cp "$work/out" "$work/kept.json"
+run 0 solve "$work/kept.lt" --quiet --out "$work/kept.npz"
+for result in kept.json kept.npz; do
+    run 0 solve "$work/kept.lt" --x0 "$work/$result"; says out "multipliers of"
+    run 0 solve "$work/kept.lt" --x0 "$work/$result" --json; near final.f 8 1e-7; near iters 0 2
+    run 0 solve "$work/kept.lt" --x0 "$work/$result" --set honor_bounds=false --json; near final.f 8 1e-6
+done
 run 2 solve "$work/rosen.lt" --check-gradients --x0 "$work/r.json"; says err "expected packed variables"
 run 2 solve "$work/rosen.lt" --x0 "$work/none.json"; says err "none.json"
 

@@ -51,6 +51,18 @@ static lt_status expect_count(const source *f, const char *what, int64_t got, in
     return got == expected ? LT_OK : other_problem(f, what, got, expected);
 }
 
+/* Files have the caller's inequalities, also those that the run keeps as bounds. */
+static int64_t inequalities(const lt_run *r) { return r->given->p; }
+
+/* Multipliers of the caller's inequalities and equalities, as the run has them. */
+static lt_status keep_multipliers(const lt_run *r, const double *ci, const double *ce, lt_warm *w)
+{
+    if (!(w->multiplier = lt_calloc((size_t)LT_MAX(r->p + r->q, 1), sizeof(double)))) return LT_ERR_MEMORY;
+    for (int64_t j = 0; j < r->q; j++) w->multiplier[j] = ce[j];
+    for (int64_t j = 0; j < r->p; j++) w->multiplier[r->q + j] = ci[lt_bounds_row(r, j)];
+    return LT_OK;
+}
+
 /* A full H in a run of limited memory, or pairs in one of full memory, say nothing to it. */
 static bool fits_memory(const lt_run *r, bool pairs) { return pairs == (r->opt.lbfgs_pairs > 0); }
 
@@ -136,19 +148,15 @@ static lt_status json_multipliers(const source *f, lt_warm *w)
 {
     const lt_run *r = f->r;
     const lt_json_at certificate = lt_json_member(f->root, "certificate");
-    const char *const names[] = { "ce_multipliers", "ci_multipliers" };
-    const int64_t counts[] = { r->q, r->p };
+    const lt_json_at ci_at = lt_json_member(certificate, "ci_multipliers"), ce_at = lt_json_member(certificate, "ce_multipliers");
+    double *ci = NULL, *ce = NULL;
     lt_status s = LT_OK;
-    for (int k = 0; k < 2 && !s; k++) {
-        const lt_json_at at = lt_json_member(certificate, names[k]);
-        double *v = NULL;
-        if (counts[k] && !at) return LT_OK;
-        if (!counts[k]) continue;
-        if (!w->multiplier && !(w->multiplier = lt_calloc((size_t)(r->p + r->q), sizeof(double)))) return LT_ERR_MEMORY;
-        s = json_numbers(f, at, names[k], counts[k], &v);
-        if (!s) memcpy(w->multiplier + (k ? r->q : 0), v, (size_t)counts[k] * sizeof *v);
-        lt_free_aligned(v);
-    }
+    if (!(r->p + r->q) || (r->p && !ci_at) || (r->q && !ce_at)) return LT_OK;
+    if (r->p) s = json_numbers(f, ci_at, "ci_multipliers", inequalities(r), &ci);
+    if (!s && r->q) s = json_numbers(f, ce_at, "ce_multipliers", r->q, &ce);
+    if (!s) s = keep_multipliers(r, ci, ce, w);
+    lt_free_aligned(ci);
+    lt_free_aligned(ce);
     return s;
 }
 
@@ -161,7 +169,7 @@ static lt_status read_json(source *f, lt_warm *w)
     LT_TRY(lt_json_check(f->path, f->text, bytes));
     f->root = f->text + strspn(f->text, " \t\r\n");
     LT_TRY(json_size(f, "n", r->n));
-    LT_TRY(json_size(f, "p", r->p));
+    LT_TRY(json_size(f, "p", inequalities(r)));
     LT_TRY(json_size(f, "q", r->q));
     LT_TRY(json_variables(f));
     lt_json_at point = lt_json_member(f->root, "best");
@@ -232,14 +240,9 @@ static lt_status npz_multipliers(const source *f, lt_warm *w)
 {
     const lt_run *r = f->r;
     double *ci = NULL, *ce = NULL;
-    lt_status s = npz_part(f, "ci_multipliers", "ci_multipliers_", r->p, &ci);
+    lt_status s = npz_part(f, "ci_multipliers", "ci_multipliers_", inequalities(r), &ci);
     if (!s) s = npz_part(f, "ce_multipliers", "ce_multipliers_", r->q, &ce);
-    if (!s && (ci || !r->p) && (ce || !r->q) && r->p + r->q) {
-        w->multiplier = lt_calloc((size_t)(r->p + r->q), sizeof(double));
-        if (!w->multiplier) s = LT_ERR_MEMORY;
-        if (!s && ce) memcpy(w->multiplier, ce, (size_t)r->q * sizeof *ce);
-        if (!s && ci) memcpy(w->multiplier + r->q, ci, (size_t)r->p * sizeof *ci);
-    }
+    if (!s && (ci || !r->p) && (ce || !r->q) && r->p + r->q) s = keep_multipliers(r, ci, ce, w);
     lt_free_aligned(ci);
     lt_free_aligned(ce);
     return s;
