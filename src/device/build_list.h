@@ -10,6 +10,8 @@
 
 typedef struct lt_build_list lt_build_list;
 
+enum { LT_BUILDS_KEPT = 1024 }; /* modules that a device keeps loaded while nobody uses them: longer lists are of no use */
+
 /* Borrows dev. */
 lt_status  lt_build_list_create(lt_device *dev, lt_build_list **out);
 void       lt_build_list_destroy(lt_build_list *l); /* NULL is allowed; kernels made on its device must be gone */

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/files/file.h"
 #include "base/status.h"
+#include "device/build_list.h"
 #include "device/cuda/compile.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
@@ -68,10 +69,9 @@ static void take_out(lt_cuda *c, lt_cuda_module *m)
 /* Loading and unloading wait for everything the device has been given, so what nobody uses any more stays loaded (decision 133). */
 static void leave_module(lt_cuda *c, lt_cuda_module *m)
 {
-    enum { MOST_UNUSED = 1024 };
     if (!m) return;
     pthread_mutex_lock(&c->lock);
-    bool unused = --m->n_users == 0, keep = unused && c->n_unused_modules < MOST_UNUSED;
+    bool unused = --m->n_users == 0, keep = unused && c->n_unused_modules < LT_BUILDS_KEPT;
     if (keep) c->n_unused_modules++;
     else if (unused) take_out(c, m);
     pthread_mutex_unlock(&c->lock);

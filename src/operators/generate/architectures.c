@@ -132,7 +132,7 @@ static bool measures_on_device(const lt_generator *g, int grid)
     return (g->plan.temporal_columns || g->plan.summary_columns) && lt_device_features_fit(g->set, grid, g->c->realizations, g->c->steps, why);
 }
 
-/* Texts of all architectures, those of the first row first. */
+/* Texts of all architectures, those of the first row first; as many as the device keeps. */
 static lt_status note_texts(const lt_generator *g, lt_build_list *l)
 {
     lt_rollout_options opt = g->rollout;
@@ -141,7 +141,7 @@ static lt_status note_texts(const lt_generator *g, lt_build_list *l)
     lt_status s = distinct(g, g->order, g->n_order, &list, &n);
     if (!s) qsort(list, (size_t)n, sizeof *list, compare_first);
     opt.device = lt_build_list_device(l);
-    for (int64_t i = 0; i < n && !s; i++) {
+    for (int64_t i = 0; i < n && !s && lt_build_list_texts(l) < LT_BUILDS_KEPT; i++) {
         int grid = list[i].spec->grid;
         bool new_grid = !i || list[i - 1].spec->grid != grid;
         if (new_grid && measures_on_device(g, grid)) s = lt_device_features_prepare(opt.device, g->set, grid, g->c->realizations, g->c->steps);
