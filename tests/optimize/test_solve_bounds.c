@@ -1,6 +1,7 @@
 /* Bounds that are kept: no point outside is evaluated, answers are those known, and the KKT conditions hold by arithmetic of this file's own.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "../base/scratch.h"
+#include "shadowed.h"
 #include "solve_tools.h"
 
 #include "lathe/problem.h"
@@ -404,7 +405,7 @@ LT_TEST(a_million_bounded_variables)
     LT_CHECK_EQ_INT(s->termination_code, LT_TERMINATION_CONVERGED);
     const double vectors = (double)(after - before) * 1024 / (8.0 * (double)n);
     printf("n = %lld: %lld iterations, %lld evaluations, %.1f vectors of memory\n", (long long)n, (long long)s->iters, (long long)s->fn_evals, vectors);
-    LT_CHECK(vectors < 2 * 5 + 6 + 2 * 3 + 8 + 6);
+    LT_CHECK(SHADOWED || vectors < 2 * 5 + 6 + 2 * 3 + 8 + 6);
     lt_solution_destroy(s);
     free(l);
 }
@@ -429,7 +430,7 @@ LT_TEST(rows_of_many_bounds_are_never_gradients)
         LT_CHECK_NEAR(s->best.x[150000], 0, 1e-4);
         lt_solve_options none = SOLVE_OPTIONS(o.honor_bounds = LT_HONOR_NONE, o.lbfgs_pairs = 5);
         lt_solution *never = NULL;
-        LT_CHECK_FAILS(lt_solve(p, &none, &never), LT_ERR_MEMORY, "");
+        if (!SHADOWED) LT_CHECK_FAILS(lt_solve(p, &none, &never), LT_ERR_MEMORY, "");
         lt_solution_destroy(s);
         lt_problem_destroy(p);
         lt_model_destroy(m);

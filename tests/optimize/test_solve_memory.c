@@ -1,22 +1,12 @@
 /* Peak memory with limited memory, counted in vectors of n numbers. Each run is a process of its own: what the kernel
    says it held at most, less what an empty one does. SPDX-License-Identifier: BSD-3-Clause */
+#include "shadowed.h"
 #include "solve_tools.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SHADOWED = 1 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-enum { SHADOWED = 1 };
-#else
-enum { SHADOWED = 0 };
-#endif
-#else
-enum { SHADOWED = 0 };
-#endif
 #define SKIP_IF_SHADOWED() if (SHADOWED) LT_SKIP("the shadow memory of sanitizers would be counted")
 
 enum { N = 1 << 20, STEPS = 9 };
