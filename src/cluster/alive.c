@@ -68,6 +68,14 @@ static void send_sign(lt_cluster *c, int to, void **request)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* The last sign has left long ago; only that of a peer that is gone may be under way for ever, and its handle is lost. */
+static void let_go(lt_cluster *c, void **request)
+{
+    pthread_mutex_lock(&c->lock);
+    if (*request) (void)c->mpi.sent(request);
+    pthread_mutex_unlock(&c->lock);
+}
+
 void lt_alive_drain(lt_cluster *c)
 {
     int from, n;
@@ -102,6 +110,7 @@ static void *beat(void *ctx)
         lt_alive_drain(c);
         for (int i = first; i < last; i++) look_at_peer(c, i);
     } while (request && rest(c));
+    for (int i = first; i < last && request; i++) let_go(c, &request[i]);
     lt_free((void *)request);
     return NULL;
 }
