@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#define PROVEN 1e-8 /* a KKT residual that waiting does not make smaller */
 
 /* A fall of f by less than stationarity_tol is none; compared by phi, so that f does not fall by what the tolerance of a constraint gives away. */
 static bool has_fallen(const lt_run *r)
@@ -35,7 +34,7 @@ bool lt_patience_was_over(const lt_run *r, bool meets)
 static bool is_proven(const lt_run *r)
 {
     const lt_kkt *k = &r->certification.now;
-    return r->certification.iter == r->iter && k->known && k->n_samples == 1 && k->residual <= PROVEN;
+    return r->certification.iter == r->iter && k->known && k->n_samples == 1 && k->residual <= LT_KKT_PROVEN;
 }
 
 bool lt_patience_over(lt_run *r, bool meets)

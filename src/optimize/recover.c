@@ -10,7 +10,6 @@
 
 #define PROGRESS 1e-6      /* of f or of the violation, relative to max(1, |f|): the run got on */
 #define TIGHT 1e-6         /* a KKT residual at which a failed line search is the end */
-#define PROVEN 1e-8        /* one at which that end is code 0 (decision 237) */
 #define WAIT 10            /* iterations that an attempt is given before the next */
 #define CHECKED_EVERY 20   /* iterations */
 #define MUCH_TOO_SMALL 10  /* factor by which mu is raised at least while the run gets on */
@@ -126,7 +125,7 @@ void lt_recover_settle(lt_run *r)
 {
     const lt_kkt *k = &r->certification.now;
     const bool failed = r->code == LT_TERMINATION_BRACKET_FEASIBLE || r->code == LT_TERMINATION_NO_DESCENT;
-    if (r->opt.compat || !failed || !r->cur->feasible || r->certification.iter != r->iter || !k->known || !(k->residual <= PROVEN) || !(k->stationarity <= r->opt.stationarity_tol)) return;
+    if (r->opt.compat || !failed || !r->cur->feasible || r->certification.iter != r->iter || !k->known || !(k->residual <= LT_KKT_PROVEN) || !(k->stationarity <= r->opt.stationarity_tol)) return;
     r->code = LT_TERMINATION_CONVERGED;
     r->error[0] = 0;
     r->stat.value = r->stat.unweighted = r->stat.normalised = k->stationarity;
