@@ -80,10 +80,8 @@ static void report_distribution(lt_report *r, const distribution *d, const char 
     char label[BINS][32];
     const char *names[BINS];
     double count[BINS] = { 0 }, low, width;
-    char text[256];
-    snprintf(text, sizeof text, "%lld %s: %lld feasible, %lld infeasible, %lld failed; %lld within 1e-6 of the best.", (long long)d->runs, what, (long long)d->feasible,
-             (long long)d->infeasible, (long long)d->failed, (long long)d->at_best);
-    lt_report_paragraph(r, text);
+    lt_report_paragraph(r, "%lld %s: %lld feasible, %lld infeasible, %lld failed; %lld within 1e-6 of the best.", (long long)d->runs, what, (long long)d->feasible,
+                        (long long)d->infeasible, (long long)d->failed, (long long)d->at_best);
     if (!d->feasible) return;
     low = fmin(d->f[0], d->f[d->feasible - 1]);
     width = fabs(d->f[d->feasible - 1] - d->f[0]) / BINS;

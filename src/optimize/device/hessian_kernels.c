@@ -53,7 +53,7 @@ static lt_kernel_key key_of(const lt_device_hessian *m, lt_hessian_entry e, int 
 {
     static const char *const options[] = { "--fmad=false" }; /* an H that is symmetric to the bit */
     snprintf(n->entry, sizeof n->entry, rows[e].by_width && e != LT_HESSIAN_LOOPS ? "%s%d" : "%s", rows[e].entry, 1 << w);
-    snprintf(n->name, sizeof n->name, "hessian %s", n->entry);
+    snprintf(n->name, sizeof n->name, "hessian %.*s", (int)sizeof n->entry - 1, n->entry);
     return (lt_kernel_key){ .name = n->name, .entry = n->entry, .n_args = rows[e].n_args, .options = options, .n_options = 1, .waits = true,
                             .grid = { blocks_of(&m->z, e, 1 << w) },
                             .block = { rows[e].threads ? rows[e].threads : (unsigned)(m->z.pairs + 31) / 32 * 32 } };
