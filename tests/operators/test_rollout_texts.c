@@ -7,6 +7,8 @@
 #include "operators/features/device/device.h"
 #include "operators/rollout/device/device.h"
 
+#include "compile_kernels.h"
+
 static lt_operator_spec architecture(lt_operator_kind kind, lt_noise noise)
 {
     lt_operator_spec s = lt_operator_defaults(kind);
@@ -45,6 +47,7 @@ LT_TEST(rollouts_find_every_text_compiled)
 {
     lt_device *dev;
     int64_t noted;
+    OPEN_OR_SKIP();
     if (lt_device_open("cuda", &dev)) LT_SKIP("%s", lt_error_text());
     lt_operator_spec s = architecture(LT_OPERATOR_CNN, LT_NOISE_GAUSSIAN);
     LT_CHECK_EQ_INT(compiled_late(dev, &s, LT_PRECISION_FLOAT16, &noted), 0);
@@ -60,6 +63,7 @@ LT_TEST(a_list_ends_when_it_is_asked_to)
     lt_device *dev;
     lt_build_list *l = NULL;
     int calls = 0;
+    OPEN_OR_SKIP();
     if (lt_device_open("cuda", &dev)) LT_SKIP("%s", lt_error_text());
     lt_operator_spec s = architecture(LT_OPERATOR_CNN, LT_NOISE_LAPLACE);
     lt_rollout_options o = lt_rollout_defaults();

@@ -14,6 +14,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 lt_openblas lt_openblas_table;
 
@@ -23,6 +24,11 @@ static char reason[LT_ERROR_TEXT_BYTES];
 static void *library;
 static bool limited;    /* as many threads inside as there are permits */
 static sem_t permits;
+
+/* Of one thread inside: 128 MiB and some pages, mostly never touched. */
+#define BUFFER_BYTES ((size_t)132 << 20)
+/* The library and those it needs take 45 MiB or so. */
+#define LIBRARY_BYTES ((size_t)64 << 20)
 
 /* ---- Opening -------------------------------------------------------------------------------------- */
 /* Debian, conda and most others; Fedora's build with threads. */
@@ -53,7 +59,22 @@ static bool lacks_memory(const char *text)
     return false;
 }
 
-static lt_status load(void)
+/* OpenBLAS 0.3.29 takes a buffer while it is loaded (0.3.21 did not), and tries for ever where there is no room for one. So it must
+   not come to that: all room but too little to map the library is filled, so that the loader itself says whether there is a file. */
+static void *fill_room(size_t *bytes)
+{
+    enum { LEFT_FOR_LOADER = 4 };
+    size_t room = (BUFFER_BYTES + LIBRARY_BYTES) >> 20;
+    *bytes = 0;
+    if (lt_has_room(room << 20)) return NULL;
+    while (room > 0 && !lt_has_room(room << 20)) room--;
+    if (room <= LEFT_FOR_LOADER) return NULL;
+    *bytes = (room - LEFT_FOR_LOADER) << 20;
+    void *filler = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return filler == MAP_FAILED ? NULL : filler;
+}
+
+static lt_status load_any(void)
 {
     const char *own = lt_config_text(LT_CONFIG_OPENBLAS);
     char why[400] = "";
@@ -64,6 +85,15 @@ static lt_status load(void)
         if (!why[0]) snprintf(why, sizeof why, "%s", text ? text : "no reason given");
     }
     return library ? LT_OK : LT_FAIL(LT_ERR_UNSUPPORTED, "OpenBLAS cannot be opened: %.300s", why);
+}
+
+static lt_status load(void)
+{
+    size_t bytes;
+    void *filler = fill_room(&bytes);
+    const lt_status s = load_any();
+    if (filler) munmap(filler, bytes);
+    return s;
 }
 
 static lt_status find_functions(void)
@@ -83,7 +113,6 @@ static lt_status find_functions(void)
 }
 
 /* ---- Room ----------------------------------------------------------------------------------------- */
-#define BUFFER_BYTES ((size_t)132 << 20) /* of one thread inside: 128 MiB and some pages, mostly never touched */
 enum { BUFFERS_MAX = 64 };
 
 /* Takes a buffer for each thread of the pool, as many as there is room for; the library keeps them. A build that hides these two
