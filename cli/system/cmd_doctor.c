@@ -53,8 +53,7 @@ static void check_openblas(finding *row, const lt_feature *feature)
         return;
     }
     row->verdict = MISSING;
-    const char *reason = lt_error_text(), *place = strstr(reason, " (src/");
-    SAY(row->text, "%s: %.*s", feature->purpose, place ? (int)(place - reason) : 200, reason);
+    SAY(row->text, "%s: %.200s", feature->purpose, lt_error_text());
     SAY(row->remedy, "apt-get install %s, or set LATHE_OPENBLAS to the library's file", feature->package);
 }
 
@@ -102,7 +101,6 @@ static void check_cuda(findings *f)
     if (lt_device_open("cuda", &dev)) {
         finding *row = add(f, MISSING, "cuda");
         SAY(row->text, "%s", lt_error_text());
-        cli_drop_sources(row->text);
         SAY(row->remedy, "only for NVIDIA GPUs; everything runs on the CPU without");
         return;
     }
@@ -224,6 +222,7 @@ static lt_status run(cli_context *c)
     int bad = 0;
     for (int i = 0; i < f.n; i++) {
         bad += f.row[i].verdict == BAD;
+        cli_drop_sources(f.row[i].text);
         if (c->json) continue;
         printf("%-8s %-16s %s\n", verdict_name[f.row[i].verdict], f.row[i].about, f.row[i].text);
         if (f.row[i].remedy[0]) printf("%-8s %-16s -> %s\n", "", "", f.row[i].remedy);
