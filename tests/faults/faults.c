@@ -207,8 +207,8 @@ static void wrong(const job *j, fault_kind kind, int64_t at, const char *what)
 }
 
 static const char *const theirs[] = { "libdnnl", "libfftw3", "libhdf5", "libopenblas", "libgomp", "libstdc++", "libsvm", "libgfortran", "libhdf5, in its jail",
-                                      "libhdf5, which calls want of memory a damaged file" };
-enum { HDF5 = 2, HDF5_UNSAID = LT_LEN(theirs) - 1, HDF5_IN_JAIL = HDF5_UNSAID - 1, GFORTRAN = HDF5_UNSAID - 2 };
+                                      "libhdf5, which calls want of memory a damaged file", "libgomp, which says so and calls exit", "libhdf5, which stores a chunk as it is where its filter has no memory" };
+enum { HDF5 = 2, HDF5_UNPACKED = LT_LEN(theirs) - 1, GOMP = HDF5_UNPACKED - 1, HDF5_UNSAID = GOMP - 1, HDF5_IN_JAIL = HDF5_UNSAID - 1, GFORTRAN = HDF5_UNSAID - 2 };
 static int n_ended_by[LT_LEN(theirs)];
 
 /* Whether a library of others ended the process: it stands on the stack between the signal and the first function of ours. Such ends are
@@ -219,6 +219,8 @@ static int whose(fault_kind kind, int status)
     if (WIFEXITED(status) && WEXITSTATUS(status) == 255) return HDF5; /* H5I_register calls exit(-1) without memory */
     if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && strstr(text, "Operating system error: Cannot allocate memory")) return GFORTRAN; /* as OpenBLAS loads it: exit(1) */
     if (WIFEXITED(status) && WEXITSTATUS(status) == 2 && strstr(text, "the process that parses it does not survive")) return HDF5_IN_JAIL; /* by a signal, which damage would cause too */
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && strstr(text, "libgomp: Out of memory")) return GOMP;
+    if (sites && sites->mode && WIFEXITED(status) && WEXITSTATUS(status) == 0 && strstr(sites->text, "(H5Z_pipeline+") && !strstr(sites->text, "(H5Dread+")) return HDF5_UNPACKED; /* the numbers are there */
     if (kind == FAULT_MEMORY && WIFEXITED(status) && WEXITSTATUS(status) == 2 && strstr(text, ": format: ") && strstr(text, ".h5: ")) return HDF5_UNSAID;
     if (!WIFSIGNALED(status) || !ours) return -1;
     const char *next = strstr(ours + 1, "test_faults(");
