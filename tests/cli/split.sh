@@ -66,6 +66,9 @@ run 2 split "$work/a.h5" --out "$work/a.h5"
 run 2 split "$work/a.h5" --without-statistics --statistics "$work/x.json"; says err "exclude each other"
 run 2 split "$work/none.h5"
 run 2 split "$work/c.yaml"
+mkdir "$work/a.h5.statistics.json"
+run 2 split "$work/a.h5"; says err "it is a folder"
+rmdir "$work/a.h5.statistics.json"
 run 2 split
 [ ! -e "$work/a.h5.split.json" ] || fail "$last: left a file"
 (ulimit -f 1; exec "$lathe" split "$work/a.h5") >"$work/out" 2>"$work/err" && got=0 || got=$?
