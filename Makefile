@@ -4,7 +4,7 @@
 #   make demo       build, run a demo, leave demo-report.html make bench     timings against this machine's limits
 #   make test       build and run the whole test suite       make clean     remove build folders and the report
 #   make test-cuda  the tests that need a GPU                make asan, make tsan, make coverage   the suite under that preset
-#   make fuzz [SECONDS=60 LOG=bench/results/fuzz.txt]   every reader under libFuzzer, so long each    make faults [CALLS=200 PART=gram]   calls of every command failing in turn; CALLS=0: every one, hours
+#   make fuzz [SECONDS=60 LOG=bench/results/fuzz.txt]   every reader under libFuzzer, so long each    make faults [PART=gram]   every call site of every command fails once (an hour); CALLS=200: so many calls of each kind
 #   make torture [MINUTES=5]    commands killed at random moments             make soak [MINUTES=60]    everything in one process, again and again
 #   make mutants [SAMPLE=50 SEED=1 LAYERS=base]   how many small faults in src the tests find
 #   make python     a wheel of the Python package in dist/   pip install .   the same, installed
@@ -70,7 +70,7 @@ fuzz: deps
 	@sh scripts/fuzz.sh $(if $(LOG),--log "$(LOG)") $(SECONDS)
 
 faults: all
-	@"$(BUILD)/bin/test_faults" all $(or $(CALLS),200) $(PART)
+	@$(if $(CALLS),"$(BUILD)/bin/test_faults" all $(CALLS) $(PART),sh scripts/faults.sh "$(BUILD)" $(JOBS) "$(PART)")
 
 torture: all
 	@sh scripts/torture.sh "$(BUILD)" $(or $(MINUTES),5)

@@ -40,6 +40,25 @@ static lt_status read_status(const char *text, unsigned *out)
     return *out ? LT_OK : cli_fail(LT_ERR_ARGUMENT, "--with-status is empty");
 }
 
+/* Where the files go. */
+typedef struct split_names { char split[4100], statistics[4100]; } split_names;
+
+static split_names names_of(const cli_context *c, const split_cli *o)
+{
+    const char *path = dataset_path(c, o->dataset);
+    split_names n;
+    snprintf(n.split, sizeof n.split, "%s%s", o->output ? o->output : path, o->output ? "" : ".split.json");
+    snprintf(n.statistics, sizeof n.statistics, "%s%s", o->statistics ? o->statistics : path, o->statistics ? "" : ".statistics.json");
+    return n;
+}
+
+/* Names that were given are checked before anything begins. */
+static lt_status check_names(const split_cli *o, const split_names *n)
+{
+    if (!o->output) CLI_TRY(cli_check_output(n->split));
+    return o->statistics || o->without_statistics ? LT_OK : cli_check_output(n->statistics);
+}
+
 static lt_status save(lt_dataset *d, const split_cli *o, const lt_row_split *s)
 {
     const int64_t *train;
@@ -50,21 +69,18 @@ static lt_status save(lt_dataset *d, const split_cli *o, const lt_row_split *s)
 
 static void show(cli_context *c, const split_cli *o, const lt_row_split *s)
 {
-    const char *path = dataset_path(c, o->dataset);
-    char split[4100], statistics[4100];
-    snprintf(split, sizeof split, "%s%s", o->output ? o->output : path, o->output ? "" : ".split.json");
-    snprintf(statistics, sizeof statistics, "%s%s", o->statistics ? o->statistics : path, o->statistics ? "" : ".statistics.json");
+    const split_names n = names_of(c, o);
     if (c->json) {
         for (int p = 0; p < CLI_LEN(part_names); p++) lt_json_field_int(c->json, part_names[p], lt_row_split_rows(s, p, NULL));
         lt_json_field_int(c->json, "seed", c->common.seed);
         lt_json_field_string(c->json, "rule", lt_row_split_rule(s));
-        lt_json_field_string(c->json, "output", split);
-        lt_json_field_string(c->json, "statistics", o->without_statistics ? NULL : statistics);
+        lt_json_field_string(c->json, "output", n.split);
+        lt_json_field_string(c->json, "statistics", o->without_statistics ? NULL : n.statistics);
         return;
     }
     printf("train %lld, val %lld, test %lld rows, seed %lld\n%s\n", (long long)lt_row_split_rows(s, 0, NULL), (long long)lt_row_split_rows(s, 1, NULL),
-           (long long)lt_row_split_rows(s, 2, NULL), (long long)c->common.seed, cli_shown(split).s);
-    if (!o->without_statistics) printf("%s: of the training rows\n", cli_shown(statistics).s);
+           (long long)lt_row_split_rows(s, 2, NULL), (long long)c->common.seed, cli_shown(n.split).s);
+    if (!o->without_statistics) printf("%s: of the training rows\n", cli_shown(n.statistics).s);
 }
 
 static lt_status run(cli_context *c)
@@ -80,7 +96,9 @@ static lt_status run(cli_context *c)
     opt.stratify = o->stratify;
     opt.seed = c->common.seed;
     CLI_TRY(dataset_open(c, o->dataset, &d));
-    lt_status s = lt_dataset_split(d, &opt, &made);
+    const split_names names = names_of(c, o);
+    lt_status s = check_names(o, &names);
+    if (!s) s = lt_dataset_split(d, &opt, &made);
     if (!s) s = save(d, o, made);
     lt_dataset_close(d);
     if (!s) show(c, o, made);

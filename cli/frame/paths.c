@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -46,14 +47,26 @@ static const char *folder_of(const char *path, char *folder, size_t bytes)
     return slash ? slash + 1 : path;
 }
 
+/* As in --output /dev/stdout > FILE: what is printed would go to the file that was replaced, and be lost. */
+static bool is_printed_to(const struct stat *st)
+{
+    struct stat printed;
+    for (int fd = 1; fd <= 2; fd++)
+        if (!fstat(fd, &printed) && printed.st_dev == st->st_dev && printed.st_ino == st->st_ino) return true;
+    return false;
+}
+
 lt_status cli_check_output(const char *path)
 {
-    char folder[4096];
+    char folder[4096], found[PATH_MAX];
     if (!path) return LT_OK;
     struct stat st;
     CLI_TRY(cli_check_no_folder(path));
-    if (!stat(path, &st) && !S_ISREG(st.st_mode)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: it is not a regular file", path);
-    folder_of(path, folder, sizeof folder);
+    const bool there = !stat(path, &st), link = !lstat(path, &(struct stat){ 0 }) && !there;
+    if (there && !S_ISREG(st.st_mode)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: it is not a regular file", path);
+    if (there && is_printed_to(&st)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: what the command prints goes there", path);
+    if (link) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: it is a symbolic link that leads to no file", path);
+    folder_of(there && realpath(path, found) ? found : path, folder, sizeof folder);
     if (access(folder, W_OK)) return cli_fail(LT_ERR_ARGUMENT, "%s cannot be written: folder '%s': %s", path, folder, strerror(errno));
     return LT_OK;
 }
@@ -95,14 +108,19 @@ enum { MAX_NAMED = 32 + LT_TEXT_LIST_MAX };
 
 typedef struct named_file { const char *option, *path; bool written; } named_file; /* option NULL: an operand */
 
-/* Options of all commands that name what is written, apart from caches: a new one belongs here. */
+/* Options of all commands that name what is written, apart from caches: those that end in "out", and these. A new one belongs here. */
 static bool is_written(const char *option)
 {
-    static const char *const names[] = { "out", "output", "report", "csv", "parquet", "statistics", "npz", "the-well", "profile", "checkpoint", "states-out", "circuit-out", "decision-out", "model-out", "weights-out" };
+    static const char *const names[] = { "output", "report", "csv", "parquet", "statistics", "npz", "the-well", "profile", "checkpoint" };
+    const size_t n = strlen(option);
+    if (n >= 3 && !strcmp(option + n - 3, "out")) return true;
     for (int i = 0; i < CLI_LEN(names); i++)
         if (!strcmp(option, names[i])) return true;
     return false;
 }
+
+/* Folders that are made: nothing reads them. */
+static bool is_folder(const named_file *f) { return f->option && !strcmp(f->option, "zarr"); }
 
 static int list_files(const cli_command *command, const cli_context *c, named_file *file)
 {
@@ -124,7 +142,7 @@ static lt_status check_apart(const named_file *out, const named_file *other)
 {
     if (!cli_same_file(out->path, other->path)) return LT_OK;
     if (!strcmp(out->option, "checkpoint") && other->option && !strcmp(other->option, "resume")) return LT_OK; /* a run that goes on in its file */
-    if (other->written) return cli_fail(LT_ERR_ARGUMENT, "--%s and --%s are the same file, %s: they must differ", out->option, other->option, out->path);
+    if (other->written || is_folder(other)) return cli_fail(LT_ERR_ARGUMENT, "--%s and --%s are the same file, %s: they must differ", out->option, other->option, out->path);
     return cli_fail(LT_ERR_ARGUMENT, "--%s %s is also what %s%s reads: it must differ", out->option, out->path, other->option ? "--" : "the command",
                     other->option ? other->option : "");
 }

@@ -22,7 +22,7 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(gram_cli, states_out, "states-out", NULL, "S.npy", "where the states of X go: rows by 2^qubits complex numbers"),
     LT_OPTION_PATH(gram_cli, report, "report", NULL, "FILE.html", "write a page about K and the run"),
     LT_OPTION_INT(gram_cli, landmarks, "landmarks", "0", LT_AT_LEAST(0), "M", "write Z, rows by M, with K ~ Z Z' instead of K, from M rows that --seed draws (Nystrom); 0 = K itself"),
-    LT_OPTION_REAL(gram_cli, memory, "memory", "0", LT_AT_LEAST(0), "GIB", "compute K tile by tile in its file, in this much memory (of each rank); 0 = as it comes, or half of what is free under mpirun"),
+    LT_OPTION_REAL(gram_cli, memory, "memory", "0", LT_RANGE_CLOSED(0, 1e9), "GIB", "compute K tile by tile in its file, in this much memory (of each rank); 0 = as it comes, or half of what is free under mpirun"),
     LT_OPTION_BOOL(gram_cli, resume, "resume", "false", "keep the finished tiles of a run that was ended, with any number of ranks; without one, begin"),
     LT_OPTION_BOOL(gram_cli, requeue, "requeue", "false", "at SIGTERM finish the tiles at hand, say \"resume me\" and end with status 0: for batch systems"),
     LT_OPTION_PATH(gram_cli, read, "read", NULL, "K.npy", "read rows of a finished matrix, without the rest; without --rows, compare it with its checksums"),
@@ -105,6 +105,7 @@ static lt_status open_outputs(gram_job *j)
     lt_dtype type = opt->return_dtype == LT_GRAM_FLOAT32 ? LT_F32 : LT_F64;
     j->n = j->X.n;
     j->m = j->o->y ? j->Y.n : j->X.n;
+    if (j->o->landmarks > j->X.n) return cli_fail(LT_ERR_ARGUMENT, "--landmarks %lld: X has %lld rows to draw them from", (long long)j->o->landmarks, (long long)j->X.n);
     if (j->o->landmarks) j->m = j->o->landmarks;
     lt_shape shape = opt->packed ? lt_shape1(j->n * (j->n + 1) / 2) : lt_shape2(j->n, j->m);
     j->wants_K = j->o->out || j->o->report || (!j->o->states_out && !j->o->circuit_out);

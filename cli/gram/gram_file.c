@@ -63,7 +63,7 @@ lt_status gram_make_tiles(gram_job *j)
     CLI_TRY(make_digest(j, digest));
     opt.cluster = j->c->cluster;
     opt.digest = digest;
-    opt.memory_bytes = (int64_t)(j->o->memory * (1 << 30));
+    opt.memory_bytes = (int64_t)ceil(j->o->memory * (1 << 30)); /* less than a byte is no 0, which means as much as there is */
     opt.resume = j->o->resume;
     if (j->o->requeue) {
         cli_drain_on_term();

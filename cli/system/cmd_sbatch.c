@@ -91,9 +91,9 @@ static lt_status run(cli_context *c)
         putchar(' ');
         put_quoted(c->operand[i]);
     }
-    printf(" --resume --requeue\nstatus=$?\n[ $status -eq 0 ] || exit $status\n\n# %s beside the output: work is left, so the job is queued again.\nif [ -e ", command->left + 1);
-    put_quoted(output);
-    printf("%s ]; then scontrol requeue \"$SLURM_JOB_ID\"; fi\n", command->left);
+    printf(" --resume --requeue\nstatus=$?\n[ $status -eq 0 ] || exit $status\n\n# %s beside the output: work is left, so the job is queued again.\nif [ -e \"$(readlink -m -- ", command->left + 1);
+    put_quoted(output); /* beside the file that a link leads to */
+    printf(")\"%s ]; then scontrol requeue \"$SLURM_JOB_ID\"; fi\n", command->left);
     return LT_OK;
 }
 

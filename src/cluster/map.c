@@ -5,6 +5,7 @@
 #include "cluster/work.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 typedef struct map {
@@ -14,7 +15,7 @@ typedef struct map {
     void              *ctx;
     lt_work           *work;
     pthread_mutex_t    lock;    /* around asking for units */
-    volatile int       failed;
+    atomic_bool        failed;
     char              *rows;    /* of rank 0 */
     int64_t            done;    /* of rank 0 */
 } map;
@@ -34,7 +35,7 @@ static lt_status next_unit(map *m, int64_t *unit)
 {
     pthread_mutex_lock(&m->lock);
     *unit = -1;
-    lt_status s = m->failed ? LT_OK : lt_work_next(m->work, unit);
+    lt_status s = atomic_load(&m->failed) ? LT_OK : lt_work_next(m->work, unit);
     pthread_mutex_unlock(&m->lock);
     return s;
 }
@@ -58,7 +59,7 @@ static lt_status run_thread(void *ctx, int64_t index, int worker)
     (void)index, (void)worker;
     void *row = lt_malloc(m->row_bytes + 1);
     lt_status s = row ? run_units(m, row) : LT_ERR_MEMORY;
-    if (s) m->failed = 1;
+    if (s) atomic_store(&m->failed, true);
     lt_free(row);
     return s;
 }

@@ -8,6 +8,7 @@
 #include "trace/clock.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { SOON = 68 }; /* looks in vain after which rests grow no longer: 1.3 ms */
@@ -19,7 +20,7 @@ struct lt_work {
     lt_work_plan    plan;
     int64_t         chunk[LT_CHUNK_MOST]; /* dealt to this rank */
     int             n_chunk, at;
-    volatile int    cancelled;
+    atomic_bool     cancelled;
     /* of rank 0 */
     pthread_mutex_t lock;       /* around the queue, and around take */
     lt_queue        queue;
@@ -33,7 +34,7 @@ struct lt_work {
 };
 
 static bool is_set(const volatile int *flag) { return flag && *flag; }
-static bool is_stopped(const lt_work *w) { return w->cancelled || is_set(w->plan.stop) || is_set(w->plan.drain); }
+static bool is_stopped(const lt_work *w) { return atomic_load(&w->cancelled) || is_set(w->plan.stop) || is_set(w->plan.drain); }
 
 /* ---- Rank 0 ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -225,7 +226,7 @@ lt_status lt_work_next(lt_work *w, int64_t *unit)
     return LT_OK;
 }
 
-void lt_work_cancel(lt_work *w) { w->cancelled = 1; }
+void lt_work_cancel(lt_work *w) { atomic_store(&w->cancelled, true); }
 
 lt_status lt_work_put(lt_work *w, int64_t unit, int kind, int n, const lt_piece *piece)
 {

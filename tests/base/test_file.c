@@ -145,6 +145,28 @@ LT_TEST(a_replaced_file_hands_its_mode_on)
     LT_CHECK_EQ_INT(st.st_mode & 0777, 0640);
 }
 
+LT_TEST(a_link_stays_and_its_file_is_replaced)
+{
+    struct stat st;
+    char *own = NULL, *data;
+    size_t n;
+    mkdir(scratch("links"), 0700);
+    mkdir(scratch("links/far"), 0700);
+    LT_CHECK_OK(lt_file_write(scratch("links/far/f"), "old", 3));
+    LT_CHECK(!symlink("far/f", scratch("links/near")) && !symlink("none", scratch("links/nowhere")));
+    LT_CHECK_OK(lt_file_write(scratch("links/near"), "newer", 5));
+    LT_CHECK(!lstat(scratch("links/near"), &st) && S_ISLNK(st.st_mode));
+    LT_CHECK_OK(lt_file_read(scratch("links/far/f"), 100, &data, &n));
+    LT_CHECK(n == 5 && !memcmp(data, "newer", 5));
+    lt_free(data);
+    LT_CHECK_EQ_INT(scratch_count(scratch("links/far")), 1);
+    LT_CHECK(lt_file_write(scratch("links/nowhere"), "x", 1) == LT_ERR_ARGUMENT && strstr(lt_error_text(), "leads to no file"));
+    LT_CHECK(lt_file_resolve(scratch("links/nowhere"), &own) == LT_ERR_ARGUMENT && !own);
+    LT_CHECK_OK(lt_file_resolve(scratch("links/other"), &own));
+    LT_CHECK(!strcmp(own, scratch("links/other"))); /* what is not there is its own name */
+    lt_free(own);
+}
+
 LT_TEST(two_writers_do_not_meet)
 {
     lt_atomic_file a, b;

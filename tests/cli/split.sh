@@ -66,6 +66,9 @@ run 2 split "$work/a.h5" --out "$work/a.h5"
 run 2 split "$work/a.h5" --without-statistics --statistics "$work/x.json"; says err "exclude each other"
 run 2 split "$work/none.h5"
 run 2 split "$work/c.yaml"
+mkdir "$work/a.h5.statistics.json"
+run 2 split "$work/a.h5"; says err "it is a folder"
+rmdir "$work/a.h5.statistics.json"
 run 2 split
 [ ! -e "$work/a.h5.split.json" ] || fail "$last: left a file"
 (ulimit -f 1; exec "$lathe" split "$work/a.h5") >"$work/out" 2>"$work/err" && got=0 || got=$?
@@ -80,6 +83,14 @@ run 0 card "$work/a.h5" --output "$work/b.md"; cmp -s "$work/card.md" "$work/b.m
 run 0 card "$work/a.h5" --without-checksum --license MIT --json; is_json "$work/out"; says out "| license | MIT |"; grep -q "SHA-256" "$work/out" && fail "$last: has a checksum"
 run 2 card "$work/a.h5" --output "$work/a.h5"
 run 2 card "$work/none.h5"
+# What is printed goes there, so that one of the two would be lost; /dev/stdout itself would be replaced.
+"$lathe" card "$work/a.h5" --output /proc/self/fd/1 >"$work/printed" 2>"$work/err" && got=0 || got=$?
+[ "$got" -eq 2 ] && grep -q "what the command prints goes there" "$work/err" || fail "card to standard output: status $got, $(cat "$work/err")"
+ln -s far.md "$work/link.md"
+run 2 card "$work/a.h5" --output "$work/link.md"; says err "a symbolic link that leads to no file"
+touch "$work/far.md"
+run 0 card "$work/a.h5" --output "$work/link.md"
+[ -L "$work/link.md" ] && cmp -s "$work/card.md" "$work/far.md" || fail "$last: a link is not written where it leads"
 run 2 card "$work/c.yaml"
 (ulimit -f 1; exec "$lathe" card "$work/a.h5" --output "$work/small.md") >"$work/out" 2>"$work/err" && got=0 || got=$?
 [ "$got" -eq 1 ] || fail "no room: status $got"

@@ -4,6 +4,8 @@
        faults                     some hundred faults, chosen evenly: the test
        faults all MOST [PART]     of each command, and of each kind of call, every one, or MOST of them chosen evenly where there are more (0: no
                                   limit), of the commands whose line contains PART: make faults
+       faults sites [PART [I/N]]  of each command, every call site (inject.h) once: make faults; with I/N every N-th of them, from number I on, so that N processes
+                                  share the work
        faults KIND:K LINE         one of them, its output on the terminal
 
    Of MOST calls the first half are the first ones, where a command begins, and the rest stand at equal distances.
@@ -69,6 +71,17 @@ static const job jobs[] = {
     { "generate --config %/c.yaml --explain-config", { NULL }, false, true, 4 },
     { "info %/a.h5 --json", { NULL }, false, true, 4 },
     { "explain conv2d", { NULL }, false, true, 2 },
+    { "gram --x %/x.npy --map zz(reps=1) --memory 0.25 --out @/T.npy --quiet", { "T.npy", "T.npy.tiles" }, true, false, 4 },
+    { "gram --read %/T.npy --rows 2:9 --out @/R.npy", { "R.npy" }, false, false, 4 },
+    { "gram --x %/x.npy --map zz(reps=1) --landmarks 5 --out @/Z.npy --quiet", { "Z.npy" }, false, false, 2 },
+    { "gram --x %/x.npy --map zz(reps=1) --similarity projected --report @/k.html --out @/K.npy --quiet", { "~k.html", "K.npy" }, true, false, 2 },
+    { "qsvm --x %/x.npy --labels %/y.npy --map zz(reps=1) --c 1 --probability --probability-out @/p.npy --report @/q.html --quiet", { "p.npy", "~q.html" }, true, false, 2 },
+    { "solve %/p.lt --quiet --set max_iterations=4 --sweep bound=0.5:1:2 --out @/s.npz", { "s.npz" }, false, false, 4 },
+    { "solve %/p.lt --quiet --set max_iterations=4 --starts 2 --out @/s.npz", { "s.npz" }, false, false, 2 },
+    { "solve %/p.lt --quiet --set max_iterations=3 --x0 %/r.npz --out @/s.npz --report @/s.html", { "s.npz", "~s.html" }, true, false, 4 },
+    { "export %/a.h5 --zarr @/z", { "~z" }, false, false, 4 },
+    { "export %/a.h5 --the-well @/w.h5", { "w.h5" }, false, false, 4 },
+    { "cluster sbatch --nodes 2 -- generate --config a.yaml --output b.h5", { NULL }, false, true, 2 },
     { "visualize-dataset %/a.h5 --format frames --output @/v.mp4 --steps 2 --display-realizations 1 --size 8x8 --n-operators 1", { "~v_frames" }, true, false, 2 },
 };
 
@@ -78,6 +91,7 @@ static int n_wrong, n_runs, n_failed, n_theirs;
 /* What a child leaves for its parent to see. */
 typedef struct seen { int64_t calls[FAULT_KINDS], live; bool ended; } seen_by_child;
 static seen_by_child *seen;
+static fault_sites *sites;
 
 static int split(const char *line, char *text, char *argv[MOST_ARGUMENTS])
 {
@@ -188,12 +202,13 @@ typedef struct reference { lt_digest output[MOST_OUTPUTS], printed; int64_t live
 static void wrong(const job *j, fault_kind kind, int64_t at, const char *what)
 {
     n_wrong++;
+    if (sites && sites->mode) printf("from\n%s", sites->text);
     printf("WRONG %s:%lld '%s': %s\n      %.1200s\n", fault_name(kind), (long long)at, j->line, what, said());
 }
 
 static const char *const theirs[] = { "libdnnl", "libfftw3", "libhdf5", "libopenblas", "libgomp", "libstdc++", "libsvm", "libgfortran", "libhdf5, in its jail",
-                                      "libhdf5, which calls want of memory a damaged file" };
-enum { HDF5 = 2, HDF5_UNSAID = LT_LEN(theirs) - 1, HDF5_IN_JAIL = HDF5_UNSAID - 1, GFORTRAN = HDF5_UNSAID - 2 };
+                                      "libhdf5, which calls want of memory a damaged file", "libgomp, which says so and calls exit", "libhdf5, which stores a chunk as it is where its filter has no memory" };
+enum { HDF5 = 2, HDF5_UNPACKED = LT_LEN(theirs) - 1, GOMP = HDF5_UNPACKED - 1, HDF5_UNSAID = GOMP - 1, HDF5_IN_JAIL = HDF5_UNSAID - 1, GFORTRAN = HDF5_UNSAID - 2 };
 static int n_ended_by[LT_LEN(theirs)];
 
 /* Whether a library of others ended the process: it stands on the stack between the signal and the first function of ours. Such ends are
@@ -204,6 +219,8 @@ static int whose(fault_kind kind, int status)
     if (WIFEXITED(status) && WEXITSTATUS(status) == 255) return HDF5; /* H5I_register calls exit(-1) without memory */
     if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && strstr(text, "Operating system error: Cannot allocate memory")) return GFORTRAN; /* as OpenBLAS loads it: exit(1) */
     if (WIFEXITED(status) && WEXITSTATUS(status) == 2 && strstr(text, "the process that parses it does not survive")) return HDF5_IN_JAIL; /* by a signal, which damage would cause too */
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && strstr(text, "libgomp: Out of memory")) return GOMP;
+    if (sites && sites->mode && WIFEXITED(status) && WEXITSTATUS(status) == 0 && strstr(sites->text, "(H5Z_pipeline+") && !strstr(sites->text, "(H5Dread+")) return HDF5_UNPACKED; /* the numbers are there */
     if (kind == FAULT_MEMORY && WIFEXITED(status) && WEXITSTATUS(status) == 2 && strstr(text, ": format: ") && strstr(text, ".h5: ")) return HDF5_UNSAID;
     if (!WIFSIGNALED(status) || !ours) return -1;
     const char *next = strstr(ours + 1, "test_faults(");
@@ -320,6 +337,67 @@ static void walk(const job *j, int64_t most)
     }
 }
 
+/* ---- Every site ------------------------------------------------------------------------------------------------------------------ */
+
+static fault_site found[FAULT_MOST_SITES];
+static int n_unmet;
+
+static int by_stack(const void *a, const void *b)
+{
+    uint64_t x = ((const fault_site *)a)->stack, y = ((const fault_site *)b)->stack;
+    return (x > y) - (x < y);
+}
+
+static int list_sites(const job *j)
+{
+    int n = 0;
+    memset(sites, 0, sizeof *sites);
+    sites->mode = 1;
+    clean_outputs();
+    (void)run(j->line, FAULT_MEMORY, 0, false);
+    sites->mode = 0;
+    for (int i = 0; i < FAULT_MOST_SITES; i++)
+        if (sites->site[i].stack) found[n++] = sites->site[i];
+    qsort(found, (size_t)n, sizeof *found, by_stack);
+    return n;
+}
+
+/* The first call from this site fails. Where threads race it may not come to that; then once more. */
+static void strike(const job *j, const reference *r, const fault_site *s)
+{
+    int status = 0;
+    for (int attempt = 0; attempt < 3; attempt++) {
+        clean_outputs();
+        sites->text[0] = 0;
+        sites->struck = 0;
+        sites->wanted = *s;
+        sites->mode = 2;
+        status = run(j->line, FAULT_MEMORY, 0, false);
+        n_runs++;
+        if (sites->struck) break;
+    }
+    n_unmet += !sites->struck;
+    judge(j, r, (fault_kind)s->kind, (int64_t)(s->stack >> 1), status);
+    sites->mode = 0;
+}
+
+static void walk_sites(const job *j, int from, int step)
+{
+    reference r = { 0 };
+    if (!make_reference(j, &r)) return;
+    const int n = list_sites(j), wrong_before = n_wrong, unmet_before = n_unmet;
+    int n_kind[FAULT_KINDS] = { 0 };
+    for (int i = from; i < n; i += step) {
+        n_kind[found[i].kind]++;
+        strike(j, &r, &found[i]);
+    }
+    printf("%5d of %d sites, %d wrong, %d not met again:", (n - from + step - 1) / step, n, n_wrong - wrong_before, n_unmet - unmet_before);
+    for (int k = 0; k < FAULT_KINDS; k++)
+        if (n_kind[k]) printf(" %s %d", fault_name((fault_kind)k), n_kind[k]);
+    printf(": %.80s\n", j->line);
+    fflush(stdout);
+}
+
 /* ---- Inputs -------------------------------------------------------------------------------------------------------------------- */
 
 static void put(const char *name, int64_t rows, int64_t columns)
@@ -340,12 +418,20 @@ static void put_text(const char *name, const char *text)
     if (!f || fputs(text, f) < 0 || fclose(f)) abort();
 }
 
+static void share_sites(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/sites", in_folder);
+    if (!(sites = fault_sites_share(path))) abort();
+}
+
 static void prepare(void)
 {
     static const char *const first[] = {
         "generate --config %/c.yaml --output %/a.h5 --quiet", "generate --config %/c.yaml --output %/s0.h5 --shard 0/2 --quiet",
         "generate --config %/c.yaml --output %/s1.h5 --shard 1/2 --quiet", "solve %/p.lt --quiet --set max_iterations=3 --checkpoint %/c",
-        "qsvm --x %/x.npy --labels %/y.npy --qubits 2 --c 1 --model-out %/m --quiet",
+        "qsvm --x %/x.npy --labels %/y.npy --qubits 2 --c 1 --model-out %/m --quiet", "gram --x %/x.npy --map zz(reps=1) --memory 0.25 --out %/T.npy --quiet",
+        "solve %/p.lt --quiet --set max_iterations=3 --out %/r.npz",
     };
     char cache[64];
     seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -358,7 +444,7 @@ static void prepare(void)
     put("x.npy", 24, 4);
     put("y.npy", 24, 0);
     put("w.npy", 2, 4);
-    put_text("p.lt", "data A = normal(3, 3, seed=1)\nvar x[3] = [1, -1, 0.5]\nminimize sum(abs(A @ x)) + norm(A' @ A)*norm(x)\nsubject to\n  x[0] + x[1] <= 1\n");
+    put_text("p.lt", "data bound = 1\ndata A = normal(3, 3, seed=1)\nvar x[3] = [1, -1, 0.5]\nminimize sum(abs(A @ x)) + norm(A' @ A)*norm(x)\nsubject to\n  x[0] + x[1] <= bound\n");
     put_text("c.yaml",
              "metadata: {name: faults}\nparameter_space:\n  architecture: {num_layers: {type: integer, bounds: [2, 3]}, base_channels: {type: integer, bounds: [4, 5]}, "
              "kernel_size: {type: choice, choices: [3]}}\n  stochastic: {noise_type: {type: choice, choices: [gaussian]}}\n"
@@ -389,15 +475,23 @@ static fault_kind kind_of(const char *text, int64_t *at)
 
 int main(int argc, char **argv)
 {
-    const bool all = argc > 1 && !strcmp(argv[1], "all");
+    const bool all = argc > 1 && !strcmp(argv[1], "all"), by_site = argc > 1 && !strcmp(argv[1], "sites");
+    int from = 0, step = 1;
     /* The watchdog starts the command again: this program with the arguments of a worker. */
-    if (argc > 1 && !all && !strchr(argv[1], ':')) return cli_main(argc, argv);
+    if (argc > 1 && !all && !by_site && !strchr(argv[1], ':')) return cli_main(argc, argv);
     if (all && argc < 3) {
         fprintf(stderr, "faults all MOST [PART]\n");
         return 2;
     }
+    if (by_site && argc > 3 && (sscanf(argv[3], "%d/%d", &from, &step) != 2 || from < 0 || from >= step)) {
+        fprintf(stderr, "faults sites [PART [I/N]]\n");
+        return 2;
+    }
     prepare();
-    if (argc > 2 && !all) {
+    if (by_site) share_sites();
+    for (size_t i = 0; i < LT_LEN(jobs) && by_site; i++)
+        if (argc < 3 || strstr(jobs[i].line, argv[2])) walk_sites(&jobs[i], from, step);
+    if (argc > 2 && !all && !by_site) {
         int64_t at = 0;
         fault_kind kind = kind_of(argv[1], &at);
         int status = run(argv[2], kind, at, true);
@@ -405,11 +499,11 @@ int main(int argc, char **argv)
         remove_all();
         return 0;
     }
-    for (size_t i = 0; i < LT_LEN(jobs); i++)
+    for (size_t i = 0; i < LT_LEN(jobs) && !by_site; i++)
         if (argc < 4 || strstr(jobs[i].line, argv[3])) walk(&jobs[i], all ? atoll(argv[2]) : -1);
     remove_all();
     for (size_t i = 0; i < LT_LEN(theirs); i++)
         if (n_ended_by[i]) printf("%5d ended by %s\n", n_ended_by[i], theirs[i]);
-    printf("%d runs, %d failed as they should, %d ended by libraries of others, %d wrong\n", n_runs, n_failed, n_theirs, n_wrong);
+    printf("%d runs, %d failed as they should, %d ended by libraries of others, %d sites not met again, %d wrong\n", n_runs, n_failed, n_theirs, n_unmet, n_wrong);
     return n_wrong > 0 || !n_failed;
 }

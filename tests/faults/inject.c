@@ -42,10 +42,139 @@ void    fault_show(bool shown) { shows = shown; }
 void    fault_disarm(void) { atomic_store(&armed, false); }
 int64_t fault_calls(fault_kind kind) { return atomic_load(&calls[kind]); }
 
+/* ---- By call site ---- */
+static fault_sites *shared;
+static __thread bool inside; /* what unwinds a stack may call us */
+
+/* Where code lies in its file: the same in every run and process. */
+static uint64_t place_of(const void *pc)
+{
+    struct dl_find_object found;
+    return _dl_find_object((void *)pc, &found) ? 1 : (uint64_t)((const char *)pc - (const char *)found.dlfo_map_start);
+}
+
+enum { FRAMES = 96 };
+
+/* Where the stack of the caller begins: what is before it are functions of this file. */
+static int first_frame(void *const *frame, int n, const void *caller)
+{
+    for (int i = 0; i < n; i++)
+        if (frame[i] == caller) return i;
+    return n;
+}
+
+/* Which file the code of a frame is in. */
+static const void *file_of(const void *pc)
+{
+    struct dl_find_object found;
+    return _dl_find_object((void *)pc, &found) ? NULL : found.dlfo_map_start;
+}
+
+/* Of frames in other files than ours those count that we called and that makes the call: inside, HDF5 comes to one malloc by hundreds of ways. */
+static uint64_t hash_stack(void *const *frame, int first, int n)
+{
+    uint64_t place[FRAMES], h = 14695981039346656037u;
+    const void *own = file_of((const void *)hash_stack);
+    int m = 0;
+    for (int i = first; i < n; i++) {
+        bool again = false, ours = file_of(frame[i]) == own;
+        if (!ours && i > first && i + 1 < n && file_of(frame[i + 1]) != own) continue;
+        place[m] = place_of(frame[i]);
+        for (int k = 0; k < m && !again; k++) again = place[k] == place[m];
+        if (again) continue; /* it calls itself */
+        h = (h ^ place[m++]) * 1099511628211u;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+static uint64_t site_of(fault_kind kind, void *const *frame, int first, int n) { return (hash_stack(frame, first, n) ^ (uint64_t)kind << 56) | 1; }
+
+static void note_site(fault_kind kind, const void *caller)
+{
+    void *frame[FRAMES];
+    const int n = backtrace(frame, FRAMES);
+    const uint64_t h = site_of(kind, frame, first_frame(frame, n, caller), n);
+    for (uint64_t i = 0; i < FAULT_MOST_SITES; i++) {
+        fault_site *s = &shared->site[(h + i) % FAULT_MOST_SITES];
+        uint64_t none = 0;
+        if (__atomic_compare_exchange_n(&s->stack, &none, h, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            s->caller = place_of(caller);
+            s->kind = (int64_t)kind;
+        } else if (none != h) continue;
+        __atomic_fetch_add(&s->calls, 1, __ATOMIC_RELAXED);
+        return;
+    }
+}
+
+static void describe(void *const *frame, int first, int n)
+{
+    size_t at = 0;
+    for (int i = first; i < n && at + 300 < FAULT_TEXT; i++) {
+        Dl_info d;
+        if (!dladdr(frame[i], &d) || !d.dli_fname) continue;
+        const char *slash = strrchr(d.dli_fname, '/');
+        at += (size_t)snprintf(shared->text + at, 300, "%.80s(%.120s+0x%llx)\n", slash ? slash + 1 : d.dli_fname, d.dli_sname ? d.dli_sname : "",
+                               (unsigned long long)((char *)frame[i] - (char *)d.dli_fbase));
+    }
+}
+
+/* Once for all processes of a run. */
+static bool strikes_site(fault_kind kind, const void *caller)
+{
+    void *frame[FRAMES];
+    if ((int64_t)kind != shared->wanted.kind || __atomic_load_n(&shared->struck, __ATOMIC_RELAXED) || place_of(caller) != shared->wanted.caller) return false;
+    const int n = backtrace(frame, FRAMES), first = first_frame(frame, n, caller);
+    if (site_of(kind, frame, first, n) != shared->wanted.stack || __atomic_fetch_add(&shared->struck, 1, __ATOMIC_ACQ_REL)) return false;
+    describe(frame, first, n);
+    return true;
+}
+
+static bool meets_site(fault_kind kind, const void *caller)
+{
+    if (inside) return false;
+    inside = true;
+    bool strikes = shared->mode == 2 && strikes_site(kind, caller);
+    if (shared->mode == 1) note_site(kind, caller);
+    inside = false;
+    return strikes;
+}
+
+static fault_sites *map_sites(int fd)
+{
+    void *p = fd < 0 || ftruncate(fd, sizeof *shared) ? MAP_FAILED : mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0) close(fd);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+fault_sites *fault_sites_share(const char *path)
+{
+    void *frame[4];
+    (void)backtrace(frame, 4); /* loads what it needs */
+    if (setenv("FAULT_SITES", path, 1)) return NULL;
+    return shared = map_sites(open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+}
+
+/* A process that another one of the run started by exec. */
+static void join_sites(void)
+{
+    void *frame[4];
+    const char *path = getenv("FAULT_SITES");
+    if (!path) return;
+    (void)backtrace(frame, 4);
+    shared = map_sites(open(path, O_RDWR | O_CLOEXEC));
+    if (shared && shared->mode) atomic_store(&armed, true);
+}
+
 /* Whether this call is the one. */
-static bool strikes(fault_kind kind, int error)
+static bool strikes_from(fault_kind kind, int error, const void *caller)
 {
     if (!atomic_load_explicit(&armed, memory_order_relaxed)) return false;
+    if (shared && shared->mode) {
+        if (!meets_site(kind, caller)) return false;
+        errno = error;
+        return true;
+    }
     int64_t n = atomic_fetch_add(&calls[kind], 1) + 1;
     if ((int)kind != atomic_load(&fail_kind) || n != atomic_load(&fail_at)) return false;
     if (shows) {
@@ -55,10 +184,12 @@ static bool strikes(fault_kind kind, int error)
     errno = error;
     return true;
 }
+#define strikes(kind, error) strikes_from(kind, error, __builtin_return_address(0))
 
 /* ---- Loaded before another program ---- */
 __attribute__((constructor)) static void arm_by_environment(void)
 {
+    join_sites();
     const char *text = getenv("FAULT"), *colon = text ? strchr(text, ':') : NULL;
     for (int i = 0; colon && i < FAULT_KINDS; i++)
         if (strlen(fault_name(i)) == (size_t)(colon - text) && !strncmp(text, fault_name(i), (size_t)(colon - text))) fault_arm(i, atoll(colon + 1));

@@ -30,4 +30,27 @@ void        fault_disarm(void);
 void        fault_show(bool shown);       /* the stack of the call that fails, on standard error */
 int64_t     fault_calls(fault_kind kind); /* since fault_arm, in this process */
 
+/* ---- By call site ---- */
+/* A site is a kind of call and the stack it is made from, where a function stands once however often it called itself. The numbers of calls differ from run to run
+   where threads race, sites do not. They stand in a file that all processes of a run share, those of exec too, which know it by the environment. */
+enum { FAULT_MOST_SITES = 1 << 16, FAULT_TEXT = 16384 };
+
+typedef struct fault_site {
+    uint64_t stack;  /* 0: none stands here */
+    uint64_t caller; /* the innermost frame, compared first: it costs nothing */
+    int64_t  calls;
+    int64_t  kind;
+} fault_site;
+
+typedef struct fault_sites {
+    int64_t    mode;   /* 0: off, 1: note every site, 2: fail the first call of `wanted` */
+    int64_t    struck; /* calls that failed */
+    fault_site wanted;
+    char       text[FAULT_TEXT]; /* the stack that was struck */
+    fault_site site[FAULT_MOST_SITES];
+} fault_sites;
+
+/* Makes the file, sets the environment, gives the table; NULL: it cannot be. */
+fault_sites *fault_sites_share(const char *path);
+
 #endif

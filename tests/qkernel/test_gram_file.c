@@ -2,6 +2,7 @@
    SPDX-License-Identifier: BSD-3-Clause */
 #include "base/alloc.h"
 #include "base/files/file.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "lathe/gram.h"
 #include "lathe/npy.h"
@@ -264,6 +265,54 @@ LT_TEST(damaged_tables_are_refused)
     LT_CHECK_OK(lt_file_write(part_table, good, n));
     LT_CHECK_OK(fill_file(&opt, NULL, 32, true, &i)); /* after all this it is as it was */
     LT_CHECK(i.kept > 0 && equal());
+    lt_free(good);
+    end();
+    folder[0] = 0;
+}
+
+/* As qkernel/file/table.c has it: magic, digest, kind, then n, m, side, tiles, flags, all sealed by a hash that anybody can compute. */
+static void craft_table(const char *good, size_t bytes, int64_t n, int64_t m, int64_t side, int64_t tiles, size_t entries)
+{
+    enum { SEAL = 200 };
+    char head[256];
+    int64_t sizes[4] = { n, m, side, tiles };
+    LT_CHECK(bytes >= sizeof head);
+    memcpy(head, good, sizeof head);
+    memcpy(head + SEAL - 5 * 8, sizes, sizeof sizes);
+    uint64_t seal = lt_hash64(head, SEAL, 1) | 1;
+    memcpy(head + SEAL, &seal, sizeof seal);
+    LT_CHECK_OK(lt_file_write(table, head, sizeof head));
+    LT_CHECK(!truncate(table, (off_t)(sizeof head + 16 * entries)));
+}
+
+/* Their seals fit: sizes whose products overflow, or of tiles that no matrix of that size has. */
+LT_TEST(crafted_tables_are_refused)
+{
+    static const struct { int64_t n, m, side, tiles; size_t entries; } bad[] = {
+        { N, N, INT64_C(1) << 31, 1, 1 }, { N, N, INT64_C(1) << 40, 1, 1 }, { N, N, N + 1, 1, 1 },
+        { INT64_C(1) << 30, INT64_C(1) << 30, 1, INT64_C(1) << 60, 0 }, { INT64_C(1) << 40, INT64_C(1) << 40, 1, 0, 0 },
+        { N, N, 32, -15, 0 }, { -N, N, 32, 15, 15 }, { 0, N, 32, 15, 15 }, { N, N, 0, 15, 15 },
+    };
+    begin();
+    lt_gram_options opt = usual();
+    lt_gram_file_info i = { .size = sizeof i };
+    lt_gram_file *f;
+    char *good = NULL;
+    size_t n = 0;
+    LT_CHECK_OK(fill_file(&opt, &X, 32, false, &i)); /* of all columns: no half */
+    LT_CHECK_OK(lt_file_read(table, 1 << 20, &good, &n));
+    craft_table(good, n, N, N, 32, 25, 25);
+    LT_CHECK_OK(lt_gram_file_open(path, &f)); /* none of them is there */
+    LT_CHECK(lt_gram_file_check(f) == LT_ERR_MISMATCH);
+    lt_gram_file_close(f);
+    for (size_t k = 0; k < LT_LEN(bad); k++) {
+        craft_table(good, n, bad[k].n, bad[k].m, bad[k].side, bad[k].tiles, bad[k].entries);
+        lt_status s = lt_gram_file_open(path, &f);
+        LT_CHECK(s == LT_ERR_FORMAT && strstr(lt_error_text(), "table of tiles"));
+        if (s == LT_OK) lt_gram_file_close(f);
+    }
+    LT_CHECK(!unlink(table) && !mkfifo(table, 0600)); /* nobody writes to it */
+    LT_CHECK(lt_gram_file_open(path, &f) == LT_ERR_IO && strstr(lt_error_text(), "not a regular file"));
     lt_free(good);
     end();
     folder[0] = 0;

@@ -42,6 +42,15 @@ static const char *const jobs[] = {
     "extract-features %/g.h5 --output %/e.h5 --enable-spatial --overwrite --quiet",
     "visualize-features %/g.h5 --output %/f.png --width-px 16 --n-operators 1",
     "visualize-ic-types --output %/i.png",
+    "table %/g.h5 --csv %/t.csv --parquet %/t.parquet",
+    "split %/g.h5 --stratify --out %/split.json --statistics %/statistics.json",
+    "card %/g.h5 --output %/card.md",
+    "export %/g.h5 --npz %/e.npz",
+    "gram --x %/x.npy --map zz(reps=2) --memory 0.25 --out %/T.npy --quiet",
+    "gram --read %/T.npy --rows 3:9 --out %/rows.npy --quiet",
+    "train-kernel --x %/x.npy --labels %/y.npy --map strong(layers=2,reupload=true) --iterations 2 --out %/trained.npy --quiet",
+    "solve %/p.lt --quiet --x0 %/x.npz --set max_iterations=5",
+    "solve %/p.lt --quiet --sweep bound=0.5:1:2 --out %/sweep.npz",
     "devices", "explain conv2d", "doctor",
 };
 
@@ -112,7 +121,7 @@ static void prepare(void)
     put("x.npy", 60, 5);
     put("y.npy", 60, 0);
     put("w.npy", 2, 5);
-    put_text("p.lt", "data A = normal(12, 12, seed=1)\nvar x[12] = [sin(i + 1) for i in 0:12]\nminimize sum(abs(A @ x - 1)) + 0.1*norm(x)\nsubject to\n  x[0] + x[1] <= 1\n");
+    put_text("p.lt", "data A = normal(12, 12, seed=1)\ndata bound = 1\nvar x[12] in [-9, 9] = [sin(i + 1) for i in 0:12]\nminimize sum(abs(A @ x - 1)) + 0.1*norm(x)\nsubject to\n  x[0] + x[1] <= bound\n");
     put_text("c.yaml",
              "metadata: {name: soak}\nparameter_space:\n  architecture: {num_layers: {type: integer, bounds: [2, 3]}, base_channels: {type: integer, bounds: [4, 6]}, "
              "kernel_size: {type: choice, choices: [3]}}\n  stochastic: {noise_type: {type: choice, choices: [gaussian]}}\n"

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -118,23 +119,42 @@ static lt_status keep_mode(const lt_atomic_file *f, const struct stat *old)
     return fchmod(f->fd, mode) ? LT_FAIL(LT_ERR_IO, "%s: cannot set its mode: %s", f->temporary, strerror(errno)) : LT_OK;
 }
 
+lt_status lt_file_resolve(const char *path, char **out)
+{
+    char found[PATH_MAX];
+    struct stat st;
+    *out = NULL;
+    if (lstat(path, &st) || !S_ISLNK(st.st_mode)) *out = lt_strdup(path);
+    else if (realpath(path, found)) *out = lt_strdup(found);
+    else return LT_FAIL(LT_ERR_ARGUMENT, "%s: is a symbolic link that leads to no file (%s): give the path of the file itself", path, strerror(errno));
+    return *out ? LT_OK : LT_ERR_MEMORY;
+}
+
+/* f->path is set, and is no link. */
+static lt_status open_beside(lt_atomic_file *f)
+{
+    struct stat st;
+    bool replaces = stat(f->path, &st) == 0;
+    if (replaces && !S_ISREG(st.st_mode)) /* a rename would put a file in its place */
+        return LT_FAIL(LT_ERR_IO, "%s: not a regular file, and cannot be replaced by one", f->path);
+    size_t bytes = strlen(f->path) + LT_TEMPORARY_SUFFIX;
+    char *name = lt_malloc(bytes);
+    if (!name) return LT_ERR_MEMORY;
+    lt_status s = lt_temporary_open(f->path, replaces ? st.st_mode & 0777 : 0666, name, bytes, &f->fd, &f->place);
+    if (s) {
+        lt_free(name);
+        return s;
+    }
+    f->temporary = name;
+    return replaces ? keep_mode(f, &st) : LT_OK;
+}
+
 lt_status lt_atomic_open(const char *path, lt_atomic_file *f)
 {
     *f = (lt_atomic_file){ .fd = -1 };
-    struct stat st;
     if (!path) return LT_FAIL(LT_ERR_ARGUMENT, "path of a file to write is NULL");
-    bool replaces = stat(path, &st) == 0;
-    if (replaces && !S_ISREG(st.st_mode)) /* a rename would put a file in its place */
-        return LT_FAIL(LT_ERR_IO, "%s: not a regular file, and cannot be replaced by one", path);
-    size_t bytes = strlen(path) + LT_TEMPORARY_SUFFIX;
-    f->path = lt_strdup(path);
-    f->temporary = f->path ? lt_malloc(bytes) : NULL;
-    lt_status s = f->temporary ? lt_temporary_open(path, replaces ? st.st_mode & 0777 : 0666, f->temporary, bytes, &f->fd, &f->place) : LT_ERR_MEMORY;
-    if (s) {
-        make_idle(f);
-        return s;
-    }
-    s = replaces ? keep_mode(f, &st) : LT_OK;
+    LT_TRY(lt_file_resolve(path, &f->path));
+    lt_status s = open_beside(f);
     if (s) lt_atomic_cancel(f);
     return s;
 }
@@ -213,7 +233,7 @@ lt_status lt_file_lock_take(const char *path, bool wait, lt_file_lock *lock, boo
 {
     *taken = false;
     lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (lock->fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open lock: %s", path, strerror(errno));
+    if (lock->fd < 0) return LT_FAIL(lt_file_status(errno), "%s: cannot open lock: %s", path, strerror(errno));
     int result;
     do result = flock(lock->fd, LOCK_EX | (wait ? 0 : LOCK_NB));
     while (result && errno == EINTR);

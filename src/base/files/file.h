@@ -21,7 +21,10 @@ lt_status lt_file_read_at(int fd, const char *path, uint64_t offset, void *data,
 lt_status lt_file_write_at(int fd, const char *path, uint64_t offset, const void *data, size_t n_bytes);
 
 /* ---- Replacing files --------------------------------------------------------- */
-/* A file being written beside `path`. Nothing is seen under the name before commit, which syncs
+/* The file that a name leads to, which the caller frees with lt_free: what replaces a file must not replace a symbolic link to it. A link that
+   leads nowhere is LT_ERR_ARGUMENT. */
+lt_status lt_file_resolve(const char *path, char **out);
+/* A file being written beside `path`, or beside the file that a symbolic link leads to. Nothing is seen under the name before commit, which syncs
    and renames; cancel removes what was written. A file that is replaced hands its mode on. Zero-initialised is idle. What a killed process left is removed by
    the next that writes `path` (temporary.h). */
 typedef struct lt_atomic_file {

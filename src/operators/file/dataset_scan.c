@@ -163,11 +163,12 @@ static lt_status add_object(lt_file_scan *s, const char *path)
 }
 
 /* Our own files name the parameters twice: this link is known without being followed. */
-static bool is_own_link(const lt_file_scan *s, const char *path, const H5L_info_t *link)
+static lt_status take_soft_link(const lt_file_scan *s, const char *path, const H5L_info_t *link)
 {
     char target[32] = "";
-    return !strcmp(path, "/parameters/vectors") && link->u.val_size <= sizeof target && H5Lget_val(s->file, path, target, sizeof target, H5P_DEFAULT) >= 0
-           && !strcmp(target, "/parameters/params");
+    const bool may_be = !strcmp(path, "/parameters/vectors") && link->u.val_size <= sizeof target;
+    if (may_be && H5Lget_val(s->file, path, target, sizeof target, H5P_DEFAULT) < 0) return lt_hdf5_fail(LT_ERR_FORMAT, s->path, path);
+    return may_be && !strcmp(target, "/parameters/params") ? LT_OK : refuse(s, path, "a soft link");
 }
 
 static lt_status add_link(lt_file_scan *s, const char *name, const H5L_info_t *link)
@@ -176,7 +177,7 @@ static lt_status add_link(lt_file_scan *s, const char *name, const H5L_info_t *l
     if (snprintf(path, sizeof path, "/%s", name) >= (int)sizeof path) return LT_FAIL(LT_ERR_FORMAT, "%s: has a path of more than %d bytes", s->path, LT_FILE_PATH_BYTES - 1);
     switch ((int)link->type) {
     case H5L_TYPE_HARD: return add_object(s, path);
-    case H5L_TYPE_SOFT: return is_own_link(s, path, link) ? LT_OK : refuse(s, path, "a soft link");
+    case H5L_TYPE_SOFT: return take_soft_link(s, path, link);
     case H5L_TYPE_EXTERNAL: return refuse(s, path, "an external link");
     default: return refuse(s, path, "a user-defined link");
     }

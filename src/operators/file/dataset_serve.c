@@ -21,38 +21,44 @@ static const struct { const char *object, *name; } texts[LT_FILE_TEXTS] = {
     [LT_FILE_SEED] = { "/", "seed" }, [LT_FILE_SKELETON] = { "/status", "skeleton_bytes" },
 };
 
-/* An object of the list: its path leads over hard links alone. */
-static hid_t open_listed(const lt_file_scan *s, const char *path)
+/* An object of the list: its path leads over hard links alone. *at is -1 where it is not in the list; one that is there and cannot be opened is a failure. */
+static lt_status open_listed(const lt_file_scan *s, const char *path, hid_t *at)
 {
-    for (int i = 0; i < s->n; i++)
-        if (!strcmp(s->item[i].path, path)) return H5Oopen(s->file, path, H5P_DEFAULT);
-    return -1;
+    *at = -1;
+    for (int i = 0; i < s->n; i++) {
+        if (strcmp(s->item[i].path, path)) continue;
+        *at = H5Oopen(s->file, path, H5P_DEFAULT);
+        return *at < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, path) : LT_OK;
+    }
+    return LT_OK;
 }
 
 static lt_status read_text(const lt_file_scan *s, int which, lt_file_head *h, char **out)
 {
-    hid_t at = open_listed(s, texts[which].object);
+    hid_t at;
     *out = NULL;
     h->text_bytes[which] = UINT64_MAX;
-    if (at < 0 || H5Aexists(at, texts[which].name) <= 0) {
-        if (at >= 0) H5Oclose(at);
-        return LT_OK;
-    }
-    lt_status st = lt_hdf5_get_text(at, s->path, texts[which].name, out);
+    LT_TRY(open_listed(s, texts[which].object, &at));
+    if (at < 0) return LT_OK;
+    htri_t exists = H5Aexists(at, texts[which].name);
+    lt_status st = exists < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, s->path, texts[which].name) : exists ? lt_hdf5_get_text(at, s->path, texts[which].name, out) : LT_OK;
     H5Oclose(at);
-    if (!st && !*out) st = LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s of %s is not a text", s->path, texts[which].name, texts[which].object);
-    if (!st) h->text_bytes[which] = strlen(*out);
+    if (!st && exists && !*out) st = LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s of %s is not a text", s->path, texts[which].name, texts[which].object);
+    if (!st && exists) h->text_bytes[which] = strlen(*out);
     return st;
 }
 
 static lt_status read_int(const lt_file_scan *s, int which, lt_file_head *h)
 {
-    hid_t at = open_listed(s, ints[which].object);
-    bool exists = at >= 0 && H5Aexists(at, ints[which].name) > 0;
-    h->has_int[which] = exists && lt_hdf5_get_int(at, ints[which].name, &h->value[which]);
-    if (at >= 0) H5Oclose(at);
-    if (exists && !h->has_int[which]) return LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s of %s is not an integer", s->path, ints[which].name, ints[which].object);
-    return LT_OK;
+    hid_t at;
+    bool there = false;
+    LT_TRY(open_listed(s, ints[which].object, &at));
+    if (at < 0) return LT_OK;
+    lt_status st = lt_hdf5_get_int(at, s->path, ints[which].name, &there, &h->value[which]);
+    H5Oclose(at);
+    if (st == LT_ERR_TYPE) st = LT_FAIL(LT_ERR_FORMAT, "%s: attribute %s of %s is not an integer", s->path, ints[which].name, ints[which].object);
+    h->has_int[which] = !st && there;
+    return st;
 }
 
 /* The path may lead to another file by now. */

@@ -174,21 +174,36 @@ int lt_hdf5_put_bool(hid_t at, const char *name, bool value)
 
 /* ---- Reading attributes ------------------------------------------------------------------------------ */
 
-/* Opens the attribute when it is text with this many elements at most; else -1. */
-static hid_t open_texts(hid_t at, const char *name, hid_t *type, hsize_t *n)
+/* Whether it has this attribute. What the library cannot say is no "no": it may lack memory. */
+static lt_status find_attribute(hid_t at, const char *path, const char *name, bool *there)
 {
-    if (H5Aexists(at, name) <= 0) return -1;
-    hid_t a = H5Aopen(at, name, H5P_DEFAULT), space = a < 0 ? -1 : H5Aget_space(a);
-    *type = a < 0 ? -1 : H5Aget_type(a);
-    hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
-    if (space >= 0) H5Sclose(space);
-    if (*type >= 0 && H5Tget_class(*type) == H5T_STRING && count >= 1 && count <= MAX_TEXTS && H5Tget_size(*type) <= MAX_TEXT_BYTES / (size_t)count) {
-        *n = (hsize_t)count;
-        return a;
+    htri_t exists = H5Aexists(at, name);
+    *there = exists > 0;
+    return exists < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, path, name) : LT_OK;
+}
+
+/* Opens the attribute when it is text with so many elements and bytes at most; else *a is -1. */
+static lt_status open_texts(hid_t at, const char *path, const char *name, hid_t *a, hid_t *type, hsize_t *n)
+{
+    bool there;
+    *a = *type = -1;
+    LT_TRY(find_attribute(at, path, name, &there));
+    if (!there) return LT_OK;
+    hid_t space = -1;
+    if ((*a = H5Aopen(at, name, H5P_DEFAULT)) < 0 || (*type = H5Aget_type(*a)) < 0 || (space = H5Aget_space(*a)) < 0) {
+        lt_status s = lt_hdf5_fail(LT_ERR_FORMAT, path, name);
+        if (*type >= 0) H5Tclose(*type);
+        if (*a >= 0) H5Aclose(*a);
+        return s;
     }
-    if (*type >= 0) H5Tclose(*type);
-    if (a >= 0) H5Aclose(a);
-    return -1;
+    hssize_t count = H5Sget_simple_extent_npoints(space);
+    H5Sclose(space);
+    *n = (hsize_t)count;
+    if (H5Tget_class(*type) == H5T_STRING && count >= 1 && count <= MAX_TEXTS && H5Tget_size(*type) <= MAX_TEXT_BYTES / (size_t)count) return LT_OK;
+    H5Tclose(*type);
+    H5Aclose(*a);
+    *a = -1;
+    return LT_OK;
 }
 
 /* Copies n texts of at most `limit` bytes each into one block: pointers, then characters. */
@@ -236,11 +251,11 @@ static lt_status read_fixed(hid_t a, hid_t type, const char *path, const char *n
 
 lt_status lt_hdf5_get_texts(hid_t at, const char *path, const char *name, int *n, char ***out)
 {
-    hid_t type;
+    hid_t a, type;
     hsize_t count = 0;
     *n = 0;
     *out = NULL;
-    hid_t a = open_texts(at, name, &type, &count);
+    LT_TRY(open_texts(at, path, name, &a, &type, &count));
     if (a < 0) return LT_OK;
     lt_status s = H5Tis_variable_str(type) > 0 ? read_variable(a, type, path, name, (int)count, out)
                                                : read_fixed(a, type, path, name, (int)count, out);
@@ -264,22 +279,28 @@ lt_status lt_hdf5_get_text(hid_t at, const char *path, const char *name, char **
     return LT_OK;
 }
 
-bool lt_hdf5_get_int(hid_t at, const char *name, int64_t *out)
+/* An enumeration of one byte is how HDF5 has truth values. */
+static bool read_int(hid_t a, hid_t type, int64_t *out)
 {
-    if (H5Aexists(at, name) <= 0) return false;
-    hid_t a = H5Aopen(at, name, H5P_DEFAULT);
-    hid_t type = a < 0 ? -1 : H5Aget_type(a), space = a < 0 ? -1 : H5Aget_space(a);
-    bool ok = type >= 0 && space >= 0 && (H5Tget_class(type) == H5T_INTEGER || H5Tget_class(type) == H5T_ENUM)
-              && H5Sget_simple_extent_npoints(space) == 1;
-    if (ok && H5Tget_class(type) == H5T_ENUM) {
-        hid_t base = H5Tget_super(type);
-        int8_t v = 0;
-        ok = base >= 0 && H5Tget_size(base) == 1 && H5Aread(a, type, &v) >= 0;
-        *out = v;
-        if (base >= 0) H5Tclose(base);
-    } else if (ok) ok = H5Aread(a, H5T_NATIVE_INT64, out) >= 0;
+    if (H5Tget_class(type) == H5T_INTEGER) return H5Aread(a, H5T_NATIVE_INT64, out) >= 0;
+    hid_t base = H5Tget_super(type);
+    int8_t v = 0;
+    bool ok = base >= 0 && H5Tget_size(base) == 1 && H5Aread(a, type, &v) >= 0;
+    *out = v;
+    if (base >= 0) H5Tclose(base);
+    return ok;
+}
+
+lt_status lt_hdf5_get_int(hid_t at, const char *path, const char *name, bool *there, int64_t *out)
+{
+    LT_TRY(find_attribute(at, path, name, there));
+    if (!*there) return LT_OK;
+    hid_t a = H5Aopen(at, name, H5P_DEFAULT), type = a < 0 ? -1 : H5Aget_type(a), space = type < 0 ? -1 : H5Aget_space(a);
+    lt_status s = space < 0 ? lt_hdf5_fail(LT_ERR_FORMAT, path, name) : LT_OK;
+    bool fits = !s && (H5Tget_class(type) == H5T_INTEGER || H5Tget_class(type) == H5T_ENUM) && H5Sget_simple_extent_npoints(space) == 1;
+    if (!s && !(fits && read_int(a, type, out))) s = LT_FAIL(LT_ERR_TYPE, "%s: attribute %s is not an integer", path, name);
     if (type >= 0) H5Tclose(type);
     if (space >= 0) H5Sclose(space);
     if (a >= 0) H5Aclose(a);
-    return ok;
+    return s;
 }

@@ -265,7 +265,7 @@ static lt_status open_parts(lt_store *s, const void *identity, size_t identity_b
     LT_TRY(lt_pool_create(0, &s->pool)); /* its own: the shared one belongs to the rollouts */
     LT_TRY(allocate(s));
     s->fd = open(s->path, O_RDWR | O_CLOEXEC);
-    if (s->fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open for writing: %s", s->path, strerror(errno));
+    if (s->fd < 0) return LT_FAIL(lt_file_status(errno), "%s: cannot open for writing: %s", s->path, strerror(errno));
     LT_TRY(lt_store_attach(s));
     lt_journal_shape shape = { lt_sha256_of(identity, identity_bytes), s->p.rows, s->p.n_steps, s->p.step_bytes, s->p.rest_bytes };
     LT_TRY(lt_store_take_up(s, &shape, resume));

@@ -3,6 +3,7 @@
 #include "operators/file/store_internal.h"
 
 #include "base/alloc.h"
+#include "base/files/file.h"
 #include "base/files/temporary.h"
 
 #include <errno.h>
@@ -12,23 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file that a name leads to. Two names of one file (a link and its target) must share one journal, and a replacement must not overwrite
-   the link itself. */
-static lt_status resolve(const char *path, char **out)
-{
-    char found[PATH_MAX];
-    struct stat st;
-    bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-    if (link && !realpath(path, found))
-        return LT_FAIL(LT_ERR_ARGUMENT, "%s: is a symbolic link that leads to no file (%s): give the path of the file itself", path, strerror(errno));
-    *out = lt_strdup(link ? found : path);
-    return *out ? LT_OK : LT_ERR_MEMORY;
-}
-
+/* Two names of one file (a link and its target) share one journal. */
 static lt_status claim(const char *path, lt_store_claim *c)
 {
     struct stat st;
-    LT_TRY(resolve(path, &c->path));
+    LT_TRY(lt_file_resolve(path, &c->path));
     if (stat(c->path, &st) == 0 && !S_ISREG(st.st_mode))
         return LT_FAIL(LT_ERR_ARGUMENT, "%s: not a regular file, and cannot be replaced by one", path);
     return lt_journal_claim(c->path, &c->journal);

@@ -55,19 +55,22 @@ static size_t packed_capacity(const lt_store_plan *p, size_t raw)
 }
 
 /* A chunk that does not shrink is stored as it is, and its filter marked as skipped. */
-static void pack(const lt_store_plan *p, chunk_job *j, uint8_t *space)
+static lt_status pack(const lt_store_plan *p, chunk_job *j, uint8_t *space)
 {
     size_t n = 0;
 #if LT_HAVE_ZLIB
     if (p->compression == LT_COMPRESS_GZIP) {
         uLongf length = compressBound(j->raw_bytes);
-        if (compress2(space, &length, j->raw, j->raw_bytes, p->level) == Z_OK && length < j->raw_bytes) n = length;
+        int code = compress2(space, &length, j->raw, j->raw_bytes, p->level);
+        if (code == Z_MEM_ERROR) return LT_FAIL(LT_ERR_MEMORY, "zlib has no memory to compress a chunk of %zu bytes", j->raw_bytes); /* stored as it is, the file would be another */
+        if (code == Z_OK && length < j->raw_bytes) n = length;
     }
 #endif
     if (p->compression == LT_COMPRESS_LZF) n = lt_lzf_pack(j->raw, j->raw_bytes, space, j->raw_bytes);
     j->packed = n ? space : j->raw;
     j->packed_bytes = n ? n : j->raw_bytes;
     j->filter_mask = n || p->compression == LT_COMPRESS_NONE ? 0 : 1;
+    return LT_OK;
 }
 
 /* Where in a row's record the slice of this chunk begins. Records hold states step by step; chunks
@@ -94,8 +97,7 @@ static lt_status make_chunk(void *ctx, int64_t index, int worker)
         else LT_TRY(lt_journal_read(&s->journal, slot, offset, to, slice));
     }
     uint8_t *space = j->packed;
-    pack(&s->p, j, space);
-    return LT_OK;
+    return pack(&s->p, j, space);
 }
 
 static lt_status append_chunk(lt_store *s, const chunk_job *j, int64_t slab, int64_t chunks_per_slab)

@@ -2,12 +2,12 @@
 #include "qkernel/file/file.h"
 
 #include "base/alloc.h"
+#include "base/files/file.h"
 #include "base/files/npy.h"
 #include "base/sized.h"
 #include "base/status.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,9 +58,10 @@ static lt_status read_header(lt_gram_file *f)
 /* A table beside it must be of a matrix like it. */
 static lt_status read_table(lt_gram_file *f)
 {
-    lt_open_file t = { open(f->table_path, O_RDONLY | O_CLOEXEC), f->table_path };
-    if (t.fd < 0 && errno == ENOENT) return LT_OK;
-    if (t.fd < 0) return LT_FAIL(LT_ERR_IO, "%s: cannot open: %s", t.path, strerror(errno));
+    lt_open_file t = { -1, f->table_path };
+    uint64_t bytes;
+    if (access(t.path, F_OK) && errno == ENOENT) return LT_OK;
+    LT_TRY(lt_file_open(t.path, &t.fd, &bytes));
     lt_status s = lt_table_read(t, &f->head, &f->entry);
     close(t.fd);
     LT_TRY(s);
@@ -160,8 +161,9 @@ lt_status lt_gram_file_check(lt_gram_file *f)
 {
     if (!f) return LT_FAIL(LT_ERR_ARGUMENT, "gram file: the file is NULL");
     if (!f->entry) return LT_FAIL(LT_ERR_ARGUMENT, "%s: has no table of checksums beside it (%s)", f->path, f->table_path);
-    size_t each = lt_layout_entry(&f->layout);
-    void *tile = lt_malloc((size_t)(f->layout.side * f->layout.side) * each), *stripe = lt_malloc((size_t)lt_layout_stripe(&f->layout) * each);
+    const lt_layout *l = &f->layout;
+    size_t each = lt_layout_entry(l);
+    void *tile = lt_malloc((size_t)(LT_MIN(l->side, l->n) * LT_MIN(l->side, l->m)) * each), *stripe = lt_malloc((size_t)lt_layout_stripe(&f->layout) * each);
     lt_status s = tile && stripe ? LT_OK : LT_ERR_MEMORY;
     for (int64_t i = 0; i < f->head.tiles && !s; i++) s = check_tile(f, i, tile, stripe);
     lt_free(tile);

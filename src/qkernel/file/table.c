@@ -6,6 +6,7 @@
 #include "base/status.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +62,9 @@ static lt_status check_head(const char *path, const lt_tile_head *h)
     if (h->n < 1 || h->m < 1 || h->side < 1 || h->n > most || h->m > most || h->side > most) return not_one(path, "its sizes make no sense");
     if (h->flags & HALF && h->n != h->m) return not_one(path, "its sizes make no sense");
     if (h->flags & PACKED && !(h->flags & HALF)) return not_one(path, "its sizes make no sense");
+    if (h->side > LT_MAX(h->n, h->m)) return not_one(path, "its sizes make no sense");
     lt_layout l = lt_table_layout(h);
+    if (ceil((double)h->n / (double)h->side) * ceil((double)h->m / (double)h->side) > (double)most) return not_one(path, "its sizes make no sense"); /* their number would overflow */
     return h->tiles == lt_layout_tiles(&l) ? LT_OK : not_one(path, "its sizes make no sense");
 }
 
