@@ -84,7 +84,7 @@ bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t str
     s->matrix_ok = lt_qp_set_matrix(s->qp, m, Q, stride) == LT_OK;
     if (!s->matrix_ok && s->mends) {
         mirror(s->Q, m, Q, stride);
-        s->matrix_ok = lt_qp_set_matrix(s->qp, m, Q, stride) == LT_OK;
+        s->matrix_ok = lt_qp_set_matrix(s->qp, m, s->Q, m) == LT_OK;
     }
     lt_span_end(span);
     s->time_ns += lt_clock_ns() - begin;
