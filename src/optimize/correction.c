@@ -24,7 +24,8 @@ static bool try_it(lt_run *r, double enough)
 {
     lt_point *p = r->trial;
     const double step = r->opt.first_step;
-    lt_vectors_step(&r->vectors, r->cur->x, step, r->d, p->x);
+    if (lt_bounded(&r->bounds)) lt_bounds_step(r, step, p->x);
+    else lt_vectors_step(&r->vectors, r->cur->x, step, r->d, p->x);
     if (!r->opt.double_precision) lt_vec_round_f32(r->n, p->x);
     p->mu = r->penalty.mu;
     r->last.evals++;
@@ -40,7 +41,7 @@ bool lt_correct(lt_run *r, double enough)
     swap_directions(r);
     if (!found) return false;
     lt_vectors_copy(&r->vectors, 1, w->corrected, r->d);
-    memcpy(w->multiplier, w->sub.y, (size_t)(r->q + r->p) * sizeof *w->multiplier);
+    lt_steering_take(r);
     r->last.gradient_at_least = 0;
     return true;
 }

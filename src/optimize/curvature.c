@@ -9,11 +9,11 @@
 #define CURVATURE_AT_LEAST 0.2 /* share of the model's curvature along s that an update leaves (Powell 1978) */
 #define CUT_SHORT 0.1          /* a step this short was cut by curvature that the Lagrangian does not show: constraints without multipliers */
 
-/* Kept bounds have multipliers that are not among steering's. */
+/* Bounds that are held, with limited memory, have no multipliers in the program. */
 bool lt_lagrangian_used(const lt_run *r)
 {
     const lt_solve_options *o = &r->opt;
-    return o->lagrangian_updates && r->constrained && !lt_bounded(&r->bounds) && !o->unit_directions && r->fallback.level == LT_LEVEL_STEERING && !r->recovery.direct;
+    return o->lagrangian_updates && r->constrained && (!lt_bounded(&r->bounds) || r->steering.pull) && !o->unit_directions && r->fallback.level == LT_LEVEL_STEERING && !r->recovery.direct;
 }
 
 /* The gradient of mu f + multipliers times constraints, from gradients at p. */
@@ -41,7 +41,7 @@ static void damp(const lt_run *r, const double *g)
 
 void lt_curvature(lt_run *r, const lt_point *from, const lt_point *to)
 {
-    if (to == from || !lt_lagrangian_used(r) || r->last.alpha < CUT_SHORT * r->opt.first_step) {
+    if (to == from || !lt_lagrangian_used(r) || r->last.alpha < CUT_SHORT * r->opt.first_step || (r->steering.pull && r->last.alpha > 1)) {
         lt_vectors_difference(&r->vectors, to->grad_phi, to == from ? to->grad_phi : r->penalty.grad_phi, r->last.y);
         return;
     }
@@ -49,5 +49,6 @@ void lt_curvature(lt_run *r, const lt_point *from, const lt_point *to)
     gradient_of_lagrangian(r, to, r->last.y);
     gradient_of_lagrangian(r, from, before);
     lt_vectors_difference(&r->vectors, r->last.y, before, r->last.y);
+    if (r->steering.pull) lt_vectors_difference(&r->vectors, before, r->steering.pull, before); /* bounds have no curvature, but a part in d */
     damp(r, before);
 }

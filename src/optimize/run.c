@@ -93,6 +93,11 @@ static lt_status create_vectors(lt_run *r)
         r->steering.shifted = take(r, r->q + r->p);
         if (!r->steering.shifted) return LT_ERR_MEMORY;
         LT_TRY(take_vector(r, "a corrected direction", &r->steering.corrected));
+        if (lt_bounded(&r->bounds) && !r->opt.lbfgs_pairs) {
+            r->steering.pull = take(r, 2 * r->n);
+            if (!r->steering.pull) return LT_ERR_MEMORY;
+            r->steering.pull_tried = r->steering.pull + r->n;
+        }
     }
     for (int64_t j = 0; j < r->k; j++) r->oracle.scale[j] = 1;
     bool has_lower = r->opt.go_on_after_bracket_failure; /* otherwise no step is taken to a bracket's lower end */

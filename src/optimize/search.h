@@ -63,6 +63,7 @@ typedef struct lt_steering {
     double *multiplier;      /* q + p: that of the direction at hand */
     double *shifted;         /* q + p: values of the constraints for a corrected direction; NULL: none is made */
     double *corrected;       /* n: that direction; work of updates */
+    double *pull, *pull_tried; /* n each: multipliers of bounds that are rows, lower minus upper, of the direction at hand and of the last program */
     double *factor;          /* 1 + q + p: of what the direction formed last is made */
     const double **of;
 } lt_steering;
@@ -70,6 +71,7 @@ typedef struct lt_steering {
 bool lt_steer(lt_run *r, bool identity, double *d, double *mu);
 /* The direction again, by the constraints' values at the trial at its end; false when the QP failed. */
 bool lt_steer_corrected(lt_run *r, double *d);
+void lt_steering_take(lt_run *r);    /* its multipliers are those of the direction at hand from here on */
 bool lt_lagrangian_used(const lt_run *r); /* H learns from the Lagrangian of the direction at hand (curvature.c) */
 void lt_curvature(lt_run *r, const lt_point *from, const lt_point *to); /* r->last.y of the step r->last.s; the same point: 0 */
 

@@ -55,6 +55,14 @@ static void describe(const steer *s)
     }
 }
 
+/* The multipliers of the last program are those of the direction at hand. */
+void lt_steering_take(lt_run *r)
+{
+    lt_steering *w = &r->steering;
+    memcpy(w->multiplier, w->sub.y, (size_t)(r->q + r->p) * sizeof *w->multiplier);
+    if (w->pull) memcpy(w->pull, w->pull_tried, (size_t)r->n * sizeof *w->pull);
+}
+
 /* With bounds as rows; multipliers of these are not bounded. */
 static bool boxed_direction(steer *s, double mu, double *d)
 {
@@ -64,7 +72,9 @@ static bool boxed_direction(steer *s, double mu, double *d)
     const lt_boxed q = { .m = s->m, .Q = r->bounds.base, .stride = s->m, .weighted = s->weighted, .HG = r->steering.of, .c = -mu, .a = s->WG };
     s->d = d;
     s->mu = mu;
-    return lt_boxed_solve(r, &r->steering.sub, &q, 0, d, NULL);
+    if (!lt_boxed_solve(r, &r->steering.sub, &q, 0, d, r->steering.pull_tried)) return false;
+    if (!s->reference) lt_steering_take(r);
+    return true;
 }
 
 /* d(mu) = -mu W grad f - WC y with y the answer of the dual QP. */
@@ -77,7 +87,7 @@ static bool direction(steer *s, double mu, double *d)
     bool warm = w->warm && r->opt.debug->qp_warm_start;
     if (!lt_subproblem_solve(&w->sub, 0, warm ? w->sub.y : NULL)) return false;
     w->warm = true;
-    if (!s->reference) memcpy(w->multiplier, w->sub.y, (size_t)s->m * sizeof *w->multiplier);
+    if (!s->reference) lt_steering_take(r);
     s->sum = (lt_combination){ .c = w->factor, .a = w->of, .whole = d };
     for (int64_t j = 0; j <= s->m; j++) {
         const double y = j ? w->sub.y[j - 1] : mu;

@@ -56,11 +56,12 @@ lt_status lt_subproblem_reserve(lt_subproblem *s, int64_t m, const lt_solve_opti
     return LT_OK;
 }
 
-/* Where H has lost its digits the two triangles of Q are rounded apart; the lower one stands for both. */
-static void mirror(double *Q, int64_t m)
+/* Where H has lost its digits the two triangles of Q are rounded apart; the lower one stands for both. Q may be Q of the workspace itself, or
+   lie in a larger matrix that goes on being carried from one iteration to the next. */
+static void mirror(double *to, int64_t m, const double *Q, int64_t stride)
 {
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < i; j++) Q[i * m + j] = Q[j * m + i];
+        for (int64_t j = 0; j <= i; j++) to[i * m + j] = to[j * m + i] = Q[i * stride + j];
 }
 
 bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t stride, const double *value)
@@ -81,9 +82,9 @@ bool lt_subproblem_set(lt_subproblem *s, int64_t m, const double *Q, int64_t str
         m = stride = s->merge.n_groups;
     }
     s->matrix_ok = lt_qp_set_matrix(s->qp, m, Q, stride) == LT_OK;
-    if (!s->matrix_ok && s->mends && Q == s->Q) {
-        mirror(s->Q, m);
-        s->matrix_ok = lt_qp_set_matrix(s->qp, m, Q, stride) == LT_OK;
+    if (!s->matrix_ok && s->mends) {
+        mirror(s->Q, m, Q, stride);
+        s->matrix_ok = lt_qp_set_matrix(s->qp, m, s->Q, m) == LT_OK;
     }
     lt_span_end(span);
     s->time_ns += lt_clock_ns() - begin;
