@@ -40,6 +40,11 @@ LT_API const char *lt_dataset_engine(void);
    closed: no file can bring this process down. LT_ERR_IO when it cannot be read. */
 LT_API lt_status       lt_dataset_open(const char *path, lt_dataset **out);
 LT_API void            lt_dataset_close(lt_dataset *d); /* NULL is allowed */
+/* Instead of closing, for those who open a file again and again: the dataset lets go of its lock on the file and waits for a second. false: it
+   does not (the file was written less than three seconds before it was opened); close it. In between only lt_dataset_wake and lt_dataset_close are allowed. */
+LT_API bool            lt_dataset_rest(lt_dataset *d);
+/* false: it rested for too long, another writes the file, or the file at its path is not what it was (inode, size, times); close it. */
+LT_API bool            lt_dataset_wake(lt_dataset *d);
 LT_API void lt_dataset_get_info_into(const lt_dataset *d, lt_dataset_info *out);
 static inline lt_dataset_info lt_dataset_get_info(const lt_dataset *d) { lt_dataset_info sized; sized.size = sizeof sized; lt_dataset_get_info_into(d, &sized); return sized; }
 /* Whether `path` (NULL: no) leads to the very file that d reads, under whatever name: results must not go there. */

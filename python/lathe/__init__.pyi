@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import compat as compat, console as console, errors as errors, torch as torch
 from ._core import Graph as Graph
 from .compiled import Function as Function
 from .datasets import Dataset as Dataset

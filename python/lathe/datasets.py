@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from .data.lazy import LazyArray
-from .data.readers import Readers
+from .data.readers import Readers, open_readers
 from .errors import ArgumentError
 from .progress import bar
 
@@ -95,7 +95,7 @@ class Dataset:
 
     def _readers(self) -> Readers:
         if self._open is None or self._open.pid != os.getpid():
-            self._open = Readers(self.path)
+            self._open = open_readers(self.path)
         return self._open
 
     @property

@@ -54,6 +54,22 @@ static PyObject *dataset_close(PyObject *self, PyObject *unused)
     return Py_NewRef(Py_None);
 }
 
+/* Both wait for other threads' reads. */
+static PyObject *change_rest(PyObject *self, bool (*change)(lt_dataset *))
+{
+    core_dataset *d = (core_dataset *)self;
+    bool done;
+    Py_BEGIN_ALLOW_THREADS
+    PyThread_acquire_lock(d->lock, WAIT_LOCK);
+    done = change(d->handle);
+    PyThread_release_lock(d->lock);
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(done);
+}
+
+static PyObject *dataset_rest(PyObject *self, PyObject *unused) { (void)unused; return change_rest(self, lt_dataset_rest); }
+static PyObject *dataset_wake(PyObject *self, PyObject *unused) { (void)unused; return change_rest(self, lt_dataset_wake); }
+
 static PyObject *dataset_info(PyObject *self, void *unused)
 {
     (void)unused;
@@ -232,6 +248,8 @@ static PyMethodDef dataset_methods[] = {
     { "split", dataset_split, METH_VARARGS, "split(train, val, test, counts, seed, status, stratify, save): (train, val, test, rule)." },
     { "card", dataset_card, METH_VARARGS, "card(checksum, license): Markdown." },
     { "close", dataset_close, METH_NOARGS, "Closes the file." },
+    { "rest", dataset_rest, METH_NOARGS, "Instead of close: whether it waits for a second, without its lock on the file." },
+    { "wake", dataset_wake, METH_NOARGS, "Whether it is open again, and the file what it was." },
     { "items", dataset_items, METH_NOARGS, "Every group and array: path, group, dtype, shape, compression, stored_bytes." },
     { "read", dataset_read, METH_VARARGS, "read(path, first, n, integers=False, into): rows as float32, or int64; written into an array where one is given." },
     { "read_step", dataset_read_step, METH_VARARGS, "read_step(first, n, t): states of step t." },

@@ -135,6 +135,12 @@ bool lt_jail_request(int fd, void *request, size_t bytes)
     return true;
 }
 
+bool lt_jail_request_within(int fd, void *request, size_t bytes, int seconds)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    return poll(&p, 1, 1000 * seconds) == 1 && lt_jail_request(fd, request, bytes);
+}
+
 void lt_jail_answer(int fd, lt_status s, const void *data, size_t bytes)
 {
     head h = { .status = (uint32_t)s, .bytes = s ? strlen(lt_error_text()) : bytes };
@@ -157,7 +163,7 @@ lt_status lt_jail_start(const lt_jail_rules *rules, void (*work)(void *ctx, int 
         close(pair[0]);
         return LT_FAIL(lt_file_status(error), "no process to parse in: %s", strerror(error));
     }
-    *out = (lt_jail){ pid, pair[0] };
+    *out = (lt_jail){ pid, pair[0], getpid() };
     return LT_OK;
 }
 
@@ -166,6 +172,10 @@ static int end_child(lt_jail *j)
 {
     int status = -1;
     close(j->fd);
+    if (j->owner != getpid()) { /* it is not ours, and our parent goes on with it */
+        *j = (lt_jail){ 0 };
+        return status;
+    }
     kill(j->pid, SIGKILL); /* one that has ended stays as it ended */
     while (waitpid(j->pid, &status, 0) < 0)
         if (errno != EINTR) {
@@ -194,6 +204,7 @@ static lt_status report_end(lt_jail *j, const char *what)
 lt_status lt_jail_ask(lt_jail *j, const char *what, const void *request, size_t bytes)
 {
     if (!j->pid) return LT_FAIL(LT_ERR_FORMAT, "%s: damaged: the process that parsed it is gone", what);
+    if (j->owner != getpid()) return LT_FAIL(LT_ERR_ARGUMENT, "%s: was opened before this process was forked: open it again here", what);
     return send_all(j->fd, request, bytes) ? LT_OK : report_end(j, what);
 }
 

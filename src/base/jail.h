@@ -14,6 +14,7 @@
 typedef struct lt_jail {   /* zero-initialised: none */
     pid_t pid;
     int   fd;              /* the parent's end of the socket */
+    pid_t owner;           /* the parent: a child that it forked has a copy of this, and no say */
 } lt_jail;
 
 typedef struct lt_jail_rules {
@@ -23,12 +24,14 @@ typedef struct lt_jail_rules {
 
 /* Runs work(ctx, fd) in a child; it ends when work returns. */
 lt_status lt_jail_start(const lt_jail_rules *rules, void (*work)(void *ctx, int fd), void *ctx, lt_jail *out);
-void      lt_jail_stop(lt_jail *j); /* none is allowed */
+/* None is allowed. In another process than the one that started it: lets go of the socket only. */
+void      lt_jail_stop(lt_jail *j);
 
 /* ---- In the child ---------------------------------------------------------------------------------- */
 void lt_jail_shut(void);                /* from now on no file can be opened at all */
 void lt_jail_allow_seconds(unsigned n); /* of processor time from now on; beyond them the child is killed */
 bool lt_jail_request(int fd, void *request, size_t bytes); /* false: the parent is gone */
+bool lt_jail_request_within(int fd, void *request, size_t bytes, int seconds); /* false also when none comes in time */
 /* LT_OK with data, or a failure with this thread's error text. */
 void lt_jail_answer(int fd, lt_status s, const void *data, size_t bytes);
 

@@ -79,7 +79,7 @@ static long landlock_version(void) { return 0; }
 static const struct sock_filter calls[] = {
     BEGIN,
     /* the socket and the file */
-    ALLOW_CALL(SYS_read), ALLOW_CALL(SYS_pread64), ALLOW_CALL(SYS_lseek), ALLOW_CALL(SYS_recvfrom), ALLOW_CALL(SYS_sendto), ALLOW_CALL(SYS_close),
+    ALLOW_CALL(SYS_read), ALLOW_CALL(SYS_pread64), ALLOW_CALL(SYS_lseek), ALLOW_CALL(SYS_recvfrom), ALLOW_CALL(SYS_ppoll), ALLOW_CALL(SYS_sendto), ALLOW_CALL(SYS_close),
     ALLOW_CALL(SYS_fstat), ALLOW_CALL(SYS_newfstatat), ALLOW_CALL(SYS_flock), ALLOW_CALL(SYS_getcwd), ALLOW_WITHOUT(SYS_openat, 2, WRITING),
     /* its own memory, never as code */
     ALLOW_CALL(SYS_brk), ALLOW_CALL(SYS_munmap), ALLOW_CALL(SYS_mremap), ALLOW_CALL(SYS_madvise),
@@ -90,7 +90,7 @@ static const struct sock_filter calls[] = {
     ALLOW_WITH(SYS_prctl, 0, PR_SET_NO_NEW_PRIVS), ALLOW_WITH(SYS_prctl, 0, PR_SET_SECCOMP), /* more filters (lt_jail_seccomp_shut): they only forbid more */
     ALLOW_CALL(SYS_getpid), ALLOW_CALL(SYS_gettid), ALLOW_CALL(SYS_sched_yield), ALLOW_CALL(SYS_sysinfo),
 #ifdef __x86_64__
-    ALLOW_WITHOUT(SYS_open, 1, WRITING), ALLOW_CALL(SYS_stat), ALLOW_CALL(SYS_lstat),
+    ALLOW_CALL(SYS_poll), ALLOW_WITHOUT(SYS_open, 1, WRITING), ALLOW_CALL(SYS_stat), ALLOW_CALL(SYS_lstat),
 #endif
     REFUSE,
 };

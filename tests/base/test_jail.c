@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -144,6 +145,26 @@ LT_TEST(answers_come_back_one_by_one)
     lt_jail_stop(&j);
     LT_CHECK_FAILS(lt_jail_ask(&j, "it", "", 1), LT_ERR_FORMAT, "it: damaged: the process that parsed it is gone");
     LT_CHECK_FAILS(lt_jail_hear(&j, "it", NULL, 0), LT_ERR_FORMAT, "it: damaged: the process that parsed it is gone");
+    close(file);
+}
+
+/* A copy of the handle in a forked child: it may drop it, and nothing else. */
+LT_TEST(a_forked_child_leaves_the_process_to_its_parent)
+{
+    lt_jail j;
+    paths p;
+    int file, status = -1;
+    start(&j, &p, &file);
+    pid_t child = fork();
+    if (child == 0) {
+        request q = { ECHO, 1 };
+        bool refused = lt_jail_ask(&j, "it", &q, sizeof q) == LT_ERR_ARGUMENT && strstr(lt_error_text(), "it: was opened before this process was forked");
+        lt_jail_stop(&j);
+        _exit(!refused || j.pid);
+    }
+    LT_CHECK(waitpid(child, &status, 0) == child && status == 0);
+    LT_CHECK_EQ_INT(answer_of(&j, ECHO, 3), 3);
+    lt_jail_stop(&j);
     close(file);
 }
 

@@ -1,7 +1,10 @@
 """Making datasets, reading them lazily, replaying rows."""
 import multiprocessing
+import os
 import pathlib
 import pickle
+import shutil
+import time
 import unittest
 
 import harness
@@ -73,7 +76,41 @@ class Datasets(unittest.TestCase):
         answers = {queue.get(timeout=60) for _ in children}
         [c.join(60) for c in children]
         self.assertEqual(len(answers), 1)
-        self.assertEqual(len(d), 3)
+        np.testing.assert_array_equal(d["/status/code"][:], [1, 1, 1])  # the children left our reading process alone
+
+    def test_closed_files_rest_for_a_second(self):
+        """Opened again at once, a file needs no process; and nobody notices that the old one is still there."""
+        import h5py
+        shutil.copy("small.h5", "rest.h5")
+
+        def code(path="rest.h5"):
+            with lathe.Dataset(path) as d:
+                return d["/status/code"][:].tolist(), d._open.first
+        first = code()[1]
+        self.assertIsNot(code()[1], first)  # just written: another change might not show
+        time.sleep(3.2)
+        first = code()[1]
+        self.assertIs(code()[1], first)
+        with h5py.File("rest.h5", "r+") as f:  # no lock is in the way
+            self.assertEqual(code("small.h5")[0], [1, 1, 1])
+            f["status/code"][0] = 2
+        self.assertEqual(code()[0], [2, 1, 1])
+        time.sleep(3.2)
+        first = code()[1]
+        shutil.copy("small.h5", "other.h5")
+        os.replace("other.h5", "rest.h5")
+        self.assertEqual(code()[0], [1, 1, 1])
+        time.sleep(3.2)
+        first = code()[1]
+        time.sleep(1.5)
+        self.assertFalse(first.wake())  # ended by itself
+        self.assertEqual(code()[0], [1, 1, 1])
+        first = code()[1]
+        child = os.fork()
+        if child == 0:
+            os._exit(code()[1] is first or code()[0] != [1, 1, 1])
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertIs(code()[1], first)
 
     def test_a_dict_is_a_configuration(self):
         import json

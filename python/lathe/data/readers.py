@@ -15,6 +15,15 @@ from .. import _core
 #: A further process is worth its start (3 ms, while the first one reads) from so many stored bytes on, which take 10 ms to unpack (decision 291).
 BYTES_PER_READER = 2 << 20
 MOST_READERS = 8
+#: Closed files whose processes wait for a second: path -> Readers. Opening one of them again costs a message instead of a process.
+MOST_RESTING = 2
+_resting = {}
+
+
+def open_readers(path):
+    """Readers of a file: those that rest, where the file is what it was, or new ones."""
+    kept = _resting.pop(path, None)
+    return kept if kept is not None and kept.wake() else Readers(path)
 
 
 class Readers:
@@ -50,7 +59,28 @@ class Readers:
             self.files[i] = _core.DatasetFile(self.path)
         return self.files[i]
 
+    def wake(self):
+        """Whether the first process is there again; others that are not are started when they are needed."""
+        if self.pid != os.getpid() or not self.first.wake():
+            return False
+        self.files[1:] = [file if file is not None and file.wake() else None for file in self.files[1:]]
+        return True
+
     def close(self):
+        """The processes rest; those that do not, and those of files closed longer ago, end."""
+        if self.pid != os.getpid():
+            return
+        self.files[1:] = [file if file is not None and file.rest() else None for file in self.files[1:]]
+        if not self.first.rest():
+            self.end()
+            return
+        while len(_resting) >= MOST_RESTING:
+            _resting.pop(next(iter(_resting))).end()
+        if (older := _resting.pop(self.path, None)) is not None:
+            older.end()
+        _resting[self.path] = self
+
+    def end(self):
         for file in self.files:
             if file is not None:
                 file.close()

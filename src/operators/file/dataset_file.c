@@ -84,6 +84,14 @@ static lt_status check_signature(int fd, const char *path, uint64_t bytes)
     return LT_OK;
 }
 
+/* Whether another change would show: clocks of file systems stand still for up to two seconds. */
+static bool is_settled(const struct stat *st)
+{
+    enum { STANDS_STILL = 2 };
+    struct timespec now;
+    return !clock_gettime(CLOCK_REALTIME, &now) && LT_MAX(st->st_mtim.tv_sec, st->st_ctim.tv_sec) + STANDS_STILL < now.tv_sec;
+}
+
 /* Holds the lock of the HDF5 library during the fork, so that no other thread is inside the library when the child copies it. */
 static lt_status start_reader(lt_dataset *d, int fd)
 {
@@ -94,6 +102,8 @@ static lt_status start_reader(lt_dataset *d, int fd)
     if (fstat(fd, &st)) return LT_FAIL(LT_ERR_IO, "%s: cannot read its state", d->path);
     if (!(d->own = lt_strdup(realpath(d->path, own) ? own : d->path))) return LT_ERR_MEMORY;
     d->source = (lt_dataset_source){ d->path, d->own, st.st_dev, st.st_ino };
+    d->modified = st.st_mtim, d->changed = st.st_ctim;
+    d->may_rest = is_settled(&st);
     LT_TRY(lt_hdf5_lock());
     lt_status s = lt_jail_start(&rules, lt_dataset_serve, &d->source, &d->reader);
     lt_hdf5_unlock();
@@ -136,6 +146,39 @@ void lt_dataset_close(lt_dataset *d)
     lt_free(d->path);
     lt_free(d->own);
     lt_free(d);
+}
+
+/* ---- Resting (decision 340) --------------------------------------------------------------------------------- */
+
+static bool ask_briefly(lt_dataset *d, lt_read_what what)
+{
+    char nothing;
+    lt_status s = lt_jail_ask(&d->reader, d->path, &(lt_read_request){ .what = what }, sizeof(lt_read_request));
+    return !s && !lt_jail_hear(&d->reader, d->path, &nothing, 0);
+}
+
+static bool is_unchanged(const lt_dataset *d)
+{
+    struct stat st;
+    return !stat(d->path, &st) && st.st_dev == d->source.device && st.st_ino == d->source.inode && (uint64_t)st.st_size == d->info.file_bytes
+           && st.st_mtim.tv_sec == d->modified.tv_sec && st.st_mtim.tv_nsec == d->modified.tv_nsec && st.st_ctim.tv_sec == d->changed.tv_sec
+           && st.st_ctim.tv_nsec == d->changed.tv_nsec;
+}
+
+bool lt_dataset_rest(lt_dataset *d)
+{
+    if (!d || d->rests) return d != NULL;
+    return d->rests = d->may_rest && ask_briefly(d, LT_READ_REST);
+}
+
+/* The lock comes first: afterwards nobody who heeds it writes the file. */
+bool lt_dataset_wake(lt_dataset *d)
+{
+    if (!d || !d->rests) return d && d->reader.pid;
+    d->rests = false;
+    if (ask_briefly(d, LT_READ_WAKE) && is_unchanged(d)) return true;
+    lt_jail_stop(&d->reader);
+    return false;
 }
 
 void lt_dataset_get_info_into(const lt_dataset *d, lt_dataset_info *out) { LT_GIVE(out, &d->info); }

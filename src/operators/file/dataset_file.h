@@ -6,12 +6,16 @@
 #include "lathe/dataset.h"
 #include "operators/file/dataset_reader.h"
 
+#include <time.h>
+
 typedef struct lt_dataset_texts_kept { struct lt_dataset_texts_kept *next; char *path; int64_t n; char **list; } lt_dataset_texts_kept;
 
 struct lt_dataset {
     char           *path, *own;         /* as given; where no link is in the way */
     lt_jail         reader;             /* the process that has the file open */
     lt_dataset_source source;
+    struct timespec modified, changed;  /* when it was opened */
+    bool            may_rest, rests;
     int             n_items;
     lt_file_item   *item;
     lt_dataset_info info;

@@ -41,7 +41,7 @@ typedef struct lt_file_head {
 } lt_file_head;
 
 /* AS_STORED: the file's type in this machine's order, half precision as float32. */
-typedef enum lt_read_what { LT_READ_F32, LT_READ_I64, LT_READ_U8, LT_READ_AS_STORED, LT_READ_LABELS, LT_READ_ATTRIBUTE } lt_read_what;
+typedef enum lt_read_what { LT_READ_F32, LT_READ_I64, LT_READ_U8, LT_READ_AS_STORED, LT_READ_LABELS, LT_READ_ATTRIBUTE, LT_READ_REST, LT_READ_WAKE } lt_read_what;
 size_t lt_element_bytes(int element); /* of a number that is read as it is stored; 0: not a number */
 
 typedef struct lt_read_request {
@@ -58,6 +58,8 @@ size_t  lt_read_row_bytes(const lt_file_item *item, const lt_read_request *q);
    a symbolic link, and links are not to be read in the jail. */
 typedef struct lt_dataset_source { const char *path, *own; dev_t device; ino_t inode; } lt_dataset_source;
 void lt_dataset_serve(void *source, int fd);
+/* A process at rest ends after this time without a request, and lets go of the file with it. */
+enum { LT_READ_REST_SECONDS = 1 };
 
 const char *lt_element_name(int element);
 

@@ -4,7 +4,10 @@
 #include "base/alloc.h"
 #include "base/jail.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 enum { BYTES_A_SECOND = 1 << 26 }; /* the slowest rate at which chunks unpack; a file that takes longer is taken to be malicious */
@@ -61,12 +64,18 @@ static lt_status read_int(const lt_file_scan *s, int which, lt_file_head *h)
     return st;
 }
 
+/* The library's descriptor of the file. */
+static int descriptor(const lt_file_scan *s)
+{
+    void *handle = NULL;
+    return H5Fget_vfd_handle(s->file, H5P_DEFAULT, &handle) < 0 || !handle ? -1 : s->by_stdio ? fileno(*(FILE **)handle) : *(int *)handle;
+}
+
 /* The path may lead to another file by now. */
 static lt_status check_identity(const lt_file_scan *s, const lt_dataset_source *source)
 {
     struct stat st;
-    void *handle = NULL;
-    int fd = H5Fget_vfd_handle(s->file, H5P_DEFAULT, &handle) < 0 || !handle ? -1 : s->by_stdio ? fileno(*(FILE **)handle) : *(int *)handle;
+    int fd = descriptor(s);
     if (fd < 0 || fstat(fd, &st)) return lt_hdf5_fail(LT_ERR_FORMAT, s->path, "cannot open as HDF5");
     if (st.st_dev != source->device || st.st_ino != source->inode) return LT_FAIL(LT_ERR_IO, "%s: was replaced while it was being opened", s->path);
     return LT_OK;
@@ -241,11 +250,37 @@ static lt_status serve_attribute(const lt_file_scan *s, const lt_read_request *q
     return st;
 }
 
+/* ---- Resting ------------------------------------------------------------------------------------------------------- */
+
+/* As the library does when it opens a file for reading. */
+static bool lock_again(int file)
+{
+    const char *use = getenv("HDF5_USE_FILE_LOCKING");
+    if (use && (!strcmp(use, "FALSE") || !strcmp(use, "0"))) return true;
+    return !flock(file, LOCK_SH | LOCK_NB) || errno != EWOULDBLOCK;
+}
+
+/* Others may write the file meanwhile; the parent then finds that it changed and ends this process. Whether to go on serving. */
+static bool serve_rest(const lt_file_scan *s, int fd)
+{
+    lt_read_request q;
+    int file = descriptor(s);
+    if (file < 0 || flock(file, LOCK_UN)) return false;
+    lt_jail_answer(fd, LT_OK, NULL, 0);
+    if (!lt_jail_request_within(fd, &q, sizeof q, LT_READ_REST_SECONDS) || q.what != LT_READ_WAKE || !lock_again(file)) return false;
+    lt_jail_answer(fd, LT_OK, NULL, 0);
+    return true;
+}
+
 /* ---- The process -------------------------------------------------------------------------------------------------- */
 
 static void serve_requests(const lt_file_scan *s, int fd)
 {
     for (lt_read_request q; lt_jail_request(fd, &q, sizeof q);) {
+        if (q.what == LT_READ_REST) {
+            if (serve_rest(s, fd)) continue;
+            return;
+        }
         lt_status st = q.what == LT_READ_LABELS ? serve_labels(s, &q, fd) : q.what == LT_READ_ATTRIBUTE ? serve_attribute(s, &q, fd) : serve_numbers(s, &q, fd);
         if (st) lt_jail_answer(fd, st, NULL, 0);
         H5Eclear2(H5E_DEFAULT);

@@ -29,6 +29,8 @@ lt_status lt_dataset_open(const char *path, lt_dataset **out)
 
 /* No dataset is ever open, so the others are not reached. */
 void lt_dataset_close(lt_dataset *d) { (void)d; }
+bool lt_dataset_rest(lt_dataset *d) { (void)d; return false; }
+bool lt_dataset_wake(lt_dataset *d) { (void)d; return false; }
 
 void lt_dataset_get_info_into(const lt_dataset *d, lt_dataset_info *out)
 {
