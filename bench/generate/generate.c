@@ -10,10 +10,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct generate_options {
     cli_common  common;
-    bool        quick, ablate, checksum, datasets;
+    bool        quick, ablate, checksum, datasets, flat;
     int64_t     realizations, steps, samples, accuracy, ks;
     const char *peer;
 } generate_options;
@@ -27,6 +28,7 @@ static const lt_option rows[] = {
     LT_OPTION_INT(generate_options, accuracy, "accuracy", "0", LT_RANGE_CLOSED(0, 100000), "N", "instead of timings: the error of one step of N random operators against double precision"),
     LT_OPTION_INT(generate_options, ks, "ks", "0", LT_RANGE_CLOSED(0, 100000), "N", "instead of timings: whether features of N operators have the same distribution in every precision"),
     LT_OPTION_BOOL(generate_options, checksum, "checksum", "false", "instead of timings: the checksum of 100 fixed operators that timings end with"),
+    LT_OPTION_BOOL(generate_options, flat, "flat", "false", "of all timings only those of 1 to 15 realizations together"),
     LT_OPTION_BOOL(generate_options, datasets, "datasets", "false", "on a GPU: of all timings only those of whole datasets"),
     LT_OPTION_PATH(generate_options, peer, "peer", NULL, "FILE.json", "timings of PyTorch to compare with, from bench/peers/torch_rollout.py"),
 };
@@ -59,17 +61,26 @@ static lt_status make_field(const lt_operator_spec *s, int64_t seed, float **out
 enum { MAX_SAMPLES = 1000 };
 
 typedef struct steps {
-    double  last, sample[MAX_SAMPLES];
+    double  last, last_used, sample[MAX_SAMPLES], used[MAX_SAMPLES]; /* by the clock, and of all processors */
     int     n;
 } steps;
+
+/* What other programs take by the clock is not in it. */
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static lt_status note_step(void *ctx, int64_t t, const float *states, const int64_t *failed)
 {
     steps *s = ctx;
-    double now = cli_now();
+    double now = cli_now(), used = processor_seconds();
     (void)states, (void)failed;
-    if (t > 1 && s->n < MAX_SAMPLES) s->sample[s->n++] = now - s->last; /* the first step also packs weights */
+    if (t > 1 && s->n < MAX_SAMPLES) s->used[s->n] = used - s->last_used, s->sample[s->n++] = now - s->last; /* the first step also packs weights */
     s->last = cli_now();
+    s->last_used = processor_seconds();
     return cli_interrupted() ? cli_stopped() : LT_OK;
 }
 
@@ -308,38 +319,96 @@ static lt_status run_layers(bench *b)
 }
 
 /* ---- Realizations and ablation ------------------------------------------------------------------------ */
+enum { FLAT_COUNTS = 6, FLAT_STEPS = 4 };
+static const int64_t flat_count[FLAT_COUNTS] = { 1, 2, 3, 5, 10, 15 };
+static const double  flat_limit = 1.03; /* what is asked of a realization among many, times that of one alone */
+
+typedef struct flat {
+    lt_rollout *rollout[FLAT_COUNTS];
+    steps       time[FLAT_COUNTS];
+} flat;
+
+static lt_status create_flat(const bench *b, const lt_operator_spec *spec, const lt_operator_weights *w, flat *f)
+{
+    for (int i = 0; i < FLAT_COUNTS; i++) {
+        lt_rollout_options opt = options_of(b);
+        opt.realizations = flat_count[i];
+        opt.steps = FLAT_STEPS;
+        CLI_TRY(lt_rollout_create(spec, &opt, &f->rollout[i]));
+        CLI_TRY(lt_rollout_set_operator(f->rollout[i], spec, w));
+    }
+    return LT_OK;
+}
+
+/* All numbers in turns, so that a machine that slows down slows all of them. */
+static lt_status time_flat(const bench *b, const float *field, flat *f)
+{
+    for (int64_t round = 0; round < b->o->samples; round++)
+        for (int i = 0; i < FLAT_COUNTS; i++) CLI_TRY(lt_rollout_run(f->rollout[i], field, -1, note_step, &f->time[i], NULL));
+    for (int i = 0; i < FLAT_COUNTS; i++) {
+        qsort(f->time[i].sample, (size_t)f->time[i].n, sizeof *f->time[i].sample, by_size);
+        qsort(f->time[i].used, (size_t)f->time[i].n, sizeof *f->time[i].used, by_size);
+    }
+    return LT_OK;
+}
+
+static lt_status show_flat(bench *b, const lt_operator_spec *spec, const flat *f)
+{
+    static const char *const columns[] = { "realizations", "step", "per realization", "of M = 1", "by processor time" };
+    char title[96];
+    cli_table *t;
+    lt_json *j = b->c->json;
+    double worst = 0;
+    snprintf(title, sizeof title, "Cost per realization, %d x %d", spec->grid, spec->grid);
+    CLI_TRY(cli_table_create(title, CLI_LEN(columns), columns, &t));
+    for (int i = 0; i < FLAT_COUNTS; i++) {
+        const steps *one = &f->time[0], *s = &f->time[i];
+        double step = s->sample[s->n / 2], each = step / (double)flat_count[i], ratio = each / one->sample[one->n / 2];
+        double used = s->used[s->n / 2] / (double)flat_count[i] / one->used[one->n / 2];
+        worst = fmax(worst, ratio);
+        cli_table_row(t);
+        cli_table_cell(t, 0, "%lld", (long long)flat_count[i]);
+        cli_table_cell(t, 1, "%s", cli_seconds(step).s);
+        cli_table_cell(t, 2, "%s", cli_seconds(each).s);
+        cli_table_cell(t, 3, "%.3fx", ratio);
+        cli_table_cell(t, 4, "%.3fx", used);
+        if (!j) continue;
+        lt_json_object_begin(j);
+        lt_json_field_int(j, "grid", spec->grid);
+        lt_json_field_int(j, "realizations", flat_count[i]);
+        lt_json_field_double(j, "seconds_per_realization", each);
+        lt_json_field_double(j, "ratio", ratio);
+        lt_json_field_double(j, "ratio_of_processor_time", used);
+        lt_json_object_end(j);
+    }
+    if (!j) cli_table_print(t, stdout), printf("worst %.3f times that of M = 1, %.2f asked: %s\n\n", worst, flat_limit, worst <= flat_limit ? "met" : "missed");
+    cli_table_destroy(t);
+    return LT_OK;
+}
+
+static lt_status run_flat(bench *b, int grid)
+{
+    lt_operator_spec spec = b->spec;
+    flat f = { 0 };
+    lt_operator_weights *w = NULL;
+    spec.grid = grid;
+    lt_status s = lt_operator_weights_create(&spec, &w);
+    if (!s) s = lt_operator_weights_draw(w, (uint64_t)b->c->common.seed, 0);
+    if (!s) s = create_flat(b, &spec, w, &f);
+    if (!s) s = time_flat(b, b->field, &f);
+    if (!s) s = show_flat(b, &spec, &f);
+    for (int i = 0; i < FLAT_COUNTS; i++) lt_rollout_destroy(f.rollout[i]);
+    lt_operator_weights_destroy(w);
+    return s;
+}
+
+/* The grids of the standard spaces; the field of the larger begins like one of the smaller. */
 static lt_status run_realizations(bench *b)
 {
-    static const int64_t count[] = { 1, 2, 3, 5, 10, 15 };
-    static const char *const columns[] = { "realizations", "step", "per realization", "of M = 1" };
-    cli_table *t;
-    CLI_TRY(cli_table_create("Cost per realization", CLI_LEN(columns), columns, &t));
     begin(b, "realizations");
-    double first = NAN, worst = 0;
-    lt_status s = LT_OK;
-    for (int i = 0; i < CLI_LEN(count) && !s; i++) {
-        lt_rollout_options opt = options_of(b);
-        rollout_time r;
-        opt.realizations = count[i];
-        s = time_rollout(&b->spec, &opt, b->weights, b->field, &r);
-        if (s) break;
-        double each = r.low / (double)count[i];
-        if (i == 0) first = each;
-        worst = fmax(worst, each / first);
-        cli_table_row(t);
-        cli_table_cell(t, 0, "%lld", (long long)count[i]);
-        cli_table_cell(t, 1, "%s", cli_seconds(r.low).s);
-        cli_table_cell(t, 2, "%s", cli_seconds(each).s);
-        cli_table_cell(t, 3, "%.2fx", each / first);
-        if (!b->c->json) continue;
-        lt_json_object_begin(b->c->json);
-        lt_json_field_int(b->c->json, "realizations", count[i]);
-        lt_json_field_double(b->c->json, "seconds_per_realization", each);
-        lt_json_object_end(b->c->json);
-    }
-    CLI_TRY(end(b, t));
-    if (b->c->json) lt_json_field_bool(b->c->json, "monotone", worst <= 1.1);
-    else if (!s) printf("per-unit cost %s with M (worst %.2f times that of M = 1)\n\n", worst <= 1.1 ? "does not grow" : "GROWS", worst);
+    lt_status s = run_flat(b, b->spec.grid);
+    if (!s) s = run_flat(b, b->spec.grid / 2);
+    if (b->c->json) lt_json_array_end(b->c->json);
     return s;
 }
 
@@ -423,6 +492,7 @@ static lt_status run_all(bench *b)
     }
     if (!cli_on_cpu(b->c->device)) return run_on_device(b);
     if (b->o->datasets) return cli_fail(LT_ERR_ARGUMENT, "--datasets: whole datasets are timed on a GPU only; this is %s", lt_device_id(b->c->device));
+    if (b->o->flat) return run_realizations(b);
     CLI_TRY(run_layers(b));
     CLI_TRY(run_precisions(b));
     CLI_TRY(run_realizations(b));
@@ -450,7 +520,7 @@ const cli_command bench_generate = {
     .name = "generate", .options = &table, .options_bytes = sizeof(generate_options), .need = CLI_NEED_CPU, .stops = true, .run = run,
     .description = "Times the rollout of one operator of the reference workload (4 residual blocks, 64 channels, 3x3, 128x128, five realizations): "
                    "its convolutions alone, in lathe and in oneDNN, as a share of the multiply-adds the cores can do; a whole step in each precision with "
-                   "memory and the error of one step against double precision; the cost per realization for M = 1 to 15; with --ablate, the step "
+                   "memory and the error of one step against double precision; the cost per realization for M = 1 to 15 (--flat: that alone); with --ablate, the step "
                    "with one technique left out at a time.\n"
                    "With --device cuda whole rollouts of --steps states are timed on the GPU, in every precision; then 1 to 40 realizations, small operators "
                    "one at a time and side by side, whole datasets with features and without, and with --ablate recorded sequences, their length and the fused step.\n"

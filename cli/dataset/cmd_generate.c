@@ -10,7 +10,7 @@ typedef struct generate_cli {
     const char *config, *output, *merge, *shard, *report, *rows;
     int64_t     total_samples, batch_size, num_realizations, seed, threads, at_once;
     lt_text_list define;
-    bool        dry_run, explain_config, verbose, resume, overwrite, record_times, requeue;
+    bool        dry_run, explain_config, verbose, resume, overwrite, record_times, requeue, mixed_devices;
     int         watchdog;
     double      watchdog_seconds;
 } generate_cli;
@@ -36,6 +36,7 @@ static const lt_option rows[] = {
     LT_OPTION_BOOL(O, overwrite, "overwrite", "false", "an unfinished run, or a file that is no dataset, may be replaced"),
     LT_OPTION_BOOL(O, record_times, "record-times", "false", "keep the date of the run and the seconds of each row in the file; without, equal runs give equal files, byte for byte"),
     LT_OPTION_BOOL(O, requeue, "requeue", "false", "SIGTERM, as batch systems send it before the time limit, ends the run after the operators at hand, with status 0 and 'resume me'"),
+    LT_OPTION_BOOL(O, mixed_devices, "mixed-devices", "false", "ranks may have CPUs and GPUs of different kinds, whose rows differ in the last bits: /status/device says which made each"),
     LT_OPTION_PATH(O, report, "report", NULL, "FILE.html", "write a page about the dataset and the run"),
     LT_OPTION_BOOL(O, dry_run, "dry-run", "false", "print the plan: memory, work, estimated time and size; write nothing"),
     LT_OPTION_BOOL(O, explain_config, "explain-config", "false", "print which keys of the configuration have no effect, and why; write nothing"),
@@ -355,6 +356,7 @@ static lt_status generate(cli_context *c, const generate_cli *o, const lt_datase
     opt.resume = o->resume || o->rows;
     opt.overwrite = o->overwrite;
     opt.record_times = o->record_times;
+    opt.mixed_devices = o->mixed_devices;
     opt.threads = (int)o->threads;
     opt.worker = (const char *const[]){ "/proc/self/exe", CLI_WORKER, NULL };
     opt.watchdog_seconds = o->watchdog_seconds;

@@ -9,7 +9,7 @@
 typedef struct solve_cli {
     cli_common   common;
     lt_text_list set;
-    const char  *x0, *out, *checkpoint, *resume, *report, *eval, *sweep;
+    const char  *x0, *out, *checkpoint, *resume, *report, *eval, *sweep, *devices;
     int64_t      starts;
     bool         check, check_gradients, dump_graph, list, show;
 } solve_cli;
@@ -20,6 +20,7 @@ static const lt_option rows[] = {
     LT_OPTION_PATH(solve_cli, out, "out", NULL, "FILE", "write the result: x.npy packed, or sol.npz by name, with mu, multipliers and H"),
     LT_OPTION_INT(solve_cli, starts, "starts", "1", LT_AT_LEAST(1), "N", "run from this many seeded random starts, best first"),
     LT_OPTION_STRING(solve_cli, sweep, "sweep", NULL, "NAME=A:B:N", "solve for N values of 'data NAME' from A to B, a row for each; --out FILE.npz keeps them"),
+    LT_OPTION_STRING(solve_cli, devices, "devices", NULL, "LIST", "several GPUs of one kind that share the runs of --starts or --sweep, as cuda:0,cuda:1; instead of --device"),
     LT_OPTION_PATH(solve_cli, checkpoint, "checkpoint", NULL, "F", "save the run here as it goes"),
     LT_OPTION_PATH(solve_cli, resume, "resume", NULL, "F", "go on from a saved run, bit for bit"),
     LT_OPTION_PATH(solve_cli, report, "report", NULL, "FILE.html", "write a page about the run"),
@@ -188,6 +189,7 @@ static lt_status set_options(solve_job *j, const solve_cli *o)
     if (!isatty(STDOUT_FILENO)) j->opt.print_color = false; /* colours are for people */
     j->opt.interrupt = cli_interrupt_flag();
     set_device(j);
+    if (o->devices) j->opt.device_name = o->devices, j->opt.device = NULL;
     return blame_option(j, o, lt_solve_options_check(&j->opt));
 }
 
@@ -366,6 +368,8 @@ static lt_status check_requests(const solve_cli *o)
 {
     if ((o->starts > 1 || o->sweep) && (o->checkpoint || o->resume))
         return cli_fail(LT_ERR_ARGUMENT, "--%s is of a single run: leave --%s out", o->checkpoint ? "checkpoint" : "resume", o->sweep ? "sweep" : "starts");
+    if (o->devices && o->starts == 1 && !o->sweep) return cli_fail(LT_ERR_ARGUMENT, "--devices %s: several devices share the runs of --starts or --sweep; one run takes --device", o->devices);
+    if (o->devices && strcmp(o->common.device, "auto")) return cli_fail(LT_ERR_ARGUMENT, "--devices and --device both say where to compute; give one of them");
     if (o->starts > 1 && o->sweep) return cli_fail(LT_ERR_ARGUMENT, "--starts and --sweep: give one of them");
     const char *dot = o->out ? strrchr(o->out, '.') : NULL;
     if (o->out && (!dot || (strcmp(dot, ".npy") && strcmp(dot, ".npz"))))

@@ -55,6 +55,15 @@ static void print_distribution(const distribution *d, const char *what)
     printf("\n");
 }
 
+/* With --devices: which of them. Their kind is one, so it makes no difference to rows. */
+static void show_devices(const solve_job *j, const char *what)
+{
+    const char *list = j->opt.device ? NULL : j->opt.device_name;
+    if (!list || !strchr(list, ',')) return;
+    if (j->c->json) lt_json_field_string(j->c->json, "devices", list);
+    else printf("%s ran on %s\n", what, cli_shown(list).s);
+}
+
 static void json_distribution(lt_json *json, const distribution *d)
 {
     lt_json_key(json, "distribution");
@@ -175,6 +184,7 @@ lt_status solve_show_starts(const solve_job *j, const lt_runs *runs)
         if (d.runs > SHOWN_STARTS) printf("… and %lld more\n", (long long)(d.runs - SHOWN_STARTS));
         print_distribution(&d, "starts");
     }
+    show_devices(j, "starts");
     free(d.f);
     return LT_OK;
 }
@@ -296,6 +306,7 @@ static lt_status deliver(const solve_job *j, const lt_runs *runs, const sweep *s
         print_rows(j, runs, s);
         print_distribution(&d, "values");
     }
+    show_devices(j, "values");
     lt_status status = out ? write_rows(j, runs, out) : LT_OK;
     if (!status && report) status = report_sweep(j, runs, s, &d, report);
     free(d.f);

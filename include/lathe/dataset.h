@@ -25,7 +25,7 @@ typedef struct lt_dataset_info {      /* texts belong to the dataset; "" when th
     int64_t     shard_index, shard_count;  /* 0, 1 unless a shard */
     bool        has_outputs;
     const char *config, *engine_config, *engine_version, *precision, *creation_date, *sampling_metrics;
-    const char *device;                    /* kind its rollouts ran on: "cpu", "cuda"; "several" after a merge, and then /status/device has
+    const char *device;                    /* kind its rollouts ran on: "cpu", "cuda"; "several" after a merge or with mixed_devices: /status/device has
                                               that of each row; "" unknown */
     uint64_t    seed, file_bytes;
     int64_t     status[LT_RUN_STATUS_ROOM]; /* rows by lt_run_status; all done in files that keep none */
@@ -119,6 +119,8 @@ typedef struct lt_generate_options {       /* plain data; start from lt_generate
     lt_cluster *cluster;                   /* ranks that share the rows, all of which call lt_generate with the same configuration; rank 0 writes and reports.
                                               NULL: this process alone. The file does not depend on it */
     const volatile int *drain;             /* not 0: finish what has begun and start no more, LT_ERR_CANCELLED, the file resumable; NULL: never */
+    bool        mixed_devices;             /* ranks, and runs that resume, may have devices of different kinds, which differ in the last bits: /status/device has
+                                              the kind of each row, and the file depends on who made what. One that was begun so is resumed so */
 } lt_generate_options;
 
 typedef struct lt_generate_plan {          /* what a run will take; estimates are marked so in names */

@@ -244,7 +244,7 @@ typedef struct lt_solve_options {
     /* Functions */
     double  prescale_above;
     bool    graph_gradients, double_precision, mixed_precision;
-    const char *device_name;       /* "cpu", "cuda:0", "auto" */
+    const char *device_name;       /* "cpu", "cuda:0", "auto"; for many starts and sweeps also several of one kind that share the runs, "cuda:0,cuda:1" */
     lt_mode compile_mode;
     lt_gradient_policy gradients;
     int64_t threads;               /* of the library's pool; 0 = as it is */

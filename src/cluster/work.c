@@ -7,6 +7,7 @@
 #include "cluster/queue.h"
 #include "trace/clock.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -165,7 +166,7 @@ lt_status lt_work_begin(lt_cluster *c, const lt_work_plan *plan, lt_work **out)
     w->plan = *plan;
     pthread_mutex_init(&w->lock, NULL);
     bool first = lt_cluster_rank(c) == 0;
-    if (first) w->queue = lt_queue_make(plan->unit, plan->cost, plan->n, lt_cluster_size(c));
+    if (first) w->queue = lt_queue_make(plan->unit, plan->cost, plan->n, plan->one_at_a_time ? INT_MAX : lt_cluster_size(c));
     lt_status s = first && lt_cluster_size(c) > 1 ? start_server(w) : LT_OK;
     if (s) lt_free(w);
     else *out = w;

@@ -24,6 +24,7 @@ typedef struct lt_work_plan {
     const int64_t *unit;      /* [n] in the order they are dealt; borrowed */
     const double  *cost;      /* [n]; NULL: all alike */
     int64_t        n;
+    bool           one_at_a_time; /* a unit for each ask: ranks are of different speed, and a chunk of a slow one would last longest */
     /* What ranks put, one call at a time, on any thread of rank 0. */
     lt_status    (*take)(void *ctx, int rank, int64_t unit, int kind, const void *data, size_t bytes);
     void          *ctx;

@@ -1,5 +1,6 @@
 /* Many starts in parallel threads, ordered the same way whatever the number of threads.
    SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/many/devices.h"
 #include "optimize/options.h"
 #include "optimize/solver.h"
 
@@ -15,6 +16,7 @@ typedef struct batch {
     double *x0;          /* n per start */
     bool    given_first; /* the first start is the caller's or the problem's own */
     char   (*error)[256];
+    lt_shared_devices devices;
     lt_error_place first; /* what error[0] is about */
 } batch;
 
@@ -28,7 +30,9 @@ static lt_status run_one(void *ctx, int64_t i, int worker)
     opt.print_to = NULL;
     opt.threads = 0;
     b->result->start[i] = i;
+    int device = lt_shared_devices_take(&b->devices, &opt);
     lt_status s = lt_solve(b->problem, &opt, &b->result->solution[i]);
+    lt_shared_devices_give(&b->devices, device);
     if (!s) return LT_OK;
     snprintf(b->error[i], sizeof b->error[i], "%s", lt_error_text());
     if (i == 0) b->first = lt_error_get_place();
@@ -98,6 +102,7 @@ lt_status lt_solve_multistart(lt_problem *p, const lt_solve_options *opt, int64_
     batch b = { .problem = p, .opt = &settings.opt };
     const char *single = b.opt->checkpoint ? "checkpoint" : b.opt->resume ? "resume" : b.opt->profile ? "profile" : NULL;
     if (single) return LT_FAIL(LT_ERR_ARGUMENT, "multistart: option '%s' is of a single run", single);
+    LT_TRY(lt_shared_devices_open(b.opt, &b.devices));
     b.result = lt_calloc(1, sizeof *b.result);
     if (!b.result) return LT_ERR_MEMORY;
     b.result->n_starts = n_starts;

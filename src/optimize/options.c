@@ -104,7 +104,7 @@ static const lt_option function_rows[] = {
     BOOL(graph_gradients, "true", "gradients come from the problem's graph; false: from its function", .alias = "globalAD"),
     BOOL(double_precision, "true", "float64 state; false: every number kept is rounded to float32"),
     BOOL(mixed_precision, "false", "graphs over f32 variables keep their tensors in 16 bits", .alias = "precision_mixed"),
-    LT_OPTION_STRING(lt_solve_options, device_name, "device_name", "cpu", "NAME", "where the functions are evaluated: cpu, cuda[:i], null, auto", .alias = "torch_device"),
+    LT_OPTION_STRING(lt_solve_options, device_name, "device_name", "cpu", "NAME", "where the functions are evaluated: cpu, cuda[:i], null, auto; for many starts and sweeps several, as cuda:0,cuda:1", .alias = "torch_device"),
     LT_OPTION_ENUM(lt_solve_options, compile_mode, "compile_mode", "default", mode_names, "how graphs are compiled"),
     LT_OPTION_ENUM(lt_solve_options, gradients, "gradients", "auto", gradient_names, "when gradients are computed"),
     INT(threads, "0", LT_RANGE_CLOSED(0, 4096), "threads of the library; 0 = as it is", .alias = "num_threads"),

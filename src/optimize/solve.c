@@ -477,6 +477,8 @@ lt_status lt_solve(lt_problem *p, const lt_solve_options *opt, lt_solution **out
     lt_settings settings;
     LT_TRY(lt_settings_take(opt, &settings));
     opt = &settings.opt;
+    if (!opt->device && strchr(opt->device_name, ','))
+        return LT_FAIL(LT_ERR_ARGUMENT, "option 'device_name' is %s: several devices share many starts or a sweep, one run has one", opt->device_name);
     if (!opt->profile) return run(p, opt, out);
     LT_TRY(lt_trace_start(NULL));
     lt_status s = run(p, opt, out);

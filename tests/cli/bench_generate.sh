@@ -4,7 +4,7 @@ lathe=$1
 
 bench 0 generate --quick --samples 2 --realizations 2 --json
 is_json "$work/out"
-for key in '"commit"' '"layers"' '"precisions"' '"one_step_error"' '"realizations"' '"monotone"' '"arithmetic"'; do says out "$key"; done
+for key in '"commit"' '"layers"' '"precisions"' '"one_step_error"' '"realizations"' '"arithmetic"'; do says out "$key"; done
 if command -v python3 >/dev/null 2>&1; then
     python3 - "$work/out" <<'PY' || fail "$last: an error is above its limit"
 import json, sys
@@ -12,6 +12,10 @@ r = json.load(open(sys.argv[1]))
 sys.exit(not (len(r["precisions"]) == 3 and all(0 < p["one_step_error"] <= p["error_limit"] for p in r["precisions"]) and len(r["layers"]) == 9))
 PY
 fi
+
+bench 0 generate --quick --flat --samples 2 --json
+is_json "$work/out"
+[ "$(grep -c '"ratio_of_processor_time"' "$work/out")" -eq 12 ] || fail "$last: not two grids of six numbers of realizations"
 
 bench 0 generate --quick --samples 1 --realizations 1 --ablate --quiet
 says out "packed_weights"

@@ -268,4 +268,7 @@ bench 0 solve --quick --device null --ablate --only C1; says out "constraint gra
 bench 2 solve --quick --device null --only B1; says err "no row"
 bench 2 solve --quick --only B2wide; says err "--device"
 bench 2 solve --quick --device null --only A1a --peer "$work/peer.json"; says err "--peer"
+run 2 solve example:A1 --devices cuda:0,cuda:1; says err "share the runs of --starts or --sweep"
+run 2 solve example:A1 --starts 3 --devices cpu,cpu; says err "named twice"
+run 2 solve example:A1 --starts 3 --devices cpu,null --device cpu; says err "both say where"
 finish

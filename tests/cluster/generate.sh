@@ -109,4 +109,39 @@ refused 2 'engine.watchdog is on, which ranks do not have' $(launcher -n 2) $gen
 refused 1 'solve does not share its work between ranks: give --starts or --sweep' $(launcher -n 2) "$lathe" solve example:A1
 refused 1 'demo does not share its work between ranks' $(launcher -n 2) "$lathe" demo --report "$work/q.h5"
 [ ! -e "$work/q.h5" ] || fail "a refused run left a file"
+
+# CPUs and GPUs in one run. The GPU is made up and its kernels only count, so that its rows are not finite: each row must say truly who made it.
+gpu=$(dirname "$(dirname "$(readlink -f "$2")")")/fake-quick
+[ -e "$gpu/libcuda.so.1" ] || { echo "no made-up GPU in this build"; exit $failed; }
+config 300
+sed -i 's/device: cpu/device: cuda/' "$work/c.yaml"
+mixed() { # OPTIONS: rank 0 has a CPU, rank 1 a GPU
+    echo "$(launcher -n 1) env LATHE_CUDA=/nowhere $generate $* : -n 1 env LATHE_CUDA=$gpu $generate $*"
+}
+refused 2 'rank 1 has not the same kind of device as rank 0' $(mixed --output "$work/m.h5")
+[ ! -e "$work/m.h5" ] || fail "ranks of two kinds left a file"
+told() { # every row has a kind, and those of the GPU are the ones without numbers: told WHAT ROWS
+    "$lathe" info "$work/m.h5" > "$work/info" 2>&1 || fail "$1: the file cannot be read"
+    cpu=$(sed -n 's/^rows were made: .*\b\([0-9]*\) on cpu.*/\1/p' "$work/info") cuda=$(sed -n 's/^rows were made: .*\b\([0-9]*\) on cuda.*/\1/p' "$work/info")
+    [ $((${cpu:-0} + ${cuda:-0})) = "$2" ] && grep -q "^rows: ${cpu:-0} done, ${cuda:-0} not finite" "$work/info" || { fail "$1"; sed -n 1,4p "$work/info"; }
+}
+timeout -k 5 100 $(mixed --output "$work/m.h5" --mixed-devices) > "$work/out" 2>&1 || { fail "mixed devices: status $?"; cat "$work/out"; }
+told "mixed devices" 300
+[ "${cuda:-0}" -gt 0 ] && [ "${cpu:-0}" -gt 0 ] || fail "one of the ranks made no row: $cpu on cpu, $cuda on cuda"
+refused 2 'its rows are of several kinds of device' env LATHE_CUDA=/nowhere $generate --output "$work/m.h5" --resume
+LATHE_CUDA=/nowhere $generate --output "$work/m.h5" --resume --mixed-devices --total-samples 310 > "$work/out" 2>&1 || { fail "grown: status $?"; cat "$work/out"; }
+before=$cuda
+told "mixed devices, grown" 310
+[ "$cuda" = "$before" ] || fail "grown: $cuda rows on cuda, $before before"
+# A kill: what the journal has keeps its kind.
+rm -f "$work/m.h5"
+timeout -k 5 100 $(mixed --output "$work/m.h5" --mixed-devices) > "$work/out" 2>&1 &
+pid=$!
+for _ in $(seq 400); do [ -n "$(find "$work" -name m.h5.journal -size +256k)" ] && break; kill -0 $pid 2>/dev/null || break; sleep 0.02; done
+list=$(pgrep -f "^$lathe generate .*$work/m.h5" | head -n 2)
+for p in $list; do kill -9 "$p" 2>/dev/null; done
+ranks_ended $list || fail "mixed, killed: a rank lives"
+launcher_ended $pid
+timeout -k 5 100 $(mixed --output "$work/m.h5" --mixed-devices --resume) > "$work/out" 2>&1 || { fail "mixed, resumed: status $?"; cat "$work/out"; }
+told "mixed devices, killed and resumed" 300
 exit $failed

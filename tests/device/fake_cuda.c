@@ -62,24 +62,45 @@ unsigned cuDeviceGetAttribute(int *v, unsigned which, int dev)
     *v = which == LT_CU_ATTRIBUTE_SM_MAJOR ? FAKE_SM_MAJOR : which == LT_CU_ATTRIBUTE_SM_MINOR ? 0 : which == LT_CU_ATTRIBUTE_SHARED_BYTES_OPTIN ? 232448 : 100;
     return 0;
 }
-unsigned cuDevicePrimaryCtxRetain(lt_cu_context *c, int dev) { (void)dev; *c = (lt_cu_context)&fake_state; return 0; }
-unsigned cuCtxSetCurrent(lt_cu_context c) { (void)c; return 0; }
+
+/* One context a device, which goes when everyone who retained it has released it. */
+static int              retained[FAKE_DEVICES + 1];
+static __thread int     current;
+static pthread_mutex_t  lock = PTHREAD_MUTEX_INITIALIZER; /* of contexts and allocations */
+unsigned cuDevicePrimaryCtxRetain(lt_cu_context *c, int dev)
+{
+    pthread_mutex_lock(&lock);
+    retained[dev]++;
+    pthread_mutex_unlock(&lock);
+    *c = (lt_cu_context)&retained[dev];
+    return 0;
+}
+unsigned cuCtxSetCurrent(lt_cu_context c) { if (c) current = (int)((int *)(void *)c - retained); return 0; }
 
 /* ---- Memory ---- */
 unsigned cuMemGetInfo_v2(size_t *f, size_t *t) { *t = fake_state.memory_bytes; *f = *t - fake_state.used_bytes; return 0; }
 
 /* In front of every allocation; a context that goes takes what is left along. */
-typedef struct header { struct header *next, *before; size_t bytes; } header;
+typedef struct header { struct header *next, *before; size_t bytes; int device; } header;
 static header *allocated;
+
+static void take_out(const header *h) /* under the lock */
+{
+    if (h->next) h->next->before = h->before;
+    *(h->before ? &h->before->next : &allocated) = h->next;
+}
 
 unsigned cuDevicePrimaryCtxRelease_v2(int dev)
 {
-    (void)dev;
-    while (allocated) {
-        header *h = allocated;
-        allocated = h->next;
+    pthread_mutex_lock(&lock);
+    bool last = --retained[dev] <= 0;
+    for (header *h = last ? allocated : NULL, *next; h; h = next) {
+        next = h->next;
+        if (h->device != dev) continue;
+        take_out(h);
         free(h); /* still counted in used_bytes: the device did not give it back */
     }
+    pthread_mutex_unlock(&lock);
     return 0;
 }
 
@@ -91,10 +112,12 @@ unsigned cuMemAlloc_v2(lt_cu_address *out, size_t bytes)
     header *h = aligned_alloc(256, (bytes + 511) / 256 * 256);
     if (!h) return LT_CU_ERROR_OUT_OF_MEMORY;
     memset((char *)h + 256, 0, bytes); /* what kernels that only count leave behind is the same each time */
-    *h = (header){ allocated, NULL, bytes };
+    pthread_mutex_lock(&lock);
+    *h = (header){ allocated, NULL, bytes, current };
     if (allocated) allocated->before = h;
     allocated = h;
     fake_state.used_bytes += bytes;
+    pthread_mutex_unlock(&lock);
     *out = (lt_cu_address)(uintptr_t)((char *)h + 256);
     return 0;
 }
@@ -102,9 +125,10 @@ unsigned cuMemAlloc_v2(lt_cu_address *out, size_t bytes)
 unsigned cuMemFree_v2(lt_cu_address at)
 {
     header *h = (header *)(void *)((char *)(uintptr_t)at - 256);
-    if (h->next) h->next->before = h->before;
-    *(h->before ? &h->before->next : &allocated) = h->next;
+    pthread_mutex_lock(&lock);
+    take_out(h);
     fake_state.used_bytes -= h->bytes;
+    pthread_mutex_unlock(&lock);
     free(h);
     return 0;
 }

@@ -207,10 +207,33 @@ static lt_status answer_texts(int fd, char *const *list, int64_t n)
     return LT_OK;
 }
 
-/* All rows of a label array: texts of variable length. */
+enum { MOST_FIXED = 64 };
+
+/* Texts of one length, as /status/device has them in files of several kinds of device. */
+static lt_status answer_fixed_texts(int fd, const char *path, hid_t d, hid_t type, int64_t n)
+{
+    size_t each = H5Tget_size(type);
+    if (each < 1 || each > MOST_FIXED) return answer_texts(fd, NULL, 0);
+    hid_t space = H5Dget_space(d);
+    bool whole = space >= 0 && H5Sget_simple_extent_npoints(space) == n;
+    if (space >= 0) H5Sclose(space);
+    if (!whole) return lt_hdf5_fail(LT_ERR_FORMAT, path, "texts of another number than its head says");
+    char *block = lt_calloc((size_t)n, each), *copy = lt_calloc((size_t)n, each + 1), **list = lt_calloc((size_t)n, sizeof *list);
+    lt_status st = block && copy && list ? LT_OK : LT_ERR_MEMORY;
+    if (!st && H5Dread(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, block) < 0) st = lt_hdf5_fail(LT_ERR_FORMAT, path, "cannot read its texts");
+    for (int64_t i = 0; i < n && !st; i++) list[i] = memcpy(copy + (size_t)i * (each + 1), block + (size_t)i * each, each);
+    if (!st) st = answer_texts(fd, list, n);
+    lt_free(block);
+    lt_free(copy);
+    lt_free(list);
+    return st;
+}
+
+/* All rows of a label array: texts of variable length, or of one. */
 static lt_status read_labels(const lt_file_scan *s, const lt_file_item *item, hid_t array, hid_t type, int fd)
 {
-    if (type < 0 || H5Tis_variable_str(type) <= 0 || item->rank != 1) return answer_texts(fd, NULL, 0);
+    if (type < 0 || H5Tget_class(type) != H5T_STRING || item->rank != 1) return answer_texts(fd, NULL, 0);
+    if (H5Tis_variable_str(type) <= 0) return answer_fixed_texts(fd, s->path, array, type, item->dim[0]);
     char **raw = lt_calloc((size_t)item->dim[0], sizeof *raw);
     hid_t space = H5Dget_space(array);
     if (!raw || space < 0 || H5Sget_simple_extent_npoints(space) != item->dim[0]) {

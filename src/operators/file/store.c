@@ -60,6 +60,7 @@ lt_status lt_store_row_take(lt_store *s, int64_t row, lt_store_row **out)
     r->code = 0;
     r->step = 0;
     r->seconds = 0;
+    memset(r->device, 0, sizeof r->device);
     r->begun = false;
     r->next = NULL;
     *out = r;
@@ -114,6 +115,7 @@ void lt_store_row_drop(lt_store *s, lt_store_row *r)
 lt_status lt_store_row_put(lt_store *s, lt_store_row *r)
 {
     lt_record_head h = { .code = r->code, .step = r->step, .seconds = r->seconds };
+    if (s->p.row_devices) memcpy(h.device, r->device, sizeof h.device);
     memcpy(r->record, &h, sizeof h);
     if (s->sink.put) {
         lt_status sent = s->sink.put(s->sink.ctx, r);
@@ -230,6 +232,7 @@ static lt_status allocate(lt_store *s)
     s->code = lt_calloc((size_t)n, sizeof *s->code);
     s->step = lt_calloc((size_t)n, sizeof *s->step);
     s->seconds = lt_calloc((size_t)n, sizeof *s->seconds);
+    if (s->p.row_devices && !(s->device = lt_calloc((size_t)n, sizeof *s->device))) return LT_ERR_MEMORY;
     s->slot = lt_malloc((size_t)n * sizeof *s->slot);
     s->done = lt_calloc((size_t)n, sizeof *s->done);
     s->slab = lt_calloc((size_t)s->n_slabs, sizeof *s->slab);
@@ -291,6 +294,7 @@ static void release(lt_store *s)
     lt_free(s->code);
     lt_free(s->step);
     lt_free(s->seconds);
+    lt_free(s->device);
     lt_free(s->slot);
     lt_free(s->done);
     lt_free(s->slab);

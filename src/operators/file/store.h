@@ -12,6 +12,8 @@
 #include "base/pool.h"
 #include "operators/config/config.h"
 
+enum { LT_DEVICE_KIND = 4 };             /* letters of a kind of device: cpu, cuda, null */
+
 /* ---- What the file holds ------------------------------------------------------------------ */
 typedef enum lt_part {
     LT_PART_FIELD, LT_PART_TEMPORAL, LT_PART_PER_TRAJECTORY, LT_PART_AGGREGATED, LT_PART_LEARNED, LT_PART_INITIAL, LT_PART_INITIAL_MANUAL,
@@ -37,6 +39,7 @@ typedef struct lt_store_plan {           /* fill in the first block, then lt_sto
     int     temporal_columns, summary_columns, learned_columns, initial_columns, architecture_columns; /* 0 = not stored */
     int     manual_columns, cnn_columns; /* of INITIAL, in arrays of their own */
     bool    outputs;
+    bool    row_devices;                 /* /status/device is filled by rows as they come, each with its own; else by labels, or not there */
     lt_compression compression;
     int     level;
     int     first_operator_column, operator_columns; /* SUMMARY columns that are the operator's, also kept as arrays of one value a row; 0 = none */
@@ -60,7 +63,7 @@ typedef struct lt_store_labels {
     const char *const *field, *const *policy, *const *noise; /* [rows] */
     const int32_t     *grid;             /* [rows] */
     const int64_t     *row;              /* [rows]: global index */
-    const char *const *device;           /* [rows] where they ran on several kinds of device; else NULL */
+    const char *const *device;           /* [rows] where they ran on several kinds of device, known before; else NULL */
 } lt_store_labels;
 
 /* Texts of the file's attributes. */
@@ -116,6 +119,7 @@ typedef struct lt_store_row {
     uint8_t code;
     int32_t step;
     float   seconds;
+    char    device[LT_DEVICE_KIND];      /* with plan.row_devices: the kind that made it, not ended by 0 where it fills the room */
     float  *part[LT_PART_OUTPUT];        /* row_bytes each; NULL for those the file does not have */
     struct lt_store_row *next;
     /* private */

@@ -43,6 +43,7 @@ static lt_status attach_columns(lt_store *s, const lt_dataset *d, uint64_t file_
     static const char *const names[LT_STORE_STATUS_ARRAYS] = { "/status/code", "/status/step", "/status/seconds" };
     static const size_t bytes[LT_STORE_STATUS_ARRAYS] = { 1, 4, 4 };
     for (int i = 0; i < LT_STORE_STATUS_ARRAYS; i++) LT_TRY(attach_column(s, d, file_bytes, names[i], bytes[i], &s->status_at[i]));
+    if (s->p.row_devices) LT_TRY(attach_column(s, d, file_bytes, "/status/device", LT_DEVICE_KIND, &s->status_at[LT_STORE_STATUS_DEVICE]));
     for (int i = 0; i < s->p.operator_columns; i++) {
         char path[160];
         lt_store_operator_path(&s->p, i, path);

@@ -8,12 +8,12 @@
 #include "operators/file/store.h"
 #include "operators/file/store_index.h"
 
-enum { LT_STORE_STATUS_ARRAYS = 3, LT_STORE_OPERATOR_ARRAYS = 24 /* two lists of 8 numbers, and 3 */ };
+enum { LT_STORE_STATUS_ARRAYS = 3, LT_STORE_STATUS_DEVICE = LT_STORE_STATUS_ARRAYS, LT_STORE_OPERATOR_ARRAYS = 24 /* two lists of 8 numbers, and 3 */ };
 
 /* Where the array of an operator's i-th value is. */
 void lt_store_operator_path(const lt_store_plan *p, int i, char path[160]);
 
-typedef struct lt_record_head { uint8_t code, unused[3]; int32_t step; float seconds, unused2; } lt_record_head; /* of a row in the journal */
+typedef struct lt_record_head { uint8_t code, unused[3]; int32_t step; float seconds; char device[LT_DEVICE_KIND]; } lt_record_head; /* of a row in the journal */
 _Static_assert(sizeof(lt_record_head) == 16, "lt_store_plan_finish counts 16 bytes");
 
 typedef struct lt_store_slab {
@@ -38,7 +38,7 @@ struct lt_store {
     lt_store_sink  sink;       /* put NULL: there is a file */
     lt_journal     journal;
     lt_chunk_index index[LT_PART_COUNT];
-    uint64_t       status_at[LT_STORE_STATUS_ARRAYS]; /* of /status/code, step, seconds in the file */
+    uint64_t       status_at[LT_STORE_STATUS_ARRAYS + 1]; /* of /status/code, step, seconds in the file, and device with plan.row_devices */
     uint64_t       operator_at[LT_STORE_OPERATOR_ARRAYS]; /* of the arrays of operators' values */
     uint64_t       root[LT_PART_COUNT]; /* of the indexes in force */
     uint64_t       skeleton_bytes; /* what the file had when it was created; 0: not recorded */
@@ -49,6 +49,7 @@ struct lt_store {
     uint8_t       *code;
     int32_t       *step;
     float         *seconds;
+    char         (*device)[LT_DEVICE_KIND]; /* NULL without plan.row_devices */
     int64_t       *slot;
     bool          *done;       /* before this run; never changes */
     int64_t        n_slabs, next; /* the first slab that is not in the file: slabs are appended in order */

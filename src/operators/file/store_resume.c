@@ -4,12 +4,15 @@
 
 #include "base/files/file.h"
 
+#include <string.h>
+
 void lt_store_mark_row(lt_store *s, int64_t row, int64_t slot, const lt_record_head *h)
 {
     s->slot[row] = slot;
     s->code[row] = h->code;
     s->step[row] = h->step;
     s->seconds[row] = h->seconds;
+    if (s->device) memcpy(s->device[row], h->device, sizeof h->device);
     if (h->code == LT_RUN_LOST) return; /* the row can be read, and its slab stays in the journal for another run */
     if (--s->slab[row / s->p.chunk_rows].left == 0) s->n_ready++;
 }
@@ -23,6 +26,7 @@ static lt_status read_status(lt_store *s)
     LT_TRY(lt_file_read_at(s->fd, s->path, s->status_at[0], s->code, (size_t)n));
     LT_TRY(lt_file_read_at(s->fd, s->path, s->status_at[1], s->step, (size_t)n * 4));
     LT_TRY(lt_file_read_at(s->fd, s->path, s->status_at[2], s->seconds, (size_t)n * 4));
+    if (s->device) LT_TRY(lt_file_read_at(s->fd, s->path, s->status_at[LT_STORE_STATUS_DEVICE], s->device, (size_t)n * sizeof *s->device));
     for (int64_t b = 0; b < s->n_slabs; b++) {
         s->slab[b].whole = true;
         for (int64_t r = b * s->p.chunk_rows; r < end_row(s, b); r++)

@@ -168,6 +168,17 @@ static void put_parameters(skeleton *k)
     if (!k->failed) note(k, H5Lcreate_soft("/parameters/params", k->file, "/parameters/vectors", H5P_DEFAULT, H5P_DEFAULT));
 }
 
+/* Texts of one length lie in one piece, where rows can fill them in. */
+static void put_row_devices(skeleton *k)
+{
+    hsize_t n = (hsize_t)k->p->rows;
+    hid_t type = H5Tcopy(H5T_C_S1);
+    note(k, H5Tset_size(type, LT_DEVICE_KIND));
+    note(k, H5Tset_strpad(type, H5T_STR_NULLPAD));
+    close_dataset(k, make_dataset(k, "/status/device", type, 1, &n, NULL, false, NULL));
+    H5Tclose(type);
+}
+
 static void put_status(skeleton *k)
 {
     hsize_t n = (hsize_t)k->p->rows;
@@ -178,7 +189,8 @@ static void put_status(skeleton *k)
     close_dataset(k, make_dataset(k, "/status/step", H5T_STD_I32LE, 1, &n, NULL, false, NULL));
     close_dataset(k, make_dataset(k, "/status/seconds", H5T_IEEE_F32LE, 1, &n, NULL, false, NULL));
     close_dataset(k, make_dataset(k, "/status/row", H5T_STD_I64LE, 1, &n, NULL, false, k->l->row));
-    if (k->l->device) put_texts(k, "/status/device", k->l->device);
+    if (k->p->row_devices) put_row_devices(k);
+    else if (k->l->device) put_texts(k, "/status/device", k->l->device);
 }
 
 /* ---- Arrays that rows fill ------------------------------------------------------------------------- */

@@ -191,6 +191,8 @@ static lt_status write_status(lt_store *s, int64_t slab)
     LT_TRY(write_operator_arrays(s, slab));
     LT_TRY(lt_file_write_at(s->fd, s->path, s->status_at[1] + (uint64_t)first * 4, s->step + first, (size_t)n * 4));
     LT_TRY(lt_file_write_at(s->fd, s->path, s->status_at[2] + (uint64_t)first * 4, s->seconds + first, (size_t)n * 4));
+    if (s->device)
+        LT_TRY(lt_file_write_at(s->fd, s->path, s->status_at[LT_STORE_STATUS_DEVICE] + (uint64_t)first * sizeof *s->device, s->device + first, (size_t)n * sizeof *s->device));
     return lt_file_write_at(s->fd, s->path, s->status_at[0] + (uint64_t)first, s->code + first, (size_t)n);
 }
 

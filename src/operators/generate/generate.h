@@ -86,6 +86,7 @@ lt_status lt_generator_choose_watchdog(const lt_generator *g, bool *on);
 lt_status lt_generator_prepare(lt_generator *g);
 void      lt_generator_release(lt_generator *g);
 const char     *lt_generator_device(const lt_generator *g);  /* the kind: "cpu", "cuda" */
+const char     *lt_generator_recorded_device(const lt_generator *g); /* as the file has it: "several" with mixed_devices */
 lt_file_content lt_generator_content(const lt_generator *g); /* what the file is created from */
 /* Whether operators of these rows (NULL: all) fit on the device, as well as can be known before any runs (decision 136). LT_ERR_MEMORY
    names the first that does not, its need and what would help. Compiles and allocates nothing; does not check the CPU.

@@ -18,6 +18,14 @@ static lt_status refuse(const lt_generator *g, const char *what, const char *fil
     return LT_FAIL(LT_ERR_ARGUMENT, "%s: cannot be resumed: its %s is %s, now it is %s", g->c->output_path, what, file, now);
 }
 
+static lt_status refuse_device(const lt_generator *g, const char *file)
+{
+    if (!strcmp(file, "several"))
+        return LT_FAIL(LT_ERR_ARGUMENT, "%s: cannot be resumed: its rows are of several kinds of device, each with its own beside it: give --mixed-devices (lt_generate_options.mixed_devices)",
+                       g->c->output_path);
+    return refuse(g, "device", file, lt_generator_recorded_device(g));
+}
+
 /* Shows the two texts from their first difference on. */
 static lt_status refuse_config(const lt_generator *g, const char *file, const char *now)
 {
@@ -60,7 +68,7 @@ static lt_status check_resumable(lt_generator *g)
     if (!i.engine_version[0]) s = LT_FAIL(LT_ERR_ARGUMENT, "%s: cannot be resumed: lathe did not write it", g->c->output_path);
     else if (i.engine_age) s = refuse(g, "engine version", i.engine_version, lt_dataset_engine());
     else if (strcmp(i.precision, lt_precision_name(g->info->precision))) s = refuse(g, "precision", i.precision, lt_precision_name(g->info->precision));
-    else if (i.device[0] && strcmp(i.device, lt_generator_device(g))) s = refuse(g, "device", i.device, lt_generator_device(g));
+    else if (i.device[0] && strcmp(i.device, lt_generator_recorded_device(g))) s = refuse_device(g, i.device);
     else if (strcmp(file, now)) s = refuse(g, "shard", file, now);
     else s = compare_config(g, i.config);
     if (s || lt_generator_grows(g, &i)) return s;

@@ -99,12 +99,14 @@ static void report_features(lt_generator *g)
 
 const char *lt_generator_device(const lt_generator *g) { return lt_device_kind(g->opt->device); }
 
+const char *lt_generator_recorded_device(const lt_generator *g) { return g->opt->mixed_devices ? "several" : lt_generator_device(g); }
+
 lt_file_content lt_generator_content(const lt_generator *g)
 {
     return (lt_file_content){
         .config = g->c, .features = g->set, .rows = &g->rows, .total = g->c->total_samples, .shard_index = g->opt->shard_index,
         .shard_count = g->opt->shard_count, .realizations = g->c->realizations, .steps = g->c->steps, .outputs = g->c->store_trajectories,
-        .all_features = true, .precision = g->info->precision, .device = lt_generator_device(g), .date = g->opt->date,
+        .all_features = true, .precision = g->info->precision, .device = lt_generator_recorded_device(g), .row_devices = g->opt->mixed_devices, .date = g->opt->date,
         .record_times = g->opt->record_times,
     };
 }

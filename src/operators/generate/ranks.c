@@ -60,6 +60,7 @@ static lt_status end_row(writer *w, int rank, int64_t row, const void *data, siz
     *o = w->open[--w->n_open];
     memcpy(&r, data, sizeof r);
     memcpy(out->record, (const char *)data + sizeof r, g->plan.rest_bytes);
+    memcpy(out->device, r.device, sizeof out->device);
     r.info.first_failure[sizeof r.info.first_failure - 1] = 0;
     if (r.result.status >= LT_RUN_FAILED && !g->info->first_failure[0]) memcpy(g->info->first_failure, r.info.first_failure, sizeof r.info.first_failure);
     w->done++;
@@ -147,7 +148,8 @@ static lt_status put_states(void *ctx, const lt_store_row *row, const float *sta
 static lt_status put_row(void *ctx, const lt_store_row *row)
 {
     runner *r = ctx;
-    lt_worker_row head = { { .status = (lt_run_status)row->code, .step = row->step, .seconds = (double)row->seconds }, r->info };
+    lt_worker_row head = { { .status = (lt_run_status)row->code, .step = row->step, .seconds = (double)row->seconds }, r->info, { 0 } };
+    memcpy(head.device, row->device, sizeof head.device);
     lt_status s = lt_work_put(r->work, row->row, OF_ROW, 2, (lt_piece[]){ { &head, sizeof head }, { row->record, r->g.plan.rest_bytes } });
     pthread_mutex_lock(&r->lock);
     r->held--;
@@ -242,11 +244,15 @@ static lt_status refuse(const lt_generator *g)
     return LT_OK;
 }
 
-/* Rows would depend on which rank made them. */
+/* Rows would depend on which rank made them; with mixed_devices they do, and say so (decision 350). */
 static lt_status agree_on_device(const lt_generator *g, lt_status s)
 {
     lt_device_info d = { .size = sizeof d };
     char text[1024];
+    if (g->opt->mixed_devices) {
+        snprintf(text, sizeof text, "several|%s", lt_precision_name(g->info->precision));
+        return lt_cluster_agree(g->opt->cluster, s, "precision", text, strlen(text));
+    }
     if (!s) s = g->opt->device ? lt_device_describe(g->opt->device, &d) : lt_device_list(0, &d);
     bool cpu = !g->opt->device || !strcmp(lt_generator_device(g), "cpu");
     snprintf(text, sizeof text, "%s|%s|%s|%s", lt_generator_device(g), cpu ? "" : d.name, d.features, lt_precision_name(g->info->precision));
@@ -255,7 +261,15 @@ static lt_status agree_on_device(const lt_generator *g, lt_status s)
 
 static lt_status agree_on_configuration(const lt_generator *g, lt_status s)
 {
-    return lt_cluster_agree(g->opt->cluster, s, "configuration", s ? NULL : g->c->json, s ? 0 : strlen(g->c->json));
+    lt_dataset_config *alike = NULL; /* where devices may differ: the configuration with one and the same */
+    if (!s && g->opt->mixed_devices) {
+        lt_dataset_overrides over = { .size = sizeof over, .output = g->c->output_path, .device = "cpu", .batch_size = g->c->batch_size, .watchdog = "auto", .any_devices = true };
+        s = lt_dataset_config_parse(g->c->record_json, strlen(g->c->record_json), g->c->output_path, &over, &alike);
+    }
+    const char *json = s ? NULL : alike ? alike->json : g->c->json;
+    s = lt_cluster_agree(g->opt->cluster, s, "configuration", json, json ? strlen(json) : 0);
+    lt_dataset_config_destroy(alike);
+    return s;
 }
 
 static lt_status run_shared(lt_generator *g, const double *cost)
@@ -265,7 +279,8 @@ static lt_status run_shared(lt_generator *g, const double *cost)
     lt_work *work;
     w.open = lt_calloc((size_t)w.room, sizeof *w.open);
     if (!w.open) return LT_ERR_MEMORY;
-    lt_status s = lt_work_begin(c, &(lt_work_plan){ .unit = g->order, .cost = cost, .n = g->n_order, .take = take, .ctx = &w, .stop = g->opt->stop, .drain = g->opt->drain }, &work);
+    lt_status s = lt_work_begin(c, &(lt_work_plan){ .unit = g->order, .cost = cost, .n = g->n_order, .take = take, .ctx = &w, .stop = g->opt->stop, .drain = g->opt->drain,
+                                                .one_at_a_time = g->opt->mixed_devices }, &work);
     if (!s) {
         s = g->n_order ? run_rows(g, work) : LT_OK;
         s = lt_work_end(work, s);
@@ -292,7 +307,8 @@ lt_status lt_generator_share(lt_generator *g, lt_status s)
 {
     lt_cluster *c = g->opt->cluster;
     bool first = lt_cluster_rank(c) == 0;
-    int at_once = g->opt->device && strcmp(lt_device_kind(g->opt->device), "cpu") ? LT_MOST_AT_ONCE : 1;
+    bool gpu = g->opt->mixed_devices || (g->opt->device && strcmp(lt_device_kind(g->opt->device), "cpu")); /* of any rank */
+    int at_once = gpu ? LT_MOST_AT_ONCE : 1;
     if (!s) s = refuse(g);
     LT_TRY(agree_on_configuration(g, s));
     LT_TRY(agree_on_device(g, LT_OK));

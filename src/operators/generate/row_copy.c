@@ -11,10 +11,13 @@
 lt_status lt_row_status_read(lt_dataset *d, lt_row_status *out)
 {
     int64_t n = lt_dataset_get_info(d).rows;
-    *out = (lt_row_status){ lt_malloc((size_t)n * sizeof *out->code), lt_malloc((size_t)n * sizeof *out->step), lt_malloc((size_t)n * sizeof *out->seconds) };
+    *out = (lt_row_status){ lt_malloc((size_t)n * sizeof *out->code), lt_malloc((size_t)n * sizeof *out->step), lt_malloc((size_t)n * sizeof *out->seconds), NULL };
     if (!out->code || !out->step || !out->seconds) return LT_ERR_MEMORY;
     LT_TRY(lt_dataset_read_ints(d, "/status/code", 0, n, out->code, n));
     LT_TRY(lt_dataset_read_ints(d, "/status/step", 0, n, out->step, n));
+    int64_t n_devices;
+    LT_TRY(lt_dataset_texts(d, "/status/device", &n_devices, &out->device));
+    if (n_devices < n) out->device = NULL;
     return lt_dataset_read(d, "/status/seconds", 0, n, out->seconds, n);
 }
 
@@ -129,6 +132,8 @@ lt_status lt_row_copy_run(lt_row_copy *c, lt_row_reader *from, const lt_row_stat
         r->code = (uint8_t)status->code[first + k];
         r->step = (int32_t)status->step[first + k];
         r->seconds = status->seconds[first + k];
+        const char *device = status->device ? status->device[first + k] : lt_dataset_get_info(from->d).device;
+        memcpy(r->device, device, strnlen(device, sizeof r->device));
         st = lt_store_row_put(c->to, r);
     }
     return st;

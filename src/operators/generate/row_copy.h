@@ -9,6 +9,7 @@
 typedef struct lt_row_status {
     int64_t *code, *step;              /* [rows] */
     float   *seconds;
+    const char *const *device;         /* [rows], of the dataset; NULL: all are of the dataset's */
 } lt_row_status;
 lt_status lt_row_status_read(lt_dataset *d, lt_row_status *out); /* zeroed or filled: lt_row_status_release is fine after a failure too */
 void      lt_row_status_release(lt_row_status *s);

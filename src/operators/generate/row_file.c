@@ -103,7 +103,7 @@ lt_status lt_dataset_file_plan(const lt_file_content *f, lt_arena *arena, lt_sto
         .initial_columns = on && c->initials.combined ? manual_count(c) + cnn_count(c) : 0,
         .manual_columns = on && c->initials.manual_separate ? manual_count(c) : 0, .cnn_columns = on && c->initials.cnn_separate ? cnn_count(c) : 0,
         .architecture_columns = on && c->architecture ? lt_architecture_count(c) : 0,
-        .outputs = f->outputs, .compression = c->compression, .level = c->compression_level,
+        .outputs = f->outputs, .row_devices = f->row_devices, .compression = c->compression, .level = c->compression_level,
     };
     if (on && c->learned.enabled) LT_TRY(lt_learned_columns(&c->learned, c->kind, f->rows->max_grid, &out->learned_columns));
     LT_TRY(lt_store_plan_finish(out));

@@ -40,6 +40,7 @@ typedef struct lt_file_content {       /* what lt_dataset_file_create needs besi
     lt_precision             precision;    /* what runs */
     const char              *device;       /* the kind it runs on; NULL: the CPU */
     const char *const       *row_device;   /* [rows] where they differ in it; NULL: all ran on `device` */
+    bool                     row_devices;  /* each row brings its own while the file is written */
     const char              *metrics;      /* JSON; NULL: {} */
     const char              *date;         /* NULL: LT_DATE_NOT_RECORDED, or now */
     bool                     record_times;

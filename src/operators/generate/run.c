@@ -34,6 +34,7 @@ lt_status lt_generator_put_row(lt_generator *g, lt_store_row *row, const lt_roll
     row->code = (uint8_t)result->status;
     row->step = (int32_t)result->step;
     row->seconds = g->opt->record_times ? (float)result->seconds : 0;
+    if (!row->device[0]) memcpy(row->device, lt_generator_device(g), strnlen(lt_generator_device(g), sizeof row->device));
     g->info->samples++;
     g->info->realizations += g->plan.realizations;
     g->info->non_finite += result->status == LT_RUN_NON_FINITE;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "lathe/rng.h"
+#include "optimize/many/devices.h"
 #include "optimize/many/runs.h"
 #include "optimize/problem/evaluator.h"
 
@@ -15,6 +16,7 @@ typedef struct starts {
     lt_problem             *problem;
     const lt_solve_options *opt;
     bool                    given_first;  /* the first start is the caller's or the problem's own */
+    lt_shared_devices       devices;
     pthread_mutex_t         lock;         /* of what follows */
     lt_solution            *best;         /* of this rank */
     lt_run_result           best_row;
@@ -36,7 +38,7 @@ static lt_status draw(const starts *s, int64_t start, double *x)
     return lt_draws_normal_f64(&draws, 0, s->problem->n, x);
 }
 
-static lt_status solve_one(const starts *s, int64_t start, lt_solution **out)
+static lt_status solve_one(starts *s, int64_t start, lt_solution **out)
 {
     lt_solve_options opt = *s->opt;
     double *x0 = lt_malloc((size_t)s->problem->n * sizeof *x0);
@@ -46,7 +48,9 @@ static lt_status solve_one(const starts *s, int64_t start, lt_solution **out)
     if (start > 0 || !s->given_first) opt.x0 = x0;
     opt.print_to = NULL;
     opt.threads = 0;
+    int device = lt_shared_devices_take(&s->devices, &opt);
     if (!status) status = lt_solve(s->problem, &opt, out);
+    lt_shared_devices_give(&s->devices, device);
     lt_free(x0);
     return status;
 }
@@ -129,6 +133,8 @@ lt_status lt_solve_starts(lt_cluster *c, lt_problem *p, const lt_solve_options *
     starts s = { .problem = p, .opt = &settings.opt, .lock = PTHREAD_MUTEX_INITIALIZER };
     s.given_first = s.opt->x0 || s.opt->x0_file || p->x0;
     lt_status status = check(p, s.opt, n_starts, n_threads);
+    if (!status) status = lt_shared_devices_open(s.opt, &s.devices);
+    if (!status && s.devices.n && lt_cluster_size(c) > 1) status = LT_FAIL(LT_ERR_ARGUMENT, "starts: a rank has one device, '%s' names several", s.opt->device_name);
     if (!status) status = lt_runs_create(c, n_starts, 0, &r);
     status = agree(&s, c, status, n_starts);
     if (!status) status = lt_cluster_map(c, n_starts, lt_run_bytes(0), run_start, &s, (int)n_threads, NULL, r->results);

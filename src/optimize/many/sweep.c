@@ -1,6 +1,7 @@
 /* One problem for many values of a datum, over ranks. SPDX-License-Identifier: BSD-3-Clause */
 #include "base/alloc.h"
 #include "base/status.h"
+#include "optimize/many/devices.h"
 #include "optimize/many/runs.h"
 
 #include <math.h>
@@ -11,6 +12,7 @@ typedef struct sweep {
     double                  first, last;
     int64_t                 count, n_x;
     const lt_solve_options *opt;
+    lt_shared_devices       devices;
 } sweep;
 
 static double value_at(const sweep *s, int64_t i)
@@ -20,7 +22,7 @@ static double value_at(const sweep *s, int64_t i)
 }
 
 /* The result of one value, and its variables behind it. */
-static lt_status solve_model(const sweep *s, const lt_model *m, lt_run_result *r, double *x)
+static lt_status solve_model(sweep *s, const lt_model *m, lt_run_result *r, double *x)
 {
     lt_problem *p = NULL;
     lt_solution *solution = NULL;
@@ -28,7 +30,9 @@ static lt_status solve_model(const sweep *s, const lt_model *m, lt_run_result *r
     opt.print_to = NULL;
     opt.threads = 0;
     lt_status status = lt_problem_from_model(m, &p);
+    int device = lt_shared_devices_take(&s->devices, &opt);
     if (!status) status = lt_solve(p, &opt, &solution);
+    lt_shared_devices_give(&s->devices, device);
     if (!status) {
         const lt_solution_point *shown = solution->best.present ? &solution->best : &solution->final;
         *r = lt_run_of(solution);
@@ -43,7 +47,7 @@ static lt_status solve_model(const sweep *s, const lt_model *m, lt_run_result *r
 /* A value for which the text is wrong, or its run cannot begin, is a row that says so. */
 static lt_status run_value(void *ctx, int64_t unit, void *row)
 {
-    const sweep *s = ctx;
+    sweep *s = ctx;
     lt_model *m;
     lt_run_result r;
     lt_status status = lt_model_read_with(s->path, s->data, value_at(s, unit), &m);
@@ -73,6 +77,8 @@ static lt_status begin(sweep *s, lt_cluster *c, int64_t n_threads)
     lt_problem *p = NULL;
     double *x = NULL;
     lt_status status = check(s, n_threads);
+    if (!status) status = lt_shared_devices_open(s->opt, &s->devices);
+    if (!status && s->devices.n && lt_cluster_size(c) > 1) status = LT_FAIL(LT_ERR_ARGUMENT, "sweep: a rank has one device, '%s' names several", s->opt->device_name);
     if (!status) status = lt_model_read_with(s->path, s->data, s->first, &m);
     if (!status) {
         s->n_x = lt_model_get(m).n;

@@ -57,7 +57,7 @@ static lt_status send_row(void *ctx, const lt_store_row *row)
     lt_generator_count_builds(&w->g);
     w->info.peak_bytes = lt_rollout_cache_peak_bytes(w->g.cache);
     w->info.ahead_seconds = lt_prefetch_busy_seconds(w->g.ahead);
-    lt_worker_row r = { { .status = (lt_run_status)row->code, .step = row->step, .seconds = (double)row->seconds }, w->info };
+    lt_worker_row r = { { .status = (lt_run_status)row->code, .step = row->step, .seconds = (double)row->seconds }, w->info, { 0 } };
     const lt_worker_piece piece[] = { { &r, sizeof r }, { row->record, w->g.plan.rest_bytes } };
     LT_TRY(report(w, (lt_worker_head){ .word = LT_WORD_ROW, .row = row->row }, 2, piece));
     w->renew = row->code == LT_RUN_FAILED || row->code == LT_RUN_LOST; /* the device may be left in any state */

@@ -39,6 +39,7 @@ typedef struct lt_worker_ready { char version[32]; uint64_t rest_bytes, step_byt
 typedef struct lt_worker_row {
     lt_rollout_result result;
     lt_generate_info  info;  /* of the worker so far */
+    char              device[LT_DEVICE_KIND]; /* of a rank */
 } lt_worker_row;
 
 /* Adds what a process has counted since `before`, its last report, to the times and counts of all processes. */
