@@ -95,6 +95,9 @@ LT_API const lt_option_table *lt_similarity_options_table(void); /* all but the 
    similarity NULL: fidelity. The circuit and the weights are copied. */
 LT_API lt_status lt_gram_create_circuit(lt_device *dev, const lt_gram_options *opt, const lt_similarity_options *similarity, const lt_circuit *c,
                                         const double *weights, int64_t n_weights, lt_gram **out);
+/* The same on several devices with memory of their own, which share the rows of K as they finish (lt_gram_create_on). */
+LT_API lt_status lt_gram_create_circuit_on(lt_device *const *devices, int n_devices, const lt_gram_options *opt, const lt_similarity_options *similarity,
+                                           const lt_circuit *c, const double *weights, int64_t n_weights, lt_gram **out);
 /* Other weights for the same circuit. */
 LT_API lt_status lt_gram_set_weights(lt_gram *g, const double *weights, int64_t n_weights);
 

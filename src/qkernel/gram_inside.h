@@ -68,6 +68,7 @@ lt_status lt_gram_open(lt_device *const *devices, int n_devices, const lt_gram_o
 
 /* Kernels other than exact fidelities (similarity.c): all of K from reduced states; draws and noise, on K and on diagonals as they were. */
 lt_status lt_gram_run_projected(lt_gram_filling *f);
+bool      lt_similarity_disturbs(const lt_similarity_options *s);
 lt_status lt_similarity_disturb(lt_gram_filling *f);
 
 /* Fills K on the CPU, by blocks (gram_fill.c); on devices with memory of their own (gram_devices.c). */

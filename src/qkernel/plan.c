@@ -13,13 +13,10 @@
 
 /* ---- method ---- */
 
-/* Wires whose states are held together: of the widest factor of a circuit of any gates. */
-static int widest(const lt_layers *c) { return c->program ? c->program->widest : c->q; }
-
 static lt_status refuse_product(const lt_layers *c)
 {
     if (c->program)
-        return LT_FAIL(LT_ERR_ARGUMENT, "gram: method product needs wires that never meet, and %d of this circuit do; use auto or states", widest(c));
+        return LT_FAIL(LT_ERR_ARGUMENT, "gram: method product needs wires that never meet, and %d of this circuit do; use auto or states", lt_layers_widest(c));
     return LT_FAIL(LT_ERR_ARGUMENT, "gram: method product needs re-embedding off, or one layer: here %lld layers are re-embedded; use auto or states",
                    (long long)c->n_layers);
 }
@@ -78,7 +75,7 @@ lt_status lt_plan_method(const lt_plan_request *r, lt_gram_method *method, char 
     case LT_GRAM_TRANSFER:
         return c->has_transfer ? LT_OK : refuse_transfer(c, r->opt->re_embed_between_layers);
     case LT_GRAM_STATES:
-        if (widest(c) <= LT_STATES_MAX_QUBITS) return LT_OK;
+        if (lt_layers_widest(c) <= LT_STATES_MAX_QUBITS) return LT_OK;
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits are too many for state vectors (at most %d)", c->q, LT_STATES_MAX_QUBITS);
     default: break;
     }
@@ -188,7 +185,7 @@ static lt_status choose_blocks(const lt_plan_request *r, double budget, lt_gram_
     int64_t rows = fit - columns;
     int64_t tile = r->opt->state_tile;
     if (tile < 0 && !r->opt->precompute_all_states)
-        tile = lt_gram_state_tile(r->total_bytes, r->opt->vram_fraction, widest(r->circuit), 2 * (int)p->element);
+        tile = lt_gram_state_tile(r->total_bytes, r->opt->vram_fraction, lt_layers_widest(r->circuit), 2 * (int)p->element);
     if (tile > 0) {
         rows = LT_MIN(rows, (tile + p->panel - 1) / p->panel);
         columns = LT_MIN(columns, rows);
@@ -305,7 +302,7 @@ static lt_status too_large(const lt_plan_request *r, const lt_gram_plan *p)
     if (share > 0) snprintf(remedy, sizeof remedy, "Raise vram_fraction to %.2f or more, or lower the need", share);
     return LT_FAIL(LT_ERR_MEMORY, "gram: states of %d qubits do not fit: %.3g GiB each, at least %lld at once beside %.3g GiB of "
                    "workspace, the budget is %.3g GiB (%g of %.3g GiB free). %s%s state_tile 2048 or less holds fewer states, precompute_all_states off "
-                   "holds one block of them; fewer qubits or float32 halve it", widest(r->circuit), gib(state), (long long)(2 * p->panel),
+                   "holds one block of them; fewer qubits or float32 halve it", lt_layers_widest(r->circuit), gib(state), (long long)(2 * p->panel),
                    gib((double)p->work_bytes), gib(budget_of(r, p)), r->opt->vram_fraction, gib((double)r->free_bytes), remedy, share > 0 ? ":" : ",");
 }
 
@@ -315,7 +312,7 @@ static void choose_kernel(const lt_plan_request *r, lt_gram_plan *p)
 {
     const lt_layers *c = r->circuit;
     if (p->method == LT_GRAM_STATES) {
-        p->loops = lt_states_loops(r->isa, r->opt->dtype, widest(c));
+        p->loops = lt_states_loops(r->isa, r->opt->dtype, lt_layers_widest(c));
         p->maker = lt_state_maker_of_overlaps(c, p->loops, r->opt->dtype);
         p->planes = c->real ? LT_PLANES_REAL : LT_PLANES_COMPLEX;
         p->panel = p->loops->panel;

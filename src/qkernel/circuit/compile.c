@@ -11,6 +11,7 @@
 typedef struct work {
     lt_compiled *p;
     lt_compile_for what;
+    bool        one_factor;
     lt_prims    prims;
     lt_bound   *bound;
     int32_t    *root, *local;    /* of each wire: union-find; its place in its factor */
@@ -96,12 +97,15 @@ static void join_wires(work *k)
 {
     const lt_circuit *c = k->p->circuit;
     bool all = k->p->whole || c->amplitudes;
+    int32_t touched = -1;
     for (int32_t w = 0; w < c->n_qubits; w++) k->root[w] = all ? 0 : w;
     for (int64_t i = 0; !all && i < k->prims.n; i++) {
         const lt_bound *b = &k->bound[i];
         const int32_t *wire = k->prims.wire + b->prim.first;
         if (b->dropped) continue;
         for (int j = 1; j < b->prim.n; j++) k->root[root_of(k->root, wire[j])] = root_of(k->root, wire[0]);
+        if (k->one_factor && b->prim.n > 0 && touched >= 0) k->root[root_of(k->root, wire[0])] = root_of(k->root, touched);
+        if (b->prim.n > 0) touched = wire[0];
     }
 }
 
@@ -227,13 +231,13 @@ static lt_status compile(work *k)
     return LT_OK;
 }
 
-lt_status lt_compiled_create(const lt_circuit *c, const double *weights, lt_compile_for what, bool keep_weights, lt_compiled **out)
+lt_status lt_compiled_create(const lt_circuit *c, const double *weights, lt_compile_for what, unsigned flags, lt_compiled **out)
 {
     *out = NULL;
     lt_compiled *p = lt_calloc(1, sizeof *p);
     if (!p) return LT_ERR_MEMORY;
-    work k = { .p = p, .what = what };
-    p->keep_weights = keep_weights;
+    work k = { .p = p, .what = what, .one_factor = (flags & LT_COMPILE_ONE_FACTOR) != 0 };
+    p->keep_weights = (flags & LT_COMPILE_KEEP_WEIGHTS) != 0;
     p->whole = what == LT_COMPILE_STATES;
     p->weights = lt_calloc((size_t)LT_MAX(1, c->n_weights), sizeof *p->weights);
     lt_status s = p->weights ? lt_circuit_copy(c, &p->circuit) : LT_ERR_MEMORY;

@@ -19,10 +19,23 @@ typedef struct circuit_request {
     const lt_similarity_options *similarity;
 } circuit_request;
 
+/* A device with memory of its own makes states of all wires together, or multiplies over wires that never meet (decision 362). */
+static lt_status compile_for(const lt_gram *g, const lt_circuit *c, const double *weights, lt_compiled **out)
+{
+    const bool real_part = g->similarity.kind == LT_SIMILARITY_REAL;
+    const lt_compile_for what = real_part ? LT_COMPILE_REAL : LT_COMPILE_FIDELITY;
+    LT_TRY(lt_compiled_create(c, weights, what, 0, out));
+    if (!lt_device_has(g->dev, LT_DEVICE_OWN_MEMORY) || (*out)->n_factors < 2) return LT_OK;
+    if ((*out)->product && !real_part && g->similarity.kind != LT_SIMILARITY_PROJECTED && g->opt.method != LT_GRAM_STATES) return LT_OK;
+    lt_compiled_destroy(*out);
+    return lt_compiled_create(c, weights, what, LT_COMPILE_ONE_FACTOR, out);
+}
+
 static lt_status compile(lt_gram *g, const lt_circuit *c, const double *weights)
 {
     lt_compiled *p;
-    LT_TRY(lt_compiled_create(c, weights, g->similarity.kind == LT_SIMILARITY_REAL ? LT_COMPILE_REAL : LT_COMPILE_FIDELITY, false, &p));
+    LT_TRY(compile_for(g, c, weights, &p));
+    for (int i = 0; i < g->n_devices; i++) lt_device_gram_forget(g->on_device[i]);
     lt_compiled_destroy(g->program); /* and c with it, where c is the program's own */
     g->program = p;
     g->circuit = (lt_layers){ .q = (int)p->circuit->n_qubits, .program = p, .collapses = p->product, .real = p->real };
@@ -55,15 +68,21 @@ lt_status lt_gram_create_circuit(lt_device *dev, const lt_gram_options *opt, con
 {
     if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: out is NULL");
     *out = NULL;
+    if (!dev) LT_TRY(lt_default_device(&dev));
+    return lt_gram_create_circuit_on(&dev, 1, opt, similarity, c, weights, n_weights, out);
+}
+
+lt_status lt_gram_create_circuit_on(lt_device *const *devices, int n_devices, const lt_gram_options *opt, const lt_similarity_options *similarity, const lt_circuit *c,
+                                    const double *weights, int64_t n_weights, lt_gram **out)
+{
+    if (!out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: out is NULL");
+    *out = NULL;
     if (!c) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the circuit is NULL");
     lt_similarity_options own = lt_similarity_defaults();
     LT_TRY(LT_TAKE(lt_similarity_options, similarity, &own));
     LT_TRY(check_similarity(&own));
     LT_TRY(lt_circuit_check_weights(c, weights, n_weights));
-    if (!dev) LT_TRY(lt_default_device(&dev));
-    if (lt_device_has(dev, LT_DEVICE_OWN_MEMORY))
-        return LT_FAIL(LT_ERR_UNSUPPORTED, "gram: circuits run on the CPU so far, and device %s is not: give --device cpu", dev->id);
-    return lt_gram_open(&dev, 1, opt, make_circuit, &(circuit_request){ c, weights, n_weights, &own }, out);
+    return lt_gram_open(devices, n_devices, opt, make_circuit, &(circuit_request){ c, weights, n_weights, &own }, out);
 }
 
 lt_status lt_gram_set_weights(lt_gram *g, const double *weights, int64_t n_weights)

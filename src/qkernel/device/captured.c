@@ -13,7 +13,7 @@ bool lt_captured_fits(const lt_call *f)
 {
     const lt_device_gram *d = f->d;
     const lt_gram_device_plan *p = &d->plan;
-    if (!d->opt->cuda_graphs || d->plan_is_new || f->q->share || !p->bulk || !p->whole_k || p->panel_rows < p->n) return false;
+    if (!d->opt->cuda_graphs || d->circuit->program /* values are evaluated part by part */ || d->plan_is_new || f->q->share || !p->bulk || !p->whole_k || p->panel_rows < p->n) return false;
     size_t k = (size_t)(p->n * p->m) * f->element, x = (size_t)((f->q->x->n + columns_of(f)) * d->circuit->q) * sizeof(double);
     return x <= d->maker.upload.slot_bytes && (!f->out.K || lt_fetch_holds(&d->fetch, k));
 }

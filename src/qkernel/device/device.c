@@ -29,6 +29,7 @@ lt_status lt_device_gram_create(lt_device *dev, const lt_device_gram_setup *s, l
     d->dev = dev;
     d->opt = s->opt;
     d->circuit = s->circuit;
+    d->real_part = s->real_part;
     d->pool = s->pool;
     d->has_shape = s->shape != NULL;
     if (s->shape) d->shape = *s->shape;
@@ -53,6 +54,13 @@ static void close_streams(lt_device_gram *d)
     }
 }
 
+void lt_device_gram_forget(lt_device_gram *d)
+{
+    lt_captured_drop(d);
+    lt_row_maker_close(&d->maker);
+    d->prepared = false;
+}
+
 void lt_device_gram_destroy(lt_device_gram *d)
 {
     if (!d) return;
@@ -75,20 +83,20 @@ lt_status lt_device_gram_prepare(lt_device_gram *d, lt_gram_method method, const
     if (d->prepared && d->method == method && d->maker.stages == stages) return LT_OK;
     const lt_gram_options *opt = d->opt;
     const lt_layers *c = d->circuit;
-    bool single = opt->dtype != LT_GRAM_FLOAT64;
+    const bool single = opt->dtype != LT_GRAM_FLOAT64, states = method == LT_GRAM_STATES;
     d->prepared = false;
     lt_captured_drop(d);
     lt_row_maker_close(&d->maker);
     lt_gram_kernels_destroy(&d->kernels);
-    lt_kernel_request q = { .method = method, .q = c->q, .components = lt_closed_components(c, method), .single = single,
-                            .one_product = opt->dtype == LT_GRAM_FLOAT16, .k_single = opt->return_dtype == LT_GRAM_FLOAT32, .parity_ring = c->parity_ring, .overlaps = stages == c->overlap,
+    lt_kernel_request q = { .method = method, .q = states ? lt_layers_widest(c) : c->q, .components = lt_closed_components(c, method), .single = single,
+                            .one_product = opt->dtype == LT_GRAM_FLOAT16, .k_single = opt->return_dtype == LT_GRAM_FLOAT32, .parity_ring = c->parity_ring, .overlaps = stages == c->overlap || c->program, .program = c->program != NULL, .real_part = d->real_part,
                             .two_stages = n_stages == 2 && c->parity_ring, .normalize = opt->normalize, .repair = opt->repair,
                             .shape = d->has_shape ? &d->shape : NULL };
     LT_TRY(lt_gram_kernels_build(d->dev, &q, &d->kernels));
     d->maker.stages = stages;
     d->maker.n_stages = n_stages;
     LT_TRY(lt_row_maker_open(&d->maker, d->dev, d->stream, c, &d->kernels,
-                             &(lt_row_maker_options){ single, opt->pinned, opt->profile_memory, opt->jitter }));
+                             &(lt_row_maker_options){ single, opt->pinned, opt->profile_memory, states, opt->jitter, d->pool }));
     if (!d->fetch.stream)
         LT_TRY(lt_fetch_open(d->dev, &(lt_fetch_options){ opt->pinned, opt->profile_memory, opt->streams > 1 ? NULL : d->stream, d->pool }, &d->fetch));
     d->method = method;

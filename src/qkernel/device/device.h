@@ -22,8 +22,11 @@ typedef struct lt_device_gram_setup {  /* borrowed, with what it points to, but 
     const lt_layers      *circuit;
     lt_pool               *pool;  /* spreads K over host memory */
     const lt_tile_shape   *shape; /* NULL: the built-in choice */
+    bool                   real_part; /* K is the real part of overlaps, of a circuit of any gates */
 } lt_device_gram_setup;
 lt_status lt_device_gram_create(lt_device *dev, const lt_device_gram_setup *s, lt_device_gram **out);
+/* The circuit has changed: what was made of it is made again. */
+void      lt_device_gram_forget(lt_device_gram *d);
 void      lt_device_gram_destroy(lt_device_gram *d); /* NULL is allowed */
 
 typedef struct lt_device_gram_share { atomic_llong next_row; } lt_device_gram_share; /* rows of K that no device has taken yet */

@@ -203,7 +203,7 @@ static lt_gram_device_sizes sizes_of(const lt_call *f)
         .n = f->q->x->n, .m = f->q->y ? f->q->y->n : f->q->x->n, .cross = f->q->y != NULL, .keep = !f->out.K, .shared = f->q->share != NULL,
         .half = !f->q->y && (d->opt->symmetric || d->opt->packed), .element = f->element, .opt = d->opt, .n_slots = d->n_turns,
         .tile_rows = d->kernels.tile_rows, .tile_columns = d->kernels.tile_columns,
-        .row_bytes = d->method == LT_GRAM_STATES ? (size_t)1 << (d->circuit->q + (single ? 3 : 4))
+        .row_bytes = d->method == LT_GRAM_STATES ? (size_t)1 << (lt_layers_widest(d->circuit) + (single ? 3 : 4))
                                                  : (size_t)(lt_closed_components(d->circuit, d->method) * d->circuit->q) * sizeof(double),
     };
 }

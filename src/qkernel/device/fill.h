@@ -36,7 +36,7 @@ struct lt_device_gram {
     lt_pool               *pool;
     const lt_gram_options *opt;          /* the handle's; borrowed */
     const lt_layers      *circuit;      /* likewise */
-    bool                   prepared, kept, has_shape;
+    bool                   prepared, kept, has_shape, real_part;
     lt_tile_shape          shape;
     lt_gram_method         method;
     lt_gram_kernels        kernels;

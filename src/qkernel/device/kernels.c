@@ -1,5 +1,5 @@
 /* The kernels of a circuit on a device, from the texts of this folder. SPDX-License-Identifier: BSD-3-Clause */
-#include "qkernel/device/parts.h"
+#include "qkernel/device/circuits/circuits.h"
 
 #include "base/hash.h"
 #include "base/status.h"
@@ -27,6 +27,7 @@ static void define_result(lt_text *t, const lt_kernel_request *q)
     lt_text_define_as(t, "K_TYPE", type_name(q->k_single));
     lt_text_define(t, "NORMALIZE", q->normalize);
     lt_text_define(t, "REPAIR", q->repair);
+    lt_text_define(t, "REAL_PART", q->real_part);
 }
 
 enum { MAX_PARTS = 5 };
@@ -63,15 +64,19 @@ static size_t two_stages_shared_bytes(int q)
     return 16 * (((size_t)4 << left) + ((size_t)4 << right) + ((size_t)8 << (right - 1))) + 2 * (size_t)q * sizeof(lt_su2);
 }
 
+/* Tensor cores multiply such numbers since sm_80. */
+static bool has_tensor_tiles(const lt_builder *b, const lt_kernel_request *q) { return q->q >= PLAIN_FROM_QUBITS && lt_device_generation(b->dev) >= 80; }
+
 /* States end as pairs of half numbers, for overlaps of them. */
-static bool splits(const lt_kernel_request *q) { return q->single && q->overlaps && q->q >= PLAIN_FROM_QUBITS; }
+static bool splits(const lt_builder *b, const lt_kernel_request *q) { return q->single && q->overlaps && has_tensor_tiles(b, q); }
 
 static lt_text *states_text(lt_builder *b, const lt_kernel_request *q, const char *body)
 {
     lt_text *t = lt_builder_text(b);
     lt_text_define(t, "Q", q->q);
     lt_text_define_as(t, "REAL_T", type_name(q->single));
-    lt_text_define(t, "SPLIT", splits(q) ? products_of(q) : 0);
+    lt_text_define(t, "SPLIT", splits(b, q) ? products_of(q) : 0);
+    lt_text_define(t, "REAL_PART", q->real_part);
     add_parts(t, (parts){ { lt_text_rows_job_h, lt_text_states_cuh, body } });
     return t;
 }
@@ -89,7 +94,7 @@ static void add_chunks(lt_builder *b, const lt_text *t, const lt_device_info *in
     size_t shared = chunk_shared_bytes(q->q);
     unsigned some = resident_blocks(info, shared > ((size_t)96 << 10) ? 1 : 2), many = resident_blocks(info, 8);
     add(b, t, "chunks", "gram states", (launch_shape){ some, STATES_THREADS, shared, 5 }, &k->chunks);
-    if (splits(q)) add(b, t, "split_pairs", "gram split pairs", (launch_shape){ many, STATES_THREADS, 0, 2 }, &k->split_pairs);
+    if (splits(b, q)) add(b, t, "split_pairs", "gram split pairs", (launch_shape){ many, STATES_THREADS, 0, 2 }, &k->split_pairs);
     if (q->q > LT_CHUNK_WIRES) add(b, t, "high_wires", "gram high wires", (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->high_wires);
 }
 
@@ -103,6 +108,16 @@ static void add_states(lt_builder *b, const lt_device_info *info, const lt_kerne
     if (q->normalize) add(b, t, "state_roots", "gram norms", (launch_shape){ many, STATES_THREADS, 0, 4 }, &k->roots);
     if (one_pass) add_two_stages(b, info, q, k);
     else add_chunks(b, t, info, q, k);
+}
+
+/* What is done to states of circuits of any gates once they are made. */
+static void add_ends(lt_builder *b, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k)
+{
+    const launch_shape many = { resident_blocks(info, 8), STATES_THREADS, 0, 2 }, roots = { many.blocks, STATES_THREADS, 0, 4 };
+    if (!splits(b, q) && !q->normalize) return;
+    lt_text *t = states_text(b, q, lt_text_states_cu);
+    if (splits(b, q)) add(b, t, "split_pairs", "gram split pairs", many, &k->split_pairs);
+    if (q->normalize) add(b, t, "state_roots", "gram norms", roots, &k->roots);
 }
 
 /* ---- tiles of overlaps ---- */
@@ -178,7 +193,7 @@ static void add_overlaps(lt_builder *b, const lt_device_info *info, const lt_ker
 {
     lt_text *t = lt_builder_text(b);
     define_result(t, q);
-    if (q->q >= PLAIN_FROM_QUBITS) {
+    if (has_tensor_tiles(b, q)) {
         add_tensor_tiles(b, t, info, q, k);
         return;
     }
@@ -207,7 +222,7 @@ static void add_closed(lt_builder *b, const lt_device_info *info, const lt_kerne
     k->precision = LT_GRAM_FLOAT64;
     snprintf(k->name, sizeof k->name, "%s_f64_%dx%d", lt_gram_method_name(q->method), k->tile_rows, k->tile_columns);
     if (q->normalize) add(b, t, "wire_roots", "gram norms", (launch_shape){ many, CLOSED_SIDE * CLOSED_SIDE, 0, 4 }, &k->roots);
-    add(b, t, "wire_numbers", "gram wire numbers", (launch_shape){ many, STATES_THREADS, 0, 6 }, &k->wire_numbers);
+    if (!q->program) add(b, t, "wire_numbers", "gram wire numbers", (launch_shape){ many, STATES_THREADS, 0, 6 }, &k->wire_numbers);
     add(b, t, transfer ? "transfer" : "product", k->name, (launch_shape){ blocks, CLOSED_SIDE * CLOSED_SIDE, 0, 6 }, &k->tiles);
 }
 
@@ -215,7 +230,7 @@ static void add_closed(lt_builder *b, const lt_device_info *info, const lt_kerne
 
 void lt_gram_kernels_destroy(lt_gram_kernels *k)
 {
-    lt_kernel *all[] = { k->fuse_gates, k->two_stages, k->chunks, k->high_wires, k->permute, k->split_pairs, k->wire_numbers, k->roots, k->tiles };
+    lt_kernel *all[] = { k->fuse_gates, k->two_stages, k->chunks, k->high_wires, k->permute, k->split_pairs, k->coefficients, k->sweep, k->wire_numbers, k->roots, k->tiles };
     for (size_t i = 0; i < LT_LEN(all); i++) lt_kernel_destroy(all[i]);
     *k = (lt_gram_kernels){ 0 };
 }
@@ -226,8 +241,10 @@ lt_status lt_gram_kernels_build(lt_device *dev, const lt_kernel_request *q, lt_g
     lt_builder b = lt_builder_begin(dev);
     *out = (lt_gram_kernels){ 0 };
     LT_TRY(lt_device_describe(dev, &info));
+    if (q->program) lt_circuit_kernels_add(&b, &info, q, out);
     if (q->method == LT_GRAM_STATES) {
-        add_states(&b, &info, q, out);
+        if (q->program) add_ends(&b, &info, q, out);
+        else add_states(&b, &info, q, out);
         add_overlaps(&b, &info, q, out);
     } else {
         add_closed(&b, &info, q, out);

@@ -43,7 +43,7 @@ struct sums { float re[FRAGMENTS_M][FRAGMENTS_N][4], im[FRAGMENTS_M][FRAGMENTS_N
 static __device__ __forceinline__ double modulus(const sums &s, int m, int n, int c)
 {
     double re = s.re[m][n][c], im = s.im[m][n][c];
-    return (re * re + im * im) * 0x1p-40; /* the factors of both sides, squared */
+    return REAL_PART ? re * 0x1p-20 : (re * re + im * im) * 0x1p-40; /* the factors of both sides */
 }
 
 static __device__ __forceinline__ void multiply_stage(const amplitude_t *stage, sums &s)

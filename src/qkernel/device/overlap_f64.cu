@@ -26,7 +26,7 @@ struct sums { double p[FRAGMENTS_M][FRAGMENTS_N][4], q[FRAGMENTS_M][FRAGMENTS_N]
 static __device__ __forceinline__ double modulus(const sums &s, int m, int n, int c)
 {
     double re = s.p[m][n][c] + s.q[m][n][c], im = s.r[m][n][c] - s.p[m][n][c] + s.q[m][n][c];
-    return re * re + im * im;
+    return REAL_PART ? re : re * re + im * im;
 }
 
 static __device__ __forceinline__ void multiply_stage(const double2 *stage, sums &s)

@@ -3,6 +3,7 @@
 #define LT_QKERNEL_DEVICE_PARTS_H
 
 #include "device/host_ring.h"
+#include "kernels/cuda/builder.h"
 #include "device/recording.h"
 #include "qkernel/device/device.h"
 #include "qkernel/device/tile_job.h"
@@ -11,6 +12,8 @@
 /* ---- kernels ---- */
 typedef struct lt_gram_kernels {
     lt_kernel *fuse_gates, *two_stages, *chunks, *high_wires, *permute, *split_pairs; /* states */
+    lt_kernel *coefficients, *sweep;                                /* states of circuits of any gates */
+    int        chunk_bits;                                          /* of sweep */
     lt_kernel *wire_numbers;                                        /* closed forms */
     lt_kernel *roots;                                               /* of k(x,x), for normalising */
     lt_kernel *tiles;                                               /* K */
@@ -30,6 +33,8 @@ typedef struct lt_kernel_request {
     bool           two_stages;   /* states in one pass: two stages with a ring of parities between */
     bool           overlaps;     /* states are for overlaps; else they go to the host as they are */
     bool           normalize, repair;
+    bool           program;      /* rows are of a circuit of any gates */
+    bool           real_part;    /* K is the real part of overlaps */
     const lt_tile_shape *shape;  /* NULL: the built-in choice */
 } lt_kernel_request;
 lt_status lt_gram_kernels_build(lt_device *dev, const lt_kernel_request *q, lt_gram_kernels *out);
@@ -70,7 +75,10 @@ enum { LT_CHUNK_WIRES = 12, LT_WIRES_AT_ONCE = 4 };
 typedef struct lt_row_maker {
     lt_device   *dev;
     lt_stream   *stream;
+    lt_pool     *pool;           /* evaluates expressions */
     const lt_layers *circuit;
+    struct lt_circuit_rows *any; /* of a circuit of any gates; else NULL */
+    bool         of_states;      /* else closed forms */
     const lt_gram_kernels *kernels;
     lt_circuit_tables tables;
     const lt_stage *stages;      /* circuit->overlap or ->full */
@@ -89,7 +97,7 @@ typedef struct lt_row_maker {
     int64_t      launches, sent_bytes;
     double       sent_ns;
 } lt_row_maker;
-typedef struct lt_row_maker_options { bool single, page_locked, timed; double jitter; } lt_row_maker_options;
+typedef struct lt_row_maker_options { bool single, page_locked, timed, of_states; double jitter; lt_pool *pool; } lt_row_maker_options;
 lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, const lt_layers *c, const lt_gram_kernels *k,
                             const lt_row_maker_options *opt);
 void      lt_row_maker_close(lt_row_maker *m);
@@ -101,6 +109,9 @@ lt_status lt_row_maker_wires(lt_row_maker *m, const lt_rows *x, int64_t first, i
 lt_status lt_row_maker_roots(lt_row_maker *m, int64_t n, int64_t padded, const void *rows, bool jitter, void *roots);
 /* Rows into the slot of the ring, `at` bytes from its beginning; the bytes they take. */
 size_t    lt_row_maker_stage(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, size_t at);
+/* A small struct for a kernel, at *out on the device once the stream has come so far; and what stands before the first kernel of rows. */
+lt_status lt_row_maker_job(lt_row_maker *m, const void *job, size_t bytes, void **out);
+lt_status lt_row_maker_begin(lt_row_maker *m);
 void      lt_row_maker_reset(lt_row_maker *m); /* the counts begin anew */
 lt_status lt_row_maker_sent(lt_row_maker *m);  /* sent_ns is up to date afterwards; waits for uploads */
 

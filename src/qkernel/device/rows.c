@@ -1,5 +1,5 @@
 /* Rows on the device: states, and the numbers of closed forms. SPDX-License-Identifier: BSD-3-Clause */
-#include "qkernel/device/parts.h"
+#include "qkernel/device/circuits/circuits.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -14,7 +14,7 @@ enum { GROUP_BYTES = 2000000000 };
 
 /* ---- jobs: small structs for kernels, written in turns so that none is changed while it is read ---- */
 
-static lt_status send_job(lt_row_maker *m, const void *job, size_t bytes, void **out)
+lt_status lt_row_maker_job(lt_row_maker *m, const void *job, size_t bytes, void **out)
 {
     size_t room = (bytes + 63) / 64 * 64;
     if (room > JOBS_BYTES) return LT_FAIL(LT_ERR_INTERNAL, "gram: %zu bytes of jobs, room for %d", bytes, JOBS_BYTES);
@@ -82,8 +82,9 @@ static lt_status upload_circuit(lt_row_maker *m)
     int ryrz = c->embed == LT_EMBED_RYRZ, bits[8];
     for (int i = 0; i < 8; i++) bits[i] = LT_CHUNK_WIRES + LT_WIRES_AT_ONCE * i;
     LT_TRY(lay_out(m));
-    LT_TRY(upload(m, m->tables.scale, &c->scale, sizeof c->scale));
     LT_TRY(upload(m, m->tables.jitter, (double[]){ m->jitter, 0 }, 2 * sizeof(double)));
+    if (c->program) return lt_circuit_rows_open(m, c->program, !m->of_states);
+    LT_TRY(upload(m, m->tables.scale, &c->scale, sizeof c->scale));
     LT_TRY(upload(m, m->tables.ryrz, &ryrz, sizeof ryrz));
     LT_TRY(upload(m, m->tables.bits, bits, sizeof bits));
     LT_TRY(upload(m, m->tables.gates, c->gates, (size_t)c->q * sizeof *c->gates));
@@ -109,6 +110,8 @@ lt_status lt_row_maker_open(lt_row_maker *m, lt_device *dev, lt_stream *st, cons
     m->single = opt->single;
     m->jitter = opt->jitter;
     m->timed = opt->timed;
+    m->pool = opt->pool;
+    m->of_states = opt->of_states;
     for (int i = 0; i < 2; i++) LT_TRY(lt_event_create(dev, &m->sent[i]));
     LT_TRY(lt_host_ring_open(dev, &(lt_ring_options){ UPLOAD_BYTES, 1, opt->page_locked ? LT_PIN_ALWAYS : LT_PIN_NEVER, false }, &m->upload));
     LT_TRY(lt_host_memory_create(dev, JOBS_BYTES, LT_PIN_ALWAYS, &m->host_jobs));
@@ -120,6 +123,7 @@ void lt_row_maker_close(lt_row_maker *m)
 {
     if (!m->dev) return;
     (void)lt_stream_sync(m->stream);
+    lt_circuit_rows_close(m);
     lt_device_block *all[] = { &m->tables.memory, &m->x, &m->coefficients, &m->spare, &m->jobs };
     for (size_t i = 0; i < LT_LEN(all); i++) lt_device_block_release(m->dev, all[i]);
     lt_host_ring_close(&m->upload);
@@ -192,7 +196,7 @@ static lt_status launch(lt_row_maker *m, const lt_kernel *k, void **arg)
 }
 
 /* The device's own clock starts with the first kernel, once the features are on the device. */
-static lt_status note_begin(lt_row_maker *m)
+lt_status lt_row_maker_begin(lt_row_maker *m)
 {
     lt_event *begin = m->begin;
     m->begin = NULL;
@@ -248,7 +252,7 @@ static lt_status upload_jobs(lt_row_maker *m, int64_t n, lt_states_job **out)
     }
     j[0] = (lt_states_job){ n, stages, 1, whole ? stages - 1 : LT_MIN(1, stages - 1), 1 };
     void *to = NULL;
-    lt_status status = send_job(m, j, 2 * (size_t)stages * sizeof *j, &to);
+    lt_status status = lt_row_maker_job(m, j, 2 * (size_t)stages * sizeof *j, &to);
     lt_free(j);
     *out = to;
     return status;
@@ -281,6 +285,7 @@ static lt_status make_states(lt_row_maker *m, int64_t n, void *job, void *to)
 
 lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, void *to)
 {
+    if (m->any) return lt_circuit_rows_states(m, x, first, n, to);
     int64_t q = m->circuit->q, gates = m->n_stages * q * (int64_t)sizeof(lt_su2);
     int64_t with_gates = LT_MAX(1, GATE_BYTES / gates), row_bytes = (int64_t)1 << (q + (m->single ? 3 : 4));
     LT_TRY(lt_device_block_reserve(m->dev, &m->coefficients, (size_t)(LT_MIN(with_gates, n) * gates), "gram gates"));
@@ -289,7 +294,7 @@ lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, 
         lt_states_job *job;
         LT_TRY(upload_rows(m, x, first + row, rows));
         LT_TRY(upload_jobs(m, rows, &job));
-        LT_TRY(note_begin(m));
+        LT_TRY(lt_row_maker_begin(m));
         LT_TRY(launch(m, m->kernels->fuse_gates, (void *[]){ job, m->x.at, m->tables.scale, m->tables.ryrz, m->tables.kinds, m->tables.fixed,
                                                              m->coefficients.at }));
         LT_TRY(make_states(m, rows, job, (char *)to + row * row_bytes));
@@ -302,9 +307,10 @@ lt_status lt_row_maker_states(lt_row_maker *m, const lt_rows *x, int64_t first, 
 lt_status lt_row_maker_wires(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, int64_t padded, void *to)
 {
     void *job;
+    if (m->any) return lt_circuit_rows_wires(m, x, first, n, padded, to);
     LT_TRY(upload_rows(m, x, first, n));
-    LT_TRY(send_job(m, &(lt_closed_job){ n, padded }, sizeof(lt_closed_job), &job));
-    LT_TRY(note_begin(m));
+    LT_TRY(lt_row_maker_job(m, &(lt_closed_job){ n, padded }, sizeof(lt_closed_job), &job));
+    LT_TRY(lt_row_maker_begin(m));
     return launch(m, m->kernels->wire_numbers, (void *[]){ job, m->x.at, m->tables.scale, m->tables.ryrz, m->tables.gates, to });
 }
 
@@ -313,7 +319,7 @@ lt_status lt_row_maker_wires(lt_row_maker *m, const lt_rows *x, int64_t first, i
 lt_status lt_row_maker_roots(lt_row_maker *m, int64_t n, int64_t padded, const void *rows, bool jitter, void *roots)
 {
     void *job;
-    if (m->n_stages) LT_TRY(send_job(m, &(lt_states_job){ .n_rows = n }, sizeof(lt_states_job), &job));
-    else LT_TRY(send_job(m, &(lt_closed_job){ n, padded }, sizeof(lt_closed_job), &job));
+    if (m->of_states) LT_TRY(lt_row_maker_job(m, &(lt_states_job){ .n_rows = n }, sizeof(lt_states_job), &job));
+    else LT_TRY(lt_row_maker_job(m, &(lt_closed_job){ n, padded }, sizeof(lt_closed_job), &job));
     return launch(m, m->kernels->roots, (void *[]){ job, (double *)m->tables.jitter + !jitter, (void *)(uintptr_t)rows, roots });
 }

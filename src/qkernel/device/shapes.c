@@ -84,7 +84,7 @@ static lt_status choose(lt_tuner *tuner, lt_device *dev, trial *t)
         const lt_tile_shape *shape = &shapes_of(t->opt.dtype)[i];
         name_shape(shape, name[i]);
         names[i] = name[i];
-        LT_TRY(lt_device_gram_create(dev, &(lt_device_gram_setup){ &t->opt, &t->circuit, lt_device_pool(dev), shape }, &t->candidate[i]));
+        LT_TRY(lt_device_gram_create(dev, &(lt_device_gram_setup){ &t->opt, &t->circuit, lt_device_pool(dev), shape, false }, &t->candidate[i]));
     }
     name_problem(t->circuit.q, t->opt.dtype, problem, sizeof problem);
     return lt_tuner_choose(tuner, problem, MAX_SHAPES, names, run_candidate, t, &choice);

@@ -264,6 +264,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) state_roots(const lt_state
         else
             for (i64 i = lane; i < (i64)1 << Q; i += 32) sum += (double)s[i].x * s[i].x + (double)s[i].y * s[i].y;
         for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-        if (lane == 0) roots[row] = sqrt(fmax(sum * sum + *jitter, 1e-12));
+        if (lane == 0) roots[row] = sqrt(fmax((REAL_PART ? sum : sum * sum) + *jitter, 1e-12));
     }
 }

@@ -1,6 +1,6 @@
 /* What the texts that make states share; follows rows_job.h. SPDX-License-Identifier: BSD-3-Clause
    Fixed when compiled: Q (wires), REAL_T (float or double), SPLIT (states end as pairs of half-precision
-   numbers, as overlap_f32.cu reads them: its PRODUCTS; else 0). */
+   numbers, as overlap_f32.cu reads them: its PRODUCTS; else 0), REAL_PART (K is the real part of overlaps). */
 
 typedef long long i64;
 struct amplitude_t { REAL_T x, y; };

@@ -1,6 +1,6 @@
 /* What the texts that fill tiles of K share; follows tile_job.h. SPDX-License-Identifier: BSD-3-Clause
    Tiles are given as (row, column) of the block. Fixed when compiled: K_TYPE (element type of K), NORMALIZE,
-   REPAIR (entries that are not finite are replaced, not only counted). */
+   REPAIR (entries that are not finite are replaced, not only counted), REAL_PART (K is the real part of overlaps, not their square). */
 
 typedef long long i64;
 
@@ -14,9 +14,9 @@ static __device__ __forceinline__ bool wanted(const lt_tile_job &j, i64 row, i64
     return row < j.n_rows && column < j.n_columns && !(j.half && j.first_column + column < j.first_row + row);
 }
 
-/* The upper half of a number whose exponent says that it is not finite. Squares have no sign; NaN may. */
+/* The upper half of a number whose exponent says that it is not finite. Squares have no sign, real parts do; NaN may. */
 #define NOT_FINITE 0x7ff00000u
-static __device__ __forceinline__ unsigned exponent_of(double v) { return (unsigned)__double2hiint(v); }
+static __device__ __forceinline__ unsigned exponent_of(double v) { return (unsigned)__double2hiint(v) & (REAL_PART ? 0x7fffffffu : ~0u); }
 
 static __device__ __forceinline__ double mend(const lt_tile_job &j, i64 row, i64 column, double v)
 {

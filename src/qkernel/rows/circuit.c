@@ -1,5 +1,5 @@
 /* Circuits as stages of fused one-wire gates and address maps. SPDX-License-Identifier: BSD-3-Clause */
-#include "qkernel/rows/circuit.h"
+#include "qkernel/simulate/program.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -133,6 +133,8 @@ lt_status lt_layers_create(const lt_gram_options *opt, const lt_weights *w, lt_l
     c->real = has_real_stages(c);
     return LT_OK;
 }
+
+int lt_layers_widest(const lt_layers *c) { return c->program ? c->program->widest : c->q; }
 
 void lt_layers_destroy(lt_layers *c)
 {

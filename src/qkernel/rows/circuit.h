@@ -48,6 +48,9 @@ typedef struct lt_layers {
     bool       has_transfer; /* two layers, re-embedded, with a ring transfer matrices know */
 } lt_layers;
 
+/* Wires whose states are held together: of the widest factor of a circuit of any gates. */
+int lt_layers_widest(const lt_layers *c);
+
 /* Weights are copied. Stages and maps are made up to LT_STATES_MAX_QUBITS; above, closed forms remain.
    On failure *out is still to be destroyed. */
 lt_status lt_layers_create(const lt_gram_options *opt, const lt_weights *w, lt_layers *out);

@@ -21,6 +21,17 @@ static lt_status check_shape(const char *name, const lt_rows *x, int64_t q)
     return LT_OK;
 }
 
+double lt_rows_length(const lt_rows *x, int64_t row)
+{
+    double largest = 0, sum = 0;
+    for (int64_t k = 0; k < x->columns; k++) largest = fmax(largest, fabs(lt_rows_at(x, row, k)));
+    for (int64_t k = 0; largest > 0 && k < x->columns; k++) {
+        double v = lt_rows_at(x, row, k) / largest;
+        sum += v * v;
+    }
+    return largest * sqrt(sum);
+}
+
 lt_status lt_rows_check(const char *name, const lt_rows *x, int64_t n_qubits, double scale)
 {
     LT_TRY(check_shape(name, x, n_qubits));

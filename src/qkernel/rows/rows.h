@@ -10,6 +10,9 @@ static inline double lt_rows_at(const lt_rows *x, int64_t row, int64_t column)
     return x->dtype == LT_F64 ? ((const double *)x->data)[at] : (double)((const float *)x->data)[at];
 }
 
+/* The row's Euclidean length; no square overflows or vanishes. */
+double lt_rows_length(const lt_rows *x, int64_t row);
+
 /* Checks type, width, count and that every number and its angle is finite; `name` is "X" or "Y". */
 lt_status lt_rows_check(const char *name, const lt_rows *x, int64_t n_qubits, double scale);
 

@@ -82,10 +82,12 @@ static lt_status disturb_row(void *ctx, int64_t i, int worker)
     return LT_OK;
 }
 
+bool lt_similarity_disturbs(const lt_similarity_options *s) { return s->shots > 0 || s->depolarizing > 0; }
+
 lt_status lt_similarity_disturb(lt_gram_filling *f)
 {
     const lt_similarity_options *s = &f->g->similarity;
-    if (!s->shots && !(s->depolarizing > 0)) return LT_OK;
+    if (!lt_similarity_disturbs(s)) return LT_OK;
     for (int64_t i = 0; f->left && i < f->x->n; i++) f->left[i] = s->shots ? 1 : depolarized(s, f->g->circuit.q, f->left[i]);
     for (int64_t i = 0; f->right && i < f->y->n; i++) f->right[i] = s->shots ? 1 : depolarized(s, f->g->circuit.q, f->right[i]);
     disturbing d = { f->g, &f->out, f->y == NULL };

@@ -422,7 +422,7 @@ lt_status lt_gram_gradient(lt_gram *h, const lt_rows *x, const double *loss, dou
     LT_TRY(check(h, x, loss, dw, dx));
     lt_compiled *p;
     const bool real_part = h->similarity.kind == LT_SIMILARITY_REAL;
-    LT_TRY(lt_compiled_create(h->program->circuit, h->program->weights, real_part ? LT_COMPILE_REAL : LT_COMPILE_FIDELITY, true, &p));
+    LT_TRY(lt_compiled_create(h->program->circuit, h->program->weights, real_part ? LT_COMPILE_REAL : LT_COMPILE_FIDELITY, LT_COMPILE_KEEP_WEIGHTS, &p));
     gradient g = { .p = p, .m = lt_simulator_of(p, lt_isa_best(), LT_GRAM_FLOAT64), .x = x, .loss = loss, .real_part = real_part, .n = x->n, .dx = dx };
     g.n_padded = round_up(x->n, g.m.states->panel);
     g.depth = x->n <= LT_CHUNK ? x->n : round_up(x->n, LT_CHUNK);

@@ -65,9 +65,10 @@ typedef struct lt_compiled {
 } lt_compiled;
 
 typedef enum lt_compile_for { LT_COMPILE_FIDELITY, LT_COMPILE_REAL, LT_COMPILE_STATES } lt_compile_for;
+typedef enum lt_compile_flags { LT_COMPILE_KEEP_WEIGHTS = 1, LT_COMPILE_ONE_FACTOR = 2 /* of all wires that gates touch */ } lt_compile_flags;
 
 /* circuit/compile.c. Weights were checked. On failure *out is NULL. */
-lt_status lt_compiled_create(const lt_circuit *c, const double *weights, lt_compile_for what, bool keep_weights, lt_compiled **out);
+lt_status lt_compiled_create(const lt_circuit *c, const double *weights, lt_compile_for what, unsigned flags, lt_compiled **out);
 void      lt_compiled_destroy(lt_compiled *p); /* NULL is allowed */
 /* What was done and what it costs, in lines of text. */
 void      lt_compiled_describe(const lt_compiled *p, char *text, size_t bytes);

@@ -75,18 +75,6 @@ lt_slot lt_slot_at(const lt_simulator *m, void *workspace, int64_t index)
 
 /* ---- rows ---- */
 
-/* The row's length, of which its amplitudes are parts. */
-static double length_of(const lt_rows *x, int64_t row)
-{
-    double largest = 0, sum = 0;
-    for (int64_t k = 0; k < x->columns; k++) largest = fmax(largest, fabs(lt_rows_at(x, row, k)));
-    for (int64_t k = 0; largest > 0 && k < x->columns; k++) {
-        double v = lt_rows_at(x, row, k) / largest; /* no square can overflow or vanish */
-        sum += v * v;
-    }
-    return largest * sqrt(sum);
-}
-
 static lt_status check_shape(const lt_compiled *p, const char *name, const lt_rows *x)
 {
     const lt_circuit *c = p->circuit;
@@ -108,7 +96,7 @@ static lt_status check_row(const lt_compiled *p, const char *name, const lt_rows
         if (!isfinite(row[k]))
             return LT_FAIL(LT_ERR_ARGUMENT, "circuit: %s is %g at row %lld, column %lld: every number must be finite", name, row[k], (long long)i, (long long)k);
     }
-    if (p->circuit->amplitudes && !(length_of(x, i) > 0))
+    if (p->circuit->amplitudes && !(lt_rows_length(x, i) > 0))
         return LT_FAIL(LT_ERR_ARGUMENT, "circuit: row %lld of %s is zero, which no state can be made of", (long long)i, name);
     lt_tape_run(&p->tape, row, p->weights, 1, value);
     return lt_tape_check(&p->tape, &p->circuit->exprs, name, i, row, value);
@@ -130,7 +118,7 @@ void lt_simulate_rows(const lt_simulator *m, const lt_slot *s, const lt_rows *x,
     const int lanes = m->loops->lanes;
     for (int r = 0; r < lanes; r++) {
         int64_t row = LT_MAX(0, LT_MIN(first + r, x->n - 1));
-        double length = p->circuit->amplitudes ? length_of(x, row) : 1;
+        double length = p->circuit->amplitudes ? lt_rows_length(x, row) : 1;
         for (int64_t k = 0; k < x->columns; k++) s->x[k * lanes + r] = p->circuit->amplitudes ? lt_rows_at(x, row, k) / length : lt_rows_at(x, row, k);
     }
     lt_tape_run(&p->tape, s->x, p->weights, lanes, s->value);

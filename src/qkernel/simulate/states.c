@@ -59,7 +59,7 @@ lt_status lt_circuit_states(const lt_circuit *c, const double *weights, int64_t 
     lt_pool *pool = lt_pool_shared();
     lt_compiled *p;
     if (!pool) return LT_ERR_MEMORY;
-    LT_TRY(lt_compiled_create(c, weights, LT_COMPILE_STATES, false, &p));
+    LT_TRY(lt_compiled_create(c, weights, LT_COMPILE_STATES, 0, &p));
     work w = { .x = x, .out = out };
     lt_status s = lt_compiled_check_rows(p, "X", x);
     if (!s) s = run(p, pool, type, &w, unpack_task);

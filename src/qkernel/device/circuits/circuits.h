@@ -1,0 +1,29 @@
+/* Rows of circuits of any gates on a device: what the files above this folder call. SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LT_QKERNEL_DEVICE_CIRCUITS_CIRCUITS_H
+#define LT_QKERNEL_DEVICE_CIRCUITS_CIRCUITS_H
+
+#include "qkernel/device/circuits/sweeps.h"
+#include "qkernel/device/parts.h"
+
+/* Kernels: coefficients and sweeps of chunks of chunk_bits, or the closed form of circuits whose wires never meet. */
+void lt_circuit_kernels_add(lt_builder *b, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k);
+/* Bits of a chunk that takes `bytes` for each amplitude, on this device, for states of q wires. */
+int  lt_circuit_chunk_bits(const lt_device *dev, int q, size_t bytes);
+
+/* Tables on the device and lists for the host, of one circuit. */
+typedef struct lt_circuit_rows {
+    const lt_compiled *program; /* borrowed */
+    lt_sweeps       sweeps;
+    lt_device_block memory;     /* all tables */
+    lt_sweep_job    job;        /* with the addresses of tables */
+    lt_coefficient_job coefficients;
+} lt_circuit_rows;
+
+lt_status lt_circuit_rows_open(lt_row_maker *m, const lt_compiled *p, bool closed);
+void      lt_circuit_rows_close(lt_row_maker *m);
+lt_status lt_circuit_rows_states(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, void *to);
+lt_status lt_circuit_rows_wires(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, int64_t padded, void *to);
+/* Values of the expressions of rows: (n, values), as kernels read them. */
+lt_status lt_circuit_values(const lt_compiled *p, const lt_sweeps *s, lt_pool *pool, const lt_rows *x, int64_t first, int64_t n, double *to);
+
+#endif
