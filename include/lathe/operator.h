@@ -21,7 +21,8 @@ typedef enum lt_normalization { LT_NORM_INSTANCE, LT_NORM_BATCH, LT_NORM_GROUP, 
 typedef enum lt_noise { LT_NOISE_NONE, LT_NOISE_GAUSSIAN, LT_NOISE_LAPLACE, LT_NOISE_MULTIPLICATIVE, LT_NOISE_DROPOUT, LT_NOISE_COUNT } lt_noise;
 typedef enum lt_noise_schedule { LT_SCHEDULE_CONSTANT, LT_SCHEDULE_ANNEALING, LT_SCHEDULE_PERIODIC, LT_SCHEDULE_COUNT } lt_noise_schedule;
 typedef enum lt_policy { LT_POLICY_AUTOREGRESSIVE, LT_POLICY_RESIDUAL, LT_POLICY_CONVEX, LT_POLICY_COUNT } lt_policy;
-typedef enum lt_precision { LT_PRECISION_FLOAT32, LT_PRECISION_FLOAT16, LT_PRECISION_BFLOAT16, LT_PRECISION_COUNT } lt_precision;
+/* tf32: values in float32, products of them rounded to the 11 digits of TF32, sums in float32. */
+typedef enum lt_precision { LT_PRECISION_FLOAT32, LT_PRECISION_FLOAT16, LT_PRECISION_BFLOAT16, LT_PRECISION_TF32, LT_PRECISION_COUNT } lt_precision;
 
 /* Names as in configurations: "cnn", "gelu", "instance", "gaussian", …; "?" when out of range. */
 LT_API const char *lt_operator_kind_name(lt_operator_kind v);

@@ -24,6 +24,8 @@ static const lt_env_row rows[] = {
                              "the OpenBLAS library to open" },
     [LT_CONFIG_CUDA_EARLY] = { "LATHE_CUDA_EARLY", "0|1", "1",
                                "start GPU kernels before the one they follow has ended (sm_90 and later)" },
+    [LT_CONFIG_CUDA_STEP] = { "LATHE_CUDA_STEP", "auto|mma|graph", "auto: what is measured to be fastest",
+                              "steps of CNN operators on a GPU: mma, the fused kernels for every card since Ampere; graph, one kernel or library call an op" },
     [LT_CONFIG_AMPL_OPTIONS] = { "lathe_options", "'NAME=VALUE ...'", "none", "options of lathe-ampl, as AMPL hands them on" },
     [LT_CONFIG_MPI] = { "LATHE_MPI", "auto|off|openmpi|mpich", "auto: the launcher's",
                         "which MPI ranks speak; off: every process works alone, whatever launched it" },

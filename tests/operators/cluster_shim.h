@@ -58,12 +58,16 @@ struct fiber {
 /* Asynchronous work: products of matrices, copies into shared memory. */
 struct product { void (*multiply)(const product &); float *sums[WARPGROUP]; uint64_t a, b; bool keep; };
 struct copy { unsigned first_block, mask; uint32_t to, barrier, bytes; const void *from; };
+/* Copies of a cell each, which their thread waits for by groups. */
+struct cell_copy { uint32_t to; const void *from; };
+struct copy_groups { std::vector<cell_copy> open; std::vector<std::vector<cell_copy>> closed; };
 struct warpgroup { meeting all; std::vector<product> open; std::vector<std::vector<product>> committed; };
 struct block {
     unsigned index, cluster, left; /* left: threads that have not ended */
     std::vector<unsigned char> image;
     meeting barrier[BARRIERS], warp[LANES];
     warpgroup group[8];
+    std::vector<copy_groups> copies; /* of every thread */
     int any = 0; /* of __syncthreads_or */
 };
 
@@ -136,6 +140,23 @@ static inline void run_copy(const copy &c)
         p->bytes -= (int)c.bytes;
         settle(p);
     }
+}
+
+/* A thread's own groups of copies: done when the thread waits for them, or at once. */
+static inline copy_groups &own_copies() { return blocks[now].copies[threadIdx.x]; }
+static inline void run_cell(const cell_copy &c) { memcpy(pointer(c.to, 16), c.from, 16); }
+static inline void copy_cell_later(uint32_t to, const void *from)
+{
+    if (((uintptr_t)from | to) % 16) fail("cp.async of a cell that is not aligned");
+    if (how.late) own_copies().open.push_back({ to, from });
+    else run_cell({ to, from });
+}
+static inline void close_copy_group() { own_copies().closed.push_back(std::move(own_copies().open)), own_copies().open.clear(); }
+static inline void wait_copy_groups(size_t left)
+{
+    copy_groups &g = own_copies();
+    for (; g.closed.size() > left; g.closed.erase(g.closed.begin()))
+        for (const cell_copy &c : g.closed.front()) run_cell(c);
 }
 
 /* ---- fibers ---- */
@@ -260,6 +281,12 @@ static inline void run_resident()
     }
     if (!copies.empty()) fail("copies are under way when all threads are done");
     for (const block &b : blocks)
+        for (const copy_groups &g : b.copies) {
+            size_t left = g.open.size();
+            for (const std::vector<cell_copy> &c : g.closed) left += c.size();
+            if (left) fail("%zu copies of cells are under way when a thread is done", left);
+        }
+    for (const block &b : blocks)
         for (const warpgroup &g : b.group)
             if (!g.open.empty() || !g.committed.empty()) fail("products are under way when all threads are done");
 }
@@ -270,6 +297,7 @@ static inline void place_blocks(unsigned first_cluster, unsigned n_clusters)
     clusters.assign(n_clusters, meeting());
     for (unsigned b = 0; b < blocks.size(); b++) {
         blocks[b].index = first_cluster * cluster_size + b, blocks[b].cluster = b / cluster_size, blocks[b].left = threads;
+        blocks[b].copies.assign(threads, copy_groups());
         blocks[b].image.assign(shared_bytes + fixed_bytes(), UNWRITTEN);
     }
     now = 0;
@@ -329,6 +357,7 @@ template <class T> static inline T __shfl_sync(unsigned, T x, int from)
     });
     return mine.got;
 }
+template <class T> static inline T __shfl_xor_sync(unsigned all, T x, int mask) { return __shfl_sync(all, x, (int)(threadIdx.x % shim::LANES) ^ mask); }
 static inline unsigned atomicAdd(unsigned *at, unsigned x) { unsigned old = *at; *at += x; return old; }
 
 #endif

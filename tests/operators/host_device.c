@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_TEXTS = 64 };
+enum { MAX_TEXTS = 256 };
 typedef void run_kernel(unsigned blocks, unsigned cluster, unsigned threads, size_t shared_bytes, int mixed, void **arg);
 typedef struct host_kernel {
     lt_kernel   base;

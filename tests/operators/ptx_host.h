@@ -1,4 +1,4 @@
-/* Instructions of sm_90 that kernels name themselves, on the CPU: an asm statement of a kernel's text becomes a call of
+/* Instructions of sm_80 and sm_90 that kernels name themselves, on the CPU: an asm statement of a kernel's text becomes a call of
    ptx_… with its operands in order, named after its instructions and the numbers among their operands. Follows cluster_shim.h.
    SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PTX_HOST_H
@@ -16,6 +16,8 @@
 
 struct alignas(8) float2 { float x, y; };
 struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(8) uint2 { unsigned x, y; };
+static inline uint2 make_uint2(unsigned x, unsigned y) { return { x, y }; }
 struct alignas(16) uint4 { unsigned x, y, z, w; };
 static inline float2 make_float2(float x, float y) { return { x, y }; }
 static inline float4 make_float4(float x, float y, float z, float w) { return { x, y, z, w }; }
@@ -94,6 +96,12 @@ static inline void ptx_tanh_approx_f16x2(unsigned &v)
     unsigned x = v;
     v = half::each<half::f16>([=](int s) { return std::tanh(half::part<half::f16>(x, s)); });
 }
+/* Eleven digits, ties away from zero. */
+static inline void ptx_cvt_rna_tf32_f32(unsigned &v, float x)
+{
+    unsigned bits = __float_as_uint(x);
+    v = (bits & 0x7f800000) == 0x7f800000 ? bits : (bits + 0x1000) & ~0x1fffu;
+}
 static inline void ptx_tanh_approx_f32(float &x) { x = std::tanh(x); }
 
 /* ---- memory ---- */
@@ -118,6 +126,10 @@ static inline void ptx_ld_global_cg_v4_f32(float &x, float &y, float &z, float &
 static inline void ptx_ld_shared_v4_b32(unsigned &x, unsigned &y, unsigned &z, unsigned &w, unsigned at) { load_cell_from(x, y, z, w, shim::pointer(at, 16)); }
 static inline void ptx_st_global_v4_b32(void *to, unsigned x, unsigned y, unsigned z, unsigned w) { store_cell_at(to, x, y, z, w); }
 static inline void ptx_st_shared_v4_b32(unsigned at, unsigned x, unsigned y, unsigned z, unsigned w) { store_cell_at(shim::pointer(at, 16), x, y, z, w); }
+
+static inline void ptx_cp_async_cg_shared_global_16(unsigned to, const void *from) { shim::copy_cell_later(to, from); }
+static inline void ptx_cp_async_commit_group() { shim::close_copy_group(); }
+static inline void ptx_cp_async_wait_group(unsigned left) { shim::wait_copy_groups(left); }
 
 /* ---- waiting ---- */
 static inline void ptx_bar_sync(unsigned id, unsigned count)
@@ -261,6 +273,47 @@ template <class T> static inline void multiply_fragments(float &c0, float &c1, f
     c0 = mine.c[0], c1 = mine.c[1], c2 = mine.c[2], c3 = mine.c[3];
 }
 
+/* The same of eight products of numbers of TF32. As tensor cores add: all addends are cut to the place of the largest with two digits
+   more than single precision has, and so is the sum, towards zero. */
+static inline uint64_t bits_of(double x) { uint64_t b; memcpy(&b, &x, sizeof b); return b; }
+static inline int exponent(double x) { return (int)(bits_of(x) >> 52 & 0x7ff); }
+/* Without digits behind so many after the first. */
+static inline double cut(double x, int digits)
+{
+    if (digits < 0) return 0;
+    uint64_t b = bits_of(x) & ~(((uint64_t)1 << (52 - digits)) - 1);
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+static inline float add_cut(const double *x, int n)
+{
+    int most = 0;
+    double sum = 0;
+    for (int i = 0; i < n; i++) most = exponent(x[i]) > most ? exponent(x[i]) : most;
+    if (most == 0x7ff) {
+        for (int i = 0; i < n; i++) sum += x[i];
+        return (float)sum;
+    }
+    for (int i = 0; i < n; i++) sum += cut(x[i], 25 - (most - exponent(x[i])));
+    return (float)cut(sum, 23);
+}
+static inline double tf32_of(unsigned bits) { return __uint_as_float(bits & ~0x1fffu); }
+static inline void multiply_tf32(float &c0, float &c1, float &c2, float &c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1)
+{
+    struct lane { float c[4]; unsigned a[4], b[2]; } mine = { { c0, c1, c2, c3 }, { a0, a1, a2, a3 }, { b0, b1 } };
+    shim::meet_warp("mma", &mine, [](std::vector<void *> &all) {
+        for (unsigned t = 0; t < 32; t++)
+            for (unsigned i = 0; i < 4; i++) {
+                unsigned row = t / 4, column = t % 4 * 2 + i % 2;
+                double addend[9] = { ((lane *)all[t])->c[i] };
+                for (unsigned k = 0; k < 8; k++)
+                    addend[1 + k] = tf32_of(((lane *)all[row * 4 + k % 4])->a[i / 2 + k / 4 * 2]) * tf32_of(((lane *)all[column * 4 + k % 4])->b[k / 4]);
+                ((lane *)all[t])->c[i] = add_cut(addend, 9);
+            }
+    });
+    c0 = mine.c[0], c1 = mine.c[1], c2 = mine.c[2], c3 = mine.c[3];
+}
+
 }
 
 #define WGMMA(n) \
@@ -288,6 +341,34 @@ static inline void ptx_wgmma_wait_group_sync_aligned_1() { wait_products(1); }
 
 template <class... A> static inline void ptx_mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32(A &&... a) { tensor::multiply_fragments<half::f16>(a...); }
 template <class... A> static inline void ptx_mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(A &&... a) { tensor::multiply_fragments<half::bf16>(a...); }
+
+static inline void ptx_mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32(float &c0, float &c1, float &c2, float &c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1)
+{
+    tensor::multiply_tf32(c0, c1, c2, c3, a0, a1, a2, a3, b0, b1);
+}
+
+/* The other way round: lane 4 r + q gets four bytes of row r of each matrix. */
+template <unsigned N> static inline void load_matrices(unsigned at, unsigned (&v)[N])
+{
+    struct lane { unsigned at, v[N]; } mine = { at, {} };
+    shim::meet_warp("ldmatrix", &mine, [](std::vector<void *> &all) {
+        for (unsigned i = 0; i < N; i++)
+            for (unsigned t = 0; t < 32; t++) memcpy(&((lane *)all[t])->v[i], shim::pointer(((lane *)all[8 * i + t / 4])->at, 16) + t % 4 * 4, 4);
+    });
+    memcpy(v, mine.v, sizeof v);
+}
+static inline void ptx_ldmatrix_sync_aligned_m8n8_x4_shared_b16(unsigned &a, unsigned &b, unsigned &c, unsigned &d, unsigned at)
+{
+    unsigned v[4];
+    load_matrices(at, v);
+    a = v[0], b = v[1], c = v[2], d = v[3];
+}
+static inline void ptx_ldmatrix_sync_aligned_m8n8_x2_shared_b16(unsigned &a, unsigned &b, unsigned at)
+{
+    unsigned v[2];
+    load_matrices(at, v);
+    a = v[0], b = v[1];
+}
 
 /* Four matrices of eight rows of 16 bytes; lane 8 i + r knows where row r of the i-th goes. */
 static inline void ptx_stmatrix_sync_aligned_m8n8_x4_shared_b16(unsigned at, unsigned v0, unsigned v1, unsigned v2, unsigned v3)

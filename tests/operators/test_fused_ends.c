@@ -63,7 +63,7 @@ LT_TEST(maps_are_joined_in_place)
             want[i] = normalised(&m, m.map, m.norm, i, bf16, row[r].act) +
                       (row[r].skip_norm ? normalised(&m, m.skip, m.skip_norm, i, bf16, row[r].act) : from_half(m.skip[i], bf16));
         lt_join_job job = { ANY(m.map), ANY(m.skip), ANY(m.map), { ANY(m.norm), m.channels, m.channels }, { ANY(m.skip_norm), m.channels, m.channels }, m.pixels };
-        BUILD_KERNEL(&device, lt_fused_add_join, &(lt_fused_style){ .bf16 = bf16, .activation = row[r].act }, SAMPLES, BLOCKS, m.channels, row[r].skip_norm, &k);
+        BUILD_KERNEL(&device, lt_fused_add_join, &(lt_fused_style){ .numbers = (lt_fused_numbers)bf16, .activation = row[r].act }, SAMPLES, BLOCKS, m.channels, row[r].skip_norm, &k);
         if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job }));
         check_halves(m.map, want, map_count(&m), bf16, true, row[r].skip_norm ? "join of two normalised maps" : "join");
         free(want);
@@ -99,7 +99,7 @@ LT_TEST(maps_are_joined_with_a_projection)
         for (size_t i = 0; i < map_count(&m); i++)
             want[i] = normalised(&m, m.map, m.norm, i, bf16, row[r].act) + projected(x, weights, in_c, out_c, i / out_c, i % out_c, bf16);
         lt_project_job job = { ANY(m.map), ANY(x), ANY(weights), ANY(m.map), { ANY(m.norm), m.channels, m.channels }, m.pixels };
-        BUILD_KERNEL(&device, lt_fused_add_project, &(lt_fused_style){ .bf16 = bf16, .activation = row[r].act }, SAMPLES, BLOCKS, row[r].in_c, row[r].out_c, &k);
+        BUILD_KERNEL(&device, lt_fused_add_project, &(lt_fused_style){ .numbers = (lt_fused_numbers)bf16, .activation = row[r].act }, SAMPLES, BLOCKS, row[r].in_c, row[r].out_c, &k);
         if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job }));
         check_halves(m.map, want, map_count(&m), bf16, true, "join with a projection");
         free(want);
@@ -158,7 +158,7 @@ static void check_output(const output_case *c)
     uint32_t ended[SAMPLES] = { 0 };
     int64_t step = 7, failed[SAMPLES] = { -1, -1 };
     lt_output_job job = { ANY(m.map), ANY(m.skip), weights, ended, { ANY(m.norm), c->channels, c->channels }, c->pixels, c->real };
-    BUILD_KERNEL(&device, lt_fused_add_output, &(lt_fused_style){ .bf16 = c->bf16, .activation = c->act }, SAMPLES, BLOCKS, c->channels, c->skip, c->noise, &k);
+    BUILD_KERNEL(&device, lt_fused_add_output, &(lt_fused_style){ .numbers = (lt_fused_numbers)c->bf16, .activation = c->act }, SAMPLES, BLOCKS, c->channels, c->skip, c->noise, &k);
     if (k) LT_CHECK_OK(k->run(k, NULL, (void *[]){ &job, state, noise, (void *)(uintptr_t)policy, next, &step, failed }));
     for (int i = 0; i < SAMPLES; i++) LT_CHECK(failed[i] == -1 && ended[i] == 0);
     double bound = c->act == 0 ? (c->bf16 ? 1e-4 : 2e-6) : c->bf16 ? 0x1p-6 : 0x1p-9, worst = 0; /* of numbers around one */

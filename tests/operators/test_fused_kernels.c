@@ -91,10 +91,10 @@ static void conv_fill(conv_bench *b)
 /* Weights by pack.cu. */
 static void conv_pack(conv_bench *b)
 {
-    lt_fused_style style = { .bf16 = b->c.bf16 };
+    lt_fused_style style = { .numbers = (lt_fused_numbers)b->c.bf16 };
     lt_kernel *k = NULL;
     lt_pack_job job = { .count = (int64_t)weight_count(b) / 2, .second = -1, .to = b->packed, .kind = LT_PACK_CONV, .inputs = b->inputs, .outputs = b->c.out_c,
-                        .taps = b->s.kernel * b->s.kernel, .chunk = b->s.chunk, .tile = b->s.tile_n, .chunks = b->s.in_c / b->s.chunk };
+                        .taps = b->s.kernel * b->s.kernel, .chunk = b->s.chunk, .tile = b->s.tile_n, .chunks = b->s.in_c / b->s.chunk, .cell = 8 };
     BUILD_KERNEL(&device, lt_fused_add_pack, &style, 3, 1, &k);
     launch(k, (void *[]){ &job, b->weights });
     lt_kernel_destroy(k);
@@ -188,7 +188,7 @@ static void check_conv(const conv_case *c)
     char what[160];
     conv_bench b;
     lt_kernel *k = NULL;
-    lt_fused_style style = { .bf16 = c->bf16, .wrap = c->wrap, .activation = c->act };
+    lt_fused_style style = { .numbers = (lt_fused_numbers)c->bf16, .wrap = c->wrap, .activation = c->act };
     conv_create(c, &b);
     conv_fill(&b);
     conv_pack(&b);

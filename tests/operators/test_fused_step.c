@@ -17,7 +17,7 @@ static const lt_backend *cpu;
 static lt_status describe(lt_device *dev, lt_device_info *out)
 {
     LT_TRY(cpu->describe(dev, out));
-    snprintf(out->features, sizeof out->features, "sm_90");
+    snprintf(out->features, sizeof out->features, "sm_%d", dev->generation);
     out->cores = 6;
     return LT_OK;
 }
@@ -58,6 +58,9 @@ static float *draw_noise(lt_device *dev, const lt_operator_spec *spec, const lt_
     return x;
 }
 
+/* Of the specification; of TF32, half of float16's: its numbers have as many digits, but only products read them. */
+static const double limit[LT_PRECISION_COUNT] = { [LT_PRECISION_FLOAT32] = 1e-5, [LT_PRECISION_FLOAT16] = 4e-3, [LT_PRECISION_BFLOAT16] = 3e-2, [LT_PRECISION_TF32] = 2e-3 };
+
 static void check_step(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, int64_t samples, const char *what)
 {
     lt_operator_weights *w = NULL;
@@ -76,7 +79,7 @@ static void check_step(lt_device *dev, const lt_operator_spec *spec, lt_precisio
         LT_CHECK_OK(lt_fused_cnn_step(f, lt_device_stream(dev), s.x, noise, policy, got, (lt_step_end){ &step, failed }));
         LT_CHECK_OK(lt_stream_sync(lt_device_stream(dev)));
         for (int64_t i = 0; i < samples; i++) LT_CHECK_EQ_INT(failed[i], -1);
-        double error = 0, size = 0, bound = precision == LT_PRECISION_FLOAT16 ? 4e-3 : 3e-2;
+        double error = 0, size = 0, bound = limit[precision];
         for (size_t i = 0; i < s.n; i++) error += pow((double)got[i] - s.x[s.n + i], 2), size += pow(s.x[s.n + i], 2);
         if (!(sqrt(error / size) <= bound)) LT_TEST_FAIL("%s, %s: one step is off by %.2e, at most %.2e", what, lt_precision_name(precision), sqrt(error / size), bound);
     }
@@ -87,35 +90,76 @@ static void check_step(lt_device *dev, const lt_operator_spec *spec, lt_precisio
     free(s.x);
 }
 
-LT_TEST(steps_agree_with_the_cpus_own)
+typedef struct step_case {
+    int layers, channels, kernel, grid;
+    int64_t samples;
+    lt_precision precision;
+    lt_normalization norm;
+    lt_activation act;
+    lt_noise noise;
+    bool wrap;
+} step_case;
+
+static void check_case(lt_device *dev, const step_case *c)
 {
-    if (!host_device_possible()) LT_SKIP("no C++ compiler to run kernels with");
-    static const struct { int layers, channels, kernel, grid; int64_t samples; lt_precision precision; lt_normalization norm; lt_activation act; lt_noise noise; bool wrap; } row[] = {
-        { 2, 16, 3, 40, 3, LT_PRECISION_FLOAT16, LT_NORM_INSTANCE, LT_ACT_GELU, LT_NOISE_GAUSSIAN, false },
-        { 4, 20, 3, 32, 1, LT_PRECISION_FLOAT16, LT_NORM_GROUP, LT_ACT_GELU, LT_NOISE_MULTIPLICATIVE, true },
-        { 2, 24, 3, 32, 1, LT_PRECISION_BFLOAT16, LT_NORM_BATCH, LT_ACT_SILU, LT_NOISE_DROPOUT, false },
-        { 1, 9, 5, 32, 2, LT_PRECISION_BFLOAT16, LT_NORM_NONE, LT_ACT_RELU, LT_NOISE_NONE, true },
-    };
+    char what[128];
+    lt_operator_spec s = lt_operator_defaults(LT_OPERATOR_CNN);
+    s.num_layers = c->layers, s.base_channels = c->channels, s.kernel_size = c->kernel, s.grid = c->grid;
+    s.normalization = c->norm, s.activation = c->act, s.noise = c->noise, s.circular_padding = c->wrap;
+    s.noise_scale = s.noise == LT_NOISE_NONE ? 0 : s.noise == LT_NOISE_DROPOUT ? 0.3 : 0.1;
+    s.policy = LT_POLICY_CONVEX, s.alpha = 0; /* the state is the operator's output */
+    snprintf(what, sizeof what, "sm_%d, %d layers of %d, norm %s, noise %s", dev->generation, s.num_layers, (int)s.base_channels, lt_normalization_name(s.normalization), lt_noise_name(s.noise));
+    check_step(dev, &s, c->precision, c->samples, what);
+}
+
+static void check_cases(int generation, size_t shared_bytes, const step_case *c, size_t n)
+{
     lt_device *dev = NULL;
     LT_CHECK_OK(lt_device_open("cpu", &dev));
     cpu = dev->backend;
     lt_backend table = *cpu;
     table.describe = describe, table.build = host_device_build;
     dev->backend = &table;
-    dev->generation = 90;
-    for (size_t i = 0; i < LT_LEN(row); i++) {
-        char what[128];
-        lt_operator_spec s = lt_operator_defaults(LT_OPERATOR_CNN);
-        s.num_layers = row[i].layers, s.base_channels = row[i].channels, s.kernel_size = row[i].kernel, s.grid = row[i].grid;
-        s.normalization = row[i].norm, s.activation = row[i].act, s.noise = row[i].noise, s.circular_padding = row[i].wrap;
-        s.noise_scale = s.noise == LT_NOISE_NONE ? 0 : s.noise == LT_NOISE_DROPOUT ? 0.3 : 0.1;
-        s.policy = LT_POLICY_CONVEX, s.alpha = 0; /* the state is the operator's output */
-        snprintf(what, sizeof what, "%d layers of %d, norm %s, noise %s", s.num_layers, (int)s.base_channels, lt_normalization_name(s.normalization), lt_noise_name(s.noise));
+    dev->generation = generation, dev->shared_bytes = shared_bytes;
+    for (size_t i = 0; i < n; i++) {
         host_device_mix(i % 2);
-        check_step(dev, &s, row[i].precision, row[i].samples, what);
+        check_case(dev, &c[i]);
     }
     dev->backend = cpu;
+    dev->generation = 0, dev->shared_bytes = 0;
     lt_device_close(dev);
+}
+
+LT_TEST(steps_agree_with_the_cpus_own)
+{
+    if (!host_device_possible()) LT_SKIP("no C++ compiler to run kernels with");
+    static const step_case row[] = {
+        { 2, 16, 3, 40, 3, LT_PRECISION_FLOAT16, LT_NORM_INSTANCE, LT_ACT_GELU, LT_NOISE_GAUSSIAN, false },
+        { 4, 20, 3, 32, 1, LT_PRECISION_FLOAT16, LT_NORM_GROUP, LT_ACT_GELU, LT_NOISE_MULTIPLICATIVE, true },
+        { 2, 24, 3, 32, 1, LT_PRECISION_BFLOAT16, LT_NORM_BATCH, LT_ACT_SILU, LT_NOISE_DROPOUT, false },
+        { 1, 9, 5, 32, 2, LT_PRECISION_BFLOAT16, LT_NORM_NONE, LT_ACT_RELU, LT_NOISE_NONE, true },
+    };
+    check_cases(90, (size_t)227 << 10, row, LT_LEN(row));
+}
+
+/* As an RTX 3060 Ti has it. */
+LT_TEST(steps_for_every_card_agree_with_the_cpus_own)
+{
+    if (!host_device_possible()) LT_SKIP("no C++ compiler to run kernels with");
+    static const step_case row[] = {
+        { 4, 20, 3, 32, 1, LT_PRECISION_FLOAT16, LT_NORM_GROUP, LT_ACT_GELU, LT_NOISE_MULTIPLICATIVE, true },
+        { 1, 9, 5, 40, 2, LT_PRECISION_BFLOAT16, LT_NORM_INSTANCE, LT_ACT_SILU, LT_NOISE_DROPOUT, false },
+        { 2, 24, 3, 32, 1, LT_PRECISION_TF32, LT_NORM_INSTANCE, LT_ACT_GELU, LT_NOISE_GAUSSIAN, true },
+    };
+    check_cases(86, (size_t)99 << 10, row, LT_LEN(row));
+}
+
+/* By three products of TF32 each, as an H200 would do it too. */
+LT_TEST(single_precision_on_tensor_cores_keeps_its_digits)
+{
+    if (!host_device_possible()) LT_SKIP("no C++ compiler to run kernels with");
+    static const step_case row[] = { { 4, 20, 3, 32, 1, LT_PRECISION_FLOAT32, LT_NORM_INSTANCE, LT_ACT_GELU, LT_NOISE_GAUSSIAN, true } };
+    check_cases(90, (size_t)227 << 10, row, LT_LEN(row));
 }
 
 LT_TEST_MAIN()

@@ -7,7 +7,7 @@ const char *const lt_normalization_names[] = { "instance", "batch", "group", "la
 const char *const lt_noise_names[] = { "none", "gaussian", "laplace", "multiplicative", "dropout", NULL };
 const char *const lt_noise_schedule_names[] = { "constant", "annealing", "periodic", NULL };
 const char *const lt_policy_names[] = { "autoregressive", "residual", "convex", NULL };
-const char *const lt_precision_names[] = { "float32", "float16", "bfloat16", NULL };
+const char *const lt_precision_names[] = { "float32", "float16", "bfloat16", "tf32", NULL };
 
 #define NAME_OF(type, count) \
     const char *type##_name(type v) { return (unsigned)v < (unsigned)(count) ? type##_names[v] : "?"; }

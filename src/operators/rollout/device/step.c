@@ -64,7 +64,7 @@ static bool use_fused(const lt_application_request *q, lt_rollout_info *info)
 static lt_status fit_fused(const lt_application_request *q, int64_t *batch, int64_t *needed)
 {
     for (;; *batch = (*batch + 1) / 2) {
-        LT_TRY(lt_fused_cnn_need(q->spec, *batch, needed));
+        LT_TRY(lt_fused_cnn_need(q->dev, q->spec, q->opt->precision, *batch, needed));
         if (*needed <= q->budget_bytes) return LT_OK;
         if (*batch == 1) return too_large(*needed, q);
     }

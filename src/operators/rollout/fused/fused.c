@@ -6,6 +6,7 @@
 #include "operators/rollout/fused/parts.h"
 
 #include "base/alloc.h"
+#include "base/config.h"
 #include "base/pool.h"
 #include "base/status.h"
 
@@ -38,6 +39,7 @@ typedef struct launch {
     char        name[40];                 /* of LAUNCH_PROJECT: of its weights */
     int64_t     real_in, real_out;
     size_t      weights_at;
+    lt_conv_shape shape;                  /* of LAUNCH_PROJECT on every card since Ampere */
 } launch;
 
 struct lt_fused_cnn {
@@ -72,28 +74,75 @@ static int noise_number(const lt_operator_spec *spec)
     }
 }
 
-static bool shapes_fit(const lt_operator_spec *spec)
+static bool choose_shape(const lt_device *dev, const lt_fused_style *style, lt_conv_shape *s)
+{
+    return style->mma ? lt_mma_shape_choose(s, style->numbers, lt_device_shared_bytes(dev)) : lt_conv_shape_choose(s);
+}
+
+static bool shapes_fit(const lt_device *dev, const lt_operator_spec *spec, const lt_fused_style *style)
 {
     int widest = lt_fused_width(lt_cnn_width(spec, spec->num_layers - 1)), state = LT_FIELD_CHANNELS * spec->kernel_size * spec->kernel_size;
     lt_conv_shape wide = { .source = LT_SOURCE_NORMALISED, .result = LT_RESULT_NORMS, .kernel = spec->kernel_size, .in_c = widest, .out_c = widest };
-    lt_conv_shape stem = { .source = LT_SOURCE_STATE, .result = LT_RESULT_NORMS, .kernel = 1, .in_c = lt_fused_width(state), .out_c = lt_fused_width(spec->base_channels) };
-    return widest <= LT_FUSED_MAX_CHANNELS && spec->kernel_size <= LT_FUSED_MAX_KERNEL && lt_conv_shape_choose(&wide) && lt_conv_shape_choose(&stem);
+    lt_conv_shape stem = { .source = LT_SOURCE_STATE, .result = LT_RESULT_NORMS, .kernel = 1, .stem = spec->kernel_size, .in_c = lt_fused_width(state),
+                           .out_c = lt_fused_width(spec->base_channels) };
+    return widest <= LT_FUSED_MAX_CHANNELS && spec->kernel_size <= LT_FUSED_MAX_KERNEL && choose_shape(dev, style, &wide) && choose_shape(dev, style, &stem);
 }
 
-/* Not those of later generations: their instructions differ. */
-static bool has_tensor_cores(const lt_device *dev) { return lt_device_generation(dev) == 90; }
+static int activation_number(const lt_operator_spec *s)
+{
+    switch (s->activation) {
+    case LT_ACT_GELU: return s->tanh_gelu ? 2 : 1;
+    case LT_ACT_RELU: return 3;
+    case LT_ACT_SILU: return 4;
+    case LT_ACT_TANH: return 5;
+    default: return 0;
+    }
+}
+
+enum { SM_90 = 90, AMPERE = 80 };
+
+lt_status lt_fused_wanted_step(lt_wanted_step *out)
+{
+    static const char *const names[] = { "auto", "mma", "graph" };
+    int choice;
+    LT_TRY(lt_config_choice(LT_CONFIG_CUDA_STEP, names, (int)LT_LEN(names), LT_STEP_AUTO, &choice));
+    *out = (lt_wanted_step)choice;
+    return LT_OK;
+}
+
+static bool is_wanted(lt_wanted_step which)
+{
+    lt_wanted_step wanted;
+    return !lt_fused_wanted_step(&wanted) && wanted == which;
+}
+
+static lt_fused_style style_of(const lt_device *dev, const lt_operator_spec *spec, lt_precision precision)
+{
+    static const lt_fused_numbers numbers[LT_PRECISION_COUNT] = { [LT_PRECISION_FLOAT32] = LT_FUSED_F32, [LT_PRECISION_FLOAT16] = LT_FUSED_F16,
+                                                                  [LT_PRECISION_BFLOAT16] = LT_FUSED_BF16, [LT_PRECISION_TF32] = LT_FUSED_TF32 };
+    lt_fused_style s = { .numbers = numbers[precision], .wrap = spec->circular_padding, .activation = activation_number(spec) };
+    s.mma = lt_device_generation(dev) != SM_90 || lt_fused_single(s.numbers) || is_wanted(LT_STEP_MMA);
+    return s;
+}
 
 bool lt_fused_cnn_fits(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, char why[static 160])
 {
     const char *reason = NULL;
+    lt_fused_style style = style_of(dev, spec, precision);
     if (spec->kind != LT_OPERATOR_CNN) reason = "only CNN operators have fused steps";
-    else if (precision == LT_PRECISION_FLOAT32) reason = "fused steps compute in half precision";
-    else if (!has_tensor_cores(dev)) reason = "fused steps need the tensor cores of sm_90";
+    else if (is_wanted(LT_STEP_GRAPH)) reason = "LATHE_CUDA_STEP is graph";
+    else if (lt_device_generation(dev) < AMPERE) reason = "fused steps need tensor cores of sm_80 or later";
     else if (spec->grid < 2 * LT_FUSED_TILE) reason = "fused steps work on grids of 32 x 32 and more";
     else if (noise_number(spec) < 0) reason = "this noise is added channel by channel";
-    else if (!shapes_fit(spec)) reason = "its maps or kernels are too wide for shared memory";
+    else if (!shapes_fit(dev, spec, &style)) reason = "its maps or kernels are too wide for shared memory";
     snprintf(why, 160, "%s", reason ? reason : "");
     return !reason;
+}
+
+/* The kernels of sm_90 were measured on an H200; those for every card have not run on one yet. */
+bool lt_fused_cnn_measured(lt_device *dev, lt_precision precision)
+{
+    return lt_device_generation(dev) == SM_90 && precision != LT_PRECISION_FLOAT32 && precision != LT_PRECISION_TF32 && !is_wanted(LT_STEP_MMA);
 }
 
 /* ---- What runs on what ---- */
@@ -136,6 +185,7 @@ static map_ref add_join(lt_fused_cnn *f, int block, map_ref x, int64_t real_in, 
 {
     launch *l = &f->seq[f->n_launches++];
     *l = (launch){ .kind = real_in == real_out ? LAUNCH_JOIN : LAUNCH_PROJECT, .map = map, .skip = x, .real_in = real_in, .real_out = real_out };
+    l->shape = (lt_conv_shape){ .source = LT_SOURCE_MAP, .result = LT_RESULT_JOINED, .kernel = 1, .stem = 1, .in_c = x.width, .out_c = map.width };
     snprintf(l->name, sizeof l->name, "blocks.%d.proj", block);
     return (map_ref){ map.buffer, map.width, NO_CONV };
 }
@@ -176,13 +226,15 @@ static size_t take(lt_fused_cnn *f, size_t bytes)
 
 static int tiles_wide(const lt_fused_cnn *f) { return (f->spec.grid + LT_FUSED_TILE - 1) / LT_FUSED_TILE; }
 static int64_t pixels(const lt_fused_cnn *f) { return (int64_t)f->spec.grid * f->spec.grid; }
-static size_t weight_halves(const conv_layer *c) { return (size_t)c->shape.in_c * (size_t)c->shape.out_c * (size_t)(c->shape.kernel * c->shape.kernel); }
-static size_t projection_halves(const launch *l) { return (size_t)l->skip.width * (size_t)l->map.width; }
+static size_t weight_count(const conv_layer *c) { return (size_t)c->shape.in_c * (size_t)c->shape.out_c * (size_t)(c->shape.kernel * c->shape.kernel); }
+static size_t projection_count(const launch *l) { return (size_t)l->skip.width * (size_t)l->map.width; }
+static size_t number_bytes(const lt_fused_cnn *f) { return lt_fused_single(f->style.numbers) ? 4 : 2; }
 static int output_width(const lt_fused_cnn *f) { return f->seq[f->n_launches - 1].map.width; }
 
 static size_t job_bytes(launch_kind k)
 {
-    static const size_t bytes[] = { [LAUNCH_CONV] = sizeof(lt_conv_job), [LAUNCH_JOIN] = sizeof(lt_join_job), [LAUNCH_PROJECT] = sizeof(lt_project_job), [LAUNCH_OUTPUT] = sizeof(lt_output_job) };
+    static const size_t bytes[] = { [LAUNCH_CONV] = sizeof(lt_conv_job), [LAUNCH_JOIN] = sizeof(lt_join_job),
+                                    [LAUNCH_PROJECT] = LT_MAX(sizeof(lt_project_job), sizeof(lt_conv_job)), [LAUNCH_OUTPUT] = sizeof(lt_output_job) };
     return bytes[k];
 }
 
@@ -191,14 +243,14 @@ static lt_status plan_memory(lt_fused_cnn *f)
     int widest = 0, tiles = tiles_wide(f) * tiles_wide(f);
     for (int i = 0; i < f->n_convs; i++) {
         conv_layer *c = &f->conv[i];
-        if (!lt_conv_shape_choose(&c->shape)) return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: %s does not fit into shared memory", c->name);
+        if (!choose_shape(f->dev, &f->style, &c->shape)) return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: %s does not fit into shared memory", c->name);
         widest = LT_MAX(widest, c->shape.out_c);
     }
-    f->map_bytes = (size_t)f->samples * (size_t)pixels(f) * (size_t)widest * 2;
+    f->map_bytes = (size_t)f->samples * (size_t)pixels(f) * (size_t)widest * number_bytes(f);
     take(f, MAPS * f->map_bytes);
     for (int i = 0; i < f->n_convs; i++) {
         conv_layer *c = &f->conv[i];
-        c->weights_at = take(f, weight_halves(c) * 2);
+        c->weights_at = take(f, weight_count(c) * number_bytes(f));
         c->affine_at = take(f, (size_t)c->shape.out_c * 2 * sizeof(float));
         if (c->shape.result != LT_RESULT_NORMS) continue;
         c->sums_at = take(f, (size_t)f->samples * (size_t)(tiles * c->shape.out_c) * 2 * sizeof(float));
@@ -210,17 +262,21 @@ static lt_status plan_memory(lt_fused_cnn *f)
     for (int i = 0; i < f->n_launches; i++) {
         launch *l = &f->seq[i];
         l->job_at = take(f, job_bytes(l->kind));
-        if (l->kind == LAUNCH_PROJECT) l->weights_at = take(f, projection_halves(l) * 2);
+        if (l->kind != LAUNCH_PROJECT) continue;
+        if (f->style.mma && !choose_shape(f->dev, &f->style, &l->shape)) return LT_FAIL(LT_ERR_UNSUPPORTED, "rollout: %s does not fit into shared memory", l->name);
+        l->weights_at = take(f, projection_count(l) * number_bytes(f));
     }
     f->packs_at = take(f, sizeof f->pack);
     return LT_OK;
 }
 
-lt_status lt_fused_cnn_need(const lt_operator_spec *spec, int64_t realizations, int64_t *bytes)
+lt_status lt_fused_cnn_need(lt_device *dev, const lt_operator_spec *spec, lt_precision precision, int64_t realizations, int64_t *bytes)
 {
     lt_fused_cnn *f = lt_calloc(1, sizeof *f);
     if (!f) return LT_ERR_MEMORY;
+    f->dev = dev;
     f->spec = *spec;
+    f->style = style_of(dev, spec, precision);
     f->samples = realizations;
     lay_out_network(f);
     lt_status s = plan_memory(f);
@@ -264,6 +320,15 @@ static lt_conv_job conv_job(const lt_fused_cnn *f, const conv_layer *c)
                           .tiles_wide = tiles_wide(f), .in_c = s->in_c, .out_c = s->out_c, .chunks = s->in_c / s->chunk, .blocks_n = s->blocks_n };
 }
 
+/* A block that widens, as a convolution of one tap whose result is joined to the map. */
+static lt_conv_job projection_job(const lt_fused_cnn *f, const launch *l)
+{
+    const lt_conv_shape *s = &l->shape;
+    return (lt_conv_job){ .source = map_at(f, l->skip.buffer), .weights = memory_at(f, l->weights_at), .result = map_at(f, l->map.buffer),
+                          .norm = norm_job(f, l->map.norm_of), .samples = (int)f->samples, .grid = f->spec.grid, .tiles_wide = tiles_wide(f),
+                          .in_c = s->in_c, .out_c = s->out_c, .chunks = s->in_c / s->chunk, .blocks_n = s->blocks_n };
+}
+
 static lt_status send(const lt_fused_cnn *f, size_t at, const void *what, size_t bytes)
 {
     return lt_stream_copy(lt_device_stream(f->dev), f->memory + at, what, bytes, LT_TRANSFER_H2D, false);
@@ -278,6 +343,10 @@ static lt_status send_job(const lt_fused_cnn *f, const launch *l)
     if (l->kind == LAUNCH_JOIN) {
         lt_join_job j = { .map = map_at(f, l->map.buffer), .skip = map_at(f, l->skip.buffer), .result = map_at(f, l->map.buffer),
                           .norm = norm_job(f, l->map.norm_of), .skip_norm = norm_job(f, l->skip.norm_of), .pixels = (int)pixels(f) };
+        return send(f, l->job_at, &j, sizeof j);
+    }
+    if (l->kind == LAUNCH_PROJECT && f->style.mma) {
+        lt_conv_job j = projection_job(f, l);
         return send(f, l->job_at, &j, sizeof j);
     }
     if (l->kind == LAUNCH_PROJECT) {
@@ -309,6 +378,14 @@ static void add_pack(lt_fused_cnn *f, lt_pack_job j)
     f->pack[f->n_packs++] = j;
 }
 
+/* Items of a job that packs so many weights, and how it orders them. */
+static lt_pack_job pack_of_weights(const lt_fused_cnn *f, size_t count, int tile)
+{
+    int per_item = lt_fused_single(f->style.numbers) ? 1 : 2;
+    return (lt_pack_job){ .kind = LT_PACK_CONV, .count = (int64_t)count / per_item, .second = -1, .tile = tile, .cell = lt_fused_cell(f->style.numbers),
+                          .fragments = f->style.mma ? tile / (8 * LT_MMA_WARPS_N) : 0 };
+}
+
 static int count_packs(const lt_fused_cnn *f)
 {
     int n = 2 * f->n_convs + 1;
@@ -323,9 +400,10 @@ static void plan_packing(lt_fused_cnn *f, const lt_network *n)
     for (int i = 0; i < f->n_convs; i++) {
         const conv_layer *c = &f->conv[i];
         const lt_conv_shape *s = &c->shape;
-        add_pack(f, (lt_pack_job){ .kind = LT_PACK_CONV, .count = (int64_t)weight_halves(c) / 2, .from = offset_of(n, c->name, ".weight"), .second = -1,
-                 .to = memory_at(f, c->weights_at), .inputs = (int)c->real_in, .outputs = (int)c->real_out, .taps = s->kernel * s->kernel,
-                 .chunk = s->chunk, .tile = s->tile_n, .chunks = s->in_c / s->chunk });
+        lt_pack_job j = pack_of_weights(f, weight_count(c), s->tile_n);
+        j.from = offset_of(n, c->name, ".weight"), j.to = memory_at(f, c->weights_at), j.inputs = (int)c->real_in, j.outputs = (int)c->real_out;
+        j.taps = s->kernel * s->kernel, j.chunk = s->chunk, j.chunks = s->in_c / s->chunk;
+        add_pack(f, j);
         add_pack(f, (lt_pack_job){ .kind = LT_PACK_AFFINE, .count = s->out_c, .to = memory_at(f, c->affine_at), .outputs = (int)c->real_out,
                  .from = none ? -1 : offset_of(n, c->name, ".norm.weight"), .second = offset_of(n, c->name, none ? ".bias" : ".norm.bias"),
                  .scale = batch ? (float)(1 / sqrt(1 + LT_NORM_EPSILON)) : 1 });
@@ -333,9 +411,10 @@ static void plan_packing(lt_fused_cnn *f, const lt_network *n)
     for (int i = 0; i < f->n_launches; i++) {
         const launch *l = &f->seq[i];
         if (l->kind != LAUNCH_PROJECT) continue;
-        add_pack(f, (lt_pack_job){ .kind = LT_PACK_CONV, .count = (int64_t)projection_halves(l) / 2, .from = offset_of(n, l->name, ".weight"), .second = -1,
-                 .to = memory_at(f, l->weights_at), .inputs = (int)l->real_in, .outputs = (int)l->real_out, .taps = 1,
-                 .chunk = l->skip.width, .tile = l->map.width, .chunks = 1 });
+        lt_pack_job j = pack_of_weights(f, projection_count(l), f->style.mma ? l->shape.tile_n : l->map.width);
+        j.from = offset_of(n, l->name, ".weight"), j.to = memory_at(f, l->weights_at), j.inputs = (int)l->real_in, j.outputs = (int)l->real_out;
+        j.taps = 1, j.chunk = f->style.mma ? l->shape.chunk : l->skip.width, j.chunks = l->skip.width / j.chunk;
+        add_pack(f, j);
     }
     add_pack(f, (lt_pack_job){ .kind = LT_PACK_OUTPUT, .count = LT_FIELD_CHANNELS * output_width(f) + LT_FIELD_CHANNELS, .from = offset_of(n, "output", ".weight"),
              .second = offset_of(n, "output", ".bias"), .to = memory_at(f, f->output_at), .inputs = (int)lt_cnn_width(&f->spec, f->spec.num_layers - 1),
@@ -344,10 +423,11 @@ static void plan_packing(lt_fused_cnn *f, const lt_network *n)
 
 /* ---- Making ---- */
 
-/* Blocks come in pairs and stay; no more than there is work for. */
+/* Blocks stay, on sm_90 in pairs; no more than there is work for. */
 static unsigned conv_blocks(const lt_fused_cnn *f, const lt_conv_shape *s)
 {
-    int64_t turns = (f->samples * tiles_wide(f) * tiles_wide(f) + 1) / 2 * s->blocks_n;
+    int64_t tiles = f->samples * tiles_wide(f) * tiles_wide(f), turns = (tiles + 1) / 2 * s->blocks_n;
+    if (f->style.mma) return (unsigned)LT_MIN(tiles * s->blocks_n, (int64_t)f->cores);
     return (unsigned)(2 * LT_MAX(1, LT_MIN(turns, f->cores / 2)));
 }
 
@@ -370,15 +450,31 @@ static double conv_flops(const lt_fused_cnn *f, const conv_layer *c)
     return 2.0 * (double)(f->samples * pixels(f)) * (double)(c->real_in * c->real_out * c->shape.kernel * c->shape.kernel);
 }
 
+static double projection_flops(const lt_fused_cnn *f, const launch *l) { return 2.0 * (double)(f->samples * pixels(f)) * (double)(l->real_in * l->real_out); }
+
+static void add_conv_kernel(lt_fused_cnn *f, lt_builder *b, conv_layer *c)
+{
+    (f->style.mma ? lt_mma_add_conv : lt_fused_add_conv)(b, &f->style, &c->shape, conv_blocks(f, &c->shape), conv_flops(f, c), &c->kernel);
+}
+
+/* Of launches that are not convolutions. */
+static void add_mma_kernel(lt_fused_cnn *f, lt_builder *b, launch *l)
+{
+    static const lt_pass_shape pass = { .threads = LT_MMA_THREADS, .per_core = 4, .parts = 1 };
+    int blocks = pass_blocks(f, pass);
+    if (l->kind == LAUNCH_JOIN) lt_mma_add_join(b, &f->style, f->samples, blocks, l->map.width, l->skip.norm_of != NO_CONV, &l->kernel);
+    else if (l->kind == LAUNCH_PROJECT) lt_mma_add_conv(b, &f->style, &l->shape, conv_blocks(f, &l->shape), projection_flops(f, l), &l->kernel);
+    else lt_mma_add_output(b, &f->style, f->samples, blocks, l->map.width, l->skip.buffer >= 0, noise_number(&f->spec), &l->kernel);
+}
+
 /* The kernel of launch i, or the one that packs weights. */
 static void add_kernel(lt_fused_cnn *f, lt_builder *b, int i)
 {
     launch *l = &f->seq[i];
     if (i == f->n_launches) lt_fused_add_pack(b, &f->style, (unsigned)(4 * f->cores), count_packs(f), &f->pack_kernel);
-    else if (l->kind == LAUNCH_CONV) {
-        conv_layer *c = &f->conv[l->conv];
-        lt_fused_add_conv(b, &f->style, &c->shape, conv_blocks(f, &c->shape), conv_flops(f, c), &c->kernel);
-    } else if (l->kind == LAUNCH_JOIN)
+    else if (l->kind == LAUNCH_CONV) add_conv_kernel(f, b, &f->conv[l->conv]);
+    else if (f->style.mma) add_mma_kernel(f, b, l);
+    else if (l->kind == LAUNCH_JOIN)
         lt_fused_add_join(b, &f->style, f->samples, pass_blocks(f, lt_join_shape(l->map.width)), l->map.width, l->skip.norm_of != NO_CONV, &l->kernel);
     else if (l->kind == LAUNCH_PROJECT)
         lt_fused_add_project(b, &f->style, f->samples, pass_blocks(f, lt_project_shape(l->skip.width, l->map.width)), l->skip.width, l->map.width, &l->kernel);
@@ -393,17 +489,6 @@ static lt_status build_kernels(lt_fused_cnn *f, lt_pool *pool)
     lt_builder b = lt_builder_begin(f->dev);
     for (int i = 0; i <= f->n_launches; i++) add_kernel(f, &b, i);
     return lt_builder_finish(&b, pool);
-}
-
-static int activation_number(const lt_operator_spec *s)
-{
-    switch (s->activation) {
-    case LT_ACT_GELU: return s->tanh_gelu ? 2 : 1;
-    case LT_ACT_RELU: return 3;
-    case LT_ACT_SILU: return 4;
-    case LT_ACT_TANH: return 5;
-    default: return 0;
-    }
 }
 
 /* Of a number per sample. */
@@ -439,7 +524,7 @@ static lt_status plan(lt_device *dev, const lt_operator_spec *spec, lt_precision
     f->spec = *spec;
     f->samples = realizations;
     f->cores = info.cores;
-    f->style = (lt_fused_style){ .bf16 = precision == LT_PRECISION_BFLOAT16, .wrap = spec->circular_padding, .activation = activation_number(spec) };
+    f->style = style_of(dev, spec, precision);
     lay_out_network(f);
     lt_status s = plan_memory(f);
     if (s) lt_fused_cnn_destroy(f);
@@ -493,6 +578,7 @@ lt_status lt_fused_cnn_step(lt_fused_cnn *f, lt_stream *st, const float *state, 
         const launch *l = &f->seq[i];
         void *job = memory_at(f, l->job_at);
         if (l->kind == LAUNCH_CONV) LT_TRY(lt_stream_launch(st, &(lt_launch){ f->conv[l->conv].kernel, (void *[]){ job, any(state) } }));
+        else if (l->kind == LAUNCH_PROJECT && f->style.mma) LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job, any(state) } }));
         else if (l->kind == LAUNCH_OUTPUT) LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job, any(state), any(noise ? noise : state), any(policy), next, any(end.t), end.failed } }));
         else LT_TRY(lt_stream_launch(st, &(lt_launch){ l->kernel, (void *[]){ job } }));
     }

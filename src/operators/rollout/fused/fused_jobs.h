@@ -24,7 +24,7 @@ typedef struct lt_conv_job {
     const struct uint4  *source;           /* [samples, grid, grid, in_c] */
     const unsigned char *weights;
     struct uint4        *result;           /* [samples, grid, grid, out_c] */
-    lt_norm_job norm;                      /* of the source */
+    lt_norm_job norm;                      /* of the source; where the result is added to a map, of that */
     lt_sums_job own;                       /* of the result */
     int samples, grid, tiles_wide, in_c, out_c, chunks, blocks_n; /* tiles_wide: along one side */
 } lt_conv_job;
@@ -54,11 +54,12 @@ typedef struct lt_output_job {
 
 typedef enum lt_pack_kind { LT_PACK_CONV, LT_PACK_AFFINE, LT_PACK_OUTPUT } lt_pack_kind;
 typedef struct lt_pack_job {
-    long long first, count;                /* items before this job's; its items: pairs of weights, channels, numbers */
+    long long first, count;                /* items before this job's; its items: pairs of weights (single ones in single precision), channels, numbers */
     long long from, second;                /* floats of the block; second: of beta or bias, -1 without */
     void *to;
     int   kind, inputs, outputs;           /* inputs, outputs: without filling. Of the state: kernel^2 times three as inputs */
     int   taps, chunk, tile, chunks;
+    int   cell, fragments;                 /* inputs that lie together; of conv_mma.cu: of a warp's channels, else 0 */
     float scale;                           /* of gamma */
 } lt_pack_job;
 

@@ -3,14 +3,16 @@
 
 #include "base/status.h"
 
-extern const char lt_text_fused_jobs_h[], lt_text_half_cuh[], lt_text_norms_cuh[], lt_text_barriers_cuh[], lt_text_fetch_cuh[], lt_text_conv_cu[], lt_text_join_cu[], lt_text_project_cu[], lt_text_output_cu[], lt_text_pack_cu[];
+extern const char lt_text_fused_jobs_h[], lt_text_half_cuh[], lt_text_norms_cuh[], lt_text_barriers_cuh[], lt_text_fetch_cuh[], lt_text_cells_cuh[], lt_text_settle_cuh[],
+    lt_text_conv_cu[], lt_text_join_cu[], lt_text_project_cu[], lt_text_output_cu[], lt_text_pack_cu[];
 
 enum { PACK_THREADS = 256 }; /* of pack.cu */
 
-static lt_text *begin(lt_builder *b, const lt_fused_style *style)
+lt_text *lt_fused_begin_text(lt_builder *b, const lt_fused_style *style)
 {
     lt_text *t = lt_builder_text(b);
-    lt_text_define(t, "BF16", style->bf16);
+    lt_text_define(t, "NUMBERS", (int)style->numbers);
+    lt_text_define(t, "BF16", style->numbers == LT_FUSED_BF16);
     lt_text_define(t, "ACT", style->activation);
     lt_text_define(t, "WRAP", style->wrap);
     lt_text_part(t, lt_text_fused_jobs_h);
@@ -44,10 +46,10 @@ void lt_fused_add_conv(lt_builder *b, const lt_fused_style *style, const lt_conv
     const struct { const char *name; int value; } constant[] = {
         { "KERNEL", s->kernel }, { "STEM", s->stem }, { "CHUNK", s->chunk }, { "TILE_N", s->tile_n }, { "A_STAGES", s->a_stages }, { "B_STAGES", s->b_stages },
         { "C_STAGES", s->c_stages }, { "FINISHERS", s->finishers }, { "SOURCE", (int)s->source }, { "RESULT", (int)s->result } };
-    lt_text *t = begin(b, style);
+    lt_text *t = lt_fused_begin_text(b, style);
     add_norms(t);
     for (size_t i = 0; i < LT_LEN(constant); i++) lt_text_define(t, constant[i].name, constant[i].value);
-    write_wgmma(t, s->tile_n, style->bf16);
+    write_wgmma(t, s->tile_n, style->numbers == LT_FUSED_BF16);
     lt_text_part(t, lt_text_conv_cu);
     lt_builder_add(b, t, &(lt_kernel_key){ .name = "rollout conv", .entry = "conv", .n_args = 2, .grid = { blocks }, .block = { LT_FUSED_THREADS },
                                            .shared_bytes = s->shared_bytes, .flops = flops }, out);
@@ -56,7 +58,7 @@ void lt_fused_add_conv(lt_builder *b, const lt_fused_style *style, const lt_conv
 /* ---- passes over maps ---- */
 static lt_text *begin_pass(lt_builder *b, const lt_fused_style *style, const lt_pass_shape *s, int blocks)
 {
-    lt_text *t = begin(b, style);
+    lt_text *t = lt_fused_begin_text(b, style);
     lt_text_define(t, "BLOCKS", blocks);
     lt_text_define(t, "PER_CORE", s->per_core);
     lt_text_define(t, "SLOTS", s->slots);
@@ -103,13 +105,15 @@ void lt_fused_add_output(lt_builder *b, const lt_fused_style *style, int64_t sam
     lt_text_define(t, "WARPS", s.threads / 32);
     lt_text_define(t, "SKIP", skip);
     lt_text_define(t, "NOISE", noise);
+    lt_text_part(t, lt_text_settle_cuh);
     add_pass(b, t, lt_text_output_cu, &s, samples * blocks, (lt_kernel_key){ .name = "rollout output", .entry = "output", .n_args = 7 }, out);
 }
 
 void lt_fused_add_pack(lt_builder *b, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out)
 {
-    lt_text *t = begin(b, style);
+    lt_text *t = lt_fused_begin_text(b, style);
     lt_text_define(t, "N_JOBS", n_jobs);
+    lt_text_part(t, lt_text_cells_cuh);
     lt_text_part(t, lt_text_pack_cu);
     lt_builder_add(b, t, &(lt_kernel_key){ .name = "rollout weights", .entry = "pack_weights", .n_args = 2, .grid = { blocks }, .block = { PACK_THREADS } }, out);
 }

@@ -2,8 +2,8 @@
    SPDX-License-Identifier: BSD-3-Clause
 
    A warp makes tiles of 16 pixels by tensor cores, 32 channels a step, while its next ones are on their way. Weights keep
-   single precision: three of the eight columns hold them rounded to half, three what rounding left. Follows half.cuh, norms.cuh
-   and fetch.cuh. Defined by the host: CHANNELS, BLOCKS per sample, WARPS of a block, PER_CORE blocks at once, SLOTS of a warp for tiles,
+   single precision: three of the eight columns hold them rounded to half, three what rounding left. Follows half.cuh, norms.cuh,
+   fetch.cuh and settle.cuh. Defined by the host: CHANNELS, BLOCKS per sample, WARPS of a block, PER_CORE blocks at once, SLOTS of a warp for tiles,
    SKIP: 1 a map is added before,
    NOISE: 0 none, 1 added to the output, 2 a factor of it; of the map: 3 added, 4 a factor, 5 a factor per channel. */
 enum { THREADS = WARPS * 32, STEPS = (CHANNELS + 31) / 32, PITCH = CHANNELS * 2, SKIP_AT = TILE_BYTES(PITCH), SLOT = (1 + SKIP) * TILE_BYTES(PITCH) };
@@ -85,25 +85,6 @@ static __device__ __forceinline__ void add_channels(const lt_output_job &j, cons
     }
 }
 
-/* The block that ends a sample last looks whether it is over: what is not finite, or was not before, is NaN from here on. */
-static __device__ __forceinline__ void settle(const lt_output_job &j, int sample, bool finite, const i64 *t, i64 *failed, float *next)
-{
-    enum { NOT_FINITE = 1 << 16 }; /* more than there are blocks */
-    __shared__ bool over;
-    const bool bad = __syncthreads_or(!finite);
-    if (threadIdx.x == 0) {
-        __threadfence();
-        u32 mine = bad ? NOT_FINITE + 1 : 1, sum = atomicAdd(j.ended + sample, mine) + mine;
-        bool last = sum % NOT_FINITE == BLOCKS;
-        over = last && (sum >= NOT_FINITE || failed[sample] >= 0);
-        if (last) j.ended[sample] = 0;
-        if (over && failed[sample] < 0) failed[sample] = *t;
-        __threadfence();
-    }
-    __syncthreads();
-    for (int i = threadIdx.x; over && i < 3 * j.pixels; i += THREADS) next[(i64)sample * 3 * j.pixels + i] = __uint_as_float(0x7fc00000u);
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, PER_CORE) output(const lt_output_job *job, const float *state, const float *noise, const float *policy, float *next, const i64 *step, i64 *failed)
 {
     extern __shared__ __align__(128) unsigned char shared[];
@@ -149,5 +130,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, PER_CORE) output(const lt_
             next[plane + own[p]] = x;
         }
     }
-    settle(j, sample, finite, step, failed, next);
+    settle(j, sample, finite, step, failed, next, THREADS);
 }

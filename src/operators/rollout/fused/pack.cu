@@ -1,17 +1,24 @@
-/* Drawn weights brought into the forms of conv.cu and output.cu. SPDX-License-Identifier: BSD-3-Clause
+/* Drawn weights brought into the forms of conv.cu, conv_mma.cu and the output. SPDX-License-Identifier: BSD-3-Clause
 
-   Follows half.cuh. Padding channels get zeros everywhere, so that they stay zero through all layers. */
+   Follows half.cuh and cells.cuh. Padding channels get zeros everywhere, so that they stay zero through all layers. */
+/* Which channel of a tile is the n-th: with fragments, a lane of conv_mma.cu ends with neighbours. */
+static __device__ __forceinline__ int channel_of(int n, int fragments)
+{
+    if (!fragments) return n;
+    int own = n % (8 * fragments), row = own % 8;
+    return n - own + row / 2 * 2 * fragments + own / 8 * 2 + row % 2;
+}
 static __device__ __forceinline__ float weight_at(const lt_pack_job &j, const float *w, i64 i)
 {
-    int e = (int)(i % 8);
-    i /= 8;
-    int n = (int)(i % j.tile);
+    int e = (int)(i % j.cell);
+    i /= j.cell;
+    int n = channel_of((int)(i % j.tile), j.fragments);
     i /= j.tile;
-    int plane = (int)(i % (j.chunk / 8));
-    i /= j.chunk / 8;
+    int plane = (int)(i % (j.chunk / j.cell));
+    i /= j.chunk / j.cell;
     int tap = (int)(i % j.taps);
     i /= j.taps;
-    int chunk = (int)(i % j.chunks), out = (int)(i / j.chunks) * j.tile + n, in = chunk * j.chunk + plane * 8 + e;
+    int chunk = (int)(i % j.chunks), out = (int)(i / j.chunks) * j.tile + n, in = chunk * j.chunk + plane * j.cell + e;
     return out < j.outputs && in < j.inputs ? w[((i64)out * j.inputs + in) * j.taps + tap] : 0.f;
 }
 
@@ -32,7 +39,13 @@ extern "C" __global__ void __launch_bounds__(256) pack_weights(const lt_pack_job
         const lt_pack_job &j = jobs[k];
         i64 i = item - j.first;
         if (j.kind == LT_PACK_CONV) {
+#if NUMBERS == 2
+            ((u32 *)j.to)[i] = to_tf32(weight_at(j, block + j.from, i));
+#elif NUMBERS == 3
+            ((float *)j.to)[i] = weight_at(j, block + j.from, i);
+#else
             ((u32 *)j.to)[i] = pack(weight_at(j, block + j.from, 2 * i), weight_at(j, block + j.from, 2 * i + 1));
+#endif
         } else if (j.kind == LT_PACK_AFFINE) {
             float gamma = i < j.outputs ? j.scale * (j.from < 0 ? 1.f : block[j.from + i]) : 0.f;
             ((float2 *)j.to)[i] = make_float2(gamma, i < j.outputs && j.second >= 0 ? block[j.second + i] : 0.f);

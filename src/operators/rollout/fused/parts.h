@@ -10,7 +10,11 @@
 /* ---- Shapes (rollout/fused/shape.c) ---- */
 enum { LT_FUSED_TILE = 16, LT_FUSED_MAX_CHANNELS = 512, LT_FUSED_MAX_KERNEL = 11, LT_FUSED_THREADS = 512 };
 typedef enum lt_conv_source { LT_SOURCE_MAP, LT_SOURCE_NORMALISED, LT_SOURCE_STATE } lt_conv_source;
-typedef enum lt_conv_result { LT_RESULT_MAP, LT_RESULT_NORMS } lt_conv_result;
+typedef enum lt_conv_result { LT_RESULT_MAP, LT_RESULT_NORMS, LT_RESULT_JOINED } lt_conv_result; /* joined: conv_mma.cu alone */
+/* What maps hold and how they are multiplied, as cells.cuh numbers it. */
+typedef enum lt_fused_numbers { LT_FUSED_F16, LT_FUSED_BF16, LT_FUSED_TF32, LT_FUSED_F32 } lt_fused_numbers;
+static inline bool lt_fused_single(lt_fused_numbers n) { return n >= LT_FUSED_TF32; }
+static inline int  lt_fused_cell(lt_fused_numbers n) { return lt_fused_single(n) ? 4 : 8; } /* channels of 16 bytes */
 
 typedef struct lt_conv_shape {
     lt_conv_source source;
@@ -27,6 +31,10 @@ int lt_fused_width(int64_t channels);
 /* Fills chunk … shared_bytes from the rest; false when not even the least fits into shared memory. */
 bool lt_conv_shape_choose(lt_conv_shape *s);
 
+/* The same for conv_mma.cu, with `limit` bytes of shared memory for a block. */
+bool lt_mma_shape_choose(lt_conv_shape *s, lt_fused_numbers numbers, size_t limit);
+enum { LT_MMA_THREADS = 256, LT_MMA_WARPS_N = 2 };
+
 /* How a kernel that passes over maps once is cut. */
 typedef struct lt_pass_shape {
     int    threads, per_core;      /* of a block; blocks on a core at once */
@@ -40,7 +48,8 @@ lt_pass_shape lt_output_shape(int channels, bool skip);
 
 /* ---- Kernels (rollout/fused/kernels.c) ---- */
 typedef struct lt_fused_style { /* what all texts of an operator are compiled with */
-    bool bf16, wrap;
+    lt_fused_numbers numbers;
+    bool wrap, mma;                /* mma: texts for every card since Ampere (kernels_mma.c), else for sm_90 (kernels.c) */
     int  activation;               /* as half.cuh numbers them */
 } lt_fused_style;
 /* Each adds one kernel, which the builder makes when it finishes. */
@@ -52,5 +61,13 @@ void lt_fused_add_project(lt_builder *b, const lt_fused_style *style, int64_t sa
 /* noise: as output.cu numbers it. */
 void lt_fused_add_output(lt_builder *b, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip, int noise, lt_kernel **out);
 void lt_fused_add_pack(lt_builder *b, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out);
+/* What all texts of a style begin with. */
+lt_text *lt_fused_begin_text(lt_builder *b, const lt_fused_style *style);
+
+/* ---- The same on every card since Ampere (rollout/fused/kernels_mma.c) ---- */
+/* A block that widens is a convolution whose result is joined. */
+void lt_mma_add_conv(lt_builder *b, const lt_fused_style *style, const lt_conv_shape *s, unsigned blocks, double flops, lt_kernel **out);
+void lt_mma_add_join(lt_builder *b, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip_norm, lt_kernel **out);
+void lt_mma_add_output(lt_builder *b, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip, int noise, lt_kernel **out);
 
 #endif

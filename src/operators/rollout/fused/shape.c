@@ -69,6 +69,41 @@ bool lt_conv_shape_choose(lt_conv_shape *s)
     return false;
 }
 
+/* ---- for every card since Ampere ---- */
+enum { MMA_MOST_TILE = 64, MMA_STAGES = 4 };
+
+/* As conv_mma.cu computes it. */
+static size_t mma_plane_bytes(int kernel, int planes)
+{
+    int pitch = LT_FUSED_TILE + kernel - 1;
+    return (size_t)(round_up(pitch * pitch * 16, 128) + (planes <= 2 ? 64 : planes <= 4 ? 32 : 16));
+}
+
+/* Static shared memory: job, sums of the warps, whose norms are asked for, and what the stem has seen. */
+static size_t mma_small_bytes(const lt_conv_shape *s)
+{
+    size_t seen = (size_t)(LT_FUSED_TILE + s->stem - 1);
+    return 512 + 4 * (size_t)s->tile_n * 8 + (s->source == LT_SOURCE_STATE ? 3 * seen * seen * sizeof(float) : 0);
+}
+
+bool lt_mma_shape_choose(lt_conv_shape *s, lt_fused_numbers numbers, size_t limit)
+{
+    enum { SCRATCH = 512 * 24 }; /* make_norms in norms.cuh takes the memory of pixels */
+    int cell = lt_fused_cell(numbers);
+    static const int planes[] = { 4, 6, 8, 2 }; /* four keep registers free for pixels on their way; two have a barrier too often */
+    s->tile_n = largest_part(s->out_c, MMA_MOST_TILE);
+    s->blocks_n = s->out_c / s->tile_n;
+    s->a_stages = 2, s->b_stages = MMA_STAGES, s->c_stages = s->finishers = 0;
+    for (size_t i = 0; i < LT_LEN(planes); i++) {
+        s->chunk = planes[i] * cell;
+        if (s->in_c % s->chunk) continue;
+        size_t a = (size_t)round_up((int)((size_t)planes[i] * mma_plane_bytes(s->kernel, planes[i])), 128);
+        s->shared_bytes = LT_MAX(2 * a + MMA_STAGES * (size_t)planes[i] * (size_t)s->tile_n * 16, (size_t)SCRATCH);
+        if (s->shared_bytes + mma_small_bytes(s) <= limit) return true;
+    }
+    return false;
+}
+
 /* ---- passes over maps ---- */
 /* AHEAD_BYTES: what a core asks for before it is read. Half of it keeps memory nearly as busy; projections with 200 KB
    ahead were measured to be slower. */
