@@ -25,7 +25,7 @@
 using std::isfinite;
 
 struct double2 { double x, y; };
-static struct { unsigned x; } threadIdx, blockIdx, gridDim;
+static struct { unsigned x; } threadIdx, blockIdx, gridDim, blockDim;
 alignas(16) double2 memory[1 << 13]; /* what `extern __shared__ double2 memory[]` names */
 enum { UNWRITTEN = 0x7e };           /* in it; as numbers nothing useful */
 
@@ -153,7 +153,7 @@ template <class... A> static void launch(void (*kernel)(A...), unsigned blocks, 
     struct job { void (*kernel)(A...); void **arg; } j = { kernel, arg };
     body = [](void *p) { job *q = (job *)p; call(q->kernel, q->arg, std::index_sequence_for<A...>()); };
     body_arg = &j;
-    gridDim.x = blocks;
+    gridDim.x = blocks, blockDim.x = threads;
     for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
         memset(memory, UNWRITTEN, sizeof memory);
         run_block(threads);
@@ -161,9 +161,20 @@ template <class... A> static void launch(void (*kernel)(A...), unsigned blocks, 
     }
 }
 
+/* A call of a kernel as a function object; its shared memory is its own affair. */
+template <class F> static void launch(unsigned blocks, unsigned threads, F call)
+{
+    body = [](void *p) { (*(F *)p)(); };
+    body_arg = &call;
+    gridDim.x = blocks, blockDim.x = threads;
+    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) run_block(threads);
+}
+
 }
 
 static inline void __syncthreads() { shim::stop(shim::AT_BARRIER); }
+static inline void __syncwarp() { shim::stop(shim::IN_EXCHANGE); }
+template <class T> static inline T __shfl_sync(unsigned, T x, int from) { return shim::exchange(x, (unsigned)from % shim::LANES); }
 template <class T> static inline T __shfl_xor_sync(unsigned, T x, int mask) { return shim::exchange(x, threadIdx.x % shim::LANES ^ (unsigned)mask); }
 template <class T> static inline T __shfl_up_sync(unsigned, T x, int by)
 {

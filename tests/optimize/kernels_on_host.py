@@ -1,8 +1,8 @@
-"""Runs the optimizer's kernel texts, and the SVD of small matrices, on the host, a thread for each of theirs, and checks what they compute.
+"""Runs the optimizer's kernel texts, and the SVD of small matrices, on the host, a fiber for each of their threads, and checks what they compute.
 
     python3 kernels_on_host.py FOLDER_OF_TEXTS
 
-No GPU is needed: barriers and shuffles are stood in for by plain C++. Exits with 77 where there is no C++20 compiler.
+No GPU is needed: barriers and shuffles are those of tests/cuda_shim.h. Exits with 77 where there is no C++ compiler.
 SPDX-License-Identifier: BSD-3-Clause
 """
 import shutil
@@ -12,51 +12,18 @@ import tempfile
 from pathlib import Path
 
 TEXTS = Path(sys.argv[1])
+SHIMS = Path(__file__).resolve().parent.parent
 
 SHIM = r"""
-#include <algorithm>
-#include <barrier>
-#include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <memory>
-#include <thread>
-#include <vector>
-#define __global__
-#define __device__
+#include "cuda_shim.h"
+#undef __shared__
 #define __shared__ static
 #define __restrict__
-#define __launch_bounds__(...)
 #define __cluster_dims__(...)
+#include <algorithm>
 using std::min;
 using std::max;
-struct double2 { double x, y; };
-static double2 make_double2(double x, double y) { return { x, y }; }
-struct index3 { unsigned x; };
-static thread_local index3 threadIdx;
-static index3 blockIdx, gridDim, blockDim;
-static std::barrier<> *block_barrier;
-static std::unique_ptr<std::barrier<>> warp_barrier[32];
-static double lanes[1024];
-static void __syncthreads() { block_barrier->arrive_and_wait(); }
-static double __shfl_xor_sync(unsigned, double v, int step)
-{
-    std::barrier<> &warp = *warp_barrier[threadIdx.x / 32];
-    lanes[threadIdx.x] = v;
-    warp.arrive_and_wait();
-    const double other = lanes[threadIdx.x ^ step];
-    warp.arrive_and_wait();
-    return other;
-}
-static double __shfl_sync(unsigned, double v, int from)
-{
-    std::barrier<> &warp = *warp_barrier[threadIdx.x / 32];
-    lanes[threadIdx.x] = v;
-    warp.arrive_and_wait();
-    const double other = lanes[threadIdx.x / 32 * 32 + from];
-    warp.arrive_and_wait();
-    return other;
-}
+using shim::launch;
 static unsigned long long atomicAdd(unsigned long long *at, unsigned long long v) { return __atomic_fetch_add(at, v, __ATOMIC_SEQ_CST); }
 static long long __double_as_longlong(double v) { long long bits; memcpy(&bits, &v, sizeof bits); return bits; }
 static void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
@@ -66,25 +33,6 @@ static void __stcs(double2 *p, double2 v) { *p = v; }
 static int failures;
 static void check(bool good, const char *what, double got) { if (!good) printf("FAIL %s: %g\n", what, got), failures++; }
 
-/* Blocks one after the other, by the same threads: making them takes longer than what they do. */
-template <class F> static void launch(unsigned blocks, unsigned threads, F body)
-{
-    std::barrier<> barrier(threads), turn(threads);
-    std::vector<std::thread> all;
-    gridDim = { blocks }, blockDim = { threads }, block_barrier = &barrier;
-    for (unsigned w = 0; w < threads / 32; w++) warp_barrier[w] = std::make_unique<std::barrier<>>(32);
-    for (unsigned t = 0; t < threads; t++)
-        all.emplace_back([=, &turn] {
-            threadIdx = { t };
-            for (unsigned b = 0; b < blocks; b++) {
-                if (t == 0) blockIdx = { b };
-                turn.arrive_and_wait();
-                body();
-                turn.arrive_and_wait();
-            }
-        });
-    for (auto &t : all) t.join();
-}
 static double draw() { static unsigned long long s = 9; s = s * 6364136223846793005ull + 1442695040888963407ull; return (double)(s >> 11) / 9007199254740992.0 - 0.5; }
 static std::vector<double> drawn(size_t n) { std::vector<double> x(n); for (double &v : x) v = draw(); return x; }
 """
@@ -343,7 +291,6 @@ typedef double T;
 static void lt_wait() {}
 template <class R> static R widen(double v) { return v; }
 static void narrow(double v, double &to) { to = v; }
-static void __syncwarp() { warp_barrier[threadIdx.x / 32]->arrive_and_wait(); }
 static bool __any_sync(unsigned, bool v) { double n = v; for (int s = 16; s; s /= 2) n += __shfl_xor_sync(0, n, s); return n > 0; }
 static double __longlong_as_double(long long) { return NAN; }
 """
@@ -356,7 +303,7 @@ def run(compiler, folder, texts, main, prepare=lambda text: text):
     """One text, behind the headers it shares with C."""
     source, program = folder / "kernel.cpp", folder / "kernel"
     source.write_text(SHIM + prepare("".join((TEXTS / text).read_text() for text in texts)) + main)
-    subprocess.run([compiler, "-std=c++20", "-O1", "-w", "-ffp-contract=off", "-pthread", "-o", program, source], check=True)
+    subprocess.run([compiler, "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-I", SHIMS, "-o", program, source], check=True)
     good = subprocess.run([program]).returncode == 0
     print(texts[-1], "ok" if good else "FAILED")
     return good

@@ -1,8 +1,8 @@
-"""Runs kernel texts of Gram matrices on the host, a thread for each of theirs, and checks what they compute.
+"""Runs kernel texts of Gram matrices on the host, a fiber for each of their threads, and checks what they compute.
 
     python3 kernels_on_host.py FOLDER_OF_TEXTS
 
-No GPU is needed: what a text asks of one (shared memory, barriers, tensor cores, copies) is stood in for by plain C++.
+No GPU is needed: what a text asks of one (shared memory, barriers, tensor cores, copies) is stood in for by tests/cuda_shim.h and plain C++.
 Exits with 77 where there is no C++20 compiler. SPDX-License-Identifier: BSD-3-Clause
 """
 import re
@@ -13,74 +13,34 @@ import tempfile
 from pathlib import Path
 
 TEXTS = Path(sys.argv[1])
+SHIMS = Path(__file__).resolve().parent.parent
 
 # ---- what a text finds on a GPU ----
 
 SHIM = r"""
+#include "cuda_shim.h"
 #include <algorithm>
 #include <atomic>
-#include <barrier>
-#include <cmath>
 #include <complex>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <thread>
-#include <vector>
-#define __global__
-#define __device__
-#define __forceinline__ inline
-#define __launch_bounds__(...)
+using shim::launch;
 using std::max;
 typedef unsigned long long u64;
 typedef std::complex<double> complex_t;
-struct double2 { double x, y; };
 struct float2 { float x, y; };
 struct uint2 { unsigned x, y; };
 struct uint4 { unsigned x, y, z, w; };
 struct int2 { int x, y; };
-struct index3 { unsigned x; };
-static thread_local index3 threadIdx;
-static index3 blockIdx, gridDim, blockDim;
-static double2 make_double2(double x, double y) { return { x, y }; }
 static float2 make_float2(float x, float y) { return { x, y }; }
 template <class T> static void __stcs(T *to, T v) { *to = v; }
 static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return { x, y, z, w }; }
 static uint2 make_uint2(unsigned x, unsigned y) { return { x, y }; }
-static float __uint_as_float(unsigned u) { float f; memcpy(&f, &u, 4); return f; }
-static unsigned __float_as_uint(float f) { unsigned u; memcpy(&u, &f, 4); return u; }
 static int __double2hiint(double v) { long long x; memcpy(&x, &v, 8); return (int)(x >> 32); }
 static void atomicAdd(u64 *p, u64 v) { std::atomic_ref<u64>(*p) += v; }
 static void atomicMin(u64 *p, u64 v) { std::atomic_ref<u64> r(*p); for (u64 o = r; v < o && !r.compare_exchange_weak(o, v);); }
 static void __nanosleep(int) {}
-static std::barrier<> *block_barrier, *warp_barrier[8];
-static void __syncthreads() { block_barrier->arrive_and_wait(); }
-static double exchanged[8][32];
-static double __shfl_xor_sync(unsigned, double v, int mask)
-{
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    exchanged[warp][lane] = v;
-    warp_barrier[warp]->arrive_and_wait();
-    v = exchanged[warp][lane ^ mask];
-    warp_barrier[warp]->arrive_and_wait();
-    return v;
-}
 alignas(64) double2 dynamic_shared[1 << 16];
 static int failures;
 static void check(bool good, const char *what, double got) { if (!good) printf("FAIL %s: %g\n", what, got), failures++; }
-
-/* Blocks one after the other: none of those tested here waits for another. */
-template <class F> static void launch(unsigned blocks, unsigned threads, F body)
-{
-    gridDim = { blocks }, blockDim = { threads };
-    for (unsigned b = 0; b < blocks; b++) {
-        std::barrier<> all(threads);
-        std::vector<std::thread> running;
-        blockIdx = { b }, block_barrier = &all;
-        for (unsigned t = 0; t < threads; t++) running.emplace_back([=] { threadIdx = { t }; body(); });
-        for (auto &t : running) t.join();
-    }
-}
 """
 
 # The half-precision number nearest to a float; the product of 16 x 16 and 16 x 8 of them, sums cut off as tensor cores do.
@@ -112,7 +72,7 @@ static void multiply(float c[4], const unsigned a[4], unsigned b0, unsigned b1)
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     memcpy(of_a[warp][lane], a, sizeof of_a[warp][lane]);
     of_b[warp][lane][0] = b0, of_b[warp][lane][1] = b1;
-    warp_barrier[warp]->arrive_and_wait();
+    __syncwarp();
     for (int i = 0; i < 4; i++) {
         double sum = c[i];
         for (int k = 0; k < 16; k++) {
@@ -121,7 +81,7 @@ static void multiply(float c[4], const unsigned a[4], unsigned b0, unsigned b1)
         }
         c[i] = cut(sum);
     }
-    warp_barrier[warp]->arrive_and_wait();
+    __syncwarp();
 }
 """
 
@@ -132,10 +92,10 @@ static void multiply(double c[4], const double a[2], double b)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     of_a[warp][lane][0] = a[0], of_a[warp][lane][1] = a[1], of_b[warp][lane] = b;
-    warp_barrier[warp]->arrive_and_wait();
+    __syncwarp();
     for (int i = 0; i < 4; i++)
         for (int k = 0; k < 4; k++) c[i] += of_a[warp][lane / 4 * 4 + k][i / 2] * of_b[warp][(2 * (lane % 4) + i % 2) * 4 + k];
-    warp_barrier[warp]->arrive_and_wait();
+    __syncwarp();
 }
 """
 
@@ -349,7 +309,6 @@ int main()
     std::vector<double> angle(3 * Q * 2), roots(padded);
     uint4 *s = (uint4 *)aligned_alloc(64, sizeof(uint4) * padded * AMPLITUDES);
     memset(s, 0xff, sizeof(uint4) * padded * AMPLITUDES); /* padding may hold anything */
-    for (int w = 0; w < 8; w++) warp_barrier[w] = new std::barrier<>(32);
     for (int h = 0; h < 1 << 16; h++) value[h] = value_of(h);
     for (int i = 0; i < n; i++) {
         for (auto &a : angle) a = i % 2 ? a + 0.02 * rand() / RAND_MAX : 6.3 * rand() / RAND_MAX;
@@ -382,7 +341,6 @@ int main()
 {
     std::vector<double2> s(padded * AMPLITUDES, double2{ NAN, NAN }); /* padding may hold anything */
     std::vector<double> roots(padded, 2);
-    for (int w = 0; w < WARPS_M * WARPS_N; w++) warp_barrier[w] = new std::barrier<>(32);
     for (int i = 0; i < n * AMPLITUDES; i++) s[i] = { rand() / (double)RAND_MAX - 0.5, rand() / (double)RAND_MAX - 0.5 };
     auto want = [&](int a, int b) {
         complex_t sum = 0;
@@ -463,7 +421,6 @@ int main()
     std::vector<double> re((size_t)n << Q), im((size_t)n << Q), roots(padded, 1);
     uint4 *s = (uint4 *)aligned_alloc(64, sizeof(uint4) * padded * AMPLITUDES);
     memset(s, 0, sizeof(uint4) * padded * AMPLITUDES);
-    for (int w = 0; w < 8; w++) warp_barrier[w] = new std::barrier<>(32);
     for (int h = 0; h < 1 << 16; h++) value[h] = value_of(h);
     for (int i = 0; i < n; i++) {
         double length = 0;
@@ -544,11 +501,14 @@ def main():
         sys.exit(77)
     failed, off_by = 0, {}
     with tempfile.TemporaryDirectory() as folder:
-        source, program = Path(folder) / "kernel.cpp", Path(folder) / "kernel"
+        source, program, shim = Path(folder) / "kernel.cpp", Path(folder) / "kernel", Path(folder) / "shim.h"
+        compiler = [compiler, "-std=c++20", "-O1", "-w", "-I", SHIMS]
+        shim.write_text(SHIM)
+        subprocess.run([*compiler, "-x", "c++-header", shim, "-o", f"{shim}.gch"], capture_output=True)  # read once; without it each program reads the text
         for name, text, defined in [*states(), *chunks(), *tiles(), *halves()]:
-            source.write_text(SHIM + text)
+            source.write_text(text)
             flags = [f"-D{key}={value}" for key, value in defined.items()]
-            built = subprocess.run([compiler, "-std=c++20", "-O1", "-w", "-pthread", *flags, source, "-o", program], capture_output=True, text=True)
+            built = subprocess.run([*compiler, "-include", shim, *flags, source, "-o", program], capture_output=True, text=True)
             if built.returncode and "c++20" in built.stderr:
                 print("the C++ compiler knows no C++20")
                 sys.exit(77)
