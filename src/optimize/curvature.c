@@ -21,7 +21,8 @@ static void gradient_of_lagrangian(const lt_run *r, const lt_point *p, double *o
 {
     lt_vectors_sum(&r->vectors, out);
     lt_vectors_add(&r->vectors, r->penalty.mu, p->grads, out);
-    for (int64_t j = 0; j < r->q + r->p; j++)
+    if (r->rows.on) lt_rows_add(r, p, r->steering.multiplier, out);
+    else for (int64_t j = 0; j < r->q + r->p; j++)
         if (r->steering.multiplier[j] != 0) lt_vectors_add(&r->vectors, r->steering.multiplier[j], p->grads + (1 + j) * r->n, out);
     lt_vectors_sum_end(&r->vectors);
 }
