@@ -28,7 +28,6 @@ typedef struct lt_skyline {
     int64_t *first;         /* by place: of its first entry, */
     int64_t *at;            /*   which is value[at]; m + 1 */
     double  *value, *inverse; /* inverse: of the factor's diagonal */
-    double  *work;          /* m, by place */
 } lt_skyline;
 
 #define LT_SKYLINE_MOST ((int64_t)1 << 26) /* entries: 512 MiB, twice */
@@ -38,6 +37,9 @@ lt_status lt_skyline_create(int64_t m, const int64_t *from, const int32_t *to, l
 void      lt_skyline_release(lt_skyline *s);
 static inline int64_t lt_skyline_entry(const lt_skyline *s, int64_t place, int64_t other) { return s->at[place] + other - s->first[place]; } /* other <= place */
 bool      lt_skyline_factor(lt_skyline *s);                  /* in place; false: not positive definite */
-void      lt_skyline_solve(const lt_skyline *s, double *b);  /* after it; m numbers by row, in place */
+/* After it, with L of L L': m numbers by place. */
+void      lt_skyline_forward(const lt_skyline *s, double *x);  /* x = L^-1 x */
+void      lt_skyline_backward(const lt_skyline *s, double *x); /* x = L^-T x */
+void      lt_skyline_forward_rows(const lt_skyline *s, int64_t k, double *x); /* L^-1 x for k right-hand sides at once: m rows of k */
 
 #endif

@@ -12,14 +12,15 @@ lt_status lt_lowrank_create(int64_t m, int64_t pairs, lt_lowrank *l)
 {
     const size_t p = (size_t)LT_MAX(pairs, 1), k = 2 * p;
     *l = (lt_lowrank){ .m = m, .most = 2 * pairs, .gamma = 1 };
-    l->U = lt_malloc_aligned(2 * k * (size_t)LT_MAX(m, 1) * sizeof *l->U);
+    l->U = lt_malloc_aligned((2 * k + 1) * (size_t)LT_MAX(m, 1) * sizeof *l->U);
     l->R = lt_malloc((2 * p * p + p + k * k + 2 * k) * sizeof *l->R);
     l->pivot = lt_malloc(k * sizeof *l->pivot);
     if (!l->U || !l->R || !l->pivot) {
         lt_lowrank_release(l);
         return LT_ERR_MEMORY;
     }
-    l->solved = l->U + k * (size_t)m;
+    l->V = l->U + k * (size_t)m;
+    l->x = l->V + k * (size_t)m;
     l->YY = l->R + p * p;
     l->D = l->YY + p * p;
     l->small = l->D + p;
@@ -91,7 +92,7 @@ void lt_lowrank_add(const lt_lowrank *l, const double *y, double *out)
     for (int64_t i = 0; i < l->k; i++) lt_vec_axpy(l->m, l->work[i], l->U + i * l->m, out);
 }
 
-/* ---- Systems: (K0 + U N U')^-1 = K0^-1 - K0^-1 U (N^-1 + U' K0^-1 U)^-1 U' K0^-1 -------------------------- */
+/* ---- Systems: (K0 + U N U')^-1 = L^-T (1 - V (N^-1 + V'V)^-1 V') L^-1 with K0 = L L', V = L^-1 U ------------- */
 /* N^-1 = [0, -R / gamma; -R' / gamma, -(D / gamma + YY) / gamma]. */
 static void set_inner_inverse(const lt_lowrank *l)
 {
@@ -145,28 +146,46 @@ static void solve_small(const lt_lowrank *l, double *b)
     }
 }
 
+/* small += V'V */
+static void add_squares(const lt_lowrank *l)
+{
+    const int64_t k = l->k;
+    for (int64_t i = 0; i < l->m; i++) {
+        const double *v = l->V + i * k;
+        for (int64_t a = 0; a < k; a++) {
+            double *to = l->small + a * k, c = v[a];
+            for (int64_t b = 0; b < k; b++) to[b] += c * v[b];
+        }
+    }
+}
+
 bool lt_lowrank_prepare(lt_lowrank *l, const lt_skyline *k0)
 {
     const int64_t k = l->k, m = l->m;
     if (!k) return true;
-    memcpy(l->solved, l->U, (size_t)(k * m) * sizeof *l->U);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < k; j++) l->V[k0->place[i] * k + j] = l->U[j * m + i];
+    lt_skyline_forward_rows(k0, k, l->V);
     set_inner_inverse(l);
-    for (int64_t j = 0; j < k; j++) {
-        lt_skyline_solve(k0, l->solved + j * m);
-        for (int64_t i = 0; i <= j; i++) {
-            const double v = lt_vec_dot(m, l->U + i * m, l->solved + j * m);
-            l->small[i * k + j] += v;
-            if (i != j) l->small[j * k + i] += v;
-        }
-    }
+    add_squares(l);
     return factor_small(l);
 }
 
 void lt_lowrank_solve(const lt_lowrank *l, const lt_skyline *k0, double *b)
 {
-    lt_skyline_solve(k0, b);
-    if (!l->k) return;
-    for (int64_t i = 0; i < l->k; i++) l->work[i] = lt_vec_dot(l->m, l->U + i * l->m, b);
-    solve_small(l, l->work);
-    for (int64_t i = 0; i < l->k; i++) lt_vec_axpy(l->m, -l->work[i], l->solved + i * l->m, b);
+    const int64_t k = l->k, m = l->m;
+    double *x = l->x;
+    for (int64_t i = 0; i < m; i++) x[k0->place[i]] = b[i];
+    lt_skyline_forward(k0, x);
+    memset(l->work, 0, (size_t)k * sizeof *l->work);
+    for (int64_t i = 0; i < m && k; i++)
+        for (int64_t j = 0; j < k; j++) l->work[j] += l->V[i * k + j] * x[i];
+    if (k) solve_small(l, l->work);
+    for (int64_t i = 0; i < m && k; i++) {
+        double v = 0;
+        for (int64_t j = 0; j < k; j++) v += l->V[i * k + j] * l->work[j];
+        x[i] -= v;
+    }
+    lt_skyline_backward(k0, x);
+    for (int64_t i = 0; i < m; i++) b[i] = x[k0->place[i]];
 }

@@ -9,9 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ITERATIONS = 80, REFINEMENTS = 2, POLISHES = 4 };
+enum { MOST_ITERATIONS = 80, REFINEMENTS = 2, POLISHES = 4, GUESSES = 12 };
 #define NEIGHBOURS_MOST ((int64_t)1 << 27)
 #define HELD 1e20            /* weight, relative: of an entry that stays where it is */
+#define ACCURATE 1e-14       /* relative error that needs no more */
 #define USABLE 1e-6          /* what an answer that is no better is still good for */
 
 lt_status lt_sparse_program_create(const lt_csr *a, int64_t pairs, lt_sparse_program *p)
@@ -270,18 +271,27 @@ static void settle_bounds(const program_run *q)
     }
 }
 
-/* Newton's step among the entries between their bounds, as long as it brings y nearer. */
+/* Newton's step among the entries without a weight, from the gradient at hand; false: no system. */
+static bool step_among_free(const program_run *q)
+{
+    lt_sparse_program *p = q->p;
+    if (!factor(p, q->scale)) return false;
+    for (int64_t i = 0; i < p->m; i++) p->rhs[i] = p->weight[i] > 0 ? 0 : -p->g[i];
+    solve_system(p, p->rhs, p->dy);
+    for (int64_t i = 0; i < p->m; i++)
+        if (!(p->weight[i] > 0)) q->y[i] = fmin(fmax(q->y[i] + p->dy[i], q->lower[i]), q->upper[i]);
+    p->n_iterations++;
+    return true;
+}
+
+/* As long as it brings y nearer. */
 static double polish(const program_run *q)
 {
     lt_sparse_program *p = q->p;
     double best = error(q);
     for (int k = 0; k < POLISHES && best > 0; k++) {
-        if (!factor(p, q->scale)) break;
         memcpy(p->kept, q->y, (size_t)p->m * sizeof *p->kept);
-        for (int64_t i = 0; i < p->m; i++) p->rhs[i] = p->weight[i] > 0 ? 0 : -p->g[i];
-        solve_system(p, p->rhs, p->dy);
-        for (int64_t i = 0; i < p->m; i++)
-            if (!(p->weight[i] > 0)) q->y[i] = fmin(fmax(q->y[i] + p->dy[i], q->lower[i]), q->upper[i]);
+        if (!step_among_free(q)) break;
         const double now = error(q);
         if (now < best) {
             best = now;
@@ -293,12 +303,47 @@ static double polish(const program_run *q)
     return best;
 }
 
-bool lt_sparse_program_solve(lt_sparse_program *p, const double *c, const double *lower, const double *upper, double *y)
+/* ---- From an answer to a program like this one ------------------------------------------------------------------ */
+/* Which entries stay at a bound: those that a step down the gradient, by the diagonal, would leave there. */
+static void guess_bounds(const program_run *q)
+{
+    lt_sparse_program *p = q->p;
+    for (int64_t i = 0; i < p->m; i++) {
+        const double square = p->gram[lt_skyline_entry(&p->factor, p->factor.place[i], p->factor.place[i])];
+        const double way = square > 0 ? p->g[i] / square : p->g[i] > 0 ? INFINITY : p->g[i] < 0 ? -INFINITY : 0;
+        const bool low = q->y[i] - way <= q->lower[i], high = q->y[i] - way >= q->upper[i];
+        if (is_fixed(q, i) || low) q->y[i] = q->lower[i];
+        else if (high) q->y[i] = q->upper[i];
+        p->weight[i] = low || high || is_fixed(q, i) ? HELD * q->scale : 0;
+    }
+}
+
+/* Guesses and steps in turns (Hintermueller, Ito and Kunisch 2002): mostly a few, where the guess is nearly right from the beginning. */
+static bool go_on(program_run *q)
+{
+    lt_sparse_program *p = q->p;
+    for (int64_t i = 0; i < p->m; i++) q->y[i] = fmin(fmax(q->y[i], q->lower[i]), q->upper[i]);
+    for (int k = 0; k < GUESSES; k++) {
+        if (error(q) <= ACCURATE) return true;
+        guess_bounds(q);
+        gradient(q);
+        if (!step_among_free(q)) return false;
+    }
+    return error(q) <= ACCURATE;
+}
+
+bool lt_sparse_program_solve(lt_sparse_program *p, const double *c, const double *lower, const double *upper, bool warm, double *y)
 {
     program_run q = { .p = p, .c = c, .lower = lower, .upper = upper, .y = y };
     p->n_iterations = 0;
     if (!p->m) return true;
+    memcpy(p->kept, y, (size_t)p->m * sizeof *y);
     begin(&q);
+    if (warm) {
+        memcpy(y, p->kept, (size_t)p->m * sizeof *y);
+        if (go_on(&q)) return true;
+        begin(&q);
+    }
     go_inside(&q);
     const double inside = error(&q);
     memcpy(p->dzl, y, (size_t)p->m * sizeof *y); /* the multipliers are not needed after settling */

@@ -17,9 +17,10 @@ typedef struct lt_lowrank {
     double  gamma;
     double *U;               /* by column, m numbers each */
     double *R, *YY, *D;      /* k / 2 squared each, but D: steps times changes, upper triangle; changes among themselves; R's diagonal */
-    double *solved;          /* K0^-1 U, by column, for the K0 factored last */
-    double *small;           /* k squared: N^-1 + U' K0^-1 U, factored */
+    double *V;               /* L^-1 U for the K0 = L L' factored last: m rows of k, in the factor's order */
+    double *small;           /* k squared: N^-1 + V'V, factored */
     int    *pivot;
+    double *x;               /* m: work */
     double *work;            /* 2 k */
 } lt_lowrank;
 
@@ -51,7 +52,7 @@ void      lt_sparse_program_release(lt_sparse_program *p);
 /* Values and W for the solves that follow, borrowed: h NULL is the identity. */
 void      lt_sparse_program_set(lt_sparse_program *p, const double *value, const double *diagonal, const lt_hessian *h);
 void      lt_sparse_program_multiply(const lt_sparse_program *p, const double *y, double *out);
-/* Bounds may be infinite; where they are equal y stays there. False: no answer to the accuracy that a run can use. */
-bool      lt_sparse_program_solve(lt_sparse_program *p, const double *c, const double *lower, const double *upper, double *y);
+/* Bounds may be infinite; where they are equal y stays there. warm: y is the answer to a program like this one. False: no answer to the accuracy that a run can use. */
+bool      lt_sparse_program_solve(lt_sparse_program *p, const double *c, const double *lower, const double *upper, bool warm, double *y);
 
 #endif

@@ -98,11 +98,11 @@ lt_status lt_rows_create(lt_run *r)
     LT_TRY(create_whole(r));
     LT_TRY(lt_sparse_program_create(&s->whole, r->hessian.capacity, &s->program));
     const size_t m = (size_t)LT_MAX(s->whole.m, 1), n = (size_t)r->n;
-    s->memory = lt_calloc(8 * m + 2 * n, sizeof *s->memory);
+    s->memory = lt_calloc(9 * m + 2 * n, sizeof *s->memory);
     if (!s->memory) return LT_ERR_MEMORY;
-    double **part[] = { &s->c, &s->u, &s->linear, &s->lower, &s->upper, &s->y, &s->square, &s->scale };
+    double **part[] = { &s->c, &s->u, &s->linear, &s->lower, &s->upper, &s->y, &s->square, &s->scale, &s->kkt };
     for (size_t i = 0; i < LT_LEN(part); i++) *part[i] = s->memory + i * m;
-    s->sum = s->memory + 8 * m;
+    s->sum = s->memory + 9 * m;
     s->d = s->sum + n;
     for (int i = 0; i < 3; i++) r->store[i].rows = lt_arena_alloc(&r->arena, (size_t)LT_MAX(s->a->start[s->a->m], 1) * sizeof(double));
     r->steering.sub.y = s->y;
@@ -180,13 +180,13 @@ void lt_rows_begin(lt_run *r, bool weighted, const double *WG, double *u)
     memcpy(u, s->u, (size_t)s->a->m * sizeof *u);
 }
 
-static bool solve(lt_run *r)
+static bool solve(lt_run *r, bool warm, double *y)
 {
     lt_sparse_rows *s = &r->rows;
     lt_subproblem *sub = &r->steering.sub;
     const int64_t begin = lt_clock_ns();
     lt_span span = lt_span_begin("qp_solve");
-    const bool ok = lt_sparse_program_solve(&s->program, s->linear, s->lower, s->upper, s->y);
+    const bool ok = lt_sparse_program_solve(&s->program, s->linear, s->lower, s->upper, warm && lt_debug_of(&r->opt)->qp_warm_start, y);
     lt_span_end(span);
     sub->n_solved++;
     sub->n_failed += !ok;
@@ -208,7 +208,8 @@ bool lt_rows_direction(lt_run *r, bool weighted, double mu, const double *c, con
 {
     lt_sparse_rows *s = &r->rows;
     for (int64_t j = 0; j < s->whole.m; j++) s->linear[j] = mu * (j < s->a->m ? u[j] : s->u[j]) - (j < s->a->m ? c[j] : s->c[j]);
-    if (!solve(r)) return false;
+    if (!solve(r, r->steering.warm, s->y)) return false;
+    r->steering.warm = true;
     form_direction(r, weighted, mu, d);
     return true;
 }
@@ -257,12 +258,12 @@ static void add_up(lt_run *r, lt_kkt *out)
     lt_sparse_rows *s = &r->rows;
     double *lambda = r->certification.candidate, *bound = r->certification.bound, near = 0;
     lt_vectors_copy(&r->vectors, 1, r->cur->grads, s->sum);
-    lt_csr_add(&s->whole, s->value, s->y, s->sum);
+    lt_csr_add(&s->whole, s->value, s->kkt, s->sum);
     out->stationarity = lt_vectors_norm2(&r->vectors, s->sum);
     out->weight = lt_vectors_norm2(&r->vectors, r->cur->grads);
     for (int64_t i = 0; bound && i < r->n; i++) bound[i] = 0;
     for (int64_t j = 0; j < s->whole.m; j++) {
-        const double y = s->scale[j] > 0 ? s->y[j] / s->scale[j] : 0;
+        const double y = s->scale[j] > 0 ? s->kkt[j] / s->scale[j] : 0;
         out->weight += fabs(y) * s->scale[j];
         if (j < s->a->m) lambda[j] = y;
         else {
@@ -282,7 +283,7 @@ void lt_rows_certify(lt_run *r)
     normalise(r);
     lt_sparse_program_set(&s->program, s->value, s->square, NULL);
     lt_csr_apply(&s->whole, s->value, r->cur->grads, s->linear);
-    if (!solve(r)) return;
+    if (!solve(r, false, s->kkt)) return;
     add_up(r, &it);
     lt_kkt_keep(r, &it);
 }

@@ -18,7 +18,7 @@ typedef struct lt_sparse_rows {
     lt_sparse_program program;
     double  *value;          /* of `whole` */
     double  *memory;         /* of the vectors below: one number for each row of `whole`, but sum and d */
-    double  *c, *u, *linear, *lower, *upper, *y, *square, *scale;
+    double  *c, *u, *linear, *lower, *upper, *y, *square, *scale, *kkt;
     double  *sum, *d;        /* n */
     char     why[240];       /* why dense ones are used where sparse ones were to be considered; "" */
 } lt_sparse_rows;

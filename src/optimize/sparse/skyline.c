@@ -114,8 +114,7 @@ lt_status lt_skyline_create(int64_t m, const int64_t *from, const int32_t *to, l
     lt_free(sorted);
     if (!status) {
         s->value = lt_malloc_aligned((size_t)LT_MAX(s->at[m], 1) * sizeof *s->value);
-        s->inverse = lt_malloc(2 * n * sizeof *s->inverse);
-        s->work = s->inverse ? s->inverse + n : NULL;
+        s->inverse = lt_malloc(n * sizeof *s->inverse);
         if (!s->value || !s->inverse) status = LT_ERR_MEMORY;
     }
     if (status) lt_skyline_release(s);
@@ -133,6 +132,16 @@ void lt_skyline_release(lt_skyline *s)
 }
 
 /* ---- Factor and solve --------------------------------------------------------------------------------------- */
+#define SHORT 16 /* numbers: a function for fewer takes longer than they do */
+
+static double dot(int64_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    if (n >= SHORT) return lt_vec_dot(n, a, b);
+    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
 bool lt_skyline_factor(lt_skyline *s)
 {
     for (int64_t i = 0; i < s->m; i++) {
@@ -141,9 +150,9 @@ bool lt_skyline_factor(lt_skyline *s)
         for (int64_t j = first; j < i; j++) {
             const int64_t from = LT_MAX(first, s->first[j]);
             const double *other = s->value + s->at[j] - s->first[j];
-            row[j] = (row[j] - lt_vec_dot(j - from, row + from, other + from)) * s->inverse[j];
+            row[j] = (row[j] - dot(j - from, row + from, other + from)) * s->inverse[j];
         }
-        const double pivot = row[i] - lt_vec_dot(i - first, row + first, row + first);
+        const double pivot = row[i] - dot(i - first, row + first, row + first);
         if (!(pivot > 0) || isinf(pivot)) return false;
         row[i] = sqrt(pivot);
         s->inverse[i] = 1 / row[i];
@@ -151,18 +160,32 @@ bool lt_skyline_factor(lt_skyline *s)
     return true;
 }
 
-void lt_skyline_solve(const lt_skyline *s, double *b)
+void lt_skyline_forward(const lt_skyline *s, double *x)
 {
-    double *x = s->work;
-    for (int64_t i = 0; i < s->m; i++) x[s->place[i]] = b[i];
     for (int64_t i = 0; i < s->m; i++) {
-        const int64_t first = s->first[i];
-        x[i] = (x[i] - lt_vec_dot(i - first, s->value + s->at[i], x + first)) * s->inverse[i];
+        const double *row = s->value + s->at[i] - s->first[i];
+        x[i] = (x[i] - dot(i - s->first[i], row + s->first[i], x + s->first[i])) * s->inverse[i];
     }
+}
+
+void lt_skyline_backward(const lt_skyline *s, double *x)
+{
     for (int64_t i = s->m - 1; i >= 0; i--) {
-        const int64_t first = s->first[i];
-        x[i] *= s->inverse[i];
-        lt_vec_axpy(i - first, -x[i], s->value + s->at[i], x + first);
+        const double *row = s->value + s->at[i] - s->first[i];
+        const double v = x[i] *= s->inverse[i];
+        for (int64_t j = s->first[i]; j < i; j++) x[j] -= v * row[j];
     }
-    for (int64_t i = 0; i < s->m; i++) b[i] = x[s->place[i]];
+}
+
+void lt_skyline_forward_rows(const lt_skyline *s, int64_t k, double *x)
+{
+    for (int64_t i = 0; i < s->m; i++) {
+        const double *row = s->value + s->at[i] - s->first[i];
+        double *to = x + i * k;
+        for (int64_t j = s->first[i]; j < i; j++) {
+            const double *from = x + j * k, c = row[j];
+            for (int64_t e = 0; e < k; e++) to[e] -= c * from[e];
+        }
+        for (int64_t e = 0; e < k; e++) to[e] *= s->inverse[i];
+    }
 }
