@@ -40,7 +40,8 @@ bool lt_correct(lt_run *r, double enough)
     swap_directions(r);
     if (!found) return false;
     lt_vectors_copy(&r->vectors, 1, w->corrected, r->d);
-    memcpy(w->multiplier, w->sub.y, (size_t)(r->q + r->p) * sizeof *w->multiplier);
+    if (r->rows.on) lt_rows_keep_multipliers(r);
+    else memcpy(w->multiplier, w->sub.y, (size_t)(r->q + r->p) * sizeof *w->multiplier);
     r->last.gradient_at_least = 0;
     return true;
 }

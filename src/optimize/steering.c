@@ -78,7 +78,7 @@ static bool sparse_direction(steer *s, double mu, double *d)
     lt_run *r = s->r;
     lt_steering *w = &r->steering;
     if (!lt_rows_direction(r, s->weighted, mu, s->c, w->u, d)) return false;
-    if (!s->reference) memcpy(w->multiplier, w->sub.y, (size_t)s->m * sizeof *w->multiplier);
+    if (!s->reference) lt_rows_keep_multipliers(r);
     s->d = d;
     s->mu = mu;
     return true;

@@ -9,10 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ITERATIONS = 80, REFINEMENTS = 2, POLISHES = 4, GUESSES = 12 };
+enum { MOST_ITERATIONS = 80, REFINEMENTS = 6, POLISHES = 4, GUESSES = 12, LEFT_OUT_MOST = 31 };
 #define NEIGHBOURS_MOST ((int64_t)1 << 27)
 #define HELD 1e20            /* weight, relative: of an entry that stays where it is */
 #define ACCURATE 1e-14       /* relative error that needs no more */
+#define RUNS_AWAY 1e6
 #define USABLE 1e-6          /* what an answer that is no better is still good for */
 
 lt_status lt_sparse_program_create(const lt_csr *a, int64_t pairs, lt_sparse_program *p)
@@ -99,15 +100,18 @@ static bool factor(lt_sparse_program *p, double scale)
     return false;
 }
 
-/* dy = (Q + weight)^-1 b, refined: the terms of the pairs may cancel those of the rows. */
+/* x = (Q + weight)^-1 b, refined as long as that helps: the terms of the pairs may cancel those of the rows. */
 static void solve_system(lt_sparse_program *p, const double *b, double *x)
 {
-    double *rest = p->rest;
+    double *rest = p->rest, before = INFINITY;
     memcpy(x, b, (size_t)p->m * sizeof *x);
     lt_lowrank_solve(&p->lowrank, &p->factor, x);
     for (int k = 0; k < REFINEMENTS; k++) {
         lt_sparse_program_multiply(p, x, rest);
         for (int64_t i = 0; i < p->m; i++) rest[i] = b[i] - rest[i] - p->weight[i] * x[i];
+        const double left = lt_vec_max_abs(p->m, rest);
+        if (!(left < 0.5 * before)) break;
+        before = left;
         lt_lowrank_solve(&p->lowrank, &p->factor, rest);
         for (int64_t i = 0; i < p->m; i++) x[i] += rest[i];
     }
@@ -318,18 +322,40 @@ static void guess_bounds(const program_run *q)
     }
 }
 
-/* Guesses and steps in turns (Hintermueller, Ito and Kunisch 2002): mostly a few, where the guess is nearly right from the beginning. */
-static bool go_on(program_run *q)
+/* Guesses and steps in turns (Hintermueller, Ito and Kunisch 2002): mostly a few, where the guess is nearly right from the beginning. Where entries
+   between their bounds depend on each other there is no one step, and y runs away. */
+static bool go_on(const program_run *q)
 {
     lt_sparse_program *p = q->p;
+    double first = 0;
     for (int64_t i = 0; i < p->m; i++) q->y[i] = fmin(fmax(q->y[i], q->lower[i]), q->upper[i]);
-    for (int k = 0; k < GUESSES; k++) {
-        if (error(q) <= ACCURATE) return true;
+    for (int k = 0; k <= GUESSES; k++) {
+        const double now = error(q);
+        if (now <= ACCURATE) return true;
+        if (!k) first = now;
+        if (k == GUESSES || !(now <= RUNS_AWAY * first)) return false;
         guess_bounds(q);
         gradient(q);
         if (!step_among_free(q)) return false;
     }
-    return error(q) <= ACCURATE;
+    return false;
+}
+
+/* Not again and again where it fails: after each failure in a row it is left out twice as often. */
+static bool goes_on(program_run *q)
+{
+    lt_sparse_program *p = q->p;
+    if (p->n_left_out < p->leave_out) {
+        p->n_left_out++;
+        return false;
+    }
+    p->n_left_out = 0;
+    if (go_on(q)) {
+        p->leave_out = 0;
+        return true;
+    }
+    p->leave_out = LT_MIN(2 * p->leave_out + 1, LEFT_OUT_MOST);
+    return false;
 }
 
 bool lt_sparse_program_solve(lt_sparse_program *p, const double *c, const double *lower, const double *upper, bool warm, double *y)
@@ -341,7 +367,7 @@ bool lt_sparse_program_solve(lt_sparse_program *p, const double *c, const double
     begin(&q);
     if (warm) {
         memcpy(y, p->kept, (size_t)p->m * sizeof *y);
-        if (go_on(&q)) return true;
+        if (goes_on(&q)) return true;
         begin(&q);
     }
     go_inside(&q);

@@ -44,7 +44,8 @@ typedef struct lt_sparse_program {
     double  *along;          /* n: work */
     double  *memory;         /* of the vectors below, m each */
     double  *g, *zl, *zu, *sl, *su, *dy, *dzl, *dzu, *rhs, *weight, *rest, *kept;
-    int64_t  n_iterations;   /* of the last solve */
+    int64_t  n_iterations;   /* of the last solve: systems */
+    int64_t  leave_out, n_left_out; /* solves that do not begin from the answer before; how many have not */
 } lt_sparse_program;
 
 lt_status lt_sparse_program_create(const lt_csr *a, int64_t pairs, lt_sparse_program *p); /* a is borrowed */

@@ -98,11 +98,11 @@ lt_status lt_rows_create(lt_run *r)
     LT_TRY(create_whole(r));
     LT_TRY(lt_sparse_program_create(&s->whole, r->hessian.capacity, &s->program));
     const size_t m = (size_t)LT_MAX(s->whole.m, 1), n = (size_t)r->n;
-    s->memory = lt_calloc(9 * m + 2 * n, sizeof *s->memory);
+    s->memory = lt_calloc(10 * m + 2 * n, sizeof *s->memory);
     if (!s->memory) return LT_ERR_MEMORY;
-    double **part[] = { &s->c, &s->u, &s->linear, &s->lower, &s->upper, &s->y, &s->square, &s->scale, &s->kkt };
+    double **part[] = { &s->c, &s->u, &s->linear, &s->lower, &s->upper, &s->y, &s->square, &s->scale, &s->kkt, &s->multiplier };
     for (size_t i = 0; i < LT_LEN(part); i++) *part[i] = s->memory + i * m;
-    s->sum = s->memory + 9 * m;
+    s->sum = s->memory + 10 * m;
     s->d = s->sum + n;
     for (int i = 0; i < 3; i++) r->store[i].rows = lt_arena_alloc(&r->arena, (size_t)LT_MAX(s->a->start[s->a->m], 1) * sizeof(double));
     r->steering.sub.y = s->y;
@@ -212,6 +212,20 @@ bool lt_rows_direction(lt_run *r, bool weighted, double mu, const double *c, con
     r->steering.warm = true;
     form_direction(r, weighted, mu, d);
     return true;
+}
+
+void lt_rows_keep_multipliers(lt_run *r)
+{
+    lt_sparse_rows *s = &r->rows;
+    memcpy(s->multiplier, s->y, (size_t)s->whole.m * sizeof *s->y);
+    memcpy(r->steering.multiplier, s->y, (size_t)s->a->m * sizeof *s->y);
+}
+
+void lt_rows_add_multipliers(const lt_run *r, const lt_point *p, double *out)
+{
+    const lt_sparse_rows *s = &r->rows;
+    lt_rows_add(r, p, r->steering.multiplier, out);
+    for (int64_t k = 0; k < s->n_bounds; k++) out[s->bound[k]] += s->multiplier[s->a->m + k] * s->value[s->whole.start[s->a->m + k]];
 }
 
 void lt_rows_measure(lt_run *r)

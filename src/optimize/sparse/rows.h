@@ -18,7 +18,7 @@ typedef struct lt_sparse_rows {
     lt_sparse_program program;
     double  *value;          /* of `whole` */
     double  *memory;         /* of the vectors below: one number for each row of `whole`, but sum and d */
-    double  *c, *u, *linear, *lower, *upper, *y, *square, *scale, *kkt;
+    double  *c, *u, *linear, *lower, *upper, *y, *square, *scale, *kkt, *multiplier;
     double  *sum, *d;        /* n */
     char     why[240];       /* why dense ones are used where sparse ones were to be considered; "" */
 } lt_sparse_rows;
@@ -43,6 +43,9 @@ int64_t lt_rows_not_finite(const lt_run *r, const lt_point *p, int64_t *entry);
 void lt_rows_begin(lt_run *r, bool weighted, const double *WG, double *u);
 /* The direction for mu, with these values of the constraints; its multipliers in steering.sub.y. */
 bool lt_rows_direction(lt_run *r, bool weighted, double mu, const double *c, const double *u, double *d);
+/* The answer at hand becomes steering's multipliers, those of bounds with them; their combination of gradients at p. */
+void lt_rows_keep_multipliers(lt_run *r);
+void lt_rows_add_multipliers(const lt_run *r, const lt_point *p, double *out); /* out += C' times them */
 void lt_rows_measure(lt_run *r);                /* stationarity at cur: the length of the direction there */
 void lt_rows_certify(lt_run *r);                /* the KKT residual at cur, as lt_certify has it */
 
