@@ -113,7 +113,7 @@ typedef struct lt_iterate {
     const double *x;
     double f, mu, phi;                 /* phi = mu f + v1 */
     const double *grad_f, *grad_phi;
-    const double *ci, *grad_ci, *ce, *grad_ce; /* gradients one after the other */
+    const double *ci, *grad_ci, *ce, *grad_ce; /* gradients one after the other; NULL where they are sparse */
     double tvi, tve, tv;               /* largest violations */
     double tvi_l1, tve_l1, tv_l1;      /* sums */
     bool   feasible_to_tol;
@@ -161,6 +161,13 @@ typedef enum lt_honor {
     LT_HONOR_ALL,           /* also inequalities of a graph that say a x <= b of one variable */
     LT_HONOR_NONE           /* bounds are constraints like others */
 } lt_honor;
+
+/* How gradients of constraints are kept. */
+typedef enum lt_jacobian_kind {
+    LT_JACOBIAN_AUTO,       /* sparse, where dense ones would take 64 MiB or more and at most one entry in twenty may be other than zero */
+    LT_JACOBIAN_DENSE,
+    LT_JACOBIAN_SPARSE      /* as the entries that they may have, all the way through the QPs; H is of limited memory then, and samples are not kept */
+} lt_jacobian_kind;
 
 /* Switches of benchmarks and tests, each with the same results. Nobody else needs them. */
 typedef struct lt_solve_debug {
@@ -273,6 +280,7 @@ typedef struct lt_solve_options {
     /* Constraints */
     bool    lagrangian_updates, correct_steps; /* H learns from the Lagrangian; a step that fails is corrected for the constraints' curvature */
     int64_t steering_halvings;     /* of mu per iteration, after steering_reductions */
+    lt_jacobian_kind jacobian;     /* of constraints of a graph on the CPU; elsewhere they are dense */
 } lt_solve_options;
 
 LT_API void lt_solve_defaults_into(lt_solve_options *out);

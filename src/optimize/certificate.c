@@ -227,7 +227,7 @@ static double complementarity(const lt_run *r, const double *lambda)
 }
 
 /* Takes the scales of functions off. */
-static void keep_if_better(lt_run *r, lt_kkt *it)
+void lt_kkt_keep(lt_run *r, lt_kkt *it)
 {
     lt_kkt *best = &r->certification.now;
     double *lambda = r->certification.candidate;
@@ -255,7 +255,7 @@ double lt_kkt_solve(lt_run *r, lt_kkt_columns *c, double *v)
         combine(r, c, v, &it);
     }
     const double length = it.stationarity;
-    keep_if_better(r, &it);
+    lt_kkt_keep(r, &it);
     return length;
 }
 
@@ -275,6 +275,11 @@ lt_status lt_certify(lt_run *r)
     lt_span span = lt_span_begin("certificate");
     c->iter = r->iter;
     c->now.known = false;
+    if (r->rows.on) {
+        lt_rows_certify(r);
+        lt_span_end(span);
+        return LT_OK;
+    }
     for (int64_t j = 0; j < r->k; j++) c->norm[j] = lt_vectors_norm2(&r->vectors, r->cur->grads + j * r->n);
     c->few.vectors = &r->vectors;
     if (lt_bounded(&r->bounds)) (void)lt_bounds_hold(r, r->cur->grad_phi);

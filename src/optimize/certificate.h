@@ -50,6 +50,7 @@ void      lt_certification_release(lt_run *r);
 lt_status lt_certify(lt_run *r);
 double    lt_kkt_tolerance(const lt_run *r);
 bool      lt_certified(const lt_run *r);  /* the residual found last is small enough for code 0 */
+void      lt_kkt_keep(lt_run *r, lt_kkt *it); /* an attempt, with multipliers in candidate and bound, if it is better than `now` */
 void      lt_kkt_copy(const lt_run *r, const lt_kkt *from, lt_kkt *to);
 
 /* ---- step by step, for those who look for more gradients ---- */

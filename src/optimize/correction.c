@@ -41,7 +41,8 @@ bool lt_correct(lt_run *r, double enough)
     swap_directions(r);
     if (!found) return false;
     lt_vectors_copy(&r->vectors, 1, w->corrected, r->d);
-    lt_steering_take(r);
+    if (r->rows.on) lt_rows_keep_multipliers(r);
+    else lt_steering_take(r);
     r->last.gradient_at_least = 0;
     return true;
 }

@@ -9,11 +9,11 @@
 #define CURVATURE_AT_LEAST 0.2 /* share of the model's curvature along s that an update leaves (Powell 1978) */
 #define CUT_SHORT 0.1          /* a step this short was cut by curvature that the Lagrangian does not show: constraints without multipliers */
 
-/* Bounds that are held, with limited memory, have no multipliers in the program. */
+/* Bounds that are held, with limited memory and dense rows, have no multipliers in the program. */
 bool lt_lagrangian_used(const lt_run *r)
 {
     const lt_solve_options *o = &r->opt;
-    return o->lagrangian_updates && r->constrained && (!lt_bounded(&r->bounds) || r->steering.pull) && !o->unit_directions && r->fallback.level == LT_LEVEL_STEERING && !r->recovery.direct;
+    return o->lagrangian_updates && r->constrained && (!lt_bounded(&r->bounds) || r->steering.pull || r->rows.on) && !o->unit_directions && r->fallback.level == LT_LEVEL_STEERING && !r->recovery.direct;
 }
 
 /* The gradient of mu f + multipliers times constraints, from gradients at p. */
@@ -21,7 +21,8 @@ static void gradient_of_lagrangian(const lt_run *r, const lt_point *p, double *o
 {
     lt_vectors_sum(&r->vectors, out);
     lt_vectors_add(&r->vectors, r->penalty.mu, p->grads, out);
-    for (int64_t j = 0; j < r->q + r->p; j++)
+    if (r->rows.on) lt_rows_add_multipliers(r, p, out);
+    else for (int64_t j = 0; j < r->q + r->p; j++)
         if (r->steering.multiplier[j] != 0) lt_vectors_add(&r->vectors, r->steering.multiplier[j], p->grads + (1 + j) * r->n, out);
     lt_vectors_sum_end(&r->vectors);
 }

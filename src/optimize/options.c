@@ -21,6 +21,7 @@
 static const char *const mode_names[] = { "default", "eager", "reduce-overhead", "max-autotune", NULL };
 static const char *const place_names[] = { "auto", "host", "device", NULL };
 static const char *const honor_names[] = { "auto", "true", "false", NULL };
+static const char *const jacobian_names[] = { "auto", "dense", "sparse", NULL };
 static const char *const gradient_names[] = { "auto", "on-demand", "always", NULL };
 
 #define ANY_POSITIVE LT_RANGE_OPEN_LO(0, INFINITY)
@@ -107,6 +108,7 @@ static const lt_option function_rows[] = {
     LT_OPTION_STRING(lt_solve_options, device_name, "device_name", "cpu", "NAME", "where the functions are evaluated: cpu, cuda[:i], null, auto; for many starts and sweeps several, as cuda:0,cuda:1", .alias = "torch_device"),
     LT_OPTION_ENUM(lt_solve_options, compile_mode, "compile_mode", "default", mode_names, "how graphs are compiled"),
     LT_OPTION_ENUM(lt_solve_options, gradients, "gradients", "auto", gradient_names, "when gradients are computed"),
+    LT_OPTION_ENUM(lt_solve_options, jacobian, "jacobian", "auto", jacobian_names, "gradients of constraints: dense, or sparse all the way through the QPs, with lbfgs_pairs=20 where it is 0 and without samples; auto, sparse where dense ones would take 64 MiB and few entries can be other than zero"),
     INT(threads, "0", LT_RANGE_CLOSED(0, 4096), "threads of the library; 0 = as it is", .alias = "num_threads"),
     INT(compat, "0", LT_RANGE_CLOSED(0, 1), "1 = follow the reference in its known slips"),
 };

@@ -21,6 +21,10 @@ static lt_outputs outputs_of(const lt_run *r, lt_point *p, bool values, bool gra
     }
     if (gradients) {
         out.grad_f = p->grads;
+        if (r->rows.on) {
+            out.grad_ce = p->rows; /* of all constraints */
+            return out;
+        }
         out.grad_ce = r->q ? p->grads + n : NULL;
         out.grad_ci = r->p ? p->grads + (1 + r->q) * n : NULL;
     }
@@ -47,6 +51,7 @@ static void apply_scale(const lt_run *r, lt_point *p, bool values, bool gradient
     if (gradients)
         for (int64_t j = 0; j < r->k; j++)
             if (r->oracle.scale[j] != 1) lt_vectors_scale(&r->vectors, r->oracle.scale[j], p->grads + j * r->n);
+    if (gradients && r->rows.on) lt_rows_scale(r, p, r->oracle.scale);
 }
 
 static lt_status run_functions(lt_run *r, lt_point *p, bool values, bool gradients)
@@ -148,17 +153,28 @@ bool lt_oracle_gradients(lt_run *r, lt_point *p)
 
 /* ---- The start ----------------------------------------------------------------------------------------- */
 /* The first entry of gradient j that is not finite, named with the function it belongs to. */
-static lt_status refuse_gradient(const lt_run *r, const double *grads, int64_t j)
+static lt_status refuse_derivative(const lt_run *r, int64_t j, int64_t i, double entry)
 {
-    int64_t i = 0;
-    while (isfinite(grads[j * r->n + i])) i++;
-    double v = lt_plain(grads[j * r->n + i]);
+    const double v = lt_plain(entry);
     const char *advice = "choose a start where the gradient exists";
     if (!j) return lt_place_objective(LT_FAIL(LT_ERR_NUMERIC, "the objective's derivative to x[%lld] is %g at x0: %s", (long long)i, v, advice));
     const bool equality = j <= r->q;
     const int64_t number = equality ? j - 1 : lt_bounds_row(r, j - 1 - r->q);
     return lt_place_constraint(LT_FAIL(LT_ERR_NUMERIC, "%s constraint %lld has the derivative %g to x[%lld] at x0: %s", equality ? "equality" : "inequality",
                                        (long long)number, v, (long long)i, advice), equality, number);
+}
+
+static lt_status refuse_gradient(const lt_run *r, const double *grads, int64_t j)
+{
+    int64_t i = 0;
+    while (isfinite(grads[j * r->n + i])) i++;
+    return refuse_derivative(r, j, i, grads[j * r->n + i]);
+}
+
+static lt_status check_rows(const lt_run *r, const lt_point *p)
+{
+    int64_t entry, row = lt_rows_not_finite(r, p, &entry);
+    return row < 0 ? LT_OK : refuse_derivative(r, 1 + row, r->rows.a->column[entry], p->rows[entry]);
 }
 
 static lt_status check_start(const lt_run *r, const lt_point *p, const double *grads)
@@ -173,14 +189,14 @@ static lt_status check_start(const lt_run *r, const lt_point *p, const double *g
         }
     for (int64_t j = 0; j < r->k; j++)
         if (!lt_vec_finite(r->n, grads + j * r->n)) return refuse_gradient(r, grads, j);
-    return LT_OK;
+    return r->rows.on ? check_rows(r, p) : LT_OK;
 }
 
-static void choose_scale(lt_run *r, const double *grads)
+static void choose_scale(lt_run *r, const lt_point *p, const double *grads)
 {
     double limit = r->opt.prescale_above;
-    for (int64_t j = 0; j < r->k; j++) {
-        double norm = lt_vec_norm2(r->n, grads + j * r->n);
+    for (int64_t j = 0; j < 1 + r->q + r->p; j++) {
+        double norm = j < r->k ? lt_vec_norm2(r->n, grads + j * r->n) : lt_rows_norm(r, p, j - 1);
         r->oracle.scale[j] = norm > limit ? limit / norm : 1;
         if (r->oracle.scale[j] != 1) r->oracle.prescaled = true;
     }
@@ -192,7 +208,7 @@ lt_status lt_oracle_start(lt_run *r, lt_point *p)
     const double *grads = lt_vectors_look(&r->vectors, r->k * r->n, p->grads, 0);
     LT_TRY(lt_vectors_failure(&r->vectors));
     LT_TRY(check_start(r, p, grads));
-    choose_scale(r, grads);
+    choose_scale(r, p, grads);
     if (r->oracle.prescaled) {
         apply_scale(r, p, true, true);
         lt_point_measure(r, p);

@@ -57,6 +57,12 @@ static int64_t summand(const lt_run *r, int64_t i)
 static void gradient_at(const lt_run *r, const lt_point *p, double mu, double *out)
 {
     if (!r->constrained) return; /* phi is f, and their gradients are one */
+    if (r->rows.on) {
+        lt_vectors_scaled(&r->vectors, mu, p->grads, out);
+        for (int64_t j = 0; j < r->q + r->p; j++) r->penalty.factor[j] = weight(r, p, j);
+        lt_rows_add(r, p, r->penalty.factor, out);
+        return;
+    }
     lt_vectors_sum(&r->vectors, out);
     for (int64_t i = 0; i < r->k; i++) {
         const int64_t j = summand(r, i);
@@ -72,7 +78,7 @@ double lt_point_slope(const lt_run *r, const lt_point *p, double mu)
     double *factor = r->penalty.factor;
     const double **gradient = r->penalty.gradient;
     int64_t m = 0;
-    if (!r->constrained) return lt_vectors_dot(&r->vectors, grad_phi, r->d);
+    if (!r->constrained || r->rows.on) return lt_vectors_dot(&r->vectors, grad_phi, r->d);
     for (int64_t j = 0; j < r->q + r->p; j++) {
         factor[m] = weight(r, p, j);
         gradient[m] = p->grads + (1 + j) * r->n;

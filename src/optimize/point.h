@@ -11,7 +11,8 @@ typedef struct lt_run lt_run;
 typedef struct lt_point {
     double *x;               /* n */
     double *c;               /* q equalities, then p inequalities */
-    double *grads;           /* (1 + q + p) times n */
+    double *grads;           /* k times n: k is 1 + q + p, or 1 */
+    double *rows;            /* with sparse gradients of constraints: their entries, and grads is f's alone; else NULL */
     double *grad_phi;        /* n; without constraints the same as grads */
     double  f, phi, mu;
     double  tvi, tve, tv, tvi_l1, tve_l1, tv_l1;

@@ -79,12 +79,13 @@ static lt_status create_vectors(lt_run *r)
     if (r->opt.iterate_fn) LT_TRY(take_vector(r, "a step", &r->last.s));
     if (r->cache.takes_over && !r->constrained && !(r->last.change = take(r, r->n))) return LT_ERR_MEMORY;
     if (r->opt.iterate_fn || r->vectors.on->queues) LT_TRY(take_vector(r, "a stationarity vector", &r->stat.vector));
-    r->oracle.scale = take(r, r->k);
+    const int64_t functions = 1 + r->q + r->p;
+    r->oracle.scale = take(r, functions);
     r->steering.u = take(r, r->q + r->p);
-    r->steering.Cd = take(r, r->k);
-    r->steering.factor = take(r, r->k);
+    r->steering.Cd = take(r, functions);
+    r->steering.factor = take(r, functions);
     r->steering.multiplier = take(r, r->q + r->p);
-    r->penalty.factor = take(r, r->k);
+    r->penalty.factor = take(r, functions);
     r->pause.y = take(r, r->q + r->p);
     r->steering.of = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->steering.of);
     r->penalty.gradient = lt_arena_alloc(&r->arena, (size_t)r->k * sizeof *r->penalty.gradient);
@@ -99,7 +100,7 @@ static lt_status create_vectors(lt_run *r)
             r->steering.pull_tried = r->steering.pull + r->n;
         }
     }
-    for (int64_t j = 0; j < r->k; j++) r->oracle.scale[j] = 1;
+    for (int64_t j = 0; j < functions; j++) r->oracle.scale[j] = 1;
     bool has_lower = r->opt.go_on_after_bracket_failure; /* otherwise no step is taken to a bracket's lower end */
     for (int i = 0; i < 2 + has_lower; i++) LT_TRY(create_point(r, i));
     r->cur = &r->store[0];
@@ -158,7 +159,8 @@ static lt_status create_parts(lt_run *r)
     LT_TRY(lt_products_create(r));
     LT_TRY(lt_certification_create(r));
     LT_TRY(lt_bounds_create(r));
-    if (r->constrained || r->bounds.rows) LT_TRY(reserve(r, &r->steering.sub, r->q + r->p));
+    LT_TRY(lt_rows_create(r));
+    if ((r->constrained && !r->rows.on) || r->bounds.rows) LT_TRY(reserve(r, &r->steering.sub, r->q + r->p));
     int64_t columns = LT_MIN(r->opt.max_samples * r->k, LT_MAX(1024, 2 * r->k));
     if (columns > 1 || r->bounds.rows) LT_TRY(reserve(r, &r->stat.sub, columns));
     return lt_console_create(r);
@@ -245,7 +247,10 @@ static lt_status fill(lt_run *r, lt_problem *given, const lt_solve_options *opt)
     LT_TRY(choose_problem(r, given, opt));
     lt_problem *p = r->problem;
     const lt_bounds bounds = r->bounds;
-    *r = (lt_run){ .opt = *opt, .problem = p, .given = given, .bounds = bounds, .n = p->n, .p = p->p, .q = p->q, .k = 1 + p->p + p->q,
+    lt_solve_options chosen = *opt;
+    LT_TRY(lt_rows_choose(r, &p, &chosen));
+    const bool sparse = r->rows.on;
+    *r = (lt_run){ .opt = chosen, .rows.on = sparse, .problem = p, .given = given, .bounds = bounds, .n = p->n, .p = p->p, .q = p->q, .k = sparse ? 1 : 1 + p->p + p->q,
                    .constrained = p->p + p->q > 0, .code = LT_TERMINATION_NONE, .penalty.lowest = INFINITY, .last.rel_diff = INFINITY,
                    .rng = lt_rng_seed((uint64_t)opt->seed), .allocations_at_2 = -1 };
     r->vectors = lt_vectors_on_host(r->n, &r->arena);
@@ -287,6 +292,7 @@ void lt_run_destroy(lt_run *r)
     lt_subproblem_release(&r->stat.sub);
     lt_subproblem_release(&r->steering.sub);
     lt_products_release(r);
+    lt_rows_release(r);
     lt_certification_release(r);
     lt_recovery_release(r);
     lt_conflict_release(r);

@@ -155,7 +155,7 @@ static lt_status make(const lt_run *r, int64_t count, hull *h)
 bool lt_sample_around(lt_run *r, double radius)
 {
     const int64_t count = points_for(r), allocations = lt_alloc_count();
-    if (!r->opt.recover_samples || count < 1) return false;
+    if (!r->opt.recover_samples || count < 1 || r->rows.on) return false; /* sparse gradients are those of the point alone */
     lt_span span = lt_span_begin("sampling");
     lt_console_note(r, 2, "Recovery: gradients within %g of x in iteration %lld.", radius, (long long)r->iter + 1);
     hull h = { .radius = radius, .capacity = count };

@@ -302,7 +302,7 @@ static bool callback_wants_halt(lt_run *r)
     lt_iterate it = {
         .size = sizeof it, .iter = r->iter, .n = n, .p = r->p, .q = r->q, .x = lt_vectors_look(s, n, x->x, r->k), .f = x->f, .mu = x->mu, .phi = x->phi,
         .grad_f = grads, .grad_phi = lt_vectors_look(s, n, x->grad_phi, r->k + 1), .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
-        .grad_ce = r->q ? grads + n : NULL, .grad_ci = r->p ? grads + (1 + r->q) * n : NULL,
+        .grad_ce = r->q && !r->rows.on ? grads + n : NULL, .grad_ci = r->p && !r->rows.on ? grads + (1 + r->q) * n : NULL,
         .tvi = x->tvi, .tve = x->tve, .tv = x->tv, .tvi_l1 = x->tvi_l1, .tve_l1 = x->tve_l1, .tv_l1 = x->tv_l1,
         .feasible_to_tol = x->feasible, .d = lt_vectors_look(s, n, r->d, r->k + 2), .alpha = r->last.alpha, .ls_evals = r->last.evals,
         .n_gradients = r->stat.n_samples, .stat_vec = lt_vectors_look(s, n, r->stat.vector, r->k + 3), .stat_val = r->stat.value,

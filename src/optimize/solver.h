@@ -10,6 +10,7 @@
 #include "optimize/recover.h"
 #include "optimize/samples.h"
 #include "optimize/search.h"
+#include "optimize/sparse/rows.h"
 
 typedef struct lt_regular {  /* H for the QPs with bounded condition, n x n; used when active (hessian/regularize.c) */
     double *H, *vectors, *values, *work;
@@ -21,7 +22,8 @@ struct lt_run {
     lt_problem   *problem;   /* where bounds are kept, the one without rows that are bounds */
     lt_problem   *given;     /* the caller's */
     lt_evaluator *evaluator;
-    int64_t n, p, q, k;      /* k = 1 + q + p */
+    int64_t n, p, q, k;      /* k = 1 + q + p, or 1 where constraints have sparse gradients: how many gradients are vectors */
+    lt_sparse_rows rows;
     bool    constrained;
     lt_arena   arena;        /* all small vectors */
     lt_vectors vectors;      /* those of points, samples, products and H */

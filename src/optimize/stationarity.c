@@ -274,6 +274,8 @@ lt_status lt_stationarity_measure(lt_run *r)
         st->n_samples = 1;
         st->attempts = 0;
         r->products.slot = -1;
+    } else if (r->rows.on) {
+        lt_rows_measure(r);
     } else {
         lt_cache_insert(&r->cache, r->cur, r->last.left);
         memset(st->y_of_slot + r->cache.newest * r->k, 0, (size_t)r->k * sizeof(double));

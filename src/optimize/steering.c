@@ -31,6 +31,11 @@ static void form_matrix(const steer *s)
     double *Q = r->bounds.rows ? r->bounds.base : w->sub.Q;
     if (!m) return;
     lt_span span = lt_span_begin("gram");
+    if (r->rows.on) {
+        lt_rows_begin(r, s->weighted, s->WG, w->u);
+        lt_span_end(span);
+        return;
+    }
     lt_foresee_steering(r, s->WG);
     if (!s->weighted || !lt_products_current_gram(r, Q)) {
         const double **column = r->products.from;
@@ -47,6 +52,7 @@ static void describe(const steer *s)
 {
     lt_subproblem *sub = &s->r->steering.sub;
     sub->members = false;
+    if (s->r->rows.on) return; /* theirs is another program */
     sub->n = lt_vectors_reads(&s->r->vectors) ? s->r->n : 0;
     for (int64_t i = 0; i < s->m; i++) {
         sub->lower[i] = i < s->r->q ? -1 : 0;
@@ -77,11 +83,23 @@ static bool boxed_direction(steer *s, double mu, double *d)
     return true;
 }
 
+static bool sparse_direction(steer *s, double mu, double *d)
+{
+    lt_run *r = s->r;
+    lt_steering *w = &r->steering;
+    if (!lt_rows_direction(r, s->weighted, mu, s->c, w->u, d)) return false;
+    if (!s->reference) lt_rows_keep_multipliers(r);
+    s->d = d;
+    s->mu = mu;
+    return true;
+}
+
 /* d(mu) = -mu W grad f - WC y with y the answer of the dual QP. */
 static bool direction(steer *s, double mu, double *d)
 {
     lt_run *r = s->r;
     lt_steering *w = &r->steering;
+    if (r->rows.on) return sparse_direction(s, mu, d);
     for (int64_t i = 0; i < s->m; i++) w->sub.linear[i] = mu * w->u[i] - s->c[i];
     if (r->bounds.rows) return boxed_direction(s, mu, d);
     bool warm = w->warm && r->opt.debug->qp_warm_start;
@@ -104,6 +122,10 @@ static bool direction(steer *s, double mu, double *d)
 static void model(const steer *s, double *Cd)
 {
     lt_run *r = s->r;
+    if (r->rows.on) {
+        lt_rows_dots(r, r->cur, s->d, Cd + 1);
+        return;
+    }
     if (r->bounds.rows) {
         for (int64_t j = 1; j < r->k; j++) Cd[j] = lt_vectors_dot(&r->vectors, r->cur->grads + j * r->n, s->d);
         return;
@@ -181,7 +203,8 @@ bool lt_steer_corrected(lt_run *r, double *d)
     lt_steering *w = &r->steering;
     steer s = { .r = r, .m = r->q + r->p, .c = w->shifted, .weighted = true, .reference = true };
     const double *const made[] = { r->d };
-    lt_products_dots(r, 1, &(lt_combination){ 1, (const double[]){ 1 }, made, r->d }, w->Cd);
+    if (r->rows.on) lt_rows_dots(r, r->cur, r->d, w->Cd + 1);
+    else lt_products_dots(r, 1, &(lt_combination){ 1, (const double[]){ 1 }, made, r->d }, w->Cd);
     for (int64_t j = 0; j < s.m; j++) w->shifted[j] = r->trial->c[j] - w->Cd[1 + j];
     s.WG = lt_products_current(r);
     describe(&s);

@@ -328,22 +328,33 @@ static lt_status plan_values(compiler *c)
     return lt_plan_check(c->interval, c->n_intervals, p->info.arena_bytes);
 }
 
+static void write_constants(const compiler *c, char *to)
+{
+    for (int32_t id = 0; id < c->m->ir.n_nodes; id++) {
+        const lt_ir_node *n = &c->m->ir.node[id];
+        if (c->memory[id].kind != LT_MEM_CONST || !c->memory[id].bytes) continue;
+        int64_t count = lt_shape_count(&n->shape);
+        if (n->op == LT_OP_CONST) memcpy(to + c->memory[id].offset, n->attr.u.data, node_bytes(c, id));
+        else for (int64_t i = 0; i < count; i++) lt_store_double((lt_dtype)n->dtype, to + c->memory[id].offset, i, n->attr.u.value);
+    }
+}
+
+/* Where the host follows the device's addresses they are written in place: data of megabytes would be copied twice. */
 static lt_status upload_constants(compiler *c)
 {
     lt_program *p = c->p;
     p->info.constant_bytes = c->constant_bytes;
     if (!c->constant_bytes) return LT_OK;
+    LT_TRY(lt_device_alloc(p->device, p->stream, c->constant_bytes, "constants", &p->constants));
+    if (!lt_device_has(p->device, LT_DEVICE_OWN_MEMORY)) {
+        LT_TRY(lt_stream_sync(p->stream)); /* the memory may have been another's, whose work is queued */
+        write_constants(c, p->constants);
+        return LT_OK;
+    }
     char *staging = lt_malloc_aligned(c->constant_bytes);
     if (!staging) return LT_ERR_MEMORY;
-    for (int32_t id = 0; id < c->m->ir.n_nodes; id++) {
-        const lt_ir_node *n = &c->m->ir.node[id];
-        if (c->memory[id].kind != LT_MEM_CONST || !c->memory[id].bytes) continue;
-        int64_t count = lt_shape_count(&n->shape);
-        if (n->op == LT_OP_CONST) memcpy(staging + c->memory[id].offset, n->attr.u.data, node_bytes(c, id));
-        else for (int64_t i = 0; i < count; i++) lt_store_double((lt_dtype)n->dtype, staging + c->memory[id].offset, i, n->attr.u.value);
-    }
-    lt_status s = lt_device_alloc(p->device, p->stream, c->constant_bytes, "constants", &p->constants);
-    if (!s) s = lt_stream_copy(p->stream, p->constants, staging, c->constant_bytes, LT_TRANSFER_H2D, false);
+    write_constants(c, staging);
+    lt_status s = lt_stream_copy(p->stream, p->constants, staging, c->constant_bytes, LT_TRANSFER_H2D, false);
     if (!s) s = lt_stream_sync(p->stream);
     lt_free_aligned(staging);
     return s;

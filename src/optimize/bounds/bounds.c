@@ -16,7 +16,7 @@ lt_status lt_bounds_create(lt_run *r)
 {
     lt_bounds *b = &r->bounds;
     const size_t n = (size_t)r->n;
-    if (!lt_bounded(b)) return LT_OK;
+    if (!lt_bounded(b) || r->rows.on) return LT_OK; /* with sparse rows they are some of these */
     b->rows = !r->opt.lbfgs_pairs;
     b->held = lt_arena_alloc(&r->arena, n);
     if (!b->held) return LT_ERR_MEMORY;

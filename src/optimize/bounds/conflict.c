@@ -231,7 +231,7 @@ static bool make_program(search *s)
 void lt_conflict_find(lt_run *r)
 {
     search s = { .r = r, .vectors = r->vectors };
-    if (r->opt.compat || !r->constrained || r->best.present || r->cur->feasible || !r->cur->has_gradients || !lt_vectors_reads(&r->vectors)) return;
+    if (r->opt.compat || !r->constrained || r->rows.on || r->best.present || r->cur->feasible || !r->cur->has_gradients || !lt_vectors_reads(&r->vectors)) return;
     const int64_t allocations = lt_alloc_count();
     lt_span span = lt_span_begin("conflict");
     if (make(&s)) {

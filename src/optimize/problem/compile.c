@@ -1,4 +1,5 @@
 /* Programs for the functions of a graph: values alone, and everything, on the CPU or on a device. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/problem/compressed.h"
 #include "optimize/problem/graph.h"
 
 #include "optimize/device/choose.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 
 static int value_nodes(const lt_problem *p) { return 1 + p->n_ce + p->n_ci; }
+static int output_nodes(const lt_problem *p) { return p->compressed ? value_nodes(p) + 2 : 2 * value_nodes(p); }
 
 /* Half work, half fixed cost per kernel: an estimate is all that is needed to choose an order. */
 static double host_cost(lt_program_info i) { return i.bytes + i.flops + 2000.0 * i.n_kernels; }
@@ -49,7 +51,7 @@ static lt_status compile(lt_problem *p, const lt_solve_options *opt, lt_evaluato
     int64_t begin = lt_clock_ns();
     lt_program *values = NULL, *all = NULL;
     lt_status s = lt_program_create(p->graph, p->node, n, &c, &values);
-    if (!s) s = lt_program_create(p->graph, p->node, 2 * n, &c, &all);
+    if (!s) s = lt_program_create(p->graph, p->node, output_nodes(p), &c, &all);
     e->compile_seconds += (double)(lt_clock_ns() - begin) * 1e-9;
     if (s) {
         lt_program_destroy(values);
@@ -107,9 +109,9 @@ static lt_port input_port(const lt_problem *p, int i, int64_t *at)
 
 static lt_port output_port(const lt_problem *p, int i, int64_t *at)
 {
-    int n = value_nodes(p), j = i % n;
+    int n = value_nodes(p), j = p->compressed && i > n ? 1 : i % n; /* groups stand for the gradients of all constraints */
     lt_port port = { .count = lt_node_elements(p->graph, p->node[i]), .single = lt_node_dtype(p->graph, p->node[i]) == LT_F32 };
-    port.block = (j == 0 ? LT_BLOCK_F : j <= p->n_ce ? LT_BLOCK_CE : LT_BLOCK_CI) + (i >= n ? LT_BLOCK_GRAD_F : 0);
+    port.block = (j == 0 ? LT_BLOCK_F : j <= p->n_ce || (p->compressed && i > n) ? LT_BLOCK_CE : LT_BLOCK_CI) + (i >= n ? LT_BLOCK_GRAD_F : 0);
     if (j <= 1 || j == p->n_ce + 1) *at = 0; /* a new block begins */
     port.offset = *at;
     *at += port.count;
@@ -120,12 +122,13 @@ static lt_status describe_ports(lt_problem *p, lt_evaluator *e)
 {
     e->n_inputs = p->graph->ir.n_inputs;
     e->n_values = value_nodes(p);
-    e->port = lt_calloc((size_t)(e->n_inputs + 2 * e->n_values), sizeof *e->port);
+    e->n_outputs = output_nodes(p);
+    e->port = lt_calloc((size_t)(e->n_inputs + e->n_outputs), sizeof *e->port);
     if (!e->port) return LT_ERR_MEMORY;
     int64_t at = 0, n_single = 0;
     for (int i = 0; i < e->n_inputs; i++) e->port[i] = input_port(p, i, &at);
-    for (int i = 0; i < 2 * e->n_values; i++) e->port[e->n_inputs + i] = output_port(p, i, &at);
-    for (int i = 0; i < e->n_inputs + 2 * e->n_values; i++)
+    for (int i = 0; i < e->n_outputs; i++) e->port[e->n_inputs + i] = output_port(p, i, &at);
+    for (int i = 0; i < e->n_inputs + e->n_outputs; i++)
         if (e->port[i].single) n_single += e->port[i].count;
     if (e->mixed && !n_single)
         return LT_FAIL(LT_ERR_ARGUMENT, "option 'mixed_precision': the graph's variables are f64, expected f32");
@@ -150,21 +153,26 @@ static lt_status graph_open(lt_problem *p, const lt_solve_options *opt, lt_evalu
     LT_TRY(describe_ports(p, e));
     int64_t k = 1 + p->p + p->q;
     e->inputs = lt_calloc((size_t)e->n_inputs, sizeof *e->inputs);
-    e->outputs = lt_calloc((size_t)(2 * e->n_values), sizeof *e->outputs);
+    e->outputs = lt_calloc((size_t)e->n_outputs, sizeof *e->outputs);
     if (!e->inputs || !e->outputs) return LT_ERR_MEMORY;
     e->borrowed = opt->device != NULL;
     e->device = opt->device;
     snprintf(e->reason, sizeof e->reason, "asked for");
-    if (!opt->device && !strcmp(opt->device_name, "auto")) LT_TRY(compile_where_it_pays(p, opt, e));
+    if (p->compressed) {
+        snprintf(e->reason, sizeof e->reason, "sparse gradients are of the host");
+        LT_TRY(compile(p, opt, e));
+    } else if (!opt->device && !strcmp(opt->device_name, "auto")) LT_TRY(compile_where_it_pays(p, opt, e));
     else {
         if (!opt->device && strcmp(opt->device_name, "cpu")) LT_TRY(lt_device_open(opt->device_name, &e->device));
         LT_TRY(e->device ? open_on_device(p, opt, e) : compile(p, opt, e));
     }
     if (e->on_device) return LT_OK;
-    for (int i = 0; !e->values && i < 2 * e->n_values; i++)
+    for (int i = 0; !e->values && i < e->n_outputs; i++)
         if (lt_program_output_leads(e->all, i)) e->early[e->port[e->n_inputs + i].block] = true;
     e->led_at = lt_malloc((size_t)p->n * sizeof *e->led_at);
-    e->scratch = lt_malloc_aligned((size_t)(k * (1 + p->n)) * sizeof *e->scratch);
+    const int64_t groups = p->compressed ? p->compressed->n_groups * p->n : 0;
+    e->scratch = lt_malloc_aligned((size_t)(p->compressed ? k + p->n + groups : k * (1 + p->n)) * sizeof *e->scratch);
+    if (groups && !(e->groups = lt_malloc_aligned((size_t)groups * sizeof *e->groups))) return LT_ERR_MEMORY;
     return e->led_at && e->scratch ? LT_OK : LT_ERR_MEMORY;
 }
 
@@ -179,6 +187,7 @@ static void graph_close(lt_evaluator *e)
     lt_free(e->outputs);
     lt_free(e->led_at);
     lt_free_aligned(e->scratch);
+    lt_free_aligned(e->groups);
     lt_free_aligned(e->single);
     if (!e->borrowed) lt_device_close(e->device);
 }

@@ -1,4 +1,5 @@
 /* One evaluation of a graph's programs on the CPU; on a device, see device/functions.c. SPDX-License-Identifier: BSD-3-Clause */
+#include "optimize/problem/compressed.h"
 #include "optimize/problem/graph.h"
 
 #include "optimize/device/functions.h"
@@ -19,6 +20,12 @@ static blocks list_blocks(const lt_evaluator *e, const lt_outputs *out)
     const lt_problem *p = e->problem;
     blocks b = { .wanted = { out->f, out->ce, out->ci, out->grad_f, out->grad_ce, out->grad_ci },
                  .count = { 1, p->q, p->p, p->n, p->q * p->n, p->p * p->n } };
+    if (p->compressed) {
+        b.wanted[LT_BLOCK_GRAD_CE] = out->grad_ce ? e->groups : NULL;
+        b.wanted[LT_BLOCK_GRAD_CI] = NULL;
+        b.count[LT_BLOCK_GRAD_CE] = p->compressed->n_groups * p->n;
+        b.count[LT_BLOCK_GRAD_CI] = 0;
+    }
     double *scratch = e->scratch;
     for (int i = 0; i < LT_BLOCK_COUNT; i++) {
         b.at[i] = b.wanted[i] && !e->early[i] ? b.wanted[i] : scratch;
@@ -45,7 +52,7 @@ static void bind(lt_evaluator *e, const double *x, const blocks *b)
         e->inputs[i] = single;
         single += in[i].count;
     }
-    for (int i = 0; i < 2 * e->n_values; i++) {
+    for (int i = 0; i < e->n_outputs; i++) {
         e->outputs[i] = b->at[result[i].block] + result[i].offset;
         if (!result[i].single) continue;
         e->outputs[i] = single;
@@ -85,7 +92,8 @@ lt_status lt_graph_run(lt_evaluator *e, const double *x, const lt_outputs *out)
     blocks b = list_blocks(e, out);
     bind(e, x, &b);
     LT_TRY(run_programs(e, x, values, gradients));
-    widen(e, gradients ? 2 * e->n_values : e->n_values, &b);
+    widen(e, gradients ? e->n_outputs : e->n_values, &b);
     deliver(&b);
+    if (e->groups && out->grad_ce) lt_compressed_gather(e->problem->compressed, e->groups, out->grad_ce);
     return LT_OK;
 }

@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 
+#define LT_SPARSE_FROM ((int64_t)1 << 23) /* numbers of dense gradients, 64 MiB: from here on sparse ones are looked for */
+
 /* A block of constraint gradients with a stated pattern. */
 typedef struct lt_pattern {
     int64_t *start, *column; /* NULL: dense */
@@ -39,6 +41,9 @@ struct lt_problem {
     struct lt_problem_bounds *declared, *bounds; /* those that were meant as bounds; all that rows say. The same, or NULL: none */
     bool    bounds_set;       /* some by lt_problem_set_bounds, which no row says */
     lt_problem *outer;        /* of a reduced problem: the whole one, whose lock is the graph's */
+    struct lt_compressed *compressed; /* gradients of constraints come as entries of a pattern; NULL: dense */
+    lt_problem *sparse;       /* the same problem with such gradients; NULL: not made, */
+    char    sparse_refused[240]; /*   and why it cannot be, where that is known */
     lt_node built_f, *built_ci, *built_ce; /* a graph whose derivatives are made when they are needed; NULL: they are there */
     pthread_mutex_t lock;     /* of the idle list and of the graph */
     lt_evaluator *idle;
@@ -70,17 +75,19 @@ struct lt_evaluator {
     double    value_share;    /* cost of values alone in the cost of everything */
     bool      idles;          /* a device waits most of the time that values take */
     double    compile_seconds;
-    lt_port  *port;           /* n_inputs of the variables, then 2 n_values of the outputs */
-    int       n_inputs, n_values;
+    lt_port  *port;           /* n_inputs of the variables, then n_outputs */
+    int       n_inputs, n_values, n_outputs;
     const void **inputs;
     void    **outputs;
     float    *single;         /* f32 inputs and outputs are converted here */
     double   *scratch;        /* values computed again beside gradients */
+    double   *groups;         /* compressed gradients, n numbers for each group; NULL: there are none */
     double   *sparse[2];      /* entries of a stated pattern */
     double   *linear[2];      /* gradients of linear blocks, once known */
     bool      linear_known[2];
 };
 
+void      lt_problem_sparse_destroy(lt_problem *p); /* one that lt_problem_sparse made */
 void      lt_problem_lock_graph(lt_problem *p);
 void      lt_problem_unlock_graph(lt_problem *p);
 /* Takes an idle evaluator or makes one. */

@@ -60,7 +60,7 @@ static lt_status add_jacobians(lt_graph *g, const lt_node *y, int n_y, const lt_
     return s;
 }
 
-static lt_status add_gradient(lt_graph *g, lt_node f, const lt_node *inputs, int n_inputs, lt_node *out)
+lt_status lt_problem_add_gradient(lt_graph *g, lt_node f, const lt_node *inputs, int n_inputs, lt_node *out)
 {
     lt_node *part = lt_malloc((size_t)n_inputs * sizeof *part);
     if (!part) return LT_ERR_MEMORY;
@@ -86,16 +86,14 @@ lt_status lt_problem_build(lt_problem *p, lt_node f, const lt_node *ci, const lt
         p->node[0] = f;
         for (int i = 0; i < p->n_ce; i++) p->node[1 + i] = ce[i];
         for (int i = 0; i < p->n_ci; i++) p->node[1 + p->n_ce + i] = ci[i];
-        s = add_gradient(p->graph, f, inputs, n_inputs, &p->node[n_values]);
+        s = lt_problem_add_gradient(p->graph, f, inputs, n_inputs, &p->node[n_values]);
     }
     if (!s && n_values > 1) s = add_jacobians(p->graph, p->node + 1, n_values - 1, inputs, n_inputs, p->node + n_values + 1);
     lt_free(inputs);
     return s;
 }
 
-#define GRADIENTS_AT_ONCE ((int64_t)1 << 27) /* numbers */
-
-/* Gradients of rows that are bounds are wanted by few, and by none where there are a million. */
+/* Gradients of rows that are bounds are wanted by few, and by none where there are a million; many others may turn out to be sparse. */
 lt_status lt_problem_build_later(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce)
 {
     p->built_f = f;
@@ -149,7 +147,7 @@ lt_status lt_problem_from_graph(lt_graph *g, lt_node f, const lt_node *ci, int n
         (*out)->n_variables = n_inputs;
         v = NULL;
         s = lt_problem_find_bounds(*out, f, ci, ce);
-        const bool many = n > GRADIENTS_AT_ONCE / LT_MAX(p + q, 1) && (*out)->bounds;
+        const bool many = n > LT_SPARSE_FROM / LT_MAX(p + q, 1);
         if (!s) s = (many ? lt_problem_build_later : lt_problem_build)(*out, f, ci, ce);
     }
     lt_free(v);

@@ -12,6 +12,8 @@ static inline int64_t lt_node_elements(const lt_graph *g, lt_node n)
     return lt_shape_count(&s);
 }
 
+/* One gradient of n numbers, of all inputs one after the other. */
+lt_status lt_problem_add_gradient(lt_graph *g, lt_node f, const lt_node *inputs, int n_inputs, lt_node *out);
 /* Adds the derivatives to the graph. */
 lt_status lt_problem_build(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce);
 lt_status lt_problem_build_later(lt_problem *p, lt_node f, const lt_node *ci, const lt_node *ce);

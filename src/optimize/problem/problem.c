@@ -3,6 +3,7 @@
 #include "optimize/options.h"
 #include "optimize/device/functions.h"
 #include "optimize/problem/bounds.h"
+#include "optimize/problem/compressed.h"
 #include "optimize/problem/graph.h"
 
 #include "base/alloc.h"
@@ -65,6 +66,8 @@ void lt_problem_destroy(lt_problem *p)
         lt_free(p->pattern[k].column);
     }
     lt_problem_bounds_destroy(p);
+    lt_problem_sparse_destroy(p->sparse);
+    lt_compressed_destroy(p->compressed);
     lt_free(p->built_ci);
     lt_free(p->node);
     lt_free(p->variable);
@@ -217,6 +220,7 @@ static void spread(const lt_pattern *t, int64_t rows, int64_t n, const double *e
 lt_status lt_evaluator_run(lt_evaluator *e, const double *x, const lt_outputs *out)
 {
     const lt_problem *p = e->problem;
+    if (p->compressed) return p->kind->run(e, x, out);
     lt_outputs ask = *out;
     double **grads[2] = { &ask.grad_ci, &ask.grad_ce };
     const int64_t rows[2] = { p->p, p->q };
