@@ -1,5 +1,8 @@
 """What the tests share: skipping with a reason, random arrays, and running code in another process. SPDX-License-Identifier: BSD-3-Clause"""
+import glob
 import importlib.util
+import json
+import os
 import subprocess
 import sys
 import unittest
@@ -24,6 +27,30 @@ def run_code(code, timeout=120):
     if done.returncode:
         raise AssertionError(f"exit {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout.strip()
+
+
+def script_tests(case, folder):
+    """Gives the case a test for each script of the folder: under `python -m lathe.compat` it ends well and prints "passed" last."""
+    scripts = sorted(glob.glob(os.path.join(folder, "*.py")))
+    assert scripts, folder
+    results = {}
+
+    def result(script):  # of all of them at the first call
+        if not results:
+            runner = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run_scripts.py")
+            lines = subprocess.run([sys.executable, runner, *scripts], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+            results.update((row["script"], row) for row in map(json.loads, lines))
+        return results[script]
+
+    def test_of(script):
+        def test(self):
+            row = result(script)
+            self.assertEqual(row["status"], 0, row["printed"][-3000:])
+            self.assertTrue(row["printed"].endswith("passed\n"), row["printed"][-3000:])
+        return test
+
+    for script in scripts:
+        setattr(case, "test_" + os.path.basename(script)[:-3], test_of(script))
 
 
 def main():
