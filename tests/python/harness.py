@@ -3,6 +3,7 @@ import glob
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -10,6 +11,7 @@ import unittest
 import lathe.console
 
 lathe.console.quiet = True
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in a shell's background ignore it, and tests of Ctrl-C would wait for ever
 
 #: PyGRANSO's method, for runs that are compared with its own; lathe's defaults differ.
 AS_PUBLISHED = {"patience": 0, "lagrangian_updates": False, "correct_steps": False, "steering_halvings": 0, "bfgs_damping": 1e-4}
