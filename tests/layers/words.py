@@ -5,7 +5,7 @@ The words are those in backquotes in the columns "not" of docs/words.md; the fol
 the library (lt_...) that rooms outside that list use too is theirs: it counts once they are listed. Names of tests are sentences, and free.
 
 Decisions too: a number that a comment cites is in docs/decisions.md, and one that names a room of src, include or cli is cited there."""
-import pathlib, re, sys
+import functools, pathlib, re, sys
 
 ENDINGS = {".c", ".h", ".cu", ".cuh", ".cc"}
 SCRIPTS = {".py", ".sh"}
@@ -28,6 +28,7 @@ def read_words(page):
     return names, phrases
 
 
+@functools.lru_cache(maxsize=None)
 def split(file):
     """A source file as code without comments, literals and names of tests, and its comments as (line, text)."""
     text, comments, script = file.read_text(), [], file.suffix in SCRIPTS
