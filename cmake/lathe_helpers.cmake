@@ -201,6 +201,13 @@ function(lt_script_test name)
     lt_test_properties(${name} LABELS ${T_LABELS} TIMEOUT ${T_TIMEOUT})
 endfunction()
 
+# Tests that take longest (a quarter of a minute of processor time or more): begun first, so that none of them is left running alone.
+set(LT_LONG_TESTS plain_build python_pygranso python_aten cli_cuda_faults cli_workers cli_work cuda_compile fused_step conv_f32 fused_kernels fused_ends
+    ops_conv gram_compile gram_kernels_on_host python_pygranso_users ranks_gram_openmpi ranks_gram_mpich watchdog)
+
+# Tests that measure, or build with two processes: what runs beside them is one test at most on two cores.
+set(LT_WIDE_TESTS plain_build python_interrupt python_dataset_speed ranks_openmpi ranks_mpich feature_cost trial graph_trial)
+
 function(lt_test_properties name)
     cmake_parse_arguments(T "" "TIMEOUT" "LABELS" ${ARGN})
     if(NOT T_LABELS)
@@ -216,4 +223,10 @@ function(lt_test_properties name)
         set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT TSAN_OPTIONS=die_after_fork=0)
     endif()
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT})
+    if(name IN_LIST LT_LONG_TESTS)
+        set_tests_properties(${name} PROPERTIES COST 100)
+    endif()
+    if(name IN_LIST LT_WIDE_TESTS)
+        set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+    endif()
 endfunction()

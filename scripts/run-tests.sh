@@ -6,7 +6,8 @@ build=$1 jobs=$2
 shift 2
 LATHE_TEST_PYTHON=$(sh "$(dirname "$0")/test-python.sh")
 export LATHE_TEST_PYTHON
-ctest --test-dir "$build" --output-on-failure --parallel "$jobs" "$@"
+# One more at a time than there are cores: many tests wait, for ranks, signals, workers or the disk.
+ctest --test-dir "$build" --output-on-failure --parallel $((jobs + 1)) "$@"
 status=$?
 log=$build/Testing/Temporary/LastTest.log
 [ -f "$log" ] || exit $status

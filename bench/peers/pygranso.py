@@ -73,7 +73,7 @@ def rosenbrock(x0, **more):
     return {"x1": [1], "x2": [1]}, function, options(x0, **more)
 
 
-def far(**more):
+def distant(**more):
     return rosenbrock(torch.tensor([5.5, 5.5]), mu0=100, maxit=10, **more)
 
 
@@ -281,17 +281,17 @@ def recurrent(folded):
 
 ROWS = [
     ("A1a", lambda: rosenbrock(torch.ones(2))),
-    ("A1b", far),
-    ("A1c", lambda: restart(far(), opt_tol=1e-6)),
+    ("A1b", distant),
+    ("A1c", lambda: restart(distant(), opt_tol=1e-6)),
     ("A1d", random_start),
-    ("A1e", lambda: far(limited_mem_size=1)),
-    ("A1f", lambda: restart(far(limited_mem_size=1), limited_mem_size=1, limited_mem_fixed_scaling=False)),
+    ("A1e", lambda: distant(limited_mem_size=1)),
+    ("A1f", lambda: restart(distant(limited_mem_size=1), limited_mem_size=1, limited_mem_fixed_scaling=False)),
     ("A2", lambda: eigenvalues(40, 4, 5, 20 if QUICK else 200)),
     ("A3", dictionary), ("B1", feasibility), ("B2", sphere),
     ("B3", lambda: trace(1, maxit=3000)), ("B3d2", lambda: trace(2, opt_tol=5e-6, maxit=1000)),
     ("C1", components), ("C2", denoising), ("C3", logistic), ("D2v", attack),
 ]
-LONG_ROWS = [  # twenty iterations of A2full tell the time of an evaluation
+LONG_ROWS = [  # twenty iterations of A2full show the time of an evaluation
     ("A2full", lambda: eigenvalues(200, 10, 20, 20)), ("D1v", lambda: network((2, 4, 30, 21), 64)),
     ("D1v128", lambda: network((6, 16, 120, 84), 128)), ("D3v", lambda: recurrent(True)), ("D3vfull", lambda: recurrent(False)),
 ]
@@ -322,7 +322,7 @@ def measure(name, make):
            "evaluations": evals, "code": max(int(e.termination_code) for e in ends),
            "f": scalar(best.f if best is not None else ends[-1].final.f), "final_f": scalar(ends[-1].final.f),
            "final_violation": scalar(getattr(ends[-1].final, "tv", 0.0))}
-    if name == "A2full":  # told per evaluation, as `lathe-bench solve` does
+    if name == "A2full":  # given per evaluation, as `lathe-bench solve` does
         row["run_seconds"] = row["seconds"]
         row["seconds"] /= evals
     return row

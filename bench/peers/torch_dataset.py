@@ -128,10 +128,10 @@ def check(a, dataset, i, row):
     got = measured(states, a.features)
     for name, mine in zip(("temporal", "summary/per_trajectory"), got):
         want = dataset[f"features/{name}/features"]
-        far = (mine.numpy() - want[i]).__abs__().max(0) / (abs(want[i]).max(0) + 1e-6)
+        off = (mine.numpy() - want[i]).__abs__().max(0) / (abs(want[i]).max(0) + 1e-6)
         columns = want.attrs["column_names"]
-        worst = np.argsort(-far)[:8]
-        print(f"row {row}, {name}: " + ", ".join(f"{columns[k]} {far[k]:.1e}" for k in worst), file=sys.stderr)
+        worst = np.argsort(-off)[:8]
+        print(f"row {row}, {name}: " + ", ".join(f"{columns[k]} {off[k]:.1e}" for k in worst), file=sys.stderr)
 
 
 def run(a, dataset, folder):

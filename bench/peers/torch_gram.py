@@ -3,7 +3,7 @@
     python3 bench/peers/torch_gram.py [--quick] > torch.json
     lathe-bench gram --device cuda --sweep targets --peer torch.json
 
-States are given (random, normalised): only products, squared moduli and the copy home are timed, which
+States are given (random, normalised): only products, squared moduli and the copy to the host are timed, which
 flatters the peer. Where PyTorch or a GPU is missing it says so on standard error and exits with 1.
 SPDX-License-Identifier: BSD-3-Clause
 """

@@ -3,7 +3,7 @@
     python3 bench/peers/torch_rollout.py [--quick] [--compile] [--realizations 5] [--device cuda] [--budget 20] [--steps 500] > torch.json
     lathe-bench generate --peer torch.json
 
-Rows: float32_eager (channels first, as the reference system runs), float32_best (the fastest of eager,
+Rows: float32_eager (channels first, as Spinlock runs), float32_best (the fastest of eager,
 channels last and, with --compile, torch.compile), and the same for bfloat16; on a GPU also for float16, with
 steps queued --samples times without waiting in between and float32 without TF32. PyTorch's best allocator
 setting is the caller's: run it once more under LD_PRELOAD=libjemalloc.so or libtcmalloc.so.

@@ -128,7 +128,7 @@ def build(function, variables, arrays, arguments, capture, jac):
 
 
 def from_captured(made):
-    """The nodes of f, ci and ce; how many of each the tree tells."""
+    """The nodes of f, ci and ce; how many of each the tree says."""
     counts = [len(flatten_tree(t)) for t in made.tree.children]
     if counts[0] != 1:
         raise ArgumentError(f"f has {counts[0]} parts: expected one number")

@@ -9,7 +9,7 @@ PyTypeObject *core_add_type(PyObject *module, PyType_Spec *spec)
 {
     PyObject *type = PyType_FromSpec(spec);
     if (type && PyModule_AddObjectRef(module, strrchr(spec->name, '.') + 1, type)) Py_CLEAR(type);
-    return (PyTypeObject *)type; /* the reference is ours, for the life of the process */
+    return (PyTypeObject *)type; /* a reference that is ours for the life of the process */
 }
 
 void core_free(PyObject *self)

@@ -16,16 +16,16 @@ def child(pipe, call):
 def run(call, limit):
     """What call() returns, the failure's text, and its seconds; the process is ended after limit seconds."""
     context = multiprocessing.get_context("fork")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=child, args=(there, call))
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=child, args=(theirs, call))
     process.start()
-    there.close()
+    theirs.close()
     try:
-        answer = here.recv() if here.poll(limit) else (None, f"stopped after {limit:g} s", limit)
+        answer = ours.recv() if ours.poll(limit) else (None, f"stopped after {limit:g} s", limit)
     except EOFError:
         answer = (None, "the process died", limit)
     if process.is_alive():
         process.kill()
     process.join()
-    here.close()
+    ours.close()
     return answer

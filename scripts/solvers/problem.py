@@ -78,14 +78,14 @@ class Problem:
         """Rows of ci that are a x_j + b <= 0 become bounds, for solvers that have them: their gradients are the same at two points."""
         self.low, self.high = np.full(self.n, -np.inf), np.full(self.n, np.inf)
         here = self.at(self.x0)
-        there = self.at(self.x0 + 0.01 * np.random.default_rng(1).uniform(0.5, 1, self.n) * np.maximum(1, np.abs(self.x0)))
+        moved = self.at(self.x0 + 0.01 * np.random.default_rng(1).uniform(0.5, 1, self.n) * np.maximum(1, np.abs(self.x0)))
         rows = (here[4] != 0).sum(axis=1) == 1 if self.p else np.zeros(0, bool)
-        rows &= (here[4] == there[4]).all(axis=1) if self.p else True
+        rows &= (here[4] == moved[4]).all(axis=1) if self.p else True
         for row in np.flatnonzero(rows):
             j = int(np.flatnonzero(here[4][row])[0])
             a = here[4][row, j]
             edge = self.x0[j] - here[3][row] / a
-            if abs(a * there[0][j] - a * edge - there[3][row]) > 1e-9 * max(1, abs(there[3][row])):
+            if abs(a * moved[0][j] - a * edge - moved[3][row]) > 1e-9 * max(1, abs(moved[3][row])):
                 rows[row] = False
             elif a > 0:
                 self.high[j] = min(self.high[j], edge)

@@ -32,21 +32,21 @@ static void stay_inside(void)
     lt_free((void *)p), lt_free_aligned((void *)q);
 }
 
-static void write_too_far(void)
+static void write_beyond(void)
 {
     volatile char *p = lt_malloc(24);
     p[24] = 1;
     lt_free((void *)p);
 }
 
-static void write_too_far_aligned(void)
+static void write_beyond_aligned(void)
 {
     volatile float *p = lt_malloc_aligned(3 * sizeof *p); /* 52 more bytes belong to the last cache line */
     p[3] = 0;
     lt_free_aligned((void *)p);
 }
 
-static void write_too_far_before_growing(void)
+static void write_beyond_before_growing(void)
 {
     volatile char *p = lt_calloc(3, 8);
     p[24] = 0;
@@ -63,9 +63,9 @@ static void release_twice(void)
 LT_TEST(one_byte_behind_a_block_ends_the_process)
 {
     LT_CHECK_EQ_INT(signal_of(stay_inside), 0);
-    LT_CHECK_EQ_INT(signal_of(write_too_far), SIGABRT);
-    LT_CHECK_EQ_INT(signal_of(write_too_far_aligned), SIGABRT);
-    LT_CHECK_EQ_INT(signal_of(write_too_far_before_growing), SIGABRT);
+    LT_CHECK_EQ_INT(signal_of(write_beyond), SIGABRT);
+    LT_CHECK_EQ_INT(signal_of(write_beyond_aligned), SIGABRT);
+    LT_CHECK_EQ_INT(signal_of(write_beyond_before_growing), SIGABRT);
     LT_CHECK_EQ_INT(signal_of(release_twice), SIGABRT);
 }
 

@@ -172,15 +172,15 @@ LT_TEST(walls_hold)
 {
     lt_jail j;
     paths p;
-    int file, far = -1;
+    int file, high = -1;
     struct rlimit files;
     const bool seccomp = strstr(lt_jail_walls(), "seccomp"), landlock = strstr(lt_jail_walls(), "landlock");
     getrlimit(RLIMIT_NOFILE, &files);
-    if (files.rlim_cur > 1200) far = fcntl(1, F_DUPFD, 1100); /* beyond what a loop over old kernels' descriptors reaches */
+    if (files.rlim_cur > 1200) high = fcntl(1, F_DUPFD, 1100); /* beyond what a loop over old kernels' descriptors reaches */
     int near = dup(1);
     start(&j, &p, &file);
     LT_CHECK_EQ_INT(answer_of(&j, DESCRIPTOR, near), 0);
-    if (far >= 0) LT_CHECK_EQ_INT(answer_of(&j, DESCRIPTOR, far), 0);
+    if (high >= 0) LT_CHECK_EQ_INT(answer_of(&j, DESCRIPTOR, high), 0);
     LT_CHECK_EQ_INT(answer_of(&j, DESCRIPTOR, file), 1); /* its own file stays */
     LT_CHECK_EQ_INT(answer_of(&j, DESCRIPTOR, 2), 1);    /* and somewhere to write to */
     LT_CHECK_EQ_INT(answer_of(&j, OPEN_FILE, 0), 1);
@@ -191,7 +191,7 @@ LT_TEST(walls_hold)
     LT_CHECK_EQ_INT(answer_of(&j, ECHO, 9), 9);
     lt_jail_stop(&j);
     close(file), close(near);
-    if (far >= 0) close(far);
+    if (high >= 0) close(high);
 }
 
 LT_TEST(without_a_file_nothing_opens)

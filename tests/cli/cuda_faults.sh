@@ -7,7 +7,7 @@ build=$2
 . "$(dirname "$0")/lib.sh"
 export LATHE_CUDA
 
-# refused FOLDER TEXT: with that driver --device cuda ends with the reason, doctor tells it, and auto computes on the CPU.
+# refused FOLDER TEXT: with that driver --device cuda ends with the reason, doctor says it, and auto computes on the CPU.
 refused() {
     LATHE_CUDA=$build/$1
     run 1 solve example:A1 --device cuda; says err "device 'cuda' cannot run: "; says err "$2"; says err "devices here: cpu, null"; silent out

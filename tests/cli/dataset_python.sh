@@ -72,7 +72,7 @@ w = np.load(folder + "/w.npz")
 assert w["stem.weight"].dtype == np.float32 and w["stem.weight"].ndim == 4 and w["output.bias"].shape == (3,)
 PYTHON
 "$python" "$work/look.py" "$work" 2>"$work/look" || { fail "h5py: $(tail -n 2 "$work/look")"; cat "$work/look"; }
-# What is wrong in a file is found, and all of it told, also as JSON
+# What is wrong in a file is found, and all of it reported, also as JSON
 "$python" - "$work" <<'PYTHON'
 import shutil, sys, h5py, numpy as np
 folder = sys.argv[1]

@@ -76,7 +76,7 @@ run 0 visualize-dataset "$work/a.h5" --n-operators 2 --steps 4 --stride 2 --form
     --aggregates spectral,overlay --color-norm-mode global --sampling-method diverse --normalization zscore --clamp-min -3 --clamp-max 3
 [ -s "$work/m_frames/frame_00001.png" ] && [ ! -e "$work/m_frames/frame_00002.png" ] || fail "$last: not two frames"
 run 0 visualize-dataset "$work/a.h5" --dry-run --json; is_json "$work/out"; says out '"operators": 8'
-# A stand-in for ffmpeg: what it is told, and the bytes of the frames
+# A stand-in for ffmpeg: its arguments, and the bytes of the frames
 mkdir "$work/bin"
 printf '#!/bin/sh\nfor last; do :; done\nfile=${last#file:}\necho "$@" >"$file.args"\ncat >"$file"\n' >"$work/bin/ffmpeg"
 chmod +x "$work/bin/ffmpeg"

@@ -47,7 +47,7 @@ printf '\223NUMPY\001\000\166\000%-117s\n%32s' "{'descr': '<c16', 'fortran_order
 run 2 solve "$work/rosen.lt" --eval "$work/complex.npy"; says err "complex.npy"; says err "expected real numbers"
 run 0 solve "$work/rosen.lt" --dump-graph; says out "as written"; says out "compiled"
 
-# A maximum is told as the user means it
+# A maximum is reported as the user means it
 printf 'var x[2] = 0\nmaximize 3 - (x[0] - 1)^2 - abs(x[1])\n' >"$work/max.lt"
 run 0 solve "$work/max.lt" --json; near final.f 3 1e-6
 run 0 solve "$work/max.lt" --quiet; says out "maximum: f ="

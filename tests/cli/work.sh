@@ -47,7 +47,7 @@ done
 run 0 tune --quick --file "$work/tune.txt"; says out "tune.txt"
 run 0 tune --quick --file "$work/tune.txt" --mode stored --json; is_json "$work/out"; says out '"measured": 0'
 run 0 tune --list --file "$work/tune.txt"; says out "entries"
-# What is in the cache and cannot be trusted is told by the doctor; runs go on without
+# What is in the cache and cannot be trusted is reported by the doctor; runs go on without
 run 0 tune --quick
 for file in "$work/cache"/tune-*.txt; do echo tampered >"$file"; done
 bench 0 fused --quick --json --quiet; is_json "$work/out"

@@ -66,7 +66,7 @@ run 0 merge --out "$work/m.h5" "$work/s0.h5" "$work/s1.h5"
 run 0 merge --out "$work/m.h5" "$work/s0.h5" "$work/s1.h5"
 
 # No room for the file at all: nothing is left, and a file that was there stays
-for old in none there; do
+for old in none present; do
     mkdir "$work/$old"
     [ $old = none ] || cp "$work/a.h5" "$work/$old/f.h5"
     (ulimit -f 8; exec "$lathe" generate --config "$c" --output "$work/$old/f.h5") >"$work/out" 2>"$work/err" && got=0 || got=$?

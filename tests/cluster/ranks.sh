@@ -50,6 +50,6 @@ expect 1 'rank 1 (process .*) was lost: nothing was heard of it for' silent abor
 cp "$PROGRAM" "$work/alone"
 under 60 3 "$work/alone" all "$work/region" > "$work/out" 2>&1 && fail "without a part: status 0"
 [ "$(grep -c 'was built without a part for' "$work/out")" = 1 ] || { fail "without a part: not once"; cat "$work/out"; }
-# Told to work alone, each rank is alone.
+# Asked to work alone, each rank is alone.
 [ "$(LATHE_MPI=off under 60 2 "$PROGRAM" all "$work/region" 2>/dev/null | grep -c '^fine self')" = 2 ] || fail "LATHE_MPI=off"
 exit $failed

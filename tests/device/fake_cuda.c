@@ -239,11 +239,11 @@ static void replace_capture(uint64_t from, uint64_t to)
 EXPORT bool fake_capture_is_open(uint64_t id);
 bool fake_capture_is_open(uint64_t id)
 {
-    bool there = false;
+    bool known = false;
     pthread_mutex_lock(&capture_lock);
-    for (int i = 0; i < MAX_CAPTURES; i++) there = there || (id && open_capture[i] == id);
+    for (int i = 0; i < MAX_CAPTURES; i++) known = known || (id && open_capture[i] == id);
     pthread_mutex_unlock(&capture_lock);
-    return there;
+    return known;
 }
 
 unsigned cuStreamBeginCapture_v2(lt_cu_stream st, unsigned mode)

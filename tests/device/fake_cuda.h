@@ -1,4 +1,4 @@
-/* What the made-up driver counts, and how it is told to fail. SPDX-License-Identifier: BSD-3-Clause */
+/* What the made-up driver counts, and how it is made to fail. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef LT_TEST_FAKE_CUDA_H
 #define LT_TEST_FAKE_CUDA_H
 

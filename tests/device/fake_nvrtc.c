@@ -1,4 +1,4 @@
-/* A run-time compiler that tells its version, 12.FAKE_MINOR, and compiles nothing, or with FAKE_CODE anything to some bytes that the made-up driver takes. SPDX-License-Identifier: BSD-3-Clause */
+/* A run-time compiler that states its version, 12.FAKE_MINOR, and compiles nothing, or with FAKE_CODE anything to some bytes that the made-up driver takes. SPDX-License-Identifier: BSD-3-Clause */
 #include "device/cuda/api_nvrtc.h"
 
 #include <string.h>

@@ -109,7 +109,7 @@ LT_TEST(faults_that_pass_do_not_lose_the_device)
     lt_device_close(dev);
 }
 
-LT_TEST(what_a_kernel_notes_is_told_at_the_next_sync)
+LT_TEST(what_a_kernel_notes_is_reported_at_the_next_sync)
 {
     lt_device *dev = open_fake();
     lt_cuda *c = dev->state;
@@ -121,24 +121,24 @@ LT_TEST(what_a_kernel_notes_is_told_at_the_next_sync)
 
 static bool is_three(void *ctx) { return *(const double *)ctx == 3; }
 
-/* Looking in host memory asks the driver nothing; what never comes is the driver's to tell. */
+/* Looking in host memory asks the driver nothing; what never comes, the driver has to report. */
 LT_TEST(waiting_for_a_number_in_host_memory)
 {
     lt_device *dev = open_fake();
     lt_stream *st = lt_device_stream(dev);
     lt_cuda *c = dev->state;
-    double told = 3;
+    double answer = 3;
     fake->fail_after = 1;
     fake->fail_with = LT_CU_ERROR_INVALID_VALUE;
-    LT_CHECK_OK(lt_stream_await(st, is_three, &told));
-    told = 4;
-    LT_CHECK_FAILS(lt_stream_await(st, is_three, &told), LT_ERR_DEVICE, "FAKE_ERROR_1");
+    LT_CHECK_OK(lt_stream_await(st, is_three, &answer));
+    answer = 4;
+    LT_CHECK_FAILS(lt_stream_await(st, is_three, &answer), LT_ERR_DEVICE, "FAKE_ERROR_1");
     fake->sticky = 0;
-    LT_CHECK_OK(lt_stream_await(st, is_three, &told)); /* the driver says that all has ended */
-    told = 3;
+    LT_CHECK_OK(lt_stream_await(st, is_three, &answer)); /* the driver says that all has ended */
+    answer = 3;
     c->fault[1] = 9, c->fault[2] = 4, c->fault[0] = LT_CUDA_FAULT_INDEX;
-    LT_CHECK_FAILS(lt_stream_await(st, is_three, &told), LT_ERR_ARGUMENT, "index 9");
-    LT_CHECK_FAILS(lt_stream_await(NULL, is_three, &told), LT_ERR_ARGUMENT, "NULL");
+    LT_CHECK_FAILS(lt_stream_await(st, is_three, &answer), LT_ERR_ARGUMENT, "index 9");
+    LT_CHECK_FAILS(lt_stream_await(NULL, is_three, &answer), LT_ERR_ARGUMENT, "NULL");
     lt_device_close(dev);
 }
 
@@ -276,7 +276,7 @@ LT_TEST(captures_take_new_arguments)
     }
 }
 
-LT_TEST(kernels_that_wait_start_early_unless_told_otherwise)
+LT_TEST(kernels_that_wait_start_early_unless_asked_otherwise)
 {
     static const char *const value[] = { "0", "1", "" };
     for (int i = 0; i < 3; i++) {

@@ -1,4 +1,4 @@
-/* The null device counts what it is told and refuses what is not legal.
+/* The null device counts what it is asked to do and refuses what is not legal.
    SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 

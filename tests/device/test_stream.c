@@ -200,14 +200,14 @@ LT_TEST(captures_hold_events_of_their_own_only)
 /* total = 2 (x + 1) by two streams, which both need x and are both waited for. */
 static void add_side_by_side(lt_stream *st, lt_stream *branch, int64_t *number)
 {
-    int64_t *one = &number[0], *x = &number[1], *here = &number[2], *there = &number[3], *total = &number[4];
+    int64_t *one = &number[0], *x = &number[1], *near = &number[2], *beside = &number[3], *total = &number[4];
     LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &slow, (void *[]){ x, one } }));
     LT_CHECK_OK(lt_stream_branch(st, branch));
-    LT_CHECK_OK(lt_stream_launch(branch, &(lt_launch){ &slow, (void *[]){ there, x } }));
-    LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &add, (void *[]){ here, x } }));
+    LT_CHECK_OK(lt_stream_launch(branch, &(lt_launch){ &slow, (void *[]){ beside, x } }));
+    LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &add, (void *[]){ near, x } }));
     LT_CHECK_OK(lt_stream_join(st, branch));
-    LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &add, (void *[]){ total, here } }));
-    LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &add, (void *[]){ total, there } }));
+    LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &add, (void *[]){ total, near } }));
+    LT_CHECK_OK(lt_stream_launch(st, &(lt_launch){ &add, (void *[]){ total, beside } }));
 }
 
 LT_TEST(lanes_leave_a_stream_and_rejoin)

@@ -178,7 +178,7 @@ static lt_digest digest_of(const char *folder, const char *name)
     return f ? lt_sha256_of(data, n) : (lt_digest){ { 0 } };
 }
 
-static bool is_there(const char *name)
+static bool exists(const char *name)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", out_folder, name);
@@ -250,7 +250,7 @@ static void check_outputs(const job *j, const reference *r, fault_kind kind, int
 {
     for (int i = 0; i < MOST_OUTPUTS && j->output[i]; i++) {
         const char *name = j->output[i] + (j->output[i][0] == '~');
-        if (!is_there(name)) {
+        if (!exists(name)) {
             if (!failed) wrong(j, kind, at, "status 0 without its output");
             continue;
         }

@@ -33,7 +33,7 @@ LT_TEST(null_counts_copies_and_launches_of_every_mode)
         int64_t kernels = lt_program_get_info(p).n_kernels;
         for (int run = 0; run < 3; run++) LT_CHECK_OK(lt_program_run(p, (const void *[]){ x, w, NULL }, (void *[]){ &f, df }));
         lt_null_counts after = lt_null_read(dev);
-        LT_CHECK_EQ_INT(after.copies[LT_TRANSFER_H2D] - before.copies[LT_TRANSFER_H2D], 3 * 2); /* the unused input stays at home */
+        LT_CHECK_EQ_INT(after.copies[LT_TRANSFER_H2D] - before.copies[LT_TRANSFER_H2D], 3 * 2); /* the unused input stays on the host */
         LT_CHECK_EQ_INT(after.copy_bytes[LT_TRANSFER_H2D] - before.copy_bytes[LT_TRANSFER_H2D], 3 * (int64_t)(sizeof x + sizeof w));
         LT_CHECK_EQ_INT(after.copies[LT_TRANSFER_D2H] - before.copies[LT_TRANSFER_D2H], 3 * 2);
         LT_CHECK_EQ_INT(after.syncs - before.syncs, 3); /* one wait per run */

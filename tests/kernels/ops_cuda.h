@@ -19,7 +19,7 @@ __attribute__((constructor)) static void ops_gpu_open(void)
 
 /* A host kernel that copies its arguments to the GPU, launches there, and copies the results back. */
 typedef struct ops_proxy {
-    lt_kernel  base, *there;
+    lt_kernel  base, *on_gpu;
     void      *arg[LT_KERNEL_MAX_ARGS + 1];
     size_t     bytes[LT_KERNEL_MAX_ARGS + 1];
     bool       writes[LT_KERNEL_MAX_ARGS + 1];
@@ -31,8 +31,8 @@ static lt_status ops_proxy_run(const lt_kernel *k, lt_pool *pool, void *const *a
     lt_stream *st = lt_device_stream(ops_gpu);
     (void)pool;
     for (int i = 0; i < k->n_args; i++) LT_TRY(lt_stream_copy(st, p->arg[i], arg[i], p->bytes[i], LT_TRANSFER_H2D, false));
-    LT_TRY(lt_stream_fill(st, p->arg[k->n_args], 0xff, p->there->scratch_bytes));
-    LT_TRY(lt_stream_launch(st, &(lt_launch){ p->there, (void **)(uintptr_t)p->arg }));
+    LT_TRY(lt_stream_fill(st, p->arg[k->n_args], 0xff, p->on_gpu->scratch_bytes));
+    LT_TRY(lt_stream_launch(st, &(lt_launch){ p->on_gpu, (void **)(uintptr_t)p->arg }));
     for (int i = 0; i < k->n_args; i++)
         if (p->writes[i]) LT_TRY(lt_stream_copy(st, arg[i], p->arg[i], p->bytes[i], LT_TRANSFER_D2H, false));
     return lt_stream_sync(st);
@@ -42,7 +42,7 @@ static void ops_proxy_destroy(lt_kernel *k)
 {
     ops_proxy *p = (ops_proxy *)k;
     for (int i = 0; i <= k->n_args; i++) (void)lt_device_free(ops_gpu, NULL, p->arg[i]);
-    lt_kernel_destroy(p->there);
+    lt_kernel_destroy(p->on_gpu);
     lt_free(p);
 }
 
@@ -75,13 +75,13 @@ static lt_status ops_proxy_make(const lt_problem_key *key, int slot, lt_kernel *
     if (!p) return LT_ERR_MEMORY;
     (void)lt_cuda_candidates(key, row, OPS_SLOTS);
     p->base = (lt_kernel){ .name = row[slot]->name, .run = ops_proxy_run, .destroy = ops_proxy_destroy };
-    lt_status s = ops_only_way ? lt_cuda_way_prepare(ops_gpu, key, ops_only_way, &p->there) : row[slot]->prepare(ops_gpu, key, &p->there);
-    if (!s) p->base.n_args = p->there->n_args;
+    lt_status s = ops_only_way ? lt_cuda_way_prepare(ops_gpu, key, ops_only_way, &p->on_gpu) : row[slot]->prepare(ops_gpu, key, &p->on_gpu);
+    if (!s) p->base.n_args = p->on_gpu->n_args;
     for (int i = 0; i <= key->n_in && !s; i++) p->bytes[i] = lt_tensor_bytes(i < key->n_in ? &key->in[i] : &key->out);
     p->writes[key->n_in] = true;
     ops_size_epilogue(key, p);
     for (int i = 0; i <= p->base.n_args && !s; i++)
-        s = lt_device_alloc(ops_gpu, NULL, (i < p->base.n_args ? p->bytes[i] : p->there->scratch_bytes) + 64, "test", &p->arg[i]);
+        s = lt_device_alloc(ops_gpu, NULL, (i < p->base.n_args ? p->bytes[i] : p->on_gpu->scratch_bytes) + 64, "test", &p->arg[i]);
     if (s) ops_proxy_destroy(&p->base);
     else *out = &p->base;
     return s;

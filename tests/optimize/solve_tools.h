@@ -6,7 +6,7 @@
 #include "solve_options.h"
 #include "solve_problems.h"
 
-/* Runs an example from its own start; frees it unless told to keep it. NULL (and a failed check) when
+/* Runs an example from its own start; frees it unless asked to keep it. NULL (and a failed check) when
    the run could not begin. */
 static inline lt_solution *solve_example(example *e, lt_solve_options opt, bool keep)
 {

@@ -219,7 +219,7 @@ LT_TEST(dictionary_table_and_both_early_stops)
     lt_solution_destroy(s);
 }
 
-/* Convex and separable enough that a plain run with tight tolerance serves as the reference. */
+/* Convex and separable enough that a plain run with tight tolerance serves for comparison. */
 LT_TEST(logistic_path_agrees_with_long_runs)
 {
     for (int k = 0; k < 16; k++) {

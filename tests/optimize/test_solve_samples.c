@@ -22,7 +22,7 @@ typedef struct seen {
     const run *c;
     double *x;               /* STEPS + 1 rows: those that became samples */
     int64_t n_samples, n_smooth, after_smooth; /* after_smooth: samples that came later */
-    int64_t n_several, n_far, n_stayed;        /* iterates with more than one sample near, with one that is not, where the last was */
+    int64_t n_several, n_apart, n_stayed;        /* iterates with more than one sample near, with one that is not, where the last was */
 } seen;
 
 /* A badly scaled bowl with waves, so that curvature may be negative, and a kink whose gradient is short on one side only. The
@@ -67,7 +67,7 @@ static bool count_samples(void *ctx, const lt_iterate *it)
     for (int64_t i = t->n_samples - held; i < t->n_samples; i++) near += distance(t->x + i * N, it->x) <= t->c->sample_radius;
     LT_CHECK_EQ_INT(it->n_gradients, near);
     t->n_several += near > 1;
-    t->n_far += near < held;
+    t->n_apart += near < held;
     t->n_stayed += it->iter > 0 && it->alpha == 0;
     t->after_smooth += t->n_smooth > 0;
     return false;
@@ -105,9 +105,9 @@ LT_TEST(samples_are_those_within_the_radius)
         lt_solution *s = solve_function(N, c->p, 0, bowl, (void *)c, options_of(c, &t));
         const lt_bfgs_counts *u = &s->BFGS_updates;
         printf("%-30s of %lld iterates %lld have several near, %lld one that is not, %lld are smooth, %lld stayed; %lld of %lld updates\n", c->what,
-               (long long)s->iters, (long long)t.n_several, (long long)t.n_far, (long long)t.n_smooth, (long long)t.n_stayed, (long long)u->updates,
+               (long long)s->iters, (long long)t.n_several, (long long)t.n_apart, (long long)t.n_smooth, (long long)t.n_stayed, (long long)u->updates,
                (long long)u->requests);
-        LT_CHECK(s->iters == STEPS && t.n_several > 2 && (c->stays ? t.n_stayed == STEPS : t.n_far > 2));
+        LT_CHECK(s->iters == STEPS && t.n_several > 2 && (c->stays ? t.n_stayed == STEPS : t.n_apart > 2));
         if (c->patience) LT_CHECK(t.n_smooth > 2 && t.after_smooth > 2);
         if (c->careless) LT_CHECK(u->updates < u->requests);
         lt_solution_destroy(s);

@@ -158,7 +158,7 @@ LT_TEST(a_full_device_names_the_option)
 LT_TEST(several_at_once_are_given_up_when_they_do_not_pay)
 {
     LT_CHECK(lt_batch_pays(&(lt_batch_record){ 0 }));
-    LT_CHECK(lt_batch_pays(&(lt_batch_record){ .runs = 1, .run_ns = 400, .single_ns = 100 })); /* too early to tell */
+    LT_CHECK(lt_batch_pays(&(lt_batch_record){ .runs = 1, .run_ns = 400, .single_ns = 100 })); /* too early to say */
     LT_CHECK(!lt_batch_pays(&(lt_batch_record){ .runs = 2, .run_ns = 400 }));                  /* nothing to compare with: the next plan goes one by one */
     LT_CHECK(!lt_batch_pays(&(lt_batch_record){ .runs = 2, .run_ns = 400, .single_ns = 200 }));
     LT_CHECK(lt_batch_pays(&(lt_batch_record){ .runs = 2, .run_ns = 400, .single_ns = 201 }));
@@ -236,7 +236,7 @@ LT_TEST(a_run_that_goes_on_plans_what_it_would_have_planned)
     unlink(path);
 }
 
-LT_TEST(what_stands_in_the_way_is_told)
+LT_TEST(what_stands_in_the_way_is_reported)
 {
     lt_device *dev = guarded_open();
     job j = open_job("example:C1", dev, ways[1], 4);

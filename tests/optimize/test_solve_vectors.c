@@ -120,7 +120,7 @@ LT_TEST(a_vector_that_is_written_is_measured_again)
     close_fixture(&f);
 }
 
-LT_TEST(extremes_are_told_from_each_other)
+LT_TEST(extremes_are_kept_apart)
 {
     fixture f = open_fixture();
     f.host[0][17] = NAN;
@@ -397,7 +397,7 @@ LT_TEST(a_loss_at_any_wait_keeps_points_with_their_values)
     guarded_close(dev);
 }
 
-LT_TEST(what_keeps_vectors_on_the_host_is_told)
+LT_TEST(what_keeps_vectors_on_the_host_is_reported)
 {
     lt_device *dev = guarded_open();
     job j = open_job("example:C1", dev);

@@ -1,5 +1,9 @@
 """What the tests share: skipping with a reason, random arrays, and running code in another process. SPDX-License-Identifier: BSD-3-Clause"""
+import glob
 import importlib.util
+import json
+import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -7,6 +11,7 @@ import unittest
 import lathe.console
 
 lathe.console.quiet = True
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in a shell's background ignore it, and tests of Ctrl-C would wait for ever
 
 #: PyGRANSO's method, for runs that are compared with its own; lathe's defaults differ.
 AS_PUBLISHED = {"patience": 0, "lagrangian_updates": False, "correct_steps": False, "steering_halvings": 0, "bfgs_damping": 1e-4}
@@ -24,6 +29,30 @@ def run_code(code, timeout=120):
     if done.returncode:
         raise AssertionError(f"exit {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout.strip()
+
+
+def script_tests(case, folder):
+    """Gives the case a test for each script of the folder: under `python -m lathe.compat` it ends well and prints "passed" last."""
+    scripts = sorted(glob.glob(os.path.join(folder, "*.py")))
+    assert scripts, folder
+    results = {}
+
+    def result(script):  # of all of them at the first call
+        if not results:
+            runner = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run_scripts.py")
+            lines = subprocess.run([sys.executable, runner, *scripts], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+            results.update((row["script"], row) for row in map(json.loads, lines))
+        return results[script]
+
+    def test_of(script):
+        def test(self):
+            row = result(script)
+            self.assertEqual(row["status"], 0, row["printed"][-3000:])
+            self.assertTrue(row["printed"].endswith("passed\n"), row["printed"][-3000:])
+        return test
+
+    for script in scripts:
+        setattr(case, "test_" + os.path.basename(script)[:-3], test_of(script))
 
 
 def main():

@@ -1,6 +1,5 @@
 """The drop-in for PyGRANSO: scripts that run unchanged, types and names, options, errors. SPDX-License-Identifier: BSD-3-Clause"""
 import contextlib
-import glob
 import importlib.util
 import io
 import os
@@ -37,14 +36,11 @@ def solve(combined_fn=rosenbrock, var_spec=None, **options):
 class Scripts(unittest.TestCase):
     """Each script checks its own results, to the acceptance of the twelve examples."""
 
-    def run_script(self, name, *arguments):
-        done = subprocess.run([sys.executable, "-m", "lathe.compat", os.path.join(SCRIPTS, name), *arguments], capture_output=True, text=True, timeout=500)
-        self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-3000:])
-        self.assertTrue(done.stdout.endswith("passed\n"), done.stdout[-3000:])
-        return done.stdout
-
     def test_what_is_printed(self):
-        printed = self.run_script("a1_rosenbrock.py")
+        done = subprocess.run([sys.executable, "-m", "lathe.compat", os.path.join(SCRIPTS, "a1_rosenbrock.py")], capture_output=True, text=True, timeout=500)
+        self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-3000:])
+        printed = done.stdout
+        self.assertTrue(printed.endswith("passed\n"), printed[-3000:])
         self.assertIn("QPsolver 'osqp' is not used", printed)
         for row in ("218.250000000", "42.9789783006", "9.27057783616"):  # objectives of rows 0, 1 and 10
             self.assertIn(row, printed)
@@ -74,12 +70,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "passed\n"), done.stderr)
 
 
-def add_script(name):
-    setattr(Scripts, "test_" + name[:-3], lambda self: self.run_script(name))
-
-
-for _path in sorted(glob.glob(os.path.join(SCRIPTS, "*.py"))):
-    add_script(os.path.basename(_path))
+harness.script_tests(Scripts, SCRIPTS)
 
 
 @harness.needs("torch")

@@ -93,7 +93,7 @@ def reason(error) -> str:
 
 
 def trace(module, function, arrays, names=None) -> Captured:
-    """One call of the function with stand-ins. Everything it raises becomes a CaptureError: a call with real arrays tells errors apart."""
+    """One call of the function with stand-ins. Everything it raises becomes a CaptureError: a call with real arrays shows which error it was."""
     graph = _core.Graph()
     nodes = [graph.input(name, array_type(a), a.shape) for name, a in zip(names or [f"x{i}" for i in range(len(arrays))], arrays)]
     drawn = random_state()

@@ -25,7 +25,7 @@ class Statistics(dict):
     def normalize(self, name, values, how="standard"):
         """(values - mean) / std, or for "robust" (values - median) / robust; columns that do not vary are only shifted."""
         if name not in self:
-            raise ArgumentError(f"no statistics of {name!r}; there are {', '.join(self)}")
+            raise ArgumentError(f"no statistics of {name!r}; finite are {', '.join(self)}")
         if how not in ("standard", "robust"):
             raise ArgumentError(f"how = {how!r}: expected 'standard' or 'robust'")
         center, scale = ("mean", "std") if how == "standard" else ("median", "robust")
@@ -95,10 +95,10 @@ def of_array(lazy, rows) -> dict:
 
 def merged(count, mean, square, x):
     """Counts, means and sums of squares about the mean, with the rows of x added (Chan, Golub and LeVeque)."""
-    there = np.isfinite(x)
-    n = there.sum(axis=0)
-    m = np.where(there, x, 0.0).sum(axis=0) / np.maximum(n, 1)
-    s = np.where(there, x - m, 0.0)
+    finite = np.isfinite(x)
+    n = finite.sum(axis=0)
+    m = np.where(finite, x, 0.0).sum(axis=0) / np.maximum(n, 1)
+    s = np.where(finite, x - m, 0.0)
     total = count + n
     delta = m - mean
     share = n / np.maximum(total, 1)

@@ -23,7 +23,8 @@ typedef struct entry {
 
 _Static_assert(offsetof(entry, row) == 3 * sizeof(lt_digest), "digests lie side by side");
 
-lt_digest lt_split_key(int64_t seed, int64_t number)
+/* The key that orders rows: of its number in the whole dataset. */
+static lt_digest key_of(int64_t seed, int64_t number)
 {
     char text[80];
     int n = snprintf(text, sizeof text, "lathe split %" PRId64 " %" PRId64, seed, number);
@@ -145,7 +146,7 @@ static lt_status list_entries(draft *w, const lt_row_split_options *o)
     for (int64_t r = 0; r < w->d->info.rows; r++) {
         if (w->code[r] >= LT_RUN_STATUS_COUNT || !(o->status >> w->code[r] & 1)) continue;
         entry *e = &w->list[w->n++];
-        *e = (entry){ .key = lt_split_key(o->seed, w->number[r]), .row = r };
+        *e = (entry){ .key = key_of(o->seed, w->number[r]), .row = r };
         if (o->stratify) e->architecture = w->architecture[r], e->stratum = w->stratum[r];
     }
     order_entries(w->list, w->n, o->stratify);

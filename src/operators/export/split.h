@@ -14,8 +14,6 @@ struct lt_row_split {
     unsigned status;
 };
 
-/* The key that orders rows: of its number in the whole dataset. */
-lt_digest lt_split_key(int64_t seed, int64_t number);
 /* What a row is stratified by, as digests: its architecture, and that with its type of initial field. [rows] of each. */
 lt_status lt_split_strata(lt_dataset *d, lt_digest *architecture, lt_digest *stratum);
 /* "DIR/a.h5" -> "a.h5" */

@@ -40,12 +40,13 @@ static const lt_schema_row rows[] = {
 const char *const lt_extract_sections[LT_EXTRACT_SECTIONS] = { "temporal", "summary", "architecture", "initial" };
 const char *const lt_extract_notes[LT_EXTRACT_NOTES] = { "name", "description", "author", "created", "purpose" };
 
-lt_schema lt_extract_schema(void) { return (lt_schema){ .rows = rows, .n_rows = (int)LT_LEN(rows) }; }
+/* Its own keys; those of sections are keys of a dataset's configuration below `features`. */
+static lt_schema schema_of_document(void) { return (lt_schema){ .rows = rows, .n_rows = (int)LT_LEN(rows) }; }
 
 /* Unknown keys are errors here: a misspelt switch would cost a whole extraction. */
 static lt_status check_sections(lt_extract_document *d)
 {
-    lt_schema own = lt_extract_schema(), features = lt_config_schema();
+    lt_schema own = schema_of_document(), features = lt_config_schema();
     LT_TRY(lt_schema_refuse_unknown(&own, d->root, "", &d->arena));
     for (int i = 0; i < LT_EXTRACT_SECTIONS; i++) {
         char prefix[64];
@@ -74,7 +75,7 @@ static lt_status read_document(lt_extract_document *d, const char *path)
 {
     char *text;
     size_t n;
-    lt_schema schema = lt_extract_schema();
+    lt_schema schema = schema_of_document();
     LT_TRY(lt_file_read(path, LT_YAML_MAX_BYTES, &text, &n));
     lt_status s = lt_yaml_read(&d->arena, text, n, path, &d->notes, &d->root);
     lt_free(text);

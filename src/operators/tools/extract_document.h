@@ -18,7 +18,5 @@ struct lt_extract_document {
     bool          overwrite, cache;
 };
 
-/* Its own keys; those of sections are keys of a dataset's configuration below `features`. */
-lt_schema lt_extract_schema(void);
 
 #endif

@@ -99,7 +99,7 @@ static lt_status read_leaf(lt_nl_cursor *c, lt_nl *nl, char letter)
     return add_node(nl, node);
 }
 
-int64_t lt_nl_operands(const lt_nl_node *node)
+static int64_t n_operands(const lt_nl_node *node)
 {
     if (node->kind != LT_NL_OP) return 0;
     return lt_nl_op_row(node->op)->code == LT_NL_OP_PIECES_CODE ? 1 : node->count;
@@ -116,7 +116,7 @@ static void measure(lt_nl *nl, int64_t first)
     for (int64_t i = nl->n_nodes - 1; i >= first; i--) {
         lt_nl_node *node = &nl->node[i];
         node->size = 1;
-        for (int64_t k = 0, operands = lt_nl_operands(node); k < operands; k++) {
+        for (int64_t k = 0, operands = n_operands(node); k < operands; k++) {
             lt_nl_node *operand = &nl->node[i + node->size];
             operand->exponent = k == 1 && operand->kind == LT_NL_NUMBER && lt_nl_is_power(node);
             node->size += operand->size;

@@ -35,7 +35,6 @@ const lt_nl_op *lt_nl_op_row(int row);
 int             lt_nl_op_find(int code); /* -1: no such op */
 enum { LT_NL_OP_POWER_CODE = 5, LT_NL_OP_PIECES_CODE = 64 };
 bool lt_nl_op_adds(int row, double *sign_of_second); /* sums, whose operands may stand alone */
-int64_t lt_nl_operands(const lt_nl_node *node);
 bool    lt_nl_is_power(const lt_nl_node *node);
 
 /* ---- Parts ---------------------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ static int digits(int64_t v)
     return n;
 }
 
-bool lt_console_wants(const lt_run *r, int level) { return r->opt.print_to && r->opt.print_level >= level; }
+static bool wants(const lt_run *r, int level) { return r->opt.print_to && r->opt.print_level >= level; }
 
 /* ---- Numbers ------------------------------------------------------------------------------------------------ */
 /* A number in w columns, the first of them for the sign; without it when the column is never negative. */
@@ -324,7 +324,7 @@ void lt_console_row(lt_run *r)
 
 void lt_console_note(lt_run *r, int level, const char *format, ...)
 {
-    if (!r->console || !lt_console_wants(r, level)) return;
+    if (!r->console || !wants(r, level)) return;
     va_list list;
     va_start(list, format);
     if (r->console->colour) fputs("\033[33m", r->console->to);

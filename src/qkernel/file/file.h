@@ -52,7 +52,6 @@ typedef struct lt_tile_entry { uint64_t sum, seal; } lt_tile_entry;
 
 lt_tile_head  lt_table_head(const lt_layout *l, const char *digest, const char *kind);
 lt_layout     lt_table_layout(const lt_tile_head *h);
-lt_tile_entry lt_table_entry(const lt_tile_head *h, int64_t unit, uint64_t sum);
 static inline bool lt_table_has(const lt_tile_entry *e) { return e->seal != 0; }
 /* Reads a whole table; what cannot be one is LT_ERR_FORMAT. *entries is freed by the caller. */
 lt_status lt_table_read(lt_open_file f, lt_tile_head *head, lt_tile_entry **entries);

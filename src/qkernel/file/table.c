@@ -41,7 +41,7 @@ lt_layout lt_table_layout(const lt_tile_head *h)
     return l;
 }
 
-lt_tile_entry lt_table_entry(const lt_tile_head *h, int64_t unit, uint64_t sum)
+static lt_tile_entry make_entry(const lt_tile_head *h, int64_t unit, uint64_t sum)
 {
     uint64_t all[3] = { h->seal, (uint64_t)unit, sum };
     return (lt_tile_entry){ sum, lt_hash64(all, sizeof all, 2) | 1 };
@@ -72,7 +72,7 @@ static lt_status read_entries(lt_open_file f, const lt_tile_head *h, lt_tile_ent
 {
     LT_TRY(lt_file_read_at(f.fd, f.path, LT_TABLE_HEAD, e, (size_t)h->tiles * sizeof *e));
     for (int64_t i = 0; i < h->tiles; i++) {
-        lt_tile_entry want = lt_table_entry(h, i, e[i].sum);
+        lt_tile_entry want = make_entry(h, i, e[i].sum);
         char why[64];
         if ((!e[i].sum && !e[i].seal) || e[i].seal == want.seal) continue;
         snprintf(why, sizeof why, "the entry of tile %lld was changed", (long long)i);
@@ -115,7 +115,7 @@ lt_status lt_table_begin(lt_open_file f, const lt_tile_head *h)
 
 lt_status lt_table_put(lt_open_file f, const lt_tile_head *h, int64_t unit, uint64_t sum)
 {
-    lt_tile_entry e = lt_table_entry(h, unit, sum);
+    lt_tile_entry e = make_entry(h, unit, sum);
     return lt_file_write_at(f.fd, f.path, LT_TABLE_HEAD + (uint64_t)unit * sizeof e, &e, sizeof e);
 }
 

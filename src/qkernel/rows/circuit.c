@@ -15,9 +15,10 @@ lt_su2 lt_su2_embed(lt_embed mode, double angle)
     return (lt_su2){ c, 0, s, 0 };
 }
 
-lt_su2 lt_su2_rx(double angle) { return (lt_su2){ cos(angle / 2), 0, 0, -sin(angle / 2) }; }
+static lt_su2 turn_rx(double angle) { return (lt_su2){ cos(angle / 2), 0, 0, -sin(angle / 2) }; }
 
-lt_su2 lt_su2_rot(double phi, double theta, double omega)
+/* RZ(omega) RY(theta) RZ(phi) */
+static lt_su2 turn_rot(double phi, double theta, double omega)
 {
     double c = cos(theta / 2), s = sin(theta / 2), plus = (omega + phi) / 2, minus = (omega - phi) / 2;
     return (lt_su2){ c * cos(plus), -c * sin(plus), s * cos(minus), s * sin(minus) };
@@ -70,8 +71,8 @@ static lt_status make_gates(const lt_weights *w, lt_entangler entangler, lt_laye
     c->gates = lt_calloc((size_t)n, sizeof *c->gates);
     if (!c->gates) return LT_ERR_MEMORY;
     for (int64_t i = 0; i < n; i++)
-        c->gates[i] = entangler == LT_ENTANGLER_STRONG ? lt_su2_rot(w->data[3 * i], w->data[3 * i + 1], w->data[3 * i + 2])
-                                                       : lt_su2_rx(w->data[i]);
+        c->gates[i] = entangler == LT_ENTANGLER_STRONG ? turn_rot(w->data[3 * i], w->data[3 * i + 1], w->data[3 * i + 2])
+                                                       : turn_rx(w->data[i]);
     return LT_OK;
 }
 

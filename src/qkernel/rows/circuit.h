@@ -9,8 +9,6 @@
 enum { LT_STATES_MAX_QUBITS = 30 };
 
 lt_su2 lt_su2_embed(lt_embed mode, double angle);
-lt_su2 lt_su2_rx(double angle);
-lt_su2 lt_su2_rot(double phi, double theta, double omega); /* RZ(omega) RY(theta) RZ(phi) */
 lt_su2 lt_su2_times(lt_su2 a, lt_su2 b);                   /* the matrix product a b: b acts first */
 
 /* A permutation of basis states that is linear over GF(2): what ends at o comes from

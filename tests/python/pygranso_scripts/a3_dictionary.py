@@ -47,7 +47,7 @@ assert abs(soln.final.f - 0.4919422) < 1e-6 and soln.termination_code in (0, 6)
 assert abs(torch.max(torch.abs(soln.final.x)).item() - 1) < 1e-6
 assert soln.final.ci.shape == (0, 1) and soln.final.ce.shape == (1, 1)
 
-# target value, with the reference's cache rule
+# target value, with PyGRANSO's cache rule
 opts = options()
 opts.fvalquit = 0.4963
 opts.compat = 1

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-int32_t lt_emit_slot(emitter *e, int32_t arg, int64_t offset_bytes, size_t step_bytes)
+static int32_t new_slot(emitter *e, int32_t arg, int64_t offset_bytes, size_t step_bytes)
 {
     fused_pass *p = e->pass;
     p->slots[p->n_slots] = (fused_slot){ .arg = arg, .offset_bytes = offset_bytes, .step_bytes = (int32_t)step_bytes };
@@ -19,13 +19,13 @@ int32_t lt_emit_slot(emitter *e, int32_t arg, int64_t offset_bytes, size_t step_
 }
 
 /* Offsets of scalars and buffers are their numbers, scalars' complemented, until place(). */
-int32_t lt_emit_scalar_slot(emitter *e) { return lt_emit_slot(e, FUSED_IN_TASK, ~(int64_t)e->n_scalars++, 0); }
+int32_t lt_emit_scalar_slot(emitter *e) { return new_slot(e, FUSED_IN_TASK, ~(int64_t)e->n_scalars++, 0); }
 
 int32_t lt_emit_take_buffer(emitter *e, bool for_chain)
 {
     if (for_chain && e->free_in_chain.n) return e->free_in_chain.at[--e->free_in_chain.n];
     if (e->free.n) return e->free.at[--e->free.n];
-    e->buffer_slot[e->n_buffers] = lt_emit_slot(e, FUSED_IN_TASK, e->n_buffers, 0);
+    e->buffer_slot[e->n_buffers] = new_slot(e, FUSED_IN_TASK, e->n_buffers, 0);
     return e->n_buffers++;
 }
 
@@ -66,7 +66,7 @@ void lt_emit_set_block(emitter *e, int32_t reg, int32_t slot, int32_t buffer)
 static void load_scalar(emitter *e, const lt_fused_load *l, const fused_view *v)
 {
     reg_info *r = &e->regs[l->reg];
-    int32_t from = lt_emit_slot(e, l->arg, v->offset * (int64_t)lt_dtype_size(l->from), 0);
+    int32_t from = new_slot(e, l->arg, v->offset * (int64_t)lt_dtype_size(l->from), 0);
     r->state = REG_SCALAR;
     r->slot = from;
     if (l->from == e->f->type) return;
@@ -140,7 +140,7 @@ static void choose_blocks(emitter *e)
 static int32_t add_located(emitter *e, const lt_fused_load *l, const fused_view *v)
 {
     fused_pass *p = e->pass;
-    int32_t slot = lt_emit_slot(e, l->arg, 0, 0);
+    int32_t slot = new_slot(e, l->arg, 0, 0);
     p->located[p->n_located++] = (fused_located){ slot, add_view(e, v), (int32_t)lt_dtype_size(l->from) };
     return slot;
 }
@@ -166,7 +166,7 @@ static void load_repeat(emitter *e, const lt_fused_load *l, const fused_view *v)
     fused_pass *p = e->pass;
     bool converts = l->from != e->f->type;
     int32_t slot = e->buffer_slot[lt_emit_take_buffer(e, false)], raw = converts ? e->buffer_slot[lt_emit_take_buffer(e, false)] : slot;
-    p->repeats[p->n_repeats++] = (fused_repeat){ .slot = slot, .raw = raw, .base = lt_emit_slot(e, l->arg, 0, 0), .view = add_view(e, v),
+    p->repeats[p->n_repeats++] = (fused_repeat){ .slot = slot, .raw = raw, .base = new_slot(e, l->arg, 0, 0), .view = add_view(e, v),
                                                  .size = (int32_t)lt_dtype_size(l->from), .convert = converts ? e->set->load[l->from] : NULL };
     lt_emit_set_block(e, l->reg, slot, -1);
 }
@@ -175,7 +175,7 @@ int32_t lt_emit_source(emitter *e, const lt_fused_load *l)
 {
     fused_view v = lt_fused_view_merge(&e->f->domain, &l->view);
     size_t size = lt_dtype_size(l->from);
-    if (lt_fused_view_dense(&v)) return lt_emit_slot(e, l->arg, v.offset * (int64_t)size, size);
+    if (lt_fused_view_dense(&v)) return new_slot(e, l->arg, v.offset * (int64_t)size, size);
     return is_located(e, l, &v) ? add_located(e, l, &v) : -1;
 }
 
@@ -194,7 +194,7 @@ static void load_block(emitter *e, const lt_fused_load *l)
     }
     fused_view v = lt_fused_view_merge(&e->f->domain, &l->view);
     size_t size = lt_dtype_size(l->from);
-    int32_t base = lt_emit_slot(e, l->arg, 0, 0), buffer = lt_emit_take_buffer(e, false), slot = e->buffer_slot[buffer];
+    int32_t base = new_slot(e, l->arg, 0, 0), buffer = lt_emit_take_buffer(e, false), slot = e->buffer_slot[buffer];
     bool converts = l->from != e->f->type;
     int32_t raw = converts ? lt_emit_take_buffer(e, false) : buffer, raw_slot = e->buffer_slot[raw];
     lt_emit_instr(e, (fused_instr){ .kind = FUSED_GATHER, .d = raw_slot, .a = base, .index = add_view(e, &v),
@@ -252,7 +252,7 @@ bool lt_emit_has_outputs(const emitter *e, int32_t reg, const lt_fused_store *be
 
 int32_t lt_emit_store_slot(emitter *e, const lt_fused_store *s, size_t size)
 {
-    int32_t slot = lt_emit_slot(e, s->arg, s->view.offset * (int64_t)size, size);
+    int32_t slot = new_slot(e, s->arg, s->view.offset * (int64_t)size, size);
     e->pass->slots[slot].written = true;
     return slot;
 }
@@ -275,7 +275,7 @@ static void emit_store(emitter *e, const lt_fused_store *s)
     } else {
         int32_t raw = converts ? lt_emit_take_buffer(e, false) : -1, raw_slot = converts ? e->buffer_slot[raw] : from;
         if (converts) lt_emit_call(e, e->set->store[s->to], raw_slot, from, from, from);
-        lt_emit_instr(e, (fused_instr){ .kind = FUSED_SCATTER, .d = lt_emit_slot(e, s->arg, 0, 0), .a = raw_slot,
+        lt_emit_instr(e, (fused_instr){ .kind = FUSED_SCATTER, .d = new_slot(e, s->arg, 0, 0), .a = raw_slot,
                                     .index = add_view(e, &v), .size = (int32_t)size });
         lt_emit_give_buffer(e, raw);
     }
@@ -376,7 +376,7 @@ static void prepare_sources(emitter *e)
         else memcpy(&constants[i], &narrow, sizeof narrow);
         r->state = REG_SCALAR;
         r->is_scalar = r->is_element = true;
-        r->slot = lt_emit_slot(e, FUSED_IN_PLAN, i * (int64_t)sizeof *constants, 0);
+        r->slot = new_slot(e, FUSED_IN_PLAN, i * (int64_t)sizeof *constants, 0);
     }
     for (int i = 0; i < f->n_loads; i++) {
         fused_view v = lt_fused_view_merge(&f->domain, &f->loads[i].view);

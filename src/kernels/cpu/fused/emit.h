@@ -41,7 +41,6 @@ typedef struct emitter {
     size_t      real_bytes, buffer_elem_bytes;
 } emitter;
 
-int32_t lt_emit_slot(emitter *e, int32_t arg, int64_t offset_bytes, size_t step_bytes);
 int32_t lt_emit_scalar_slot(emitter *e);
 int32_t lt_emit_take_buffer(emitter *e, bool for_chain);
 void    lt_emit_give_buffer(emitter *e, int32_t buffer);       /* -1 is allowed */
