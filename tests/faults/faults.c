@@ -80,7 +80,7 @@ static const job jobs[] = {
     { "solve %/p.lt --quiet --set max_iterations=4 --starts 2 --out @/s.npz", { "s.npz" }, false, false, 2 },
     { "solve %/p.lt --quiet --set max_iterations=3 --x0 %/r.npz --out @/s.npz --report @/s.html", { "s.npz", "~s.html" }, true, false, 4 },
     { "export %/a.h5 --zarr @/z", { "~z" }, false, false, 4 },
-    { "export %/a.h5 --the-well @/w.h5", { "w.h5" }, false, false, 4 },
+    { "export %/a.h5 --the-well @/w.h5", { "w.h5" }, false, false, 20 },
     { "cluster sbatch --nodes 2 -- generate --config a.yaml --output b.h5", { NULL }, false, true, 2 },
     { "visualize-dataset %/a.h5 --format frames --output @/v.mp4 --steps 2 --display-realizations 1 --size 8x8 --n-operators 1", { "~v_frames" }, true, false, 2 },
 };
