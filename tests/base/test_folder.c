@@ -8,6 +8,7 @@
 #include "base/scratch.h"
 #include "base/status.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,6 +79,20 @@ LT_TEST(leftovers_go_and_living_ones_stay)
     LT_CHECK_OK(lt_atomic_folder_commit(&first));
     LT_CHECK_FAILS(lt_atomic_folder_commit(&second), LT_ERR_IO, "cannot rename into place");
     LT_CHECK(exists(path) && !exists(taken));
+}
+
+LT_TEST(without_descriptors_no_folder_is_left)
+{
+    char path[500], temporary[600];
+    struct rlimit old;
+    lt_atomic_folder f;
+    below("limited", path);
+    snprintf(temporary, sizeof temporary, "%s.lathe-0.tmp", path);
+    LT_CHECK(!getrlimit(RLIMIT_NOFILE, &old) && !setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 3, old.rlim_max }));
+    lt_status s = lt_atomic_folder_open(path, &f);
+    setrlimit(RLIMIT_NOFILE, &old);
+    LT_CHECK(s == LT_ERR_MEMORY && strstr(lt_error_text(), "cannot open the folder"));
+    LT_CHECK(!exists(temporary));
 }
 
 LT_TEST(checksums_of_parts_are_joined)

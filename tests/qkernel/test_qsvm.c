@@ -381,6 +381,33 @@ LT_TEST(failing_allocations_leave_nothing)
     LT_CHECK_OK(lt_pool_shared_resize(0));
 }
 
+/* The kernel of some rows borrows from that of all: a refused allocation must not release it twice. */
+LT_TEST(failing_allocations_of_probabilities_leave_nothing)
+{
+    clouds c = make_clouds(14);
+    lt_rows x = rows_of(c.x, N, D);
+    lt_qsvm_options opt = small_options();
+    opt.probability = true;
+    opt.n_trials = 1;
+    opt.solver = LT_SVM_LIBSVM;
+    lt_qsvm_destroy(fitted(&opt, &c));
+    LT_CHECK_OK(lt_pool_shared_resize(1));
+    int64_t live = blocks_in_use(), n = lt_alloc_count();
+    lt_qsvm_destroy(fitted(&opt, &c));
+    n = lt_alloc_count() - n;
+    for (int64_t k = 1; k <= n; k += 1 + k / 200) {
+        lt_qsvm *q;
+        lt_alloc_fail_at(k);
+        lt_status s = lt_qsvm_create(NULL, &opt, &q);
+        if (!s) s = lt_qsvm_fit(q, &x, c.y);
+        lt_alloc_fail_at(0);
+        LT_CHECK(s == LT_ERR_MEMORY || s == LT_OK);
+        lt_qsvm_destroy(q);
+        LT_CHECK_EQ_INT(blocks_in_use(), live);
+    }
+    LT_CHECK_OK(lt_pool_shared_resize(0));
+}
+
 typedef struct job { clouds c; double decision[N]; } job;
 static void *train(void *ctx)
 {

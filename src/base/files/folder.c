@@ -54,25 +54,35 @@ static bool remove_leftover(const char *name)
 /* Nobody can write there, whatever happens. */
 static bool is_of_path(int error) { return error == ENOENT || error == ENOTDIR || error == EACCES || error == EROFS || error == ENAMETOOLONG; }
 
-/* False: another process has it. */
-static bool take_temporary(lt_atomic_folder *f)
+/* Opens and locks it; *taken false: another process has it. */
+static lt_status take_temporary(lt_atomic_folder *f, bool *taken)
 {
+    *taken = false;
     f->fd = open(f->temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (f->fd >= 0 && lt_temporary_lock(f->fd) && lt_temporary_is_named(f->fd, f->temporary)) return true;
-    if (f->fd >= 0) close(f->fd);
+    if (f->fd < 0 && errno == ENOENT) return LT_OK; /* taken for a leftover and removed */
+    if (f->fd < 0) return LT_FAIL(lt_file_status(errno), "%s: cannot open the folder beside it: %s", f->path, strerror(errno));
+    const bool locked = lt_temporary_lock(f->fd) || errno != EWOULDBLOCK; /* a file system without locks: nothing is removed there */
+    if (locked && lt_temporary_is_named(f->fd, f->temporary)) {
+        *taken = true;
+        return LT_OK;
+    }
+    close(f->fd);
     f->fd = -1;
-    return false;
+    return LT_OK;
 }
 
 static lt_status make_temporary(lt_atomic_folder *f, size_t bytes)
 {
     for (int n = 0; n < MAX_ATTEMPTS; n++) {
+        bool taken;
         snprintf(f->temporary, bytes, "%s.lathe-%d.tmp", f->path, n);
         int error = mkdir(f->temporary, 0777) ? errno : 0;
         if (is_of_path(error)) return LT_FAIL(LT_ERR_ARGUMENT, "%s: cannot be made: %s", f->path, strerror(error));
         if (error && error != EEXIST) return LT_FAIL(LT_ERR_IO, "%s: cannot make a folder beside it: %s", f->path, strerror(error));
         if (error && (!remove_leftover(f->temporary) || mkdir(f->temporary, 0777))) continue;
-        if (take_temporary(f)) return LT_OK;
+        lt_status s = take_temporary(f, &taken);
+        if (s) (void)rmdir(f->temporary);
+        if (s || taken) return s;
     }
     return LT_FAIL(LT_ERR_IO, "%s: cannot make a folder beside it: there are %s.lathe-0.tmp to -%d.tmp; remove them", f->path, f->path, MAX_ATTEMPTS - 1);
 }

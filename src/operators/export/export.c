@@ -226,6 +226,7 @@ static bool is_plain(const char *path)
     for (const char *at = path + 1;; at += strcspn(at, "/") + 1) {
         size_t n = strcspn(at, "/");
         if (n == 0 || (n == 1 && at[0] == '.') || (n == 2 && at[0] == '.' && at[1] == '.')) return false;
+        if (n == 9 && !memcmp(at, "zarr.json", n)) return false; /* a file of the group itself */
         if (!at[n]) return true;
     }
 }

@@ -70,9 +70,10 @@ static hid_t make_group(well *w, const char *path)
     return g;
 }
 
-static void close_group(hid_t g)
+/* Closing writes what the library has kept back. */
+static void close_group(well *w, hid_t g)
 {
-    if (g >= 0) H5Gclose(g);
+    if (g >= 0) note(w, H5Gclose(g));
 }
 
 static hid_t truth_type(void) /* h5py's booleans */
@@ -97,9 +98,9 @@ static hid_t make_array(well *w, hid_t at, const char *name, hid_t stored, hid_t
     return a;
 }
 
-static void close_array(hid_t a)
+static void close_array(well *w, hid_t a)
 {
-    if (a >= 0) H5Dclose(a);
+    if (a >= 0) note(w, H5Dclose(a));
 }
 
 static void put_varying(well *w, hid_t at, bool by_sample, int by_time)
@@ -114,7 +115,7 @@ static void put_both(well *w, hid_t at, const char *name)
     hsize_t n = AXES;
     hid_t type = truth_type(), space = H5Screate_simple(1, &n, NULL), a = at < 0 || type < 0 || space < 0 ? -1 : H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     note(w, a < 0 ? -1 : H5Awrite(a, type, yes));
-    if (a >= 0) H5Aclose(a);
+    if (a >= 0) note(w, H5Aclose(a));
     if (space >= 0) H5Sclose(space);
     if (type >= 0) H5Tclose(type);
 }
@@ -143,7 +144,7 @@ static void put_axis(well *w, hid_t at, const char *name, int64_t n, int by_time
     for (int64_t i = 0; i < n; i++) x[i] = (float)i;
     hid_t a = make_array(w, at, name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, 1, &n, x);
     put_varying(w, a, false, by_time);
-    close_array(a);
+    close_array(w, a);
     lt_free(x);
 }
 
@@ -155,7 +156,7 @@ static void put_dimensions(well *w)
     put_axis(w, g, "time", w->steps, -1);
     put_axis(w, g, "y", w->grid, false);
     put_axis(w, g, "x", w->grid, false);
-    close_group(g);
+    close_group(w, g);
 }
 
 static void put_boundary(well *w, const char *axis, bool periodic)
@@ -171,18 +172,18 @@ static void put_boundary(well *w, const char *axis, bool periodic)
         note(w, lt_hdf5_put_text(g, "bc_type", periodic ? "PERIODIC" : "WALL"));
         put_varying(w, g, false, false);
         mask[0] = mask[w->grid - 1] = 1;
-        close_array(make_array(w, g, "mask", type, type, 1, &w->grid, mask));
-        if (!periodic) close_array(make_array(w, g, "values", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, 1, &(int64_t){ 2 }, (float[2]){ 0, 0 }));
+        close_array(w, make_array(w, g, "mask", type, type, 1, &w->grid, mask));
+        if (!periodic) close_array(w, make_array(w, g, "values", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, 1, &(int64_t){ 2 }, (float[2]){ 0, 0 }));
     }
     if (type >= 0) H5Tclose(type);
-    close_group(g);
+    close_group(w, g);
     lt_free(mask);
 }
 
 static void put_boundaries(well *w)
 {
     bool periodic = w->config && w->config->circular_padding;
-    close_group(make_group(w, "/boundary_conditions"));
+    close_group(w, make_group(w, "/boundary_conditions"));
     put_boundary(w, "y", periodic);
     put_boundary(w, "x", periodic);
 }
@@ -201,7 +202,7 @@ static void put_scalar(well *w, hid_t g, const char *name, const float *values, 
         if (texts) note(w, lt_hdf5_put_texts(a, "choices", p->n_choices, texts));
         lt_free(texts);
     }
-    close_array(a);
+    close_array(w, a);
 }
 
 static float value_of(const lt_param *p, float unit)
@@ -270,7 +271,7 @@ static void put_scalars(well *w, scalars *x)
         x->name[kept++] = x->name[i];
     }
     note(w, lt_hdf5_put_texts(g, "field_names", (int)kept, x->name));
-    close_group(g);
+    close_group(w, g);
 }
 
 /* ---- Fields ------------------------------------------------------------------------------------------------------------------ */
@@ -287,11 +288,11 @@ static void make_fields(well *w)
         put_both(w, w->field[c], "dim_varying");
         put_varying(w, w->field[c], true, true);
     }
-    close_group(g);
+    close_group(w, g);
     for (int i = 1; i < 3; i++) {
         g = make_group(w, i == 1 ? "/t1_fields" : "/t2_fields");
         if (g >= 0) note(w, lt_hdf5_put_texts(g, "field_names", 0, NULL));
-        close_group(g);
+        close_group(w, g);
     }
 }
 
@@ -355,7 +356,8 @@ static lt_status close_file(well *w, lt_status s)
 {
     lt_status locked = lt_hdf5_lock();
     if (locked) return s ? s : locked;
-    for (int c = 0; c < CHANNELS; c++) close_array(w->field[c]);
+    for (int c = 0; c < CHANNELS; c++) close_array(w, w->field[c]);
+    if (!s) s = w->failed;
     if (w->out >= 0 && H5Fclose(w->out) < 0 && !s) s = lt_hdf5_fail(LT_ERR_IO, w->file.path, "cannot write");
     H5Eclear2(H5E_DEFAULT);
     lt_hdf5_unlock();

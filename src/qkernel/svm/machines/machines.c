@@ -76,6 +76,7 @@ static void part_release(part *p)
 static lt_status part_make(const lt_svm *s, const lt_targets *t, const int64_t *row, int64_t n, int64_t second, part *p)
 {
     *p = (part){ .svm = *s };
+    p->svm.nodes = NULL; /* those are of s, which releases them */
     p->row = lt_malloc((size_t)n * (sizeof *p->row + sizeof *p->y));
     p->K = lt_malloc((size_t)(n * n + 2 * n) * sizeof *p->K);
     if (!p->row || !p->K) return LT_ERR_MEMORY;
@@ -92,7 +93,6 @@ static lt_status part_make(const lt_svm *s, const lt_targets *t, const int64_t *
     p->svm.y = p->y;
     p->svm.n = n;
     p->svm.weight = t->weight ? p->weight : NULL;
-    p->svm.nodes = NULL;
     return lt_svm_prepare(&p->svm);
 }
 
