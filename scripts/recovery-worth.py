@@ -18,8 +18,11 @@ VARIANTS = [
     ("`lagrangian_updates=false`", ["lagrangian_updates=false"]),
     ("`correct_steps=false`", ["correct_steps=false"]),
     ("`steering_halvings=0`", ["steering_halvings=0"]),
+    ("`honor_bounds=false`", ["honor_bounds=false"]),
+    ("`scale_functions=false`", ["scale_functions=false"]),
+    ("`scale_variables=false`", ["scale_variables=false"]),
     ("`bfgs_damping=1e-4`", ["bfgs_damping=1e-4"]),
-    ("none of these: as first published", ["recoveries=0", "kkt_tol=inf", "patience=0", "lagrangian_updates=false", "steering_halvings=0", "bfgs_damping=1e-4"]),
+    ("none of these: as first published", ["recoveries=0", "kkt_tol=inf", "patience=0", "lagrangian_updates=false", "steering_halvings=0", "honor_bounds=false", "scale_functions=false", "scale_variables=false", "bfgs_damping=1e-4"]),
 ]
 
 
