@@ -100,7 +100,7 @@ static const lt_option measure_rows[] = {
     BOOL(stationarity_l2, "true", "2-norm of the stationarity vector; else its largest entry", .alias = "stat_l2_model"),
 };
 static const lt_option function_rows[] = {
-    BOOL(scale_functions, "true", "with constraints, functions whose gradient at x0 is long for the variables' scales are divided by a power of two inside of the run; values, violations and multipliers stay in your units, mu and phi are of the scaled functions; not with prescale_above, never with compat=1"),
+    BOOL(scale_functions, "true", "with constraints, functions whose gradient at x0 is long for the variables' scales are divided by a power of two inside of the run; values, violations and multipliers stay in your units, mu and phi are of the scaled functions; not with mu0 or prescale_above, never with compat=1"),
     BOOL(scale_variables, "true", "the first H has the scales of the variables, by x0 and the widths of kept bounds, where these differ by ten times; full memory only, not with an H0, never with compat=1"),
     REAL(prescale_above, "inf", ANY_POSITIVE, "scale functions whose gradient at x0 is longer", .alias = "prescaling_threshold"),
     BOOL(graph_gradients, "true", "gradients come from the problem's graph; false: from its function", .alias = "globalAD"),

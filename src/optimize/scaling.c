@@ -64,10 +64,10 @@ static double length(const lt_run *r, const double *g)
     return largest * sqrt(sum);
 }
 
-/* Without constraints there is nothing to weigh f against. */
+/* Without constraints there is nothing to weigh f against; who sets mu0 has weighed the functions as they are written. */
 void lt_scale_functions(lt_run *r, const double *grads)
 {
-    if (!r->constrained || r->n >= SCALED_BELOW) return;
+    if (!r->constrained || r->n >= SCALED_BELOW || r->opt.mu0 != lt_solve_defaults().mu0) return;
     for (int64_t j = 0; j < r->k; j++) {
         const double norm = length(r, grads + j * r->n);
         if (!(norm > LONG_GRADIENT) || isinf(norm)) continue;
