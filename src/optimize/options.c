@@ -33,7 +33,7 @@ static const lt_option start_rows[] = {
     LT_OPTION_PATH(lt_solve_options, H0_file, "H0", NULL, "FILE.npy", "first inverse-Hessian approximation, n x n"),
     BOOL(check_H0, "true", "refuse an H0 that is not positive definite", .alias = "checkH0"),
     BOOL(scale_H0, "true", "scale H0 at the first update", .alias = "scaleH0"),
-    LT_OPTION_ENUM(lt_solve_options, honor_bounds, "honor_bounds", "auto", honor_names, "bounds outside of which no point is evaluated, the start moved inside: auto, those that were declared (in, AMPL); true, also inequalities of one variable; false, none: constraints like others"),
+    LT_OPTION_ENUM(lt_solve_options, honor_bounds, "honor_bounds", "auto", honor_names, "bounds outside of which no point is evaluated, the start moved inside: auto, those that were declared (in, AMPL), and below 256 variables inequalities of one variable where the start satisfies them all; true, these always; false, none: constraints like others"),
     INT(seed, "0", LT_AT_LEAST(0), "of drawn starts and random directions"),
 };
 static const lt_option hessian_rows[] = {

@@ -9,7 +9,7 @@ import lathe.console
 lathe.console.quiet = True
 
 #: PyGRANSO's method, for runs that are compared with its own; lathe's defaults differ.
-AS_PUBLISHED = {"patience": 0, "lagrangian_updates": False, "correct_steps": False, "steering_halvings": 0, "honor_bounds": "false", "scale_functions": False, "scale_variables": False, "bfgs_damping": 1e-4}
+AS_PUBLISHED = {"patience": 0, "lagrangian_updates": False, "correct_steps": False, "steering_halvings": 0, "honor_bounds": False, "scale_functions": False, "scale_variables": False, "bfgs_damping": 1e-4}
 
 
 def needs(*packages):
