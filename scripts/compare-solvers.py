@@ -31,7 +31,7 @@ from solvers import bounded, ipopt, profiles  # noqa: E402
 from solvers.problem import Problem, expectation, library  # noqa: E402
 
 LARGEST_SLSQP = 400  # SLSQP's quadratic programs take minutes beyond
-FOLDERS = ("literature", "collections/hs", "collections/nonsmooth", "collections/scalable", "collections/smooth")
+FOLDERS = ("literature", "collections/hs", "collections/nonsmooth", "collections/scalable", "collections/smooth", "heldout")
 
 
 def files(only, folders=FOLDERS):
@@ -151,7 +151,7 @@ def renew(args, result):
 def verify(args):
     """The best of SLSQP, trust-constr, Ipopt and, for kinks, Nelder and Mead's simplex, from the printed start and again from what was found."""
     lib, ip, bad = library(args.build), ipopt.find(), []
-    for group, path in files(args.only, ("collections/hs", "collections/nonsmooth", "collections/smooth")):  # the scalable ones have closed forms
+    for group, path in files(args.only, ("collections/hs", "collections/nonsmooth", "collections/smooth", "heldout")):  # the scalable ones have closed forms
         optimum, text = expectation(path.read_text())
         p = Problem(lib, path.stem, text)
         best, random = np.inf, np.random.default_rng(0)

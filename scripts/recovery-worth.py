@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What each switch of recovery is worth: every problem of the literature set and the collections at defaults, with one switch off at a time.
 
-    scripts/recovery-worth.py [--lathe build/bin/lathe] [--folder tests/optimize/literature …] [--options] [--only REGEX]
+    scripts/recovery-worth.py [--lathe build/bin/lathe] [--folder tests/optimize/literature …] [--options] [--jobs N] [--only REGEX]
 
 Prints the table of docs/guide-optimize.md. Options that stand in the problem files are left out unless --options is given, so that
 the figures are those of a problem nobody tuned for. SPDX-License-Identifier: BSD-3-Clause"""
-import argparse, collections, json, math, pathlib, re, subprocess, sys, tempfile
+import argparse, collections, concurrent.futures, json, math, pathlib, re, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VARIANTS = [
@@ -18,8 +18,11 @@ VARIANTS = [
     ("`lagrangian_updates=false`", ["lagrangian_updates=false"]),
     ("`correct_steps=false`", ["correct_steps=false"]),
     ("`steering_halvings=0`", ["steering_halvings=0"]),
+    ("`honor_bounds=false`", ["honor_bounds=false"]),
+    ("`scale_functions=false`", ["scale_functions=false"]),
+    ("`scale_variables=false`", ["scale_variables=false"]),
     ("`bfgs_damping=1e-4`", ["bfgs_damping=1e-4"]),
-    ("none of these: as first published", ["recoveries=0", "kkt_tol=inf", "patience=0", "lagrangian_updates=false", "steering_halvings=0", "bfgs_damping=1e-4"]),
+    ("none of these: as first published", ["recoveries=0", "kkt_tol=inf", "patience=0", "lagrangian_updates=false", "steering_halvings=0", "honor_bounds=false", "scale_functions=false", "scale_variables=false", "bfgs_damping=1e-4"]),
 ]
 
 
@@ -37,11 +40,12 @@ def solve(lathe, path, settings):
         return None
 
 
-def measure(lathe, problems, settings):
+def measure(lathe, problems, settings, jobs):
     row = collections.Counter()
     codes = collections.Counter()
-    for path, want in problems:
-        record = solve(lathe, path, settings)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        records = list(pool.map(lambda problem: solve(lathe, problem[0], settings), problems))
+    for (path, want), record in zip(problems, records):
         best = record and record.get("best")
         error = abs(best["f"] - want) / max(1, abs(want)) if best else math.inf
         row["1e-4"] += error <= 1e-4
@@ -60,6 +64,7 @@ def main():
     parser.add_argument("--lathe", default=str(ROOT / "build/bin/lathe"))
     parser.add_argument("--folder", nargs="+", default=[str(ROOT / "tests/optimize/literature"), str(ROOT / "tests/optimize/collections")])
     parser.add_argument("--options", action="store_true", help="keep the options of the files")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at once: counts do not depend on it")
     parser.add_argument("--only", default="", help="problems whose name matches")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -77,7 +82,7 @@ def main():
         print("| options | within 1e-4 | within 1e-6 | code 0 with a residual above 1e-4 | iterations | evaluations | codes |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
         for name, settings in VARIANTS:
-            row, codes = measure(args.lathe, problems, settings)
+            row, codes = measure(args.lathe, problems, settings, args.jobs)
             shown = ", ".join(f"{c}: {n}" for c, n in sorted(codes.items(), key=str))
             print(f"| {name} | {row['1e-4']} | {row['1e-6']} | {row['wrong']} | {row['iterations']} | {row['evaluations']} | {shown} |", flush=True)
 

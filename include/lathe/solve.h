@@ -281,6 +281,9 @@ typedef struct lt_solve_options {
     bool    lagrangian_updates, correct_steps; /* H learns from the Lagrangian; a step that fails is corrected for the constraints' curvature */
     int64_t steering_halvings;     /* of mu per iteration, after steering_reductions */
     lt_jacobian_kind jacobian;     /* of constraints of a graph on the CPU; elsewhere they are dense */
+
+    /* Scaling inside of the run; results are in the caller's units */
+    bool    scale_functions, scale_variables; /* by gradients at x0; by x0 and the widths of bounds, through the first H */
 } lt_solve_options;
 
 LT_API void lt_solve_defaults_into(lt_solve_options *out);

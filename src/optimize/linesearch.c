@@ -47,7 +47,7 @@ static bool goes_on(const search *s)
 
 static bool reaches_target(const lt_run *r, const lt_point *p)
 {
-    return p->feasible && isfinite(p->phi) && (r->opt.compat ? p->phi : p->f) <= r->opt.target_f;
+    return p->feasible && isfinite(p->phi) && (r->opt.compat ? p->phi : lt_oracle_f(&r->oracle, p->f)) <= r->opt.target_f;
 }
 
 /* With the Lagrangian the model says how long a step is, and updates need no slope: they are damped. Where phi falls on and on, it may have

@@ -34,7 +34,7 @@ static const lt_option start_rows[] = {
     LT_OPTION_PATH(lt_solve_options, H0_file, "H0", NULL, "FILE.npy", "first inverse-Hessian approximation, n x n"),
     BOOL(check_H0, "true", "refuse an H0 that is not positive definite", .alias = "checkH0"),
     BOOL(scale_H0, "true", "scale H0 at the first update", .alias = "scaleH0"),
-    LT_OPTION_ENUM(lt_solve_options, honor_bounds, "honor_bounds", "auto", honor_names, "bounds outside of which no point is evaluated, the start moved inside: auto, those that were declared (in, AMPL); true, also inequalities of one variable; false, none: constraints like others"),
+    LT_OPTION_ENUM(lt_solve_options, honor_bounds, "honor_bounds", "auto", honor_names, "bounds outside of which no point is evaluated, the start moved inside: auto, those that were declared (in, AMPL), and below 256 variables inequalities of one variable where the start satisfies them all; true, these always; false, none: constraints like others"),
     INT(seed, "0", LT_AT_LEAST(0), "of drawn starts and random directions"),
 };
 static const lt_option hessian_rows[] = {
@@ -101,6 +101,8 @@ static const lt_option measure_rows[] = {
     BOOL(stationarity_l2, "true", "2-norm of the stationarity vector; else its largest entry", .alias = "stat_l2_model"),
 };
 static const lt_option function_rows[] = {
+    BOOL(scale_functions, "true", "with constraints, functions whose gradient at x0 is long for the variables' scales are divided by a power of two inside of the run; values, violations and multipliers stay in your units, mu and phi are of the scaled functions; not with mu0 or prescale_above, never with compat=1"),
+    BOOL(scale_variables, "true", "the first H has the scales of the variables, by x0 and the widths of kept bounds, where these differ by ten times; full memory only, not with an H0, never with compat=1"),
     REAL(prescale_above, "inf", ANY_POSITIVE, "scale functions whose gradient at x0 is longer", .alias = "prescaling_threshold"),
     BOOL(graph_gradients, "true", "gradients come from the problem's graph; false: from its function", .alias = "globalAD"),
     BOOL(double_precision, "true", "float64 state; false: every number kept is rounded to float32"),

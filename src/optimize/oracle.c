@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+#define POLE 1e12 /* a fall by this many times max(1, |phi|) in one step */
+
 static lt_outputs outputs_of(const lt_run *r, lt_point *p, bool values, bool gradients)
 {
     int64_t n = r->n;
@@ -135,12 +137,22 @@ void lt_oracle_ahead(lt_run *r)
     r->oracle.ahead = p;
 }
 
+/* Steps that end on bounds end where matrices are singular and divisors zero, but for rounding: what is left there of one divided by nothing is no
+   descent, whatever its sign. */
+static void refuse_pole(const lt_run *r, lt_point *p)
+{
+    if (!lt_bounded(&r->bounds) || !(p->phi < r->penalty.phi - POLE * fmax(1, fabs(r->penalty.phi)))) return;
+    p->phi = INFINITY;
+    p->finite = p->feasible = false;
+}
+
 bool lt_oracle_values(lt_run *r, lt_point *p, const lt_line_trial *at)
 {
     lt_steps_next(r, at);
     const bool both = wants_both(r, at->tried == 0);
     p->has_gradients = false;
     if (failed(r, evaluate(r, p, true, both))) return false;
+    refuse_pole(r, p);
     lt_record_update(r, p);
     return true;
 }
@@ -194,7 +206,11 @@ static lt_status check_start(const lt_run *r, const lt_point *p, const double *g
 
 static void choose_scale(lt_run *r, const lt_point *p, const double *grads)
 {
-    double limit = r->opt.prescale_above;
+    const double limit = r->opt.prescale_above;
+    if (r->opt.scale_functions && isinf(limit)) {
+        lt_scale_functions(r, grads);
+        return;
+    }
     for (int64_t j = 0; j < 1 + r->q + r->p; j++) {
         double norm = j < r->k ? lt_vec_norm2(r->n, grads + j * r->n) : lt_rows_norm(r, p, j - 1);
         r->oracle.scale[j] = norm > limit ? limit / norm : 1;
@@ -208,6 +224,7 @@ lt_status lt_oracle_start(lt_run *r, lt_point *p)
     const double *grads = lt_vectors_look(&r->vectors, r->k * r->n, p->grads, 0);
     LT_TRY(lt_vectors_failure(&r->vectors));
     LT_TRY(check_start(r, p, grads));
+    LT_TRY(lt_scale_variables(r));
     choose_scale(r, p, grads);
     if (r->oracle.prescaled) {
         apply_scale(r, p, true, true);

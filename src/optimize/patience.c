@@ -13,7 +13,7 @@ static bool has_fallen(const lt_run *r)
 {
     const lt_patience *p = &r->patience;
     const lt_point *x = r->cur;
-    return x->phi < x->mu * (p->f - r->opt.stationarity_tol * fmax(1, fabs(p->f))) + p->violation;
+    return x->phi < x->mu * (p->f - r->opt.stationarity_tol * fmax(lt_oracle_unit(&r->oracle), fabs(p->f))) + p->violation;
 }
 
 static void remember(lt_run *r)
@@ -75,7 +75,7 @@ static bool ran_its_course(lt_termination code)
 static bool falls_short(const lt_run *r)
 {
     const double met = r->patience.met.f;
-    return r->code == LT_TERMINATION_NOT_STATIONARY && met - r->cur->f <= lt_kkt_tolerance(r) * fmax(1, fabs(met));
+    return r->code == LT_TERMINATION_NOT_STATIONARY && met - r->cur->f <= lt_kkt_tolerance(r) * fmax(lt_oracle_unit(&r->oracle), fabs(met));
 }
 
 void lt_patience_settle(lt_run *r)

@@ -6,19 +6,20 @@
 #include <math.h>
 #include <string.h>
 
-/* A value that is not finite makes phi infinite: the step is then rejected, wherever it came from. */
+/* Largest violations are in the user's units, sums are those that phi is made of.
+   A value that is not finite makes phi infinite: the step is then rejected, wherever it came from. */
 void lt_point_measure(const lt_run *r, lt_point *p)
 {
-    const double *ce = p->c, *ci = p->c + r->q;
+    const double *ce = p->c, *ci = p->c + r->q, *scale = r->oracle.hidden ? r->oracle.scale + 1 : NULL;
     p->tvi = p->tve = p->tvi_l1 = p->tve_l1 = 0;
     for (int64_t j = 0; j < r->p; j++)
         if (ci[j] > 0) {
             p->tvi_l1 += ci[j];
-            p->tvi = fmax(p->tvi, ci[j]);
+            p->tvi = fmax(p->tvi, scale ? ci[j] / scale[r->q + j] : ci[j]);
         }
     for (int64_t j = 0; j < r->q; j++) {
         p->tve_l1 += fabs(ce[j]);
-        p->tve = fmax(p->tve, fabs(ce[j]));
+        p->tve = fmax(p->tve, fabs(scale ? ce[j] / scale[j] : ce[j]));
     }
     p->tv = fmax(p->tvi, p->tve);
     p->tv_l1 = p->tvi_l1 + p->tve_l1;

@@ -16,19 +16,22 @@
 #define USUAL_RADIUS 1e-4  /* what sample_radius is by default: certificates may come from there */
 #define RAISE_MOST 100     /* factor of one raise of mu */
 
-typedef enum act { ACT_NONE, ACT_RESET_H, ACT_RAISE_MU, ACT_RAISE_MU_MUCH, ACT_LOWER_MU, ACT_RESTORE, ACT_SAMPLE, ACT_SAMPLE_CLOSER, ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER } act;
+typedef enum act { ACT_NONE, ACT_RESET_H, ACT_RAISE_MU, ACT_RAISE_MU_MUCH, ACT_LOWER_MU, ACT_RESTORE, ACT_RETURN, ACT_SAMPLE, ACT_SAMPLE_CLOSER, ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER } act;
 
 static const act uncertified[LT_RECOVERY_STAGES] = { ACT_RAISE_MU_MUCH, ACT_SAMPLE, ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER, ACT_RAISE_MU, ACT_RESET_H, ACT_SAMPLE_CLOSER };
 static const act stuck[LT_RECOVERY_STAGES] = { ACT_SAMPLE, ACT_RESET_H, ACT_RAISE_MU, ACT_SAMPLE_BETWEEN, ACT_SAMPLE_WIDER, ACT_SAMPLE_CLOSER };
-static const act stuck_outside[LT_RECOVERY_STAGES] = { ACT_RESET_H, ACT_RESTORE, ACT_SAMPLE, ACT_RESTORE, ACT_SAMPLE_CLOSER };
+static const act stuck_outside[LT_RECOVERY_STAGES] = { ACT_RETURN, ACT_RESET_H, ACT_RESTORE, ACT_SAMPLE, ACT_RESTORE, ACT_SAMPLE_CLOSER };
 static const act falling[LT_RECOVERY_STAGES] = { ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU };
+
+static const act cornered[LT_RECOVERY_STAGES] = { ACT_RETURN, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU, ACT_LOWER_MU };
 
 /* At a corner of the bounds phi has no way down, however much of f it holds: what falls without end without them. */
 static bool is_cornered(const lt_run *r, lt_termination code) { return code == LT_TERMINATION_NO_DESCENT && lt_bounded(&r->bounds) && !r->cur->feasible; }
 
 static const act *ladder_of(const lt_run *r, lt_termination code)
 {
-    if (is_cornered(r, code)) return falling;
+    if (is_cornered(r, code)) return cornered;
+    if (code == LT_TERMINATION_NO_DESCENT && !r->cur->feasible) return stuck_outside;
     switch (code) {
     case LT_TERMINATION_NOT_STATIONARY: return uncertified;
     case LT_TERMINATION_BRACKET_INFEASIBLE: return stuck_outside;
@@ -87,6 +90,33 @@ static bool lower_mu(lt_run *r, double factor)
     return lowered;
 }
 
+/* The violation has a local minimum here, which a smaller mu does not leave; a feasible point that was seen is another place to begin. */
+static bool go_back(lt_run *r)
+{
+    if (!r->best.present || r->cur->feasible || r->vectors.on->queues || !lower_mu(r, 0.1)) return false;
+    lt_console_note(r, 2, "Recovery: back to the best feasible point in iteration %lld.", (long long)r->iter + 1);
+    reset_hessian(r);
+    return r->recovery.back = true;
+}
+
+bool lt_recover_step_back(lt_run *r, lt_line_result *line)
+{
+    lt_point *p = r->trial;
+    if (!r->recovery.back) return false;
+    r->recovery.back = false;
+    r->recovery.direct = true;
+    lt_oracle_forget(r);
+    lt_vectors_difference(&r->vectors, r->best.x, r->cur->x, r->d);
+    if (lt_bounded(&r->bounds)) lt_bounds_step(r, 1, p->x);
+    else lt_vectors_step(&r->vectors, r->cur->x, 1, r->d, p->x);
+    p->mu = r->penalty.mu;
+    r->last.evals++;
+    if (!lt_oracle_values(r, p, &(lt_line_trial){ .t = 1 }) || !p->finite) return false;
+    r->last.phi_before = r->penalty.phi;
+    *line = (lt_line_result){ .fail = LT_LINE_OK, .t = 1, .at = p };
+    return true;
+}
+
 static bool carry_out(lt_run *r, act what)
 {
     switch (what) {
@@ -94,6 +124,7 @@ static bool carry_out(lt_run *r, act what)
     case ACT_RAISE_MU: return raise_mu(r, 1.5);
     case ACT_RAISE_MU_MUCH: return raise_mu(r, MUCH_TOO_SMALL);
     case ACT_LOWER_MU: return lower_mu(r, 0.1);
+    case ACT_RETURN: return go_back(r);
     case ACT_RESTORE: return lower_mu(r, 0.01) && (reset_hessian(r) || true);
     case ACT_SAMPLE: return lt_sample_around(r, r->opt.sample_radius);
     case ACT_SAMPLE_CLOSER: return lt_sample_around(r, 0.01 * r->opt.sample_radius);
@@ -107,7 +138,7 @@ static bool carry_out(lt_run *r, act what)
 static bool got_on(const lt_run *r)
 {
     const lt_recovery *c = &r->recovery;
-    const double enough = PROGRESS * fmax(1, fabs(c->f));
+    const double enough = PROGRESS * fmax(lt_oracle_unit(&r->oracle), fabs(c->f));
     return !c->begun || r->cur->tv_l1 < c->violation - enough || (r->cur->f < c->f - enough && r->cur->tv_l1 <= c->violation + enough);
 }
 

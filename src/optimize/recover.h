@@ -2,7 +2,7 @@
 #ifndef LT_OPTIMIZE_RECOVER_H
 #define LT_OPTIMIZE_RECOVER_H
 
-#include "optimize/point.h"
+#include "optimize/search.h"
 
 enum { LT_RECOVERY_STAGES = 8 };
 
@@ -14,6 +14,7 @@ typedef struct lt_recovery {
     bool    begun;           /* these are set */
     double *direction;       /* n: from sampled gradients, to be searched first; NULL: not made yet */
     bool    directed;        /* it waits */
+    bool    back;            /* the next step leads to the best feasible point */
     bool    direct;          /* it is the direction at hand */
     int64_t n_allocations;   /* made meanwhile: iterations themselves make none */
 } lt_recovery;
@@ -21,6 +22,8 @@ typedef struct lt_recovery {
 void lt_recovery_release(lt_run *r);
 /* The run would end with this code. True: something was changed, and it is to go on (or has been stopped for another reason). */
 bool lt_recover(lt_run *r, lt_termination code);
+/* A step that recovery has decided on, whatever phi says there; false: none. */
+bool lt_recover_step_back(lt_run *r, lt_line_result *line);
 /* phi is stationary at cur, but the KKT residual says otherwise: goes on, or ends the run. */
 void lt_recover_uncertified(lt_run *r);
 /* At the end, once the point has its certificate: a search that failed where the KKT conditions hold was the end. */

@@ -192,6 +192,7 @@ static void be_compatible(lt_solve_options *o)
     o->patience = 0;
     o->steering_halvings = 0;
     o->lagrangian_updates = o->correct_steps = false;
+    o->scale_functions = o->scale_variables = false;
 }
 
 static void complete_options(lt_run *r)
@@ -214,6 +215,7 @@ static lt_status start(lt_run *r)
     lt_vectors_put(&r->vectors, r->n, x0, x->x);
     x->mu = !r->constrained ? 1 : r->warm.takes_mu ? r->warm.mu : r->opt.mu0;
     LT_TRY(lt_oracle_start(r, x));
+    if (r->oracle.hidden && r->opt.iterate_fn && !(r->oracle.shown = take(r, r->k * (r->n + 1)))) return LT_ERR_MEMORY;
     LT_TRY(lt_record_start(r));
     lt_warm_multipliers(r);
     lt_warm_release(r);

@@ -8,7 +8,9 @@
 /* ---- evaluations (oracle.c) ------------------------------------------------------------------------- */
 typedef struct lt_oracle {
     double *scale;           /* k multipliers: f, equalities, inequalities */
-    bool    prescaled;
+    bool    prescaled;       /* some are not 1 */
+    bool    hidden;          /* they are powers of two, by scale_functions, of which users see nothing */
+    double *shown;           /* with a callback: gradients and values in its units; NULL: as they are */
     int64_t evals, gradient_evals, time_ns;
     int64_t first_tried, first_passed; /* first trials of line searches, and those that passed */
     lt_point *ahead;         /* where functions were run before the direction was judged; NULL: nowhere */
@@ -27,8 +29,15 @@ void lt_oracle_ahead(lt_run *r);
 void lt_oracle_forget(lt_run *r); /* another direction: what was planned or run ahead does not hold */
 /* The evaluation at the start: failures are the caller's mistakes. Also decides the scaling. */
 lt_status lt_oracle_start(lt_run *r, lt_point *p);
+/* What is 1 in the user's units of f; and their f at a point. */
+static inline double lt_oracle_unit(const lt_oracle *o) { return o->hidden ? o->scale[0] : 1; }
+static inline double lt_oracle_f(const lt_oracle *o, double f) { return o->hidden ? f / o->scale[0] : f; }
 /* The run was stopped from outside or ran out of time, or had stopped already. */
 bool lt_oracle_stopped(lt_run *r);
+
+/* ---- scales, chosen at the start (scaling.c) ---- */
+lt_status lt_scale_variables(lt_run *r);                     /* in the first H */
+void      lt_scale_functions(lt_run *r, const double *grads); /* by gradients on the host, times those scales */
 
 /* ---- several steps at once on a device (steps.c): the oracle alone asks for them ---------------------- */
 typedef struct lt_steps {

@@ -194,6 +194,7 @@ static bool find_step(lt_run *r, lt_line_result *line)
         double slope, limit;
         r->fallback.steering_changed = false;
         lt_penalty_restore(r);
+        if (lt_recover_step_back(r, line)) return true;
         bool known = choose_direction(r);
         lt_oracle_forget(r);
         if (known) lt_oracle_ahead(r);
@@ -292,16 +293,30 @@ static void update_hessian(lt_run *r)
 }
 
 /* ---- What happens after a step ---------------------------------------------------------------------------------- */
+/* Gradients and values of cur in the user's units: powers of two come off without rounding. */
+static const double *unscaled(lt_run *r, const double *grads, const double **c)
+{
+    double *to = r->oracle.shown;
+    *c = r->cur->c;
+    if (!r->oracle.hidden || !to) return grads;
+    for (int64_t j = 0; j < r->k; j++)
+        for (int64_t i = 0; i < r->n; i++) to[j * r->n + i] = grads[j * r->n + i] / r->oracle.scale[j];
+    double *values = to + r->k * r->n;
+    for (int64_t j = 0; j < r->q + r->p; j++) values[j] = r->cur->c[j] / r->oracle.scale[1 + j];
+    *c = values;
+    return to;
+}
+
 static bool callback_wants_halt(lt_run *r)
 {
     if (!r->opt.iterate_fn) return false;
     const lt_vectors *s = &r->vectors;
     const lt_point *x = r->cur;
     const int64_t n = r->n;
-    const double *grads = lt_vectors_look(s, r->k * n, x->grads, 0);
+    const double *c, *grads = unscaled(r, lt_vectors_look(s, r->k * n, x->grads, 0), &c);
     lt_iterate it = {
-        .size = sizeof it, .iter = r->iter, .n = n, .p = r->p, .q = r->q, .x = lt_vectors_look(s, n, x->x, r->k), .f = x->f, .mu = x->mu, .phi = x->phi,
-        .grad_f = grads, .grad_phi = lt_vectors_look(s, n, x->grad_phi, r->k + 1), .ce = r->q ? x->c : NULL, .ci = r->p ? x->c + r->q : NULL,
+        .size = sizeof it, .iter = r->iter, .n = n, .p = r->p, .q = r->q, .x = lt_vectors_look(s, n, x->x, r->k), .f = lt_oracle_f(&r->oracle, x->f), .mu = x->mu, .phi = x->phi,
+        .grad_f = grads, .grad_phi = lt_vectors_look(s, n, x->grad_phi, r->k + 1), .ce = r->q ? c : NULL, .ci = r->p ? c + r->q : NULL,
         .grad_ce = r->q && !r->rows.on ? grads + n : NULL, .grad_ci = r->p && !r->rows.on ? grads + (1 + r->q) * n : NULL,
         .tvi = x->tvi, .tve = x->tve, .tv = x->tv, .tvi_l1 = x->tvi_l1, .tve_l1 = x->tve_l1, .tv_l1 = x->tv_l1,
         .feasible_to_tol = x->feasible, .d = lt_vectors_look(s, n, r->d, r->k + 2), .alpha = r->last.alpha, .ls_evals = r->last.evals,
@@ -342,7 +357,7 @@ static void test_tolerances(lt_run *r, bool over)
     if (over) lt_stop(r, LT_TERMINATION_CONVERGED);
     if (r->cur->feasible) {
         if (r->last.rel_diff <= r->opt.decrease_tol) lt_stop(r, LT_TERMINATION_SMALL_DECREASE);
-        else if (r->cur->f <= r->opt.target_f) lt_stop(r, LT_TERMINATION_TARGET);
+        else if (lt_oracle_f(&r->oracle, r->cur->f) <= r->opt.target_f) lt_stop(r, LT_TERMINATION_TARGET);
     }
 }
 

@@ -154,6 +154,15 @@ static double reduction(const steer *s)
     return s->violation - (r->opt.compat ? most_ineq + most_eq : fmax(most_ineq, most_eq));
 }
 
+/* Of the functions as they are scaled. */
+static double largest_violation(const lt_run *r)
+{
+    double most = 0;
+    if (!r->oracle.hidden) return r->cur->tv;
+    for (int64_t j = 0; j < r->q + r->p; j++) most = fmax(most, j < r->q ? fabs(r->cur->c[j]) : r->cur->c[j]);
+    return most;
+}
+
 static bool strictly_feasible(const lt_run *r)
 {
     double margin = r->opt.steering_margin;
@@ -189,7 +198,7 @@ bool lt_steer(lt_run *r, bool identity, double *d, double *mu)
 {
     const lt_point *x = r->cur;
     steer s = { .r = r, .m = r->q + r->p, .c = x->c, .weighted = !identity };
-    s.violation = r->opt.steering_l1_model ? x->tv_l1 : x->tv;
+    s.violation = r->opt.steering_l1_model ? x->tv_l1 : largest_violation(r);
     s.slack = sqrt(DBL_EPSILON) * fmax(s.violation, 1);
     if (!r->opt.double_precision) s.slack = fmax(s.slack, 4 * (double)FLT_EPSILON * s.violation);
     s.WG = identity ? x->grads : lt_products_current(r);

@@ -235,9 +235,10 @@ enum { MOST_STOPPED_SHORT = 2 };
 /* False: it stopped short. */
 static bool check_answer(const char *how, uint64_t seed, const convex *k, const lt_solution *s)
 {
-    bool ended = s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE;
+    const bool uncertified = s->termination_code == LT_TERMINATION_NOT_STATIONARY; /* says of itself that it may have stopped short */
+    bool ended = s->termination_code == LT_TERMINATION_CONVERGED || s->termination_code == LT_TERMINATION_BRACKET_FEASIBLE || uncertified;
     double error = fabs(s->best.f - k->f_star) / fmax(1, fabs(k->f_star));
-    const bool short_of_it = s->best.present && ended && error > 1e-6 && error <= 1e-3;
+    const bool short_of_it = s->best.present && ended && (error > 1e-6 || uncertified) && error <= 1e-3;
     if (!s->best.present || !(error <= 1e-3) || !ended)
         LT_TEST_FAIL("%s, seed %llu, n %lld m %lld p %lld q %lld: code %d after %lld, f %.12g, expected %.12g", how,
                      (unsigned long long)seed, (long long)k->n, (long long)k->m, (long long)k->p, (long long)k->q,

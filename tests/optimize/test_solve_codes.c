@@ -478,7 +478,7 @@ LT_TEST(a_matrix_that_is_no_start_for_H_is_refused)
 static uint64_t fingerprint(lt_solve_options opt, int which)
 {
     example *e = which == 0 ? example_rosenbrock(5.5, 5.5) : which == 1 ? example_total_variation()
-               : which == 2 ? example_robust_pca() : which >= 4 ? example_rosenbrock(5.5, 5.5) : example_rosenbrock(-1, 0.2);
+               : which == 2 ? example_robust_pca() : which == 7 ? example_rosenbrock(50, 1) : which >= 4 ? example_rosenbrock(5.5, 5.5) : example_rosenbrock(-1, 0.2);
     lt_solution *s = solve_example(e, opt, false);
     if (!s) return 0;
     uint64_t h = (uint64_t)s->termination_code * 1000003u + (uint64_t)s->iters * 7919u + (uint64_t)s->fn_evals
@@ -506,9 +506,10 @@ LT_TEST(options_change_the_run)
         { "steering_factor", "0.1", 0 }, { "condition_limit", "10", 0 }, { "wolfe_decrease", "0.4", 1 }, { "wolfe_slope", "0.9", 5 },
         { "stationarity_l2", "false", 0 }, { "double_precision", "false", 0 }, { "first_step", "0.3", 0 },
         { "search_evals", "2", 0 }, { "backtracking", "true", 0 },
-        { "unit_directions", "true", 0 }, { "patience", "0", 3 }, { "lagrangian_updates", "false", 0 }, { "correct_steps", "false", 2 }, { "steering_halvings", "0", 4 }, { "search_evals_cap", "3", 0 } };
+        { "unit_directions", "true", 0 }, { "patience", "0", 3 }, { "lagrangian_updates", "false", 0 }, { "correct_steps", "false", 2 }, { "steering_halvings", "0", 4 }, { "search_evals_cap", "3", 0 },
+        { "scale_functions", "false", 6 }, { "scale_variables", "false", 7 } };
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
-        lt_solve_options plain = SOLVE_OPTIONS(o.max_iterations = set[i].which == 2 ? 100 : 30, o.mu0 = set[i].which == 4 ? 1e6 : 1, o.lagrangian_updates = set[i].which != 5), changed = plain;
+        lt_solve_options plain = SOLVE_OPTIONS(o.max_iterations = set[i].which == 2 ? 100 : 30, o.mu0 = set[i].which == 4 ? 1e6 : 1, o.lagrangian_updates = set[i].which != 5, o.scale_functions = set[i].which >= 6), changed = plain;
         LT_CHECK_OK(lt_solve_options_set(&changed, set[i].name, set[i].value));
         if (fingerprint(plain, set[i].which) == fingerprint(changed, set[i].which))
             LT_TEST_FAIL("%s = %s changes nothing", set[i].name, set[i].value);
@@ -516,7 +517,7 @@ LT_TEST(options_change_the_run)
     lt_solve_options clip = SOLVE_OPTIONS(o.max_iterations = 30, o.condition_limit = 10), lower = clip;
     lower.clip_large_eigenvalues = true;
     LT_CHECK(fingerprint(clip, 0) != fingerprint(lower, 0));
-    lt_solve_options strict = SOLVE_OPTIONS(o.max_iterations = 5), loose = SOLVE_OPTIONS(o.max_iterations = 5, o.inequality_tol = 100);
+    lt_solve_options strict = SOLVE_OPTIONS(o.max_iterations = 5, o.scale_functions = false), loose = SOLVE_OPTIONS(o.max_iterations = 5, o.scale_functions = false, o.inequality_tol = 100);
     LT_CHECK(fingerprint(strict, 0) != fingerprint(loose, 0)); /* five steps are not enough to be feasible */
     lt_solve_options fixed = SOLVE_OPTIONS(o.max_iterations = 30, o.lbfgs_pairs = 3), renewed = fixed;
     renewed.lbfgs_fixed_scaling = false;

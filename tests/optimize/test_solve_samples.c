@@ -80,7 +80,7 @@ static lt_solve_options options_of(const run *c, seen *t)
                              o.iterate_fn = t ? count_samples : NULL, o.iterate_ctx = t);
     opt.go_on_after_bracket_failure = c->careless || c->stays;
     opt.backtracking = c->careless;
-    if (c->careless) opt.bfgs_damping = 0, opt.lagrangian_updates = false, opt.search_evals = 3;
+    if (c->careless) opt.scale_functions = false, opt.bfgs_damping = 0, opt.lagrangian_updates = false, opt.search_evals = 3;
     if (c->stays) opt.first_step = 1e9, opt.search_evals = 1;
     return opt;
 }

@@ -14,7 +14,7 @@ lathe.console.quiet = True
 signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in a shell's background ignore it, and tests of Ctrl-C would wait for ever
 
 #: PyGRANSO's method, for runs that are compared with its own; lathe's defaults differ.
-AS_PUBLISHED = {"patience": 0, "lagrangian_updates": False, "correct_steps": False, "steering_halvings": 0, "bfgs_damping": 1e-4}
+AS_PUBLISHED = {"patience": 0, "lagrangian_updates": False, "correct_steps": False, "steering_halvings": 0, "honor_bounds": False, "scale_functions": False, "scale_variables": False, "bfgs_damping": 1e-4}
 
 
 def needs(*packages):

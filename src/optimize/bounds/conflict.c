@@ -175,7 +175,7 @@ static void give(search *s)
     for (int64_t j = 0; j < count; j++) {
         if (s->out[j]) continue;
         for (int64_t a = 0; a < s->n_pick; a++)
-            if (s->col[s->pick[a]].constraint == j) c->weight[c->n] += s->y[a] / s->col[s->pick[a]].norm;
+            if (s->col[s->pick[a]].constraint == j) c->weight[c->n] += s->y[a] / s->col[s->pick[a]].norm * s->r->oracle.scale[1 + j];
         total += fabs(c->weight[c->n]);
         c->constraint[c->n++] = j;
     }

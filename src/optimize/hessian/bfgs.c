@@ -170,7 +170,7 @@ lt_update_code lt_bfgs_update(lt_hessian *h, const double *s, const double *y, d
     if (!Hy) lt_hessian_apply(h, y, h->h);
     else if (Hy != h->h) lt_vectors_copy(v, 1, Hy, h->h);
     if (h->scale_pending) {
-        double gamma = sty / lt_vectors_dot(v, y, y);
+        double gamma = sty / (h->metric ? lt_vectors_dot(v, y, h->h) : lt_vectors_dot(v, y, y));
         h->scale_pending = false;
         if (isfinite(gamma)) {
             scale_first(h, gamma);

@@ -30,6 +30,7 @@ typedef struct lt_hessian {
     bool    diagonal;         /* H is `scale` times the identity and lower is not written yet */
     double  scale;
     double  trace;
+    double *metric;           /* n: the first H is this diagonal, times `scale`; NULL: the identity */
     double *partial;          /* work of products in parts; NULL for small n */
     double *spare;            /* where the next H is made; NULL: in place */
     lt_rank2 last;
@@ -68,7 +69,7 @@ lt_status lt_hessian_create(int64_t n, const lt_solve_options *opt, lt_hessian *
 void      lt_hessian_release(lt_hessian *h);
 /* Products from here on are of the variables with a nonzero flag; NULL: of all. Nothing in full memory. */
 void      lt_hessian_free_variables(lt_hessian *h, const uint8_t *free);
-/* H begins anew: the identity, scaled by the next update; limited memory without pairs. False: on a device it stays as it is. */
+/* H begins anew: the identity or `metric`, scaled by the next update; limited memory without pairs. False: on a device it stays as it is. */
 bool      lt_hessian_reset(lt_hessian *h);
 /* Vectors given to it and its own are of this kind from here on, H itself is on the device from lt_device_hessian_take on. */
 lt_status lt_hessian_move(lt_hessian *h, const lt_vectors *s);

@@ -145,6 +145,16 @@ void lt_hessian_state_release(lt_hessian_state *s)
     *s = (lt_hessian_state){ 0 };
 }
 
+static void fill_metric(lt_hessian *h)
+{
+    lt_packed_identity(0, h->n, 1, h->lower);
+    h->trace = 0;
+    for (int64_t i = 0; i < h->n; i++) {
+        h->lower[lt_packed_row(i) + i] = h->metric[i];
+        h->trace += h->metric[i];
+    }
+}
+
 bool lt_hessian_reset(lt_hessian *h)
 {
     if (h->device) return false;
@@ -152,8 +162,9 @@ bool lt_hessian_reset(lt_hessian *h)
     h->count = 0;
     h->newest = h->capacity - 1;
     h->gamma = h->scale = 1;
-    h->diagonal = !h->limited;
+    h->diagonal = !h->limited && !h->metric;
     h->trace = (double)h->n;
+    if (h->metric) fill_metric(h);
     h->scale_pending = true;
     h->last.done = false;
     return true;

@@ -77,6 +77,7 @@ static void walk_counts(lt_saved *io, lt_run *r)
     lt_saved_int(io, "the level of the last step", &r->last.level, LT_LEVEL_STEERING, LT_LEVEL_RANDOM);
     lt_saved_int(io, "attempts at the last QP", &r->stat.attempts, 0, 4);
     lt_saved_flags(io, "prescaled", &r->oracle.prescaled, 1);
+    lt_saved_flags(io, "scaled inside", &r->oracle.hidden, 1);
     lt_saved_word(io, &r->rng.position);
     lt_saved_reals(io, "a scale", r->oracle.scale, r->k, LT_SAVED_FINITE);
     if (!io->writing) r->start_ns = lt_clock_ns() - elapsed;
@@ -154,6 +155,7 @@ static void walk_recovery(lt_saved *io, lt_run *r)
     lt_saved_numbers(io, number, LT_LEN(number));
     lt_saved_int(io, "the stage of recovery", &c->stage, 0, LT_RECOVERY_STAGES);
     lt_saved_flags(io, "a recovery begun", &c->begun, 1);
+    lt_saved_flags(io, "a step back", &c->back, 1);
     lt_saved_flags(io, "a direction of recovery", &c->directed, 1);
     if (io->status || !c->directed) return;
     if (!c->direction && !(c->direction = lt_malloc((size_t)r->n * sizeof *c->direction))) io->status = LT_ERR_MEMORY;
@@ -173,6 +175,18 @@ static void walk_pairs(lt_saved *io, lt_hessian *h)
         lt_saved_reals(io, "a pair's change", h->Y + at * h->n, h->n, LT_SAVED_FINITE);
         lt_saved_reals(io, "a pair's rho", h->rho + at, 1, LT_SAVED_FINITE);
     }
+}
+
+/* What H begins anew with. */
+static void walk_metric(lt_saved *io, lt_run *r)
+{
+    bool present = r->hessian.metric != NULL;
+    double *metric = r->hessian.metric;
+    lt_saved_flags(io, "scales of the variables", &present, 1);
+    if (io->status || !present) return;
+    if (!io->writing && !(metric = lt_arena_alloc(&r->arena, (size_t)r->n * sizeof *metric))) io->status = LT_ERR_MEMORY;
+    if (!io->status) lt_saved_reals(io, "a variable's scale", metric, r->n, LT_SAVED_FINITE);
+    r->hessian.metric = io->status ? NULL : metric;
 }
 
 static void walk_hessian(lt_saved *io, lt_hessian *h)
@@ -380,6 +394,7 @@ static void walk(lt_saved *io, lt_run *r)
     walk_patience(io, r);
     walk_recovery(io, r);
     walk_certificate(io, r);
+    walk_metric(io, r);
     walk_host_hessian(io, r);
     lt_saved_flags(io, "an answer of steering", &r->steering.warm, 1);
     if (r->constrained) lt_saved_reals(io, "steering's answer", r->steering.sub.y, r->q + r->p, r->steering.warm ? LT_SAVED_FINITE : LT_SAVED_ANY);

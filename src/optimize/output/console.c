@@ -161,7 +161,7 @@ static void list_scaled(const lt_run *r, int64_t first, int64_t count, const cha
 
 static void prescaling_notice(const lt_run *r)
 {
-    if (!r->opt.print_prescaling || !r->oracle.prescaled) return;
+    if (!r->opt.print_prescaling || !r->oracle.prescaled || r->oracle.hidden) return;
     char line[160] = "", first[224];
     list_scaled(r, 0, 1, "objective", line, sizeof line);
     list_scaled(r, 1 + r->q, r->p, "inequality constraints", line, sizeof line);
@@ -306,7 +306,7 @@ void lt_console_row(lt_run *r)
         dash(cell[LT_COL_MU], 3);
         dash(cell[LT_COL_PHI], 5);
     }
-    lt_console_point(r, x->f, x->tvi, x->tve, cell);
+    lt_console_point(r, lt_oracle_f(&r->oracle, x->f), x->tvi, x->tve, cell);
     direction_code(r, cell[LT_COL_SD]);
     snprintf(cell[LT_COL_EVALS], LT_CELL_BYTES, "%*lld", c->column[LT_COL_EVALS].width, (long long)r->last.evals);
     lt_console_number(r->last.alpha, 9, false, cell[LT_COL_T], LT_CELL_BYTES);
@@ -381,7 +381,7 @@ void lt_console_end(lt_run *r, const lt_solution *s)
     plain_rule(c, c->border->right);
     box_line(c, "F = final iterate, B = best (to tolerance), MF = most feasible");
     result_rows(r, "Optimization results:", &s->final, &s->best, &s->most_feasible);
-    if (r->oracle.prescaled)
+    if (r->oracle.prescaled && !r->oracle.hidden)
         result_rows(r, "Optimization results, unscaled:", &s->final_unscaled, &s->best_unscaled, &s->most_feasible_unscaled);
     snprintf(line, sizeof line, "Iterations:              %lld", (long long)s->iters);
     box_line(c, line);

@@ -28,7 +28,7 @@ void lt_history_log(lt_run *r)
     }
     const lt_point *x = r->cur;
     h->row[h->n++] = (lt_history_row){
-        .iter = r->iter, .evals = r->last.evals, .mu = x->mu, .phi = x->phi, .f = x->f, .tvi = x->tvi, .tve = x->tve,
+        .iter = r->iter, .evals = r->last.evals, .mu = x->mu, .phi = x->phi, .f = lt_oracle_f(&r->oracle, x->f), .tvi = x->tvi, .tve = x->tve,
         .t = r->last.alpha, .stat = r->stat.value, .stat_unweighted = r->stat.unweighted, .level = r->last.level,
         .qp_attempts = r->stat.attempts, .n_gradients = r->stat.n_samples,
         .seconds = (double)(lt_clock_ns() - r->start_ns) * 1e-9 };

@@ -44,10 +44,15 @@ static double *copy(const double *from, int64_t count)
     return to;
 }
 
+static void unscale(const lt_run *r, int64_t first, int64_t count, double *c)
+{
+    for (int64_t j = 0; r->oracle.hidden && j < count; j++) c[j] /= r->oracle.scale[1 + first + j];
+}
+
 static lt_status fill_point(const lt_run *r, const lt_record *from, lt_solution_point *to)
 {
     to->present = from->present;
-    to->f = from->f;
+    to->f = lt_oracle_f(&r->oracle, from->f);
     to->mu = from->mu;
     to->tvi = from->tvi;
     to->tve = from->tve;
@@ -57,7 +62,10 @@ static lt_status fill_point(const lt_run *r, const lt_record *from, lt_solution_
     to->x = copy(from->x, r->n);
     if (r->q) to->ce = copy(from->c, r->q);
     if (r->p) to->ci = copy(from->c + r->q, r->p);
-    return to->x && (!r->q || to->ce) && (!r->p || to->ci) ? LT_OK : LT_ERR_MEMORY;
+    if (!to->x || (r->q && !to->ce) || (r->p && !to->ci)) return LT_ERR_MEMORY;
+    unscale(r, 0, r->q, to->ce);
+    unscale(r, r->q, r->p, to->ci);
+    return LT_OK;
 }
 
 /* The same point with the multipliers of prescaling taken off again. */
@@ -100,7 +108,7 @@ static lt_status fill_points(lt_run *r, lt_solution *s)
     LT_TRY(fill_point(r, &final, &s->final));
     LT_TRY(fill_point(r, &r->best, &s->best));
     LT_TRY(fill_point(r, &r->most_feasible, &s->most_feasible));
-    if (!r->oracle.prescaled) return LT_OK;
+    if (!r->oracle.prescaled || r->oracle.hidden) return LT_OK;
     LT_TRY(fill_unscaled(r, &final, &s->final_unscaled));
     LT_TRY(fill_unscaled(r, &r->best, &s->best_unscaled));
     return fill_unscaled(r, &r->most_feasible, &s->most_feasible_unscaled);
@@ -110,7 +118,7 @@ static lt_status fill_scale(const lt_run *r, int64_t first, int64_t count, doubl
 {
     bool used = false;
     for (int64_t j = first; j < first + count; j++) used = used || r->oracle.scale[j] != 1;
-    if (!used) return LT_OK;
+    if (!used || r->oracle.hidden) return LT_OK;
     *out = copy(r->oracle.scale + first, count);
     return *out ? LT_OK : LT_ERR_MEMORY;
 }

@@ -313,9 +313,22 @@ lt_status lt_problem_set_bounds(lt_problem *p, const double *lower, const double
 /* ---- Using -------------------------------------------------------------------------------------------------------------------- */
 #define MANY_NUMBERS ((int64_t)1 << 27) /* of gradients of all inequalities, 1 GiB: bounds among them are kept rather than that */
 
+#define KEPT_BELOW 256 /* variables: from here on H may be on a device, where no bounds are kept unless somebody declared them */
+
+/* A start that would have to be moved says that bounds are to be approached from outside: another local solution may be nearer (decision 321). */
+static bool start_is_inside(const lt_problem *p, const double *x0, const lt_problem_bounds *b)
+{
+    if (!x0) return false;
+    for (int64_t i = 0; i < p->n; i++)
+        if (!(x0[i] >= b->lower[i] && x0[i] <= b->upper[i])) return false;
+    return true;
+}
+
 const lt_problem_bounds *lt_problem_bounds_of(const lt_problem *p, const lt_solve_options *o)
 {
     if (o->compat || o->honor_bounds == LT_HONOR_NONE) return NULL;
+    if (o->honor_bounds == LT_HONOR_AUTO && p->bounds && p->bounds->n_rows && p->n < KEPT_BELOW && !o->lbfgs_pairs && o->hessian_on != LT_HESSIAN_DEVICE
+        && start_is_inside(p, o->x0 ? o->x0 : p->x0, p->bounds)) return p->bounds;
     if (o->honor_bounds == LT_HONOR_ALL || (p->bounds && p->bounds->n_rows && p->n > MANY_NUMBERS / LT_MAX(p->p, 1))) return p->bounds;
     return p->declared;
 }

@@ -352,6 +352,10 @@ static bool solve_any(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)
     return lt_qp_acceptable(w, info);
 }
 
+/* Where columns nearly depend on each other and the objective is nearly zero, rounding decides who enters and who leaves, and the method may go
+   round in circles. The answer of a matrix this much larger differs by less than a tolerance of 1e-12 allows, and it is one answer. */
+#define STEADYING 1e-13
+
 /* A solve notes curvature below zero where it meets it: as much is added to the diagonal, and the solve begins again. */
 static bool solve_convex(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)
 {
@@ -360,7 +364,10 @@ static bool solve_convex(lt_qp *w, const lt_qp_problem *p, lt_qp_info *info)
         load_problem(w, p);
         certified = solve_any(w, p, info);
     } while (w->worst_curvature < -CURVATURE_FLOOR && raise_shift(w, -w->worst_curvature * w->max_diagonal));
-    return certified;
+    if (certified || w->cause != LT_QP_CAUSE_ITERATIONS || !(w->opt.max_shift > 0) || w->opt.max_iterations || w->shift != 0) return certified;
+    set_shift(w, STEADYING * w->max_diagonal);
+    load_problem(w, p);
+    return solve_any(w, p, info);
 }
 
 static void judge(lt_qp *w, bool certified, lt_qp_info *info)

@@ -14,7 +14,7 @@ from ..pygransoStruct import fields_of
 MAY_BE_NONE = ("x0", "H0", "limited_mem_warm_start", "halt_log_fn")
 QP_SOLVERS = ("osqp", "gurobi")
 #: The published method, whose runs scripts know; lathe.solve has other defaults.
-AS_PUBLISHED = {"patience": 0, "lagrangian_updates": False, "correct_steps": False, "steering_halvings": 0, "bfgs_damping": 1e-4}
+AS_PUBLISHED = {"patience": 0, "lagrangian_updates": False, "correct_steps": False, "steering_halvings": 0, "honor_bounds": False, "scale_functions": False, "scale_variables": False, "bfgs_damping": 1e-4}
 
 
 class OptionError(ArgumentError, AttributeError):
