@@ -241,7 +241,7 @@ def several_in_pygranso(python, name):
 
 
 def features():
-    """Features of 10,000 operators beside h5py, by turns; the file open, and opened for each read."""
+    """Features of 10,000 operators beside h5py, by turns: the file open; opened for each read, again at once and for the first time."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "python"))
     try:
         import h5py
@@ -252,6 +252,7 @@ def features():
         few, many = (os.path.join(folder, n) for n in ("few.h5", "many.h5"))
         lathe.generate(CONFIG, few, sampling={"total_samples": 4, "batch_size": 4}, simulation={"num_timesteps": 2, "num_realizations": 2})
         make_large(few, many)
+        time.sleep(3.5)  # what was just written does not rest
         opened = lathe.Dataset(many)
 
         def cold():
@@ -263,7 +264,14 @@ def features():
                 return f[KEY][...]
         by_h5py, by_open, by_cold = least(7, peer, opened.features, cold)
         opened.close()
-    return {"h5py_ms": by_h5py * 1e3, "of_h5py_speed_open": by_h5py / by_open, "of_h5py_speed_opened_each_time": by_h5py / by_cold, "must": 1}
+        first = []
+        for _ in range(5):
+            time.sleep(1.5)  # longer than a closed file rests
+            begun = time.perf_counter()
+            cold()
+            first.append(time.perf_counter() - begun)
+    return {"h5py_ms": by_h5py * 1e3, "of_h5py_speed_open": by_h5py / by_open, "of_h5py_speed_opened_each_time": by_h5py / by_cold,
+            "of_h5py_speed_opened_first": by_h5py / min(first), "must": 1}
 
 
 def imports():

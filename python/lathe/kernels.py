@@ -158,6 +158,10 @@ class QuantumKernel:
         """Method, kernel, precision, times and plan of the last matrix."""
         return self._handle().info
 
+    def is_ready(self) -> bool:
+        """Whether there is something that ``info`` can speak of: a map knows its wires from its first matrix."""
+        return self._gram is not None or self.map is None
+
     def get_params(self, deep=True) -> dict:
         """As scikit-learn asks for them; those left at their defaults are not listed."""
         named = {"map": self.map} if self.map is not None else {"circuit": self.circuit} if self.circuit is not None else {}

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 
 import numpy as np
 
@@ -15,7 +16,13 @@ from .variables import Variables
 SCIPY_METHODS = ("nelder-mead", "powell", "cg", "bfgs", "newton-cg", "l-bfgs-b", "tnc", "cobyla", "cobyqa", "slsqp", "trust-constr", "dogleg",
                  "trust-ncg", "trust-exact", "trust-krylov")
 #: SciPy's names of options that lathe has under another name.
-OPTION_NAMES = {"maxiter": "max_iterations", "gtol": "stationarity_tol", "ftol": "decrease_tol"}
+OPTION_NAMES = {"maxiter": "max_iterations", "gtol": "stationarity_tol", "ftol": "decrease_tol", "f_target": "target_f", "maxcor": "lbfgs_pairs", "maxls": "search_evals",
+                "c1": "wolfe_decrease", "c2": "wolfe_slope", "hess_inv0": "H0"}
+#: Options of SciPy's methods for which there is nothing to set here: a warning names those that are given (decision 341).
+OTHER_OPTIONS = frozenset((
+    "xatol", "fatol", "xtol", "xrtol", "eps", "finite_diff_rel_step", "norm", "return_all", "adaptive", "initial_simplex", "direc", "rhobeg", "iprint", "workers", "maxCGit", "eta", "stepmx",
+    "accuracy", "minfev", "scale", "offset", "rescale", "barrier_tol", "sparse_jacobian", "initial_tr_radius", "final_tr_radius", "initial_constr_penalty", "initial_barrier_parameter",
+    "initial_barrier_tolerance", "factorization_method", "initial_trust_radius", "max_trust_radius", "inexact", "subproblem_maxiter", "history_size", "nb_points", "store_history"))
 
 
 class OptimizeResult(dict):
@@ -44,8 +51,9 @@ def minimize(fun, x0, args=(), method=None, jac=None, bounds=None, constraints=(
 
     bounds: pairs with None for no bound, or a Bounds; with keep_feasible no iterate leaves them (option honor_bounds). constraints: dicts ('ineq' means fun >= 0), LinearConstraint,
     NonlinearConstraint, one or a list. jac: a function, True (fun returns value and gradient), '2-point', '3-point', 'cs' or None.
-    options: those of ``lathe.options("solve")`` and SciPy's maxiter, disp, gtol, ftol. method, hess and hessp are accepted, and
-    the result's ``how`` says that they were not used.
+    options: those of ``lathe.options("solve")`` and those of SciPy's methods: maxiter, maxfev, disp, gtol, ftol and others mean the same here; a warning
+    names those that mean nothing, and hess and hessp. method: a function is called in place of lathe's method, as in SciPy; of a name the
+    result's ``how`` says that it was not used.
 
     Ctrl-C ends a run; KeyboardInterrupt has the result so far as its ``partial``.
 
@@ -61,40 +69,57 @@ def minimize(fun, x0, args=(), method=None, jac=None, bounds=None, constraints=(
         raise ArgumentError("'x0' must only have one dimension.")
     if method is not None and not callable(method) and str(method).lower() not in (*SCIPY_METHODS, "lathe"):
         raise ArgumentError(f"Unknown solver {method}")
-    start = Variables.of(x0)[1][0]
     args = args if isinstance(args, tuple) else (args,)
+    if callable(method):
+        given = options or {}
+        return method(fun, x0, args=args, jac=jac, hess=hess, hessp=hessp, bounds=bounds, constraints=constraints, callback=callback, **given)
+    start = Variables.of(x0)[1][0]
     box = bounds_of(bounds, start.size)
     start = box.inside(start)
     terms = terms_of(constraints, start, box)
     objective = Objective(fun, args, jac, box)
     problem = problem_of(objective, terms, start, capture)
-    settings = settings_of(tol, options)
+    settings, most_evals, idle = settings_of(tol, options)
     if box.keep:
         settings.setdefault("honor_bounds", True)
-    watch = Callback(callback) if callback is not None else None
-    note = unused(method, hess, hessp)
+    watch = Callback(callback, most_evals) if callback is not None or most_evals is not None else None
+    note = unused(method, hess, hessp, idle)
     try:
         solution = solve(problem, start, device=device, iterate_fn=watch, **settings)
     except KeyboardInterrupt as stopped:
         if getattr(stopped, "solution", None) is not None:
             stopped.partial = result_of(stopped.solution, problem, objective, terms, box, note)
         raise
-    return result_of(solution, problem, objective, terms, box, note)
+    made = result_of(solution, problem, objective, terms, box, note)
+    if watch is not None and watch.too_many:
+        made.update(success=False, message=f"Maximum number of function evaluations has been exceeded (maxfev = {most_evals}).")
+    return made
 
 
-def settings_of(tol, options) -> dict:
-    settings = {} if tol is None else {"stationarity_tol": float(tol)}
+def settings_of(tol, options):
+    """(options of lathe, most evaluations or None, names of those that mean nothing here)"""
+    settings, most_evals, idle = {} if tol is None else {"stationarity_tol": float(tol)}, None, []
     for name, value in (options or {}).items():
-        if name == "disp":
-            settings["print_level"] = int(value)
-        else:
+        if name in OTHER_OPTIONS:
+            idle.append(name)
+        elif name in ("maxfev", "maxfun"):
+            most_evals = None if value is None else int(value)
+        elif name in ("disp", "verbose"):
+            settings["print_level"] = max(int(value or 0) - (name == "verbose"), 0)  # 1 of verbose is a report at the end
+        elif name in ("catol", "feasibility_tol"):
+            settings |= {"inequality_tol": float(value), "equality_tol": float(value)}
+        elif value is not None:
             settings[OPTION_NAMES.get(name, name)] = value
-    return settings
+    return settings, most_evals, idle
 
 
-def unused(method, hess, hessp) -> str:
+def unused(method, hess, hessp, idle) -> str:
+    second = [name for name, value in (("hess", hess), ("hessp", hessp)) if value is not None]
+    if second or idle:
+        what = [f"Hessian information ({', '.join(second)})"] * bool(second) + [f"these options of SciPy's methods: {', '.join(idle)}"] * bool(idle)
+        warnings.warn(f"lathe.minimize does not use {', nor '.join(what)}", RuntimeWarning, stacklevel=3)
     given = [f"method={method!r}"] if method is not None and str(method).lower() != "lathe" else []
-    given += [name for name, value in (("hess", hess), ("hessp", hessp)) if value is not None]
+    given += second + idle
     return f"; not used: {', '.join(given)}" if given else ""
 
 
@@ -159,24 +184,36 @@ def problem_of(objective: Objective, terms: Terms, start, capture) -> Problem:
 
 
 class Callback:
-    """SciPy's two forms: callback(xk), or callback(intermediate_result=…); StopIteration or a true value stops the run."""
+    """SciPy's three forms: callback(xk), callback(intermediate_result=…), and callback(xk, state) of trust-constr; StopIteration or a true value
+    stops the run, and so does the step with which there were too many evaluations."""
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, most_evals):
+        self.function, self.most_evals, self.evals, self.too_many = function, most_evals, 0, False
+        self.by_result, self.with_state = False, False
         try:
-            self.by_result = set(inspect.signature(function).parameters) == {"intermediate_result"}
+            parameters = inspect.signature(function).parameters if function is not None else {}
         except (TypeError, ValueError):
-            self.by_result = False
+            return
+        self.by_result = set(parameters) == {"intermediate_result"}
+        needed = [p for p in parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+        self.with_state = len(needed) == 2
 
     def __call__(self, it):
+        self.evals += it["ls_evals"]
         if it["iter"] == 0:
             return False
+        self.too_many = self.most_evals is not None and self.evals >= self.most_evals
+        return self.answer(it) or self.too_many
+
+    def answer(self, it) -> bool:
+        if self.function is None:
+            return False
+        state = OptimizeResult(x=it["x"], fun=it["f"], nit=it["iter"], nfev=self.evals)
         try:
-            if self.by_result:
-                return bool(self.function(intermediate_result=OptimizeResult(x=it["x"], fun=it["f"], nit=it["iter"])))
-            return bool(self.function(it["x"]))
+            made = self.function(intermediate_result=state) if self.by_result else self.function(it["x"], state) if self.with_state else self.function(it["x"])
         except StopIteration:
             return True
+        return bool(made)
 
 
 def result_of(solution, problem, objective, terms, box, note) -> OptimizeResult:

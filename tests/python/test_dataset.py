@@ -68,7 +68,10 @@ class Datasets(unittest.TestCase):
     def test_pickled_forked_shown(self):
         d = lathe.Dataset("small.h5")
         self.assertEqual(len(pickle.loads(pickle.dumps(d))), 3)
-        self.assertIn("iframe", d._repr_html_())
+        page = d._repr_html_()
+        self.assertIn("iframe", page)
+        for part in ("3 done", "Growth rate of the energy", "Initial field", "svg"):
+            self.assertIn(part, page)
         context = multiprocessing.get_context("fork")
         queue = context.Queue()
         children = [context.Process(target=rows_in_child, args=(d, queue)) for _ in range(2)]

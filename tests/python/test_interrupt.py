@@ -115,6 +115,14 @@ class Latency(unittest.TestCase):
             error = self.best(lambda: pygranso({"x": [600]}, f, struct(print_level=0, opt_tol=0, maxit=10**6, capture=capture)), after=1.5)
             self.assertEqual(error.solution.final.x.shape, (600, 1))
 
+    def test_capture(self):
+        def deep(x):
+            for _ in range(200000):
+                x = np.tanh(x) + 0.1 * np.sin(x)
+            return np.sum(x)
+        found = [interrupted(lambda: lathe.function(deep, np.ones(3)), 0.3)[1] for _ in range(TRIES)]
+        self.assertLessEqual(min(found), LIMIT_S + waking(), found)
+
     def test_minimize(self):
         error = self.best(lambda: lathe.minimize(chain, np.linspace(-3, 3, 600), tol=0, options={"maxit": 10**6}), after=1.0)
         self.assertEqual(error.partial.x.shape, (600,))

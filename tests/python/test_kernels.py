@@ -65,6 +65,10 @@ class Gram(unittest.TestCase):
         kernel = lathe.QuantumKernel(W, re_embed=True)
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(kernel))(X), kernel(X))
         self.assertIn("iframe", kernel._repr_html_())
+        for of_circuit in (lathe.QuantumKernel(map="zz(reps=2)"), lathe.QuantumKernel(np.full((2, 2, 3), 0.1), entangler="strong")):
+            self.assertIn("iframe", of_circuit._repr_html_())  # before the first matrix, and after it
+            of_circuit(np.full((3, 2), 0.5))
+            self.assertIn("3 x 3", of_circuit._repr_html_())
         self.assertIn("4 qubits", repr(kernel))
 
     @harness.needs("sklearn")

@@ -138,6 +138,39 @@ class CallbacksAndOptions(unittest.TestCase):
         self.assertEqual(points[0].shape, (2,))
         self.assertFalse(any(np.shares_memory(points[0], p) for p in points[1:]))
 
+    def test_options_of_scipys_methods(self):
+        """The same meaning here, or a warning that names what means nothing; no call has to be edited."""
+        def f(x):
+            return (x[0] - 1)**2 + abs(x[1])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for options in ({"gtol": 1e-6, "norm": np.inf}, {"xatol": 1e-8}, {"eps": 1e-8}, {"verbose": 0, "xtol": 1e-8}):
+                if set(options) & {"norm", "xatol", "eps", "xtol"}:
+                    with self.assertRaisesRegex(RuntimeWarning, min(set(options) - {"gtol", "verbose"})):
+                        lathe.minimize(f, [1.3, 0.7], options=options)
+            for options in ({"maxcor": 5}, {"maxls": 20}, {"c1": 1e-4, "c2": 0.9}, {"hess_inv0": np.eye(2)}, {"catol": 1e-4}, {"maxfev": 1000}, {"maxiter": None}):
+                self.assertTrue(lathe.minimize(f, [1.3, 0.7], options=options).success, options)
+            with self.assertRaisesRegex(RuntimeWarning, "Hessian"):
+                lathe.minimize(f, [1.3, 0.7], hess=lambda x: np.eye(2))
+        few = lathe.minimize(lambda x: 100 * (x[1] - x[0]**2)**2 + (1 - x[0])**2, [-1.2, 1.0], options={"maxfev": 12})
+        self.assertFalse(few.success)
+        self.assertIn("maxfev = 12", few.message)
+        self.assertLess(few.nfev, 25)
+        with self.assertWarnsRegex(RuntimeWarning, "fatol"):
+            self.assertIn("not used: fatol", lathe.minimize(f, [1.3, 0.7], options={"fatol": 1e-4}).how)
+
+    def test_a_method_that_is_a_function_is_called(self):
+        def method(fun, x0, args=(), **others):
+            self.assertEqual(set(others), {"jac", "hess", "hessp", "bounds", "constraints", "callback", "steps"})
+            return ("mine", fun(x0, *args), others["steps"])
+        self.assertEqual(lathe.minimize(lambda x, a: a * x[0], [2.0], args=(3,), method=method, options={"steps": 7}), ("mine", 6.0, 7))
+
+    def test_callback_of_trust_constr(self):
+        seen = []
+        lathe.minimize(lambda x: (x[0] - 1)**2, [5.0], callback=lambda xk, state: seen.append((xk[0], state.x[0], state.nit, state.nfev)))
+        self.assertEqual(seen[-1][0], seen[-1][1])
+        self.assertEqual([s[2] for s in seen], list(range(1, len(seen) + 1)))
+
     def test_tol_and_options(self):
         loose, tight = (lathe.minimize(rosen, [-1.2, 1.0], tol=t) for t in (1e-1, 1e-10))
         self.assertLessEqual(tight.solution.stat_value, 1e-10)

@@ -39,7 +39,7 @@ class Readers:
 
     def read(self, path, first, n, integers, stored_bytes):
         """Rows first … first + n - 1, of which the file holds about so many bytes."""
-        share, self.used = BYTES_PER_READER * (1 if self.used else 2), True  # one read alone has to pay for the start
+        share, self.used = BYTES_PER_READER * (2 if self.used else 3) // 2, True  # one read alone has to pay for the start
         ways = max(1, min(stored_bytes // share, _core.get_threads(), MOST_READERS, n))
         if ways == 1:
             return self.first.read(path, first, n, integers)
