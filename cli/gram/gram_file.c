@@ -42,6 +42,8 @@ static lt_status report(const gram_job *j, const lt_gram_file_info *i)
         lt_json_field_int(json, "tiles", i->tiles);
         lt_json_field_int(json, "tiles_kept", i->kept);
         lt_json_field_int(json, "tiles_made", i->made);
+        lt_json_field_int(json, "states_made", i->states_made);
+        lt_json_field_int(json, "states_taken", i->states_taken);
         lt_json_field_int(json, "file_bytes", i->file_bytes);
         lt_json_field_int(json, "memory_bytes", i->memory_bytes);
         lt_json_field_double(json, "seconds", i->seconds);
@@ -51,6 +53,8 @@ static lt_status report(const gram_job *j, const lt_gram_file_info *i)
         if (!j->c->common.quiet)
             printf("%lld tiles of %lld x %lld, %lld of them kept from an earlier run; checksums in %s.tiles; at most %s for each rank\n", (long long)i->tiles, (long long)i->side, (long long)i->side,
                    (long long)i->kept, j->o->out, cli_bytes((double)i->memory_bytes).s);
+        if (!j->c->common.quiet && i->states_taken)
+            printf("%lld states computed, %lld taken from those kept beside the matrix, since making them was slower than reading\n", (long long)i->states_made, (long long)i->states_taken);
     }
     return i->complete ? LT_OK : cli_say_resume(j->c, "tiles", i->kept + i->made, i->tiles);
 }

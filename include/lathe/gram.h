@@ -186,6 +186,7 @@ typedef struct lt_gram_file_info {
     int64_t file_bytes, memory_bytes;
     double  seconds;
     char    kind[112];                 /* "states, float64, cpu avx512" */
+    int64_t states_made, states_taken; /* of all ranks: rows whose states were computed, and read from PATH.part.states instead, where that is faster */
 } lt_gram_file_info;
 
 /* K of x (with y, or with x itself where y is NULL) as a .npy file, never held as a whole: every byte is that of lt_gram_fill, for any number of ranks and

@@ -87,8 +87,11 @@ static lt_status pack(lt_gram_filling *f, const lt_rows *x, int64_t first, int64
     int64_t start = lt_clock_ns();
     lt_span span = lt_trace_span_begin("gram states");
     lt_status s;
-    if (p->method == LT_GRAM_STATES) s = pack_states(f, x, first, n, to, diagonal, slice);
-    else {
+    if (!diagonal && lt_shared_states_read(g->shared, p, x, first, n, to->p)) s = LT_OK;
+    else if (p->method == LT_GRAM_STATES) {
+        s = pack_states(f, x, first, n, to, diagonal, slice);
+        if (!s && !diagonal) lt_shared_states_write(g->shared, p, x, first, n, to->p, lt_clock_ns() - start);
+    } else {
         int64_t whole = p->bulk && p->method == LT_GRAM_PRODUCT ? (n + LT_SQUARE - 1) / LT_SQUARE * LT_SQUARE : n;
         s = g->program ? lt_simulate_closed(&p->maker.simulator, g->pool, p->closed, x, first, whole, g->work.p, to->p)
                        : lt_closed_pack(&g->circuit, p->closed, p->method, g->pool, x, first, whole, to->p);

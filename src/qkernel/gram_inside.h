@@ -6,6 +6,7 @@
 #include "lathe/gram.h"
 #include "qkernel/rows/batch.h"
 #include "qkernel/history.h"
+#include "qkernel/file/states.h"
 #include "qkernel/plan.h"
 #include "qkernel/device/device.h"
 #include "qkernel/tiles.h"
@@ -36,6 +37,7 @@ struct lt_gram {
     lt_large_matrix large;            /* zero, but in tests */
     bool            keeps_rows;       /* tiles beside each other have the same rows, which stay packed (file/make.c) */
     const void     *kept_rows;        /* what g->a holds then; NULL: nothing known */
+    lt_shared_states *shared;         /* while K grows in a file: states of other tiles and ranks; NULL: none */
     int64_t         memory_limit;     /* of what the CPU holds for a fill, while K grows in a file (file/make.c); 0: what is free */
     lt_tile_record  best;             /* the fastest fill so far; n 0 = none worth remembering */
 };

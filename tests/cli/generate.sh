@@ -90,6 +90,9 @@ grep -q " file:-x.mp4$" "$work/-x.mp4.args" || fail "ffmpeg was told $(cat "$wor
 # Shards
 for i in 0 1; do run 0 generate --config "$c" --output "$work/s$i.h5" --shard $i/2 --quiet; done
 run 0 merge --out "$work/m.h5" "$work/s0.h5" "$work/s1.h5"; says out "8 rows from 2 shards"; silent err
+sed 's/, batch_size: 4//' "$c" >"$work/sizeless.yaml" # the batch size, which shards may have of their own, left out
+for i in 0 1; do run 0 generate --config "$work/sizeless.yaml" --output "$work/n$i.h5" --shard $i/2; done
+run 0 merge --out "$work/n.h5" "$work/n0.h5" "$work/n1.h5"; says out "8 rows from 2 shards"
 run 0 info "$work/m.h5"; says out "rows were made: 8 on cpu"
 # One that says it comes from elsewhere
 LC_ALL=C sed 's/\x00cpu\x00/\x00xpu\x00/' "$work/s1.h5" >"$work/x1.h5"

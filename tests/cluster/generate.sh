@@ -104,6 +104,9 @@ sed 's/total_samples: 300/total_samples: 301/' "$work/c.yaml" > "$work/d.yaml"
 refused 2 'rank 1 has not the same configuration as rank 0' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 "$lathe" generate --quiet --config "$work/d.yaml" --output "$work/q.h5"
 refused 2 'rank 1 (process .*): .*gone.yaml' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 "$lathe" generate --quiet --config "$work/gone.yaml" --output "$work/q.h5"
 refused 2 'rank 1 has not the same subcommand as rank 0' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 "$lathe" solve example:A1
+if ! "$lathe" doctor | grep -q '^ok       instruction set  plain'; then
+    refused 2 'rank 1 has not the same kind of device as rank 0' $(launcher -n 1) $generate --output "$work/q.h5" : -n 1 env LATHE_ISA=plain $generate --output "$work/q.h5"
+fi
 refused 2 'no-such-option' $(launcher -n 3) $generate --no-such-option
 refused 2 'engine.watchdog is on, which ranks do not have' $(launcher -n 2) $generate --output "$work/q.h5" --watchdog on
 refused 1 'solve does not share its work between ranks: give --starts or --sweep' $(launcher -n 2) "$lathe" solve example:A1

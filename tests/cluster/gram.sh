@@ -27,13 +27,14 @@ write(sys.argv[1] + "/small.npy", 40, 10, 3)
 write(sys.argv[1] + "/w.npy", 3, 10, 4)
 write(sys.argv[1] + "/long.npy", 1300, 14, 5)
 write(sys.argv[1] + "/v.npy", 3, 14, 6)
+write(sys.argv[1] + "/c.npy", 500, 12, 7)
 EOF
 python3 "$work/make.py" "$work" || fail "the inputs could not be made"
 gram="$lathe gram --quiet --weights $work/w.npy --re-embed"
 long="$lathe gram --quiet --weights $work/v.npy --re-embed --x $work/long.npy" # some seconds of work
 k=$work/k.npy
 equal() { cmp -s "$work/one.npy" "$1" || fail "$1 differs from the file of one process: $2"; }
-alone() { for name in "$k.part" "$k.part.tiles"; do [ ! -e "$name" ] || fail "$1: $name is left"; done; }
+alone() { for name in "$k.part" "$k.part.tiles" "$k.part.states"; do [ ! -e "$name" ] || fail "$1: $name is left"; done; }
 
 for how in "" --packed "--normalize --y $work/small.npy"; do
     $gram --x "$work/x.npy" $how --out "$work/one.npy" > /dev/null || fail "one process: $how"
@@ -52,6 +53,34 @@ done
 $gram --x "$work/small.npy" --out "$work/one.npy" > /dev/null || fail "one process, 40 rows"
 under 100 4 $gram --x "$work/small.npy" --out "$k" > "$work/out" 2>&1 || { fail "more ranks than tiles: status $?"; cat "$work/out"; }
 equal "$k" "more ranks than tiles"
+rm -f "$k"*
+
+# A circuit whose states take longer than all pairs: they are made once, and taken by other tiles and ranks.
+circuit="$lathe gram --quiet --x $work/c.npy --map zz(reps=30,entanglement=full)"
+$circuit --out "$work/one.npy" > /dev/null || fail "one process, a circuit"
+$circuit --memory 1 --out "$k" --json > "$work/out" || fail "one process, a circuit in tiles"
+equal "$k" "a circuit in tiles"
+made=$(sed -n 's/.*"states_made": \([0-9]*\).*/\1/p' "$work/out") taken=$(sed -n 's/.*"states_taken": \([0-9]*\).*/\1/p' "$work/out")
+[ "${taken:-0}" -gt 500 ] && [ "${made:-9999}" -lt 2000 ] || fail "a circuit in tiles: $made states made, $taken taken"
+alone "a circuit in tiles"
+rm -f "$k"*
+under 100 2 $circuit --out "$k" --json > "$work/out" 2>&1 || { fail "2 ranks, a circuit: status $?"; cat "$work/out"; }
+equal "$k" "2 ranks, a circuit"
+grep -q '"states_taken": [1-9]' "$work/out" || { fail "2 ranks, a circuit: no states are taken"; cat "$work/out"; }
+alone "2 ranks, a circuit"
+rm -f "$k"*
+# States that are damaged, or of another matrix, are made again.
+timeout 60 $circuit --memory 1 --out "$k" > "$work/out" 2>&1 & pid=$!
+for _ in $(seq 1000); do [ -s "$k.part.states" ] && [ "$(stat -c %s "$k.part.tiles" 2>/dev/null || echo 0)" -gt 400 ] && break; kill -0 $pid 2>/dev/null || break; sleep 0.01; done
+kill -9 $(pgrep -f "^$lathe gram .*$k") 2>/dev/null
+wait $pid 2>/dev/null
+if [ -s "$k.part.states" ]; then
+    size=$(stat -c %s "$k.part.states")
+    for part in 1 3 5 7; do printf 'some other bytes' | dd of="$k.part.states" bs=1 seek=$((size * part / 8)) conv=notrunc 2>/dev/null; done
+    $circuit --memory 1 --out "$k" --resume > "$work/out" 2>&1 || { fail "damaged states: status $?"; cat "$work/out"; }
+    equal "$k" "killed, with damaged states"
+    alone "damaged states"
+fi
 rm -f "$k"*
 
 # Kills of random ranks, each resumed with another number of them; rank 0, too. What was finished stays.

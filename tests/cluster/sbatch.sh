@@ -41,9 +41,25 @@ play 0 && grep -qx 'requeue 77' "$work/requeued" && grep -qx -- --resume "$work/
 rm "$work/K.npy.part.tiles"
 play 0 && [ ! -e "$work/requeued" ] || fail "a finished matrix was queued again"
 
+# An array: each task makes a shard of its own.
+"$lathe" cluster sbatch --array 3 -- generate --config c.yaml --output "$work/d.1/a b.h5" > "$work/job" && bash -n "$work/job" || fail "--array: status $?"
+grep -qx -- '#SBATCH --array=0-2' "$work/job" || fail "no line --array"
+mkdir "$work/d.1"
+touch "$work/d.1/a b-2.h5.journal"
+SLURM_ARRAY_TASK_ID=2; export SLURM_ARRAY_TASK_ID
+play 0 && grep -qx 'requeue 77' "$work/requeued" || fail "a shard is left, and the task was not queued again"
+for word in "$work/d.1/a b-2.h5" --shard 2/3; do grep -qx -- "$word" "$work/arguments" || fail "srun did not get $word"; done
+SLURM_ARRAY_TASK_ID=1
+play 0 && [ ! -e "$work/requeued" ] || fail "a task looks at another's shard"
+grep -qF -- "lathe merge --out '$work/d.1/a b.h5' '$work/d.1/a b'-{0..2}'.h5'" "$work/job" || fail "no line to merge"
+"$lathe" cluster sbatch --array 2 -- generate --config c.yaml --output=k > "$work/job" && grep -q "'generate' '--config' 'c.yaml' --output='k'-" "$work/job" || fail "--output=k"
+unset SLURM_ARRAY_TASK_ID
+
 refused() { "$lathe" cluster sbatch "${@:2}" > "$work/out" 2>&1; [ $? = 2 ] && grep -q -- "$1" "$work/out" || { fail "$1"; cat "$work/out"; }; }
 refused "give --output FILE" -- generate --config c.yaml
 refused "give --out FILE" -- gram --x X.npy
 refused "cannot be ended and resumed on ranks" -- solve p.lt --starts 9
+refused "a matrix is one file" --array 2 -- gram --x X.npy --out K.npy
+refused "the tasks of the array are the shards" --array 2 -- generate --output k.h5 --shard 0/2
 refused "expected letters" --name 'a b' -- generate --output k.h5
 exit $failed

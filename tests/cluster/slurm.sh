@@ -36,12 +36,13 @@ SlurmctldPidFile=$work/ctld.pid
 SlurmdPidFile=$work/d.pid
 SlurmctldLogFile=$work/ctld.log
 SlurmdLogFile=$work/d.log
-SlurmctldPort=$((20000 + $$ % 20000))
-SlurmdPort=$((20001 + $$ % 20000))
+SlurmctldPort=$((20000 + 2 * ($$ % 10000)))
+SlurmdPort=$((20001 + 2 * ($$ % 10000)))
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
 MpiDefault=none
+FirstJobId=$((1000 + $$ % 60000))
 NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=500 State=UNKNOWN
 PartitionName=test Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
 EOF
@@ -71,7 +72,7 @@ ended() { for _ in $(seq 120); do [ -z "$(timeout 5 squeue -h -j "$1" 2>/dev/nul
 
 "$lathe" cluster sbatch --ranks-per-node 2 --time 10 -- generate --config "$work/c.yaml" --output "$work/k.h5" > "$work/job"
 ended "$(submit)"
-cmp -s "$work/one.h5" "$work/k.h5" || { fail "the file of the job differs"; cat "$work/log"; }
+cmp -s "$work/one.h5" "$work/k.h5" || { fail "the file of the job differs"; cat "$work/log"; tail -n 20 "$work/d.log"; }
 
 # SIGTERM, as Slurm sends it before the limit.
 rm -f "$work/k.h5"
@@ -85,6 +86,13 @@ timeout 5 scancel "$job"
 ended "$job"
 "$lathe" generate --quiet --config "$work/c.yaml" --output "$work/k.h5" --resume > /dev/null || fail "resumed"
 cmp -s "$work/one.h5" "$work/k.h5" || fail "the resumed file differs"
+
+# An array: tasks that know nothing of each other make the shards of the same file.
+"$lathe" cluster sbatch --array 3 --mpi none --time 10 -- generate --config "$work/c.yaml" --output "$work/s.h5" > "$work/job"
+job=$(timeout 20 sbatch --parsable -o "$work/log-%a" "$work/job")
+ended "$job"
+eval "$(sed -n 's/^# When all tasks are done: lathe/"$lathe"/p' "$work/job")" > "$work/out" 2>&1 || { fail "the shards of the array do not merge"; cat "$work/out" "$work"/log-*; }
+cmp -s "$work/one.h5" "$work/s.h5" || fail "the merged shards of an array differ from the file of one process"
 
 # Tasks without MPI: one sentence, no file.
 timeout 30 srun -n 2 --mpi=none "$lathe" generate --config "$work/c.yaml" --output "$work/q.h5" > "$work/out" 2>&1 && fail "--mpi=none: status 0"

@@ -255,7 +255,7 @@ static lt_status agree_on_device(const lt_generator *g, lt_status s)
     }
     if (!s) s = g->opt->device ? lt_device_describe(g->opt->device, &d) : lt_device_list(0, &d);
     bool cpu = !g->opt->device || !strcmp(lt_generator_device(g), "cpu");
-    snprintf(text, sizeof text, "%s|%s|%s|%s", lt_generator_device(g), cpu ? "" : d.name, d.features, lt_precision_name(g->info->precision));
+    snprintf(text, sizeof text, "%s|%s|%s|%s|%s", lt_generator_device(g), cpu ? "" : d.name, d.features, lt_precision_name(g->info->precision), g->info->arithmetic);
     return lt_cluster_agree(g->opt->cluster, s, "kind of device", text, strlen(text));
 }
 

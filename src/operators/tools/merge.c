@@ -78,15 +78,17 @@ static lt_status check_agreement(const merge *m, const shard *b, const char *out
     LT_TRY(lt_dataset_config_parse(b->info.config, strlen(b->info.config), b->path, &alike, &other));
     /* Shards may have run on different devices in different batches. */
     lt_dataset_overrides over = { .size = sizeof over, .output = out_path, .device = other->device, .batch_size = other->batch_size, .watchdog = "auto", .any_devices = true };
-    lt_dataset_config *first = NULL;
+    lt_dataset_config *first = NULL, *second = NULL; /* both with these, which a configuration may leave out */
     lt_status s = lt_dataset_config_parse(a->info.config, strlen(a->info.config), a->path, &over, &first);
-    if (!s && strcmp(first->json, other->json)) {
+    if (!s) s = lt_dataset_config_parse(b->info.config, strlen(b->info.config), b->path, &over, &second);
+    if (!s && strcmp(first->json, second->json)) {
         size_t at = 0;
-        while (first->json[at] && first->json[at] == other->json[at]) at++;
+        while (first->json[at] && first->json[at] == second->json[at]) at++;
         at = at > 20 ? at - 20 : 0;
-        s = disagree(a, b, "configuration", first->json + at, other->json + at);
+        s = disagree(a, b, "configuration", first->json + at, second->json + at);
     }
     lt_dataset_config_destroy(first);
+    lt_dataset_config_destroy(second);
     lt_dataset_config_destroy(other);
     return s;
 }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "kernels/fused.h"
 #include "lathe/device.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@ static lt_status agree_on_devices(lt_cluster *c, lt_status s)
     for (int i = 0, n = lt_device_count(); i < n && !s && used < sizeof text; i++)
         if (!(s = lt_device_list(i, &d)) && d.computes && (!d.own_memory || !strstr(text, d.name)))
             used += (size_t)snprintf(text + used, sizeof text - used, "%s %s;", d.own_memory ? d.name : "cpu", d.features);
+    if (used < sizeof text) snprintf(text + used, sizeof text - used, " %s", lt_isa_name(lt_isa_best())); /* what is used of what there is */
     return lt_cluster_agree(c, s, "kind of device", text, strlen(text));
 }
 

@@ -163,6 +163,7 @@ void lt_claim_release(lt_file_run *r)
     if (r->table.fd < 0) return;
     if (is_in_place(&r->table) && is_blank(&r->table)) {
         (void)unlink(r->path[LT_PATH_PART]);
+        (void)unlink(r->path[LT_PATH_STATES]);
         (void)unlink(r->table.path);
     }
     close(r->table.fd);

@@ -47,7 +47,7 @@ static lt_status describe_kind(lt_file_run *r, char *text, size_t bytes)
 static lt_status prepare(lt_file_run *r, const char *path)
 {
     lt_gram *g = r->g;
-    static const char *const ending[] = { "", ".tiles", ".part", ".part.tiles" };
+    static const char *const ending[] = { "", ".tiles", ".part", ".part.tiles", ".part.states" };
     if (!r->opt.digest || strlen(r->opt.digest) != LT_GRAM_DIGEST_BYTES - 1) return LT_FAIL(LT_ERR_ARGUMENT, "gram in a file: no digest; lt_gram_digest makes one");
     if (r->opt.memory_bytes < 0 || r->opt.side < 0) return LT_FAIL(LT_ERR_ARGUMENT, "gram in a file: memory_bytes is %lld and side %lld, expected 0 or more", (long long)r->opt.memory_bytes, (long long)r->opt.side);
     LT_TRY(lt_gram_check_rows(g, "X", r->x));
@@ -182,11 +182,18 @@ static lt_status run_plain(lt_file_run *r)
     g->planned = false;
     g->keeps_rows = true;
     lt_status s = LT_OK;
+    if (!lt_cluster_rank(r->c) && !r->resumes) (void)unlink(r->path[LT_PATH_STATES]); /* of an earlier run; its sums would not fit either */
+    LT_TRY(lt_cluster_barrier(r->c));
+    if (r->tiles > 1 && !g->n_devices) g->shared = lt_shared_states_open(r->path[LT_PATH_STATES], r->opt.digest, r->x, r->y, r->layout.side);
     if (kept.normalize && !r->y) {
         g->opt.normalize = false;
         s = lt_roots_make(r);
     }
     if (!s) s = run_tiles(r);
+    r->info.states_made = lt_shared_states_made(g->shared);
+    r->info.states_taken = lt_shared_states_taken(g->shared);
+    lt_shared_states_close(g->shared);
+    g->shared = NULL;
     g->opt = kept;
     g->planned = g->keeps_rows = false;
     return s;
@@ -229,6 +236,20 @@ static lt_status open_file(lt_file_run *r)
     return lt_cluster_agree(r->c, begin_file(r), "file", NULL, 0);
 }
 
+/* Of all ranks. */
+static lt_status count_states(lt_file_run *r)
+{
+    int64_t own[2] = { r->info.states_made, r->info.states_taken }, *all = lt_calloc((size_t)lt_cluster_size(r->c), sizeof own);
+    LT_TRY(lt_cluster_agree(r->c, all ? LT_OK : LT_ERR_MEMORY, "states", NULL, 0));
+    lt_status s = lt_cluster_gather(r->c, own, sizeof own, all);
+    for (int i = 1; i < lt_cluster_size(r->c) && !lt_cluster_rank(r->c) && !s; i++) own[0] += all[2 * i], own[1] += all[2 * i + 1];
+    if (!s) s = lt_cluster_broadcast(r->c, own, sizeof own);
+    r->info.states_made = own[0];
+    r->info.states_taken = own[1];
+    lt_free(all);
+    return s;
+}
+
 static lt_status run_all(lt_file_run *r)
 {
     LT_TRY(share_state(r));
@@ -244,7 +265,9 @@ static lt_status run_all(lt_file_run *r)
     LT_TRY(lt_cluster_agree(r->c, lt_region_sync(r->part), "file", NULL, 0));
     bool first = lt_cluster_rank(r->c) == 0;
     r->info.complete = r->info.kept + r->info.made == r->tiles;
+    if (first && r->info.complete) (void)unlink(r->path[LT_PATH_STATES]);
     LT_TRY(lt_cluster_agree(r->c, first && r->info.complete ? lt_claim_finish(r) : LT_OK, "file", NULL, 0));
+    LT_TRY(count_states(r));
     int64_t state[3] = { r->info.complete, r->info.kept, r->info.made };
     LT_TRY(lt_cluster_broadcast(r->c, state, sizeof state));
     r->info.complete = state[0];

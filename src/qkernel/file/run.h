@@ -21,7 +21,7 @@ typedef struct lt_file_run {
     lt_open_file   file;          /* of part */
     lt_gram_file_info info;
     /* of rank 0 */
-    char          *path[4];       /* PATH, PATH.tiles, PATH.part, PATH.part.tiles */
+    char          *path[5];       /* PATH, PATH.tiles, PATH.part, PATH.part.tiles, PATH.part.states */
     lt_open_file   table;         /* PATH.part.tiles, locked; fd -1: not open */
     bool           resumes;       /* it holds tiles */
     bool           is_whole;      /* K is there already */
@@ -32,7 +32,7 @@ typedef struct lt_file_run {
     int64_t        pairs_total, start_ns;
     atomic_llong   tiles_done;
 } lt_file_run;
-enum { LT_PATH_DONE, LT_PATH_TABLE, LT_PATH_PART, LT_PATH_PART_TABLE };
+enum { LT_PATH_DONE, LT_PATH_TABLE, LT_PATH_PART, LT_PATH_PART_TABLE, LT_PATH_STATES };
 
 /* What a rank hands to rank 0: a tile that was made, or kept. */
 enum { LT_TILE_MADE, LT_TILE_KEPT };

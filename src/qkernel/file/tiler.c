@@ -124,7 +124,7 @@ static bool pass_progress(void *ctx, const lt_gram_progress *p)
     return r->progress ? r->progress(r->progress_ctx, &all) : true;
 }
 
-/* States are made where they are needed (decision 250). */
+/* States are made where they are needed (decision 250), or read where that is faster (decision 351). */
 static lt_status compute_tile(lt_file_run *r, lt_tile at, void *tile)
 {
     lt_rows a = lt_rows_part(r->x, at.row, at.n_rows), b = lt_rows_part(r->y ? r->y : r->x, at.column, at.n_columns);
