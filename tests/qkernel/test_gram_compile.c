@@ -62,4 +62,20 @@ LT_TEST(kernels_of_every_method_compile)
     LT_CHECK_EQ_INT(n_compiled, 2 * 3 + 3 * 3 + 3);
 }
 
+/* Of circuits of any gates: chunks of every size that a device's shared memory brings, both types, wires that never meet. */
+LT_TEST(kernels_of_circuits_compile)
+{
+    OPEN_OR_SKIP();
+    static const size_t shared[] = { 24 << 8, 48 << 10, 99 << 10, 227 << 10 }, before = 99 << 10;
+    n_compiled = 0;
+    for (size_t i = 0; i < LT_LEN(shared); i++) {
+        device.shared_bytes = shared[i];
+        const int q = i == 3 ? 13 : 12;
+        if (i > 0) build((lt_kernel_request){ .method = LT_GRAM_STATES, .q = q, .single = i % 2, .program = true, .overlaps = true, .real_part = i == 2, .normalize = i < 2 });
+    }
+    device.shared_bytes = before;
+    build((lt_kernel_request){ .method = LT_GRAM_PRODUCT, .q = 12, .components = 3, .program = true });
+    LT_CHECK(n_compiled > 8);
+}
+
 LT_TEST_MAIN()

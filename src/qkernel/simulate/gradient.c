@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "qkernel/device/circuits/circuits.h"
 #include "qkernel/simulate/simulate.h"
 
 #include <string.h>
@@ -182,7 +183,7 @@ static void make_lambda(const gradient *g, const block *b, int which)
 /* ---- backwards ---- */
 
 /* The vector t turned back by a gate: with the quaternion (c0; c), t + 2 c0 (t x c) + 2 c x (c x t), which is the inverse rotation. */
-static void turn_back(double t[3], const lt_su2 *g)
+void lt_turn_back(double t[3], const lt_su2 *g)
 {
     const double c0 = g->ar, c[3] = { -g->bi, g->br, -g->ai };
     double u[3] = { t[1] * c[2] - t[2] * c[1], t[2] * c[0] - t[0] * c[2], t[0] * c[1] - t[1] * c[0] };         /* t x c */
@@ -190,7 +191,7 @@ static void turn_back(double t[3], const lt_su2 *g)
     for (int k = 0; k < 3; k++) t[k] += 2 * c0 * u[k] + 2 * v[k];
 }
 
-static lt_su2 turn_of(const lt_turn *t, double sine, double cosine)
+lt_su2 lt_turn_of(const lt_turn *t, double sine, double cosine)
 {
     if (t->axis < 0) return t->fixed;
     if (t->axis == LT_AXIS_X) return (lt_su2){ cosine, 0, 0, -sine };
@@ -198,7 +199,7 @@ static lt_su2 turn_of(const lt_turn *t, double sine, double cosine)
     return (lt_su2){ cosine, -sine, 0, 0 };
 }
 
-static bool varies(const lt_factor *f, const lt_wire_gate *gate)
+bool lt_gate_varies(const lt_factor *f, const lt_wire_gate *gate)
 {
     for (int32_t k = gate->first; k < gate->first + gate->n; k++)
         if (f->turn[k].axis >= 0 && f->turn[k].step >= 0) return true;
@@ -210,15 +211,15 @@ static void slopes_of_gate(const gradient *g, const block *b, const lt_factor *f
 {
     const int lanes = g->m.loops->lanes;
     double twist[3 * 64];
-    if (!varies(f, gate)) return;
+    if (!lt_gate_varies(f, gate)) return;
     g->m.loops->twist(b->lambda.state, b->phi.state, f->q, gate->bit, twist);
     for (int r = 0; r < lanes; r++) {
         double t[3] = { twist[r], twist[lanes + r], twist[2 * lanes + r] };
         for (int32_t k = gate->first + gate->n - 1; k >= gate->first; k--) {
             const lt_turn *turn = &f->turn[k];
             if (turn->axis >= 0 && turn->step >= 0) b->slope[(int64_t)turn->step * lanes + r] += turn->factor * t[turn->axis] / 2;
-            lt_su2 su2 = turn_of(turn, b->phi.sine[(int64_t)k * lanes + r], b->phi.cosine[(int64_t)k * lanes + r]);
-            turn_back(t, &su2);
+            lt_su2 su2 = lt_turn_of(turn, b->phi.sine[(int64_t)k * lanes + r], b->phi.cosine[(int64_t)k * lanes + r]);
+            lt_turn_back(t, &su2);
         }
     }
 }
@@ -422,7 +423,13 @@ lt_status lt_gram_gradient(lt_gram *h, const lt_rows *x, const double *loss, dou
     LT_TRY(check(h, x, loss, dw, dx));
     lt_compiled *p;
     const bool real_part = h->similarity.kind == LT_SIMILARITY_REAL;
-    LT_TRY(lt_compiled_create(h->program->circuit, h->program->weights, real_part ? LT_COMPILE_REAL : LT_COMPILE_FIDELITY, LT_COMPILE_KEEP_WEIGHTS, &p));
+    const unsigned flags = LT_COMPILE_KEEP_WEIGHTS | (h->n_devices ? LT_COMPILE_ONE_FACTOR : 0);
+    LT_TRY(lt_compiled_create(h->program->circuit, h->program->weights, real_part ? LT_COMPILE_REAL : LT_COMPILE_FIDELITY, flags, &p));
+    if (h->n_devices) {
+        lt_status on_device = lt_circuit_device_gradient(h->dev, h->pool, &(lt_circuit_slopes){ p, x, loss, real_part, dw, dx });
+        lt_compiled_destroy(p);
+        return on_device;
+    }
     gradient g = { .p = p, .m = lt_simulator_of(p, lt_isa_best(), LT_GRAM_FLOAT64), .x = x, .loss = loss, .real_part = real_part, .n = x->n, .dx = dx };
     g.n_padded = round_up(x->n, g.m.states->panel);
     g.depth = x->n <= LT_CHUNK ? x->n : round_up(x->n, LT_CHUNK);

@@ -229,19 +229,22 @@ static __device__ void phases(double2 *const *chunk, int n, double *angle, const
 
 /* ---- permutations and matrices ---- */
 
-/* Only of whole states. */
-static __device__ void permute_chunk(double2 *chunk, const view &v, int low_at, int high_at, int low_bits)
+/* Only of whole states. Undone, what was read is written. */
+static __device__ void permute_chunk(double2 *chunk, const view &v, int low_at, int high_at, int low_bits, bool undo)
 {
     const unsigned *low = v.job->map + low_at, *high = v.job->map + high_at;
     double2 a[HELD];
 #pragma unroll
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS, o = e & ((1 << v.local) - 1);
-        a[k] = chunk[place((e ^ o) | (int)(high[o >> low_bits] ^ low[o & ((1 << low_bits) - 1)]))];
+        a[k] = chunk[place(undo ? e : (e ^ o) | (int)(high[o >> low_bits] ^ low[o & ((1 << low_bits) - 1)]))];
     }
     __syncthreads();
 #pragma unroll
-    for (int k = 0; k < HELD; k++) chunk[place(threadIdx.x + k * THREADS)] = a[k];
+    for (int k = 0; k < HELD; k++) {
+        int e = threadIdx.x + k * THREADS, o = e & ((1 << v.local) - 1);
+        chunk[place(undo ? (e ^ o) | (int)(high[o >> low_bits] ^ low[o & ((1 << low_bits) - 1)]) : e)] = a[k];
+    }
 }
 
 static __device__ void matrix_chunk(double2 *chunk, const view &v, const lt_sweep_op &op, bool undo)
@@ -304,11 +307,13 @@ static __device__ void load_chunk(double2 *chunk, const view &v, const amplitude
     }
 }
 
-static __device__ void store_chunk(const double2 *chunk, const view &v, amplitude_t *to)
+static __device__ void store_chunk(const double2 *chunk, const view &v, amplitude_t *to, bool through_map)
 {
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS, state = e >> v.local;
+        unsigned o = address_of(v, e);
         double2 x = chunk[place(e)];
-        if (state <= v.last) to[((v.row + state) << v.job->q) + address_of(v, e)] = amplitude_t{ (REAL_T)x.x, (REAL_T)x.y };
+        if (through_map) o = mapped(v, o);
+        if (state <= v.last) to[((v.row + state) << v.job->q) + o] = amplitude_t{ (REAL_T)x.x, (REAL_T)x.y };
     }
 }
