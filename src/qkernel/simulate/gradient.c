@@ -160,11 +160,28 @@ static inline void weight_of(const gradient *g, const block *b, int which, int64
     *im = g->real_part ? sum * pi : -others * b->im[at];
 }
 
+/* The usual case: one factor, all rows of the part there are. */
+static int64_t fidelity_weights(const gradient *g, const block *b, int64_t part, double *restrict to)
+{
+    const int64_t lanes = g->m.states->lanes, n = g->n, row = b->first + part * lanes, step = g->n_padded;
+    const double *restrict re = b->re + part * lanes * step, *restrict im = b->im + part * lanes * step, *restrict loss = g->loss;
+    for (int64_t i = 0; i < n; i++, to += 2 * lanes)
+        for (int64_t r = 0; r < lanes; r++) {
+            const double twice = 2 * (loss[i * n + row + r] + loss[(row + r) * n + i]);
+            to[r] = twice * re[r * step + i];
+            to[lanes + r] = -twice * im[r * step + i];
+        }
+    return n;
+}
+
 /* Those of the rows of one part of the panel, as a state of `depth` amplitudes. Rows side by side are done side by side: loss is then read in lines. */
 static void weights_of(const gradient *g, const block *b, int which, int64_t part, double *to)
 {
     const int64_t lanes = g->m.states->lanes;
-    for (int64_t i = 0; i < g->depth; i++, to += 2 * lanes)
+    int64_t done = 0;
+    if (g->p->n_factors == 1 && !g->real_part && b->first + (part + 1) * lanes <= g->n) done = fidelity_weights(g, b, part, to);
+    to += done * 2 * lanes;
+    for (int64_t i = done; i < g->depth; i++, to += 2 * lanes)
         for (int64_t r = 0; r < lanes; r++) {
             to[r] = to[lanes + r] = 0;
             if (i < g->n && b->first + part * lanes + r < g->n) weight_of(g, b, which, part * lanes + r, i, &to[r], &to[lanes + r]);
