@@ -3,7 +3,7 @@
 #include "compile_kernels.h"
 
 #include "base/hash.h"
-#include "qkernel/device/parts.h"
+#include "qkernel/device/circuits/circuits.h"
 
 static int n_compiled;
 
@@ -62,20 +62,30 @@ LT_TEST(kernels_of_every_method_compile)
     LT_CHECK_EQ_INT(n_compiled, 2 * 3 + 3 * 3 + 3);
 }
 
-/* Of circuits of any gates: chunks of every size that a device's shared memory brings, both types, wires that never meet. */
+/* Of circuits of any gates: what a device with little shared memory runs and what one with much does, both types, derivatives, wires that never meet. */
+static void build_circuit(lt_kernel_request q)
+{
+    lt_gram_kernels k = { 0 };
+    lt_device_info info = { .size = sizeof info };
+    lt_builder b = lt_builder_begin(&device);
+    q.program = true;
+    LT_CHECK_OK(lt_device_describe(&device, &info));
+    lt_circuit_kernels_add(&b, &info, &q, &k);
+    LT_CHECK_OK(lt_builder_finish(&b, NULL));
+    lt_gram_kernels_destroy(&k);
+}
+
 LT_TEST(kernels_of_circuits_compile)
 {
     OPEN_OR_SKIP();
-    static const size_t shared[] = { 24 << 8, 48 << 10, 99 << 10, 227 << 10 }, before = 99 << 10;
+    const size_t before = device.shared_bytes;
     n_compiled = 0;
-    for (size_t i = 0; i < LT_LEN(shared); i++) {
-        device.shared_bytes = shared[i];
-        const int q = i == 3 ? 13 : 12;
-        if (i > 0) build((lt_kernel_request){ .method = LT_GRAM_STATES, .q = q, .single = i % 2, .program = true, .overlaps = true, .real_part = i == 2, .normalize = i < 2 });
-    }
+    build_circuit((lt_kernel_request){ .method = LT_GRAM_STATES, .q = 12, .single = true, .bloch = true });
+    device.shared_bytes = 227 << 10;
+    build_circuit((lt_kernel_request){ .method = LT_GRAM_STATES, .q = 13, .adjoint = true });
     device.shared_bytes = before;
-    build((lt_kernel_request){ .method = LT_GRAM_PRODUCT, .q = 12, .components = 3, .program = true });
-    LT_CHECK(n_compiled > 8);
+    build_circuit((lt_kernel_request){ .method = LT_GRAM_PRODUCT, .q = 12 });
+    LT_CHECK_EQ_INT(n_compiled, 3 + 4 + 1);
 }
 
 LT_TEST_MAIN()

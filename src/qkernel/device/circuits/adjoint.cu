@@ -30,6 +30,7 @@ static __device__ void twist_of_state(const double2 *phi, const double2 *lambda,
 {
     int sharers = sharers_of(v), pairs = v.local > 0 ? 1 << (v.local - 1) : 0;
     sum[0] = sum[1] = sum[2] = 0;
+#pragma unroll 2
     for (int j = lane; j < pairs; j += sharers) {
         int low = j & ((1 << bit) - 1), o = (j - low) * 2 + low;
         add_pair(phi, lambda, state << v.local | o, bit, sum);
@@ -42,6 +43,7 @@ static __device__ void twists(const lt_adjoint_job *where, const double2 *phi, c
     int sharers = sharers_of(v), items = states_of(v) * sharers, first = 4 * op.place + 4 <= CHUNK_BITS ? 4 * op.place : CHUNK_BITS - 4;
     for (int from = 0; from < items; from += THREADS) {
         int item = from + (int)threadIdx.x, state = item / sharers, lane = item % sharers;
+#pragma unroll 1
         for (int b = 0; b < 4; b++) {
             double sum[3] = { 0, 0, 0 };
             if (!(op.first >> b & 1)) continue;
@@ -62,6 +64,7 @@ static __device__ void twists(const lt_adjoint_job *where, const double2 *phi, c
 
 static __device__ void parities(const lt_adjoint_job *where, const double2 *phi, const double2 *lambda, double *angle, const view &v, const lt_sweep_op &op, i64 part)
 {
+#pragma unroll 4
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS;
         double2 a = lambda[place(e)], b = phi[place(e)];
@@ -91,6 +94,7 @@ static __device__ void undo(const lt_adjoint_job *where, double2 *const chunk[2]
         return;
     }
     if (op.kind == LT_SWEEP_GATES && op.first) twists(where, chunk[0], chunk[1], angle, v, op, part);
+#pragma unroll 1
     for (int i = 0; i < 2; i++) {
         if (op.kind == LT_SWEEP_PERMUTE) permute_chunk(chunk[i], v, op.first, op.place, op.n, true);
         else if (op.kind == LT_SWEEP_MATRIX) matrix_chunk(chunk[i], v, op, true);

@@ -24,6 +24,7 @@ static __device__ void product_chunk(double2 *chunk, double2 *table, const view 
         table[i] = x;
     }
     __syncthreads();
+#pragma unroll 1
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS, state = e >> v.local;
         unsigned o = address_of(v, e);
@@ -37,6 +38,7 @@ static __device__ void product_chunk(double2 *chunk, double2 *table, const view 
 
 static __device__ void row_chunk(double2 *chunk, const view &v)
 {
+#pragma unroll 1
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS;
         unsigned o = address_of(v, e);
@@ -47,6 +49,7 @@ static __device__ void row_chunk(double2 *chunk, const view &v)
 
 static __device__ void zero_chunk(double2 *chunk, const view &v)
 {
+#pragma unroll 1
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS;
         chunk[place(e)] = make_double2(address_of(v, e) == 0, 0);
