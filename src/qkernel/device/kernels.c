@@ -64,7 +64,7 @@ static size_t two_stages_shared_bytes(int q)
     return 16 * (((size_t)4 << left) + ((size_t)4 << right) + ((size_t)8 << (right - 1))) + 2 * (size_t)q * sizeof(lt_su2);
 }
 
-/* Tensor cores multiply such numbers since sm_80. */
+/* Tensor cores multiply such numbers since sm_80 (decision 364). */
 static bool has_tensor_tiles(const lt_builder *b, const lt_kernel_request *q) { return q->q >= PLAIN_FROM_QUBITS && lt_device_generation(b->dev) >= 80; }
 
 /* States end as pairs of half numbers, for overlaps of them. */
