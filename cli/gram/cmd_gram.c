@@ -327,7 +327,7 @@ const cli_command cli_gram = {
                    "Where re-embedding is off, or there is one layer, the weights cancel and K has a closed form; two re-embedded layers "
                    "have one too. Method auto uses them, states computes state vectors in any case; all agree to rounding.\n"
                    "--map takes a named map (z, zz, pauli, iqp, angle, basic, strong, qaoa, amplitude, demo), --circuit a circuit in OpenQASM, whose inputs named "
-                   "w... are weights and all others features; both run on the CPU so far. --plan says what their compiler made of them.\n"
+                   "w... are weights and all others features; --device auto takes the CPU for both, --device cuda a GPU. --plan says what their compiler made of them.\n"
                    "K is written beside its place and renamed when it is whole; a matrix larger than memory is computed in its file. "
                    "--states-out alone computes no K.\n"
                    "mpirun -n N lathe gram ... shares tiles of K between N ranks that see one file system (docs/scaling.md); --memory does the same in one process. K grows as K.npy.part "

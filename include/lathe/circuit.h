@@ -91,7 +91,7 @@ LT_API void lt_similarity_defaults_into(lt_similarity_options *out);
 static inline lt_similarity_options lt_similarity_defaults(void) { lt_similarity_options sized; sized.size = sizeof sized; lt_similarity_defaults_into(&sized); return sized; }
 LT_API const lt_option_table *lt_similarity_options_table(void); /* all but the seed */
 
-/* A Gram handle of any circuit, on the CPU. options.embed_mode, angle_scale, re_embed_between_layers and entangler are not used.
+/* A Gram handle of any circuit. options.embed_mode, angle_scale, re_embed_between_layers and entangler are not used.
    similarity NULL: fidelity. The circuit and the weights are copied. */
 LT_API lt_status lt_gram_create_circuit(lt_device *dev, const lt_gram_options *opt, const lt_similarity_options *similarity, const lt_circuit *c,
                                         const double *weights, int64_t n_weights, lt_gram **out);

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "device/stream.h"
 #include "graph/program/program.h"
+#include "qkernel/device/circuits/circuits.h"
 #include "qkernel/rows/rows.h"
 #include "qkernel/tuning.h"
 
@@ -210,11 +211,23 @@ lt_status lt_gram_fill(lt_gram *g, const lt_rows *x, const lt_rows *y, void *K)
     return s;
 }
 
+/* Of the whole circuit, with what cancels in kernels. */
+static lt_status circuit_states(lt_gram *g, const lt_rows *x, void *out)
+{
+    const lt_circuit *c = g->program->circuit;
+    lt_compiled *p;
+    if (!g->n_devices) return lt_circuit_states(c, g->program->weights, c->n_weights, x, g->opt.dtype, out);
+    LT_TRY(lt_compiled_create(c, g->program->weights, LT_COMPILE_STATES, 0, &p));
+    lt_status s = lt_circuit_device_states(g->dev, p, g->opt.dtype, x, out);
+    lt_compiled_destroy(p);
+    return s;
+}
+
 lt_status lt_gram_states(lt_gram *g, const lt_rows *x, void *out)
 {
     if (!g || !x || !out) return LT_FAIL(LT_ERR_ARGUMENT, "gram: the handle, X or the output is NULL");
     LT_TRY(lt_gram_check_rows(g, "X", x));
-    if (g->program) return lt_circuit_states(g->program->circuit, g->program->weights, g->program->circuit->n_weights, x, g->opt.dtype, out);
+    if (g->program) return circuit_states(g, x, out);
     if (g->circuit.q > LT_STATES_MAX_QUBITS)
         return LT_FAIL(LT_ERR_ARGUMENT, "gram: %d qubits are too many for state vectors (at most %d)", g->circuit.q, LT_STATES_MAX_QUBITS);
     if (g->n_devices) return lt_device_gram_states(g->on_device[0], x, out);

@@ -3,7 +3,7 @@
 #include "compile_kernels.h"
 
 #include "base/hash.h"
-#include "qkernel/device/parts.h"
+#include "qkernel/device/circuits/circuits.h"
 
 static int n_compiled;
 
@@ -60,6 +60,32 @@ LT_TEST(kernels_of_every_method_compile)
     build((lt_kernel_request){ .method = LT_GRAM_PRODUCT, .q = 3, .components = 2, .k_single = true });
     build((lt_kernel_request){ .method = LT_GRAM_TRANSFER, .q = 16, .components = 8, .parity_ring = true });
     LT_CHECK_EQ_INT(n_compiled, 2 * 3 + 3 * 3 + 3);
+}
+
+/* Of circuits of any gates: what a device with little shared memory runs and what one with much does, both types, derivatives, wires that never meet. */
+static void build_circuit(lt_kernel_request q)
+{
+    lt_gram_kernels k = { 0 };
+    lt_device_info info = { .size = sizeof info };
+    lt_builder b = lt_builder_begin(&device);
+    q.program = true;
+    LT_CHECK_OK(lt_device_describe(&device, &info));
+    lt_circuit_kernels_add(&b, &info, &q, &k);
+    LT_CHECK_OK(lt_builder_finish(&b, NULL));
+    lt_gram_kernels_destroy(&k);
+}
+
+LT_TEST(kernels_of_circuits_compile)
+{
+    OPEN_OR_SKIP();
+    const size_t before = device.shared_bytes;
+    n_compiled = 0;
+    build_circuit((lt_kernel_request){ .method = LT_GRAM_STATES, .q = 12, .single = true, .bloch = true });
+    device.shared_bytes = 227 << 10;
+    build_circuit((lt_kernel_request){ .method = LT_GRAM_STATES, .q = 13, .adjoint = true });
+    device.shared_bytes = before;
+    build_circuit((lt_kernel_request){ .method = LT_GRAM_PRODUCT, .q = 12 });
+    LT_CHECK_EQ_INT(n_compiled, 3 + 4 + 1);
 }
 
 LT_TEST_MAIN()

@@ -64,7 +64,7 @@ static size_t two_stages_shared_bytes(int q)
     return 16 * (((size_t)4 << left) + ((size_t)4 << right) + ((size_t)8 << (right - 1))) + 2 * (size_t)q * sizeof(lt_su2);
 }
 
-/* Tensor cores multiply such numbers since sm_80. */
+/* Tensor cores multiply such numbers since sm_80 (decision 364). */
 static bool has_tensor_tiles(const lt_builder *b, const lt_kernel_request *q) { return q->q >= PLAIN_FROM_QUBITS && lt_device_generation(b->dev) >= 80; }
 
 /* States end as pairs of half numbers, for overlaps of them. */
@@ -230,7 +230,7 @@ static void add_closed(lt_builder *b, const lt_device_info *info, const lt_kerne
 
 void lt_gram_kernels_destroy(lt_gram_kernels *k)
 {
-    lt_kernel *all[] = { k->fuse_gates, k->two_stages, k->chunks, k->high_wires, k->permute, k->split_pairs, k->coefficients, k->sweep, k->wire_numbers, k->roots, k->tiles };
+    lt_kernel *all[] = { k->fuse_gates, k->two_stages, k->chunks, k->high_wires, k->permute, k->split_pairs, k->coefficients, k->sweep, k->adjoint, k->adjoint_sums, k->lambda_weights, k->lambda_states, k->bloch, k->wire_numbers, k->roots, k->tiles };
     for (size_t i = 0; i < LT_LEN(all); i++) lt_kernel_destroy(all[i]);
     *k = (lt_gram_kernels){ 0 };
 }

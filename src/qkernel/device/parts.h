@@ -13,6 +13,8 @@
 typedef struct lt_gram_kernels {
     lt_kernel *fuse_gates, *two_stages, *chunks, *high_wires, *permute, *split_pairs; /* states */
     lt_kernel *coefficients, *sweep;                                /* states of circuits of any gates */
+    lt_kernel *adjoint, *adjoint_sums, *lambda_weights, *lambda_states; /* their derivatives */
+    lt_kernel *bloch;                                               /* their one-qubit states */
     int        chunk_bits;                                          /* of sweep */
     lt_kernel *wire_numbers;                                        /* closed forms */
     lt_kernel *roots;                                               /* of k(x,x), for normalising */
@@ -35,6 +37,8 @@ typedef struct lt_kernel_request {
     bool           normalize, repair;
     bool           program;      /* rows are of a circuit of any gates */
     bool           real_part;    /* K is the real part of overlaps */
+    bool           adjoint;      /* sweeps will be undone, for derivatives */
+    bool           bloch;        /* one-qubit states are wanted */
     const lt_tile_shape *shape;  /* NULL: the built-in choice */
 } lt_kernel_request;
 lt_status lt_gram_kernels_build(lt_device *dev, const lt_kernel_request *q, lt_gram_kernels *out);

@@ -5,6 +5,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "lathe/rng.h"
+#include "qkernel/device/circuits/circuits.h"
 #include "qkernel/similarity/binomial.h"
 #include "qkernel/post.h"
 #include "trace/clock.h"
@@ -157,7 +158,7 @@ static void report_projected(lt_gram_filling *f, double gamma, int64_t states_ns
     lt_gram *g = f->g;
     double total = 1e-9 * (double)(lt_clock_ns() - start);
     char circuit[400];
-    g->info = (lt_gram_info){ .size = sizeof(lt_gram_info), .method = LT_GRAM_STATES, .backend = "cpu", .devices = 1, .precision = g->opt.dtype, .error_bound = lt_gram_float_bound(g->opt.dtype),
+    g->info = (lt_gram_info){ .size = sizeof(lt_gram_info), .method = LT_GRAM_STATES, .backend = lt_device_kind(g->dev), .devices = 1, .precision = g->opt.dtype, .error_bound = lt_gram_float_bound(g->opt.dtype),
                               .n = f->x->n, .m = f->out.n_columns, .n_qubits = g->circuit.q, .threads = lt_pool_threads(g->pool),
                               .states_seconds = 1e-9 * (double)states_ns, .product_seconds = total - 1e-9 * (double)states_ns, .total_seconds = total,
                               .pairs = f->y ? f->x->n * f->y->n : f->x->n * (f->x->n + 1) / 2, .states_built = f->x->n + (f->y ? f->y->n : 0) };
@@ -166,6 +167,12 @@ static void report_projected(lt_gram_filling *f, double gamma, int64_t states_ns
     lt_compiled_describe(g->program, circuit, sizeof circuit);
     snprintf(g->info.plan, sizeof g->info.plan, "method: one-qubit reduced states of each row, then exp(-gamma sum |rho - rho'|^2) with gamma %.6g%s\n%s", gamma,
              g->similarity.gamma > 0 ? "" : " (by the median)", circuit);
+}
+
+static lt_status bloch_vectors(const lt_gram *g, const lt_rows *x, double *out)
+{
+    if (g->n_devices) return lt_circuit_device_bloch(g->dev, g->program, g->opt.dtype, x, out);
+    return lt_simulate_bloch(g->program, g->pool, g->opt.dtype, x, out);
 }
 
 /* Diagonals are one whatever the rows, so normalising has nothing to do. */
@@ -177,8 +184,8 @@ lt_status lt_gram_run_projected(lt_gram_filling *f)
     if (!a) return LT_ERR_MEMORY;
     f->out.half = !f->y;
     f->out.n_columns = f->y ? m : n;
-    lt_status s = lt_simulate_bloch(g->program, g->pool, g->opt.dtype, f->x, a);
-    if (!s && f->y) s = lt_simulate_bloch(g->program, g->pool, g->opt.dtype, f->y, b);
+    lt_status s = bloch_vectors(g, f->x, a);
+    if (!s && f->y) s = bloch_vectors(g, f->y, b);
     int64_t states_ns = lt_clock_ns() - start;
     if (!s && !(gamma > 0)) s = median_gamma(a, n, q, &gamma);
     projected p = { &f->out, a, f->y ? b : a, 3 * q, -gamma / 2, !f->y };

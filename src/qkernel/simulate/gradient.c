@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "qkernel/device/circuits/circuits.h"
 #include "qkernel/simulate/simulate.h"
 
 #include <string.h>
@@ -33,6 +34,7 @@ typedef struct gradient {
     size_t         scratch_bytes;   /* of one worker */
     double        *dw_parts;        /* (blocks, n_weights) */
     double        *dx;              /* may be NULL */
+    char          *kept;            /* (groups) of states of one factor; NULL = they are made again */
 } gradient;
 
 enum { PLANES = LT_PLANES_COMPLEX };
@@ -79,6 +81,7 @@ static lt_status pack_group(void *ctx, int64_t group, int worker)
     for (int i = 0; i < g->p->n_factors; i++) {
         const factor_panels *f = &g->factor[i];
         lt_simulate_factor(&g->m, &s, &g->p->factor[i]);
+        if (g->kept) memcpy(g->kept + (size_t)group * g->m.state_bytes, s.state, g->m.state_bytes);
         l->pack(f->rows + group / parts * f->row_elements, (int)(group % parts), PLANES, s.state, 0, f->amplitudes, f->amplitudes, NULL, false);
         turn_states(g, f, s.state, group * l->lanes);
     }
@@ -145,24 +148,44 @@ static void others_of(const gradient *g, const block *b, int which, int64_t j, i
     }
 }
 
-/* What rows are multiplied by in lambda of row j of the panel, conjugated, into lane r of `to`. */
-static void weights_of(const gradient *g, const block *b, int which, int64_t j, double *to)
+/* What row i is multiplied by in lambda of row j of the panel, conjugated. */
+static inline void weight_of(const gradient *g, const block *b, int which, int64_t j, int64_t i, double *re, double *im)
 {
-    const int64_t lanes = g->m.states->lanes, row = b->first + j;
-    const double *re = b->re + (which * g->m.states->panel + j) * g->n_padded, *im = b->im + (which * g->m.states->panel + j) * g->n_padded;
-    const bool alone = g->p->n_factors == 1;
+    const int64_t row = b->first + j, at = (which * g->m.states->panel + j) * g->n_padded + i;
+    const double sum = g->loss[i * g->n + row] + g->loss[row * g->n + i];
     double pr = 1, pi = 0;
-    for (int64_t i = 0; i < g->depth; i++, to += 2 * lanes) {
-        if (row >= g->n || i >= g->n) {
-            to[0] = to[lanes] = 0;
-            continue;
+    if (g->p->n_factors > 1) others_of(g, b, which, j, i, &pr, &pi);
+    const double others = 2 * sum * (pr * pr + pi * pi);
+    *re = g->real_part ? sum * pr : others * b->re[at];
+    *im = g->real_part ? sum * pi : -others * b->im[at];
+}
+
+/* The usual case: one factor, all rows of the part there are. */
+static int64_t fidelity_weights(const gradient *g, const block *b, int64_t part, double *restrict to)
+{
+    const int64_t lanes = g->m.states->lanes, n = g->n, row = b->first + part * lanes, step = g->n_padded;
+    const double *restrict re = b->re + part * lanes * step, *restrict im = b->im + part * lanes * step, *restrict loss = g->loss;
+    for (int64_t i = 0; i < n; i++, to += 2 * lanes)
+        for (int64_t r = 0; r < lanes; r++) {
+            const double twice = 2 * (loss[i * n + row + r] + loss[(row + r) * n + i]);
+            to[r] = twice * re[r * step + i];
+            to[lanes + r] = -twice * im[r * step + i];
         }
-        const double sum = g->loss[i * g->n + row] + g->loss[row * g->n + i];
-        if (!alone) others_of(g, b, which, j, i, &pr, &pi);
-        double others = 2 * sum * (pr * pr + pi * pi);
-        to[0] = g->real_part ? sum * pr : others * re[i];
-        to[lanes] = g->real_part ? sum * pi : -others * im[i];
-    }
+    return n;
+}
+
+/* Those of the rows of one part of the panel, as a state of `depth` amplitudes. Rows side by side are done side by side: loss is then read in lines. */
+static void weights_of(const gradient *g, const block *b, int which, int64_t part, double *to)
+{
+    const int64_t lanes = g->m.states->lanes;
+    int64_t done = 0;
+    if (g->p->n_factors == 1 && !g->real_part && b->first + (part + 1) * lanes <= g->n) done = fidelity_weights(g, b, part, to);
+    to += done * 2 * lanes;
+    for (int64_t i = done; i < g->depth; i++, to += 2 * lanes)
+        for (int64_t r = 0; r < lanes; r++) {
+            to[r] = to[lanes + r] = 0;
+            if (i < g->n && b->first + part * lanes + r < g->n) weight_of(g, b, which, part * lanes + r, i, &to[r], &to[lanes + r]);
+        }
 }
 
 /* lambda (amplitudes, panel) of the panel's rows: sums over all rows, through the loops of overlaps <a|b> with a the conjugate weights. */
@@ -172,7 +195,7 @@ static void make_lambda(const gradient *g, const block *b, int which)
     const factor_panels *f = &g->factor[which];
     const int lanes = l->lanes;
     for (int part = 0; part < l->panel / lanes; part++) {
-        for (int r = 0; r < lanes; r++) weights_of(g, b, which, part * lanes + r, b->weight + r);
+        weights_of(g, b, which, part, b->weight);
         l->pack(b->weights_packed, part, PLANES, b->weight, 0, g->depth, g->depth, NULL, false);
     }
     l->overlap(&(lt_overlap_job){ .a = b->weights_packed, .b = f->columns, .a_step = 0, .b_step = f->column_elements, .n_a = 1, .n_columns = f->amplitudes,
@@ -182,7 +205,7 @@ static void make_lambda(const gradient *g, const block *b, int which)
 /* ---- backwards ---- */
 
 /* The vector t turned back by a gate: with the quaternion (c0; c), t + 2 c0 (t x c) + 2 c x (c x t), which is the inverse rotation. */
-static void turn_back(double t[3], const lt_su2 *g)
+void lt_turn_back(double t[3], const lt_su2 *g)
 {
     const double c0 = g->ar, c[3] = { -g->bi, g->br, -g->ai };
     double u[3] = { t[1] * c[2] - t[2] * c[1], t[2] * c[0] - t[0] * c[2], t[0] * c[1] - t[1] * c[0] };         /* t x c */
@@ -190,7 +213,7 @@ static void turn_back(double t[3], const lt_su2 *g)
     for (int k = 0; k < 3; k++) t[k] += 2 * c0 * u[k] + 2 * v[k];
 }
 
-static lt_su2 turn_of(const lt_turn *t, double sine, double cosine)
+lt_su2 lt_turn_of(const lt_turn *t, double sine, double cosine)
 {
     if (t->axis < 0) return t->fixed;
     if (t->axis == LT_AXIS_X) return (lt_su2){ cosine, 0, 0, -sine };
@@ -198,7 +221,7 @@ static lt_su2 turn_of(const lt_turn *t, double sine, double cosine)
     return (lt_su2){ cosine, -sine, 0, 0 };
 }
 
-static bool varies(const lt_factor *f, const lt_wire_gate *gate)
+bool lt_gate_varies(const lt_factor *f, const lt_wire_gate *gate)
 {
     for (int32_t k = gate->first; k < gate->first + gate->n; k++)
         if (f->turn[k].axis >= 0 && f->turn[k].step >= 0) return true;
@@ -210,15 +233,15 @@ static void slopes_of_gate(const gradient *g, const block *b, const lt_factor *f
 {
     const int lanes = g->m.loops->lanes;
     double twist[3 * 64];
-    if (!varies(f, gate)) return;
+    if (!lt_gate_varies(f, gate)) return;
     g->m.loops->twist(b->lambda.state, b->phi.state, f->q, gate->bit, twist);
     for (int r = 0; r < lanes; r++) {
         double t[3] = { twist[r], twist[lanes + r], twist[2 * lanes + r] };
         for (int32_t k = gate->first + gate->n - 1; k >= gate->first; k--) {
             const lt_turn *turn = &f->turn[k];
             if (turn->axis >= 0 && turn->step >= 0) b->slope[(int64_t)turn->step * lanes + r] += turn->factor * t[turn->axis] / 2;
-            lt_su2 su2 = turn_of(turn, b->phi.sine[(int64_t)k * lanes + r], b->phi.cosine[(int64_t)k * lanes + r]);
-            turn_back(t, &su2);
+            lt_su2 su2 = lt_turn_of(turn, b->phi.sine[(int64_t)k * lanes + r], b->phi.cosine[(int64_t)k * lanes + r]);
+            lt_turn_back(t, &su2);
         }
     }
 }
@@ -317,7 +340,12 @@ static void differentiate_group(const gradient *g, block *b, int which, int64_t 
     memset(b->slope, 0, (size_t)g->p->tape.n * lanes * sizeof *b->slope);
     memset(b->dx, 0, (size_t)g->p->circuit->n_features * lanes * sizeof *b->dx);
     lt_simulate_rows(&g->m, &b->phi, g->x, row);
-    lt_simulate_factor(&g->m, &b->phi, f);
+    if (g->kept) {
+        lt_simulate_coefficients(&g->m, &b->phi, f);
+        memcpy(b->phi.state, g->kept + (size_t)(row / (int64_t)lanes) * g->m.state_bytes, g->m.state_bytes);
+    } else {
+        lt_simulate_factor(&g->m, &b->phi, f);
+    }
     load_lambda(g, b, part, INT64_C(1) << f->q);
     go_back(g, b, f, transform, out);
     lt_tape_slopes(&g->p->tape, (int)lanes, b->phi.value, b->slope, g->dx ? b->dx : NULL, dw);
@@ -387,6 +415,16 @@ static lt_status hold_overlaps(gradient *g, lt_pool *pool)
     return lt_pool_run(pool, g->n_padded / g->m.states->panel, half_overlaps, g);
 }
 
+enum { MOST_KEPT = 1 << 28 }; /* bytes of states that are kept, rather than made a second time */
+
+static lt_status keep_states(gradient *g)
+{
+    const double bytes = (double)g->m.state_bytes * (double)(g->n_padded / g->m.states->lanes);
+    if (g->p->n_factors != 1 || bytes > MOST_KEPT) return LT_OK;
+    g->kept = lt_malloc_aligned((size_t)bytes);
+    return g->kept ? LT_OK : LT_ERR_MEMORY;
+}
+
 static lt_status run(gradient *g, lt_pool *pool, double *dw)
 {
     const lt_gram_loops *l = g->m.states;
@@ -396,6 +434,7 @@ static lt_status run(gradient *g, lt_pool *pool, double *dw)
     g->dw_parts = lt_calloc((size_t)(n_blocks * n_weights + 1), sizeof *g->dw_parts);
     if (!g->scratch || !g->dw_parts) return LT_ERR_MEMORY;
     LT_TRY(make_panels(g));
+    LT_TRY(keep_states(g));
     LT_TRY(lt_pool_run(pool, g->n_padded / l->lanes, pack_group, g));
     LT_TRY(hold_overlaps(g, pool));
     LT_TRY(lt_pool_run(pool, n_blocks, differentiate, g));
@@ -422,7 +461,13 @@ lt_status lt_gram_gradient(lt_gram *h, const lt_rows *x, const double *loss, dou
     LT_TRY(check(h, x, loss, dw, dx));
     lt_compiled *p;
     const bool real_part = h->similarity.kind == LT_SIMILARITY_REAL;
-    LT_TRY(lt_compiled_create(h->program->circuit, h->program->weights, real_part ? LT_COMPILE_REAL : LT_COMPILE_FIDELITY, LT_COMPILE_KEEP_WEIGHTS, &p));
+    const unsigned flags = LT_COMPILE_KEEP_WEIGHTS | (h->n_devices ? LT_COMPILE_ONE_FACTOR : 0);
+    LT_TRY(lt_compiled_create(h->program->circuit, h->program->weights, real_part ? LT_COMPILE_REAL : LT_COMPILE_FIDELITY, flags, &p));
+    if (h->n_devices) {
+        lt_status on_device = lt_circuit_device_gradient(h->dev, h->pool, &(lt_circuit_slopes){ p, x, loss, real_part, dw, dx });
+        lt_compiled_destroy(p);
+        return on_device;
+    }
     gradient g = { .p = p, .m = lt_simulator_of(p, lt_isa_best(), LT_GRAM_FLOAT64), .x = x, .loss = loss, .real_part = real_part, .n = x->n, .dx = dx };
     g.n_padded = round_up(x->n, g.m.states->panel);
     g.depth = x->n <= LT_CHUNK ? x->n : round_up(x->n, LT_CHUNK);
@@ -435,6 +480,7 @@ lt_status lt_gram_gradient(lt_gram *h, const lt_rows *x, const double *loss, dou
     lt_free(g.factor);
     lt_free_aligned(g.scratch);
     lt_free_aligned(g.re);
+    lt_free_aligned(g.kept);
     lt_free(g.dw_parts);
     lt_compiled_destroy(p);
     return s;

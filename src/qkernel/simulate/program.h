@@ -74,5 +74,10 @@ void      lt_compiled_destroy(lt_compiled *p); /* NULL is allowed */
 void      lt_compiled_describe(const lt_compiled *p, char *text, size_t bytes);
 
 lt_su2 lt_turn_su2(int axis, double angle);
+/* One of the gate's turns goes by a step of the tape. */
+bool   lt_gate_varies(const lt_factor *f, const lt_wire_gate *gate);
+/* The vector t turned back by a gate; the gate of a turn whose half angle has this sine and cosine. */
+void   lt_turn_back(double t[3], const lt_su2 *g);
+lt_su2 lt_turn_of(const lt_turn *t, double sine, double cosine);
 
 #endif

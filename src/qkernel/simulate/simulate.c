@@ -210,10 +210,15 @@ static void begin(const lt_simulator *m, lt_slot *s, const lt_factor *f, const l
     else m->states->product_state(s->state, coef_at(m, s, a->first), f->q, a->ring.low_bits, a->ring.low, a->ring.high, s->table);
 }
 
-void lt_simulate_factor(const lt_simulator *m, lt_slot *s, const lt_factor *f)
+void lt_simulate_coefficients(const lt_simulator *m, const lt_slot *s, const lt_factor *f)
 {
     lt_simulate_turns(m, s, f);
     m->loops->fuse(s->coef, f->gate, f->n_gates, f->turn, s->sine, s->cosine);
+}
+
+void lt_simulate_factor(const lt_simulator *m, lt_slot *s, const lt_factor *f)
+{
+    lt_simulate_coefficients(m, s, f);
     begin(m, s, f, &f->pass[0]);
     for (int32_t a = 1; a < f->n_passes; a++) lt_simulate_pass(m, s, f, &f->pass[a], false);
     if (f != m->program->factor || !lt_simulate_global_phase(m, s)) return; /* one factor carries the phase of all */

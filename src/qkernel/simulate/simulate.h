@@ -32,7 +32,8 @@ lt_status lt_compiled_check_rows(const lt_compiled *p, const char *name, const l
 
 /* Features and angles of the rows from first on; lanes before the first row of x or behind its last repeat that one. */
 void  lt_simulate_rows(const lt_simulator *m, const lt_slot *s, const lt_rows *x, int64_t first);
-/* The state of a factor, in s->state. */
+/* Coefficients of a factor's gates; with its state, in s->state. */
+void  lt_simulate_coefficients(const lt_simulator *m, const lt_slot *s, const lt_factor *f);
 void  lt_simulate_factor(const lt_simulator *m, lt_slot *s, const lt_factor *f);
 /* Sines and cosines of all half angles of a factor's turns; angles of terms of a phase pass times -1/2. */
 void  lt_simulate_turns(const lt_simulator *m, const lt_slot *s, const lt_factor *f);

@@ -103,16 +103,30 @@ template <int PLACE> static __device__ __forceinline__ void gates_at(double2 *ch
 #pragma unroll
     for (int b = 0; b < 4; b++) {
         if (!(op.n >> b & 1)) continue;
-        lt_su2 g = gate_for(v, base, op.index[b], undo);
+        const lt_su2 g = gate_for(v, base, op.index[b], undo);
 #pragma unroll
-        for (int k = 0; k < HELD; k++) {
-            if (k >> b & 1) continue;
-            if (v.local < FIRST + 4) g = gate_for(v, base | k << FIRST, op.index[b], undo); /* not all are of one state */
-            apply(g, a[k], a[k | 1 << b]);
-        }
+        for (int k = 0; k < HELD; k++)
+            if (!(k >> b & 1)) apply(g, a[k], a[k | 1 << b]);
     }
 #pragma unroll
     for (int k = 0; k < HELD; k++) chunk[place(base | k << FIRST)] = a[k];
+}
+
+/* The same where the amplitudes that a thread would hold are of several states: bit by bit, in shared memory. Waits before all but the first. */
+static __device__ void gates_of_small_states(double2 *chunk, const view &v, const lt_sweep_op &op, int first, bool undo)
+{
+    bool begun = false;
+    for (int b = 0; b < 4; b++) {
+        if (!(op.n >> b & 1)) continue;
+        if (begun) __syncthreads();
+        begun = true;
+#pragma unroll 1
+        for (int k = threadIdx.x; k < CHUNK / 2; k += THREADS) {
+            int low = k & ((1 << (first + b)) - 1), e = (k - low) * 2 + low;
+            const lt_su2 g = gate_for(v, e, op.index[b], undo);
+            apply(g, chunk[place(e)], chunk[place(e | 1 << (first + b))]);
+        }
+    }
 }
 
 template <int PLACE> static __device__ __forceinline__ void hadamards_at(double2 *chunk, const lt_sweep_op &op)
@@ -209,6 +223,7 @@ static __device__ void gather_terms(double *angle, const view &v, const lt_sweep
 /* Every thread turns the same amplitudes of each chunk of a list: two of them going backwards, else one. */
 static __device__ void multiply_phases(double2 *const *chunk, int n, const double *angle, double sign)
 {
+#pragma unroll 1
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS;
         double s, c;
@@ -229,19 +244,22 @@ static __device__ void phases(double2 *const *chunk, int n, double *angle, const
 
 /* ---- permutations and matrices ---- */
 
-/* Only of whole states. */
-static __device__ void permute_chunk(double2 *chunk, const view &v, int low_at, int high_at, int low_bits)
+/* Only of whole states. Undone, what was read is written. */
+static __device__ void permute_chunk(double2 *chunk, const view &v, int low_at, int high_at, int low_bits, bool undo)
 {
     const unsigned *low = v.job->map + low_at, *high = v.job->map + high_at;
     double2 a[HELD];
 #pragma unroll
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS, o = e & ((1 << v.local) - 1);
-        a[k] = chunk[place((e ^ o) | (int)(high[o >> low_bits] ^ low[o & ((1 << low_bits) - 1)]))];
+        a[k] = chunk[place(undo ? e : (e ^ o) | (int)(high[o >> low_bits] ^ low[o & ((1 << low_bits) - 1)]))];
     }
     __syncthreads();
 #pragma unroll
-    for (int k = 0; k < HELD; k++) chunk[place(threadIdx.x + k * THREADS)] = a[k];
+    for (int k = 0; k < HELD; k++) {
+        int e = threadIdx.x + k * THREADS, o = e & ((1 << v.local) - 1);
+        chunk[place(undo ? (e ^ o) | (int)(high[o >> low_bits] ^ low[o & ((1 << low_bits) - 1)]) : e)] = a[k];
+    }
 }
 
 static __device__ void matrix_chunk(double2 *chunk, const view &v, const lt_sweep_op &op, bool undo)
@@ -254,6 +272,7 @@ static __device__ void matrix_chunk(double2 *chunk, const view &v, const lt_swee
         for (; j > 0 && ascending[j - 1] > op.index[i]; j--) ascending[j] = ascending[j - 1];
         ascending[j] = op.index[i];
     }
+#pragma unroll 1
     for (int k = threadIdx.x; k < CHUNK >> op.n; k += THREADS) {
         int base = k, at[16];
         double2 in[16];
@@ -283,6 +302,10 @@ static __device__ void matrix_chunk(double2 *chunk, const view &v, const lt_swee
 static __device__ void gates_chunk(double2 *chunk, const view &v, const lt_sweep_op &op, bool undo)
 {
     bool hadamards = op.kind == LT_SWEEP_HADAMARDS;
+    if (!hadamards && v.local < FIRST_OF(op.place) + 4) {
+        gates_of_small_states(chunk, v, op, FIRST_OF(op.place), undo);
+        return;
+    }
     switch (op.place) {
     case 0: hadamards ? hadamards_at<0>(chunk, op) : gates_at<0>(chunk, v, op, undo); break;
     case 1: hadamards ? hadamards_at<1>(chunk, op) : gates_at<1>(chunk, v, op, undo); break;
@@ -295,6 +318,7 @@ static __device__ void gates_chunk(double2 *chunk, const view &v, const lt_sweep
 
 static __device__ void load_chunk(double2 *chunk, const view &v, const amplitude_t *from, bool through_map)
 {
+#pragma unroll 4
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS, state = e >> v.local;
         unsigned o = address_of(v, e);
@@ -304,11 +328,14 @@ static __device__ void load_chunk(double2 *chunk, const view &v, const amplitude
     }
 }
 
-static __device__ void store_chunk(const double2 *chunk, const view &v, amplitude_t *to)
+static __device__ void store_chunk(const double2 *chunk, const view &v, amplitude_t *to, bool through_map)
 {
+#pragma unroll 4
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS, state = e >> v.local;
+        unsigned o = address_of(v, e);
         double2 x = chunk[place(e)];
-        if (state <= v.last) to[((v.row + state) << v.job->q) + address_of(v, e)] = amplitude_t{ (REAL_T)x.x, (REAL_T)x.y };
+        if (through_map) o = mapped(v, o);
+        if (state <= v.last) to[((v.row + state) << v.job->q) + o] = amplitude_t{ (REAL_T)x.x, (REAL_T)x.y };
     }
 }

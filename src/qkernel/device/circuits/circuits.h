@@ -23,7 +23,27 @@ lt_status lt_circuit_rows_open(lt_row_maker *m, const lt_compiled *p, bool close
 void      lt_circuit_rows_close(lt_row_maker *m);
 lt_status lt_circuit_rows_states(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, void *to);
 lt_status lt_circuit_rows_wires(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, int64_t padded, void *to);
+/* Its parts: how many rows have their coefficients on the device at a time; those of some rows, as *job says; one launch. */
+int64_t   lt_circuit_rows_at_once(const lt_row_maker *m, int64_t n);
+lt_status lt_circuit_rows_coefficients(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, lt_sweep_job *job);
+lt_status lt_circuit_launch(lt_row_maker *m, const lt_kernel *k, const void *job, size_t bytes);
 /* Values of the expressions of rows: (n, values), as kernels read them. */
 lt_status lt_circuit_values(const lt_compiled *p, const lt_sweeps *s, lt_pool *pool, const lt_rows *x, int64_t first, int64_t n, double *to);
+
+/* ---- apart from Gram handles ---- */
+
+/* States of all rows to the host, as they are: p is compiled for states; or their Bloch vectors (n_rows, 3, wires): p has one factor. */
+lt_status lt_circuit_device_states(lt_device *dev, const lt_compiled *p, lt_gram_float type, const lt_rows *x, void *out);
+lt_status lt_circuit_device_bloch(lt_device *dev, const lt_compiled *p, lt_gram_float type, const lt_rows *x, double *out);
+
+typedef struct lt_circuit_slopes {
+    const lt_compiled *p;     /* of one factor, that keeps weights */
+    const lt_rows *x;
+    const double *loss;       /* (n, n) */
+    bool    real_part;
+    double *dw, *dx;          /* dx (n, features) may be NULL */
+} lt_circuit_slopes;
+/* Derivatives of sum_ij loss_ij K_ij, as lt_gram_gradient has them. */
+lt_status lt_circuit_device_gradient(lt_device *dev, lt_pool *pool, const lt_circuit_slopes *s);
 
 #endif

@@ -10,10 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { STATES_THREADS = 256, AMPLITUDE_BYTES = 24 /* of a chunk: an amplitude and an angle */, COEFFICIENT_BYTES = 64 << 20 };
+enum { AMPLITUDE_BYTES = 24 /* of a chunk: an amplitude and an angle */, ADJOINT_BYTES = 40 /* two amplitudes and an angle */ };
+enum { STATES_THREADS = 256, COEFFICIENT_BYTES = 64 << 20 };
 enum { GROUP_BYTES = 2000000000 }; /* of states that are permuted: as much memory again is taken for them */
 
-extern const char lt_text_rows_job_h[], lt_text_sweep_job_h[], lt_text_chunk_cuh[], lt_text_sweep_cu[], lt_text_coefficients_cu[];
+extern const char lt_text_rows_job_h[], lt_text_sweep_job_h[], lt_text_chunk_cuh[], lt_text_sweep_cu[], lt_text_coefficients_cu[], lt_text_adjoint_cu[], lt_text_lambda_cu[], lt_text_bloch_cu[];
 
 /* ---- kernels ---- */
 
@@ -30,6 +31,45 @@ static lt_kernel_key key_of(const char *name, const char *entry, unsigned blocks
     return (lt_kernel_key){ .name = name, .entry = entry, .n_args = 1, .grid = { blocks }, .block = { threads }, .shared_bytes = shared };
 }
 
+static lt_text *chunk_text(lt_builder *b, int chunk_bits, bool single, const char *body)
+{
+    lt_text *t = lt_builder_text(b);
+    lt_text_define(t, "CHUNK_BITS", chunk_bits);
+    lt_text_define_as(t, "REAL_T", single ? "float" : "double");
+    const char *parts[] = { lt_text_rows_job_h, lt_text_sweep_job_h, lt_text_chunk_cuh, body };
+    for (size_t i = 0; i < LT_LEN(parts); i++) lt_text_part(t, parts[i]);
+    return t;
+}
+
+/* Sweeps undone, and what states are differentiated against. */
+static void add_adjoint(lt_builder *b, unsigned cores, lt_gram_kernels *k)
+{
+    const size_t shared = (size_t)ADJOINT_BYTES << k->chunk_bits;
+    const unsigned side_by_side = (unsigned)LT_MAX(1, LT_MIN(8, lt_device_shared_bytes(b->dev) / (shared + 1024)));
+    lt_text *chunks = chunk_text(b, k->chunk_bits, false, lt_text_adjoint_cu), *t = lt_builder_text(b);
+    lt_text_part(t, lt_text_rows_job_h);
+    lt_text_part(t, lt_text_sweep_job_h);
+    lt_text_part(t, lt_text_lambda_cu);
+    lt_kernel_key adjoint = key_of("circuit sweep back", "adjoint", side_by_side * cores, 1u << (k->chunk_bits - 4), shared);
+    lt_kernel_key sums = key_of("circuit slopes", "adjoint_sums", 8 * cores, STATES_THREADS, 0), weights = key_of("circuit overlaps", "lambda_weights", 8 * cores, STATES_THREADS, 0);
+    lt_kernel_key lambda = key_of("circuit lambda", "lambda_states", 8 * cores, STATES_THREADS, 0);
+    lt_builder_add(b, chunks, &adjoint, &k->adjoint);
+    lt_builder_add(b, t, &sums, &k->adjoint_sums);
+    lt_builder_add(b, t, &weights, &k->lambda_weights);
+    lt_builder_add(b, t, &lambda, &k->lambda_states);
+}
+
+static void add_bloch(lt_builder *b, unsigned cores, bool single, lt_gram_kernels *k)
+{
+    lt_text *t = lt_builder_text(b);
+    lt_text_define_as(t, "REAL_T", single ? "float" : "double");
+    lt_text_part(t, lt_text_rows_job_h);
+    lt_text_part(t, lt_text_sweep_job_h);
+    lt_text_part(t, lt_text_bloch_cu);
+    lt_kernel_key key = key_of("circuit wires", "bloch", 8 * cores, STATES_THREADS, 0);
+    lt_builder_add(b, t, &key, &k->bloch);
+}
+
 void lt_circuit_kernels_add(lt_builder *b, const lt_device_info *info, const lt_kernel_request *q, lt_gram_kernels *k)
 {
     const unsigned cores = (unsigned)LT_MAX(1, info->cores);
@@ -43,18 +83,15 @@ void lt_circuit_kernels_add(lt_builder *b, const lt_device_info *info, const lt_
         return;
     }
     lt_builder_add(b, t, &coefficients, &k->coefficients);
-    k->chunk_bits = lt_circuit_chunk_bits(b->dev, q->q, AMPLITUDE_BYTES);
-    const size_t shared = (size_t)AMPLITUDE_BYTES << k->chunk_bits;
+    const size_t each = q->adjoint ? ADJOINT_BYTES : AMPLITUDE_BYTES;
+    k->chunk_bits = lt_circuit_chunk_bits(b->dev, q->q, each);
+    const size_t shared = each << k->chunk_bits;
     const unsigned side_by_side = (unsigned)LT_MAX(1, LT_MIN(8, lt_device_shared_bytes(b->dev) / (shared + 1024)));
-    t = lt_builder_text(b);
-    lt_text_define(t, "CHUNK_BITS", k->chunk_bits);
-    lt_text_define_as(t, "REAL_T", q->single ? "float" : "double");
-    lt_text_part(t, lt_text_rows_job_h);
-    lt_text_part(t, lt_text_sweep_job_h);
-    lt_text_part(t, lt_text_chunk_cuh);
-    lt_text_part(t, lt_text_sweep_cu);
+    t = chunk_text(b, k->chunk_bits, q->single, lt_text_sweep_cu);
     lt_kernel_key sweep = key_of("circuit sweep", "sweep", side_by_side * cores, 1u << (k->chunk_bits - 4), shared);
     lt_builder_add(b, t, &sweep, &k->sweep);
+    if (q->adjoint) add_adjoint(b, cores, k);
+    if (q->bloch) add_bloch(b, cores, q->single, k);
 }
 
 /* ---- tables ---- */
@@ -73,7 +110,7 @@ static lt_status upload_tables(lt_row_maker *m)
         TABLE(sweep, lt_sweep, r->job.sweep), TABLE(op, lt_sweep_op, r->job.op), TABLE(group, lt_phase_group, r->job.group), TABLE(part, lt_phase_part, r->job.part),
         TABLE(map, uint32_t, r->job.map), TABLE(turn, lt_sweep_turn, r->coefficients.turn), TABLE(gate, lt_sweep_gate, r->coefficients.gate),
         TABLE(term, lt_sweep_term, r->coefficients.term), { c->number, (size_t)c->n_numbers * sizeof(double), (const void **)&r->job.number },
-        { s->wire, s->wire ? (size_t)c->n_qubits * sizeof(int) : 0, (const void **)&r->coefficients.wire },
+        { s->wire ? s->wire : r->program->factor[0].wire, (size_t)(s->wire ? c->n_qubits : s->q) * sizeof(int), (const void **)&r->coefficients.wire },
     };
     size_t bytes = 0;
     for (size_t i = 0; i < LT_LEN(all); i++) bytes += aligned(LT_MAX((size_t)1, all[i].bytes));
@@ -92,7 +129,7 @@ lt_status lt_circuit_rows_open(lt_row_maker *m, const lt_compiled *p, bool close
     lt_circuit_rows *r = m->any = lt_calloc(1, sizeof *r);
     if (!r) return LT_ERR_MEMORY;
     r->program = p;
-    LT_TRY(closed ? lt_sweeps_closed(p, &r->sweeps) : lt_sweeps_of_states(p, m->kernels->chunk_bits, &r->sweeps));
+    LT_TRY(closed ? lt_sweeps_closed(p, &r->sweeps) : lt_sweeps_of_states(p, m->kernels->chunk_bits, m->kernels->adjoint != NULL, &r->sweeps));
     const int64_t values = lt_sweeps_values(&r->sweeps), gates = r->sweeps.gate.n, terms = r->sweeps.term.n;
     r->job = (lt_sweep_job){ .n_values = values, .n_gates = gates, .n_terms = terms, .q = r->sweeps.q, .n_columns = r->sweeps.n_columns, .first_column = r->sweeps.slot.n };
     r->coefficients = (lt_coefficient_job){ .n_values = values, .n_gates = gates, .n_terms = terms, .n_wires = p->circuit->n_qubits };
@@ -175,7 +212,7 @@ static lt_status upload_values(lt_row_maker *m, const lt_rows *x, int64_t first,
 
 /* ---- states ---- */
 
-static lt_status launch(lt_row_maker *m, const lt_kernel *k, const void *job, size_t bytes)
+lt_status lt_circuit_launch(lt_row_maker *m, const lt_kernel *k, const void *job, size_t bytes)
 {
     void *where;
     LT_TRY(lt_row_maker_job(m, job, bytes, &where));
@@ -196,30 +233,42 @@ static lt_status run_sweeps(lt_row_maker *m, const lt_sweep_job *of_rows, void *
         j.from = j.to = here;
         if (s->begin == LT_SWEEP_LOAD && s->mapped) j.to = there, there = here, here = j.to;
         j.sweep = of_rows->sweep + i;
-        LT_TRY(launch(m, m->kernels->sweep, &j, sizeof j));
+        LT_TRY(lt_circuit_launch(m, m->kernels->sweep, &j, sizeof j));
     }
     return LT_OK;
 }
 
+int64_t lt_circuit_rows_at_once(const lt_row_maker *m, int64_t n)
+{
+    const lt_sweeps *s = &m->any->sweeps;
+    const int64_t coefficients = s->gate.n * (int64_t)sizeof(lt_su2) + s->term.n * (int64_t)sizeof(double), row_bytes = INT64_C(1) << (s->q + (m->single ? 3 : 4));
+    const int64_t rows = LT_MIN(n, LT_MAX(1, COEFFICIENT_BYTES / LT_MAX(1, coefficients)));
+    return s->n_mapped ? LT_MIN(rows, LT_MAX(1, GROUP_BYTES / row_bytes)) : rows;
+}
+
+lt_status lt_circuit_rows_coefficients(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, lt_sweep_job *job)
+{
+    lt_coefficient_job c = m->any->coefficients;
+    const size_t gates = (size_t)(n * c.n_gates) * sizeof(lt_su2), terms = (size_t)(n * c.n_terms) * sizeof(double);
+    *job = m->any->job;
+    LT_TRY(lt_device_block_reserve(m->dev, &m->coefficients, LT_MAX((size_t)1, gates + terms), "gram gates"));
+    LT_TRY(upload_values(m, x, first, n));
+    c.n_rows = job->n_rows = n;
+    c.value = job->value = m->x.at;
+    c.gate_out = m->coefficients.at;
+    c.term_out = (double *)((char *)m->coefficients.at + gates);
+    job->gate = c.gate_out;
+    job->term = c.term_out;
+    LT_TRY(lt_row_maker_begin(m));
+    return lt_circuit_launch(m, m->kernels->coefficients, &c, sizeof c);
+}
+
 lt_status lt_circuit_rows_states(lt_row_maker *m, const lt_rows *x, int64_t first, int64_t n, void *to)
 {
-    const lt_circuit_rows *r = m->any;
-    const int64_t gates = r->sweeps.gate.n * (int64_t)sizeof(lt_su2), terms = r->sweeps.term.n * (int64_t)sizeof(double), row_bytes = INT64_C(1) << (r->sweeps.q + (m->single ? 3 : 4));
-    int64_t at_once = LT_MIN(n, LT_MAX(1, COEFFICIENT_BYTES / LT_MAX(1, gates + terms)));
-    if (r->sweeps.n_mapped) at_once = LT_MIN(at_once, LT_MAX(1, GROUP_BYTES / row_bytes));
-    LT_TRY(lt_device_block_reserve(m->dev, &m->coefficients, (size_t)LT_MAX(1, at_once * (gates + terms)), "gram gates"));
+    const int64_t at_once = lt_circuit_rows_at_once(m, n), row_bytes = INT64_C(1) << (m->any->sweeps.q + (m->single ? 3 : 4));
     for (int64_t row = 0; row < n; row += at_once) {
-        lt_coefficient_job c = r->coefficients;
-        lt_sweep_job j = r->job;
-        c.n_rows = j.n_rows = LT_MIN(at_once, n - row);
-        LT_TRY(upload_values(m, x, first + row, c.n_rows));
-        c.value = j.value = m->x.at;
-        c.gate_out = m->coefficients.at;
-        c.term_out = (double *)((char *)m->coefficients.at + at_once * gates);
-        j.gate = c.gate_out;
-        j.term = c.term_out;
-        LT_TRY(lt_row_maker_begin(m));
-        LT_TRY(launch(m, m->kernels->coefficients, &c, sizeof c));
+        lt_sweep_job j;
+        LT_TRY(lt_circuit_rows_coefficients(m, x, first + row, LT_MIN(at_once, n - row), &j));
         LT_TRY(run_sweeps(m, &j, (char *)to + row * row_bytes));
     }
     if (!m->kernels->split_pairs) return LT_OK;
@@ -241,5 +290,5 @@ lt_status lt_circuit_rows_wires(lt_row_maker *m, const lt_rows *x, int64_t first
     c.value = m->x.at;
     c.wire_out = to;
     LT_TRY(lt_row_maker_begin(m));
-    return launch(m, m->kernels->wire_numbers, &c, sizeof c);
+    return lt_circuit_launch(m, m->kernels->wire_numbers, &c, sizeof c);
 }

@@ -24,6 +24,7 @@ static __device__ void product_chunk(double2 *chunk, double2 *table, const view 
         table[i] = x;
     }
     __syncthreads();
+#pragma unroll 1
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS, state = e >> v.local;
         unsigned o = address_of(v, e);
@@ -37,11 +38,21 @@ static __device__ void product_chunk(double2 *chunk, double2 *table, const view 
 
 static __device__ void row_chunk(double2 *chunk, const view &v)
 {
+#pragma unroll 1
     for (int k = 0; k < HELD; k++) {
         int e = threadIdx.x + k * THREADS;
         unsigned o = address_of(v, e);
         const double *x = v.job->value + (v.row + state_of(v, e)) * v.job->n_values + v.job->first_column;
         chunk[place(e)] = make_double2(o < v.job->n_columns ? x[o] : 0, 0);
+    }
+}
+
+static __device__ void zero_chunk(double2 *chunk, const view &v)
+{
+#pragma unroll 1
+    for (int k = 0; k < HELD; k++) {
+        int e = threadIdx.x + k * THREADS;
+        chunk[place(e)] = make_double2(address_of(v, e) == 0, 0);
     }
 }
 
@@ -56,17 +67,18 @@ extern "C" __global__ void __launch_bounds__(THREADS) sweep(const lt_sweep_job *
         const view v = view_of(where, s, c);
         if (s->begin == LT_SWEEP_PRODUCT) product_chunk(chunk, (double2 *)angle, v);
         else if (s->begin == LT_SWEEP_ROW) row_chunk(chunk, v);
+        else if (s->begin == LT_SWEEP_ZERO) zero_chunk(chunk, v);
         else load_chunk(chunk, v, (const amplitude_t *)where->from, s->mapped);
         __syncthreads();
         for (int i = s->first_op; i < s->first_op + s->n_ops; i++) {
             const lt_sweep_op op = where->op[i];
             if (op.kind == LT_SWEEP_PHASES) phases(list, 1, angle, v, op, false);
-            else if (op.kind == LT_SWEEP_PERMUTE) permute_chunk(chunk, v, op.first, op.place, op.n);
+            else if (op.kind == LT_SWEEP_PERMUTE) permute_chunk(chunk, v, op.first, op.place, op.n, false);
             else if (op.kind == LT_SWEEP_MATRIX) matrix_chunk(chunk, v, op, false);
             else gates_chunk(chunk, v, op, false);
             __syncthreads();
         }
-        store_chunk(chunk, v, (amplitude_t *)where->to);
+        store_chunk(chunk, v, (amplitude_t *)where->to, false);
         __syncthreads();
     }
 }

@@ -18,7 +18,7 @@ typedef struct lt_coefficient_job {
     const lt_sweep_turn *turn;
     const lt_sweep_gate *gate;
     const lt_sweep_term *term;
-    const int *wire;                      /* the gate of each wire, -1 = none: closed forms */
+    const int *wire;                      /* closed forms: the gate of each wire, -1 = none; states: the wire of each of theirs */
     lt_su2 *gate_out;                     /* (n_rows, n_gates) */
     double *term_out;                     /* (n_rows, n_terms) */
     double *wire_out;                     /* (n_wires, 3, padded_rows) */
@@ -32,16 +32,16 @@ typedef struct lt_sweep_op {
     int kind;
     int place;     /* GATES, HADAMARDS: which four bits of the chunk; PERMUTE: where the table of high bits begins */
     int n;         /* GATES, HADAMARDS: which of the four, a bit each; PHASES: groups; PERMUTE: low bits; MATRIX: bits */
-    int first;     /* PHASES: the first group; PERMUTE: where the table of low bits begins; MATRIX: in numbers */
+    int first;     /* GATES: which of the four change with their row or with weights; PHASES: the first group; PERMUTE: where the table of low bits begins; MATRIX: in numbers */
     int index[4];  /* GATES: the gate of each; MATRIX: bits of the chunk, the top one of the matrix first */
 } lt_sweep_op;
 
 typedef struct lt_phase_group { int local, first, n; } lt_phase_group;    /* terms with the same mask inside a chunk: parts first..first + n - 1 */
 typedef struct lt_phase_part { unsigned outside; int term; } lt_phase_part; /* the mask's bits outside */
 
-enum { LT_SWEEP_LOAD, LT_SWEEP_PRODUCT, LT_SWEEP_ROW };
+enum { LT_SWEEP_LOAD, LT_SWEEP_PRODUCT, LT_SWEEP_ROW, LT_SWEEP_ZERO };
 typedef struct lt_sweep {
-    int begin;             /* with what is in memory; a product state; the row itself */
+    int begin;             /* with what is in memory; a product state; the row itself; |0...0> */
     int first_gate;        /* PRODUCT: of the first wire, the others follow */
     int mapped, low_bits, low_at, high_at; /* amplitude o is read at, or made as, high[o >> low_bits] ^ low[o % 2^low_bits] */
     int first_op, n_ops;
@@ -63,5 +63,29 @@ typedef struct lt_sweep_job {
     const void *from;                     /* states (n_rows, 2^q); `to` where nothing is mapped */
     void *to;
 } lt_sweep_job;
+
+/* ---- derivatives ---- */
+
+/* A sweep undone, on states and what they are differentiated against. */
+typedef struct lt_adjoint_job {
+    lt_sweep_job sweep;                   /* from and to: states */
+    const void *lambda_from;
+    void *lambda_to;
+    double *out;                          /* (n_rows, chunks of a state, 3 n_gates + n_terms): sums over each chunk */
+} lt_adjoint_job;
+
+/* Sums over chunks of a state. */
+typedef struct lt_adjoint_sum_job { long long n_rows, n_parts, n_items; const double *from; double *to; } lt_adjoint_sum_job;
+
+/* lambda_j = sum over i of m_ij phi_i with m_ij = 2 (loss_ij + loss_ji) <phi_i|phi_j>, or (loss_ij + loss_ji) for real parts. */
+typedef struct lt_lambda_job {
+    long long n, amplitudes, real_part, first, n_rows; /* rows first..first + n_rows - 1 of lambda */
+    const void *states;
+    const double *loss;
+    void *weights, *lambda;               /* (n, n_rows) of m; (n_rows, amplitudes) */
+} lt_lambda_job;
+
+/* x, y, z of each wire's Bloch vector: out (n_rows, 3, n_wires). */
+typedef struct lt_bloch_job { long long n_rows, q, n_wires; const int *wire; const void *states; double *out; } lt_bloch_job;
 
 #endif

@@ -138,6 +138,7 @@ static lt_status end_gates(maker *m, const wide_op *w, const int *bit_of)
             if (!(w->bits >> bit & 1) || at / 4 != place) continue;
             op.n |= 1 << (at - first_of(m, place));
             op.index[at - first_of(m, place)] = a->first + i;
+            op.first |= lt_gate_varies(m->f, &m->f->gate[a->first + i]) << (at - first_of(m, place));
         }
         if (op.n) LT_TRY(ADD(m->out->op, op));
     }
@@ -288,10 +289,18 @@ static lt_status add_permutation(maker *m, const lt_state_pass *a)
     return read_through(m, &a->ring);
 }
 
+static lt_status begin_with_zero(maker *m, const lt_state_pass *a)
+{
+    m->sweep.begin = LT_SWEEP_ZERO;
+    LT_TRY(add_gate_pass(m, a));
+    return is_identity(m->f->q, &a->ring) ? LT_OK : add_permutation(m, a);
+}
+
 static lt_status add_pass(maker *m, const lt_state_pass *a)
 {
     switch (a->kind) {
     case LT_STATE_PASS_PRODUCT:
+        if (m->out->reversible) return begin_with_zero(m, a);
         m->sweep.begin = LT_SWEEP_PRODUCT;
         m->sweep.first_gate = a->first;
         return is_identity(m->f->q, &a->ring) ? LT_OK : read_through(m, &a->ring);
@@ -333,7 +342,7 @@ static lt_status cut(maker *m)
     return end_sweep(m);
 }
 
-lt_status lt_sweeps_of_states(const lt_compiled *p, int chunk_bits, lt_sweeps *out)
+lt_status lt_sweeps_of_states(const lt_compiled *p, int chunk_bits, bool reversible, lt_sweeps *out)
 {
     maker m;
     *out = (lt_sweeps){ 0 };
@@ -343,6 +352,7 @@ lt_status lt_sweeps_of_states(const lt_compiled *p, int chunk_bits, lt_sweeps *o
     m.local = LT_MIN(m.f->q, chunk_bits);
     out->q = m.f->q;
     out->chunk_bits = chunk_bits;
+    out->reversible = reversible;
     if (!s) s = cut(&m);
     finish(&m);
     return s;

@@ -22,10 +22,11 @@ typedef struct lt_sweeps {
     int32_t      *wire;           /* closed forms: the gate of each wire, -1 = none */
     int           n_columns;      /* the row itself follows the values: its length, 0 = it does not */
     int           n_mapped;       /* sweeps that read through a map from other memory */
+    bool          reversible;     /* begins with |0...0> or the row: gates and maps of product states are operations like others */
 } lt_sweeps;
 
 /* p has one factor, or (closed) as many as its wires need. *out is to be destroyed, on failure too. */
-lt_status lt_sweeps_of_states(const lt_compiled *p, int chunk_bits, lt_sweeps *out);
+lt_status lt_sweeps_of_states(const lt_compiled *p, int chunk_bits, bool reversible, lt_sweeps *out);
 lt_status lt_sweeps_closed(const lt_compiled *p, lt_sweeps *out);
 void      lt_sweeps_destroy(lt_sweeps *s);
 
