@@ -93,6 +93,9 @@ LT_TEST(steps_are_tried_once_and_remembered)
     lt_tuner_destroy(t);
     LT_CHECK(verdict(dev, true, NULL) && verdict(dev, false, NULL));
 
+    setenv("LATHE_CACHE", "/proc/nowhere", 1); /* nothing can be remembered: the graph runs, as before */
+    LT_CHECK(!verdict(dev, true, "cannot be tried"));
+
     dev->backend = real;
     lt_device_close(dev);
     char command[600];

@@ -71,14 +71,14 @@ static lt_status send(const trial *r, void *to, const void *from, size_t bytes) 
 
 static lt_status fill_memory(trial *r)
 {
-    lt_operator_weights *w;
+    lt_operator_weights *w = NULL;
     const size_t field = (size_t)(r->next[GRAPH] - r->state);
     const float policy[2] = { 0, 1 }; /* the state is the operator's output */
     const int64_t ends[1 + REALIZATIONS] = { 1, -1, -1 };
     float *state = lt_malloc(field * sizeof *state);
     lt_draws d = lt_draws_make(0, "step trial", 0, 0, 0);
-    LT_TRY(lt_operator_weights_create(&r->spec, &w));
-    lt_status s = state ? lt_operator_weights_draw(w, 0, 0) : LT_FAIL(LT_ERR_MEMORY, "no memory for the state of a trial");
+    lt_status s = state ? lt_operator_weights_create(&r->spec, &w) : LT_FAIL(LT_ERR_MEMORY, "no memory for the state of a trial");
+    if (!s) s = lt_operator_weights_draw(w, 0, 0);
     if (!s) s = lt_draws_normal_f32(&d, 0, (int64_t)field, state);
     if (!s) s = send(r, r->block, w->block, (size_t)w->network.n_floats * sizeof(float));
     if (!s) s = send(r, r->state, state, field * sizeof(float));
@@ -256,10 +256,16 @@ lt_status lt_step_trial(lt_device *dev, lt_precision precision, bool may_try, bo
     lt_tuner *tuner;
     *taken = false;
     snprintf(problem, sizeof problem, "rollout step %s layers=4 channels=64 kernel=3 grid=%d M=%d", lt_precision_name(precision), GRID, REALIZATIONS);
-    LT_TRY(lt_tuner_open(dev, LT_TUNE_ESTIMATE, NULL, &tuner));
-    bool found = known(tuner, problem, taken, why);
-    lt_tuner_destroy(tuner);
-    if (found) return LT_OK;
-    snprintf(why, 160, "fused steps have not been tried on this card");
-    return may_try && lt_device_has(dev, LT_DEVICE_COMPUTES) ? try_alone(dev, precision, problem, taken, why) : LT_OK;
+    lt_status s = lt_tuner_open(dev, LT_TUNE_ESTIMATE, NULL, &tuner);
+    if (!s) {
+        bool found = known(tuner, problem, taken, why);
+        lt_tuner_destroy(tuner);
+        if (found) return LT_OK;
+        snprintf(why, 160, "fused steps have not been tried on this card");
+        if (may_try && lt_device_has(dev, LT_DEVICE_COMPUTES)) s = try_alone(dev, precision, problem, taken, why);
+    }
+    if (!s || s == LT_ERR_DEVICE) return s;
+    *taken = false; /* without a folder to remember the answer in */
+    snprintf(why, 160, "fused steps cannot be tried: %.120s", lt_error_text());
+    return LT_OK;
 }
