@@ -156,6 +156,6 @@ lt_status operator_error(const lt_operator_spec *spec, lt_precision precision, c
 
 double operator_error_limit(lt_precision precision)
 {
-    static const double limit[LT_PRECISION_COUNT] = { [LT_PRECISION_FLOAT32] = 1e-5, [LT_PRECISION_FLOAT16] = 4e-3, [LT_PRECISION_BFLOAT16] = 3e-2 };
+    static const double limit[LT_PRECISION_COUNT] = { [LT_PRECISION_FLOAT32] = 1e-5, [LT_PRECISION_FLOAT16] = 4e-3, [LT_PRECISION_BFLOAT16] = 3e-2, [LT_PRECISION_TF32] = 2e-3 };
     return limit[precision];
 }

@@ -172,7 +172,7 @@ static lt_status precision_row(const bench_rollout_request *q, lt_precision p, c
 static lt_status run_precisions(const bench_rollout_request *q, timed *half)
 {
     static const char *const columns[] = { "precision", "rollout", "step", "TFLOP/s", "PyTorch eager/best", "one-step error", "step is", "kernels", "memory" };
-    static const lt_precision order[] = { LT_PRECISION_FLOAT16, LT_PRECISION_BFLOAT16, LT_PRECISION_FLOAT32 };
+    static const lt_precision order[] = { LT_PRECISION_FLOAT16, LT_PRECISION_BFLOAT16, LT_PRECISION_TF32, LT_PRECISION_FLOAT32 };
     cli_table *t;
     double *want = NULL;
     timed r = { 0 };

@@ -262,6 +262,8 @@ typedef struct lt_compile_options { /* plain data; start from lt_compile_default
                                   those for this one as well: it must outlive this one and have run, or lt_program_hold, before */
     int       lead_outputs;    /* > 0: the first so many outputs can be had alone and the others later, from what is
                                   there already: lt_program_run_lead (CPU only) */
+    uint64_t  tf32;            /* not 0: f32 products read operands rounded to the 11 digits of TF32, which tensor cores multiply; sums
+                                  stay f32. With full_first as above; not with low_precision. (So wide that the size shows it) */
 } lt_compile_options;
 LT_API void lt_compile_defaults_into(lt_compile_options *out);
 static inline lt_compile_options lt_compile_defaults(void) { lt_compile_options sized; sized.size = sizeof sized; lt_compile_defaults_into(&sized); return sized; }

@@ -79,7 +79,7 @@ static size_t attr_bytes(lt_op op)
     case LT_OP_VIEW: return sizeof(lt_affine);
     case LT_OP_CONV2D: case LT_OP_CONV2D_DGRAD: case LT_OP_CONV2D_WGRAD:
     case LT_OP_MAXPOOL_INDEX: case LT_OP_AVGPOOL: case LT_OP_AVGPOOL_GRAD:
-        return offsetof(lt_window, channels_last) + sizeof(bool);
+        return offsetof(lt_window, tf32) + sizeof(bool);
     case LT_OP_INPUT: return sizeof(int32_t);
     default: return 0;
     }

@@ -45,6 +45,7 @@ typedef struct lt_window {
     int64_t size[2];      /* spatial size of x: needed by the transposes */
     int64_t groups;
     bool    channels_last;
+    bool    tf32;         /* operands are numbers of TF32: tensor cores may multiply them */
 } lt_window;
 
 /* Attributes of a node; each op reads the members named in its row. */

@@ -167,6 +167,39 @@ LT_TEST(verification_names_the_first_node_that_differs)
 
 /* ---- mixed precision ---- */
 
+/* A product with ones shows what it reads: eleven digits, the nearest there are. */
+LT_TEST(tf32_products_read_eleven_digits)
+{
+    enum { N = 64 };
+    float x[N], ones[1] = { 1 }, got[N];
+    lt_rng r = lt_rng_seed(4);
+    for (int i = 0; i < N; i++) x[i] = ldexpf((float)lt_rng_uniform(&r) - 0.5f, i - N / 2);
+    for (int matmul = 0; matmul < 2; matmul++)
+        for (int full = 0; full < 2; full++) {
+            lt_graph *g;
+            lt_program *p;
+            LT_CHECK_OK(lt_graph_create(&g));
+            lt_node a = lt_input(g, "x", LT_F32, matmul ? lt_shape2(N, 1) : lt_shape4(1, 1, 8, 8)), w = lt_input(g, "w", LT_F32, matmul ? lt_shape2(1, 1) : lt_shape4(1, 1, 1, 1));
+            lt_node y = matmul ? lt_matmul(g, a, w) : lt_conv2d(g, a, w, LT_NONE, NULL);
+            LT_CHECK_OK(lt_program_create(g, &y, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .tf32 = true, .full_first = full }, &p));
+            LT_CHECK_OK(lt_program_run(p, (const void *[]){ x, ones }, (void *[]){ got }));
+            for (int i = 0; i < N; i++) {
+                float unit = ldexpf(1, ilogbf(x[i]) - 10);
+                if (full) LT_CHECK(got[i] == x[i]);
+                else LT_CHECK(fmodf(got[i], unit) == 0 && fabsf(got[i] - x[i]) <= unit / 2);
+            }
+            lt_program_destroy(p);
+            lt_graph_destroy(g);
+        }
+    lt_graph *g;
+    lt_program *p = NULL;
+    LT_CHECK_OK(lt_graph_create(&g));
+    lt_node y = lt_relu(g, lt_input(g, "x", LT_F32, lt_shape1(3)));
+    LT_CHECK_FAILS(lt_program_create(g, &y, 1, &(lt_compile_options){ .size = sizeof(lt_compile_options), .tf32 = true, .low_precision = true, .storage_type = LT_F16 }, &p),
+                   LT_ERR_ARGUMENT, "tf32 is about products of f32");
+    lt_graph_destroy(g);
+}
+
 /* Products read rounded operands and round their result; sums stay in f32. Products of inputs are left alone where that is asked for. */
 LT_TEST(low_precision_rounds_as_stated)
 {

@@ -79,7 +79,7 @@ static const struct { const char *from, *to, *says; } cases[] = {
     /* simulation */
     { "num_timesteps: 20", "num_timesteps: 10001", "simulation.num_timesteps is '10001': expected an integer in [1, 10000]" },
     { "num_timesteps: 20", "num_realizations: 0", "simulation.num_realizations is '0'" },
-    { "num_timesteps: 20", "precision: float64", "simulation.precision is 'float64': expected one of float32, float16, bfloat16" },
+    { "num_timesteps: 20", "precision: float64", "simulation.precision is 'float64': expected one of float32, float16, bfloat16, tf32" },
     { "num_timesteps: 20", "device: tpu", "simulation.device is 'tpu': expected cpu, cuda, cuda:N or auto" },
     { "num_timesteps: 20", "device: cuda:x", "simulation.device is 'cuda:x'" },
     { "num_timesteps: 20", "parallelism: {devices: [a]}", "simulation.parallelism.devices is 'a': expected auto or a list of integers in 0..31, each once" },

@@ -2,7 +2,9 @@
    the operator, with the bounds the specification sets for half precisions. SPDX-License-Identifier: BSD-3-Clause */
 #include "lt_test.h"
 
+#include "device/backend.h"
 #include "lathe/rng.h"
+#include "operators/rollout/fused/fused.h"
 #include "operators/rollout/rollout.h"
 
 #include <math.h>
@@ -65,7 +67,7 @@ static lt_operator_spec variant(int layers, int channels, int kernel, int grid)
 static void compare(lt_device *dev, const char *what, const lt_operator_spec *s, int64_t realizations)
 {
     if (lt_test_brief()) realizations = 1;
-    static const struct { lt_precision precision; double bound; } row[] = { { LT_PRECISION_FLOAT16, 4e-3 }, { LT_PRECISION_BFLOAT16, 3e-2 } };
+    static const struct { lt_precision precision; double bound; } row[] = { { LT_PRECISION_FLOAT16, 4e-3 }, { LT_PRECISION_BFLOAT16, 3e-2 }, { LT_PRECISION_TF32, 2e-3 } };
     int64_t per_step = realizations * 3 * s->grid * s->grid;
     float *exact = malloc((size_t)(STEPS * per_step) * sizeof *exact), *got = calloc((size_t)(STEPS * per_step), sizeof *got);
     float *again = calloc((size_t)(STEPS * per_step), sizeof *again);
@@ -118,7 +120,7 @@ LT_TEST(steps_are_planned_where_they_fit_and_say_why_elsewhere)
     s.num_layers = 3; /* no residual blocks: a launch per convolution, and the output */
     LT_CHECK_EQ_INT(plan(dev, &s, LT_PRECISION_BFLOAT16).kernels_per_step, 4 + 1 + AROUND);
     info = plan(dev, &s, LT_PRECISION_FLOAT32);
-    LT_CHECK(!strcmp(info.step, "graph") && strstr(info.step_reason, "half precision"));
+    LT_CHECK(!strcmp(info.step, "graph") && strstr(info.step_reason, "have not been tried on this card"));
     s.kernel_size = 13;
     info = plan(dev, &s, LT_PRECISION_FLOAT16);
     LT_CHECK(!strcmp(info.step, "graph") && strstr(info.step_reason, "too wide"));
@@ -126,6 +128,48 @@ LT_TEST(steps_are_planned_where_they_fit_and_say_why_elsewhere)
     s.grid = 16;
     info = plan(dev, &s, LT_PRECISION_FLOAT16);
     LT_CHECK(!strcmp(info.step, "graph") && strstr(info.step_reason, "32 x 32"));
+    lt_device_close(dev);
+}
+
+/* What an RTX 3060 Ti would be asked for: 99 KiB of shared memory a block, 8 GB in all. The largest of the standard space. */
+LT_TEST(the_standard_space_fits_on_cards_with_8_gb)
+{
+    lt_device *dev = NULL;
+    int64_t bytes;
+    char why[160];
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    dev->generation = 86, dev->shared_bytes = 99 << 10;
+    for (int kernel = 3; kernel <= 5; kernel += 2) {
+        lt_operator_spec s = variant(4, 64, kernel, 128);
+        LT_CHECK(lt_fused_cnn_fits(dev, &s, LT_PRECISION_FLOAT16, why) && !lt_fused_cnn_measured(dev, LT_PRECISION_FLOAT16));
+        LT_CHECK_OK(lt_fused_cnn_need(dev, &s, LT_PRECISION_FLOAT16, 5, &bytes));
+        LT_CHECK(bytes <= (int64_t)2 << 30);
+        LT_CHECK(lt_fused_cnn_fits(dev, &s, LT_PRECISION_FLOAT32, why));
+    }
+    dev->generation = 75;
+    lt_operator_spec s = variant(4, 64, 3, 128);
+    LT_CHECK(!lt_fused_cnn_fits(dev, &s, LT_PRECISION_FLOAT16, why) && strstr(why, "sm_80"));
+    dev->generation = 90;
+    lt_device_close(dev);
+}
+
+/* An environment variable says which step is planned, and refuses what it does not know. */
+LT_TEST(a_kind_of_step_can_be_asked_for)
+{
+    lt_device *dev = NULL;
+    LT_CHECK_OK(lt_device_open("null", &dev));
+    lt_operator_spec s = variant(4, 32, 3, 64);
+    setenv("LATHE_CUDA_STEP", "mma", 1);
+    LT_CHECK(!strcmp(plan(dev, &s, LT_PRECISION_TF32).step, "fused"));
+    LT_CHECK(!strcmp(plan(dev, &s, LT_PRECISION_FLOAT16).step, "fused"));
+    setenv("LATHE_CUDA_STEP", "graph", 1);
+    LT_CHECK(!strcmp(plan(dev, &s, LT_PRECISION_FLOAT16).step, "graph"));
+    setenv("LATHE_CUDA_STEP", "fast", 1);
+    lt_rollout_options o = lt_rollout_defaults();
+    lt_rollout *r = NULL;
+    o.device = dev;
+    LT_CHECK_FAILS(lt_rollout_create(&s, &o, &r), LT_ERR_ARGUMENT, "LATHE_CUDA_STEP");
+    unsetenv("LATHE_CUDA_STEP");
     lt_device_close(dev);
 }
 

@@ -146,7 +146,7 @@ LT_TEST(uafno_modes_levels_and_padding_match_the_oracle)
 /* Thresholds of the specification for one step against double precision. */
 LT_TEST(precisions_stay_within_their_thresholds)
 {
-    static const double limit[LT_PRECISION_COUNT] = { 1e-5, 4e-3, 3e-2 };
+    static const double limit[LT_PRECISION_COUNT] = { [LT_PRECISION_FLOAT32] = 1e-5, [LT_PRECISION_FLOAT16] = 4e-3, [LT_PRECISION_BFLOAT16] = 3e-2, [LT_PRECISION_TF32] = 2e-3 };
     for (int p = 0; p < LT_PRECISION_COUNT; p++)
         for (int i = 0; i < 6; i++) {
             lt_operator_spec s = i < 5 ? small_cnn() : small_uafno();

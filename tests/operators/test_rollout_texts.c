@@ -53,8 +53,13 @@ LT_TEST(rollouts_find_every_text_compiled)
     LT_CHECK_EQ_INT(compiled_late(dev, &s, LT_PRECISION_FLOAT16, &noted), 0);
     LT_CHECK(noted >= 6); /* stem, two convolutions, output, packing, states, noise; shapes may agree */
     s.num_layers = 3, s.base_channels = 32; /* wide enough for convolutions of our own */
+    setenv("LATHE_CUDA_STEP", "graph", 1); /* no trial: it would compile both */
     LT_CHECK_EQ_INT(compiled_late(dev, &s, LT_PRECISION_FLOAT32, &noted), 0);
     LT_CHECK(noted >= 6);
+    setenv("LATHE_CUDA_STEP", "mma", 1);
+    LT_CHECK_EQ_INT(compiled_late(dev, &s, LT_PRECISION_TF32, &noted), 0);
+    LT_CHECK(noted >= 6);
+    unsetenv("LATHE_CUDA_STEP");
     lt_device_close(dev);
 }
 

@@ -151,6 +151,7 @@ void lt_choose_describe(const lt_problem_key *key, char *text, size_t size)
                  (long long)w->kernel[0], (long long)w->kernel[1], (long long)w->stride[0], (long long)w->stride[1],
                  (long long)w->pad[0], (long long)w->pad[1], (long long)w->dilation[0], (long long)w->dilation[1],
                  (long long)w->groups, w->channels_last);
+    if (key->op >= LT_OP_CONV2D && key->op <= LT_OP_CONV2D_WGRAD && w->tf32 && (at = strlen(text)) < size) snprintf(text + at, size - at, " tf32");
 }
 
 /* The fastest of the rows that apply; the plain one, listed last, is not in the race. Timed without

@@ -80,6 +80,8 @@ static lt_status check_request(lt_graph *g, const lt_node *outputs, int n_output
     if ((unsigned)opt->mode >= LT_MODE_COUNT) return LT_FAIL(LT_ERR_ARGUMENT, "program: unknown mode %d", (int)opt->mode);
     if (opt->low_precision && opt->storage_type != LT_F16 && opt->storage_type != LT_BF16)
         return LT_FAIL(LT_ERR_ARGUMENT, "program: storage_type is %s, need f16 or bf16", lt_dtype_name(opt->storage_type));
+    if (opt->low_precision && opt->tf32)
+        return LT_FAIL(LT_ERR_ARGUMENT, "program: tf32 is about products of f32, low_precision stores %s", lt_dtype_name(opt->storage_type));
     if (opt->lead_outputs < 0 || opt->lead_outputs > n_outputs)
         return LT_FAIL(LT_ERR_ARGUMENT, "program: lead_outputs is %d, need 0 to %d", opt->lead_outputs, n_outputs);
     return LT_OK;

@@ -33,6 +33,7 @@ static const lt_cuda_row rows[] = {
     ROW(ARGMAX, cuda_arg), ROW(ARGMIN, cuda_arg), ROW(CUMSUM, cuda_cumsum), ROW(TOPK_INDEX, cuda_topk),
     ROW(TAKE, cuda_take), ROW(PUT, cuda_put), ROW(TAKE_ALONG, cuda_take_along), ROW(PUT_ALONG, cuda_put_along),
     VARIED_LIBRARY(MATMUL, matmul_cublaslt), ROW(MATMUL, cuda_matmul),
+    VARIED_LIBRARY(CONV2D, conv_tf32), VARIED_LIBRARY(CONV2D_DGRAD, conv_tf32), VARIED_LIBRARY(CONV2D_WGRAD, conv_tf32),
     VARIED(CONV2D, conv_f32), VARIED(CONV2D_DGRAD, conv_f32),
     VARIED_LIBRARY(CONV2D, conv_cudnn), VARIED_LIBRARY(CONV2D_DGRAD, conv_cudnn), VARIED_LIBRARY(CONV2D_WGRAD, conv_cudnn),
     ROW(CONV2D, cuda_conv), ROW(CONV2D_DGRAD, cuda_conv), ROW(CONV2D_WGRAD, cuda_conv),

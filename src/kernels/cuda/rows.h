@@ -19,7 +19,7 @@ LT_CUDA_ROW(cuda_pool) LT_CUDA_ROW(cuda_conv) LT_CUDA_ROW(cuda_matmul) LT_CUDA_R
     int lt_##name##_variants(lt_device *dev, const lt_problem_key *p, char (*variant)[LT_CUDA_VARIANT_TEXT], int max);
 LT_CUDA_VARIED_ROW(conv_f32)
 /* Libraries. */
-LT_CUDA_VARIED_ROW(matmul_cublaslt) LT_CUDA_VARIED_ROW(conv_cudnn) LT_CUDA_ROW(fft_cufft)
+LT_CUDA_VARIED_ROW(matmul_cublaslt) LT_CUDA_VARIED_ROW(conv_cudnn) LT_CUDA_VARIED_ROW(conv_tf32) LT_CUDA_ROW(fft_cufft)
 LT_CUDA_ROW(linalg_cusolver)
 
 #endif

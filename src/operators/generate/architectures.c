@@ -162,9 +162,10 @@ static lt_status before_text(void *ctx)
 lt_status lt_generator_prepare_kernels(lt_generator *g)
 {
     int64_t start = lt_clock_ns();
-    lt_build_list *l;
+    lt_build_list *l = NULL;
     lt_span span = lt_span_begin("kernels");
-    lt_status s = lt_build_list_create(g->opt->device, &l);
+    lt_status s = lt_device_rollout_settle(g->opt->device, g->c->precision);
+    if (!s) s = lt_build_list_create(g->opt->device, &l);
     if (!s) s = note_texts(g, l);
     if (!s) s = lt_build_list_run(l, lt_device_pool(g->opt->device), before_text, g);
     lt_build_list_destroy(l);

@@ -251,3 +251,8 @@ int lt_conv_cudnn_variants(lt_device *dev, const lt_problem_key *p, char (*varia
     lt_cuda_library_give(dev, h);
     return n;
 }
+
+/* Before the convolution of our own, which is exact but has no tensor cores. */
+bool      lt_conv_tf32_applies(const lt_problem_key *p) { return lt_key_is_all(p, LT_F32) && p->attr->u.conv.tf32 && lt_conv_cudnn_applies(p); }
+lt_status lt_conv_tf32_prepare(lt_device *dev, const lt_problem_key *p, lt_kernel **out) { return lt_conv_cudnn_prepare(dev, p, out); }
+int       lt_conv_tf32_variants(lt_device *dev, const lt_problem_key *p, char (*variant)[LT_CUDA_VARIANT_TEXT], int max) { return lt_conv_cudnn_variants(dev, p, variant, max); }

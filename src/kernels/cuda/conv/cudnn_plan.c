@@ -15,6 +15,7 @@ typedef struct plan_search {
     lt_cudnn_handle handle;
     lt_op           op;
     lt_dtype        type;
+    bool            tf32;           /* operands are numbers of TF32 already */
     const char     *wanted;         /* the name of the one to take; NULL: the first that works */
     char          (*name)[LT_CUDA_VARIANT_TEXT]; /* NULL: a plan is wanted */
     int             n_names, max_names;
@@ -24,10 +25,12 @@ typedef struct plan_search {
 
 /* ---- One configuration ------------------------------------------------------------------------------ */
 /* Everything but plain arithmetic is refused: engines that round f32 inputs (which is all tensor cores can do
-   with f32), add up in less than f32, go through Winograd's or Fourier's transform, or change bits from run to run. */
-static bool is_refused(int note, lt_dtype t)
+   with f32, welcome where operands are numbers of TF32), add up in less than f32, go through Winograd's or Fourier's transform, or change
+   bits from run to run. */
+static bool is_refused(int note, lt_dtype t, bool tf32)
 {
-    return note != LT_CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP && (t == LT_F32 || note != LT_CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+    if (note == LT_CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP || (tf32 && note == LT_CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)) return false;
+    return note != LT_CUDNN_NUMERICAL_NOTE_TENSOR_CORE || (t == LT_F32 && !tf32);
 }
 
 /* Engines that transform without a note that says so: seen with cuDNN 9.14, whose engine 17 for weight gradients
@@ -41,7 +44,7 @@ static bool is_welcome(const plan_search *s, lt_cudnn_descriptor engine, int64_t
     if (is_refused_engine(s->op, index)) return false;
     if (s->m.api->cudnnBackendGetAttribute(engine, LT_CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, LT_CUDNN_TYPE_NUMERICAL_NOTE, MAX_NOTES, &n, note)) return false;
     for (int64_t i = 0; i < n && i < MAX_NOTES; i++)
-        if (is_refused(note[i], s->type)) return false;
+        if (is_refused(note[i], s->type, s->tf32)) return false;
     return true;
 }
 
@@ -141,14 +144,14 @@ static lt_status look(plan_search *s, const lt_cudnn_problem *p)
 
 int lt_cudnn_configurations(const lt_cudnn *api, lt_cudnn_handle handle, const lt_cudnn_problem *p, char (*name)[LT_CUDA_VARIANT_TEXT], int max)
 {
-    plan_search s = { .m.api = api, .handle = handle, .op = p->key->op, .type = p->key->out.dtype, .name = name, .max_names = max };
+    plan_search s = { .m.api = api, .handle = handle, .op = p->key->op, .type = p->key->out.dtype, .tf32 = p->key->attr->u.conv.tf32, .name = name, .max_names = max };
     return look(&s, p) ? 0 : s.n_names;
 }
 
 lt_status lt_cudnn_plan(const lt_cudnn *api, lt_cudnn_handle handle, const lt_cudnn_problem *p, const char *name, lt_cudnn_descriptor *plan,
                         size_t *workspace_bytes)
 {
-    plan_search s = { .m.api = api, .handle = handle, .op = p->key->op, .type = p->key->out.dtype, .wanted = name };
+    plan_search s = { .m.api = api, .handle = handle, .op = p->key->op, .type = p->key->out.dtype, .tf32 = p->key->attr->u.conv.tf32, .wanted = name };
     LT_TRY(look(&s, p));
     *plan = s.plan;
     *workspace_bytes = s.workspace_bytes;

@@ -256,6 +256,16 @@ static lt_status create(lt_device_rollout *e, lt_rollout_info *info)
     return lt_device_rollout_record(e);
 }
 
+lt_status lt_device_rollout_settle(lt_device *dev, lt_precision precision)
+{
+    lt_wanted_step wanted;
+    bool taken;
+    char why[160];
+    LT_TRY(lt_fused_wanted_step(&wanted));
+    if (wanted != LT_STEP_AUTO || lt_fused_cnn_measured(dev, precision)) return LT_OK;
+    return lt_step_trial(dev, precision, true, &taken, why);
+}
+
 lt_status lt_device_rollout_prepare(const lt_operator_spec *spec, const lt_rollout_options *opt)
 {
     lt_device_rollout e = { .dev = opt->device, .opt = *opt, .spec = *spec };

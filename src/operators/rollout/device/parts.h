@@ -23,7 +23,11 @@ typedef struct lt_application_request {
     const lt_operator_spec *spec;
     const lt_rollout_options *opt;
     int64_t                 budget_bytes;  /* for activations */
+    lt_wanted_step          step;          /* LT_STEP_AUTO: what LATHE_CUDA_STEP says */
 } lt_application_request;
+/* Whether fused steps that were not measured on this kind of card are taken on it (trial.c): as the tuning file says; with may_try, tried
+   when it says nothing. why: when not. */
+lt_status lt_step_trial(lt_device *dev, lt_precision precision, bool may_try, bool *taken, char why[static 160]);
 /* Fills precision, arithmetic, step, micro_batch, arena and kernel counts of info. */
 lt_status lt_application_create(const lt_application_request *q, lt_application **out, lt_rollout_info *info);
 /* Builds the texts of such a one, as far as they are known before there is one, on a device that notes them; budget_bytes does not matter. */

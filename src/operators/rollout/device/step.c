@@ -53,11 +53,17 @@ static lt_status compile_to_fit(lt_application *a, const lt_application_request 
     }
 }
 
-static bool use_fused(const lt_application_request *q, lt_rollout_info *info)
+/* Sets *fused, and info->step_reason when it is not. */
+static lt_status choose_step(const lt_application_request *q, bool may_try, lt_rollout_info *info, bool *fused)
 {
-    if (!q->opt->plain_step) return lt_fused_cnn_fits(q->dev, q->spec, info->precision, info->step_reason);
-    snprintf(info->step_reason, sizeof info->step_reason, "the plain step was asked for");
-    return false;
+    lt_wanted_step wanted = q->step;
+    *fused = false;
+    if (wanted == LT_STEP_AUTO) LT_TRY(lt_fused_wanted_step(&wanted));
+    if (q->opt->plain_step) snprintf(info->step_reason, sizeof info->step_reason, "the plain step was asked for");
+    else if (wanted == LT_STEP_GRAPH) snprintf(info->step_reason, sizeof info->step_reason, "LATHE_CUDA_STEP is graph");
+    else if (lt_fused_cnn_fits(q->dev, q->spec, info->precision, info->step_reason)) *fused = true;
+    if (!*fused || wanted == LT_STEP_MMA || lt_fused_cnn_measured(q->dev, info->precision)) return LT_OK;
+    return lt_step_trial(q->dev, info->precision, may_try, fused, info->step_reason);
 }
 
 /* The same for fused steps, whose needs are known before they are made. */
@@ -106,7 +112,9 @@ static lt_status make(lt_application *a, const lt_application_request *q, lt_rol
     lt_noise_shape at = lt_network_noise(q->spec);
     a->noise = at.site == LT_SITE_NONE ? 0 : at.channels * (at.by_channel ? 1 : (int64_t)q->spec->grid * q->spec->grid);
     a->batch = first_batch(q->opt);
-    LT_TRY(use_fused(q, info) ? make_fused(a, q, info) : make_graph(a, q, &opt, info));
+    bool fused;
+    LT_TRY(choose_step(q, true, info, &fused));
+    LT_TRY(fused ? make_fused(a, q, info) : make_graph(a, q, &opt, info));
     info->micro_batch = a->batch;
     info->weight_bytes = a->network.n_floats * (int64_t)sizeof(float);
     info->flops = a->network.flops * (double)a->realizations;
@@ -118,7 +126,9 @@ lt_status lt_application_prepare(const lt_application_request *q)
     lt_rollout_info info = { .size = sizeof info };
     lt_compile_options opt = { .size = sizeof opt, .device = q->dev };
     LT_TRY(lt_rollout_choose_precision(q->dev, q->opt->precision, &info, &opt));
-    if (use_fused(q, &info)) return lt_fused_cnn_prepare(q->dev, q->spec, info.precision, first_batch(q->opt));
+    bool fused;
+    LT_TRY(choose_step(q, false, &info, &fused));
+    if (fused) return lt_fused_cnn_prepare(q->dev, q->spec, info.precision, first_batch(q->opt));
     lt_network network = { 0 };
     opt.skip_passes = q->opt->skip_passes;
     LT_TRY(lt_network_create_batch(q->spec, first_batch(q->opt), &network)); /* memory may allow fewer at once, whose texts come then */
@@ -162,7 +172,7 @@ lt_status lt_application_need(const lt_application_request *q, bool graphs, bool
     int64_t batch = first_batch(q->opt);
     *bytes = 0;
     LT_TRY(lt_rollout_choose_precision(q->dev, q->opt->precision, &info, &opt));
-    *fused = use_fused(q, &info);
+    LT_TRY(choose_step(q, false, &info, fused));
     if (*fused) return fit_fused(q, &batch, bytes);
     return graphs ? plan_graph(q, &opt, bytes) : LT_OK;
 }

@@ -10,12 +10,14 @@
 
    The host orders the weights so that a lane ends with 2 FRAGMENTS channels that follow each other (pack.cu).
 
-   Follows cells.cuh and barriers.cuh. Defined by the host: NUMBERS, KERNEL (odd), CHUNK (channels, an even number of cells), TILE_N (16, 32,
+   Follows cells.cuh and barriers.cuh. Defined by the host: NUMBERS, which are multiplied, STORES, those of the result (only the stem has others:
+   it reads the state in single precision, which a first normalisation would magnify the rounding of), KERNEL (odd), CHUNK (channels, an even number of cells), TILE_N (16, 32,
    48 or 64), B_STAGES (3 or more), RESIDENT blocks of a core,
    SOURCE: 0 a map as it is, 1 a map to be normalised and activated, 2 the state, STEM x STEM pixels of
            three planes as channels (then KERNEL is 1),
    RESULT: 0 the map alone, 1 and its norms, 2 added to the map that is there, which is normalised and activated,
    WRAP: 1 the field continues on the other side, 0 zeros around it. */
+#define STORES_SINGLE (STORES >= 2)
 enum { THREADS = 256, WARPS_N = 2, WARPS_M = 4, LINES = 4, FRAGMENTS = TILE_N / (8 * WARPS_N), OWN = 2 * FRAGMENTS };
 enum { RIM = KERNEL / 2, PITCH = 16 + KERNEL - 1, PIXELS = PITCH * PITCH, TAPS = KERNEL * KERNEL, PLANES = CHUNK / CELL };
 /* The cells behind a plane spread those that are put at once over the banks. */
@@ -283,7 +285,7 @@ struct own_channels { float v[OWN]; };
 struct own_norms { float scale[OWN], shift[OWN]; };
 
 /* So many at once as their place allows. */
-enum { OWN_WORDS = SINGLE ? OWN : FRAGMENTS };
+enum { OWN_WORDS = STORES_SINGLE ? OWN : FRAGMENTS };
 struct own_words { u32 w[OWN_WORDS]; };
 static __device__ __forceinline__ void store_words(u32 *to, const own_words &x)
 {
@@ -316,7 +318,7 @@ static __device__ __forceinline__ own_channels open_own(const own_words &from)
     own_channels x;
     #pragma unroll
     for (int e = 0; e < OWN; e += 2) {
-#if SINGLE
+#if STORES_SINGLE
         x.v[e] = __uint_as_float(from.w[e]), x.v[e + 1] = __uint_as_float(from.w[e + 1]);
 #else
         float2 two = unpack(from.w[e / 2]);
@@ -330,7 +332,7 @@ static __device__ __forceinline__ own_words close_own(const own_channels &x)
     own_words to;
     #pragma unroll
     for (int e = 0; e < OWN; e += 2) {
-#if SINGLE
+#if STORES_SINGLE
         to.w[e] = __float_as_uint(x.v[e]), to.w[e + 1] = __float_as_uint(x.v[e + 1]);
 #else
         to.w[e / 2] = pack(x.v[e], x.v[e + 1]);

@@ -76,7 +76,7 @@ static int noise_number(const lt_operator_spec *spec)
 
 static bool choose_shape(const lt_device *dev, const lt_fused_style *style, lt_conv_shape *s)
 {
-    return style->mma ? lt_mma_shape_choose(s, style->numbers, lt_device_shared_bytes(dev)) : lt_conv_shape_choose(s);
+    return style->mma ? lt_mma_shape_choose(s, lt_fused_products(style, s->source), lt_device_shared_bytes(dev)) : lt_conv_shape_choose(s);
 }
 
 static bool shapes_fit(const lt_device *dev, const lt_operator_spec *spec, const lt_fused_style *style)
@@ -130,7 +130,6 @@ bool lt_fused_cnn_fits(lt_device *dev, const lt_operator_spec *spec, lt_precisio
     const char *reason = NULL;
     lt_fused_style style = style_of(dev, spec, precision);
     if (spec->kind != LT_OPERATOR_CNN) reason = "only CNN operators have fused steps";
-    else if (is_wanted(LT_STEP_GRAPH)) reason = "LATHE_CUDA_STEP is graph";
     else if (lt_device_generation(dev) < AMPERE) reason = "fused steps need tensor cores of sm_80 or later";
     else if (spec->grid < 2 * LT_FUSED_TILE) reason = "fused steps work on grids of 32 x 32 and more";
     else if (noise_number(spec) < 0) reason = "this noise is added channel by channel";
@@ -229,6 +228,7 @@ static int64_t pixels(const lt_fused_cnn *f) { return (int64_t)f->spec.grid * f-
 static size_t weight_count(const conv_layer *c) { return (size_t)c->shape.in_c * (size_t)c->shape.out_c * (size_t)(c->shape.kernel * c->shape.kernel); }
 static size_t projection_count(const launch *l) { return (size_t)l->skip.width * (size_t)l->map.width; }
 static size_t number_bytes(const lt_fused_cnn *f) { return lt_fused_single(f->style.numbers) ? 4 : 2; }
+static size_t weight_bytes(const lt_fused_cnn *f, const conv_layer *c) { return weight_count(c) * (lt_fused_single(lt_fused_products(&f->style, c->shape.source)) ? 4 : 2); }
 static int output_width(const lt_fused_cnn *f) { return f->seq[f->n_launches - 1].map.width; }
 
 static size_t job_bytes(launch_kind k)
@@ -250,7 +250,7 @@ static lt_status plan_memory(lt_fused_cnn *f)
     take(f, MAPS * f->map_bytes);
     for (int i = 0; i < f->n_convs; i++) {
         conv_layer *c = &f->conv[i];
-        c->weights_at = take(f, weight_count(c) * number_bytes(f));
+        c->weights_at = take(f, weight_bytes(f, c));
         c->affine_at = take(f, (size_t)c->shape.out_c * 2 * sizeof(float));
         if (c->shape.result != LT_RESULT_NORMS) continue;
         c->sums_at = take(f, (size_t)f->samples * (size_t)(tiles * c->shape.out_c) * 2 * sizeof(float));
@@ -379,11 +379,12 @@ static void add_pack(lt_fused_cnn *f, lt_pack_job j)
 }
 
 /* Items of a job that packs so many weights, and how it orders them. */
-static lt_pack_job pack_of_weights(const lt_fused_cnn *f, size_t count, int tile)
+static lt_pack_job pack_of_weights(const lt_fused_cnn *f, const lt_conv_shape *s, size_t count, int tile)
 {
-    int per_item = lt_fused_single(f->style.numbers) ? 1 : 2;
-    return (lt_pack_job){ .kind = LT_PACK_CONV, .count = (int64_t)count / per_item, .second = -1, .tile = tile, .cell = lt_fused_cell(f->style.numbers),
-                          .fragments = f->style.mma ? tile / (8 * LT_MMA_WARPS_N) : 0 };
+    lt_fused_numbers numbers = lt_fused_products(&f->style, s->source);
+    bool single = lt_fused_single(numbers);
+    return (lt_pack_job){ .kind = LT_PACK_CONV, .count = (int64_t)count / (single ? 1 : 2), .second = -1, .tile = tile, .cell = lt_fused_cell(numbers),
+                          .single = !single ? 0 : numbers == LT_FUSED_TF32 ? 2 : 1, .fragments = f->style.mma ? tile / (8 * LT_MMA_WARPS_N) : 0 };
 }
 
 static int count_packs(const lt_fused_cnn *f)
@@ -400,7 +401,7 @@ static void plan_packing(lt_fused_cnn *f, const lt_network *n)
     for (int i = 0; i < f->n_convs; i++) {
         const conv_layer *c = &f->conv[i];
         const lt_conv_shape *s = &c->shape;
-        lt_pack_job j = pack_of_weights(f, weight_count(c), s->tile_n);
+        lt_pack_job j = pack_of_weights(f, s, weight_count(c), s->tile_n);
         j.from = offset_of(n, c->name, ".weight"), j.to = memory_at(f, c->weights_at), j.inputs = (int)c->real_in, j.outputs = (int)c->real_out;
         j.taps = s->kernel * s->kernel, j.chunk = s->chunk, j.chunks = s->in_c / s->chunk;
         add_pack(f, j);
@@ -411,7 +412,7 @@ static void plan_packing(lt_fused_cnn *f, const lt_network *n)
     for (int i = 0; i < f->n_launches; i++) {
         const launch *l = &f->seq[i];
         if (l->kind != LAUNCH_PROJECT) continue;
-        lt_pack_job j = pack_of_weights(f, projection_count(l), f->style.mma ? l->shape.tile_n : l->map.width);
+        lt_pack_job j = pack_of_weights(f, &l->shape, projection_count(l), f->style.mma ? l->shape.tile_n : l->map.width);
         j.from = offset_of(n, l->name, ".weight"), j.to = memory_at(f, l->weights_at), j.inputs = (int)l->real_in, j.outputs = (int)l->real_out;
         j.taps = 1, j.chunk = f->style.mma ? l->shape.chunk : l->skip.width, j.chunks = l->skip.width / j.chunk;
         add_pack(f, j);
@@ -460,7 +461,7 @@ static void add_conv_kernel(lt_fused_cnn *f, lt_builder *b, conv_layer *c)
 /* Of launches that are not convolutions. */
 static void add_mma_kernel(lt_fused_cnn *f, lt_builder *b, launch *l)
 {
-    static const lt_pass_shape pass = { .threads = LT_MMA_THREADS, .per_core = 4, .parts = 1 };
+    static const lt_pass_shape pass = { .threads = LT_MMA_THREADS, .per_core = 2, .parts = 1 };
     int blocks = pass_blocks(f, pass);
     if (l->kind == LAUNCH_JOIN) lt_mma_add_join(b, &f->style, f->samples, blocks, l->map.width, l->skip.norm_of != NO_CONV, &l->kernel);
     else if (l->kind == LAUNCH_PROJECT) lt_mma_add_conv(b, &f->style, &l->shape, conv_blocks(f, &l->shape), projection_flops(f, l), &l->kernel);

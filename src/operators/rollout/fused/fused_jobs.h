@@ -59,6 +59,7 @@ typedef struct lt_pack_job {
     void *to;
     int   kind, inputs, outputs;           /* inputs, outputs: without filling. Of the state: kernel^2 times three as inputs */
     int   taps, chunk, tile, chunks;
+    int   single;                          /* weights in single precision: 1 as they are, 2 rounded to TF32 */
     int   cell, fragments;                 /* inputs that lie together; of conv_mma.cu: of a warp's channels, else 0 */
     float scale;                           /* of gamma */
 } lt_pack_job;

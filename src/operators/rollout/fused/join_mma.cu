@@ -4,7 +4,7 @@
    Follows cells.cuh. Defined by the host: CHANNELS, BLOCKS per sample, SKIP_NORM: 1 the skipped map is to be normalised and activated too. */
 enum { THREADS = 256, CELLS = CHANNELS / CELL, AT_ONCE = THREADS / CELLS /* pixels */, AHEAD = 4 };
 
-extern "C" __global__ void __launch_bounds__(THREADS) join(const lt_join_job *job)
+extern "C" __global__ void __launch_bounds__(THREADS, 2) join(const lt_join_job *job)
 {
     const lt_join_job &j = *job;
     int sample = blockIdx.x / BLOCKS, piece = blockIdx.x % BLOCKS, at = threadIdx.x % CELLS, own = threadIdx.x / CELLS;

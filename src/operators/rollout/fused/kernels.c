@@ -8,10 +8,10 @@ extern const char lt_text_fused_jobs_h[], lt_text_half_cuh[], lt_text_norms_cuh[
 
 enum { PACK_THREADS = 256 }; /* of pack.cu */
 
-lt_text *lt_fused_begin_text(lt_builder *b, const lt_fused_style *style)
+lt_text *lt_fused_begin_text(lt_builder *b, const lt_fused_style *style, lt_fused_numbers numbers)
 {
     lt_text *t = lt_builder_text(b);
-    lt_text_define(t, "NUMBERS", (int)style->numbers);
+    lt_text_define(t, "NUMBERS", (int)numbers);
     lt_text_define(t, "BF16", style->numbers == LT_FUSED_BF16);
     lt_text_define(t, "ACT", style->activation);
     lt_text_define(t, "WRAP", style->wrap);
@@ -46,7 +46,7 @@ void lt_fused_add_conv(lt_builder *b, const lt_fused_style *style, const lt_conv
     const struct { const char *name; int value; } constant[] = {
         { "KERNEL", s->kernel }, { "STEM", s->stem }, { "CHUNK", s->chunk }, { "TILE_N", s->tile_n }, { "A_STAGES", s->a_stages }, { "B_STAGES", s->b_stages },
         { "C_STAGES", s->c_stages }, { "FINISHERS", s->finishers }, { "SOURCE", (int)s->source }, { "RESULT", (int)s->result } };
-    lt_text *t = lt_fused_begin_text(b, style);
+    lt_text *t = lt_fused_begin_text(b, style, style->numbers);
     add_norms(t);
     for (size_t i = 0; i < LT_LEN(constant); i++) lt_text_define(t, constant[i].name, constant[i].value);
     write_wgmma(t, s->tile_n, style->numbers == LT_FUSED_BF16);
@@ -58,7 +58,7 @@ void lt_fused_add_conv(lt_builder *b, const lt_fused_style *style, const lt_conv
 /* ---- passes over maps ---- */
 static lt_text *begin_pass(lt_builder *b, const lt_fused_style *style, const lt_pass_shape *s, int blocks)
 {
-    lt_text *t = lt_fused_begin_text(b, style);
+    lt_text *t = lt_fused_begin_text(b, style, style->numbers);
     lt_text_define(t, "BLOCKS", blocks);
     lt_text_define(t, "PER_CORE", s->per_core);
     lt_text_define(t, "SLOTS", s->slots);
@@ -111,7 +111,7 @@ void lt_fused_add_output(lt_builder *b, const lt_fused_style *style, int64_t sam
 
 void lt_fused_add_pack(lt_builder *b, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out)
 {
-    lt_text *t = lt_fused_begin_text(b, style);
+    lt_text *t = lt_fused_begin_text(b, style, style->numbers);
     lt_text_define(t, "N_JOBS", n_jobs);
     lt_text_part(t, lt_text_cells_cuh);
     lt_text_part(t, lt_text_pack_cu);

@@ -5,9 +5,9 @@
 
 extern const char lt_text_norms_cuh[], lt_text_barriers_cuh[], lt_text_cells_cuh[], lt_text_settle_cuh[], lt_text_conv_mma_cu[], lt_text_join_mma_cu[], lt_text_output_mma_cu[];
 
-static lt_text *begin(lt_builder *b, const lt_fused_style *style)
+static lt_text *begin(lt_builder *b, const lt_fused_style *style, lt_fused_numbers numbers)
 {
-    lt_text *t = lt_fused_begin_text(b, style);
+    lt_text *t = lt_fused_begin_text(b, style, numbers);
     lt_text_part(t, lt_text_norms_cuh);
     lt_text_part(t, lt_text_cells_cuh);
     return t;
@@ -18,7 +18,8 @@ void lt_mma_add_conv(lt_builder *b, const lt_fused_style *style, const lt_conv_s
     const struct { const char *name; int value; } constant[] = {
         { "KERNEL", s->kernel }, { "STEM", s->stem }, { "CHUNK", s->chunk }, { "TILE_N", s->tile_n }, { "B_STAGES", s->b_stages }, { "RESIDENT", 1 },
         { "SOURCE", (int)s->source }, { "RESULT", (int)s->result } };
-    lt_text *t = begin(b, style);
+    lt_text *t = begin(b, style, lt_fused_products(style, s->source));
+    lt_text_define(t, "STORES", (int)style->numbers);
     for (size_t i = 0; i < LT_LEN(constant); i++) lt_text_define(t, constant[i].name, constant[i].value);
     lt_text_part(t, lt_text_barriers_cuh);
     lt_text_part(t, lt_text_conv_mma_cu);
@@ -28,7 +29,7 @@ void lt_mma_add_conv(lt_builder *b, const lt_fused_style *style, const lt_conv_s
 
 static lt_text *begin_pass(lt_builder *b, const lt_fused_style *style, int blocks, int channels)
 {
-    lt_text *t = begin(b, style);
+    lt_text *t = begin(b, style, style->numbers);
     lt_text_define(t, "BLOCKS", blocks);
     lt_text_define(t, "CHANNELS", channels);
     return t;

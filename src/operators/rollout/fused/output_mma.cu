@@ -34,7 +34,7 @@ static __device__ __forceinline__ void add_cell(const lt_output_job &j, const ou
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) output(const lt_output_job *job, const float *state, const float *noise, const float *policy, float *next, const i64 *step, i64 *failed)
+extern "C" __global__ void __launch_bounds__(THREADS, 2) output(const lt_output_job *job, const float *state, const float *noise, const float *policy, float *next, const i64 *step, i64 *failed)
 {
     __shared__ output_table table;
     const lt_output_job &j = *job;

@@ -39,13 +39,8 @@ extern "C" __global__ void __launch_bounds__(256) pack_weights(const lt_pack_job
         const lt_pack_job &j = jobs[k];
         i64 i = item - j.first;
         if (j.kind == LT_PACK_CONV) {
-#if NUMBERS == 2
-            ((u32 *)j.to)[i] = to_tf32(weight_at(j, block + j.from, i));
-#elif NUMBERS == 3
-            ((float *)j.to)[i] = weight_at(j, block + j.from, i);
-#else
-            ((u32 *)j.to)[i] = pack(weight_at(j, block + j.from, 2 * i), weight_at(j, block + j.from, 2 * i + 1));
-#endif
+            if (j.single) ((u32 *)j.to)[i] = j.single == 2 ? to_tf32(weight_at(j, block + j.from, i)) : __float_as_uint(weight_at(j, block + j.from, i));
+            else ((u32 *)j.to)[i] = pack(weight_at(j, block + j.from, 2 * i), weight_at(j, block + j.from, 2 * i + 1));
         } else if (j.kind == LT_PACK_AFFINE) {
             float gamma = i < j.outputs ? j.scale * (j.from < 0 ? 1.f : block[j.from + i]) : 0.f;
             ((float2 *)j.to)[i] = make_float2(gamma, i < j.outputs && j.second >= 0 ? block[j.second + i] : 0.f);

@@ -52,6 +52,8 @@ typedef struct lt_fused_style { /* what all texts of an operator are compiled wi
     bool wrap, mma;                /* mma: texts for every card since Ampere (kernels_mma.c), else for sm_90 (kernels.c) */
     int  activation;               /* as half.cuh numbers them */
 } lt_fused_style;
+/* What a convolution multiplies: the state keeps its digits on the way into the stem, whatever maps hold (decision 371). */
+static inline lt_fused_numbers lt_fused_products(const lt_fused_style *style, lt_conv_source source) { return style->mma && source == LT_SOURCE_STATE ? LT_FUSED_F32 : style->numbers; }
 /* Each adds one kernel, which the builder makes when it finishes. */
 void lt_fused_add_conv(lt_builder *b, const lt_fused_style *style, const lt_conv_shape *s, unsigned blocks, double flops, lt_kernel **out);
 /* blocks: per sample, and per part where there are several. */
@@ -61,8 +63,8 @@ void lt_fused_add_project(lt_builder *b, const lt_fused_style *style, int64_t sa
 /* noise: as output.cu numbers it. */
 void lt_fused_add_output(lt_builder *b, const lt_fused_style *style, int64_t samples, int blocks, int channels, bool skip, int noise, lt_kernel **out);
 void lt_fused_add_pack(lt_builder *b, const lt_fused_style *style, unsigned blocks, int n_jobs, lt_kernel **out);
-/* What all texts of a style begin with. */
-lt_text *lt_fused_begin_text(lt_builder *b, const lt_fused_style *style);
+/* What all texts of a style begin with; numbers: those that are multiplied. */
+lt_text *lt_fused_begin_text(lt_builder *b, const lt_fused_style *style, lt_fused_numbers numbers);
 
 /* ---- The same on every card since Ampere (rollout/fused/kernels_mma.c) ---- */
 /* A block that widens is a convolution whose result is joined. */
